@@ -52,6 +52,36 @@ static adz_tensor *depthwise(work *w)
     return convolved(w, 1, adz_tensor_size(w->x, 1));
 }
 
+static adz_tensor *stem(work *w)
+{
+    adz_conv_options o = ADZ_CONV_OPTIONS;
+    o.stride = ADZ_SHAPE(2);
+    o.padding = ADZ_SHAPE(3);
+    return adz_conv2d(w->x, w->weight, w->bias, &o);
+}
+
+static adz_tensor *depthwise2(work *w)
+{
+    adz_conv_options o = ADZ_CONV_OPTIONS;
+    o.stride = ADZ_SHAPE(2);
+    o.padding = ADZ_SHAPE(1);
+    o.groups = adz_tensor_size(w->x, 1);
+    return adz_conv2d(w->x, w->weight, w->bias, &o);
+}
+
+static adz_tensor *grouped(work *w)
+{
+    return convolved(w, 1, 8);
+}
+
+static adz_tensor *transposed(work *w)
+{
+    adz_conv_options o = ADZ_CONV_OPTIONS;
+    o.stride = ADZ_SHAPE(2);
+    o.padding = ADZ_SHAPE(1);
+    return adz_conv_transpose2d(w->x, w->weight, w->bias, &o);
+}
+
 static adz_tensor *max_pool2(work *w)
 {
     return adz_max_pool2d(w->x, ADZ_SHAPE(2), NULL, NULL);
@@ -105,6 +135,10 @@ static const layer layers[] = {
     { "conv3x3", SHAPE(32, 64, 16, 16), SHAPE(64, 64, 3, 3), conv3x3, false },
     { "conv1x1", SHAPE(32, 192, 16, 16), SHAPE(192, 192, 1, 1), conv1x1, false },
     { "depthwise", SHAPE(32, 128, 32, 32), SHAPE(128, 1, 3, 3), depthwise, false },
+    { "depthwise2", SHAPE(32, 128, 32, 32), SHAPE(128, 1, 3, 3), depthwise2, false },
+    { "grouped", SHAPE(32, 128, 16, 16), SHAPE(128, 16, 3, 3), grouped, false },
+    { "stem", SHAPE(4, 3, 112, 112), SHAPE(64, 3, 7, 7), stem, false },
+    { "transposed", SHAPE(16, 64, 16, 16), SHAPE(64, 64, 4, 4), transposed, false },
     { "max_pool2", SHAPE(32, 64, 32, 32), { 0, { 0 } }, max_pool2, false },
     { "max_pool3", SHAPE(32, 64, 32, 32), { 0, { 0 } }, max_pool3, false },
     { "avg_pool2", SHAPE(32, 64, 32, 32), { 0, { 0 } }, avg_pool2, false },

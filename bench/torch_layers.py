@@ -17,8 +17,8 @@ from peers import run_with
 from turns import both_sides, load_start
 
 CALLS = 8
-LAYERS = ('conv3x3', 'conv1x1', 'depthwise', 'max_pool2', 'max_pool3', 'avg_pool2', 'avg_pool3', 'batch_norm',
-          'relu', 'sort', 'sort_rows')
+LAYERS = ('conv3x3', 'conv1x1', 'depthwise', 'depthwise2', 'grouped', 'stem', 'transposed', 'max_pool2',
+          'max_pool3', 'avg_pool2', 'avg_pool3', 'batch_norm', 'relu', 'sort', 'sort_rows')
 
 
 def torch_side(layer, threads, start):
@@ -37,6 +37,10 @@ def torch_side(layer, threads, start):
         'conv3x3': lambda: f.conv2d(x, weight, bias, padding=1),
         'conv1x1': lambda: f.conv2d(x, weight, bias),
         'depthwise': lambda: f.conv2d(x, weight, bias, padding=1, groups=x.shape[1]),
+        'depthwise2': lambda: f.conv2d(x, weight, bias, stride=2, padding=1, groups=x.shape[1]),
+        'grouped': lambda: f.conv2d(x, weight, bias, padding=1, groups=8),
+        'stem': lambda: f.conv2d(x, weight, bias, stride=2, padding=3),
+        'transposed': lambda: f.conv_transpose2d(x, weight, bias, stride=2, padding=1),
         'max_pool2': lambda: f.max_pool2d(x, 2),
         'max_pool3': lambda: f.max_pool2d(x, 3, 2, 1),
         'avg_pool2': lambda: f.avg_pool2d(x, 2),

@@ -3,19 +3,21 @@
  *     result[m, q] = bias[m] + sum over t of w[m, t] source[place(q, t)]
  *     dw[m, t]     = sum over q of dresult[m, q] source[place(q, t)]
  *
- * A product of matrices would have a single row. If neighbours of a row read neighbours of the
- * source, a band of the source is copied into a frame of zeros, and a vector of the result is
- * summed in a register, without a look at borders. Otherwise a row of the result is computed in
- * pieces of SPAN elements, one tap after the other. See Note [Two directions, one kernel] in
+ * A product of matrices would have a single row. A band of the source is copied into a frame of
+ * zeros, and a vector of the result is summed in a register, without a look at borders. A row of
+ * the frame has its columns sorted by their remainder modulo the stride, so that neighbours of the
+ * result read neighbours of the frame. Bands that do not fit into a frame are computed in pieces of
+ * SPAN elements of a row, one tap after the other. See Note [Two directions, one kernel] in
  * conv.kernel.h for phases and places. */
 #ifndef elem
 #define THIS_FILE "autograd/ops/conv/conv_depthwise.kernel.c"
 #include "autograd/ops/conv/conv_patches.kernel.h"
 
 enum {
-    SPAN = 512,  /* elements of a row that are computed at a time */
-    TAPS = 64,   /* taps at a time */
-    FRAME = 8192 /* elements of a band of the source with zeros around it: 32 kB in f32 */
+    SPAN = 512,   /* elements of a row that are computed at a time */
+    TAPS = 64,    /* taps at a time */
+    FRAME = 8192, /* elements of a band of the source with zeros around it: 32 kB in f32 */
+    STEPS = 8     /* the largest stride of a frame */
 };
 
 #include "tensor/kernel/each_float.h"
@@ -71,10 +73,12 @@ static void KERNEL(span)(elem *sums, const adzi_conv_args *g, const adzi_conv_ph
     }
 }
 
-/* How a phase reads a frame: element (r, c) of the frame is element (top + r, left + c) of the
- * source, or 0 outside it. Tap t of the position at frame element f reads f + at[t]. */
+/* How a phase reads a frame: element c of part k of row r is element (top + r, left + c step + k)
+ * of the source, or 0 outside it. Tap t of the position at frame element f reads f + at[t]. */
 typedef struct KERNEL(frame) {
-    int64_t top, left, width;
+    int64_t top, left;
+    int64_t step, part; /* the parts of a row, and the elements of a part */
+    int64_t width;      /* step * part */
     int64_t rows; /* of the result, that a frame is enough for; 0: the phase cannot be framed */
     int64_t at[TAPS];
 } KERNEL(frame);
@@ -83,21 +87,42 @@ static KERNEL(frame) KERNEL(frame_of)(const adzi_conv_phase *p)
 {
     KERNEL(frame) f = { .rows = 0 };
     const int64_t high = p->h.taps - 1, wide = p->w.taps - 1;
-    if (p->w.step != 1 || p->h.taps * p->w.taps > TAPS || high < 0 || wide < 0) {
+    if (p->w.step > STEPS || p->h.taps * p->w.taps > TAPS || high < 0 || wide < 0) {
         return f;
     }
     const int64_t down = high * p->h.offset_step, right = wide * p->w.offset_step;
     const int64_t above = down < 0 ? down : 0, before = right < 0 ? right : 0;
     f.top = p->h.offset + above;
     f.left = p->w.offset + before;
-    f.width = p->w.count + (right < 0 ? -right : right) + VW;
+    f.step = p->w.step;
+    f.part = p->w.count + (right < 0 ? -right : right) / f.step + VW;
+    f.width = f.step * f.part;
     const int64_t spare = FRAME / f.width - (down < 0 ? -down : down) - 1;
     f.rows = spare < 0 ? 0 : spare / p->h.step + 1;
     for (int64_t t = 0; t < p->h.taps * p->w.taps; ++t) {
-        f.at[t] = (t / p->w.taps * p->h.offset_step - above) * f.width +
-                  t % p->w.taps * p->w.offset_step - before;
+        const int64_t column = t % p->w.taps * p->w.offset_step - before;
+        f.at[t] = (t / p->w.taps * p->h.offset_step - above) * f.width + column % f.step * f.part +
+                  column / f.step;
     }
     return f;
+}
+
+/* Elements in.low .. in.high - 1 of a part. Element c is element first + c step of the row `from`.
+ */
+INLINE void KERNEL(copy_part)(
+    elem *restrict to, const elem *from, int64_t first, const inside *in, int64_t step)
+{
+    if (step == 1) {
+        memcpy(to + in->low, from + first + in->low, (size_t)(in->high - in->low) * sizeof(elem));
+    } else if (step == 2) {
+        for (int64_t c = in->low; c < in->high; ++c) {
+            to[c] = from[first + 2 * c];
+        }
+    } else {
+        for (int64_t c = in->low; c < in->high; ++c) {
+            to[c] = from[first + c * step];
+        }
+    }
 }
 
 /* Copies the rows of the source that rows row .. row + count - 1 of the result read. */
@@ -106,13 +131,14 @@ static void KERNEL(fill_frame)(elem *to, const KERNEL(frame) * f, const adzi_con
 {
     const int64_t reach = (p->h.taps - 1) * p->h.offset_step;
     const int64_t rows = (count - 1) * p->h.step + (reach < 0 ? -reach : reach) + 1;
-    const inside part = places_inside(f->left, 1, f->width, g->source[1]);
-    for (int64_t r = 0; r < rows; ++r, to += f->width) {
+    for (int64_t r = 0; r < rows; ++r) {
         const int64_t from = row * p->h.step + f->top + r;
         memset(to, 0, (size_t)f->width * sizeof(elem));
-        if (is_row(from, g->source[0]) && part.low < part.high) {
-            memcpy(to + part.low, x + from * g->source[1] + f->left + part.low,
-                (size_t)(part.high - part.low) * sizeof(elem));
+        for (int64_t k = 0; k < f->step; ++k, to += f->part) {
+            const inside in = places_inside(f->left + k, f->step, f->part, g->source[1]);
+            if (is_row(from, g->source[0]) && in.low < in.high) {
+                KERNEL(copy_part)(to, x + from * g->source[1], f->left + k, &in, f->step);
+            }
         }
     }
 }
