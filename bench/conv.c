@@ -1,6 +1,6 @@
 /* bench-conv: adze's side of bench/torch_conv.py, which runs it.
  *
- *     bench-conv cnn|stack THREADS FILE
+ *     bench-conv cnn|stack THREADS [FILE]
  *
  * A training step of a network of convolutions by SGD:
  *
@@ -12,7 +12,9 @@
  * FILE gets the weights and the data. For each line on standard input it runs one step and prints a
  * line: the seconds that the step took, by the clock and of the processor, and the loss, after
  * "memory" also the bytes by which adze's peak and the process's peak grew during the step; for the
- * line "first" the loss alone.
+ * line "first" the loss alone. For the line "captured" it captures the step as a plan, replays it
+ * and prints what "memory" prints. The bytes are then those of the plan and those by which the
+ * process has grown since the plan was made.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,14 +107,19 @@ static void run_first(work *w)
     adz_scope_close(scope);
 }
 
+static adz_tensor *step(void *user)
+{
+    work *w = user;
+    adz_optimizer_zero_grad(w->sgd);
+    adz_tensor *loss = loss_of(w);
+    return adz_backward(loss) == ADZ_OK && adz_optimizer_step(w->sgd) == ADZ_OK ? loss : NULL;
+}
+
 static void run_timed(work *w)
 {
     const double start = now(), cpu = processor_time();
     adz_scope *scope = adz_scope_open();
-    adz_optimizer_zero_grad(w->sgd);
-    adz_tensor *loss = loss_of(w);
-    adz_backward(loss);
-    adz_optimizer_step(w->sgd);
+    adz_tensor *loss = step(w);
     const double value = adz_item(loss);
     adz_scope_close(scope);
     printf("%.6f %.6f %.6f", now() - start, processor_time() - cpu, value);
@@ -132,23 +139,47 @@ static void run_with_memory(work *w)
         process_bytes("VmHWM") - process);
 }
 
+static void run_captured(work *w)
+{
+    enum { RUNS = 20 };
+    adz_plan_info info;
+    adz_module_zero_grad(w->network);
+    adz_empty_cache();
+    const long long before = process_bytes("VmRSS");
+    adz_plan *plan = adz_plan_new(step, w, NULL);
+    adz_plan_run(plan);
+    adz_empty_cache();
+    adz_plan_run(plan);
+    reset_process_peak();
+    const double start = now(), cpu = processor_time();
+    for (int i = 0; i < RUNS; ++i) {
+        adz_plan_run(plan);
+    }
+    adz_plan_info_get(plan, &info, sizeof info);
+    printf("%.6f %.6f %.6f %zu %lld", (now() - start) / RUNS, (processor_time() - cpu) / RUNS,
+        adz_item(adz_plan_output(plan)), info.memory_bytes, process_bytes("VmHWM") - before);
+    adz_plan_free(&plan);
+}
+
 int main(int argc, char **argv)
 {
-    const int threads = argc == 4 ? atoi(argv[2]) : 0;
-    const bool is_cnn = argc == 4 && strcmp(argv[1], "cnn") == 0;
+    const int threads = argc == 3 || argc == 4 ? atoi(argv[2]) : 0;
+    const bool is_cnn = threads > 0 && strcmp(argv[1], "cnn") == 0;
     if (threads < 1 || (!is_cnn && strcmp(argv[1], "stack") != 0)) {
-        fputs("usage: bench-conv cnn|stack THREADS FILE\n", stderr);
+        fputs("usage: bench-conv cnn|stack THREADS [FILE]\n", stderr);
         return EXIT_FAILURE;
     }
     adz_on_error(end_on_error, "bench-conv");
     adz_set_num_threads(threads);
-    work w = new_work(is_cnn, argv[3]);
+    work w = new_work(is_cnn, argc == 4 ? argv[3] : NULL);
     char line[64];
     while (fgets(line, sizeof line, stdin) != NULL) {
         if (strncmp(line, "first", 5) == 0) {
             run_first(&w);
         } else if (strncmp(line, "memory", 6) == 0) {
             run_with_memory(&w);
+        } else if (strncmp(line, "captured", 8) == 0) {
+            run_captured(&w);
         } else {
             run_timed(&w);
         }

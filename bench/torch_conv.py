@@ -12,7 +12,7 @@ import argparse
 import sys
 
 from peers import run_with
-from turns import answer_steps, both_sides, compare_steps, load_start
+from turns import Side, answer_steps, both_sides, compare_steps, load_start
 
 WIDTH, LAYERS = 16, 10
 
@@ -64,6 +64,16 @@ def torch_side(network, threads, start):
     answer_steps(first, step)
 
 
+def print_captured(program, network, threads):
+    """The memory of adze's step as a plan, of which PyTorch has no counterpart."""
+    side = Side([program, network, str(threads)], threads)
+    side.step()
+    wall, cpu, _, plan, growth = side.step('captured')
+    side.end()
+    print(f'{network}, {threads} threads, captured: {1e3 * wall:.2f} ms, processor time {1e3 * cpu:.2f} ms; the '
+          f'plan takes {plan / 1e6:.1f} MB, and the process grows by {growth / 1e6:.1f} MB', flush=True)
+
+
 def main():
     if sys.argv[1:2] == ['--torch-side']:
         return torch_side(sys.argv[2], int(sys.argv[3]), sys.argv[4])
@@ -78,6 +88,8 @@ def main():
         for threads in map(int, arguments.threads.split(',')):
             sides = both_sides(__file__, arguments.program, [network, threads], threads)
             compare_steps(sides, network, threads, arguments.rounds, arguments.json)
+            if not arguments.json:
+                print_captured(arguments.program, network, threads)
 
 
 run_with('torch')
