@@ -10,6 +10,6 @@ top=$(pwd)
 . tools/setup.sh
 
 set_up
-compile ffn-regression uci-regression glu-variants char-lm text-classifier digits
+compile ffn-regression uci-regression glu-variants char-lm text-classifier digits forecast
 cd "$here"
 exec "$top/build/examples/ffn-regression" "$@"

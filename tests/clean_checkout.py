@@ -23,6 +23,7 @@ SHORT = {
     "text-classifier": ["--arch", "transformer", "--examples", "40", "--epochs", "1", "--layers", "1",
                         "--width", "16", "--hidden", "16", "--heads", "2"],
     "digits": ["--examples", "40", "--epochs", "1", "--channels", "4"],
+    "forecast": ["--model", "mlp", "--epochs", "1", "--members", "1"],
 }
 
 

@@ -1,0 +1,118 @@
+/* Forecasts a time series, from a CSV file or made by the program. forecast --help lists the
+ * options. */
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../shared/files.h"
+#include "../shared/gnuplot.h"
+#include "../shared/program.h"
+#include "../shared/progress.h"
+#include "plot.h"
+#include "report.h"
+#include "train.h"
+
+/* Tries the kinds of network that the options allow, and trains the best one. */
+static ensemble choose_and_train(const options *o, const series *s)
+{
+    bool all = o->network.model == MODEL_AUTO;
+    trial best = { .error = -1 };
+    print_trial_header();
+    for (int model = 0; model < MODELS; ++model) {
+        network n = o->network;
+        if (!all && n.model != model) {
+            continue;
+        }
+        n.model = model;
+        trial t = try_network(o, &n, s);
+        print_trial(&t);
+        bool better = best.error < 0 || t.error < best.error;
+        free(better ? best.fit.noise : t.fit.noise);
+        best = better ? t : best;
+    }
+    printf("%s %s with %lld epochs on the first %lld values\n",
+        all ? "best:" : "trained:", model_name(best.n.model), (long long)best.epochs,
+        (long long)test_start(s->n));
+    ensemble e = train_ensemble(o, &best, s);
+    free(best.fit.noise);
+    return e;
+}
+
+static ensemble load_and_check(const options *o, const series *s)
+{
+    ensemble e = load_ensemble(o->load);
+    check_test_length(&e.n, s);
+    if (e.trained > test_start(s->n)) {
+        remark("%s was trained on %lld values, but the test part begins after %lld; its errors "
+               "there look better than they are",
+            o->load, (long long)e.trained, (long long)test_start(s->n));
+    }
+    return e;
+}
+
+/* The steps of --forecast. Ends the program if the networks cannot look that far ahead. */
+static int64_t steps_ahead(const options *o, int64_t horizon)
+{
+    if (o->forecast > horizon) {
+        usage_error("--forecast %lld: the networks look %lld steps ahead; train them with "
+                    "--horizon %lld",
+            (long long)o->forecast, (long long)horizon, (long long)o->forecast);
+    }
+    return o->forecast > 0 ? o->forecast : horizon;
+}
+
+static void check_all_files(const options *o)
+{
+    const file_use files[] = { { "save", o->save, true }, { "output", o->output, true },
+        { "plot", plot_file(o->plot), true }, { "load", o->load, false },
+        { "data", o->data, false } };
+    check_files(files, sizeof files / sizeof *files);
+}
+
+static void report(const options *o, const ensemble *e, const series *s, double begin)
+{
+    int64_t steps = steps_ahead(o, e->n.horizon);
+    origins end = { allocate(sizeof *end.at), 1 };
+    end.at[0] = s->n;
+    forecasts test = forecast(e, s, test_origins(&e->n, s)), ahead = forecast(e, s, end);
+    scores r = score(&e->n, s, &test);
+    double seconds = seconds_now() - begin;
+    if (o->save != NULL) {
+        save_ensemble(e, o->save);
+        printf("networks: %s\n", o->save);
+    }
+    write_forecast(o->output, &ahead, steps);
+    printf("forecast: %s\n", o->output);
+    draw_picture(o->plot, s, e->trained, &test, &ahead, steps);
+    print_scores(&r, seconds);
+    free_forecasts(&ahead);
+    free_forecasts(&test);
+}
+
+int main(int argc, char **argv)
+{
+    setlocale(LC_NUMERIC, "C"); /* numbers have a decimal point, whatever the locale is */
+    options o = parse_options(argc, argv);
+    double begin = seconds_now();
+    report_errors();
+    if (o.load == NULL) {
+        steps_ahead(&o, o.network.horizon);
+    }
+    check_all_files(&o);
+    series s = o.data != NULL ? read_series(o.data, o.column) : make_series();
+    ensemble e;
+    if (o.load != NULL) {
+        e = load_and_check(&o, &s);
+        steps_ahead(&o, e.n.horizon);
+        print_series(&e.n, &s);
+    } else {
+        check_length(&o.network, &s);
+        print_series(&o.network, &s);
+        e = choose_and_train(&o, &s);
+    }
+    print_network(adz_module_child_at(e.root, 0));
+    report(&o, &e, &s, begin);
+    free_ensemble(&e);
+    free_series(&s);
+    return finish_output();
+}

@@ -1,0 +1,66 @@
+/* Prints the results and writes the forecast. */
+#include "report.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "../shared/command_line.h"
+#include "../shared/files.h"
+
+void print_series(const network *n, const series *s)
+{
+    int64_t test = test_start(s->n);
+    printf("%s: %lld values; %lld to learn from, of which the last %lld validate; %lld to test\n",
+        s->name, (long long)s->n, (long long)test, (long long)(test - test / 2),
+        (long long)(s->n - test));
+    if (s->n_missing > 0) {
+        printf("%lld missing value%s: interpolated where the networks read them, and left out of "
+               "losses, errors and coverage\n",
+            (long long)s->n_missing, plural(s->n_missing));
+    }
+    printf("window %lld, horizon %lld, season %lld\n", (long long)n->window, (long long)n->horizon,
+        (long long)n->season);
+}
+
+/* ---- validation ----------------------------------------------------------------------------- */
+
+void print_trial_header(void)
+{
+    printf("\nvalidation   epochs   mean absolute error   RMSE        widening of\n"
+           "                      (in scales of windows)              the band\n");
+}
+
+void print_trial(const trial *t)
+{
+    printf("%-12s %6lld   %-21.4f %-11.5g %.2f\n", model_name(t->n.model), (long long)t->epochs,
+        t->error, t->rmse, t->fit.factor);
+    fflush(stdout);
+}
+
+/* ---- the backtest --------------------------------------------------------------------------- */
+
+void print_scores(const scores *r, double seconds)
+{
+    printf("\n%lld values of the test part, from origins one horizon apart\n", (long long)r->count);
+    printf("%-16s %10s\n", "forecast", "RMSE");
+    printf("%-16s %10.5g   %.1f%% inside the 80%% band, %.1f%% inside the 95%% band\n", "networks",
+        r->rmse, 100 * r->coverage80, 100 * r->coverage95);
+    printf("%-16s %10.5g\n%-16s %10.5g\n", "naive", r->naive_rmse, "seasonal-naive",
+        r->seasonal_naive_rmse);
+    printf("result: rmse=%.4g mase=%.4f naive_rmse=%.4g seasonal_naive_rmse=%.4g coverage80=%.4f "
+           "coverage95=%.4f seconds=%.2f\n",
+        r->rmse, r->mase, r->naive_rmse, r->seasonal_naive_rmse, r->coverage80, r->coverage95,
+        seconds);
+}
+
+void write_forecast(const char *path, const forecasts *f, int64_t steps)
+{
+    FILE *file = create_file(path);
+    fputs("row,forecast,lower80,upper80,lower95,upper95\n", file);
+    for (int64_t k = 0; k < steps; ++k) {
+        double mean = f->mean[k], d = f->deviation[k];
+        fprintf(file, "%lld,%.9g,%.9g,%.9g,%.9g,%.9g\n", (long long)(f->o.at[0] + k + 1), mean,
+            mean - HALF_80 * d, mean + HALF_80 * d, mean - HALF_95 * d, mean + HALF_95 * d);
+    }
+    finish_file(path, file);
+}

@@ -1,0 +1,129 @@
+/* Reads a series from a CSV file, fills in missing values, and makes the default series. */
+#include "series.h"
+
+#include <adze/adze.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../shared/command_line.h"
+#include "../shared/files.h"
+#include "../shared/plain_text.h"
+
+/* ---- missing values ------------------------------------------------------------------------- */
+
+/* The first place from `from` on whose value is known, or n. */
+static int64_t next_known(const series *s, int64_t from)
+{
+    while (from < s->n && s->missing[from]) {
+        ++from;
+    }
+    return from;
+}
+
+static void interpolate(series *s)
+{
+    int64_t before = -1;
+    for (int64_t i = 0; i < s->n; ++i) {
+        if (!s->missing[i]) {
+            before = i;
+            continue;
+        }
+        int64_t after = next_known(s, i);
+        double a = s->values[before >= 0 ? before : after];
+        double b = s->values[after < s->n ? after : before];
+        double share =
+            before >= 0 && after < s->n ? (double)(i - before) / (double)(after - before) : 0;
+        s->values[i] = a + (b - a) * share;
+    }
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+static char *name_of(const char *path, const char *column)
+{
+    char *text = allocate(strlen(path) + strlen(column) + 3), *shown;
+    sprintf(text, "%s: %s", path, column);
+    shown = allocate(4 * strlen(text) + 1);
+    make_visible(text, shown);
+    free(text);
+    return shown;
+}
+
+/* Every error of the library ends the program, with a message that names file and line. */
+static void check_values(const char *path, const char *column, const series *s)
+{
+    int64_t first = next_known(s, 0), other = first;
+    if (s->n == 0 || first == s->n) {
+        fail("%s: column '%s' has no value in %lld rows; name another one with --column", path,
+            column, (long long)s->n);
+    }
+    while (other < s->n && (s->missing[other] || s->values[other] == s->values[first])) {
+        ++other;
+    }
+    if (other == s->n) {
+        fail("%s: column '%s' is constant: each of its %lld values is %g, so there is nothing to "
+             "forecast; name another one with --column",
+            path, column, (long long)(s->n - s->n_missing), s->values[first]);
+    }
+}
+
+series read_series(const char *path, const char *column)
+{
+    adz_csv_options o = ADZ_CSV_OPTIONS;
+    o.missing = ADZ_CSV_MISSING_NAN;
+    o.columns = &column;
+    o.n_columns = 1;
+    check_text_file(path);
+    adz_csv *csv = adz_csv_read(path, &o);
+    series s = { .name = name_of(path, column), .n = adz_csv_rows(csv) };
+    s.values = allocate((size_t)(s.n + 1) * sizeof *s.values);
+    s.missing = allocate((size_t)(s.n + 1) * sizeof *s.missing);
+    const double *values = s.n > 0 ? adz_tensor_data_f64(adz_csv_values(csv)) : NULL;
+    for (int64_t i = 0; i < s.n; ++i) {
+        if (isinf(values[i])) {
+            fail("%s: row %lld of column '%s' (from 1, without the header) is %g; leave the field "
+                 "empty if the value is missing",
+                path, (long long)i + 1, column, values[i]);
+        }
+        s.values[i] = values[i];
+        s.missing[i] = isnan(values[i]);
+        s.n_missing += s.missing[i];
+    }
+    adz_csv_free(&csv);
+    check_values(path, column, &s);
+    interpolate(&s);
+    return s;
+}
+
+/* ---- the default series --------------------------------------------------------------------- */
+
+enum { MONTHS = 240 };
+
+series make_series(void)
+{
+    const double pi = 3.14159265358979323846;
+    series s = { .name = copy_text("a series that the program makes"), .n = MONTHS };
+    s.values = allocate(MONTHS * sizeof *s.values);
+    s.missing = allocate(MONTHS * sizeof *s.missing);
+    adz_scope *scope = adz_scope_open();
+    adz_generator *draws = adz_generator_new(1);
+    adz_tensor *noise = adz_generator_randn(draws, ADZ_SHAPE(MONTHS), ADZ_F64);
+    double lasting = 0;
+    for (int64_t i = 0; i < MONTHS; ++i) {
+        double year = (double)i / 12;
+        lasting = 0.7 * lasting + adz_tensor_at(noise, &i);
+        s.values[i] = 100 + 2.5 * year + 8 * sin(2 * pi * year) + 4 * cos(4 * pi * year) + lasting;
+    }
+    adz_generator_free(&draws);
+    adz_scope_close(scope);
+    return s;
+}
+
+void free_series(series *s)
+{
+    free(s->name);
+    free(s->values);
+    free(s->missing);
+}

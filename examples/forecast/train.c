@@ -1,0 +1,145 @@
+/* Trains single networks, and whole ensembles in several threads. */
+#include "train.h"
+
+#include <stdlib.h>
+
+#include "../shared/command_line.h"
+#include "../shared/crew.h"
+#include "validation.h"
+
+/* ---- one network ---------------------------------------------------------------------------- */
+
+enum { MOST_WINDOWS = 256 }; /* of an epoch: neighbours overlap, so that more add little */
+
+typedef struct trainer {
+    adz_module *net;
+    adz_loader *loader;
+    adz_optimizer *adam;
+} trainer;
+
+static trainer make_trainer(const options *o, const network *n, const series *s, int64_t end)
+{
+    trainer t = { .net = new_network(n) };
+    adz_scope *scope = adz_scope_open();
+    origins windows = at_most(n, first_origin(n), end, end, MOST_WINDOWS);
+    adz_tensor *known, *target = window_targets(s, n, &windows, &known);
+    adz_tensor *tensors[] = { window_inputs(s, n, &windows), target, known };
+    adz_dataset *rows = adz_dataset_new(tensors, 3);
+    adz_loader_options l = ADZ_LOADER_OPTIONS;
+    l.batch_size = o->batch_size;
+    l.shuffle = true;
+    t.loader = adz_loader_new(rows, &l);
+    adz_adamw_options a = ADZ_ADAMW_OPTIONS;
+    a.weight_decay = o->weight_decay;
+    t.adam = adz_adamw_new(adz_module_parameters(t.net), o->lr, &a);
+    adz_dataset_free(&rows);
+    free(windows.at);
+    adz_scope_close(scope);
+    return t;
+}
+
+static void train_epoch(const trainer *t, const network *n)
+{
+    adz_tensor *batch[3];
+    adz_module_train(t->net, true);
+    adz_scope *scope = adz_scope_open();
+    while (adz_loader_next(t->loader, batch)) {
+        adz_module_zero_grad(t->net);
+        adz_backward(loss_of(t->net, n, batch[0], batch[1], batch[2]));
+        adz_clip_grad_norm(adz_module_parameters(t->net), 1, 2);
+        adz_optimizer_step(t->adam);
+        adz_scope_close(scope);
+        scope = adz_scope_open();
+    }
+    adz_scope_close(scope);
+}
+
+/* Frees all but the network, which is the result. */
+static adz_module *finish(trainer *t)
+{
+    adz_optimizer_free(&t->adam);
+    adz_loader_free(&t->loader);
+    return t->net;
+}
+
+/* Seeds the thread's generator. Each network has a seed of its own, so that it makes no difference
+ * which thread trains it. */
+static void seed_piece(const network *n, size_t piece)
+{
+    adz_manual_seed((uint64_t)n->seed * 1000003 + (uint64_t)n->model * 10007 + piece);
+}
+
+/* ---- a trial -------------------------------------------------------------------------------- */
+
+enum { TRIAL_PASSES = 10 };
+
+typedef struct trial_work {
+    const options *o;
+    const network *n;
+    const series *s;
+    validation *v;
+} trial_work;
+
+/* Trains one network up to one block, and forecasts the block after each epoch. */
+static void try_piece(size_t piece, void *user)
+{
+    const trial_work *w = user;
+    const network *n = w->n;
+    size_t block = piece / (size_t)n->members, member = piece % (size_t)n->members;
+    int64_t passes = n->passes < TRIAL_PASSES ? n->passes : TRIAL_PASSES;
+    if (w->v->blocks[block].count == 0) {
+        return;
+    }
+    seed_piece(n, piece);
+    trainer t = make_trainer(w->o, n, w->s, w->v->begins[block]);
+    for (int64_t epoch = 0; epoch < w->o->epochs; ++epoch) {
+        train_epoch(&t, n);
+        *record_at(w->v, block, epoch, member) =
+            predict_windows(t.net, n, w->s, &w->v->blocks[block], passes);
+    }
+    adz_module *net = finish(&t);
+    adz_module_free(&net);
+}
+
+trial try_network(const options *o, const network *n, const series *s)
+{
+    validation v = new_validation(n, s, o->epochs);
+    trial_work w = { o, n, s, &v };
+    run_crew(o->jobs, (size_t)(BLOCKS * n->members), try_piece, &w);
+    trial t = judge(&v, n, s);
+    free_validation(&v);
+    return t;
+}
+
+/* ---- an ensemble ---------------------------------------------------------------------------- */
+
+typedef struct ensemble_work {
+    const options *o;
+    const trial *t;
+    const series *s;
+    adz_module **nets;
+} ensemble_work;
+
+static void train_piece(size_t piece, void *user)
+{
+    const ensemble_work *w = user;
+    seed_piece(&w->t->n, piece);
+    trainer t = make_trainer(w->o, &w->t->n, w->s, test_start(w->s->n));
+    for (int64_t epoch = 0; epoch < w->t->epochs; ++epoch) {
+        train_epoch(&t, &w->t->n);
+    }
+    w->nets[piece] = finish(&t);
+}
+
+ensemble train_ensemble(const options *o, const trial *t, const series *s)
+{
+    size_t members = (size_t)t->n.members;
+    ensemble_work w = { o, t, s, allocate(members * sizeof *w.nets) };
+    run_crew(o->jobs, members, train_piece, &w);
+    ensemble e = new_ensemble(&t->n, &t->fit, test_start(s->n));
+    for (size_t i = 0; i < members; ++i) {
+        adz_module_list_append(e.root, w.nets[i]);
+    }
+    free(w.nets);
+    return e;
+}
