@@ -1,6 +1,7 @@
 /* Builds the networks and predicts with one of them. */
 #include "model.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "../shared/command_line.h"
@@ -118,7 +119,9 @@ static adz_tensor *means_of(const network *n, adz_tensor *out, adz_tensor **vari
 {
     *variance = NULL;
     if (n->band == BAND_VARIANCE) {
-        *variance = adz_exp(adz_clamp(adz_narrow(out, 1, n->horizon, n->horizon), -8, 8));
+        double most =
+            3 + 2 * log((double)seasons_ahead(n)); /* no target of the training is as far away */
+        *variance = adz_exp(adz_clamp(adz_narrow(out, 1, n->horizon, n->horizon), -16, most));
     }
     return adz_narrow(out, 1, 0, n->horizon);
 }

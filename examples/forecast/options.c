@@ -13,7 +13,7 @@ const char program_name[] = "forecast";
 static const char help[] =
     "Forecasts a time series with networks that say how sure they are, and compares them with the\n"
     "naive and the seasonal-naive forecast on the last fifth of the series.\n"
-    "Without --data it forecasts a series of 240 months that it makes.\n"
+    "Without --data it forecasts a series of 360 months that it makes.\n"
     "\n"
     "usage: forecast [OPTIONS]\n"
     "\n"
@@ -34,7 +34,8 @@ static const char help[] =
     "  --members N         networks whose forecasts are averaged (5)\n"
     "  --passes N          forecasts of each network with dropout on, for --band mc (50)\n"
     "training\n"
-    "  --epochs N          most epochs; the validation part chooses how many (60)\n"
+    "  --epochs N          most epochs; the validation part chooses how many, and training ends\n"
+    "                      when 20 epochs have brought no smaller error there (60)\n"
     "  --batch-size N      windows per step (32)\n"
     "  --lr X              learning rate of AdamW (0.002)\n"
     "  --weight-decay X    its weight decay (0.01)\n"

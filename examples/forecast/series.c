@@ -10,6 +10,7 @@
 #include "../shared/command_line.h"
 #include "../shared/files.h"
 #include "../shared/plain_text.h"
+#include "../shared/program.h"
 
 /* ---- missing values ------------------------------------------------------------------------- */
 
@@ -51,7 +52,14 @@ static char *name_of(const char *path, const char *column)
     return shown;
 }
 
-/* Every error of the library ends the program, with a message that names file and line. */
+/* The message of the library names file, line and column. */
+static void on_csv_error(adz_status status, const char *message, void *user)
+{
+    (void)status;
+    (void)user;
+    fail("%s (--column names the column to forecast)", message);
+}
+
 static void check_values(const char *path, const char *column, const series *s)
 {
     int64_t first = next_known(s, 0), other = first;
@@ -76,7 +84,9 @@ series read_series(const char *path, const char *column)
     o.columns = &column;
     o.n_columns = 1;
     check_text_file(path);
+    adz_on_error(on_csv_error, NULL);
     adz_csv *csv = adz_csv_read(path, &o);
+    report_errors();
     series s = { .name = name_of(path, column), .n = adz_csv_rows(csv) };
     s.values = allocate((size_t)(s.n + 1) * sizeof *s.values);
     s.missing = allocate((size_t)(s.n + 1) * sizeof *s.missing);
@@ -99,7 +109,7 @@ series read_series(const char *path, const char *column)
 
 /* ---- the default series --------------------------------------------------------------------- */
 
-enum { MONTHS = 240 };
+enum { MONTHS = 360 };
 
 series make_series(void)
 {

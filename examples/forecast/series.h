@@ -17,7 +17,7 @@ typedef struct series {
  * series they take the nearest known value. */
 series read_series(const char *path, const char *column);
 
-/* Makes 20 years of months: a trend, a season of 12 and noise that lasts. It is always the same. */
+/* Makes 30 years of months: a trend, a season of 12 and noise that lasts. It is always the same. */
 series make_series(void);
 
 void free_series(series *s);

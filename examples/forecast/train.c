@@ -62,51 +62,73 @@ static adz_module *finish(trainer *t)
     return t->net;
 }
 
-/* Seeds the thread's generator. Each network has a seed of its own, so that it makes no difference
- * which thread trains it. */
-static void seed_piece(const network *n, size_t piece)
+/* Seeds the thread's generator. Each network and each round has a seed of its own, so that it makes
+ * no difference which thread trains it. */
+static void seed_piece(const network *n, size_t piece, int64_t epoch)
 {
-    adz_manual_seed((uint64_t)n->seed * 1000003 + (uint64_t)n->model * 10007 + piece);
+    uint64_t seed = (uint64_t)n->seed * 1000003 + (uint64_t)n->model * 10007 + piece;
+    adz_manual_seed(seed * 1000003 + (uint64_t)epoch);
 }
 
 /* ---- a trial -------------------------------------------------------------------------------- */
 
-enum { TRIAL_PASSES = 10 };
+/* A trial goes on in rounds of 10 epochs until 20 epochs have brought no smaller error. */
+enum { TRIAL_PASSES = 10, ROUND = 10, PATIENCE = 20 };
 
 typedef struct trial_work {
     const options *o;
     const network *n;
     const series *s;
     validation *v;
+    trainer *trainers; /* one for each block and member */
+    int64_t epochs;    /* until which this round trains */
 } trial_work;
 
-/* Trains one network up to one block, and forecasts the block after each epoch. */
+/* Trains one network up to one block for a round, and forecasts the block after each epoch. */
 static void try_piece(size_t piece, void *user)
 {
     const trial_work *w = user;
     const network *n = w->n;
     size_t block = piece / (size_t)n->members, member = piece % (size_t)n->members;
     int64_t passes = n->passes < TRIAL_PASSES ? n->passes : TRIAL_PASSES;
+    trainer *t = &w->trainers[piece];
     if (w->v->blocks[block].count == 0) {
         return;
     }
-    seed_piece(n, piece);
-    trainer t = make_trainer(w->o, n, w->s, w->v->begins[block]);
-    for (int64_t epoch = 0; epoch < w->o->epochs; ++epoch) {
-        train_epoch(&t, n);
-        *record_at(w->v, block, epoch, member) =
-            predict_windows(t.net, n, w->s, &w->v->blocks[block], passes);
+    seed_piece(n, piece, w->v->epochs);
+    if (t->net == NULL) {
+        *t = make_trainer(w->o, n, w->s, w->v->begins[block]);
     }
-    adz_module *net = finish(&t);
-    adz_module_free(&net);
+    for (int64_t epoch = w->v->epochs; epoch < w->epochs; ++epoch) {
+        train_epoch(t, n);
+        *record_at(w->v, block, epoch, member) =
+            predict_windows(t->net, n, w->s, &w->v->blocks[block], passes);
+    }
+}
+
+static void free_trainers(trainer *trainers, size_t count)
+{
+    for (size_t i = 0; i < count; ++i) {
+        adz_module *net = finish(&trainers[i]);
+        adz_module_free(&net);
+    }
+    free(trainers);
 }
 
 trial try_network(const options *o, const network *n, const series *s)
 {
     validation v = new_validation(n, s, o->epochs);
-    trial_work w = { o, n, s, &v };
-    run_crew(o->jobs, (size_t)(BLOCKS * n->members), try_piece, &w);
-    trial t = judge(&v, n, s);
+    size_t count = (size_t)(BLOCKS * n->members);
+    trial_work w = { o, n, s, &v, allocate(count * sizeof *w.trainers), 0 };
+    trial t = { .epochs = 0 };
+    while (v.epochs < o->epochs && v.epochs < t.epochs + PATIENCE) {
+        w.epochs = v.epochs + ROUND < o->epochs ? v.epochs + ROUND : o->epochs;
+        run_crew(o->jobs, count, try_piece, &w);
+        v.epochs = w.epochs;
+        free(t.fit.noise);
+        t = judge(&v, n, s);
+    }
+    free_trainers(w.trainers, count);
     free_validation(&v);
     return t;
 }
@@ -123,7 +145,7 @@ typedef struct ensemble_work {
 static void train_piece(size_t piece, void *user)
 {
     const ensemble_work *w = user;
-    seed_piece(&w->t->n, piece);
+    seed_piece(&w->t->n, piece, 0);
     trainer t = make_trainer(w->o, &w->t->n, w->s, test_start(w->s->n));
     for (int64_t epoch = 0; epoch < w->t->epochs; ++epoch) {
         train_epoch(&t, &w->t->n);

@@ -94,10 +94,10 @@ void check_length(const network *n, const series *s)
     check_test_length(n, s);
 }
 
-validation new_validation(const network *n, const series *s, int64_t epochs)
+validation new_validation(const network *n, const series *s, int64_t most_epochs)
 {
-    validation v = { .epochs = epochs, .members = n->members };
-    v.records = allocate((size_t)(BLOCKS * epochs * n->members) * sizeof *v.records);
+    validation v = { .most = most_epochs, .members = n->members };
+    v.records = allocate((size_t)(BLOCKS * most_epochs * n->members) * sizeof *v.records);
     for (int i = 0; i < BLOCKS; ++i) {
         v.begins[i] = begin_of(s->n, i);
         v.blocks[i] = windows_of(n, s->n, i);
@@ -107,7 +107,7 @@ validation new_validation(const network *n, const series *s, int64_t epochs)
 
 void free_validation(validation *v)
 {
-    for (int64_t i = 0; i < BLOCKS * v->epochs * v->members; ++i) {
+    for (int64_t i = 0; i < BLOCKS * v->most * v->members; ++i) {
         free_prediction(&v->records[i]);
     }
     for (int i = 0; i < BLOCKS; ++i) {
@@ -118,7 +118,7 @@ void free_validation(validation *v)
 
 prediction *record_at(const validation *v, size_t block, int64_t epoch, size_t member)
 {
-    size_t epochs = (size_t)v->epochs, members = (size_t)v->members;
+    size_t epochs = (size_t)v->most, members = (size_t)v->members;
     return &v->records[(block * epochs + (size_t)epoch) * members + member];
 }
 

@@ -11,8 +11,9 @@ enum { BLOCKS = 3 };
 typedef struct validation {
     int64_t begins[BLOCKS]; /* where each block begins */
     origins blocks[BLOCKS]; /* the windows of each block */
-    int64_t epochs, members;
-    prediction *records; /* one for each block, epoch and member */
+    int64_t most, members;  /* epochs and networks that there is room for */
+    int64_t epochs;         /* that were recorded so far */
+    prediction *records;    /* one for each block, epoch and member */
 } validation;
 
 /* What the validation part says about one kind of network. */
@@ -31,7 +32,7 @@ void check_length(const network *n, const series *s);
 /* Ends the program if the series has too few values to test networks that are trained already. */
 void check_test_length(const network *n, const series *s);
 
-validation new_validation(const network *n, const series *s, int64_t epochs);
+validation new_validation(const network *n, const series *s, int64_t most_epochs);
 void free_validation(validation *v);
 
 /* The place of the prediction of one network after one epoch, from 0. */

@@ -55,7 +55,7 @@ static double distance_of(const series *s, const network *n, int64_t origin)
     return sum > 0 ? sqrt(sum / (double)n->window) : 1;
 }
 
-enum { LEAST_STEPS = 6 };
+enum { LEAST_STEPS = 6, MOST_SCALES = 3 };
 
 /* A series that repeats itself exactly has no seasonal changes. A thousandth of the distances in
  * the window is the smallest scale. */
@@ -69,6 +69,11 @@ double scale_of(const series *s, const network *n, int64_t origin)
         sum += change * change;
     }
     return fmax(sqrt(sum / (double)steps), 1e-3 * distance_of(s, n, origin));
+}
+
+int64_t seasons_ahead(const network *n)
+{
+    return (n->horizon - 1) / n->season + 1;
 }
 
 /* ---- tensors -------------------------------------------------------------------------------- */
@@ -97,7 +102,9 @@ adz_tensor *window_targets(const series *s, const network *n, const origins *o, 
         double scale = scale_of(s, n, o->at[b]);
         for (int64_t k = 0; k < n->horizon; ++k) {
             int64_t at = o->at[b] + k;
-            *to++ = (float)((s->values[at] - seasonal_naive(s, n, o->at[b], k)) / scale);
+            double target = (s->values[at] - seasonal_naive(s, n, o->at[b], k)) / scale;
+            double bound = MOST_SCALES * (double)(k / n->season + 1);
+            *to++ = (float)fmax(-bound, fmin(bound, target));
             *to_known++ = !s->missing[at];
         }
     }

@@ -48,8 +48,12 @@ double scale_of(const series *s, const network *n, int64_t origin);
 /* x[B, window, CHANNELS] of the windows, f32, borrowed from the scope. */
 adz_tensor *window_inputs(const series *s, const network *n, const origins *o);
 
-/* target[B, horizon] of the windows, f32, borrowed from the scope. *known becomes a tensor of the
- * same shape: 0 where the value is missing, and else 1. */
+/* How many seasons ahead the last step of the horizon is: 1 or more. */
+int64_t seasons_ahead(const network *n);
+
+/* target[B, horizon] of the windows, f32, borrowed from the scope. Targets beyond 3 scales for each
+ * season ahead are cut there, so that a crisis does not decide what the networks learn. *known
+ * becomes a tensor of the same shape: 0 where the value is missing, and else 1. */
 adz_tensor *window_targets(const series *s, const network *n, const origins *o, adz_tensor **known);
 
 #endif
