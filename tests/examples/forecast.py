@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+"""What a user of forecast sees: the default series, columns of a CSV file, missing values, both bands, saved
+networks, the picture, bad input.
+
+usage: forecast.py PROGRAM
+"""
+
+import csv
+import json
+import math
+import os
+import random
+import re
+import shutil
+import struct
+
+from program import misused, perform, refused, run
+
+RESULT = re.compile(r"result: rmse=(\S+) mase=(\S+) naive_rmse=(\S+) seasonal_naive_rmse=(\S+) "
+                    r"coverage80=(\S+) coverage95=(\S+) seconds=\S+$")
+NAMES = ["rmse", "mase", "naive_rmse", "seasonal_naive_rmse", "coverage80", "coverage95"]
+SHORT = ["--model", "mlp", "--members", 1, "--epochs", 2, "--plot", "none"]
+
+
+def result(output):
+    match = RESULT.match(output.splitlines()[-1])
+    assert match, output
+    return dict(zip(NAMES, map(float, match.groups())))
+
+
+def read_bytes(path):
+    with open(path, "rb") as stream:
+        return stream.read()
+
+
+def read_forecast(path="forecast.csv"):
+    with open(path, newline="", encoding="utf-8") as stream:
+        return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(stream)]
+
+
+def months(count, season=12, seed=1):
+    draw = random.Random(seed)
+    return [50 + 0.3 * i + 10 * math.sin(2 * math.pi * i / season) + draw.gauss(0, 1) for i in range(count)]
+
+
+def write_series(path, values, column="y"):
+    """A date column of text, the series, and a column that nobody asks for. None is an empty field."""
+    with open(path, "w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["date", column, "note"])
+        for i, value in enumerate(values):
+            writer.writerow([f"month {i}", "" if value is None else f"{value:.6f}", "x"])
+    return path
+
+
+def default_series():
+    """The best of the four kinds, chosen by the validation error that is printed, beats both forecasts."""
+    output = run("--members", 2, "--epochs", 10, "--width", 8, "--plot", "none")
+    r = result(output)
+    assert r["rmse"] < r["seasonal_naive_rmse"] < r["naive_rmse"], r
+    assert 0.5 < r["coverage80"] <= r["coverage95"] <= 1 and r["mase"] < 1, r
+    errors = {name: float(error) for name, error in
+              re.findall(r"^(mlp|gru|conv|transformer) +\d+ +(\S+) ", output, re.MULTILINE)}
+    assert len(errors) == 4, output
+    assert f"\nbest: {min(errors, key=errors.get)} with " in output, output
+    assert "360 values; 288 to learn from, of which the last 144 validate; 72 to test\n" in output
+    rows = read_forecast()
+    assert [row["row"] for row in rows] == list(range(361, 373)), rows
+    for row in rows:
+        assert row["lower95"] < row["lower80"] < row["forecast"] < row["upper80"] < row["upper95"], row
+        wide, narrow = row["upper95"] - row["lower95"], row["upper80"] - row["lower80"]
+        assert abs(wide / narrow - 1.959964 / 1.281552) < 1e-4, row
+
+
+def bits():
+    """The seed decides every bit, and --jobs none. A saved model forecasts the same."""
+    common = ["--model", "mlp", "--members", 2, "--epochs", 3, "--plot", "none"]
+    for band in "variance", "mc":
+        first = run(*common, "--band", band, "--jobs", 1, "--save", "a.safetensors", "--output", "a.csv")
+        again = run(*common, "--band", band, "--jobs", 3, "--save", "b.safetensors", "--output", "b.csv")
+        assert result(first) == result(again)
+        assert read_bytes("a.csv") == read_bytes("b.csv")
+        assert read_bytes("a.safetensors") == read_bytes("b.safetensors")
+        loaded = run("--load", "a.safetensors", "--output", "c.csv", "--plot", "none")
+        assert result(loaded) == result(first) and read_bytes("c.csv") == read_bytes("a.csv")
+        assert "validation" not in loaded.split("\n", 1)[1], loaded
+        run(*common, "--band", band, "--seed", 2, "--output", "d.csv")
+        assert read_bytes("d.csv") != read_bytes("a.csv")
+    run("--load", "a.safetensors", "--forecast", 5, "--output", "e.csv", "--plot", "none")
+    assert read_forecast("e.csv") == read_forecast("a.csv")[:5]
+
+
+def kinds():
+    """Each kind of network learns and can be loaded, with dropout on too."""
+    for model in "mlp", "gru", "conv", "transformer":
+        common = ["--model", model, "--members", 1, "--width", 8, "--passes", 4, "--band", "mc", "--plot", "none"]
+        short = result(run(*common, "--epochs", 1, "--output", "short.csv"))
+        r = result(run(*common, "--epochs", 4))
+        assert r["rmse"] < r["seasonal_naive_rmse"], (model, r)
+        assert r["rmse"] != short["rmse"] and read_bytes("short.csv") != read_bytes("forecast.csv"), model
+        loaded = result(run("--load", "forecast.safetensors", "--output", "again.csv", "--plot", "none"))
+        assert loaded == r and read_bytes("again.csv") == read_bytes("forecast.csv"), model
+
+
+def figures():
+    """The errors of the naive forecasts, computed here from the file."""
+    values, season, horizon = months(203, 7), 7, 5
+    write_series("weeks.csv", values)
+    output = run("--data", "weeks.csv", "--column", "y", "--season", season, "--horizon", horizon, *SHORT)
+    r, test = result(output), 203 * 4 // 5
+    naive, seasonal = [], []
+    for origin in range(test, 203 - horizon + 1, horizon):
+        for k in range(horizon):
+            naive.append(values[origin + k] - values[origin - 1])
+            seasonal.append(values[origin + k] - values[origin + k - season])
+    for name, errors in ("naive_rmse", naive), ("seasonal_naive_rmse", seasonal):
+        expected = math.sqrt(sum(e * e for e in errors) / len(errors))
+        assert abs(r[name] / expected - 1) < 1e-3, (name, r, expected)
+    assert f"\n{len(naive)} values of the test part" in output, output
+    assert [row["row"] for row in read_forecast()] == [204, 205, 206, 207, 208]
+    long = run("--data", "weeks.csv", "--column", "y", "--season", 3, "--horizon", 8, "--window", 5, *SHORT)
+    assert "\nwindow 5, horizon 8, season 3\n" in long, long
+
+
+def missing_values():
+    """A gap is filled by a straight line for the networks, and no error counts it."""
+    values = months(200)
+    full = [value if i not in (20, 21, 165, 170) else None for i, value in enumerate(values)]
+    straight = list(values)
+    for first, last in ((20, 21), (165, 165), (170, 170)):
+        step = (values[last + 1] - values[first - 1]) / (last - first + 2)
+        for i in range(first, last + 1):
+            straight[i] = values[first - 1] + step * (i - first + 1)
+    common = ["--column", "y", *SHORT]
+    output = run("--data", write_series("gaps.csv", full), *common, "--output", "gaps-out.csv")
+    assert "\n4 missing values: interpolated where the networks read them, and left out" in output, output
+    assert "\n34 values of the test part" in output, output  # of 36
+    # The same networks on the filled series: missing targets alone make the difference.
+    network = ["--load", "forecast.safetensors", "--column", "y", "--plot", "none", "--output"]
+    filled = run("--data", write_series("filled.csv", straight), *network, "filled-out.csv")
+    assert "missing" not in filled and "\n36 values of the test part" in filled, filled
+    for a, b in zip(read_forecast("gaps-out.csv"), read_forecast("filled-out.csv")):
+        assert all(abs(a[name] - b[name]) < 1e-3 for name in a), (a, b)
+    assert result(output)["rmse"] != result(filled)["rmse"]
+    write_series("ends.csv", [None, *values, None])
+    assert "\n2 missing values: " in run("--data", "ends.csv", *common)
+    for name in "NA", "nan", "null":
+        shown = ["" if i else name for i in range(1)]
+        with open("words.csv", "w", encoding="utf-8") as stream:
+            stream.write("\n".join(["y", *shown, *map(str, values)]) + "\n")
+        assert "\n1 missing value: " in run("--data", "words.csv", *common), name
+
+
+def plots():
+    column = "it's $(touch run-by-shell) `touch run-by-shell` @x_{1}"
+    write_series("odd.csv", months(160), column)
+    common = ["--data", "odd.csv", "--column", column, *SHORT[:-2]]
+    if shutil.which("gnuplot"):
+        assert "\npicture: odd.svg\n" in run(*common, "--plot", "odd.svg")
+        text = read_bytes("odd.svg").decode()
+        for part in "training ends", "95% band", "80% band", "forecast", "beyond the end", "@x_{1}":
+            assert part in text, part
+        run(*common, "--plot", "odd.png", "--forecast", 3)
+        assert read_bytes("odd.png")[:4] == b"\x89PNG"
+    assert not os.path.exists("run-by-shell")
+    os.mkdir("no-programs")
+    output = run(*common, "--plot", "none.svg", env={"PATH": os.path.abspath("no-programs")})
+    assert "no picture: gnuplot is not installed" in output and not os.path.exists("none.svg")
+    result(output)
+
+
+def refused_with(message, path, values, *more):
+    refused(message, "--data", write_series(path, values), "--column", "y", *SHORT, *more)
+
+
+def bad_series():
+    values, before = months(200), None
+    os.mkdir("bad")
+    os.chdir("bad")
+    refused_with("few.csv: y: 60 values are too few for --window 24, --horizon 12 and --season 12, which need "
+                 "138; give a longer series or smaller numbers", "few.csv", values[:60])
+    refused_with("few.csv: y: 137 values are too few", "few.csv", values[:137])
+    refused_with("flat.csv: column 'y' is constant: each of its 199 values is 7, so there is nothing to forecast; "
+                 "name another one with --column", "flat.csv", [None, *[7] * 199])
+    refused_with("empty.csv: column 'y' has no value in 200 rows", "empty.csv", [None] * 200)
+    refused_with("none.csv: column 'y' has no value in 0 rows", "none.csv", [])
+    refused_with("row 201 of column 'y' (from 1, without the header) is inf", "inf.csv", [*values, math.inf])
+    refused_with("gap.csv: y: all values of the test part are missing, those of rows 161 to 196", "gap.csv",
+                 [*values[:160], *[None] * 39, 1.0])
+    refused_with("all values of the validation part are missing, those of rows 81 to 160", "gap.csv",
+                 [*values[:80], *[None] * 80, *values[160:]])
+    write_series("good.csv", values)
+    refused("good.csv: line 2, column 1 (date): 'month 0' is not a number", "--data", "good.csv", "--column", "date")
+    refused("(--column names the column to forecast)", "--data", "good.csv", "--column", "date")
+    refused("good.csv: there is no column 'z'; there are 'date', 'y', 'note'", "--data", "good.csv", "--column", "z")
+    refused("nowhere.csv: cannot be opened", "--data", "nowhere.csv", "--column", "y")
+    with open("wide.csv", "wb") as stream:
+        stream.write("y\n1\n".encode("utf-16"))
+    refused("wide.csv: this is no text", "--data", "wide.csv", "--column", "y")
+    before = sorted(os.listdir("."))
+    assert not [name for name in before if name.startswith("forecast")], before
+    os.chdir("..")
+
+
+def bad_options():
+    write_series("series.csv", months(200))
+    before = {name: read_bytes(name) for name in os.listdir(".") if os.path.isfile(name)}
+    data = ["--data", "series.csv", "--column", "y"]
+    misused("--horizon 0: a whole number from 1 to 65536 is wanted", "--horizon", 0)
+    misused("--season 0: a whole number from 1 to 65536 is wanted", "--season", 0)
+    misused("--window 0: a whole number from 1", "--window", 0)
+    misused("--model lstm: mlp, gru, conv, transformer or auto is wanted", "--model", "lstm")
+    misused("--data needs --column NAME", "--data", "series.csv")
+    misused("--column belongs to --data FILE.csv", "--column", "y")
+    misused("--width 6: a multiple of 4 is wanted", "--width", 6)
+    misused("--band mc needs a --dropout above 0", "--band", "mc", "--dropout", 0)
+    misused("--passes belongs to --band mc", "--passes", 9)
+    misused("--forecast 13: the networks look 12 steps ahead; train them with --horizon 13", "--forecast", 13)
+    misused("--plot p.gif: a file that ends in .svg or .png is wanted", "--plot", "p.gif")
+    misused("series.csv: what is it? A table is given as --data FILE.csv", "series.csv")
+    misused("--output series.csv and --data series.csv are the same file", *data, "--output", "series.csv")
+    refused("nowhere/a.csv: cannot be written into nowhere", "--output", "nowhere/a.csv")
+    assert before == {name: read_bytes(name) for name in os.listdir(".") if os.path.isfile(name)}
+
+
+def bad_models():
+    common = ["--plot", "none", "--output", "out.csv"]
+    run(*SHORT, "--save", "good.safetensors")
+    bytes_of_model = read_bytes("good.safetensors")
+    size, = struct.unpack("<Q", bytes_of_model[:8])
+
+    def change(key, value):
+        header = json.loads(bytes_of_model[8:8 + size])
+        if value is None:
+            del header["__metadata__"][key]
+        else:
+            header["__metadata__"][key] = value
+        text = json.dumps(header).encode()
+        with open("bad.safetensors", "wb") as stream:
+            stream.write(struct.pack("<Q", len(text)) + text + bytes_of_model[8 + size:])
+        return "bad.safetensors"
+
+    refused("its metadata has no 'option.season'", "--load", change("option.season", None), *common)
+    refused("bad.safetensors: --horizon 0: a whole number", "--load", change("option.horizon", "0"), *common)
+    refused("its metadata names no kind of network", "--load", change("option.model", "auto"), *common)
+    refused("noise", "--load", change("option.horizon", "13"), *common)
+    refused("this is no safetensors file", "--load", write_series("series.csv", months(30)), *common)
+    refused("30 values are too few for --window 24, --horizon 12 and --season 12, which need 56", "--data",
+            "series.csv", "--column", "y", "--load", "good.safetensors", *common)
+    misused("--load forecasts without training; leave out --epochs", "--load", "good.safetensors", "--epochs", 3)
+    misused("--load brings the networks along; leave out --season", "--load", "good.safetensors", "--season", 3)
+    assert not os.path.exists("out.csv")
+    shorter = run("--load", "good.safetensors", *common, "--data", write_series("short.csv", months(200)), "--column",
+                  "y")
+    assert "good.safetensors was trained on 288 values, but the test part begins after 160" in shorter, shorter
+
+
+if __name__ == "__main__":
+    raise SystemExit(perform([default_series, bits, kinds, figures, missing_values, plots, bad_series, bad_options,
+                              bad_models]))
