@@ -30,9 +30,9 @@ static ensemble choose_and_train(const options *o, const series *s)
         free(better ? best.fit.noise : t.fit.noise);
         best = better ? t : best;
     }
-    printf("%s %s with %lld epochs on the first %lld values\n",
+    printf("%s %s with %lld epoch%s on the first %lld values\n",
         all ? "best:" : "trained:", model_name(best.n.model), (long long)best.epochs,
-        (long long)test_start(s->n));
+        plural(best.epochs), (long long)test_start(s->n));
     ensemble e = train_ensemble(o, &best, s);
     free(best.fit.noise);
     return e;

@@ -21,7 +21,7 @@ static const char help[] =
     "  --data FILE.csv     table with a header line, one row for each step of time\n"
     "  --column NAME       the column to forecast. A missing value (an empty field, NA) is\n"
     "                      interpolated for the networks and left out of all errors\n"
-    "  --season N          steps after which the series repeats itself (12)\n"
+    "  --season N          steps after which the series repeats itself; 1 if it does not (12)\n"
     "  --horizon N         steps to forecast (12)\n"
     "  --window N          steps that a network reads (a season, and at least 24)\n"
     "networks\n"

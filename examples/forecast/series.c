@@ -60,21 +60,43 @@ static void on_csv_error(adz_status status, const char *message, void *user)
     fail("%s (--column names the column to forecast)", message);
 }
 
+/* The squares of values outside these bounds are no normal numbers. */
+#define LARGEST_VALUE 1e100
+#define SMALLEST_SPAN 1e-100
+
+static void check_span(const char *path, const char *column, double low, double high)
+{
+    double largest = fmax(fabs(low), fabs(high));
+    if (largest > LARGEST_VALUE) {
+        fail("%s: column '%s' has the value %g, but %g is the largest that can be forecast; write "
+             "the column in a larger unit",
+            path, column, fabs(low) > fabs(high) ? low : high, LARGEST_VALUE);
+    }
+    if (high > low && high - low < SMALLEST_SPAN) {
+        fail("%s: the values of column '%s' differ by at most %g, and %g is the least that can be "
+             "forecast; write the column in a smaller unit",
+            path, column, high - low, SMALLEST_SPAN);
+    }
+}
+
 static void check_values(const char *path, const char *column, const series *s)
 {
-    int64_t first = next_known(s, 0), other = first;
-    if (s->n == 0 || first == s->n) {
+    int64_t first = next_known(s, 0);
+    if (first == s->n) {
         fail("%s: column '%s' has no value in %lld rows; name another one with --column", path,
             column, (long long)s->n);
     }
-    while (other < s->n && (s->missing[other] || s->values[other] == s->values[first])) {
-        ++other;
+    double low = s->values[first], high = low;
+    for (int64_t i = first; i < s->n; ++i) {
+        low = s->missing[i] ? low : fmin(low, s->values[i]);
+        high = s->missing[i] ? high : fmax(high, s->values[i]);
     }
-    if (other == s->n) {
+    if (low == high) {
         fail("%s: column '%s' is constant: each of its %lld values is %g, so there is nothing to "
              "forecast; name another one with --column",
-            path, column, (long long)(s->n - s->n_missing), s->values[first]);
+            path, column, (long long)(s->n - s->n_missing), low);
     }
+    check_span(path, column, low, high);
 }
 
 series read_series(const char *path, const char *column)

@@ -87,11 +87,26 @@ void check_test_length(const network *n, const series *s)
     check_known(s, "test", test, s->n - (s->n - test) % n->horizon);
 }
 
+/* Ends the program if networks would learn from equal values. */
+static void check_changes(const series *s)
+{
+    int64_t test = test_start(s->n), same = 1;
+    while (same < test && s->values[same] == s->values[0]) {
+        ++same;
+    }
+    if (same == test) {
+        fail("%s: each of the first %lld values is %g, and the networks learn from these; leave "
+             "out constant rows at the beginning",
+            s->name, (long long)test, s->values[0]);
+    }
+}
+
 void check_length(const network *n, const series *s)
 {
     check_enough(n, s, is_long_enough);
     check_known(s, "validation", test_start(s->n) / 2, test_start(s->n));
     check_test_length(n, s);
+    check_changes(s);
 }
 
 validation new_validation(const network *n, const series *s, int64_t most_epochs)

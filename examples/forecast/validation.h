@@ -25,8 +25,9 @@ typedef struct trial {
     band_fit fit;
 } trial;
 
-/* Ends the program if the series has too few values for window, horizon and season, or if all
- * values of the validation part or of the test part are missing. */
+/* Ends the program if the series has too few values for window, horizon and season, if all values
+ * of the validation part or of the test part are missing, or if those before the test part are
+ * equal. */
 void check_length(const network *n, const series *s);
 
 /* Ends the program if the series has too few values to test networks that are trained already. */

@@ -184,6 +184,10 @@ def bad_series():
                  "name another one with --column", "flat.csv", [None, *[7] * 199])
     refused_with("empty.csv: column 'y' has no value in 200 rows", "empty.csv", [None] * 200)
     refused_with("none.csv: column 'y' has no value in 0 rows", "none.csv", [])
+    refused_with("step.csv: y: each of the first 160 values is 7, and the networks learn from these", "step.csv",
+                 [*[7] * 199, 8])
+    refused_with("large.csv: column 'y' has the value -1e+200, but 1e+100 is the largest that can be forecast",
+                 "large.csv", [*values, -1e200])
     refused_with("row 201 of column 'y' (from 1, without the header) is inf", "inf.csv", [*values, math.inf])
     refused_with("gap.csv: y: all values of the test part are missing, those of rows 161 to 196", "gap.csv",
                  [*values[:160], *[None] * 39, 1.0])
