@@ -119,8 +119,8 @@ static adz_tensor *means_of(const network *n, adz_tensor *out, adz_tensor **vari
 {
     *variance = NULL;
     if (n->band == BAND_VARIANCE) {
-        double most =
-            3 + 2 * log((double)seasons_ahead(n)); /* no target of the training is as far away */
+        /* Training targets are cut off, so no variance above this bound is learnt from them. */
+        double most = 3 + 2 * log((double)seasons_ahead(n));
         *variance = adz_exp(adz_clamp(adz_narrow(out, 1, n->horizon, n->horizon), -16, most));
     }
     return adz_narrow(out, 1, 0, n->horizon);
