@@ -114,6 +114,7 @@ FACT(blocks_and_ranges_are_joined)
         { .n = 70, .groups = 1, .channels = 3, .maps = 7, .big = { 3, 3 }, .kernel = { 3, 3 } },
         { .n = 1, .groups = 3, .channels = 1, .maps = 2, .big = { 2, 1100 }, .kernel = { 1, 80 } },
         { .n = 2, .groups = 3, .channels = 1, .maps = 2, .big = { 50, 301 }, .kernel = { 3, 5 } },
+        { .n = 1, .groups = 2, .channels = 1, .maps = 1, .big = { 6, 32 }, .kernel = { 3, 3 } },
     };
     adz_manual_seed(4);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
