@@ -277,7 +277,7 @@ static void large_products(void)
 
 /* ---- OpenBLAS beside oneDNN ------------------------------------------------------------------ */
 
-enum { WAYS = 6, ROUNDS = 15 };
+enum { WAYS = 5, ROUNDS = 15 };
 
 /* Seconds of the calling thread on a processor: other programs' share does not count. */
 static double cpu_now(void)
@@ -299,7 +299,7 @@ static int by_value(const void *a, const void *b)
 static void time_ways(const adzi_gemm_args *g, bool alone, double out[WAYS])
 {
     static const adzi_gemm_choice ways[WAYS] = { ADZI_GEMM_BLAS_ALONE, ADZI_GEMM_MODULE_STRIDED,
-        ADZI_GEMM_MODULE_PREPARED, ADZI_GEMM_OURS, ADZI_GEMM_OURS_COPIED, ADZI_GEMM_BY_RULE };
+        ADZI_GEMM_MODULE_PREPARED, ADZI_GEMM_OURS, ADZI_GEMM_BY_RULE };
     double work = 2.0 * (double)g->m * (double)g->n * (double)g->k;
     double found[WAYS][ROUNDS];
     int repeats = work < 3e7 ? (int)(3e7 / work) + 1 : 1;
@@ -332,8 +332,8 @@ static void backends(adz_dtype dtype)
     int threads = adz_get_num_threads();
     printf(
         "\none linear layer's products, %s: OpenBLAS in microseconds, and how many times as fast "
-        "are oneDNN's BLAS-like function, its prepared code, our loops where the operands lie and "
-        "with copies, and what the rule chooses; with 1 thread, then with %d\n",
+        "are oneDNN's BLAS-like function, its prepared code, our "
+        "tiles, and what the rule chooses; with 1 thread, then with %d\n",
         adz_dtype_name(dtype), threads);
     for (size_t s = 0; s < sizeof layers / sizeof *layers * 3; ++s) {
         for (size_t r = 0; r < sizeof rows / sizeof *rows; ++r) {

@@ -9,6 +9,7 @@
 
 #include "adze/base.h"
 #include "adze/precision.h"
+#include "base/cpu.h"
 #include "tensor/gemm/onednn.h"
 
 static adzi_gemm_args product(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k)
@@ -130,9 +131,7 @@ static void choices_of_tests_are_followed(void **state)
     (void)state;
     adzi_gemm_args g = product(ADZ_F32, false, false, 200, 300, 400);
     adzi_gemm_backend_choice = ADZI_GEMM_OURS;
-    expect(&g, "loops without copies");
-    adzi_gemm_backend_choice = ADZI_GEMM_OURS_COPIED;
-    expect(&g, "packed loops");
+    expect(&g, "tiles");
     adzi_gemm_args vector = product(ADZ_F32, false, false, 1, 3000, 400);
     expect(&vector, "OpenBLAS");
     if (adzi_gemm_backend_get() != NULL) {
@@ -143,6 +142,31 @@ static void choices_of_tests_are_followed(void **state)
         expect(&dense, "oneDNN, prepared");
         expect(&g, "oneDNN, BLAS-like"); /* W is not transposed */
     }
+}
+
+/* Which matrices our tiles get depends on the instruction set and on the BLAS. */
+static void tiles_get_what_they_are_fastest_at(void **state)
+{
+    (void)state;
+    const int used = adzi_cpu_level;
+    adzi_gemm_args forward = product(ADZ_F64, false, true, 40, 2048, 512);
+    adzi_gemm_args square = product(ADZ_F64, false, false, 512, 512, 512);
+    adzi_gemm_args narrow = product(ADZ_F64, false, false, 512, 256, 512);
+    adzi_cpu_level = ADZI_CPU_BASELINE;
+    expect(&forward, "OpenBLAS");
+    expect(&square, "OpenBLAS");
+    if (adzi_cpu_best() >= ADZI_CPU_AVX2) {
+        adzi_cpu_level = ADZI_CPU_AVX2;
+        expect(&forward, "tiles, W in place");
+        expect(&square, "tiles");
+    }
+    if (adzi_cpu_best() >= ADZI_CPU_AVX512) {
+        adzi_cpu_level = ADZI_CPU_AVX512;
+        expect(&forward, "tiles, W in place");
+        expect(&narrow, "tiles");
+        expect(&square, adzi_blas_lags() ? "tiles" : "OpenBLAS");
+    }
+    adzi_cpu_level = used;
 }
 
 static void medium_rounds_f32_alone(void **state)
@@ -170,6 +194,7 @@ int main(void)
         cmocka_unit_test_setup(sides_whose_product_overflows_are_large, by_rule),
         cmocka_unit_test_setup(rows_too_far_apart_for_blas_go_to_small_loops, by_rule),
         cmocka_unit_test_setup(choices_of_tests_are_followed, by_rule),
+        cmocka_unit_test_setup(tiles_get_what_they_are_fastest_at, by_rule),
         cmocka_unit_test_setup(medium_rounds_f32_alone, by_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,36 +101,37 @@ static bool run_small(const adzi_gemm_args *g)
     return true;
 }
 
-/* ---- large products in our own loops -------------------------------------------------------- */
+/* ---- large products in our own tiles -------------------------------------------------------- */
 
 enum {
-    /* Copies of the operands pay if both sides of C are COPIED_SIDE or more. In addition, the
-     * product needs COPIED_WORK multiply-adds, or COPIED_C elements of C and a k of COPIED_DEPTH.
-     */
-    COPIED_SIDE = 48,
-    COPIED_WORK = 1 << 24,
-    COPIED_C = 1 << 18,
-    COPIED_DEPTH = 16
+    NARROW = 32,         /* AVX2: OpenBLAS is as fast at A^T B with at most so many columns */
+    TILED_SIDE = 256,    /* AVX-512: the smallest side is at most so long */
+    TILED_FORWARD = 96,  /* that limit for x W^T, where tiles of many rows pack as much as BLAS */
+    TILED_WORK = 1 << 20 /* AVX-512: OpenBLAS has kernels that do not pack for smaller products */
 };
 
-/* True for matrices that our loops compute in place of a BLAS that lags. */
-static bool suits_our_loops(const adzi_gemm_args *g)
+/* True for matrices that our tiles compute in less time than this BLAS. */
+static bool suits_our_tiles(const adzi_gemm_args *g)
 {
-    return blas_is_slow(g) || (adzi_gemm_backend_choice >= ADZI_GEMM_OURS && g->m > 1 && g->n > 1);
+    const int64_t side = adzi_gemm_least(adzi_gemm_least(g->m, g->n), g->k);
+    if (g->m == 1 || g->n == 1 || adzi_gemm_backend_choice != ADZI_GEMM_BY_RULE) {
+        return g->m > 1 && g->n > 1 && adzi_gemm_backend_choice == ADZI_GEMM_OURS;
+    }
+    if (adzi_cpu_level < ADZI_CPU_AVX512) {
+        return adzi_cpu_level == ADZI_CPU_AVX2 && (!g->ta || g->n > NARROW);
+    }
+    return adzi_blas_lags() || (side <= (!g->ta && g->tb ? TILED_FORWARD : TILED_SIDE) &&
+                                   adzi_gemm_work(g) >= TILED_WORK);
 }
 
-/* True for products that our loops compute from copies of the operands. */
-static bool suits_our_copies(const adzi_gemm_args *g)
+enum { FORWARD_LEAST = 8, FORWARD_MOST = 64, FORWARD_SIDE = 512 };
+
+/* True for x W^T of few rows, where even oneDNN packs W. Our tiles read W once, where it lies. */
+static bool suits_swapped_tiles(const adzi_gemm_args *g)
 {
-    if (adzi_gemm_backend_choice >= ADZI_GEMM_OURS) {
-        return adzi_gemm_backend_choice == ADZI_GEMM_OURS_COPIED && suits_our_loops(g);
-    }
-    if (!blas_is_slow(g)) {
-        return false;
-    }
-    return adzi_gemm_least(g->m, g->n) >= COPIED_SIDE &&
-           (adzi_gemm_work(g) >= COPIED_WORK ||
-               ((double)g->m * (double)g->n >= COPIED_C && g->k >= COPIED_DEPTH));
+    return adzi_gemm_backend_choice == ADZI_GEMM_BY_RULE && adzi_cpu_level >= ADZI_CPU_AVX2 &&
+           g->m >= FORWARD_LEAST && g->m <= FORWARD_MOST && g->n >= FORWARD_SIDE &&
+           g->k >= FORWARD_SIDE && adzi_gemm_is_swapped(g);
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */
@@ -147,13 +148,14 @@ const adzi_gemm_way adzi_gemm_ways[] = {
         .why = "BLAS has no integers",
         .takes = is_integer,
         .run = run_integers },
-    { .name = "packed loops in bf16",
+    { .name = "tiles in bf16",
         .what = "f32 at ADZ_MATMUL_MEDIUM from 2^18 multiply-adds on, with AMD's AVX512_BF16",
         .why =
             "Zen 5: 7 to 20% less time than through oneDNN, whose operands must be rounded first",
         .takes = adzi_gemm_medium_takes_ours,
         .run = adzi_gemm_loops_run_bf16,
-        .rounds = true },
+        .rounds = true,
+        .relu = true },
     { .name = "oneDNN in bf16",
         .what = "f32 at ADZ_MATMUL_MEDIUM from 2^18 multiply-adds on, with AMX",
         .why = "AMX multiplies bf16 only; no processor with AMX was measured",
@@ -181,6 +183,12 @@ const adzi_gemm_way adzi_gemm_ways[] = {
         .takes = adzi_blas_rows_too_far,
         .run = run_small,
         .relu = true },
+    { .name = "tiles, W in place",
+        .what = "x W^T of 8 to 64 rows, both sides of W 512 or more, with AVX2 or AVX-512",
+        .why = "Emerald Rapids: 0.62 to 1.03 of the time of oneDNN's prepared code, median 0.84",
+        .takes = suits_swapped_tiles,
+        .run = adzi_gemm_loops_run,
+        .relu = true },
     { .name = "oneDNN, prepared",
         .what = "f32 x W^T without gaps, 8 rows or more, smallest side up to 128",
         .why =
@@ -193,18 +201,15 @@ const adzi_gemm_way adzi_gemm_ways[] = {
         .why = "Cascade Lake: 0.9 to 3 times as fast as OpenBLAS (bench-gemm backends)",
         .takes = adzi_onednn_takes,
         .run = adzi_onednn_run_strided },
-    { .name = "packed loops",
+    { .name = "tiles",
         .what =
-            "sides of C from 48 on with 2^24 multiply-adds, or 2^18 elements of C and k from 16 "
-            "on, where BLAS lacks AVX-512",
-        .why = "Zen 5: 0.5 of OpenBLAS 0.3.21's time (bench-gemm backends, backends64)",
-        .takes = suits_our_copies,
-        .run = adzi_gemm_loops_run_copied },
-    { .name = "loops without copies",
-        .what = "all other matrices where BLAS lacks AVX-512",
-        .why = "Zen 5: copies cost more than they save there (bench-gemm backends)",
-        .takes = suits_our_loops,
-        .run = adzi_gemm_loops_run },
+            "other matrices: with AVX2 all but A^T B of up to 32 columns; with AVX-512 all where "
+            "BLAS lacks it, else from 2^20 multiply-adds on with a side up to 256 (x W^T: 96)",
+        .why = "Emerald Rapids: AVX2 0.95 of OpenBLAS's time, 0.5 to 0.9 with a side up to 96; "
+               "AVX-512 0.4 to 0.93 (docs/measurements/product.md)",
+        .takes = suits_our_tiles,
+        .run = adzi_gemm_loops_run,
+        .relu = true },
     { .name = "OpenBLAS",
         .what = "everything else",
         .why = "it has packed kernels for the most processors",

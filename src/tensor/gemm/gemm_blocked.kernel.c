@@ -1,19 +1,23 @@
-/* Products that do not fit the cache, computed from packed panels of A and B; see
- * Note [Blocks of a large product].
+/* Large products, computed in tiles that stay in registers; see Note [Blocks of a large product].
  *
- *     C[m, n] = alpha op(A)[m, k] op(B)[k, n] + beta C + bias[n]
+ *     C[m, n] = relu(alpha op(A)[m, k] op(B)[k, n] + beta C + bias[n]),   relu is optional
  *
  * k is cut into layers of at most ADZI_GEMM_DEPTH, n into groups of strips, m into blocks of rows.
- * A panel of B holds three vectors of columns and stays in the first-level cache. The panels of A,
- * of HIGH rows each, are read from the second-level cache one after the other. A tile of HIGH rows
- * by three vectors of C stays in registers for the whole layer. The first layer applies beta and
- * bias, later layers add to C.
+ * A strip of B is at most three vectors wide and stays in the first-level cache. A tile of HIGH
+ * rows by a strip of C stays in registers for the whole layer. The first layer applies beta and
+ * bias, later layers add to C, and the last one applies the ReLU.
+ *
+ * Tiles read an operand where it lies if its rows are in an order that suits them, and from a
+ * packed copy otherwise (feed_a, feed_b). A product of few rows with a weight that is stored [n, k]
+ * is computed as C^T = B A^T, so that the weight is read once and where it lies (swapped).
  *
  * The launch has one unit; callers cut large products before. An element of C is one chain of
- * multiply-adds per layer, and layers are added in order. The order depends on the shape alone.
+ * multiply-adds per layer, and layers are added in order. The order depends on the shape alone, and
+ * not on which operands are packed.
  *
  * The file is included once per type, and a third time with PAIRS for f32 that is rounded to bf16.
- * One instruction then multiplies two pairs of bf16 and adds both products to an f32. */
+ * One instruction then multiplies two pairs of bf16 and adds both products to an f32. Both operands
+ * are packed in that instance. */
 #ifndef elem
 #include <string.h>
 
@@ -33,8 +37,15 @@ enum { HIGH = 4 };
 #define WIDE (3 * VW)
 
 enum {
-    LINE = 64,       /* bytes of a cache line */
-    ROWS_AT_ONCE = 4 /* rows that are packed at a time */
+    LINE = 64,        /* bytes of a cache line */
+    ROWS_AT_ONCE = 4, /* rows that are packed at a time */
+    NEAR_A = 1 << 16, /* bytes of a layer of a transposed A that is read in place */
+    NEAR_STRIP =
+        8192,        /* bytes of a row of a transposed A that is read in place for one strip of C */
+    NEAR_ROW = 1024, /* bytes of a row of B that is read in place for any number of rows of C */
+    NEAR_PAGE = 4096,  /* bytes of a row of B that is read in place for up to NEAR_ROWS rows of C */
+    NEAR_ROWS = 64,    /* more rows of C pay for a copy of B */
+    SWAPPED_BLOCK = 64 /* columns of C at a time in a swapped product */
 };
 
 #define PAIRS     0
@@ -66,7 +77,6 @@ enum {
 #endif
 #else
 #include "tensor/gemm/gemm_product.kernel.h"
-#include "tensor/kernel/transpose.kernel.h"
 
 #undef EACH
 #undef VMADD
@@ -78,199 +88,49 @@ enum {
 #define VMADD(x, y, c) VFMA(x, y, c)
 #endif
 
-/* The number of rows of a panel for a block of `depth` elements of k: half as many with pairs. */
-INLINE int64_t KERNEL(panel_rows)(int64_t depth)
-{
-    return (depth + EACH - 1) / EACH;
-}
+#include "tensor/gemm/gemm_pack.kernel.h"
 
-/* Scratch memory for the packed block of A and the packed strips of B. */
+/* Memory for packed rows of A and packed strips of B. */
 typedef struct KERNEL(room) {
     elem *a, *b;
 } KERNEL(room);
 
-#if PAIRS
-/* Two f32 rounded to bf16, the first in the lower half. */
-INLINE elem KERNEL(pair)(elem first, elem second)
-{
-    return adzi_float_of((uint32_t)adzi_to_bf16(first) | (uint32_t)adzi_to_bf16(second) << 16);
-}
-
-/* Eight pairs of first[j] and second[j]. */
-INLINE void KERNEL(pairs8)(elem *to, const elem *first, const elem *second)
-{
-    const __m256i halves =
-        (__m256i)_mm256_cvtne2ps_pbh(_mm256_loadu_ps(second), _mm256_loadu_ps(first));
-    const __m256i order = _mm256_setr_epi16(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
-    _mm256_storeu_si256((__m256i *)(void *)to, _mm256_permutexvar_epi16(order, halves));
-}
-
-/* Sixteen pairs of first[j] and second[j]. */
-INLINE void KERNEL(pairs16)(elem *to, const elem *first, const elem *second)
-{
-    const __m512i halves =
-        (__m512i)_mm512_cvtne2ps_pbh(_mm512_loadu_ps(second), _mm512_loadu_ps(first));
-    const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9,
-        24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
-    _mm512_storeu_si512(to, _mm512_permutexvar_epi16(order, halves));
-}
-
-/* Row p of a panel, from rows 2p and 2p + 1 of from[depth, columns]. A missing last row counts as
- * 0. */
-INLINE void KERNEL(copy_row)(
-    elem *to, const elem *from, int64_t ld, int64_t p, int64_t depth, int64_t columns)
-{
-    static const elem zeros[WIDE] = { 0 };
-    const elem *first = from + 2 * p * ld, *second = 2 * p + 1 < depth ? first + ld : zeros;
-    int64_t j = 0;
-    for (; j + 16 <= columns; j += 16) {
-        KERNEL(pairs16)(to + j, first + j, second + j);
-    }
-    for (; j + 8 <= columns; j += 8) {
-        KERNEL(pairs8)(to + j, first + j, second + j);
-    }
-    for (; j < columns; ++j) {
-        to[j] = KERNEL(pair)(first[j], second[j]);
-    }
-}
-
-/* Packs a transposed matrix: pairs are made along its rows first, and then transposed as f32. */
-INLINE void KERNEL(pack_transposed)(
-    elem *to, int64_t to_ld, const elem *from, int64_t ld, int64_t depth, int64_t columns)
-{
-    elem rows[ROWS_AT_ONCE][ADZI_GEMM_DEPTH];
-    for (int64_t j = 0; j < columns; ++j, from += ld) {
-        int64_t p = 0;
-        for (; 2 * p + 32 <= depth; p += 16) {
-            const __m512bh pairs = _mm512_cvtne2ps_pbh(
-                _mm512_loadu_ps(from + 2 * p + 16), _mm512_loadu_ps(from + 2 * p));
-            _mm512_storeu_si512(&rows[j][p], (__m512i)pairs);
-        }
-        for (; 2 * p < depth; ++p) {
-            rows[j][p] = KERNEL(pair)(from[2 * p], 2 * p + 1 < depth ? from[2 * p + 1] : 0);
-        }
-    }
-    KERNEL(transpose)(to, to_ld, rows[0], ADZI_GEMM_DEPTH, KERNEL(panel_rows)(depth), columns);
-}
-#else
-INLINE void KERNEL(copy_row)(
-    elem *to, const elem *from, int64_t ld, int64_t p, int64_t depth, int64_t columns)
-{
-    (void)depth;
-    memcpy(to, from + p * ld, (size_t)columns * sizeof(elem));
-}
-
-INLINE void KERNEL(pack_transposed)(
-    elem *to, int64_t to_ld, const elem *from, int64_t ld, int64_t depth, int64_t columns)
-{
-    KERNEL(transpose)(to, to_ld, from, ld, depth, columns);
-}
-#endif
-
-/* Packs from[depth, columns], whose rows are in the order of the panels. Each panel holds `wide`
- * columns, row after row. Columns beyond the last are not written; their products are never stored.
- * Four rows at a time fill whole cache lines of a panel. */
-INLINE void KERNEL(copy_panels)(
-    elem *to, const int wide, const elem *from, int64_t ld, int64_t depth, int64_t columns)
-{
-    const int64_t panel_rows = KERNEL(panel_rows)(depth);
-    for (int64_t p = 0; p < panel_rows; p += ROWS_AT_ONCE) {
-        const int64_t end = panel_rows - p < ROWS_AT_ONCE ? panel_rows : p + ROWS_AT_ONCE;
-        elem *panel = to;
-        int64_t j = 0;
-        for (; j + wide <= columns; j += wide, panel += panel_rows * wide) {
-            for (int64_t q = p; q < end; ++q) {
-                KERNEL(copy_row)(panel + q * wide, from + j, ld, q, depth, wide);
-            }
-        }
-        for (int64_t q = p; q < end && j < columns; ++q) {
-            KERNEL(copy_row)(panel + q * wide, from + j, ld, q, depth, columns - j);
-        }
-    }
-}
-
-/* Packs the transposed matrix from[columns, depth], two or four of its rows at a time. The rows
- * after them are prefetched, because the processor does not recognise the pattern. */
-INLINE void KERNEL(transpose_panels)(
-    elem *to, const int wide, const elem *from, int64_t ld, int64_t depth, int64_t columns)
-{
-    const int group =
-        wide % ROWS_AT_ONCE == 0 ? ROWS_AT_ONCE : 2; /* rows at a time, within one panel */
-    const int64_t panel_rows = KERNEL(panel_rows)(depth);
-    for (int64_t j = 0; j < columns; j += group) {
-        const int64_t count = columns - j < group ? columns - j : group;
-        const elem *rows = from + j * ld;
-        for (int64_t r = group; r < 2 * group && j + r < columns; ++r) {
-            for (int64_t p = 0; p < depth; p += LINE / (int)sizeof(elem)) {
-                __builtin_prefetch(rows + r * ld + p);
-            }
-        }
-        KERNEL(pack_transposed)
-        (to + j / wide * panel_rows * wide + j % wide, wide, rows, ld, depth, count);
-    }
-}
-
-/* Packs a block of op(A), `rows` rows and `depth` elements of k, from its first element `a` on. */
-NOINLINE void KERNEL(copy_a)(
-    elem *to, const adzi_gemm_args *args, const elem *a, int64_t depth, int64_t rows)
-{
-    if (args->ta) {
-        KERNEL(copy_panels)(to, HIGH, a, args->lda, depth, rows);
-    } else {
-        KERNEL(transpose_panels)(to, HIGH, a, args->lda, depth, rows);
-    }
-}
-
-/* Packs strips of op(B), `columns` columns and `depth` elements of k, from their first element on.
- */
-NOINLINE void KERNEL(copy_b)(
-    elem *to, const adzi_gemm_args *args, const elem *b, int64_t depth, int64_t columns)
-{
-    if (args->tb) {
-        KERNEL(transpose_panels)(to, WIDE, b, args->ldb, depth, columns);
-    } else {
-        KERNEL(copy_panels)(to, WIDE, b, args->ldb, depth, columns);
-    }
-}
-
-/* The general epilogue of a tile: alpha, beta and bias, for the rows and columns that exist. */
+/* The epilogue of a tile: alpha, beta, bias and ReLU, for the rows and columns that exist. */
 static void KERNEL(finish_tile)(
     const product *g, elem *c, int64_t column, VEC sums[HIGH][3], int64_t rows, int64_t columns)
 {
+    const VEC floor = VSPLAT(g->floor);
     for (int64_t i = 0; i < rows; ++i, c += g->ldc) {
         for (int v = 0; v < 3 && v * VW < columns; ++v) {
             const bool whole = columns - v * VW >= VW;
             const int lanes = whole ? VW : (int)(columns - v * VW);
             const elem *bias = g->bias != NULL ? g->bias + column + v * VW : NULL;
             VEC sum = KERNEL(finished)(g, c + v * VW, bias, sums[i][v], whole, lanes);
-            KERNEL(store)(c + v * VW, sum, whole, lanes);
+            KERNEL(store)(c + v * VW, VMAX(floor, sum), whole, lanes);
         }
     }
 }
 
-/* The micro-kernel: HIGH rows of C from row i, and `vecs` vectors of columns from column j. The
- * macros expand to one statement per row of the tile:
+/* Where a tile reads: element [r, p] of its rows of op(A) is a[r * a_row + p * a_step], and row p
+ * of its strip of op(B) begins at b[p * b_step]. */
+typedef struct KERNEL(reads) {
+    const elem *a, *b;
+    int64_t a_row, a_step, b_step;
+} KERNEL(reads);
+
+/* The micro-kernel's statements for row r of a tile:
  *
- *     BEGIN  clears the sums of a row and prefetches its part of C
+ *     BEGIN  clears the sums and prefetches the row's part of C
  *     ADD    adds an element of A times the vectors of B
  *     PUT    writes the sums to C;   JOIN adds them to C;   SUMS lists them for finish_tile */
-INLINE void KERNEL(any_tile)(
-    const product *g, const elem *a, const elem *b, int64_t i, int64_t j, const int vecs)
-{
-    elem *c = g->c + i * g->ldc + j;
-    const VEC zero = { 0 };
 #define BEGIN(r)                                           \
     VEC s##r##0 = zero, s##r##1 = zero, s##r##2 = zero;    \
     __builtin_prefetch(c + r * g->ldc, 1);                 \
     __builtin_prefetch(c + r * g->ldc + vecs * VW / 2, 1); \
     __builtin_prefetch(c + r * g->ldc + vecs * VW - 1, 1);
-    EACH_ROW(BEGIN)
-    for (int64_t p = KERNEL(panel_rows)(g->k); p > 0; --p, a += HIGH, b += WIDE) {
-        const VEC b0 = VLOAD(b), b1 = vecs > 1 ? VLOAD(b + VW) : zero;
-        const VEC b2 = vecs > 2 ? VLOAD(b + 2 * VW) : zero;
 #define ADD(r)                               \
     {                                        \
-        const VEC x = VSPLAT(a[r]);          \
+        const VEC x = VSPLAT(a[r * a_row]);  \
         s##r##0 = VMADD(x, b0, s##r##0);     \
         if (vecs > 1) {                      \
             s##r##1 = VMADD(x, b1, s##r##1); \
@@ -279,54 +139,154 @@ INLINE void KERNEL(any_tile)(
             s##r##2 = VMADD(x, b2, s##r##2); \
         }                                    \
     }
+#define EACH_VECTOR(STORE, r)                   \
+    STORE(c + r * g->ldc, s##r##0)              \
+    if (vecs > 1) {                             \
+        STORE(c + r * g->ldc + VW, s##r##1)     \
+    }                                           \
+    if (vecs > 2) {                             \
+        STORE(c + r * g->ldc + 2 * VW, s##r##2) \
+    }
+#define PUT_VECTOR(at, sum)  VSTORE(at, sum);
+#define JOIN_VECTOR(at, sum) VSTORE(at, VLOAD(at) + sum);
+#define PUT(r)               EACH_VECTOR(PUT_VECTOR, r)
+#define JOIN(r)              EACH_VECTOR(JOIN_VECTOR, r)
+#define SUMS(r)              { s##r##0, s##r##1, s##r##2 },
+
+/* The micro-kernel: HIGH rows of C from row i, and `vecs` vectors of columns from column j. */
+INLINE void KERNEL(any_tile)(
+    const product *g, const KERNEL(reads) * from, int64_t i, int64_t j, const int vecs)
+{
+    elem *c = g->c + i * g->ldc + j;
+    const elem *a = from->a, *b = from->b;
+    const int64_t a_row = from->a_row, a_step = from->a_step, b_step = from->b_step;
+    const int64_t rows = g->m - i, columns = g->n - j;
+    const bool whole = rows >= HIGH && columns >= vecs * VW;
+    const VEC zero = { 0 };
+    EACH_ROW(BEGIN)
+#pragma GCC unroll 4
+    for (int64_t p = KERNEL(panel_rows)(g->k); p > 0; --p, a += a_step, b += b_step) {
+        const VEC b0 = VLOAD(b), b1 = vecs > 1 ? VLOAD(b + VW) : zero;
+        const VEC b2 = vecs > 2 ? VLOAD(b + 2 * VW) : zero;
         EACH_ROW(ADD)
     }
-    const int64_t rows = g->m - i, columns = g->n - j;
-    if (rows >= HIGH && columns >= WIDE && g->finish == BARE) {
-#define PUT(r)                            \
-    VSTORE(c + r * g->ldc, s##r##0);      \
-    VSTORE(c + r * g->ldc + VW, s##r##1); \
-    VSTORE(c + r * g->ldc + 2 * VW, s##r##2);
+    if (whole && g->finish == BARE) {
         EACH_ROW(PUT)
-        return;
-    }
-    if (rows >= HIGH && columns >= WIDE && g->finish == ADDED) {
-#define JOIN(r)                                                        \
-    VSTORE(c + r * g->ldc, VLOAD(c + r * g->ldc) + s##r##0);           \
-    VSTORE(c + r * g->ldc + VW, VLOAD(c + r * g->ldc + VW) + s##r##1); \
-    VSTORE(c + r * g->ldc + 2 * VW, VLOAD(c + r * g->ldc + 2 * VW) + s##r##2);
+    } else if (whole && g->finish == ADDED) {
         EACH_ROW(JOIN)
-        return;
+    } else {
+        VEC sums[HIGH][3] = { EACH_ROW(SUMS) };
+        KERNEL(finish_tile)
+        (g, c, j, sums, rows < HIGH ? rows : HIGH, columns < vecs * VW ? columns : vecs * VW);
     }
-#define SUMS(r) { s##r##0, s##r##1, s##r##2 },
-    VEC sums[HIGH][3] = { EACH_ROW(SUMS) };
-    KERNEL(finish_tile)(g, c, j, sums, rows < HIGH ? rows : HIGH, columns < WIDE ? columns : WIDE);
 }
 
 /* One function per width, so that the compiler allocates registers for each alone. */
-#define TILE(vecs)                                                            \
-    NOINLINE void KERNEL(tile_of_##vecs)(                                     \
-        const product *g, const elem *a, const elem *b, int64_t i, int64_t j) \
-    {                                                                         \
-        KERNEL(any_tile)(g, a, b, i, j, vecs);                                \
+#define TILE(vecs)                                                          \
+    NOINLINE void KERNEL(tile_of_##vecs)(                                   \
+        const product *g, const KERNEL(reads) * from, int64_t i, int64_t j) \
+    {                                                                       \
+        KERNEL(any_tile)(g, from, i, j, vecs);                              \
     }
 TILE(1)
 TILE(2)
 TILE(3)
 
-/* Rows row .. end - 1 of C across a strip of at most three vectors. */
-static void KERNEL(rows_of_strip)(
-    const product *g, const elem *a, const elem *b, int64_t row, int64_t end, int64_t column)
+/* A block of rows of op(A), packed or where it lies. */
+typedef struct KERNEL(rows) {
+    const elem *at;
+    int64_t row, step; /* as a_row and a_step of a tile */
+    int64_t next;      /* from the first row of a tile to that of the next */
+    const elem *tail;  /* a packed copy of the last rows if they are fewer than HIGH, or NULL */
+} KERNEL(rows);
+
+/* Rows row .. end - 1 of C across a strip of `vecs` vectors. */
+static void KERNEL(rows_of_strip)(const product *g, const KERNEL(rows) * a, const elem *b,
+    int64_t b_step, int64_t vecs, int64_t row, int64_t end, int64_t column)
 {
-    const int64_t columns = g->n - column;
-    for (; row < end; row += HIGH, a += KERNEL(panel_rows)(g->k) * HIGH) {
-        if (columns > 2 * VW) {
-            KERNEL(tile_of_3)(g, a, b, row, column);
-        } else if (columns > VW) {
-            KERNEL(tile_of_2)(g, a, b, row, column);
-        } else {
-            KERNEL(tile_of_1)(g, a, b, row, column);
+    KERNEL(reads) from = { a->at, b, a->row, a->step, b_step };
+    for (; row < end; row += HIGH, from.a += a->next) {
+        if (end - row < HIGH && a->tail != NULL) {
+            from = (KERNEL(reads)){ a->tail, b, 1, HIGH, b_step };
         }
+        if (vecs == 3) {
+            KERNEL(tile_of_3)(g, &from, row, column);
+        } else if (vecs == 2) {
+            KERNEL(tile_of_2)(g, &from, row, column);
+        } else {
+            KERNEL(tile_of_1)(g, &from, row, column);
+        }
+    }
+}
+
+/* Decides how rows i .. end - 1 of op(A) are read, and packs what has to be packed. Rows that are
+ * contiguous along k are read where they lie. Of a transposed A, a tile reads a few elements per
+ * row of memory: it is read where it lies if a layer of it stays in the cache, or if C is one
+ * strip, so that every element of A is read once, and rows are not too far apart. */
+static KERNEL(rows)
+    KERNEL(feed_a)(const adzi_gemm_args *args, const product *g, elem *room, int64_t i, int64_t end)
+{
+    const elem *a = g->a + i * g->ai;
+    const int64_t last = (end - i) % HIGH;
+    const int64_t a_row = args->lda * (int64_t)sizeof(elem);
+    const bool near = a_row * g->k <= NEAR_A || (g->n <= WIDE && a_row <= NEAR_STRIP);
+    if (PAIRS || (args->ta && !near)) {
+        KERNEL(copy_a)(room, args, a, g->k, end - i);
+        return (KERNEL(rows)){ room, 1, HIGH, KERNEL(panel_rows)(g->k) * HIGH, NULL };
+    }
+    if (last > 0) {
+        KERNEL(copy_a)(room, args, g->a + (end - last) * g->ai, g->k, last);
+    }
+    return (KERNEL(rows)){ a, g->ai, g->ap, HIGH * g->ai, room };
+}
+
+/* A group of strips of op(B), packed or where it lies. */
+typedef struct KERNEL(strips) {
+    panels x;
+    const elem *in_place; /* the first element, or NULL if all strips are packed */
+    const elem *packed;   /* all strips; if they are read in place, the last one if it is partial */
+    int64_t ld, depth;
+} KERNEL(strips);
+
+/* Decides how strips of op(B) from element `b` on are read, and packs what has to be packed. Strips
+ * of a B stored [k, n] are read where they lie if its rows are short, or if so few rows of C use
+ * them that a copy costs more than it saves. Rows that are a page apart cost more when they are
+ * read again, because neither the first-level cache nor the TLB holds a strip of them. */
+static KERNEL(strips) KERNEL(feed_b)(
+    const adzi_gemm_args *args, const product *g, elem *room, const elem *b, int64_t columns)
+{
+    const panels x = KERNEL(panels_of_columns)(columns);
+    KERNEL(strips) strips = { x, NULL, room, args->ldb, KERNEL(panel_rows)(g->k) };
+    const int64_t row = args->ldb * (int64_t)sizeof(elem);
+    const bool near = row <= NEAR_ROW || (row <= NEAR_PAGE && g->m <= NEAR_ROWS);
+    if (PAIRS || args->tb || !(near || g->m <= 2 * HIGH)) {
+        KERNEL(copy_b)(room, args, b, g->k, &x);
+        return strips;
+    }
+    strips.in_place = b;
+    if (columns % VW != 0) {
+        const int64_t from = KERNEL(begin_of)(&x, x.count - 1);
+        const panels last = KERNEL(panels_of_columns)(columns - from);
+        KERNEL(copy_b)(room, args, b + from, g->k, &last);
+    }
+    return strips;
+}
+
+/* Rows row .. end - 1 of C across all strips. C begins `first` columns before the strips. */
+static void KERNEL(rows_of_strips)(const product *g, const KERNEL(rows) * a,
+    const KERNEL(strips) * b, int64_t row, int64_t end, int64_t first)
+{
+    for (int64_t s = 0; s < b->x.count; ++s) {
+        const int64_t column = KERNEL(begin_of)(&b->x, s);
+        const int64_t wide = KERNEL(begin_of)(&b->x, s + 1) - column;
+        const elem *at = b->packed + column * b->depth;
+        int64_t step = wide;
+        if (b->in_place != NULL) {
+            const bool partial = column + wide > b->x.extent;
+            at = partial ? b->packed : b->in_place + column;
+            step = partial ? wide : b->ld;
+        }
+        KERNEL(rows_of_strip)(g, a, at, step, wide / VW, row, end, first + column);
     }
 }
 
@@ -338,21 +298,101 @@ static void KERNEL(layer)(const adzi_gemm_args *args, const product *g, const KE
     const int64_t parts = (g->m + ADZI_GEMM_ROWS - 1) / ADZI_GEMM_ROWS;
     const int64_t high = ((g->m + parts - 1) / parts + HIGH - 1) / HIGH * HIGH;
     for (int64_t j = 0; j < g->n; j += most) {
-        const int64_t last = g->n - j < most ? g->n : j + most;
-        KERNEL(copy_b)(room->b, args, g->b + j * (args->tb ? g->ldb : 1), g->k, last - j);
+        const elem *first = g->b + j * (args->tb ? g->ldb : 1);
+        const KERNEL(strips) b =
+            KERNEL(feed_b)(args, g, room->b, first, g->n - j < most ? g->n - j : most);
         for (int64_t i = 0; i < g->m; i += high) {
             const int64_t end = g->m - i < high ? g->m : i + high;
-            KERNEL(copy_a)(room->a, args, g->a + i * g->ai, g->k, end - i);
-            const elem *b = room->b;
-            for (int64_t column = j; column < last;
-                 column += WIDE, b += KERNEL(panel_rows)(g->k) * WIDE) {
-                KERNEL(rows_of_strip)(g, room->a, b, i, end, column);
-            }
+            const KERNEL(rows) a = KERNEL(feed_a)(args, g, room->a, i, end);
+            KERNEL(rows_of_strips)(g, &a, &b, i, end, j);
         }
     }
 }
 
-/* The entry point; the launch has one unit. Layers are made equally deep. */
+/* All layers of k. Layers are made equally deep. */
+static void KERNEL(layers)(const adzi_gemm_args *args, product *g, const KERNEL(room) * room)
+{
+    const elem floor = g->floor;
+    const int64_t most = EACH * ADZI_GEMM_DEPTH, layers = (args->k + most - 1) / most;
+    const int64_t depth = (args->k + layers - 1) / (layers > 0 ? layers : 1);
+    for (int64_t p = 0; p < args->k; p += depth) {
+        const bool last = args->k - p <= depth;
+        g->k = last ? args->k - p : depth;
+        g->floor = last ? floor : NO_FLOOR;
+        g->finish = last && floor == ELEM(0) ? GENERAL : g->finish;
+        KERNEL(layer)(args, g, room);
+        g->a += g->k * g->ap;
+        g->b += g->k * (args->tb ? 1 : g->ldb);
+        g->beta = ELEM(1);
+        g->bias = NULL;
+        g->finish = g->alpha == ELEM(1) ? ADDED : GENERAL;
+    }
+}
+
+#if !PAIRS
+/* Writes columns j .. j + count - 1 of C from sums[column of C, row of C], whose rows are `ld`
+ * apart. `by_rows` holds g->m rows of SWAPPED_BLOCK elements. */
+static void KERNEL(finish_swapped)(
+    const product *g, int64_t j, int64_t count, const elem *sums, int64_t ld, elem *by_rows)
+{
+    const VEC floor = VSPLAT(g->floor);
+    KERNEL(transpose)(by_rows, SWAPPED_BLOCK, sums, ld, g->m, count);
+    for (int64_t i = 0; i < g->m; ++i, by_rows += SWAPPED_BLOCK) {
+        elem *c = g->c + i * g->ldc + j;
+        for (int64_t v = 0; v < count; v += VW) {
+            const bool whole = count - v >= VW;
+            const int lanes = whole ? VW : (int)(count - v);
+            const elem *bias = g->bias != NULL ? g->bias + j + v : NULL;
+            VEC sum = KERNEL(finished)(g, c + v, bias, VLOAD(by_rows + v), whole, lanes);
+            KERNEL(store)(c + v, VMAX(floor, sum), whole, lanes);
+        }
+    }
+}
+
+/* A product of few rows with B stored [n, k], computed as C^T = B A^T. The rows of B take the place
+ * of A in the tiles and are read once, where they lie. A^T is small and packed once for all of k.
+ * The sums of SWAPPED_BLOCK columns of C are kept in the cache through all layers. */
+static void KERNEL(swapped)(const adzi_gemm_args *args, const product *g, const KERNEL(room) * room)
+{
+    const panels x = KERNEL(panels_of_columns)(g->m);
+    const int64_t ld = x.units * VW;
+    elem *sums = room->a, *by_rows = sums + SWAPPED_BLOCK * ld,
+         *tail = by_rows + SWAPPED_BLOCK * ld;
+    const adzi_gemm_args flipped = {
+        .ta = !args->tb, .lda = args->ldb, .tb = !args->ta, .ldb = args->lda
+    };
+    KERNEL(copy_b)(room->b, &flipped, g->a, args->k, &x);
+    for (int64_t j = 0; j < g->n; j += SWAPPED_BLOCK) {
+        const int64_t count = g->n - j < SWAPPED_BLOCK ? g->n - j : SWAPPED_BLOCK;
+        product part = { .a = g->b + j * g->ldb,
+            .ai = g->ldb,
+            .ap = 1,
+            .c = sums,
+            .ldc = ld,
+            .m = count,
+            .n = ld,
+            .finish = BARE,
+            .alpha = ELEM(1),
+            .floor = NO_FLOOR };
+        for (int64_t p = 0; p < args->k; p += part.k) {
+            part.k = args->k - p < ADZI_GEMM_DEPTH ? args->k - p : ADZI_GEMM_DEPTH;
+            const KERNEL(rows) a = KERNEL(feed_a)(&flipped, &part, tail, 0, count);
+            for (int64_t s = 0; s < x.count; ++s) {
+                const int64_t column = KERNEL(begin_of)(&x, s);
+                const int64_t wide = KERNEL(begin_of)(&x, s + 1) - column;
+                const elem *b = room->b + column * args->k + p * wide;
+                KERNEL(rows_of_strip)(&part, &a, b, wide, wide / VW, 0, count, column);
+            }
+            part.a += part.k;
+            part.beta = ELEM(1);
+            part.finish = ADDED;
+        }
+        KERNEL(finish_swapped)(g, j, count, sums, ld, by_rows);
+    }
+}
+#endif
+
+/* The entry point; the launch has one unit. */
 void KERNEL(gemm_blocked)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_gemm_blocked_args *blocked = opaque;
@@ -373,26 +413,27 @@ void KERNEL(gemm_blocked)(const void *opaque, int64_t begin, int64_t end)
         .m = args->m,
         .n = args->n,
         .alpha = (elem)args->alpha,
-        .beta = (elem)args->beta };
+        .beta = (elem)args->beta,
+        .floor = args->relu ? ELEM(0) : NO_FLOOR };
     g.finish = KERNEL(finish_of)(&g);
-    const int64_t most = EACH * ADZI_GEMM_DEPTH, layers = (args->k + most - 1) / most;
-    const int64_t depth = (args->k + layers - 1) / (layers > 0 ? layers : 1);
-    for (int64_t p = 0; p < args->k; p += depth) {
-        g.k = args->k - p < depth ? args->k - p : depth;
-        KERNEL(layer)(args, &g, &room);
-        g.a += g.k * g.ap;
-        g.b += g.k * (args->tb ? 1 : g.ldb);
-        g.beta = ELEM(1);
-        g.bias = NULL;
-        g.finish = g.alpha == ELEM(1) ? ADDED : GENERAL;
+#if !PAIRS
+    if (blocked->swapped) {
+        KERNEL(swapped)(args, &g, &room);
+        return;
     }
+#endif
+    KERNEL(layers)(args, &g, &room);
 }
 
 #undef BEGIN
 #undef ADD
+#undef EACH_VECTOR
+#undef PUT_VECTOR
+#undef JOIN_VECTOR
 #undef PUT
 #undef JOIN
 #undef TILE
 #undef SUMS
+#undef panels
 #undef product
 #endif

@@ -14,44 +14,42 @@ void adzi_gemm_blocked_bf16_avx512(const void *, int64_t, int64_t);
 #endif
 
 enum {
-    UNIT = 16, /* rows or columns of C that a thread gets at least: whole tiles of either kind */
-    PLAIN_ROWS = 192,  /* rows of C at a time, whose pages the TLB holds */
-    NEAR_ROWS = 16,    /* rows of C at a time if B fits the first-level cache */
-    NEAR_BYTES = 32768 /* bytes of a B that fits the first-level cache */
+    UNIT = 16,          /* rows or columns of C that a thread gets at least: whole tiles */
+    FEW_ROWS = 4,       /* rows of C that fill half a tile of AVX-512 */
+    SWAPPED_MOST = 96,  /* rows of the largest swapped product */
+    SWAPPED_DEPTH = 64, /* least k of one: the sums are copied once more */
+    SWAPPED_WIDER = 4   /* C has so many times as many columns as rows, or more */
 };
 
 typedef struct loops_args {
     adzi_gemm_cut cut;
-    adzi_kernel copier; /* multiplies copies of the operands; NULL: reads the operands themselves */
+    adzi_kernel kernel; /* gemm_blocked for the dtype; NULL: gemm_small */
+    bool swapped;
 } loops_args;
 
-/* Computes a product from the operands where they are, a few rows of C at a time. */
-static void multiply_in_place(adzi_gemm_args g)
+bool adzi_gemm_is_swapped(const adzi_gemm_args *g)
 {
-    const bool near = g.n * g.k * adzi_gemm_item_size(&g) <= NEAR_BYTES;
-    const int64_t rows = near ? NEAR_ROWS : PLAIN_ROWS;
-    for (int64_t left = g.m; left > 0; left -= g.m) {
-        g.m = left < 2 * rows ? left : rows;
-        KERNEL_FOR(gemm_small, g.dtype)(&g, 0, 1);
-        g.a = adzi_gemm_at(&g, g.a, g.m * (g.ta ? 1 : g.lda));
-        g.c = (char *)g.c + g.m * g.ldc * adzi_gemm_item_size(&g);
-    }
+    const int64_t lanes = ADZI_GEMM_STRIP_BYTES / 3 / adzi_gemm_item_size(g);
+    const int64_t rows = (g->m + lanes - 1) / lanes * lanes;
+    const int64_t room = ADZI_GEMM_DEPTH * ADZI_GEMM_STRIPS * ADZI_GEMM_STRIP_BYTES;
+    return g->tb && g->k >= SWAPPED_DEPTH && g->m <= SWAPPED_MOST && g->n / SWAPPED_WIDER >= g->m &&
+           g->k <= room / adzi_gemm_item_size(g) / rows;
 }
 
-/* Computes blocks begin .. end - 1. If memory for copies is refused, the operands are read where
- * they are. */
+/* Computes blocks begin .. end - 1. */
 static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
 {
     const loops_args *args = opaque;
     const size_t bytes = ADZI_GEMM_WORK((size_t)adzi_gemm_item_size(&args->cut.g));
-    void *work = args->copier != NULL && begin < end ? adzi_alloc(bytes) : NULL;
+    void *work = args->kernel != NULL && begin < end ? adzi_alloc(bytes) : NULL;
     while (begin < end) {
         const adzi_gemm_block block = adzi_gemm_cut_next(&args->cut, &begin, end);
-        const adzi_gemm_args part = adzi_gemm_part(&args->cut.g, &block);
+        adzi_gemm_args part = adzi_gemm_part(&args->cut.g, &block);
+        part.relu = args->cut.g.relu;
         if (work != NULL) {
-            args->copier(&(adzi_gemm_blocked_args){ &part, work }, 0, 1);
+            args->kernel(&(adzi_gemm_blocked_args){ &part, args->swapped, work }, 0, 1);
         } else {
-            multiply_in_place(part);
+            KERNEL_FOR(gemm_small, part.dtype)(&part, 0, 1);
         }
     }
     if (work != NULL) {
@@ -59,29 +57,25 @@ static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
     }
 }
 
-static bool run(const adzi_gemm_args *g, adzi_kernel copier)
+static bool run(const adzi_gemm_args *g, adzi_kernel kernel, bool swapped)
 {
     const adzi_gemm_cut_rule rule = { .by_columns = g->n > g->m, .multiple = UNIT };
-    const loops_args args = { adzi_gemm_cut_by(g, &rule), copier };
+    const loops_args args = { adzi_gemm_cut_by(g, &rule), kernel, swapped };
     ADZI_GEMM_LAUNCH_CUT(compute_blocks, &args);
     return true;
 }
 
 bool adzi_gemm_loops_run(const adzi_gemm_args *g)
 {
-    return run(g, NULL);
-}
-
-bool adzi_gemm_loops_run_copied(const adzi_gemm_args *g)
-{
-    return run(g, KERNEL_FOR(gemm_blocked, g->dtype));
+    const bool few = adzi_cpu_level == ADZI_CPU_AVX512 && g->m <= FEW_ROWS && !g->tb;
+    return run(g, few ? NULL : KERNEL_FOR(gemm_blocked, g->dtype), adzi_gemm_is_swapped(g));
 }
 
 bool adzi_gemm_loops_run_bf16(const adzi_gemm_args *g)
 {
 #ifdef ADZI_KNOWS_BF16
-    return run(g, adzi_gemm_blocked_bf16_avx512);
+    return run(g, adzi_gemm_blocked_bf16_avx512, false);
 #else
-    return run(g, NULL);
+    return adzi_gemm_loops_run(g);
 #endif
 }

@@ -2,7 +2,25 @@
  *
  * The header is included once per type elem, inside each_float.h, where INLINE and KERNEL are
  * defined, and has no include guard. Each tile reads four rows and writes four rows, each by one
- * vector of 16 bytes in f32 or two in f64. Wider registers would need more shuffles per element. */
+ * vector of 16 bytes in f32 or two in f64. With AVX2, two tiles of f32 share their shuffles. */
+
+#if defined(__AVX2__) && ELEM_IS_F32
+/* to[8, 4] = from[4, 8]^T: each half of a register is a tile of its own. */
+INLINE void KERNEL(transpose_4x8)(elem *to, int64_t to_ld, const elem *from, int64_t ld)
+{
+    const __m256 w = _mm256_loadu_ps(from), x = _mm256_loadu_ps(from + ld);
+    const __m256 y = _mm256_loadu_ps(from + 2 * ld), z = _mm256_loadu_ps(from + 3 * ld);
+    const __m256 wx0 = _mm256_unpacklo_ps(w, x), wx2 = _mm256_unpackhi_ps(w, x);
+    const __m256 yz0 = _mm256_unpacklo_ps(y, z), yz2 = _mm256_unpackhi_ps(y, z);
+    const __m256 rows[] = { _mm256_shuffle_ps(wx0, yz0, 0x44), _mm256_shuffle_ps(wx0, yz0, 0xEE),
+        _mm256_shuffle_ps(wx2, yz2, 0x44), _mm256_shuffle_ps(wx2, yz2, 0xEE) };
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+        _mm_storeu_ps(to + i * to_ld, _mm256_castps256_ps128(rows[i]));
+        _mm_storeu_ps(to + (i + 4) * to_ld, _mm256_extractf128_ps(rows[i], 1));
+    }
+}
+#endif
 
 /* to[depth, columns] = from[columns, depth]^T: to[p * to_ld + j] = from[j * ld + p]. */
 INLINE void KERNEL(transpose)(
@@ -13,6 +31,11 @@ INLINE void KERNEL(transpose)(
     for (; j + 4 <= columns; j += 4) {
         const elem *f = from + j * ld;
         int64_t p = 0;
+#if defined(__AVX2__) && ELEM_IS_F32
+        for (; p + 8 <= depth; p += 8) {
+            KERNEL(transpose_4x8)(to + p * to_ld + j, to_ld, f + p, ld);
+        }
+#endif
         for (; p + 4 <= depth; p += 4) {
             elem *t = to + p * to_ld + j;
 #if ELEM_IS_F32

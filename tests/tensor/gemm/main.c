@@ -4,8 +4,8 @@
  * usage: test_gemm [WAY [CASES]]
  *
  * WAY chooses the implementation of large f32 products. '': the library's choice. blas: BLAS.
- * strided or prepared: the module with oneDNN (exit status 77 if the library does not use it). ours
- * or ours-copied: the loops of adze. CASES names the tests to run; * and ? stand for any
+ * strided or prepared: the module with oneDNN (exit status 77 if the library does not use it).
+ * ours: the tiles of adze. CASES names the tests to run; * and ? stand for any
  * characters.
  */
 #include <string.h>
@@ -22,7 +22,7 @@ static bool choose_way(const char *name)
         adzi_gemm_choice choice;
     } ways[] = { { "", ADZI_GEMM_BY_RULE }, { "blas", ADZI_GEMM_BLAS_ALONE },
         { "strided", ADZI_GEMM_MODULE_STRIDED }, { "prepared", ADZI_GEMM_MODULE_PREPARED },
-        { "ours", ADZI_GEMM_OURS }, { "ours-copied", ADZI_GEMM_OURS_COPIED } };
+        { "ours", ADZI_GEMM_OURS } };
     for (size_t i = 0; i < COUNT(ways); ++i) {
         if (strcmp(name, ways[i].name) == 0) {
             adzi_gemm_backend_choice = ways[i].choice;
@@ -51,6 +51,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(sizes_and_transposes_on_every_level),
         cmocka_unit_test(factors_bias_and_padding),
         cmocka_unit_test(either_way_is_right),
+        cmocka_unit_test(edges_of_tiles),
         cmocka_unit_test(large_products_in_blocks),
         cmocka_unit_test(sizes_beyond_blas_integers),
         cmocka_unit_test(batches_equal_their_items),

@@ -134,6 +134,7 @@ typedef struct way {
     bool bias;
     int64_t pad;
     unsigned dense; /* a sum of 1, 2 and 4 for A, B and C: this operand is not padded */
+    bool relu;      /* results below 0 become 0 */
 } way;
 
 /* The operands of a problem in memory, as one way stores them. */
@@ -176,6 +177,7 @@ static inline int64_t count_wrong(const problem *p, const way *w, const void *c,
         long double plus =
             (w->bias ? p->bias[column] : 0) + (w->beta != 0 ? (long double)w->beta * p->c[e] : 0);
         long double want = (long double)w->alpha * p->product[e] + plus;
+        want = w->relu && want < 0 ? 0 : want;
         long double scale = fabs(w->alpha) * p->size[e] + 2 * fabsl(plus) + 2;
         wrong += !(fabsl(got - want) <= eps * (long double)(p->k + 8) * scale / 4);
     }
@@ -201,6 +203,7 @@ static inline int64_t solve(const problem *p, const way *w)
         .c = o.c,
         .ldc = o.ldc,
         .bias = w->bias ? o.bias : NULL,
+        .relu = w->relu,
         .batch = 1 };
     adzi_gemm_run(&args);
     int64_t wrong = count_wrong(p, w, o.c, o.ldc);
@@ -215,11 +218,11 @@ static inline void expect_right(const problem *p, const way *w)
 {
     int64_t wrong = solve(p, w);
     if (wrong != 0) {
-        print_error("%s%s%s m %lld n %lld k %lld alpha %g beta %g bias %d pad %lld dense %u level "
-                    "%d\n",
+        print_error("%s%s%s m %lld n %lld k %lld alpha %g beta %g bias %d pad %lld dense %u relu "
+                    "%d level %d\n",
             w->dtype == ADZ_F32 ? "f32" : "f64", w->ta ? " ta" : "", w->tb ? " tb" : "",
             (long long)p->m, (long long)p->n, (long long)p->k, w->alpha, w->beta, w->bias,
-            (long long)w->pad, w->dense, adzi_cpu_level);
+            (long long)w->pad, w->dense, w->relu, adzi_cpu_level);
     }
     assert_int_equal(wrong, 0);
 }
@@ -227,15 +230,15 @@ static inline void expect_right(const problem *p, const way *w)
 static const double factors[][2] = { { 1, 0 }, { 1, 1 }, { -0.5, 2 }, { 0, 1.5 }, { 2, 0 },
     { 0, 0 } };
 
-/* Solves the problem in both dtypes and with all transposes. Each of these has other factors, bias
- * and padding. */
+/* Solves the problem in both dtypes and with all transposes. Each of these has other factors, bias,
+ * padding and ReLU. */
 static inline void solve_all_ways(const problem *p)
 {
     static unsigned turn;
     for (int bits = 0; bits < 8; ++bits, ++turn) {
         const double *f = factors[turn % COUNT(factors)];
         way w = { bits & 1 ? ADZ_F64 : ADZ_F32, (bits & 2) != 0, (bits & 4) != 0, f[0], f[1],
-            turn % 5 < 2, turn % 7 < 4 ? 0 : (int64_t)(turn % 7), turn % 8 };
+            turn % 5 < 2, turn % 7 < 4 ? 0 : (int64_t)(turn % 7), turn % 8, turn % 3 == 0 };
         expect_right(p, &w);
         w.alpha = 1;
         w.beta = 0;

@@ -38,7 +38,7 @@ void factors_bias_and_padding(void **state)
             unsigned rest = bits / 32;
             const double *f = factors[rest % COUNT(factors)];
             way w = { bits & 1 ? ADZ_F64 : ADZ_F32, (bits & 2) != 0, (bits & 4) != 0, f[0], f[1],
-                (bits & 8) != 0, bits & 16 ? 5 : 0, 0 };
+                (bits & 8) != 0, bits & 16 ? 5 : 0, 0, bits % 3 == 0 };
             adzi_cpu_level = (int)(rest / COUNT(factors));
             for (; adzi_cpu_level <= adzi_cpu_best() && w.dense < (w.pad > 0 ? 7 : 1); ++w.dense) {
                 expect_right(&p, &w);
@@ -91,12 +91,39 @@ void sizes_beyond_blas_integers(void **state)
     adzi_gemm_size_limit = limit;
 }
 
-/* Large products with full and partial blocks, with and without memory for packed panels. */
+/* All sizes of C up to 40 x 40, which are one to several tiles with every possible rest. Our tiles
+ * compute them at every instruction set, unless another implementation is tested. */
+void edges_of_tiles(void **state)
+{
+    (void)state;
+    static const int64_t depths[] = { 1, 5, 40 };
+    const int64_t limit = adzi_gemm_small_limit;
+    const adzi_gemm_choice choice = adzi_gemm_backend_choice;
+    const int used = adzi_cpu_level;
+    adzi_gemm_small_limit = 0;
+    if (choice == ADZI_GEMM_BY_RULE) {
+        adzi_gemm_backend_choice = ADZI_GEMM_OURS;
+    }
+    for (int64_t i = 0; i < 40 * 40; ++i) {
+        problem p = make_problem(i % 40 + 1, i / 40 + 1, depths[(i + i / 40) % 3]);
+        for (adzi_cpu_level = 0; adzi_cpu_level <= adzi_cpu_best(); ++adzi_cpu_level) {
+            solve_all_ways(&p);
+        }
+        adzi_cpu_level = used;
+        free_problem(&p);
+    }
+    adzi_gemm_backend_choice = choice;
+    adzi_gemm_small_limit = limit;
+}
+
+/* Large products with full and partial blocks, with and without memory for packed panels. Few rows
+ * and many columns make products that our tiles compute as C^T = B A^T where B is transposed. */
 void large_products_in_blocks(void **state)
 {
     (void)state;
     static const int64_t shapes[][3] = { { 999, 40, 200 }, { 41, 1601, 30 }, { 53, 50, 800 },
-        { 500, 61, 193 }, { 9, 800, 400 }, { 64, 64, 385 } };
+        { 500, 61, 193 }, { 9, 800, 400 }, { 64, 64, 385 }, { 2, 131, 600 }, { 40, 333, 521 },
+        { 96, 390, 300 }, { 97, 390, 257 }, { 17, 70, 3000 } };
     int used = adzi_cpu_level;
     for (size_t s = 0; s < COUNT(shapes); ++s) {
         problem p = make_problem(shapes[s][0], shapes[s][1], shapes[s][2]);

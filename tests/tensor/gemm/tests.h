@@ -6,6 +6,7 @@
 void sizes_and_transposes_on_every_level(void **state);
 void factors_bias_and_padding(void **state);
 void either_way_is_right(void **state);
+void edges_of_tiles(void **state);
 void large_products_in_blocks(void **state);
 void sizes_beyond_blas_integers(void **state);
 
