@@ -89,6 +89,7 @@ enum {
 #endif
 
 #include "tensor/gemm/gemm_pack.kernel.h"
+#include "tensor/gemm/gemm_tile.kernel.h"
 
 /* Memory for packed rows of A and packed strips of B. */
 typedef struct KERNEL(room) {
@@ -111,65 +112,39 @@ static void KERNEL(finish_tile)(
     }
 }
 
-/* Where a tile reads: element [r, p] of its rows of op(A) is a[r * a_row + p * a_step], and row p
- * of its strip of op(B) begins at b[p * b_step]. */
-typedef struct KERNEL(reads) {
-    const elem *a, *b;
-    int64_t a_row, a_step, b_step;
-} KERNEL(reads);
-
-/* The micro-kernel's statements for row r of a tile:
+/* The statements for row r of a tile:
  *
- *     BEGIN  clears the sums and prefetches the row's part of C
- *     ADD    adds an element of A times the vectors of B
+ *     FETCH  prefetches the row's part of C
  *     PUT    writes the sums to C;   JOIN adds them to C;   SUMS lists them for finish_tile */
-#define BEGIN(r)                                           \
-    VEC s##r##0 = zero, s##r##1 = zero, s##r##2 = zero;    \
+#define FETCH(r)                                           \
     __builtin_prefetch(c + r * g->ldc, 1);                 \
     __builtin_prefetch(c + r * g->ldc + vecs * VW / 2, 1); \
     __builtin_prefetch(c + r * g->ldc + vecs * VW - 1, 1);
-#define ADD(r)                               \
-    {                                        \
-        const VEC x = VSPLAT(a[r * a_row]);  \
-        s##r##0 = VMADD(x, b0, s##r##0);     \
-        if (vecs > 1) {                      \
-            s##r##1 = VMADD(x, b1, s##r##1); \
-        }                                    \
-        if (vecs > 2) {                      \
-            s##r##2 = VMADD(x, b2, s##r##2); \
-        }                                    \
-    }
 #define EACH_VECTOR(STORE, r)                   \
-    STORE(c + r * g->ldc, s##r##0)              \
+    STORE(c + r * g->ldc, s[r][0])              \
     if (vecs > 1) {                             \
-        STORE(c + r * g->ldc + VW, s##r##1)     \
+        STORE(c + r * g->ldc + VW, s[r][1])     \
     }                                           \
     if (vecs > 2) {                             \
-        STORE(c + r * g->ldc + 2 * VW, s##r##2) \
+        STORE(c + r * g->ldc + 2 * VW, s[r][2]) \
     }
 #define PUT_VECTOR(at, sum)  VSTORE(at, sum);
 #define JOIN_VECTOR(at, sum) VSTORE(at, VLOAD(at) + sum);
 #define PUT(r)               EACH_VECTOR(PUT_VECTOR, r)
 #define JOIN(r)              EACH_VECTOR(JOIN_VECTOR, r)
-#define SUMS(r)              { s##r##0, s##r##1, s##r##2 },
+#define SUMS(r)              { s[r][0], s[r][1], s[r][2] },
 
-/* The micro-kernel: HIGH rows of C from row i, and `vecs` vectors of columns from column j. */
+/* A tile: HIGH rows of C from row i, and `vecs` vectors of columns from column j. finish_tile gets
+ * the sums as a copy, because an array whose address is taken is kept in memory. */
 INLINE void KERNEL(any_tile)(
     const product *g, const KERNEL(reads) * from, int64_t i, int64_t j, const int vecs)
 {
     elem *c = g->c + i * g->ldc + j;
-    const elem *a = from->a, *b = from->b;
-    const int64_t a_row = from->a_row, a_step = from->a_step, b_step = from->b_step;
     const int64_t rows = g->m - i, columns = g->n - j;
     const bool whole = rows >= HIGH && columns >= vecs * VW;
-    const VEC zero = { 0 };
-    EACH_ROW(BEGIN)
-#pragma GCC unroll 4
-    for (int64_t p = KERNEL(panel_rows)(g->k); p > 0; --p, a += a_step, b += b_step) {
-        const VEC b0 = VLOAD(b), b1 = vecs > 1 ? VLOAD(b + VW) : zero;
-        const VEC b2 = vecs > 2 ? VLOAD(b + 2 * VW) : zero;
-        EACH_ROW(ADD)
-    }
+    VEC s[8][4];
+    EACH_ROW(FETCH)
+    KERNEL(sum_tile)(s, from, KERNEL(panel_rows)(g->k), HIGH, vecs);
     if (whole && g->finish == BARE) {
         EACH_ROW(PUT)
     } else if (whole && g->finish == ADDED) {
@@ -425,8 +400,7 @@ void KERNEL(gemm_blocked)(const void *opaque, int64_t begin, int64_t end)
     KERNEL(layers)(args, &g, &room);
 }
 
-#undef BEGIN
-#undef ADD
+#undef FETCH
 #undef EACH_VECTOR
 #undef PUT_VECTOR
 #undef JOIN_VECTOR

@@ -4,10 +4,8 @@
  * The header is included once per type elem, inside each_float.h and after gemm_vec.h, and has no
  * include guard. n is a multiple of the vector width; m and k are any.
  *
- * C is computed in tiles of `rows` rows and `vecs` vectors, whose sums stay in registers while p
- * runs from 0 to k - 1. The macros below expand to one statement per row of a tile. Every element
- * of C is one chain of multiply-adds in the order of p, whatever the tile, so its bits depend on k
- * alone.
+ * C is computed in tiles of `rows` rows and `vecs` vectors. Every element of C is one chain of
+ * multiply-adds in the order of p, whatever the tile, so its bits depend on k alone.
  *
  * TILE_VECS   vectors per row in tiles of four rows (or of MORE_ROWS)
  * TALL_VECS   the most vectors per row in tiles of eight rows
@@ -28,30 +26,9 @@
 #define TALL_VECS 1
 #endif
 
-/* EACH_ROW applies a macro to rows 0 .. 7; the conditions on `rows` and `vecs` are constants and
- * vanish. Literal indices are needed: an array that is indexed by a variable is kept in memory.
- *
- *     ZERO_ROW  clears the sums of a row
- *     ADD_ROW   adds a[row, p] times the vectors of b[p]; `far` is a + 4 rows, for shorter
- * addresses PUT_ROW   writes the sums of a row to C, or adds them */
-#define EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
-#define ZERO_ROW(r)           \
-    s[r][0] = s[r][1] = zero; \
-    s[r][2] = s[r][3] = zero;
-#define ADD_ROW(r)                                         \
-    if ((r) < rows) {                                      \
-        VEC x = VSPLAT(((r) < 4 ? a : far)[(r) % 4 * ai]); \
-        s[r][0] = VFMA(x, b0, s[r][0]);                    \
-        if (vecs > 1) {                                    \
-            s[r][1] = VFMA(x, b1, s[r][1]);                \
-        }                                                  \
-        if (vecs > 2) {                                    \
-            s[r][2] = VFMA(x, b2, s[r][2]);                \
-        }                                                  \
-        if (vecs > 3) {                                    \
-            s[r][3] = VFMA(x, b3, s[r][3]);                \
-        }                                                  \
-    }
+#include "tensor/gemm/gemm_tile.kernel.h"
+
+/* PUT_ROW writes the sums of a row to C, or adds them. */
 #define PUT(r, v)                                        \
     if (vecs > (v)) {                                    \
         elem *to = c + (r)*ldc + (v)*VW;                 \
@@ -66,25 +43,11 @@
 INLINE void KERNEL(tile)(const elem *a, int64_t ai, int64_t ap, const elem *b, int64_t ldb, elem *c,
     int64_t ldc, int64_t k, const bool add, const int rows, const int vecs)
 {
-    VEC zero = { 0 }, s[8][4];
-    EACH_ROW(ZERO_ROW)
-    const elem *far = rows > 4 ? a + 4 * ai : a;
-    for (int64_t p = 0; p < k; ++p) {
-        VEC b0 = VLOAD(b);
-        VEC b1 = vecs > 1 ? VLOAD(b + VW) : zero;
-        VEC b2 = vecs > 2 ? VLOAD(b + 2 * VW) : zero;
-        VEC b3 = vecs > 3 ? VLOAD(b + 3 * VW) : zero;
-        EACH_ROW(ADD_ROW)
-        a += ap;
-        far += ap;
-        b += ldb;
-    }
-    EACH_ROW(PUT_ROW)
+    VEC s[8][4];
+    KERNEL(sum_tile)(s, &(KERNEL(reads)){ a, b, ai, ap, ldb }, k, rows, vecs);
+    EACH_OF_8(PUT_ROW)
 }
 
-#undef EACH_ROW
-#undef ZERO_ROW
-#undef ADD_ROW
 #undef PUT
 #undef PUT_ROW
 

@@ -1,0 +1,64 @@
+/* The micro-kernel of large products, attention and convolutions: the sums of one tile of C.
+ *
+ * A tile is up to 8 rows of up to 4 vectors. Its sums stay in registers while p runs from 0 to
+ * k - 1. Each sum is one chain of multiply-adds in the order of p, so its bits depend on k alone.
+ *
+ * The header is included once per type, inside each_float.h and after gemm_vec.h, and has no
+ * include guard. A file may define VMADD(x, y, c), the multiply-add; otherwise it is VFMA. */
+#ifndef VMADD
+#define VMADD(x, y, c) VFMA(x, y, c)
+#endif
+
+/* EACH_OF_8 applies a macro to rows 0 .. 7. Conditions on `rows` and `vecs` are constants and
+ * vanish. Literal indices are needed: an array that is indexed by a variable is kept in memory. */
+#undef EACH_OF_8
+#define EACH_OF_8(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+
+/* Where a tile reads: element [r, p] of its rows of A is a[r * a_row + p * a_step], and row p of
+ * its strip of B begins at b[p * b_step]. */
+typedef struct KERNEL(reads) {
+    const elem *a, *b;
+    int64_t a_row, a_step, b_step;
+} KERNEL(reads);
+
+/* ZERO_ROW clears the sums of a row. ADD_ROW adds a[row, p] times the vectors of b[p]; `far` is
+ * a + 4 rows, for shorter addresses. */
+#define ZERO_ROW(r)           \
+    s[r][0] = s[r][1] = zero; \
+    s[r][2] = s[r][3] = zero;
+#define ADD_ROW(r)                                                  \
+    if ((r) < rows) {                                               \
+        const VEC x = VSPLAT(((r) < 4 ? a : far)[(r) % 4 * a_row]); \
+        s[r][0] = VMADD(x, b0, s[r][0]);                            \
+        if (vecs > 1) {                                             \
+            s[r][1] = VMADD(x, b1, s[r][1]);                        \
+        }                                                           \
+        if (vecs > 2) {                                             \
+            s[r][2] = VMADD(x, b2, s[r][2]);                        \
+        }                                                           \
+        if (vecs > 3) {                                             \
+            s[r][3] = VMADD(x, b3, s[r][3]);                        \
+        }                                                           \
+    }
+
+/* s[r][v] = the sum over p of A[r, p] times vector v of row p of B. */
+INLINE void KERNEL(sum_tile)(
+    VEC s[8][4], const KERNEL(reads) * from, int64_t k, const int rows, const int vecs)
+{
+    const VEC zero = { 0 };
+    EACH_OF_8(ZERO_ROW)
+    const int64_t a_row = from->a_row, a_step = from->a_step, b_step = from->b_step;
+    const elem *a = from->a, *b = from->b;
+    const elem *far = rows > 4 ? a + 4 * a_row : a;
+#pragma GCC unroll 4
+    for (; k > 0; --k, a += a_step, far += a_step, b += b_step) {
+        const VEC b0 = VLOAD(b);
+        const VEC b1 = vecs > 1 ? VLOAD(b + VW) : zero;
+        const VEC b2 = vecs > 2 ? VLOAD(b + 2 * VW) : zero;
+        const VEC b3 = vecs > 3 ? VLOAD(b + 3 * VW) : zero;
+        EACH_OF_8(ADD_ROW)
+    }
+}
+
+#undef ZERO_ROW
+#undef ADD_ROW
