@@ -327,8 +327,8 @@ static void time_ways(const adzi_gemm_args *g, bool alone, double out[WAYS])
 static void backends(adz_dtype dtype)
 {
     static const int64_t layers[][2] = { { 512, 2048 }, { 2048, 512 }, { 768, 3072 }, { 3072, 768 },
-        { 333, 1000 }, { 1000, 333 }, { 130, 50 }, { 2000, 10 }, { 13, 500 } };
-    static const int64_t rows[] = { 4, 8, 40, 128, 200, 512, 2000 };
+        { 333, 1000 }, { 1000, 333 }, { 130, 50 }, { 2000, 10 }, { 13, 500 }, { 8000, 1 } };
+    static const int64_t rows[] = { 1, 4, 8, 40, 128, 200, 512, 2000 };
     int threads = adz_get_num_threads();
     printf(
         "\none linear layer's products, %s: OpenBLAS in microseconds, and how many times as fast "

@@ -133,6 +133,8 @@ static void choices_of_tests_are_followed(void **state)
     adzi_gemm_backend_choice = ADZI_GEMM_OURS;
     expect(&g, "tiles");
     adzi_gemm_args vector = product(ADZ_F32, false, false, 1, 3000, 400);
+    expect(&vector, "tiles");
+    adzi_gemm_backend_choice = ADZI_GEMM_BLAS_ALONE;
     expect(&vector, "OpenBLAS");
     if (adzi_gemm_backend_get() != NULL) {
         adzi_gemm_args dense = product(ADZ_F32, false, true, 200, 300, 400);
@@ -169,6 +171,25 @@ static void tiles_get_what_they_are_fastest_at(void **state)
     adzi_cpu_level = used;
 }
 
+/* Dot products run along rows, so they go to our loops. Sums of rows of B or A^T go to OpenBLAS. */
+static void vectors_are_dot_products_or_sums_of_rows(void **state)
+{
+    (void)state;
+    const int used = adzi_cpu_level;
+    adzi_gemm_args row = product(ADZ_F32, false, true, 1, 3000, 400);
+    adzi_gemm_args column = product(ADZ_F64, false, false, 3000, 1, 400);
+    adzi_gemm_args row_of_sums = product(ADZ_F32, false, false, 1, 3000, 400);
+    adzi_gemm_args column_of_sums = product(ADZ_F32, true, false, 3000, 1, 400);
+    for (adzi_cpu_level = 0; adzi_cpu_level <= adzi_cpu_best(); ++adzi_cpu_level) {
+        const char *dots = adzi_cpu_level >= ADZI_CPU_AVX2 ? "dot products" : "OpenBLAS";
+        expect(&row, dots);
+        expect(&column, dots);
+        expect(&row_of_sums, "OpenBLAS");
+        expect(&column_of_sums, "OpenBLAS");
+    }
+    adzi_cpu_level = used;
+}
+
 static void medium_rounds_f32_alone(void **state)
 {
     (void)state;
@@ -195,6 +216,7 @@ int main(void)
         cmocka_unit_test_setup(rows_too_far_apart_for_blas_go_to_small_loops, by_rule),
         cmocka_unit_test_setup(choices_of_tests_are_followed, by_rule),
         cmocka_unit_test_setup(tiles_get_what_they_are_fastest_at, by_rule),
+        cmocka_unit_test_setup(vectors_are_dot_products_or_sums_of_rows, by_rule),
         cmocka_unit_test_setup(medium_rounds_f32_alone, by_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

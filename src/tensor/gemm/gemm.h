@@ -104,7 +104,7 @@ typedef enum adzi_gemm_choice {
     ADZI_GEMM_BLAS_ALONE = 1,      /**< OpenBLAS */
     ADZI_GEMM_MODULE_STRIDED = 2,  /**< the module's BLAS-like function, if it takes the product */
     ADZI_GEMM_MODULE_PREPARED = 3, /**< the module's prepared code, if it takes the product */
-    ADZI_GEMM_OURS = 4             /**< our tiles; OpenBLAS gets vectors */
+    ADZI_GEMM_OURS = 4             /**< our tiles, and our loops for vectors */
 } adzi_gemm_choice;
 
 extern adzi_gemm_choice adzi_gemm_backend_choice;

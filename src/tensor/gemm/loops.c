@@ -23,7 +23,7 @@ enum {
 
 typedef struct loops_args {
     adzi_gemm_cut cut;
-    adzi_kernel kernel; /* gemm_blocked for the dtype; NULL: gemm_small */
+    adzi_kernel kernel; /* gemm_blocked for the dtype, or NULL for gemm_small */
     bool swapped;
 } loops_args;
 
@@ -65,10 +65,18 @@ static bool run(const adzi_gemm_args *g, adzi_kernel kernel, bool swapped)
     return true;
 }
 
-bool adzi_gemm_loops_run(const adzi_gemm_args *g)
+/* True for products that the loops for small products compute: vectors, and so few rows that tiles
+ * of AVX-512 would be half empty. */
+static bool needs_no_tiles(const adzi_gemm_args *g)
 {
     const bool few = adzi_cpu_level == ADZI_CPU_AVX512 && g->m <= FEW_ROWS && !g->tb;
-    return run(g, few ? NULL : KERNEL_FOR(gemm_blocked, g->dtype), adzi_gemm_is_swapped(g));
+    return few || g->m == 1 || g->n == 1;
+}
+
+bool adzi_gemm_loops_run(const adzi_gemm_args *g)
+{
+    const adzi_kernel kernel = needs_no_tiles(g) ? NULL : KERNEL_FOR(gemm_blocked, g->dtype);
+    return run(g, kernel, kernel != NULL && adzi_gemm_is_swapped(g));
 }
 
 bool adzi_gemm_loops_run_bf16(const adzi_gemm_args *g)

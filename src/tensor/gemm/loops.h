@@ -42,10 +42,10 @@ enum {
 /** True if a product is computed as C^T = B A^T: few rows and a weight that is stored [n, k]. */
 bool adzi_gemm_is_swapped(const adzi_gemm_args *args);
 
-/** Computes a floating-point product, or a batch of them, in tiles. The loops for small products
- * compute up to four rows where tiles are higher. If working memory is refused, they compute any
- * product, and the last bits differ. m, n and k are 1 or more. The
- * bits do not depend on the number of threads. Always returns true. */
+/** Computes a floating-point product, or a batch of them, in tiles. Vectors, and up to four rows
+ * with AVX-512, are computed by the loops for small products. If working memory is refused, these
+ * compute every product, and the last bits differ. m, n and k are 1 or more. The bits do not depend
+ * on the number of threads. Always returns true. */
 bool adzi_gemm_loops_run(const adzi_gemm_args *args);
 
 /** Computes an f32 product from copies that are rounded to bf16. The processor must have
