@@ -200,20 +200,22 @@ const adzi_gemm_way adzi_gemm_ways[] = {
         .run = adzi_gemm_loops_run,
         .relu = true },
     { .name = "tiles, W in place",
-        .what = "x W^T of 8 to 64 rows, both sides of W 512 or more, with AVX2 or AVX-512",
+        .what = "x W^T of 8 to 64 rows, x up to 1.5 MB, both sides of W 512 or more, with AVX2 or "
+                "AVX-512",
         .why = "Emerald Rapids: 0.70 to 0.95 of the time of oneDNN's prepared code",
         .takes = suits_swapped_tiles,
         .run = adzi_gemm_loops_run,
         .relu = true },
     { .name = "oneDNN, prepared",
-        .what = "f32 x W^T without gaps, 8 rows or more, smallest side up to 128",
+        .what = "f32 x W^T without gaps, with AVX-512; 8 rows or more, smallest side up to 128, "
+                "from 2^20 multiply-adds on where BLAS has AVX-512",
         .why =
             "Cascade Lake: up to 1.6 times as fast as its BLAS-like function (bench-gemm backends)",
         .takes = adzi_onednn_takes_prepared,
         .run = adzi_onednn_run_prepared },
     { .name = "oneDNN, BLAS-like",
-        .what = "f32 from 2^20 multiply-adds on; a smallest side up to 96 with AMX, and under 256 "
-                "where BLAS lacks AVX-512",
+        .what = "f32 with AVX-512; a smallest side up to 96 with AMX; from 2^20 multiply-adds on "
+                "where BLAS has AVX-512, else a smallest side under 256",
         .why = "Cascade Lake: 0.9 to 3 times as fast as OpenBLAS (bench-gemm backends)",
         .takes = adzi_onednn_takes,
         .run = adzi_onednn_run_strided },

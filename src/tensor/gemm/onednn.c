@@ -12,8 +12,8 @@
  *
  * So on such processors it gets every product that is large enough for OpenBLAS to pack.
  *
- * OpenBLAS may have no kernels for the processor's AVX-512 (0.3.21 has none for AMD's). Our own
- * loops then get the products that fit the cache, and those whose sides are all EQUAL_SIZE or more.
+ * OpenBLAS may have no kernels for the processor's AVX-512 (0.3.21 has none for AMD's). Our small
+ * loops then get up to 2^19 multiply-adds, and our tiles products with no side under EQUAL_SIZE.
  * For the latter oneDNN takes as long, or 3% less on two threads, and needs 20 MB more memory.
  * oneDNN gets the products between these two kinds.
  *
@@ -50,7 +50,7 @@ enum {
     SMALL_SIZE = 96,           /* with AMX, products with a side of at most so much were measured */
     SMALL_PREPARED_SIZE = 128, /* prepared code is faster if one side is at most so long */
     LEAST_WORK = 1 << 20,      /* OpenBLAS does not pack for fewer multiply-adds */
-    EQUAL_SIZE = 256,          /* our loops for AVX-512 are as fast if all sides are so long */
+    EQUAL_SIZE = 256,          /* our tiles for AVX-512 are as fast if all sides are so long */
     LEAST_ROWS = 8,            /* prepared code is slower for fewer rows */
     BLOCK_MULTIPLE = 64,       /* the columns that oneDNN's code computes at a time */
     LEAST_LENGTH = 128,        /* least rows or columns of a block of the BLAS-like function */
