@@ -1,0 +1,239 @@
+/* adze's side of the exchange of layers with PyTorch.
+ *
+ *     adze_layers write FOLDER    writes FOLDER/<layer>.safetensors, the state of each layer, and
+ *                                 FOLDER/layers.safetensors with its x and y in evaluation
+ *     adze_layers read FOLDER     reads states that PyTorch has written, and writes the results for
+ *                                 these x to FOLDER/answers.safetensors
+ *
+ * The layers stand in test_layers.py too. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adze/adze.h"
+
+static void die(adz_status code, const char *message, void *user)
+{
+    (void)code;
+    (void)user;
+    fprintf(stderr, "%s\n", message);
+    exit(EXIT_FAILURE);
+}
+
+static adz_module *conv1d(void)
+{
+    adz_conv_module_options o = ADZ_CONV_MODULE_OPTIONS;
+    o.stride = ADZ_SHAPE(2);
+    o.padding = ADZ_SHAPE(1);
+    o.dilation = ADZ_SHAPE(2);
+    o.groups = 2;
+    return adz_conv1d_new(4, 6, 3, &o);
+}
+
+static adz_module *conv1d_same(void)
+{
+    adz_conv_module_options o = ADZ_CONV_MODULE_OPTIONS;
+    o.padding_rule = ADZ_PADDING_SAME;
+    o.padding_mode = ADZ_PADDING_REFLECT;
+    return adz_conv1d_new(4, 4, 4, &o);
+}
+
+static adz_module *conv2d(void)
+{
+    adz_conv_module_options o = ADZ_CONV_MODULE_OPTIONS;
+    o.padding = ADZ_SHAPE(1, 2);
+    o.padding_mode = ADZ_PADDING_CIRCULAR;
+    o.bias = false;
+    return adz_conv2d_new(4, 3, ADZ_SHAPE(3, 2), &o);
+}
+
+static adz_module *depthwise(void)
+{
+    adz_conv_module_options o = ADZ_CONV_MODULE_OPTIONS;
+    o.groups = 4;
+    o.stride = ADZ_SHAPE(2, 1);
+    o.padding = ADZ_SHAPE(1);
+    o.padding_mode = ADZ_PADDING_REPLICATE;
+    return adz_conv2d_new(4, 8, ADZ_SHAPE(3), &o);
+}
+
+static adz_module *conv_transpose1d(void)
+{
+    adz_conv_module_options o = ADZ_CONV_MODULE_OPTIONS;
+    o.stride = ADZ_SHAPE(3);
+    o.padding = ADZ_SHAPE(1);
+    o.output_padding = ADZ_SHAPE(1);
+    return adz_conv_transpose1d_new(4, 5, 4, &o);
+}
+
+static adz_module *conv_transpose2d(void)
+{
+    adz_conv_module_options o = ADZ_CONV_MODULE_OPTIONS;
+    o.stride = ADZ_SHAPE(2);
+    o.dilation = ADZ_SHAPE(1, 2);
+    o.groups = 2;
+    return adz_conv_transpose2d_new(4, 6, ADZ_SHAPE(2, 3), &o);
+}
+
+static adz_module *batch_norm2d(void)
+{
+    return adz_batch_norm2d_new(4, NULL);
+}
+
+static adz_module *group_norm(void)
+{
+    return adz_group_norm_new(2, 4, NULL);
+}
+
+static adz_module *instance_norm1d(void)
+{
+    adz_instance_norm_options o = ADZ_INSTANCE_NORM_OPTIONS;
+    o.affine = true;
+    return adz_instance_norm1d_new(4, &o);
+}
+
+static adz_module *instance_norm2d(void)
+{
+    adz_instance_norm_options o = ADZ_INSTANCE_NORM_OPTIONS;
+    o.affine = o.track_running_stats = true;
+    return adz_instance_norm2d_new(4, &o);
+}
+
+static adz_module *rms_norm(void)
+{
+    return adz_rms_norm_new(ADZ_SHAPE(9), NULL);
+}
+
+static adz_module *lstm(void)
+{
+    adz_lstm_module_options o = ADZ_LSTM_MODULE_OPTIONS;
+    o.num_layers = 2;
+    o.bidirectional = true;
+    return adz_lstm_new(9, 5, &o);
+}
+
+static adz_module *gru(void)
+{
+    adz_gru_module_options o = ADZ_GRU_MODULE_OPTIONS;
+    o.num_layers = 2;
+    o.bidirectional = o.batch_first = true;
+    return adz_gru_new(9, 5, &o);
+}
+
+static adz_module *rnn(void)
+{
+    adz_rnn_module_options o = ADZ_RNN_MODULE_OPTIONS;
+    o.num_layers = 2;
+    o.nonlinearity = ADZ_ACTIVATION_RELU;
+    o.bias = false;
+    return adz_rnn_new(9, 5, &o);
+}
+
+static adz_module *lstm_cell(void)
+{
+    return adz_lstm_cell_new(9, 5, NULL);
+}
+
+static adz_module *gru_cell(void)
+{
+    return adz_gru_cell_new(9, 5, NULL);
+}
+
+static adz_module *rnn_cell(void)
+{
+    return adz_rnn_cell_new(9, 5, NULL);
+}
+
+enum kind { SIGNAL, IMAGE, ROWS };
+
+static const struct {
+    const char *name;
+    adz_module *(*make)(void);
+    enum kind x;
+} layers[] = {
+    { "conv1d", conv1d, SIGNAL },
+    { "conv1d_same", conv1d_same, SIGNAL },
+    { "conv2d", conv2d, IMAGE },
+    { "depthwise", depthwise, IMAGE },
+    { "conv_transpose1d", conv_transpose1d, SIGNAL },
+    { "conv_transpose2d", conv_transpose2d, IMAGE },
+    { "batch_norm2d", batch_norm2d, IMAGE },
+    { "group_norm", group_norm, IMAGE },
+    { "instance_norm1d", instance_norm1d, SIGNAL },
+    { "instance_norm2d", instance_norm2d, IMAGE },
+    { "rms_norm", rms_norm, SIGNAL },
+    { "lstm", lstm, SIGNAL },
+    { "gru", gru, SIGNAL },
+    { "rnn", rnn, SIGNAL },
+    { "lstm_cell", lstm_cell, ROWS },
+    { "gru_cell", gru_cell, ROWS },
+    { "rnn_cell", rnn_cell, ROWS },
+};
+
+static adz_tensor *input(enum kind kind)
+{
+    return adz_randn(kind == SIGNAL  ? ADZ_SHAPE(2, 4, 9)
+                     : kind == IMAGE ? ADZ_SHAPE(2, 4, 6, 7)
+                                     : ADZ_SHAPE(3, 9),
+        ADZ_F32);
+}
+
+static void write_layers(const char *folder, adz_safetensors *file)
+{
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; ++i) {
+        char path[4096], name[100];
+        adz_module *m = layers[i].make();
+        adz_tensor *x = input(layers[i].x);
+        adz_module_forward(m, x); /* in training: running statistics move */
+        adz_module_eval(m);
+        snprintf(path, sizeof path, "%s/%s.safetensors", folder, layers[i].name);
+        adz_module_save(m, path);
+        snprintf(name, sizeof name, "%s.x", layers[i].name);
+        adz_safetensors_add(file, name, x);
+        snprintf(name, sizeof name, "%s.y", layers[i].name);
+        adz_safetensors_add(file, name, adz_detach(adz_module_forward(m, x)));
+        adz_module_free(&m);
+    }
+}
+
+static void read_layers(const char *folder, adz_safetensors *data, adz_safetensors *file)
+{
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; ++i) {
+        char path[4096], name[100];
+        adz_module *m = layers[i].make();
+        adz_module_eval(m);
+        snprintf(path, sizeof path, "%s/%s.safetensors", folder, layers[i].name);
+        adz_module_load(m, path, true);
+        snprintf(name, sizeof name, "%s.x", layers[i].name);
+        adz_tensor *y = adz_module_forward(m, adz_safetensors_get(data, name));
+        snprintf(name, sizeof name, "%s.y", layers[i].name);
+        adz_safetensors_add(file, name, adz_detach(y));
+        adz_module_free(&m);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3) {
+        fprintf(stderr, "usage: adze_layers write|read FOLDER\n");
+        return 2;
+    }
+    adz_on_error(die, NULL);
+    adz_manual_seed(5);
+    adz_scope *scope = adz_scope_open();
+    adz_safetensors *file = adz_safetensors_new();
+    char path[4096];
+    snprintf(path, sizeof path, "%s/layers.safetensors", argv[2]);
+    if (strcmp(argv[1], "write") == 0) {
+        write_layers(argv[2], file);
+    } else {
+        adz_safetensors *data = adz_safetensors_load(path, NULL);
+        read_layers(argv[2], data, file);
+        adz_safetensors_free(&data);
+        snprintf(path, sizeof path, "%s/answers.safetensors", argv[2]);
+    }
+    adz_safetensors_save(file, path);
+    adz_safetensors_free(&file);
+    adz_scope_close(scope);
+    return EXIT_SUCCESS;
+}
