@@ -160,7 +160,7 @@ void adzi_c99_attention(adzi_c99 *c, const adzi_c99_call *call)
 enum { X, H0, C0, WEIGHT_IH, WEIGHT_HH, BIAS_IH, BIAS_HH, LENGTHS };
 
 typedef struct {
-    const adzi_c99_value *in[LENGTHS], *y, *h, *cell;
+    const adzi_c99_value *in[LENGTHS + 1], *y, *h, *cell;
     adzi_c99_value gates; /* [4H] of one row */
     int64_t hidden;
 } lstm;
@@ -227,19 +227,30 @@ static void print_cell(adzi_c99 *c, const lstm *l, const char *t, const char *b)
     adzi_c99_end(c);
 }
 
+/* y = 0 at steps behind the end of row b's sequence. The states stay as they are. */
+static void print_padding(adzi_c99 *c, const lstm *l, const char *t, const char *b)
+{
+    char j[4], y[TEXT], length[TEXT], index[ADZI_C99_INDEX] = "";
+    element(c, l->in[LENGTHS], "", "", b, false, length);
+    adzi_c99_line(c, "if (%s >= %s) {", t, length);
+    ++c->depth;
+    adzi_c99_index(index, sizeof index, t, l->y->strides[0]);
+    adzi_c99_loop(c, l->hidden, j);
+    element(c, l->y, index, b, j, false, y);
+    adzi_c99_line(c, "%s = 0;", y);
+    adzi_c99_end(c);
+    adzi_c99_line(c, "continue;");
+    --c->depth;
+    adzi_c99_line(c, "}");
+}
+
 void adzi_c99_lstm(adzi_c99 *c, const adzi_c99_call *call)
 {
     lstm l = { .y = adzi_c99_out(c, call, 0),
         .h = adzi_c99_out(c, call, 1),
         .cell = adzi_c99_out(c, call, 2) };
-    for (int i = 0; i < LENGTHS; ++i) {
+    for (int i = 0; i <= LENGTHS; ++i) {
         l.in[i] = adzi_c99_in(c, call, i);
-    }
-    if (adzi_c99_in(c, call, LENGTHS) != NULL) {
-        adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
-            "lstm with lengths is not written as C; export a call without lengths, for sequences "
-            "that are not padded");
-        return;
     }
     l.hidden = l.h->sizes[l.h->rank - 1];
     const int64_t n = 4 * l.hidden, steps = l.in[X]->sizes[0];
@@ -254,6 +265,9 @@ void adzi_c99_lstm(adzi_c99 *c, const adzi_c99_call *call)
         snprintf(t, sizeof t, "t");
     }
     adzi_c99_loop(c, l.in[X]->sizes[1], b);
+    if (l.in[LENGTHS] != NULL) {
+        print_padding(c, &l, t, b);
+    }
     print_gates(c, &l, t, b);
     print_cell(c, &l, t, b);
     adzi_c99_end(c);

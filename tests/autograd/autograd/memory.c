@@ -70,11 +70,17 @@ static void a_graph_half_used_says_so(void **state)
         adz_empty_cache();
         adzi_alloc_fail_at(n);
         adz_status status = adz_backward(y);
+        const bool reached = adzi_alloc_failed();
         adzi_alloc_fail_at(0);
         adz_error_clear();
-        if (status == ADZ_OK) {
+        if (status == ADZ_OK) { /* a product does without working memory */
+            adz_tensor_set_grad(x, ADZ_NONE);
+            adz_tensor_set_grad(w, ADZ_NONE);
             adz_scope_close(inner);
-            break;
+            if (!reached) {
+                break;
+            }
+            continue;
         }
         assert_null(adz_tensor_grad(x));
         if (adz_backward(y) == ADZ_OK) {
