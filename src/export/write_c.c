@@ -6,9 +6,9 @@
 
 #include "base/options.h"
 #include "base/sink.h"
-#include "export/c99_file.h"
-#include "export/c99_program.h"
-#include "export/c99_step.h"
+#include "export/c99/file.h"
+#include "export/c99/program.h"
+#include "export/c99/step.h"
 #include "plan/plan.h"
 
 static const char op[] = "adz_plan_write_c";

@@ -17,6 +17,16 @@ typedef struct network {
 extern const network networks[];
 extern const size_t n_networks;
 
+/** Recurrent layers of x[5, 3, 6] whose three sequences have 5, 1 and 3 steps: y and the last
+ * states. */
+adz_tensor *lstm_of_lengths(adz_tensor *x);
+adz_tensor *gru_of_lengths(adz_tensor *x);
+adz_tensor *rnn_of_lengths(adz_tensor *x);
+
+/** Operators that no layer has, of sequences [B, 5, 6]. */
+adz_tensor *reductions_of(adz_tensor *x);
+adz_tensor *shapes_of(adz_tensor *x);
+
 /** A network with parameters and buffers that no initial value has, in evaluation. */
 adz_module *network_new(const network *n, adz_dtype dtype);
 

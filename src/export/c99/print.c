@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/c99.h"
+#include "export/c99/c99.h"
 
 enum { INDENTATION = 4 };
 

@@ -1,12 +1,12 @@
 /* The C99 writer: a traced program in the terms of C, and the functions that its files share.
  *
- *     c99_program.c      values and memories, made from a trace
- *     c99_print.c        lines, loops and elements: the smallest parts of the text
- *     c99_table.c        one entry per operator: how it is printed, and its gradient
- *     c99_memory.c       places of buffers in static memory, from their lifetimes
- *     c99_step.c         the training step: loss, gradients and the optimizer's update
- *     c99_math.c         exp, tanh and others for programs without libm
- *     c99.c              the two files
+ *     program.c      values and memories, made from a trace
+ *     print.c        lines, loops and elements: the smallest parts of the text
+ *     table.c        one entry per operator: how it is printed, and its gradient
+ *     memory.c       places of buffers in static memory, from their lifetimes
+ *     step.c         the training step: loss, gradients and the optimizer's update
+ *     math.c         exp, tanh and others for programs without libm
+ *     file.c         the two files
  *
  * A value is a tensor of the trace: its layout, and the memory that holds its elements. Views share
  * the memory of the tensor that they view, so a view prints nothing. */
@@ -81,7 +81,7 @@ typedef struct adzi_c99 {
     int step;                       /* counts calls, forward and backward */
     int depth;                      /* of indentation */
     int variables;                  /* loop variables in use */
-    uint64_t helpers;               /* bit i: function i of c99_math.c is used */
+    uint64_t helpers;               /* bit i: function i of math.c is used */
     bool failed;                    /* an error is recorded */
     int64_t arena[ADZI_C99_ARENAS]; /* elements of the static buffers, by type */
     bool training;                  /* a training step is printed too: parameters can change */

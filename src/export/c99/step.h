@@ -3,7 +3,7 @@
 #define ADZI_EXPORT_C99_STEP_H
 
 #include "adze/export.h"
-#include "export/c99.h"
+#include "export/c99/c99.h"
 #include "optim/optimizer.h"
 
 /** False with the error recorded if the optimizer has no printer. */

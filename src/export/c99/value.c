@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "export/c99.h"
+#include "export/c99/c99.h"
 
 const adzi_c99_value *adzi_c99_in(const adzi_c99 *c, const adzi_c99_call *call, int i)
 {

@@ -1,10 +1,10 @@
 /* The texts of the C file and of its header, around the functions that were printed. */
-#include "export/c99_file.h"
+#include "export/c99/file.h"
 
 #include <stdio.h>
 
-#include "export/c99_program.h"
-#include "export/c99_step.h"
+#include "export/c99/program.h"
+#include "export/c99/step.h"
 
 const char *const adzi_c99_arenas[ADZI_C99_ARENAS] = { "floats", "integers", "bytes", "doubles" };
 

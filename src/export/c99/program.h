@@ -2,7 +2,7 @@
 #ifndef ADZI_EXPORT_C99_PROGRAM_H
 #define ADZI_EXPORT_C99_PROGRAM_H
 
-#include "export/c99.h"
+#include "export/c99/c99.h"
 #include "export/trace.h"
 
 /** Fills the values, memories and calls of a program. The trace must outlive it. False with the

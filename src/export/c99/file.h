@@ -3,7 +3,7 @@
 #define ADZI_EXPORT_C99_FILE_H
 
 #include "adze/export.h"
-#include "export/c99.h"
+#include "export/c99/c99.h"
 
 /** Everything that is written: the program, its functions and its sizes. */
 typedef struct adzi_c99_writer {

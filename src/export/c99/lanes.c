@@ -1,4 +1,4 @@
-#include "export/c99_lanes.h"
+#include "export/c99/lanes.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef ADZI_EXPORT_C99_LANES_H
 #define ADZI_EXPORT_C99_LANES_H
 
-#include "export/c99.h"
+#include "export/c99/c99.h"
 
 /** `outer` runs over the dimensions that stay, `inner` over those of a lane. Operand k is the same
  * value in both. */

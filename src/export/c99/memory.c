@@ -1,7 +1,7 @@
 /* Places of buffers in static memory. Two buffers may share memory if no step uses both. */
 
 #include "base/alloc.h"
-#include "export/c99.h"
+#include "export/c99/c99.h"
 
 static bool live_together(const adzi_c99_memory *a, const adzi_c99_memory *b)
 {

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "export/c99.h"
+#include "export/c99/c99.h"
 
-/* Operators without an entry here or in c99_elementwise.c are traced as the calls of their
+/* Operators without an entry here or in elementwise.c are traced as the calls of their
  * expression (export/trace.h). One that has none is an error that names it. */
 static const adzi_c99_printer printers[] = {
     { "adaptive_max_pool1d", adzi_c99_max_pool, adzi_c99_max_pool_backward },

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "export/c99_lanes.h"
+#include "export/c99/lanes.h"
 
 /* A lane along one dimension: its loop variable runs over the places of the elements. */
 static unsigned lane_of(const adzi_c99_call *call, const adzi_c99_value *x)

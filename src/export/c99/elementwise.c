@@ -3,14 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "export/c99.h"
+#include "export/c99/c99.h"
 
 /* An expression is a text with these parts:
  *
  *     $a $b $c   the elements of the inputs        $y   the element of the result
  *     $g         the gradient of the result        $0 $1   the numbers of the row's fields
  *     %0         "number * ", or nothing if the number is 1
- *     @exp       a function of c99_math.c
+ *     @exp       a function of math.c
  *
  * `da`, `db` and `dc` are what an input's gradient grows by. NULL: the input has no gradient. */
 typedef struct {

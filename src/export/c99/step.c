@@ -1,12 +1,12 @@
 /* The training step: the forward, the loss, the gradients and the optimizer's update. */
-#include "export/c99_step.h"
+#include "export/c99/step.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "export/c99_lanes.h"
-#include "export/c99_program.h"
+#include "export/c99/lanes.h"
+#include "export/c99/program.h"
 #include "optim/adam_family.h"
 
 enum { SGD_LR, SGD_MOMENTUM, SGD_DAMPENING, SGD_DECAY, SGD_NESTEROV, SGD_MAXIMIZE };

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "export/c99.h"
+#include "export/c99/c99.h"
 
 /* y's elements along `dim` from `start` on, in x's shape. */
 static adzi_c99_value part_of(

@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "export/c99.h"
+#include "export/c99/c99.h"
 
 /* A function: its name, what libm calls it (NULL: libm has none that would do), and its text. In
  * the text @name is another function of this table. */

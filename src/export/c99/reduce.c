@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "export/c99_lanes.h"
+#include "export/c99/lanes.h"
 
 /* One pass over a lane: what the result starts from, the statement for an element e, and the
  * result. `s` is the running value, %n the number of elements. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "export/c99_program.h"
+#include "export/c99/program.h"
 
 /* ---- names ------------------------------------------------------------------------------------
  */
