@@ -5,9 +5,11 @@
 
 /* The operators of convolution: conv1d, conv2d and their transposed forms, torch.nn.functional.
  *
- *     y[o, q]  = bias[o] + sum over c and t of weight[o, c, t] x[c, q stride + t dilation -
- * padding] dx       = the transposed convolution of dy with weight dweight  = adz_conv_weight(x,
- * dy) dbias[o] = sum over q of dy[o, q]
+ *     y[o, q]  = bias[o] + sum over c and t of weight[o, c, t] x[c, place(q, t)]
+ *     place    = q stride + t dilation - padding
+ *     dx       = the transposed convolution of dy with weight
+ *     dweight  = adz_conv_weight(x, dy)
+ *     dbias[o] = sum over q of dy[o, q]
  *
  * x[N, C, H, W], weight[O, C / groups, KH, KW], y[N, O, OH, OW]; a signal has no H, and N may be
  * absent. A transposed convolution has weight[C, O / groups, KH, KW]; its dx is a convolution. The
