@@ -62,11 +62,11 @@ static adz_tensor *forward(work *w)
 static adz_tensor *step(void *user)
 {
     work *w = user;
-    adz_module_zero_grad(w->network);
     adz_tensor *loss = forward(w);
     adz_backward(loss);
     adz_clip_grad_norm(adz_module_parameters(w->network), 1, 2);
     adz_optimizer_step(w->adamw);
+    adz_module_zero_grad(w->network);
     return loss;
 }
 

@@ -15,11 +15,11 @@ typedef struct {
 static adz_tensor *compute(void *user)
 {
     mlp *m = user;
-    adz_module_zero_grad(m->network);
     adz_tensor *y = adz_module_forward(m->network, m->x);
     adz_tensor *loss = adz_mse_loss(y, m->target, ADZ_REDUCE_MEAN);
     adz_backward(loss);
     adz_optimizer_step(m->adam);
+    adz_module_zero_grad(m->network);
     return loss;
 }
 

@@ -51,10 +51,10 @@ static void run_toy(void *user)
 static adz_tensor *compute(void *user)
 {
     toy *t = user;
-    adz_optimizer_zero_grad(t->sgd);
     adz_tensor *loss = loss_of(t);
     adz_backward(loss);
     adz_optimizer_step(t->sgd);
+    adz_optimizer_zero_grad(t->sgd);
     return loss;
 }
 

@@ -14,12 +14,12 @@
  * static adz_tensor *step(void *user)
  * {
  *     training *t = user;
- *     adz_optimizer_zero_grad(t->optimizer);
  *     adz_tensor *loss =
  *         adz_mse_loss(adz_module_forward(t->model, t->x), t->y, ADZ_REDUCE_MEAN);
  *     if (adz_backward(loss) != ADZ_OK || adz_optimizer_step(t->optimizer) != ADZ_OK) {
  *         return NULL;
  *     }
+ *     adz_optimizer_zero_grad(t->optimizer); // the gradients end with the step
  *     return loss;
  * }
  *
@@ -35,6 +35,12 @@
  *     adz_plan_free(&plan);
  * }
  * @endcode
+ *
+ * Gradients take less memory if the function sets them to none after the step, as the example does,
+ * and not before the next backward. Replays then update a parameter as soon as its gradient is
+ * complete and its old value is no longer read, so that few gradients are in memory at one time
+ * (PyTorch: an optimizer step in the backward). The bits do not change. Clipping by the norm needs
+ * all gradients at once.
  *
  * What a plan does not see:
  *

@@ -35,6 +35,9 @@ struct adzi_recorder {
         const void *mask, size_t size, int64_t units, int64_t grain);
     void (*repeated)(adzi_recorder *recorder, adzi_host_function function, const void *args,
         const void *mask, size_t size);
+    /** The launches that follow update a parameter. They use `n` tensors: the parameter, its
+     * gradient, states of the optimizer. With 0 the update has ended. */
+    void (*updates)(adzi_recorder *recorder, adz_tensor *const *tensors, int n);
     void (*allocated)(adzi_recorder *recorder, char *block, size_t bytes);
     /** True if the recorder takes the block, which then stays allocated. */
     bool (*freed)(adzi_recorder *recorder, char *block, size_t bytes);

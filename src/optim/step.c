@@ -142,6 +142,19 @@ static void begin_update(const void *block, int64_t begin, int64_t end)
     }
 }
 
+/* Tells the recorder of the thread, if there is one, which tensors an update uses. */
+static void tell_recorder(adzi_recorder *recorder, adz_tensor *t, const adzi_update *u)
+{
+    adz_tensor *tensors[2 + ADZI_OPTIM_STATES] = { t, grad_of(t) };
+    int n = 2;
+    for (int k = 0; k < ADZI_OPTIM_STATES; ++k) {
+        if (u->needs & (1u << k)) {
+            tensors[n++] = u->state[k];
+        }
+    }
+    recorder->updates(recorder, tensors, n);
+}
+
 /* Updates this process's part of parameter i of a group. */
 static void update(
     const char *op, adz_optimizer *optimizer, adzi_group *group, size_t i, unsigned needs)
@@ -159,8 +172,15 @@ static void update(
         .fresh = kept->fresh,
         .settings = group->settings,
         .numbers = kept->numbers };
+    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
+    if (recorder != NULL) {
+        tell_recorder(recorder, t, &u);
+    }
     adzi_launch(begin_update, &args, 1, 1);
     optimizer->type->update(&u);
+    if (recorder != NULL) {
+        recorder->updates(recorder, NULL, 0);
+    }
     adzi_written(t, op);
 }
 

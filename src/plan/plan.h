@@ -71,6 +71,21 @@ typedef struct adzi_plan_launch {
     const char *op; /* for messages */
 } adzi_plan_launch;
 
+enum {
+    ADZI_PLAN_UPDATE_TENSORS = 8, /* the most tensors that a movable update uses */
+    ADZI_PLAN_UPDATE_LAUNCHES = 8 /* the most launches that it makes */
+};
+
+/** The launches by which an optimizer updates a parameter. Note [When a parameter is updated] */
+typedef struct adzi_plan_update {
+    size_t first, launches; /* in the order in which the call has made them */
+    struct adzi_plan_used {
+        const char *begin, *end;
+        size_t block; /* an index in `all`; SIZE_MAX if the call has not made the tensor */
+    } tensors[ADZI_PLAN_UPDATE_TENSORS];
+    size_t count; /* of tensors; 0 if the launches have to stay where they are */
+} adzi_plan_update;
+
 /** One recorded call. */
 typedef struct adzi_recording {
     adzi_plan_launch *launches;
@@ -80,6 +95,9 @@ typedef struct adzi_recording {
     char *args; /* of all launches, each at a multiple of 64 */
     size_t args_bytes, args_capacity;
     adzi_plan_blocks blocks;
+    adzi_plan_update update; /* the one that runs */
+    adzi_plan_update *updates;
+    size_t n_updates, updates_capacity;
     struct adzi_storage **written; /* changed in place, each once */
     size_t n_written, written_capacity;
     adz_tensor **constants; /* written by the host during the call; kept */
@@ -163,6 +181,19 @@ void adzi_plan_blocks_free(adzi_plan_blocks *blocks);
  * blocks in use at the same time do not overlap. Sets memory_bytes. False if memory was refused. */
 bool adzi_plan_place(adzi_recording *recording);
 
+/* ---- updates.c ---- */
+
+/** An optimizer begins to update a parameter. Its launches use `n` tensors: the parameter, its
+ * gradient, states. */
+void adzi_plan_update_begin(adzi_recording *recording, adz_tensor *const *tensors, int n);
+
+/** The update has ended. False if memory was refused. */
+bool adzi_plan_update_end(adzi_recording *recording);
+
+/** Moves each update to where its gradient is complete, and finds the launches that refer to each
+ * block anew. */
+void adzi_plan_move_updates(adzi_recording *recording);
+
 /* ---- recording.c ---- */
 
 /** The functions of a plan's recorder. They write to plan->current. */
@@ -191,6 +222,15 @@ bool adzi_recordings_agree(
 
 /** Changes the references to blocks of the run to their places in `memory`. */
 void adzi_recording_move_to(adzi_recording *recording, char *memory);
+
+/** Notes that launch `i`, which follows those noted before, refers to a block. */
+static inline void adzi_plan_use(adzi_plan_block *block, int64_t i)
+{
+    if (block->first < 0) {
+        block->first = i;
+    }
+    block->last = i;
+}
 
 /** Whether a word of arguments may be an address: not small, and of at most 56 bits. (x86-64 and
  * aarch64 use 47 to 56 bits for the addresses of a program.) */

@@ -38,15 +38,6 @@ static bool copy_args(
     return true;
 }
 
-/* Notes that launch `i` uses a block. */
-static void use(adzi_plan_block *block, int64_t i)
-{
-    if (block->first < 0) {
-        block->first = i;
-    }
-    block->last = i;
-}
-
 /* Finds the words of the arguments that are addresses in living blocks. If undefined bytes are not
  * known, a word may look like an address and be a small field. Such a word must not be changed, so
  * the block that it seems to refer to stays where it is. */
@@ -67,7 +58,7 @@ static bool find_references(adzi_recording *r, adzi_plan_launch *launch)
             return false;
         }
         adzi_plan_block *block = &r->blocks.all[found];
-        use(block, (int64_t)r->n_launches);
+        adzi_plan_use(block, (int64_t)r->n_launches);
         block->fixed = block->fixed || (!r->masked && adzi_may_be_padded(word));
         r->references[r->n_references++] = (adzi_plan_reference){
             .block = found, .offset = word - (uintptr_t)block->begin, .at = at
@@ -108,6 +99,18 @@ static void repeated(adzi_recorder *recorder, adzi_host_function function, const
     const void *mask, size_t size)
 {
     add(recorder, (adzi_plan_launch){ .function = function, .size = size }, args, mask);
+}
+
+static void updates(adzi_recorder *recorder, adz_tensor *const *tensors, int n)
+{
+    adzi_recording *r = plan_of(recorder)->current;
+    recorder->inside = true;
+    if (n > 0) {
+        adzi_plan_update_begin(r, tensors, n);
+    } else {
+        r->refused = !adzi_plan_update_end(r) || r->refused;
+    }
+    recorder->inside = false;
 }
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -263,6 +266,7 @@ void adzi_recorder_init(adzi_recorder *recorder)
 {
     *recorder = (adzi_recorder){ .launched = launched,
         .repeated = repeated,
+        .updates = updates,
         .allocated = allocated,
         .freed = freed,
         .stored = stored,
@@ -302,6 +306,7 @@ void adzi_recording_free(adzi_recording *r)
         adzi_drop(r->carried[i].tensor);
     }
     adzi_plan_blocks_free(&r->blocks);
+    adzi_free(r->updates, r->updates_capacity * sizeof *r->updates);
     adzi_free(r->seen, r->seen_capacity * sizeof *r->seen);
     adzi_free(r->carried, r->carried_capacity * sizeof *r->carried);
     adzi_free(r->kept, r->kept_capacity * sizeof *r->kept);
@@ -356,7 +361,11 @@ bool adzi_recording_close(adzi_recording *r)
             r->blocks.all[block].tensor = false;
         }
     }
-    return !r->refused && adzi_plan_place(r);
+    if (r->refused) {
+        return false;
+    }
+    adzi_plan_move_updates(r);
+    return adzi_plan_place(r);
 }
 
 /* ---- comparing ------------------------------------------------------------------------------ */

@@ -1,0 +1,128 @@
+/* Moving an optimizer's updates to where their gradients are complete.
+ *
+ * Note [When a parameter is updated]
+ * A step updates its parameters after the whole backward. A replay need not wait so long: the
+ * update of a parameter may run as soon as its gradient is complete and its old value is read no
+ * more. Gradients that end within the call then need not all be in memory at one time. Other
+ * updates stay where they are, because moving them makes a step neither smaller nor faster.
+ *
+ * An update says which tensors its launches use: the parameter, the gradient, the states. Its
+ * launches move to an earlier place, up to the last launch that refers to one of these tensors.
+ * They pass no function of the host, because it may end the run, and an ordinary step that ends
+ * there has updated nothing. Every launch that was passed uses other memory, so all launches
+ * compute the same numbers from the same numbers, and no bit changes.
+ *
+ * A launch refers to a tensor if a word of its arguments is an address in the tensor's memory. This
+ * is also how launches are moved to other memory. Of memory that the library has not allocated, one
+ * storage may be a part of another one (adz_flat_parameters), and an address does not say which is
+ * used. Updates of such tensors stay where they are. So do all updates if the compiler cannot clear
+ * undefined bytes: these may look like an address in one recording and not in the next one, whose
+ * order would then differ. */
+#include <string.h>
+
+#include "plan/plan.h"
+#include "tensor/tensor.h"
+
+void adzi_plan_update_begin(adzi_recording *r, adz_tensor *const *tensors, int n)
+{
+    adzi_plan_update *u = &r->update;
+    *u = (adzi_plan_update){ .first = r->n_launches };
+    for (int i = 0; i < n; ++i) {
+        const adzi_storage *storage = tensors[i]->storage;
+        if (storage->deleter != NULL || u->count == ADZI_PLAN_UPDATE_TENSORS) {
+            u->count = 0;
+            return;
+        }
+        u->tensors[u->count++] = (struct adzi_plan_used){
+            .begin = storage->data,
+            .end = (const char *)storage->data + storage->bytes,
+            .block = adzi_plan_blocks_find(&r->blocks, storage->data),
+        };
+    }
+}
+
+bool adzi_plan_update_end(adzi_recording *r)
+{
+    adzi_plan_update *u = &r->update;
+    u->launches = r->n_launches - u->first;
+    if (u->count == 0 || u->launches > ADZI_PLAN_UPDATE_LAUNCHES) {
+        return true;
+    }
+    if (!adzi_grow(&r->updates, &r->updates_capacity, r->n_updates + 1, sizeof *r->updates)) {
+        return false;
+    }
+    r->updates[r->n_updates++] = *u;
+    return true;
+}
+
+/* Whether an address lies in a tensor of an update. `block` is the block of the call in which it
+ * lies, or SIZE_MAX. */
+static bool uses(const adzi_plan_update *u, size_t block, uintptr_t word)
+{
+    for (size_t i = 0; i < u->count; ++i) {
+        const struct adzi_plan_used *t = &u->tensors[i];
+        const bool within = word >= (uintptr_t)t->begin && word < (uintptr_t)t->end;
+        if (t->block == block && (block != SIZE_MAX || within)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether an update must not run before a launch. A word that refers to a block of the call may
+ * have the address of a tensor that was made later, so it counts as that block alone. */
+static bool must_follow(
+    const adzi_recording *r, const adzi_plan_update *u, const adzi_plan_launch *launch)
+{
+    if (launch->kernel == NULL) {
+        return true;
+    }
+    const adzi_plan_reference *next = r->references + launch->first_reference;
+    const adzi_plan_reference *end = next + launch->n_references;
+    for (size_t at = 0; at + sizeof(uintptr_t) <= launch->size; at += sizeof(uintptr_t)) {
+        uintptr_t word;
+        memcpy(&word, launch->args + at, sizeof word);
+        const bool refers = next < end && next->at == at;
+        if (uses(u, refers ? next->block : SIZE_MAX, word)) {
+            return true;
+        }
+        next += refers;
+    }
+    return false;
+}
+
+/* The launches that refer to each block, in their new order. */
+static void find_lifetimes(adzi_recording *r)
+{
+    for (size_t i = 0; i < r->blocks.count; ++i) {
+        r->blocks.all[i].first = -1;
+    }
+    for (size_t i = 0; i < r->n_launches; ++i) {
+        const adzi_plan_launch *launch = &r->launches[i];
+        for (size_t k = 0; k < launch->n_references; ++k) {
+            adzi_plan_use(
+                &r->blocks.all[r->references[launch->first_reference + k].block], (int64_t)i);
+        }
+    }
+}
+
+void adzi_plan_move_updates(adzi_recording *r)
+{
+    adzi_plan_launch moved[ADZI_PLAN_UPDATE_LAUNCHES];
+    for (size_t i = 0; i < r->n_updates && r->masked; ++i) {
+        const adzi_plan_update *u = &r->updates[i];
+        const size_t gradient = u->tensors[1].block;
+        size_t to = u->first;
+        if (gradient == SIZE_MAX || !r->blocks.all[gradient].freed) {
+            continue;
+        }
+        while (to > 0 && !must_follow(r, u, &r->launches[to - 1])) {
+            --to;
+        }
+        adzi_plan_launch *begin = r->launches + to;
+        memcpy(moved, r->launches + u->first, u->launches * sizeof *moved);
+        memmove(begin + u->launches, begin, (u->first - to) * sizeof *moved);
+        memcpy(begin, moved, u->launches * sizeof *moved);
+    }
+    find_lifetimes(r);
+}
