@@ -26,7 +26,7 @@ TARGETS = {
 
 # How far the figures are that have not reached their target.
 HELD = {
-    "lines of code in src and include": 71730,
+    "lines of code in src and include": 72150,
     "most files in one folder of src": 42,
 }
 

@@ -166,6 +166,9 @@ void adzi_c99_range(
 void adzi_c99_loop(adzi_c99 *c, int64_t count, char variable[4]);
 void adzi_c99_end(adzi_c99 *c);
 
+/** Opens a loop unless the count is 1; then `variable` is empty. Returns true if a loop is open. */
+bool adzi_c99_loop_over(adzi_c99 *c, int64_t count, char variable[4]);
+
 /** Adds " + variable * stride" to an index, leaving out what is 0 or 1. */
 void adzi_c99_index(char *index, size_t size, const char *variable, int64_t stride);
 
@@ -251,6 +254,12 @@ ADZI_C99_PRINTER(batch_norm);
 ADZI_C99_PRINTER(batch_norm_backward);
 ADZI_C99_PRINTER(cat);
 ADZI_C99_PRINTER(cat_backward);
+ADZI_C99_PRINTER(conv);
+ADZI_C99_PRINTER(conv_backward);
+ADZI_C99_PRINTER(conv_transpose);
+ADZI_C99_PRINTER(conv_transpose_backward);
+ADZI_C99_PRINTER(conv_weight);
+ADZI_C99_PRINTER(conv_weight_backward);
 ADZI_C99_PRINTER(cumsum);
 ADZI_C99_PRINTER(cumsum_backward);
 ADZI_C99_PRINTER(dropout);
@@ -261,6 +270,8 @@ ADZI_C99_PRINTER(extreme);
 ADZI_C99_PRINTER(extreme_backward);
 ADZI_C99_PRINTER(flip);
 ADZI_C99_PRINTER(flip_backward);
+ADZI_C99_PRINTER(fold);
+ADZI_C99_PRINTER(fold_backward);
 ADZI_C99_PRINTER(gather);
 ADZI_C99_PRINTER(gather_backward);
 ADZI_C99_PRINTER(glu);
@@ -296,6 +307,8 @@ ADZI_C99_PRINTER(topk);
 ADZI_C99_PRINTER(topk_backward);
 ADZI_C99_PRINTER(triangle);
 ADZI_C99_PRINTER(triangle_backward);
+ADZI_C99_PRINTER(unfold);
+ADZI_C99_PRINTER(unfold_backward);
 
 /* ---- functions of the file's own ------------------------------------------------------------- */
 

@@ -60,7 +60,10 @@ static void open_places(adzi_c99 *c, const adzi_c99_call *call, windows *w, int 
     const long long first = -padding[d], end = first + (kernel[d] - 1) * dilation[d] + 1;
     const adzi_c99_value *y = adzi_c99_out(c, call, 0);
     const long long last = (y->sizes[y->rank - w->n + d] - 1) * stride[d];
-    snprintf(from, sizeof from, "%s * %lld + %lld", j, (long long)stride[d], first);
+    const int used = snprintf(from, sizeof from, "%s * %lld", j, (long long)stride[d]);
+    if (first != 0) {
+        snprintf(from + used, sizeof from - (size_t)used, " - %lld", -first);
+    }
     snprintf(below, sizeof below, "%s * %lld + %lld", j, (long long)stride[d], end);
     adzi_c99_range(c, from, below, dilation[d], w->place[d]);
     if (first < 0 || last + end > in) {

@@ -237,6 +237,15 @@ void adzi_c99_loop(adzi_c99 *c, int64_t count, char variable[4])
     adzi_c99_range(c, "0", below, 1, variable);
 }
 
+bool adzi_c99_loop_over(adzi_c99 *c, int64_t count, char variable[4])
+{
+    variable[0] = '\0';
+    if (count != 1) {
+        adzi_c99_loop(c, count, variable);
+    }
+    return count != 1;
+}
+
 void adzi_c99_end(adzi_c99 *c)
 {
     --c->depth;

@@ -46,16 +46,6 @@ static void address(adzi_c99 *c, const product *p, int which, const adzi_c99_val
 
 enum { TEXT = ADZI_C99_INDEX + ADZI_C99_NAME };
 
-/* Loops over a dimension unless it has size 1; then `variable` is empty. */
-static bool open_loop(adzi_c99 *c, int64_t count, char variable[4])
-{
-    variable[0] = '\0';
-    if (count != 1) {
-        adzi_c99_loop(c, count, variable);
-    }
-    return count != 1;
-}
-
 static void close_loop(adzi_c99 *c, bool open)
 {
     if (open) {
@@ -76,7 +66,7 @@ static void bias_text(
 static void print_dots(adzi_c99 *c, const product *p)
 {
     char i[4], j[4], y[TEXT], a[TEXT], b[TEXT], bias[TEXT];
-    const bool rows = open_loop(c, p->m, i), columns = open_loop(c, p->n, j);
+    const bool rows = adzi_c99_loop_over(c, p->m, i), columns = adzi_c99_loop_over(c, p->n, j);
     element(c, p, Y, p->y, i, j, y, sizeof y);
     address(c, p, A, p->a, i, 2, a, sizeof a);
     address(c, p, B, p->b, j, 1, b, sizeof b);
@@ -91,19 +81,19 @@ static void print_dots(adzi_c99 *c, const product *p)
 static void print_rows(adzi_c99 *c, const product *p)
 {
     char i[4], k[4], j[4], y[TEXT], a[TEXT], b[TEXT], bias[TEXT];
-    const bool rows = open_loop(c, p->m, i);
+    const bool rows = adzi_c99_loop_over(c, p->m, i);
     if (!p->accumulate) {
-        const bool first = open_loop(c, p->n, j);
+        const bool first = adzi_c99_loop_over(c, p->n, j);
         element(c, p, Y, p->y, i, j, y, sizeof y);
         bias_text(c, p, i, j, bias, sizeof bias);
         adzi_c99_line(c, "%s = %s;", y, bias[0] != '\0' ? bias : "0");
         close_loop(c, first);
     }
-    const bool terms = open_loop(c, p->k, k);
+    const bool terms = adzi_c99_loop_over(c, p->k, k);
     element(c, p, A, p->a, i, k, a, sizeof a);
     adzi_c99_line(c, "const float factor%d = %s;", c->variables, a);
     const int number = c->variables;
-    const bool columns = open_loop(c, p->n, j);
+    const bool columns = adzi_c99_loop_over(c, p->n, j);
     element(c, p, Y, p->y, i, j, y, sizeof y);
     element(c, p, B, p->b, k, j, b, sizeof b);
     adzi_c99_line(c, "%s += factor%d * %s;", y, number, b);
@@ -116,11 +106,11 @@ static void print_rows(adzi_c99 *c, const product *p)
 static void print_sums(adzi_c99 *c, const product *p)
 {
     char i[4], k[4], j[4], y[TEXT], a[TEXT], b[TEXT], bias[TEXT];
-    const bool rows = open_loop(c, p->m, i), columns = open_loop(c, p->n, j);
+    const bool rows = adzi_c99_loop_over(c, p->m, i), columns = adzi_c99_loop_over(c, p->n, j);
     bias_text(c, p, i, j, bias, sizeof bias);
     const int number = c->variables;
     adzi_c99_line(c, "float sum%d = %s;", number, bias[0] != '\0' ? bias : "0");
-    const bool terms = open_loop(c, p->k, k);
+    const bool terms = adzi_c99_loop_over(c, p->k, k);
     element(c, p, A, p->a, i, k, a, sizeof a);
     element(c, p, B, p->b, k, j, b, sizeof b);
     adzi_c99_line(c, "sum%d += %s * %s;", number, a, b);

@@ -17,10 +17,16 @@ static const adzi_c99_printer printers[] = {
     { "argmin", adzi_c99_extreme, NULL },
     { "batch_norm", adzi_c99_batch_norm, adzi_c99_batch_norm_backward },
     { "cat", adzi_c99_cat, adzi_c99_cat_backward },
+    { "conv1d", adzi_c99_conv, adzi_c99_conv_backward },
+    { "conv2d", adzi_c99_conv, adzi_c99_conv_backward },
+    { "conv_transpose1d", adzi_c99_conv_transpose, adzi_c99_conv_transpose_backward },
+    { "conv_transpose2d", adzi_c99_conv_transpose, adzi_c99_conv_transpose_backward },
+    { "conv_weight", adzi_c99_conv_weight, adzi_c99_conv_weight_backward },
     { "cumsum", adzi_c99_cumsum, adzi_c99_cumsum_backward },
     { "dropout", adzi_c99_dropout, adzi_c99_dropout_backward },
     { "embedding", adzi_c99_embedding, adzi_c99_embedding_backward },
     { "flip", adzi_c99_flip, adzi_c99_flip_backward },
+    { "fold", adzi_c99_fold, adzi_c99_fold_backward },
     { "gather", adzi_c99_gather, adzi_c99_gather_backward },
     { "glu", adzi_c99_glu, NULL },
     { "index_select", adzi_c99_index_select, adzi_c99_index_select_backward },
@@ -49,6 +55,7 @@ static const adzi_c99_printer printers[] = {
     { "topk", adzi_c99_topk, adzi_c99_topk_backward },
     { "tril", adzi_c99_triangle, adzi_c99_triangle_backward },
     { "triu", adzi_c99_triangle, adzi_c99_triangle_backward },
+    { "unfold", adzi_c99_unfold, adzi_c99_unfold_backward },
 };
 
 /* Operators whose results are views: they print nothing. Where one copies, it is reshape. */

@@ -36,6 +36,62 @@ static adz_tensor *pooled_apart(adz_tensor *x)
     return adz_max_pool2d(adz_unsqueeze(rows, 0), ADZ_SHAPE(2), &o, NULL);
 }
 
+/* x[4, 6] as an image and as a kernel at once, with a bias: all gradients of a convolution. The
+ * kernel is [2, 2, 3] or [2, 1, 2, 3], and the image [4, 6] or [2, 3, 4]. */
+static adz_tensor *convolved(adz_tensor *x, bool transposed)
+{
+    adz_conv_options o = ADZ_CONV_OPTIONS;
+    o.stride = ADZ_SHAPE(2);
+    o.padding = ADZ_SHAPE(1);
+    adz_tensor *parts[2], *bias = adz_select(adz_slice(x, 0, 0, 2, 1), 1, 3);
+    adz_split(x, 2, 0, parts, 2, NULL);
+    adz_tensor *kernel = adz_reshape(parts[1], ADZ_SHAPE(2, 2, 3));
+    return transposed ? adz_conv_transpose1d(parts[0], kernel, bias, &o)
+                      : adz_conv1d(parts[0], kernel, bias, &o);
+}
+
+static adz_tensor *convolved_by_groups(adz_tensor *x, bool transposed)
+{
+    adz_conv_options o = ADZ_CONV_OPTIONS;
+    o.groups = 2;
+    o.dilation = ADZ_SHAPE(2, 1);
+    o.padding = ADZ_SHAPE(1, 0);
+    adz_tensor *image = adz_transpose(adz_reshape(x, ADZ_SHAPE(1, 4, 2, 3)), 2, 3);
+    adz_tensor *kernel = adz_reshape(x, ADZ_SHAPE(4, 2, 3, 1));
+    o.output_padding = transposed ? ADZ_SHAPE(1, 0) : o.output_padding;
+    return transposed ? adz_conv_transpose2d(image, kernel, ADZ_NONE, &o)
+                      : adz_conv2d(image, kernel, ADZ_NONE, &o);
+}
+
+/* A kernel of one element on padded images: the loop over its only tap leaves the padding out. */
+static adz_tensor *convolved_by_one(adz_tensor *x)
+{
+    adz_conv_options o = ADZ_CONV_OPTIONS;
+    o.padding = ADZ_SHAPE(1);
+    adz_tensor *kernel = adz_reshape(adz_slice(x, 1, 0, 1, 1), ADZ_SHAPE(4, 1, 1));
+    return adz_conv1d(adz_reshape(x, ADZ_SHAPE(4, 1, 6)), kernel, ADZ_NONE, &o);
+}
+
+/* The gradient of a kernel [2, 1, 2, 2] as a value, from two images that both depend on x. */
+static adz_tensor *kernel_of_images(adz_tensor *x)
+{
+    adz_conv_options o = ADZ_CONV_OPTIONS;
+    o.groups = 2;
+    adz_tensor *image = adz_reshape(x, ADZ_SHAPE(2, 3, 4));
+    adz_tensor *result = adz_slice(adz_slice(image, 1, 0, 2, 1), 2, 0, 3, 1);
+    return adz_conv_weight(image, result, ADZ_SHAPE(2, 1, 2, 2), &o);
+}
+
+static adz_tensor *folded(adz_tensor *x, bool back)
+{
+    adz_conv_options o = ADZ_CONV_OPTIONS;
+    o.stride = ADZ_SHAPE(2, 1);
+    o.padding = ADZ_SHAPE(1, 0);
+    adz_tensor *image = adz_transpose(adz_reshape(x, ADZ_SHAPE(2, 1, 4, 3)), 2, 3);
+    adz_tensor *columns = adz_tanh(adz_unfold(image, ADZ_SHAPE(2), &o));
+    return back ? adz_fold(columns, ADZ_SHAPE(3, 4), ADZ_SHAPE(2), &o) : columns;
+}
+
 /* ROW(name, a function of x[4, 6]). */
 #define TRAINED(ROW)                                                                             \
     ROW(add, adz_add_scaled(x, adz_mean(x, ADZ_DIMS(0), ADZ_KEEPDIM), 2))                        \
@@ -113,6 +169,14 @@ static adz_tensor *pooled_apart(adz_tensor *x)
     ROW(max_pool_dilated, pooled_apart(x))                                                       \
     ROW(adaptive_max_pool,                                                                       \
         adz_adaptive_max_pool2d(adz_reshape(x, ADZ_SHAPE(1, 1, 4, 6)), ADZ_SHAPE(3, 4), NULL))   \
+    ROW(conv1d, convolved(x, false))                                                             \
+    ROW(conv2d, convolved_by_groups(x, false))                                                   \
+    ROW(conv_of_one_tap, convolved_by_one(x))                                                    \
+    ROW(conv_transpose1d, convolved(x, true))                                                    \
+    ROW(conv_transpose2d, convolved_by_groups(x, true))                                          \
+    ROW(conv_weight, kernel_of_images(x))                                                        \
+    ROW(unfold, folded(x, false))                                                                \
+    ROW(fold, folded(x, true))                                                                   \
     ROW(logsumexp, adz_logsumexp(x, ADZ_DIMS(0), ADZ_DROPDIM))
 
 #define FUNCTION(name, expression)                   \
