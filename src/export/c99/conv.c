@@ -41,16 +41,23 @@ static void add_index(char index[ADZI_C99_INDEX], const char *variable, int64_t 
     }
 }
 
+/* Starts an index with the value's offset; 0 adds nothing. */
+static void start_index(char index[ADZI_C99_INDEX], const adzi_c99_value *value)
+{
+    index[0] = '\0';
+    if (value->offset != 0) {
+        snprintf(index, ADZI_C99_INDEX, "%lld", (long long)value->offset);
+    }
+}
+
 /* The element of big, small or weight at the loop variables, in the memory of `value`. */
 static const char *element(
     adzi_c99 *c, const conv *k, int which, const adzi_c99_value *value, char text[TEXT])
 {
     const int lead = value->rank - k->n; /* the first dimension of an image or of the kernel */
     const int64_t *strides = value->strides;
-    char index[ADZI_C99_INDEX] = "", group[40];
-    if (value->offset != 0) {
-        snprintf(index, sizeof index, "%lld", (long long)value->offset);
-    }
+    char index[ADZI_C99_INDEX], group[40];
+    start_index(index, value);
     if (which == WEIGHT || which == SMALL) {
         add_index(index, k->o, strides[which == WEIGHT ? 0 : lead - 1]);
     } else if (k->groups > 1) {
@@ -156,14 +163,13 @@ static void print_products(adzi_c99 *c, const conv *k)
  * is added. */
 static void print_loops(adzi_c99 *c, conv *k, const adzi_c99_value *bias, bool sets)
 {
-    char text[TEXT], index[ADZI_C99_INDEX] = "";
+    char text[TEXT], index[ADZI_C99_INDEX];
     const int loops = open_places(c, k);
     if (k->adds[SMALL]) {
         if (bias != NULL) {
-            adzi_c99_value one = *bias;
-            snprintf(index, sizeof index, one.offset != 0 ? "%lld" : "", (long long)one.offset);
-            add_index(index, k->o, one.strides[0]);
-            adzi_c99_element(c, one.memory, index, text, sizeof text);
+            start_index(index, bias);
+            add_index(index, k->o, bias->strides[0]);
+            adzi_c99_element(c, bias->memory, index, text, sizeof text);
         }
         adzi_c99_line(c, "float sum = %s;", bias != NULL ? text : "0");
     }
@@ -346,7 +352,7 @@ static void print_patches(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99
     const int lead = image->rank - AXES;
     const int64_t channels = image->sizes[lead - 1], *strides = columns->strides + lead - 1;
     adzi_c99_value small = *image, weight = { .rank = 4, .sizes = { channels, 1 } };
-    char at[ADZI_C99_INDEX] = "", a[TEXT], b[TEXT];
+    char at[ADZI_C99_INDEX], a[TEXT], b[TEXT];
     for (int d = 0; d < AXES; ++d) {
         const int64_t reach = dilation[d] * (kernel[d] - 1) + 1;
         weight.sizes[2 + d] = kernel[d];
@@ -357,9 +363,7 @@ static void print_patches(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99
     const int loops = open_places(c, &k);
     int taps = open_taps(c, &k, 0);
     taps += open_taps(c, &k, 1);
-    if (columns->offset != 0) {
-        snprintf(at, sizeof at, "%lld", (long long)columns->offset);
-    }
+    start_index(at, columns);
     add_index(at, k.item, columns->strides[0]);
     add_index(at, k.o, kernel[0] * kernel[1] * strides[0]);
     add_index(at, k.tap[0], kernel[1] * strides[0]);
