@@ -19,7 +19,19 @@ FACT(windows_share_the_middle)
     ASSERT_VALUES(adz_reshape(y, ADZ_SHAPE(4)), ADZ_F64, 6, 12, 21, 27);
 }
 
+/* Windows of 1,101, 1,102 and 1,101 places, wider than the kernel's buffer. */
+FACT(wide_windows_of_different_sizes)
+{
+    adz_tensor *x = adz_reshape(adz_arange(0, 3302, 1, ADZ_F64), ADZ_SHAPE(1, 3302));
+    adz_tensor *y = adz_reshape(adz_adaptive_avg_pool1d(x, 3), ADZ_SHAPE(3));
+    const double means[] = { 550, 1650.5, 2751 };
+    for (int i = 0; i < 3; ++i) {
+        assert_true(fabs(adz_item(adz_select(y, 0, i)) - means[i]) < 1e-9);
+    }
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(wide_windows_of_different_sizes),
     cmocka_unit_test(windows_share_the_middle),
 };
 

@@ -17,6 +17,10 @@ FACT(the_usual_windows)
     adz_tensor *x = adz_reshape(adz_arange(0, 24, 1, ADZ_F32), ADZ_SHAPE(1, 4, 6));
     adz_tensor *y = adz_avg_pool2d(x, ADZ_SHAPE(2), NULL);
     ASSERT_VALUES(adz_reshape(y, ADZ_SHAPE(6)), ADZ_F32, 3.5, 5.5, 7.5, 15.5, 17.5, 19.5);
+    adz_avg_pool_options o = ADZ_AVG_POOL_OPTIONS;
+    o.divisor_override = 2;
+    y = adz_avg_pool2d(x, ADZ_SHAPE(2), &o);
+    ASSERT_VALUES(adz_reshape(y, ADZ_SHAPE(6)), ADZ_F32, 7, 11, 15, 31, 35, 39);
 }
 
 /* The three divisors: padding counts, only places of x count, and a number of the caller. */

@@ -45,6 +45,31 @@ FACT(small_rows)
     ASSERT_VALUES(resized(x, 3, ADZ_INTERPOLATE_LINEAR, false), ADZ_F32, 0, 4, 2);
 }
 
+/* A row that keeps or doubles its size takes its neighbours whatever the factor is. PyTorch's
+ * gradients and its forward of two-dimensional images do the same; its forward of signals divides
+ * by the factor. */
+FACT(nearest_of_odd_factors)
+{
+    adz_interpolate_options o = ADZ_INTERPOLATE_OPTIONS;
+    adz_tensor *x = adz_reshape(VALUES(ADZ_F32, 0, 4, 2), ADZ_SHAPE(1, 1, 3));
+    o.scale_factor = 2.1;
+    adz_tensor *y = adz_interpolate(x, ADZ_SHAPE_SCALAR, &o);
+    ASSERT_VALUES(adz_reshape(y, ADZ_SHAPE(6)), ADZ_F32, 0, 0, 4, 4, 2, 2);
+    o.scale_factor = 1.3;
+    y = adz_interpolate(x, ADZ_SHAPE_SCALAR, &o);
+    ASSERT_VALUES(adz_reshape(y, ADZ_SHAPE(3)), ADZ_F32, 0, 4, 2);
+}
+
+/* The last place of a row has no right neighbour: the next row must not be read. */
+FACT(rows_do_not_touch)
+{
+    adz_interpolate_options o = ADZ_INTERPOLATE_OPTIONS;
+    o.mode = ADZ_INTERPOLATE_LINEAR;
+    adz_tensor *x = adz_reshape(VALUES(ADZ_F32, 0, 4, (double)NAN, 6), ADZ_SHAPE(1, 2, 2));
+    adz_tensor *y = adz_select(adz_interpolate(x, ADZ_SHAPE(4), &o), 1, 0);
+    ASSERT_VALUES(adz_reshape(y, ADZ_SHAPE(4)), ADZ_F32, 0, 1, 3, 4);
+}
+
 FACT(either_a_size_or_a_factor)
 {
     adz_tensor *x = adz_ones(ADZ_SHAPE(1, 1, 3), ADZ_F32);
@@ -59,6 +84,8 @@ FACT(either_a_size_or_a_factor)
 
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(small_rows),
+    cmocka_unit_test(nearest_of_odd_factors),
+    cmocka_unit_test(rows_do_not_touch),
     cmocka_unit_test(either_a_size_or_a_factor),
 };
 

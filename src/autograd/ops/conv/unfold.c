@@ -20,10 +20,10 @@ const adz_field adzi_fold_fields[ADZI_FOLD_FIELDS] = {
     ADZI_FIELD(adzi_fold, output_size),
 };
 
-/* A copy of the numbers as the arguments of a convolution. */
+/* A copy of the numbers that the sizes of a convolution depend on. */
 static adzi_conv conv_of(const adzi_fold *at)
 {
-    adzi_conv conv = { .n = 2, .n_padding = 2, .n_after = 2, .n_dilation = 2, .groups = 1 };
+    adzi_conv conv = { .n = 2 };
     for (int d = 0; d < 2; ++d) {
         conv.stride[d] = at->stride[d];
         conv.padding[d] = conv.padding_after[d] = at->padding[d];

@@ -12,14 +12,19 @@ static bool read_taps(
 }
 
 /* A unit reads the rows of its window and writes one row. */
-static void launch(adzi_resample_args *args, adz_tensor *y, const adz_tensor *x)
+static int64_t grain_of(const adzi_resample_args *args)
 {
     const int64_t each = args->rows.most * args->columns.in + args->columns.n;
+    return GRAIN / (each > 0 ? each : 1) + 1;
+}
+
+static void launch(adzi_resample_args *args, adz_tensor *y, const adz_tensor *x)
+{
     args->x = x->data;
     args->y = y->data;
     if (y->numel > 0) {
-        adzi_launch(KERNEL_FOR(resample, x->dtype), args, y->numel / args->columns.n,
-            GRAIN / (each > 0 ? each : 1) + 1);
+        adzi_launch(
+            KERNEL_FOR(resample, x->dtype), args, y->numel / args->columns.n, grain_of(args));
     }
 }
 
