@@ -35,6 +35,9 @@ FACT(ties_go_to_the_first)
     x = LEAF(-INFINITY, -INFINITY, -INFINITY, -INFINITY);
     y = adz_max_pool2d(adz_reshape(x, ADZ_SHAPE(1, 2, 2)), ADZ_SHAPE(2), NULL, NULL);
     ASSERT_VALUES(gradient_of(y, x), ADZ_F64, 1, 0, 0, 0);
+    adz_tensor *places;
+    adz_max_pool2d(adz_full(ADZ_SHAPE(1, 4, 4), -INFINITY, ADZ_F32), ADZ_SHAPE(2), NULL, &places);
+    ASSERT_VALUES(adz_reshape(places, ADZ_SHAPE(4)), ADZ_I64, 0, 2, 8, 10);
 }
 
 FACT(nan_is_the_largest)

@@ -115,8 +115,8 @@ adz_status adzi_max_windows_fused(
     args.dx = dx[0]->data;
     const int64_t plane = args.rows.in * args.columns.in;
     if (x->numel > 0) {
-        adzi_launch(
-            KERNEL_FOR(max_windows_dx, x->dtype), &args, x->numel / plane, GRAIN / plane + 1);
+        const int64_t grain = GRAIN / plane + 1;
+        adzi_launch(KERNEL_FOR(max_windows_dx, x->dtype), &args, x->numel / plane, grain);
     }
     return ADZ_OK;
 }
