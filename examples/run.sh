@@ -1,7 +1,8 @@
 #!/bin/sh
-# Installs what is missing, builds the programs that README names, and trains the feed-forward regression.
-# Arguments are handed on: sh examples/run.sh --data concrete.csv --target y
-# What it writes (model.safetensors, history.csv, the loss curve) lands where you stand. Git ignores these
+# Installs what is missing, builds an example program and runs it. Without a name it is the feed-forward
+# regression. Further arguments are handed on:
+#   sh examples/run.sh --data concrete.csv --target y        sh examples/run.sh digits --help
+# What a program writes (model.safetensors, history.csv, pictures) lands where you stand. Git ignores these
 # names in a checkout.
 set -eu
 here=$(pwd)
@@ -9,7 +10,23 @@ cd "$(dirname "$0")/.."
 top=$(pwd)
 . tools/setup.sh
 
-set_up
-compile ffn-regression uci-regression glu-variants char-lm text-classifier digits forecast
+programs='ffn-regression uci-regression glu-variants char-lm text-classifier digits forecast'
+program=ffn-regression
+case ${1-} in
+'' | -*) ;;
+*)
+    case " $programs " in
+    *" $1 "*) program=$1 ;;
+    *)
+        say "There is no program $1. There are: $programs"
+        exit 2
+        ;;
+    esac
+    shift
+    ;;
+esac
+
+set_up -Dkernels=native # a third less to compile; tests/run.sh adds the kernels for other processors
+compile "$program"
 cd "$here"
-exec "$top/build/examples/ffn-regression" "$@"
+exec "$top/build/examples/$program" "$@"

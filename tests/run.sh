@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 . tools/setup.sh
 
 set_up
+build_all_kernels
 case " $* " in
 *' --list '* | *' --help '* | *' -h '*) exec meson test -C build "$@" ;;
 esac

@@ -224,11 +224,20 @@ compile() {
     [ -z "$build_failed" ]
 }
 
-# An optimised build in build/, unless one is set up already (then its own options stay).
+# An optimised build in build/, with the Meson options given, unless one is set up already: then its own
+# options stay.
 set_up() {
     install_missing || return 1
     if [ ! -f build/build.ninja ]; then
         say 'Setting up build/ ...'
-        quietly meson setup build || return 1
+        quietly meson setup build "$@" || return 1
+    fi
+}
+
+# Kernels for all processors, where set_up chose those of this one alone.
+build_all_kernels() {
+    if meson introspect build --buildoptions | tr '{' '\n' | grep '"kernels"' | grep -q '"native"'; then
+        say 'Adding the kernels for other processors to build/ ...'
+        quietly meson configure build -Dkernels=all
     fi
 }

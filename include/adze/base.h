@@ -355,7 +355,8 @@ ADZ_API bool adz_is_deterministic(void);
 
 /**
  * The instruction set of the kernels: "baseline", "avx2" or "avx512". It is the highest that the
- * processor has, unless ADZE_CPU in the environment names a lower one.
+ * processor has and the library was built for (Meson option `kernels`), unless ADZE_CPU in the
+ * environment names a lower one.
  *
  * @return a static string
  */

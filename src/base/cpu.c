@@ -15,14 +15,15 @@
 static const char *const level_names[ADZI_CPU_LEVELS] = { "baseline", "avx2", "avx512" };
 
 /* Written once, by the constructor below, before any user's code runs. */
-int adzi_cpu_level = ADZI_CPU_BASELINE;
+int adzi_cpu_level = ADZI_LOWEST_BUILT;
 
 /* Why the value of ADZE_CPU was not used; NULL if it was used or is not set. */
 static const char *request_ignored;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-int adzi_cpu_best(void)
+/* The best level that the processor and its operating system can run. */
+static int level_of_processor(void)
 {
 #ifdef ADZI_X86
     /* The compiler's functions also check by XGETBV that the operating system saves the wide
@@ -40,6 +41,12 @@ int adzi_cpu_best(void)
     }
 #endif
     return ADZI_CPU_BASELINE;
+}
+
+int adzi_cpu_best(void)
+{
+    const int best = level_of_processor();
+    return best > ADZI_HIGHEST_BUILT ? ADZI_HIGHEST_BUILT : best;
 }
 
 bool adzi_cpu_has_bf16(void)
@@ -61,11 +68,29 @@ bool adzi_cpu_has_fast_bf16(void)
 #endif
 }
 
+#if ADZI_LOWEST_BUILT > 0
+/* A library configured with -Dkernels=native may meet a lesser processor, on which it would die at
+ * the first instruction that the processor does not know. This says why instead. */
+static void require_lowest_built(int best)
+{
+    if (best < ADZI_LOWEST_BUILT) {
+        fprintf(stderr,
+            "adze: this library was built for processors with %s alone, which this one does not "
+            "have. Configure the build with -Dkernels=all.\n",
+            level_names[ADZI_LOWEST_BUILT]);
+        abort();
+    }
+}
+#endif
+
 /* Chooses the best level, or the lower one that ADZE_CPU names. */
 static void choose_level(void)
 {
     int best = adzi_cpu_best();
     const char *wanted = getenv("ADZE_CPU");
+#if ADZI_LOWEST_BUILT > 0
+    require_lowest_built(best);
+#endif
     adzi_cpu_level = best;
     if (wanted == NULL || wanted[0] == '\0') {
         return;
@@ -75,8 +100,10 @@ static void choose_level(void)
         if (strcmp(wanted, level_names[level]) != 0) {
             continue;
         }
-        request_ignored = level > best ? "is more than this processor has" : NULL;
-        adzi_cpu_level = level > best ? best : level;
+        request_ignored = level > best ? "is more than this processor and this build have"
+                          : level < ADZI_LOWEST_BUILT ? "is less than this build has kernels for"
+                                                      : NULL;
+        adzi_cpu_level = request_ignored == NULL ? level : best;
     }
 }
 

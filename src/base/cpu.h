@@ -8,11 +8,13 @@
 
 #include "base/isa.h"
 
-/** The best level that this processor and its operating system can run. */
+/** The best level that this processor and its operating system can run and this build has kernels
+ * for. If the processor is below all of them, it is the level that the processor has. */
 int adzi_cpu_best(void);
 
-/** Defined if the compiler knows AVX512_BF16, as gcc from 10 on and clang from 9 on do. */
-#if defined(ADZI_X86) && (defined(__clang__) ? __clang_major__ >= 9 : __GNUC__ >= 10)
+/** Defined if the compiler knows AVX512_BF16, as gcc from 10 on and clang from 9 on do, and this
+ * build has AVX-512 kernels. */
+#if ADZI_HIGHEST_BUILT >= 2 && (defined(__clang__) ? __clang_major__ >= 9 : __GNUC__ >= 10)
 #define ADZI_KNOWS_BF16 1
 #endif
 

@@ -11,6 +11,8 @@
 
 #include <stdint.h>
 
+#include "kernels_built.h"
+
 /** The type of every kernel. `args` points to the caller's struct of arguments. The call computes
  * the units [begin, end), which are elements, rows or blocks, depending on the kernel. */
 typedef void (*adzi_kernel)(const void *args, int64_t begin, int64_t end);
@@ -34,38 +36,41 @@ extern int adzi_cpu_level;
     void adzi_##name##_##type##_avx2(const void *, int64_t, int64_t);     \
     void adzi_##name##_##type##_avx512(const void *, int64_t, int64_t)
 
-/* One entry of a table. On processors other than x86-64, all levels point to the baseline. */
-#ifdef ADZI_X86
-#define ADZI_KERNEL_COLUMN(name, type, level) adzi_##name##_##type##_##level
-#else
-#define ADZI_KERNEL_COLUMN(name, type, level) adzi_##name##_##type##_baseline
-#endif
+/* One entry of a table: the kernel that serves a level. kernels_built.h, which src/meson.build
+ * writes, defines ADZI_BUILT_FOR_baseline, _avx2 and _avx512: the level whose kernels serve each
+ * level in this build. That is the level itself on x86-64, and the baseline elsewhere. */
+#define ADZI_KERNEL_COLUMN(name, type, level) ADZI_PASTE4(adzi, name, type, ADZI_BUILT_FOR_##level)
 
-#define ADZI_KERNEL_ROW_FLOAT(name, level)                                         \
-    {                                                                              \
-        ADZI_KERNEL_COLUMN(name, f32, level), ADZI_KERNEL_COLUMN(name, f64, level) \
+#define ADZI_KERNEL_ROW_FLOAT(name, level, of_doubles)                                  \
+    {                                                                                   \
+        ADZI_KERNEL_COLUMN(name, f32, level), ADZI_KERNEL_COLUMN(name, f64, of_doubles) \
     }
-#define ADZI_KERNEL_ROW_ALL(name, level, of_integers)                                              \
-    {                                                                                              \
-        ADZI_KERNEL_COLUMN(name, f32, level), ADZI_KERNEL_COLUMN(name, f64, level),                \
-            ADZI_KERNEL_COLUMN(name, i32, of_integers),                                            \
-            ADZI_KERNEL_COLUMN(name, i64, of_integers), ADZI_KERNEL_COLUMN(name, u8, of_integers), \
-            ADZI_KERNEL_COLUMN(name, b8, of_integers)                                              \
+#define ADZI_KERNEL_ROW_ALL(name, level, of_others)                                             \
+    {                                                                                           \
+        ADZI_KERNEL_COLUMN(name, f32, level), ADZI_KERNEL_COLUMN(name, f64, of_others),         \
+            ADZI_KERNEL_COLUMN(name, i32, of_others), ADZI_KERNEL_COLUMN(name, i64, of_others), \
+            ADZI_KERNEL_COLUMN(name, u8, of_others), ADZI_KERNEL_COLUMN(name, b8, of_others)    \
     }
 
 /* For files that launch kernels: `KERNEL_TABLE_FLOAT(relu);` declares the kernels for f32 and f64
  * and the table relu_kernels[level][dtype]. KERNEL_TABLE_ALL declares kernels and table for the six
- * dtypes that arithmetic knows. Integers and bools have no AVX-512 kernels, which would be a third
- * of the code. At level avx512 the AVX2 kernels compute them, at half the speed for data in the
- * first-level cache. */
-#define KERNEL_TABLE_FLOAT(name)                                    \
+ * dtypes that arithmetic knows.
+ *
+ * Only f32 has AVX-512 kernels. At level avx512 the AVX2 kernels compute f64, integers and bools,
+ * with the same bits. They are at most half as fast, and only on data in the first-level cache;
+ * their AVX-512 twins took a sixth of the time that the library takes to compile. Products are
+ * the exception, because they wait for arithmetic and not for memory: their files define
+ * F64_AT_ALL_LEVELS before they include each_float.h, and KERNEL_TABLE_PRODUCT is their table. */
+#define ADZI_TABLE_OF_FLOATS(name, doubles_of_avx512)               \
     ADZI_DECLARE_KERNEL(name, f32);                                 \
     ADZI_DECLARE_KERNEL(name, f64);                                 \
     static const adzi_kernel name##_kernels[ADZI_CPU_LEVELS][2] = { \
-        ADZI_KERNEL_ROW_FLOAT(name, baseline),                      \
-        ADZI_KERNEL_ROW_FLOAT(name, avx2),                          \
-        ADZI_KERNEL_ROW_FLOAT(name, avx512),                        \
+        ADZI_KERNEL_ROW_FLOAT(name, baseline, baseline),            \
+        ADZI_KERNEL_ROW_FLOAT(name, avx2, avx2),                    \
+        ADZI_KERNEL_ROW_FLOAT(name, avx512, doubles_of_avx512),     \
     }
+#define KERNEL_TABLE_FLOAT(name)   ADZI_TABLE_OF_FLOATS(name, avx2)
+#define KERNEL_TABLE_PRODUCT(name) ADZI_TABLE_OF_FLOATS(name, avx512)
 #define KERNEL_TABLE_ALL(name)                                      \
     ADZI_DECLARE_KERNEL(name, f32);                                 \
     ADZI_DECLARE_KERNEL(name, f64);                                 \

@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 TOP = pathlib.Path(sys.argv[1]).resolve()
-TOOLS = ["sh", "cat", "env", "grep", "mktemp", "rm", "tail"]
+TOOLS = ["sh", "cat", "env", "grep", "mktemp", "rm", "tail", "tr"]
 NEEDED = ["gcc", "libc6-dev", "meson", "ninja-build", "pkg-config", "libopenblas-openmp-dev",
           "libcmocka-dev", "libjansson-dev", "gnuplot-nox", "zlib1g-dev"]
 LINE = "apt-get update && apt-get install -y --no-install-recommends "
@@ -123,6 +123,32 @@ def progress():
     assert said.endswith("an error of the compiler\nfailed: meson compile -C build\n"), said
 
 
+OPTIONS = """#!/bin/sh
+echo "$*" >>calls
+[ "$1" = introspect ] || exit 0
+echo '[{{"name": "threads", "value": "native"}}, {{"name": "kernels", "value": "{}", "choices": ["all"]}}]'
+"""
+
+
+def kernels_for_all():
+    """A build for one processor is changed to one for all of them; another build stays as it is."""
+    for kernels, changes in ("native", ["configure build -Dkernels=all"]), ("all", []):
+        system = System(0, meson=OPTIONS.format(kernels))
+        code, said = system.run("build_all_kernels")
+        assert code == 0, said
+        assert system.calls() == ["introspect build --buildoptions"] + changes, system.calls()
+        assert ("Adding the kernels" in said) == bool(changes), said
+
+
+def no_such_program():
+    """examples/run.sh refuses a program that there is not, and says which there are."""
+    system = System(0)
+    done = subprocess.run(["sh", TOP / "examples/run.sh", "one"], text=True, cwd=system.folder,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert done.returncode == 2 and done.stdout == "", done
+    assert "no program one" in done.stderr and "forecast" in done.stderr, done.stderr
+
+
 def configure_without_openblas():
     """Meson's error says what to install too."""
     library = pathlib.Path("pkg-config").resolve()
@@ -139,7 +165,8 @@ def configure_without_openblas():
 
 
 def main():
-    checks = [one_line_for_root, sudo_that_refuses, onednn_2_alone, another_blas, progress]
+    checks = [one_line_for_root, sudo_that_refuses, onednn_2_alone, another_blas, progress,
+              kernels_for_all, no_such_program]
     if len(sys.argv) > 2:
         checks.append(configure_without_openblas)
     with tempfile.TemporaryDirectory() as folder:

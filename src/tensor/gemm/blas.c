@@ -31,7 +31,7 @@
 #include "base/isa.h"
 #include "tensor/gemm/cut.h"
 
-KERNEL_TABLE_FLOAT(gemm_small);
+KERNEL_TABLE_PRODUCT(gemm_small);
 
 enum {
     ROW_MULTIPLE = 48,    /* a multiple of the height and width of all register tiles of OpenBLAS */

@@ -12,8 +12,8 @@
 #include "tensor/gemm/medium.h"
 #include "tensor/gemm/onednn.h"
 
-KERNEL_TABLE_FLOAT(gemm_small);
-KERNEL_TABLE_FLOAT(gemm_relu);
+KERNEL_TABLE_PRODUCT(gemm_small);
+KERNEL_TABLE_PRODUCT(gemm_relu);
 
 ADZI_DECLARE_KERNEL(gemm_int, i32);
 ADZI_DECLARE_KERNEL(gemm_int, i64);

@@ -33,6 +33,7 @@ enum { MANY_REGISTERS = 0 };
 #endif
 
 #define THIS_FILE "tensor/gemm/gemm.kernel.c"
+#define F64_AT_ALL_LEVELS
 #include "tensor/kernel/each_float.h"
 #else
 #include "tensor/gemm/gemm_product.kernel.h"

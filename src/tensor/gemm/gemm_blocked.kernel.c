@@ -50,6 +50,7 @@ enum {
 
 #define PAIRS     0
 #define THIS_FILE "tensor/gemm/gemm_blocked.kernel.c"
+#define F64_AT_ALL_LEVELS
 #include "tensor/kernel/each_float.h"
 #undef PAIRS
 

@@ -7,8 +7,8 @@
 #include "tensor/gemm/backend.h"
 #include "tensor/gemm/cut.h"
 
-KERNEL_TABLE_FLOAT(gemm_small);
-KERNEL_TABLE_FLOAT(gemm_blocked);
+KERNEL_TABLE_PRODUCT(gemm_small);
+KERNEL_TABLE_PRODUCT(gemm_blocked);
 #ifdef ADZI_KNOWS_BF16
 void adzi_gemm_blocked_bf16_avx512(const void *, int64_t, int64_t);
 #endif

@@ -13,6 +13,8 @@
  * element type and ELEM_NAME its short name, such as f32. KERNEL(name) is the symbol of this type
  * and instruction set. ELEM(x) is the constant x in elem. ELEM_IS_F32 is 0 or 1, ELEM_IS_FLOAT
  * is 1.
+ *
+ * For AVX-512, f64 is compiled only if the file has defined F64_AT_ALL_LEVELS (base/isa.h).
  */
 #include "base/isa.h"
 
@@ -28,6 +30,7 @@
 #undef ELEM_NAME
 #undef ELEM_IS_F32
 
+#if !defined(__AVX512F__) || defined(F64_AT_ALL_LEVELS)
 #define elem        double
 #define ELEM_NAME   f64
 #define ELEM_IS_F32 0
@@ -35,4 +38,5 @@
 #undef elem
 #undef ELEM_NAME
 #undef ELEM_IS_F32
+#endif
 #undef ELEM_IS_FLOAT

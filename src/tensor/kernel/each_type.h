@@ -16,6 +16,8 @@
 #undef ELEM_NAME
 #undef ELEM_IS_F32
 
+/* On processors with AVX-512 the AVX2 kernels compute all other types (KERNEL_TABLE_ALL). */
+#ifndef __AVX512F__
 #define elem        double
 #define ELEM_NAME   f64
 #define ELEM_IS_F32 0
@@ -24,8 +26,6 @@
 #undef ELEM_NAME
 #undef ELEM_IS_FLOAT
 
-/* On processors with AVX-512 the AVX2 kernels compute integers (KERNEL_TABLE_ALL). */
-#ifndef __AVX512F__
 #define ELEM_IS_FLOAT 0
 #define elem          int32_t
 #define ELEM_NAME     i32
@@ -52,7 +52,7 @@
 #include THIS_FILE
 #undef elem
 #undef ELEM_NAME
-#undef ELEM_IS_FLOAT
-#endif
-#undef ELEM_IS_BOOL
 #undef ELEM_IS_F32
+#endif
+#undef ELEM_IS_FLOAT
+#undef ELEM_IS_BOOL

@@ -16,6 +16,7 @@
 #define THIS_FILE "autograd/ops/conv/conv.kernel.c"
 #include "autograd/ops/conv/conv_patches.kernel.h"
 
+#define F64_AT_ALL_LEVELS
 #include "tensor/kernel/each_float.h"
 #else
 #include "tensor/gemm/gemm_vec.h"

@@ -27,6 +27,7 @@ enum {
     STEPS = 8     /* the largest stride of a frame */
 };
 
+#define F64_AT_ALL_LEVELS
 #include "tensor/kernel/each_float.h"
 #else
 #include "tensor/gemm/gemm_vec.h"

@@ -4,12 +4,12 @@
 
 /* Launches of convolutions; the kernels are in conv.kernel.c and conv_depthwise.kernel.c. */
 
-KERNEL_TABLE_FLOAT(conv);
-KERNEL_TABLE_FLOAT(conv_weight);
-KERNEL_TABLE_FLOAT(conv_sum);
-KERNEL_TABLE_FLOAT(conv_pack);
-KERNEL_TABLE_FLOAT(conv_depthwise);
-KERNEL_TABLE_FLOAT(conv_depthwise_weight);
+KERNEL_TABLE_PRODUCT(conv);
+KERNEL_TABLE_PRODUCT(conv_weight);
+KERNEL_TABLE_PRODUCT(conv_sum);
+KERNEL_TABLE_PRODUCT(conv_pack);
+KERNEL_TABLE_PRODUCT(conv_depthwise);
+KERNEL_TABLE_PRODUCT(conv_depthwise_weight);
 
 enum {
     WORK_PER_THREAD = 1 << 18, /* multiply-adds worth a thread */

@@ -20,7 +20,7 @@
  * small layers with at most 4 inputs or outputs. */
 
 /* dw, db and, for narrow outputs, dx of a small layer in one pass (linear.kernel.c). */
-KERNEL_TABLE_FLOAT(linear_narrow);
+KERNEL_TABLE_PRODUCT(linear_narrow);
 
 enum { X = ADZI_LINEAR_X, WEIGHT = ADZI_LINEAR_WEIGHT, BIAS = ADZI_LINEAR_BIAS };
 

@@ -57,6 +57,7 @@
         break;
 
 #define THIS_FILE "autograd/ops/linalg/linear.kernel.c"
+#define F64_AT_ALL_LEVELS
 #include "tensor/kernel/each_float.h"
 #else
 #include "tensor/gemm/gemm_vec.h"
