@@ -14,7 +14,7 @@
 #include "adze/base.h"
 #include "tensor/gemm/gemm.h"
 #include "tensor/gemm/onednn.h"
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 
 enum { TRIES = 15 };
 

@@ -15,7 +15,7 @@
 #include "adze/base.h"
 #include "adze/tensor.h"
 #include "base/alloc.h"
-#include "base/thread.h"
+#include "base/threads/thread.h"
 
 static char temporary_folder[64];
 

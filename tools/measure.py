@@ -27,7 +27,6 @@ TARGETS = {
 # How far the figures are that have not reached their target.
 HELD = {
     "lines of code in src and include": 72150,
-    "most files in one folder of src": 42,
 }
 
 # The worked examples of CONTRIBUTING.md, which tests/checks/contributing.py applies and tests.

@@ -25,7 +25,7 @@
 #include "autograd/node.h"
 #include "tensor/copy.h"
 #include "base/isa.h"
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 #include "base/tracer.h"
 #include "tensor/kernel/pointwise.h"
 #include "tensor/shape.h"

@@ -6,7 +6,7 @@
 
 #include "adze/base.h"
 #include "base/recorder.h"
-#include "base/thread.h"
+#include "base/threads/thread.h"
 
 _Atomic(adzi_watcher) adzi_free_watcher;
 

@@ -7,7 +7,7 @@
 #include "adze/base.h"
 #include "base/error.h"
 #include "base/system_memory.h"
-#include "base/thread.h"
+#include "base/threads/thread.h"
 
 /* Note [Where memory comes from]
  *

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/thread.h"
+#include "base/threads/thread.h"
 
 adz_context adzi_context_default;
 

@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/context.h"
 #include "base/number.h"
-#include "base/thread.h"
+#include "base/threads/thread.h"
 #include "base/tracer.h"
 #include "base/upper.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/recorder.h"
-#include "base/thread.h"
+#include "base/threads/thread.h"
 #include "base/upper.h"
 
 bool adzi_frames_grow(adzi_thread *thread)

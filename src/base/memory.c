@@ -17,7 +17,7 @@
 #include "adze/base.h"
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/thread.h"
+#include "base/threads/thread.h"
 
 enum { SHARE_OF_ROOM = 16 };
 

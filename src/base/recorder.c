@@ -4,7 +4,7 @@
 #include <pthread.h>
 
 #include "base/error.h"
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 
 _Atomic(uint64_t) adzi_settings_epoch;
 

@@ -18,8 +18,8 @@
 #define ADZI_BASE_RECORDER_H
 
 #include "base/isa.h"
-#include "base/parallel.h"
-#include "base/thread.h"
+#include "base/threads/parallel.h"
+#include "base/threads/thread.h"
 
 /** A part of a step that the host computes. The arguments are a plain struct, as those of a kernel
  * are. After a failure the error has been recorded. */

@@ -4,7 +4,7 @@
 #ifndef ADZI_BASE_TRACER_H
 #define ADZI_BASE_TRACER_H
 
-#include "base/thread.h"
+#include "base/threads/thread.h"
 
 struct adz_operator;
 

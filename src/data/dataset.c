@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tensor/copy.h"
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 
 /* ---- making and ending ---------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/options.h"
-#include "base/thread.h"
+#include "base/threads/thread.h"
 #include "distributed/agreement.h"
 
 enum { MOST_RANKS = 1 << 24, SHOWN_NAME = 95 };

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 
 KERNEL_TABLE_ALL(join_sum);
 KERNEL_TABLE_ALL(join_max);

@@ -1,5 +1,5 @@
 /* Gathering slices: each rank has one, and all ranks get all. */
-#include "base/thread.h"
+#include "base/threads/thread.h"
 #include "distributed/data_parallel.h"
 
 /* Exchanges that are under way at a time. Each keeps one message to a rank and one from a rank

@@ -7,7 +7,7 @@
 #include "nn/orthogonal.h"
 #include "tensor/copy.h"
 #include "base/error.h"
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 #include "tensor/random/random.h"
 #include "base/random_generator.h"
 #include "tensor/tensor.h"

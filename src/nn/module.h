@@ -7,7 +7,7 @@
 #include "adze/nn/type.h"
 #include "base/text.h"
 #include "tensor/tensor.h"
-#include "base/thread.h"
+#include "base/threads/thread.h"
 
 /** The place of one parameter or buffer in its module. */
 typedef struct adzi_slot {

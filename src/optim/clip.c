@@ -7,7 +7,7 @@
 
 #include "optim/clip.h"
 #include "base/error.h"
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 #include "tensor/tensor.h"
 
 KERNEL_TABLE_FLOAT(norm_sums);

@@ -12,7 +12,7 @@
 #include "adze/optim/optimizer.h"
 #include "base/index.h"
 #include "base/isa.h"
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 #include "tensor/tensor.h"
 
 enum {

@@ -7,7 +7,7 @@
 #include "adze/ops.h"
 #include "base/context.h"
 #include "base/options.h"
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 #include "tensor/tensor.h"
 
 /* After so many calls in a row that differed, the function cannot be captured. */

@@ -4,8 +4,8 @@
 
 #include "adze/base.h"
 #include "base/cpu.h"
-#include "base/parallel.h"
-#include "base/thread.h"
+#include "base/threads/parallel.h"
+#include "base/threads/thread.h"
 #include "tensor/gemm/gemm.h"
 #include "tensor/gemm/onednn.h"
 

@@ -5,7 +5,7 @@
 
 #include "tensor/kernel/half.h"
 #include "base/isa.h"
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 #include "tensor/kernel/pointwise.h"
 #include "tensor/tensor.h"
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 #include "tensor/copy.h"
 #include "tensor/kernel/pointwise.h"
 #include "tensor/range.h"

@@ -3,7 +3,7 @@
 #include "tensor/tensor.h"
 
 #include "base/error.h"
-#include "base/thread.h"
+#include "base/threads/thread.h"
 #include "base/upper.h"
 
 /* From so many tensors in the root scope on, a warning is given. */

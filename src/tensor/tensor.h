@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/recorder.h"
 #include "base/refs.h"
-#include "base/thread.h"
+#include "base/threads/thread.h"
 
 struct adzi_node;
 

@@ -11,7 +11,7 @@
 
 #include "adze/adze.h"
 #include "base/alloc.h"
-#include "base/thread.h"
+#include "base/threads/thread.h"
 
 static adz_scope *scope;
 

@@ -17,7 +17,7 @@
 
 #include "adze/base.h"
 #include "base/cpu.h"
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 
 static const char *program; /* the path of this program, which is run again by a test */
 

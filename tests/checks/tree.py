@@ -55,7 +55,7 @@ CMOCKA_DEPRECATED = re.compile(
 # A thread's own state holds the free lists and cannot come from them; the module with oneDNN knows
 # nothing of adze and keeps its working memory from call to call, as OpenBLAS does. libadze-mpi sees the
 # public functions only.
-HEAP_FILES = {"src/base/system_memory.c", "src/base/thread.c", "src/tensor/gemm/onednn/module.c",
+HEAP_FILES = {"src/base/system_memory.c", "src/base/threads/thread.c", "src/tensor/gemm/onednn/module.c",
               "src/mpi/mpi.c"}
 BLAS_FILES = {"src/tensor/gemm/blas.c"}
 

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/isa.h"
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 
 sweep_counts counts;
 

@@ -11,7 +11,7 @@
 
 #include "adze/adze.h"
 #include "base/alloc.h"
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 #include "errors.h"
 
 enum { ROWS = 4, FEATURES = 3 };

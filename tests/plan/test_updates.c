@@ -15,7 +15,7 @@
 
 #include "adze/adze.h"
 #include "base/alloc.h"
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 #include "errors.h"
 
 enum { DEPTH = 6, WIDTH = 32, ROWS = 2, STEPS = 5, GRADIENT = WIDTH * WIDTH * sizeof(float) };

@@ -3,7 +3,7 @@
 #define ADZI_AUTOGRAD_OPS_LANES_H
 
 #include "base/isa.h"
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 #include "tensor/tensor.h"
 
 enum { ADZI_LANES_INPUTS = 3 };

@@ -11,7 +11,7 @@
 #include "adze/nn/init.h"
 #include "adze/ops/norm.h"
 #include "autograd/ops/norm/batch_norm.h"
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 #include "nn/micro_state.h"
 #include "base/error.h"
 #include "base/options.h"

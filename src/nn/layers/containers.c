@@ -7,7 +7,7 @@
 #include "nn/layers/containers.h"
 #include "nn/module.h"
 #include "base/error.h"
-#include "base/thread.h"
+#include "base/threads/thread.h"
 
 /* ---- Sequential ----------------------------------------------------------------------------- */
 

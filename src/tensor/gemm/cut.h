@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 #include "tensor/gemm/gemm.h"
 
 /* Note [Cutting products]

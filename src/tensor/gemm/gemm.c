@@ -5,7 +5,7 @@
 #include "adze/precision.h"
 #include "base/context.h"
 #include "base/isa.h"
-#include "base/thread.h"
+#include "base/threads/thread.h"
 #include "tensor/gemm/blas.h"
 #include "tensor/gemm/cut.h"
 #include "tensor/gemm/loops.h"

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 

@@ -3,10 +3,10 @@
 #include "adze/random.h"
 #include "base/context.h"
 #include "base/error.h"
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 #include "base/random_generator.h"
 #include "base/recorder.h"
-#include "base/thread.h"
+#include "base/threads/thread.h"
 
 /* The seed of a default generator that the program has not seeded. */
 enum { DEFAULT_SEED = 5489 };

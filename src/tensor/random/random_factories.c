@@ -3,7 +3,7 @@
 #include "adze/random.h"
 #include "tensor/copy.h"
 #include "base/error.h"
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 #include "base/tracer.h"
 #include "tensor/random/random.h"
 #include "base/random_generator.h"

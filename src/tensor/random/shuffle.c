@@ -2,7 +2,7 @@
 
 #include "adze/random.h"
 #include "base/error.h"
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 #include "tensor/random/random.h"
 
 ADZI_DECLARE_KERNEL(shuffle, any);

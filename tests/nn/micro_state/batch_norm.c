@@ -1,6 +1,6 @@
 /* Running statistics: what micro-batches hand out, applied in order, gives the bits of ordinary
  * calls. */
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 #include "tests.h"
 
 enum { FEATURES = 5, NUMBERS = 1 + 2 * FEATURES, MOST = 4, LARGE = 5000 };

@@ -1,7 +1,7 @@
 /* Products have the same bits with any number of threads. */
 #include <string.h>
 
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 #include "problem.h"
 #include "tests.h"
 

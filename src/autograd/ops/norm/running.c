@@ -11,7 +11,7 @@
 #include <math.h>
 
 #include "autograd/ops/norm/batch_norm.h"
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 
 enum { GRAIN = 1024 }; /* channels worth a thread */
 

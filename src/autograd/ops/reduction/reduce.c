@@ -1,7 +1,7 @@
 #include "autograd/ops/reduction/reduce.h"
 
 #include "autograd/ops/reduction/attr.h"
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 #include "tensor/shape.h"
 
 /* Launches reductions of any layout over any set of dimensions.

@@ -1,5 +1,5 @@
 /* Launches: how many threads there are, and how the units of a launch are cut for them. */
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@
 #include "adze/base.h"
 #include "base/context.h"
 #include "base/error.h"
-#include "base/thread.h"
+#include "base/threads/thread.h"
 
 _Atomic(adzi_observer) adzi_launch_observer;
 

@@ -8,7 +8,7 @@
  * no launch waits for a thread to wake up. The fields of a launch are read only after a claim,
  * because they are valid until all claimed parts are done.
  */
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 
 #ifndef ADZI_OPENMP
 

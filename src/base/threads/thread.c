@@ -1,5 +1,5 @@
 /* The state of a thread: making it on first use, ending it with the thread, and the list of all. */
-#include "base/thread.h"
+#include "base/threads/thread.h"
 
 #include <pthread.h>
 #include <stdlib.h>
