@@ -131,6 +131,72 @@ FACT(blocks_and_ranges_are_joined)
     }
 }
 
+/* A kernel of so many taps is computed in ranges of them, and a range that reads nothing but zeros
+ * is passed over. The image has one or two elements, so that most positions read a single tap. */
+FACT(no_range_that_reads_something_is_passed_over)
+{
+    adz_manual_seed(6);
+    for (int i = 0; i < 12 * 10; ++i) {
+        conv_plain c = { .n = 1,
+            .groups = 1,
+            .channels = 2,
+            .maps = 1,
+            .big = { 1 + i % 2, 1 + i % 3 / 2 },
+            .kernel = { 13, 11 },
+            .stride = { 1 + i % 12, 1 + i / 12 },
+            .padding = { 12, 10 },
+            .dilation = { 1, 1 } };
+        size_small(&c);
+        expect_plain(&c);
+        c.dilation[i % 2] = 2;
+        c.padding[i % 2] *= 2;
+        size_small(&c);
+        expect_plain(&c);
+    }
+}
+
+/* Kernels of more taps than a frame takes, strides that are too large for one, and rows that are
+ * longer than the part of a row that is computed at a time. */
+FACT(single_channels_need_no_frame)
+{
+    static const conv_plain sizes[] = {
+        { .big = { 13, 24 }, .kernel = { 10, 9 }, .stride = { 1, 1 }, .dilation = { 1, 2 } },
+        { .big = { 25, 22 }, .kernel = { 9, 8 }, .stride = { 2, 1 }, .dilation = { 2, 1 } },
+        { .big = { 12, 1310 }, .kernel = { 8, 9 }, .stride = { 3, 2 }, .dilation = { 1, 3 } },
+        { .big = { 12, 40 }, .kernel = { 3, 3 }, .stride = { 2, 9 }, .dilation = { 2, 2 } },
+        { .big = { 3, 9000 }, .kernel = { 2, 3 }, .stride = { 1, 1 }, .dilation = { 2, 4 } },
+        { .big = { 3, 9000 }, .kernel = { 3, 2 }, .stride = { 2, 2 }, .dilation = { 1, 3 } },
+    };
+    adz_manual_seed(8);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+        conv_plain c = sizes[i];
+        c.n = 2;
+        c.groups = 2;
+        c.channels = 1;
+        c.maps = 1 + i % 2;
+        c.padding[0] = 1;
+        c.padding[1] = 2;
+        size_small(&c);
+        expect_plain(&c);
+    }
+}
+
+/* Maps are computed in chunks, and every chunk adds its own part of the bias. */
+FACT(every_chunk_of_maps_has_its_bias)
+{
+    adz_manual_seed(7);
+    adz_scope *scope = adz_scope_open();
+    adz_conv_options o = ADZ_CONV_OPTIONS;
+    o.groups = 2;
+    adz_tensor *x = adz_randn(ADZ_SHAPE(2, 4, 3, 5), ADZ_F64);
+    adz_tensor *weight = adz_randn(ADZ_SHAPE(300, 2, 1, 2), ADZ_F64);
+    adz_tensor *bias = adz_randn(ADZ_SHAPE(300), ADZ_F64);
+    adz_tensor *expected =
+        adz_add(adz_conv2d(x, weight, ADZ_NONE, &o), adz_reshape(bias, ADZ_SHAPE(300, 1, 1)));
+    assert_true(adz_allclose(adz_conv2d(x, weight, bias, &o), expected, 1e-14, 1e-14, false));
+    adz_scope_close(scope);
+}
+
 /* ---- bits ----------------------------------------------------------------------------------- */
 
 /* Result and gradients in one tensor, computed with so many threads. */
@@ -219,6 +285,9 @@ static const struct CMUnitTest facts[] = {
     cmocka_unit_test(every_geometry_is_that_of_a_loop),
     cmocka_unit_test(strides_and_dilations_may_have_a_common_divisor),
     cmocka_unit_test(blocks_and_ranges_are_joined),
+    cmocka_unit_test(no_range_that_reads_something_is_passed_over),
+    cmocka_unit_test(single_channels_need_no_frame),
+    cmocka_unit_test(every_chunk_of_maps_has_its_bias),
     cmocka_unit_test(threads_change_no_bit),
     cmocka_unit_test(same_keeps_the_size_and_adds_more_at_the_end),
     cmocka_unit_test(bad_options_are_refused),
