@@ -16,7 +16,7 @@ enum { F32, BF16 };
 enum { MOST_STEPS = 100000, COUNTED_FROM = 3, COUNTED_TO = 20 };
 
 typedef struct {
-    int64_t batch, seq, d_model, d_ff, threads, steps;
+    int64_t batch, seq, d_model, d_ff, depth, threads, steps;
     int activation, optimizer, precision, mode;
     bool gated, json, rounds, steps_only, captured;
     double dropout;
@@ -103,19 +103,32 @@ static void list_products(gemm_floor *f, const settings *s)
     }
 }
 
-static void begin(ffn *f)
+/* One network, or a chain of `depth` of them. */
+static adz_module *network_of(const settings *s)
 {
-    const settings *s = &f->s;
     static const adz_activation activations[] = { ADZ_ACTIVATION_RELU, ADZ_ACTIVATION_GELU,
         ADZ_ACTIVATION_SILU };
-    adz_set_num_threads((int)s->threads);
-    adz_set_matmul_precision(s->precision == BF16 ? ADZ_MATMUL_MEDIUM : ADZ_MATMUL_HIGHEST);
-    f->floor.bf16 = s->precision == BF16;
     adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
     o.dropout = s->dropout;
     o.activation = activations[s->activation];
     o.is_gated = s->gated;
-    f->network = adz_feed_forward_new(s->d_model, s->d_ff, &o);
+    if (s->depth == 1) {
+        return adz_feed_forward_new(s->d_model, s->d_ff, &o);
+    }
+    adz_module *chain = adz_sequential_new(NULL, 0);
+    for (int64_t i = 0; i < s->depth; ++i) {
+        adz_sequential_append(chain, adz_feed_forward_new(s->d_model, s->d_ff, &o));
+    }
+    return chain;
+}
+
+static void begin(ffn *f)
+{
+    const settings *s = &f->s;
+    adz_set_num_threads((int)s->threads);
+    adz_set_matmul_precision(s->precision == BF16 ? ADZ_MATMUL_MEDIUM : ADZ_MATMUL_HIGHEST);
+    f->floor.bf16 = s->precision == BF16;
+    f->network = network_of(s);
     f->x = adz_keep(adz_randn(ADZ_SHAPE(s->batch, s->seq, s->d_model), ADZ_F32));
     f->target = adz_keep(adz_randn(ADZ_SHAPE(s->batch, s->seq, s->d_model), ADZ_F32));
     adz_tensor_list all = adz_module_parameters(f->network);
@@ -354,6 +367,7 @@ int bench_ffn_step(int argc, char **argv)
                   .seq = 128,
                   .d_model = 768,
                   .d_ff = 3072,
+                  .depth = 1,
                   .activation = 1,
                   .dropout = 0.1,
                   .threads = 1,
@@ -363,6 +377,7 @@ int bench_ffn_step(int argc, char **argv)
         { "seq", AN_INTEGER, &s->seq, 1, 1e6, NULL },
         { "d-model", AN_INTEGER, &s->d_model, 1, 1e6, NULL },
         { "d-ff", AN_INTEGER, &s->d_ff, 1, 1e6, NULL },
+        { "depth", AN_INTEGER, &s->depth, 1, 1e6, NULL },
         { "activation", A_WORD, &s->activation, 0, 0, activations },
         { "gated", A_FLAG, &s->gated, 0, 0, NULL },
         { "dropout", A_NUMBER, &s->dropout, 0, 1, NULL },
@@ -379,6 +394,8 @@ int bench_ffn_step(int argc, char **argv)
     if (!read_options(argc, argv, options, NULL)) {
         return EXIT_FAILURE;
     }
+    s->steps_only =
+        s->steps_only || s->depth > 1; /* the products listed are those of one network */
     record r;
     if (!record_begin(&r, s->steps)) {
         return EXIT_FAILURE;
