@@ -12,8 +12,7 @@ which is that operator's business. They also leave out how work is cut into part
 
 For each mutant one object is compiled anew; of a kernel it is the object of the baseline. The tests of the
 operators that reach the function then run until one fails. A mutant of a kernel that survives is compiled for
-the other instruction sets, and the tests run on each that the processor has, because some code serves wide
-registers only. A change that compiles to equal code at all levels is no mutant.
+the other instruction sets that the processor has, because some code serves wide registers only. A change that compiles to equal code at all levels is no mutant.
 
 Other rooms: the files of src/optim, src/data, src/io and src/nn, and the parts of src/base that they use, are
 mutated function by function. More rules apply to their decisions: comparisons that include or exclude their
@@ -54,6 +53,7 @@ OPS = "autograd/ops"
 DERIVATIVES = ["tensor/kernel/vmath_activations.h", "tensor/kernel/vmath_f32.h", "tensor/kernel/vmath_f64.h"]
 LEAST = 4
 LEVELS = ("baseline", "avx2", "avx512") # of src/base/isa.h
+FLAGS = ("", "avx2 fma f16c bmi2", "avx512f avx512dq avx512bw avx512vl") # of /proc/cpuinfo, for each level
 # Which of `meson test --list` cover a file of the rooms: the first line that fits. They run in this
 # order until one fails.
 COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
@@ -365,7 +365,7 @@ class Build:
 
     def object(self, source, level, job, target):
         """Compiles a source, with the job's mutated files before the tree's."""
-        command = [word for word in self.compile[source][level] if word not in ("ccache", "-MD")]
+        command = [word for word in self.compile[source][level] if word != "-MD"]
         at = command.index("-o")
         mutated = job / "src" / source
         command[at:] = ["-o", str(target), "-c",
@@ -374,7 +374,9 @@ class Build:
         for flag in ("-MQ", "-MF"):
             at = command.index(flag)
             del command[at:at + 2]
-        return run(command + ["-O1", "-w"], self.folder).returncode == 0
+        # A compiler's cache does not notice a header that is new in an earlier folder.
+        return run(command + ["-O1", "-w"], self.folder,
+                   env={**os.environ, "CCACHE_DISABLE": "1"}).returncode == 0
 
     def untouched(self, source, level, job):
         """The bytes of the object without a mutant."""
@@ -471,11 +473,19 @@ def noticed(objects, levels, tests, build, job):
     return False
 
 
+def levels_here():
+    """The levels that this processor has."""
+    found = re.search(r"^flags\s*:(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
+    here = set(found.group(1).split()) if found else set()
+    return [level for level, flags in zip(LEVELS, FLAGS) if here.issuperset(flags.split())]
+
+
 def survives(source, item, mutant, tests, build, job):
-    """Whether no test fails, at any level that the item is compiled for; None: does not compile, or
-    to the same code."""
+    """Whether no test fails, at any level that the item is compiled for and the processor has; None: does
+    not compile, or to the same code."""
     changed = set()
-    for levels in [LEVELS[:1], LEVELS[1:]] if is_kernel(item.file) else [LEVELS[:1]]:
+    here = levels_here()
+    for levels in [here[:1], here[1:]] if is_kernel(item.file) and here[1:] else [here[:1]]:
         made = build.objects(source, item, mutant, job, levels)
         if made is None:
             return None

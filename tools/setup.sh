@@ -236,7 +236,7 @@ set_up() {
 
 # Kernels for all processors, where set_up chose those of this one alone.
 build_all_kernels() {
-    if meson introspect build --buildoptions | tr '{' '\n' | grep '"kernels"' | grep -q '"native"'; then
+    if meson introspect build --buildoptions | tr '{' '\n' | grep '"name": "kernels"' | grep -q '"value": "native"'; then
         say 'Adding the kernels for other processors to build/ ...'
         quietly meson configure build -Dkernels=all
     fi

@@ -126,7 +126,7 @@ def progress():
 OPTIONS = """#!/bin/sh
 echo "$*" >>calls
 [ "$1" = introspect ] || exit 0
-echo '[{{"name": "threads", "value": "native"}}, {{"name": "kernels", "value": "{}", "choices": ["all"]}}]'
+echo '[{{"name": "threads", "value": "native"}}, {{"name": "kernels", "value": "{}", "choices": ["all", "native"]}}]'
 """
 
 
