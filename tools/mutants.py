@@ -365,7 +365,7 @@ class Build:
 
     def object(self, source, level, job, target):
         """Compiles a source, with the job's mutated files before the tree's."""
-        command = [word for word in self.compile[source][level] if word != "-MD"]
+        command = [word for word in self.compile[source][level] if word not in ("ccache", "-MD")]
         at = command.index("-o")
         mutated = job / "src" / source
         command[at:] = ["-o", str(target), "-c",
@@ -374,7 +374,7 @@ class Build:
         for flag in ("-MQ", "-MF"):
             at = command.index(flag)
             del command[at:at + 2]
-        # A compiler's cache does not notice a header that is new in an earlier folder.
+        # A compiler that is a cache itself would not notice a header that is new in an earlier folder.
         return run(command + ["-O1", "-w"], self.folder,
                    env={**os.environ, "CCACHE_DISABLE": "1"}).returncode == 0
 
