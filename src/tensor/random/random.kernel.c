@@ -25,54 +25,6 @@
 /* The float with these bits, in the type of the instance. */
 #define FROM_BITS VMATH(from_bits)
 
-/* A word as a double, which is exact: the bits of 2^52 + word, minus 2^52. Instruction sets below
- * AVX-512 have no conversion of unsigned words. */
-static inline double word_to_double(uint32_t word)
-{
-    return adzi_from_bits_f64(0x4330000000000000u | word) - 0x1p52;
-}
-
-/* The upper 53 of 64 bits as a double, which is exact. */
-static inline double top_53_bits(uint32_t high, uint32_t low)
-{
-    return (double)(int32_t)(high >> 11) * 0x1p32 + word_to_double(low);
-}
-
-/* sin(pi/2 x) and cos(pi/2 x) for x in [-1/2, 1/2], with z = x^2: minimax polynomials. */
-static inline float adzi_quarter_sin_f32(float x, float z)
-{
-    return x * (((-0.00469148112f * z + 0.0797143057f) * z - 0.645966768f) * z + 1.57079637f);
-}
-
-static inline float adzi_quarter_cos_f32(float z)
-{
-    return (((0.000893572287f * z - 0.0208552536f) * z + 0.253668517f) * z - 1.23370051f) * z +
-           1.0f;
-}
-
-static inline double adzi_quarter_sin_f64(double x, double z)
-{
-    double p = 7.43037296067521e-9 * z + 4.9822117118186694e-8;
-    p = p * z - 3.5963976721598017e-6;
-    p = p * z + 0.00016044076703656282;
-    p = p * z - 0.0046817540986863037;
-    p = p * z + 0.079692626244637382;
-    p = p * z - 0.6459640975062223;
-    return x * (p * z + 1.5707963267948966);
-}
-
-static inline double adzi_quarter_cos_f64(double z)
-{
-    double p = -4.0651909036892042e-10 * z - 5.9182577437177708e-9;
-    p = p * z + 4.7089924825111169e-7;
-    p = p * z - 2.5202003163718653e-5;
-    p = p * z + 0.00091926027035079414;
-    p = p * z - 0.020863480763078146;
-    p = p * z + 0.25366950790104004;
-    p = p * z - 1.2337005501361697;
-    return p * z + 1.0;
-}
-
 /* `turn` is an angle in units of 2^-32 turns. nearest_quadrant is the nearest multiple of a quarter
  * turn (0 .. 3, modulo 4), and within_quadrant the signed rest of the angle. */
 static inline uint32_t nearest_quadrant(uint32_t turn)
@@ -101,6 +53,57 @@ static inline int32_t within_quadrant(uint32_t turn, uint32_t quadrant)
 #define SIGN_SHIFT  62
 #define PER_GROUP   ADZI_GROUP_DOUBLES
 #define SQUARE_ROOT sqrt
+#endif
+
+/* sin(pi/2 x) and cos(pi/2 x) for x in [-1/2, 1/2], with z = x^2: minimax polynomials. */
+#if ELEM_IS_F32
+static inline float KERNEL(quarter_sin)(float x, float z)
+{
+    return x * (((-0.00469148112f * z + 0.0797143057f) * z - 0.645966768f) * z + 1.57079637f);
+}
+
+static inline float KERNEL(quarter_cos)(float z)
+{
+    return (((0.000893572287f * z - 0.0208552536f) * z + 0.253668517f) * z - 1.23370051f) * z +
+           1.0f;
+}
+
+#else
+static inline double KERNEL(quarter_sin)(double x, double z)
+{
+    double p = 7.43037296067521e-9 * z + 4.9822117118186694e-8;
+    p = p * z - 3.5963976721598017e-6;
+    p = p * z + 0.00016044076703656282;
+    p = p * z - 0.0046817540986863037;
+    p = p * z + 0.079692626244637382;
+    p = p * z - 0.6459640975062223;
+    return x * (p * z + 1.5707963267948966);
+}
+
+static inline double KERNEL(quarter_cos)(double z)
+{
+    double p = -4.0651909036892042e-10 * z - 5.9182577437177708e-9;
+    p = p * z + 4.7089924825111169e-7;
+    p = p * z - 2.5202003163718653e-5;
+    p = p * z + 0.00091926027035079414;
+    p = p * z - 0.020863480763078146;
+    p = p * z + 0.25366950790104004;
+    p = p * z - 1.2337005501361697;
+    return p * z + 1.0;
+}
+
+/* A word as a double, which is exact: the bits of 2^52 + word, minus 2^52. Instruction sets below
+ * AVX-512 have no conversion of unsigned words. */
+static inline double word_to_double(uint32_t word)
+{
+    return adzi_from_bits_f64(0x4330000000000000u | word) - 0x1p52;
+}
+
+/* The upper 53 of 64 bits as a double, which is exact. */
+static inline double top_53_bits(uint32_t high, uint32_t low)
+{
+    return (double)(int32_t)(high >> 11) * 0x1p32 + word_to_double(low);
+}
 #endif
 
 /* A function that writes the elements of one whole group. */
@@ -169,8 +172,8 @@ static inline void KERNEL(box_muller)(
 {
     elem radius = SQUARE_ROOT(ELEM(-2) * VMATH(log)(u));
     elem z = within * within;
-    elem s = VMATH(quarter_sin)(within, z);
-    elem c = VMATH(quarter_cos)(z);
+    elem s = KERNEL(quarter_sin)(within, z);
+    elem c = KERNEL(quarter_cos)(z);
     int odd = (int)(quadrant & 1);
     elem sine = odd ? c : s;
     elem cosine = odd ? s : c;
