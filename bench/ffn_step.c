@@ -18,7 +18,7 @@ enum { MOST_STEPS = 100000, COUNTED_FROM = 3, COUNTED_TO = 20 };
 typedef struct {
     int64_t batch, seq, d_model, d_ff, depth, threads, steps;
     int activation, optimizer, precision, mode;
-    bool gated, json, rounds, steps_only, captured;
+    bool gated, json, rounds, steps_only, captured, packed;
     double dropout;
     const char *start;
 } settings;
@@ -289,7 +289,10 @@ static double warm_up(ffn *f, record *r)
 {
     adz_memory_info memory;
     double start = 0;
-    f->plan = f->s.captured ? adz_plan_new(compute, f, NULL) : NULL;
+    adz_plan_options options = ADZ_PLAN_OPTIONS;
+    options.module = f->network;
+    options.pack_weights = f->s.packed;
+    f->plan = f->s.captured ? adz_plan_new(compute, f, &options) : NULL;
     for (int i = 0; i < 3; ++i) {
         if (f->s.captured && i == 2) {
             adz_memory_reset_peak(); /* the first runs of a plan are ordinary steps */
@@ -389,6 +392,7 @@ int bench_ffn_step(int argc, char **argv)
         { "rounds", A_FLAG, &s->rounds, 0, 0, NULL },
         { "steps-only", A_FLAG, &s->steps_only, 0, 0, NULL },
         { "captured", A_FLAG, &s->captured, 0, 0, NULL },
+        { "packed", A_FLAG, &s->packed, 0, 0, NULL }, /* with --captured, for inference */
         { "start", A_TEXT, &s->start, 0, 0, NULL }, { "json", A_FLAG, &s->json, 0, 0, NULL },
         { NULL, A_FLAG, NULL, 0, 0, NULL } };
     if (!read_options(argc, argv, options, NULL)) {

@@ -5,8 +5,8 @@ usage: table.py ADZE_BENCH [--rows W1,mlp,W2,...] [--peers torch,compile,jax,...
                 [--threads 1,2] [--json FILE] [--quick]
 
 Peers: torch (eager), none (eager with set_to_none), installed (eager with the settings of its installation),
-compile (torch.compile with inductor, mode max-autotune), jax (the whole step jitted, with donated buffers) and
-captured (a plan of adze). bench/peers.sh installs them; a peer that no Python has is left out. Floors are the
+compile (torch.compile with inductor, mode max-autotune), jax (the whole step jitted, with donated buffers),
+captured (a plan of adze) and packed (a plan of inference that packs the weights once). bench/peers.sh installs them; a peer that no Python has is left out. Floors are the
 step's products alone in OpenBLAS, oneDNN and MKL.
 
 Each row is one network. Its contenders are processes that stay alive and run one round of steps each in
@@ -48,11 +48,12 @@ ROWS = {
     "W6": ("W3 with AdamW", "ffn-step", "--optimizer adamw", 2),
     "W7": ("W3, inference", "ffn-step", "--mode infer", 5),
 }
-# Rows in which peers are strong: --rows rows4096,infer1,infer8
+# Rows in which peers are strong: --rows rows4096,infer1,infer8,infer128
 ROWS.update({
     "rows4096": ("W3 with 4,096 rows", "ffn-step", "--batch 32", 1),
     "infer1": ("W3, inference of 1 row", "ffn-step", "--mode infer --batch 1 --seq 1", 200),
     "infer8": ("W3, inference of 8 rows", "ffn-step", "--mode infer --batch 1 --seq 8", 100),
+    "infer128": ("W3, inference of 128 rows", "ffn-step", "--mode infer --batch 1", 20),
 })
 # Other shapes, for cliffs: --rows odd,narrow,...
 ROWS.update({
@@ -120,7 +121,7 @@ def best_blas():
     return settings
 
 
-PEERS = ("torch", "none", "installed", "compile", "jax", "captured")
+PEERS = ("torch", "none", "installed", "compile", "jax", "captured", "packed")
 
 
 def peers_of(bench, command, names, options, settings):
@@ -131,6 +132,9 @@ def peers_of(bench, command, names, options, settings):
         python = python_with("jax" if name == "jax" else "torch")
         if name == "captured":
             found[name] = Contender([bench, command, *options, "--captured"], {})
+        elif name == "packed":
+            if "infer" in options:
+                found[name] = Contender([bench, command, *options, "--captured", "--packed"], {})
         elif python is not None and name == "jax":
             if "bf16" not in options:
                 found[name] = Contender([python, os.path.join(HERE, "jax_ffn.py"), "--bench", command, *options],

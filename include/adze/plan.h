@@ -71,7 +71,8 @@ typedef struct adz_plan adz_plan;
  */
 typedef adz_tensor *(*adz_plan_function)(void *user);
 
-/** Options of adz_plan_new. Start from ADZ_PLAN_OPTIONS. They serve the exports of a plan. */
+/** Options of adz_plan_new. Start from ADZ_PLAN_OPTIONS. Inputs and names serve the exports of a
+ * plan. */
 typedef struct adz_plan_options {
     size_t size;            /**< sizeof(adz_plan_options) */
     adz_tensor_list inputs; /**< the tensors whose contents change from run to run, kept; none */
@@ -79,12 +80,19 @@ typedef struct adz_plan_options {
                                          one, else "input0", "input1" and so on */
     adz_module *module; /**< names parameters and buffers as its state_dict does, kept; NULL: they
                              are "constant0" and so on */
+    bool pack_weights;  /**< copies parameters of `module` once, in the order in which products read
+                             them, instead of in each run; false. It serves inference: weights that
+                             the function updates are left out. The copies take as much memory as
+                             the weights. After a weight was written, the next run calls the
+                             function, and new copies are made. Products of oneDNN and OpenBLAS, and
+                             of so few rows that the weight is read where it lies, have none. No bit
+                             changes. */
 } adz_plan_options;
 
 /** The defaults. */
-#define ADZ_PLAN_OPTIONS                                  \
-    {                                                     \
-        sizeof(adz_plan_options), { NULL, 0 }, NULL, NULL \
+#define ADZ_PLAN_OPTIONS                                         \
+    {                                                            \
+        sizeof(adz_plan_options), { NULL, 0 }, NULL, NULL, false \
     }
 
 /**
@@ -157,6 +165,7 @@ typedef struct adz_plan_info {
                               adz_plan_new; exact unless the next run makes other launches */
     size_t captures;     /**< how often the launches were recorded and taken into use */
     bool captured;       /**< whether the next run replays launches, if nothing changes before it */
+    size_t packed_bytes; /**< copies of weights, see pack_weights; 0 until a run replays them */
 } adz_plan_info;
 
 /**

@@ -47,6 +47,7 @@ static void forget(adz_plan *plan)
         adzi_free(plan->memory, plan->last->memory_bytes);
         plan->memory = NULL;
     }
+    adzi_plan_free_packed(plan);
     adzi_recording_free(plan->last);
     adzi_recording_free(plan->current);
     plan->last = plan->current = NULL;
@@ -115,7 +116,8 @@ static adz_status take_into_use(const char *op, adz_plan *plan)
 {
     const size_t bytes = plan->last->memory_bytes;
     plan->memory = adzi_alloc(bytes);
-    if (plan->memory == NULL || !adzi_plan_watch(plan)) {
+    if (plan->memory == NULL || (plan->pack_weights && !adzi_plan_pack_weights(plan)) ||
+        !adzi_plan_watch(plan)) {
         forget(plan);
         adzi_fail_memory(op, bytes);
         return ADZ_ERR_MEMORY;
@@ -244,6 +246,10 @@ adz_plan *adz_plan_new(adz_plan_function function, void *user, const adz_plan_op
         adzi_is_recorded(op_new, "a plan makes no other plan")) {
         return NULL;
     }
+    if (o.pack_weights && o.module == NULL) {
+        return adzi_fail(op_new, ADZ_ERR_ARGUMENT,
+            "pack_weights needs the option module, whose parameters are the weights");
+    }
     adz_plan *plan = adzi_alloc_zero(sizeof *plan);
     if (plan == NULL) {
         return adzi_fail_memory(op_new, sizeof *plan);
@@ -252,6 +258,7 @@ adz_plan *adz_plan_new(adz_plan_function function, void *user, const adz_plan_op
     plan->recorder.grad_norm = NAN;
     plan->function = function;
     plan->user = user;
+    plan->pack_weights = o.pack_weights;
     plan->module = o.module != NULL ? adz_module_keep(o.module) : NULL;
     if (!copy_inputs(plan, &o) || call(op_new, plan) != ADZ_OK) {
         adz_plan_free(&plan);
@@ -313,6 +320,7 @@ adz_status adz_plan_info_get(const adz_plan *plan, adz_plan_info *info, size_t s
         all.tensors += r->blocks.all[i].freed && r->blocks.all[i].first >= 0;
     }
     all.memory_bytes = r != NULL ? r->memory_bytes : 0;
+    all.packed_bytes = adzi_plan_packed_bytes(plan);
     memcpy(info, &all, size < sizeof all ? size : sizeof all);
     return ADZ_OK;
 }

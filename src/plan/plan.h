@@ -142,12 +142,15 @@ struct adz_plan {
     adz_tensor **inputs; /* kept */
     char **input_names;
     size_t n_inputs;
-    adz_module *module;      /* kept, or NULL */
+    adz_module *module; /* kept, or NULL */
+    bool pack_weights;
     adz_tensor *output;      /* of the last run */
     adzi_recording *current; /* of the call that runs, or NULL */
     adzi_recording *last;    /* of the call before; once captured, what is replayed */
     bool captured;
-    char *memory; /* memory_bytes of `last`, once captured */
+    char *memory;                    /* memory_bytes of `last`, once captured */
+    struct adzi_plan_packed *packed; /* copies of weights that the launches of `last` read */
+    size_t n_packed, packed_capacity;
     adzi_plan_settings settings;
     int attempts; /* calls since the plan was captured last, or since something changed */
     size_t captures;
@@ -244,6 +247,18 @@ static inline bool adzi_may_be_padded(uintptr_t word)
 {
     return (word & 0xff) <= 1 || (uint32_t)word < (uint32_t)1 << 24;
 }
+
+/* ---- weights.c ---- */
+
+/** Packs the parameters that products of the recording multiply with, and makes the launches read
+ * the copies. Call it before adzi_plan_watch. False if memory was refused. */
+bool adzi_plan_pack_weights(adz_plan *plan);
+
+/** Bytes of all copies. */
+size_t adzi_plan_packed_bytes(const adz_plan *plan);
+
+/** Frees the copies. */
+void adzi_plan_free_packed(adz_plan *plan);
 
 /* ---- watch.c ---- */
 

@@ -63,6 +63,7 @@ adzi_gemm_args adzi_gemm_part(const adzi_gemm_args *g, const adzi_gemm_block *bl
     part.c = (char *)g->c + (block->item * g->stride_c + block->row * g->ldc + block->column) *
                                 adzi_gemm_item_size(g);
     part.bias = g->bias != NULL ? adzi_gemm_at(g, g->bias, block->column) : NULL;
+    part.packed = g->packed != NULL ? adzi_gemm_at(g, g->packed, block->column * g->k) : NULL;
     part.relu = false;
     part.batch = 1;
     return part;

@@ -20,20 +20,22 @@
  * stride of 0 repeats an operand. The items of C must not overlap each other or an operand.
  */
 typedef struct adzi_gemm_args {
-    adz_dtype dtype;  /**< of A, B, C and bias: F32, F64, I32, I64 or U8 */
-    bool ta, tb;      /**< A is stored [k, m], B is stored [n, k] */
-    int64_t m, n, k;  /**< 0 or more */
-    double alpha;     /**< factor of the product */
-    const void *a;    /**< stored [m, k] or [k, m] */
-    int64_t lda;      /**< elements from one row of A to the next: at least the row's length */
-    const void *b;    /**< stored [k, n] or [n, k] */
-    int64_t ldb;      /**< elements from one row of B to the next */
-    double beta;      /**< factor of what C holds */
-    void *c;          /**< stored [m, n] */
-    int64_t ldc;      /**< elements from one row of C to the next */
-    const void *bias; /**< n elements added to every row, or NULL */
-    bool relu;        /**< f32 and f64 only */
-    int64_t batch;    /**< items; 0 or more */
+    adz_dtype dtype;    /**< of A, B, C and bias: F32, F64, I32, I64 or U8 */
+    bool ta, tb;        /**< A is stored [k, m], B is stored [n, k] */
+    int64_t m, n, k;    /**< 0 or more */
+    double alpha;       /**< factor of the product */
+    const void *a;      /**< stored [m, k] or [k, m] */
+    int64_t lda;        /**< elements from one row of A to the next: at least the row's length */
+    const void *b;      /**< stored [k, n] or [n, k] */
+    int64_t ldb;        /**< elements from one row of B to the next */
+    double beta;        /**< factor of what C holds */
+    void *c;            /**< stored [m, n] */
+    int64_t ldc;        /**< elements from one row of C to the next */
+    const void *bias;   /**< n elements added to every row, or NULL */
+    bool relu;          /**< f32 and f64 only */
+    const void *packed; /**< B as adzi_gemm_pack() has ordered it, read in place of b by tiles that
+                             got it from adzi_gemm_use_packed(); else NULL */
+    int64_t batch;      /**< items; 0 or more */
     int64_t stride_a, stride_b, stride_c; /**< elements from one item to the next */
 } adzi_gemm_args;
 

@@ -248,6 +248,15 @@ static KERNEL(strips) KERNEL(feed_b)(
     return strips;
 }
 
+/* Strips of a B that adzi_gemm_pack() has ordered, from column j of C on. A strip holds all of k.
+ */
+static KERNEL(strips)
+    KERNEL(packed_strips)(const adzi_gemm_args *args, const product *g, int64_t j, int64_t columns)
+{
+    const panels x = KERNEL(whole_strips)(columns);
+    return (KERNEL(strips)){ x, NULL, g->packed + j * args->k, 0, args->k };
+}
+
 /* Rows row .. end - 1 of C across all strips. C begins `first` columns before the strips. */
 static void KERNEL(rows_of_strips)(const product *g, const KERNEL(rows) * a,
     const KERNEL(strips) * b, int64_t row, int64_t end, int64_t first)
@@ -275,8 +284,10 @@ static void KERNEL(layer)(const adzi_gemm_args *args, const product *g, const KE
     const int64_t high = ((g->m + parts - 1) / parts + HIGH - 1) / HIGH * HIGH;
     for (int64_t j = 0; j < g->n; j += most) {
         const elem *first = g->b + j * (args->tb ? g->ldb : 1);
-        const KERNEL(strips) b =
-            KERNEL(feed_b)(args, g, room->b, first, g->n - j < most ? g->n - j : most);
+        const int64_t columns = g->n - j < most ? g->n - j : most;
+        const KERNEL(strips) b = g->packed != NULL
+                                     ? KERNEL(packed_strips)(args, g, j, columns)
+                                     : KERNEL(feed_b)(args, g, room->b, first, columns);
         for (int64_t i = 0; i < g->m; i += high) {
             const int64_t end = g->m - i < high ? g->m : i + high;
             const KERNEL(rows) a = KERNEL(feed_a)(args, g, room->a, i, end);
@@ -299,6 +310,7 @@ static void KERNEL(layers)(const adzi_gemm_args *args, product *g, const KERNEL(
         KERNEL(layer)(args, g, room);
         g->a += g->k * g->ap;
         g->b += g->k * (args->tb ? 1 : g->ldb);
+        g->packed = g->packed != NULL ? g->packed + g->k * WIDE : NULL;
         g->beta = ELEM(1);
         g->bias = NULL;
         g->finish = g->alpha == ELEM(1) ? ADDED : GENERAL;
@@ -368,6 +380,21 @@ static void KERNEL(swapped)(const adzi_gemm_args *args, const product *g, const 
 }
 #endif
 
+#if !PAIRS
+/* Orders B as tiles read it; see adzi_gemm_pack(). A unit is the columns of the widest strip. */
+void KERNEL(gemm_pack)(const void *opaque, int64_t begin, int64_t end)
+{
+    const adzi_gemm_pack_args *pack = opaque;
+    const adzi_gemm_args *g = pack->args;
+    const int64_t unit = ADZI_GEMM_STRIP_BYTES / (int64_t)sizeof(elem);
+    for (int64_t j = begin * unit; j < g->n && j < end * unit; j += unit) {
+        const panels x = KERNEL(whole_strips)(g->n - j < unit ? g->n - j : unit);
+        const elem *from = (const elem *)g->b + j * (g->tb ? g->ldb : 1);
+        KERNEL(copy_b)((elem *)pack->to + j * g->k, g, from, g->k, &x);
+    }
+}
+#endif
+
 /* The entry point; the launch has one unit. */
 void KERNEL(gemm_blocked)(const void *opaque, int64_t begin, int64_t end)
 {
@@ -382,6 +409,7 @@ void KERNEL(gemm_blocked)(const void *opaque, int64_t begin, int64_t end)
         .b = args->b,
         .c = args->c,
         .bias = args->bias,
+        .packed = args->packed,
         .ai = args->ta ? 1 : args->lda,
         .ap = args->ta ? args->lda : 1,
         .ldb = args->ldb,

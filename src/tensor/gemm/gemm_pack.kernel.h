@@ -119,6 +119,13 @@ INLINE panels KERNEL(panels_of_columns)(int64_t columns)
     return (panels){ columns, VW, units, (units + 2) / 3 };
 }
 
+/* Strips of three vectors each. The last one is as wide, and columns that do not exist are 0. */
+INLINE panels KERNEL(whole_strips)(int64_t columns)
+{
+    const int64_t count = (columns + 3 * VW - 1) / (3 * VW);
+    return (panels){ columns, VW, 3 * count, count };
+}
+
 /* Clears the last panel if some of its columns do not exist. Garbage there would be harmless but
  * slow: the processor needs a hundred cycles for a product with a denormal number. */
 INLINE void KERNEL(clear_partial)(elem *to, const panels *x, int64_t panel_rows)

@@ -32,6 +32,7 @@ typedef enum finish { BARE, BIASED, ADDED, GENERAL } finish;
 typedef struct KERNEL(product) {
     const elem *a, *b, *bias;
     elem *c;
+    const elem *packed; /* this layer of the first strip, see gemm_pack; or NULL */
     int64_t ai, ap, ldb, ldc;
     int64_t m, n, k;
     elem alpha, beta;

@@ -9,6 +9,7 @@
 
 KERNEL_TABLE_PRODUCT(gemm_small);
 KERNEL_TABLE_PRODUCT(gemm_blocked);
+KERNEL_TABLE_PRODUCT(gemm_pack);
 #ifdef ADZI_KNOWS_BF16
 void adzi_gemm_blocked_bf16_avx512(const void *, int64_t, int64_t);
 #endif
@@ -18,7 +19,9 @@ enum {
     FEW_ROWS = 4,       /* rows of C that fill half a tile of AVX-512 */
     SWAPPED_MOST = 96,  /* rows of the largest swapped product */
     SWAPPED_DEPTH = 64, /* least k of one: the sums are copied once more */
-    SWAPPED_WIDER = 4   /* C has so many times as many columns as rows, or more */
+    SWAPPED_WIDER = 4,  /* C has so many times as many columns as rows, or more */
+    PACKED_WIDTH = 128, /* least columns of a B that is packed once: strips have no narrow end */
+    SHORT_ROW = 1024    /* bytes of a row of a B that tiles read where it lies */
 };
 
 typedef struct loops_args {
@@ -86,4 +89,52 @@ bool adzi_gemm_loops_run_bf16(const adzi_gemm_args *g)
 #else
     return adzi_gemm_loops_run(g);
 #endif
+}
+
+/* ---- weights that are packed once ----------------------------------------------------------- */
+
+/* The columns of the widest strip of any instruction set. Strips of each begin at multiples of it.
+ */
+static int64_t widest_strip(const adzi_gemm_args *g)
+{
+    return ADZI_GEMM_STRIP_BYTES / adzi_gemm_item_size(g);
+}
+
+static int64_t widest_strips(const adzi_gemm_args *g)
+{
+    return (g->n + widest_strip(g) - 1) / widest_strip(g);
+}
+
+adzi_gemm_args *adzi_gemm_packable(adzi_kernel kernel, void *args)
+{
+    loops_args *loops = args;
+    if (kernel != compute_blocks) {
+        return NULL;
+    }
+    adzi_gemm_args *g = &loops->cut.g;
+    const bool in_tiles = loops->kernel == KERNEL_FOR(gemm_blocked, g->dtype) && !loops->swapped;
+    const bool copied = g->tb || g->ldb * adzi_gemm_item_size(g) > SHORT_ROW;
+    return in_tiles && copied && g->batch == 1 && g->n >= PACKED_WIDTH ? g : NULL;
+}
+
+size_t adzi_gemm_packed_bytes(const adzi_gemm_args *g)
+{
+    return (size_t)(widest_strips(g) * ADZI_GEMM_STRIP_BYTES * g->k);
+}
+
+void adzi_gemm_pack(const adzi_gemm_args *g, void *to)
+{
+    const adzi_gemm_pack_args args = { g, to };
+    adzi_launch(KERNEL_FOR(gemm_pack, g->dtype), &args, widest_strips(g), 1);
+}
+
+void adzi_gemm_use_packed(void *opaque, const void *packed, int64_t *units, int64_t *grain)
+{
+    loops_args *args = opaque;
+    const int64_t multiple = args->cut.by_columns ? widest_strip(&args->cut.g) : UNIT;
+    const adzi_gemm_cut_rule rule = { .by_columns = args->cut.by_columns, .multiple = multiple };
+    args->cut.g.packed = packed;
+    args->cut = adzi_gemm_cut_by(&args->cut.g, &rule);
+    *units = args->cut.blocks;
+    *grain = adzi_gemm_cut_grain(&args->cut);
 }

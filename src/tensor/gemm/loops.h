@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "base/isa.h"
 #include "tensor/gemm/gemm.h"
 
 /** The arguments of the kernels gemm_blocked: one product in f32 or f64, and working memory. */
@@ -12,6 +13,12 @@ typedef struct adzi_gemm_blocked_args {
     bool swapped;               /**< computes C^T = B A^T; adzi_gemm_is_swapped() decides */
     void *work;                 /**< ADZI_GEMM_WORK(sizeof(T)) bytes, at a multiple of 64 */
 } adzi_gemm_blocked_args;
+
+/** The arguments of the kernels gemm_pack. */
+typedef struct adzi_gemm_pack_args {
+    const adzi_gemm_args *args; /**< the product whose B is copied */
+    void *to;                   /**< adzi_gemm_packed_bytes() bytes, at a multiple of 64 */
+} adzi_gemm_pack_args;
 
 /* Note [Blocks of a large product]
  *
@@ -51,5 +58,31 @@ bool adzi_gemm_loops_run(const adzi_gemm_args *args);
 /** Computes an f32 product from copies that are rounded to bf16. The processor must have
  * AVX512_BF16. If memory is refused, the product is computed in f32. Always returns true. */
 bool adzi_gemm_loops_run_bf16(const adzi_gemm_args *args);
+
+/* ---- weights that are packed once ----------------------------------------------------------- */
+
+/**
+ * The product that a recorded launch computes, if its tiles would copy B into strips in every run.
+ *
+ * @param args  the arguments of the launch, of which the result is a part
+ * @return      NULL for other launches
+ */
+adzi_gemm_args *adzi_gemm_packable(adzi_kernel kernel, void *args);
+
+/** Bytes of a packed B: at most 47 columns of f32 more than B itself. */
+size_t adzi_gemm_packed_bytes(const adzi_gemm_args *args);
+
+/** Copies B to `to` in the order in which tiles read it: strips of three vectors of columns, each
+ * with all of k. The order differs between instruction sets. */
+void adzi_gemm_pack(const adzi_gemm_args *args, void *to);
+
+/**
+ * Makes a recorded launch read a packed B. Its blocks then begin where strips do. No bit changes.
+ *
+ * @param args    the arguments of a launch that adzi_gemm_packable() takes
+ * @param packed  what adzi_gemm_pack() has written
+ * @param units   set to the units of the launch, and `grain` to their grain
+ */
+void adzi_gemm_use_packed(void *args, const void *packed, int64_t *units, int64_t *grain);
 
 #endif

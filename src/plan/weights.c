@@ -1,0 +1,116 @@
+/* Weights that a plan packs once: adz_plan_options.pack_weights.
+ *
+ * Tiles of a large product read the weight from strips of columns (gemm_pack in
+ * tensor/gemm/gemm_blocked.kernel.c). An ordinary product copies the weight into strips in every
+ * call. Here the copy is made when the launches are taken into use, and every replay reads it.
+ *
+ * The recording notes the version of each such weight in `seen`, so the plan is made anew after a
+ * weight was written. Weights that the run itself writes are not packed. */
+#include "plan/plan.h"
+#include "tensor/gemm/loops.h"
+#include "tensor/tensor.h"
+
+/* A packed copy, and the weight and the shape of it. Products of equal members read one copy. */
+typedef struct adzi_plan_packed {
+    const void *b;
+    adz_dtype dtype;
+    bool tb;
+    int64_t n, k, ldb;
+    void *copy;
+    size_t bytes;
+} adzi_plan_packed;
+
+/* The storage of the parameter in which an address lies, or NULL. */
+static adzi_storage *storage_at(adz_tensor_list parameters, const void *address)
+{
+    for (size_t i = 0; i < parameters.count; ++i) {
+        adzi_storage *s = parameters.items[i]->storage;
+        const uintptr_t begin = (uintptr_t)s->data, at = (uintptr_t)address;
+        if (at >= begin && at - begin < s->bytes) {
+            return s;
+        }
+    }
+    return NULL;
+}
+
+static bool is_written(const adzi_recording *r, const adzi_storage *storage)
+{
+    for (size_t i = 0; i < r->n_written; ++i) {
+        if (r->written[i] == storage) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool note_version(adzi_recording *r, adzi_storage *storage)
+{
+    if (!adzi_grow(&r->seen, &r->seen_capacity, r->n_seen + 1, sizeof *r->seen)) {
+        return false;
+    }
+    r->seen[r->n_seen++] = (struct adzi_plan_seen){ storage, storage->version };
+    return true;
+}
+
+/* The copy of the weight of a product, which may exist already; NULL if memory was refused. */
+static const void *copy_of(adz_plan *plan, const adzi_gemm_args *g)
+{
+    for (size_t i = 0; i < plan->n_packed; ++i) {
+        const adzi_plan_packed *p = &plan->packed[i];
+        if (p->b == g->b && p->dtype == g->dtype && p->tb == g->tb && p->n == g->n &&
+            p->k == g->k && p->ldb == g->ldb) {
+            return p->copy;
+        }
+    }
+    adzi_plan_packed made = { g->b, g->dtype, g->tb, g->n, g->k, g->ldb, NULL, 0 };
+    if (!adzi_grow(
+            &plan->packed, &plan->packed_capacity, plan->n_packed + 1, sizeof *plan->packed)) {
+        return NULL;
+    }
+    made.bytes = adzi_gemm_packed_bytes(g);
+    made.copy = adzi_alloc(made.bytes);
+    if (made.copy != NULL) {
+        adzi_gemm_pack(g, made.copy);
+        plan->packed[plan->n_packed++] = made;
+    }
+    return made.copy;
+}
+
+bool adzi_plan_pack_weights(adz_plan *plan)
+{
+    adzi_recording *r = plan->last;
+    const adz_tensor_list parameters = adz_module_parameters(plan->module);
+    for (size_t i = 0; i < r->n_launches; ++i) {
+        adzi_plan_launch *launch = &r->launches[i];
+        const adzi_gemm_args *g = adzi_gemm_packable(launch->kernel, launch->args);
+        adzi_storage *storage = g != NULL ? storage_at(parameters, g->b) : NULL;
+        if (storage == NULL || is_written(r, storage)) {
+            continue;
+        }
+        const void *copy = copy_of(plan, g);
+        if (copy == NULL || !note_version(r, storage)) {
+            return false;
+        }
+        adzi_gemm_use_packed(launch->args, copy, &launch->units, &launch->grain);
+    }
+    return true;
+}
+
+size_t adzi_plan_packed_bytes(const adz_plan *plan)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < plan->n_packed; ++i) {
+        bytes += plan->packed[i].bytes;
+    }
+    return bytes;
+}
+
+void adzi_plan_free_packed(adz_plan *plan)
+{
+    for (size_t i = 0; i < plan->n_packed; ++i) {
+        adzi_free(plan->packed[i].copy, plan->packed[i].bytes);
+    }
+    adzi_free(plan->packed, plan->packed_capacity * sizeof *plan->packed);
+    plan->packed = NULL;
+    plan->n_packed = plan->packed_capacity = 0;
+}
