@@ -22,7 +22,7 @@ extern "C" {
 
 /* Version of these headers, as numbers. */
 #define ADZ_VERSION_MAJOR 0 /**< rises when old programs must change (from 1.0 on) */
-#define ADZ_VERSION_MINOR 1 /**< rises with additions; before 1.0, with any change */
+#define ADZ_VERSION_MINOR 2 /**< rises with additions; before 1.0, with any change */
 #define ADZ_VERSION_PATCH 0 /**< rises with corrections */
 
 /**

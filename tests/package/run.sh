@@ -179,7 +179,7 @@ say 'the toy regression from C++17 and from Python'
 ${CXX:-g++} -std=c++17 -O1 -Wall -Wextra -Wpedantic -Werror $(flags --cflags) \
     "$top/tests/package/toy.cpp" -o "$work/toy" $(flags --libs)
 from_cpp=$("$work/toy")
-from_python=$(python3 "$top/tests/package/toy.py" "$(find "$libdir" -name 'libadze.so.?')")
+from_python=$(python3 "$top/tests/package/toy.py" "$(find "$libdir" -name 'libadze.so.?.?')")
 say "  loss $from_cpp"
 [ "$from_cpp" = "$from_python" ] || {
     echo "Python got $from_python"
