@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answers.h"
 #include "bench.h"
 #include "start.h"
 
@@ -95,16 +96,14 @@ static work new_work(bool is_cnn, const char *path)
 
 /* ---- steps ---------------------------------------------------------------------------------- */
 
-/* The loss of the first weights; the statistics of batch norm stay as they are. */
-static void run_first(work *w)
+/* The statistics of batch norm stay as they are. */
+static double first(void *user)
 {
-    adz_scope *scope = adz_scope_open();
-    const bool recorded = adz_set_grad_enabled(false);
+    work *w = user;
     adz_module_eval(w->network);
-    printf("%.9g", adz_item(loss_of(w)));
+    const double loss = adz_item(loss_of(w));
     adz_module_train(w->network, true);
-    adz_set_grad_enabled(recorded);
-    adz_scope_close(scope);
+    return loss;
 }
 
 static adz_tensor *step(void *user)
@@ -115,32 +114,14 @@ static adz_tensor *step(void *user)
     return adz_backward(loss) == ADZ_OK && adz_optimizer_step(w->sgd) == ADZ_OK ? loss : NULL;
 }
 
-static void run_timed(work *w)
+static double run(void *user)
 {
-    const double start = now(), cpu = processor_time();
-    adz_scope *scope = adz_scope_open();
-    adz_tensor *loss = step(w);
-    const double value = adz_item(loss);
-    adz_scope_close(scope);
-    printf("%.6f %.6f %.6f", now() - start, processor_time() - cpu, value);
+    return adz_item(step(user));
 }
 
-static void run_with_memory(work *w)
+static void run_captured(void *user)
 {
-    adz_memory_info before, after;
-    adz_empty_cache();
-    reset_process_peak();
-    adz_memory_reset_peak();
-    adz_memory_info_get(&before, sizeof before);
-    const long long process = process_bytes("VmRSS");
-    run_timed(w);
-    adz_memory_info_get(&after, sizeof after);
-    printf(" %lld %lld", (long long)(after.peak_bytes - before.live_bytes),
-        process_bytes("VmHWM") - process);
-}
-
-static void run_captured(work *w)
-{
+    work *w = user;
     enum { RUNS = 20 };
     adz_plan_info info;
     adz_module_zero_grad(w->network);
@@ -172,20 +153,7 @@ int main(int argc, char **argv)
     adz_on_error(end_on_error, "bench-conv");
     adz_set_num_threads(threads);
     work w = new_work(is_cnn, argc == 4 ? argv[3] : NULL);
-    char line[64];
-    while (fgets(line, sizeof line, stdin) != NULL) {
-        if (strncmp(line, "first", 5) == 0) {
-            run_first(&w);
-        } else if (strncmp(line, "memory", 6) == 0) {
-            run_with_memory(&w);
-        } else if (strncmp(line, "captured", 8) == 0) {
-            run_captured(&w);
-        } else {
-            run_timed(&w);
-        }
-        puts("");
-        fflush(stdout);
-    }
+    answer_lines(&(side){ run, first, run_captured }, &w);
     adz_optimizer_free(&w.sgd);
     adz_module_free(&w.network);
     adz_release(&w.x);

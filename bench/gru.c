@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answers.h"
 #include "bench.h"
 #include "start.h"
 
@@ -48,48 +49,19 @@ static adz_tensor *loss_of(model *m)
     return adz_mse_loss(adz_module_forward(m->net, m->x), m->target, ADZ_REDUCE_MEAN);
 }
 
-/* The loss of the first weights. */
-static void run_first(model *m)
+static double first(void *model)
 {
-    adz_scope *scope = adz_scope_open();
-    bool recorded = adz_set_grad_enabled(false);
-    printf("%.9g", adz_item(loss_of(m)));
-    adz_set_grad_enabled(recorded);
-    adz_scope_close(scope);
+    return adz_item(loss_of(model));
 }
 
-static double run(model *m)
+static double step(void *user)
 {
-    adz_scope *scope = adz_scope_open();
+    model *m = user;
     adz_optimizer_zero_grad(m->adam);
     adz_tensor *loss = loss_of(m);
     adz_backward(loss);
     adz_optimizer_step(m->adam);
-    double value = adz_item(loss);
-    adz_scope_close(scope);
-    return value;
-}
-
-/* One step, timed: by the clock, by the processor. */
-static void run_timed(model *m)
-{
-    double start = now(), cpu = processor_time(), loss = run(m);
-    cpu = processor_time() - cpu;
-    printf("%.6f %.6f %.6f", now() - start, cpu, loss);
-}
-
-static void run_with_memory(model *m)
-{
-    adz_memory_info before, after;
-    adz_empty_cache();
-    reset_process_peak();
-    adz_memory_reset_peak();
-    adz_memory_info_get(&before, sizeof before);
-    long long process = process_bytes("VmRSS");
-    run_timed(m);
-    adz_memory_info_get(&after, sizeof after);
-    printf(" %lld %lld", (long long)(after.peak_bytes - before.live_bytes),
-        process_bytes("VmHWM") - process);
+    return adz_item(loss);
 }
 
 int main(int argc, char **argv)
@@ -104,18 +76,7 @@ int main(int argc, char **argv)
     adz_set_num_threads(threads);
     model m = new_model();
     save(&m, argc == 3 ? argv[2] : NULL);
-    char line[64];
-    while (fgets(line, sizeof line, stdin) != NULL) {
-        if (strncmp(line, "first", 5) == 0) {
-            run_first(&m);
-        } else if (strncmp(line, "memory", 6) == 0) {
-            run_with_memory(&m);
-        } else {
-            run_timed(&m);
-        }
-        puts("");
-        fflush(stdout);
-    }
+    answer_lines(&(side){ step, first, NULL }, &m);
     adz_release(&m.x);
     adz_release(&m.target);
     adz_optimizer_free(&m.adam);
