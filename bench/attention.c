@@ -1,6 +1,8 @@
 /* bench-attention: adze's side of bench/torch_attention.py, which runs it.
  *
- *     bench-attention LENGTH THREADS
+ *     bench-attention LENGTH THREADS [KIND]
+ *
+ * KIND says what PyTorch's side computes, and changes nothing here.
  *
  * Causal attention of 8 heads of 64 over a sequence of LENGTH, batch 1, forward and backward. For
  * each line on standard input it runs one step and prints a line: the seconds that the step took,
@@ -83,9 +85,10 @@ static void run_with_memory(work *w)
 
 int main(int argc, char **argv)
 {
-    int length = argc == 3 ? atoi(argv[1]) : 0, threads = argc == 3 ? atoi(argv[2]) : 0;
+    const bool given = argc == 3 || argc == 4;
+    int length = given ? atoi(argv[1]) : 0, threads = given ? atoi(argv[2]) : 0;
     if (length < 1 || threads < 1) {
-        fputs("usage: bench-attention LENGTH THREADS\n", stderr);
+        fputs("usage: bench-attention LENGTH THREADS [KIND]\n", stderr);
         return EXIT_FAILURE;
     }
     adz_on_error(end_on_error, "bench-attention");

@@ -1,11 +1,17 @@
 #!/usr/bin/env python3
 """Compares causal attention, forward and backward, with PyTorch, step by step in turn.
 
-    torch_attention.py BENCH_ATTENTION [--lengths 512,2048] [--threads 1,2] [--rounds 15]
+    torch_attention.py BENCH_ATTENTION [--lengths 512,2048] [--threads 1,2] [--rounds 15] [--side fused]
 
 Batch 1, 8 heads of 64, equal inputs on both sides. If the sums of squares of the gradients differ, the script
-ends with 1. PyTorch's side is matmul, masked_fill, softmax, matmul. Only the ratio means something, because
-other work on the machine slows down both. Memory is the growth of the process's peak during a step.
+ends with 1. PyTorch's side is one of these:
+
+    fused    scaled_dot_product_attention with is_causal, the default; PyTorch 2 computes it in blocks
+    plain    matmul, masked_fill, softmax, matmul, as networks for PyTorch 1 spell it out
+    bf16     fused, with operands in bf16; adze's attention is computed in f32 all the same
+
+Only the ratio means something, because other work on the machine slows down both. Memory is the growth of the
+process's peak during a step.
 """
 
 import argparse
@@ -20,9 +26,10 @@ from turns import both_sides, fresh_peak, process_bytes
 HEADS, WIDTH = 8, 64
 
 
-def torch_side(length, threads):
+def torch_side(length, threads, kind):
     """Answers lines on standard input as bench/attention.c does."""
     import torch
+    from torch.nn import functional as F
 
     torch.set_num_threads(threads)
 
@@ -38,11 +45,18 @@ def torch_side(length, threads):
         for t in inputs:
             t.grad = None
 
+    def attend(q, k, v):
+        if kind == 'plain' or not hasattr(F, 'scaled_dot_product_attention'): # PyTorch 1
+            scores = q @ k.transpose(-2, -1) / math.sqrt(WIDTH)
+            return scores.masked_fill(hidden, -math.inf).softmax(-1) @ v
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
     def step():
         clear()
-        scores = q @ k.transpose(-2, -1) / math.sqrt(WIDTH)
-        y = scores.masked_fill(hidden, -math.inf).softmax(-1) @ v
-        y.backward(upstream)
+        if kind == 'bf16':
+            attend(q.bfloat16(), k.bfloat16(), v.bfloat16()).float().backward(upstream)
+        else:
+            attend(q, k, v).backward(upstream)
 
     def squares():
         return sum((t.grad.double() ** 2).sum().item() for t in inputs)
@@ -65,8 +79,9 @@ def torch_side(length, threads):
         print(f'{seconds:.6f} {cpu:.6f}{growth}', flush=True)
 
 
-def compare(program, length, threads, rounds):
-    sides = both_sides(__file__, program, [length, threads], threads, saves=False)
+def compare(program, length, threads, rounds, kind):
+    sides = both_sides(__file__, program, [length, threads, kind], threads, saves=False,
+                       tolerance=0.05 if kind == 'bf16' else 2e-6)
     for side in sides.values():
         side.step()
         side.step()
@@ -85,23 +100,24 @@ def compare(program, length, threads, rounds):
                   length, threads, name, *(1e3 * t for t in figures[name][:3]),
                   figures[name][3] / 1e6, memory[name][2]))
     ratio = [a / b for a, b in zip(figures['PyTorch'], figures['adze'])]
-    print(f'length {length}, {threads} threads: adze is {ratio[0]:.2f} times as fast by medians, '
+    print(f'length {length}, {threads} threads, {kind}: adze is {ratio[0]:.2f} times as fast by medians, '
           f'{ratio[1]:.2f} by minima, {ratio[2]:.2f} by processor time; by its own count its peak '
           f'grows by {memory["adze"][3] / 1e6:.1f} MB', flush=True)
 
 
 def main():
     if sys.argv[1:2] == ['--torch-side']:
-        return torch_side(int(sys.argv[2]), int(sys.argv[3]))
+        return torch_side(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('program')
     parser.add_argument('--lengths', default='512,2048')
     parser.add_argument('--threads', default='1,2')
     parser.add_argument('--rounds', type=int, default=15)
+    parser.add_argument('--side', choices=('fused', 'plain', 'bf16'), default='fused')
     arguments = parser.parse_args()
     for length in arguments.lengths.split(','):
         for threads in arguments.threads.split(','):
-            compare(arguments.program, int(length), int(threads), arguments.rounds)
+            compare(arguments.program, int(length), int(threads), arguments.rounds, arguments.side)
 
 
 run_with('torch')

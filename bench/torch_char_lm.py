@@ -3,8 +3,8 @@
 
     torch_char_lm.py BENCH_CHAR_LM [--work small,large,small-again,large-again,token] [--threads 1,2] [--rounds 15]
 
-PyTorch's side is the usual small GPT: one product for queries, keys and values, a masked softmax, the table of
-tokens as head, AdamW and clipping. It starts from the weights of adze's side, and writes without a cache, as
+PyTorch's side is the usual small GPT: one product for queries, keys and values, scaled_dot_product_attention (a
+masked softmax in PyTorch 1, or with --plain), the table of tokens as head, AdamW and clipping. It starts from the weights of adze's side, and writes without a cache, as
 the public code does. In the works with "again", adze has an activation checkpoint around each block and
 PyTorch has none. Only the ratio means something, because other work on the machine slows down both. Memory is
 the growth of the process's peak during a step.
@@ -12,6 +12,7 @@ the growth of the process's peak during a step.
 
 import argparse
 import math
+import os
 import statistics
 import sys
 import time
@@ -20,6 +21,7 @@ from peers import run_with
 from turns import both_sides, fresh_peak, load_start, process_bytes
 
 VOCABULARY = 65
+PLAIN = os.environ.get('ADZE_BENCH_PLAIN') == '1' # --plain, for both processes
 SIZES = {'small': (4, 4, 128, 64, 12), 'large': (4, 8, 256, 256, 8), 'token': (4, 4, 128, 64, 12)}
 
 
@@ -40,8 +42,11 @@ def torch_model(layers, heads, width, context):
             b, t, _ = x.shape
             q, k, v = (part.view(b, t, heads, -1).transpose(1, 2)
                        for part in self.attn(x).split(width, 2))
-            scores = q @ k.transpose(-2, -1) / math.sqrt(width // heads)
-            y = scores.masked_fill(self.hidden[:t, :t], -math.inf).softmax(-1) @ v
+            if PLAIN or not hasattr(F, 'scaled_dot_product_attention'): # PyTorch 1
+                scores = q @ k.transpose(-2, -1) / math.sqrt(width // heads)
+                y = scores.masked_fill(self.hidden[:t, :t], -math.inf).softmax(-1) @ v
+            else:
+                y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
             return self.attn_proj(y.transpose(1, 2).reshape(b, t, width))
 
         def forward(self, x):
@@ -165,7 +170,9 @@ def main():
     parser.add_argument('--work', default='small,large,token')
     parser.add_argument('--threads', default='1,2')
     parser.add_argument('--rounds', type=int, default=15)
+    parser.add_argument('--plain', action='store_true', help="PyTorch's attention as single operators")
     arguments = parser.parse_args()
+    os.environ['ADZE_BENCH_PLAIN'] = '1' if arguments.plain else '0'
     for work in arguments.work.split(','):
         for threads in arguments.threads.split(','):
             compare(arguments.program, work, int(threads), arguments.rounds)
