@@ -155,6 +155,39 @@ FACT(no_range_that_reads_something_is_passed_over)
     }
 }
 
+/* The image is one element. Of each block of positions and each range of taps, only the last
+ * position and the last tap reach it for some padding. Kernels have one row and three. */
+FACT(a_range_is_computed_for_its_last_tap)
+{
+    adz_manual_seed(9);
+    for (int i = 0; i < 3 * 100; ++i) {
+        conv_plain c = { .n = 1,
+            .groups = 1,
+            .channels = 2,
+            .maps = 1,
+            .big = { 1, 1 },
+            .kernel = { 1, 201 },
+            .stride = { 1, 1 + 2 * (i / 100) },
+            .padding = { 0, 101 + i % 100 },
+            .dilation = { 1, 1 } };
+        size_small(&c);
+        expect_plain(&c);
+    }
+    for (int i = 0; i < 3 * 40; ++i) {
+        conv_plain c = { .n = 1,
+            .groups = 1,
+            .channels = 2,
+            .maps = 1,
+            .big = { 1, 1 },
+            .kernel = { 3, 70 },
+            .stride = { 1, 1 + i / 40 },
+            .padding = { 2 + i % 3, 35 + i % 40 },
+            .dilation = { 1 + i % 2, 1 } };
+        size_small(&c);
+        expect_plain(&c);
+    }
+}
+
 /* Kernels of more taps than a frame takes, strides that are too large for one, and rows that are
  * longer than the part of a row that is computed at a time. */
 FACT(single_channels_need_no_frame)
@@ -286,6 +319,7 @@ static const struct CMUnitTest facts[] = {
     cmocka_unit_test(strides_and_dilations_may_have_a_common_divisor),
     cmocka_unit_test(blocks_and_ranges_are_joined),
     cmocka_unit_test(no_range_that_reads_something_is_passed_over),
+    cmocka_unit_test(a_range_is_computed_for_its_last_tap),
     cmocka_unit_test(single_channels_need_no_frame),
     cmocka_unit_test(every_chunk_of_maps_has_its_bias),
     cmocka_unit_test(threads_change_no_bit),

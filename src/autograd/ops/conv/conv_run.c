@@ -122,6 +122,21 @@ bool adzi_conv_prepare(adzi_conv_job *job, const adzi_conv *at, bool transposed,
         job, adzi_conv_op(transposed, at->n)->name, room, transposed ? weight->numel : 0);
 }
 
+/* How many images of a kernel are worth a thread that packs them. */
+static int64_t grain_of_pack(const adzi_conv_args *g)
+{
+    const int64_t image = g->channels * g->kernel[0] * g->kernel[1];
+    return COPY_GRAIN / (image < 1 ? 1 : image < COPY_GRAIN ? image : COPY_GRAIN);
+}
+
+/* How many depthwise results are worth a thread. A tap costs more than in a product. */
+static int64_t grain_of_depthwise(const adzi_conv_args *g)
+{
+    const double images = (double)(g->items * g->groups * g->maps);
+    const double each = (work_of(g) + 1) / images * 8;
+    return each < WORK_PER_THREAD ? (int64_t)(WORK_PER_THREAD / each) : 1;
+}
+
 void adzi_conv_run(adzi_conv_job *job)
 {
     adzi_conv_args *g = &job->args.conv;
@@ -130,18 +145,13 @@ void adzi_conv_run(adzi_conv_job *job)
     }
     if (g->transposed) {
         const adzi_conv_pack_args pack = { *g, job->weight, job->block };
-        const int64_t row = g->channels * g->kernel[0] * g->kernel[1];
-        adzi_launch(KERNEL_FOR(conv_pack, job->dtype), &pack, g->groups * g->maps,
-            COPY_GRAIN / (row < 1               ? 1
-                             : row < COPY_GRAIN ? row
-                                                : COPY_GRAIN));
+        adzi_launch(
+            KERNEL_FOR(conv_pack, job->dtype), &pack, g->groups * g->maps, grain_of_pack(g));
         g->weight = job->block;
     }
     if (job->depthwise) {
-        const double units = (double)(g->items * g->groups * g->maps);
-        const double each = (work_of(g) + 1) / units * 8; /* a tap costs more than in a product */
         adzi_launch(KERNEL_FOR(conv_depthwise, job->dtype), g, g->items * g->groups * g->maps,
-            each < WORK_PER_THREAD ? (int64_t)(WORK_PER_THREAD / each) : 1);
+            grain_of_depthwise(g));
     } else {
         adzi_launch(KERNEL_FOR(conv, job->dtype), g, g->workers, 1);
     }

@@ -120,6 +120,12 @@ static const void *states_before(const adzi_recurrent_run *v, int64_t before)
     return before < 0 ? v->in[v->cell->states]->data : row(all, before);
 }
 
+/* How many rows are worth a thread that copies them. */
+static int64_t grain_of_rows(int64_t width)
+{
+    return width < GRAIN ? GRAIN / (width > 0 ? width : 1) : 1;
+}
+
 /* Copies the rows of from[T, B, width] at the last step of each sequence. */
 static void copy_ends(const adzi_recurrent_run *v, const adz_tensor *from, const adz_tensor *to)
 {
@@ -129,8 +135,8 @@ static void copy_ends(const adzi_recurrent_run *v, const adz_tensor *from, const
         .steps = v->at->t,
         .rows = v->at->b,
         .width = from->sizes[2] };
-    adzi_launch(KERNEL_FOR(recurrent_at_ends, from->dtype), &args, v->at->b,
-        args.width < GRAIN ? GRAIN / (args.width > 0 ? args.width : 1) : 1);
+    adzi_launch(
+        KERNEL_FOR(recurrent_at_ends, from->dtype), &args, v->at->b, grain_of_rows(args.width));
 }
 
 /* ---- forward -------------------------------------------------------------------------------- */
