@@ -2,8 +2,9 @@
 
 /* The sum of patches as an image, torch.nn.functional.fold.
  *
- *     y[c, p] = the sum of x[c KH KW + t, q] over all t and q with q stride + t dilation - padding
- * = p dx      = adz_unfold of dy
+ *     y[c, p] = the sum of x[c KH KW + t, q] over all t and q
+ *               with q stride + t dilation - padding = p
+ *     dx      = adz_unfold of dy
  *
  * x[N, C KH KW, L], y[N, C, H, W], where L is the number of positions of the kernel in the image; N
  * may be absent. The node saves no tensor. */
