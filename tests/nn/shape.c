@@ -1,4 +1,4 @@
-/* PyTorch's Flatten, Unflatten, PixelShuffle, PixelUnshuffle and Upsample. */
+/* PyTorch's Flatten, Unflatten, PixelShuffle, PixelUnshuffle, Upsample, Unfold and Fold. */
 #include "nn/case.h"
 
 #define MODULE(name, expression)              \
@@ -12,6 +12,8 @@ MODULE(flatten, adz_flatten_new(1, -1))
 MODULE(unflatten, adz_unflatten_new(1, ADZ_SHAPE(2, -1)))
 MODULE(shuffle, adz_pixel_shuffle_new(2))
 MODULE(unshuffle, adz_pixel_unshuffle_new(2))
+MODULE(unfold, adz_unfold_new(ADZ_SHAPE(2), NULL))
+MODULE(folded, adz_fold_new(ADZ_SHAPE(3), ADZ_SHAPE(2), NULL))
 MODULE(resized, adz_upsample_new(ADZ_SHAPE(3, 5), NULL))
 
 static adz_module *upsample(adz_generator *g)
@@ -21,6 +23,28 @@ static adz_module *upsample(adz_generator *g)
     o.mode = ADZ_INTERPOLATE_BILINEAR;
     o.scale_factor = 2;
     return adz_upsample_new(ADZ_SHAPE_SCALAR, &o);
+}
+
+static adz_module *fold(adz_generator *g)
+{
+    adz_conv_options o = ADZ_CONV_OPTIONS;
+    (void)g;
+    o.stride = ADZ_SHAPE(2, 1);
+    o.padding = ADZ_SHAPE(1);
+    return adz_fold_new(ADZ_SHAPE(4, 3), ADZ_SHAPE(2, 3), &o);
+}
+
+static void fold_sums_what_unfold_has_copied(void **state)
+{
+    (void)state;
+    adz_module *to = adz_unfold_new(ADZ_SHAPE(2, 3), NULL);
+    adz_module *back = adz_fold_new(ADZ_SHAPE(2, 4), ADZ_SHAPE(2, 3), NULL);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(2, 1, 2, 4), ADZ_F64);
+    adz_tensor *y = adz_module_forward(back, adz_module_forward(to, x));
+    adz_tensor *times = adz_tensor_from((double[]){ 1, 2, 2, 1 }, ADZ_SHAPE(4), ADZ_F64);
+    assert_true(adz_equal(y, adz_mul(x, times))); /* two positions of the kernel */
+    adz_module_free(&to);
+    adz_module_free(&back);
 }
 
 static void parts_may_follow_from_the_size(void **state)
@@ -42,6 +66,9 @@ static void wrong_shapes_are_refused(void **state)
     expect_refused(adz_unflatten_new(0, ADZ_SHAPE(1, 1, 1, 1)),
         adz_ones(ADZ_SHAPE(1, 1, 1, 1, 1, 1), ADZ_F32), "at most 8 dimensions");
     expect_refused(shuffle(NULL), adz_ones(ADZ_SHAPE(3, 2, 2), ADZ_F32), "upscale_factor 2");
+    expect_refused(
+        unfold(NULL), adz_ones(ADZ_SHAPE(3, 1, 2), ADZ_F32), "unfold: a kernel of size 2");
+    expect_refused(fold(NULL), adz_ones(ADZ_SHAPE(3, 2), ADZ_F32), "fold: x[3, 2]");
     expect_refused(upsample(NULL), adz_ones(ADZ_SHAPE(3, 2, 2), ADZ_F32), "mode bilinear");
     adz_module *m = flatten(NULL);
     assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(2), ADZ_F32)));
@@ -61,6 +88,11 @@ static void bad_values_are_refused(void **state)
     expect_no_module(adz_unflatten_new(1, ADZ_SHAPE(2, -2)), "[2, -2]");
     expect_no_module(adz_pixel_shuffle_new(0), "upscale_factor");
     expect_no_module(adz_pixel_unshuffle_new(-1), "downscale_factor");
+    expect_no_module(adz_unfold_new(ADZ_SHAPE(2, 0), NULL), "adz_unfold_new: kernel_size");
+    expect_no_module(adz_fold_new(ADZ_SHAPE(2, 2, 2), ADZ_SHAPE(2), NULL), "output_size");
+    adz_conv_options two = ADZ_CONV_OPTIONS;
+    two.groups = 2;
+    expect_no_module(adz_fold_new(ADZ_SHAPE(2), ADZ_SHAPE(2), &two), "groups 2 must be 1");
     expect_no_module(adz_upsample_new(ADZ_SHAPE_SCALAR, NULL), "give either a size");
     expect_no_module(adz_upsample_new(ADZ_SHAPE(0), NULL), "size is 0");
     adz_interpolate_options o = ADZ_INTERPOLATE_OPTIONS;
@@ -69,6 +101,7 @@ static void bad_values_are_refused(void **state)
 }
 
 static const struct CMUnitTest facts[] = {
+    TEST(fold_sums_what_unfold_has_copied),
     TEST(parts_may_follow_from_the_size),
     TEST(wrong_shapes_are_refused),
     TEST(bad_values_are_refused),
@@ -80,6 +113,12 @@ const module_case shape_module = {
         { unflatten, "Unflatten(dim=1, unflattened_size=(2, -1))", "", { X(3, 6) } },
         { shuffle, "PixelShuffle(upscale_factor=2)", "", { X(2, 4, 3, 2) } },
         { unshuffle, "PixelUnshuffle(downscale_factor=2)", "", { X(2, 1, 4, 2) } },
+        { unfold, "Unfold(kernel_size=2, dilation=1, padding=0, stride=1)", "", { X(2, 3, 3, 4) } },
+        { folded, "Fold(output_size=3, kernel_size=2, dilation=1, padding=0, stride=1)", "",
+            { X(2, 8, 4) } },
+        { fold,
+            "Fold(output_size=(4, 3), kernel_size=(2, 3), dilation=1, padding=1, stride=(2, 1))",
+            "", { X(1, 6, 9) } },
         { upsample, "Upsample(scale_factor=2.0, mode='bilinear')", "", { X(1, 2, 3, 2) } },
         { resized, "Upsample(size=(3, 5), mode='nearest')", "", { X(1, 2, 3, 2) } } },
     FACTS(facts),

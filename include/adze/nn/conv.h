@@ -123,6 +123,30 @@ ADZ_API adz_module *adz_conv_transpose1d_new(int64_t in_channels, int64_t out_ch
 ADZ_API adz_module *adz_conv_transpose2d_new(int64_t in_channels, int64_t out_channels,
     adz_shape kernel_size, const adz_conv_module_options *options);
 
+/**
+ * The patches of images as columns: adz_unfold.
+ *
+ * @param kernel_size  one size for both dimensions, or two, each 1 or more
+ * @param options      stride, padding and dilation; NULL for the defaults. groups is 1
+ * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or
+ *                     ADZ_ERR_MEMORY recorded. Calls fail as adz_unfold does
+ * @see                torch.nn.Unfold
+ */
+ADZ_API adz_module *adz_unfold_new(adz_shape kernel_size, const adz_conv_options *options);
+
+/**
+ * The sum of patches as images: adz_fold.
+ *
+ * @param output_size  height and width of the images, or one size for both; 1 or more
+ * @param kernel_size  one size for both dimensions, or two, each 1 or more
+ * @param options      stride, padding and dilation; NULL for the defaults. groups is 1
+ * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or
+ *                     ADZ_ERR_MEMORY recorded. Calls fail as adz_fold does
+ * @see                torch.nn.Fold
+ */
+ADZ_API adz_module *adz_fold_new(
+    adz_shape output_size, adz_shape kernel_size, const adz_conv_options *options);
+
 #ifdef __cplusplus
 }
 #endif

@@ -72,12 +72,27 @@ static bool check(const adz_tensor *x, const adzi_fold *at, const int64_t *grid)
     return true;
 }
 
+bool adzi_fold_read_output(const char *op, adz_shape output_size, int64_t *image)
+{
+    image[0] = image[1] = 0;
+    if (output_size.rank == 1 || output_size.rank == 2) {
+        image[0] = output_size.sizes[0];
+        image[1] = output_size.sizes[output_size.rank - 1];
+    }
+    if (image[0] < 1 || image[1] < 1) {
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "output_size must be one size for both dimensions, or two, of 1 or more");
+        return false;
+    }
+    return true;
+}
+
 adz_tensor *adz_fold(
     adz_tensor *x, adz_shape output_size, adz_shape kernel_size, const adz_conv_options *options)
 {
     adzi_call call;
     adzi_fold at;
-    int64_t grid[2], image[2] = { 0, 0 };
+    int64_t grid[2], image[2];
     if (!ADZI_ENTER(&call, fold, x) || !adzi_want_float(&call, 0)) {
         return NULL;
     }
@@ -85,15 +100,8 @@ adz_tensor *adz_fold(
         return adzi_fail(name, ADZ_ERR_SHAPE,
             "x%s has rank %d; it is [N, C KH KW, L] or [C KH KW, L]", adzi_text_shape(x), x->rank);
     }
-    if (output_size.rank == 1 || output_size.rank == 2) {
-        image[0] = output_size.sizes[0];
-        image[1] = output_size.sizes[output_size.rank - 1];
-    }
-    if (image[0] < 1 || image[1] < 1) {
-        return adzi_fail(name, ADZ_ERR_ARGUMENT,
-            "output_size must be one size for both dimensions, or two, of 1 or more");
-    }
-    if (!adzi_fold_read(&at, name, options, kernel_size, image, grid) || !check(x, &at, grid)) {
+    if (!adzi_fold_read_output(name, output_size, image) ||
+        !adzi_fold_read(&at, name, options, kernel_size, image, grid) || !check(x, &at, grid)) {
         return NULL;
     }
     return adzi_fold_call(x, &at, grid);

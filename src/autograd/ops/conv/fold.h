@@ -16,6 +16,15 @@ enum { ADZI_FOLD_FIELDS = 5 };
 
 extern const adzi_op adzi_op_unfold, adzi_op_fold;
 
+/** Reads the arguments of a call that do not depend on the image. Returns false with the error
+ * recorded under `op`. */
+bool adzi_fold_read_kernel(const char *op, const adz_conv_options *options, adz_shape kernel_size,
+    adzi_conv *conv, int64_t *kernel);
+
+/** Reads the height and width of the image that fold makes. Returns false with the error recorded
+ * under `op`. */
+bool adzi_fold_read_output(const char *op, adz_shape output_size, int64_t *image);
+
 /** Reads the arguments of a call and finds the sizes of the grid of patches. `image` are height and
  * width. Returns false with the error recorded under `op`. */
 bool adzi_fold_read(adzi_fold *at, const char *op, const adz_conv_options *options,

@@ -32,11 +32,10 @@ static adzi_conv conv_of(const adzi_fold *at)
     return conv;
 }
 
-bool adzi_fold_read(adzi_fold *at, const char *op, const adz_conv_options *options,
-    adz_shape kernel_size, const int64_t *image, int64_t *grid)
+bool adzi_fold_read_kernel(const char *op, const adz_conv_options *options, adz_shape kernel_size,
+    adzi_conv *conv, int64_t *kernel)
 {
-    adzi_conv conv;
-    int64_t kernel[2] = { 0, 0 };
+    kernel[0] = kernel[1] = 0;
     if (kernel_size.rank == 1 || kernel_size.rank == 2) {
         kernel[0] = kernel_size.sizes[0];
         kernel[1] = kernel_size.sizes[kernel_size.rank - 1];
@@ -46,12 +45,24 @@ bool adzi_fold_read(adzi_fold *at, const char *op, const adz_conv_options *optio
             "kernel_size must be one size for both dimensions, or two, of 1 or more");
         return false;
     }
-    if (!adzi_conv_read(&conv, op, options, false, 2, kernel)) {
+    if (!adzi_conv_read(conv, op, options, false, 2, kernel)) {
         return false;
     }
-    if (conv.groups != 1 || memcmp(conv.padding, conv.padding_after, sizeof conv.padding) != 0) {
+    if (conv->groups != 1 ||
+        memcmp(conv->padding, conv->padding_after, sizeof conv->padding) != 0) {
         adzi_error(op, ADZ_ERR_ARGUMENT, "groups %lld must be 1, and padding the same at both ends",
-            (long long)conv.groups);
+            (long long)conv->groups);
+        return false;
+    }
+    return true;
+}
+
+bool adzi_fold_read(adzi_fold *at, const char *op, const adz_conv_options *options,
+    adz_shape kernel_size, const int64_t *image, int64_t *grid)
+{
+    adzi_conv conv;
+    int64_t kernel[2];
+    if (!adzi_fold_read_kernel(op, options, kernel_size, &conv, kernel)) {
         return false;
     }
     for (int d = 0; d < 2; ++d) {
