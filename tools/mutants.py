@@ -14,7 +14,7 @@ For each mutant one object is compiled anew; of a kernel it is the object of the
 operators that reach the function then run until one fails. A mutant of a kernel that survives is compiled for
 the other instruction sets that the processor has, because some code serves wide registers only. A change that compiles to equal code at all levels is no mutant.
 
-Other rooms: the files of src/optim, src/data, src/io and src/nn, and the parts of src/base that they use, are
+Other rooms: the files of src/optim, src/data, src/io, src/plan and src/nn, and the parts of src/base that they use, are
 mutated function by function. More rules apply to their decisions: comparisons that include or exclude their
 border, == and !=, && and ||, guards that never hold, `!` and statements left out, true and false. COVER says
 which tests run for which file. The sweep of wrong arguments over the file's public functions comes last. The
@@ -75,6 +75,8 @@ COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
     (r"io/(carried|scattered)", "parallel_checkpoint"),
     (r"io/checkpoint", "checkpoint safetensors parallel_checkpoint"),
     (r"io/", "checkpoint safetensors"),
+    (r"plan/weights", "packed plan"),
+    (r"plan/", "plan steps updates packed"),
     (r"nn/zoo/fastai/qrnn", "nn-qrnn nn-qrnn_layer nn-fastai"),
     (r"nn/zoo/fastai/(transformer|positions)",
      "nn-fastai_transformer nn-fastai nn-fastai_attention nn-fastai_config"),

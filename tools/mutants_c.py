@@ -2,7 +2,7 @@
 import collections
 import re
 
-ROOMS = ("optim", "data", "io", "nn", "base") # folders of src whose decisions are mutated too
+ROOMS = ("optim", "data", "io", "nn", "base", "plan") # folders of src whose decisions are mutated too
 
 # ---- reading C ----------------------------------------------------------------------------------
 
