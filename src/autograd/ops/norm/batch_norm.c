@@ -168,7 +168,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 }
 
 /* The gradients in two launches. The first one finds the two sums of each channel, with channels as
- * units. These sums are dbias and dweight, and the second launch needs them for dx. */
+ * units. These sums are dbias and dweight, and the second launch needs them for dx, which it may
+ * write over dy. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *x = adzi_saved_input(node, X), *w = saved_weight(node);
@@ -193,7 +194,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     args.constant = !adzi_attr(node, batch_norm_attr)->training;
     adzi_launch(KERNEL_FOR(batch_norm_sums, dtype), &args, args.c, grain_of(args.n * args.l));
     if (adzi_needs(node, X)) {
-        dx[X] = adzi_scratch_like("batch_norm", x);
+        dx[X] = adzi_scratch_over("batch_norm", g, x);
         if (dx[X] == NULL) {
             return adzi_status(NULL);
         }

@@ -20,6 +20,7 @@
 #ifndef elem
 #define THIS_FILE "autograd/ops/norm/batch_norm.kernel.c"
 #include "autograd/ops/norm/batch_norm.h"
+#include "tensor/kernel/pointwise.kernel.h"
 #include "tensor/kernel/each_float.h"
 #else
 
@@ -224,7 +225,8 @@ static void KERNEL(channels_of)(
             KERNEL(channels_of)(&k, a, first, n);                                        \
             for (int64_t r = begin; r < end; ++r) {                                      \
                 int64_t at = r * a->c + first;                                           \
-                for (int64_t j = 0; j < n; ++j) {                                        \
+                POINTWISE_FOR(int64_t j = 0; j < n; ++j)                                 \
+                {                                                                        \
                     out[at + j] = Y(at + j, j);                                          \
                 }                                                                        \
             }                                                                            \
@@ -233,7 +235,8 @@ static void KERNEL(channels_of)(
     }                                                                                    \
     for (int64_t r = begin; r < end; ++r) {                                              \
         KERNEL(channels_of)(&k, a, r % a->c, 1);                                         \
-        for (int64_t i = r * a->l, stop = i + a->l; i < stop; ++i) {                     \
+        POINTWISE_FOR(int64_t i = r * a->l, stop = i + a->l; i < stop; ++i)              \
+        {                                                                                \
             out[i] = Y(i, 0);                                                            \
         }                                                                                \
     }
@@ -250,7 +253,8 @@ void KERNEL(batch_norm)(const void *block, int64_t begin, int64_t end)
 #undef Y
 }
 
-/* The gradient of x, after batch_norm_sums: dx = scale (dy - level - (x - mean) slope). */
+/* The gradient of x, after batch_norm_sums: dx = scale (dy - level - (x - mean) slope). dx may be
+ * the memory of dy: element i of dy is read before element i of dx is written. */
 void KERNEL(batch_norm_dx)(const void *block, int64_t begin, int64_t end);
 void KERNEL(batch_norm_dx)(const void *block, int64_t begin, int64_t end)
 {

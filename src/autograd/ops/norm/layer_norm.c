@@ -109,8 +109,8 @@ static adz_status fused_params(
     return ADZ_OK;
 }
 
-/* One launch for dx with rows as units, and one for the parameters. Both read the saved mean and
- * rstd. */
+/* One launch for the parameters, and one for dx with rows as units. Both read the saved mean and
+ * rstd. dx comes last, because it may be written over dy. */
 adz_status adzi_row_norm_fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const char *op = node->op->name;
@@ -134,15 +134,17 @@ adz_status adzi_row_norm_fused(adzi_node *node, adz_tensor **dx, adz_tensor *con
         .n = at->n,
         .d = at->d,
         .uncentred = at->uncentred };
-    if (adzi_needs(node, 0)) {
-        dx[0] = adzi_scratch_like(op, x);
-        if (dx[0] == NULL) {
-            return adzi_status(NULL);
-        }
-        args.out = dx[0]->data;
-        adzi_launch(KERNEL_FOR(layer_norm_dx, dtype), &args, at->n, grain_of(at->d));
+    const adz_status status = fused_params(node, dx, &args, dtype);
+    if (status != ADZ_OK || !adzi_needs(node, 0)) {
+        return status;
     }
-    return fused_params(node, dx, &args, dtype);
+    dx[0] = adzi_scratch_over(op, g, x);
+    if (dx[0] == NULL) {
+        return adzi_status(NULL);
+    }
+    args.out = dx[0]->data;
+    adzi_launch(KERNEL_FOR(layer_norm_dx, dtype), &args, at->n, grain_of(at->d));
+    return ADZ_OK;
 }
 
 /* The forward as an expression. The statistics run over the last `rank` dimensions. */

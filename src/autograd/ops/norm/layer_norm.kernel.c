@@ -19,6 +19,7 @@
 #define THIS_FILE "autograd/ops/norm/layer_norm.kernel.c"
 #include "autograd/ops/norm/layer_norm.h"
 #include <math.h>
+#include "tensor/kernel/pointwise.kernel.h"
 #include "tensor/kernel/wide.kernel.h"
 #include "tensor/kernel/each_float.h"
 #else
@@ -60,7 +61,8 @@ void KERNEL(layer_norm)(const void *block, int64_t begin, int64_t end)
 }
 
 /* dx. The products g and g u of a chunk go to buffers first, in a loop that vectorises, and are
- * then summed: `level` is the sum of g, `along` the sum of g u. */
+ * then summed: `level` is the sum of g, `along` the sum of g u. dx may be the memory of dy: element
+ * j of dy is read before element j of dx is written. */
 void KERNEL(layer_norm_dx)(const void *block, int64_t begin, int64_t end);
 void KERNEL(layer_norm_dx)(const void *block, int64_t begin, int64_t end)
 {
@@ -87,7 +89,8 @@ void KERNEL(layer_norm_dx)(const void *block, int64_t begin, int64_t end)
         }
         elem m = args->uncentred ? ELEM(0) : (elem)(level / (double)d);
         elem a = (elem)(along / (double)d);
-        for (int64_t j = 0; j < d; ++j) {
+        POINTWISE_FOR(int64_t j = 0; j < d; ++j)
+        {
             elem g = w != NULL ? dy[j] * w[j] : dy[j];
             dx[j] = r * (g - m - CENTRED(x[j], high, low) * r * a);
         }
