@@ -56,7 +56,8 @@ ADZ_API void adz_max_pool_options_init(adz_max_pool_options *options, size_t siz
  * @return             y, borrowed from the scope, or NULL
  * @errors             ADZ_ERR_SHAPE (a window that does not fit), ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT,
  *                     ADZ_ERR_MEMORY
- * @grad               x, to any order; saves x
+ * @grad               x, to any order; saves the number of each largest element in its window, one
+ *                     byte per result, or eight if a window has more than 256 elements
  * @see                torch.nn.functional.max_pool1d
  */
 ADZ_API adz_tensor *adz_max_pool1d(
@@ -79,7 +80,8 @@ ADZ_API adz_tensor *adz_max_pool1d(
  * @return             y, borrowed from the scope, or NULL
  * @errors             ADZ_ERR_SHAPE (a window that does not fit), ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT,
  *                     ADZ_ERR_MEMORY
- * @grad               x, to any order; saves x
+ * @grad               x, to any order; saves the number of each largest element in its window, one
+ *                     byte per result, or eight if a window has more than 256 elements
  * @see                torch.nn.functional.max_pool2d
  */
 ADZ_API adz_tensor *adz_max_pool2d(adz_tensor *x, adz_shape kernel_size,
@@ -194,7 +196,8 @@ ADZ_API adz_tensor *adz_adaptive_avg_pool2d(adz_tensor *x, adz_shape output_size
  *                     borrowed from the scope; may be NULL
  * @return             y, borrowed from the scope, or NULL
  * @errors             ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
- * @grad               x, to any order; saves x
+ * @grad               x, to any order; saves the number of each largest element in its window, one
+ *                     byte per result, or eight if a window has more than 256 elements
  * @see                torch.nn.functional.adaptive_max_pool1d
  */
 ADZ_API adz_tensor *adz_adaptive_max_pool1d(
@@ -212,7 +215,8 @@ ADZ_API adz_tensor *adz_adaptive_max_pool1d(
  *                     y, borrowed from the scope; may be NULL
  * @return             y, borrowed from the scope, or NULL
  * @errors             ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
- * @grad               x, to any order; saves x
+ * @grad               x, to any order; saves the number of each largest element in its window, one
+ *                     byte per result, or eight if a window has more than 256 elements
  * @see                torch.nn.functional.adaptive_max_pool2d
  */
 ADZ_API adz_tensor *adz_adaptive_max_pool2d(

@@ -60,22 +60,104 @@ FACT(gradients_of_shared_elements_add_up)
     ASSERT_VALUES(gradient_of(y, x), ADZ_F64, 0, 2, 1, 0);
 }
 
-/* Four windows at a time get their gradients at the places that the forward tells, with many equal
- * elements and some NaN, for rows that leave a rest of windows and of elements. */
-FACT(gradients_go_to_the_places)
+/* The size of an image, and the numbers of its windows by rows and columns. */
+typedef struct {
+    int64_t sizes[2], kernel[2], stride[2], padding[2], dilation[2];
+} geometry;
+
+static const geometry geometries[] = {
+    { { 4, 15 }, { 2, 2 }, { 2, 2 }, { 0, 0 }, { 1, 1 } }, /* four windows at a time, and a rest */
+    { { 4, 40 }, { 2, 2 }, { 2, 2 }, { 0, 0 }, { 1, 1 } },
+    { { 9, 11 }, { 3, 3 }, { 2, 2 }, { 1, 1 }, { 1, 1 } }, /* shared elements */
+    { { 9, 11 }, { 3, 2 }, { 1, 1 }, { 0, 1 }, { 1, 1 } },
+    { { 9, 11 }, { 2, 3 }, { 1, 2 }, { 1, 1 }, { 3, 2 } }, /* searched place by place */
+    { { 6, 12 }, { 2, 2 }, { 2, 2 }, { 1, 1 }, { 1, 1 } },
+    { { 24, 40 }, { 16, 16 }, { 3, 4 }, { 8, 8 }, { 1, 1 } }, /* numbers in one byte */
+    { { 24, 40 }, { 16, 17 }, { 3, 4 }, { 8, 8 }, { 1, 1 } }, /* numbers in more */
+    { { 3, 2500 }, { 2, 3 }, { 1, 2 }, { 0, 0 }, { 1, 1 } },  /* longer than the buffer */
+    { { 2, 2500 }, { 2, 1200 }, { 1, 700 }, { 0, 0 }, { 1, 1 } },
+};
+
+/* The place of the largest element of window (i, j) of an image, as the operator's comment defines
+ * it: the last NaN, or else the first one of the largest. */
+static int64_t place_by_definition(const geometry *g, const double *x, int64_t i, int64_t j)
 {
-    for (int dtype = ADZ_F32; dtype <= ADZ_F64; dtype += ADZ_F64 - ADZ_F32) {
-        adz_tensor *x = adz_to(adz_randint(0, 3, ADZ_SHAPE(6, 4, 15), ADZ_I64), (adz_dtype)dtype);
-        adz_tensor *nan = adz_lt_number(adz_rand(ADZ_SHAPE(6, 4, 15), ADZ_F32), 0.15);
-        x = adz_requires_grad_(adz_detach(adz_masked_fill(x, nan, NAN)), true);
-        adz_tensor *at, *y = adz_max_pool2d(x, ADZ_SHAPE(2), NULL, &at), *dx;
-        adz_tensor *dy = adz_randn_like(y);
-        assert_int_equal(adz_autograd_grad(&y, &dy, 1, &x, &dx, 1, NULL), ADZ_OK);
-        adz_tensor *zeros = adz_zeros(ADZ_SHAPE(6, 60), (adz_dtype)dtype);
-        adz_tensor *wanted = adz_scatter_add(
-            zeros, 1, adz_reshape(at, ADZ_SHAPE(6, 14)), adz_reshape(dy, ADZ_SHAPE(6, 14)));
-        assert_true(adz_equal(adz_reshape(dx, ADZ_SHAPE(6, 60)), wanted));
+    int64_t place = -1;
+    for (int64_t k = 0; k < g->kernel[0]; ++k) {
+        for (int64_t l = 0; l < g->kernel[1]; ++l) {
+            const int64_t h = i * g->stride[0] - g->padding[0] + k * g->dilation[0];
+            const int64_t w = j * g->stride[1] - g->padding[1] + l * g->dilation[1];
+            if (h >= 0 && h < g->sizes[0] && w >= 0 && w < g->sizes[1]) {
+                const int64_t at = h * g->sizes[1] + w;
+                place = place < 0 || x[at] > x[place] || isnan(x[at]) ? at : place;
+            }
+        }
     }
+    return place;
+}
+
+/* Values, places and gradients, with and without a graph, agree with the definition. */
+static void compare_with_definition(const geometry *g, adz_dtype dtype)
+{
+    enum { PLANES = 3 };
+    const adz_shape shape = ADZ_SHAPE(PLANES, g->sizes[0], g->sizes[1]);
+    const int64_t plane = g->sizes[0] * g->sizes[1];
+    adz_tensor *values = adz_to(adz_randint(0, 3, shape, ADZ_I64), ADZ_F64);
+    values = adz_masked_fill(values, adz_lt_number(adz_rand(shape, ADZ_F32), 0.1), NAN);
+    values = adz_masked_fill(values, adz_lt_number(adz_rand(shape, ADZ_F32), 0.3), -INFINITY);
+    adz_tensor *x = adz_requires_grad_(adz_detach(adz_clone(adz_to(values, dtype))), true);
+    adz_max_pool_options o = ADZ_MAX_POOL_OPTIONS;
+    o.stride = adz_shape_of(2, g->stride);
+    o.padding = adz_shape_of(2, g->padding);
+    o.dilation = adz_shape_of(2, g->dilation);
+    adz_tensor *at, *same, *y = adz_max_pool2d(x, adz_shape_of(2, g->kernel), &o, &at);
+    adz_tensor *plain = adz_max_pool2d(adz_detach(x), adz_shape_of(2, g->kernel), &o, NULL);
+    adz_max_pool2d(adz_detach(x), adz_shape_of(2, g->kernel), &o, &same);
+    assert_true(adz_equal(at, same));
+    const int64_t rows = adz_tensor_size(y, 1), columns = adz_tensor_size(y, 2);
+    const adz_shape flat = ADZ_SHAPE(PLANES, rows * columns);
+    adz_tensor *places = adz_empty(flat, ADZ_I64);
+    for (int64_t u = 0; u < PLANES * rows * columns; ++u) {
+        const int64_t window = u % (rows * columns);
+        ((int64_t *)adz_tensor_data(places))[u] =
+            place_by_definition(g, (double *)adz_tensor_data(values) + u / (rows * columns) * plane,
+                window / columns, window % columns);
+    }
+    assert_true(adz_equal(adz_reshape(at, flat), places));
+    adz_tensor *wanted =
+        adz_gather(adz_reshape(adz_detach(x), ADZ_SHAPE(PLANES, plane)), 1, places);
+    assert_true(adz_allclose(adz_reshape(adz_detach(y), flat), wanted, 0, 0, true));
+    assert_true(adz_allclose(adz_reshape(plain, flat), wanted, 0, 0, true));
+    /* Small integers, whose sums have no rounding: the order of the additions is free. */
+    adz_tensor *dy = adz_to(adz_randint(-9, 9, ADZ_SHAPE(PLANES, rows, columns), ADZ_I64), dtype);
+    adz_tensor *zeros = adz_zeros(ADZ_SHAPE(PLANES, plane), dtype);
+    wanted = adz_scatter_add(zeros, 1, places, adz_reshape(dy, flat));
+    for (int expression = 0; expression < 2; ++expression) {
+        adz_backward_options options = ADZ_BACKWARD_OPTIONS;
+        options.retain_graph = true;
+        options.create_graph = expression != 0;
+        adz_tensor *dx;
+        assert_int_equal(adz_autograd_grad(&y, &dy, 1, &x, &dx, 1, &options), ADZ_OK);
+        assert_true(adz_equal(adz_reshape(dx, ADZ_SHAPE(PLANES, plane)), wanted));
+    }
+}
+
+FACT(agrees_with_the_definition)
+{
+    for (size_t i = 0; i < sizeof geometries / sizeof *geometries; ++i) {
+        compare_with_definition(&geometries[i], ADZ_F32);
+        compare_with_definition(&geometries[i], ADZ_F64);
+    }
+}
+
+/* The node keeps a byte per result, and x ends with its last owner. */
+FACT(x_is_not_saved)
+{
+    adz_tensor *leaf = LEAF(1, 2, 3, 4),
+               *x = adz_mul_number(adz_reshape(leaf, ADZ_SHAPE(1, 2, 2)), 2);
+    adz_tensor *y = adz_max_pool2d(x, ADZ_SHAPE(2), NULL, NULL);
+    adz_fill_(x, 7); /* a saved x would make the backward fail */
+    ASSERT_VALUES(gradient_of(y, leaf), ADZ_F64, 0, 0, 0, 2);
 }
 
 /* A row that is longer than the buffer of the kernel, and a window that is. */
@@ -112,7 +194,8 @@ static const struct CMUnitTest facts[] = {
     cmocka_unit_test(ties_go_to_the_first),
     cmocka_unit_test(nan_is_the_largest),
     cmocka_unit_test(gradients_of_shared_elements_add_up),
-    cmocka_unit_test(gradients_go_to_the_places),
+    cmocka_unit_test(agrees_with_the_definition),
+    cmocka_unit_test(x_is_not_saved),
     cmocka_unit_test(long_rows_are_cut),
     cmocka_unit_test(options_and_sizes_are_checked),
 };

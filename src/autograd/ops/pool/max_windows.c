@@ -7,8 +7,9 @@
  *     dx[p][places] += dy[p][i][j]
  *
  * A NaN in a window makes the result NaN, and its place is that of the last NaN, as in PyTorch. The
- * node saves x, which is what most layers before a pooling have saved anyway, and finds the places
- * again in the backward. They take twice the memory of x if windows have two by two places. */
+ * node saves which element of its window is the largest. This takes a byte per result, a sixteenth
+ * of the memory of x if windows have two by two places. x is not saved, so it ends here unless the
+ * layer before the pooling has saved it. */
 
 KERNEL_TABLE_FLOAT(max_windows);
 KERNEL_TABLE_FLOAT(max_windows_places);
@@ -29,7 +30,18 @@ static int64_t grain(const adzi_max_windows_args *args, int64_t results)
     return GRAIN / (each > 0 ? each : 1) + 1;
 }
 
-/* Writes the places of the largest elements of x, which has `dtype`. */
+/* A tensor for the numbers of the largest elements in their windows, shaped like y. */
+static adz_tensor *new_numbers(
+    const char *op, adzi_max_windows_args *args, int rank, const int64_t *sizes)
+{
+    args->numbers_wide = args->rows.most * args->columns.most > ADZI_NARROW_NUMBERS;
+    adz_tensor *numbers = adzi_scratch(op, args->numbers_wide ? ADZ_I64 : ADZ_U8, rank, sizes);
+    args->numbers = numbers != NULL ? numbers->data : NULL;
+    return numbers;
+}
+
+/* Writes the places of the largest elements from their numbers. `dtype` is that of x; it chooses
+ * one of two kernels that do the same. */
 static void find_places(adzi_max_windows_args *args, adz_tensor *places, adz_dtype dtype)
 {
     args->places = (int64_t *)(void *)places->data;
@@ -45,15 +57,17 @@ adz_tensor *adzi_max_windows(adzi_call *call, int n, const adzi_axis *axes, cons
     const char *op = call->op->name;
     adz_tensor *x = adzi_compact(op, call->in[0]);
     adzi_max_windows_args args = { .x = NULL };
-    adz_tensor *y = NULL, *places = NULL;
+    adz_tensor *y = NULL, *numbers = NULL, *places = NULL;
     if (x == NULL || !read_taps(op, axes, &args) ||
         (y = adzi_new_planes(call, (adz_dtype)x->dtype, x, n, axes)) == NULL ||
         (indices != NULL &&
             (places = call->places = adzi_new_planes(call, ADZ_I64, x, n, axes)) == NULL) ||
-        !adzi_record(call, 1, &y, attr, attr_size)) {
+        ((call->record || places != NULL) &&
+            (numbers = new_numbers(op, &args, y->rank, y->sizes)) == NULL) ||
+        !adzi_record_extra(call, 1, &y, 1, attr, attr_size)) {
         return NULL;
     }
-    adzi_save_input(call, 0);
+    adzi_save_extra(call, 0, numbers);
     args.x = x->data;
     args.y = y->data;
     if (y->numel > 0) {
@@ -70,33 +84,44 @@ adz_tensor *adzi_max_windows(adzi_call *call, int n, const adzi_axis *axes, cons
     return y;
 }
 
+/* Reads the windows and the saved numbers. False with the error recorded if memory was refused. */
+static bool read_saved(adzi_node *node, const adzi_axis *axes, adzi_max_windows_args *args)
+{
+    adz_tensor *numbers = adzi_saved_extra(node, 0);
+    if (numbers == NULL || !read_taps(node->op->name, axes, args)) {
+        return false;
+    }
+    args->numbers = numbers->data;
+    args->numbers_wide = numbers->dtype == ADZ_I64;
+    return true;
+}
+
 /* The places are piecewise constant in x, so they are found without a graph, and only dy is
  * differentiated again. */
 adz_status adzi_max_windows_backward(
     adzi_node *node, adz_tensor **dx, adz_tensor *const *dy, int n, const adzi_axis *axes)
 {
-    const char *op = node->op->name;
-    adz_tensor *x = adzi_compact(op, adzi_saved_input(node, 0));
+    const adz_shape x = adzi_input_shape(node, 0);
+    const adz_dtype dtype = (adz_dtype)dy[0]->dtype;
     adzi_max_windows_args args = { .x = NULL };
-    if (x == NULL || !read_taps(op, axes, &args)) {
+    if (!read_saved(node, axes, &args)) {
         return adzi_status(NULL);
     }
-    adz_shape planes = { .rank = x->rank - n + 1 }, windows;
-    for (int d = 0; d < x->rank - n; ++d) {
-        planes.sizes[d] = x->sizes[d];
+    adz_shape planes = { .rank = x.rank - n + 1 }, windows;
+    for (int d = 0; d < x.rank - n; ++d) {
+        planes.sizes[d] = x.sizes[d];
     }
     windows = planes;
     planes.sizes[planes.rank - 1] = args.rows.in * args.columns.in;
     windows.sizes[planes.rank - 1] = args.rows.n * args.columns.n;
-    adz_tensor *places = adzi_scratch(op, ADZ_I64, windows.rank, windows.sizes);
+    adz_tensor *places = adzi_scratch(node->op->name, ADZ_I64, windows.rank, windows.sizes);
     if (places == NULL) {
         return adzi_status(NULL);
     }
-    args.x = x->data;
-    find_places(&args, places, (adz_dtype)x->dtype);
-    adz_tensor *zeros = adz_zeros(planes, (adz_dtype)x->dtype);
+    find_places(&args, places, dtype);
+    adz_tensor *zeros = adz_zeros(planes, dtype);
     adz_tensor *sums = adz_scatter_add(zeros, -1, places, adz_reshape(dy[0], windows));
-    dx[0] = adz_reshape(sums, adzi_input_shape(node, 0));
+    dx[0] = adz_reshape(sums, x);
     return adzi_status(dx[0]);
 }
 
@@ -104,19 +129,19 @@ adz_status adzi_max_windows_fused(
     adzi_node *node, adz_tensor **dx, adz_tensor *const *dy, const adzi_axis *axes)
 {
     const char *op = node->op->name;
-    adz_tensor *x = adzi_compact(op, adzi_saved_input(node, 0)), *g = adzi_compact(op, dy[0]);
+    const adz_shape x = adzi_input_shape(node, 0);
+    adz_tensor *g = adzi_compact(op, dy[0]);
     adzi_max_windows_args args = { .x = NULL };
-    if (x == NULL || g == NULL || !read_taps(op, axes, &args) ||
-        (dx[0] = adzi_scratch_like(op, x)) == NULL) {
+    if (g == NULL || !read_saved(node, axes, &args) ||
+        (dx[0] = adzi_scratch(op, (adz_dtype)g->dtype, x.rank, x.sizes)) == NULL) {
         return adzi_status(NULL);
     }
-    args.x = x->data;
     args.dy = g->data;
     args.dx = dx[0]->data;
     const int64_t plane = args.rows.in * args.columns.in;
-    if (x->numel > 0) {
-        const int64_t grain = GRAIN / plane + 1;
-        adzi_launch(KERNEL_FOR(max_windows_dx, x->dtype), &args, x->numel / plane, grain);
+    if (dx[0]->numel > 0) {
+        adzi_launch(
+            KERNEL_FOR(max_windows_dx, g->dtype), &args, dx[0]->numel / plane, GRAIN / plane + 1);
     }
     return ADZ_OK;
 }

@@ -4,15 +4,21 @@
 
 #include "autograd/ops/pool/taps.h"
 
+/** Numbers of elements in a window are bytes if no window has more elements than this. */
+enum { ADZI_NARROW_NUMBERS = 256 };
+
 /** Arguments of the kernels. x is [P, H, W], y is [P, rows.n, columns.n]. Units of max_windows and
  * max_windows_places are rows of y, those of max_windows_dx are planes. */
 typedef struct adzi_max_windows_args {
     const void *x;
-    void *y;         /* the result of max_windows */
+    void *y;       /* the result of max_windows */
+    void *numbers; /* which element of its window is the largest, u8 or i64, shaped like y. Written
+                      by max_windows, unless it is NULL; read by the others */
     int64_t *places; /* the result of max_windows_places: place h W + w in the plane of x */
     const void *dy;
     void *dx;
     adzi_taps rows, columns;
+    bool numbers_wide; /* the numbers are i64 */
 } adzi_max_windows_args;
 
 /**
