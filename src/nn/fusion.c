@@ -37,6 +37,14 @@ bool adzi_add_step(adz_module *module, adz_bias_activation_options *steps)
     return true;
 }
 
+bool adzi_relu_can_wait(adz_module *relu, adz_module *next, const adz_tensor *x)
+{
+    adz_bias_activation_options steps = adzi_no_steps();
+    return next->type.takes_maximum && !adzi_self()->anomaly && x->alive == ADZI_ALIVE &&
+           adzi_is_exclusive(x) && adzi_add_step(relu, &steps) &&
+           steps.activation == ADZ_ACTIVATION_RELU && !steps.training;
+}
+
 /* What a linear layer computes with: weight[out, in] and bias[out] or ADZ_NONE. */
 typedef struct {
     adz_tensor *weight, *bias;

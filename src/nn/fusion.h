@@ -22,6 +22,18 @@
  */
 bool adzi_add_step(adz_module *module, adz_bias_activation_options *steps);
 
+/**
+ * Note [A ReLU after a maximum]
+ * max(relu(x)) = relu(max(x)), and the gradients are the same: where every element of a window is 0
+ * or less, the gradient is 0 either way. After a pooling the ReLU has a quarter of the elements or
+ * fewer, and neither x nor relu(x) has to be kept for the backward.
+ *
+ * Returns whether `relu` is a ReLU and `next` a maximum whose turns can be exchanged. x, the
+ * argument of `relu`, must be a result that nobody else has: a ReLU in place would show otherwise.
+ * In anomaly mode modules keep their order.
+ */
+bool adzi_relu_can_wait(adz_module *relu, adz_module *next, const adz_tensor *x);
+
 /** The options of no step at all: the identity as activation function, no dropout. */
 adz_bias_activation_options adzi_no_steps(void);
 

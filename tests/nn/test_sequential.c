@@ -1,4 +1,5 @@
-/* What a Sequential and a FeedForward compute in one operator: Linear, ReLU and Dropout. */
+/* What a Sequential and a FeedForward compute in one operator: Linear, ReLU and Dropout; and in
+ * which order a Sequential computes a ReLU and a pooling. */
 #include "../nn.h"
 #include "nn/layers/dropout.h"
 
@@ -13,14 +14,21 @@ static adz_tensor *by_children(adz_module *m, adz_tensor *x)
     return x;
 }
 
-/* The number of nodes in the graph of y whose operator has this name. */
-static int count_nodes(adz_tensor *y, const char *name)
+/* The picture of the graph of y, which the caller frees. */
+static char *graph_of(adz_tensor *y)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
     assert_int_equal(adz_graph_dot(y, stream), ADZ_OK);
     fclose(stream);
+    return text;
+}
+
+/* The number of nodes in the graph of y whose operator has this name. */
+static int count_nodes(adz_tensor *y, const char *name)
+{
+    char *text = graph_of(y);
     int count = 0;
     char label[64];
     const size_t length = (size_t)snprintf(label, sizeof label, "label=\"%s", name);
@@ -306,6 +314,96 @@ static void results_end_early(void **state)
     adz_module_free(&m);
 }
 
+/* Whether the ReLU of y comes after its pooling. The picture ends with the last operator. */
+static bool ends_in_relu(adz_tensor *y)
+{
+    char *text = graph_of(y);
+    const char *relu = strstr(text, "label=\"relu"), *pool = strstr(text, "max_pool");
+    assert_true(relu != NULL && pool != NULL);
+    const bool last = relu > pool;
+    free(text);
+    return last;
+}
+
+/* Compares a Sequential with its children called one by one. `waits`: its ReLU is computed after
+ * the maximum. Frees the module. */
+static void expect_maximum(adz_module *m, bool waits)
+{
+    adz_tensor *x = adz_to(adz_randint(-3, 4, ADZ_SHAPE(2, 3, 12), ADZ_I64), ADZ_F32);
+    adz_requires_grad_(x, true);
+    adz_tensor *y = adz_module_forward(m, x), *parts = by_children(m, x), *dx, *wanted;
+    assert_true(ends_in_relu(y) == waits);
+    assert_true(adz_equal(y, parts));
+    adz_tensor *dy = adz_randn_like(y);
+    assert_int_equal(adz_autograd_grad(&y, &dy, 1, &x, &dx, 1, NULL), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&parts, &dy, 1, &x, &wanted, 1, NULL), ADZ_OK);
+    assert_true(adz_equal(dx, wanted));
+    adz_module_free(&m);
+}
+
+static adz_tensor *twice(adz_tensor *x)
+{
+    return adz_mul_number(x, 2);
+}
+
+/* The larger one of each two neighbours. */
+static adz_tensor *larger_of_two(adz_module *self, adz_tensor *x)
+{
+    (void)self;
+    return adz_max_pool1d(x, 2, NULL, NULL);
+}
+
+static void a_relu_waits_for_a_maximum(void **state)
+{
+    (void)state;
+    static const adz_module_type own = { .size = sizeof(adz_module_type),
+        .name = "Larger",
+        .forward = larger_of_two,
+        .takes_maximum = true };
+    adz_relu_options inplace = ADZ_RELU_OPTIONS;
+    inplace.inplace = true;
+#define TWICE adz_function_new(twice)
+    expect_maximum(ADZ_SEQUENTIAL(TWICE, adz_relu_new(NULL), adz_max_pool1d_new(2, NULL)), true);
+    expect_maximum(
+        ADZ_SEQUENTIAL(TWICE, adz_relu_new(&inplace), adz_max_pool1d_new(3, NULL), TWICE), true);
+    expect_maximum(ADZ_SEQUENTIAL(TWICE, adz_relu_new(NULL), adz_adaptive_max_pool1d_new(5)), true);
+    expect_maximum(ADZ_SEQUENTIAL(TWICE, adz_relu_new(NULL), adz_module_new(&own, 0)), true);
+    /* Others may see the argument of the ReLU: the caller, or a node that has saved it. */
+    expect_maximum(ADZ_SEQUENTIAL(adz_relu_new(NULL), adz_max_pool1d_new(2, NULL)), false);
+    expect_maximum(
+        ADZ_SEQUENTIAL(adz_tanh_new(), adz_relu_new(NULL), adz_max_pool1d_new(2, NULL)), false);
+    adz_module *m = ADZ_SEQUENTIAL(TWICE, adz_relu_new(NULL), adz_max_pool1d_new(2, NULL));
+    adz_set_anomaly_enabled(true);
+    expect_maximum(m, false);
+    adz_set_anomaly_enabled(false);
+    m = ADZ_SEQUENTIAL(adz_relu_new(&inplace), adz_max_pool1d_new(2, NULL));
+    adz_tensor *x = adz_full(ADZ_SHAPE(1, 4), -1, ADZ_F32);
+    assert_non_null(adz_module_forward(m, x));
+    assert_true(adz_equal(x, adz_zeros(ADZ_SHAPE(1, 4), ADZ_F32)));
+    adz_module_free(&m);
+    m = ADZ_SEQUENTIAL(TWICE, adz_relu_new(NULL), adz_max_pool1d_new(9, NULL));
+    assert_null(adz_module_forward(m, x));
+    expect_error(ADZ_ERR_SHAPE, "2: max_pool1d");
+    adz_module_free(&m);
+#undef TWICE
+}
+
+/* Neither the argument of the ReLU nor its result before the pooling is kept. */
+static void a_relu_that_waits_saves_memory(void **state)
+{
+    (void)state;
+    adz_module *m =
+        ADZ_SEQUENTIAL(adz_function_new(twice), adz_relu_new(NULL), adz_max_pool1d_new(4, NULL));
+    adz_tensor *x = adz_requires_grad_(adz_randn(ADZ_SHAPE(1, 1 << 18), ADZ_F32), true);
+    const size_t one = 4u << 18;
+    adz_memory_info before, after;
+    adz_memory_info_get(&before, sizeof before);
+    assert_non_null(adz_module_forward(m, x));
+    adz_memory_info_get(&after, sizeof after);
+    assert_true(after.live_bytes - before.live_bytes < one / 2);
+    adz_module_free(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +415,8 @@ int main(void)
         TEST(errors_name_the_child),
         TEST(results_pass_from_child_to_child),
         TEST(results_end_early),
+        TEST(a_relu_waits_for_a_maximum),
+        TEST(a_relu_that_waits_saves_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,6 +92,11 @@ typedef struct adz_module_type {
      * step->training and step->generator. `step` begins as the identity. Returns false where the
      * module's settings cannot be written there; it is called by `forward` then. */
     bool (*elementwise_step)(adz_module *self, adz_bias_activation_options *step);
+
+    /** Declares that each element of the result is the largest one of some elements of x, as in
+     * MaxPool2d. A Sequential may then compute a ReLU that stands before the module after it. The
+     * results and gradients are the same, the sign of a zero aside. */
+    bool takes_maximum;
 } adz_module_type;
 
 /**

@@ -48,12 +48,25 @@ static void release_all_but(adzi_thread *thread, size_t mark, adz_tensor *y)
     }
 }
 
+/* A ReLU before a pooling by the maximum is computed after it (Note [A ReLU after a maximum]). */
 static adz_tensor *sequential_forward(adz_module *self, adz_tensor *x)
 {
     adzi_thread *const thread = adzi_self();
+    const adz_tensor *const argument = x;
     const size_t mark = thread->n_temporaries;
-    for (size_t i = 0; i < self->n_children && x != NULL;) {
-        x = forward_from(self, &i, x);
+    adz_module *waiting = NULL; /* the ReLU whose turn comes after the next child */
+    for (size_t i = 0; x != NULL && (i < self->n_children || waiting != NULL);) {
+        if (waiting != NULL) {
+            x = adz_module_forward(waiting, x);
+            waiting = NULL;
+        } else if (i + 1 < self->n_children && x != argument &&
+                   adzi_relu_can_wait(adzi_child_at(self, i), adzi_child_at(self, i + 1), x)) {
+            waiting = adzi_child_at(self, i);
+            x = adz_module_forward(adzi_child_at(self, i + 1), x);
+            i += 2;
+        } else {
+            x = forward_from(self, &i, x);
+        }
         release_all_but(thread, mark, x);
     }
     return x;

@@ -49,11 +49,13 @@ static const adz_module_type max_pool_types[] = {
     { .size = sizeof(adz_module_type),
         .name = "MaxPool1d",
         .forward = max_pool1d,
-        .extra_repr = max_pool_repr },
+        .extra_repr = max_pool_repr,
+        .takes_maximum = true },
     { .size = sizeof(adz_module_type),
         .name = "MaxPool2d",
         .forward = max_pool2d,
-        .extra_repr = max_pool_repr },
+        .extra_repr = max_pool_repr,
+        .takes_maximum = true },
 };
 
 static adz_module *max_pool_new(
@@ -192,18 +194,19 @@ static size_t adaptive_repr(adz_module *self, char *buffer, size_t size)
     return (size_t)snprintf(buffer, size, "output_size=%s", numbers);
 }
 
-#define ADAPTIVE(its_name, function)                 \
+#define ADAPTIVE(its_name, function, maximum)        \
     static const adz_module_type function##_type = { \
         .size = sizeof(adz_module_type),             \
         .name = its_name,                            \
         .forward = function,                         \
         .extra_repr = adaptive_repr,                 \
+        .takes_maximum = maximum,                    \
     }
 
-ADAPTIVE("AdaptiveAvgPool1d", adaptive_avg_pool1d);
-ADAPTIVE("AdaptiveAvgPool2d", adaptive_avg_pool2d);
-ADAPTIVE("AdaptiveMaxPool1d", adaptive_max_pool1d);
-ADAPTIVE("AdaptiveMaxPool2d", adaptive_max_pool2d);
+ADAPTIVE("AdaptiveAvgPool1d", adaptive_avg_pool1d, false);
+ADAPTIVE("AdaptiveAvgPool2d", adaptive_avg_pool2d, false);
+ADAPTIVE("AdaptiveMaxPool1d", adaptive_max_pool1d, true);
+ADAPTIVE("AdaptiveMaxPool2d", adaptive_max_pool2d, true);
 
 static adz_module *adaptive_new(
     const char *op, const adz_module_type *type, int n, adz_shape output_size)
