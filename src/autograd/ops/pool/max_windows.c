@@ -62,8 +62,7 @@ adz_tensor *adzi_max_windows(adzi_call *call, int n, const adzi_axis *axes, cons
         (y = adzi_new_planes(call, (adz_dtype)x->dtype, x, n, axes)) == NULL ||
         (indices != NULL &&
             (places = call->places = adzi_new_planes(call, ADZ_I64, x, n, axes)) == NULL) ||
-        ((call->record || places != NULL) &&
-            (numbers = new_numbers(op, &args, y->rank, y->sizes)) == NULL) ||
+        (numbers = new_numbers(op, &args, y->rank, y->sizes)) == NULL ||
         !adzi_record_extra(call, 1, &y, 1, attr, attr_size)) {
         return NULL;
     }

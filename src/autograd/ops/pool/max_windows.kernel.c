@@ -41,11 +41,6 @@ static inline bool KERNEL(wins)(elem x, elem y)
     return (x > y) | (x != x);
 }
 
-static inline elem KERNEL(larger)(elem y, elem x)
-{
-    return KERNEL(wins)(x, y) ? x : y;
-}
-
 static inline void KERNEL(write_number)(const adzi_max_windows_args *a, int64_t at, int64_t number)
 {
     if (a->numbers_wide) {
@@ -60,24 +55,8 @@ static inline int64_t KERNEL(read_number)(const adzi_max_windows_args *a, int64_
     return a->numbers_wide ? ((const int64_t *)a->numbers)[at] : ((const uint8_t *)a->numbers)[at];
 }
 
-/* most[w] = the largest x[h][from + w] of the rows of window row i. */
-static void KERNEL(compare_rows)(elem *restrict most, const elem *restrict x, const adzi_taps *rows,
-    int64_t i, int64_t width, int64_t from, int64_t n)
-{
-    const adzi_places p = rows->places[i];
-    for (int64_t w = 0; w < n; ++w) {
-        most[w] = (elem)-INFINITY;
-    }
-    for (int64_t k = 0; k < p.count; ++k) {
-        const elem *restrict row = x + (p.start + k * rows->dilation) * width + from;
-        for (int64_t w = 0; w < n; ++w) {
-            most[w] = KERNEL(larger)(most[w], row[w]);
-        }
-    }
-}
-
-/* compare_rows, and which[w] = the row of the window in which the element lies. The first one of
- * equal elements counts, and the last NaN. */
+/* most[w] = the largest x[h][from + w] of the rows of window row i, and which[w] = the row of the
+ * window in which it lies. The first one of equal elements counts, and the last NaN. */
 static void KERNEL(choose_rows)(elem *restrict most, KERNEL(lane) *restrict which,
     const elem *restrict x, const adzi_taps *rows, int64_t i, int64_t width, int64_t from,
     int64_t n)
@@ -98,29 +77,9 @@ static void KERNEL(choose_rows)(elem *restrict most, KERNEL(lane) *restrict whic
     }
 }
 
-/* Results first .. last - 1 of a row from the largest elements of columns from place `from` on. */
-static void KERNEL(compare_columns)(elem *restrict y, const elem *restrict most,
-    const adzi_taps *columns, int64_t first, int64_t last, int64_t from)
-{
-    if (columns->step == 2 && columns->most == 2 && last - first > 1) {
-        for (int64_t j = 0; j < last - first; ++j) {
-            y[first + j] = KERNEL(larger)(most[2 * j], most[2 * j + 1]);
-        }
-        return;
-    }
-    for (int64_t j = first; j < last; ++j) {
-        const adzi_places p = columns->places[j];
-        elem value = (elem)-INFINITY;
-        for (int64_t k = 0; k < p.count; ++k) {
-            value = KERNEL(larger)(value, most[p.start - from + k]);
-        }
-        y[j] = value;
-    }
-}
-
-/* compare_columns, and the numbers of the elements. Of equal elements the one in the upper row
- * counts, and of several NaN the one in the lowest row; within a row the first one and the last one
- * do. */
+/* Results first .. last - 1 of a row, and their numbers, from the largest elements of columns from
+ * place `from` on. Of equal elements the one in the upper row counts, and of several NaN the one in
+ * the lowest row; within a row the first one and the last one do. */
 static void KERNEL(choose_columns)(const adzi_max_windows_args *a, int64_t y_row, const elem *most,
     const KERNEL(lane) * which, int64_t first, int64_t last, int64_t from)
 {
@@ -181,21 +140,13 @@ static void KERNEL(max_row)(const elem *x, const adzi_max_windows_args *a, int64
             ++last;
         }
         if (last == j) {
-            const int64_t number = KERNEL(search)(x, a, i, j, &y[j]);
-            if (a->numbers != NULL) {
-                KERNEL(write_number)(a, y_row + j, number);
-            }
+            KERNEL(write_number)(a, y_row + j, KERNEL(search)(x, a, i, j, &y[j]));
             ++j;
             continue;
         }
         const int64_t n = KERNEL(end_of)(c, last - 1) - from;
-        if (a->numbers != NULL) {
-            KERNEL(choose_rows)(most, which, x, &a->rows, i, c->in, from, n);
-            KERNEL(choose_columns)(a, y_row, most, which, j, last, from);
-        } else {
-            KERNEL(compare_rows)(most, x, &a->rows, i, c->in, from, n);
-            KERNEL(compare_columns)(y, most, c, j, last, from);
-        }
+        KERNEL(choose_rows)(most, which, x, &a->rows, i, c->in, from, n);
+        KERNEL(choose_columns)(a, y_row, most, which, j, last, from);
         j = last;
     }
 }
@@ -312,7 +263,7 @@ void KERNEL(max_windows)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_max_windows_args *a = block;
     const int64_t width = a->columns.in, plane = a->rows.in * width, n = a->columns.n;
-    const bool two = a->numbers != NULL && KERNEL(by_two)(&a->rows) && KERNEL(by_two)(&a->columns);
+    const bool two = KERNEL(by_two)(&a->rows) && KERNEL(by_two)(&a->columns);
     for (int64_t u = begin; u < end; ++u) {
         const elem *x = (const elem *)a->x + u / a->rows.n * plane;
         const int64_t i = u % a->rows.n;
