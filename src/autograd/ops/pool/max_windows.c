@@ -139,8 +139,8 @@ adz_status adzi_max_windows_fused(
     args.dx = dx[0]->data;
     const int64_t plane = args.rows.in * args.columns.in;
     if (dx[0]->numel > 0) {
-        adzi_launch(
-            KERNEL_FOR(max_windows_dx, g->dtype), &args, dx[0]->numel / plane, GRAIN / plane + 1);
+        const int64_t grain = GRAIN / plane + 1;
+        adzi_launch(KERNEL_FOR(max_windows_dx, g->dtype), &args, dx[0]->numel / plane, grain);
     }
     return ADZ_OK;
 }
