@@ -314,13 +314,14 @@ static void results_end_early(void **state)
     adz_module_free(&m);
 }
 
-/* Whether the ReLU of y comes after its pooling. The picture ends with the last operator. */
-static bool ends_in_relu(adz_tensor *y)
+/* Whether the operator of this name comes after the pooling of y. The picture ends with the last
+ * operator. */
+static bool comes_last(adz_tensor *y, const char *name)
 {
     char *text = graph_of(y);
-    const char *relu = strstr(text, "label=\"relu"), *pool = strstr(text, "max_pool");
-    assert_true(relu != NULL && pool != NULL);
-    const bool last = relu > pool;
+    const char *other = strstr(text, name), *pool = strstr(text, "max_pool");
+    assert_true(other != NULL && pool != NULL);
+    const bool last = other > pool;
     free(text);
     return last;
 }
@@ -332,7 +333,7 @@ static void expect_maximum(adz_module *m, bool waits)
     adz_tensor *x = adz_to(adz_randint(-3, 4, ADZ_SHAPE(2, 3, 12), ADZ_I64), ADZ_F32);
     adz_requires_grad_(x, true);
     adz_tensor *y = adz_module_forward(m, x), *parts = by_children(m, x), *dx, *wanted;
-    assert_true(ends_in_relu(y) == waits);
+    assert_true(comes_last(y, "label=\"relu") == waits);
     assert_true(adz_equal(y, parts));
     adz_tensor *dy = adz_randn_like(y);
     assert_int_equal(adz_autograd_grad(&y, &dy, 1, &x, &dx, 1, NULL), ADZ_OK);
@@ -378,12 +379,16 @@ static void a_relu_waits_for_a_maximum(void **state)
     adz_set_anomaly_enabled(false);
     m = ADZ_SEQUENTIAL(adz_relu_new(&inplace), adz_max_pool1d_new(2, NULL));
     adz_tensor *x = adz_full(ADZ_SHAPE(1, 4), -1, ADZ_F32);
-    assert_non_null(adz_module_forward(m, x));
+    assert_non_null(adz_module_forward(m, x)); /* x is 0 after this */
     assert_true(adz_equal(x, adz_zeros(ADZ_SHAPE(1, 4), ADZ_F32)));
     adz_module_free(&m);
     m = ADZ_SEQUENTIAL(TWICE, adz_relu_new(NULL), adz_max_pool1d_new(9, NULL));
     assert_null(adz_module_forward(m, x));
     expect_error(ADZ_ERR_SHAPE, "2: max_pool1d");
+    adz_module_free(&m);
+    /* No other function waits. */
+    m = ADZ_SEQUENTIAL(TWICE, adz_tanh_new(), adz_max_pool1d_new(2, NULL));
+    assert_false(comes_last(adz_module_forward(m, adz_requires_grad_(x, true)), "label=\"tanh"));
     adz_module_free(&m);
 #undef TWICE
 }
