@@ -1,8 +1,8 @@
 /* Plans that pack the weights of products once (src/plan/weights.c).
  *
- * All products are given to adze's own tiles, whatever the processor is. k is above
- * ADZI_GEMM_DEPTH, so a product has several layers, and no width is a multiple of a strip. Each
- * test compares the bits of a plan with those of an ordinary forward.
+ * All products are given to adze's own tiles, whatever the processor is. k is above DEPTH of
+ * gemm_blocked.kernel.c, so a product has several layers, and no width is a multiple of a strip.
+ * Each test compares the bits of a plan with those of an ordinary forward.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include "errors.h"
 #include "tensor/gemm/gemm.h"
 
-enum { INPUTS = 300, HIDDEN = 701, OUTPUTS = 290, ROWS = 110 };
+enum { INPUTS = 800, HIDDEN = 1601, OUTPUTS = 290, ROWS = 110 };
 
 typedef struct network {
     adz_module *model;

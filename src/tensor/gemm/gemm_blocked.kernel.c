@@ -2,7 +2,7 @@
  *
  *     C[m, n] = relu(alpha op(A)[m, k] op(B)[k, n] + beta C + bias[n]),   relu is optional
  *
- * k is cut into layers of at most ADZI_GEMM_DEPTH, n into groups of strips, m into blocks of rows.
+ * k is cut into layers of at most DEPTH elements, n into groups of strips, m into blocks of rows.
  * A strip of B is at most three vectors wide and stays in the first-level cache. A tile of HIGH
  * rows by a strip of C stays in registers for the whole layer. The first layer applies beta and
  * bias, later layers add to C, and the last one applies the ReLU.
@@ -25,13 +25,15 @@
 #include "tensor/gemm/loops.h"
 #include "tensor/gemm/gemm_product.kernel.h"
 
-/* A tile has HIGH rows of three vectors: 24 of 32 registers, or 12 of 16. The others hold a row of
+/* DEPTH is the most elements of k at a time; pairs of them in bf16.
+ *
+ * A tile has HIGH rows of three vectors: 24 of 32 registers, or 12 of 16. The others hold a row of
  * B and an element of A. EACH_ROW applies a macro to every row of a tile. */
 #if defined(__AVX512F__)
-enum { HIGH = 8 };
+enum { HIGH = 8, DEPTH = 768 };
 #define EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #else
-enum { HIGH = 4 };
+enum { HIGH = 4, DEPTH = 512 };
 #define EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 #define WIDE (3 * VW)
@@ -80,6 +82,7 @@ enum {
 #include "tensor/gemm/gemm_product.kernel.h"
 
 #undef EACH
+#undef SQUARE
 #undef VMADD
 #if PAIRS
 #define EACH           2 /* elements of k in an element of a panel */
@@ -138,14 +141,14 @@ static void KERNEL(finish_tile)(
 /* A tile: HIGH rows of C from row i, and `vecs` vectors of columns from column j. finish_tile gets
  * the sums as a copy, because an array whose address is taken is kept in memory. */
 INLINE void KERNEL(any_tile)(
-    const product *g, const KERNEL(reads) * from, int64_t i, int64_t j, const int vecs)
+    const product *g, const KERNEL(reads) * from, int64_t i, int64_t j, const int vecs, elem *copy)
 {
     elem *c = g->c + i * g->ldc + j;
     const int64_t rows = g->m - i, columns = g->n - j;
     const bool whole = rows >= HIGH && columns >= vecs * VW;
     VEC s[8][4];
     EACH_ROW(FETCH)
-    KERNEL(sum_tile)(s, from, KERNEL(panel_rows)(g->k), HIGH, vecs);
+    KERNEL(sum_tile_and_copy)(s, from, KERNEL(panel_rows)(g->k), HIGH, vecs, copy);
     if (whole && g->finish == BARE) {
         EACH_ROW(PUT)
     } else if (whole && g->finish == ADDED) {
@@ -157,12 +160,18 @@ INLINE void KERNEL(any_tile)(
     }
 }
 
-/* One function per width, so that the compiler allocates registers for each alone. */
-#define TILE(vecs)                                                          \
-    NOINLINE void KERNEL(tile_of_##vecs)(                                   \
-        const product *g, const KERNEL(reads) * from, int64_t i, int64_t j) \
-    {                                                                       \
-        KERNEL(any_tile)(g, from, i, j, vecs);                              \
+/* One function per width, and one that copies the strip, so that the compiler allocates registers
+ * for each alone. */
+#define TILE(vecs)                                                                       \
+    NOINLINE void KERNEL(tile_of_##vecs)(                                                \
+        const product *g, const KERNEL(reads) * from, int64_t i, int64_t j)              \
+    {                                                                                    \
+        KERNEL(any_tile)(g, from, i, j, vecs, NULL);                                     \
+    }                                                                                    \
+    NOINLINE void KERNEL(copying_tile_of_##vecs)(                                        \
+        const product *g, const KERNEL(reads) * from, int64_t i, int64_t j, elem * copy) \
+    {                                                                                    \
+        KERNEL(any_tile)(g, from, i, j, vecs, copy);                                     \
     }
 TILE(1)
 TILE(2)
@@ -176,21 +185,38 @@ typedef struct KERNEL(rows) {
     const elem *tail;  /* a packed copy of the last rows if they are fewer than HIGH, or NULL */
 } KERNEL(rows);
 
-/* Rows row .. end - 1 of C across a strip of `vecs` vectors. */
+/* A tile of any width, which may copy the strip. */
+INLINE void KERNEL(tile)(
+    const product *g, const KERNEL(reads) * from, int64_t i, int64_t j, int64_t vecs, elem *copy)
+{
+    if (copy != NULL) {
+        (vecs == 3      ? KERNEL(copying_tile_of_3)
+            : vecs == 2 ? KERNEL(copying_tile_of_2)
+                        : KERNEL(copying_tile_of_1))(g, from, i, j, copy);
+    } else if (vecs == 3) {
+        KERNEL(tile_of_3)(g, from, i, j);
+    } else if (vecs == 2) {
+        KERNEL(tile_of_2)(g, from, i, j);
+    } else {
+        KERNEL(tile_of_1)(g, from, i, j);
+    }
+}
+
+/* Rows row .. end - 1 of C across a strip of `vecs` vectors. If `copy` is not NULL, the first tile
+ * reads the strip where it lies and copies it there, and the others read the copy. */
 static void KERNEL(rows_of_strip)(const product *g, const KERNEL(rows) * a, const elem *b,
-    int64_t b_step, int64_t vecs, int64_t row, int64_t end, int64_t column)
+    int64_t b_step, int64_t vecs, int64_t row, int64_t end, int64_t column, elem *copy)
 {
     KERNEL(reads) from = { a->at, b, a->row, a->step, b_step };
     for (; row < end; row += HIGH, from.a += a->next) {
         if (end - row < HIGH && a->tail != NULL) {
-            from = (KERNEL(reads)){ a->tail, b, 1, HIGH, b_step };
+            from = (KERNEL(reads)){ a->tail, from.b, 1, HIGH, from.b_step };
         }
-        if (vecs == 3) {
-            KERNEL(tile_of_3)(g, &from, row, column);
-        } else if (vecs == 2) {
-            KERNEL(tile_of_2)(g, &from, row, column);
-        } else {
-            KERNEL(tile_of_1)(g, &from, row, column);
+        KERNEL(tile)(g, &from, row, column, vecs, copy);
+        if (copy != NULL) {
+            from.b = copy;
+            from.b_step = vecs * VW;
+            copy = NULL;
         }
     }
 }
@@ -220,7 +246,8 @@ static KERNEL(rows)
 typedef struct KERNEL(strips) {
     panels x;
     const elem *in_place; /* the first element, or NULL if all strips are packed */
-    const elem *packed;   /* all strips; if they are read in place, the last one if it is partial */
+    elem *packed;         /* all strips; if they are read in place, the last one if it is partial */
+    bool copied;          /* the first tiles read the strips in place and pack them */
     int64_t ld, depth;
 } KERNEL(strips);
 
@@ -232,18 +259,21 @@ static KERNEL(strips) KERNEL(feed_b)(
     const adzi_gemm_args *args, const product *g, elem *room, const elem *b, int64_t columns)
 {
     const panels x = KERNEL(panels_of_columns)(columns);
-    KERNEL(strips) strips = { x, NULL, room, args->ldb, KERNEL(panel_rows)(g->k) };
+    KERNEL(strips) strips = { x, NULL, room, false, args->ldb, KERNEL(panel_rows)(g->k) };
     const int64_t row = args->ldb * (int64_t)sizeof(elem);
     const bool near = row <= NEAR_ROW || (row <= NEAR_PAGE && g->m <= NEAR_ROWS);
-    if (PAIRS || args->tb || !(near || g->m <= 2 * HIGH)) {
+    if (PAIRS || args->tb) {
         KERNEL(copy_b)(room, args, b, g->k, &x);
         return strips;
     }
     strips.in_place = b;
+    strips.copied = !near && g->m > 2 * HIGH;
     if (columns % VW != 0) {
         const int64_t from = KERNEL(begin_of)(&x, x.count - 1);
         const panels last = KERNEL(panels_of_columns)(columns - from);
-        KERNEL(copy_b)(room, args, b + from, g->k, &last);
+        strips.packed += strips.copied ? from * strips.depth : 0;
+        KERNEL(copy_b)(strips.packed, args, b + from, g->k, &last);
+        strips.packed = strips.copied ? room : strips.packed;
     }
     return strips;
 }
@@ -254,7 +284,7 @@ static KERNEL(strips)
     KERNEL(packed_strips)(const adzi_gemm_args *args, const product *g, int64_t j, int64_t columns)
 {
     const panels x = KERNEL(whole_strips)(columns);
-    return (KERNEL(strips)){ x, NULL, g->packed + j * args->k, 0, args->k };
+    return (KERNEL(strips)){ x, NULL, (elem *)g->packed + j * args->k, false, 0, args->k };
 }
 
 /* Rows row .. end - 1 of C across all strips. C begins `first` columns before the strips. */
@@ -264,14 +294,17 @@ static void KERNEL(rows_of_strips)(const product *g, const KERNEL(rows) * a,
     for (int64_t s = 0; s < b->x.count; ++s) {
         const int64_t column = KERNEL(begin_of)(&b->x, s);
         const int64_t wide = KERNEL(begin_of)(&b->x, s + 1) - column;
-        const elem *at = b->packed + column * b->depth;
-        int64_t step = wide;
-        if (b->in_place != NULL) {
-            const bool partial = column + wide > b->x.extent;
-            at = partial ? b->packed : b->in_place + column;
-            step = partial ? wide : b->ld;
+        const bool partial = column + wide > b->x.extent;
+        elem *packed = b->packed + column * b->depth;
+        if (b->in_place == NULL || (b->copied && (row > 0 || partial))) {
+            KERNEL(rows_of_strip)(g, a, packed, wide, wide / VW, row, end, first + column, NULL);
+        } else if (partial) {
+            KERNEL(rows_of_strip)(g, a, b->packed, wide, wide / VW, row, end, first + column, NULL);
+        } else {
+            KERNEL(rows_of_strip)
+            (g, a, b->in_place + column, b->ld, wide / VW, row, end, first + column,
+                b->copied ? packed : NULL);
         }
-        KERNEL(rows_of_strip)(g, a, at, step, wide / VW, row, end, first + column);
     }
 }
 
@@ -279,8 +312,10 @@ static void KERNEL(rows_of_strips)(const product *g, const KERNEL(rows) * a,
  * short. */
 static void KERNEL(layer)(const adzi_gemm_args *args, const product *g, const KERNEL(room) * room)
 {
-    const int64_t most = (int64_t)ADZI_GEMM_STRIPS * WIDE;
-    const int64_t parts = (g->m + ADZI_GEMM_ROWS - 1) / ADZI_GEMM_ROWS;
+    const int64_t depth = KERNEL(panel_rows)(g->k);
+    const int64_t most = ADZI_GEMM_GROUP_BYTES / (int64_t)sizeof(elem) / depth / WIDE * WIDE;
+    const int64_t tallest = ADZI_GEMM_BLOCK / depth / HIGH * HIGH;
+    const int64_t parts = (g->m + tallest - 1) / tallest;
     const int64_t high = ((g->m + parts - 1) / parts + HIGH - 1) / HIGH * HIGH;
     for (int64_t j = 0; j < g->n; j += most) {
         const elem *first = g->b + j * (args->tb ? g->ldb : 1);
@@ -300,7 +335,7 @@ static void KERNEL(layer)(const adzi_gemm_args *args, const product *g, const KE
 static void KERNEL(layers)(const adzi_gemm_args *args, product *g, const KERNEL(room) * room)
 {
     const elem floor = g->floor;
-    const int64_t most = EACH * ADZI_GEMM_DEPTH, layers = (args->k + most - 1) / most;
+    const int64_t most = EACH * DEPTH, layers = (args->k + most - 1) / most;
     const int64_t depth = (args->k + layers - 1) / (layers > 0 ? layers : 1);
     for (int64_t p = 0; p < args->k; p += depth) {
         const bool last = args->k - p <= depth;
@@ -363,13 +398,13 @@ static void KERNEL(swapped)(const adzi_gemm_args *args, const product *g, const 
             .alpha = ELEM(1),
             .floor = NO_FLOOR };
         for (int64_t p = 0; p < args->k; p += part.k) {
-            part.k = args->k - p < ADZI_GEMM_DEPTH ? args->k - p : ADZI_GEMM_DEPTH;
+            part.k = args->k - p < DEPTH ? args->k - p : DEPTH;
             const KERNEL(rows) a = KERNEL(feed_a)(&flipped, &part, tail, 0, count);
             for (int64_t s = 0; s < x.count; ++s) {
                 const int64_t column = KERNEL(begin_of)(&x, s);
                 const int64_t wide = KERNEL(begin_of)(&x, s + 1) - column;
                 const elem *b = room->b + column * args->k + p * wide;
-                KERNEL(rows_of_strip)(&part, &a, b, wide, wide / VW, 0, count, column);
+                KERNEL(rows_of_strip)(&part, &a, b, wide, wide / VW, 0, count, column, NULL);
             }
             part.a += part.k;
             part.beta = ELEM(1);

@@ -10,6 +10,16 @@ INLINE int64_t KERNEL(panel_rows)(int64_t depth)
     return (depth + EACH - 1) / EACH;
 }
 
+/* A vector of panel elements from the row `from`. */
+INLINE VEC KERNEL(load_packed)(const elem *from)
+{
+#if PAIRS
+    return (VEC)_mm512_cvtne2ps_pbh(_mm512_loadu_ps(from + VW), _mm512_loadu_ps(from));
+#else
+    return VLOAD(from);
+#endif
+}
+
 #if PAIRS
 /* Two f32 rounded to bf16, the first in the lower half. */
 INLINE elem KERNEL(pair)(elem first, elem second)
@@ -55,23 +65,22 @@ INLINE void KERNEL(copy_row)(
     }
 }
 
-/* Packs a transposed matrix: pairs are made along its rows first, and then transposed as f32. */
+/* Packs a transposed matrix whose columns do not fill a vector: pairs are made along its rows
+ * first, and then transposed as f32. */
 INLINE void KERNEL(pack_transposed)(
     elem *to, int64_t to_ld, const elem *from, int64_t ld, int64_t depth, int64_t columns)
 {
-    elem rows[ROWS_AT_ONCE][ADZI_GEMM_DEPTH];
+    elem rows[ROWS_AT_ONCE][DEPTH];
     for (int64_t j = 0; j < columns; ++j, from += ld) {
         int64_t p = 0;
-        for (; 2 * p + 32 <= depth; p += 16) {
-            const __m512bh pairs = _mm512_cvtne2ps_pbh(
-                _mm512_loadu_ps(from + 2 * p + 16), _mm512_loadu_ps(from + 2 * p));
-            _mm512_storeu_si512(&rows[j][p], (__m512i)pairs);
+        for (; 2 * p + 2 * VW <= depth; p += VW) {
+            VSTORE(&rows[j][p], KERNEL(load_packed)(from + 2 * p));
         }
         for (; 2 * p < depth; ++p) {
             rows[j][p] = KERNEL(pair)(from[2 * p], 2 * p + 1 < depth ? from[2 * p + 1] : 0);
         }
     }
-    KERNEL(transpose)(to, to_ld, rows[0], ADZI_GEMM_DEPTH, KERNEL(panel_rows)(depth), columns);
+    KERNEL(transpose)(to, to_ld, rows[0], DEPTH, KERNEL(panel_rows)(depth), columns);
 }
 #else
 INLINE void KERNEL(copy_row)(
@@ -85,6 +94,43 @@ INLINE void KERNEL(pack_transposed)(
     elem *to, int64_t to_ld, const elem *from, int64_t ld, int64_t depth, int64_t columns)
 {
     KERNEL(transpose)(to, to_ld, from, ld, depth, columns);
+}
+#endif
+
+#if defined(__AVX512F__) && ELEM_IS_F32
+#define SQUARE 1
+/* to[VW, VW] = from[VW, EACH * VW]^T in registers, so that every row of the panel is written as a
+ * whole cache line. First 4 x 4 elements of each quarter are transposed, then the quarters. */
+INLINE void KERNEL(pack_square)(elem *to, int64_t to_ld, const elem *from, int64_t ld)
+{
+    VEC r[VW], t[VW];
+#pragma GCC unroll 16
+    for (int i = 0; i < VW; ++i) {
+        r[i] = KERNEL(load_packed)(from + i * ld);
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < VW; i += 2) {
+        t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
+        t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < VW; i += 4) {
+        r[i] = _mm512_shuffle_ps(t[i], t[i + 2], 0x44);
+        r[i + 1] = _mm512_shuffle_ps(t[i], t[i + 2], 0xEE);
+        r[i + 2] = _mm512_shuffle_ps(t[i + 1], t[i + 3], 0x44);
+        r[i + 3] = _mm512_shuffle_ps(t[i + 1], t[i + 3], 0xEE);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+        const VEC even = _mm512_shuffle_f32x4(r[i], r[i + 4], 0x88);
+        const VEC odd = _mm512_shuffle_f32x4(r[i], r[i + 4], 0xDD);
+        const VEC even2 = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0x88);
+        const VEC odd2 = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0xDD);
+        VSTORE(to + i * to_ld, _mm512_shuffle_f32x4(even, even2, 0x88));
+        VSTORE(to + (i + 4) * to_ld, _mm512_shuffle_f32x4(odd, odd2, 0x88));
+        VSTORE(to + (i + 8) * to_ld, _mm512_shuffle_f32x4(even, even2, 0xDD));
+        VSTORE(to + (i + 12) * to_ld, _mm512_shuffle_f32x4(odd, odd2, 0xDD));
+    }
 }
 #endif
 
@@ -174,8 +220,27 @@ INLINE void KERNEL(copy_panels)(
     }
 }
 
-/* Packs the transposed matrix from[extent, depth], two or four of its rows at a time. The rows
- * after them are prefetched, because the processor does not recognise the pattern. */
+#ifdef SQUARE
+/* Packs the transposed matrix from[VW, depth]. */
+INLINE void KERNEL(pack_band)(elem *to, int64_t to_ld, const elem *from, int64_t ld, int64_t depth)
+{
+    int64_t p = 0;
+    for (; p + EACH * VW <= depth; p += EACH * VW) {
+        for (int i = 0; i < VW; ++i) {
+            __builtin_prefetch(from + i * ld + p + 2 * VW);
+        }
+        KERNEL(pack_square)(to + p / EACH * to_ld, to_ld, from + p, ld);
+    }
+    for (int j = 0; p < depth && j < VW; j += ROWS_AT_ONCE) {
+        KERNEL(pack_transposed)
+        (to + p / EACH * to_ld + j, to_ld, from + j * ld + p, ld, depth - p, ROWS_AT_ONCE);
+    }
+}
+#endif
+
+/* Packs the transposed matrix from[extent, depth]: bands of VW of its rows with AVX-512, and two or
+ * four rows at a time otherwise. The rows after those are prefetched, because the processor does
+ * not recognise the pattern. */
 INLINE void KERNEL(transpose_panels)(
     elem *to, const panels *x, const elem *from, int64_t ld, int64_t depth)
 {
@@ -185,7 +250,14 @@ INLINE void KERNEL(transpose_panels)(
     for (int64_t s = 0; s < x->count; ++s) {
         const int64_t first = KERNEL(begin_of)(x, s), next = KERNEL(begin_of)(x, s + 1);
         const int64_t end = next < x->extent ? next : x->extent;
-        for (int64_t j = first; j < end; j += group) {
+        elem *panel = to + first * panel_rows;
+        int64_t j = first;
+#ifdef SQUARE
+        for (; j + VW <= end; j += VW) {
+            KERNEL(pack_band)(panel + j - first, next - first, from + j * ld, ld, depth);
+        }
+#endif
+        for (; j < end; j += group) {
             const elem *rows = from + j * ld;
             for (int64_t r = group; r < 2 * group && j + r < x->extent; ++r) {
                 for (int64_t p = 0; p < depth; p += LINE / (int)sizeof(elem)) {
@@ -193,8 +265,7 @@ INLINE void KERNEL(transpose_panels)(
                 }
             }
             KERNEL(pack_transposed)
-            (to + first * panel_rows + j - first, next - first, rows, ld, depth,
-                end - j < group ? end - j : group);
+            (panel + j - first, next - first, rows, ld, depth, end - j < group ? end - j : group);
         }
     }
 }

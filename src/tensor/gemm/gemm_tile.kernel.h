@@ -9,6 +9,10 @@
 #define VMADD(x, y, c) VFMA(x, y, c)
 #endif
 
+/* The rows of a strip that are prefetched while it is copied. */
+#undef ROWS_AHEAD
+#define ROWS_AHEAD 12
+
 /* EACH_OF_8 applies a macro to rows 0 .. 7. Conditions on `rows` and `vecs` are constants and
  * vanish. Literal indices are needed: an array that is indexed by a variable is kept in memory. */
 #undef EACH_OF_8
@@ -41,9 +45,11 @@ typedef struct KERNEL(reads) {
         }                                                           \
     }
 
-/* s[r][v] = the sum over p of A[r, p] times vector v of row p of B. */
-INLINE void KERNEL(sum_tile)(
-    VEC s[8][4], const KERNEL(reads) * from, int64_t k, const int rows, const int vecs)
+/* s[r][v] = the sum over p of A[r, p] times vector v of row p of B. If `copy` is not NULL, the rows
+ * of B are also written there one behind another, for tiles that read the strip after this one.
+ * They may be far apart, so they are prefetched. */
+INLINE void KERNEL(sum_tile_and_copy)(
+    VEC s[8][4], const KERNEL(reads) * from, int64_t k, const int rows, const int vecs, elem *copy)
 {
     const VEC zero = { 0 };
     EACH_OF_8(ZERO_ROW)
@@ -56,8 +62,28 @@ INLINE void KERNEL(sum_tile)(
         const VEC b1 = vecs > 1 ? VLOAD(b + VW) : zero;
         const VEC b2 = vecs > 2 ? VLOAD(b + 2 * VW) : zero;
         const VEC b3 = vecs > 3 ? VLOAD(b + 3 * VW) : zero;
+        if (copy != NULL) {
+            const elem *ahead = b + ROWS_AHEAD * b_step;
+            for (int v = 0; v <= vecs; ++v) {
+                __builtin_prefetch(ahead + (v < vecs ? v * VW : vecs * VW - 1));
+            }
+            VSTORE(copy, b0);
+            if (vecs > 1) {
+                VSTORE(copy + VW, b1);
+            }
+            if (vecs > 2) {
+                VSTORE(copy + 2 * VW, b2);
+            }
+            copy += vecs * VW;
+        }
         EACH_OF_8(ADD_ROW)
     }
+}
+
+INLINE void KERNEL(sum_tile)(
+    VEC s[8][4], const KERNEL(reads) * from, int64_t k, const int rows, const int vecs)
+{
+    KERNEL(sum_tile_and_copy)(s, from, k, rows, vecs, NULL);
 }
 
 #undef ZERO_ROW

@@ -34,9 +34,8 @@ bool adzi_gemm_is_swapped(const adzi_gemm_args *g)
 {
     const int64_t lanes = ADZI_GEMM_STRIP_BYTES / 3 / adzi_gemm_item_size(g);
     const int64_t rows = (g->m + lanes - 1) / lanes * lanes;
-    const int64_t room = ADZI_GEMM_DEPTH * ADZI_GEMM_STRIPS * ADZI_GEMM_STRIP_BYTES;
     return g->tb && g->k >= SWAPPED_DEPTH && g->m <= SWAPPED_MOST && g->n / SWAPPED_WIDER >= g->m &&
-           g->k <= room / adzi_gemm_item_size(g) / rows;
+           g->k <= ADZI_GEMM_GROUP_BYTES / adzi_gemm_item_size(g) / rows;
 }
 
 /* Computes blocks begin .. end - 1. */
