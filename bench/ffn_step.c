@@ -81,24 +81,28 @@ static double first_loss(const ffn *f)
     return loss;
 }
 
-static void add_product(gemm_floor *f, bool ta, bool tb, int64_t m, int64_t n, int64_t k)
+/* The matrices of a step. Hidden values, their weights and gradients are there twice, for the gate.
+ */
+enum { X, H, H_GATE, Y, W, W_GATE, W_OUT, DH, DH_GATE, DW, DW_GATE, DW_OUT };
+
+static void add_product(gemm_floor *f, product p)
 {
-    f->products[f->count++] = (product){ ta, tb, m, n, k };
+    f->products[f->count++] = p;
 }
 
-/* One entry for each product of the step; x wants no gradient. */
+/* One entry for each product of the step; x wants no gradient. dy takes the place of y. */
 static void list_products(gemm_floor *f, const settings *s)
 {
-    int64_t rows = s->batch * s->seq;
+    const int64_t rows = s->batch * s->seq, in = s->d_model, hidden = s->d_ff;
     for (int i = 0; i < 1 + s->gated; ++i) {
-        add_product(f, false, true, rows, s->d_ff, s->d_model);
+        add_product(f, (product){ false, true, rows, hidden, in, X, W + i, H + i });
     }
-    add_product(f, false, true, rows, s->d_model, s->d_ff);
+    add_product(f, (product){ false, true, rows, in, hidden, H, W_OUT, Y });
     if (s->mode == TRAIN) {
-        add_product(f, false, false, rows, s->d_ff, s->d_model);
-        add_product(f, true, false, s->d_model, s->d_ff, rows);
+        add_product(f, (product){ false, false, rows, hidden, in, Y, W_OUT, DH });
+        add_product(f, (product){ true, false, in, hidden, rows, Y, H, DW_OUT });
         for (int i = 0; i < 1 + s->gated; ++i) {
-            add_product(f, true, false, s->d_ff, s->d_model, rows);
+            add_product(f, (product){ true, false, hidden, in, rows, DH + i, X, DW + i });
         }
     }
 }

@@ -23,24 +23,26 @@ static float *numbers(int64_t count)
 
 bool gemm_floor_begin(gemm_floor *f)
 {
-    int64_t a = 1, b = 1, c = 1;
+    int64_t counts[MOST_MATRICES] = { 0 };
     for (int i = 0; i < f->count; ++i) {
         const product *p = &f->products[i];
-        a = larger(a, p->m * p->k);
-        b = larger(b, p->k * p->n);
-        c = larger(c, p->m * p->n);
+        counts[p->a] = larger(counts[p->a], p->m * p->k);
+        counts[p->b] = larger(counts[p->b], p->k * p->n);
+        counts[p->c] = larger(counts[p->c], p->m * p->n);
     }
-    f->a = numbers(a);
-    f->b = numbers(b);
-    f->c = numbers(c);
-    return f->a != NULL && f->b != NULL && f->c != NULL;
+    bool done = true;
+    for (int i = 0; i < MOST_MATRICES && done; ++i) {
+        f->matrices[i] = counts[i] > 0 ? numbers(counts[i]) : NULL;
+        done = counts[i] == 0 || f->matrices[i] != NULL;
+    }
+    return done;
 }
 
 void gemm_floor_end(gemm_floor *f)
 {
-    free(f->a);
-    free(f->b);
-    free(f->c);
+    for (int i = 0; i < MOST_MATRICES; ++i) {
+        free(f->matrices[i]);
+    }
 }
 
 double gemm_floor_openblas(const gemm_floor *f, int threads)
@@ -51,8 +53,8 @@ double gemm_floor_openblas(const gemm_floor *f, int threads)
         const product *p = &f->products[i];
         cblas_sgemm(CblasRowMajor, p->ta ? CblasTrans : CblasNoTrans,
             p->tb ? CblasTrans : CblasNoTrans, (blasint)p->m, (blasint)p->n, (blasint)p->k, 1.0f,
-            f->a, (blasint)(p->ta ? p->m : p->k), f->b, (blasint)(p->tb ? p->k : p->n), 0.0f, f->c,
-            (blasint)p->n);
+            f->matrices[p->a], (blasint)(p->ta ? p->m : p->k), f->matrices[p->b],
+            (blasint)(p->tb ? p->k : p->n), 0.0f, f->matrices[p->c], (blasint)p->n);
     }
     return now() - start;
 }
@@ -96,8 +98,9 @@ double gemm_floor_mkl(const gemm_floor *f, int threads)
     for (int i = 0; i < f->count; ++i) {
         const product *p = &f->products[i];
         library.sgemm(CblasRowMajor, p->ta ? CblasTrans : CblasNoTrans,
-            p->tb ? CblasTrans : CblasNoTrans, (int)p->m, (int)p->n, (int)p->k, 1.0f, f->a,
-            (int)(p->ta ? p->m : p->k), f->b, (int)(p->tb ? p->k : p->n), 0.0f, f->c, (int)p->n);
+            p->tb ? CblasTrans : CblasNoTrans, (int)p->m, (int)p->n, (int)p->k, 1.0f,
+            f->matrices[p->a], (int)(p->ta ? p->m : p->k), f->matrices[p->b],
+            (int)(p->tb ? p->k : p->n), 0.0f, f->matrices[p->c], (int)p->n);
     }
     return now() - start;
 }
@@ -165,8 +168,9 @@ double gemm_floor_onednn(const gemm_floor *f, int threads)
     double start = now();
     for (int i = 0; i < f->count; ++i) {
         const product *p = &f->products[i];
-        sgemm(p->ta ? 'T' : 'N', p->tb ? 'T' : 'N', p->m, p->n, p->k, 1.0f, f->a,
-            p->ta ? p->m : p->k, f->b, p->tb ? p->k : p->n, 0.0f, f->c, p->n);
+        sgemm(p->ta ? 'T' : 'N', p->tb ? 'T' : 'N', p->m, p->n, p->k, 1.0f, f->matrices[p->a],
+            p->ta ? p->m : p->k, f->matrices[p->b], p->tb ? p->k : p->n, 0.0f, f->matrices[p->c],
+            p->n);
     }
     return now() - start;
 }

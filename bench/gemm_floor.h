@@ -5,19 +5,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* C[m, n] = op(A) op(B), stored by rows. */
+/* C[m, n] = op(A) op(B), stored by rows. The operands are matrices of the floor, by number:
+ * products of a step that share a matrix share it here as well, and others have their own. If all
+ * products read one matrix, it would stay in the cache, and they would be faster than in any step.
+ */
 typedef struct {
     bool ta, tb;
     int64_t m, n, k;
+    int a, b, c;
 } product;
 
-enum { MOST_PRODUCTS = 8 };
+enum { MOST_PRODUCTS = 8, MOST_MATRICES = 16 };
 
 typedef struct {
     product products[MOST_PRODUCTS];
     int count;
-    bool bf16;        /* oneDNN multiplies bf16 matrices, OpenBLAS f32 in any case */
-    float *a, *b, *c; /* as large as the largest operand */
+    bool bf16; /* oneDNN multiplies bf16 matrices, OpenBLAS f32 in any case */
+    float *matrices[MOST_MATRICES];
 } gemm_floor;
 
 /* Memory for the products; false when there is none. */

@@ -10,6 +10,7 @@
 #include "adze/base.h"
 #include "adze/precision.h"
 #include "base/cpu.h"
+#include "tensor/gemm/loops.h"
 #include "tensor/gemm/onednn.h"
 
 static adzi_gemm_args product(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k)
@@ -154,6 +155,8 @@ static void tiles_get_what_they_are_fastest_at(void **state)
     adzi_gemm_args forward = product(ADZ_F64, false, true, 40, 2048, 512);
     adzi_gemm_args square = product(ADZ_F64, false, false, 512, 512, 512);
     adzi_gemm_args narrow = product(ADZ_F64, false, false, 512, 256, 512);
+    adzi_gemm_args few = product(ADZ_F64, false, true, 8, 300, 400);
+    adzi_gemm_args light = product(ADZ_F64, false, true, 8, 300, 200);
     adzi_cpu_level = ADZI_CPU_BASELINE;
     expect(&forward, "OpenBLAS");
     expect(&square, "OpenBLAS");
@@ -161,12 +164,15 @@ static void tiles_get_what_they_are_fastest_at(void **state)
         adzi_cpu_level = ADZI_CPU_AVX2;
         expect(&forward, "tiles, W in place");
         expect(&square, "tiles");
+        expect(&few, "dot products");
+        expect(&light, "tiles");
     }
     if (adzi_cpu_best() >= ADZI_CPU_AVX512) {
         adzi_cpu_level = ADZI_CPU_AVX512;
         expect(&forward, "tiles, W in place");
         expect(&narrow, "tiles");
-        expect(&square, adzi_blas_lags() ? "tiles" : "OpenBLAS");
+        expect(&few, "dot products");
+        expect(&square, adzi_blas_lags() || adzi_gemm_tiles_lead() ? "tiles" : "OpenBLAS");
     }
     adzi_cpu_level = used;
 }

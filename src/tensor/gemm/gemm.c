@@ -122,18 +122,22 @@ static bool suits_our_tiles(const adzi_gemm_args *g)
     if (adzi_cpu_level == ADZI_CPU_AVX2) {
         return !g->ta || g->n > NARROW;
     }
+    if (adzi_gemm_tiles_lead()) {
+        return (!g->ta && g->tb) || adzi_gemm_work(g) >= TILED_WORK;
+    }
     return adzi_blas_lags() || (side <= (!g->ta && g->tb ? TILED_FORWARD : TILED_SIDE) &&
                                    adzi_gemm_work(g) >= TILED_WORK);
 }
 
-/* True if the elements of C are dot products of a vector and rows that are contiguous along k. */
+/* True if the elements of C are dot products of rows that are contiguous along k, and the rows of
+ * one operand are few. */
 static bool suits_dots(const adzi_gemm_args *g)
 {
     return adzi_gemm_backend_choice == ADZI_GEMM_BY_RULE && adzi_cpu_level >= ADZI_CPU_AVX2 &&
-           ((g->m == 1 && g->tb) || (g->n == 1 && !g->ta));
+           ((g->m == 1 && g->tb) || (g->n == 1 && !g->ta) || adzi_gemm_is_few_rows(g));
 }
 
-enum { FORWARD_LEAST = 8, FORWARD_MOST = 64, FORWARD_SIDE = 512 };
+enum { FORWARD_LEAST = 13, FORWARD_MOST = 64, FORWARD_SIDE = 512 };
 
 /* True for x W^T of few rows, where even oneDNN packs W. Our tiles read W once, where it lies. */
 static bool suits_swapped_tiles(const adzi_gemm_args *g)
@@ -193,21 +197,23 @@ const adzi_gemm_way adzi_gemm_ways[] = {
         .run = run_small,
         .relu = true },
     { .name = "dot products",
-        .what = "x W^T of one row, and A B of one column, with AVX2 or AVX-512",
-        .why = "Emerald Rapids: as fast as memory is read; OpenBLAS takes 1.0 to 1.8 times as long "
-               "and uses one thread up to 2^22 multiply-adds",
+        .what = "x W^T of one row, A B of one column, and x W^T of up to 12 rows from 2^16 weights "
+                "on, with AVX2 or AVX-512",
+        .why = "Emerald Rapids: one row as fast as memory is read; Zen 4: up to 12 rows at 0.65 to "
+               "1.0 of oneDNN's time, and tiles take 1.4 to 3.5 times as long",
         .takes = suits_dots,
         .run = adzi_gemm_loops_run,
         .relu = true },
     { .name = "tiles, W in place",
-        .what = "x W^T of 8 to 64 rows, x up to 1.5 MB, both sides of W 512 or more, with AVX2 or "
+        .what = "x W^T of 13 to 64 rows, x up to 1.5 MB, both sides of W 512 or more, with AVX2 or "
                 "AVX-512",
         .why = "Emerald Rapids: 0.70 to 0.95 of the time of oneDNN's prepared code",
         .takes = suits_swapped_tiles,
         .run = adzi_gemm_loops_run,
         .relu = true },
     { .name = "oneDNN, prepared",
-        .what = "f32 x W^T without gaps, with AVX-512; 8 rows or more, smallest side up to 128, "
+        .what = "f32 x W^T without gaps, with Intel's AVX-512; 8 rows or more, smallest side up to "
+                "128, "
                 "from 2^20 multiply-adds on where BLAS has AVX-512",
         .why =
             "Cascade Lake: up to 1.6 times as fast as its BLAS-like function (bench-gemm backends)",
@@ -222,9 +228,10 @@ const adzi_gemm_way adzi_gemm_ways[] = {
     { .name = "tiles",
         .what =
             "other matrices: with AVX2 all but A^T B of up to 32 columns; with AVX-512 all where "
-            "BLAS lacks it, else from 2^20 multiply-adds on with a side up to 256 (x W^T: 96)",
+            "BLAS lacks it, else from 2^20 multiply-adds on: on AMD's processors all of them and "
+            "any x W^T, elsewhere those with a side up to 256 (x W^T: 96)",
         .why = "Emerald Rapids: AVX2 0.95 of OpenBLAS's time, 0.5 to 0.9 with a side up to 96; "
-               "AVX-512 0.4 to 0.93 (docs/measurements/product.md)",
+               "AVX-512 0.4 to 0.93; Zen 4: 0.4 to 0.95 (docs/measurements/product.md)",
         .takes = suits_our_tiles,
         .run = adzi_gemm_loops_run,
         .relu = true },

@@ -353,9 +353,8 @@ NOINLINE void KERNEL(product_transposed)(const product *g)
     }
 }
 
-/* Computes item i of a batch. Most calls have one item, so it is not inlined: strides kept in
- * registers from item to item would cost that one item more than they save. */
-NOINLINE void KERNEL(one_product)(const adzi_gemm_args *args, int64_t i)
+/* The product of item i of a batch, with strides spelled out. */
+INLINE product KERNEL(product_of)(const adzi_gemm_args *args, int64_t i)
 {
     const bool nothing = args->k == 0 || args->alpha == 0;
     product g = {
@@ -380,6 +379,14 @@ NOINLINE void KERNEL(one_product)(const adzi_gemm_args *args, int64_t i)
         g.b += i * args->stride_b;
         g.c += i * args->stride_c;
     }
+    return g;
+}
+
+/* Computes item i of a batch. Most calls have one item, so it is not inlined: strides kept in
+ * registers from item to item would cost that one item more than they save. */
+NOINLINE void KERNEL(one_product)(const adzi_gemm_args *args, int64_t i)
+{
+    product g = KERNEL(product_of)(args, i);
     if (g.n == 1 && !args->ta) {
         KERNEL(column_of_dots)(&g, args->tb ? 1 : g.ldb);
     } else if (g.n == 1 && g.ldc == 1 && g.bias == NULL) {
@@ -407,6 +414,15 @@ void KERNEL(gemm_small)(const void *opaque, int64_t begin, int64_t end)
 {
     for (; begin < end; ++begin) {
         KERNEL(one_product)(opaque, begin);
+    }
+}
+
+/* Products of few rows with B stored [n, k]; units are the items of a batch. */
+void KERNEL(gemm_few_rows)(const void *opaque, int64_t begin, int64_t end)
+{
+    for (; begin < end; ++begin) {
+        const product g = KERNEL(product_of)(opaque, begin);
+        KERNEL(few_rows)(&g);
     }
 }
 

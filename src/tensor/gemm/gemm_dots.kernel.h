@@ -192,6 +192,127 @@ NOINLINE void KERNEL(rows_of_dots)(const product *g)
     }
 }
 
+/* Up to DOT_ROWS rows of x by four rows of B: 24 sums in 32 registers, or 12 in 16. */
+#undef DOT_ROWS
+#undef EACH_DOT_ROW
+#undef DOTS_AHEAD
+#define DOTS_AHEAD ((int64_t)(1024 / sizeof(elem))) /* elements of B that are prefetched */
+#if defined(__AVX512F__)
+#define DOT_ROWS        6
+#define EACH_DOT_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5)
+#elif defined(__AVX2__)
+#define DOT_ROWS        3
+#define EACH_DOT_ROW(X) X(0) X(1) X(2)
+#else
+#define DOT_ROWS        2
+#define EACH_DOT_ROW(X) X(0) X(1)
+#endif
+
+/* CLEAR_DOTS clears the sums of row r of x. ADD_DOTS adds one vector of products to them. PUT_DOTS
+ * writes their elements of C. */
+#define CLEAR_DOTS(r) s[r][0] = s[r][1] = s[r][2] = s[r][3] = zero;
+#define ADD_DOTS(r)                                                  \
+    if ((r) < rows) {                                                \
+        const VEC v = KERNEL(load)(x + (r)*g->ai + p, whole, lanes); \
+        s[r][0] = VFMA(v, b0, s[r][0]);                              \
+        s[r][1] = VFMA(v, b1, s[r][1]);                              \
+        s[r][2] = VFMA(v, b2, s[r][2]);                              \
+        s[r][3] = VFMA(v, b3, s[r][3]);                              \
+    }
+#define ADD_ALL_DOTS(whole_, lanes_)                           \
+    {                                                          \
+        const bool whole = (whole_);                           \
+        const int lanes = (lanes_);                            \
+        const VEC b0 = KERNEL(load)(b + p, whole, lanes);      \
+        const VEC b1 = KERNEL(load)(b + l1 + p, whole, lanes); \
+        const VEC b2 = KERNEL(load)(b + l2 + p, whole, lanes); \
+        const VEC b3 = KERNEL(load)(b + l3 + p, whole, lanes); \
+        EACH_DOT_ROW(ADD_DOTS)                                 \
+    }
+#define PUT_DOTS(r)                                                                   \
+    if ((r) < rows) {                                                                 \
+        VSUM4(s[r][0], s[r][1], s[r][2], s[r][3], sum);                               \
+        KERNEL(put_dots)(g, g->c + (i + (r)) * g->ldc + j, 1, bias, 1, sum, columns); \
+    }
+
+/* The dot products of `rows` rows of x from row i and up to four rows of B from row j. Where B has
+ * fewer, its row j is computed in place of the missing ones. */
+INLINE void KERNEL(block_of_dots)(const product *g, int64_t i, int64_t j, const int rows)
+{
+    const VEC zero = { 0 };
+    const int columns = g->n - j < 4 ? (int)(g->n - j) : 4;
+    const elem *x = g->a + i * g->ai, *b = g->b + j * g->ldb;
+    const elem *bias = g->bias != NULL ? g->bias + j : NULL;
+    const int64_t l1 = columns > 1 ? g->ldb : 0, l2 = columns > 2 ? 2 * g->ldb : 0;
+    const int64_t l3 = columns > 3 ? 3 * g->ldb : 0;
+    const int64_t next =
+        4 * g->ldb - g->k; /* from the end of a row of B to the row after the four */
+    VEC s[DOT_ROWS][4];
+    EACH_DOT_ROW(CLEAR_DOTS)
+    int64_t p = 0;
+    for (; p + VW <= g->k; p += VW) {
+        if (i == 0) {
+            const elem *ahead = b + p + DOTS_AHEAD + (p + DOTS_AHEAD < g->k ? 0 : next);
+            __builtin_prefetch(ahead);
+            __builtin_prefetch(ahead + l1);
+            __builtin_prefetch(ahead + l2);
+            __builtin_prefetch(ahead + l3);
+        }
+        ADD_ALL_DOTS(true, VW)
+    }
+    if (p < g->k) {
+        ADD_ALL_DOTS(false, (int)(g->k - p))
+    }
+    elem sum[4];
+    EACH_DOT_ROW(PUT_DOTS)
+}
+#undef CLEAR_DOTS
+#undef ADD_DOTS
+#undef ADD_ALL_DOTS
+#undef PUT_DOTS
+
+/* One function per number of rows, so that the compiler allocates registers for each alone. */
+#define BLOCK_OF_DOTS(rows)                                                            \
+    NOINLINE void KERNEL(block_of_dots_##rows)(const product *g, int64_t i, int64_t j) \
+    {                                                                                  \
+        KERNEL(block_of_dots)(g, i, j, rows);                                          \
+    }
+BLOCK_OF_DOTS(1)
+BLOCK_OF_DOTS(2)
+#if DOT_ROWS > 2
+BLOCK_OF_DOTS(3)
+#endif
+#if DOT_ROWS > 3
+BLOCK_OF_DOTS(4)
+BLOCK_OF_DOTS(5)
+BLOCK_OF_DOTS(6)
+#endif
+#undef BLOCK_OF_DOTS
+
+/* A product of few rows with B stored [n, k] and rows of A that are contiguous along k. B is read
+ * once; its four rows stay in the cache while the rows of A pass. */
+NOINLINE void KERNEL(few_rows)(const product *g)
+{
+    static void (*const blocks[])(const product *, int64_t, int64_t) = {
+        KERNEL(block_of_dots_1),
+        KERNEL(block_of_dots_2),
+#if DOT_ROWS > 2
+        KERNEL(block_of_dots_3),
+#endif
+#if DOT_ROWS > 3
+        KERNEL(block_of_dots_4),
+        KERNEL(block_of_dots_5),
+        KERNEL(block_of_dots_6),
+#endif
+    };
+    const int64_t parts = (g->m + DOT_ROWS - 1) / DOT_ROWS, high = (g->m + parts - 1) / parts;
+    for (int64_t j = 0; j < g->n; j += 4) {
+        for (int64_t i = 0; i < g->m; i += high) {
+            blocks[(g->m - i < high ? g->m - i : high) - 1](g, i, j);
+        }
+    }
+}
+
 /* C of one column: element i is the dot product of row i of A with the column of B, whose elements
  * are b_step apart. */
 static void KERNEL(column_of_dots)(const product *g, int64_t b_step)

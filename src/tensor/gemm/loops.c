@@ -5,9 +5,11 @@
 #include "base/cpu.h"
 #include "base/isa.h"
 #include "tensor/gemm/backend.h"
+#include "tensor/gemm/blas.h"
 #include "tensor/gemm/cut.h"
 
 KERNEL_TABLE_PRODUCT(gemm_small);
+KERNEL_TABLE_PRODUCT(gemm_few_rows);
 KERNEL_TABLE_PRODUCT(gemm_blocked);
 KERNEL_TABLE_PRODUCT(gemm_pack);
 #ifdef ADZI_KNOWS_BF16
@@ -15,8 +17,13 @@ void adzi_gemm_blocked_bf16_avx512(const void *, int64_t, int64_t);
 #endif
 
 enum {
-    UNIT = 16,          /* rows or columns of C that a thread gets at least: whole tiles */
-    FEW_ROWS = 4,       /* rows of C that fill half a tile of AVX-512 */
+    UNIT = 16,        /* rows or columns of C that a thread gets at least: whole tiles */
+    FEW_ROWS = 4,     /* rows of C that fill half a tile of AVX-512 */
+    DOTS_MOST = 12,   /* rows that dot products compute: tiles leave half their lanes empty */
+    DOTS_DEPTH = 128, /* least k of them: each sum ends in a sum over lanes */
+    DOTS_WEIGHT =
+        1 << 16,        /* least elements of a B that they read: smaller ones stay in the cache */
+    PAGE = 4096,        /* bytes; rows that are whole pages apart share a set of the cache */
     SWAPPED_MOST = 96,  /* rows of the largest swapped product */
     SWAPPED_DEPTH = 64, /* least k of one: the sums are copied once more */
     SWAPPED_WIDER = 4,  /* C has so many times as many columns as rows, or more */
@@ -26,7 +33,8 @@ enum {
 
 typedef struct loops_args {
     adzi_gemm_cut cut;
-    adzi_kernel kernel; /* gemm_blocked for the dtype, or NULL for gemm_small */
+    adzi_kernel kernel; /* for the dtype */
+    bool tiles;         /* the kernel is gemm_blocked, which needs working memory */
     bool swapped;
 } loops_args;
 
@@ -43,7 +51,7 @@ static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
 {
     const loops_args *args = opaque;
     const size_t bytes = ADZI_GEMM_WORK((size_t)adzi_gemm_item_size(&args->cut.g));
-    void *work = args->kernel != NULL && begin < end ? adzi_alloc(bytes) : NULL;
+    void *work = args->tiles && begin < end ? adzi_alloc(bytes) : NULL;
     while (begin < end) {
         const adzi_gemm_block block = adzi_gemm_cut_next(&args->cut, &begin, end);
         adzi_gemm_args part = adzi_gemm_part(&args->cut.g, &block);
@@ -51,7 +59,7 @@ static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
         if (work != NULL) {
             args->kernel(&(adzi_gemm_blocked_args){ &part, args->swapped, work }, 0, 1);
         } else {
-            KERNEL_FOR(gemm_small, part.dtype)(&part, 0, 1);
+            (args->tiles ? KERNEL_FOR(gemm_small, part.dtype) : args->kernel)(&part, 0, 1);
         }
     }
     if (work != NULL) {
@@ -59,12 +67,24 @@ static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
     }
 }
 
-static bool run(const adzi_gemm_args *g, adzi_kernel kernel, bool swapped)
+static bool run(const adzi_gemm_args *g, adzi_kernel kernel, bool tiles, bool swapped)
 {
     const adzi_gemm_cut_rule rule = { .by_columns = g->n > g->m, .multiple = UNIT };
-    const loops_args args = { adzi_gemm_cut_by(g, &rule), kernel, swapped };
+    const loops_args args = { adzi_gemm_cut_by(g, &rule), kernel, tiles, swapped };
     ADZI_GEMM_LAUNCH_CUT(compute_blocks, &args);
     return true;
+}
+
+bool adzi_gemm_is_few_rows(const adzi_gemm_args *g)
+{
+    const bool apart = (g->ldb * adzi_gemm_item_size(g)) % PAGE == 0;
+    return g->tb && !g->ta && adzi_cpu_level >= ADZI_CPU_AVX2 && g->m <= DOTS_MOST &&
+           (g->m > 1 || apart) && g->k >= DOTS_DEPTH && g->n >= DOTS_WEIGHT / g->k;
+}
+
+bool adzi_gemm_tiles_lead(void)
+{
+    return adzi_cpu_level == ADZI_CPU_AVX512 && adzi_cpu_is_amd() && !adzi_blas_lags();
 }
 
 /* True for products that the loops for small products compute: vectors, and so few rows that tiles
@@ -77,14 +97,19 @@ static bool needs_no_tiles(const adzi_gemm_args *g)
 
 bool adzi_gemm_loops_run(const adzi_gemm_args *g)
 {
-    const adzi_kernel kernel = needs_no_tiles(g) ? NULL : KERNEL_FOR(gemm_blocked, g->dtype);
-    return run(g, kernel, kernel != NULL && adzi_gemm_is_swapped(g));
+    if (adzi_gemm_is_few_rows(g)) {
+        return run(g, KERNEL_FOR(gemm_few_rows, g->dtype), false, false);
+    }
+    if (needs_no_tiles(g)) {
+        return run(g, KERNEL_FOR(gemm_small, g->dtype), false, false);
+    }
+    return run(g, KERNEL_FOR(gemm_blocked, g->dtype), true, adzi_gemm_is_swapped(g));
 }
 
 bool adzi_gemm_loops_run_bf16(const adzi_gemm_args *g)
 {
 #ifdef ADZI_KNOWS_BF16
-    return run(g, adzi_gemm_blocked_bf16_avx512, false);
+    return run(g, adzi_gemm_blocked_bf16_avx512, true, false);
 #else
     return adzi_gemm_loops_run(g);
 #endif

@@ -49,8 +49,18 @@ enum {
 /** True if a product is computed as C^T = B A^T: few rows and a weight that is stored [n, k]. */
 bool adzi_gemm_is_swapped(const adzi_gemm_args *args);
 
-/** Computes a floating-point product, or a batch of them, in tiles. Vectors, and up to four rows
- * with AVX-512, are computed by the loops for small products. If working memory is refused, these
+/** True for x W^T of up to 12 rows with a weight of 2^16 elements or more, and for one row if the
+ * rows of the weight are whole pages apart. Such products are computed as dot products, several
+ * rows of x by four rows of W at a time, with AVX2 or AVX-512. */
+bool adzi_gemm_is_few_rows(const adzi_gemm_args *args);
+
+/** True on processors with AVX-512 whose tiles are measured to be as fast as oneDNN and faster than
+ * OpenBLAS: AMD's, with an OpenBLAS that knows AVX-512. */
+bool adzi_gemm_tiles_lead(void);
+
+/** Computes a floating-point product, or a batch of them, in tiles. Few rows, see
+ * adzi_gemm_is_few_rows(), are computed as dot products; vectors, and up to four rows by a B stored
+ * [k, n] with AVX-512, by the loops for small products. If working memory is refused, these
  * compute every product, and the last bits differ. m, n and k are 1 or more. The bits do not depend
  * on the number of threads. Always returns true. */
 bool adzi_gemm_loops_run(const adzi_gemm_args *args);

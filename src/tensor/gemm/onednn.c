@@ -12,10 +12,13 @@
  *
  * So on such processors it gets every product that is large enough for OpenBLAS to pack.
  *
- * OpenBLAS may have no kernels for the processor's AVX-512 (0.3.21 has none for AMD's). Our small
- * loops then get up to 2^19 multiply-adds, and our tiles products with no side under EQUAL_SIZE.
- * For the latter oneDNN takes as long, or 3% less on two threads, and needs 20 MB more memory.
- * oneDNN gets the products between these two kinds.
+ * On a Zen 4 our tiles take 0.9 to 1.05 of oneDNN's time, whatever the smallest side is, and apply
+ * bias and ReLU themselves. oneDNN gets nothing there (adzi_gemm_tiles_lead).
+ *
+ * OpenBLAS may have no kernels for the processor's AVX-512 (0.3.21 has none for a Zen 5's). Our
+ * small loops then get up to 2^19 multiply-adds, and our tiles products with no side under
+ * EQUAL_SIZE. For the latter oneDNN takes as long, or 3% less on two threads, and needs 20 MB more
+ * memory. oneDNN gets the products between these two kinds.
  *
  * On processors with AMX only products with a small side were measured. oneDNN gets these there.
  *
@@ -36,6 +39,7 @@
 #include "adze/precision.h"
 #include "base/alloc.h"
 #include "tensor/gemm/blas.h"
+#include "tensor/gemm/loops.h"
 
 static _Atomic uint64_t products;
 
@@ -83,8 +87,9 @@ static const adzi_gemm_backend *candidate(const adzi_gemm_args *g)
     if (!can_take(g) || choice == ADZI_GEMM_BLAS_ALONE || choice >= ADZI_GEMM_OURS) {
         return NULL;
     }
-    const bool nothing_to_gain =
-        adzi_blas_lags() ? smallest_side(g) >= EQUAL_SIZE : adzi_gemm_work(g) < LEAST_WORK;
+    const bool nothing_to_gain = adzi_blas_lags()
+                                     ? smallest_side(g) >= EQUAL_SIZE
+                                     : adzi_gemm_work(g) < LEAST_WORK || adzi_gemm_tiles_lead();
     return choice == ADZI_GEMM_BY_RULE && nothing_to_gain ? NULL : adzi_gemm_backend_get();
 }
 
