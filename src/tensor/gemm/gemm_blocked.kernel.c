@@ -33,7 +33,7 @@
 enum { HIGH = 8, DEPTH = 768 };
 #define EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #else
-enum { HIGH = 4, DEPTH = 512 };
+enum { HIGH = 4, DEPTH = 384 };
 #define EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 #define WIDE (3 * VW)

@@ -97,39 +97,70 @@ INLINE void KERNEL(pack_transposed)(
 }
 #endif
 
-#if defined(__AVX512F__) && ELEM_IS_F32
+#if defined(__AVX2__) && ELEM_IS_F32
+/* Mixtures of two vectors, made in each 16 bytes for themselves: LOW and HIGHER take the elements
+ * of a half in turn, FRONT and BACK take a pair of each. */
 #define SQUARE 1
-/* to[VW, VW] = from[VW, EACH * VW]^T in registers, so that every row of the panel is written as a
- * whole cache line. First 4 x 4 elements of each quarter are transposed, then the quarters. */
+#undef LOW
+#undef HIGHER
+#undef FRONT
+#undef BACK
+#if defined(__AVX512F__)
+#define LOW(a, b)    _mm512_unpacklo_ps(a, b)
+#define HIGHER(a, b) _mm512_unpackhi_ps(a, b)
+#define FRONT(a, b)  _mm512_shuffle_ps(a, b, 0x44)
+#define BACK(a, b)   _mm512_shuffle_ps(a, b, 0xEE)
+#else
+#define LOW(a, b)    _mm256_unpacklo_ps(a, b)
+#define HIGHER(a, b) _mm256_unpackhi_ps(a, b)
+#define FRONT(a, b)  _mm256_shuffle_ps(a, b, 0x44)
+#define BACK(a, b)   _mm256_shuffle_ps(a, b, 0xEE)
+#endif
+
+/* Writes rows i, i + 4, ... of the square from the quarters of r[0], r[4], ... */
+INLINE void KERNEL(put_quarters)(elem *to, int64_t to_ld, const VEC *r)
+{
+#if defined(__AVX512F__)
+    const VEC even = _mm512_shuffle_f32x4(r[0], r[4], 0x88);
+    const VEC odd = _mm512_shuffle_f32x4(r[0], r[4], 0xDD);
+    const VEC even2 = _mm512_shuffle_f32x4(r[8], r[12], 0x88);
+    const VEC odd2 = _mm512_shuffle_f32x4(r[8], r[12], 0xDD);
+    VSTORE(to, _mm512_shuffle_f32x4(even, even2, 0x88));
+    VSTORE(to + 4 * to_ld, _mm512_shuffle_f32x4(odd, odd2, 0x88));
+    VSTORE(to + 8 * to_ld, _mm512_shuffle_f32x4(even, even2, 0xDD));
+    VSTORE(to + 12 * to_ld, _mm512_shuffle_f32x4(odd, odd2, 0xDD));
+#else
+    VSTORE(to, _mm256_permute2f128_ps(r[0], r[4], 0x20));
+    VSTORE(to + 4 * to_ld, _mm256_permute2f128_ps(r[0], r[4], 0x31));
+#endif
+}
+
+/* to[VW, VW] = from[VW, EACH * VW]^T in registers, so that whole vectors of the panel are written.
+ * First 4 x 4 elements of each quarter are transposed, then the quarters. The elements that the
+ * next square but one reads are prefetched. */
 INLINE void KERNEL(pack_square)(elem *to, int64_t to_ld, const elem *from, int64_t ld)
 {
     VEC r[VW], t[VW];
 #pragma GCC unroll 16
     for (int i = 0; i < VW; ++i) {
+        __builtin_prefetch(from + i * ld + 2 * LINE / (int)sizeof(elem));
         r[i] = KERNEL(load_packed)(from + i * ld);
     }
 #pragma GCC unroll 8
     for (int i = 0; i < VW; i += 2) {
-        t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
-        t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
+        t[i] = LOW(r[i], r[i + 1]);
+        t[i + 1] = HIGHER(r[i], r[i + 1]);
     }
 #pragma GCC unroll 4
     for (int i = 0; i < VW; i += 4) {
-        r[i] = _mm512_shuffle_ps(t[i], t[i + 2], 0x44);
-        r[i + 1] = _mm512_shuffle_ps(t[i], t[i + 2], 0xEE);
-        r[i + 2] = _mm512_shuffle_ps(t[i + 1], t[i + 3], 0x44);
-        r[i + 3] = _mm512_shuffle_ps(t[i + 1], t[i + 3], 0xEE);
+        r[i] = FRONT(t[i], t[i + 2]);
+        r[i + 1] = BACK(t[i], t[i + 2]);
+        r[i + 2] = FRONT(t[i + 1], t[i + 3]);
+        r[i + 3] = BACK(t[i + 1], t[i + 3]);
     }
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
-        const VEC even = _mm512_shuffle_f32x4(r[i], r[i + 4], 0x88);
-        const VEC odd = _mm512_shuffle_f32x4(r[i], r[i + 4], 0xDD);
-        const VEC even2 = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0x88);
-        const VEC odd2 = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0xDD);
-        VSTORE(to + i * to_ld, _mm512_shuffle_f32x4(even, even2, 0x88));
-        VSTORE(to + (i + 4) * to_ld, _mm512_shuffle_f32x4(odd, odd2, 0x88));
-        VSTORE(to + (i + 8) * to_ld, _mm512_shuffle_f32x4(even, even2, 0xDD));
-        VSTORE(to + (i + 12) * to_ld, _mm512_shuffle_f32x4(odd, odd2, 0xDD));
+        KERNEL(put_quarters)(to + i * to_ld, to_ld, r + i);
     }
 }
 #endif
@@ -226,9 +257,6 @@ INLINE void KERNEL(pack_band)(elem *to, int64_t to_ld, const elem *from, int64_t
 {
     int64_t p = 0;
     for (; p + EACH * VW <= depth; p += EACH * VW) {
-        for (int i = 0; i < VW; ++i) {
-            __builtin_prefetch(from + i * ld + p + 2 * VW);
-        }
         KERNEL(pack_square)(to + p / EACH * to_ld, to_ld, from + p, ld);
     }
     for (int j = 0; p < depth && j < VW; j += ROWS_AT_ONCE) {
@@ -238,9 +266,9 @@ INLINE void KERNEL(pack_band)(elem *to, int64_t to_ld, const elem *from, int64_t
 }
 #endif
 
-/* Packs the transposed matrix from[extent, depth]: bands of VW of its rows with AVX-512, and two or
- * four rows at a time otherwise. The rows after those are prefetched, because the processor does
- * not recognise the pattern. */
+/* Packs the transposed matrix from[extent, depth]: bands of VW of its rows with AVX2 and AVX-512,
+ * and two or four rows at a time otherwise. The rows after those are prefetched, because the
+ * processor does not recognise the pattern. */
 INLINE void KERNEL(transpose_panels)(
     elem *to, const panels *x, const elem *from, int64_t ld, int64_t depth)
 {

@@ -27,8 +27,8 @@ typedef struct adzi_gemm_pack_args {
  * second-level cache while the strips are read, and each strip while the rows are read. Every
  * element of C is summed in the order of k, wherever blocks and tiles end.
  *
- * Each layer reads and writes C once more. Layers of 512 elements with AVX2 and of 768 with AVX-512
- * make products with long sides 3 to 9% faster than layers of 256 (Zen 4). A block has as many
+ * Each layer reads and writes C once more. Layers of 384 elements with AVX2 and of 768 with AVX-512
+ * make products with long sides up to 9% faster than layers of 256 (Zen 4). A block has as many
  * rows, and a group as many strips, as have room beside the depth of the layer.
  *
  * A tile needs the strip contiguous, and of A one element per row at a time. So rows of A that are
