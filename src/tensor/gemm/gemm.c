@@ -205,7 +205,7 @@ const adzi_gemm_way adzi_gemm_ways[] = {
         .run = adzi_gemm_loops_run,
         .relu = true },
     { .name = "tiles, W in place",
-        .what = "x W^T of 13 to 64 rows, x up to 1.5 MB, both sides of W 512 or more, with AVX2 or "
+        .what = "x W^T of 13 to 64 rows, x up to 768 kB, both sides of W 512 or more, with AVX2 or "
                 "AVX-512",
         .why = "Emerald Rapids: 0.70 to 0.95 of the time of oneDNN's prepared code",
         .takes = suits_swapped_tiles,
