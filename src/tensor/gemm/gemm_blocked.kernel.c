@@ -3,7 +3,7 @@
  *     C[m, n] = relu(alpha op(A)[m, k] op(B)[k, n] + beta C + bias[n]),   relu is optional
  *
  * k is cut into layers of at most DEPTH elements, n into groups of strips, m into blocks of rows.
- * A strip of B is at most three vectors wide and stays in the first-level cache. A tile of HIGH
+ * A strip of B is at most three vectors wide and stays in the second-level cache. A tile of HIGH
  * rows by a strip of C stays in registers for the whole layer. The first layer applies beta and
  * bias, later layers add to C, and the last one applies the ReLU.
  *
@@ -251,10 +251,11 @@ typedef struct KERNEL(strips) {
     int64_t ld, depth;
 } KERNEL(strips);
 
-/* Decides how strips of op(B) from element `b` on are read, and packs what has to be packed. Strips
- * of a B stored [k, n] are read where they lie if its rows are short, or if so few rows of C use
- * them that a copy costs more than it saves. Rows that are a page apart cost more when they are
- * read again, because neither the first-level cache nor the TLB holds a strip of them. */
+/* Decides how strips of op(B) from element `b` on are read, and packs those of a B stored [n, k].
+ * Strips of a B stored [k, n] are read where they lie if its rows are short, or if so few rows of C
+ * use them that a copy costs more than it saves. Otherwise their first tiles copy them. Rows that
+ * are a page apart cost more when they are read again, because neither the first-level cache nor
+ * the TLB holds a strip of them. */
 static KERNEL(strips) KERNEL(feed_b)(
     const adzi_gemm_args *args, const product *g, elem *room, const elem *b, int64_t columns)
 {
