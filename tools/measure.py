@@ -26,7 +26,7 @@ TARGETS = {
 
 # How far the figures are that have not reached their target.
 HELD = {
-    "lines of code in src and include": 72560,
+    "lines of code in src and include": 72900,
 }
 
 # The worked examples of CONTRIBUTING.md, which tests/checks/contributing.py applies and tests.

@@ -36,6 +36,7 @@ typedef struct loops_args {
     adzi_kernel kernel; /* for the dtype */
     bool tiles;         /* the kernel is gemm_blocked, which needs working memory */
     bool swapped;
+    int64_t tail; /* the last rows of a swapped product, which dot products compute; or 0 */
 } loops_args;
 
 bool adzi_gemm_is_swapped(const adzi_gemm_args *g)
@@ -44,6 +45,28 @@ bool adzi_gemm_is_swapped(const adzi_gemm_args *g)
     const int64_t rows = (g->m + lanes - 1) / lanes * lanes;
     return g->tb && g->k >= SWAPPED_DEPTH && g->m <= SWAPPED_MOST && g->n / SWAPPED_WIDER >= g->m &&
            g->k <= ADZI_GEMM_GROUP_BYTES / adzi_gemm_item_size(g) / rows;
+}
+
+bool adzi_gemm_is_few_rows(const adzi_gemm_args *g)
+{
+    const bool apart = (g->ldb * adzi_gemm_item_size(g)) % PAGE == 0;
+    return g->tb && !g->ta && adzi_cpu_level >= ADZI_CPU_AVX2 && g->m <= DOTS_MOST &&
+           (g->m > 1 || apart) && g->k >= DOTS_DEPTH && g->n >= DOTS_WEIGHT / g->k;
+}
+
+/* Computes a product in tiles, but for its last `tail` rows, which are dot products. */
+static void compute_tiles(const loops_args *args, const adzi_gemm_args *part, void *work)
+{
+    adzi_gemm_args most = *part, last = *part;
+    const int64_t item = adzi_gemm_item_size(part);
+    most.m -= args->tail;
+    args->kernel(&(adzi_gemm_blocked_args){ &most, args->swapped, work }, 0, 1);
+    if (args->tail > 0) {
+        last.m = args->tail;
+        last.a = (const char *)part->a + most.m * part->lda * item;
+        last.c = (char *)part->c + most.m * part->ldc * item;
+        KERNEL_FOR(gemm_few_rows, part->dtype)(&last, 0, 1);
+    }
 }
 
 /* Computes blocks begin .. end - 1. */
@@ -57,7 +80,7 @@ static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
         adzi_gemm_args part = adzi_gemm_part(&args->cut.g, &block);
         part.relu = args->cut.g.relu;
         if (work != NULL) {
-            args->kernel(&(adzi_gemm_blocked_args){ &part, args->swapped, work }, 0, 1);
+            compute_tiles(args, &part, work);
         } else {
             (args->tiles ? KERNEL_FOR(gemm_small, part.dtype) : args->kernel)(&part, 0, 1);
         }
@@ -67,19 +90,27 @@ static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
     }
 }
 
+/* The last rows of a swapped product, which would fill a vector of AVX-512 in part only. Dot
+ * products compute them in less time: 40 rows take 8 to 10% less, as 32 rows and 8. With AVX2
+ * nothing is gained. 0 if there are no such rows. */
+static int64_t tail_of(const adzi_gemm_args *g)
+{
+    const int64_t lanes = ADZI_GEMM_STRIP_BYTES / 3 / adzi_gemm_item_size(g);
+    adzi_gemm_args tail = *g;
+    tail.m = g->m % lanes;
+    return adzi_cpu_level == ADZI_CPU_AVX512 && g->m > lanes && tail.m > 1 &&
+                   adzi_gemm_is_few_rows(&tail)
+               ? tail.m
+               : 0;
+}
+
 static bool run(const adzi_gemm_args *g, adzi_kernel kernel, bool tiles, bool swapped)
 {
     const adzi_gemm_cut_rule rule = { .by_columns = g->n > g->m, .multiple = UNIT };
-    const loops_args args = { adzi_gemm_cut_by(g, &rule), kernel, tiles, swapped };
+    const loops_args args = { adzi_gemm_cut_by(g, &rule), kernel, tiles, swapped,
+        swapped ? tail_of(g) : 0 };
     ADZI_GEMM_LAUNCH_CUT(compute_blocks, &args);
     return true;
-}
-
-bool adzi_gemm_is_few_rows(const adzi_gemm_args *g)
-{
-    const bool apart = (g->ldb * adzi_gemm_item_size(g)) % PAGE == 0;
-    return g->tb && !g->ta && adzi_cpu_level >= ADZI_CPU_AVX2 && g->m <= DOTS_MOST &&
-           (g->m > 1 || apart) && g->k >= DOTS_DEPTH && g->n >= DOTS_WEIGHT / g->k;
 }
 
 bool adzi_gemm_tiles_lead(void)

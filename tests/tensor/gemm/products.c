@@ -124,7 +124,7 @@ void large_products_in_blocks(void **state)
     static const int64_t shapes[][3] = { { 999, 40, 200 }, { 41, 1601, 30 }, { 53, 50, 800 },
         { 500, 61, 193 }, { 9, 800, 400 }, { 64, 64, 385 }, { 2, 131, 600 }, { 40, 333, 521 },
         { 96, 390, 300 }, { 97, 390, 257 }, { 17, 70, 3000 }, { 170, 1030, 800 }, { 6, 301, 257 },
-        { 3, 300, 250 }, { 1, 70, 1024 } };
+        { 3, 300, 250 }, { 1, 70, 1024 }, { 20, 301, 260 } };
     int used = adzi_cpu_level;
     for (size_t s = 0; s < COUNT(shapes); ++s) {
         problem p = make_problem(shapes[s][0], shapes[s][1], shapes[s][2]);
