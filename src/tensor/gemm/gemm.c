@@ -199,8 +199,8 @@ const adzi_gemm_way adzi_gemm_ways[] = {
     { .name = "dot products",
         .what = "x W^T of one row, A B of one column, and x W^T of up to 12 rows from 2^16 weights "
                 "on, with AVX2 or AVX-512",
-        .why = "Emerald Rapids: one row as fast as memory is read; Zen 4: up to 12 rows at 0.65 to "
-               "1.0 of oneDNN's time, and tiles take 1.4 to 3.5 times as long",
+        .why = "Emerald Rapids: one row as fast as memory is read; Zen 4: up to 12 rows in 0.65 to "
+               "1.0 of oneDNN's time, and tiles take 1.3 to 3.6 times as long",
         .takes = suits_dots,
         .run = adzi_gemm_loops_run,
         .relu = true },
@@ -213,8 +213,7 @@ const adzi_gemm_way adzi_gemm_ways[] = {
         .relu = true },
     { .name = "oneDNN, prepared",
         .what = "f32 x W^T without gaps, with Intel's AVX-512; 8 rows or more, smallest side up to "
-                "128, "
-                "from 2^20 multiply-adds on where BLAS has AVX-512",
+                "128, from 2^20 multiply-adds on where BLAS has AVX-512",
         .why =
             "Cascade Lake: up to 1.6 times as fast as its BLAS-like function (bench-gemm backends)",
         .takes = adzi_onednn_takes_prepared,

@@ -25,7 +25,7 @@
 #include "tensor/gemm/loops.h"
 #include "tensor/gemm/gemm_product.kernel.h"
 
-/* DEPTH is the most elements of k at a time; pairs of them in bf16.
+/* DEPTH is the most elements of k in a layer. In bf16 it is the most pairs of them.
  *
  * A tile has HIGH rows of three vectors: 24 of 32 registers, or 12 of 16. The others hold a row of
  * B and an element of A. EACH_ROW applies a macro to every row of a tile. */
@@ -245,9 +245,9 @@ static KERNEL(rows)
 /* A group of strips of op(B), packed or where it lies. */
 typedef struct KERNEL(strips) {
     panels x;
-    const elem *in_place; /* the first element, or NULL if all strips are packed */
-    elem *packed;         /* all strips; if they are read in place, the last one if it is partial */
-    bool copied;          /* the first tiles read the strips in place and pack them */
+    const elem *in_place; /* the first element, or NULL if all strips are packed already */
+    elem *packed;         /* memory for all strips; without `copied`, for a partial last one */
+    bool copied;          /* the first tile of a strip reads it in place and packs it */
     int64_t ld, depth;
 } KERNEL(strips);
 
@@ -272,9 +272,8 @@ static KERNEL(strips) KERNEL(feed_b)(
     if (columns % VW != 0) {
         const int64_t from = KERNEL(begin_of)(&x, x.count - 1);
         const panels last = KERNEL(panels_of_columns)(columns - from);
-        strips.packed += strips.copied ? from * strips.depth : 0;
-        KERNEL(copy_b)(strips.packed, args, b + from, g->k, &last);
-        strips.packed = strips.copied ? room : strips.packed;
+        elem *to = room + (strips.copied ? from * strips.depth : 0);
+        KERNEL(copy_b)(to, args, b + from, g->k, &last);
     }
     return strips;
 }
@@ -296,16 +295,12 @@ static void KERNEL(rows_of_strips)(const product *g, const KERNEL(rows) * a,
         const int64_t column = KERNEL(begin_of)(&b->x, s);
         const int64_t wide = KERNEL(begin_of)(&b->x, s + 1) - column;
         const bool partial = column + wide > b->x.extent;
-        elem *packed = b->packed + column * b->depth;
-        if (b->in_place == NULL || (b->copied && (row > 0 || partial))) {
-            KERNEL(rows_of_strip)(g, a, packed, wide, wide / VW, row, end, first + column, NULL);
-        } else if (partial) {
-            KERNEL(rows_of_strip)(g, a, b->packed, wide, wide / VW, row, end, first + column, NULL);
-        } else {
-            KERNEL(rows_of_strip)
-            (g, a, b->in_place + column, b->ld, wide / VW, row, end, first + column,
-                b->copied ? packed : NULL);
-        }
+        const bool lies = b->in_place != NULL && !partial && !(b->copied && row > 0);
+        const bool alone = b->in_place != NULL && !b->copied; /* one strip is packed at most */
+        elem *packed = b->packed + (alone ? 0 : column * b->depth);
+        KERNEL(rows_of_strip)
+        (g, a, lies ? b->in_place + column : packed, lies ? b->ld : wide, wide / VW, row, end,
+            first + column, lies && b->copied ? packed : NULL);
     }
 }
 

@@ -196,7 +196,7 @@ NOINLINE void KERNEL(rows_of_dots)(const product *g)
 #undef DOT_ROWS
 #undef EACH_DOT_ROW
 #undef DOTS_AHEAD
-#define DOTS_AHEAD ((int64_t)(1024 / sizeof(elem))) /* elements of B that are prefetched */
+#define DOTS_AHEAD ((int64_t)(1024 / sizeof(elem))) /* elements of a row that are prefetched */
 #if defined(__AVX512F__)
 #define DOT_ROWS        6
 #define EACH_DOT_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5)
@@ -236,7 +236,8 @@ NOINLINE void KERNEL(rows_of_dots)(const product *g)
     }
 
 /* The dot products of `rows` rows of x from row i and up to four rows of B from row j. Where B has
- * fewer, its row j is computed in place of the missing ones. */
+ * fewer, its row j is computed in place of the missing ones. The first block of rows of x
+ * prefetches B, because the processor stops at the end of each short row. */
 INLINE void KERNEL(block_of_dots)(const product *g, int64_t i, int64_t j, const int rows)
 {
     const VEC zero = { 0 };
@@ -245,8 +246,7 @@ INLINE void KERNEL(block_of_dots)(const product *g, int64_t i, int64_t j, const 
     const elem *bias = g->bias != NULL ? g->bias + j : NULL;
     const int64_t l1 = columns > 1 ? g->ldb : 0, l2 = columns > 2 ? 2 * g->ldb : 0;
     const int64_t l3 = columns > 3 ? 3 * g->ldb : 0;
-    const int64_t next =
-        4 * g->ldb - g->k; /* from the end of a row of B to the row after the four */
+    const int64_t next = 4 * g->ldb - g->k; /* from the end of row j to row j + 4 */
     VEC s[DOT_ROWS][4];
     EACH_DOT_ROW(CLEAR_DOTS)
     int64_t p = 0;

@@ -9,7 +9,7 @@
 #define VMADD(x, y, c) VFMA(x, y, c)
 #endif
 
-/* The rows of a strip that are prefetched while it is copied. */
+/* How many rows ahead a strip is prefetched while it is copied. */
 #undef ROWS_AHEAD
 #define ROWS_AHEAD 12
 
@@ -46,8 +46,8 @@ typedef struct KERNEL(reads) {
     }
 
 /* s[r][v] = the sum over p of A[r, p] times vector v of row p of B. If `copy` is not NULL, the rows
- * of B are also written there one behind another, for tiles that read the strip after this one.
- * They may be far apart, so they are prefetched. */
+ * of B, of at most three vectors, are also written there one behind another. Use it for the first
+ * tile of a strip whose rows are far apart: other tiles then read the copy. */
 INLINE void KERNEL(sum_tile_and_copy)(
     VEC s[8][4], const KERNEL(reads) * from, int64_t k, const int rows, const int vecs, elem *copy)
 {
@@ -80,6 +80,7 @@ INLINE void KERNEL(sum_tile_and_copy)(
     }
 }
 
+/* The sums of a tile whose strip is not copied. */
 INLINE void KERNEL(sum_tile)(
     VEC s[8][4], const KERNEL(reads) * from, int64_t k, const int rows, const int vecs)
 {

@@ -17,26 +17,25 @@ void adzi_gemm_blocked_bf16_avx512(const void *, int64_t, int64_t);
 #endif
 
 enum {
-    UNIT = 16,        /* rows or columns of C that a thread gets at least: whole tiles */
-    FEW_ROWS = 4,     /* rows of C that fill half a tile of AVX-512 */
-    DOTS_MOST = 12,   /* rows that dot products compute: tiles leave half their lanes empty */
-    DOTS_DEPTH = 128, /* least k of them: each sum ends in a sum over lanes */
-    DOTS_WEIGHT =
-        1 << 16,        /* least elements of a B that they read: smaller ones stay in the cache */
-    PAGE = 4096,        /* bytes; rows that are whole pages apart share a set of the cache */
-    SWAPPED_MOST = 96,  /* rows of the largest swapped product */
-    SWAPPED_DEPTH = 64, /* least k of one: the sums are copied once more */
-    SWAPPED_WIDER = 4,  /* C has so many times as many columns as rows, or more */
-    PACKED_WIDTH = 128, /* least columns of a B that is packed once: strips have no narrow end */
-    SHORT_ROW = 1024    /* bytes of a row of a B that tiles read where it lies */
+    UNIT = 16,             /* rows or columns of C that a thread gets at least: whole tiles */
+    FEW_ROWS = 4,          /* rows of C that fill half a tile of AVX-512 */
+    DOTS_MOST = 12,        /* rows that dot products compute: tiles leave half their lanes empty */
+    DOTS_DEPTH = 128,      /* least k of them: each sum ends in a sum over lanes */
+    DOTS_WEIGHT = 1 << 16, /* least elements of their B: a smaller one stays in the cache */
+    PAGE = 4096,           /* bytes; rows that are whole pages apart share a set of the cache */
+    SWAPPED_MOST = 96,     /* rows of the largest swapped product */
+    SWAPPED_DEPTH = 64,    /* least k of one: the sums are copied once more */
+    SWAPPED_WIDER = 4,     /* C has so many times as many columns as rows, or more */
+    PACKED_WIDTH = 128,    /* least columns of a B that is packed once: strips have no narrow end */
+    SHORT_ROW = 1024       /* bytes of a row of a B that tiles read where it lies */
 };
 
 typedef struct loops_args {
     adzi_gemm_cut cut;
     adzi_kernel kernel; /* for the dtype */
     bool tiles;         /* the kernel is gemm_blocked, which needs working memory */
-    bool swapped;
-    int64_t tail; /* the last rows of a swapped product, which dot products compute; or 0 */
+    bool swapped;       /* the tiles compute C^T = B A^T */
+    int64_t tail;       /* the last rows of a swapped product, which dot products compute, or 0 */
 } loops_args;
 
 bool adzi_gemm_is_swapped(const adzi_gemm_args *g)

@@ -115,9 +115,10 @@ void edges_of_tiles(void **state)
     adzi_gemm_small_limit = limit;
 }
 
-/* Large products with full and partial blocks, with and without memory for packed panels. The last
- * shape has two layers of k and two blocks of rows, and its strips are copied by tiles. Few rows
- * and many columns make products that our tiles compute as C^T = B A^T where B is transposed. */
+/* Large products with full and partial blocks, with and without memory for packed panels. Few rows
+ * and many columns make products that our tiles compute as C^T = B A^T where B is transposed. The
+ * shape of 170 rows has two layers of k and two blocks of rows, and tiles copy its strips. Those of
+ * 1 to 9 rows are dot products, and so are the last rows of 20 and of 40 with AVX-512. */
 void large_products_in_blocks(void **state)
 {
     (void)state;
