@@ -36,7 +36,7 @@ UMBRELLAS = {"adze.h", "custom.h"}
 # Libraries of their own beside libadze, which use its public headers only: their folder and header.
 SEPARATE = {"mpi"}
 
-LINES_PER_FILE = 650
+LINES_PER_FILE = 500
 
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK|[Uu]nimplemented|[Nn]ot (yet )?implemented)\b")
 MACHINE_PATH = re.compile(r"(^|[^\w.$}/-])/(home|root|work|Users|tmp|mnt)/\w")

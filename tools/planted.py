@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Plants one fault of each class in a copy of the tree, runs .ci/run there, and says which steps found it.
+
+usage: planted.py [--list] [FAULT...]     without a name: all of them
+       planted.py --plant FOLDER [FAULT...]   only plants, in a tree that stands in FOLDER
+       planted.py --read LOG [FAULT...]       only reads what .ci/run printed in such a tree
+
+A fault counts as found by a step if the step failed and its output names the test, or has the words, that belong to
+the fault. Faults that would end a whole build are planted alone, in a second copy; the others share one copy, in
+different operators and files, so that each has a test of its own. Exits with 1 if a fault was found by no step,
+and with 2 if a fault cannot be planted any more because the line that it changes is gone.
+
+The whole run takes as long as .ci/run and a bit. It belongs before and after a change of .ci/run: the table must not
+lose a row. A fault that takes another processor than the one at hand is listed as not shown.
+"""
+import dataclasses
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+WORK = TOP / "build-planted"
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    """One edit: in `file`, the text `old` becomes `new`. `found` matches the output of a step that finds it."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    found: str
+    alone: bool = False  # it ends a build, and with it every other test of that build
+    needs: str = ""      # the processor's flag without which it cannot show itself
+
+
+def failed_test(name):
+    """Meson's line of a test that failed, with any suite in front of its name."""
+    return rf"^ *\d+/\d+ .*{re.escape(name)} +(FAIL|TIMEOUT|ERROR)\b"
+
+
+def only_under(condition, line, wrong):
+    return f"#if {condition}\n{wrong}\n#else\n{line}\n#endif"
+
+
+UNARY = "src/autograd/ops/math/unary.kernel.c"
+RSQRT = "POINTWISE1(rsqrt, elem, elem, ELEM(1) / SQUARE_ROOT(x))"
+RECIPROCAL = "POINTWISE1(reciprocal, elem, elem, ELEM(1) / x)"
+LOG1P = "POINTWISE1(log1p, elem, elem, VMATH(log1p)(x))"
+EXPM1 = "POINTWISE1(expm1, elem, elem, VMATH(expm1)(x))"
+SCALED = "m = p->exponent < 0 ? m / powers[-p->exponent] : m * powers[p->exponent];"
+
+FAULTS = [
+    Fault("a kernel of AVX2 only", UNARY, RSQRT,
+          only_under("ELEM_IS_F32 && defined(__AVX2__) && !defined(__AVX512F__)", RSQRT,
+                     RSQRT.replace("ELEM(1)", "ELEM(1.001)")), failed_test("op-rsqrt"), needs="avx2"),
+    Fault("a kernel of AVX-512 only", UNARY, RECIPROCAL,
+          only_under("defined(__AVX512F__)", RECIPROCAL, RECIPROCAL.replace("ELEM(1)", "ELEM(1.001)")),
+          failed_test("op-reciprocal"), needs="avx512f"),
+    Fault("a result of clang only", UNARY, EXPM1,
+          only_under("defined(__clang__)", EXPM1, EXPM1.replace("(x))", "(x) + ELEM(1))")),
+          failed_test("op-expm1")),
+    Fault("a result of aarch64 only", UNARY, LOG1P,
+          only_under("defined(__aarch64__)", LOG1P, LOG1P.replace("(x))", "(x) + ELEM(1))")),
+          failed_test("op-log1p")),
+    Fault("a leak", "src/io/safetensors_read.c",
+          "    json_decref(json);\n    return file;", "    return file;", r"LeakSanitizer|are definitely lost"),
+    Fault("a read past the end", "src/base/number.c", SCALED,
+          "volatile double past = powers[p->exponent > 0 ? 23 : 0];\n    (void)past;\n    " + SCALED,
+          r"number\.c:\d+.*(global-buffer-overflow|out of bounds)|global-buffer-overflow"),
+    Fault("undefined behaviour", "src/autograd/ops/shape/flip.c", "    flip_attr attr = { mask };",
+          "    flip_attr attr = { mask };\n    volatile int shifted = 1 << (31 + x->rank);\n    (void)shifted;",
+          failed_test("op-flip")),
+    Fault("a German decimal comma", "src/tensor/print.c",
+          "const char *point = localeconv()->decimal_point;",
+          'const char *point = localeconv()->decimal_point[0] == \',\' ? "." : ".";', failed_test("tensor")),
+    Fault("MPICH only", "src/mpi/mpi.c",
+          "    const MPI_Op how = op == ADZ_GROUP_MAX ? MPI_MAX : dtype == ADZ_BOOL ? MPI_BOR : MPI_SUM;",
+          "    MPI_Op how = op == ADZ_GROUP_MAX ? MPI_MAX : dtype == ADZ_BOOL ? MPI_BOR : MPI_SUM;\n"
+          "#ifdef MPICH_VERSION\n    how = MPI_MAX;\n#endif", failed_test("mpi fast")),
+    Fault("OpenMP only", "src/base/threads/parallel.c",
+          "part < cut->parts; part += team", "part < cut->parts - 1; part += team", failed_test("parallel")),
+    Fault("C23", "src/io/safetensors_header.c", "by_place", "free_sized", r"free_sized", alone=True),
+    Fault("an installed header that is missing", "include/meson.build",
+          "exclude_files: ['meson.build', 'mpi.h']", "exclude_files: ['meson.build', 'mpi.h', 'custom.h']",
+          r"not installed: adze/custom\.h"),
+    Fault("a symbol that should be hidden", "src/base/version.c", '#include "adze/',
+          'int adz_planted(void);\nint adz_planted(void)\n{\n    return 1;\n}\n#include "adze/',
+          failed_test("exports")),
+    Fault("a wrong gradient", "src/autograd/ops/math/square.c", "adz_mul_number(dy[0], 2)",
+          "adz_mul_number(dy[0], 2.5)", failed_test("op-square")),
+    Fault("a wrong exported file", "src/export/c99/elementwise.c", '{ "sin", "@sin($a)"',
+          '{ "sin", "@cos($a)"', failed_test("c99")),
+    Fault("a file's bad byte", "src/io/safetensors_header.c", "if (place->end > r->data_size) {",
+          "if (place->end > r->data_size + 1) {", failed_test("safetensors")),
+]
+
+
+def plant(folder, faults):
+    for fault in faults:
+        path = folder / fault.file
+        text = path.read_text(encoding="utf-8")
+        if fault.old not in text:
+            print(f"{fault.name}: {fault.file} no longer has: {fault.old}", file=sys.stderr)
+            sys.exit(2)
+        count = -1 if fault.name == "C23" else 1
+        path.write_text(text.replace(fault.old, fault.new, count), encoding="utf-8")
+
+
+def steps_of(log):
+    """Yields (heading, failed, output) of each step that .ci/run printed."""
+    for part in re.split(r"^==== ", log, flags=re.M)[1:]:
+        heading, _, output = part.partition("\n")
+        yield heading, f"\n---- {heading}: FAILED" in output, output
+
+
+def found_by(fault, log):
+    return [heading for heading, failed, output in steps_of(log)
+            if failed and re.search(fault.found, output, re.M)]
+
+
+def shown_here(fault):
+    flags = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    return not fault.needs or re.search(rf"\b{fault.needs}\b", flags) is not None
+
+
+def run(name, faults):
+    """What .ci/run prints in a copy of the last commit in which the faults are planted."""
+    tree = WORK / name / "main"
+    shutil.rmtree(WORK / name, ignore_errors=True)
+    subprocess.run(["git", "clone", "-q", str(TOP), str(tree)], check=True)
+    plant(tree, faults)
+    print(f"{name}: .ci/run in {tree}, its output in {tree.parent / 'log'}", flush=True)
+    with open(tree.parent / "log", "w", encoding="utf-8") as log:
+        subprocess.run(["bash", ".ci/run"], cwd=tree, stdout=log, stderr=subprocess.STDOUT,
+                       stdin=subprocess.DEVNULL, check=False)
+    return (tree.parent / "log").read_text(encoding="utf-8", errors="replace")
+
+
+def report(faults, logs):
+    missed = 0
+    for fault in faults:
+        steps = found_by(fault, logs[fault.alone])
+        missed += not steps and shown_here(fault)
+        said = "; ".join(steps) or ("NOBODY" if shown_here(fault) else f"not shown here: no {fault.needs}")
+        print(f"{fault.name:<38} {said}")
+    return missed
+
+
+def main():
+    words = sys.argv[1:]
+    option = words.pop(0) if words and words[0].startswith("-") else ""
+    if option in ("--help", "-h"):
+        print(__doc__)
+        return 0
+    target = words.pop(0) if option in ("--plant", "--read") and words else ""
+    if option not in ("", "--list", "--plant", "--read") or (option in ("--plant", "--read") and not target):
+        sys.exit("planted.py: " + __doc__.split("usage: ")[1].split("\n\n")[0])
+    unknown = set(words) - {fault.name for fault in FAULTS}
+    if unknown:
+        sys.exit(f"no such fault: {', '.join(sorted(unknown))}; --list names them")
+    faults = [fault for fault in FAULTS if not words or fault.name in words]
+    if option == "--list":
+        print("\n".join(fault.name for fault in faults))
+        return 0
+    if option == "--plant":
+        plant(pathlib.Path(target), [fault for fault in faults if words or not fault.alone])
+        return 0
+    if option == "--read":
+        log = pathlib.Path(target).read_text(encoding="utf-8", errors="replace")
+        return report([fault for fault in faults if words or not fault.alone], {False: log, True: log}) > 0
+    logs = {}
+    for alone, name in ((False, "together"), (True, "alone")):
+        group = [fault for fault in faults if fault.alone == alone]
+        if group:
+            logs[alone] = run(name, group)
+    return report(faults, logs) > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
