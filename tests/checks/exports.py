@@ -5,14 +5,16 @@ It may export only adz_ names, must have a soname, and what it takes from elsewh
 the list below: a library that can call abort, exit or printf is one that may end or write into
 somebody else's program.
 
-usage: exports.py LIBRARY [--asserts] [--mpi] [--must-find TEXT ...]
+usage: exports.py LIBRARY [--asserts] [--mpi] [--headers FOLDER] [--must-find TEXT ...]
 
 --asserts    a debug build: its assertions may stay
 --mpi        the library is libadze-mpi: it exports adz_mpi_ names, calls MPI and libadze, and prints a
              message before it aborts. Any other library must not need MPI.
+--headers    the public headers: what they do not declare must not be exported
 --must-find  turns the check round: it passes when every TEXT is among the findings
 """
 
+import pathlib
 import re
 import subprocess
 import sys
@@ -66,6 +68,15 @@ def symbols(library, which):
     return [line.split()[-1].split("@")[0] for line in lines if line.strip()]
 
 
+def undeclared(library, headers):
+    """Yields each exported name that no header in the folder has in front of a parenthesis."""
+    text = "".join(path.read_text(encoding="utf-8") for path in pathlib.Path(headers).rglob("*.h"))
+    declared = set(re.findall(r"\b(adz_\w+)\(", text))
+    for name in symbols(library, "--defined-only"):
+        if name.startswith("adz_") and name not in declared:
+            yield f"exports {name}, which no public header declares"
+
+
 def thread_local_bytes(library):
     headers = subprocess.run(["readelf", "-lW", library], check=True, text=True,
                              stdout=subprocess.PIPE).stdout
@@ -102,6 +113,8 @@ def main():
         cut = arguments.index("--must-find")
         arguments, wanted = arguments[:cut], arguments[cut + 1:]
     found = list(findings(arguments[0], "--asserts" in arguments, "--mpi" in arguments))
+    if "--headers" in arguments:
+        found += undeclared(arguments[0], arguments[arguments.index("--headers") + 1])
     if wanted:
         missed = [text for text in wanted if not any(text in line for line in found)]
         for text in missed:

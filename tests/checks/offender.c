@@ -4,6 +4,11 @@
 #include <stdlib.h>
 
 int offender(int value);
+void adz_offender(void);
+
+void adz_offender(void)
+{
+}
 
 int offender(int value)
 {
