@@ -117,6 +117,12 @@ const char *adzi_c99_float(double x);
 /** A number as a literal of the type double. */
 const char *adzi_c99_double(double x);
 
+/** An integer as a literal. One that does not fit in an int32_t is an error. */
+const char *adzi_c99_whole(adzi_c99 *c, int64_t x);
+
+/** A number as a literal of the type that holds elements of a dtype. */
+const char *adzi_c99_number(adzi_c99 *c, adz_dtype dtype, double x);
+
 /** Notes that the step that is being printed uses a memory by its name. */
 const char *adzi_c99_use(adzi_c99 *c, int memory);
 

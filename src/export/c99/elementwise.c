@@ -35,10 +35,9 @@ static const row rows[] = {
     { "div", "$a / $b", "$g / $b", "-$g * $y / $b", NULL, NUMBER(NULL), 0 },
     { "addcmul", "$a + %0$b * $c", "$g", "%0$g * $c", "%0$g * $b", NUMBER("value"), 1 },
     { "neg", "-$a", "-$g", NULL, NULL, NUMBER(NULL), 0 },
-    { "abs", "$a < 0 ? -$a : $a", "$a > 0 ? $g : $a < 0 ? -$g : 0.0f", NULL, NULL, NUMBER(NULL),
+    { "abs", "$a > 0 ? $a : 0 - $a", "$a > 0 ? $g : $a < 0 ? -$g : 0.0f", NULL, NULL, NUMBER(NULL),
         0 },
-    { "clamp", "$a < $0 ? $0 : $a > $1 ? $1 : $a", "$a < $0 || $a > $1 ? 0.0f : $g", NULL, NULL,
-        { "min", "max" }, 0 },
+    { "clamp", NULL, "$a >= $0 && $a <= $1 ? $g : 0.0f", NULL, NULL, { "min", "max" }, 0 },
     { "sin", "@sin($a)", "$g * @cos($a)", NULL, NULL, NUMBER(NULL), 0 },
     { "cos", "@cos($a)", "-$g * @sin($a)", NULL, NULL, NUMBER(NULL), 0 },
     { "erf", "@erf($a)", "$g * 1.12837917f * @exp(-$a * $a)", NULL, NULL, NUMBER(NULL), 0 },
@@ -113,8 +112,58 @@ static const struct {
              0 } },
 };
 
-/* A quotient of integers is a float. */
-static const row whole_div = { "div", "(float)$a / (float)$b", NULL, NULL, NULL, NUMBER(NULL), 0 };
+/* Integers. Signed ones are computed as unsigned ones, which wrap as they do in the library; in C
+ * an overflow of int32_t would be undefined. */
+static const row signed_rows[] = {
+    { "add", "(int32_t)((uint32_t)$a + %0(uint32_t)$b)", NULL, NULL, NULL, NUMBER("alpha"), 1 },
+    { "sub", "(int32_t)((uint32_t)$a - %0(uint32_t)$b)", NULL, NULL, NULL, NUMBER("alpha"), 1 },
+    { "mul", "(int32_t)((uint32_t)$a * (uint32_t)$b)", NULL, NULL, NULL, NUMBER(NULL), 0 },
+    { "addcmul", "(int32_t)((uint32_t)$a + %0(uint32_t)$b * (uint32_t)$c)", NULL, NULL, NULL,
+        NUMBER("value"), 1 },
+    { "neg", "(int32_t)(0u - (uint32_t)$a)", NULL, NULL, NULL, NUMBER(NULL), 0 },
+    { "abs", "(int32_t)($a < 0 ? 0u - (uint32_t)$a : (uint32_t)$a)", NULL, NULL, NULL, NUMBER(NULL),
+        0 },
+    { "square", "(int32_t)((uint32_t)$a * (uint32_t)$a)", NULL, NULL, NULL, NUMBER(NULL), 0 },
+};
+
+/* Bools are 0 or 1. */
+static const row bool_rows[] = {
+    { "add", "$a || %0$b", NULL, NULL, NULL, NUMBER("alpha"), 1 },
+};
+
+/* Integers of any type, and bool. Conditions that no element can meet would be warnings. */
+static const row whole_rows[] = {
+    { "abs", "$a", NULL, NULL, NULL, NUMBER(NULL), 0 },
+    { "maximum", "$a > $b ? $a : $b", NULL, NULL, NULL, NUMBER(NULL), 0 },
+    { "minimum", "$a < $b ? $a : $b", NULL, NULL, NULL, NUMBER(NULL), 0 },
+    { "relu", "$a > 0 ? $a : 0", NULL, NULL, NULL, NUMBER(NULL), 0 },
+    { "pow", "@whole_pow($a, $b)", NULL, NULL, NULL, NUMBER(NULL), 0 },
+    { "pow_number", "@whole_pow($a, $0)", NULL, NULL, NULL, NUMBER("exponent"), 1 },
+    { "isnan", "0", NULL, NULL, NULL, NUMBER(NULL), 0 },
+    { "isfinite", "1", NULL, NULL, NULL, NUMBER(NULL), 0 },
+};
+
+static const row *find_row(const row *from, size_t n, const char *op)
+{
+    for (size_t i = 0; i < n; ++i) {
+        if (strcmp(op, from[i].op) == 0) {
+            return &from[i];
+        }
+    }
+    return NULL;
+}
+
+/* The row of an operator for integers or bools, or NULL if the general one serves them. */
+static const row *whole_row_of(const char *op, adz_dtype dtype)
+{
+    const row *r = NULL;
+    if (dtype == ADZ_I32 || dtype == ADZ_I64) {
+        r = find_row(signed_rows, sizeof signed_rows / sizeof *signed_rows, op);
+    } else if (dtype == ADZ_BOOL) {
+        r = find_row(bool_rows, sizeof bool_rows / sizeof *bool_rows, op);
+    }
+    return r != NULL ? r : find_row(whole_rows, sizeof whole_rows / sizeof *whole_rows, op);
+}
 
 static const row *row_of(const adzi_c99_call *call)
 {
@@ -127,12 +176,7 @@ static const row *row_of(const adzi_c99_call *call)
             return &powers[i].row;
         }
     }
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        if (strcmp(op, rows[i].op) == 0) {
-            return &rows[i];
-        }
-    }
-    return NULL;
+    return find_row(rows, sizeof rows / sizeof *rows, op);
 }
 
 bool adzi_c99_is_elementwise(const char *op)
@@ -146,13 +190,13 @@ bool adzi_c99_is_elementwise(const char *op)
 typedef struct {
     const char *a, *b, *c, *y, *g;
     double numbers[2];
-    bool wide; /* the numbers are of the type double */
+    adz_dtype dtype; /* of the numbers */
 } parts;
 
-static void add_number(adzi_text *text, double number, bool factor, bool wide)
+static void add_number(adzi_c99 *c, adzi_text *text, double number, bool factor, adz_dtype dtype)
 {
     if (!factor || number != 1) {
-        const char *literal = wide ? adzi_c99_double(number) : adzi_c99_float(number);
+        const char *literal = adzi_c99_number(c, dtype, number);
         const bool negative = literal[0] == '-';
         adzi_text_format(text, "%s%s%s%s", negative ? "(" : "", literal, negative ? ")" : "",
             factor ? " * " : "");
@@ -160,11 +204,11 @@ static void add_number(adzi_text *text, double number, bool factor, bool wide)
 }
 
 /* Adds an expression with its parts put in. */
-static void fill_in(adzi_text *text, const char *expression, const parts *p)
+static void fill_in(adzi_c99 *c, adzi_text *text, const char *expression, const parts *p)
 {
     for (const char *at = expression; *at != '\0'; ++at) {
         if ((*at == '$' || *at == '%') && (at[1] == '0' || at[1] == '1')) {
-            add_number(text, p->numbers[at[1] - '0'], *at == '%', p->wide);
+            add_number(c, text, p->numbers[at[1] - '0'], *at == '%', p->dtype);
             ++at;
         } else if (*at == '$') {
             ++at;
@@ -180,10 +224,10 @@ static void fill_in(adzi_text *text, const char *expression, const parts *p)
     }
 }
 
-static void numbers_of(const row *r, const adzi_c99_call *call, parts *p)
+static void numbers_of(const row *r, const adzi_c99_call *call, double numbers[2])
 {
     for (int k = 0; k < 2; ++k) {
-        p->numbers[k] = r->fields[k] != NULL ? adzi_c99_attr(call, r->fields[k], r->otherwise) : 1;
+        numbers[k] = r->fields[k] != NULL ? adzi_c99_attr(call, r->fields[k], r->otherwise) : 1;
     }
 }
 
@@ -194,8 +238,8 @@ static const char *text_of(const adzi_c99_nest *nest, int operand)
 
 /* Prints "target = expression" for every element of y's shape. `to` is y or the gradient of an
  * input, which broadcasts and is added to. */
-static void print(adzi_c99 *c, const adzi_c99_call *call, const row *r, const char *expression,
-    const adzi_c99_value *to, const adzi_c99_value *g)
+static void print(adzi_c99 *c, const adzi_c99_call *call, const char *expression,
+    const double numbers[2], const adzi_c99_value *to, const adzi_c99_value *g)
 {
     const adzi_c99_value *y = adzi_c99_out(c, call, 0);
     adzi_c99_nest nest = adzi_c99_nest_of(y->rank, y->sizes);
@@ -212,44 +256,96 @@ static void print(adzi_c99 *c, const adzi_c99_call *call, const row *r, const ch
     }
     adzi_c99_nest_open(c, &nest);
     parts p = { text_of(&nest, in[0]), text_of(&nest, in[1]), text_of(&nest, in[2]),
-        text_of(&nest, result), text_of(&nest, gradient), { 1, 1 }, y->dtype == ADZ_F64 };
-    numbers_of(r, call, &p);
+        text_of(&nest, result), text_of(&nest, gradient), { numbers[0], numbers[1] }, y->dtype };
     adzi_text text = { 0 };
-    fill_in(&text, expression, &p);
+    fill_in(c, &text, expression, &p);
     if (text.failed) {
         adzi_c99_fail(c, ADZ_ERR_MEMORY, "no memory for the text of the C file");
         adzi_text_free(&text);
         return;
     }
-    const bool converts =
-        g == NULL && call->n_in > 0 && adzi_c99_in(c, call, 0) != NULL &&
-        adzi_c99_arena(adzi_c99_in(c, call, 0)->dtype) != adzi_c99_arena(y->dtype);
-    char cast[20] = "";
-    if (converts) {
-        snprintf(cast, sizeof cast, "(%s)", adzi_c99_type(y->dtype));
-    }
-    const bool whole = cast[0] != '\0';
-    adzi_c99_line(c, "%s %s %s%s%s%s;", text_of(&nest, target), g != NULL ? "+=" : "=", cast,
-        whole ? "(" : "", adzi_text_get(&text), whole ? ")" : "");
+    adzi_c99_line(
+        c, "%s %s %s;", text_of(&nest, target), g != NULL ? "+=" : "=", adzi_text_get(&text));
     adzi_text_free(&text);
     adzi_c99_nest_close(c, &nest);
 }
 
-static bool is_whole(const adzi_c99_value *v)
+/* How an element of one dtype becomes one of another. Everything but 0 is true, NaN included. A
+ * float beyond the integers must not reach a cast, whose result C leaves undefined. */
+static const char *conversion(adz_dtype from, adz_dtype to)
 {
-    return v == NULL || !adzi_is_float(v->dtype);
+    static const char *const casts[] = { [ADZI_C99_FLOATS] = "(float)$a",
+        [ADZI_C99_INTEGERS] = "(int32_t)$a",
+        [ADZI_C99_BYTES] = "(unsigned char)$a",
+        [ADZI_C99_DOUBLES] = "(double)$a" };
+    const bool byte = to == ADZ_U8, truncates = adzi_is_float(from) && !adzi_is_float(to);
+    if (to == ADZ_BOOL) {
+        return from == ADZ_BOOL ? "$a" : "$a != 0";
+    }
+    if (truncates && from == ADZ_F64) {
+        return byte ? "(unsigned char)@wide_truncate($a)" : "@wide_truncate($a)";
+    }
+    if (truncates) {
+        return byte ? "(unsigned char)@truncate($a)" : "@truncate($a)";
+    }
+    return adzi_c99_arena(from) != adzi_c99_arena(to) ? casts[adzi_c99_arena(to)] : "$a";
+}
+
+/* `to` and `copy`: y has another dtype than x. */
+static void print_conversion(adzi_c99 *c, const adzi_c99_call *call, bool copies)
+{
+    static const double none[2] = { 1, 1 };
+    const adzi_c99_value *y = adzi_c99_out(c, call, 0);
+    char text[64];
+    snprintf(
+        text, sizeof text, "%s", conversion(adzi_c99_in(c, call, copies ? 1 : 0)->dtype, y->dtype));
+    char *letter = strchr(text, '$') + 1;
+    *letter = copies ? 'b' : 'a';
+    print(c, call, text, none, y, NULL);
+}
+
+/* The expression of a clamp: min(max(x, min), max), so that max wins where min is above it. A NaN
+ * among the bounds makes everything NaN. Bounds that no element can pass are left out, because
+ * compilers warn of them. */
+static const char *clamp_text(adz_dtype dtype, double bounds[2])
+{
+    const double infinity = (double)INFINITY;
+    const bool whole = !adzi_is_float(dtype), byte = dtype == ADZ_U8;
+    const double least = !whole ? -infinity : byte ? 0 : INT32_MIN;
+    const double most = !whole ? infinity : byte ? UINT8_MAX : INT32_MAX;
+    if (isnan(bounds[0]) || isnan(bounds[1])) {
+        bounds[0] = (double)NAN;
+        return "$0";
+    }
+    bounds[0] = bounds[0] > bounds[1] ? bounds[1] : bounds[0];
+    const bool low = bounds[0] > least, high = bounds[1] < most;
+    return low && high ? "$a < $0 ? $0 : $a > $1 ? $1 : $a"
+           : low       ? "$a < $0 ? $0 : $a"
+           : high      ? "$a > $1 ? $1 : $a"
+                       : "$a";
 }
 
 bool adzi_c99_elementwise(adzi_c99 *c, const adzi_c99_call *call)
 {
+    const adzi_c99_value *y = adzi_c99_out(c, call, 0), *x = adzi_c99_in(c, call, 0);
+    const char *op = call->op->name;
     const row *r = row_of(call);
-    const bool whole = r != NULL && strcmp(r->op, "div") == 0 &&
-                       is_whole(adzi_c99_in(c, call, 0)) && is_whole(adzi_c99_in(c, call, 1));
-    r = whole ? &whole_div : r;
-    if (r != NULL) {
-        print(c, call, r, r->y, adzi_c99_out(c, call, 0), NULL);
+    double numbers[2];
+    if (r != NULL && x != NULL && !adzi_is_float(x->dtype)) {
+        const row *whole = whole_row_of(op, x->dtype);
+        r = whole != NULL ? whole : r;
     }
-    return r != NULL;
+    if (r == NULL) {
+        return false;
+    }
+    if (strcmp(op, "to") == 0 || strcmp(op, "copy") == 0) {
+        print_conversion(c, call, op[0] == 'c');
+        return true;
+    }
+    numbers_of(r, call, numbers);
+    print(
+        c, call, strcmp(op, "clamp") == 0 ? clamp_text(y->dtype, numbers) : r->y, numbers, y, NULL);
+    return true;
 }
 
 bool adzi_c99_elementwise_backward(adzi_c99 *c, const adzi_c99_call *call)
@@ -259,12 +355,14 @@ bool adzi_c99_elementwise_backward(adzi_c99 *c, const adzi_c99_call *call)
         return false;
     }
     const char *const expressions[] = { r->da, r->db, r->dc };
+    double numbers[2];
+    numbers_of(r, call, numbers);
     const adzi_c99_value g = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
     for (int i = 0; i < call->n_in && i < 3; ++i) {
         const adzi_c99_value *x = adzi_c99_in(c, call, i);
         if (expressions[i] != NULL && x != NULL && adzi_c99_wants(c, x)) {
             const adzi_c99_value dx = adzi_c99_gradient(c, x);
-            print(c, call, r, expressions[i], &dx, &g);
+            print(c, call, expressions[i], numbers, &dx, &g);
         }
     }
     return true;
@@ -279,7 +377,7 @@ void adzi_c99_map(
     adzi_c99_nest_open(c, &nest);
     const parts p = { .a = text_of(&nest, source) };
     adzi_text expression = { 0 };
-    fill_in(&expression, text, &p);
+    fill_in(c, &expression, text, &p);
     if (expression.failed) {
         adzi_c99_fail(c, ADZ_ERR_MEMORY, "no memory for the text of the C file");
     }

@@ -43,16 +43,6 @@ const char *adzi_c99_step_target(const adzi_c99_writer *w)
 /* ---- arrays -----------------------------------------------------------------------------------
  */
 
-static void add_number(adzi_text *to, const adzi_c99_memory *m, int64_t i)
-{
-    const double x = adzi_c99_contents(m, i);
-    if (adzi_is_float(m->dtype)) {
-        adzi_text_add(to, m->dtype == ADZ_F64 ? adzi_c99_double(x) : adzi_c99_float(x));
-    } else {
-        adzi_text_format(to, "%lld", (long long)x);
-    }
-}
-
 /* Weights that the caller hands over: pointers into his memory, or arrays that are filled. */
 bool adzi_c99_is_separate(const adzi_c99_writer *w, const adzi_c99_memory *m)
 {
@@ -72,19 +62,22 @@ static void add_arrays(adzi_c99_writer *w)
             continue;
         }
         const char *type = adzi_c99_type(m->dtype);
+        w->c.current = m->label;
         adzi_text_format(&w->arrays, "/* %s */\n", m->label);
-        w->weights += m->count * adzi_c99_bytes(m->dtype);
+        const long long count = m->count > 0 ? m->count : 1; /* C has no empty arrays */
+        w->weights += count * adzi_c99_bytes(m->dtype);
         if (adzi_c99_is_separate(w, m)) {
             adzi_text_format(&w->arrays,
                 m->changes ? "static float %s[%lld];\n\n" : "static const float *%s;\n\n", m->name,
-                (long long)m->count);
+                count);
             continue;
         }
         adzi_text_format(&w->arrays, "static %s%s %s[%lld] = {", m->changes ? "" : "const ", type,
-            m->name, (long long)m->count);
+            m->name, count);
+        adzi_text_add(&w->arrays, m->count == 0 ? " 0" : "");
         for (int64_t k = 0; k < m->count; ++k) {
             adzi_text_add(&w->arrays, k % 8 == 0 ? "\n    " : " ");
-            add_number(&w->arrays, m, k);
+            adzi_text_add(&w->arrays, adzi_c99_number(&w->c, m->dtype, adzi_c99_contents(m, k)));
             adzi_text_add(&w->arrays, ",");
         }
         adzi_text_add(&w->arrays, "\n};\n\n");

@@ -31,6 +31,38 @@ static const function functions[] = {
       "    return (((lane[0] + lane[4]) + (lane[2] + lane[6])) +\n"
       "            ((lane[1] + lane[5]) + (lane[3] + lane[7]))) + rest;\n"
       "}\n" },
+    { "truncate", NULL,
+      "/* x without its fraction; its low 32 bits if it is beyond an int32_t. */\n"
+      "static int32_t @truncate(float x)\n"
+      "{\n"
+      "    return x >= -9223372036854775808.0f && x < 9223372036854775808.0f ? (int32_t)(int64_t)x : 0;\n"
+      "}\n" },
+    { "wide_truncate", NULL,
+      "/* x without its fraction; its low 32 bits if it is beyond an int32_t. */\n"
+      "static int32_t @wide_truncate(double x)\n"
+      "{\n"
+      "    return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (int32_t)(int64_t)x : 0;\n"
+      "}\n" },
+    { "whole_pow", NULL,
+      "/* x^y by squaring, which wraps. For y < 0 it is 0 unless x is 1 or -1. */\n"
+      "static int32_t @whole_pow(int32_t x, int32_t y)\n"
+      "{\n"
+      "    uint32_t power = 1, square = (uint32_t)x;\n"
+      "    if (y < 0 && x != 1 && x != -1) {\n"
+      "        return 0;\n"
+      "    }\n"
+      "    for (uint32_t n = y < 0 ? 0u - (uint32_t)y : (uint32_t)y; n > 0; n /= 2) {\n"
+      "        power = n % 2 != 0 ? power * square : power;\n"
+      "        square *= square;\n"
+      "    }\n"
+      "    return (int32_t)power;\n"
+      "}\n" },
+    { "above", NULL,
+      "/* True if a stands above b in an order in which NaN is the largest. */\n"
+      "static int @above(float a, float b)\n"
+      "{\n"
+      "    return a > b || (a != a && b == b);\n"
+      "}\n" },
     { "power2", NULL,
       "/* 2^n for -126 <= n <= 127, from the bits of its exponent. */\n"
       "static float @power2(int n)\n"
@@ -72,7 +104,7 @@ static const function functions[] = {
       "/* e^x - 1 = 2^n (e^r - 1) + (2^n - 1). */\n"
       "static float @expm1(float x)\n"
       "{\n"
-      "    if (x != x || x > 88.0f) {\n"
+      "    if (x != x || x == 0 || x > 88.0f) {\n"
       "        return x > 0 ? @exp(x) : x;\n"
       "    }\n"
       "    if (x < -18.0f) {\n"
@@ -220,11 +252,20 @@ static const function functions[] = {
       "    return s + x * s * (1 - s) * 1.59576912f * (1 + 0.134145f * x * x);\n"
       "}\n" },
     { "pow", "powf",
-      "/* x^n by squaring for whole exponents, else e^(y log x). */\n"
+      "/* x^n by squaring for whole exponents, else e^(y log |x|), with the special cases of C. */\n"
       "static float @pow(float x, float y)\n"
       "{\n"
-      "    const int whole = y > -64 && y < 64 && (float)(int)y == y;\n"
-      "    if (whole) {\n"
+      "    if (x == 1 || y == 0) {\n"
+      "        return 1;\n"
+      "    }\n"
+      "    if (x != x || y != y) {\n"
+      "        return x + y;\n"
+      "    }\n"
+      "    const int small = y > -64 && y < 64 && (float)(int)y == y;\n"
+      "    const int whole = y >= 8388608 || y <= -8388608 || (float)(int)y == y;\n"
+      "    const int odd = y > -16777216 && y < 16777216 && (int)y % 2 != 0 && whole;\n"
+      "    const float a = x > 0 ? x : 0 - x;\n"
+      "    if (small) {\n"
       "        float power = 1, square = x;\n"
       "        for (int n = y < 0 ? -(int)y : (int)y; n > 0; n /= 2) {\n"
       "            power = n % 2 != 0 ? power * square : power;\n"
@@ -232,10 +273,11 @@ static const function functions[] = {
       "        }\n"
       "        return y < 0 ? 1 / power : power;\n"
       "    }\n"
-      "    if (x == 0) {\n"
-      "        return y > 0 ? 0 : 1.0f / 0.0f;\n"
+      "    if (x < 0 && !whole && x >= -3.402823466e38f) {\n"
+      "        return 0.0f / 0.0f;\n"
       "    }\n"
-      "    return @exp(y * @log(x));\n"
+      "    const float power = a == 1 ? 1 : @exp(y * @log(a));\n"
+      "    return odd && (x < 0 || 1 / x < 0) ? -power : power;\n"
       "}\n" },
     { "sin", "sinf", NULL },
     { "cos", "cosf", NULL },

@@ -8,6 +8,12 @@ static bool live_together(const adzi_c99_memory *a, const adzi_c99_memory *b)
     return a->first <= b->last && b->first <= a->last;
 }
 
+/* The elements that a buffer takes. An empty one takes one, so that it has an address. */
+static int64_t room(const adzi_c99_memory *m)
+{
+    return m->count > 0 ? m->count : 1;
+}
+
 /* The memories that the function uses as buffers of one arena, the largest first. */
 static size_t collect(const adzi_c99 *c, int arena, int *order)
 {
@@ -36,9 +42,9 @@ static int64_t lowest(const adzi_c99 *c, const int *order, size_t placed)
         moved = false;
         for (size_t i = 0; i < placed; ++i) {
             const adzi_c99_memory *other = &c->memories[order[i]];
-            if (live_together(m, other) && offset < other->offset + other->count &&
-                other->offset < offset + m->count) {
-                offset = other->offset + other->count;
+            if (live_together(m, other) && offset < other->offset + room(other) &&
+                other->offset < offset + room(m)) {
+                offset = other->offset + room(other);
                 moved = true;
             }
         }
@@ -58,8 +64,8 @@ void adzi_c99_place(adzi_c99 *c)
         for (size_t i = 0; i < n; ++i) {
             adzi_c99_memory *m = &c->memories[order[i]];
             m->offset = lowest(c, order, i);
-            if (m->offset + m->count > c->arena[arena]) {
-                c->arena[arena] = m->offset + m->count;
+            if (m->offset + room(m) > c->arena[arena]) {
+                c->arena[arena] = m->offset + room(m);
             }
         }
     }

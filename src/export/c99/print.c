@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/c99/c99.h"
+#include "export/c99/program.h"
 
 enum { INDENTATION = 4 };
 
@@ -141,6 +141,40 @@ const char *adzi_c99_double(double x)
     return text;
 }
 
+const char *adzi_c99_whole(adzi_c99 *c, int64_t x)
+{
+    if (x < INT32_MIN || x > INT32_MAX) {
+        adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
+            "%s uses the integer %lld, which does not fit in the int32_t that a file in C has for "
+            "integers",
+            c->current != NULL ? c->current : "the function", (long long)x);
+        return "0";
+    }
+    if (x == INT32_MIN) { /* 2147483648 is no int, and its negative none either */
+        return "(-2147483647 - 1)";
+    }
+    char *text = thread_text();
+    snprintf(text, ADZI_TEXT_SIZE, "%lld", (long long)x);
+    return text;
+}
+
+const char *adzi_c99_number(adzi_c99 *c, adz_dtype dtype, double x)
+{
+    switch (dtype) {
+    case ADZ_BOOL:
+        return x != 0 ? "1" : "0";
+    case ADZ_F64:
+        return adzi_c99_double(x);
+    case ADZ_I32:
+    case ADZ_I64:
+    case ADZ_U8:
+        /* Numbers beyond the integers of f64 fail in the same way as INT64_MAX. */
+        return adzi_c99_whole(c, x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MAX);
+    default:
+        return adzi_c99_float(x);
+    }
+}
+
 /* ---- elements ---------------------------------------------------------------------------------
  */
 
@@ -156,38 +190,18 @@ const char *adzi_c99_use(adzi_c99 *c, int memory)
 }
 
 /* The only number of a constant whose elements are equal. */
-static void uniform_text(const adzi_c99_memory *m, char *text, size_t size)
+static void uniform_text(adzi_c99 *c, const adzi_c99_memory *m, char *text, size_t size)
 {
-    switch (m->dtype) {
-    case ADZ_I64:
-        snprintf(text, size, "%lld", (long long)*(const int64_t *)m->data);
-        break;
-    case ADZ_I32:
-        snprintf(text, size, "%d", (int)*(const int32_t *)m->data);
-        break;
-    case ADZ_BOOL:
-    case ADZ_U8:
-        snprintf(text, size, "%d", (int)*(const uint8_t *)m->data);
-        break;
-    case ADZ_F64:
-        snprintf(text, size, "%s", adzi_c99_double(*(const double *)m->data));
-        break;
-    default:
-        snprintf(text, size, "%s", adzi_c99_float((double)*(const float *)m->data));
-        break;
-    }
-    if (text[0] == '-') { /* so that "a - -1" cannot become "a --1" */
-        char number[48];
-        snprintf(number, sizeof number, "(%s)", text);
-        snprintf(text, size, "%s", number);
-    }
+    const char *number = adzi_c99_number(c, m->dtype, adzi_c99_contents(m, 0));
+    const bool negative = number[0] == '-'; /* so that "a - -1" cannot become "a --1" */
+    snprintf(text, size, "%s%s%s", negative ? "(" : "", number, negative ? ")" : "");
 }
 
 void adzi_c99_element(adzi_c99 *c, int memory, const char *index, char *text, size_t size)
 {
     const adzi_c99_memory *m = &c->memories[memory];
     if (m->uniform) {
-        uniform_text(m, text, size);
+        uniform_text(c, m, text, size);
         return;
     }
     snprintf(text, size, "%s[%s]", adzi_c99_use(c, memory), index[0] != '\0' ? index : "0");

@@ -53,6 +53,26 @@ static void close_loop(adzi_c99 *c, bool open)
     }
 }
 
+/* Opens a block for a variable if no loop is open: another product of the function may declare a
+ * variable of that name. Returns true if it is open. */
+static bool open_block(adzi_c99 *c)
+{
+    const bool bare = c->variables == 0;
+    if (bare) {
+        adzi_c99_line(c, "{");
+        ++c->depth;
+    }
+    return bare;
+}
+
+static void close_block(adzi_c99 *c, bool open)
+{
+    if (open) {
+        --c->depth;
+        adzi_c99_line(c, "}");
+    }
+}
+
 static void bias_text(
     adzi_c99 *c, const product *p, const char *row, const char *column, char *text, size_t size)
 {
@@ -90,6 +110,7 @@ static void print_rows(adzi_c99 *c, const product *p)
         close_loop(c, first);
     }
     const bool terms = adzi_c99_loop_over(c, p->k, k);
+    const bool block = open_block(c);
     element(c, p, A, p->a, i, k, a, sizeof a);
     adzi_c99_line(c, "const float factor%d = %s;", c->variables, a);
     const int number = c->variables;
@@ -98,25 +119,31 @@ static void print_rows(adzi_c99 *c, const product *p)
     element(c, p, B, p->b, k, j, b, sizeof b);
     adzi_c99_line(c, "%s += factor%d * %s;", y, number, b);
     close_loop(c, columns);
+    close_block(c, block);
     close_loop(c, terms);
     close_loop(c, rows);
 }
 
-/* Any layout. */
+/* Any layout and dtype. Integers are summed as unsigned ones, which wrap. */
 static void print_sums(adzi_c99 *c, const product *p)
 {
     char i[4], k[4], j[4], y[TEXT], a[TEXT], b[TEXT], bias[TEXT];
     const bool rows = adzi_c99_loop_over(c, p->m, i), columns = adzi_c99_loop_over(c, p->n, j);
+    const bool block = open_block(c), whole = !adzi_is_float(p->y->dtype);
+    const char *cast = whole ? "(uint32_t)" : "", *back = whole ? adzi_c99_type(p->y->dtype) : "";
     bias_text(c, p, i, j, bias, sizeof bias);
     const int number = c->variables;
-    adzi_c99_line(c, "float sum%d = %s;", number, bias[0] != '\0' ? bias : "0");
+    adzi_c99_line(c, "%s sum%d = %s%s;", whole ? "uint32_t" : "float", number,
+        bias[0] != '\0' ? cast : "", bias[0] != '\0' ? bias : "0");
     const bool terms = adzi_c99_loop_over(c, p->k, k);
     element(c, p, A, p->a, i, k, a, sizeof a);
     element(c, p, B, p->b, k, j, b, sizeof b);
-    adzi_c99_line(c, "sum%d += %s * %s;", number, a, b);
+    adzi_c99_line(c, "sum%d += %s%s * %s%s;", number, cast, a, cast, b);
     close_loop(c, terms);
     element(c, p, Y, p->y, i, j, y, sizeof y);
-    adzi_c99_line(c, "%s %s sum%d;", y, p->accumulate ? "+=" : "=", number);
+    adzi_c99_line(c, "%s %s %s%s%ssum%d;", y, p->accumulate ? "+=" : "=", whole ? "(" : "", back,
+        whole ? ")" : "", number);
+    close_block(c, block);
     close_loop(c, columns);
     close_loop(c, rows);
 }
@@ -164,7 +191,9 @@ void adzi_c99_product(adzi_c99 *c, const adzi_c99_value *a, const adzi_c99_value
     }
     adzi_c99_nest_open(c, &p.nest);
     const bool a_lies = stride_of(a, 1) == 1 || p.k == 1, b_lies = stride_of(b, 2) == 1 || p.k == 1;
-    if (a_lies && b_lies && p.k > 1) {
+    if (!adzi_is_float(y->dtype)) {
+        print_sums(c, &p);
+    } else if (a_lies && b_lies && p.k > 1) {
         print_dots(c, &p);
     } else if ((stride_of(y, 1) == 1 || p.n == 1) && (stride_of(b, 1) == 1 || p.n == 1)) {
         print_rows(c, &p);

@@ -85,7 +85,7 @@ int adzi_c99_memory_new(adzi_c99 *c, adzi_c99_kind kind, adz_dtype dtype, int64_
     return (int)c->n_memories++;
 }
 
-static double element(const adzi_c99_memory *m, int64_t i)
+double adzi_c99_contents(const adzi_c99_memory *m, int64_t i)
 {
     switch (m->dtype) {
     case ADZ_F64:
@@ -102,15 +102,11 @@ static double element(const adzi_c99_memory *m, int64_t i)
     }
 }
 
-double adzi_c99_contents(const adzi_c99_memory *m, int64_t i)
-{
-    return element(m, i);
-}
-
 static bool all_equal(const adzi_c99_memory *m)
 {
     for (int64_t i = 1; i < m->count; ++i) {
-        if (element(m, i) != element(m, 0)) { /* a NaN differs from itself: an array then */
+        if (adzi_c99_contents(m, i) !=
+            adzi_c99_contents(m, 0)) { /* a NaN differs from itself: an array then */
             return false;
         }
     }
@@ -282,7 +278,7 @@ static int result_memory(adzi_c99 *c, const adzi_trace *trace, const adzi_traced
     const char *base = t->storage->data;
     int64_t count = (t->data - base) / item + (t->numel > 0 ? 1 : 0);
     *offset = (t->data - base) / item;
-    for (int d = 0; d < t->rank; ++d) {
+    for (int d = 0; d < t->rank && t->numel > 0; ++d) {
         count += (t->sizes[d] - 1) * t->strides[d];
     }
     const bool known = all_known(c, call) && !is_changed(trace, t->storage);

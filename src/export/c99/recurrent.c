@@ -143,9 +143,10 @@ void adzi_c99_attention(adzi_c99 *c, const adzi_c99_call *call)
     char i[4], keys[48];
     adzi_c99_loop(c, y->sizes[y->rank - 2], i);
     snprintf(keys, sizeof keys, "%lld", (long long)s);
-    if (a.causal) { /* query i sees the keys 0 .. i */
-        adzi_c99_line(
-            c, "const int seen = %s + 1 < %lld ? %s + 1 : %lld;", i, (long long)s, i, (long long)s);
+    if (a.causal) { /* the last query sees all keys, and each query before it one key less */
+        const long long first = (long long)(s - y->sizes[y->rank - 2] + 1); /* query 0 sees them */
+        adzi_c99_line(c, "const int seen = %s %c %lld;", i, first < 0 ? '-' : '+',
+            first < 0 ? -first : first);
         snprintf(keys, sizeof keys, "seen");
     }
     print_scores(c, &a, i, keys);
@@ -165,36 +166,46 @@ typedef struct {
     int64_t hidden;
 } lstm;
 
+/* The element of a tensor of the layer, or its address. The index begins with the tensor's offset,
+ * because weights and states may be views. */
+static void part(adzi_c99 *c, const adzi_c99_value *v, const char *base, const char *row,
+    const char *column, bool address, char text[TEXT])
+{
+    char index[ADZI_C99_INDEX] = "";
+    if (v->offset != 0) {
+        snprintf(index, sizeof index, "%lld", (long long)v->offset);
+    }
+    adzi_c99_join(index, sizeof index, base);
+    element(c, v, index, row, column, address, text);
+}
+
 /* gates = x_t w_ih^T + b_ih + h w_hh^T + b_hh of row b. */
 static void print_gates(adzi_c99 *c, const lstm *l, const char *t, const char *b)
 {
     char j[4], k[4], gate[TEXT], bias[TEXT], x[TEXT], w[TEXT], index[ADZI_C99_INDEX] = "";
-    if (l->in[X]->offset != 0) {
-        snprintf(index, sizeof index, "%lld", (long long)l->in[X]->offset);
-    }
     adzi_c99_index(index, sizeof index, t, l->in[X]->strides[0]);
     adzi_c99_loop(c, 4 * l->hidden, j);
-    element(c, &l->gates, "", "", j, false, gate);
+    part(c, &l->gates, "", "", j, false, gate);
     adzi_c99_line(c, "float gate = 0;");
     for (int i = BIAS_IH; i <= BIAS_HH; ++i) {
         if (l->in[i] != NULL) {
-            element(c, l->in[i], "", "", j, false, bias);
+            part(c, l->in[i], "", "", j, false, bias);
             adzi_c99_line(c, "gate += %s;", bias);
         }
     }
-    for (int part = 0; part < 2; ++part) {
-        const adzi_c99_value *from = part == 0 ? l->in[X] : l->h;
-        const adzi_c99_value *weight = l->in[part == 0 ? WEIGHT_IH : WEIGHT_HH];
-        const char *base = part == 0 ? index : "";
+    for (int side = 0; side < 2; ++side) {
+        const adzi_c99_value *from = side == 0 ? l->in[X] : l->h;
+        const adzi_c99_value *weight = l->in[side == 0 ? WEIGHT_IH : WEIGHT_HH];
+        const char *base = side == 0 ? index : "";
         const int64_t n = weight->sizes[1];
         if (from->strides[from->rank - 1] == 1 && weight->strides[1] == 1) {
-            element(c, from, base, b, "", true, x);
-            element(c, weight, "", j, "", true, w);
+            part(c, from, base, b, "", true, x);
+            part(c, weight, "", j, "", true, w);
             adzi_c99_line(c, "gate += @dot(%s, %s, %lld);", x, w, (long long)n);
         } else {
             adzi_c99_loop(c, n, k);
-            element(c, from, base, b, k, false, x);
-            element(c, weight, "", j, k, false, w);
+            part(c, from, base, b, k, false, x);
+            part(c, weight, "", j, k, false, w);
             adzi_c99_line(c, "gate += %s * %s;", x, w);
             adzi_c99_end(c);
         }
@@ -214,14 +225,14 @@ static void print_cell(adzi_c99 *c, const lstm *l, const char *t, const char *b)
         if (g > 0) {
             snprintf(at, sizeof at, "%lld", (long long)(g * l->hidden));
         }
-        element(c, &l->gates, at, "", j, false, gate[g]);
+        part(c, &l->gates, at, "", j, false, gate[g]);
     }
-    element(c, l->h, "", b, j, false, h);
-    element(c, l->cell, "", b, j, false, cell);
-    element(c, l->y, index, b, j, false, y);
+    part(c, l->h, "", b, j, false, h);
+    part(c, l->cell, "", b, j, false, cell);
+    part(c, l->y, index, b, j, false, y);
     adzi_c99_line(c, "const float in = @sigmoid(%s), forget = @sigmoid(%s);", gate[0], gate[1]);
-    adzi_c99_line(c, "const float new = @tanh(%s), out = @sigmoid(%s);", gate[2], gate[3]);
-    adzi_c99_line(c, "%s = forget * %s + in * new;", cell, cell);
+    adzi_c99_line(c, "const float fresh = @tanh(%s), out = @sigmoid(%s);", gate[2], gate[3]);
+    adzi_c99_line(c, "%s = forget * %s + in * fresh;", cell, cell);
     adzi_c99_line(c, "%s = out * @tanh(%s);", h, cell);
     adzi_c99_line(c, "%s = %s;", y, h);
     adzi_c99_end(c);
@@ -231,12 +242,12 @@ static void print_cell(adzi_c99 *c, const lstm *l, const char *t, const char *b)
 static void print_padding(adzi_c99 *c, const lstm *l, const char *t, const char *b)
 {
     char j[4], y[TEXT], length[TEXT], index[ADZI_C99_INDEX] = "";
-    element(c, l->in[LENGTHS], "", "", b, false, length);
+    part(c, l->in[LENGTHS], "", "", b, false, length);
     adzi_c99_line(c, "if (%s >= %s) {", t, length);
     ++c->depth;
     adzi_c99_index(index, sizeof index, t, l->y->strides[0]);
     adzi_c99_loop(c, l->hidden, j);
-    element(c, l->y, index, b, j, false, y);
+    part(c, l->y, index, b, j, false, y);
     adzi_c99_line(c, "%s = 0;", y);
     adzi_c99_end(c);
     adzi_c99_line(c, "continue;");

@@ -4,20 +4,21 @@
 
 #include "export/c99/lanes.h"
 
-/* One pass over a lane: what the result starts from, the statement for an element e, and the
- * result. `s` is the running value, %n the number of elements. */
+/* One pass over a lane: what the result starts from, and the statement for an element e. `s` is the
+ * running value. The statement for signed integers wraps, where an overflow of int32_t would be
+ * undefined. NULL: there is none, or it is the same. */
 typedef struct {
-    const char *op, *start, *step, *result;
+    const char *op, *start, *step, *whole;
 } row;
 
 static const row rows[] = {
-    { "sum", "0", "s += e", "s" },
-    { "mean", "0", "s += e", "s / n" },
-    { "prod", "1", "s *= e", "s" },
-    { "amax", "(-1.0f / 0.0f)", "s = e > s || e != e ? e : s", "s" },
-    { "amin", "(1.0f / 0.0f)", "s = e < s || e != e ? e : s", "s" },
-    { "any", "0", "s = s || e != 0", "s" },
-    { "all", "1", "s = s && e != 0", "s" },
+    { "sum", "0", "s += e", "s = (int32_t)((uint32_t)s + (uint32_t)e)" },
+    { "mean", "0", "s += e", NULL },
+    { "prod", "1", "s *= e", "s = (int32_t)((uint32_t)s * (uint32_t)e)" },
+    { "amax", NULL, "s = e > s || e != e ? e : s", "s = e > s ? e : s" },
+    { "amin", NULL, "s = e < s || e != e ? e : s", "s = e < s ? e : s" },
+    { "any", "0", "s = s || e != 0", NULL },
+    { "all", "1", "s = s && e != 0", NULL },
 };
 
 static unsigned mask_of(const adzi_c99_call *call)
@@ -25,9 +26,26 @@ static unsigned mask_of(const adzi_c99_call *call)
     return (unsigned)adzi_c99_attr(call, "dim", 0);
 }
 
+/* What a maximum or a minimum starts from: a value that no element is beyond. */
+static const char *end_of(adz_dtype dtype, bool largest)
+{
+    switch (dtype) {
+    case ADZ_BOOL:
+        return largest ? "0" : "1";
+    case ADZ_U8:
+        return largest ? "0" : "255";
+    case ADZ_I32:
+    case ADZ_I64:
+        return largest ? "(-2147483647 - 1)" : "2147483647";
+    default:
+        return largest ? "(-1.0f / 0.0f)" : "(1.0f / 0.0f)";
+    }
+}
+
 void adzi_c99_sum(adzi_c99 *c, const adzi_c99_call *call)
 {
     const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
+    const bool whole = !adzi_is_float(x->dtype);
     const row *r = rows;
     while (strcmp(r->op, call->op->name) != 0) {
         ++r;
@@ -35,11 +53,11 @@ void adzi_c99_sum(adzi_c99 *c, const adzi_c99_call *call)
     adzi_c99_lanes lanes = adzi_c99_lanes_of(x, mask_of(call));
     const int from = adzi_c99_lanes_add(&lanes, x), to = adzi_c99_lanes_add_reduced(&lanes, y);
     adzi_c99_lanes_open(c, &lanes);
-    const char *type = adzi_c99_type(y->dtype);
-    adzi_c99_line(c, "%s s = %s;", type, r->start);
+    adzi_c99_line(c, "%s s = %s;", adzi_c99_type(y->dtype),
+        r->start != NULL ? r->start : end_of(x->dtype, strcmp(r->op, "amax") == 0));
     adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
     adzi_c99_line(c, "const %s e = %s;", adzi_c99_type(x->dtype), pass.operand[from].text);
-    adzi_c99_line(c, "%s;", r->step);
+    adzi_c99_line(c, "%s;", whole && r->whole != NULL ? r->whole : r->step);
     adzi_c99_nest_close(c, &pass);
     if (strcmp(r->op, "mean") == 0) {
         adzi_c99_line(c, "s /= %s;", adzi_c99_float((double)lanes.count));
@@ -85,8 +103,12 @@ void adzi_c99_extreme(adzi_c99 *c, const adzi_c99_call *call)
     adzi_c99_line(c, "int32_t place = 0, at = 0;");
     adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
     const char *element = pass.operand[from].text;
-    adzi_c99_line(c, "if (at == 0 || %s %s most || (%s != %s && most == most)) {", element, than,
-        element, element);
+    if (adzi_is_float(x->dtype)) {
+        adzi_c99_line(c, "if (at == 0 || %s %s most || (%s != %s && most == most)) {", element,
+            than, element, element);
+    } else {
+        adzi_c99_line(c, "if (at == 0 || %s %s most) {", element, than);
+    }
     ++c->depth;
     adzi_c99_line(c, "most = %s;", element);
     adzi_c99_line(c, "place = at;");
@@ -180,16 +202,21 @@ static unsigned lane_of(const adzi_c99_call *call, const adzi_c99_value *x)
 }
 
 /* Prints the declarations of `most`, the largest element, and of `total`, the sum of e^(x - most).
- */
-static void print_total(adzi_c99 *c, const adzi_c99_lanes *lanes, int from, const char *store)
+ * `stores` keeps the exponentials in operand 1. `limited` takes 0 in place of an infinite element,
+ * whose difference from itself is NaN. */
+static void print_total(
+    adzi_c99 *c, const adzi_c99_lanes *lanes, int from, bool limited, bool stores)
 {
     adzi_c99_line(c, "float most = (-1.0f / 0.0f), total = 0;");
     adzi_c99_nest pass = adzi_c99_pass(c, lanes);
     adzi_c99_line(
         c, "most = %s > most ? %s : most;", pass.operand[from].text, pass.operand[from].text);
     adzi_c99_nest_close(c, &pass);
+    if (limited) {
+        adzi_c99_line(c, "most = most - most == 0 ? most : 0;");
+    }
     pass = adzi_c99_pass(c, lanes);
-    if (store != NULL) {
+    if (stores) {
         adzi_c99_line(c, "const float e = @exp(%s - most);", pass.operand[from].text);
         adzi_c99_line(c, "total += e;");
         adzi_c99_line(c, "%s = e;", pass.operand[1].text);
@@ -208,7 +235,7 @@ void adzi_c99_softmax(adzi_c99 *c, const adzi_c99_call *call)
     const int from = adzi_c99_lanes_add(&lanes, x);
     const int to = sum ? adzi_c99_lanes_add_reduced(&lanes, y) : adzi_c99_lanes_add(&lanes, y);
     adzi_c99_lanes_open(c, &lanes);
-    print_total(c, &lanes, from, plain ? "y" : NULL);
+    print_total(c, &lanes, from, sum, plain);
     if (sum) {
         adzi_c99_line(c, "%s = most + @log(total);", adzi_c99_lane_element(c, &lanes, to));
     } else {

@@ -5,6 +5,8 @@
 
 #include "export/c99/lanes.h"
 
+enum { TEXT = ADZI_C99_INDEX + ADZI_C99_NAME };
+
 /* A lane along one dimension: its loop variable runs over the places of the elements. */
 static unsigned lane_of(const adzi_c99_call *call, const adzi_c99_value *x)
 {
@@ -83,7 +85,7 @@ void adzi_c99_norm(adzi_c99 *c, const adzi_c99_call *call)
         c, "float s = %s;", p == -(double)INFINITY ? adzi_c99_float((double)INFINITY) : "0");
     adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
     const char *e = pass.operand[from].text;
-    adzi_c99_line(c, "const float a = %s < 0 ? -%s : %s;", e, e, e);
+    adzi_c99_line(c, "const float a = %s > 0 ? %s : 0 - %s;", e, e, e);
     adzi_c99_line(c, "%s;", step);
     adzi_c99_nest_close(c, &pass);
     adzi_c99_line(c, "%s = %s;", adzi_c99_lane_element(c, &lanes, to), result);
@@ -155,12 +157,48 @@ void adzi_c99_norm_backward(adzi_c99 *c, const adzi_c99_call *call)
     adzi_c99_lanes_close(c, &lanes);
 }
 
-/* The k largest or smallest elements of each lane, sorted, and their places. Among equal elements
- * the first comes first; each round takes the best element behind the one before it. */
+/* Prints the condition that one expression comes before another among the selected elements. NaN
+ * counts as the largest. */
+static void before_text(
+    char *to, size_t size, const adzi_c99_value *x, bool largest, const char *a, const char *b)
+{
+    if (adzi_is_float(x->dtype)) {
+        snprintf(to, size, "@above(%s, %s)", largest ? a : b, largest ? b : a);
+    } else {
+        snprintf(to, size, "%s %c %s", a, largest ? '>' : '<', b);
+    }
+}
+
+/* Prints one round of a selection: `best` and its `place` among the elements of the lane that come
+ * after `before`, the result of the round before it, which stood at place_before. Equal elements
+ * come in the order of their places. */
+static void print_round(
+    adzi_c99 *c, const adzi_c99_lanes *from, int element, const adzi_c99_value *x, bool largest)
+{
+    char passed[TEXT], ahead[TEXT], better[TEXT];
+    adzi_c99_line(c, "%s best = 0;", adzi_c99_type(x->dtype));
+    adzi_c99_line(c, "int32_t place = -1, at = 0;");
+    adzi_c99_nest pass = adzi_c99_pass(c, from);
+    adzi_c99_line(c, "const %s e = %s;", adzi_c99_type(x->dtype), pass.operand[element].text);
+    before_text(passed, sizeof passed, x, largest, "before", "e");
+    before_text(ahead, sizeof ahead, x, largest, "e", "before");
+    before_text(better, sizeof better, x, largest, "e", "best");
+    adzi_c99_line(c, "const int left = place_before < 0 || %s || (!(%s) && at > place_before);",
+        passed, ahead);
+    adzi_c99_line(c, "if (left && (place < 0 || %s)) {", better);
+    ++c->depth;
+    adzi_c99_line(c, "best = e;");
+    adzi_c99_line(c, "place = at;");
+    --c->depth;
+    adzi_c99_line(c, "}");
+    adzi_c99_line(c, "++at;");
+    adzi_c99_nest_close(c, &pass);
+}
+
+/* The k largest or smallest elements of each lane, sorted, and their places. */
 void adzi_c99_topk(adzi_c99 *c, const adzi_c99_call *call)
 {
     const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
-    const char *than = adzi_c99_attr(call, "largest", 1) != 0 ? ">" : "<";
     const unsigned mask = lane_of(call, x);
     adzi_c99_lanes from = adzi_c99_lanes_of(x, mask);
     adzi_c99_value best = *y, place = *adzi_c99_out(c, call, 1);
@@ -175,7 +213,7 @@ void adzi_c99_topk(adzi_c99 *c, const adzi_c99_call *call)
     const int element = adzi_c99_lanes_add(&from, x);
     const int to = adzi_c99_lanes_add(&from, &best), at = adzi_c99_lanes_add(&from, &place);
     adzi_c99_lanes_open(c, &from);
-    char k[4], texts[2][ADZI_C99_INDEX + ADZI_C99_NAME];
+    char k[4], texts[2][TEXT];
     adzi_c99_line(c, "%s before = 0;", adzi_c99_type(x->dtype));
     adzi_c99_line(c, "int32_t place_before = -1;");
     adzi_c99_loop(c, (int64_t)adzi_c99_attr(call, "k", 1), k);
@@ -186,21 +224,7 @@ void adzi_c99_topk(adzi_c99 *c, const adzi_c99_call *call)
         adzi_c99_index(index, sizeof index, k, strides[i]);
         adzi_c99_element(c, memories[i], index, texts[i], sizeof texts[i]);
     }
-    adzi_c99_line(c, "%s best = 0;", adzi_c99_type(x->dtype));
-    adzi_c99_line(c, "int32_t place = -1, at = 0;");
-    adzi_c99_nest pass = adzi_c99_pass(c, &from);
-    const char *e = pass.operand[element].text;
-    adzi_c99_line(c,
-        "const int left = %s == 0 || before %s %s || (%s == before && at > place_before);", k, than,
-        e, e);
-    adzi_c99_line(c, "if (left && (place < 0 || %s %s best)) {", e, than);
-    ++c->depth;
-    adzi_c99_line(c, "best = %s;", e);
-    adzi_c99_line(c, "place = at;");
-    --c->depth;
-    adzi_c99_line(c, "}");
-    adzi_c99_line(c, "++at;");
-    adzi_c99_nest_close(c, &pass);
+    print_round(c, &from, element, x, adzi_c99_attr(call, "largest", 1) != 0);
     adzi_c99_line(c, "%s = before = best;", texts[0]);
     adzi_c99_line(c, "%s = place_before = place;", texts[1]);
     adzi_c99_end(c);
