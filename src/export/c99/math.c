@@ -153,7 +153,7 @@ static const function functions[] = {
       "{\n"
       "    const volatile float u = 1 + x;\n"
       "    const float d = u - 1;\n"
-      "    return d == 0 || d - d != 0 ? x : @log(u) * (x / d);\n"
+      "    return d == 0 || !(x <= 3.402823466e38f) ? x : @log(u) * (x / d);\n"
       "}\n" },
     { "sqrt", "sqrtf",
       "/* The root by Newton's method, from a guess that halves the exponent. */\n"

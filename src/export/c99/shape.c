@@ -153,7 +153,8 @@ void adzi_c99_pad(adzi_c99 *c, const adzi_c99_call *call)
 {
     adzi_c99_value x = *adzi_c99_in(c, call, 0), y = *adzi_c99_out(c, call, 0);
     char value[64];
-    snprintf(value, sizeof value, "= %s", adzi_c99_float(adzi_c99_attr(call, "value", 0)));
+    snprintf(
+        value, sizeof value, "= %s", adzi_c99_number(c, y.dtype, adzi_c99_attr(call, "value", 0)));
     adzi_c99_map(c, &y, value, NULL);
     keep_common(call, &x, &y);
     copy(c, &y, &x, false);
@@ -175,7 +176,11 @@ static void triangle(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99_valu
     const adzi_c99_value *from, bool accumulate)
 {
     const bool lower = strcmp(call->op->name, "tril") == 0;
-    const long long diagonal = (long long)adzi_c99_attr(call, "diagonal", 0);
+    const double offset =
+        adzi_c99_attr(call, "diagonal", 0); /* beyond an int, as good as its end */
+    const int diagonal = (int)(offset > INT32_MAX    ? INT32_MAX
+                               : offset < -INT32_MAX ? -INT32_MAX
+                                                     : offset);
     adzi_c99_value y = *to, x = *from;
     y.rank -= 2;
     x.rank -= 2;
@@ -195,7 +200,7 @@ static void triangle(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99_valu
         adzi_c99_index(index, sizeof index, j, values[k]->strides[y.rank + 1]);
         adzi_c99_element(c, values[k]->memory, index, texts[k], sizeof texts[k]);
     }
-    adzi_c99_line(c, "%s %s %s - %s %s %lld ? %s : 0;", texts[0], accumulate ? "+=" : "=", j, i,
+    adzi_c99_line(c, "%s %s %s - %s %s %d ? %s : 0;", texts[0], accumulate ? "+=" : "=", j, i,
         lower ? "<=" : ">=", diagonal, texts[1]);
     adzi_c99_end(c);
     adzi_c99_end(c);

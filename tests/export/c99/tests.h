@@ -9,4 +9,8 @@ int training_tests(void);
 int gradients_tests(void);
 int files_tests(void);
 
+/* Those of test_c99_values. */
+int special_tests(void);
+int integer_tests(void);
+
 #endif
