@@ -217,12 +217,21 @@ static bool name_files(adzi_c99_writer *w, const char *path, adzi_text *header)
     }
     adzi_text_add_n(header, path, length - 1);
     adzi_text_add(header, "h");
-    char stem[ADZI_C99_NAME];
     char *name = w->upper;
-    const size_t n = strlen(base) - 2;
-    snprintf(stem, sizeof stem, "%.*s", (int)(n < 40 ? n : 40), base);
-    adzi_c99_identifier(
-        w->name, sizeof w->name, "", w->options->name != NULL ? w->options->name : stem);
+    adzi_text stem = { 0 };
+    adzi_text_add_n(&stem, base, strlen(base) - 2);
+    const char *prefix = w->options->name != NULL ? w->options->name : adzi_text_get(&stem);
+    const bool fits = strlen(prefix) < sizeof w->name;
+    adzi_c99_identifier(w->name, sizeof w->name, "", fits ? prefix : "");
+    header->failed = header->failed || stem.failed;
+    adzi_text_free(&stem);
+    if (!fits) {
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "the name of the file, or options.name, has more than %d characters; set options.name "
+            "to a shorter prefix for the names in C",
+            ADZI_C99_NAME - 1);
+        return false;
+    }
     size_t i = 0;
     for (; w->name[i] != '\0'; ++i) {
         const bool lower = w->name[i] >= 'a' && w->name[i] <= 'z';

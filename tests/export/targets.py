@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-WARNINGS = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror"]
+WARNINGS = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Wdouble-promotion", "-Werror"]
 
 MAIN = r"""
 #include <stdio.h>

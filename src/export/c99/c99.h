@@ -23,7 +23,7 @@ typedef enum adzi_c99_kind {
     ADZI_C99_BUFFER     /* computed; has a place in static memory */
 } adzi_c99_kind;
 
-enum { ADZI_C99_ARENAS = 4, ADZI_C99_NAME = 64, ADZI_C99_LABEL = 160, ADZI_C99_INDEX = 200 };
+enum { ADZI_C99_ARENAS = 4, ADZI_C99_NAME = 128, ADZI_C99_LABEL = 160, ADZI_C99_INDEX = 200 };
 
 /** Elements of one type. */
 typedef struct adzi_c99_memory {
@@ -329,6 +329,9 @@ void adzi_c99_functions(adzi_c99 *c, adzi_text *file);
 
 /** Places the buffers of the function that was printed and raises c->arena. */
 void adzi_c99_place(adzi_c99 *c);
+
+/** Makes the name of a memory differ from those of all others. */
+void adzi_c99_make_unique(adzi_c99 *c, adzi_c99_memory *m);
 
 /** Makes an identifier of a name: letters, digits and underscores. */
 void adzi_c99_identifier(char *to, size_t size, const char *prefix, const char *name);

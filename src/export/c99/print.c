@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "export/c99/program.h"
 
 enum { INDENTATION = 4 };
@@ -28,13 +29,22 @@ void adzi_c99_fail(adzi_c99 *c, adz_status code, const char *format, ...)
 
 void adzi_c99_line(adzi_c99 *c, const char *format, ...)
 {
-    char line[1024];
+    char usual[512], *line = usual; /* long names and many dimensions make longer lines */
     va_list arguments;
     va_start(arguments, format);
-    const int length = vsnprintf(line, sizeof line, format, arguments);
+    const int length = vsnprintf(usual, sizeof usual, format, arguments);
     va_end(arguments);
-    if (length < 0 || length >= (int)sizeof line) {
-        adzi_c99_fail(c, ADZ_ERR_STATE, "%s: a line of C is too long", c->current);
+    const size_t size = length < 0 ? 0 : (size_t)length + 1;
+    if (size > sizeof usual) {
+        line = adzi_alloc(size);
+        if (line != NULL) {
+            va_start(arguments, format);
+            vsnprintf(line, size, format, arguments);
+            va_end(arguments);
+        }
+    }
+    if (line == NULL || size == 0) {
+        adzi_c99_fail(c, ADZ_ERR_MEMORY, "no memory for the text of the C file");
         return;
     }
     if (line[0] != '\0') {
@@ -42,6 +52,9 @@ void adzi_c99_line(adzi_c99 *c, const char *format, ...)
     }
     adzi_c99_expand(c, &c->body, line);
     adzi_text_add(&c->body, "\n");
+    if (line != usual) {
+        adzi_free(line, size);
+    }
 }
 
 const char *adzi_c99_type(adz_dtype dtype)

@@ -48,18 +48,25 @@ static void add_shape(char *label, size_t size, int rank, const int64_t *sizes)
     }
 }
 
-/* Makes the name of a memory differ from those of all others. */
-static void make_unique(adzi_c99 *c, adzi_c99_memory *m)
+static bool is_taken(const adzi_c99 *c, const adzi_c99_memory *m)
 {
     for (size_t i = 0; i < c->n_memories; ++i) {
         if (&c->memories[i] != m && strcmp(c->memories[i].name, m->name) == 0) {
-            char number[16];
-            snprintf(number, sizeof number, "_%d", (int)c->n_memories);
-            const size_t n = strlen(m->name), added = strlen(number);
-            const size_t at = n + added < sizeof m->name ? n : sizeof m->name - added - 1;
-            snprintf(m->name + at, sizeof m->name - at, "%s", number);
-            return;
+            return true;
         }
+    }
+    return false;
+}
+
+/* A name that is taken gets a number. It gives way to the number if both together are too long. */
+void adzi_c99_make_unique(adzi_c99 *c, adzi_c99_memory *m)
+{
+    const size_t n = strlen(m->name);
+    for (int number = (int)c->n_memories; is_taken(c, m); ++number) {
+        char ending[16];
+        snprintf(ending, sizeof ending, "_%d", number);
+        const size_t room = sizeof m->name - strlen(ending) - 1;
+        snprintf(m->name + (n < room ? n : room), sizeof ending, "%s", ending);
     }
 }
 
@@ -148,7 +155,7 @@ static int own_memory(adzi_c99 *c, const adzi_traced_value *v, int64_t *offset)
     } else if (v->name != NULL) {
         adzi_c99_identifier(m->name, sizeof m->name, "w_", v->name);
     }
-    make_unique(c, m);
+    adzi_c99_make_unique(c, m);
     return memory;
 }
 

@@ -17,6 +17,22 @@ static bool is_sgd(const adz_optimizer *o)
     return strcmp(o->type->name, "SGD") == 0;
 }
 
+/* True if a setting is not 0 in one of the groups. */
+static bool is_set(const adz_optimizer *o, int setting)
+{
+    bool set = false;
+    for (size_t g = 0; g < o->n_groups; ++g) {
+        set = set || o->groups[g]->settings[setting] != 0;
+    }
+    return set;
+}
+
+/* True if the step counts how often it was called. */
+static bool counts_steps(const adz_optimizer *o)
+{
+    return !is_sgd(o) || is_set(o, SGD_DAMPENING);
+}
+
 /* ---- parameters -------------------------------------------------------------------------------
  */
 
@@ -36,7 +52,7 @@ bool adzi_c99_check_optimizer(adzi_c99 *c, const adz_optimizer *o)
     if (!is_sgd(o) && strcmp(name, "Adam") != 0 && strcmp(name, "AdamW") != 0) {
         adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
             "the optimizer %s cannot be written in C; use SGD, Adam or AdamW", name);
-    } else if (!is_sgd(o) && o->defaults[AMSGRAD] != 0) {
+    } else if (!is_sgd(o) && is_set(o, AMSGRAD)) {
         adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED, "Adam with amsgrad cannot be written in C");
     }
     return !c->failed;
@@ -233,17 +249,22 @@ static int64_t steps_of(adzi_c99 *c, const adz_optimizer *o)
     return steps < 0 ? 0 : steps;
 }
 
+/* 1 - beta^steps, which is -(e^(steps log beta) - 1). A power of beta near 1 would lose most of its
+ * digits in the difference. */
+static const char *bias_of(const adzi_group *group, int beta, char text[80])
+{
+    snprintf(text, 80, "-@expm1((float)steps * %s)", adzi_c99_float(log(group->settings[beta])));
+    return text;
+}
+
 static void print_group(adzi_c99 *c, const adz_optimizer *o, size_t g)
 {
     const adzi_group *group = o->groups[g];
+    char text[80];
     if (!is_sgd(o)) {
-        for (int k = 1; k <= 2; ++k) {
-            const double beta = group->settings[k == 1 ? ADZI_ADAM_BETA1 : ADZI_ADAM_BETA2];
-            adzi_c99_line(c, "beta%d_power[%d] *= %s;", k, (int)g, adzi_c99_double(beta));
-        }
-        adzi_c99_line(c, "root = 1 / @sqrt((float)(1 - beta2_power[%d]));", (int)g);
-        adzi_c99_line(c, "step = (float)(%s_learning_rate[%d] / (1 - beta1_power[%d]));", c->name,
-            (int)g, (int)g);
+        adzi_c99_line(c, "root = 1 / @sqrt(%s);", bias_of(group, ADZI_ADAM_BETA2, text));
+        adzi_c99_line(c, "step = %s_learning_rate[%d] / %s;", c->name, (int)g,
+            bias_of(group, ADZI_ADAM_BETA1, text));
     }
     for (size_t i = 0; i < group->count; ++i) {
         const int memory = memory_of(c, group->parameters[i]);
@@ -301,8 +322,8 @@ void adzi_c99_print_step(adzi_c99 *c, const adz_optimizer *o, adz_c_loss loss)
     if (!is_sgd(o)) {
         adzi_c99_line(c, "float root, step;");
     }
-    if (is_sgd(o) && o->defaults[SGD_DAMPENING] != 0) {
-        adzi_c99_line(c, "++steps;");
+    if (counts_steps(o)) { /* up to 2^24, from where on nothing depends on the number */
+        adzi_c99_line(c, "steps += steps < 16777216;");
     }
     for (size_t g = 0; g < o->n_groups && !c->failed; ++g) {
         print_group(c, o, g);
@@ -318,8 +339,9 @@ static int64_t print_state(
     adzi_c99 *c, adzi_text *file, const char *prefix, int memory, const adz_tensor *state)
 {
     const adzi_c99_memory *m = &c->memories[memory];
-    adzi_text_format(file, "static float %s_%s[%lld]", prefix, m->name, (long long)m->count);
-    if (state != NULL) {
+    const int64_t count = m->count > 0 ? m->count : 1; /* C has no empty arrays */
+    adzi_text_format(file, "static float %s_%s[%lld]", prefix, m->name, (long long)count);
+    if (state != NULL && m->count > 0) {
         adzi_text_add(file, " = {");
         for (int64_t i = 0; i < m->count; ++i) {
             adzi_text_format(file, "%s%s,", i % 8 == 0 ? "\n    " : " ",
@@ -328,7 +350,7 @@ static int64_t print_state(
         adzi_text_add(file, "\n}");
     }
     adzi_text_add(file, ";\n");
-    return m->count * (int64_t)sizeof(float);
+    return count * (int64_t)sizeof(float);
 }
 
 int64_t adzi_c99_print_states(adzi_c99 *c, adzi_text *file, const adz_optimizer *o)
@@ -341,17 +363,7 @@ int64_t adzi_c99_print_states(adzi_c99 *c, adzi_text *file, const adz_optimizer 
             g + 1 < o->n_groups ? "," : " };\n");
         bytes += (int64_t)sizeof(float);
     }
-    for (int k = 1; k <= 2 && !is_sgd(o); ++k) {
-        adzi_text_format(file, "static double beta%d_power[%d] = {", k, (int)o->n_groups);
-        for (size_t g = 0; g < o->n_groups; ++g) {
-            const double *s = o->groups[g]->settings;
-            const double power = pow(s[k == 1 ? ADZI_ADAM_BETA1 : ADZI_ADAM_BETA2], (double)steps);
-            adzi_text_format(
-                file, " %s%s", adzi_c99_double(power), g + 1 < o->n_groups ? "," : " };\n");
-            bytes += (int64_t)sizeof(double);
-        }
-    }
-    if (is_sgd(o) && o->defaults[SGD_DAMPENING] != 0) {
+    if (counts_steps(o)) {
         adzi_text_format(file, "static int32_t steps = %lld;\n", (long long)steps);
         bytes += (int64_t)sizeof(int32_t);
     }

@@ -160,6 +160,7 @@ adzi_c99_value adzi_c99_gradient(adzi_c99 *c, const adzi_c99_value *value)
         adzi_c99_memory *dm = &c->memories[made];
         const adzi_c99_memory of = *m; /* a copy, because both lie in one array */
         snprintf(dm->name, sizeof dm->name, "d%.*s", (int)sizeof dm->name - 2, of.name);
+        adzi_c99_make_unique(c, dm);
         snprintf(
             dm->label, sizeof dm->label, "gradient: %.*s", (int)sizeof dm->label - 12, of.label);
     }

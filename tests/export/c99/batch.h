@@ -105,7 +105,7 @@ static inline void *compile_batch(void)
     static int number;
     snprintf(library, sizeof library, "./%s/batch%d.so", temporary_folder, number++);
     snprintf(command, sizeof command,
-        "%s " BATCH_FLAGS " -O1 -ffp-contract=off -fPIC -shared -o %s %s/*.c", C_COMPILER, library,
+        "%s " BATCH_FLAGS " -O0 -ffp-contract=off -fPIC -shared -o %s %s/*.c", C_COMPILER, library,
         temporary_folder);
     const int status = system(command);
     if (status != 0 && system(C_COMPILER " --version > /dev/null 2>&1") != 0) {

@@ -54,7 +54,8 @@ static inline compiled compile(const char *name, bool libm)
     static int number;
     snprintf(library, sizeof library, "%s/%s%d.so", temporary_folder, name, number++);
     snprintf(command, sizeof command,
-        "%s -std=c99 -pedantic -Wall -Wextra -Werror -O2 -ffp-contract=off -fPIC -shared -o %s "
+        "%s -std=c99 -pedantic -Wall -Wextra -Wdouble-promotion -Werror -O2 -ffp-contract=off "
+        "-fPIC -shared -o %s "
         "%s/%s.c %s",
         C_COMPILER, library, temporary_folder, name, libm ? "-lm" : "");
     const int status = system(command);

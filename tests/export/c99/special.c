@@ -185,12 +185,36 @@ static void lanes_of_special_floats(void **state)
     adz_scope_close(scope);
 }
 
+/* ---- losses ---------------------------------------------------------------------------------- */
+
+CASE(s_kl_div, adz_kl_div(x, z, ADZ_REDUCE_NONE, false))
+CASE(s_kl_div_log, adz_kl_div(x, adz_log(z), ADZ_REDUCE_NONE, true))
+CASE(s_cross, adz_binary_cross_entropy(z, adz_flip(z, ADZ_DIMS(0)), ADZ_NONE, ADZ_REDUCE_NONE))
+CASE(s_logits, adz_binary_cross_entropy_with_logits(x, z, ADZ_NONE, ADZ_REDUCE_NONE, ADZ_NONE))
+CASE(s_smooth, adz_smooth_l1_loss(x, z, ADZ_REDUCE_NONE, 0))
+CASE(s_huber, adz_huber_loss(x, z, ADZ_REDUCE_NONE, 2))
+
+/* Scores x, and probabilities z that may be 0 or 1. */
+static void losses_at_limits(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    static const batch_case cases[] = { ROW(s_kl_div), ROW(s_kl_div_log), ROW(s_cross),
+        ROW(s_logits), ROW(s_smooth), ROW(s_huber) };
+    static const float scores[] = { -1, -1, -1, -100, -1000, -INFINITY, 3, 200 };
+    static const float targets[] = { 0, 0.5f, 1, 0, 1, 0.25f, -0.0f, 1 };
+    CHECK_BATCH(cases, adz_tensor_from(scores, ADZ_SHAPE(8), ADZ_F32),
+        adz_tensor_from(targets, ADZ_SHAPE(8), ADZ_F32), 1e-6);
+    adz_scope_close(scope);
+}
+
 int special_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(special_floats),
         cmocka_unit_test(pairs_of_special_floats),
         cmocka_unit_test(lanes_of_special_floats),
+        cmocka_unit_test(losses_at_limits),
     };
     return cmocka_run_group_tests_name(
         "c99: special values", tests, temporary_begin, temporary_end);

@@ -12,5 +12,6 @@ int files_tests(void);
 /* Those of test_c99_values. */
 int special_tests(void);
 int integer_tests(void);
+int edge_tests(void);
 
 #endif

@@ -62,13 +62,19 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return adzi_pair_loss_fused(loss, node, dx, dy);
 }
 
+/* t log t, with its limit 0 at t = 0. */
+static adz_tensor *entropy_of(adz_tensor *t)
+{
+    return adz_masked_fill(adz_mul(t, adz_log(t)), adz_eq_number(t, 0), 0);
+}
+
 /* The forward as an expression. */
 static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
 {
     const bool log_target = ((const adzi_pair_attr *)attr)->log_target;
     adz_tensor *x = in[0], *t = in[1];
     adz_tensor *each =
-        log_target ? adz_mul(adz_exp(t), adz_sub(t, x)) : adz_mul(t, adz_sub(adz_log(t), x));
+        log_target ? adz_mul(adz_exp(t), adz_sub(t, x)) : adz_sub(entropy_of(t), adz_mul(t, x));
     return adzi_pair_loss_reduced(y, each, attr);
 }
 
