@@ -101,6 +101,60 @@ static void hostile_names(void **state)
     adz_scope_close(scope);
 }
 
+/* Long names stay whole, or stay apart where they are cut. A prefix that does not fit is refused.
+ */
+static void long_names(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    char name[2][200], prefix[140];
+    adz_module *net = adz_sequential_new(NULL, 0);
+    for (int i = 0; i < 2; ++i) { /* they differ at the end alone */
+        memset(name[i], 'n', sizeof name[i]);
+        snprintf(name[i] + 150, 10, "%c", 'a' + i);
+        assert_non_null(adz_module_add_child(net, name[i], adz_linear_new(2, 2, NULL)));
+    }
+    c_network n = of(net, adz_randn(ADZ_SHAPE(2, 2), ADZ_F32));
+    adz_optimizer *sgd = adz_sgd_new(adz_module_parameters(net), 0.1, NULL);
+    adz_c_options o = ADZ_C_OPTIONS;
+    o.optimizer = sgd;
+    memset(prefix, 'p', sizeof prefix);
+    prefix[127] = '\0';
+    o.name = prefix;
+    assert_int_equal(write_network(&n, "long.c", &o), ADZ_OK);
+    snprintf(name[0], sizeof name[0], "void %s_run(", prefix);
+    assert_non_null(strstr(file_text("long.h"), name[0]));
+    o.name = NULL;
+    assert_int_equal(write_network(&n, "long.c", &o), ADZ_OK);
+    dlclose(compile("long", false).library);
+    prefix[127] = 'p';
+    prefix[128] = '\0';
+    o.name = prefix;
+    temporary_files(true);
+    assert_int_equal(write_network(&n, "long.c", &o), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "more than 127 characters");
+    assert_int_equal(temporary_files(false), 0);
+    adz_optimizer_free(&sgd);
+    adz_module_free(&net);
+    adz_scope_close(scope);
+}
+
+/* A training step has no double, whatever the optimizer is. */
+static void no_double(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_module *net = ADZ_SEQUENTIAL(adz_linear_new(5, 8, NULL), adz_linear_new(8, 1, NULL));
+    c_network n = of(net, adz_randn(ADZ_SHAPE(1, 5), ADZ_F32));
+    adz_c_options o = ADZ_C_OPTIONS;
+    o.optimizer = adz_adamw_new(adz_module_parameters(net), 0.1, NULL);
+    assert_int_equal(write_network(&n, "single.c", &o), ADZ_OK);
+    assert_null(strstr(file_text("single.c"), "double"));
+    adz_optimizer_free(&o.optimizer);
+    adz_module_free(&net);
+    adz_scope_close(scope);
+}
+
 /* A file that cannot be written leaves the others as they were. */
 static void all_or_nothing(void **state)
 {
@@ -144,6 +198,20 @@ static adz_tensor *labels(adz_module *module, adz_tensor **in)
     adz_tensor *steps = adz_tensor_from((const int64_t[]){ 2 }, ADZ_SHAPE_SCALAR, ADZ_I64);
     adz_tensor *log_probs = adz_log_softmax(adz_module_forward(module, in[0]), 1);
     return adz_ctc_loss(log_probs, adz_unsqueeze(one, 0), steps, one, NULL);
+}
+
+/* Integers of 64 bits that a file cannot hold: a number, and an element of a constant. */
+static adz_tensor *wide_number(adz_module *module, adz_tensor **in)
+{
+    (void)module;
+    return adz_masked_fill(adz_argsort(in[0], 1, false), adz_lt_number(in[0], 0), 3e9);
+}
+
+static adz_tensor *wide_element(adz_module *module, adz_tensor **in)
+{
+    static const int64_t some[] = { 1, 2147483648, 3 };
+    (void)module;
+    return adz_add(adz_argsort(in[0], 1, false), adz_tensor_from(some, ADZ_SHAPE(3), ADZ_I64));
 }
 
 static adz_tensor *sines(adz_module *module, adz_tensor **in)
@@ -198,6 +266,11 @@ static void refused(void **state)
     expect_refused(&n, "no.c", NULL, ADZ_ERR_UNSUPPORTED, "item");
     n.call = changes_input;
     expect_refused(&n, "no.c", NULL, ADZ_ERR_UNSUPPORTED, "relu changes input");
+    n.call = wide_number;
+    expect_refused(
+        &n, "no.c", NULL, ADZ_ERR_UNSUPPORTED, "masked_fill uses the integer 3000000000");
+    n.call = wide_element;
+    expect_refused(&n, "no.c", NULL, ADZ_ERR_UNSUPPORTED, "uses the integer 2147483648");
     adz_module *net = ADZ_SEQUENTIAL(adz_linear_new(3, 2, NULL), adz_dropout_new(0.5, NULL));
     n.module = net;
     n.call = NULL;
@@ -279,6 +352,8 @@ int files_tests(void)
         cmocka_unit_test(announces_its_sizes),
         cmocka_unit_test(weights_in_a_file),
         cmocka_unit_test(hostile_names),
+        cmocka_unit_test(long_names),
+        cmocka_unit_test(no_double),
         cmocka_unit_test(all_or_nothing),
         cmocka_unit_test(refused),
         cmocka_unit_test(refused_batch_norm),

@@ -2,8 +2,15 @@
  * and what is refused. */
 #include "tests.h"
 
-int main(void)
+/* With an argument only the group of that letter runs. */
+int main(int argc, char **argv)
 {
-    return operators_tests() + networks_tests() + modules_tests() + training_tests() +
-           gradients_tests() + files_tests();
+    static int (*const groups[])(void) = { operators_tests, networks_tests, modules_tests,
+        training_tests, gradients_tests, files_tests };
+    static const char letters[] = "onmtgf";
+    int failed = 0;
+    for (int i = 0; letters[i] != '\0'; ++i) {
+        failed += argc < 2 || argv[1][0] == letters[i] ? groups[i]() : 0;
+    }
+    return failed;
 }

@@ -47,6 +47,22 @@ static void training_by_adam(void **state)
     adz_scope_close(scope);
 }
 
+/* Layers without loops: one output at batch 1. */
+static void training_of_one_row(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_manual_seed(10);
+    adz_module *net = ADZ_SEQUENTIAL(adz_linear_new(5, 8, NULL), adz_relu_new(NULL),
+        adz_linear_new(8, 1, NULL), adz_linear_new(1, 1, NULL));
+    c_network n = of(net, adz_randn(ADZ_SHAPE(1, 5), ADZ_F32));
+    adz_optimizer *optimizer = adz_adam_new(adz_module_parameters(net), 1e-3, NULL);
+    check_training(&n, &(training){ optimizer, ADZ_C_MSE_LOSS, 50, 2, 0, false });
+    adz_optimizer_free(&optimizer);
+    adz_module_free(&net);
+    adz_scope_close(scope);
+}
+
 /* With running statistics, with those of the batch, and without a weight. The layer before batch
  * norm has no bias: its gradient is nothing but rounding errors, which Adam would make large. */
 static void training_with_batch_norm(void **state)
@@ -126,6 +142,7 @@ int training_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(training_by_sgd),
         cmocka_unit_test(training_by_adam),
+        cmocka_unit_test(training_of_one_row),
         cmocka_unit_test(training_with_batch_norm),
         cmocka_unit_test(training_of_a_transformer),
         cmocka_unit_test(training_of_a_recurrent_network),

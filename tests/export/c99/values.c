@@ -4,9 +4,11 @@
 /* With an argument only the group of that letter runs. */
 int main(int argc, char **argv)
 {
-    const char only = argc > 1 ? argv[1][0] : 0;
-    int failed = only == 0 || only == 's' ? special_tests() : 0;
-    failed += only == 0 || only == 'i' ? integer_tests() : 0;
-    failed += only == 0 || only == 'e' ? edge_tests() : 0;
+    static int (*const groups[])(void) = { special_tests, integer_tests, edge_tests };
+    static const char letters[] = "sie";
+    int failed = 0;
+    for (int i = 0; letters[i] != '\0'; ++i) {
+        failed += argc < 2 || argv[1][0] == letters[i] ? groups[i]() : 0;
+    }
     return failed;
 }
