@@ -155,8 +155,8 @@ adzi_c99_nest adzi_c99_nest_of(int rank, const int64_t *sizes);
 /** Adds an operand, which broadcasts to the nest's shape. Its number is returned. */
 int adzi_c99_nest_add(adzi_c99_nest *nest, const adzi_c99_value *value);
 
-/** Adds " + part" to an index, unless the part is empty. A sum that does not fit is left out; the
- * buffers hold every index of a tensor of rank 8. */
+/** Adds " + part" to an index, unless the part is empty. The buffers hold every index of a tensor
+ * of rank 8. A sum that does not fit is marked, so that an element at it is an error. */
 void adzi_c99_join(char *to, size_t size, const char *part);
 
 /** Opens the loops. Dimensions of size 1 are left out, and neighbours are merged where all operands

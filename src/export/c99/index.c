@@ -11,7 +11,7 @@ enum { TEXT = ADZI_C99_INDEX + ADZI_C99_NAME };
  * rows of a result y[before..., ids..., after...]. */
 typedef struct {
     adzi_c99_nest before, ids, after;
-    char table[TEXT], y[TEXT], id[TEXT];
+    char table[3 * TEXT], y[TEXT], id[TEXT];
 } lookup;
 
 static void open_part(adzi_c99 *c, adzi_c99_nest *nest, int rank, const int64_t *sizes,

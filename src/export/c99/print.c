@@ -9,6 +9,7 @@
 #include "export/c99/program.h"
 
 enum { INDENTATION = 4 };
+enum { OVERFLOW_MARK = '#' }; /* in place of an index that has no room; no index contains it */
 
 void adzi_c99_fail(adzi_c99 *c, adz_status code, const char *format, ...)
 {
@@ -210,6 +211,18 @@ static void uniform_text(adzi_c99 *c, const adzi_c99_memory *m, char *text, size
     snprintf(text, size, "%s%s%s", negative ? "(" : "", number, negative ? ")" : "");
 }
 
+/* True if an index, and the text of `length` characters that was made of it, are whole. An index
+ * that had no room has a mark (adzi_c99_join). */
+static bool is_whole(adzi_c99 *c, const char *index, int length, size_t size)
+{
+    const bool whole = strchr(index, OVERFLOW_MARK) == NULL && length >= 0 && (size_t)length < size;
+    if (!whole) {
+        adzi_c99_fail(c, ADZ_ERR_STATE, "%s: the index of an element is too long for C",
+            c->current != NULL ? c->current : "the function");
+    }
+    return whole;
+}
+
 void adzi_c99_element(adzi_c99 *c, int memory, const char *index, char *text, size_t size)
 {
     const adzi_c99_memory *m = &c->memories[memory];
@@ -217,24 +230,27 @@ void adzi_c99_element(adzi_c99 *c, int memory, const char *index, char *text, si
         uniform_text(c, m, text, size);
         return;
     }
-    snprintf(text, size, "%s[%s]", adzi_c99_use(c, memory), index[0] != '\0' ? index : "0");
+    const int length =
+        snprintf(text, size, "%s[%s]", adzi_c99_use(c, memory), index[0] != '\0' ? index : "0");
+    is_whole(c, index, length, size);
 }
 
 void adzi_c99_address(adzi_c99 *c, int memory, const char *index, char *text, size_t size)
 {
     const bool shifted = index[0] != '\0' && strcmp(index, "0") != 0;
-    snprintf(
+    const int length = snprintf(
         text, size, "%s%s%s", adzi_c99_use(c, memory), shifted ? " + " : "", shifted ? index : "");
+    is_whole(c, index, length, size);
 }
 
 void adzi_c99_index(char *index, size_t size, const char *variable, int64_t stride)
 {
-    const size_t used = strlen(index);
-    const char *plus = used > 0 ? " + " : "";
+    char part[ADZI_C99_INDEX];
     if (stride == 1) {
-        snprintf(index + used, size - used, "%s%s", plus, variable);
+        adzi_c99_join(index, size, variable);
     } else if (stride != 0) {
-        snprintf(index + used, size - used, "%s%s * %lld", plus, variable, (long long)stride);
+        snprintf(part, sizeof part, "%s * %lld", variable, (long long)stride);
+        adzi_c99_join(index, size, part);
     }
 }
 
@@ -246,6 +262,9 @@ void adzi_c99_range(
 {
     static const char letters[] = "ijklmnopqrstuv";
     char increment[32];
+    if (c->variables >= (int)(sizeof letters - 1)) { /* an outer loop would lose its variable */
+        adzi_c99_fail(c, ADZ_ERR_STATE, "%s: the loops are nested too deeply for C", c->current);
+    }
     snprintf(variable, 4, "%c", letters[c->variables++ % (int)(sizeof letters - 1)]);
     if (step == 1) {
         snprintf(increment, sizeof increment, "++%s", variable);
@@ -349,7 +368,8 @@ void adzi_c99_join(char *to, size_t size, const char *part)
     const int added =
         part[0] == '\0' ? 0 : snprintf(to + n, room, "%s%s", n > 0 ? " + " : "", part);
     if (added < 0 || (size_t)added >= room) {
-        to[n] = '\0';
+        to[0] = OVERFLOW_MARK;
+        to[1] = '\0';
     }
 }
 
