@@ -146,10 +146,13 @@ static void gather(adzi_c99 *c, const adzi_c99_value *x, int dim, const adzi_c99
     snprintf(step, sizeof step, "%s * %lld", nest.operand[at].text, (long long)stride);
     adzi_c99_join(place, sizeof place, step);
     adzi_c99_element(c, x->memory, place, element, sizeof element);
-    if (add_to_x) {
-        adzi_c99_line(c, "%s += %s;", element, nest.operand[to].text);
+    const char *from_y = nest.operand[to].text;
+    if (add_to_x && adzi_c99_arena(x->dtype) == ADZI_C99_INTEGERS) { /* wraps */
+        adzi_c99_line(c, "%s = (int32_t)((uint32_t)%s + (uint32_t)%s);", element, element, from_y);
+    } else if (add_to_x) {
+        adzi_c99_line(c, "%s += %s;", element, from_y);
     } else {
-        adzi_c99_line(c, "%s = %s;", nest.operand[to].text, element);
+        adzi_c99_line(c, "%s = %s;", from_y, element);
     }
     adzi_c99_nest_close(c, &nest);
 }

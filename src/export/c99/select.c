@@ -31,7 +31,9 @@ static void running_sum(adzi_c99 *c, const adzi_c99_call *call, adzi_c99_value t
     adzi_c99_lanes_open(c, &lanes);
     adzi_c99_line(c, "%s s = 0;", adzi_c99_type(to.dtype));
     adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
-    adzi_c99_line(c, "s += %s;", pass.operand[x].text);
+    adzi_c99_line(c,
+        adzi_is_float(to.dtype) ? "s += %s;" : "s = (int32_t)((uint32_t)s + (uint32_t)%s);",
+        pass.operand[x].text);
     adzi_c99_line(c, "%s %s s;", pass.operand[y].text, accumulate ? "+=" : "=");
     adzi_c99_nest_close(c, &pass);
     adzi_c99_lanes_close(c, &lanes);

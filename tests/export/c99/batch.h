@@ -29,6 +29,9 @@ enum { MOST_CASES = 100 };
 /* The flags that exported files promise to compile under. */
 #define BATCH_FLAGS "-std=c99 -pedantic -Wall -Wextra -Wdouble-promotion -Werror"
 
+/* A function that does what C leaves undefined ends with a signal. */
+#define BATCH_TRAPS "-fsanitize=undefined,float-cast-overflow -fsanitize-undefined-trap-on-error"
+
 static inline bool is_same_float(float ours, float theirs, double tolerance)
 {
     if (isnan(theirs) || isinf(theirs)) {
@@ -105,8 +108,8 @@ static inline void *compile_batch(void)
     static int number;
     snprintf(library, sizeof library, "./%s/batch%d.so", temporary_folder, number++);
     snprintf(command, sizeof command,
-        "%s " BATCH_FLAGS " -O0 -ffp-contract=off -fPIC -shared -o %s %s/*.c", C_COMPILER, library,
-        temporary_folder);
+        "%s " BATCH_FLAGS " " BATCH_TRAPS " -O0 -ffp-contract=off -fPIC -shared -o %s %s/*.c",
+        C_COMPILER, library, temporary_folder);
     const int status = system(command);
     if (status != 0 && system(C_COMPILER " --version > /dev/null 2>&1") != 0) {
         skip();

@@ -167,7 +167,8 @@ static void lanes_of_integers(void **state)
     (void)state;
     adz_scope *scope = adz_scope_open();
     static const batch_case cases[] = { LANES, PRODUCTS };
-    static const int32_t m[] = { 1, 2, 3, -4, 0, 5, 16777217, -3, 16777219, 70000, -70001, 9 };
+    static const int32_t m[] = { 1, 2, INT32_MAX, -4, 5, INT32_MAX, 16777217, -3, INT32_MIN, 70000,
+        -70001, 9 };
     adz_tensor *x = adz_reshape(adz_tensor_from(m, ADZ_SHAPE(12), ADZ_I32), ADZ_SHAPE(3, 4));
     adz_tensor *square = adz_contiguous(adz_slice(x, 1, 0, 3, 1));
     CHECK_BATCH(cases, square, adz_contiguous(adz_flip(square, ADZ_DIMS(1))), 1e-6);
