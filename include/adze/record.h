@@ -1,40 +1,61 @@
 /**
  * @file record.h
- * Operators of your own: a forward in plain C and a backward that the tape calls.
+ * Operators of your own: a kernel in plain C, and what the tape, plans and exports need beside it.
  *
  * @code
+ * // y = x^3 for the elements begin .. end-1
+ * static void cube_f32(const adz_kernel_call *call, int64_t begin, int64_t end)
+ * {
+ *     const float *x = call->inputs[0].data;
+ *     float *y = call->results[0].data;
+ *     for (int64_t i = begin; i < end; ++i) {
+ *         y[i] = x[i] * x[i] * x[i];
+ *     }
+ * }
+ *
+ * // dx = 3 x^2 dy
  * static adz_status cube_backward(adz_node *node, adz_tensor **dx, adz_tensor *const *dy)
  * {
  *     adz_tensor *x = adz_node_input(node, 0);
- *     dx[0] = adz_mul(dy[0], adz_mul_number(adz_mul(x, x), 3));
+ *     dx[0] = adz_mul(dy[0], adz_mul_number(adz_square(x), 3));
  *     return dx[0] != NULL ? ADZ_OK : adz_error_code();
  * }
  *
- * static const adz_operator cube_operator = { sizeof(adz_operator), "cube", cube_backward, NULL,
- *     NULL, NULL, 0, NULL };
+ * // the same function by adze's operators: for exports, and for dtypes without a kernel
+ * static adz_status cube_expression(
+ *     adz_tensor **results, adz_tensor *const *inputs, const void *attributes)
+ * {
+ *     (void)attributes;
+ *     results[0] = adz_mul(adz_mul(inputs[0], inputs[0]), inputs[0]);
+ *     return results[0] != NULL ? ADZ_OK : adz_error_code();
+ * }
+ *
+ * static const adz_operator cube_operator = {
+ *     .size = sizeof(adz_operator),
+ *     .name = "cube",
+ *     .kernels = { [ADZ_F32] = cube_f32 },
+ *     .units = ADZ_UNITS_ELEMENTS,
+ *     .backward = cube_backward,
+ *     .saved_inputs = 1U << 0,
+ *     .expression = cube_expression,
+ * };
  *
  * static adz_tensor *cube(adz_tensor *x)
  * {
- *     adz_tensor *in = adz_contiguous(x), *y = adz_empty_like(in);
- *     const double *from = adz_tensor_data_f64(in);
- *     double *to = adz_tensor_data_f64(y);
- *     if (from == NULL || to == NULL) {
- *         return NULL;
- *     }
- *     for (int64_t i = 0; i < adz_tensor_numel(y); ++i) {
- *         to[i] = from[i] * from[i] * from[i];
- *     }
- *     adz_record_options o = ADZ_RECORD_OPTIONS;
- *     o.saved_inputs = 1u << 0;
- *     return adz_record(&cube_operator, &x, 1, &y, 1, &o) == ADZ_OK ? y : NULL;
+ *     return adz_operator_call(&cube_operator, &x, 1, NULL, NULL);
  * }
  *
- * adz_tensor *x = adz_requires_grad_(adz_scalar(2, ADZ_F64), true);
+ * adz_tensor *x = adz_requires_grad_(adz_scalar(2, ADZ_F32), true);
  * adz_backward(cube(x)); // x's gradient is 12
  * @endcode
  *
+ * The library checks the inputs, makes the results, runs the kernel on its threads and records the
+ * call. A plan replays the kernel (adze/plan.h), and an export writes the expression
+ * (adze/export.h). Without a backward the gradients are those of the expression.
+ *
  * The backward is an expression of adze's operators, so that it can be differentiated again. Check
- * it with adz_gradcheck and adz_gradgradcheck.
+ * it with adz_gradcheck and adz_gradgradcheck. A kernel for a backward is the kernel of a second
+ * operator, which the backward calls.
  */
 #ifndef ADZE_RECORD_H
 #define ADZE_RECORD_H
@@ -59,9 +80,10 @@ typedef struct adzi_node adz_node;
 typedef adz_status (*adz_backward_function)(adz_node *node, adz_tensor **dx, adz_tensor *const *dy);
 
 /**
- * The forward of an operator as an expression of adze's operators. An export (adze/plan.h) writes
- * it in place of an operator that it does not know. It fills results[k] for each result, whose
- * values must be those of the operator's own forward.
+ * The forward of an operator as an expression of adze's operators. An export (adze/export.h) writes
+ * it in place of the operator. adz_operator_call computes with it where the operator has no kernel,
+ * and differentiates it where the operator has no backward. It fills results[k] for each result,
+ * whose values must be those of the operator's kernels.
  *
  * inputs[i] is ADZ_NONE for an input that was left out. `attributes` are those of the call, or
  * NULL. New tensors are borrowed from the innermost scope. Returns ADZ_OK, or a status with an
@@ -99,7 +121,7 @@ typedef enum adz_field_kind {
  *     { "size", ADZ_FIELD_I64, offsetof(resize_attributes, sizes), 8, true, false, NULL },
  *     { "factor", ADZ_FIELD_F64, offsetof(resize_attributes, factor), 0, false, false, NULL },
  * }; // with n = 2: resize(size=[3, 4], factor=0.5)
- * adz_operator op = { sizeof op, "resize", NULL, NULL, NULL, fields, 3, NULL };
+ * adz_operator op = { .size = sizeof op, .name = "resize", .fields = fields, .n_fields = 3 };
  * @endcode
  */
 typedef struct adz_field {
@@ -114,19 +136,146 @@ typedef struct adz_field {
                                     NULL: shown as a number */
 } adz_field;
 
-/** Describes an operator to the tape. It must outlive every call, so make it static. */
+/** An array that a kernel reads: the elements of an input in row-major order, without gaps. */
+typedef struct adz_const_array {
+    const void *data;            /**< NULL for an input that was left out */
+    int64_t numel;               /**< elements; 0 for an input that was left out */
+    int64_t sizes[ADZ_MAX_RANK]; /**< outermost first, `rank` of them */
+    int rank;                    /**< 0 to 8 */
+    adz_dtype dtype;             /**< of the elements */
+} adz_const_array;
+
+/** An array that a kernel writes: the elements of a result in row-major order, without gaps. */
+typedef struct adz_array {
+    void *data;                  /**< written by the kernel */
+    int64_t numel;               /**< elements */
+    int64_t sizes[ADZ_MAX_RANK]; /**< outermost first, `rank` of them */
+    int rank;                    /**< 0 to 8 */
+    adz_dtype dtype;             /**< of the elements */
+} adz_array;
+
+/** What a kernel computes from and to. */
+typedef struct adz_kernel_call {
+    const adz_const_array *inputs; /**< n_inputs */
+    const adz_array *results;      /**< n_results, whose elements are undefined yet */
+    const void *attributes;        /**< of the call; NULL if the operator has none */
+    size_t n_inputs;               /**< as the operator says */
+    size_t n_results;              /**< as the operator says */
+} adz_kernel_call;
+
+/**
+ * A kernel: computes the units begin .. end-1 of a call (adz_units). A call is cut into ranges that
+ * several threads compute at a time, in any order. A plan calls the kernel again later, with other
+ * elements and addresses, from whichever thread runs the plan.
+ *
+ * A kernel therefore depends on its inputs and attributes alone, and writes its results alone. It
+ * gives the same bits however the units are cut. It calls no function of adze, and neither longjmp
+ * nor a C++ exception leaves it. It cannot fail: what may be wrong with the arguments of a call is
+ * found by the shape rule.
+ */
+typedef void (*adz_kernel_function)(const adz_kernel_call *call, int64_t begin, int64_t end);
+
+/** What the units of a kernel are. The first result of a call says how many there are. */
+typedef enum adz_units {
+    ADZ_UNITS_ALL = 0,      /**< one unit, the whole call, on the calling thread */
+    ADZ_UNITS_ELEMENTS = 1, /**< the elements of the first result */
+    ADZ_UNITS_ROWS = 2      /**< its rows along the last dimension; a scalar is one row */
+} adz_units;
+
+/** The shape and the dtype of a result. */
+typedef struct adz_result {
+    adz_shape shape; /**< rank 0 to 8, sizes 0 or more */
+    adz_dtype dtype; /**< any */
+} adz_result;
+
+/**
+ * Says which shapes and dtypes the results of a call have. `results` come with the shape and the
+ * dtype of the first input; change what differs. Shapes and dtypes of the inputs decide, never
+ * their elements.
+ *
+ * inputs[i] is ADZ_NONE for an input that was left out. `attributes` are those of the call, or
+ * NULL. Returns ADZ_OK, or what adz_error_set returns if the inputs do not fit each other.
+ */
+typedef adz_status (*adz_shape_rule)(
+    adz_result *results, adz_tensor *const *inputs, const void *attributes);
+
+/** The numbers of dtypes for which an operator can have kernels. */
+#define ADZ_KERNEL_DTYPES 16
+
+/**
+ * Describes an operator to the tape. It must outlive every call, so make it static. Name the
+ * members that you set, as in .name = "cube"; the others are zero then. The struct grows at its
+ * end, and a program that was compiled with fewer members goes on to work.
+ *
+ * adz_record reads the members up to `expression`. Those behind it serve adz_operator_call.
+ */
 typedef struct adz_operator {
     size_t size;                    /**< sizeof(adz_operator) */
     const char *name;               /**< for messages */
-    adz_backward_function backward; /**< an expression of adze's operators */
+    adz_backward_function backward; /**< an expression of adze's operators; NULL: adz_operator_call
+                                         differentiates `expression` */
     adz_backward_function fused;    /**< a faster backward that records nothing, or NULL; it runs
                                          when nobody will differentiate the gradients */
-    void (*attributes_free)(void *attributes); /**< releases what the attributes own, or NULL */
-    const adz_field *fields; /**< what the attributes consist of, for messages; NULL: unknown */
+    void (*attributes_free)(void *attributes); /**< releases what the attributes own, or NULL; only
+                                                    for adz_record */
+    const adz_field *fields; /**< what the attributes consist of. adz_record: for messages, may be
+                                  NULL. adz_operator_call copies these fields and no others */
     size_t n_fields;         /**< rows of fields; 0 */
-    adz_expression_function expression; /**< the forward by adze's operators, for exports; NULL:
-                                             exports refuse the operator */
+    adz_expression_function expression; /**< the forward by adze's operators; NULL: exports refuse
+                                             the operator */
+    adz_kernel_function
+        kernels[ADZ_KERNEL_DTYPES]; /**< by the dtype of the first input, as in
+                                         .kernels = { [ADZ_F32] = cube_f32 }. Where there is NULL,
+                                         the expression computes the call */
+    adz_units units;                /**< what the kernels count; ADZ_UNITS_ALL by default */
+    int64_t grain; /**< units that take some ten microseconds: fewer are not worth a thread. 0: as
+                        many as make 4096 elements of the first result */
+    adz_shape_rule shape_rule; /**< NULL: results have the shape and dtype of the first input */
+    size_t n_inputs;           /**< 1 to 32; 0 stands for 1 */
+    size_t n_results;          /**< 1 to 8; 0 stands for 1 */
+    uint32_t optional_inputs;  /**< bit i set: input i may be ADZ_NONE; none by default */
+    uint32_t other_dtypes;  /**< bit i set: input i need not have the dtype of the others, and the
+                                 shape rule checks which it has; none by default. It does not count
+                                 as the first input, unless all inputs are of this kind */
+    uint32_t saved_inputs;  /**< bit i set: the backward reads input i (adz_node_input); none by
+                                 default. Without a backward all inputs are saved */
+    uint32_t saved_results; /**< bit k set: the backward reads result k (adz_node_result); none by
+                                 default */
+    size_t attributes_size; /**< sizeof the struct of attributes, at most 512; 0 for none */
 } adz_operator;
+
+/**
+ * Calls an operator of your own: checks the inputs, makes the results, computes them by a kernel
+ * and puts the call on the tape.
+ *
+ * The kernel is that for the dtype of the first input that is not left out. All inputs have this
+ * dtype, unless the operator says otherwise. Without a kernel for it, the operator's expression
+ * computes the results; an expression for f64 beside a kernel for f32 serves adz_gradcheck. Inputs
+ * that are strided are copied for the kernel. Integers among the inputs and results have no
+ * gradient.
+ *
+ * A plan replays the kernel. An export writes the expression, and refuses an operator without one.
+ * In anomaly mode a result that is not finite, from finite inputs, is an error.
+ *
+ * @param op          the operator, with a kernel or an expression
+ * @param inputs      n_inputs tensors, or ADZ_NONE for those that are left out
+ * @param n_inputs    as the operator says
+ * @param attributes  the arguments that are not tensors, of the operator's attributes_size; copied.
+ *                    Values alone: what a pointer leads to may be gone when a plan runs. NULL if
+ *                    the operator has none
+ * @param more        gets the results 1 .. n_results-1, borrowed from the scope; NULL if there is
+ *                    one result
+ * @return            the first result, borrowed from the scope; NULL with ADZ_ERR_NULL,
+ *                    ADZ_ERR_ARGUMENT (the operator or the number of inputs), ADZ_ERR_DTYPE (no
+ *                    kernel and no expression, or inputs of different dtypes), ADZ_ERR_GRAPH (an
+ *                    input wants a gradient, but there is neither a backward nor an expression),
+ *                    ADZ_ERR_SHAPE, ADZ_ERR_NUMERIC, ADZ_ERR_MEMORY, or the error of the shape rule
+ *                    or of the expression
+ * @grad              by the operator's backward, or through its expression
+ * @see               torch.library.custom_op, torch.autograd.Function.apply
+ */
+ADZ_API adz_tensor *adz_operator_call(const adz_operator *op, adz_tensor *const *inputs,
+    size_t n_inputs, const void *attributes, adz_tensor **more);
 
 /** The values that a call saves for its backward. Start from ADZ_RECORD_OPTIONS. */
 typedef struct adz_record_options {
@@ -154,7 +303,12 @@ typedef struct adz_record_options {
 ADZ_API void adz_record_options_init(adz_record_options *options, size_t size);
 
 /**
- * Puts a call on the tape, if an input wants a gradient and the thread records.
+ * Puts a call on the tape whose results the program has computed itself, if an input wants a
+ * gradient and the thread records. Use it where adz_operator_call does not fit: where the number of
+ * inputs varies, or where the results come from a library that is called between two operators.
+ *
+ * What the program computes itself is not replayed by a plan. While a function is captured, results
+ * that adze's operators have not computed are therefore refused.
  *
  * @param op         the operator
  * @param inputs     n_inputs tensors, or ADZ_NONE for those left out
@@ -165,7 +319,8 @@ ADZ_API void adz_record_options_init(adz_record_options *options, size_t size);
  * @param options    NULL for the defaults
  * @return           ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (also if a field of the operator lies
  *                   outside the attributes), ADZ_ERR_GRAPH (a result has a history already, or
- *                   wants a gradient as a leaf), ADZ_ERR_MEMORY
+ *                   wants a gradient as a leaf), ADZ_ERR_STATE (a plan cannot replay how the
+ *                   results were computed), ADZ_ERR_MEMORY
  * @see              torch.autograd.Function
  */
 ADZ_API adz_status adz_record(const adz_operator *op, adz_tensor *const *inputs, size_t n_inputs,

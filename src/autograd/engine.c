@@ -5,6 +5,7 @@
 #include "autograd/engine.h"
 #include "autograd/leaf.h"
 #include "autograd/op.h"
+#include "autograd/operator.h"
 
 /* ---- moving gradients --------------------------------------------------------------------------
  */
@@ -238,8 +239,9 @@ static bool call_backward(adzi_run *run, adzi_node *node)
     if (run->thread->recorder != NULL) {
         run->thread->recorder->op = op->name;
     }
-    adz_status (*backward)(adzi_node *, adz_tensor **, adz_tensor *const *) =
-        op->fused != NULL && !run->create_graph ? op->fused : op->backward;
+    adz_backward_function backward = op->fused != NULL && !run->create_graph ? op->fused
+                                     : op->backward != NULL                  ? op->backward
+                                                            : adzi_derived_backward;
     run->anomaly = run->thread->anomaly;
     adz_status status = run->anomaly ? call_checked(run, node, dx, backward)
                                      : backward(node, dx, node->entry->grads);

@@ -6,6 +6,7 @@
 
 #include "autograd/attr.h"
 #include "autograd/op.h"
+#include "autograd/operator.h"
 #include "base/options.h"
 
 enum { MOST = 32 }; /* inputs or results of one call: the bits of a mask */
@@ -16,21 +17,25 @@ void adz_record_options_init(adz_record_options *options, size_t size)
     adzi_options_fill(__func__, options, size, &all, sizeof all);
 }
 
-static bool check_operator(const adz_operator *op)
+const char adzi_input_names[] =
+    "input 0, input 1, input 2, input 3, input 4, input 5, input 6, input 7, input 8, input 9, "
+    "input 10, input 11, input 12, input 13, input 14, input 15, input 16, input 17, input 18, "
+    "input 19, input 20, input 21, input 22, input 23, input 24, input 25, input 26, input 27, "
+    "input 28, input 29, input 30, input 31";
+
+bool adzi_check_operator(const char *function, const adz_operator *op)
 {
-    if (op == NULL || op->name == NULL || op->backward == NULL) {
-        adzi_error_null("record", op == NULL         ? "op"
-                                  : op->name == NULL ? "op's name"
-                                                     : "op's backward");
+    if (op == NULL || op->name == NULL) {
+        adzi_error_null(function, op == NULL ? "op" : "op's name");
         return false;
     }
     if (op->name[0] == '\0') {
-        adzi_error("record", ADZ_ERR_ARGUMENT, "op's name is empty, but messages begin with it");
+        adzi_error(function, ADZ_ERR_ARGUMENT, "op's name is empty, but messages begin with it");
         return false;
     }
     if (op->size <
         offsetof(adz_operator, fields)) { /* what callers knew before there were fields */
-        adzi_error("record", ADZ_ERR_ARGUMENT, "op's size is %zu; set it to sizeof(adz_operator)",
+        adzi_error(function, ADZ_ERR_ARGUMENT, "op's size is %zu; set it to sizeof(adz_operator)",
             op->size);
         return false;
     }
@@ -59,6 +64,22 @@ static bool check_result(const adz_operator *op, adz_tensor *t, size_t k, bool s
     return true;
 }
 
+/* While the thread records for a plan: whether result k comes from launches, which a replay
+ * repeats. */
+static bool check_captured(const adz_operator *op, const adz_tensor *t, size_t k)
+{
+    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
+    if (recorder == NULL || recorder->computed(recorder, t)) {
+        return true;
+    }
+    adzi_error(op->name, ADZ_ERR_STATE,
+        "cannot be captured, because the program has computed result %zu%s itself, and each run of "
+        "the plan would repeat these values; give the operator a kernel and call it by "
+        "adz_operator_call",
+        k, adzi_text_shape(t));
+    return false;
+}
+
 static bool check_extras(const adz_operator *op, const adz_record_options *o)
 {
     if (o->extras == NULL && o->n_extras > 0) {
@@ -73,10 +94,9 @@ static bool check_extras(const adz_operator *op, const adz_record_options *o)
     return true;
 }
 
-/* Checks that the table of fields is valid and that every field lies inside the attributes. */
-static bool check_attributes(const adz_operator *op, const adz_record_options *o)
+bool adzi_check_attributes(const adz_operator *op, const void *attributes, size_t size)
 {
-    if (o->attributes == NULL && o->attributes_size > 0) {
+    if (attributes == NULL && size > 0) {
         adzi_error_null(op->name, "attributes");
         return false;
     }
@@ -93,11 +113,11 @@ static bool check_attributes(const adz_operator *op, const adz_record_options *o
             return false;
         }
     }
-    const adz_field *field = adzi_attr_beyond(op, o->attributes, o->attributes_size);
+    const adz_field *field = adzi_attr_beyond(op, attributes, size);
     if (field != NULL) {
         adzi_error(op->name, ADZ_ERR_ARGUMENT,
             "field %s at byte %zu does not fit the attributes, which have %zu bytes", field->name,
-            field->offset, o->attributes_size);
+            field->offset, size);
     }
     return field == NULL;
 }
@@ -125,9 +145,12 @@ adz_status adz_record(const adz_operator *op, adz_tensor *const *inputs, size_t 
     adz_tensor *const *results, size_t n_results, const adz_record_options *options)
 {
     adz_record_options o = ADZ_RECORD_OPTIONS;
-    if (!check_operator(op) ||
+    if (!adzi_check_operator("record", op) ||
         !adzi_options_read(op->name, "ADZ_RECORD_OPTIONS", &o, sizeof o, options)) {
         return adz_error_code();
+    }
+    if (op->backward == NULL) {
+        return adzi_error_null("record", "op's backward");
     }
     if (inputs == NULL || results == NULL || n_inputs < 1 || n_inputs > MOST || n_results < 1 ||
         n_results > MOST) {
@@ -138,13 +161,14 @@ adz_status adz_record(const adz_operator *op, adz_tensor *const *inputs, size_t 
     memcpy(in, inputs, n_inputs * sizeof *in);
     memcpy(out, results, n_results * sizeof *out);
     adzi_call call;
-    if (!adzi_enter(&call, op, "input", in, (int)n_inputs, ~0u) || !check_extras(op, &o) ||
-        !check_attributes(op, &o)) {
+    if (!adzi_enter(&call, op, adzi_input_names, in, (int)n_inputs, ~0u) || !check_extras(op, &o) ||
+        !adzi_check_attributes(op, o.attributes, o.attributes_size)) {
         return adzi_status(NULL);
     }
     bool floats = false;
     for (size_t k = 0; k < n_results; ++k) {
-        if (!check_result(op, out[k], k, (o.saved_results & (1u << k)) != 0)) {
+        if (!check_result(op, out[k], k, (o.saved_results & (1u << k)) != 0) ||
+            !check_captured(op, out[k], k)) {
             return adz_error_code();
         }
         floats = floats || adzi_is_float((adz_dtype)out[k]->dtype);

@@ -58,6 +58,8 @@ struct adzi_recorder {
         adzi_recorder *recorder, struct adz_module *module, const char *name, adz_tensor *old);
     /** An operator was called with `n` tensors, some of which may be ADZ_NONE. */
     void (*entered)(adzi_recorder *recorder, const char *op, adz_tensor *const *in, int n);
+    /** Whether launches have computed the elements of a tensor that the call has made. */
+    bool (*computed)(adzi_recorder *recorder, const adz_tensor *t);
     const char *op;   /* the operator that runs, for messages */
     double grad_norm; /* what adz_clip_grad_norm has computed in the last run; NaN before */
     bool inside;      /* a recorded kernel is running */

@@ -163,7 +163,14 @@ int adzi_trace_value_of(adzi_trace *trace, adz_tensor *t)
  * has none. */
 static adz_expression_function expression_of(const adz_operator *op)
 {
-    return op->size == 0 || op->size >= sizeof *op ? op->expression : NULL;
+    return op->size == 0 || op->size >= offsetof(adz_operator, kernels) ? op->expression : NULL;
+}
+
+/* Whether the writer prints the call itself. It knows operators by their names, and an operator of
+ * the program may have the name of one of the library's. */
+static bool is_printed(const adzi_trace *trace, const adz_operator *op)
+{
+    return trace->prints == NULL || (op->size == 0 && trace->prints(op));
 }
 
 /* The version of the storage of result k once the call has ended. */
@@ -313,8 +320,16 @@ static bool connect(adzi_trace *trace, adzi_traced_call *call, const adzi_report
 static bool report_call(adzi_tracer *tracer, const adzi_report *r)
 {
     adzi_trace *trace = (adzi_trace *)(void *)tracer;
-    if (expression_of(r->op) != NULL && trace->prints != NULL && !trace->prints(r->op)) {
+    const bool printed = is_printed(trace, r->op);
+    if (expression_of(r->op) != NULL && !printed) {
         return record_expression(trace, r);
+    }
+    if (!printed && trace->prints(r->op)) {
+        trace->failed = true;
+        adzi_error(r->op->name, ADZ_ERR_UNSUPPORTED,
+            "an operator of the program with the name of one of adze's cannot be exported without "
+            "an expression; set .expression of its adz_operator");
+        return false;
     }
     if (!adzi_grow(
             &trace->calls, &trace->calls_capacity, trace->n_calls + 1, sizeof *trace->calls)) {
@@ -349,7 +364,7 @@ static bool report_host(adzi_tracer *tracer, const adz_tensor *t, const char *fu
     trace->failed = true;
     adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
         "%s accesses elements of %s%s by the program itself, which an export cannot repeat; use "
-        "adze's operators",
+        "adze's operators, or an operator of your own with an expression (adz_operator_call)",
         function,
         kind != ADZI_VALUE_RESULT || value < 0 ? "an input "
                                                : trace->calls[trace->values[value].call].op->name,

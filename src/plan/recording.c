@@ -240,6 +240,17 @@ static void watched(adzi_recorder *recorder, const adz_tensor *t)
     recorder->inside = false;
 }
 
+static bool computed(adzi_recorder *recorder, const adz_tensor *t)
+{
+    const adzi_recording *r = plan_of(recorder)->current;
+    const size_t block = adzi_plan_blocks_find(&r->blocks, t->storage->data);
+    bool by_launch = t->numel == 0 || (block != SIZE_MAX && r->blocks.all[block].first >= 0);
+    for (size_t i = 0; i < r->n_constants; ++i) {
+        by_launch = by_launch && r->constants[i]->storage != t->storage;
+    }
+    return by_launch;
+}
+
 /* Keeps the first tensor of a buffer that is replaced several times. */
 static void replaced(adzi_recorder *recorder, adz_module *module, const char *name, adz_tensor *old)
 {
@@ -273,6 +284,7 @@ void adzi_recorder_init(adzi_recorder *recorder)
         .constant = constant,
         .written = written,
         .entered = entered,
+        .computed = computed,
         .host_may_use = host_may_use,
         .watched = watched,
         .replaced = replaced };

@@ -327,7 +327,9 @@ bool adz_tensor_is_contiguous(const adz_tensor *t)
     return adzi_check_tensor("adz_tensor_is_contiguous", "t", t) && adzi_is_contiguous(t);
 }
 
-static const char hands_out[] = "the program could read or write elements through the pointer";
+static const char hands_out[] =
+    "the program could read or write elements through the pointer (what an operator of your own "
+    "does to elements is captured if adz_operator_call runs it as a kernel)";
 
 void *adz_tensor_data(adz_tensor *t)
 {

@@ -39,8 +39,9 @@ static adz_status wrong_backward(adz_node *node, adz_tensor **dx, adz_tensor *co
 
 static adz_tensor *cube(adz_tensor *x, adz_backward_function backward)
 {
-    static adz_operator op = { sizeof(adz_operator), "cube", NULL, NULL, NULL, cube_fields, 1,
-        NULL };
+    static adz_operator op = {
+        .size = sizeof(adz_operator), .name = "cube", .fields = cube_fields, .n_fields = 1
+    };
     static const cube_attributes three = { 3 };
     op.backward = backward;
     adz_tensor *in = adz_contiguous(x), *y = adz_empty_like(in);
@@ -91,8 +92,9 @@ static adz_status shared_backward(adz_node *node, adz_tensor **dx, adz_tensor *c
 static void one_gradient_for_two_inputs_is_not_summed_into(void **state)
 {
     (void)state;
-    static const adz_operator op = { sizeof(adz_operator), "shared", shared_backward, NULL, NULL,
-        NULL, 0, NULL };
+    static const adz_operator op = {
+        .size = sizeof(adz_operator), .name = "shared", .backward = shared_backward
+    };
     adz_scope *scope = adz_scope_open();
     adz_tensor *u = adz_requires_grad_(adz_ones(ADZ_SHAPE(3), ADZ_F64), true);
     adz_tensor *v = adz_requires_grad_(adz_ones(ADZ_SHAPE(3), ADZ_F64), true);
@@ -187,8 +189,9 @@ static adz_status triple_backward(adz_node *node, adz_tensor **dx, adz_tensor *c
 
 static int call_triple(adz_tensor *const *inputs, size_t n, adz_tensor **outputs, void *user)
 {
-    static const adz_operator op = { sizeof(adz_operator), "triple", triple_backward, NULL, NULL,
-        NULL, 0, NULL };
+    static const adz_operator op = {
+        .size = sizeof(adz_operator), .name = "triple", .backward = triple_backward
+    };
     const tripler *t = user;
     (void)n;
     adz_tensor *x = inputs[0];
@@ -275,7 +278,7 @@ static void misuse_is_refused(void **state)
 {
     (void)state;
     adz_scope *scope = adz_scope_open();
-    adz_operator op = { sizeof op, "mine", wrong_backward, NULL, NULL, NULL, 0, NULL };
+    adz_operator op = { .size = sizeof op, .name = "mine", .backward = wrong_backward };
     adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(2), ADZ_F64), true);
     adz_tensor *y = adz_mul(x, x);
     assert_int_equal(adz_record(&op, &x, 1, &y, 1, NULL), ADZ_ERR_GRAPH);
@@ -316,8 +319,11 @@ static void tables_of_fields_are_checked(void **state)
     adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(2), ADZ_F64), true);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         adz_scope *inner = adz_scope_open(); /* its tensors' nodes point to `op` */
-        adz_operator op = { sizeof op, "mine", wrong_backward, NULL, NULL, &cases[i].field, 1,
-            NULL };
+        adz_operator op = { .size = sizeof op,
+            .name = "mine",
+            .backward = wrong_backward,
+            .fields = &cases[i].field,
+            .n_fields = 1 };
         adz_tensor *y = adz_zeros_like(x);
         adz_record_options o = ADZ_RECORD_OPTIONS;
         o.attributes = numbers;
@@ -387,8 +393,9 @@ static void the_graph_is_written(void **state)
     (void)state;
     adz_scope *scope = adz_scope_open();
     adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(2, 3), ADZ_F64), true);
-    static adz_operator quoted = { sizeof(adz_operator), "a \"b\\", wrong_backward, NULL, NULL,
-        NULL, 0, NULL };
+    static adz_operator quoted = {
+        .size = sizeof(adz_operator), .name = "a \"b\\", .backward = wrong_backward
+    };
     adz_tensor *z = adz_zeros(ADZ_SHAPE(2, 3), ADZ_F64), *c = cube(adz_mul(x, x), wrong_backward);
     assert_int_equal(adz_record(&quoted, &c, 1, &z, 1, NULL), ADZ_OK);
     adz_tensor *y = adz_sum(z, ADZ_ALL_DIMS, ADZ_DROPDIM);

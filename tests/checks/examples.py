@@ -208,4 +208,5 @@ def main():
     return failures > 0 or not examples
 
 
-sys.exit(main())
+if __name__ == '__main__':
+    sys.exit(main())

@@ -140,8 +140,9 @@ static adz_status backward_that_calls(adz_node *node, adz_tensor **dx, adz_tenso
 /* Makes the call from a backward, because a node exists only while its backward runs. */
 static void call_with_node(const function *f, const arg *args, value *result)
 {
-    static const adz_operator op = { sizeof op, "with_node", backward_that_calls, NULL, NULL, NULL,
-        0, NULL };
+    static const adz_operator op = {
+        .size = sizeof op, .name = "with_node", .backward = backward_that_calls
+    };
     static const char attributes[] = "attributes";
     adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(3), ADZ_F32), true);
     adz_tensor *y = adz_ones(ADZ_SHAPE(3), ADZ_F32), *extra = adz_ones(ADZ_SHAPE(3), ADZ_F32);

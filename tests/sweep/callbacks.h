@@ -159,6 +159,25 @@ static inline adz_status expression_of_ours(
     return ADZ_OK;
 }
 
+static inline void kernel_of_ours(const adz_kernel_call *call, int64_t begin, int64_t end)
+{
+    const bool floats = call->inputs[0].dtype == ADZ_F32; /* the sweep may have made it another */
+    const float *from = floats ? call->inputs[0].data : NULL;
+    float *to = call->results[0].data;
+    for (int64_t i = begin; i < end; ++i) {
+        to[i] = from != NULL && i < call->inputs[0].numel ? from[i] : 0;
+    }
+}
+
+static inline adz_status shape_rule_of_ours(
+    adz_result *results, adz_tensor *const *inputs, const void *attributes)
+{
+    (void)inputs;
+    (void)attributes;
+    results[0].shape = ADZ_SHAPE(2);
+    return ADZ_OK;
+}
+
 static inline void attributes_free(void *attributes)
 {
     (void)attributes;

@@ -118,6 +118,7 @@ HINTS = {
     'adz_data_parallel_next': {'parallel': 'in a step'},
     'adz_forget_mult': {'x': 'cube', 'f': 'cube', 'h0': 'none'},
     'adz_plan_write_c': {'path': 'new.c', 'options': 'NULL'},
+    'adz_operator_call': {'attributes': 'NULL'},
 }
 
 # How structs become valid, beyond their init function. Defaults of whole models are far too large.
@@ -136,7 +137,9 @@ FILL = {
                               'void *))function_checked;',
     'adz_allocator': 'o->allocate = allocate; o->deallocate = deallocate;',
     'adz_module_type': 'o->size = sizeof *o; o->name = "Ours"; o->forward = forward;',
-    'adz_operator': 'o->size = sizeof *o; o->name = "ours"; o->backward = backward_of_ours;',
+    'adz_operator': 'o->size = sizeof *o; o->name = "ours"; o->backward = backward_of_ours; '
+                    'o->kernels[ADZ_F32] = kernel_of_ours; o->units = ADZ_UNITS_ELEMENTS; '
+                    'o->expression = expression_of_ours;',
     'adz_dl_managed_tensor': '*o = dlpack_of_ours;',
     'adz_loader_position': 'o->rows = 3;',
     'adz_transport': 'o->size = sizeof *o; o->name = "ours"; o->ranks = 1;',
@@ -152,7 +155,8 @@ CALLBACKS = {
     'adz_lr_lambda': 'lambda', 'adz_plan_function': 'captured', 'adz_loader_progress': 'progress',
     'adz_fastai_attention_class': 'adz_fastai_attention_new',
     'adz_backward_function': 'backward_of_ours', 'deleter': 'deleter', 'call': 'function_checked',
-    'adz_expression_function': 'expression_of_ours',
+    'adz_expression_function': 'expression_of_ours', 'adz_kernel_function': 'kernel_of_ours',
+    'adz_shape_rule': 'shape_rule_of_ours',
     'allocate': 'allocate', 'deallocate': 'deallocate', 'init': 'init_module',
     'forward': 'forward', 'reset_parameters': 'init_module', 'extra_repr': 'extra_repr',
     'destroy': 'destroy', 'copy_state': 'copy_state', 'reset': 'init_module',
@@ -201,6 +205,7 @@ def declared(text):
 class Headers:
     def __init__(self, folder):
         self.functions, self.structs, self.enums, self.names = [], {}, {}, []
+        self.arrays = set() # (struct, field): of an array, the first element is changed
         tokens = 0
         for path in sorted(folder.rglob('*.h')):
             if path.name == 'mpi.h': # of another library; tests/mpi calls its functions
@@ -215,6 +220,7 @@ class Headers:
                 self.functions.append((words(result), name, [declared(a) for a in arguments]))
             for body, name in re.findall(r'typedef struct \w*\s*\{(.*?)\n\} (\w+);', text, flags=re.S):
                 self.structs[name] = [declared(f) for f in split(body, ';')]
+                self.arrays.update((name, declared(f)[1]) for f in split(body, ';') if f.endswith(']'))
             for other, name in re.findall(r'typedef (adz_\w+) (adz_\w+);', text):
                 self.structs.update({name: self.structs[other]} if other in self.structs else {})
             for name, body in re.findall(r'typedef enum (\w+)\s*\{(.*?)\}', text, flags=re.S):
@@ -247,7 +253,8 @@ class Table:
         counts = name in ('n', 'count', 'size', 'bytes', 'room') or name.startswith('n_') or \
             name == 'attributes_size'
         filled = name == 'size' and owner.endswith(('_init', '_info_get', '_get_options'))
-        exact = owner in ('adz_tensor_read', 'adz_tensor_write', 'adz_tokenizer_options')
+        exact = owner in ('adz_tensor_read', 'adz_tensor_write', 'adz_tokenizer_options',
+                          'adz_operator')
         return 'COUNT' if counts and (arrays or filled) and not exact else 'SIZE'
 
     def pointer(self, owner, type_, name):
@@ -316,7 +323,7 @@ class Table:
             if (name, field) in NOT_CHANGED:
                 continue
             made = self.param(name, type_, field, fields)
-            path = prefix + field
+            path = prefix + field + ('[0]' if (name, field) in self.headers.arrays else '')
             rows.append(self.written(field, made, f'offsetof({name}, {path})',
                                      f'sizeof((({name} *)0)->{path})'))
         return rows

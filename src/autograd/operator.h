@@ -1,0 +1,27 @@
+/* What adz_record and adz_operator_call share, and the backward that is derived from an expression.
+ */
+#ifndef ADZI_AUTOGRAD_OPERATOR_H
+#define ADZI_AUTOGRAD_OPERATOR_H
+
+#include "autograd/node.h"
+
+/** The names of inputs for adzi_enter: "input 0, input 1, ...". */
+extern const char adzi_input_names[];
+
+/** Whether a user's operator has a size and a name. Records the error if not; `function` is named
+ * where the operator has no name. */
+bool adzi_check_operator(const char *function, const adz_operator *op);
+
+/** Whether the table of fields is valid and every field lies inside the attributes. Records the
+ * error if not. */
+bool adzi_check_attributes(const adz_operator *op, const void *attributes, size_t size);
+
+/** Calls the operator's expression. False with the error recorded if it fails. */
+bool adzi_call_expression(
+    const adz_operator *op, adz_tensor **results, adz_tensor *const *in, const void *attributes);
+
+/** The backward of an operator without one, whose node has saved all inputs: differentiates the
+ * expression. */
+adz_status adzi_derived_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
+
+#endif
