@@ -177,9 +177,11 @@ typedef void (*adz_kernel_function)(const adz_kernel_call *call, int64_t begin, 
 
 /** What the units of a kernel are. The first result of a call says how many there are. */
 typedef enum adz_units {
-    ADZ_UNITS_ALL = 0,      /**< one unit, the whole call, on the calling thread */
+    ADZ_UNITS_UNSET = 0,    /**< an error in an operator with kernels */
     ADZ_UNITS_ELEMENTS = 1, /**< the elements of the first result */
-    ADZ_UNITS_ROWS = 2      /**< its rows along the last dimension; a scalar is one row */
+    ADZ_UNITS_ROWS = 2,     /**< its rows along the last dimension; a scalar is one row */
+    ADZ_UNITS_CALL = 3 /**< one unit, the whole call: begin is 0 and end is 1. It is computed on
+                            the calling thread */
 } adz_units;
 
 /** The shape and the dtype of a result. */
@@ -227,7 +229,7 @@ typedef struct adz_operator {
         kernels[ADZ_KERNEL_DTYPES]; /**< by the dtype of the first input, as in
                                          .kernels = { [ADZ_F32] = cube_f32 }. Where there is NULL,
                                          the expression computes the call */
-    adz_units units;                /**< what the kernels count; ADZ_UNITS_ALL by default */
+    adz_units units;                /**< what the kernels count; needed if there are kernels */
     int64_t grain; /**< units that take some ten microseconds: fewer are not worth a thread. 0: as
                         many as make 4096 elements of the first result */
     adz_shape_rule shape_rule; /**< NULL: results have the shape and dtype of the first input */

@@ -50,10 +50,11 @@ static bool check_numbers(const adz_operator *op)
             (int)MOST_ATTRIBUTES);
         return false;
     }
-    if (op->units < ADZ_UNITS_ALL || op->units > ADZ_UNITS_ROWS || op->grain < 0) {
+    const bool counted = op->units >= ADZ_UNITS_ELEMENTS && op->units <= ADZ_UNITS_CALL;
+    if ((has_kernel(op) && !counted) || op->grain < 0) {
         adzi_error(op->name, ADZ_ERR_ARGUMENT,
-            "the operator says units %d and grain %lld; units are ADZ_UNITS_ALL, "
-            "ADZ_UNITS_ELEMENTS or ADZ_UNITS_ROWS, and a grain is 0 or more",
+            "the operator says units %d and grain %lld; set .units to what its kernels count, "
+            "ADZ_UNITS_ELEMENTS, ADZ_UNITS_ROWS or ADZ_UNITS_CALL, and .grain to 0 or more",
             (int)op->units, (long long)op->grain);
         return false;
     }
@@ -264,7 +265,7 @@ static int64_t count_units(const operator_call *c, int64_t *grain)
     const bool rows = c->op.units == ADZ_UNITS_ROWS;
     *grain = rows && last > 1 ? 1 + (GRAIN_ELEMENTS - 1) / last : GRAIN_ELEMENTS;
     *grain = c->op.grain > 0 ? c->op.grain : *grain;
-    if (c->op.units == ADZ_UNITS_ALL) {
+    if (c->op.units == ADZ_UNITS_CALL) {
         *grain = 1;
         return 1;
     }

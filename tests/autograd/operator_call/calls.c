@@ -192,6 +192,40 @@ static void units_are_rows(void **state)
     adz_scope_close(scope);
 }
 
+/* A kernel that counts the call has one unit, also for an empty input. */
+static void total_f32(const adz_kernel_call *call, int64_t begin, int64_t end)
+{
+    const float *x = call->inputs[0].data;
+    double sum = (double)(end - begin);
+    for (int64_t i = 0; i < call->inputs[0].numel; ++i) {
+        sum += (double)x[i];
+    }
+    *(float *)call->results[0].data = (float)sum;
+}
+
+static adz_status total_shape(adz_result *results, adz_tensor *const *in, const void *attributes)
+{
+    (void)in, (void)attributes;
+    results[0].shape = ADZ_SHAPE_SCALAR;
+    return ADZ_OK;
+}
+
+static void a_unit_may_be_the_whole_call(void **state)
+{
+    (void)state;
+    static const adz_operator op = { .size = sizeof(adz_operator),
+        .name = "total",
+        .kernels = { [ADZ_F32] = total_f32 },
+        .units = ADZ_UNITS_CALL,
+        .shape_rule = total_shape };
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *x = adz_ones(ADZ_SHAPE(30, 1000), ADZ_F32);
+    assert_true(adz_item(adz_operator_call(&op, &x, 1, NULL, NULL)) == 30001);
+    x = adz_ones(ADZ_SHAPE(0), ADZ_F32);
+    assert_true(adz_item(adz_operator_call(&op, &x, 1, NULL, NULL)) == 1);
+    adz_scope_close(scope);
+}
+
 static int call_row(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
 {
     adz_tensor *places, *shift = adz_zeros(ADZ_SHAPE(2), ADZ_I64);
@@ -243,6 +277,39 @@ static void gradients_that_are_zero(void **state)
     y = row(adz_ones(ADZ_SHAPE(2, 3), ADZ_F32), b, adz_zeros(ADZ_SHAPE(2), ADZ_I64), 3, &places);
     assert_int_equal(adz_backward(adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_OK);
     assert_same_bits(adz_tensor_grad(b), adz_full(ADZ_SHAPE(3), 2, ADZ_F32));
+    adz_scope_close(scope);
+}
+
+/* y = a b, where b depends on a: each input gets its own part of the gradient. */
+static adz_status product_expression(
+    adz_tensor **results, adz_tensor *const *in, const void *attributes)
+{
+    (void)attributes;
+    results[0] = adz_mul(in[0], in[1]);
+    return results[0] != NULL ? ADZ_OK : adz_error_code();
+}
+
+static void inputs_that_depend_on_each_other(void **state)
+{
+    (void)state;
+    static const adz_operator op = { .size = sizeof(adz_operator),
+        .name = "product",
+        .n_inputs = 2,
+        .expression = product_expression };
+    adz_scope *scope = adz_scope_open();
+    for (int graph = 0; graph <= 1; ++graph) {
+        adz_tensor *a = adz_requires_grad_(adz_scalar(3, ADZ_F64), true), *da, *dda;
+        adz_tensor *in[] = { a, adz_mul_number(a, 2) };
+        adz_tensor *y = adz_operator_call(&op, in, 2, NULL, NULL); /* 2 a^2 */
+        adz_backward_options o = ADZ_BACKWARD_OPTIONS;
+        o.create_graph = graph != 0;
+        assert_int_equal(adz_autograd_grad(&y, NULL, 1, &a, &da, 1, &o), ADZ_OK);
+        assert_true(adz_item(da) == 12);
+        if (graph) {
+            assert_int_equal(adz_autograd_grad(&da, NULL, 1, &a, &dda, 1, NULL), ADZ_OK);
+            assert_true(adz_item(dda) == 4);
+        }
+    }
     adz_scope_close(scope);
 }
 
@@ -399,8 +466,10 @@ int calls_tests(void)
         cmocka_unit_test(units_may_be_cut),
         cmocka_unit_test(several_inputs_and_results),
         cmocka_unit_test(units_are_rows),
+        cmocka_unit_test(a_unit_may_be_the_whole_call),
         cmocka_unit_test(gradients_of_an_expression),
         cmocka_unit_test(gradients_that_are_zero),
+        cmocka_unit_test(inputs_that_depend_on_each_other),
         cmocka_unit_test(results_share_nothing),
         cmocka_unit_test(a_shorter_struct_goes_on_to_work),
         cmocka_unit_test(a_backward_with_a_kernel),

@@ -5,6 +5,7 @@
 
 #include "../../export/protobuf_reader.h"
 #include "../../temporary.h"
+#include "export/trace.h"
 
 enum { ROWS = 3, FEATURES = 4 };
 
@@ -73,6 +74,27 @@ static void an_onnx_file_has_the_expression(void **state)
     adz_module_to(n.net, ADZ_F64); /* without a kernel, the expression computes the call */
     n.x = adz_to(n.x, ADZ_F64);
     expect_types(&n, types, 4);
+    end(&n);
+    adz_scope_close(scope);
+}
+
+/* A call that the expression computes is traced once. */
+static void an_expression_is_traced_once(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    network n = begin(cube);
+    for (int d = ADZ_F32; d <= ADZ_F64; ++d) {
+        adz_module_to(n.net, (adz_dtype)d);
+        n.x = adz_to(n.x, (adz_dtype)d);
+        const adzi_export what = {
+            .function = predict, .user = &n, .inputs = { &n.x, 1 }, .module = n.net
+        };
+        adzi_trace *trace = adzi_trace_new("test", &what, NULL);
+        assert_non_null(trace);
+        assert_int_equal(trace->n_calls, d == ADZ_F32 ? 3 : 4);
+        adzi_trace_free(&trace);
+    }
     end(&n);
     adz_scope_close(scope);
 }
@@ -212,6 +234,7 @@ int exported_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             an_onnx_file_has_the_expression, temporary_begin, temporary_end),
+        cmocka_unit_test(an_expression_is_traced_once),
         cmocka_unit_test_setup_teardown(
             a_c_file_computes_and_trains, temporary_begin, temporary_end),
         cmocka_unit_test_setup_teardown(

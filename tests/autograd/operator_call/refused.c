@@ -72,7 +72,7 @@ static void freed(void *attributes)
 }
 
 #define MINE   .size = sizeof(adz_operator), .name = "mine"
-#define KERNEL MINE, .kernels = { [ADZ_F32] = nothing_kernel }
+#define KERNEL MINE, .units = ADZ_UNITS_ELEMENTS, .kernels = { [ADZ_F32] = nothing_kernel }
 
 static const adz_field one_field[] = { { .name = "a", .kind = ADZ_FIELD_F64 } };
 
@@ -101,7 +101,10 @@ static void what_does_not_fit_is_refused(void **state)
         { { KERNEL, .n_results = 9 }, 1, NULL, ADZ_F32, false, ADZ_ERR_ARGUMENT, "9 results" },
         { { KERNEL, .attributes_size = 513, .fields = one_field, .n_fields = 1 }, 1, &number,
             ADZ_F32, false, ADZ_ERR_ARGUMENT, "513 bytes of attributes" },
-        { { KERNEL, .units = (adz_units)3 }, 1, NULL, ADZ_F32, false, ADZ_ERR_ARGUMENT, "units 3" },
+        { { MINE, .kernels = { [ADZ_F32] = nothing_kernel } }, 1, NULL, ADZ_F32, false,
+            ADZ_ERR_ARGUMENT, "mine: the operator says units 0 and grain 0; set .units to" },
+        { { MINE, .units = (adz_units)4, .kernels = { [ADZ_F32] = nothing_kernel } }, 1, NULL,
+            ADZ_F32, false, ADZ_ERR_ARGUMENT, "units 4" },
         { { KERNEL, .grain = -1 }, 1, NULL, ADZ_F32, false, ADZ_ERR_ARGUMENT, "grain -1" },
         { { KERNEL }, 1, &number, ADZ_F32, false, ADZ_ERR_ARGUMENT, "attributes_size is 0" },
         { { KERNEL, .attributes_size = 8 }, 1, &number, ADZ_F32, false, ADZ_ERR_ARGUMENT,
