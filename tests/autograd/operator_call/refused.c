@@ -76,70 +76,71 @@ static void freed(void *attributes)
 
 static const adz_field one_field[] = { { .name = "a", .kind = ADZ_FIELD_F64 } };
 
+static const double number = 1;
+/* What is refused, and what the message says. */
+static const struct {
+    adz_operator op;
+    size_t n;
+    const void *attributes;
+    adz_dtype dtype;
+    bool wants;
+    adz_status status;
+    const char *says;
+} cases[] = {
+    { { .name = "mine" }, 1, NULL, ADZ_F32, false, ADZ_ERR_ARGUMENT, "op's size is 0" },
+    { { .size = sizeof(adz_operator) }, 1, NULL, ADZ_F32, false, ADZ_ERR_NULL,
+        "operator_call: op's name is NULL" },
+    { { MINE }, 1, NULL, ADZ_F32, false, ADZ_ERR_ARGUMENT,
+        "mine: the operator has neither a kernel nor an expression" },
+    { { KERNEL, .attributes_free = freed }, 1, NULL, ADZ_F32, false, ADZ_ERR_ARGUMENT,
+        "mine: the attributes own memory" },
+    { { KERNEL, .n_inputs = 33 }, 33, NULL, ADZ_F32, false, ADZ_ERR_ARGUMENT,
+        "mine: the operator says 33 inputs" },
+    { { KERNEL, .n_results = 9 }, 1, NULL, ADZ_F32, false, ADZ_ERR_ARGUMENT, "9 results" },
+    { { KERNEL, .attributes_size = 513, .fields = one_field, .n_fields = 1 }, 1, &number, ADZ_F32,
+        false, ADZ_ERR_ARGUMENT, "513 bytes of attributes" },
+    { { MINE, .kernels = { [ADZ_F32] = nothing_kernel } }, 1, NULL, ADZ_F32, false,
+        ADZ_ERR_ARGUMENT, "mine: the operator says units 0 and grain 0; set .units to" },
+    { { MINE, .units = (adz_units)4, .kernels = { [ADZ_F32] = nothing_kernel } }, 1, NULL, ADZ_F32,
+        false, ADZ_ERR_ARGUMENT, "units 4" },
+    { { KERNEL, .grain = -1 }, 1, NULL, ADZ_F32, false, ADZ_ERR_ARGUMENT, "grain -1" },
+    { { KERNEL }, 1, &number, ADZ_F32, false, ADZ_ERR_ARGUMENT, "attributes_size is 0" },
+    { { KERNEL, .attributes_size = 8 }, 1, &number, ADZ_F32, false, ADZ_ERR_ARGUMENT,
+        "no table of fields" },
+    { { KERNEL, .attributes_size = 8, .fields = one_field, .n_fields = 1 }, 1, NULL, ADZ_F32, false,
+        ADZ_ERR_NULL, "mine: attributes is NULL" },
+    { { KERNEL, .attributes_size = 4, .fields = one_field, .n_fields = 1 }, 1, &number, ADZ_F32,
+        false, ADZ_ERR_ARGUMENT, "field a at byte 0 does not fit" },
+    { { KERNEL }, 2, NULL, ADZ_F32, false, ADZ_ERR_ARGUMENT,
+        "mine: the call has 2 inputs, and the operator's n_inputs is 1" },
+    { { KERNEL, .n_inputs = 2 }, 2, NULL, ADZ_F32, false, ADZ_ERR_DTYPE,
+        "mine: input 1[2] is float64, and the first input[2] is float32" },
+    { { KERNEL, .n_results = 2 }, 1, NULL, ADZ_F32, false, ADZ_ERR_NULL,
+        "mine: more, which gets the further results, is NULL" },
+    { { KERNEL }, 1, NULL, ADZ_I64, false, ADZ_ERR_DTYPE,
+        "the first input[2] is int64, and the operator has kernels for float32; convert it "
+        "with adz_to, or give the operator a kernel for int64 or an expression" },
+    { { KERNEL }, 1, NULL, ADZ_F32, true, ADZ_ERR_GRAPH,
+        "mine: an input wants a gradient, but the operator has neither a backward nor an "
+        "expression; set one of them, or call it inside ADZ_NO_GRAD" },
+    { { KERNEL, .shape_rule = refusing_rule }, 1, NULL, ADZ_F32, false, ADZ_ERR_DIM,
+        "mine: x is too flat" },
+    { { KERNEL, .shape_rule = silent_rule }, 1, NULL, ADZ_F32, false, ADZ_ERR_SHAPE,
+        "mine: the shape rule refused the inputs" },
+    { { KERNEL, .shape_rule = wild_rule }, 1, NULL, ADZ_F32, false, ADZ_ERR_SHAPE, "mine: " },
+    { { KERNEL, .shape_rule = unknown_rule }, 1, NULL, ADZ_F32, false, ADZ_ERR_DTYPE, "mine: " },
+    { { MINE, .expression = missing_expression }, 1, NULL, ADZ_F32, false, ADZ_ERR_NULL,
+        "mine: a result of the expression is NULL" },
+    { { MINE, .expression = longer_expression }, 1, NULL, ADZ_F32, false, ADZ_ERR_SHAPE,
+        "result 0 is float32[2] by the operator's shape rule, but float32[7] by its "
+        "expression" },
+    { { MINE, .expression = failing_expression }, 1, NULL, ADZ_F32, false, ADZ_ERR_SHAPE,
+        "matmul: " },
+};
+
 static void what_does_not_fit_is_refused(void **state)
 {
     (void)state;
-    static const double number = 1;
-    static const struct {
-        adz_operator op;
-        size_t n;
-        const void *attributes;
-        adz_dtype dtype;
-        bool wants;
-        adz_status status;
-        const char *says;
-    } cases[] = {
-        { { .name = "mine" }, 1, NULL, ADZ_F32, false, ADZ_ERR_ARGUMENT, "op's size is 0" },
-        { { .size = sizeof(adz_operator) }, 1, NULL, ADZ_F32, false, ADZ_ERR_NULL,
-            "operator_call: op's name is NULL" },
-        { { MINE }, 1, NULL, ADZ_F32, false, ADZ_ERR_ARGUMENT,
-            "mine: the operator has neither a kernel nor an expression" },
-        { { KERNEL, .attributes_free = freed }, 1, NULL, ADZ_F32, false, ADZ_ERR_ARGUMENT,
-            "mine: the attributes own memory" },
-        { { KERNEL, .n_inputs = 33 }, 33, NULL, ADZ_F32, false, ADZ_ERR_ARGUMENT,
-            "mine: the operator says 33 inputs" },
-        { { KERNEL, .n_results = 9 }, 1, NULL, ADZ_F32, false, ADZ_ERR_ARGUMENT, "9 results" },
-        { { KERNEL, .attributes_size = 513, .fields = one_field, .n_fields = 1 }, 1, &number,
-            ADZ_F32, false, ADZ_ERR_ARGUMENT, "513 bytes of attributes" },
-        { { MINE, .kernels = { [ADZ_F32] = nothing_kernel } }, 1, NULL, ADZ_F32, false,
-            ADZ_ERR_ARGUMENT, "mine: the operator says units 0 and grain 0; set .units to" },
-        { { MINE, .units = (adz_units)4, .kernels = { [ADZ_F32] = nothing_kernel } }, 1, NULL,
-            ADZ_F32, false, ADZ_ERR_ARGUMENT, "units 4" },
-        { { KERNEL, .grain = -1 }, 1, NULL, ADZ_F32, false, ADZ_ERR_ARGUMENT, "grain -1" },
-        { { KERNEL }, 1, &number, ADZ_F32, false, ADZ_ERR_ARGUMENT, "attributes_size is 0" },
-        { { KERNEL, .attributes_size = 8 }, 1, &number, ADZ_F32, false, ADZ_ERR_ARGUMENT,
-            "no table of fields" },
-        { { KERNEL, .attributes_size = 8, .fields = one_field, .n_fields = 1 }, 1, NULL, ADZ_F32,
-            false, ADZ_ERR_NULL, "mine: attributes is NULL" },
-        { { KERNEL, .attributes_size = 4, .fields = one_field, .n_fields = 1 }, 1, &number, ADZ_F32,
-            false, ADZ_ERR_ARGUMENT, "field a at byte 0 does not fit" },
-        { { KERNEL }, 2, NULL, ADZ_F32, false, ADZ_ERR_ARGUMENT,
-            "mine: the call has 2 inputs, and the operator's n_inputs is 1" },
-        { { KERNEL, .n_inputs = 2 }, 2, NULL, ADZ_F32, false, ADZ_ERR_DTYPE,
-            "mine: input 1[2] is float64, and the first input[2] is float32" },
-        { { KERNEL, .n_results = 2 }, 1, NULL, ADZ_F32, false, ADZ_ERR_NULL,
-            "mine: more, which gets the further results, is NULL" },
-        { { KERNEL }, 1, NULL, ADZ_I64, false, ADZ_ERR_DTYPE,
-            "the first input[2] is int64, and the operator has kernels for float32; convert it "
-            "with adz_to, or give the operator a kernel for int64 or an expression" },
-        { { KERNEL }, 1, NULL, ADZ_F32, true, ADZ_ERR_GRAPH,
-            "mine: an input wants a gradient, but the operator has neither a backward nor an "
-            "expression; set one of them, or call it inside ADZ_NO_GRAD" },
-        { { KERNEL, .shape_rule = refusing_rule }, 1, NULL, ADZ_F32, false, ADZ_ERR_DIM,
-            "mine: x is too flat" },
-        { { KERNEL, .shape_rule = silent_rule }, 1, NULL, ADZ_F32, false, ADZ_ERR_SHAPE,
-            "mine: the shape rule refused the inputs" },
-        { { KERNEL, .shape_rule = wild_rule }, 1, NULL, ADZ_F32, false, ADZ_ERR_SHAPE, "mine: " },
-        { { KERNEL, .shape_rule = unknown_rule }, 1, NULL, ADZ_F32, false, ADZ_ERR_DTYPE,
-            "mine: " },
-        { { MINE, .expression = missing_expression }, 1, NULL, ADZ_F32, false, ADZ_ERR_NULL,
-            "mine: a result of the expression is NULL" },
-        { { MINE, .expression = longer_expression }, 1, NULL, ADZ_F32, false, ADZ_ERR_SHAPE,
-            "result 0 is float32[2] by the operator's shape rule, but float32[7] by its "
-            "expression" },
-        { { MINE, .expression = failing_expression }, 1, NULL, ADZ_F32, false, ADZ_ERR_SHAPE,
-            "matmul: " },
-    };
     for (size_t i = 0; i < COUNT_OF(cases); ++i) {
         adz_scope *scope = adz_scope_open();
         adz_tensor *in[33];
