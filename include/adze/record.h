@@ -54,8 +54,8 @@
  * (adze/export.h). Without a backward the gradients are those of the expression.
  *
  * The backward is an expression of adze's operators, so that it can be differentiated again. Check
- * it with adz_gradcheck and adz_gradgradcheck. A kernel for a backward is the kernel of a second
- * operator, which the backward calls.
+ * it with adz_gradcheck and adz_gradgradcheck, and the kernel with adz_operator_check. A kernel for
+ * a backward is the kernel of a second operator, which the backward calls.
  */
 #ifndef ADZE_RECORD_H
 #define ADZE_RECORD_H
@@ -278,6 +278,26 @@ typedef struct adz_operator {
  */
 ADZ_API adz_tensor *adz_operator_call(const adz_operator *op, adz_tensor *const *inputs,
     size_t n_inputs, const void *attributes, adz_tensor **more);
+
+/**
+ * Compares what an operator says twice: its kernel with its expression, and its backward and
+ * `fused` with the derivative of the expression. Exports write the expression, so they compute what
+ * the kernel computes only if the two agree.
+ *
+ * @param op          the operator, with an expression
+ * @param inputs      a sample, as adz_operator_call takes it. Gradients of the inputs that want one
+ *                    are compared, for upstream gradients that differ from element to element
+ * @param n_inputs    as the operator says
+ * @param attributes  as adz_operator_call takes them
+ * @param tolerance   the largest difference, 0 or more; multiplied by the expression's value if
+ * that is above 1 in size. NaN equals NaN
+ * @return            ADZ_OK; ADZ_ERR_NUMERIC (they differ: the message names the element),
+ *                    ADZ_ERR_ARGUMENT (no expression, or the tolerance), or an error of
+ *                    adz_operator_call or of the backward
+ * @see               torch.library.opcheck
+ */
+ADZ_API adz_status adz_operator_check(const adz_operator *op, adz_tensor *const *inputs,
+    size_t n_inputs, const void *attributes, double tolerance);
 
 /** The values that a call saves for its backward. Start from ADZ_RECORD_OPTIONS. */
 typedef struct adz_record_options {

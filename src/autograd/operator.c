@@ -61,15 +61,13 @@ static bool check_numbers(const adz_operator *op)
     return true;
 }
 
-/* Reads the user's struct, and checks what makes it an operator that can be called. */
-static bool read_operator(operator_call *c, const adz_operator *given)
+bool adzi_read_operator(const char *function, const adz_operator *given, adz_operator *op)
 {
-    if (!adzi_check_operator("operator_call", given)) {
+    if (!adzi_check_operator(function, given)) {
         return false;
     }
-    memset(&c->op, 0, sizeof c->op);
-    memcpy(&c->op, given, given->size < sizeof c->op ? given->size : sizeof c->op);
-    const adz_operator *op = &c->op;
+    memset(op, 0, sizeof *op);
+    memcpy(op, given, given->size < sizeof *op ? given->size : sizeof *op);
     if (!has_kernel(op) && op->expression == NULL) {
         adzi_error(op->name, ADZ_ERR_ARGUMENT,
             "the operator has neither a kernel nor an expression, so nothing computes it; set "
@@ -441,7 +439,7 @@ adz_tensor *adz_operator_call(const adz_operator *op, adz_tensor *const *inputs,
     const void *attributes, adz_tensor **more)
 {
     operator_call c;
-    if (!read_operator(&c, op) || !take_attributes(&c, op, attributes) ||
+    if (!adzi_read_operator("operator_call", op, &c.op) || !take_attributes(&c, op, attributes) ||
         !take_inputs(&c, op, inputs, n_inputs, more) || !find_shapes(&c)) {
         return NULL;
     }

@@ -16,6 +16,11 @@ bool adzi_check_operator(const char *function, const adz_operator *op);
  * error if not. */
 bool adzi_check_attributes(const adz_operator *op, const void *attributes, size_t size);
 
+/** Copies the user's struct to `op`, in which members that the caller's version lacks are zero, and
+ * checks what makes it an operator that can be called. Records the error if it is none; `function`
+ * is named where the operator has no name. */
+bool adzi_read_operator(const char *function, const adz_operator *given, adz_operator *op);
+
 /** Calls the operator's expression. False with the error recorded if it fails. */
 bool adzi_call_expression(
     const adz_operator *op, adz_tensor **results, adz_tensor *const *in, const void *attributes);

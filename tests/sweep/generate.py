@@ -119,6 +119,7 @@ HINTS = {
     'adz_forget_mult': {'x': 'cube', 'f': 'cube', 'h0': 'none'},
     'adz_plan_write_c': {'path': 'new.c', 'options': 'NULL'},
     'adz_operator_call': {'attributes': 'NULL'},
+    'adz_operator_check': {'attributes': 'NULL'},
 }
 
 # How structs become valid, beyond their init function. Defaults of whole models are far too large.

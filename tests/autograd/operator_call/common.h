@@ -16,6 +16,7 @@
 int calls_tests(void);
 int refused_tests(void);
 int captured_tests(void);
+int checked_tests(void);
 int exported_tests(void);
 
 /** Fails the test if two tensors differ in a bit, or if there is none. */

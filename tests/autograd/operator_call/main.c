@@ -4,5 +4,5 @@
 
 int main(void)
 {
-    return calls_tests() + refused_tests() + captured_tests() + exported_tests();
+    return calls_tests() + refused_tests() + captured_tests() + checked_tests() + exported_tests();
 }
