@@ -292,8 +292,9 @@ ADZ_API adz_tensor *adz_operator_call(const adz_operator *op, adz_tensor *const 
  * @param tolerance   the largest difference, 0 or more; multiplied by the expression's value if
  * that is above 1 in size. NaN equals NaN
  * @return            ADZ_OK; ADZ_ERR_NUMERIC (they differ: the message names the element),
- *                    ADZ_ERR_ARGUMENT (no expression, or the tolerance), or an error of
- *                    adz_operator_call or of the backward
+ *                    ADZ_ERR_ARGUMENT (no expression, or the tolerance), ADZ_ERR_STATE
+ *                    and ADZ_ERR_UNSUPPORTED (in a function that a plan captures or an export
+ *                    traces), or an error of adz_operator_call or of the backward
  * @see               torch.library.opcheck
  */
 ADZ_API adz_status adz_operator_check(const adz_operator *op, adz_tensor *const *inputs,

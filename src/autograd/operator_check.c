@@ -131,6 +131,20 @@ static bool compare(const comparison *c, const adz_operator *expressed)
 
 /* ---- the check ------------------------------------------------------------------------------ */
 
+/* Whether the host may read what the check computes: not while a plan records, and not while a
+ * function is traced on whose tensors an input depends. */
+static bool check_readable(adz_tensor *const *inputs, size_t n)
+{
+    static const char function[] = "adz_operator_check";
+    bool readable = !adzi_is_recorded(function, "it reads elements on the host");
+    for (size_t i = 0; i < n && readable; ++i) {
+        const adz_tensor *t = inputs[i];
+        readable =
+            t == NULL || t->alive != ADZI_ALIVE || adzi_is_none(t) || adzi_host_may(t, function);
+    }
+    return readable;
+}
+
 /* Copies the inputs, so that a graph which they belong to has no part in the check. */
 static bool copy_inputs(comparison *c, adz_tensor *const *inputs)
 {
@@ -173,6 +187,9 @@ adz_status adz_operator_check(const adz_operator *op, adz_tensor *const *inputs,
         return inputs == NULL ? adzi_error_null(op->name, "inputs")
                               : adzi_error(op->name, ADZ_ERR_ARGUMENT,
                                     "%zu inputs; there can be %d", n_inputs, (int)MOST_INPUTS);
+    }
+    if (!check_readable(inputs, n_inputs)) {
+        return adz_error_code();
     }
     c.n_results = expressed.n_results > 0 ? expressed.n_results : 1;
     expressed.size = sizeof expressed;

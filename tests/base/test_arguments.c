@@ -338,11 +338,11 @@ static adz_status nothing(adz_node *node, adz_tensor **dx, adz_tensor *const *dy
 static void what_a_record_lacks_is_said(void **state)
 {
     (void)state;
-    static const adz_operator op = { sizeof op, "own", nothing, NULL, NULL, NULL, 0, NULL };
+    static const adz_operator op = { .size = sizeof op, .name = "own", .backward = nothing };
     adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(2), ADZ_F64), true);
     adz_tensor *y = adz_ones(ADZ_SHAPE(2), ADZ_F64);
     adz_record_options o = ADZ_RECORD_OPTIONS;
-    static const adz_operator nameless = { sizeof op, "", nothing, NULL, NULL, NULL, 0, NULL };
+    static const adz_operator nameless = { .size = sizeof op, .name = "", .backward = nothing };
     assert_int_equal(adz_record(&nameless, &x, 1, &y, 1, NULL), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "record: op's name is empty");
     o.n_extras = 3;

@@ -118,12 +118,40 @@ static void what_cannot_be_compared(void **state)
     adz_scope_close(scope);
 }
 
+/* A plan and an export would leave the check out of what they repeat. */
+static adz_tensor *check_inside(void *user)
+{
+    adz_tensor *x = adz_exp(user);
+    return adz_operator_check(&cube_operator, &x, 1, NULL, 1e-5) == ADZ_OK ? x : NULL;
+}
+
+static adz_tensor *check_in_a_module(adz_tensor *x)
+{
+    return check_inside(x);
+}
+
+static void functions_that_are_repeated(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *x = adz_ones(ADZ_SHAPE(2), ADZ_F32);
+    assert_non_null(check_inside(x));
+    assert_null(adz_plan_new(check_inside, x, NULL));
+    expect_error(ADZ_ERR_STATE, "adz_operator_check: cannot be captured");
+    adz_module *net = adz_function_new(check_in_a_module);
+    assert_int_equal(adz_module_write_onnx(net, x, "no.onnx", NULL), ADZ_ERR_UNSUPPORTED);
+    expect_error(ADZ_ERR_UNSUPPORTED, "adz_operator_check accesses elements of exp");
+    adz_module_free(&net);
+    adz_scope_close(scope);
+}
+
 int checked_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(differences_are_found),
         cmocka_unit_test(samples_of_all_kinds),
         cmocka_unit_test(what_cannot_be_compared),
+        cmocka_unit_test(functions_that_are_repeated),
     };
     return run_group("operator_call: checked", tests, COUNT_OF(tests));
 }
