@@ -19,7 +19,7 @@ static adz_tensor *one_like(const adz_tensor *y, size_t i)
     }
     adz_tensor *one = adzi_scratch_like(adzi_backward_name, y);
     if (one != NULL) {
-        adzi_fill(one, 1);
+        adzi_fill_constant(one, 1);
     }
     return one;
 }

@@ -243,8 +243,10 @@ static bool call_backward(adzi_run *run, adzi_node *node)
                                      : op->backward != NULL                  ? op->backward
                                                             : adzi_derived_backward;
     run->anomaly = run->thread->anomaly;
+    const char *outer = adzi_trace_backward(run->thread->tracer, op->name);
     adz_status status = run->anomaly ? call_checked(run, node, dx, backward)
                                      : backward(node, dx, node->entry->grads);
+    adzi_trace_backward(run->thread->tracer, outer);
     if (status != ADZ_OK) {
         if (adz_error_code() == ADZ_OK) {
             adzi_error(op->name, status, "the backward failed");

@@ -43,6 +43,7 @@ bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tenso
     call->node = NULL;
     call->old = NULL;
     call->places = NULL;
+    adzi_trace_enter(thread->tracer, op->name);
     bool record = false;
     for (int i = 0; i < n_in; ++i) {
         adz_tensor *t = in[i];
@@ -297,11 +298,10 @@ bool adzi_begin_inplace(adzi_call *call, bool needs_old)
         }
     }
     if (call->record && needs_old) {
-        call->old = adzi_scratch_like(op, x);
+        call->old = adzi_compact_copy(op, x);
         if (call->old == NULL) {
             return false;
         }
-        adzi_copy(call->old, x);
         if (x->node != NULL) { /* for second derivatives, which go on through the old value */
             adzi_refs_take(&x->node->refs);
             call->old->node = x->node;
@@ -386,6 +386,7 @@ static void commit_inplace(adzi_call *call, adz_tensor *x, bool saves_result)
 /* Ends a call. In anomaly mode, fails if y has NaN or infinity although the inputs were finite. */
 static adz_tensor *leave(adzi_call *call, adz_tensor *y, bool saves_result)
 {
+    adzi_trace_leave(call->thread->tracer);
     if (call->inplace) {
         commit_inplace(call, y, saves_result);
     }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/recorder.h"
+#include "base/tracer.h"
 #include "base/threads/thread.h"
 #include "base/upper.h"
 
@@ -30,7 +31,9 @@ void adzi_frames_leave(adzi_thread *thread, size_t first)
         thread->grad_enabled = f.grad_enabled;
         thread->anomaly = f.anomaly;
         thread->draws = f.draws;
-        thread->tracer = f.tracer;
+        if (f.tracer == NULL) {
+            adzi_tracer_end(); /* a traced function was left by a jump */
+        }
         if (f.recorder == NULL) {
             adzi_recorder_end(); /* a captured function was left by a jump */
         }

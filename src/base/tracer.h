@@ -23,8 +23,22 @@ typedef struct adzi_report {
     bool inplace; /* results[0] is in[0], whose old elements will be overwritten */
 } adzi_report;
 
-/** The functions of a trace. Each of them records an error and fails if what is reported cannot be
- * part of a trace. */
+/**
+ * The functions of a trace. Each of them records an error and fails if what is reported cannot be
+ * part of a trace.
+ *
+ * Note [Nothing beside the trace]
+ * What a traced function computes reaches the trace through reports of calls only. Elements that
+ * are computed in another way would become constants of the exported file. Two checks exclude
+ * this, whatever the code between the calls does:
+ *
+ * - A launch is allowed in an operator, from its adzi_enter to its adzi_leave or to the report of
+ *   a view (`open`), and in code that says that it depends on no tensor of the function
+ *   (adzi_trace_open). Any other launch is an error.
+ * - A tensor that was made while the trace ran, and that a call then uses, must be a result of a
+ *   reported call, or a constant that its maker declares (adzi_trace_constant). So loops of the
+ *   host are found as well, and tensors that an operator computes beside its results.
+ */
 struct adzi_tracer {
     /** A call of an operator that calls no further operator. */
     bool (*call)(adzi_tracer *tracer, const adzi_report *report);
@@ -39,7 +53,73 @@ struct adzi_tracer {
         adzi_tracer *tracer, adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n);
     /** A call of adz_optimizer_step, in place of computing it. */
     adz_status (*step)(adzi_tracer *tracer, void *optimizer);
+    /** A launch that belongs to no reported call. */
+    void (*launched)(adzi_tracer *tracer);
+    /** `op` has made a tensor with a storage of its own, whose elements are not written yet. */
+    void (*made)(adzi_tracer *tracer, const adz_tensor *t, const char *op);
+    /** The elements of `t` follow from numbers and data of the program alone. */
+    void (*constant)(adzi_tracer *tracer, const adz_tensor *t);
+    bool open;             /* launches belong to a reported call, or compute constants */
+    const char *last;      /* the operator that was called last, or NULL */
+    const char *backwards; /* the operator whose backward runs, or NULL */
 };
+
+/** Makes a tracer that of the calling thread, which has none. */
+void adzi_tracer_begin(adzi_tracer *tracer);
+
+/** Ends the trace of the calling thread. Does nothing if there is none. */
+void adzi_tracer_end(void);
+
+/** An operator begins. */
+static inline void adzi_trace_enter(adzi_tracer *tracer, const char *op)
+{
+    if (tracer != NULL) {
+        tracer->open = true;
+        tracer->last = op;
+    }
+}
+
+/** An operator ends. */
+static inline void adzi_trace_leave(adzi_tracer *tracer)
+{
+    if (tracer != NULL) {
+        tracer->open = false;
+    }
+}
+
+/** The backward of an operator begins, or that of `op` goes on. Returns the operator whose backward
+ * ran before; NULL for none. */
+static inline const char *adzi_trace_backward(adzi_tracer *tracer, const char *op)
+{
+    const char *before = NULL;
+    if (tracer != NULL) {
+        before = tracer->backwards;
+        tracer->backwards = op;
+        tracer->open = false;
+    }
+    return before;
+}
+
+/** Allows or forbids launches from here on, and returns what was allowed before. Allow them for
+ * what depends on no tensor of the traced function, or is read only in order to fail. */
+static inline bool adzi_trace_open(bool open)
+{
+    adzi_tracer *tracer = adzi_self()->tracer;
+    const bool before = tracer != NULL && tracer->open;
+    if (tracer != NULL) {
+        tracer->open = open;
+    }
+    return before;
+}
+
+/** Declares that the elements of `t` depend on no tensor of the traced function. */
+static inline void adzi_trace_constant(const adz_tensor *t)
+{
+    adzi_tracer *tracer = adzi_self()->tracer;
+    if (tracer != NULL && tracer->constant != NULL && t != NULL) {
+        tracer->constant(tracer, t);
+    }
+}
 
 /** True unless a trace runs that refuses the access; the error is recorded then. */
 static inline bool adzi_host_may(const adz_tensor *t, const char *function)

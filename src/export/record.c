@@ -104,6 +104,8 @@ int adzi_trace_add_value(adzi_trace *trace, adzi_value_kind kind, adz_tensor *t,
     return value >= 0 && adzi_trace_hold(trace, t, value, t->storage->version) ? value : -1;
 }
 
+/* ---- which value a tensor holds ------------------------------------------------------------- */
+
 /* Whether two tensors are the same elements in the same order. */
 static bool is_same_view(const adz_tensor *a, const adz_tensor *b)
 {
@@ -144,7 +146,9 @@ int adzi_trace_value_of(adzi_trace *trace, adz_tensor *t)
         return -1;
     }
     if (place == ADZI_NOWHERE) {
-        return adzi_trace_add_value(trace, ADZI_VALUE_CONSTANT, t, NULL);
+        return adzi_trace_is_constant(trace, t)
+                   ? adzi_trace_add_value(trace, ADZI_VALUE_CONSTANT, t, NULL)
+                   : -1;
     }
     if (trace->tensors[place].version != t->storage->version) {
         trace->failed = true;
@@ -317,9 +321,8 @@ static bool connect(adzi_trace *trace, adzi_traced_call *call, const adzi_report
     return true;
 }
 
-static bool report_call(adzi_tracer *tracer, const adzi_report *r)
+static bool record_call(adzi_trace *trace, const adzi_report *r)
 {
-    adzi_trace *trace = (adzi_trace *)(void *)tracer;
     const bool printed = is_printed(trace, r->op);
     if (expression_of(r->op) != NULL && !printed) {
         return record_expression(trace, r);
@@ -347,6 +350,19 @@ static bool report_call(adzi_tracer *tracer, const adzi_report *r)
     return true;
 }
 
+/* After the report, launches belong to the call. A view computes nothing. */
+static bool report_call(adzi_tracer *tracer, const adzi_report *r)
+{
+    tracer->open = true;
+    const bool good = record_call((adzi_trace *)(void *)tracer, r);
+    bool view = !r->inplace && r->n_in > 0;
+    for (int k = 0; k < r->n_results && view; ++k) {
+        view = r->results[k]->storage == r->in[0]->storage;
+    }
+    tracer->open = !view;
+    return good;
+}
+
 /* ---- other reports -------------------------------------------------------------------------- */
 
 /* The program may read what does not depend on the inputs, and write to tensors that no call has
@@ -359,6 +375,7 @@ static bool report_host(adzi_tracer *tracer, const adz_tensor *t, const char *fu
     const int value = place != ADZI_NOWHERE ? trace->tensors[place].value : -1;
     const adzi_value_kind kind = value >= 0 ? trace->values[value].kind : ADZI_VALUE_CONSTANT;
     if (!shares && kind != ADZI_VALUE_INPUT && kind != ADZI_VALUE_RESULT) {
+        adzi_trace_note_constant(tracer, t);
         return true;
     }
     trace->failed = true;
@@ -376,8 +393,11 @@ static bool report_change(adzi_tracer *tracer, adz_tensor *t, const char *op)
 {
     adzi_trace *trace = (adzi_trace *)(void *)tracer;
     const int value = adzi_trace_value_of(trace, t);
+    const bool open = adzi_trace_open(true);
+    const bool good = value >= 0 && keep_contents(trace, value, t);
+    adzi_trace_open(open);
     (void)op;
-    return value >= 0 && keep_contents(trace, value, t);
+    return good;
 }
 
 static bool report_unrepeatable(adzi_tracer *tracer, const char *function)
@@ -417,4 +437,7 @@ const adzi_tracer adzi_trace_reports = { .call = report_call,
     .change = report_change,
     .unrepeatable = report_unrepeatable,
     .backward = report_backward,
-    .step = report_step };
+    .step = report_step,
+    .launched = adzi_trace_note_launch,
+    .made = adzi_trace_note_made,
+    .constant = adzi_trace_note_constant };

@@ -177,12 +177,12 @@ static __attribute__((noinline)) bool call(adzi_trace *trace, const adzi_export 
         adzi_frame_end(thread, frame);
         return false;
     }
-    thread->tracer = &trace->tracer;
+    adzi_tracer_begin(&trace->tracer);
     adz_tensor *y = what->function(what->user);
     trace->output = y != NULL && !trace->failed && adzi_check_tensor(trace->op, "the result", y)
                         ? adzi_trace_value_of(trace, y)
                         : -1;
-    thread->tracer = NULL;
+    adzi_tracer_end();
     if (y == NULL) {
         adzi_error_null(trace->op, "the function's result");
     }
@@ -219,6 +219,26 @@ static void mark_used(adzi_trace *trace)
             }
         }
     }
+}
+
+/* The result must depend on an input. Otherwise the file would compute the same in every run. */
+static bool check_inputs(const adzi_trace *trace)
+{
+    bool depends = false;
+    for (int i = 0; i < trace->n_inputs; ++i) {
+        depends = depends || trace->values[i].used;
+    }
+    if (trace->n_inputs == 0) {
+        adzi_error(trace->op, ADZ_ERR_ARGUMENT,
+            "there are no inputs, so that the result would be a constant; name the tensors that "
+            "differ from run to run in adz_plan_options.inputs");
+    } else if (!depends) {
+        adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
+            "the result does not depend on %s, so that it would be a constant; compute it from the "
+            "input by adze's operators, and not by the program itself",
+            trace->n_inputs > 1 ? "any input" : trace->values[0].name);
+    }
+    return depends;
 }
 
 /* Parameters, buffers and constants must hold at the end what they held when they were first used:
@@ -272,7 +292,7 @@ adzi_trace *adzi_trace_new(
     }
     if (good) {
         mark_used(trace);
-        good = check_constants(trace);
+        good = check_inputs(trace) && check_constants(trace);
     }
     if (kept != NULL) {
         restore(trace, kept);
@@ -306,6 +326,7 @@ void adzi_trace_free(adzi_trace **trace)
     adzi_free(t->values, t->values_capacity * sizeof *t->values);
     adzi_free(t->tensors, t->tensors_capacity * sizeof *t->tensors);
     adzi_free(t->storages, t->storages_capacity * sizeof *t->storages);
+    adzi_free(t->births, t->births_capacity * sizeof *t->births);
     adzi_free(t, sizeof *t);
 }
 

@@ -67,6 +67,13 @@ typedef struct adzi_traced_call {
     bool used;    /* the output depends on it */
 } adzi_traced_call;
 
+/** A storage that was made while the trace ran. */
+typedef struct adzi_traced_birth {
+    const adzi_storage *storage; /* may have ended; a storage at its address has a later entry */
+    const char *op;              /* that made it */
+    bool accounted; /* a constant that its maker declares, or written by the program itself */
+} adzi_traced_birth;
+
 typedef struct adzi_trace {
     adzi_tracer tracer;                     /* first, so that reports find the trace */
     const char *op;                         /* the public function, for messages */
@@ -82,7 +89,9 @@ typedef struct adzi_trace {
     size_t *storages; /* the newest tensor of each storage */
     size_t n_storages, storages_capacity;
     adzi_index by_tensor, by_storage; /* places in these two lists */
-    bool failed;                      /* something was refused */
+    adzi_traced_birth *births;
+    size_t n_births, births_capacity;
+    bool failed; /* something was refused */
 } adzi_trace;
 
 /**
@@ -124,5 +133,16 @@ bool adzi_trace_hold(adzi_trace *trace, adz_tensor *t, int value, uint32_t versi
 /** The value that `t` holds now. A tensor that no call made becomes a constant. -1 with the error
  * recorded. */
 int adzi_trace_value_of(adzi_trace *trace, adz_tensor *t);
+
+/* ---- beside.c: what is computed beside the calls --------------------------------------------- */
+
+/** Reports of the thread: a tensor that was made, a constant, a launch outside a call. */
+void adzi_trace_note_made(adzi_tracer *tracer, const adz_tensor *t, const char *op);
+void adzi_trace_note_constant(adzi_tracer *tracer, const adz_tensor *t);
+void adzi_trace_note_launch(adzi_tracer *tracer);
+
+/** Whether a tensor that no call made is a constant: it is older than the trace, or its maker says
+ * so. Records an error if not. */
+bool adzi_trace_is_constant(adzi_trace *trace, const adz_tensor *t);
 
 #endif

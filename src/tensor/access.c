@@ -211,7 +211,9 @@ adz_status adz_tensor_read(const adz_tensor *t, void *buffer, size_t bytes)
         return adz_error_code();
     }
     adz_tensor out = around(t, buffer);
+    const bool open = adzi_trace_open(true);
     adzi_copy(&out, t);
+    adzi_trace_open(open);
     return ADZ_OK;
 }
 
@@ -232,7 +234,9 @@ adz_status adz_tensor_write(adz_tensor *t, const void *buffer, size_t bytes)
             adzi_text_shape(t));
     }
     adz_tensor in = around(t, buffer);
+    const bool open = adzi_trace_open(true);
     adzi_copy(t, &in);
+    adzi_trace_open(open);
     adzi_written(t, op);
     return ADZ_OK;
 }

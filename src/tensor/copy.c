@@ -6,6 +6,7 @@
 #include "tensor/kernel/half.h"
 #include "base/isa.h"
 #include "base/threads/parallel.h"
+#include "base/tracer.h"
 #include "tensor/kernel/pointwise.h"
 #include "tensor/tensor.h"
 
@@ -123,6 +124,14 @@ void adzi_fill(adz_tensor *dst, double value)
         memcpy(args.strides, dst->strides, sizeof args.strides);
     }
     adzi_launch(KERNEL_FOR(fill, 0), &args, dst->numel, ADZI_POINTWISE_GRAIN);
+}
+
+void adzi_fill_constant(adz_tensor *dst, double value)
+{
+    const bool open = adzi_trace_open(true);
+    adzi_fill(dst, value);
+    adzi_trace_open(open);
+    adzi_trace_constant(dst);
 }
 
 uint16_t adzi_f16_from_f32(float x)

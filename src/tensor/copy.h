@@ -18,6 +18,10 @@ void adzi_encode(adz_dtype dtype, double value, void *item);
 /** dst = value, converted to dst's dtype. Cannot fail. */
 void adzi_fill(adz_tensor *dst, double value);
 
+/** adzi_fill for a new tensor whose elements are a constant: a trace takes it for one, wherever the
+ * call is. */
+void adzi_fill_constant(adz_tensor *dst, double value);
+
 /** Conversions of f16 (IEEE half) and bf16, which are given as bits. Rounding is to nearest even.
  */
 uint16_t adzi_f16_from_f32(float x);

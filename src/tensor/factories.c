@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/threads/parallel.h"
+#include "base/tracer.h"
 #include "tensor/copy.h"
 #include "tensor/kernel/pointwise.h"
 #include "tensor/range.h"
@@ -18,14 +19,16 @@ static adz_tensor *make(const char *op, int rank, const int64_t *sizes, adz_dtyp
     if (adzi_check_sizes(op, rank, sizes, dtype, &numel) != ADZ_OK) {
         return NULL;
     }
-    return adzi_tensor_borrowed(thread, op, dtype, rank, sizes);
+    adz_tensor *t = adzi_tensor_borrowed(thread, op, dtype, rank, sizes);
+    adzi_trace_constant(t);
+    return t;
 }
 
 /* Fills t with a number and returns it. NULL is passed on. */
 static adz_tensor *filled(adz_tensor *t, double value)
 {
     if (t != NULL) {
-        adzi_fill(t, value);
+        adzi_fill_constant(t, value);
     }
     return t;
 }
@@ -183,7 +186,9 @@ static adz_tensor *sequence(
     adz_tensor *t = make(op, 1, &n, dtype);
     if (t != NULL) {
         const sequence_args args = { t->data, dtype, start, step, end, isnan(end) ? -1 : n - 1 };
+        const bool open = adzi_trace_open(true);
         adzi_launch(write_sequence, &args, n, ADZI_POINTWISE_GRAIN);
+        adzi_trace_open(open);
     }
     return t;
 }
@@ -230,7 +235,9 @@ adz_tensor *adz_eye(int64_t rows, int64_t columns, adz_dtype dtype)
     adz_tensor *t = filled(make("eye", 2, (int64_t[]){ rows, columns }, dtype), 0);
     if (t != NULL && t->numel > 0) {
         const diagonal_args args = { t->data, dtype, columns };
+        const bool open = adzi_trace_open(true);
         adzi_launch(write_diagonal, &args, rows < columns ? rows : columns, ADZI_POINTWISE_GRAIN);
+        adzi_trace_open(open);
     }
     return t;
 }

@@ -134,6 +134,9 @@ adz_tensor *adzi_tensor_new(
     t->data = storage->data;
     t->numel = numel;
     adzi_set_sizes(t, rank, sizes);
+    if (thread->tracer != NULL && thread->tracer->made != NULL) {
+        thread->tracer->made(thread->tracer, t, op);
+    }
     return t;
 }
 
@@ -342,7 +345,8 @@ void *adz_tensor_data(adz_tensor *t)
 
 const void *adz_tensor_data_constant(const adz_tensor *t)
 {
-    if (!adzi_check_tensor("adz_tensor_data_constant", "t", t)) {
+    static const char op[] = "adz_tensor_data_constant";
+    if (!adzi_check_tensor(op, "t", t) || !adzi_host_may(t, op)) {
         return NULL;
     }
     adzi_recorder *recorder = adzi_recorder_of(adzi_self());

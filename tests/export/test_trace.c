@@ -164,6 +164,154 @@ static void nothing_is_changed(void **state)
     adz_scope_close(scope);
 }
 
+/* ---- nothing beside the trace --------------------------------------------------------------- */
+
+/* dx of relu, summed, with y squared before. */
+static adz_tensor *gradient_of_relu(void *user)
+{
+    given *g = user;
+    adz_tensor *y = adz_sum(adz_square(adz_relu(g->x)), ADZ_ALL_DIMS, ADZ_DROPDIM), *dx = NULL;
+    return adz_autograd_grad(&y, NULL, 1, &g->x, &dx, 1, NULL) == ADZ_OK ? dx : NULL;
+}
+
+static adz_tensor *gradient_of_pool(void *user)
+{
+    given *g = user;
+    adz_tensor *x = adz_reshape(g->x, ADZ_SHAPE(1, 3)), *dx = NULL;
+    adz_tensor *y = adz_sum(adz_square(adz_max_pool1d(x, 2, NULL, NULL)), ADZ_ALL_DIMS, 0);
+    return adz_autograd_grad(&y, NULL, 1, &g->x, &dx, 1, NULL) == ADZ_OK ? dx : NULL;
+}
+
+/* The mask of relu's gradient is computed by recorded calls, so it depends on the input. A mask
+ * that a kernel computes beside the calls is refused. */
+static void gradients_are_calls(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    given g = { .x = adz_requires_grad_(adz_ones(ADZ_SHAPE(3), ADZ_F32), true) };
+    adzi_trace *trace = trace_of(gradient_of_relu, &g);
+    expect_calls(trace, "relu reshape expand mul mul le logical_not to mul");
+    adzi_trace_free(&trace);
+    assert_null(trace_of(gradient_of_pool, &g));
+    expect_error(ADZ_ERR_UNSUPPORTED,
+        "max_pool1d has made a tensor [1, 2] whose elements no recorded call has computed");
+    adz_scope_close(scope);
+}
+
+/* A launch that belongs to no operator, over the result of one. */
+static adz_tensor *launch_over_result(void *user)
+{
+    const given *g = user;
+    adz_tensor *y = adz_neg(g->x);
+    adzi_fill(y, 2);
+    return adz_add(y, g->x);
+}
+
+/* A loop of the host in the library's own code. */
+static adz_tensor *loop_over_new(void *user)
+{
+    const given *g = user;
+    adz_tensor *y = adzi_scratch_like("my_loop", g->x);
+    for (int i = 0; i < 3; ++i) {
+        ((float *)(void *)y->data)[i] = 2 * ((float *)(void *)g->x->data)[i];
+    }
+    return adz_add(y, g->x);
+}
+
+/* The result of a launch that depends on constants, which the code says. */
+static adz_tensor *declared(void *user)
+{
+    const given *g = user;
+    adz_tensor *y = adzi_scratch_like("declared", g->x);
+    adzi_fill_constant(y, 2);
+    return adz_add(y, g->x);
+}
+
+static adz_tensor *read_pointer(void *user)
+{
+    const given *g = user;
+    adz_tensor *y = adz_neg(g->x), *z = adz_empty_like(y);
+    const float *from = adz_tensor_data_constant(y);
+    float *to = adz_tensor_data_f32(z);
+    for (int i = 0; i < 3 && from != NULL && to != NULL; ++i) {
+        to[i] = 2 * from[i];
+    }
+    return adz_add(z, y);
+}
+
+static adz_tensor *read_constant(void *user)
+{
+    const given *g = user;
+    const float *z = adz_tensor_data_constant(g->z);
+    return z != NULL ? adz_mul_number(g->x, (double)z[0]) : NULL;
+}
+
+static adz_tensor *constant_result(void *user)
+{
+    const given *g = user;
+    adz_neg(g->x);
+    return adz_add(g->z, adz_zeros_like(g->x));
+}
+
+static adz_tensor *overwritten_input(void *user)
+{
+    const given *g = user;
+    adz_tensor *x = adz_detach(g->x);
+    return adz_neg(adz_fill_(x, 3));
+}
+
+static adz_tensor *short_lived_generator(void *user)
+{
+    const given *g = user;
+    adz_generator *own = adz_generator_new(3);
+    adz_tensor *y = adz_dropout(g->x, 0.5, true, own);
+    adz_generator_free(&own);
+    return y;
+}
+
+/* What is allowed beside the calls: constants that say so, and a generator that ends. */
+static void constants_and_generators(void **state)
+{
+    static const struct {
+        adzi_export_function function;
+        const char *calls;
+    } cases[] = { { declared, "add" }, { read_constant, "mul" },
+        { short_lived_generator, "dropout" } };
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    given g = { .x = adz_ones(ADZ_SHAPE(3), ADZ_F32), .z = adz_ones(ADZ_SHAPE(3), ADZ_F32) };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        adzi_trace *trace = trace_of(cases[i].function, &g);
+        expect_calls(trace, cases[i].calls);
+        adzi_trace_free(&trace);
+    }
+    assert_null(atomic_load(&adzi_launch_observer));
+    adz_scope_close(scope);
+}
+
+static adz_tensor *two_inputs(void *user)
+{
+    const given *g = user;
+    return adz_neg(g->z);
+}
+
+/* One input must be used, not all of them. */
+static void inputs_decide(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    given g = { .x = adz_ones(ADZ_SHAPE(3), ADZ_F32), .z = adz_ones(ADZ_SHAPE(3), ADZ_F32) };
+    adz_tensor *const inputs[] = { g.x, g.z };
+    adzi_export what = { .function = two_inputs, .user = &g, .inputs = { inputs, 2 } };
+    adzi_trace *trace = adzi_trace_new("test", &what, NULL);
+    expect_calls(trace, "neg");
+    adzi_trace_free(&trace);
+    what.inputs.count = 0;
+    assert_null(adzi_trace_new("test", &what, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "there are no inputs");
+    adz_scope_close(scope);
+}
+
 /* ---- what a trace refuses ------------------------------------------------------------------- */
 
 static adz_tensor *read_on_host(void *user)
@@ -233,6 +381,12 @@ static void refusals(void **state)
         { draw, ADZ_ERR_UNSUPPORTED, "randn draws random numbers" },
         { stale_view, ADZ_ERR_UNSUPPORTED, "is read after fill changed its memory" },
         { train, ADZ_ERR_UNSUPPORTED, "calls adz_backward" },
+        { launch_over_result, ADZ_ERR_UNSUPPORTED,
+            "code after the call of neg computes elements by a kernel" },
+        { loop_over_new, ADZ_ERR_UNSUPPORTED, "my_loop has made a tensor [3] whose elements no" },
+        { read_pointer, ADZ_ERR_UNSUPPORTED, "data_constant accesses elements of neg[3]" },
+        { constant_result, ADZ_ERR_UNSUPPORTED, "the result does not depend on input" },
+        { overwritten_input, ADZ_ERR_UNSUPPORTED, "the result does not depend on input" },
         { nothing, ADZ_ERR_NULL, "the function's result is NULL" },
         { NULL, ADZ_ERR_NULL, "function is NULL" },
     };
@@ -287,6 +441,9 @@ int main(void)
         cmocka_unit_test(in_place_calls_make_values),
         cmocka_unit_test(calls_without_gradient),
         cmocka_unit_test(nothing_is_changed),
+        cmocka_unit_test(gradients_are_calls),
+        cmocka_unit_test(constants_and_generators),
+        cmocka_unit_test(inputs_decide),
         cmocka_unit_test(refusals),
         cmocka_unit_test(memory_is_refused),
     };

@@ -46,7 +46,7 @@ adz_tensor *adzi_number(const char *op, const adz_tensor *x, double number)
     }
     adz_tensor *t = adzi_scratch(op, dtype_beside(x, number), 0, NULL);
     if (t != NULL) {
-        adzi_fill(t, number);
+        adzi_fill_constant(t, number);
     }
     return t;
 }

@@ -12,6 +12,7 @@
 #include "adze/ops/norm.h"
 #include "autograd/ops/norm/batch_norm.h"
 #include "base/threads/parallel.h"
+#include "base/tracer.h"
 #include "nn/micro_state.h"
 #include "base/error.h"
 #include "base/options.h"
@@ -49,7 +50,9 @@ static void change_count(const void *block, int64_t begin, int64_t end)
 static void launch_count(adz_module *self, bool reset)
 {
     const count_args args = { (int64_t *)(void *)buffer(self, COUNT)->data, reset };
+    const bool open = adzi_trace_open(true); /* an export has no use for the count */
     adzi_launch(change_count, &args, 1, 1);
+    adzi_trace_open(open);
     adz_tensor_touch(buffer(self, COUNT));
 }
 

@@ -6,6 +6,7 @@
 #include "base/threads/parallel.h"
 #include "base/random_generator.h"
 #include "base/recorder.h"
+#include "base/tracer.h"
 #include "base/threads/thread.h"
 
 /* The seed of a default generator that the program has not seeded. */
@@ -31,17 +32,25 @@ static void write_state(const void *block, int64_t begin, int64_t end)
     }
 }
 
+/* A trace puts the states of generators back, so these launches belong to no call. */
+static void launch_state(const state_args *args)
+{
+    const bool open = adzi_trace_open(true);
+    adzi_launch(write_state, args, 1, 1);
+    adzi_trace_open(open);
+}
+
 /* Sets a state by a launch, so that a step that seeds its generator seeds it in every replay. */
 static void set_state(adz_generator *generator, adz_generator_state state)
 {
     const state_args args = { &generator->state, NULL, state };
-    adzi_launch(write_state, &args, 1, 1);
+    launch_state(&args);
 }
 
 void adzi_generator_copy_state(adz_generator_state *to, const adz_generator_state *from)
 {
     const state_args args = { .to = to, .from = from };
-    adzi_launch(write_state, &args, 1, 1);
+    launch_state(&args);
 }
 
 /* ---- generators ----------------------------------------------------------------------------- */
@@ -158,5 +167,7 @@ void adzi_generator_advance(adz_generator *generator, uint64_t counters)
         note(draws, generator);
     }
     const advance_args args = { &generator->state, counters };
+    const bool open = adzi_trace_open(true);
     adzi_launch(advance, &args, 1, 1);
+    adzi_trace_open(open);
 }

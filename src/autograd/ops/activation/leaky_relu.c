@@ -23,13 +23,14 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
         (double[ADZI_POINTWISE_PARAMS]){ adzi_attr(node, leaky_relu_attr)->negative_slope });
 }
 
-/* The derivative is found by the fused kernel with an upstream gradient of 1, and multiplied by dy.
- * It is piecewise constant, so only dy carries a graph. */
+/* The derivative, 1 or the slope, is piecewise constant, so only dy carries a graph. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    adz_tensor *slope = NULL, *one = adz_scalar(1, (adz_dtype)dy[0]->dtype);
-    adz_status status = fused(node, &slope, &one);
-    dx[0] = status == ADZ_OK ? adz_mul(dy[0], slope) : NULL;
+    const leaky_relu_attr *at = adzi_attr(node, leaky_relu_attr);
+    const adz_dtype dtype = (adz_dtype)dy[0]->dtype;
+    adz_tensor *slope = adz_where(adz_gt_number(adzi_saved_input(node, 0), 0), adz_scalar(1, dtype),
+        adz_scalar(at->negative_slope, dtype));
+    dx[0] = adz_mul(dy[0], slope);
     return adzi_status(dx[0]);
 }
 

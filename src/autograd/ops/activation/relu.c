@@ -12,24 +12,13 @@
 KERNEL_TABLE_ALL(relu);
 KERNEL_TABLE_FLOAT(relu_backward);
 
-/* The derivative, 0 or 1, is found by the fused kernel with an upstream gradient of 1, and
- * multiplied by dy. It is piecewise constant, so the second derivative with respect to x is 0 and
- * only dy carries a graph. */
+/* The derivative is 0 where y <= 0 and 1 elsewhere, also for NaN. It is piecewise constant, so the
+ * second derivative with respect to x is 0 and only dy carries a graph. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *y = adzi_saved_result(node, 0);
-    adz_tensor *slope = y != NULL ? adzi_scratch_like("relu", y) : NULL;
-    if (slope == NULL) {
-        return adzi_status(NULL);
-    }
-    /* A tensor of rank 0, which broadcasts to y. */
-    adz_tensor *one = adzi_scratch("relu", (adz_dtype)y->dtype, 0, NULL);
-    if (one == NULL) {
-        return adzi_status(NULL);
-    }
-    adzi_fill(one, 1);
-    adzi_pointwise(KERNEL_FOR(relu_backward, y->dtype), slope, 2, (adz_tensor *[]){ one, y }, NULL);
-    dx[0] = adz_mul(dy[0], slope);
+    adz_tensor *slope = adz_logical_not(adz_le_number(y, 0));
+    dx[0] = adz_mul(dy[0], adz_to(slope, (adz_dtype)dy[0]->dtype));
     return adzi_status(dx[0]);
 }
 

@@ -100,7 +100,7 @@ static adz_tensor *number_beside(adz_tensor *a, double number)
     if (t != NULL && !adzi_is_float((adz_dtype)t->dtype)) {
         t = adzi_scratch("div", ADZ_F32, 0, NULL);
         if (t != NULL) {
-            adzi_fill(t, number);
+            adzi_fill_constant(t, number);
         }
     }
     return t;

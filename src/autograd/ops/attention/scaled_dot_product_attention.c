@@ -277,6 +277,7 @@ static adz_tensor *new_like(
         return NULL;
     }
     adz_tensor *t = adzi_scratch(name, dtype, rank, ordered);
+    adzi_trace_constant(t); /* a permutation of it becomes the result of the call */
     return same || t == NULL ? t : adz_permute(t, adz_dims_of(rank, place));
 }
 

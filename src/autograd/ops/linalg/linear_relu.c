@@ -36,19 +36,15 @@ static void mask_gradient(adz_tensor *dz, adz_tensor *dy, adz_tensor *y, double 
         (double[ADZI_POINTWISE_PARAMS]){ factor });
 }
 
-/* The gradients as expressions. The slope of ReLU and dropout is piecewise constant. It is computed
- * without a graph, so only dy and the operands of the product are differentiated again. */
+/* The gradients as expressions. The slope of ReLU and dropout, 0 where y <= 0 and the factor
+ * elsewhere, is piecewise constant, so only dy and the operands of the product are differentiated
+ * again. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    const char *op = node->op->name;
+    const adz_dtype dtype = (adz_dtype)dy[0]->dtype;
     adz_tensor *y = adzi_saved_result(node, 0);
-    adz_tensor *slope = y != NULL ? adzi_scratch_like(op, y) : NULL;
-    adz_tensor *one = slope != NULL ? adzi_scratch(op, (adz_dtype)y->dtype, 0, NULL) : NULL;
-    if (one == NULL) {
-        return adzi_status(NULL);
-    }
-    adzi_fill(one, 1);
-    mask_gradient(slope, one, y, factor_of(node));
+    adz_tensor *slope =
+        adz_where(adz_le_number(y, 0), adz_scalar(0, dtype), adz_scalar(factor_of(node), dtype));
     adz_tensor *dz = adz_mul(dy[0], slope);
     return dz != NULL ? adzi_linear_gradients(node, dx, dz) : adzi_status(NULL);
 }

@@ -15,30 +15,17 @@ extern const adzi_op adzi_op_l1_loss;
 
 static const adzi_pair_loss loss = { .op = &adzi_op_l1_loss, ADZI_PAIR_KERNELS(l1_loss) };
 
-/* sign(x - t), computed without a graph because it is constant almost everywhere. It is the kernel
- * of the gradient, applied to a dy of 1. */
-static adz_tensor *sign(adz_tensor *x, adz_tensor *t)
+/* sign(x - t), 0 for NaN. It has no graph, because it is constant almost everywhere. */
+static adz_tensor *sign(adz_tensor *x, adz_tensor *t, adz_dtype dtype)
 {
-    int rank;
-    int64_t sizes[ADZ_MAX_RANK];
-    if (x == NULL || t == NULL || !adzi_broadcast("l1_loss", &rank, sizes, x, t)) {
-        return NULL;
-    }
-    adz_tensor *s = adzi_scratch("l1_loss", (adz_dtype)x->dtype, rank, sizes);
-    adz_tensor *one = s != NULL ? adzi_scratch("l1_loss", (adz_dtype)x->dtype, 0, NULL) : NULL;
-    if (one == NULL) {
-        return NULL;
-    }
-    adzi_fill(one, 1);
-    adzi_pointwise(KERNEL_FOR(l1_loss_dx, x->dtype), s, 3, (adz_tensor *[]){ x, t, one },
-        (double[ADZI_POINTWISE_PARAMS]){ 0, 0, 1 });
-    return s;
+    return adz_sub(adz_to(adz_gt(x, t), dtype), adz_to(adz_lt(x, t), dtype));
 }
 
 /* Only dy is differentiated again. The engine sums over dimensions that were broadcast. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    adz_tensor *s = sign(adzi_saved_input(node, 0), adzi_saved_input(node, 1));
+    adz_tensor *s =
+        sign(adzi_saved_input(node, 0), adzi_saved_input(node, 1), (adz_dtype)dy[0]->dtype);
     adz_tensor *g = adz_mul(adzi_pair_loss_upstream(node, dy[0]), s);
     dx[0] = adzi_needs(node, 0) ? g : NULL;
     dx[1] = adzi_needs(node, 1) ? adz_mul_number(g, -1) : NULL;

@@ -5,9 +5,10 @@
 /* The tables follow from sizes and attributes alone, so the host writes them, and they are
  * constants of a recording. */
 
-/* Tells a recording that the host has written the elements of `t`. */
+/* Tells a recording and a trace that the host has written the elements of `t`. */
 static void written_by_host(adz_tensor *t)
 {
+    adzi_trace_constant(t);
     adzi_recorder *recorder = adzi_recorder_of(adzi_self());
     if (recorder != NULL && t->numel > 0) {
         recorder->constant(recorder, t);

@@ -24,8 +24,6 @@ KERNEL_TABLE_ALL(largest_reduce);
 KERNEL_TABLE_ALL(largest_combine);
 KERNEL_TABLE_ALL(smallest_reduce);
 KERNEL_TABLE_ALL(smallest_combine);
-KERNEL_TABLE_FLOAT(extreme_tie);
-KERNEL_TABLE_FLOAT(extreme_share);
 KERNEL_TABLE_FLOAT(extreme_put);
 
 /* The attributes that messages show are dim and keepdim; `dim` is printed from the mask. */
@@ -169,31 +167,47 @@ static adz_tensor *scatter_to_places(adzi_node *node, adz_tensor *dy)
     return dx;
 }
 
-/* The rule by which ties share: 1 / c where x_i = y and 0 elsewhere, in the shape of x. Three
- * passes mark the ties with 1, count them, and divide each mark by its count. */
-static adz_tensor *tie_shares(adzi_node *node)
+/* y in the shape that broadcasts to x. */
+static adz_tensor *kept(adzi_node *node, adz_tensor *y)
 {
-    const char *op = node->op->name;
     const adzi_extreme_attr *at = adzi_attr(node, adzi_extreme_attr);
-    adz_tensor *x = adzi_saved_input(node, 0), *y = adzi_saved_result(node, 0);
-    adz_tensor *share = x != NULL && y != NULL ? adzi_scratch_like(op, x) : NULL;
-    if (share == NULL) {
+    return y != NULL ? adz_reshape(y, adzi_kept_shape(adzi_input_shape(node, 0), at->mask)) : NULL;
+}
+
+/* The first-one rule: 1 at the saved places and 0 elsewhere, in the shape of x. */
+static adz_tensor *first_places(adzi_node *node, adz_dtype dtype)
+{
+    const adzi_extreme_attr *at = adzi_attr(node, adzi_extreme_attr);
+    const adz_shape x = adzi_input_shape(node, 0);
+    adz_shape along = { .rank = x.rank };
+    for (int d = 0; d < x.rank; ++d) {
+        along.sizes[d] = d == at->dim ? x.sizes[d] : 1;
+    }
+    const double n = x.rank > 0 ? (double)x.sizes[at->dim] : 1;
+    adz_tensor *numbers = adz_reshape(adz_arange(0, n, 1, ADZ_I64), along);
+    return adz_to(adz_eq(kept(node, adzi_saved_extra(node, 0)), numbers), dtype);
+}
+
+/* The rule by which ties share: 1 / c where x_i = y and 0 elsewhere, in the shape of x. */
+static adz_tensor *tie_shares(adzi_node *node, adz_dtype dtype)
+{
+    const adzi_extreme_attr *at = adzi_attr(node, adzi_extreme_attr);
+    adz_tensor *x = adzi_saved_input(node, 0), *y = kept(node, adzi_saved_result(node, 0));
+    adz_tensor *tie = adz_eq(x, y);
+    if (x == NULL) {
         return NULL;
     }
-    adz_shape kept = adzi_kept_shape(adzi_input_shape(node, 0), at->mask);
-    adz_tensor *count = adzi_scratch(op, (adz_dtype)x->dtype, kept.rank, kept.sizes);
-    if (count == NULL) {
-        return NULL;
+    if (at->nan_is_it) {
+        tie = adz_logical_or(tie, adz_logical_and(adz_isnan(x), adz_isnan(y)));
     }
-    adz_tensor extreme = *count; /* y in the shape that broadcasts to x */
-    extreme.data = y->data;
-    /* p[0] tells the kernel whether a NaN equals a NaN. */
-    adzi_pointwise(KERNEL_FOR(extreme_tie, x->dtype), share, 2, (adz_tensor *[]){ x, &extreme },
-        (double[ADZI_POINTWISE_PARAMS]){ at->nan_is_it });
-    adzi_sum_into(count, share, at->mask, 1);
-    adzi_pointwise(
-        KERNEL_FOR(extreme_share, x->dtype), share, 2, (adz_tensor *[]){ share, count }, NULL);
-    return share;
+    adz_tensor *marks = adz_to(tie, dtype);
+    adz_dims dims = { .count = 0 };
+    for (int d = 0; d < x->rank; ++d) {
+        if (at->mask & (1u << d)) {
+            dims.dims[dims.count++] = d;
+        }
+    }
+    return dims.count > 0 ? adz_div(marks, adz_sum(marks, dims, ADZ_KEEPDIM)) : marks;
 }
 
 /* dx = dy * share. The share is piecewise constant in x, so it is computed without a graph, and
@@ -201,11 +215,9 @@ static adz_tensor *tie_shares(adzi_node *node)
 adz_status adzi_extreme_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adzi_extreme_attr *at = adzi_attr(node, adzi_extreme_attr);
-    adz_shape kept = adzi_kept_shape(adzi_input_shape(node, 0), at->mask);
-    adz_tensor *g = adz_reshape(dy[0], kept);
-    adz_tensor *share =
-        at->dim >= 0 ? scatter_to_places(node, adz_ones_like(dy[0])) : tie_shares(node);
-    dx[0] = adz_mul(g, share);
+    const adz_dtype dtype = (adz_dtype)dy[0]->dtype;
+    adz_tensor *share = at->dim >= 0 ? first_places(node, dtype) : tie_shares(node, dtype);
+    dx[0] = adz_mul(kept(node, dy[0]), share);
     return adzi_status(dx[0]);
 }
 

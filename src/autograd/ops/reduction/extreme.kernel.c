@@ -174,13 +174,6 @@ FOLD(largest, >)
 FOLD(smallest, <)
 
 #if ELEM_IS_FLOAT
-/* Backward over several dimensions: a = x, b = y. 1 where x equals y, else 0; with p[0] = 1, NaN
- * equals NaN. The gradient is shared among all ties, as in PyTorch. */
-POINTWISE2(extreme_tie, elem, elem, elem,
-    a == b || (p[0] != 0 && IS_NAN(a) && IS_NAN(b)) ? ELEM(1) : ELEM(0))
-/* a = dy * tie, b = the number of ties */
-POINTWISE2(extreme_share, elem, elem, elem, a / b)
-
 /* Backward along one dimension: dx[place] = dy for each lane; dx is 0 elsewhere before. in: places,
  * dy. A unit is one lane. */
 void KERNEL(extreme_put)(const void *block, int64_t begin, int64_t end)
