@@ -144,6 +144,7 @@ bool adzi_convert(adzi_call *call, int i, adz_dtype dtype)
         return true;
     }
     call->in[i] = adz_to(call->in[i], dtype);
+    adzi_trace_open(true); /* this operator goes on */
     return call->in[i] != NULL;
 }
 
@@ -292,6 +293,7 @@ bool adzi_begin_inplace(adzi_call *call, bool needs_old)
         adz_tensor *t = call->in[i];
         if (!adzi_is_none(t) && overlaps_otherwise(x, t)) {
             call->in[i] = adz_clone(t);
+            adzi_trace_open(true);
             if (call->in[i] == NULL) {
                 return false;
             }

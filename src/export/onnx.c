@@ -82,6 +82,7 @@ static bool name_given(adzi_onnx *g)
             return false;
         }
         g->values[i].name = name;
+        adzi_onnx_set_dtype(g, name, v->dtype);
     }
     return true;
 }
@@ -127,6 +128,7 @@ static bool name_others(adzi_onnx *g)
     if (output == NULL) {
         return false;
     }
+    adzi_onnx_set_dtype(g, output, y->dtype);
     for (size_t i = 0; i < trace->n_values; ++i) {
         const adzi_traced_value *v = &trace->values[i];
         if (g->values[i].name != NULL || (v->call < 0 && !v->used) ||
@@ -150,6 +152,7 @@ static bool name_others(adzi_onnx *g)
         if (g->values[i].name == NULL) {
             return false;
         }
+        adzi_onnx_set_dtype(g, g->values[i].name, v->dtype);
     }
     g->output = output;
     return true;
@@ -329,6 +332,7 @@ static void end(adzi_onnx *g)
     adzi_text_free(&g->nodes);
     adzi_free(g->initialisers, g->initialisers_capacity * sizeof *g->initialisers);
     adzi_free(g->names, g->names_capacity * sizeof *g->names);
+    adzi_free(g->dtypes, g->dtypes_capacity * sizeof *g->dtypes);
     adzi_free(g->values, g->trace->n_values * sizeof *g->values);
 }
 

@@ -46,8 +46,9 @@ typedef struct adzi_onnx {
     adzi_message nodes;      /* the nodes, as fields of a GraphProto */
     adzi_onnx_initialiser *initialisers;
     size_t n_initialisers, initialisers_capacity;
-    char **names; /* all names, owned */
-    size_t n_names, names_capacity;
+    char **names;   /* all names, owned */
+    int8_t *dtypes; /* their dtypes; -1 while it is unknown */
+    size_t n_names, names_capacity, dtypes_capacity;
     adzi_index by_name;
     size_t n_temporaries;
     const char *output;           /* the name of the graph's output */
@@ -104,7 +105,10 @@ const char *adzi_onnx_number(adzi_onnx *g, adz_dtype dtype, double value);
 /** A constant vector of `n` elements that all are `value`. */
 const char *adzi_onnx_repeated(adzi_onnx *g, adz_dtype dtype, double value, int64_t n);
 
-/** Adds a node with up to 8 inputs and results. Names that are NULL make the graph fail. */
+/**
+ * Adds a node. Names that are NULL make the graph fail. Inputs whose dtype the node does not take
+ * are converted to a wider one, and results back. Refuses the call if ONNX has no such node.
+ */
 void adzi_onnx_node(adzi_onnx *g, const char *type, const char *const *in, size_t n_in,
     const char *const *out, size_t n_out, const adzi_onnx_attr *attrs, size_t n_attrs);
 
@@ -146,11 +150,37 @@ const char *adzi_onnx_first(adzi_onnx *g, const char *name, int64_t dim);
 /** A Cast to a dtype; `name` itself if the value has it already. */
 const char *adzi_onnx_cast(adzi_onnx *g, const char *name, adz_dtype from, adz_dtype to);
 
+/** The dtype of a name, and setting it; -1 if it is unknown. */
+int adzi_onnx_dtype_of(const adzi_onnx *g, const char *name);
+void adzi_onnx_set_dtype(adzi_onnx *g, const char *name, adz_dtype dtype);
+
+/** A Cast whose result is `y`. */
+void adzi_onnx_cast_to(adzi_onnx *g, const char *name, const char *y, adz_dtype to);
+
 /** Records that the call cannot be written, and why. Always returns false. */
 bool adzi_onnx_refuse(adzi_onnx *g, const char *reason);
 
 /** ONNX's number of a dtype. */
 int adzi_onnx_dtype(adz_dtype dtype);
+
+/* ---- dtypes of nodes (onnx_types.c) --------------------------------------------------------- */
+
+/** The dtypes of a node's inputs, by the number of their constraint in the signature. */
+typedef struct adzi_onnx_choice {
+    const struct adzi_onnx_signature *signature;
+    int8_t given[8], chosen[8]; /* -1: none */
+} adzi_onnx_choice;
+
+/** Chooses the dtypes of a node. False if the call was refused, because ONNX has no such node. */
+bool adzi_onnx_type_node(
+    adzi_onnx *g, const char *type, const char *const *in, size_t n_in, adzi_onnx_choice *choice);
+
+/** The dtype in which the node takes input i; -1: that of the name. */
+int adzi_onnx_input_dtype(const adzi_onnx_choice *choice, size_t i);
+
+/** The dtype that the node gives result k, and the one that the result is to have; -1 for a node
+ * that does not say so, such as Cast. */
+void adzi_onnx_output_dtypes(const adzi_onnx_choice *choice, size_t k, int *node, int *result);
 
 /* ---- printers ------------------------------------------------------------------------------- */
 

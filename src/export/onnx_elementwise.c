@@ -126,8 +126,7 @@ static bool masked_fill(adzi_onnx *g, const printer *row)
 static bool cast(adzi_onnx *g, const printer *row)
 {
     (void)row;
-    adzi_onnx_node(g, "Cast", ADZI_NAMES(adzi_onnx_in(g, 0)), ADZI_NAMES(adzi_onnx_out(g, 0)),
-        ADZI_ATTRS(ADZI_ATTR_INT("to", adzi_onnx_dtype(adzi_onnx_result(g, 0)->dtype))));
+    adzi_onnx_cast_to(g, adzi_onnx_in(g, 0), adzi_onnx_out(g, 0), adzi_onnx_result(g, 0)->dtype);
     return !g->failed;
 }
 

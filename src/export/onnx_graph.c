@@ -42,10 +42,19 @@ static void fail_memory(adzi_onnx *g, size_t bytes)
 
 bool adzi_onnx_refuse(adzi_onnx *g, const char *reason)
 {
-    adzi_text call = { 0 };
+    adzi_text call = { 0 }, dtypes = { 0 };
     g->failed = true;
-    adzi_error(g->op, ADZ_ERR_UNSUPPORTED, "%s %s", adzi_traced_text(&call, g->call), reason);
+    for (int i = 0; g->call != NULL && i < g->call->n_in; ++i) {
+        if (g->call->in[i] >= 0) {
+            adzi_text_format(&dtypes, "%s%s", dtypes.length > 0 ? ", " : "",
+                adz_dtype_name(adzi_onnx_input(g, i)->dtype));
+        }
+    }
+    adzi_error(g->op, ADZ_ERR_UNSUPPORTED, "%s %s; its inputs are %s",
+        g->call != NULL ? adzi_traced_text(&call, g->call) : "the output", reason,
+        adzi_text_get(&dtypes));
     adzi_text_free(&call);
+    adzi_text_free(&dtypes);
     return false;
 }
 
@@ -74,14 +83,30 @@ const char *adzi_onnx_unique(adzi_onnx *g, const char *text)
     char *copy = name.failed ? NULL : adzi_string_copy(adzi_text_get(&name));
     adzi_text_free(&name);
     if (copy == NULL || !adzi_index_reserve(&g->by_name, 1) ||
-        !adzi_grow(&g->names, &g->names_capacity, g->n_names + 1, sizeof *g->names)) {
+        !adzi_grow(&g->names, &g->names_capacity, g->n_names + 1, sizeof *g->names) ||
+        !adzi_grow(&g->dtypes, &g->dtypes_capacity, g->n_names + 1, sizeof *g->dtypes)) {
         adzi_string_free(copy);
         fail_memory(g, strlen(text) + 1);
         return NULL;
     }
     adzi_index_enter(&g->by_name, copy, strlen(copy), g->n_names);
+    g->dtypes[g->n_names] = -1;
     g->names[g->n_names++] = copy;
     return copy;
+}
+
+int adzi_onnx_dtype_of(const adzi_onnx *g, const char *name)
+{
+    const size_t place = adzi_index_find(&g->by_name, name, strlen(name), is_name, g->names);
+    return place != ADZI_NOWHERE ? g->dtypes[place] : -1;
+}
+
+void adzi_onnx_set_dtype(adzi_onnx *g, const char *name, adz_dtype dtype)
+{
+    const size_t place = adzi_index_find(&g->by_name, name, strlen(name), is_name, g->names);
+    if (place != ADZI_NOWHERE) {
+        g->dtypes[place] = (int8_t)dtype;
+    }
 }
 
 const char *adzi_onnx_temporary(adzi_onnx *g)
@@ -131,6 +156,7 @@ static adzi_onnx_initialiser *add_initialiser(
     memset(t, 0, sizeof *t);
     t->value = -1;
     t->dtype = dtype;
+    adzi_onnx_set_dtype(g, name, dtype);
     t->bytes = adz_dtype_size(dtype);
     for (int d = 0; d < rank; ++d) {
         adzi_pb_int(&t->head, TENSOR_DIMS, sizes[d]);
@@ -245,39 +271,97 @@ static void add_attribute(adzi_message *node, const adzi_onnx_attr *a)
     adzi_pb_message(node, NODE_ATTRIBUTE, &m);
 }
 
-void adzi_onnx_node(adzi_onnx *g, const char *type, const char *const *in, size_t n_in,
-    const char *const *out, size_t n_out, const adzi_onnx_attr *attrs, size_t n_attrs)
+/* Appends a node whose inputs have the dtypes that it takes. */
+static void append_node(adzi_onnx *g, adzi_message *m, const char *type, const char *out,
+    const adzi_onnx_attr *attrs, size_t n_attrs)
 {
-    adzi_message m = { 0 };
-    for (size_t i = 0; i < n_in && !g->failed; ++i) {
-        if (in[i] == NULL) {
-            fail_memory(g, 1);
-            break;
-        }
-        adzi_pb_string(&m, NODE_INPUT, in[i]);
-    }
-    for (size_t k = 0; k < n_out && !g->failed; ++k) {
-        if (out[k] == NULL) {
-            fail_memory(g, 1);
-            break;
-        }
-        adzi_pb_string(&m, NODE_OUTPUT, out[k]);
-    }
     /* The name says which module of the network the node belongs to. */
     adzi_text name = { 0 };
     adzi_text_format(&name, "%s%s%s:%s", g->call != NULL ? g->call->path : "",
-        g->call != NULL && g->call->path[0] != '\0' ? "." : "", type,
-        n_out > 0 && out[0] != NULL ? out[0] : "");
-    adzi_pb_string(&m, NODE_NAME, adzi_text_get(&name));
-    adzi_pb_string(&m, NODE_TYPE, type);
+        g->call != NULL && g->call->path[0] != '\0' ? "." : "", type, out);
+    adzi_pb_string(m, NODE_NAME, adzi_text_get(&name));
+    adzi_pb_string(m, NODE_TYPE, type);
     for (size_t i = 0; i < n_attrs; ++i) {
-        add_attribute(&m, &attrs[i]);
+        add_attribute(m, &attrs[i]);
     }
-    m.failed = m.failed || name.failed;
+    m->failed = m->failed || name.failed;
     adzi_text_free(&name);
-    adzi_pb_message(&g->nodes, GRAPH_NODE, &m);
+    adzi_pb_message(&g->nodes, GRAPH_NODE, m);
     if (g->nodes.failed) {
         fail_memory(g, g->nodes.length);
+    }
+}
+
+static void cast_node(adzi_onnx *g, const char *from, const char *to, adz_dtype dtype)
+{
+    adzi_message m = { 0 };
+    const adzi_onnx_attr attr = ADZI_ATTR_INT("to", adzi_onnx_dtype(dtype));
+    if (from == NULL || to == NULL) {
+        fail_memory(g, 1);
+        return;
+    }
+    adzi_pb_string(&m, NODE_INPUT, from);
+    adzi_pb_string(&m, NODE_OUTPUT, to);
+    append_node(g, &m, "Cast", to, &attr, 1);
+    adzi_onnx_set_dtype(g, to, dtype);
+}
+
+/* Writes the names of the inputs, which are converted to the dtypes that were chosen. */
+static void add_inputs(adzi_onnx *g, adzi_message *m, const adzi_onnx_choice *choice,
+    const char *const *in, size_t n_in)
+{
+    for (size_t i = 0; i < n_in && !g->failed; ++i) {
+        const char *name = in[i];
+        const int dtype = name[0] != '\0' ? adzi_onnx_input_dtype(choice, i) : -1;
+        if (dtype >= 0 && dtype != adzi_onnx_dtype_of(g, name)) {
+            const char *wide = adzi_onnx_temporary(g);
+            cast_node(g, name, wide, (adz_dtype)dtype);
+            name = wide;
+        }
+        adzi_pb_string(m, NODE_INPUT, name != NULL ? name : "");
+    }
+}
+
+static bool has_names(adzi_onnx *g, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; ++i) {
+        if (names[i] == NULL) {
+            fail_memory(g, 1);
+        }
+    }
+    return !g->failed;
+}
+
+enum { MOST_OUTPUTS = 4 }; /* of one node: the parts of a Split */
+
+void adzi_onnx_node(adzi_onnx *g, const char *type, const char *const *in, size_t n_in,
+    const char *const *out, size_t n_out, const adzi_onnx_attr *attrs, size_t n_attrs)
+{
+    adzi_onnx_choice choice;
+    adzi_message m = { 0 };
+    const char *made[MOST_OUTPUTS];
+    int node[MOST_OUTPUTS], result[MOST_OUTPUTS];
+    if (!has_names(g, in, n_in) || !has_names(g, out, n_out) ||
+        !adzi_onnx_type_node(g, type, in, n_in, &choice)) {
+        return;
+    }
+    add_inputs(g, &m, &choice, in, n_in);
+    for (size_t k = 0; k < n_out && !g->failed; ++k) {
+        adzi_onnx_output_dtypes(&choice, k, &node[k], &result[k]);
+        made[k] = node[k] != result[k] ? adzi_onnx_temporary(g) : out[k];
+        adzi_pb_string(&m, NODE_OUTPUT, made[k] != NULL ? made[k] : "");
+    }
+    if (g->failed) {
+        adzi_text_free(&m);
+        return;
+    }
+    append_node(g, &m, type, made[0], attrs, n_attrs);
+    for (size_t k = 0; k < n_out && !g->failed; ++k) {
+        if (node[k] != result[k]) {
+            cast_node(g, made[k], out[k], (adz_dtype)result[k]);
+        } else if (result[k] >= 0) {
+            adzi_onnx_set_dtype(g, out[k], (adz_dtype)result[k]);
+        }
     }
 }
 
@@ -291,13 +375,16 @@ const char *adzi_onnx_step(adzi_onnx *g, const char *type, const char *a, const 
 
 const char *adzi_onnx_cast(adzi_onnx *g, const char *name, adz_dtype from, adz_dtype to)
 {
-    if (from == to) {
-        return name;
+    const char *y = from == to ? name : adzi_onnx_temporary(g);
+    if (from != to) {
+        cast_node(g, name, y, to);
     }
-    const char *y = adzi_onnx_temporary(g);
-    adzi_onnx_node(
-        g, "Cast", &name, 1, &y, 1, ADZI_ATTRS(ADZI_ATTR_INT("to", adzi_onnx_dtype(to))));
     return y;
+}
+
+void adzi_onnx_cast_to(adzi_onnx *g, const char *name, const char *y, adz_dtype to)
+{
+    cast_node(g, name, y, to);
 }
 
 const char *adzi_onnx_first(adzi_onnx *g, const char *name, int64_t dim)

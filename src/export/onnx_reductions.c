@@ -61,8 +61,7 @@ static bool truth(adzi_onnx *g, const printer *row)
     if (y != NULL) {
         reduce_to(g, row->type, x, y);
     }
-    adzi_onnx_node(g, "Cast", ADZI_NAMES(y), ADZI_NAMES(adzi_onnx_out(g, 0)),
-        ADZI_ATTRS(ADZI_ATTR_INT("to", adzi_onnx_dtype(adzi_onnx_result(g, 0)->dtype))));
+    adzi_onnx_cast_to(g, y, adzi_onnx_out(g, 0), adzi_onnx_result(g, 0)->dtype);
     return !g->failed;
 }
 

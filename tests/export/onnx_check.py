@@ -35,15 +35,16 @@ def enter_environment(folder):
 
 
 def read_safetensors(path):
+    """The tensors of a file by name; those of bf16, which numpy lacks, are left out."""
     import numpy
-    types = {"F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "BOOL": "?"}
+    types = {"F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "BOOL": "?", "U8": "u1", "F16": "<f2"}
     with open(path, "rb") as stream:
         data = stream.read()
     size = int.from_bytes(data[:8], "little")
     header = json.loads(data[8:8 + size])
     tensors = {}
     for name, entry in header.items():
-        if name != "__metadata__":
+        if name != "__metadata__" and entry["dtype"] in types:
             begin, end = entry["data_offsets"]
             flat = numpy.frombuffer(data[8 + size + begin:8 + size + end], types[entry["dtype"]])
             tensors[name] = flat.reshape(entry["shape"])

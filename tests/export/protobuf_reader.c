@@ -161,7 +161,7 @@ static void read_graph_message(read_bytes m, read_model *model)
             read_tensor_message(f.bytes, &model->initialisers[model->n_initialisers++]);
             break;
         case 11:
-            assert_true(model->n_inputs < 8);
+            assert_true(model->n_inputs < 40);
             read_info_message(f.bytes, &model->inputs[model->n_inputs++]);
             break;
         case 12:
