@@ -31,8 +31,8 @@ ADZI_OPTIONS_INIT(adz_onnx_options_init, adz_onnx_options, ADZ_ONNX_OPTIONS)
 const adzi_onnx_printer *adzi_onnx_printer_of(const char *op)
 {
     static const adzi_onnx_printer *const tables[] = { adzi_onnx_elementwise, adzi_onnx_shapes,
-        adzi_onnx_reductions, adzi_onnx_layers, adzi_onnx_recurrent, adzi_onnx_windows,
-        adzi_onnx_convolutions };
+        adzi_onnx_reductions, adzi_onnx_layers, adzi_onnx_lookups, adzi_onnx_recurrent,
+        adzi_onnx_windows, adzi_onnx_convolutions };
     for (size_t i = 0; i < sizeof tables / sizeof *tables; ++i) {
         for (const adzi_onnx_printer *row = tables[i]; row->op != NULL; ++row) {
             if (strcmp(row->op, op) == 0) {

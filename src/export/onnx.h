@@ -200,7 +200,8 @@ const adzi_onnx_printer *adzi_onnx_printer_of(const char *op);
 
 /** Tables of the files onnx_*.c; each ends with a row without an operator. */
 extern const adzi_onnx_printer adzi_onnx_elementwise[], adzi_onnx_shapes[], adzi_onnx_reductions[],
-    adzi_onnx_layers[], adzi_onnx_recurrent[], adzi_onnx_windows[], adzi_onnx_convolutions[];
+    adzi_onnx_layers[], adzi_onnx_lookups[], adzi_onnx_recurrent[], adzi_onnx_windows[],
+    adzi_onnx_convolutions[];
 
 /* ---- where the batch goes (onnx_batch.c) ---------------------------------------------------- */
 

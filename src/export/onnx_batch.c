@@ -73,9 +73,10 @@ bool adzi_onnx_carry_broadcast(const adzi_onnx *g)
     for (int i = 0; i < g->call->n_in; ++i) {
         adzi_onnx_batch b = batch_of(g, i);
         if (has(b)) {
+            const int64_t size = adzi_onnx_input(g, i)->sizes[b.axis];
             b = moved(b, rank - adzi_onnx_input(g, i)->rank);
-            if (has(y) && !same(y, b)) {
-                return false;
+            if ((has(y) && !same(y, b)) || adzi_onnx_result(g, 0)->sizes[b.axis] != size) {
+                return false; /* a batch of size 1 that broadcasts is no free batch */
             }
             y = b;
         }

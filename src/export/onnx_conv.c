@@ -31,8 +31,8 @@ static void list(const adzi_onnx *g, const char *name, int64_t *values)
     adzi_attr_list(g->call->op, g->call->attr, name, values, 2);
 }
 
-/* Pads are all beginnings and then all ends. A transposed call whose end loses less than its
- * beginning has an output_padding of the difference. */
+/* Pads are all beginnings and then all ends. A transposed call whose end loses less than nothing
+ * has an output_padding. */
 static bool conv(adzi_onnx *g, const printer *row)
 {
     const bool transposed = strcmp(row->type, "ConvTranspose") == 0;
@@ -44,9 +44,14 @@ static bool conv(adzi_onnx *g, const printer *row)
     list(g, "dilation", dilation);
     for (size_t d = 0; d < n; ++d) {
         kernel[d] = adzi_onnx_input(g, WEIGHT)->sizes[2 + d];
-        if (transposed && pads[n + d] < pads[d]) {
-            more[d] = pads[d] - pads[n + d];
-            pads[n + d] = pads[d];
+        if (transposed && pads[n + d] < 0) {
+            more[d] = -pads[n + d];
+            pads[n + d] = 0;
+        }
+        if (more[d] >= stride[d] && more[d] > 0) {
+            return adzi_onnx_refuse(g,
+                "has an output_padding beyond the padding that is not below the stride, which "
+                "runtimes do not take; use a larger stride, or adz_pad behind it");
         }
     }
     const char *x = adzi_onnx_in(g, X);

@@ -44,6 +44,37 @@ static bool arithmetic(adzi_onnx *g, const printer *row)
     return last(g, row->type, adzi_onnx_in(g, 0), b);
 }
 
+/* Truth values of numbers, as And, Or, Xor and Not take them. */
+static bool logical(adzi_onnx *g, const printer *row)
+{
+    const char *in[2] = { "", "" }, *out = adzi_onnx_out(g, 0);
+    for (int i = 0; i < g->call->n_in; ++i) {
+        in[i] = adzi_onnx_cast(g, adzi_onnx_in(g, i), adzi_onnx_input(g, i)->dtype, ADZ_BOOL);
+    }
+    adzi_onnx_node(g, row->type, in, (size_t)g->call->n_in, &out, 1, NULL, 0);
+    return !g->failed;
+}
+
+/* An integer is equal to itself, and no NaN. */
+static bool is_nan(adzi_onnx *g, const printer *row)
+{
+    const char *x = adzi_onnx_in(g, 0);
+    if (!adzi_is_float(adzi_onnx_input(g, 0)->dtype)) {
+        return last(g, "Not", adzi_onnx_step(g, "Equal", x, x), NULL);
+    }
+    return last(g, row->type, x, NULL);
+}
+
+/* Runtimes lack Relu of some integers, which is a maximum with 0. */
+static bool relu(adzi_onnx *g, const printer *row)
+{
+    const adz_dtype dtype = adzi_onnx_input(g, 0)->dtype;
+    if (!adzi_is_float(dtype)) {
+        return last(g, "Max", adzi_onnx_in(g, 0), adzi_onnx_number(g, dtype, 0));
+    }
+    return last(g, row->type, adzi_onnx_in(g, 0), NULL);
+}
+
 static bool square(adzi_onnx *g, const printer *row)
 {
     (void)row;
@@ -56,47 +87,146 @@ static bool rsqrt_(adzi_onnx *g, const printer *row)
     return last(g, "Reciprocal", adzi_onnx_step(g, "Sqrt", adzi_onnx_in(g, 0), NULL), NULL);
 }
 
-/* e^x - 1 and log(1 + x), for which there are no nodes. */
-static bool by_one(adzi_onnx *g, const printer *row)
+/* Where(c, a, b) as a step, or as the result of the call. */
+static const char *choose(adzi_onnx *g, const char *c, const char *a, const char *b)
 {
-    const char *one = adzi_onnx_number(g, adzi_onnx_input(g, 0)->dtype, 1);
-    if (strcmp(row->op, "expm1") == 0) {
-        return last(g, "Sub", adzi_onnx_step(g, "Exp", adzi_onnx_in(g, 0), NULL), one);
-    }
-    return last(g, "Log", adzi_onnx_step(g, "Add", adzi_onnx_in(g, 0), one), NULL);
+    const char *y = adzi_onnx_temporary(g);
+    adzi_onnx_node(g, "Where", ADZI_NAMES(c, a, b), ADZI_NAMES(y), NULL, 0);
+    return y;
 }
 
+static bool choose_last(adzi_onnx *g, const char *c, const char *a, const char *b)
+{
+    adzi_onnx_node(g, "Where", ADZI_NAMES(c, a, b), ADZI_NAMES(adzi_onnx_out(g, 0)), NULL, 0);
+    return !g->failed;
+}
+
+/* e^x - 1, for which there is no node. With u = e^x, rounding errors of u cancel in
+ * (u - 1) x / log u, the formula for small x (Kahan). */
+static bool expm1_(adzi_onnx *g, const printer *row)
+{
+    const adz_dtype dtype = adzi_onnx_result(g, 0)->dtype;
+    const char *x = adzi_onnx_in(g, 0), *one = adzi_onnx_number(g, dtype, 1);
+    const char *u = adzi_onnx_step(g, "Exp", x, NULL), *d = adzi_onnx_step(g, "Sub", u, one);
+    const char *ratio = adzi_onnx_step(g, "Div", x, adzi_onnx_step(g, "Log", u, NULL));
+    const char *exact = adzi_onnx_step(g, "Equal", u, one);
+    const char *small = choose(g, exact, x, adzi_onnx_step(g, "Mul", d, ratio));
+    const char *size = adzi_onnx_step(g, "Abs", x, NULL);
+    (void)row;
+    return choose_last(
+        g, adzi_onnx_step(g, "Greater", size, adzi_onnx_number(g, dtype, 0.5)), d, small);
+}
+
+/* log(1 + x), for which there is no node. With u = 1 + x, the rounding error of u cancels in
+ * log u * x / (u - 1), and x itself is right where u is 1. */
+static bool log1p_(adzi_onnx *g, const printer *row)
+{
+    const adz_dtype dtype = adzi_onnx_result(g, 0)->dtype;
+    const char *x = adzi_onnx_in(g, 0), *one = adzi_onnx_number(g, dtype, 1);
+    const char *u = adzi_onnx_step(g, "Add", x, one), *d = adzi_onnx_step(g, "Sub", u, one);
+    const char *log = adzi_onnx_step(g, "Log", u, NULL);
+    const char *mended = adzi_onnx_step(g, "Mul", log, adzi_onnx_step(g, "Div", x, d));
+    const char *large = choose(g, adzi_onnx_step(g, "Equal", d, x), log, mended);
+    (void)row;
+    return choose_last(g, adzi_onnx_step(g, "Equal", d, adzi_onnx_number(g, dtype, 0)), x, large);
+}
+
+/* x^e of integers as products: runtimes compute powers in floating point, which loses digits. */
+static bool whole_power(adzi_onnx *g, double e)
+{
+    const char *x = adzi_onnx_in(g, 0), *y = x;
+    if (e == 0) {
+        adzi_onnx_cast_to(g, adzi_onnx_step(g, "Equal", x, x), adzi_onnx_out(g, 0),
+            adzi_onnx_result(g, 0)->dtype);
+        return !g->failed;
+    }
+    if (!(e >= 1 && e <= 8)) {
+        return adzi_onnx_refuse(g, "is a power of integers, which runtimes compute in floating "
+                                   "point; exponents from 0 to 8 are written as products");
+    }
+    for (int i = 2; i < (int)e; ++i) {
+        y = adzi_onnx_step(g, "Mul", y, x);
+    }
+    return e == 1 ? last(g, "Identity", x, NULL) : last(g, "Mul", y, x);
+}
+
+/* The special values of a square root are those of Sqrt, as in the library. */
 static bool pow_number(adzi_onnx *g, const printer *row)
 {
     (void)row;
     const adz_dtype dtype = adzi_onnx_input(g, 0)->dtype;
-    const char *e = adzi_onnx_number(g, dtype, number_of(g, "exponent"));
-    return last(g, "Pow", adzi_onnx_in(g, 0), e);
+    const double e = number_of(g, "exponent");
+    if (!adzi_is_float(adzi_onnx_result(g, 0)->dtype)) {
+        return whole_power(g, e);
+    }
+    if (e == 0.5) {
+        return last(g, "Sqrt", adzi_onnx_in(g, 0), NULL);
+    }
+    if (e == -0.5) {
+        return last(g, "Reciprocal", adzi_onnx_step(g, "Sqrt", adzi_onnx_in(g, 0), NULL), NULL);
+    }
+    return last(g, "Pow", adzi_onnx_in(g, 0), adzi_onnx_number(g, dtype, e));
 }
 
-/* A bound that is infinite is left out. */
+static bool pow_(adzi_onnx *g, const printer *row)
+{
+    if (!adzi_is_float(adzi_onnx_result(g, 0)->dtype)) {
+        return adzi_onnx_refuse(
+            g, "is a power of integers, which runtimes compute in floating point");
+    }
+    return last(g, row->type, adzi_onnx_in(g, 0), adzi_onnx_in(g, 1));
+}
+
+/* A bound in the range of an integer dtype: a number below or above it bounds nothing more. */
+static double bound(adz_dtype dtype, double number)
+{
+    const double low = dtype == ADZ_U8 || dtype == ADZ_BOOL ? 0
+                       : dtype == ADZ_I32                   ? INT32_MIN
+                                                            : -0x1p63;
+    const double high = dtype == ADZ_U8 ? 255 : dtype == ADZ_I32 ? INT32_MAX : 0x1.fffffffffffffp62;
+    return adzi_is_float(dtype) ? number : number < low ? low : number > high ? high : number;
+}
+
+/* Runtimes take the largest finite number for a bound that Clip lacks. So a bound that is infinite
+ * or NaN makes Max and Min of the call. */
 static bool clamp(adzi_onnx *g, const printer *row)
 {
     (void)row;
     const adz_dtype dtype = adzi_onnx_input(g, 0)->dtype;
     const double low = number_of(g, "min"), high = number_of(g, "max");
-    const char *in[] = { adzi_onnx_in(g, 0), "", "" }, *out = adzi_onnx_out(g, 0);
-    if (low != (double)-INFINITY) {
-        in[1] = adzi_onnx_number(g, dtype, low);
+    const char *x = adzi_onnx_in(g, 0), *out = adzi_onnx_out(g, 0);
+    const bool below = low == (double)-INFINITY, above = high == (double)INFINITY;
+    const char *from = below ? "" : adzi_onnx_number(g, dtype, bound(dtype, low));
+    const char *to = above ? "" : adzi_onnx_number(g, dtype, bound(dtype, high));
+    if (isfinite(low) && isfinite(high)) {
+        adzi_onnx_node(g, "Clip", ADZI_NAMES(x, from, to), &out, 1, NULL, 0);
+        return !g->failed;
     }
-    if (high != (double)INFINITY) {
-        in[2] = adzi_onnx_number(g, dtype, high);
+    if (above) {
+        return below ? last(g, "Identity", x, NULL) : last(g, "Max", x, from);
     }
-    adzi_onnx_node(g, "Clip", in, 3, &out, 1, NULL, 0);
-    return !g->failed;
+    return last(g, "Min", below ? x : adzi_onnx_step(g, "Max", x, from), to);
 }
 
-/* elu(alpha) and leaky_relu(negative_slope): attributes are f32. */
+/* elu(alpha) and leaky_relu(negative_slope). Attributes of nodes are f32, so that a number which
+ * f32 rounds is a factor of f64 instead. */
 static bool with_alpha(adzi_onnx *g, const printer *row)
 {
-    const char *name = strcmp(row->op, "elu") == 0 ? "alpha" : "negative_slope";
-    adzi_onnx_node(g, row->type, ADZI_NAMES(adzi_onnx_in(g, 0)), ADZI_NAMES(adzi_onnx_out(g, 0)),
-        ADZI_ATTRS(ADZI_ATTR_FLOAT("alpha", number_of(g, name))));
+    const bool elu = strcmp(row->op, "elu") == 0;
+    const adz_dtype dtype = adzi_onnx_result(g, 0)->dtype;
+    const double alpha = number_of(g, elu ? "alpha" : "negative_slope");
+    const char *x = adzi_onnx_in(g, 0);
+    if (dtype == ADZ_F64 && (elu || (double)(float)alpha != alpha)) {
+        const char *zero = adzi_onnx_number(g, dtype, 0),
+                   *factor = adzi_onnx_number(g, dtype, alpha);
+        const char *one = adzi_onnx_number(g, dtype, 1);
+        const char *below =
+            elu ? adzi_onnx_step(g, "Sub", adzi_onnx_step(g, "Exp", x, NULL), one) : x;
+        return choose_last(
+            g, adzi_onnx_step(g, "Greater", x, zero), x, adzi_onnx_step(g, "Mul", factor, below));
+    }
+    adzi_onnx_node(g, row->type, ADZI_NAMES(x), ADZI_NAMES(adzi_onnx_out(g, 0)),
+        ADZI_ATTRS(ADZI_ATTR_FLOAT("alpha", alpha)));
     return !g->failed;
 }
 
@@ -109,8 +239,12 @@ static bool not_equal(adzi_onnx *g, const printer *row)
 static bool is_finite(adzi_onnx *g, const printer *row)
 {
     (void)row;
-    const char *nan = adzi_onnx_step(g, "IsNaN", adzi_onnx_in(g, 0), NULL);
-    const char *inf = adzi_onnx_step(g, "IsInf", adzi_onnx_in(g, 0), NULL);
+    const char *x = adzi_onnx_in(g, 0);
+    if (!adzi_is_float(adzi_onnx_input(g, 0)->dtype)) {
+        return last(g, "Equal", x, x);
+    }
+    const char *nan = adzi_onnx_step(g, "IsNaN", x, NULL);
+    const char *inf = adzi_onnx_step(g, "IsInf", x, NULL);
     return last(g, "Not", adzi_onnx_step(g, "Or", nan, inf), NULL);
 }
 
@@ -170,10 +304,10 @@ const adzi_onnx_printer adzi_onnx_elementwise[] = {
     BROADCAST("log", "Log"),
     BROADCAST("sqrt", "Sqrt"),
     BROADCAST("reciprocal", "Reciprocal"),
-    BROADCAST("pow", "Pow"),
+    { "pow", pow_, adzi_onnx_carry_broadcast, "Pow" },
     BROADCAST("sigmoid", "Sigmoid"),
     BROADCAST("tanh", "Tanh"),
-    BROADCAST("relu", "Relu"),
+    { "relu", relu, adzi_onnx_carry_broadcast, "Relu" },
     BROADCAST("maximum", "Max"),
     BROADCAST("minimum", "Min"),
     BROADCAST("eq", "Equal"),
@@ -181,11 +315,11 @@ const adzi_onnx_printer adzi_onnx_elementwise[] = {
     BROADCAST("ge", "GreaterOrEqual"),
     BROADCAST("lt", "Less"),
     BROADCAST("le", "LessOrEqual"),
-    BROADCAST("logical_and", "And"),
-    BROADCAST("logical_or", "Or"),
-    BROADCAST("logical_xor", "Xor"),
-    BROADCAST("logical_not", "Not"),
-    BROADCAST("isnan", "IsNaN"),
+    { "logical_and", logical, adzi_onnx_carry_broadcast, "And" },
+    { "logical_or", logical, adzi_onnx_carry_broadcast, "Or" },
+    { "logical_xor", logical, adzi_onnx_carry_broadcast, "Xor" },
+    { "logical_not", logical, adzi_onnx_carry_broadcast, "Not" },
+    { "isnan", is_nan, adzi_onnx_carry_broadcast, "IsNaN" },
     BROADCAST("where", "Where"),
     BROADCAST("clone", "Identity"),
     BROADCAST("detach", "Identity"),
@@ -193,8 +327,8 @@ const adzi_onnx_printer adzi_onnx_elementwise[] = {
     { "leaky_relu", with_alpha, adzi_onnx_carry_broadcast, "LeakyRelu" },
     { "square", square, adzi_onnx_carry_broadcast, NULL },
     { "rsqrt", rsqrt_, adzi_onnx_carry_broadcast, NULL },
-    { "expm1", by_one, adzi_onnx_carry_broadcast, NULL },
-    { "log1p", by_one, adzi_onnx_carry_broadcast, NULL },
+    { "expm1", expm1_, adzi_onnx_carry_broadcast, NULL },
+    { "log1p", log1p_, adzi_onnx_carry_broadcast, NULL },
     { "pow_number", pow_number, adzi_onnx_carry_broadcast, NULL },
     { "clamp", clamp, adzi_onnx_carry_broadcast, NULL },
     { "ne", not_equal, adzi_onnx_carry_broadcast, NULL },

@@ -19,7 +19,30 @@ static const char *or_vector(adzi_onnx *g, int i, double value, int64_t n)
 
 /* ---- normalisation -------------------------------------------------------------------------- */
 
-/* The weight is no optional input of the node. Statistics of f64 are computed in f64. */
+/* (x - mean) / sqrt(var + eps) * weight + bias in single nodes, with an eps of f64: the attribute
+ * of a node is f32. */
+static bool wide_layer_norm(adzi_onnx *g, size_t rank, double eps)
+{
+    const char *x = adzi_onnx_in(g, 0), *mean = adzi_onnx_temporary(g);
+    int64_t dims[ADZ_MAX_RANK];
+    for (size_t d = 0; d < rank; ++d) {
+        dims[d] = (int64_t)d - (int64_t)rank;
+    }
+    adzi_onnx_node(g, "ReduceMean", ADZI_NAMES(x), ADZI_NAMES(mean),
+        ADZI_ATTRS(ADZI_ATTR_INTS("axes", dims, rank)));
+    const char *d = adzi_onnx_step(g, "Sub", x, mean), *square = adzi_onnx_step(g, "Mul", d, d);
+    const char *var = adzi_onnx_temporary(g);
+    adzi_onnx_node(g, "ReduceMean", ADZI_NAMES(square), ADZI_NAMES(var),
+        ADZI_ATTRS(ADZI_ATTR_INTS("axes", dims, rank)));
+    const char *sum = adzi_onnx_step(g, "Add", var, adzi_onnx_number(g, ADZ_F64, eps));
+    const char *y = adzi_onnx_step(g, "Div", d, adzi_onnx_step(g, "Sqrt", sum, NULL));
+    y = g->call->in[1] >= 0 ? adzi_onnx_step(g, "Mul", y, adzi_onnx_in(g, 1)) : y;
+    y = g->call->in[2] >= 0 ? adzi_onnx_step(g, "Add", y, adzi_onnx_in(g, 2)) : y;
+    adzi_onnx_node(g, "Identity", ADZI_NAMES(y), ADZI_NAMES(adzi_onnx_out(g, 0)), NULL, 0);
+    return !g->failed;
+}
+
+/* The weight is no optional input of the node. */
 static bool layer_norm(adzi_onnx *g, const printer *row)
 {
     const adzi_traced_value *x = adzi_onnx_input(g, 0);
@@ -27,8 +50,18 @@ static bool layer_norm(adzi_onnx *g, const printer *row)
     const size_t rank =
         adzi_attr_list(g->call->op, g->call->attr, "normalized_shape", shape, ADZ_MAX_RANK);
     const double eps = adzi_attr_number(g->call->op, g->call->attr, "eps");
-    const char *weight = adzi_onnx_in(g, 1);
     (void)row;
+    for (int d = 0; d < x->rank; ++d) {
+        if (x->sizes[d] == 0) { /* nothing is computed, and nodes refuse it */
+            adzi_onnx_node(g, "Identity", ADZI_NAMES(adzi_onnx_in(g, 0)),
+                ADZI_NAMES(adzi_onnx_out(g, 0)), NULL, 0);
+            return !g->failed;
+        }
+    }
+    if (x->dtype == ADZ_F64 && (double)(float)eps != eps) {
+        return wide_layer_norm(g, rank, eps);
+    }
+    const char *weight = adzi_onnx_in(g, 1);
     if (g->call->in[1] < 0) {
         weight = adzi_onnx_step(
             g, "Expand", adzi_onnx_number(g, x->dtype, 1), adzi_onnx_ints(g, shape, rank));
@@ -50,9 +83,35 @@ static bool carry_layer_norm(const adzi_onnx *g)
            adzi_onnx_carry_first(g);
 }
 
+enum { X, MEAN, VAR, WEIGHT, BIAS }; /* of batch_norm */
+
+/* A vector of the channels as [C, 1, ...], which broadcasts to x. */
+static const char *along(adzi_onnx *g, const char *vector)
+{
+    int64_t sizes[ADZ_MAX_RANK];
+    const int rank = adzi_onnx_input(g, X)->rank;
+    for (int d = 0; d < rank - 1; ++d) {
+        sizes[d] = d == 0 ? adzi_onnx_input(g, X)->sizes[1] : 1;
+    }
+    return adzi_onnx_step(g, "Reshape", vector, adzi_onnx_ints(g, sizes, (size_t)(rank - 1)));
+}
+
+/* batch_norm in single nodes, with an eps of f64. */
+static bool wide_batch_norm(adzi_onnx *g, const char *scale, const char *bias, double eps)
+{
+    const char *mean = along(g, adzi_onnx_in(g, MEAN)), *var = adzi_onnx_in(g, VAR);
+    const char *sum = adzi_onnx_step(g, "Add", var, adzi_onnx_number(g, ADZ_F64, eps));
+    const char *std = along(g, adzi_onnx_step(g, "Sqrt", sum, NULL));
+    const char *y =
+        adzi_onnx_step(g, "Div", adzi_onnx_step(g, "Sub", adzi_onnx_in(g, X), mean), std);
+    y = adzi_onnx_step(g, "Mul", y, along(g, scale));
+    adzi_onnx_node(
+        g, "Add", ADZI_NAMES(y, along(g, bias)), ADZI_NAMES(adzi_onnx_out(g, 0)), NULL, 0);
+    return !g->failed;
+}
+
 static bool batch_norm(adzi_onnx *g, const printer *row)
 {
-    enum { X, MEAN, VAR, WEIGHT, BIAS };
     const int64_t channels = adzi_onnx_input(g, X)->sizes[1];
     (void)row;
     if (whole(g, "training")) {
@@ -60,6 +119,9 @@ static bool batch_norm(adzi_onnx *g, const printer *row)
     }
     const char *scale = or_vector(g, WEIGHT, 1, channels), *bias = or_vector(g, BIAS, 0, channels);
     const double eps = adzi_attr_number(g->call->op, g->call->attr, "eps");
+    if (adzi_onnx_input(g, X)->dtype == ADZ_F64 && (double)(float)eps != eps) {
+        return wide_batch_norm(g, scale, bias, eps);
+    }
     adzi_onnx_node(g, "BatchNormalization",
         ADZI_NAMES(adzi_onnx_in(g, X), scale, bias, adzi_onnx_in(g, MEAN), adzi_onnx_in(g, VAR)),
         ADZI_NAMES(adzi_onnx_out(g, 0)), ADZI_ATTRS(ADZI_ATTR_FLOAT("epsilon", eps)));

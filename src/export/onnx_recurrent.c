@@ -124,8 +124,12 @@ static bool recurrent(adzi_onnx *g, const printer *row)
 {
     const kind *k = kind_of(g);
     const int64_t hidden = adzi_onnx_input(g, at(k, WEIGHT_HH))->sizes[1];
+    const adzi_traced_value *x = adzi_onnx_input(g, X);
     const char *y[3];
     (void)row;
+    if (x->sizes[0] == 0 || x->sizes[1] == 0) {
+        return adzi_onnx_refuse(g, "has no elements, which runtimes do not bear");
+    }
     for (int i = 0; i <= k->states; ++i) {
         y[i] = adzi_onnx_temporary(g);
     }

@@ -52,7 +52,7 @@ static bool reduce(adzi_onnx *g, const printer *row)
     return !g->failed;
 }
 
-/* all and any: the least and the largest of 0 and 1. */
+/* all and any: the least of 0 and 1, and whether their sum is above 0, also of no elements. */
 static bool truth(adzi_onnx *g, const printer *row)
 {
     const adz_dtype from = adzi_onnx_input(g, 0)->dtype;
@@ -66,11 +66,10 @@ static bool truth(adzi_onnx *g, const printer *row)
 }
 
 /* The place along one dimension, or among all elements, which are then seen as one dimension. */
-static void place(adzi_onnx *g, const char *type, int k)
+static void place(adzi_onnx *g, const char *type, const char *x, int k, const char *y)
 {
     int64_t dims[ADZ_MAX_RANK] = { 0 }, all = -1;
     const size_t n = dims_of(g, dims);
-    const char *x = adzi_onnx_in(g, 0), *y = adzi_onnx_out(g, k);
     const adzi_traced_value *result = adzi_onnx_result(g, k);
     if (n == 1) {
         adzi_onnx_node(g, type, &x, 1, &y, 1,
@@ -86,9 +85,63 @@ static void place(adzi_onnx *g, const char *type, int k)
         ADZI_NAMES(found, adzi_onnx_ints(g, result->sizes, (size_t)result->rank)), &y, 1, NULL, 0);
 }
 
+/* 1 where x is NaN, and 0 elsewhere. */
+static const char *nan_marks(adzi_onnx *g)
+{
+    return adzi_onnx_cast(
+        g, adzi_onnx_step(g, "IsNaN", adzi_onnx_in(g, 0), NULL), ADZ_BOOL, ADZ_I32);
+}
+
+/* Whether some element that is reduced is NaN, by the marks. */
+static const char *has_nan(adzi_onnx *g, const char *marks)
+{
+    const char *most = adzi_onnx_temporary(g);
+    reduce_to(g, "ReduceMax", marks, most);
+    return adzi_onnx_cast(g, most, ADZ_I32, ADZ_BOOL);
+}
+
+static bool is_float(const adzi_onnx *g)
+{
+    return adzi_is_float(adzi_onnx_input(g, 0)->dtype);
+}
+
+/* The largest or smallest element. NaN counts as both in the library; runtimes skip it. */
+static void extreme_to(adzi_onnx *g, const char *type, const char *y)
+{
+    if (!is_float(g)) {
+        reduce_to(g, type, adzi_onnx_in(g, 0), y);
+        return;
+    }
+    const char *found = adzi_onnx_temporary(g), *nan = has_nan(g, nan_marks(g));
+    const char *number = adzi_onnx_number(g, adzi_onnx_input(g, 0)->dtype, (double)NAN);
+    reduce_to(g, type, adzi_onnx_in(g, 0), found);
+    adzi_onnx_node(g, "Where", ADZI_NAMES(nan, number, found), ADZI_NAMES(y), NULL, 0);
+}
+
+/* Its place, which is that of the first NaN if there is one. */
+static void extreme_place(adzi_onnx *g, const char *type, int k)
+{
+    const char *y = adzi_onnx_out(g, k);
+    if (!is_float(g)) {
+        place(g, type, adzi_onnx_in(g, 0), k, y);
+        return;
+    }
+    const char *marks = nan_marks(g), *nan = has_nan(g, marks);
+    const char *found = adzi_onnx_temporary(g), *first = adzi_onnx_temporary(g);
+    place(g, type, adzi_onnx_in(g, 0), k, found);
+    place(g, "ArgMax", marks, k, first);
+    adzi_onnx_node(g, "Where", ADZI_NAMES(nan, first, found), ADZI_NAMES(y), NULL, 0);
+}
+
 static bool arg(adzi_onnx *g, const printer *row)
 {
-    place(g, row->type, 0);
+    extreme_place(g, row->type, 0);
+    return !g->failed;
+}
+
+static bool extreme_only(adzi_onnx *g, const printer *row)
+{
+    extreme_to(g, row->type, adzi_onnx_out(g, 0));
     return !g->failed;
 }
 
@@ -96,10 +149,10 @@ static bool arg(adzi_onnx *g, const printer *row)
 static bool extreme(adzi_onnx *g, const printer *row)
 {
     if (adzi_onnx_result(g, 0)->used) {
-        reduce_to(g, row->type, adzi_onnx_in(g, 0), adzi_onnx_out(g, 0));
+        extreme_to(g, row->type, adzi_onnx_out(g, 0));
     }
     if (g->call->n_out > 1 && adzi_onnx_result(g, 1)->used) {
-        place(g, strcmp(row->op, "max") == 0 ? "ArgMax" : "ArgMin", 1);
+        extreme_place(g, strcmp(row->op, "max") == 0 ? "ArgMax" : "ArgMin", 1);
     }
     return !g->failed;
 }
@@ -111,6 +164,11 @@ static bool norm(adzi_onnx *g, const printer *row)
     const adz_dtype dtype = adzi_onnx_input(g, 0)->dtype;
     const char *x = adzi_onnx_in(g, 0), *y = adzi_onnx_out(g, 0);
     (void)row;
+    int64_t dims[ADZ_MAX_RANK];
+    if (p != 0 && dims_of(g, dims) == 0) {
+        adzi_onnx_node(g, "Abs", &x, 1, &y, 1, NULL, 0);
+        return !g->failed;
+    }
     if (p == 1 || p == 2) {
         reduce_to(g, p == 1 ? "ReduceL1" : "ReduceL2", x, y);
         return !g->failed;
@@ -274,7 +332,7 @@ static bool linear(adzi_onnx *g, const printer *row)
     const char *y = adzi_onnx_out(g, 0);
     const bool biased = g->call->in[2] >= 0;
     (void)row;
-    if (adzi_onnx_input(g, 0)->rank == 2) {
+    if (adzi_onnx_input(g, 0)->rank == 2 && adzi_is_float(adzi_onnx_input(g, 0)->dtype)) {
         const char *in[] = { adzi_onnx_in(g, 0), adzi_onnx_in(g, 1), adzi_onnx_in(g, 2) };
         adzi_onnx_node(
             g, "Gemm", in, biased ? 3 : 2, &y, 1, ADZI_ATTRS(ADZI_ATTR_INT("transB", 1)));
@@ -304,11 +362,11 @@ const adzi_onnx_printer adzi_onnx_reductions[] = {
     REDUCE("sum", "ReduceSum"),
     REDUCE("mean", "ReduceMean"),
     REDUCE("prod", "ReduceProd"),
-    REDUCE("amax", "ReduceMax"),
-    REDUCE("amin", "ReduceMin"),
+    { "amax", extreme_only, carry_reduced, "ReduceMax" },
+    { "amin", extreme_only, carry_reduced, "ReduceMin" },
     REDUCE("logsumexp", "ReduceLogSumExp"),
     { "all", truth, carry_reduced, "ReduceMin" },
-    { "any", truth, carry_reduced, "ReduceMax" },
+    { "any", truth, carry_reduced, "ReduceSum" },
     { "argmax", arg, carry_reduced, "ArgMax" },
     { "argmin", arg, carry_reduced, "ArgMin" },
     { "max", extreme, carry_reduced, "ReduceMax" },

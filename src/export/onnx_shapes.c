@@ -1,4 +1,4 @@
-/* Printers of operators that move elements: reshapes, slices, joins, look-ups. */
+/* Printers of operators that move elements: reshapes, slices, joins. */
 #include <string.h>
 
 #include "export/onnx.h"
@@ -87,7 +87,13 @@ static bool expand(adzi_onnx *g, const printer *row)
     int64_t sizes[ADZ_MAX_RANK];
     (void)row;
     sizes_of(g, 0, 1, sizes); /* size 1 broadcasts to that of the input */
-    const char *shape = adzi_onnx_ints(g, sizes, (size_t)adzi_onnx_result(g, 0)->rank);
+    const adzi_traced_value *y = adzi_onnx_result(g, 0), *x = adzi_onnx_input(g, 0);
+    for (int d = 0; d < x->rank; ++d) {
+        if (x->sizes[d] == 1 && y->sizes[y->rank - x->rank + d] == 0) {
+            return adzi_onnx_refuse(g, "makes a dimension of size 0, which runtimes do not do");
+        }
+    }
+    const char *shape = adzi_onnx_ints(g, sizes, (size_t)y->rank);
     return last(g, "Expand", ADZI_NAMES(adzi_onnx_in(g, 0), shape), NULL, 0);
 }
 
@@ -226,6 +232,9 @@ static bool flip(adzi_onnx *g, const printer *row)
     int64_t dims[ADZ_MAX_RANK], starts[ADZ_MAX_RANK], ends[ADZ_MAX_RANK], steps[ADZ_MAX_RANK];
     size_t n = 0;
     (void)row;
+    if (adzi_onnx_input(g, 0)->rank == 0) {
+        return last(g, "Identity", ADZI_NAMES(adzi_onnx_in(g, 0)), NULL, 0);
+    }
     for (int d = 0; d < ADZ_MAX_RANK; ++d) {
         if (mask & (1u << d)) {
             dims[n] = d;
@@ -252,6 +261,9 @@ static bool pad(adzi_onnx *g, const printer *row)
         pads[d + (i % 2 == 1 ? x->rank : 0)] = given[i];
     }
     const double value = adzi_attr_number(g->call->op, g->call->attr, "value");
+    if (x->rank == 0) {
+        return last(g, "Identity", ADZI_NAMES(adzi_onnx_in(g, 0)), NULL, 0);
+    }
     return last(g, "Pad",
         ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_ints(g, pads, 2 * (size_t)x->rank),
             adzi_onnx_number(g, x->dtype, value)),
@@ -353,10 +365,15 @@ static bool cat(adzi_onnx *g, const printer *row)
         adzi_fail_memory(g->op, n * sizeof *in);
         return false;
     }
+    /* As in PyTorch, an empty vector may be joined to tensors of any rank. */
+    size_t parts = 0;
     for (size_t i = 0; i < n; ++i) {
-        in[i] = part(g, (int)i);
+        if (adzi_onnx_input(g, (int)i)->rank == adzi_onnx_result(g, 0)->rank) {
+            in[parts++] = part(g, (int)i);
+        }
     }
-    const bool good = last(g, "Concat", in, n, ADZI_ATTRS(ADZI_ATTR_INT("axis", whole(g, "dim"))));
+    const bool good =
+        last(g, "Concat", in, parts, ADZI_ATTRS(ADZI_ATTR_INT("axis", whole(g, "dim"))));
     adzi_free(in, n * sizeof *in);
     return good;
 }
@@ -397,65 +414,6 @@ static bool carry_triangle(const adzi_onnx *g)
     return axis < adzi_onnx_input(g, 0)->rank - 2 && adzi_onnx_carry_first(g);
 }
 
-/* ---- look-ups ------------------------------------------------------------------------------- */
-
-static bool embedding(adzi_onnx *g, const printer *row)
-{
-    (void)row;
-    return last(g, "Gather", ADZI_NAMES(adzi_onnx_in(g, 1), adzi_onnx_in(g, 0)),
-        ADZI_ATTRS(ADZI_ATTR_INT("axis", 0)));
-}
-
-/* Gather of rows, and GatherElements. */
-static bool gather(adzi_onnx *g, const printer *row)
-{
-    return last(g, row->type, ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_in(g, 1)),
-        ADZI_ATTRS(ADZI_ATTR_INT("axis", whole(g, "dim"))));
-}
-
-/* An index of rank 1 is the batch, or x has it in another dimension. */
-static bool carry_index_select(const adzi_onnx *g)
-{
-    const adzi_onnx_batch x = *adzi_onnx_batch_in(g, 0);
-    adzi_onnx_batch index = *adzi_onnx_batch_in(g, 1);
-    if (index.axis < 0) {
-        return adzi_onnx_carry_but_dim(g);
-    }
-    index.axis = (int)whole(g, "dim");
-    *adzi_onnx_batch_out(g, 0) = index;
-    return x.axis < 0;
-}
-
-/* The sizes of index and x are equal but along dim. */
-static bool carry_gather(const adzi_onnx *g)
-{
-    const adzi_onnx_batch x = *adzi_onnx_batch_in(g, 0), index = *adzi_onnx_batch_in(g, 1);
-    *adzi_onnx_batch_out(g, 0) = index;
-    return x.axis == index.axis && x.before == index.before && x.after == index.after &&
-           (x.axis < 0 || x.axis != whole(g, "dim"));
-}
-
-static bool scatter_add(adzi_onnx *g, const printer *row)
-{
-    (void)row;
-    return last(g, "ScatterElements",
-        ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_in(g, 1), adzi_onnx_in(g, 2)),
-        ADZI_ATTRS(ADZI_ATTR_INT("axis", whole(g, "dim")), ADZI_ATTR_TEXT("reduction", "add")));
-}
-
-static bool one_hot(adzi_onnx *g, const printer *row)
-{
-    const adzi_traced_value *y = adzi_onnx_result(g, 0);
-    const int64_t values[2] = { 0, 1 }, classes = y->sizes[y->rank - 1];
-    const adz_dtype dtype = adzi_onnx_input(g, 0)->dtype;
-    (void)row;
-    const char *ids = adzi_onnx_cast(g, adzi_onnx_in(g, 0), dtype, ADZ_I64);
-    return last(g, "OneHot",
-        ADZI_NAMES(
-            ids, adzi_onnx_number(g, ADZ_I64, (double)classes), adzi_onnx_ints(g, values, 2)),
-        ADZI_ATTRS(ADZI_ATTR_INT("axis", -1)));
-}
-
 const adzi_onnx_printer adzi_onnx_shapes[] = {
     { "reshape", reshape, carry_reshape, NULL },
     { "expand", expand, adzi_onnx_carry_broadcast, NULL },
@@ -471,10 +429,5 @@ const adzi_onnx_printer adzi_onnx_shapes[] = {
     { "cat", cat, carry_cat, NULL },
     { "tril", triangle, carry_triangle, NULL },
     { "triu", triangle, carry_triangle, NULL },
-    { "embedding", embedding, adzi_onnx_carry_first, NULL },
-    { "index_select", gather, carry_index_select, "Gather" },
-    { "gather", gather, carry_gather, "GatherElements" },
-    { "scatter_add", scatter_add, adzi_onnx_carry_none, NULL },
-    { "one_hot", one_hot, adzi_onnx_carry_first, NULL },
     { NULL, NULL, NULL, NULL },
 };

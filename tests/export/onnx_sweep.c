@@ -1,8 +1,8 @@
-/* test_onnx_sweep [--write FOLDER] [OPERATOR...]: every operator, or those that are named, as an
- * ONNX file. Each node of each file must be one that opset 17 has for the dtypes of its inputs, by
- * the table that tools/onnx_types.py derives from the package onnx; or the export was refused with
- * an error that names operator and dtype. With --write the files stay in the folder, with inputs
- * and the library's results for onnx_check.py. */
+/* test_onnx_sweep [--write FOLDER [--every N]] [OPERATOR...]: every operator, or those that are
+ * named, as an ONNX file. Each node of each file must be one that opset 17 has for the dtypes of
+ * its inputs, by the table that tools/onnx_types.py derives from the package onnx; or the export
+ * was refused with an error that names operator and dtype. With --write the files of every N-th
+ * case stay in the folder, with inputs and the library's results for onnx_check.py. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +17,7 @@
 
 static const char *folder; /* of --write, or NULL */
 static FILE *list;         /* of the files in that folder */
+static size_t every = 1;   /* the N of --every */
 
 static struct {
     size_t written, refused, number; /* of all operators, and then of one */
@@ -222,7 +223,8 @@ static void visit(sweep_case *c, void *user)
     };
     (void)user;
     snprintf(path, sizeof path, "%s/%zu.onnx", folder, totals.number);
-    const char *to = folder != NULL ? path : temporary_path("case.onnx");
+    const char *to =
+        folder != NULL && totals.number % every == 0 ? path : temporary_path("case.onnx");
     adz_scope *scope = adz_scope_open();
     const adz_status status = adzi_write_onnx("adz_plan_write_onnx", &what, to, NULL);
     if (status != ADZ_OK) {
@@ -237,7 +239,7 @@ static void visit(sweep_case *c, void *user)
         report(c, says);
     }
     read_model_free(m);
-    if (folder != NULL) {
+    if (folder != NULL && totals.number % every == 0) {
         save_contents(c);
     }
     ++totals.number;
@@ -279,6 +281,10 @@ int main(int argc, char **argv)
         char path[4096];
         folder = argv[2];
         first = 3;
+        if (argc > 4 && strcmp(argv[3], "--every") == 0) {
+            every = (size_t)strtoul(argv[4], NULL, 10);
+            first = 5;
+        }
         snprintf(path, sizeof path, "%s/list", folder);
         list = fopen(path, "w");
         if (list == NULL) {

@@ -275,6 +275,44 @@ static adz_tensor *places_of_pool(adz_tensor *x)
     return adz_mul(y, adz_to(places, ADZ_F32));
 }
 
+/* The nodes of a pooling of x[1, 1, 4] with windows of 3 places at 0 and 2; the second window goes
+ * one place beyond x, where nothing is padded. */
+static read_model *pooled(const adz_avg_pool_options *o)
+{
+    adz_module *net = adz_avg_pool1d_new(3, o);
+    read_model *m = written(net, adz_ones(ADZ_SHAPE(1, 1, 4), ADZ_F32), NULL);
+    adz_module_free(&net);
+    assert_true(m->n_nodes > 0 && read_is(m->nodes[0].type, "AveragePool"));
+    const read_attribute *pads = read_attribute_of(&m->nodes[0], "pads");
+    assert_true(pads->n == 2 && pads->list[0] == 0 && pads->list[1] == 1);
+    return m;
+}
+
+/* Without padding the mean counts the places in x alone, whatever count_include_pad is. With a
+ * divisor of the caller, the mean counts all places, so that a factor makes it the sum. */
+static void divisors_without_padding(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_avg_pool_options o = ADZ_AVG_POOL_OPTIONS;
+    o.stride = ADZ_SHAPE(2);
+    o.ceil_mode = true;
+    read_model *m = pooled(&o);
+    assert_int_equal(m->n_nodes, 1);
+    assert_int_equal(read_attribute_of(&m->nodes[0], "count_include_pad")->whole, 0);
+    read_model_free(m);
+    o.divisor_override = 2;
+    m = pooled(&o);
+    assert_int_equal(m->n_nodes, 2);
+    assert_int_equal(read_attribute_of(&m->nodes[0], "count_include_pad")->whole, 1);
+    assert_true(read_is(m->nodes[1].type, "Mul") && m->initialisers[0].raw.size == sizeof(float));
+    float factor;
+    memcpy(&factor, m->initialisers[0].raw.at, sizeof factor);
+    assert_true(factor == 1.5f);
+    read_model_free(m);
+    adz_scope_close(scope);
+}
+
 /* Pooling and interpolation that no node of ONNX computes. */
 static void windows_without_counterpart(void **state)
 {
@@ -316,6 +354,33 @@ static void calls_without_counterpart(void **state)
     expect_refused(adz_identity_new(), x, &o, ADZ_ERR_ARGUMENT, "batch_dimension is 7");
     o.size = 0;
     expect_refused(adz_identity_new(), x, &o, ADZ_ERR_ARGUMENT, "size is 0");
+    adz_scope_close(scope);
+}
+
+static adz_tensor *four_times(adz_tensor *x)
+{
+    return adz_softmax(adz_expand(x, ADZ_SHAPE(4, 3)), 0);
+}
+
+static adz_tensor *four_rows(adz_tensor *x)
+{
+    return adz_add(x, adz_ones(ADZ_SHAPE(4, 3), ADZ_F32));
+}
+
+/* A batch of size 1 that broadcasts to 4 is no free dimension: the file would add one row to one,
+ * or leave the expansion out. */
+static void a_broadcast_fixes_the_batch(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *(*const functions[])(adz_tensor *) = { four_times, four_rows };
+    for (int i = 0; i < 2; ++i) {
+        adz_module *net = adz_function_new(functions[i]);
+        read_model *m = written(net, adz_ones(ADZ_SHAPE(1, 3), ADZ_F32), NULL);
+        assert_true(m->inputs[0].dims[0] == 1 && m->outputs[0].dims[0] == 4);
+        read_model_free(m);
+        adz_module_free(&net);
+    }
     adz_scope_close(scope);
 }
 
@@ -399,8 +464,10 @@ int main(void)
         cmocka_unit_test(all_networks),
         cmocka_unit_test(custom_operators),
         cmocka_unit_test(calls_without_counterpart),
+        cmocka_unit_test(divisors_without_padding),
         cmocka_unit_test(windows_without_counterpart),
         cmocka_unit_test(a_hindrance_fixes_the_batch),
+        cmocka_unit_test(a_broadcast_fixes_the_batch),
         cmocka_unit_test(names),
         cmocka_unit_test(an_old_file_stays),
     };
