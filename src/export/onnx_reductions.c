@@ -106,15 +106,15 @@ static bool is_float(const adzi_onnx *g)
 }
 
 /* The largest or smallest element. NaN counts as both in the library; runtimes skip it. */
-static void extreme_to(adzi_onnx *g, const char *type, const char *y)
+static void extreme_to(adzi_onnx *g, const char *type, const char *x, const char *y)
 {
     if (!is_float(g)) {
-        reduce_to(g, type, adzi_onnx_in(g, 0), y);
+        reduce_to(g, type, x, y);
         return;
     }
     const char *found = adzi_onnx_temporary(g), *nan = has_nan(g, nan_marks(g));
     const char *number = adzi_onnx_number(g, adzi_onnx_input(g, 0)->dtype, (double)NAN);
-    reduce_to(g, type, adzi_onnx_in(g, 0), found);
+    reduce_to(g, type, x, found);
     adzi_onnx_node(g, "Where", ADZI_NAMES(nan, number, found), ADZI_NAMES(y), NULL, 0);
 }
 
@@ -141,7 +141,7 @@ static bool arg(adzi_onnx *g, const printer *row)
 
 static bool extreme_only(adzi_onnx *g, const printer *row)
 {
-    extreme_to(g, row->type, adzi_onnx_out(g, 0));
+    extreme_to(g, row->type, adzi_onnx_in(g, 0), adzi_onnx_out(g, 0));
     return !g->failed;
 }
 
@@ -149,7 +149,7 @@ static bool extreme_only(adzi_onnx *g, const printer *row)
 static bool extreme(adzi_onnx *g, const printer *row)
 {
     if (adzi_onnx_result(g, 0)->used) {
-        extreme_to(g, row->type, adzi_onnx_out(g, 0));
+        extreme_to(g, row->type, adzi_onnx_in(g, 0), adzi_onnx_out(g, 0));
     }
     if (g->call->n_out > 1 && adzi_onnx_result(g, 1)->used) {
         extreme_place(g, strcmp(row->op, "max") == 0 ? "ArgMax" : "ArgMin", 1);
@@ -181,7 +181,7 @@ static bool norm(adzi_onnx *g, const printer *row)
     }
     const char *size = adzi_onnx_step(g, "Abs", x, NULL);
     if (isinf(p)) {
-        reduce_to(g, p > 0 ? "ReduceMax" : "ReduceMin", size, y);
+        extreme_to(g, p > 0 ? "ReduceMax" : "ReduceMin", size, y);
         return !g->failed;
     }
     const char *powers = adzi_onnx_step(g, "Pow", size, adzi_onnx_number(g, dtype, p));

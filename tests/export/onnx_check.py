@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """What exported ONNX files compute: onnx.checker accepts them, and onnxruntime's outputs are adze's.
 
-usage: onnx_check.py WRITE_NETWORKS FFN_REGRESSION [ENVIRONMENT]
+usage: onnx_check.py WRITE_NETWORKS FFN_REGRESSION TEST_ONNX_SWEEP [ENVIRONMENT]
 
-WRITE_NETWORKS is the program of tests/export/write_networks.c, FFN_REGRESSION the example. The packages onnx, onnxruntime and
-numpy are taken from the folder ENVIRONMENT, a virtual environment that is made if it is missing.
+WRITE_NETWORKS is the program of tests/export/write_networks.c, FFN_REGRESSION the example, TEST_ONNX_SWEEP the program
+of tests/export/onnx_sweep.c. The packages onnx, onnxruntime and numpy are taken from the folder ENVIRONMENT, a virtual
+environment that is made if it is missing.
 Exits with 77 if they cannot be had.
 """
 
@@ -13,6 +14,8 @@ import os
 import subprocess
 import sys
 import tempfile
+
+from onnx_operators import check_operators
 
 PACKAGES = ["numpy", "onnx", "onnxruntime"]
 TOLERANCE = 1e-5
@@ -31,7 +34,7 @@ def enter_environment(folder):
         if got.returncode != 0:
             print("onnx and onnxruntime cannot be installed: skipped")
             sys.exit(77)
-    os.execv(python, [python, os.path.abspath(__file__), *sys.argv[1:3]])
+    os.execv(python, [python, os.path.abspath(__file__), *sys.argv[1:4]])
 
 
 def read_safetensors(path):
@@ -148,6 +151,7 @@ def check_programs(program):
 
 def main():
     failed = check_programs(os.path.abspath(sys.argv[2]))
+    failed += check_operators(os.path.abspath(sys.argv[3]), read_safetensors) > 0
     with tempfile.TemporaryDirectory() as folder:
         failed += subprocess.run([sys.argv[1], folder]).returncode != 0
         names = sorted(f[:-5] for f in os.listdir(folder) if f.endswith(".onnx"))
@@ -165,6 +169,6 @@ def main():
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 3:
-        enter_environment(sys.argv[3])
+    if len(sys.argv) > 4:
+        enter_environment(sys.argv[4])
     sys.exit(main())

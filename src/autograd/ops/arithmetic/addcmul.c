@@ -46,7 +46,9 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 /* The forward as an expression. */
 static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
 {
-    y[0] = adz_add_scaled(in[0], adz_mul(in[1], in[2]), ((const addcmul_attr *)attr)->value);
+    const double value = ((const addcmul_attr *)attr)->value;
+    adz_tensor *a = value != 1 ? adz_mul_number(in[1], value) : in[1]; /* overflows as the kernel */
+    y[0] = adz_add(in[0], adz_mul(a, in[2]));
     return adzi_status(y[0]);
 }
 
