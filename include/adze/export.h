@@ -67,9 +67,10 @@ ADZ_API void adz_onnx_options_init(adz_onnx_options *options, size_t size);
  * @param path     the file, which is replaced completely or not at all
  * @param options  NULL for the defaults
  * @return         ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (an option, or a name that is no UTF-8),
- *                 ADZ_ERR_UNSUPPORTED (an operator without a counterpart, elements that the program
- *                 reads by itself, more than 2 GiB), ADZ_ERR_IO, ADZ_ERR_MEMORY, or the error of
- *                 the module
+ *                 ADZ_ERR_UNSUPPORTED (an operator without a counterpart for its dtypes, elements
+ *                 that the program reads by itself or computes beside adze's operators, a result
+ *                 that does not depend on x, more than 2 GiB), ADZ_ERR_IO, ADZ_ERR_MEMORY, or the
+ *                 error of the module
  * @see            torch.onnx.export
  */
 ADZ_API adz_status adz_module_write_onnx(
@@ -79,7 +80,7 @@ ADZ_API adz_status adz_module_write_onnx(
  * Writes the function of a plan as an ONNX model. The plan's inputs and their names are those of
  * the model; its result is "output". The function is called once, and nothing is changed by it.
  *
- * @param plan     of a forward in evaluation
+ * @param plan     of a forward in evaluation, with one input or more
  * @param path     the file, which is replaced completely or not at all
  * @param options  NULL for the defaults
  * @return         as adz_module_write_onnx, with the error of the function in place of the module's

@@ -167,10 +167,12 @@ ADZ_API void *adz_tensor_data(adz_tensor *t);
 /**
  * A pointer to the first element, for values that hardly ever change and that the program acts on.
  * It may also be used in a function that a plan captures (adze/plan.h): the plan is made anew when
- * the tensor has been written by a function of adze, or after adz_tensor_touch.
+ * the tensor has been written by a function of adze, or after adz_tensor_touch. A function that is
+ * exported may call it for parameters, buffers and constants, but not for inputs and results.
  *
  * @param t  any tensor
- * @return   a pointer valid as long as the storage lives; NULL when t is NULL
+ * @return   a pointer valid as long as the storage lives; NULL when t is NULL, and with
+ *           ADZ_ERR_UNSUPPORTED recorded for an input or a computed tensor during an export
  */
 ADZ_API const void *adz_tensor_data_constant(const adz_tensor *t);
 
