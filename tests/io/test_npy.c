@@ -79,6 +79,15 @@ static void byte_orders_and_dtypes(void **state)
         { HEADER("<i8", "False", "()"), "\xfe\xff\xff\xff\xff\xff\xff\xff", 8, ADZ_I64, -2 },
         { HEADER(">i8", "False", "()"), "\0\0\0\0\0\0\1\0", 8, ADZ_I64, 256 },
         { HEADER("|u1", "False", "()"), "\xc8", 1, ADZ_U8, 200 },
+        { HEADER("|i1", "False", "()"), "\xc8", 1, ADZ_I32, -56 },
+        { HEADER("<i2", "False", "()"), "\xfe\xff", 2, ADZ_I32, -2 },
+        { HEADER(">i2", "False", "()"), "\xff\0", 2, ADZ_I32, -256 },
+        { HEADER("<u2", "False", "()"), "\xfe\xff", 2, ADZ_I32, 65534 },
+        { HEADER(">u4", "False", "()"), "\xff\xff\xff\xfe", 4, ADZ_I64, 4294967294 },
+        { HEADER("<u8", "False", "()"), "\0\0\0\0\0\0\0\x40", 8, ADZ_I64, 4611686018427387904 },
+        { HEADER(">u8", "False", "()"), "\0\0\0\0\0\0\1\2", 8, ADZ_I64, 258 },
+        { HEADER("uint8", "False", "()"), "\xc8", 1, ADZ_U8, 200 },
+        { HEADER("=b1", "False", "()"), "\1", 1, ADZ_BOOL, 1 },
         { HEADER("|b1", "False", "()"), "\1", 1, ADZ_BOOL, 1 },
         { "{\"shape\":(1L,),\"descr\":\"<i4\",\"fortran_order\":False}  ", "\5\0\0\0", 4, ADZ_I32,
             5 },
@@ -93,6 +102,48 @@ static void byte_orders_and_dtypes(void **state)
         assert_true(adz_item(t) == files[i].value);
         adz_scope_close(scope);
     }
+}
+
+/* A dtype without an order of bytes has that of the machine. */
+static void names_without_a_byte_order(void **state)
+{
+    (void)state;
+    static const char *const texts[] = { HEADER("f8", "False", "(2,)"),
+        HEADER("=f8", "False", "(2,)"), HEADER("float64", "False", "(2,)") };
+    static const double numbers[] = { 2.5, -3 };
+    unsigned char bytes[512];
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
+        adz_scope *scope = adz_scope_open();
+        adz_tensor *t =
+            adz_npy_from_memory(bytes, make(bytes, 1, texts[i], numbers, sizeof numbers));
+        assert_non_null(t);
+        assert_int_equal(adz_tensor_dtype(t), ADZ_F64);
+        assert_memory_equal(adz_tensor_data(t), numbers, sizeof numbers);
+        adz_scope_close(scope);
+    }
+}
+
+/* Integers are widened in the memory of the tensor, in either order of dimensions. */
+static void integers_are_widened(void **state)
+{
+    (void)state;
+    static const char *const texts[] = { HEADER("<i2", "False", "(2, 3)"),
+        HEADER("<i2", "True", "(2, 3)") };
+    static const int32_t expected[2][6] = { { 1, -2, 300, 4, -5, 6 }, { 1, 300, -5, -2, 4, 6 } };
+    static const char items[] = "\1\0\xfe\xff\x2c\1\4\0\xfb\xff\6\0";
+    unsigned char bytes[512];
+    for (int fortran = 0; fortran < 2; ++fortran) {
+        adz_scope *scope = adz_scope_open();
+        adz_tensor *t = adz_npy_from_memory(bytes, make(bytes, 1, texts[fortran], items, 12));
+        assert_non_null(t);
+        assert_int_equal(adz_tensor_dtype(t), ADZ_I32);
+        assert_memory_equal(adz_tensor_data(t), expected[fortran], sizeof expected[fortran]);
+        adz_scope_close(scope);
+    }
+    static const char most[] = "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x80";
+    size_t n = make(bytes, 1, HEADER("<u8", "False", "(2,)"), most, 16);
+    assert_null(adz_npy_from_memory(bytes, n));
+    expect_error(ADZ_ERR_UNSUPPORTED, "element 1 of its uint64 does not fit int64");
 }
 
 /* Eight dimensions, the most that a tensor can have, in row-major and in Fortran's order. */
@@ -145,9 +196,10 @@ static const struct {
         "a key and a colon" },
     { HEADER("<f4x", "False", "()"), 4, ADZ_ERR_UNSUPPORTED, "'<f4x' is not offered" },
     { HEADER("xf4", "False", "()"), 4, ADZ_ERR_UNSUPPORTED, "'xf4' is not offered" },
-    { HEADER("f4", "False", "()"), 4, ADZ_ERR_UNSUPPORTED, "'f4' is not offered" },
+    { HEADER("<f", "False", "()"), 4, ADZ_ERR_UNSUPPORTED, "'<f' is not offered" },
+    { HEADER("", "False", "()"), 4, ADZ_ERR_UNSUPPORTED, "'' is not offered" },
+    { HEADER("<f4f4", "False", "()"), 4, ADZ_ERR_UNSUPPORTED, "'<f4f4' is not offered" },
     { HEADER("<c8", "False", "()"), 8, ADZ_ERR_UNSUPPORTED, "'<c8' is not offered; convert" },
-    { HEADER("<u2", "False", "()"), 2, ADZ_ERR_UNSUPPORTED, "'<u2' is not offered" },
     { HEADER("|O", "False", "()"), 8, ADZ_ERR_UNSUPPORTED, "'|O' is not offered" },
     { "{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': ()}", 4, ADZ_ERR_UNSUPPORTED,
         "structured" },
@@ -463,6 +515,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(orders_and_versions),
         cmocka_unit_test(byte_orders_and_dtypes),
+        cmocka_unit_test(names_without_a_byte_order),
+        cmocka_unit_test(integers_are_widened),
         cmocka_unit_test(eight_dimensions),
         cmocka_unit_test(lies_are_found),
         cmocka_unit_test(a_header_ends_where_it_ends),
