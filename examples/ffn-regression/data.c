@@ -8,6 +8,7 @@
 
 #include "../shared/files.h"
 #include "../shared/plain_text.h"
+#include "../shared/program.h"
 #include "../shared/row_list.h"
 
 enum { EMBEDDED_ROWS = 2000, EMBEDDED_INPUTS = 8 };
@@ -68,12 +69,32 @@ static void name_embedded(problem *p)
     p->target = copy_text("y");
 }
 
+/* The message of the library names file, line and column. */
+static void on_csv_error(adz_status status, const char *message, void *user)
+{
+    (void)status;
+    (void)user;
+    fail("%s%s%s", message,
+        strstr(message, "delimiter") != NULL ? " (--delimiter names it: --delimiter ';')" : "",
+        strstr(message, "set decimal") != NULL ? " (--decimal , does so)" : "");
+}
+
+static adz_csv *read_table(const char *path, const adz_csv_options *c)
+{
+    check_text_file(path);
+    adz_on_error(on_csv_error, NULL);
+    adz_csv *csv = adz_csv_read(path, c);
+    report_errors();
+    return csv;
+}
+
 /* ---- a table -------------------------------------------------------------------------------- */
 
 static adz_csv_options csv_options(const options *o)
 {
     adz_csv_options c = ADZ_CSV_OPTIONS;
     c.delimiter = o->delimiter;
+    c.decimal = o->decimal;
     c.missing = o->missing ? ADZ_CSV_MISSING_DROP : ADZ_CSV_MISSING_ERROR;
     return c;
 }
@@ -141,8 +162,7 @@ static adz_dataset *table_rows(const options *o, const char *const *features, si
     columns[n_features] = target;
     c.columns = n_features > 0 ? columns : NULL;
     c.n_columns = n_features > 0 ? n_features + 1 : 0;
-    check_text_file(o->data);
-    adz_csv *csv = adz_csv_read(o->data, &c);
+    adz_csv *csv = read_table(o->data, &c);
     if (adz_csv_dropped(csv) > 0 && o->test_rows != NULL) {
         fail("%s: rows were dropped, so the numbers in %s no longer fit", o->data, o->test_rows);
     }
@@ -174,8 +194,7 @@ adz_tensor *load_features(
     }
     c.columns = columns;
     c.n_columns = n_features;
-    check_text_file(path);
-    adz_csv *csv = adz_csv_read(path, &c);
+    adz_csv *csv = read_table(path, &c);
     check_finite(path, csv);
     adz_tensor *x = adz_csv_select(csv, columns, n_features);
     adz_csv_free(&csv);
