@@ -8,7 +8,6 @@
 
 #include "../shared/files.h"
 #include "../shared/plain_text.h"
-#include "../shared/program.h"
 #include "../shared/row_list.h"
 
 enum { EMBEDDED_ROWS = 2000, EMBEDDED_INPUTS = 8 };
@@ -67,25 +66,6 @@ static void name_embedded(problem *p)
         p->features[i] = copy_text(name);
     }
     p->target = copy_text("y");
-}
-
-/* The message of the library names file, line and column. */
-static void on_csv_error(adz_status status, const char *message, void *user)
-{
-    (void)status;
-    (void)user;
-    fail("%s%s%s", message,
-        strstr(message, "delimiter") != NULL ? " (--delimiter names it: --delimiter ';')" : "",
-        strstr(message, "set decimal") != NULL ? " (--decimal , does so)" : "");
-}
-
-static adz_csv *read_table(const char *path, const adz_csv_options *c)
-{
-    check_text_file(path);
-    adz_on_error(on_csv_error, NULL);
-    adz_csv *csv = adz_csv_read(path, c);
-    report_errors();
-    return csv;
 }
 
 /* ---- a table -------------------------------------------------------------------------------- */
@@ -162,7 +142,8 @@ static adz_dataset *table_rows(const options *o, const char *const *features, si
     columns[n_features] = target;
     c.columns = n_features > 0 ? columns : NULL;
     c.n_columns = n_features > 0 ? n_features + 1 : 0;
-    adz_csv *csv = read_table(o->data, &c);
+    check_text_file(o->data);
+    adz_csv *csv = adz_csv_read(o->data, &c);
     if (adz_csv_dropped(csv) > 0 && o->test_rows != NULL) {
         fail("%s: rows were dropped, so the numbers in %s no longer fit", o->data, o->test_rows);
     }
@@ -194,7 +175,8 @@ adz_tensor *load_features(
     }
     c.columns = columns;
     c.n_columns = n_features;
-    adz_csv *csv = read_table(path, &c);
+    check_text_file(path);
+    adz_csv *csv = adz_csv_read(path, &c);
     check_finite(path, csv);
     adz_tensor *x = adz_csv_select(csv, columns, n_features);
     adz_csv_free(&csv);

@@ -231,9 +231,9 @@ def bad_input():
             "infinite.csv", *common)
     with open("semicolons.csv", "w", encoding="utf-8") as stream:
         stream.write("a;b;y\n" + "".join(f"{i};{i % 7},5;{i % 5}\n" for i in range(50)))
-    refused("it looks as if the delimiter is ';' (--delimiter names it", "--data", "semicolons.csv", "--target", "y",
+    refused("it looks as if the delimiter is ';'; --delimiter names it", "--data", "semicolons.csv", "--target", "y",
             "--plot", "none")
-    refused("set decimal to ',' (--decimal , does so)", "--data", "semicolons.csv", "--delimiter", ";", *common)
+    refused("set decimal to ','; --decimal , does so", "--data", "semicolons.csv", "--delimiter", ";", *common)
     misused("--decimal x: a point or a comma is wanted", "--data", "semicolons.csv", "--decimal", "x", *common)
     run("--data", "semicolons.csv", "--delimiter", ";", "--decimal", ",", *common)
     refused("none.csv: cannot be opened: No such file or directory", "--data", "none.csv", *common)
