@@ -12,26 +12,11 @@
 #include "adze/ops.h"
 #include "base/bytes.h"
 #include "io/npy.h"
-#include "../errors.h"
-#include "../temporary.h"
+#include "../../errors.h"
+#include "../../temporary.h"
 #include "tensor/tensor.h"
-
-/* Writes a file to memory as NumPy does, without padding: magic string, version, length, text and
- * data. Returns its size. */
-static size_t make(unsigned char *to, int major, const char *text, const void *data, size_t size)
-{
-    size_t n = strlen(text), prefix = major == 1 ? 10 : 12;
-    memcpy(to, "\x93NUMPY", 6);
-    to[6] = (unsigned char)major;
-    to[7] = 0;
-    adzi_write_little(to + 8, prefix - 8, n);
-    memcpy(to + prefix, text, n);
-    memcpy(to + prefix + n, data, size);
-    return prefix + n + size;
-}
-
-#define HEADER(descr, fortran, shape) \
-    "{'descr': '" descr "', 'fortran_order': " fortran ", 'shape': " shape ", }\n"
+#include "make.h"
+#include "tests.h"
 
 static const char zeros[64];
 
@@ -102,48 +87,6 @@ static void byte_orders_and_dtypes(void **state)
         assert_true(adz_item(t) == files[i].value);
         adz_scope_close(scope);
     }
-}
-
-/* A dtype without an order of bytes has that of the machine. */
-static void names_without_a_byte_order(void **state)
-{
-    (void)state;
-    static const char *const texts[] = { HEADER("f8", "False", "(2,)"),
-        HEADER("=f8", "False", "(2,)"), HEADER("float64", "False", "(2,)") };
-    static const double numbers[] = { 2.5, -3 };
-    unsigned char bytes[512];
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
-        adz_scope *scope = adz_scope_open();
-        adz_tensor *t =
-            adz_npy_from_memory(bytes, make(bytes, 1, texts[i], numbers, sizeof numbers));
-        assert_non_null(t);
-        assert_int_equal(adz_tensor_dtype(t), ADZ_F64);
-        assert_memory_equal(adz_tensor_data(t), numbers, sizeof numbers);
-        adz_scope_close(scope);
-    }
-}
-
-/* Integers are widened in the memory of the tensor, in either order of dimensions. */
-static void integers_are_widened(void **state)
-{
-    (void)state;
-    static const char *const texts[] = { HEADER("<i2", "False", "(2, 3)"),
-        HEADER("<i2", "True", "(2, 3)") };
-    static const int32_t expected[2][6] = { { 1, -2, 300, 4, -5, 6 }, { 1, 300, -5, -2, 4, 6 } };
-    static const char items[] = "\1\0\xfe\xff\x2c\1\4\0\xfb\xff\6\0";
-    unsigned char bytes[512];
-    for (int fortran = 0; fortran < 2; ++fortran) {
-        adz_scope *scope = adz_scope_open();
-        adz_tensor *t = adz_npy_from_memory(bytes, make(bytes, 1, texts[fortran], items, 12));
-        assert_non_null(t);
-        assert_int_equal(adz_tensor_dtype(t), ADZ_I32);
-        assert_memory_equal(adz_tensor_data(t), expected[fortran], sizeof expected[fortran]);
-        adz_scope_close(scope);
-    }
-    static const char most[] = "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x80";
-    size_t n = make(bytes, 1, HEADER("<u8", "False", "(2,)"), most, 16);
-    assert_null(adz_npy_from_memory(bytes, n));
-    expect_error(ADZ_ERR_UNSUPPORTED, "element 1 of its uint64 does not fit int64");
 }
 
 /* Eight dimensions, the most that a tensor can have, in row-major and in Fortran's order. */
@@ -510,13 +453,11 @@ static void refused_memory_harms_nothing(void **state)
     temporary_files(true);
 }
 
-int main(void)
+int files_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(orders_and_versions),
         cmocka_unit_test(byte_orders_and_dtypes),
-        cmocka_unit_test(names_without_a_byte_order),
-        cmocka_unit_test(integers_are_widened),
         cmocka_unit_test(eight_dimensions),
         cmocka_unit_test(lies_are_found),
         cmocka_unit_test(a_header_ends_where_it_ends),
