@@ -30,9 +30,9 @@ extern "C" {
 /** A table: named columns of numbers. */
 typedef struct adz_csv adz_csv;
 
-/** How a missing value is treated: an empty field, or NA, N/A, NaN, NaT, null, none, ?, #N/A, #NA,
- * <NA>, "#N/A N/A", 1.#IND or 1.#QNAN (the last two and NaN also with a minus), in upper or lower
- * case. */
+/** How a missing value is treated: an empty field, or NA, N/A, NaN, NaT, null, none, ?, 1.\#IND,
+ * 1.\#QNAN, \#NA, \#N/A or \<NA\>, in upper or lower case. NaN, 1.\#IND and 1.\#QNAN may have a
+ * minus. */
 typedef enum adz_csv_missing {
     ADZ_CSV_MISSING_ERROR = 0, /**< it is an error */
     ADZ_CSV_MISSING_NAN = 1,   /**< it becomes NaN */
