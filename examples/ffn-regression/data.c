@@ -74,6 +74,7 @@ static adz_csv_options csv_options(const options *o)
 {
     adz_csv_options c = ADZ_CSV_OPTIONS;
     c.delimiter = o->delimiter;
+    c.decimal = o->decimal;
     c.missing = o->missing ? ADZ_CSV_MISSING_DROP : ADZ_CSV_MISSING_ERROR;
     return c;
 }

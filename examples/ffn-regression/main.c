@@ -15,13 +15,21 @@
 #include "report.h"
 #include "train.h"
 
+/* What an option can do about an error of a table. */
+static const char *way_out(const char *message)
+{
+    return strstr(message, "is a missing value") != NULL   ? "; --missing drop leaves such rows out"
+           : strstr(message, "the delimiter is") != NULL   ? "; --delimiter names it"
+           : strstr(message, "set decimal to ','") != NULL ? "; --decimal , does so"
+                                                           : "";
+}
+
 /* Every error calls this function and ends the program, so that no return value needs a check. */
 static void on_error(adz_status status, const char *message, void *user)
 {
     (void)status;
     (void)user;
-    bool missing = strstr(message, "is a missing value") != NULL;
-    fail("%s%s", message, missing ? "; --missing drop leaves such rows out" : "");
+    fail("%s%s", message, way_out(message));
 }
 
 static void print_header(const options *o, const model *m, const problem *p)

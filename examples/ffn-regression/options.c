@@ -26,6 +26,7 @@ static const char help[] =
     "  --target COLUMN        the column to predict\n"
     "  --features A,B,...     the columns to predict it from (every other column)\n"
     "  --delimiter C          the character between fields: , ; | tab (,)\n"
+    "  --decimal C            the character before a fraction: . or , (.)\n"
     "  --missing HOW          what to do with rows that lack a value: error, drop (error)\n"
     "  --test-rows FILE       lines of test rows, counted from 0 without the header\n"
     "  --split N              which line of that file to use, from 0 (0)\n"
@@ -131,6 +132,14 @@ static void read_delimiter(void *to, char *text)
     *(char *)to = tab ? '\t' : text[0];
 }
 
+static void read_decimal(void *to, char *text)
+{
+    if (strcmp(text, ".") != 0 && strcmp(text, ",") != 0) {
+        usage_error("--decimal %s: a point or a comma is wanted", text);
+    }
+    *(char *)to = text[0];
+}
+
 static void read_activation(void *to, char *text)
 {
     if (!is_activation(text)) {
@@ -146,7 +155,7 @@ static const char *const missing[] = { "error", "drop", NULL };
 
 /* The table of options, whose values are the members of `o`. It begins with the shape of the
  * network, followed by the settings that a training keeps. */
-enum { SHAPE = 4, N_OPTIONS = 33 };
+enum { SHAPE = 4, N_OPTIONS = 34 };
 
 typedef struct option_table {
     argument rows[N_OPTIONS];
@@ -178,6 +187,7 @@ static option_table table_of(options *o)
         OPTION_TEXT("target", &o->target),
         OPTION_READ("features", o, read_features),
         OPTION_READ("delimiter", &o->delimiter, read_delimiter),
+        OPTION_READ("decimal", &o->decimal, read_decimal),
         OPTION_TEXT("test-rows", &o->test_rows),
         OPTION_WHOLE("threads", &o->threads, 1, 1024),
         OPTION_TEXT("save", &o->save),
@@ -294,6 +304,7 @@ static void check_paths(const options *o)
 
 static const options defaults = {
     .delimiter = ',',
+    .decimal = '.',
     .test_share = 0.2,
     .validation_share = 0.1,
     .hidden = { 50 },

@@ -17,6 +17,7 @@ typedef struct options {
     const char **features;     /* n_features names; 0 for every column but the target */
     size_t n_features;
     char delimiter;
+    char decimal;
     int missing;           /* 1: rows with a missing value are left out; 0: they are an error */
     const char *test_rows; /* file, or NULL for a share */
     int64_t split;         /* the number of the line in that file */

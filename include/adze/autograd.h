@@ -162,12 +162,16 @@ typedef struct adz_backward_options {
                             false by default */
     bool allow_unused; /**< true: the gradient of an input on which no output depends is ADZ_NONE;
                             false, the default: such an input is an error */
+    adz_tensor *const *inputs; /**< the only leaves that get a gradient (adz_backward_with only);
+                                    other leaves and their hooks are left alone, and what only they
+                                    need is not computed; NULL, the default, for all leaves */
+    size_t n_inputs;           /**< the number of `inputs`; 0 */
 } adz_backward_options;
 
 /** The defaults. */
-#define ADZ_BACKWARD_OPTIONS                              \
-    {                                                     \
-        sizeof(adz_backward_options), false, false, false \
+#define ADZ_BACKWARD_OPTIONS                                       \
+    {                                                              \
+        sizeof(adz_backward_options), false, false, false, NULL, 0 \
     }
 
 /**
@@ -210,10 +214,13 @@ ADZ_API adz_status adz_backward(adz_tensor *loss);
  * @param gradients  n upstream gradients, each of its output's shape and dtype; ADZ_NONE stands for
  *                   1 where the output has one element; the array may be NULL for all ADZ_NONE
  * @param n          1 or more
- * @param options    NULL for the defaults; create_graph is an error here: use adz_autograd_grad
+ * @param options    NULL for the defaults; create_graph is an error here: use adz_autograd_grad.
+ *                   With `inputs`, only these leaves get gradients, as PyTorch's inputs= does
  * @return           ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE and ADZ_ERR_DTYPE (an
- *                   upstream gradient does not fit), ADZ_ERR_GRAPH (nothing recorded, or released),
- *                   ADZ_ERR_VERSION, ADZ_ERR_MEMORY, ADZ_ERR_NUMERIC (anomaly mode)
+ *                   upstream gradient does not fit), ADZ_ERR_GRAPH (nothing recorded, or released;
+ *                   an input that is no leaf, or on which no output depends), ADZ_ERR_VERSION,
+ *                   ADZ_ERR_UNSUPPORTED (inputs during an export), ADZ_ERR_MEMORY, ADZ_ERR_NUMERIC
+ *                   (anomaly mode)
  * @see              torch.autograd.backward
  */
 ADZ_API adz_status adz_backward_with(adz_tensor *const *outputs, adz_tensor *const *gradients,

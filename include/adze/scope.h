@@ -43,6 +43,86 @@ ADZ_API adz_status adz_scope_close(adz_scope *scope);
 ADZ_API adz_tensor *adz_scope_return(adz_scope *scope, adz_tensor *t);
 
 /**
+ * Begins a block with a scope of its own: ADZ_SCOPE { ... }. The tensors that are made in the block
+ * end with it, unless they are kept with adz_keep. Blocks nest.
+ *
+ * @code
+ * adz_tensor *w = adz_keep(adz_ones(ADZ_SHAPE(3), ADZ_F32)), *sum = NULL;
+ * for (int i = 0; i < 10; ++i) {
+ *     ADZ_SCOPE {
+ *         sum = adz_keep(adz_sum(adz_mul_number(w, i), ADZ_ALL_DIMS, ADZ_DROPDIM));
+ *     }
+ *     adz_release(&sum);
+ * }
+ * adz_release(&w);
+ * @endcode
+ *
+ * With gcc and clang the scope is closed however the block is left: by its end, by break, continue,
+ * return or goto, and in C++ by an exception. To the compiler the block is a loop, so break and
+ * continue leave the block and not the loop around it.
+ *
+ * With other C compilers only the end of the block and continue close the scope. With any compiler
+ * longjmp out of the block leaves it open until a scope around it is closed. If memory for the
+ * scope is refused, an error is recorded, and the block's tensors belong to the scope around it.
+ */
+#define ADZ_SCOPE ADZ_SCOPE_AT_(__LINE__)
+/** @cond the names of nested blocks differ by their line */
+#define ADZ_SCOPE_AT_(line)    ADZ_SCOPE_PASTE_(line)
+#define ADZ_SCOPE_PASTE_(line) ADZ_SCOPE_BLOCK_(adz_scope_at_##line)
+#ifdef __cplusplus
+} /* a class has no place in extern "C" */
+class adz_scope_block
+{
+  public:
+    adz_scope_block() noexcept : scope(adz_scope_open())
+    {
+    }
+    ~adz_scope_block()
+    {
+        if (scope != nullptr) {
+            (void)adz_scope_close(scope);
+        }
+    }
+    adz_scope_block(const adz_scope_block &) = delete;
+    adz_scope_block &operator=(const adz_scope_block &) = delete;
+    bool adz_once() noexcept
+    {
+        bool now = once;
+        once = false;
+        return now;
+    }
+
+  private:
+    adz_scope *scope;
+    bool once = true;
+};
+extern "C" {
+#define ADZ_SCOPE_BLOCK_(block) for (adz_scope_block block; block.adz_once();)
+#else
+typedef struct adz_scope_block {
+    adz_scope *scope;
+    bool once;
+} adz_scope_block;
+static inline void adz_scope_end_(adz_scope_block *block)
+{
+    if (block->scope != NULL) {
+        (void)adz_scope_close(block->scope);
+    }
+}
+#ifdef __GNUC__
+#define ADZ_SCOPE_BLOCK_(block)                                                 \
+    for (adz_scope_block block                                                  \
+         __attribute__((cleanup(adz_scope_end_))) = { adz_scope_open(), true }; \
+         block.once; block.once = false)
+#else
+#define ADZ_SCOPE_BLOCK_(block)                                          \
+    for (adz_scope_block block = { adz_scope_open(), true }; block.once; \
+         block.once = false, adz_scope_end_(&block))
+#endif
+#endif
+/** @endcond */
+
+/**
  * Takes a reference of your own, so that the tensor outlives its scope.
  *
  * @param t  any tensor; NULL gives NULL

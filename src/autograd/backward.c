@@ -101,21 +101,80 @@ adz_status adz_backward(adz_tensor *loss)
     return adz_backward_with(&loss, NULL, 1, NULL);
 }
 
-static __attribute__((noinline)) adz_status run_backward(
-    adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n, bool keep_graph)
+/* Limits a run to targets. False with the error recorded if memory was refused. */
+static bool set_targets(adzi_run *run, adz_tensor *const *targets, size_t n)
+{
+    run->targets = targets;
+    run->found = adzi_run_alloc(run, n * sizeof *run->found);
+    if (run->found != NULL) {
+        memset(run->found, 0, n * sizeof *run->found);
+        run->n_targets = n;
+    }
+    return run->found != NULL;
+}
+
+/* Marks what leads to the inputs of a backward. An input to which nothing leads is an error, unless
+ * it is allowed. */
+static bool mark_inputs(
+    adzi_run *run, adz_tensor *const *outputs, size_t n, const adz_backward_options *o)
+{
+    if (!adzi_run_mark_wanted(run, outputs, n)) {
+        return false;
+    }
+    for (size_t i = 0; i < o->n_inputs && !o->allow_unused; ++i) {
+        if (adzi_run_slot(run, o->inputs[i])->pending == 0) {
+            adzi_error(adzi_backward_name, ADZ_ERR_GRAPH,
+                "the outputs do not depend on input %zu%s; leave it out or set allow_unused", i,
+                adzi_text_shape(o->inputs[i]));
+            return false;
+        }
+    }
+    return true;
+}
+
+static __attribute__((noinline)) adz_status run_backward(adz_tensor *const *outputs,
+    adz_tensor *const *gradients, size_t n, const adz_backward_options *o)
 {
     adzi_run *run = adzi_run_begin(adzi_self(), ADZI_FLOOR());
     if (run == NULL) {
         return adz_error_code();
     }
-    run->keep_graph = keep_graph;
+    run->keep_graph = o->retain_graph;
+    run->commits = true;
     size_t mark = run->thread->n_temporaries;
-    bool ok = adzi_run_discover(run, outputs, n) && seed(run, outputs, gradients, n) &&
-              adzi_run_nodes(run, outputs, n) && adzi_leaves_commit(run);
+    bool ok = o->inputs == NULL || set_targets(run, o->inputs, o->n_inputs);
+    ok = ok && adzi_run_discover(run, outputs, n) &&
+         (o->inputs == NULL || mark_inputs(run, outputs, n, o)) &&
+         seed(run, outputs, gradients, n) && adzi_run_nodes(run, outputs, n) &&
+         adzi_leaves_commit(run);
     run->done = ok;
     adzi_scope_unwind(run->thread, mark);
     adzi_run_end(run);
     return ok ? ADZ_OK : adzi_status(NULL);
+}
+
+/* Checks the leaves to which a backward is limited. */
+static bool check_leaves(adz_tensor *const *inputs, size_t n)
+{
+    if (n == 0) {
+        adzi_error(adzi_backward_name, ADZ_ERR_ARGUMENT,
+            "n_inputs is 0: a backward for no leaf computes nothing; set inputs to NULL for all");
+        return false;
+    }
+    for (size_t i = 0; i < n; ++i) {
+        if (!adzi_check_tensor(adzi_backward_name, "input", inputs[i])) {
+            return false;
+        }
+        if (inputs[i]->node != NULL || !adzi_requires_grad(inputs[i])) {
+            adzi_error(adzi_backward_name, ADZ_ERR_GRAPH,
+                "input %zu%s %s; adz_backward_with writes to leaves, adz_autograd_grad returns the "
+                "gradient of any tensor",
+                i, adzi_text_shape(inputs[i]),
+                inputs[i]->node != NULL ? "is the result of an operator" : "wants no gradient");
+            return false;
+        }
+    }
+    return true;
 }
 
 adz_status adz_backward_with(adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n,
@@ -130,15 +189,21 @@ adz_status adz_backward_with(adz_tensor *const *outputs, adz_tensor *const *grad
         return adzi_error(adzi_backward_name, ADZ_ERR_ARGUMENT,
             "create_graph would make .grad keep its own graph alive; use adz_autograd_grad");
     }
-    if (!check_outputs(outputs, gradients, n)) {
+    if (!check_outputs(outputs, gradients, n) ||
+        (o.inputs != NULL && !check_leaves(o.inputs, o.n_inputs))) {
         return adz_error_code();
     }
     adzi_tracer *tracer = adzi_self()->tracer;
+    if (tracer != NULL && o.inputs != NULL) {
+        return adzi_error(adzi_backward_name, ADZ_ERR_UNSUPPORTED,
+            "an export writes the gradients of all leaves; freeze the others with "
+            "adz_requires_grad_(t, false) and leave inputs out");
+    }
     if (tracer != NULL) {
         return tracer->backward(tracer, outputs, gradients, n);
     }
     ADZI_STEP_DOWN();
-    return run_backward(outputs, gradients, n, o.retain_graph);
+    return run_backward(outputs, gradients, n, &o);
 }
 
 static bool check_inputs(adz_tensor *const *inputs, adz_tensor **results, size_t n)
@@ -201,12 +266,8 @@ static __attribute__((noinline)) adz_status run_grad(const wish *w, const adz_ba
     }
     run->create_graph = o->create_graph;
     run->keep_graph = o->retain_graph || o->create_graph;
-    run->targets = w->inputs;
-    run->found = adzi_run_alloc(run, w->n_inputs * sizeof *run->found);
-    bool ok = run->found != NULL;
+    bool ok = set_targets(run, w->inputs, w->n_inputs);
     if (ok) {
-        memset(run->found, 0, w->n_inputs * sizeof *run->found);
-        run->n_targets = w->n_inputs;
         size_t mark = run->thread->n_temporaries;
         ok = adzi_run_discover(run, w->outputs, w->n_outputs) &&
              adzi_run_mark_wanted(run, w->outputs, w->n_outputs) &&
@@ -232,6 +293,11 @@ adz_status adz_autograd_grad(adz_tensor *const *outputs, adz_tensor *const *grad
     if (adzi_pending() != ADZ_OK ||
         !adzi_options_read("autograd_grad", "ADZ_BACKWARD_OPTIONS", &o, sizeof o, options)) {
         return adzi_pending();
+    }
+    if (o.inputs != NULL) {
+        return adzi_error("autograd_grad", ADZ_ERR_ARGUMENT,
+            "the inputs of the options are for adz_backward_with; the argument inputs says what is "
+            "wanted here");
     }
     if (!check_outputs(outputs, gradients, n_outputs) || !check_inputs(inputs, results, n_inputs)) {
         return adz_error_code();

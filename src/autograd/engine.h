@@ -42,8 +42,9 @@ struct adzi_run {
     adzi_thread *thread;
     size_t frame; /* the index of the run's frame in the thread's frames */
     bool create_graph, keep_graph;
-    bool done;                  /* everything has succeeded */
-    bool anomaly;               /* the thread's anomaly mode, while a backward is called */
+    bool commits; /* gradients become those of the leaves; with targets, of these leaves alone */
+    bool done;    /* everything has succeeded */
+    bool anomaly; /* the thread's anomaly mode, while a backward is called */
     adzi_node *checked;         /* the node whose gradients call_checked has retained, or NULL */
     adz_tensor *const *targets; /* NULL: all leaves */
     adz_tensor **found;         /* the gradient per target, or NULL; references of the run */

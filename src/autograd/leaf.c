@@ -189,7 +189,7 @@ bool adzi_leaf_ready(adzi_run *run, adzi_leaf_slot *slot)
         return false;
     }
     const bool hooked = gradient->after != NULL && gradient->after->count > 0;
-    if (run->targets != NULL || (gradient->place == NULL && !hooked)) {
+    if (!run->commits || (gradient->place == NULL && !hooked)) {
         return true;
     }
     return commit_now(run, slot) && (!hooked || adzi_hooks_run_after(adzi_backward_name,

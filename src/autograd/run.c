@@ -47,7 +47,7 @@ adzi_run *adzi_run_begin(adzi_thread *thread, uintptr_t floor)
     run->thread = thread;
     run->frame = frame;
     run->checked = NULL;
-    run->create_graph = run->keep_graph = run->done = false;
+    run->create_graph = run->keep_graph = run->commits = run->done = false;
     run->targets = NULL;
     run->found = NULL;
     run->n_targets = 0;
@@ -344,7 +344,7 @@ void adzi_run_mark_from(adzi_run *run, size_t first, adz_tensor *const *outputs,
     }
 }
 
-/* For adz_autograd_grad: marks the nodes on a path from the outputs to a target, oldest first. */
+/* Marks the nodes on a path from the outputs to a target, oldest first. */
 bool adzi_run_mark_wanted(adzi_run *run, adz_tensor *const *outputs, size_t n)
 {
     for (size_t i = 0; i < run->n_targets; ++i) {

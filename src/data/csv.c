@@ -45,6 +45,25 @@ const char *adzi_list_names(adzi_listing *listing, char *const *names, size_t n)
     return listing->text;
 }
 
+const char *adzi_delimiter_advice(const char *line, size_t length)
+{
+    static const struct {
+        char delimiter;
+        const char *advice;
+    } others[] = {
+        { ';', "; it looks as if the delimiter is ';'" },
+        { '\t', "; it looks as if the delimiter is a tab" },
+        { '|', "; it looks as if the delimiter is '|'" },
+        { ',', "; it looks as if the delimiter is ','" },
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
+        if (memchr(line, others[i].delimiter, length) != NULL) {
+            return others[i].advice;
+        }
+    }
+    return "";
+}
+
 static bool is_column(const void *names, size_t place, const void *name, size_t size)
 {
     (void)size;
@@ -97,10 +116,10 @@ int64_t adzi_find_column(const char *op, adz_status code, const char *where,
     adzi_listing listing;
     size_t place = place_of(columns, &columns->places, name), n = columns->count;
     if (place == ADZI_NOWHERE) {
-        adzi_error(op, code, "%s: there is no column '%s'; there %s %s%s", where,
+        adzi_error(op, code, "%s: there is no column '%s'; there %s %s%s%s", where,
             adzi_show(&shown, name), n == 1 ? "is" : "are",
-            adzi_list_names(&listing, columns->names, n),
-            n == 1 ? " alone (is the delimiter right?)" : "");
+            adzi_list_names(&listing, columns->names, n), n == 1 ? " alone" : "",
+            n == 1 ? adzi_delimiter_advice(columns->names[0], strlen(columns->names[0])) : "");
         return -1;
     }
     if (place_of(columns, &columns->again, name) != ADZI_NOWHERE) {

@@ -36,6 +36,10 @@ typedef struct adzi_listing {
 /** Writes a list of n names to `listing`, as many as fit, and returns its text. */
 const char *adzi_list_names(adzi_listing *listing, char *const *names, size_t n);
 
+/** Advice for a message about a first line that is a single field: what might separate its fields,
+ * or "". */
+const char *adzi_delimiter_advice(const char *line, size_t length);
+
 /**
  * The place of the column with this name. Returns -1 with an error recorded if there is no such
  * column or more than one.

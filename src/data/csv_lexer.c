@@ -4,12 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-
-void adzi_csv_lexer_begin(adzi_csv_lexer *lexer, const char *text, size_t size, char delimiter)
-{
-    size_t mark = size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    *lexer = (adzi_csv_lexer){ text + mark, text + size, delimiter, 1, NULL, 0 };
-}
+#include "base/number.h"
 
 void adzi_csv_lexer_end(adzi_csv_lexer *lexer)
 {
@@ -41,10 +36,40 @@ static bool take_line_end(adzi_csv_lexer *lexer)
     return true;
 }
 
-/* Reads the end of a field: a delimiter, the end of a line or the end of the text. False if another
- * character follows. */
+void adzi_csv_lexer_begin(
+    adzi_csv_lexer *lexer, const char *text, size_t size, char delimiter, char comment)
+{
+    size_t mark = size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    *lexer = (adzi_csv_lexer){ text + mark, text + size, delimiter, comment, 1, NULL, 0 };
+    const char *at = lexer->at;
+    if (lexer->end - at >= 5 && adzi_same_word(at, 4, "sep=") && at[4] != '\n' && at[4] != '\r' &&
+        (lexer->end - at == 5 || at[5] == '\n' || at[5] == '\r')) {
+        lexer->delimiter = at[4];
+        lexer->at += 5;
+        (void)take_line_end(lexer);
+    }
+}
+
+static bool is_comment(const adzi_csv_lexer *lexer)
+{
+    return lexer->comment != '\0' && lexer->at < lexer->end && *lexer->at == lexer->comment;
+}
+
+/* Goes to the end of the line if a comment comes next. */
+static void skip_comment(adzi_csv_lexer *lexer)
+{
+    if (is_comment(lexer)) {
+        while (lexer->at < lexer->end && *lexer->at != '\n' && *lexer->at != '\r') {
+            ++lexer->at;
+        }
+    }
+}
+
+/* Reads the end of a field: a delimiter, the end of a line or the end of the text, perhaps after a
+ * comment. False if another character follows. */
 static bool take_field_end(adzi_csv_lexer *lexer, adzi_csv_field *field)
 {
+    skip_comment(lexer);
     field->last = lexer->at == lexer->end || *lexer->at != lexer->delimiter;
     if (!field->last) {
         ++lexer->at;
@@ -58,7 +83,7 @@ static void plain_field(adzi_csv_lexer *lexer, adzi_csv_field *field)
 {
     const char *first = lexer->at;
     while (lexer->at < lexer->end && *lexer->at != lexer->delimiter && *lexer->at != '\n' &&
-           *lexer->at != '\r') {
+           *lexer->at != '\r' && !is_comment(lexer)) {
         ++lexer->at;
     }
     const char *last = lexer->at;
@@ -129,6 +154,7 @@ adzi_csv_found adzi_csv_next_line(adzi_csv_lexer *lexer, adzi_csv_field *field)
 {
     do {
         skip_spaces(lexer);
+        skip_comment(lexer);
     } while (take_line_end(lexer));
     return lexer->at == lexer->end ? ADZI_CSV_END : adzi_csv_next_field(lexer, field);
 }

@@ -10,6 +10,7 @@
 typedef struct adzi_csv_lexer {
     const char *at, *end; /* the rest of the text */
     char delimiter;
+    char comment;    /* begins a comment, which ends with the line; or 0 */
     int64_t line;    /* the number of the line at `at`, from 1 */
     char *unquoted;  /* a buffer for fields with doubled quotes */
     size_t capacity; /* bytes of `unquoted` */
@@ -32,9 +33,11 @@ typedef enum adzi_csv_found {
     ADZI_CSV_NO_MEMORY    /* memory was refused */
 } adzi_csv_found;
 
-/** Begins at the start of a text, after a byte order mark if there is one. It cannot fail. The text
- * stays valid until adzi_csv_lexer_end. */
-void adzi_csv_lexer_begin(adzi_csv_lexer *lexer, const char *text, size_t size, char delimiter);
+/** Begins at the start of a text, after a byte order mark if there is one. A first line "sep=;"
+ * chooses the delimiter and is passed. It cannot fail. The text stays valid until
+ * adzi_csv_lexer_end. */
+void adzi_csv_lexer_begin(
+    adzi_csv_lexer *lexer, const char *text, size_t size, char delimiter, char comment);
 void adzi_csv_lexer_end(adzi_csv_lexer *lexer);
 
 /** Reads the first field of the next line that is not blank. */

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "data/csv.h"
+#include "data/csv_field.h"
 #include "data/csv_lexer.h"
-#include "base/number.h"
 #include "base/source.h"
 #include "base/options.h"
 
@@ -16,7 +16,8 @@ typedef struct reading {
     const char *where; /* the file, as messages show it */
     adz_csv_options options;
     adzi_csv_lexer lexer;
-    adzi_number_reader numbers;
+    adzi_csv_numbers numbers;
+    const char *advice;   /* about the delimiter, or "" */
     adzi_columns columns; /* all columns of the file */
     int64_t *slots;       /* for each column of the file, its column in the table, or -1 */
     size_t width;         /* the number of columns of the table */
@@ -39,10 +40,10 @@ static adz_status bad_field(
 {
     adzi_shown name, text;
     bool named = r->options.header;
-    return adzi_error(r->op, ADZ_ERR_FORMAT, "%s: line %lld, column %zu%s%s%s: '%s' %s", r->where,
+    return adzi_error(r->op, ADZ_ERR_FORMAT, "%s: line %lld, column %zu%s%s%s: '%s' %s%s", r->where,
         (long long)field->line, column + 1, named ? " (" : "",
         named ? adzi_show(&name, r->columns.names[column]) : "", named ? ")" : "",
-        adzi_show_bytes(&text, field->text, field->length), what);
+        adzi_show_bytes(&text, field->text, field->length), what, r->advice);
 }
 
 /* Records the error for a field that the lexer could not read. */
@@ -62,9 +63,9 @@ static adz_status bad_syntax(
 static adz_status bad_length(const reading *r, int64_t line, size_t fields)
 {
     return adzi_error(r->op, ADZ_ERR_FORMAT,
-        "%s: line %lld has %s%zu fields, the first line has %zu", r->where, (long long)line,
+        "%s: line %lld has %s%zu fields, the first line has %zu%s", r->where, (long long)line,
         fields > r->columns.count ? "more than " : "",
-        fields > r->columns.count ? r->columns.count : fields, r->columns.count);
+        fields > r->columns.count ? r->columns.count : fields, r->columns.count, r->advice);
 }
 
 /* ---- the first line ------------------------------------------------------------------------- */
@@ -109,8 +110,11 @@ static adz_status read_names(reading *r)
         if (found != ADZI_CSV_FIELD) {
             return bad_syntax(r, found, &field, r->columns.count);
         }
-        all_numbers = all_numbers && adzi_number_read(&r->numbers, field.text, field.length,
+        all_numbers = all_numbers && adzi_csv_number_read(&r->numbers, field.text, field.length,
                                          &value) == ADZI_NUMBER_OK;
+        if (field.last && r->columns.count == 0) {
+            r->advice = adzi_delimiter_advice(field.text, field.length);
+        }
         size_t n = (size_t)snprintf(number, sizeof number, "%zu", r->columns.count);
         adz_status status =
             r->options.header ? add_name(r, field.text, field.length) : add_name(r, number, n);
@@ -165,18 +169,6 @@ static adz_status place_columns(reading *r)
 
 /* ---- the rows ------------------------------------------------------------------------------- */
 
-/* Whether a field stands for a missing value. Upper and lower case are equal. */
-static bool is_missing(const char *text, size_t length)
-{
-    static const char *const words[] = { "", "na", "n/a", "nan", "null", "none", "?" };
-    for (size_t i = 0; length <= 4 && i < sizeof words / sizeof *words; ++i) {
-        if (adzi_same_word(text, length, words[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Removes spaces and tabs at both ends of a field, which a quoted field may have. */
 static void trim(adzi_csv_field *field)
 {
@@ -190,13 +182,33 @@ static void trim(adzi_csv_field *field)
     }
 }
 
+/* What a message says of a field that is not a number. */
+static const char *not_a_number(const reading *r, const adzi_csv_field *field)
+{
+    size_t commas = 0, points = 0, digits = 0;
+    for (size_t i = 0; i < field->length; ++i) {
+        commas += field->text[i] == ',';
+        points += field->text[i] == '.';
+        digits += field->text[i] >= '0' && field->text[i] <= '9';
+    }
+    const bool whole = digits > 0 && digits + commas + points + 1 >= field->length; /* and a sign */
+    if (whole && commas == 1 && points == 0 && r->options.decimal == '.' &&
+        r->options.delimiter != ',') {
+        return "is not a number; if its comma is a decimal one, set decimal to ','";
+    }
+    if (whole && commas + points > 1) {
+        return "is not a number; if it has separators of thousands, set thousands (and decimal)";
+    }
+    return "is not a number; a column that is not needed can be left out by listing the others";
+}
+
 /* Reads a field as a number. `drop` becomes true if the value is missing and its row is left out.
  */
 static adz_status read_value(
     reading *r, adzi_csv_field *field, size_t column, double *value, bool *drop)
 {
     trim(field);
-    if (is_missing(field->text, field->length)) {
+    if (adzi_csv_is_missing(field->text, field->length)) {
         *value = NAN;
         *drop = *drop || r->options.missing == ADZ_CSV_MISSING_DROP;
         return r->options.missing != ADZ_CSV_MISSING_ERROR
@@ -205,13 +217,13 @@ static adz_status read_value(
                          "is a missing value; choose what becomes of such (NaN, or its row left "
                          "out)");
     }
-    adzi_number_result result = adzi_number_read(&r->numbers, field->text, field->length, value);
+    adzi_number_result result =
+        adzi_csv_number_read(&r->numbers, field->text, field->length, value);
     if (result == ADZI_NUMBER_NO_MEMORY) {
         return no_memory(r, field->length);
     }
     if (result == ADZI_NUMBER_NONE) {
-        return bad_field(r, field, column,
-            "is not a number; a column that is not needed can be left out by listing the others");
+        return bad_field(r, field, column, not_a_number(r, field));
     }
     bool single = r->options.dtype == ADZ_F32;
     if (result == ADZI_NUMBER_TOO_LARGE || (single && isfinite(*value) && isinf((float)*value))) {
@@ -322,13 +334,59 @@ static adz_csv *make_table(reading *r)
     return csv;
 }
 
+/* Checks the characters that separate fields and digits and begin comments. */
+static adz_status check_characters(const reading *r, adz_status code)
+{
+    static const char taken[] =
+        "\"\r\n+-.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const adz_csv_options *o = &r->options;
+    /* strchr finds a character of 0 as well: at the end of the string. */
+    if (strchr(taken, o->delimiter) != NULL) {
+        return adzi_error(r->op, code,
+            "delimiter 0x%02x can be part of a number or a quoted field; use ',', ';', '|' or a "
+            "tab",
+            (unsigned)(unsigned char)o->delimiter);
+    }
+    if (o->decimal != '.' && o->decimal != ',') {
+        return adzi_error(
+            r->op, code, "decimal 0x%02x must be '.' or ','", (unsigned)(unsigned char)o->decimal);
+    }
+    if (strchr(".,'_ ", o->thousands) == NULL) {
+        return adzi_error(r->op, code,
+            "thousands 0x%02x must be '.', ',', ' ', '\'' or '_', or 0 for none",
+            (unsigned)(unsigned char)o->thousands);
+    }
+    if (o->comment != '\0' && (strchr(taken, o->comment) != NULL || strchr(" \t,", o->comment))) {
+        return adzi_error(r->op, code,
+            "comment 0x%02x can be part of a field; use '#', '%%', '!' or 0 for none",
+            (unsigned)(unsigned char)o->comment);
+    }
+    /* A quoted field may contain the delimiter, so it may be a separator in numbers, too. */
+    const bool comments = o->comment != '\0';
+    if (o->decimal == o->thousands ||
+        (comments && (o->comment == o->delimiter || o->comment == o->thousands))) {
+        return adzi_error(r->op, code,
+            "decimal 0x%02x and thousands 0x%02x must differ, and comment 0x%02x from both and "
+            "from "
+            "delimiter 0x%02x",
+            (unsigned)(unsigned char)o->decimal, (unsigned)(unsigned char)o->thousands,
+            (unsigned)(unsigned char)o->comment, (unsigned)(unsigned char)o->delimiter);
+    }
+    return ADZ_OK;
+}
+
 static adz_csv *read_text(reading *r, const char *text, size_t size)
 {
-    if (!adzi_number_begin(&r->numbers)) {
+    const adz_csv_options *o = &r->options;
+    if (!adzi_csv_numbers_begin(&r->numbers, o->decimal, o->thousands)) {
         return adzi_fail_memory(r->op, 0);
     }
-    adzi_csv_lexer_begin(&r->lexer, text, size, r->options.delimiter);
-    adz_status status = read_names(r);
+    adzi_csv_lexer_begin(&r->lexer, text, size, o->delimiter, o->comment);
+    /* The first line of the text may have chosen another delimiter. */
+    r->options.delimiter = r->lexer.delimiter;
+    r->advice = "";
+    adz_status status = check_characters(r, ADZ_ERR_FORMAT);
+    status = status == ADZ_OK ? read_names(r) : status;
     status = status == ADZ_OK ? place_columns(r) : status;
     status = status == ADZ_OK ? read_rows(r) : status;
     adz_csv *csv = status == ADZ_OK ? make_table(r) : NULL;
@@ -336,7 +394,7 @@ static adz_csv *read_text(reading *r, const char *text, size_t size)
     adzi_columns_free(&r->columns);
     adzi_free(r->values, r->values_capacity * sizeof *r->values);
     adzi_csv_lexer_end(&r->lexer);
-    adzi_number_end(&r->numbers);
+    adzi_csv_numbers_end(&r->numbers);
     return csv;
 }
 
@@ -347,13 +405,8 @@ static adz_status check_options(reading *r, const adz_csv_options *options)
     if (!ADZI_OPTIONS_READ(r->op, ADZ_CSV_OPTIONS, o, options)) {
         return adz_error_code();
     }
-    /* strchr finds a delimiter of 0 as well: at the end of the string. */
-    if (strchr("\"\r\n+-.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
-            o->delimiter) != NULL) {
-        return adzi_error(r->op, ADZ_ERR_ARGUMENT,
-            "delimiter 0x%02x can be part of a number or a "
-            "quoted field; use ',', ';', '|' or a tab",
-            (unsigned)(unsigned char)o->delimiter);
+    if (check_characters(r, ADZ_ERR_ARGUMENT) != ADZ_OK) {
+        return adz_error_code();
     }
     if (o->dtype != ADZ_F32 && o->dtype != ADZ_F64) {
         return adzi_error(r->op, ADZ_ERR_ARGUMENT, "dtype is %s, not float32 or float64",

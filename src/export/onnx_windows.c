@@ -90,6 +90,24 @@ static bool wants_places(adzi_onnx *g)
     return false;
 }
 
+/* Whether a window has padding only, of which runtimes make the lowest float and not -infinity. */
+static bool misses_x(adzi_onnx *g, const windows *w)
+{
+    int64_t in[MOST], out[MOST];
+    sizes_of(g, w->n, in, out);
+    for (size_t i = 0; i < w->n; ++i) {
+        for (int64_t j = 0; w->pads[i] > 0 && w->dilation[i] > 1 && j < out[i]; ++j) {
+            const int64_t first = j * w->stride[i] - w->pads[i], step = w->dilation[i];
+            const int64_t start = first < 0 ? (-first + step - 1) / step * step + first : first;
+            if (start >= in[i] || start > first + step * (w->kernel[i] - 1)) {
+                adzi_onnx_refuse(g, "has a window of padding only; use less padding");
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static bool max_pool(adzi_onnx *g, const printer *row)
 {
     windows w = { 0 };
@@ -98,6 +116,9 @@ static bool max_pool(adzi_onnx *g, const printer *row)
         return false;
     }
     read_windows(g, &w);
+    if (misses_x(g, &w)) {
+        return false;
+    }
     const char *x = batched(g, w.n), *y = result_of(g, w.n);
     adzi_onnx_node(g, "MaxPool", ADZI_NAMES(x), ADZI_NAMES(y),
         ADZI_ATTRS(ADZI_ATTR_INTS("kernel_shape", w.kernel, w.n),

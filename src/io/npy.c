@@ -81,7 +81,7 @@ static adz_status read_header(const char *op, const char *where, const adzi_sour
 static adz_status check_size(
     const char *op, const char *where, const adzi_npy_header *h, uint64_t there)
 {
-    int64_t bytes = (int64_t)adz_dtype_size(h->dtype), unused = bytes;
+    int64_t bytes = h->stored->bits / 8, unused = (int64_t)adz_dtype_size(h->stored->dtype);
     bool fits = true;
     for (int i = 0; i < h->rank && fits; ++i) {
         int64_t counted = h->sizes[i] > 1 ? h->sizes[i] : 1;
@@ -94,7 +94,7 @@ static adz_status check_size(
     if ((uint64_t)bytes != there) {
         return adzi_error(op, ADZ_ERR_FORMAT,
             "%s: shape %s of '%s' takes %lld bytes, %llu are there%s", where,
-            adzi_text_sizes(h->rank, h->sizes), adzi_npy_dtype(h->dtype), (long long)bytes,
+            adzi_text_sizes(h->rank, h->sizes), h->stored->npy, (long long)bytes,
             (unsigned long long)there, (uint64_t)bytes > there ? "; is the file cut short?" : "");
     }
     return ADZ_OK;
@@ -133,16 +133,24 @@ static adz_tensor *read_items(const char *op, const char *where, const adzi_sour
     if (h->fortran_order) {
         reverse(h->rank, sizes);
     }
-    adz_tensor *t = adz_empty(adz_shape_of(h->rank, sizes), h->dtype);
+    adz_tensor *t = adz_empty(adz_shape_of(h->rank, sizes), h->stored->dtype);
     if (t == NULL) {
         return NULL;
     }
-    size_t item = adzi_item_size(t);
-    if (adzi_source_read(op, source, data, t->data, (size_t)t->numel * item) != ADZ_OK) {
+    const size_t item = (size_t)h->stored->bits / 8;
+    char *stored = adzi_stored_begin(h->stored, t->data, t->numel);
+    if (adzi_source_read(op, source, data, stored, (size_t)t->numel * item) != ADZ_OK) {
         return NULL;
     }
     if (h->big_endian != adzi_host_is_big_endian()) {
-        adzi_swap_bytes(t->data, (size_t)t->numel, item);
+        adzi_swap_bytes(stored, (size_t)t->numel, item);
+    }
+    const int64_t bad = adzi_stored_widen(h->stored, t->data, t->numel);
+    if (bad < t->numel) {
+        return adzi_fail(op, ADZ_ERR_UNSUPPORTED,
+            "%s: element %lld of its %s does not fit int64; convert it with astype to float64 "
+            "before saving",
+            where, (long long)bad, h->stored->numpy);
     }
     return check_bools(op, where, t) == ADZ_OK ? t : NULL;
 }
@@ -247,7 +255,7 @@ static size_t make_header(const adz_tensor *t, const adz_npy_options *o, unsigne
     size_t prefix = o->version == 1 ? 10 : 12;
     size_t n = (size_t)snprintf(text, sizeof text,
         "{'descr': '%s%s', 'fortran_order': %s, 'shape': (%s), }", order,
-        adzi_npy_dtype((adz_dtype)t->dtype), o->fortran_order ? "True" : "False", shape);
+        adzi_stored_dtype((adz_dtype)t->dtype)->npy, o->fortran_order ? "True" : "False", shape);
     size_t total = (prefix + n + 1 + HEADER_ALIGNMENT - 1) / HEADER_ALIGNMENT * HEADER_ALIGNMENT;
     memset(header, ' ', total);
     memcpy(header, ADZI_NPY_MAGIC, ADZI_NPY_MAGIC_SIZE);
@@ -273,7 +281,7 @@ static bool check(const char *op, adz_tensor *t, const adz_npy_options *options,
         adzi_error(op, ADZ_ERR_ARGUMENT, "version is %d, but must be 1, 2 or 3", o->version);
         return false;
     }
-    if (adzi_npy_dtype((adz_dtype)t->dtype) == NULL) {
+    if (adzi_stored_dtype((adz_dtype)t->dtype)->npy == NULL) {
         adzi_error(op, ADZ_ERR_DTYPE, "NumPy has no %s; convert with adz_to(t, ADZ_F32)",
             adz_dtype_name((adz_dtype)t->dtype));
         return false;

@@ -3,6 +3,7 @@
 #define ADZI_IO_NPY_H
 
 #include "adze/tensor.h"
+#include "io/stored.h"
 
 #define ADZI_NPY_MAGIC "\x93NUMPY"
 
@@ -10,7 +11,7 @@ enum { ADZI_NPY_MAGIC_SIZE = 6 };
 
 /** The contents of a header. */
 typedef struct adzi_npy_header {
-    adz_dtype dtype;
+    const adzi_stored *stored;
     bool big_endian, fortran_order;
     int rank;
     int64_t sizes[ADZ_MAX_RANK];
@@ -19,8 +20,5 @@ typedef struct adzi_npy_header {
 /** Parses a header's text, a Python dict. `where` names the file in messages. */
 adz_status adzi_npy_parse(
     const char *op, const char *where, const char *text, size_t length, adzi_npy_header *header);
-
-/** NumPy's name of a dtype without its byte order, "f4"; NULL for bf16. */
-const char *adzi_npy_dtype(adz_dtype dtype);
 
 #endif

@@ -3,25 +3,9 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/source.h"
 #include "base/error.h"
-
-/* NumPy's names of dtypes: a kind (float, integer, unsigned, bool) and the number of bytes. */
-static const struct {
-    const char *name;
-    adz_dtype dtype;
-} dtypes[] = { { "f4", ADZ_F32 }, { "f8", ADZ_F64 }, { "f2", ADZ_F16 }, { "i4", ADZ_I32 },
-    { "i8", ADZ_I64 }, { "u1", ADZ_U8 }, { "b1", ADZ_BOOL } };
-
-const char *adzi_npy_dtype(adz_dtype dtype)
-{
-    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; ++i) {
-        if (dtypes[i].dtype == dtype) {
-            return dtypes[i].name;
-        }
-    }
-    return NULL;
-}
 
 /* A position `at` in the header's text [begin, end), and the names for messages. */
 typedef struct cursor {
@@ -93,18 +77,17 @@ static adz_status parse_descr(cursor *c, adzi_npy_header *h)
     if (!take_string(c, &text, &length)) {
         return wrong(c, "descr must be a string");
     }
-    if (length == 3 && strchr("<>|=", text[0]) != NULL) {
-        h->big_endian = text[0] == '>';
-        for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; ++i) {
-            if (memcmp(text + 1, dtypes[i].name, 2) == 0) {
-                h->dtype = dtypes[i].dtype;
-                return ADZ_OK;
-            }
-        }
+    /* A name without a byte order, or with '=' or '|', is in the order of the host. */
+    const bool ordered = length > 0 && strchr("<>|=", text[0]) != NULL;
+    const bool given = ordered && (text[0] == '<' || text[0] == '>');
+    h->big_endian = given ? text[0] == '>' : adzi_host_is_big_endian();
+    h->stored = adzi_stored_npy(text + ordered, length - ordered);
+    if (h->stored != NULL) {
+        return ADZ_OK;
     }
     return adzi_error(c->op, ADZ_ERR_UNSUPPORTED,
-        "%s: dtype '%s' is not offered; convert it with astype to f8, f4, f2, i8, i4, u1 or bool "
-        "before saving",
+        "%s: dtype '%s' is not offered; convert it with astype to a float of 2, 4 or 8 bytes, an "
+        "integer or bool before saving",
         c->where, adzi_show_bytes(&shown, text, length));
 }
 

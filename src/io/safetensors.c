@@ -31,6 +31,11 @@ void adz_safetensors_free(adz_safetensors **address)
         adzi_string_free(file->metadata[i].key);
         adzi_string_free(file->metadata[i].value);
     }
+    for (size_t i = 0; i < file->n_unread; ++i) {
+        adzi_string_free(file->unread[i].key);
+        adzi_string_free(file->unread[i].value);
+    }
+    adzi_free(file->unread, file->unread_capacity * sizeof *file->unread);
     adzi_free(file->tensors, file->tensors_capacity * sizeof *file->tensors);
     adzi_free(file->metadata, file->metadata_capacity * sizeof *file->metadata);
     adzi_index_free(&file->names);
@@ -116,6 +121,29 @@ static adz_status check_text(const char *op, const char *what, const char *text)
     return ADZ_OK;
 }
 
+/* The index of the tensor that was not read, or n_unread. */
+static size_t find_unread(const adz_safetensors *file, const char *name)
+{
+    size_t i = 0;
+    while (i < file->n_unread && strcmp(file->unread[i].key, name) != 0) {
+        ++i;
+    }
+    return i;
+}
+
+/* The tensor that was not read has been replaced. */
+static void forget_unread(adz_safetensors *file, const char *name)
+{
+    const size_t at = find_unread(file, name);
+    if (at < file->n_unread) {
+        adzi_string_free(file->unread[at].key);
+        adzi_string_free(file->unread[at].value);
+        --file->n_unread;
+        memmove(
+            &file->unread[at], &file->unread[at + 1], (file->n_unread - at) * sizeof *file->unread);
+    }
+}
+
 adz_status adz_safetensors_add(adz_safetensors *file, const char *name, adz_tensor *t)
 {
     const char *op = "adz_safetensors_add";
@@ -142,6 +170,7 @@ adz_status adz_safetensors_add(adz_safetensors *file, const char *name, adz_tens
         adzi_fail_memory(op, strlen(name) + 1);
         return ADZ_ERR_MEMORY;
     }
+    forget_unread(file, name);
     return ADZ_OK;
 }
 
@@ -202,8 +231,6 @@ adz_status adz_safetensors_set_metadata(adz_safetensors *file, const char *key, 
     return ADZ_OK;
 }
 
-/* ---- reading a collection ------------------------------------------------------------------- */
-
 static bool check_index(const char *op, const adz_safetensors *file, size_t index, size_t count)
 {
     if (file == NULL) {
@@ -217,6 +244,42 @@ static bool check_index(const char *op, const adz_safetensors *file, size_t inde
     }
     return true;
 }
+
+/* ---- tensors that were not read ------------------------------------------------------------- */
+
+bool adzi_safetensors_append_unread(adz_safetensors *file, const char *name, const char *reason)
+{
+    if (!adzi_grow(
+            &file->unread, &file->unread_capacity, file->n_unread + 1, sizeof *file->unread)) {
+        return false;
+    }
+    adzi_pair pair = { adzi_string_copy(name), adzi_string_copy(reason) };
+    if (pair.key == NULL || pair.value == NULL) {
+        adzi_string_free(pair.key);
+        adzi_string_free(pair.value);
+        return false;
+    }
+    file->unread[file->n_unread++] = pair;
+    return true;
+}
+
+size_t adz_safetensors_unread_count(adz_safetensors *file)
+{
+    if (file == NULL) {
+        adzi_error_null("adz_safetensors_unread_count", "file");
+        return 0;
+    }
+    return file->n_unread;
+}
+
+const char *adz_safetensors_unread(adz_safetensors *file, size_t index)
+{
+    size_t count = file != NULL ? file->n_unread : 0;
+    return check_index("adz_safetensors_unread", file, index, count) ? file->unread[index].key
+                                                                     : NULL;
+}
+
+/* ---- reading a collection ------------------------------------------------------------------- */
 
 size_t adz_safetensors_count(adz_safetensors *file)
 {
@@ -248,7 +311,11 @@ adz_tensor *adz_safetensors_get(adz_safetensors *file, const char *name)
     if (file == NULL || name == NULL) {
         return adzi_fail_null(op, file == NULL ? "file" : "name");
     }
-    size_t position = adzi_safetensors_find(file, name);
+    size_t position = adzi_safetensors_find(file, name), unread = find_unread(file, name);
+    if (position == file->n_tensors && unread < file->n_unread) {
+        return adzi_fail(op, ADZ_ERR_UNSUPPORTED, "tensor %s of the file was not read: %s",
+            adzi_show(&shown, name), file->unread[unread].value);
+    }
     return position < file->n_tensors
                ? file->tensors[position].tensor
                : adzi_fail(op, ADZ_ERR_ARGUMENT, "there is no tensor named %s among the %zu",

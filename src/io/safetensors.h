@@ -5,6 +5,7 @@
 
 #include "adze/io/safetensors.h"
 #include "base/sink.h"
+#include "io/stored.h"
 #include "base/index.h"
 #include "tensor/tensor.h"
 
@@ -37,7 +38,9 @@ struct adz_safetensors {
     adzi_index names; /* finds a tensor by its name */
     adzi_pair *metadata;
     size_t n_metadata, metadata_capacity;
-    adzi_index keys; /* finds a pair of `metadata` by its key */
+    adzi_index keys;   /* finds a pair of `metadata` by its key */
+    adzi_pair *unread; /* tensors of the file that were not read: their names, and why */
+    size_t n_unread, unread_capacity;
 };
 
 /** Appends a tensor, of which it takes a reference. The collection must not have the name yet.
@@ -48,14 +51,14 @@ bool adzi_safetensors_append(adz_safetensors *file, const char *name, adz_tensor
  * refused. */
 bool adzi_safetensors_append_metadata(adz_safetensors *file, const char *key, const char *value);
 
+/** Notes a tensor of the file that could not be read, and why. False if memory was refused. */
+bool adzi_safetensors_append_unread(adz_safetensors *file, const char *name, const char *reason);
+
 /** The index of the tensor with this name, or n_tensors if there is none. */
 size_t adzi_safetensors_find(const adz_safetensors *file, const char *name);
 
 /** adz_safetensors_save of a collection some of whose tensors are fetched later. */
 adz_status adzi_safetensors_save(adz_safetensors *file, const char *path, adzi_later *later);
-
-/** The name of a dtype in a header, "F32". */
-const char *adzi_safetensors_dtype(adz_dtype dtype);
 
 /** Whether the bytes are UTF-8 by RFC 3629. If not, `bad` receives the offset of the first wrong
  * byte. */
@@ -64,8 +67,8 @@ bool adzi_is_utf8(const char *bytes, size_t length, size_t *bad);
 /** The entry of one tensor in a header that has been checked. */
 typedef struct adzi_place {
     const char *name; /* owned by the parsed header */
-    adz_dtype dtype;
-    int rank;
+    const adzi_stored *stored;
+    size_t rank; /* above ADZ_MAX_RANK: the sizes are not kept, and the tensor is not read */
     int64_t sizes[ADZ_MAX_RANK];
     uint64_t begin, end; /* the offsets of its bytes in the data behind the header */
 } adzi_place;

@@ -15,23 +15,6 @@ typedef struct reading {
     uint64_t data_size;
 } reading;
 
-/* The format's names of the dtypes that adze has. */
-static const struct {
-    const char *name;
-    adz_dtype dtype;
-} dtypes[] = { { "F32", ADZ_F32 }, { "F64", ADZ_F64 }, { "I32", ADZ_I32 }, { "I64", ADZ_I64 },
-    { "U8", ADZ_U8 }, { "BOOL", ADZ_BOOL }, { "F16", ADZ_F16 }, { "BF16", ADZ_BF16 } };
-
-const char *adzi_safetensors_dtype(adz_dtype dtype)
-{
-    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; ++i) {
-        if (dtypes[i].dtype == dtype) {
-            return dtypes[i].name;
-        }
-    }
-    return "invalid";
-}
-
 /* ---- the text ------------------------------------------------------------------------------- */
 
 /* Whether the JSON nests deeper than the format, in which lists of an entry are at depth 3. The
@@ -100,70 +83,47 @@ static adz_status bad(const reading *r, const char *name, const char *what)
         r->op, ADZ_ERR_FORMAT, "%s: tensor %s: %s", r->where, adzi_show(&shown, name), what);
 }
 
-/* Whether the format has a dtype of this name that adze does not have. */
-static bool is_foreign(const char *name)
-{
-    static const char *const foreign[] = { "I8", "U16", "I16", "U32", "U64", "C64", "F4", "F6_E2M3",
-        "F6_E3M2", "F8_E4M3", "F8_E5M2", "F8_E8M0" };
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; ++i) {
-        if (strcmp(foreign[i], name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static adz_status check_dtype(const reading *r, const json_t *value, adzi_place *place)
 {
     adzi_shown tensor, shown;
     if (!json_is_string(value)) {
         return bad(r, place->name, "its dtype is not a string");
     }
-    const char *name = json_string_value(value);
-    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; ++i) {
-        if (strcmp(dtypes[i].name, name) == 0) {
-            place->dtype = dtypes[i].dtype;
-            return ADZ_OK;
-        }
+    place->stored = adzi_stored_safetensors(json_string_value(value));
+    if (place->stored == NULL) {
+        return adzi_error(r->op, ADZ_ERR_FORMAT, "%s: tensor %s: dtype %s is unknown", r->where,
+            adzi_show(&tensor, place->name), adzi_show(&shown, json_string_value(value)));
     }
-    bool foreign = is_foreign(name);
-    return adzi_error(r->op, foreign ? ADZ_ERR_UNSUPPORTED : ADZ_ERR_FORMAT,
-        "%s: tensor %s: dtype %s %s", r->where, adzi_show(&tensor, place->name),
-        adzi_show(&shown, name),
-        foreign ? "is not offered; convert it to one of F64, F32, F16, BF16, I64, I32, U8, BOOL "
-                  "before saving"
-                : "is unknown");
+    return ADZ_OK;
 }
 
 /* Reads the shape, and computes the bytes of the tensor from it and the dtype. */
 static adz_status check_shape(
     const reading *r, const json_t *value, adzi_place *place, uint64_t *bytes)
 {
-    adzi_shown shown;
     if (!json_is_array(value)) {
         return bad(r, place->name, "its shape is not a list");
     }
-    size_t rank = json_array_size(value);
-    if (rank > ADZ_MAX_RANK) {
-        return adzi_error(r->op, ADZ_ERR_UNSUPPORTED, "%s: tensor %s: %zu dimensions, above %d",
-            r->where, adzi_show(&shown, place->name), rank, ADZ_MAX_RANK);
-    }
-    place->rank = (int)rank;
-    int64_t product = (int64_t)adz_dtype_size(place->dtype), unused = product;
-    for (int i = 0; i < place->rank; ++i) {
-        const json_t *size = json_array_get(value, (size_t)i);
+    place->rank = json_array_size(value);
+    /* Strides are products of sizes without the zeros, so these products must fit as well. */
+    int64_t bits = place->stored->bits, unused = (int64_t)adz_dtype_size(place->stored->dtype);
+    for (size_t i = 0; i < place->rank; ++i) {
+        const json_t *size = json_array_get(value, i);
         if (!json_is_integer(size) || json_integer_value(size) < 0) {
             return bad(r, place->name, "a size in its shape is not a whole number from 0 on");
         }
-        place->sizes[i] = json_integer_value(size);
-        /* Strides are products of sizes without the zeros, so these products must fit as well. */
-        int64_t counted = place->sizes[i] > 1 ? place->sizes[i] : 1;
-        if (!adzi_multiply(product, place->sizes[i], &product) ||
-            !adzi_multiply(unused, counted, &unused)) {
+        const int64_t n = json_integer_value(size);
+        if (!adzi_multiply(bits, n, &bits) || !adzi_multiply(unused, n > 1 ? n : 1, &unused)) {
             return bad(r, place->name, "the product of its shape does not fit");
         }
+        if (i < ADZ_MAX_RANK) {
+            place->sizes[i] = n;
+        }
     }
-    *bytes = (uint64_t)product;
+    if (bits % 8 != 0) {
+        return bad(r, place->name, "its elements do not fill whole bytes");
+    }
+    *bytes = (uint64_t)bits / 8;
     return ADZ_OK;
 }
 
@@ -198,9 +158,9 @@ static adz_status check_offsets(
     if (place->end - place->begin != bytes) {
         return adzi_error(r->op, ADZ_ERR_FORMAT,
             "%s: tensor %s: %s%s takes %llu bytes, its data offsets give %llu", r->where,
-            adzi_show(&shown, place->name), adzi_safetensors_dtype(place->dtype),
-            adzi_text_sizes(place->rank, place->sizes), (unsigned long long)bytes,
-            (unsigned long long)(place->end - place->begin));
+            adzi_show(&shown, place->name), place->stored->safetensors,
+            place->rank > ADZ_MAX_RANK ? "" : adzi_text_sizes((int)place->rank, place->sizes),
+            (unsigned long long)bytes, (unsigned long long)(place->end - place->begin));
     }
     return ADZ_OK;
 }

@@ -61,31 +61,36 @@ typedef struct loading {
     mapping *map;  /* NULL if tensors are copied */
 } loading;
 
-/* A tensor with a copy of its bytes in the file. */
+/* A tensor with a copy of its bytes in the file. Integers that are to be widened lie at its end. */
 static adz_tensor *copied(const loading *l, const adzi_place *place)
 {
-    adz_tensor *t = adzi_tensor_new(adzi_self(), l->op, place->dtype, place->rank, place->sizes);
+    const adzi_stored *stored = place->stored;
+    adz_tensor *t =
+        adzi_tensor_new(adzi_self(), l->op, stored->dtype, (int)place->rank, place->sizes);
     if (t == NULL) {
         return NULL;
     }
     size_t bytes = (size_t)(place->end - place->begin);
-    if (adzi_source_read(l->op, l->source, l->data + place->begin, t->data, bytes) != ADZ_OK) {
+    char *to = adzi_stored_begin(stored, t->data, t->numel);
+    if (adzi_source_read(l->op, l->source, l->data + place->begin, to, bytes) != ADZ_OK) {
         adzi_drop(t);
         return NULL;
     }
     if (adzi_host_is_big_endian()) {
-        adzi_swap_bytes(t->data, (size_t)t->numel, adzi_item_size(t));
+        adzi_swap_bytes(to, (size_t)t->numel, (size_t)stored->bits / 8);
     }
     return t;
 }
 
 /* A tensor whose elements are in the mapped file. It is copied instead if it is empty, if its
- * address is not a multiple of its element's size, or if the byte order differs. */
+ * address is not a multiple of its element's size, if the byte order differs, or if its elements
+ * are converted. */
 static adz_tensor *mapped(const loading *l, const adzi_place *place)
 {
     char *at = (char *)l->map->address + l->data + place->begin;
-    if ((uintptr_t)at % adz_dtype_size(place->dtype) != 0 || adzi_host_is_big_endian() ||
-        place->begin == place->end) {
+    const adz_dtype dtype = place->stored->dtype;
+    if ((uintptr_t)at % adz_dtype_size(dtype) != 0 || adzi_host_is_big_endian() ||
+        place->begin == place->end || place->stored->kind != ADZI_STORED_AS_IS) {
         return copied(l, place);
     }
     adzi_storage *storage = adzi_storage_around(at, (size_t)(place->end - place->begin));
@@ -95,7 +100,7 @@ static adz_tensor *mapped(const loading *l, const adzi_place *place)
     adzi_storage_hand_over(storage, mapping_release, l->map);
     atomic_fetch_add(&l->map->refs, 1);
     adz_tensor *t =
-        adzi_tensor_over(adzi_self(), l->op, storage, place->dtype, place->rank, place->sizes);
+        adzi_tensor_over(adzi_self(), l->op, storage, dtype, (int)place->rank, place->sizes);
     adzi_storage_release(storage); /* the tensor has taken a reference */
     return t;
 }
@@ -116,11 +121,38 @@ static bool check_bools(const loading *l, const adzi_place *place, const adz_ten
     return true;
 }
 
+/* Notes that a tensor is not read, and why. Its bytes have been checked. */
+static bool leave_out(
+    const loading *l, const adzi_place *place, adz_safetensors *file, const char *reason)
+{
+    if (!adzi_safetensors_append_unread(file, place->name, reason)) {
+        adzi_fail_memory(l->op, strlen(reason));
+        return false;
+    }
+    return true;
+}
+
 static bool load_tensor(const loading *l, const adzi_place *place, adz_safetensors *file)
 {
+    char reason[120];
+    if (place->stored->kind == ADZI_STORED_UNREAD) {
+        snprintf(reason, sizeof reason, "dtype %s is not offered", place->stored->safetensors);
+        return leave_out(l, place, file, reason);
+    }
+    if (place->rank > ADZ_MAX_RANK) {
+        snprintf(reason, sizeof reason, "%zu dimensions are above %d", place->rank, ADZ_MAX_RANK);
+        return leave_out(l, place, file, reason);
+    }
     adz_tensor *t = l->map != NULL ? mapped(l, place) : copied(l, place);
     if (t == NULL) {
         return false;
+    }
+    const int64_t bad = adzi_stored_widen(place->stored, t->data, t->numel);
+    if (bad < t->numel) {
+        adzi_drop(t);
+        snprintf(reason, sizeof reason, "element %lld of its %s does not fit int64", (long long)bad,
+            place->stored->safetensors);
+        return leave_out(l, place, file, reason);
     }
     bool done = check_bools(l, place, t);
     if (done && !adzi_safetensors_append(file, place->name, t)) {
@@ -147,6 +179,26 @@ static bool load_metadata(const char *op, json_t *json, adz_safetensors *file)
     return true;
 }
 
+/* Warns of tensors that were left out. A file of which nothing could be read is an error. */
+static bool report_unread(const loading *l, const adz_safetensors *file)
+{
+    static const char way_out[] = "convert it to one of F64, F32, F16, BF16, BOOL or an integer "
+                                  "that fits int64";
+    adzi_shown shown;
+    if (file->n_unread == 0) {
+        return true;
+    }
+    const char *name = adzi_show(&shown, file->unread[0].key), *reason = file->unread[0].value;
+    if (file->n_tensors == 0) {
+        adzi_error(l->op, ADZ_ERR_UNSUPPORTED, "%s: tensor %s: %s; %s before saving", l->where,
+            name, reason, way_out);
+        return false;
+    }
+    adzi_warn(l->op, "%s: tensor %s%s left out, the other %zu are read: %s; %s", l->where, name,
+        file->n_unread == 1 ? " is" : " and more are", file->n_tensors, reason, way_out);
+    return true;
+}
+
 /* Loads metadata and tensors, after the header has been checked. */
 static adz_safetensors *load_body(
     loading *l, json_t *json, const adzi_place *places, size_t count, bool map)
@@ -165,6 +217,7 @@ static adz_safetensors *load_body(
     if (l->map != NULL) {
         mapping_release(NULL, l->map);
     }
+    done = done && report_unread(l, file);
     if (!done) {
         adz_safetensors_free(&file);
     }

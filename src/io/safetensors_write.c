@@ -59,8 +59,9 @@ static json_t *shape_of(const adz_tensor *t)
  * the shape is NULL, and owns the shape from then on, even if it fails. */
 static json_t *entry_of(const adz_tensor *t, uint64_t begin)
 {
-    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", adzi_safetensors_dtype((adz_dtype)t->dtype),
-        "shape", shape_of(t), "data_offsets", (json_int_t)begin, (json_int_t)(begin + bytes_of(t)));
+    return json_pack("{s:s, s:o, s:[I, I]}", "dtype",
+        adzi_stored_dtype((adz_dtype)t->dtype)->safetensors, "shape", shape_of(t), "data_offsets",
+        (json_int_t)begin, (json_int_t)(begin + bytes_of(t)));
 }
 
 /* Adds the metadata and the entries of all tensors to the header. */
@@ -152,6 +153,19 @@ static adz_status write_tensor(
                : adz_error_code();
 }
 
+/* A file that lacks tensors of the file that was loaded would look like the whole. */
+static bool is_complete(const char *op, const adz_safetensors *file)
+{
+    adzi_shown shown;
+    if (file->n_unread > 0) {
+        adzi_error(op, ADZ_ERR_STATE,
+            "tensor %s of the file that was loaded could not be read and would be missing; add one "
+            "of this name, or add the others to a new collection",
+            adzi_show(&shown, file->unread[0].key));
+    }
+    return file->n_unread == 0;
+}
+
 /* Writes the header and the tensors, in the order of the layout. */
 static adz_status write_all(
     adzi_sink *sink, const adz_safetensors *file, const header *h, adzi_later *later)
@@ -176,6 +190,9 @@ adz_status adzi_safetensors_save(adz_safetensors *file, const char *path, adzi_l
     layout l;
     header h;
     adzi_sink sink;
+    if (!is_complete(op, file)) {
+        return adz_error_code();
+    }
     if (!layout_new(op, file, &l)) {
         return adz_error_code();
     }
@@ -204,7 +221,7 @@ adz_tensor *adz_safetensors_to_memory(adz_safetensors *file)
     }
     layout l;
     header h;
-    if (!layout_new(op, file, &l)) {
+    if (!is_complete(op, file) || !layout_new(op, file, &l)) {
         return NULL;
     }
     adz_tensor *bytes = NULL;

@@ -2,7 +2,7 @@
  *
  *     g = sign dw + decay w
  *     v = alpha v + (1 - alpha) g^2
- *     mean = alpha mean + (1 - alpha) g,   s = v - mean^2 if centered, else s = v
+ *     mean = alpha mean + (1 - alpha) g,   s = max(v - mean^2, 0) if centered, else s = v
  *     m = momentum m + g / (sqrt(s) + eps),   w -= lr m
  *
  * Without momentum, w -= lr g / (sqrt(s) + eps). sign is -1 where the loss is maximised. A unit is
@@ -12,6 +12,7 @@
  */
 #ifndef elem
 #define THIS_FILE "optim/rmsprop.kernel.c"
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,9 +22,20 @@
 
 #if ELEM_IS_F32
 #define ROOT(x) sqrtf(x)
+#define MOST    FLT_MAX
 #else
 #define ROOT(x) sqrt(x)
+#define MOST    DBL_MAX
 #endif
+
+/* v - mean^2, which is never negative before it is rounded. A v that overflowed stays infinite, so
+ * that the parameter keeps its value; the difference of two infinities would be NaN. */
+static inline elem KERNEL(centred)(elem v, elem mean)
+{
+    elem s = v - mean * mean;
+    s = s < ELEM(0) ? ELEM(0) : s;
+    return v > MOST ? v : s;
+}
 
 /* The compiler makes one loop for each choice of decay, centered and momentum, because none of them
  * changes within a call (-funswitch-loops). */
@@ -49,7 +61,7 @@ void KERNEL(rmsprop)(const void *block, int64_t begin, int64_t end)
         if (centered) {
             elem average = alpha * mean[i] + fresh * g;
             mean[i] = average;
-            square -= average * average;
+            square = KERNEL(centred)(square, average);
         }
         elem size = ROOT(square) + eps;
         if (has_momentum) {
@@ -62,5 +74,6 @@ void KERNEL(rmsprop)(const void *block, int64_t begin, int64_t end)
 }
 
 #undef ROOT
+#undef MOST
 
 #endif

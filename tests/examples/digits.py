@@ -188,6 +188,11 @@ def idx_files():
     arguments = [word for name, path in names.items() for word in (f"--{name}", path)]
     output = run(*arguments, *common)
     assert f" {TESTS} to test\n" in output and "images.idx: 16 x 16 pixels from 0 to 255; " in output, output
+    for kind, code in ((0x09, "b"), (0x0b, "h"), (0x0c, "i")): # labels as tools write them that have no bytes
+        wide = struct.pack(f">4BI{len(train)}{code}", 0, 0, kind, 1, len(train), *files["labels"][8:])
+        other = ["--images", "images.idx", "--labels", write("wide-labels.idx", wide), "--test-images",
+                 "test-images.idx", "--test-labels", "test-labels.idx"]
+        assert result(run(*other, *common)) == result(output)
     if ZLIB:
         for name, data in files.items():
             write(f"{name}.gz", gzip.compress(data[:100]) + gzip.compress(data[100:]))
@@ -227,6 +232,13 @@ def bad_idx():
     write("letters.idx", labels[:-1] + b"\x1a")
     refused("letters.idx: label 39 (from 0) is 26; digits are 0 to 9", "--images", "good.idx", "--labels",
             "letters.idx")
+    write("ints.idx", struct.pack(">4BI40i", 0, 0, 0x0c, 1, 40, *[0] * 39, -1))
+    refused("ints.idx: label 39 (from 0) is -1; digits are 0 to 9", "--images", "good.idx", "--labels", "ints.idx")
+    write("few.idx", struct.pack(">4BI39i", 0, 0, 0x0c, 1, 40, *[0] * 39))
+    refused("few.idx: its header says 40 x 4 bytes, and 156 follow it instead of 160", "--images", "good.idx",
+            "--labels", "few.idx")
+    write("doubles.idx", struct.pack(">4BI40d", 0, 0, 0x0e, 1, 40, *[0] * 40))
+    refused("type 0e; labels are integers, type 08, 09, 0b or 0c", "--images", "good.idx", "--labels", "doubles.idx")
     write("wide.idx", struct.pack(">4B3I", 0, 0, 8, 3, 2, 16, 8) + bytes(256))
     write("two.idx", idx_labels(rows[:2]))
     refused("wide.idx: has images of 16 x 8 pixels, and good.idx has 16 x 16", "--images", "good.idx", "--labels",

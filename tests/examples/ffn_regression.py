@@ -229,6 +229,13 @@ def bad_input():
     assert "1 rows with missing values left out" in output
     refused("infinite.csv: row 20 (from 0, without the header) of column 'a' is inf", "--data",
             "infinite.csv", *common)
+    with open("semicolons.csv", "w", encoding="utf-8") as stream:
+        stream.write("a;b;y\n" + "".join(f"{i};{i % 7},5;{i % 5}\n" for i in range(50)))
+    refused("it looks as if the delimiter is ';'; --delimiter names it", "--data", "semicolons.csv", "--target", "y",
+            "--plot", "none")
+    refused("set decimal to ','; --decimal , does so", "--data", "semicolons.csv", "--delimiter", ";", *common)
+    misused("--decimal x: a point or a comma is wanted", "--data", "semicolons.csv", "--decimal", "x", *common)
+    run("--data", "semicolons.csv", "--delimiter", ";", "--decimal", ",", *common)
     refused("none.csv: cannot be opened: No such file or directory", "--data", "none.csv", *common)
     run("--data", "good.csv", *common, "--save", "good.safetensors")
     refused("narrow.csv: there is no column 'b'; there are 'a', 'y'", "--data", "narrow.csv",

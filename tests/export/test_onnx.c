@@ -328,6 +328,12 @@ static void windows_without_counterpart(void **state)
     expect_refused(adz_adaptive_avg_pool1d_new(3), x, NULL, ADZ_ERR_UNSUPPORTED,
         "adaptive_avg_pool1d(output_size=[3]) has windows of different sizes");
     expect_refused(adz_function_new(places_of_pool), x, NULL, ADZ_ERR_UNSUPPORTED, "indices");
+    adz_max_pool_options m = ADZ_MAX_POOL_OPTIONS;
+    m.stride = ADZ_SHAPE(1);
+    m.padding = ADZ_SHAPE(4);
+    m.dilation = ADZ_SHAPE(8);
+    expect_refused(
+        adz_max_pool1d_new(2, &m), x, NULL, ADZ_ERR_UNSUPPORTED, "has a window of padding only");
     adz_interpolate_options i = ADZ_INTERPOLATE_OPTIONS;
     i.scale_factor = 1.3;
     expect_refused(

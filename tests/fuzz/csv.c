@@ -14,6 +14,11 @@ static adz_csv *read_as(uint8_t how, const uint8_t *text, size_t size)
     o.dtype = how / 24 % 2 == 0 ? ADZ_F64 : ADZ_F32;
     o.columns = how / 48 % 2 == 0 ? NULL : columns;
     o.n_columns = 2;
+    if (how / 96 % 2 != 0) {
+        o.decimal = ',';
+        o.thousands = '.';
+        o.comment = '#';
+    }
     return adz_csv_from_memory((const char *)text, size, &o);
 }
 

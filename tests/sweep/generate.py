@@ -17,6 +17,7 @@ NOT_CALLED = {}
 
 # Functions that fail whatever the sweep gives them, each with its reason.
 NEVER_SUCCEEDS = {
+    'adz_safetensors_unread': 'no file here has a tensor that was left out',
     'adz_data_parallel_shard': 'each call has an optimizer of other parameters',
     'adz_error_set': 'it records a failure',
     'adz_flat_parameters_check': 'each call has new tensors, which the layout does not have',
@@ -94,6 +95,7 @@ HINTS = {
                          'tgt': 'id matrix', 'tgt_mask': 'none'},
     'adz_module_functional_call': {'parameters': 'empty'},
     'adz_nll_loss': {'target': 'ids', 'weight': 'none'},
+    'adz_confusion_matrix': {'predictions': 'ids', 'targets': 'ids', 'classes': '12'},
     'adz_bias_activation': {'bias': 'vector', 'gate': 'none', 'gate_bias': 'none'},
     'adz_batch_norm': {'running_mean': 'none', 'running_var': 'none', 'weight': 'none',
                        'bias': 'none', 'training': '1'},

@@ -3,8 +3,9 @@
  * Tables of numbers from CSV files (RFC 4180).
  *
  * Fields may be quoted. Lines end in LF, CRLF or CR. A byte order mark and blank lines are skipped.
- * The locale does not change how numbers are read. The error for a field that cannot be read names
- * file, line and column.
+ * A first line such as "sep=;", as spreadsheets write it, chooses the delimiter. The locale does
+ * not change how numbers are read. The error for a field that cannot be read names file, line and
+ * column.
  *
  * @code
  * const char text[] = "width,height,price\n1,2,10\n2,3,NA\n3,4,30\n";
@@ -29,8 +30,9 @@ extern "C" {
 /** A table: named columns of numbers. */
 typedef struct adz_csv adz_csv;
 
-/** How a missing value is treated: an empty field, or NA, N/A, NaN, null, none or ?, in upper or
- * lower case. */
+/** How a missing value is treated: an empty field, or NA, N/A, NaN, NaT, null, none, ?, 1.\#IND,
+ * 1.\#QNAN, \#NA, \#N/A or \<NA\>, in upper or lower case. NaN, 1.\#IND and 1.\#QNAN may have a
+ * minus. */
 typedef enum adz_csv_missing {
     ADZ_CSV_MISSING_ERROR = 0, /**< it is an error */
     ADZ_CSV_MISSING_NAN = 1,   /**< it becomes NaN */
@@ -48,12 +50,18 @@ typedef struct adz_csv_options {
     const char *const *columns; /**< names of the columns to read, in the order wanted; other
                                    columns may hold anything; NULL for all */
     size_t n_columns;           /**< number of names in `columns`; 0 for all */
+    char decimal;               /**< between the whole number and its fraction, '.' or ','; '.' */
+    char thousands;             /**< between groups of three digits: '.', ',', ' ', '\'' or '_'; 0,
+                                   the default, for none. A space stands for U+00A0 and U+202F too.
+                                   Groups of other lengths are no numbers */
+    char comment; /**< what follows it on a line is left out, except in quotes, such as
+                     '#' or '%'; 0, the default, for none */
 } adz_csv_options;
 
 /** The defaults. */
-#define ADZ_CSV_OPTIONS                                                             \
-    {                                                                               \
-        sizeof(adz_csv_options), ',', true, ADZ_CSV_MISSING_ERROR, ADZ_F64, NULL, 0 \
+#define ADZ_CSV_OPTIONS                                                                         \
+    {                                                                                           \
+        sizeof(adz_csv_options), ',', true, ADZ_CSV_MISSING_ERROR, ADZ_F64, NULL, 0, '.', 0, 0, \
     }
 
 /**

@@ -34,13 +34,17 @@ typedef struct adz_npy_options {
 ADZ_API void adz_npy_options_init(adz_npy_options *options, size_t size);
 
 /**
- * Reads an array from a file. It reads format versions 1 to 3, both orders of dimensions, both
- * orders of bytes, and the dtypes f2, f4, f8, i4, i8, u1 and b1.
+ * Reads an array from a file. It reads format versions 1 to 3, both orders of dimensions and both
+ * orders of bytes. A dtype without an order of bytes has that of the machine.
+ *
+ * f2, f4, f8, i4, i8, u1 and b1 become the tensor's dtype. Integers of other widths are widened:
+ * i1, i2 and u2 become ADZ_I32, u4 and u8 become ADZ_I64. An element of u8 from 2^63 on does not
+ * fit and is an error.
  *
  * @param path  the file
  * @return      contiguous, borrowed from the scope, or NULL
- * @errors      ADZ_ERR_IO, ADZ_ERR_FORMAT, ADZ_ERR_UNSUPPORTED (another dtype, more than 8
- *              dimensions), ADZ_ERR_MEMORY
+ * @errors      ADZ_ERR_IO, ADZ_ERR_FORMAT, ADZ_ERR_UNSUPPORTED (another dtype, an element that
+ *              does not fit, more than 8 dimensions), ADZ_ERR_MEMORY
  * @see         numpy.load
  */
 ADZ_API adz_tensor *adz_npy_load(const char *path);

@@ -69,11 +69,16 @@ ADZ_API adz_safetensors *adz_safetensors_new(void);
 /**
  * Reads a safetensors file.
  *
+ * Integers of other widths than adze has are widened: I8, I16 and U16 become ADZ_I32, U32 and U64
+ * become ADZ_I64. A tensor that adze cannot hold is left out with a warning, and the others are
+ * read: one of a dtype such as F8_E4M3 or C64, one of more than 8 dimensions, and one of U64 with
+ * an element from 2^63 on. adz_safetensors_unread names such tensors.
+ *
  * @param path     the file
  * @param options  NULL for the defaults
  * @return         yours, end it with adz_safetensors_free; or NULL
- * @errors         ADZ_ERR_IO, ADZ_ERR_FORMAT, ADZ_ERR_UNSUPPORTED (a dtype that adze does not
- *                 have), ADZ_ERR_MEMORY
+ * @errors         ADZ_ERR_IO, ADZ_ERR_FORMAT, ADZ_ERR_UNSUPPORTED (no tensor at all can be held),
+ *                 ADZ_ERR_MEMORY
  * @see            safetensors.torch.load_file
  */
 ADZ_API adz_safetensors *adz_safetensors_load(
@@ -150,8 +155,9 @@ ADZ_API adz_tensor *adz_safetensors_tensor(adz_safetensors *file, size_t index);
  *
  * @param file  the collection
  * @param name  name of the tensor
- * @return      borrowed from the collection; NULL with ADZ_ERR_NULL or, when no tensor has the
- *              name, ADZ_ERR_ARGUMENT (adz_safetensors_has asks without an error)
+ * @return      borrowed from the collection; NULL with ADZ_ERR_NULL, with ADZ_ERR_UNSUPPORTED for a
+ *              tensor that was left out, or, when no tensor has the name, with ADZ_ERR_ARGUMENT
+ *              (adz_safetensors_has asks without an error)
  */
 ADZ_API adz_tensor *adz_safetensors_get(adz_safetensors *file, const char *name);
 
@@ -163,6 +169,23 @@ ADZ_API adz_tensor *adz_safetensors_get(adz_safetensors *file, const char *name)
  * @return      false when an argument is NULL
  */
 ADZ_API bool adz_safetensors_has(adz_safetensors *file, const char *name);
+
+/**
+ * The number of tensors of the file that adze cannot hold, and that were left out.
+ *
+ * @param file  the collection
+ * @return      0 or more; 0 with ADZ_ERR_NULL recorded when file is NULL
+ */
+ADZ_API size_t adz_safetensors_unread_count(adz_safetensors *file);
+
+/**
+ * The name of a tensor that was left out. adz_safetensors_get of this name gives the reason.
+ *
+ * @param file   the collection
+ * @param index  0 .. unread_count-1, in the order of the header
+ * @return       owned by the collection; NULL with ADZ_ERR_NULL or ADZ_ERR_INDEX
+ */
+ADZ_API const char *adz_safetensors_unread(adz_safetensors *file, size_t index);
 
 /**
  * The number of metadata strings.
@@ -200,8 +223,8 @@ ADZ_API const char *adz_safetensors_metadata(adz_safetensors *file, const char *
  *
  * @param file  the collection
  * @param path  replaced if it exists
- * @return      ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_IO or ADZ_ERR_MEMORY; after a failure the old file is
- *              unchanged
+ * @return      ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_STATE (tensors of the file that was loaded were left
+ *              out), ADZ_ERR_IO or ADZ_ERR_MEMORY; after a failure the old file is unchanged
  * @see         safetensors.torch.save_file
  */
 ADZ_API adz_status adz_safetensors_save(adz_safetensors *file, const char *path);
@@ -211,7 +234,8 @@ ADZ_API adz_status adz_safetensors_save(adz_safetensors *file, const char *path)
  *
  * @param file  the collection
  * @return      y[bytes] u8, borrowed from the scope, or NULL
- * @errors      ADZ_ERR_NULL, ADZ_ERR_MEMORY
+ * @errors      ADZ_ERR_NULL, ADZ_ERR_STATE (tensors of the file that was loaded were left out),
+ *              ADZ_ERR_MEMORY
  * @see         safetensors.torch.save
  */
 ADZ_API adz_tensor *adz_safetensors_to_memory(adz_safetensors *file);

@@ -72,6 +72,38 @@ ADZ_API adz_module *adz_relu_new(const adz_relu_options *options);
  */
 ADZ_API adz_module *adz_leaky_relu_new(double negative_slope);
 
+/** Options of adz_prelu_new. Start from ADZ_PRELU_OPTIONS. */
+typedef struct adz_prelu_options {
+    size_t size;            /**< sizeof(adz_prelu_options) */
+    int64_t num_parameters; /**< slopes: 1, or the number of channels, the second size of x; 1 */
+    double init;            /**< what each slope starts as, finite; 0.25 */
+    adz_dtype dtype;        /**< of the parameter, ADZ_F32 or ADZ_F64; ADZ_F32 */
+} adz_prelu_options;
+
+/** The defaults. */
+#define ADZ_PRELU_OPTIONS                           \
+    {                                               \
+        sizeof(adz_prelu_options), 1, 0.25, ADZ_F32 \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_prelu_options) as the caller knows it
+ */
+ADZ_API void adz_prelu_options_init(adz_prelu_options *options, size_t size);
+
+/**
+ * adz_prelu with the parameter `weight`.
+ *
+ * @param options  NULL for the defaults
+ * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
+ *                 ADZ_ERR_MEMORY recorded
+ * @see            torch.nn.PReLU
+ */
+ADZ_API adz_module *adz_prelu_new(const adz_prelu_options *options);
+
 /**
  * adz_gelu.
  *

@@ -154,6 +154,20 @@ ADZ_API adz_tensor *adz_softmax(adz_tensor *x, int dim);
 ADZ_API adz_tensor *adz_log_softmax(adz_tensor *x, int dim);
 
 /**
+ * The leaky rectified linear unit with slopes that are learned.
+ *
+ *     y = x where x > 0, else weight x
+ *
+ * @param x       any shape, f32 or f64; the second dimension is that of the channels
+ * @param weight  weight[1] or weight[channels] of x's dtype; x of rank 0 or 1 has one channel
+ * @return        y, shaped like x, borrowed from the scope, or NULL
+ * @errors        ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad          x and weight, to any order
+ * @see           torch.nn.functional.prelu
+ */
+ADZ_API adz_tensor *adz_prelu(adz_tensor *x, adz_tensor *weight);
+
+/**
  * Gated linear unit.
  *
  *     y = a sigmoid(b), a and b the first and the second half of x along dim

@@ -65,7 +65,8 @@ ADZ_API void adz_conv_options_init(adz_conv_options *options, size_t size);
  *     size of y = floor((L + 2 padding - dilation (K - 1) - 1) / stride) + 1
  *
  * Output channel o of a group reads the input channels of that group. With as many groups as
- * channels the convolution is depthwise.
+ * channels the convolution is depthwise. The zeros of the padding are elements of x: a weight that
+ * is infinite or NaN makes NaN of the results that read them.
  *
  * @param x        x[N, C, L] or x[C, L], f32 or f64
  * @param weight   weight[O, C / groups, K] of x's dtype
@@ -88,8 +89,9 @@ ADZ_API adz_tensor *adz_conv1d(
  *     height of y = floor((H + 2 padding - dilation (KH - 1) - 1) / stride) + 1
  *
  * Output channel o of a group reads the input channels of that group. With as many groups as
- * channels the convolution is depthwise. The patches of x never exist as a whole in memory: the
- * working memory is below 0.3 MB per thread.
+ * channels the convolution is depthwise. The zeros of the padding are elements of x: a weight that
+ * is infinite or NaN makes NaN of the results that read them. The patches of x never exist as a
+ * whole in memory: the working memory is below 0.3 MB per thread.
  *
  * @param x        x[N, C, H, W] or x[C, H, W], f32 or f64
  * @param weight   weight[O, C / groups, KH, KW] of x's dtype
@@ -107,7 +109,12 @@ ADZ_API adz_tensor *adz_conv2d(
  * Transposed convolution of signals: the gradient of adz_conv1d with respect to its input, as a
  * function of the gradient of its result.
  *
+ *     y[o, p] = bias[o] + sum over c, q and t with q stride + t dilation - padding = p
+ *                         of weight[c, o, t] x[c, q]
+ *
  *     size of y = (L - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1
+ *
+ * A result depends on no other weight and element than the sum names, also if these are infinite.
  *
  * @param x        x[N, C, L] or x[C, L], f32 or f64
  * @param weight   weight[C, O / groups, K] of x's dtype

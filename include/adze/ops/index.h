@@ -183,6 +183,55 @@ ADZ_API adz_tensor *adz_multinomial(
     adz_tensor *weights, int64_t n, bool replacement, adz_generator *generator);
 
 /**
+ * Draws classes from categorical distributions.
+ *
+ *     P(class c) = softmax(logits)_c
+ *
+ * The draws are not those of PyTorch. They do not depend on the number of threads. Logits of
+ * probabilities are their logarithms.
+ *
+ * @param logits     logits[..., C], rank 1 to 7, f32 or f64, finite or -INFINITY, of each
+ *                   distribution not all -INFINITY
+ * @param n          draws from each distribution, 1 or more
+ * @param generator  NULL for the default one; a failed call leaves it as it was
+ * @return           y[n, ...], i64, borrowed from the scope, or NULL
+ * @errors           ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad             none
+ * @see              torch.distributions.Categorical.sample
+ */
+ADZ_API adz_tensor *adz_categorical_sample(adz_tensor *logits, int64_t n, adz_generator *generator);
+
+/**
+ * The logarithm of the probability of a class in a categorical distribution.
+ *
+ *     y = log_softmax(logits)[value]
+ *
+ * @param logits  logits[..., C], f32 or f64, rank 1 or more
+ * @param value   classes 0 .. C-1, of an integer dtype; its shape broadcasts with that of logits
+ *                without the last dimension, so that value[n, ...] are n draws of each distribution
+ * @return        y, the broadcast shape, in logits' dtype, borrowed from the scope, or NULL
+ * @errors        ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_MEMORY
+ * @grad          logits, to any order; saves the logarithms of all probabilities
+ * @see           torch.distributions.Categorical.log_prob
+ */
+ADZ_API adz_tensor *adz_categorical_log_prob(adz_tensor *logits, adz_tensor *value);
+
+/**
+ * The entropy of a categorical distribution, in nats.
+ *
+ *     y = - sum over c of p_c log p_c,   p = softmax(logits)
+ *
+ * A class of probability 0 counts 0.
+ *
+ * @param logits  logits[..., C], f32 or f64, rank 1 or more
+ * @return        y[...], borrowed from the scope, or NULL
+ * @errors        ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad          logits, to any order; saves the probabilities and their logarithms
+ * @see           torch.distributions.Categorical.entropy
+ */
+ADZ_API adz_tensor *adz_categorical_entropy(adz_tensor *logits);
+
+/**
  * Sorts each lane along a dimension.
  *
  * The order is stable: equal elements keep their order, descending as well. NaN counts as the

@@ -46,7 +46,9 @@ ADZ_API void adz_max_pool_options_init(adz_max_pool_options *options, size_t siz
  *     size of y  = floor((L + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1
  *
  * With ceil_mode the size is rounded up, but the last window begins inside x or its left padding.
- * A NaN in a window makes the result NaN. Of equal elements the first one gets the gradient.
+ * A NaN in a window makes the result NaN. Of equal elements the first one gets the gradient. A
+ * dilated window can miss x and have padding only: its result is -INFINITY, its index is -1, and
+ * its gradient goes nowhere.
  *
  * @param x            x[N, C, L] or x[C, L], f32 or f64; L 1 or more
  * @param kernel_size  places of a window, 1 or more
@@ -69,8 +71,9 @@ ADZ_API adz_tensor *adz_max_pool1d(
  *     y[n][c][i][j] = max_kl x[n][c][i stride - padding + k dilation][j stride - padding + l
  * dilation]
  *
- * Sizes follow in each dimension from the formula of adz_max_pool1d. A NaN in a window makes the
- * result NaN. Of equal elements the first one, row by row, gets the gradient.
+ * Sizes follow in each dimension from the formula of adz_max_pool1d, and so does the result of a
+ * window that has padding only. A NaN in a window makes the result NaN. Of equal elements the first
+ * one, row by row, gets the gradient.
  *
  * @param x            x[N, C, H, W] or x[C, H, W], f32 or f64; H and W 1 or more
  * @param kernel_size  rows and columns of a window, or one number for both; 1 or more
@@ -259,7 +262,9 @@ ADZ_API void adz_interpolate_options_init(adz_interpolate_options *options, size
  *     linear:         y[i] = x at the place (i + 1/2) / scale - 1/2
  *     align_corners:  y[i] = x at the place i (L - 1) / (size - 1)
  *
- * The scale is that of the options, or the size of y by that of x.
+ * The scale is that of the options, or the size of y by that of x. A linear mode copies a dimension
+ * whose size stays. Places of nearest are computed in f32. One formula holds for signals, images
+ * and gradients.
  *
  * @param x        x[N, C, L] or x[N, C, H, W], f32 or f64; L, H and W 1 or more
  * @param size     the last sizes of y, or one number for both; 1 or more. ADZ_SHAPE_SCALAR: the

@@ -306,6 +306,52 @@ ADZ_API adz_tensor *adz_cumsum(adz_tensor *x, int dim);
  */
 ADZ_API adz_tensor *adz_prod(adz_tensor *x, adz_dims dims, bool keepdim);
 
+/**
+ * The middle element along one dimension: the lower one of two.
+ *
+ * A lane with a NaN gives NaN. The gradient goes to the element that was taken.
+ *
+ * @param x        any dtype but f16 and bf16, one element or more along dim
+ * @param dim      0 .. rank-1, or -rank .. -1 counted from the last
+ * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
+ * @param indices  receives the index of each element along dim, i64, borrowed from the scope; may
+ * be NULL
+ * @return         y, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_SHAPE, ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad           x, to any order; saves the indices
+ * @see            torch.median
+ */
+ADZ_API adz_tensor *adz_median(adz_tensor *x, int dim, bool keepdim, adz_tensor **indices);
+
+/** What a quantile is between two elements. */
+typedef enum adz_quantile_rule {
+    ADZ_QUANTILE_LINEAR = 0,   /**< on the line between them, PyTorch's default */
+    ADZ_QUANTILE_LOWER = 1,    /**< the lower one */
+    ADZ_QUANTILE_HIGHER = 2,   /**< the higher one */
+    ADZ_QUANTILE_MIDPOINT = 3, /**< their mean */
+    ADZ_QUANTILE_NEAREST = 4   /**< the nearer one, or the one at the even place */
+} adz_quantile_rule;
+
+/**
+ * The quantile along one dimension.
+ *
+ *     y = x at the place q (n - 1) of the sorted lane, whose elements have the places 0 .. n - 1
+ *
+ * A lane with a NaN gives NaN. As in PyTorch the place is computed in x's dtype.
+ *
+ * @param x        f32 or f64, one element or more along dim
+ * @param q        0 for the smallest to 1 for the largest element; 0.5 for the middle
+ * @param dim      0 .. rank-1, or -rank .. -1 counted from the last
+ * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
+ * @param rule     what counts between two elements
+ * @return         y, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_SHAPE, ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad           x, to any order; saves the indices of the sorted elements
+ * @see            torch.quantile
+ */
+ADZ_API adz_tensor *adz_quantile(
+    adz_tensor *x, double q, int dim, bool keepdim, adz_quantile_rule rule);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,4 +1,5 @@
 /* Maximum pooling: max_pool and adaptive_max_pool in one and two dimensions. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,9 +76,22 @@ static void open_places(adzi_c99 *c, const adzi_c99_call *call, windows *w, int 
     }
 }
 
+/* Whether a window can have padding only: dilated windows can miss x. */
+static bool can_miss(const adzi_c99_call *call, const windows *w)
+{
+    const int64_t *padding = adzi_c99_attr_list(call, "padding");
+    const int64_t *dilation = adzi_c99_attr_list(call, "dilation");
+    bool found = false;
+    for (int d = 0; padding != NULL && d < w->n; ++d) {
+        found = found || (padding[d] > 0 && dilation[d] > 1);
+    }
+    return found;
+}
+
 /* Opens the loops over planes and windows, and finds the largest element `most` of each window and
  * its `place` in the memory of x. The first of equal elements wins, and the last NaN. `at` counts
- * the place in its plane, if it is asked for. */
+ * the place in its plane, if it is asked for. A window of padding only has -infinity and the place
+ * -1. */
 static void find_largest(adzi_c99 *c, const adzi_c99_call *call, windows *w, bool counted)
 {
     const adzi_c99_value *x = w->x, *y = adzi_c99_out(c, call, 0);
@@ -86,8 +100,9 @@ static void find_largest(adzi_c99 *c, const adzi_c99_call *call, windows *w, boo
     for (int d = 0; d < w->n; ++d) {
         adzi_c99_loop(c, y->sizes[y->rank - w->n + d], w->window[d]);
     }
-    adzi_c99_line(c, "float most = 0;");
-    adzi_c99_line(c, "int place = -1%s;", counted ? ", at = 0" : "");
+    adzi_c99_line(
+        c, "float most = %s;", can_miss(call, w) ? adzi_c99_float(-(double)INFINITY) : "0");
+    adzi_c99_line(c, "int place = -1%s;", counted ? ", at = -1" : "");
     for (int d = 0; d < w->n; ++d) {
         open_places(c, call, w, d);
     }
@@ -160,6 +175,13 @@ void adzi_c99_max_pool_backward(adzi_c99 *c, const adzi_c99_call *call)
     find_largest(c, call, &w, false);
     element_of(c, &w, 1, &dy, w.window, from);
     adzi_c99_element(c, dx.memory, "place", to, sizeof to);
+    if (can_miss(call, &w)) {
+        adzi_c99_line(c, "if (place < 0) {");
+        ++c->depth;
+        adzi_c99_line(c, "continue;");
+        --c->depth;
+        adzi_c99_line(c, "}");
+    }
     adzi_c99_line(c, "%s += %s;", to, from);
     close_windows(c, &w);
 }

@@ -3,5 +3,5 @@
 
 int main(void)
 {
-    return graphs_tests() + hooks_tests() + memory_tests() + leaves_tests();
+    return graphs_tests() + hooks_tests() + inputs_tests() + memory_tests() + leaves_tests();
 }

@@ -4,6 +4,7 @@
 
 int graphs_tests(void);
 int hooks_tests(void);
+int inputs_tests(void);
 int memory_tests(void);
 int leaves_tests(void);
 

@@ -251,6 +251,56 @@ after:
     adz_set_grad_enabled(true);
 }
 
+/* ---- ADZ_SCOPE ------------------------------------------------------------------------------- */
+
+static int return_from_scopes(void)
+{
+    ADZ_SCOPE
+    {
+        adz_ones(ADZ_SHAPE(2), ADZ_F32);
+        ADZ_SCOPE
+        {
+            adz_ones(ADZ_SHAPE(3), ADZ_F32);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* However a block is left, the tensors that were made in it end, and those that were kept live. */
+static void scopes_are_closed_early(void **state)
+{
+    (void)state;
+    const int64_t before = adzi_live_tensors();
+    adz_tensor *kept = NULL;
+    for (int i = 0; i < 3; ++i) {
+        ADZ_SCOPE
+        {
+            adz_tensor *x = adz_ones(ADZ_SHAPE(2), ADZ_F32);
+            assert_int_equal(adzi_live_tensors(), before + 1);
+            if (i == 1) {
+                break;
+            }
+            if (i == 2) {
+                continue;
+            }
+            kept = adz_keep(adz_square(x));
+        }
+        assert_int_equal(adzi_live_tensors(), before + (i == 0));
+        assert_true(i > 0 || adz_tensor_numel(kept) == 2);
+        adz_release(&kept);
+    }
+    assert_int_equal(return_from_scopes(), 1);
+    assert_int_equal(adzi_live_tensors(), before);
+    ADZ_SCOPE
+    {
+        adz_ones(ADZ_SHAPE(2), ADZ_F32);
+        goto after;
+    }
+after:
+    assert_int_equal(adzi_live_tensors(), before);
+}
+
 int backward_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +312,7 @@ int backward_tests(void)
         TEST(parallel_loops_go_on),
         TEST(a_thread_ends_inside_a_backward),
         TEST(no_grad_is_left_early),
+        TEST(scopes_are_closed_early),
     };
     return cmocka_run_group_tests_name("jumps: backward", tests, NULL, NULL);
 }

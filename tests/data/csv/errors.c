@@ -184,7 +184,8 @@ static void columns_are_asked_for_well(void **state)
     assert_int_equal(adz_error_code(), ADZ_ERR_FORMAT);
     expect_error(ADZ_ERR_FORMAT, "no column 'z'; there are 'a', 'b'");
     assert_null(read_text("a;b\n1;2\n", &o));
-    assert_non_null(strstr(adz_error_message(), "there is 'a;b' alone (is the delimiter right?)"));
+    assert_non_null(
+        strstr(adz_error_message(), "there is 'a;b' alone; it looks as if the delimiter is ';'"));
     adz_error_clear();
     assert_null(read_text("b,b,z\n1,2,3\n", &o));
     assert_non_null(strstr(adz_error_message(), "2 columns are named 'b'"));

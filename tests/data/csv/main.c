@@ -3,5 +3,5 @@
 
 int main(void)
 {
-    return tables_tests() + numbers_tests() + errors_tests();
+    return tables_tests() + numbers_tests() + errors_tests() + dialects_tests();
 }

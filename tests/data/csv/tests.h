@@ -5,5 +5,6 @@
 int tables_tests(void);
 int numbers_tests(void);
 int errors_tests(void);
+int dialects_tests(void);
 
 #endif

@@ -3,5 +3,6 @@
 
 int main(void)
 {
-    return datasets_tests() + loaders_tests() + ranks_tests() + standardizer_tests();
+    return datasets_tests() + loaders_tests() + metrics_tests() + ranks_tests() +
+           standardizer_tests();
 }

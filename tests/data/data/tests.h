@@ -4,6 +4,7 @@
 
 int datasets_tests(void);
 int loaders_tests(void);
+int metrics_tests(void);
 int ranks_tests(void);
 int standardizer_tests(void);
 

@@ -36,6 +36,16 @@ static adz_tensor *pooled_apart(adz_tensor *x)
     return adz_max_pool2d(adz_unsqueeze(rows, 0), ADZ_SHAPE(2), &o, NULL);
 }
 
+/* Dilated windows, of which those at the ends have padding only and the result -infinity. */
+static adz_tensor *pooled_beside(adz_tensor *x)
+{
+    adz_max_pool_options o = ADZ_MAX_POOL_OPTIONS;
+    o.stride = ADZ_SHAPE(1);
+    o.padding = ADZ_SHAPE(4);
+    o.dilation = ADZ_SHAPE(7);
+    return adz_relu(adz_max_pool1d(x, 2, &o, NULL));
+}
+
 /* x[4, 6] as an image and as a kernel at once, with a bias: all gradients of a convolution. The
  * kernel is [2, 2, 3] or [2, 1, 2, 3], and the image [4, 6] or [2, 3, 4]. */
 static adz_tensor *convolved(adz_tensor *x, bool transposed)
@@ -167,6 +177,7 @@ static adz_tensor *folded(adz_tensor *x, bool back)
             adz_tensor_from((const int64_t[]){ 5, 1, 1, 0 }, ADZ_SHAPE(2, 2), ADZ_I64), x))      \
     ROW(max_pool, pooled(x))                                                                     \
     ROW(max_pool_dilated, pooled_apart(x))                                                       \
+    ROW(max_pool_of_padding, pooled_beside(x))                                                   \
     ROW(adaptive_max_pool,                                                                       \
         adz_adaptive_max_pool2d(adz_reshape(x, ADZ_SHAPE(1, 1, 4, 6)), ADZ_SHAPE(3, 4), NULL))   \
     ROW(conv1d, convolved(x, false))                                                             \

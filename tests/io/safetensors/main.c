@@ -4,5 +4,5 @@
 int main(void)
 {
     return round_trip_tests() + hostile_tests() + collection_tests() + system_tests() +
-           mapping_tests() + refused_json_tests();
+           mapping_tests() + refused_json_tests() + unread_tests();
 }

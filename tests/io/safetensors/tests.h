@@ -8,5 +8,6 @@ int collection_tests(void);
 int system_tests(void);
 int mapping_tests(void);
 int refused_json_tests(void);
+int unread_tests(void);
 
 #endif

@@ -81,6 +81,7 @@ static void modules_print_as_in_pytorch(void **state)
     expect_print(adz_relu_new(NULL), "ReLU()");
     expect_print(adz_relu_new(&inplace), "ReLU(inplace=True)");
     expect_print(adz_leaky_relu_new(0.01), "LeakyReLU(negative_slope=0.01)");
+    expect_print(adz_prelu_new(NULL), "PReLU(num_parameters=1)");
     expect_print(adz_gelu_new(ADZ_GELU_NONE), "GELU(approximate='none')");
     expect_print(adz_gelu_new(ADZ_GELU_TANH), "GELU(approximate='tanh')");
     expect_print(adz_silu_new(), "SiLU()");

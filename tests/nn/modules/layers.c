@@ -83,6 +83,14 @@ static void activations_compute(void **state)
     expect_values(adz_relu_new(NULL), (const double[]){ 0, 0, 0, 0.5, 2 });
     expect_values(adz_notebook_relu_new(NULL), (const double[]){ 0, 0, 0, 0.5, 2 });
     expect_values(adz_leaky_relu_new(0.1), (const double[]){ -0.2, -0.05, 0, 0.5, 2 });
+    expect_values(adz_prelu_new(NULL), (const double[]){ -0.5, -0.125, 0, 0.5, 2 });
+    adz_prelu_options slopes = ADZ_PRELU_OPTIONS;
+    slopes.init = -2;
+    expect_values(adz_prelu_new(&slopes), (const double[]){ 4, 1, 0, 0.5, 2 });
+    slopes.num_parameters = 0;
+    assert_null(adz_prelu_new(&slopes));
+    assert_int_equal(adz_error_code(), ADZ_ERR_ARGUMENT);
+    adz_error_clear();
     expect_values(adz_gelu_new(ADZ_GELU_NONE),
         (const double[]){ -0.04550026, -0.15426877, 0, 0.34573123, 1.95449974 });
     expect_values(adz_gelu_new(ADZ_GELU_TANH),

@@ -16,7 +16,22 @@ FACT(a_stride_moves_the_kernels_apart)
     ASSERT_VALUES(adz_flatten(y, 0, -1), ADZ_F64, 11, 101, 1, 21, 201, 1);
 }
 
+/* Two results at the ends get no product of the infinite weight. */
+FACT(an_infinite_weight_stops_at_the_border)
+{
+    const double inf = (double)INFINITY;
+    adz_conv_options o = ADZ_CONV_OPTIONS;
+    adz_tensor *x = adz_reshape(VALUES(ADZ_F32, 1, 2, 3), ADZ_SHAPE(1, 1, 3));
+    adz_tensor *w = adz_reshape(VALUES(ADZ_F32, 1, inf), ADZ_SHAPE(1, 1, 2));
+    adz_tensor *y = adz_conv_transpose1d(x, w, ADZ_NONE, &o);
+    ASSERT_VALUES(adz_flatten(y, 0, -1), ADZ_F32, 1, inf, inf, inf);
+    o.stride = ADZ_SHAPE(3);
+    y = adz_conv_transpose1d(x, w, ADZ_NONE, &o);
+    ASSERT_VALUES(adz_flatten(y, 0, -1), ADZ_F32, 1, inf, 0, 2, inf, 0, 3, inf);
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(an_infinite_weight_stops_at_the_border),
     cmocka_unit_test(a_stride_moves_the_kernels_apart),
 };
 

@@ -1,4 +1,4 @@
-#include "ops/conv/conv.h"
+#include "ops/conv/nonfinite.h"
 
 static int call(const op_args *a, adz_tensor **out)
 {
@@ -25,6 +25,43 @@ FACT(it_is_the_adjoint_of_a_convolution)
     }
 }
 
+typedef struct products {
+    const double *weight, *small;
+    double *big;
+} products;
+
+static void add_product(void *user, int64_t big, int64_t weight, int64_t small)
+{
+    products *all = user;
+    all->big[big] += all->weight[weight] * all->small[small];
+}
+
+/* A result is the sum of the products that the formula names. So a weight that is not finite
+ * reaches no other result, neither at the border nor where a stride leaves places out. */
+FACT(an_infinite_weight_reaches_its_results_only)
+{
+    static const double values[] = { INFINITY, NAN, -INFINITY };
+    adz_manual_seed(8);
+    for (int i = 0; i < 9 * NONFINITE_SIZES; ++i) {
+        adz_scope *scope = adz_scope_open();
+        const conv_plain c = nonfinite_plain(i / 9);
+        const adz_conv_options o = nonfinite_options(&c);
+        adz_tensor *w = nonfinite_in(NONFINITE_WEIGHT(c), i % 9 * 7, values[i % 3]);
+        adz_tensor *small = adz_randn(NONFINITE_SMALL(c), ADZ_F64);
+        adz_tensor *big = adz_zeros(NONFINITE_BIG(c), ADZ_F64);
+        products all = { adz_tensor_data_f64(w), adz_tensor_data_f64(small),
+            adz_tensor_data_f64(big) };
+        conv_each(&c, add_product, &all);
+        adz_tensor *x = adz_requires_grad_(adz_randn(NONFINITE_BIG(c), ADZ_F64), true), *dx = NULL;
+        adz_tensor *y = adz_conv2d(x, w, ADZ_NONE, &o);
+        assert_int_equal(adz_autograd_grad(&y, &small, 1, &x, &dx, 1, NULL), ADZ_OK);
+        if (!adz_allclose(dx, big, 1e-12, 1e-11, true)) {
+            fail_msg("geometry %d, weight %d", i / 9, i % 9 * 7);
+        }
+        adz_scope_close(scope);
+    }
+}
+
 FACT(padding_same_is_refused)
 {
     adz_conv_options o = ADZ_CONV_OPTIONS;
@@ -41,6 +78,7 @@ FACT(padding_same_is_refused)
 
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(it_is_the_adjoint_of_a_convolution),
+    cmocka_unit_test(an_infinite_weight_reaches_its_results_only),
     cmocka_unit_test(padding_same_is_refused),
 };
 

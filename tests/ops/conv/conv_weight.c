@@ -1,4 +1,4 @@
-#include "ops/conv/conv.h"
+#include "ops/conv/nonfinite.h"
 
 /* The text says how large the kernel is: a digit per spatial dimension, "32". */
 static int call(const op_args *a, adz_tensor **out)
@@ -26,7 +26,34 @@ FACT(dy_must_have_the_shape_of_the_result)
         adz_conv_weight(x, adz_to(dy, ADZ_F64), ADZ_SHAPE(6, 4, 3), NULL), ADZ_ERR_DTYPE, "dy");
 }
 
+/* The zeros of the padding are elements of the image: whether an image was padded before the call
+ * or by it makes no difference, also if a weight or a gradient is infinite there. */
+FACT(padding_is_made_of_zeros)
+{
+    adz_manual_seed(7);
+    for (int i = 0; i < 5 * NONFINITE_SIZES; ++i) {
+        adz_scope *scope = adz_scope_open();
+        const conv_plain c = nonfinite_plain(i / 5);
+        adz_conv_options o = nonfinite_options(&c);
+        const int64_t *p = c.padding, around[] = { p[1], p[1], p[0], p[0] };
+        const double value = i % 2 == 0 ? (double)INFINITY : (double)NAN;
+        adz_tensor *w = nonfinite_in(NONFINITE_WEIGHT(c), i % 5 * 37, value);
+        adz_tensor *dy = nonfinite_in(NONFINITE_SMALL(c), i % 5 * 13, value);
+        adz_tensor *x = adz_randn(NONFINITE_BIG(c), ADZ_F64), *padded = adz_pad(x, around, 4, 0);
+        adz_tensor *y = adz_conv2d(x, w, ADZ_NONE, &o);
+        adz_tensor *dw = adz_conv_weight(x, dy, NONFINITE_WEIGHT(c), &o);
+        o.padding = ADZ_SHAPE_SCALAR;
+        if (!adz_allclose(y, adz_conv2d(padded, w, ADZ_NONE, &o), 1e-12, 1e-11, true) ||
+            !adz_allclose(
+                dw, adz_conv_weight(padded, dy, NONFINITE_WEIGHT(c), &o), 1e-12, 1e-11, true)) {
+            fail_msg("geometry %d, element %d", i / 5, i % 5);
+        }
+        adz_scope_close(scope);
+    }
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(padding_is_made_of_zeros),
     cmocka_unit_test(dy_must_have_the_shape_of_the_result),
 };
 

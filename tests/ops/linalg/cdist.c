@@ -29,7 +29,35 @@ FACT(rows_without_elements_are_equal)
     ASSERT_VALUES(adz_reshape(adz_cdist(x, x, INFINITY), ADZ_SHAPE(4)), ADZ_F32, 0, 0, 0, 0);
 }
 
+/* The distances between a row and others, as a vector. */
+static adz_tensor *distances(adz_tensor *row, adz_tensor *others, double p)
+{
+    adz_tensor *a = adz_reshape(row, ADZ_SHAPE(1, 2));
+    adz_tensor *b = adz_reshape(others, ADZ_SHAPE(adz_tensor_numel(others) / 2, 2));
+    return adz_reshape(adz_cdist(a, b, p), ADZ_SHAPE(adz_tensor_numel(others) / 2));
+}
+
+/* Values of PyTorch 2.15, but for NaN elements and p INFINITY, where it passes over them. */
+FACT(infinite_elements_are_far_from_others)
+{
+    const double inf = (double)INFINITY, nan = (double)NAN;
+    adz_tensor *row = LEAF(inf, 1), *others = VALUES(ADZ_F64, 0, 0, inf, 0, inf, inf, -inf, 1);
+    ASSERT_VALUES(distances(row, others, 2), ADZ_F64, inf, nan, nan, inf);
+    ASSERT_VALUES(distances(row, others, 1), ADZ_F64, inf, nan, nan, inf);
+    ASSERT_VALUES(distances(row, others, 0), ADZ_F64, 2, nan, nan, 1);
+    adz_tensor *y = distances(row, others, INFINITY);
+    ASSERT_VALUES(y, ADZ_F64, inf, 1, inf, inf);
+    ASSERT_VALUES(
+        gradient_of(distances(row, VALUES(ADZ_F64, inf, 0), INFINITY), row), ADZ_F64, 0, 1);
+    adz_tensor *lost = VALUES(ADZ_F64, nan, 1);
+    ASSERT_VALUES(distances(lost, others, INFINITY), ADZ_F64, nan, nan, nan, nan);
+    ASSERT_VALUES(distances(lost, others, 0), ADZ_F64, nan, nan, nan, nan);
+    adz_tensor *same = VALUES(ADZ_F64, -inf, inf);
+    ASSERT_VALUES(distances(same, same, INFINITY), ADZ_F64, 0);
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(infinite_elements_are_far_from_others),
     cmocka_unit_test(equal_rows_have_no_gradient),
     cmocka_unit_test(rows_without_elements_are_equal),
 };
@@ -43,6 +71,7 @@ const op_case cdist_case = {
         { .in = { IN(2, 3, 2), IN(1, 2, 2) }, .p = { 2 } },
         { .in = { IN(2, 3), IN(2, 3) }, .p = { 3 } },
         { .in = { IN(1, 3), IN(2, 3) }, .p = { INFINITY } },
+        { .in = { IN(2, 2, 3), IN_T(4, 3) }, .p = { INFINITY } },
         { .in = { IN(0, 3), IN(2, 3) }, .p = { 2 } },
     },
     .rejects = {

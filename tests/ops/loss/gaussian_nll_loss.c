@@ -32,6 +32,19 @@ FACT(small_variances_count_as_eps)
     ASSERT_VALUES(gradient_of(l, var), ADZ_F64, slope, slope, slope);
 }
 
+/* An infinite variance says nothing about x: the loss is infinite and has slope 0. */
+FACT(an_infinite_variance_gives_an_infinite_loss)
+{
+    const double inf = (double)INFINITY, nan = (double)NAN;
+    adz_gaussian_nll_loss_options o = ADZ_GAUSSIAN_NLL_LOSS_OPTIONS;
+    o.reduction = ADZ_REDUCE_NONE;
+    adz_tensor *x = LEAF(1, 2, 3), *t = VALUES(ADZ_F64, 0, 0, 0), *var = LEAF(inf, 1, nan);
+    adz_tensor *l = adz_gaussian_nll_loss(x, t, var, &o);
+    ASSERT_VALUES(l, ADZ_F64, inf, 2, nan);
+    ASSERT_VALUES(gradient_of(l, var), ADZ_F64, 0, -1.5, nan);
+    ASSERT_VALUES(gradient_of(l, x), ADZ_F64, 0, 2, nan);
+}
+
 FACT(a_negative_variance_is_named)
 {
     adz_tensor *x = VALUES(ADZ_F32, 1, 2), *var = VALUES(ADZ_F32, 1, -0.5);
@@ -40,6 +53,7 @@ FACT(a_negative_variance_is_named)
 
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(small_variances_count_as_eps),
+    cmocka_unit_test(an_infinite_variance_gives_an_infinite_loss),
     cmocka_unit_test(a_negative_variance_is_named),
 };
 

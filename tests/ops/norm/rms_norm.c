@@ -31,7 +31,23 @@ FACT(the_default_eps_follows_the_dtype)
     assert_true(adz_equal(y, adz_rms_norm(x, ADZ_SHAPE(1), w, 2.220446049250313e-16)));
 }
 
+/* The root of the mean square is infinite, so finite elements become 0. Finite elements whose
+ * squares overflow are another matter: 0 would be a wrong result. */
+FACT(an_infinite_element_leaves_0_for_others)
+{
+    const double inf = (double)INFINITY, nan = (double)NAN;
+    adz_tensor *x = LEAF(1, inf, -2, -inf), *w = VALUES(ADZ_F64, 2, 2, 2, 2);
+    ASSERT_VALUES(adz_rms_norm(x, ADZ_SHAPE(4), w, 1e-6), ADZ_F64, 0, nan, 0, nan);
+    adz_tensor *f = adz_to(x, ADZ_F32);
+    ASSERT_VALUES(adz_rms_norm(f, ADZ_SHAPE(4), ADZ_NONE, 1e-6), ADZ_F32, 0, nan, 0, nan);
+    adz_tensor *big = VALUES(ADZ_F64, 1e200, 1);
+    ASSERT_VALUES(adz_rms_norm(big, ADZ_SHAPE(2), ADZ_NONE, 1e-6), ADZ_F64, nan, nan);
+    adz_tensor *lost = VALUES(ADZ_F64, nan, 1);
+    ASSERT_VALUES(adz_rms_norm(lost, ADZ_SHAPE(2), ADZ_NONE, 1e-6), ADZ_F64, nan, nan);
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(an_infinite_element_leaves_0_for_others),
     cmocka_unit_test(rows_are_scaled_and_not_shifted),
     cmocka_unit_test(the_default_eps_follows_the_dtype),
 };

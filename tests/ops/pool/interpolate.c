@@ -45,19 +45,49 @@ FACT(small_rows)
     ASSERT_VALUES(resized(x, 3, ADZ_INTERPOLATE_LINEAR, false), ADZ_F32, 0, 4, 2);
 }
 
-/* A row that keeps or doubles its size takes its neighbours whatever the factor is. PyTorch's
- * gradients and its forward of two-dimensional images do the same; its forward of signals divides
- * by the factor. */
-FACT(nearest_of_odd_factors)
+/* A signal by a factor, as a vector. The rows and the columns of an image must follow the same
+ * formula, and the gradient must count how often each element was taken. */
+static adz_tensor *by_factor(adz_tensor *x, double factor)
+{
+    const int64_t n = adz_tensor_numel(x), m = (int64_t)((double)n * factor);
+    adz_interpolate_options o = ADZ_INTERPOLATE_OPTIONS;
+    o.scale_factor = factor;
+    adz_tensor *row = adz_reshape(x, ADZ_SHAPE(1, 1, n));
+    adz_tensor *image = adz_expand(adz_reshape(x, ADZ_SHAPE(1, 1, n, 1)), ADZ_SHAPE(1, 1, n, 2));
+    adz_tensor *y = adz_reshape(adz_interpolate(row, ADZ_SHAPE_SCALAR, &o), ADZ_SHAPE(m));
+    adz_tensor *high = adz_interpolate(image, ADZ_SHAPE_SCALAR, &o);
+    assert_true(adz_equal(adz_reshape(adz_select(high, 3, 0), ADZ_SHAPE(m)), y));
+    adz_tensor *wide = adz_interpolate(adz_transpose(image, 2, 3), ADZ_SHAPE_SCALAR, &o);
+    assert_true(adz_equal(adz_reshape(adz_select(wide, 2, 0), ADZ_SHAPE(m)), y));
+    return y;
+}
+
+FACT(nearest_follows_the_factor)
+{
+    adz_tensor *x = LEAF(10, 20), *y = by_factor(x, 2.3);
+    ASSERT_VALUES(y, ADZ_F64, 10, 10, 10, 20);
+    ASSERT_VALUES(gradient_of(y, x), ADZ_F64, 3, 1);
+    ASSERT_VALUES(gradient_by_expression(y, x), ADZ_F64, 3, 1);
+    ASSERT_VALUES(by_factor(x, 1.4), ADZ_F64, 10, 10);
+    ASSERT_VALUES(by_factor(x, 2), ADZ_F64, 10, 10, 20, 20);
+    ASSERT_VALUES(by_factor(x, 1), ADZ_F64, 10, 20);
+    adz_tensor *three = VALUES(ADZ_F64, 0, 4, 2);
+    ASSERT_VALUES(by_factor(three, 2.1), ADZ_F64, 0, 0, 0, 4, 4, 2);
+    ASSERT_VALUES(by_factor(three, 1.3), ADZ_F64, 0, 0, 4);
+}
+
+/* A linear mode copies a dimension whose size stays, also if the factor is not 1. */
+FACT(linear_copies_what_keeps_its_size)
 {
     adz_interpolate_options o = ADZ_INTERPOLATE_OPTIONS;
-    adz_tensor *x = adz_reshape(VALUES(ADZ_F32, 0, 4, 2), ADZ_SHAPE(1, 1, 3));
-    o.scale_factor = 2.1;
-    adz_tensor *y = adz_interpolate(x, ADZ_SHAPE_SCALAR, &o);
-    ASSERT_VALUES(adz_reshape(y, ADZ_SHAPE(6)), ADZ_F32, 0, 0, 4, 4, 2, 2);
-    o.scale_factor = 1.3;
-    y = adz_interpolate(x, ADZ_SHAPE_SCALAR, &o);
-    ASSERT_VALUES(adz_reshape(y, ADZ_SHAPE(3)), ADZ_F32, 0, 4, 2);
+    o.mode = ADZ_INTERPOLATE_LINEAR;
+    o.scale_factor = 4.0 / 3;
+    adz_tensor *x = adz_reshape(VALUES(ADZ_F32, 0, 1), ADZ_SHAPE(1, 1, 2));
+    assert_true(adz_equal(adz_interpolate(x, ADZ_SHAPE_SCALAR, &o), x));
+    o.mode = ADZ_INTERPOLATE_BILINEAR;
+    adz_tensor *image = adz_expand(adz_unsqueeze(x, 2), ADZ_SHAPE(1, 1, 3, 2));
+    adz_tensor *y = adz_interpolate(image, ADZ_SHAPE_SCALAR, &o);
+    ASSERT_VALUES(adz_flatten(y, 0, -1), ADZ_F32, 0, 1, 0, 1, 0, 1, 0, 1);
 }
 
 /* The last place of a row has no right neighbour: the next row must not be read. */
@@ -84,7 +114,8 @@ FACT(either_a_size_or_a_factor)
 
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(small_rows),
-    cmocka_unit_test(nearest_of_odd_factors),
+    cmocka_unit_test(nearest_follows_the_factor),
+    cmocka_unit_test(linear_copies_what_keeps_its_size),
     cmocka_unit_test(rows_do_not_touch),
     cmocka_unit_test(either_a_size_or_a_factor),
 };
@@ -97,6 +128,8 @@ const op_case interpolate_case = {
         { .in = { IN_T(2, 1, 3, 4) }, .p = { 0, 2 } },
         { .in = { IN(2, 2, 5) }, .p = { 1, 0, 0, 1, 3 } },
         { .in = { IN(1, 2, 4) }, .p = { 1, 1.7, 1 } },
+        { .in = { IN(2, 1, 3, 2) }, .p = { 0, 1.4 } },
+        { .in = { IN(1, 2, 3) }, .p = { 0, 2.3 } },
         { .in = { IN_T(2, 1, 3, 4) }, .p = { 2, 0, 0, 2, 5, 3 } },
         { .in = { IN(1, 2, 4, 3) }, .p = { 2, 0, 1, 2, 3, 6 } },
         { .in = { IN(1, 1, 3, 3) }, .p = { 2, 1.5 } },

@@ -182,11 +182,35 @@ FACT(options_and_sizes_are_checked)
         "kernel_size has 3 numbers");
     ASSERT_REFUSED(
         adz_max_pool2d(x, ADZ_SHAPE_SCALAR, NULL, NULL), ADZ_ERR_ARGUMENT, "has 0 numbers");
-    adz_max_pool_options_init(&o, sizeof o);
+}
+
+/* Dilated windows whose places lie in front of x and behind it: all of them in one dimension, and
+ * some of them in the other. PyTorch gives -infinity; its indices are places outside x. */
+FACT(padding_alone_gives_minus_infinity)
+{
+    const double none = -(double)INFINITY;
+    adz_max_pool_options o = ADZ_MAX_POOL_OPTIONS;
     o.padding = ADZ_SHAPE(2);
     o.dilation = ADZ_SHAPE(5);
-    x = adz_ones(ADZ_SHAPE(1, 2, 2), ADZ_F32);
-    ASSERT_REFUSED(adz_max_pool2d(x, ADZ_SHAPE(2), &o, NULL), ADZ_ERR_SHAPE, "sees padding only");
+    o.stride = ADZ_SHAPE(1);
+    adz_tensor *x = LEAF(1, 2, 3, 4, 5, 6), *places;
+    adz_tensor *y = adz_max_pool2d(adz_reshape(x, ADZ_SHAPE(1, 2, 3)), ADZ_SHAPE(2), &o, &places);
+    ASSERT_VALUES(adz_flatten(y, 0, -1), ADZ_F64, none, none);
+    ASSERT_VALUES(adz_flatten(places, 0, -1), ADZ_I64, -1, -1);
+    ASSERT_VALUES(gradient_of(y, x), ADZ_F64, 0, 0, 0, 0, 0, 0);
+    ASSERT_VALUES(gradient_by_expression(y, x), ADZ_F64, 0, 0, 0, 0, 0, 0);
+    o.padding = ADZ_SHAPE(0, 1);
+    o.dilation = ADZ_SHAPE(1, 4);
+    y = adz_max_pool2d(adz_reshape(x, ADZ_SHAPE(1, 2, 3)), ADZ_SHAPE(2), &o, &places);
+    ASSERT_VALUES(adz_flatten(y, 0, -1), ADZ_F64, none);
+    y = adz_max_pool2d(adz_reshape(x, ADZ_SHAPE(1, 1, 6)), ADZ_SHAPE(1, 2), &o, &places);
+    ASSERT_VALUES(adz_flatten(y, 0, -1), ADZ_F64, 4, 5, 6, 3);
+    o.padding = ADZ_SHAPE(1, 0);
+    o.dilation = ADZ_SHAPE(3, 1);
+    y = adz_max_pool2d(adz_reshape(x, ADZ_SHAPE(1, 2, 3)), ADZ_SHAPE(2, 1), &o, &places);
+    ASSERT_VALUES(adz_flatten(y, 0, -1), ADZ_F64, none, none, none);
+    y = adz_max_pool2d(adz_reshape(x, ADZ_SHAPE(1, 3, 2)), ADZ_SHAPE(2, 1), &o, &places);
+    ASSERT_VALUES(adz_flatten(y, 0, -1), ADZ_F64, 5, 6, 1, 2);
 }
 
 static const struct CMUnitTest facts[] = {
@@ -197,6 +221,7 @@ static const struct CMUnitTest facts[] = {
     cmocka_unit_test(agrees_with_the_definition),
     cmocka_unit_test(x_is_not_saved),
     cmocka_unit_test(long_rows_are_cut),
+    cmocka_unit_test(padding_alone_gives_minus_infinity),
     cmocka_unit_test(options_and_sizes_are_checked),
 };
 

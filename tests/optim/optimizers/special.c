@@ -65,6 +65,47 @@ static void a_centered_rmsprop_keeps_the_mean(void **state)
     adz_optimizer_free(&rmsprop);
 }
 
+/* Squares of large gradients overflow f32. The parameter then keeps its value, also if the square
+ * of the mean overflows as well, and other elements go on. */
+static void a_centered_rmsprop_outlives_a_large_gradient(void **state)
+{
+    (void)state;
+    adz_tensor *w = adz_requires_grad_(adz_ones(ADZ_SHAPE(2), ADZ_F32), true);
+    adz_rmsprop_options o = ADZ_RMSPROP_OPTIONS;
+    o.centered = true;
+    adz_optimizer *rmsprop = adz_rmsprop_new(one(&w), 0.01, &o);
+    for (int t = 0; t < 3; ++t) {
+        static const float large[] = { 1e30F, 1 }, usual[] = { 1, 1 };
+        adz_tensor *g = adz_tensor_from(t == 0 ? large : usual, ADZ_SHAPE(2), ADZ_F32);
+        adz_optimizer_zero_grad(rmsprop);
+        adz_backward(adz_sum(adz_mul(w, g), ADZ_ALL_DIMS, false));
+        assert_int_equal(adz_optimizer_step(rmsprop), ADZ_OK);
+    }
+    assert_true(adz_tensor_data_f32(w)[0] == 1);
+    assert_true(adz_tensor_data_f32(w)[1] < 0.9F && adz_tensor_data_f32(w)[1] > 0.5F);
+    adz_optimizer_free(&rmsprop);
+}
+
+/* The mean square of equal gradients is the square of their mean. Rounding must not make the
+ * difference negative, of which the root would be NaN. */
+static void a_centered_rmsprop_stands_equal_gradients(void **state)
+{
+    (void)state;
+    adz_tensor *w = adz_requires_grad_(adz_zeros(ADZ_SHAPE(40), ADZ_F32), true);
+    adz_tensor *g = adz_add_number(adz_mul_number(adz_arange(0, 40, 1, ADZ_F32), 0.37), 0.1);
+    adz_rmsprop_options o = ADZ_RMSPROP_OPTIONS;
+    o.centered = true;
+    o.alpha = 0.5;
+    adz_optimizer *rmsprop = adz_rmsprop_new(one(&w), 0.01, &o);
+    for (int t = 0; t < 100; ++t) {
+        adz_optimizer_zero_grad(rmsprop);
+        adz_backward(adz_sum(adz_mul(w, g), ADZ_ALL_DIMS, false));
+        assert_int_equal(adz_optimizer_step(rmsprop), ADZ_OK);
+    }
+    assert_true(adz_item(adz_to(adz_all(adz_isfinite(w), ADZ_ALL_DIMS, false), ADZ_I64)) == 1);
+    adz_optimizer_free(&rmsprop);
+}
+
 /* A step that was refused memory after its first state may fail again before it. */
 static void a_step_may_fail_twice(void **state)
 {
@@ -162,6 +203,8 @@ int special_tests(void)
     const struct CMUnitTest tests[] = {
         TEST(a_nan_stays_the_largest_square),
         TEST(a_centered_rmsprop_keeps_the_mean),
+        TEST(a_centered_rmsprop_outlives_a_large_gradient),
+        TEST(a_centered_rmsprop_stands_equal_gradients),
         TEST(a_step_may_fail_twice),
         TEST(an_infinite_weight_stays),
         TEST(averages_may_be_of_one),

@@ -168,10 +168,72 @@ static void KERNEL(put_block)(const adzi_conv_args *g, const adzi_conv_phase *p,
     }
 }
 
+/* Returns true if `height` rows of `width` elements, which lie `apart`, are finite. */
+static bool KERNEL(all_finite)(const elem *x, int64_t apart, int64_t height, int64_t width)
+{
+    VEC sum = { 0 };
+    for (int64_t i = 0; i < height; ++i, x += apart) {
+        for (int64_t j = 0; j < width; j += VW) {
+            const int rest = width - j < VW ? (int)(width - j) : VW;
+            const VEC v = KERNEL(load)(x + j, rest == VW, rest);
+            sum += v - v; /* 0, or NaN */
+        }
+    }
+    elem total = ELEM(0);
+    for (int l = 0; l < VW; ++l) {
+        total += sum[l];
+    }
+    return total == ELEM(0);
+}
+
+/* Sums over all channels and the taps that read an element of the source. `a` is the weight of one
+ * map, x the source of a group, `row` and `column` the place that tap 0 reads. */
+static elem KERNEL(sum_inside)(const adzi_conv_args *g, const adzi_conv_phase *p, const elem *a,
+    const elem *x, int64_t row, int64_t column)
+{
+    elem sum = ELEM(0);
+    for (int64_t c = 0; c < g->channels; ++c, x += g->source[0] * g->source[1]) {
+        for (int64_t i = 0; i < p->h.taps; ++i) {
+            const int64_t from = row + i * p->h.offset_step;
+            for (int64_t j = 0; j < p->w.taps; ++j, ++a) {
+                const int64_t at = column + j * p->w.offset_step;
+                if (is_row(from, g->source[0]) && is_row(at, g->source[1])) {
+                    sum += *a * x[from * g->source[1] + at];
+                }
+            }
+        }
+    }
+    return sum;
+}
+
+/* Slow path of a transposed convolution: computes the sums of a block again that are NaN and whose
+ * taps lie outside the source in part. The patches hold zeros there, and the product of 0 with an
+ * infinite weight is NaN, although the weight does not belong to the result. */
+static __attribute__((noinline)) void KERNEL(mend_border)(const adzi_conv_args *g, elem *sums,
+    const adzi_conv_phase *p, const runs *at, const elem *a, int64_t maps, int64_t group)
+{
+    const int64_t depth = g->channels * p->h.taps * p->w.taps;
+    for (const run *r = at->run; r < at->run + at->n; ++r) {
+        const int64_t row = r->row * p->h.step + p->h.offset;
+        const elem *x = (const elem *)g->x + channel_of(g, r->item, group, 0);
+        for (int64_t z = 0; z < r->length; ++z) {
+            const int64_t column = (r->column + z) * p->w.step + p->w.offset;
+            const bool inside_all = all_inside(&p->h, row, row, g->source[0]) &&
+                                    all_inside(&p->w, column, column, g->source[1]);
+            for (int64_t m = 0; m < maps && !inside_all; ++m) {
+                elem *sum = &sums[m * BLOCK + r->at + z];
+                if (*sum != *sum) {
+                    *sum = KERNEL(sum_inside)(g, p, a + m * depth, x, row, column);
+                }
+            }
+        }
+    }
+}
+
 /* A task of the forward: one block of a phase, maps map .. map + maps - 1 of a group. Sums over k
- * are added up range after range. Ranges
- * of a large kernel that lie outside the source are passed over. A phase without taps has the bias
- * alone. */
+ * are added up range after range. Ranges of a large kernel that lie outside the source are passed
+ * over; a convolution multiplies their weights by the zeros of the padding if that gives NaN. A
+ * phase without taps has the bias alone. */
 static void KERNEL(forward_block)(const adzi_conv_args *g, const KERNEL(room) * room,
     const adzi_conv_phase *p, int64_t block, int64_t group, int64_t map, int64_t maps)
 {
@@ -187,11 +249,12 @@ static void KERNEL(forward_block)(const adzi_conv_args *g, const KERNEL(room) * 
     bool started = false;
     for (int64_t i = 0; i < ranges; ++i) {
         const adzi_conv_range range = adzi_conv_range_at(g->channels, taps, i);
-        if (!reads_source(g, p, &at, &range)) {
-            continue;
-        }
         const elem *part = a + range.channel * taps + range.tap;
         const int64_t rows = range.channels * range.taps;
+        if (!reads_source(g, p, &at, &range) &&
+            (g->transposed || KERNEL(all_finite)(part, depth, maps, rows))) {
+            continue;
+        }
         KERNEL(pack_patches)(room->patches, g, p, &at, group, &range);
         if (!started) {
             started = true;
@@ -204,6 +267,9 @@ static void KERNEL(forward_block)(const adzi_conv_args *g, const KERNEL(room) * 
     }
     if (!started) {
         memset(room->sums, 0, (size_t)(maps * BLOCK) * sizeof(elem));
+    } else if (g->transposed && meets_border(g, p, &at) &&
+               !KERNEL(all_finite)(room->sums, BLOCK, maps, at.count)) {
+        KERNEL(mend_border)(g, room->sums, p, &at, a, maps, group);
     }
     KERNEL(put_block)(g, p, &at, room->sums, map, maps, group);
 }
@@ -291,11 +357,11 @@ static void KERNEL(weight_task)(const adzi_conv_weight_args *args, const KERNEL(
         runs at;
         const int64_t begin = block * BLOCK, left = p.positions - begin;
         find_runs(&at, &p, begin, left < BLOCK ? left : BLOCK);
-        if (!reads_source(g, &p, &at, &range)) {
-            continue;
+        KERNEL(pack_gradient)(room->dy, ld, g, &at, map, maps, group);
+        if (!reads_source(g, &p, &at, &range) && KERNEL(all_finite)(room->dy, ld, at.count, maps)) {
+            continue; /* zeros of the padding times finite numbers */
         }
         KERNEL(pack_patches)(room->patches, g, &p, &at, group, &range);
-        KERNEL(pack_gradient)(room->dy, ld, g, &at, map, maps, group);
         KERNEL(multiply_add)
         (room->patches, BLOCK, 1, room->dy, ld, room->sums, ld, rows, ld, at.count);
     }

@@ -58,6 +58,19 @@ INLINE void KERNEL(add_scaled)(
     }
 }
 
+/* Adds the products of a weight with the zeros of the padding to sums[0 .. length - 1], except for
+ * those of `part`. They are 0, or NaN for a weight that is not finite. A transposed convolution has
+ * no padding that is multiplied. */
+static void KERNEL(add_padding)(elem *sums, elem weight, inside part, int64_t length)
+{
+    const elem product = weight * ELEM(0);
+    if (product != ELEM(0)) {
+        for (int64_t z = 0; z < length; ++z) {
+            sums[z] += z < part.low || z >= part.high ? product : ELEM(0);
+        }
+    }
+}
+
 /* One piece of a row of the result: the taps of the phase, added to the bias in sums[0 .. length -
  * 1]. `row` and `column` are the first position; x is the source image. */
 static void KERNEL(span)(elem *sums, const adzi_conv_args *g, const adzi_conv_phase *p,
@@ -65,17 +78,23 @@ static void KERNEL(span)(elem *sums, const adzi_conv_args *g, const adzi_conv_ph
 {
     for (int64_t i = 0; i < p->h.taps; ++i) {
         const int64_t from = row * p->h.step + p->h.offset + i * p->h.offset_step;
-        if (!is_row(from, g->source[0])) {
+        const inside none = { 0, 0 };
+        const bool exists = is_row(from, g->source[0]);
+        if (!exists && g->transposed) {
             continue;
         }
         for (int64_t j = 0; j < p->w.taps; ++j) {
+            const elem w = weight[i * p->w.taps + j];
             const int64_t first = column * p->w.step + p->w.offset + j * p->w.offset_step;
-            const inside part = places_inside(first, p->w.step, length, g->source[1]);
+            const inside part =
+                exists ? places_inside(first, p->w.step, length, g->source[1]) : none;
+            if (!g->transposed) {
+                KERNEL(add_padding)(sums, w, part, length);
+            }
             if (part.low < part.high) {
                 KERNEL(add_scaled)
-                (sums + part.low, weight[i * p->w.taps + j],
-                    x + from * g->source[1] + first + part.low * p->w.step, p->w.step,
-                    part.high - part.low);
+                (sums + part.low, w, x + from * g->source[1] + first + part.low * p->w.step,
+                    p->w.step, part.high - part.low);
             }
         }
     }
@@ -248,6 +267,15 @@ static void KERNEL(depthwise_phase)(const adzi_conv_args *g, const adzi_conv_pha
     }
 }
 
+static bool KERNEL(all_finite)(const elem *x, int64_t n)
+{
+    int others = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        others |= x[i] - x[i] != ELEM(0); /* 0, or NaN */
+    }
+    return others == 0;
+}
+
 /* The forward. A unit is one image of the result: a map of an item. */
 void KERNEL(conv_depthwise)(const void *opaque, int64_t begin, int64_t end)
 {
@@ -265,7 +293,9 @@ void KERNEL(conv_depthwise)(const void *opaque, int64_t begin, int64_t end)
             const KERNEL(frame) f = KERNEL(frame_of)(&p);
             const elem *w = weight + p.weight * g->maps + map % g->maps * taps;
             elem *y = (elem *)g->y + unit * result;
-            if (f.rows > 0) {
+            /* The zeros of a frame would make NaN of infinite weights that do not reach a result.
+             * Pieces of rows leave them out, with the same bits. */
+            if (f.rows > 0 && (!g->transposed || KERNEL(all_finite)(w, taps))) {
                 KERNEL(framed_phase)(g, &p, &f, x, w, bias, y);
             } else {
                 KERNEL(depthwise_phase)(g, &p, x, w, bias, y);
@@ -294,14 +324,21 @@ static void KERNEL(weight_span)(VEC *sums, const adzi_conv_args *g, const elem *
     int64_t row, int64_t column, int64_t length, int64_t tap, int64_t taps)
 {
     elem gathered[SPAN];
+    const bool finite = KERNEL(all_finite)(dy, length);
     for (int64_t t = 0; t < taps; ++t) {
         const int64_t i = (tap + t) / g->kernel[1], j = (tap + t) % g->kernel[1];
         const int64_t from = row * g->stride[0] - g->pad[0] + i * g->dilation[0];
         const int64_t first = column * g->stride[1] - g->pad[1] + j * g->dilation[1];
-        if (!is_row(from, g->source[0])) {
+        const inside none = { 0, 0 };
+        const bool exists = is_row(from, g->source[0]);
+        const inside part =
+            exists ? places_inside(first, g->stride[1], length, g->source[1]) : none;
+        for (int64_t z = 0; z < length && !finite; ++z) {
+            sums[t][0] += z < part.low || z >= part.high ? dy[z] * ELEM(0) : ELEM(0);
+        }
+        if (!exists) {
             continue;
         }
-        const inside part = places_inside(first, g->stride[1], length, g->source[1]);
         const elem *places = x + from * g->source[1] + first + part.low * g->stride[1];
         const int64_t count = part.high - part.low;
         if (g->stride[1] != 1) {

@@ -104,6 +104,29 @@ static inline bool reads_source(
     return false;
 }
 
+/* Returns true if all taps of the positions whose first taps read places first .. last lie in 0 ..
+ * size - 1. */
+static inline bool all_inside(const adzi_conv_axis *axis, int64_t first, int64_t last, int64_t size)
+{
+    const int64_t reach = (axis->taps - 1) * axis->offset_step;
+    return is_row(first + (reach < 0 ? reach : 0), size) &&
+           is_row(last + (reach < 0 ? 0 : reach), size);
+}
+
+/* Returns true if some tap of a block lies outside the source. */
+static inline bool meets_border(const adzi_conv_args *g, const adzi_conv_phase *p, const runs *at)
+{
+    for (const run *r = at->run; r < at->run + at->n; ++r) {
+        const int64_t row = r->row * p->h.step + p->h.offset;
+        const int64_t column = r->column * p->w.step + p->w.offset;
+        if (!all_inside(&p->h, row, row, g->source[0]) ||
+            !all_inside(&p->w, column, column + (r->length - 1) * p->w.step, g->source[1])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Where the image of channel c of a group begins in an item, in elements. */
 static inline int64_t channel_of(const adzi_conv_args *g, int64_t item, int64_t group, int64_t c)
 {

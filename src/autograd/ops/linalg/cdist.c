@@ -1,7 +1,20 @@
+#include <math.h>
+
 #include "autograd/op.h"
 
 /* Distances between all pairs of rows, torch.cdist: the norms of their differences. A composition,
- * in which a product of matrices would lose the digits of small distances. */
+ * in which a product of matrices would lose the digits of small distances.
+ *
+ * The difference of two equal infinities is NaN, and so is the distance. As in PyTorch, the largest
+ * difference is an exception, for which equal infinities are equal. NaN elements always give NaN;
+ * PyTorch passes over them when it looks for the largest difference. The number of differences is
+ * NaN where a difference is, because NaN is neither equal nor different. */
+
+static adz_tensor *equal_places(adz_tensor *a, adz_tensor *b)
+{
+    return adz_eq(adz_unsqueeze(a, -2), adz_unsqueeze(b, -3));
+}
+
 adz_tensor *adz_cdist(adz_tensor *a, adz_tensor *b, double p)
 {
     static const char op[] = "cdist";
@@ -24,5 +37,12 @@ adz_tensor *adz_cdist(adz_tensor *a, adz_tensor *b, double p)
     }
     /* Rows without elements are equal. The largest of no elements would be an error. */
     const double norm = a->sizes[a->rank - 1] == 0 ? 1 : p;
-    return adz_norm(difference, norm, ADZ_DIMS(-1), ADZ_DROPDIM);
+    if (isinf(norm)) {
+        difference = adz_masked_fill(difference, equal_places(a, b), 0);
+    }
+    adz_tensor *y = adz_norm(difference, norm, ADZ_DIMS(-1), ADZ_DROPDIM);
+    if (norm == 0) {
+        y = adz_masked_fill(y, adz_any(adz_isnan(difference), ADZ_DIMS(-1), ADZ_DROPDIM), NAN);
+    }
+    return y;
 }

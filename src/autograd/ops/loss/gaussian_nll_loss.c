@@ -92,7 +92,10 @@ adz_tensor *adz_gaussian_nll_loss(adz_tensor *x, adz_tensor *target, adz_tensor 
         return NULL;
     }
     var = fitted(x, var);
-    adz_tensor *limit = adz_detach(adz_sub(adz_clamp(var, o.eps, INFINITY), var));
+    /* What is missing to eps. The difference of the limited and the given variance would be NaN if
+     * both were infinite. */
+    adz_tensor *missing = adz_neg(adz_add_number(adz_detach(var), -o.eps));
+    adz_tensor *limit = adz_clamp(missing, 0, INFINITY);
     adz_tensor *v = adz_add(var, limit);
     adz_tensor *l = adz_add(adz_log(v), adz_div(adz_square(adz_sub(x, target)), v));
     l = adz_mul_number(l, 0.5);

@@ -33,6 +33,18 @@ enum {
  * rounding of the mean would otherwise shift all elements. */
 #define CENTRED(x, high, low) (((x) - (high)) - (low))
 
+/* 1 / sqrt of a variance that is infinite. Finite elements whose squares leave the range of f64
+ * give NaN, because 0 would be wrong. An infinite element of rms_norm gives 0, so that finite
+ * elements become 0, as in PyTorch, and infinite ones NaN. */
+static double KERNEL(rstd_of_infinite)(const elem *x, int64_t d, bool uncentred)
+{
+    bool found = false;
+    for (int64_t j = 0; j < d; ++j) {
+        found |= isinf(x[j]) != 0;
+    }
+    return found && uncentred ? 0.0 : (double)NAN;
+}
+
 void KERNEL(layer_norm)(const void *block, int64_t begin, int64_t end);
 void KERNEL(layer_norm)(const void *block, int64_t begin, int64_t end)
 {
@@ -45,8 +57,10 @@ void KERNEL(layer_norm)(const void *block, int64_t begin, int64_t end)
         /* Two passes: the mean is subtracted before squaring, so a large mean costs no digits. */
         double mean = args->uncentred ? 0 : EIGHT(sum)(x, d, 0) / (double)d;
         double variance = EIGHT(squares)(x, d, mean) / (double)d;
-        /* A variance beyond the range of f64 gives NaN; 1 / infinity would make every element 0. */
-        double rstd = isinf(variance) ? (double)NAN : 1 / sqrt(variance + args->eps);
+        double rstd = 1 / sqrt(variance + args->eps);
+        if (isinf(variance)) {
+            rstd = KERNEL(rstd_of_infinite)(x, d, args->uncentred);
+        }
         elem high = (elem)mean, low = (elem)(mean - (double)high), r = (elem)rstd;
         for (int64_t j = 0; j < d; ++j) {
             elem unit = CENTRED(x[j], high, low) * r;

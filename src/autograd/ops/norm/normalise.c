@@ -33,7 +33,9 @@ adzi_normalised adzi_scale(adz_tensor *x, adz_dims dims, double eps)
 {
     adz_tensor *square = adz_mean(adz_mul(x, x), dims, ADZ_KEEPDIM);
     adz_tensor *rstd = adz_rsqrt(adz_add_number(square, eps));
-    rstd = adz_masked_fill(rstd, adz_eq_number(rstd, 0), NAN);
+    /* An infinite element leaves 0 for the finite ones. A square that overflowed gives NaN. */
+    adz_tensor *finite = adz_all(adz_isfinite(x), dims, ADZ_KEEPDIM);
+    rstd = adz_masked_fill(rstd, adz_logical_and(adz_eq_number(rstd, 0), finite), NAN);
     return (adzi_normalised){ adz_mul(x, rstd), rstd };
 }
 

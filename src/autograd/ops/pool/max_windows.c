@@ -95,6 +95,16 @@ static bool read_saved(adzi_node *node, const adzi_axis *axes, adzi_max_windows_
     return true;
 }
 
+/* Whether a window has no place of x, but padding only. */
+static bool some_empty(const adzi_taps *t)
+{
+    bool found = false;
+    for (int64_t j = 0; j < t->n; ++j) {
+        found |= t->places[j].count == 0;
+    }
+    return found;
+}
+
 /* The places are piecewise constant in x, so they are found without a graph, and only dy is
  * differentiated again. */
 adz_status adzi_max_windows_backward(
@@ -118,8 +128,13 @@ adz_status adzi_max_windows_backward(
         return adzi_status(NULL);
     }
     find_places(&args, places, dtype);
-    adz_tensor *zeros = adz_zeros(planes, dtype);
-    adz_tensor *sums = adz_scatter_add(zeros, -1, places, adz_reshape(dy[0], windows));
+    adz_tensor *zeros = adz_zeros(planes, dtype), *g = adz_reshape(dy[0], windows);
+    if (some_empty(&args.rows) || some_empty(&args.columns)) {
+        adz_tensor *empty = adz_lt_number(places, 0);
+        places = adz_masked_fill(places, empty, 0);
+        g = adz_masked_fill(g, empty, 0);
+    }
+    adz_tensor *sums = adz_scatter_add(zeros, -1, places, g);
     dx[0] = adz_reshape(sums, x);
     return adzi_status(dx[0]);
 }

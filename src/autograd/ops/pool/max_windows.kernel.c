@@ -5,7 +5,8 @@
  *     max_windows_dx       dx = 0, then dx[p][place of (i, j)] += dy[p][i][j]
  *
  * The element in row k and column l of a window, counted from the first place that lies in x, has
- * the number k most + l, where `most` is the most columns of a window.
+ * the number k most + l, where `most` is the most columns of a window. A window that has padding
+ * only gives -infinity and the place -1, and its gradient goes nowhere.
  *
  * max_windows compares the rows of a window first, with columns next to each other in vectors, and
  * then the columns. Its buffer holds 1024 places. Results are computed in groups whose windows fit
@@ -121,6 +122,12 @@ static int64_t KERNEL(search)(
     return number;
 }
 
+/* Whether window (i, j) has no element of x. */
+static inline bool KERNEL(is_empty)(const adzi_max_windows_args *a, int64_t i, int64_t j)
+{
+    return a->rows.places[i].count == 0 || a->columns.places[j].count == 0;
+}
+
 /* One more than the last place of window j, whose places are neighbours. */
 static inline int64_t KERNEL(end_of)(const adzi_taps *columns, int64_t j)
 {
@@ -133,10 +140,12 @@ static void KERNEL(max_row)(const elem *x, const adzi_max_windows_args *a, int64
     elem most[KERNEL(span)], *y = (elem *)a->y + y_row;
     KERNEL(lane) which[KERNEL(span)];
     const adzi_taps *c = &a->columns;
+    /* Only dilated windows can miss x. */
+    const bool neighbours = c->dilation == 1 && a->rows.places[i].count > 0;
     for (int64_t j = 0; j < c->n;) {
         const int64_t from = c->places[j].start;
-        int64_t last = c->dilation == 1 && c->in - from <= KERNEL(span) ? c->n : j;
-        while (c->dilation == 1 && last < c->n && KERNEL(end_of)(c, last) - from <= KERNEL(span)) {
+        int64_t last = neighbours && c->in - from <= KERNEL(span) ? c->n : j;
+        while (neighbours && last < c->n && KERNEL(end_of)(c, last) - from <= KERNEL(span)) {
             ++last;
         }
         if (last == j) {
@@ -288,10 +297,12 @@ void KERNEL(max_windows_places)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_max_windows_args *a = block;
     for (int64_t u = begin; u < end; ++u) {
-        const int64_t row = a->rows.places[u % a->rows.n].start * a->columns.in;
+        const int64_t i = u % a->rows.n, row = a->rows.places[i].start * a->columns.in;
         for (int64_t j = 0; j < a->columns.n; ++j) {
             const int64_t at = u * a->columns.n + j, number = KERNEL(read_number)(a, at);
-            a->places[at] = row + a->columns.places[j].start + KERNEL(distance)(a, number);
+            const bool empty = KERNEL(is_empty)(a, i, j);
+            const int64_t first = row + a->columns.places[j].start;
+            a->places[at] = empty ? -1 : first + KERNEL(distance)(a, number);
         }
     }
 }
@@ -302,8 +313,14 @@ static void KERNEL(dx_of_row)(
     elem *dx, const adzi_max_windows_args *a, int64_t i, int64_t y_row, const int64_t *distances)
 {
     const elem *dy = (const elem *)a->dy + y_row;
+    if (a->rows.places[i].count == 0) {
+        return;
+    }
     dx += a->rows.places[i].start * a->columns.in;
     for (int64_t j = 0; j < a->columns.n; ++j) {
+        if (a->columns.places[j].count == 0) {
+            continue;
+        }
         const int64_t number = KERNEL(read_number)(a, y_row + j);
         const int64_t far = distances != NULL ? distances[number] : KERNEL(distance)(a, number);
         dx[a->columns.places[j].start + far] += dy[j];

@@ -80,7 +80,7 @@ bool adzi_check_padding(const char *op, const adzi_window_attr *attr);
 bool adzi_check_planes(const char *op, const adz_tensor *x, int n);
 
 /** Works out the axes of a pooling of x[...]. Fails with ADZ_ERR_SHAPE if a window is larger than
- * the padded x, or sees padding only. */
+ * the padded x. */
 bool adzi_window_axes(
     const char *op, int rank, const int64_t *sizes, const adzi_window_attr *attr, adzi_axis *axes);
 

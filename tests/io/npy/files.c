@@ -12,26 +12,11 @@
 #include "adze/ops.h"
 #include "base/bytes.h"
 #include "io/npy.h"
-#include "../errors.h"
-#include "../temporary.h"
+#include "../../errors.h"
+#include "../../temporary.h"
 #include "tensor/tensor.h"
-
-/* Writes a file to memory as NumPy does, without padding: magic string, version, length, text and
- * data. Returns its size. */
-static size_t make(unsigned char *to, int major, const char *text, const void *data, size_t size)
-{
-    size_t n = strlen(text), prefix = major == 1 ? 10 : 12;
-    memcpy(to, "\x93NUMPY", 6);
-    to[6] = (unsigned char)major;
-    to[7] = 0;
-    adzi_write_little(to + 8, prefix - 8, n);
-    memcpy(to + prefix, text, n);
-    memcpy(to + prefix + n, data, size);
-    return prefix + n + size;
-}
-
-#define HEADER(descr, fortran, shape) \
-    "{'descr': '" descr "', 'fortran_order': " fortran ", 'shape': " shape ", }\n"
+#include "make.h"
+#include "tests.h"
 
 static const char zeros[64];
 
@@ -79,6 +64,15 @@ static void byte_orders_and_dtypes(void **state)
         { HEADER("<i8", "False", "()"), "\xfe\xff\xff\xff\xff\xff\xff\xff", 8, ADZ_I64, -2 },
         { HEADER(">i8", "False", "()"), "\0\0\0\0\0\0\1\0", 8, ADZ_I64, 256 },
         { HEADER("|u1", "False", "()"), "\xc8", 1, ADZ_U8, 200 },
+        { HEADER("|i1", "False", "()"), "\xc8", 1, ADZ_I32, -56 },
+        { HEADER("<i2", "False", "()"), "\xfe\xff", 2, ADZ_I32, -2 },
+        { HEADER(">i2", "False", "()"), "\xff\0", 2, ADZ_I32, -256 },
+        { HEADER("<u2", "False", "()"), "\xfe\xff", 2, ADZ_I32, 65534 },
+        { HEADER(">u4", "False", "()"), "\xff\xff\xff\xfe", 4, ADZ_I64, 4294967294 },
+        { HEADER("<u8", "False", "()"), "\0\0\0\0\0\0\0\x40", 8, ADZ_I64, 4611686018427387904 },
+        { HEADER(">u8", "False", "()"), "\0\0\0\0\0\0\1\2", 8, ADZ_I64, 258 },
+        { HEADER("uint8", "False", "()"), "\xc8", 1, ADZ_U8, 200 },
+        { HEADER("=b1", "False", "()"), "\1", 1, ADZ_BOOL, 1 },
         { HEADER("|b1", "False", "()"), "\1", 1, ADZ_BOOL, 1 },
         { "{\"shape\":(1L,),\"descr\":\"<i4\",\"fortran_order\":False}  ", "\5\0\0\0", 4, ADZ_I32,
             5 },
@@ -145,9 +139,10 @@ static const struct {
         "a key and a colon" },
     { HEADER("<f4x", "False", "()"), 4, ADZ_ERR_UNSUPPORTED, "'<f4x' is not offered" },
     { HEADER("xf4", "False", "()"), 4, ADZ_ERR_UNSUPPORTED, "'xf4' is not offered" },
-    { HEADER("f4", "False", "()"), 4, ADZ_ERR_UNSUPPORTED, "'f4' is not offered" },
+    { HEADER("<f", "False", "()"), 4, ADZ_ERR_UNSUPPORTED, "'<f' is not offered" },
+    { HEADER("", "False", "()"), 4, ADZ_ERR_UNSUPPORTED, "'' is not offered" },
+    { HEADER("<f4f4", "False", "()"), 4, ADZ_ERR_UNSUPPORTED, "'<f4f4' is not offered" },
     { HEADER("<c8", "False", "()"), 8, ADZ_ERR_UNSUPPORTED, "'<c8' is not offered; convert" },
-    { HEADER("<u2", "False", "()"), 2, ADZ_ERR_UNSUPPORTED, "'<u2' is not offered" },
     { HEADER("|O", "False", "()"), 8, ADZ_ERR_UNSUPPORTED, "'|O' is not offered" },
     { "{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': ()}", 4, ADZ_ERR_UNSUPPORTED,
         "structured" },
@@ -458,7 +453,7 @@ static void refused_memory_harms_nothing(void **state)
     temporary_files(true);
 }
 
-int main(void)
+int files_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(orders_and_versions),
