@@ -201,12 +201,8 @@ void write_history(const char *path, const history *h)
     fputs("epoch,lr,loss,validation_loss,validation_accuracy\n", file);
     for (int64_t i = 0; i < h->count; ++i) {
         const epoch_record *e = &h->epochs[i];
-        fprintf(file, "%lld,%.6g,%.6g,", (long long)i + 1, e->lr, e->loss);
-        if (isnan(e->validation_loss)) {
-            fputs(",\n", file);
-        } else {
-            fprintf(file, "%.6g,%.6g\n", e->validation_loss, e->validation_accuracy);
-        }
+        const double columns[] = { e->lr, e->loss, e->validation_loss, e->validation_accuracy };
+        write_row(file, i + 1, columns, sizeof columns / sizeof *columns);
     }
     finish_file(path, file);
 }

@@ -69,11 +69,8 @@ void write_history(const char *path, const history *h)
     fputs("epoch,lr,loss,train_rmse,validation_rmse\n", file);
     for (int64_t i = 0; i < h->count; ++i) {
         const epoch_record *e = &h->epochs[i];
-        fprintf(file, "%lld,%.6g,%.6g,%.6g,", (long long)i + 1, e->lr, e->loss, e->train_rmse);
-        if (!isnan(e->validation_rmse)) {
-            fprintf(file, "%.6g", e->validation_rmse);
-        }
-        fputc('\n', file);
+        const double columns[] = { e->lr, e->loss, e->train_rmse, e->validation_rmse };
+        write_row(file, i + 1, columns, sizeof columns / sizeof *columns);
     }
     finish_file(path, file);
 }
@@ -84,7 +81,8 @@ void write_predictions(const char *path, const model *m, adz_tensor *y)
     write_field(file, m->target_name);
     fputc('\n', file);
     for (int64_t i = 0; i < adz_tensor_size(y, 0); ++i) {
-        fprintf(file, "%.9g\n", adz_tensor_at(y, (int64_t[]){ i, 0 }));
+        write_float(file, adz_tensor_at(y, (int64_t[]){ i, 0 }));
+        fputc('\n', file);
     }
     finish_file(path, file);
 }

@@ -37,7 +37,7 @@ static const char help[] =
     "              (uncertainty.svg)\n"
     "\n"
     "The last lines read, one for each set: result: set=... rmse=... rmse_se=... ll=... ll_se=...\n"
-    "rmse_no_dropout=... seconds=...; a single split has no standard error (_se): it is nan.\n"
+    "rmse_no_dropout=... seconds=...; a single split has no standard error (_se): it is left out.\n"
     "Ctrl-C and SIGTERM end the program with a report on the finished splits, or on the toy\n"
     "set as it is learnt by then; a second one ends it at once.\n"
     "Exit codes: 2 if the command line is wrong, 1 for another failure, also of an installed "

@@ -153,6 +153,11 @@ void print_report(const set_result *results, size_t count)
 void print_result_line(const char *name, const outcome *splits, size_t count, double seconds)
 {
     const figures f = figures_of(splits, count);
+    if (count == 1) { /* one split has no standard error */
+        printf("result: set=%s rmse=%.4f ll=%.4f rmse_no_dropout=%.4f seconds=%.1f\n", name,
+            f.rmse.mean, f.log_likelihood.mean, f.rmse_no_dropout.mean, seconds);
+        return;
+    }
     printf("result: set=%s rmse=%.4f rmse_se=%.4f ll=%.4f ll_se=%.4f rmse_no_dropout=%.4f "
            "seconds=%.1f\n",
         name, f.rmse.mean, f.rmse.error, f.log_likelihood.mean, f.log_likelihood.error,
