@@ -98,6 +98,7 @@ def own_sets():
     assert list(r) == ["apart", "plane"], output  # by name
     assert "plane: 60 rows, 3 features, 3 splits; 20 hidden units, 60 epochs" in output
     assert r["apart"]["rmse"] < 0.6 < 1.0 < r["plane"]["rmse"], r
+    assert r["plane"]["ridge_rmse"] < 0.5, "a plane is what ridge regression finds"
     lines = re.findall(r"^plane split (\d)/3: dropout (\S+), tau (\S+): RMSE (\S+), log likelihood "
                        r"(\S+), RMSE without dropout (\S+)$", output, re.MULTILINE)
     assert [line[:3] for line in lines] == [("1", "0.01", "20"), ("2", "0.02", "20"),
@@ -128,7 +129,7 @@ def one_split():
     output = run("yacht", "--passes", 20, "--epochs", 2, "--splits", 1)
     row, = re.findall(r"^yacht {11}.*$", output, re.MULTILINE)
     assert re.fullmatch(r"yacht +\d+\.\d{3} +0\.67 \+- 0\.05 +-\d+\.\d{3} +-1\.25 \+- 0\.02 +\d+\.\d{3} +"
-                        r"1\.23 \+- 0\.37 +\d+\.\d", row), output
+                        r"1\.23 \+- 0\.37 +\d+\.\d{3} +\d+\.\d", row), output
     assert "worse than published" not in output and "figures (RMSE" not in output, output
     several = run("yacht", "--passes", 20, "--epochs", 2, "--splits", 2)
     assert "of 2 figures (RMSE and log likelihood) lie within" in several, several
