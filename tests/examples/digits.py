@@ -18,7 +18,7 @@ from program import interrupted, misused, perform, refused, run
 
 ZLIB = sys.argv[2] == "zlib"
 DATA = os.path.abspath(os.environ["ADZE_DIGITS_DATA"]) if "ADZE_DIGITS_DATA" in os.environ else None
-RESULT = re.compile(r"result: test_accuracy=(\d\.\d{4}) test_loss=(\d+\.\d{4}) epochs=(\d+) seconds=(\d+\.\d\d)$")
+RESULT = re.compile(r"result: test_accuracy=(\d\.\d{4}) linear_accuracy=\d\.\d{4} test_loss=(\d+\.\d{4}) epochs=(\d+) seconds=(\d+\.\d\d)$")
 QUIET = ["--plot", "none", "--show", "0"]
 SMALL = ["--channels", "8,16", *QUIET]
 SIDE, COUNT, TESTS = 16, 500, 100

@@ -17,7 +17,7 @@ import sys
 from program import interrupted, misused, optional_path, perform, refused, run
 
 CHAR_LM = optional_path(2)
-RESULT = re.compile(r"result: accuracy=(\S+) best_possible=(\S+) seconds=(\S+)$")
+RESULT = re.compile(r"result: accuracy=(\S+) bag_accuracy=\S+ best_possible=(\S+) seconds=(\S+)$")
 SMALL = ["--width", "8", "--hidden", "12", "--layers", "1", "--epochs", "2", "--lr", "0.01"]
 
 
