@@ -9,6 +9,18 @@
 #include "../text/text.h"
 #include "model.h"
 
+/* Removes the byte order mark that some editors write in front of a text. It is no character of the
+ * text. */
+static void drop_mark(char *text, size_t *size)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    const size_t length = sizeof mark - 1;
+    if (*size >= length && memcmp(text, mark, length) == 0) {
+        *size -= length;
+        memmove(text, text + length, *size + 1); /* the zero at its end as well */
+    }
+}
+
 char *read_corpus(const options *o, const char **name, size_t *size)
 {
     *name = o->data != NULL ? o->data : embedded_name;
@@ -18,6 +30,7 @@ char *read_corpus(const options *o, const char **name, size_t *size)
     }
     if (o->tokens != ADZ_TOKENS_BYTES) {
         check_utf8(*name, text, *size, "; --tokens bytes learns any file as it is");
+        drop_mark(text, size);
     }
     return text;
 }

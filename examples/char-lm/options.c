@@ -95,6 +95,7 @@ static const char help[] =
     "\n"
     "mpirun -n N char-lm trains on N processes, on one machine or many.\n"
     "Exit codes: 2 if the command line is wrong, 1 for another failure.\n"
+    "A training without --sample shows a short text before its last line.\n"
     "The last line of a training reads: result: val_loss=... bpc=... tokens_per_second=...\n"
     "seconds=...\n";
 

@@ -10,6 +10,7 @@
 #include "../shared/ranks.h"
 #include "checkpoint.h"
 #include "optimizer.h"
+#include "sample.h"
 #include "validation.h"
 
 typedef struct trainer {
@@ -217,6 +218,19 @@ static void advance(trainer *t, progress *bar)
     show(t, bar, last);
 }
 
+/* Writes a short text, so that everyone sees what the network has learnt. --sample writes one as
+ * long as wanted, after the last line of the training. */
+static void show_sample(const trainer *t)
+{
+    if (t->o->sample == NULL && is_first_rank() && !is_interrupted()) {
+        options short_one = *t->o;
+        short_one.sample = "";
+        short_one.length = t->o->tokens == ADZ_TOKENS_WORDS ? 40 : 200;
+        puts("a sample (--sample TEXT continues a text):");
+        write_sample(&short_one, t->network, t->c->tokenizer);
+    }
+}
+
 static void finish(trainer *t, const progress *bar)
 {
     if (t->step < t->o->steps) {
@@ -228,6 +242,7 @@ static void finish(trainer *t, const progress *bar)
     print_traffic(t->parallel, t->network);
     fflush(stdout);
     t->valid_loss = validate(t->o, t->network, &t->c->valid);
+    show_sample(t);
     printf("result: val_loss=%.4f bpc=%.4f tokens_per_second=%.0f seconds=%.2f\n", t->valid_loss,
         bits_per_character(t, t->valid_loss), tokens_per_second, seconds);
 }

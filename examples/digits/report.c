@@ -7,22 +7,23 @@
 #include <stdlib.h>
 
 #include "../shared/files.h"
+#include "linear.h"
 #include "picture.h"
 
 /* ---- accuracies ------------------------------------------------------------------------------ */
 
-static void print_accuracy(const char *name, const verdict *verdicts, int64_t count)
+static void print_accuracy(const char *name, const verdict *verdicts, int64_t count, double linear)
 {
     if (count > 0) {
-        printf("%-12s %8lld %10.4f %10.4f\n", name, (long long)count, accuracy_of(verdicts, count),
-            loss_of(verdicts, count));
+        printf("%-12s %8lld %10.4f %10.4f %10.4f\n", name, (long long)count,
+            accuracy_of(verdicts, count), loss_of(verdicts, count), linear);
     }
 }
 
-static void print_judged(const char *name, const model *m, adz_dataset *rows)
+static void print_judged(const char *name, const model *m, adz_module *linear, adz_dataset *rows)
 {
     verdict *verdicts = judge(m, rows);
-    print_accuracy(name, verdicts, adz_dataset_size(rows));
+    print_accuracy(name, verdicts, adz_dataset_size(rows), linear_accuracy(linear, m, rows));
     free(verdicts);
 }
 
@@ -138,14 +139,19 @@ void print_report(const options *o, const model *m, const problem *p, const hist
 {
     const int64_t tests = adz_dataset_size(p->test);
     verdict *verdicts = judge(m, p->test);
-    printf("\n%-12s %8s %10s %10s\n", "", "images", "accuracy", "loss");
-    print_judged("train", m, p->train);
-    print_judged("validation", m, p->validation);
-    print_accuracy("test", verdicts, tests);
+    adz_module *linear = fit_linear(m, p->train);
+    const double simple = linear_accuracy(linear, m, p->test);
+    printf("\n%-12s %8s %10s %10s %10s\n", "", "images", "accuracy", "loss", "linear");
+    print_judged("train", m, linear, p->train);
+    print_judged("validation", m, linear, p->validation);
+    print_accuracy("test", verdicts, tests, simple);
+    adz_module_free(&linear);
     print_matrix(verdicts, tests);
     report_mistakes(o, m, p->test, verdicts);
-    printf("result: test_accuracy=%.4f test_loss=%.4f epochs=%lld seconds=%.2f\n",
-        accuracy_of(verdicts, tests), loss_of(verdicts, tests), (long long)h->count, h->seconds);
+    printf("result: test_accuracy=%.4f linear_accuracy=%.4f test_loss=%.4f epochs=%lld "
+           "seconds=%.2f\n",
+        accuracy_of(verdicts, tests), simple, loss_of(verdicts, tests), (long long)h->count,
+        h->seconds);
     free(verdicts);
 }
 
@@ -201,12 +207,8 @@ void write_history(const char *path, const history *h)
     fputs("epoch,lr,loss,validation_loss,validation_accuracy\n", file);
     for (int64_t i = 0; i < h->count; ++i) {
         const epoch_record *e = &h->epochs[i];
-        fprintf(file, "%lld,%.6g,%.6g,", (long long)i + 1, e->lr, e->loss);
-        if (isnan(e->validation_loss)) {
-            fputs(",\n", file);
-        } else {
-            fprintf(file, "%.6g,%.6g\n", e->validation_loss, e->validation_accuracy);
-        }
+        const double columns[] = { e->lr, e->loss, e->validation_loss, e->validation_accuracy };
+        write_row(file, i + 1, columns, sizeof columns / sizeof *columns);
     }
     finish_file(path, file);
 }

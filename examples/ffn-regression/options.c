@@ -31,7 +31,8 @@ static const char help[] =
     "  --test-rows FILE       lines of test rows, counted from 0 without the header\n"
     "  --split N              which line of that file to use, from 0 (0)\n"
     "  --test SHARE           share of test rows, if there is no --test-rows (0.2)\n"
-    "  --validation SHARE     share of validation rows among the others (0.1)\n"
+    "  --validation SHARE     share of validation rows among the others; the weights with the\n"
+    "                         smallest RMSE there are kept, with 0 the last ones (0.1)\n"
     "network\n"
     "  --hidden N,N,...       widths of the hidden layers (50)\n"
     "  --activation NAME      relu, leaky_relu, elu, gelu, silu, tanh, sigmoid (relu)\n"
@@ -46,8 +47,7 @@ static const char help[] =
     "  --momentum X           SGD's (0.9)\n"
     "  --weight-decay X       SGD's (0.0001)\n"
     "  --scheduler NAME       how the rate falls: cosine, step, exponential, none (cosine)\n"
-    "  --patience N           stop after N epochs without a better validation RMSE, and keep the\n"
-    "                         best weights (0: off)\n"
+    "  --patience N           stop after N epochs without a better validation RMSE (0: off)\n"
     "  --seed N               of everything that is random (1)\n"
     "  --threads N            threads of large loops (as many as there are processors, divided\n"
     "                         among the processes of a machine)\n"
@@ -79,8 +79,9 @@ static const char help[] =
     "fewer rows than micro-batches joins the batch before it.\n"
     "Exit codes: 2 if the command line is wrong, 1 for another failure, also of an installed "
     "gnuplot.\n"
-    "The last line reads: result: test_rmse=... test_r2=... trivial_rmse=... train_rmse=...\n"
-    "epochs=... seconds=...\n";
+    "The last line reads: result: test_rmse=... test_r2=... ridge_rmse=... trivial_rmse=...\n"
+    "train_rmse=... epochs=... seconds=...\n"
+    "ridge: linear regression with a penalty, on the same rows; trivial: the mean of the target.\n";
 
 /* ---- values --------------------------------------------------------------------------------- */
 

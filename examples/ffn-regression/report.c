@@ -7,6 +7,7 @@
 
 #include "../shared/files.h"
 #include "../shared/gnuplot.h"
+#include "../shared/ridge.h"
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
@@ -14,6 +15,7 @@ typedef struct score {
     int64_t rows;
     double rmse, r2;
     double trivial; /* RMSE of always predicting the mean of the training rows */
+    double ridge;   /* RMSE of ridge regression */
 } score;
 
 /* The mean squared distance of the target from one number. */
@@ -23,9 +25,9 @@ static double spread(adz_dataset *rows, double from)
     return adz_item(adz_mean(adz_mul(away, away), ADZ_ALL_DIMS, ADZ_DROPDIM));
 }
 
-static score score_of(const model *m, adz_dataset *rows, double train_mean)
+static score score_of(const model *m, adz_dataset *rows, double train_mean, const ridge *simple)
 {
-    score s = { adz_dataset_size(rows), rmse_of(m, rows), NAN, NAN };
+    score s = { adz_dataset_size(rows), rmse_of(m, rows), NAN, NAN, ridge_rmse(simple, rows) };
     if (s.rows > 0) {
         adz_scope *scope = adz_scope_open();
         double mean = adz_item(adz_mean(adz_dataset_tensor(rows, 1), ADZ_ALL_DIMS, ADZ_DROPDIM));
@@ -40,25 +42,28 @@ static score score_of(const model *m, adz_dataset *rows, double train_mean)
 static void print_score(const char *name, score s)
 {
     if (s.rows > 0) {
-        printf(
-            "%-12s %6lld %12.4g %8.4f %14.4g\n", name, (long long)s.rows, s.rmse, s.r2, s.trivial);
+        printf("%-12s %6lld %12.4g %8.4f %12.4g %14.4g\n", name, (long long)s.rows, s.rmse, s.r2,
+            s.ridge, s.trivial);
     }
 }
 
 void print_report(const model *m, const problem *p, const history *h)
 {
     double mean = adz_item(adz_module_buffer(target_standardizer(m), "mean"));
-    score train = score_of(m, p->train, mean), test = score_of(m, p->test, mean);
-    printf("\n%-12s %6s %12s %8s %14s\n", m->target_name, "rows", "RMSE", "R2", "trivial RMSE");
+    ridge simple = fit_ridge(p->train, p->validation);
+    score train = score_of(m, p->train, mean, &simple), test = score_of(m, p->test, mean, &simple);
+    printf("\n%-12s %6s %12s %8s %12s %14s\n", m->target_name, "rows", "RMSE", "R2", "ridge RMSE",
+        "trivial RMSE");
     print_score("train", train);
-    print_score("validation", score_of(m, p->validation, mean));
+    print_score("validation", score_of(m, p->validation, mean, &simple));
     print_score("test", test);
+    free_ridge(&simple);
     if (h->best > 0) {
         printf("the weights are those of epoch %lld\n", (long long)h->best);
     }
-    printf("result: test_rmse=%.4g test_r2=%.4g trivial_rmse=%.4g train_rmse=%.4g epochs=%lld "
-           "seconds=%.2f\n",
-        test.rmse, test.r2, test.trivial, train.rmse, (long long)h->count, h->seconds);
+    printf("result: test_rmse=%.4g test_r2=%.4g ridge_rmse=%.4g trivial_rmse=%.4g train_rmse=%.4g "
+           "epochs=%lld seconds=%.2f\n",
+        test.rmse, test.r2, test.ridge, test.trivial, train.rmse, (long long)h->count, h->seconds);
 }
 
 /* ---- files ---------------------------------------------------------------------------------- */
@@ -69,11 +74,8 @@ void write_history(const char *path, const history *h)
     fputs("epoch,lr,loss,train_rmse,validation_rmse\n", file);
     for (int64_t i = 0; i < h->count; ++i) {
         const epoch_record *e = &h->epochs[i];
-        fprintf(file, "%lld,%.6g,%.6g,%.6g,", (long long)i + 1, e->lr, e->loss, e->train_rmse);
-        if (!isnan(e->validation_rmse)) {
-            fprintf(file, "%.6g", e->validation_rmse);
-        }
-        fputc('\n', file);
+        const double columns[] = { e->lr, e->loss, e->train_rmse, e->validation_rmse };
+        write_row(file, i + 1, columns, sizeof columns / sizeof *columns);
     }
     finish_file(path, file);
 }
@@ -84,7 +86,8 @@ void write_predictions(const char *path, const model *m, adz_tensor *y)
     write_field(file, m->target_name);
     fputc('\n', file);
     for (int64_t i = 0; i < adz_tensor_size(y, 0); ++i) {
-        fprintf(file, "%.9g\n", adz_tensor_at(y, (int64_t[]){ i, 0 }));
+        write_float(file, adz_tensor_at(y, (int64_t[]){ i, 0 }));
+        fputc('\n', file);
     }
     finish_file(path, file);
 }

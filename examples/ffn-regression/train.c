@@ -190,20 +190,21 @@ static bool train_epoch(trainer *t)
     return false;
 }
 
-/* Keeps a copy of the best network. Returns true if none of the last `patience` epochs was better.
- */
+/* Epochs whose validation RMSE is within this factor of the smallest count as equally good, and the
+ * latest of them is kept: it has trained longest, and few rows cannot tell them apart. */
+#define CLOSE 1.01
+
+/* Keeps a copy of the network with the smallest validation RMSE; without validation rows there is
+ * none. Returns true if --patience is given and none of the last `patience` epochs was better. */
 static bool lost_patience(trainer *t, int64_t epoch, double rmse)
 {
-    if (t->o->patience == 0) {
-        return false;
-    }
-    if (rmse < t->best_rmse) {
+    if (rmse < CLOSE * t->best_rmse) {
         adz_module_free(&t->best);
         t->best = adz_module_copy(network(t->m));
-        t->best_rmse = rmse;
+        t->best_rmse = fmin(rmse, t->best_rmse);
         t->best_epoch = epoch;
     }
-    return epoch - t->best_epoch >= t->o->patience;
+    return t->o->patience > 0 && epoch - t->best_epoch >= t->o->patience;
 }
 
 static epoch_record record_epoch(const trainer *t)

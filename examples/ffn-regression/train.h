@@ -16,7 +16,7 @@ typedef struct epoch_record {
 typedef struct history {
     epoch_record *epochs; /* `count` records, for free() */
     int64_t count;
-    int64_t best; /* with early stopping, the epoch whose weights were kept, from 1; else 0 */
+    int64_t best; /* the epoch whose weights were kept, from 1; 0 without validation rows */
     double seconds;
     bool interrupted; /* the last epoch may be incomplete; the saved file can go on */
 } history;

@@ -19,7 +19,7 @@ typedef struct trainer {
     bool interrupted; /* by Ctrl-C or SIGTERM, on any rank */
     double loss_sum;  /* sum over the rows that the current epoch has trained so far */
     int64_t loss_rows;
-    adz_module *best; /* early stopping: a copy of the best network so far */
+    adz_module *best; /* a copy of the network with the smallest validation RMSE, or NULL */
     double best_rmse;
     int64_t best_epoch;
 } trainer;
@@ -31,7 +31,7 @@ void copy_weights(adz_module *to, adz_module *from);
  * order and their use. */
 void rows_text(const problem *p, char text[64]);
 
-/* Saves the model, with the best weights if early stopping has some, together with all that the
+/* Saves the model, with the best weights if there are validation rows, together with all that the
  * training needs to continue bit for bit. `epochs` epochs are complete. The network is not changed.
  * A device or a pipe gets the model only. All ranks call it. */
 void save_training(trainer *t, const epoch_record *epochs, int64_t count);

@@ -20,7 +20,7 @@ static void write_series(FILE *script, const series *s)
         if (s->missing[i]) {
             fputs("\n", script);
         } else {
-            fprintf(script, "%lld %.9g\n", (long long)i + 1, s->values[i]);
+            fprintf(script, "%lld %.17g\n", (long long)i + 1, s->values[i]);
         }
     }
     fputs("END\n", script);
@@ -33,7 +33,7 @@ static void write_forecasts(FILE *script, const char *name, const forecasts *f, 
     for (int64_t b = 0; b < f->o.count; ++b) {
         for (int64_t k = 0; k < steps; ++k) {
             int64_t i = b * f->horizon + k;
-            fprintf(script, "%lld %.9g %.9g\n", (long long)(f->o.at[b] + k + 1), f->mean[i],
+            fprintf(script, "%lld %.17g %.17g\n", (long long)(f->o.at[b] + k + 1), f->mean[i],
                 f->deviation[i]);
         }
         fputs("\n", script);

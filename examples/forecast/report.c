@@ -59,8 +59,9 @@ void write_forecast(const char *path, const forecasts *f, int64_t steps)
     fputs("row,forecast,lower80,upper80,lower95,upper95\n", file);
     for (int64_t k = 0; k < steps; ++k) {
         double mean = f->mean[k], d = f->deviation[k];
-        fprintf(file, "%lld,%.9g,%.9g,%.9g,%.9g,%.9g\n", (long long)(f->o.at[0] + k + 1), mean,
-            mean - HALF_80 * d, mean + HALF_80 * d, mean - HALF_95 * d, mean + HALF_95 * d);
+        const double columns[] = { mean, mean - HALF_80 * d, mean + HALF_80 * d, mean - HALF_95 * d,
+            mean + HALF_95 * d };
+        write_row(file, f->o.at[0] + k + 1, columns, sizeof columns / sizeof *columns);
     }
     finish_file(path, file);
 }

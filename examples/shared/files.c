@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -234,6 +235,40 @@ void finish_file(const char *path, FILE *file)
     bool bad = ferror(file) != 0;
     if (fclose(file) != 0 || bad) {
         fail("%s: %s", path, strerror(errno));
+    }
+}
+
+void write_number(FILE *file, double x)
+{
+    char text[32];
+    for (int digits = 6; !isnan(x) && digits <= 17; ++digits) {
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        if (digits == 17 || strtod(text, NULL) == x) {
+            fputs(text, file);
+            return;
+        }
+    }
+}
+
+void write_row(FILE *file, int64_t row, const double *columns, size_t n)
+{
+    fprintf(file, "%lld", (long long)row);
+    for (size_t i = 0; i < n; ++i) {
+        fputc(',', file);
+        write_number(file, columns[i]);
+    }
+    fputc('\n', file);
+}
+
+void write_float(FILE *file, double x)
+{
+    char text[32];
+    for (int digits = 6; !isnan(x) && digits <= 9; ++digits) {
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        if (digits == 9 || strtof(text, NULL) == (float)x) {
+            fputs(text, file);
+            return;
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* Reads a whole file into memory, for free(), with a zero after its last byte. Ends the program if
@@ -41,5 +42,15 @@ void finish_file(const char *path, FILE *file);
 
 /* Writes a field of a CSV file, in quotes. */
 void write_field(FILE *file, const char *text);
+
+/* Writes a number with as few digits as give the same double when they are read again. NaN becomes
+ * an empty field. */
+void write_number(FILE *file, double x);
+
+/* Writes a row of a CSV file: its number, and columns as write_number() writes them. */
+void write_row(FILE *file, int64_t row, const double *columns, size_t n);
+
+/* As write_number, for a number that was computed as a float: reading gives the same float. */
+void write_float(FILE *file, double x);
 
 #endif

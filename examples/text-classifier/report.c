@@ -8,6 +8,7 @@
 
 #include "../shared/files.h"
 #include "../shared/plain_text.h"
+#include "bag.h"
 #include "grammar.h"
 
 enum { WIDEST_MATRIX = 20 };
@@ -37,12 +38,14 @@ static double trivial_accuracy(const samples *s, size_t n_labels)
     return (double)most / (double)s->count;
 }
 
-static void print_accuracy(const char *name, const samples *s, double accuracy, size_t n_labels)
+static void print_accuracy(
+    const char *name, const samples *s, double accuracy, const bag *words, size_t n_labels)
 {
     if (s->count == 0) {
         return;
     }
-    printf("%-12s %8zu %10.4f %12.4f", name, s->count, accuracy, trivial_accuracy(s, n_labels));
+    printf("%-12s %8zu %10.4f %12.4f %12.4f", name, s->count, accuracy, bag_accuracy(words, s),
+        trivial_accuracy(s, n_labels));
     if (!isnan(rule_accuracy(s))) {
         printf(" %10.4f", rule_accuracy(s));
     }
@@ -134,12 +137,15 @@ void print_report(const options *o, const model *m, const problem *p, const hist
     verdict *verdicts = judge(m, &p->test, o->batch_size, NULL);
     double accuracy = accuracy_of(&p->test, verdicts);
     bool grammar = !isnan(rule_accuracy(&p->test));
-    printf("\n%-12s %8s %10s %12s%s\n", "", "texts", "accuracy", "one label",
+    bag words = fit_bag(m, &p->train);
+    const double simple = bag_accuracy(&words, &p->test);
+    printf("\n%-12s %8s %10s %12s %12s%s\n", "", "texts", "accuracy", "bag of words", "one label",
         grammar ? "   the rule" : "");
-    print_accuracy("train", &p->train, judged_accuracy(o, m, &p->train), m->n_labels);
+    print_accuracy("train", &p->train, judged_accuracy(o, m, &p->train), &words, m->n_labels);
     print_accuracy(
-        "validation", &p->validation, judged_accuracy(o, m, &p->validation), m->n_labels);
-    print_accuracy("test", &p->test, accuracy, m->n_labels);
+        "validation", &p->validation, judged_accuracy(o, m, &p->validation), &words, m->n_labels);
+    print_accuracy("test", &p->test, accuracy, &words, m->n_labels);
+    free_bag(&words);
     size_t *counts = count_pairs(&p->test, verdicts, m->n_labels);
     char **labels = show_labels(m);
     if (m->n_labels <= WIDEST_MATRIX) {
@@ -154,7 +160,8 @@ void print_report(const options *o, const model *m, const problem *p, const hist
     if (grammar) {
         snprintf(best, sizeof best, "%.4f", GRAMMAR_BEST);
     }
-    printf("result: accuracy=%.4f best_possible=%s seconds=%.2f\n", accuracy, best, h->seconds);
+    printf("result: accuracy=%.4f bag_accuracy=%.4f best_possible=%s seconds=%.2f\n", accuracy,
+        simple, best, h->seconds);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -165,12 +172,8 @@ void write_history(const char *path, const history *h)
     fputs("epoch,lr,loss,validation_loss,validation_accuracy\n", file);
     for (int64_t i = 0; i < h->count; ++i) {
         const epoch_record *e = &h->epochs[i];
-        fprintf(file, "%lld,%.6g,%.6g,", (long long)i + 1, e->lr, e->loss);
-        if (isnan(e->validation_loss)) {
-            fputs(",\n", file);
-        } else {
-            fprintf(file, "%.6g,%.6g\n", e->validation_loss, e->validation_accuracy);
-        }
+        const double columns[] = { e->lr, e->loss, e->validation_loss, e->validation_accuracy };
+        write_row(file, i + 1, columns, sizeof columns / sizeof *columns);
     }
     finish_file(path, file);
 }

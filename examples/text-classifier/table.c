@@ -108,6 +108,17 @@ static size_t find_column(const char *path, char **names, size_t n, const char *
     return found;
 }
 
+/* Cuts off white space around a label, so that "yes" and "yes " are one class. */
+static char *trim(char *field)
+{
+    static const char space[] = " \t\r\n";
+    size_t length = strlen(field);
+    while (length > 0 && strchr(space, field[length - 1]) != NULL) {
+        field[--length] = '\0';
+    }
+    return field + strspn(field, space);
+}
+
 /* A copy of a field. Ends the program if the field is empty. */
 static char *field_copy(const reader *r, const char *name, const char *field, size_t line)
 {
@@ -134,7 +145,7 @@ static void read_rows(reader *r, const char *text, const char *label, text_table
         text_row *row = &table->rows[table->count++];
         row->line = line;
         row->text = field_copy(r, "text", fields[text_at], line);
-        row->label = label != NULL ? field_copy(r, "label", fields[label_at], line) : NULL;
+        row->label = label != NULL ? field_copy(r, "label", trim(fields[label_at]), line) : NULL;
     }
     free(fields);
 }

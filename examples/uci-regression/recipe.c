@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "../shared/interrupt.h"
+#include "../shared/ridge.h"
 
 enum { BATCH = 128, PASSES_AT_ONCE = 100 };
 
@@ -145,6 +146,9 @@ score train_and_score(
     double penalty = 1e-4 * (1 - dropout) / (2 * n * tau);
     score s = { .complete = fit(network, standard, squared_error, penalty, epochs) == epochs };
     if (s.complete) {
+        ridge simple = fit_ridge(rows->train, NULL);
+        s.ridge_rmse = ridge_rmse(&simple, rows->test);
+        free_ridge(&simple);
         ADZ_NO_GRAD
         {
             measure(&s, network, inputs, target, rows->test, tau, passes);

@@ -23,6 +23,7 @@ typedef struct score {
     double rmse;            /* RMSE of the mean of the passes, in the target's units */
     double log_likelihood;  /* mean over the test rows */
     double rmse_no_dropout; /* RMSE of one pass without dropout */
+    double ridge_rmse;      /* RMSE of ridge regression on the same rows */
 } score;
 
 /* Makes a network, which the caller frees with adz_module_free. All functions of this file draw

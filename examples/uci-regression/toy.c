@@ -10,6 +10,7 @@
 #include "../shared/gnuplot.h"
 #include "../shared/interrupt.h"
 #include "../shared/progress.h"
+#include "../shared/ridge.h"
 #include "plot.h"
 #include "report.h"
 
@@ -164,6 +165,9 @@ void run_toy(const options *o)
         adz_tensor *x = adz_dataset_tensor(test, 0);
         adz_tensor *y = adz_to(adz_dataset_tensor(test, 1), ADZ_F64);
         result.score = score_toy(network, x, y, o->passes);
+        ridge simple = fit_ridge(train, NULL);
+        result.score.ridge_rmse = ridge_rmse(&simple, test);
+        free_ridge(&simple);
         band b = predict_band(network, x, 1000);
         printf("%.1f%% of the test rows lie within two deviations of the predicted mean\n",
             100 * coverage(&b, y));

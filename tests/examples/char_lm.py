@@ -60,6 +60,25 @@ def exports_onnx():
     refused("no/p.onnx: cannot be written", "--load", "o", "--export-onnx", "no/p.onnx")
 
 
+def shows_a_sample():
+    """A training ends with a text of its network, before the line for scripts."""
+    lines = run(*SMALL, "--steps", 2).splitlines()
+    at = lines.index("a sample (--sample TEXT continues a text):")
+    assert RESULT.match(lines[-1]) and len("\n".join(lines[at + 1:-1])) >= 200, lines
+    assert "a sample" not in run(*SMALL, "--steps", 2, "--sample", "It is", "--length", 5)
+
+
+def drops_a_byte_order_mark():
+    """The mark is no character of the text."""
+    text = "It is a truth universally acknowledged. " * 60
+    for name, mark in (("plain", ""), ("marked", "\ufeff")):
+        with open(name, "w", encoding="utf-8") as stream:
+            stream.write(mark + text)
+    said = [run(*SMALL, "--steps", 2, "--data", name).splitlines() for name in ("plain", "marked")]
+    assert said[0][0].split(": ")[1] == said[1][0].split(": ")[1], said
+    assert result("\n".join(said[0]))["val_loss"] == result("\n".join(said[1]))["val_loss"]
+
+
 def goes_on_exactly():
     for arch in [*ARCHITECTURES, "gpt2 one-cycle"]:
         arch, *schedule = arch.split()
@@ -303,7 +322,7 @@ def bad_input():
 
 
 def main():
-    checks = [learns, exports_onnx, goes_on_exactly, micro_batches, stays_over, saves_where_it_came_from, saves_by_the_way, names_of_data,
+    checks = [learns, shows_a_sample, drops_a_byte_order_mark, exports_onnx, goes_on_exactly, micro_batches, stays_over, saves_where_it_came_from, saves_by_the_way, names_of_data,
               validation_is_new, writes, choices, one_cycle, interrupt, bad_input]
     return perform(checks)
 

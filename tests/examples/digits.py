@@ -18,7 +18,8 @@ from program import interrupted, misused, perform, refused, run
 
 ZLIB = sys.argv[2] == "zlib"
 DATA = os.path.abspath(os.environ["ADZE_DIGITS_DATA"]) if "ADZE_DIGITS_DATA" in os.environ else None
-RESULT = re.compile(r"result: test_accuracy=(\d\.\d{4}) test_loss=(\d+\.\d{4}) epochs=(\d+) seconds=(\d+\.\d\d)$")
+RESULT = re.compile(r"result: test_accuracy=(\d\.\d{4}) linear_accuracy=\d\.\d{4} "
+                    r"test_loss=(\d+\.\d{4}) epochs=(\d+) seconds=(\d+\.\d\d)$")
 QUIET = ["--plot", "none", "--show", "0"]
 SMALL = ["--channels", "8,16", *QUIET]
 SIDE, COUNT, TESTS = 16, 500, 100
@@ -121,7 +122,7 @@ def early_stopping():
     epochs = result(output)[2]
     assert len(losses) == epochs < 60 and min(losses) == losses[-2], losses
     assert f"kept are the weights of epoch {epochs - 1}, " in output
-    shown = float(re.search(r"^validation +\d+ +\S+ +(\S+)$", output, re.MULTILINE).group(1))
+    shown = float(re.search(r"^validation +\d+ +\S+ +(\S+) +\S+$", output, re.MULTILINE).group(1))
     assert abs(shown - min(losses)) < 1e-4, (shown, losses)
     output = run("--data", "drawn.csv", "--epochs", 2, "--validation", 0, *SMALL)
     assert "validation" not in output.split("epoch 1/2")[1], output

@@ -7,14 +7,14 @@ import random
 import re
 import struct
 
-RESULT = re.compile(r"result: test_rmse=(\S+) test_r2=(\S+) trivial_rmse=(\S+) train_rmse=(\S+) "
+RESULT = re.compile(r"result: test_rmse=(\S+) test_r2=(\S+) ridge_rmse=(\S+) trivial_rmse=(\S+) train_rmse=(\S+) "
                     r"epochs=(\d+) seconds=(\S+)$")
 
 
 def result(output):
     match = RESULT.match(output.splitlines()[-1])
     assert match, output
-    names = ["test_rmse", "test_r2", "trivial_rmse", "train_rmse", "epochs", "seconds"]
+    names = ["test_rmse", "test_r2", "ridge_rmse", "trivial_rmse", "train_rmse", "epochs", "seconds"]
     return dict(zip(names, map(float, match.groups())))
 
 

@@ -29,12 +29,16 @@ def embedded():
     output = run("--epochs", 60)
     r = result(output)
     assert r["test_rmse"] < 1.6 and r["test_r2"] > 0.85 and r["trivial_rmse"] > 4, r
+    assert r["test_rmse"] < r["ridge_rmse"] < r["trivial_rmse"], r
     assert r["epochs"] == 60
     assert "epoch 60/60" in output and "\r" not in output
     with open("history.csv", newline="", encoding="utf-8") as stream:
         history = list(csv.DictReader(stream))
     assert len(history) == 60
     assert float(history[-1]["train_rmse"]) < float(history[0]["train_rmse"]) / 2
+    errors = [float(row["validation_rmse"]) for row in history]
+    close = [epoch for epoch, error in enumerate(errors, 1) if error < 1.01 * min(errors)]
+    assert f"the weights are those of epoch {close[-1]}\n" in output, (close, output)
     header = metadata("model.safetensors")
     assert header["network.0.linear.weight"]["shape"] == [50, 8]
     assert header["input.mean"]["shape"] == [8] and header["target.std"]["shape"] == [1]

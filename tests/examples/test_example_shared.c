@@ -4,6 +4,7 @@
 /* These headers come before cmocka's, which defines `fail` as a macro. */
 #include "../examples/shared/command_line.h"
 #include "../examples/shared/crew.h"
+#include "../examples/shared/files.h"
 #include "../examples/shared/gnuplot.h"
 #include "../examples/shared/plain_text.h"
 #include "../examples/shared/program.h"
@@ -13,6 +14,7 @@ static _Noreturn void end_program(const char *text)
     fail("%s", text);
 }
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -263,9 +265,36 @@ static void one_process_speaks_and_each_ends_all(void **state)
     assert_string_equal(text, "test: a remark\nleft\n");
 }
 
+/* Numbers of tables keep all that a reader needs and no digit more. */
+static void numbers_are_read_back(void **state)
+{
+    static const double numbers[] = { 0, -0.5, 0.1, 1.0 / 3, 1e12 + 3.25, 1000000000009.9677,
+        5e-324, 1.7976931348623157e308, -123456.5, 2 };
+    static const float floats[] = { 0.1f, 1.0f / 3, 16777217.0f, 1e-45f, 3.4028235e38f };
+    char text[64];
+    (void)state;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
+        FILE *file = fmemopen(text, sizeof text, "w");
+        write_number(file, numbers[i]);
+        fclose(file);
+        assert_true(strtod(text, NULL) == numbers[i]);
+    }
+    for (size_t i = 0; i < sizeof floats / sizeof *floats; ++i) {
+        FILE *file = fmemopen(text, sizeof text, "w");
+        write_float(file, (double)floats[i]);
+        fclose(file);
+        assert_true(strtof(text, NULL) == floats[i] && strlen(text) < 16);
+    }
+    FILE *file = fmemopen(text, sizeof text, "w");
+    write_row(file, 7, (const double[]){ 0.1, NAN, 1e12 + 3.25 }, 3);
+    fclose(file);
+    assert_string_equal(text, "7,0.1,,1000000000003.25\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_are_read_back),
         cmocka_unit_test(each_warning_is_printed_once),
         cmocka_unit_test(endless_warnings_end),
         cmocka_unit_test(messages_show_control_characters),

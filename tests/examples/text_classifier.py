@@ -17,7 +17,7 @@ import sys
 from program import interrupted, misused, optional_path, perform, refused, run
 
 CHAR_LM = optional_path(2)
-RESULT = re.compile(r"result: accuracy=(\S+) best_possible=(\S+) seconds=(\S+)$")
+RESULT = re.compile(r"result: accuracy=(\S+) bag_accuracy=\S+ best_possible=(\S+) seconds=(\S+)$")
 SMALL = ["--width", "8", "--hidden", "12", "--layers", "1", "--epochs", "2", "--lr", "0.01"]
 
 
@@ -124,6 +124,9 @@ def choices():
             "accept\r\n", "accept,1\r\n").replace('politely"\r\n', 'politely",2\r\n'))
     marked = run(*common, "--data", "marked.csv", "--text", "body", "--label", "verdict")
     assert result(marked)[0] == accuracy, "the same rows in another table"
+    spaces = [("a good thing", " yes"), ("a bad thing", "no "), ("a fine thing", "yes"), ("a poor thing", "no")]
+    write_table("spaces.csv", spaces * 30)
+    assert matrix(run(*SMALL, "--data", "spaces.csv", "--epochs", "1"))[0] == ["no", "yes"], "spaces around labels"
     many = [(f"number {i % 30} of them", f"n{i % 30}") for i in range(300)]
     write_table("many.csv", many)
     assert "what was confused most" in run("--data", "many.csv", *SMALL)
@@ -236,9 +239,9 @@ def says_before_training():
             assert "epoch 1" not in refused(message, *arguments, *SMALL, "--seed", seed)
     misused("--text and --label are both 'text': nothing would be left to predict", "--data", "twice.csv",
             "--label", "text")
-    write_table("shown.csv", [(text, label + "\x1b[31m\n") for text, label in rows])
+    write_table("shown.csv", [(text, label + "\x1b[31m\n.") for text, label in rows])
     output = run("--data", "shown.csv", *SMALL)
-    assert "\x1b" not in output and "accept\\x1b[31m\\n" in output, output
+    assert "\x1b" not in output and "accept\\x1b[31m\\n." in output, output
 
 
 def bad_tables():
