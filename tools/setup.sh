@@ -296,19 +296,19 @@ set_up_in_its_place() {
 set_up() {
     can_write || return 1
     install_missing || return 1
-    here=$(what_is_here)
+    is_here=$(what_is_here)
     if [ ! -f build/build.ninja ]; then
         say 'Setting up build/ ...'
         quietly meson setup build "$@" || return 1
     elif ! is_in_its_place; then
         say 'The tree was moved or copied. Setting up build/ for this folder ...'
         set_up_in_its_place || return 1
-    elif [ "$(cat build/set_up_with 2>/dev/null)" != "$here" ]; then
+    elif [ "$(cat build/set_up_with 2>/dev/null)" != "$is_here" ]; then
         say 'Looking again at what is installed here ...'
         quietly meson configure build --clearcache || return 1
         quietly meson setup --reconfigure build || return 1
     fi
-    printf '%s\n' "$here" >build/set_up_with
+    printf '%s\n' "$is_here" >build/set_up_with
 }
 
 # Tests, and kernels for all processors, where examples/run.sh has set build/ up without.

@@ -236,6 +236,29 @@ def no_such_program():
     assert "no program one" in done.stderr and "forecast" in done.stderr, done.stderr
 
 
+PRINTS_ITS_FOLDER = """#!/bin/sh
+[ "$1" = setup ] || exit 0
+mkdir -p build/examples
+printf '#!/bin/sh\\npwd\\n' >build/examples/forecast
+chmod +x build/examples/forecast
+"""
+
+
+def program_where_one_stands():
+    """examples/run.sh builds at the top of the tree, and runs the program in the folder from which it is called."""
+    system = System(0, **{**WORKING, "meson": PRINTS_ITS_FOLDER}, gnuplot="")
+    for tool in "chmod", "dirname":
+        (system.folder / "bin" / tool).symlink_to(shutil.which(tool))
+    for name in "tools/setup.sh", "examples/run.sh":
+        (system.folder / name).parent.mkdir()
+        shutil.copy(TOP / name, system.folder / name)
+    place = system.folder / "a place"
+    place.mkdir()
+    done = subprocess.run([f"{system.path}/sh", "../examples/run.sh", "forecast"], text=True, cwd=place,
+                          env={"PATH": system.path}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 0 and done.stdout == f"{place.resolve()}\n", done
+
+
 def configure_without_openblas():
     """Meson's error says what to install too."""
     library = pathlib.Path("pkg-config").resolve()
@@ -298,7 +321,7 @@ def set_up_again():
 def main():
     checks = [one_line_for_root, extras_without_root, no_cmocka_for_examples, size_comes_first, sudo_that_refuses,
               onednn_2_alone, another_blas, progress, kernels_and_tests, misspelt_tests, read_only_tree,
-              no_such_program]
+              no_such_program, program_where_one_stands]
     if len(sys.argv) > 2:
         checks += [configure_without_openblas, set_up_again]
     with tempfile.TemporaryDirectory() as folder:
