@@ -40,8 +40,8 @@ play_system() {
     mkdir -p "$root/adze"
     git ls-files -z | tar --null --files-from - --create --file - | tar --extract --directory "$root/adze" --file -
     in_root "$root" 'sh examples/run.sh --epochs 2 --plot none && sh tests/run.sh'
-    in_root "$root" 'apt-get install -y --no-install-recommends openmpi-bin libopenmpi-dev clang cmake g++ >/tmp/apt.log ||
-        { tail /tmp/apt.log; exit 1; }
+    in_root "$root" 'apt-get install -y --no-install-recommends openmpi-bin libopenmpi-dev clang cmake g++ >build/apt.log ||
+        { tail build/apt.log; exit 1; }
         sh tests/run.sh --suite mpi --suite distributed
         sh tests/package/run.sh build build/package'
 }
