@@ -323,6 +323,16 @@ complete_build() {
     fi
 }
 
+# Brings Meson's list of tests up to date, after meson.build or an option has changed.
+renew_list() {
+    for ninja in ninja ninja-build; do
+        if command -v "$ninja" >/dev/null 2>&1; then
+            "$ninja" -C build build.ninja >/dev/null 2>&1 || : # the build says what is wrong
+            return
+        fi
+    done
+}
+
 # Prints the names of tests that are close to a misspelt one, the closest first.
 close_names() {
     meson test -C build --no-rebuild --list 2>/dev/null | sed 's|.* / ||' | awk -v wanted="$1" '
@@ -348,6 +358,7 @@ close_names() {
 
 # Whether every test that the arguments of `meson test` name exists, and some test is left; says what is wrong.
 tests_exist() {
+    renew_list
     is_value=false
     for word in "$@"; do
         if $is_value; then

@@ -278,6 +278,9 @@ PROJECT = """project('tried', 'c', meson_version: '>=1.0.0')
 message('Open MPI', dependency('ompi-c', required: false).version())
 configure_file(output: 'place.h', configuration: {'PLACE': meson.project_source_root() + '/' + get_option('kind')})
 library('tried', 'tried.c')
+if get_option('tests')
+  test('one', executable('one', 'one.c'))
+endif
 """
 
 
@@ -289,12 +292,14 @@ def set_up_again():
     names.mkdir()
     old.mkdir()
     (old / "meson.build").write_text(PROJECT)
-    (old / "meson_options.txt").write_text("option('kind', type: 'string', value: 'none')\n")
+    (old / "meson_options.txt").write_text(
+        "option('kind', type: 'string', value: 'none')\noption('tests', type: 'boolean', value: false)\n")
     (old / "tried.c").write_text("int tried;\n")
+    (old / "one.c").write_text("int main(void) { return 0; }\n")
     environment = {**os.environ, "PKG_CONFIG_PATH": str(names), "LC_ALL": "C"}
 
-    def run(folder):
-        script = ". '{}/tools/setup.sh'; install_missing() {{ :; }}; set_up '-Dkind=a b' && compile".format(TOP)
+    def run(folder, then="compile"):
+        script = f". '{TOP}/tools/setup.sh'; install_missing() {{ :; }}; set_up '-Dkind=a b' && {then}"
         done = subprocess.run(["sh", "-euc", script], cwd=folder, env=environment, text=True, check=False,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert done.returncode == 0, done.stderr
@@ -316,6 +321,7 @@ def set_up_again():
         said, log = run(old)
         assert "Looking again" in said and f"Message: Open MPI {version}\n" in log, (said, log)
         assert run(old)[0].startswith("Building")
+    assert run(old, "complete_build && tests_exist one")[0].startswith("Adding the tests")
 
 
 def main():
