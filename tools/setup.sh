@@ -252,9 +252,10 @@ can_write() {
     return 1
 }
 
-# Prints what a build depends on: where it stands, and what it would find here.
+# Prints what a build depends on: where it stands, its Meson, and what it would find here.
 what_is_here() {
     pwd -P
+    printf 'Meson %s\n' "$(meson --version)"
     for name in openblas jansson cmocka ompi-c mpich; do
         printf '%s %s\n' "$name" "$(pkg-config --modversion "$name" 2>/dev/null)"
     done
@@ -266,11 +267,11 @@ what_is_here() {
     done
 }
 
-# Whether build/ was set up for the folder in which it stands. Without a record, Meson's own file tells.
+# Whether build/ was set up in the folder in which it stands, by the Meson that is here. Without a record, Meson's
+# own file tells the folder.
 is_in_its_place() {
     if [ -f build/set_up_with ]; then
-        IFS= read -r place <build/set_up_with
-        [ "$place" = "$(pwd -P)" ]
+        [ "$(sed 2q build/set_up_with)" = "$(pwd -P; printf 'Meson %s\n' "$(meson --version)")" ]
     else
         place=$(pwd -P | sed 's/ /$ /g')
         grep -qF -e "regenerate $place " -e "regenerate '$place' " build/build.ninja
@@ -291,8 +292,8 @@ set_up_in_its_place() {
     quietly meson setup build "$@"
 }
 
-# An optimised build in build/, with the Meson options given. One that is set up already keeps its own options;
-# it is set up again when the tree was moved, or when other things are installed than at that time.
+# An optimised build in build/, with the Meson options given. One that is set up already keeps its own options. It
+# is set up again when the tree was moved, when Meson is another one, or when other things are installed.
 set_up() {
     can_write || return 1
     install_missing || return 1
@@ -301,7 +302,7 @@ set_up() {
         say 'Setting up build/ ...'
         quietly meson setup build "$@" || return 1
     elif ! is_in_its_place; then
-        say 'The tree was moved or copied. Setting up build/ for this folder ...'
+        say 'The tree was moved or copied, or Meson is another one. Setting up build/ for this folder ...'
         set_up_in_its_place || return 1
     elif [ "$(cat build/set_up_with 2>/dev/null)" != "$is_here" ]; then
         say 'Looking again at what is installed here ...'

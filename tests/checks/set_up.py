@@ -6,6 +6,7 @@ usage: set_up.py TOP MESON...     the command that runs Meson
 """
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -314,6 +315,9 @@ def set_up_again():
         assert f"{place}/a b" in (place / "build/place.h").read_text()
         assert run(place)[0].startswith("Building")
         assert [(place / "build/libtried.so").stat().st_mtime_ns] == built, "it was compiled again"
+    record = old / "build/set_up_with"
+    record.write_text(re.sub("Meson .*", "Meson 0.9", record.read_text()))
+    assert "Meson is another one" in run(old)[0]
     (old / "build/set_up_with").unlink()  # as a build that was set up by hand
     assert "Looking again" in run(old)[0]
     for version in 77, 78:
