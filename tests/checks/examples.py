@@ -185,7 +185,7 @@ def compile_example(job):
     folder.mkdir()
     (folder / 'program.c').write_text(example.program)
     cc = ' '.join(shlex.quote(word) for word in [*compiler, *example.flags])
-    done = subprocess.run(['sh', '-c', f'cc() {{ {cc} "$@"; }}\n{example.command}'], cwd=folder, text=True,
+    done = subprocess.run(['sh', '-c', f'cc() {{ command {cc} "$@"; }}\n{example.command}'], cwd=folder, text=True,
                           env=environment, capture_output=True, check=False)
     return '' if done.returncode == 0 else done.stderr
 

@@ -3,7 +3,9 @@
 
     test_examples.py PKG_CONFIG_DIR COMPILER...
 """
+import os
 import pathlib
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -57,13 +59,16 @@ printf("%d\\n", two());
 
 def main():
     checker = pathlib.Path(__file__).with_name('examples.py').resolve()
-    compiler = sys.argv[2:]
     with tempfile.TemporaryDirectory() as folder:
+        compiler = pathlib.Path(folder, 'cc')  # as it is mostly called, and as the pages call it
+        compiler.write_text(f'#!/bin/sh\nexec {shlex.join(sys.argv[2:])} "$@"\n')
+        compiler.chmod(0o755)
+        environment = {**os.environ, 'PATH': f'{folder}:{os.environ["PATH"]}'}
         for wrong, words, text in PAGES:
             page = pathlib.Path(folder, 'page.md')
             page.write_text(text)
             done = subprocess.run([sys.executable, checker, pathlib.Path(folder, 'work'), page, sys.argv[1],
-                                   *compiler], capture_output=True, text=True, check=False)
+                                   'cc'], env=environment, capture_output=True, text=True, check=False)
             said = done.stdout + done.stderr
             assert (done.returncode == 0) == (wrong == 'nothing'), (wrong, said)
             assert words in said, (wrong, words, said)
