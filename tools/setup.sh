@@ -268,10 +268,10 @@ what_is_here() {
 }
 
 # Whether build/ was set up in the folder in which it stands, by the Meson that is here. Without a record, Meson's
-# own file tells the folder.
+# own file tells the folder. Reads $is_here.
 is_in_its_place() {
     if [ -f build/set_up_with ]; then
-        [ "$(sed 2q build/set_up_with)" = "$(pwd -P; printf 'Meson %s\n' "$(meson --version)")" ]
+        [ "$(sed 2q build/set_up_with)" = "$(printf '%s\n' "$is_here" | sed 2q)" ]
     else
         place=$(pwd -P | sed 's/ /$ /g')
         grep -qF -e "regenerate $place " -e "regenerate '$place' " build/build.ninja
