@@ -20,6 +20,8 @@ make_root() {
         touch "$root/complete"
     fi
     cp /etc/resolv.conf "$root/etc/resolv.conf"
+    # A mirror may hold a snapshot of a release that changes daily, whose lists have expired.
+    echo 'Acquire::Check-Valid-Until "false";' >"$root/etc/apt/apt.conf.d/snapshot"
 }
 
 # Runs a script in a root. It has mounts of its own, which end with it, and nothing of this environment.
