@@ -1,6 +1,6 @@
 /* Learns y = x^2 from random points on several processes, the ranks of a group. Start it like this:
  *
- *     mpirun -n 4 build/examples/data_parallel
+ *     mpirun -n 2 build/examples/data_parallel
  *
  * Each step has 32 points, which are cut into 8 micro-batches. A rank computes some of them, and
  * adze adds up the gradients of all. The program prints the same numbers for 1 to 8 ranks. */

@@ -26,7 +26,8 @@ case ${1-} in
     ;;
 esac
 
-set_up -Dkernels=native # a third less to compile; tests/run.sh adds the kernels for other processors
+with_tests=false
+set_up -Dtests=false -Dkernels=native # a third less to compile; tests/run.sh adds the rest
 compile "$program"
 cd "$here"
 exec "$top/build/examples/$program" "$@"

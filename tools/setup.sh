@@ -18,6 +18,9 @@ has_header() {
     printf '#include <%s>\n' "$1" | ${CC:-cc} -x c -fsyntax-only - 2>/dev/null
 }
 
+# A script that runs no tests sets this to false: it needs no cmocka.
+with_tests=true
+
 # Prints the Debian packages that would fill what is missing here.
 missing_packages() {
     compiler_works || printf ' gcc libc6-dev'
@@ -26,11 +29,11 @@ missing_packages() {
         printf ' ninja-build'
     if command -v pkg-config >/dev/null 2>&1; then
         pkg-config --exists openblas || printf ' libopenblas-openmp-dev'
-        pkg-config --exists cmocka || printf ' libcmocka-dev'
         pkg-config --exists jansson || printf ' libjansson-dev'
     else
-        printf ' pkg-config libopenblas-openmp-dev libcmocka-dev libjansson-dev'
+        printf ' pkg-config libopenblas-openmp-dev libjansson-dev'
     fi
+    ! $with_tests || pkg-config --exists cmocka 2>/dev/null || printf ' libcmocka-dev'
 }
 
 # Whether the libdnnl-dev that apt would install is oneDNN 2. With oneDNN 3 adze builds nothing.
@@ -82,7 +85,14 @@ say_line_for_root() {
     say ''
     say "apt-get update && apt-get install -y --no-install-recommends $*"
     say ''
-    say 'The line above needs root. Hand it to root as it is, then try again.'
+}
+
+# Says how much apt would download and unpack for Debian packages. Says nothing while apt has no lists.
+say_size() {
+    size=$(LC_ALL=C apt-get -o Debug::NoLocking=1 --print-uris -y --no-install-recommends install "$@" 2>/dev/null |
+        sed -n -e 's/^Need to get \(.*\) of archives.*/This downloads \1/p' \
+            -e 's/^After this operation, \(.*\) of additional disk space.*/ and takes \1 of disk space./p')
+    [ -z "$size" ] || say "$(printf '%s' "$size" | tr -d '\n')"
 }
 
 # Updates apt's lists of packages, once.
@@ -94,16 +104,11 @@ apt_update() {
     apt_updated=yes
 }
 
-# Installs Debian packages, saying the exact commands first.
+# Installs Debian packages as root, saying the exact commands first.
 apt_install() {
-    if ! can_be_root; then
-        say_line_for_root "$@"
-        return 1
-    fi
-    if ! { apt_update && say "${sudo_word}apt-get install -y --no-install-recommends $*" &&
+    if ! { apt_update && say_size "$@" && say "${sudo_word}apt-get install -y --no-install-recommends $*" &&
         apt_get install -y --no-install-recommends "$@"; }; then
         say 'The packages could not be installed (see above).'
-        [ -z "$sudo_word" ] || say_line_for_root "$@"
         return 1
     fi
 }
@@ -133,18 +138,23 @@ say_other_systems() {
     say '          export PKG_CONFIG_PATH="$(brew --prefix openblas)/lib/pkgconfig"'
 }
 
-# Installs what is missing. Where the extras cannot be had, go on without.
+# Says that adze is built without Debian packages that it can do without, and how to get them.
+go_on_without() {
+    say "Going on without packages that adze can do without. Whenever root installs them, they will be used:"
+    say_line_for_root "$@"
+}
+
+# Installs what is missing. Where the extras cannot be had, go on without: this is tried and said once, before
+# build/ is set up.
 install_missing() {
     packages=$(missing_packages)
     extras=$(missing_extras)
+    if [ -z "$packages" ] && [ -n "$sudo_word" ] && [ -f build/build.ninja ]; then
+        return 0
+    fi
     # A bare system has no lists of packages, so apt does not know yet which oneDNN it has.
     if [ -n "$packages$extras" ] && can_be_root && command -v apt-cache >/dev/null 2>&1 &&
-        [ -z "$(apt-cache policy libdnnl-dev 2>/dev/null)" ]; then
-        if ! apt_update; then
-            [ -z "$packages" ] || return 1
-            say "Going on without:$extras"
-            return 0
-        fi
+        [ -z "$(apt-cache policy libdnnl-dev 2>/dev/null)" ] && apt_update; then
         extras=$(missing_extras)
     fi
     if [ -z "$packages$extras" ]; then
@@ -155,9 +165,15 @@ install_missing() {
         return 1
     fi
     # shellcheck disable=SC2086
-    if ! apt_install $packages $extras; then
-        [ -z "$packages" ] || return 1
-        say "Going on without:$extras"
+    if can_be_root && apt_install $packages $extras; then
+        return 0
+    elif [ -z "$packages" ]; then
+        go_on_without $extras
+    else
+        say_size $packages $extras
+        say_line_for_root $packages $extras
+        say 'The line above needs root. Hand it to root as it is, then try again.'
+        return 1
     fi
 }
 
@@ -224,20 +240,147 @@ compile() {
     [ -z "$build_failed" ]
 }
 
-# An optimised build in build/, with the Meson options given, unless one is set up already: then its own
-# options stay.
-set_up() {
-    install_missing || return 1
-    if [ ! -f build/build.ninja ]; then
-        say 'Setting up build/ ...'
-        quietly meson setup build "$@" || return 1
+# Whether build/ can be made here and written to; says what to do when it cannot.
+can_write() {
+    if mkdir -p build 2>/dev/null && probe=$(mktemp build/.probe.XXXXXX 2>/dev/null); then
+        rm -f "$probe"
+        rmdir build 2>/dev/null || :
+        return 0
+    fi
+    say "Nothing can be written to $(pwd -P)/build: the disk is read-only, or the folder is another user's."
+    say 'Copy the tree to a folder of your own and run the command there.'
+    return 1
+}
+
+# Prints what a build depends on: where it stands, its Meson, and what it would find here.
+what_is_here() {
+    pwd -P
+    printf 'Meson %s\n' "$(meson --version)"
+    for name in openblas jansson cmocka ompi-c mpich; do
+        printf '%s %s\n' "$name" "$(pkg-config --modversion "$name" 2>/dev/null)"
+    done
+    for header in zlib.h dnnl.h; do
+        ! has_header "$header" || printf '%s\n' "$header"
+    done
+    for program in mpicc mpirun mpirun.openmpi mpirun.mpich valgrind; do
+        command -v "$program" || :
+    done
+}
+
+# Whether build/ was set up in the folder in which it stands, by the Meson that is here. Without a record, Meson's
+# own file tells the folder. Reads $is_here.
+is_in_its_place() {
+    if [ -f build/set_up_with ]; then
+        [ "$(sed 2q build/set_up_with)" = "$(printf '%s\n' "$is_here" | sed 2q)" ]
+    else
+        place=$(pwd -P | sed 's/ /$ /g')
+        grep -qF -e "regenerate $place " -e "regenerate '$place' " build/build.ninja
     fi
 }
 
-# Kernels for all processors, where set_up chose those of this one alone.
-build_all_kernels() {
-    if meson introspect build --buildoptions | tr '{' '\n' | grep '"name": "kernels"' | grep -q '"value": "native"'; then
-        say 'Adding the kernels for other processors to build/ ...'
-        quietly meson configure build -Dkernels=all
+# Sets build/ up for the folder in which it stands, with the options that it has. What is compiled stays.
+set_up_in_its_place() {
+    set --
+    while IFS='=' read -r key value; do
+        case $key in
+        '[options]' | '') ;;
+        '['*) break ;;
+        *) set -- "$@" "-D${key% }=${value# }" ;;
+        esac
+    done <build/meson-private/cmd_line.txt
+    rm -rf build/meson-private build/meson-info build/build.ninja
+    quietly meson setup build "$@"
+}
+
+# An optimised build in build/, with the Meson options given. One that is set up already keeps its own options. It
+# is set up again when the tree was moved, when Meson is another one, or when other things are installed.
+set_up() {
+    can_write || return 1
+    install_missing || return 1
+    is_here=$(what_is_here)
+    if [ ! -f build/build.ninja ]; then
+        say 'Setting up build/ ...'
+        quietly meson setup build "$@" || return 1
+    elif ! is_in_its_place; then
+        say 'The tree was moved or copied, or Meson is another one. Setting up build/ for this folder ...'
+        set_up_in_its_place || return 1
+    elif [ "$(cat build/set_up_with 2>/dev/null)" != "$is_here" ]; then
+        say 'Looking again at what is installed here ...'
+        quietly meson configure build --clearcache || return 1
+        quietly meson setup --reconfigure build || return 1
     fi
+    printf '%s\n' "$is_here" >build/set_up_with
+}
+
+# Tests, and kernels for all processors, where examples/run.sh has set build/ up without.
+complete_build() {
+    missing=$(meson introspect build --buildoptions | tr '{' '\n' | sed -n \
+        -e 's/.*"name": "kernels".*"value": "native".*/-Dkernels=all/p' \
+        -e 's/.*"name": "tests".*"value": false.*/-Dtests=true/p')
+    if [ -n "$missing" ]; then
+        say 'Adding the tests and the kernels for other processors to build/ ...'
+        # shellcheck disable=SC2086
+        quietly meson configure build $missing
+    fi
+}
+
+# Brings Meson's list of tests up to date, after meson.build or an option has changed.
+renew_list() {
+    for ninja in ninja ninja-build; do
+        if command -v "$ninja" >/dev/null 2>&1; then
+            "$ninja" -C build build.ninja >/dev/null 2>&1 || : # the build says what is wrong
+            return
+        fi
+    done
+}
+
+# Prints the names of tests that are close to a misspelt one, the closest first.
+close_names() {
+    meson test -C build --no-rebuild --list 2>/dev/null | sed 's|.* / ||' | awk -v wanted="$1" '
+        function least(a, b) { return a < b ? a : b }
+        function distance(a, b,    i, j, row, left, above) {
+            for (j = 0; j <= length(b); ++j) row[j] = j
+            for (i = 1; i <= length(a); ++i) {
+                left = row[0]
+                row[0] = i
+                for (j = 1; j <= length(b); ++j) {
+                    above = row[j]
+                    row[j] = least(least(above, row[j - 1]) + 1, left + (substr(a, i, 1) != substr(b, j, 1)))
+                    left = above
+                }
+            }
+            return row[length(b)]
+        }
+        {
+            d = index($0, wanted) ? 0 : distance(wanted, $0)
+            if (d <= length(wanted) / 2) print d, $0
+        }' | sort -n | sed -e 's/^[0-9.]* //' -e 5q
+}
+
+# Whether every test that the arguments of `meson test` name exists, and some test is left; says what is wrong.
+tests_exist() {
+    renew_list
+    is_value=false
+    for word in "$@"; do
+        if $is_value; then
+            is_value=false
+            continue
+        fi
+        case $word in
+        -C | -j | -t | --gdb-path | --logbase | --max-lines | --maxfail | --no-suite | --num-processes | \
+            --repeat | --setup | --slice | --suite | --test-args | --timeout-multiplier | --wrapper) is_value=true ;;
+        -*) ;;
+        *)
+            meson test -C build --no-rebuild --list "$word" >/dev/null 2>&1 && continue
+            say "There is no test $word. These names are close to it:"
+            say "$(close_names "$word" | sed 's/^/  /')"
+            say 'sh tests/run.sh --list names all tests.'
+            return 1
+            ;;
+        esac
+    done
+    refused=$(meson test -C build --no-rebuild --list "$@" 2>&1 >/dev/null) || {
+        say "No test fits: $*. ${refused:-sh tests/run.sh --list names all tests.}"
+        return 1
+    }
 }

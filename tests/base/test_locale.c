@@ -21,8 +21,10 @@ static void numbers_have_a_comma(void **state)
 int main(void)
 {
     const char *wanted = getenv("LC_ALL");
-    if (wanted == NULL || strcmp(wanted, "de_DE.UTF-8") != 0)
+    if (wanted == NULL || strcmp(wanted, "de_DE.UTF-8") != 0) {
+        print_message("LC_ALL is not de_DE.UTF-8: --setup german sets it\n");
         return 77;
+    }
     const struct CMUnitTest tests[] = { cmocka_unit_test(numbers_have_a_comma) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,32 +1,36 @@
 #!/usr/bin/env python3
 """Compiles and runs the examples of a document, or of the public headers' comments.
 
-    examples.py WORK_DIR FILE_OR_FOLDER -- COMPILER_COMMAND...
+    examples.py WORK_DIR FILE_OR_FOLDER PKG_CONFIG_DIR COMPILER...
 
-In Markdown an example is a block that opens with ```c; a ```text block after it is what it prints.
-In a header it stands between @code and @endcode. A block with a main is a program; of any other,
-definitions that start in the first column (functions, types, #define, static data) stay outside and
-the rest becomes the body of a main in which every error ends the program. A program is compiled
-exactly as it stands, in strict C11 with every warning an error: it must include what it uses.
+In Markdown an example is a block that opens with ```c; a ```text block after it is what it prints. It is
+compiled as a reader would who does what the page says, and with every warning an error in strict C11:
 
-A comment before a block of Markdown says more of it: <!-- example: continues --> puts the blocks
-before it, back to the last one that does not continue, in front of it;
-<!-- example: errors --> lets calls fail.
+- A block with a main is a program. The first one of a page is the frame of its other blocks.
+- A block that begins with FRAME_ABOVE goes above the frame's main, as do further ones that follow it.
+- Any other block takes the place of the frame's line that contains FRAME_LINE.
+- The command is the page's own line that begins with `cc program.c`.
+
+In a header an example stands between @code and @endcode. Definitions that start in the first column
+(functions, types, #define, static data) stay outside, and the rest becomes the body of a main in which every
+error ends the program.
 
 What is printed agrees when it is the same but for blanks at line ends and for numbers with a point,
 which may differ by 1 in 100 (processors and BLAS libraries round differently) or by 1e-4.
-WORK_DIR/OUTPUT holds what the programs of the last run wrote.
+PKG_CONFIG_DIR has the .pc file of the library. WORK_DIR/OUTPUT holds what the programs of the last run wrote.
 """
 import concurrent.futures
 import math
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 
-MARK = '---- here the last block starts ----'
+FRAME_ABOVE = '/* above main */\n'
+FRAME_LINE = '/* a block takes the place of this line */'
 HEAD = """#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -46,45 +50,67 @@ BODY_FLAGS = ['-std=c11', '-O1', '-Wall', '-Wextra', '-Werror', '-Wno-unused-var
               '-D_GNU_SOURCE']
 
 
+HEADER_COMMAND = 'cc program.c $(pkg-config --cflags --libs adze) -lm -lpthread -o program'
+
+
 class Example:
-    def __init__(self, path, line, text, directive=''):
-        self.path, self.line, self.text = path, line, text
-        self.continues = 'continues' in directive
-        self.errors = 'errors' in directive
+    def __init__(self, path, line, program, command, flags):
+        self.path, self.line, self.program = path, line, program
+        self.command, self.flags = command, flags
         self.expected = None
-        self.before = []  # the examples that this one continues
 
     def name(self):
         return f'{self.path}:{self.line}'
 
-    def is_program(self):
-        return re.search(r'^int main\(', self.text, re.M) is not None
+
+def is_program(text):
+    return re.search(r'^int main\(', text, re.M) is not None
 
 
 def from_markdown(path):
     """The C blocks of a document, each with the text block that follows it."""
-    examples, directive, language, lines, start = [], '', None, [], 0
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    examples, language, lines, start = [], None, [], 0
+    frame, above = None, ''
+    page = path.read_text()
+    command = re.search(r'(?:^|`)(cc program\.c [^`\n]*)', page, re.M)
+    if command is None:
+        sys.exit(f'{path}: no line says how to compile program.c')
+    for number, line in enumerate(page.splitlines(), 1):
         fence = re.match(r'```\s*(\S*)', line)
         if fence is None:
             if language is not None:
                 lines.append(line)
-            elif line.startswith('<!-- example:'):
-                directive = line
             continue
         if language is None:
             language, lines, start = fence.group(1), [], number + 1
             continue
         text = '\n'.join(lines) + '\n'
-        if language == 'c':
-            examples.append(Example(path, start, text, directive))
-            directive = ''
-            if examples[-1].continues:
-                examples[-1].before = examples[-2].before + [examples[-2]]
+        if language == 'c' and text.startswith(FRAME_ABOVE):
+            above += text + '\n'
+        elif language == 'c':
+            if is_program(text):
+                frame, program = frame or text, text
+            elif frame is None:
+                sys.exit(f'{path}:{start}: no program comes first, into which this block would go')
+            else:
+                program = in_frame(frame, above, text)
+            above = ''
+            examples.append(Example(path, start, program, command.group(1), WHOLE_FLAGS))
         elif language == 'text' and examples and examples[-1].expected is None:
             examples[-1].expected = text
         language = None
+    if above:
+        sys.exit(f'{path}: after the last block above main there is none that goes into main')
     return examples
+
+
+def in_frame(frame, above, body):
+    """The frame with definitions above its main, and statements in the place of FRAME_LINE."""
+    place = re.search(rf'^.*{re.escape(FRAME_LINE)}\n', frame, re.M)
+    main = re.search(r'^int main\(', frame, re.M)
+    if place is None:
+        sys.exit(f'the page has blocks for a main, and its first program no line with {FRAME_LINE}')
+    return frame[:main.start()] + above + frame[main.start():place.start()] + body + frame[place.end():]
 
 
 def from_header(path):
@@ -94,7 +120,9 @@ def from_header(path):
         lines = [re.sub(r'^ \* ?', '', line) for line in match.group(1).splitlines()]
         text = '\n'.join(line for line in lines if line.strip(' *')) + '\n'
         # comments cannot nest, so examples in them write their own as //
-        examples.append(Example(path, source[:match.start()].count('\n') + 2, text))
+        flags = WHOLE_FLAGS if is_program(text) else BODY_FLAGS
+        examples.append(Example(path, source[:match.start()].count('\n') + 2, wrapped(text), HEADER_COMMAND,
+                                flags))
     return examples
 
 
@@ -126,18 +154,12 @@ def split(text):
     return '\n'.join(outside) + '\n', '\n'.join(inside) + '\n'
 
 
-def program(example):
-    if example.is_program():
-        return example.text
-    definitions, body = '', ''
-    for part in example.before + [example]:
-        outside, inside = split(part.text)
-        definitions += outside
-        if part is example and example.before:
-            body += f'puts("{MARK}");\n'
-        body += inside
-    begin = '' if example.errors else '    adz_on_error(die, NULL);\n'
-    return f'{HEAD}\n{definitions}\nint main(void)\n{{\n{begin}{body}    return 0;\n}}\n'
+def wrapped(text):
+    """The example of a comment as a program."""
+    if is_program(text):
+        return text
+    definitions, body = split(text)
+    return f'{HEAD}\n{definitions}\nint main(void)\n{{\n    adz_on_error(die, NULL);\n{body}    return 0;\n}}\n'
 
 
 NUMBER = re.compile(r'[-+]?\d*\.\d+(?:e[-+]?\d+)?')
@@ -158,13 +180,13 @@ def agrees(expected, got):
 
 
 def compile_example(job):
-    example, source, binary, command = job
-    source.write_text(program(example))
-    words = next(i for i, word in enumerate(command) if word.startswith('-'))  # ccache cc, or cc
-    flags = WHOLE_FLAGS if example.is_program() else BODY_FLAGS
-    done = subprocess.run([*command[:words], *flags, str(source), '-o', str(binary),
-                           *command[words:]], capture_output=True, text=True,
-                          check=False)
+    """Runs the example's command in its folder, where cc is a function with the flags."""
+    example, folder, compiler, environment = job
+    folder.mkdir()
+    (folder / 'program.c').write_text(example.program)
+    cc = ' '.join(shlex.quote(word) for word in [*compiler, *example.flags])
+    done = subprocess.run(['sh', '-c', f'cc() {{ command {cc} "$@"; }}\n{example.command}'], cwd=folder, text=True,
+                          env=environment, capture_output=True, check=False)
     return '' if done.returncode == 0 else done.stderr
 
 
@@ -177,15 +199,14 @@ def run_example(example, binary, folder):
         return 'is still running after two minutes'
     if done.returncode != 0:
         return f'ended with {done.returncode}: {done.stderr}'
-    printed = done.stdout.split(MARK + '\n')[-1]
-    if example.expected is not None and not agrees(example.expected, printed):
-        return f'printed\n{printed}instead of\n{example.expected}'
+    if example.expected is not None and not agrees(example.expected, done.stdout):
+        return f'printed\n{done.stdout}instead of\n{example.expected}'
     return ''
 
 
 def main():
     work, where = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-    command = sys.argv[sys.argv.index('--') + 1:]
+    pkg_config = {**os.environ, 'PKG_CONFIG_PATH': str(pathlib.Path(sys.argv[3]).resolve())}
     shutil.rmtree(work, ignore_errors=True)
     output = work / 'OUTPUT'
     output.mkdir(parents=True)
@@ -193,13 +214,13 @@ def main():
         examples = [e for header in sorted(where.rglob('*.h')) for e in from_header(header)]
     else:
         examples = from_markdown(where)
-    jobs = [(e, work / f'{i}.c', work / f'{i}', command) for i, e in enumerate(examples)]
+    jobs = [(e, work / f'{i}', sys.argv[4:], pkg_config) for i, e in enumerate(examples)]
     failures = 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         errors = list(pool.map(compile_example, jobs))
-    for (example, source, binary, _), error in zip(jobs, errors):
-        error = f'does not compile ({source}):\n{error}' if error else \
-            run_example(example, binary, output)  # in order: one may read what another wrote
+    for (example, folder, _, _), error in zip(jobs, errors):
+        error = f'does not compile ({folder}/program.c):\n{error}' if error else \
+            run_example(example, folder.resolve() / 'program', output)  # in order: one may read what another wrote
         if error:
             failures += 1
             print(f'{example.name()}: {error}')

@@ -6,7 +6,10 @@
 set -eu
 dir=$1 language=$2 compiler=$3
 shift 3
-command -v "$compiler" >/dev/null 2>&1 || exit 77
+command -v "$compiler" >/dev/null 2>&1 || {
+    echo "$compiler is not installed"
+    exit 77
+}
 
 checked=0
 case "$*" in

@@ -35,11 +35,18 @@ fallback = "adze = dependency('adze', fallback: 'adze')"
 for text, tested, where in [
         ('find_package(adze ', 'find_package(adze ', cmake),
         ('PRIVATE adze::adze)', 'PRIVATE adze::adze m)', cmake),
-        (fallback, fallback, subproject),
-        ('pkg-config --cflags --libs adze', '$(flags --libs)',
-         (top / 'tests/package/run.sh').read_text())]:
+        (fallback, fallback, subproject)]:
     demand('docs/install.md lacks', text, install)
     demand('tests/package does not test', tested, where)
+
+# The lines with pkg-config, against those that tests/package/pkg_config.sh runs.
+script = (top / 'tests/package/pkg_config.sh').read_text()
+lines = re.findall(r"^\w+='(\$CC program.c .*)'$", script, re.M)
+for line in lines:
+    demand('docs/install.md lacks', '\n' + line.replace('$CC', 'cc').replace('$libdir', '$HOME/adze/lib') + '\n',
+           install)
+if len(lines) != install.count('\ncc program.c '):
+    wrong.append(f'tests/package/pkg_config.sh runs {len(lines)} lines of those in docs/install.md')
 
 if len(printed) < 5:
     wrong.append(f'tools/setup.sh names {len(printed)} commands for systems without apt')

@@ -3,7 +3,10 @@
 #   reference.sh TOP OUTPUT_DIR
 # Without doxygen the check is skipped (77).
 set -eu
-command -v doxygen >/dev/null 2>&1 || exit 77
+command -v doxygen >/dev/null 2>&1 || {
+    echo 'doxygen is not installed'
+    exit 77
+}
 mkdir -p "$2"
 cd "$1"
 {

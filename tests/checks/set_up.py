@@ -6,18 +6,31 @@ usage: set_up.py TOP MESON...     the command that runs Meson
 """
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
 TOP = pathlib.Path(sys.argv[1]).resolve()
-TOOLS = ["sh", "cat", "env", "grep", "mktemp", "rm", "tail", "tr"]
+TOOLS = ["sh", "awk", "cat", "env", "grep", "mkdir", "mktemp", "rm", "rmdir", "sed", "sort", "tail", "tr"]
+EXTRAS = ["gnuplot-nox", "zlib1g-dev"]
 NEEDED = ["gcc", "libc6-dev", "meson", "ninja-build", "pkg-config", "libopenblas-openmp-dev",
-          "libcmocka-dev", "libjansson-dev", "gnuplot-nox", "zlib1g-dev"]
+          "libjansson-dev", "libcmocka-dev", *EXTRAS]
 LINE = "apt-get update && apt-get install -y --no-install-recommends "
 POLICY = "#!/bin/sh\n[ ! -f lists ] || echo '  Candidate: {}'\n"  # knows nothing before an update
-APT = "#!/bin/sh\necho \"$*\" >>calls\n[ \"$1\" = install ] || : >lists\n"
+APT = """#!/bin/sh
+case "$*" in
+*--print-uris*)
+    echo 'Need to get 0 B/105 MB of archives.'
+    echo 'After this operation, 400 MB of additional disk space will be used.'
+    exit ;;
+esac
+echo "$*" >>calls
+[ "$1" = install ] || : >lists
+"""
+SIZE = "This downloads 0 B/105 MB and takes 400 MB of disk space."
+WORKING = {name: "#!/bin/sh\nexit 0\n" for name in ("cc", "meson", "ninja", "pkg_config")}
 
 
 class System:
@@ -57,7 +70,42 @@ def one_line_for_root():
     assert code == 1 and system.calls() == [], said
     lines = [line for line in said.splitlines() if "apt-get" in line]
     assert lines == [LINE + " ".join(NEEDED + ["libdnnl-dev"])], said
-    assert "sudo" not in said, said
+    assert "sudo" not in said and SIZE in said.splitlines(), said
+    assert "Going on" not in said and said.count("try again") == 1, said
+
+
+def extras_without_root():
+    """Without root, packages that adze can do without are named once, before build/ is set up, and that is no
+    failure. They are not asked for again."""
+    for sudo in {}, {"sudo": "#!/bin/sh\nexit 1\n"}:
+        system = System(1000, apt_get=APT, apt_cache=POLICY.format("3.6"), **WORKING, **sudo)
+        (system.folder / "bin/cc").write_text("#!/bin/sh\n! grep -q -e zlib.h -e dnnl.h\n")
+        (system.folder / "lists").touch()
+        code, said = system.run("install_missing")
+        assert code == 0 and system.calls() == [], said
+        assert LINE + " ".join(EXTRAS) in said.splitlines() and "Going on without" in said, said
+        assert "try again" not in said, said
+        (system.folder / "build").mkdir()
+        (system.folder / "build/build.ninja").touch()
+        assert system.run("install_missing") == (0, "")
+
+
+def no_cmocka_for_examples():
+    """The example programs are built without cmocka."""
+    system = System(0, apt_get=APT, apt_cache=POLICY.format("3.6"))
+    code, said = system.run("with_tests=false; install_missing")
+    assert code == 0, said
+    assert system.calls()[-1].split()[3:] == [name for name in NEEDED if name != "libcmocka-dev"], system.calls()
+
+
+def size_comes_first():
+    """How much apt will download and unpack is said before it does."""
+    system = System(0, apt_get=APT, apt_cache=POLICY.format("3.6"))
+    code, said = system.run("install_missing")
+    assert code == 0, said
+    lines = said.splitlines()
+    assert SIZE in lines, said
+    assert lines.index(SIZE) < next(i for i, line in enumerate(lines) if line.startswith("apt-get install")), said
 
 
 def sudo_that_refuses():
@@ -126,18 +174,58 @@ def progress():
 OPTIONS = """#!/bin/sh
 echo "$*" >>calls
 [ "$1" = introspect ] || exit 0
-echo '[{{"name": "threads", "value": "native"}}, {{"name": "kernels", "value": "{}", "choices": ["all", "native"]}}]'
+echo '[{{"name": "threads", "value": "native"}}, {{"name": "kernels", "value": "{}", "choices": ["all", "native"]}},'
+echo '{{"name": "tests", "value": {}, "section": "user"}}, {{"name": "bench", "value": false}}]'
 """
 
 
-def kernels_for_all():
-    """A build for one processor is changed to one for all of them; another build stays as it is."""
-    for kernels, changes in ("native", ["configure build -Dkernels=all"]), ("all", []):
-        system = System(0, meson=OPTIONS.format(kernels))
-        code, said = system.run("build_all_kernels")
+def kernels_and_tests():
+    """A build of the examples gets the tests, and kernels for all processors; another build stays as it is."""
+    for kernels, tests, changes in (("native", "false", ["configure build -Dkernels=all -Dtests=true"]),
+                                    ("native", "true", ["configure build -Dkernels=all"]),
+                                    ("all", "false", ["configure build -Dtests=true"]), ("all", "true", [])):
+        system = System(0, meson=OPTIONS.format(kernels, tests))
+        code, said = system.run("complete_build")
         assert code == 0, said
         assert system.calls() == ["introspect build --buildoptions"] + changes, system.calls()
-        assert ("Adding the kernels" in said) == bool(changes), said
+        assert ("Adding the" in said) == bool(changes), said
+
+
+LISTED = """#!/bin/sh
+for word; do last=$word; done
+case $last in
+--list) printf '%s\n' 'adze:ops / op-softmax' 'adze:ops / op-softplus' 'adze:nn / nn-lstm' 'adze:io / a name' ;;
+op-softmax | 'a name' | ops) echo "adze:ops / $last" ;;
+*) exit 1 ;;
+esac
+"""
+
+
+def misspelt_tests():
+    """A name that no test has is refused before anything is built, and close names are shown."""
+    system = System(0, meson=LISTED)
+    for good in ("", "op-softmax", "'a name'", "op-softmax 'a name'", "-v --suite ops", "--setup german op-softmax",
+                 "-j 2 op-softmax"):
+        assert system.run(f"tests_exist {good}") == (0, ""), good
+    for wrong, close in (("op-sofmax", "op-softmax"), ("softmax", "op-softmax"), ("lstm", "nn-lstm")):
+        code, said = system.run(f"tests_exist op-softmax {wrong}")
+        assert code == 1 and f"There is no test {wrong}." in said and f"\n  {close}\n" in said, said
+    code, said = system.run("tests_exist --suite opps")
+    assert code == 1 and "No test fits: --suite opps." in said, said
+
+
+def read_only_tree():
+    """Where nothing can be written, it says so and what to do, before Meson or apt are called."""
+    stub = "#!/bin/sh\necho 'Read-only file system' >&2\nexit 1\n"
+    for program in "mkdir", "mktemp":
+        system = System(1000, apt_get=APT)
+        path = system.folder / "bin" / program
+        path.unlink()
+        path.write_text(stub)
+        path.chmod(0o755)
+        code, said = system.run("set_up")
+        assert code == 1 and system.calls() == [], said
+        assert "Nothing can be written to" in said and "Copy the tree" in said, said
 
 
 def no_such_program():
@@ -147,6 +235,29 @@ def no_such_program():
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert done.returncode == 2 and done.stdout == "", done
     assert "no program one" in done.stderr and "forecast" in done.stderr, done.stderr
+
+
+PRINTS_ITS_FOLDER = """#!/bin/sh
+[ "$1" = setup ] || exit 0
+mkdir -p build/examples
+printf '#!/bin/sh\\npwd\\n' >build/examples/forecast
+chmod +x build/examples/forecast
+"""
+
+
+def program_where_one_stands():
+    """examples/run.sh builds at the top of the tree, and runs the program in the folder from which it is called."""
+    system = System(0, **{**WORKING, "meson": PRINTS_ITS_FOLDER}, gnuplot="")
+    for tool in "chmod", "dirname":
+        (system.folder / "bin" / tool).symlink_to(shutil.which(tool))
+    for name in "tools/setup.sh", "examples/run.sh":
+        (system.folder / name).parent.mkdir()
+        shutil.copy(TOP / name, system.folder / name)
+    place = system.folder / "a place"
+    place.mkdir()
+    done = subprocess.run([f"{system.path}/sh", "../examples/run.sh", "forecast"], text=True, cwd=place,
+                          env={"PATH": system.path}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 0 and done.stdout == f"{place.resolve()}\n", done
 
 
 def configure_without_openblas():
@@ -164,11 +275,65 @@ def configure_without_openblas():
         assert words in done.stdout, done.stdout
 
 
+PROJECT = """project('tried', 'c', meson_version: '>=1.0.0')
+message('Open MPI', dependency('ompi-c', required: false).version())
+configure_file(output: 'place.h', configuration: {'PLACE': meson.project_source_root() + '/' + get_option('kind')})
+library('tried', 'tried.c')
+if get_option('tests')
+  test('one', executable('one', 'one.c'))
+endif
+"""
+
+
+def set_up_again():
+    """With the real Meson: a tree that was moved or copied is set up for its new folder with its own options, and
+    what is compiled stays. A package that is installed later is found. Otherwise nothing is done twice."""
+    old, new = pathlib.Path("old tree").resolve(), pathlib.Path("new").resolve()
+    names = pathlib.Path("names").resolve()
+    names.mkdir()
+    old.mkdir()
+    (old / "meson.build").write_text(PROJECT)
+    (old / "meson_options.txt").write_text(
+        "option('kind', type: 'string', value: 'none')\noption('tests', type: 'boolean', value: false)\n")
+    (old / "tried.c").write_text("int tried;\n")
+    (old / "one.c").write_text("int main(void) { return 0; }\n")
+    environment = {**os.environ, "PKG_CONFIG_PATH": str(names), "LC_ALL": "C"}
+
+    def run(folder, then=":"):
+        script = f". '{TOP}/tools/setup.sh'; install_missing() {{ :; }}; set_up '-Dkind=a b' && {then}"
+        done = subprocess.run(["sh", "-euc", script], cwd=folder, env=environment, text=True, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert done.returncode == 0, done.stderr
+        return (done.stderr.splitlines() or ["nothing"])[0], (folder / "build/meson-logs/meson-log.txt").read_text()
+
+    assert run(old, "compile")[0].startswith("Setting up")
+    assert run(old)[0] == "nothing"
+    for place, rename in ((new, old.rename), (old, lambda to: shutil.copytree(new, to))):
+        rename(place)
+        built = [(place / "build/libtried.so").stat().st_mtime_ns]
+        assert run(place, "compile")[0].startswith("The tree was moved"), place
+        assert f"{place}/a b" in (place / "build/place.h").read_text()
+        assert run(place)[0] == "nothing"
+        assert [(place / "build/libtried.so").stat().st_mtime_ns] == built, "it was compiled again"
+    record = old / "build/set_up_with"
+    record.write_text(re.sub("Meson .*", "Meson 0.9", record.read_text()))
+    assert "Meson is another one" in run(old)[0]
+    (old / "build/set_up_with").unlink()  # as a build that was set up by hand
+    assert "Looking again" in run(old)[0]
+    for version in 77, 78:
+        (names / "ompi-c.pc").write_text(f"Name: ompi-c\nDescription: MPI\nVersion: {version}\nLibs: -lm\n")
+        said, log = run(old)
+        assert "Looking again" in said and f"Message: Open MPI {version}\n" in log, (said, log)
+        assert run(old)[0] == "nothing"
+    assert run(old, "complete_build && tests_exist one")[0].startswith("Adding the tests")
+
+
 def main():
-    checks = [one_line_for_root, sudo_that_refuses, onednn_2_alone, another_blas, progress,
-              kernels_for_all, no_such_program]
+    checks = [one_line_for_root, extras_without_root, no_cmocka_for_examples, size_comes_first, sudo_that_refuses,
+              onednn_2_alone, another_blas, progress, kernels_and_tests, misspelt_tests, read_only_tree,
+              no_such_program, program_where_one_stands]
     if len(sys.argv) > 2:
-        checks.append(configure_without_openblas)
+        checks += [configure_without_openblas, set_up_again]
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for check in checks:

@@ -100,5 +100,6 @@ def is_refused_early():
 
 if not COMPILER or subprocess.run([*COMPILER, "--version"], stdout=subprocess.DEVNULL,
                                   check=False).returncode != 0:
+    print("the C compiler of the build cannot be run")
     sys.exit(77)
 sys.exit(perform([of_a_recurrent_network, of_transformers, writes_the_same_text, after_a_training, is_refused_early]))

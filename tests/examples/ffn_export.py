@@ -77,5 +77,6 @@ def is_refused_early():
 
 
 if not COMPILER or subprocess.run([*COMPILER, "--version"], stdout=subprocess.DEVNULL, check=False).returncode != 0:
+    print("the C compiler of the build cannot be run")
     sys.exit(77)
 sys.exit(perform([predicts_the_same, goes_with_a_prediction, is_refused_early]))

@@ -22,5 +22,6 @@ def predicts_the_same():
 
 
 if subprocess.run([*COMPILER, "--version"], stdout=subprocess.DEVNULL, check=False).returncode != 0:
+    print("the C compiler of the build cannot be run")
     sys.exit(77)
 sys.exit(perform([predicts_the_same]))

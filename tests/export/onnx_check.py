@@ -27,6 +27,7 @@ def enter_environment(folder):
     if not os.path.exists(python):
         made = subprocess.run([sys.executable, "-m", "venv", folder])
         if made.returncode != 0:
+            print("no virtual environment can be made: skipped")
             sys.exit(77)
     have = "import " + ", ".join(PACKAGES)
     if subprocess.run([python, "-c", have], stderr=subprocess.DEVNULL).returncode != 0:

@@ -3,7 +3,7 @@
 
     compiled_as.py release|debug compile_commands.json
 
-release: all of the library with -O2 or -O3, x86's baseline kernels with -O1 (src/meson.build), without asserts.
+release: all of the library with -O2 or -O3, x86's baseline kernels with -Os (src/meson.build), without asserts.
 debug: nothing is optimised, and the asserts stay.
 """
 import json
@@ -17,7 +17,7 @@ def problem(command, release):
     if not release:
         return "" if level == "-O0" and asserts else f"{level}, asserts {asserts}"
     in_haste = "-DADZI_X86" in words and "-DADZI_ISA=baseline" in words
-    fast = level == "-O1" if in_haste else level in ("-O2", "-O3")
+    fast = level == "-Os" if in_haste else level in ("-O2", "-O3")
     return "" if fast and not asserts else f"{level}, asserts {asserts}"
 
 

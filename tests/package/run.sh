@@ -47,15 +47,8 @@ while read -r name files; do
 done <"$work/programs"
 "$work/pkg-config/consumer"
 
-if [ -f "$libdir/libadze.a" ]; then
-    # Not through pkg-config --static, with which Debian's OpenBLAS asks for gfortran's library.
-    say 'the static library over shared OpenBLAS and jansson'
-    # shellcheck disable=SC2046
-    ${CC:-cc} -std=c11 $(flags --cflags) "$top/tests/package/consumer.c" -o "$work/static" \
-        "$libdir/libadze.a" $(pkg-config --libs openblas jansson) \
-        $(sed -n 's/^Libs.private: //p' "$pc")
-    LD_LIBRARY_PATH='' "$work/static"
-fi
+say "docs/install.md's lines with pkg-config, over several openblas.pc, with gcc and clang"
+sh "$top/tests/package/pkg_config.sh" "$prefix" "$libdir" "$work/lines"
 
 if [ -f "$build/src/tensor/gemm/onednn/libadze-onednn.so" ]; then
     say 'the module with oneDNN, and without it'
@@ -139,8 +132,7 @@ if [ -f "$work/module.c" ] && grep -q avx512vl /proc/cpuinfo; then
     say 'a program with the static library finds the installed module, wherever it stands'
     # shellcheck disable=SC2046
     ${CC:-cc} -std=c11 $(flags --cflags) "$work/module.c" -o "$work/static-module" \
-        "$(find "$work/prefix" -name libadze.a)" $(pkg-config --libs openblas jansson) \
-        $(sed -n 's/^Libs.private: //p' "$pc")
+        "$(find "$work/prefix" -name libadze.a)" $(sed -n 's/^Libs.private: //p' "$pc")
     (cd / && says "$work/prefix/.*/adze/libadze-onednn.so" "$work/static-module")
 fi
 
