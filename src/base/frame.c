@@ -31,6 +31,7 @@ void adzi_frames_leave(adzi_thread *thread, size_t first)
         thread->anomaly = f.anomaly;
         thread->draws = f.draws;
         thread->tracer = f.tracer;
+        thread->reading = f.reading;
         if (f.recorder == NULL) {
             adzi_recorder_end(); /* a captured function was left by a jump */
         }
