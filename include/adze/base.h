@@ -141,7 +141,7 @@ typedef void (*adz_message_callback)(adz_status status, const char *message, voi
 
 /**
  * Sets a callback that is called with each error. The failing call itself calls it, on its thread.
- * A call that reads or writes files or makes a module calls it at its end, when it has cleaned up:
+ * A call that reads or writes files or makes a layer calls it at its end, when it has cleaned up:
  * a callback that ends the process leaves no temporary file behind. If such a call records several
  * errors, the callback hears of the first.
  *
