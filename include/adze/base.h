@@ -89,8 +89,10 @@ ADZ_API const char *adz_status_name(adz_status status);
 /**
  * The code of this thread's recorded error.
  *
- * An error stays recorded until it is cleared, taken, or replaced by a newer one. Until then, calls
- * that change parameters (backward, optimizer steps, loading) refuse to run and return its code.
+ * An error stays recorded until it is cleared or taken. An error that follows it does not replace
+ * it, because it is often a consequence; adz_on_error hears of both. Until then, calls that change
+ * parameters (backward, optimizer steps, loading) and calls that save refuse to run and return its
+ * code.
  *
  * @return ADZ_OK when none is recorded
  */
@@ -99,7 +101,7 @@ ADZ_API adz_status adz_error_code(void);
 /**
  * The message of this thread's recorded error: "matmul: inner sizes differ: x[4, 10] and w[5, 2]".
  *
- * @return a string valid until the next failing call of this thread; "" when none is recorded
+ * @return a string valid until the thread's next error is recorded; "" when none is recorded
  */
 ADZ_API const char *adz_error_message(void);
 
@@ -139,6 +141,9 @@ typedef void (*adz_message_callback)(adz_status status, const char *message, voi
 
 /**
  * Sets a callback that is called with each error. The failing call itself calls it, on its thread.
+ * A call that reads or writes files or makes a layer calls it at its end, when it has cleaned up:
+ * a callback that ends the process leaves no temporary file behind. If such a call records several
+ * errors, the callback hears of the first.
  *
  * @param callback  NULL for none (the default)
  * @param user      handed to the callback
@@ -146,9 +151,10 @@ typedef void (*adz_message_callback)(adz_status status, const char *message, voi
 ADZ_API void adz_on_error(adz_message_callback callback, void *user);
 
 /**
- * Sets a callback that is called with each warning. Without one, warnings are dropped.
+ * Sets a callback that is called with each warning. Without one, warnings are printed on stderr,
+ * each text once in the life of the process. A callback that does nothing keeps them quiet.
  *
- * @param callback  NULL for none (the default)
+ * @param callback  NULL to print them (the default)
  * @param user      handed to the callback
  */
 ADZ_API void adz_on_warning(adz_message_callback callback, void *user);
@@ -160,8 +166,8 @@ ADZ_API void adz_on_warning(adz_message_callback callback, void *user);
  * A callback that reports or computes may be left by longjmp or by a C++ exception instead of
  * returning. These are: the callbacks of adz_on_error and adz_on_warning, a module's forward,
  * call, reset and select_hidden, an operator's backward, a tensor's hook, the function of a
- * gradient check, a loader's progress and a schedule's function. The call of adze that ran the
- * callback is then over:
+ * gradient check, a loader's progress, a load's rename and a schedule's function. The call of adze
+ * that ran the callback is then over:
  *
  * - Its effects up to that point stay, such as drawn numbers and written buffers. A reset or a
  *   select_hidden that is left has changed some modules of the tree and not the others.
@@ -234,7 +240,9 @@ ADZ_API adz_dtype adz_promote_types(adz_dtype a, adz_dtype b);
 typedef struct adz_context adz_context;
 
 /**
- * A context with default settings.
+ * A new context. It begins with the number of threads, the determinism and the callbacks of the
+ * context that the calling thread uses. The precision of products is the default one, and the
+ * default generator is its own.
  *
  * @return yours, end it with adz_context_free; NULL when memory was refused
  */

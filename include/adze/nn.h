@@ -34,6 +34,7 @@
 #include "adze/nn/labml_transformer.h"
 #include "adze/nn/layer_norm.h"
 #include "adze/nn/linear.h"
+#include "adze/nn/load.h"
 #include "adze/nn/lstm.h"
 #include "adze/nn/module.h"
 #include "adze/nn/notebook.h"

@@ -152,9 +152,13 @@ ADZ_API adz_tensor *adz_none(void);
 /**
  * Turns the search for leaks and stale pointers on or off, for all threads.
  *
- * While it is on, adz_report_alive lists the tensors that were made and not ended. The header of a
- * tensor that ended is not used again, so every later use of a stale pointer is an error. The
- * search is slow, and memory grows with the number of tensors made.
+ * While it is on, adz_report_alive lists the tensors that were made and not ended. The headers of
+ * tensors and modules that ended are not used again, so every later use of a stale pointer is an
+ * error. The search is slow, and memory grows with the number of tensors made.
+ *
+ * For valgrind and AddressSanitizer, set ADZE_DEBUG_MEMORY=1 in the environment instead. The
+ * library then takes every block from malloc and gives it back at once, without caches and slabs.
+ * These tools show leaks of tensors and modules then, and where a block was made and freed.
  *
  * @param on  false by default
  * @return    what it was before

@@ -2,6 +2,7 @@
  * lists. Note [Where memory comes from] in blocks.c describes the levels below. */
 #include "base/alloc.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "adze/base.h"
@@ -9,6 +10,15 @@
 #include "base/threads/thread.h"
 
 _Atomic(adzi_watcher) adzi_free_watcher;
+
+bool adzi_plain_memory;
+
+/* Runs before all other constructors, of which some allocate. */
+__attribute__((constructor(101))) static void choose_memory(void)
+{
+    const char *text = getenv("ADZE_DEBUG_MEMORY");
+    adzi_plain_memory = text != NULL && strcmp(text, "1") == 0;
+}
 
 /* ---- the thread's free lists ---------------------------------------------------------------- */
 
@@ -106,7 +116,9 @@ void *adzi_alloc(size_t bytes)
         return NULL;
     }
     const size_t least = bytes > 0 ? bytes : 1;
-    void *block = is_small(least) ? small_take(cache, small_class(least)) : adzi_large_take(least);
+    void *block = adzi_plain_memory ? adzi_plain_take(least)
+                  : is_small(least) ? small_take(cache, small_class(least))
+                                    : adzi_large_take(least);
     if (block != NULL) {
         count_bytes(cache, (int64_t)bytes);
         adzi_recorder *recorder = adzi_recorder_of(adzi_self());
@@ -124,7 +136,9 @@ void adzi_free(void *block, size_t bytes)
     }
     adzi_cache *cache = &adzi_self()->cache;
     const size_t least = bytes > 0 ? bytes : 1;
-    if (is_small(least)) {
+    if (adzi_plain_memory) {
+        adzi_plain_return(block, least);
+    } else if (is_small(least)) {
         small_return(cache, block, small_class(least));
     } else {
         adzi_large_return(block, least);

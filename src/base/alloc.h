@@ -35,6 +35,16 @@
  */
 void *adzi_alloc(size_t bytes);
 
+/* Note [Memory for debuggers]
+ * Tools such as valgrind and AddressSanitizer watch malloc and free. They see neither a leak nor a
+ * stale pointer in memory that is cut from slabs and used again. If the environment has
+ * ADZE_DEBUG_MEMORY=1 when the library is loaded, every block is a block of malloc, of exactly the
+ * size that was asked for, and is given back at once. */
+
+/** Whether blocks are neither cut from slabs nor kept. It never changes after the library was
+ * loaded. */
+extern bool adzi_plain_memory;
+
 /** Live bytes, cached bytes and the memory limit (0 for none), as messages name them. */
 typedef struct adzi_memory_counts {
     size_t live, cached, limit;
@@ -138,6 +148,10 @@ void *adzi_large_take(size_t bytes);
 
 /** Returns a large block to the shared lists. */
 void adzi_large_return(void *gone, size_t bytes);
+
+/** Take a block of exactly so many bytes from the allocator, and give it back. */
+void *adzi_plain_take(size_t bytes);
+void adzi_plain_return(void *gone, size_t bytes);
 
 /** Puts blocks on the empty list `cls`. They are the chain that was put aside, else the next block
  * of the span, else a chain or a span from the shared part. False if memory was refused. */

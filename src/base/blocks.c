@@ -20,8 +20,7 @@
  * Small blocks are cut from slabs of 64 kB in spans. The first span that a thread takes for a size
  * has 4 kB, the second 8 kB, and so on. A small model holds little memory in this way, and a large
  * model rarely needs a new span. A slab starts at a multiple of its size, so that the slab of a
- * block can be computed from the block's address. A slab whose blocks are all free goes back to
- * the allocator.
+ * block can be computed from its address. A slab whose blocks are all free is given back.
  *
  * Larger blocks come from the allocator one by one, rounded up to sixteenths of a power of two.
  * They return to a shared list of their size. Each thread counts its own bytes and adds them to
@@ -50,9 +49,9 @@ typedef struct chain {
     uint32_t count;     /* blocks of this chain */
 } chain;
 
-/* The shared part of the allocator. The lock guards all of it. */
+/* The shared part of the allocator. */
 static struct {
-    pthread_mutex_t lock;
+    pthread_mutex_t lock;    /* guards all of it */
     adz_allocator allocator; /* the user's allocator, if `custom` */
     chain *small[ADZI_SMALL_CLASSES + 1];
     adzi_block *large[LARGE_BUCKETS];
@@ -62,8 +61,7 @@ static struct {
     bool custom; /* adz_set_allocator has set one; else the system gives the memory */
 } pool = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* ---- the allocator; the caller holds the lock --------------------------------------------------
- */
+/* ---- the allocator; the caller holds the lock ---------------------------------------------- */
 
 static void release_unused(void);
 
@@ -98,8 +96,7 @@ static void allocator_return(void *block, size_t bytes)
     }
 }
 
-/* ---- large blocks ------------------------------------------------------------------------------
- */
+/* ---- large blocks -------------------------------------------------------------------------- */
 
 /* The number of the shared list for a block of so many bytes. `rounded` receives the size of the
  * blocks on that list. The list 16 * k + j, j = 0 .. 15, has blocks of 2^k + j * 2^(k-4) bytes. */
@@ -147,10 +144,24 @@ void adzi_large_return(void *gone, size_t bytes)
     pthread_mutex_unlock(&pool.lock);
 }
 
-/* ---- small blocks ------------------------------------------------------------------------------
- */
+void *adzi_plain_take(size_t bytes)
+{
+    pthread_mutex_lock(&pool.lock);
+    void *block = allocator_take(bytes, STEP);
+    pthread_mutex_unlock(&pool.lock);
+    return block;
+}
 
-/* Puts a list of `count` blocks on the shared list as a chain; the caller holds the lock. */
+void adzi_plain_return(void *gone, size_t bytes)
+{
+    pthread_mutex_lock(&pool.lock);
+    allocator_return(gone, bytes);
+    pthread_mutex_unlock(&pool.lock);
+}
+
+/* ---- small blocks -------------------------------------------------------------------------- */
+
+/* Puts a list of `count` blocks on the shared list as a chain. The caller holds the lock. */
 static void chain_share(adzi_block *list, uint32_t count, uint32_t cls)
 {
     chain *c = (chain *)(void *)list;
@@ -336,8 +347,7 @@ void adzi_cache_limit(adzi_cache *cache)
     }
 }
 
-/* ---- giving back -------------------------------------------------------------------------------
- */
+/* ---- giving back --------------------------------------------------------------------------- */
 
 static slab *slab_of(void *block)
 {
@@ -379,14 +389,13 @@ static void take_apart(uint32_t cls, void (*visit)(adzi_block *block, void *user
 }
 
 /* First pass of release_unused: counts in each slab the bytes that are free. */
-static void count_free(adzi_block *block, void *user)
+static void count_free(adzi_block *block, void *kept)
 {
-    strung *kept = user;
-    slab_of(block)->free += (uint32_t)adzi_class_bytes(kept->cls);
+    slab_of(block)->free += (uint32_t)adzi_class_bytes(((strung *)kept)->cls);
     keep_block(block, kept);
 }
 
-/* Whether every block that was cut from the slab is free. `s->free` must have been counted. */
+/* Whether all blocks of a slab are free. `s->free` must have been counted. */
 static bool slab_is_free(const slab *s)
 {
     return s->free == s->used - STEP;

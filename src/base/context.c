@@ -10,7 +10,17 @@ adz_context adzi_context_default;
 adz_context *adz_context_new(void)
 {
     adz_context *context = adzi_alloc_zero(sizeof *context);
-    return context != NULL ? context : adzi_fail_memory("adz_context_new", sizeof *context);
+    if (context == NULL) {
+        return adzi_fail_memory("adz_context_new", sizeof *context);
+    }
+    adz_context *from = adzi_self()->context;
+    atomic_init(&context->threads, atomic_load(&from->threads));
+    atomic_init(&context->deterministic, atomic_load(&from->deterministic));
+    context->on_error = from->on_error;
+    context->on_error_user = from->on_error_user;
+    context->on_warning = from->on_warning;
+    context->on_warning_user = from->on_warning_user;
+    return context;
 }
 
 void adz_context_free(adz_context **context)

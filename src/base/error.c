@@ -1,10 +1,12 @@
 /* The error record of a thread, warnings, and texts of shapes and numbers for messages. */
 #include "base/error.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <locale.h>
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/context.h"
@@ -58,9 +60,24 @@ size_t adzi_calls_path(char *buffer, size_t size)
     return write_path(buffer, size, adzi_self());
 }
 
-/* Writes the thread's error record and calls the context's callback. The callers do not contain
- * this code because of its 4 kB buffer. With the buffer in their stack frames, adzi_settle would
- * run too far down the stack. It would then not notice calls that were left by a jump. */
+/* Calls the context's callback, or keeps the message for adzi_release_reports. */
+static void report(adzi_thread *thread, adz_status code, const char *text)
+{
+    if (thread->context->on_error == NULL) {
+        return;
+    }
+    if (thread->holds == 0) {
+        thread->context->on_error(code, text, thread->context->on_error_user);
+    } else if (thread->held_code == ADZ_OK) {
+        thread->held_code = code;
+        memcpy(thread->held, text, strlen(text) + 1);
+    }
+}
+
+/* Writes the thread's error record, unless an earlier error is recorded, and reports the error. The
+ * callers do not contain this code because of its 4 kB buffer. With the buffer in their stack
+ * frames, adzi_settle would run too far down the stack. It would then not notice calls that were
+ * left by a jump. */
 static void record(const char *op, adz_status code, const char *format, va_list arguments)
 {
     adzi_thread *thread = adzi_self();
@@ -72,12 +89,48 @@ static void record(const char *op, adz_status code, const char *format, va_list 
     if (length < sizeof text) {
         vsnprintf(text + length, sizeof text - length, format, arguments);
     }
-    memcpy(error->text, text, sizeof text);
-    error->code = code;
-    error->op = op;
-    error->sited = false;
-    if (thread->context->on_error != NULL) {
-        thread->context->on_error(code, error->text, thread->context->on_error_user);
+    if (error->code == ADZ_OK) {
+        memcpy(error->text, text, sizeof text);
+        error->code = code;
+        error->op = op;
+        error->sited = false;
+    }
+    report(thread, code, text);
+}
+
+void adzi_hold_reports(void)
+{
+    ++adzi_self()->holds;
+}
+
+unsigned adzi_pause_reports(void)
+{
+    const unsigned holds = adzi_self()->holds;
+    adzi_self()->holds = 0;
+    return holds;
+}
+
+void adzi_resume_reports(unsigned holds)
+{
+    adzi_self()->holds = holds;
+}
+
+/* In a function of its own because of the copy: the callback may record errors itself. */
+static __attribute__((noinline)) void report_held(adzi_thread *thread)
+{
+    char text[ADZI_MESSAGE_SIZE];
+    const adz_status code = thread->held_code;
+    memcpy(text, thread->held, sizeof text);
+    thread->held_code = ADZ_OK;
+    report(thread, code, text);
+}
+
+void adzi_release_reports(void)
+{
+    adzi_thread *thread = adzi_self();
+    /* No hold is left if an exception comes from a callback that send_warning called. */
+    if (thread->holds > 0 && --thread->holds == 0 && thread->held_code != ADZ_OK) {
+        report_held(thread);
     }
 }
 
@@ -103,12 +156,14 @@ void *adzi_fail(const char *op, adz_status code, const char *format, ...)
 
 adz_status adz_error_set(const char *op, adz_status status, const char *message)
 {
-    char *name = adzi_self()->error_name; /* the record keeps a pointer to it */
+    adzi_thread *thread = adzi_self();
+    char later[sizeof thread->error_name];
+    /* The record keeps a pointer to the name, so the name of an earlier error stays. */
+    char *name = thread->error.code == ADZ_OK ? thread->error_name : later;
     const int n = sizeof status_names / sizeof *status_names;
     const bool is_error = (int)status < 0 && (int)status > -n;
     if (op != name) {
-        snprintf(
-            name, sizeof adzi_self()->error_name, "%s", op != NULL && op[0] != '\0' ? op : "error");
+        snprintf(name, sizeof later, "%s", op != NULL && op[0] != '\0' ? op : "error");
     }
     return adzi_error(name, is_error ? status : ADZ_ERR_ARGUMENT, "%s",
         message != NULL ? message : "no reason was given");
@@ -162,24 +217,67 @@ adz_status adzi_status(const void *result)
                           : adzi_error("adze", ADZ_ERR_NULL, "a call gave NULL without an error");
 }
 
-/* Writes a warning and gives it to the context's callback, which is set. */
+/* ---- warnings ----------------------------------------------------------------------------------
+ */
+
+enum { PRINTED = 64 };
+
+/* The warnings that were printed, as hashes of their texts. */
+static struct {
+    pthread_mutex_t lock;
+    uint64_t hashes[PRINTED];
+    size_t count;
+} printed = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* Prints a warning on stderr, each text once: a training loop gives the same one in every step. */
+static void print_warning(const char *text)
+{
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (const char *c = text; *c != '\0'; ++c) {
+        hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+    }
+    pthread_mutex_lock(&printed.lock);
+    size_t i = 0;
+    while (i < printed.count && printed.hashes[i] != hash) {
+        ++i;
+    }
+    const bool is_new = i == printed.count && i < PRINTED;
+    const bool is_last = is_new && i == PRINTED - 1;
+    if (is_new) {
+        printed.hashes[printed.count++] = hash;
+    }
+    pthread_mutex_unlock(&printed.lock);
+    if (is_new) {
+        char line[ADZI_MESSAGE_SIZE + 100];
+        int n = snprintf(line, sizeof line, "adze: warning: %s%s\n", text,
+            is_last ? "\nadze: further warnings are not printed; adz_on_warning gets all" : "");
+        /* In one call, so that lines of several threads do not mix. A failure has no remedy. */
+        ssize_t done = write(STDERR_FILENO, line, (size_t)n);
+        (void)done;
+    }
+}
+
+/* Writes a warning and hands it out. Its 4 kB buffer is not in the stack frame of adzi_warn, where
+ * adzi_settle must not run too far down the stack. */
 static void send_warning(const char *op, const char *format, va_list arguments)
 {
     const adz_context *context = adzi_self()->context;
     char text[ADZI_MESSAGE_SIZE];
     int n = snprintf(text, sizeof text, "%s: ", op);
     vsnprintf(text + n, sizeof text - (size_t)n, format, arguments);
+    if (context->on_warning == NULL) {
+        print_warning(text);
+        return;
+    }
+    const unsigned holds = adzi_pause_reports();
     context->on_warning(ADZ_OK, text, context->on_warning_user);
+    adzi_resume_reports(holds);
 }
 
 void adzi_warn(const char *op, const char *format, ...)
 {
-    adzi_thread *thread = adzi_self();
-    adzi_settle(thread);
-    if (thread->context->on_warning == NULL) {
-        return;
-    }
     va_list arguments;
+    adzi_settle(adzi_self());
     va_start(arguments, format);
     send_warning(op, format, arguments);
     va_end(arguments);

@@ -33,7 +33,40 @@ adz_status adzi_pending(void);
  * recorded first. */
 adz_status adzi_status(const void *result);
 
-/** Gives "<op>: <message>" to the context's warning callback. Does nothing if none is set. */
+/* Note [Reports after cleaning up]
+ * The callback of adz_on_error may end the process or jump away. A call that has made a temporary
+ * file, opened a file or begun a module therefore holds reports back until it has cleaned up. Calls
+ * may be nested; the outermost one reports. If several errors were recorded in between, the first
+ * is reported: the others followed from it. */
+
+/** Holds reports of errors back until the matching adzi_release_reports. */
+void adzi_hold_reports(void);
+
+/** Ends a hold. The outermost one calls the context's callback if an error was recorded. */
+void adzi_release_reports(void);
+
+/* A call that holds reports back may call the user's code, which reports its own errors at once. It
+ * may also jump away, and no hold survives that. The call therefore pauses its holds meanwhile. */
+
+/** Sets the number of holds to 0 and returns what it was, for adzi_resume_reports. */
+unsigned adzi_pause_reports(void);
+void adzi_resume_reports(unsigned holds);
+
+/** Called when a variable of ADZI_HOLD_REPORTS ends. */
+static inline void adzi_release_at_end(const char *unused)
+{
+    (void)unused;
+    adzi_release_reports();
+}
+
+/** Holds reports back until the function returns. It stands before the function's first statement.
+ */
+#define ADZI_HOLD_REPORTS                                                           \
+    __attribute__((cleanup(adzi_release_at_end), unused)) const char adzi_hold = 0; \
+    adzi_hold_reports()
+
+/** Gives "<op>: <message>" to the context's warning callback. If none is set, prints it on stderr,
+ * each text once. */
 void adzi_warn(const char *op, const char *format, ...) ADZI_FORMAT(2, 3);
 
 /* Texts for messages, independent of the locale. A text is valid until the thread has asked for

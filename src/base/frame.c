@@ -34,6 +34,7 @@ void adzi_frames_leave(adzi_thread *thread, size_t first)
         if (f.tracer == NULL) {
             adzi_tracer_end(); /* a traced function was left by a jump */
         }
+        thread->reading = f.reading;
         if (f.recorder == NULL) {
             adzi_recorder_end(); /* a captured function was left by a jump */
         }

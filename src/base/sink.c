@@ -37,15 +37,9 @@ static adz_status open_device(adzi_sink *sink, const struct stat *about)
     return sink->fd >= 0 ? ADZ_OK : adzi_os_error(sink->op, sink->path, "cannot be opened", errno);
 }
 
-adz_status adzi_sink_open(adzi_sink *sink, const char *op, const char *path)
+/* Opens the target, or a temporary file beside it. */
+static adz_status open_target(adzi_sink *sink, const char *op, const char *path)
 {
-    sink->op = op;
-    sink->path = path;
-    sink->replaces = true;
-    sink->used = 0;
-    if (path == NULL) {
-        return adzi_error_null(op, "path");
-    }
     if (strlen(path) >= sizeof sink->target) {
         return adzi_os_error(op, path, "cannot be written", ENAMETOOLONG);
     }
@@ -64,6 +58,26 @@ adz_status adzi_sink_open(adzi_sink *sink, const char *op, const char *path)
     adz_status status = create_temporary(sink);
     if (status == ADZ_OK && exists) {
         (void)fchmod(sink->fd, about.st_mode & 07777); /* if it fails, the default mode stays */
+    }
+    return status;
+}
+
+adz_status adzi_sink_open(adzi_sink *sink, const char *op, const char *path)
+{
+    sink->op = op;
+    sink->path = path;
+    sink->replaces = true;
+    sink->used = 0;
+    if (path == NULL) {
+        return adzi_error_null(op, "path");
+    }
+    if (adzi_pending() != ADZ_OK) { /* what would be written may lack what has failed */
+        return adzi_pending();
+    }
+    adzi_hold_reports();
+    adz_status status = open_target(sink, op, path);
+    if (status != ADZ_OK) {
+        adzi_release_reports();
     }
     return status;
 }
@@ -199,5 +213,7 @@ adz_status adzi_sink_end(adzi_sink *sink, adz_status status)
     if (close(sink->fd) != 0 && status == ADZ_OK && !sink->replaces) {
         status = adzi_os_error(sink->op, sink->path, "cannot be written", errno);
     }
-    return status == ADZ_OK && sink->replaces ? sync_folder(sink) : status;
+    status = status == ADZ_OK && sink->replaces ? sync_folder(sink) : status;
+    adzi_release_reports();
+    return status;
 }

@@ -24,7 +24,8 @@ typedef struct adzi_sink {
 /**
  * Begins to write a file. A regular file that exists under the path is unchanged until
  * adzi_sink_end. A device or a pipe is written to directly. Temporary files that killed processes
- * left in the folder are deleted first, because they may fill the disk. ADZ_ERR_NULL, ADZ_ERR_IO.
+ * left in the folder are deleted first, because they may fill the disk. Reports of errors are held
+ * back until adzi_sink_end. ADZ_ERR_NULL, ADZ_ERR_IO, or the code of an error that is pending.
  *
  * @param op    for messages
  * @param path  stays valid until adzi_sink_end

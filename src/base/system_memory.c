@@ -18,6 +18,13 @@
  * They ask only for the huge pages that they fill, so that no memory is resident without being
  * used. If the system refuses huge pages, the block has small ones.
  */
+/* A block of malloc. aligned_alloc would demand a size that is a multiple of the alignment. */
+static void *take_from_malloc(size_t bytes, size_t alignment)
+{
+    void *block = NULL;
+    return posix_memalign(&block, alignment, bytes) == 0 ? block : NULL;
+}
+
 #if defined(MAP_ANONYMOUS) && !defined(ADZI_ASAN)
 
 /* MAPPED: the smallest block that is mapped. LARGEST_PAGE: the largest ordinary page of the systems
@@ -55,14 +62,20 @@ static void *map(size_t bytes)
     return block;
 }
 
+/* Mapped blocks are invisible to the tools of Note [Memory for debuggers]. */
+static bool is_mapped(size_t bytes)
+{
+    return bytes >= MAPPED && !adzi_plain_memory;
+}
+
 void *adzi_system_allocate(size_t bytes, size_t alignment)
 {
-    return bytes >= MAPPED ? map(bytes) : aligned_alloc(alignment, bytes);
+    return is_mapped(bytes) ? map(bytes) : take_from_malloc(bytes, alignment);
 }
 
 void adzi_system_deallocate(void *block, size_t bytes)
 {
-    if (bytes >= MAPPED) {
+    if (is_mapped(bytes)) {
         (void)munmap(block, in_pages(bytes));
     } else {
         free(block);
@@ -73,7 +86,7 @@ void adzi_system_deallocate(void *block, size_t bytes)
 
 void *adzi_system_allocate(size_t bytes, size_t alignment)
 {
-    return aligned_alloc(alignment, bytes);
+    return take_from_malloc(bytes, alignment);
 }
 
 void adzi_system_deallocate(void *block, size_t bytes)

@@ -428,6 +428,7 @@ static adz_status check_options(reading *r, const adz_csv_options *options)
 
 adz_csv *adz_csv_read(const char *path, const adz_csv_options *options)
 {
+    ADZI_HOLD_REPORTS;
     adzi_shown shown;
     adzi_source source;
     reading r = { .op = "adz_csv_read" };
@@ -445,6 +446,7 @@ adz_csv *adz_csv_read(const char *path, const adz_csv_options *options)
 
 adz_csv *adz_csv_from_memory(const char *text, size_t size, const adz_csv_options *options)
 {
+    ADZI_HOLD_REPORTS;
     reading r = { .op = "adz_csv_from_memory", .where = "the text" };
     if (text == NULL) {
         return adzi_fail_null(r.op, "text");

@@ -208,6 +208,7 @@ bool adz_loader_next(adz_loader *loader, adz_tensor **batch)
         adzi_error_null(op, loader == NULL ? "loader" : "batch");
         return false;
     }
+    memset(batch, 0, loader->dataset->count * sizeof *batch);
     adz_loader_share share = next_share(loader);
     if (share.rows == 0) {
         move_to(loader, loader->epoch + 1, 0);
@@ -231,6 +232,7 @@ adz_status adz_loader_rows(adz_loader *loader, int64_t begin, int64_t n, adz_ten
         return adzi_error_null(op, loader == NULL ? "loader" : "batch");
     }
     int64_t size = loader->dataset->size;
+    memset(batch, 0, loader->dataset->count * sizeof *batch);
     if (begin < 0 || n < 0 || begin > size || n > size - begin) {
         return adzi_error(op, ADZ_ERR_INDEX, "%lld rows from place %lld on, of an order of %lld",
             (long long)n, (long long)begin, (long long)size);

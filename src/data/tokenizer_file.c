@@ -93,6 +93,7 @@ size_t adz_tokenizer_to_memory(const adz_tokenizer *tokenizer, char *buffer, siz
 
 adz_status adz_tokenizer_save(const adz_tokenizer *tokenizer, const char *path)
 {
+    ADZI_HOLD_REPORTS;
     static const char op[] = "adz_tokenizer_save";
     adzi_text file = make_file(op, tokenizer);
     adzi_sink *sink = file.failed ? NULL : adzi_alloc(sizeof *sink);
@@ -273,6 +274,7 @@ static adz_tokenizer *read_file(const char *op, const char *name, const char *by
 
 adz_tokenizer *adz_tokenizer_from_memory(const char *bytes, size_t size)
 {
+    ADZI_HOLD_REPORTS;
     static const char op[] = "adz_tokenizer_from_memory";
     if (bytes == NULL) {
         return adzi_fail_null(op, "bytes");
@@ -282,6 +284,7 @@ adz_tokenizer *adz_tokenizer_from_memory(const char *bytes, size_t size)
 
 adz_tokenizer *adz_tokenizer_load(const char *path)
 {
+    ADZI_HOLD_REPORTS;
     static const char op[] = "adz_tokenizer_load";
     adzi_source source;
     adz_tokenizer *t = NULL;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "distributed/shard.h"
+#include "nn/module.h"
 #include "tensor/tensor.h"
 
 static const char op[] = "adz_data_parallel_new", op_free[] = "adz_data_parallel_free";
@@ -23,9 +24,10 @@ static void check(
     if (adzi_pending() != ADZ_OK) {
         return;
     }
-    if (module == NULL) {
-        adzi_error_null(op, "module");
-    } else if (o->micro_batches < 1 || o->micro_batches > ADZI_TREE_LEAVES) {
+    if (!adzi_check_module(op, "module", module)) {
+        return;
+    }
+    if (o->micro_batches < 1 || o->micro_batches > ADZI_TREE_LEAVES) {
         adzi_error(op, ADZ_ERR_ARGUMENT, "micro_batches is %d, but must be 1 to %d",
             o->micro_batches, (int)ADZI_TREE_LEAVES);
     } else if (o->micro_batches < group->size) {

@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "base/sink.h"
 #include "data/unicode.h"
+#include "nn/module.h"
 #include "plan/plan.h"
 
 enum { OPSET = 17, IR_VERSION = 8 };
@@ -427,8 +428,8 @@ adz_status adz_module_write_onnx(
     adz_module *module, adz_tensor *x, const char *path, const adz_onnx_options *options)
 {
     static const char op[] = "adz_module_write_onnx";
-    if (module == NULL) {
-        return adzi_error_null(op, "module");
+    if (!adzi_check_module(op, "module", module)) {
+        return adz_error_code();
     }
     forward_of f = { module, x };
     const adzi_export what = { forward, &f, { &f.x, 1 }, NULL, module };

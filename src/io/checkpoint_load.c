@@ -15,11 +15,11 @@
 #include "io/checkpoint.h"
 #include "io/module.h"
 #include "io/safetensors.h"
+#include "nn/load.h"
 #include "optim/optimizer.h"
 #include "optim/scheduler.h"
 #include "tensor/copy.h"
 #include "base/options.h"
-#include "tensor/shape.h"
 
 static const char op[] = "adz_checkpoint_load";
 
@@ -93,18 +93,14 @@ static adz_status plan_model(plan *p)
     if (p->parts.model == NULL) {
         return ADZ_OK;
     }
-    p->given = adzi_module_pick(p->parts.model, ADZI_CHECKPOINT_MODEL, p->file);
+    adz_load_options options = ADZ_LOAD_OPTIONS;
+    options.prefix = ADZI_CHECKPOINT_MODEL;
+    p->given = adzi_module_pick(op, p->parts.model, &options, p->file);
     p->targets = p->given != NULL ? adz_module_state_dict(p->parts.model) : NULL;
     if (p->targets == NULL) {
         return adz_error_code();
     }
-    bool fits = adz_state_count(p->given) == adz_state_count(p->targets);
-    for (size_t i = 0; i < adz_state_count(p->targets) && fits; ++i) {
-        const adz_tensor *given = adz_state_find(p->given, adz_state_name(p->targets, i));
-        fits = given != NULL && adzi_same_sizes(given, adz_state_tensor(p->targets, i));
-    }
-    /* If something does not fit, this call records what, and changes nothing. */
-    return fits ? ADZ_OK : adz_module_load_state_dict(p->parts.model, p->given, true);
+    return adzi_load_check("adz_module_load_state_dict", p->parts.model, p->given);
 }
 
 /* Finds the optimizer's tensors and groups, checks them, and makes the new states. */

@@ -5,6 +5,8 @@
 
 #include "base/source.h"
 #include "io/safetensors.h"
+#include "nn/load.h"
+#include "nn/module.h"
 #include "base/options.h"
 
 ADZI_OPTIONS_INIT(adz_module_save_options_init, adz_module_save_options, ADZ_MODULE_SAVE_OPTIONS)
@@ -93,8 +95,8 @@ adz_safetensors *adz_module_to_safetensors(
     if (!ADZI_OPTIONS_READ(op, ADZ_MODULE_SAVE_OPTIONS, &o, options)) {
         return NULL;
     }
-    if (module == NULL) {
-        return adzi_fail_null(op, "module");
+    if (!adzi_check_module(op, "module", module)) {
+        return NULL;
     }
     adz_safetensors *file = adz_safetensors_new();
     /* PyTorch's loaders require this entry. */
@@ -108,8 +110,12 @@ adz_safetensors *adz_module_to_safetensors(
 adz_status adz_module_save_with(
     adz_module *module, const char *path, const adz_module_save_options *options)
 {
-    if (module == NULL || path == NULL) {
-        return adzi_error_null("adz_module_save", module == NULL ? "module" : "path");
+    ADZI_HOLD_REPORTS;
+    if (!adzi_check_module("adz_module_save", "module", module)) {
+        return adz_error_code();
+    }
+    if (path == NULL) {
+        return adzi_error_null("adz_module_save", "path");
     }
     adz_safetensors *file = adz_module_to_safetensors(module, options);
     adz_status status = file != NULL ? adz_safetensors_save(file, path) : adz_error_code();
@@ -124,43 +130,49 @@ adz_status adz_module_save(adz_module *module, const char *path)
 
 /* ---- loading -------------------------------------------------------------------------------- */
 
-static bool has_prefix(const char *name, const char *prefix)
-{
-    return strncmp(name, prefix, strlen(prefix)) == 0;
-}
-
 /* Adds the entries that the metadata declares as tied to a tensor of the file, if the module has
  * their names. */
-static adz_status add_aliases(
-    const char *prefix, const adz_safetensors *file, const adz_state *targets, adz_state *state)
+static adz_status add_aliases(const char *op, const adz_load_options *options,
+    const adz_safetensors *file, const adz_state *targets, adz_state *state)
 {
-    size_t head = strlen(prefix);
+    adzi_text name = { 0 };
     adz_status status = ADZ_OK;
     for (size_t i = 0; i < file->n_metadata && status == ADZ_OK; ++i) {
         const char *alias = file->metadata[i].key, *kept = file->metadata[i].value;
         size_t position = adzi_safetensors_find(file, kept);
-        if (has_prefix(alias, prefix) && position < file->n_tensors &&
-            adzi_safetensors_find(file, alias) == file->n_tensors &&
-            adz_state_find(targets, alias + head) != NULL) {
-            status = adz_state_add(state, alias + head, file->tensors[position].tensor);
+        if (position == file->n_tensors || adzi_safetensors_find(file, alias) != file->n_tensors) {
+            continue;
+        }
+        const adzi_renamed found = adzi_load_rename(op, options, alias, &name);
+        if (found == ADZI_RENAME_FAILED) {
+            status = adz_error_code();
+        } else if (found == ADZI_RENAME_KEEP &&
+                   adz_state_find(targets, adzi_text_get(&name)) != NULL) {
+            status = adz_state_add(state, adzi_text_get(&name), file->tensors[position].tensor);
         }
     }
+    adzi_text_free(&name);
     return status;
 }
 
-adz_state *adzi_module_pick(adz_module *module, const char *prefix, adz_safetensors *file)
+adz_state *adzi_module_pick(const char *op, adz_module *module, const adz_load_options *options,
+    const adz_safetensors *file)
 {
     adz_state *targets = adz_module_state_dict(module);
     adz_state *state = targets != NULL ? adz_state_new() : NULL;
     adz_status status = state != NULL ? ADZ_OK : ADZ_ERR_MEMORY;
+    adzi_text name = { 0 };
     for (size_t i = 0; i < file->n_tensors && status == ADZ_OK; ++i) {
-        const char *name = file->tensors[i].name;
-        if (has_prefix(name, prefix)) {
-            status = adz_state_add(state, name + strlen(prefix), file->tensors[i].tensor);
+        const adzi_renamed found = adzi_load_rename(op, options, file->tensors[i].name, &name);
+        if (found == ADZI_RENAME_FAILED) {
+            status = adz_error_code();
+        } else if (found == ADZI_RENAME_KEEP) {
+            status = adz_state_add(state, adzi_text_get(&name), file->tensors[i].tensor);
         }
     }
+    adzi_text_free(&name);
     if (status == ADZ_OK) {
-        status = add_aliases(prefix, file, targets, state);
+        status = add_aliases(op, options, file, targets, state);
     }
     adz_state_free(&targets);
     if (status != ADZ_OK) {
@@ -169,24 +181,46 @@ adz_state *adzi_module_pick(adz_module *module, const char *prefix, adz_safetens
     return state;
 }
 
-adz_status adz_module_from_safetensors(adz_module *module, adz_safetensors *file, bool strict)
+adz_status adz_module_from_safetensors_with(
+    adz_module *module, adz_safetensors *file, const adz_load_options *options)
 {
+    ADZI_HOLD_REPORTS;
     const char *op = "adz_module_from_safetensors";
-    if (module == NULL || file == NULL) {
-        return adzi_error_null(op, module == NULL ? "module" : "file");
+    adz_load_options o = ADZ_LOAD_OPTIONS;
+    if (!ADZI_OPTIONS_READ(op, ADZ_LOAD_OPTIONS, &o, options) ||
+        !adzi_check_module(op, "module", module)) {
+        return adz_error_code();
     }
-    adz_state *state = adzi_module_pick(module, "", file);
-    adz_status status =
-        state != NULL ? adz_module_load_state_dict(module, state, strict) : adz_error_code();
+    if (file == NULL) {
+        return adzi_error_null(op, "file");
+    }
+    if (adzi_pending() != ADZ_OK) {
+        return adzi_pending();
+    }
+    adz_state *state = adzi_module_pick(op, module, &o, file);
+    adz_status status = state != NULL ? adzi_load("adz_module_load_state_dict", module, state, &o)
+                                      : adz_error_code();
     adz_state_free(&state);
     return status;
 }
 
-adz_status adz_module_load(adz_module *module, const char *path, bool strict)
+adz_status adz_module_from_safetensors(adz_module *module, adz_safetensors *file, bool strict)
 {
+    adz_load_options options = ADZ_LOAD_OPTIONS;
+    options.strict = strict;
+    return adz_module_from_safetensors_with(module, file, &options);
+}
+
+adz_status adz_module_load_with(
+    adz_module *module, const char *path, const adz_load_options *options)
+{
+    ADZI_HOLD_REPORTS;
     const char *op = "adz_module_load";
-    if (module == NULL || path == NULL) {
-        return adzi_error_null(op, module == NULL ? "module" : "path");
+    if (!adzi_check_module(op, "module", module)) {
+        return adz_error_code();
+    }
+    if (path == NULL) {
+        return adzi_error_null(op, "path");
     }
     if (adzi_pending() != ADZ_OK) {
         return adzi_pending();
@@ -201,9 +235,16 @@ adz_status adz_module_load(adz_module *module, const char *path, bool strict)
     size_t frame = adzi_frame_begin_text(thread, ADZI_FLOOR(), op, adzi_show(&shown, path));
     adz_status status = adz_error_code();
     if (frame != SIZE_MAX) {
-        status = adz_module_from_safetensors(module, file, strict);
+        status = adz_module_from_safetensors_with(module, file, options);
         adzi_frame_end_text(thread, frame);
     }
     adz_safetensors_free(&file);
     return status;
+}
+
+adz_status adz_module_load(adz_module *module, const char *path, bool strict)
+{
+    adz_load_options options = ADZ_LOAD_OPTIONS;
+    options.strict = strict;
+    return adz_module_load_with(module, path, &options);
 }

@@ -12,10 +12,11 @@ adz_status adzi_module_collect(
     const char *op, adz_module *module, const char *prefix, bool dedup, adz_safetensors *file);
 
 /**
- * The tensors of a collection whose names begin with `prefix`, under their names without it. A name
- * that the metadata declares as tied is added if the module has it. The caller frees the result.
- * NULL with the error recorded if memory was refused.
+ * The tensors of a collection under the names that they get by the prefix and the callback of the
+ * options. A name that the metadata declares as tied is added if the module has it. The caller
+ * frees the result. NULL with the error recorded if memory was refused or two names become one.
  */
-adz_state *adzi_module_pick(adz_module *module, const char *prefix, adz_safetensors *file);
+adz_state *adzi_module_pick(const char *op, adz_module *module, const adz_load_options *options,
+    const adz_safetensors *file);
 
 #endif

@@ -204,6 +204,7 @@ static adz_tensor *load(const char *op, const adzi_source *source)
 
 adz_tensor *adz_npy_load(const char *path)
 {
+    ADZI_HOLD_REPORTS;
     const char *op = "adz_npy_load";
     adzi_source source;
     if (adzi_source_open(op, path, &source) != ADZ_OK) {
@@ -216,6 +217,7 @@ adz_tensor *adz_npy_load(const char *path)
 
 adz_tensor *adz_npy_from_memory(const void *bytes, size_t size)
 {
+    ADZI_HOLD_REPORTS;
     const char *op = "adz_npy_from_memory";
     if (bytes == NULL) {
         return adzi_fail_null(op, "bytes");
@@ -308,6 +310,7 @@ static adz_status write_all(
 
 adz_status adz_npy_save(adz_tensor *t, const char *path, const adz_npy_options *options)
 {
+    ADZI_HOLD_REPORTS;
     const char *op = "adz_npy_save";
     adz_npy_options o;
     unsigned char header[HEADER_MOST + HEADER_ALIGNMENT];
@@ -322,11 +325,12 @@ adz_status adz_npy_save(adz_tensor *t, const char *path, const adz_npy_options *
 
 adz_tensor *adz_npy_to_memory(adz_tensor *t, const adz_npy_options *options)
 {
+    ADZI_HOLD_REPORTS;
     const char *op = "adz_npy_to_memory";
     adz_npy_options o;
     unsigned char header[HEADER_MOST + HEADER_ALIGNMENT];
     adzi_sink sink;
-    if (!check(op, t, options, &o)) {
+    if (!check(op, t, options, &o) || adzi_pending() != ADZ_OK) {
         return NULL;
     }
     size_t n = make_header(t, &o, header);

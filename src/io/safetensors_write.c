@@ -183,6 +183,7 @@ static adz_status write_all(
 
 adz_status adzi_safetensors_save(adz_safetensors *file, const char *path, adzi_later *later)
 {
+    ADZI_HOLD_REPORTS;
     const char *op = "adz_safetensors_save";
     if (file == NULL || path == NULL) {
         return adzi_error_null(op, file == NULL ? "file" : "path");
@@ -215,9 +216,13 @@ adz_status adz_safetensors_save(adz_safetensors *file, const char *path)
 
 adz_tensor *adz_safetensors_to_memory(adz_safetensors *file)
 {
+    ADZI_HOLD_REPORTS;
     const char *op = "adz_safetensors_to_memory";
     if (file == NULL) {
         return adzi_fail_null(op, "file");
+    }
+    if (adzi_pending() != ADZ_OK) {
+        return NULL;
     }
     layout l;
     header h;

@@ -461,6 +461,7 @@ static adz_status run(adz_module *self, bool single, const adz_values *in, adz_v
 
 static adz_status checkpoint_call(adz_module *self, const adz_values *in, adz_values *out)
 {
+    adzi_read_all(in); /* the module that is called looks at them */
     return run(self, false, in, out);
 }
 
@@ -485,8 +486,8 @@ static const adz_module_type checkpoint_type = {
 
 adz_module *adz_activation_checkpoint_new(adz_module *module)
 {
-    if (module == NULL) {
-        return adzi_fail_null("adz_activation_checkpoint_new", "module");
+    if (!adzi_check_module("adz_activation_checkpoint_new", "module", module)) {
+        return NULL;
     }
     adz_module *self = adz_module_new(&checkpoint_type, 0);
     if (adz_module_add_child(self, "module", module) == NULL) {

@@ -2,6 +2,8 @@
  * frame of the thread, from which messages take the path of the module. */
 #include "nn/module.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/upper.h"
@@ -145,11 +147,21 @@ static __attribute__((noinline)) adz_tensor *run_forward(adz_module *module, adz
 
 adz_tensor *adz_module_forward(adz_module *module, adz_tensor *x)
 {
-    if (module == NULL || x == NULL) {
-        return adzi_fail_null("adz_module_forward", module == NULL ? "module" : "x");
+    if (!adzi_check_module("adz_module_forward", "module", module)) {
+        return NULL;
+    }
+    if (x == NULL) {
+        return adzi_fail_null("adz_module_forward", "x");
     }
     ADZI_STEP_DOWN();
     return run_forward(module, x);
+}
+
+/* Whether a value is the one argument of a type that has `forward` only. */
+static bool is_first(const adzi_value *value)
+{
+    return value->name[0] == '\0' || strcmp(value->name, "x") == 0 ||
+           strcmp(value->name, "input") == 0;
 }
 
 /* adz_module_call for a type that has `forward` only: it takes one tensor, named or not. */
@@ -165,6 +177,11 @@ static adz_status call_by_forward(adz_module *module, const adz_values *in, adz_
     if (in->count == 0) {
         return adzi_error(module->type.name, ADZ_ERR_ARGUMENT, "takes a tensor, but none is given");
     }
+    if (!is_first(&in->items[0])) {
+        return adzi_error(module->type.name, ADZ_ERR_ARGUMENT,
+            "takes no argument \"%s\", only x; it would be ignored", in->items[0].name);
+    }
+    adzi_read_all(in);
     adz_tensor *y = module->type.forward(module, in->items[0].tensor);
     return y != NULL ? adz_values_add(out, "", y)
                      : adzi_error_null(module->type.name, "the result");
@@ -179,11 +196,17 @@ static __attribute__((noinline)) adz_status run_call(
     if (!enter(&f, module, ADZI_FLOOR())) {
         return adz_error_code();
     }
+    adzi_reading reading;
     size_t before = out->count, handed = 0;
+    adzi_reading_begin(f.thread, &reading, in);
     adz_status status = module->type.call != NULL ? module->type.call(module, in, out)
                                                   : call_by_forward(module, in, out);
     if (status != ADZ_OK && adzi_pending() == ADZ_OK) {
         adzi_error(module->type.name, status, "the call failed without saying why");
+    }
+    adzi_reading_end(f.thread, &reading);
+    if (status == ADZ_OK && !in->handed_on) {
+        status = adzi_reading_check(&reading, module->type.name);
     }
     if (status != ADZ_OK) {
         out->count = before;
@@ -198,14 +221,50 @@ static __attribute__((noinline)) adz_status run_call(
 adz_status adz_module_call(adz_module *module, const adz_values *in, adz_values *out)
 {
     static const char op[] = "adz_module_call";
-    if (module == NULL || in == NULL || out == NULL) {
-        return adzi_error_null(op, module == NULL ? "module" : in == NULL ? "in" : "out");
+    if (!adzi_check_module(op, "module", module)) {
+        return adz_error_code();
+    }
+    if (in == NULL || out == NULL) {
+        return adzi_error_null(op, in == NULL ? "in" : "out");
     }
     if (in == out) {
         return adzi_error(op, ADZ_ERR_ARGUMENT, "in and out are one list");
     }
     ADZI_STEP_DOWN();
     return run_call(module, in, out);
+}
+
+adz_tensor *adz_module_call_named(
+    adz_module *module, const adz_named_tensor *arguments, size_t count, adz_values *results)
+{
+    static const char op[] = "adz_module_call_named";
+    if (!adzi_check_module(op, "module", module)) {
+        return NULL;
+    }
+    if (arguments == NULL && count > 0) {
+        return adzi_fail_null(op, "arguments");
+    }
+    adz_values in, own;
+    adzi_values_begin(&in);
+    adzi_values_begin(&own);
+    adz_values *out = results != NULL ? results : &own;
+    const size_t before = out->count;
+    adz_status status = ADZ_OK;
+    for (size_t i = 0; i < count && status == ADZ_OK; ++i) {
+        status = adz_values_add(&in, arguments[i].name, arguments[i].tensor);
+    }
+    if (status == ADZ_OK) {
+        status = adz_module_call(module, &in, out);
+    }
+    adz_tensor *y = NULL;
+    if (status == ADZ_OK) {
+        y = out->count > before
+                ? out->items[before].tensor
+                : adzi_fail(module->type.name, ADZ_ERR_STATE, "the call has no result");
+    }
+    adzi_values_end(&in);
+    adzi_values_end(&own);
+    return y;
 }
 
 /* ---- with other parameters ------------------------------------------------------------------ */
@@ -242,8 +301,11 @@ adz_status adz_module_functional_call(
     adz_module *module, const adz_values *parameters, const adz_values *in, adz_values *out)
 {
     static const char op[] = "adz_module_functional_call";
-    if (module == NULL || parameters == NULL) {
-        return adzi_error_null(op, module == NULL ? "module" : "parameters");
+    if (!adzi_check_module(op, "module", module)) {
+        return adz_error_code();
+    }
+    if (parameters == NULL) {
+        return adzi_error_null(op, "parameters");
     }
     const size_t bytes = (parameters->count + 1) * sizeof(exchange);
     exchange *all = adzi_alloc(bytes);

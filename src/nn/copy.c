@@ -143,8 +143,8 @@ static adz_module *copy_module(copies *all, adz_module *from)
 
 adz_module *adz_module_copy(adz_module *module)
 {
-    if (module == NULL) {
-        return adzi_fail_null(op, "module");
+    if (!adzi_check_module(op, "module", module)) {
+        return NULL;
     }
     copies all = { 0 };
     adz_module *copy = copy_module(&all, module);

@@ -76,10 +76,36 @@ static adz_tensor *end_draw(draw *d, const char *op)
     return written(op, d->t);
 }
 
+/* Fills t with NaN if the thread skips draws. True if it does. */
+static bool skips(const char *op, adz_tensor *t)
+{
+    if (!adzi_self()->skips_init) {
+        return false;
+    }
+    adzi_fill(t, NAN);
+    written(op, t);
+    return true;
+}
+
+bool adz_set_skip_init(bool on)
+{
+    bool before = adzi_self()->skips_init;
+    adzi_self()->skips_init = on;
+    return before;
+}
+
+bool adz_is_skip_init(void)
+{
+    return adzi_self()->skips_init;
+}
+
 static adz_tensor *uniform(
     const char *op, adz_tensor *t, double low, double high, adz_generator *generator)
 {
     draw d;
+    if (skips(op, t)) {
+        return t;
+    }
     if (!begin_draw(&d, op, t, (adz_dtype)t->dtype, generator)) {
         return NULL;
     }
@@ -92,6 +118,9 @@ static adz_tensor *normal(
     const char *op, adz_tensor *t, double mean, double std, adz_generator *generator)
 {
     draw d;
+    if (skips(op, t)) {
+        return t;
+    }
     if (!begin_draw(&d, op, t, (adz_dtype)t->dtype, generator)) {
         return NULL;
     }
@@ -285,6 +314,9 @@ adz_tensor *adz_init_trunc_normal_(
             adzi_text_number(mean), adzi_text_number(std), adzi_text_number(a),
             adzi_text_number(b));
     }
+    if (skips(op, t)) {
+        return t;
+    }
     draw d;
     if (!begin_draw(&d, op, t, ADZ_F64, generator)) {
         return NULL;
@@ -324,7 +356,7 @@ adz_tensor *adz_init_orthogonal_(adz_tensor *t, double gain, adz_generator *gene
     if (!fans(op, t, &in, &out)) {
         return NULL;
     }
-    if (t->numel == 0) {
+    if (t->numel == 0 || skips(op, t)) {
         return t;
     }
     int64_t rows = t->sizes[0], columns = t->numel / rows;

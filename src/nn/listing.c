@@ -167,8 +167,8 @@ static void exchange_buffers(adzi_listing *old, adzi_listing *listing)
 
 const adzi_listing *adzi_module_listing(const char *op, adz_module *module)
 {
-    if (module == NULL) {
-        return adzi_fail_null(op, "module");
+    if (!adzi_check_module(op, "module", module)) {
+        return NULL;
     }
     uint64_t stamp = 0, buffers_stamp = 0;
     find_stamps(module, &stamp, &buffers_stamp);

@@ -3,9 +3,11 @@
 
 #include <string.h>
 
+#include "nn/load.h"
 #include "nn/state.h"
 #include "tensor/copy.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "tensor/shape.h"
 
 /* ---- collecting ----------------------------------------------------------------------------- */
@@ -65,8 +67,8 @@ static adz_status add_to_state(const char *name, adz_tensor *t, void *state)
 
 adz_state *adz_module_state_dict(adz_module *module)
 {
-    if (module == NULL) {
-        return adzi_fail_null("adz_module_state_dict", "module");
+    if (!adzi_check_module("adz_module_state_dict", "module", module)) {
+        return NULL;
     }
     adz_state *state = adz_state_new();
     if (state != NULL && each_entry(module, add_to_state, state) != ADZ_OK) {
@@ -75,13 +77,16 @@ adz_state *adz_module_state_dict(adz_module *module)
     return state;
 }
 
-/* ---- loading -------------------------------------------------------------------------------- */
+/* ---- what fits ------------------------------------------------------------------------------ */
 
 /* What the check of a state found before anything is loaded. */
 typedef struct load {
+    const char *op;
     const adz_state *state;
-    bool *used; /* for each entry of `state`, whether the module has an entry of its name */
-    size_t n_missing, n_misshaped, n_mistyped;
+    adz_load_report *report; /* or NULL */
+    bool *used;              /* for each entry of `state`, whether the module has its name */
+    size_t n_fit, n_missing, n_misshaped, n_mistyped;
+    bool floats; /* an entry of a float dtype is of another float dtype in the module */
     adzi_text missing, misshaped, mistyped;
 } load;
 
@@ -93,37 +98,196 @@ static void append(adzi_text *list, const char *name)
     adzi_text_add(list, name);
 }
 
-/* True if the given tensor may be loaded into t. Half precision is converted, because it occurs in
- * files only. Other dtypes must agree: a conversion would change values without notice. */
-static bool fits(const adz_tensor *given, const adz_tensor *t)
+/* The smallest and the largest value of a dtype of whole numbers; false for another dtype. */
+static bool bounds_of(adz_dtype dtype, int64_t *least, int64_t *most)
 {
-    bool half = given->dtype == ADZ_F16 || given->dtype == ADZ_BF16;
-    return given->dtype == t->dtype || (half && (t->dtype == ADZ_F32 || t->dtype == ADZ_F64));
+    *least = dtype == ADZ_I32 ? INT32_MIN : dtype == ADZ_I64 ? INT64_MIN : 0;
+    *most = dtype == ADZ_I32   ? INT32_MAX
+            : dtype == ADZ_I64 ? INT64_MAX
+            : dtype == ADZ_U8  ? UINT8_MAX
+                               : 1;
+    return dtype == ADZ_I32 || dtype == ADZ_I64 || dtype == ADZ_U8 || dtype == ADZ_BOOL;
 }
 
-/* Compares one entry of the module with the state and notes what does not fit. */
-static void check_entry(load *l, const char *name, const adz_tensor *t)
+/* True if a dtype has all values of another one. Both are of whole numbers. */
+static bool has_all_of(adz_dtype dtype, adz_dtype other)
 {
-    size_t i = adzi_state_find(l->state, name);
-    if (i == adz_state_count(l->state)) {
-        ++l->n_missing;
-        append(&l->missing, name);
-        return;
+    int64_t least, most, other_least, other_most;
+    bounds_of(dtype, &least, &most);
+    bounds_of(other, &other_least, &other_most);
+    return least <= other_least && most >= other_most;
+}
+
+typedef enum outcome { FITS, OTHER_DTYPE, OTHER_VALUE, NO_MEMORY } outcome;
+
+/* FITS if all values of the given tensor of whole numbers are values of `dtype`; otherwise `value`
+ * receives one that is none. */
+static outcome compare_values(
+    const load *l, const adz_tensor *given, adz_dtype dtype, int64_t *value)
+{
+    int64_t least, most;
+    bounds_of(dtype, &least, &most);
+    adz_tensor *all = adzi_tensor_new(adzi_self(), l->op, ADZ_I64, given->rank, given->sizes);
+    if (all == NULL) {
+        return NO_MEMORY;
     }
-    l->used[i] = true;
-    const adz_tensor *given = adz_state_tensor(l->state, i);
+    adzi_copy(all, given);
+    outcome result = FITS;
+    const int64_t *x = (const int64_t *)(const void *)all->data;
+    for (int64_t i = 0; i < all->numel && result == FITS; ++i) {
+        if (x[i] < least || x[i] > most) {
+            *value = x[i];
+            result = OTHER_VALUE;
+        }
+    }
+    adzi_drop(all);
+    return result;
+}
+
+/* Whether the given tensor may be loaded into one of `dtype`. A conversion must not change a value
+ * without notice: whole numbers are converted if all of them fit, and half precision, which occurs
+ * in files only. Other dtypes must agree. */
+static outcome compare(const load *l, const adz_tensor *given, adz_dtype dtype, int64_t *value)
+{
+    const adz_dtype from = (adz_dtype)given->dtype;
+    const bool half = from == ADZ_F16 || from == ADZ_BF16;
+    int64_t least, most;
+    if (from == dtype || (half && adzi_is_float(dtype))) {
+        return FITS;
+    }
+    if (!bounds_of(from, &least, &most) || !bounds_of(dtype, &least, &most)) {
+        return OTHER_DTYPE;
+    }
+    return has_all_of(dtype, from) ? FITS : compare_values(l, given, dtype, value);
+}
+
+/* Compares one entry of the module with the given tensor and notes what does not fit. */
+static bool check_given(load *l, const char *name, const adz_tensor *t, const adz_tensor *given)
+{
+    const adz_dtype from = (adz_dtype)given->dtype, to = (adz_dtype)t->dtype;
+    int64_t value = 0;
     if (!adzi_same_sizes(t, given)) {
         ++l->n_misshaped;
         append(&l->misshaped, name);
         adzi_text_format(
             &l->misshaped, " (%s given, %s here)", adzi_text_shape(given), adzi_text_shape(t));
-    } else if (!fits(given, t)) {
+        return true;
+    }
+    const outcome found = compare(l, given, to, &value);
+    if (found == OTHER_DTYPE || found == OTHER_VALUE) {
         ++l->n_mistyped;
+        l->floats = l->floats || (adzi_is_float(from) && adzi_is_float(to));
         append(&l->mistyped, name);
-        adzi_text_format(&l->mistyped, " (%s given, %s here)",
-            adz_dtype_name((adz_dtype)given->dtype), adz_dtype_name((adz_dtype)t->dtype));
+        adzi_text_format(
+            &l->mistyped, " (%s given, %s here", adz_dtype_name(from), adz_dtype_name(to));
+        if (found == OTHER_VALUE) {
+            adzi_text_format(&l->mistyped, ", which has no %lld", (long long)value);
+        }
+        adzi_text_add(&l->mistyped, ")");
+    }
+    return found != NO_MEMORY;
+}
+
+/* Looks for one entry of the module in the state. False with the error recorded if memory was
+ * refused. */
+static bool check_entry(load *l, const char *name, const adz_tensor *t)
+{
+    size_t i = adzi_state_find(l->state, name);
+    if (i == adz_state_count(l->state)) {
+        ++l->n_missing;
+        append(&l->missing, name);
+        return adzi_load_report_add(l->op, l->report, ADZ_LOAD_MISSING, name);
+    }
+    ++l->n_fit;
+    l->used[i] = true;
+    return check_given(l, name, t, adz_state_tensor(l->state, i)) &&
+           adzi_load_report_add(l->op, l->report, ADZ_LOAD_LOADED, name);
+}
+
+/* ---- judging -------------------------------------------------------------------------------- */
+
+static void add_list(adzi_text *message, const char *what, const adzi_text *names)
+{
+    if (names->length > 0) {
+        adzi_text_add(message, message->length > 0 ? "; " : "");
+        adzi_text_add(message, what);
+        adzi_text_add(message, names->data);
     }
 }
+
+/* Collects the names of the state that the module does not have. False with the error recorded if
+ * memory was refused. */
+static bool find_unexpected(const load *l, adzi_text *unexpected, size_t *n)
+{
+    for (size_t i = 0; i < adz_state_count(l->state); ++i) {
+        if (!l->used[i]) {
+            const char *name = adz_state_name(l->state, i);
+            ++*n;
+            append(unexpected, name);
+            if (!adzi_load_report_add(l->op, l->report, ADZ_LOAD_UNEXPECTED, name)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Records one message that names all that is wrong. With `names`, this includes names that only one
+ * side has. */
+static adz_status refuse(const load *l, const adz_state *targets, bool names,
+    const adzi_text *unexpected, size_t n_unexpected)
+{
+    adzi_text message = { 0 }, hint = { 0 };
+    if (names) {
+        adzi_load_hint(&hint, l->state, targets, l->n_fit);
+        add_list(&message, "missing: ", &l->missing);
+        add_list(&message, "unexpected: ", unexpected);
+    }
+    add_list(&message, "of another shape: ", &l->misshaped);
+    add_list(&message,
+        l->floats ? "of another dtype, which adz_module_to changes: " : "of another dtype: ",
+        &l->mistyped);
+    adz_status status = ADZ_ERR_MEMORY;
+    if (l->missing.failed || l->misshaped.failed || l->mistyped.failed || unexpected->failed ||
+        message.failed || hint.failed) {
+        adzi_error(l->op, ADZ_ERR_MEMORY, "no memory for the names that do not fit");
+    } else if (names && l->n_fit == 0) {
+        status = adzi_error(l->op, ADZ_ERR_STATE,
+            "none of %zu tensors has a name of the module; nothing was loaded. %s%s",
+            adz_state_count(l->state), adzi_text_get(&hint), adzi_text_get(&message));
+    } else {
+        status = adzi_error(l->op, ADZ_ERR_STATE,
+            "%zu missing, %zu unexpected, %zu of another shape, %zu of another dtype; nothing was "
+            "loaded. %s%s",
+            names ? l->n_missing : 0, names ? n_unexpected : 0, l->n_misshaped, l->n_mistyped,
+            adzi_text_get(&hint), adzi_text_get(&message));
+    }
+    adzi_text_free(&message);
+    adzi_text_free(&hint);
+    return status;
+}
+
+/* ADZ_OK if the state can be loaded; otherwise the error is recorded. A load in which no name fits
+ * is a mistake, strict or not. */
+static adz_status judge(const load *l, const adz_state *targets, bool strict)
+{
+    adzi_text unexpected = { 0 };
+    size_t n_unexpected = 0;
+    adz_status status = ADZ_OK;
+    if (!find_unexpected(l, &unexpected, &n_unexpected)) {
+        status = ADZ_ERR_MEMORY;
+    } else {
+        const bool nothing = l->n_fit == 0 && l->n_missing > 0;
+        const bool names = nothing || (strict && l->n_missing + n_unexpected > 0);
+        if (names || l->n_misshaped + l->n_mistyped > 0) {
+            status = refuse(l, targets, names, &unexpected, n_unexpected);
+        }
+    }
+    adzi_text_free(&unexpected);
+    return status;
+}
+
+/* ---- loading -------------------------------------------------------------------------------- */
 
 static void copy_entry(const load *l, const char *name, adz_tensor *t)
 {
@@ -147,59 +311,29 @@ static bool is_raw(const char *name)
     return n > m && strcmp(name + n - m, end) == 0;
 }
 
-static void add_list(adzi_text *message, const char *what, const adzi_text *names)
+static void copy_all(const load *l, const adz_state *targets)
 {
-    if (names->length > 0) {
-        adzi_text_add(message, message->length > 0 ? "; " : "");
-        adzi_text_add(message, what);
-        adzi_text_add(message, names->data);
-    }
-}
-
-/* ADZ_OK if the state can be loaded; otherwise records one message that names all that is wrong. */
-static adz_status judge(const char *op, const load *l, bool strict)
-{
-    adzi_text unexpected = { 0 }, message = { 0 };
-    size_t count = adz_state_count(l->state), n_unexpected = 0;
-    for (size_t i = 0; i < count; ++i) {
-        if (!l->used[i]) {
-            ++n_unexpected;
-            append(&unexpected, adz_state_name(l->state, i));
+    for (int raw = 0; raw < 2; ++raw) {
+        for (size_t i = 0; i < adz_state_count(targets); ++i) {
+            const char *name = adz_state_name(targets, i);
+            if (raw == 0 || is_raw(name)) {
+                copy_entry(l, name, adz_state_tensor(targets, i));
+            }
         }
     }
-    if (strict) {
-        add_list(&message, "missing: ", &l->missing);
-        add_list(&message, "unexpected: ", &unexpected);
-    }
-    add_list(&message, "of another shape: ", &l->misshaped);
-    add_list(&message, "of another dtype, which adz_module_to changes: ", &l->mistyped);
-    adz_status status = ADZ_OK;
-    if (l->missing.failed || l->misshaped.failed || l->mistyped.failed || unexpected.failed ||
-        message.failed) {
-        status = adzi_error(op, ADZ_ERR_MEMORY, "no memory for the names that do not fit");
-    } else if (message.length > 0) {
-        status = adzi_error(op, ADZ_ERR_STATE,
-            "%zu missing, %zu unexpected, %zu of another shape, %zu of another dtype; nothing was "
-            "loaded. %s",
-            strict ? l->n_missing : 0, strict ? n_unexpected : 0, l->n_misshaped, l->n_mistyped,
-            message.data);
-    }
-    adzi_text_free(&unexpected);
-    adzi_text_free(&message);
-    return status;
 }
 
-adz_status adz_module_load_state_dict(adz_module *module, const adz_state *state, bool strict)
+/* Checks a load, and does it unless `only_check`. */
+static adz_status check_and_load(const char *op, adz_module *module, const adz_state *state,
+    const adz_load_options *options, bool only_check)
 {
-    static const char op[] = "adz_module_load_state_dict";
-    if (module == NULL || state == NULL) {
-        return adzi_error_null(op, module == NULL ? "module" : "state");
-    }
     if (adzi_pending() != ADZ_OK) {
         return adzi_pending();
     }
+    adzi_load_report_clear(options->report);
     size_t count = adz_state_count(state);
-    load l = { .state = state, .used = adzi_alloc_zero(count + 1) };
+    load l = { .op = op, .state = state, .report = options->report };
+    l.used = adzi_alloc_zero(count + 1);
     if (l.used == NULL) {
         adzi_fail_memory(op, count);
         return ADZ_ERR_MEMORY;
@@ -207,18 +341,15 @@ adz_status adz_module_load_state_dict(adz_module *module, const adz_state *state
     adz_state *targets = adz_module_state_dict(module);
     adz_status status = targets != NULL ? ADZ_OK : adz_error_code();
     for (size_t i = 0; status == ADZ_OK && i < adz_state_count(targets); ++i) {
-        check_entry(&l, adz_state_name(targets, i), adz_state_tensor(targets, i));
+        if (!check_entry(&l, adz_state_name(targets, i), adz_state_tensor(targets, i))) {
+            status = ADZ_ERR_MEMORY;
+        }
     }
     if (status == ADZ_OK) {
-        status = judge(op, &l, strict);
+        status = judge(&l, targets, options->strict);
     }
-    for (int raw = 0; status == ADZ_OK && raw < 2; ++raw) {
-        for (size_t i = 0; i < adz_state_count(targets); ++i) {
-            const char *name = adz_state_name(targets, i);
-            if (raw == 0 || is_raw(name)) {
-                copy_entry(&l, name, adz_state_tensor(targets, i));
-            }
-        }
+    if (status == ADZ_OK && !only_check) {
+        copy_all(&l, targets);
     }
     adz_state_free(&targets);
     adzi_text_free(&l.missing);
@@ -226,4 +357,68 @@ adz_status adz_module_load_state_dict(adz_module *module, const adz_state *state
     adzi_text_free(&l.mistyped);
     adzi_free(l.used, count + 1);
     return status;
+}
+
+adz_status adzi_load(
+    const char *op, adz_module *module, const adz_state *state, const adz_load_options *options)
+{
+    return check_and_load(op, module, state, options, false);
+}
+
+adz_status adzi_load_check(const char *op, adz_module *module, const adz_state *state)
+{
+    const adz_load_options strict = ADZ_LOAD_OPTIONS;
+    return check_and_load(op, module, state, &strict, true);
+}
+
+/* The tensors of a state under the names that they get by the options; NULL with the error
+ * recorded. */
+static adz_state *renamed(const char *op, const adz_state *state, const adz_load_options *options)
+{
+    adz_state *all = adz_state_new();
+    adzi_text name = { 0 };
+    bool good = all != NULL;
+    for (size_t i = 0; good && i < adz_state_count(state); ++i) {
+        const adzi_renamed found = adzi_load_rename(op, options, adz_state_name(state, i), &name);
+        good = found == ADZI_RENAME_SKIP ||
+               (found == ADZI_RENAME_KEEP &&
+                   adz_state_add(all, adzi_text_get(&name), adz_state_tensor(state, i)) == ADZ_OK);
+    }
+    adzi_text_free(&name);
+    if (!good) {
+        adz_state_free(&all);
+    }
+    return all;
+}
+
+adz_status adz_module_load_state_dict_with(
+    adz_module *module, const adz_state *state, const adz_load_options *options)
+{
+    ADZI_HOLD_REPORTS;
+    static const char op[] = "adz_module_load_state_dict";
+    adz_load_options o = ADZ_LOAD_OPTIONS;
+    if (!ADZI_OPTIONS_READ(op, ADZ_LOAD_OPTIONS, &o, options) ||
+        !adzi_check_module(op, "module", module)) {
+        return adz_error_code();
+    }
+    if (state == NULL) {
+        return adzi_error_null(op, "state");
+    }
+    if (adzi_pending() != ADZ_OK) {
+        return adzi_pending();
+    }
+    if (o.prefix == NULL && o.rename == NULL) {
+        return adzi_load(op, module, state, &o);
+    }
+    adz_state *all = renamed(op, state, &o);
+    adz_status status = all != NULL ? adzi_load(op, module, all, &o) : adz_error_code();
+    adz_state_free(&all);
+    return status;
+}
+
+adz_status adz_module_load_state_dict(adz_module *module, const adz_state *state, bool strict)
+{
+    adz_load_options options = ADZ_LOAD_OPTIONS;
+    options.strict = strict;
+    return adz_module_load_state_dict_with(module, state, &options);
 }

@@ -54,8 +54,8 @@ static void set_mode(adz_module *module, bool mode)
 
 adz_status adz_module_train(adz_module *module, bool mode)
 {
-    if (module == NULL) {
-        return adzi_error_null("adz_module_train", "module");
+    if (!adzi_check_module("adz_module_train", "module", module)) {
+        return adz_error_code();
     }
     set_mode(module, mode);
     return ADZ_OK;
@@ -68,11 +68,7 @@ adz_status adz_module_eval(adz_module *module)
 
 bool adz_module_is_training(const adz_module *module)
 {
-    if (module == NULL) {
-        adzi_error_null("adz_module_is_training", "module");
-        return false;
-    }
-    return module->training;
+    return adzi_check_module("adz_module_is_training", "module", module) && module->training;
 }
 
 adz_status adz_module_requires_grad(adz_module *module, bool on)
@@ -101,8 +97,11 @@ static bool stands_earlier(const adz_module *module, size_t i)
 
 adz_status adz_module_apply(adz_module *module, adz_module_visitor visit, void *user)
 {
-    if (module == NULL || visit == NULL) {
-        return adzi_error_null("adz_module_apply", module == NULL ? "module" : "visit");
+    if (!adzi_check_module("adz_module_apply", "module", module)) {
+        return adz_error_code();
+    }
+    if (visit == NULL) {
+        return adzi_error_null("adz_module_apply", "visit");
     }
     for (size_t i = 0; i < module->n_children; ++i) {
         if (!stands_earlier(module, i)) {
@@ -243,14 +242,15 @@ static adz_status change_carried(const char *op, adz_module *module, adz_tensor 
 adz_status adz_module_reset(adz_module *module)
 {
     static const char op[] = "adz_module_reset";
-    return module != NULL ? change_carried(op, module, NULL) : adzi_error_null(op, "module");
+    return adzi_check_module(op, "module", module) ? change_carried(op, module, NULL)
+                                                   : adz_error_code();
 }
 
 adz_status adz_module_select_hidden(adz_module *module, adz_tensor *rows)
 {
     static const char op[] = "adz_module_select_hidden";
-    if (module == NULL) {
-        return adzi_error_null(op, "module");
+    if (!adzi_check_module(op, "module", module)) {
+        return adz_error_code();
     }
     if (!adzi_check_tensor(op, "rows", rows)) {
         return adz_error_code();

@@ -1,12 +1,13 @@
-/* Modules: they are made, filled with parameters, buffers and children, looked up by path, and
- * freed. Calls are in call.c, walks over a whole tree in listing.c and modes.c. */
+/* Modules: they are made, filled with parameters, buffers and children, and looked up by path.
+ * References are in references.c, calls in call.c, walks over a whole tree in listing.c and
+ * modes.c. */
 #include "nn/module.h"
 
 #include <string.h>
 
 #include "base/error.h"
 
-/* ---- making and ending ---------------------------------------------------------------------- */
+/* ---- making --------------------------------------------------------------------------------- */
 
 adz_module *adz_module_new(const adz_module_type *type, size_t state_size)
 {
@@ -32,6 +33,7 @@ adz_module *adz_module_new(const adz_module_type *type, size_t state_size)
         return adzi_fail_memory(op, sizeof *module + state_size);
     }
     atomic_init(&module->refs, 1);
+    module->alive = ADZI_MODULE_ALIVE;
     module->training = true;
     module->type = all;
     module->identity = type;
@@ -40,77 +42,19 @@ adz_module *adz_module_new(const adz_module_type *type, size_t state_size)
     return module;
 }
 
-adz_module *adz_module_keep(adz_module *module)
-{
-    if (module == NULL) {
-        return adzi_fail_null("adz_module_keep", "module");
-    }
-    atomic_fetch_add_explicit(&module->refs, 1, memory_order_relaxed);
-    return module;
-}
-
-/* Called before `parent` ends or gives up `child`, so that the child does not keep a pointer to it.
- * A child that was added to another parent later points there, and is left alone. */
-static void forget_place(const adz_module *parent, adz_module *child)
-{
-    if (child->parent == parent) {
-        child->parent = NULL;
-    }
-}
-
-static void slots_free(adzi_slot *slots, size_t count, size_t capacity)
-{
-    for (size_t i = 0; i < count; ++i) {
-        adzi_string_free(slots[i].name);
-        adzi_drop(slots[i].tensor);
-    }
-    adzi_free(slots, capacity * sizeof *slots);
-}
-
-static void destroy(adz_module *module)
-{
-    adzi_frames_forget(adzi_self(), module);
-    if (module->type.destroy != NULL) {
-        module->type.destroy(module);
-    }
-    slots_free(module->parameters, module->n_parameters, module->parameters_capacity);
-    slots_free(module->buffers, module->n_buffers, module->buffers_capacity);
-    for (size_t i = 0; i < module->n_children; ++i) {
-        forget_place(module, module->children[i].module);
-        adzi_string_free(module->children[i].name);
-        adz_module_free(&module->children[i].module);
-    }
-    adzi_free(module->children, module->children_capacity * sizeof *module->children);
-    adzi_listing_free(module->listing);
-    adzi_free(module->state, module->state_size);
-    adzi_free(module, sizeof *module);
-}
-
-void adz_module_free(adz_module **module)
-{
-    if (module == NULL || *module == NULL) {
-        return;
-    }
-    adz_module *gone = *module;
-    *module = NULL;
-    if (atomic_fetch_sub_explicit(&gone->refs, 1, memory_order_acq_rel) == 1) {
-        destroy(gone);
-    }
-}
-
 void *adz_module_state(adz_module *module)
 {
-    return module != NULL ? module->state : adzi_fail_null("adz_module_state", "module");
+    return adzi_check_module("adz_module_state", "module", module) ? module->state : NULL;
 }
 
 const adz_module_type *adz_module_type_of(const adz_module *module)
 {
-    return module != NULL ? module->identity : adzi_fail_null("adz_module_type_of", "module");
+    return adzi_check_module("adz_module_type_of", "module", module) ? module->identity : NULL;
 }
 
 const char *adz_module_name(const adz_module *module)
 {
-    return module != NULL ? module->type.name : adzi_fail_null("adz_module_name", "module");
+    return adzi_check_module("adz_module_name", "module", module) ? module->type.name : NULL;
 }
 
 /* ---- names ---------------------------------------------------------------------------------- */
@@ -171,8 +115,11 @@ static bool check_name(
 static bool check_entry(const char *op, const adz_module *module, int kind, const char *name,
     const adz_tensor *t, bool replace)
 {
-    if (module == NULL || name == NULL) {
-        adzi_error_null(op, module == NULL ? "module" : "name");
+    if (!adzi_check_module(op, "module", module)) {
+        return false;
+    }
+    if (name == NULL) {
+        adzi_error_null(op, "name");
         return false;
     }
     if (t == NULL || !adzi_is_none(t)) {
@@ -299,16 +246,36 @@ static bool stands_in(const adz_module *tree, const adz_module *module)
     return false;
 }
 
+/* True if the module may get this child: both live, and the caller has a reference to hand over. */
+static bool check_child(
+    const char *op, const adz_module *module, const char *name, const adz_module *child)
+{
+    if (!adzi_check_module(op, "module", module)) {
+        return false;
+    }
+    if (name == NULL) {
+        adzi_error_null(op, "name");
+        return false;
+    }
+    if (!adzi_check_module(op, "child", child)) {
+        return false;
+    }
+    if (adzi_module_refs_of_callers(child) < 1) {
+        adzi_error(op, ADZ_ERR_OWNERSHIP,
+            "the %s belongs to another parent already, which has the only reference; to put it "
+            "into two places, hand in adz_module_keep(child)",
+            child->type.name);
+        return false;
+    }
+    return true;
+}
+
 /* Puts the child at the place of `name` and takes over the caller's reference to it. Returns false
  * with the error recorded; the reference is then still the caller's. */
 static bool put_child(
     const char *op, adz_module *module, const char *name, adz_module *child, bool replace)
 {
-    if (module == NULL || name == NULL || child == NULL) {
-        adzi_error_null(op, module == NULL ? "module" : name == NULL ? "name" : "child");
-        return false;
-    }
-    if (!check_name(op, module, CHILD, name, replace)) {
+    if (!check_child(op, module, name, child) || !check_name(op, module, CHILD, name, replace)) {
         return false;
     }
     if (stands_in(child, module)) {
@@ -317,10 +284,10 @@ static bool put_child(
             module->type.name);
         return false;
     }
+    adz_module *before = NULL;
     size_t i = place_of(module, CHILD, name, strlen(name));
     if (i < module->n_children) {
-        forget_place(module, module->children[i].module);
-        adz_module_free(&module->children[i].module);
+        before = module->children[i].module;
     } else {
         char *copy = adzi_string_copy(name);
         if (copy == NULL || !adzi_grow(&module->children, &module->children_capacity,
@@ -332,6 +299,10 @@ static bool put_child(
         module->children[module->n_children++].name = copy;
     }
     module->children[i].module = child;
+    atomic_fetch_add(&child->parents, 1);
+    if (before != NULL) { /* after the new child is counted: it may be the same one */
+        adzi_module_drop_child(module, before);
+    }
     child->parent = module;
     adzi_module_changed(module);
     adzi_settings_changed();
@@ -341,7 +312,8 @@ static bool put_child(
 adz_module *adz_module_add_child(adz_module *module, const char *name, adz_module *child)
 {
     if (!put_child("adz_module_add_child", module, name, child, false)) {
-        adz_module_free(&child);
+        adzi_module_give_back(child);
+        return NULL;
     }
     return child;
 }
@@ -349,20 +321,23 @@ adz_module *adz_module_add_child(adz_module *module, const char *name, adz_modul
 adz_module *adz_module_set_child(adz_module *module, const char *name, adz_module *child)
 {
     if (!put_child("adz_module_set_child", module, name, child, true)) {
-        adz_module_free(&child);
+        adzi_module_give_back(child);
+        return NULL;
     }
     return child;
 }
 
 size_t adz_module_child_count(const adz_module *module)
 {
-    return module != NULL ? module->n_children : 0;
+    return module != NULL && adzi_check_module("adz_module_child_count", "module", module)
+               ? module->n_children
+               : 0;
 }
 
 static adzi_child *child_at(const char *op, const adz_module *module, size_t index)
 {
-    if (module == NULL) {
-        return adzi_fail_null(op, "module");
+    if (!adzi_check_module(op, "module", module)) {
+        return NULL;
     }
     if (index >= module->n_children) {
         return adzi_fail(op, ADZ_ERR_INDEX, "%s has no child %zu, only %zu", module->type.name,
@@ -389,8 +364,11 @@ const char *adz_module_child_name(const adz_module *module, size_t index)
  * then points to the last name, "weight". NULL with the error recorded. */
 static adz_module *follow(const char *op, adz_module *module, const char **path)
 {
-    if (module == NULL || *path == NULL) {
-        return adzi_fail_null(op, module == NULL ? "module" : "path");
+    if (!adzi_check_module(op, "module", module)) {
+        return NULL;
+    }
+    if (*path == NULL) {
+        return adzi_fail_null(op, "path");
     }
     const char *whole = *path;
     for (const char *dot; (dot = strchr(*path, '.')) != NULL; *path = dot + 1) {
@@ -453,8 +431,8 @@ adz_module *adz_module_child(adz_module *module, const char *path)
 
 static adz_tensor *slot_at(const char *op, adz_module *module, int kind, size_t index)
 {
-    if (module == NULL) {
-        return adzi_fail_null(op, "module");
+    if (!adzi_check_module(op, "module", module)) {
+        return NULL;
     }
     if (index >= count_of(module, kind)) {
         return adzi_fail(op, ADZ_ERR_INDEX, "%s has no %s %zu, only %zu", module->type.name,

@@ -38,8 +38,20 @@ typedef struct adzi_listing {
     size_t n_buffers, buffers_capacity;
 } adzi_listing;
 
+/* Note [Who has the references of a module]
+ * A parent takes over the reference of whoever adds a child. `parents` counts these references
+ * apart from the others, which belong to callers. So it is an error at once if somebody frees a
+ * module or gives it to a parent without a reference to it, and not a crash when the parent ends.
+ * The mark in `alive` is overwritten when a module ends. As long as its memory has not been used
+ * again, a stale pointer is an error. */
+
+/** The mark in `alive`. Any other value means that the pointer does not lead to a module. */
+enum { ADZI_MODULE_ALIVE = 0x4d6f6475 };
+
 struct adz_module {
-    atomic_int refs;
+    atomic_int refs;    /* references of all owners */
+    atomic_int parents; /* how many of them belong to modules that have this one as a child */
+    uint32_t alive;     /* ADZI_MODULE_ALIVE until the module ends */
     bool training;
     adz_module_type type;            /* a copy; fields beyond the user's type->size are zeros */
     const adz_module_type *identity; /* what adz_module_type_of returns */
@@ -64,6 +76,27 @@ struct adz_module {
  * a tree tells whether anything in it has changed. Recurrent modules replace buffers with every
  * call. This must not end the list of parameters that a training loop holds, so the replacement
  * of a buffer has a number of its own. */
+
+/** Records why a pointer leads to no living module. Always returns false. */
+bool adzi_refuse_module(const char *op, const char *argument, const adz_module *module);
+
+/** Whether `module` is a living module. Records an error that names the argument if it is NULL or a
+ * stale pointer. */
+static inline bool adzi_check_module(const char *op, const char *argument, const adz_module *module)
+{
+    const bool sound = module != NULL && module->alive == ADZI_MODULE_ALIVE;
+    return sound || adzi_refuse_module(op, argument, module);
+}
+
+/** How many references of a living module belong to callers and not to parents. */
+int adzi_module_refs_of_callers(const adz_module *module);
+
+/** Ends a parent's reference to its child. */
+void adzi_module_drop_child(const adz_module *parent, adz_module *child);
+
+/** Ends the reference that a caller handed to a function which has failed. Does nothing if the
+ * caller had none, which is an error already. */
+void adzi_module_give_back(adz_module *module);
 
 /** Reports that parameters or children of this module were added or replaced. */
 void adzi_module_changed(adz_module *module);
@@ -110,9 +143,41 @@ enum { ADZI_FEW_VALUES = 6 };
 
 struct adz_values {
     size_t count, capacity;
+    bool handed_on;    /* results of a child that the next child gets: it may leave some unread */
     adzi_value *items; /* points to `few`, or to a block of its own if there are more values */
     adzi_value few[ADZI_FEW_VALUES];
 };
+
+/* Note [Arguments that nobody reads]
+ * A module reads its arguments by adz_values_argument and the functions beside it. So the library
+ * learns from the call itself which names a module takes, also from the modules of users. An
+ * argument that is still unread when the call has succeeded is an error: it was misspelt, or the
+ * module cannot take it, and the result would ignore it. The error names what the module asked
+ * for. */
+
+enum { ADZI_READING_VALUES = 256, ADZI_READING_NAMES = 400 };
+
+/** What a running call has read of its arguments. Values from number ADZI_READING_VALUES on count
+ * as read. */
+typedef struct adzi_reading {
+    const adz_values *values;
+    struct adzi_reading *outer;              /* of the call around it, or NULL */
+    uint64_t seen[ADZI_READING_VALUES / 64]; /* a bit for each value */
+    bool named;                              /* a value has a name, so names are noted */
+    size_t length;                           /* of `names` */
+    char names[ADZI_READING_NAMES];          /* that the module asked for: "x, h0, lengths" */
+} adzi_reading;
+
+/** Begins to note what is read of `values`, until adzi_reading_end. */
+void adzi_reading_begin(adzi_thread *thread, adzi_reading *reading, const adz_values *values);
+void adzi_reading_end(adzi_thread *thread, adzi_reading *reading);
+
+/** Notes that all values were read, for code that does not use the public functions. */
+void adzi_read_all(const adz_values *values);
+
+/** ADZ_OK if every value that is not absent was read; else ADZ_ERR_ARGUMENT, recorded under the
+ * name of the module. */
+adz_status adzi_reading_check(const adzi_reading *reading, const char *module);
 
 /** Begins a list that lives on the stack of its caller; end it with adzi_values_end. */
 void adzi_values_begin(adz_values *values);
@@ -126,11 +191,13 @@ typedef struct adzi_build {
     size_t mark;
 } adzi_build;
 
-/** Begins a constructor. adzi_build_end releases the tensors that are made in between; those that
- * became parameters or buffers stay, because the module has a reference to them. */
+/** Begins a constructor. Reports of errors are held back until adzi_build_end, which releases the
+ * tensors that are made in between; those that became parameters or buffers stay, because the
+ * module has a reference to them. */
 static inline adzi_build adzi_build_begin(void)
 {
     adzi_thread *thread = adzi_self();
+    adzi_hold_reports();
     return (adzi_build){ thread, thread->n_temporaries };
 }
 
@@ -161,6 +228,7 @@ static inline adz_module *adzi_build_end(adzi_build build, adz_module *module, b
     if (!good) {
         adz_module_free(&module);
     }
+    adzi_release_reports();
     return module;
 }
 

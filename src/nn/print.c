@@ -97,8 +97,8 @@ static void print_tree(adzi_text *text, adz_module *module, size_t indent)
 static adz_status make_text(const char *op, adz_module *module, adzi_text *text)
 {
     *text = (adzi_text){ 0 };
-    if (module == NULL) {
-        return adzi_error_null(op, "module");
+    if (!adzi_check_module(op, "module", module)) {
+        return adz_error_code();
     }
     print_tree(text, module, 0);
     if (text->failed) {

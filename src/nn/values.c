@@ -1,13 +1,109 @@
 /* Lists of named tensors: the arguments and the results of a module's call. */
+#include <stdio.h>
 #include <string.h>
 
 #include "nn/module.h"
 #include "base/error.h"
 
+/* ---- what a call reads ----------------------------------------------------------------------- */
+
+void adzi_reading_begin(adzi_thread *thread, adzi_reading *reading, const adz_values *values)
+{
+    adzi_read_all(
+        values); /* a module that hands its own arguments on leaves the check to this call */
+    reading->values = values;
+    reading->outer = thread->reading;
+    memset(reading->seen, 0, sizeof reading->seen);
+    reading->named = false;
+    for (size_t i = 0; i < values->count && !reading->named; ++i) {
+        reading->named = values->items[i].name[0] != '\0';
+    }
+    reading->length = 0;
+    reading->names[0] = '\0';
+    thread->reading = reading;
+}
+
+void adzi_reading_end(adzi_thread *thread, adzi_reading *reading)
+{
+    thread->reading = reading->outer;
+}
+
+/* The reading that notes what is read of `values`, or NULL. */
+static adzi_reading *reading_of(const adz_values *values)
+{
+    adzi_reading *reading = adzi_self()->reading;
+    return reading != NULL && reading->values == values ? reading : NULL;
+}
+
+static void note_value(adzi_reading *reading, size_t index)
+{
+    if (reading != NULL && index < ADZI_READING_VALUES) {
+        reading->seen[index / 64] |= UINT64_C(1) << index % 64;
+    }
+}
+
+/* Adds a name to the list of those that the module asked for. A list that is full ends with dots.
+ */
+static void note_name(adzi_reading *reading, const char *name)
+{
+    const size_t n = strlen(name);
+    if (reading == NULL || !reading->named || n == 0) {
+        return;
+    }
+    for (const char *at = reading->names; (at = strstr(at, name)) != NULL; at += n) {
+        const bool begins = at == reading->names || at[-1] == ' ';
+        if (begins && (at[n] == ',' || at[n] == '\0')) {
+            return;
+        }
+    }
+    const char *comma = reading->length > 0 ? ", " : "";
+    const size_t room = sizeof reading->names - reading->length;
+    if (n + sizeof ", , ..." > room) {
+        if (room > sizeof ", ...") {
+            memcpy(reading->names + reading->length, ", ...", sizeof ", ...");
+            reading->length = sizeof reading->names - 1;
+        }
+        return;
+    }
+    reading->length +=
+        (size_t)snprintf(reading->names + reading->length, room, "%s%s", comma, name);
+}
+
+void adzi_read_all(const adz_values *values)
+{
+    adzi_reading *reading = reading_of(values);
+    for (size_t i = 0; reading != NULL && i < values->count; ++i) {
+        note_value(reading, i);
+    }
+}
+
+adz_status adzi_reading_check(const adzi_reading *reading, const char *module)
+{
+    const adz_values *values = reading->values;
+    for (size_t i = 0; i < values->count && i < ADZI_READING_VALUES; ++i) {
+        const adzi_value *value = &values->items[i];
+        if ((reading->seen[i / 64] >> i % 64 & 1) != 0 || adzi_is_none(value->tensor)) {
+            continue;
+        }
+        char what[ADZ_VALUE_NAME + 40];
+        if (value->name[0] != '\0') {
+            snprintf(what, sizeof what, "no argument \"%s\"", value->name);
+        } else {
+            snprintf(what, sizeof what, "no value %zu", i);
+        }
+        return adzi_error(module, ADZ_ERR_ARGUMENT, "takes %s%s%s; it would be ignored", what,
+            reading->length > 0 ? ", only " : "", reading->names);
+    }
+    return ADZ_OK;
+}
+
+/* ---- lists ---------------------------------------------------------------------------------- */
+
 void adzi_values_begin(adz_values *values)
 {
     values->count = 0;
     values->capacity = ADZI_FEW_VALUES;
+    values->handed_on = false;
     values->items = values->few;
 }
 
@@ -102,6 +198,18 @@ size_t adz_values_count(const adz_values *values)
     return values != NULL ? values->count : 0;
 }
 
+/* Notes that a module asked for `name` and got `value`, which may be NULL. Returns the tensor. */
+static adz_tensor *read(const adz_values *values, const adzi_value *value, const char *name)
+{
+    adzi_reading *reading = reading_of(values);
+    note_name(reading, name);
+    if (value == NULL) {
+        return ADZ_NONE;
+    }
+    note_value(reading, (size_t)(value - values->items));
+    return value->tensor;
+}
+
 const char *adz_values_name(const adz_values *values, size_t index)
 {
     if (values == NULL) {
@@ -111,6 +219,7 @@ const char *adz_values_name(const adz_values *values, size_t index)
         return adzi_fail("adz_values_name", ADZ_ERR_INDEX, "there is no value %zu, only %zu", index,
             values->count);
     }
+    note_value(reading_of(values), index);
     return values->items[index].name;
 }
 
@@ -119,6 +228,7 @@ adz_tensor *adz_values_at(const adz_values *values, size_t index)
     if (values == NULL) {
         return adzi_fail_null("adz_values_at", "values");
     }
+    note_value(reading_of(values), index);
     return index < values->count ? values->items[index].tensor : ADZ_NONE;
 }
 
@@ -127,8 +237,7 @@ adz_tensor *adz_values_find(const adz_values *values, const char *name)
     if (values == NULL || name == NULL) {
         return adzi_fail_null("adz_values_find", values == NULL ? "values" : "name");
     }
-    const adzi_value *value = find(values, name);
-    return value != NULL ? value->tensor : ADZ_NONE;
+    return read(values, find(values, name), name);
 }
 
 adz_tensor *adz_values_argument(const adz_values *values, size_t index, const char *name)
@@ -140,5 +249,5 @@ adz_tensor *adz_values_argument(const adz_values *values, size_t index, const ch
     if (value == NULL && index < values->count && values->items[index].name[0] == '\0') {
         value = &values->items[index];
     }
-    return value != NULL ? value->tensor : ADZ_NONE;
+    return read(values, value, name);
 }

@@ -6,10 +6,16 @@
 
 atomic_bool adzi_debug_on;
 
+typedef struct dead_block {
+    void *address;
+    size_t bytes;
+} dead_block;
+
 static struct {
     pthread_mutex_t lock;
     adz_tensor **alive, **dead; /* `dead`: headers that have ended and whose memory is kept */
-    size_t n_alive, alive_capacity, n_dead, dead_capacity;
+    dead_block *blocks;         /* what else has ended and is kept */
+    size_t n_alive, alive_capacity, n_dead, dead_capacity, n_blocks, blocks_capacity;
 } list = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 adz_tensor *adzi_debug_made(adz_tensor *t)
@@ -43,16 +49,37 @@ bool adzi_debug_ended(adz_tensor *t)
     return kept;
 }
 
-/* Frees the headers that were kept, and both lists. The caller holds the lock. */
+bool adzi_debug_keep_block(void *block, size_t bytes)
+{
+    if (!adz_is_debug()) {
+        return false;
+    }
+    pthread_mutex_lock(&list.lock);
+    const bool kept =
+        adzi_grow(&list.blocks, &list.blocks_capacity, list.n_blocks + 1, sizeof *list.blocks);
+    if (kept) {
+        list.blocks[list.n_blocks++] = (dead_block){ block, bytes };
+    }
+    pthread_mutex_unlock(&list.lock);
+    return kept;
+}
+
+/* Frees the headers and blocks that were kept, and all lists. The caller holds the lock. */
 static void clear(void)
 {
     for (size_t i = 0; i < list.n_dead; ++i) {
         adzi_tensor_bury(list.dead[i]);
     }
+    for (size_t i = 0; i < list.n_blocks; ++i) {
+        adzi_free(list.blocks[i].address, list.blocks[i].bytes);
+    }
+    adzi_free(list.blocks, list.blocks_capacity * sizeof *list.blocks);
     adzi_free(list.dead, list.dead_capacity * sizeof *list.dead);
     adzi_free(list.alive, list.alive_capacity * sizeof *list.alive);
     list.dead = list.alive = NULL;
-    list.n_dead = list.dead_capacity = list.n_alive = list.alive_capacity = 0;
+    list.blocks = NULL;
+    list.n_blocks = list.blocks_capacity = list.n_dead = list.dead_capacity = list.n_alive =
+        list.alive_capacity = 0;
 }
 
 bool adz_set_debug(bool on)

@@ -17,4 +17,8 @@ adz_tensor *adzi_debug_made(adz_tensor *t);
  * kept; debug mode frees it when it is turned off. */
 bool adzi_debug_ended(adz_tensor *t);
 
+/** Keeps the memory of an object that has ended until debug mode is turned off, so that a stale
+ * pointer finds the object's mark. False if debug mode is off; the caller then frees the block. */
+bool adzi_debug_keep_block(void *block, size_t bytes);
+
 #endif

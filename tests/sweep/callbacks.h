@@ -25,6 +25,12 @@ static inline void on_message(adz_status status, const char *message, void *user
     (void)user;
 }
 
+static inline bool rename_tensor(const char *name, char *renamed, size_t size, void *user)
+{
+    (void)user;
+    return name[0] != '\0' && renamed[0] != '\0' && size > 0;
+}
+
 static inline adz_tensor *of_user(adz_tensor *x, void *user)
 {
     (void)user;

@@ -53,11 +53,11 @@ OBJECTS = {'adz_tensor': 'TENSOR', 'adz_module': 'MODULE', 'adz_optimizer': 'OPT
            'adz_scope': 'SCOPE', 'adz_csv': 'CSV', 'adz_dataset': 'DATASET', 'adz_loader': 'LOADER',
            'adz_tokenizer': 'TOKENIZER', 'adz_token_stream': 'TOKEN_STREAM',
            'adz_safetensors': 'SAFETENSORS', 'adz_state': 'STATE', 'adz_values': 'VALUES',
-           'adz_fastai_groups': 'GROUPS', 'adz_flat_parameters': 'FLAT_PARAMETERS',
+           'adz_load_report': 'LOAD_REPORT', 'adz_fastai_groups': 'GROUPS', 'adz_flat_parameters': 'FLAT_PARAMETERS',
            'adz_group': 'GROUP', 'adz_data_parallel': 'DATA_PARALLEL', 'adz_plan': 'PLAN',
            'adz_node': 'NODE', 'FILE': 'FILE'}
 ARRAYS = {'const int *': 'INTS', 'const int64_t *': 'INT64S', 'const double *': 'DOUBLES',
-          'const char *const *': 'STRINGS', 'const adz_text *': 'TEXTS',
+          'const adz_named_tensor *': 'NAMED', 'const char *const *': 'STRINGS', 'const adz_text *': 'TEXTS',
           'adz_tensor *const *': 'TENSORS', 'adz_module *const *': 'MODULES',
           'adz_scheduler *const *': 'SCHEDULERS', 'adz_generator *const *': 'GENERATORS'}
 WRITTEN = {'int64_t *', 'double *', 'size_t *', 'adz_tensor **', 'adz_dataset **'}
@@ -153,7 +153,7 @@ INIT = {'adz_fastai_config':
 # Functions to hand over, by type or name of the parameter; the bodies are in callbacks.h.
 CALLBACKS = {
     'adz_tensor_hook': 'hook', 'adz_post_accumulate_grad_hook': 'accumulated',
-    'adz_message_callback': 'on_message',
+    'adz_message_callback': 'on_message', 'adz_load_rename': 'rename_tensor',
     'adz_activation_function': 'activation', 'adz_lambda_function': 'of_user', 'adz_module_visitor': 'visit',
     'adz_lr_lambda': 'lambda', 'adz_plan_function': 'captured', 'adz_loader_progress': 'progress',
     'adz_fastai_attention_class': 'adz_fastai_attention_new',

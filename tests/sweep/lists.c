@@ -168,6 +168,25 @@ static void make_strings(const param *p, size_t choice, arg *a)
     }
 }
 
+static const char *const named_names[] = { "x", "x by place", "misspelt", "NULL", "NULLs", "none",
+    "twice", "long" };
+
+static void make_named(size_t choice, arg *a)
+{
+    static const char *const names[] = { "x", NULL, "y", NULL, NULL, "x", "x", LONG_TEXT };
+    if (choice == 3) {
+        return;
+    }
+    adz_named_tensor *list = call_memory(ROOM * sizeof *list);
+    adz_tensor *t = choice == 4 ? NULL : object_make(KIND_TENSOR, choice == 5 ? 18 : 0);
+    a->v.p = list;
+    a->room = ROOM;
+    a->length = choice == 6 ? 2 : 1;
+    for (size_t i = 0; i < 2; ++i) {
+        list[i] = (adz_named_tensor){ text_of(names[choice]), t };
+    }
+}
+
 /* The choices of the objects in an array; -1 stands for NULL. */
 typedef struct object_list {
     const char *name;
@@ -250,6 +269,7 @@ static const struct {
     [KIND_DOUBLES] = { array_names, COUNT_OF(array_names), 5 },
     [KIND_STRINGS] = { strings_names, COUNT_OF(strings_names), 4 },
     [KIND_TEXTS] = { strings_names, COUNT_OF(strings_names), 4 },
+    [KIND_NAMED] = { named_names, COUNT_OF(named_names), 2 },
 };
 
 bool list_choices(const param *p, size_t *n, size_t *valid)
@@ -301,6 +321,9 @@ void make_list(const param *p, size_t choice, uint64_t random, arg *a)
     case KIND_STRINGS:
     case KIND_TEXTS:
         make_strings(p, choice, a);
+        break;
+    case KIND_NAMED:
+        make_named(choice, a);
         break;
     case KIND_INTS:
     case KIND_INT64S:

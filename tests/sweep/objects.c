@@ -268,6 +268,19 @@ static adz_plan *plan_make(size_t choice)
 static const char *const one_name[] = { "valid" };
 static const char *const tokenizer_names[] = { "characters", "bytes", "words" };
 static const char *const state_names[] = { "plain", "language model" };
+/* The report of a load in which every name fitted. */
+static adz_load_report *load_report_make(void)
+{
+    adz_load_options options = ADZ_LOAD_OPTIONS;
+    options.report = adz_load_report_new();
+    adz_module *m = adz_linear_new(3, 3, NULL);
+    adz_state *dict = adz_module_state_dict(m);
+    adz_module_load_state_dict_with(m, dict, &options);
+    adz_state_free(&dict);
+    adz_module_free(&m);
+    return options.report;
+}
+
 static const char *const values_names[] = { "x", "empty" };
 static const char *const parallel_names[] = { "between steps", "in a step", "in a micro-batch",
     "with gradients" };
@@ -348,6 +361,8 @@ void *object_make(kind k, size_t choice)
         return adz_group_single();
     case KIND_DATA_PARALLEL:
         return data_parallel_make(choice);
+    case KIND_LOAD_REPORT:
+        return load_report_make();
     default:
         return k == KIND_PLAN ? plan_make(choice) : NULL;
     }
@@ -386,6 +401,7 @@ void object_end(kind k, void *p)
         END(KIND_SAFETENSORS, safetensors)
         END(KIND_STATE, state)
         END(KIND_VALUES, values)
+        END(KIND_LOAD_REPORT, load_report)
         END(KIND_GROUPS, fastai_groups)
         END(KIND_FLAT_PARAMETERS, flat_parameters)
         END(KIND_GROUP, group)

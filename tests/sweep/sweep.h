@@ -32,6 +32,7 @@ typedef enum kind {
     KIND_DOUBLES,
     KIND_STRINGS,
     KIND_TEXTS,
+    KIND_NAMED, /* an array of adz_named_tensor */
     KIND_TENSORS,
     KIND_MODULES,
     KIND_SCHEDULERS,
@@ -56,6 +57,7 @@ typedef enum kind {
     KIND_SAFETENSORS,
     KIND_STATE,
     KIND_VALUES,
+    KIND_LOAD_REPORT,
     KIND_GROUPS,
     KIND_FLAT_PARAMETERS,
     KIND_DATA_PARALLEL,

@@ -141,7 +141,7 @@ ADZ_API int64_t adz_loader_batches(adz_loader *loader);
  * @param loader  any
  * @param batch   receives one tensor per tensor of the dataset, [rows, ...], contiguous, borrowed
  *                from the scope; [0, ...] if a last batch has fewer rows than micro-batches and
- *                none is for this rank
+ *                none is for this rank; NULL for each at the end of an epoch and after a failure
  * @return        true with a batch; false at the end of the epoch; false with ADZ_ERR_NULL,
  *                ADZ_ERR_MEMORY or ADZ_ERR_CANCELLED recorded, and then nothing was drawn
  */
@@ -178,7 +178,7 @@ ADZ_API int64_t adz_loader_cut(int64_t rows, int parts, int part);
  * @param n       rows, 0 or more, of which the last one lies in the order
  * @param batch   receives one tensor per tensor of the dataset, [n, ...], contiguous, borrowed from
  *                the scope
- * @return        ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_INDEX or ADZ_ERR_MEMORY, and then none is set
+ * @return        ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_INDEX or ADZ_ERR_MEMORY, and then each is NULL
  */
 ADZ_API adz_status adz_loader_rows(
     adz_loader *loader, int64_t begin, int64_t n, adz_tensor **batch);

@@ -40,8 +40,8 @@ ADZ_API void adz_module_save_options_init(adz_module_save_options *options, size
  *
  * @param module  any module
  * @param path    replaced if it exists
- * @return        ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_IO or ADZ_ERR_MEMORY; after a failure the old file
- *                is unchanged
+ * @return        ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_IO, ADZ_ERR_MEMORY or the code of an error that is
+ *                pending; after a failure the old file is unchanged
  * @see           torch.save of a state_dict, safetensors.torch.save_model
  */
 ADZ_API adz_status adz_module_save(adz_module *module, const char *path);
@@ -53,8 +53,9 @@ ADZ_API adz_status adz_module_save(adz_module *module, const char *path);
  * @param module   any module
  * @param path     replaced if it exists
  * @param options  NULL for the defaults
- * @return         ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (an option), ADZ_ERR_IO or ADZ_ERR_MEMORY;
- *                 after a failure the old file is unchanged
+ * @return         ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (an option), ADZ_ERR_IO, ADZ_ERR_MEMORY
+ *                 or the code of an error that is pending; after a failure the old file is
+ * unchanged
  */
 ADZ_API adz_status adz_module_save_with(
     adz_module *module, const char *path, const adz_module_save_options *options);
@@ -62,18 +63,34 @@ ADZ_API adz_status adz_module_save_with(
 /**
  * Copies values from a file into parameters and buffers.
  *
- * The dtypes of the file must be those of the module. Only float16 and bfloat16 are converted.
- * (PyTorch converts all dtypes.)
+ * The dtypes of the file must be those of the module, with two exceptions: float16 and bfloat16 are
+ * converted, and so are whole numbers if all values fit the module's dtype. (PyTorch converts all
+ * dtypes.)
  *
  * @param module  any module; all of it changes or nothing does
  * @param path    a safetensors file
- * @param strict  whether names that only one side has are an error
+ * @param strict  whether names that only one side has are an error; a file of which no name fits is
+ *                an error in any case
  * @return        ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_IO; ADZ_ERR_FORMAT; ADZ_ERR_UNSUPPORTED (a dtype
  *                that adze does not have); ADZ_ERR_STATE (the message lists every name that does
- *                not fit); ADZ_ERR_MEMORY; or the code of an error that is pending
+ *                not fit, and says if a prefix would fit); ADZ_ERR_MEMORY; or the code of an error
+ *                that is pending
  * @see           torch.nn.Module.load_state_dict, safetensors.torch.load_model
  */
 ADZ_API adz_status adz_module_load(adz_module *module, const char *path, bool strict);
+
+/**
+ * adz_module_load with options: a prefix or a callback for other names, and a report of the names
+ * that only one side has.
+ *
+ * @param module   any module; all of it changes or nothing does
+ * @param path     a safetensors file
+ * @param options  NULL for the defaults
+ * @return         what adz_module_load returns; ADZ_ERR_ARGUMENT also if two tensors get one name
+ * @see            torch.nn.Module.load_state_dict
+ */
+ADZ_API adz_status adz_module_load_with(
+    adz_module *module, const char *path, const adz_load_options *options);
 
 /**
  * Makes a collection of a module's parameters and persistent buffers. More tensors and metadata can
@@ -91,12 +108,25 @@ ADZ_API adz_safetensors *adz_module_to_safetensors(
  *
  * @param module  any module; all of it changes or nothing does
  * @param file    from adz_safetensors_load
- * @param strict  whether names that only one side has are an error
+ * @param strict  whether names that only one side has are an error; a collection of which no name
+ *                fits is an error in any case
  * @return        ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_STATE (the message lists every name that does not
  *                fit); ADZ_ERR_MEMORY; or the code of an error that is pending
  */
 ADZ_API adz_status adz_module_from_safetensors(
     adz_module *module, adz_safetensors *file, bool strict);
+
+/**
+ * adz_module_from_safetensors with options.
+ *
+ * @param module   any module; all of it changes or nothing does
+ * @param file     from adz_safetensors_load
+ * @param options  NULL for the defaults
+ * @return         what adz_module_from_safetensors returns; ADZ_ERR_ARGUMENT also if two tensors
+ *                 get one name
+ */
+ADZ_API adz_status adz_module_from_safetensors_with(
+    adz_module *module, adz_safetensors *file, const adz_load_options *options);
 
 #ifdef __cplusplus
 }

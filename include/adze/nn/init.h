@@ -43,6 +43,27 @@ typedef enum adz_fan {
 ADZ_API double adz_calculate_gain(adz_nonlinearity nonlinearity, double a);
 
 /**
+ * Turns the drawing of initial values off on this thread. Use it around the constructors of a model
+ * that a file will fill: drawing the weights of a large model takes longer than reading them.
+ *
+ * While it is on, the functions of this header that draw write NaN, so that a parameter which the
+ * file did not fill is noticed in the first result. They advance no generator. Constants, such as
+ * the ones of a layer norm, are written as usual.
+ *
+ * @param on  false by default
+ * @return    what it was before
+ * @see       torch.nn.utils.skip_init
+ */
+ADZ_API bool adz_set_skip_init(bool on);
+
+/**
+ * Whether adz_set_skip_init is on for this thread.
+ *
+ * @return false by default
+ */
+ADZ_API bool adz_is_skip_init(void);
+
+/**
  * Draws evenly from [low, high).
  *
  * @param t          f32 or f64, any layout

@@ -3,8 +3,9 @@
  * Modules: parameters plus a composition of operators.
  *
  * A module is reference-counted: adz_*_new returns a reference of yours, adz_module_keep takes
- * another, adz_module_free ends one. One thread at a time changes a module; several may call it at
- * once as long as nobody does.
+ * another, adz_module_free ends one. A parent takes over the reference of a module that becomes its
+ * child, so ADZ_SEQUENTIAL(a, a) is an error and ADZ_SEQUENTIAL(a, adz_module_keep(a)) is right.
+ * One thread at a time changes a module; several may call it at once as long as nobody does.
  *
  * @code
  * adz_module *model =
@@ -12,6 +13,15 @@
  * adz_tensor *y = adz_module_forward(model, adz_randn(ADZ_SHAPE(5, 8), ADZ_F32)); // y[5, 1]
  * adz_module_print(model, stdout);
  * adz_module_free(&model);
+ *
+ * adz_module *gru = adz_gru_new(3, 4, NULL); // arguments by name, and all results
+ * adz_tensor *x = adz_randn(ADZ_SHAPE(5, 2, 3), ADZ_F32);
+ * adz_tensor *lengths = adz_tensor_from((int64_t[]){ 5, 3 }, ADZ_SHAPE(2), ADZ_I64);
+ * adz_values *results = adz_values_new();
+ * y = ADZ_CALL_RESULTS(gru, results, { NULL, x }, { "lengths", lengths }); // y[5, 2, 4]
+ * adz_tensor *h = adz_values_find(results, "h");                           // h[1, 2, 4]
+ * adz_values_free(&results);
+ * adz_module_free(&gru);
  * @endcode
  */
 #ifndef ADZE_NN_MODULE_H
@@ -21,6 +31,7 @@
 #include "adze/nn/values.h"
 
 #ifdef __cplusplus
+#include <initializer_list>
 extern "C" {
 #endif
 
@@ -33,12 +44,16 @@ typedef struct adz_module adz_module;
  * Takes one more reference.
  *
  * @param module  any module; NULL gives NULL
- * @return        module
+ * @return        module; NULL with ADZ_ERR_OWNERSHIP recorded for one that has ended
  */
 ADZ_API adz_module *adz_module_keep(adz_module *module);
 
 /**
  * Ends a reference; the last one ends the module and its references to parameters and children.
+ *
+ * ADZ_ERR_OWNERSHIP is recorded, and nothing ends, if the only references belong to parents, or if
+ * the module has ended already and its memory has not been used again (always with
+ * adz_set_debug(true)). Other functions refuse a module that has ended in the same way.
  *
  * @param module  address of the pointer, which becomes NULL; a NULL inside is left alone
  */
@@ -63,11 +78,29 @@ ADZ_API adz_tensor *adz_module_forward(adz_module *module, adz_tensor *x);
  * Calls a module with any number of arguments.
  *
  * @param module  any module
- * @param in      the arguments, by place or by name; an absent one is ADZ_NONE
+ * @param in      the arguments, by place or by name; an absent one is ADZ_NONE. An argument that
+ * the module has not read when the call is done was misspelt or cannot be taken: this is
+ *                ADZ_ERR_ARGUMENT, and the message lists the names that the module asked for
  * @param out     the results are appended, borrowed from the scope; unchanged for a failure
  * @return        ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or the module's own error
  */
 ADZ_API adz_status adz_module_call(adz_module *module, const adz_values *in, adz_values *out);
+
+/**
+ * adz_module_call with the arguments written down; behind ADZ_CALL and ADZ_CALL_RESULTS.
+ *
+ * @param module     any module
+ * @param arguments  count arguments, each with its name, NULL or "" for one by place; an absent one
+ *                   is ADZ_NONE
+ * @param count      0 or more
+ * @param results    all results are appended, borrowed from the scope; unchanged for a failure.
+ * NULL if the first one suffices
+ * @return           the first result, borrowed from the scope; NULL with ADZ_ERR_NULL,
+ *                   ADZ_ERR_ARGUMENT, ADZ_ERR_STATE (the call has no result) or the module's own
+ *                   error recorded
+ */
+ADZ_API adz_tensor *adz_module_call_named(
+    adz_module *module, const adz_named_tensor *arguments, size_t count, adz_values *results);
 
 /**
  * adz_module_call with other tensors in the place of parameters, for the time of the call. They may
@@ -350,15 +383,17 @@ ADZ_API adz_state *adz_module_state_dict(adz_module *module);
 /**
  * Copies values into parameters and buffers.
  *
- * Their dtypes must be those of the module, but float16 and bfloat16 are converted. (PyTorch
- * converts all.)
+ * Their dtypes must be those of the module, with two exceptions: float16 and bfloat16 are
+ * converted, and so are whole numbers if all values fit the module's dtype. (PyTorch converts all.)
  *
  * @param module  any module
- * @param state   tensors by the names of adz_module_state_dict
- * @param strict  whether names that only one side has are an error
+ * @param state   tensors by the names of adz_module_state_dict; adz_module_load_state_dict_with
+ *                takes other names
+ * @param strict  whether names that only one side has are an error; a state of which no name fits
+ *                is an error in any case
  * @return        ADZ_OK; with nothing changed ADZ_ERR_NULL, ADZ_ERR_STATE (one message lists the
- *                missing, the unexpected, the mis-shaped and the mis-typed names), ADZ_ERR_MEMORY,
- *                or the code of an error that is pending
+ *                missing, the unexpected, the mis-shaped and the mis-typed names, and says if a
+ *                prefix would fit), ADZ_ERR_MEMORY, or the code of an error that is pending
  * @see           torch.nn.Module.load_state_dict
  */
 ADZ_API adz_status adz_module_load_state_dict(
@@ -388,6 +423,22 @@ ADZ_API size_t adz_module_to_string(adz_module *module, char *buffer, size_t siz
 
 #ifdef __cplusplus
 }
+/** adz_module_call_named of the arguments written down; behind ADZ_CALL in C++. */
+static inline adz_tensor *adz_call_list(
+    adz_module *module, adz_values *results, std::initializer_list<adz_named_tensor> arguments)
+{
+    return adz_module_call_named(module, arguments.begin(), arguments.size(), results);
+}
+/** Calls a module with arguments by place and by name; results receives all results. */
+#define ADZ_CALL_RESULTS(module, results, ...) (adz_call_list((module), (results), { __VA_ARGS__ }))
+#else
+/** Calls a module with arguments by place and by name; results receives all results. */
+#define ADZ_CALL_RESULTS(module, results, ...)                                 \
+    adz_module_call_named((module), (const adz_named_tensor[]){ __VA_ARGS__ }, \
+        sizeof((const adz_named_tensor[]){ __VA_ARGS__ }) / sizeof(adz_named_tensor), (results))
 #endif
+/** Calls a module with arguments by place and by name and gives the first result:
+ * ADZ_CALL(gru, { NULL, x }, { "lengths", lengths }). */
+#define ADZ_CALL(module, ...) ADZ_CALL_RESULTS(module, NULL, __VA_ARGS__)
 
 #endif

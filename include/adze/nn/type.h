@@ -56,7 +56,10 @@ typedef struct adz_module_type {
      * the innermost scope, which the call has opened. */
     adz_tensor *(*forward)(adz_module *self, adz_tensor *x);
 
-    /** Reads the arguments of `in`, appends the results to `out`. */
+    /** Reads the arguments of `in`, appends the results to `out`. The call is an error if an
+     * argument was not read: by adz_values_argument, adz_values_find or adz_values_at, or by
+     * handing `in` on to another module. A module that ignores some arguments reads them all the
+     * same. */
     adz_status (*call)(adz_module *self, const adz_values *in, adz_values *out);
 
     /** Draws the module's own parameters anew; its children's are drawn by their own types. */
@@ -190,9 +193,10 @@ ADZ_API adz_tensor *adz_module_set_buffer(adz_module *module, const char *name, 
  * @param name    not empty, without a dot, not taken by a parameter, buffer or child; copied
  * @param child   its reference is taken over in every case, failure included, so constructor calls
  *                nest; take one more with adz_module_keep to go on using it elsewhere. A module may
- *                stand in several places, but not inside itself.
- * @return        child, borrowed from the module; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or
- *                ADZ_ERR_MEMORY recorded
+ *                stand in several places, with a reference for each, but not inside itself.
+ * @return        child, borrowed from the module; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT,
+ *                ADZ_ERR_OWNERSHIP (a parent has the only reference to the child, or it has ended)
+ * or ADZ_ERR_MEMORY recorded
  * @see           torch.nn.Module.add_module
  */
 ADZ_API adz_module *adz_module_add_child(adz_module *module, const char *name, adz_module *child);
@@ -204,9 +208,10 @@ ADZ_API adz_module *adz_module_add_child(adz_module *module, const char *name, a
  * @param name    of one of its own children, or new
  * @param child   its reference is taken over in every case, failure included, so constructor calls
  *                nest; take one more with adz_module_keep to go on using it elsewhere. A module may
- *                stand in several places, but not inside itself.
- * @return        child, borrowed from the module; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or
- *                ADZ_ERR_MEMORY recorded
+ *                stand in several places, with a reference for each, but not inside itself.
+ * @return        child, borrowed from the module; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT,
+ *                ADZ_ERR_OWNERSHIP (a parent has the only reference to the child, or it has ended)
+ * or ADZ_ERR_MEMORY recorded
  */
 ADZ_API adz_module *adz_module_set_child(adz_module *module, const char *name, adz_module *child);
 

@@ -16,6 +16,7 @@ struct adzi_run;
 struct adzi_draws;
 struct adzi_tracer;
 struct adzi_recorder;
+struct adzi_reading;
 
 /**
  * A running call that runs the user's code, with the modes of the thread when it began. See
@@ -29,6 +30,7 @@ typedef struct adzi_frame {
     struct adzi_draws *draws;       /* the innermost list of draws when the call began */
     struct adzi_tracer *tracer;     /* the running trace when the call began, or NULL */
     struct adzi_recorder *recorder; /* the thread's when the call began, or NULL */
+    struct adzi_reading *reading;   /* of the running call when this one began, or NULL */
     bool grad_enabled, anomaly;
 } adzi_frame;
 
@@ -67,11 +69,16 @@ typedef struct adzi_thread {
     struct adzi_draws *draws;       /* the running lists of draws, innermost first; or NULL */
     struct adzi_tracer *tracer;     /* gets reports of all calls (base/tracer.h); NULL: no trace */
     struct adzi_recorder *recorder; /* of the function that a plan captures, or NULL */
+    struct adzi_reading *reading;   /* of the innermost call that has arguments, or NULL */
+    bool skips_init;                /* constructors do not draw weights (adz_set_skip_init) */
     const void *mask;   /* of the arguments of the launch that begins; see adzi_launch_masked */
     adzi_frame *frames; /* running calls, outermost first; `first_frames` or allocated */
     size_t n_frames, frames_capacity;
     adzi_frame first_frames[ADZI_FIRST_FRAMES];
     adzi_error_record error;
+    unsigned holds;       /* calls that hold reports back: Note [Reports after cleaning up] */
+    adz_status held_code; /* of the report that waits for the end of these calls, or ADZ_OK */
+    char held[ADZI_MESSAGE_SIZE]; /* its message */
     char texts[ADZI_TEXTS][ADZI_TEXT_SIZE];
     unsigned next_text;                  /* counts the texts; index modulo ADZI_TEXTS */
     char error_name[64];                 /* the name that adz_error_set was given */
@@ -157,6 +164,7 @@ static inline size_t adzi_frame_begin(adzi_thread *thread, uintptr_t floor, cons
     f->draws = thread->draws;
     f->tracer = thread->tracer;
     f->recorder = thread->recorder;
+    f->reading = thread->reading;
     f->grad_enabled = thread->grad_enabled;
     f->anomaly = thread->anomaly;
     thread->n_frames = i + 1;

@@ -88,6 +88,7 @@ static adz_status sequential_call(adz_module *self, const adz_values *in, adz_va
     adz_values lists[2];
     adzi_values_begin(&lists[0]);
     adzi_values_begin(&lists[1]);
+    lists[0].handed_on = lists[1].handed_on = true;
     adz_status status = ADZ_OK;
     const adz_values *current = in;
     for (size_t i = 0; i < self->n_children && status == ADZ_OK; ++i) {
@@ -135,14 +136,13 @@ const adz_module_type adzi_module_list_type = {
 static adz_module *append(
     const char *op, const adz_module_type *type, adz_module *container, adz_module *module)
 {
-    if (container == NULL || container->identity != type) {
-        if (container == NULL) {
-            adzi_error_null(op, "container");
-        } else {
+    const bool lives = adzi_check_module(op, "container", container);
+    if (!lives || container->identity != type) {
+        if (lives) {
             adzi_error(
                 op, ADZ_ERR_ARGUMENT, "this is a %s, not a %s", container->type.name, type->name);
         }
-        adz_module_free(&module);
+        adzi_module_give_back(module);
         return NULL;
     }
     char name[24];
@@ -164,7 +164,7 @@ static adz_module *container_new(
         if (good) {
             good = append(op, type, container, module) != NULL;
         } else {
-            adz_module_free(&module);
+            adzi_module_give_back(module);
         }
     }
     if (!good) {
@@ -204,6 +204,7 @@ static adz_tensor *identity_forward(adz_module *self, adz_tensor *x)
 static adz_status identity_call(adz_module *self, const adz_values *in, adz_values *out)
 {
     (void)self;
+    adzi_read_all(in);
     return append_all(out, in);
 }
 

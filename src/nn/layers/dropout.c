@@ -14,8 +14,8 @@ typedef struct {
 
 adz_tensor *adz_module_next_mask(adz_module *module)
 {
-    if (module == NULL) {
-        return adzi_fail_null("adz_module_next_mask", "module");
+    if (!adzi_check_module("adz_module_next_mask", "module", module)) {
+        return NULL;
     }
     adzi_masks *masks = module->masks;
     if (masks == NULL) {

@@ -59,8 +59,8 @@ adz_status adz_embedding_get_options(
     const adz_module *module, adz_embedding_options *options, size_t size)
 {
     static const char op[] = "adz_embedding_get_options";
-    if (module == NULL) {
-        return adzi_error_null(op, "module");
+    if (!adzi_check_module(op, "module", module)) {
+        return adz_error_code();
     }
     if (module->identity != &embedding_type) {
         return adzi_error(op, ADZ_ERR_ARGUMENT,

@@ -94,6 +94,14 @@ void *zoo_fail_null(const char *op, const char *argument)
     return NULL;
 }
 
+bool zoo_has_entry(adz_module *module, const char *name)
+{
+    adz_state *state = adz_module_state_dict(module);
+    const bool found = state != NULL && adz_state_find(state, name) != NULL;
+    adz_state_free(&state);
+    return found;
+}
+
 bool zoo_check_tensor(const char *op, const char *argument, const adz_tensor *t)
 {
     if (t == NULL) {

@@ -31,6 +31,10 @@ adz_status zoo_error_null(const char *op, const char *argument);
 /** Reports a NULL argument as zoo_error_null does, and returns NULL. */
 void *zoo_fail_null(const char *op, const char *argument);
 
+/** Whether the state of a module has an entry of this name. False with the error recorded if memory
+ * was refused. */
+bool zoo_has_entry(adz_module *module, const char *name);
+
 /** True if an argument is a living tensor; false with the error recorded for NULL, ADZ_NONE and a
  * stale pointer. */
 bool zoo_check_tensor(const char *op, const char *argument, const adz_tensor *t);

@@ -34,6 +34,35 @@ static int epoch(adz_loader *loader, int64_t *rows, int64_t *n)
     }
 }
 
+/* The tensors of an earlier batch do not stay in the array: at the end of an epoch and after a
+ * failure it has NULL, which later calls notice. */
+static void no_batch_leaves_no_tensors(void **state)
+{
+    (void)state;
+    adz_dataset *all = numbered(3);
+    adz_loader *loader = adz_loader_new(all, NULL);
+    adz_tensor *batch[3] = { NULL, NULL, ADZ_NONE };
+    assert_true(adz_loader_next(loader, batch));
+    assert_true(batch[0] != NULL && batch[1] != NULL);
+    assert_false(adz_loader_next(loader, batch));
+    assert_true(batch[0] == NULL && batch[1] == NULL);
+    assert_true(adz_loader_next(loader, batch));
+    adz_loader_free(&loader);
+    loader = adz_loader_new(all, NULL);
+    adzi_alloc_fail_at(1);
+    assert_false(adz_loader_next(loader, batch));
+    adzi_alloc_fail_at(0);
+    expect_error(ADZ_ERR_MEMORY, "");
+    assert_true(batch[0] == NULL && batch[1] == NULL);
+    batch[0] = batch[1] = ADZ_NONE;
+    assert_int_equal(adz_loader_rows(loader, 2, 2, batch), ADZ_ERR_INDEX);
+    adz_error_clear();
+    assert_true(batch[0] == NULL && batch[1] == NULL);
+    assert_ptr_equal(batch[2], ADZ_NONE);
+    adz_loader_free(&loader);
+    adz_dataset_free(&all);
+}
+
 static void in_order(void **state)
 {
     (void)state;
@@ -392,6 +421,7 @@ static void refused_memory_harms_no_loader(void **state)
 int loaders_tests(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_batch_leaves_no_tensors),
         cmocka_unit_test(in_order),
         cmocka_unit_test(shuffled),
         cmocka_unit_test(the_order_depends_on_seed_and_epoch_alone),

@@ -104,6 +104,8 @@ static void tensors_that_do_not_fit_change_nothing(void **state)
     const change bad[] = {
         { "model.1.bias", NULL, three, ADZ_ERR_STATE, "1.bias ([3] given, [8] here)" },
         { "model.1.bias", NULL, ADZ_NONE, ADZ_ERR_STATE, "1 missing" },
+        { "model.1.bias", NULL, adz_zeros(ADZ_SHAPE(8), ADZ_F64), ADZ_ERR_STATE,
+            "1.bias (float64 given, float32 here)" },
         { "state.0.momentum_buffer", NULL, three, ADZ_ERR_STATE, "does not have the shape" },
         { "scheduler.0", NULL, three, ADZ_ERR_STATE, "scheduler.0 is float32[3] in the file" },
         { "scheduler.0", NULL, adz_zeros(ADZ_SHAPE(3, 1), ADZ_F64), ADZ_ERR_STATE,

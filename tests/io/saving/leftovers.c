@@ -65,6 +65,74 @@ static void a_full_disk_is_cleared(void **state)
     assert_int_equal(temporary_files(true), 0);
 }
 
+/* What a callback of adz_on_error saw. */
+typedef struct heard {
+    int calls, files;
+    adz_status status;
+} heard;
+
+static void look(adz_status status, const char *message, void *user)
+{
+    heard *h = user;
+    (void)message;
+    ++h->calls;
+    h->status = status;
+    h->files = temporary_files(false);
+}
+
+/* A callback that ends the process finds no temporary file: a save reports an error when it has
+ * cleaned up. */
+static void errors_are_reported_after_cleaning_up(void **state)
+{
+    (void)state;
+    static const call failing[] = { WRITE, SYNC, RENAME };
+    for (size_t i = 0; i < SAVERS; ++i) {
+        for (size_t k = 0; k < sizeof failing / sizeof *failing; ++k) {
+            heard h = { 0 };
+            trace();
+            fail_with[failing[k]] = ENOSPC;
+            adz_on_error(look, &h);
+            assert_int_equal(savers[i](temporary_path("kept")), ADZ_ERR_IO);
+            adz_on_error(NULL, NULL);
+            expect_error(ADZ_ERR_IO, "No space left");
+            assert_int_equal(h.calls, 1);
+            assert_int_equal(h.status, ADZ_ERR_IO);
+            assert_int_equal(h.files, 0);
+        }
+    }
+    trace();
+}
+
+/* While an error is recorded, nothing is saved: it may be that the values are wrong. */
+static void nothing_is_saved_while_an_error_is_pending(void **state)
+{
+    (void)state;
+    adz_module *m = adz_linear_new(2, 2, NULL);
+    adz_tokenizer *t = adz_tokenizer_build(ADZ_TOKENS_BYTES, NULL, 0, NULL);
+    adz_safetensors *file = adz_module_to_safetensors(m, NULL);
+    adz_tensor *x = adz_ones(ADZ_SHAPE(3), ADZ_F32);
+    adz_checkpoint c = ADZ_CHECKPOINT;
+    c.model = m;
+    const char *path = temporary_path("kept");
+    assert_null(adz_matmul(x, adz_ones(ADZ_SHAPE(4, 2), ADZ_F32)));
+    assert_int_equal(adz_npy_save(x, path, NULL), ADZ_ERR_SHAPE);
+    assert_int_equal(adz_safetensors_save(file, path), ADZ_ERR_SHAPE);
+    assert_int_equal(adz_module_save(m, path), ADZ_ERR_SHAPE);
+    assert_int_equal(adz_checkpoint_save(&c, path), ADZ_ERR_SHAPE);
+    assert_int_equal(adz_tokenizer_save(t, path), ADZ_ERR_SHAPE);
+    assert_null(adz_npy_to_memory(x, NULL));
+    assert_null(adz_safetensors_to_memory(file));
+    assert_int_equal(
+        adz_module_write_onnx(m, adz_ones(ADZ_SHAPE(1, 2), ADZ_F32), path, NULL), ADZ_ERR_SHAPE);
+    expect_error(ADZ_ERR_SHAPE, "matmul");
+    assert_int_equal(temporary_files(false), 0);
+    assert_int_equal(adz_module_save(m, path), ADZ_OK);
+    temporary_files(true);
+    adz_safetensors_free(&file);
+    adz_tokenizer_free(&t);
+    adz_module_free(&m);
+}
+
 static void living_files_stay(void **state)
 {
     (void)state;
@@ -254,6 +322,8 @@ int leftovers_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dead_files_are_cleared),
         cmocka_unit_test(a_full_disk_is_cleared),
+        cmocka_unit_test(errors_are_reported_after_cleaning_up),
+        cmocka_unit_test(nothing_is_saved_while_an_error_is_pending),
         cmocka_unit_test(living_files_stay),
         cmocka_unit_test(other_files_stay),
         cmocka_unit_test(a_file_that_was_taken_for_dead_is_not_used),

@@ -3,5 +3,6 @@
 
 int main(void)
 {
-    return listings_tests() + structure_tests() + calls_tests() + state_tests() + refused_tests();
+    return listings_tests() + structure_tests() + calls_tests() + state_tests() + refused_tests() +
+           arguments_tests() + loading_tests() + ownership_tests();
 }

@@ -7,5 +7,8 @@ int calls_tests(void);
 int state_tests(void);
 int refused_tests(void);
 int listings_tests(void);
+int arguments_tests(void);
+int loading_tests(void);
+int ownership_tests(void);
 
 #endif

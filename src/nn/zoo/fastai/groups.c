@@ -183,7 +183,8 @@ static bool add_own(const parts *p, adz_fastai_groups *groups, size_t index)
 {
     static const char *const names[] = { "u", "v" };
     for (int i = 0; i < 2; ++i) {
-        adz_tensor *own = adz_module_parameter(p->encoder, names[i]);
+        const bool found = zoo_has_entry(p->encoder, names[i]);
+        adz_tensor *own = found ? adz_module_parameter(p->encoder, names[i]) : NULL;
         if (own == NULL) {
             zoo_error(p->op, ADZ_ERR_ARGUMENT,
                 "the model is no Transformer-XL: its %s has no parameter called %s",

@@ -77,7 +77,8 @@ static bool add_weight(const char *op, adz_module *self, adz_module *module, con
 {
     weight_dropout_state *state = zoo_state(self);
     char *known = state->names[state->count], raw[ADZ_VALUE_NAME + 8];
-    adz_tensor *weight = strlen(name) <= ADZ_VALUE_NAME ? adz_module_parameter(module, name) : NULL;
+    const bool found = strlen(name) <= ADZ_VALUE_NAME && zoo_has_entry(module, name);
+    adz_tensor *weight = found ? adz_module_parameter(module, name) : NULL;
     if (weight == NULL || zoo_is_none(weight)) {
         zoo_error(
             op, ADZ_ERR_ARGUMENT, "%s has no parameter called %s", adz_module_name(module), name);
