@@ -1,4 +1,5 @@
 /* Contexts: making and choosing them, and the callbacks that they hold. */
+#include "base/recorder.h"
 #include "base/context.h"
 
 #include "base/alloc.h"
@@ -9,12 +10,14 @@ adz_context adzi_context_default;
 
 adz_context *adz_context_new(void)
 {
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     adz_context *context = adzi_alloc_zero(sizeof *context);
     return context != NULL ? context : adzi_fail_memory("adz_context_new", sizeof *context);
 }
 
 void adz_context_free(adz_context **context)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, );
     if (context == NULL || *context == NULL) {
         return;
     }
@@ -28,6 +31,7 @@ void adz_context_free(adz_context **context)
 
 adz_context *adz_context_use(adz_context *context)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, NULL);
     adzi_thread *thread = adzi_self();
     adz_context *before = thread->context;
     thread->context = context != NULL ? context : &adzi_context_default;
@@ -36,6 +40,7 @@ adz_context *adz_context_use(adz_context *context)
 
 void adz_on_error(adz_message_callback callback, void *user)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, );
     adzi_thread *thread = adzi_self();
     adzi_settle(thread);
     adz_context *context = thread->context;
@@ -45,6 +50,7 @@ void adz_on_error(adz_message_callback callback, void *user)
 
 void adz_on_warning(adz_message_callback callback, void *user)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, );
     adzi_thread *thread = adzi_self();
     adzi_settle(thread);
     adz_context *context = thread->context;

@@ -1,3 +1,4 @@
+#include "base/recorder.h"
 #include "data/loader.h"
 
 #include <string.h>
@@ -62,6 +63,7 @@ static void move_to(adz_loader *loader, uint64_t epoch, int64_t consumed)
 
 adz_loader *adz_loader_new(adz_dataset *dataset, const adz_loader_options *options)
 {
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     const char *op = "adz_loader_new";
     adz_loader_options o = ADZ_LOADER_OPTIONS;
     if (!ADZI_OPTIONS_READ(op, ADZ_LOADER_OPTIONS, &o, options)) {
@@ -226,6 +228,7 @@ bool adz_loader_next(adz_loader *loader, adz_tensor **batch)
 
 adz_status adz_loader_rows(adz_loader *loader, int64_t begin, int64_t n, adz_tensor **batch)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     const char *op = "adz_loader_rows";
     if (loader == NULL || batch == NULL) {
         return adzi_error_null(op, loader == NULL ? "loader" : "batch");
@@ -242,6 +245,7 @@ adz_status adz_loader_rows(adz_loader *loader, int64_t begin, int64_t n, adz_ten
 
 adz_status adz_loader_get_position(adz_loader *loader, adz_loader_position *position)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     if (loader == NULL || position == NULL) {
         return adzi_error_null("adz_loader_get_position", loader == NULL ? "loader" : "position");
     }
@@ -276,6 +280,7 @@ void adzi_loader_move(adz_loader *loader, const adz_loader_position *position)
 
 adz_status adz_loader_set_position(adz_loader *loader, const adz_loader_position *position)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     const char *op = "adz_loader_set_position";
     if (loader == NULL || position == NULL) {
         return adzi_error_null(op, loader == NULL ? "loader" : "position");

@@ -9,6 +9,7 @@
  * calls once more (Note [Agreement]), which carries the reason to all of them. */
 #include <string.h>
 
+#include "base/recorder.h"
 #include "adze/data/loader.h"
 #include "autograd/leaf.h"
 #include "base/error.h"
@@ -225,6 +226,7 @@ adz_status adz_data_parallel_end(adz_data_parallel *p, double *loss)
 
 adz_status adz_data_parallel_no_sync(adz_data_parallel *p, bool no_sync)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     static const char name[] = "adz_data_parallel_no_sync";
     if (p == NULL) {
         return adzi_error_null(name, "parallel");

@@ -1,6 +1,7 @@
 /* A network as an ONNX file: opset 17, ir_version 8. Operators that ONNX lacks are written as their
  * expressions. Calls that depend on no input and no parameter are not written; their results are
  * constants. */
+#include "base/recorder.h"
 #include "export/onnx.h"
 
 #include <string.h>
@@ -422,6 +423,7 @@ static adz_tensor *forward(void *user)
 adz_status adz_module_write_onnx(
     adz_module *module, adz_tensor *x, const char *path, const adz_onnx_options *options)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     static const char op[] = "adz_module_write_onnx";
     if (module == NULL) {
         return adzi_error_null(op, "module");
@@ -435,6 +437,7 @@ adz_status adz_module_write_onnx(
 
 adz_status adz_plan_write_onnx(adz_plan *plan, const char *path, const adz_onnx_options *options)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     static const char op[] = "adz_plan_write_onnx";
     if (plan == NULL) {
         return adzi_error_null(op, "plan");

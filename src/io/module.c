@@ -1,4 +1,5 @@
 /* Modules in safetensors files: collecting the tensors of a module, and loading them. */
+#include "base/recorder.h"
 #include "io/module.h"
 
 #include <string.h>
@@ -88,6 +89,7 @@ adz_status adzi_module_collect(
 adz_safetensors *adz_module_to_safetensors(
     adz_module *module, const adz_module_save_options *options)
 {
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     const char *op = "adz_module_to_safetensors";
     adz_module_save_options o = ADZ_MODULE_SAVE_OPTIONS;
     if (!ADZI_OPTIONS_READ(op, ADZ_MODULE_SAVE_OPTIONS, &o, options)) {
@@ -108,6 +110,7 @@ adz_safetensors *adz_module_to_safetensors(
 adz_status adz_module_save_with(
     adz_module *module, const char *path, const adz_module_save_options *options)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     if (module == NULL || path == NULL) {
         return adzi_error_null("adz_module_save", module == NULL ? "module" : "path");
     }
@@ -119,6 +122,7 @@ adz_status adz_module_save_with(
 
 adz_status adz_module_save(adz_module *module, const char *path)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     return adz_module_save_with(module, path, NULL);
 }
 
@@ -171,6 +175,7 @@ adz_state *adzi_module_pick(adz_module *module, const char *prefix, adz_safetens
 
 adz_status adz_module_from_safetensors(adz_module *module, adz_safetensors *file, bool strict)
 {
+    ADZI_NOT_CAPTURED(ADZI_USES_ELEMENTS, ADZ_ERR_STATE);
     const char *op = "adz_module_from_safetensors";
     if (module == NULL || file == NULL) {
         return adzi_error_null(op, module == NULL ? "module" : "file");
@@ -184,6 +189,7 @@ adz_status adz_module_from_safetensors(adz_module *module, adz_safetensors *file
 
 adz_status adz_module_load(adz_module *module, const char *path, bool strict)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     const char *op = "adz_module_load";
     if (module == NULL || path == NULL) {
         return adzi_error_null(op, module == NULL ? "module" : "path");

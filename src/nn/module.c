@@ -1,5 +1,6 @@
 /* Modules: they are made, filled with parameters, buffers and children, looked up by path, and
  * freed. Calls are in call.c, walks over a whole tree in listing.c and modes.c. */
+#include "base/recorder.h"
 #include "nn/module.h"
 
 #include <string.h>
@@ -10,6 +11,7 @@
 
 adz_module *adz_module_new(const adz_module_type *type, size_t state_size)
 {
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     static const char op[] = "adz_module_new";
     if (type == NULL) {
         return adzi_fail_null(op, "type");
@@ -233,11 +235,14 @@ static adz_tensor *put_slot(
     if (wants_gradient) {
         t->requires_grad = true;
     }
-    if (old != t &&
-        adzi_self()->n_frames == 0) { /* what a forward replaces is part of the forward */
+    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
+    const bool held = old != NULL && !adzi_is_none(old);
+    if (old != t && held) { /* plans that use the old tensor are over, even if somebody keeps it */
+        adzi_leave_memory(old->storage->data, old->storage->bytes);
+    }
+    if (old != t && (kind == PARAMETER || !held)) {
         adzi_settings_changed();
     }
-    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
     if (recorder != NULL && kind == BUFFER && old != NULL && old != t && !adzi_is_none(old)) {
         recorder->replaced(recorder, module, name, old);
     }
@@ -252,6 +257,7 @@ static adz_tensor *put_slot(
 
 adz_tensor *adz_module_add_parameter(adz_module *module, const char *name, adz_tensor *t)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, NULL);
     static const char op[] = "adz_module_add_parameter";
     return check_entry(op, module, PARAMETER, name, t, false)
                ? put_slot(op, module, PARAMETER, name, t, true)
@@ -260,6 +266,7 @@ adz_tensor *adz_module_add_parameter(adz_module *module, const char *name, adz_t
 
 adz_tensor *adz_module_set_parameter(adz_module *module, const char *name, adz_tensor *t)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, NULL);
     static const char op[] = "adz_module_set_parameter";
     return check_entry(op, module, PARAMETER, name, t, true)
                ? put_slot(op, module, PARAMETER, name, t, true)
@@ -269,6 +276,7 @@ adz_tensor *adz_module_set_parameter(adz_module *module, const char *name, adz_t
 adz_tensor *adz_module_add_buffer(
     adz_module *module, const char *name, adz_tensor *t, bool persistent)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, NULL);
     static const char op[] = "adz_module_add_buffer";
     return check_entry(op, module, BUFFER, name, t, false)
                ? put_slot(op, module, BUFFER, name, t, persistent)
@@ -340,6 +348,7 @@ static bool put_child(
 
 adz_module *adz_module_add_child(adz_module *module, const char *name, adz_module *child)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, NULL);
     if (!put_child("adz_module_add_child", module, name, child, false)) {
         adz_module_free(&child);
     }
@@ -348,6 +357,7 @@ adz_module *adz_module_add_child(adz_module *module, const char *name, adz_modul
 
 adz_module *adz_module_set_child(adz_module *module, const char *name, adz_module *child)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, NULL);
     if (!put_child("adz_module_set_child", module, name, child, true)) {
         adz_module_free(&child);
     }

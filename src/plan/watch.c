@@ -94,11 +94,10 @@ static void sort_watched(adz_plan *plan)
     plan->n_watched = kept;
 }
 
-bool adzi_plan_watch(adz_plan *plan)
+/* What a replay uses. */
+static bool watch_used(adz_plan *plan, const adzi_recording *r)
 {
-    const adzi_recording *r = plan->last;
     bool noted = true;
-    plan->n_watched = 0;
     for (size_t i = 0; i < r->n_launches && noted; ++i) {
         noted = watch_launch(plan, r, &r->launches[i]);
     }
@@ -109,10 +108,27 @@ bool adzi_plan_watch(adz_plan *plan)
         const uintptr_t what = r->arguments[i].what;
         noted = what % 2 != 0 || watch_address(plan, (const void *)what);
     }
+    return noted;
+}
+
+/* What adzi_recording_is_old reads. */
+static bool watch_compared(adz_plan *plan, const adzi_recording *r)
+{
+    bool noted = true;
     for (size_t i = 0; i < r->n_seen && noted; ++i) {
         noted = watch_address(plan, r->seen[i].storage);
     }
-    if (!noted) {
+    for (size_t i = 0; i < r->n_gradients && noted; ++i) {
+        noted = watch_address(plan, r->gradients[i].gradient);
+    }
+    return noted;
+}
+
+bool adzi_plan_watch(adz_plan *plan)
+{
+    const adzi_recording *r = plan->last;
+    adzi_plan_unwatch(plan);
+    if (!watch_compared(plan, r) || (plan->captured && !watch_used(plan, r))) {
         return false;
     }
     sort_watched(plan);
