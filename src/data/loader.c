@@ -148,6 +148,7 @@ static adz_loader_share next_share(const adz_loader *loader)
 
 adz_status adz_loader_get_share(adz_loader *loader, adz_loader_share *share)
 {
+    ADZI_NOT_CAPTURED(ADZI_READS_SETTING, ADZ_ERR_STATE);
     if (loader == NULL || share == NULL) {
         return adzi_error_null("adz_loader_get_share", loader == NULL ? "loader" : "share");
     }

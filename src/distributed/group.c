@@ -165,6 +165,7 @@ const char *adz_group_name(const adz_group *group)
 
 uint64_t adz_group_bytes_sent(const adz_group *group)
 {
+    ADZI_NOT_CAPTURED(ADZI_READS_SETTING, 0);
     if (group == NULL) {
         adzi_error_null("adz_group_bytes_sent", "group");
         return 0;

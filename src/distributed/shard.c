@@ -333,6 +333,7 @@ static adz_status gather(const char *op, const adzi_sharding *s)
 
 adz_status adz_data_parallel_step(adz_data_parallel *parallel, adz_optimizer *optimizer)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     static const char op[] = "adz_data_parallel_step";
     if (parallel == NULL) {
         return adzi_error_null(op, "parallel");

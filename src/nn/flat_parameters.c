@@ -345,6 +345,7 @@ adz_status adz_flat_parameters_attach_grad(adz_flat_parameters *flat, size_t ind
 
 adz_status adz_flat_parameters_touch(adz_flat_parameters *flat)
 {
+    ADZI_NOT_CAPTURED(ADZI_USES_ELEMENTS, ADZ_ERR_STATE);
     static const char op[] = "adz_flat_parameters_touch";
     if (flat == NULL) {
         return adzi_error_null(op, "flat");

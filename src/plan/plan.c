@@ -1,4 +1,5 @@
 /* Plans: calling the function while it is recorded, and replaying its launches. */
+#include "base/recorder.h"
 #include "plan/plan.h"
 
 #include <math.h>
@@ -324,11 +325,13 @@ void adz_plan_free(adz_plan **plan)
 
 adz_tensor *adz_plan_output(const adz_plan *plan)
 {
+    ADZI_NOT_CAPTURED(ADZI_READS_SETTING, NULL);
     return plan != NULL ? plan->output : adzi_fail_null("adz_plan_output", "plan");
 }
 
 double adz_plan_grad_norm(const adz_plan *plan)
 {
+    ADZI_NOT_CAPTURED(ADZI_READS_SETTING, NAN);
     if (plan == NULL) {
         adzi_error_null("adz_plan_grad_norm", "plan");
         return NAN;
@@ -338,6 +341,7 @@ double adz_plan_grad_norm(const adz_plan *plan)
 
 adz_status adz_plan_info_get(const adz_plan *plan, adz_plan_info *info, size_t size)
 {
+    ADZI_NOT_CAPTURED(ADZI_READS_SETTING, ADZ_ERR_STATE);
     static const char op[] = "adz_plan_info_get";
     if (plan == NULL || info == NULL) {
         return adzi_error_null(op, plan == NULL ? "plan" : "info");
