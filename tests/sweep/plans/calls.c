@@ -196,11 +196,12 @@ static void write_tensor(adz_tensor *t, int k)
 void arguments_write(world *w, int k)
 {
     const function *f = w->e->f;
-    for (size_t i = 0; w->made && i < f->n_params && w->e->variant <= COMPUTED; ++i) {
-        if (f->params[i].kind == KIND_TENSOR && !f->params[i].address) {
+    const bool ours = w->e->inside && w->e->variant <= COMPUTED;
+    for (size_t i = 0; w->made && i < f->n_params && (w->e->inside || k == 0); ++i) {
+        if (ours && f->params[i].kind == KIND_TENSOR && !f->params[i].address) {
             write_tensor(w->args[i].v.p, k);
         }
-        for (size_t j = 0; j < 4 && f->params[i].kind == KIND_TENSORS; ++j) {
+        for (size_t j = 0; ours && j < 4 && f->params[i].kind == KIND_TENSORS; ++j) {
             write_tensor(w->args[i].objects[j], k);
         }
         if (f->params[i].kind == KIND_PATH && w->args[i].v.p != NULL &&
@@ -305,7 +306,9 @@ void call_between(world *w)
 {
     value result = { 0 };
     adz_scope *scope = adz_scope_open();
-    arguments_make(w);
+    if (!w->made) {
+        arguments_make(w);
+    }
     w->e->f->call(w->args, &result);
     w->failed = failed(w->e->f, &result);
     w->called = !w->failed;
@@ -313,7 +316,9 @@ void call_between(world *w)
     if (w->called) {
         end_result(w->e->f, &result);
     }
-    arguments_end(w);
+    if (w->e->kind == WORLD_KINDS || is_fresh(w->e->f)) {
+        arguments_end(w);
+    }
     adz_scope_close(scope);
     adz_error_clear();
 }
@@ -337,7 +342,7 @@ static size_t hinted(const function *f, const param *p)
 
 static bool succeeds(const function *f, const size_t *choices)
 {
-    example e = { .f = f };
+    example e = { .f = f, .kind = WORLD_KINDS };
     memcpy(e.choices, choices, sizeof e.choices);
     world w = { .e = &e };
     call_between(&w);

@@ -202,6 +202,13 @@ static bool has_taken(const function *f)
     return false;
 }
 
+/* Whether the call may concern settings of the thread, such as its context and generator. */
+static bool sets_something(const function *f)
+{
+    return f->owned == KIND_NONE && f->n_params <= 1 && f->returns != RETURNS_NUMBER &&
+           !has_kind(f, KIND_TENSOR) && !has_object_of_world(f);
+}
+
 /* The cases that are worth their time: the networks with a hidden state for functions of modules,
  * lists of parameters and generators, a parameter or the input for functions of tensors. */
 static bool is_wanted(const example *e)
@@ -212,7 +219,7 @@ static bool is_wanted(const example *e)
         return false; /* a second call would take what is gone */
     }
     if (e->variant == OBJECTS_OF_ITS_OWN) {
-        return plain;
+        return plain || sets_something(e->f);
     }
     if (e->variant == COMPUTED) {
         return e->inside && tensor && e->kind == MLP_FORWARD;
