@@ -73,6 +73,7 @@ bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tenso
     }
     call->record = record && thread->grad_enabled;
     adzi_recorder *recorder = adzi_recorder_of(thread);
+    call->told = recorder != NULL || thread->tracer != NULL;
     if (recorder != NULL) {
         recorder->entered(recorder, op->name, call->in, n_in);
     }

@@ -53,7 +53,7 @@ static void restore_settings(void)
     adz_context_use(NULL);
     adz_on_error(NULL, NULL);
     adz_on_warning(NULL, NULL);
-    adz_set_num_threads(1);
+    adz_set_num_threads(0); /* as in a new context */
     adz_set_memory_limit(8 << 20);
     adz_set_grad_enabled(true);
     adz_set_deterministic(false);
