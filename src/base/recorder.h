@@ -76,7 +76,7 @@ struct adzi_recorder {
     /** Whether launches have computed the elements of a tensor that the call has made. */
     bool (*computed)(adzi_recorder *recorder, const adz_tensor *t);
     const char *op;   /* the operator that runs, for messages */
-    double grad_norm; /* what adz_clip_grad_norm has computed in the last run; NaN before */
+    double grad_norm; /* what adz_clip_grads has computed in the last run; NaN before */
     bool inside;      /* a recorded kernel is running */
 };
 
