@@ -1,6 +1,6 @@
 /* Writes the graph of a tensor as a picture in Graphviz's language. */
-#include "base/recorder.h"
 #include "autograd/engine.h"
+#include "base/recorder.h"
 #include "autograd/op.h"
 
 static bool put(FILE *stream, const char *text)

@@ -1,7 +1,7 @@
 /* Blocks that all threads share: large blocks, chains of small blocks, and the slabs from which
  * small blocks are cut. */
-#include "base/recorder.h"
 #include "base/alloc.h"
+#include "base/recorder.h"
 
 #include <pthread.h>
 

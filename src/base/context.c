@@ -1,6 +1,6 @@
 /* Contexts: making and choosing them, and the callbacks that they hold. */
-#include "base/recorder.h"
 #include "base/context.h"
+#include "base/recorder.h"
 
 #include "base/alloc.h"
 #include "base/error.h"

@@ -1,5 +1,5 @@
-#include "base/recorder.h"
 #include "data/loader.h"
+#include "base/recorder.h"
 
 #include <string.h>
 

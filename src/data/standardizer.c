@@ -5,8 +5,8 @@
  * mean and std are buffers, which adz_standardizer_fit computes from a table x[rows, columns].
  * std[j] is the root of the mean squared distance from mean[j], and 1 for a column of equal values.
  */
-#include "base/recorder.h"
 #include "adze/data/standardizer.h"
+#include "base/recorder.h"
 
 #include <float.h>
 #include <math.h>

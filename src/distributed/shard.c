@@ -1,5 +1,5 @@
-#include "base/recorder.h"
 #include "distributed/shard.h"
+#include "base/recorder.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* A network as an ONNX file: opset 17, ir_version 8. Operators that ONNX lacks are written as their
  * expressions. Calls that depend on no input and no parameter are not written; their results are
  * constants. */
-#include "base/recorder.h"
 #include "export/onnx.h"
+#include "base/recorder.h"
 
 #include <string.h>
 

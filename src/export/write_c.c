@@ -1,6 +1,6 @@
 /* The C file and its header, made of the parts that the other files print. */
-#include "base/recorder.h"
 #include "export/write_c.h"
+#include "base/recorder.h"
 
 #include <stdio.h>
 #include <string.h>

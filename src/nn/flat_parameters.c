@@ -1,6 +1,6 @@
 /* Parameters and gradients in flat buffers. The engine's part is in autograd/leaf.h. */
-#include "base/recorder.h"
 #include "adze/nn/flat_parameters.h"
+#include "base/recorder.h"
 
 #include "autograd/leaf.h"
 #include "base/error.h"
@@ -345,7 +345,6 @@ adz_status adz_flat_parameters_attach_grad(adz_flat_parameters *flat, size_t ind
 
 adz_status adz_flat_parameters_touch(adz_flat_parameters *flat)
 {
-    ADZI_NOT_CAPTURED(ADZI_USES_ELEMENTS, ADZ_ERR_STATE);
     static const char op[] = "adz_flat_parameters_touch";
     if (flat == NULL) {
         return adzi_error_null(op, "flat");

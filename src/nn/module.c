@@ -1,7 +1,7 @@
 /* Modules: they are made, filled with parameters, buffers and children, looked up by path, and
  * freed. Calls are in call.c, walks over a whole tree in listing.c and modes.c. */
-#include "base/recorder.h"
 #include "nn/module.h"
+#include "base/recorder.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Prints a tree of modules in the format of PyTorch's repr. */
-#include "base/recorder.h"
 #include "nn/module.h"
+#include "base/recorder.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The part that all optimizers share: ownership, groups, settings, gradients. */
-#include "base/recorder.h"
 #include "optim/optimizer.h"
+#include "base/recorder.h"
 
 #include <math.h>
 #include <string.h>

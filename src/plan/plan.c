@@ -1,6 +1,6 @@
 /* Plans: calling the function while it is recorded, and replaying its launches. */
-#include "base/recorder.h"
 #include "plan/plan.h"
+#include "base/recorder.h"
 
 #include <math.h>
 #include <string.h>

@@ -210,6 +210,9 @@ void adzi_plan_blocks_free(adzi_plan_blocks *blocks);
  * blocks in use at the same time do not overlap. Sets memory_bytes. False if memory was refused. */
 bool adzi_plan_place(adzi_recording *recording);
 
+/** Changes the references to blocks of the run to their places in `memory`. */
+void adzi_recording_move_to(adzi_recording *recording, char *memory);
+
 /* ---- updates.c ---- */
 
 /** An optimizer begins to update a parameter. Its launches use `n` tensors: the parameter, its
@@ -238,16 +241,9 @@ void adzi_recording_free(adzi_recording *recording);
  */
 bool adzi_recording_carry(const char *op, adzi_recording *recording);
 
-/** Whether something that the call depends on has changed since its end: a gradient of a leaf, or a
- * tensor of which the host has read elements. No block that the recording watches may be freed. */
-bool adzi_recording_is_old(const adzi_recording *recording);
-
 /** Ends the recording of a call that has succeeded: the addresses in `launches` become valid and
  * blocks get places. False if memory was refused. */
 bool adzi_recording_close(adzi_recording *recording);
-
-/** Changes the references to blocks of the run to their places in `memory`. */
-void adzi_recording_move_to(adzi_recording *recording, char *memory);
 
 /** Notes that launch `i`, which follows those noted before, refers to a block. */
 static inline void adzi_plan_use(adzi_plan_block *block, int64_t i)
@@ -291,6 +287,10 @@ size_t adzi_plan_packed_bytes(const adz_plan *plan);
 void adzi_plan_free_packed(adz_plan *plan);
 
 /* ---- watch.c ---- */
+
+/** Whether something that the call depends on has changed since its end: a gradient of a leaf, or a
+ * tensor of which the host has read elements. No block that the recording watches may be freed. */
+bool adzi_recording_is_old(const adzi_recording *recording);
 
 /** Notes the memory outside the plan that the last recording compares and, once captured, to which
  * its launches refer. The plan becomes stale when some of it is freed. False if memory was refused.

@@ -142,24 +142,35 @@ static void stored(adzi_recorder *recorder, char *data, size_t bytes)
     r->refused = !adzi_plan_blocks_store(&r->blocks, data, bytes) || r->refused;
 }
 
-/* Forgets the storages that end with a block. */
-static void forget_written(adzi_recording *r, const char *block, size_t bytes)
+static bool lies_in(const void *address, const char *block, size_t bytes)
+{
+    return (uintptr_t)address - (uintptr_t)block < bytes;
+}
+
+/* Forgets the storages and gradients that end with a block. */
+static void forget_ended(adzi_recording *r, const char *block, size_t bytes)
 {
     size_t kept = 0;
     for (size_t i = 0; i < r->n_written; ++i) {
-        const uintptr_t at = (uintptr_t)r->written[i];
-        if (at < (uintptr_t)block || at >= (uintptr_t)block + bytes) {
+        if (!lies_in(r->written[i], block, bytes)) {
             r->written[kept++] = r->written[i];
         }
     }
     r->n_written = kept;
+    kept = 0;
+    for (size_t i = 0; i < r->n_gradients; ++i) {
+        if (!lies_in(r->gradients[i].gradient, block, bytes)) {
+            r->gradients[kept++] = r->gradients[i];
+        }
+    }
+    r->n_gradients = kept;
 }
 
 static bool freed(adzi_recorder *recorder, char *block, size_t bytes)
 {
     adzi_recording *r = plan_of(recorder)->current;
     recorder->inside = true;
-    forget_written(r, block, bytes);
+    forget_ended(r, block, bytes);
     const size_t i = adzi_plan_blocks_remove(&r->blocks, block);
     if (i != SIZE_MAX && r->blocks.all[i].host_object) {
         refuse(r, recorder->op,
@@ -460,19 +471,6 @@ bool adzi_recording_carry(const char *op, adzi_recording *r)
     return true;
 }
 
-bool adzi_recording_is_old(const adzi_recording *r)
-{
-    bool same = true;
-    for (size_t i = 0; i < r->n_seen; ++i) {
-        same = same && r->seen[i].storage->version == r->seen[i].version;
-    }
-    for (size_t i = 0; i < r->n_gradients && same; ++i) {
-        const adzi_gradient *g = r->gradients[i].gradient;
-        same = g->grad == r->gradients[i].grad && !g->spoiled;
-    }
-    return !same;
-}
-
 bool adzi_recording_close(adzi_recording *r)
 {
     for (size_t i = 0; i < r->n_gradients; ++i) {
@@ -499,21 +497,4 @@ bool adzi_recording_close(adzi_recording *r)
     }
     adzi_plan_move_updates(r);
     return adzi_plan_place(r);
-}
-
-void adzi_recording_move_to(adzi_recording *r, char *memory)
-{
-    for (size_t i = 0; i < r->n_launches; ++i) {
-        const adzi_plan_launch *launch = &r->launches[i];
-        for (size_t k = 0; k < launch->n_references; ++k) {
-            const adzi_plan_reference *reference = &r->references[launch->first_reference + k];
-            const adzi_plan_block *block = &r->blocks.all[reference->block];
-            if (block->freed) {
-                const char *begin =
-                    block->host == ADZI_PLAN_MEMORY ? memory : r->blocks.all[block->host].begin;
-                const uintptr_t word = (uintptr_t)begin + block->offset + reference->offset;
-                memcpy(launch->args + reference->at, &word, sizeof word);
-            }
-        }
-    }
 }

@@ -1,4 +1,5 @@
-/* Watching the memory outside a plan to which its launches refer.
+/* Noticing changes between two runs: gradients and tensors that are compared before a run, and the
+ * memory outside a plan to which its launches refer.
  *
  * Launches refer to parameters, inputs, optimizers and generators by address, and a plan holds no
  * reference of most of them. Every block that is freed in the process is therefore compared with
@@ -92,6 +93,19 @@ static void sort_watched(adz_plan *plan)
         }
     }
     plan->n_watched = kept;
+}
+
+bool adzi_recording_is_old(const adzi_recording *r)
+{
+    bool same = true;
+    for (size_t i = 0; i < r->n_seen; ++i) {
+        same = same && r->seen[i].storage->version == r->seen[i].version;
+    }
+    for (size_t i = 0; i < r->n_gradients && same; ++i) {
+        const adzi_gradient *g = r->gradients[i].gradient;
+        same = g->grad == r->gradients[i].grad && !g->spoiled;
+    }
+    return !same;
 }
 
 /* What a replay uses. */

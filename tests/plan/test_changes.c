@@ -341,6 +341,30 @@ static void other_gradients_leave_a_plan_alone(void **state)
     end(&other);
 }
 
+/* The leaf and its gradient end with the call. */
+static adz_tensor *makes_a_leaf(void *user)
+{
+    twin *t = user;
+    adz_tensor *w = adz_requires_grad_(adz_zeros_like(t->x), true);
+    adz_tensor *loss =
+        adz_mse_loss(adz_module_forward(t->model, adz_add(t->x, w)), t->y, ADZ_REDUCE_MEAN);
+    return adz_backward(loss) == ADZ_OK ? adz_mul_number(adz_tensor_grad(w), 2) : NULL;
+}
+
+static void a_leaf_may_end_with_the_call(void **state)
+{
+    (void)state;
+    twin t = begin();
+    t.plan = adz_plan_new(makes_a_leaf, &t, NULL);
+    for (int k = 0; k < STEPS; ++k) {
+        assert_int_equal(adz_plan_run(t.plan), ADZ_OK);
+    }
+    adz_plan_info info;
+    adz_plan_info_get(t.plan, &info, sizeof info);
+    assert_true(info.captured);
+    end(&t);
+}
+
 static adz_tensor *fills_gradients(void *user)
 {
     twin *t = user;
@@ -434,6 +458,7 @@ int main(void)
         cmocka_unit_test(what_the_host_does_is_refused),
         cmocka_unit_test(a_change_between_runs_is_noticed),
         cmocka_unit_test(other_gradients_leave_a_plan_alone),
+        cmocka_unit_test(a_leaf_may_end_with_the_call),
         cmocka_unit_test(dropped_gradients_do_not_use_up_attempts),
         cmocka_unit_test(a_replay_raises_versions),
         cmocka_unit_test(anomaly_mode_looks_at_every_run),
