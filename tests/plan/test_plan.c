@@ -358,7 +358,8 @@ static void what_cannot_be_captured_is_an_error(void **state)
         adz_plan_function function;
         const char *message;
     } cases[] = {
-        { reads_an_element, "item: cannot be captured, because it reads or writes elements on the host" },
+        { reads_an_element,
+            "item: cannot be captured, because it reads or writes elements on the host" },
         { takes_a_pointer, "adz_tensor_data: cannot be captured, because the program could read" },
         { has_a_hook, "cannot be captured, because a tensor has a hook" },
         { runs_a_plan, "adz_plan_new: cannot be captured, because a plan makes no other plan" },
