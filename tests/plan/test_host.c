@@ -86,7 +86,7 @@ static void values_that_change_are_refused(void **state)
     } cases[] = {
         { multiplies, "a number of mul at ", 4 },
         { multiplies, "was 3 and is 4 now; put a value that changes into a tensor", 4 },
-        { multiplies, "test_changes.c:", 4 },
+        { multiplies, "test_host.c:", 4 },
         { fills, "a number of full", 4 },
         { copies, "the elements of a tensor[1] that the function makes", 4 },
         { slopes, "a number of leaky_relu", 4 },
