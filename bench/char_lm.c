@@ -64,7 +64,7 @@ static adz_tensor *step(void *user)
     work *w = user;
     adz_tensor *loss = forward(w);
     adz_backward(loss);
-    adz_clip_grad_norm(adz_module_parameters(w->network), 1, 2);
+    adz_clip_grads(adz_module_parameters(w->network), 1, 2);
     adz_optimizer_step(w->adamw);
     adz_module_zero_grad(w->network);
     return loss;

@@ -76,7 +76,7 @@ COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
     (r"io/checkpoint", "checkpoint safetensors parallel_checkpoint"),
     (r"io/", "checkpoint safetensors"),
     (r"plan/weights", "packed plan"),
-    (r"plan/", "plan refused steps updates packed"),
+    (r"plan/", "plan host changes refused steps updates packed"),
     (r"nn/zoo/fastai/qrnn", "nn-qrnn nn-qrnn_layer nn-fastai"),
     (r"nn/zoo/fastai/(transformer|positions)",
      "nn-fastai_transformer nn-fastai nn-fastai_attention nn-fastai_config"),

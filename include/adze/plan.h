@@ -40,15 +40,21 @@
  * and not before the next backward. Replays then update a parameter as soon as its gradient is
  * complete and its old value is no longer read, so that few gradients are in memory at one time
  * (PyTorch: an optimizer step in the backward). The bits do not change. Clipping by the norm needs
- * all gradients at once.
+ * all gradients at once (adz_clip_grads).
  *
- * What a plan does not see:
+ * A run repeats the calls of adze that the function makes. Code of the function beside these calls
+ * does not run again, so the calls have to be the same ones each time:
  *
- * - Numbers that the function computes itself and passes to operators are constants of the plan.
- * - Code of the function beside the calls of adze does not run again.
+ * - Numbers that the function passes to a call, and elements that it writes into a new tensor
+ *   (adz_tensor_from), are constants of the plan. If they differ between the two calls of a capture,
+ *   the plan is refused with an error that names the call. Put a value that changes into a tensor,
+ *   and write the tensor before each run.
+ * - A call that gives elements to the program or takes them, that is seen outside the program, or
+ *   that makes an object such as a module or an optimizer, is an error that names the call. So are
+ *   the next batch of a loader, hooks, saving, and collectives of several processes. Operators,
+ *   modules, backward, steps, factories and random numbers are repeated.
  *
- * What cannot be captured is an error that names the call: reading or writing elements on the host,
- * drawing the next batch from a loader, hooks, saving, and collectives of several processes.
+ * With ADZ_SITES the errors name the source line, too.
  */
 #ifndef ADZE_PLAN_H
 #define ADZE_PLAN_H
@@ -125,8 +131,14 @@ ADZ_API adz_plan *adz_plan_new(
  *
  * - memory that the launches use was freed, such as that of a parameter or an input, or of
  *   gradients that were set to none outside the function;
- * - the number of threads, the precision of products, a mode, a hook, a parameter's place or an
- *   option of an optimizer other than a rate changed.
+ * - the number of threads, the precision of products, the context, a mode, a hook, a parameter's
+ *   place or an option of an optimizer other than a rate changed;
+ * - a parameter was frozen, or wants a gradient again;
+ * - a leaf whose gradient the function uses has got another one, such as from a backward outside;
+ * - a module's hidden state was reset, selected or replaced outside.
+ *
+ * In anomaly mode (adz_set_anomaly_enabled) the host looks at every result, so each run calls the
+ * function.
  *
  * Tensors that the function makes and that live on (gradients, a tensor that was kept) get new
  * contents in each run. Until a run computes them, their memory serves other tensors of the run, so
@@ -134,9 +146,10 @@ ADZ_API adz_plan *adz_plan_new(
  * that the next run uses again.
  *
  * @param plan  any
- * @return      ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_STATE if four calls of the function in a row
- *              differed, or if a captured function runs a plan; or the error of the
- *              function, such as ADZ_ERR_INDEX
+ * @return      ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_STATE if a captured function runs a plan, or if the
+ *              last four calls of the function differed: this run has done nothing then, and the
+ *              runs before were ordinary calls; or the error of the function, such as
+ *              ADZ_ERR_INDEX
  */
 ADZ_API adz_status adz_plan_run(adz_plan *plan);
 
@@ -150,10 +163,10 @@ ADZ_API adz_status adz_plan_run(adz_plan *plan);
 ADZ_API adz_tensor *adz_plan_output(const adz_plan *plan);
 
 /**
- * The norm that adz_clip_grad_norm has computed in the last run.
+ * The norm that adz_clip_grads has computed in the last run.
  *
  * @param plan  any
- * @return      NaN if the function does not call adz_clip_grad_norm; NaN with ADZ_ERR_NULL
+ * @return      NaN if the function does not call adz_clip_grads; NaN with ADZ_ERR_NULL
  */
 ADZ_API double adz_plan_grad_norm(const adz_plan *plan);
 

@@ -167,8 +167,10 @@ ADZ_API void *adz_tensor_data(adz_tensor *t);
 /**
  * A pointer to the first element, for values that hardly ever change and that the program acts on.
  * It may also be used in a function that a plan captures (adze/plan.h): the plan is made anew when
- * the tensor has been written by a function of adze, or after adz_tensor_touch. A function that is
- * exported may call it for parameters, buffers and constants, but not for inputs and results.
+ * the tensor has been written by a function of adze, or after adz_tensor_touch. Elements that the
+ * captured function computes itself are not constant: the pointer is valid, but ADZ_ERR_STATE is
+ * recorded, and the function cannot be captured. A function that is exported may call it for
+ * parameters, buffers and constants, but not for inputs and results.
  *
  * @param t  any tensor
  * @return   a pointer valid as long as the storage lives; NULL when t is NULL, and with

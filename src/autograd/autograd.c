@@ -65,6 +65,9 @@ bool adz_set_anomaly_enabled(bool on)
     adzi_thread *thread = adzi_self();
     adzi_settle(thread);
     bool before = thread->anomaly;
+    if (before != on && adzi_is_recorded("adz_set_anomaly_enabled", "a replay looks for no NaN")) {
+        return before;
+    }
     thread->anomaly = on;
     return before;
 }
@@ -90,6 +93,10 @@ adz_tensor *adz_sited(adz_tensor *t, const char *file, int line)
     if (adzi_is_none(t)) {
         return t;
     }
+    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
+    if (recorder != NULL) {
+        recorder->sited(recorder, file, line);
+    }
     if (t->node != NULL && t->node->file == NULL) {
         t->node->file = file;
         t->node->line = line;
@@ -109,6 +116,7 @@ adz_tensor *adz_tensor_grad(const adz_tensor *t)
     if (!adzi_check_tensor("adz_tensor_grad", "t", t)) {
         return NULL;
     }
+    adzi_recorder_gradient(t->gradient);
     return t->gradient != NULL ? t->gradient->grad : NULL;
 }
 
@@ -126,6 +134,7 @@ static adz_status copy_grad(const char *op, adz_tensor *t, const adz_tensor *gra
             adz_dtype_name((adz_dtype)grad->dtype), adz_dtype_name((adz_dtype)t->dtype));
     }
     adzi_gradient *gradient = adzi_gradient_of(op, t);
+    adzi_recorder_gradient(gradient);
     const bool placed = gradient != NULL && adzi_place_is_free(gradient);
     if (placed && grad == gradient->place) {
         adzi_gradient_placed(gradient, op);

@@ -1,5 +1,6 @@
 /* Writes the graph of a tensor as a picture in Graphviz's language. */
 #include "autograd/engine.h"
+#include "base/recorder.h"
 #include "autograd/op.h"
 
 static bool put(FILE *stream, const char *text)
@@ -63,6 +64,7 @@ static bool put_edges(FILE *stream, const adzi_node *node)
 
 adz_status adz_graph_dot(adz_tensor *t, FILE *stream)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     static const char op[] = "graph_dot";
     if (!adzi_check_tensor(op, "t", t)) {
         return adz_error_code();

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/recorder.h"
 #include "autograd/gradcheck.h"
 
 #include "autograd/op.h"
@@ -271,6 +272,7 @@ static bool begin(check *c, const char *op, const adz_gradcheck_function *functi
 adz_status adz_gradcheck(const adz_gradcheck_function *function, adz_tensor *const *inputs,
     size_t n, const adz_gradcheck_options *options, adz_gradcheck_report *report)
 {
+    ADZI_NOT_CAPTURED(ADZI_USES_ELEMENTS, ADZ_ERR_STATE);
     if (function == NULL || inputs == NULL || n == 0) {
         return adzi_error_null("gradcheck", function == NULL ? "function" : "inputs");
     }
@@ -377,6 +379,7 @@ static adz_status second_order(check *c, adz_generator *generator)
 adz_status adz_gradgradcheck(const adz_gradcheck_function *function, adz_tensor *const *inputs,
     size_t n, const adz_gradcheck_options *options, adz_gradcheck_report *report)
 {
+    ADZI_NOT_CAPTURED(ADZI_USES_ELEMENTS, ADZ_ERR_STATE);
     if (function == NULL || inputs == NULL || n == 0) {
         return adzi_error_null("gradgradcheck", function == NULL ? "function" : "inputs");
     }

@@ -28,6 +28,7 @@ static void set_to_zero(adz_tensor *t)
 void adzi_gradient_drop(adzi_gradient *gradient)
 {
     adz_tensor *grad = gradient->grad;
+    adzi_recorder_gradient(gradient);
     gradient->grad = NULL;
     gradient->spoiled = false;
     if (grad != NULL && grad == gradient->place) {
@@ -39,6 +40,7 @@ void adzi_gradient_drop(adzi_gradient *gradient)
 void adzi_gradient_taken(adzi_gradient *gradient, const char *op)
 {
     adz_tensor *grad = gradient->grad;
+    adzi_recorder_gradient(gradient);
     gradient->grad = NULL;
     gradient->spoiled = false;
     if (grad != NULL) {
@@ -49,6 +51,7 @@ void adzi_gradient_taken(adzi_gradient *gradient, const char *op)
 
 void adzi_gradient_zero(adzi_gradient *gradient)
 {
+    adzi_recorder_gradient(gradient);
     gradient->spoiled = false;
     if (gradient->grad != NULL) {
         set_to_zero(gradient->grad);

@@ -74,6 +74,7 @@ bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tenso
     }
     call->record = record && thread->grad_enabled;
     adzi_recorder *recorder = adzi_recorder_of(thread);
+    call->told = recorder != NULL || thread->tracer != NULL;
     if (recorder != NULL) {
         recorder->entered(recorder, op->name, call->in, n_in);
     }
@@ -335,9 +336,28 @@ static bool report(
     return call->thread->tracer->call(call->thread->tracer, &r);
 }
 
+/* Tells a recorder of the attributes that are numbers. */
+static void tell_recorder(adzi_recorder *recorder, const adz_operator *op, const void *attr)
+{
+    size_t n;
+    const adz_field *fields = adzi_attr_fields(op, &n);
+    for (size_t i = 0; i < n; ++i) {
+        if (fields[i].hidden || fields[i].count > 0) {
+            continue;
+        }
+        recorder->number(recorder, fields[i].kind == ADZ_FIELD_F64
+                                       ? adzi_attr_number(op, attr, fields[i].name)
+                                       : (double)adzi_attr_whole(op, attr, fields[i].name));
+    }
+}
+
 bool adzi_record_extra(adzi_call *call, int n_results, adz_tensor **results, int n_extras,
     const void *attr, size_t attr_size)
 {
+    adzi_recorder *recorder = adzi_recorder_of(call->thread);
+    if (recorder != NULL && attr != NULL) {
+        tell_recorder(recorder, call->op, attr);
+    }
     if (call->thread->tracer != NULL && !report(call, n_results, results, attr, attr_size)) {
         return false;
     }

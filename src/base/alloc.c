@@ -96,14 +96,19 @@ static bool count_bytes(adzi_cache *cache, int64_t change)
     return true;
 }
 
-/* Tells the watcher of all threads that a block is freed, and the recorder of this thread. Returns
- * true if the recorder takes the block. */
-static bool is_taken(void *block, size_t bytes)
+void adzi_leave_memory(const void *block, size_t bytes)
 {
     adzi_watcher watcher = atomic_load_explicit(&adzi_free_watcher, memory_order_acquire);
     if (watcher != NULL) {
         watcher(block, bytes);
     }
+}
+
+/* Tells the watcher of all threads that a block is freed, and the recorder of this thread. Returns
+ * true if the recorder takes the block. */
+static bool is_taken(void *block, size_t bytes)
+{
+    adzi_leave_memory(block, bytes);
     adzi_recorder *recorder = adzi_recorder_of(adzi_self());
     return recorder != NULL && recorder->freed(recorder, block, bytes);
 }

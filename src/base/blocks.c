@@ -1,6 +1,7 @@
 /* Blocks that all threads share: large blocks, chains of small blocks, and the slabs from which
  * small blocks are cut. */
 #include "base/alloc.h"
+#include "base/recorder.h"
 
 #include <pthread.h>
 
@@ -479,6 +480,7 @@ void adz_empty_cache(void)
 
 adz_status adz_set_allocator(const adz_allocator *allocator)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     adzi_thread_trim(adzi_self());
     adz_empty_cache();
     pthread_mutex_lock(&pool.lock);

@@ -1,5 +1,6 @@
 /* Contexts: making and choosing them, and the callbacks that they hold. */
 #include "base/context.h"
+#include "base/recorder.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -9,6 +10,7 @@ adz_context adzi_context_default;
 
 adz_context *adz_context_new(void)
 {
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     adz_context *context = adzi_alloc_zero(sizeof *context);
     if (context == NULL) {
         return adzi_fail_memory("adz_context_new", sizeof *context);
@@ -25,6 +27,7 @@ adz_context *adz_context_new(void)
 
 void adz_context_free(adz_context **context)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, );
     if (context == NULL || *context == NULL) {
         return;
     }
@@ -38,6 +41,7 @@ void adz_context_free(adz_context **context)
 
 adz_context *adz_context_use(adz_context *context)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, NULL);
     adzi_thread *thread = adzi_self();
     adz_context *before = thread->context;
     thread->context = context != NULL ? context : &adzi_context_default;
@@ -46,6 +50,7 @@ adz_context *adz_context_use(adz_context *context)
 
 void adz_on_error(adz_message_callback callback, void *user)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, );
     adzi_thread *thread = adzi_self();
     adzi_settle(thread);
     adz_context *context = thread->context;
@@ -55,6 +60,7 @@ void adz_on_error(adz_message_callback callback, void *user)
 
 void adz_on_warning(adz_message_callback callback, void *user)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, );
     adzi_thread *thread = adzi_self();
     adzi_settle(thread);
     adz_context *context = thread->context;

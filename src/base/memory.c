@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/recorder.h"
 #include "adze/base.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -83,6 +84,7 @@ static void ask_again(adzi_thread *thread, void *user)
 
 void adz_set_memory_limit(size_t bytes)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, );
     atomic_store(&limit, bytes);
     adzi_threads_each(ask_again, NULL);
     if (bytes != 0 && adzi_held_bytes() > bytes) {
@@ -138,6 +140,7 @@ adzi_memory_counts adzi_count_memory(void)
 
 void adz_memory_info_get(adz_memory_info *info, size_t size)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, );
     if (info == NULL) {
         adzi_error_null("memory_info_get", "info");
         return;
@@ -158,6 +161,7 @@ void adz_memory_info_get(adz_memory_info *info, size_t size)
 
 void adz_memory_reset_peak(void)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, );
     adzi_cache_flush(&adzi_self()->cache);
     atomic_store(&total_peak, atomic_load(&total_live));
 }

@@ -6,13 +6,20 @@
  * every tensor that is written in place. A kernel may itself launch, allocate and free; that
  * belongs to the kernel and is not told.
  *
- * Two kinds of host code need more:
+ * A public function that is no operator belongs to one of three classes.
  *
- * - Code that looks at the result of a launch in order to fail, or that changes numbers between two
- *   launches (the rate of a schedule), runs in adzi_repeat. A replay runs it again at its place.
- * - A function that hands the contents of a tensor to the program, or takes them from it, fails
- *   while the thread records (adzi_is_recorded). Otherwise the program could act on values that are
- *   not there in a replay.
+ * - It is refused (adzi_is_recorded). This is the rule. Such a function hands contents of tensors
+ *   to the program, takes them from it, does what is seen outside the program, or makes an object
+ *   whose memory a launch refers to.
+ * - It may be called, and a replay has nothing to do: the function reads or sets what stays as it
+ *   is from run to run. A change between two runs is noticed before the next run.
+ * - It is repeated. Its work consists of launches, or of host code in adzi_repeat: code that looks
+ *   at the result of a launch in order to fail, or that changes numbers between two launches (the
+ *   rate of a schedule). A replay runs it again at its place.
+ *
+ * src/plan/captured.txt lists the functions of the second and the third class. A new function is
+ * on no list, so it has to be refused: the sweep of plans (tests/sweep/plans) calls every public
+ * function while a plan captures, and accepts an error or the bits of ordinary calls.
  */
 #ifndef ADZI_BASE_RECORDER_H
 #define ADZI_BASE_RECORDER_H
@@ -28,6 +35,7 @@ typedef adz_status (*adzi_host_function)(const void *args);
 typedef struct adzi_recorder adzi_recorder;
 
 struct adz_module;
+struct adzi_gradient;
 
 struct adzi_recorder {
     /** `mask` says which bytes of the arguments are undefined (adzi_launch_masked), or is NULL. */
@@ -51,8 +59,15 @@ struct adzi_recorder {
     /** Whether the host may read and write the elements: the call has made the tensor, and no
      * kernel has used it yet. It is a constant of the recording from then on. */
     bool (*host_may_use)(adzi_recorder *recorder, const adz_tensor *t);
-    /** The host reads elements of a tensor. If it is written in place later, the recording ends. */
-    void (*watched)(adzi_recorder *recorder, const adz_tensor *t);
+    /** Whether the host may read the elements: the call has not computed them. If they are written
+     * in place later, the recording ends. */
+    bool (*host_may_read)(adzi_recorder *recorder, const adz_tensor *t);
+    /** The call uses a number that the program has computed, or that follows from such numbers. */
+    void (*number)(adzi_recorder *recorder, double value);
+    /** The call depends on whether a leaf has a gradient, or on where that is. */
+    void (*gradient)(adzi_recorder *recorder, struct adzi_gradient *gradient);
+    /** The source line of the call that has ended last, under ADZ_SITES. */
+    void (*sited)(adzi_recorder *recorder, const char *file, int line);
     /** A buffer of a module was replaced. `old` is the tensor before, which may end now. */
     void (*replaced)(
         adzi_recorder *recorder, struct adz_module *module, const char *name, adz_tensor *old);
@@ -61,7 +76,7 @@ struct adzi_recorder {
     /** Whether launches have computed the elements of a tensor that the call has made. */
     bool (*computed)(adzi_recorder *recorder, const adz_tensor *t);
     const char *op;   /* the operator that runs, for messages */
-    double grad_norm; /* what adz_clip_grad_norm has computed in the last run; NaN before */
+    double grad_norm; /* what adz_clip_grads has computed in the last run; NaN before */
     bool inside;      /* a recorded kernel is running */
 };
 
@@ -92,6 +107,35 @@ static inline void adzi_recorder_resume(adzi_recorder *paused)
     }
 }
 
+/** Names the call that the thread begins, for messages about its launches. */
+static inline void adzi_recorder_name(const char *op)
+{
+    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
+    if (recorder != NULL) {
+        recorder->op = op;
+    }
+}
+
+/** Tells the recorder of the thread, if there is one, of a number that a call uses. Launches are
+ * compared as bytes if the compiler knows which of them are defined. Numbers are compared in any
+ * case. */
+static inline void adzi_recorder_number(double value)
+{
+    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
+    if (recorder != NULL) {
+        recorder->number(recorder, value);
+    }
+}
+
+/** Tells the recorder of the thread, if there is one, that the call depends on a gradient. */
+static inline void adzi_recorder_gradient(struct adzi_gradient *gradient)
+{
+    adzi_recorder *recorder = gradient != NULL ? adzi_recorder_of(adzi_self()) : NULL;
+    if (recorder != NULL) {
+        recorder->gradient(recorder, gradient);
+    }
+}
+
 /** Makes a recorder that of the calling thread. */
 void adzi_recorder_begin(adzi_recorder *recorder);
 
@@ -113,6 +157,20 @@ void *adzi_alloc_for_kernels(size_t bytes);
 /** Whether the calling thread records. If so, the error says that `op` cannot be captured, and
  * `why`, which is a clause with "because". */
 bool adzi_is_recorded(const char *op, const char *why);
+
+/** Begins the body of a public function that is refused while the thread records: `failure` is what
+ * it then returns, which may be empty. */
+#define ADZI_NOT_CAPTURED(why, failure)        \
+    do {                                       \
+        if (adzi_is_recorded(__func__, why)) { \
+            return failure;                    \
+        }                                      \
+    } while (0)
+
+#define ADZI_ACTS          "a replay would not do it again"
+#define ADZI_MAKES_OBJECT  "a replay would not make the object anew"
+#define ADZI_READS_SETTING "the program gets a number that may be another one in each run"
+#define ADZI_USES_ELEMENTS "it reads or writes elements on the host"
 
 /** adzi_is_recorded for the elements of `t`. False for a tensor that is a constant of the
  * recording. */

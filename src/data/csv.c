@@ -1,5 +1,6 @@
 /* Tables: names of columns, and the functions that give access to a table. */
 #include "data/csv.h"
+#include "base/recorder.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -142,6 +143,7 @@ static bool check(const char *op, const adz_csv *csv)
 
 adz_tensor *adz_csv_values(adz_csv *csv)
 {
+    ADZI_NOT_CAPTURED(ADZI_USES_ELEMENTS, NULL);
     return check("adz_csv_values", csv) ? csv->values : NULL;
 }
 
@@ -204,6 +206,7 @@ static bool copy_column(
 
 adz_tensor *adz_csv_select(adz_csv *csv, const char *const *names, size_t n)
 {
+    ADZI_NOT_CAPTURED(ADZI_USES_ELEMENTS, NULL);
     const char *op = "adz_csv_select";
     if (!check(op, csv) || names == NULL) {
         return adzi_fail_null(op, "names");

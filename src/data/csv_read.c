@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/recorder.h"
 #include "data/csv.h"
 #include "data/csv_field.h"
 #include "data/csv_lexer.h"
@@ -429,6 +430,7 @@ static adz_status check_options(reading *r, const adz_csv_options *options)
 adz_csv *adz_csv_read(const char *path, const adz_csv_options *options)
 {
     ADZI_HOLD_REPORTS;
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     adzi_shown shown;
     adzi_source source;
     reading r = { .op = "adz_csv_read" };
@@ -447,6 +449,7 @@ adz_csv *adz_csv_read(const char *path, const adz_csv_options *options)
 adz_csv *adz_csv_from_memory(const char *text, size_t size, const adz_csv_options *options)
 {
     ADZI_HOLD_REPORTS;
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     reading r = { .op = "adz_csv_from_memory", .where = "the text" };
     if (text == NULL) {
         return adzi_fail_null(r.op, "text");

@@ -1,5 +1,6 @@
 /* Datasets: making them from tensors and tables, splitting them into parts, and gathering rows. */
 #include "data/dataset.h"
+#include "base/recorder.h"
 
 #include <math.h>
 #include <string.h>
@@ -92,6 +93,7 @@ static adz_tensor *compact(const char *op, adz_tensor *t)
 
 adz_dataset *adz_dataset_new(adz_tensor *const *tensors, size_t n)
 {
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     const char *op = "adz_dataset_new";
     adz_dataset *dataset = check_tensors(op, tensors, n) ? empty(op) : NULL;
     for (size_t i = 0; i < n && dataset != NULL; ++i) {
@@ -135,6 +137,7 @@ static adz_tensor *columns_but(const adz_tensor *values, int64_t target)
 adz_dataset *adz_dataset_from_csv(
     adz_csv *csv, const char *const *features, size_t n_features, const char *target)
 {
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     const char *op = "adz_dataset_from_csv";
     if (csv == NULL || target == NULL) {
         return adzi_fail_null(op, csv == NULL ? "csv" : "target");
@@ -212,6 +215,7 @@ static bool check_rows(const char *op, const adz_dataset *dataset, const int64_t
 
 adz_dataset *adz_dataset_subset(adz_dataset *dataset, const int64_t *rows, size_t n)
 {
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     const char *op = "adz_dataset_subset";
     if (!check_rows(op, dataset, rows, n)) {
         return NULL;
@@ -239,6 +243,7 @@ static bool mark_rows(const char *op, const int64_t *rows, size_t n, unsigned ch
 adz_status adz_dataset_split_rows(
     adz_dataset *dataset, const int64_t *rows, size_t n, adz_dataset **chosen, adz_dataset **others)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     const char *op = "adz_dataset_split_rows";
     if (!check_rows(op, dataset, rows, n)) {
         return adz_error_code();
@@ -332,6 +337,7 @@ static adz_status split(const char *op, adz_dataset *dataset, const double *shar
 adz_status adz_dataset_split(adz_dataset *dataset, const double *shares, size_t n,
     adz_generator *generator, adz_dataset **parts)
 {
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, ADZ_ERR_STATE);
     const char *op = "adz_dataset_split";
     if (dataset == NULL || parts == NULL) {
         return adzi_error_null(op, dataset == NULL ? "dataset" : "parts");

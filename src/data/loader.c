@@ -1,4 +1,5 @@
 #include "data/loader.h"
+#include "base/recorder.h"
 
 #include <string.h>
 
@@ -62,6 +63,7 @@ static void move_to(adz_loader *loader, uint64_t epoch, int64_t consumed)
 
 adz_loader *adz_loader_new(adz_dataset *dataset, const adz_loader_options *options)
 {
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     const char *op = "adz_loader_new";
     adz_loader_options o = ADZ_LOADER_OPTIONS;
     if (!ADZI_OPTIONS_READ(op, ADZ_LOADER_OPTIONS, &o, options)) {
@@ -146,6 +148,7 @@ static adz_loader_share next_share(const adz_loader *loader)
 
 adz_status adz_loader_get_share(adz_loader *loader, adz_loader_share *share)
 {
+    ADZI_NOT_CAPTURED(ADZI_READS_SETTING, ADZ_ERR_STATE);
     if (loader == NULL || share == NULL) {
         return adzi_error_null("adz_loader_get_share", loader == NULL ? "loader" : "share");
     }
@@ -227,6 +230,7 @@ bool adz_loader_next(adz_loader *loader, adz_tensor **batch)
 
 adz_status adz_loader_rows(adz_loader *loader, int64_t begin, int64_t n, adz_tensor **batch)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     const char *op = "adz_loader_rows";
     if (loader == NULL || batch == NULL) {
         return adzi_error_null(op, loader == NULL ? "loader" : "batch");
@@ -244,6 +248,7 @@ adz_status adz_loader_rows(adz_loader *loader, int64_t begin, int64_t n, adz_ten
 
 adz_status adz_loader_get_position(adz_loader *loader, adz_loader_position *position)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     if (loader == NULL || position == NULL) {
         return adzi_error_null("adz_loader_get_position", loader == NULL ? "loader" : "position");
     }
@@ -278,6 +283,7 @@ void adzi_loader_move(adz_loader *loader, const adz_loader_position *position)
 
 adz_status adz_loader_set_position(adz_loader *loader, const adz_loader_position *position)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     const char *op = "adz_loader_set_position";
     if (loader == NULL || position == NULL) {
         return adzi_error_null(op, loader == NULL ? "loader" : "position");

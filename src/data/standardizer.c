@@ -6,6 +6,7 @@
  * std[j] is the root of the mean squared distance from mean[j], and 1 for a column of equal values.
  */
 #include "adze/data/standardizer.h"
+#include "base/recorder.h"
 
 #include <float.h>
 #include <math.h>
@@ -218,14 +219,15 @@ static adz_status fit(const char *op, adz_module *standardizer, adz_tensor *x)
     if (status == ADZ_OK) {
         adzi_copy(mean, new_mean);
         adzi_copy(std, new_std);
-        adz_tensor_touch(mean);
-        adz_tensor_touch(std);
+        adzi_written(mean, op);
+        adzi_written(std, op);
     }
     return status;
 }
 
 adz_status adz_standardizer_fit(adz_module *standardizer, adz_tensor *x)
 {
+    ADZI_NOT_CAPTURED(ADZI_USES_ELEMENTS, ADZ_ERR_STATE);
     const char *op = "adz_standardizer_fit";
     if (!check_kind(op, standardizer) ||
         !check_columns(op, x, adz_module_buffer_at(standardizer, MEAN))) {

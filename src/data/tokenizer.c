@@ -1,5 +1,6 @@
 /* Tokenizers: making them, and the way from text to ids (encoding) and back (decoding). */
 #include "data/tokenizer.h"
+#include "base/recorder.h"
 
 #include <string.h>
 
@@ -195,12 +196,14 @@ static adz_tensor *encode(const char *op, const adz_tokenizer *t, const adz_text
 
 adz_tensor *adz_tokenizer_encode(const adz_tokenizer *tokenizer, const char *text, size_t size)
 {
+    ADZI_NOT_CAPTURED(ADZI_USES_ELEMENTS, NULL);
     return encode("adz_tokenizer_encode", tokenizer, &(adz_text){ text, size }, 1);
 }
 
 adz_tensor *adz_tokenizer_encode_fields(
     const adz_tokenizer *tokenizer, const adz_text *fields, size_t n)
 {
+    ADZI_NOT_CAPTURED(ADZI_USES_ELEMENTS, NULL);
     return encode("adz_tokenizer_encode_fields", tokenizer, fields, n);
 }
 
@@ -258,6 +261,7 @@ static bool decode(const char *op, const adz_tokenizer *t, const int64_t *ids, i
 size_t adz_tokenizer_decode(
     const adz_tokenizer *tokenizer, const adz_tensor *ids, char *buffer, size_t size)
 {
+    ADZI_NOT_CAPTURED(ADZI_USES_ELEMENTS, 0);
     static const char op[] = "adz_tokenizer_decode";
     window w = { buffer, buffer != NULL && size > 0 ? size - 1 : 0, 0 };
     if (!check(op, tokenizer)) {

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/recorder.h"
 #include "data/tokenizer.h"
 #include "data/unicode.h"
 #include "base/alloc.h"
@@ -214,6 +215,7 @@ static bool build(adz_tokenizer *t, const adz_text *texts, size_t n, const adz_t
 adz_tokenizer *adz_tokenizer_build(
     adz_token_kind kind, const adz_text *texts, size_t n, const adz_tokenizer_options *options)
 {
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     static const char op[] = "adz_tokenizer_build";
     adz_tokenizer_options o = ADZ_TOKENIZER_OPTIONS;
     if (!ADZI_OPTIONS_READ(op, ADZ_TOKENIZER_OPTIONS, &o, options)) {

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "base/recorder.h"
 #include "base/sink.h"
 #include "base/source.h"
 #include "data/tokenizer.h"
@@ -82,6 +83,7 @@ static adzi_text make_file(const char *op, const adz_tokenizer *t)
 
 size_t adz_tokenizer_to_memory(const adz_tokenizer *tokenizer, char *buffer, size_t size)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, 0);
     adzi_text file = make_file("adz_tokenizer_to_memory", tokenizer);
     size_t length = file.failed ? 0 : file.length;
     if (buffer != NULL && length > 0) {
@@ -94,6 +96,7 @@ size_t adz_tokenizer_to_memory(const adz_tokenizer *tokenizer, char *buffer, siz
 adz_status adz_tokenizer_save(const adz_tokenizer *tokenizer, const char *path)
 {
     ADZI_HOLD_REPORTS;
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     static const char op[] = "adz_tokenizer_save";
     adzi_text file = make_file(op, tokenizer);
     adzi_sink *sink = file.failed ? NULL : adzi_alloc(sizeof *sink);
@@ -275,6 +278,7 @@ static adz_tokenizer *read_file(const char *op, const char *name, const char *by
 adz_tokenizer *adz_tokenizer_from_memory(const char *bytes, size_t size)
 {
     ADZI_HOLD_REPORTS;
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     static const char op[] = "adz_tokenizer_from_memory";
     if (bytes == NULL) {
         return adzi_fail_null(op, "bytes");
@@ -285,6 +289,7 @@ adz_tokenizer *adz_tokenizer_from_memory(const char *bytes, size_t size)
 adz_tokenizer *adz_tokenizer_load(const char *path)
 {
     ADZI_HOLD_REPORTS;
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     static const char op[] = "adz_tokenizer_load";
     adzi_source source;
     adz_tokenizer *t = NULL;

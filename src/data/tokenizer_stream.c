@@ -2,6 +2,7 @@
  * bytes wait in the stream until the character is complete. */
 #include <string.h>
 
+#include "base/recorder.h"
 #include "data/tokenizer.h"
 #include "data/unicode.h"
 #include "base/alloc.h"
@@ -17,6 +18,7 @@ struct adz_token_stream {
 
 adz_token_stream *adz_token_stream_new(const adz_tokenizer *tokenizer)
 {
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     static const char op[] = "adz_token_stream_new";
     if (tokenizer == NULL) {
         return adzi_fail_null(op, "tokenizer");
@@ -82,6 +84,7 @@ static adz_text give(const char *op, adz_token_stream *stream, const adz_token_s
 
 adz_text adz_token_stream_next(adz_token_stream *stream, int64_t id)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ((adz_text){ NULL, 0 }));
     static const char op[] = "adz_token_stream_next";
     if (stream == NULL) {
         adzi_error_null(op, "stream");
@@ -108,6 +111,7 @@ adz_text adz_token_stream_next(adz_token_stream *stream, int64_t id)
 
 adz_text adz_token_stream_end(adz_token_stream *stream)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ((adz_text){ NULL, 0 }));
     static const char op[] = "adz_token_stream_end";
     if (stream == NULL) {
         adzi_error_null(op, "stream");

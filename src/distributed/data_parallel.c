@@ -1,6 +1,7 @@
 /* Making and ending data-parallel training. Its other parts: startup.c compares the ranks, plan.c
  * lays out memory, step.c and step_end.c make a step, tree.c and sender.c add up gradients. */
 #include "distributed/data_parallel.h"
+#include "base/recorder.h"
 
 #include <string.h>
 
@@ -77,6 +78,7 @@ static void destroy(adz_data_parallel *p)
 
 void adz_data_parallel_free(adz_data_parallel **parallel)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, );
     if (parallel != NULL && *parallel != NULL) {
         adz_data_parallel *gone = *parallel;
         *parallel = NULL;
@@ -141,6 +143,7 @@ static adz_data_parallel *make(
 adz_data_parallel *adz_data_parallel_new(
     adz_group *group, adz_module *module, const adz_data_parallel_options *options)
 {
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     adz_data_parallel_options o = ADZ_DATA_PARALLEL_OPTIONS;
     if (group == NULL) {
         return adzi_fail_null(op, "group");

@@ -2,6 +2,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "base/recorder.h"
 #include "distributed/group.h"
 
 /* ---- one message ---------------------------------------------------------------------------- */
@@ -185,6 +186,7 @@ adz_status adzi_transfer_bytes(const char *op, adz_group *group, const adzi_tran
 
 adz_status adz_group_progress(adz_group *group)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     static const char op[] = "adz_group_progress";
     if (group == NULL) {
         return adzi_error_null(op, "group");

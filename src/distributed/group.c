@@ -1,5 +1,6 @@
 /* The life of a group, and what it says about itself. */
 #include "distributed/group.h"
+#include "base/recorder.h"
 
 #include <stdio.h>
 
@@ -65,6 +66,7 @@ static adz_group *make(const char *op, const adz_transport *transport, void *use
 
 adz_group *adz_group_single(void)
 {
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     const adz_transport none = { .name = "one process", .ranks = 1 };
     return make("adz_group_single", &none, NULL);
 }
@@ -80,6 +82,7 @@ static const char *missing_function(const adz_transport *t)
 
 adz_group *adz_group_new(const adz_transport *transport, void *user)
 {
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     static const char op[] = "adz_group_new";
     adz_transport t = { 0 };
     if (transport == NULL) {
@@ -122,6 +125,7 @@ static void say_goodbye(adz_group *group)
 
 void adz_group_free(adz_group **address)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, );
     if (address == NULL || *address == NULL) {
         return;
     }
@@ -161,6 +165,7 @@ const char *adz_group_name(const adz_group *group)
 
 uint64_t adz_group_bytes_sent(const adz_group *group)
 {
+    ADZI_NOT_CAPTURED(ADZI_READS_SETTING, 0);
     if (group == NULL) {
         adzi_error_null("adz_group_bytes_sent", "group");
         return 0;
@@ -170,6 +175,7 @@ uint64_t adz_group_bytes_sent(const adz_group *group)
 
 void adz_group_abort(adz_group *group, int code, const char *message)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, );
     static const char op[] = "adz_group_abort";
     if (group == NULL) {
         adzi_error_null(op, "group");

@@ -1,4 +1,5 @@
 #include "distributed/shard.h"
+#include "base/recorder.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -243,6 +244,7 @@ static void divide(adzi_sharding *s, adz_optimizer *optimizer)
 
 adz_status adz_data_parallel_shard(adz_data_parallel *parallel, adz_optimizer *optimizer)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     static const char op[] = "adz_data_parallel_shard";
     if (parallel == NULL) {
         return adzi_error_null(op, "parallel");
@@ -331,6 +333,7 @@ static adz_status gather(const char *op, const adzi_sharding *s)
 
 adz_status adz_data_parallel_step(adz_data_parallel *parallel, adz_optimizer *optimizer)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     static const char op[] = "adz_data_parallel_step";
     if (parallel == NULL) {
         return adzi_error_null(op, "parallel");

@@ -9,6 +9,7 @@
  * calls once more (Note [Agreement]), which carries the reason to all of them. */
 #include <string.h>
 
+#include "base/recorder.h"
 #include "adze/data/loader.h"
 #include "autograd/leaf.h"
 #include "base/error.h"
@@ -208,6 +209,7 @@ static void drop_gradients(adz_data_parallel *p)
 
 adz_status adz_data_parallel_end(adz_data_parallel *p, double *loss)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     if (p == NULL) {
         return adzi_error_null(op, "parallel");
     }
@@ -225,6 +227,7 @@ adz_status adz_data_parallel_end(adz_data_parallel *p, double *loss)
 
 adz_status adz_data_parallel_no_sync(adz_data_parallel *p, bool no_sync)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     static const char name[] = "adz_data_parallel_no_sync";
     if (p == NULL) {
         return adzi_error_null(name, "parallel");
@@ -243,6 +246,7 @@ adz_status adz_data_parallel_no_sync(adz_data_parallel *p, bool no_sync)
 
 uint64_t adz_data_parallel_bytes(const adz_data_parallel *p)
 {
+    ADZI_NOT_CAPTURED(ADZI_READS_SETTING, 0);
     if (p == NULL) {
         adzi_error_null("adz_data_parallel_bytes", "parallel");
         return 0;

@@ -2,6 +2,7 @@
  * expressions. Calls that depend on no input and no parameter are not written; their results are
  * constants. */
 #include "export/onnx.h"
+#include "base/recorder.h"
 
 #include <string.h>
 
@@ -427,6 +428,7 @@ static adz_tensor *forward(void *user)
 adz_status adz_module_write_onnx(
     adz_module *module, adz_tensor *x, const char *path, const adz_onnx_options *options)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     static const char op[] = "adz_module_write_onnx";
     if (!adzi_check_module(op, "module", module)) {
         return adz_error_code();
@@ -440,6 +442,7 @@ adz_status adz_module_write_onnx(
 
 adz_status adz_plan_write_onnx(adz_plan *plan, const char *path, const adz_onnx_options *options)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     static const char op[] = "adz_plan_write_onnx";
     if (plan == NULL) {
         return adzi_error_null(op, "plan");

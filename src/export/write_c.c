@@ -1,5 +1,6 @@
 /* The C file and its header, made of the parts that the other files print. */
 #include "export/write_c.h"
+#include "base/recorder.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -354,6 +355,7 @@ adz_status adzi_write_c(const adzi_export *what, const char *path, const adz_c_o
 
 adz_status adz_plan_write_c(adz_plan *plan, const char *path, const adz_c_options *options)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     if (plan == NULL) {
         return adzi_error_null(op, "plan");
     }

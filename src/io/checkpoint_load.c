@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/recorder.h"
 #include "data/loader.h"
 #include "base/source.h"
 #include "distributed/agreement.h"
@@ -315,6 +316,7 @@ static adz_status plan_all(plan *p, const char *path)
 
 adz_status adz_checkpoint_load(adz_checkpoint *checkpoint, const char *path)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     plan p = { .parts = ADZ_CHECKPOINT };
     if (checkpoint == NULL) {
         return adzi_error_null(op, "checkpoint");

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/recorder.h"
 #include "distributed/agreement.h"
 #include "io/checkpoint.h"
 #include "io/module.h"
@@ -309,6 +310,7 @@ static adz_status save_alone(const adz_checkpoint *c, const char *path)
 
 adz_status adz_checkpoint_save(const adz_checkpoint *checkpoint, const char *path)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     adz_checkpoint c = ADZ_CHECKPOINT;
     if (checkpoint == NULL) {
         return adzi_error_null(op, "checkpoint");

@@ -1,5 +1,6 @@
 /* Modules in safetensors files: collecting the tensors of a module, and loading them. */
 #include "io/module.h"
+#include "base/recorder.h"
 
 #include <string.h>
 
@@ -90,6 +91,7 @@ adz_status adzi_module_collect(
 adz_safetensors *adz_module_to_safetensors(
     adz_module *module, const adz_module_save_options *options)
 {
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     const char *op = "adz_module_to_safetensors";
     adz_module_save_options o = ADZ_MODULE_SAVE_OPTIONS;
     if (!ADZI_OPTIONS_READ(op, ADZ_MODULE_SAVE_OPTIONS, &o, options)) {
@@ -111,6 +113,7 @@ adz_status adz_module_save_with(
     adz_module *module, const char *path, const adz_module_save_options *options)
 {
     ADZI_HOLD_REPORTS;
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     if (!adzi_check_module("adz_module_save", "module", module)) {
         return adz_error_code();
     }
@@ -125,6 +128,7 @@ adz_status adz_module_save_with(
 
 adz_status adz_module_save(adz_module *module, const char *path)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     return adz_module_save_with(module, path, NULL);
 }
 
@@ -185,6 +189,7 @@ adz_status adz_module_from_safetensors_with(
     adz_module *module, adz_safetensors *file, const adz_load_options *options)
 {
     ADZI_HOLD_REPORTS;
+    ADZI_NOT_CAPTURED(ADZI_USES_ELEMENTS, ADZ_ERR_STATE);
     const char *op = "adz_module_from_safetensors";
     adz_load_options o = ADZ_LOAD_OPTIONS;
     if (!ADZI_OPTIONS_READ(op, ADZ_LOAD_OPTIONS, &o, options) ||
@@ -215,6 +220,7 @@ adz_status adz_module_load_with(
     adz_module *module, const char *path, const adz_load_options *options)
 {
     ADZI_HOLD_REPORTS;
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     const char *op = "adz_module_load";
     if (!adzi_check_module(op, "module", module)) {
         return adz_error_code();

@@ -1,6 +1,7 @@
 /* Reading and writing npy files, NumPy's format of one array: a magic string, a header that is the
  * text of a Python dict, and the elements. */
 #include "adze/io/npy.h"
+#include "base/recorder.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -205,6 +206,7 @@ static adz_tensor *load(const char *op, const adzi_source *source)
 adz_tensor *adz_npy_load(const char *path)
 {
     ADZI_HOLD_REPORTS;
+    ADZI_NOT_CAPTURED(ADZI_USES_ELEMENTS, NULL);
     const char *op = "adz_npy_load";
     adzi_source source;
     if (adzi_source_open(op, path, &source) != ADZ_OK) {
@@ -218,6 +220,7 @@ adz_tensor *adz_npy_load(const char *path)
 adz_tensor *adz_npy_from_memory(const void *bytes, size_t size)
 {
     ADZI_HOLD_REPORTS;
+    ADZI_NOT_CAPTURED(ADZI_USES_ELEMENTS, NULL);
     const char *op = "adz_npy_from_memory";
     if (bytes == NULL) {
         return adzi_fail_null(op, "bytes");
@@ -311,6 +314,7 @@ static adz_status write_all(
 adz_status adz_npy_save(adz_tensor *t, const char *path, const adz_npy_options *options)
 {
     ADZI_HOLD_REPORTS;
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     const char *op = "adz_npy_save";
     adz_npy_options o;
     unsigned char header[HEADER_MOST + HEADER_ALIGNMENT];
@@ -326,6 +330,7 @@ adz_status adz_npy_save(adz_tensor *t, const char *path, const adz_npy_options *
 adz_tensor *adz_npy_to_memory(adz_tensor *t, const adz_npy_options *options)
 {
     ADZI_HOLD_REPORTS;
+    ADZI_NOT_CAPTURED(ADZI_USES_ELEMENTS, NULL);
     const char *op = "adz_npy_to_memory";
     adz_npy_options o;
     unsigned char header[HEADER_MOST + HEADER_ALIGNMENT];

@@ -1,5 +1,6 @@
 /* A collection of named tensors: making it, adding to it, and looking up tensors and metadata. */
 #include "io/safetensors.h"
+#include "base/recorder.h"
 
 #include <string.h>
 
@@ -12,6 +13,7 @@ ADZI_OPTIONS_INIT(adz_safetensors_options_init, adz_safetensors_options, ADZ_SAF
 
 adz_safetensors *adz_safetensors_new(void)
 {
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     adz_safetensors *file = adzi_alloc_zero(sizeof *file);
     return file != NULL ? file : adzi_fail_memory("adz_safetensors_new", sizeof *file);
 }
@@ -146,6 +148,7 @@ static void forget_unread(adz_safetensors *file, const char *name)
 
 adz_status adz_safetensors_add(adz_safetensors *file, const char *name, adz_tensor *t)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     const char *op = "adz_safetensors_add";
     adzi_shown shown;
     if (file == NULL) {
@@ -207,6 +210,7 @@ bool adzi_safetensors_append_metadata(adz_safetensors *file, const char *key, co
 
 adz_status adz_safetensors_set_metadata(adz_safetensors *file, const char *key, const char *value)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     const char *op = "adz_safetensors_set_metadata";
     if (file == NULL) {
         return adzi_error_null(op, "file");

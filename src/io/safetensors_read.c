@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/recorder.h"
 #include "base/bytes.h"
 #include "base/source.h"
 #include "io/safetensors.h"
@@ -281,6 +282,7 @@ static adz_safetensors *load(const char *op, const adzi_source *source, bool map
 adz_safetensors *adz_safetensors_load(const char *path, const adz_safetensors_options *options)
 {
     ADZI_HOLD_REPORTS;
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     const char *op = "adz_safetensors_load";
     adz_safetensors_options o = ADZ_SAFETENSORS_OPTIONS;
     if (!ADZI_OPTIONS_READ(op, ADZ_SAFETENSORS_OPTIONS, &o, options)) {
@@ -298,6 +300,7 @@ adz_safetensors *adz_safetensors_load(const char *path, const adz_safetensors_op
 adz_safetensors *adz_safetensors_from_memory(const void *bytes, size_t size)
 {
     ADZI_HOLD_REPORTS;
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     const char *op = "adz_safetensors_from_memory";
     if (bytes == NULL) {
         return adzi_fail_null(op, "bytes");

@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "base/recorder.h"
 #include "base/bytes.h"
 #include "base/source.h"
 #include "io/elements.h"
@@ -211,12 +212,14 @@ adz_status adzi_safetensors_save(adz_safetensors *file, const char *path, adzi_l
 
 adz_status adz_safetensors_save(adz_safetensors *file, const char *path)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     return adzi_safetensors_save(file, path, NULL);
 }
 
 adz_tensor *adz_safetensors_to_memory(adz_safetensors *file)
 {
     ADZI_HOLD_REPORTS;
+    ADZI_NOT_CAPTURED(ADZI_USES_ELEMENTS, NULL);
     const char *op = "adz_safetensors_to_memory";
     if (file == NULL) {
         return adzi_fail_null(op, "file");

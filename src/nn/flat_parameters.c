@@ -1,5 +1,6 @@
 /* Parameters and gradients in flat buffers. The engine's part is in autograd/leaf.h. */
 #include "adze/nn/flat_parameters.h"
+#include "base/recorder.h"
 
 #include "autograd/leaf.h"
 #include "base/error.h"
@@ -233,6 +234,7 @@ static void destroy(adz_flat_parameters *flat)
 
 adz_flat_parameters *adz_flat_parameters_new(adz_tensor_list parameters)
 {
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     static const char op[] = "adz_flat_parameters_new";
     adzi_settle(adzi_self()); /* a backward that was left by a jump still owns gradients */
     if (parameters.items == NULL) {
@@ -257,6 +259,7 @@ adz_flat_parameters *adz_flat_parameters_new(adz_tensor_list parameters)
 
 void adz_flat_parameters_free(adz_flat_parameters **flat)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, );
     if (flat != NULL && *flat != NULL) {
         adz_flat_parameters *gone = *flat;
         *flat = NULL;

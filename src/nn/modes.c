@@ -1,6 +1,7 @@
 /* Calls that apply to every module or parameter of a tree: gradients, modes, initial values, hidden
  * states, dtypes. */
 #include "nn/micro_state.h"
+#include "base/recorder.h"
 
 #include <string.h>
 
@@ -78,7 +79,10 @@ adz_status adz_module_requires_grad(adz_module *module, bool on)
         return adz_error_code();
     }
     for (size_t i = 0; i < listing->n_parameters; ++i) {
-        listing->parameters[i]->requires_grad = on; /* add_parameter has made t->gradient */
+        if (listing->parameters[i]->requires_grad != on) {
+            listing->parameters[i]->requires_grad = on; /* add_parameter has made t->gradient */
+            adzi_settings_changed();
+        }
     }
     return ADZ_OK;
 }
@@ -324,6 +328,7 @@ static bool check_not_laid_out(const char *op, const adz_tensor *t)
 
 adz_status adz_module_to(adz_module *module, adz_dtype dtype)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     static const char op[] = "adz_module_to";
     if (!adzi_is_float(dtype)) {
         return adzi_error(

@@ -2,6 +2,7 @@
  * References are in references.c, calls in call.c, walks over a whole tree in listing.c and
  * modes.c. */
 #include "nn/module.h"
+#include "base/recorder.h"
 
 #include <string.h>
 
@@ -11,6 +12,7 @@
 
 adz_module *adz_module_new(const adz_module_type *type, size_t state_size)
 {
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     static const char op[] = "adz_module_new";
     if (type == NULL) {
         return adzi_fail_null(op, "type");
@@ -180,11 +182,14 @@ static adz_tensor *put_slot(
     if (wants_gradient) {
         t->requires_grad = true;
     }
-    if (old != t &&
-        adzi_self()->n_frames == 0) { /* what a forward replaces is part of the forward */
+    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
+    const bool held = old != NULL && !adzi_is_none(old);
+    if (old != t && held) { /* plans that use the old tensor are over, even if somebody keeps it */
+        adzi_leave_memory(old->storage->data, old->storage->bytes);
+    }
+    if (old != t && (kind == PARAMETER || !held)) {
         adzi_settings_changed();
     }
-    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
     if (recorder != NULL && kind == BUFFER && old != NULL && old != t && !adzi_is_none(old)) {
         recorder->replaced(recorder, module, name, old);
     }
@@ -199,6 +204,7 @@ static adz_tensor *put_slot(
 
 adz_tensor *adz_module_add_parameter(adz_module *module, const char *name, adz_tensor *t)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, NULL);
     static const char op[] = "adz_module_add_parameter";
     return check_entry(op, module, PARAMETER, name, t, false)
                ? put_slot(op, module, PARAMETER, name, t, true)
@@ -207,6 +213,7 @@ adz_tensor *adz_module_add_parameter(adz_module *module, const char *name, adz_t
 
 adz_tensor *adz_module_set_parameter(adz_module *module, const char *name, adz_tensor *t)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, NULL);
     static const char op[] = "adz_module_set_parameter";
     return check_entry(op, module, PARAMETER, name, t, true)
                ? put_slot(op, module, PARAMETER, name, t, true)
@@ -216,6 +223,7 @@ adz_tensor *adz_module_set_parameter(adz_module *module, const char *name, adz_t
 adz_tensor *adz_module_add_buffer(
     adz_module *module, const char *name, adz_tensor *t, bool persistent)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, NULL);
     static const char op[] = "adz_module_add_buffer";
     return check_entry(op, module, BUFFER, name, t, false)
                ? put_slot(op, module, BUFFER, name, t, persistent)
@@ -311,6 +319,7 @@ static bool put_child(
 
 adz_module *adz_module_add_child(adz_module *module, const char *name, adz_module *child)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, NULL);
     if (!put_child("adz_module_add_child", module, name, child, false)) {
         adzi_module_give_back(child);
         return NULL;
@@ -320,6 +329,7 @@ adz_module *adz_module_add_child(adz_module *module, const char *name, adz_modul
 
 adz_module *adz_module_set_child(adz_module *module, const char *name, adz_module *child)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, NULL);
     if (!put_child("adz_module_set_child", module, name, child, true)) {
         adzi_module_give_back(child);
         return NULL;

@@ -1,5 +1,6 @@
 /* Prints a tree of modules in the format of PyTorch's repr. */
 #include "nn/module.h"
+#include "base/recorder.h"
 
 #include <string.h>
 
@@ -110,6 +111,7 @@ static adz_status make_text(const char *op, adz_module *module, adzi_text *text)
 
 adz_status adz_module_print(adz_module *module, FILE *stream)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     static const char op[] = "adz_module_print";
     if (stream == NULL) {
         return adzi_error_null(op, "stream");

@@ -18,6 +18,7 @@ enum { GRAIN = 16384 };
 
 static adz_tensor *grad_of(const adz_tensor *t)
 {
+    adzi_recorder_gradient(t->gradient);
     return t->gradient != NULL ? t->gradient->grad : NULL;
 }
 
@@ -112,14 +113,15 @@ static void launch_norm(adz_tensor_list parameters, clip_norm_args args)
 }
 
 /* Launches the kernel of the gradient's dtype over every gradient. */
-static void change(adz_tensor_list parameters, const adzi_kernel kernels[2], adzi_clip_args args)
+static void change(
+    const char *op, adz_tensor_list parameters, const adzi_kernel kernels[2], adzi_clip_args args)
 {
     for (size_t i = 0; i < parameters.count; ++i) {
         adz_tensor *grad = grad_of(parameters.items[i]);
         if (grad != NULL) {
             args.x = grad->data;
             adzi_launch(kernels[grad->dtype], &args, grad->numel, GRAIN);
-            adz_tensor_touch(grad);
+            adzi_written(grad, op);
         }
     }
 }
@@ -137,17 +139,18 @@ static adz_status report_norm(const void *block)
     return ADZ_OK;
 }
 
-double adz_clip_grad_norm(adz_tensor_list parameters, double max_norm, double norm_type)
+/* Clips, and writes the norm before to `norm` unless that is NULL. */
+static adz_status clip_norm(
+    const char *op, adz_tensor_list parameters, double max_norm, double norm_type, double *norm)
 {
-    static const char op[] = "adz_clip_grad_norm";
-    if (check(op, parameters) != ADZ_OK) {
-        return NAN;
+    adz_status status = check(op, parameters);
+    if (status != ADZ_OK) {
+        return status;
     }
     if (!(max_norm >= 0) || !(norm_type > 0)) {
-        adzi_error(op, ADZ_ERR_ARGUMENT,
+        return adzi_error(op, ADZ_ERR_ARGUMENT,
             "max_norm is %s, norm_type %s; the one must be 0 or more, the other above 0",
             adzi_text_number(max_norm), adzi_text_number(norm_type));
-        return NAN;
     }
     int64_t most = 1;
     for (size_t i = 0; i < parameters.count; ++i) {
@@ -158,19 +161,42 @@ double adz_clip_grad_norm(adz_tensor_list parameters, double max_norm, double no
     clip_numbers *numbers = adzi_alloc_for_kernels(bytes);
     if (numbers == NULL) {
         adzi_fail_memory(op, bytes);
-        return NAN;
+        return ADZ_ERR_MEMORY;
     }
+    adzi_recorder_name(op);
+    adzi_recorder_number(max_norm);
+    adzi_recorder_number(norm_type);
     launch_norm(parameters, (clip_norm_args){ numbers, 0, norm_type, max_norm });
-    change(parameters, clip_scale_kernels[adzi_cpu_level],
+    change(op, parameters, clip_scale_kernels[adzi_cpu_level],
         (adzi_clip_args){ .factor = &numbers->factor });
     adzi_recorder *recorder = adzi_recorder_of(adzi_self());
     if (recorder != NULL) {
         const report_args report = { &numbers->norm, &recorder->grad_norm };
         adzi_repeat(report_norm, &report);
     }
-    const double norm = numbers->norm;
+    if (norm != NULL) {
+        *norm = numbers->norm;
+    }
     adzi_free(numbers, bytes);
-    return norm;
+    return ADZ_OK;
+}
+
+double adz_clip_grad_norm(adz_tensor_list parameters, double max_norm, double norm_type)
+{
+    static const char op[] = "adz_clip_grad_norm";
+    double norm = NAN;
+    if (adzi_recorder_of(adzi_self()) != NULL) {
+        adzi_error(op, ADZ_ERR_STATE,
+            "cannot be captured, because the program gets the norm of this call alone; call "
+            "adz_clip_grads, and adz_plan_grad_norm after each run");
+        return NAN;
+    }
+    return clip_norm(op, parameters, max_norm, norm_type, &norm) == ADZ_OK ? norm : NAN;
+}
+
+adz_status adz_clip_grads(adz_tensor_list parameters, double max_norm, double norm_type)
+{
+    return clip_norm("adz_clip_grads", parameters, max_norm, norm_type, NULL);
 }
 
 adz_status adz_clip_grad_value(adz_tensor_list parameters, double clip_value)
@@ -184,6 +210,9 @@ adz_status adz_clip_grad_value(adz_tensor_list parameters, double clip_value)
         return adzi_error(op, ADZ_ERR_ARGUMENT, "clip_value is %s, but must be 0 or more",
             adzi_text_number(clip_value));
     }
-    change(parameters, clip_limit_kernels[adzi_cpu_level], (adzi_clip_args){ .limit = clip_value });
+    adzi_recorder_name(op);
+    adzi_recorder_number(clip_value);
+    change(op, parameters, clip_limit_kernels[adzi_cpu_level],
+        (adzi_clip_args){ .limit = clip_value });
     return ADZ_OK;
 }

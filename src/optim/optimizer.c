@@ -1,5 +1,6 @@
 /* The part that all optimizers share: ownership, groups, settings, gradients. */
 #include "optim/optimizer.h"
+#include "base/recorder.h"
 
 #include <math.h>
 #include <string.h>
@@ -174,7 +175,8 @@ static bool add_group(const char *op, adz_optimizer *optimizer, adz_tensor_list 
 adz_optimizer *adzi_optimizer_new(const char *op, const adzi_optimizer_type *type,
     adz_tensor_list parameters, const double *settings)
 {
-    if (adzi_check_settings(op, type, settings) != ADZ_OK) {
+    if (adzi_is_recorded(op, ADZI_MAKES_OBJECT) ||
+        adzi_check_settings(op, type, settings) != ADZ_OK) {
         return NULL;
     }
     adz_optimizer *optimizer = adzi_alloc_zero(sizeof *optimizer);
@@ -192,6 +194,7 @@ adz_optimizer *adzi_optimizer_new(const char *op, const adzi_optimizer_type *typ
 
 int adz_optimizer_add_param_group(adz_optimizer *optimizer, adz_tensor_list parameters)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, -1);
     static const char op[] = "adz_optimizer_add_param_group";
     if (optimizer == NULL) {
         adzi_error_null(op, "optimizer");
@@ -271,6 +274,7 @@ static double *setting(
 
 double adz_optimizer_get(const adz_optimizer *optimizer, int group, const char *name)
 {
+    ADZI_NOT_CAPTURED(ADZI_READS_SETTING, NAN);
     static const char op[] = "adz_optimizer_get";
     adzi_group *g = group_at(op, optimizer, group);
     const double *value = g != NULL ? setting(op, optimizer, g, name) : NULL;
@@ -299,6 +303,7 @@ static adz_status set_one(const char *op, adz_optimizer *optimizer, int group, c
 
 adz_status adz_optimizer_set(adz_optimizer *optimizer, int group, const char *name, double value)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     static const char op[] = "adz_optimizer_set";
     if (optimizer == NULL) {
         return adzi_error_null(op, "optimizer");

@@ -81,6 +81,9 @@ adz_scheduler *adzi_scheduler_new(const char *op, adz_optimizer *optimizer,
     if (optimizer == NULL) {
         return adzi_fail_null(op, "optimizer");
     }
+    if (adzi_is_recorded(op, ADZI_MAKES_OBJECT)) {
+        return NULL;
+    }
     adz_scheduler *s = allocate(op, (int)optimizer->n_groups, plan, list, n_list);
     if (s == NULL) {
         return NULL;
@@ -231,6 +234,7 @@ adz_status adz_scheduler_step_to(adz_scheduler *scheduler, double epoch)
 
 int64_t adz_scheduler_last_epoch(const adz_scheduler *scheduler)
 {
+    ADZI_NOT_CAPTURED(ADZI_READS_SETTING, -1);
     if (scheduler == NULL) {
         adzi_error_null("adz_scheduler_last_epoch", "scheduler");
         return -1;
@@ -240,6 +244,7 @@ int64_t adz_scheduler_last_epoch(const adz_scheduler *scheduler)
 
 double adz_scheduler_last_lr(const adz_scheduler *scheduler, int group)
 {
+    ADZI_NOT_CAPTURED(ADZI_READS_SETTING, NAN);
     static const char op[] = "adz_scheduler_last_lr";
     if (scheduler == NULL) {
         adzi_error_null(op, "scheduler");
@@ -259,6 +264,7 @@ double adz_scheduler_last_lr(const adz_scheduler *scheduler, int group)
 
 size_t adz_scheduler_get_state(const adz_scheduler *scheduler, double *values, size_t count)
 {
+    ADZI_NOT_CAPTURED(ADZI_READS_SETTING, 0);
     if (scheduler == NULL) {
         adzi_error_null("adz_scheduler_get_state", "scheduler");
         return 0;
@@ -289,6 +295,7 @@ bool adzi_scheduler_fits(const adz_scheduler *s, const double *values, size_t co
 
 adz_status adz_scheduler_set_state(adz_scheduler *scheduler, const double *values, size_t count)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     static const char op[] = "adz_scheduler_set_state";
     if (scheduler == NULL || values == NULL) {
         return adzi_error_null(op, scheduler == NULL ? "scheduler" : "values");

@@ -10,6 +10,7 @@
 
 static adz_tensor *grad_of(const adz_tensor *t)
 {
+    adzi_recorder_gradient(t->gradient);
     return t->gradient != NULL ? t->gradient->grad : NULL;
 }
 

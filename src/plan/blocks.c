@@ -82,6 +82,15 @@ size_t adzi_plan_blocks_find(const adzi_plan_blocks *blocks, const char *address
     return within ? live->block : SIZE_MAX;
 }
 
+void adzi_plan_blocks_use_by_host(adzi_plan_blocks *blocks, const char *address)
+{
+    const size_t at = place_of(blocks, address);
+    if (at > 0 && (uintptr_t)address < (uintptr_t)blocks->live[at - 1].end) {
+        adzi_plan_block *block = &blocks->all[blocks->live[at - 1].block];
+        block->host_object = !block->stored;
+    }
+}
+
 void adzi_plan_blocks_free(adzi_plan_blocks *blocks)
 {
     adzi_free(blocks->all, blocks->capacity * sizeof *blocks->all);

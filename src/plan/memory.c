@@ -127,3 +127,20 @@ bool adzi_plan_place(adzi_recording *recording)
     adzi_free(lists, bytes);
     return true;
 }
+
+void adzi_recording_move_to(adzi_recording *r, char *memory)
+{
+    for (size_t i = 0; i < r->n_launches; ++i) {
+        const adzi_plan_launch *launch = &r->launches[i];
+        for (size_t k = 0; k < launch->n_references; ++k) {
+            const adzi_plan_reference *reference = &r->references[launch->first_reference + k];
+            const adzi_plan_block *block = &r->blocks.all[reference->block];
+            if (block->freed) {
+                const char *begin =
+                    block->host == ADZI_PLAN_MEMORY ? memory : r->blocks.all[block->host].begin;
+                const uintptr_t word = (uintptr_t)begin + block->offset + reference->offset;
+                memcpy(launch->args + reference->at, &word, sizeof word);
+            }
+        }
+    }
+}

@@ -1,5 +1,6 @@
 /* Plans: calling the function while it is recorded, and replaying its launches. */
 #include "plan/plan.h"
+#include "base/recorder.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,19 +25,19 @@ static adzi_plan_settings settings_now(void)
     const adzi_thread *thread = adzi_self();
     return (adzi_plan_settings){
         .epoch = atomic_load_explicit(&adzi_settings_epoch, memory_order_relaxed),
+        .context = thread->context,
         .threads = adzi_num_threads(),
         .precision = (int)adz_get_matmul_precision(),
         .deterministic = adz_is_deterministic(),
         .grad_enabled = thread->grad_enabled,
-        .anomaly = thread->anomaly,
     };
 }
 
 static bool same_settings(const adzi_plan_settings *a, const adzi_plan_settings *b)
 {
-    return a->epoch == b->epoch && a->threads == b->threads && a->precision == b->precision &&
-           a->deterministic == b->deterministic && a->grad_enabled == b->grad_enabled &&
-           a->anomaly == b->anomaly;
+    return a->epoch == b->epoch && a->context == b->context && a->threads == b->threads &&
+           a->precision == b->precision && a->deterministic == b->deterministic &&
+           a->grad_enabled == b->grad_enabled;
 }
 
 /* Forgets what was recorded. */
@@ -53,6 +54,7 @@ static void forget(adz_plan *plan)
     plan->last = plan->current = NULL;
     plan->captured = false;
     plan->attempts = 0;
+    plan->refusal[0] = '\0';
 }
 
 /* ---- calling the function ------------------------------------------------------------------- */
@@ -115,6 +117,7 @@ static adz_status record(const char *op, adz_plan *plan)
 static adz_status take_into_use(const char *op, adz_plan *plan)
 {
     const size_t bytes = plan->last->memory_bytes;
+    plan->captured = true;
     plan->memory = adzi_alloc(bytes);
     if (plan->memory == NULL || (plan->pack_weights && !adzi_plan_pack_weights(plan)) ||
         !adzi_plan_watch(plan)) {
@@ -123,35 +126,49 @@ static adz_status take_into_use(const char *op, adz_plan *plan)
         return ADZ_ERR_MEMORY;
     }
     adzi_recording_move_to(plan->last, plan->memory);
-    plan->captured = true;
     plan->attempts = 0;
     ++plan->captures;
     adz_empty_cache(); /* the memory that the calls of the function have used */
     return ADZ_OK;
 }
 
-/* Calls the function once, and captures it if it made the launches of the call before. */
+/* Notes that the last call did something else than the one before. After too many of them the plan
+ * is refused. The last call has done its work, so it is the next run that fails, before it begins.
+ */
+static adz_status differ(const char *op, adz_plan *plan, const char *text)
+{
+    if (plan->last->why != NULL || ++plan->attempts >= MOST_ATTEMPTS) {
+        forget(plan);
+        snprintf(plan->refusal, sizeof plan->refusal, "%s", text);
+        return ADZ_OK;
+    }
+    if (!adzi_plan_watch(plan)) {
+        forget(plan);
+        adzi_fail_memory(op, sizeof *plan->watched);
+        return ADZ_ERR_MEMORY;
+    }
+    return ADZ_OK;
+}
+
+/* Calls the function once, and captures it if it made the launches of the call before. In anomaly
+ * mode the host looks at every result, so every run is an ordinary call. */
 static adz_status call(const char *op, adz_plan *plan)
 {
-    char text[ADZI_TEXT_SIZE] = "";
+    char text[sizeof plan->refusal] = "";
+    adzi_plan_unwatch(plan); /* what the function itself ends is part of the function */
     const adz_status status = record(op, plan);
     if (status != ADZ_OK) {
         return status;
     }
-    const bool agree =
-        plan->last != NULL && adzi_recordings_agree(plan->last, plan->current, text, sizeof text);
+    const bool agree = adzi_recordings_agree(plan->last, plan->current, text, sizeof text);
     adzi_recording_free(plan->last);
     plan->last = plan->current;
     plan->current = NULL;
-    if (agree) {
-        return take_into_use(op, plan);
-    }
-    if (++plan->attempts >= MOST_ATTEMPTS) {
+    if (adzi_self()->anomaly) {
         forget(plan);
-        return adzi_error(op, ADZ_ERR_STATE,
-            "the function cannot be captured: its calls differ from one another (%s)", text);
+        return ADZ_OK;
     }
-    return ADZ_OK;
+    return agree ? take_into_use(op, plan) : differ(op, plan, text);
 }
 
 /* ---- replaying ------------------------------------------------------------------------------ */
@@ -181,6 +198,17 @@ static adz_status replay(adz_plan *plan)
     return status;
 }
 
+/* Whether a replay could give something else than an ordinary call. What an ordinary call reads is
+ * compared here, or it is in the memory that the launches read, or its change raises the counter
+ * (adzi_settings_changed) or frees memory that the plan watches. */
+static bool has_changed(const adz_plan *plan)
+{
+    const adzi_plan_settings now = settings_now();
+    return atomic_load(&plan->stale) || !same_settings(&now, &plan->settings) ||
+           (plan->captured && adzi_self()->anomaly) ||
+           (plan->last != NULL && adzi_recording_is_old(plan->last));
+}
+
 adz_status adz_plan_run(adz_plan *plan)
 {
     if (plan == NULL) {
@@ -193,11 +221,15 @@ adz_status adz_plan_run(adz_plan *plan)
     if (adzi_is_recorded(op_run, "a plan runs no other plan")) {
         return ADZ_ERR_STATE;
     }
-    const adzi_plan_settings now = settings_now();
-    if (atomic_load(&plan->stale) || !same_settings(&now, &plan->settings) ||
-        (plan->captured && adzi_recording_is_old(plan->last))) {
+    if (has_changed(plan)) {
         forget(plan);
         atomic_store(&plan->stale, false);
+    }
+    if (plan->refusal[0] != '\0') {
+        return adzi_error(op_run, ADZ_ERR_STATE,
+            "the function cannot be captured, and this run has done nothing: calls of the function "
+            "differ from one another (%s)",
+            plan->refusal);
     }
     return plan->captured ? replay(plan) : call(op_run, plan);
 }
@@ -293,11 +325,13 @@ void adz_plan_free(adz_plan **plan)
 
 adz_tensor *adz_plan_output(const adz_plan *plan)
 {
+    ADZI_NOT_CAPTURED(ADZI_READS_SETTING, NULL);
     return plan != NULL ? plan->output : adzi_fail_null("adz_plan_output", "plan");
 }
 
 double adz_plan_grad_norm(const adz_plan *plan)
 {
+    ADZI_NOT_CAPTURED(ADZI_READS_SETTING, NAN);
     if (plan == NULL) {
         adzi_error_null("adz_plan_grad_norm", "plan");
         return NAN;
@@ -307,6 +341,7 @@ double adz_plan_grad_norm(const adz_plan *plan)
 
 adz_status adz_plan_info_get(const adz_plan *plan, adz_plan_info *info, size_t size)
 {
+    ADZI_NOT_CAPTURED(ADZI_READS_SETTING, ADZ_ERR_STATE);
     static const char op[] = "adz_plan_info_get";
     if (plan == NULL || info == NULL) {
         return adzi_error_null(op, plan == NULL ? "plan" : "info");

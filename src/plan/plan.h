@@ -32,6 +32,7 @@ typedef struct adzi_plan_block {
     bool tensor;         /* they are a tensor's elements, which only kernels write */
     bool freed;          /* before the function returned */
     bool fixed;          /* it stays where it is, and is not freed */
+    bool host_object;    /* not for kernels alone, but a kernel refers to it */
     int64_t number;      /* counts the blocks that kernels use */
     int64_t first, last; /* the launches that refer to it; first is -1 if none does */
     size_t host;         /* the block in which it lies, an index in `all`; else ADZI_PLAN_MEMORY */
@@ -68,8 +69,17 @@ typedef struct adzi_plan_launch {
     size_t args_at, size;
     int64_t units, grain;
     size_t first_reference, n_references;
-    const char *op; /* for messages */
+    const char *op;   /* for messages */
+    const char *file; /* the source line of the call under ADZ_SITES, or NULL */
+    int line;
 } adzi_plan_launch;
+
+/** An argument of an operator: see argument_of. */
+typedef struct adzi_plan_argument {
+    uintptr_t what;
+    uint64_t layout; /* follows from dtype, sizes and strides */
+    const char *op;
+} adzi_plan_argument;
 
 enum {
     ADZI_PLAN_UPDATE_TENSORS = 8, /* the most tensors that a movable update uses */
@@ -107,16 +117,27 @@ typedef struct adzi_recording {
         size_t bytes;
     } * kept; /* blocks that the recording has taken, see find_references */
     size_t n_kept, kept_capacity;
-    struct adzi_plan_argument {
-        uintptr_t what; /* see entered */
-        const char *op;
-    } * arguments; /* of all operators, in order */
+    adzi_plan_argument *arguments; /* of all operators, in order */
     size_t n_arguments, arguments_capacity;
     struct adzi_plan_seen {
         struct adzi_storage *storage;
         uint32_t version;
     } * seen; /* tensors of which the host has read elements */
     size_t n_seen, seen_capacity;
+    struct adzi_plan_number {
+        double value;
+        const char *op;
+        size_t launch; /* the next one, for its source line */
+    } * numbers;       /* that the host has given to operators, in order */
+    size_t n_numbers, numbers_capacity;
+    struct adzi_plan_gradient {
+        struct adzi_gradient *gradient;
+        adz_tensor *grad; /* at the end of the call; only compared */
+    } * gradients;        /* of leaves, on which the call depends */
+    size_t n_gradients, gradients_capacity;
+    size_t n_sited;     /* launches that have their source line */
+    const char *why;    /* the call cannot be replayed, for this reason; NULL if it can */
+    const char *why_op; /* the operator that says so */
     struct adzi_plan_carried {
         adz_module *module; /* kept */
         char *name;         /* of the buffer */
@@ -131,8 +152,9 @@ typedef struct adzi_recording {
 /** What a plan's launches depend on beside the function. */
 typedef struct adzi_plan_settings {
     uint64_t epoch;
+    const adz_context *context;
     int threads, precision;
-    bool deterministic, grad_enabled, anomaly;
+    bool deterministic, grad_enabled;
 } adzi_plan_settings;
 
 struct adz_plan {
@@ -153,6 +175,7 @@ struct adz_plan {
     size_t n_packed, packed_capacity;
     adzi_plan_settings settings;
     int attempts; /* calls since the plan was captured last, or since something changed */
+    char refusal[2 * ADZI_TEXT_SIZE]; /* why the calls before cannot become a plan */
     size_t captures;
     const char **watched; /* addresses whose memory must not be freed, in order */
     size_t n_watched, watched_capacity;
@@ -176,6 +199,9 @@ size_t adzi_plan_blocks_remove(adzi_plan_blocks *blocks, const char *begin);
  * for none. */
 size_t adzi_plan_blocks_find(const adzi_plan_blocks *blocks, const char *address);
 
+/** Marks the living block in which an address lies and which is not for kernels alone. */
+void adzi_plan_blocks_use_by_host(adzi_plan_blocks *blocks, const char *address);
+
 void adzi_plan_blocks_free(adzi_plan_blocks *blocks);
 
 /* ---- memory.c ---- */
@@ -183,6 +209,9 @@ void adzi_plan_blocks_free(adzi_plan_blocks *blocks);
 /** Gives each block that belongs to the run a place, in the plan's memory or in a host, such that
  * blocks in use at the same time do not overlap. Sets memory_bytes. False if memory was refused. */
 bool adzi_plan_place(adzi_recording *recording);
+
+/** Changes the references to blocks of the run to their places in `memory`. */
+void adzi_recording_move_to(adzi_recording *recording, char *memory);
 
 /* ---- updates.c ---- */
 
@@ -212,19 +241,9 @@ void adzi_recording_free(adzi_recording *recording);
  */
 bool adzi_recording_carry(const char *op, adzi_recording *recording);
 
-/** Whether a tensor of which the host has read elements was written since. */
-bool adzi_recording_is_old(const adzi_recording *recording);
-
 /** Ends the recording of a call that has succeeded: the addresses in `launches` become valid and
  * blocks get places. False if memory was refused. */
 bool adzi_recording_close(adzi_recording *recording);
-
-/** Whether two recordings agree. If not, `text` says where, for a message. */
-bool adzi_recordings_agree(
-    const adzi_recording *a, const adzi_recording *b, char *text, size_t size);
-
-/** Changes the references to blocks of the run to their places in `memory`. */
-void adzi_recording_move_to(adzi_recording *recording, char *memory);
 
 /** Notes that launch `i`, which follows those noted before, refers to a block. */
 static inline void adzi_plan_use(adzi_plan_block *block, int64_t i)
@@ -248,6 +267,13 @@ static inline bool adzi_may_be_padded(uintptr_t word)
     return (word & 0xff) <= 1 || (uint32_t)word < (uint32_t)1 << 24;
 }
 
+/* ---- compare.c ---- */
+
+/** Whether two recordings agree; false if `a` is NULL. `text` then says where they do not, and what
+ * the program can do about it. */
+bool adzi_recordings_agree(
+    const adzi_recording *a, const adzi_recording *b, char *text, size_t size);
+
 /* ---- weights.c ---- */
 
 /** Packs the parameters that products of the recording multiply with, and makes the launches read
@@ -262,8 +288,13 @@ void adzi_plan_free_packed(adz_plan *plan);
 
 /* ---- watch.c ---- */
 
-/** Notes the memory outside the plan to which its launches refer. The plan becomes stale when some
- * of it is freed. False if memory was refused. */
+/** Whether something that the call depends on has changed since its end: a gradient of a leaf, or a
+ * tensor of which the host has read elements. No block that the recording watches may be freed. */
+bool adzi_recording_is_old(const adzi_recording *recording);
+
+/** Notes the memory outside the plan that the last recording compares and, once captured, to which
+ * its launches refer. The plan becomes stale when some of it is freed. False if memory was refused.
+ */
 bool adzi_plan_watch(adz_plan *plan);
 
 /** Ends the watch. */

@@ -16,6 +16,16 @@ static adz_plan *plan_of(adzi_recorder *recorder)
     return (adz_plan *)(void *)recorder;
 }
 
+/* Notes why the call cannot be replayed, unless there is a reason already. The call itself is right
+ * and goes on. */
+static void refuse(adzi_recording *r, const char *op, const char *why)
+{
+    if (r->why == NULL) {
+        r->why = why;
+        r->why_op = op;
+    }
+}
+
 /* ---- launches ------------------------------------------------------------------------------- */
 
 /* Appends a copy of the arguments. Their place is counted from the begin of the buffer, which moves
@@ -51,6 +61,9 @@ static bool find_references(adzi_recording *r, adzi_plan_launch *launch)
                                  ? adzi_plan_blocks_find(&r->blocks, (const char *)word)
                                  : SIZE_MAX;
         if (found == SIZE_MAX) {
+            if (r->masked) {
+                adzi_plan_blocks_use_by_host(&r->blocks, (const char *)word);
+            }
             continue;
         }
         if (!adzi_grow(&r->references, &r->references_capacity, r->n_references + 1,
@@ -129,25 +142,40 @@ static void stored(adzi_recorder *recorder, char *data, size_t bytes)
     r->refused = !adzi_plan_blocks_store(&r->blocks, data, bytes) || r->refused;
 }
 
-/* Forgets the storages that end with a block. */
-static void forget_written(adzi_recording *r, const char *block, size_t bytes)
+static bool lies_in(const void *address, const char *block, size_t bytes)
+{
+    return (uintptr_t)address - (uintptr_t)block < bytes;
+}
+
+/* Forgets the storages and gradients that end with a block. */
+static void forget_ended(adzi_recording *r, const char *block, size_t bytes)
 {
     size_t kept = 0;
     for (size_t i = 0; i < r->n_written; ++i) {
-        const uintptr_t at = (uintptr_t)r->written[i];
-        if (at < (uintptr_t)block || at >= (uintptr_t)block + bytes) {
+        if (!lies_in(r->written[i], block, bytes)) {
             r->written[kept++] = r->written[i];
         }
     }
     r->n_written = kept;
+    kept = 0;
+    for (size_t i = 0; i < r->n_gradients; ++i) {
+        if (!lies_in(r->gradients[i].gradient, block, bytes)) {
+            r->gradients[kept++] = r->gradients[i];
+        }
+    }
+    r->n_gradients = kept;
 }
 
 static bool freed(adzi_recorder *recorder, char *block, size_t bytes)
 {
     adzi_recording *r = plan_of(recorder)->current;
     recorder->inside = true;
-    forget_written(r, block, bytes);
+    forget_ended(r, block, bytes);
     const size_t i = adzi_plan_blocks_remove(&r->blocks, block);
+    if (i != SIZE_MAX && r->blocks.all[i].host_object) {
+        refuse(r, recorder->op,
+            "a kernel uses an object that the function makes and ends; make it outside");
+    }
     bool kept = i != SIZE_MAX && r->blocks.all[i].fixed && !r->refused;
     if (kept && adzi_grow(&r->kept, &r->kept_capacity, r->n_kept + 1, sizeof *r->kept)) {
         r->kept[r->n_kept++] = (struct adzi_plan_range){ block, bytes };
@@ -159,8 +187,30 @@ static bool freed(adzi_recorder *recorder, char *block, size_t bytes)
     return kept;
 }
 
-/* Notes the arguments of an operator: the number of a block that the call has made, or an address
+/* A number that follows from the dtype, the sizes and the strides of a tensor. */
+static uint64_t layout_of(const adz_tensor *t, uint64_t offset)
+{
+    uint64_t hash = (offset * 16 + t->dtype) * 16 + t->rank;
+    for (int i = 0; i < t->rank; ++i) {
+        hash = (hash ^ (uint64_t)t->sizes[i]) * 0x9e3779b97f4a7c15u;
+        hash = (hash ^ (uint64_t)t->strides[i]) * 0x9e3779b97f4a7c15u;
+    }
+    return hash;
+}
+
+/* What an argument of an operator is: the number of a block that the call has made, or an address
  * outside. Numbers are odd, and addresses of elements even. */
+static adzi_plan_argument argument_of(const adzi_recording *r, const char *op, const adz_tensor *t)
+{
+    const size_t i = adzi_plan_blocks_find(&r->blocks, t->storage->data);
+    if (i == SIZE_MAX) {
+        return (adzi_plan_argument){ (uintptr_t)t->data & ~(uintptr_t)1, layout_of(t, 0), op };
+    }
+    const adzi_plan_block *block = &r->blocks.all[i];
+    return (adzi_plan_argument){ (uintptr_t)block->number * 2 + 1,
+        layout_of(t, (uint64_t)(t->data - block->begin)), op };
+}
+
 static void entered(adzi_recorder *recorder, const char *op, adz_tensor *const *in, int n)
 {
     adzi_recording *r = plan_of(recorder)->current;
@@ -172,14 +222,43 @@ static void entered(adzi_recorder *recorder, const char *op, adz_tensor *const *
             r->refused = !adzi_is_none(in[i]);
             continue;
         }
-        const size_t block = adzi_plan_blocks_find(&r->blocks, in[i]->storage->data);
-        r->arguments[r->n_arguments++] =
-            (struct adzi_plan_argument){ block != SIZE_MAX
-                                             ? (uintptr_t)r->blocks.all[block].number * 2 + 1
-                                             : (uintptr_t)in[i]->data & ~(uintptr_t)1,
-                op };
+        r->arguments[r->n_arguments++] = argument_of(r, op, in[i]);
     }
     recorder->inside = false;
+}
+
+/* ---- values of the host --------------------------------------------------------------------- */
+
+static void number(adzi_recorder *recorder, double value)
+{
+    adzi_recording *r = plan_of(recorder)->current;
+    recorder->inside = true;
+    if (adzi_grow(&r->numbers, &r->numbers_capacity, r->n_numbers + 1, sizeof *r->numbers)) {
+        r->numbers[r->n_numbers++] =
+            (struct adzi_plan_number){ value, recorder->op, r->n_launches };
+    } else {
+        r->refused = true;
+    }
+    recorder->inside = false;
+}
+
+static void sited(adzi_recorder *recorder, const char *file, int line)
+{
+    adzi_recording *r = plan_of(recorder)->current;
+    for (; r->n_sited < r->n_launches; ++r->n_sited) {
+        r->launches[r->n_sited].file = file;
+        r->launches[r->n_sited].line = line;
+    }
+}
+
+static bool is_constant(const adzi_recording *r, const adz_tensor *t)
+{
+    for (size_t i = 0; i < r->n_constants; ++i) {
+        if (r->constants[i]->storage == t->storage) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void constant(adzi_recorder *recorder, adz_tensor *t)
@@ -195,13 +274,25 @@ static void constant(adzi_recorder *recorder, adz_tensor *t)
     recorder->inside = false;
 }
 
+static bool is_written(const adzi_recording *r, const adz_tensor *t)
+{
+    for (size_t i = 0; i < r->n_written; ++i) {
+        if (r->written[i] == t->storage) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void written(adzi_recorder *recorder, adz_tensor *t)
 {
     adzi_recording *r = plan_of(recorder)->current;
-    for (size_t i = 0; i < r->n_written; ++i) {
-        if (r->written[i] == t->storage) {
-            return;
-        }
+    if (is_constant(r, t)) {
+        refuse(r, recorder->op,
+            "it changes elements that the host has written; change a copy (adz_clone)");
+    }
+    if (is_written(r, t)) {
+        return;
     }
     recorder->inside = true;
     if (adzi_grow(&r->written, &r->written_capacity, r->n_written + 1, sizeof *r->written)) {
@@ -215,10 +306,8 @@ static void written(adzi_recorder *recorder, adz_tensor *t)
 static bool host_may_use(adzi_recorder *recorder, const adz_tensor *t)
 {
     adzi_recording *r = plan_of(recorder)->current;
-    for (size_t i = 0; i < r->n_constants; ++i) {
-        if (r->constants[i]->storage == t->storage) {
-            return true;
-        }
+    if (is_constant(r, t)) {
+        return true;
     }
     const size_t block = adzi_plan_blocks_find(&r->blocks, t->storage->data);
     if (block == SIZE_MAX || r->blocks.all[block].first >= 0) {
@@ -228,12 +317,37 @@ static bool host_may_use(adzi_recorder *recorder, const adz_tensor *t)
     return true;
 }
 
-static void watched(adzi_recorder *recorder, const adz_tensor *t)
+static bool host_may_read(adzi_recorder *recorder, const adz_tensor *t)
 {
     adzi_recording *r = plan_of(recorder)->current;
+    if (host_may_use(recorder, t)) {
+        return true;
+    }
+    if (is_written(r, t) || adzi_plan_blocks_find(&r->blocks, t->storage->data) != SIZE_MAX) {
+        return false;
+    }
     recorder->inside = true;
     if (adzi_grow(&r->seen, &r->seen_capacity, r->n_seen + 1, sizeof *r->seen)) {
         r->seen[r->n_seen++] = (struct adzi_plan_seen){ t->storage, t->storage->version };
+    } else {
+        r->refused = true;
+    }
+    recorder->inside = false;
+    return true;
+}
+
+static void gradient(adzi_recorder *recorder, adzi_gradient *g)
+{
+    adzi_recording *r = plan_of(recorder)->current;
+    for (size_t i = 0; i < r->n_gradients; ++i) {
+        if (r->gradients[i].gradient == g) {
+            return;
+        }
+    }
+    recorder->inside = true;
+    if (adzi_grow(
+            &r->gradients, &r->gradients_capacity, r->n_gradients + 1, sizeof *r->gradients)) {
+        r->gradients[r->n_gradients++] = (struct adzi_plan_gradient){ .gradient = g };
     } else {
         r->refused = true;
     }
@@ -286,7 +400,10 @@ void adzi_recorder_init(adzi_recorder *recorder)
         .entered = entered,
         .computed = computed,
         .host_may_use = host_may_use,
-        .watched = watched,
+        .host_may_read = host_may_read,
+        .number = number,
+        .gradient = gradient,
+        .sited = sited,
         .replaced = replaced };
 }
 
@@ -320,6 +437,8 @@ void adzi_recording_free(adzi_recording *r)
     adzi_plan_blocks_free(&r->blocks);
     adzi_free(r->updates, r->updates_capacity * sizeof *r->updates);
     adzi_free(r->seen, r->seen_capacity * sizeof *r->seen);
+    adzi_free(r->numbers, r->numbers_capacity * sizeof *r->numbers);
+    adzi_free(r->gradients, r->gradients_capacity * sizeof *r->gradients);
     adzi_free(r->carried, r->carried_capacity * sizeof *r->carried);
     adzi_free(r->kept, r->kept_capacity * sizeof *r->kept);
     adzi_free(r->launches, r->launches_capacity * sizeof *r->launches);
@@ -352,90 +471,30 @@ bool adzi_recording_carry(const char *op, adzi_recording *r)
     return true;
 }
 
-bool adzi_recording_is_old(const adzi_recording *r)
-{
-    for (size_t i = 0; i < r->n_seen; ++i) {
-        if (r->seen[i].storage->version != r->seen[i].version) {
-            return true;
-        }
-    }
-    return false;
-}
-
 bool adzi_recording_close(adzi_recording *r)
 {
+    for (size_t i = 0; i < r->n_gradients; ++i) {
+        r->gradients[i].grad = r->gradients[i].gradient->grad;
+    }
     for (size_t i = 0; i < r->n_launches; ++i) {
         r->launches[i].args = r->args + r->launches[i].args_at;
     }
+    size_t used = 0;
     for (size_t i = 0; i < r->n_constants; ++i) {
         const size_t block = adzi_plan_blocks_find(&r->blocks, r->constants[i]->storage->data);
+        if (block != SIZE_MAX && r->blocks.all[block].first < 0) {
+            adzi_drop(r->constants[i]); /* memory of the host that no kernel uses */
+            continue;
+        }
         if (block != SIZE_MAX) {
             r->blocks.all[block].tensor = false;
         }
+        r->constants[used++] = r->constants[i];
     }
+    r->n_constants = used;
     if (r->refused) {
         return false;
     }
     adzi_plan_move_updates(r);
     return adzi_plan_place(r);
-}
-
-/* ---- comparing ------------------------------------------------------------------------------ */
-
-static bool same_launch(const adzi_plan_launch *a, const adzi_plan_launch *b)
-{
-    return a->kernel == b->kernel && a->function == b->function && a->size == b->size &&
-           a->units == b->units && a->grain == b->grain;
-}
-
-/* Whether two lists of arguments are equal. If not, the operator is named whose argument lies in
- * other memory. */
-static bool same_arguments(
-    const adzi_recording *a, const adzi_recording *b, char *text, size_t size)
-{
-    const size_t n = a->n_arguments < b->n_arguments ? a->n_arguments : b->n_arguments;
-    for (size_t i = 0; i < n; ++i) {
-        if (a->arguments[i].what != b->arguments[i].what) {
-            snprintf(
-                text, size, "an argument of %s is another tensor each time", b->arguments[i].op);
-            return false;
-        }
-    }
-    return true; /* another number of calls makes another number of launches */
-}
-
-bool adzi_recordings_agree(
-    const adzi_recording *a, const adzi_recording *b, char *text, size_t size)
-{
-    const size_t n = a->n_launches < b->n_launches ? a->n_launches : b->n_launches;
-    for (size_t i = 0; i < n; ++i) {
-        if (!same_launch(&a->launches[i], &b->launches[i])) {
-            snprintf(text, size, "launch %zu was one of %s and is one of %s now", i,
-                a->launches[i].op, b->launches[i].op);
-            return false;
-        }
-    }
-    if (a->n_launches != b->n_launches) {
-        snprintf(
-            text, size, "there were %zu launches and are %zu now", a->n_launches, b->n_launches);
-        return false;
-    }
-    return same_arguments(a, b, text, size);
-}
-
-void adzi_recording_move_to(adzi_recording *r, char *memory)
-{
-    for (size_t i = 0; i < r->n_launches; ++i) {
-        const adzi_plan_launch *launch = &r->launches[i];
-        for (size_t k = 0; k < launch->n_references; ++k) {
-            const adzi_plan_reference *reference = &r->references[launch->first_reference + k];
-            const adzi_plan_block *block = &r->blocks.all[reference->block];
-            if (block->freed) {
-                const char *begin =
-                    block->host == ADZI_PLAN_MEMORY ? memory : r->blocks.all[block->host].begin;
-                const uintptr_t word = (uintptr_t)begin + block->offset + reference->offset;
-                memcpy(launch->args + reference->at, &word, sizeof word);
-            }
-        }
-    }
 }

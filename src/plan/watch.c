@@ -1,4 +1,5 @@
-/* Watching the memory outside a plan to which its launches refer.
+/* Noticing changes between two runs: gradients and tensors that are compared before a run, and the
+ * memory outside a plan to which its launches refer.
  *
  * Launches refer to parameters, inputs, optimizers and generators by address, and a plan holds no
  * reference of most of them. Every block that is freed in the process is therefore compared with
@@ -94,11 +95,23 @@ static void sort_watched(adz_plan *plan)
     plan->n_watched = kept;
 }
 
-bool adzi_plan_watch(adz_plan *plan)
+bool adzi_recording_is_old(const adzi_recording *r)
 {
-    const adzi_recording *r = plan->last;
+    bool same = true;
+    for (size_t i = 0; i < r->n_seen; ++i) {
+        same = same && r->seen[i].storage->version == r->seen[i].version;
+    }
+    for (size_t i = 0; i < r->n_gradients && same; ++i) {
+        const adzi_gradient *g = r->gradients[i].gradient;
+        same = g->grad == r->gradients[i].grad && !g->spoiled;
+    }
+    return !same;
+}
+
+/* What a replay uses. */
+static bool watch_used(adz_plan *plan, const adzi_recording *r)
+{
     bool noted = true;
-    plan->n_watched = 0;
     for (size_t i = 0; i < r->n_launches && noted; ++i) {
         noted = watch_launch(plan, r, &r->launches[i]);
     }
@@ -109,10 +122,27 @@ bool adzi_plan_watch(adz_plan *plan)
         const uintptr_t what = r->arguments[i].what;
         noted = what % 2 != 0 || watch_address(plan, (const void *)what);
     }
+    return noted;
+}
+
+/* What adzi_recording_is_old reads. */
+static bool watch_compared(adz_plan *plan, const adzi_recording *r)
+{
+    bool noted = true;
     for (size_t i = 0; i < r->n_seen && noted; ++i) {
         noted = watch_address(plan, r->seen[i].storage);
     }
-    if (!noted) {
+    for (size_t i = 0; i < r->n_gradients && noted; ++i) {
+        noted = watch_address(plan, r->gradients[i].gradient);
+    }
+    return noted;
+}
+
+bool adzi_plan_watch(adz_plan *plan)
+{
+    const adzi_recording *r = plan->last;
+    adzi_plan_unwatch(plan);
+    if (!watch_compared(plan, r) || (plan->captured && !watch_used(plan, r))) {
         return false;
     }
     sort_watched(plan);

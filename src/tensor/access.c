@@ -41,7 +41,7 @@ static double read_item(adz_dtype dtype, const void *at)
 
 /* Why functions that hand elements to the program fail while a plan captures one of its functions.
  */
-static const char reads[] = "it reads elements on the host";
+static const char reads[] = ADZI_USES_ELEMENTS;
 
 /* Whether t has a single element. Records an error if it does not. */
 static bool one_element(const char *op, const adz_tensor *t)
@@ -191,7 +191,7 @@ static bool check_bytes(const char *op, const adz_tensor *t, const void *buffer,
             bytes, adz_dtype_name((adz_dtype)t->dtype), adzi_text_shape(t), needed);
         return false;
     }
-    return adzi_host_may(t, op);
+    return !adzi_is_recorded_tensor(op, t, reads) && adzi_host_may(t, op);
 }
 
 /* A header, without a storage, over a buffer of contiguous elements shaped like t. Only adzi_copy

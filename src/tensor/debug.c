@@ -1,5 +1,6 @@
 /* The debug mode of adz_set_debug. One lock guards the lists of all threads. */
 #include "tensor/debug.h"
+#include "base/recorder.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -84,6 +85,7 @@ static void clear(void)
 
 bool adz_set_debug(bool on)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, false);
     bool before = atomic_exchange(&adzi_debug_on, on);
     if (before && !on) {
         pthread_mutex_lock(&list.lock);
@@ -118,6 +120,7 @@ static bool report(const adz_tensor *t, FILE *stream)
 
 adz_status adz_report_alive(FILE *stream)
 {
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     if (stream == NULL) {
         return adzi_error_null("report_alive", "stream");
     }

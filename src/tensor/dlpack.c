@@ -1,5 +1,6 @@
 /* DLPack, by which libraries hand tensors to each other without a copy: from adze, and to adze. */
 #include "adze/dlpack.h"
+#include "base/recorder.h"
 
 #include <string.h>
 
@@ -33,6 +34,7 @@ static void end_handed_out(adz_dl_managed_tensor *self)
 
 adz_dl_managed_tensor *adz_tensor_to_dlpack(adz_tensor *t)
 {
+    ADZI_NOT_CAPTURED(ADZI_USES_ELEMENTS, NULL);
     static const char op[] = "tensor_to_dlpack";
     if (!adzi_check_tensor(op, "t", t)) {
         return NULL;
@@ -89,6 +91,7 @@ static bool find_dtype(const char *op, const adz_dl_tensor *dl, adz_dtype *dtype
 
 adz_tensor *adz_tensor_from_dlpack(adz_dl_managed_tensor *managed)
 {
+    ADZI_NOT_CAPTURED(ADZI_USES_ELEMENTS, NULL);
     static const char op[] = "tensor_from_dlpack";
     if (managed == NULL) {
         return adzi_fail_null(op, "managed");

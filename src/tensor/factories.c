@@ -19,6 +19,7 @@ static adz_tensor *make(const char *op, int rank, const int64_t *sizes, adz_dtyp
     if (adzi_check_sizes(op, rank, sizes, dtype, &numel) != ADZ_OK) {
         return NULL;
     }
+    adzi_recorder_name(op);
     adz_tensor *t = adzi_tensor_borrowed(thread, op, dtype, rank, sizes);
     adzi_trace_constant(t);
     return t;
@@ -125,7 +126,8 @@ adz_tensor *adz_tensor_wrap(void *data, adz_shape shape, adz_dtype dtype,
     static const char op[] = "tensor_wrap";
     adzi_thread *thread = adzi_self();
     int64_t numel;
-    if (adzi_check_sizes(op, shape.rank, shape.sizes, dtype, &numel) != ADZ_OK) {
+    if (adzi_check_sizes(op, shape.rank, shape.sizes, dtype, &numel) != ADZ_OK ||
+        adzi_is_recorded(op, "the program may write the memory")) {
         return NULL;
     }
     if (data == NULL) {
@@ -185,6 +187,8 @@ static adz_tensor *sequence(
     int64_t n = (int64_t)count;
     adz_tensor *t = make(op, 1, &n, dtype);
     if (t != NULL) {
+        adzi_recorder_number(start);
+        adzi_recorder_number(step);
         const sequence_args args = { t->data, dtype, start, step, end, isnan(end) ? -1 : n - 1 };
         const bool open = adzi_trace_open(true);
         adzi_launch(write_sequence, &args, n, ADZI_POINTWISE_GRAIN);

@@ -350,8 +350,8 @@ const void *adz_tensor_data_constant(const adz_tensor *t)
         return NULL;
     }
     adzi_recorder *recorder = adzi_recorder_of(adzi_self());
-    if (recorder != NULL) {
-        recorder->watched(recorder, t);
+    if (recorder != NULL && !recorder->host_may_read(recorder, t)) {
+        adzi_is_recorded(op, "the function has computed the elements"); /* the call goes on */
     }
     return t->data;
 }
@@ -387,7 +387,8 @@ int64_t *adz_tensor_data_i64(adz_tensor *t)
 void adz_tensor_touch(adz_tensor *t)
 {
     static const char op[] = "adz_tensor_touch";
-    if (adzi_check_tensor(op, "t", t) && adzi_host_may(t, op)) {
+    if (adzi_check_tensor(op, "t", t) &&
+        !adzi_is_recorded_tensor(op, t, "the host has written elements") && adzi_host_may(t, op)) {
         adzi_written(t, op);
     }
 }

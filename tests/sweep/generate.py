@@ -48,6 +48,7 @@ SCALARS = {'bool': 'BOOL', 'int': 'INT', 'int32_t': 'INT', 'int64_t': 'INT64', '
            'uint32_t': 'U64', 'uint16_t': 'U64', 'uint8_t': 'U64', 'double': 'DOUBLE', 'char': 'CHAR',
            'adz_shape': 'SHAPE', 'adz_dims': 'DIMS', 'adz_tensor_list': 'LIST', 'adz_text': 'TEXT',
            'adz_generator_state': 'GENERATOR_STATE'}
+NUMBERS = {'BOOL', 'INT', 'INT64', 'U64', 'DOUBLE'}
 OBJECTS = {'adz_tensor': 'TENSOR', 'adz_module': 'MODULE', 'adz_optimizer': 'OPTIMIZER',
            'adz_scheduler': 'SCHEDULER', 'adz_generator': 'GENERATOR', 'adz_context': 'CONTEXT',
            'adz_scope': 'SCOPE', 'adz_csv': 'CSV', 'adz_dataset': 'DATASET', 'adz_loader': 'LOADER',
@@ -267,7 +268,7 @@ class Table:
         if object_ and owner.endswith(('_free', '_release')):
             return {'kind': OBJECTS[object_.group(1)], 'address': True}
         if type_ in WRITTEN:
-            gives = 'DATASET' if 'dataset' in type_ else 'NONE'
+            gives = 'DATASET' if 'dataset' in type_ else 'TENSOR' if 'tensor' in type_ else 'NONE'
             return {'kind': 'ROOM', 'gives': gives}
         if to in OBJECTS:
             return {'kind': OBJECTS[to]}
@@ -364,7 +365,10 @@ class Table:
         if type_ == 'adz_status':
             return 'STATUS', 'NONE', 'result->n = (int)'
         if not type_.endswith('*'):
-            return ('NOTHING' if type_ == 'void' else 'OTHER'), 'NONE', '(void)'
+            number = type_ in SCALARS and SCALARS[type_] in NUMBERS or type_ == 'size_t' or \
+                type_ in self.headers.enums
+            return ('NUMBER', 'NONE', 'result->d = (double)') if number else \
+                (('NOTHING' if type_ == 'void' else 'OTHER'), 'NONE', '(void)')
         to = type_.replace('const ', '').replace(' *', '')
         makes = re.search(r'(_new|_keep|_copy|_load|_read|_from_memory|_to_safetensors|_from_csv|_open'
                           r'|_subset|_build|_state_dict|_convert_weights|_split)\Z', name)

@@ -125,6 +125,7 @@ typedef enum returns {
     RETURNS_STATUS,
     RETURNS_POINTER, /* NULL is a failure */
     RETURNS_MAYBE,   /* a pointer of which NULL is also a valid answer */
+    RETURNS_NUMBER,  /* which is stored as a double */
     RETURNS_OTHER
 } returns;
 

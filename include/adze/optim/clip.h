@@ -24,8 +24,23 @@ extern "C" {
  *                    ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY or the error that is pending recorded, or,
  *                    without an error, when a gradient has one
  * @see               torch.nn.utils.clip_grad_norm_
+ *
+ * A function that a plan captures cannot use the norm of a run, so it calls adz_clip_grads.
  */
 ADZ_API double adz_clip_grad_norm(adz_tensor_list parameters, double max_norm, double norm_type);
+
+/**
+ * adz_clip_grad_norm without the norm. It may be called in a function that a plan captures
+ * (adze/plan.h); adz_plan_grad_norm gives the norm after each run.
+ *
+ * @param parameters  those without a gradient are left out
+ * @param max_norm    0 or more
+ * @param norm_type   above 0; INFINITY for the largest magnitude (PyTorch's default: 2)
+ * @return            ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY, or the code of the
+ *                    error that is pending
+ * @see               torch.nn.utils.clip_grad_norm_
+ */
+ADZ_API adz_status adz_clip_grads(adz_tensor_list parameters, double max_norm, double norm_type);
 
 /**
  * Limits every element of every gradient to [-clip_value, clip_value].

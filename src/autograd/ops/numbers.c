@@ -44,6 +44,7 @@ adz_tensor *adzi_number(const char *op, const adz_tensor *x, double number)
     if (!adzi_check_tensor(op, "x", x)) {
         return NULL;
     }
+    adzi_recorder_name(op);
     adz_tensor *t = adzi_scratch(op, dtype_beside(x, number), 0, NULL);
     if (t != NULL) {
         adzi_fill_constant(t, number);

@@ -53,7 +53,7 @@ static void launch_count(adz_module *self, bool reset)
     const bool open = adzi_trace_open(true); /* an export has no use for the count */
     adzi_launch(change_count, &args, 1, 1);
     adzi_trace_open(open);
-    adz_tensor_touch(buffer(self, COUNT));
+    adzi_written(buffer(self, COUNT), self->type.name);
 }
 
 /* Checks that x has the dimensions of the module and its number of features. */
@@ -88,7 +88,7 @@ static adz_tensor *forward(adz_module *self, adz_tensor *x)
     if (batch != NULL) {
         y = adzi_batch_norm_hand_out(x, mean, var, w, b, batch, state->eps);
         if (y != NULL) {
-            adz_tensor_touch(buffer(self, COUNT)); /* Note [Handing statistics out] */
+            adzi_written(buffer(self, COUNT), self->type.name); /* Note [Handing statistics out] */
         }
         return y;
     }

@@ -43,6 +43,8 @@ static void launch_state(const state_args *args)
 /* Sets a state by a launch, so that a step that seeds its generator seeds it in every replay. */
 static void set_state(adz_generator *generator, adz_generator_state state)
 {
+    adzi_recorder_number((double)state.seed);
+    adzi_recorder_number((double)state.offset);
     const state_args args = { &generator->state, NULL, state };
     launch_state(&args);
 }
@@ -109,6 +111,9 @@ adz_status adz_manual_seed(uint64_t seed)
 
 adz_generator_state adz_generator_get_state(const adz_generator *generator)
 {
+    if (adzi_is_recorded("adz_generator_get_state", "the state is another one in each run")) {
+        return (adz_generator_state){ 0, 0 };
+    }
     return (generator != NULL ? generator : adz_default_generator())->state;
 }
 

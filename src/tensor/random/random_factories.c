@@ -34,6 +34,7 @@ static bool begin(draw *d, const char *op, adz_generator *generator, adz_shape s
     if (d->y == NULL) {
         return false;
     }
+    adzi_recorder_name(op);
     d->generator = generator;
     d->counters = adzi_philox_counters(d->y->numel, kind);
     return true;
@@ -105,6 +106,8 @@ adz_tensor *adz_generator_randint(
     if (!begin(&d, "randint", generator, shape, dtype, ADZI_DRAW_DOUBLE)) {
         return NULL;
     }
+    adzi_recorder_number((double)low);
+    adzi_recorder_number((double)high);
     adzi_randint_args args = { &d.generator->state, d.y->data, low,
         (uint64_t)high - (uint64_t)low };
     adzi_launch(KERNEL_FOR(randint, dtype), &args, d.y->numel, GRAIN);
@@ -113,6 +116,7 @@ adz_tensor *adz_generator_randint(
 
 void adzi_bernoulli_draw(adz_tensor *y, double p, const adz_generator_state *state)
 {
+    adzi_recorder_number(p);
     adzi_bernoulli_args args = { state, y->data, p };
     adzi_launch(KERNEL_FOR(bernoulli, y->dtype), &args, y->numel, GRAIN);
 }
@@ -137,8 +141,32 @@ adz_tensor *adz_generator_bernoulli(
     return end(&d);
 }
 
+/* Arguments of `shuffle`: the order of n rows, and n random words. */
+typedef struct {
+    int64_t *at;
+    const uint64_t *word;
+    int64_t n;
+} shuffle_args;
+
 /* The shuffle of Fisher and Yates: from the last place down, the element at place i is exchanged
- * with the one at a random place 0 .. i. */
+ * with the one at a random place 0 .. i. There is one unit. */
+static void shuffle(const void *block, int64_t begin, int64_t end)
+{
+    const shuffle_args *args = block;
+    for (int64_t i = 0; begin < end && i < args->n; ++i) {
+        args->at[i] = i;
+    }
+    for (int64_t i = args->n - 1; begin < end && i > 0; --i) {
+        /* floor(word * (i + 1) / 2^64), the high half of a product, from two products of 32-bit
+         * parts */
+        const uint64_t m = (uint64_t)i + 1, word = args->word[i];
+        const uint64_t low = (word & 0xffffffffu) * m, high = (word >> 32) * m;
+        const int64_t j = (int64_t)((high + (low >> 32)) >> 32), swap = args->at[i];
+        args->at[i] = args->at[j];
+        args->at[j] = swap;
+    }
+}
+
 adz_tensor *adz_generator_randperm(adz_generator *generator, int64_t n)
 {
     if (n < 0) {
@@ -156,20 +184,9 @@ adz_tensor *adz_generator_randperm(adz_generator *generator, int64_t n)
         }
         return NULL;
     }
-    int64_t *at = (int64_t *)(void *)y->data;
-    const uint64_t *word = (const uint64_t *)(const void *)words->data;
-    for (int64_t i = 0; i < n; ++i) {
-        at[i] = i;
-    }
-    for (int64_t i = n - 1; i > 0; --i) {
-        /* floor(word * (i + 1) / 2^64), the high half of a product, from two products of 32-bit
-         * parts */
-        uint64_t m = (uint64_t)i + 1, low = (word[i] & 0xffffffffu) * m, high = (word[i] >> 32) * m;
-        int64_t j = (int64_t)((high + (low >> 32)) >> 32);
-        int64_t swap = at[i];
-        at[i] = at[j];
-        at[j] = swap;
-    }
+    const shuffle_args args = { (int64_t *)(void *)y->data,
+        (const uint64_t *)(const void *)words->data, n };
+    adzi_launch(shuffle, &args, 1, 1);
     return adz_scope_return(scope, y);
 }
 

@@ -2,6 +2,7 @@
 
 #include "adze/random.h"
 #include "autograd/op.h"
+#include "base/random_generator.h"
 
 /* Draws class numbers from rows of weights, torch.multinomial.
  *
@@ -253,7 +254,7 @@ adz_tensor *adz_multinomial(
         return NULL;
     }
     /* A failure after the draw restores the generator. */
-    adz_generator_state before = adz_generator_get_state(generator);
+    adz_generator_state before = adzi_generator_or_default(generator)->state;
     adz_tensor *y = replacement ? with_replacement(&call, p, sums, n, generator)
                                 : without_replacement(p, n, generator);
     if (y == NULL) { /* a call that failed has drawn nothing */

@@ -472,8 +472,8 @@ adz_tensor *adzi_batch_norm_cumulative(adz_tensor *x, adz_tensor *running_mean,
     double eps)
 {
     const int64_t *batches = (const int64_t *)(const void *)count->data;
-    /* The momentum given here is checked and shown in messages; the launch computes its own. */
-    const norm_numbers numbers = { 1 / (double)(*batches + 1), eps, batches, NULL };
+    /* The launch computes the momentum. A momentum of 0 here says that it is no fixed number. */
+    const norm_numbers numbers = { 0, eps, batches, NULL };
     return batch_norm(x, running_mean, running_var, weight, bias, true, &numbers);
 }
 

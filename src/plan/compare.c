@@ -1,0 +1,183 @@
+/* Comparing two recordings. Only a function that does the same in two calls in a row is replayed.
+ *
+ * Launches are equal if their kernels, units and arguments are. A word of the arguments that refers
+ * to a block of the call is equal to one that refers to the nth block as well. All other bytes have
+ * to be the same ones, so a number that the program computes anew in each call is noticed here.
+ *
+ * A compiler that cannot clear padding leaves bytes without meaning between the fields. There, the
+ * numbers and attributes of operators are compared alone. */
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/plan.h"
+#include "tensor/tensor.h"
+
+/* What a message says, and where. */
+typedef struct report {
+    char *text;
+    size_t size;
+} report;
+
+/* Writes the name of the call that made a launch to `buffer`, with its source line if that is
+ * known. */
+static const char *name_of(
+    const adzi_recording *r, size_t launch, const char *op, char *buffer, size_t size)
+{
+    const adzi_plan_launch *l = launch < r->n_launches ? &r->launches[launch] : NULL;
+    if (l != NULL && l->file != NULL) {
+        snprintf(buffer, size, "%s at %s:%d", op, l->file, l->line);
+    } else {
+        snprintf(buffer, size, "%s", op);
+    }
+    return buffer;
+}
+
+static const char advice[] =
+    "put a value that changes into a tensor, and write the tensor before each run";
+
+/* ---- numbers and elements of the host ------------------------------------------------------- */
+
+static bool same_numbers(const adzi_recording *a, const adzi_recording *b, const report *out)
+{
+    char name[ADZI_TEXT_SIZE];
+    const size_t n = a->n_numbers < b->n_numbers ? a->n_numbers : b->n_numbers;
+    for (size_t i = 0; i < n; ++i) {
+        const struct adzi_plan_number *x = &a->numbers[i], *y = &b->numbers[i];
+        if (x->op != y->op) {
+            return true; /* other operators, which the comparison of launches reports */
+        }
+        if (memcmp(&x->value, &y->value, sizeof x->value) != 0) {
+            snprintf(out->text, out->size, "a number of %s was %g and is %g now; %s",
+                name_of(b, y->launch, y->op, name, sizeof name), x->value, y->value, advice);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool same_constants(const adzi_recording *a, const adzi_recording *b, const report *out)
+{
+    const size_t n = a->n_constants < b->n_constants ? a->n_constants : b->n_constants;
+    for (size_t i = 0; i < n; ++i) {
+        const adz_tensor *x = a->constants[i], *y = b->constants[i];
+        const size_t bytes = (size_t)y->numel * adzi_item_size(y);
+        if (x->numel == y->numel && x->dtype == y->dtype && memcmp(x->data, y->data, bytes) != 0) {
+            snprintf(out->text, out->size,
+                "the elements of a tensor%s that the function makes (adz_tensor_from, or a pointer "
+                "to the elements) differ; %s",
+                adzi_text_shape(y), advice);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- launches ------------------------------------------------------------------------------- */
+
+static bool same_kernel(const adzi_plan_launch *a, const adzi_plan_launch *b)
+{
+    return a->kernel == b->kernel && a->function == b->function && a->size == b->size &&
+           a->units == b->units && a->grain == b->grain;
+}
+
+/* The reference of a launch at a place of its arguments, or NULL. */
+static const adzi_plan_reference *reference_at(
+    const adzi_recording *r, const adzi_plan_launch *launch, size_t k, size_t at)
+{
+    const adzi_plan_reference *reference = &r->references[launch->first_reference + k];
+    return k < launch->n_references && reference->at == at ? reference : NULL;
+}
+
+static bool same_block(const adzi_recording *a, const adzi_plan_reference *x,
+    const adzi_recording *b, const adzi_plan_reference *y)
+{
+    return x->offset == y->offset &&
+           a->blocks.all[x->block].number == b->blocks.all[y->block].number;
+}
+
+/* Whether two launches of one kernel have equal arguments. */
+static bool same_args(const adzi_recording *a, const adzi_plan_launch *la, const adzi_recording *b,
+    const adzi_plan_launch *lb)
+{
+    size_t ka = 0, kb = 0, at = 0;
+    for (; at + sizeof(uintptr_t) <= la->size; at += sizeof(uintptr_t)) {
+        const adzi_plan_reference *x = reference_at(a, la, ka, at),
+                                  *y = reference_at(b, lb, kb, at);
+        ka += x != NULL;
+        kb += y != NULL;
+        if (x != NULL && y != NULL ? !same_block(a, x, b, y)
+                                   : memcmp(la->args + at, lb->args + at, sizeof(uintptr_t)) != 0) {
+            return false;
+        }
+    }
+    return memcmp(la->args + at, lb->args + at, la->size - at) == 0;
+}
+
+static bool same_kernels(const adzi_recording *a, const adzi_recording *b, const report *out)
+{
+    char name[ADZI_TEXT_SIZE];
+    const size_t n = a->n_launches < b->n_launches ? a->n_launches : b->n_launches;
+    for (size_t i = 0; i < n; ++i) {
+        const adzi_plan_launch *x = &a->launches[i], *y = &b->launches[i];
+        if (!same_kernel(x, y)) {
+            name_of(b, i, y->op, name, sizeof name);
+            snprintf(out->text, out->size,
+                x->op != y->op ? "it computes %s now where it computed %s before"
+                               : "%s computes something else now, such as other sizes",
+                name, x->op);
+            return false;
+        }
+    }
+    if (a->n_launches != b->n_launches) {
+        snprintf(out->text, out->size, "one call launched %zu kernels, and the next one %zu",
+            a->n_launches, b->n_launches);
+    }
+    return a->n_launches == b->n_launches;
+}
+
+static bool same_launches(const adzi_recording *a, const adzi_recording *b, const report *out)
+{
+    char name[ADZI_TEXT_SIZE];
+    for (size_t i = 0; a->masked && b->masked && i < b->n_launches; ++i) {
+        if (!same_args(a, &a->launches[i], b, &b->launches[i])) {
+            snprintf(out->text, out->size, "a number or an address that %s uses is another one; %s",
+                name_of(b, i, b->launches[i].op, name, sizeof name), advice);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether the operators had equal arguments. If not, the operator is named whose argument lies in
+ * other memory. */
+static bool same_arguments(const adzi_recording *a, const adzi_recording *b, const report *out)
+{
+    const size_t n = a->n_arguments < b->n_arguments ? a->n_arguments : b->n_arguments;
+    for (size_t i = 0; i < n; ++i) {
+        const adzi_plan_argument *x = &a->arguments[i], *y = &b->arguments[i];
+        if (x->what != y->what || x->layout != y->layout) {
+            snprintf(out->text, out->size,
+                x->what != y->what ? "an argument of %s is another tensor each time"
+                                   : "an argument of %s has another shape or layout each time",
+                y->op);
+            return false;
+        }
+    }
+    return true; /* another number of calls makes another number of launches */
+}
+
+bool adzi_recordings_agree(
+    const adzi_recording *a, const adzi_recording *b, char *text, size_t size)
+{
+    const report out = { text, size };
+    if (b->why != NULL) {
+        snprintf(text, size, "%s: %s", b->why_op, b->why);
+        return false;
+    }
+    if (a == NULL) {
+        snprintf(text, size, "there was one call only");
+        return false;
+    }
+    return same_numbers(a, b, &out) && same_constants(a, b, &out) && same_kernels(a, b, &out) &&
+           same_arguments(a, b, &out) && same_launches(a, b, &out);
+}
