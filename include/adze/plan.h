@@ -46,9 +46,9 @@
  * does not run again, so the calls have to be the same ones each time:
  *
  * - Numbers that the function passes to a call, and elements that it writes into a new tensor
- *   (adz_tensor_from), are constants of the plan. If they differ between the two calls of a capture,
- *   the plan is refused with an error that names the call. Put a value that changes into a tensor,
- *   and write the tensor before each run.
+ *   (adz_tensor_from), are constants of the plan. If they differ between the two calls of a
+ *   capture, the plan is refused with an error that names the call. Put a value that changes into
+ *   a tensor, and write the tensor before each run.
  * - A call that gives elements to the program or takes them, that is seen outside the program, or
  *   that makes an object such as a module or an optimizer, is an error that names the call. So are
  *   the next batch of a loader, hooks, saving, and collectives of several processes. Operators,

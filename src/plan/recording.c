@@ -358,11 +358,8 @@ static bool computed(adzi_recorder *recorder, const adz_tensor *t)
 {
     const adzi_recording *r = plan_of(recorder)->current;
     const size_t block = adzi_plan_blocks_find(&r->blocks, t->storage->data);
-    bool by_launch = t->numel == 0 || (block != SIZE_MAX && r->blocks.all[block].first >= 0);
-    for (size_t i = 0; i < r->n_constants; ++i) {
-        by_launch = by_launch && r->constants[i]->storage != t->storage;
-    }
-    return by_launch;
+    const bool used = block != SIZE_MAX && r->blocks.all[block].first >= 0;
+    return (t->numel == 0 || used) && !is_constant(r, t);
 }
 
 /* Keeps the first tensor of a buffer that is replaced several times. */
