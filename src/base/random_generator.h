@@ -36,7 +36,7 @@ typedef struct adzi_draws {
     struct adzi_draws *outer; /* the list of the pair around this one, or NULL */
     size_t count;             /* ADZI_MOST_DRAWN + 1 if there was not enough room */
     struct {
-        adz_generator *generator;
+        adz_generator *generator; /* NULL if it was freed before the list ended */
         adz_generator_state before;
     } drawn[ADZI_MOST_DRAWN];
 } adzi_draws;

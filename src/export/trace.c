@@ -117,7 +117,9 @@ static void restore(adzi_trace *trace, kept_state *kept)
         }
     }
     for (size_t i = 0; i < kept->draws.count && i < ADZI_MOST_DRAWN; ++i) {
-        kept->draws.drawn[i].generator->state = kept->draws.drawn[i].before;
+        if (kept->draws.drawn[i].generator != NULL) {
+            kept->draws.drawn[i].generator->state = kept->draws.drawn[i].before;
+        }
     }
     restore_buffers(kept);
 }

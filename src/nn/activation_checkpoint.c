@@ -207,9 +207,11 @@ static void end_exchange(exchange *e)
 static void set_back_generators(recipe *r)
 {
     for (size_t i = 0; i < r->draws.count; ++i) {
-        adz_generator_state *state = &r->draws.drawn[i].generator->state;
-        adzi_generator_copy_state(&r->later[i], state);
-        adzi_generator_copy_state(state, &r->draws.drawn[i].before);
+        adz_generator *generator = r->draws.drawn[i].generator;
+        if (generator != NULL) { /* one that the module made and freed is made again */
+            adzi_generator_copy_state(&r->later[i], &generator->state);
+            adzi_generator_copy_state(&generator->state, &r->draws.drawn[i].before);
+        }
     }
 }
 
@@ -217,7 +219,9 @@ static void set_back_generators(recipe *r)
 static void restore_generators(const recipe *r)
 {
     for (size_t i = 0; i < r->draws.count; ++i) {
-        adzi_generator_copy_state(&r->draws.drawn[i].generator->state, &r->later[i]);
+        if (r->draws.drawn[i].generator != NULL) {
+            adzi_generator_copy_state(&r->draws.drawn[i].generator->state, &r->later[i]);
+        }
     }
 }
 

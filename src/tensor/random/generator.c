@@ -56,9 +56,22 @@ adz_generator *adz_generator_new(uint64_t seed)
     return generator;
 }
 
+/* Takes a generator that ends out of the lists of draws: its state is not put back. */
+static void forget(const adz_generator *generator)
+{
+    for (adzi_draws *draws = adzi_self()->draws; draws != NULL; draws = draws->outer) {
+        for (size_t i = 0; i < draws->count && i < ADZI_MOST_DRAWN; ++i) {
+            if (draws->drawn[i].generator == generator) {
+                draws->drawn[i].generator = NULL;
+            }
+        }
+    }
+}
+
 void adz_generator_free(adz_generator **generator)
 {
     if (generator != NULL && *generator != NULL) {
+        forget(*generator);
         adzi_free(*generator, sizeof **generator);
         *generator = NULL;
     }
