@@ -26,6 +26,13 @@ static adz_tensor *bounded_log(adz_tensor *x)
     return adz_masked_fill(adz_log(adz_masked_fill(x, low, 1)), low, -100);
 }
 
+/* max(log(1 - x), -100), with the digits that 1 - x loses for a small x. */
+static adz_tensor *bounded_log_of_rest(adz_tensor *x)
+{
+    adz_tensor *low = adz_lt_number(adz_log1p(adz_neg(adz_detach(x))), -100);
+    return adz_masked_fill(adz_log1p(adz_neg(adz_masked_fill(x, low, 0))), low, -100);
+}
+
 /* The gradients as expressions. The bound 1e-12 on the variance x (1 - x) is that of the kernel. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
@@ -97,7 +104,7 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
 {
     adz_tensor *x = in[0], *t = in[1];
     adz_tensor *yes = adz_mul(t, bounded_log(x));
-    adz_tensor *no = adz_mul(adz_number_sub(1, t), bounded_log(adz_number_sub(1, x)));
+    adz_tensor *no = adz_mul(adz_number_sub(1, t), bounded_log_of_rest(x));
     adz_tensor *losses = adz_neg(adz_add(yes, no));
     return adzi_pair_loss_reduced(y, losses, attr);
 }

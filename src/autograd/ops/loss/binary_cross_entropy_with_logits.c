@@ -50,7 +50,10 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
 {
     adz_tensor *x = in[0], *t = in[1];
     adz_tensor *rest = adz_log1p(adz_exp(adz_neg(adz_abs(x))));
-    adz_tensor *losses = adz_add(adz_sub(adz_relu(x), adz_mul(t, x)), rest);
+    /* The sum of max(x, 0) and -t x in one product, which an infinite x does not make NaN. */
+    adz_tensor *slope =
+        adz_where(adz_gt_number(x, 0), adz_mul(adz_number_sub(1, t), x), adz_neg(adz_mul(t, x)));
+    adz_tensor *losses = adz_add(rest, slope);
     return adzi_pair_loss_reduced(y, losses, attr);
 }
 

@@ -401,7 +401,9 @@ adz_status adzi_class_expression(
     const int axis = adzi_class_axis(logs->rank);
     const counted_rows rows = count_rows(logs, target, weight, at->ignore_index);
     adz_tensor *own = adz_gather(logs, axis, adz_unsqueeze(rows.class, axis));
-    adz_tensor *losses = adz_neg(adz_mul(adz_squeeze(own, axis), rows.weight));
+    /* Rows that are ignored are set to 0: their logarithm may be infinite. */
+    adz_tensor *losses =
+        adz_masked_fill(adz_neg(adz_mul(adz_squeeze(own, axis), rows.weight)), rows.ignored, 0);
     if (at->smoothing > 0) {
         adz_shape along = { .rank = logs->rank - axis };
         for (int i = 0; i < along.rank; ++i) {

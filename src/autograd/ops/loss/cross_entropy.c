@@ -202,7 +202,11 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
     const int axis = adzi_class_axis(x->rank);
     adz_tensor *logs = adz_log_softmax(x, axis);
     if (!at->probabilities) {
-        return adzi_class_expression(y, logs, t, in[2], attr);
+        const adz_status status = adzi_class_expression(y, logs, t, in[2], attr);
+        if (status == ADZ_OK && at->reduction == ADZ_REDUCE_NONE) { /* 0 for a sure class, not -0 */
+            y[0] = adz_add_number(y[0], 0);
+        }
+        return status == ADZ_OK ? adzi_status(y[0]) : status;
     }
     const double classes = (double)x->sizes[axis];
     if (at->smoothing > 0) {
@@ -210,7 +214,7 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
     }
     adz_tensor *weight = along_classes(in[2], x);
     t = weight == ADZ_NONE ? t : adz_mul(t, weight);
-    y[0] = adz_neg(adz_sum(adz_mul(t, logs), ADZ_DIMS(axis), ADZ_DROPDIM));
+    y[0] = adz_number_sub(0, adz_sum(adz_mul(t, logs), ADZ_DIMS(axis), ADZ_DROPDIM));
     if (at->reduction != ADZ_REDUCE_NONE) {
         y[0] = adz_sum(y[0], ADZ_ALL_DIMS, ADZ_DROPDIM);
     }

@@ -69,14 +69,17 @@ adz_tensor *adzi_first_step(adz_tensor *s, int dim, bool reverse)
     return adz_select(s, dim, reverse ? -1 : 0);
 }
 
-/* The states of all steps in `steps`, each with size 1 along the dimension of time. */
+/* The states of all steps in `steps`, each with size 1 along the dimension of time. A state that was
+ * left out is 0 and not left out of the first step, because infinity times 0 is NaN. */
 static bool unroll(adz_tensor *a, adz_tensor *b, adz_tensor *s, int dim, bool reverse,
     adz_tensor **steps, int64_t n)
 {
     for (int64_t k = 0; k < n; ++k) {
         const int64_t t = reverse ? n - 1 - k : k;
         adz_tensor *now = adz_narrow(b, dim, t, 1);
-        s = s == ADZ_NONE ? now : adz_add(now, adz_mul(adz_narrow(a, dim, t, 1), s));
+        adz_tensor *factor = adz_narrow(a, dim, t, 1);
+        adz_tensor *kept = s == ADZ_NONE ? adz_mul_number(factor, 0) : adz_mul(factor, s);
+        s = adz_add(now, kept);
         if (s == NULL) {
             return false;
         }
