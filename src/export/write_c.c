@@ -1,6 +1,7 @@
 /* The C file and its header, made of the parts that the other files print. */
 #include "export/write_c.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,11 +37,26 @@ static void add_buffers(adzi_c99_writer *w, adzi_text *to)
     }
 }
 
+/* True if a name stands in the function that was printed. Printing may have made an element whose
+ * text was not needed. */
+static bool is_mentioned(const adzi_c99 *c, const char *name)
+{
+    const size_t n = strlen(name);
+    const char *text = adzi_text_get(&c->body);
+    for (const char *at = text; (at = strstr(at, name)) != NULL; at += n) {
+        const bool begins = at == text || (!isalnum((unsigned char)at[-1]) && at[-1] != '_');
+        if (begins && !isalnum((unsigned char)at[n]) && at[n] != '_') {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void add_unused(const adzi_c99_writer *w, adzi_text *to)
 {
     for (size_t i = 0; i < w->c.n_inputs; ++i) {
         const adzi_c99_memory *m = &w->c.memories[w->c.values[i].memory];
-        if (m->first < 0) {
+        if (m->first < 0 || !is_mentioned(&w->c, m->name)) {
             adzi_text_format(to, "    (void)%s;\n", m->name);
         }
     }
@@ -130,7 +146,7 @@ static void print_run(adzi_c99_writer *w)
         }
     }
     adzi_c99_signature(w, &w->run, "void", "run", adzi_c99_run_result(w));
-    finish(w, &w->run, "");
+    finish(w, &w->run, y.numel == 0 ? "    (void)y;\n" : "");
     if (direct) {
         memcpy(c->memories[y.memory].name, name, sizeof name);
         c->memories[y.memory].kind = ADZI_C99_BUFFER;

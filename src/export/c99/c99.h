@@ -301,6 +301,7 @@ ADZI_C99_PRINTER(one_hot);
 ADZI_C99_PRINTER(pad);
 ADZI_C99_PRINTER(pad_backward);
 ADZI_C99_PRINTER(prod_backward);
+ADZI_C99_PRINTER(resample);
 ADZI_C99_PRINTER(reshape);
 ADZI_C99_PRINTER(reshape_backward);
 ADZI_C99_PRINTER(scatter_add);

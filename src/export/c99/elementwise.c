@@ -90,8 +90,7 @@ static const row rows[] = {
 };
 
 static const row gelu_rows[] = {
-    { "gelu", "0.5f * $a * (1 + @erf(0.707106781f * $a))", "$g * @gelu_slope($a)", NULL, NULL,
-        NUMBER(NULL), 0 },
+    { "gelu", "@gelu($a)", "$g * @gelu_slope($a)", NULL, NULL, NUMBER(NULL), 0 },
     { "gelu", "$a * @sigmoid(1.59576912f * ($a + 0.044715f * $a * $a * $a))",
         "$g * @gelu_tanh_slope($a)", NULL, NULL, NUMBER(NULL), 0 },
 };
@@ -344,8 +343,12 @@ bool adzi_c99_elementwise(adzi_c99 *c, const adzi_c99_call *call)
         return true;
     }
     numbers_of(r, call, numbers);
-    print(
-        c, call, strcmp(op, "clamp") == 0 ? clamp_text(y->dtype, numbers) : r->y, numbers, y, NULL);
+    const char *text = strcmp(op, "clamp") == 0 ? clamp_text(y->dtype, numbers) : r->y;
+    if (r == &bool_rows[0]) { /* a factor of a bool only says whether it counts */
+        text = numbers[0] != 0 ? text : "$a";
+        numbers[0] = 1;
+    }
+    print(c, call, text, numbers, y, NULL);
     return true;
 }
 

@@ -149,6 +149,8 @@ static void gather(adzi_c99 *c, const adzi_c99_value *x, int dim, const adzi_c99
     const char *from_y = nest.operand[to].text;
     if (add_to_x && adzi_c99_arena(x->dtype) == ADZI_C99_INTEGERS) { /* wraps */
         adzi_c99_line(c, "%s = (int32_t)((uint32_t)%s + (uint32_t)%s);", element, element, from_y);
+    } else if (add_to_x && x->dtype == ADZ_BOOL) {
+        adzi_c99_line(c, "%s = %s || %s;", element, element, from_y);
     } else if (add_to_x) {
         adzi_c99_line(c, "%s += %s;", element, from_y);
     } else {

@@ -115,18 +115,15 @@ static const function functions[] = {
       "    const float scale = @power2(n);\n"
       "    return scale * @expm1_near(r) + (scale - 1);\n"
       "}\n" },
-    { "log", "logf",
-      "/* log x = n log 2 + log m, with m between sqrt(1/2) and sqrt(2). */\n"
-      "static float @log(float x)\n"
+    { "log_near", NULL,
+      "/* log m, where x = 2^n m and m lies between sqrt(1/2) and sqrt(2). x is finite and positive. */\n"
+      "static float @log_near(float x, int *power)\n"
       "{\n"
       "    union {\n"
       "        float value;\n"
       "        int32_t bits;\n"
       "    } m;\n"
       "    int n = -127;\n"
-      "    if (!(x > 0) || x > 3.402823466e38f) {\n"
-      "        return x == 0 ? -1.0f / 0.0f : x < 0 ? 0.0f / 0.0f : x;\n"
-      "    }\n"
       "    if (x < 1.17549435e-38f) {\n"
       "        x *= 8388608;\n"
       "        n -= 23;\n"
@@ -144,7 +141,18 @@ static const function functions[] = {
       "    p = p * z + 0.142857143f;\n"
       "    p = p * z + 0.2f;\n"
       "    p = p * z + 0.333333333f;\n"
-      "    const float near = f - s * (f - 2 * z * p);\n"
+      "    *power = n;\n"
+      "    return f - s * (f - 2 * z * p);\n"
+      "}\n" },
+    { "log", "logf",
+      "/* log x = n log 2 + log m. */\n"
+      "static float @log(float x)\n"
+      "{\n"
+      "    if (!(x > 0) || x > 3.402823466e38f) {\n"
+      "        return x == 0 ? -1.0f / 0.0f : x < 0 ? 0.0f / 0.0f : x;\n"
+      "    }\n"
+      "    int n;\n"
+      "    const float near = @log_near(x, &n);\n"
       "    return (float)n * 0.693145752f + (near + (float)n * 1.42860682e-6f);\n"
       "}\n" },
     { "log1p", "log1pf",
@@ -191,10 +199,25 @@ static const function functions[] = {
     { "sigmoid", NULL,
       "static float @sigmoid(float x)\n"
       "{\n"
-      "    return 1 / (1 + @exp(-x));\n"
+      "    const float e = @exp(x < 0 ? x : -x);\n"
+      "    return (x < 0 ? e : 1) / (1 + e);\n"
+      "}\n" },
+    { "erfc_far", NULL,
+      "/* 1 - erf(x) for 1 <= x < 4: e^(-x^2) p(1 / (1 + x / 2)). */\n"
+      "static float @erfc_far(float x)\n"
+      "{\n"
+      "    const float t = 1 / (1 + 0.5f * x);\n"
+      "    float p = -0.0536304265f;\n"
+      "    p = p * t - 0.0570652001f;\n"
+      "    p = p * t + 0.403495044f;\n"
+      "    p = p * t + 0.101495415f;\n"
+      "    p = p * t + 0.330757141f;\n"
+      "    p = p * t + 0.273634344f;\n"
+      "    p = p * t + 6.05118403e-4f;\n"
+      "    return @exp(-x * x) * p;\n"
       "}\n" },
     { "erf", "erff",
-      "/* A Taylor series up to 1; then 1 - e^(-x^2) p(1 / (1 + x / 2)). */\n"
+      "/* A Taylor series up to 1. */\n"
       "static float @erf(float x)\n"
       "{\n"
       "    const float a = x < 0 ? -x : x, z = x * x;\n"
@@ -212,18 +235,20 @@ static const function functions[] = {
       "        return x * (p * z + 1.12837917f);\n"
       "    }\n"
       "    if (a < 4) {\n"
-      "        const float t = 1 / (1 + 0.5f * a);\n"
-      "        float p = -0.0536304265f;\n"
-      "        p = p * t - 0.0570652001f;\n"
-      "        p = p * t + 0.403495044f;\n"
-      "        p = p * t + 0.101495415f;\n"
-      "        p = p * t + 0.330757141f;\n"
-      "        p = p * t + 0.273634344f;\n"
-      "        p = p * t + 6.05118403e-4f;\n"
-      "        const float y = 1 - @exp(-z) * p;\n"
+      "        const float y = 1 - @erfc_far(a);\n"
       "        return x < 0 ? -y : y;\n"
       "    }\n"
       "    return x != x ? x : x < 0 ? -1 : 1;\n"
+      "}\n" },
+    { "gelu", NULL,
+      "/* x Phi(x) = max(x, 0) - |x| Phi(-|x|), in which nothing cancels for x < 0. */\n"
+      "static float @gelu(float x)\n"
+      "{\n"
+      "    const float most = x > 0 ? x : 0 - x, a = 0.707106781f * most;\n"
+      "    if (!(a < 4)) {\n"
+      "        return x < 0 ? x - x : x;\n"
+      "    }\n"
+      "    return (x < 0 ? 0 : x) - 0.5f * most * (a < 1 ? 1 - @erf(a) : @erfc_far(a));\n"
       "}\n" },
     { "softplus", NULL,
       "/* log(1 + e^x). */\n"
@@ -251,6 +276,23 @@ static const function functions[] = {
       "    const float s = @sigmoid(1.59576912f * (x + 0.044715f * x * x * x));\n"
       "    return s + x * s * (1 - s) * 1.59576912f * (1 + 0.134145f * x * x);\n"
       "}\n" },
+    { "exp_of_product", NULL,
+      "/* e^(y log x) for x > 0. The product is y1 s1, which is exact because both have 12 bits, and a\n"
+      " * rest. */\n"
+      "static float @exp_of_product(float y, float x)\n"
+      "{\n"
+      "    if (!(x > 0) || x > 3.402823466e38f || y > 1e30f || y < -1e30f) {\n"
+      "        return @exp(y * @log(x));\n"
+      "    }\n"
+      "    int n;\n"
+      "    const float near = @log_near(x, &n), whole = (float)n * 0.693145752f;\n"
+      "    const volatile float s = whole + (near + (float)n * 1.42860682e-6f);\n"
+      "    const volatile float s4097 = s * 4097, s1 = s4097 - (s4097 - s);\n"
+      "    const volatile float y4097 = y * 4097, y1 = y4097 - (y4097 - y);\n"
+      "    const float s2 = ((whole - s1) + near) + (float)n * 1.42860682e-6f;\n"
+      "    const float first = @exp(y1 * s1);\n"
+      "    return first == 0 || first - first != 0 ? first : first * @exp((y - y1) * s1 + y * s2);\n"
+      "}\n" },
     { "pow", "powf",
       "/* x^n by squaring for whole exponents, else e^(y log |x|), with the special cases of C. */\n"
       "static float @pow(float x, float y)\n"
@@ -276,7 +318,7 @@ static const function functions[] = {
       "    if (x < 0 && !whole && x >= -3.402823466e38f) {\n"
       "        return 0.0f / 0.0f;\n"
       "    }\n"
-      "    const float power = a == 1 ? 1 : @exp(y * @log(a));\n"
+      "    const float power = a == 1 ? 1 : @exp_of_product(y, a);\n"
       "    return odd && (x < 0 || 1 / x < 0) ? -power : power;\n"
       "}\n" },
     { "sin", "sinf", NULL },

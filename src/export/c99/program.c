@@ -1,4 +1,5 @@
 /* Values, memories and calls of the C program, made from a trace. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -109,15 +110,17 @@ double adzi_c99_contents(const adzi_c99_memory *m, int64_t i)
     }
 }
 
+/* True if a constant is printed as one number. Bytes are not: a comparison of a byte with a number
+ * may have only one outcome, of which compilers warn. A NaN differs from itself. */
 static bool all_equal(const adzi_c99_memory *m)
 {
-    for (int64_t i = 1; i < m->count; ++i) {
-        if (adzi_c99_contents(m, i) !=
-            adzi_c99_contents(m, 0)) { /* a NaN differs from itself: an array then */
-            return false;
-        }
+    const double first = m->count > 0 ? adzi_c99_contents(m, 0) : 0;
+    bool equal = m->count > 0 && m->dtype != ADZ_U8 && m->dtype != ADZ_BOOL;
+    for (int64_t i = 0; i < m->count && equal; ++i) {
+        const double x = adzi_c99_contents(m, i);
+        equal = x == first && signbit(x) == signbit(first);
     }
-    return m->count > 0;
+    return equal;
 }
 
 /* The memory of a value that no call made. */
@@ -179,8 +182,13 @@ static bool is_known(const adzi_c99 *c, int value)
     return kind == ADZI_C99_CONSTANT || (kind == ADZI_C99_PARAMETER && !c->training);
 }
 
+/* The mask of attention's dropout is no input of the call, so such a call is not known. */
 static bool all_known(const adzi_c99 *c, const adzi_traced_call *call)
 {
+    const adzi_c99_call attributes = { .op = call->op, .attr = call->attr };
+    if (adzi_c99_attr(&attributes, "drops", 0) != 0) {
+        return false;
+    }
     for (int i = 0; i < call->n_in; ++i) {
         if (!is_known(c, call->in[i])) {
             return false;

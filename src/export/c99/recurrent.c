@@ -80,7 +80,7 @@ static void print_scores(adzi_c99 *c, const attention *a, const char *i, const c
             adzi_c99_line(c, "score = %s ? score : (-1.0f / 0.0f);", x);
         }
     }
-    adzi_c99_line(c, "most = score > most ? score : most;");
+    adzi_c99_line(c, "most = score > most || score != score ? score : most;");
     adzi_c99_line(c, "%s = score;", score);
     --c->depth;
     adzi_c99_line(c, "}");
@@ -99,13 +99,13 @@ static void print_weighted(adzi_c99 *c, const attention *a, const char *i, const
     adzi_c99_end(c);
     adzi_c99_line(c, "for (int s = 0; s < %s; ++s) {", keys);
     ++c->depth;
-    adzi_c99_line(c, "%s = most > (-1.0f / 0.0f) ? @exp(%s - most) : 0;", score, score);
+    adzi_c99_line(c, "%s = most == (-1.0f / 0.0f) ? 0 : @exp(%s - most);", score, score);
     adzi_c99_line(c, "total += %s;", score);
     --c->depth;
     adzi_c99_line(c, "}");
     adzi_c99_line(c, "for (int s = 0; s < %s; ++s) {", keys);
     ++c->depth;
-    adzi_c99_line(c, "const float share = total > 0 ? %s / total : 0;", score);
+    adzi_c99_line(c, "const float share = total == 0 ? 0 : %s / total;", score);
     adzi_c99_loop(c, y->sizes[y->rank - 1], d);
     element(c, v, base_of(a, V), "s", d, false, from);
     element(c, y, base_of(a, Y), i, d, false, to);

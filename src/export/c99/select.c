@@ -64,13 +64,44 @@ static void norm_parts(double p, char step[64], char result[64])
         snprintf(step, 64, "s += a");
     } else if (p == 2) {
         snprintf(step, 64, "s += a * a");
-        snprintf(result, 64, "@sqrt(s)");
+        snprintf(result, 64, "scale * @sqrt(s)");
     } else if (isinf(p)) {
         snprintf(step, 64, "s = a %c s || a != a ? a : s", p > 0 ? '>' : '<');
     } else {
         snprintf(step, 64, "s += @pow(a, %s)", adzi_c99_float(p));
-        snprintf(result, 64, "@pow(s, %s)", adzi_c99_float(1 / p));
+        snprintf(result, 64, "%s@pow(s, %s)", p > 0 ? "scale * " : "", adzi_c99_float(1 / p));
     }
+}
+
+/* Prints a pass over a lane with the statement `step` for |element| `over` something = a. */
+static void print_pass(
+    adzi_c99 *c, const adzi_c99_lanes *lanes, int from, const char *over, const char *step)
+{
+    adzi_c99_nest pass = adzi_c99_pass(c, lanes);
+    const char *e = pass.operand[from].text;
+    adzi_c99_line(c, "const float a = (%s > 0 ? %s : 0 - %s)%s;", e, e, e, over);
+    adzi_c99_line(c, "%s;", step);
+    adzi_c99_nest_close(c, &pass);
+}
+
+/* A sum of powers that leaves the range of float, or comes near its smallest numbers, is made once
+ * more with the elements over the largest one. */
+static void print_scaled(adzi_c99 *c, const adzi_c99_lanes *lanes, int from, const char *step)
+{
+    adzi_c99_line(c, "float scale = 1;");
+    adzi_c99_line(c, "if (!(s > 1e-30f && s < 1e30f)) {");
+    ++c->depth;
+    adzi_c99_line(c, "float most = 0;");
+    print_pass(c, lanes, from, "", "most = a > most ? a : most");
+    adzi_c99_line(c, "if (most > 0 && most <= 3.402823466e38f) {");
+    ++c->depth;
+    adzi_c99_line(c, "s = 0;");
+    adzi_c99_line(c, "scale = most;");
+    print_pass(c, lanes, from, " / most", step);
+    --c->depth;
+    adzi_c99_line(c, "}");
+    --c->depth;
+    adzi_c99_line(c, "}");
 }
 
 void adzi_c99_norm(adzi_c99 *c, const adzi_c99_call *call)
@@ -85,11 +116,10 @@ void adzi_c99_norm(adzi_c99 *c, const adzi_c99_call *call)
     adzi_c99_lanes_open(c, &lanes);
     adzi_c99_line(
         c, "float s = %s;", p == -(double)INFINITY ? adzi_c99_float((double)INFINITY) : "0");
-    adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
-    const char *e = pass.operand[from].text;
-    adzi_c99_line(c, "const float a = %s > 0 ? %s : 0 - %s;", e, e, e);
-    adzi_c99_line(c, "%s;", step);
-    adzi_c99_nest_close(c, &pass);
+    print_pass(c, &lanes, from, "", step);
+    if (strstr(result, "scale") != NULL) {
+        print_scaled(c, &lanes, from, step);
+    }
     adzi_c99_line(c, "%s = %s;", adzi_c99_lane_element(c, &lanes, to), result);
     adzi_c99_lanes_close(c, &lanes);
 }

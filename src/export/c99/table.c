@@ -7,6 +7,8 @@
 /* Operators without an entry here or in elementwise.c are traced as the calls of their
  * expression (export/trace.h). One that has none is an error that names it. */
 static const adzi_c99_printer printers[] = {
+    { "adaptive_avg_pool1d", adzi_c99_resample, NULL },
+    { "adaptive_avg_pool2d", adzi_c99_resample, NULL },
     { "adaptive_max_pool1d", adzi_c99_max_pool, adzi_c99_max_pool_backward },
     { "adaptive_max_pool2d", adzi_c99_max_pool, adzi_c99_max_pool_backward },
     { "all", adzi_c99_sum, NULL },
@@ -15,6 +17,8 @@ static const adzi_c99_printer printers[] = {
     { "any", adzi_c99_sum, NULL },
     { "argmax", adzi_c99_extreme, NULL },
     { "argmin", adzi_c99_extreme, NULL },
+    { "avg_pool1d", adzi_c99_resample, NULL },
+    { "avg_pool2d", adzi_c99_resample, NULL },
     { "batch_norm", adzi_c99_batch_norm, adzi_c99_batch_norm_backward },
     { "cat", adzi_c99_cat, adzi_c99_cat_backward },
     { "conv1d", adzi_c99_conv, adzi_c99_conv_backward },
@@ -30,6 +34,7 @@ static const adzi_c99_printer printers[] = {
     { "gather", adzi_c99_gather, adzi_c99_gather_backward },
     { "glu", adzi_c99_glu, NULL },
     { "index_select", adzi_c99_index_select, adzi_c99_index_select_backward },
+    { "interpolate", adzi_c99_resample, NULL },
     { "layer_norm", adzi_c99_layer_norm, adzi_c99_layer_norm_backward },
     { "linear", adzi_c99_linear, adzi_c99_linear_backward },
     { "linear_relu", adzi_c99_linear_relu, adzi_c99_linear_relu_backward },

@@ -33,6 +33,12 @@ static void axes_of(int rank, const int64_t *sizes, const interpolate_attr *attr
     }
 }
 
+int adzi_interpolate_axes(int rank, const int64_t *sizes, const void *attr, adzi_axis *axes)
+{
+    axes_of(rank, sizes, attr, axes);
+    return ((const interpolate_attr *)attr)->n;
+}
+
 static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *block)
 {
     const interpolate_attr *attr = block;

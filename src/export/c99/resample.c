@@ -1,0 +1,160 @@
+/* Means of windows and interpolation: avg_pool, adaptive_avg_pool and interpolate. Each element of
+ * the result is a weighted sum of the places that it sees; places that it does not see do not
+ * count, infinite ones included. */
+#include "autograd/ops/pool/adaptive_pool.h"
+#include "autograd/ops/pool/interpolate.h"
+#include "autograd/ops/pool/resample.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "export/c99/c99.h"
+
+enum { TEXT = ADZI_C99_INDEX + ADZI_C99_NAME };
+
+/* One dimension that windows cover: its table, and the tables in the file if the windows differ. */
+typedef struct {
+    adzi_taps taps;
+    int places, weights; /* memories; -1 if all windows are alike */
+    char window[4], at[4];
+} axis;
+
+/* A constant of the file with the elements of a tensor of the scope. */
+static int constant_of(adzi_c99 *c, adz_tensor *t, const char *what)
+{
+    const int memory =
+        t != NULL ? adzi_c99_memory_new(c, ADZI_C99_CONSTANT, t->dtype, t->numel) : -1;
+    if (memory < 0) {
+        adzi_c99_fail(c, ADZ_ERR_MEMORY, "no memory for the windows of %s", c->current);
+        return 0;
+    }
+    c->memories[memory].data = t->data;
+    snprintf(c->memories[memory].label, ADZI_C99_LABEL, "%s of %s", what, c->current);
+    return memory;
+}
+
+/* Makes the tables of a dimension: start and number of the places of each window, and weights. */
+static void read_axis(adzi_c99 *c, const adzi_axis *from, axis *a)
+{
+    if (!adzi_taps_of(c->current, from, true, false, &a->taps)) {
+        adzi_c99_fail(c, ADZ_ERR_MEMORY, "no memory for the windows of %s", c->current);
+        return;
+    }
+    const int64_t n = a->taps.n, most = a->taps.most;
+    a->places = a->weights = -1;
+    if (a->taps.step > 0) {
+        return;
+    }
+    adz_tensor *places = adzi_scratch(c->current, ADZ_I32, 2, (int64_t[]){ n, 2 });
+    adz_tensor *weights = adzi_scratch(c->current, ADZ_F32, 2, (int64_t[]){ n, most });
+    for (int64_t j = 0; j < n && places != NULL && weights != NULL; ++j) {
+        ((int32_t *)places->data)[2 * j] = (int32_t)a->taps.places[j].start;
+        ((int32_t *)places->data)[2 * j + 1] = (int32_t)a->taps.places[j].count;
+        for (int64_t k = 0; k < most; ++k) {
+            ((float *)weights->data)[j * most + k] = (float)a->taps.weights[j * most + k];
+        }
+    }
+    a->places = constant_of(c, places, "start and size of the windows");
+    a->weights = constant_of(c, weights, "weights");
+}
+
+/* Works out the windows of a call. Returns the number of dimensions that they cover; axes[1] is the
+ * last one. */
+static int axes_of(
+    const adzi_c99_call *call, const adzi_c99_value *x, adzi_axis *axes, double *scale)
+{
+    const char *op = call->op->name;
+    *scale = 1;
+    if (strcmp(op, "interpolate") == 0) {
+        return adzi_interpolate_axes(x->rank, x->sizes, call->attr, axes);
+    }
+    if (strncmp(op, "adaptive", 8) == 0) {
+        const adzi_adaptive_attr *attr = call->attr;
+        adzi_adaptive_axes(x->rank, x->sizes, attr, axes);
+        return attr->n;
+    }
+    const adzi_window_attr *attr = call->attr;
+    *scale = attr->divisor_override != 0 ? 1 / (double)attr->divisor_override : 1;
+    adzi_window_axes(op, x->rank, x->sizes, attr, axes);
+    return attr->n;
+}
+
+/* Opens the loop over the places of a window, and adds the place to an index of x. */
+static void open_places(adzi_c99 *c, axis *a, int64_t stride, char *index)
+{
+    char below[TEXT], place[2 * TEXT], at[24];
+    if (a->places < 0) {
+        adzi_c99_loop(c, a->taps.most, a->at);
+        snprintf(
+            place, sizeof place, "(%s * %lld + %s)", a->window, (long long)a->taps.step, a->at);
+    } else {
+        char start[TEXT];
+        snprintf(at, sizeof at, "%s * 2", a->window);
+        adzi_c99_element(c, a->places, at, start, sizeof start);
+        snprintf(at, sizeof at, "%s * 2 + 1", a->window);
+        adzi_c99_element(c, a->places, at, below, sizeof below);
+        adzi_c99_range(c, "0", below, 1, a->at);
+        snprintf(place, sizeof place, "(%s + %s)", start, a->at);
+    }
+    adzi_c99_index(index, ADZI_C99_INDEX + 4 * TEXT, place, stride);
+}
+
+/* Adds " * weight" for windows that differ. */
+static void add_weight(adzi_c99 *c, const axis *a, char *text, size_t size)
+{
+    if (a->weights >= 0) {
+        char index[64], weight[TEXT];
+        const size_t used = strlen(text);
+        snprintf(index, sizeof index, "%s * %lld + %s", a->window, (long long)a->taps.most, a->at);
+        adzi_c99_element(c, a->weights, index, weight, sizeof weight);
+        snprintf(text + used, size - used, " * %s", weight);
+    }
+}
+
+void adzi_c99_resample(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
+    adzi_axis all[ADZI_AXES];
+    axis axes[ADZI_AXES];
+    double factor;
+    const int n = axes_of(call, x, all, &factor), first = ADZI_AXES - n;
+    char from[ADZI_C99_INDEX + 4 * TEXT], to[ADZI_C99_INDEX], element[8 * TEXT];
+    for (int d = first; d < ADZI_AXES && !c->failed; ++d) {
+        read_axis(c, &all[d], &axes[d]);
+    }
+    if (c->failed) {
+        return;
+    }
+    adzi_c99_value planes[2] = { *x, *y };
+    adzi_c99_nest nest = adzi_c99_nest_of(x->rank - n, x->sizes);
+    for (int k = 0; k < 2; ++k) {
+        planes[k].rank -= n;
+        nest.operand[adzi_c99_nest_add(&nest, &planes[k])].memory = -1;
+    }
+    adzi_c99_nest_open(c, &nest);
+    snprintf(from, sizeof from, "%s", nest.operand[0].index);
+    snprintf(to, sizeof to, "%s", nest.operand[1].index);
+    for (int d = first; d < ADZI_AXES; ++d) {
+        adzi_c99_loop(c, axes[d].taps.n, axes[d].window);
+        adzi_c99_index(to, sizeof to, axes[d].window, y->strides[y->rank - ADZI_AXES + d]);
+        factor *= axes[d].weights < 0 ? axes[d].taps.weights[0] : 1;
+    }
+    adzi_c99_line(c, "float s = 0;");
+    for (int d = first; d < ADZI_AXES; ++d) {
+        open_places(c, &axes[d], x->strides[x->rank - ADZI_AXES + d], from);
+    }
+    adzi_c99_element(c, x->memory, from, element, sizeof element);
+    for (int d = first; d < ADZI_AXES; ++d) {
+        add_weight(c, &axes[d], element, sizeof element);
+    }
+    adzi_c99_line(c, "s += %s;", element);
+    for (int d = first; d < ADZI_AXES; ++d) {
+        adzi_c99_end(c);
+    }
+    adzi_c99_element(c, y->memory, to, element, sizeof element);
+    adzi_c99_line(c, factor == 1 ? "%s = s;" : "%s = s * %s;", element, adzi_c99_float(factor));
+    for (int d = first; d < ADZI_AXES; ++d) {
+        adzi_c99_end(c);
+    }
+    adzi_c99_nest_close(c, &nest);
+}
