@@ -47,6 +47,11 @@ static double draw(const case_input *spec, int64_t i, int64_t n)
     }
 }
 
+static bool is_float(adz_dtype dtype)
+{
+    return dtype == ADZ_F32 || dtype == ADZ_F64 || dtype == ADZ_F16 || dtype == ADZ_BF16;
+}
+
 static void fill(adz_tensor *t, const case_input *spec)
 {
     int64_t n = adz_tensor_numel(t);
@@ -62,7 +67,7 @@ static void fill(adz_tensor *t, const case_input *spec)
             values[j] = swap;
         }
     }
-    if (spec->typed) {
+    if (spec->typed && spec->fill != FILL_INDEX && !is_float(spec->dtype)) {
         for (int64_t i = 0; i < n; ++i) {
             values[i] = spec->dtype == ADZ_BOOL ? values[i] > 0
                         : spec->dtype == ADZ_U8 ? floor(fabs(values[i]) * 3)
@@ -97,16 +102,24 @@ static adz_shape leaf_shape(const case_input *spec, case_layout layout)
         shape.sizes[spec->rank - 1] *= 2;
     } else if (layout == LAYOUT_EXPANDED) {
         shape.sizes[0] = 1;
+    } else if (layout == LAYOUT_OFFSET) {
+        shape.sizes[0] += 1;
     }
     return shape;
 }
 
-static adz_tensor *argument(const case_input *spec, case_layout layout, adz_tensor *leaf)
+adz_tensor *built_argument(const built *b, int i)
 {
+    const case_input *spec = &b->specs[i];
+    const case_layout layout = b->layouts[i];
+    adz_tensor *leaf = b->leaves[i];
+    if (spec->none) {
+        return ADZ_NONE;
+    }
     if (layout == LAYOUT_TRANSPOSED) {
         int dims[ADZ_MAX_RANK];
-        for (int i = 0; i < spec->rank; ++i) {
-            dims[i] = spec->rank - 1 - i;
+        for (int d = 0; d < spec->rank; ++d) {
+            dims[d] = spec->rank - 1 - d;
         }
         return adz_permute(leaf, adz_dims_of(spec->rank, dims));
     }
@@ -116,7 +129,13 @@ static adz_tensor *argument(const case_input *spec, case_layout layout, adz_tens
     if (layout == LAYOUT_EXPANDED) {
         return adz_expand(leaf, adz_shape_of(spec->rank, spec->sizes));
     }
-    return leaf;
+    return layout == LAYOUT_OFFSET ? adz_slice(leaf, 0, 1, INT64_MAX, 1) : leaf;
+}
+
+void fill_drawn(adz_tensor *t, const case_input *spec, uint64_t seed)
+{
+    random_state = seed;
+    fill(t, spec);
 }
 
 void build_inputs(built *b, const case_input *specs, const double *p, const char *text,
@@ -149,8 +168,7 @@ void build_inputs(built *b, const case_input *specs, const double *p, const char
 int call_built(const op_case *c, built *b, adz_tensor **out)
 {
     for (int i = 0; i < b->args.n; ++i) {
-        b->args.in[i] =
-            b->specs[i].none ? ADZ_NONE : argument(&b->specs[i], b->layouts[i], b->leaves[i]);
+        b->args.in[i] = built_argument(b, i);
     }
     return c->call(&b->args, out);
 }

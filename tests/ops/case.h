@@ -33,7 +33,9 @@ typedef enum case_layout {
     LAYOUT_PLAIN,      /* contiguous */
     LAYOUT_TRANSPOSED, /* a view of a tensor with the dimensions in reverse order */
     LAYOUT_SLICED,     /* every other element of a tensor twice as wide in the last dimension */
-    LAYOUT_EXPANDED    /* the first dimension has stride 0, so its entries are one in memory */
+    LAYOUT_EXPANDED,   /* the first dimension has stride 0, so its entries are one in memory */
+    LAYOUT_OFFSET      /* all but the first entry along the first dimension: contiguous, and its
+                          first element is not the first one of its memory */
 } case_layout;
 
 typedef struct case_input {

@@ -17,6 +17,12 @@ typedef struct built {
 void build_inputs(built *b, const case_input *specs, const double *p, const char *text,
     case_layout layout, adz_dtype dtype, uint64_t seed);
 
+/** Draws new elements for a leaf of `spec`. */
+void fill_drawn(adz_tensor *t, const case_input *spec, uint64_t seed);
+
+/** Argument i of the call: a view of its leaf in the layout that was chosen, or ADZ_NONE. */
+adz_tensor *built_argument(const built *b, int i);
+
 /** The number of a case's samples. */
 size_t n_samples(const op_case *c);
 
