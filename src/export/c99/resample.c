@@ -10,7 +10,7 @@
 
 #include "export/c99/c99.h"
 
-enum { TEXT = ADZI_C99_INDEX + ADZI_C99_NAME };
+enum { TEXT = ADZI_C99_INDEX + ADZI_C99_NAME, FROM = ADZI_C99_INDEX + 4 * TEXT };
 
 /* One dimension that windows cover: its table, and the tables in the file if the windows differ. */
 typedef struct {
@@ -96,7 +96,7 @@ static void open_places(adzi_c99 *c, axis *a, int64_t stride, char *index)
         adzi_c99_range(c, "0", below, 1, a->at);
         snprintf(place, sizeof place, "(%s + %s)", start, a->at);
     }
-    adzi_c99_index(index, ADZI_C99_INDEX + 4 * TEXT, place, stride);
+    adzi_c99_index(index, FROM, place, stride);
 }
 
 /* Adds " * weight" for windows that differ. */
@@ -111,50 +111,72 @@ static void add_weight(adzi_c99 *c, const axis *a, char *text, size_t size)
     }
 }
 
+/* The loops of a call: planes, windows of a plane, and places of a window. */
+typedef struct {
+    axis axes[ADZI_AXES];
+    int first;     /* of the axes that are used */
+    double factor; /* of every result */
+    adzi_c99_nest nest;
+    char from[FROM], to[ADZI_C99_INDEX]; /* the elements of x and y */
+} windows;
+
+/* Reads the windows of a call. False with the error recorded if memory was refused. */
+static bool read_windows(adzi_c99 *c, const adzi_c99_call *call, windows *w)
+{
+    adzi_axis all[ADZI_AXES];
+    w->first = ADZI_AXES - axes_of(call, adzi_c99_in(c, call, 0), all, &w->factor);
+    for (int d = w->first; d < ADZI_AXES && !c->failed; ++d) {
+        read_axis(c, &all[d], &w->axes[d]);
+    }
+    return !c->failed;
+}
+
+/* Opens the loops over planes and windows. */
+static void open_windows(adzi_c99 *c, windows *w, const adzi_c99_value *x, const adzi_c99_value *y)
+{
+    const int n = ADZI_AXES - w->first;
+    adzi_c99_value planes[2] = { *x, *y };
+    w->nest = adzi_c99_nest_of(x->rank - n, x->sizes);
+    for (int k = 0; k < 2; ++k) {
+        planes[k].rank -= n;
+        w->nest.operand[adzi_c99_nest_add(&w->nest, &planes[k])].memory = -1;
+    }
+    adzi_c99_nest_open(c, &w->nest);
+    snprintf(w->from, sizeof w->from, "%s", w->nest.operand[0].index);
+    snprintf(w->to, sizeof w->to, "%s", w->nest.operand[1].index);
+    for (int d = w->first; d < ADZI_AXES; ++d) {
+        axis *a = &w->axes[d];
+        adzi_c99_loop(c, a->taps.n, a->window);
+        adzi_c99_index(w->to, sizeof w->to, a->window, y->strides[y->rank - ADZI_AXES + d]);
+        w->factor *= a->weights < 0 ? a->taps.weights[0] : 1;
+    }
+}
+
 void adzi_c99_resample(adzi_c99 *c, const adzi_c99_call *call)
 {
     const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
-    adzi_axis all[ADZI_AXES];
-    axis axes[ADZI_AXES];
-    double factor;
-    const int n = axes_of(call, x, all, &factor), first = ADZI_AXES - n;
-    char from[ADZI_C99_INDEX + 4 * TEXT], to[ADZI_C99_INDEX], element[8 * TEXT];
-    for (int d = first; d < ADZI_AXES && !c->failed; ++d) {
-        read_axis(c, &all[d], &axes[d]);
-    }
-    if (c->failed) {
+    windows w;
+    char element[8 * TEXT];
+    if (!read_windows(c, call, &w)) {
         return;
     }
-    adzi_c99_value planes[2] = { *x, *y };
-    adzi_c99_nest nest = adzi_c99_nest_of(x->rank - n, x->sizes);
-    for (int k = 0; k < 2; ++k) {
-        planes[k].rank -= n;
-        nest.operand[adzi_c99_nest_add(&nest, &planes[k])].memory = -1;
-    }
-    adzi_c99_nest_open(c, &nest);
-    snprintf(from, sizeof from, "%s", nest.operand[0].index);
-    snprintf(to, sizeof to, "%s", nest.operand[1].index);
-    for (int d = first; d < ADZI_AXES; ++d) {
-        adzi_c99_loop(c, axes[d].taps.n, axes[d].window);
-        adzi_c99_index(to, sizeof to, axes[d].window, y->strides[y->rank - ADZI_AXES + d]);
-        factor *= axes[d].weights < 0 ? axes[d].taps.weights[0] : 1;
-    }
+    open_windows(c, &w, x, y);
     adzi_c99_line(c, "float s = 0;");
-    for (int d = first; d < ADZI_AXES; ++d) {
-        open_places(c, &axes[d], x->strides[x->rank - ADZI_AXES + d], from);
+    for (int d = w.first; d < ADZI_AXES; ++d) {
+        open_places(c, &w.axes[d], x->strides[x->rank - ADZI_AXES + d], w.from);
     }
-    adzi_c99_element(c, x->memory, from, element, sizeof element);
-    for (int d = first; d < ADZI_AXES; ++d) {
-        add_weight(c, &axes[d], element, sizeof element);
+    adzi_c99_element(c, x->memory, w.from, element, sizeof element);
+    for (int d = w.first; d < ADZI_AXES; ++d) {
+        add_weight(c, &w.axes[d], element, sizeof element);
     }
     adzi_c99_line(c, "s += %s;", element);
-    for (int d = first; d < ADZI_AXES; ++d) {
+    for (int d = w.first; d < ADZI_AXES; ++d) {
         adzi_c99_end(c);
     }
-    adzi_c99_element(c, y->memory, to, element, sizeof element);
-    adzi_c99_line(c, factor == 1 ? "%s = s;" : "%s = s * %s;", element, adzi_c99_float(factor));
-    for (int d = first; d < ADZI_AXES; ++d) {
+    adzi_c99_element(c, y->memory, w.to, element, sizeof element);
+    adzi_c99_line(c, w.factor == 1 ? "%s = s;" : "%s = s * %s;", element, adzi_c99_float(w.factor));
+    for (int d = w.first; d < ADZI_AXES; ++d) {
         adzi_c99_end(c);
     }
-    adzi_c99_nest_close(c, &nest);
+    adzi_c99_nest_close(c, &w.nest);
 }

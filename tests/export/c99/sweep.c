@@ -247,6 +247,9 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof signals / sizeof *signals; ++i) {
         signal(signals[i], crashed);
     }
+    if (system(C_COMPILER " --version > /dev/null 2>&1") != 0) {
+        return 77;
+    }
     if (temporary_begin(NULL) != 0) {
         return EXIT_FAILURE;
     }
