@@ -97,6 +97,10 @@ bool sweep_agrees(sweep_case *c, adz_tensor *expected, adz_tensor *got, char *sa
  * the same call of f32 is refused as well, as a call that draws random numbers is. */
 bool sweep_refusal_is_right(const sweep_case *c, const char *message, bool f32_is_refused);
 
+/** True if the library's result differs for some contents of the inputs. If it does not, an
+ * exporter may refuse the function, which it would write as a constant. */
+bool sweep_depends(sweep_case *c);
+
 /** Writes "sort, sample 2, int32, sliced, inputs, result 1". */
 void sweep_describe(const sweep_case *c, char *to, size_t size);
 
