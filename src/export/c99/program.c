@@ -182,13 +182,8 @@ static bool is_known(const adzi_c99 *c, int value)
     return kind == ADZI_C99_CONSTANT || (kind == ADZI_C99_PARAMETER && !c->training);
 }
 
-/* The mask of attention's dropout is no input of the call, so such a call is not known. */
 static bool all_known(const adzi_c99 *c, const adzi_traced_call *call)
 {
-    const adzi_c99_call attributes = { .op = call->op, .attr = call->attr };
-    if (adzi_c99_attr(&attributes, "drops", 0) != 0) {
-        return false;
-    }
     for (int i = 0; i < call->n_in; ++i) {
         if (!is_known(c, call->in[i])) {
             return false;
