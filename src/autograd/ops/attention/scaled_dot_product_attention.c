@@ -463,6 +463,10 @@ adz_tensor *adz_scaled_dot_product_attention(
         !adzi_attention_check(&at, &o, call.in, kept)) {
         return NULL;
     }
+    /* A dropout mask is no input of the node, so a trace would lose it. */
+    if (at.replays && !adzi_may_draw("dropout of scaled_dot_product_attention")) {
+        return NULL;
+    }
     kept = at.replays ? as_bool(kept) : ADZ_NONE;
     /* Without dropout no generator is touched, not even the default one. */
     const bool draws = adzi_attention_draws(&at);

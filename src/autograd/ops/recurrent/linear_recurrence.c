@@ -69,8 +69,8 @@ adz_tensor *adzi_first_step(adz_tensor *s, int dim, bool reverse)
     return adz_select(s, dim, reverse ? -1 : 0);
 }
 
-/* The states of all steps in `steps`, each with size 1 along the dimension of time. A state that was
- * left out is 0 and not left out of the first step, because infinity times 0 is NaN. */
+/* The states of all steps in `steps`, each with size 1 along the dimension of time. The first
+ * step multiplies by 0 if the initial state was left out: an infinite factor gives NaN there. */
 static bool unroll(adz_tensor *a, adz_tensor *b, adz_tensor *s, int dim, bool reverse,
     adz_tensor **steps, int64_t n)
 {
