@@ -295,6 +295,86 @@ static void values_of_the_program_are_refused(void **state)
     adz_scope_close(scope);
 }
 
+/* Operators and attributes that differ from call to call make no plan, or one that is right. */
+typedef struct {
+    adz_tensor *x;
+    int calls;
+    bool kernels; /* the operators differ, and not only the attributes */
+} changing;
+
+typedef struct {
+    int64_t n;
+} power_attributes;
+
+static void power_f32(const adz_kernel_call *call, int64_t begin, int64_t end)
+{
+    const power_attributes *at = call->attributes;
+    const float *x = call->inputs[0].data;
+    float *y = call->results[0].data;
+    for (int64_t i = begin; i < end; ++i) {
+        y[i] = 1;
+        for (int64_t k = 0; k < at->n; ++k) {
+            y[i] *= x[i];
+        }
+    }
+}
+
+static void negative_f32(const adz_kernel_call *call, int64_t begin, int64_t end)
+{
+    const float *x = call->inputs[0].data;
+    float *y = call->results[0].data;
+    for (int64_t i = begin; i < end; ++i) {
+        y[i] = -x[i];
+    }
+}
+
+static adz_tensor *change(void *user)
+{
+    static const adz_field fields[] = { { .name = "n", .kind = ADZ_FIELD_I64 } };
+    static const adz_operator power = { .size = sizeof(adz_operator),
+        .name = "power",
+        .kernels = { [ADZ_F32] = power_f32 },
+        .units = ADZ_UNITS_ELEMENTS,
+        .attributes_size = sizeof(power_attributes),
+        .fields = fields,
+        .n_fields = 1 };
+    static const adz_operator other = { .size = sizeof(adz_operator),
+        .name = "power",
+        .kernels = { [ADZ_F32] = negative_f32 },
+        .units = ADZ_UNITS_ELEMENTS,
+        .attributes_size = sizeof(power_attributes),
+        .fields = fields,
+        .n_fields = 1 };
+    changing *c = user;
+    const power_attributes at = { c->kernels ? 2 : c->calls };
+    c->calls += 1;
+    return adz_operator_call(
+        c->kernels && c->calls % 2 == 0 ? &other : &power, &c->x, 1, &at, NULL);
+}
+
+static void what_differs_from_call_to_call(void **state)
+{
+    (void)state;
+    for (int kernels = 0; kernels <= 1; ++kernels) {
+        adz_scope *scope = adz_scope_open();
+        changing c = { adz_full(ADZ_SHAPE(3), 2, ADZ_F32), 1, kernels != 0 };
+        adz_plan *plan = adz_plan_new(change, &c, NULL);
+        assert_non_null(plan);
+        adz_status status = ADZ_OK;
+        for (int run = 0; run < 6 && status == ADZ_OK; ++run) {
+            changing next = c;
+            status = adz_plan_run(plan);
+            if (status == ADZ_OK) {
+                assert_same_bits(adz_plan_output(plan), change(&next));
+            }
+        }
+        assert_int_equal(status, ADZ_ERR_STATE);
+        expect_error(ADZ_ERR_STATE, "power");
+        adz_plan_free(&plan);
+        adz_scope_close(scope);
+    }
+}
+
 int captured_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +382,7 @@ int captured_tests(void)
         cmocka_unit_test(attributes_of_a_plan),
         cmocka_unit_test(a_plan_of_a_forward),
         cmocka_unit_test(values_of_the_program_are_refused),
+        cmocka_unit_test(what_differs_from_call_to_call),
     };
     return run_group("operator_call: captured", tests, COUNT_OF(tests));
 }
