@@ -33,6 +33,7 @@ static void add_window(
         }
         sum->rmse += error * error;
         sum->mase += error;
+        sum->linear_rmse += pow(y - f->o.base[i], 2);
         sum->naive_rmse += pow(y - s->values[origin - 1], 2);
         sum->seasonal_naive_rmse += pow(y - seasonal_naive(s, n, origin, k), 2);
         sum->coverage80 += error <= HALF_80 * f->deviation[i];
@@ -49,6 +50,7 @@ scores score(const network *n, const series *s, const forecasts *f)
     }
     double count = (double)sum.count, change = seasonal_change(n, s);
     sum.rmse = sqrt(sum.rmse / count);
+    sum.linear_rmse = sqrt(sum.linear_rmse / count);
     sum.naive_rmse = sqrt(sum.naive_rmse / count);
     sum.seasonal_naive_rmse = sqrt(sum.seasonal_naive_rmse / count);
     sum.mase = change > 0 ? sum.mase / count / change : NAN;

@@ -1,5 +1,6 @@
 /* The backtest: forecasts of the test part from rolling origins, one horizon apart, beside the
- * naive forecast (the last value) and the seasonal-naive one (the value one season before). */
+ * linear model, the naive forecast (the last value) and the seasonal-naive one (the value one
+ * season before). */
 #ifndef FORECAST_BACKTEST_H
 #define FORECAST_BACKTEST_H
 
@@ -7,7 +8,7 @@
 
 /* The errors are in units of the series. Missing values are left out. */
 typedef struct scores {
-    double rmse, naive_rmse, seasonal_naive_rmse;
+    double rmse, linear_rmse, naive_rmse, seasonal_naive_rmse;
     double mase; /* the mean absolute error, divided by that of the forecast "as one season before"
                     on the part before the test part; NaN if that is 0 */
     double coverage80, coverage95; /* the share of values inside the band */

@@ -7,10 +7,13 @@
 
 #include "../shared/command_line.h"
 
-ensemble new_ensemble(const network *n, const band_fit *fit, int64_t trained)
+ensemble new_ensemble(const network *n, const linear_model *linear, double share,
+    const band_fit *fit, int64_t trained)
 {
-    ensemble e = { *n, adz_module_list_new(NULL, 0), trained };
+    ensemble e = { *n, *linear, adz_module_list_new(NULL, 0), trained };
     adz_scope *scope = adz_scope_open();
+    adz_module_add_buffer(e.root, "linear", linear_to_table(linear), true);
+    adz_module_add_buffer(e.root, "share", adz_scalar(share, ADZ_F64), true);
     adz_module_add_buffer(e.root, "factor", adz_scalar(fit->factor, ADZ_F64), true);
     adz_module_add_buffer(
         e.root, "noise", adz_tensor_from(fit->noise, ADZ_SHAPE(n->horizon), ADZ_F64), true);
@@ -27,13 +30,13 @@ void free_ensemble(ensemble *e)
 
 static prediction predict(const ensemble *e, const series *s, const origins *o)
 {
-    size_t members = adz_module_child_count(e->root);
-    prediction *each = allocate(members * sizeof *each);
+    size_t members = adz_module_child_count(e->root), size = (size_t)(o->count * e->n.horizon);
+    prediction *each = allocate((members + 1) * sizeof *each);
     adz_manual_seed((uint64_t)e->n.seed);
     for (size_t i = 0; i < members; ++i) {
         each[i] = predict_windows(adz_module_child_at(e->root, i), &e->n, s, o, e->n.passes);
     }
-    prediction p = mix(each, (int64_t)members, (size_t)(o->count * e->n.horizon));
+    prediction p = mix(each, (int64_t)members, size);
     for (size_t i = 0; i < members; ++i) {
         free_prediction(&each[i]);
     }
@@ -45,15 +48,17 @@ forecasts forecast(const ensemble *e, const series *s, origins o)
 {
     const network *n = &e->n;
     size_t size = (size_t)(o.count * n->horizon);
+    forecast_linear(&e->linear, s, n, &o, at_each_horizon(n, &o));
     forecasts f = { o, n->horizon, allocate(size * sizeof *f.mean),
         allocate(size * sizeof *f.deviation) };
+    double share = adz_item(adz_module_buffer(e->root, "share"));
     double factor = adz_item(adz_module_buffer(e->root, "factor"));
     const double *noise = adz_tensor_data_f64(adz_module_buffer(e->root, "noise"));
     prediction p = predict(e, s, &o);
     for (size_t i = 0; i < size; ++i) {
         int64_t origin = o.at[i / (size_t)n->horizon], k = (int64_t)i % n->horizon;
         double scale = scale_of(s, n, origin);
-        f.mean[i] = seasonal_naive(s, n, origin, k) + scale * p.mean[i];
+        f.mean[i] = o.base[i] + share * scale * p.mean[i];
         f.deviation[i] = scale * factor * sqrt(p.variance[i] + noise[k]);
     }
     free_prediction(&p);
@@ -62,7 +67,7 @@ forecasts forecast(const ensemble *e, const series *s, origins o)
 
 void free_forecasts(forecasts *f)
 {
-    free(f->o.at);
+    free_origins(&f->o);
     free(f->mean);
     free(f->deviation);
 }
@@ -82,6 +87,7 @@ void save_ensemble(const ensemble *e, const char *path)
     }
     snprintf(value, sizeof value, "%lld", (long long)e->trained);
     adz_safetensors_set_metadata(file, "trained", value);
+    adz_safetensors_set_metadata(file, "linear", "1");
     adz_safetensors_save(file, path);
     adz_safetensors_free(&file);
 }
@@ -112,17 +118,21 @@ ensemble load_ensemble(const char *path)
     }
     check_network(&n);
     if (n.model == MODEL_AUTO) {
-        fail("%s: its metadata names no kind of network", path);
+        fail("%s: its metadata names no kind of model", path);
     }
+    metadata(path, file, "linear");
     int64_t trained = whole("trained", metadata(path, file, "trained"), 1, 1LL << 53);
     values_are_from(NULL);
     band_fit empty = { 1, allocate((size_t)n.horizon * sizeof *empty.noise) };
-    ensemble e = new_ensemble(&n, &empty, trained);
+    ensemble e = new_ensemble(&n, &(linear_model){ .count = 0 }, 0, &empty, trained);
     free(empty.noise);
-    for (int64_t i = 0; i < n.members; ++i) {
+    for (int64_t i = 0; i < n.members && n.model != MODEL_LINEAR; ++i) {
         adz_module_list_append(e.root, new_network(&n));
     }
     adz_module_from_safetensors(e.root, file, true);
+    if (!linear_from_table(adz_module_buffer(e.root, "linear"), &e.linear)) {
+        fail("%s: its tensor 'linear' is no linear model", path);
+    }
     adz_safetensors_free(&file);
     return e;
 }

@@ -1,6 +1,7 @@
 /* Forecasts a time series, from a CSV file or made by the program. forecast --help lists the
  * options. */
 #include <locale.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,29 +13,55 @@
 #include "report.h"
 #include "train.h"
 
-/* Tries the kinds of network that the options allow, and trains the best one. */
-static ensemble choose_and_train(const options *o, const series *s)
+/* Networks that have gained less than 1% after 20 epochs are not tried further. */
+#define HOPELESS 0.99
+
+/* Tries the kinds of network that the options allow, and returns the best of those that beat the
+ * linear model, or the linear model. Networks that were asked for need not beat it. */
+static trial choose(const options *o, const parts *p, const series *s)
 {
     bool all = o->network.model == MODEL_AUTO;
-    trial best = { .error = -1 };
     print_trial_header();
-    for (int model = 0; model < MODELS; ++model) {
+    trial linear = try_linear(&o->network, p, s), best = { .error = INFINITY };
+    print_trial(&linear);
+    for (int model = 0; model < NETWORKS; ++model) {
         network n = o->network;
         if (!all && n.model != model) {
             continue;
         }
         n.model = model;
-        trial t = try_network(o, &n, s);
+        trial t = try_network(o, &n, p, s, all ? HOPELESS * linear.error : INFINITY);
         print_trial(&t);
-        bool better = best.error < 0 || t.error < best.error;
-        free(better ? best.fit.noise : t.fit.noise);
+        bool better = t.error < best.error && (!all || beats(&t, &linear));
+        free_trial(better ? &best : &t);
         best = better ? t : best;
     }
-    printf("%s %s with %lld epoch%s on the first %lld values\n",
-        all ? "best:" : "trained:", model_name(best.n.model), (long long)best.epochs,
-        plural(best.epochs), (long long)test_start(s->n));
-    ensemble e = train_ensemble(o, &best, s);
-    free(best.fit.noise);
+    bool fails = best.each == NULL;
+    free_trial(fails ? &best : &linear);
+    return fails ? linear : best;
+}
+
+static void print_choice(const options *o, const trial *best, int64_t values)
+{
+    bool all = o->network.model == MODEL_AUTO;
+    if (best->n.model == MODEL_LINEAR) {
+        printf("%s\n", all ? "best: linear, which no network beats clearly" : "fitted: linear");
+    } else {
+        printf("%s %s with %lld epoch%s on the first %lld values\n",
+            all ? "best:" : "trained:", model_name(best->n.model), (long long)best->epochs,
+            plural(best->epochs), (long long)values);
+    }
+}
+
+static ensemble choose_and_train(const options *o, const series *s)
+{
+    parts p = new_parts(&o->network, s, o->jobs);
+    print_linear(&p.linear);
+    trial best = choose(o, &p, s);
+    print_choice(o, &best, test_start(s->n));
+    ensemble e = train_ensemble(o, &best, &p, s);
+    free_trial(&best);
+    free_parts(&p);
     return e;
 }
 
@@ -42,6 +69,7 @@ static ensemble load_and_check(const options *o, const series *s)
 {
     ensemble e = load_ensemble(o->load);
     check_test_length(&e.n, s);
+    fit_to_series(&e.linear, s);
     if (e.trained > test_start(s->n)) {
         remark("%s was trained on %lld values, but the test part begins after %lld; its errors "
                "there look better than they are",
@@ -54,7 +82,7 @@ static ensemble load_and_check(const options *o, const series *s)
 static int64_t steps_ahead(const options *o, int64_t horizon)
 {
     if (o->forecast > horizon) {
-        usage_error("--forecast %lld: the networks look %lld steps ahead; train them with "
+        usage_error("--forecast %lld: the model looks %lld steps ahead; train it with "
                     "--horizon %lld",
             (long long)o->forecast, (long long)horizon, (long long)o->forecast);
     }
@@ -72,19 +100,19 @@ static void check_all_files(const options *o)
 static void report(const options *o, const ensemble *e, const series *s, double begin)
 {
     int64_t steps = steps_ahead(o, e->n.horizon);
-    origins end = { allocate(sizeof *end.at), 1 };
+    origins end = { allocate(sizeof *end.at), 1, NULL };
     end.at[0] = s->n;
     forecasts test = forecast(e, s, test_origins(&e->n, s)), ahead = forecast(e, s, end);
     scores r = score(&e->n, s, &test);
     double seconds = seconds_now() - begin;
     if (o->save != NULL) {
         save_ensemble(e, o->save);
-        printf("networks: %s\n", o->save);
+        printf("%s: %s\n", adz_module_child_count(e->root) > 0 ? "networks" : "model", o->save);
     }
     write_forecast(o->output, &ahead, steps);
     printf("forecast: %s\n", o->output);
     draw_picture(o->plot, s, e->trained, &test, &ahead, steps);
-    print_scores(&r, seconds);
+    print_scores(&r, e->n.model, seconds);
     free_forecasts(&ahead);
     free_forecasts(&test);
 }
@@ -110,7 +138,9 @@ int main(int argc, char **argv)
         print_series(&o.network, &s);
         e = choose_and_train(&o, &s);
     }
-    print_network(adz_module_child_at(e.root, 0));
+    if (adz_module_child_count(e.root) > 0) {
+        print_network(adz_module_child_at(e.root, 0));
+    }
     report(&o, &e, &s, begin);
     free_ensemble(&e);
     free_series(&s);

@@ -105,7 +105,7 @@ static void add_head(adz_module *net, const network *n)
 
 adz_module *new_network(const network *n)
 {
-    static adz_module *(*const makers[MODELS])(
+    static adz_module *(*const makers[NETWORKS])(
         const network *) = { new_mlp, new_gru, new_conv, new_transformer };
     adz_module *net = makers[n->model](n);
     add_head(net, n);

@@ -11,8 +11,11 @@
 const char program_name[] = "forecast";
 
 static const char help[] =
-    "Forecasts a time series with networks that say how sure they are, and compares them with the\n"
-    "naive and the seasonal-naive forecast on the last fifth of the series.\n"
+    "Forecasts a time series with a linear model or with networks that predict what it leaves, "
+    "says\n"
+    "how sure the forecast is, and compares it with the naive and the seasonal-naive forecast on "
+    "the\n"
+    "last fifth of the series.\n"
     "Without --data it forecasts a series of 360 months that it makes.\n"
     "\n"
     "usage: forecast [OPTIONS]\n"
@@ -24,9 +27,12 @@ static const char help[] =
     "  --season N          steps after which the series repeats itself; 1 if it does not (12)\n"
     "  --horizon N         steps to forecast (12)\n"
     "  --window N          steps that a network reads (a season, and at least 24)\n"
+    "model\n"
+    "  --model NAME        linear: autoregressions, fitted again at each origin; mlp, gru, conv "
+    "or\n"
+    "                      transformer: networks that predict what the linear model leaves; auto:\n"
+    "                      the best of the five on the validation part (auto)\n"
     "networks\n"
-    "  --model NAME        mlp, gru, conv, transformer, or auto: the best of the four on the\n"
-    "                      validation part (auto)\n"
     "  --band KIND         variance: the networks predict a variance; mc: their dropout stays on\n"
     "                      and the noise is measured on the validation part (variance)\n"
     "  --width N           features inside a network, a multiple of 4 (16)\n"
@@ -51,15 +57,18 @@ static const char help[] =
     "                      (forecast.svg)\n"
     "\n"
     "The last fifth of the series is the test part, which chooses nothing. The second half of\n"
-    "what lies before it is the validation part. After it has chosen the kind of network, the\n"
-    "number of epochs and the width of the band, networks are trained on all that lies before the\n"
-    "test part. Files are written at the end, so Ctrl-C leaves none.\n"
+    "what lies before it is the validation part. It weighs the autoregressions of the linear "
+    "model\n"
+    "and chooses the kind of model, the number of epochs and the width of the band. Then networks\n"
+    "are trained on all that lies before the test part. auto takes networks only if they beat the\n"
+    "linear model on the validation part by more than chance would. Files are written at "
+    "the end, so Ctrl-C leaves none.\n"
     "Exit codes: 2 if the command line is wrong, 1 for another failure, also of an installed "
     "gnuplot.\n"
     "The last line reads: result: rmse=... mase=... naive_rmse=... seasonal_naive_rmse=...\n"
-    "coverage80=... coverage95=... seconds=...\n";
+    "linear_rmse=... coverage80=... coverage95=... seconds=...\n";
 
-static const char *const models[] = { "mlp", "gru", "conv", "transformer", "auto", NULL };
+static const char *const models[] = { "mlp", "gru", "conv", "transformer", "linear", "auto", NULL };
 static const char *const bands[] = { "variance", "mc", NULL };
 
 enum { LONGEST = 1 << 16, LEAST_WINDOW = 24 };
@@ -151,6 +160,14 @@ static void check_given(const options *o, argument *table, size_t n, size_t n_ne
     for (size_t i = 0; i < sizeof of_training / sizeof *of_training && o->load != NULL; ++i) {
         if (find_argument(table, n, of_training[i])->given) {
             usage_error("--load forecasts without training; leave out --%s", of_training[i]);
+        }
+    }
+    static const char *const of_networks[] = { "band", "width", "dropout", "members", "passes",
+        "epochs", "batch-size", "lr", "weight-decay" };
+    for (size_t i = 0; i < sizeof of_networks / sizeof *of_networks; ++i) {
+        if (o->load == NULL && o->network.model == MODEL_LINEAR &&
+            find_argument(table, n, of_networks[i])->given) {
+            usage_error("--model linear trains no networks; leave out --%s", of_networks[i]);
         }
     }
     if (o->network.band != BAND_MC && find_argument(table, n, "passes")->given) {

@@ -10,9 +10,18 @@
 
 enum { MOST_OPTIONS = 32 };
 
-/* The kinds of network. MODEL_AUTO tries all of them and takes the one with the smallest error on
- * the validation part. */
-enum { MODEL_MLP, MODEL_GRU, MODEL_CONV, MODEL_TRANSFORMER, MODELS, MODEL_AUTO = MODELS };
+/* The kinds of model: four of networks, and the linear model. MODEL_AUTO tries all of them and
+ * takes the one with the smallest error on the validation part. */
+enum {
+    MODEL_MLP,
+    MODEL_GRU,
+    MODEL_CONV,
+    MODEL_TRANSFORMER,
+    NETWORKS,
+    MODEL_LINEAR = NETWORKS,
+    MODELS,
+    MODEL_AUTO = MODELS
+};
 
 /* How a network says how sure it is: it predicts a variance, or its dropout stays on. */
 enum { BAND_VARIANCE, BAND_MC };

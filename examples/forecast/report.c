@@ -24,33 +24,51 @@ void print_series(const network *n, const series *s)
 
 /* ---- validation ----------------------------------------------------------------------------- */
 
+enum { SHOWN = 3 };
+
+void print_linear(const linear_model *l)
+{
+    static const char *const forms[FORMS] = { "values", "changes", "changes over a season" };
+    printf("\nlinear: the mean of %zu autoregression%s, fitted again at each origin\n", l->count,
+        plural((int64_t)l->count));
+    for (size_t i = 0; i < l->count && i < SHOWN; ++i) {
+        const autoregression *a = &l->terms[i];
+        printf("%6.1f%%  %s%s, %lld lag%s, ridge %g\n", 100 * a->weight, forms[a->form],
+            a->logarithm ? " of logarithms" : "", (long long)a->lags, plural(a->lags), a->ridge);
+    }
+    if (l->count > SHOWN) {
+        printf("   ...\n");
+    }
+}
+
 void print_trial_header(void)
 {
-    printf("\nvalidation   epochs   mean absolute error   RMSE        widening of\n"
-           "                      (in scales of windows)              the band\n");
+    printf("\nvalidation   epochs   share   mean absolute error   RMSE        widening of\n"
+           "                              (in scales of windows)              the band\n");
 }
 
 void print_trial(const trial *t)
 {
-    printf("%-12s %6lld   %-21.4f %-11.5g %.2f\n", model_name(t->n.model), (long long)t->epochs,
-        t->error, t->rmse, t->fit.factor);
+    printf("%-12s %6lld   %-7.2f %-21.4f %-11.5g %.2f\n", model_name(t->n.model),
+        (long long)t->epochs, t->share, t->error, t->rmse, t->fit.factor);
     fflush(stdout);
 }
 
 /* ---- the backtest --------------------------------------------------------------------------- */
 
-void print_scores(const scores *r, double seconds)
+void print_scores(const scores *r, int model, double seconds)
 {
     printf("\n%lld values of the test part, from origins one horizon apart\n", (long long)r->count);
     printf("%-16s %10s\n", "forecast", "RMSE");
-    printf("%-16s %10.5g   %.1f%% inside the 80%% band, %.1f%% inside the 95%% band\n", "networks",
-        r->rmse, 100 * r->coverage80, 100 * r->coverage95);
-    printf("%-16s %10.5g\n%-16s %10.5g\n", "naive", r->naive_rmse, "seasonal-naive",
-        r->seasonal_naive_rmse);
-    printf("result: rmse=%.4g mase=%.4f naive_rmse=%.4g seasonal_naive_rmse=%.4g coverage80=%.4f "
-           "coverage95=%.4f seconds=%.2f\n",
-        r->rmse, r->mase, r->naive_rmse, r->seasonal_naive_rmse, r->coverage80, r->coverage95,
-        seconds);
+    printf("%-16s %10.5g   %.1f%% inside the 80%% band, %.1f%% inside the 95%% band\n",
+        model == MODEL_LINEAR ? "linear, chosen" : "networks", r->rmse, 100 * r->coverage80,
+        100 * r->coverage95);
+    printf("%-16s %10.5g\n%-16s %10.5g\n%-16s %10.5g\n", "linear", r->linear_rmse, "naive",
+        r->naive_rmse, "seasonal-naive", r->seasonal_naive_rmse);
+    printf("result: rmse=%.4g mase=%.4f naive_rmse=%.4g seasonal_naive_rmse=%.4g linear_rmse=%.4g "
+           "coverage80=%.4f coverage95=%.4f seconds=%.2f\n",
+        r->rmse, r->mase, r->naive_rmse, r->seasonal_naive_rmse, r->linear_rmse, r->coverage80,
+        r->coverage95, seconds);
 }
 
 void write_forecast(const char *path, const forecasts *f, int64_t steps)

@@ -9,21 +9,19 @@
 
 /* ---- one network ---------------------------------------------------------------------------- */
 
-enum { MOST_WINDOWS = 256 }; /* of an epoch: neighbours overlap, so that more add little */
-
 typedef struct trainer {
     adz_module *net;
     adz_loader *loader;
     adz_optimizer *adam;
 } trainer;
 
-static trainer make_trainer(const options *o, const network *n, const series *s, int64_t end)
+static trainer make_trainer(
+    const options *o, const network *n, const series *s, const origins *windows)
 {
     trainer t = { .net = new_network(n) };
     adz_scope *scope = adz_scope_open();
-    origins windows = at_most(n, first_origin(n), end, end, MOST_WINDOWS);
-    adz_tensor *known, *target = window_targets(s, n, &windows, &known);
-    adz_tensor *tensors[] = { window_inputs(s, n, &windows), target, known };
+    adz_tensor *known, *target = window_targets(s, n, windows, &known);
+    adz_tensor *tensors[] = { window_inputs(s, n, windows), target, known };
     adz_dataset *rows = adz_dataset_new(tensors, 3);
     adz_loader_options l = ADZ_LOADER_OPTIONS;
     l.batch_size = o->batch_size;
@@ -33,7 +31,6 @@ static trainer make_trainer(const options *o, const network *n, const series *s,
     a.weight_decay = o->weight_decay;
     t.adam = adz_adamw_new(adz_module_parameters(t.net), o->lr, &a);
     adz_dataset_free(&rows);
-    free(windows.at);
     adz_scope_close(scope);
     return t;
 }
@@ -92,17 +89,17 @@ static void try_piece(size_t piece, void *user)
     size_t block = piece / (size_t)n->members, member = piece % (size_t)n->members;
     int64_t passes = n->passes < TRIAL_PASSES ? n->passes : TRIAL_PASSES;
     trainer *t = &w->trainers[piece];
-    if (w->v->blocks[block].count == 0) {
+    if (w->v->parts->blocks[block].count == 0) {
         return;
     }
     seed_piece(n, piece, w->v->epochs);
     if (t->net == NULL) {
-        *t = make_trainer(w->o, n, w->s, w->v->begins[block]);
+        *t = make_trainer(w->o, n, w->s, &w->v->parts->learnt[block]);
     }
     for (int64_t epoch = w->v->epochs; epoch < w->epochs; ++epoch) {
         train_epoch(t, n);
         *record_at(w->v, block, epoch, member) =
-            predict_windows(t->net, n, w->s, &w->v->blocks[block], passes);
+            predict_windows(t->net, n, w->s, &w->v->parts->blocks[block], passes);
     }
 }
 
@@ -115,17 +112,18 @@ static void free_trainers(trainer *trainers, size_t count)
     free(trainers);
 }
 
-trial try_network(const options *o, const network *n, const series *s)
+trial try_network(const options *o, const network *n, const parts *p, const series *s, double most)
 {
-    validation v = new_validation(n, s, o->epochs);
+    validation v = new_validation(n, p, o->epochs);
     size_t count = (size_t)(BLOCKS * n->members);
     trial_work w = { o, n, s, &v, allocate(count * sizeof *w.trainers), 0 };
     trial t = { .epochs = 0 };
-    while (v.epochs < o->epochs && v.epochs < t.epochs + PATIENCE) {
+    while (v.epochs < o->epochs && v.epochs < t.epochs + PATIENCE &&
+           !(v.epochs >= PATIENCE && t.error >= most)) {
         w.epochs = v.epochs + ROUND < o->epochs ? v.epochs + ROUND : o->epochs;
         run_crew(o->jobs, count, try_piece, &w);
         v.epochs = w.epochs;
-        free(t.fit.noise);
+        free_trial(&t);
         t = judge(&v, n, s);
     }
     free_trainers(w.trainers, count);
@@ -138,6 +136,7 @@ trial try_network(const options *o, const network *n, const series *s)
 typedef struct ensemble_work {
     const options *o;
     const trial *t;
+    const parts *p;
     const series *s;
     adz_module **nets;
 } ensemble_work;
@@ -146,19 +145,21 @@ static void train_piece(size_t piece, void *user)
 {
     const ensemble_work *w = user;
     seed_piece(&w->t->n, piece, 0);
-    trainer t = make_trainer(w->o, &w->t->n, w->s, test_start(w->s->n));
+    trainer t = make_trainer(w->o, &w->t->n, w->s, &w->p->learnt[BLOCKS]);
     for (int64_t epoch = 0; epoch < w->t->epochs; ++epoch) {
         train_epoch(&t, &w->t->n);
     }
     w->nets[piece] = finish(&t);
 }
 
-ensemble train_ensemble(const options *o, const trial *t, const series *s)
+ensemble train_ensemble(const options *o, const trial *t, const parts *p, const series *s)
 {
-    size_t members = (size_t)t->n.members;
-    ensemble_work w = { o, t, s, allocate(members * sizeof *w.nets) };
-    run_crew(o->jobs, members, train_piece, &w);
-    ensemble e = new_ensemble(&t->n, &t->fit, test_start(s->n));
+    size_t members = t->n.model == MODEL_LINEAR ? 0 : (size_t)t->n.members;
+    ensemble_work w = { o, t, p, s, allocate((members + 1) * sizeof *w.nets) };
+    if (members > 0) {
+        run_crew(o->jobs, members, train_piece, &w);
+    }
+    ensemble e = new_ensemble(&t->n, &p->linear, t->share, &t->fit, test_start(s->n));
     for (size_t i = 0; i < members; ++i) {
         adz_module_list_append(e.root, w.nets[i]);
     }

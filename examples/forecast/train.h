@@ -6,10 +6,11 @@
 #include "validation.h"
 
 /* Trains networks of one kind on the beginning of the series, and judges their forecasts of the
- * validation part. */
-trial try_network(const options *o, const network *n, const series *s);
+ * validation part. Ends after 20 epochs if no error was below `most`. */
+trial try_network(const options *o, const network *n, const parts *p, const series *s, double most);
 
-/* Trains the networks of an ensemble on all that lies before the test part. */
-ensemble train_ensemble(const options *o, const trial *t, const series *s);
+/* Trains the networks of an ensemble on all that lies before the test part. An ensemble of the
+ * linear model has none. */
+ensemble train_ensemble(const options *o, const trial *t, const parts *p, const series *s);
 
 #endif

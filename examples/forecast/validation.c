@@ -6,117 +6,10 @@
 
 #include "../shared/command_line.h"
 
-enum { MOST_JUDGED = 100, FEWEST_JUDGED = 8, MOST_TARGETS = 4096, FEWEST_WINDOWS = 8 };
-
-/* ---- blocks --------------------------------------------------------------------------------- */
-
-static int64_t begin_of(int64_t length, int block)
+validation new_validation(const network *n, const parts *p, int64_t most_epochs)
 {
-    int64_t test = test_start(length), half = test / 2;
-    return half + (test - half) * block / BLOCKS;
-}
-
-/* The windows of a block. They may end in a later block, but not in the test part. */
-static origins windows_of(const network *n, int64_t length, int block)
-{
-    int64_t most = MOST_TARGETS / n->horizon;
-    most = most > MOST_JUDGED ? MOST_JUDGED : most < FEWEST_JUDGED ? FEWEST_JUDGED : most;
-    int64_t begin = begin_of(length, block), first = first_origin(n);
-    return at_most(
-        n, begin > first ? begin : first, begin_of(length, block + 1), test_start(length), most);
-}
-
-static bool is_long_enough(const network *n, int64_t length)
-{
-    int64_t judged = 0, test = test_start(length), begin = begin_of(length, 0);
-    origins windows = origins_between(n, first_origin(n), begin, begin, 1);
-    int64_t trained = windows.count;
-    free(windows.at);
-    for (int i = 0; i < BLOCKS; ++i) {
-        windows = windows_of(n, length, i);
-        judged += windows.count;
-        free(windows.at);
-    }
-    return trained >= FEWEST_WINDOWS && judged >= FEWEST_JUDGED && length - test >= n->horizon;
-}
-
-static bool can_be_tested(const network *n, int64_t length)
-{
-    return test_start(length) >= first_origin(n) && length - test_start(length) >= n->horizon;
-}
-
-/* Ends the program with the number of values that would be enough, if there are fewer. */
-static void check_enough(
-    const network *n, const series *s, bool (*is_enough)(const network *, int64_t))
-{
-    int64_t step = 1, least = s->n;
-    if (is_enough(n, s->n)) {
-        return;
-    }
-    while (!is_enough(n, s->n + step)) {
-        least = s->n + step;
-        step *= 2;
-    }
-    for (int64_t most = s->n + step; most - least > 1;) {
-        int64_t middle = least + (most - least) / 2;
-        *(is_enough(n, middle) ? &most : &least) = middle;
-    }
-    fail("%s: %lld values are too few for --window %lld, --horizon %lld and --season %lld, which "
-         "need %lld; give a longer series or smaller numbers",
-        s->name, (long long)s->n, (long long)n->window, (long long)n->horizon, (long long)n->season,
-        (long long)least + 1);
-}
-
-/* Ends the program if all values of a part are missing. */
-static void check_known(const series *s, const char *part, int64_t begin, int64_t end)
-{
-    for (int64_t i = begin; i < end; ++i) {
-        if (!s->missing[i]) {
-            return;
-        }
-    }
-    fail("%s: all values of the %s part are missing, those of rows %lld to %lld; give a series "
-         "without so long a gap",
-        s->name, part, (long long)begin + 1, (long long)end);
-}
-
-void check_test_length(const network *n, const series *s)
-{
-    int64_t test = test_start(s->n);
-    check_enough(n, s, can_be_tested);
-    check_known(s, "test", test, s->n - (s->n - test) % n->horizon);
-}
-
-/* Ends the program if networks would learn from equal values. */
-static void check_changes(const series *s)
-{
-    int64_t test = test_start(s->n), same = 1;
-    while (same < test && s->values[same] == s->values[0]) {
-        ++same;
-    }
-    if (same == test) {
-        fail("%s: each of the first %lld values is %g, and the networks learn from these; leave "
-             "out constant rows at the beginning",
-            s->name, (long long)test, s->values[0]);
-    }
-}
-
-void check_length(const network *n, const series *s)
-{
-    check_enough(n, s, is_long_enough);
-    check_known(s, "validation", test_start(s->n) / 2, test_start(s->n));
-    check_test_length(n, s);
-    check_changes(s);
-}
-
-validation new_validation(const network *n, const series *s, int64_t most_epochs)
-{
-    validation v = { .most = most_epochs, .members = n->members };
+    validation v = { .parts = p, .most = most_epochs, .members = n->members };
     v.records = allocate((size_t)(BLOCKS * most_epochs * n->members) * sizeof *v.records);
-    for (int i = 0; i < BLOCKS; ++i) {
-        v.begins[i] = begin_of(s->n, i);
-        v.blocks[i] = windows_of(n, s->n, i);
-    }
     return v;
 }
 
@@ -124,9 +17,6 @@ void free_validation(validation *v)
 {
     for (int64_t i = 0; i < BLOCKS * v->most * v->members; ++i) {
         free_prediction(&v->records[i]);
-    }
-    for (int i = 0; i < BLOCKS; ++i) {
-        free(v->blocks[i].at);
     }
     free(v->records);
 }
@@ -139,28 +29,32 @@ prediction *record_at(const validation *v, size_t block, int64_t epoch, size_t m
 
 /* ---- residuals ------------------------------------------------------------------------------ */
 
-/* How a forecast of a known value differs from it, in the scale of its window. */
+/* What the linear model leaves of a known value, and what the networks predict of that, in the
+ * scale of the window. */
 typedef struct residual {
-    double error, variance, scale;
-    int64_t k; /* the step of the horizon */
+    double target, mean, variance, scale;
+    int64_t k;      /* the step of the horizon */
+    int64_t window; /* counted through all blocks */
 } residual;
 
 typedef struct residuals {
     residual *items;
     size_t count;
+    int64_t windows;
 } residuals;
 
 static void add_block(
     residuals *r, const prediction *p, const origins *o, const network *n, const series *s)
 {
     size_t i = 0;
-    for (int64_t b = 0; b < o->count; ++b) {
+    for (int64_t b = 0; b < o->count; ++b, ++r->windows) {
         double scale = scale_of(s, n, o->at[b]);
         for (int64_t k = 0; k < n->horizon; ++k, ++i) {
             int64_t at = o->at[b] + k;
-            double target = (s->values[at] - seasonal_naive(s, n, o->at[b], k)) / scale;
+            double target = (s->values[at] - o->base[b * n->horizon + k]) / scale;
             if (!s->missing[at]) {
-                r->items[r->count++] = (residual){ target - p->mean[i], p->variance[i], scale, k };
+                r->items[r->count++] =
+                    (residual){ target, p->mean[i], p->variance[i], scale, k, r->windows };
             }
         }
     }
@@ -168,32 +62,38 @@ static void add_block(
 
 static residuals residuals_of(const validation *v, const network *n, const series *s, int64_t epoch)
 {
-    residuals r = { NULL, 0 };
-    int64_t windows = v->blocks[0].count + v->blocks[1].count + v->blocks[2].count;
+    residuals r = { NULL, 0, 0 };
+    const origins *blocks = v->parts->blocks;
+    int64_t windows = blocks[0].count + blocks[1].count + blocks[2].count;
     r.items = allocate((size_t)(windows * n->horizon) * sizeof *r.items);
     for (size_t i = 0; i < BLOCKS; ++i) {
-        size_t size = (size_t)(v->blocks[i].count * n->horizon);
+        size_t size = (size_t)(blocks[i].count * n->horizon);
         prediction p = mix(record_at(v, i, epoch, 0), v->members, size);
-        add_block(&r, &p, &v->blocks[i], n, s);
+        add_block(&r, &p, &blocks[i], n, s);
         free_prediction(&p);
     }
     return r;
 }
 
-static double mean_absolute(const residuals *r)
+static double error_at(const residual *r, double share)
+{
+    return r->target - share * r->mean;
+}
+
+static double mean_absolute(const residuals *r, double share)
 {
     double sum = 0;
     for (size_t i = 0; i < r->count; ++i) {
-        sum += fabs(r->items[i].error);
+        sum += fabs(error_at(&r->items[i], share));
     }
     return sum / (double)r->count;
 }
 
-static double root_mean_square(const residuals *r)
+static double root_mean_square(const residuals *r, double share)
 {
     double sum = 0;
     for (size_t i = 0; i < r->count; ++i) {
-        double error = r->items[i].error * r->items[i].scale;
+        double error = error_at(&r->items[i], share) * r->items[i].scale;
         sum += error * error;
     }
     return sqrt(sum / (double)r->count);
@@ -215,37 +115,75 @@ static double deviation_of(double *sizes, size_t count)
     return count > 0 ? sizes[(count - 1) * 8 / 10] / HALF_80 : 0;
 }
 
-/* Dropout says nothing of the noise in the series, which is added for each step of the horizon. */
-static void fit_noise(double *noise, const residuals *r, int64_t horizon, double *sizes)
+/* Neither dropout nor the linear model says anything of the noise in the series, which is added for
+ * each step of the horizon. A later step has no less noise than an earlier one. */
+static void fit_noise(
+    double *noise, const residuals *r, double share, int64_t horizon, double *sizes)
 {
     for (int64_t k = 0; k < horizon; ++k) {
         size_t count = 0;
         for (size_t i = 0; i < r->count; ++i) {
             if (r->items[i].k == k) {
-                sizes[count++] = fabs(r->items[i].error);
+                sizes[count++] = fabs(error_at(&r->items[i], share));
             }
         }
         double deviation = deviation_of(sizes, count);
-        noise[k] = deviation * deviation;
+        noise[k] = fmax(deviation * deviation, k > 0 ? noise[k - 1] : 0);
     }
 }
 
 /* The band is made wider until its 80% hold 80% of the validation values. It is never made
  * narrower, because a quiet validation part does not promise a quiet future. */
-static band_fit fit_band(const network *n, const residuals *r)
+static band_fit fit_band(const network *n, const residuals *r, double share)
 {
     band_fit fit = { 1, allocate((size_t)n->horizon * sizeof *fit.noise) };
     double *sizes = allocate(r->count * sizeof *sizes);
-    if (n->band == BAND_MC) {
-        fit_noise(fit.noise, r, n->horizon, sizes);
+    if (n->band == BAND_MC || n->model == MODEL_LINEAR) {
+        fit_noise(fit.noise, r, share, n->horizon, sizes);
     }
     for (size_t i = 0; i < r->count; ++i) {
         const residual *e = &r->items[i];
-        sizes[i] = fabs(e->error) / sqrt(e->variance + fit.noise[e->k] + 1e-12);
+        sizes[i] = fabs(error_at(e, share)) / sqrt(e->variance + fit.noise[e->k] + 1e-12);
     }
     fit.factor = fmax(1, deviation_of(sizes, r->count));
     free(sizes);
     return fit;
+}
+
+/* ---- trials --------------------------------------------------------------------------------- */
+
+enum { SHARES = 4 };
+
+/* The sum of the absolute errors of each window, to be freed. */
+static double *errors_of_windows(const residuals *r, double share)
+{
+    double *sums = allocate((size_t)r->windows * sizeof *sums);
+    for (size_t i = 0; i < r->count; ++i) {
+        sums[r->items[i].window] += fabs(error_at(&r->items[i], share));
+    }
+    return sums;
+}
+
+/* By how much a band that was measured on `count` independent windows must be wider. This is the
+ * beginning of the series for Student's 97.5% point with count - 1 degrees of freedom, divided by
+ * that of a normal distribution, and the error of the forecast's own mean. */
+static double for_few(double count)
+{
+    return (1 + (HALF_95 * HALF_95 + 1) / 4 / fmax(count - 1, 1)) * sqrt(1 + 1 / count);
+}
+
+static trial finish_trial(trial t, const validation *v, const series *s)
+{
+    residuals r = residuals_of(v, &t.n, s, t.epochs > 0 ? t.epochs - 1 : 0);
+    t.error = mean_absolute(&r, t.share);
+    t.rmse = root_mean_square(&r, t.share);
+    t.fit = fit_band(&t.n, &r, t.share);
+    t.windows = r.windows;
+    t.each = errors_of_windows(&r, t.share);
+    t.apart = (double)(test_start(s->n) - v->parts->begins[0]) / (double)t.n.horizon;
+    t.fit.factor *= t.n.model == MODEL_LINEAR ? for_few(t.apart) : 1;
+    free(r.items);
+    return t;
 }
 
 trial judge(const validation *v, const network *n, const series *s)
@@ -253,10 +191,13 @@ trial judge(const validation *v, const network *n, const series *s)
     trial t = { .n = *n, .error = INFINITY };
     for (int64_t epoch = 0; epoch < v->epochs; ++epoch) {
         residuals r = residuals_of(v, n, s, epoch);
-        double error = mean_absolute(&r);
-        if (error < t.error) {
-            t.error = error;
-            t.epochs = epoch + 1;
+        for (int share = 1; share <= SHARES; ++share) {
+            double error = mean_absolute(&r, (double)share / SHARES);
+            if (error < t.error) {
+                t.error = error;
+                t.epochs = epoch + 1;
+                t.share = (double)share / SHARES;
+            }
         }
         free(r.items);
     }
@@ -264,9 +205,48 @@ trial judge(const validation *v, const network *n, const series *s)
         fail("%s: the errors of '%s' are not finite; try a smaller --lr", s->name,
             model_name(n->model));
     }
-    residuals r = residuals_of(v, n, s, t.epochs - 1);
-    t.rmse = root_mean_square(&r);
-    t.fit = fit_band(n, &r);
-    free(r.items);
+    return finish_trial(t, v, s);
+}
+
+trial try_linear(const network *n, const parts *p, const series *s)
+{
+    trial t = { .n = *n };
+    t.n.model = MODEL_LINEAR;
+    t.n.members = 1; /* a prediction of nothing stands for the networks */
+    validation v = new_validation(&t.n, p, 1);
+    for (size_t i = 0; i < BLOCKS; ++i) {
+        size_t size = (size_t)(p->blocks[i].count * n->horizon) + 1;
+        prediction *none = record_at(&v, i, 0, 0);
+        none->mean = allocate(size * sizeof *none->mean);
+        none->variance = allocate(size * sizeof *none->variance);
+    }
+    t = finish_trial(t, &v, s);
+    free_validation(&v);
+    t.n.members = n->members;
     return t;
+}
+
+void free_trial(trial *t)
+{
+    free(t->fit.noise);
+    free(t->each);
+}
+
+/* Of networks of four kinds after many epochs, the best gains something by chance. */
+#define LEAST_GAIN   0.03
+#define LEAST_ERRORS 2.0 /* standard errors */
+
+bool beats(const trial *t, const trial *linear)
+{
+    double count = (double)t->windows, mean = 0, square = 0;
+    for (int64_t i = 0; i < t->windows; ++i) {
+        mean += (linear->each[i] - t->each[i]) / count;
+    }
+    for (int64_t i = 0; i < t->windows; ++i) {
+        double away = linear->each[i] - t->each[i] - mean;
+        square += away * away / count;
+    }
+    double standard_error = sqrt(square / fmin(count, t->apart));
+    return t->error < (1 - LEAST_GAIN) * linear->error && t->rmse < linear->rmse &&
+           mean > LEAST_ERRORS * standard_error;
 }

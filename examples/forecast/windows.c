@@ -18,6 +18,13 @@ int64_t first_origin(const network *n)
     return n->window + n->season;
 }
 
+void free_origins(origins *o)
+{
+    free(o->at);
+    free(o->base);
+    *o = (origins){ NULL, 0, NULL };
+}
+
 origins origins_between(const network *n, int64_t first, int64_t last, int64_t end, int64_t step)
 {
     int64_t stop = end - n->horizon + 1 < last ? end - n->horizon + 1 : last;
@@ -33,7 +40,7 @@ origins at_most(const network *n, int64_t first, int64_t last, int64_t end, int6
 {
     origins all = origins_between(n, first, last, end, 1);
     int64_t step = (all.count + most - 1) / most;
-    free(all.at);
+    free_origins(&all);
     return origins_between(n, first, last, end, step > 1 ? step : 1);
 }
 
@@ -102,7 +109,7 @@ adz_tensor *window_targets(const series *s, const network *n, const origins *o, 
         double scale = scale_of(s, n, o->at[b]);
         for (int64_t k = 0; k < n->horizon; ++k) {
             int64_t at = o->at[b] + k;
-            double target = (s->values[at] - seasonal_naive(s, n, o->at[b], k)) / scale;
+            double target = (s->values[at] - o->base[b * n->horizon + k]) / scale;
             double bound = MOST_SCALES * (double)(k / n->season + 1);
             *to++ = (float)fmax(-bound, fmin(bound, target));
             *to_known++ = !s->missing[at];

@@ -1,4 +1,5 @@
-/* Windows of a series as a network sees them: relative to the season before, in their own scale.
+/* Windows of a series as a network sees them: its input is relative to the season before, its
+ * target to the forecast of the linear model, and both are in the scale of the window.
  *
  * A window has an origin t, the place of the first value that is forecast. The network reads the
  * `window` values before t and predicts the `horizon` values from t on. Inputs and targets are
@@ -6,7 +7,7 @@
  *
  *     x[i][0] = (y[i] - y[i - season]) / scale     the change over one season
  *     x[i][1] = (y[i] - y[t - 1]) / distance       how far it is from the last value
- *     target[k] = (y[t + k] - naive[k]) / scale    naive: the seasonal-naive forecast
+ *     target[k] = (y[t + k] - base[k]) / scale     base: the forecast of the linear model
  *
  * The scale is the root mean square of the seasonal changes of the last half season, so that the
  * band is wide after a disturbance and narrow in quiet years. The distance is the root mean square
@@ -21,11 +22,15 @@
 
 enum { CHANNELS = 2 };
 
-/* Origins of windows. */
+/* Origins of windows. Free them with free_origins(). */
 typedef struct origins {
-    int64_t *at; /* count places in the series, to be freed */
+    int64_t *at; /* count places in the series */
     int64_t count;
+    double
+        *base; /* [count * horizon]: the forecasts of the linear model; NULL until it fills them */
 } origins;
+
+void free_origins(origins *o);
 
 /* The place where the test part begins, which is the last fifth of n values. */
 int64_t test_start(int64_t n);

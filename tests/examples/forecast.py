@@ -17,8 +17,8 @@ import struct
 from program import misused, perform, refused, run
 
 RESULT = re.compile(r"result: rmse=(\S+) mase=(\S+) naive_rmse=(\S+) seasonal_naive_rmse=(\S+) "
-                    r"coverage80=(\S+) coverage95=(\S+) seconds=\S+$")
-NAMES = ["rmse", "mase", "naive_rmse", "seasonal_naive_rmse", "coverage80", "coverage95"]
+                    r"linear_rmse=(\S+) coverage80=(\S+) coverage95=(\S+) seconds=\S+$")
+NAMES = ["rmse", "mase", "naive_rmse", "seasonal_naive_rmse", "linear_rmse", "coverage80", "coverage95"]
 SHORT = ["--model", "mlp", "--members", 1, "--epochs", 2, "--plot", "none"]
 
 
@@ -54,15 +54,16 @@ def write_series(path, values, column="y"):
 
 
 def default_series():
-    """The best of the four kinds, chosen by the validation error that is printed, beats both forecasts."""
+    """The linear model or the networks that beat it clearly on the validation part beat both naive forecasts."""
     output = run("--members", 2, "--epochs", 10, "--width", 8, "--plot", "none")
     r = result(output)
     assert r["rmse"] < r["seasonal_naive_rmse"] < r["naive_rmse"], r
     assert 0.5 < r["coverage80"] <= r["coverage95"] <= 1 and r["mase"] < 1, r
     errors = {name: float(error) for name, error in
-              re.findall(r"^(mlp|gru|conv|transformer) +\d+ +(\S+) ", output, re.MULTILINE)}
-    assert len(errors) == 4, output
-    assert f"\nbest: {min(errors, key=errors.get)} with " in output, output
+              re.findall(r"^(linear|mlp|gru|conv|transformer) +\d+ +\S+ +(\S+) ", output, re.MULTILINE)}
+    assert len(errors) == 5, output
+    best = re.search(r"^best: (\w+)", output, re.MULTILINE)[1]
+    assert best == "linear" and r["rmse"] == r["linear_rmse"] or errors[best] < 0.97 * errors["linear"], output
     assert "360 values; 288 to learn from, of which the last 144 validate; 72 to test\n" in output
     rows = read_forecast()
     assert [row["row"] for row in rows] == list(range(361, 373)), rows
@@ -90,16 +91,33 @@ def bits():
     assert read_forecast("e.csv") == read_forecast("a.csv")[:5]
 
 
+def curved(count):
+    """Henon's map: two values say the next one exactly, but no linear model does."""
+    values = [0.1, 0.2]
+    while len(values) < count:
+        values.append(1 - 1.4 * values[-1] ** 2 + 0.3 * values[-2])
+    return values
+
+
+CURVED = ["--data", "curved.csv", "--column", "y", "--season", 1, "--horizon", 1, "--window", 8, "--members", 1,
+          "--width", 8, "--lr", 0.01, "--plot", "none"]
+
+
 def kinds():
-    """Each kind of network learns and can be loaded, with dropout on too."""
+    """Each kind of network learns what the linear model leaves and can be loaded, with dropout on too."""
+    write_series("curved.csv", curved(400))
     for model in "mlp", "gru", "conv", "transformer":
-        common = ["--model", model, "--members", 1, "--width", 8, "--passes", 4, "--band", "mc", "--plot", "none"]
+        common = [*CURVED, "--model", model, "--passes", 4, "--band", "mc"]
         short = result(run(*common, "--epochs", 1, "--output", "short.csv"))
-        r = result(run(*common, "--epochs", 4))
-        assert r["rmse"] < r["seasonal_naive_rmse"], (model, r)
-        assert r["rmse"] != short["rmse"] and read_bytes("short.csv") != read_bytes("forecast.csv"), model
-        loaded = result(run("--load", "forecast.safetensors", "--output", "again.csv", "--plot", "none"))
+        r = result(run(*common, "--epochs", 20))
+        assert r["rmse"] < 0.95 * r["linear_rmse"] and r["rmse"] < short["rmse"], (model, r, short)
+        assert read_bytes("short.csv") != read_bytes("forecast.csv"), model
+        loaded = result(run("--load", "forecast.safetensors", "--data", "curved.csv", "--column", "y", "--output",
+                            "again.csv", "--plot", "none"))
         assert loaded == r and read_bytes("again.csv") == read_bytes("forecast.csv"), model
+    output = run(*CURVED, "--epochs", 20)
+    assert re.search(r"^best: (mlp|gru|conv|transformer) with ", output, re.MULTILINE), output
+    assert result(output)["rmse"] < 0.95 * result(output)["linear_rmse"], output
 
 
 def figures():
@@ -122,6 +140,66 @@ def figures():
     assert "\nwindow 5, horizon 8, season 3\n" in long, long
 
 
+def cycle(count, seed=3):
+    """A cycle of about eleven steps that noise drives: seasons do not repeat, but two lags say what comes."""
+    draw, values = random.Random(seed), [0.0, 0.0]
+    while len(values) < count:
+        values.append(1.65 * values[-1] - 0.96 * values[-2] + draw.gauss(0, 1))
+    return values
+
+
+def two_lags(values, horizon):
+    """The root mean square error of least squares on two lags, fitted again at each origin of the test part."""
+    squares = []
+    for origin in range(len(values) * 4 // 5, len(values) - horizon + 1, horizon):
+        a = b = c = d = e = 0
+        for t in range(2, origin):
+            x, y = values[t - 1], values[t - 2]
+            a, b, c, d, e = a + x * x, b + x * y, c + y * y, d + x * values[t], e + y * values[t]
+        u, v = (d * c - e * b) / (a * c - b * b), (a * e - b * d) / (a * c - b * b)
+        path = list(values[:origin])
+        for k in range(horizon):
+            path.append(u * path[-1] + v * path[-2])
+            squares.append((path[-1] - values[origin + k]) ** 2)
+    return math.sqrt(sum(squares) / len(squares))
+
+
+def linear():
+    """The linear model comes close to least squares that know how many lags the process has, in any unit."""
+    common = ["--season", 11, "--horizon", 6, "--plot", "none"]
+    values = cycle(300)
+    for unit in 1, 1e-30, 1e30:
+        with open("cycle.csv", "w", encoding="utf-8") as stream:
+            stream.write("\n".join(["y", *(repr(unit * value) for value in values)]) + "\n")
+        output = run("--data", "cycle.csv", "--column", "y", "--model", "linear", *common)
+        r = result(output)
+        assert r["rmse"] == r["linear_rmse"] <= 1.1 * unit * two_lags(values, 6), (unit, r, two_lags(values, 6))
+        assert r["rmse"] < 0.8 * r["seasonal_naive_rmse"] and 0.85 <= r["coverage95"], r
+    assert "\nfitted: linear\n" in output and "\nlinear: the mean of " in output, output
+    loaded = run("--load", "forecast.safetensors", "--data", "cycle.csv", "--column", "y", "--output", "again.csv",
+                 "--plot", "none")
+    assert result(loaded) == r and read_bytes("again.csv") == read_bytes("forecast.csv")
+    assert read_forecast()[0]["lower95"] < read_forecast()[0]["forecast"] < read_forecast()[0]["upper80"]
+    first = read_bytes("forecast.csv")
+    run("--data", "cycle.csv", "--column", "y", "--model", "linear", "--jobs", 1, *common)
+    assert read_bytes("forecast.csv") == first
+    run("--data", write_series("up.csv", [abs(value) + 1 for value in values]), "--column", "y", "--model", "linear",
+        *common)
+    below = run("--load", "forecast.safetensors", "--data", write_series("down.csv", [-1 - abs(v) for v in values]),
+                "--column", "y", "--plot", "none")
+    assert "not all values are positive; autoregressions of logarithms are left out" in below, below
+    assert result(below)["rmse"] < result(below)["naive_rmse"], below
+    misused("--model linear trains no networks; leave out --epochs", "--model", "linear", "--epochs", 3)
+
+
+def exact():
+    """A trend and a season that repeat exactly, and growth by a constant factor, leave no error worth naming."""
+    for name, at in ("sum", lambda i: 0.5 * i + 9 * math.sin(math.pi * i / 6)), ("growth", lambda i: 1.02 ** i):
+        path = write_series(f"{name}.csv", [100 + at(i) for i in range(240)])
+        r = result(run("--data", path, "--column", "y", "--model", "linear", "--plot", "none"))
+        assert r["rmse"] < 0.02 * r["seasonal_naive_rmse"], (name, r)
+
+
 def missing_values():
     """A gap is filled by a straight line for the networks, and no error counts it."""
     values = months(200)
@@ -140,7 +218,8 @@ def missing_values():
     filled = run("--data", write_series("filled.csv", straight), *network, "filled-out.csv")
     assert "missing" not in filled and "\n36 values of the test part" in filled, filled
     for a, b in zip(read_forecast("gaps-out.csv"), read_forecast("filled-out.csv")):
-        assert all(abs(a[name] - b[name]) < 1e-3 for name in a), (a, b)
+        # The linear model is fitted again, and there the filled values count.
+        assert all(abs(a[name] - b[name]) < 0.3 for name in a), (a, b)
     assert result(output)["rmse"] != result(filled)["rmse"]
     run("--data", "filled.csv", *common, "--output", "trained.csv")  # rows 61 and 62 count in this training
     apart = [abs(a["forecast"] - b["forecast"]) for a, b in zip(read_forecast("gaps-out.csv"),
@@ -221,13 +300,13 @@ def bad_options():
     misused("--horizon 0: a whole number from 1 to 65536 is wanted", "--horizon", 0)
     misused("--season 0: a whole number from 1 to 65536 is wanted", "--season", 0)
     misused("--window 0: a whole number from 1", "--window", 0)
-    misused("--model lstm: mlp, gru, conv, transformer or auto is wanted", "--model", "lstm")
+    misused("--model lstm: mlp, gru, conv, transformer, linear or auto is wanted", "--model", "lstm")
     misused("--data needs --column NAME", "--data", "series.csv")
     misused("--column belongs to --data FILE.csv", "--column", "y")
     misused("--width 6: a multiple of 4 is wanted", "--width", 6)
     misused("--band mc needs a --dropout above 0", "--band", "mc", "--dropout", 0)
     misused("--passes belongs to --band mc", "--passes", 9)
-    misused("--forecast 13: the networks look 12 steps ahead; train them with --horizon 13", "--forecast", 13)
+    misused("--forecast 13: the model looks 12 steps ahead; train it with --horizon 13", "--forecast", 13)
     misused("--plot p.gif: a file that ends in .svg or .png is wanted", "--plot", "p.gif")
     misused("series.csv: what is it? A table is given as --data FILE.csv", "series.csv")
     misused("--output series.csv and --data series.csv are the same file", *data, "--output", "series.csv")
@@ -254,7 +333,8 @@ def bad_models():
 
     refused("its metadata has no 'option.season'", "--load", change("option.season", None), *common)
     refused("bad.safetensors: --horizon 0: a whole number", "--load", change("option.horizon", "0"), *common)
-    refused("its metadata names no kind of network", "--load", change("option.model", "auto"), *common)
+    refused("its metadata has no 'linear'", "--load", change("linear", None), *common)
+    refused("its metadata names no kind of model", "--load", change("option.model", "auto"), *common)
     refused("noise", "--load", change("option.horizon", "13"), *common)
     refused("this is no safetensors file", "--load", write_series("series.csv", months(30)), *common)
     refused("30 values are too few for --window 24, --horizon 12 and --season 12, which need 56", "--data",
@@ -268,5 +348,5 @@ def bad_models():
 
 
 if __name__ == "__main__":
-    raise SystemExit(perform([default_series, bits, kinds, figures, missing_values, plots, bad_series, bad_options,
-                              bad_models]))
+    raise SystemExit(perform([default_series, bits, kinds, figures, linear, exact, missing_values, plots, bad_series,
+                              bad_options, bad_models]))
