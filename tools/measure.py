@@ -11,7 +11,7 @@ import re
 import sys
 
 TARGETS = {
-    "lines of code in src and include": 72900,  # a change that raises it says what for
+    "lines of code in src and include": 78100,  # a change that raises it says what for
     "longest file, lines": 500,
     "longest function, lines": 50,
     "most files in one folder of src": 40,
@@ -81,7 +81,7 @@ class File:
                     else:
                         head.append(char)
             if depth == 0:
-                head.append("\n")
+                head = head + ["\n"] if line.strip() else []  # no head has a blank line in it
 
 
 def head_line(head, number):

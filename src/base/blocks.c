@@ -487,15 +487,13 @@ adz_status adz_set_allocator(const adz_allocator *allocator)
     size_t held = pool.held;
     if (held == 0) {
         pool.custom = allocator != NULL;
-        if (allocator != NULL) {
-            pool.allocator = *allocator;
-        }
+        pool.allocator = allocator != NULL ? *allocator : pool.allocator;
     }
     pthread_mutex_unlock(&pool.lock);
     if (held != 0) {
         return adzi_error("adz_set_allocator", ADZ_ERR_STATE,
-            "%zu bytes of the present allocator are still held, by tensors, models, generators "
-            "or other threads; end them first, or set the allocator before anything is made",
+            "%zu bytes of the present allocator are still held, by tensors, models, generators or "
+            "other threads; end them first, or set the allocator before anything is made",
             held);
     }
     return ADZ_OK;

@@ -149,6 +149,32 @@ static bool check_entry(const char *op, const adz_module *module, int kind, cons
     return check_name(op, module, kind, name, replace);
 }
 
+/* Whether a buffer that is set where there was none makes plans anew. What the function of a plan
+ * does is part of the plan. Any other forward counts only if a plan has recorded a call that sets
+ * buffers of this module. */
+static bool ends_plans(const adz_module *module, const adzi_recorder *recorder)
+{
+    return recorder == NULL && (adzi_self()->n_frames == 0 || module->is_recorded);
+}
+
+/* Makes plans anew that use the tensor which t replaces, and tells the recorder of a plan. */
+static void tell_plans(
+    adz_module *module, int kind, const char *name, adz_tensor *old, const adz_tensor *t)
+{
+    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
+    const bool held = old != NULL && !adzi_is_none(old);
+    if (old != t && held) { /* plans that use the old tensor are over, even if somebody keeps it */
+        adzi_leave_memory(old->storage->data, old->storage->bytes);
+    }
+    if (old != t && (kind == PARAMETER || (!held && ends_plans(module, recorder)))) {
+        adzi_settings_changed();
+    }
+    module->is_recorded = module->is_recorded || recorder != NULL;
+    if (recorder != NULL && kind == BUFFER && old != NULL && old != t && !adzi_is_none(old)) {
+        recorder->replaced(recorder, module, name, old);
+    }
+}
+
 /* Puts t at the place of `name`, which is made if the module has none of that name. Nothing changes
  * if memory is refused. */
 static adz_tensor *put_slot(
@@ -158,11 +184,11 @@ static adz_tensor *put_slot(
     size_t *count = kind == PARAMETER ? &module->n_parameters : &module->n_buffers;
     size_t *capacity = kind == PARAMETER ? &module->parameters_capacity : &module->buffers_capacity;
     const bool wants_gradient = kind == PARAMETER && !adzi_is_none(t);
+    adz_tensor *old = NULL;
     if (wants_gradient && adzi_gradient_of(op, t) == NULL) {
         return NULL;
     }
-    size_t i = place_of(module, kind, name, strlen(name));
-    adz_tensor *old = NULL;
+    const size_t i = place_of(module, kind, name, strlen(name));
     if (i < *count) {
         old = (*slots)[i].tensor;
         if (old != t && old->gradient != NULL && old->gradient->place != NULL) {
@@ -182,17 +208,7 @@ static adz_tensor *put_slot(
     if (wants_gradient) {
         t->requires_grad = true;
     }
-    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
-    const bool held = old != NULL && !adzi_is_none(old);
-    if (old != t && held) { /* plans that use the old tensor are over, even if somebody keeps it */
-        adzi_leave_memory(old->storage->data, old->storage->bytes);
-    }
-    if (old != t && (kind == PARAMETER || !held)) {
-        adzi_settings_changed();
-    }
-    if (recorder != NULL && kind == BUFFER && old != NULL && old != t && !adzi_is_none(old)) {
-        recorder->replaced(recorder, module, name, old);
-    }
+    tell_plans(module, kind, name, old, t);
     if (old != NULL && kind == BUFFER) {
         adzi_module_buffer_replaced(module);
     } else {

@@ -256,7 +256,9 @@ void objects_begin(void)
 /* Plans that have been called once, or that replay. */
 static adz_plan *plan_make(size_t choice)
 {
-    adz_plan *plan = adz_plan_new(captured_function, captured_input, NULL);
+    adz_plan_options o = ADZ_PLAN_OPTIONS;
+    o.inputs = adz_tensor_list_of(&captured_input, 1);
+    adz_plan *plan = adz_plan_new(captured_function, captured_input, &o);
     if (choice > 0) {
         adz_plan_run(plan);
     }
@@ -316,13 +318,18 @@ const char *object_name(kind k, size_t choice)
     return objects[k].n > 0 ? objects[k].names[choice] : one_name[0];
 }
 
+/* Objects of the process, which nothing has to make. */
+static void *present(kind k, size_t choice)
+{
+    if (k == KIND_FILE) {
+        return choice == 0 ? fopen("/dev/null", "w") : fopen("/dev/zero", "r");
+    }
+    return k == KIND_NODE ? node_of_backward : NULL;
+}
+
 void *object_make(kind k, size_t choice)
 {
     switch (k) {
-    case KIND_FILE:
-        return choice == 0 ? fopen("/dev/null", "w") : fopen("/dev/zero", "r");
-    case KIND_NODE:
-        return node_of_backward;
     case KIND_TENSOR:
         return tensor_make(choice);
     case KIND_MODULE:
@@ -364,7 +371,7 @@ void *object_make(kind k, size_t choice)
     case KIND_LOAD_REPORT:
         return load_report_make();
     default:
-        return k == KIND_PLAN ? plan_make(choice) : NULL;
+        return k == KIND_PLAN ? plan_make(choice) : present(k, choice);
     }
 }
 

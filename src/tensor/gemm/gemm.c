@@ -273,6 +273,9 @@ static void run(const adzi_gemm_args *args, bool may_round)
         return;
     }
     adzi_gemm_args g = *args;
+    if (g.k == 0) { /* A and B have no elements, and a plan must not see addresses of nothing */
+        g.a = g.b = g.c;
+    }
     g.lda = tidy(g.lda, g.ta ? g.k : g.m, g.ta ? g.m : g.k);
     g.ldb = tidy(g.ldb, g.tb ? g.n : g.k, g.tb ? g.k : g.n);
     g.ldc = tidy(g.ldc, g.m, g.n);

@@ -147,8 +147,9 @@ static void what_does_not_fit_is_refused(void **state)
         for (size_t k = 0; k < COUNT_OF(in); ++k) {
             in[k] = adz_ones(ADZ_SHAPE(2), k == 0 ? cases[i].dtype : ADZ_F64);
         }
-        adz_requires_grad_(in[0], cases[i].wants);
-        print_message("case %d\n", (int)i);
+        if (cases[i].wants) {
+            adz_requires_grad_(in[0], true);
+        }
         assert_null(adz_operator_call(&cases[i].op, in, cases[i].n, cases[i].attributes, NULL));
         expect_error(cases[i].status, cases[i].says);
         adz_scope_close(scope);

@@ -48,7 +48,7 @@ CASE(v_norm, adz_layer_norm(adz_slice(z, 1, 2, 6, 1), ADZ_SHAPE(4),
                  adz_slice(adz_select(z, 0, 2), 0, 4, 8, 1), 1e-5))
 CASE(v_top, adz_topk(adz_slice(z, 1, 2, 7, 1), 2, 1, true, true, NULL))
 CASE(v_taken, adz_index_select(adz_slice(z, 0, 2, 9, 1), 0, some_lengths()))
-CASE(v_hot, adz_one_hot(some_lengths(), 5))
+CASE(v_hot, adz_matmul(adz_to(adz_one_hot(some_lengths(), 5), ADZ_F32), adz_slice(z, 0, 3, 8, 1)))
 CASE(v_conv, adz_conv1d(adz_reshape(adz_slice(z, 0, 3, 7, 1), ADZ_SHAPE(1, 4, 9)),
                  adz_reshape(adz_slice(adz_slice(z, 0, 4, 8, 1), 1, 2, 8, 1), ADZ_SHAPE(2, 4, 3)),
                  adz_slice(adz_select(z, 0, 5), 0, 3, 5, 1), NULL))

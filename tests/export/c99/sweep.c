@@ -261,6 +261,7 @@ int main(int argc, char **argv)
         signal(signals[i], crashed);
     }
     if (system(C_COMPILER " --version > /dev/null 2>&1") != 0) {
+        puts("skipped: the C compiler of the build, " C_COMPILER ", cannot be run");
         return 77;
     }
     if (temporary_begin(NULL) != 0) {

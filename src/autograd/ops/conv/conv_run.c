@@ -84,7 +84,7 @@ static bool take_scratch(adzi_conv_job *job, const char *op, int64_t each, int64
         adzi_fail_memory(op, job->bytes);
         return false;
     }
-    g->scratch = job->block + front;
+    g->scratch = g->workers > 0 ? job->block + front : NULL;
     return true;
 }
 

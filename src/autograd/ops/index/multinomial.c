@@ -243,7 +243,8 @@ adz_tensor *adz_multinomial(
     adz_tensor *weights, int64_t n, bool replacement, adz_generator *generator)
 {
     adzi_call call;
-    if (!ADZI_ENTER(&call, multinomial, weights) || !adzi_want_float(&call, 0)) {
+    if (!ADZI_ENTER(&call, multinomial, weights) || !adzi_want_float(&call, 0) ||
+        !adzi_may_draw("multinomial")) {
         return NULL;
     }
     /* The weights are detached: no draw has a gradient. */
