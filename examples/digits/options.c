@@ -19,7 +19,7 @@ static const char help[] =
     "  --data FILE.csv        table with a header line and one image in each row: the digit, and "
     "the\n"
     "                         pixels in all other columns, row by row; 0 is the background\n"
-    "  --target COLUMN        the column of the digit, 0 to 9 (digit)\n"
+    "  --target COLUMN        the column of the digit, 0 to 9, also --column (digit)\n"
     "  --size HxW             rows and columns of pixels (square images)\n"
     "  --test-rows FILE       test rows of the table, counted from 0 without the header: all "
     "numbers\n"

@@ -23,7 +23,7 @@ static const char help[] =
     "\n"
     "data\n"
     "  --data FILE.csv        table with a header line; needs --target\n"
-    "  --target COLUMN        the column to predict\n"
+    "  --target COLUMN        the column to predict, also --column\n"
     "  --features A,B,...     the columns to predict it from (every other column)\n"
     "  --delimiter C          the character between fields: , ; | tab (,)\n"
     "  --decimal C            the character before a fraction: . or , (.)\n"

@@ -1,4 +1,5 @@
 /* Reads a series from a CSV file, fills in missing values, and makes the default series. */
+#define _GNU_SOURCE
 #include "series.h"
 
 #include <adze/adze.h>
@@ -6,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "../shared/command_line.h"
 #include "../shared/files.h"
@@ -99,6 +101,37 @@ static void check_values(const char *path, const char *column, const series *s)
     check_span(path, column, low, high);
 }
 
+/* Ends the program if a table of a single column has an empty line between its rows. That is a
+ * missing value to its writer, but the reader of tables skips empty lines, and all later values
+ * would stand at earlier steps. */
+static void check_empty_lines(const char *path)
+{
+    struct stat about;
+    size_t size, number = 0, empty = 0;
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode)) {
+        return; /* a pipe cannot be read again */
+    }
+    char *text = read_whole_file(path, &size);
+    for (char *line = text, *next; line < text + size && *line != '\0'; line = next) {
+        const size_t length = strcspn(line, "\r\n");
+        next = line + length;
+        next += *next == '\r' && next[1] == '\n' ? 2 : *next != '\0';
+        ++number;
+        if (number == 1 && strcspn(line, ",;\t|") < length) {
+            break; /* several columns: an empty line is no row */
+        }
+        const bool blank = strspn(line, " \t") == length;
+        if (blank && number > 1) {
+            empty = empty > 0 ? empty : number;
+        } else if (empty > 0) {
+            fail("%s: line %zu is empty, and the table has one column; write NA where a value is "
+                 "missing, so that its step of time is kept",
+                path, empty);
+        }
+    }
+    free(text);
+}
+
 series read_series(const char *path, const char *column)
 {
     adz_csv_options o = ADZ_CSV_OPTIONS;
@@ -109,6 +142,7 @@ series read_series(const char *path, const char *column)
     adz_on_error(on_csv_error, NULL);
     adz_csv *csv = adz_csv_read(path, &o);
     report_errors();
+    check_empty_lines(path);
     series s = { .name = name_of(path, column), .n = adz_csv_rows(csv) };
     s.values = allocate((size_t)(s.n + 1) * sizeof *s.values);
     s.missing = allocate((size_t)(s.n + 1) * sizeof *s.missing);

@@ -143,6 +143,19 @@ static char *value_of(const argument *a, char *equals, int argc, char **argv, in
     return argv[++*at];
 }
 
+/* As find_argument. The column that a program predicts is --target or --column: a program's own
+ * name for it stands in its --help, and the other one is taken as well. */
+static argument *find_option(argument *table, size_t n, const char *name)
+{
+    argument *a = find_argument(table, n, name);
+    if (a == NULL && strcmp(name, "column") == 0) {
+        a = find_argument(table, n, "target");
+    } else if (a == NULL && strcmp(name, "target") == 0) {
+        a = find_argument(table, n, "column");
+    }
+    return a;
+}
+
 /* Reads the option at argv[*at], "--name", "--name=value" or "--name" and "value". Names are not
  * abbreviated: a shortened name would change its meaning when an option is added. */
 static void read_option(int argc, char **argv, int *at, argument *table, size_t n)
@@ -151,7 +164,7 @@ static void read_option(int argc, char **argv, int *at, argument *table, size_t 
     if (equals != NULL) {
         *equals = '\0';
     }
-    argument *a = find_argument(table, n, name);
+    argument *a = find_option(table, n, name);
     if (a == NULL) {
         unknown_option(table, n, name);
     }

@@ -284,6 +284,10 @@ def bad_series():
         stream.write("\n".join(["y,y", *(f"{value},1" for value in values)]))
     refused("twice.csv: 2 columns are named 'y'", "--data", "twice.csv", "--column", "y")
     refused("the errors of 'mlp' are not finite; try a smaller --lr", "--lr", 1e6, *SHORT)
+    with open("gap.csv", "w", encoding="utf-8") as stream:
+        stream.write("y\n" + "".join("\n" if 40 <= i < 44 else f"{i % 12}\n" for i in range(100)))
+    refused("gap.csv: line 42 is empty, and the table has one column; write NA", "--data", "gap.csv", "--column", "y")
+    refused("gap.csv: line 42 is empty", "--data", "gap.csv", "--target", "y")
     refused("nowhere.csv: cannot be opened", "--data", "nowhere.csv", "--column", "y")
     with open("wide.csv", "wb") as stream:
         stream.write("y\n1\n".encode("utf-16"))
