@@ -339,7 +339,7 @@ void adzi_onnx_node(adzi_onnx *g, const char *type, const char *const *in, size_
 {
     adzi_onnx_choice choice;
     adzi_message m = { 0 };
-    const char *made[MOST_OUTPUTS];
+    const char *made[MOST_OUTPUTS] = { NULL };
     int node[MOST_OUTPUTS], result[MOST_OUTPUTS];
     if (!has_names(g, in, n_in) || !has_names(g, out, n_out) ||
         !adzi_onnx_type_node(g, type, in, n_in, &choice)) {
