@@ -56,6 +56,8 @@ ALLOWED = [
     # put in by the compiler and the linker
     r"__cxa_finalize|__gmon_start__|_ITM_\w+|__\w*(hf|bf|sf|df)\w*\d|__(mul|div|mod|udiv|umod)ti3",
     r"(backtrace|dladdr)\w*",
+    # what a callback's exception in C++ needs to pass variables that have a cleanup
+    "_Unwind_Resume|__gcc_personality_v0",
 ]
 
 
