@@ -6,6 +6,7 @@
 import os
 import pathlib
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -61,7 +62,8 @@ def main():
     checker = pathlib.Path(__file__).with_name('examples.py').resolve()
     with tempfile.TemporaryDirectory() as folder:
         compiler = pathlib.Path(folder, 'cc')  # as it is mostly called, and as the pages call it
-        compiler.write_text(f'#!/bin/sh\nexec {shlex.join(sys.argv[2:])} "$@"\n')
+        command = [shutil.which(word) or word for word in sys.argv[2:]]  # ccache would call the script again
+        compiler.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
         compiler.chmod(0o755)
         environment = {**os.environ, 'PATH': f'{folder}:{os.environ["PATH"]}'}
         for wrong, words, text in PAGES:
