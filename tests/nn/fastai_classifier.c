@@ -378,6 +378,7 @@ const module_case fastai_classifier_module = {
     .references = { "fastai masked_concat_pool", "fastai bn_drop_lin",
         "fastai PoolingLinearClassifier", "fastai MultiBatchEncoder", "fastai text classifier" },
     .from_config = from_config,
+    .renames = { "other=-" },
     .samples = { { block,
                      "Sequential(\n"
                      "  (0): " NORM(3) "  (1): Dropout(p=0.3, inplace=False)\n"

@@ -105,7 +105,7 @@ static bool make_module(computation *run)
 /* ---- calls ---------------------------------------------------------------------------------- */
 
 /* The module's name for an input or a result of the file. Renames are "a=b", or "a#=b#" for names
- * that end in a number. */
+ * that end in a number, or "a=-" for what the module does not read. */
 static const char *renamed(const module_case *c, const char *name, char *buffer, size_t size)
 {
     for (int i = 0; i < 4 && c->renames[i] != NULL; ++i) {
@@ -176,7 +176,11 @@ static bool gather(computation *run, const char *prefix, bool *any)
         run->inputs[run->n_inputs++] = (entry){ key, t };
         t = config_flag(run->v->config, "inplace", false) ? adz_clone(t) : t;
         char buffer[160];
-        if (adz_values_add(run->in, renamed(run->c, name, buffer, sizeof buffer), t) != ADZ_OK) {
+        const char *own = renamed(run->c, name, buffer, sizeof buffer);
+        if (adz_module_type_of(run->module)->call == NULL) {
+            own = ""; /* it takes one tensor, whatever the file calls it */
+        }
+        if (strcmp(own, "-") != 0 && adz_values_add(run->in, own, t) != ADZ_OK) {
             return false;
         }
     }
