@@ -86,7 +86,9 @@ static int compare_addresses(const void *a, const void *b)
 static void sort_watched(adz_plan *plan)
 {
     size_t kept = 0;
-    qsort(plan->watched, plan->n_watched, sizeof *plan->watched, compare_addresses);
+    if (plan->n_watched > 1) { /* an empty list is NULL, which qsort does not take */
+        qsort(plan->watched, plan->n_watched, sizeof *plan->watched, compare_addresses);
+    }
     for (size_t i = 0; i < plan->n_watched; ++i) {
         if (kept == 0 || plan->watched[kept - 1] != plan->watched[i]) {
             plan->watched[kept++] = plan->watched[i];
