@@ -14,6 +14,7 @@ static _Noreturn void end_program(const char *text)
     fail("%s", text);
 }
 
+#include <locale.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -293,6 +294,7 @@ static void numbers_are_read_back(void **state)
 
 int main(void)
 {
+    setlocale(LC_NUMERIC, "C"); /* as every program does */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_read_back),
         cmocka_unit_test(each_warning_is_printed_once),
