@@ -231,7 +231,9 @@ static bool fill_ranking(const char *op, ranking *r, const double *scores, const
         r->elements[i] = (scored){ scores[i], targets[i] == 1 };
         r->positives += targets[i] == 1;
     }
-    qsort(r->elements, (size_t)r->n, sizeof *r->elements, by_falling_score);
+    if (r->n > 1) { /* no rows may be NULL, which qsort does not take */
+        qsort(r->elements, (size_t)r->n, sizeof *r->elements, by_falling_score);
+    }
     return true;
 }
 

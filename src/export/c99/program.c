@@ -105,6 +105,9 @@ double adzi_c99_contents(const adzi_c99_memory *m, int64_t i)
     case ADZ_BOOL:
     case ADZ_U8:
         return (double)((const uint8_t *)m->data)[i];
+    case ADZ_F16: /* a file in C has no such values, and an error says so later */
+    case ADZ_BF16:
+        return 0;
     default:
         return (double)((const float *)m->data)[i];
     }
