@@ -146,20 +146,28 @@ static void empty_tensors(void **state)
 /* ---- networks of one element ----------------------------------------------------------------- */
 
 /* Layers of one element at batch 1 open no loop, in which their variables would be apart. */
+/* A single result may be a difference of larger terms, which loses digits. */
+static void check_single(adz_module *module, adz_tensor *x)
+{
+    c_network n = of(module, x);
+    check_network(&n, 1e-4);
+    adz_module_free(&module);
+}
+
 static void layers_of_one_element(void **state)
 {
     (void)state;
     adz_scope *scope = adz_scope_open();
     adz_manual_seed(6);
-    check_and_free(ADZ_SEQUENTIAL(adz_linear_new(1, 1, NULL), adz_linear_new(1, 1, NULL)),
+    check_single(ADZ_SEQUENTIAL(adz_linear_new(1, 1, NULL), adz_linear_new(1, 1, NULL)),
         adz_randn(ADZ_SHAPE(1, 1), ADZ_F32));
-    check_and_free(ADZ_SEQUENTIAL(adz_linear_new(1, 3, NULL), adz_linear_new(3, 1, NULL),
-                       adz_linear_new(1, 2, NULL)),
+    check_single(ADZ_SEQUENTIAL(adz_linear_new(1, 3, NULL), adz_linear_new(3, 1, NULL),
+                     adz_linear_new(1, 2, NULL)),
         adz_randn(ADZ_SHAPE(1), ADZ_F32));
-    check_and_free(adz_gru_new(1, 1, NULL), adz_randn(ADZ_SHAPE(3, 1, 1), ADZ_F32));
-    check_and_free(adz_lstm_new(1, 1, NULL), adz_randn(ADZ_SHAPE(3, 1, 1), ADZ_F32));
-    check_and_free(adz_rnn_new(1, 1, NULL), adz_randn(ADZ_SHAPE(3, 1, 1), ADZ_F32));
-    check_and_free(adz_conv1d_new(1, 1, 1, NULL), adz_randn(ADZ_SHAPE(1, 1, 1), ADZ_F32));
+    check_single(adz_gru_new(1, 1, NULL), adz_randn(ADZ_SHAPE(3, 1, 1), ADZ_F32));
+    check_single(adz_lstm_new(1, 1, NULL), adz_randn(ADZ_SHAPE(3, 1, 1), ADZ_F32));
+    check_single(adz_rnn_new(1, 1, NULL), adz_randn(ADZ_SHAPE(3, 1, 1), ADZ_F32));
+    check_single(adz_conv1d_new(1, 1, 1, NULL), adz_randn(ADZ_SHAPE(1, 1, 1), ADZ_F32));
     adz_scope_close(scope);
 }
 
