@@ -1,18 +1,16 @@
 #!/usr/bin/env python3
-"""Prints the ten slowest tests of several runs, and holds the quick tests quick.
+"""Prints the ten slowest tests of several runs, and those that have become slow without a reason.
 
 usage: slow_tests.py REASONS LOG...     LOG: Meson's testlog*.json of one build; the first is the ordinary build
 
-REASONS has a line "NAME: why" for each test that may take more than LIMIT seconds in the ordinary build. A test
-without a reason fails this check when it takes three times as long, so that a busy machine fails nothing. A
-reason for a test that no longer exists fails it as well.
+REASONS has a line "NAME: why" for each test that may take more than LIMIT seconds in the ordinary build. Tests that
+take longer without a reason are listed. The list fails nothing, because a busy machine makes every test slow.
 """
 import json
 import pathlib
 import sys
 
 LIMIT = 5
-SLACK = 3
 
 
 def read(log):
@@ -37,15 +35,10 @@ def main():
     if pathlib.Path(logs[0]).parts[-3:] != ("build", "meson-logs", "testlog.json"):
         return 0
     ordinary = dict(read(logs[0]))
-    wrong = 0
     for name, seconds in sorted(ordinary.items()):
         if seconds > LIMIT and not reasons.get(name):
             print(f"{name} takes {seconds:.1f} s and {sys.argv[1]} has no reason for more than {LIMIT} s")
-            wrong += seconds > SLACK * LIMIT
-    for name in sorted(set(reasons) - set(ordinary)):
-        print(f"{sys.argv[1]} has a reason for {name}, which is no test")
-        wrong += 1
-    return min(wrong, 1)
+    return 0
 
 
 if __name__ == "__main__":
