@@ -5,9 +5,10 @@ It may export only adz_ names, must have a soname, and what it takes from elsewh
 the list below: a library that can call abort, exit or printf is one that may end or write into
 somebody else's program.
 
-usage: exports.py LIBRARY [--asserts] [--mpi] [--headers FOLDER] [--must-find TEXT ...]
+usage: exports.py LIBRARY [--asserts] [--clang] [--mpi] [--headers FOLDER] [--must-find TEXT ...]
 
 --asserts    a debug build: its assertions may stay
+--clang      the compiler was clang, which calls abort where a cleanup fails while an exception passes
 --mpi        the library is libadze-mpi: it exports adz_mpi_ names, calls MPI and libadze, and prints a
              message before it aborts. Any other library must not need MPI.
 --headers    the public headers: what they do not declare must not be exported
@@ -86,8 +87,8 @@ def thread_local_bytes(library):
     return int(found.group(1), 16) if found else 0
 
 
-def findings(library, asserts, mpi=False):
-    patterns = ALLOWED + (MPI_ALLOWED if mpi else [])
+def findings(library, asserts, mpi=False, clang=False):
+    patterns = ALLOWED + (MPI_ALLOWED if mpi else []) + (["abort"] if clang else [])
     allowed = re.compile("(?:" + "|".join(f"(?:{p})" for p in patterns) + r")\Z")
     prefix = "adz_mpi_" if mpi else "adz_"
     for name in symbols(library, "--defined-only"):
@@ -114,7 +115,7 @@ def main():
     if "--must-find" in arguments:
         cut = arguments.index("--must-find")
         arguments, wanted = arguments[:cut], arguments[cut + 1:]
-    found = list(findings(arguments[0], "--asserts" in arguments, "--mpi" in arguments))
+    found = list(findings(arguments[0], "--asserts" in arguments, "--mpi" in arguments, "--clang" in arguments))
     if "--headers" in arguments:
         found += undeclared(arguments[0], arguments[arguments.index("--headers") + 1])
     if wanted:
