@@ -11,7 +11,7 @@ import re
 import sys
 
 TARGETS = {
-    "lines of code in src and include": 78100,  # a change that raises it says what for
+    "lines of code in src and include": 78200,  # a change that raises it says what for
     "longest file, lines": 500,
     "longest function, lines": 50,
     "most files in one folder of src": 40,
