@@ -150,8 +150,9 @@ static bool check_entry(const char *op, const adz_module *module, int kind, cons
 }
 
 /* Whether a buffer that is set where there was none makes plans anew. What the function of a plan
- * does is part of the plan. Any other forward counts only if a plan has recorded a call that sets
- * buffers of this module. */
+ * does is part of the plan. A forward outside of plans counts only if a plan has recorded a call of
+ * this module, because a second model that carries states would otherwise end the plans of the
+ * first one in every step. */
 static bool ends_plans(const adz_module *module, const adzi_recorder *recorder)
 {
     return recorder == NULL && (adzi_self()->n_frames == 0 || module->is_recorded);
@@ -169,7 +170,6 @@ static void tell_plans(
     if (old != t && (kind == PARAMETER || (!held && ends_plans(module, recorder)))) {
         adzi_settings_changed();
     }
-    module->is_recorded = module->is_recorded || recorder != NULL;
     if (recorder != NULL && kind == BUFFER && old != NULL && old != t && !adzi_is_none(old)) {
         recorder->replaced(recorder, module, name, old);
     }

@@ -343,6 +343,10 @@ void *adz_tensor_data(adz_tensor *t)
                : NULL;
 }
 
+static const char computed[] =
+    "the function has computed the elements (what an operator of your own does to elements is "
+    "captured if adz_operator_call runs it as a kernel)";
+
 const void *adz_tensor_data_constant(const adz_tensor *t)
 {
     static const char op[] = "adz_tensor_data_constant";
@@ -351,7 +355,7 @@ const void *adz_tensor_data_constant(const adz_tensor *t)
     }
     adzi_recorder *recorder = adzi_recorder_of(adzi_self());
     if (recorder != NULL && !recorder->host_may_read(recorder, t)) {
-        adzi_is_recorded(op, "the function has computed the elements"); /* the call goes on */
+        adzi_is_recorded(op, computed); /* the call goes on */
     }
     return t->data;
 }

@@ -323,6 +323,68 @@ static void anomaly_mode_looks_at_every_run(void **state)
     adz_scope_close(scope);
 }
 
+/* ---- a state that is there only sometimes ---------------------------------------------------- */
+
+/* y = x + what the last call left behind, which is x of that call. */
+static adz_tensor *carrying(adz_module *self, adz_tensor *x)
+{
+    adz_tensor *last = adz_module_buffer(self, "last");
+    adz_tensor *y = last == ADZ_NONE ? adz_mul_number(x, 1) : adz_add(x, last);
+    return adz_module_set_buffer(self, "last", adz_detach(adz_mul_number(x, 1))) != NULL ? y : NULL;
+}
+
+static const adz_module_type carrier_type = {
+    .size = sizeof(adz_module_type), .name = "Carrier", .forward = carrying
+};
+
+static adz_module *carrier_new(void)
+{
+    adz_module *m = adz_module_new(&carrier_type, 0);
+    adz_module_add_buffer(m, "last", ADZ_NONE, false);
+    return m;
+}
+
+typedef struct carried {
+    adz_module *model;
+    adz_tensor *x;
+} carried;
+
+/* A sequence of one step: no state before it and none after it. */
+static adz_tensor *sequence(void *user)
+{
+    carried *c = user;
+    adz_tensor *y = adz_module_forward(c->model, c->x);
+    return adz_module_set_buffer(c->model, "last", ADZ_NONE) != NULL ? y : NULL;
+}
+
+/* A forward outside leaves a state that the plan has not seen. The forward of another module
+ * changes nothing. */
+static void a_state_that_was_not_there_is_noticed(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_module *other = carrier_new();
+    carried c = { carrier_new(), adz_full(ADZ_SHAPE(3), 2, ADZ_F32) };
+    adz_plan *plan = adz_plan_new(sequence, &c, NULL);
+    adz_plan_info info;
+    for (int run = 0; run < 6; ++run) {
+        if (run == 4) {
+            adz_module_forward(c.model, adz_full(ADZ_SHAPE(3), 5, ADZ_F32));
+        }
+        adz_module_set_buffer(other, "last", ADZ_NONE);
+        adz_module_forward(other, c.x);
+        assert_int_equal(adz_plan_run(plan), ADZ_OK);
+        const double expected = run == 4 ? 7 : 2;
+        assert_true(adz_tensor_at(adz_plan_output(plan), (int64_t[]){ 1 }) == expected);
+        adz_plan_info_get(plan, &info, sizeof info);
+        assert_true(info.captured == (run < 4));
+    }
+    adz_plan_free(&plan);
+    adz_module_free(&c.model);
+    adz_module_free(&other);
+    adz_scope_close(scope);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +392,7 @@ int main(void)
         cmocka_unit_test(other_gradients_leave_a_plan_alone),
         cmocka_unit_test(spoiled_gradients_stop_a_plan),
         cmocka_unit_test(a_leaf_may_end_with_the_call),
+        cmocka_unit_test(a_state_that_was_not_there_is_noticed),
         cmocka_unit_test(dropped_gradients_do_not_use_up_attempts),
         cmocka_unit_test(a_replay_raises_versions),
         cmocka_unit_test(anomaly_mode_looks_at_every_run),

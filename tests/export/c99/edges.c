@@ -150,7 +150,7 @@ static void empty_tensors(void **state)
 static void check_single(adz_module *module, adz_tensor *x)
 {
     c_network n = of(module, x);
-    check_network(&n, 1e-4);
+    check_network(&n, 1e-5);
     adz_module_free(&module);
 }
 
