@@ -96,8 +96,9 @@ static const char help[] =
     "mpirun -n N char-lm trains on N processes, on one machine or many.\n"
     "Exit codes: 2 if the command line is wrong, 1 for another failure.\n"
     "A training without --sample shows a short text before its last line.\n"
-    "The last line of a training reads: result: val_loss=... bpc=... tokens_per_second=...\n"
-    "seconds=...\n";
+    "The last line of a training reads: result: val_loss=... bpc=... bigram_loss=...\n"
+    "tokens_per_second=... seconds=...; the bigram model counts pairs of tokens, in the same "
+    "text.\n";
 
 const char *const arch_names[] = { "gpt2", "transformer", "transformer-xl", "awd-lstm", "qrnn",
     NULL };

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../shared/bigram.h"
 #include "../shared/interrupt.h"
 #include "../shared/progress.h"
 #include "../shared/ranks.h"
@@ -242,9 +243,12 @@ static void finish(trainer *t, const progress *bar)
     print_traffic(t->parallel, t->network);
     fflush(stdout);
     t->valid_loss = validate(t->o, t->network, &t->c->valid);
+    const double simple = bigram_loss(t->c->train.ids, t->c->train.n, t->c->valid.ids,
+        t->c->valid.n, adz_tokenizer_size(t->c->tokenizer));
+    printf("a bigram model of the same text has a validation loss of %.4f\n", simple);
     show_sample(t);
-    printf("result: val_loss=%.4f bpc=%.4f tokens_per_second=%.0f seconds=%.2f\n", t->valid_loss,
-        bits_per_character(t, t->valid_loss), tokens_per_second, seconds);
+    printf("result: val_loss=%.4f bpc=%.4f bigram_loss=%.4f tokens_per_second=%.0f seconds=%.2f\n",
+        t->valid_loss, bits_per_character(t, t->valid_loss), simple, tokens_per_second, seconds);
 }
 
 static trainer make_trainer(const options *o, const corpus *c, adz_module *network)

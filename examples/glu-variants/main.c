@@ -3,6 +3,7 @@
 #include <locale.h>
 #include <stdio.h>
 
+#include "../shared/bigram.h"
 #include "../shared/files.h"
 #include "../shared/gnuplot.h"
 #include "../shared/program.h"
@@ -42,8 +43,11 @@ int main(int argc, char **argv)
     size_t count;
     summary *s = summarize(&o, all, &count);
     print_table(&o, s, count);
+    const double simple = bigram_loss(text.ids, text.train_count, text.ids + text.train_count,
+        text.characters - text.train_count, text.vocabulary);
+    printf("a bigram model of the same text has a validation loss of %.4f\n", simple);
     draw_picture(&o, s, count);
-    print_result_line(&o, s, count, seconds_now() - began);
+    print_result_line(&o, s, count, simple, seconds_now() - began);
     free_summaries(s, count);
     free_trainings(&o, all);
     free_corpus(&text);

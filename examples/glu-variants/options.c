@@ -51,8 +51,8 @@ static const char help[] =
     "it at once.\n"
     "Exit codes: 2 if the command line is wrong, 1 for another failure, also of an installed "
     "gnuplot.\n"
-    "The last line reads: result: best=... val_loss=... bpc=... parameters=... steps=... "
-    "seconds=...\n";
+    "The last line reads: result: best=... val_loss=... bpc=... bigram_loss=...\n"
+    "parameters=... steps=... seconds=...; the bigram model counts pairs of characters.\n";
 
 static void read_variants(options *o, const char *text)
 {

@@ -117,10 +117,12 @@ void print_table(const options *o, const summary *s, size_t count)
     }
 }
 
-void print_result_line(const options *o, const summary *s, size_t count, double seconds)
+void print_result_line(
+    const options *o, const summary *s, size_t count, double simple, double seconds)
 {
     const summary *best = best_of(s, count);
-    printf("result: best=%s val_loss=%.4f bpc=%.4f parameters=%lld steps=%lld seconds=%.1f\n",
-        best->variant, best->val_loss, best->val_loss / LN2, (long long)best->parameters,
+    printf("result: best=%s val_loss=%.4f bpc=%.4f bigram_loss=%.4f parameters=%lld steps=%lld "
+           "seconds=%.1f\n",
+        best->variant, best->val_loss, best->val_loss / LN2, simple, (long long)best->parameters,
         (long long)o->steps, seconds);
 }

@@ -20,6 +20,7 @@ summary *summarize(const options *o, const training *all, size_t *count);
 void free_summaries(summary *s, size_t count);
 
 void print_table(const options *o, const summary *s, size_t count);
-void print_result_line(const options *o, const summary *s, size_t count, double seconds);
+void print_result_line(
+    const options *o, const summary *s, size_t count, double simple, double seconds);
 
 #endif

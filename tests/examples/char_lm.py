@@ -16,7 +16,7 @@ import time
 
 from program import PROGRAM, WRAPPER, interrupted, misused, perform, refused, run
 
-RESULT = re.compile(r"result: val_loss=(\S+) bpc=(\S+) tokens_per_second=(\S+) seconds=(\S+)$")
+RESULT = re.compile(r"result: val_loss=(\S+) bpc=(\S+) bigram_loss=(\S+) tokens_per_second=(\S+) seconds=(\S+)$")
 SMALL = ["--layers", "2", "--d-model", "16", "--context", "16", "--batch-size", "4", "--threads", "1"]
 ARCHITECTURES = ["gpt2", "transformer", "transformer-xl", "awd-lstm", "qrnn"]
 
@@ -24,7 +24,7 @@ ARCHITECTURES = ["gpt2", "transformer", "transformer-xl", "awd-lstm", "qrnn"]
 def result(output):
     match = [RESULT.match(line) for line in output.splitlines() if line.startswith("result: ")]
     assert len(match) == 1 and match[0], output
-    return dict(zip(["val_loss", "bpc", "tokens_per_second", "seconds"],
+    return dict(zip(["val_loss", "bpc", "bigram_loss", "tokens_per_second", "seconds"],
                     map(float, match[0].groups())))
 
 
@@ -41,7 +41,8 @@ def write(path, data):
 def learns():
     output = run(*SMALL, "--steps", 150, "--lr", 0.01, "--save", "m")
     r = result(output)
-    assert 1 < r["val_loss"] < 3.2, r
+    assert 1 < r["val_loss"] < 3.2 and 2 < r["bigram_loss"] < 3, r
+    assert f"a bigram model of the same text has a validation loss of {r['bigram_loss']:.4f}" in output
     assert abs(r["bpc"] - r["val_loss"] / 0.6931472) < 2e-3, r
     assert "step 150/150" in output and "tokens/s" in output and "\r" not in output
     assert result(run(*SMALL, "--steps", 150, "--lr", 0.01, "--threads", 2))["val_loss"] == \

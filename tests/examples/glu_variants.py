@@ -18,7 +18,7 @@ SMALL = ("--d-model", 16, "--layers", 1, "--heads", 2, "--length", 16, "--batch"
 NAMES = ["ReLU", "GELU", "GLU", "Bilinear", "ReGLU", "GEGLU", "SwiGLU"]
 ROW = re.compile(r"^(\w+) +(\d+) +(\d+) +([\d.]+) +([\d.]+)(?: \+- ([\d.]+))? +([\d.]+) +(\d+)(  best)?$",
                  re.MULTILINE)
-RESULT = re.compile(r"^result: best=(\w+) val_loss=([\d.]+) bpc=([\d.]+) parameters=(\d+) "
+RESULT = re.compile(r"^result: best=(\w+) val_loss=([\d.]+) bpc=([\d.]+) bigram_loss=[\d.]+ parameters=(\d+) "
                     r"steps=(\d+) seconds=[\d.]+$")
 
 

@@ -2,6 +2,7 @@
  */
 #define _GNU_SOURCE
 /* These headers come before cmocka's, which defines `fail` as a macro. */
+#include "../examples/shared/bigram.h"
 #include "../examples/shared/command_line.h"
 #include "../examples/shared/crew.h"
 #include "../examples/shared/files.h"
@@ -292,10 +293,24 @@ static void numbers_are_read_back(void **state)
     assert_string_equal(text, "7,0.1,,1000000000003.25\n");
 }
 
+/* The formula of the header, by hand: "abab" is learnt, "aba" and "bb" are predicted. */
+static void bigrams_are_counted(void **state)
+{
+    static const int64_t train[] = { 0, 1, 0, 1 }, known[] = { 0, 1, 0 }, unknown[] = { 1, 1 };
+    (void)state;
+    const double half = (2.0 + 1) / (4 + 2); /* the frequency of each of the two tokens */
+    const double ab = (2 + 2 * half) / (2 + 2), ba = (1 + 2 * half) / (1 + 2);
+    const double bb = (0 + 2 * half) / (1 + 2);
+    assert_true(fabs(bigram_loss(train, 4, known, 3, 2) + (log(ab) + log(ba)) / 2) < 1e-15);
+    assert_true(fabs(bigram_loss(train, 4, unknown, 2, 2) + log(bb)) < 1e-15);
+    assert_true(fabs(bigram_loss(train, 1, unknown, 2, 2) + log(1.0 / 3)) < 1e-15);
+}
+
 int main(void)
 {
     setlocale(LC_NUMERIC, "C"); /* as every program does */
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bigrams_are_counted),
         cmocka_unit_test(numbers_are_read_back),
         cmocka_unit_test(each_warning_is_printed_once),
         cmocka_unit_test(endless_warnings_end),
