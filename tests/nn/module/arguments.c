@@ -54,7 +54,8 @@ static void unknown_arguments_are_refused(void **state)
     adz_module_free(&nested);
 }
 
-/* A module of the user, and one that has only a forward, refuse an argument that they do not know. */
+/* A module of the user, and one that has only a forward, refuse an argument that they do not know.
+ */
 static void unknown_names_of_other_modules(void **state)
 {
     (void)state;
