@@ -11,6 +11,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "adze/base.h"
 #include "base/cpu.h"
@@ -81,9 +82,8 @@ static inline void *store(adz_dtype dtype, const double *values, int64_t rows, i
     int64_t total = stored_rows * *ld, after = ROWS_AFTER * *ld;
     void *stored =
         malloc((size_t)(total + after + 1) * (dtype == ADZ_F32 ? sizeof(float) : sizeof(double)));
-    for (int64_t i = 0; i < total + after; ++i) {
-        put(dtype, stored, i, NAN);
-    }
+    /* All bits set make a NaN of either dtype. */
+    memset(stored, 0xff, (size_t)(total + after) * (dtype == ADZ_F32 ? 4 : 8));
     for (int64_t r = 0; r < rows; ++r) {
         for (int64_t c = 0; c < columns; ++c) {
             put(dtype, stored, transpose ? c * *ld + r : r * *ld + c, values[r * columns + c]);
@@ -151,35 +151,42 @@ static inline operands store_operands(const problem *p, const way *w)
     o.b = store(w->dtype, p->b, p->k, p->n, w->tb, w->dense & 2 ? 0 : w->pad, &o.ldb);
     o.bias = store(w->dtype, p->bias, 1, p->n, false, 0, &ld_bias);
     o.c = store(w->dtype, p->c, p->m, p->n, false, w->dense & 4 ? 0 : w->pad, &o.ldc);
-    for (int64_t i = 0; i < (p->m + ROWS_AFTER) * o.ldc; ++i) {
-        if (i % o.ldc >= p->n || i / o.ldc >= p->m) {
-            put(w->dtype, o.c, i, untouched);
-        } else if (w->beta == 0) {
-            put(w->dtype, o.c, i, NAN); /* With beta 0, C is written without being read. */
+    for (int64_t row = 0; row < p->m + ROWS_AFTER; ++row) {
+        /* With beta 0, C is written without being read. */
+        for (int64_t column = 0; row < p->m && w->beta == 0 && column < p->n; ++column) {
+            put(w->dtype, o.c, row * o.ldc + column, NAN);
+        }
+        for (int64_t column = row < p->m ? p->n : 0; column < o.ldc; ++column) {
+            put(w->dtype, o.c, row * o.ldc + column, untouched);
         }
     }
     return o;
 }
 
+/* Whether one element of C differs from the sum of a plain loop by more than rounding can explain.
+ */
+static inline bool is_wrong(const problem *p, const way *w, int64_t row, int64_t column, double got)
+{
+    double eps = w->dtype == ADZ_F32 ? FLT_EPSILON : DBL_EPSILON;
+    int64_t e = row * p->n + column;
+    long double plus =
+        (w->bias ? p->bias[column] : 0) + (w->beta != 0 ? (long double)w->beta * p->c[e] : 0);
+    long double want = (long double)w->alpha * p->product[e] + plus;
+    want = w->relu && want < 0 ? 0 : want;
+    long double scale = fabs(w->alpha) * p->size[e] + 2 * fabsl(plus) + 2;
+    return !(fabsl(got - want) <= eps * (long double)(p->k + 8) * scale / 4);
+}
+
 /* Compares C with the product of a plain loop; returns the number of wrong elements. */
 static inline int64_t count_wrong(const problem *p, const way *w, const void *c, int64_t ldc)
 {
-    double eps = w->dtype == ADZ_F32 ? FLT_EPSILON : DBL_EPSILON;
     int64_t wrong = 0;
-    for (int64_t i = 0; i < (p->m + ROWS_AFTER) * ldc; ++i) {
-        int64_t row = i / ldc, column = i % ldc;
-        double got = get(w->dtype, c, i);
-        if (column >= p->n || row >= p->m) {
-            wrong += got != untouched;
-            continue;
+    for (int64_t row = 0; row < p->m + ROWS_AFTER; ++row) {
+        int64_t inside = row < p->m ? p->n : 0;
+        for (int64_t column = 0; column < ldc; ++column) {
+            double got = get(w->dtype, c, row * ldc + column);
+            wrong += column < inside ? is_wrong(p, w, row, column, got) : got != untouched;
         }
-        int64_t e = row * p->n + column;
-        long double plus =
-            (w->bias ? p->bias[column] : 0) + (w->beta != 0 ? (long double)w->beta * p->c[e] : 0);
-        long double want = (long double)w->alpha * p->product[e] + plus;
-        want = w->relu && want < 0 ? 0 : want;
-        long double scale = fabs(w->alpha) * p->size[e] + 2 * fabsl(plus) + 2;
-        wrong += !(fabsl(got - want) <= eps * (long double)(p->k + 8) * scale / 4);
     }
     return wrong;
 }
