@@ -142,9 +142,11 @@ static adz_status compare_buffers(adz_module *module, void *user)
 {
     exchange *e = user;
     for (size_t i = 0; i < module->n_buffers && e->fits; ++i) {
-        const found_buffer *found = &e->recipe->buffers[e->next];
-        e->fits = e->next < e->recipe->n_buffers && found->module == module && found->index == i;
-        e->next += e->fits;
+        e->fits = e->next < e->recipe->n_buffers;
+        if (e->fits) {
+            const found_buffer *found = &e->recipe->buffers[e->next++];
+            e->fits = found->module == module && found->index == i;
+        }
     }
     return ADZ_OK;
 }

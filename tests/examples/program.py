@@ -10,6 +10,9 @@ import time
 
 PROGRAM = os.path.abspath(sys.argv[1])
 NAME = os.path.basename(PROGRAM)
+# With ADZE_TEST_LEARNING=off the programs run, but how well their networks learn is not asked: a sanitizer makes
+# every step ten times as long.
+LEARNING = os.environ.get("ADZE_TEST_LEARNING") != "off"
 WRAPPER = os.environ.get("ADZE_WRAPPER", "").split()  # what runs the program, valgrind for one
 
 

@@ -14,7 +14,7 @@ import signal
 import struct
 import sys
 
-from program import interrupted, misused, optional_path, perform, refused, run
+from program import LEARNING, interrupted, misused, optional_path, perform, refused, run
 
 CHAR_LM = optional_path(2)
 RESULT = re.compile(r"result: accuracy=(\S+) bag_accuracy=\S+ best_possible=(\S+) seconds=(\S+)$")
@@ -59,36 +59,38 @@ def matrix(output):
 
 
 def grammar():
-    output = run("--examples", 3000, "--epochs", 7, "--layers", 1, "--write-data", "reviews.csv")
+    examples, epochs, enough = (3000, 7, 0.7) if LEARNING else (300, 2, 0)
+    size = ["--examples", examples, "--epochs", epochs, "--layers", 1]
+    output = run(*size, "--write-data", "reviews.csv")
     accuracy, best, _ = result(output)
-    assert best == "0.9000" and accuracy > 0.7, output
+    assert best == "0.9000" and accuracy > enough, output
     labels, counts = matrix(output)
     assert labels == ["mixed", "negative", "positive"]
-    assert sum(map(sum, counts)) == 600
-    assert abs(sum(counts[i][i] for i in range(3)) / 600 - accuracy) < 1e-3
-    assert "epoch 7/7" in output and "\r" not in output
+    assert sum(map(sum, counts)) == examples / 5
+    assert abs(sum(counts[i][i] for i in range(3)) / (examples / 5) - accuracy) < 1e-3
+    assert f"epoch {epochs}/{epochs}" in output and "\r" not in output
     history = read_table("history.csv")
-    assert len(history) == 7 and float(history[-1]["loss"]) < float(history[0]["loss"])
-    assert float(history[-1]["validation_accuracy"]) > 0.7
+    assert len(history) == epochs and float(history[-1]["loss"]) < float(history[0]["loss"])
+    assert float(history[-1]["validation_accuracy"]) > enough
     tensors, metadata = read_tensors("classifier.safetensors")
     assert "0.module.encoder.weight" in tensors and "1.layers.0.running_mean" in tensors
     assert metadata["label.1"] == "negative" and metadata["option.arch"] == "awd-lstm"
     rows = read_table("reviews.csv")
-    assert len(rows) == 3000 and {row["label"] for row in rows} == set(labels)
-    again = run("--examples", 3000, "--epochs", 7, "--layers", 1, "--threads", 1)
+    assert len(rows) == examples and {row["label"] for row in rows} == set(labels)
+    again = run(*size, "--threads", 1)
     assert result(again)[0] == accuracy, "threads change the result"
 
     output = run("--predict", "reviews.csv", "--load", "classifier.safetensors")
-    assert "3000 predictions: predictions.csv" in output
+    assert f"{examples} predictions: predictions.csv" in output
     predicted = read_table("predictions.csv")
     hits = sum(a["label"] == b["label"] for a, b in zip(rows, predicted))
-    assert hits / 3000 > 0.7, hits
+    assert hits / examples > enough, hits
     assert all(1 / 3 <= float(row["probability"]) <= 1 for row in predicted)
 
     output = run("--data", "reviews.csv", "--load", "classifier.safetensors", "--epochs", 1, "--lr",
                  1e-5, "--save", "more.safetensors")
     assert result(output)[1] == "unknown"
-    assert result(output)[0] > 0.7, output  # it did not start anew
+    assert result(output)[0] > enough, output  # it did not start from nothing
 
 
 def attention():
@@ -106,7 +108,7 @@ def easy_rows(count):
 
 def choices():
     write_table("easy.csv", easy_rows(300))
-    common = ["--data", "easy.csv", *SMALL[:6], "--epochs", "10", "--lr", "0.02", "--min-freq", "1"]
+    common = ["--data", "easy.csv", *SMALL[:6], "--epochs", "10" if LEARNING else "1", "--lr", "0.02", "--min-freq", "1"]
     for more in (["--arch", "qrnn"], ["--arch", "transformer", "--heads", "2"],
                  ["--arch", "transformer-xl", "--heads", "2", "--memory", "5", "--bptt", "7"],
                  ["--arch", "transformer", "--mask", "off"], ["--bidir"], ["--tokens", "characters"], ["--head", "0"], ["--head", "9,7"],
@@ -114,9 +116,9 @@ def choices():
                  ["--freeze", "2", "--lr-spread", "2"], ["--bptt", "5", "--max-len", "6"],
                  ["--batch-size", "5", "--seed", "3"]):
         accuracy, best, _ = result(run(*common, *more))
-        assert best == "unknown" and accuracy > 0.6, (more, accuracy)
+        assert best == "unknown" and accuracy > (0.6 if LEARNING else 0), (more, accuracy)
     accuracy = result(run(*common))[0]
-    assert accuracy > 0.8, accuracy
+    assert accuracy > (0.8 if LEARNING else 0), accuracy
     with open("easy.csv", encoding="utf-8", newline="") as stream:
         text = stream.read()
     with open("marked.csv", "w", encoding="utf-8", newline="") as stream:
@@ -345,7 +347,7 @@ def bad_options():
 
 
 def main():
-    checks = [grammar, attention, choices, interrupt, saves_where_it_came_from, keeps_what_it_reads,
+    checks = [grammar, *([attention] if LEARNING else []), choices, interrupt, saves_where_it_came_from, keeps_what_it_reads,
               says_before_training, bad_tables, bad_models, bad_options]
     if CHAR_LM:
         checks.insert(3, transfer)

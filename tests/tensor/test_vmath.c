@@ -22,7 +22,7 @@
 #define TABLE(name) KERNEL_TABLE_FLOAT(vmath_##name);
 VMATH_EACH(TABLE)
 
-static int samples = 1 << 20;
+static int samples = 1 << 18;
 
 /* How the error is measured: in units of the last place of the result, or absolutely in units of
  * 2^-22 (f32) or 2^-51 (f64) times max(1, |x|). */
