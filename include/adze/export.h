@@ -147,7 +147,8 @@ ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
  *
  * The function is called once more and changes nothing: buffers and generators are put back. Its
  * inputs keep the shapes that they have. Float tensors are f32; a standardiser around the network
- * may compute with f64. Integers are int32_t in C.
+ * may compute with f64. Integers are int32_t in C: a computed integer that does not fit keeps its
+ * low 32 bits.
  *
  * @param plan     any, with the inputs and the module in its options
  * @param path     where the C file goes; ends with ".c". Each file is replaced completely or not at
