@@ -392,7 +392,8 @@ adz_tensor *adz_bias_activation(adz_tensor *x, adz_tensor *bias, adz_tensor *gat
     adz_tensor *y = generator != NULL || !draws ? adzi_new_like(&call, x) : NULL, *kept = NULL;
     int64_t words = y != NULL ? (y->numel + ADZI_GROUP_WORDS - 1) / ADZI_GROUP_WORDS : 0;
     bool saves_mask = args.drops && call.record;
-    if (y == NULL || (saves_mask && (kept = adzi_new(&call, ADZ_I64, 1, &words)) == NULL) ||
+    if (y == NULL ||
+        (saves_mask && (kept = call.places = adzi_new(&call, ADZ_I64, 1, &words)) == NULL) ||
         !adzi_record_extra(&call, 1, &y, saves_mask, &attr, sizeof attr)) {
         return NULL;
     }

@@ -420,7 +420,7 @@ static adz_tensor *attend(
     }
     adz_tensor *state = ADZ_NONE;
     if (generator != NULL) { /* the backward draws the same mask again */
-        state = adzi_scratch(name, ADZ_I64, 1, &(int64_t){ 2 });
+        state = call->places = adzi_scratch(name, ADZ_I64, 1, &(int64_t){ 2 });
     }
     if (stats == NULL || result == NULL || state == NULL) {
         return NULL;
