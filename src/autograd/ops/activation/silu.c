@@ -11,15 +11,6 @@
 KERNEL_TABLE_FLOAT(silu);
 KERNEL_TABLE_FLOAT(silu_backward);
 
-static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
-{
-    adz_tensor *x = adzi_saved_input(node, 0);
-    adz_tensor *s = adz_sigmoid(x);
-    adz_tensor *rest = adz_number_sub(1, s);
-    dx[0] = adz_mul(dy[0], adz_mul(s, adz_add_number(adz_mul(x, rest), 1)));
-    return adzi_status(dx[0]);
-}
-
 /* One kernel computes s, the derivative and the product in one pass. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
@@ -34,9 +25,7 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
     return adzi_status(y[0]);
 }
 
-const adzi_op adzi_op_silu = {
-    .name = "silu", .backward = backward, .fused = fused, .expression = expression
-};
+const adzi_op adzi_op_silu = { .name = "silu", .fused = fused, .expression = expression };
 
 adz_tensor *adz_silu(adz_tensor *x)
 {
