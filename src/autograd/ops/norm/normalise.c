@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-/* Normalisation and its gradient as expressions, for the backwards of batch_norm, layer_norm and
- * rms_norm that can be differentiated again.
+/* Normalisation as an expression, for batch_norm, layer_norm and rms_norm, and its gradient for
+ * batch_norm.
  *
  *     unit = (x - m) * rstd,   rstd = 1 / sqrt(v + eps)
  *     dx   = rstd * (g - mean(g) - unit * mean(g * unit)),   g = gradient of unit */
@@ -37,11 +37,4 @@ adzi_normalised adzi_scale(adz_tensor *x, adz_dims dims, double eps)
     adz_tensor *finite = adz_all(adz_isfinite(x), dims, ADZ_KEEPDIM);
     rstd = adz_masked_fill(rstd, adz_logical_and(adz_eq_number(rstd, 0), finite), NAN);
     return (adzi_normalised){ adz_mul(x, rstd), rstd };
-}
-
-/* Scaling x leaves unit unchanged except for eps, so the projection of g on unit is subtracted. */
-adz_tensor *adzi_scale_gradient(adzi_normalised scaled, adz_tensor *g, adz_dims dims)
-{
-    adz_tensor *along = adz_mean(adz_mul(g, scaled.unit), dims, ADZ_KEEPDIM);
-    return adz_mul(scaled.rstd, adz_sub(g, adz_mul(scaled.unit, along)));
 }
