@@ -32,14 +32,19 @@ typedef struct {
     int n_outputs;
 } derivation;
 
-/* Zeros shaped like input i of the node, which the node has not saved. They take the memory of one
- * element. */
+/* Zeros that take the memory of one element. */
+static adz_tensor *zeros_of(adz_shape shape, adz_dtype dtype)
+{
+    return adz_expand(adz_zeros(adz_shape_of(0, NULL), dtype), shape);
+}
+
+/* Zeros shaped like input i of the node, which the node has not saved. */
 static adz_tensor *zeros_for(const adzi_node *node, int i)
 {
     const adzi_edge *edge = &node->inputs[i];
     const adz_dtype dtype = (adz_dtype)(edge->node != NULL ? edge->node->results[edge->result].dtype
                                                            : edge->leaf->dtype);
-    return adz_expand(adz_zeros(adz_shape_of(0, NULL), dtype), adzi_input_shape(node, i));
+    return zeros_of(adzi_input_shape(node, i), dtype);
 }
 
 /* Input i for the expression. In a graph of the backward it is a view that leads to the input.
@@ -135,6 +140,15 @@ adz_tensor *adzi_derived_extra(const void *attr, int slot)
 {
     adzi_node *node = adzi_self()->deriving;
     return node != NULL && node->attr == attr ? adzi_saved_extra(node, slot) : ADZ_NONE;
+}
+
+adz_tensor *adzi_derived_zeros(const void *attr)
+{
+    const adzi_node *node = adzi_self()->deriving;
+    if (node == NULL || node->attr != attr) {
+        return adzi_fail_null("expression", "an input");
+    }
+    return zeros_of(adzi_result_shape(node, 0), (adz_dtype)node->results[0].dtype);
 }
 
 adz_status adzi_derived_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)

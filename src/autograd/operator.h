@@ -41,4 +41,9 @@ adz_status adzi_derived_backward(adzi_node *node, adz_tensor **dx, adz_tensor *c
  */
 adz_tensor *adzi_derived_extra(const void *attr, int slot);
 
+/** For an expression: zeros shaped like result 0 of the node whose derived backward calls the
+ * expression with these attributes. They stand for an input of that shape in which the operator is
+ * linear, and which was neither saved nor wants a gradient. */
+adz_tensor *adzi_derived_zeros(const void *attr);
+
 #endif
