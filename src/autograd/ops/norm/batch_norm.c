@@ -143,6 +143,7 @@ static adzi_normalised normalised(adzi_node *node, adz_tensor *x, adz_dims dims)
 
 /* The gradients as an expression of operators. All sums run over every dimension except 1, which
  * holds the channels. */
+/* Third formula: in evaluation the node does not save the running statistics. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *x = adzi_saved_input(node, X), *w = saved_weight(node);
