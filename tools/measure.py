@@ -132,7 +132,7 @@ def third_formulas(ops):
     where the file gives none."""
     for file in ops:
         for match in re.finditer(r"adzi_op (adzi_op_\w+) = \{.*?\};", file.bare, re.S):
-            if all(re.search(rf"\.{formula} = ", match.group(0)) for formula in FORMULAS):
+            if all(re.search(rf"\.{formula} = (?!adzi_derived)", match.group(0)) for formula in FORMULAS):
                 said = re.search(r"/\* Third formula: (.*?)\. \*/", file.text)
                 yield match.group(1).removeprefix("adzi_op_"), said.group(1) if said else None
 

@@ -32,10 +32,10 @@ typedef struct {
     int n_outputs;
 } derivation;
 
-/* Zeros that take the memory of one element. */
-static adz_tensor *zeros_of(adz_shape shape, adz_dtype dtype)
+/* A tensor of one number, which takes the memory of one element. */
+static adz_tensor *filled(double number, adz_shape shape, adz_dtype dtype)
 {
-    return adz_expand(adz_zeros(adz_shape_of(0, NULL), dtype), shape);
+    return adz_expand(adz_full(adz_shape_of(0, NULL), number, dtype), shape);
 }
 
 /* Zeros shaped like input i of the node, which the node has not saved. */
@@ -44,7 +44,7 @@ static adz_tensor *zeros_for(const adzi_node *node, int i)
     const adzi_edge *edge = &node->inputs[i];
     const adz_dtype dtype = (adz_dtype)(edge->node != NULL ? edge->node->results[edge->result].dtype
                                                            : edge->leaf->dtype);
-    return zeros_of(adzi_input_shape(node, i), dtype);
+    return filled(0, adzi_input_shape(node, i), dtype);
 }
 
 /* Input i for the expression. In a graph of the backward it is a view that leads to the input.
@@ -148,7 +148,7 @@ adz_tensor *adzi_derived_zeros(const void *attr)
     if (node == NULL || node->attr != attr) {
         return adzi_fail_null("expression", "an input");
     }
-    return zeros_of(adzi_result_shape(node, 0), (adz_dtype)node->results[0].dtype);
+    return filled(0, adzi_result_shape(node, 0), (adz_dtype)node->results[0].dtype);
 }
 
 adz_status adzi_derived_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
@@ -173,4 +173,17 @@ adz_status adzi_derived_backward(adzi_node *node, adz_tensor **dx, adz_tensor *c
         }
     }
     return status;
+}
+
+/* An infinite dy must not meet the inner parts of f', where it could be multiplied by 0. */
+adz_status adzi_derived_slope(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *one = filled(1, adzi_result_shape(node, 0), (adz_dtype)dy[0]->dtype);
+    const adz_status status =
+        one != NULL ? adzi_derived_backward(node, dx, &one) : adzi_status(NULL);
+    if (status != ADZ_OK || dx[0] == NULL) {
+        return status;
+    }
+    dx[0] = adz_mul(dy[0], dx[0]);
+    return adzi_status(dx[0]);
 }

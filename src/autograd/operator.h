@@ -32,6 +32,13 @@ bool adzi_call_expression(
 adz_status adzi_derived_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
 
 /**
+ * The derived backward of an elementwise function y = f(x): dx = dy f'(x), with f' derived for a
+ * gradient of 1. An operator registers it as its backward, so that an infinite dy gives what the
+ * fused backward gives.
+ */
+adz_status adzi_derived_slope(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
+
+/**
  * For an expression: extra value `slot` of the node whose derived backward calls the expression
  * with these attributes, such as the mask of a dropout.
  *

@@ -1,5 +1,7 @@
 #include "autograd/ops/activation/activation.h"
 
+#include "autograd/operator.h"
+
 #include <math.h>
 
 /* The Gaussian error linear unit, torch.nn.functional.gelu (Hendrycks and Gimpel, 2016).
@@ -70,9 +72,11 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
 
 static const adz_field fields[] = { ADZI_FIELD_ENUM(gelu_attr, approximate, approximations) };
 
-const adzi_op adzi_op_gelu = {
-    .name = "gelu", .fused = fused, ADZI_FIELDS(fields), .expression = expression
-};
+const adzi_op adzi_op_gelu = { .name = "gelu",
+    .backward = adzi_derived_slope,
+    .fused = fused,
+    ADZI_FIELDS(fields),
+    .expression = expression };
 
 adz_tensor *adz_gelu(adz_tensor *x, adz_gelu_approximate approximate)
 {

@@ -1,5 +1,7 @@
 #include "autograd/ops/activation/activation.h"
 
+#include "autograd/operator.h"
+
 /* The leaky rectified linear unit, torch.nn.functional.leaky_relu.
  *
  *     y  = x where x > 0, else negative_slope x
@@ -39,9 +41,11 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
 
 static const adz_field fields[] = { ADZI_FIELD(leaky_relu_attr, negative_slope) };
 
-const adzi_op adzi_op_leaky_relu = {
-    .name = "leaky_relu", .fused = fused, ADZI_FIELDS(fields), .expression = expression
-};
+const adzi_op adzi_op_leaky_relu = { .name = "leaky_relu",
+    .backward = adzi_derived_slope,
+    .fused = fused,
+    ADZI_FIELDS(fields),
+    .expression = expression };
 
 adz_tensor *adz_leaky_relu(adz_tensor *x, double negative_slope)
 {

@@ -1,5 +1,7 @@
 #include "autograd/ops/activation/activation.h"
 
+#include "autograd/operator.h"
+
 /* The sigmoid linear unit, also called swish: torch.nn.functional.silu.
  *
  *     y  = x s,   s = sigmoid(x)
@@ -25,7 +27,9 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
     return adzi_status(y[0]);
 }
 
-const adzi_op adzi_op_silu = { .name = "silu", .fused = fused, .expression = expression };
+const adzi_op adzi_op_silu = {
+    .name = "silu", .backward = adzi_derived_slope, .fused = fused, .expression = expression
+};
 
 adz_tensor *adz_silu(adz_tensor *x)
 {
