@@ -8,6 +8,13 @@
  *     unit = (x - m) * rstd,   rstd = 1 / sqrt(v + eps)
  *     dx   = rstd * (g - mean(g) - unit * mean(g * unit)),   g = gradient of unit */
 
+/* NaN where `mask` is true, also in derivatives. rstd is 0 there. */
+static adz_tensor *unknown_where(adz_tensor *rstd, adz_tensor *mask)
+{
+    adz_tensor *ones = rstd != NULL ? adz_ones_like(rstd) : NULL;
+    return adz_mul(rstd, adz_masked_fill(ones, mask, NAN));
+}
+
 /* Computes unit and rstd from x. m and v are means over `dims`, so v is the biased variance. */
 adzi_normalised adzi_normalise(adz_tensor *x, adz_dims dims, double eps)
 {
@@ -15,7 +22,7 @@ adzi_normalised adzi_normalise(adz_tensor *x, adz_dims dims, double eps)
     adz_tensor *variance = adz_mean(adz_mul(d, d), dims, ADZ_KEEPDIM);
     adz_tensor *rstd = adz_rsqrt(adz_add_number(variance, eps));
     /* A variance that overflowed gives NaN, as in the kernels, and not a unit of 0. */
-    rstd = adz_masked_fill(rstd, adz_eq_number(rstd, 0), NAN);
+    rstd = unknown_where(rstd, adz_eq_number(rstd, 0));
     return (adzi_normalised){ adz_mul(d, rstd), rstd };
 }
 
@@ -35,6 +42,6 @@ adzi_normalised adzi_scale(adz_tensor *x, adz_dims dims, double eps)
     adz_tensor *rstd = adz_rsqrt(adz_add_number(square, eps));
     /* An infinite element leaves 0 for the finite ones. A square that overflowed gives NaN. */
     adz_tensor *finite = adz_all(adz_isfinite(x), dims, ADZ_KEEPDIM);
-    rstd = adz_masked_fill(rstd, adz_logical_and(adz_eq_number(rstd, 0), finite), NAN);
+    rstd = unknown_where(rstd, adz_logical_and(adz_eq_number(rstd, 0), finite));
     return (adzi_normalised){ adz_mul(x, rstd), rstd };
 }
