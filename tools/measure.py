@@ -3,7 +3,12 @@
 
 usage: measure.py [--list] [TOP]
 
-Exits 1 when a figure misses its target. --list names the files, functions or folders behind each miss.
+Exits 1 when a figure misses its target. --list names the files, functions or folders behind each miss, and
+the operators with three formulas.
+
+An operator has three formulas if it registers a backward, a fused backward and an expression. The backward
+could be derived from the expression then, so its file says why it is not, in a comment that begins with
+"Third formula:".
 """
 
 import os
@@ -16,11 +21,14 @@ TARGETS = {
     "longest function, lines": 50,
     "most files in one folder of src": 40,
     "comment lines per code line in src/autograd/ops": 0.2,
+    "operators with three formulas": 12,
     "files touched to add an operator": 4,
     "files touched to add a module": 4,
     "files touched to add an optimizer": 4,
     "files touched to add an activation": 2,
 }
+
+FORMULAS = ("backward", "fused", "expression")
 
 # The worked examples of CONTRIBUTING.md, which tests/checks/contributing.py applies and tests.
 EXAMPLES = "docs/examples"
@@ -119,6 +127,16 @@ def files_of_patch(path):
         return re.findall(r"^diff --git a/(\S+) ", stream.read(), flags=re.M)
 
 
+def third_formulas(ops):
+    """Yields (operator, reason) of each operator that states its mathematics three times. The reason is None
+    where the file gives none."""
+    for file in ops:
+        for match in re.finditer(r"adzi_op (adzi_op_\w+) = \{.*?\};", file.bare, re.S):
+            if all(re.search(rf"\.{formula} = (?!adzi_derived)", match.group(0)) for formula in FORMULAS):
+                said = re.search(r"/\* Third formula: (.*?)\. \*/", file.text)
+                yield match.group(1).removeprefix("adzi_op_"), said.group(1) if said else None
+
+
 def report(label, value, ok, places, listed):
     target = TARGETS[label]
     shown = f"{value:.2f}" if isinstance(value, float) else str(value)
@@ -160,6 +178,13 @@ def measure(top, listed):
     ratio = sum(f.comments for f in ops) / sum(f.code for f in ops)
     places = [f"{f.comments / max(1, f.code):.2f} {f.path}" for f in ops if f.comments < 0.1 * f.code]
     results.append(report(label, ratio, ratio >= TARGETS[label], places, listed))
+
+    label = "operators with three formulas"
+    three = list(third_formulas(ops))
+    ok = len(three) <= TARGETS[label] and all(reason for _, reason in three)
+    results.append(report(label, len(three), ok, [], listed))
+    for name, reason in three if listed or not ok else []:
+        print(f"         {name}: {reason or 'gives no reason'}")
 
     for kind in ("operator", "module", "optimizer", "activation"):
         label = f"files touched to add a{'' if kind == 'module' else 'n'} {kind}"

@@ -3,12 +3,12 @@
 
 usage: mutants.py [--jobs N] [--list] [--only TEXT]... [NAME...]
 
-Operators: the script starts at the backward and the fused backward that an operator registers. It follows
-their calls and kernels through src/autograd/ops, shared helpers included, and makes mutants by rule from each
-function that it reaches. The rules swap + - * / and the operators of those names, double constants, drop,
-scale or shift gradients, and move dimensions by one. They leave out the forward of another public operator,
-which is that operator's business. They also leave out how work is cut into parts (functions and lines of a
-`grain`) and memory that is requested ahead (those of a `fetch`).
+Operators: the script starts at the backward, the fused backward and the expression that an operator
+registers. It follows their calls and kernels through src/autograd/ops, shared helpers included, and makes
+mutants by rule from each function that it reaches. The rules swap + - * / and the operators of those names,
+double constants, drop, scale or shift gradients, and move dimensions by one. They leave out the forward of
+another public operator, which is that operator's business. They also leave out how work is cut into parts
+(functions and lines of a `grain`) and memory that is requested ahead (those of a `fetch`).
 
 For each mutant one object is compiled anew; of a kernel it is the object of the baseline. The tests of the
 operators that reach the function then run until one fails. A mutant of a kernel that survives is compiled for
@@ -216,7 +216,7 @@ class Source:
         return seen
 
     def roots(self, registration):
-        names = re.findall(r"\.(?:backward|fused) = (\w+)", registration.text)
+        names = re.findall(r"\.(?:backward|fused|expression) = (\w+)", registration.text)
         return [i for name in names for i in self.resolve(name, registration.file)]
 
     def forward(self, op):

@@ -1,5 +1,23 @@
-/* The backward of operators that have none: calls the operator's expression on copies of the saved
- * inputs, and differentiates that. */
+/* The backward of operators that have none: calls the operator's expression on the saved inputs,
+ * and differentiates that.
+ *
+ * Note [The derived backward]
+ * An operator states its mathematics once, as the expression of its forward. A fused backward may
+ * stand beside it for first gradients. The backward with create_graph, and that of a trace, is
+ * derived from the expression. It reads what the node has saved for the fused backward and nothing
+ * else, so it costs no training step memory:
+ *
+ * - A saved input is given to the expression as a view with a place of its own in the graph. So a
+ *   path from one input to another outside the operator does not count.
+ * - An input that needs a gradient and was not saved has a derivative that does not depend on its
+ *   value: the operator is linear in it. Zeros take its place.
+ * - Any other input that was not saved is left out, as ADZ_NONE. The expression of an operator
+ * whose derivative depends on it cannot be derived.
+ * - What was drawn is not drawn again. The expression finds the mask that the node has saved by
+ *   adzi_derived_extra.
+ *
+ * What the expression computes is released before its derivative is computed, except for what its
+ * nodes have saved. */
 #include "autograd/op.h"
 #include "autograd/operator.h"
 
@@ -10,49 +28,89 @@ typedef struct {
     adz_tensor *in[MOST];
     adz_tensor *wanted[MOST], *found[MOST]; /* the inputs among `in` that need a gradient */
     int n_wanted;
-    adz_tensor *results[MOST];
     adz_tensor *outputs[MOST], *upstream[MOST]; /* the results that received a gradient */
     int n_outputs;
 } derivation;
 
-/* Copies the saved inputs. In a graph of the backward the copies are clones, which lead to the
- * inputs. Otherwise they are leaves. In both cases a path from one input to another outside the
- * operator does not count. */
-static bool copy_inputs(adzi_node *node, derivation *d, bool graph)
+/* A tensor of one number, which takes the memory of one element. */
+static adz_tensor *filled(double number, adz_shape shape, adz_dtype dtype)
+{
+    return adz_expand(adz_full(adz_shape_of(0, NULL), number, dtype), shape);
+}
+
+/* Zeros shaped like input i of the node, which the node has not saved. */
+static adz_tensor *zeros_for(const adzi_node *node, int i)
+{
+    const adzi_edge *edge = &node->inputs[i];
+    const adz_dtype dtype = (adz_dtype)(edge->node != NULL ? edge->node->results[edge->result].dtype
+                                                           : edge->leaf->dtype);
+    return filled(0, adzi_input_shape(node, i), dtype);
+}
+
+/* Input i for the expression. In a graph of the backward it is a view that leads to the input.
+ * Otherwise, and if the input is not a part of a graph any more, it is a leaf. */
+static adz_tensor *input_for(adzi_node *node, int i, bool wanted, bool graph)
+{
+    const bool is_saved = node->inputs[i].saved != NULL;
+    if (!is_saved && !wanted) {
+        return ADZ_NONE;
+    }
+    adz_tensor *value = is_saved ? adzi_saved_input(node, i) : zeros_for(node, i);
+    if (value == NULL) {
+        return NULL;
+    }
+    const bool leads = is_saved && wanted && graph && adzi_requires_grad(value);
+    adz_tensor *t =
+        leads ? adz_expand(value, adz_shape_of(value->rank, value->sizes)) : adz_detach(value);
+    if (t != NULL && wanted && !leads) {
+        t->requires_grad = true;
+    }
+    return t;
+}
+
+static bool take_inputs(adzi_node *node, derivation *d, bool graph)
 {
     for (int i = 0; i < node->n_inputs; ++i) {
-        d->in[i] = ADZ_NONE;
-        if (node->inputs[i].saved == NULL) {
-            continue; /* it was left out */
-        }
-        adz_tensor *saved = adzi_saved_input(node, i);
         const bool wanted = adzi_needs(node, i);
-        d->in[i] = wanted && graph ? adz_clone(saved) : adz_detach(saved);
+        d->in[i] = input_for(node, i, wanted, graph);
         if (d->in[i] == NULL) {
             return false;
         }
         if (wanted) {
-            d->in[i]->requires_grad = d->in[i]->requires_grad || !graph;
             d->wanted[d->n_wanted++] = d->in[i];
         }
     }
     return true;
 }
 
-static bool compute(adzi_node *node, derivation *d, adz_tensor *const *dy)
+/* Keeps the results that received a gradient, and releases everything else that the thread has
+ * made since it had `mark` temporaries. */
+static bool keep_outputs(const adzi_node *node, derivation *d, adz_tensor *const *results,
+    adz_tensor *const *dy, size_t mark)
 {
-    if (!adzi_call_expression(node->op, d->results, d->in, adz_node_attributes(node))) {
-        return false;
-    }
+    adzi_thread *thread = adzi_self();
     for (int k = 0; k < node->n_results; ++k) {
-        adz_tensor *y = d->results[k];
-        if (dy[k] != NULL && !adzi_check_tensor(node->op->name, "a result of the expression", y)) {
+        if (dy[k] == NULL) {
+            continue;
+        }
+        if (!adzi_check_tensor(node->op->name, "a result of the expression", results[k])) {
             return false;
         }
-        if (dy[k] != NULL && adzi_requires_grad(y)) {
-            d->outputs[d->n_outputs] = y;
+        if (adzi_requires_grad(results[k])) {
+            d->outputs[d->n_outputs] = results[k];
             d->upstream[d->n_outputs++] = dy[k];
         }
+    }
+    if (!adzi_scope_reserve(thread, (size_t)d->n_outputs)) {
+        adzi_fail_memory(node->op->name, (size_t)d->n_outputs * sizeof(adz_tensor *));
+        return false;
+    }
+    for (int k = 0; k < d->n_outputs; ++k) {
+        adzi_retain(d->outputs[k]);
+    }
+    adzi_scope_unwind(thread, mark);
+    for (int k = 0; k < d->n_outputs; ++k) {
+        adzi_borrow(thread, d->outputs[k]);
     }
     return true;
 }
@@ -62,6 +120,7 @@ static bool compute(adzi_node *node, derivation *d, adz_tensor *const *dy)
 static __attribute__((noinline)) bool compute_recorded(
     adzi_node *node, derivation *d, adz_tensor *const *dy)
 {
+    adz_tensor *results[MOST] = { NULL };
     adzi_thread *thread = adzi_self();
     const size_t frame = adzi_frame_begin(thread, ADZI_FLOOR(), NULL);
     if (frame == SIZE_MAX) {
@@ -69,16 +128,34 @@ static __attribute__((noinline)) bool compute_recorded(
         return false;
     }
     thread->grad_enabled = true;
-    const bool good = compute(node, d, dy);
+    thread->deriving = node;
+    const size_t mark = thread->n_temporaries;
+    const bool good = adzi_call_expression(node->op, results, d->in, adz_node_attributes(node)) &&
+                      keep_outputs(node, d, results, dy, mark);
     adzi_frames_leave(thread, frame);
     return good;
+}
+
+adz_tensor *adzi_derived_extra(const void *attr, int slot)
+{
+    adzi_node *node = adzi_self()->deriving;
+    return node != NULL && node->attr == attr ? adzi_saved_extra(node, slot) : ADZ_NONE;
+}
+
+adz_tensor *adzi_derived_zeros(const void *attr)
+{
+    const adzi_node *node = adzi_self()->deriving;
+    if (node == NULL || node->attr != attr) {
+        return adzi_fail_null("expression", "an input");
+    }
+    return filled(0, adzi_result_shape(node, 0), (adz_dtype)node->results[0].dtype);
 }
 
 adz_status adzi_derived_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     derivation d = { .n_wanted = 0 };
     const bool graph = adzi_self()->grad_enabled;
-    if (!copy_inputs(node, &d, graph) || !compute_recorded(node, &d, dy)) {
+    if (!take_inputs(node, &d, graph) || !compute_recorded(node, &d, dy)) {
         return adzi_status(NULL);
     }
     if (d.n_outputs == 0 || d.n_wanted == 0) {
@@ -96,4 +173,17 @@ adz_status adzi_derived_backward(adzi_node *node, adz_tensor **dx, adz_tensor *c
         }
     }
     return status;
+}
+
+/* An infinite dy must not meet the inner parts of f', where it could be multiplied by 0. */
+adz_status adzi_derived_slope(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *one = filled(1, adzi_result_shape(node, 0), (adz_dtype)dy[0]->dtype);
+    const adz_status status =
+        one != NULL ? adzi_derived_backward(node, dx, &one) : adzi_status(NULL);
+    if (status != ADZ_OK || dx[0] == NULL) {
+        return status;
+    }
+    dx[0] = adz_mul(dy[0], dx[0]);
+    return adzi_status(dx[0]);
 }

@@ -44,7 +44,8 @@ typedef struct adzi_call {
     adz_tensor *old;    /* in-place: a copy of in[0] from before, if the backward needs it */
     bool told;          /* a trace or a recording of a plan gets a report */
     adzi_node *node;    /* set by adzi_record; NULL when nothing is recorded */
-    adz_tensor *places; /* a second result, of indices, which the node does not have; or NULL */
+    adz_tensor *places; /* a second result, of indices or masks, which the node does not have; or
+                           NULL */
 } adzi_call;
 
 /**

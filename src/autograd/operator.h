@@ -25,8 +25,32 @@ bool adzi_read_operator(const char *function, const adz_operator *given, adz_ope
 bool adzi_call_expression(
     const adz_operator *op, adz_tensor **results, adz_tensor *const *in, const void *attributes);
 
-/** The backward of an operator without one, whose node has saved all inputs: differentiates the
- * expression. */
+/**
+ * The backward of an operator without one: differentiates the expression at the saved inputs. It
+ * reads nothing but what the node has saved (Note [The derived backward]).
+ */
 adz_status adzi_derived_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
+
+/**
+ * The derived backward of an elementwise function y = f(x): dx = dy f'(x), with f' derived for a
+ * gradient of 1. An operator registers it as its backward, so that an infinite dy gives what the
+ * fused backward gives.
+ */
+adz_status adzi_derived_slope(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
+
+/**
+ * For an expression: extra value `slot` of the node whose derived backward calls the expression
+ * with these attributes, such as the mask of a dropout.
+ *
+ * @param attr  the attributes with which the expression was called
+ * @return      the value; ADZ_NONE if somebody else calls the expression, as an export does; NULL
+ *              with the error recorded if the value was changed since
+ */
+adz_tensor *adzi_derived_extra(const void *attr, int slot);
+
+/** For an expression: zeros shaped like result 0 of the node whose derived backward calls the
+ * expression with these attributes. They stand for an input of that shape in which the operator is
+ * linear, and which was neither saved nor wants a gradient. */
+adz_tensor *adzi_derived_zeros(const void *attr);
 
 #endif

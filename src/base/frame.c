@@ -35,6 +35,7 @@ void adzi_frames_leave(adzi_thread *thread, size_t first)
             adzi_tracer_end(); /* a traced function was left by a jump */
         }
         thread->reading = f.reading;
+        thread->deriving = f.deriving;
         if (f.recorder == NULL) {
             adzi_recorder_end(); /* a captured function was left by a jump */
         }

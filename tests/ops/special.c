@@ -351,6 +351,35 @@ static void check_one(size_t k, adz_dtype dtype)
     adz_scope_close(scope);
 }
 
+/* The gradient of f at x for an infinite dy, by either backward. */
+static adz_tensor *steep_gradient(size_t k, adz_tensor *x, bool graph)
+{
+    adz_backward_options o = ADZ_BACKWARD_OPTIONS;
+    adz_tensor *y = ones[k].f(x), *dy = adz_full_like(y, INFINITY), *dx = NULL;
+    o.create_graph = graph;
+    assert_int_equal(adz_autograd_grad(&y, &dy, 1, &x, &dx, 1, &o), ADZ_OK);
+    return adz_contiguous(adz_to(adz_detach(dx), ADZ_F64));
+}
+
+/* An infinite dy is multiplied by f'(x), and not by parts of it that may be 0. */
+static void infinite_gradients(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof ones / sizeof ones[0]; ++k) {
+        adz_scope *scope = adz_scope_open();
+        adz_tensor *x = copies_of(ones[k].x, ones[k].n, ADZ_F64);
+        const double *fused = adz_tensor_data_f64(steep_gradient(k, x, false));
+        const double *graph = adz_tensor_data_f64(steep_gradient(k, x, true));
+        for (int i = 0; i < ones[k].n * COPIES; ++i) {
+            if (fused[i] != graph[i] && !(isnan(fused[i]) && isnan(graph[i]))) {
+                fail_msg("%s at %g: %g with a graph, %g without", ones[k].name,
+                    ones[k].x[i / COPIES], graph[i], fused[i]);
+            }
+        }
+        adz_scope_close(scope);
+    }
+}
+
 static void functions_of_one(void **state)
 {
     (void)state;
@@ -392,6 +421,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_of_one),
         cmocka_unit_test(functions_of_two),
+        cmocka_unit_test(infinite_gradients),
     };
     return cmocka_run_group_tests_name("special values", tests, NULL, NULL);
 }

@@ -67,10 +67,17 @@ void replay_with_other_contents(void **state);
  */
 void forward_expression(void **state);
 
+/** A test of the sweep, in traces.c: forward and gradients consist of recorded calls. */
+void gradients_are_calls(void **state);
+
+/** A test of the sweep, in saved.c: a node saves what its first backward reads, and no write that
+ * this backward tolerates disturbs the expression. */
+void saves_no_more_than_it_reads(void **state);
+
 /** Appends the tests of one case to `tests` and returns their number. */
 size_t sweep_tests(const op_case *c, struct CMUnitTest *tests);
 
-enum { SWEEP_TESTS = 14 };
+enum { SWEEP_TESTS = 16 };
 
 /** The numbers of checks that the sweep has made so far. */
 typedef struct sweep_counts {

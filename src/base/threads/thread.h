@@ -31,6 +31,7 @@ typedef struct adzi_frame {
     struct adzi_tracer *tracer;     /* the running trace when the call began, or NULL */
     struct adzi_recorder *recorder; /* the thread's when the call began, or NULL */
     struct adzi_reading *reading;   /* of the running call when this one began, or NULL */
+    struct adzi_node *deriving;     /* the thread's when the call began, or NULL */
     bool grad_enabled, anomaly;
 } adzi_frame;
 
@@ -70,6 +71,7 @@ typedef struct adzi_thread {
     struct adzi_tracer *tracer;     /* gets reports of all calls (base/tracer.h); NULL: no trace */
     struct adzi_recorder *recorder; /* of the function that a plan captures, or NULL */
     struct adzi_reading *reading;   /* of the innermost call that has arguments, or NULL */
+    struct adzi_node *deriving;     /* the node whose expression a backward calls, or NULL */
     bool skips_init;                /* constructors do not draw weights (adz_set_skip_init) */
     const void *mask;   /* of the arguments of the launch that begins; see adzi_launch_masked */
     adzi_frame *frames; /* running calls, outermost first; `first_frames` or allocated */
@@ -165,6 +167,7 @@ static inline size_t adzi_frame_begin(adzi_thread *thread, uintptr_t floor, cons
     f->tracer = thread->tracer;
     f->recorder = thread->recorder;
     f->reading = thread->reading;
+    f->deriving = thread->deriving;
     f->grad_enabled = thread->grad_enabled;
     f->anomaly = thread->anomaly;
     thread->n_frames = i + 1;

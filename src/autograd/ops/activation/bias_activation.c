@@ -1,5 +1,6 @@
 #include "autograd/ops/activation/bias_activation.h"
 
+#include "autograd/operator.h"
 #include "autograd/ops/activation/activation_table.h"
 #include "autograd/ops/dropout/dropout.h"
 #include "autograd/ops/reduction/sum.h"
@@ -57,72 +58,6 @@ static bool reads_inputs(const bias_activation_attr *at)
 static adz_tensor *saved(adzi_node *node, int i)
 {
     return adzi_attr(node, bias_activation_attr)->given[i] ? adzi_saved_input(node, i) : ADZ_NONE;
-}
-
-/* f(z) by the operator of the activation function, which is recorded. */
-static adz_tensor *activate(adz_activation activation, adz_tensor *z)
-{
-    const adzi_activation_row *row = adzi_activation_row_of(activation);
-    return row->call(z, row->p);
-}
-
-/* t + bias, or t itself without a bias. Recorded. */
-static adz_tensor *biased(adz_tensor *t, adz_tensor *bias)
-{
-    return bias == ADZ_NONE ? t : adz_add(t, bias);
-}
-
-/* dy f'(z), given z and the recorded y = f(z): a backward of the activation's own node inside this
- * one. It makes a graph, so that the result can be differentiated again. The identity has no node,
- * and its gradient is dy. NULL for an error, also if y or dy is NULL. */
-static adz_tensor *activation_gradient(adz_tensor *dy, adz_tensor *y, adz_tensor *z)
-{
-    if (y == NULL || dy == NULL || y == z) {
-        return y != NULL ? dy : NULL;
-    }
-    adz_backward_options o = ADZ_BACKWARD_OPTIONS;
-    o.create_graph = true;
-    adz_tensor *dz = NULL;
-    return adz_autograd_grad(&y, &dy, 1, &z, &dz, 1, &o) == ADZ_OK ? dz : NULL;
-}
-
-/* The expression, with g = dy m: dz = g u f'(z) is the gradient of x and of bias. dgate = g f(z) is
- * that of gate and of gate_bias. The engine sums those of the biases over the rows. It runs if a
- * graph of the gradients is wanted. z, f(z) and u are computed again by recorded operators, so
- * second derivatives reach the inputs. u is computed only if x or bias needs a gradient. */
-static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
-{
-    const bias_activation_attr *at = adzi_attr(node, bias_activation_attr);
-    bool wants_x = adzi_needs(node, X) || adzi_needs(node, BIAS);
-    bool wants_gate = adzi_needs(node, GATE) || adzi_needs(node, GATE_BIAS);
-    /* Where the backward reads no input, f is the identity and dz is g. */
-    adz_tensor *g = dy[0], *dz = g, *dgate = g;
-    if (at->dropout > 0) {
-        /* The saved mask and 1 / (1 - p). No number is drawn. */
-        g = dz = adzi_dropout_again(g, at->dropout, adzi_saved_extra(node, 0));
-    }
-    if (reads_inputs(at)) {
-        adz_tensor *z = biased(saved(node, X), saved(node, BIAS)), *y = activate(at->activation, z);
-        if (wants_gate) {
-            dgate = adz_mul(g, y);
-        }
-        /* dz becomes dy m u here, and is multiplied by f'(z) after that. */
-        if (wants_x && at->given[GATE]) {
-            dz = adz_mul(g, biased(saved(node, GATE), saved(node, GATE_BIAS)));
-        }
-        if (wants_x) {
-            dz = activation_gradient(dz, y, z);
-        }
-    }
-    if ((wants_x && dz == NULL) || (wants_gate && dgate == NULL)) {
-        return adzi_status(NULL);
-    }
-    for (int i = X; i < INPUTS; ++i) {
-        if (adzi_needs(node, i)) {
-            dx[i] = i <= BIAS ? dz : dgate;
-        }
-    }
-    return ADZ_OK;
 }
 
 /* The gradient of a bias in the fused backward. With one group the rows are summed directly. With
@@ -265,17 +200,37 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
-/* The forward as an expression. Dropout in training has none, because it draws a mask. */
+/* f(z) by the operator of the activation function, which is recorded. */
+static adz_tensor *activate(adz_activation activation, adz_tensor *z)
+{
+    const adzi_activation_row *row = adzi_activation_row_of(activation);
+    return row->call(z, row->p);
+}
+
+/* t + bias, or t itself without a bias. Recorded. */
+static adz_tensor *biased(adz_tensor *t, adz_tensor *bias)
+{
+    return bias == ADZ_NONE ? t : adz_add(t, bias);
+}
+
+/* The forward as an expression. Dropout in training has one for the derived backward only, which
+ * has the mask that was drawn. Where no input was saved, y is linear in x, and zeros may stand for
+ * it. */
 static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
 {
     const bias_activation_attr *at = attr;
-    if (at->dropout > 0) {
+    adz_tensor *kept = at->dropout > 0 ? adzi_derived_extra(attr, 0) : NULL;
+    if (at->dropout > 0 && kept == ADZ_NONE) {
         return adzi_error(name, ADZ_ERR_UNSUPPORTED,
             "dropout in training draws random numbers and has no expression; call adz_module_eval");
     }
-    y[0] = activate(at->activation, biased(in[X], in[BIAS]));
+    adz_tensor *x = in[X] == ADZ_NONE ? adzi_derived_zeros(attr) : in[X];
+    y[0] = activate(at->activation, biased(x, in[BIAS]));
     if (at->given[GATE]) {
         y[0] = adz_mul(y[0], biased(in[GATE], in[GATE_BIAS]));
+    }
+    if (at->dropout > 0) {
+        y[0] = adzi_dropout_again(y[0], at->dropout, kept);
     }
     return adzi_status(y[0]);
 }
@@ -291,11 +246,9 @@ static const char *const activations[ACTIVATIONS + 1] = {
 static const adz_field fields[] = { ADZI_FIELD_ENUM(bias_activation_attr, activation, activations),
     ADZI_FIELD_HIDDEN(bias_activation_attr, given), ADZI_FIELD(bias_activation_attr, dropout) };
 
-const adzi_op adzi_op_bias_activation = { .name = name,
-    .backward = backward,
-    .fused = fused,
-    ADZI_FIELDS(fields),
-    .expression = expression };
+const adzi_op adzi_op_bias_activation = {
+    .name = name, .fused = fused, ADZI_FIELDS(fields), .expression = expression
+};
 
 /* ---- forward -------------------------------------------------------------------------------- */
 
@@ -392,7 +345,8 @@ adz_tensor *adz_bias_activation(adz_tensor *x, adz_tensor *bias, adz_tensor *gat
     adz_tensor *y = generator != NULL || !draws ? adzi_new_like(&call, x) : NULL, *kept = NULL;
     int64_t words = y != NULL ? (y->numel + ADZI_GROUP_WORDS - 1) / ADZI_GROUP_WORDS : 0;
     bool saves_mask = args.drops && call.record;
-    if (y == NULL || (saves_mask && (kept = adzi_new(&call, ADZ_I64, 1, &words)) == NULL) ||
+    if (y == NULL ||
+        (saves_mask && (kept = call.places = adzi_new(&call, ADZ_I64, 1, &words)) == NULL) ||
         !adzi_record_extra(&call, 1, &y, saves_mask, &attr, sizeof attr)) {
         return NULL;
     }

@@ -25,6 +25,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 /* The exponential is taken of min(x, 0). It cannot overflow where it is not used, and where x >= 0
  * no gradient flows through it. The second derivative at exactly 0 is therefore 0, as in PyTorch.
  */
+/* Third formula: PyTorch's second derivative at 0 is 0, and that of the expression is not. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *x = adzi_saved_input(node, 0);

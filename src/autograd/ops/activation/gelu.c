@@ -1,5 +1,9 @@
 #include "autograd/ops/activation/activation.h"
 
+#include "autograd/operator.h"
+
+#include <math.h>
+
 /* The Gaussian error linear unit, torch.nn.functional.gelu (Hendrycks and Gimpel, 2016).
  *
  *     none: y  = x Phi(x),   Phi(x) = (1 + erf(x / sqrt(2))) / 2
@@ -18,7 +22,6 @@ KERNEL_TABLE_FLOAT(gelu_backward);
 KERNEL_TABLE_FLOAT(gelu_tanh_backward);
 
 #define SQRT_HALF  0.7071067811865475244  /* 1 / sqrt(2) */
-#define DENSITY_0  0.39894228040143267794 /* 1 / sqrt(2 pi), the normal density at 0 */
 #define TANH_SLOPE 0.79788456080286535588 /* sqrt(2 / pi) */
 #define TANH_CUBE  0.044715 /* from the paper, where the formula with tanh approximates Phi */
 
@@ -26,39 +29,9 @@ typedef struct {
     adz_gelu_approximate approximate;
 } gelu_attr;
 
-/* The derivative Phi(x) + x phi(x), as an expression that can be differentiated again. */
-static adz_tensor *slope(adz_tensor *x)
-{
-    adz_tensor *erf = adz_erf(adz_mul_number(x, SQRT_HALF));
-    adz_tensor *cdf = adz_mul_number(adz_add_number(erf, 1), 0.5);
-    adz_tensor *pdf = adz_mul_number(adz_exp(adz_mul_number(adz_mul(x, x), -0.5)), DENSITY_0);
-    return adz_add(cdf, adz_mul(x, pdf));
-}
-
-/* The derivative of the formula with tanh, (1 + t) / 2 + x (1 - t^2) u' / 2, as an expression. u
- * and u' are computed from x limited to [-40, 40]. Beyond 40, t is 1 or -1 and 1 - t^2 is 0.
- * Without the limit x^2 could overflow there, and infinity times 0 is NaN. */
-static adz_tensor *slope_tanh(adz_tensor *x)
-{
-    adz_tensor *limited = adz_clamp(x, -40, 40), *square = adz_mul(limited, limited);
-    adz_tensor *stretch = adz_add_number(adz_mul_number(square, TANH_CUBE), 1);
-    adz_tensor *t = adz_tanh(adz_mul_number(adz_mul(limited, stretch), TANH_SLOPE));
-    adz_tensor *du =
-        adz_mul_number(adz_add_number(adz_mul_number(square, 3 * TANH_CUBE), 1), TANH_SLOPE);
-    adz_tensor *flat = adz_number_sub(1, adz_mul(t, t));
-    return adz_mul_number(adz_add(adz_add_number(t, 1), adz_mul(adz_mul(x, flat), du)), 0.5);
-}
-
 static bool is_tanh(const adzi_node *node)
 {
     return adzi_attr(node, gelu_attr)->approximate == ADZ_GELU_TANH;
-}
-
-static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
-{
-    adz_tensor *x = adzi_saved_input(node, 0);
-    dx[0] = adz_mul(dy[0], is_tanh(node) ? slope_tanh(x) : slope(x));
-    return adzi_status(dx[0]);
 }
 
 /* One kernel per formula computes the derivative and the product in one pass. */
@@ -70,14 +43,26 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 }
 
 static const char *const approximations[] = { "none", "tanh", NULL };
-/* The forward as an expression, by the formula that was chosen. */
+/* x from -40 to 40, and these bounds for finite numbers beyond. Infinity and NaN stay what they
+ * are, also in derivatives. */
+static adz_tensor *limited(adz_tensor *x)
+{
+    adz_tensor *above = adz_logical_and(adz_gt_number(x, 40), adz_lt_number(x, INFINITY));
+    adz_tensor *below = adz_logical_and(adz_lt_number(x, -40), adz_gt_number(x, -INFINITY));
+    return adz_masked_fill(adz_masked_fill(x, above, 40), below, -40);
+}
+
+/* The forward as an expression, by the formula that was chosen. tanh(u) is 1 or -1 where |x| is
+ * above 40. Without the limit x^3 could overflow there, and a derivative would be infinity times
+ * 0. */
 static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
 {
     const gelu_attr *at = attr;
     adz_tensor *x = in[0], *cdf;
     if (at->approximate == ADZ_GELU_TANH) {
-        adz_tensor *cube = adz_mul_number(adz_mul(adz_mul(x, x), x), TANH_CUBE);
-        cdf = adz_tanh(adz_mul_number(adz_add(x, cube), TANH_SLOPE));
+        adz_tensor *z = limited(x);
+        adz_tensor *cube = adz_mul_number(adz_mul(adz_mul(z, z), z), TANH_CUBE);
+        cdf = adz_tanh(adz_mul_number(adz_add(z, cube), TANH_SLOPE));
     } else {
         cdf = adz_erf(adz_mul_number(x, SQRT_HALF));
     }
@@ -88,7 +73,7 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
 static const adz_field fields[] = { ADZI_FIELD_ENUM(gelu_attr, approximate, approximations) };
 
 const adzi_op adzi_op_gelu = { .name = "gelu",
-    .backward = backward,
+    .backward = adzi_derived_slope,
     .fused = fused,
     ADZI_FIELDS(fields),
     .expression = expression };

@@ -19,23 +19,6 @@ typedef struct {
     int dim; /* 0 .. rank-1 */
 } glu_attr;
 
-/* The expression: da and db are concatenated along dim, in the order of a and b in x. */
-static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
-{
-    const int d = adzi_attr(node, glu_attr)->dim;
-    adz_tensor *x = adzi_saved_input(node, 0);
-    if (x == NULL) {
-        return adzi_status(NULL);
-    }
-    const int64_t size = x->sizes[d]; /* 2 D */
-    /* Views, so that x is not copied. */
-    adz_tensor *a = adz_slice(x, d, 0, size / 2, 1);
-    adz_tensor *s = adz_sigmoid(adz_slice(x, d, size / 2, size, 1));
-    adz_tensor *da = adz_mul(dy[0], s), *db = adz_mul(adz_mul(da, a), adz_number_sub(1, s));
-    dx[0] = adz_cat((adz_tensor *[]){ da, db }, 2, d);
-    return adzi_status(dx[0]);
-}
-
 /* The length of a run of consecutive elements of a contiguous x that belong to one half: half of
  * x's dimension times the sizes of the dimensions after it. Runs of a and of b alternate. */
 static int64_t run_of(const adz_tensor *x, int dim)
@@ -69,19 +52,20 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
 {
     const int d = ((const glu_attr *)attr)->dim;
-    const int64_t size = in[0]->sizes[d];
-    adz_tensor *a = adz_slice(in[0], d, 0, size / 2, 1);
-    y[0] = adz_mul(a, adz_sigmoid(adz_slice(in[0], d, size / 2, size, 1)));
+    adz_tensor *halves[2] = { NULL };
+    const int64_t size = in[0]->sizes[d] / 2;
+    if (adz_split_sizes(in[0], (int64_t[]){ size, size }, 2, d, halves) != ADZ_OK) {
+        return adzi_status(NULL);
+    }
+    y[0] = adz_mul(halves[0], adz_sigmoid(halves[1]));
     return adzi_status(y[0]);
 }
 
 static const adz_field fields[] = { ADZI_FIELD(glu_attr, dim) };
 
-const adzi_op adzi_op_glu = { .name = "glu",
-    .backward = backward,
-    .fused = fused,
-    ADZI_FIELDS(fields),
-    .expression = expression };
+const adzi_op adzi_op_glu = {
+    .name = "glu", .fused = fused, ADZI_FIELDS(fields), .expression = expression
+};
 
 /* The size of x along dim must be even. A scalar has no dimension to halve. The kernel walks
  * contiguous runs, so another layout of x is copied first. The copy is not kept: the node saves x

@@ -1,5 +1,7 @@
 #include "autograd/ops/activation/activation.h"
 
+#include "autograd/operator.h"
+
 /* The leaky rectified linear unit, torch.nn.functional.leaky_relu.
  *
  *     y  = x where x > 0, else negative_slope x
@@ -23,29 +25,24 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
         (double[ADZI_POINTWISE_PARAMS]){ adzi_attr(node, leaky_relu_attr)->negative_slope });
 }
 
-/* The derivative, 1 or the slope, is piecewise constant, so only dy carries a graph. */
-static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
-{
-    const leaky_relu_attr *at = adzi_attr(node, leaky_relu_attr);
-    const adz_dtype dtype = (adz_dtype)dy[0]->dtype;
-    adz_tensor *slope = adz_where(adz_gt_number(adzi_saved_input(node, 0), 0), adz_scalar(1, dtype),
-        adz_scalar(at->negative_slope, dtype));
-    dx[0] = adz_mul(dy[0], slope);
-    return adzi_status(dx[0]);
-}
-
-/* The forward as an expression. */
+/* The forward as an expression: x times its slope, 1 or the negative slope. */
 static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
 {
     const leaky_relu_attr *at = attr;
-    y[0] = adz_where(adz_gt_number(in[0], 0), in[0], adz_mul_number(in[0], at->negative_slope));
+    adz_tensor *x = in[0], *above = adz_gt_number(x, 0);
+    if (above == NULL) {
+        return adzi_status(NULL);
+    }
+    const adz_dtype dtype = (adz_dtype)x->dtype;
+    adz_tensor *one = adz_scalar(1, dtype), *slope = adz_scalar(at->negative_slope, dtype);
+    y[0] = adz_mul(x, adz_where(above, one, slope));
     return adzi_status(y[0]);
 }
 
 static const adz_field fields[] = { ADZI_FIELD(leaky_relu_attr, negative_slope) };
 
 const adzi_op adzi_op_leaky_relu = { .name = "leaky_relu",
-    .backward = backward,
+    .backward = adzi_derived_slope,
     .fused = fused,
     ADZI_FIELDS(fields),
     .expression = expression };

@@ -20,6 +20,7 @@ typedef struct {
 
 /* An expression of operators, which can be differentiated again. e^y is computed as softmax(y),
  * which is equal because the e^y of a lane sum to 1. */
+/* Third formula: the node saves y, and the expression reads x. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     int dim = adzi_attr(node, log_softmax_attr)->dim;

@@ -13,12 +13,12 @@ KERNEL_TABLE_ALL(relu);
 KERNEL_TABLE_FLOAT(relu_backward);
 
 /* The derivative is 0 where y <= 0 and 1 elsewhere, also for NaN. It is piecewise constant, so the
- * second derivative with respect to x is 0 and only dy carries a graph. */
+ * second derivative with respect to x is 0 and only dy carries a graph. dy is filled and not
+ * multiplied by 0, because an infinite dy times 0 would be NaN. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *y = adzi_saved_result(node, 0);
-    adz_tensor *slope = adz_logical_not(adz_le_number(y, 0));
-    dx[0] = adz_mul(dy[0], adz_to(slope, (adz_dtype)dy[0]->dtype));
+    dx[0] = adz_masked_fill(dy[0], adz_le_number(y, 0), 0);
     return adzi_status(dx[0]);
 }
 

@@ -1,5 +1,7 @@
 #include "autograd/ops/activation/activation.h"
 
+#include "autograd/operator.h"
+
 /* The sigmoid linear unit, also called swish: torch.nn.functional.silu.
  *
  *     y  = x s,   s = sigmoid(x)
@@ -10,15 +12,6 @@
 
 KERNEL_TABLE_FLOAT(silu);
 KERNEL_TABLE_FLOAT(silu_backward);
-
-static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
-{
-    adz_tensor *x = adzi_saved_input(node, 0);
-    adz_tensor *s = adz_sigmoid(x);
-    adz_tensor *rest = adz_number_sub(1, s);
-    dx[0] = adz_mul(dy[0], adz_mul(s, adz_add_number(adz_mul(x, rest), 1)));
-    return adzi_status(dx[0]);
-}
 
 /* One kernel computes s, the derivative and the product in one pass. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
@@ -35,7 +28,7 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
 }
 
 const adzi_op adzi_op_silu = {
-    .name = "silu", .backward = backward, .fused = fused, .expression = expression
+    .name = "silu", .backward = adzi_derived_slope, .fused = fused, .expression = expression
 };
 
 adz_tensor *adz_silu(adz_tensor *x)

@@ -31,6 +31,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 
 /* The sigmoid is taken of min(beta x, threshold). No gradient flows through it where beta x equals
  * the threshold, so that the second derivative exactly there is 0, as in PyTorch. */
+/* Third formula: PyTorch's second derivative at the threshold is 0, that of the expression not. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const softplus_attr *at = adzi_attr(node, softplus_attr);

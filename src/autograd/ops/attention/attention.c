@@ -231,27 +231,42 @@ adz_tensor *adzi_attention_probabilities(
     return adz_masked_fill(adz_softmax(adz_masked_fill(scores, blind, 0), -1), blind, 0);
 }
 
+/* The attributes of the operator that draws a mask. */
+typedef struct {
+    double p; /* of the dropout */
+} mask_attr;
+
+static const adz_field mask_fields[] = { ADZI_FIELD(mask_attr, p) };
+
+static const adzi_op adzi_op_mask = { .name = "attention_mask", ADZI_FIELDS(mask_fields) };
+
 /* The dropout mask that a generator draws from a state, bool [..., L, S]. Rows are drawn with whole
- * groups of random numbers and cut to S, as the kernels do. */
-static adz_tensor *drawn_mask(const adzi_attention *at, const adz_tensor *state)
+ * groups of random numbers and cut to S, as the kernels do. It is an operator, so that a trace
+ * knows what the mask depends on. */
+static adz_tensor *drawn_mask(const adzi_attention *at, adz_tensor *state)
 {
+    const mask_attr attr = { at->dropout_p };
     adz_shape shape = adz_shape_of(at->batch_rank, at->batch);
     shape.sizes[shape.rank++] = at->l;
     shape.sizes[shape.rank++] = adzi_attention_row_words(at);
-    adz_tensor *rows = adzi_scratch(name, ADZ_BOOL, shape.rank, shape.sizes);
-    if (rows == NULL) {
+    adzi_call call;
+    if (!ADZI_ENTER(&call, mask, state)) {
+        return NULL;
+    }
+    adz_tensor *rows = adzi_new(&call, ADZ_BOOL, shape.rank, shape.sizes);
+    if (rows == NULL || !adzi_record_nothing(&call, rows, &attr, sizeof attr)) {
         return NULL;
     }
     adzi_bernoulli_draw(
         rows, 1 - at->dropout_p, (const adz_generator_state *)(const void *)state->data);
-    return adz_narrow(rows, -1, 0, at->s);
+    return adz_narrow(adzi_leave(&call, rows), -1, 0, at->s);
 }
 
 /* Dropout on the probabilities: p is multiplied by the mask and divided by the probability of
  * keeping an element. The mask is constant, so the operator is linear in p. The backward applies it
  * to the gradient of p. */
 adz_tensor *adzi_attention_dropout(
-    const adzi_attention *at, adz_tensor *p, adz_tensor *kept, const adz_tensor *state)
+    const adzi_attention *at, adz_tensor *p, adz_tensor *kept, adz_tensor *state)
 {
     if (!at->drops || p == NULL || kept == NULL) {
         return kept == NULL ? NULL : p;

@@ -54,6 +54,6 @@ bool adzi_attention_check(adzi_attention *at, const adz_attention_options *optio
  * p.
  */
 adz_tensor *adzi_attention_dropout(
-    const adzi_attention *at, adz_tensor *p, adz_tensor *kept, const adz_tensor *state);
+    const adzi_attention *at, adz_tensor *p, adz_tensor *kept, adz_tensor *state);
 
 #endif

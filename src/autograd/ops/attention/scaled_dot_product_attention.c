@@ -1,4 +1,6 @@
 #include "autograd/ops/attention/attention.h"
+
+#include "autograd/operator.h"
 #include "autograd/ops/attention/attention.kernel.h"
 #include "base/alloc.h"
 #include "base/options.h"
@@ -204,45 +206,6 @@ static bool saved(adzi_node *node, adz_tensor **in, adz_tensor **kept, adz_tenso
     return *kept != NULL && *state != NULL;
 }
 
-/* The gradients as expressions, by the formulas at the top. They hold p[L, S] in memory. A dropout
- * mask that was drawn is drawn again from the saved state, once for d and once for dp. All
- * gradients share ds, which is computed even if only dv is wanted. */
-static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
-{
-    const adzi_attention *at = adzi_attr(node, adzi_attention);
-    adz_tensor *in[ADZI_ATTENTION_INPUTS], *kept, *state;
-    if (!saved(node, in, &kept, &state)) {
-        return adzi_status(NULL);
-    }
-    /* p is computed again, because the node has not saved it. */
-    adz_tensor *p = adzi_attention_probabilities(at, in[ADZI_QUERY], in[ADZI_KEY], in[ADZI_MASK]);
-    if (adzi_needs(node, ADZI_VALUE)) {
-        adz_tensor *d = adzi_attention_dropout(at, p, kept, state);
-        dx[ADZI_VALUE] = adz_matmul(adz_transpose(d, -2, -1), dy[0]);
-    }
-    /* Dropout is linear, so its backward is the same operator with the saved mask. */
-    adz_tensor *dd = adz_matmul(dy[0], adz_transpose(in[ADZI_VALUE], -2, -1));
-    adz_tensor *pdp = adz_mul(p, adzi_attention_dropout(at, dd, kept, state));
-    adz_tensor *ds = adz_sub(pdp, adz_mul(p, adz_sum(pdp, ADZ_DIMS(-1), ADZ_KEEPDIM)));
-    if (adzi_needs(node, ADZI_QUERY)) {
-        dx[ADZI_QUERY] = adz_mul_number(adz_matmul(ds, in[ADZI_KEY]), at->scale);
-    }
-    if (adzi_needs(node, ADZI_KEY)) {
-        adz_tensor *ds_transposed = adz_transpose(ds, -2, -1);
-        dx[ADZI_KEY] = adz_mul_number(adz_matmul(ds_transposed, in[ADZI_QUERY]), at->scale);
-    }
-    if (adzi_needs(node, ADZI_MASK)) {
-        dx[ADZI_MASK] = ds;
-    }
-    /* Operators pass NULL on, so one test at the end finds every failure. */
-    for (int i = 0; i < ADZI_ATTENTION_INPUTS; ++i) {
-        if (adzi_needs(node, i) && dx[i] == NULL) {
-            return adzi_status(NULL);
-        }
-    }
-    return ADZ_OK;
-}
-
 /* ---- results -------------------------------------------------------------------------------- */
 
 /* Allocates a tensor [..., rows, columns]. Its dimensions have the order in memory of those of
@@ -337,17 +300,25 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
-/* The forward as an expression, which holds all probabilities. Dropout has none: its mask is drawn,
- * or is no input of the node. */
+/* The forward as an expression, which holds all probabilities. Dropout has one for the derived
+ * backward only: its mask is drawn, or is no input of the node. A mask that was drawn is drawn
+ * again from the saved state. */
 static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
 {
     const adzi_attention *at = attr;
-    if (at->drops) {
+    const bool draws = adzi_attention_draws(at);
+    adz_tensor *kept = at->replays ? adzi_derived_extra(attr, KEPT) : NULL;
+    adz_tensor *state = draws ? adzi_derived_extra(attr, STATE) : NULL;
+    if (kept == ADZ_NONE || state == ADZ_NONE) {
         return adzi_error(name, ADZ_ERR_UNSUPPORTED,
             "dropout of attention in training has no expression; call adz_module_eval");
     }
+    if ((at->replays && kept == NULL) || (draws && state == NULL)) {
+        return adzi_status(NULL);
+    }
     adz_tensor *p = adzi_attention_probabilities(at, in[ADZI_QUERY], in[ADZI_KEY], in[ADZI_MASK]);
-    y[0] = adz_matmul(p, in[ADZI_VALUE]);
+    kept = at->replays ? kept : ADZ_NONE;
+    y[0] = adz_matmul(adzi_attention_dropout(at, p, kept, state), in[ADZI_VALUE]);
     return adzi_status(y[0]);
 }
 
@@ -359,11 +330,9 @@ static const adz_field fields[] = { ADZI_FIELD(adzi_attention, dropout_p),
     ADZI_FIELD_HIDDEN(adzi_attention, ev), ADZI_FIELD_HIDDEN(adzi_attention, masked),
     ADZI_FIELD_HIDDEN(adzi_attention, drops), ADZI_FIELD_HIDDEN(adzi_attention, replays) };
 
-const adzi_op adzi_op_scaled_dot_product_attention = { .name = name,
-    .backward = backward,
-    .fused = fused,
-    ADZI_FIELDS(fields),
-    .expression = expression };
+const adzi_op adzi_op_scaled_dot_product_attention = {
+    .name = name, .fused = fused, ADZI_FIELDS(fields), .expression = expression
+};
 
 /* ---- the call ------------------------------------------------------------------------------- */
 
@@ -420,7 +389,7 @@ static adz_tensor *attend(
     }
     adz_tensor *state = ADZ_NONE;
     if (generator != NULL) { /* the backward draws the same mask again */
-        state = adzi_scratch(name, ADZ_I64, 1, &(int64_t){ 2 });
+        state = call->places = adzi_scratch(name, ADZ_I64, 1, &(int64_t){ 2 });
     }
     if (stats == NULL || result == NULL || state == NULL) {
         return NULL;

@@ -25,9 +25,6 @@ typedef struct {
     double p;
 } dropout_attr;
 
-static adz_tensor *apply(
-    adz_tensor *x, double p, adz_tensor *kept, const adz_generator_state *state);
-
 /* y is linear in x, so the gradient is the operator itself, applied to dy with the mask that the
  * forward drew. It can be differentiated again to any order. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
@@ -76,10 +73,9 @@ const adzi_op adzi_op_dropout = {
     .name = "dropout", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
 };
 
-/* Applies the mask `kept`, or draws one from `state` if `kept` is NULL. A drawn mask is stored only
- * if the call is recorded, since without a backward nobody reads it. */
-static adz_tensor *apply(
-    adz_tensor *x, double p, adz_tensor *kept, const adz_generator_state *state)
+/* Draws a mask from `state` and applies it. The mask is stored only if the call is recorded, since
+ * without a backward nobody reads it. */
+static adz_tensor *apply(adz_tensor *x, double p, const adz_generator_state *state)
 {
     const dropout_attr attr = { p };
     adzi_call call;
@@ -87,13 +83,12 @@ static adz_tensor *apply(
         return NULL;
     }
     adz_tensor *xs = adzi_compact("dropout", x); /* bits follow row-major order */
-    adz_tensor *y = xs != NULL ? adzi_new_like(&call, xs) : NULL;
+    adz_tensor *y = xs != NULL ? adzi_new_like(&call, xs) : NULL, *kept = NULL;
     if (y == NULL) {
         return NULL;
     }
     int64_t groups = groups_of(y->numel);
-    bool draws = kept == NULL;
-    if (draws && call.record && (kept = adzi_new(&call, ADZ_I64, 1, &groups)) == NULL) {
+    if (call.record && (kept = call.places = adzi_new(&call, ADZ_I64, 1, &groups)) == NULL) {
         return NULL;
     }
     if (!adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
@@ -101,16 +96,43 @@ static adz_tensor *apply(
     }
     adzi_save_extra(&call, 0, kept); /* does nothing where the call is not recorded */
     adzi_dropout_args args = arguments(xs, y, p, kept, state);
-    adzi_launch(draws ? KERNEL_FOR(dropout, x->dtype) : KERNEL_FOR(dropout_again, x->dtype), &args,
-        groups, GRAIN);
+    adzi_launch(KERNEL_FOR(dropout, x->dtype), &args, groups, GRAIN);
     return adzi_leave(&call, y);
 }
 
-/* For backwards that need gradients of gradients: this call is recorded like any other. */
+/* ---- with the mask of an earlier call ------------------------------------------------------- */
+
+/* The derivative of this operator is the operator itself with the same mask. */
+static adz_status again_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    dx[0] = adzi_dropout_again(dy[0], adzi_attr(node, dropout_attr)->p, adzi_saved_input(node, 1));
+    return adzi_status(dx[0]);
+}
+
+static const adzi_op adzi_op_again = {
+    .name = "dropout_again", .backward = again_backward, ADZI_FIELDS(fields)
+};
+
+/* The mask is an input of the call, so that a trace knows where it comes from. */
 adz_tensor *adzi_dropout_again(adz_tensor *x, double p, adz_tensor *kept)
 {
-    return apply(x, p, kept, NULL);
+    const dropout_attr attr = { p };
+    adzi_call call;
+    if (!ADZI_ENTER(&call, again, x, kept) || !adzi_want_float(&call, 0)) {
+        return NULL;
+    }
+    adz_tensor *xs = adzi_compact("dropout", x); /* bits follow row-major order */
+    adz_tensor *y = xs != NULL ? adzi_new_like(&call, xs) : NULL;
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_save_input(&call, 1);
+    adzi_dropout_args args = arguments(xs, y, p, kept, NULL);
+    adzi_launch(KERNEL_FOR(dropout_again, x->dtype), &args, groups_of(args.n), GRAIN);
+    return adzi_leave(&call, y);
 }
+
+/* ---- the public call ------------------------------------------------------------------------ */
 
 /* Checks p, chooses the generator and moves it on once the call has succeeded. A call that fails
  * draws nothing, so that a repeated call gives the mask that the first one would have given. The
@@ -132,7 +154,7 @@ adz_tensor *adz_dropout(adz_tensor *x, double p, bool training, adz_generator *g
     if (draws && (generator = adzi_generator_or_default(generator)) == NULL) {
         return NULL;
     }
-    adz_tensor *y = apply(x, p, NULL, draws ? &generator->state : &adzi_nothing_drawn);
+    adz_tensor *y = apply(x, p, draws ? &generator->state : &adzi_nothing_drawn);
     if (y != NULL && draws) {
         adzi_generator_advance(generator, adzi_philox_counters(x->numel, ADZI_DRAW_WORD));
     }

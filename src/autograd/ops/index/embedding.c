@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "autograd/ops/index/indices.h"
 #include "autograd/ops/index/rows.h"
 #include "base/options.h"
@@ -19,73 +17,25 @@ typedef struct {
     bool scale_grad_by_freq; /* gradients are divided by how often their row was looked up */
 } embedding_attr;
 
-/* Arguments of drop_padding. Units are ids, in row-major order. */
-typedef struct {
-    const int64_t *ids;
-    int64_t *kept; /* the ids, with -1 for each that names the padding row */
-    int64_t padding;
-} padding_args; /* one element of `ids` and of `kept` per unit */
-
-/* Units are ids. A copy is made, because the saved ids belong to the caller. */
-static void drop_padding(const void *block, int64_t begin, int64_t end)
-{
-    const padding_args *args = block;
-    for (int64_t i = begin; i < end; ++i) {
-        args->kept[i] = args->ids[i] == args->padding ? -1 : args->ids[i];
-    }
-}
-
-/* Arguments of count_frequencies, which has one unit. The ids are read twice in row-major order. */
-typedef struct {
-    const int64_t *ids;
-    int64_t *count; /* [rows] */
-    double *share;  /* [n] */
-    int64_t n, rows;
-} frequency_args;
-
-/* Counts how often each row is named, then writes 1 / count for each id. There is one unit, because
- * all ids share the counts. */
-static void count_frequencies(const void *block, int64_t begin, int64_t end)
-{
-    const frequency_args *args = block;
-    if (begin == end) {
-        return;
-    }
-    memset(args->count, 0, (size_t)args->rows * sizeof *args->count);
-    for (int64_t i = 0; i < args->n; ++i) {
-        ++args->count[args->ids[i]];
-    }
-    for (int64_t i = 0; i < args->n; ++i) {
-        args->share[i] = 1 / (double)args->count[args->ids[i]];
-    }
-}
-
 /* The ids, with -1 in place of the padding row. adzi_rows_sum drops what is summed into row -1. */
 static adz_tensor *without_padding(adz_tensor *ids, int64_t padding)
 {
-    adz_tensor *kept = ids != NULL && padding >= 0 ? adzi_scratch_like("embedding", ids) : ids;
-    if (kept != ids && kept != NULL) {
-        const padding_args args = { adzi_index_data(ids), adzi_index_data(kept), padding };
-        adzi_launch(drop_padding, &args, ids->numel, ADZI_POINTWISE_GRAIN);
-    }
-    return kept;
+    return ids != NULL && padding >= 0
+               ? adz_masked_fill(ids, adz_eq_number(ids, (double)padding), -1)
+               : ids;
 }
 
-/* 1 / how often each id occurs, shaped like the ids with a dimension of size 1 behind. */
-static adz_tensor *frequencies(const adz_tensor *ids, int64_t rows, adz_dtype dtype)
+/* 1 / how often each id occurs, shaped like the ids with a dimension of size 1 behind. Counts and
+ * quotients are f64, so that they are exact or rounded once. */
+static adz_tensor *frequencies(adz_tensor *ids, int64_t rows, adz_dtype dtype)
 {
     adz_shape shape = adz_shape_of(ids->rank, ids->sizes);
     shape.sizes[shape.rank++] = 1;
-    /* The counts are a vector of `rows`, the shares one f64 number per id. */
-    adz_tensor *count = adzi_scratch("embedding", ADZ_I64, 1, &rows);
-    adz_tensor *share = adzi_scratch("embedding", ADZ_F64, shape.rank, shape.sizes);
-    if (count == NULL || share == NULL) {
-        return NULL;
-    }
-    const frequency_args args = { adzi_index_data(ids), adzi_index_data(count),
-        (double *)(void *)share->data, ids->numel, rows };
-    adzi_launch(count_frequencies, &args, 1, 1);
-    return adz_to(share, dtype);
+    adz_tensor *flat = adz_reshape(ids, ADZ_SHAPE(ids->numel));
+    adz_tensor *ones = adz_ones(ADZ_SHAPE(ids->numel), ADZ_F64);
+    adz_tensor *count = adz_scatter_add(adz_zeros(ADZ_SHAPE(rows), ADZ_F64), 0, flat, ones);
+    adz_tensor *share = adz_reciprocal(adz_gather(count, 0, flat));
+    return adz_to(adz_reshape(share, shape), dtype);
 }
 
 /* dweight is a sum of rows, an operator of its own, so that it can be differentiated again.

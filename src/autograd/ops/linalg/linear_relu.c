@@ -39,6 +39,7 @@ static void mask_gradient(adz_tensor *dz, adz_tensor *dy, adz_tensor *y, double 
 /* The gradients as expressions. The slope of ReLU and dropout, 0 where y <= 0 and the factor
  * elsewhere, is piecewise constant, so only dy and the operands of the product are differentiated
  * again. */
+/* Third formula: the node saves y instead of the bias and the mask of the dropout. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adz_dtype dtype = (adz_dtype)dy[0]->dtype;

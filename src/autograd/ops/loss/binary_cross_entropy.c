@@ -34,6 +34,7 @@ static adz_tensor *bounded_log_of_rest(adz_tensor *x)
 }
 
 /* The gradients as expressions. The bound 1e-12 on the variance x (1 - x) is that of the kernel. */
+/* Third formula: the slope is bounded by 1e12 where the loss is constant, as in PyTorch. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *x = adzi_saved_input(node, 0), *t = adzi_saved_input(node, 1);

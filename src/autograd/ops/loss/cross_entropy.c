@@ -55,53 +55,6 @@ static adz_tensor *along_classes(adz_tensor *weight, const adz_tensor *x)
     return adz_reshape(weight, shape);
 }
 
-/* The gradients as expressions. q is a constant for a target of classes, and a function of t for
- * probabilities. The operators compute the softmax again from x, so a second derivative goes
- * through it. Rows of an ignored class have q = 0 and therefore dx = 0. */
-static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
-{
-    const adzi_class_attr *attr = adzi_attr(node, adzi_class_attr);
-    adz_tensor *x = adzi_saved_input(node, 0), *target = adzi_saved_input(node, 1);
-    adz_tensor *weight = attr->weighted ? adzi_saved_input(node, 2) : ADZ_NONE;
-    if (x == NULL || target == NULL || weight == NULL) {
-        return adzi_status(NULL);
-    }
-    int axis = adzi_class_axis(x->rank);
-    /* g has size 1 along the classes, or is a scalar, and broadcasts over them. */
-    adz_tensor *g = adzi_class_upstream(node, dy[0], axis, adzi_saved_extra(node, NUMBERS));
-    adz_tensor *w = attr->probabilities ? along_classes(weight, x) : weight;
-    if (g == NULL || w == NULL) {
-        return adzi_status(NULL);
-    }
-    if (adzi_needs(node, 0)) {
-        /* q for both kinds of target, in the shape of x. The class weight is a factor of q, so no
-         * later step needs it. */
-        adz_tensor *q = NULL;
-        if (attr->probabilities) {
-            q = adz_add_number(adz_mul_number(target, 1 - attr->smoothing),
-                attr->smoothing / (double)x->sizes[axis]);
-            q = attr->weighted ? adz_mul(q, w) : q;
-        } else {
-            q = adzi_class_shares(
-                name, (adz_dtype)x->dtype, adz_shape_of(x->rank, x->sizes), target, weight, attr);
-        }
-        /* A p_c for every class, where A is the sum of q over the classes. */
-        adz_tensor *expected =
-            adz_mul(adz_softmax(x, axis), adz_sum(q, ADZ_DIMS(axis), ADZ_KEEPDIM));
-        dx[0] = adz_mul(g, adz_sub(expected, q));
-        if (dx[0] == NULL) {
-            return adzi_status(NULL);
-        }
-    }
-    /* Only a target of probabilities can need a gradient. The factor e - 1 includes the sign. */
-    if (adzi_needs(node, 1)) {
-        adz_tensor *neg_log = adz_mul_number(adz_log_softmax(x, axis), attr->smoothing - 1);
-        dx[1] = adz_mul(g, attr->weighted ? adz_mul(neg_log, w) : neg_log);
-        return adzi_status(dx[1]);
-    }
-    return ADZ_OK;
-}
-
 /* x as contiguous rows of C classes [R, C], which the kernels read. This is x itself if its
  * elements have this order in memory, as a contiguous x[N, C] has. Any other layout is copied. */
 static adz_tensor *class_rows(adz_tensor *t)
@@ -227,11 +180,9 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
 static const adz_field fields[] = { ADZI_CLASS_FIELDS,
     ADZI_FIELD_NAMED(adzi_class_attr, smoothing, "label_smoothing") };
 
-const adzi_op adzi_op_cross_entropy = { .name = name,
-    .backward = backward,
-    .fused = fused,
-    ADZI_FIELDS(fields),
-    .expression = expression };
+const adzi_op adzi_op_cross_entropy = {
+    .name = name, .fused = fused, ADZI_FIELDS(fields), .expression = expression
+};
 
 /* ---- forward ------------------------------------------------------------------------------- */
 

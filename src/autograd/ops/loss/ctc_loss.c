@@ -67,30 +67,37 @@ static adz_status refuse_second(adzi_node *node, adz_tensor **dx, adz_tensor *co
         "ctc_loss has a first derivative only; detach its gradient before it is differentiated");
 }
 
-/* The node of a gradient with a graph. It is no operator that anybody calls. */
-static const adzi_op gradient_op = { .name = "ctc_loss_backward", .backward = refuse_second };
+static const adz_field fields[] = { ADZI_FIELD(ctc_attr, blank),
+    ADZI_FIELD(ctc_attr, zero_infinity), ADZI_FIELD_HIDDEN(ctc_attr, s),
+    ADZI_FIELD_HIDDEN(ctc_attr, joined) };
+
+/* The node of a gradient with a graph. It is no operator that anybody calls. Its inputs are all
+ * that the gradient depends on; alpha follows from them. */
+static const adzi_op gradient_op = {
+    .name = "ctc_loss_backward", .backward = refuse_second, ADZI_FIELDS(fields)
+};
 
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
+    static const char names[] = "log_probs, targets, input_lengths, target_lengths, dy";
     adzi_call call;
-    adz_tensor *saved = adzi_saved_input(node, X), *in[INPUTS] = { NULL };
-    adz_tensor *alpha = saved != NULL ? adzi_saved_extra(node, 0) : NULL;
-    if (alpha == NULL ||
-        !adzi_enter(&call, &gradient_op, "x, dy", (adz_tensor *[]){ saved, dy[0] }, 2, 0)) {
-        return adzi_status(NULL);
+    adz_tensor *given[INPUTS + 1] = { NULL }, *in[INPUTS] = { NULL };
+    adz_tensor *alpha = adzi_saved_extra(node, 0);
+    for (int i = 0; i < INPUTS && alpha != NULL; ++i) {
+        given[i] = adzi_saved_input(node, i);
+        in[i] = given[i] != NULL ? adzi_compact(name, given[i]) : NULL;
+        alpha = in[i] != NULL ? alpha : NULL;
     }
-    for (int i = 0; i < INPUTS; ++i) {
-        adz_tensor *t = i == X ? saved : adzi_saved_input(node, i);
-        in[i] = t != NULL ? adzi_compact(name, t) : NULL;
-        if (in[i] == NULL) {
-            return adzi_status(NULL);
-        }
+    given[INPUTS] = dy[0];
+    if (alpha == NULL || !adzi_enter(&call, &gradient_op, names, given, INPUTS + 1, 0)) {
+        return adzi_status(NULL);
     }
     const ctc_attr *attr = adzi_attr(node, ctc_attr);
     adz_tensor *upstream = adzi_compact(name, dy[0]);
     adz_tensor *beta = room(in, 2);
     adz_tensor *g = adzi_new_like(&call, in[X]);
-    if (upstream == NULL || beta == NULL || g == NULL || !adzi_record(&call, 1, &g, NULL, 0)) {
+    if (upstream == NULL || beta == NULL || g == NULL ||
+        !adzi_record(&call, 1, &g, attr, sizeof *attr)) {
         return adzi_status(NULL);
     }
     adzi_ctc_args args = args_of(attr, in, alpha);
@@ -101,10 +108,6 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     dx[X] = adzi_leave(&call, g);
     return adzi_status(dx[X]);
 }
-
-static const adz_field fields[] = { ADZI_FIELD(ctc_attr, blank),
-    ADZI_FIELD(ctc_attr, zero_infinity), ADZI_FIELD_HIDDEN(ctc_attr, s),
-    ADZI_FIELD_HIDDEN(ctc_attr, joined) };
 
 const adzi_op adzi_op_ctc_loss = { .name = name, .backward = backward, ADZI_FIELDS(fields) };
 

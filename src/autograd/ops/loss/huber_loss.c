@@ -14,6 +14,7 @@ ADZI_PAIR_TABLES(huber_loss);
 
 /* From |d| = delta on the slope is a constant, so that its derivative is 0 there. The engine sums
  * over dimensions that were broadcast. */
+/* Third formula: the derived one takes 1.2 times the memory. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     double delta = adzi_attr(node, adzi_pair_attr)->number;

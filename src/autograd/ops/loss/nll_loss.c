@@ -13,9 +13,8 @@
 
 KERNEL_TABLE_FLOAT(nll_loss);
 
-/* The factors w_c at the class of each row are a constant, so only dy is differentiated again. The
- * shape of x comes from the edge. */
-static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+/* The factors w_c at the class of each row times dy. The shape of x comes from the edge. */
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adzi_class_attr *attr = adzi_attr(node, adzi_class_attr);
     adz_tensor *target = adzi_saved_input(node, 1), *numbers = adzi_saved_extra(node, 0);
@@ -41,7 +40,7 @@ static const adz_field fields[] = { ADZI_CLASS_FIELDS,
     ADZI_FIELD_HIDDEN(adzi_class_attr, smoothing) };
 
 const adzi_op adzi_op_nll_loss = {
-    .name = "nll_loss", .backward = backward, ADZI_FIELDS(fields), .expression = expression
+    .name = "nll_loss", .fused = fused, ADZI_FIELDS(fields), .expression = expression
 };
 
 /* The launch computes losses per row; a second one reduces them. */

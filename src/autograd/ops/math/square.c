@@ -11,9 +11,10 @@
 KERNEL_TABLE_ALL(square);
 KERNEL_TABLE_FLOAT(square_backward);
 
+/* The factor 2 comes last: in front it would make a new tensor of a dy that was expanded. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    dx[0] = adz_mul(adz_mul_number(dy[0], 2), adzi_saved_input(node, 0));
+    dx[0] = adz_mul_number(adz_mul(dy[0], adzi_saved_input(node, 0)), 2);
     return adzi_status(dx[0]);
 }
 

@@ -21,7 +21,9 @@
  * [C]; each of the first two, and the last two together, may be ADZ_NONE. x, weight and bias are
  * differentiable. The node saves x, the weight, and the f64 statistics that the forward used. So
  * the fused backward needs no second pass for them. The expression computes them again from x,
- * because a second derivative goes through them. */
+ * because a second derivative goes through them. In evaluation the running statistics are not
+ * saved, because a training may go on before the backward runs. While a function is traced they
+ * are, so that recorded operators compute the gradient. */
 
 /* `moments` computes mean and variance of x, `batch_norm` the result, `sums` the two sums of the
  * backward, and `dx` the gradient of x. */
@@ -123,6 +125,12 @@ static adzi_normalised normalised(adzi_node *node, adz_tensor *x, adz_dims dims)
     if (at->training) {
         return adzi_normalise(x, dims, at->eps);
     }
+    if (node->inputs[RUNNING_MEAN].saved != NULL) { /* the call was traced */
+        adz_tensor *var = adz_add_number(adzi_saved_input(node, RUNNING_VAR), at->eps);
+        adz_tensor *centre = along_channels(adzi_saved_input(node, RUNNING_MEAN), x);
+        adz_tensor *factor = along_channels(adz_rsqrt(var), x);
+        return (adzi_normalised){ adz_mul(adz_sub(x, centre), factor), factor };
+    }
     adz_tensor *stats = adzi_saved_extra(node, 0);
     if (stats == NULL) {
         return (adzi_normalised){ NULL, NULL };
@@ -135,6 +143,7 @@ static adzi_normalised normalised(adzi_node *node, adz_tensor *x, adz_dims dims)
 
 /* The gradients as an expression of operators. All sums run over every dimension except 1, which
  * holds the channels. */
+/* Third formula: in evaluation the node does not save the running statistics. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *x = adzi_saved_input(node, X), *w = saved_weight(node);
@@ -447,6 +456,10 @@ static adz_tensor *batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tenso
     }
     adzi_save_input(&call, X);
     adzi_save_input(&call, WEIGHT);
+    if (!training && call.thread->tracer != NULL) {
+        adzi_save_input(&call, RUNNING_MEAN);
+        adzi_save_input(&call, RUNNING_VAR);
+    }
     adzi_save_extra(&call, 0, stats);
     adzi_batch_norm_args args = args_of(xs, stats);
     args.weight = adzi_is_none(w) ? NULL : w->data;

@@ -44,47 +44,6 @@ static int64_t grain_of(int64_t each)
     return each < GRAIN ? GRAIN / (each > 0 ? each : 1) : 1;
 }
 
-/* The gradients as an expression of operators, on x and dy in the shape [N, D]. unit is needed for
- * dx and dweight only. */
-adz_status adzi_row_norm_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
-{
-    const adzi_row_norm_attr *at = adzi_attr(node, adzi_row_norm_attr);
-    /* The normalized dimensions are one here, so that sums run over a single dimension. */
-    adz_shape rows = ADZ_SHAPE(at->n, at->d);
-    adz_shape normalized = adz_shape_of(at->rank, at->normalized_shape);
-    adz_dims last = ADZ_DIMS(-1), first = ADZ_DIMS(0);
-    adz_tensor *g = adz_reshape(dy[0], rows);
-    adzi_normalised x = { NULL, NULL };
-    if (adzi_needs(node, 0) || adzi_needs(node, 1)) {
-        adz_tensor *flat = adz_reshape(adzi_saved_input(node, 0), rows);
-        x = at->uncentred ? adzi_scale(flat, last, at->eps) : adzi_normalise(flat, last, at->eps);
-        if (x.unit == NULL) {
-            return adzi_status(NULL);
-        }
-    }
-    if (adzi_needs(node, 0)) {
-        adz_tensor *w = saved_weight(node);
-        adz_tensor *gw = w == ADZ_NONE ? g : adz_mul(g, adz_reshape(w, ADZ_SHAPE(at->d)));
-        adz_tensor *flat =
-            at->uncentred ? adzi_scale_gradient(x, gw, last) : adzi_normalise_gradient(x, gw, last);
-        dx[0] = adz_reshape(flat, adzi_input_shape(node, 0));
-        if (dx[0] == NULL) {
-            return adzi_status(NULL);
-        }
-    }
-    if (adzi_needs(node, 1)) {
-        dx[1] = adz_reshape(adz_sum(adz_mul(g, x.unit), first, ADZ_DROPDIM), normalized);
-        if (dx[1] == NULL) {
-            return adzi_status(NULL);
-        }
-    }
-    if (!at->uncentred && adzi_needs(node, 2)) {
-        dx[2] = adz_reshape(adz_sum(g, first, ADZ_DROPDIM), normalized);
-        return adzi_status(dx[2]);
-    }
-    return ADZ_OK;
-}
-
 /* dweight and dbias in one launch. Units are columns, so a column is summed by one thread in the
  * order of the rows. */
 static adz_status fused_params(
@@ -172,7 +131,6 @@ const adz_field adzi_row_norm_fields[7] = { ADZI_FIELD_LIST(
     ADZI_FIELD_HIDDEN(adzi_row_norm_attr, uncentred) };
 
 const adzi_op adzi_op_layer_norm = { .name = "layer_norm",
-    .backward = adzi_row_norm_backward,
     .fused = adzi_row_norm_fused,
     ADZI_FIELDS(adzi_row_norm_fields),
     .expression = adzi_row_norm_expression };

@@ -41,7 +41,6 @@ extern const adz_field adzi_row_norm_fields[7];
 adz_tensor *adzi_row_norm(const adzi_op *op, bool uncentred, adz_tensor *x, adz_shape normalized,
     adz_tensor *weight, adz_tensor *bias, double eps);
 
-adz_status adzi_row_norm_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
 adz_status adzi_row_norm_fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
 adz_status adzi_row_norm_expression(adz_tensor **y, adz_tensor *const *in, const void *attr);
 

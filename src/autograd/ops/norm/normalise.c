@@ -2,11 +2,18 @@
 
 #include <math.h>
 
-/* Normalisation and its gradient as expressions, for the backwards of batch_norm, layer_norm and
- * rms_norm that can be differentiated again.
+/* Normalisation as an expression, for batch_norm, layer_norm and rms_norm, and its gradient for
+ * batch_norm.
  *
  *     unit = (x - m) * rstd,   rstd = 1 / sqrt(v + eps)
  *     dx   = rstd * (g - mean(g) - unit * mean(g * unit)),   g = gradient of unit */
+
+/* NaN where `mask` is true, also in derivatives. rstd is 0 there. */
+static adz_tensor *unknown_where(adz_tensor *rstd, adz_tensor *mask)
+{
+    adz_tensor *ones = rstd != NULL ? adz_ones_like(rstd) : NULL;
+    return adz_mul(rstd, adz_masked_fill(ones, mask, NAN));
+}
 
 /* Computes unit and rstd from x. m and v are means over `dims`, so v is the biased variance. */
 adzi_normalised adzi_normalise(adz_tensor *x, adz_dims dims, double eps)
@@ -15,7 +22,7 @@ adzi_normalised adzi_normalise(adz_tensor *x, adz_dims dims, double eps)
     adz_tensor *variance = adz_mean(adz_mul(d, d), dims, ADZ_KEEPDIM);
     adz_tensor *rstd = adz_rsqrt(adz_add_number(variance, eps));
     /* A variance that overflowed gives NaN, as in the kernels, and not a unit of 0. */
-    rstd = adz_masked_fill(rstd, adz_eq_number(rstd, 0), NAN);
+    rstd = unknown_where(rstd, adz_eq_number(rstd, 0));
     return (adzi_normalised){ adz_mul(d, rstd), rstd };
 }
 
@@ -35,13 +42,6 @@ adzi_normalised adzi_scale(adz_tensor *x, adz_dims dims, double eps)
     adz_tensor *rstd = adz_rsqrt(adz_add_number(square, eps));
     /* An infinite element leaves 0 for the finite ones. A square that overflowed gives NaN. */
     adz_tensor *finite = adz_all(adz_isfinite(x), dims, ADZ_KEEPDIM);
-    rstd = adz_masked_fill(rstd, adz_logical_and(adz_eq_number(rstd, 0), finite), NAN);
+    rstd = unknown_where(rstd, adz_logical_and(adz_eq_number(rstd, 0), finite));
     return (adzi_normalised){ adz_mul(x, rstd), rstd };
-}
-
-/* Scaling x leaves unit unchanged except for eps, so the projection of g on unit is subtracted. */
-adz_tensor *adzi_scale_gradient(adzi_normalised scaled, adz_tensor *g, adz_dims dims)
-{
-    adz_tensor *along = adz_mean(adz_mul(g, scaled.unit), dims, ADZ_KEEPDIM);
-    return adz_mul(scaled.rstd, adz_sub(g, adz_mul(scaled.unit, along)));
 }

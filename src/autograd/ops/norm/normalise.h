@@ -1,5 +1,5 @@
-/* The gradient of layer_norm and batch_norm as an expression of operators, which can be
- * differentiated again. */
+/* The normalisation of batch_norm, layer_norm and rms_norm as an expression of operators, from
+ * which gradients with a graph are derived. */
 #ifndef ADZI_AUTOGRAD_OPS_NORM_NORMALISE_H
 #define ADZI_AUTOGRAD_OPS_NORM_NORMALISE_H
 
@@ -20,8 +20,5 @@ adz_tensor *adzi_normalise_gradient(adzi_normalised normalised, adz_tensor *g, a
 /** Divides x by the root of its mean square over `dims`: unit = x rstd, rstd = 1 / sqrt(mean(x^2) +
  * eps). Both members are NULL on failure. */
 adzi_normalised adzi_scale(adz_tensor *x, adz_dims dims, double eps);
-
-/** The gradient of x from that of unit: rstd (g - unit mean(g unit)). */
-adz_tensor *adzi_scale_gradient(adzi_normalised scaled, adz_tensor *g, adz_dims dims);
 
 #endif

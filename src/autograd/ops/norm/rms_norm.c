@@ -7,7 +7,6 @@
  * y = x / sqrt(mean(x^2) + eps) * weight. The code is that of layer_norm with a mean of 0. */
 
 const adzi_op adzi_op_rms_norm = { .name = "rms_norm",
-    .backward = adzi_row_norm_backward,
     .fused = adzi_row_norm_fused,
     ADZI_FIELDS(adzi_row_norm_fields),
     .expression = adzi_row_norm_expression };

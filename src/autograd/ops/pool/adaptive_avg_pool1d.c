@@ -1,7 +1,6 @@
 #include "autograd/ops/pool/adaptive_pool.h"
 
 const adzi_op adzi_op_adaptive_avg_pool1d = { .name = "adaptive_avg_pool1d",
-    .backward = adzi_adaptive_avg_backward,
     .fused = adzi_adaptive_avg_fused,
     ADZI_FIELDS(adzi_adaptive_fields),
     .expression = adzi_adaptive_avg_expression };

@@ -53,17 +53,8 @@ adz_status adzi_adaptive_avg_expression(adz_tensor **y, adz_tensor *const *in, c
     const adzi_adaptive_attr *attr = block;
     adzi_axis axes[ADZI_AXES];
     adzi_adaptive_axes(in[0]->rank, in[0]->sizes, attr, axes);
-    y[0] = adzi_resample_expression("adaptive_avg_pool", in[0], attr->n, axes, 1, false);
+    y[0] = adzi_resample_expression("adaptive_avg_pool", in[0], attr->n, axes, 1);
     return adzi_status(y[0]);
-}
-
-adz_status adzi_adaptive_avg_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
-{
-    adzi_axis axes[ADZI_AXES];
-    axes_of(node, axes);
-    dx[0] = adzi_resample_expression(
-        node->op->name, dy[0], adzi_attr(node, adzi_adaptive_attr)->n, axes, 1, true);
-    return adzi_status(dx[0]);
 }
 
 adz_status adzi_adaptive_avg_fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)

@@ -11,7 +11,6 @@ adz_tensor *adzi_adaptive_avg(const adzi_op *op, adz_tensor *x, int n, adz_shape
 
 adz_status adzi_adaptive_max_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
 adz_status adzi_adaptive_max_fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
-adz_status adzi_adaptive_avg_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
 adz_status adzi_adaptive_avg_fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
 adz_status adzi_adaptive_avg_expression(adz_tensor **y, adz_tensor *const *in, const void *attr);
 

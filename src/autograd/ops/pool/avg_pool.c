@@ -27,7 +27,7 @@ adz_status adzi_avg_pool_expression(adz_tensor **y, adz_tensor *const *in, const
     const adzi_window_attr *attr = block;
     adzi_axis axes[ADZI_AXES];
     adzi_window_axes("avg_pool", in[0]->rank, in[0]->sizes, attr, axes);
-    y[0] = adzi_resample_expression("avg_pool", in[0], attr->n, axes, scale_of(attr), false);
+    y[0] = adzi_resample_expression("avg_pool", in[0], attr->n, axes, scale_of(attr));
     return adzi_status(y[0]);
 }
 
@@ -36,15 +36,6 @@ static void axes_of(const adzi_node *node, adzi_axis *axes)
 {
     const adz_shape x = adzi_input_shape(node, 0);
     adzi_window_axes(node->op->name, x.rank, x.sizes, adzi_attr(node, adzi_window_attr), axes);
-}
-
-adz_status adzi_avg_pool_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
-{
-    const adzi_window_attr *attr = adzi_attr(node, adzi_window_attr);
-    adzi_axis axes[ADZI_AXES];
-    axes_of(node, axes);
-    dx[0] = adzi_resample_expression(node->op->name, dy[0], attr->n, axes, scale_of(attr), true);
-    return adzi_status(dx[0]);
 }
 
 adz_status adzi_avg_pool_fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)

@@ -16,7 +16,6 @@ bool adzi_avg_pool_read(const char *op, int n, adz_shape kernel_size,
 adz_tensor *adzi_avg_pool(const adzi_op *op, adz_tensor *x, int n, adz_shape kernel_size,
     const adz_avg_pool_options *options);
 
-adz_status adzi_avg_pool_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
 adz_status adzi_avg_pool_fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
 adz_status adzi_avg_pool_expression(adz_tensor **y, adz_tensor *const *in, const void *attr);
 

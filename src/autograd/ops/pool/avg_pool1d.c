@@ -1,7 +1,6 @@
 #include "autograd/ops/pool/avg_pool.h"
 
 const adzi_op adzi_op_avg_pool1d = { .name = "avg_pool1d",
-    .backward = adzi_avg_pool_backward,
     .fused = adzi_avg_pool_fused,
     .fields = adzi_avg_pool_fields,
     .n_fields = ADZI_AVG_POOL_FIELDS,

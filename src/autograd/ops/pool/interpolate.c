@@ -44,18 +44,8 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
     const interpolate_attr *attr = block;
     adzi_axis axes[ADZI_AXES];
     axes_of(in[0]->rank, in[0]->sizes, attr, axes);
-    y[0] = adzi_resample_expression("interpolate", in[0], attr->n, axes, 1, false);
+    y[0] = adzi_resample_expression("interpolate", in[0], attr->n, axes, 1);
     return adzi_status(y[0]);
-}
-
-static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
-{
-    const interpolate_attr *attr = adzi_attr(node, interpolate_attr);
-    const adz_shape x = adzi_input_shape(node, 0);
-    adzi_axis axes[ADZI_AXES];
-    axes_of(x.rank, x.sizes, attr, axes);
-    dx[0] = adzi_resample_expression("interpolate", dy[0], attr->n, axes, 1, true);
-    return adzi_status(dx[0]);
 }
 
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
@@ -72,11 +62,9 @@ static const adz_field fields[] = { ADZI_FIELD_LIST(interpolate_attr, n, size),
     ADZI_FIELD(interpolate_attr, scale_factor), ADZI_FIELD_ENUM(interpolate_attr, mode, modes),
     ADZI_FIELD(interpolate_attr, align_corners) };
 
-const adzi_op adzi_op_interpolate = { .name = "interpolate",
-    .backward = backward,
-    .fused = fused,
-    ADZI_FIELDS(fields),
-    .expression = expression };
+const adzi_op adzi_op_interpolate = {
+    .name = "interpolate", .fused = fused, ADZI_FIELDS(fields), .expression = expression
+};
 
 bool adzi_interpolate_read(const char *op, adz_shape size, const adz_interpolate_options *options,
     adz_interpolate_options *o)

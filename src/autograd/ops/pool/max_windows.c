@@ -9,13 +9,15 @@
  * A NaN in a window makes the result NaN, and its place is that of the last NaN, as in PyTorch. The
  * node saves which element of its window is the largest. This takes a byte per result, a sixteenth
  * of the memory of x if windows have two by two places. x is not saved, so it ends here unless the
- * layer before the pooling has saved it. */
+ * layer before the pooling has saved it. While a function is traced, the node saves the places as
+ * well. They are a result of the call then, from which recorded operators compute the gradient. */
 
 KERNEL_TABLE_FLOAT(max_windows);
 KERNEL_TABLE_FLOAT(max_windows_places);
 KERNEL_TABLE_FLOAT(max_windows_dx);
 
-enum { GRAIN = 8192 }; /* elements worth a thread */
+enum { GRAIN = 8192 };                 /* elements worth a thread */
+enum { NUMBERS, PLACES, MOST_EXTRAS }; /* what the node saves; places in a trace only */
 
 static bool read_taps(const char *op, const adzi_axis *axes, adzi_max_windows_args *args)
 {
@@ -58,15 +60,19 @@ adz_tensor *adzi_max_windows(adzi_call *call, int n, const adzi_axis *axes, cons
     adz_tensor *x = adzi_compact(op, call->in[0]);
     adzi_max_windows_args args = { .x = NULL };
     adz_tensor *y = NULL, *numbers = NULL, *places = NULL;
+    const bool traced = call->record && call->thread->tracer != NULL;
     if (x == NULL || !read_taps(op, axes, &args) ||
         (y = adzi_new_planes(call, (adz_dtype)x->dtype, x, n, axes)) == NULL ||
-        (indices != NULL &&
+        ((indices != NULL || traced) &&
             (places = call->places = adzi_new_planes(call, ADZ_I64, x, n, axes)) == NULL) ||
         (numbers = new_numbers(op, &args, y->rank, y->sizes)) == NULL ||
-        !adzi_record_extra(call, 1, &y, 1, attr, attr_size)) {
+        !adzi_record_extra(call, 1, &y, traced ? MOST_EXTRAS : PLACES, attr, attr_size)) {
         return NULL;
     }
-    adzi_save_extra(call, 0, numbers);
+    adzi_save_extra(call, NUMBERS, numbers);
+    if (traced) {
+        adzi_save_extra(call, PLACES, places);
+    }
     args.x = x->data;
     args.y = y->data;
     if (y->numel > 0) {
@@ -86,7 +92,7 @@ adz_tensor *adzi_max_windows(adzi_call *call, int n, const adzi_axis *axes, cons
 /* Reads the windows and the saved numbers. False with the error recorded if memory was refused. */
 static bool read_saved(adzi_node *node, const adzi_axis *axes, adzi_max_windows_args *args)
 {
-    adz_tensor *numbers = adzi_saved_extra(node, 0);
+    adz_tensor *numbers = adzi_saved_extra(node, NUMBERS);
     if (numbers == NULL || !read_taps(node->op->name, axes, args)) {
         return false;
     }
@@ -103,6 +109,20 @@ static bool some_empty(const adzi_taps *t)
         found |= t->places[j].count == 0;
     }
     return found;
+}
+
+/* The places of the largest elements: those that a traced call has saved, or as the numbers say. */
+static adz_tensor *places_of(
+    adzi_node *node, adzi_max_windows_args *args, adz_shape windows, adz_dtype dtype)
+{
+    if (node->n_extras > PLACES) {
+        return adz_reshape(adzi_saved_extra(node, PLACES), windows);
+    }
+    adz_tensor *places = adzi_scratch(node->op->name, ADZ_I64, windows.rank, windows.sizes);
+    if (places != NULL) {
+        find_places(args, places, dtype);
+    }
+    return places;
 }
 
 /* The places are piecewise constant in x, so they are found without a graph, and only dy is
@@ -123,11 +143,7 @@ adz_status adzi_max_windows_backward(
     windows = planes;
     planes.sizes[planes.rank - 1] = args.rows.in * args.columns.in;
     windows.sizes[planes.rank - 1] = args.rows.n * args.columns.n;
-    adz_tensor *places = adzi_scratch(node->op->name, ADZ_I64, windows.rank, windows.sizes);
-    if (places == NULL) {
-        return adzi_status(NULL);
-    }
-    find_places(&args, places, dtype);
+    adz_tensor *places = places_of(node, &args, windows, dtype);
     adz_tensor *zeros = adz_zeros(planes, dtype), *g = adz_reshape(dy[0], windows);
     if (some_empty(&args.rows) || some_empty(&args.columns)) {
         adz_tensor *empty = adz_lt_number(places, 0);

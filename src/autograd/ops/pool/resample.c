@@ -59,14 +59,13 @@ adz_status adzi_resample_fused(
 }
 
 adz_tensor *adzi_resample_expression(
-    const char *op, adz_tensor *x, int n, const adzi_axis *axes, double scale, bool transposed)
+    const char *op, adz_tensor *x, int n, const adzi_axis *axes, double scale)
 {
     const adz_dtype dtype = (adz_dtype)adz_tensor_dtype(x);
     adz_tensor *b = adzi_axis_matrix(op, &axes[1], dtype), *y = x;
     if (n == 2) {
-        adz_tensor *a = adzi_axis_matrix(op, &axes[0], dtype);
-        y = adz_matmul(transposed ? adz_transpose(a, 0, 1) : a, y);
+        y = adz_matmul(adzi_axis_matrix(op, &axes[0], dtype), y);
     }
-    y = adz_matmul(y, transposed ? b : adz_transpose(b, 0, 1));
+    y = adz_matmul(y, adz_transpose(b, 0, 1));
     return scale == 1 ? y : adz_mul_number(y, scale);
 }

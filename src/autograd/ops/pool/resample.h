@@ -24,9 +24,9 @@ adz_tensor *adzi_resample_call(adzi_call *call, int n, const adzi_axis *axes, do
 adz_status adzi_resample_fused(
     adzi_node *node, adz_tensor **dx, adz_tensor *const *dy, const adzi_axis *axes, double scale);
 
-/** The map as an expression of operators, scale A x B^T or, transposed, scale A^T x B. x has any
- * layout, and its last n dimensions are those of the axes. */
+/** The map as an expression of operators, scale A x B^T. x has any layout, and its last n
+ * dimensions are those of the axes. */
 adz_tensor *adzi_resample_expression(
-    const char *op, adz_tensor *x, int n, const adzi_axis *axes, double scale, bool transposed);
+    const char *op, adz_tensor *x, int n, const adzi_axis *axes, double scale);
 
 #endif

@@ -51,11 +51,6 @@ const adzi_recurrent_cell adzi_gru_cell = { .op = &adzi_op_gru_layer,
     .forward = forward_kernel,
     .back = back_kernel };
 
-static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
-{
-    return adzi_recurrent_backward(&adzi_gru_cell, node, dx, dy);
-}
-
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     return adzi_recurrent_fused(&adzi_gru_cell, node, dx, dy);
@@ -72,8 +67,6 @@ static const adz_field fields[] = { ADZI_FIELD(adzi_recurrent_attr, reverse),
     ADZI_FIELD_HIDDEN(adzi_recurrent_attr, b), ADZI_FIELD_HIDDEN(adzi_recurrent_attr, in),
     ADZI_FIELD_HIDDEN(adzi_recurrent_attr, h) };
 
-const adzi_op adzi_op_gru_layer = { .name = "gru_layer",
-    .backward = backward,
-    .fused = fused,
-    ADZI_FIELDS(fields),
-    .expression = expression };
+const adzi_op adzi_op_gru_layer = {
+    .name = "gru_layer", .fused = fused, ADZI_FIELDS(fields), .expression = expression
+};

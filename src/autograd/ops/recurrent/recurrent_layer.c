@@ -5,12 +5,12 @@
 #include "autograd/ops/recurrent/recurrent_run.h"
 #include "base/alloc.h"
 
-/* Shapes, the node and the two backwards of recurrent layers. recurrent_run.c computes.
+/* Shapes, the node and the fused backward of recurrent layers. recurrent_run.c computes.
  *
  * The node saves the inputs and y, and what its cell says: the gates of every step, and the cells
  * of an LSTM. So the fused backward computes no forward again. */
 
-/* ---- backward as an expression ------------------------------------------------------------- */
+/* ---- forward as an expression --------------------------------------------------------------- */
 
 /* One step of the layer in its place `t` of time. Rows whose sequence is shorter keep their states.
  * Returns y_t, in which these rows are 0. */
@@ -31,7 +31,8 @@ static adz_tensor *masked_step(const adzi_recurrent_cell *cell, adz_tensor *cons
     return adz_masked_fill(*h, skipped, 0);
 }
 
-/* The whole layer as operators, for derivatives of any order. `steps` has T elements. */
+/* The whole layer as operators, from which derivatives of any order are derived. `steps` has T
+ * elements. */
 static adzi_recurrent_states unrolled(const adzi_recurrent_cell *cell, adz_tensor *const *in,
     const adzi_recurrent_attr *at, adz_tensor **steps)
 {
@@ -80,65 +81,6 @@ adz_status adzi_recurrent_expression(const adzi_recurrent_cell *cell, adz_tensor
         y[2] = out.c;
     }
     return adzi_status(out.y);
-}
-
-/* Copies the saved inputs for a forward of the backward's own. The inputs are clones, so that a
- * path from one input to another outside the layer does not count here. Returns the number of those
- * that need a gradient, or -1. */
-static int copy_inputs(
-    const adzi_recurrent_cell *cell, adzi_node *node, adz_tensor **in, adz_tensor **wanted)
-{
-    int n = 0;
-    for (int i = 0; i < INPUTS_OF(cell); ++i) {
-        if (adzi_recurrent_left_out(cell, adzi_attr(node, adzi_recurrent_attr), i)) {
-            in[i] = ADZ_NONE;
-            continue;
-        }
-        adz_tensor *saved = adzi_saved_input(node, i);
-        in[i] = adzi_needs(node, i) ? adz_clone(saved) : adz_detach(saved);
-        if (in[i] == NULL) {
-            return -1;
-        }
-        if (adzi_needs(node, i)) {
-            wanted[n++] = in[i];
-        }
-    }
-    return n;
-}
-
-/* Differentiates the layer as operators. */
-adz_status adzi_recurrent_backward(
-    const adzi_recurrent_cell *cell, adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
-{
-    adz_tensor *in[ADZI_CALL_INPUTS], *wanted[ADZI_CALL_INPUTS], *found[ADZI_CALL_INPUTS];
-    adz_tensor *ys[3], *gradients[3];
-    size_t n_y = 0;
-    const int n = copy_inputs(cell, node, in, wanted);
-    if (n < 0) {
-        return adzi_status(NULL);
-    }
-    adzi_recurrent_states out = unroll(cell, in, adzi_attr(node, adzi_recurrent_attr));
-    if (out.y == NULL) {
-        return adzi_status(NULL);
-    }
-    adz_tensor *results[3] = { out.y, out.h, out.c };
-    for (int k = 0; k < 1 + cell->states; ++k) {
-        if (dy[k] != NULL) {
-            ys[n_y] = results[k];
-            gradients[n_y++] = dy[k];
-        }
-    }
-    adz_backward_options options = ADZ_BACKWARD_OPTIONS;
-    options.create_graph = true;
-    options.allow_unused = true;
-    adz_status status = adz_autograd_grad(ys, gradients, n_y, wanted, found, (size_t)n, &options);
-    for (int i = 0, k = 0; i < INPUTS_OF(cell) && status == ADZ_OK; ++i) {
-        if (in[i] != ADZ_NONE && adzi_needs(node, i)) {
-            dx[i] = found[k] == ADZ_NONE ? NULL : found[k];
-            ++k;
-        }
-    }
-    return status;
 }
 
 /* ---- backward through time ----------------------------------------------------------------- */

@@ -56,10 +56,6 @@ typedef struct adzi_recurrent_cell {
 adzi_recurrent_states adzi_recurrent_layer(
     const adzi_recurrent_cell *cell, const adzi_recurrent_input *input);
 
-/** The backward of a layer as an expression, for derivatives of any order. */
-adz_status adzi_recurrent_backward(
-    const adzi_recurrent_cell *cell, adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
-
 /** The backward through time with kernels. */
 adz_status adzi_recurrent_fused(
     const adzi_recurrent_cell *cell, adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);

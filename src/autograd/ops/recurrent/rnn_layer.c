@@ -37,11 +37,6 @@ const adzi_recurrent_cell adzi_rnn_cell = { .op = &adzi_op_rnn_layer,
     .forward = forward_kernel,
     .back = back_kernel };
 
-static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
-{
-    return adzi_recurrent_backward(&adzi_rnn_cell, node, dx, dy);
-}
-
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     return adzi_recurrent_fused(&adzi_rnn_cell, node, dx, dy);
@@ -58,8 +53,6 @@ static const adz_field fields[] = { ADZI_FIELD(adzi_recurrent_attr, reverse),
     ADZI_FIELD_HIDDEN(adzi_recurrent_attr, b), ADZI_FIELD_HIDDEN(adzi_recurrent_attr, in),
     ADZI_FIELD_HIDDEN(adzi_recurrent_attr, h) };
 
-const adzi_op adzi_op_rnn_layer = { .name = "rnn_layer",
-    .backward = backward,
-    .fused = fused,
-    ADZI_FIELDS(fields),
-    .expression = expression };
+const adzi_op adzi_op_rnn_layer = {
+    .name = "rnn_layer", .fused = fused, ADZI_FIELDS(fields), .expression = expression
+};
