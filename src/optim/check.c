@@ -190,7 +190,7 @@ static bool compare_ranges(const check *c, const adz_tensor *gradient)
     }
     bool good = true;
     for (int k = 0; k <= o->n_states && good; ++k) {
-        good = made[k] == NULL || agree(c, "its kernel, called for two ranges of elements,", k,
+        good = made[k] == NULL || agree(c, "its kernel called for two ranges of elements", k,
                                       value_of(o, 0, k), 0, made[k]->data, c->n, 0);
     }
     return good;

@@ -113,18 +113,6 @@ static bool prepare_one(
                adzi_update_express(op, optimizer, group, i, needs));
 }
 
-/* Whether the type's `update` has let the optimizer alone, whose states are being prepared. */
-static bool check_alone(const char *op, const adz_optimizer *optimizer, uint64_t preparation)
-{
-    if (optimizer->preparations != preparation) {
-        adzi_error(op, ADZ_ERR_STATE,
-            "the `update` of %s uses the optimizer whose step calls it; it may use its tensors "
-            "only",
-            optimizer->type->name);
-    }
-    return optimizer->preparations == preparation;
-}
-
 adz_status adzi_optimizer_prepare(const char *op, adz_optimizer *optimizer)
 {
     adzi_settle(adzi_self()); /* a backward that was left by a jump may spoil gradients */
@@ -132,7 +120,7 @@ adz_status adzi_optimizer_prepare(const char *op, adz_optimizer *optimizer)
         return adzi_pending();
     }
     adzi_optimizer_settle(optimizer);
-    const uint64_t preparation = ++optimizer->preparations;
+    ++optimizer->preparations;
     optimizer->prepared = true;
     bool good = true;
     for (size_t g = 0; g < optimizer->n_groups && good; ++g) {
@@ -142,7 +130,7 @@ adz_status adzi_optimizer_prepare(const char *op, adz_optimizer *optimizer)
             good = prepare_one(op, optimizer, group, i, needs);
         }
     }
-    if (!good || !check_alone(op, optimizer, preparation)) {
+    if (!good) {
         adzi_optimizer_undo(optimizer);
         return adz_error_code();
     }

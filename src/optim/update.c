@@ -315,7 +315,15 @@ static bool call_expression(expression *e)
         .states = e->states,
         .numbers = e->numbers,
         .at = &moment };
+    const uint64_t preparations = e->optimizer->preparations;
     const adz_status status = e->optimizer->type->update(results, &update);
+    if (e->optimizer->preparations != preparations) { /* a step, or its end, has spoilt this one */
+        adzi_error(e->op, ADZ_ERR_STATE,
+            "the update of %s uses the optimizer whose step calls it; it may use the tensors that "
+            "it gets, and no more",
+            e->optimizer->type->name);
+        return false;
+    }
     if (status != ADZ_OK && adzi_pending() == ADZ_OK) {
         adzi_error(e->op, status, "the update of %s failed for parameter %zu%s",
             e->optimizer->type->name, e->i, adzi_text_shape(e->t));
