@@ -148,6 +148,13 @@ void adzi_kept_release(adzi_kept *kept);
 
 /* ---- the update of one parameter ------------------------------------------------------------- */
 
+/** Whether the type's `update` computes the step of a parameter, and no kernel. */
+static inline bool adzi_update_is_expressed(
+    const adz_optimizer *optimizer, const adz_tensor *t, const adzi_kept *kept)
+{
+    return optimizer->type->kernels[t->dtype] == NULL && kept->part.count > 0;
+}
+
 /** Computes the new elements of parameter i of a group by the type's `update`, and keeps them in
  * `kept->next`. Nothing else changes. The states exist. False with the error recorded. */
 bool adzi_update_express(
@@ -159,7 +166,11 @@ void adzi_update_apply(
     const char *op, adz_optimizer *optimizer, adzi_group *group, size_t i, uint32_t needs);
 
 /** The gradient of a parameter, or NULL. A plan is told that the step depends on it. */
-adz_tensor *adzi_update_gradient(const adz_tensor *t);
+static inline adz_tensor *adzi_update_gradient(const adz_tensor *t)
+{
+    adzi_recorder_gradient(t->gradient);
+    return t->gradient != NULL ? t->gradient->grad : NULL;
+}
 
 /* ---- the step -------------------------------------------------------------------------------- */
 

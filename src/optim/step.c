@@ -107,9 +107,9 @@ void adzi_optimizer_settle(adz_optimizer *optimizer)
 static bool prepare_one(
     const char *op, adz_optimizer *optimizer, adzi_group *group, size_t i, uint32_t needs)
 {
-    return adzi_update_gradient(group->parameters[i]) == NULL ||
-           (check_gradient(op, group->parameters[i], i) &&
-               make_states(op, optimizer, group, i, needs) &&
+    const adz_tensor *t = group->parameters[i];
+    return check_gradient(op, t, i) && make_states(op, optimizer, group, i, needs) &&
+           (!adzi_update_is_expressed(optimizer, t, &group->kept[i]) ||
                adzi_update_express(op, optimizer, group, i, needs));
 }
 
@@ -127,7 +127,8 @@ adz_status adzi_optimizer_prepare(const char *op, adz_optimizer *optimizer)
         adzi_group *group = optimizer->groups[g];
         const uint32_t needs = adzi_optimizer_needs(optimizer, group->settings);
         for (size_t i = 0; i < group->count && good; ++i) {
-            good = prepare_one(op, optimizer, group, i, needs);
+            good = adzi_update_gradient(group->parameters[i]) == NULL ||
+                   prepare_one(op, optimizer, group, i, needs);
         }
     }
     if (!good) {

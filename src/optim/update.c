@@ -11,12 +11,6 @@
 
 enum { GRAIN = 16384 /* of the kernels, in elements */ };
 
-adz_tensor *adzi_update_gradient(const adz_tensor *t)
-{
-    adzi_recorder_gradient(t->gradient);
-    return t->gradient != NULL ? t->gradient->grad : NULL;
-}
-
 /* ---- numbers -------------------------------------------------------------------------------- */
 
 double adzi_moment_power(const adz_moment *at, int i, double base)
@@ -33,7 +27,7 @@ typedef struct {
     adz_optimizer *optimizer;
     const double *settings;
     adzi_kept *kept;
-    void *scalars; /* the numbers in the dtype of the parameter, or NULL */
+    void *scalars; /* where compute_numbers writes them in the dtype of the parameter */
     adz_dtype dtype;
 } numbers_args;
 
@@ -45,24 +39,30 @@ static adzi_moment moment_of(const numbers_args *args)
         .powers = args->optimizer->powers };
 }
 
-/* Kernel of one unit: computes the numbers of the step that follows kept->steps. */
-static void compute_numbers(const void *block, int64_t begin, int64_t end)
+/* Computes the numbers of the step that follows kept->steps. */
+static void write_numbers(const numbers_args *args)
 {
-    const numbers_args *args = block;
     const adz_optimizer *o = args->optimizer;
     double *numbers = args->kept->numbers;
-    if (begin >= end) {
-        return;
-    }
     if (o->type->numbers != NULL) {
         const adzi_moment moment = moment_of(args);
         o->type->numbers(numbers, &moment.seen);
     } else {
         memcpy(numbers, args->settings, (size_t)o->n_numbers * sizeof *numbers);
     }
+}
+
+/* Kernel of one unit: computes the numbers, in f64 and in the dtype of the parameter. */
+static void compute_numbers(const void *block, int64_t begin, int64_t end)
+{
+    const numbers_args *args = block;
     const size_t item = args->dtype == ADZ_F32 ? sizeof(float) : sizeof(double);
-    for (int k = 0; k < o->n_numbers && args->scalars != NULL; ++k) {
-        adzi_encode(args->dtype, numbers[k], (char *)args->scalars + (size_t)k * item);
+    if (begin < end) {
+        write_numbers(args);
+        for (int k = 0; k < args->optimizer->n_numbers; ++k) {
+            adzi_encode(
+                args->dtype, args->kept->numbers[k], (char *)args->scalars + (size_t)k * item);
+        }
     }
 }
 
@@ -79,8 +79,10 @@ static void count_step(const void *block, int64_t begin, int64_t end)
 /* Kernel of one unit: computes the numbers of a step and counts it. */
 static void begin_step(const void *block, int64_t begin, int64_t end)
 {
-    compute_numbers(block, begin, end);
-    count_step(block, begin, end);
+    if (begin < end) {
+        write_numbers(block);
+        count_step(block, begin, end);
+    }
 }
 
 /* ---- by a kernel ---------------------------------------------------------------------------- */
@@ -132,7 +134,7 @@ static void apply_kernel(
         .parameter = t->data + before,
         .gradient = adzi_update_gradient(t)->data + before,
         .numbers = kept->numbers };
-    for (int k = 0; k < ADZ_OPTIMIZER_STATES; ++k) {
+    for (int k = 0; k < o->n_states; ++k) {
         args.states[k] = needs & (1u << k) ? kept->state[k]->data : NULL;
     }
     adzi_recorder *recorder = adzi_recorder_of(adzi_self());
@@ -359,9 +361,6 @@ bool adzi_update_express(
         .needs = needs,
         .t = group->parameters[i],
         .kept = &group->kept[i] };
-    if (optimizer->type->kernels[e.t->dtype] != NULL || e.kept->part.count == 0) {
-        return true;
-    }
     ADZI_STEP_DOWN();
     return express_in_scope(&e);
 }
