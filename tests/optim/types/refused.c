@@ -231,13 +231,9 @@ static adz_status faulty_update(adz_tensor **results, const adz_update *u)
         fault = STEPS;
         break;
     case READS_RATE:
-        adz_update_setting(u, 0);
-        break;
     case READS_MOMENTUM:
-        adz_update_setting(u, 1);
-        break;
     case READS_NONE:
-        adz_update_setting(u, 3);
+        adz_update_setting(u, fault == READS_RATE ? 0 : fault == READS_MOMENTUM ? 1 : 3);
         break;
     case SWAPS: /* each becomes what the other one was */
         results[0] = m;
