@@ -236,12 +236,9 @@ static adz_status faulty_update(adz_tensor **results, const adz_update *u)
         adz_update_setting(u, fault == READS_RATE ? 0 : fault == READS_MOMENTUM ? 1 : 3);
         break;
     case SWAPS: /* each becomes what the other one was */
-        results[0] = m;
-        results[1] = w;
-        break;
     case KEEPS:
-        results[0] = w;
-        results[1] = m;
+        results[0] = fault == SWAPS ? m : w;
+        results[1] = fault == SWAPS ? w : m;
         break;
     default:
         assert_true(adz_update_setting(u, 2) == 0.125);
