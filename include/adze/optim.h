@@ -16,5 +16,6 @@
 #include "adze/optim/rmsprop.h"
 #include "adze/optim/scheduler.h"
 #include "adze/optim/sgd.h"
+#include "adze/optim/type.h"
 
 #endif

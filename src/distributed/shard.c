@@ -131,11 +131,11 @@ adzi_sharding *adzi_sharding_of(const adz_optimizer *optimizer)
 
 static void say_group(adzi_call *call, const adz_optimizer *o, const adzi_group *group)
 {
-    for (int k = 0; k < o->type->n_settings; ++k) {
+    for (int k = 0; k < o->n_settings; ++k) {
         adzi_call_say(call, "%s %s %s", k == 0 ? ";" : ",", o->type->settings[k].name,
             adzi_text_number(group->settings[k]));
     }
-    adzi_call_add(call, group->settings, (size_t)o->type->n_settings * sizeof *group->settings);
+    adzi_call_add(call, group->settings, (size_t)o->n_settings * sizeof *group->settings);
 }
 
 /* Which parameters have a gradient, and where they lie. */
@@ -201,10 +201,19 @@ static adzi_sharding *sharding_new(const char *op, adz_data_parallel *parallel)
 }
 
 /* Whether the optimizer can be divided. False with the error recorded. */
-static bool check_optimizer(const char *op, const adzi_sharding *s, const adz_optimizer *optimizer)
+static bool check_optimizer(const char *op, const adzi_sharding *s, adz_optimizer *optimizer)
 {
+    adzi_optimizer_settle(optimizer);
     if (optimizer->shard != NULL) {
         adzi_error(op, ADZ_ERR_STATE, "the state of this %s is divided among ranks already",
+            optimizer->type->name);
+        return false;
+    }
+    if (optimizer->type->whole) {
+        adzi_error(op, ADZ_ERR_UNSUPPORTED,
+            "an update of %s depends on all elements of a parameter (`whole`), so ranks cannot "
+            "divide its state; call adz_optimizer_step on every rank in place of "
+            "adz_data_parallel_shard",
             optimizer->type->name);
         return false;
     }

@@ -47,7 +47,11 @@ adz_status adzi_checkpoint_check(const char *which, const adz_checkpoint *c)
         return adzi_error(which, ADZ_ERR_STATE,
             "a step of data-parallel training has begun; call adz_data_parallel_end first");
     }
-    return c->optimizer != NULL ? check_division(which, c) : ADZ_OK;
+    if (c->optimizer == NULL) {
+        return ADZ_OK;
+    }
+    adzi_optimizer_settle(c->optimizer);
+    return check_division(which, c);
 }
 
 /* ---- numbers -------------------------------------------------------------------------------- */
@@ -213,7 +217,7 @@ static void describe(adzi_call *call, const adz_checkpoint *c, const char *path)
         const adzi_group *group = c->optimizer->groups[g];
         for (size_t i = 0; i < group->count; ++i) {
             int64_t facts[2] = { group->kept[i].steps, 0 };
-            for (int k = 0; k < ADZI_OPTIM_STATES; ++k) {
+            for (int k = 0; k < ADZ_OPTIMIZER_STATES; ++k) {
                 facts[1] |= (int64_t)(group->kept[i].state[k] != NULL) << k;
             }
             adzi_call_add(call, facts, sizeof facts);

@@ -28,7 +28,7 @@ static bool take_memory(adzi_gathering *g)
     const size_t all = (size_t)p->micro_batches * g->n_carried;
     size_t states = 0;
     for (size_t k = 0; g->sharding != NULL && k < g->optimizer->n_groups; ++k) {
-        states += g->optimizer->groups[k]->count * ADZI_OPTIM_STATES;
+        states += g->optimizer->groups[k]->count * ADZ_OPTIMIZER_STATES;
     }
     g->capacity = states + all;
     g->carried = adzi_alloc_zero(all * sizeof *g->carried);
@@ -89,7 +89,7 @@ static void list_states(adzi_gathering *g, size_t item)
         const adzi_group *group = g->optimizer->groups[k];
         for (size_t i = 0; i < group->count; ++i, ++index) {
             const adz_tensor *t = group->parameters[i];
-            for (int s = 0; s < ADZI_OPTIM_STATES; ++s) {
+            for (int s = 0; s < ADZ_OPTIMIZER_STATES; ++s) {
                 if (group->kept[i].state[s] != NULL && adzi_item_size(t) == item &&
                     adzi_sharding_divides(g->sharding, t)) {
                     g->items[g->count++] = (adzi_scattered){ .parameter = t,
@@ -190,7 +190,7 @@ adz_status adzi_gathering_add(adzi_gathering *g, adz_safetensors *file)
         if (s->parameter != NULL) {
             char name[96];
             snprintf(name, sizeof name, "%s%zu.%s", ADZI_CHECKPOINT_STATE, s->index,
-                g->optimizer->type->states[s->which]);
+                g->optimizer->type->states[s->which].name);
             file->tensors[adzi_safetensors_find(file, name)].later = true;
         }
     }

@@ -2,55 +2,48 @@
  * lr / (1 + (t - 1) lr_decay). */
 #include "adze/optim/adagrad.h"
 
-#include "optim/adagrad.h"
-#include "optim/optimizer.h"
-#include "tensor/copy.h"
+#include "adze/ops/math.h"
 #include "base/options.h"
+#include "optim/adagrad.h"
+#include "optim/expressions.h"
 
-KERNEL_TABLE_FLOAT(adagrad);
+ADZI_UPDATE_KERNEL_TABLE(adagrad);
 
 enum { LR, LR_DECAY, EPS, WEIGHT_DECAY, INITIAL, MAXIMIZE, SETTINGS }; /* settings */
 
-static unsigned needs(const double *settings)
-{
-    (void)settings;
-    return 1u;
-}
-
-static void numbers(const adzi_moment *at, void *out)
+static void numbers(double *n, const adz_moment *at)
 {
     const double *s = at->settings;
-    *(adzi_adagrad_numbers *)out = (adzi_adagrad_numbers){
-        .lr = s[LR] / (1 + (double)(at->step - 1) * s[LR_DECAY]),
-        .eps = s[EPS],
-        .decay = s[WEIGHT_DECAY],
-        .sign = s[MAXIMIZE] != 0 ? -1 : 1,
-    };
+    n[ADZI_ADAGRAD_LR] = s[LR] / (1 + (double)(at->step - 1) * s[LR_DECAY]);
+    n[ADZI_ADAGRAD_EPS] = s[EPS];
+    n[ADZI_ADAGRAD_DECAY] = s[WEIGHT_DECAY];
+    n[ADZI_ADAGRAD_SIGN] = s[MAXIMIZE] != 0 ? -1 : 1;
 }
 
-static void update(const adzi_update *u)
+static adz_status update(adz_tensor **results, const adz_update *u)
 {
-    if (u->fresh & 1u) {
-        adzi_fill(u->state[0], u->settings[INITIAL]);
-    }
-    const adzi_adagrad_args args = {
-        .w = u->parameter, .dw = u->gradient, .sum = u->state[0]->data, .numbers = u->numbers
-    };
-    adzi_launch(KERNEL_FOR(adagrad, u->dtype), &args, u->count, ADZI_OPTIM_GRAIN);
+    const bool decays = adz_update_setting(u, WEIGHT_DECAY) != 0;
+    adz_tensor *g = adzi_decayed_gradient(
+        u, adz_update_setting(u, MAXIMIZE) != 0, decays ? u->numbers[ADZI_ADAGRAD_DECAY] : NULL);
+    adz_tensor *sum = adz_add(u->states[0], adz_mul(g, g));
+    adz_tensor *size = adz_add(adz_sqrt(sum), u->numbers[ADZI_ADAGRAD_EPS]);
+    results[0] = adz_sub(u->parameter, adz_div(adz_mul(u->numbers[ADZI_ADAGRAD_LR], g), size));
+    results[1] = sum;
+    return ADZ_OK;
 }
 
-static const adzi_optimizer_type adagrad_type = {
+static const adz_optimizer_type adagrad_type = {
+    .size = sizeof(adz_optimizer_type),
     .name = "Adagrad",
-    .n_settings = SETTINGS,
-    .settings = { { "lr", ADZI_NOT_NEGATIVE }, { "lr_decay", ADZI_NOT_NEGATIVE },
-        { "eps", ADZI_NOT_NEGATIVE }, { "weight_decay", ADZI_NOT_NEGATIVE },
-        { "initial_accumulator_value", ADZI_NOT_NEGATIVE }, { "maximize", ADZI_FLAG } },
-    .n_states = 1,
-    .states = { "sum" },
-    .counts_steps = true,
-    .needs = needs,
-    .numbers = numbers,
+    .settings = { { "lr", 0.01, ADZ_RANGE_NOT_NEGATIVE }, { "lr_decay", 0, ADZ_RANGE_NOT_NEGATIVE },
+        { "eps", 1e-10, ADZ_RANGE_NOT_NEGATIVE }, { "weight_decay", 0, ADZ_RANGE_NOT_NEGATIVE },
+        { "initial_accumulator_value", 0, ADZ_RANGE_NOT_NEGATIVE },
+        { "maximize", 0, ADZ_RANGE_FLAG } },
+    .states = { { "sum", INITIAL } },
     .update = update,
+    .numbers = numbers,
+    .n_numbers = ADZI_ADAGRAD_NUMBERS,
+    .kernels = ADZI_UPDATE_KERNELS(adagrad),
 };
 
 ADZI_OPTIONS_INIT(adz_adagrad_options_init, adz_adagrad_options, ADZ_ADAGRAD_OPTIONS)

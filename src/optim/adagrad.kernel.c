@@ -24,13 +24,13 @@
 void KERNEL(adagrad)(const void *block, int64_t begin, int64_t end);
 void KERNEL(adagrad)(const void *block, int64_t begin, int64_t end)
 {
-    const adzi_adagrad_args *args = block;
-    const adzi_adagrad_numbers numbers = *args->numbers;
-    elem *restrict w = (elem *)args->w, *restrict sum = (elem *)args->sum;
-    const elem *restrict dw = (const elem *)args->dw;
-    const bool decays = numbers.decay != 0;
-    elem lr = (elem)numbers.lr, eps = (elem)numbers.eps, decay = (elem)numbers.decay,
-         sign = (elem)numbers.sign;
+    const adz_update_call *call = block;
+    const double *n = call->numbers;
+    elem *restrict w = (elem *)call->parameter, *restrict sum = (elem *)call->states[0];
+    const elem *restrict dw = (const elem *)call->gradient;
+    const bool decays = n[ADZI_ADAGRAD_DECAY] != 0;
+    elem lr = (elem)n[ADZI_ADAGRAD_LR], eps = (elem)n[ADZI_ADAGRAD_EPS];
+    elem decay = (elem)n[ADZI_ADAGRAD_DECAY], sign = (elem)n[ADZI_ADAGRAD_SIGN];
     for (int64_t i = begin; i < end; ++i) {
         elem g = sign * dw[i];
         if (decays) {

@@ -3,82 +3,152 @@
 
 #include <math.h>
 
-#include "optim/adam_family.h"
+#include "adze/ops/compare.h"
+#include "adze/ops/math.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "optim/adam_family.h"
+#include "optim/expressions.h"
 
 KERNEL_TABLE_FLOAT(adam);
+KERNEL_TABLE_FLOAT(ada_belief);
 
 /* ---- shared by the Adam family -------------------------------------------------------------- */
 
-adzi_adam_numbers adzi_adam_numbers_of(const adzi_moment *at)
+void adzi_adam_f32(const adz_update_call *call, int64_t begin, int64_t end)
 {
-    const double *s = at->settings;
-    return (adzi_adam_numbers){ .beta1 = s[ADZI_ADAM_BETA1],
-        .beta2 = s[ADZI_ADAM_BETA2],
-        .keep = 1,
-        .sign = 1,
-        .root = 1,
-        .eps = s[ADZI_ADAM_EPS],
-        .mode = ADZI_ADAM_ADAPTIVE };
+    KERNEL_FOR(adam, ADZ_F32)(call, begin, end);
 }
 
-void adzi_adam_update(const adzi_update *u)
+void adzi_adam_f64(const adz_update_call *call, int64_t begin, int64_t end)
 {
-    const adzi_adam_args args = { .w = u->parameter,
-        .dw = u->gradient,
-        .m = u->state[0]->data,
-        .v = u->state[1]->data,
-        .most = u->needs == ADZI_ADAM_MOMENTS_AND_MOST ? u->state[2]->data : NULL,
-        .numbers = u->numbers };
-    adzi_launch(KERNEL_FOR(adam, u->dtype), &args, u->count, ADZI_OPTIM_GRAIN);
+    KERNEL_FOR(adam, ADZ_F64)(call, begin, end);
+}
+
+void adzi_ada_belief_f32(const adz_update_call *call, int64_t begin, int64_t end)
+{
+    KERNEL_FOR(ada_belief, ADZ_F32)(call, begin, end);
+}
+
+void adzi_ada_belief_f64(const adz_update_call *call, int64_t begin, int64_t end)
+{
+    KERNEL_FOR(ada_belief, ADZ_F64)(call, begin, end);
+}
+
+void adzi_adam_numbers_of(double *n, const adz_moment *at)
+{
+    const double *s = at->settings;
+    n[ADZI_ADAM_N_BETA1] = s[ADZI_ADAM_BETA1];
+    n[ADZI_ADAM_N_FRESH1] = 1 - s[ADZI_ADAM_BETA1];
+    n[ADZI_ADAM_N_BETA2] = s[ADZI_ADAM_BETA2];
+    n[ADZI_ADAM_N_FRESH2] = 1 - s[ADZI_ADAM_BETA2];
+    n[ADZI_ADAM_N_KEEP] = n[ADZI_ADAM_N_SIGN] = n[ADZI_ADAM_N_ROOT] = 1;
+    n[ADZI_ADAM_N_DECAY] = n[ADZI_ADAM_N_STEP] = 0;
+    n[ADZI_ADAM_N_EPS] = s[ADZI_ADAM_EPS];
+    n[ADZI_ADAM_N_MODE] = ADZI_ADAM_ADAPTIVE;
+}
+
+/* How far the parameter moves against m: step m / (root sqrt(square) + eps). The two other modes
+ * are chosen by the number MODE, because a plan replays both kinds of steps. */
+static adz_tensor *moved(
+    adz_tensor *kept, adz_tensor *m, adz_tensor *square, adz_tensor *const *n, bool modes)
+{
+    adz_tensor *root = adz_mul(adz_sqrt(square), n[ADZI_ADAM_N_ROOT]);
+    adz_tensor *size = adz_add(root, n[ADZI_ADAM_N_EPS]), *mode = n[ADZI_ADAM_N_MODE];
+    if (modes) {
+        size = adz_masked_fill(size, adz_eq_number(mode, ADZI_ADAM_PLAIN), 1);
+    }
+    adz_tensor *w = adz_sub(kept, adz_div(adz_mul(n[ADZI_ADAM_N_STEP], m), size));
+    return modes ? adz_where(adz_eq_number(mode, ADZI_ADAM_WAIT), kept, w) : w;
+}
+
+adz_status adzi_adam_express(
+    adz_tensor **results, const adz_update *u, const adzi_adam_parts *parts)
+{
+    adz_tensor *const *n = u->numbers;
+    adz_tensor *g =
+        adzi_decayed_gradient(u, parts->maximizes, parts->decays ? n[ADZI_ADAM_N_DECAY] : NULL);
+    adz_tensor *m =
+        adzi_averaged(n[ADZI_ADAM_N_BETA1], u->states[ADZI_ADAM_M], n[ADZI_ADAM_N_FRESH1], g);
+    adz_tensor *s = parts->belief ? adz_sub(g, m) : g;
+    adz_tensor *square = adz_add(adz_mul(n[ADZI_ADAM_N_BETA2], u->states[ADZI_ADAM_V]),
+        adz_mul(adz_mul(n[ADZI_ADAM_N_FRESH2], s), s));
+    results[1 + ADZI_ADAM_M] = m;
+    results[1 + ADZI_ADAM_V] = square;
+    if (u->states[ADZI_ADAM_MOST] != ADZ_NONE) {
+        square = adz_maximum(u->states[ADZI_ADAM_MOST], square);
+        results[1 + ADZI_ADAM_MOST] = square;
+    }
+    square = parts->belief ? adz_add(square, n[ADZI_ADAM_N_EPS]) : square;
+    adz_tensor *kept = parts->keeps ? adz_mul(n[ADZI_ADAM_N_KEEP], u->parameter) : u->parameter;
+    results[0] = moved(kept, m, square, n, parts->modes);
+    return ADZ_OK;
 }
 
 /* ---- Adam and AdamW ------------------------------------------------------------------------- */
 
-enum { AMSGRAD = ADZI_ADAM_SETTINGS, MAXIMIZE, SETTINGS };
-
-static unsigned needs(const double *settings)
+static uint32_t needs(const double *settings)
 {
-    return settings[AMSGRAD] != 0 ? ADZI_ADAM_MOMENTS_AND_MOST : ADZI_ADAM_MOMENTS;
+    return settings[ADZI_ADAM_AMSGRAD] != 0 ? ADZI_ADAM_MOMENTS_AND_MOST : ADZI_ADAM_MOMENTS;
 }
 
 /* The numbers of both. AdamW's decay is `decoupled`: it shrinks the parameter and does not enter
- * the gradient. The bias corrections go into `root` and `step`. */
-static void numbers(const adzi_moment *at, void *out, bool decoupled)
+ * the gradient. The bias corrections go into ROOT and STEP. */
+static void numbers(double *n, const adz_moment *at, bool decoupled)
 {
     const double *s = at->settings;
-    double lr = s[ADZI_ADAM_LR], decay = s[ADZI_ADAM_WEIGHT_DECAY];
-    adzi_adam_numbers n = adzi_adam_numbers_of(at);
-    n.keep = decoupled ? 1 - lr * decay : 1;
-    n.decay = decoupled ? 0 : decay;
-    n.sign = s[MAXIMIZE] != 0 ? -1 : 1;
-    n.root = 1 / sqrt(1 - adzi_moment_power(at, 1, n.beta2));
-    n.step = lr / (1 - adzi_moment_power(at, 0, n.beta1));
-    *(adzi_adam_numbers *)out = n;
+    const double lr = s[ADZI_ADAM_LR], decay = s[ADZI_ADAM_WEIGHT_DECAY];
+    adzi_adam_numbers_of(n, at);
+    n[ADZI_ADAM_N_KEEP] = decoupled ? 1 - lr * decay : 1;
+    n[ADZI_ADAM_N_DECAY] = decoupled ? 0 : decay;
+    n[ADZI_ADAM_N_SIGN] = s[ADZI_ADAM_MAXIMIZE] != 0 ? -1 : 1;
+    n[ADZI_ADAM_N_ROOT] = 1 / sqrt(1 - adzi_moment_power(at, 1, s[ADZI_ADAM_BETA2]));
+    n[ADZI_ADAM_N_STEP] = lr / (1 - adzi_moment_power(at, 0, s[ADZI_ADAM_BETA1]));
 }
 
-static void adam_numbers(const adzi_moment *at, void *out)
+static void adam_numbers(double *n, const adz_moment *at)
 {
-    numbers(at, out, false);
+    numbers(n, at, false);
 }
 
-static void adamw_numbers(const adzi_moment *at, void *out)
+static void adamw_numbers(double *n, const adz_moment *at)
 {
-    numbers(at, out, true);
+    numbers(n, at, true);
 }
 
-/* The type of Adam or AdamW, which differ in their name and in their numbers only. */
-#define ADAM_TYPE(NAME, NUMBERS)                                                              \
-    {                                                                                         \
-        .name = (NAME), .n_settings = SETTINGS,                                               \
-        .settings = { ADZI_ADAM_NAMES, { "amsgrad", ADZI_FLAG }, { "maximize", ADZI_FLAG } }, \
-        .n_states = 3, .states = ADZI_ADAM_STATES, .counts_steps = true, .needs = needs,      \
-        .numbers = (NUMBERS), .update = adzi_adam_update,                                     \
+static adz_status express(adz_tensor **results, const adz_update *u, bool decoupled)
+{
+    const bool decays = adz_update_setting(u, ADZI_ADAM_WEIGHT_DECAY) != 0;
+    const adzi_adam_parts parts = {
+        .maximizes = adz_update_setting(u, ADZI_ADAM_MAXIMIZE) != 0,
+        .decays = decays && !decoupled,
+        .keeps = decays && decoupled,
+    };
+    return adzi_adam_express(results, u, &parts);
+}
+
+static adz_status adam_update(adz_tensor **results, const adz_update *u)
+{
+    return express(results, u, false);
+}
+
+static adz_status adamw_update(adz_tensor **results, const adz_update *u)
+{
+    return express(results, u, true);
+}
+
+/* The type of Adam or AdamW, which differ in their decay only. */
+#define ADAM_TYPE(NAME, decay, function, NUMBERS)                                              \
+    {                                                                                          \
+        .size = sizeof(adz_optimizer_type), .name = (NAME),                                    \
+        .settings = { ADZI_ADAM_FIRST_SETTINGS(1e-8, decay), { "amsgrad", 0, ADZ_RANGE_FLAG }, \
+            { "maximize", 0, ADZ_RANGE_FLAG } },                                               \
+        .states = { ADZI_ADAM_THREE_STATES }, .update = (function), .needs = needs,            \
+        .numbers = (NUMBERS), .n_numbers = ADZI_ADAM_NUMBERS, .kernels = ADZI_ADAM_KERNELS,    \
     }
 
-static const adzi_optimizer_type adam_type = ADAM_TYPE("Adam", adam_numbers);
-static const adzi_optimizer_type adamw_type = ADAM_TYPE("AdamW", adamw_numbers);
+const adz_optimizer_type adzi_adam_type = ADAM_TYPE("Adam", 0, adam_update, adam_numbers);
+const adz_optimizer_type adzi_adamw_type = ADAM_TYPE("AdamW", 0.01, adamw_update, adamw_numbers);
 
 ADZI_OPTIONS_INIT(adz_adam_options_init, adz_adam_options, ADZ_ADAM_OPTIONS)
 
@@ -88,9 +158,9 @@ adz_optimizer *adz_adam_new(adz_tensor_list parameters, double lr, const adz_ada
     if (!ADZI_OPTIONS_READ("adz_adam_new", ADZ_ADAM_OPTIONS, &o, options)) {
         return NULL;
     }
-    double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.amsgrad,
-        o.maximize };
-    return adzi_optimizer_new("adz_adam_new", &adam_type, parameters, settings);
+    double settings[ADZI_ADAM_ALL_SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay,
+        o.amsgrad, o.maximize };
+    return adzi_optimizer_new("adz_adam_new", &adzi_adam_type, parameters, settings);
 }
 
 ADZI_OPTIONS_INIT(adz_adamw_options_init, adz_adamw_options, ADZ_ADAMW_OPTIONS)
@@ -102,7 +172,7 @@ adz_optimizer *adz_adamw_new(
     if (!ADZI_OPTIONS_READ("adz_adamw_new", ADZ_ADAMW_OPTIONS, &o, options)) {
         return NULL;
     }
-    double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.amsgrad,
-        o.maximize };
-    return adzi_optimizer_new("adz_adamw_new", &adamw_type, parameters, settings);
+    double settings[ADZI_ADAM_ALL_SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay,
+        o.amsgrad, o.maximize };
+    return adzi_optimizer_new("adz_adamw_new", &adzi_adamw_type, parameters, settings);
 }

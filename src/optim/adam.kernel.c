@@ -31,18 +31,19 @@
 
 /* The step of elements begin .. end - 1. The flags and the mode are constants in every call, so
  * that each call becomes a loop without branches. */
-static inline __attribute__((always_inline)) void KERNEL(walk)(const adzi_adam_args *args,
-    int64_t begin, int64_t end, bool decays, bool keeps_most, bool belief, adzi_adam_mode mode)
+static inline __attribute__((always_inline)) void KERNEL(walk)(const adz_update_call *call,
+    int64_t begin, int64_t end, bool decays, bool keeps_most, bool belief, int mode)
 {
-    elem *restrict w = (elem *)args->w, *restrict m = (elem *)args->m,
-                   *restrict v = (elem *)args->v;
-    elem *restrict most = (elem *)args->most;
-    const elem *restrict dw = (const elem *)args->dw;
-    const adzi_adam_numbers n = *args->numbers;
-    elem beta1 = (elem)n.beta1, fresh1 = (elem)(1 - n.beta1), beta2 = (elem)n.beta2,
-         fresh2 = (elem)(1 - n.beta2);
-    elem keep = (elem)n.keep, decay = (elem)n.decay, sign = (elem)n.sign;
-    elem root = (elem)n.root, eps = (elem)n.eps, step = (elem)n.step;
+    elem *restrict w = (elem *)call->parameter, *restrict m = (elem *)call->states[ADZI_ADAM_M],
+                   *restrict v = (elem *)call->states[ADZI_ADAM_V];
+    elem *restrict most = keeps_most ? (elem *)call->states[ADZI_ADAM_MOST] : NULL;
+    const elem *restrict dw = (const elem *)call->gradient;
+    const double *n = call->numbers;
+    elem beta1 = (elem)n[ADZI_ADAM_N_BETA1], fresh1 = (elem)n[ADZI_ADAM_N_FRESH1],
+         beta2 = (elem)n[ADZI_ADAM_N_BETA2], fresh2 = (elem)n[ADZI_ADAM_N_FRESH2];
+    elem keep = (elem)n[ADZI_ADAM_N_KEEP], decay = (elem)n[ADZI_ADAM_N_DECAY];
+    elem sign = (elem)n[ADZI_ADAM_N_SIGN], root = (elem)n[ADZI_ADAM_N_ROOT];
+    elem eps = (elem)n[ADZI_ADAM_N_EPS], step = (elem)n[ADZI_ADAM_N_STEP];
     for (int64_t i = begin; i < end; ++i) {
         elem g = sign * dw[i];
         if (decays) {
@@ -67,41 +68,46 @@ static inline __attribute__((always_inline)) void KERNEL(walk)(const adzi_adam_a
     }
 }
 
-/* WALK(mode) expands to the eight calls of KERNEL(walk) with constant flags and chooses one of
- * them. */
-#define WALK_WITH(belief, mode)                                     \
+/* Expands to the four calls of KERNEL(walk) with constant flags and chooses one of them. */
+#define WALK(belief, mode)                                          \
     if (most && decays) {                                           \
-        KERNEL(walk)(args, begin, end, true, true, belief, mode);   \
+        KERNEL(walk)(call, begin, end, true, true, belief, mode);   \
     } else if (most) {                                              \
-        KERNEL(walk)(args, begin, end, false, true, belief, mode);  \
+        KERNEL(walk)(call, begin, end, false, true, belief, mode);  \
     } else if (decays) {                                            \
-        KERNEL(walk)(args, begin, end, true, false, belief, mode);  \
+        KERNEL(walk)(call, begin, end, true, false, belief, mode);  \
     } else {                                                        \
-        KERNEL(walk)(args, begin, end, false, false, belief, mode); \
+        KERNEL(walk)(call, begin, end, false, false, belief, mode); \
     }
-#define WALK(mode)               \
-    if (args->numbers->belief) { \
-        WALK_WITH(true, mode)    \
-    } else {                     \
-        WALK_WITH(false, mode)   \
+/* Chooses the mode. */
+#define WALK_IN_MODE(belief)                                   \
+    const bool most = call->states[ADZI_ADAM_MOST] != NULL;    \
+    const bool decays = call->numbers[ADZI_ADAM_N_DECAY] != 0; \
+    const int mode = (int)call->numbers[ADZI_ADAM_N_MODE];     \
+    if (mode == ADZI_ADAM_ADAPTIVE) {                          \
+        WALK(belief, ADZI_ADAM_ADAPTIVE)                       \
+    } else if (mode == ADZI_ADAM_PLAIN) {                      \
+        WALK(belief, ADZI_ADAM_PLAIN)                          \
+    } else {                                                   \
+        WALK(belief, ADZI_ADAM_WAIT)                           \
     }
 
 void KERNEL(adam)(const void *block, int64_t begin, int64_t end);
 void KERNEL(adam)(const void *block, int64_t begin, int64_t end)
 {
-    const adzi_adam_args *args = block;
-    bool most = args->most != NULL, decays = args->numbers->decay != 0;
-    if (args->numbers->mode == ADZI_ADAM_ADAPTIVE) {
-        WALK(ADZI_ADAM_ADAPTIVE)
-    } else if (args->numbers->mode == ADZI_ADAM_PLAIN) {
-        WALK(ADZI_ADAM_PLAIN)
-    } else {
-        WALK(ADZI_ADAM_WAIT)
-    }
+    const adz_update_call *call = block;
+    WALK_IN_MODE(false)
 }
 
+void KERNEL(ada_belief)(const void *block, int64_t begin, int64_t end);
+void KERNEL(ada_belief)(const void *block, int64_t begin, int64_t end)
+{
+    const adz_update_call *call = block;
+    WALK_IN_MODE(true)
+}
+
+#undef WALK_IN_MODE
 #undef WALK
-#undef WALK_WITH
 #undef ROOT
 
 #endif

@@ -1,5 +1,5 @@
-/* What the optimizers of the Adam family share: the first settings, the states, the launch of the
- * kernel. */
+/* What the optimizers of the Adam family share: the first settings, the states, the numbers, the
+ * expression and the kernels. */
 #ifndef ADZI_OPTIM_ADAM_FAMILY_H
 #define ADZI_OPTIM_ADAM_FAMILY_H
 
@@ -15,28 +15,60 @@ enum {
     ADZI_ADAM_WEIGHT_DECAY,
     ADZI_ADAM_SETTINGS
 };
-/* The names and ranges of these settings. */
-#define ADZI_ADAM_NAMES                                                                  \
-    { "lr", ADZI_NOT_NEGATIVE }, { "beta1", ADZI_FRACTION }, { "beta2", ADZI_FRACTION }, \
-        { "eps", ADZI_NOT_NEGATIVE },                                                    \
-    {                                                                                    \
-        "weight_decay", ADZI_NOT_NEGATIVE                                                \
+/* The names, defaults and ranges of these settings. */
+#define ADZI_ADAM_FIRST_SETTINGS(eps, weight_decay)                                       \
+    { "lr", 1e-3, ADZ_RANGE_NOT_NEGATIVE }, { "beta1", 0.9, ADZ_RANGE_FRACTION },         \
+        { "beta2", 0.999, ADZ_RANGE_FRACTION }, { "eps", (eps), ADZ_RANGE_NOT_NEGATIVE }, \
+    {                                                                                     \
+        "weight_decay", (weight_decay), ADZ_RANGE_NOT_NEGATIVE                            \
     }
 
-/* The states of the family, named as in PyTorch: m, v and the largest v so far. */
-#define ADZI_ADAM_STATES                          \
-    {                                             \
-        "exp_avg", "exp_avg_sq", "max_exp_avg_sq" \
+/* The states of the family, named as in PyTorch. */
+#define ADZI_ADAM_TWO_STATES \
+    { "exp_avg", 0 },        \
+    {                        \
+        "exp_avg_sq", 0      \
+    }
+#define ADZI_ADAM_THREE_STATES \
+    ADZI_ADAM_TWO_STATES,      \
+    {                          \
+        "max_exp_avg_sq", 0    \
     }
 /* The states as the bits of `needs`: m and v, with or without the largest v. */
 enum { ADZI_ADAM_MOMENTS = 3u, ADZI_ADAM_MOMENTS_AND_MOST = 7u };
 
-/** Numbers with betas and epsilon from the settings, no decay, no bias correction and the mode
- * ADAPTIVE. The caller sets `step` and whatever else differs. */
-adzi_adam_numbers adzi_adam_numbers_of(const adzi_moment *at);
+/* The settings of Adam and AdamW after the first ones. */
+enum { ADZI_ADAM_AMSGRAD = ADZI_ADAM_SETTINGS, ADZI_ADAM_MAXIMIZE, ADZI_ADAM_ALL_SETTINGS };
 
-/** Launches the kernel over the update's parameter and states. */
-void adzi_adam_update(const adzi_update *u);
+extern const adz_optimizer_type adzi_adam_type, adzi_adamw_type;
+
+/** Numbers with betas and epsilon from the settings, no decay, no bias correction and the mode
+ * ADAPTIVE. The caller sets STEP and whatever else differs. */
+void adzi_adam_numbers_of(double *n, const adz_moment *at);
+
+/** Which parts of the family's formula an optimizer uses. What is left out has no effect on the
+ * values, but spares operators. */
+typedef struct adzi_adam_parts {
+    bool maximizes; /* SIGN is -1 */
+    bool decays;    /* DECAY is not 0 */
+    bool keeps;     /* KEEP is not 1 */
+    bool belief;    /* AdaBelief's form of v */
+    bool modes;     /* MODE is not always ADAPTIVE */
+} adzi_adam_parts;
+
+/** The family's formula, as an `update` of a type. */
+adz_status adzi_adam_express(
+    adz_tensor **results, const adz_update *u, const adzi_adam_parts *parts);
+
+/** The kernels of the family, and those of AdaBelief, for `kernels` of a type. */
+void adzi_adam_f32(const adz_update_call *call, int64_t begin, int64_t end);
+void adzi_adam_f64(const adz_update_call *call, int64_t begin, int64_t end);
+void adzi_ada_belief_f32(const adz_update_call *call, int64_t begin, int64_t end);
+void adzi_ada_belief_f64(const adz_update_call *call, int64_t begin, int64_t end);
+#define ADZI_ADAM_KERNELS                                     \
+    {                                                         \
+        [ADZ_F32] = adzi_adam_f32, [ADZ_F64] = adzi_adam_f64, \
+    }
 
 /**
  * RAdam's rectification: the factor by which the adaptive step is shortened. It depends on `rho`,

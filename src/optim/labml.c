@@ -21,104 +21,118 @@ enum {
     RECTIFY = D_MODEL,     /* of AdaBelief */
     SETTINGS
 };
-/* The names of the settings that all these optimizers have. */
-#define NAMES                                                                     \
-    ADZI_ADAM_NAMES, { "weight_decouple", ADZI_FLAG }, { "absolute", ADZI_FLAG }, \
-    {                                                                             \
-        "optimized_update", ADZI_FLAG                                             \
+/* The settings that all these optimizers have. */
+#define FIRST_SETTINGS(eps, optimized)                                          \
+    ADZI_ADAM_FIRST_SETTINGS(eps, 0), { "weight_decouple", 1, ADZ_RANGE_FLAG }, \
+        { "absolute", 0, ADZ_RANGE_FLAG },                                      \
+    {                                                                           \
+        "optimized_update", (optimized), ADZ_RANGE_FLAG                         \
     }
 
-static unsigned needs(const double *settings)
+static uint32_t needs(const double *settings)
 {
     return settings[AMSGRAD] != 0 ? ADZI_ADAM_MOMENTS_AND_MOST : ADZI_ADAM_MOMENTS;
 }
 
-static unsigned adam_needs(const double *settings)
-{
-    (void)settings;
-    return ADZI_ADAM_MOMENTS;
-}
-
-/* ---- one step ------------------------------------------------------------------------------- */
+/* ---- numbers -------------------------------------------------------------------------------- */
 
 /* The numbers of a step with the rate `lr`. As in labml_nn, a decoupled decay uses the group's rate
  * and not `lr`. With `optimized_update` the correction of v goes into the step, so that epsilon is
  * added to the uncorrected root. */
-static adzi_adam_numbers numbers_of(const adzi_moment *at, double lr)
+static void numbers_of(double *n, const adz_moment *at, double lr)
 {
     const double *s = at->settings;
-    double decay = s[ADZI_ADAM_WEIGHT_DECAY];
-    adzi_adam_numbers n = adzi_adam_numbers_of(at);
+    const double decay = s[ADZI_ADAM_WEIGHT_DECAY];
+    adzi_adam_numbers_of(n, at);
     if (s[DECOUPLE] != 0) {
-        n.keep = s[ABSOLUTE] != 0 ? 1 - decay : 1 - s[ADZI_ADAM_LR] * decay;
+        n[ADZI_ADAM_N_KEEP] = s[ABSOLUTE] != 0 ? 1 - decay : 1 - s[ADZI_ADAM_LR] * decay;
     } else {
-        n.decay = decay;
+        n[ADZI_ADAM_N_DECAY] = decay;
     }
-    double correction = sqrt(1 - adzi_moment_power(at, 1, n.beta2));
-    n.step = lr / (1 - adzi_moment_power(at, 0, n.beta1));
+    const double correction = sqrt(1 - adzi_moment_power(at, 1, s[ADZI_ADAM_BETA2]));
+    n[ADZI_ADAM_N_STEP] = lr / (1 - adzi_moment_power(at, 0, s[ADZI_ADAM_BETA1]));
     if (s[OPTIMIZED] != 0) {
-        n.step *= correction;
+        n[ADZI_ADAM_N_STEP] *= correction;
     } else {
-        n.root = 1 / correction;
+        n[ADZI_ADAM_N_ROOT] = 1 / correction;
     }
-    return n;
 }
 
-static void adam_numbers(const adzi_moment *at, void *out)
+static void adam_numbers(double *n, const adz_moment *at)
 {
-    *(adzi_adam_numbers *)out = numbers_of(at, at->settings[ADZI_ADAM_LR]);
+    numbers_of(n, at, at->settings[ADZI_ADAM_LR]);
 }
 
-static void warmup_numbers(const adzi_moment *at, void *out)
-{
-    const double *s = at->settings;
-    double lr = adz_labml_adam_warmup_rate(s[ADZI_ADAM_LR], s[EXTRA], at->step);
-    *(adzi_adam_numbers *)out = numbers_of(at, lr);
-}
-
-static void noam_numbers(const adzi_moment *at, void *out)
+static void warmup_numbers(double *n, const adz_moment *at)
 {
     const double *s = at->settings;
-    double lr = adz_labml_noam_rate(s[ADZI_ADAM_LR], s[EXTRA], s[D_MODEL], at->step);
-    *(adzi_adam_numbers *)out = numbers_of(at, lr);
+    numbers_of(n, at, adz_labml_adam_warmup_rate(s[ADZI_ADAM_LR], s[EXTRA], at->step));
 }
 
-static void cosine_numbers(const adzi_moment *at, void *out)
+static void noam_numbers(double *n, const adz_moment *at)
 {
     const double *s = at->settings;
-    double lr = adz_labml_adam_warmup_cosine_decay_rate(
-        s[ADZI_ADAM_LR], s[EXTRA], s[TOTAL_STEPS], at->step);
-    *(adzi_adam_numbers *)out = numbers_of(at, lr);
+    numbers_of(n, at, adz_labml_noam_rate(s[ADZI_ADAM_LR], s[EXTRA], s[D_MODEL], at->step));
+}
+
+static void cosine_numbers(double *n, const adz_moment *at)
+{
+    const double *s = at->settings;
+    numbers_of(n, at,
+        adz_labml_adam_warmup_cosine_decay_rate(
+            s[ADZI_ADAM_LR], s[EXTRA], s[TOTAL_STEPS], at->step));
 }
 
 /* RAdam's numbers. Before the rectification is defined (rho < 5), the step is plain with
  * `degenerated_to_sgd`, and otherwise only the moments change. */
-static adzi_adam_numbers rectified_numbers_of(const adzi_moment *at)
+static void rectified_numbers(double *n, const adz_moment *at)
 {
     const double *s = at->settings;
-    double rho,
-        rectification = adzi_radam_rectification(s[ADZI_ADAM_BETA2], (double)at->step, &rho);
-    bool rectifies = rho >= 5;
-    adzi_adam_numbers n = numbers_of(at, s[ADZI_ADAM_LR] * rectification);
-    if (!rectifies) {
-        n.mode = s[EXTRA] != 0 ? ADZI_ADAM_PLAIN : ADZI_ADAM_WAIT;
-        n.step = s[ADZI_ADAM_LR] / (1 - adzi_moment_power(at, 0, n.beta1));
+    double rho;
+    const double rectification =
+        adzi_radam_rectification(s[ADZI_ADAM_BETA2], (double)at->step, &rho);
+    numbers_of(n, at, s[ADZI_ADAM_LR] * rectification);
+    if (!(rho >= 5)) {
+        n[ADZI_ADAM_N_MODE] = s[EXTRA] != 0 ? ADZI_ADAM_PLAIN : ADZI_ADAM_WAIT;
+        n[ADZI_ADAM_N_STEP] = s[ADZI_ADAM_LR] / (1 - adzi_moment_power(at, 0, s[ADZI_ADAM_BETA1]));
     }
-    return n;
 }
 
-static void radam_numbers(const adzi_moment *at, void *out)
+static void ada_belief_numbers(double *n, const adz_moment *at)
 {
-    *(adzi_adam_numbers *)out = rectified_numbers_of(at);
+    if (at->settings[RECTIFY] != 0) {
+        rectified_numbers(n, at);
+    } else {
+        adam_numbers(n, at);
+    }
 }
 
-static void ada_belief_numbers(const adzi_moment *at, void *out)
+/* ---- expressions ---------------------------------------------------------------------------- */
+
+static adz_status express(adz_tensor **results, const adz_update *u, bool belief, bool modes)
 {
-    const double *s = at->settings;
-    adzi_adam_numbers n =
-        s[RECTIFY] != 0 ? rectified_numbers_of(at) : numbers_of(at, s[ADZI_ADAM_LR]);
-    n.belief = true;
-    *(adzi_adam_numbers *)out = n;
+    const bool decays = adz_update_setting(u, ADZI_ADAM_WEIGHT_DECAY) != 0;
+    const bool decoupled = adz_update_setting(u, DECOUPLE) != 0;
+    const adzi_adam_parts parts = { .decays = decays && !decoupled,
+        .keeps = decays && decoupled,
+        .belief = belief,
+        .modes = modes };
+    return adzi_adam_express(results, u, &parts);
+}
+
+static adz_status adam_update(adz_tensor **results, const adz_update *u)
+{
+    return express(results, u, false, false);
+}
+
+static adz_status radam_update(adz_tensor **results, const adz_update *u)
+{
+    return express(results, u, false, true);
+}
+
+static adz_status ada_belief_update(adz_tensor **results, const adz_update *u)
+{
+    return express(results, u, true, adz_update_setting(u, RECTIFY) != 0);
 }
 
 /* ---- checks --------------------------------------------------------------------------------- */
@@ -134,53 +148,64 @@ static adz_status check_noam(const char *op, const double *settings)
 
 /* ---- types ---------------------------------------------------------------------------------- */
 
-/* A type with `count` settings: those of NAMES, then the ones that are given last. */
-#define TYPE(NAME, count, states_kept, states_needed, function, ...)                 \
-    {                                                                                \
-        .name = (NAME), .n_settings = (count), .settings = { NAMES, __VA_ARGS__ },   \
-        .n_states = (states_kept), .states = ADZI_ADAM_STATES, .counts_steps = true, \
-        .needs = (states_needed), .numbers = (function), .update = adzi_adam_update, \
+/* A type whose settings after FIRST_SETTINGS are given last. */
+#define TYPE(NAME, eps, function, NUMBERS, ...)                                                    \
+    {                                                                                              \
+        .size = sizeof(adz_optimizer_type), .name = "labml." NAME,                                 \
+        .settings = { FIRST_SETTINGS(eps, 1), __VA_ARGS__ }, .states = { ADZI_ADAM_THREE_STATES }, \
+        .update = (function), .needs = needs, .numbers = (NUMBERS),                                \
+        .n_numbers = ADZI_ADAM_NUMBERS, .kernels = ADZI_ADAM_KERNELS,                              \
     }
-/* A type that can keep the largest v, if its setting `amsgrad` is on. */
-#define WITH_MOST(NAME, count, function, ...) \
-    TYPE("labml." NAME, count, 3, needs, function, { "amsgrad", ADZI_FLAG }, __VA_ARGS__)
+#define NOT_AMSGRAD                  \
+    {                                \
+        "amsgrad", 0, ADZ_RANGE_FLAG \
+    }
 
-static const adzi_optimizer_type adam_type =
-    TYPE("labml.Adam", AMSGRAD, 2, adam_needs, adam_numbers, { NULL, ADZI_FLAG });
-static const adzi_optimizer_type amsgrad_type =
-    WITH_MOST("AMSGrad", EXTRA, adam_numbers, { NULL, ADZI_FLAG });
-static const adzi_optimizer_type warmup_type =
-    WITH_MOST("AdamWarmup", D_MODEL, warmup_numbers, { "warmup", ADZI_NOT_NEGATIVE });
-static const adzi_optimizer_type cosine_type = WITH_MOST("AdamWarmupCosineDecay", SETTINGS,
-    cosine_numbers, { "warmup", ADZI_NOT_NEGATIVE }, { "total_steps", ADZI_NOT_NEGATIVE });
-static const adzi_optimizer_type radam_type =
-    WITH_MOST("RAdam", D_MODEL, radam_numbers, { "degenerated_to_sgd", ADZI_FLAG });
+static const adz_optimizer_type adam_type = {
+    .size = sizeof(adz_optimizer_type),
+    .name = "labml.Adam",
+    .settings = { FIRST_SETTINGS(1e-16, 1) },
+    .states = { ADZI_ADAM_TWO_STATES },
+    .update = adam_update,
+    .numbers = adam_numbers,
+    .n_numbers = ADZI_ADAM_NUMBERS,
+    .kernels = ADZI_ADAM_KERNELS,
+};
+static const adz_optimizer_type amsgrad_type =
+    TYPE("AMSGrad", 1e-16, adam_update, adam_numbers, { "amsgrad", 1, ADZ_RANGE_FLAG });
+static const adz_optimizer_type warmup_type = TYPE("AdamWarmup", 1e-16, adam_update, warmup_numbers,
+    NOT_AMSGRAD, { "warmup", 0, ADZ_RANGE_NOT_NEGATIVE });
+static const adz_optimizer_type cosine_type =
+    TYPE("AdamWarmupCosineDecay", 1e-16, adam_update, cosine_numbers, NOT_AMSGRAD,
+        { "warmup", 0, ADZ_RANGE_NOT_NEGATIVE }, { "total_steps", 1e10, ADZ_RANGE_NOT_NEGATIVE });
+static const adz_optimizer_type radam_type = TYPE("RAdam", 1e-8, radam_update, rectified_numbers,
+    NOT_AMSGRAD, { "degenerated_to_sgd", 1, ADZ_RANGE_FLAG });
 
-static const adzi_optimizer_type noam_type = {
+static const adz_optimizer_type noam_type = {
+    .size = sizeof(adz_optimizer_type),
     .name = "labml.Noam",
-    .n_settings = SETTINGS,
-    .settings = { NAMES, { "amsgrad", ADZI_FLAG }, { "warmup", ADZI_NOT_NEGATIVE },
-        { "d_model", ADZI_NOT_NEGATIVE } },
-    .n_states = 3,
-    .states = ADZI_ADAM_STATES,
-    .counts_steps = true,
+    .settings = { FIRST_SETTINGS(1e-16, 1), NOT_AMSGRAD, { "warmup", 0, ADZ_RANGE_NOT_NEGATIVE },
+        { "d_model", 0, ADZ_RANGE_NOT_NEGATIVE } },
+    .states = { ADZI_ADAM_THREE_STATES },
+    .update = adam_update,
     .check = check_noam,
     .needs = needs,
     .numbers = noam_numbers,
-    .update = adzi_adam_update,
+    .n_numbers = ADZI_ADAM_NUMBERS,
+    .kernels = ADZI_ADAM_KERNELS,
 };
 
-static const adzi_optimizer_type ada_belief_type = {
+static const adz_optimizer_type ada_belief_type = {
+    .size = sizeof(adz_optimizer_type),
     .name = "labml.AdaBelief",
-    .n_settings = SETTINGS,
-    .settings = { NAMES, { "amsgrad", ADZI_FLAG }, { "degenerate_to_sgd", ADZI_FLAG },
-        { "rectify", ADZI_FLAG } },
-    .n_states = 3,
-    .states = { "exp_avg", "exp_avg_var", "max_exp_avg_var" },
-    .counts_steps = true,
+    .settings = { FIRST_SETTINGS(1e-16, 0), NOT_AMSGRAD, { "degenerate_to_sgd", 1, ADZ_RANGE_FLAG },
+        { "rectify", 1, ADZ_RANGE_FLAG } },
+    .states = { { "exp_avg", 0 }, { "exp_avg_var", 0 }, { "max_exp_avg_var", 0 } },
+    .update = ada_belief_update,
     .needs = needs,
     .numbers = ada_belief_numbers,
-    .update = adzi_adam_update,
+    .n_numbers = ADZI_ADAM_NUMBERS,
+    .kernels = { [ADZ_F32] = adzi_ada_belief_f32, [ADZ_F64] = adzi_ada_belief_f64 },
 };
 
 /* ---- constructors --------------------------------------------------------------------------- */
@@ -204,7 +229,7 @@ ADZI_OPTIONS_INIT(
 
 /* Makes an optimizer that derives from AMSGrad in labml_nn. `amsgrad` is on by default for AMSGrad
  * itself and off for the others. `extra` and `second` become the last two settings. */
-static adz_optimizer *derived_new(const char *op, const adzi_optimizer_type *type,
+static adz_optimizer *derived_new(const char *op, const adz_optimizer_type *type,
     adz_tensor_list parameters, double lr, const adz_labml_amsgrad_options *options, double extra,
     double second)
 {

@@ -97,13 +97,17 @@ static const adzi_schedule_type one_cycle_type = {
 
 ADZI_OPTIONS_INIT(adz_one_cycle_options_init, adz_one_cycle_options, ADZ_ONE_CYCLE_OPTIONS)
 
+bool adzi_setting_is_momentum(const char *name)
+{
+    return strcmp(name, "momentum") == 0 || strcmp(name, "beta1") == 0;
+}
+
 /* The index of the setting that is cycled: "momentum", or Adam's "beta1"; -1 if there is neither.
  */
 static int momentum_setting(const adz_optimizer *optimizer)
 {
-    for (int k = 0; k < optimizer->type->n_settings; ++k) {
-        const char *name = optimizer->type->settings[k].name;
-        if (strcmp(name, "momentum") == 0 || strcmp(name, "beta1") == 0) {
+    for (int k = 0; k < optimizer->n_settings; ++k) {
+        if (adzi_setting_is_momentum(optimizer->type->settings[k].name)) {
             return k;
         }
     }
@@ -116,10 +120,10 @@ static adz_status check_momenta(
 {
     for (size_t g = 0; g < optimizer->n_groups; ++g) {
         for (int which = BASE_MOMENTUM; which <= MAX_MOMENTUM; ++which) {
-            double settings[ADZI_OPTIM_SETTINGS];
+            double settings[ADZ_OPTIMIZER_SETTINGS];
             memcpy(settings, optimizer->groups[g]->settings, sizeof settings);
             settings[setting] = list[g * PER_GROUP + (size_t)which];
-            adz_status status = adzi_check_settings(op, optimizer->type, settings);
+            adz_status status = adzi_check_settings(op, optimizer, settings);
             if (status != ADZ_OK) {
                 return status;
             }

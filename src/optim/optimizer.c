@@ -10,13 +10,21 @@
 
 /* ---- ownership ------------------------------------------------------------------------------ */
 
+void adzi_kept_release(adzi_kept *kept)
+{
+    for (int k = 0; k < ADZ_OPTIMIZER_STATES; ++k) {
+        adzi_drop(kept->state[k]);
+    }
+    for (int k = 0; k <= ADZ_OPTIMIZER_STATES; ++k) {
+        adzi_drop(kept->next[k]);
+    }
+}
+
 static void group_free(adzi_group *group)
 {
     for (size_t i = 0; i < group->count; ++i) {
         adzi_drop(group->parameters[i]);
-        for (int k = 0; k < ADZI_OPTIM_STATES; ++k) {
-            adzi_drop(group->kept[i].state[k]);
-        }
+        adzi_kept_release(&group->kept[i]);
     }
     adzi_free(group->parameters, group->count * sizeof *group->parameters);
     adzi_free(group->kept, group->count * sizeof *group->kept);
@@ -172,11 +180,10 @@ static bool add_group(const char *op, adz_optimizer *optimizer, adz_tensor_list 
     return true;
 }
 
-adz_optimizer *adzi_optimizer_new(const char *op, const adzi_optimizer_type *type,
-    adz_tensor_list parameters, const double *settings)
+adz_optimizer *adzi_optimizer_make(const char *op, const adz_optimizer_type *type,
+    adz_tensor_list parameters, const double *settings, size_t n)
 {
-    if (adzi_is_recorded(op, ADZI_MAKES_OBJECT) ||
-        adzi_check_settings(op, type, settings) != ADZ_OK) {
+    if (adzi_is_recorded(op, ADZI_MAKES_OBJECT)) {
         return NULL;
     }
     adz_optimizer *optimizer = adzi_alloc_zero(sizeof *optimizer);
@@ -184,12 +191,38 @@ adz_optimizer *adzi_optimizer_new(const char *op, const adzi_optimizer_type *typ
         return adzi_fail_memory(op, sizeof *optimizer);
     }
     atomic_init(&optimizer->refs, 1);
-    optimizer->type = type;
-    memcpy(optimizer->defaults, settings, (size_t)type->n_settings * sizeof *settings);
-    if (!add_group(op, optimizer, parameters)) {
+    bool good = adzi_optimizer_read_type(op, optimizer, type);
+    if (good && (n > (size_t)optimizer->n_settings || (n > 0 && settings == NULL))) {
+        adzi_error(op, settings == NULL ? ADZ_ERR_NULL : ADZ_ERR_ARGUMENT,
+            "%zu settings%s are given; %s has %d", n, settings == NULL ? " at NULL" : "",
+            type->name, optimizer->n_settings);
+        good = false;
+    }
+    for (size_t i = 0; good && i < (size_t)optimizer->n_settings; ++i) {
+        optimizer->defaults[i] = i < n ? settings[i] : optimizer->type->settings[i].value;
+    }
+    good = good && adzi_check_settings(op, optimizer, optimizer->defaults) == ADZ_OK &&
+           add_group(op, optimizer, parameters);
+    if (!good) {
         adz_optimizer_free(&optimizer);
     }
     return optimizer;
+}
+
+adz_optimizer *adz_optimizer_new(const adz_optimizer_type *type, adz_tensor_list parameters,
+    const double *settings, size_t n_settings)
+{
+    return adzi_optimizer_make("adz_optimizer_new", type, parameters, settings, n_settings);
+}
+
+adz_optimizer *adzi_optimizer_new(const char *op, const adz_optimizer_type *type,
+    adz_tensor_list parameters, const double *settings)
+{
+    size_t n = 0;
+    while (n < ADZ_OPTIMIZER_SETTINGS && type->settings[n].name != NULL) {
+        ++n;
+    }
+    return adzi_optimizer_make(op, type, parameters, settings, n);
 }
 
 int adz_optimizer_add_param_group(adz_optimizer *optimizer, adz_tensor_list parameters)
@@ -236,23 +269,6 @@ adz_status adzi_check_not_negative(const char *op, const char *name, double valu
                      name, adzi_text_number(value));
 }
 
-adz_status adzi_check_settings(
-    const char *op, const adzi_optimizer_type *type, const double *settings)
-{
-    adz_status status = ADZ_OK;
-    for (int i = 0; i < type->n_settings && status == ADZ_OK; ++i) {
-        const adzi_setting *s = &type->settings[i];
-        const double value = settings[i];
-        if (s->range == ADZI_NOT_NEGATIVE) {
-            status = adzi_check_not_negative(op, s->name, value);
-        } else if (s->range == ADZI_FRACTION && !(value >= 0 && value < 1)) {
-            status = adzi_error(op, ADZ_ERR_ARGUMENT,
-                "%s is %s, but must be at least 0 and below 1", s->name, adzi_text_number(value));
-        }
-    }
-    return status == ADZ_OK && type->check != NULL ? type->check(op, settings) : status;
-}
-
 /* The place of a group's setting, by its name; NULL with the error recorded. */
 static double *setting(
     const char *op, const adz_optimizer *optimizer, adzi_group *group, const char *name)
@@ -260,7 +276,7 @@ static double *setting(
     if (name == NULL) {
         return adzi_fail_null(op, "name");
     }
-    for (int i = 0; i < optimizer->type->n_settings; ++i) {
+    for (int i = 0; i < optimizer->n_settings; ++i) {
         if (strcmp(optimizer->type->settings[i].name, name) == 0) {
             return &group->settings[i];
         }
@@ -294,7 +310,7 @@ static adz_status set_one(const char *op, adz_optimizer *optimizer, int group, c
         adzi_settings_changed();
     }
     *place = value;
-    adz_status status = adzi_check_settings(op, optimizer->type, changed.settings);
+    adz_status status = adzi_check_settings(op, optimizer, changed.settings);
     if (commit) {
         *g = changed;
     }

@@ -1,39 +1,20 @@
 /* What an optimizer's file is written with, and what a checkpoint needs of an optimizer.
  *
- * An optimizer is a type: the names and ranges of its settings, the names of its state tensors, and
- * the update of one parameter by a fused kernel. optimizer.c has the groups and
- * their settings, step.c makes the steps, state.c writes and reads the state. */
+ * An optimizer is described by an adz_optimizer_type: settings, states, the update of one parameter
+ * as an expression of operators, and kernels that compute it faster. type.c reads types,
+ * optimizer.c has the groups and their settings, step.c makes the steps, update.c computes the
+ * update of one parameter, state.c writes and reads the state. */
 #ifndef ADZI_OPTIM_OPTIMIZER_H
 #define ADZI_OPTIM_OPTIMIZER_H
 
 #include <jansson.h>
 #include <stdatomic.h>
 
-#include "adze/optim/optimizer.h"
+#include "adze/optim/type.h"
 #include "base/index.h"
 #include "base/isa.h"
 #include "base/threads/parallel.h"
 #include "tensor/tensor.h"
-
-enum {
-    ADZI_OPTIM_SETTINGS = 12, /* the most settings of a type; lr is always the first */
-    ADZI_OPTIM_STATES = 4,    /* the most state tensors per parameter */
-    ADZI_OPTIM_GRAIN = 16384  /* grain of the kernels, in elements */
-};
-
-/** Which values a setting can have. */
-typedef enum adzi_range {
-    ADZI_NOT_NEGATIVE, /* finite, 0 or more */
-    ADZI_FLAG,         /* 0 or 1 */
-    ADZI_FRACTION,     /* 0 or more and below 1 */
-    ADZI_OWN_RANGE     /* the type's `check` says which */
-} adzi_range;
-
-/** One setting of an optimizer, named as in PyTorch. */
-typedef struct adzi_setting {
-    const char *name;
-    adzi_range range;
-} adzi_setting;
 
 /** The number of bases whose powers are kept: Adam needs beta1^step and beta2^step. */
 enum { ADZI_OPTIM_POWERS = 2 };
@@ -51,18 +32,32 @@ typedef struct adzi_power {
  * the number of steps that hold when it is replayed.
  */
 typedef struct adzi_moment {
-    const double *settings;
-    unsigned fresh;     /* bit k: state k was made in this step and is all zeros */
-    int64_t step;       /* 1 in the first step in which the parameter has a gradient */
+    adz_moment seen; /* what the type's `numbers` gets; the first member */
+    const adz_optimizer *optimizer;
     adzi_power *powers; /* of the optimizer, ADZI_OPTIM_POWERS elements */
 } adzi_moment;
 
 /** base^step. Each base of an optimizer has a number i of its own, under which the last power is
- * kept. */
-double adzi_moment_power(const adzi_moment *moment, int i, double base);
+ * kept. `at` is what a library type's `numbers` got. */
+double adzi_moment_power(const adz_moment *at, int i, double base);
 
-/** The most doubles that a type's `numbers` writes for its kernel. */
-enum { ADZI_OPTIM_NUMBERS = 12 };
+/** In `kernels` of a type of the library: KERNEL(name) of a kernel file, at the level in use. */
+#define ADZI_UPDATE_KERNELS(name)                                     \
+    {                                                                 \
+        [ADZ_F32] = name##_update_f32, [ADZ_F64] = name##_update_f64, \
+    }
+/** Declares the kernels of a kernel file, and the functions that ADZI_UPDATE_KERNELS names. */
+#define ADZI_UPDATE_KERNEL_TABLE(name)                                                     \
+    KERNEL_TABLE_FLOAT(name);                                                              \
+    static void name##_update_f32(const adz_update_call *call, int64_t begin, int64_t end) \
+    {                                                                                      \
+        KERNEL_FOR(name, ADZ_F32)(call, begin, end);                                       \
+    }                                                                                      \
+    static void name##_update_f64(const adz_update_call *call, int64_t begin, int64_t end) \
+    {                                                                                      \
+        KERNEL_FOR(name, ADZ_F64)(call, begin, end);                                       \
+    }                                                                                      \
+    _Static_assert(ADZ_F32 == 0 && ADZ_F64 == 1, "the columns of a table of kernels")
 
 /** The elements of a parameter, in row-major order, that this process updates and whose state it
  * has: begin .. begin+count-1. All of them, unless the optimizer is divided among ranks. */
@@ -70,58 +65,23 @@ typedef struct adzi_part {
     int64_t begin, count;
 } adzi_part;
 
-/** One parameter's part of a step. Its elements lie in a row, as do those of gradient and states.
- */
-typedef struct adzi_update {
-    adz_dtype dtype;
-    int64_t count;            /* elements to update, 0 or more */
-    void *parameter;          /* the first of them */
-    const void *gradient;     /* its gradient */
-    adz_tensor *const *state; /* state k is valid if bit k of `needs` is set; [count] */
-    unsigned needs;           /* the result of the type's `needs` */
-    unsigned fresh;           /* bit k: state k was made in this step and is all zeros */
-    const double *settings;   /* for settings that choose the kernel or fill a fresh state */
-    const void *numbers;      /* written by the type's `numbers` before the kernel runs */
-} adzi_update;
-
-/** The description of an optimizer. */
-typedef struct adzi_optimizer_type {
-    const char *name;
-    int n_settings;
-    adzi_setting settings[ADZI_OPTIM_SETTINGS];
-    int n_states;
-    const char *states[ADZI_OPTIM_STATES];
-    bool counts_steps; /* the state contains each parameter's number of steps */
-
-    /** Checks settings that depend on each other, and those of ADZI_OWN_RANGE. The other settings
-     * are in their ranges already. NULL if there is nothing to check. */
-    adz_status (*check)(const char *op, const double *settings);
-
-    /** The states that these settings use: bit k for state k. */
-    unsigned (*needs)(const double *settings);
-
-    /** Computes the numbers that the kernel reads, at most ADZI_OPTIM_NUMBERS doubles. Runs in a
-     * launch. */
-    void (*numbers)(const adzi_moment *moment, void *numbers);
-
-    /** Launches the kernel that changes the parameter. It cannot fail. */
-    void (*update)(const adzi_update *update);
-} adzi_optimizer_type;
-
 /** The state of one parameter. */
 typedef struct adzi_kept {
     /** NULL until a step needs the state. It has the parameter's shape if the part is all of the
      * parameter, else [part.count]. */
-    adz_tensor *state[ADZI_OPTIM_STATES];
+    adz_tensor *state[ADZ_OPTIMIZER_STATES];
+    /** While a step without a kernel runs: the new elements of the part, first of the parameter,
+     * then of state k. NULL: they stay as they are. */
+    adz_tensor *next[1 + ADZ_OPTIMIZER_STATES];
     adzi_part part;
-    unsigned fresh; /* bit k: state k was made in the running step */
-    int64_t steps;  /* raised in a launch */
-    double numbers[ADZI_OPTIM_NUMBERS];
+    uint32_t fresh;                        /* bit k: state k was made in the running step */
+    int64_t steps;                         /* raised in a launch */
+    double numbers[ADZ_OPTIMIZER_NUMBERS]; /* written in a launch */
 } adzi_kept;
 
 /** A group of parameters with settings of its own. */
 typedef struct adzi_group {
-    double settings[ADZI_OPTIM_SETTINGS];
+    double settings[ADZ_OPTIMIZER_SETTINGS];
     double initial_lr; /* the rate when the first scheduler was made; NaN before that */
     adz_tensor **parameters;
     adzi_kept *kept; /* one per parameter */
@@ -138,26 +98,79 @@ typedef struct adzi_shard {
 
 struct adz_optimizer {
     atomic_int refs;
-    const adzi_optimizer_type *type;
+    const adz_optimizer_type *type;     /* &given */
+    const adz_optimizer_type *identity; /* the user's struct, or a static one of the library */
+    adz_optimizer_type given;           /* a copy of it; members that it lacks are zero */
+    int n_settings, n_states, n_numbers;
     const adzi_shard *shard; /* borrowed; NULL if every part is a whole parameter */
-    double defaults[ADZI_OPTIM_SETTINGS];
+    double defaults[ADZ_OPTIMIZER_SETTINGS];
     adzi_group **groups; /* each has a block of its own, because launches point to its settings */
     size_t n_groups, groups_capacity;
+    uint64_t preparations; /* counts the calls of adzi_optimizer_prepare and _undo */
+    bool prepared;         /* neither _update nor _undo has followed the last _prepare */
     adzi_power powers[ADZI_OPTIM_POWERS];
     adzi_index parameters; /* the addresses of the parameters of all groups */
 };
 
-/** Makes an optimizer with one group. `settings` has the type's n_settings values. NULL with the
- * error recorded under `op`. */
-adz_optimizer *adzi_optimizer_new(const char *op, const adzi_optimizer_type *type,
+/** adz_optimizer_new with the error recorded under `op`. */
+adz_optimizer *adzi_optimizer_make(const char *op, const adz_optimizer_type *type,
+    adz_tensor_list parameters, const double *settings, size_t n);
+
+/** adz_optimizer_new for a constructor of the library, which gives all settings. The error is
+ * recorded under `op`. */
+adz_optimizer *adzi_optimizer_new(const char *op, const adz_optimizer_type *type,
     adz_tensor_list parameters, const double *settings);
+
+/** Reads the user's type into a new optimizer. False with the error recorded if something is wrong
+ * with it. */
+bool adzi_optimizer_read_type(
+    const char *op, adz_optimizer *optimizer, const adz_optimizer_type *type);
+
+/** The states that a group with these settings needs: bit k for state k. */
+static inline uint32_t adzi_optimizer_needs(const adz_optimizer *optimizer, const double *settings)
+{
+    return optimizer->type->needs != NULL ? optimizer->type->needs(settings)
+                                          : (1u << optimizer->n_states) - 1;
+}
 
 /** Checks that the settings are in their ranges and that the type accepts them. */
 adz_status adzi_check_settings(
-    const char *op, const adzi_optimizer_type *type, const double *settings);
+    const char *op, const adz_optimizer *optimizer, const double *settings);
 
 /** Checks that `value` is finite and at least 0; the message calls it `name`. */
 adz_status adzi_check_not_negative(const char *op, const char *name, double value);
+
+/** Whether schedulers set a setting of this name along with the rate: "momentum" or "beta1". */
+bool adzi_setting_is_momentum(const char *name);
+
+/** Releases the tensors of a parameter's state. */
+void adzi_kept_release(adzi_kept *kept);
+
+/* ---- the update of one parameter ------------------------------------------------------------- */
+
+/** Whether the type's `update` computes the step of a parameter, and no kernel. */
+static inline bool adzi_update_is_expressed(
+    const adz_optimizer *optimizer, const adz_tensor *t, const adzi_kept *kept)
+{
+    return optimizer->type->kernels[t->dtype] == NULL && kept->part.count > 0;
+}
+
+/** Computes the new elements of parameter i of a group by the type's `update`, and keeps them in
+ * `kept->next`. Nothing else changes. The states exist. False with the error recorded. */
+bool adzi_update_express(
+    const char *op, adz_optimizer *optimizer, adzi_group *group, size_t i, uint32_t needs);
+
+/** Counts the step of parameter i of a group, and changes the parameter and its states: by a
+ * kernel, or by storing `kept->next`. Cannot fail. */
+void adzi_update_apply(
+    const char *op, adz_optimizer *optimizer, adzi_group *group, size_t i, uint32_t needs);
+
+/** The gradient of a parameter, or NULL. A plan is told that the step depends on it. */
+static inline adz_tensor *adzi_update_gradient(const adz_tensor *t)
+{
+    adzi_recorder_gradient(t->gradient);
+    return t->gradient != NULL ? t->gradient->grad : NULL;
+}
 
 /* ---- the step -------------------------------------------------------------------------------- */
 
@@ -169,8 +182,12 @@ adz_status adzi_optimizer_prepare(const char *op, adz_optimizer *optimizer);
 /** Updates the parts of all parameters that have a gradient. Cannot fail. */
 void adzi_optimizer_update(const char *op, adz_optimizer *optimizer);
 
-/** Releases the states that adzi_optimizer_prepare has made. */
+/** Releases what adzi_optimizer_prepare has made. */
 void adzi_optimizer_undo(adz_optimizer *optimizer);
+
+/** Ends a step that was left by a jump out of the type's `update`. Call it before states are read.
+ */
+void adzi_optimizer_settle(adz_optimizer *optimizer);
 
 /** A state with undefined elements for a part of the parameter `t`. The caller has its one
  * reference. NULL with the error recorded under `op`. */

@@ -15,41 +15,48 @@ double adzi_radam_rectification(double beta2, double steps, double *rho)
     return *rho > 4 ? sqrt((*rho - 4) * (*rho - 2) * last / ((last - 4) * (last - 2) * *rho)) : 0;
 }
 
-static unsigned needs(const double *settings)
-{
-    (void)settings;
-    return ADZI_ADAM_MOMENTS;
-}
-
-static void numbers(const adzi_moment *at, void *out)
+static void numbers(double *n, const adz_moment *at)
 {
     const double *s = at->settings;
-    double steps = (double)at->step, lr = s[ADZI_ADAM_LR], decay = s[ADZI_ADAM_WEIGHT_DECAY], rho;
-    adzi_adam_numbers n = adzi_adam_numbers_of(at);
-    double rectification = adzi_radam_rectification(n.beta2, steps, &rho);
-    n.keep = s[DECOUPLED] != 0 ? 1 - lr * decay : 1;
-    n.decay = s[DECOUPLED] != 0 ? 0 : decay;
-    n.sign = s[MAXIMIZE] != 0 ? -1 : 1;
-    n.step = lr / (1 - adzi_moment_power(at, 0, n.beta1));
+    const double beta2 = s[ADZI_ADAM_BETA2], lr = s[ADZI_ADAM_LR];
+    const double decay = s[ADZI_ADAM_WEIGHT_DECAY];
+    double rho;
+    adzi_adam_numbers_of(n, at);
+    const double rectification = adzi_radam_rectification(beta2, (double)at->step, &rho);
+    n[ADZI_ADAM_N_KEEP] = s[DECOUPLED] != 0 ? 1 - lr * decay : 1;
+    n[ADZI_ADAM_N_DECAY] = s[DECOUPLED] != 0 ? 0 : decay;
+    n[ADZI_ADAM_N_SIGN] = s[MAXIMIZE] != 0 ? -1 : 1;
+    n[ADZI_ADAM_N_STEP] = lr / (1 - adzi_moment_power(at, 0, s[ADZI_ADAM_BETA1]));
     if (rho > 5) { /* epsilon joins the uncorrected root */
-        n.step *= rectification * sqrt(1 - adzi_moment_power(at, 1, n.beta2));
+        n[ADZI_ADAM_N_STEP] *= rectification * sqrt(1 - adzi_moment_power(at, 1, beta2));
     } else {
-        n.mode = ADZI_ADAM_PLAIN;
+        n[ADZI_ADAM_N_MODE] = ADZI_ADAM_PLAIN;
     }
-    *(adzi_adam_numbers *)out = n;
 }
 
-static const adzi_optimizer_type radam_type = {
+static adz_status update(adz_tensor **results, const adz_update *u)
+{
+    const bool decays = adz_update_setting(u, ADZI_ADAM_WEIGHT_DECAY) != 0;
+    const bool decoupled = adz_update_setting(u, DECOUPLED) != 0;
+    const adzi_adam_parts parts = {
+        .maximizes = adz_update_setting(u, MAXIMIZE) != 0,
+        .decays = decays && !decoupled,
+        .keeps = decays && decoupled,
+        .modes = true,
+    };
+    return adzi_adam_express(results, u, &parts);
+}
+
+static const adz_optimizer_type radam_type = {
+    .size = sizeof(adz_optimizer_type),
     .name = "RAdam",
-    .n_settings = SETTINGS,
-    .settings = { ADZI_ADAM_NAMES, { "decoupled_weight_decay", ADZI_FLAG },
-        { "maximize", ADZI_FLAG } },
-    .n_states = 2,
-    .states = ADZI_ADAM_STATES,
-    .counts_steps = true,
-    .needs = needs,
+    .settings = { ADZI_ADAM_FIRST_SETTINGS(1e-8, 0),
+        { "decoupled_weight_decay", 0, ADZ_RANGE_FLAG }, { "maximize", 0, ADZ_RANGE_FLAG } },
+    .states = { ADZI_ADAM_TWO_STATES },
+    .update = update,
     .numbers = numbers,
-    .update = adzi_adam_update,
+    .n_numbers = ADZI_ADAM_NUMBERS,
+    .kernels = ADZI_ADAM_KERNELS,
 };
 
 ADZI_OPTIONS_INIT(adz_radam_options_init, adz_radam_options, ADZ_RADAM_OPTIONS)

@@ -1,58 +1,84 @@
+/* RMSprop, as torch.optim.RMSprop. The formula is in rmsprop.kernel.c. */
 #include "adze/optim/rmsprop.h"
 
-#include "optim/optimizer.h"
-#include "optim/rmsprop.h"
-#include "base/options.h"
+#include <math.h>
 
-KERNEL_TABLE_FLOAT(rmsprop);
+#include "adze/ops/compare.h"
+#include "adze/ops/math.h"
+#include "base/options.h"
+#include "optim/expressions.h"
+#include "optim/rmsprop.h"
+
+ADZI_UPDATE_KERNEL_TABLE(rmsprop);
 
 enum { LR, ALPHA, EPS, WEIGHT_DECAY, MOMENTUM, CENTERED, MAXIMIZE, SETTINGS };
-enum { SQUARE, BUFFER, MEAN, STATES };
 
-static unsigned needs(const double *settings)
+static uint32_t needs(const double *settings)
 {
-    return 1u << SQUARE | (settings[MOMENTUM] != 0 ? 1u << BUFFER : 0) |
-           (settings[CENTERED] != 0 ? 1u << MEAN : 0);
+    return 1u << ADZI_RMS_SQUARE | (settings[MOMENTUM] != 0 ? 1u << ADZI_RMS_BUFFER : 0) |
+           (settings[CENTERED] != 0 ? 1u << ADZI_RMS_MEAN : 0);
 }
 
-static void numbers(const adzi_moment *at, void *out)
+static void numbers(double *n, const adz_moment *at)
 {
     const double *s = at->settings;
-    *(adzi_rmsprop_numbers *)out = (adzi_rmsprop_numbers){
-        .lr = s[LR],
-        .alpha = s[ALPHA],
-        .eps = s[EPS],
-        .momentum = s[MOMENTUM],
-        .decay = s[WEIGHT_DECAY],
-        .sign = s[MAXIMIZE] != 0 ? -1 : 1,
-    };
+    n[ADZI_RMS_LR] = s[LR];
+    n[ADZI_RMS_ALPHA] = s[ALPHA];
+    n[ADZI_RMS_FRESH] = 1 - s[ALPHA];
+    n[ADZI_RMS_EPS] = s[EPS];
+    n[ADZI_RMS_MOMENTUM] = s[MOMENTUM];
+    n[ADZI_RMS_DECAY] = s[WEIGHT_DECAY];
+    n[ADZI_RMS_SIGN] = s[MAXIMIZE] != 0 ? -1 : 1;
 }
 
-static void update(const adzi_update *u)
+/* v - mean^2, at least 0. An infinite v stays infinite. */
+static adz_tensor *centred(adz_tensor *v, adz_tensor *mean)
 {
-    const adzi_rmsprop_args args = {
-        .w = u->parameter,
-        .dw = u->gradient,
-        .v = u->state[SQUARE]->data,
-        .mean = u->needs & 1u << MEAN ? u->state[MEAN]->data : NULL,
-        .m = u->needs & 1u << BUFFER ? u->state[BUFFER]->data : NULL,
-        .numbers = u->numbers,
-    };
-    adzi_launch(KERNEL_FOR(rmsprop, u->dtype), &args, u->count, ADZI_OPTIM_GRAIN);
+    adz_tensor *s = adz_sub(v, adz_mul(mean, mean));
+    s = adz_masked_fill(s, adz_lt_number(s, 0), 0);
+    return adz_where(adz_eq_number(v, INFINITY), v, s);
 }
 
-static const adzi_optimizer_type rmsprop_type = {
+static adz_status update(adz_tensor **results, const adz_update *u)
+{
+    adz_tensor *const *n = u->numbers;
+    const bool decays = adz_update_setting(u, WEIGHT_DECAY) != 0;
+    adz_tensor *g = adzi_decayed_gradient(
+        u, adz_update_setting(u, MAXIMIZE) != 0, decays ? n[ADZI_RMS_DECAY] : NULL);
+    adz_tensor *fresh = n[ADZI_RMS_FRESH], *old = u->states[ADZI_RMS_SQUARE];
+    adz_tensor *v = adz_add(adz_mul(n[ADZI_RMS_ALPHA], old), adz_mul(adz_mul(fresh, g), g));
+    results[1 + ADZI_RMS_SQUARE] = v;
+    if (u->states[ADZI_RMS_MEAN] != ADZ_NONE) {
+        adz_tensor *mean = adzi_averaged(n[ADZI_RMS_ALPHA], u->states[ADZI_RMS_MEAN], fresh, g);
+        results[1 + ADZI_RMS_MEAN] = mean;
+        v = centred(v, mean);
+    }
+    adz_tensor *size = adz_add(adz_sqrt(v), n[ADZI_RMS_EPS]), *step;
+    if (u->states[ADZI_RMS_BUFFER] != ADZ_NONE) {
+        adz_tensor *before = adz_mul(n[ADZI_RMS_MOMENTUM], u->states[ADZI_RMS_BUFFER]);
+        adz_tensor *m = adz_add(before, adz_div(g, size));
+        results[1 + ADZI_RMS_BUFFER] = m;
+        step = adz_mul(n[ADZI_RMS_LR], m);
+    } else {
+        step = adz_div(adz_mul(n[ADZI_RMS_LR], g), size);
+    }
+    results[0] = adz_sub(u->parameter, step);
+    return ADZ_OK;
+}
+
+static const adz_optimizer_type rmsprop_type = {
+    .size = sizeof(adz_optimizer_type),
     .name = "RMSprop",
-    .n_settings = SETTINGS,
-    .settings = { { "lr", ADZI_NOT_NEGATIVE }, { "alpha", ADZI_NOT_NEGATIVE },
-        { "eps", ADZI_NOT_NEGATIVE }, { "weight_decay", ADZI_NOT_NEGATIVE },
-        { "momentum", ADZI_NOT_NEGATIVE }, { "centered", ADZI_FLAG }, { "maximize", ADZI_FLAG } },
-    .n_states = STATES,
-    .states = { "square_avg", "momentum_buffer", "grad_avg" },
-    .counts_steps = true,
+    .settings = { { "lr", 0.01, ADZ_RANGE_NOT_NEGATIVE }, { "alpha", 0.99, ADZ_RANGE_NOT_NEGATIVE },
+        { "eps", 1e-8, ADZ_RANGE_NOT_NEGATIVE }, { "weight_decay", 0, ADZ_RANGE_NOT_NEGATIVE },
+        { "momentum", 0, ADZ_RANGE_NOT_NEGATIVE }, { "centered", 0, ADZ_RANGE_FLAG },
+        { "maximize", 0, ADZ_RANGE_FLAG } },
+    .states = { { "square_avg", 0 }, { "momentum_buffer", 0 }, { "grad_avg", 0 } },
+    .update = update,
     .needs = needs,
     .numbers = numbers,
-    .update = update,
+    .n_numbers = ADZI_RMS_NUMBERS,
+    .kernels = ADZI_UPDATE_KERNELS(rmsprop),
 };
 
 ADZI_OPTIONS_INIT(adz_rmsprop_options_init, adz_rmsprop_options, ADZ_RMSPROP_OPTIONS)

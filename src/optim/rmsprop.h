@@ -1,18 +1,22 @@
-/* The argument block of the kernel behind RMSprop. */
+/* The states and numbers of RMSprop, for its kernel. */
 #ifndef ADZI_OPTIM_RMSPROP_H
 #define ADZI_OPTIM_RMSPROP_H
 
-typedef struct adzi_rmsprop_numbers {
-    double lr, alpha, eps, momentum, decay, sign;
-} adzi_rmsprop_numbers;
+#include "adze/optim/type.h"
 
-/** w, dw, v, mean (NULL unless centered) and m (NULL without momentum) are contiguous; units are
- * elements. */
-typedef struct adzi_rmsprop_args {
-    void *w;
-    const void *dw;
-    void *v, *mean, *m;
-    const adzi_rmsprop_numbers *numbers; /* read when the kernel runs */
-} adzi_rmsprop_args;
+/** The states, in their order. */
+enum { ADZI_RMS_SQUARE, ADZI_RMS_BUFFER, ADZI_RMS_MEAN };
+
+/** The numbers of the formula in rmsprop.kernel.c. FRESH is 1 - alpha. */
+enum {
+    ADZI_RMS_LR,
+    ADZI_RMS_ALPHA,
+    ADZI_RMS_FRESH,
+    ADZI_RMS_EPS,
+    ADZI_RMS_MOMENTUM,
+    ADZI_RMS_DECAY,
+    ADZI_RMS_SIGN,
+    ADZI_RMS_NUMBERS
+};
 
 #endif

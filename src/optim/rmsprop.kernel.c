@@ -42,15 +42,17 @@ static inline elem KERNEL(centred)(elem v, elem mean)
 void KERNEL(rmsprop)(const void *block, int64_t begin, int64_t end);
 void KERNEL(rmsprop)(const void *block, int64_t begin, int64_t end)
 {
-    const adzi_rmsprop_args *args = block;
-    const adzi_rmsprop_numbers numbers = *args->numbers;
-    elem *restrict w = (elem *)args->w, *restrict v = (elem *)args->v;
-    elem *restrict mean = (elem *)args->mean, *restrict m = (elem *)args->m;
-    const elem *restrict dw = (const elem *)args->dw;
-    const bool decays = numbers.decay != 0, centered = mean != NULL, has_momentum = m != NULL;
-    elem lr = (elem)numbers.lr, alpha = (elem)numbers.alpha, fresh = (elem)(1 - numbers.alpha);
-    elem eps = (elem)numbers.eps, momentum = (elem)numbers.momentum;
-    elem decay = (elem)numbers.decay, sign = (elem)numbers.sign;
+    const adz_update_call *call = block;
+    const double *n = call->numbers;
+    elem *restrict w = (elem *)call->parameter, *restrict v = (elem *)call->states[ADZI_RMS_SQUARE];
+    elem *restrict mean = (elem *)call->states[ADZI_RMS_MEAN];
+    elem *restrict m = (elem *)call->states[ADZI_RMS_BUFFER];
+    const elem *restrict dw = (const elem *)call->gradient;
+    const bool decays = n[ADZI_RMS_DECAY] != 0, centered = mean != NULL, has_momentum = m != NULL;
+    elem lr = (elem)n[ADZI_RMS_LR], alpha = (elem)n[ADZI_RMS_ALPHA];
+    elem fresh = (elem)n[ADZI_RMS_FRESH], eps = (elem)n[ADZI_RMS_EPS];
+    elem momentum = (elem)n[ADZI_RMS_MOMENTUM];
+    elem decay = (elem)n[ADZI_RMS_DECAY], sign = (elem)n[ADZI_RMS_SIGN];
     for (int64_t i = begin; i < end; ++i) {
         elem g = sign * dw[i];
         if (decays) {

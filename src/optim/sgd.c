@@ -1,65 +1,71 @@
+/* Stochastic gradient descent, as torch.optim.SGD. The formula is in sgd.kernel.c. */
 #include "adze/optim/sgd.h"
 
-#include "optim/optimizer.h"
-#include "optim/sgd.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "optim/expressions.h"
+#include "optim/sgd.h"
 
-KERNEL_TABLE_FLOAT(sgd);
-
-enum { LR, MOMENTUM, DAMPENING, WEIGHT_DECAY, NESTEROV, MAXIMIZE, SETTINGS };
+ADZI_UPDATE_KERNEL_TABLE(sgd);
 
 static adz_status check(const char *op, const double *settings)
 {
-    if (settings[DAMPENING] != settings[DAMPENING] ||
-        (settings[NESTEROV] != 0 && (settings[MOMENTUM] == 0 || settings[DAMPENING] != 0))) {
+    const double momentum = settings[ADZI_SGD_MOMENTUM], dampening = settings[ADZI_SGD_DAMPENING];
+    if (dampening != dampening ||
+        (settings[ADZI_SGD_NESTEROV] != 0 && (momentum == 0 || dampening != 0))) {
         return adzi_error(op, ADZ_ERR_ARGUMENT,
             "momentum %s, dampening %s: nesterov needs a momentum and no dampening",
-            adzi_text_number(settings[MOMENTUM]), adzi_text_number(settings[DAMPENING]));
+            adzi_text_number(momentum), adzi_text_number(dampening));
     }
     return ADZ_OK;
 }
 
-static unsigned needs(const double *settings)
+static uint32_t needs(const double *settings)
 {
-    return settings[MOMENTUM] != 0 ? 1u : 0u;
+    return settings[ADZI_SGD_MOMENTUM] != 0 ? 1u : 0u;
 }
 
-static void numbers(const adzi_moment *at, void *out)
+static void numbers(double *n, const adz_moment *at)
 {
     const double *s = at->settings;
     const bool first = at->fresh & 1u;
-    *(adzi_sgd_numbers *)out = (adzi_sgd_numbers){
-        .lr = s[LR],
-        .momentum = s[MOMENTUM],
-        .fresh_part = first ? 1 : 1 - s[DAMPENING], /* at first m is 0, and becomes g */
-        .weight_decay = s[WEIGHT_DECAY],
-        .sign = s[MAXIMIZE] != 0 ? -1 : 1,
-        .nesterov = s[NESTEROV] != 0,
-    };
+    n[ADZI_SGD_BY_LR] = s[ADZI_SGD_LR];
+    n[ADZI_SGD_BY_MOMENTUM] = s[ADZI_SGD_MOMENTUM];
+    n[ADZI_SGD_FRESH] = first ? 1 : 1 - s[ADZI_SGD_DAMPENING]; /* at first m is 0, and becomes g */
+    n[ADZI_SGD_DECAY] = s[ADZI_SGD_WEIGHT_DECAY];
+    n[ADZI_SGD_SIGN] = s[ADZI_SGD_MAXIMIZE] != 0 ? -1 : 1;
+    n[ADZI_SGD_LOOKS_AHEAD] = s[ADZI_SGD_NESTEROV];
 }
 
-static void update(const adzi_update *u)
+static adz_status update(adz_tensor **results, const adz_update *u)
 {
-    const adzi_sgd_args args = { .w = u->parameter,
-        .dw = u->gradient,
-        .m = u->needs != 0 ? u->state[0]->data : NULL,
-        .numbers = u->numbers };
-    adzi_launch(KERNEL_FOR(sgd, u->dtype), &args, u->count, ADZI_OPTIM_GRAIN);
+    const bool decays = adz_update_setting(u, ADZI_SGD_WEIGHT_DECAY) != 0;
+    adz_tensor *g = adzi_decayed_gradient(u, adz_update_setting(u, ADZI_SGD_MAXIMIZE) != 0,
+        decays ? u->numbers[ADZI_SGD_DECAY] : NULL);
+    if (u->states[0] != ADZ_NONE) {
+        adz_tensor *momentum = u->numbers[ADZI_SGD_BY_MOMENTUM];
+        adz_tensor *m = adzi_averaged(momentum, u->states[0], u->numbers[ADZI_SGD_FRESH], g);
+        results[1] = m;
+        g = adz_update_setting(u, ADZI_SGD_NESTEROV) != 0 ? adz_add(g, adz_mul(momentum, m)) : m;
+    }
+    results[0] = adz_sub(u->parameter, adz_mul(u->numbers[ADZI_SGD_BY_LR], g));
+    return ADZ_OK;
 }
 
-static const adzi_optimizer_type sgd_type = {
+const adz_optimizer_type adzi_sgd_type = {
+    .size = sizeof(adz_optimizer_type),
     .name = "SGD",
-    .n_settings = SETTINGS,
-    .settings = { { "lr", ADZI_NOT_NEGATIVE }, { "momentum", ADZI_NOT_NEGATIVE },
-        { "dampening", ADZI_OWN_RANGE }, { "weight_decay", ADZI_NOT_NEGATIVE },
-        { "nesterov", ADZI_FLAG }, { "maximize", ADZI_FLAG } },
-    .n_states = 1,
-    .states = { "momentum_buffer" },
+    .settings = { { "lr", 1e-3, ADZ_RANGE_NOT_NEGATIVE }, { "momentum", 0, ADZ_RANGE_NOT_NEGATIVE },
+        { "dampening", 0, ADZ_RANGE_CHECKED }, { "weight_decay", 0, ADZ_RANGE_NOT_NEGATIVE },
+        { "nesterov", 0, ADZ_RANGE_FLAG }, { "maximize", 0, ADZ_RANGE_FLAG } },
+    .states = { { "momentum_buffer", 0 } },
+    .update = update,
     .check = check,
     .needs = needs,
     .numbers = numbers,
-    .update = update,
+    .n_numbers = ADZI_SGD_NUMBERS,
+    .kernels = ADZI_UPDATE_KERNELS(sgd),
+    .uncounted = true,
 };
 
 ADZI_OPTIONS_INIT(adz_sgd_options_init, adz_sgd_options, ADZ_SGD_OPTIONS)
@@ -70,7 +76,7 @@ adz_optimizer *adz_sgd_new(adz_tensor_list parameters, double lr, const adz_sgd_
     if (!ADZI_OPTIONS_READ("adz_sgd_new", ADZ_SGD_OPTIONS, &o, options)) {
         return NULL;
     }
-    double settings[SETTINGS] = { lr, o.momentum, o.dampening, o.weight_decay, o.nesterov,
+    double settings[ADZI_SGD_SETTINGS] = { lr, o.momentum, o.dampening, o.weight_decay, o.nesterov,
         o.maximize };
-    return adzi_optimizer_new("adz_sgd_new", &sgd_type, parameters, settings);
+    return adzi_optimizer_new("adz_sgd_new", &adzi_sgd_type, parameters, settings);
 }

@@ -1,21 +1,31 @@
-/* The argument block of the kernel behind stochastic gradient descent. */
+/* The settings and numbers of stochastic gradient descent, for its kernel and for exports. */
 #ifndef ADZI_OPTIM_SGD_H
 #define ADZI_OPTIM_SGD_H
 
-#include <stdbool.h>
+#include "adze/optim/type.h"
 
-typedef struct adzi_sgd_numbers {
-    double lr, momentum, fresh_part, weight_decay; /* m = momentum m + fresh_part g */
-    double sign;                                   /* of the gradient: -1 ascends */
-    bool nesterov;
-} adzi_sgd_numbers;
+/** The settings, in their order. */
+enum {
+    ADZI_SGD_LR,
+    ADZI_SGD_MOMENTUM,
+    ADZI_SGD_DAMPENING,
+    ADZI_SGD_WEIGHT_DECAY,
+    ADZI_SGD_NESTEROV,
+    ADZI_SGD_MAXIMIZE,
+    ADZI_SGD_SETTINGS
+};
 
-/** w, dw and m (NULL without momentum) are contiguous; units are elements. */
-typedef struct adzi_sgd_args {
-    void *w;
-    const void *dw;
-    void *m;
-    const adzi_sgd_numbers *numbers; /* read when the kernel runs */
-} adzi_sgd_args;
+/** The numbers of the formula in sgd.kernel.c. Flags are 0 or 1. */
+enum {
+    ADZI_SGD_BY_LR,
+    ADZI_SGD_BY_MOMENTUM,
+    ADZI_SGD_FRESH, /* the part of the gradient that joins m */
+    ADZI_SGD_DECAY,
+    ADZI_SGD_SIGN, /* of the gradient: -1 ascends */
+    ADZI_SGD_LOOKS_AHEAD,
+    ADZI_SGD_NUMBERS
+};
+
+extern const adz_optimizer_type adzi_sgd_type;
 
 #endif

@@ -21,14 +21,15 @@
 void KERNEL(sgd)(const void *block, int64_t begin, int64_t end);
 void KERNEL(sgd)(const void *block, int64_t begin, int64_t end)
 {
-    const adzi_sgd_args *args = block;
-    const adzi_sgd_numbers numbers = *args->numbers;
-    elem *restrict w = (elem *)args->w, *restrict m = (elem *)args->m;
-    const elem *restrict dw = (const elem *)args->dw;
-    const bool decays = numbers.weight_decay != 0, has_momentum = m != NULL;
-    const bool nesterov = numbers.nesterov;
-    elem lr = (elem)numbers.lr, momentum = (elem)numbers.momentum, fresh = (elem)numbers.fresh_part;
-    elem decay = (elem)numbers.weight_decay, sign = (elem)numbers.sign;
+    const adz_update_call *call = block;
+    const double *n = call->numbers;
+    elem *restrict w = (elem *)call->parameter, *restrict m = (elem *)call->states[0];
+    const elem *restrict dw = (const elem *)call->gradient;
+    const bool decays = n[ADZI_SGD_DECAY] != 0, has_momentum = m != NULL;
+    const bool nesterov = n[ADZI_SGD_LOOKS_AHEAD] != 0;
+    elem lr = (elem)n[ADZI_SGD_BY_LR], momentum = (elem)n[ADZI_SGD_BY_MOMENTUM];
+    elem fresh = (elem)n[ADZI_SGD_FRESH], decay = (elem)n[ADZI_SGD_DECAY];
+    elem sign = (elem)n[ADZI_SGD_SIGN];
     for (int64_t i = begin; i < end; ++i) {
         elem g = sign * dw[i];
         if (decays) {

@@ -58,21 +58,22 @@ static adz_status add_state(
 }
 
 /* Adds the states of parameter i of a group; `index` is its number over all groups. */
-static adz_status collect(const adzi_optimizer_type *type, const adzi_group *group, size_t i,
+static adz_status collect(const adz_optimizer *optimizer, const adzi_group *group, size_t i,
     size_t index, adz_state *state)
 {
     char name[96];
     const adzi_kept *kept = &group->kept[i];
     adz_status status = ADZ_OK;
-    bool counted = type->counts_steps && kept->steps > 0;
-    unsigned needs = type->needs(group->settings);
+    const adz_optimizer_type *type = optimizer->type;
+    bool counted = !type->uncounted && kept->steps > 0;
+    const uint32_t needs = adzi_optimizer_needs(optimizer, group->settings);
     if (counted) {
         snprintf(name, sizeof name, "state.%zu.step", index);
         status = add_steps(state, name, kept->steps);
     }
-    for (int k = 0; k < type->n_states && status == ADZ_OK; ++k) {
+    for (int k = 0; k < optimizer->n_states && status == ADZ_OK; ++k) {
         if (kept->state[k] != NULL || (counted && (needs & (1u << k)))) {
-            snprintf(name, sizeof name, "state.%zu.%s", index, type->states[k]);
+            snprintf(name, sizeof name, "state.%zu.%s", index, type->states[k].name);
             status = add_state(state, name, group->parameters[i], kept, k);
         }
     }
@@ -84,7 +85,7 @@ adz_status adzi_optimizer_collect(const adz_optimizer *optimizer, adz_state *sta
     size_t index = 0;
     for (size_t g = 0; g < optimizer->n_groups; ++g) {
         for (size_t i = 0; i < optimizer->groups[g]->count; ++i) {
-            adz_status status = collect(optimizer->type, optimizer->groups[g], i, index++, state);
+            adz_status status = collect(optimizer, optimizer->groups[g], i, index++, state);
             if (status != ADZ_OK) {
                 return status;
             }
@@ -94,14 +95,15 @@ adz_status adzi_optimizer_collect(const adz_optimizer *optimizer, adz_state *sta
 }
 
 static json_t *group_json(
-    const adzi_optimizer_type *type, const adzi_group *group, size_t first_index)
+    const adz_optimizer *optimizer, const adzi_group *group, size_t first_index)
 {
     json_t *object = json_object(), *indices = json_array();
     int failed = 0;
-    for (int k = 0; k < type->n_settings; ++k) {
-        double value = group->settings[k];
-        failed |= json_object_set_new(object, type->settings[k].name,
-            type->settings[k].range == ADZI_FLAG ? json_boolean(value != 0) : json_real(value));
+    for (int k = 0; k < optimizer->n_settings; ++k) {
+        const adz_setting *s = &optimizer->type->settings[k];
+        const double value = group->settings[k];
+        failed |= json_object_set_new(object, s->name,
+            s->range == ADZ_RANGE_FLAG ? json_boolean(value != 0) : json_real(value));
     }
     if (!isnan(group->initial_lr)) {
         failed |= json_object_set_new(object, "initial_lr", json_real(group->initial_lr));
@@ -124,7 +126,7 @@ json_t *adzi_optimizer_groups(const adz_optimizer *optimizer)
     int failed = array == NULL;
     for (size_t g = 0; g < optimizer->n_groups && !failed; ++g) {
         const adzi_group *group = optimizer->groups[g];
-        failed = json_array_append_new(array, group_json(optimizer->type, group, index));
+        failed = json_array_append_new(array, group_json(optimizer, group, index));
         index += group->count;
     }
     if (failed) {
@@ -153,10 +155,11 @@ static adz_status read_setting(const json_t *object, const char *name, bool opti
 
 /* Reads the settings of one group and checks the number of its parameters. */
 static adz_status read_group(
-    const adzi_optimizer_type *type, const json_t *object, adzi_group *group)
+    const adz_optimizer *optimizer, const json_t *object, adzi_group *group)
 {
-    for (int k = 0; k < type->n_settings; ++k) {
-        if (read_setting(object, type->settings[k].name, false, &group->settings[k]) != ADZ_OK) {
+    for (int k = 0; k < optimizer->n_settings; ++k) {
+        const char *name = optimizer->type->settings[k].name;
+        if (read_setting(object, name, false, &group->settings[k]) != ADZ_OK) {
             return ADZ_ERR_STATE;
         }
     }
@@ -169,7 +172,7 @@ static adz_status read_group(
         return adzi_error(op, ADZ_ERR_STATE, "a group has %zu parameters in the state, %zu here",
             count, group->count);
     }
-    return adzi_check_settings(op, type, group->settings);
+    return adzi_check_settings(op, optimizer, group->settings);
 }
 
 /* The new settings and states. All are made before anything of the optimizer changes. */
@@ -194,7 +197,7 @@ static adz_tensor *parameter_at(const adz_optimizer *optimizer, size_t index)
 
 /* Reads a name such as "state.12.momentum_buffer": parameter 12, and the index of the state, where
  * n_states stands for "step". False if the optimizer has no such state. */
-static bool parse_name(const adzi_optimizer_type *type, const char *name, size_t *index, int *which)
+static bool parse_name(const adz_optimizer *optimizer, const char *name, size_t *index, int *which)
 {
     const char *digits = name + strlen("state.");
     char *end = NULL;
@@ -204,12 +207,12 @@ static bool parse_name(const adzi_optimizer_type *type, const char *name, size_t
         return false;
     }
     *index = (size_t)value;
-    for (*which = 0; *which < type->n_states; ++*which) {
-        if (strcmp(end + 1, type->states[*which]) == 0) {
+    for (*which = 0; *which < optimizer->n_states; ++*which) {
+        if (strcmp(end + 1, optimizer->type->states[*which].name) == 0) {
             return true;
         }
     }
-    return type->counts_steps && strcmp(end + 1, "step") == 0;
+    return !optimizer->type->uncounted && strcmp(end + 1, "step") == 0;
 }
 
 /* Copies the elements of the part from `t`, which has the shape of the parameter and is contiguous,
@@ -235,12 +238,12 @@ static adz_status read_entry(
 {
     size_t index = 0;
     int which = 0;
-    if (!parse_name(optimizer->type, name, &index, &which) || index >= r->n_parameters) {
+    if (!parse_name(optimizer, name, &index, &which) || index >= r->n_parameters) {
         return adzi_error(op, ADZ_ERR_STATE,
             "%s has no %s; it has %zu parameters, and the state is that of another optimizer",
             optimizer->type->name, name, r->n_parameters);
     }
-    if (which == optimizer->type->n_states) {
+    if (which == optimizer->n_states) {
         double steps = t->numel == 1 ? adz_item(t) : NAN;
         if (!(steps >= 0 && steps < 0x1p53)) {
             return adzi_error(op, ADZ_ERR_STATE, "%s is no number of steps", name);
@@ -267,20 +270,20 @@ static adz_status read_entry(
  * after the first step no state is missing. */
 static adz_status check_complete(const adz_optimizer *optimizer, adzi_restore *r)
 {
-    const adzi_optimizer_type *type = optimizer->type;
+    const adz_optimizer_type *type = optimizer->type;
     size_t index = 0;
-    for (size_t g = 0; g < optimizer->n_groups && type->counts_steps; ++g) {
-        unsigned needs = type->needs(r->groups[g].settings);
+    for (size_t g = 0; g < optimizer->n_groups && !type->uncounted; ++g) {
+        const uint32_t needs = adzi_optimizer_needs(optimizer, r->groups[g].settings);
         for (size_t i = 0; i < optimizer->groups[g]->count; ++i, ++index) {
             adzi_kept *kept = &r->kept[index];
-            for (int k = 0; k < type->n_states; ++k) {
+            for (int k = 0; k < optimizer->n_states; ++k) {
                 if (kept->state[k] != NULL && kept->fresh == 0) {
                     return adzi_error(op, ADZ_ERR_STATE, "there is state.%zu.%s, but no step",
-                        index, type->states[k]);
+                        index, type->states[k].name);
                 }
                 if (kept->state[k] == NULL && kept->steps > 0 && (needs & (1u << k))) {
                     return adzi_error(
-                        op, ADZ_ERR_STATE, "there is no state.%zu.%s", index, type->states[k]);
+                        op, ADZ_ERR_STATE, "there is no state.%zu.%s", index, type->states[k].name);
                 }
             }
             kept->fresh = 0;
@@ -303,7 +306,7 @@ static adz_status read_all(
             r->kept[index++].part = optimizer->groups[g]->kept[i].part;
         }
         r->groups[g] = *optimizer->groups[g];
-        status = read_group(optimizer->type, json_array_get(groups, g), &r->groups[g]);
+        status = read_group(optimizer, json_array_get(groups, g), &r->groups[g]);
     }
     for (size_t i = 0; i < adz_state_count(state) && status == ADZ_OK; ++i) {
         const char *name = adz_state_name(state, i);
@@ -337,9 +340,7 @@ void adzi_restore_free(adzi_restore **address)
         return;
     }
     for (size_t i = 0; i < r->n_parameters && r->kept != NULL; ++i) {
-        for (int k = 0; k < ADZI_OPTIM_STATES; ++k) {
-            adzi_drop(r->kept[i].state[k]);
-        }
+        adzi_kept_release(&r->kept[i]);
     }
     adzi_free(r->groups, r->n_groups * sizeof *r->groups);
     adzi_free(r->kept, r->n_parameters * sizeof *r->kept);

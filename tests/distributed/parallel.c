@@ -95,7 +95,7 @@ size_t training_state_bytes(const training *t)
     for (size_t g = 0; g < t->optimizer->n_groups; ++g) {
         const adzi_group *group = t->optimizer->groups[g];
         for (size_t i = 0; i < group->count; ++i) {
-            for (int k = 0; k < ADZI_OPTIM_STATES; ++k) {
+            for (int k = 0; k < ADZ_OPTIMIZER_STATES; ++k) {
                 const adz_tensor *state = group->kept[i].state[k];
                 bytes += state != NULL ? (size_t)state->numel * adzi_item_size(state) : 0;
             }

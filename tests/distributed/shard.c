@@ -271,6 +271,37 @@ static void ranks_that_differ_are_told_so(void **state)
 
 /* ---- misuse --------------------------------------------------------------------------------- */
 
+static adz_status unchanged(adz_tensor **results, const adz_update *u)
+{
+    results[0] = u->parameter;
+    return ADZ_OK;
+}
+
+/* A type whose updates depend on other elements. */
+static const adz_optimizer_type whole_type = {
+    .size = sizeof(adz_optimizer_type),
+    .name = "Whole",
+    .settings = { { "lr", 0.1, ADZ_RANGE_NOT_NEGATIVE } },
+    .update = unchanged,
+    .whole = true,
+};
+
+static void misuse_of_types(adz_group *group, void *user)
+{
+    training t = training_new(group);
+    (void)user;
+    t.optimizer = adz_optimizer_new(&whole_type, adz_module_parameters(t.model), NULL, 0);
+    check(adz_data_parallel_shard(t.parallel, t.optimizer) == ADZ_ERR_UNSUPPORTED);
+    check_error(ADZ_ERR_UNSUPPORTED, "an update of Whole depends on all elements");
+    training_end(&t);
+}
+
+static void whole_updates_are_not_divided(void **state)
+{
+    (void)state;
+    run_ranks(2, NULL, misuse_of_types, NULL);
+}
+
 static void misuse(adz_group *group, void *user)
 {
     training t = training_new(group), other = training_new(group);
@@ -397,6 +428,7 @@ const struct CMUnitTest shard_tests[] = {
     cmocka_unit_test(refused_memory_on_one_rank_changes_nothing),
     cmocka_unit_test(a_failure_on_one_rank_is_one_on_all),
     cmocka_unit_test(ranks_that_differ_are_told_so),
+    cmocka_unit_test(whole_updates_are_not_divided),
     cmocka_unit_test(misuse_is_refused),
     cmocka_unit_test(a_module_may_have_two_divided_optimizers),
     cmocka_unit_test(a_dead_transport_is_reported),

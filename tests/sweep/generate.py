@@ -13,7 +13,9 @@ import re
 import sys
 
 # Functions that the sweep leaves out, each with its reason.
-NOT_CALLED = {}
+NOT_CALLED = {
+    'adz_update_setting': 'there is an update only in the step of an optimizer of the program',
+}
 
 # Functions that fail whatever the sweep gives them, each with its reason.
 NEVER_SUCCEEDS = {
@@ -28,6 +30,8 @@ NEVER_SUCCEEDS = {
 # Fields of structs that stay as they are, each with its reason.
 NOT_CHANGED = {
     ('adz_operator', 'fields'): 'only the caller knows how many rows there are',
+    ('adz_optimizer_type', 'settings'): 'a row is a struct; the tests of types change its members',
+    ('adz_optimizer_type', 'states'): 'as settings',
 }
 
 # A NULL from these is an answer, too: it needs no recorded error.
@@ -144,6 +148,8 @@ FILL = {
     'adz_operator': 'o->size = sizeof *o; o->name = "ours"; o->backward = backward_of_ours; '
                     'o->kernels[ADZ_F32] = kernel_of_ours; o->units = ADZ_UNITS_ELEMENTS; '
                     'o->expression = expression_of_ours;',
+    'adz_optimizer_type': 'o->size = sizeof *o; o->name = "Ours"; o->settings[0].name = "lr"; '
+                          'o->update = update_of_ours;',
     'adz_dl_managed_tensor': '*o = dlpack_of_ours;',
     'adz_loader_position': 'o->rows = 3;',
     'adz_transport': 'o->size = sizeof *o; o->name = "ours"; o->ranks = 1;',
@@ -160,7 +166,9 @@ CALLBACKS = {
     'adz_fastai_attention_class': 'adz_fastai_attention_new',
     'adz_backward_function': 'backward_of_ours', 'deleter': 'deleter', 'call': 'function_checked',
     'adz_expression_function': 'expression_of_ours', 'adz_kernel_function': 'kernel_of_ours',
-    'adz_shape_rule': 'shape_rule_of_ours',
+    'adz_shape_rule': 'shape_rule_of_ours', 'adz_update_function': 'update_of_ours',
+    'adz_update_kernel': 'update_kernel_of_ours', 'check': 'check_settings',
+    'needs': 'needed_states', 'numbers': 'numbers_of_ours',
     'allocate': 'allocate', 'deallocate': 'deallocate', 'init': 'init_module',
     'forward': 'forward', 'reset_parameters': 'init_module', 'extra_repr': 'extra_repr',
     'destroy': 'destroy', 'copy_state': 'copy_state', 'reset': 'init_module',

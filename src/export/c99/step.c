@@ -8,13 +8,12 @@
 #include "export/c99/lanes.h"
 #include "export/c99/program.h"
 #include "optim/adam_family.h"
+#include "optim/sgd.h"
 
-enum { SGD_LR, SGD_MOMENTUM, SGD_DAMPENING, SGD_DECAY, SGD_NESTEROV, SGD_MAXIMIZE };
-enum { AMSGRAD = ADZI_ADAM_SETTINGS, MAXIMIZE };
-
+/* A type of the user's may have the name of one of these, and still be another one. */
 static bool is_sgd(const adz_optimizer *o)
 {
-    return strcmp(o->type->name, "SGD") == 0;
+    return o->identity == &adzi_sgd_type;
 }
 
 /* True if a setting is not 0 in one of the groups. */
@@ -30,7 +29,7 @@ static bool is_set(const adz_optimizer *o, int setting)
 /* True if the step counts how often it was called. */
 static bool counts_steps(const adz_optimizer *o)
 {
-    return !is_sgd(o) || is_set(o, SGD_DAMPENING);
+    return !is_sgd(o) || is_set(o, ADZI_SGD_DAMPENING);
 }
 
 /* ---- parameters -------------------------------------------------------------------------------
@@ -48,11 +47,11 @@ static int memory_of(const adzi_c99 *c, const adz_tensor *parameter)
 
 bool adzi_c99_check_optimizer(adzi_c99 *c, const adz_optimizer *o)
 {
-    const char *name = o->type->name;
-    if (!is_sgd(o) && strcmp(name, "Adam") != 0 && strcmp(name, "AdamW") != 0) {
+    if (!is_sgd(o) && o->identity != &adzi_adam_type && o->identity != &adzi_adamw_type) {
         adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
-            "the optimizer %s cannot be written in C; use SGD, Adam or AdamW", name);
-    } else if (!is_sgd(o) && is_set(o, AMSGRAD)) {
+            "the optimizer %s cannot be written in C; use adze's SGD, Adam or AdamW",
+            o->type->name);
+    } else if (!is_sgd(o) && is_set(o, ADZI_ADAM_AMSGRAD)) {
         adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED, "Adam with amsgrad cannot be written in C");
     }
     return !c->failed;
@@ -186,20 +185,20 @@ static adzi_c99_value target_of(adzi_c99 *c, const adzi_c99_value *y, adz_c_loss
 /* The names of a parameter's states; "m_<parameter>" and "v_<parameter>". */
 static void print_sgd(adzi_c99 *c, const double *s, const char *w, const char *dw, size_t group)
 {
-    const char *sign = s[SGD_MAXIMIZE] != 0 ? "-" : "";
+    const char *sign = s[ADZI_SGD_MAXIMIZE] != 0 ? "-" : "";
     adzi_c99_line(c, "float g = %s%s[i];", sign, dw);
-    if (s[SGD_DECAY] != 0) {
-        adzi_c99_line(c, "g += %s * %s[i];", adzi_c99_float(s[SGD_DECAY]), w);
+    if (s[ADZI_SGD_WEIGHT_DECAY] != 0) {
+        adzi_c99_line(c, "g += %s * %s[i];", adzi_c99_float(s[ADZI_SGD_WEIGHT_DECAY]), w);
     }
-    if (s[SGD_MOMENTUM] != 0) {
-        const char *momentum = adzi_c99_float(s[SGD_MOMENTUM]);
-        if (s[SGD_DAMPENING] != 0) {
+    if (s[ADZI_SGD_MOMENTUM] != 0) {
+        const char *momentum = adzi_c99_float(s[ADZI_SGD_MOMENTUM]);
+        if (s[ADZI_SGD_DAMPENING] != 0) {
             adzi_c99_line(c, "m_%s[i] = %s * m_%s[i] + (steps == 1 ? 1 : %s) * g;", w, momentum, w,
-                adzi_c99_float(1 - s[SGD_DAMPENING]));
+                adzi_c99_float(1 - s[ADZI_SGD_DAMPENING]));
         } else {
             adzi_c99_line(c, "m_%s[i] = %s * m_%s[i] + g;", w, momentum, w);
         }
-        if (s[SGD_NESTEROV] != 0) {
+        if (s[ADZI_SGD_NESTEROV] != 0) {
             adzi_c99_line(c, "g += %s * m_%s[i];", momentum, w);
         } else {
             adzi_c99_line(c, "g = m_%s[i];", w);
@@ -211,10 +210,10 @@ static void print_sgd(adzi_c99 *c, const double *s, const char *w, const char *d
 static void print_adam(adzi_c99 *c, const adz_optimizer *o, const double *s, const char *w,
     const char *dw, size_t group)
 {
-    const bool decoupled = strcmp(o->type->name, "AdamW") == 0;
+    const bool decoupled = o->identity == &adzi_adamw_type;
     const double decay = s[ADZI_ADAM_WEIGHT_DECAY];
     adzi_c99_line(c, "%sfloat g = %s%s[i];", decay != 0 && !decoupled ? "" : "const ",
-        s[MAXIMIZE] != 0 ? "-" : "", dw);
+        s[ADZI_ADAM_MAXIMIZE] != 0 ? "-" : "", dw);
     if (decay != 0 && !decoupled) {
         adzi_c99_line(c, "g += %s * %s[i];", adzi_c99_float(decay), w);
     }
@@ -372,7 +371,7 @@ int64_t adzi_c99_print_states(adzi_c99 *c, adzi_text *file, const adz_optimizer 
             const int memory = memory_of(c, o->groups[g]->parameters[i]);
             const adzi_kept *kept = &o->groups[g]->kept[i];
             const bool updated = memory >= 0 && c->memories[memory].gradient >= 0;
-            if (updated && (!is_sgd(o) || o->groups[g]->settings[SGD_MOMENTUM] != 0)) {
+            if (updated && (!is_sgd(o) || o->groups[g]->settings[ADZI_SGD_MOMENTUM] != 0)) {
                 bytes += print_state(c, file, "m", memory, kept->state[0]);
             }
             if (updated && !is_sgd(o)) {

@@ -281,6 +281,11 @@ static void refused(void **state)
     adz_c_options o = ADZ_C_OPTIONS;
     o.optimizer = adz_rmsprop_new(adz_module_parameters(net), 0.1, NULL);
     expect_refused(&n, "no.c", &o, ADZ_ERR_UNSUPPORTED, "RMSprop cannot be written in C");
+    adz_optimizer_type own = *adz_optimizer_type_of(o.optimizer);
+    adz_optimizer_free(&o.optimizer);
+    own.name = "SGD"; /* the writer knows adze's SGD, and no other of this name */
+    o.optimizer = adz_optimizer_new(&own, adz_module_parameters(net), NULL, 0);
+    expect_refused(&n, "no.c", &o, ADZ_ERR_UNSUPPORTED, "the optimizer SGD cannot be written in C");
     adz_optimizer_free(&o.optimizer);
     n.call = labels;
     o.optimizer = adz_sgd_new(adz_module_parameters(net), 0.1, NULL);

@@ -1,4 +1,6 @@
-/* Every optimizer with its default settings and with all of them changed. */
+/* Every optimizer with its default settings and with all of them changed, and two of a program's
+ * own. */
+#include "../own_types.h"
 #include "cases.h"
 
 #define CASE(which)                              \
@@ -298,6 +300,34 @@ static void full_sgd_loop(double *w, const double *g, double *s[ROWS], int t)
     }
 }
 
+static adz_optimizer *own_lion_make(adz_tensor_list list)
+{
+    return adz_optimizer_new(&lion_type, list, (const double[]){ 0.02, 0.8, 0.95, 0.1 }, 4);
+}
+
+static void own_lion_loop(double *w, const double *g, double *s[ROWS], int t)
+{
+    (void)t;
+    for (int i = 0; i < N; ++i) {
+        const double c = 0.8 * s[0][i] + 0.2 * g[i];
+        w[i] = w[i] - 0.02 * 0.1 * w[i] - (isnan(c) ? c : c > 0 ? 0.02 : c < 0 ? -0.02 : 0);
+        s[0][i] = 0.95 * s[0][i] + 0.05 * g[i];
+    }
+}
+
+static adz_optimizer *own_mean_make(adz_tensor_list list)
+{
+    return adz_optimizer_new(&mean_type, list, NULL, 0);
+}
+
+static void own_mean_loop(double *w, const double *g, double *s[ROWS], int t)
+{
+    for (int i = 0; i < N; ++i) {
+        s[0][i] = (t == 1 ? 0.25 : s[0][i]) + g[i];
+        w[i] -= 0.1 / t * s[0][i];
+    }
+}
+
 const optimizer_case cases[] = {
     CASE(full_sgd),
     CASE(plain_adam),
@@ -321,6 +351,8 @@ const optimizer_case cases[] = {
     CASE(labml_belief),
     CASE(labml_waiting_belief),
     CASE(labml_plain_belief),
+    CASE(own_lion),
+    CASE(own_mean),
 };
 
 const int n_cases = sizeof cases / sizeof *cases;

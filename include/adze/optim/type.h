@@ -1,0 +1,237 @@
+/**
+ * @file type.h
+ * Optimizers of your own: the settings, the states and the update of one parameter. adze's own
+ * optimizers are described by such types, too.
+ *
+ * @code
+ * // Lion (Chen et al., 2023): w = (1 - lr decay) w - lr sign(beta1 m + (1 - beta1) g)
+ * //                           m = beta2 m + (1 - beta2) g
+ * enum { LR, BETA1, BETA2, WEIGHT_DECAY };
+ *
+ * static adz_tensor *mix(adz_tensor *m, adz_tensor *g, adz_tensor *beta)
+ * {
+ *     return adz_add(g, adz_mul(beta, adz_sub(m, g)));
+ * }
+ *
+ * static adz_status lion_update(adz_tensor **results, const adz_update *u)
+ * {
+ *     adz_tensor *w = u->parameter, *g = u->gradient, *m = u->states[0];
+ *     adz_tensor *lr = u->numbers[LR], *decay = u->numbers[WEIGHT_DECAY];
+ *     adz_tensor *c = mix(m, g, u->numbers[BETA1]), *zero = adz_zeros_like(lr);
+ *     adz_tensor *down = adz_where(adz_lt_number(c, 0), adz_neg(lr), zero);
+ *     adz_tensor *step = adz_where(adz_gt_number(c, 0), lr, down);
+ *     results[0] = adz_sub(adz_sub(w, adz_mul(adz_mul(lr, decay), w)), step);
+ *     results[1] = mix(m, g, u->numbers[BETA2]);
+ *     return ADZ_OK; // a result that is NULL makes the step fail
+ * }
+ *
+ * static const adz_optimizer_type lion_type = {
+ *     .size = sizeof(adz_optimizer_type),
+ *     .name = "Lion",
+ *     .settings = { { "lr", 1e-4 }, { "beta1", 0.9, ADZ_RANGE_FRACTION },
+ *         { "beta2", 0.99, ADZ_RANGE_FRACTION }, { "weight_decay", 0 } },
+ *     .states = { { "exp_avg" } },
+ *     .update = lion_update,
+ * };
+ *
+ * adz_module *model = adz_linear_new(4, 1, NULL);
+ * adz_optimizer *lion = adz_optimizer_new(&lion_type, adz_module_parameters(model), NULL, 0);
+ * adz_optimizer_set(lion, -1, "weight_decay", 0.1);
+ * adz_optimizer_free(&lion);
+ * adz_module_free(&model);
+ * @endcode
+ *
+ * The optimizer has groups with settings of their own, schedulers, checkpoints, flat parameters and
+ * states that are divided among ranks, and plans capture its step. The update is written with
+ * adze's operators. Kernels may be added for speed; adz_optimizer_check compares them with the
+ * operators.
+ */
+#ifndef ADZE_OPTIM_TYPE_H
+#define ADZE_OPTIM_TYPE_H
+
+#include "adze/optim/optimizer.h"
+#include "adze/record.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ADZ_OPTIMIZER_SETTINGS 16 /**< the most settings of a type */
+#define ADZ_OPTIMIZER_STATES   8  /**< the most state tensors of a parameter */
+#define ADZ_OPTIMIZER_NUMBERS  16 /**< the most numbers of an update */
+
+/** Which values a setting can have. */
+typedef enum adz_setting_range {
+    ADZ_RANGE_NOT_NEGATIVE = 0, /**< finite, 0 or more */
+    ADZ_RANGE_FLAG = 1,         /**< 0 or 1; files have false or true */
+    ADZ_RANGE_FRACTION = 2,     /**< 0 or more and below 1 */
+    ADZ_RANGE_CHECKED = 3       /**< the type's `check` says which */
+} adz_setting_range;
+
+/** One setting of an optimizer. */
+typedef struct adz_setting {
+    const char *name;        /**< as in PyTorch; the name in files and for adz_optimizer_get */
+    double value;            /**< the default */
+    adz_setting_range range; /**< ADZ_RANGE_NOT_NEGATIVE if it is left out */
+} adz_setting;
+
+/** A tensor that an optimizer keeps for each parameter, with the parameter's shape and dtype. */
+typedef struct adz_optimizer_state {
+    const char *name; /**< as in PyTorch; the name in files */
+    int initial;      /**< the number of the setting with which a new state is filled; 0: zeros */
+} adz_optimizer_state;
+
+/** What the numbers of one parameter's update are computed from. */
+typedef struct adz_moment {
+    const double *settings; /**< of the parameter's group, in the order of the type */
+    int64_t step;           /**< 1 in the first step in which the parameter has a gradient. 0 if the
+                                 type is `uncounted` */
+    uint32_t fresh;         /**< bit k: state k was made for this step */
+} adz_moment;
+
+/** What the update of one parameter is computed from. */
+typedef struct adz_update {
+    adz_tensor *parameter;      /**< w[...], f32 or f64, without a gradient */
+    adz_tensor *gradient;       /**< dw, like w */
+    adz_tensor *const *states;  /**< state k, like w, for k < ADZ_OPTIMIZER_STATES; ADZ_NONE if the
+                                     settings need no state k, or the type has none */
+    adz_tensor *const *numbers; /**< number k, a scalar of the dtype of w */
+    const struct adzi_moment *at; /**< for adz_update_setting */
+} adz_update;
+
+/**
+ * The update of one parameter, by adze's operators. It is called without a gradient mode, in a
+ * scope of the call. results[0] becomes the new parameter, and results[1 + k] the new state k, of
+ * the shape and dtype of the parameter. A state that stays as it is becomes update->states[k].
+ * Results of states that are ADZ_NONE are not read.
+ *
+ * The function changes no tensor of the update in place and reads no elements on the host. What
+ * changes from step to step is among the numbers, because a plan records the operators once.
+ *
+ * Returns ADZ_OK, or a status with an error recorded. A missing result is an error, so that the
+ * failure of an operator needs no further check.
+ */
+typedef adz_status (*adz_update_function)(adz_tensor **results, const adz_update *update);
+
+/** The arrays of an update, for a kernel: `count` elements in row-major order, without gaps. */
+typedef struct adz_update_call {
+    void *parameter;      /**< changed by the kernel */
+    const void *gradient; /**< of the same dtype */
+    void *const *states;  /**< state k, changed by the kernel, for k < ADZ_OPTIMIZER_STATES; NULL if
+                               there is no state k */
+    const double *numbers; /**< as in adz_update, in f64; to be converted to the dtype */
+} adz_update_call;
+
+/**
+ * A kernel: updates the elements begin .. end-1 of a parameter and of its states. It has the rules
+ * of adz_kernel_function: the elements may be cut among threads and ranks, and a plan calls it
+ * again. It computes what the type's `update` computes, which adz_optimizer_check compares.
+ */
+typedef void (*adz_update_kernel)(const adz_update_call *call, int64_t begin, int64_t end);
+
+/**
+ * Describes an optimizer. Name the members that you set, as in .name = "Lion"; the others are zero
+ * then. The struct grows at its end, and a program that was compiled with fewer members goes on to
+ * work.
+ *
+ * Functions of a type that get settings get them in the order of the type.
+ */
+typedef struct adz_optimizer_type {
+    size_t size;      /**< sizeof(adz_optimizer_type) */
+    const char *name; /**< for messages and files, which are loaded by an optimizer of this name */
+    adz_setting settings[ADZ_OPTIMIZER_SETTINGS];     /**< "lr" first, which schedulers change */
+    adz_optimizer_state states[ADZ_OPTIMIZER_STATES]; /**< none is allowed */
+    adz_update_function update;                       /**< the formula, needed */
+
+    /** Checks settings that depend on each other, and those of ADZ_RANGE_CHECKED. The other
+     * settings are in their ranges already. Returns ADZ_OK, or what adz_error_set(op, ...) returns.
+     * NULL if there is nothing to check. */
+    adz_status (*check)(const char *op, const double *settings);
+
+    /** The states that these settings need: bit k for state k. NULL: all of them. */
+    uint32_t (*needs)(const double *settings);
+
+    /** Computes the numbers of an update, such as a bias correction from the step. It runs in every
+     * replay of a plan, and calls no function of adze that can fail. NULL: the numbers are the
+     * settings. */
+    void (*numbers)(double *numbers, const adz_moment *at);
+    size_t n_numbers; /**< how many numbers `numbers` writes, 1 to ADZ_OPTIMIZER_NUMBERS; 0 without
+                           that function */
+
+    adz_update_kernel kernels[ADZ_KERNEL_DTYPES]; /**< a faster `update` by the parameter's dtype,
+                           as in .kernels = { [ADZ_F32] = lion_f32 }. Where there is NULL, `update`
+                           computes the step */
+    bool whole;     /**< an element's update depends on other elements, such as their norm. The
+                         states cannot be divided among ranks then, and there are no kernels */
+    bool uncounted; /**< files have no "step", and no number depends on the step; as in SGD */
+} adz_optimizer_type;
+
+/**
+ * Makes an optimizer of a type, with one group of parameters.
+ *
+ * A step by kernels changes the parameters one by one. A step by `update` computes all new
+ * parameters and states before the first one is stored, so it needs memory for them.
+ *
+ * @param type        stays as long as the optimizer does
+ * @param parameters  one or more contiguous f32 or f64 leaves, kept
+ * @param settings    the values of the first n_settings settings; NULL if n_settings is 0
+ * @param n_settings  at most as many as the type has; the remaining settings have their defaults
+ * @return            yours, end it with adz_optimizer_free; NULL with ADZ_ERR_NULL,
+ *                    ADZ_ERR_ARGUMENT (the message names what is wrong with the type or with a
+ *                    setting), ADZ_ERR_DTYPE, ADZ_ERR_GRAPH, ADZ_ERR_SHAPE, ADZ_ERR_STATE (in a
+ *                    function that a plan captures) or ADZ_ERR_MEMORY recorded
+ * @see               torch.optim.Optimizer
+ */
+ADZ_API adz_optimizer *adz_optimizer_new(const adz_optimizer_type *type, adz_tensor_list parameters,
+    const double *settings, size_t n_settings);
+
+/**
+ * The type of an optimizer, adze's own included.
+ *
+ * @param optimizer  any optimizer
+ * @return           for adz_optimizer_new the type that was given; NULL when optimizer is NULL
+ */
+ADZ_API const adz_optimizer_type *adz_optimizer_type_of(const adz_optimizer *optimizer);
+
+/**
+ * A setting by which an update chooses its operators: `if (adz_update_setting(u, NESTEROV) != 0)`.
+ * A change of such a setting makes a plan anew. "lr", "momentum" and "beta1" are refused, because
+ * schedulers change them from step to step; the numbers have them.
+ *
+ * @param update   as given to the type's `update`
+ * @param setting  the number of the setting in the type
+ * @return         the value, 0 or 1 for a flag; NaN with ADZ_ERR_NULL, ADZ_ERR_INDEX or
+ *                 ADZ_ERR_ARGUMENT recorded
+ */
+ADZ_API double adz_update_setting(const adz_update *update, int setting);
+
+/**
+ * Compares what an optimizer's type says twice: its kernels with its `update`. Also checks what a
+ * type promises: an update is that of every element by itself (unless the type is `whole`), changes
+ * nothing in place and gives all results.
+ *
+ * It makes steps from equal parameters, states and gradients in both ways, in f32 and f64. Sizes
+ * are 0, 1, odd numbers and a size that threads share. Settings are the given ones, and then each
+ * of them changed, alone and in pairs: flags are toggled, numbers are 0 or not 0. Combinations that
+ * `check` refuses are left out. The gradients contain zeros of both signs, denormal, very small and
+ * very large numbers, infinities and NaN.
+ *
+ * @param type        with or without kernels
+ * @param settings    as adz_optimizer_new takes them
+ * @param n_settings  as adz_optimizer_new takes it
+ * @param ulps        the largest difference, 0 for equal bits: in units in the last place of the
+ *                    largest of the element's old and new values, and 0 or more. NaN equals NaN,
+ * and 0 equals -0
+ * @return            ADZ_OK; ADZ_ERR_NUMERIC (the message names dtype, settings, step and element),
+ *                    ADZ_ERR_ARGUMENT, ADZ_ERR_STATE and ADZ_ERR_UNSUPPORTED (in a function that a
+ *                    plan captures or an export traces), or an error of adz_optimizer_new or of a
+ *                    step
+ */
+ADZ_API adz_status adz_optimizer_check(
+    const adz_optimizer_type *type, const double *settings, size_t n_settings, double ulps);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
