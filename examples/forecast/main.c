@@ -68,7 +68,11 @@ static ensemble choose_and_train(const options *o, const series *s)
 static ensemble load_and_check(const options *o, const series *s)
 {
     ensemble e = load_ensemble(o->load);
-    check_test_length(&e.n, s);
+    if (e.n.model == MODEL_LINEAR) {
+        check_length(&e.n, s); /* it is fitted to this series, and its band is measured on it */
+    } else {
+        check_test_length(&e.n, s);
+    }
     fit_to_series(&e.linear, s);
     if (e.trained > test_start(s->n)) {
         remark("%s was trained on %lld values, but the test part begins after %lld; its errors "
@@ -102,7 +106,9 @@ static void report(const options *o, const ensemble *e, const series *s, double 
     int64_t steps = steps_ahead(o, e->n.horizon);
     origins end = { allocate(sizeof *end.at), 1, NULL };
     end.at[0] = s->n;
-    forecasts test = forecast(e, s, test_origins(&e->n, s)), ahead = forecast(e, s, end);
+    outcomes known = observe(e, s);
+    forecasts test = forecast(e, s, &known, test_origins(&e->n, s));
+    forecasts ahead = forecast(e, s, &known, end);
     scores r = score(&e->n, s, &test);
     double seconds = seconds_now() - begin;
     if (o->save != NULL) {
@@ -113,6 +119,7 @@ static void report(const options *o, const ensemble *e, const series *s, double 
     printf("forecast: %s\n", o->output);
     draw_picture(o->plot, s, e->trained, &test, &ahead, steps);
     print_scores(&r, e->n.model, seconds);
+    free_outcomes(&known);
     free_forecasts(&ahead);
     free_forecasts(&test);
 }
