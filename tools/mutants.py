@@ -76,7 +76,7 @@ COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
     (r"io/checkpoint", "checkpoint safetensors parallel_checkpoint"),
     (r"io/", "checkpoint safetensors"),
     (r"plan/weights", "packed"),
-    (r"plan/plan.c", "plan changes host steps refused packed"),
+    (r"plan/plan.c", "calls plan changes host steps refused packed"),
     (r"plan/watch", "watch changes plan refused"),
     (r"plan/compare", "compare host plan"),
     (r"plan/(memory|updates)", "places updates"),
