@@ -250,10 +250,12 @@ static void a_call_that_fails_leaves_no_recording(void **state)
     caller c = begin();
     adz_plan *plan = adz_plan_new(descends, &c, NULL);
     assert_true(info_of(plan).launches > 0 && info_of(plan).memory_bytes > 0);
+    assert_true(plan->n_watched > 0); /* the gradient */
     c.fails = true;
     assert_int_equal(adz_plan_run(plan), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "the function returned NULL without an error");
     assert_true(info_of(plan).launches == 0 && info_of(plan).memory_bytes == 0);
+    assert_true(plan->n_watched == 0);
     c.fails = false;
     for (int run = 0; run < 3; ++run) {
         assert_int_equal(adz_plan_run(plan), ADZ_OK);
