@@ -60,6 +60,7 @@ static void every_block_around_an_address_is_noticed(void **state)
         assert_true(notices(&plan, at - 8, 9));
         assert_true(notices(&plan, at, 4096));
         assert_false(notices(&plan, at - 8, 8));
+        assert_false(notices(&plan, at - 1, 0));
         assert_false(notices(&plan, at + 1, 63));
     }
     assert_false(notices(&plan, ADDRESS(COUNT * 64), 4096));
