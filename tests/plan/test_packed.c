@@ -15,6 +15,7 @@
 #include "adze/adze.h"
 #include "base/alloc.h"
 #include "errors.h"
+#include "plan/plan.h"
 #include "tensor/gemm/gemm.h"
 
 enum { INPUTS = 800, HIDDEN = 1601, OUTPUTS = 290, ROWS = 110 };
@@ -407,15 +408,17 @@ static void weights_that_a_run_writes_are_not_packed(void **state)
 static void refused_memory(void **state)
 {
     (void)state;
-    network n = begin(adz_linear_new(INPUTS, OUTPUTS, NULL), ROWS, ADZ_F32);
+    adz_scope *scope = adz_scope_open();
+    holder h = holder_new();
     adz_plan_options options = ADZ_PLAN_OPTIONS;
-    options.module = n.model;
+    options.module = h.module;
     options.pack_weights = true;
+    assert_int_equal(adz_module_parameters(h.module).count, 2); /* the module keeps the list */
     const int64_t live = adzi_live_bytes();
     bool failed = true;
     for (int64_t k = 1; failed; ++k) {
         adzi_alloc_fail_at(k);
-        adz_plan *plan = adz_plan_new(forward, &n, &options);
+        adz_plan *plan = adz_plan_new(multiplies_second, &h, &options);
         adz_status status = plan != NULL ? adz_plan_run(plan) : adz_error_code();
         failed = adzi_alloc_failed();
         adzi_alloc_fail_at(0);
@@ -426,12 +429,14 @@ static void refused_memory(void **state)
                 assert_int_equal(adz_plan_run(plan), ADZ_OK);
             }
             assert_true(packed_bytes(plan) > 0);
+            assert_int_equal(plan->last->n_seen, 1); /* the version of the weight */
         }
         adz_plan_free(&plan);
         assert_int_equal(adzi_live_bytes(), live);
         assert_true(failed || k > 20);
     }
-    end(&n);
+    adz_module_free(&h.module);
+    adz_scope_close(scope);
 }
 
 int main(void)
@@ -440,13 +445,13 @@ int main(void)
         cmocka_unit_test(each_shape_of_a_weight_has_its_copy),
         cmocka_unit_test(what_a_run_writes_and_foreign_tensors_are_not_packed),
         cmocka_unit_test(a_weight_is_told_from_its_neighbour),
+        cmocka_unit_test(refused_memory),
         cmocka_unit_test(packed_weights_change_no_bit),
         cmocka_unit_test(products_of_few_rows_read_the_weight_in_place),
         cmocka_unit_test(a_weight_that_is_used_twice_has_one_copy),
         cmocka_unit_test(an_option_is_needed),
         cmocka_unit_test(a_plan_notices_that_a_weight_was_written),
         cmocka_unit_test(weights_that_a_run_writes_are_not_packed),
-        cmocka_unit_test(refused_memory),
     };
     adzi_gemm_backend_choice = ADZI_GEMM_OURS;
     return cmocka_run_group_tests(tests, NULL, NULL);

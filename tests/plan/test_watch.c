@@ -85,7 +85,7 @@ static void what_is_watched(void **state)
         static adzi_storage read, written, used;
         static adzi_gradient gradient;
         adz_tensor a = tensor_at(&read, ADDRESS(0x8000)), b = tensor_at(&written, ADDRESS(0x9000)),
-                   c = tensor_at(&used, ADDRESS(0xa000)), *in = &c;
+                   c = tensor_at(&used, ADDRESS(0xa002)), *in = &c;
         assert_true(recorder->host_may_read(recorder, &a));
         recorder->written(recorder, &b);
         recorder->entered(recorder, "operator", &in, 1);
@@ -102,7 +102,7 @@ static void what_is_watched(void **state)
         assert_true(notices(&plan, &read, sizeof read));
         assert_true(notices(&plan, &gradient, sizeof gradient));
         assert_true(notices(&plan, &written, sizeof written) == (captured != 0));
-        assert_true(notices(&plan, ADDRESS(0xa000), 8) == (captured != 0));
+        assert_true(notices(&plan, ADDRESS(0xa002), 8) == (captured != 0));
         assert_true(notices(&plan, ADDRESS(0), 8) == (captured != 0));
         assert_true(notices(&plan, ADDRESS(0x2000), 8) == (captured != 0));
         assert_true(notices(&plan, (char *)(uintptr_t)0x10000, 8) == (captured != 0));
