@@ -80,7 +80,7 @@ COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
     (r"plan/watch", "watch changes plan refused"),
     (r"plan/compare", "compare host plan"),
     (r"plan/(memory|updates)", "places updates"),
-    (r"plan/", "recording places watch compare plan host changes refused"),
+    (r"plan/", "recording noted places watch compare plan host changes refused"),
     (r"nn/zoo/fastai/qrnn", "nn-qrnn nn-qrnn_layer nn-fastai"),
     (r"nn/zoo/fastai/(transformer|positions)",
      "nn-fastai_transformer nn-fastai nn-fastai_attention nn-fastai_config"),
