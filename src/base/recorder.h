@@ -68,7 +68,8 @@ struct adzi_recorder {
     void (*gradient)(adzi_recorder *recorder, struct adzi_gradient *gradient);
     /** The source line of the call that has ended last, under ADZ_SITES. */
     void (*sited)(adzi_recorder *recorder, const char *file, int line);
-    /** A buffer of a module was replaced. `old` is the tensor before, which may end now. */
+    /** A buffer of a module was replaced. The name is the module's own copy. `old` is the tensor
+     * before, which may end now. */
     void (*replaced)(
         adzi_recorder *recorder, struct adz_module *module, const char *name, adz_tensor *old);
     /** An operator was called with `n` tensors, some of which may be ADZ_NONE. */

@@ -208,7 +208,7 @@ static adz_tensor *put_slot(
     if (wants_gradient) {
         t->requires_grad = true;
     }
-    tell_plans(module, kind, name, old, t);
+    tell_plans(module, kind, (*slots)[i].name, old, t);
     if (old != NULL && kind == BUFFER) {
         adzi_module_buffer_replaced(module);
     } else {

@@ -37,11 +37,11 @@ bool adzi_plan_blocks_add(adzi_plan_blocks *blocks, char *begin, size_t bytes)
     return true;
 }
 
-bool adzi_plan_blocks_store(adzi_plan_blocks *blocks, char *data, size_t bytes)
+void adzi_plan_blocks_store(adzi_plan_blocks *blocks, char *data, size_t bytes)
 {
     const size_t at = place_of(blocks, data);
     if (at == 0) {
-        return false;
+        return; /* memory for the list of blocks was refused */
     }
     struct adzi_plan_live *live = &blocks->live[at - 1];
     adzi_plan_block *block = &blocks->all[live->block];
@@ -52,7 +52,6 @@ bool adzi_plan_blocks_store(adzi_plan_blocks *blocks, char *data, size_t bytes)
     block->stored = true;
     block->tensor = data != live->begin;
     block->number = blocks->n_stored++;
-    return true;
 }
 
 size_t adzi_plan_blocks_remove(adzi_plan_blocks *blocks, const char *begin)

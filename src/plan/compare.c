@@ -37,7 +37,7 @@ static const char advice[] =
 
 static bool same_name(const char *a, const char *b)
 {
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+    return strcmp(a, b) == 0;
 }
 
 /* ---- numbers and elements of the host ------------------------------------------------------- */
@@ -45,8 +45,7 @@ static bool same_name(const char *a, const char *b)
 static bool same_numbers(const adzi_recording *a, const adzi_recording *b, const report *out)
 {
     char name[ADZI_TEXT_SIZE];
-    const size_t n = a->n_numbers < b->n_numbers ? a->n_numbers : b->n_numbers;
-    for (size_t i = 0; i < n; ++i) {
+    for (size_t i = 0; i < a->n_numbers && i < b->n_numbers; ++i) {
         const struct adzi_plan_number *x = &a->numbers[i], *y = &b->numbers[i];
         if (!same_name(x->op, y->op)) {
             return true; /* other operators, which the comparison of launches reports */
@@ -62,8 +61,7 @@ static bool same_numbers(const adzi_recording *a, const adzi_recording *b, const
 
 static bool same_constants(const adzi_recording *a, const adzi_recording *b, const report *out)
 {
-    const size_t n = a->n_constants < b->n_constants ? a->n_constants : b->n_constants;
-    for (size_t i = 0; i < n; ++i) {
+    for (size_t i = 0; i < a->n_constants && i < b->n_constants; ++i) {
         const adz_tensor *x = a->constants[i], *y = b->constants[i];
         const size_t bytes = (size_t)y->numel * adzi_item_size(y);
         if (x->numel == y->numel && x->dtype == y->dtype && memcmp(x->data, y->data, bytes) != 0) {
@@ -121,14 +119,13 @@ static bool same_args(const adzi_recording *a, const adzi_plan_launch *la, const
 static bool same_kernels(const adzi_recording *a, const adzi_recording *b, const report *out)
 {
     char name[ADZI_TEXT_SIZE];
-    const size_t n = a->n_launches < b->n_launches ? a->n_launches : b->n_launches;
-    for (size_t i = 0; i < n; ++i) {
+    for (size_t i = 0; i < a->n_launches && i < b->n_launches; ++i) {
         const adzi_plan_launch *x = &a->launches[i], *y = &b->launches[i];
         if (!same_kernel(x, y)) {
             name_of(b, i, y->op, name, sizeof name);
             snprintf(out->text, out->size,
-                x->op != y->op ? "it computes %s now where it computed %s before"
-                               : "%s computes something else now, such as other sizes",
+                same_name(x->op, y->op) ? "%s computes something else now, such as other sizes"
+                                        : "it computes %s now where it computed %s before",
                 name, x->op);
             return false;
         }
@@ -157,8 +154,7 @@ static bool same_launches(const adzi_recording *a, const adzi_recording *b, cons
  * other memory. */
 static bool same_arguments(const adzi_recording *a, const adzi_recording *b, const report *out)
 {
-    const size_t n = a->n_arguments < b->n_arguments ? a->n_arguments : b->n_arguments;
-    for (size_t i = 0; i < n; ++i) {
+    for (size_t i = 0; i < a->n_arguments && i < b->n_arguments; ++i) {
         const adzi_plan_argument *x = &a->arguments[i], *y = &b->arguments[i];
         if (x->what != y->what || x->layout != y->layout) {
             snprintf(out->text, out->size,

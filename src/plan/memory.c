@@ -19,10 +19,8 @@ static size_t rounded(size_t bytes)
 static int compare_sizes(const void *a, const void *b)
 {
     const adzi_plan_block *x = *(adzi_plan_block *const *)a, *y = *(adzi_plan_block *const *)b;
-    if (x->bytes != y->bytes) {
-        return x->bytes < y->bytes ? 1 : -1;
-    }
-    return (x->first > y->first) - (x->first < y->first);
+    const int order = (x->bytes < y->bytes) - (x->bytes > y->bytes);
+    return order != 0 ? order : (x->first > y->first) - (x->first < y->first);
 }
 
 /* The blocks of a recording while they are placed: those of the run, hosts, and those that have a
@@ -59,7 +57,7 @@ static bool place_in_host(const places *p, adzi_plan_block *block)
     for (size_t i = p->n_hosts; i-- > 0;) {
         const adzi_plan_block *host = p->hosts[i];
         const size_t index = (size_t)(host - p->all);
-        if (host->bytes < block->bytes || host->first <= block->last) {
+        if (host->first <= block->last) {
             continue;
         }
         const size_t offset = lowest(p, block, index);
@@ -117,7 +115,7 @@ bool adzi_plan_place(adzi_recording *recording)
         adzi_plan_block *block = &p.all[i];
         if (block->first >= 0 && block->freed) {
             p.sorted[p.n_sorted++] = block;
-        } else if (block->first >= 0 && block->tensor && !block->fixed) {
+        } else if (block->tensor && !block->fixed) {
             p.hosts[p.n_hosts++] = block;
         }
     }

@@ -99,14 +99,11 @@ static adz_status record(const char *op, adz_plan *plan)
     }
     adz_tensor *output = call_recorded(op, plan);
     if (output == NULL) {
-        adzi_recording_free(plan->current);
-        plan->current = NULL;
         return adz_error_code();
     }
     adzi_drop(plan->output);
     plan->output = output;
     if (!adzi_recording_close(plan->current)) {
-        forget(plan);
         adzi_fail_memory(op, sizeof *plan->current);
         return ADZ_ERR_MEMORY;
     }
@@ -121,12 +118,10 @@ static adz_status take_into_use(const char *op, adz_plan *plan)
     plan->memory = adzi_alloc(bytes);
     if (plan->memory == NULL || (plan->pack_weights && !adzi_plan_pack_weights(plan)) ||
         !adzi_plan_watch(plan)) {
-        forget(plan);
         adzi_fail_memory(op, bytes);
         return ADZ_ERR_MEMORY;
     }
     adzi_recording_move_to(plan->last, plan->memory);
-    plan->attempts = 0;
     ++plan->captures;
     adz_empty_cache(); /* the memory that the calls of the function have used */
     return ADZ_OK;
@@ -143,23 +138,17 @@ static adz_status differ(const char *op, adz_plan *plan, const char *text)
         return ADZ_OK;
     }
     if (!adzi_plan_watch(plan)) {
-        forget(plan);
         adzi_fail_memory(op, sizeof *plan->watched);
         return ADZ_ERR_MEMORY;
     }
     return ADZ_OK;
 }
 
-/* Calls the function once, and captures it if it made the launches of the call before. In anomaly
- * mode the host looks at every result, so every run is an ordinary call. */
-static adz_status call(const char *op, adz_plan *plan)
+/* Compares the last two calls. In anomaly mode the host looks at every result, so every run is an
+ * ordinary call. */
+static adz_status compare(const char *op, adz_plan *plan)
 {
     char text[sizeof plan->refusal] = "";
-    adzi_plan_unwatch(plan); /* what the function itself ends is part of the function */
-    const adz_status status = record(op, plan);
-    if (status != ADZ_OK) {
-        return status;
-    }
     const bool agree = adzi_recordings_agree(plan->last, plan->current, text, sizeof text);
     adzi_recording_free(plan->last);
     plan->last = plan->current;
@@ -169,6 +158,21 @@ static adz_status call(const char *op, adz_plan *plan)
         return ADZ_OK;
     }
     return agree ? take_into_use(op, plan) : differ(op, plan, text);
+}
+
+/* Calls the function once, and captures it if it made the launches of the call before. A call that
+ * fails leaves no recording, because nothing watches what an earlier recording compares. */
+static adz_status call(const char *op, adz_plan *plan)
+{
+    adzi_plan_unwatch(plan); /* what the function itself ends is part of the function */
+    adz_status status = record(op, plan);
+    if (status == ADZ_OK) {
+        status = compare(op, plan);
+    }
+    if (status != ADZ_OK) {
+        forget(plan);
+    }
+    return status;
 }
 
 /* ---- replaying ------------------------------------------------------------------------------ */
@@ -223,7 +227,6 @@ adz_status adz_plan_run(adz_plan *plan)
     }
     if (has_changed(plan)) {
         forget(plan);
-        atomic_store(&plan->stale, false);
     }
     if (plan->refusal[0] != '\0') {
         return adzi_error(op_run, ADZ_ERR_STATE,
@@ -243,10 +246,10 @@ static bool copy_inputs(adz_plan *plan, const adz_plan_options *o)
         adzi_error_null(op_new, "the list of inputs");
         return false;
     }
-    plan->inputs = adzi_alloc_zero((n + 1) * sizeof *plan->inputs);
-    plan->input_names = adzi_alloc_zero((n + 1) * sizeof *plan->input_names);
-    plan->n_inputs = plan->inputs != NULL && plan->input_names != NULL ? n : 0;
-    bool good = plan->n_inputs == n;
+    plan->inputs = adzi_alloc_zero(n * sizeof *plan->inputs);
+    plan->input_names = adzi_alloc_zero(n * sizeof *plan->input_names);
+    plan->n_inputs = n;
+    bool good = plan->inputs != NULL && plan->input_names != NULL;
     for (size_t i = 0; i < n && good; ++i) {
         char name[32];
         if (!adzi_check_tensor(op_new, "an input", o->inputs.items[i])) {
@@ -262,7 +265,7 @@ static bool copy_inputs(adz_plan *plan, const adz_plan_options *o)
         good = plan->input_names[i] != NULL;
     }
     if (!good) {
-        adzi_fail_memory(op_new, (n + 1) * sizeof *plan->inputs);
+        adzi_fail_memory(op_new, n * sizeof *plan->inputs);
     }
     return good;
 }
@@ -306,16 +309,14 @@ void adz_plan_free(adz_plan **plan)
     adz_plan *gone = *plan;
     *plan = NULL;
     forget(gone);
-    for (size_t i = 0; i < gone->n_inputs; ++i) {
+    for (size_t i = 0; gone->inputs != NULL && i < gone->n_inputs; ++i) {
         adzi_drop(gone->inputs[i]);
+    }
+    for (size_t i = 0; gone->input_names != NULL && i < gone->n_inputs; ++i) {
         adzi_string_free(gone->input_names[i]);
     }
-    if (gone->inputs != NULL) {
-        adzi_free(gone->inputs, (gone->n_inputs + 1) * sizeof *gone->inputs);
-    }
-    if (gone->input_names != NULL) {
-        adzi_free(gone->input_names, (gone->n_inputs + 1) * sizeof *gone->input_names);
-    }
+    adzi_free(gone->inputs, gone->n_inputs * sizeof *gone->inputs);
+    adzi_free(gone->input_names, gone->n_inputs * sizeof *gone->input_names);
     adz_module_free(&gone->module);
     adzi_drop(gone->output);
     adzi_free(gone, sizeof *gone);

@@ -140,7 +140,7 @@ typedef struct adzi_recording {
     const char *why_op; /* the operator that says so */
     struct adzi_plan_carried {
         adz_module *module; /* kept */
-        char *name;         /* of the buffer */
+        const char *name;   /* of the buffer, which belongs to the module */
         adz_tensor *tensor; /* the buffer before the call; a reference of the recording */
     } * carried;            /* buffers that the call has replaced */
     size_t n_carried, carried_capacity;
@@ -189,7 +189,7 @@ struct adz_plan {
 bool adzi_plan_blocks_add(adzi_plan_blocks *blocks, char *begin, size_t bytes);
 
 /** Makes a part of the block that contains it the elements of a tensor. */
-bool adzi_plan_blocks_store(adzi_plan_blocks *blocks, char *data, size_t bytes);
+void adzi_plan_blocks_store(adzi_plan_blocks *blocks, char *data, size_t bytes);
 
 /** Removes a block from the living ones and returns its index in `all`; SIZE_MAX if it is none of
  * them. The block counts as freed, unless it is fixed. */
@@ -219,7 +219,7 @@ void adzi_recording_move_to(adzi_recording *recording, char *memory);
  * gradient, states. */
 void adzi_plan_update_begin(adzi_recording *recording, adz_tensor *const *tensors, int n);
 
-/** The update has ended. False if memory was refused. */
+/** The update has ended. Whether its launches may move. */
 bool adzi_plan_update_end(adzi_recording *recording);
 
 /** Moves each update to where its gradient is complete, and finds the launches that refer to each

@@ -1,4 +1,4 @@
-/* Recordings of a call: the functions of the recorder, and the comparison of two recordings. */
+/* Recordings of a call: the functions of the recorder. */
 #include <stdio.h>
 #include <string.h>
 
@@ -26,18 +26,35 @@ static void refuse(adzi_recording *r, const char *op, const char *why)
     }
 }
 
+/* adzi_grow for a list of the recording. This memory is no part of the call. */
+static bool grow(
+    adzi_recorder *recorder, void *list, size_t *capacity, size_t needed, size_t element)
+{
+    recorder->inside = true;
+    const bool grown = adzi_grow(list, capacity, needed, element);
+    recorder->inside = false;
+    if (!grown) {
+        plan_of(recorder)->current->refused = true;
+    }
+    return grown;
+}
+
+/* Makes room for one more element of a list of the recording. */
+#define GROW(recorder, r, list) \
+    grow((recorder), &(r)->list, &(r)->list##_capacity, (r)->n_##list + 1, sizeof *(r)->list)
+
 /* ---- launches ------------------------------------------------------------------------------- */
 
 /* Appends a copy of the arguments. Their place is counted from the begin of the buffer, which moves
  * when it grows. */
 static bool copy_args(
-    adzi_recording *r, adzi_plan_launch *launch, const void *args, const unsigned char *mask)
+    adzi_recorder *recorder, adzi_plan_launch *launch, const void *args, const unsigned char *mask)
 {
+    adzi_recording *r = plan_of(recorder)->current;
     const size_t at = (r->args_bytes + ARGS_ALIGNMENT - 1) / ARGS_ALIGNMENT * ARGS_ALIGNMENT;
-    if (!adzi_grow(&r->args, &r->args_capacity, at + launch->size, 1)) {
+    if (!grow(recorder, &r->args, &r->args_capacity, at + launch->size, 1)) {
         return false;
     }
-    memset(r->args + r->args_bytes, 0, at - r->args_bytes);
     memcpy(r->args + at, args, launch->size);
     for (size_t i = 0; mask != NULL && i < launch->size; ++i) {
         r->args[at + i] = (char)(r->args[at + i] & mask[i]);
@@ -51,24 +68,22 @@ static bool copy_args(
 /* Finds the words of the arguments that are addresses in living blocks. If undefined bytes are not
  * known, a word may look like an address and be a small field. Such a word must not be changed, so
  * the block that it seems to refer to stays where it is. */
-static bool find_references(adzi_recording *r, adzi_plan_launch *launch)
+static void find_references(adzi_recorder *recorder, adzi_plan_launch *launch)
 {
+    adzi_recording *r = plan_of(recorder)->current;
     launch->first_reference = r->n_references;
     for (size_t at = 0; at + sizeof(uintptr_t) <= launch->size; at += sizeof(uintptr_t)) {
         uintptr_t word;
         memcpy(&word, r->args + launch->args_at + at, sizeof word);
-        const size_t found = adzi_may_be_address(word)
-                                 ? adzi_plan_blocks_find(&r->blocks, (const char *)word)
-                                 : SIZE_MAX;
+        const size_t found = adzi_plan_blocks_find(&r->blocks, (const char *)word);
         if (found == SIZE_MAX) {
             if (r->masked) {
                 adzi_plan_blocks_use_by_host(&r->blocks, (const char *)word);
             }
             continue;
         }
-        if (!adzi_grow(&r->references, &r->references_capacity, r->n_references + 1,
-                sizeof *r->references)) {
-            return false;
+        if (!GROW(recorder, r, references)) {
+            return;
         }
         adzi_plan_block *block = &r->blocks.all[found];
         adzi_plan_use(block, (int64_t)r->n_launches);
@@ -78,25 +93,17 @@ static bool find_references(adzi_recording *r, adzi_plan_launch *launch)
         };
     }
     launch->n_references = r->n_references - launch->first_reference;
-    return true;
 }
 
 static void add(
     adzi_recorder *recorder, adzi_plan_launch launch, const void *args, const void *mask)
 {
     adzi_recording *r = plan_of(recorder)->current;
-    recorder->inside = true;
     launch.op = recorder->op;
-    const bool added =
-        !r->refused &&
-        adzi_grow(&r->launches, &r->launches_capacity, r->n_launches + 1, sizeof *r->launches) &&
-        copy_args(r, &launch, args, mask) && find_references(r, &launch);
-    if (added) {
+    if (GROW(recorder, r, launches) && copy_args(recorder, &launch, args, mask)) {
+        find_references(recorder, &launch);
         r->launches[r->n_launches++] = launch;
-    } else {
-        r->refused = true;
     }
-    recorder->inside = false;
 }
 
 static void launched(adzi_recorder *recorder, adzi_kernel kernel, const void *args,
@@ -117,13 +124,11 @@ static void repeated(adzi_recorder *recorder, adzi_host_function function, const
 static void updates(adzi_recorder *recorder, adz_tensor *const *tensors, int n)
 {
     adzi_recording *r = plan_of(recorder)->current;
-    recorder->inside = true;
     if (n > 0) {
         adzi_plan_update_begin(r, tensors, n);
-    } else {
-        r->refused = !adzi_plan_update_end(r) || r->refused;
+    } else if (adzi_plan_update_end(r) && GROW(recorder, r, updates)) {
+        r->updates[r->n_updates++] = r->update;
     }
-    recorder->inside = false;
 }
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -132,14 +137,16 @@ static void allocated(adzi_recorder *recorder, char *block, size_t bytes)
 {
     adzi_recording *r = plan_of(recorder)->current;
     recorder->inside = true;
-    r->refused = !adzi_plan_blocks_add(&r->blocks, block, bytes) || r->refused;
+    if (!adzi_plan_blocks_add(&r->blocks, block, bytes)) {
+        r->refused = true;
+    }
     recorder->inside = false;
 }
 
 static void stored(adzi_recorder *recorder, char *data, size_t bytes)
 {
     adzi_recording *r = plan_of(recorder)->current;
-    r->refused = !adzi_plan_blocks_store(&r->blocks, data, bytes) || r->refused;
+    adzi_plan_blocks_store(&r->blocks, data, bytes);
 }
 
 static bool lies_in(const void *address, const char *block, size_t bytes)
@@ -150,50 +157,54 @@ static bool lies_in(const void *address, const char *block, size_t bytes)
 /* Forgets the storages and gradients that end with a block. */
 static void forget_ended(adzi_recording *r, const char *block, size_t bytes)
 {
-    size_t kept = 0;
+    size_t written = 0, seen = 0, gradients = 0;
     for (size_t i = 0; i < r->n_written; ++i) {
         if (!lies_in(r->written[i], block, bytes)) {
-            r->written[kept++] = r->written[i];
+            r->written[written++] = r->written[i];
         }
     }
-    r->n_written = kept;
-    kept = 0;
+    for (size_t i = 0; i < r->n_seen; ++i) {
+        if (!lies_in(r->seen[i].storage, block, bytes)) {
+            r->seen[seen++] = r->seen[i];
+        }
+    }
     for (size_t i = 0; i < r->n_gradients; ++i) {
         if (!lies_in(r->gradients[i].gradient, block, bytes)) {
-            r->gradients[kept++] = r->gradients[i];
+            r->gradients[gradients++] = r->gradients[i];
         }
     }
-    r->n_gradients = kept;
+    r->n_written = written;
+    r->n_seen = seen;
+    r->n_gradients = gradients;
 }
 
 static bool freed(adzi_recorder *recorder, char *block, size_t bytes)
 {
     adzi_recording *r = plan_of(recorder)->current;
-    recorder->inside = true;
     forget_ended(r, block, bytes);
     const size_t i = adzi_plan_blocks_remove(&r->blocks, block);
     if (i != SIZE_MAX && r->blocks.all[i].host_object) {
         refuse(r, recorder->op,
             "a kernel uses an object that the function makes and ends; make it outside");
     }
-    bool kept = i != SIZE_MAX && r->blocks.all[i].fixed && !r->refused;
-    if (kept && adzi_grow(&r->kept, &r->kept_capacity, r->n_kept + 1, sizeof *r->kept)) {
+    const bool kept = i != SIZE_MAX && r->blocks.all[i].fixed && GROW(recorder, r, kept);
+    if (kept) {
         r->kept[r->n_kept++] = (struct adzi_plan_range){ block, bytes };
-    } else if (kept) {
-        r->refused = true;
-        kept = false;
     }
-    recorder->inside = false;
     return kept;
+}
+
+static uint64_t mixed(uint64_t hash, uint64_t word)
+{
+    return (hash ^ word) * 0x9e3779b97f4a7c15u;
 }
 
 /* A number that follows from the dtype, the sizes and the strides of a tensor. */
 static uint64_t layout_of(const adz_tensor *t, uint64_t offset)
 {
-    uint64_t hash = (offset * 16 + t->dtype) * 16 + t->rank;
+    uint64_t hash = mixed(mixed(mixed(offset, t->dtype), t->rank), 0);
     for (int i = 0; i < t->rank; ++i) {
-        hash = (hash ^ (uint64_t)t->sizes[i]) * 0x9e3779b97f4a7c15u;
-        hash = (hash ^ (uint64_t)t->strides[i]) * 0x9e3779b97f4a7c15u;
+        hash = mixed(mixed(hash, (uint64_t)t->sizes[i]), (uint64_t)t->strides[i]);
     }
     return hash;
 }
@@ -215,16 +226,11 @@ static void entered(adzi_recorder *recorder, const char *op, adz_tensor *const *
 {
     adzi_recording *r = plan_of(recorder)->current;
     recorder->op = op;
-    recorder->inside = true;
-    for (int i = 0; i < n && !r->refused; ++i) {
-        if (adzi_is_none(in[i]) || !adzi_grow(&r->arguments, &r->arguments_capacity,
-                                       r->n_arguments + 1, sizeof *r->arguments)) {
-            r->refused = !adzi_is_none(in[i]);
-            continue;
+    for (int i = 0; i < n; ++i) {
+        if (!adzi_is_none(in[i]) && GROW(recorder, r, arguments)) {
+            r->arguments[r->n_arguments++] = argument_of(r, op, in[i]);
         }
-        r->arguments[r->n_arguments++] = argument_of(r, op, in[i]);
     }
-    recorder->inside = false;
 }
 
 /* ---- values of the host --------------------------------------------------------------------- */
@@ -232,14 +238,10 @@ static void entered(adzi_recorder *recorder, const char *op, adz_tensor *const *
 static void number(adzi_recorder *recorder, double value)
 {
     adzi_recording *r = plan_of(recorder)->current;
-    recorder->inside = true;
-    if (adzi_grow(&r->numbers, &r->numbers_capacity, r->n_numbers + 1, sizeof *r->numbers)) {
+    if (GROW(recorder, r, numbers)) {
         r->numbers[r->n_numbers++] =
             (struct adzi_plan_number){ value, recorder->op, r->n_launches };
-    } else {
-        r->refused = true;
     }
-    recorder->inside = false;
 }
 
 static void sited(adzi_recorder *recorder, const char *file, int line)
@@ -264,14 +266,9 @@ static bool is_constant(const adzi_recording *r, const adz_tensor *t)
 static void constant(adzi_recorder *recorder, adz_tensor *t)
 {
     adzi_recording *r = plan_of(recorder)->current;
-    recorder->inside = true;
-    if (adzi_grow(
-            &r->constants, &r->constants_capacity, r->n_constants + 1, sizeof *r->constants)) {
+    if (GROW(recorder, r, constants)) {
         r->constants[r->n_constants++] = adzi_retain(t);
-    } else {
-        r->refused = true;
     }
-    recorder->inside = false;
 }
 
 static bool is_written(const adzi_recording *r, const adz_tensor *t)
@@ -291,16 +288,9 @@ static void written(adzi_recorder *recorder, adz_tensor *t)
         refuse(r, recorder->op,
             "it changes elements that the host has written; change a copy (adz_clone)");
     }
-    if (is_written(r, t)) {
-        return;
-    }
-    recorder->inside = true;
-    if (adzi_grow(&r->written, &r->written_capacity, r->n_written + 1, sizeof *r->written)) {
+    if (!is_written(r, t) && GROW(recorder, r, written)) {
         r->written[r->n_written++] = t->storage;
-    } else {
-        r->refused = true;
     }
-    recorder->inside = false;
 }
 
 static bool host_may_use(adzi_recorder *recorder, const adz_tensor *t)
@@ -326,13 +316,9 @@ static bool host_may_read(adzi_recorder *recorder, const adz_tensor *t)
     if (is_written(r, t) || adzi_plan_blocks_find(&r->blocks, t->storage->data) != SIZE_MAX) {
         return false;
     }
-    recorder->inside = true;
-    if (adzi_grow(&r->seen, &r->seen_capacity, r->n_seen + 1, sizeof *r->seen)) {
+    if (GROW(recorder, r, seen)) {
         r->seen[r->n_seen++] = (struct adzi_plan_seen){ t->storage, t->storage->version };
-    } else {
-        r->refused = true;
     }
-    recorder->inside = false;
     return true;
 }
 
@@ -344,14 +330,9 @@ static void gradient(adzi_recorder *recorder, adzi_gradient *g)
             return;
         }
     }
-    recorder->inside = true;
-    if (adzi_grow(
-            &r->gradients, &r->gradients_capacity, r->n_gradients + 1, sizeof *r->gradients)) {
+    if (GROW(recorder, r, gradients)) {
         r->gradients[r->n_gradients++] = (struct adzi_plan_gradient){ .gradient = g };
-    } else {
-        r->refused = true;
     }
-    recorder->inside = false;
 }
 
 static bool computed(adzi_recorder *recorder, const adz_tensor *t)
@@ -371,17 +352,10 @@ static void replaced(adzi_recorder *recorder, adz_module *module, const char *na
             return;
         }
     }
-    recorder->inside = true;
-    char *copy = adzi_string_copy(name);
-    if (copy != NULL &&
-        adzi_grow(&r->carried, &r->carried_capacity, r->n_carried + 1, sizeof *r->carried)) {
+    if (GROW(recorder, r, carried)) {
         r->carried[r->n_carried++] =
-            (struct adzi_plan_carried){ adz_module_keep(module), copy, adzi_retain(old) };
-    } else {
-        adzi_string_free(copy);
-        r->refused = true;
+            (struct adzi_plan_carried){ adz_module_keep(module), name, adzi_retain(old) };
     }
-    recorder->inside = false;
 }
 
 void adzi_recorder_init(adzi_recorder *recorder)
@@ -428,7 +402,6 @@ void adzi_recording_free(adzi_recording *r)
     }
     for (size_t i = 0; i < r->n_carried; ++i) {
         adz_module_free(&r->carried[i].module);
-        adzi_string_free(r->carried[i].name);
         adzi_drop(r->carried[i].tensor);
     }
     adzi_plan_blocks_free(&r->blocks);
@@ -452,9 +425,6 @@ bool adzi_recording_carry(const char *op, adzi_recording *r)
     for (size_t i = 0; i < r->n_carried; ++i) {
         const struct adzi_plan_carried *c = &r->carried[i];
         adz_tensor *now = adz_module_buffer(c->module, c->name);
-        if (now == NULL) {
-            return false;
-        }
         if (now == c->tensor || adzi_is_none(now) || now->dtype != c->tensor->dtype ||
             !adzi_same_sizes(now, c->tensor) || !adzi_is_contiguous(c->tensor)) {
             continue;

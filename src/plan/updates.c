@@ -45,14 +45,7 @@ bool adzi_plan_update_end(adzi_recording *r)
 {
     adzi_plan_update *u = &r->update;
     u->launches = r->n_launches - u->first;
-    if (u->count == 0 || u->launches > ADZI_PLAN_UPDATE_LAUNCHES) {
-        return true;
-    }
-    if (!adzi_grow(&r->updates, &r->updates_capacity, r->n_updates + 1, sizeof *r->updates)) {
-        return false;
-    }
-    r->updates[r->n_updates++] = *u;
-    return true;
+    return u->count > 0 && u->launches <= ADZI_PLAN_UPDATE_LAUNCHES;
 }
 
 /* Whether an address lies in a tensor of an update. `block` is the block of the call in which it

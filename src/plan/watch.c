@@ -148,7 +148,6 @@ bool adzi_plan_watch(adz_plan *plan)
         return false;
     }
     sort_watched(plan);
-    atomic_store(&plan->stale, false);
     pthread_mutex_lock(&lock);
     plan->next_watched = plans;
     plans = plan;
@@ -171,6 +170,7 @@ void adzi_plan_unwatch(adz_plan *plan)
         atomic_store(&adzi_free_watcher, NULL);
     }
     pthread_mutex_unlock(&lock);
+    atomic_store(&plan->stale, false);
     adzi_free(plan->watched, plan->watched_capacity * sizeof *plan->watched);
     plan->watched = NULL;
     plan->n_watched = plan->watched_capacity = 0;

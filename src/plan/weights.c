@@ -43,15 +43,6 @@ static bool is_written(const adzi_recording *r, const adzi_storage *storage)
     return false;
 }
 
-static bool note_version(adzi_recording *r, adzi_storage *storage)
-{
-    if (!adzi_grow(&r->seen, &r->seen_capacity, r->n_seen + 1, sizeof *r->seen)) {
-        return false;
-    }
-    r->seen[r->n_seen++] = (struct adzi_plan_seen){ storage, storage->version };
-    return true;
-}
-
 /* The copy of the weight of a product, which may exist already; NULL if memory was refused. */
 static const void *copy_of(adz_plan *plan, const adzi_gemm_args *g)
 {
@@ -88,9 +79,11 @@ bool adzi_plan_pack_weights(adz_plan *plan)
             continue;
         }
         const void *copy = copy_of(plan, g);
-        if (copy == NULL || !note_version(r, storage)) {
+        if (copy == NULL ||
+            !adzi_grow(&r->seen, &r->seen_capacity, r->n_seen + 1, sizeof *r->seen)) {
             return false;
         }
+        r->seen[r->n_seen++] = (struct adzi_plan_seen){ storage, storage->version };
         adzi_gemm_use_packed(launch->args, copy, &launch->units, &launch->grain);
     }
     return true;

@@ -14,6 +14,7 @@
 
 #include "adze/adze.h"
 #include "adze/custom.h"
+#include "base/threads/thread.h"
 #include "errors.h"
 
 enum { ROWS = 4, STEPS = 8 };
@@ -308,7 +309,7 @@ static void anomaly_mode_looks_at_every_run(void **state)
     for (int k = 0; k < 3; ++k) {
         assert_int_equal(adz_plan_run(plan), ADZ_OK);
         adz_plan_info_get(plan, &info, sizeof info);
-        assert_false(info.captured);
+        assert_true(!info.captured && info.launches == 0); /* nothing is kept */
     }
     adz_fill_(x, -1);
     assert_int_equal(adz_plan_run(plan), ADZ_ERR_NUMERIC);
@@ -385,6 +386,85 @@ static void a_state_that_was_not_there_is_noticed(void **state)
     adz_scope_close(scope);
 }
 
+/* ---- the thread of a call -------------------------------------------------------------------- */
+
+typedef struct counted {
+    adz_tensor *x;
+    int calls;
+} counted;
+
+static adz_tensor *alternates(void *user)
+{
+    counted *c = user;
+    return ++c->calls % 2 == 0 ? adz_exp(c->x) : adz_neg(c->x);
+}
+
+static void a_refused_function_is_tried_again_after_a_change(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    counted c = { .x = adz_ones(ADZ_SHAPE(ROWS), ADZ_F32) };
+    adz_plan *plan = adz_plan_new(alternates, &c, NULL);
+    for (int change = 1; change < 4; ++change) {
+        while (adz_plan_run(plan) == ADZ_OK && c.calls < 20) {
+        }
+        assert_int_equal(c.calls, 4 * change);
+        expect_error(ADZ_ERR_STATE, "cannot be captured");
+        adz_plan_info info;
+        adz_plan_info_get(plan, &info, sizeof info);
+        assert_true(info.launches == 0); /* the recording is gone */
+        adz_set_num_threads(change);
+    }
+    adz_set_num_threads(0);
+    adz_plan_free(&plan);
+    adz_scope_close(scope);
+}
+
+static adz_tensor *records_no_more(void *user)
+{
+    counted *c = user;
+    ++c->calls;
+    adz_set_grad_enabled(false);
+    return adz_relu(c->x);
+}
+
+static void a_mode_that_the_function_sets_stays(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    counted c = { .x = adz_ones(ADZ_SHAPE(ROWS), ADZ_F32) };
+    adz_plan *plan = adz_plan_new(records_no_more, &c, NULL);
+    assert_false(adz_is_grad_enabled());
+    for (int k = 0; k < 3; ++k) {
+        assert_int_equal(adz_plan_run(plan), ADZ_OK);
+        assert_false(adz_is_grad_enabled());
+    }
+    assert_int_equal(c.calls, 3); /* the first one began with another mode */
+    adz_set_grad_enabled(true);
+    assert_int_equal(adz_plan_run(plan), ADZ_OK);
+    assert_int_equal(c.calls, 4);
+    assert_false(adz_is_grad_enabled());
+    adz_set_grad_enabled(true);
+    adz_plan_free(&plan);
+    adz_scope_close(scope);
+}
+
+static void no_room_for_the_call_is_an_error(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    counted c = { .x = adz_ones(ADZ_SHAPE(ROWS), ADZ_F32) };
+    adzi_thread *thread = adzi_self();
+    const size_t room = thread->frames_capacity;
+    thread->frames_capacity = 0;
+    adz_plan *plan = adz_plan_new(alternates, &c, NULL);
+    thread->frames_capacity = room;
+    assert_null(plan);
+    expect_error(ADZ_ERR_MEMORY, "adz_plan_new");
+    assert_int_equal(c.calls, 0);
+    adz_scope_close(scope);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -396,6 +476,9 @@ int main(void)
         cmocka_unit_test(dropped_gradients_do_not_use_up_attempts),
         cmocka_unit_test(a_replay_raises_versions),
         cmocka_unit_test(anomaly_mode_looks_at_every_run),
+        cmocka_unit_test(a_refused_function_is_tried_again_after_a_change),
+        cmocka_unit_test(a_mode_that_the_function_sets_stays),
+        cmocka_unit_test(no_room_for_the_call_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

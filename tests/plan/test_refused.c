@@ -192,6 +192,13 @@ static void take_refusal(adz_status status)
     expect_error(ADZ_ERR_MEMORY, "");
 }
 
+static bool is_captured(const adz_plan *plan)
+{
+    adz_plan_info info;
+    assert_int_equal(adz_plan_info_get(plan, &info, sizeof info), ADZ_OK);
+    return info.captured;
+}
+
 /* Refuses request n of the first run, which captures the function. Returns whether there was such a
  * request. */
 static bool refuse_in_capture(trainee *planned, trainee *ordinary, int n, int *late)
@@ -209,11 +216,10 @@ static bool refuse_in_capture(trainee *planned, trainee *ordinary, int n, int *l
     } else {
         take_refusal(status);
         *late += planned->ended; /* the recording or the capture was refused, not the step */
+        assert_false(is_captured(plan));
     }
     run_rightly(planned, ordinary, plan, 4);
-    adz_plan_info info;
-    adz_plan_info_get(plan, &info, sizeof info);
-    assert_true(info.captured);
+    assert_true(is_captured(plan));
     adz_plan_free(&plan);
     return reached;
 }
