@@ -36,8 +36,8 @@ static void add_window(
         sum->linear_rmse += pow(y - f->o.base[i], 2);
         sum->naive_rmse += pow(y - s->values[origin - 1], 2);
         sum->seasonal_naive_rmse += pow(y - seasonal_naive(s, n, origin, k), 2);
-        sum->coverage80 += error <= HALF_80 * f->deviation[i];
-        sum->coverage95 += error <= HALF_95 * f->deviation[i];
+        sum->coverage80 += error <= f->half80[i];
+        sum->coverage95 += error <= f->half95[i];
         ++sum->count;
     }
 }

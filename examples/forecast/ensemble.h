@@ -1,30 +1,24 @@
 /* An ensemble: the linear model, networks of one kind whose predictions are averaged and added to
- * it, and the width of the band. */
+ * it, and the outcomes of its forecasts of the validation part. */
 #ifndef FORECAST_ENSEMBLE_H
 #define FORECAST_ENSEMBLE_H
 
+#include "band.h"
 #include "linear.h"
-#include "model.h"
-
-/* How the variances of a network become a band. In the scale of a window, the deviation of a
- * forecast is factor * sqrt(variance + noise[k]). */
-typedef struct band_fit {
-    double factor;
-    double *noise; /* [horizon], zeros for BAND_VARIANCE */
-} band_fit;
 
 typedef struct ensemble {
     network n;
     linear_model linear;
-    adz_module *root; /* a ModuleList of the networks, none for MODEL_LINEAR; its buffers are the
-                         linear model, the share and the band */
+    measure measure;
+    outcomes known;   /* origins count from the end of the training and are negative */
     int64_t trained;  /* values of the series before the end of the training */
+    adz_module *root; /* a ModuleList of the networks, none for MODEL_LINEAR; its buffers are what
+                         the members `linear`, `measure` and `known` hold */
 } ensemble;
 
-/* An ensemble without networks. Append them to its root. The share of what they predict is added to
- * the linear model. */
-ensemble new_ensemble(const network *n, const linear_model *linear, double share,
-    const band_fit *fit, int64_t trained);
+/* An ensemble without networks. Append them to its root. `known` has origins of the series. */
+ensemble new_ensemble(const network *n, const linear_model *linear, const measure *m,
+    const outcomes *known, int64_t trained);
 
 void save_ensemble(const ensemble *e, const char *path);
 ensemble load_ensemble(const char *path);
@@ -34,17 +28,18 @@ void free_ensemble(ensemble *e);
 typedef struct forecasts {
     origins o;
     int64_t horizon;
-    double *mean, *deviation; /* [o.count * horizon] */
+    double *mean, *half80, *half95; /* [o.count * horizon]; half the width of the bands */
 } forecasts;
 
-/* Half the width of a band that holds 80% or 95% of a normal distribution, in deviations. */
-#define HALF_80 1.2815515655446004
-#define HALF_95 1.959963984540054
+/* What became of forecasts of this series: the outcomes of the validation part, and those of
+ * windows after it, whose origins lie as far apart. */
+outcomes observe(const ensemble *e, const series *s);
 
 /* Forecasts windows. The origins belong to the result, with the forecasts of the linear model,
- * which is fitted again as they advance. With dropout on, the random numbers follow from the
+ * which is fitted again as they advance. The share of the networks and the band follow from the
+ * outcomes that are known at each origin. With dropout on, the random numbers follow from the
  * ensemble's seed. */
-forecasts forecast(const ensemble *e, const series *s, origins o);
+forecasts forecast(const ensemble *e, const series *s, const outcomes *known, origins o);
 
 void free_forecasts(forecasts *f);
 

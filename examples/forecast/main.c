@@ -102,7 +102,9 @@ static void report(const options *o, const ensemble *e, const series *s, double 
     int64_t steps = steps_ahead(o, e->n.horizon);
     origins end = { allocate(sizeof *end.at), 1, NULL };
     end.at[0] = s->n;
-    forecasts test = forecast(e, s, test_origins(&e->n, s)), ahead = forecast(e, s, end);
+    outcomes known = observe(e, s);
+    forecasts test = forecast(e, s, &known, test_origins(&e->n, s));
+    forecasts ahead = forecast(e, s, &known, end);
     scores r = score(&e->n, s, &test);
     double seconds = seconds_now() - begin;
     if (o->save != NULL) {
@@ -113,6 +115,7 @@ static void report(const options *o, const ensemble *e, const series *s, double 
     printf("forecast: %s\n", o->output);
     draw_picture(o->plot, s, e->trained, &test, &ahead, steps);
     print_scores(&r, e->n.model, seconds);
+    free_outcomes(&known);
     free_forecasts(&ahead);
     free_forecasts(&test);
 }

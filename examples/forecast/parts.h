@@ -1,6 +1,6 @@
 /* The parts of a series. The last fifth is the test part. The second half of what lies before it is
  * the validation part, in three blocks: models that were fitted on all that lies before a block
- * forecast it. Their errors choose the kind of model, the number of epochs and the width of the
+ * forecast it. Their errors choose the kind of model and the number of epochs, and make the first
  * band. */
 #ifndef FORECAST_PARTS_H
 #define FORECAST_PARTS_H

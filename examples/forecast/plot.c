@@ -26,36 +26,38 @@ static void write_series(FILE *script, const series *s)
     fputs("END\n", script);
 }
 
-/* A block of lines: row, mean, and the deviation. An empty line ends each window. */
+/* A block of lines: row, mean, and half the width of both bands. An empty line ends each window. */
 static void write_forecasts(FILE *script, const char *name, const forecasts *f, int64_t steps)
 {
     fprintf(script, "$%s << END\n", name);
     for (int64_t b = 0; b < f->o.count; ++b) {
         for (int64_t k = 0; k < steps; ++k) {
             int64_t i = b * f->horizon + k;
-            fprintf(script, "%lld %.17g %.17g\n", (long long)(f->o.at[b] + k + 1), f->mean[i],
-                f->deviation[i]);
+            fprintf(script, "%lld %.17g %.17g %.17g\n", (long long)(f->o.at[b] + k + 1), f->mean[i],
+                f->half80[i], f->half95[i]);
         }
         fputs("\n", script);
     }
     fputs("END\n", script);
 }
 
+enum { HALF80 = 3, HALF95 = 4 }; /* columns of the blocks */
+
 static void write_band(
-    FILE *script, const char *name, double half, const char *colour, const char *title)
+    FILE *script, const char *name, int column, const char *colour, const char *title)
 {
-    fprintf(script, " $%s using 1:($2-%.6f*$3):($2+%.6f*$3) with filledcurves fc rgb '%s' %s%s%s",
-        name, half, half, colour, title[0] != '\0' ? "title '" : "notitle", title,
+    fprintf(script, " $%s using 1:($2-$%d):($2+$%d) with filledcurves fc rgb '%s' %s%s%s", name,
+        column, column, colour, title[0] != '\0' ? "title '" : "notitle", title,
         title[0] != '\0' ? "',\\\n" : ",\\\n");
 }
 
 static void write_plot(FILE *script)
 {
     fputs("plot", script);
-    write_band(script, "test", HALF_95, "#cfe2f3", "95% band");
-    write_band(script, "test", HALF_80, "#9cc4e6", "80% band");
-    write_band(script, "ahead", HALF_95, "#fbe0c4", "");
-    write_band(script, "ahead", HALF_80, "#f5bf85", "");
+    write_band(script, "test", HALF95, "#cfe2f3", "95% band");
+    write_band(script, "test", HALF80, "#9cc4e6", "80% band");
+    write_band(script, "ahead", HALF95, "#fbe0c4", "");
+    write_band(script, "ahead", HALF80, "#f5bf85", "");
     fputs(" $series using 1:2 with lines lw 1.2 lc rgb '#333333' title 'series',\\\n"
           " $test using 1:2 with lines lw 1.8 lc rgb '#1f5fa8' title 'forecast',\\\n"
           " $ahead using 1:2 with lines lw 1.8 lc rgb '#c2660a' title 'beyond the end'\n",

@@ -43,14 +43,14 @@ void print_linear(const linear_model *l)
 
 void print_trial_header(void)
 {
-    printf("\nvalidation   epochs   share   mean absolute error   RMSE        widening of\n"
-           "                              (in scales of windows)              the band\n");
+    printf("\nvalidation   epochs   share   mean absolute error      RMSE\n"
+           "                              (in scales of windows)\n");
 }
 
 void print_trial(const trial *t)
 {
-    printf("%-12s %6lld   %-7.2f %-21.4f %-11.5g %.2f\n", model_name(t->n.model),
-        (long long)t->epochs, t->share, t->error, t->rmse, t->fit.factor);
+    printf("%-12s %6lld   %-7.2f %-24.4f %.5g\n", model_name(t->n.model), (long long)t->epochs,
+        t->share, t->error, t->rmse);
     fflush(stdout);
 }
 
@@ -76,9 +76,9 @@ void write_forecast(const char *path, const forecasts *f, int64_t steps)
     FILE *file = create_file(path);
     fputs("row,forecast,lower80,upper80,lower95,upper95\n", file);
     for (int64_t k = 0; k < steps; ++k) {
-        double mean = f->mean[k], d = f->deviation[k];
-        const double columns[] = { mean, mean - HALF_80 * d, mean + HALF_80 * d, mean - HALF_95 * d,
-            mean + HALF_95 * d };
+        double mean = f->mean[k], half80 = f->half80[k], half95 = f->half95[k];
+        const double columns[] = { mean, mean - half80, mean + half80, mean - half95,
+            mean + half95 };
         write_row(file, f->o.at[0] + k + 1, columns, sizeof columns / sizeof *columns);
     }
     finish_file(path, file);

@@ -32,7 +32,7 @@ prediction *record_at(const validation *v, size_t block, int64_t epoch, size_t m
 /* What the linear model leaves of a known value, and what the networks predict of that, in the
  * scale of the window. */
 typedef struct residual {
-    double target, mean, variance, scale;
+    double target, mean, scale;
     int64_t k;      /* the step of the horizon */
     int64_t window; /* counted through all blocks */
 } residual;
@@ -53,8 +53,7 @@ static void add_block(
             int64_t at = o->at[b] + k;
             double target = (s->values[at] - o->base[b * n->horizon + k]) / scale;
             if (!s->missing[at]) {
-                r->items[r->count++] =
-                    (residual){ target, p->mean[i], p->variance[i], scale, k, r->windows };
+                r->items[r->count++] = (residual){ target, p->mean[i], scale, k, r->windows };
             }
         }
     }
@@ -111,15 +110,16 @@ static int compare(const void *a, const void *b)
  * sizes. Unlike the root mean square it is not moved by a few large sizes. */
 static double deviation_of(double *sizes, size_t count)
 {
+    const double normal = 1.2815515655446004;
     qsort(sizes, count, sizeof *sizes, compare);
-    return count > 0 ? sizes[(count - 1) * 8 / 10] / HALF_80 : 0;
+    return count > 0 ? sizes[(count - 1) * 8 / 10] / normal : 0;
 }
 
-/* Neither dropout nor the linear model says anything of the noise in the series, which is added for
- * each step of the horizon. A later step has no less noise than an earlier one. */
-static void fit_noise(
-    double *noise, const residuals *r, double share, int64_t horizon, double *sizes)
+/* Dropout says nothing of the noise in the series, which is added for each step of the horizon. A
+ * later step has no less noise than an earlier one. */
+static void fit_noise(double *noise, const residuals *r, double share, int64_t horizon)
 {
+    double *sizes = allocate((r->count + 1) * sizeof *sizes);
     for (int64_t k = 0; k < horizon; ++k) {
         size_t count = 0;
         for (size_t i = 0; i < r->count; ++i) {
@@ -130,29 +130,26 @@ static void fit_noise(
         double deviation = deviation_of(sizes, count);
         noise[k] = fmax(deviation * deviation, k > 0 ? noise[k - 1] : 0);
     }
+    free(sizes);
 }
 
-/* The band is made wider until its 80% hold 80% of the validation values. It is never made
- * narrower, because a quiet validation part does not promise a quiet future. */
-static band_fit fit_band(const network *n, const residuals *r, double share)
+/* What became of the windows of all blocks, as they were forecast after an epoch. */
+static outcomes outcomes_of(
+    const validation *v, const network *n, const measure *m, const series *s, int64_t epoch)
 {
-    band_fit fit = { 1, allocate((size_t)n->horizon * sizeof *fit.noise) };
-    double *sizes = allocate(r->count * sizeof *sizes);
-    if (n->band == BAND_MC || n->model == MODEL_LINEAR) {
-        fit_noise(fit.noise, r, share, n->horizon, sizes);
+    const parts *p = v->parts;
+    int64_t windows = p->blocks[0].count + p->blocks[1].count + p->blocks[2].count;
+    outcomes all = new_outcomes(windows, n->horizon, test_start(s->n) - p->begins[0]);
+    for (size_t i = 0; i < BLOCKS; ++i) {
+        size_t size = (size_t)(p->blocks[i].count * n->horizon);
+        prediction mean = mix(record_at(v, i, epoch, 0), v->members, size);
+        add_outcomes(&all, n, m, s, &p->blocks[i], &mean, 0, test_start(s->n));
+        free_prediction(&mean);
     }
-    for (size_t i = 0; i < r->count; ++i) {
-        const residual *e = &r->items[i];
-        sizes[i] = fabs(error_at(e, share)) / sqrt(e->variance + fit.noise[e->k] + 1e-12);
-    }
-    fit.factor = fmax(1, deviation_of(sizes, r->count));
-    free(sizes);
-    return fit;
+    return all;
 }
 
 /* ---- trials --------------------------------------------------------------------------------- */
-
-enum { SHARES = 4 };
 
 /* The sum of the absolute errors of each window, to be freed. */
 static double *errors_of_windows(const residuals *r, double share)
@@ -164,24 +161,23 @@ static double *errors_of_windows(const residuals *r, double share)
     return sums;
 }
 
-/* By how much a band that was measured on `count` independent windows must be wider. This is the
- * beginning of the series for Student's 97.5% point with count - 1 degrees of freedom, divided by
- * that of a normal distribution, and the error of the forecast's own mean. */
-static double for_few(double count)
-{
-    return (1 + (HALF_95 * HALF_95 + 1) / 4 / fmax(count - 1, 1)) * sqrt(1 + 1 / count);
-}
-
 static trial finish_trial(trial t, const validation *v, const series *s)
 {
-    residuals r = residuals_of(v, &t.n, s, t.epochs > 0 ? t.epochs - 1 : 0);
+    int64_t epoch = t.epochs > 0 ? t.epochs - 1 : 0;
+    residuals r = residuals_of(v, &t.n, s, epoch);
     t.error = mean_absolute(&r, t.share);
     t.rmse = root_mean_square(&r, t.share);
-    t.fit = fit_band(&t.n, &r, t.share);
     t.windows = r.windows;
     t.each = errors_of_windows(&r, t.share);
     t.apart = (double)(test_start(s->n) - v->parts->begins[0]) / (double)t.n.horizon;
-    t.fit.factor *= t.n.model == MODEL_LINEAR ? for_few(t.apart) : 1;
+    t.measure.noise = allocate((size_t)t.n.horizon * sizeof *t.measure.noise);
+    if (t.n.band == BAND_MC && t.n.model != MODEL_LINEAR) {
+        fit_noise(t.measure.noise, &r, t.share, t.n.horizon);
+    }
+    t.known = outcomes_of(v, &t.n, &t.measure, s, epoch);
+    if (t.n.model == MODEL_LINEAR) {
+        t.measure.power = choose_power(&t.known, &t.n, s, test_start(s->n));
+    }
     free(r.items);
     return t;
 }
@@ -228,7 +224,8 @@ trial try_linear(const network *n, const parts *p, const series *s)
 
 void free_trial(trial *t)
 {
-    free(t->fit.noise);
+    free(t->measure.noise);
+    free_outcomes(&t->known);
     free(t->each);
 }
 

@@ -20,8 +20,9 @@ typedef struct trial {
     double share;   /* the share of the networks' prediction that is added to the linear model */
     double error;   /* the mean absolute error then, in the scales of the windows */
     double rmse;    /* the root mean square error then, in units of the series */
-    band_fit fit;
-    double *each; /* [windows]: the sum of the absolute errors in each window */
+    measure measure;
+    outcomes known; /* of the windows then */
+    double *each;   /* [windows]: the sum of the absolute errors in each window */
     int64_t windows;
     double apart; /* how many windows fit side by side, which therefore share no value */
 } trial;
@@ -34,7 +35,7 @@ void free_validation(validation *v);
 /* The place of the prediction of one network after one epoch, from 0. */
 prediction *record_at(const validation *v, size_t block, int64_t epoch, size_t member);
 
-/* Finds the best number of epochs and the best share, and fits the band. Absolute errors are
+/* Finds the best number of epochs and the best share. Absolute errors are
  * compared and not squares, and in the scales of the windows, so that one crisis does not decide.
  */
 trial judge(const validation *v, const network *n, const series *s);

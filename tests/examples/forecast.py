@@ -69,8 +69,8 @@ def default_series():
     assert [row["row"] for row in rows] == list(range(361, 373)), rows
     for row in rows:
         assert row["lower95"] < row["lower80"] < row["forecast"] < row["upper80"] < row["upper95"], row
-        wide, narrow = row["upper95"] - row["lower95"], row["upper80"] - row["lower80"]
-        assert abs(wide / narrow - 1.959964 / 1.281552) < 1e-4, row
+        above, below = row["upper95"] - row["forecast"], row["forecast"] - row["lower95"]
+        assert abs(above / below - 1) < 1e-9, row
 
 
 def bits():
@@ -118,6 +118,32 @@ def kinds():
     output = run(*CURVED, "--epochs", 20)
     assert re.search(r"^best: (mlp|gru|conv|transformer) with ", output, re.MULTILINE), output
     assert result(output)["rmse"] < 0.95 * result(output)["linear_rmse"], output
+
+
+def half_widths(path="forecast.csv"):
+    return [(row["upper80"] - row["forecast"], row["upper95"] - row["forecast"]) for row in read_forecast(path)]
+
+
+def bands():
+    """Each band is a quantile of errors and follows them. Errors are counted from the origins where they are known."""
+    draw = random.Random(5)
+    common = ["--column", "y", "--model", "linear", "--season", 1, "--horizon", 1, "--window", 24, "--plot", "none"]
+    # One value in ten is far away: no normal distribution has 95% and 80% of its values so far apart.
+    rare = [draw.gauss(0, 1) + (draw.choice([-30, 30]) if draw.random() < 0.1 else 0) for _ in range(800)]
+    r = result(run("--data", write_series("rare.csv", rare), *common))
+    (half80, half95), = half_widths()
+    assert half95 > 10 * half80 and 0.9 <= r["coverage95"] <= 0.99 and 0.75 <= r["coverage80"] <= 0.9, (r, half80, half95)
+    # The noise becomes four times as large where the test part begins. A band that stays covers 38%.
+    louder = [draw.gauss(0, 4 if i >= 640 else 1) for i in range(800)]
+    r = result(run("--data", write_series("louder.csv", louder), *common))
+    (half80, half95), = half_widths()
+    assert r["coverage95"] > 0.75 and half95 > 5, (r, half80, half95)
+    # Unknown values say nothing, and the band of one step is measured although one season in two is missing.
+    gaps = [None if i % 2 else value for i, value in enumerate(months(300, 4))]
+    run("--data", write_series("gaps.csv", gaps), "--column", "y", "--season", 4, "--horizon", 4, "--model", "linear",
+        "--plot", "none")
+    widths = half_widths()
+    assert all(0 < a[0] <= b[0] and a[1] <= b[1] for a, b in zip(widths, widths[1:])), widths
 
 
 def figures():
@@ -337,7 +363,10 @@ def bad_models():
 
     refused("its metadata has no 'option.season'", "--load", change("option.season", None), *common)
     refused("bad.safetensors: --horizon 0: a whole number", "--load", change("option.horizon", "0"), *common)
-    refused("its metadata has no 'linear'", "--load", change("linear", None), *common)
+    refused("its metadata has no 'outcomes'", "--load", change("outcomes", None), *common)
+    refused("--outcomes 0: a whole number", "--load", change("outcomes", "0"), *common)
+    refused("outcomes", "--load", change("outcomes", "7"), *common)
+    refused("its tensors 'origins' and 'outcomes' are of no validation part", "--load", change("trained", "9"), *common)
     refused("its metadata names no kind of model", "--load", change("option.model", "auto"), *common)
     refused("noise", "--load", change("option.horizon", "13"), *common)
     refused("this is no safetensors file", "--load", write_series("series.csv", months(30)), *common)
@@ -352,5 +381,5 @@ def bad_models():
 
 
 if __name__ == "__main__":
-    raise SystemExit(perform([default_series, bits, kinds, figures, linear, exact, missing_values, plots, bad_series,
+    raise SystemExit(perform([default_series, bits, kinds, bands, figures, linear, exact, missing_values, plots, bad_series,
                               bad_options, bad_models]))
