@@ -18,16 +18,17 @@ void free_outcomes(outcomes *all)
 {
     free(all->at);
     free(all->items);
-    *all = (outcomes){ NULL, NULL, 0, 0 };
+    *all = (outcomes){ .count = 0 };
 }
 
-double unit_of(const network *n, const measure *m, double scale, double variance, int64_t k)
+double unit_of(const network *n, const outcomes *all, const double *noise, double scale,
+    double variance, int64_t k)
 {
-    return n->model == MODEL_LINEAR ? pow(scale, m->power - 1)
-                                    : sqrt(variance + m->noise[k] + 1e-12);
+    return n->model == MODEL_LINEAR ? pow(scale, all->power - 1)
+                                    : sqrt(variance + noise[k] + 1e-12);
 }
 
-void add_outcomes(outcomes *all, const network *n, const measure *m, const series *s,
+void add_outcomes(outcomes *all, const network *n, const double *noise, const series *s,
     const origins *o, const prediction *p, int64_t first, int64_t end)
 {
     for (int64_t b = 0; b < o->count; ++b) {
@@ -39,7 +40,7 @@ void add_outcomes(outcomes *all, const network *n, const measure *m, const serie
             bool known = at >= first && at < end && !s->missing[at];
             to[k].target = known ? (s->values[at] - o->base[i]) / scale : NAN;
             to[k].mean = p->mean[i];
-            to[k].unit = unit_of(n, m, scale, p->variance[i], k);
+            to[k].unit = unit_of(n, all, noise, scale, p->variance[i], k);
         }
     }
 }
@@ -151,7 +152,7 @@ static double score_of(
         double scale = scale_of(s, n, all->at[b]);
         for (int64_t k = 0; k < n->horizon; ++k) {
             const outcome *o = &all->items[b * n->horizon + k];
-            if (!isnan(o->target)) {
+            if (all->at[b] + k < origin && !isnan(o->target)) {
                 double error = fabs(o->target) * scale, unit = o->unit * scale;
                 sum += interval_score(error, w->half80[k] * unit, 0.8) +
                        interval_score(error, w->half95[k] * unit, 0.95);
@@ -163,6 +164,7 @@ static double score_of(
 
 static void set_power(outcomes *all, const network *n, const series *s, double power)
 {
+    all->power = power;
     for (int64_t b = 0; b < all->count; ++b) {
         double unit = pow(scale_of(s, n, all->at[b]), power - 1);
         for (int64_t k = 0; k < n->horizon; ++k) {
@@ -171,7 +173,7 @@ static void set_power(outcomes *all, const network *n, const series *s, double p
     }
 }
 
-double choose_power(outcomes *all, const network *n, const series *s, int64_t origin)
+void choose_power(outcomes *all, const network *n, const series *s, int64_t origin)
 {
     size_t size = (size_t)n->horizon;
     widths w = { allocate(size * sizeof *w.half80), allocate(size * sizeof *w.half95) };
@@ -188,5 +190,4 @@ double choose_power(outcomes *all, const network *n, const series *s, int64_t or
     set_power(all, n, s, best);
     free(w.half80);
     free(w.half95);
-    return best;
 }

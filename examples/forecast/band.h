@@ -10,12 +10,6 @@
 
 enum { SHARES = 4 }; /* multiples of 1/4 of what networks predict are tried */
 
-/* What turns errors in the scale of a window into the unit of the band. */
-typedef struct measure {
-    double *noise; /* [horizon]: variance that the networks do not predict, zeros without one */
-    double power;  /* MODEL_LINEAR: errors are taken to grow with this power of the scale */
-} measure;
-
 /* What networks and linear model said of a value, in the scale of the window. */
 typedef struct outcome {
     double target; /* what the linear model left; NaN where the value is missing or not known */
@@ -29,17 +23,20 @@ typedef struct outcomes {
     outcome *items; /* [count * horizon] */
     int64_t count;
     int64_t span; /* how many values before an origin its band is measured on */
+    double power; /* MODEL_LINEAR: errors are taken to grow with this power of the scale */
 } outcomes;
 
 outcomes new_outcomes(int64_t most, int64_t horizon, int64_t span);
 void free_outcomes(outcomes *all);
 
-/* The unit of step k of a window. */
-double unit_of(const network *n, const measure *m, double scale, double variance, int64_t k);
+/* The unit of step k of a window. `noise` [horizon] is variance that the networks do not predict;
+ * MODEL_LINEAR needs none. */
+double unit_of(const network *n, const outcomes *all, const double *noise, double scale,
+    double variance, int64_t k);
 
 /* Adds what became of windows. Values before the place `first` or from the place `end` on do not
  * count. There must be room. */
-void add_outcomes(outcomes *all, const network *n, const measure *m, const series *s,
+void add_outcomes(outcomes *all, const network *n, const double *noise, const series *s,
     const origins *o, const prediction *p, int64_t first, int64_t end);
 
 /* Half the width of the bands at an origin, for each step, in the unit of the outcomes. */
@@ -56,8 +53,8 @@ void measure_band(
  * smallest. */
 double best_share(const outcomes *all, const network *n, int64_t origin);
 
-/* The power of the scale, 0, 1/2 or 1, whose bands were best for the outcomes of the linear model
- * before an origin. Changes their units to it. */
-double choose_power(outcomes *all, const network *n, const series *s, int64_t origin);
+/* Sets the power of the scale to 0, 1/2 or 1, whose bands are best for the outcomes of the linear
+ * model that are known at an origin. */
+void choose_power(outcomes *all, const network *n, const series *s, int64_t origin);
 
 #endif

@@ -14,34 +14,41 @@ static void add_buffer(ensemble *e, const char *name, adz_tensor *value)
 
 enum { NUMBERS = sizeof(outcome) / sizeof(double) };
 
-ensemble new_ensemble(const network *n, const linear_model *linear, const measure *m,
+static void keep_outcomes(ensemble *e, const double *noise, const outcomes *known)
+{
+    int64_t horizon = e->n.horizon;
+    size_t size = (size_t)horizon, count = (size_t)known->count;
+    e->noise = allocate(size * sizeof *noise);
+    memcpy(e->noise, noise, size * sizeof *noise);
+    e->known = new_outcomes(known->count, horizon, known->span);
+    e->known.count = known->count;
+    memcpy(e->known.items, known->items, count * size * sizeof *known->items);
+    for (size_t i = 0; i < count; ++i) {
+        e->known.at[i] = known->at[i] - e->trained;
+    }
+    adz_shape shape = ADZ_SHAPE(known->count, horizon, NUMBERS);
+    add_buffer(e, "noise", adz_tensor_from(noise, ADZ_SHAPE(horizon), ADZ_F64));
+    add_buffer(e, "origins", adz_tensor_from(e->known.at, ADZ_SHAPE(known->count), ADZ_I64));
+    add_buffer(e, "outcomes", adz_tensor_from(known->items, shape, ADZ_F64));
+}
+
+ensemble new_ensemble(const network *n, const linear_model *linear, const double *noise,
     const outcomes *known, int64_t trained)
 {
     ensemble e = { .n = *n, .linear = *linear, .trained = trained };
-    size_t size = (size_t)n->horizon, count = (size_t)known->count;
-    e.measure = (measure){ allocate(size * sizeof *m->noise), m->power };
-    memcpy(e.measure.noise, m->noise, size * sizeof *m->noise);
-    e.known = new_outcomes(known->count, n->horizon, known->span);
-    e.known.count = known->count;
-    memcpy(e.known.items, known->items, count * size * sizeof *known->items);
-    for (size_t i = 0; i < count; ++i) {
-        e.known.at[i] = known->at[i] - trained;
-    }
     e.root = adz_module_list_new(NULL, 0);
     adz_scope *scope = adz_scope_open();
     add_buffer(&e, "linear", linear_to_table(linear));
-    add_buffer(&e, "power", adz_scalar(m->power, ADZ_F64));
-    add_buffer(&e, "noise", adz_tensor_from(m->noise, ADZ_SHAPE(n->horizon), ADZ_F64));
-    add_buffer(&e, "origins", adz_tensor_from(e.known.at, ADZ_SHAPE(known->count), ADZ_I64));
-    adz_shape shape = ADZ_SHAPE(known->count, n->horizon, NUMBERS);
-    add_buffer(&e, "outcomes", adz_tensor_from(known->items, shape, ADZ_F64));
+    if (n->model != MODEL_LINEAR) {
+        keep_outcomes(&e, noise, known);
+    }
     adz_scope_close(scope);
     return e;
 }
 
 void free_ensemble(ensemble *e)
 {
-    free(e->measure.noise);
+    free(e->noise);
     free_outcomes(&e->known);
     adz_module_free(&e->root);
 }
@@ -64,37 +71,59 @@ static prediction predict(const ensemble *e, const series *s, const origins *o)
     return p;
 }
 
-/* The place from which on a series has values that the ensemble was not trained on, or its test
- * part, if that begins earlier. */
-static int64_t first_new(const ensemble *e, const series *s)
+/* Adds the outcomes of windows that begin at every `step`-th place from `from` on. Of the last
+ * windows only the first steps lie in the series. Values before `first` do not count. */
+static void roll(
+    outcomes *all, const ensemble *e, const series *s, int64_t from, int64_t step, int64_t first)
 {
-    return e->trained < test_start(s->n) ? e->trained : test_start(s->n);
+    const network *n = &e->n;
+    int64_t least = first_origin(n);
+    origins o = origins_between(n, from > least ? from : least, s->n, s->n + n->horizon, step);
+    outcomes longer = new_outcomes(all->count + o.count, n->horizon, all->span);
+    memcpy(longer.at, all->at, (size_t)all->count * sizeof *all->at);
+    memcpy(longer.items, all->items, (size_t)(all->count * n->horizon) * sizeof *all->items);
+    longer.count = all->count;
+    free_outcomes(all);
+    *all = longer;
+    if (o.count > 0) {
+        forecast_linear(&e->linear, s, n, &o, at_each_horizon(n, &o));
+        prediction p = predict(e, s, &o);
+        add_outcomes(all, n, e->noise, s, &o, &p, first, s->n);
+        free_prediction(&p);
+    }
+    free_origins(&o);
+}
+
+enum { MOST_ROLLED = 300 }; /* windows of the linear model in the span of a band */
+
+static outcomes observe_linear(const ensemble *e, const series *s)
+{
+    int64_t test = test_start(s->n), span = test - test / 2;
+    outcomes all = new_outcomes(0, e->n.horizon, span);
+    roll(&all, e, s, test - span, (span + MOST_ROLLED - 1) / MOST_ROLLED, 0);
+    choose_power(&all, &e->n, s, test);
+    return all;
+}
+
+/* Networks have seen the values before the end of their training. On a series that is shorter, the
+ * outcomes of the validation part are taken for those before its test part. */
+static outcomes observe_networks(const ensemble *e, const series *s)
+{
+    const outcomes *old = &e->known;
+    int64_t first = e->trained < test_start(s->n) ? e->trained : test_start(s->n);
+    int64_t step = old->count > 1 ? (old->at[old->count - 1] - old->at[0]) / (old->count - 1) : 1;
+    outcomes all = new_outcomes(old->count, e->n.horizon, old->span);
+    for (int64_t i = 0; i < old->count; ++i) {
+        all.at[all.count++] = old->at[i] + first;
+    }
+    memcpy(all.items, old->items, (size_t)(old->count * e->n.horizon) * sizeof *all.items);
+    roll(&all, e, s, first - e->n.horizon + 1, step > 1 ? step : 1, first);
+    return all;
 }
 
 outcomes observe(const ensemble *e, const series *s)
 {
-    const network *n = &e->n;
-    const outcomes *old = &e->known;
-    int64_t first = first_new(e, s), from = first - n->horizon + 1, least = first_origin(n);
-    int64_t step = old->count > 1 ? (old->at[old->count - 1] - old->at[0]) / (old->count - 1) : 1;
-    /* Of the last windows only the first steps lie in the series. Networks were trained on values
-     * before the first new one; the linear model never knows a value that it forecasts. */
-    int64_t unseen = n->model == MODEL_LINEAR ? 0 : first;
-    origins o = origins_between(
-        n, from > least ? from : least, s->n, s->n + n->horizon, step > 1 ? step : 1);
-    outcomes all = new_outcomes(old->count + o.count, n->horizon, old->span);
-    for (int64_t i = 0; i < old->count; ++i) {
-        all.at[all.count++] = old->at[i] + first;
-    }
-    memcpy(all.items, old->items, (size_t)(old->count * n->horizon) * sizeof *all.items);
-    if (o.count > 0) {
-        forecast_linear(&e->linear, s, n, &o, at_each_horizon(n, &o));
-        prediction p = predict(e, s, &o);
-        add_outcomes(&all, n, &e->measure, s, &o, &p, unseen, s->n);
-        free_prediction(&p);
-    }
-    free_origins(&o);
-    return all;
+    return e->n.model == MODEL_LINEAR ? observe_linear(e, s) : observe_networks(e, s);
 }
 
 static void forecast_window(forecasts *f, const ensemble *e, const series *s, const outcomes *known,
@@ -105,7 +134,7 @@ static void forecast_window(forecasts *f, const ensemble *e, const series *s, co
     measure_band(known, &e->n, origin, share, &(widths){ f->half80 + begin, f->half95 + begin });
     for (int64_t k = 0; k < f->horizon; ++k) {
         int64_t i = begin + k;
-        double unit = scale * unit_of(&e->n, &e->measure, scale, p->variance[i], k);
+        double unit = scale * unit_of(&e->n, known, e->noise, scale, p->variance[i], k);
         f->mean[i] = f->o.base[i] + share * scale * p->mean[i];
         f->half80[i] *= unit;
         f->half95[i] *= unit;
@@ -167,9 +196,10 @@ static const char *metadata(const char *path, adz_safetensors *file, const char 
     return text;
 }
 
-static int64_t whole_metadata(const char *path, adz_safetensors *file, const char *key)
+static int64_t whole_metadata(
+    const char *path, adz_safetensors *file, const char *key, int64_t least)
 {
-    return whole(key, metadata(path, file, key), 1, 1 << 30);
+    return whole(key, metadata(path, file, key), least, 1 << 30);
 }
 
 /* An ensemble of the file's sizes, whose buffers and networks the file will fill. */
@@ -190,15 +220,17 @@ static ensemble empty_ensemble(const char *path, adz_safetensors *file)
     if (n.model == MODEL_AUTO) {
         fail("%s: its metadata names no kind of model", path);
     }
-    int64_t trained = whole_metadata(path, file, "trained");
-    int64_t count = whole_metadata(path, file, "outcomes");
-    outcomes none = new_outcomes(count, n.horizon, whole_metadata(path, file, "span"));
+    bool linear = n.model == MODEL_LINEAR;
+    int64_t trained = whole_metadata(path, file, "trained", 1);
+    int64_t count = whole_metadata(path, file, "outcomes", linear ? 0 : 1);
+    outcomes none =
+        new_outcomes(count, n.horizon, whole_metadata(path, file, "span", linear ? 0 : 1));
     values_are_from(NULL);
     none.count = count;
-    measure m = { allocate((size_t)n.horizon * sizeof *m.noise), 0 };
-    ensemble e = new_ensemble(&n, &(linear_model){ .count = 0 }, &m, &none, trained);
+    double *noise = allocate((size_t)n.horizon * sizeof *noise);
+    ensemble e = new_ensemble(&n, &(linear_model){ .count = 0 }, noise, &none, trained);
     free_outcomes(&none);
-    free(m.noise);
+    free(noise);
     for (int64_t i = 0; i < n.members && n.model != MODEL_LINEAR; ++i) {
         adz_module_list_append(e.root, new_network(&n));
     }
@@ -208,17 +240,19 @@ static ensemble empty_ensemble(const char *path, adz_safetensors *file)
 /* Outcomes that no forecast before the end of the training could have had are refused. */
 static bool read_outcomes(ensemble *e)
 {
-    size_t count = (size_t)e->known.count, size = count * (size_t)e->n.horizon;
+    size_t count = (size_t)e->known.count, horizon = (size_t)e->n.horizon;
+    memcpy(e->noise, adz_tensor_data_f64(adz_module_buffer(e->root, "noise")),
+        horizon * sizeof *e->noise);
     memcpy(e->known.at, adz_tensor_data_i64(adz_module_buffer(e->root, "origins")),
         count * sizeof *e->known.at);
     memcpy(e->known.items, adz_tensor_data_f64(adz_module_buffer(e->root, "outcomes")),
-        size * sizeof *e->known.items);
+        count * horizon * sizeof *e->known.items);
     for (size_t i = 0; i < count; ++i) {
         if (e->known.at[i] >= 0 || e->known.at[i] < (i > 0 ? e->known.at[i - 1] : -e->trained)) {
             return false;
         }
     }
-    for (size_t i = 0; i < size; ++i) {
+    for (size_t i = 0; i < count * horizon; ++i) {
         if (!(e->known.items[i].unit > 0)) {
             return false;
         }
@@ -234,12 +268,9 @@ ensemble load_ensemble(const char *path)
     if (!linear_from_table(adz_module_buffer(e.root, "linear"), &e.linear)) {
         fail("%s: its tensor 'linear' is no linear model", path);
     }
-    if (!read_outcomes(&e)) {
+    if (e.n.model != MODEL_LINEAR && !read_outcomes(&e)) {
         fail("%s: its tensors 'origins' and 'outcomes' are of no validation part", path);
     }
-    e.measure.power = adz_item(adz_module_buffer(e.root, "power"));
-    memcpy(e.measure.noise, adz_tensor_data_f64(adz_module_buffer(e.root, "noise")),
-        (size_t)e.n.horizon * sizeof *e.measure.noise);
     adz_safetensors_free(&file);
     return e;
 }

@@ -1,5 +1,5 @@
 /* An ensemble: the linear model, networks of one kind whose predictions are averaged and added to
- * it, and the outcomes of its forecasts of the validation part. */
+ * it, and the outcomes of their forecasts of the validation part. */
 #ifndef FORECAST_ENSEMBLE_H
 #define FORECAST_ENSEMBLE_H
 
@@ -9,15 +9,16 @@
 typedef struct ensemble {
     network n;
     linear_model linear;
-    measure measure;
-    outcomes known;   /* origins count from the end of the training and are negative */
+    double *noise;    /* [horizon] variance that is added to that of the networks */
+    outcomes known;   /* of the networks; origins count from the end of the training, negative */
     int64_t trained;  /* values of the series before the end of the training */
     adz_module *root; /* a ModuleList of the networks, none for MODEL_LINEAR; its buffers are what
-                         the members `linear`, `measure` and `known` hold */
+                         the members `linear`, `noise` and `known` hold */
 } ensemble;
 
-/* An ensemble without networks. Append them to its root. `known` has origins of the series. */
-ensemble new_ensemble(const network *n, const linear_model *linear, const measure *m,
+/* An ensemble without networks. Append them to its root. `known` has origins of the series, or
+ * nothing for MODEL_LINEAR. */
+ensemble new_ensemble(const network *n, const linear_model *linear, const double *noise,
     const outcomes *known, int64_t trained);
 
 void save_ensemble(const ensemble *e, const char *path);
@@ -31,8 +32,9 @@ typedef struct forecasts {
     double *mean, *half80, *half95; /* [o.count * horizon]; half the width of the bands */
 } forecasts;
 
-/* What became of forecasts of this series: the outcomes of the validation part, and those of
- * windows after it, whose origins lie as far apart. */
+/* What became of forecasts of this series. For networks these are the outcomes of the validation
+ * part, and those of windows after it, whose origins lie as far apart. The linear model forecasts
+ * this series again from the middle of what lies before its test part on. */
 outcomes observe(const ensemble *e, const series *s);
 
 /* Forecasts windows. The origins belong to the result, with the forecasts of the linear model,

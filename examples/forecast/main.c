@@ -68,7 +68,11 @@ static ensemble choose_and_train(const options *o, const series *s)
 static ensemble load_and_check(const options *o, const series *s)
 {
     ensemble e = load_ensemble(o->load);
-    check_test_length(&e.n, s);
+    if (e.n.model == MODEL_LINEAR) {
+        check_length(&e.n, s); /* it is fitted to this series, and its band is measured on it */
+    } else {
+        check_test_length(&e.n, s);
+    }
     fit_to_series(&e.linear, s);
     if (e.trained > test_start(s->n)) {
         remark("%s was trained on %lld values, but the test part begins after %lld; its errors "

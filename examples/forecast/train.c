@@ -159,7 +159,7 @@ ensemble train_ensemble(const options *o, const trial *t, const parts *p, const 
     if (members > 0) {
         run_crew(o->jobs, members, train_piece, &w);
     }
-    ensemble e = new_ensemble(&t->n, &p->linear, &t->measure, &t->known, test_start(s->n));
+    ensemble e = new_ensemble(&t->n, &p->linear, t->noise, &t->known, test_start(s->n));
     for (size_t i = 0; i < members; ++i) {
         adz_module_list_append(e.root, w.nets[i]);
     }

@@ -135,7 +135,7 @@ static void fit_noise(double *noise, const residuals *r, double share, int64_t h
 
 /* What became of the windows of all blocks, as they were forecast after an epoch. */
 static outcomes outcomes_of(
-    const validation *v, const network *n, const measure *m, const series *s, int64_t epoch)
+    const validation *v, const network *n, const double *noise, const series *s, int64_t epoch)
 {
     const parts *p = v->parts;
     int64_t windows = p->blocks[0].count + p->blocks[1].count + p->blocks[2].count;
@@ -143,7 +143,7 @@ static outcomes outcomes_of(
     for (size_t i = 0; i < BLOCKS; ++i) {
         size_t size = (size_t)(p->blocks[i].count * n->horizon);
         prediction mean = mix(record_at(v, i, epoch, 0), v->members, size);
-        add_outcomes(&all, n, m, s, &p->blocks[i], &mean, 0, test_start(s->n));
+        add_outcomes(&all, n, noise, s, &p->blocks[i], &mean, 0, test_start(s->n));
         free_prediction(&mean);
     }
     return all;
@@ -170,13 +170,12 @@ static trial finish_trial(trial t, const validation *v, const series *s)
     t.windows = r.windows;
     t.each = errors_of_windows(&r, t.share);
     t.apart = (double)(test_start(s->n) - v->parts->begins[0]) / (double)t.n.horizon;
-    t.measure.noise = allocate((size_t)t.n.horizon * sizeof *t.measure.noise);
-    if (t.n.band == BAND_MC && t.n.model != MODEL_LINEAR) {
-        fit_noise(t.measure.noise, &r, t.share, t.n.horizon);
-    }
-    t.known = outcomes_of(v, &t.n, &t.measure, s, epoch);
-    if (t.n.model == MODEL_LINEAR) {
-        t.measure.power = choose_power(&t.known, &t.n, s, test_start(s->n));
+    t.noise = allocate((size_t)t.n.horizon * sizeof *t.noise);
+    if (t.n.model != MODEL_LINEAR) {
+        if (t.n.band == BAND_MC) {
+            fit_noise(t.noise, &r, t.share, t.n.horizon);
+        }
+        t.known = outcomes_of(v, &t.n, t.noise, s, epoch);
     }
     free(r.items);
     return t;
@@ -224,7 +223,7 @@ trial try_linear(const network *n, const parts *p, const series *s)
 
 void free_trial(trial *t)
 {
-    free(t->measure.noise);
+    free(t->noise);
     free_outcomes(&t->known);
     free(t->each);
 }

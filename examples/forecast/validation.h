@@ -20,8 +20,8 @@ typedef struct trial {
     double share;   /* the share of the networks' prediction that is added to the linear model */
     double error;   /* the mean absolute error then, in the scales of the windows */
     double rmse;    /* the root mean square error then, in units of the series */
-    measure measure;
-    outcomes known; /* of the windows then */
+    double *noise;  /* [horizon] variance to add to that of networks; 0 without --band mc */
+    outcomes known; /* of the windows then; none for the linear model */
     double *each;   /* [windows]: the sum of the absolute errors in each window */
     int64_t windows;
     double apart; /* how many windows fit side by side, which therefore share no value */
