@@ -5,6 +5,7 @@
 """
 import json
 import pathlib
+import re
 import sys
 
 
@@ -17,12 +18,17 @@ def reason(test):
     return 'it does not say why'
 
 
+def name_of(test):
+    """Meson writes "adze:ops / NAME", and Meson 1.12 "ops - adze:NAME"."""
+    return re.sub(r'^[^:]* - [^:]*:', '', test['name'].split(' / ')[-1])
+
+
 skipped = {}
 for log in sys.argv[1:]:
     for line in pathlib.Path(log).read_text(encoding='utf-8').splitlines():
         test = json.loads(line)
         if test['result'] == 'SKIP':
-            skipped[test['name'].split(' / ')[-1]] = reason(test)
+            skipped[name_of(test)] = reason(test)
 if skipped:
     print('\nSkipped, and why:')
 for name, why in skipped.items():

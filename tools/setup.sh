@@ -334,9 +334,10 @@ renew_list() {
     done
 }
 
-# Prints the names of tests that are close to a misspelt one, the closest first.
+# Prints the names of tests that are close to a misspelt one, the closest first. Meson lists "adze:ops / NAME";
+# Meson 1.12 lists "ops - adze:NAME".
 close_names() {
-    meson test -C build --no-rebuild --list 2>/dev/null | sed 's|.* / ||' | awk -v wanted="$1" '
+    meson test -C build --no-rebuild --list 2>/dev/null | sed -e 's|.* / ||' -e 's|^[^:]* - [^:]*:||' | awk -v wanted="$1" '
         function least(a, b) { return a < b ? a : b }
         function distance(a, b,    i, j, row, left, above) {
             for (j = 0; j <= length(b); ++j) row[j] = j

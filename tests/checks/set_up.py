@@ -194,7 +194,10 @@ def kernels_and_tests():
 LISTED = """#!/bin/sh
 for word; do last=$word; done
 case $last in
---list) printf '%s\n' 'adze:ops / op-softmax' 'adze:ops / op-softplus' 'adze:nn / nn-lstm' 'adze:io / a name' ;;
+--list)
+    printf '%s\n' 'adze:ops / op-softmax' 'adze:ops / op-softplus' 'adze:nn / nn-lstm' 'adze:io / a name' \\
+        'nn+long - adze:nn-gru'
+    ;;
 op-softmax | 'a name' | ops) echo "adze:ops / $last" ;;
 *) exit 1 ;;
 esac
@@ -207,7 +210,8 @@ def misspelt_tests():
     for good in ("", "op-softmax", "'a name'", "op-softmax 'a name'", "-v --suite ops", "--setup german op-softmax",
                  "-j 2 op-softmax"):
         assert system.run(f"tests_exist {good}") == (0, ""), good
-    for wrong, close in (("op-sofmax", "op-softmax"), ("softmax", "op-softmax"), ("lstm", "nn-lstm")):
+    for wrong, close in (("op-sofmax", "op-softmax"), ("softmax", "op-softmax"), ("lstm", "nn-lstm"),
+                         ("nn-grux", "nn-gru")):
         code, said = system.run(f"tests_exist op-softmax {wrong}")
         assert code == 1 and f"There is no test {wrong}." in said and f"\n  {close}\n" in said, said
     code, said = system.run("tests_exist --suite opps")

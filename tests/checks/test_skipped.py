@@ -15,12 +15,14 @@ RUN = [
     {'name': 'adze:ops / no program', 'result': 'SKIP', 'stdout': 'looked\nthere is no mpirun\n\n'},
     {'name': 'adze:ops / on stderr', 'result': 'SKIP', 'stdout': '', 'stderr': 'no doxygen\n'},
     {'name': 'adze:ops / silent', 'result': 'SKIP'},
+    {'name': 'ops+long - adze:as Meson 1.12: writes it', 'result': 'SKIP', 'stdout': 'no GPU'},
 ]
 WANTED = """
 Skipped, and why:
   no program: there is no mpirun
   on stderr: no doxygen
   silent: it does not say why
+  as Meson 1.12: writes it: no GPU
 """
 with tempfile.TemporaryDirectory() as folder:
     log = pathlib.Path(folder, 'testlog.json')

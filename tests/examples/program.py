@@ -55,22 +55,22 @@ def optional_path(place):
     return os.path.abspath(sys.argv[place]) if len(sys.argv) > place else ""
 
 
-def handles_interrupt(pid):
+def handles(pid, number):
     try:
         with open(f"/proc/{pid}/status", encoding="ascii") as stream:
             caught = re.search(r"SigCgt:\s*([0-9a-f]+)", stream.read())
     except OSError:
         return False  # no Linux: the full wait
-    return bool(int(caught.group(1), 16) >> (signal.SIGINT - 1) & 1)
+    return bool(int(caught.group(1), 16) >> (number - 1) & 1)
 
 
 def interrupted(*arguments, number=signal.SIGINT):
     """What the program prints that gets a Ctrl-C, or another signal, while it trains."""
     process = subprocess.Popen([*WRAPPER, PROGRAM, *map(str, arguments)], text=True,
                                stdout=subprocess.PIPE)
-    for _ in range(100):  # until it trains, however busy the machine is
+    for _ in range(600):  # until it trains, however busy the machine is
         time.sleep(0.1)
-        if handles_interrupt(process.pid):
+        if handles(process.pid, number) or process.poll() is not None:
             break
     time.sleep(20 if WRAPPER else 0.5)  # valgrind catches signals before its program does
     process.send_signal(number)
