@@ -7,18 +7,22 @@ debian_mirror() {
         sed -n 's/ Debian$//p' | sed 1q
 }
 
-# A bare system of a release in a folder, or the one that is there already, up to date.
+# A bare system of a release in a folder, of which a copy is kept beside it for the next time.
 make_root() {
-    local release=$1 root=$2
-    if [ ! -f "$root/complete" ]; then
-        rm -rf "$root"
-        mkdir -p "$root"
-        debootstrap --variant=minbase "$release" "$root" "$(debian_mirror)" >"$root.log" 2>&1 || {
+    local release=$1 root=$2 mirror
+    mirror=$(debian_mirror)
+    if [ ! -f "$root.bare/complete" ]; then
+        rm -rf "$root.bare"
+        mkdir -p "$root.bare"
+        debootstrap --variant=minbase "$release" "$root.bare" "$mirror" >"$root.log" 2>&1 || {
             tail "$root.log"
+            echo "Debian $release was not tried: debootstrap could not make it from ${mirror:-no mirror} (see above)."
             return 1
         }
-        touch "$root/complete"
+        touch "$root.bare/complete"
     fi
+    rm -rf "$root"
+    cp -a "$root.bare" "$root"
     cp /etc/resolv.conf "$root/etc/resolv.conf"
     # A mirror may hold a snapshot of a release that changes daily, whose lists have expired.
     echo 'Acquire::Check-Valid-Until "false";' >"$root/etc/apt/apt.conf.d/snapshot"
@@ -34,16 +38,36 @@ in_root() {
             HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive sh -euc "cd /adze; $2"' sh "$1" "$2"
 }
 
-# The first build installs what a bare system lacks. Open MPI comes later and must be noticed. The package's test
-# compiles with this release's gcc and clang, and over its openblas.pc.
+# The first build installs what a bare system lacks, apt's lists of packages too. Open MPI comes later and must be
+# noticed. The package's test compiles with this release's gcc and clang, and over its openblas.pc. The time that a
+# test may take is longer, because this machine may do something else too.
 play_system() {
     local release=$1 root=build-systems/$1
     make_root "$release" "$root"
-    mkdir -p "$root/adze"
+    mkdir "$root/adze"
     git ls-files -z | tar --null --files-from - --create --file - | tar --extract --directory "$root/adze" --file -
-    in_root "$root" 'sh examples/run.sh --epochs 2 --plot none && sh tests/run.sh'
+    in_root "$root" '(apt-get update && apt-get -y dist-upgrade) >/var/log/upgrade.log 2>&1 || { tail /var/log/upgrade.log; exit 1; }
+        rm -rf /var/lib/apt/lists/*'
+    in_root "$root" 'sh examples/run.sh --epochs 2 --plot none && sh tests/run.sh --timeout-multiplier 6'
     in_root "$root" 'apt-get install -y --no-install-recommends openmpi-bin libopenmpi-dev clang cmake g++ >build/apt.log ||
         { tail build/apt.log; exit 1; }
-        sh tests/run.sh --suite mpi --suite distributed
+        sh tests/run.sh --timeout-multiplier 6 --suite mpi --suite distributed --suite checks
         sh tests/package/run.sh build build/package'
+}
+
+# Plays releases one after the other. The last lines say which of them failed.
+play_systems() {
+    local release failed=''
+    for release in "$@"; do
+        printf -- '\n-- Debian %s\n' "$release"
+        set +e
+        (
+            set -e
+            play_system "$release"
+        )
+        [ $? -eq 0 ] || failed+=" $release"
+        set -e
+    done
+    [ -z "$failed" ] || printf 'failed on Debian:%s\n' "$failed"
+    [ -z "$failed" ]
 }
