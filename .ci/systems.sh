@@ -33,6 +33,7 @@ in_root() {
     # shellcheck disable=SC2016
     unshare --mount --propagation private sh -euc '
         mount -t proc proc "$1/proc"
+        mount --rbind /sys "$1/sys" # MPI looks there for processors
         mount --rbind /dev "$1/dev"
         exec chroot "$1" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
             HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive sh -euc "cd /adze; $2"' sh "$1" "$2"
