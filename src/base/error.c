@@ -171,7 +171,7 @@ adz_status adz_error_set(const char *op, adz_status status, const char *message)
 
 void *adzi_fail_memory(const char *op, size_t bytes)
 {
-    enum { MANY = 1000 }; /* from so many tensors in the root scope on, the message advises */
+    enum { MANY = 1000 }; /* with this many tensors in the root scope, a message suggests a scope */
     const adzi_memory_counts memory = adzi_count_memory();
     const size_t in_root = adzi_scope_root_count(adzi_self());
     char limit[80] = "no limit is set", advice[200] = "";

@@ -20,7 +20,7 @@ static bool plain(adzi_onnx *g, const printer *row)
     return !g->failed;
 }
 
-/* One node without a result of its own between `x` and the result. */
+/* Writes the node that produces the call's result from `x`. */
 static bool last(adzi_onnx *g, const char *type, const char *a, const char *b)
 {
     const char *in[] = { a, b }, *out = adzi_onnx_out(g, 0);

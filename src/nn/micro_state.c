@@ -28,8 +28,8 @@ typedef struct carried {
 struct adzi_micro_state {
     adz_module *root; /* kept */
     int micro_batches, first, count;
-    bool entered; /* a micro-batch is computed now: */
-    int own;      /* its number among this rank's */
+    bool running;    /* a micro-batch is computed now */
+    int local_index; /* its index among the micro-batches of this rank */
     micro_module *modules;
     carried *carried;
     size_t n_modules, modules_capacity, n_carried, carried_capacity;
@@ -40,10 +40,10 @@ struct adzi_micro_state {
 
 /* ---- places of tensors ---------------------------------------------------------------------- */
 
-/* The place of carried buffer i of a micro-batch, given by its number among this rank's. */
-static adz_tensor **value_at(const adzi_micro_state *state, int own, size_t i)
+/* The place of carried buffer i of a micro-batch, given by its index among this rank's. */
+static adz_tensor **value_at(const adzi_micro_state *state, int index, size_t i)
 {
-    return &state->values[(size_t)own * state->n_carried + i];
+    return &state->values[(size_t)index * state->n_carried + i];
 }
 
 static adz_tensor *now(const carried *c)
@@ -310,13 +310,13 @@ static adz_status compare(
 
 /* Whether another micro-batch of this rank has the same tensor at place i. A tensor with one owner,
  * as all but those of the first micro-batch usually are, is found without a search. */
-static bool is_shared(const adzi_micro_state *state, int own, size_t i)
+static bool is_shared(const adzi_micro_state *state, int index, size_t i)
 {
-    const adz_tensor *t = *value_at(state, own, i);
+    const adz_tensor *t = *value_at(state, index, i);
     bool shared = false;
     if (!adzi_is_none(t) && !adzi_is_exclusive(t)) {
         for (int k = 0; k < state->count && !shared; ++k) {
-            shared = k != own && *value_at(state, k, i) == t;
+            shared = k != index && *value_at(state, k, i) == t;
         }
     }
     return shared;
@@ -324,11 +324,11 @@ static bool is_shared(const adzi_micro_state *state, int own, size_t i)
 
 /* Gives a micro-batch a copy of each value that it shares with another one of this rank. A user's
  * module may write to a carried buffer in place. */
-static adz_status own_values(const char *op, const adzi_micro_state *state, int own)
+static adz_status own_values(const char *op, const adzi_micro_state *state, int index)
 {
     for (size_t i = 0; i < state->n_carried; ++i) {
-        if (is_shared(state, own, i)) {
-            adz_tensor **place = value_at(state, own, i), *t = *place;
+        if (is_shared(state, index, i)) {
+            adz_tensor **place = value_at(state, index, i), *t = *place;
             adz_tensor *copy =
                 adzi_tensor_new(adzi_self(), op, (adz_dtype)t->dtype, t->rank, t->sizes);
             if (copy == NULL) {
@@ -344,8 +344,8 @@ static adz_status own_values(const char *op, const adzi_micro_state *state, int 
 
 adz_status adzi_micro_state_enter(const char *op, adzi_micro_state *state, int micro)
 {
-    const int own = micro - state->first;
-    if (own < 0 || own >= state->count) {
+    const int index = micro - state->first;
+    if (index < 0 || index >= state->count) {
         return adzi_error(op, ADZ_ERR_ARGUMENT,
             "micro-batch %d is not one of this rank's, %d to %d", micro, state->first,
             state->first + state->count - 1);
@@ -355,36 +355,36 @@ adz_status adzi_micro_state_enter(const char *op, adzi_micro_state *state, int m
     if (status == ADZ_OK && found < state->n_modules) {
         status = fail_changed(op, state->modules[found].module);
     }
-    status = status == ADZ_OK ? own_values(op, state, own) : status;
+    status = status == ADZ_OK ? own_values(op, state, index) : status;
     if (status != ADZ_OK) {
         return status;
     }
     adzi_micro_state_leave(state, NULL);
     for (size_t i = 0; i < state->n_carried; ++i) {
-        put_now(&state->carried[i], *value_at(state, own, i));
+        put_now(&state->carried[i], *value_at(state, index, i));
     }
     for (size_t i = 0; i < state->n_numbers; ++i) {
         state->numbers[i] = (double)NAN;
     }
-    state->entered = true;
-    state->own = own;
+    state->running = true;
+    state->local_index = index;
     return ADZ_OK;
 }
 
 void adzi_micro_state_leave(adzi_micro_state *state, double *numbers)
 {
-    if (!state->entered) {
+    if (!state->running) {
         return;
     }
     for (size_t i = 0; i < state->n_carried; ++i) {
         const carried *c = &state->carried[i];
-        put(value_at(state, state->own, i), now(c));
+        put(value_at(state, state->local_index, i), now(c));
         put_now(c, *value_at(state, 0, i));
     }
     if (numbers != NULL) {
         memcpy(numbers, state->numbers, state->n_numbers * sizeof *numbers);
     }
-    state->entered = false;
+    state->running = false;
 }
 
 size_t adzi_micro_state_numbers(const adzi_micro_state *state)
@@ -418,15 +418,16 @@ const char *adzi_micro_state_name(const adzi_micro_state *state, size_t i)
 
 adz_tensor *adzi_micro_state_get(const adzi_micro_state *state, int micro, size_t i)
 {
-    const int own = micro - state->first;
-    return state->entered && own == state->own ? now(&state->carried[i]) : *value_at(state, own, i);
+    const int index = micro - state->first;
+    return state->running && index == state->local_index ? now(&state->carried[i])
+                                                         : *value_at(state, index, i);
 }
 
 void adzi_micro_state_set(adzi_micro_state *state, int micro, size_t i, adz_tensor *t)
 {
-    const int own = micro - state->first;
-    put(value_at(state, own, i), t);
-    if (own == (state->entered ? state->own : 0)) { /* the module itself carries it now */
+    const int index = micro - state->first;
+    put(value_at(state, index, i), t);
+    if (index == (state->running ? state->local_index : 0)) { /* the module itself carries it now */
         put_now(&state->carried[i], t);
     }
 }
@@ -437,7 +438,7 @@ double *adzi_micro_state_batch(const adz_module *module)
 {
     const micro_module *m = module->micro;
     adzi_running_buffers running;
-    return m->state->entered && adzi_batch_norm_running(module, &running) &&
+    return m->state->running && adzi_batch_norm_running(module, &running) &&
                    same_running(&running, &m->running)
                ? m->state->numbers + m->first
                : NULL;
@@ -457,12 +458,12 @@ static bool inside_call(const adzi_thread *thread)
 void adzi_micro_state_was_reset(const adz_module *module)
 {
     const micro_module *m = module->micro;
-    if (m == NULL || m->is_norm || m->state->entered || inside_call(adzi_self())) {
+    if (m == NULL || m->is_norm || m->state->running || inside_call(adzi_self())) {
         return;
     }
-    for (int own = 0; own < m->state->count; ++own) {
+    for (int index = 0; index < m->state->count; ++index) {
         for (size_t i = m->first; i < m->first + m->count; ++i) {
-            put(value_at(m->state, own, i), now(&m->state->carried[i]));
+            put(value_at(m->state, index, i), now(&m->state->carried[i]));
         }
     }
 }

@@ -8,9 +8,9 @@
  *
  * An update says which tensors its launches use: the parameter, the gradient, the states. Its
  * launches move to an earlier place, up to the last launch that refers to one of these tensors.
- * They pass no function of the host, because it may end the run, and an ordinary step that ends
- * there has updated nothing. Every launch that was passed uses other memory, so all launches
- * compute the same numbers from the same numbers, and no bit changes.
+ * They never move before host code, because host code can fail, and nothing may be updated then.
+ * Every launch that was passed uses other memory, so all launches compute the same numbers from the
+ * same numbers, and no bit changes.
  *
  * A launch refers to a tensor if a word of its arguments is an address in the tensor's memory. This
  * is also how launches are moved to other memory. Of memory that the library has not allocated, one

@@ -63,7 +63,8 @@ static const adzi_c99_printer printers[] = {
     { "unfold", adzi_c99_unfold, adzi_c99_unfold_backward },
 };
 
-/* Operators whose results are views: they print nothing. Where one copies, it is reshape. */
+/* Operators whose results are views: they print nothing. A reshape that must copy is printed by the
+ * row of reshape. */
 static const char *const views[] = { "expand", "permute", "slice", "split", "squeeze", "transpose",
     "unbind", "unsqueeze" };
 

@@ -58,7 +58,7 @@ static bool run_integers(const adzi_gemm_args *g)
 
 enum {
     LAGGING = 16,   /* factor of the limit of small products if BLAS has no AVX-512 */
-    SHALLOW = 64,   /* a linear layer with at most so many inputs counts as one with few */
+    SHALLOW = 64,   /* for k up to this, our loops compute x W^T up to 4 times the limit */
     SIDES_BITS = 21 /* the product of three sides below 2^21 fits in 64 bits */
 };
 

@@ -8,8 +8,8 @@
  *
  * i and j count the elements of one lane, the elements of x[..., D, ...] along dim. Subtracting m
  * keeps the exponentials at most 1. y has the shape of x. The node saves y, so that the gradient
- * needs no exponential. It keeps dim
- * as an attribute, counted from the first dimension. */
+ * needs no exponential. It keeps dim as an attribute, counted from the first dimension. First
+ * gradients take `fused`; `backward` serves gradients with a graph and traces. */
 
 KERNEL_TABLE_FLOAT(softmax);
 KERNEL_TABLE_FLOAT(softmax_backward);

@@ -8,9 +8,10 @@
  *
  * A NaN in a window makes the result NaN, and its place is that of the last NaN, as in PyTorch. The
  * node saves which element of its window is the largest. This takes a byte per result, a sixteenth
- * of the memory of x if windows have two by two places. x is not saved, so it ends here unless the
- * layer before the pooling has saved it. While a function is traced, the node saves the places as
- * well. They are a result of the call then, from which recorded operators compute the gradient. */
+ * of the memory of x if windows have two by two elements. x is not saved, so it can be freed here,
+ * unless the layer before the pooling has saved it. While a function is traced, the node saves the
+ * places as well. They are a result of the call then, from which recorded operators compute the
+ * gradient. */
 
 KERNEL_TABLE_FLOAT(max_windows);
 KERNEL_TABLE_FLOAT(max_windows_places);
@@ -32,7 +33,7 @@ static int64_t grain(const adzi_max_windows_args *args, int64_t results)
     return GRAIN / (each > 0 ? each : 1) + 1;
 }
 
-/* A tensor for the numbers of the largest elements in their windows, shaped like y. */
+/* A tensor that holds, for each result, the offset inside its window of the largest element. */
 static adz_tensor *new_numbers(
     const char *op, adzi_max_windows_args *args, int rank, const int64_t *sizes)
 {
