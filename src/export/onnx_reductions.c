@@ -61,7 +61,11 @@ static bool truth(adzi_onnx *g, const printer *row)
     if (y != NULL) {
         reduce_to(g, row->type, x, y);
     }
-    adzi_onnx_cast_to(g, y, adzi_onnx_out(g, 0), adzi_onnx_result(g, 0)->dtype);
+    const adz_dtype to = adzi_onnx_result(g, 0)->dtype;
+    if (to != ADZ_BOOL) { /* The result of u8 is 0 or 1, and not the sum. */
+        y = adzi_onnx_cast(g, y, ADZ_I32, ADZ_BOOL);
+    }
+    adzi_onnx_cast_to(g, y, adzi_onnx_out(g, 0), to);
     return !g->failed;
 }
 
