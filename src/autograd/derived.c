@@ -17,7 +17,8 @@
  *   adzi_derived_extra.
  *
  * What the expression computes is released before its derivative is computed, except for what its
- * nodes have saved. */
+ * nodes have saved. Two things would be kept without need, and are not: the result of a log_softmax
+ * inside the expression, and the products with the gradient of 1 in adzi_derived_slope. */
 #include "autograd/op.h"
 #include "autograd/operator.h"
 
@@ -179,8 +180,11 @@ adz_status adzi_derived_backward(adzi_node *node, adz_tensor **dx, adz_tensor *c
 adz_status adzi_derived_slope(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *one = filled(1, adzi_result_shape(node, 0), (adz_dtype)dy[0]->dtype);
-    const adz_status status =
-        one != NULL ? adzi_derived_backward(node, dx, &one) : adzi_status(NULL);
+    if (one == NULL) {
+        return adzi_status(NULL);
+    }
+    one->is_one = true; /* so that f' has no products with it, which copy what is saved */
+    const adz_status status = adzi_derived_backward(node, dx, &one);
     if (status != ADZ_OK || dx[0] == NULL) {
         return status;
     }

@@ -328,6 +328,19 @@ adz_tensor *adzi_saved_result(adzi_node *node, int k)
     return adzi_borrow(thread, t);
 }
 
+adz_tensor *adzi_saved_result_as_input(adzi_node *node, int k, int i)
+{
+    const adzi_edge *edge = &node->inputs[i];
+    adz_tensor *t = adzi_saved_result(node, k);
+    if (t != NULL && t->node != NULL && edge->node != NULL) {
+        adzi_refs_take(&edge->node->refs);
+        t->node = edge->node;
+        t->result = edge->result;
+        adzi_node_release(adzi_self(), node);
+    }
+    return t;
+}
+
 adz_tensor *adzi_saved_extra(adzi_node *node, int slot)
 {
     adzi_extra *extra = &node->extras[slot];

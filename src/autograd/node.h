@@ -109,6 +109,13 @@ void adzi_release_input(adzi_node *node, int i);
  */
 adz_tensor *adzi_saved_result(adzi_node *node, int k);
 
+/**
+ * Like adzi_saved_result, but the tensor leads to the call that computed input i. The gradient of
+ * the tensor must be that of the input. The node itself is then not kept by what is computed from
+ * the tensor. A tensor for a leaf leads to the node, as that of adzi_saved_result does.
+ */
+adz_tensor *adzi_saved_result_as_input(adzi_node *node, int k, int i);
+
 /** The tensor that adzi_node_save_extra saved; NULL with ADZ_ERR_VERSION if it was changed since.
  */
 adz_tensor *adzi_saved_extra(adzi_node *node, int slot);

@@ -56,6 +56,64 @@ static void what_a_backward_has_read_makes_room(void **state)
     adz_set_num_threads(0);
 }
 
+/* ---- second derivatives ---------------------------------------------------------------------- */
+
+enum { SAMPLES = 64, CLASSES = 1024 };
+
+/* How many tensors of x's size the loss, its gradient with a graph, and the gradient of the squares
+ * of that gradient take at most at one time. */
+static double tensors_of(adz_tensor *(*loss)(adz_tensor *))
+{
+    adz_scope *inner = adz_scope_open();
+    adz_tensor *x = adz_requires_grad_(adz_randn(ADZ_SHAPE(SAMPLES, CLASSES), ADZ_F64), true);
+    adz_memory_info before, after;
+    adz_backward_options o = ADZ_BACKWARD_OPTIONS;
+    adz_memory_reset_peak();
+    adz_memory_info_get(&before, sizeof before);
+    adz_tensor *y = loss(x), *first, *second;
+    o.create_graph = true;
+    assert_int_equal(adz_autograd_grad(&y, NULL, 1, &x, &first, 1, &o), ADZ_OK);
+    adz_tensor *squares = adz_sum(adz_square(first), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    o.create_graph = false;
+    assert_int_equal(adz_autograd_grad(&squares, NULL, 1, &x, &second, 1, &o), ADZ_OK);
+    adz_memory_info_get(&after, sizeof after);
+    adz_scope_close(inner);
+    return (double)(after.peak_bytes - before.live_bytes) /
+           ((double)SAMPLES * CLASSES * sizeof(double));
+}
+
+static adz_tensor *class_loss(adz_tensor *x)
+{
+    return adz_cross_entropy(x, adz_zeros(ADZ_SHAPE(SAMPLES), ADZ_I64), ADZ_NONE, NULL);
+}
+
+static adz_tensor *class_loss_squared(adz_tensor *x)
+{
+    return adz_square(class_loss(x));
+}
+
+static adz_tensor *silu_total(adz_tensor *x)
+{
+    return total(adz_silu(x));
+}
+
+static adz_tensor *silu_squared(adz_tensor *x)
+{
+    return total(adz_square(adz_silu(x)));
+}
+
+/* The bounds are those of derivatives written by hand, and half a tensor for values per row. */
+static void a_derived_backward_keeps_no_copies(void **state)
+{
+    (void)state;
+    adz_set_num_threads(1);
+    assert_true(tensors_of(class_loss) < 5.5);
+    assert_true(tensors_of(class_loss_squared) < 6.5);
+    assert_true(tensors_of(silu_total) < 9.5);
+    assert_true(tensors_of(silu_squared) < 11.5);
+    adz_set_num_threads(0);
+}
+
 /* A backward that fails after it released its input leaves a graph that refuses a second
  * backward. */
 static void a_graph_half_used_says_so(void **state)
@@ -135,6 +193,7 @@ int memory_tests(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(what_a_backward_has_read_makes_room),
+        TEST(a_derived_backward_keeps_no_copies),
         TEST(a_graph_half_used_says_so),
         TEST(backward_is_all_or_nothing),
     };

@@ -15,16 +15,20 @@ KERNEL_TABLE_FLOAT(log_softmax);
 KERNEL_TABLE_FLOAT(log_softmax_backward);
 
 typedef struct {
-    int dim; /* 0 .. rank-1 */
+    int dim;    /* 0 .. rank-1 */
+    bool inner; /* the call is a part of an expression that is being derived */
 } log_softmax_attr;
 
 /* An expression of operators, which can be differentiated again. e^y is computed as softmax(y),
- * which is equal because the e^y of a lane sum to 1. */
+ * which is equal because the e^y of a lane sum to 1. It is also softmax(x). So inside an
+ * expression, where nobody else can see y, it leads to x, and y is released after the backward. */
 /* Third formula: the node saves y, and the expression reads x. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    int dim = adzi_attr(node, log_softmax_attr)->dim;
-    adz_tensor *p = adz_softmax(adzi_saved_result(node, 0), dim);
+    const log_softmax_attr *at = adzi_attr(node, log_softmax_attr);
+    const int dim = at->dim;
+    adz_tensor *y = at->inner ? adzi_saved_result_as_input(node, 0, 0) : adzi_saved_result(node, 0);
+    adz_tensor *p = adz_softmax(y, dim);
     dx[0] = adz_add_scaled(dy[0], adz_mul(p, adz_sum(dy[0], ADZ_DIMS(dim), ADZ_KEEPDIM)), -1);
     return adzi_status(dx[0]);
 }
@@ -52,7 +56,8 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
     return adzi_status(y[0]);
 }
 
-static const adz_field fields[] = { ADZI_FIELD(log_softmax_attr, dim) };
+static const adz_field fields[] = { ADZI_FIELD(log_softmax_attr, dim),
+    ADZI_FIELD_HIDDEN(log_softmax_attr, inner) };
 
 const adzi_op adzi_op_log_softmax = { .name = "log_softmax",
     .backward = backward,
@@ -68,7 +73,8 @@ adz_tensor *adz_log_softmax(adz_tensor *x, int dim)
     if (!ADZI_ENTER(&call, log_softmax, x) || !adzi_want_float(&call, 0)) {
         return NULL;
     }
-    log_softmax_attr attr = { adzi_dim("log_softmax", x, dim) };
+    const log_softmax_attr attr = { adzi_dim("log_softmax", x, dim),
+        adzi_self()->deriving != NULL };
     adz_tensor *from = attr.dim >= 0 ? adzi_compact("log_softmax", x) : NULL;
     adz_tensor *y = from != NULL ? adzi_new_like(&call, x) : NULL;
     if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {

@@ -15,13 +15,19 @@
 
 KERNEL_TABLE_ALL(mul);
 
+/* dy times t, and t itself if dy is known to be 1. */
+static adz_tensor *times(adz_tensor *dy, adz_tensor *t)
+{
+    return dy->is_one && t != NULL && adzi_same_sizes(dy, t) ? t : adz_mul(dy, t);
+}
+
 /* Each input's gradient is dy times the other operand. The engine then sums the gradients of
  * broadcast inputs over the broadcast dimensions. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     for (int i = 0; i < 2; ++i) {
         if (adzi_needs(node, i)) {
-            dx[i] = adz_mul(dy[0], adzi_saved_input(node, 1 - i));
+            dx[i] = times(dy[0], adzi_saved_input(node, 1 - i));
             if (dx[i] == NULL) {
                 return adzi_status(NULL);
             }
@@ -30,7 +36,27 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return ADZ_OK;
 }
 
-const adzi_op adzi_op_mul = { .name = "mul", .backward = backward };
+/* The last product is written over dy where the engine is dy's only owner. */
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const int last = adzi_needs(node, 1) ? 1 : 0;
+    if (last == 1 && adzi_needs(node, 0)) {
+        dx[0] = adz_mul(dy[0], adzi_saved_input(node, 1));
+        if (dx[0] == NULL) {
+            return adzi_status(NULL);
+        }
+    }
+    adz_tensor *other = adzi_saved_input(node, 1 - last);
+    dx[last] = other != NULL ? adzi_scratch_over("mul", dy[0], dy[0]) : NULL;
+    if (dx[last] == NULL) {
+        return adzi_status(NULL);
+    }
+    adzi_pointwise(
+        KERNEL_FOR(mul, dy[0]->dtype), dx[last], 2, (adz_tensor *[]){ dy[0], other }, NULL);
+    return ADZ_OK;
+}
+
+const adzi_op adzi_op_mul = { .name = "mul", .backward = backward, .fused = fused };
 
 /* Computes all public calls of this file. In place the product overwrites a, which the gradient of
  * b needs. adzi_begin_inplace then copies the old values, and only if b wants a gradient. */
