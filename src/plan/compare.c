@@ -87,8 +87,11 @@ static bool same_kernel(const adzi_plan_launch *a, const adzi_plan_launch *b)
 static const adzi_plan_reference *reference_at(
     const adzi_recording *r, const adzi_plan_launch *launch, size_t k, size_t at)
 {
+    if (k >= launch->n_references) {
+        return NULL;
+    }
     const adzi_plan_reference *reference = &r->references[launch->first_reference + k];
-    return k < launch->n_references && reference->at == at ? reference : NULL;
+    return reference->at == at ? reference : NULL;
 }
 
 static bool same_block(const adzi_recording *a, const adzi_plan_reference *x,
