@@ -48,8 +48,9 @@ static adz_tensor *zeros_for(const adzi_node *node, int i)
     return filled(0, adzi_input_shape(node, i), dtype);
 }
 
-/* Input i for the expression. In a graph of the backward it is a view that leads to the input.
- * Otherwise, and if the input is not a part of a graph any more, it is a leaf. */
+/* Input i for the expression. In a graph of the backward it is a view that leads to the input, also
+ * if no gradient of this input is asked for: the other gradients depend on it. Otherwise, and if
+ * the input is not a part of a graph any more, it is a leaf. */
 static adz_tensor *input_for(adzi_node *node, int i, bool wanted, bool graph)
 {
     const bool is_saved = node->inputs[i].saved != NULL;
@@ -60,7 +61,7 @@ static adz_tensor *input_for(adzi_node *node, int i, bool wanted, bool graph)
     if (value == NULL) {
         return NULL;
     }
-    const bool leads = is_saved && wanted && graph && adzi_requires_grad(value);
+    const bool leads = is_saved && graph && adzi_requires_grad(value);
     adz_tensor *t =
         leads ? adz_expand(value, adz_shape_of(value->rank, value->sizes)) : adz_detach(value);
     if (t != NULL && wanted && !leads) {

@@ -1,4 +1,5 @@
 /* Graphs, second derivatives, changes in place, and misuse. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -128,6 +129,26 @@ static void gradient_penalty(void **state)
     assert_int_equal(adz_autograd_grad(&y, NULL, 1, &x, &g, 1, &o), ADZ_OK);
     assert_int_equal(adz_backward(total(adz_mul(g, g))), ADZ_OK);
     assert_float_equal(grad0(w), 8 * 2 * 9, 1e-9);
+}
+
+/* d/dx of sum c norm(x) w depends on w, although the first call asks for the gradient of x alone.
+ * The backward of layer_norm is derived from its expression. */
+static void penalty_of_a_derived_backward(void **state)
+{
+    (void)state;
+    adz_manual_seed(2);
+    adz_tensor *w = adz_requires_grad_(adz_full(ADZ_SHAPE(4), 3, ADZ_F64), true), *b = leaf(0, 4);
+    adz_tensor *x = adz_requires_grad_(adz_randn(ADZ_SHAPE(4), ADZ_F64), true), *g;
+    adz_tensor *c = adz_randn(ADZ_SHAPE(4), ADZ_F64);
+    adz_tensor *y = total(adz_mul(c, adz_layer_norm(x, ADZ_SHAPE(4), w, b, 1e-5)));
+    adz_backward_options o = ADZ_BACKWARD_OPTIONS;
+    o.create_graph = true;
+    assert_int_equal(adz_autograd_grad(&y, NULL, 1, &x, &g, 1, &o), ADZ_OK);
+    adz_tensor *penalty = total(adz_mul(g, g));
+    assert_int_equal(adz_backward(penalty), ADZ_OK);
+    /* the penalty is quadratic in w, so the sum of w dp/dw is 2 p (Euler) */
+    adz_tensor *sum = total(adz_mul(adz_detach(w), adz_tensor_grad(w)));
+    assert_true(fabs(adz_item(sum) - 2 * adz_item(penalty)) < 1e-9 * adz_item(penalty));
 }
 
 static void unused_inputs_are_an_error_unless_allowed(void **state)
@@ -295,6 +316,7 @@ int graphs_tests(void)
         TEST(freeing_a_deep_graph_needs_little_stack),
         TEST(hessian_vector_product),
         TEST(gradient_penalty),
+        TEST(penalty_of_a_derived_backward),
         TEST(unused_inputs_are_an_error_unless_allowed),
         TEST(gradients_of_results),
         TEST(retained_gradients),
