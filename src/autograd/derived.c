@@ -11,8 +11,8 @@
  *   path from one input to another outside the operator does not count.
  * - An input that needs a gradient and was not saved has a derivative that does not depend on its
  *   value: the operator is linear in it. Zeros take its place.
- * - Any other input that was not saved is left out, as ADZ_NONE. The expression of an operator
- * whose derivative depends on it cannot be derived.
+ * - Any other input that was not saved is left out, as ADZ_NONE. An operator whose derivative
+ *   depends on such an input has a backward of its own.
  * - What was drawn is not drawn again. The expression finds the mask that the node has saved by
  *   adzi_derived_extra.
  *

@@ -181,7 +181,7 @@ bool adzi_optimizer_read_type(const char *op, adz_optimizer *o, const adz_optimi
     if (o->given.update == NULL) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
             "the type %s has no `update`; write the update of a parameter with adze's operators, "
-            "also beside a kernel",
+            "also if the type has kernels",
             o->given.name);
         return false;
     }

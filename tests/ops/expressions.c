@@ -5,14 +5,6 @@
 #include "autograd/op.h"
 #include "ops/sweep.h"
 
-#define FAIL(...)                                   \
-    do {                                            \
-        char text_[900];                            \
-        snprintf(text_, sizeof text_, __VA_ARGS__); \
-        adzi_self()->tracer = NULL;                 \
-        fail_msg("%s: %s", c->name, text_);         \
-    } while (0)
-
 enum { MOST = 8 }; /* calls of the operator in one sample, and results of a call */
 
 /* A tracer that computes the expression of each call of one operator beside the call. */

@@ -11,13 +11,6 @@
 #include "ops/sweep.h"
 #include "plan/plan.h"
 
-#define FAIL(...)                                   \
-    do {                                            \
-        char text_[900];                            \
-        snprintf(text_, sizeof text_, __VA_ARGS__); \
-        fail_msg("%s: %s", c->name, text_);         \
-    } while (0)
-
 /* Samples that cannot be replayed, and why. */
 static const struct {
     const char *name;

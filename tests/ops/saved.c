@@ -14,13 +14,6 @@
 #include "autograd/node.h"
 #include "ops/sweep.h"
 
-#define FAIL(...)                                   \
-    do {                                            \
-        char text_[900];                            \
-        snprintf(text_, sizeof text_, __VA_ARGS__); \
-        fail_msg("%s: %s", c->name, text_);         \
-    } while (0)
-
 /* What is changed between forward and backward. */
 typedef enum { INPUT, RESULT, EXTRA } kind;
 

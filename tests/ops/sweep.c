@@ -36,13 +36,6 @@ void build_sample(
     build_inputs(b, sample->in, sample->p, sample->text, layout, dtype, seed + s);
 }
 
-#define FAIL(...)                                   \
-    do {                                            \
-        char text_[900];                            \
-        snprintf(text_, sizeof text_, __VA_ARGS__); \
-        fail_msg("%s: %s", c->name, text_);         \
-    } while (0)
-
 /* ---- structure ---------------------------------------------------------------------------------
  */
 

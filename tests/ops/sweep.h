@@ -4,6 +4,14 @@
 
 #include "ops/case.h"
 
+/** Fails the test of the case `c` with a text in the manner of printf. */
+#define FAIL(...)                                   \
+    do {                                            \
+        char text_[900];                            \
+        snprintf(text_, sizeof text_, __VA_ARGS__); \
+        fail_msg("%s: %s", c->name, text_);         \
+    } while (0)
+
 /** The inputs of a sample as tensors: a leaf for each, and the view of it that is the argument. */
 typedef struct built {
     const case_input *specs;

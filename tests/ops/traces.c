@@ -10,13 +10,6 @@
 #include "export/trace.h"
 #include "ops/sweep.h"
 
-#define FAIL(...)                                   \
-    do {                                            \
-        char text_[900];                            \
-        snprintf(text_, sizeof text_, __VA_ARGS__); \
-        fail_msg("%s: %s", c->name, text_);         \
-    } while (0)
-
 /* Operators with samples whose forward no trace can contain, and a part of what it says. */
 static const struct {
     const char *name, *says;
