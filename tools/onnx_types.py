@@ -4,10 +4,11 @@
 usage: onnx_types.py SOURCE_ROOT
 
 Needs the Python packages onnx and onnxruntime. The names of the operators are the texts in src/export/onnx_*.c
-that are operators of opset 17. What is allowed comes from the schemas of the package onnx. What runs is
+and src/export/rows/*.c that are operators of opset 17. What is allowed comes from the schemas of the package onnx. What runs is
 found by loading a model of one node with onnxruntime, on the CPU.
 """
 
+import glob
 import os
 import re
 import sys
@@ -89,10 +90,9 @@ def main():
     root = sys.argv[1]
     folder = os.path.join(root, "src", "export")
     texts = set()
-    for name in sorted(os.listdir(folder)):
-        if name.startswith("onnx") and name.endswith(".c"):
-            with open(os.path.join(folder, name), encoding="utf-8") as stream:
-                texts |= set(re.findall(r'"([A-Z][A-Za-z0-9]+)"', stream.read()))
+    for path in glob.glob(os.path.join(folder, "onnx*.c")) + glob.glob(os.path.join(folder, "rows", "*.c")):
+        with open(path, encoding="utf-8") as stream:
+            texts |= set(re.findall(r'"([A-Z][A-Za-z0-9]+)"', stream.read()))
     # adaptive pooling makes the names of two nodes from parts
     texts |= {"GlobalAveragePool", "AveragePool", "MaxPool"}
     rows = []

@@ -30,24 +30,10 @@ enum { TENSOR_RAW_DATA = 9 };
 
 ADZI_OPTIONS_INIT(adz_onnx_options_init, adz_onnx_options, ADZ_ONNX_OPTIONS)
 
-const adzi_onnx_printer *adzi_onnx_printer_of(const char *op)
-{
-    static const adzi_onnx_printer *const tables[] = { adzi_onnx_elementwise, adzi_onnx_shapes,
-        adzi_onnx_reductions, adzi_onnx_layers, adzi_onnx_lookups, adzi_onnx_recurrent,
-        adzi_onnx_windows, adzi_onnx_convolutions };
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; ++i) {
-        for (const adzi_onnx_printer *row = tables[i]; row->op != NULL; ++row) {
-            if (strcmp(row->op, op) == 0) {
-                return row;
-            }
-        }
-    }
-    return NULL;
-}
-
 static bool prints(const adz_operator *op)
 {
-    return adzi_onnx_printer_of(op->name) != NULL;
+    const adzi_row *row = adzi_row_of(op->name);
+    return row != NULL && row->onnx.print != NULL;
 }
 
 /* ---- values --------------------------------------------------------------------------------- */
@@ -172,11 +158,10 @@ static bool print_call(adzi_onnx *g, const adzi_traced_call *c)
     if (constant) {
         return true;
     }
-    const adzi_onnx_printer *row = adzi_onnx_printer_of(c->op->name);
-    if (row == NULL) {
+    if (!prints(c->op)) {
         return adzi_onnx_refuse(g, "has no counterpart in ONNX");
     }
-    return row->print(g, row) && !g->failed;
+    return c->row->onnx.print(g) && !g->failed;
 }
 
 static bool print_calls(adzi_onnx *g)
@@ -364,7 +349,7 @@ static bool check_calls(adzi_onnx *g)
 {
     for (size_t i = 0; i < g->trace->n_calls; ++i) {
         g->call = &g->trace->calls[i];
-        if (g->call->used && adzi_onnx_printer_of(g->call->op->name) == NULL) {
+        if (g->call->used && !prints(g->call->op)) {
             return adzi_onnx_refuse(g, "has no counterpart in ONNX");
         }
     }

@@ -184,24 +184,71 @@ void adzi_onnx_output_dtypes(const adzi_onnx_choice *choice, size_t k, int *node
 
 /* ---- printers ------------------------------------------------------------------------------- */
 
-/** How an operator is written. */
-typedef struct adzi_onnx_printer {
-    const char *op; /* its name */
-    /** Adds the nodes of g->call. False if it was refused. */
-    bool (*print)(adzi_onnx *g, const struct adzi_onnx_printer *row);
-    /** Finds the batch dimension of the results from that of the inputs. False if the nodes would
-     * be right for the traced batch size only. */
-    bool (*carry)(const adzi_onnx *g);
-    const char *type; /* the type of the node, for printers of several operators */
-} adzi_onnx_printer;
+/** The type of the node that does the work of the call. */
+static inline const char *adzi_onnx_type(const adzi_onnx *g)
+{
+    return g->call->row->onnx.type;
+}
 
-/** The printer of an operator, or NULL. */
-const adzi_onnx_printer *adzi_onnx_printer_of(const char *op);
-
-/** Tables of the files onnx_*.c; each ends with a row without an operator. */
-extern const adzi_onnx_printer adzi_onnx_elementwise[], adzi_onnx_shapes[], adzi_onnx_reductions[],
-    adzi_onnx_layers[], adzi_onnx_lookups[], adzi_onnx_recurrent[], adzi_onnx_windows[],
-    adzi_onnx_convolutions[];
+/** Adds the nodes of g->call. False if it was refused. */
+#define ADZI_ONNX_PRINTER(name) bool adzi_onnx_print_##name(adzi_onnx *g)
+ADZI_ONNX_PRINTER(adaptive);
+ADZI_ONNX_PRINTER(along);
+ADZI_ONNX_PRINTER(arg);
+ADZI_ONNX_PRINTER(arithmetic);
+ADZI_ONNX_PRINTER(avg_pool);
+ADZI_ONNX_PRINTER(batch_norm);
+ADZI_ONNX_PRINTER(cast);
+ADZI_ONNX_PRINTER(cat);
+ADZI_ONNX_PRINTER(clamp);
+ADZI_ONNX_PRINTER(conv);
+ADZI_ONNX_PRINTER(copy);
+ADZI_ONNX_PRINTER(cumsum);
+ADZI_ONNX_PRINTER(dropout);
+ADZI_ONNX_PRINTER(elu);
+ADZI_ONNX_PRINTER(embedding);
+ADZI_ONNX_PRINTER(expand);
+ADZI_ONNX_PRINTER(expm1);
+ADZI_ONNX_PRINTER(extreme);
+ADZI_ONNX_PRINTER(extreme_only);
+ADZI_ONNX_PRINTER(fill);
+ADZI_ONNX_PRINTER(flip);
+ADZI_ONNX_PRINTER(gather);
+ADZI_ONNX_PRINTER(interpolate);
+ADZI_ONNX_PRINTER(is_finite);
+ADZI_ONNX_PRINTER(is_nan);
+ADZI_ONNX_PRINTER(layer_norm);
+ADZI_ONNX_PRINTER(leaky_relu);
+ADZI_ONNX_PRINTER(linear);
+ADZI_ONNX_PRINTER(log1p);
+ADZI_ONNX_PRINTER(logical);
+ADZI_ONNX_PRINTER(masked_fill);
+ADZI_ONNX_PRINTER(matmul);
+ADZI_ONNX_PRINTER(max_pool);
+ADZI_ONNX_PRINTER(norm);
+ADZI_ONNX_PRINTER(not_equal);
+ADZI_ONNX_PRINTER(one_hot);
+ADZI_ONNX_PRINTER(pad);
+ADZI_ONNX_PRINTER(plain);
+ADZI_ONNX_PRINTER(pow);
+ADZI_ONNX_PRINTER(pow_number);
+ADZI_ONNX_PRINTER(recurrent);
+ADZI_ONNX_PRINTER(reduce);
+ADZI_ONNX_PRINTER(relu);
+ADZI_ONNX_PRINTER(reshape);
+ADZI_ONNX_PRINTER(rsqrt);
+ADZI_ONNX_PRINTER(scatter_add);
+ADZI_ONNX_PRINTER(slice);
+ADZI_ONNX_PRINTER(split);
+ADZI_ONNX_PRINTER(square);
+ADZI_ONNX_PRINTER(squeeze);
+ADZI_ONNX_PRINTER(topk);
+ADZI_ONNX_PRINTER(transpose);
+ADZI_ONNX_PRINTER(tril);
+ADZI_ONNX_PRINTER(triu);
+ADZI_ONNX_PRINTER(truth);
+ADZI_ONNX_PRINTER(unbind);
+ADZI_ONNX_PRINTER(unsqueeze);
 
 /* ---- where the batch goes (onnx_batch.c) ---------------------------------------------------- */
 
@@ -213,6 +260,28 @@ bool adzi_onnx_carry_but_dim(const adzi_onnx *g);
 bool adzi_onnx_carry_first(const adzi_onnx *g);
 /** Calls that are written for the traced batch size only, unless no input has the batch. */
 bool adzi_onnx_carry_none(const adzi_onnx *g);
+
+/** As these, for the printers of one file. */
+#define ADZI_ONNX_CARRY(name) bool adzi_onnx_carry_##name(const adzi_onnx *g)
+ADZI_ONNX_CARRY(batch_norm);
+ADZI_ONNX_CARRY(cat);
+ADZI_ONNX_CARRY(conv);
+ADZI_ONNX_CARRY(flip);
+ADZI_ONNX_CARRY(gather);
+ADZI_ONNX_CARRY(index_select);
+ADZI_ONNX_CARRY(layer_norm);
+ADZI_ONNX_CARRY(linear);
+ADZI_ONNX_CARRY(matmul);
+ADZI_ONNX_CARRY(pad);
+ADZI_ONNX_CARRY(recurrent);
+ADZI_ONNX_CARRY(reduced);
+ADZI_ONNX_CARRY(reshape);
+ADZI_ONNX_CARRY(squeeze);
+ADZI_ONNX_CARRY(transpose);
+ADZI_ONNX_CARRY(triangle);
+ADZI_ONNX_CARRY(unbind);
+ADZI_ONNX_CARRY(unsqueeze);
+ADZI_ONNX_CARRY(windows);
 
 /** Whether input i is a constant whose elements all have the same bits, such as a state of zeros.
  */

@@ -138,9 +138,9 @@ const adzi_traced_call *adzi_onnx_carry(adzi_onnx *g)
     g->free_batch = begin(g);
     for (size_t i = 0; i < trace->n_calls && g->free_batch; ++i) {
         const adzi_traced_call *c = &trace->calls[i];
-        const adzi_onnx_printer *row = adzi_onnx_printer_of(c->op->name);
+        const adzi_row *row = c->row;
         g->call = c;
-        if (c->used && row != NULL && !row->carry(g)) {
+        if (c->used && row != NULL && row->onnx.carry != NULL && !row->onnx.carry(g)) {
             g->free_batch = false;
             for (size_t k = 0; k < trace->n_values; ++k) {
                 g->values[k].batch = (adzi_onnx_batch){ -1, 0, 0 };

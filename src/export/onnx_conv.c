@@ -3,8 +3,6 @@
 
 #include "export/onnx.h"
 
-typedef adzi_onnx_printer printer;
-
 enum { X, WEIGHT, BIAS };
 
 /* The spatial dimensions of the call. */
@@ -33,9 +31,9 @@ static void list(const adzi_onnx *g, const char *name, int64_t *values)
 
 /* Pads are all beginnings and then all ends. A transposed call whose end loses less than nothing
  * has an output_padding. */
-static bool conv(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_conv(adzi_onnx *g)
 {
-    const bool transposed = strcmp(row->type, "ConvTranspose") == 0;
+    const bool transposed = strcmp(adzi_onnx_type(g), "ConvTranspose") == 0;
     const size_t n = (size_t)spatial(g);
     int64_t pads[4], stride[2], dilation[2], kernel[2], more[2] = { 0, 0 };
     list(g, "padding", pads);
@@ -64,7 +62,7 @@ static bool conv(adzi_onnx *g, const printer *row)
         ADZI_ATTR_INTS("pads", pads, 2 * n), ADZI_ATTR_INTS("strides", stride, n),
         ADZI_ATTR_INTS("output_padding", more, n) };
     adzi_onnx_node(
-        g, row->type, in, g->call->in[BIAS] >= 0 ? 3 : 2, &y, 1, attrs, transposed ? 6 : 5);
+        g, adzi_onnx_type(g), in, g->call->in[BIAS] >= 0 ? 3 : 2, &y, 1, attrs, transposed ? 6 : 5);
     if (!has_batch(g)) {
         const int64_t zero = 0;
         adzi_onnx_node(g, "Squeeze", ADZI_NAMES(y, adzi_onnx_ints(g, &zero, 1)),
@@ -74,16 +72,8 @@ static bool conv(adzi_onnx *g, const printer *row)
 }
 
 /* The items of a batch are independent; nothing else may depend on its size. */
-static bool carry_conv(const adzi_onnx *g)
+bool adzi_onnx_carry_conv(const adzi_onnx *g)
 {
     const int axis = adzi_onnx_batch_in(g, X)->axis;
     return (axis < 0 || (axis == 0 && has_batch(g))) && adzi_onnx_carry_first(g);
 }
-
-const adzi_onnx_printer adzi_onnx_convolutions[] = {
-    { "conv1d", conv, carry_conv, "Conv" },
-    { "conv2d", conv, carry_conv, "Conv" },
-    { "conv_transpose1d", conv, carry_conv, "ConvTranspose" },
-    { "conv_transpose2d", conv, carry_conv, "ConvTranspose" },
-    { NULL, NULL, NULL, NULL },
-};

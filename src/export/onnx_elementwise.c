@@ -1,10 +1,7 @@
 /* Printers of operators that compute each element by itself. */
 #include <math.h>
-#include <string.h>
 
 #include "export/onnx.h"
-
-typedef adzi_onnx_printer printer;
 
 static double number_of(const adzi_onnx *g, const char *name)
 {
@@ -12,11 +9,11 @@ static double number_of(const adzi_onnx *g, const char *name)
 }
 
 /* One node with the call's inputs. */
-static bool plain(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_plain(adzi_onnx *g)
 {
     const char *in[] = { adzi_onnx_in(g, 0), adzi_onnx_in(g, 1), adzi_onnx_in(g, 2) };
     const char *out = adzi_onnx_out(g, 0);
-    adzi_onnx_node(g, row->type, in, (size_t)g->call->n_in, &out, 1, NULL, 0);
+    adzi_onnx_node(g, adzi_onnx_type(g), in, (size_t)g->call->n_in, &out, 1, NULL, 0);
     return !g->failed;
 }
 
@@ -29,61 +26,59 @@ static bool last(adzi_onnx *g, const char *type, const char *a, const char *b)
 }
 
 /* a + alpha * b. Sums and products of truth values are Or and And. */
-static bool arithmetic(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_arithmetic(adzi_onnx *g)
 {
     const adz_dtype dtype = adzi_onnx_result(g, 0)->dtype;
-    const bool scaled = strcmp(row->op, "add") == 0 || strcmp(row->op, "sub") == 0;
-    const double alpha = scaled ? number_of(g, "alpha") : 1;
+    const adzi_row *row = g->call->row;
+    const double alpha = row->attributes[0] != NULL ? number_of(g, row->attributes[0]) : 1;
     const char *b = adzi_onnx_in(g, 1);
     if (dtype == ADZ_BOOL) {
-        return last(g, strcmp(row->op, "mul") == 0 ? "And" : "Or", adzi_onnx_in(g, 0), b);
+        return last(g, row->onnx.second, adzi_onnx_in(g, 0), b);
     }
     if (alpha != 1) {
         b = adzi_onnx_step(g, "Mul", b, adzi_onnx_number(g, dtype, alpha));
     }
-    return last(g, row->type, adzi_onnx_in(g, 0), b);
+    return last(g, adzi_onnx_type(g), adzi_onnx_in(g, 0), b);
 }
 
 /* Truth values of numbers, as And, Or, Xor and Not take them. */
-static bool logical(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_logical(adzi_onnx *g)
 {
     const char *in[2] = { "", "" }, *out = adzi_onnx_out(g, 0);
     for (int i = 0; i < g->call->n_in; ++i) {
         in[i] = adzi_onnx_cast(g, adzi_onnx_in(g, i), adzi_onnx_input(g, i)->dtype, ADZ_BOOL);
     }
-    adzi_onnx_node(g, row->type, in, (size_t)g->call->n_in, &out, 1, NULL, 0);
+    adzi_onnx_node(g, adzi_onnx_type(g), in, (size_t)g->call->n_in, &out, 1, NULL, 0);
     return !g->failed;
 }
 
 /* An integer is equal to itself, and no NaN. */
-static bool is_nan(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_is_nan(adzi_onnx *g)
 {
     const char *x = adzi_onnx_in(g, 0);
     if (!adzi_is_float(adzi_onnx_input(g, 0)->dtype)) {
         return last(g, "Not", adzi_onnx_step(g, "Equal", x, x), NULL);
     }
-    return last(g, row->type, x, NULL);
+    return last(g, adzi_onnx_type(g), x, NULL);
 }
 
 /* Runtimes lack Relu of some integers, which is a maximum with 0. */
-static bool relu(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_relu(adzi_onnx *g)
 {
     const adz_dtype dtype = adzi_onnx_input(g, 0)->dtype;
     if (!adzi_is_float(dtype)) {
         return last(g, "Max", adzi_onnx_in(g, 0), adzi_onnx_number(g, dtype, 0));
     }
-    return last(g, row->type, adzi_onnx_in(g, 0), NULL);
+    return last(g, adzi_onnx_type(g), adzi_onnx_in(g, 0), NULL);
 }
 
-static bool square(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_square(adzi_onnx *g)
 {
-    (void)row;
     return last(g, "Mul", adzi_onnx_in(g, 0), adzi_onnx_in(g, 0));
 }
 
-static bool rsqrt_(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_rsqrt(adzi_onnx *g)
 {
-    (void)row;
     return last(g, "Reciprocal", adzi_onnx_step(g, "Sqrt", adzi_onnx_in(g, 0), NULL), NULL);
 }
 
@@ -103,7 +98,7 @@ static bool choose_last(adzi_onnx *g, const char *c, const char *a, const char *
 
 /* e^x - 1, for which there is no node. With u = e^x, rounding errors of u cancel in
  * (u - 1) x / log u, the formula for small x (Kahan). */
-static bool expm1_(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_expm1(adzi_onnx *g)
 {
     const adz_dtype dtype = adzi_onnx_result(g, 0)->dtype;
     const char *x = adzi_onnx_in(g, 0), *one = adzi_onnx_number(g, dtype, 1);
@@ -112,14 +107,13 @@ static bool expm1_(adzi_onnx *g, const printer *row)
     const char *exact = adzi_onnx_step(g, "Equal", u, one);
     const char *small = choose(g, exact, x, adzi_onnx_step(g, "Mul", d, ratio));
     const char *size = adzi_onnx_step(g, "Abs", x, NULL);
-    (void)row;
     return choose_last(
         g, adzi_onnx_step(g, "Greater", size, adzi_onnx_number(g, dtype, 0.5)), d, small);
 }
 
 /* log(1 + x), for which there is no node. With u = 1 + x, the rounding error of u cancels in
  * log u * x / (u - 1), and x itself is right where u is 1. */
-static bool log1p_(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_log1p(adzi_onnx *g)
 {
     const adz_dtype dtype = adzi_onnx_result(g, 0)->dtype;
     const char *x = adzi_onnx_in(g, 0), *one = adzi_onnx_number(g, dtype, 1);
@@ -127,7 +121,6 @@ static bool log1p_(adzi_onnx *g, const printer *row)
     const char *log = adzi_onnx_step(g, "Log", u, NULL);
     const char *mended = adzi_onnx_step(g, "Mul", log, adzi_onnx_step(g, "Div", x, d));
     const char *large = choose(g, adzi_onnx_step(g, "Equal", d, x), log, mended);
-    (void)row;
     return choose_last(g, adzi_onnx_step(g, "Equal", d, adzi_onnx_number(g, dtype, 0)), x, large);
 }
 
@@ -151,9 +144,8 @@ static bool whole_power(adzi_onnx *g, double e)
 }
 
 /* The special values of a square root are those of Sqrt, as in the library. */
-static bool pow_number(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_pow_number(adzi_onnx *g)
 {
-    (void)row;
     const adz_dtype dtype = adzi_onnx_input(g, 0)->dtype;
     const double e = number_of(g, "exponent");
     if (!adzi_is_float(adzi_onnx_result(g, 0)->dtype)) {
@@ -168,13 +160,13 @@ static bool pow_number(adzi_onnx *g, const printer *row)
     return last(g, "Pow", adzi_onnx_in(g, 0), adzi_onnx_number(g, dtype, e));
 }
 
-static bool pow_(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_pow(adzi_onnx *g)
 {
     if (!adzi_is_float(adzi_onnx_result(g, 0)->dtype)) {
         return adzi_onnx_refuse(
             g, "is a power of integers, which runtimes compute in floating point");
     }
-    return last(g, row->type, adzi_onnx_in(g, 0), adzi_onnx_in(g, 1));
+    return last(g, adzi_onnx_type(g), adzi_onnx_in(g, 0), adzi_onnx_in(g, 1));
 }
 
 /* A bound in the range of an integer dtype: a number below or above it bounds nothing more. */
@@ -189,9 +181,8 @@ static double bound(adz_dtype dtype, double number)
 
 /* Runtimes take the largest finite number for a bound that Clip lacks. So a bound that is infinite
  * or NaN makes Max and Min of the call. */
-static bool clamp(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_clamp(adzi_onnx *g)
 {
-    (void)row;
     const adz_dtype dtype = adzi_onnx_input(g, 0)->dtype;
     const double low = number_of(g, "min"), high = number_of(g, "max");
     const char *x = adzi_onnx_in(g, 0), *out = adzi_onnx_out(g, 0);
@@ -210,11 +201,10 @@ static bool clamp(adzi_onnx *g, const printer *row)
 
 /* elu(alpha) and leaky_relu(negative_slope). Attributes of nodes are f32, so that a number which
  * f32 rounds is a factor of f64 instead. */
-static bool with_alpha(adzi_onnx *g, const printer *row)
+static bool with_alpha(adzi_onnx *g, bool elu)
 {
-    const bool elu = strcmp(row->op, "elu") == 0;
     const adz_dtype dtype = adzi_onnx_result(g, 0)->dtype;
-    const double alpha = number_of(g, elu ? "alpha" : "negative_slope");
+    const double alpha = number_of(g, g->call->row->attributes[0]);
     const char *x = adzi_onnx_in(g, 0);
     if (dtype == ADZ_F64 && (elu || (double)(float)alpha != alpha)) {
         const char *zero = adzi_onnx_number(g, dtype, 0),
@@ -225,20 +215,28 @@ static bool with_alpha(adzi_onnx *g, const printer *row)
         return choose_last(
             g, adzi_onnx_step(g, "Greater", x, zero), x, adzi_onnx_step(g, "Mul", factor, below));
     }
-    adzi_onnx_node(g, row->type, ADZI_NAMES(x), ADZI_NAMES(adzi_onnx_out(g, 0)),
+    adzi_onnx_node(g, adzi_onnx_type(g), ADZI_NAMES(x), ADZI_NAMES(adzi_onnx_out(g, 0)),
         ADZI_ATTRS(ADZI_ATTR_FLOAT("alpha", alpha)));
     return !g->failed;
 }
 
-static bool not_equal(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_elu(adzi_onnx *g)
 {
-    (void)row;
+    return with_alpha(g, true);
+}
+
+bool adzi_onnx_print_leaky_relu(adzi_onnx *g)
+{
+    return with_alpha(g, false);
+}
+
+bool adzi_onnx_print_not_equal(adzi_onnx *g)
+{
     return last(g, "Not", adzi_onnx_step(g, "Equal", adzi_onnx_in(g, 0), adzi_onnx_in(g, 1)), NULL);
 }
 
-static bool is_finite(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_is_finite(adzi_onnx *g)
 {
-    (void)row;
     const char *x = adzi_onnx_in(g, 0);
     if (!adzi_is_float(adzi_onnx_input(g, 0)->dtype)) {
         return last(g, "Equal", x, x);
@@ -248,94 +246,31 @@ static bool is_finite(adzi_onnx *g, const printer *row)
     return last(g, "Not", adzi_onnx_step(g, "Or", nan, inf), NULL);
 }
 
-static bool masked_fill(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_masked_fill(adzi_onnx *g)
 {
-    (void)row;
     const char *value = adzi_onnx_number(g, adzi_onnx_input(g, 0)->dtype, number_of(g, "value"));
     adzi_onnx_node(g, "Where", ADZI_NAMES(adzi_onnx_in(g, 1), value, adzi_onnx_in(g, 0)),
         ADZI_NAMES(adzi_onnx_out(g, 0)), NULL, 0);
     return !g->failed;
 }
 
-static bool cast(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_cast(adzi_onnx *g)
 {
-    (void)row;
     adzi_onnx_cast_to(g, adzi_onnx_in(g, 0), adzi_onnx_out(g, 0), adzi_onnx_result(g, 0)->dtype);
     return !g->failed;
 }
 
 /* The old elements are overwritten by the second input, which is converted and broadcast. */
-static bool copy(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_copy(adzi_onnx *g)
 {
-    (void)row;
     const adzi_traced_value *y = adzi_onnx_result(g, 0), *from = adzi_onnx_input(g, 1);
     const char *x = adzi_onnx_cast(g, adzi_onnx_in(g, 1), from->dtype, y->dtype);
     return last(g, "Expand", x, adzi_onnx_ints(g, y->sizes, (size_t)y->rank));
 }
 
-static bool fill(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_fill(adzi_onnx *g)
 {
-    (void)row;
     const adzi_traced_value *y = adzi_onnx_result(g, 0);
     return last(g, "Expand", adzi_onnx_number(g, y->dtype, number_of(g, "value")),
         adzi_onnx_ints(g, y->sizes, (size_t)y->rank));
 }
-
-#define BROADCAST(op, type)                        \
-    {                                              \
-        op, plain, adzi_onnx_carry_broadcast, type \
-    }
-#define ARITHMETIC(op, type)                            \
-    {                                                   \
-        op, arithmetic, adzi_onnx_carry_broadcast, type \
-    }
-
-const adzi_onnx_printer adzi_onnx_elementwise[] = {
-    ARITHMETIC("add", "Add"),
-    ARITHMETIC("sub", "Sub"),
-    ARITHMETIC("mul", "Mul"),
-    BROADCAST("div", "Div"),
-    BROADCAST("neg", "Neg"),
-    BROADCAST("abs", "Abs"),
-    BROADCAST("cos", "Cos"),
-    BROADCAST("sin", "Sin"),
-    BROADCAST("erf", "Erf"),
-    BROADCAST("exp", "Exp"),
-    BROADCAST("log", "Log"),
-    BROADCAST("sqrt", "Sqrt"),
-    BROADCAST("reciprocal", "Reciprocal"),
-    { "pow", pow_, adzi_onnx_carry_broadcast, "Pow" },
-    BROADCAST("sigmoid", "Sigmoid"),
-    BROADCAST("tanh", "Tanh"),
-    { "relu", relu, adzi_onnx_carry_broadcast, "Relu" },
-    BROADCAST("maximum", "Max"),
-    BROADCAST("minimum", "Min"),
-    BROADCAST("eq", "Equal"),
-    BROADCAST("gt", "Greater"),
-    BROADCAST("ge", "GreaterOrEqual"),
-    BROADCAST("lt", "Less"),
-    BROADCAST("le", "LessOrEqual"),
-    { "logical_and", logical, adzi_onnx_carry_broadcast, "And" },
-    { "logical_or", logical, adzi_onnx_carry_broadcast, "Or" },
-    { "logical_xor", logical, adzi_onnx_carry_broadcast, "Xor" },
-    { "logical_not", logical, adzi_onnx_carry_broadcast, "Not" },
-    { "isnan", is_nan, adzi_onnx_carry_broadcast, "IsNaN" },
-    BROADCAST("where", "Where"),
-    BROADCAST("clone", "Identity"),
-    BROADCAST("detach", "Identity"),
-    { "elu", with_alpha, adzi_onnx_carry_broadcast, "Elu" },
-    { "leaky_relu", with_alpha, adzi_onnx_carry_broadcast, "LeakyRelu" },
-    { "square", square, adzi_onnx_carry_broadcast, NULL },
-    { "rsqrt", rsqrt_, adzi_onnx_carry_broadcast, NULL },
-    { "expm1", expm1_, adzi_onnx_carry_broadcast, NULL },
-    { "log1p", log1p_, adzi_onnx_carry_broadcast, NULL },
-    { "pow_number", pow_number, adzi_onnx_carry_broadcast, NULL },
-    { "clamp", clamp, adzi_onnx_carry_broadcast, NULL },
-    { "ne", not_equal, adzi_onnx_carry_broadcast, NULL },
-    { "isfinite", is_finite, adzi_onnx_carry_broadcast, NULL },
-    { "masked_fill", masked_fill, adzi_onnx_carry_broadcast, NULL },
-    { "to", cast, adzi_onnx_carry_broadcast, NULL },
-    { "copy", copy, adzi_onnx_carry_none, NULL },
-    { "fill", fill, adzi_onnx_carry_none, NULL },
-    { NULL, NULL, NULL, NULL },
-};

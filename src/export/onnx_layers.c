@@ -3,8 +3,6 @@
 
 #include "export/onnx.h"
 
-typedef adzi_onnx_printer printer;
-
 static int64_t whole(const adzi_onnx *g, const char *name)
 {
     return adzi_attr_whole(g->call->op, g->call->attr, name);
@@ -43,14 +41,13 @@ static bool wide_layer_norm(adzi_onnx *g, size_t rank, double eps)
 }
 
 /* The weight is no optional input of the node. */
-static bool layer_norm(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_layer_norm(adzi_onnx *g)
 {
     const adzi_traced_value *x = adzi_onnx_input(g, 0);
     int64_t shape[ADZ_MAX_RANK];
     const size_t rank =
         adzi_attr_list(g->call->op, g->call->attr, "normalized_shape", shape, ADZ_MAX_RANK);
     const double eps = adzi_attr_number(g->call->op, g->call->attr, "eps");
-    (void)row;
     for (int d = 0; d < x->rank; ++d) {
         if (x->sizes[d] == 0) { /* nothing is computed, and nodes refuse it */
             adzi_onnx_node(g, "Identity", ADZI_NAMES(adzi_onnx_in(g, 0)),
@@ -74,7 +71,7 @@ static bool layer_norm(adzi_onnx *g, const printer *row)
     return !g->failed;
 }
 
-static bool carry_layer_norm(const adzi_onnx *g)
+bool adzi_onnx_carry_layer_norm(const adzi_onnx *g)
 {
     int64_t shape[ADZ_MAX_RANK];
     const size_t rank =
@@ -110,10 +107,9 @@ static bool wide_batch_norm(adzi_onnx *g, const char *scale, const char *bias, d
     return !g->failed;
 }
 
-static bool batch_norm(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_batch_norm(adzi_onnx *g)
 {
     const int64_t channels = adzi_onnx_input(g, X)->sizes[1];
-    (void)row;
     if (whole(g, "training")) {
         return adzi_onnx_refuse(g, "is in training; call adz_module_eval before the export");
     }
@@ -128,7 +124,7 @@ static bool batch_norm(adzi_onnx *g, const printer *row)
     return !g->failed;
 }
 
-static bool carry_batch_norm(const adzi_onnx *g)
+bool adzi_onnx_carry_batch_norm(const adzi_onnx *g)
 {
     return (adzi_onnx_batch_in(g, 0)->axis == 0 || whole(g, "training") ||
                adzi_onnx_batch_in(g, 0)->axis < 0) &&
@@ -137,15 +133,7 @@ static bool carry_batch_norm(const adzi_onnx *g)
 
 /* ---- what has no counterpart in a forward --------------------------------------------------- */
 
-static bool dropout(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_dropout(adzi_onnx *g)
 {
-    (void)row;
     return adzi_onnx_refuse(g, "is in training; call adz_module_eval before the export");
 }
-
-const adzi_onnx_printer adzi_onnx_layers[] = {
-    { "layer_norm", layer_norm, carry_layer_norm, NULL },
-    { "batch_norm", batch_norm, carry_batch_norm, NULL },
-    { "dropout", dropout, adzi_onnx_carry_first, NULL },
-    { NULL, NULL, NULL, NULL },
-};

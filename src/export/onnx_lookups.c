@@ -1,8 +1,6 @@
 /* Printers of operators that find elements by their indices. */
 #include "export/onnx.h"
 
-typedef adzi_onnx_printer printer;
-
 static int64_t whole(const adzi_onnx *g, const char *name)
 {
     return adzi_attr_whole(g->call->op, g->call->attr, name);
@@ -17,9 +15,8 @@ static bool last(adzi_onnx *g, const char *type, const char *const *in, size_t n
     return !g->failed;
 }
 
-static bool embedding(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_embedding(adzi_onnx *g)
 {
-    (void)row;
     return last(g, "Gather", ADZI_NAMES(adzi_onnx_in(g, 1), adzi_onnx_in(g, 0)),
         ADZI_ATTRS(ADZI_ATTR_INT("axis", 0)));
 }
@@ -30,17 +27,17 @@ static bool refuse_scalar(adzi_onnx *g)
 }
 
 /* Gather of rows, and GatherElements. */
-static bool gather(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_gather(adzi_onnx *g)
 {
     if (adzi_onnx_input(g, 0)->rank == 0) {
         return refuse_scalar(g);
     }
-    return last(g, row->type, ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_in(g, 1)),
+    return last(g, adzi_onnx_type(g), ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_in(g, 1)),
         ADZI_ATTRS(ADZI_ATTR_INT("axis", whole(g, "dim"))));
 }
 
 /* An index of rank 1 is the batch, or x has it in another dimension. */
-static bool carry_index_select(const adzi_onnx *g)
+bool adzi_onnx_carry_index_select(const adzi_onnx *g)
 {
     const adzi_onnx_batch x = *adzi_onnx_batch_in(g, 0);
     adzi_onnx_batch index = *adzi_onnx_batch_in(g, 1);
@@ -53,7 +50,7 @@ static bool carry_index_select(const adzi_onnx *g)
 }
 
 /* The sizes of index and x are equal but along dim. */
-static bool carry_gather(const adzi_onnx *g)
+bool adzi_onnx_carry_gather(const adzi_onnx *g)
 {
     const adzi_onnx_batch x = *adzi_onnx_batch_in(g, 0), index = *adzi_onnx_batch_in(g, 1);
     *adzi_onnx_batch_out(g, 0) = index;
@@ -62,11 +59,10 @@ static bool carry_gather(const adzi_onnx *g)
 }
 
 /* The updates are cut to the sizes of the index, which a node needs. */
-static bool scatter_add(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_scatter_add(adzi_onnx *g)
 {
     const adzi_traced_value *index = adzi_onnx_input(g, 1), *from = adzi_onnx_input(g, 2);
     const char *updates = adzi_onnx_in(g, 2);
-    (void)row;
     if (index->rank == 0) {
         return refuse_scalar(g);
     }
@@ -87,12 +83,11 @@ static bool scatter_add(adzi_onnx *g, const printer *row)
         ADZI_ATTRS(ADZI_ATTR_INT("axis", whole(g, "dim")), ADZI_ATTR_TEXT("reduction", "add")));
 }
 
-static bool one_hot(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_one_hot(adzi_onnx *g)
 {
     const adzi_traced_value *y = adzi_onnx_result(g, 0);
     const int64_t values[2] = { 0, 1 }, classes = y->sizes[y->rank - 1];
     const adz_dtype dtype = adzi_onnx_input(g, 0)->dtype;
-    (void)row;
     const char *ids = adzi_onnx_cast(g, adzi_onnx_in(g, 0), dtype, ADZ_I64);
     const char *number = adzi_onnx_number(g, ADZ_I64, (double)classes);
     const bool scalar = y->rank == 1; /* a node needs a dimension */
@@ -106,12 +101,3 @@ static bool one_hot(adzi_onnx *g, const printer *row)
     }
     return !g->failed;
 }
-
-const adzi_onnx_printer adzi_onnx_lookups[] = {
-    { "embedding", embedding, adzi_onnx_carry_first, NULL },
-    { "index_select", gather, carry_index_select, "Gather" },
-    { "gather", gather, carry_gather, "GatherElements" },
-    { "scatter_add", scatter_add, adzi_onnx_carry_none, NULL },
-    { "one_hot", one_hot, adzi_onnx_carry_first, NULL },
-    { NULL, NULL, NULL, NULL },
-};

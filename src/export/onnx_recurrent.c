@@ -3,8 +3,6 @@
 
 #include "export/onnx.h"
 
-typedef adzi_onnx_printer printer;
-
 /* What distinguishes the layers. Inputs are x, the states, and then the weights in this order. */
 typedef struct {
     const char *type;  /* of the node */
@@ -23,7 +21,11 @@ static const kind kinds[] = {
 
 static const kind *kind_of(const adzi_onnx *g)
 {
-    return &kinds[g->call->op->name[0] == 'l' ? 0 : g->call->op->name[0] == 'g' ? 1 : 2];
+    const kind *k = kinds;
+    while (strcmp(k->type, adzi_onnx_type(g)) != 0) {
+        ++k;
+    }
+    return k;
 }
 
 /* The place of a weight among the inputs. */
@@ -120,13 +122,12 @@ static void without_direction(adzi_onnx *g, const char *from, int k, int64_t dim
         ADZI_NAMES(adzi_onnx_out(g, k)), NULL, 0);
 }
 
-static bool recurrent(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_recurrent(adzi_onnx *g)
 {
     const kind *k = kind_of(g);
     const int64_t hidden = adzi_onnx_input(g, at(k, WEIGHT_HH))->sizes[1];
     const adzi_traced_value *x = adzi_onnx_input(g, X);
     const char *y[3];
-    (void)row;
     if (x->sizes[0] == 0 || x->sizes[1] == 0) {
         return adzi_onnx_refuse(g, "has no elements, which runtimes do not bear");
     }
@@ -154,7 +155,7 @@ static bool recurrent(adzi_onnx *g, const printer *row)
 }
 
 /* x[T, B, I], the states [B, H] and the lengths [B]. States of zeros fit every batch. */
-static bool carry(const adzi_onnx *g)
+bool adzi_onnx_carry_recurrent(const adzi_onnx *g)
 {
     const kind *k = kind_of(g);
     const adzi_onnx_batch x = *adzi_onnx_batch_in(g, X);
@@ -179,10 +180,3 @@ static bool carry(const adzi_onnx *g)
     }
     return x.axis < 0 || (x.axis == 1 && x.before == 1 && x.after == 1);
 }
-
-const adzi_onnx_printer adzi_onnx_recurrent[] = {
-    { "gru_layer", recurrent, carry, NULL },
-    { "lstm_layer", recurrent, carry, NULL },
-    { "rnn_layer", recurrent, carry, NULL },
-    { NULL, NULL, NULL, NULL },
-};

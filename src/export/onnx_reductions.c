@@ -4,8 +4,6 @@
 
 #include "export/onnx.h"
 
-typedef adzi_onnx_printer printer;
-
 static int64_t whole(const adzi_onnx *g, const char *name)
 {
     return adzi_attr_whole(g->call->op, g->call->attr, name);
@@ -45,21 +43,22 @@ static void reduce_to(adzi_onnx *g, const char *type, const char *x, const char 
 }
 
 /* Sums of integers are i64. */
-static bool reduce(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_reduce(adzi_onnx *g)
 {
     const adz_dtype from = adzi_onnx_input(g, 0)->dtype, to = adzi_onnx_result(g, 0)->dtype;
-    reduce_to(g, row->type, adzi_onnx_cast(g, adzi_onnx_in(g, 0), from, to), adzi_onnx_out(g, 0));
+    reduce_to(
+        g, adzi_onnx_type(g), adzi_onnx_cast(g, adzi_onnx_in(g, 0), from, to), adzi_onnx_out(g, 0));
     return !g->failed;
 }
 
 /* all and any: the least of 0 and 1, and whether their sum is above 0, also of no elements. */
-static bool truth(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_truth(adzi_onnx *g)
 {
     const adz_dtype from = adzi_onnx_input(g, 0)->dtype;
     const char *flags = adzi_onnx_cast(g, adzi_onnx_in(g, 0), from, ADZ_BOOL);
     const char *x = adzi_onnx_cast(g, flags, ADZ_BOOL, ADZ_I32), *y = adzi_onnx_temporary(g);
     if (y != NULL) {
-        reduce_to(g, row->type, x, y);
+        reduce_to(g, adzi_onnx_type(g), x, y);
     }
     const adz_dtype to = adzi_onnx_result(g, 0)->dtype;
     if (to != ADZ_BOOL) { /* The result of u8 is 0 or 1, and not the sum. */
@@ -137,37 +136,36 @@ static void extreme_place(adzi_onnx *g, const char *type, int k)
     adzi_onnx_node(g, "Where", ADZI_NAMES(nan, first, found), ADZI_NAMES(y), NULL, 0);
 }
 
-static bool arg(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_arg(adzi_onnx *g)
 {
-    extreme_place(g, row->type, 0);
+    extreme_place(g, adzi_onnx_type(g), 0);
     return !g->failed;
 }
 
-static bool extreme_only(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_extreme_only(adzi_onnx *g)
 {
-    extreme_to(g, row->type, adzi_onnx_in(g, 0), adzi_onnx_out(g, 0));
+    extreme_to(g, adzi_onnx_type(g), adzi_onnx_in(g, 0), adzi_onnx_out(g, 0));
     return !g->failed;
 }
 
 /* max and min have a second result if they run along one dimension. */
-static bool extreme(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_extreme(adzi_onnx *g)
 {
     if (adzi_onnx_result(g, 0)->used) {
-        extreme_to(g, row->type, adzi_onnx_in(g, 0), adzi_onnx_out(g, 0));
+        extreme_to(g, adzi_onnx_type(g), adzi_onnx_in(g, 0), adzi_onnx_out(g, 0));
     }
     if (g->call->n_out > 1 && adzi_onnx_result(g, 1)->used) {
-        extreme_place(g, strcmp(row->op, "max") == 0 ? "ArgMax" : "ArgMin", 1);
+        extreme_place(g, g->call->row->onnx.second, 1);
     }
     return !g->failed;
 }
 
 /* (sum |x|^p)^(1/p), and its limits. p = 0 counts the elements that are not 0. */
-static bool norm(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_norm(adzi_onnx *g)
 {
     const double p = adzi_attr_number(g->call->op, g->call->attr, "p");
     const adz_dtype dtype = adzi_onnx_input(g, 0)->dtype;
     const char *x = adzi_onnx_in(g, 0), *y = adzi_onnx_out(g, 0);
-    (void)row;
     int64_t dims[ADZ_MAX_RANK];
     if (p != 0 && dims_of(g, dims) == 0) {
         adzi_onnx_node(g, "Abs", &x, 1, &y, 1, NULL, 0);
@@ -198,7 +196,7 @@ static bool norm(adzi_onnx *g, const printer *row)
 }
 
 /* The batch must not be reduced: means over it were traced with its size. */
-static bool carry_reduced(const adzi_onnx *g)
+bool adzi_onnx_carry_reduced(const adzi_onnx *g)
 {
     const unsigned mask = (unsigned)whole(g, "dim");
     adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0);
@@ -217,23 +215,22 @@ static bool carry_reduced(const adzi_onnx *g)
 
 /* ---- along one dimension -------------------------------------------------------------------- */
 
-static bool along(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_along(adzi_onnx *g)
 {
     /* A scalar has one element, and a dimension for this node. */
     const adzi_traced_value *x = adzi_onnx_input(g, 0);
     if (x->rank == 0) {
         return adzi_onnx_refuse(g, "of a scalar has no counterpart in ONNX");
     }
-    adzi_onnx_node(g, row->type, ADZI_NAMES(adzi_onnx_in(g, 0)), ADZI_NAMES(adzi_onnx_out(g, 0)),
-        ADZI_ATTRS(ADZI_ATTR_INT("axis", whole(g, "dim"))));
+    adzi_onnx_node(g, adzi_onnx_type(g), ADZI_NAMES(adzi_onnx_in(g, 0)),
+        ADZI_NAMES(adzi_onnx_out(g, 0)), ADZI_ATTRS(ADZI_ATTR_INT("axis", whole(g, "dim"))));
     return !g->failed;
 }
 
-static bool cumsum(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_cumsum(adzi_onnx *g)
 {
     const adz_dtype from = adzi_onnx_input(g, 0)->dtype, to = adzi_onnx_result(g, 0)->dtype;
     const char *x = adzi_onnx_cast(g, adzi_onnx_in(g, 0), from, to);
-    (void)row;
     if (adzi_onnx_input(g, 0)->rank == 0) {
         return adzi_onnx_refuse(g, "of a scalar has no counterpart in ONNX");
     }
@@ -243,10 +240,9 @@ static bool cumsum(adzi_onnx *g, const printer *row)
     return !g->failed;
 }
 
-static bool topk(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_topk(adzi_onnx *g)
 {
     const int64_t k = whole(g, "k");
-    (void)row;
     if (adzi_onnx_input(g, 0)->rank == 0) {
         return adzi_onnx_refuse(g, "of a scalar has no counterpart in ONNX");
     }
@@ -273,11 +269,10 @@ static const char *turned(adzi_onnx *g, int i)
     return y;
 }
 
-static bool matmul(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_matmul(adzi_onnx *g)
 {
     const char *a = whole(g, "transpose_a") ? turned(g, 0) : adzi_onnx_in(g, 0);
     const char *b = whole(g, "transpose_b") ? turned(g, 1) : adzi_onnx_in(g, 1);
-    (void)row;
     adzi_onnx_node(g, "MatMul", ADZI_NAMES(a, b), ADZI_NAMES(adzi_onnx_out(g, 0)), NULL, 0);
     return !g->failed;
 }
@@ -298,7 +293,7 @@ static int place_in_product(const adzi_onnx *g, int i)
 }
 
 /* Operands with batch dimensions both have them in one place of the product. */
-static bool carry_matmul(const adzi_onnx *g)
+bool adzi_onnx_carry_matmul(const adzi_onnx *g)
 {
     adzi_onnx_batch y = { -1, 0, 0 };
     for (int i = 0; i < 2; ++i) {
@@ -331,11 +326,10 @@ static bool carry_matmul(const adzi_onnx *g)
 }
 
 /* x W^T + b: Gemm for a matrix x, else MatMul and Add. */
-static bool linear(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_linear(adzi_onnx *g)
 {
     const char *y = adzi_onnx_out(g, 0);
     const bool biased = g->call->in[2] >= 0;
-    (void)row;
     if (adzi_onnx_input(g, 0)->rank == 2 && adzi_is_float(adzi_onnx_input(g, 0)->dtype)) {
         const char *in[] = { adzi_onnx_in(g, 0), adzi_onnx_in(g, 1), adzi_onnx_in(g, 2) };
         adzi_onnx_node(
@@ -351,36 +345,8 @@ static bool linear(adzi_onnx *g, const printer *row)
 }
 
 /* The last dimension of x is summed over. */
-static bool carry_linear(const adzi_onnx *g)
+bool adzi_onnx_carry_linear(const adzi_onnx *g)
 {
     return adzi_onnx_batch_in(g, 0)->axis < adzi_onnx_input(g, 0)->rank - 1 &&
            adzi_onnx_carry_first(g);
 }
-
-#define REDUCE(op, type)                \
-    {                                   \
-        op, reduce, carry_reduced, type \
-    }
-
-const adzi_onnx_printer adzi_onnx_reductions[] = {
-    REDUCE("sum", "ReduceSum"),
-    REDUCE("mean", "ReduceMean"),
-    REDUCE("prod", "ReduceProd"),
-    { "amax", extreme_only, carry_reduced, "ReduceMax" },
-    { "amin", extreme_only, carry_reduced, "ReduceMin" },
-    REDUCE("logsumexp", "ReduceLogSumExp"),
-    { "all", truth, carry_reduced, "ReduceMin" },
-    { "any", truth, carry_reduced, "ReduceSum" },
-    { "argmax", arg, carry_reduced, "ArgMax" },
-    { "argmin", arg, carry_reduced, "ArgMin" },
-    { "max", extreme, carry_reduced, "ReduceMax" },
-    { "min", extreme, carry_reduced, "ReduceMin" },
-    { "norm", norm, carry_reduced, NULL },
-    { "softmax", along, adzi_onnx_carry_first, "Softmax" },
-    { "log_softmax", along, adzi_onnx_carry_first, "LogSoftmax" },
-    { "cumsum", cumsum, adzi_onnx_carry_first, NULL },
-    { "topk", topk, adzi_onnx_carry_but_dim, NULL },
-    { "matmul", matmul, carry_matmul, NULL },
-    { "linear", linear, carry_linear, NULL },
-    { NULL, NULL, NULL, NULL },
-};

@@ -3,8 +3,6 @@
 
 #include "export/onnx.h"
 
-typedef adzi_onnx_printer printer;
-
 static int64_t whole(const adzi_onnx *g, const char *name)
 {
     return adzi_attr_whole(g->call->op, g->call->attr, name);
@@ -31,12 +29,11 @@ static void sizes_of(const adzi_onnx *g, int k, int64_t free, int64_t *sizes)
     }
 }
 
-static bool reshape(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_reshape(adzi_onnx *g)
 {
     const adzi_traced_value *y = adzi_onnx_result(g, 0);
     int64_t sizes[ADZ_MAX_RANK];
     bool zero = false;
-    (void)row;
     sizes_of(g, 0, -1, sizes);
     for (int d = 0; d < y->rank; ++d) {
         zero = zero || sizes[d] == 0;
@@ -48,7 +45,7 @@ static bool reshape(adzi_onnx *g, const printer *row)
 
 /* A reshape keeps the order of the elements, which is before x B x after. The batch is in the
  * dimension of the result whose stretch of the order contains B and nothing but B's neighbours. */
-static bool carry_reshape(const adzi_onnx *g)
+bool adzi_onnx_carry_reshape(const adzi_onnx *g)
 {
     const adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0);
     const adzi_traced_value *x = adzi_onnx_input(g, 0), *y = adzi_onnx_result(g, 0);
@@ -82,10 +79,9 @@ static bool carry_reshape(const adzi_onnx *g)
     return false;
 }
 
-static bool expand(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_expand(adzi_onnx *g)
 {
     int64_t sizes[ADZ_MAX_RANK];
-    (void)row;
     sizes_of(g, 0, 1, sizes); /* size 1 broadcasts to that of the input */
     const adzi_traced_value *y = adzi_onnx_result(g, 0), *x = adzi_onnx_input(g, 0);
     for (int d = 0; d < x->rank; ++d) {
@@ -103,30 +99,26 @@ static bool expand(adzi_onnx *g, const printer *row)
 static void permutation(const adzi_onnx *g, int64_t *perm)
 {
     const int rank = adzi_onnx_input(g, 0)->rank;
-    if (strcmp(g->call->op->name, "permute") == 0) {
-        adzi_attr_list(g->call->op, g->call->attr, "dims", perm, ADZ_MAX_RANK);
+    if (rank == 0 || adzi_attr_list(g->call->op, g->call->attr, "dims", perm, ADZ_MAX_RANK) > 0) {
         return;
     }
     for (int d = 0; d < rank; ++d) {
         perm[d] = d;
     }
     const int64_t a = whole(g, "dim0"), b = whole(g, "dim1");
-    if (rank > 0) {
-        perm[a] = b;
-        perm[b] = a;
-    }
+    perm[a] = b;
+    perm[b] = a;
 }
 
-static bool transpose(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_transpose(adzi_onnx *g)
 {
     int64_t perm[ADZ_MAX_RANK] = { 0 };
-    (void)row;
     permutation(g, perm);
     return last(g, "Transpose", ADZI_NAMES(adzi_onnx_in(g, 0)),
         ADZI_ATTRS(ADZI_ATTR_INTS("perm", perm, (size_t)adzi_onnx_input(g, 0)->rank)));
 }
 
-static bool carry_transpose(const adzi_onnx *g)
+bool adzi_onnx_carry_transpose(const adzi_onnx *g)
 {
     int64_t perm[ADZ_MAX_RANK] = { 0 };
     adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0), y = b;
@@ -138,15 +130,14 @@ static bool carry_transpose(const adzi_onnx *g)
     return true;
 }
 
-static bool unsqueeze(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_unsqueeze(adzi_onnx *g)
 {
     const int64_t dim = whole(g, "dim");
-    (void)row;
     return last(
         g, "Unsqueeze", ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_ints(g, &dim, 1)), NULL, 0);
 }
 
-static bool carry_unsqueeze(const adzi_onnx *g)
+bool adzi_onnx_carry_unsqueeze(const adzi_onnx *g)
 {
     adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0);
     b.axis += b.axis >= 0 && b.axis >= whole(g, "dim");
@@ -184,12 +175,11 @@ static unsigned squeezed(const adzi_onnx *g)
     return ~0u;
 }
 
-static bool squeeze(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_squeeze(adzi_onnx *g)
 {
     const unsigned mask = squeezed(g);
     int64_t dims[ADZ_MAX_RANK];
     size_t n = 0;
-    (void)row;
     for (int d = 0; d < adzi_onnx_input(g, 0)->rank; ++d) {
         if (mask & (1u << d)) {
             dims[n++] = d;
@@ -201,7 +191,7 @@ static bool squeeze(adzi_onnx *g, const printer *row)
     return last(g, "Squeeze", ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_ints(g, dims, n)), NULL, 0);
 }
 
-static bool carry_squeeze(const adzi_onnx *g)
+bool adzi_onnx_carry_squeeze(const adzi_onnx *g)
 {
     adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0), y = b;
     const unsigned mask = squeezed(g);
@@ -214,11 +204,10 @@ static bool carry_squeeze(const adzi_onnx *g)
 
 /* ---- parts ---------------------------------------------------------------------------------- */
 
-static bool slice(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_slice(adzi_onnx *g)
 {
     const int64_t dim = whole(g, "dim"), start = whole(g, "start"), end = whole(g, "end");
     const int64_t step = whole(g, "step");
-    (void)row;
     return last(g, "Slice",
         ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_ints(g, &start, 1), adzi_onnx_ints(g, &end, 1),
             adzi_onnx_ints(g, &dim, 1), adzi_onnx_ints(g, &step, 1)),
@@ -226,12 +215,11 @@ static bool slice(adzi_onnx *g, const printer *row)
 }
 
 /* A slice from the last element of each dimension to the first. */
-static bool flip(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_flip(adzi_onnx *g)
 {
     const unsigned mask = (unsigned)whole(g, "dims");
     int64_t dims[ADZ_MAX_RANK], starts[ADZ_MAX_RANK], ends[ADZ_MAX_RANK], steps[ADZ_MAX_RANK];
     size_t n = 0;
-    (void)row;
     if (adzi_onnx_input(g, 0)->rank == 0) {
         return last(g, "Identity", ADZI_NAMES(adzi_onnx_in(g, 0)), NULL, 0);
     }
@@ -249,13 +237,12 @@ static bool flip(adzi_onnx *g, const printer *row)
 }
 
 /* Numbers come in pairs from the last dimension in adze; a node has all of one side first. */
-static bool pad(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_pad(adzi_onnx *g)
 {
     const adzi_traced_value *x = adzi_onnx_input(g, 0);
     int64_t given[2 * ADZ_MAX_RANK], pads[2 * ADZ_MAX_RANK] = { 0 };
     const size_t n =
         adzi_attr_list(g->call->op, g->call->attr, "pad", given, 2 * (size_t)ADZ_MAX_RANK);
-    (void)row;
     for (size_t i = 0; i < n; ++i) {
         const int d = x->rank - 1 - (int)(i / 2);
         pads[d + (i % 2 == 1 ? x->rank : 0)] = given[i];
@@ -270,7 +257,7 @@ static bool pad(adzi_onnx *g, const printer *row)
         NULL, 0);
 }
 
-static bool carry_pad(const adzi_onnx *g)
+bool adzi_onnx_carry_pad(const adzi_onnx *g)
 {
     const int axis = adzi_onnx_batch_in(g, 0)->axis;
     return (axis < 0 ||
@@ -278,16 +265,15 @@ static bool carry_pad(const adzi_onnx *g)
            adzi_onnx_carry_first(g);
 }
 
-static bool carry_flip(const adzi_onnx *g)
+bool adzi_onnx_carry_flip(const adzi_onnx *g)
 {
     const int axis = adzi_onnx_batch_in(g, 0)->axis;
     return (axis < 0 || !((unsigned)whole(g, "dims") & (1u << axis))) && adzi_onnx_carry_first(g);
 }
 
 /* A Slice or Gather for each result that is used: the pieces of split, the indices of unbind. */
-static bool split(adzi_onnx *g, const printer *row)
+static bool split(adzi_onnx *g, bool pieces)
 {
-    const bool pieces = strcmp(row->op, "split") == 0;
     const int64_t dim = whole(g, "dim"), step = 1;
     int64_t start = 0;
     for (int k = 0; k < g->call->n_out && !g->failed; ++k) {
@@ -309,7 +295,17 @@ static bool split(adzi_onnx *g, const printer *row)
     return !g->failed;
 }
 
-static bool carry_unbind(const adzi_onnx *g)
+bool adzi_onnx_print_split(adzi_onnx *g)
+{
+    return split(g, true);
+}
+
+bool adzi_onnx_print_unbind(adzi_onnx *g)
+{
+    return split(g, false);
+}
+
+bool adzi_onnx_carry_unbind(const adzi_onnx *g)
 {
     const int dim = (int)whole(g, "dim");
     adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0);
@@ -355,11 +351,10 @@ static const char *part(adzi_onnx *g, int i)
     return adzi_onnx_step(g, "Expand", adzi_onnx_first(g, name, axis), shape);
 }
 
-static bool cat(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_cat(adzi_onnx *g)
 {
     const size_t n = (size_t)g->call->n_in;
     const char **in = adzi_alloc(n * sizeof *in);
-    (void)row;
     if (in == NULL) {
         g->failed = true;
         adzi_fail_memory(g->op, n * sizeof *in);
@@ -380,7 +375,7 @@ static bool cat(adzi_onnx *g, const printer *row)
 
 /* All parts have the batch in the same place, which is not the dimension that is joined, or are
  * constants of one number. */
-static bool carry_cat(const adzi_onnx *g)
+bool adzi_onnx_carry_cat(const adzi_onnx *g)
 {
     const int first = first_with_batch(g);
     if (first < 0) {
@@ -401,33 +396,25 @@ static bool carry_cat(const adzi_onnx *g)
     return b.axis != whole(g, "dim");
 }
 
-static bool triangle(adzi_onnx *g, const printer *row)
+static bool triangle(adzi_onnx *g, bool upper)
 {
     const char *k = adzi_onnx_number(g, ADZ_I64, (double)whole(g, "diagonal"));
-    return last(g, "Trilu", ADZI_NAMES(adzi_onnx_in(g, 0), k),
-        ADZI_ATTRS(ADZI_ATTR_INT("upper", strcmp(row->op, "triu") == 0)));
+    return last(
+        g, "Trilu", ADZI_NAMES(adzi_onnx_in(g, 0), k), ADZI_ATTRS(ADZI_ATTR_INT("upper", upper)));
 }
 
-static bool carry_triangle(const adzi_onnx *g)
+bool adzi_onnx_print_tril(adzi_onnx *g)
+{
+    return triangle(g, false);
+}
+
+bool adzi_onnx_print_triu(adzi_onnx *g)
+{
+    return triangle(g, true);
+}
+
+bool adzi_onnx_carry_triangle(const adzi_onnx *g)
 {
     const int axis = adzi_onnx_batch_in(g, 0)->axis;
     return axis < adzi_onnx_input(g, 0)->rank - 2 && adzi_onnx_carry_first(g);
 }
-
-const adzi_onnx_printer adzi_onnx_shapes[] = {
-    { "reshape", reshape, carry_reshape, NULL },
-    { "expand", expand, adzi_onnx_carry_broadcast, NULL },
-    { "permute", transpose, carry_transpose, NULL },
-    { "transpose", transpose, carry_transpose, NULL },
-    { "unsqueeze", unsqueeze, carry_unsqueeze, NULL },
-    { "squeeze", squeeze, carry_squeeze, NULL },
-    { "slice", slice, adzi_onnx_carry_but_dim, NULL },
-    { "flip", flip, carry_flip, NULL },
-    { "pad", pad, carry_pad, NULL },
-    { "split", split, adzi_onnx_carry_but_dim, NULL },
-    { "unbind", split, carry_unbind, NULL },
-    { "cat", cat, carry_cat, NULL },
-    { "tril", triangle, carry_triangle, NULL },
-    { "triu", triangle, carry_triangle, NULL },
-    { NULL, NULL, NULL, NULL },
-};

@@ -4,8 +4,6 @@
 
 #include "export/onnx.h"
 
-typedef adzi_onnx_printer printer;
-
 enum { MOST = 2 }; /* dimensions of a window */
 
 /* How the windows of a call lie. */
@@ -108,10 +106,9 @@ static bool misses_x(adzi_onnx *g, const windows *w)
     return false;
 }
 
-static bool max_pool(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_max_pool(adzi_onnx *g)
 {
     windows w = { 0 };
-    (void)row;
     if (wants_places(g)) {
         return false;
     }
@@ -137,12 +134,11 @@ static void average(
 }
 
 /* A divisor of the caller is a factor behind the mean that counts all places. */
-static bool avg_pool(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_avg_pool(adzi_onnx *g)
 {
     windows w = { 0 };
     const int64_t divisor = adzi_attr_whole(g->call->op, g->call->attr, "divisor_override");
     const bool include = adzi_attr_whole(g->call->op, g->call->attr, "count_include_pad") != 0;
-    (void)row;
     read_windows(g, &w);
     if (divisor == 0 && include && w.padded && w.beyond) {
         return adzi_onnx_refuse(g,
@@ -165,12 +161,13 @@ static bool avg_pool(adzi_onnx *g, const printer *row)
 
 /* ---- adaptive ------------------------------------------------------------------------------ */
 
-/* One window, or windows of one size side by side. row->type is "Average" or "Max". */
-static bool adaptive(adzi_onnx *g, const printer *row)
+/* One window, or windows of one size side by side. The type of the row is "Average" or "Max". */
+bool adzi_onnx_print_adaptive(adzi_onnx *g)
 {
     windows w = { 0 };
     int64_t in[MOST], out[MOST];
-    bool one = strcmp(row->type, "Average") == 0; /* GlobalMaxPool adds nothing to MaxPool */
+    bool one =
+        strcmp(adzi_onnx_type(g), "Average") == 0; /* GlobalMaxPool adds nothing to MaxPool */
     char type[32];
     w.n = list(g, "output_size", out);
     sizes_of(g, w.n, in, out);
@@ -186,7 +183,7 @@ static bool adaptive(adzi_onnx *g, const printer *row)
         w.kernel[i] = w.stride[i] = in[i] / out[i];
     }
     const char *x = batched(g, w.n), *y = result_of(g, w.n);
-    snprintf(type, sizeof type, "%s%sPool", one ? "Global" : "", row->type);
+    snprintf(type, sizeof type, "%s%sPool", one ? "Global" : "", adzi_onnx_type(g));
     if (one) {
         adzi_onnx_node(g, type, ADZI_NAMES(x), ADZI_NAMES(y), NULL, 0);
     } else {
@@ -210,7 +207,7 @@ static const char *sizes_with_batch(adzi_onnx *g, const int64_t *out, size_t n)
     return sizes;
 }
 
-static bool interpolate(adzi_onnx *g, const printer *row)
+bool adzi_onnx_print_interpolate(adzi_onnx *g)
 {
     enum { NEAREST };
     int64_t in[MOST], out[MOST];
@@ -218,7 +215,6 @@ static bool interpolate(adzi_onnx *g, const printer *row)
     const int64_t mode = adzi_attr_whole(g->call->op, g->call->attr, "mode");
     const bool corners = adzi_attr_whole(g->call->op, g->call->attr, "align_corners") != 0;
     const size_t n = list(g, "size", out);
-    (void)row;
     sizes_of(g, n, in, out);
     for (size_t i = 0; i < n && factor > 0; ++i) {
         if ((double)in[i] * factor != (double)out[i]) {
@@ -237,7 +233,7 @@ static bool interpolate(adzi_onnx *g, const printer *row)
 }
 
 /* The batch, or the channels of an x without a batch, lie before the windows. */
-static bool carry(const adzi_onnx *g)
+bool adzi_onnx_carry_windows(const adzi_onnx *g)
 {
     const adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0);
     int64_t numbers[MOST];
@@ -247,16 +243,3 @@ static bool carry(const adzi_onnx *g)
     return (b.axis < 0 || (size_t)b.axis + n < (size_t)adzi_onnx_input(g, 0)->rank) &&
            adzi_onnx_carry_first(g);
 }
-
-const adzi_onnx_printer adzi_onnx_windows[] = {
-    { "max_pool1d", max_pool, carry, NULL },
-    { "max_pool2d", max_pool, carry, NULL },
-    { "avg_pool1d", avg_pool, carry, NULL },
-    { "avg_pool2d", avg_pool, carry, NULL },
-    { "adaptive_avg_pool1d", adaptive, carry, "Average" },
-    { "adaptive_avg_pool2d", adaptive, carry, "Average" },
-    { "adaptive_max_pool1d", adaptive, carry, "Max" },
-    { "adaptive_max_pool2d", adaptive, carry, "Max" },
-    { "interpolate", interpolate, carry, NULL },
-    { NULL, NULL, NULL, NULL },
-};

@@ -268,6 +268,7 @@ static bool fill_call(adzi_traced_call *call, const adzi_report *r)
     char path[2048];
     adzi_calls_path(path, sizeof path);
     *call = (adzi_traced_call){ .op = r->op,
+        .row = adzi_row_of(r->op->name),
         .attr_size = r->attr_size,
         .n_in = r->n_in,
         .n_out = r->n_results,

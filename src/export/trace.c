@@ -200,7 +200,7 @@ static __attribute__((noinline)) bool call(adzi_trace *trace, const adzi_export 
 /* These calls overwrite the old elements of their first input without reading them. */
 static bool overwrites(const adzi_traced_call *c)
 {
-    return c->inplace && (strcmp(c->op->name, "fill") == 0 || strcmp(c->op->name, "copy") == 0);
+    return c->inplace && c->row != NULL && c->row->overwrites;
 }
 
 /* Marks the calls and values that the output depends on. A call comes after those that made its

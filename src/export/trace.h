@@ -10,6 +10,7 @@
 #include "adze/nn.h"
 #include "autograd/op.h"
 #include "base/index.h"
+#include "export/rows.h"
 
 /** Computes a forward or a step on tensors that it finds through `user`. The result is borrowed
  * from a scope around the call; NULL with an error recorded. */
@@ -57,7 +58,8 @@ typedef struct adzi_traced_tensor {
 /** A call of a primitive operator. */
 typedef struct adzi_traced_call {
     const adz_operator *op;
-    void *attr; /* a copy, owned; NULL if the call has none */
+    const adzi_row *row; /* of an operator with this name; NULL: there is none */
+    void *attr;          /* a copy, owned; NULL if the call has none */
     size_t attr_size;
     int n_in, n_out;
     int *in;      /* values; -1 for ADZ_NONE. Owned, with `out` behind it. */

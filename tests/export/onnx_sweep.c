@@ -256,7 +256,8 @@ static bool must_be_written(const op_case *c)
 {
     for (int i = 0; i < adzi_n_ops; ++i) {
         if (strcmp(adzi_ops[i]->name, c->name) == 0) {
-            return (adzi_onnx_printer_of(c->name) != NULL || adzi_ops[i]->expression != NULL);
+            const adzi_row *row = adzi_row_of(c->name);
+            return (row != NULL && row->onnx.print != NULL) || adzi_ops[i]->expression != NULL;
         }
     }
     return false;

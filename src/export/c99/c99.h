@@ -2,7 +2,7 @@
  *
  *     program.c      values and memories, made from a trace
  *     print.c        lines, loops and elements: the smallest parts of the text
- *     table.c        one entry per operator: how it is printed, and its gradient
+ *     calls.c        a call, forward and backward, by the printers of its row (export/rows.h)
  *     memory.c       places of buffers in static memory, from their lifetimes
  *     step.c         the training step: loss, gradients and the optimizer's update
  *     math.c         exp, tanh and others for programs without libm
@@ -15,6 +15,7 @@
 
 #include "autograd/op.h"
 #include "base/text.h"
+#include "export/rows.h"
 
 typedef enum adzi_c99_kind {
     ADZI_C99_INPUT,     /* the caller's array */
@@ -56,6 +57,7 @@ typedef struct adzi_c99_value {
 /** One call of an operator. in[i] is -1 for an argument that was left out. */
 typedef struct adzi_c99_call {
     const adzi_op *op;
+    const adzi_row *row; /* NULL: there is none */
     const void *attr;
     const char *path; /* of the module that was called; "" outside modules */
     const int *in, *out;
@@ -215,17 +217,6 @@ adzi_c99_value adzi_c99_gradient(adzi_c99 *c, const adzi_c99_value *value);
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
-/** How an operator is printed. `backward` adds to the gradients of the inputs; NULL if the operator
- * cannot be part of a training step. */
-typedef struct adzi_c99_printer {
-    const char *op;
-    void (*forward)(adzi_c99 *c, const adzi_c99_call *call);
-    void (*backward)(adzi_c99 *c, const adzi_c99_call *call);
-} adzi_c99_printer;
-
-/** The printer of an operator, or NULL. */
-const adzi_c99_printer *adzi_c99_printer_of(const char *op);
-
 /** Prints a call. Records an error that names the operator if it has no printer. */
 void adzi_c99_forward(adzi_c99 *c, const adzi_c99_call *call);
 void adzi_c99_backward(adzi_c99 *c, const adzi_c99_call *call);
@@ -235,12 +226,8 @@ void adzi_c99_backward(adzi_c99 *c, const adzi_c99_call *call);
 bool adzi_c99_prints(const adz_operator *op);
 bool adzi_c99_trains(const adz_operator *op);
 
-/** True for operators of the table of expressions. */
-bool adzi_c99_is_elementwise(const char *op);
-
-/** Elementwise operators, by a table of expressions. False if `call` is none of them. */
-bool adzi_c99_elementwise(adzi_c99 *c, const adzi_c99_call *call);
-bool adzi_c99_elementwise_backward(adzi_c99 *c, const adzi_c99_call *call);
+/** True for operators whose elements are expressions of the inputs' elements. */
+bool adzi_c99_is_elementwise(const adzi_row *row);
 
 /** Prints value = `text` for all elements, with the element of `from` in place of $a. */
 void adzi_c99_map(
@@ -255,25 +242,32 @@ void adzi_c99_product(adzi_c99 *c, const adzi_c99_value *a, const adzi_c99_value
 void adzi_c99_refuse_dropout(adzi_c99 *c, double p);
 
 #define ADZI_C99_PRINTER(name) void adzi_c99_##name(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(adaptive_avg_pool);
 ADZI_C99_PRINTER(attention);
+ADZI_C99_PRINTER(avg_pool);
 ADZI_C99_PRINTER(batch_norm);
 ADZI_C99_PRINTER(batch_norm_backward);
 ADZI_C99_PRINTER(cat);
 ADZI_C99_PRINTER(cat_backward);
+ADZI_C99_PRINTER(clamp);
 ADZI_C99_PRINTER(conv);
 ADZI_C99_PRINTER(conv_backward);
 ADZI_C99_PRINTER(conv_transpose);
 ADZI_C99_PRINTER(conv_transpose_backward);
 ADZI_C99_PRINTER(conv_weight);
 ADZI_C99_PRINTER(conv_weight_backward);
+ADZI_C99_PRINTER(copy);
 ADZI_C99_PRINTER(cumsum);
 ADZI_C99_PRINTER(cumsum_backward);
 ADZI_C99_PRINTER(dropout);
 ADZI_C99_PRINTER(dropout_backward);
+ADZI_C99_PRINTER(elementwise);
+ADZI_C99_PRINTER(elementwise_backward);
 ADZI_C99_PRINTER(embedding);
 ADZI_C99_PRINTER(embedding_backward);
 ADZI_C99_PRINTER(extreme);
 ADZI_C99_PRINTER(extreme_backward);
+ADZI_C99_PRINTER(extreme_place);
 ADZI_C99_PRINTER(flip);
 ADZI_C99_PRINTER(flip_backward);
 ADZI_C99_PRINTER(fold);
@@ -283,37 +277,45 @@ ADZI_C99_PRINTER(gather_backward);
 ADZI_C99_PRINTER(glu);
 ADZI_C99_PRINTER(index_select);
 ADZI_C99_PRINTER(index_select_backward);
+ADZI_C99_PRINTER(interpolate);
 ADZI_C99_PRINTER(layer_norm);
 ADZI_C99_PRINTER(layer_norm_backward);
 ADZI_C99_PRINTER(linear);
 ADZI_C99_PRINTER(linear_backward);
 ADZI_C99_PRINTER(linear_relu);
 ADZI_C99_PRINTER(linear_relu_backward);
+ADZI_C99_PRINTER(log_softmax);
+ADZI_C99_PRINTER(log_softmax_backward);
+ADZI_C99_PRINTER(logsumexp);
 ADZI_C99_PRINTER(logsumexp_backward);
 ADZI_C99_PRINTER(lstm);
 ADZI_C99_PRINTER(matmul);
 ADZI_C99_PRINTER(matmul_backward);
 ADZI_C99_PRINTER(max_pool);
 ADZI_C99_PRINTER(max_pool_backward);
+ADZI_C99_PRINTER(mean);
+ADZI_C99_PRINTER(mean_backward);
 ADZI_C99_PRINTER(norm);
 ADZI_C99_PRINTER(norm_backward);
 ADZI_C99_PRINTER(one_hot);
 ADZI_C99_PRINTER(pad);
 ADZI_C99_PRINTER(pad_backward);
 ADZI_C99_PRINTER(prod_backward);
-ADZI_C99_PRINTER(resample);
+ADZI_C99_PRINTER(reduce);
 ADZI_C99_PRINTER(reshape);
 ADZI_C99_PRINTER(reshape_backward);
 ADZI_C99_PRINTER(scatter_add);
 ADZI_C99_PRINTER(scatter_add_backward);
 ADZI_C99_PRINTER(softmax);
 ADZI_C99_PRINTER(softmax_backward);
-ADZI_C99_PRINTER(sum);
 ADZI_C99_PRINTER(sum_backward);
+ADZI_C99_PRINTER(to);
 ADZI_C99_PRINTER(topk);
 ADZI_C99_PRINTER(topk_backward);
-ADZI_C99_PRINTER(triangle);
-ADZI_C99_PRINTER(triangle_backward);
+ADZI_C99_PRINTER(tril);
+ADZI_C99_PRINTER(tril_backward);
+ADZI_C99_PRINTER(triu);
+ADZI_C99_PRINTER(triu_backward);
 ADZI_C99_PRINTER(unfold);
 ADZI_C99_PRINTER(unfold_backward);
 

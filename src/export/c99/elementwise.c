@@ -1,189 +1,35 @@
-/* Elementwise operators: one row of a table says how an element and its gradients are computed. */
+/* Elementwise operators: expressions of their rows say how an element and its gradients are
+ * computed. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "export/c99/c99.h"
 
-/* An expression is a text with these parts:
- *
- *     $a $b $c   the elements of the inputs        $y   the element of the result
- *     $g         the gradient of the result        $0 $1   the numbers of the row's fields
- *     %0         "number * ", or nothing if the number is 1
- *     @exp       a function of math.c
- *
- * `da`, `db` and `dc` are what an input's gradient grows by. NULL: the input has no gradient. */
-typedef struct {
-    const char *op, *y, *da, *db, *dc;
-    const char *fields[2];
-    double otherwise; /* the value of an attribute that the call has not */
-} row;
-
-#define NUMBER(name) \
-    {                \
-        name, NULL   \
-    }
-#define COMPARE(name, operator)                                         \
-    {                                                                   \
-#name, "$a " operator" $b", NULL, NULL, NULL, { NULL, NULL }, 0 \
-    }
-
-static const row rows[] = {
-    { "add", "$a + %0$b", "$g", "%0$g", NULL, NUMBER("alpha"), 1 },
-    { "sub", "$a - %0$b", "$g", "-(%0$g)", NULL, NUMBER("alpha"), 1 },
-    { "mul", "$a * $b", "$g * $b", "$g * $a", NULL, NUMBER(NULL), 0 },
-    { "div", "$a / $b", "$g / $b", "-$g * $y / $b", NULL, NUMBER(NULL), 0 },
-    { "addcmul", "$a + %0$b * $c", "$g", "%0$g * $c", "%0$g * $b", NUMBER("value"), 1 },
-    { "neg", "-$a", "-$g", NULL, NULL, NUMBER(NULL), 0 },
-    { "abs", "$a > 0 ? $a : 0 - $a", "$a > 0 ? $g : $a < 0 ? -$g : 0.0f", NULL, NULL, NUMBER(NULL),
-        0 },
-    { "clamp", NULL, "$a >= $0 && $a <= $1 ? $g : 0.0f", NULL, NULL, { "min", "max" }, 0 },
-    { "sin", "@sin($a)", "$g * @cos($a)", NULL, NULL, NUMBER(NULL), 0 },
-    { "cos", "@cos($a)", "-$g * @sin($a)", NULL, NULL, NUMBER(NULL), 0 },
-    { "erf", "@erf($a)", "$g * 1.12837917f * @exp(-$a * $a)", NULL, NULL, NUMBER(NULL), 0 },
-    { "exp", "@exp($a)", "$g * $y", NULL, NULL, NUMBER(NULL), 0 },
-    { "expm1", "@expm1($a)", "$g * ($y + 1)", NULL, NULL, NUMBER(NULL), 0 },
-    { "log", "@log($a)", "$g / $a", NULL, NULL, NUMBER(NULL), 0 },
-    { "log1p", "@log1p($a)", "$g / (1 + $a)", NULL, NULL, NUMBER(NULL), 0 },
-    { "logsigmoid", "($a < 0 ? $a : 0) - @log1p(@exp($a < 0 ? $a : -$a))", "$g * @sigmoid(-$a)",
-        NULL, NULL, NUMBER(NULL), 0 },
-    { "maximum", "$a > $b || $a != $a ? $a : $b", "$a == $b ? 0.5f * $g : $a < $b ? 0.0f : $g",
-        "$a == $b ? 0.5f * $g : $b < $a ? 0.0f : $g", NULL, NUMBER(NULL), 0 },
-    { "minimum", "$a < $b || $a != $a ? $a : $b", "$a == $b ? 0.5f * $g : $a > $b ? 0.0f : $g",
-        "$a == $b ? 0.5f * $g : $b > $a ? 0.0f : $g", NULL, NUMBER(NULL), 0 },
-    { "pow", "@pow($a, $b)", "$b == 0 ? 0.0f : $g * $b * @pow($a, $b - 1)",
-        "$a == 0 && $b >= 0 ? 0.0f : $g * $y * @log($a)", NULL, NUMBER(NULL), 0 },
-    { "pow_number", "@pow($a, $0)", "$g * $0 * @pow($a, $0 - 1)", NULL, NULL, NUMBER("exponent"),
-        1 },
-    { "reciprocal", "1 / $a", "-$g * $y * $y", NULL, NULL, NUMBER(NULL), 0 },
-    { "rsqrt", "1 / @sqrt($a)", "-0.5f * $g * $y * $y * $y", NULL, NULL, NUMBER(NULL), 0 },
-    { "sqrt", "@sqrt($a)", "0.5f * $g / $y", NULL, NULL, NUMBER(NULL), 0 },
-    { "square", "$a * $a", "2 * $g * $a", NULL, NULL, NUMBER(NULL), 0 },
-    { "tanh", "@tanh($a)", "$g * (1 - $y * $y)", NULL, NULL, NUMBER(NULL), 0 },
-    { "sigmoid", "@sigmoid($a)", "$g * $y * (1 - $y)", NULL, NULL, NUMBER(NULL), 0 },
-    { "relu", "$a < 0 ? 0 : $a", "$y <= 0 ? 0.0f : $g", NULL, NULL, NUMBER(NULL), 0 },
-    { "leaky_relu", "$a > 0 ? $a : $0 * $a", "$a > 0 ? $g : $0 * $g", NULL, NULL,
-        NUMBER("negative_slope"), 0.01 },
-    { "elu", "$a > 0 ? $a : $0 * @expm1($a)", "$a > 0 ? $g : $g * ($y + $0)", NULL, NULL,
-        NUMBER("alpha"), 1 },
-    { "silu", "$a * @sigmoid($a)", "$g * @silu_slope($a)", NULL, NULL, NUMBER(NULL), 0 },
-    { "softplus", "$0 * $a > $1 ? $a : @softplus($0 * $a) / $0",
-        "$0 * $a > $1 ? $g : $g * @sigmoid($0 * $a)", NULL, NULL, { "beta", "threshold" }, 1 },
-    { "clone", "$a", "$g", NULL, NULL, NUMBER(NULL), 0 },
-    { "to", "$a", "$g", NULL, NULL, NUMBER(NULL), 0 },
-    { "copy", "$b", NULL, "$g", NULL, NUMBER(NULL), 0 },
-    { "fill", "$0", NULL, NULL, NULL, NUMBER("value"), 0 },
-    { "isnan", "$a != $a", NULL, NULL, NULL, NUMBER(NULL), 0 },
-    { "isfinite", "$a - $a == 0", NULL, NULL, NULL, NUMBER(NULL), 0 },
-    { "logical_not", "!$a", NULL, NULL, NULL, NUMBER(NULL), 0 },
-    { "masked_fill", "$b ? $0 : $a", "$b ? 0.0f : $g", NULL, NULL, NUMBER("value"), 0 },
-    { "where", "$a ? $b : $c", NULL, "$a ? $g : 0.0f", "$a ? 0.0f : $g", NUMBER(NULL), 0 },
-    COMPARE(eq, "=="),
-    COMPARE(ne, "!="),
-    COMPARE(lt, "<"),
-    COMPARE(le, "<="),
-    COMPARE(gt, ">"),
-    COMPARE(ge, ">="),
-    COMPARE(logical_and, "&&"),
-    COMPARE(logical_or, "||"),
-    { "logical_xor", "!$a != !$b", NULL, NULL, NULL, NUMBER(NULL), 0 },
-};
-
-static const row gelu_rows[] = {
-    { "gelu", "@gelu($a)", "$g * @gelu_slope($a)", NULL, NULL, NUMBER(NULL), 0 },
-    { "gelu", "$a * @sigmoid(1.59576912f * ($a + 0.044715f * $a * $a * $a))",
-        "$g * @gelu_tanh_slope($a)", NULL, NULL, NUMBER(NULL), 0 },
-};
-
-/* Powers that need no function. */
-static const struct {
-    double exponent;
-    row row;
-} powers[] = {
-    { 0, { "pow_number", "1", "0.0f", NULL, NULL, NUMBER(NULL), 0 } },
-    { 0.5, { "pow_number", "@sqrt($a)", "0.5f * $g / $y", NULL, NULL, NUMBER(NULL), 0 } },
-    { -0.5, { "pow_number", "1 / @sqrt($a)", "-0.5f * $g * $y * $y * $y", NULL, NULL, NUMBER(NULL),
-                0 } },
-    { -1, { "pow_number", "1 / $a", "-$g * $y * $y", NULL, NULL, NUMBER(NULL), 0 } },
-    { 1, { "pow_number", "$a", "$g", NULL, NULL, NUMBER(NULL), 0 } },
-    { 2, { "pow_number", "$a * $a", "2 * $g * $a", NULL, NULL, NUMBER(NULL), 0 } },
-    { 3, { "pow_number", "$a * $a * $a", "3 * $g * $a * $a", NULL, NULL, NUMBER(NULL), 0 } },
-    { 4, { "pow_number", "$a * $a * $a * $a", "4 * $g * $a * $a * $a", NULL, NULL, NUMBER(NULL),
-             0 } },
-};
-
-/* Integers. Signed ones are computed as unsigned ones, which wrap as they do in the library; in C
- * an overflow of int32_t would be undefined. */
-static const row signed_rows[] = {
-    { "add", "(int32_t)((uint32_t)$a + %0(uint32_t)$b)", NULL, NULL, NULL, NUMBER("alpha"), 1 },
-    { "sub", "(int32_t)((uint32_t)$a - %0(uint32_t)$b)", NULL, NULL, NULL, NUMBER("alpha"), 1 },
-    { "mul", "(int32_t)((uint32_t)$a * (uint32_t)$b)", NULL, NULL, NULL, NUMBER(NULL), 0 },
-    { "addcmul", "(int32_t)((uint32_t)$a + %0(uint32_t)$b * (uint32_t)$c)", NULL, NULL, NULL,
-        NUMBER("value"), 1 },
-    { "neg", "(int32_t)(0u - (uint32_t)$a)", NULL, NULL, NULL, NUMBER(NULL), 0 },
-    { "abs", "(int32_t)($a < 0 ? 0u - (uint32_t)$a : (uint32_t)$a)", NULL, NULL, NULL, NUMBER(NULL),
-        0 },
-    { "square", "(int32_t)((uint32_t)$a * (uint32_t)$a)", NULL, NULL, NULL, NUMBER(NULL), 0 },
-};
-
-/* Bools are 0 or 1. */
-static const row bool_rows[] = {
-    { "add", "$a || %0$b", NULL, NULL, NULL, NUMBER("alpha"), 1 },
-};
-
-/* Integers of any type, and bool. Conditions that no element can meet would be warnings. */
-static const row whole_rows[] = {
-    { "abs", "$a", NULL, NULL, NULL, NUMBER(NULL), 0 },
-    { "maximum", "$a > $b ? $a : $b", NULL, NULL, NULL, NUMBER(NULL), 0 },
-    { "minimum", "$a < $b ? $a : $b", NULL, NULL, NULL, NUMBER(NULL), 0 },
-    { "relu", "$a > 0 ? $a : 0", NULL, NULL, NULL, NUMBER(NULL), 0 },
-    { "pow", "@whole_pow($a, $b)", NULL, NULL, NULL, NUMBER(NULL), 0 },
-    { "pow_number", "@whole_pow($a, $0)", NULL, NULL, NULL, NUMBER("exponent"), 1 },
-    { "isnan", "0", NULL, NULL, NULL, NUMBER(NULL), 0 },
-    { "isfinite", "1", NULL, NULL, NULL, NUMBER(NULL), 0 },
-};
-
-static const row *find_row(const row *from, size_t n, const char *op)
+/* The expression of an element: that of the attribute's value, if the row has one for it. */
+static const adzi_c99_expression *element_of(const adzi_c99_row *r, double number)
 {
-    for (size_t i = 0; i < n; ++i) {
-        if (strcmp(op, from[i].op) == 0) {
-            return &from[i];
+    for (size_t i = 0; i < r->n_special; ++i) {
+        if (r->special[i].number == number) {
+            return &r->special[i].element;
         }
     }
-    return NULL;
+    return &r->element;
 }
 
-/* The row of an operator for integers or bools, or NULL if the general one serves them. */
-static const row *whole_row_of(const char *op, adz_dtype dtype)
+/* The text of y for integers or bools, or NULL if the general one serves them. */
+static const char *whole_text(const adzi_c99_row *r, adz_dtype dtype)
 {
-    const row *r = NULL;
-    if (dtype == ADZ_I32 || dtype == ADZ_I64) {
-        r = find_row(signed_rows, sizeof signed_rows / sizeof *signed_rows, op);
-    } else if (dtype == ADZ_BOOL) {
-        r = find_row(bool_rows, sizeof bool_rows / sizeof *bool_rows, op);
-    }
-    return r != NULL ? r : find_row(whole_rows, sizeof whole_rows / sizeof *whole_rows, op);
+    const char *text = dtype == ADZ_I32 || dtype == ADZ_I64 ? r->integers
+                       : dtype == ADZ_BOOL                  ? r->bools
+                                                            : NULL;
+    return text != NULL ? text : r->whole;
 }
 
-static const row *row_of(const adzi_c99_call *call)
+bool adzi_c99_is_elementwise(const adzi_row *row)
 {
-    const char *op = call->op->name;
-    if (strcmp(op, "gelu") == 0) {
-        return &gelu_rows[adzi_c99_attr(call, "approximate", 0) == (double)ADZ_GELU_TANH];
-    }
-    for (size_t i = 0; strcmp(op, "pow_number") == 0 && i < sizeof powers / sizeof *powers; ++i) {
-        if (powers[i].exponent == adzi_c99_attr(call, "exponent", 0)) {
-            return &powers[i].row;
-        }
-    }
-    return find_row(rows, sizeof rows / sizeof *rows, op);
-}
-
-bool adzi_c99_is_elementwise(const char *op)
-{
-    const adz_operator named = { .name = op };
-    const adzi_c99_call call = { .op = &named };
-    return row_of(&call) != NULL;
+    return row->c.print == adzi_c99_elementwise || row->c.print == adzi_c99_clamp ||
+           row->c.print == adzi_c99_to || row->c.print == adzi_c99_copy;
 }
 
 /* What the letters of an expression stand for; NULL for what the call has not. */
@@ -224,10 +70,12 @@ static void fill_in(adzi_c99 *c, adzi_text *text, const char *expression, const 
     }
 }
 
-static void numbers_of(const row *r, const adzi_c99_call *call, double numbers[2])
+static void numbers_of(const adzi_c99_call *call, double numbers[2])
 {
+    const adzi_row *r = call->row;
     for (int k = 0; k < 2; ++k) {
-        numbers[k] = r->fields[k] != NULL ? adzi_c99_attr(call, r->fields[k], r->otherwise) : 1;
+        numbers[k] =
+            r->attributes[k] != NULL ? adzi_c99_attr(call, r->attributes[k], r->otherwise) : 1;
     }
 }
 
@@ -304,6 +152,16 @@ static void print_conversion(adzi_c99 *c, const adzi_c99_call *call, bool copies
     print(c, call, text, none, y, NULL);
 }
 
+void adzi_c99_to(adzi_c99 *c, const adzi_c99_call *call)
+{
+    print_conversion(c, call, false);
+}
+
+void adzi_c99_copy(adzi_c99 *c, const adzi_c99_call *call)
+{
+    print_conversion(c, call, true);
+}
+
 /* The expression of a clamp: min(max(x, min), max), so that max wins where min is above it. A NaN
  * among the bounds makes everything NaN. Bounds that no element can pass are left out, because
  * compilers warn of them. */
@@ -325,42 +183,39 @@ static const char *clamp_text(adz_dtype dtype, double bounds[2])
                        : "$a";
 }
 
-bool adzi_c99_elementwise(adzi_c99 *c, const adzi_c99_call *call)
+void adzi_c99_clamp(adzi_c99 *c, const adzi_c99_call *call)
 {
-    const adzi_c99_value *y = adzi_c99_out(c, call, 0), *x = adzi_c99_in(c, call, 0);
-    const char *op = call->op->name;
-    const row *r = row_of(call);
+    const adzi_c99_value *y = adzi_c99_out(c, call, 0);
     double numbers[2];
-    if (r != NULL && x != NULL && !adzi_is_float(x->dtype)) {
-        const row *whole = whole_row_of(op, x->dtype);
-        r = whole != NULL ? whole : r;
+    numbers_of(call, numbers);
+    const char *text = clamp_text(y->dtype, numbers);
+    print(c, call, text, numbers, y, NULL);
+}
+
+void adzi_c99_elementwise(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *x = adzi_c99_in(c, call, 0);
+    const adzi_c99_row *r = &call->row->c;
+    double numbers[2];
+    numbers_of(call, numbers);
+    const char *text = element_of(r, numbers[0])->y;
+    if (x != NULL && !adzi_is_float(x->dtype)) {
+        const char *whole = whole_text(r, x->dtype);
+        text = whole != NULL ? whole : text;
     }
-    if (r == NULL) {
-        return false;
-    }
-    if (strcmp(op, "to") == 0 || strcmp(op, "copy") == 0) {
-        print_conversion(c, call, op[0] == 'c');
-        return true;
-    }
-    numbers_of(r, call, numbers);
-    const char *text = strcmp(op, "clamp") == 0 ? clamp_text(y->dtype, numbers) : r->y;
-    if (r == &bool_rows[0]) { /* a factor of a bool only says whether it counts */
+    if (r->bools != NULL && text == r->bools) { /* a bool's factor says whether it counts */
         text = numbers[0] != 0 ? text : "$a";
         numbers[0] = 1;
     }
-    print(c, call, text, numbers, y, NULL);
-    return true;
+    print(c, call, text, numbers, adzi_c99_out(c, call, 0), NULL);
 }
 
-bool adzi_c99_elementwise_backward(adzi_c99 *c, const adzi_c99_call *call)
+void adzi_c99_elementwise_backward(adzi_c99 *c, const adzi_c99_call *call)
 {
-    const row *r = row_of(call);
-    if (r == NULL) {
-        return false;
-    }
-    const char *const expressions[] = { r->da, r->db, r->dc };
     double numbers[2];
-    numbers_of(r, call, numbers);
+    numbers_of(call, numbers);
+    const adzi_c99_expression *e = element_of(&call->row->c, numbers[0]);
+    const char *const expressions[] = { e->da, e->db, e->dc };
     const adzi_c99_value g = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
     for (int i = 0; i < call->n_in && i < 3; ++i) {
         const adzi_c99_value *x = adzi_c99_in(c, call, i);
@@ -369,7 +224,6 @@ bool adzi_c99_elementwise_backward(adzi_c99 *c, const adzi_c99_call *call)
             print(c, call, expressions[i], numbers, &dx, &g);
         }
     }
-    return true;
 }
 
 void adzi_c99_map(

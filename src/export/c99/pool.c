@@ -141,7 +141,10 @@ static void close_windows(adzi_c99 *c, windows *w)
 static windows windows_of(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99_value *y)
 {
     const adzi_c99_value *x = adzi_c99_in(c, call, 0);
-    windows w = { .x = x, .n = strstr(call->op->name, "1d") != NULL ? 1 : 2 };
+    int64_t sizes[AXES];
+    size_t n = adzi_attr_list(call->op, call->attr, "kernel_size", sizes, AXES);
+    n = n > 0 ? n : adzi_attr_list(call->op, call->attr, "output_size", sizes, AXES);
+    windows w = { .x = x, .n = (int)n };
     w.planes = adzi_c99_nest_of(x->rank - w.n, x->sizes);
     add_planes(&w, *x);
     add_planes(&w, *y);

@@ -373,6 +373,7 @@ static bool add_call(adzi_c99 *c, const adzi_trace *trace, const adzi_traced_cal
         return false;
     }
     c->calls[c->n_calls++] = (adzi_c99_call){ .op = call->op,
+        .row = call->row,
         .attr = call->attr,
         .path = call->path,
         .in = call->in,

@@ -1,25 +1,5 @@
 /* Sums, means, extremes and other reductions. */
-#include <stdio.h>
-#include <string.h>
-
 #include "export/c99/lanes.h"
-
-/* One pass over a lane: what the result starts from, and the statement for an element e. `s` is the
- * running value. The statement for signed integers wraps, where an overflow of int32_t would be
- * undefined. NULL: there is none, or it is the same. */
-typedef struct {
-    const char *op, *start, *step, *whole;
-} row;
-
-static const row rows[] = {
-    { "sum", "0", "s += e", "s = (int32_t)((uint32_t)s + (uint32_t)e)" },
-    { "mean", "0", "s += e", NULL },
-    { "prod", "1", "s *= e", "s = (int32_t)((uint32_t)s * (uint32_t)e)" },
-    { "amax", NULL, "s = e > s || e != e ? e : s", "s = e > s ? e : s" },
-    { "amin", NULL, "s = e < s || e != e ? e : s", "s = e < s ? e : s" },
-    { "any", "0", "s = s || e != 0", NULL },
-    { "all", "1", "s = s && e != 0", NULL },
-};
 
 static unsigned mask_of(const adzi_c99_call *call)
 {
@@ -42,32 +22,41 @@ static const char *end_of(adz_dtype dtype, bool largest)
     }
 }
 
-void adzi_c99_sum(adzi_c99 *c, const adzi_c99_call *call)
+/* One pass over each lane, by the statements of the row. A mean is divided by the number of
+ * elements. */
+static void reduce(adzi_c99 *c, const adzi_c99_call *call, bool mean)
 {
     const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
     const bool whole = !adzi_is_float(x->dtype);
-    const row *r = rows;
-    while (strcmp(r->op, call->op->name) != 0) {
-        ++r;
-    }
+    const adzi_c99_row *r = &call->row->c;
     adzi_c99_lanes lanes = adzi_c99_lanes_of(x, mask_of(call));
     const int from = adzi_c99_lanes_add(&lanes, x), to = adzi_c99_lanes_add_reduced(&lanes, y);
     adzi_c99_lanes_open(c, &lanes);
     adzi_c99_line(c, "%s s = %s;", adzi_c99_type(y->dtype),
-        r->start != NULL ? r->start : end_of(x->dtype, strcmp(r->op, "amax") == 0));
+        r->start != NULL ? r->start : end_of(x->dtype, r->than[0] == '>'));
     adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
     adzi_c99_line(c, "const %s e = %s;", adzi_c99_type(x->dtype), pass.operand[from].text);
-    adzi_c99_line(c, "%s;", whole && r->whole != NULL ? r->whole : r->step);
+    adzi_c99_line(c, "%s;", whole && r->whole != NULL ? r->whole : r->element.y);
     adzi_c99_nest_close(c, &pass);
-    if (strcmp(r->op, "mean") == 0) {
+    if (mean) {
         adzi_c99_line(c, "s /= %s;", adzi_c99_float((double)lanes.count));
     }
     adzi_c99_line(c, "%s = s;", adzi_c99_lane_element(c, &lanes, to));
     adzi_c99_lanes_close(c, &lanes);
 }
 
+void adzi_c99_reduce(adzi_c99 *c, const adzi_c99_call *call)
+{
+    reduce(c, call, false);
+}
+
+void adzi_c99_mean(adzi_c99 *c, const adzi_c99_call *call)
+{
+    reduce(c, call, true);
+}
+
 /* dx += dy for every element of the lane, divided by their number for a mean. */
-void adzi_c99_sum_backward(adzi_c99 *c, const adzi_c99_call *call)
+static void sum_backward(adzi_c99 *c, const adzi_c99_call *call, bool mean)
 {
     const adzi_c99_value *x = adzi_c99_in(c, call, 0);
     const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
@@ -76,7 +65,6 @@ void adzi_c99_sum_backward(adzi_c99 *c, const adzi_c99_call *call)
     const int to = adzi_c99_lanes_add(&lanes, &dx);
     const int from = adzi_c99_lanes_add_reduced(&lanes, &dy);
     adzi_c99_lanes_open(c, &lanes);
-    const bool mean = strcmp(call->op->name, "mean") == 0;
     adzi_c99_line(c, "const float g = %s%s%s;", adzi_c99_lane_element(c, &lanes, from),
         mean ? " / " : "", mean ? adzi_c99_float((double)lanes.count) : "");
     adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
@@ -85,12 +73,21 @@ void adzi_c99_sum_backward(adzi_c99 *c, const adzi_c99_call *call)
     adzi_c99_lanes_close(c, &lanes);
 }
 
+void adzi_c99_sum_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    sum_backward(c, call, false);
+}
+
+void adzi_c99_mean_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    sum_backward(c, call, true);
+}
+
 /* max, min, argmax, argmin: the extreme element of each lane, its place, or both. */
-void adzi_c99_extreme(adzi_c99 *c, const adzi_c99_call *call)
+static void extreme(adzi_c99 *c, const adzi_c99_call *call, bool only_place)
 {
     const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
-    const char *op = call->op->name, *than = strstr(op, "max") != NULL ? ">" : "<";
-    const bool only_place = strncmp(op, "arg", 3) == 0;
+    const char *than = call->row->c.than;
     const adzi_c99_value *place = only_place        ? y
                                   : call->n_out > 1 ? adzi_c99_out(c, call, 1)
                                                     : NULL;
@@ -125,6 +122,16 @@ void adzi_c99_extreme(adzi_c99 *c, const adzi_c99_call *call)
         adzi_c99_line(c, "(void)place;");
     }
     adzi_c99_lanes_close(c, &lanes);
+}
+
+void adzi_c99_extreme(adzi_c99 *c, const adzi_c99_call *call)
+{
+    extreme(c, call, false);
+}
+
+void adzi_c99_extreme_place(adzi_c99 *c, const adzi_c99_call *call)
+{
+    extreme(c, call, true);
 }
 
 /* amax, amin, and max and min of all: elements that tie with the result share its gradient. With
@@ -226,40 +233,53 @@ static void print_total(
     adzi_c99_nest_close(c, &pass);
 }
 
-void adzi_c99_softmax(adzi_c99 *c, const adzi_c99_call *call)
+/* y of a lane: e^(x - most) / total, or its logarithm. */
+static void softmax(adzi_c99 *c, const adzi_c99_call *call, bool plain)
 {
     const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
-    const char *op = call->op->name;
-    const bool sum = strcmp(op, "logsumexp") == 0, plain = strcmp(op, "softmax") == 0;
-    adzi_c99_lanes lanes = adzi_c99_lanes_of(x, sum ? mask_of(call) : lane_of(call, x));
-    const int from = adzi_c99_lanes_add(&lanes, x);
-    const int to = sum ? adzi_c99_lanes_add_reduced(&lanes, y) : adzi_c99_lanes_add(&lanes, y);
+    adzi_c99_lanes lanes = adzi_c99_lanes_of(x, lane_of(call, x));
+    const int from = adzi_c99_lanes_add(&lanes, x), to = adzi_c99_lanes_add(&lanes, y);
     adzi_c99_lanes_open(c, &lanes);
-    print_total(c, &lanes, from, sum, plain);
-    if (sum) {
-        adzi_c99_line(c, "%s = most + @log(total);", adzi_c99_lane_element(c, &lanes, to));
-    } else {
-        if (!plain) {
-            adzi_c99_line(c, "total = @log(total);");
-        }
-        adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
-        if (plain) {
-            adzi_c99_line(c, "%s /= total;", pass.operand[to].text);
-        } else {
-            adzi_c99_line(
-                c, "%s = %s - most - total;", pass.operand[to].text, pass.operand[from].text);
-        }
-        adzi_c99_nest_close(c, &pass);
+    print_total(c, &lanes, from, false, plain);
+    if (!plain) {
+        adzi_c99_line(c, "total = @log(total);");
     }
+    adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
+    if (plain) {
+        adzi_c99_line(c, "%s /= total;", pass.operand[to].text);
+    } else {
+        adzi_c99_line(c, "%s = %s - most - total;", pass.operand[to].text, pass.operand[from].text);
+    }
+    adzi_c99_nest_close(c, &pass);
+    adzi_c99_lanes_close(c, &lanes);
+}
+
+void adzi_c99_softmax(adzi_c99 *c, const adzi_c99_call *call)
+{
+    softmax(c, call, true);
+}
+
+void adzi_c99_log_softmax(adzi_c99 *c, const adzi_c99_call *call)
+{
+    softmax(c, call, false);
+}
+
+void adzi_c99_logsumexp(adzi_c99 *c, const adzi_c99_call *call)
+{
+    const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
+    adzi_c99_lanes lanes = adzi_c99_lanes_of(x, mask_of(call));
+    const int from = adzi_c99_lanes_add(&lanes, x), to = adzi_c99_lanes_add_reduced(&lanes, y);
+    adzi_c99_lanes_open(c, &lanes);
+    print_total(c, &lanes, from, true, false);
+    adzi_c99_line(c, "%s = most + @log(total);", adzi_c99_lane_element(c, &lanes, to));
     adzi_c99_lanes_close(c, &lanes);
 }
 
 /* softmax: dx += y (dy - <dy, y>).  log_softmax: dx += dy - e^y sum(dy). */
-void adzi_c99_softmax_backward(adzi_c99 *c, const adzi_c99_call *call)
+static void softmax_backward(adzi_c99 *c, const adzi_c99_call *call, bool plain)
 {
     const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
     const adzi_c99_value dy = adzi_c99_gradient(c, y), dx = adzi_c99_gradient(c, x);
-    const bool plain = strcmp(call->op->name, "softmax") == 0;
     adzi_c99_lanes lanes = adzi_c99_lanes_of(x, lane_of(call, x));
     const int to = adzi_c99_lanes_add(&lanes, &dx), g = adzi_c99_lanes_add(&lanes, &dy);
     const int result = adzi_c99_lanes_add(&lanes, y);
@@ -279,6 +299,16 @@ void adzi_c99_softmax_backward(adzi_c99 *c, const adzi_c99_call *call)
     }
     adzi_c99_nest_close(c, &pass);
     adzi_c99_lanes_close(c, &lanes);
+}
+
+void adzi_c99_softmax_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    softmax_backward(c, call, true);
+}
+
+void adzi_c99_log_softmax_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    softmax_backward(c, call, false);
 }
 
 /* logsumexp: dx += dy e^(x - y). */

@@ -59,23 +59,32 @@ static void read_axis(adzi_c99 *c, const adzi_axis *from, axis *a)
 }
 
 /* Works out the windows of a call. Returns the number of dimensions that they cover; axes[1] is the
- * last one. */
-static int axes_of(
+ * last one. `scale`, which is 1, is what the results are multiplied by. */
+typedef int axes_function(
+    const adzi_c99_call *call, const adzi_c99_value *x, adzi_axis *axes, double *scale);
+
+static int interpolate_axes(
     const adzi_c99_call *call, const adzi_c99_value *x, adzi_axis *axes, double *scale)
 {
-    const char *op = call->op->name;
-    *scale = 1;
-    if (strcmp(op, "interpolate") == 0) {
-        return adzi_interpolate_axes(x->rank, x->sizes, call->attr, axes);
-    }
-    if (strncmp(op, "adaptive", 8) == 0) {
-        const adzi_adaptive_attr *attr = call->attr;
-        adzi_adaptive_axes(x->rank, x->sizes, attr, axes);
-        return attr->n;
-    }
+    (void)scale;
+    return adzi_interpolate_axes(x->rank, x->sizes, call->attr, axes);
+}
+
+static int adaptive_axes(
+    const adzi_c99_call *call, const adzi_c99_value *x, adzi_axis *axes, double *scale)
+{
+    const adzi_adaptive_attr *attr = call->attr;
+    (void)scale;
+    adzi_adaptive_axes(x->rank, x->sizes, attr, axes);
+    return attr->n;
+}
+
+static int window_axes(
+    const adzi_c99_call *call, const adzi_c99_value *x, adzi_axis *axes, double *scale)
+{
     const adzi_window_attr *attr = call->attr;
     *scale = attr->divisor_override != 0 ? 1 / (double)attr->divisor_override : 1;
-    adzi_window_axes(op, x->rank, x->sizes, attr, axes);
+    adzi_window_axes(call->op->name, x->rank, x->sizes, attr, axes);
     return attr->n;
 }
 
@@ -121,9 +130,10 @@ typedef struct {
 } windows;
 
 /* Reads the windows of a call. False with the error recorded if memory was refused. */
-static bool read_windows(adzi_c99 *c, const adzi_c99_call *call, windows *w)
+static bool read_windows(adzi_c99 *c, const adzi_c99_call *call, axes_function *axes_of, windows *w)
 {
     adzi_axis all[ADZI_AXES];
+    w->factor = 1;
     w->first = ADZI_AXES - axes_of(call, adzi_c99_in(c, call, 0), all, &w->factor);
     for (int d = w->first; d < ADZI_AXES && !c->failed; ++d) {
         read_axis(c, &all[d], &w->axes[d]);
@@ -152,12 +162,12 @@ static void open_windows(adzi_c99 *c, windows *w, const adzi_c99_value *x, const
     }
 }
 
-void adzi_c99_resample(adzi_c99 *c, const adzi_c99_call *call)
+static void resample(adzi_c99 *c, const adzi_c99_call *call, axes_function *axes_of)
 {
     const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
     windows w;
     char element[8 * TEXT];
-    if (!read_windows(c, call, &w)) {
+    if (!read_windows(c, call, axes_of, &w)) {
         return;
     }
     open_windows(c, &w, x, y);
@@ -179,4 +189,19 @@ void adzi_c99_resample(adzi_c99 *c, const adzi_c99_call *call)
         adzi_c99_end(c);
     }
     adzi_c99_nest_close(c, &w.nest);
+}
+
+void adzi_c99_avg_pool(adzi_c99 *c, const adzi_c99_call *call)
+{
+    resample(c, call, window_axes);
+}
+
+void adzi_c99_adaptive_avg_pool(adzi_c99 *c, const adzi_c99_call *call)
+{
+    resample(c, call, adaptive_axes);
+}
+
+void adzi_c99_interpolate(adzi_c99 *c, const adzi_c99_call *call)
+{
+    resample(c, call, interpolate_axes);
 }

@@ -172,10 +172,9 @@ void adzi_c99_pad_backward(adzi_c99 *c, const adzi_c99_call *call)
  */
 
 /* The elements at and below a diagonal (tril), or at and above it (triu); zeros elsewhere. */
-static void triangle(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99_value *to,
+static void triangle(adzi_c99 *c, const adzi_c99_call *call, bool lower, const adzi_c99_value *to,
     const adzi_c99_value *from, bool accumulate)
 {
-    const bool lower = strcmp(call->op->name, "tril") == 0;
     const double offset =
         adzi_c99_attr(call, "diagonal", 0); /* beyond an int, as good as its end */
     const int diagonal = (int)(offset > INT32_MAX    ? INT32_MAX
@@ -207,16 +206,31 @@ static void triangle(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99_valu
     adzi_c99_nest_close(c, &nest);
 }
 
-void adzi_c99_triangle(adzi_c99 *c, const adzi_c99_call *call)
+void adzi_c99_tril(adzi_c99 *c, const adzi_c99_call *call)
 {
-    triangle(c, call, adzi_c99_out(c, call, 0), adzi_c99_in(c, call, 0), false);
+    triangle(c, call, true, adzi_c99_out(c, call, 0), adzi_c99_in(c, call, 0), false);
 }
 
-void adzi_c99_triangle_backward(adzi_c99 *c, const adzi_c99_call *call)
+void adzi_c99_triu(adzi_c99 *c, const adzi_c99_call *call)
+{
+    triangle(c, call, false, adzi_c99_out(c, call, 0), adzi_c99_in(c, call, 0), false);
+}
+
+static void triangle_backward(adzi_c99 *c, const adzi_c99_call *call, bool lower)
 {
     const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
     const adzi_c99_value dx = adzi_c99_gradient(c, adzi_c99_in(c, call, 0));
-    triangle(c, call, &dx, &dy, true);
+    triangle(c, call, lower, &dx, &dy, true);
+}
+
+void adzi_c99_tril_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    triangle_backward(c, call, true);
+}
+
+void adzi_c99_triu_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    triangle_backward(c, call, false);
 }
 
 /* ---- glu and dropout --------------------------------------------------------------------------

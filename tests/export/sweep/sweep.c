@@ -140,6 +140,12 @@ static bool adds_products(const char *op)
     return false;
 }
 
+static bool is_elementwise(const char *op)
+{
+    const adzi_row *row = adzi_row_of(op);
+    return row != NULL && adzi_c99_is_elementwise(row);
+}
+
 /* Visits a case once for each of its results, unless the library refuses it. */
 static void visit_case(walk *w, size_t sample, adz_dtype dtype, int only, int layout, int role)
 {
@@ -152,7 +158,7 @@ static void visit_case(walk *w, size_t sample, adz_dtype dtype, int only, int la
         .layout = (case_layout)layout,
         .role = (sweep_role)role,
         .limits = w->limits,
-        .elementwise = adzi_c99_is_elementwise(w->op->name),
+        .elementwise = is_elementwise(w->op->name),
         .products = adds_products(w->op->name) };
     int results = begin(&c) ? call_operator(&c, out) : 0;
     results = results < RESULTS ? results : RESULTS;

@@ -1,0 +1,119 @@
+/* The calls of a program, which the printers of their rows print. */
+#include <stdio.h>
+#include <string.h>
+
+#include "export/c99/c99.h"
+
+bool adzi_c99_prints(const adz_operator *op)
+{
+    const adzi_row *row = adzi_row_of(op->name);
+    return row != NULL && (row->view || row->c.print != NULL);
+}
+
+bool adzi_c99_trains(const adz_operator *op)
+{
+    const adzi_row *row = adzi_row_of(op->name);
+    return row != NULL && (row->view || row->c.backward != NULL);
+}
+
+/* ---- printing a call --------------------------------------------------------------------------
+ */
+
+static void add_shape(char *text, size_t size, const adzi_c99_value *v)
+{
+    size_t n = strlen(text);
+    n += (size_t)snprintf(text + n, size - n, " [");
+    for (int d = 0; v != NULL && d < v->rank && n < size; ++d) {
+        n += (size_t)snprintf(
+            text + n, size - n, "%s%lld", d > 0 ? ", " : "", (long long)v->sizes[d]);
+    }
+    if (n + 1 < size) {
+        snprintf(text + n, size - n, "]");
+    }
+}
+
+/* A line before the code of a call: the module's path, the operator, and the shapes. */
+static void print_comment(adzi_c99 *c, const adzi_c99_call *call, const char *what)
+{
+    char line[500] = "", clean[500];
+    snprintf(line, sizeof line, "%s%s%s%s:", call->path, call->path[0] != '\0' ? ": " : "", what,
+        call->op->name);
+    for (int i = 0; i < call->n_in && i < 6; ++i) {
+        if (call->in[i] >= 0) {
+            add_shape(line, sizeof line, adzi_c99_in(c, call, i));
+        }
+    }
+    const size_t n = strlen(line);
+    snprintf(line + n, sizeof line - n, " ->");
+    add_shape(line, sizeof line, adzi_c99_out(c, call, 0));
+    adzi_c99_comment(clean, sizeof clean, line);
+    adzi_c99_line(c, "%s", "");
+    adzi_c99_line(c, "/* %s */", clean);
+}
+
+/* Most operators use functions of the type float. */
+static bool fits_type(adzi_c99 *c, const adzi_c99_call *call)
+{
+    bool doubles = false;
+    for (int i = 0; i < call->n_in; ++i) {
+        const adzi_c99_value *v = adzi_c99_in(c, call, i);
+        doubles = doubles || (v != NULL && v->dtype == ADZ_F64);
+    }
+    const bool fits = !doubles || (call->row != NULL && call->row->c.doubles);
+    if (!fits) {
+        adzi_c99_fail(c, ADZ_ERR_DTYPE,
+            "%s%s%s has a float64 argument, but is computed with float in C; convert the module "
+            "and "
+            "its inputs to float32",
+            call->path, call->path[0] != '\0' ? ": " : "", call->op->name);
+    }
+    return fits;
+}
+
+void adzi_c99_forward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    c->current = call->op->name;
+    ++c->step;
+    if (!fits_type(c, call)) {
+        return;
+    }
+    print_comment(c, call, "");
+    if (call->row != NULL && call->row->c.print != NULL) {
+        call->row->c.print(c, call);
+    } else {
+        adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
+            "%s%s%s cannot be written in C: there is no printer for the operator", call->path,
+            call->path[0] != '\0' ? ": " : "", call->op->name);
+    }
+}
+
+static bool reaches_gradient(const adzi_c99 *c, const adzi_c99_call *call)
+{
+    bool in = false, out = false;
+    for (int i = 0; i < call->n_in; ++i) {
+        const adzi_c99_value *v = adzi_c99_in(c, call, i);
+        in = in || (v != NULL && adzi_c99_wants(c, v));
+    }
+    for (int k = 0; k < call->n_out;
+         ++k) { /* a result without a gradient does not reach the loss */
+        out = out || c->memories[adzi_c99_out(c, call, k)->memory].gradient >= 0;
+    }
+    return in && out;
+}
+
+void adzi_c99_backward(adzi_c99 *c, const adzi_c99_call *call)
+{
+    ++c->step;
+    if (!reaches_gradient(c, call)) {
+        return;
+    }
+    c->current = call->op->name;
+    print_comment(c, call, "gradient of ");
+    if (call->row != NULL && call->row->c.backward != NULL) {
+        call->row->c.backward(c, call);
+    } else {
+        adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
+            "%s%s%s cannot be part of a training step in C: its gradient has no printer",
+            call->path, call->path[0] != '\0' ? ": " : "", call->op->name);
+    }
+}

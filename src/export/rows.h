@@ -1,0 +1,95 @@
+/* What exports know of an operator: one row, in the file of the operator's family (rows/). Nothing
+ * else in this folder knows operators by their names.
+ *
+ * A writer for which the row has no printer writes the operator's expression (export/trace.h). The
+ * gradients stand in the row, too, for training steps in C. */
+#ifndef ADZI_EXPORT_ROWS_H
+#define ADZI_EXPORT_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct adzi_c99;
+struct adzi_c99_call;
+struct adzi_onnx;
+
+/**
+ * How C computes an element of the result. An expression is a text with these parts:
+ *
+ *     $a $b $c   the elements of the inputs        $y   the element of the result
+ *     $g         the gradient of the result        $0 $1   the attributes that the row names
+ *     %0         "number * ", or nothing if the number is 1
+ *     @exp       a function of math.c
+ */
+typedef struct adzi_c99_expression {
+    const char *y;
+    const char *da, *db, *dc; /* what an input's gradient grows by; NULL: it has no gradient */
+} adzi_c99_expression;
+
+/** The expression for one value of the row's first attribute. */
+typedef struct adzi_c99_special {
+    double number;
+    adzi_c99_expression element;
+} adzi_c99_special;
+
+/** How an operator is written in C. */
+typedef struct adzi_c99_row {
+    /** Prints a call. NULL: the writer has no printer. */
+    void (*print)(struct adzi_c99 *c, const struct adzi_c99_call *call);
+    /** Adds to the gradients of the inputs. NULL: a training step cannot contain the operator. */
+    void (*backward)(struct adzi_c99 *c, const struct adzi_c99_call *call);
+    /** Of elementwise operators. For reductions, y is the statement that takes an element e into
+     * the running value s. */
+    adzi_c99_expression element;
+    const adzi_c99_special *special;
+    size_t n_special;
+    /** What stands in place of y for i32 and i64, for bool, and for those and u8, where the first
+     * two say nothing. Signed integers are computed as unsigned ones, which wrap as they do in the
+     * library: in C an overflow of int32_t is undefined. NULL: y. */
+    const char *integers, *bools, *whole;
+    const char *start; /* of a reduction: s before the first element; NULL: the end of the dtype */
+    const char *than;  /* ">" for the largest element, "<" for the smallest one */
+    bool doubles;      /* it computes with double, too, as a standardiser needs it */
+} adzi_c99_row;
+
+/** How an operator is written in ONNX. */
+typedef struct adzi_onnx_row {
+    /** Adds the nodes of g->call. False if it was refused. NULL: the writer has no printer. */
+    bool (*print)(struct adzi_onnx *g);
+    /** Finds the batch dimension of the results from that of the inputs. False if the nodes would
+     * be right for the traced batch size only. */
+    bool (*carry)(const struct adzi_onnx *g);
+    const char *type;   /* of the node, where one does the work; its dtypes: onnx_types.h */
+    const char *second; /* of the node for bools, or of that for the places of extremes */
+} adzi_onnx_row;
+
+typedef struct adzi_row {
+    const char *op;
+    /** Every result is a view of the first input, so C prints nothing. A reshape that must copy is
+     * printed by the row of reshape. */
+    bool view;
+    bool overwrites;           /* in place, it does not read the old elements */
+    const char *attributes[2]; /* the names of those that the writers need as numbers */
+    double otherwise;          /* the value of an attribute that the call has not */
+    adzi_c99_row c;
+    adzi_onnx_row onnx;
+} adzi_row;
+
+/** The row of an operator of the library, or NULL. */
+const adzi_row *adzi_row_of(const char *op);
+
+/** The rows of a family, sorted by name; the last one has no operator. */
+typedef struct adzi_row_family {
+    const char *name;
+    const adzi_row *rows;
+} adzi_row_family;
+
+extern const adzi_row_family adzi_row_families[];
+extern const size_t adzi_n_row_families;
+
+/** An elementwise operator in C: the expression of y, and those of the gradients. */
+#define ADZI_C99_ELEMENT(y_, da_, db_, dc_)                                   \
+    .print = adzi_c99_elementwise, .backward = adzi_c99_elementwise_backward, \
+    .element = { y_, da_, db_, dc_ }
+
+#endif

@@ -1,0 +1,25 @@
+/* How exports write operators: copies and conversions. */
+#include "export/c99/c99.h"
+#include "export/onnx.h"
+
+const adzi_row adzi_rows_convert[] = {
+    { .op = "clone",
+        .c = { ADZI_C99_ELEMENT("$a", "$g", NULL, NULL), .doubles = true },
+        .onnx = { adzi_onnx_print_plain, adzi_onnx_carry_broadcast, "Identity", NULL } },
+    { .op = "copy",
+        .overwrites = true,
+        .c = { .print = adzi_c99_copy,
+            .backward = adzi_c99_elementwise_backward,
+            .element = { .db = "$g" },
+            .doubles = true },
+        .onnx = { adzi_onnx_print_copy, adzi_onnx_carry_none, NULL, NULL } },
+    { .op = "detach",
+        .onnx = { adzi_onnx_print_plain, adzi_onnx_carry_broadcast, "Identity", NULL } },
+    { .op = "to",
+        .c = { .print = adzi_c99_to,
+            .backward = adzi_c99_elementwise_backward,
+            .element = { .da = "$g" },
+            .doubles = true },
+        .onnx = { adzi_onnx_print_cast, adzi_onnx_carry_broadcast, NULL, NULL } },
+    { .op = NULL },
+};
