@@ -47,6 +47,19 @@ KEEPS = [
 ]
 
 
+# With the operators add, pad and min.
+NAMED = [
+    ('static const row rows[] = {\n    { "add", print_add },\n};\n', ['2: "add" is an operator']),
+    ('const char *const views[] = { "split",\n    "pad" };\n', ['2: "pad" is an operator']),
+    ('    BROADCAST("add", "Add"),\n', ['1: "add" is an operator']),
+    ('    return strcmp(name, "min") == 0;\n', ['1: "min" is an operator']),
+    ('    return strcmp(call->op->name, other) == 0;\n', ["1: the name of an operator decides"]),
+    ("    return c->op->name[0] == 'a';\n", ["1: the name of an operator decides"]),
+    ('    low = number_of(g, "min"); /* not { "add" } */ fail("%s", c->op->name); f(c->op->name);\n', []),
+    ('    last(g, ADZI_ATTRS(ADZI_ATTR_TEXT("reduction", "add")));\n', []),
+]
+
+
 class Tree(unittest.TestCase):
     def findings(self, path, text):
         with tempfile.TemporaryDirectory() as top:
@@ -54,6 +67,19 @@ class Tree(unittest.TestCase):
             with open(os.path.join(top, path), "w", encoding="utf-8") as stream:
                 stream.write(text)
             return list(tree.findings(top))
+
+    def test_operators_named_in_exports(self):
+        for text, expected in NAMED:
+            with self.subTest(text=text), tempfile.TemporaryDirectory() as top:
+                for path, content in (("src/autograd/ops/meson.build", "'operators': [\n 'add', 'pad', 'min',\n]"),
+                                      ("src/export/a.c", text), ("src/export/rows/a.c", text)):
+                    os.makedirs(os.path.dirname(os.path.join(top, path)), exist_ok=True)
+                    with open(os.path.join(top, path), "w", encoding="utf-8") as stream:
+                        stream.write(content)
+                found = [line.removeprefix("src/export/a.c:") for line in tree.findings(top)]
+                self.assertEqual(len(found), len(expected), found)
+                for line, start in zip(found, expected):
+                    self.assertTrue(line.startswith(start), line)
 
     def test_breaks_are_noticed(self):
         for path, text, message in BREAKS:

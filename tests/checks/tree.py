@@ -59,6 +59,12 @@ HEAP_FILES = {"src/base/system_memory.c", "src/base/threads/thread.c", "src/tens
               "src/mpi/mpi.c"}
 BLAS_FILES = {"src/tensor/gemm/blas.c"}
 
+# What exports know of an operator is its row. Other files of theirs may name C's functions or ONNX's nodes.
+ROWS = ("src/export/rows/", "src/export/rows.c", "src/export/c99/math.c")
+LISTED = re.compile(r"'(?:operators|composed)': \[(.*?)\]", re.S)
+COMPARED = re.compile(r"\bstr\w+\([^;]*\bop->name\b|\bop->name\[")
+TOKEN = re.compile(r"/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\])+'|\w+|[(){}\n]", re.S)
+
 TEXT = (".c", ".h", ".cc", ".py", ".sh", ".md", ".build", ".map", ".in", ".txt")
 
 
@@ -125,11 +131,49 @@ def check_includes(path, lines):
             yield number, "the library's own files include what they need, not the umbrella"
 
 
+def operators(top):
+    """The names of all operators."""
+    path = os.path.join(top, "src", "autograd", "ops", "meson.build")
+    if not os.path.exists(path):
+        return set()
+    with open(path, encoding="utf-8") as stream:
+        return {name for names in LISTED.findall(stream.read()) for name in re.findall(r"'(\w+)'", names)}
+
+
+def named_operators(text, names):
+    """Line and name of each operator that is compared with or stands in a list, maybe in a macro of the file. The
+    argument of another function may be the name of an attribute."""
+    opened, word, line = [], "", 1
+    for token in TOKEN.findall(text):
+        if token in "({":
+            opened.append(token if token == "{" else word)
+        elif token in ")}" and opened:
+            opened.pop()
+        elif token[0] == '"' and token[1:-1] in names:
+            taker = opened[-1] if opened else "{"
+            if taker.startswith(("{", "str")) or (taker.isupper() and not taker.startswith("ADZI_")):
+                yield line, token[1:-1]
+        word = token
+        line += token.count("\n")
+
+
+def check_export(top, path, text):
+    """Nothing but a row is found by an operator's name."""
+    if not path.startswith("src/export/") or not path.endswith((".c", ".h")) or path.startswith(ROWS):
+        return
+    for number, name in named_operators(text, operators(top)):
+        yield number, f'"{name}" is an operator: what exports know of it stands in its row (src/export/rows.h)'
+    for number, line in enumerate(without_comments(text).splitlines(), 1):
+        if COMPARED.search(line):
+            yield number, "the name of an operator decides: let its row say so (src/export/rows.h)"
+
+
 def check_file(top, path):
     with open(os.path.join(top, path), encoding="utf-8") as stream:
         text = stream.read()
     lines = text.splitlines()
     yield from check_includes(path, lines)
+    yield from check_export(top, path, text)
     if path.startswith("src/nn/zoo/"):
         yield from check_zoo(path, lines)
     if path.startswith(("src/", "include/")) and path.endswith((".c", ".h")):
