@@ -5,8 +5,8 @@
 
 extern const adzi_row adzi_rows_activation[], adzi_rows_arithmetic[], adzi_rows_attention[],
     adzi_rows_compare[], adzi_rows_conv[], adzi_rows_convert[], adzi_rows_dropout[],
-    adzi_rows_index[], adzi_rows_linalg[], adzi_rows_math[], adzi_rows_norm[], adzi_rows_pool[],
-    adzi_rows_recurrent[], adzi_rows_reduction[], adzi_rows_shape[];
+    adzi_rows_index[], adzi_rows_linalg[], adzi_rows_loss[], adzi_rows_math[], adzi_rows_norm[],
+    adzi_rows_pool[], adzi_rows_recurrent[], adzi_rows_reduction[], adzi_rows_shape[];
 
 const adzi_row_family adzi_row_families[] = {
     { "activation", adzi_rows_activation },
@@ -18,6 +18,7 @@ const adzi_row_family adzi_row_families[] = {
     { "dropout", adzi_rows_dropout },
     { "index", adzi_rows_index },
     { "linalg", adzi_rows_linalg },
+    { "loss", adzi_rows_loss },
     { "math", adzi_rows_math },
     { "norm", adzi_rows_norm },
     { "pool", adzi_rows_pool },

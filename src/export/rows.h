@@ -50,6 +50,9 @@ typedef struct adzi_c99_row {
     const char *start; /* of a reduction: s before the first element; NULL: the end of the dtype */
     const char *than;  /* ">" for the largest element, "<" for the smallest one */
     bool doubles;      /* it computes with double, too, as a standardiser needs it */
+    /** Of an operator with neither a printer nor an expression: why not, as what it does or has,
+     * and what to do. */
+    const char *refused;
 } adzi_c99_row;
 
 /** How an operator is written in ONNX. */
@@ -59,8 +62,9 @@ typedef struct adzi_onnx_row {
     /** Finds the batch dimension of the results from that of the inputs. False if the nodes would
      * be right for the traced batch size only. */
     bool (*carry)(const struct adzi_onnx *g);
-    const char *type;   /* of the node, where one does the work; its dtypes: onnx_types.h */
-    const char *second; /* of the node for bools, or of that for the places of extremes */
+    const char *type;    /* of the node, where one does the work; its dtypes: onnx_types.h */
+    const char *second;  /* of the node for bools, or of that for the places of extremes */
+    const char *refused; /* as in C */
 } adzi_onnx_row;
 
 typedef struct adzi_row {
@@ -91,5 +95,9 @@ extern const size_t adzi_n_row_families;
 #define ADZI_C99_ELEMENT(y_, da_, db_, dc_)                                   \
     .print = adzi_c99_elementwise, .backward = adzi_c99_elementwise_backward, \
     .element = { y_, da_, db_, dc_ }
+
+/** An operator that ONNX has as one node, whose inputs broadcast. */
+#define ADZI_ONNX_NODE(type_) \
+    .print = adzi_onnx_print_plain, .carry = adzi_onnx_carry_broadcast, .type = (type_)
 
 #endif

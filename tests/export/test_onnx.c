@@ -338,6 +338,9 @@ static void windows_without_counterpart(void **state)
     i.scale_factor = 1.3;
     expect_refused(
         adz_upsample_new(ADZ_SHAPE_SCALAR, &i), x, NULL, ADZ_ERR_UNSUPPORTED, "no whole sizes");
+    adz_tensor *image = adz_ones(ADZ_SHAPE(1, 1, 4, 4), ADZ_F32);
+    expect_refused(adz_unfold_new(ADZ_SHAPE(2, 2), NULL), image, NULL, ADZ_ERR_UNSUPPORTED,
+        "has no counterpart in ONNX's opset 17; write it as a convolution");
     adz_scope_close(scope);
 }
 

@@ -81,9 +81,11 @@ void adzi_c99_forward(adzi_c99 *c, const adzi_c99_call *call)
     if (call->row != NULL && call->row->c.print != NULL) {
         call->row->c.print(c, call);
     } else {
-        adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
-            "%s%s%s cannot be written in C: there is no printer for the operator", call->path,
-            call->path[0] != '\0' ? ": " : "", call->op->name);
+        adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED, "%s%s%s cannot be written in C: it %s", call->path,
+            call->path[0] != '\0' ? ": " : "", call->op->name,
+            call->row != NULL && call->row->c.refused != NULL
+                ? call->row->c.refused
+                : "has neither a printer nor an expression");
     }
 }
 

@@ -5,6 +5,6 @@
 const adzi_row adzi_rows_dropout[] = {
     { .op = "dropout",
         .c = { .print = adzi_c99_dropout, .backward = adzi_c99_dropout_backward },
-        .onnx = { adzi_onnx_print_dropout, adzi_onnx_carry_first, NULL, NULL } },
+        .onnx = { .print = adzi_onnx_print_dropout, .carry = adzi_onnx_carry_first } },
     { .op = NULL },
 };

@@ -4,11 +4,17 @@
 
 const adzi_row adzi_rows_recurrent[] = {
     { .op = "gru_layer",
-        .onnx = { adzi_onnx_print_recurrent, adzi_onnx_carry_recurrent, "GRU", NULL } },
+        .onnx = { .print = adzi_onnx_print_recurrent,
+            .carry = adzi_onnx_carry_recurrent,
+            .type = "GRU" } },
     { .op = "lstm_layer",
         .c = { .print = adzi_c99_lstm },
-        .onnx = { adzi_onnx_print_recurrent, adzi_onnx_carry_recurrent, "LSTM", NULL } },
+        .onnx = { .print = adzi_onnx_print_recurrent,
+            .carry = adzi_onnx_carry_recurrent,
+            .type = "LSTM" } },
     { .op = "rnn_layer",
-        .onnx = { adzi_onnx_print_recurrent, adzi_onnx_carry_recurrent, "RNN", NULL } },
+        .onnx = { .print = adzi_onnx_print_recurrent,
+            .carry = adzi_onnx_carry_recurrent,
+            .type = "RNN" } },
     { .op = NULL },
 };

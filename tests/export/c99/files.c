@@ -289,7 +289,8 @@ static void refused(void **state)
     adz_optimizer_free(&o.optimizer);
     n.call = labels;
     o.optimizer = adz_sgd_new(adz_module_parameters(net), 0.1, NULL);
-    expect_refused(&n, "no.c", &o, ADZ_ERR_UNSUPPORTED, "ctc_loss cannot be written in C");
+    expect_refused(&n, "no.c", &o, ADZ_ERR_UNSUPPORTED,
+        "ctc_loss cannot be written in C: it sums over all alignments of a target");
     adz_optimizer_free(&o.optimizer);
     n.call = sines;
     expect_refused(

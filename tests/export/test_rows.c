@@ -1,0 +1,180 @@
+/* test_rows [FAMILY: OPERATOR...]...: the rows of operators in exports. Each operator of each
+ * family has at most one row, in the file of its family, and each writer has a way to write it: a
+ * printer, the operator's expression, or a reason why there is neither. */
+#include <stdio.h>
+#include <string.h>
+
+#include "export/c99/c99.h"
+#include "export/onnx.h"
+#include "groups.h"
+
+static char **words; /* the program's arguments */
+static int n_words;
+static int faults;
+
+static void fault(const char *op, const char *what)
+{
+    fprintf(stderr, "%s: %s\n", op, what);
+    ++faults;
+}
+
+/* Operators without an entry in the registry, since no user calls them: a name for a view in
+ * traces, and a gradient's part. */
+static bool is_internal(const char *op)
+{
+    return strcmp(op, "detach") == 0 || strcmp(op, "rows") == 0;
+}
+
+static const adzi_op *registered(const char *name)
+{
+    for (int i = 0; i < adzi_n_ops; ++i) {
+        if (strcmp(adzi_ops[i]->name, name) == 0) {
+            return adzi_ops[i];
+        }
+    }
+    return NULL;
+}
+
+/* Whether the operator is listed behind "FAMILY:". */
+static bool belongs(const char *op, const char *family)
+{
+    bool inside = false;
+    const size_t length = strlen(family);
+    for (int i = 0; i < n_words; ++i) {
+        const char *end = strchr(words[i], ':');
+        if (end != NULL) {
+            inside = (size_t)(end - words[i]) == length && strncmp(words[i], family, length) == 0;
+        } else if (inside && strcmp(words[i], op) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- where rows stand ----------------------------------------------------------------------- */
+
+static void rows_are_sorted_and_in_their_families(void **state)
+{
+    (void)state;
+    faults = 0;
+    for (size_t f = 0; f < adzi_n_row_families; ++f) {
+        const adzi_row_family *family = &adzi_row_families[f];
+        if (f > 0 && strcmp(family[-1].name, family->name) >= 0) {
+            fault(family->name, "families are sorted by name");
+        }
+        for (const adzi_row *row = family->rows; row->op != NULL; ++row) {
+            if (row > family->rows && strcmp(row[-1].op, row->op) >= 0) {
+                fault(row->op, "the rows of a family are sorted by name");
+            }
+            if (adzi_row_of(row->op) != row) {
+                fault(row->op, "another family has a row of this name");
+            }
+            if (!is_internal(row->op) && !belongs(row->op, family->name)) {
+                fault(row->op, "this is no operator with a node, or one of another family");
+            }
+        }
+    }
+    assert_int_equal(faults, 0);
+}
+
+/* ---- what they say -------------------------------------------------------------------------- */
+
+/* A writer prints the operator, or its expression, or says why not. */
+static void check_way(const char *op, bool printed, const char *refused)
+{
+    const adzi_op *known = registered(op);
+    const bool written = printed || (known != NULL && known->expression != NULL);
+    if (!written && refused == NULL) {
+        fault(op, "a writer has neither a printer nor an expression: its row has to say why");
+    } else if (written && refused != NULL) {
+        fault(op, "a writer writes it, but its row says why not");
+    }
+}
+
+static void check_ways(const char *op)
+{
+    const adzi_row *row = adzi_row_of(op);
+    check_way(op, row != NULL && (row->view || row->c.print != NULL),
+        row != NULL ? row->c.refused : NULL);
+    check_way(op, row != NULL && row->onnx.print != NULL, row != NULL ? row->onnx.refused : NULL);
+}
+
+static void every_operator_has_a_way_to_be_written(void **state)
+{
+    (void)state;
+    faults = 0;
+    for (int i = 0; i < adzi_n_ops; ++i) {
+        check_ways(adzi_ops[i]->name);
+    }
+    check_ways("detach");
+    check_ways("rows");
+    assert_int_equal(faults, 0);
+}
+
+/* The columns of a row that a printer reads. */
+static void check_row(const adzi_row *row)
+{
+    const adzi_c99_row *c = &row->c;
+    if ((row->onnx.print != NULL) != (row->onnx.carry != NULL)) {
+        fault(row->op, "a printer of ONNX needs to know where the batch goes, and nobody else");
+    }
+    if (row->onnx.print == adzi_onnx_print_plain && row->onnx.type == NULL) {
+        fault(row->op, "one node is written, but of no type");
+    }
+    if (c->print == NULL && c->backward != NULL) {
+        fault(row->op, "C has a gradient without a forward");
+    }
+    if (row->view && c->print != NULL) {
+        fault(row->op, "a view is not printed");
+    }
+    if ((c->print == adzi_c99_elementwise || c->print == adzi_c99_reduce) && c->element.y == NULL) {
+        fault(row->op, "C has no expression");
+    }
+    if (c->print == adzi_c99_reduce && c->start == NULL && c->than == NULL) {
+        fault(row->op, "nothing says from where the reduction starts");
+    }
+    if (c->n_special > 0 && row->attributes[0] == NULL) {
+        fault(
+            row->op, "there are expressions for the values of an attribute that it does not name");
+    }
+}
+
+/* The attributes that a row names are fields of the operator. */
+static void check_attributes(const adzi_row *row)
+{
+    const adzi_op *op = registered(row->op);
+    for (int k = 0; k < 2 && row->attributes[k] != NULL; ++k) {
+        bool found = false;
+        for (size_t i = 0; op != NULL && i < op->n_fields; ++i) {
+            found = found || strcmp(op->fields[i].name, row->attributes[k]) == 0;
+        }
+        if (!found) {
+            fault(row->op, "its row names an attribute that it has not");
+        }
+    }
+}
+
+static void columns_fit_together(void **state)
+{
+    (void)state;
+    faults = 0;
+    for (size_t f = 0; f < adzi_n_row_families; ++f) {
+        for (const adzi_row *row = adzi_row_families[f].rows; row->op != NULL; ++row) {
+            check_row(row);
+            check_attributes(row);
+        }
+    }
+    assert_int_equal(faults, 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_sorted_and_in_their_families),
+        cmocka_unit_test(every_operator_has_a_way_to_be_written),
+        cmocka_unit_test(columns_fit_together),
+    };
+    words = argv + 1;
+    n_words = argc - 1;
+    return run_group("rows", tests, sizeof tests / sizeof *tests);
+}
