@@ -36,14 +36,6 @@ static bool prints(const adz_operator *op)
     return row != NULL && row->onnx.print != NULL;
 }
 
-static bool refuse_operator(adzi_onnx *g)
-{
-    const adzi_row *row = g->call->row;
-    return adzi_onnx_refuse(g, row != NULL && row->onnx.refused != NULL
-                                   ? row->onnx.refused
-                                   : "has no counterpart in ONNX");
-}
-
 /* ---- values --------------------------------------------------------------------------------- */
 
 /* Whether the text is UTF-8, which names in the file have to be. */
@@ -165,9 +157,6 @@ static bool print_call(adzi_onnx *g, const adzi_traced_call *c)
     }
     if (constant) {
         return true;
-    }
-    if (!prints(c->op)) {
-        return refuse_operator(g);
     }
     return c->row->onnx.print(g) && !g->failed;
 }
@@ -358,7 +347,8 @@ static bool check_calls(adzi_onnx *g)
     for (size_t i = 0; i < g->trace->n_calls; ++i) {
         g->call = &g->trace->calls[i];
         if (g->call->used && !prints(g->call->op)) {
-            return refuse_operator(g);
+            const char *reason = g->call->row != NULL ? g->call->row->onnx.refused : NULL;
+            return adzi_onnx_refuse(g, reason != NULL ? reason : "has no counterpart in ONNX");
         }
     }
     return true;

@@ -191,64 +191,25 @@ static inline const char *adzi_onnx_type(const adzi_onnx *g)
 }
 
 /** Adds the nodes of g->call. False if it was refused. */
-#define ADZI_ONNX_PRINTER(name) bool adzi_onnx_print_##name(adzi_onnx *g)
-ADZI_ONNX_PRINTER(adaptive);
-ADZI_ONNX_PRINTER(along);
-ADZI_ONNX_PRINTER(arg);
-ADZI_ONNX_PRINTER(arithmetic);
-ADZI_ONNX_PRINTER(avg_pool);
-ADZI_ONNX_PRINTER(batch_norm);
-ADZI_ONNX_PRINTER(cast);
-ADZI_ONNX_PRINTER(cat);
-ADZI_ONNX_PRINTER(clamp);
-ADZI_ONNX_PRINTER(conv);
-ADZI_ONNX_PRINTER(copy);
-ADZI_ONNX_PRINTER(cumsum);
-ADZI_ONNX_PRINTER(dropout);
-ADZI_ONNX_PRINTER(elu);
-ADZI_ONNX_PRINTER(embedding);
-ADZI_ONNX_PRINTER(expand);
-ADZI_ONNX_PRINTER(expm1);
-ADZI_ONNX_PRINTER(extreme);
-ADZI_ONNX_PRINTER(extreme_only);
-ADZI_ONNX_PRINTER(fill);
-ADZI_ONNX_PRINTER(flip);
-ADZI_ONNX_PRINTER(gather);
-ADZI_ONNX_PRINTER(interpolate);
-ADZI_ONNX_PRINTER(is_finite);
-ADZI_ONNX_PRINTER(is_nan);
-ADZI_ONNX_PRINTER(layer_norm);
-ADZI_ONNX_PRINTER(leaky_relu);
-ADZI_ONNX_PRINTER(linear);
-ADZI_ONNX_PRINTER(log1p);
-ADZI_ONNX_PRINTER(logical);
-ADZI_ONNX_PRINTER(masked_fill);
-ADZI_ONNX_PRINTER(matmul);
-ADZI_ONNX_PRINTER(max_pool);
-ADZI_ONNX_PRINTER(norm);
-ADZI_ONNX_PRINTER(not_equal);
-ADZI_ONNX_PRINTER(one_hot);
-ADZI_ONNX_PRINTER(pad);
-ADZI_ONNX_PRINTER(plain);
-ADZI_ONNX_PRINTER(pow);
-ADZI_ONNX_PRINTER(pow_number);
-ADZI_ONNX_PRINTER(recurrent);
-ADZI_ONNX_PRINTER(reduce);
-ADZI_ONNX_PRINTER(relu);
-ADZI_ONNX_PRINTER(reshape);
-ADZI_ONNX_PRINTER(rsqrt);
-ADZI_ONNX_PRINTER(scatter_add);
-ADZI_ONNX_PRINTER(slice);
-ADZI_ONNX_PRINTER(split);
-ADZI_ONNX_PRINTER(square);
-ADZI_ONNX_PRINTER(squeeze);
-ADZI_ONNX_PRINTER(topk);
-ADZI_ONNX_PRINTER(transpose);
-ADZI_ONNX_PRINTER(tril);
-ADZI_ONNX_PRINTER(triu);
-ADZI_ONNX_PRINTER(truth);
-ADZI_ONNX_PRINTER(unbind);
-ADZI_ONNX_PRINTER(unsqueeze);
+typedef bool adzi_onnx_printer(adzi_onnx *g);
+adzi_onnx_printer adzi_onnx_print_adaptive, adzi_onnx_print_along, adzi_onnx_print_arg,
+    adzi_onnx_print_arithmetic, adzi_onnx_print_avg_pool, adzi_onnx_print_batch_norm,
+    adzi_onnx_print_cast, adzi_onnx_print_cat, adzi_onnx_print_clamp, adzi_onnx_print_conv,
+    adzi_onnx_print_copy, adzi_onnx_print_cumsum, adzi_onnx_print_dropout, adzi_onnx_print_elu,
+    adzi_onnx_print_embedding, adzi_onnx_print_expand, adzi_onnx_print_expm1,
+    adzi_onnx_print_extreme, adzi_onnx_print_extreme_only, adzi_onnx_print_fill,
+    adzi_onnx_print_flip, adzi_onnx_print_gather, adzi_onnx_print_interpolate,
+    adzi_onnx_print_is_finite, adzi_onnx_print_is_nan, adzi_onnx_print_layer_norm,
+    adzi_onnx_print_leaky_relu, adzi_onnx_print_linear, adzi_onnx_print_log1p,
+    adzi_onnx_print_logical, adzi_onnx_print_masked_fill, adzi_onnx_print_matmul,
+    adzi_onnx_print_max_pool, adzi_onnx_print_norm, adzi_onnx_print_not_equal,
+    adzi_onnx_print_one_hot, adzi_onnx_print_pad, adzi_onnx_print_plain, adzi_onnx_print_pow,
+    adzi_onnx_print_pow_number, adzi_onnx_print_recurrent, adzi_onnx_print_reduce,
+    adzi_onnx_print_relu, adzi_onnx_print_reshape, adzi_onnx_print_rsqrt,
+    adzi_onnx_print_scatter_add, adzi_onnx_print_slice, adzi_onnx_print_split,
+    adzi_onnx_print_square, adzi_onnx_print_squeeze, adzi_onnx_print_topk,
+    adzi_onnx_print_transpose, adzi_onnx_print_tril, adzi_onnx_print_triu, adzi_onnx_print_truth,
+    adzi_onnx_print_unbind, adzi_onnx_print_unsqueeze;
 
 /* ---- where the batch goes (onnx_batch.c) ---------------------------------------------------- */
 
@@ -262,26 +223,13 @@ bool adzi_onnx_carry_first(const adzi_onnx *g);
 bool adzi_onnx_carry_none(const adzi_onnx *g);
 
 /** As these, for the printers of one file. */
-#define ADZI_ONNX_CARRY(name) bool adzi_onnx_carry_##name(const adzi_onnx *g)
-ADZI_ONNX_CARRY(batch_norm);
-ADZI_ONNX_CARRY(cat);
-ADZI_ONNX_CARRY(conv);
-ADZI_ONNX_CARRY(flip);
-ADZI_ONNX_CARRY(gather);
-ADZI_ONNX_CARRY(index_select);
-ADZI_ONNX_CARRY(layer_norm);
-ADZI_ONNX_CARRY(linear);
-ADZI_ONNX_CARRY(matmul);
-ADZI_ONNX_CARRY(pad);
-ADZI_ONNX_CARRY(recurrent);
-ADZI_ONNX_CARRY(reduced);
-ADZI_ONNX_CARRY(reshape);
-ADZI_ONNX_CARRY(squeeze);
-ADZI_ONNX_CARRY(transpose);
-ADZI_ONNX_CARRY(triangle);
-ADZI_ONNX_CARRY(unbind);
-ADZI_ONNX_CARRY(unsqueeze);
-ADZI_ONNX_CARRY(windows);
+typedef bool adzi_onnx_carrier(const adzi_onnx *g);
+adzi_onnx_carrier adzi_onnx_carry_batch_norm, adzi_onnx_carry_cat, adzi_onnx_carry_conv,
+    adzi_onnx_carry_flip, adzi_onnx_carry_gather, adzi_onnx_carry_index_select,
+    adzi_onnx_carry_layer_norm, adzi_onnx_carry_linear, adzi_onnx_carry_matmul, adzi_onnx_carry_pad,
+    adzi_onnx_carry_recurrent, adzi_onnx_carry_reduced, adzi_onnx_carry_reshape,
+    adzi_onnx_carry_squeeze, adzi_onnx_carry_transpose, adzi_onnx_carry_triangle,
+    adzi_onnx_carry_unbind, adzi_onnx_carry_unsqueeze, adzi_onnx_carry_windows;
 
 /** Whether input i is a constant whose elements all have the same bits, such as a state of zeros.
  */

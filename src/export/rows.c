@@ -3,29 +3,17 @@
 
 #include <string.h>
 
-extern const adzi_row adzi_rows_activation[], adzi_rows_arithmetic[], adzi_rows_attention[],
-    adzi_rows_compare[], adzi_rows_conv[], adzi_rows_convert[], adzi_rows_dropout[],
-    adzi_rows_index[], adzi_rows_linalg[], adzi_rows_loss[], adzi_rows_math[], adzi_rows_norm[],
-    adzi_rows_pool[], adzi_rows_recurrent[], adzi_rows_reduction[], adzi_rows_shape[];
+/* clang-format off */
+#define FAMILIES(DO) \
+    DO(activation) DO(arithmetic) DO(attention) DO(compare) DO(conv) DO(convert) DO(dropout) DO(index) \
+    DO(linalg) DO(loss) DO(math) DO(norm) DO(pool) DO(recurrent) DO(reduction) DO(shape)
+/* clang-format on */
+#define DECLARED(family) extern const adzi_row adzi_rows_##family[];
+#define ENTERED(family)  { #family, adzi_rows_##family },
 
-const adzi_row_family adzi_row_families[] = {
-    { "activation", adzi_rows_activation },
-    { "arithmetic", adzi_rows_arithmetic },
-    { "attention", adzi_rows_attention },
-    { "compare", adzi_rows_compare },
-    { "conv", adzi_rows_conv },
-    { "convert", adzi_rows_convert },
-    { "dropout", adzi_rows_dropout },
-    { "index", adzi_rows_index },
-    { "linalg", adzi_rows_linalg },
-    { "loss", adzi_rows_loss },
-    { "math", adzi_rows_math },
-    { "norm", adzi_rows_norm },
-    { "pool", adzi_rows_pool },
-    { "recurrent", adzi_rows_recurrent },
-    { "reduction", adzi_rows_reduction },
-    { "shape", adzi_rows_shape },
-};
+FAMILIES(DECLARED)
+
+const adzi_row_family adzi_row_families[] = { FAMILIES(ENTERED) };
 
 const size_t adzi_n_row_families = sizeof adzi_row_families / sizeof *adzi_row_families;
 

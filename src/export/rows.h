@@ -49,6 +49,7 @@ typedef struct adzi_c99_row {
     const char *integers, *bools, *whole;
     const char *start; /* of a reduction: s before the first element; NULL: the end of the dtype */
     const char *than;  /* ">" for the largest element, "<" for the smallest one */
+    bool mean;         /* a sum that is divided by the number of its elements */
     bool doubles;      /* it computes with double, too, as a standardiser needs it */
     /** Of an operator with neither a printer nor an expression: why not, as what it does or has,
      * and what to do. */
@@ -90,14 +91,5 @@ typedef struct adzi_row_family {
 
 extern const adzi_row_family adzi_row_families[];
 extern const size_t adzi_n_row_families;
-
-/** An elementwise operator in C: the expression of y, and those of the gradients. */
-#define ADZI_C99_ELEMENT(y_, da_, db_, dc_)                                   \
-    .print = adzi_c99_elementwise, .backward = adzi_c99_elementwise_backward, \
-    .element = { y_, da_, db_, dc_ }
-
-/** An operator that ONNX has as one node, whose inputs broadcast. */
-#define ADZI_ONNX_NODE(type_) \
-    .print = adzi_onnx_print_plain, .carry = adzi_onnx_carry_broadcast, .type = (type_)
 
 #endif

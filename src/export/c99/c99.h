@@ -226,9 +226,6 @@ void adzi_c99_backward(adzi_c99 *c, const adzi_c99_call *call);
 bool adzi_c99_prints(const adz_operator *op);
 bool adzi_c99_trains(const adz_operator *op);
 
-/** True for operators whose elements are expressions of the inputs' elements. */
-bool adzi_c99_is_elementwise(const adzi_row *row);
-
 /** Prints value = `text` for all elements, with the element of `from` in place of $a. */
 void adzi_c99_map(
     adzi_c99 *c, const adzi_c99_value *to, const char *text, const adzi_c99_value *from);
@@ -241,83 +238,28 @@ void adzi_c99_product(adzi_c99 *c, const adzi_c99_value *a, const adzi_c99_value
 /** Records the error of a dropout that draws. */
 void adzi_c99_refuse_dropout(adzi_c99 *c, double p);
 
-#define ADZI_C99_PRINTER(name) void adzi_c99_##name(adzi_c99 *c, const adzi_c99_call *call)
-ADZI_C99_PRINTER(adaptive_avg_pool);
-ADZI_C99_PRINTER(attention);
-ADZI_C99_PRINTER(avg_pool);
-ADZI_C99_PRINTER(batch_norm);
-ADZI_C99_PRINTER(batch_norm_backward);
-ADZI_C99_PRINTER(cat);
-ADZI_C99_PRINTER(cat_backward);
-ADZI_C99_PRINTER(clamp);
-ADZI_C99_PRINTER(conv);
-ADZI_C99_PRINTER(conv_backward);
-ADZI_C99_PRINTER(conv_transpose);
-ADZI_C99_PRINTER(conv_transpose_backward);
-ADZI_C99_PRINTER(conv_weight);
-ADZI_C99_PRINTER(conv_weight_backward);
-ADZI_C99_PRINTER(copy);
-ADZI_C99_PRINTER(cumsum);
-ADZI_C99_PRINTER(cumsum_backward);
-ADZI_C99_PRINTER(dropout);
-ADZI_C99_PRINTER(dropout_backward);
-ADZI_C99_PRINTER(elementwise);
-ADZI_C99_PRINTER(elementwise_backward);
-ADZI_C99_PRINTER(embedding);
-ADZI_C99_PRINTER(embedding_backward);
-ADZI_C99_PRINTER(extreme);
-ADZI_C99_PRINTER(extreme_backward);
-ADZI_C99_PRINTER(extreme_place);
-ADZI_C99_PRINTER(flip);
-ADZI_C99_PRINTER(flip_backward);
-ADZI_C99_PRINTER(fold);
-ADZI_C99_PRINTER(fold_backward);
-ADZI_C99_PRINTER(gather);
-ADZI_C99_PRINTER(gather_backward);
-ADZI_C99_PRINTER(glu);
-ADZI_C99_PRINTER(index_select);
-ADZI_C99_PRINTER(index_select_backward);
-ADZI_C99_PRINTER(interpolate);
-ADZI_C99_PRINTER(layer_norm);
-ADZI_C99_PRINTER(layer_norm_backward);
-ADZI_C99_PRINTER(linear);
-ADZI_C99_PRINTER(linear_backward);
-ADZI_C99_PRINTER(linear_relu);
-ADZI_C99_PRINTER(linear_relu_backward);
-ADZI_C99_PRINTER(log_softmax);
-ADZI_C99_PRINTER(log_softmax_backward);
-ADZI_C99_PRINTER(logsumexp);
-ADZI_C99_PRINTER(logsumexp_backward);
-ADZI_C99_PRINTER(lstm);
-ADZI_C99_PRINTER(matmul);
-ADZI_C99_PRINTER(matmul_backward);
-ADZI_C99_PRINTER(max_pool);
-ADZI_C99_PRINTER(max_pool_backward);
-ADZI_C99_PRINTER(mean);
-ADZI_C99_PRINTER(mean_backward);
-ADZI_C99_PRINTER(norm);
-ADZI_C99_PRINTER(norm_backward);
-ADZI_C99_PRINTER(one_hot);
-ADZI_C99_PRINTER(pad);
-ADZI_C99_PRINTER(pad_backward);
-ADZI_C99_PRINTER(prod_backward);
-ADZI_C99_PRINTER(reduce);
-ADZI_C99_PRINTER(reshape);
-ADZI_C99_PRINTER(reshape_backward);
-ADZI_C99_PRINTER(scatter_add);
-ADZI_C99_PRINTER(scatter_add_backward);
-ADZI_C99_PRINTER(softmax);
-ADZI_C99_PRINTER(softmax_backward);
-ADZI_C99_PRINTER(sum_backward);
-ADZI_C99_PRINTER(to);
-ADZI_C99_PRINTER(topk);
-ADZI_C99_PRINTER(topk_backward);
-ADZI_C99_PRINTER(tril);
-ADZI_C99_PRINTER(tril_backward);
-ADZI_C99_PRINTER(triu);
-ADZI_C99_PRINTER(triu_backward);
-ADZI_C99_PRINTER(unfold);
-ADZI_C99_PRINTER(unfold_backward);
+/** Prints a call, or adds to the gradients of its inputs. */
+typedef void adzi_c99_printer(adzi_c99 *c, const adzi_c99_call *call);
+adzi_c99_printer adzi_c99_adaptive_avg_pool, adzi_c99_attention, adzi_c99_avg_pool,
+    adzi_c99_batch_norm, adzi_c99_batch_norm_backward, adzi_c99_cat, adzi_c99_cat_backward,
+    adzi_c99_clamp, adzi_c99_conv, adzi_c99_conv_backward, adzi_c99_conv_transpose,
+    adzi_c99_conv_transpose_backward, adzi_c99_conv_weight, adzi_c99_conv_weight_backward,
+    adzi_c99_convert, adzi_c99_cumsum, adzi_c99_cumsum_backward, adzi_c99_dropout,
+    adzi_c99_dropout_backward, adzi_c99_elementwise, adzi_c99_elementwise_backward,
+    adzi_c99_embedding, adzi_c99_embedding_backward, adzi_c99_extreme, adzi_c99_extreme_backward,
+    adzi_c99_extreme_place, adzi_c99_flip, adzi_c99_flip_backward, adzi_c99_fold,
+    adzi_c99_fold_backward, adzi_c99_gather, adzi_c99_gather_backward, adzi_c99_glu,
+    adzi_c99_index_select, adzi_c99_index_select_backward, adzi_c99_interpolate,
+    adzi_c99_layer_norm, adzi_c99_layer_norm_backward, adzi_c99_linear, adzi_c99_linear_backward,
+    adzi_c99_linear_relu, adzi_c99_linear_relu_backward, adzi_c99_log_softmax,
+    adzi_c99_log_softmax_backward, adzi_c99_logsumexp, adzi_c99_logsumexp_backward, adzi_c99_lstm,
+    adzi_c99_matmul, adzi_c99_matmul_backward, adzi_c99_max_pool, adzi_c99_max_pool_backward,
+    adzi_c99_norm, adzi_c99_norm_backward, adzi_c99_one_hot, adzi_c99_pad, adzi_c99_pad_backward,
+    adzi_c99_prod_backward, adzi_c99_reduce, adzi_c99_reshape, adzi_c99_reshape_backward,
+    adzi_c99_scatter_add, adzi_c99_scatter_add_backward, adzi_c99_softmax,
+    adzi_c99_softmax_backward, adzi_c99_sum_backward, adzi_c99_topk, adzi_c99_topk_backward,
+    adzi_c99_tril, adzi_c99_tril_backward, adzi_c99_triu, adzi_c99_triu_backward, adzi_c99_unfold,
+    adzi_c99_unfold_backward;
 
 /* ---- functions of the file's own ------------------------------------------------------------- */
 

@@ -63,8 +63,7 @@ static bool fits_type(adzi_c99 *c, const adzi_c99_call *call)
     if (!fits) {
         adzi_c99_fail(c, ADZ_ERR_DTYPE,
             "%s%s%s has a float64 argument, but is computed with float in C; convert the module "
-            "and "
-            "its inputs to float32",
+            "and its inputs to float32",
             call->path, call->path[0] != '\0' ? ": " : "", call->op->name);
     }
     return fits;
@@ -96,8 +95,8 @@ static bool reaches_gradient(const adzi_c99 *c, const adzi_c99_call *call)
         const adzi_c99_value *v = adzi_c99_in(c, call, i);
         in = in || (v != NULL && adzi_c99_wants(c, v));
     }
-    for (int k = 0; k < call->n_out;
-         ++k) { /* a result without a gradient does not reach the loss */
+    /* A result without a gradient does not reach the loss. */
+    for (int k = 0; k < call->n_out; ++k) {
         out = out || c->memories[adzi_c99_out(c, call, k)->memory].gradient >= 0;
     }
     return in && out;

@@ -26,12 +26,6 @@ static const char *whole_text(const adzi_c99_row *r, adz_dtype dtype)
     return text != NULL ? text : r->whole;
 }
 
-bool adzi_c99_is_elementwise(const adzi_row *row)
-{
-    return row->c.print == adzi_c99_elementwise || row->c.print == adzi_c99_clamp ||
-           row->c.print == adzi_c99_to || row->c.print == adzi_c99_copy;
-}
-
 /* What the letters of an expression stand for; NULL for what the call has not. */
 typedef struct {
     const char *a, *b, *c, *y, *g;
@@ -139,27 +133,16 @@ static const char *conversion(adz_dtype from, adz_dtype to)
     return adzi_c99_arena(from) != adzi_c99_arena(to) ? casts[adzi_c99_arena(to)] : "$a";
 }
 
-/* `to` and `copy`: y has another dtype than x. */
-static void print_conversion(adzi_c99 *c, const adzi_c99_call *call, bool copies)
+/* `to` and `copy`: y has another dtype than the last input. */
+void adzi_c99_convert(adzi_c99 *c, const adzi_c99_call *call)
 {
     static const double none[2] = { 1, 1 };
     const adzi_c99_value *y = adzi_c99_out(c, call, 0);
+    const int last = call->n_in - 1;
     char text[64];
-    snprintf(
-        text, sizeof text, "%s", conversion(adzi_c99_in(c, call, copies ? 1 : 0)->dtype, y->dtype));
-    char *letter = strchr(text, '$') + 1;
-    *letter = copies ? 'b' : 'a';
+    snprintf(text, sizeof text, "%s", conversion(adzi_c99_in(c, call, last)->dtype, y->dtype));
+    *(strchr(text, '$') + 1) = (char)('a' + last);
     print(c, call, text, none, y, NULL);
-}
-
-void adzi_c99_to(adzi_c99 *c, const adzi_c99_call *call)
-{
-    print_conversion(c, call, false);
-}
-
-void adzi_c99_copy(adzi_c99 *c, const adzi_c99_call *call)
-{
-    print_conversion(c, call, true);
 }
 
 /* The expression of a clamp: min(max(x, min), max), so that max wins where min is above it. A NaN

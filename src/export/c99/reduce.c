@@ -22,9 +22,8 @@ static const char *end_of(adz_dtype dtype, bool largest)
     }
 }
 
-/* One pass over each lane, by the statements of the row. A mean is divided by the number of
- * elements. */
-static void reduce(adzi_c99 *c, const adzi_c99_call *call, bool mean)
+/* One pass over each lane, by the statements of the row. */
+void adzi_c99_reduce(adzi_c99 *c, const adzi_c99_call *call)
 {
     const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
     const bool whole = !adzi_is_float(x->dtype);
@@ -38,26 +37,17 @@ static void reduce(adzi_c99 *c, const adzi_c99_call *call, bool mean)
     adzi_c99_line(c, "const %s e = %s;", adzi_c99_type(x->dtype), pass.operand[from].text);
     adzi_c99_line(c, "%s;", whole && r->whole != NULL ? r->whole : r->element.y);
     adzi_c99_nest_close(c, &pass);
-    if (mean) {
+    if (r->mean) {
         adzi_c99_line(c, "s /= %s;", adzi_c99_float((double)lanes.count));
     }
     adzi_c99_line(c, "%s = s;", adzi_c99_lane_element(c, &lanes, to));
     adzi_c99_lanes_close(c, &lanes);
 }
 
-void adzi_c99_reduce(adzi_c99 *c, const adzi_c99_call *call)
-{
-    reduce(c, call, false);
-}
-
-void adzi_c99_mean(adzi_c99 *c, const adzi_c99_call *call)
-{
-    reduce(c, call, true);
-}
-
 /* dx += dy for every element of the lane, divided by their number for a mean. */
-static void sum_backward(adzi_c99 *c, const adzi_c99_call *call, bool mean)
+void adzi_c99_sum_backward(adzi_c99 *c, const adzi_c99_call *call)
 {
+    const bool mean = call->row->c.mean;
     const adzi_c99_value *x = adzi_c99_in(c, call, 0);
     const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
     const adzi_c99_value dx = adzi_c99_gradient(c, x);
@@ -71,16 +61,6 @@ static void sum_backward(adzi_c99 *c, const adzi_c99_call *call, bool mean)
     adzi_c99_line(c, "%s += g;", pass.operand[to].text);
     adzi_c99_nest_close(c, &pass);
     adzi_c99_lanes_close(c, &lanes);
-}
-
-void adzi_c99_sum_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    sum_backward(c, call, false);
-}
-
-void adzi_c99_mean_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    sum_backward(c, call, true);
 }
 
 /* max, min, argmax, argmin: the extreme element of each lane, its place, or both. */

@@ -1,10 +1,7 @@
 /* How exports write operators: dropout. */
-#include "export/c99/c99.h"
-#include "export/onnx.h"
+#include "export/rows/row.h"
 
 const adzi_row adzi_rows_dropout[] = {
-    { .op = "dropout",
-        .c = { .print = adzi_c99_dropout, .backward = adzi_c99_dropout_backward },
-        .onnx = { .print = adzi_onnx_print_dropout, .carry = adzi_onnx_carry_first } },
+    { .op = "dropout", C99(dropout, dropout_backward), ONNX(dropout, first, NULL) },
     { .op = NULL },
 };

@@ -1,15 +1,9 @@
 /* How exports write operators: products. */
-#include "export/c99/c99.h"
-#include "export/onnx.h"
+#include "export/rows/row.h"
 
 const adzi_row adzi_rows_linalg[] = {
-    { .op = "linear",
-        .c = { .print = adzi_c99_linear, .backward = adzi_c99_linear_backward },
-        .onnx = { .print = adzi_onnx_print_linear, .carry = adzi_onnx_carry_linear } },
-    { .op = "linear_relu",
-        .c = { .print = adzi_c99_linear_relu, .backward = adzi_c99_linear_relu_backward } },
-    { .op = "matmul",
-        .c = { .print = adzi_c99_matmul, .backward = adzi_c99_matmul_backward },
-        .onnx = { .print = adzi_onnx_print_matmul, .carry = adzi_onnx_carry_matmul } },
+    { .op = "linear", C99(linear, linear_backward), ONNX(linear, linear, NULL) },
+    { .op = "linear_relu", C99(linear_relu, linear_relu_backward) },
+    { .op = "matmul", C99(matmul, matmul_backward), ONNX(matmul, matmul, NULL) },
     { .op = NULL },
 };

@@ -1,6 +1,5 @@
 /* How exports write operators: losses. Most are written as their expressions. */
-#include "export/c99/c99.h"
-#include "export/onnx.h"
+#include "export/rows/row.h"
 
 #define WALKS "sums over all alignments of a target; export the network without its loss"
 

@@ -1,13 +1,12 @@
 /* How exports write operators: normalisation. */
-#include "export/c99/c99.h"
-#include "export/onnx.h"
+#include "export/rows/row.h"
 
 const adzi_row adzi_rows_norm[] = {
     { .op = "batch_norm",
-        .c = { .print = adzi_c99_batch_norm, .backward = adzi_c99_batch_norm_backward },
-        .onnx = { .print = adzi_onnx_print_batch_norm, .carry = adzi_onnx_carry_batch_norm } },
+        C99(batch_norm, batch_norm_backward),
+        ONNX(batch_norm, batch_norm, NULL) },
     { .op = "layer_norm",
-        .c = { .print = adzi_c99_layer_norm, .backward = adzi_c99_layer_norm_backward },
-        .onnx = { .print = adzi_onnx_print_layer_norm, .carry = adzi_onnx_carry_layer_norm } },
+        C99(layer_norm, layer_norm_backward),
+        ONNX(layer_norm, layer_norm, NULL) },
     { .op = NULL },
 };
