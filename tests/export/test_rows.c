@@ -35,7 +35,7 @@ static const adzi_op *registered(const char *name)
     return NULL;
 }
 
-/* Whether the operator is listed behind "FAMILY:". */
+/* Whether the operator is listed behind "FAMILY:", or nothing is listed. */
 static bool belongs(const char *op, const char *family)
 {
     bool inside = false;
@@ -48,7 +48,7 @@ static bool belongs(const char *op, const char *family)
             return true;
         }
     }
-    return false;
+    return n_words == 0;
 }
 
 /* ---- where rows stand ----------------------------------------------------------------------- */
