@@ -22,7 +22,7 @@ TARGETS = {
     "most files in one folder of src": 40,
     "comment lines per code line in src/autograd/ops": 0.2,
     "operators with three formulas": 12,
-    "files touched to add an operator": 4,
+    "files touched to add an operator": 5,  # with the row for C and ONNX
     "files touched to add a module": 4,
     "files touched to add an optimizer": 4,
     "files touched to add an activation": 2,
