@@ -120,7 +120,7 @@ adz_tensor *adz_tensor_grad(const adz_tensor *t)
     return t->gradient != NULL ? t->gradient->grad : NULL;
 }
 
-static adz_status copy_grad(const char *op, adz_tensor *t, const adz_tensor *grad)
+static adz_status copy_grad(const char *op, adz_tensor *t, adz_tensor *grad)
 {
     if (!adzi_check_tensor(op, "grad", grad)) {
         return adz_error_code();
@@ -134,7 +134,11 @@ static adz_status copy_grad(const char *op, adz_tensor *t, const adz_tensor *gra
             adz_dtype_name((adz_dtype)grad->dtype), adz_dtype_name((adz_dtype)t->dtype));
     }
     adzi_gradient *gradient = adzi_gradient_of(op, t);
+    adzi_trace_gradient(gradient, true);
     adzi_recorder_gradient(gradient);
+    if (gradient != NULL && adzi_self()->tracer != NULL && grad != gradient->grad) {
+        return adzi_gradient_set_traced(gradient, grad) ? ADZ_OK : adzi_status(NULL);
+    }
     const bool placed = gradient != NULL && adzi_place_is_free(gradient);
     if (placed && grad == gradient->place) {
         adzi_gradient_placed(gradient, op);

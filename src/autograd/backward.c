@@ -194,13 +194,8 @@ adz_status adz_backward_with(adz_tensor *const *outputs, adz_tensor *const *grad
         return adz_error_code();
     }
     adzi_tracer *tracer = adzi_self()->tracer;
-    if (tracer != NULL && o.inputs != NULL) {
-        return adzi_error(adzi_backward_name, ADZ_ERR_UNSUPPORTED,
-            "an export writes the gradients of all leaves; freeze the others with "
-            "adz_requires_grad_(t, false) and leave inputs out");
-    }
-    if (tracer != NULL) {
-        return tracer->backward(tracer, outputs, gradients, n);
+    if (tracer != NULL && tracer->backward != NULL && tracer->backward(tracer) != ADZ_OK) {
+        return adz_error_code();
     }
     ADZI_STEP_DOWN();
     return run_backward(outputs, gradients, n, &o);
@@ -301,9 +296,6 @@ adz_status adz_autograd_grad(adz_tensor *const *outputs, adz_tensor *const *grad
     }
     if (!check_outputs(outputs, gradients, n_outputs) || !check_inputs(inputs, results, n_inputs)) {
         return adz_error_code();
-    }
-    if (adzi_self()->tracer != NULL) {
-        o.create_graph = true; /* fused backwards make no reports, expressions consist of calls */
     }
     const wish w = { outputs, gradients, n_outputs, inputs, results, n_inputs };
     ADZI_STEP_DOWN();

@@ -17,8 +17,8 @@ bool adzi_run_deliver(adzi_run *run, adz_tensor **slot, adz_tensor *t)
         *slot = adzi_retain(t);
         return true;
     }
-    if (!run->create_graph && adzi_is_exclusive(held) && held->storage->deleter == NULL &&
-        adzi_is_contiguous(held)) {
+    if (!run->create_graph && !run->express && adzi_is_exclusive(held) &&
+        held->storage->deleter == NULL && adzi_is_contiguous(held)) {
         adzi_accumulate(held, t); /* nobody else sees the sum, so it is added to in place */
         return true;
     }
@@ -239,8 +239,9 @@ static bool call_backward(adzi_run *run, adzi_node *node)
     if (run->thread->recorder != NULL) {
         run->thread->recorder->op = op->name;
     }
-    adz_backward_function backward = op->fused != NULL && !run->create_graph ? op->fused
-                                     : op->backward != NULL                  ? op->backward
+    const bool fused = op->fused != NULL && !run->create_graph && !run->express;
+    adz_backward_function backward = fused                  ? op->fused
+                                     : op->backward != NULL ? op->backward
                                                             : adzi_derived_backward;
     run->anomaly = run->thread->anomaly;
     const char *outer = adzi_trace_backward(run->thread->tracer, op->name);

@@ -1,5 +1,7 @@
 #include "autograd/leaf.h"
 
+#include "adze/ops/arithmetic.h"
+#include "adze/ops/convert.h"
 #include "autograd/op.h"
 
 /* ---- gradients with a place --------------------------------------------------------------------
@@ -19,15 +21,50 @@ bool adzi_place_is_free(const adzi_gradient *gradient)
     return gradient->place != NULL && !is_summed_in(gradient->slot);
 }
 
+/* Whether the changes of gradients have to be recorded calls. They can fail then, which the trace
+ * notices. */
+static bool is_traced(void)
+{
+    return adzi_self()->tracer != NULL;
+}
+
 static void set_to_zero(adz_tensor *t)
 {
+    if (is_traced()) {
+        adz_fill_(t, 0);
+        return;
+    }
     adzi_fill(t, 0);
     adzi_written(t, adzi_backward_name);
+}
+
+/* Makes `t` the gradient of a leaf that has none, by a recorded call: a copy in the place, or one
+ * that only the leaf has. */
+static bool store_traced(adzi_gradient *gradient, adz_tensor *place, adz_tensor *t)
+{
+    adz_tensor *stored = place != NULL ? adz_copy_(place, t) : adz_clone(t);
+    gradient->grad = stored != NULL ? adzi_retain(stored) : NULL;
+    return stored != NULL;
+}
+
+bool adzi_gradient_set_traced(adzi_gradient *gradient, adz_tensor *t)
+{
+    adzi_thread *thread = adzi_self();
+    adz_tensor *before = gradient->grad;
+    const bool records = thread->grad_enabled;
+    thread->grad_enabled = false;
+    const bool good =
+        store_traced(gradient, adzi_place_is_free(gradient) ? gradient->place : NULL, t);
+    thread->grad_enabled = records;
+    adzi_drop(before);
+    gradient->spoiled = false;
+    return good;
 }
 
 void adzi_gradient_drop(adzi_gradient *gradient)
 {
     adz_tensor *grad = gradient->grad;
+    adzi_trace_gradient(gradient, true);
     adzi_recorder_gradient(gradient);
     gradient->grad = NULL;
     gradient->spoiled = false;
@@ -51,6 +88,7 @@ void adzi_gradient_taken(adzi_gradient *gradient, const char *op)
 
 void adzi_gradient_zero(adzi_gradient *gradient)
 {
+    adzi_trace_gradient(gradient, gradient->grad != NULL);
     adzi_recorder_gradient(gradient);
     gradient->spoiled = false;
     if (gradient->grad != NULL) {
@@ -152,8 +190,35 @@ static void install_sum(adzi_leaf_slot *slot)
     }
 }
 
+/* Adds the sum to the gradient of its leaf, or makes it the gradient, by recorded calls. */
+static bool commit_traced(adzi_leaf_slot *slot)
+{
+    adzi_gradient *gradient = slot->leaf->gradient;
+    if (slot->grad == NULL) {
+        return true;
+    }
+    return gradient->grad != NULL ? adz_add_(gradient->grad, slot->grad) != NULL
+                                  : store_traced(gradient, gradient->place, slot->grad);
+}
+
+/* Commits all leaves by recorded calls. A trace undoes the changes in any case. */
+static bool commit_all_traced(adzi_run *run)
+{
+    const bool records = run->thread->grad_enabled;
+    bool good = true;
+    run->thread->grad_enabled = false;
+    for (adzi_leaf_slot *s = run->leaves; s != NULL && good; s = s->next) {
+        good = commit_traced(s);
+    }
+    run->thread->grad_enabled = records;
+    return good;
+}
+
 bool adzi_leaves_commit(adzi_run *run)
 {
+    if (run->express) {
+        return commit_all_traced(run);
+    }
     for (adzi_leaf_slot *s = run->leaves; s != NULL; s = s->next) {
         if (!own_sum(run, s)) {
             return false;
@@ -169,7 +234,11 @@ bool adzi_leaves_commit(adzi_run *run)
 static bool commit_now(adzi_run *run, adzi_leaf_slot *slot)
 {
     bool enclosed = slot->outer != NULL && is_summed_in(slot->outer);
-    if (slot->leaf->gradient->place != NULL && !enclosed) {
+    if (run->express) {
+        if (!commit_traced(slot)) {
+            return false;
+        }
+    } else if (slot->leaf->gradient->place != NULL && !enclosed) {
         if (!commit_in_place(run, slot)) {
             return false;
         }
@@ -202,6 +271,9 @@ bool adzi_leaf_ready(adzi_run *run, adzi_leaf_slot *slot)
 void adzi_leaf_undo(adzi_leaf_slot *slot)
 {
     adzi_gradient *gradient = slot->leaf->gradient;
+    if (slot->run->express) {
+        return; /* the trace restores all gradients */
+    }
     if (slot->placed && gradient->place != NULL && gradient->grad != gradient->place) {
         if (gradient->grad != NULL) { /* it was stored elsewhere while this run summed here */
             adzi_copy(gradient->place, gradient->grad);
@@ -233,7 +305,7 @@ adz_tensor *adzi_scratch_gradient(
         for (int d = 0; d < rank && fits; ++d) {
             fits = leaf->sizes[d] == sizes[d];
         }
-        if (fits && run->targets == NULL && !run->create_graph && slot != NULL &&
+        if (fits && run->targets == NULL && !run->create_graph && !run->express && slot != NULL &&
             slot->grad == NULL && !is_summed_in(slot) && adzi_is_exclusive(place)) {
             slot->placed = true;
             return place;

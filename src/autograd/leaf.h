@@ -44,6 +44,22 @@ void adzi_gradient_drop(adzi_gradient *gradient);
 /** Drops the gradient of a leaf whose place the caller has set to zero. Cannot fail. */
 void adzi_gradient_taken(adzi_gradient *gradient, const char *op);
 
+/** Makes a copy of `t` the gradient of a leaf, by recorded calls: for a trace. False with the error
+ * recorded. */
+bool adzi_gradient_set_traced(adzi_gradient *gradient, adz_tensor *t);
+
+/** Drops the gradient of a leaf. A trace is told of it also if there is none. Cannot fail, but for
+ * a trace, which notices. */
+static inline void adzi_leaf_drop_gradient(adz_tensor *leaf)
+{
+    if (leaf->gradient == NULL && adzi_self()->tracer != NULL && leaf->requires_grad) {
+        adzi_gradient_of("zero_grad", leaf);
+    }
+    if (leaf->gradient != NULL) {
+        adzi_gradient_drop(leaf->gradient);
+    }
+}
+
 /** Sets the gradient of a leaf to zero if there is one. Cannot fail. */
 void adzi_gradient_zero(adzi_gradient *gradient);
 

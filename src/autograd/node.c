@@ -182,6 +182,7 @@ adzi_gradient *adzi_gradient_of(const char *op, adz_tensor *t)
         if (t->gradient == NULL) {
             return adzi_fail_memory(op, sizeof *t->gradient);
         }
+        t->gradient->leaf = t;
     }
     return t->gradient;
 }

@@ -332,7 +332,8 @@ static bool report(
         .n_results = two ? 2 : n_results,
         .attr = attr,
         .attr_size = attr_size,
-        .inplace = call->inplace };
+        .inplace = call->inplace,
+        .records = call->record };
     return call->thread->tracer->call(call->thread->tracer, &r);
 }
 
@@ -351,6 +352,16 @@ static void tell_recorder(adzi_recorder *recorder, const adz_operator *op, const
     }
 }
 
+/* Whether a trace has given the results the graph of the operator's expression. */
+static bool has_graph(const adzi_call *call, int n_results, adz_tensor *const *results)
+{
+    bool graph = false;
+    for (int k = 0; k < n_results && call->thread->tracer != NULL && !call->inplace; ++k) {
+        graph = graph || results[k]->node != NULL;
+    }
+    return graph;
+}
+
 bool adzi_record_extra(adzi_call *call, int n_results, adz_tensor **results, int n_extras,
     const void *attr, size_t attr_size)
 {
@@ -361,7 +372,8 @@ bool adzi_record_extra(adzi_call *call, int n_results, adz_tensor **results, int
     if (call->thread->tracer != NULL && !report(call, n_results, results, attr, attr_size)) {
         return false;
     }
-    if (!call->record) {
+    if (!call->record || has_graph(call, n_results, results)) {
+        call->record = false;
         return true;
     }
     adzi_node *node = adzi_node_new(

@@ -47,6 +47,7 @@ adzi_run *adzi_run_begin(adzi_thread *thread, uintptr_t floor)
     run->thread = thread;
     run->frame = frame;
     run->checked = NULL;
+    run->express = thread->tracer != NULL;
     run->create_graph = run->keep_graph = run->commits = run->done = false;
     run->targets = NULL;
     run->found = NULL;

@@ -24,6 +24,15 @@ bool adzi_frames_grow(adzi_thread *thread)
     return true;
 }
 
+/* Ends the trace of the thread, and undoes it. */
+static void abandon(adzi_tracer *tracer)
+{
+    adzi_tracer_end();
+    if (tracer->abandoned != NULL) {
+        tracer->abandoned(tracer);
+    }
+}
+
 void adzi_frames_leave(adzi_thread *thread, size_t first)
 {
     while (thread->n_frames > first) {
@@ -31,9 +40,6 @@ void adzi_frames_leave(adzi_thread *thread, size_t first)
         thread->grad_enabled = f.grad_enabled;
         thread->anomaly = f.anomaly;
         thread->draws = f.draws;
-        if (f.tracer == NULL) {
-            adzi_tracer_end(); /* a traced function was left by a jump */
-        }
         thread->reading = f.reading;
         thread->deriving = f.deriving;
         if (f.recorder == NULL) {
@@ -42,6 +48,9 @@ void adzi_frames_leave(adzi_thread *thread, size_t first)
         adzi_string_free(f.text);
         if (f.run != NULL) {
             adzi_upper.run_abandon(f.run);
+        }
+        if (f.tracer == NULL && thread->tracer != NULL) { /* a traced function was left by a jump */
+            abandon(thread->tracer);
         }
     }
 }

@@ -139,7 +139,7 @@ void *adzi_alloc_for_kernels(size_t bytes)
 bool adzi_is_recorded(const char *op, const char *why)
 {
     if (adzi_recorder_of(adzi_self()) == NULL) {
-        return false;
+        return adzi_trace_refuse(op, why) != ADZ_OK;
     }
     adzi_error(op, ADZ_ERR_STATE,
         "cannot be captured, because %s; call it outside the function "

@@ -27,6 +27,7 @@
 #include "base/isa.h"
 #include "base/threads/parallel.h"
 #include "base/threads/thread.h"
+#include "base/tracer.h"
 
 /** A part of a step that the host computes. The arguments are a plain struct, as those of a kernel
  * are. After a failure the error has been recorded. */
@@ -135,6 +136,7 @@ static inline void adzi_recorder_gradient(struct adzi_gradient *gradient)
     if (recorder != NULL) {
         recorder->gradient(recorder, gradient);
     }
+    adzi_trace_gradient(gradient, false);
 }
 
 /** Makes a recorder that of the calling thread. */

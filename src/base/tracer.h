@@ -7,6 +7,8 @@
 #include "base/threads/thread.h"
 
 struct adz_operator;
+struct adz_optimizer;
+struct adzi_gradient;
 
 typedef struct adzi_tracer adzi_tracer;
 
@@ -21,7 +23,14 @@ typedef struct adzi_report {
     const void *attr; /* the operator's attributes, NULL if it has none */
     size_t attr_size;
     bool inplace; /* results[0] is in[0], whose old elements will be overwritten */
+    bool records; /* the call will have a node, unless a trace gives the results another one */
 } adzi_report;
+
+/** A parameter of an optimizer. */
+typedef struct adzi_trace_place {
+    struct adz_optimizer *optimizer;
+    size_t group, i;
+} adzi_trace_place;
 
 /**
  * The functions of a trace. Each of them records an error and fails if what is reported cannot be
@@ -48,11 +57,10 @@ struct adzi_tracer {
     bool (*change)(adzi_tracer *tracer, adz_tensor *t, const char *op);
     /** A function whose result would differ in each run, such as a draw of random numbers. */
     bool (*unrepeatable)(adzi_tracer *tracer, const char *function);
-    /** A call of adz_backward or adz_backward_with, in place of computing it. */
-    adz_status (*backward)(
-        adzi_tracer *tracer, adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n);
-    /** A call of adz_optimizer_step, in place of computing it. */
-    adz_status (*step)(adzi_tracer *tracer, void *optimizer);
+    /** adz_backward or adz_backward_with begins. After ADZ_OK it goes on, by recorded calls. */
+    adz_status (*backward)(adzi_tracer *tracer);
+    /** adz_optimizer_step begins. After ADZ_OK it goes on, by recorded calls. */
+    adz_status (*step)(adzi_tracer *tracer, struct adz_optimizer *optimizer);
     /** A launch that belongs to no reported call. */
     void (*launched)(adzi_tracer *tracer);
     /** `op` has made a tensor with a storage of its own, whose elements are not written yet. */
@@ -62,6 +70,15 @@ struct adzi_tracer {
     bool open;             /* launches belong to a reported call, or compute constants */
     const char *last;      /* the operator that was called last, or NULL */
     const char *backwards; /* the operator whose backward runs, or NULL */
+    /** The gradient of a leaf is about to be read or changed. `replaced`: its elements, or whether
+     * there is one, do not matter any more. */
+    void (*gradient)(adzi_tracer *tracer, struct adzi_gradient *gradient, bool replaced);
+    /** `t` is state k of an optimizer's parameter, for k >= 0, or its number -1 - k. */
+    bool (*updates)(adzi_tracer *tracer, adz_tensor *t, const adzi_trace_place *place, int k);
+    /** `function` changes what no trace can hold; `why` is a clause. ADZ_OK lets it go on. */
+    adz_status (*refuse)(adzi_tracer *tracer, const char *function, const char *why);
+    /** The traced function was left by a jump. The trace has ended, and has to be undone. */
+    void (*abandoned)(adzi_tracer *tracer);
 };
 
 /** Makes a tracer that of the calling thread, which has none. */
@@ -119,6 +136,24 @@ static inline void adzi_trace_constant(const adz_tensor *t)
     if (tracer != NULL && tracer->constant != NULL && t != NULL) {
         tracer->constant(tracer, t);
     }
+}
+
+/** The gradient of a leaf is about to be read or changed; see adzi_tracer. */
+static inline void adzi_trace_gradient(struct adzi_gradient *gradient, bool replaced)
+{
+    adzi_tracer *tracer = adzi_self()->tracer;
+    if (tracer != NULL && tracer->gradient != NULL && gradient != NULL) {
+        tracer->gradient(tracer, gradient, replaced);
+    }
+}
+
+/** ADZ_OK unless a trace runs; the error is recorded then, and names the function. `why` is a
+ * clause: "the rate would be a constant". */
+static inline adz_status adzi_trace_refuse(const char *function, const char *why)
+{
+    adzi_tracer *tracer = adzi_self()->tracer;
+    return tracer == NULL || tracer->refuse == NULL ? ADZ_OK
+                                                    : tracer->refuse(tracer, function, why);
 }
 
 /** True unless a trace runs that refuses the access; the error is recorded then. */

@@ -58,6 +58,11 @@ void adzi_trace_note_launch(adzi_tracer *tracer)
     adzi_text_free(&running);
 }
 
+bool adzi_trace_is_older(const adzi_trace *trace, const adz_tensor *t)
+{
+    return birth_of(trace, t->storage) == NULL;
+}
+
 bool adzi_trace_is_constant(adzi_trace *trace, const adz_tensor *t)
 {
     const adzi_traced_birth *birth = birth_of(trace, t->storage);

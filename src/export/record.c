@@ -62,7 +62,7 @@ bool adzi_trace_hold(adzi_trace *trace, adz_tensor *t, int value, uint32_t versi
         return false;
     }
     const size_t storage = storage_of(trace, t), place = trace->n_tensors++;
-    trace->tensors[place] = (adzi_traced_tensor){ adzi_retain(t), value, version,
+    trace->tensors[place] = (adzi_traced_tensor){ adzi_retain(t), value, value, version,
         storage == ADZI_NOWHERE ? ADZI_NOWHERE : trace->storages[storage] };
     adzi_index_enter(&trace->by_tensor, &t, sizeof t, place);
     if (storage == ADZI_NOWHERE) {
@@ -91,11 +91,29 @@ static int append(adzi_trace *trace, adzi_value_kind kind, adz_tensor *t, const 
         .name = copy,
         .tensor = t,
         .call = -1,
-        .result = -1 };
+        .result = -1,
+        .becomes = (int)trace->n_values };
     memcpy(v.sizes, t->sizes, sizeof v.sizes);
     memcpy(v.strides, t->strides, sizeof v.strides);
     trace->values[trace->n_values] = v;
     return (int)trace->n_values++;
+}
+
+bool adzi_trace_knows(const adzi_trace *trace, const adz_tensor *t)
+{
+    return place_of(trace, t) != ADZI_NOWHERE;
+}
+
+int adzi_trace_first_value(const adzi_trace *trace, const adz_tensor *t)
+{
+    const size_t place = place_of(trace, t);
+    return place != ADZI_NOWHERE ? trace->tensors[place].first : -1;
+}
+
+const char *adzi_trace_name_of(const adzi_trace *trace, const adz_tensor *t)
+{
+    const int value = adzi_trace_first_value(trace, t);
+    return value >= 0 ? trace->values[value].name : NULL;
 }
 
 int adzi_trace_add_value(adzi_trace *trace, adzi_value_kind kind, adz_tensor *t, const char *name)
@@ -210,6 +228,22 @@ static adz_tensor *with_layout(adz_tensor *t, const adz_tensor *like)
     return adz_permute(ordered, adz_dims_of(t->rank, back));
 }
 
+/* Gives result k of the operator the graph of result k of its expression, so that a backward goes
+ * through the expression and computes nothing again. */
+static bool share_graph(adz_tensor *result, adz_tensor *made)
+{
+    if (made->node == NULL && adzi_requires_grad(made)) { /* an input, which is a leaf */
+        made = adz_expand(made, adz_shape_of(made->rank, made->sizes));
+    }
+    if (made != NULL && made->node != NULL) {
+        adzi_refs_take(&made->node->refs);
+        result->node = made->node;
+        result->result = made->result;
+        result->history = result->storage->history;
+    }
+    return made != NULL;
+}
+
 /* Computes the expression of the operator, whose calls are reported, and makes the results of the
  * operator hold the values of its results. */
 static bool record_expression(adzi_trace *trace, const adzi_report *r)
@@ -221,7 +255,8 @@ static bool record_expression(adzi_trace *trace, const adzi_report *r)
         return refuse_memory(trace, bytes);
     }
     const bool records = thread->grad_enabled;
-    thread->grad_enabled = false;
+    const bool graph = trace->step && r->records && r->op->backward == NULL;
+    thread->grad_enabled = graph;
     bool good = expression_of(r->op)(made, r->in, r->attr) == ADZ_OK;
     for (int k = 0; k < r->n_results && good; ++k) {
         made[k] = made[k] != NULL ? with_layout(made[k], r->results[k]) : NULL;
@@ -239,6 +274,11 @@ static bool record_expression(adzi_trace *trace, const adzi_report *r)
             value = -1;
         }
         good = value >= 0 && adzi_trace_hold(trace, r->results[k], value, version_after(r, k));
+        if (good && graph) {
+            thread->grad_enabled = true;
+            good = share_graph(r->results[k], made[k]);
+            thread->grad_enabled = records;
+        }
     }
     adzi_free(made, bytes);
     trace->failed = trace->failed || !good;
@@ -258,6 +298,7 @@ static bool keep_contents(adzi_trace *trace, int value, adz_tensor *t)
         trace->failed = true;
         return false;
     }
+    v->version = t->storage->version;
     adzi_copy(v->contents, t);
     return true;
 }
@@ -373,10 +414,16 @@ static bool report_host(adzi_tracer *tracer, const adz_tensor *t, const char *fu
     adzi_trace *trace = (adzi_trace *)(void *)tracer;
     bool shares;
     const size_t place = find(trace, t, &shares);
-    const int value = place != ADZI_NOWHERE ? trace->tensors[place].value : -1;
+    int value = place != ADZI_NOWHERE ? trace->tensors[place].value : -1;
+    if (value < 0 && !shares && trace->step && adzi_trace_is_older(trace, t)) {
+        value = adzi_trace_value_of(trace, (adz_tensor *)(uintptr_t)t);
+    }
     const adzi_value_kind kind = value >= 0 ? trace->values[value].kind : ADZI_VALUE_CONSTANT;
     if (!shares && kind != ADZI_VALUE_INPUT && kind != ADZI_VALUE_RESULT) {
         adzi_trace_note_constant(tracer, t);
+        if (value >= 0) {
+            trace->values[value].reader = function;
+        }
         return true;
     }
     trace->failed = true;
@@ -393,11 +440,18 @@ static bool report_host(adzi_tracer *tracer, const adz_tensor *t, const char *fu
 static bool report_change(adzi_tracer *tracer, adz_tensor *t, const char *op)
 {
     adzi_trace *trace = (adzi_trace *)(void *)tracer;
+    if (trace->step) {
+        trace->failed = true;
+        adzi_error(op, ADZ_ERR_UNSUPPORTED,
+            "changes %s, which no recorded call computes, so an exported step would not; call "
+            "adz_module_eval for this layer",
+            adzi_text_shape(t));
+        return false;
+    }
     const int value = adzi_trace_value_of(trace, t);
     const bool open = adzi_trace_open(true);
     const bool good = value >= 0 && keep_contents(trace, value, t);
     adzi_trace_open(open);
-    (void)op;
     return good;
 }
 
@@ -412,33 +466,16 @@ static bool report_unrepeatable(adzi_tracer *tracer, const char *function)
     return false;
 }
 
-static adz_status report_backward(
-    adzi_tracer *tracer, adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n)
-{
-    adzi_trace *trace = (adzi_trace *)(void *)tracer;
-    (void)outputs, (void)gradients, (void)n;
-    trace->failed = true;
-    return adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
-        "the function calls adz_backward; only a forward can be exported, so return the prediction "
-        "before it");
-}
-
-static adz_status report_step(adzi_tracer *tracer, void *optimizer)
-{
-    adzi_trace *trace = (adzi_trace *)(void *)tracer;
-    (void)optimizer;
-    trace->failed = true;
-    return adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
-        "the function calls adz_optimizer_step; only a forward can be exported, so return the "
-        "prediction before it");
-}
-
 const adzi_tracer adzi_trace_reports = { .call = report_call,
     .host = report_host,
     .change = report_change,
     .unrepeatable = report_unrepeatable,
-    .backward = report_backward,
-    .step = report_step,
+    .backward = adzi_trace_note_backward,
+    .step = adzi_trace_note_step,
+    .gradient = adzi_trace_note_gradient,
+    .updates = adzi_trace_note_update,
+    .refuse = adzi_trace_note_refused,
+    .abandoned = adzi_trace_abandon,
     .launched = adzi_trace_note_launch,
     .made = adzi_trace_note_made,
     .constant = adzi_trace_note_constant };

@@ -5,123 +5,32 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/random_generator.h"
-#include "nn/module.h"
+#include "export/kept.h"
 
 /* ---- what a trace leaves as it was ---------------------------------------------------------- */
 
-/* A buffer of a module before the function was called. */
-typedef struct {
-    adz_module *module;
-    size_t index;       /* among the module's buffers */
-    adz_tensor *tensor; /* retained */
-    adz_tensor *copy;   /* of the elements; owned */
-    uint32_t version;
-} kept_buffer;
-
-/* What is put back after the function was called. */
-typedef struct {
-    const char *op;
-    kept_buffer *buffers;
-    size_t n_buffers, capacity;
-    adzi_draws draws;
-} kept_state;
-
-/* Keeps a module's buffers. A module that has several names is kept several times, which changes
- * nothing. */
-static adz_status keep_buffers(adz_module *module, const char *prefix, void *user)
-{
-    kept_state *kept = user;
-    (void)prefix;
-    if (!adzi_grow(&kept->buffers, &kept->capacity, kept->n_buffers + module->n_buffers,
-            sizeof *kept->buffers)) {
-        adzi_fail_memory(kept->op, module->n_buffers * sizeof *kept->buffers);
-        return ADZ_ERR_MEMORY;
-    }
-    for (size_t i = 0; i < module->n_buffers; ++i) {
-        adz_tensor *t = module->buffers[i].tensor, *copy = NULL;
-        const bool none = adzi_is_none(t);
-        if (!none) {
-            copy = adzi_tensor_new(adzi_self(), kept->op, (adz_dtype)t->dtype, t->rank, t->sizes);
-            if (copy == NULL) {
-                return ADZ_ERR_MEMORY;
-            }
-            adzi_copy(copy, t);
-        }
-        kept->buffers[kept->n_buffers++] = (kept_buffer){ module, i, none ? t : adzi_retain(t),
-            copy, none ? 0 : t->storage->version };
-    }
-    return ADZ_OK;
-}
-
-/* Puts an earlier content back into a tensor that has changed since. */
-static void put_back(adz_tensor *t, const adz_tensor *copy, uint32_t version)
-{
-    if (t->storage->version != version) {
-        adzi_copy(t, copy);
-        t->storage->version = version;
-    }
-}
-
-static void restore_buffers(kept_state *kept)
-{
-    for (size_t i = 0; i < kept->n_buffers; ++i) {
-        kept_buffer *b = &kept->buffers[i];
-        adzi_slot *slot = &b->module->buffers[b->index];
-        if (slot->tensor != b->tensor) {
-            adz_tensor *replaced = slot->tensor;
-            slot->tensor = b->tensor;
-            b->tensor = replaced;
-            adzi_module_buffer_replaced(b->module);
-        }
-        if (b->copy != NULL) {
-            put_back(slot->tensor, b->copy, b->version);
-        }
-        adzi_drop(b->tensor);
-        adzi_drop(b->copy);
-    }
-    if (kept->capacity > 0) {
-        adzi_free(kept->buffers, kept->capacity * sizeof *kept->buffers);
-    }
-    adzi_free(kept, sizeof *kept);
-}
-
-static kept_state *keep(const char *op, adz_module *module)
-{
-    kept_state *kept = adzi_alloc_zero(sizeof *kept);
-    if (kept == NULL) {
-        return adzi_fail_memory(op, sizeof *kept);
-    }
-    kept->op = op;
-    adzi_text prefix = { 0 };
-    const adz_status status =
-        module != NULL ? adzi_module_walk(module, &prefix, keep_buffers, kept) : ADZ_OK;
-    adzi_text_free(&prefix);
-    if (status != ADZ_OK) {
-        if (adzi_pending() == ADZ_OK) {
-            adzi_fail_memory(op, sizeof *kept);
-        }
-        restore_buffers(kept);
-        return NULL;
-    }
-    return kept;
-}
-
-/* Puts back buffers, generators, and tensors that were changed in place. */
-static void restore(adzi_trace *trace, kept_state *kept)
+/* Puts back tensors that were changed in place, gradients, optimizers, buffers and generators. */
+static void restore(adzi_trace *trace)
 {
     for (size_t i = 0; i < trace->n_values; ++i) {
         const adzi_traced_value *v = &trace->values[i];
         if (v->contents != NULL) {
             adzi_copy(v->tensor, v->contents);
+            v->tensor->storage->version = v->version;
         }
     }
-    for (size_t i = 0; i < kept->draws.count && i < ADZI_MOST_DRAWN; ++i) {
-        if (kept->draws.drawn[i].generator != NULL) {
-            kept->draws.drawn[i].generator->state = kept->draws.drawn[i].before;
-        }
+    if (trace->kept != NULL) {
+        adzi_kept_restore(trace->kept);
+        trace->kept = NULL;
     }
-    restore_buffers(kept);
+}
+
+void adzi_trace_abandon(adzi_tracer *tracer)
+{
+    adzi_trace *trace = (adzi_trace *)(void *)tracer;
+    adzi_draws_end(&trace->kept->draws);
+    restore(trace);
+    adzi_trace_free(&trace);
 }
 
 /* ---- the call of the function --------------------------------------------------------------- */
@@ -208,6 +117,11 @@ static bool overwrites(const adzi_traced_call *c)
 static void mark_used(adzi_trace *trace)
 {
     trace->values[trace->output].used = true;
+    for (size_t i = 0; i < trace->n_values; ++i) {
+        if (trace->values[i].becomes != (int)i) {
+            trace->values[trace->values[i].becomes].used = true;
+        }
+    }
     for (size_t i = trace->n_calls; i-- > 0;) {
         adzi_traced_call *c = &trace->calls[i];
         for (int k = 0; k < c->n_out && !c->used; ++k) {
@@ -282,21 +196,23 @@ adzi_trace *adzi_trace_new(
     trace->op = op;
     trace->prints = prints;
     trace->output = -1;
-    kept_state *kept = keep(op, what->module);
-    bool good = kept != NULL && add_inputs(trace, what) && add_module(trace, what->module);
+    trace->step = what->step;
+    trace->kept = adzi_kept_new(op, what->module);
+    bool good = trace->kept != NULL && add_inputs(trace, what) && add_module(trace, what->module);
     if (good) {
         ADZI_STEP_DOWN();
-        adzi_draws_begin(&kept->draws);
+        adzi_draws_begin(&trace->kept->draws);
         good = call(trace, what);
-        adzi_draws_end(&kept->draws);
+        adzi_draws_end(&trace->kept->draws);
+    }
+    if (good) {
+        good = !trace->step || adzi_trace_find_changes(trace);
     }
     if (good) {
         mark_used(trace);
         good = check_inputs(trace) && check_constants(trace);
     }
-    if (kept != NULL) {
-        restore(trace, kept);
-    }
+    restore(trace);
     if (!good) {
         adzi_trace_free(&trace);
     }
@@ -316,6 +232,7 @@ void adzi_trace_free(adzi_trace **trace)
     for (size_t i = 0; i < t->n_values; ++i) {
         adzi_string_free(t->values[i].name);
         adzi_drop(t->values[i].contents);
+        adzi_drop(t->values[i].leaf);
     }
     for (size_t i = 0; i < t->n_tensors; ++i) {
         adzi_drop(t->tensors[i].tensor);

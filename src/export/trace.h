@@ -11,6 +11,7 @@
 #include "autograd/op.h"
 #include "base/index.h"
 #include "export/rows.h"
+#include "optim/optimizer.h"
 
 /** Computes a forward or a step on tensors that it finds through `user`. The result is borrowed
  * from a scope around the call; NULL with an error recorded. */
@@ -23,6 +24,8 @@ typedef struct adzi_export {
     adz_tensor_list inputs;         /* tensors whose contents differ from run to run */
     const char *const *input_names; /* one for each; NULL: "input", or "input0", "input1", ... */
     adz_module *module; /* names parameters and buffers as its state does; NULL: there is none */
+    bool step; /* the function may be a training step: a trace has its gradients and updates, and
+                  what the step changes. False: backwards and optimizers are refused */
 } adzi_export;
 
 typedef enum adzi_value_kind {
@@ -30,7 +33,10 @@ typedef enum adzi_value_kind {
     ADZI_VALUE_PARAMETER, /* a parameter of the module */
     ADZI_VALUE_BUFFER,    /* a buffer of the module */
     ADZI_VALUE_CONSTANT,  /* a tensor that no reported call made */
-    ADZI_VALUE_RESULT     /* a result of a call */
+    ADZI_VALUE_RESULT,    /* a result of a call */
+    ADZI_VALUE_STATE,     /* what an optimizer keeps for a parameter */
+    ADZI_VALUE_GRADIENT,  /* a gradient from before the function was called */
+    ADZI_VALUE_NUMBER     /* a number of an optimizer's update: adzi_update_numbers */
 } adzi_value_kind;
 
 /** A tensor at one point of time: an in-place call makes a new value for the tensor it changes. */
@@ -39,20 +45,28 @@ typedef struct adzi_traced_value {
     adz_dtype dtype;
     int rank;
     int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK];
-    char *name;           /* owned; NULL for constants and results */
-    adz_tensor *tensor;   /* the tensor that held it first; the trace retains it */
-    adz_tensor *contents; /* a copy from before the tensor was changed in place, owned; NULL if it
-                             was not changed */
-    int call, result;     /* the call that made a result, and its place there; -1 for others */
-    bool used;            /* the output depends on it */
+    char *name;             /* owned; NULL for constants and results */
+    adz_tensor *tensor;     /* the tensor that held it first; the trace retains it */
+    adz_tensor *contents;   /* a copy from before the tensor was changed in place, owned; NULL if it
+                               was not changed */
+    uint32_t version;       /* of the storage before that change */
+    int call, result;       /* the call that made a result, and its place there; -1 for others */
+    int becomes;            /* the value of the same variable after a step; itself if it stays */
+    const char *reader;     /* the function by which the program has read it, or NULL */
+    adz_tensor *leaf;       /* whose gradient or state it is; retained; NULL for others */
+    adzi_trace_place place; /* of a state or a number */
+    int which;              /* the number of the state or number */
+    int64_t ahead;          /* of a number: the steps of the parameter before it in the function */
+    uint32_t fresh;         /* of a number: bit k if the traced step has made state k */
+    bool used;              /* the output, or a value that a variable becomes, depends on it */
 } adzi_traced_value;
 
 /** A tensor that the traced calls have used, and the value that it holds now. */
 typedef struct adzi_traced_tensor {
     adz_tensor *tensor; /* retained */
-    int value;
-    uint32_t version; /* of the storage, while the tensor holds this value */
-    size_t before;    /* the tensor before this one with the same storage; ADZI_NOWHERE: none */
+    int first, value;   /* the value that it held first, and the one that it holds now */
+    uint32_t version;   /* of the storage, while the tensor holds this value */
+    size_t before;      /* the tensor before this one with the same storage; ADZI_NOWHERE: none */
 } adzi_traced_tensor;
 
 /** A call of a primitive operator. */
@@ -76,6 +90,8 @@ typedef struct adzi_traced_birth {
     bool accounted; /* a constant that its maker declares, or written by the program itself */
 } adzi_traced_birth;
 
+typedef struct adzi_kept_state adzi_kept_state;
+
 typedef struct adzi_trace {
     adzi_tracer tracer;                     /* first, so that reports find the trace */
     const char *op;                         /* the public function, for messages */
@@ -93,7 +109,9 @@ typedef struct adzi_trace {
     adzi_index by_tensor, by_storage; /* places in these two lists */
     adzi_traced_birth *births;
     size_t n_births, births_capacity;
-    bool failed; /* something was refused */
+    bool failed;           /* something was refused */
+    bool step;             /* as in adzi_export */
+    adzi_kept_state *kept; /* while the function runs: what is put back after it; else NULL */
 } adzi_trace;
 
 /**
@@ -124,6 +142,9 @@ void adzi_traced_call_end(adzi_traced_call *call);
 /** The functions that the thread reports to. */
 extern const adzi_tracer adzi_trace_reports;
 
+/** Undoes and frees a trace whose function was left by a jump. */
+void adzi_trace_abandon(adzi_tracer *tracer);
+
 /** Appends a value that `t` holds from now on. `name` is copied; NULL for none. -1 with the error
  * recorded if memory was refused. */
 int adzi_trace_add_value(adzi_trace *trace, adzi_value_kind kind, adz_tensor *t, const char *name);
@@ -136,6 +157,29 @@ bool adzi_trace_hold(adzi_trace *trace, adz_tensor *t, int value, uint32_t versi
  * recorded. */
 int adzi_trace_value_of(adzi_trace *trace, adz_tensor *t);
 
+/** Whether a call or a report has used `t`. */
+bool adzi_trace_knows(const adzi_trace *trace, const adz_tensor *t);
+
+/** The value that `t` held first, or -1 if nothing has used it. */
+int adzi_trace_first_value(const adzi_trace *trace, const adz_tensor *t);
+
+/** The name of the value that `t` held first, or NULL. */
+const char *adzi_trace_name_of(const adzi_trace *trace, const adz_tensor *t);
+
+/* ---- training.c: the reports of a training step -----------------------------------------------
+ */
+
+adz_status adzi_trace_note_backward(adzi_tracer *tracer);
+void adzi_trace_note_gradient(adzi_tracer *tracer, adzi_gradient *gradient, bool replaced);
+adz_status adzi_trace_note_step(adzi_tracer *tracer, adz_optimizer *optimizer);
+bool adzi_trace_note_update(
+    adzi_tracer *tracer, adz_tensor *t, const adzi_trace_place *place, int k);
+adz_status adzi_trace_note_refused(adzi_tracer *tracer, const char *function, const char *why);
+
+/** Fills in `becomes` of all values. Call it before anything is put back. False with the error
+ * recorded if a second run of the step would differ. */
+bool adzi_trace_find_changes(adzi_trace *trace);
+
 /* ---- beside.c: what is computed beside the calls --------------------------------------------- */
 
 /** Reports of the thread: a tensor that was made, a constant, a launch outside a call. */
@@ -146,5 +190,8 @@ void adzi_trace_note_launch(adzi_tracer *tracer);
 /** Whether a tensor that no call made is a constant: it is older than the trace, or its maker says
  * so. Records an error if not. */
 bool adzi_trace_is_constant(adzi_trace *trace, const adz_tensor *t);
+
+/** Whether the tensor's storage was not made while the trace ran. */
+bool adzi_trace_is_older(const adzi_trace *trace, const adz_tensor *t);
 
 #endif

@@ -18,10 +18,7 @@ adz_status adz_module_zero_grad(adz_module *module)
         return adz_error_code();
     }
     for (size_t i = 0; i < listing->n_parameters; ++i) {
-        adzi_gradient *gradient = listing->parameters[i]->gradient;
-        if (gradient != NULL) {
-            adzi_gradient_drop(gradient);
-        }
+        adzi_leaf_drop_gradient(listing->parameters[i]);
     }
     return ADZ_OK;
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "optim/clip.h"
+#include "optim/clip_traced.h"
 #include "base/error.h"
 #include "base/threads/parallel.h"
 #include "tensor/tensor.h"
@@ -152,6 +153,9 @@ static adz_status clip_norm(
             "max_norm is %s, norm_type %s; the one must be 0 or more, the other above 0",
             adzi_text_number(max_norm), adzi_text_number(norm_type));
     }
+    if (adzi_self()->tracer != NULL) {
+        return adzi_clip_norm_traced(op, parameters, max_norm, norm_type);
+    }
     int64_t most = 1;
     for (size_t i = 0; i < parameters.count; ++i) {
         const adz_tensor *grad = grad_of(parameters.items[i]);
@@ -191,7 +195,10 @@ double adz_clip_grad_norm(adz_tensor_list parameters, double max_norm, double no
             "adz_clip_grads, and adz_plan_grad_norm after each run");
         return NAN;
     }
-    return clip_norm(op, parameters, max_norm, norm_type, &norm) == ADZ_OK ? norm : NAN;
+    const bool may =
+        adzi_trace_refuse(
+            op, "the program gets the norm of this call alone; call adz_clip_grads") == ADZ_OK;
+    return may && clip_norm(op, parameters, max_norm, norm_type, &norm) == ADZ_OK ? norm : NAN;
 }
 
 adz_status adz_clip_grads(adz_tensor_list parameters, double max_norm, double norm_type)
@@ -209,6 +216,9 @@ adz_status adz_clip_grad_value(adz_tensor_list parameters, double clip_value)
     if (!(clip_value >= 0)) {
         return adzi_error(op, ADZ_ERR_ARGUMENT, "clip_value is %s, but must be 0 or more",
             adzi_text_number(clip_value));
+    }
+    if (adzi_self()->tracer != NULL) {
+        return adzi_clip_value_traced(parameters, clip_value);
     }
     adzi_recorder_name(op);
     adzi_recorder_number(clip_value);

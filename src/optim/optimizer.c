@@ -349,10 +349,7 @@ adz_status adz_optimizer_zero_grad(adz_optimizer *optimizer)
     adzi_settle(adzi_self()); /* a backward that was left by a jump may spoil gradients */
     for (size_t g = 0; g < optimizer->n_groups; ++g) {
         for (size_t i = 0; i < optimizer->groups[g]->count; ++i) {
-            adzi_gradient *gradient = optimizer->groups[g]->parameters[i]->gradient;
-            if (gradient != NULL) {
-                adzi_gradient_drop(gradient);
-            }
+            adzi_leaf_drop_gradient(optimizer->groups[g]->parameters[i]);
         }
     }
     return ADZ_OK;

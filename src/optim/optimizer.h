@@ -14,6 +14,7 @@
 #include "base/index.h"
 #include "base/isa.h"
 #include "base/threads/parallel.h"
+#include "base/tracer.h"
 #include "tensor/tensor.h"
 
 /** The number of bases whose powers are kept: Adam needs beta1^step and beta2^step. */
@@ -148,11 +149,13 @@ void adzi_kept_release(adzi_kept *kept);
 
 /* ---- the update of one parameter ------------------------------------------------------------- */
 
-/** Whether the type's `update` computes the step of a parameter, and no kernel. */
+/** Whether the type's `update` computes the step of a parameter, and no kernel. A trace sees
+ * operators only. */
 static inline bool adzi_update_is_expressed(
     const adz_optimizer *optimizer, const adz_tensor *t, const adzi_kept *kept)
 {
-    return optimizer->type->kernels[t->dtype] == NULL && kept->part.count > 0;
+    const bool kernel = optimizer->type->kernels[t->dtype] != NULL && adzi_self()->tracer == NULL;
+    return !kernel && kept->part.count > 0;
 }
 
 /** Computes the new elements of parameter i of a group by the type's `update`, and keeps them in
@@ -160,8 +163,17 @@ static inline bool adzi_update_is_expressed(
 bool adzi_update_express(
     const char *op, adz_optimizer *optimizer, adzi_group *group, size_t i, uint32_t needs);
 
+/** Computes the numbers of a step from a group's settings, for a written step.
+ *
+ * @param numbers  filled, optimizer->n_numbers elements
+ * @param step     1 in the first step in which the parameter has a gradient
+ * @param fresh    bit k: state k was made for this step
+ */
+void adzi_update_numbers(const adz_optimizer *optimizer, const double *settings, int64_t step,
+    uint32_t fresh, double *numbers);
+
 /** Counts the step of parameter i of a group, and changes the parameter and its states: by a
- * kernel, or by storing `kept->next`. Cannot fail. */
+ * kernel, or by storing `kept->next`. Cannot fail, but for a trace, which notices. */
 void adzi_update_apply(
     const char *op, adz_optimizer *optimizer, adzi_group *group, size_t i, uint32_t needs);
 

@@ -172,6 +172,9 @@ typedef struct {
 
 static const char op_step[] = "adz_scheduler_step";
 
+/* Why a traced step has no schedule. */
+static const char in_trace[] = "the rate is a variable of the written step; call it after the step";
+
 /* A replay of a captured step moves the schedule on, too. */
 static adz_status step_again(const void *block)
 {
@@ -188,6 +191,9 @@ adz_status adz_scheduler_step(adz_scheduler *scheduler)
         return adzi_error(op, ADZ_ERR_STATE, "%s needs a metric; call adz_scheduler_step_metric",
             scheduler->type->name);
     }
+    if (adzi_trace_refuse(op, in_trace) != ADZ_OK) {
+        return adz_error_code();
+    }
     return adzi_repeat(step_again, &(step_args){ scheduler });
 }
 
@@ -202,7 +208,7 @@ adz_status adz_scheduler_step_metric(adz_scheduler *scheduler, double metric)
             scheduler->type->name);
     }
     if (adzi_is_recorded(op, "the metric is a number of the host")) {
-        return ADZ_ERR_STATE;
+        return adz_error_code();
     }
     scheduler->numbers[0] = metric;
     return step(op, scheduler);
@@ -223,7 +229,7 @@ adz_status adz_scheduler_step_to(adz_scheduler *scheduler, double epoch)
             adzi_text_number(epoch));
     }
     if (adzi_is_recorded(op, "the epoch is a number of the host")) {
-        return ADZ_ERR_STATE;
+        return adz_error_code();
     }
     double moving[ADZI_SCHEDULE_MOVING];
     memcpy(moving, scheduler->moving, sizeof moving);

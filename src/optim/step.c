@@ -54,11 +54,14 @@ static bool make_states(
         }
         if (kept->state[k] == NULL) {
             adzi_recorder *paused = adzi_recorder_pause(); /* a replay must not fill it again */
+            const bool open = adzi_trace_open(true);
             kept->state[k] = adzi_state_new(op, t, &kept->part);
             if (kept->state[k] != NULL) {
                 adzi_fill(kept->state[k], initial_value(optimizer, group, k));
                 kept->fresh |= 1u << k;
+                adzi_trace_constant(kept->state[k]);
             }
+            adzi_trace_open(open);
             adzi_recorder_resume(paused);
             if (kept->state[k] == NULL) {
                 return false;
@@ -166,12 +169,12 @@ adz_status adz_optimizer_step(adz_optimizer *optimizer)
             optimizer->type->name);
     }
     adzi_tracer *tracer = adzi_self()->tracer;
-    if (tracer != NULL) {
-        return tracer->step(tracer, optimizer);
+    if (tracer != NULL && tracer->step != NULL && tracer->step(tracer, optimizer) != ADZ_OK) {
+        return adz_error_code();
     }
     const adz_status status = adzi_optimizer_prepare(op, optimizer);
     if (status == ADZ_OK) {
         adzi_optimizer_update(op, optimizer);
     }
-    return status;
+    return status == ADZ_OK && tracer != NULL ? adzi_pending() : status;
 }

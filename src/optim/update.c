@@ -5,6 +5,7 @@
 #include "adze/ops/convert.h"
 #include "autograd/leaf.h"
 #include "base/error.h"
+#include "base/tracer.h"
 #include "optim/optimizer.h"
 #include "tensor/copy.h"
 #include "tensor/shape.h"
@@ -31,25 +32,42 @@ typedef struct {
     adz_dtype dtype;
 } numbers_args;
 
+static adzi_moment moment_at(const adz_optimizer *o, const double *settings, int64_t step,
+    uint32_t fresh, adzi_power *powers)
+{
+    return (adzi_moment){
+        .seen = { settings, o->type->uncounted ? 0 : step, fresh }, .optimizer = o, .powers = powers
+    };
+}
+
 static adzi_moment moment_of(const numbers_args *args)
 {
-    const int64_t step = args->optimizer->type->uncounted ? 0 : args->kept->steps + 1;
-    return (adzi_moment){ .seen = { args->settings, step, args->kept->fresh },
-        .optimizer = args->optimizer,
-        .powers = args->optimizer->powers };
+    return moment_at(args->optimizer, args->settings, args->kept->steps + 1, args->kept->fresh,
+        args->optimizer->powers);
+}
+
+static void numbers_at(const adz_optimizer *o, const adzi_moment *moment, double *numbers)
+{
+    if (o->type->numbers != NULL) {
+        o->type->numbers(numbers, &moment->seen);
+    } else {
+        memcpy(numbers, moment->seen.settings, (size_t)o->n_numbers * sizeof *numbers);
+    }
+}
+
+void adzi_update_numbers(const adz_optimizer *optimizer, const double *settings, int64_t step,
+    uint32_t fresh, double *numbers)
+{
+    adzi_power powers[ADZI_OPTIM_POWERS] = { { 0 } };
+    const adzi_moment moment = moment_at(optimizer, settings, step, fresh, powers);
+    numbers_at(optimizer, &moment, numbers);
 }
 
 /* Computes the numbers of the step that follows kept->steps. */
 static void write_numbers(const numbers_args *args)
 {
-    const adz_optimizer *o = args->optimizer;
-    double *numbers = args->kept->numbers;
-    if (o->type->numbers != NULL) {
-        const adzi_moment moment = moment_of(args);
-        o->type->numbers(numbers, &moment.seen);
-    } else {
-        memcpy(numbers, args->settings, (size_t)o->n_numbers * sizeof *numbers);
-    }
+    const adzi_moment moment = moment_of(args);
+    numbers_at(args->optimizer, &moment, args->kept->numbers);
 }
 
 /* Kernel of one unit: computes the numbers, in f64 and in the dtype of the parameter. */
@@ -155,7 +173,7 @@ typedef struct {
     const char *op;
     adz_optimizer *optimizer;
     adzi_group *group;
-    size_t i;
+    size_t number, i; /* of the group, and of the parameter in it */
     uint32_t needs;
     adz_tensor *t;
     adzi_kept *kept;
@@ -172,6 +190,9 @@ static adz_tensor *view(const expression *e, adz_tensor *t, bool of_part)
     const adzi_part *part = &e->kept->part;
     const bool whole = !of_part || part->count == t->numel;
     adzi_thread *thread = adzi_self();
+    if (thread->tracer != NULL) {
+        return t; /* a trace knows tensors; an optimizer whose state is divided is not traced */
+    }
     if (!adzi_scope_reserve(thread, 1)) {
         return adzi_fail_memory(e->op, sizeof t);
     }
@@ -180,6 +201,14 @@ static adz_tensor *view(const expression *e, adz_tensor *t, bool of_part)
                         : adzi_tensor_view(thread, e->op, t, 1, &part->count, &stride,
                               t->data + bytes_before(t, e->kept));
     return v != NULL ? adzi_borrow(thread, v) : NULL;
+}
+
+/* Tells a trace that `t` is state k, or number -1 - k. */
+static bool tell_trace(const expression *e, adz_tensor *t, int k)
+{
+    adzi_tracer *tracer = adzi_self()->tracer;
+    const adzi_trace_place place = { e->optimizer, e->number, e->i };
+    return tracer == NULL || tracer->updates == NULL || tracer->updates(tracer, t, &place, k);
 }
 
 /* Makes scalars of the numbers, whose elements a launch computes. */
@@ -194,7 +223,9 @@ static bool make_numbers(expression *e)
         return false;
     }
     const numbers_args args = { e->optimizer, e->group->settings, e->kept, all->data, dtype };
+    const bool open = adzi_trace_open(true);
     adzi_launch(compute_numbers, &args, 1, 1);
+    adzi_trace_open(open);
     for (int64_t k = 0; k < n; ++k) {
         adz_tensor *one = adzi_tensor_view(
             thread, e->op, all, 0, NULL, NULL, all->data + (size_t)k * adzi_item_size(all));
@@ -202,6 +233,9 @@ static bool make_numbers(expression *e)
             return false;
         }
         e->numbers[k] = adzi_borrow(thread, one);
+        if (!tell_trace(e, one, -1 - (int)k)) {
+            return false;
+        }
     }
     return true;
 }
@@ -225,7 +259,7 @@ static bool make_inputs(expression *e)
     for (int k = 0; k < ADZ_OPTIMIZER_STATES; ++k) {
         const bool needed = e->needs & (1u << k);
         e->states[k] = needed ? view(e, e->kept->state[k], false) : ADZ_NONE;
-        if (e->states[k] == NULL) {
+        if (e->states[k] == NULL || (needed && !tell_trace(e, e->states[k], k))) {
             return false;
         }
     }
@@ -351,12 +385,23 @@ static __attribute__((noinline)) bool express_in_scope(expression *e)
     return good;
 }
 
+/* The number of a group of the optimizer. */
+static size_t number_of(const adz_optimizer *optimizer, const adzi_group *group)
+{
+    size_t number = 0;
+    while (optimizer->groups[number] != group) {
+        ++number;
+    }
+    return number;
+}
+
 bool adzi_update_express(
     const char *op, adz_optimizer *optimizer, adzi_group *group, size_t i, uint32_t needs)
 {
     expression e = { .op = op,
         .optimizer = optimizer,
         .group = group,
+        .number = number_of(optimizer, group),
         .i = i,
         .needs = needs,
         .t = group->parameters[i],
@@ -376,6 +421,26 @@ static void store(adzi_kept *kept, int k, void *to)
     }
 }
 
+/* Stores all of kept->next by recorded calls, and counts the step. */
+static void apply_traced(adz_optimizer *o, const adzi_group *group, adz_tensor *t, adzi_kept *kept)
+{
+    const numbers_args step = { o, group->settings, kept, NULL, (adz_dtype)t->dtype };
+    adzi_thread *thread = adzi_self();
+    const bool records = thread->grad_enabled, open = adzi_trace_open(true);
+    adzi_launch(count_step, &step, 1, 1);
+    adzi_trace_open(open);
+    thread->grad_enabled = false;
+    for (int k = 0; k <= o->n_states; ++k) {
+        adz_tensor *from = kept->next[k];
+        kept->next[k] = NULL;
+        if (from != NULL) {
+            adz_copy_(k == 0 ? t : kept->state[k - 1], from);
+            adzi_drop(from);
+        }
+    }
+    thread->grad_enabled = records;
+}
+
 static void apply_expression(
     adz_optimizer *o, const adzi_group *group, adz_tensor *t, adzi_kept *kept)
 {
@@ -391,6 +456,10 @@ void adzi_update_apply(
     const char *op, adz_optimizer *optimizer, adzi_group *group, size_t i, uint32_t needs)
 {
     adz_tensor *t = group->parameters[i];
+    if (adzi_self()->tracer != NULL) {
+        apply_traced(optimizer, group, t, &group->kept[i]);
+        return;
+    }
     if (optimizer->type->kernels[t->dtype] != NULL) {
         apply_kernel(optimizer, group, t, &group->kept[i], needs);
     } else {

@@ -44,6 +44,7 @@ typedef struct adzi_gradient {
     struct adzi_hook_list *hooks; /* called before a gradient is accumulated; owned; or NULL */
     struct adzi_hook_list *after; /* called after a gradient was accumulated; owned; or NULL */
     bool spoiled;                 /* a backward failed after it had changed `grad` */
+    adz_tensor *leaf;             /* the tensor whose gradient it is; it owns this struct */
 } adzi_gradient;
 
 /** Marks in `alive`. Other values mean that the pointer does not lead to a header. */
