@@ -392,10 +392,8 @@ static bool is_new(const operator_call *c, const adz_tensor *t, int k, size_t ma
 
 /* Computes the values without a graph, and makes them results of the call. A trace gets the calls
  * of the expression. */
-static bool compute_values(operator_call *c)
+static bool call_expression(const operator_call *c, adz_tensor **made)
 {
-    adz_tensor *made[MOST_RESULTS] = { NULL };
-    const size_t mark = c->call.thread->n_temporaries;
     if (!adzi_call_expression(&c->op, made, c->in, attributes_of(c))) {
         return false;
     }
@@ -413,12 +411,37 @@ static bool compute_values(operator_call *c)
                 adz_dtype_name((adz_dtype)t->dtype), adzi_text_shape(t));
             return false;
         }
-        c->out[k] = is_new(c, t, k, mark) ? made[k] : adz_clone(made[k]);
+    }
+    return true;
+}
+
+static bool compute_values(operator_call *c)
+{
+    adz_tensor *made[MOST_RESULTS] = { NULL };
+    const size_t mark = c->call.thread->n_temporaries;
+    if (!call_expression(c, made)) {
+        return false;
+    }
+    for (int k = 0; k < c->n_out; ++k) {
+        c->out[k] = is_new(c, made[k], k, mark) ? made[k] : adz_clone(made[k]);
         if (c->out[k] == NULL) {
             return false;
         }
     }
     return true;
+}
+
+/* In the trace of a training step: the results have the graph of the expression, so that a backward
+ * computes nothing again. */
+static bool compute_with_graph(operator_call *c)
+{
+    adz_tensor *made[MOST_RESULTS] = { NULL };
+    bool good = call_expression(c, made);
+    for (int k = 0; k < c->n_out && good; ++k) {
+        c->out[k] = adz_clone(made[k]); /* it may be an input, or a result twice */
+        good = c->out[k] != NULL;
+    }
+    return good;
 }
 
 /* This function is not inlined, because ADZI_FLOOR needs a stack frame of its own. */
@@ -437,6 +460,9 @@ static __attribute__((noinline)) bool compute_without_graph(operator_call *c)
 static bool compute_by_expression(operator_call *c)
 {
     ADZI_STEP_DOWN();
+    if (c->call.record && c->op.backward == NULL && adzi_trace_is_step()) {
+        return compute_with_graph(c);
+    }
     if (!compute_without_graph(c)) {
         return false;
     }

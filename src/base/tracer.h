@@ -79,6 +79,8 @@ struct adzi_tracer {
     adz_status (*refuse)(adzi_tracer *tracer, const char *function, const char *why);
     /** The traced function was left by a jump. The trace has ended, and has to be undone. */
     void (*abandoned)(adzi_tracer *tracer);
+    bool of_step; /* a whole training step is traced: what a call changes beside its first input has
+                  to be changed by calls, too */
 };
 
 /** Makes a tracer that of the calling thread, which has none. */
@@ -127,6 +129,13 @@ static inline bool adzi_trace_open(bool open)
         tracer->open = open;
     }
     return before;
+}
+
+/** Whether a whole training step is traced. */
+static inline bool adzi_trace_is_step(void)
+{
+    const adzi_tracer *tracer = adzi_self()->tracer;
+    return tracer != NULL && tracer->of_step;
 }
 
 /** Declares that the elements of `t` depend on no tensor of the traced function. */

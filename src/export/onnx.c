@@ -417,7 +417,9 @@ adz_status adz_module_write_onnx(
         return adz_error_code();
     }
     forward_of f = { module, x };
-    const adzi_export what = { forward, &f, { &f.x, 1 }, NULL, module };
+    const adzi_export what = {
+        .function = forward, .user = &f, .inputs = { &f.x, 1 }, .module = module
+    };
     return adzi_write_onnx(op, &what, path, options);
 }
 

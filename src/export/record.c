@@ -443,8 +443,9 @@ static bool report_change(adzi_tracer *tracer, adz_tensor *t, const char *op)
     if (trace->step) {
         trace->failed = true;
         adzi_error(op, ADZ_ERR_UNSUPPORTED,
-            "changes %s, which no recorded call computes, so an exported step would not; call "
-            "adz_module_eval for this layer",
+            "changes %s, which no recorded call computes, so an exported step would not; batch "
+            "norm "
+            "needs a fixed momentum, or evaluation (adz_module_eval)",
             adzi_text_shape(t));
         return false;
     }

@@ -196,7 +196,7 @@ adzi_trace *adzi_trace_new(
     trace->op = op;
     trace->prints = prints;
     trace->output = -1;
-    trace->step = what->step;
+    trace->step = trace->tracer.of_step = what->step;
     trace->kept = adzi_kept_new(op, what->module);
     bool good = trace->kept != NULL && add_inputs(trace, what) && add_module(trace, what->module);
     if (good) {

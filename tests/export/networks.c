@@ -475,6 +475,6 @@ adz_status network_write(
 {
     static const char *const names[] = { "x" };
     module_and_input both = { module, x };
-    const adzi_export what = { network_forward, &both, { &both.x, 1 }, names, module };
+    const adzi_export what = { network_forward, &both, { &both.x, 1 }, names, module, false };
     return adzi_write_onnx("adz_plan_write_onnx", &what, path, options);
 }

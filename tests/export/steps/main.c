@@ -100,6 +100,25 @@ static void a_frozen_body(void **state)
     adz_scope_close(scope);
 }
 
+/* Batch norm in training moves its running statistics, which are variables. */
+static void running_statistics(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    training t = { .momentum = 0.2, .micro_batches = 2 };
+    training_begin(&t);
+    t.optimizer = momentum(parameters(&t));
+    training_compare(&t, STEPS_OF_TRAINING, NEAR);
+    training_end(&t);
+    t = (training){ .momentum = ADZ_CUMULATIVE_MOMENTUM };
+    training_begin(&t);
+    t.optimizer = momentum(parameters(&t));
+    assert_null(training_try(&t));
+    expect_error(ADZ_ERR_UNSUPPORTED, "batch norm needs a fixed momentum");
+    training_end(&t);
+    adz_scope_close(scope);
+}
+
 /* A step that adds up the gradients of several backwards. */
 static void micro_batches(void **state)
 {
@@ -137,8 +156,8 @@ static void gradients_are_variables(void **state)
             replay_run(r, (adz_tensor *const[]){ t.x, t.target, t.classes });
             training_step(&t);
         }
-        adz_tensor *w = adz_module_parameter(t.net, "3.weight");
-        assert_true(difference(replay_variable(r, "3.weight.grad"), adz_tensor_grad(w)) < NEAR);
+        adz_tensor *w = adz_module_parameter(t.net, "4.weight");
+        assert_true(difference(replay_variable(r, "4.weight.grad"), adz_tensor_grad(w)) < NEAR);
         replay_free(r);
         adzi_trace_free(&trace);
         training_end(&t);
@@ -159,6 +178,10 @@ static void nothing_is_computed_twice(void **state)
     for (size_t i = 0; i < sizeof once / sizeof *once; ++i) {
         assert_int_equal(count_calls(step, once[i]), 1);
     }
+    adzi_trace_free(&step);
+    t.loss = OWN_OPERATOR;
+    step = training_trace(&t);
+    assert_int_equal(count_calls(step, "erf"), 1);
     adzi_trace_free(&step);
     training_end(&t);
     adz_scope_close(scope);
@@ -185,7 +208,7 @@ static void read_norm(void *user)
 
 static void read_weight(void *user)
 {
-    adz_item(adz_sum(adz_module_parameter(((training *)user)->net, "3.bias"), ADZ_ALL_DIMS, 0));
+    adz_item(adz_sum(adz_module_parameter(((training *)user)->net, "4.bias"), ADZ_ALL_DIMS, 0));
 }
 
 static void refusals(void **state)
@@ -197,9 +220,9 @@ static void refusals(void **state)
         adz_status code;
         const char *says;
     } rows[] = {
-        { NULL, NEVER, false, ADZ_ERR_UNSUPPORTED, "leaves a gradient of 3.weight[3, 5]" },
+        { NULL, NEVER, false, ADZ_ERR_UNSUPPORTED, "leaves a gradient of 4.weight[3, 5]" },
         { NULL, FILL_FIRST, false, ADZ_ERR_UNSUPPORTED, "call adz_optimizer_zero_grad in the" },
-        { NULL, DROP_LAST, true, ADZ_ERR_UNSUPPORTED, "the earlier gradient of 3.weight[3, 5]" },
+        { NULL, DROP_LAST, true, ADZ_ERR_UNSUPPORTED, "the earlier gradient of 4.weight[3, 5]" },
         { set_rate, DROP_FIRST, false, ADZ_ERR_STATE, "adz_optimizer_set: cannot be a part of" },
         { move_schedule, DROP_FIRST, false, ADZ_ERR_STATE, "cannot be a part of an exported" },
         { read_norm, DROP_FIRST, false, ADZ_ERR_STATE, "call adz_clip_grads" },
@@ -225,6 +248,39 @@ static void refusals(void **state)
     }
 }
 
+/* The call of an operator that is used, or NULL. */
+static const adzi_traced_call *find_call(const adzi_trace *trace, const char *op)
+{
+    const adzi_traced_call *found = NULL;
+    for (size_t i = 0; i < trace->n_calls; ++i) {
+        if (trace->calls[i].used && strcmp(trace->calls[i].op->name, op) == 0) {
+            found = &trace->calls[i];
+        }
+    }
+    return found;
+}
+
+/* The mask that a dropout draws is a result of its call, which the backward uses. */
+static void the_mask_of_a_dropout(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    training t = { .dropout = 0.5 };
+    training_begin(&t);
+    t.optimizer = momentum(parameters(&t));
+    const uint64_t offset = adz_generator_get_state(NULL).offset;
+    adzi_trace *trace = training_trace(&t);
+    const adzi_traced_call *forward = find_call(trace, "dropout");
+    const adzi_traced_call *again = find_call(trace, "dropout_again");
+    assert_true(forward != NULL && again != NULL);
+    assert_int_equal(forward->n_out, 2);
+    assert_int_equal(again->in[1], forward->out[1]);
+    assert_true(adz_generator_get_state(NULL).offset == offset);
+    adzi_trace_free(&trace);
+    training_end(&t);
+    adz_scope_close(scope);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -232,10 +288,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_clipping),
         cmocka_unit_test(every_optimizer),
         cmocka_unit_test(a_frozen_body),
+        cmocka_unit_test(running_statistics),
         cmocka_unit_test(micro_batches),
         cmocka_unit_test(gradients_are_variables),
         cmocka_unit_test(nothing_is_computed_twice),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(the_mask_of_a_dropout),
     };
     int failed = 0;
     if (is_chosen("steps", 1, argc, argv)) {

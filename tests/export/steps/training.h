@@ -12,6 +12,7 @@ typedef enum loss_kind {
     BCE,
     HUBER_AND_PENALTY, /* the Huber loss of a scaled residual, and an L1 penalty of the weights */
     TWO_LOSSES,        /* both have the prediction as input */
+    OWN_OPERATOR,      /* an operator of the program without a kernel */
     GRADIENT_PENALTY,  /* contains a gradient of the prediction by x */
     N_LOSSES
 } loss_kind;
@@ -27,6 +28,8 @@ typedef struct training {
     loss_kind loss;
     clip_kind clip;
     zero_kind zero;
+    double dropout;           /* after the first layer; 0: there is none */
+    double momentum;          /* of a batch norm in place of the layer norm; 0: there is none */
     int micro_batches;        /* the batch is cut into so many parts; 0: 1 */
     void (*last)(void *user); /* called at the end of the step, or NULL */
 } training;

@@ -475,6 +475,9 @@ adz_tensor *adz_batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tensor *
     adz_tensor *weight, adz_tensor *bias, bool training, double momentum, double eps)
 {
     const norm_numbers numbers = { momentum, eps, NULL, NULL };
+    if (training && adzi_trace_is_step() && !adzi_is_none(running_mean)) {
+        return adzi_batch_norm_traced(x, running_mean, running_var, weight, bias, momentum, eps);
+    }
     return batch_norm(x, running_mean, running_var, weight, bias, training, &numbers);
 }
 
@@ -484,9 +487,8 @@ adz_tensor *adzi_batch_norm_cumulative(adz_tensor *x, adz_tensor *running_mean,
     adz_tensor *running_var, adz_tensor *weight, adz_tensor *bias, const adz_tensor *count,
     double eps)
 {
-    const int64_t *batches = (const int64_t *)(const void *)count->data;
     /* The launch computes the momentum. A momentum of 0 here says that it is no fixed number. */
-    const norm_numbers numbers = { 0, eps, batches, NULL };
+    const norm_numbers numbers = { 0, eps, (const int64_t *)(const void *)count->data, NULL };
     return batch_norm(x, running_mean, running_var, weight, bias, true, &numbers);
 }
 

@@ -63,6 +63,13 @@ adz_tensor *adzi_batch_norm_hand_out(adz_tensor *x, adz_tensor *running_mean,
     adz_tensor *running_var, adz_tensor *weight, adz_tensor *bias, double *batch, double eps);
 
 /**
+ * adz_batch_norm in training for the trace of a training step: recorded operators move the running
+ * statistics.
+ */
+adz_tensor *adzi_batch_norm_traced(adz_tensor *x, adz_tensor *running_mean, adz_tensor *running_var,
+    adz_tensor *weight, adz_tensor *bias, double momentum, double eps);
+
+/**
  * Moves running statistics by those of `n` batches, in order, and adds the batches to the count. A
  * batch of which the first number is NaN is left out. Cannot fail.
  *

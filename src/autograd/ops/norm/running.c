@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+#include "autograd/op.h"
 #include "autograd/ops/norm/batch_norm.h"
 #include "base/threads/parallel.h"
 
@@ -75,4 +76,41 @@ void adzi_batch_norm_move(adz_tensor *running_mean, adz_tensor *running_var, adz
     adzi_written(running_mean, "batch_norm");
     adzi_written(running_var, "batch_norm");
     adzi_written(count, "batch_norm");
+}
+
+/* ---- in the trace of a training step -------------------------------------------------------- */
+
+/* running = (1 - momentum) running + momentum batch, by recorded operators. */
+static bool move_traced(adz_tensor *running, adz_tensor *batch, double momentum)
+{
+    adz_tensor *part = adz_mul_number(adz_to(batch, (adz_dtype)running->dtype), momentum);
+    adz_tensor *moved = adz_add(adz_mul_number(running, 1 - momentum), part);
+    return moved != NULL && adz_copy_(running, moved) != NULL;
+}
+
+adz_tensor *adzi_batch_norm_traced(adz_tensor *x, adz_tensor *running_mean, adz_tensor *running_var,
+    adz_tensor *weight, adz_tensor *bias, double momentum, double eps)
+{
+    static const char op[] = "batch_norm";
+    if (!adzi_check_tensor(op, "running_mean", running_mean) ||
+        !adzi_check_tensor(op, "running_var", running_var)) {
+        return NULL;
+    }
+    adz_tensor *y = adz_batch_norm(x, ADZ_NONE, ADZ_NONE, weight, bias, true, momentum, eps);
+    adz_dims dims = { .count = 0 };
+    for (int d = 0; y != NULL && d < x->rank; ++d) {
+        if (d != 1) {
+            dims.dims[dims.count++] = d;
+        }
+    }
+    if (y == NULL || x->numel == 0) {
+        return y;
+    }
+    adzi_thread *thread = adzi_self();
+    const bool records = thread->grad_enabled;
+    thread->grad_enabled = false;
+    const bool moved = move_traced(running_mean, adz_mean(x, dims, ADZ_DROPDIM), momentum) &&
+                       move_traced(running_var, adz_var(x, dims, 1, ADZ_DROPDIM), momentum);
+    thread->grad_enabled = records;
+    return moved ? y : NULL;
 }
