@@ -4,6 +4,7 @@
 usage: planted.py [--list] [FAULT...]     without a name: all of them
        planted.py --plant FOLDER [FAULT...]   only plants, in a tree that stands in FOLDER
        planted.py --read LOG [FAULT...]       only reads what .ci/run printed in such a tree
+       planted.py --fits FOLDER               only says whether every fault can be planted in that tree
 
 A fault counts as found by a step if the step failed and its output names the test, or has the words, that belong to
 the fault. Faults that would end a whole build are planted alone, in a second copy; the others share one copy, in
@@ -90,8 +91,8 @@ FAULTS = [
     Fault("a symbol that should be hidden", "src/base/version.c", "const char *adz_version(void)",
           "ADZ_API int adz_planted(void);\nint adz_planted(void)\n{\n    return 1;\n}\n\n"
           "const char *adz_version(void)", failed_test("exports")),
-    Fault("a wrong gradient", "src/autograd/ops/math/square.c", "adz_mul_number(dy[0], 2)",
-          "adz_mul_number(dy[0], 2.5)", failed_test("op-square")),
+    Fault("a wrong gradient", "src/autograd/ops/math/square.c", "adzi_saved_input(node, 0)), 2);",
+          "adzi_saved_input(node, 0)), 2.5);", failed_test("op-square")),
     Fault("a wrong exported file", "src/export/rows/math.c", '.op = "sin", C99_UNARY("@sin($a)"',
           '.op = "sin", C99_UNARY("@cos($a)"', failed_test("c99")),
     Fault("a file's bad byte", "src/io/safetensors_header.c", "if (place->end > r->data_size) {",
@@ -99,13 +100,20 @@ FAULTS = [
 ]
 
 
+def check_fits(folder, faults):
+    """Ends the program if the line that a fault changes is gone."""
+    gone = [fault for fault in faults if fault.old not in (folder / fault.file).read_text(encoding="utf-8")]
+    for fault in gone:
+        print(f"{fault.name}: {fault.file} no longer has: {fault.old}", file=sys.stderr)
+    if gone:
+        sys.exit(2)
+
+
 def plant(folder, faults):
+    check_fits(folder, faults)
     for fault in faults:
         path = folder / fault.file
         text = path.read_text(encoding="utf-8")
-        if fault.old not in text:
-            print(f"{fault.name}: {fault.file} no longer has: {fault.old}", file=sys.stderr)
-            sys.exit(2)
         count = -1 if fault.name == "C23" else 1
         path.write_text(text.replace(fault.old, fault.new, count), encoding="utf-8")
 
@@ -156,8 +164,9 @@ def main():
     if option in ("--help", "-h"):
         print(__doc__)
         return 0
-    target = words.pop(0) if option in ("--plant", "--read") and words else ""
-    if option not in ("", "--list", "--plant", "--read") or (option in ("--plant", "--read") and not target):
+    target = words.pop(0) if option in ("--plant", "--read", "--fits") and words else ""
+    if option not in ("", "--list", "--plant", "--read", "--fits") or (
+            option in ("--plant", "--read", "--fits") and not target):
         sys.exit("planted.py: " + __doc__.split("usage: ")[1].split("\n\n")[0])
     unknown = set(words) - {fault.name for fault in FAULTS}
     if unknown:
@@ -165,6 +174,10 @@ def main():
     faults = [fault for fault in FAULTS if not words or fault.name in words]
     if option == "--list":
         print("\n".join(fault.name for fault in faults))
+        return 0
+    if option == "--fits":
+        check_fits(pathlib.Path(target), faults)
+        print(f"all {len(faults)} faults can be planted")
         return 0
     if option == "--plant":
         plant(pathlib.Path(target), [fault for fault in faults if words or not fault.alone])
