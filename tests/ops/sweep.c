@@ -469,12 +469,13 @@ size_t sweep_tests(const op_case *c, struct CMUnitTest *tests)
         CMUnitTestFunction test;
     } all[] = { { "structure", structure }, { "gradcheck", gradients },
         { "gradgradcheck", second_gradients }, { "inputs", every_input_has_a_gradient },
-        { "fused, layouts", fused_and_layouts }, { "attributes", attributes },
-        { "f32", single_precision }, { "instruction sets", instruction_sets },
-        { "cuts", any_cut_of_the_work }, { "replay", replay_with_other_contents },
-        { "expression", forward_expression }, { "trace", gradients_are_calls },
-        { "saved", saves_no_more_than_it_reads }, { "rejects", rejects },
-        { "NULL", null_in_null_out }, { "refused memory", refused_memory } };
+        { "alone", gradients_asked_for_alone }, { "fused, layouts", fused_and_layouts },
+        { "attributes", attributes }, { "f32", single_precision },
+        { "instruction sets", instruction_sets }, { "cuts", any_cut_of_the_work },
+        { "replay", replay_with_other_contents }, { "expression", forward_expression },
+        { "trace", gradients_are_calls }, { "saved", saves_no_more_than_it_reads },
+        { "rejects", rejects }, { "NULL", null_in_null_out },
+        { "refused memory", refused_memory } };
     size_t n = sizeof all / sizeof *all;
     for (size_t i = 0; i < n; ++i) {
         tests[i] =

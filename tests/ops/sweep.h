@@ -82,10 +82,14 @@ void gradients_are_calls(void **state);
  * this backward tolerates disturbs the expression. */
 void saves_no_more_than_it_reads(void **state);
 
+/** A test of the sweep, in asked.c: the gradient of an input is the same whether others are asked
+ * for or not. */
+void gradients_asked_for_alone(void **state);
+
 /** Appends the tests of one case to `tests` and returns their number. */
 size_t sweep_tests(const op_case *c, struct CMUnitTest *tests);
 
-enum { SWEEP_TESTS = 16 };
+enum { SWEEP_TESTS = 17 };
 
 /** The numbers of checks that the sweep has made so far. */
 typedef struct sweep_counts {
