@@ -182,7 +182,7 @@ int64_t adz_csv_find(adz_csv *csv, const char *name)
         adzi_error_null(op, "name");
         return -1;
     }
-    return adzi_find_column(op, ADZ_ERR_ARGUMENT, "the table", &csv->columns, name);
+    return adzi_find_column(op, ADZ_ERR_ARGUMENT, csv->source.text, &csv->columns, name);
 }
 
 /* Copies one column of `from` to one of `to`. */
@@ -219,7 +219,7 @@ adz_tensor *adz_csv_select(adz_csv *csv, const char *const *names, size_t n)
         adz_empty(ADZ_SHAPE(values->sizes[0], (int64_t)n), (adz_dtype)values->dtype);
     for (size_t i = 0; i < n && chosen != NULL; ++i) {
         int64_t column = names[i] == NULL ? -1
-                                          : adzi_find_column(op, ADZ_ERR_ARGUMENT, "the table",
+                                          : adzi_find_column(op, ADZ_ERR_ARGUMENT, csv->source.text,
                                                 &csv->columns, names[i]);
         if (names[i] == NULL) {
             adzi_error_null(op, "a name");

@@ -5,6 +5,7 @@
 
 #include "adze/data/csv.h"
 #include "base/index.h"
+#include "base/source.h"
 #include "tensor/tensor.h"
 
 /** The names of columns, with indices by which a name is found without comparing all. */
@@ -26,6 +27,7 @@ struct adz_csv {
     adzi_columns columns;
     adz_tensor *values; /* [rows, columns], f32 or f64, one reference */
     int64_t dropped;    /* rows left out because a value is missing */
+    adzi_shown source;  /* the file, as messages name it; "the text" */
 };
 
 /** A list of names as messages show it: "'a', 'b', 'c' and 5 more". */

@@ -316,6 +316,7 @@ static adz_csv *make_table(reading *r)
         return adzi_fail_memory(r->op, sizeof *csv);
     }
     csv->dropped = r->dropped;
+    snprintf(csv->source.text, sizeof csv->source.text, "%s", r->where);
     csv->values = adzi_tensor_new(adzi_self(), r->op, r->options.dtype, 2, sizes);
     if (csv->values == NULL) {
         adz_csv_free(&csv);
