@@ -26,7 +26,7 @@ has_flags() {
 }
 
 # Prints the folder of an OpenBLAS of that kind: pthread, openmp or serial. One that is not installed is
-# unpacked beside the build, because its installation would make it the system's own.
+# unpacked next to the build, because its installation would make it the system's own.
 openblas_folder() {
     local kind=$1 unpacked=$2/openblas-$1 installed
     installed=/usr/lib/$(uname -m)-linux-gnu/openblas-$kind

@@ -7,7 +7,7 @@ debian_mirror() {
         sed -n 's/ Debian$//p' | sed 1q
 }
 
-# A bare system of a release in a folder, of which a copy is kept beside it for the next time.
+# A bare system of a release in a folder, of which a copy is kept next to it for the next time.
 make_root() {
     local release=$1 root=$2 mirror
     mirror=$(debian_mirror)

@@ -8,7 +8,7 @@
  * "again": every block keeps its input alone and computes the rest again in the backward.
  * "captured": the step is replayed by a plan. token: a
  * token that the small one writes once its context is full, which every 33rd time means to read the
- * newer half anew: the mean of 33. For each line on standard input it prints the seconds by the
+ * newer half again: the mean of 33. For each line on standard input it prints the seconds by the
  * clock and of the processor, the loss, and after "memory" the bytes by which the process's peak
  * grew, and the peak of what adze has allocated; for the line "first" the loss alone, without a
  * step. The first weights are saved to START.

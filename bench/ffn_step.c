@@ -1,4 +1,4 @@
-/* adze-bench ffn-step: one training or inference step of a feed-forward network of any size, beside
+/* adze-bench ffn-step: one training or inference step of a feed-forward network of any size, with
  * the products it is made of. */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -90,7 +90,7 @@ static void add_product(gemm_floor *f, product p)
     f->products[f->count++] = p;
 }
 
-/* One entry for each product of the step; x wants no gradient. dy takes the place of y. */
+/* One entry for each product of the step; x wants no gradient. dy is y with other contents. */
 static void list_products(gemm_floor *f, const settings *s)
 {
     const int64_t rows = s->batch * s->seq, in = s->d_model, hidden = s->d_ff;

@@ -20,7 +20,7 @@ operands operands_begin(int64_t rows, int64_t columns)
         .weight = leaf(adz_randn(ADZ_SHAPE(columns, columns), ADZ_F32)),
         .row = leaf(adz_randn(ADZ_SHAPE(columns), ADZ_F32)),
         .ids = adz_keep(adz_randint(0, columns, ADZ_SHAPE(rows), ADZ_I64)),
-        .places = adz_keep(adz_randint(0, columns, shape, ADZ_I64)),
+        .columns = adz_keep(adz_randint(0, columns, shape, ADZ_I64)),
         .integers = adz_keep(adz_randint(0, 100, shape, ADZ_I32)) };
     in.mask = adz_keep(adz_gt_number(in.aim, 0));
     in.halves = adz_keep(adz_to(in.aim, ADZ_BF16));
@@ -31,7 +31,7 @@ operands operands_begin(int64_t rows, int64_t columns)
 void operands_end(operands *in)
 {
     adz_tensor **all[] = { &in->a, &in->b, &in->positive, &in->share, &in->aim, &in->wide,
-        &in->weight, &in->row, &in->ids, &in->places, &in->integers, &in->mask, &in->halves };
+        &in->weight, &in->row, &in->ids, &in->columns, &in->integers, &in->mask, &in->halves };
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
         adz_release(all[i]);
     }
@@ -150,8 +150,8 @@ static adz_tensor *steps_of(const operands *in, adz_tensor *t)
         adz_forget_mult(steps_of(in, in->a), steps_of(in, in->share), ADZ_NONE, false, false))  \
     X(embedding, adz_embedding(in->ids, in->weight, NULL))                                      \
     X(index_select, adz_index_select(in->weight, 0, in->ids))                                   \
-    X(gather, adz_gather(in->a, 1, in->places))                                                 \
-    X(scatter_add, adz_scatter_add(in->a, 1, in->places, in->b))                                \
+    X(gather, adz_gather(in->a, 1, in->columns))                                                \
+    X(scatter_add, adz_scatter_add(in->a, 1, in->columns, in->b))                               \
     X(one_hot, adz_one_hot(in->ids, in->columns))                                               \
     X(cat, adz_cat((adz_tensor *[]){ in->a, in->b }, 2, 1))                                     \
     X(pad, adz_pad(in->a, (int64_t[]){ 1, 1 }, 2, 0))                                           \

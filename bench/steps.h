@@ -17,9 +17,9 @@ bool read_step_options(int argc, char **argv, step_options *o);
 /* Runs a plan; for --captured, as a step that run_step_rounds times. */
 void run_plan(void *plan);
 
-/* Runs rounds of `step`, each beside `floor` where there is one, and prints a line for each: one
- * round, or with --rounds one for every line of standard input. The line "first" asks for the first
- * loss instead. */
+/* Runs rounds of `step`, each in turn with `floor` where there is one, and prints a line for each:
+ * one round, or with --rounds one for every line of standard input. The line "first" asks for the
+ * first loss instead. */
 int run_step_rounds(const char *name, const step_options *o, void (*step)(void *), void *user,
     void (*floor)(void *), void *floor_user);
 

@@ -102,8 +102,8 @@ OPERATORS = {
     'outer': lambda i: torch.outer(i.row, i.row),
     'embedding': lambda i: functional.embedding(i.ids, i.weight),
     'index_select': lambda i: i.weight.index_select(0, i.ids),
-    'gather': lambda i: i.a.gather(1, i.places),
-    'scatter_add': lambda i: i.a.scatter_add(1, i.places, i.b),
+    'gather': lambda i: i.a.gather(1, i.columns),
+    'scatter_add': lambda i: i.a.scatter_add(1, i.columns, i.b),
     'one_hot': lambda i: functional.one_hot(i.ids, i.columns),
     'cat': lambda i: torch.cat((i.a, i.b), 1),
     'pad': lambda i: functional.pad(i.a, (1, 1)),
@@ -140,7 +140,7 @@ def inputs(size, columns=64):
     i.share, i.aim = torch.rand(shape), torch.randn(shape)
     i.mask = i.aim > 0
     i.ids = torch.randint(0, columns, (rows,))
-    i.places = torch.randint(0, columns, shape)
+    i.columns = torch.randint(0, columns, shape)
     i.integers = torch.randint(0, 100, shape, dtype=torch.int32)
     return i
 

@@ -26,7 +26,7 @@ def process_bytes(key):
 
 
 def fresh_peak():
-    """What the process holds now; from here on its peak counts anew."""
+    """What the process holds now; from here on its peak counts again."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     pathlib.Path('/proc/self/clear_refs').write_text('5\n')

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints how large and how legible the tree is, each figure beside its target.
+"""Prints how large and how legible the tree is, each figure with its target.
 
 usage: measure.py [--list] [TOP]
 

@@ -10,7 +10,7 @@ double constants, drop, scale or shift gradients, and move dimensions by one. Th
 another public operator, which is that operator's business. They also leave out how work is cut into parts
 (functions and lines of a `grain`) and memory that is requested ahead (those of a `fetch`).
 
-For each mutant one object is compiled anew; of a kernel it is the object of the baseline. The tests of the
+For each mutant one object is compiled again; of a kernel it is the object of the baseline. The tests of the
 operators that reach the function then run until one fails. A mutant of a kernel that survives is compiled for
 the other instruction sets that the processor has, because some code serves wide registers only. A change that compiles to equal code at all levels is no mutant.
 

@@ -1,4 +1,4 @@
-/* What the programs beside ggml and kann share: their arguments, the start that adze-bench saved,
+/* What the programs with ggml and kann share: their arguments, the start that adze-bench saved,
  * and the answers to bench/c_peers.py.
  *
  *     PROGRAM START ROWS INPUTS HIDDEN OUTPUTS THREADS STEPS

@@ -165,7 +165,7 @@ static void print_results(const result *r, int64_t rounds)
     print_list("wire", r, rounds, offsetof(result, wire));
 }
 
-/* The bytes of gradients that the busiest rank sends in a step, beside the least possible. */
+/* The bytes of gradients that the busiest rank sends in a step, with the least possible. */
 static void print_bytes(const trainer *t)
 {
     const int ranks = adz_group_size(group);

@@ -113,7 +113,7 @@ static void begin_anywhere(const options *o, const part *p, int64_t step, int64_
     }
 }
 
-/* Finds the next places of the streams. The text is cut into equal streams, one per row of the
+/* Finds the next positions of the streams. The text is cut into equal streams, one per row of the
  * batch, so that a micro-batch has the same streams in every step. Returns true if the streams
  * begin again, and then the model forgets its state. */
 static bool go_on(const options *o, const part *p, int64_t step, int64_t *starts)
@@ -127,9 +127,9 @@ static bool go_on(const options *o, const part *p, int64_t step, int64_t *starts
 
 bool find_starts(const options *o, const part *p, int64_t step, int64_t *starts)
 {
-    bool anew = is_carrying(o) && go_on(o, p, step, starts);
+    bool starts_again = is_carrying(o) && go_on(o, p, step, starts);
     if (!is_carrying(o)) {
         begin_anywhere(o, p, step, starts);
     }
-    return anew;
+    return starts_again;
 }

@@ -35,7 +35,7 @@ void free_corpus(corpus *c);
 /* ids[rows, length] of the text: row r begins at token starts[r]. */
 adz_tensor *gather(const part *p, const int64_t *starts, int64_t rows, int64_t length);
 
-/* Finds where the rows of a step's batch begin: starts[B]. The places of windows are random and
+/* Finds where the rows of a step's batch begin: starts[B]. The starts of windows are random and
  * follow from --seed and the step alone. Streams continue from step to step. Returns true if the
  * model has to forget its state before the batch. */
 bool find_starts(const options *o, const part *p, int64_t step, int64_t *starts);

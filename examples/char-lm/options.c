@@ -38,7 +38,7 @@ static const char help[] =
     "  --dropout P            on the output of each layer (0)\n"
     "  --attention-dropout P, --ff-dropout P, --embed-dropout P, --input-dropout P,\n"
     "  --weight-dropout P, --output-dropout P\n"
-    "                         dropout in one place, instead of P from --dropout: P for attention,\n"
+    "                         one kind of dropout, instead of P from --dropout: P for attention,\n"
     "                         ff and embed (gpt2: ff, embed); recurrent: 2/15, 5/3, 4/3 and 2/3\n"
     "                         of P for embed, input, weight and output, as fastai has it\n"
     "training\n"
@@ -90,7 +90,7 @@ static const char help[] =
     "  --temperature X        values below 1 prefer likely tokens; 0: always the likeliest (0.8)\n"
     "  --top-k N              draw among the N likeliest tokens only (0: all)\n"
     "  --window HOW           gpt2, transformer: when the context is full, half keeps the newer\n"
-    "                         half, and slide computes the whole context anew for each token "
+    "                         half, and slide computes the whole context again for each token "
     "(half)\n"
     "\n"
     "mpirun -n N char-lm trains on N processes, on one machine or many.\n"
@@ -151,7 +151,7 @@ typedef struct option_table {
                                  it saves */
 } option_table;
 
-/* Probabilities, for every dropout and for those in one place. */
+/* Probabilities, for every dropout and for one kind. */
 #define DROPOUT_OPTIONS(o)                                             \
     OPTION_NUMBER("dropout", &o->dropout, 0, 0.999),                   \
         OPTION_NUMBER("attention-dropout", &o->attention_p, 0, 0.999), \
@@ -368,8 +368,8 @@ static void read_options_text(options *o, const char *path, char *text)
     values_are_from(NULL);
 }
 
-/* Options beside --load must not contradict the model in the checkpoint. A training goes on with
- * its seed as well, while --sample may write with another one. */
+/* Options in addition to --load must not contradict the model in the checkpoint. A training goes on
+ * with its seed as well, while --sample may write with another one. */
 static options go_on_with(options *given, option_table *line)
 {
     options o = *given;

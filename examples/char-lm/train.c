@@ -94,11 +94,11 @@ static double train_step(trainer *t)
     adz_micro_batch m;
     double loss;
     adz_scope *whole = adz_scope_open();
-    bool anew = find_starts(t->o, &t->c->train, t->step, t->starts);
+    bool starts_again = find_starts(t->o, &t->c->train, t->step, t->starts);
     adz_data_parallel_begin(t->parallel, t->step, t->o->batch);
     while (adz_data_parallel_next(t->parallel, &m)) {
         adz_scope *scope = adz_scope_open();
-        if (anew) {
+        if (starts_again) {
             adz_module_reset(t->network);
         }
         adz_data_parallel_backward(t->parallel, forward(t, &m), m.weight);

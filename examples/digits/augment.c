@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The map from places of the new image to places of the old one, in pixels from the centre. */
+/* The map from points of the new image to points of the old one, in pixels from the centre. */
 typedef struct map {
     double cosine, sine; /* of the rotation, multiplied by the change of the size */
     double right, down;
@@ -30,7 +30,7 @@ static double pixel_at(const float *image, int64_t height, int64_t width, int64_
     return inside ? (double)image[y * width + x] : 0;
 }
 
-/* The value between the four pixels around a place. */
+/* The value between the four pixels around a point. */
 static double between(const float *image, int64_t height, int64_t width, double y, double x)
 {
     const double top = floor(y), left = floor(x), down = y - top, right = x - left;

@@ -20,7 +20,7 @@ static adz_dataset *dataset_of(images *all)
     const int64_t n = all->count;
     tensors[PIXELS] =
         adz_tensor_from(all->pixels, ADZ_SHAPE(n, 1, all->height, all->width), ADZ_F32);
-    tensors[PLACES] = adz_arange(0, (double)n, 1, ADZ_I64);
+    tensors[NUMBERS] = adz_arange(0, (double)n, 1, ADZ_I64);
     size_t count = 2;
     if (all->digits != NULL) {
         tensors[DIGITS] = adz_tensor_from(all->digits, ADZ_SHAPE(n), ADZ_I64);
@@ -64,11 +64,11 @@ static void check_range(const char *path, const images *all, const options *o, c
     for (int64_t i = 0; i < all->count * size && m != NULL; ++i) {
         most = all->pixels[i] > most ? all->pixels[i] : most;
         if ((double)all->pixels[i] > 2 * m->range) {
-            char place[64];
-            snprintf(place, sizeof place, "image %lld (from 0)", (long long)(i / size));
+            char text[64];
+            snprintf(text, sizeof text, "image %lld (from 0)", (long long)(i / size));
             fail("%s: %s: a pixel is %g, and %s was trained on pixels from 0 to %g; bring them to "
                  "that scale, or train a model on such images",
-                path, all->range > 0 ? place : place_of_row(path, i / size, place),
+                path, all->range > 0 ? text : text_of_row(path, i / size, text),
                 (double)all->pixels[i], o->load, m->range);
         }
     }

@@ -7,7 +7,7 @@
 
 /* The tensors of a dataset: pixels[N, 1, H, W] f32 as the file has them, the number of each image
  * in its file, and the digits, which may be missing. */
-enum { PIXELS, PLACES, DIGITS, TENSORS };
+enum { PIXELS, NUMBERS, DIGITS, TENSORS };
 
 typedef struct problem {
     const char *name; /* of the data, for messages */

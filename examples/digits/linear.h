@@ -1,4 +1,4 @@
-/* A linear classifier of pixels: the simplest sensible model beside the network. */
+/* A linear classifier of pixels: the simplest sensible model to compare the network with. */
 #ifndef DIGITS_LINEAR_H
 #define DIGITS_LINEAR_H
 

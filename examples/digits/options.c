@@ -34,7 +34,7 @@ static const char help[] =
     "  --validation SHARE     share of validation images among the others (0.1)\n"
     "  --examples N           digits to draw, if there is no file (3000)\n"
     "  --write-data FILE.csv  write the drawn digits as a table\n"
-    "augmentation: random changes of each training image, in each epoch anew; 0 is none\n"
+    "augmentation: random changes of each training image, new ones in each epoch; 0 is none\n"
     "  --shift X              largest shift, as a share of the side (0.1)\n"
     "  --rotate DEGREES       largest rotation (12)\n"
     "  --zoom X               largest change of the size, as a share of it (0.1)\n"

@@ -66,7 +66,7 @@ static void write_titles(
             (long long)v->digit, v->probability, x, y);
         fprintf(script,
             "set label 'true %lld, no. %lld' at %g,%g front left tc rgb '#666666' offset 0,0.5\n",
-            (long long)v->truth, (long long)v->place, x, y);
+            (long long)v->truth, (long long)v->image, x, y);
     }
 }
 

@@ -105,7 +105,7 @@ static void print_mistakes(
     }
     for (int64_t k = 0; k < shown; ++k) {
         const verdict *v = &mistakes[k];
-        printf("image %lld: said %lld (%.4f), true is %lld\n", (long long)v->place,
+        printf("image %lld: said %lld (%.4f), true is %lld\n", (long long)v->image,
             (long long)v->digit, v->probability, (long long)v->truth);
         print_image(m, pixels + k * m->height * m->width);
     }
@@ -162,7 +162,7 @@ static void write_predictions(const char *path, const verdict *verdicts, int64_t
     FILE *file = create_file(path);
     fputs("image,digit,probability\n", file);
     for (int64_t i = 0; i < count; ++i) {
-        fprintf(file, "%lld,%lld,%.6f\n", (long long)verdicts[i].place,
+        fprintf(file, "%lld,%lld,%.6f\n", (long long)verdicts[i].image,
             (long long)verdicts[i].digit, verdicts[i].probability);
     }
     finish_file(path, file);
@@ -179,7 +179,7 @@ void report_predictions(const options *o, const model *m, adz_dataset *rows)
         if (i < o->show) {
             print_image(m, pixels + i * size);
         }
-        printf("image %lld: %lld (%.4f)", (long long)v->place, (long long)v->digit, v->probability);
+        printf("image %lld: %lld (%.4f)", (long long)v->image, (long long)v->digit, v->probability);
         if (v->truth >= 0 && v->truth != v->digit) {
             printf(", true is %lld", (long long)v->truth);
         }

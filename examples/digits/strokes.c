@@ -1,4 +1,4 @@
-/* Draws digits: smooth curves through a few points, bent by a random wave and placed at random. */
+/* Draws digits: smooth curves through a few points, bent by a random wave, at a random position. */
 #include "strokes.h"
 
 #include <math.h>
@@ -105,8 +105,9 @@ static hand choose_hand(const double *r)
     return h;
 }
 
-/* The place of a point in pixels. A wave that is the same for all strokes keeps them together. */
-static point place(const hand *h, point p)
+/* The coordinates of a point in pixels. A wave that is the same for all strokes keeps them
+ * together. */
+static point to_pixels(const hand *h, point p)
 {
     const double phase = h->wave[0] * p.x + h->wave[1] * p.y + h->wave[2];
     const double x = p.x - 0.5 + h->bend * sin(phase), y = p.y - 0.5 + h->bend * cos(phase);
@@ -145,7 +146,7 @@ static void draw_stroke(float *pixels, const stroke *s, const hand *h)
         const point b = s->points[i], c = s->points[i + 1];
         const point a = i > 0 ? s->points[i - 1] : b, d = i + 2 < s->n ? s->points[i + 2] : c;
         for (int step = 0; step <= 2 * STEPS; ++step) {
-            dab(pixels, place(h, on_curve(a, b, c, d, step / (2.0 * STEPS))), h->radius);
+            dab(pixels, to_pixels(h, on_curve(a, b, c, d, step / (2.0 * STEPS))), h->radius);
         }
     }
 }

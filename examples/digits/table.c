@@ -10,7 +10,7 @@
 #include "../shared/plain_text.h"
 #include "options.h"
 
-/* ---- places of a file ------------------------------------------------------------------------ */
+/* ---- rows of a file -------------------------------------------------------------------------- */
 
 /* The line in which a row stands, from 1, or 0 if it cannot be found, as in a pipe. Rows count from
  * 0 without the header. Lines without characters are no rows, and quotes may contain line ends. */
@@ -34,7 +34,7 @@ static int64_t line_of_row(const char *path, int64_t row)
     return found;
 }
 
-const char *place_of_row(const char *path, int64_t row, char text[64])
+const char *text_of_row(const char *path, int64_t row, char text[64])
 {
     int64_t line = line_of_row(path, row);
     snprintf(text, 64, line > 0 ? "line %lld" : "row %lld (from 0, without the header)",
@@ -104,10 +104,10 @@ static void check_header(const char *path, adz_csv *csv)
 
 static void read_digit(const char *path, const char *target, int64_t row, double value, images *all)
 {
-    char place[64];
+    char row_text[64];
     if (!(value >= 0 && value < CLASSES) || value != floor(value)) {
         fail("%s: %s: the column '%s' is %g; a digit is a whole number from 0 to 9", path,
-            place_of_row(path, row, place), target, value);
+            text_of_row(path, row, row_text), target, value);
     }
     all->digits[row] = (int64_t)value;
 }
@@ -115,11 +115,11 @@ static void read_digit(const char *path, const char *target, int64_t row, double
 static float checked_pixel(
     const char *path, adz_csv *csv, int64_t row, int64_t column, double value)
 {
-    char place[64];
+    char row_text[64];
     if (!(value >= 0 && value <= 1e6)) {
         fail("%s: %s: the pixel '%s' is %g; a pixel is a number from 0, the background, to at most "
              "1000000",
-            path, place_of_row(path, row, place), adz_csv_name(csv, column), value);
+            path, text_of_row(path, row, row_text), adz_csv_name(csv, column), value);
     }
     return (float)value;
 }

@@ -19,7 +19,7 @@ images read_pixel_table(
 
 /* The line in which a row stands, or its number if that cannot be found, for messages. Rows count
  * from 0 without the header. `text` receives the result, such as "line 7". */
-const char *place_of_row(const char *path, int64_t row, char text[64]);
+const char *text_of_row(const char *path, int64_t row, char text[64]);
 
 /* Writes images as a table whose pixels are whole numbers. */
 void write_pixel_table(const char *path, const images *all);

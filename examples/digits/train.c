@@ -15,15 +15,15 @@ enum { JUDGED_AT_ONCE = 256 };
 
 static void judge_batch(const model *m, adz_tensor *const *batch, bool known, verdict *to)
 {
-    adz_tensor *places;
+    adz_tensor *classes;
     adz_tensor *p = adz_log_softmax(scores_of(m, scaled(m, batch[PIXELS])), -1);
     const double *all = adz_tensor_data_f64(adz_to(p, ADZ_F64));
-    adz_max_dim(p, 1, ADZ_DROPDIM, &places);
-    const int64_t *most = adz_tensor_data_i64(places);
-    const int64_t *numbers = adz_tensor_data_i64(batch[PLACES]);
+    adz_max_dim(p, 1, ADZ_DROPDIM, &classes);
+    const int64_t *most = adz_tensor_data_i64(classes);
+    const int64_t *numbers = adz_tensor_data_i64(batch[NUMBERS]);
     const int64_t *truth = known ? adz_tensor_data_i64(batch[DIGITS]) : NULL;
     for (int64_t i = 0; i < adz_tensor_size(p, 0); ++i) {
-        to[i] = (verdict){ .place = numbers[i],
+        to[i] = (verdict){ .image = numbers[i],
             .digit = most[i],
             .probability = exp(all[i * CLASSES + most[i]]),
             .truth = known ? truth[i] : -1,

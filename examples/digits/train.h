@@ -20,7 +20,7 @@ typedef struct history {
 
 /* What the model says about one image. */
 typedef struct verdict {
-    int64_t place; /* the number of the image in its file */
+    int64_t image; /* the number of the image in its file */
     int64_t digit;
     double probability;
     int64_t truth; /* -1 if it is unknown */

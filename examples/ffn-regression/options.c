@@ -114,8 +114,9 @@ static void read_hidden(void *to, char *text)
         char *size = next;
         next = cut(size);
         if (*size == '\0') {
-            usage_error("--hidden: between or beside the commas a size is missing; two layers are "
-                        "given as --hidden 20,10");
+            usage_error(
+                "--hidden: between, before or after the commas a size is missing; two layers are "
+                "given as --hidden 20,10");
         }
         if (o->n_hidden == MAX_HIDDEN) {
             usage_error("--hidden: more than %d layers", MAX_HIDDEN);
@@ -262,7 +263,7 @@ static void check_options(const options *o)
     }
 }
 
-/* The temporary file beside the path of --save. Its name never changes, so a file that a killed
+/* The temporary file in the folder of --save. Its name never changes, so a file that a killed
  * program left behind is replaced. */
 static char *scratch_beside(const char *save)
 {

@@ -36,7 +36,8 @@ typedef struct options {
 
     const char *load, *save, *predict, *output, *history, *plot;
     const char *export_c, *export_onnx; /* NULL: no export */
-    char *scratch; /* a temporary file beside --save, for free(); NULL if that is no regular file */
+    char *scratch;      /* a temporary file in the folder of --save, for free(); NULL if that is no
+                           regular file */
     int64_t save_every; /* in epochs; 0: only at the end */
     bool restart;       /* a loaded model begins a new training */
 

@@ -73,7 +73,7 @@ static adz_checkpoint checkpoint_of(const trainer *t)
     return c;
 }
 
-/* Writes the checkpoint to a temporary file beside the file of the model. All ranks call it, and
+/* Writes the checkpoint to a temporary file in the folder of the model. All ranks call it, and
  * the first one gets the file. */
 static adz_safetensors *checkpoint_file(const trainer *t)
 {

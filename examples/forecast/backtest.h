@@ -1,5 +1,5 @@
-/* The backtest: forecasts of the test part from rolling origins, one horizon apart, beside the
- * linear model, the naive forecast (the last value) and the seasonal-naive one (the value one
+/* The backtest: forecasts of the test part from rolling origins, one horizon apart, compared with
+ * the linear model, the naive forecast (the last value) and the seasonal-naive one (the value one
  * season before). */
 #ifndef FORECAST_BACKTEST_H
 #define FORECAST_BACKTEST_H

@@ -76,9 +76,9 @@ static size_t sizes_before(
 static double quantile(const double *sizes, size_t count, double probability)
 {
     double level = probability * (1 + 1 / (double)count);
-    double place = fmin(level, 1) * (double)(count - 1);
-    size_t i = (size_t)place, next = i + 1 < count ? i + 1 : i;
-    return sizes[i] + (place - (double)i) * (sizes[next] - sizes[i]);
+    double position = fmin(level, 1) * (double)(count - 1);
+    size_t i = (size_t)position, next = i + 1 < count ? i + 1 : i;
+    return sizes[i] + (position - (double)i) * (sizes[next] - sizes[i]);
 }
 
 /* By how much a band must be wider that was measured on `windows` windows side by side. Two of them

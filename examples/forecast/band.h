@@ -34,7 +34,7 @@ void free_outcomes(outcomes *all);
 double unit_of(const network *n, const outcomes *all, const double *noise, double scale,
     double variance, int64_t k);
 
-/* Adds what became of windows. Values before the place `first` or from the place `end` on do not
+/* Adds what became of windows. Values before the index `first` or from the index `end` on do not
  * count. There must be room. */
 void add_outcomes(outcomes *all, const network *n, const double *noise, const series *s,
     const origins *o, const prediction *p, int64_t first, int64_t end);

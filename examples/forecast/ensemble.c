@@ -71,7 +71,7 @@ static prediction predict(const ensemble *e, const series *s, const origins *o)
     return p;
 }
 
-/* Adds the outcomes of windows that begin at every `step`-th place from `from` on. Of the last
+/* Adds the outcomes of windows that begin at every `step`-th index from `from` on. Of the last
  * windows only the first steps lie in the series. Values before `first` do not count. */
 static void roll(
     outcomes *all, const ensemble *e, const series *s, int64_t from, int64_t step, int64_t first)

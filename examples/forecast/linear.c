@@ -231,7 +231,7 @@ fitting at_each_horizon(const network *n, const origins *o)
     return (fitting){ -1, step > n->horizon ? step : n->horizon };
 }
 
-/* How many terms from the place i on differ only in ridge and weight; they are moved together. */
+/* How many terms from term i on differ only in ridge and weight; they are moved together. */
 static size_t gather_alike(autoregression *terms, size_t count)
 {
     size_t alike = 1;

@@ -13,7 +13,7 @@ typedef struct linear_model {
 } linear_model;
 
 /* Tries autoregressions of several lags, ridges and forms on the windows of the validation part.
- * The better one forecasts them, the larger is its weight in the mean. `begin` is the place where
+ * The better one forecasts them, the larger is its weight in the mean. `begin` is the index where
  * the validation part begins. */
 linear_model choose_linear(
     const series *s, const network *n, int64_t begin, const origins *validation, int64_t jobs);

@@ -8,7 +8,7 @@
 
 /* ---- functions in networks ------------------------------------------------------------------ */
 
-/* Zeros before the first value, so that a convolution reads nothing from after its place. */
+/* Zeros before the first value, so that a convolution reads nothing from after its time. */
 static adz_tensor *pad_before(adz_tensor *x, void *user)
 {
     const int64_t pads[] = { *(const int64_t *)user, 0 };
@@ -49,7 +49,7 @@ static adz_module *new_gru(const network *n)
 
 enum { KERNEL = 3 };
 
-/* Causal convolutions. Their dilation doubles until the last place sees the whole window. */
+/* Causal convolutions. Their dilation doubles until the last time sees the whole window. */
 static adz_module *new_conv(const network *n)
 {
     static int64_t pads[] = { 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384,

@@ -17,7 +17,7 @@ typedef struct regression {
     double *z;            /* [s->n], minus `shift`, divided by `unit` */
     double shift, unit;
     double *sums;     /* [lags + 2, lags + 2]: the products of 1, the lags and the target */
-    int64_t until;    /* targets before this place are in the sums */
+    int64_t until;    /* targets before this index are in the sums */
     double low, high; /* of the first `seen` values */
     int64_t seen;
 } regression;

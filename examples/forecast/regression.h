@@ -18,7 +18,7 @@ typedef struct autoregression {
 
 /* When an autoregression is fitted. */
 typedef struct fitting {
-    int64_t end;  /* once, on the values before this place; or -1: again as the origins advance */
+    int64_t end;  /* once, on the values before this index; or -1: again as the origins advance */
     int64_t step; /* then a fit serves origins that lie less than so many values apart */
 } fitting;
 

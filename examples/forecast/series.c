@@ -16,7 +16,7 @@
 
 /* ---- missing values ------------------------------------------------------------------------- */
 
-/* The first place from `from` on whose value is known, or n. */
+/* The first index from `from` on whose value is known, or n. */
 static int64_t next_known(const series *s, int64_t from)
 {
     while (from < s->n && s->missing[from]) {

@@ -59,7 +59,7 @@ static adz_module *finish(trainer *t)
     return t->net;
 }
 
-/* Seeds the thread's generator. Each network and each round has a seed of its own, so that it makes
+/* Seeds the thread's generator. Each network and each round has another seed, so that it makes
  * no difference which thread trains it. */
 static void seed_piece(const network *n, size_t piece, int64_t epoch)
 {

@@ -32,7 +32,7 @@ void free_trial(trial *t);
 validation new_validation(const network *n, const parts *p, int64_t most_epochs);
 void free_validation(validation *v);
 
-/* The place of the prediction of one network after one epoch, from 0. */
+/* The index of the prediction of one network after one epoch, from 0. */
 prediction *record_at(const validation *v, size_t block, int64_t epoch, size_t member);
 
 /* Finds the best number of epochs and the best share. Absolute errors are

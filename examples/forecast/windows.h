@@ -1,7 +1,7 @@
 /* Windows of a series as a network sees them: its input is relative to the season before, its
  * target to the forecast of the linear model, and both are in the scale of the window.
  *
- * A window has an origin t, the place of the first value that is forecast. The network reads the
+ * A window has an origin t, the index of the first value that is forecast. The network reads the
  * `window` values before t and predicts the `horizon` values from t on. Inputs and targets are
  * differences, so that a trend leads to no level that the network has never seen:
  *
@@ -24,7 +24,7 @@ enum { CHANNELS = 2 };
 
 /* Origins of windows. Free them with free_origins(). */
 typedef struct origins {
-    int64_t *at; /* count places in the series */
+    int64_t *at; /* count indices in the series */
     int64_t count;
     double
         *base; /* [count * horizon]: the forecasts of the linear model; NULL until it fills them */
@@ -32,7 +32,7 @@ typedef struct origins {
 
 void free_origins(origins *o);
 
-/* The place where the test part begins, which is the last fifth of n values. */
+/* The index at which the test part begins, which is the last fifth of n values. */
 int64_t test_start(int64_t n);
 
 /* The smallest origin of a window: one window and one season lie before it. */

@@ -13,7 +13,7 @@ typedef enum argument_kind {
     ARGUMENT_WHOLE,  /* int64_t from low to high */
     ARGUMENT_NUMBER, /* double from low to high */
     ARGUMENT_TEXT,   /* const char * */
-    ARGUMENT_CHOICE, /* int: the place of the value among the choices */
+    ARGUMENT_CHOICE, /* int: the index of the value among the choices */
     ARGUMENT_READ    /* a value that the function `read` parses */
 } argument_kind;
 

@@ -1,5 +1,5 @@
-/* A bigram model: the simplest sensible model beside a language model. It knows how often each
- * token follows each other token, and nothing else. */
+/* A bigram model: the simplest sensible model to compare a language model with. It knows how often
+ * each token follows each other token, and nothing else. */
 #ifndef EXAMPLES_BIGRAM_H
 #define EXAMPLES_BIGRAM_H
 

@@ -125,9 +125,9 @@ static char *resolve(const char *path)
     }
     if (whole == NULL && errno != ELOOP) {
         const char *folder;
-        char *name, *copy = cut_path(at, &folder, &name), *place = realpath(folder, NULL);
-        whole = place != NULL ? join_path(place, name) : NULL;
-        free(place);
+        char *name, *copy = cut_path(at, &folder, &name), *real = realpath(folder, NULL);
+        whole = real != NULL ? join_path(real, name) : NULL;
+        free(real);
         free(copy);
     }
     int error = errno;
@@ -150,7 +150,7 @@ bool same_file(const char *a, const char *b)
 }
 
 /* Ends the program if no file can be made in the folder of `target`, to which `path` leads. A file
- * is replaced by a temporary file beside it, so this needs the right to write to the folder. */
+ * is replaced by a temporary file in its folder, so this needs the right to write to the folder. */
 static void check_folder(const char *path, const char *target)
 {
     const char *folder;

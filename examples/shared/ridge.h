@@ -1,5 +1,5 @@
-/* Ridge regression: the simplest sensible model beside a network for regression. A network that
- * does not beat it is not worth its training. */
+/* Ridge regression: the simplest sensible model to compare a network for regression with. A network
+ * that does not beat it is not worth its training. */
 #ifndef EXAMPLES_RIDGE_H
 #define EXAMPLES_RIDGE_H
 

@@ -1,5 +1,5 @@
-/* A bag of words: the simplest sensible model beside the network. It does not see the order of
- * words. */
+/* A bag of words: the simplest sensible model to compare the network with. It does not see the
+ * order of words. */
 #ifndef CLASSIFIER_BAG_H
 #define CLASSIFIER_BAG_H
 

@@ -166,29 +166,29 @@ void free_problem(problem *p)
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-typedef struct placed {
+typedef struct sortable {
     int64_t length;
-    size_t place;
-} placed;
+    size_t index;
+} sortable;
 
 static int longest_first(const void *a, const void *b)
 {
-    const placed *x = a, *y = b;
+    const sortable *x = a, *y = b;
     if (x->length != y->length) {
         return x->length > y->length ? -1 : 1;
     }
-    return x->place < y->place ? -1 : x->place > y->place;
+    return x->index < y->index ? -1 : x->index > y->index;
 }
 
 static void sort_by_length(const samples *s, size_t *order, size_t n)
 {
-    placed *all = allocate(n * sizeof *all);
+    sortable *all = allocate(n * sizeof *all);
     for (size_t i = 0; i < n; ++i) {
-        all[i] = (placed){ s->items[order[i]].length, order[i] };
+        all[i] = (sortable){ s->items[order[i]].length, order[i] };
     }
     qsort(all, n, sizeof *all, longest_first);
     for (size_t i = 0; i < n; ++i) {
-        order[i] = all[i].place;
+        order[i] = all[i].index;
     }
     free(all);
 }

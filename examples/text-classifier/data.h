@@ -57,7 +57,7 @@ size_t *sorted_order(const samples *s);
  * the others are padded in front. */
 adz_tensor *make_batch(const samples *s, const size_t *order, size_t n, adz_tensor **labels);
 
-/* The place of the text that is being read, for messages of the library; "" for none. */
+/* The line of the text that is being read, for messages of the library; "" for none. */
 const char *reading(void);
 
 #endif

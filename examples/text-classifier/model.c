@@ -13,8 +13,8 @@ enum { MOST_SAVED_LABELS = 1000000 };
 
 /* Initial values: a table like that of a language model, and linear layers that keep the size of
  * their input. fastai's own deviations (1 for an untied table, 0.02 for layers) suit tables that
- * are loaded and 768 features. With few features the output of attention would be too small beside
- * the embeddings. */
+ * are loaded and 768 features. With few features the output of attention would be too small
+ * compared with the embeddings. */
 static adz_status draw_one(adz_module *module, void *user)
 {
     (void)user;

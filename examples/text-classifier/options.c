@@ -84,8 +84,9 @@ static void read_head(void *to, char *text)
             *comma = '\0';
         }
         if (*size == '\0') {
-            usage_error("--head: between or beside the commas a width is missing; two layers are "
-                        "--head 10,5, and none are --head 0");
+            usage_error(
+                "--head: between, before or after the commas a width is missing; two layers are "
+                "--head 10,5, and none are --head 0");
         }
         if (n->n_head == MAX_HEAD) {
             usage_error("--head: more than %d widths", MAX_HEAD);

@@ -10,17 +10,17 @@
 
 /* ---- verdicts -------------------------------------------------------------------------------- */
 
-/* Stores the verdicts of one batch at the places of its texts. Returns the sum of the losses, 0 if
+/* Stores the verdicts of one batch at the indices of its texts. Returns the sum of the losses, 0 if
  * labels are unknown. */
 static double judge_batch(
     const model *m, const samples *s, const size_t *order, size_t n, verdict *to)
 {
-    adz_tensor *labels, *places;
+    adz_tensor *labels, *classes;
     adz_tensor *scores = scores_of(m, make_batch(s, order, n, &labels));
-    adz_tensor *p = adz_log_softmax(scores, -1), *most = adz_max_dim(p, 1, ADZ_DROPDIM, &places);
+    adz_tensor *p = adz_log_softmax(scores, -1), *most = adz_max_dim(p, 1, ADZ_DROPDIM, &classes);
     for (size_t i = 0; i < n; ++i) {
         int64_t at[] = { (int64_t)i };
-        to[order[i]].label = (int64_t)adz_tensor_at(places, at);
+        to[order[i]].label = (int64_t)adz_tensor_at(classes, at);
         to[order[i]].probability = exp(adz_tensor_at(most, at));
     }
     bool known = s->items[order[0]].label >= 0;

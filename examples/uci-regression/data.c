@@ -47,7 +47,7 @@ static void check_columns(const char *path, adz_csv *csv)
         fail("%s: there is no column 'y', the target", path);
     }
     if (adz_csv_columns(csv) < 2) {
-        fail("%s: there is no column beside 'y', so nothing to predict it from", path);
+        fail("%s: there is no column but 'y', so nothing to predict it from", path);
     }
 }
 
@@ -203,7 +203,7 @@ static void read_entry(const char *path, size_t line, const char *name, char *va
 {
     const struct {
         const char *name;
-        numbers *place;
+        numbers *to;
         double below;
     } lists[] = { { "dropout", &set->dropout, 1 }, { "tau", &set->tau, INFINITY },
         { "chosen_dropout_per_split", &set->chosen_dropout, 1 },
@@ -219,7 +219,7 @@ static void read_entry(const char *path, size_t line, const char *name, char *va
              "chosen_dropout_per_split and chosen_tau_per_split",
             path, line, name);
     }
-    if (twice || (i < 4 && lists[i].place->count > 0)) {
+    if (twice || (i < 4 && lists[i].to->count > 0)) {
         fail("%s: line %zu: %s stands there twice", path, line, name);
     }
     if (hidden) {
@@ -227,7 +227,7 @@ static void read_entry(const char *path, size_t line, const char *name, char *va
     } else if (epochs) {
         set->epochs = read_epochs(path, line, values);
     } else {
-        *lists[i].place = read_range(path, line, name, values, lists[i].below);
+        *lists[i].to = read_range(path, line, name, values, lists[i].below);
     }
 }
 

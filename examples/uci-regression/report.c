@@ -1,4 +1,4 @@
-/* Means and standard errors over the splits, and the table beside the published results. */
+/* Means and standard errors over the splits, and the table next to the published results. */
 #include "report.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* The table beside the published one, and the lines for scripts. */
+/* The table next to the published one, and the lines for scripts. */
 #ifndef UCI_REPORT_H
 #define UCI_REPORT_H
 

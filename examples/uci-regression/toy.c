@@ -34,11 +34,11 @@ static adz_dataset *draw_rows(int64_t n)
 {
     adz_scope *scope = adz_scope_open();
     adz_tensor *x = adz_rand(ADZ_SHAPE(n, 1), ADZ_F32), *y = adz_randn(ADZ_SHAPE(n, 1), ADZ_F32);
-    float *place = adz_tensor_data_f32(x), *value = adz_tensor_data_f32(y);
+    float *input = adz_tensor_data_f32(x), *value = adz_tensor_data_f32(y);
     for (int64_t i = 0; i < n; ++i) {
-        double at = LEFT + place[i] * (GAP_LEFT - LEFT + RIGHT - GAP_RIGHT);
+        double at = LEFT + input[i] * (GAP_LEFT - LEFT + RIGHT - GAP_RIGHT);
         at += at > GAP_LEFT ? GAP_RIGHT - GAP_LEFT : 0;
-        place[i] = (float)at;
+        input[i] = (float)at;
         value[i] = (float)(truth(at) + noise(at) * value[i]);
     }
     adz_tensor *both[] = { x, y };

@@ -204,9 +204,9 @@ def whole_options():
             (["--epochs"], "--epochs needs a value"),
             (["--save", "--epochs", "3"], "--save needs a value; --epochs is the next option"),
             (["--gated=1"], "--gated takes no value"),
-            (["--hidden", "10,,5"], "--hidden: between or beside the commas a size is missing"),
-            (["--hidden", ""], "--hidden: between or beside the commas a size is missing"),
-            (["--hidden", "10,"], "--hidden: between or beside the commas a size is missing")):
+            (["--hidden", "10,,5"], "--hidden: between, before or after the commas a size is missing"),
+            (["--hidden", ""], "--hidden: between, before or after the commas a size is missing"),
+            (["--hidden", "10,"], "--hidden: between, before or after the commas a size is missing")):
         misused(message, *arguments)
     output = run("--epochs=2", "--gated", "--plot=none", "--save=--odd.st")
     assert "epoch 2/2" in output and os.path.exists("--odd.st")

@@ -320,8 +320,8 @@ def bad_models():
 def bad_options():
     for arguments, message in ((["--lr", "fast"], "--lr fast: a number"),
                                (["--head", "5,x"], "--head x: a whole number"),
-                               (["--head", "10,,5"], "--head: between or beside the commas a width is missing"),
-                               (["--head", "10,"], "--head: between or beside the commas a width is missing"),
+                               (["--head", "10,,5"], "--head: between, before or after the commas a width is missing"),
+                               (["--head", "10,"], "--head: between, before or after the commas a width is missing"),
                                (["--arch", "rnn"], "--arch rnn: awd-lstm, qrnn, transformer or "
                                                    "transformer-xl is wanted"),
                                (["good.csv"], "Texts are given as --data"),

@@ -196,7 +196,7 @@ def bad_tables():
         refused(message, make_set("bad", lines))
 
     table("bad/data.csv: there is no column 'y', the target", ["a,b,c,z", *rows])
-    table("bad/data.csv: there is no column beside 'y'", ["y", *map(str, range(60))])
+    table("bad/data.csv: there is no column but 'y'", ["y", *map(str, range(60))])
     table("bad/data.csv: line 12, column 4 (y): 'nan' is a missing value",
           [header, *rows[:10], "1,2,7,nan", *rows[10:]])
     table("bad/data.csv: row 10 (from 0, without the header) of column 'b' is inf",
