@@ -30,7 +30,7 @@ import subprocess
 import sys
 
 FRAME_ABOVE = '/* above main */\n'
-FRAME_LINE = '/* a block takes the place of this line */'
+FRAME_LINE = '/* a block replaces this line */'
 HEAD = """#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -105,12 +105,12 @@ def from_markdown(path):
 
 
 def in_frame(frame, above, body):
-    """The frame with definitions above its main, and statements in the place of FRAME_LINE."""
-    place = re.search(rf'^.*{re.escape(FRAME_LINE)}\n', frame, re.M)
+    """The frame with definitions above its main, and statements instead of FRAME_LINE."""
+    line = re.search(rf'^.*{re.escape(FRAME_LINE)}\n', frame, re.M)
     main = re.search(r'^int main\(', frame, re.M)
-    if place is None:
+    if line is None:
         sys.exit(f'the page has blocks for a main, and its first program no line with {FRAME_LINE}')
-    return frame[:main.start()] + above + frame[main.start():place.start()] + body + frame[place.end():]
+    return frame[:main.start()] + above + frame[main.start():line.start()] + body + frame[line.end():]
 
 
 def from_header(path):

@@ -16,7 +16,7 @@ FRAME = """```c
 
 int main(void)
 {
-    puts("nothing"); /* a block takes the place of this line */
+    puts("nothing"); /* a block replaces this line */
     return 0;
 }
 ```
@@ -53,7 +53,7 @@ printf("%d\\n", two());
     ('another output', 'instead of', FRAME + '\n```c\nputs("one");\n```\n\n```text\ntwo\n```\n'),
     ('a block above main alone', 'none that goes into main', FRAME + '\n```c\n/* above main */\nint one;\n```\n'),
     ('no program', 'no program comes first', 'cc program.c -o program\n```c\nputs("one");\n```\n'),
-    ('a frame without a place', 'no line with', FRAME.replace('place', 'part') + '\n```c\nputs("one");\n```\n'),
+    ('a frame without the line', 'no line with', FRAME.replace('replaces', 'part') + '\n```c\nputs("one");\n```\n'),
     ('no command', 'how to compile', FRAME.replace('cc program.c', 'make program')),
 ]
 
