@@ -13,6 +13,7 @@
 #include "adze/distributed.h"
 #include "adze/dlpack.h"
 #include "adze/export.h"
+#include "adze/functional.h"
 #include "adze/io.h"
 #include "adze/nn.h"
 #include "adze/ops.h"

@@ -349,13 +349,16 @@ ADZ_API bool adz_is_anomaly_enabled(void);
  */
 ADZ_API adz_tensor *adz_sited(adz_tensor *t, const char *file, int line);
 
-/** A function of several tensors whose gradients are to be checked. */
-typedef struct adz_gradcheck_function {
+/** A function of several tensors with several results. */
+typedef struct adz_tensor_function {
     /** Computes outputs from inputs. Fills at most 16 outputs and returns how many; 0 for a
      * failure */
     int (*call)(adz_tensor *const *inputs, size_t n, adz_tensor **outputs, void *user);
     void *user; /**< handed to call */
-} adz_gradcheck_function;
+} adz_tensor_function;
+
+/** A function whose gradients are to be checked. */
+typedef adz_tensor_function adz_gradcheck_function;
 
 /** Options of the gradient checks, with PyTorch's tolerances. Start from ADZ_GRADCHECK_OPTIONS. */
 typedef struct adz_gradcheck_options {

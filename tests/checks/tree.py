@@ -27,7 +27,7 @@ ROOMS = {
 HEADERS = {
     "base": "base", "dlpack": "tensor", "scope": "tensor", "tensor": "tensor", "random": "tensor",
     "precision": "base",
-    "autograd": "autograd", "ops": "autograd", "custom": "autograd", "record": "autograd",
+    "autograd": "autograd", "functional": "autograd", "ops": "autograd", "custom": "autograd", "record": "autograd",
     "nn": "nn", "data": "data", "optim": "optim", "distributed": "distributed",
     "data_parallel": "distributed", "io": "io", "export": "export", "plan": "plan",
 }

@@ -125,6 +125,8 @@ HINTS = {
     'adz_data_parallel_next': {'parallel': 'in a step'},
     'adz_forget_mult': {'x': 'cube', 'f': 'cube', 'h0': 'none'},
     'adz_plan_write_c': {'path': 'new.c', 'options': 'NULL'},
+    'adz_vjp': {'v': 'none'}, 'adz_hessian': {'x': 'scalar'}, 'adz_hvp': {'x': 'scalar', 'v': 'scalar'},
+    'adz_jacobian_rows': {'x': 'matrix'},
     'adz_operator_call': {'attributes': 'NULL'},
     'adz_operator_check': {'attributes': 'NULL'},
 }
@@ -143,6 +145,8 @@ FILL = {
     'adz_lr_warmup': '*o = (adz_lr_warmup){ 3, 10 };',
     'adz_gradcheck_function': 'o->call = (int (*)(adz_tensor *const *, size_t, adz_tensor **, '
                               'void *))function_checked;',
+    'adz_tensor_function': 'o->call = (int (*)(adz_tensor *const *, size_t, adz_tensor **, '
+                              'void *))function_checked;',
     'adz_allocator': 'o->allocate = allocate; o->deallocate = deallocate;',
     'adz_module_type': 'o->size = sizeof *o; o->name = "Ours"; o->forward = forward;',
     'adz_operator': 'o->size = sizeof *o; o->name = "ours"; o->backward = backward_of_ours; '
@@ -159,7 +163,7 @@ INIT = {'adz_fastai_config':
 
 # Functions to hand over, by type or name of the parameter; the bodies are in callbacks.h.
 CALLBACKS = {
-    'adz_tensor_hook': 'hook', 'adz_post_accumulate_grad_hook': 'accumulated',
+    'adz_tensor_hook': 'hook', 'adz_tensor_map': 'map_of_ours', 'adz_post_accumulate_grad_hook': 'accumulated',
     'adz_message_callback': 'on_message', 'adz_load_rename': 'rename_tensor',
     'adz_activation_function': 'activation', 'adz_lambda_function': 'of_user', 'adz_module_visitor': 'visit',
     'adz_lr_lambda': 'lambda', 'adz_plan_function': 'captured', 'adz_loader_progress': 'progress',

@@ -1,0 +1,201 @@
+/* Derivatives in graphs, in regions without gradients and in plans; what stays untouched. */
+#include "autograd/functional/functional.h"
+
+/* The sum of squares of the rows' Jacobians of a network, as a function of its input. */
+static int size_of_jacobian(adz_tensor *const *in, size_t n, adz_tensor **out, void *net)
+{
+    (void)n;
+    adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
+    o.create_graph = true;
+    adz_tensor *forward, *reverse;
+    o.mode = ADZ_JACOBIAN_FORWARD;
+    forward = adz_jacobian_rows(apply, in[0], net, &o);
+    o.mode = ADZ_JACOBIAN_REVERSE;
+    reverse = adz_jacobian_rows(apply, in[0], net, &o);
+    out[0] = forward == NULL || reverse == NULL
+                 ? NULL
+                 : adz_sum(adz_mul(forward, reverse), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    return out[0] != NULL;
+}
+
+static void jacobians_have_derivatives(void **state)
+{
+    (void)state;
+    adz_module *net = small_network(5);
+    adz_tensor *x = adz_requires_grad_(adz_randn(ADZ_SHAPE(3, 3), ADZ_F64), true);
+    const adz_gradcheck_function f = { size_of_jacobian, net };
+    assert_int_equal(adz_gradcheck(&f, &x, 1, NULL, NULL), ADZ_OK);
+    assert_int_equal(adz_gradgradcheck(&f, &x, 1, NULL, NULL), ADZ_OK);
+    adz_module_free(&net);
+}
+
+/* A loss on the tangent trains the network's parameters, also where x wants no gradient. */
+static void parameters_get_gradients_of_derivatives(void **state)
+{
+    (void)state;
+    adz_module *net = small_network(6);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(3, 3), ADZ_F64), *loss;
+    assert_true(size_of_jacobian(&x, 1, &loss, net) == 1 && adz_tensor_requires_grad(loss));
+    assert_int_equal(adz_backward(loss), ADZ_OK);
+    adz_tensor *weight = adz_module_parameter(net, "0.weight"), *grad = adz_tensor_grad(weight);
+    double *element = adz_tensor_data_f64(weight), before = *element, values[2];
+    for (int k = 0; k < 2; ++k) {
+        *element = before + (k == 0 ? 1e-6 : -1e-6);
+        assert_int_equal(size_of_jacobian(&x, 1, &loss, net), 1);
+        values[k] = adz_item(loss);
+    }
+    *element = before;
+    const double analytic = adz_tensor_at(grad, (int64_t[]){ 0, 0 });
+    assert_true(fabs((values[0] - values[1]) / 2e-6 - analytic) < 1e-7 && analytic != 0);
+    adz_module_free(&net);
+}
+
+static adz_tensor *product_of(adz_tensor *x, void *v)
+{
+    return adz_mul(adz_exp(adz_mul(x, adz_flip(x, ADZ_DIMS(0)))), v);
+}
+
+static int push_of(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
+{
+    (void)n;
+    adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
+    o.create_graph = true;
+    out[0] = adz_jvp(product_of, in[0], in[1], user, &o);
+    out[1] = adz_vjp(product_of, in[0], in[1], user, &o);
+    return out[0] != NULL && out[1] != NULL ? 2 : 0;
+}
+
+/* By the input and by the vector. */
+static void products_have_derivatives(void **state)
+{
+    (void)state;
+    adz_manual_seed(7);
+    adz_tensor *in[2];
+    for (int i = 0; i < 2; ++i) {
+        in[i] = adz_requires_grad_(adz_randn(ADZ_SHAPE(3), ADZ_F64), true);
+    }
+    const adz_gradcheck_function f = { push_of, adz_randn(ADZ_SHAPE(3), ADZ_F64) };
+    assert_int_equal(adz_gradcheck(&f, in, 2, NULL, NULL), ADZ_OK);
+    assert_int_equal(adz_gradgradcheck(&f, in, 2, NULL, NULL), ADZ_OK);
+}
+
+/* No gradient changes, and the mode is what it was. */
+static void nothing_else_changes(void **state)
+{
+    (void)state;
+    adz_module *net = small_network(8);
+    adz_tensor *x = adz_requires_grad_(adz_randn(ADZ_SHAPE(2, 3), ADZ_F64), true);
+    bool before = adz_set_grad_enabled(false);
+    adz_tensor *j = adz_jacobian_rows(apply, x, net, NULL);
+    assert_false(adz_is_grad_enabled());
+    adz_set_grad_enabled(before);
+    assert_true(apart(j, adz_jacobian_rows(apply, x, net, NULL)) == 0);
+    assert_false(adz_tensor_requires_grad(j));
+    assert_null(adz_tensor_grad(x));
+    assert_null(adz_tensor_grad(adz_module_parameter(net, "0.weight")));
+    adz_module_free(&net);
+}
+
+typedef struct {
+    adz_module *net;
+    adz_tensor *x;
+    adz_jacobian_mode mode;
+} captured;
+
+static adz_tensor *tangent(void *user)
+{
+    captured *c = user;
+    adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
+    o.mode = c->mode;
+    return adz_jacobian_rows(apply, c->x, c->net, &o);
+}
+
+static void plans_replay_jacobians(void **state)
+{
+    (void)state;
+    captured c = { small_network(9), adz_randn(ADZ_SHAPE(4, 3), ADZ_F64), ADZ_JACOBIAN_REVERSE };
+    for (; c.mode <= ADZ_JACOBIAN_FORWARD; ++c.mode) {
+        adz_plan *plan = adz_plan_new(tangent, &c, NULL);
+        assert_non_null(plan);
+        for (int run = 0; run < 4; ++run) {
+            adz_copy_(c.x, adz_randn(ADZ_SHAPE(4, 3), ADZ_F64));
+            assert_int_equal(adz_plan_run(plan), ADZ_OK);
+            assert_true(adz_equal(adz_plan_output(plan), tangent(&c)));
+        }
+        adz_plan_info info;
+        assert_int_equal(adz_plan_info_get(plan, &info, sizeof info), ADZ_OK);
+        assert_true(info.captured);
+        adz_plan_free(&plan);
+    }
+    adz_module_free(&c.net);
+}
+
+/* A dropout has one mask in the value and in all derivatives. */
+static adz_tensor *dropped(adz_tensor *x, void *user)
+{
+    (void)user;
+    return adz_dropout(x, 0.5, true, NULL);
+}
+
+static void a_dropout_is_drawn_once(void **state)
+{
+    (void)state;
+    adz_tensor *x = adz_ones(ADZ_SHAPE(2, 20), ADZ_F64), *y = NULL;
+    adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
+    o.results = &y;
+    for (int mode = ADZ_JACOBIAN_REVERSE; mode <= ADZ_JACOBIAN_FORWARD; ++mode) {
+        o.mode = (adz_jacobian_mode)mode;
+        adz_tensor *j = adz_jacobian_rows(dropped, x, NULL, &o);
+        assert_true(adz_equal(adz_sum(j, ADZ_DIMS(2), ADZ_DROPDIM), y));
+    }
+}
+
+/* The Jacobian of a module by its parameters, which are arguments of the function. */
+static int by_parameters(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
+{
+    void **net_and_x = user;
+    (void)n;
+    adz_values *parameters = adz_values_new(), *arguments = adz_values_new();
+    adz_values *results = adz_values_new();
+    adz_values_add(parameters, "0.weight", in[0]);
+    adz_values_add(arguments, NULL, net_and_x[1]);
+    out[0] = adz_module_functional_call(net_and_x[0], parameters, arguments, results) == ADZ_OK
+                 ? adz_values_at(results, 0)
+                 : NULL;
+    adz_values_free(&parameters);
+    adz_values_free(&arguments);
+    adz_values_free(&results);
+    return out[0] != NULL;
+}
+
+static void jacobians_by_parameters(void **state)
+{
+    (void)state;
+    adz_module *net = small_network(10);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(1, 3), ADZ_F64), *j[2];
+    void *net_and_x[] = { net, x };
+    const adz_tensor_function f = { by_parameters, net_and_x };
+    adz_tensor *weight = adz_module_parameter(net, "0.weight");
+    adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
+    for (int mode = 0; mode < 2; ++mode) {
+        o.mode = (adz_jacobian_mode)(mode + 1);
+        assert_int_equal(adz_jacobian_many(&f, &weight, 1, 1, &j[mode], &o), ADZ_OK);
+    }
+    assert_true(apart(j[0], j[1]) < 1e-14 && adz_tensor_rank(j[0]) == 4);
+    adz_tensor *y = adz_module_forward(net, x);
+    assert_int_equal(adz_backward(adz_select(adz_select(y, 0, 0), 0, 1)), ADZ_OK);
+    adz_tensor *row = adz_select(adz_select(j[0], 0, 0), 0, 1);
+    assert_true(apart(row, adz_tensor_grad(weight)) < 1e-15);
+    adz_module_free(&net);
+}
+
+const struct CMUnitTest functional_graphs[N_FUNCTIONAL_GRAPHS] = {
+    cmocka_unit_test_setup_teardown(jacobians_have_derivatives, functional_open, functional_close),
+    cmocka_unit_test_setup_teardown(
+        parameters_get_gradients_of_derivatives, functional_open, functional_close),
+    cmocka_unit_test_setup_teardown(products_have_derivatives, functional_open, functional_close),
+    cmocka_unit_test_setup_teardown(nothing_else_changes, functional_open, functional_close),
+    cmocka_unit_test_setup_teardown(plans_replay_jacobians, functional_open, functional_close),
+    cmocka_unit_test_setup_teardown(a_dropout_is_drawn_once, functional_open, functional_close),
+    cmocka_unit_test_setup_teardown(jacobians_by_parameters, functional_open, functional_close),
+};
