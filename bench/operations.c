@@ -20,7 +20,7 @@ operands operands_begin(int64_t rows, int64_t columns)
         .weight = leaf(adz_randn(ADZ_SHAPE(columns, columns), ADZ_F32)),
         .row = leaf(adz_randn(ADZ_SHAPE(columns), ADZ_F32)),
         .ids = adz_keep(adz_randint(0, columns, ADZ_SHAPE(rows), ADZ_I64)),
-        .columns = adz_keep(adz_randint(0, columns, shape, ADZ_I64)),
+        .chosen = adz_keep(adz_randint(0, columns, shape, ADZ_I64)),
         .integers = adz_keep(adz_randint(0, 100, shape, ADZ_I32)) };
     in.mask = adz_keep(adz_gt_number(in.aim, 0));
     in.halves = adz_keep(adz_to(in.aim, ADZ_BF16));
@@ -31,7 +31,7 @@ operands operands_begin(int64_t rows, int64_t columns)
 void operands_end(operands *in)
 {
     adz_tensor **all[] = { &in->a, &in->b, &in->positive, &in->share, &in->aim, &in->wide,
-        &in->weight, &in->row, &in->ids, &in->columns, &in->integers, &in->mask, &in->halves };
+        &in->weight, &in->row, &in->ids, &in->chosen, &in->integers, &in->mask, &in->halves };
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
         adz_release(all[i]);
     }
@@ -54,7 +54,7 @@ static adz_tensor *heads(const operands *in, adz_tensor *t)
 
 static adz_tensor *steps_of(const operands *in, adz_tensor *t)
 {
-    return adz_reshape(t, ADZ_SHAPE(in->rows, 1, in->columns));
+    return adz_reshape(t, ADZ_SHAPE(in->rows, 1, in->chosen));
 }
 
 /* X(name, what it computes from `in`) */
@@ -150,9 +150,9 @@ static adz_tensor *steps_of(const operands *in, adz_tensor *t)
         adz_forget_mult(steps_of(in, in->a), steps_of(in, in->share), ADZ_NONE, false, false))  \
     X(embedding, adz_embedding(in->ids, in->weight, NULL))                                      \
     X(index_select, adz_index_select(in->weight, 0, in->ids))                                   \
-    X(gather, adz_gather(in->a, 1, in->columns))                                                \
-    X(scatter_add, adz_scatter_add(in->a, 1, in->columns, in->b))                               \
-    X(one_hot, adz_one_hot(in->ids, in->columns))                                               \
+    X(gather, adz_gather(in->a, 1, in->chosen))                                                 \
+    X(scatter_add, adz_scatter_add(in->a, 1, in->chosen, in->b))                                \
+    X(one_hot, adz_one_hot(in->ids, in->chosen))                                                \
     X(cat, adz_cat((adz_tensor *[]){ in->a, in->b }, 2, 1))                                     \
     X(pad, adz_pad(in->a, (int64_t[]){ 1, 1 }, 2, 0))                                           \
     X(flip, adz_flip(in->a, ADZ_DIMS(1)))                                                       \
@@ -160,7 +160,7 @@ static adz_tensor *steps_of(const operands *in, adz_tensor *t)
     X(repeat, adz_repeat(in->a, ADZ_SHAPE(2, 1)))                                               \
     X(clone, adz_clone(in->a))                                                                  \
     X(transposed, adz_contiguous(adz_transpose(in->a, 0, 1)))                                   \
-    X(every_other, adz_contiguous(adz_slice(in->a, 1, 0, in->columns, 2)))                      \
+    X(every_other, adz_contiguous(adz_slice(in->a, 1, 0, in->chosen, 2)))                       \
     X(to_f64, adz_to(in->a, ADZ_F64))                                                           \
     X(to_bf16, adz_to(in->a, ADZ_BF16))                                                         \
     X(to_f16, adz_to(in->a, ADZ_F16))                                                           \

@@ -86,7 +86,7 @@ OPERATORS = {
     'max': lambda i: i.a.max(),
     'any': lambda i: i.mask.any(1),
     'topk': lambda i: i.a.topk(5, 1)[0],
-    'layer_norm': lambda i: functional.layer_norm(i.a, (i.columns, ), i.row, i.row),
+    'layer_norm': lambda i: functional.layer_norm(i.a, (i.chosen, ), i.row, i.row),
     'batch_norm': lambda i: functional.batch_norm(i.a, None, None, i.row, i.row, True),
     'mse_loss': lambda i: functional.mse_loss(i.a, i.aim),
     'l1_loss': lambda i: functional.l1_loss(i.a, i.aim),
@@ -102,9 +102,9 @@ OPERATORS = {
     'outer': lambda i: torch.outer(i.row, i.row),
     'embedding': lambda i: functional.embedding(i.ids, i.weight),
     'index_select': lambda i: i.weight.index_select(0, i.ids),
-    'gather': lambda i: i.a.gather(1, i.columns),
-    'scatter_add': lambda i: i.a.scatter_add(1, i.columns, i.b),
-    'one_hot': lambda i: functional.one_hot(i.ids, i.columns),
+    'gather': lambda i: i.a.gather(1, i.chosen),
+    'scatter_add': lambda i: i.a.scatter_add(1, i.chosen, i.b),
+    'one_hot': lambda i: functional.one_hot(i.ids, i.chosen),
     'cat': lambda i: torch.cat((i.a, i.b), 1),
     'pad': lambda i: functional.pad(i.a, (1, 1)),
     'flip': lambda i: i.a.flip(1),
@@ -118,11 +118,11 @@ OPERATORS = {
     'to_f16': lambda i: i.a.half(),
     'to_i32': lambda i: i.a.int(),
     'dropout': lambda i: functional.dropout(i.a, 0.1),
-    'rand': lambda i: torch.rand(i.rows, i.columns),
-    'rand_f64': lambda i: torch.rand(i.rows, i.columns, dtype=torch.float64),
-    'randn': lambda i: torch.randn(i.rows, i.columns),
-    'randint': lambda i: torch.randint(0, 10, (i.rows, i.columns)),
-    'bernoulli': lambda i: torch.bernoulli(torch.full((i.rows, i.columns), 0.3)),
+    'rand': lambda i: torch.rand(i.rows, i.chosen),
+    'rand_f64': lambda i: torch.rand(i.rows, i.chosen, dtype=torch.float64),
+    'randn': lambda i: torch.randn(i.rows, i.chosen),
+    'randint': lambda i: torch.randint(0, 10, (i.rows, i.chosen)),
+    'bernoulli': lambda i: torch.bernoulli(torch.full((i.rows, i.chosen), 0.3)),
     'multinomial': lambda i: torch.multinomial(i.share, 1, True),
 }
 
@@ -140,7 +140,7 @@ def inputs(size, columns=64):
     i.share, i.aim = torch.rand(shape), torch.randn(shape)
     i.mask = i.aim > 0
     i.ids = torch.randint(0, columns, (rows,))
-    i.columns = torch.randint(0, columns, shape)
+    i.chosen = torch.randint(0, columns, shape)
     i.integers = torch.randint(0, 100, shape, dtype=torch.int32)
     return i
 
