@@ -54,7 +54,7 @@ static adz_tensor *heads(const operands *in, adz_tensor *t)
 
 static adz_tensor *steps_of(const operands *in, adz_tensor *t)
 {
-    return adz_reshape(t, ADZ_SHAPE(in->rows, 1, in->chosen));
+    return adz_reshape(t, ADZ_SHAPE(in->rows, 1, in->columns));
 }
 
 /* X(name, what it computes from `in`) */
@@ -152,7 +152,7 @@ static adz_tensor *steps_of(const operands *in, adz_tensor *t)
     X(index_select, adz_index_select(in->weight, 0, in->ids))                                   \
     X(gather, adz_gather(in->a, 1, in->chosen))                                                 \
     X(scatter_add, adz_scatter_add(in->a, 1, in->chosen, in->b))                                \
-    X(one_hot, adz_one_hot(in->ids, in->chosen))                                                \
+    X(one_hot, adz_one_hot(in->ids, in->columns))                                               \
     X(cat, adz_cat((adz_tensor *[]){ in->a, in->b }, 2, 1))                                     \
     X(pad, adz_pad(in->a, (int64_t[]){ 1, 1 }, 2, 0))                                           \
     X(flip, adz_flip(in->a, ADZ_DIMS(1)))                                                       \
@@ -160,7 +160,7 @@ static adz_tensor *steps_of(const operands *in, adz_tensor *t)
     X(repeat, adz_repeat(in->a, ADZ_SHAPE(2, 1)))                                               \
     X(clone, adz_clone(in->a))                                                                  \
     X(transposed, adz_contiguous(adz_transpose(in->a, 0, 1)))                                   \
-    X(every_other, adz_contiguous(adz_slice(in->a, 1, 0, in->chosen, 2)))                       \
+    X(every_other, adz_contiguous(adz_slice(in->a, 1, 0, in->columns, 2)))                      \
     X(to_f64, adz_to(in->a, ADZ_F64))                                                           \
     X(to_bf16, adz_to(in->a, ADZ_BF16))                                                         \
     X(to_f16, adz_to(in->a, ADZ_F16))                                                           \

@@ -17,7 +17,7 @@ typedef struct {
     adz_tensor *wide;     /* f64, normal */
     adz_tensor *weight;   /* f32[columns, columns] */
     adz_tensor *row;      /* f32[columns] */
-    adz_tensor *ids;      /* i64[rows], row numbers */
+    adz_tensor *ids;      /* i64[rows], column numbers */
     adz_tensor *chosen;   /* i64, column numbers */
     adz_tensor *integers; /* i32 */
     adz_tensor *mask;     /* bool */
