@@ -20,11 +20,19 @@ static int64_t passes_of_all(const adzi_functional *f, adz_tensor *const *tensor
     return sum;
 }
 
-/* The vector of pass `e` for t. `indices` counts t's elements or columns. */
-static adz_tensor *vector_of(
-    const adzi_functional *f, const adz_tensor *t, adz_tensor *indices, int64_t e)
+/* 2 n - 1 numbers, of which the middle one is 1 and the others 0. Each vector of n elements of
+ * which one is 1 is a slice of it. */
+static adz_tensor *slices_for(const adz_tensor *t, int64_t n)
 {
-    adz_tensor *one = adz_to(adz_eq_number(indices, (double)e), (adz_dtype)t->dtype);
+    adz_tensor *indices = adz_arange(0, (double)(n > 0 ? 2 * n - 1 : 0), 1, ADZ_I64);
+    return adz_to(adz_eq_number(indices, (double)(n - 1)), (adz_dtype)t->dtype);
+}
+
+/* The vector of pass `e` of n for t. */
+static adz_tensor *vector_of(
+    const adzi_functional *f, const adz_tensor *t, adz_tensor *slices, int64_t n, int64_t e)
+{
+    adz_tensor *one = adz_narrow(slices, 0, n - 1 - e, n);
     const adz_shape shape = adz_shape_of(t->rank, t->sizes);
     return f->rows ? adz_expand(one, shape) : adz_reshape(one, shape);
 }
@@ -40,12 +48,12 @@ static bool make_passes(adzi_functional *f, pass go, adz_tensor *const *from, si
 {
     adz_tensor *vectors[ADZ_FUNCTION_INPUTS], *found[ADZ_FUNCTION_INPUTS];
     const int64_t count = passes_of(f, from[k]);
-    adz_tensor *indices = adz_arange(0, (double)count, 1, ADZ_I64);
+    adz_tensor *slices = slices_for(from[k], count);
     for (size_t i = 0; i < n; ++i) {
         vectors[i] = ADZ_NONE;
     }
     for (int64_t e = 0; e < count; ++e) {
-        vectors[k] = vector_of(f, from[k], indices, e);
+        vectors[k] = vector_of(f, from[k], slices, count, e);
         if (vectors[k] == NULL || !go(f, vectors, found)) {
             return false;
         }
