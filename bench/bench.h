@@ -64,6 +64,7 @@ int bench_op(int argc, char **argv);
 int bench_toy(int argc, char **argv);
 int bench_mlp(int argc, char **argv);
 int bench_deep(int argc, char **argv);
+int bench_derivatives(int argc, char **argv);
 int bench_ffn_step(int argc, char **argv);
 
 #endif

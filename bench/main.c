@@ -25,6 +25,7 @@ static const struct {
     { "toy", bench_toy },
     { "mlp", bench_mlp },
     { "deep", bench_deep },
+    { "derivatives", bench_derivatives },
     { "ffn-step", bench_ffn_step },
     { "info", bench_info },
 };
@@ -38,6 +39,9 @@ static int usage(int status)
           "       adze-bench mlp [--steps N] [--captured] [--rounds] [--start FILE] [--json]\n"
           "                the network of uci-regression, Adam\n"
           "       adze-bench deep [--ops N] [--json]      a chain of N additions\n"
+          "       adze-bench derivatives jacobian|jacobians|hvp|pinn [--steps N] [--captured] "
+          "[--rounds]\n"
+          "                [--start FILE] [--json]  derivatives that solvers need\n"
           "       adze-bench ffn-step [--batch N] [--seq N] [--d-model N] [--d-ff N] [--depth N] "
           "[--gated]\n"
           "                [--activation relu|gelu|silu] [--dropout P] [--optimizer sgd|adamw]\n"

@@ -61,7 +61,7 @@ int run_step_rounds(const char *name, const step_options *o, void (*step)(void *
     count_step(step, user, &allocations, &faults);
     while (!o->rounds || fgets(line, sizeof line, stdin) != NULL) {
         if (o->rounds && strncmp(line, "first", 5) == 0) {
-            printf("{\"bench\": \"%s\", \"first_loss\": %.9g}\n", name, o->first_loss);
+            printf("{\"bench\": \"%s\", \"first_loss\": %.17g}\n", name, o->first_loss);
             fflush(stdout);
             continue;
         }

@@ -1,0 +1,176 @@
+/* adze-bench derivatives ROW: derivatives that solvers need, with adze/functional.h.
+ *
+ *   jacobian  the Jacobians of 6-64-64-6 with tanh at 1 point, f64
+ *   jacobians the same at 1,000 points
+ *   hvp       the product of the Hessian of the mlp row's loss with a vector, f32
+ *   pinn      a step of a physics-informed network, 1-32-32-1 with tanh: u'' = -sin(pi x) at 1,000
+ *             points, f32, Adam
+ *
+ * The products alone, in a plan, are what the Jacobians are compared with. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "start.h"
+#include "steps.h"
+
+typedef struct {
+    adz_module *net;
+    adz_tensor *x, *target, *v;
+    adz_optimizer *adam;
+    adz_tensor *(*compute)(void *user);
+} derivatives;
+
+static adz_tensor *apply(adz_tensor *x, void *net)
+{
+    return adz_module_forward(net, x);
+}
+
+static adz_tensor *jacobians(void *user)
+{
+    derivatives *d = user;
+    return adz_jacobian_rows(apply, d->x, d->net, NULL);
+}
+
+/* The products of the forward and of six pulls, with other numbers in them. */
+static adz_tensor *products(void *user)
+{
+    const derivatives *d = user;
+    adz_tensor *w[3], *h = d->x;
+    for (int i = 0; i < 3; ++i) {
+        w[i] =
+            adz_module_parameter(d->net, (const char *[]){ "0.weight", "2.weight", "4.weight" }[i]);
+        h = adz_linear(h, w[i], ADZ_NONE);
+    }
+    for (int m = 0; m < 6; ++m) {
+        adz_tensor *dy = adz_expand(adz_narrow(w[2], 0, m, 1),
+            ADZ_SHAPE(adz_tensor_size(d->x, 0), 64)); /* a row of the last matrix is its pull */
+        h = adz_matmul(adz_matmul(dy, w[1]), w[0]);
+    }
+    return h;
+}
+
+/* ---- the Hessian of a loss ------------------------------------------------------------------- */
+
+static int loss_by_parameters(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
+{
+    const derivatives *d = user;
+    (void)n;
+    adz_tensor *h = adz_relu(adz_linear(d->x, in[0], in[1]));
+    out[0] = adz_mse_loss(adz_linear(h, in[2], in[3]), d->target, ADZ_REDUCE_MEAN);
+    return out[0] != NULL;
+}
+
+static adz_tensor *hessian_product(void *user)
+{
+    derivatives *d = user;
+    const adz_tensor_function f = { loss_by_parameters, d };
+    adz_tensor_list p = adz_module_parameters(d->net);
+    adz_tensor *found[4];
+    return adz_hvp_many(&f, p.items, 4, p.items, found, NULL) == ADZ_OK ? found[0] : NULL;
+}
+
+/* ---- a physics-informed network -------------------------------------------------------------- */
+
+static adz_tensor *derivative(adz_tensor *y, adz_tensor *x)
+{
+    adz_backward_options o = ADZ_BACKWARD_OPTIONS;
+    adz_tensor *ones = adz_ones_like(y), *dx = NULL;
+    o.create_graph = true;
+    return adz_autograd_grad(&y, &ones, 1, &x, &dx, 1, &o) == ADZ_OK ? dx : NULL;
+}
+
+static adz_tensor *residual(const derivatives *d)
+{
+    adz_tensor *du = derivative(adz_module_forward(d->net, d->x), d->x);
+    return adz_mse_loss(derivative(du, d->x), d->target, ADZ_REDUCE_MEAN);
+}
+
+static adz_tensor *pinn_step(void *user)
+{
+    derivatives *d = user;
+    adz_tensor *loss = residual(d);
+    adz_backward(loss);
+    adz_optimizer_step(d->adam);
+    adz_optimizer_zero_grad(d->adam);
+    return loss;
+}
+
+/* ---- the rows -------------------------------------------------------------------------------- */
+
+static void run_step(void *user)
+{
+    derivatives *d = user;
+    adz_scope *scope = adz_scope_open();
+    d->compute(d);
+    adz_scope_close(scope);
+}
+
+static double first_value(derivatives *d)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *t = d->adam != NULL
+                        ? residual(d)
+                        : adz_mean(adz_square(d->compute(d)), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    const double value = adz_item(t);
+    adz_scope_close(scope);
+    return value;
+}
+
+static bool make(derivatives *d, const char *row)
+{
+    const int points = strcmp(row, "jacobian") == 0 ? 1 : 1000;
+    if (strncmp(row, "jacobian", 8) == 0) {
+        d->net = ADZ_SEQUENTIAL(adz_linear_new(6, 64, NULL), adz_tanh_new(),
+            adz_linear_new(64, 64, NULL), adz_tanh_new(), adz_linear_new(64, 6, NULL));
+        adz_module_to(d->net, ADZ_F64);
+        d->x = adz_keep(adz_randn(ADZ_SHAPE(points, 6), ADZ_F64));
+        d->compute = jacobians;
+    } else if (strcmp(row, "hvp") == 0) {
+        d->net = ADZ_SEQUENTIAL(
+            adz_linear_new(13, 50, NULL), adz_relu_new(NULL), adz_linear_new(50, 1, NULL));
+        d->x = adz_keep(adz_randn(ADZ_SHAPE(128, 13), ADZ_F32));
+        d->target = adz_keep(adz_randn(ADZ_SHAPE(128, 1), ADZ_F32));
+        d->compute = hessian_product;
+    } else if (strcmp(row, "pinn") == 0) {
+        d->net = ADZ_SEQUENTIAL(adz_linear_new(1, 32, NULL), adz_tanh_new(),
+            adz_linear_new(32, 32, NULL), adz_tanh_new(), adz_linear_new(32, 1, NULL));
+        d->x = adz_keep(adz_reshape(adz_linspace(0, 1, points, ADZ_F32), ADZ_SHAPE(points, 1)));
+        d->target = adz_keep(adz_neg(adz_sin(adz_mul_number(d->x, 3.14159265358979))));
+        adz_requires_grad_(d->x, true);
+        d->adam = adz_adam_new(adz_module_parameters(d->net), 0.001, NULL);
+        d->compute = pinn_step;
+    } else {
+        fprintf(stderr, "derivatives: no row \"%s\"; jacobian, jacobians, hvp and pinn are there\n",
+            row);
+        return false;
+    }
+    return true;
+}
+
+int bench_derivatives(int argc, char **argv)
+{
+    step_options o;
+    derivatives d = { NULL };
+    if (argc < 1 || !read_step_options(argc - 1, argv + 1, &o) || !make(&d, argv[0])) {
+        return EXIT_FAILURE;
+    }
+    const start_tensor start[] = { { "x", d.x }, { "target", d.target } };
+    save_start(o.start, d.net, start, d.target != NULL ? 2 : 1);
+    o.first_loss = first_value(&d);
+    adz_set_num_threads((int)o.threads);
+    adz_plan *plan = o.captured ? adz_plan_new(d.compute, &d, NULL) : NULL;
+    const bool floors = d.compute == jacobians;
+    adz_plan *floor = floors ? adz_plan_new(products, &d, NULL) : NULL;
+    const int status = run_step_rounds(argv[0], &o, plan != NULL ? run_plan : run_step,
+        plan != NULL ? (void *)plan : &d, floor != NULL ? run_plan : NULL, floor);
+    adz_plan_free(&plan);
+    adz_plan_free(&floor);
+    adz_optimizer_free(&d.adam);
+    adz_module_free(&d.net);
+    adz_tensor **kept[] = { &d.x, &d.target };
+    for (int i = 0; i < 2; ++i) {
+        adz_release(kept[i]);
+    }
+    return status;
+}

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Compares derivatives for solvers with torch.func, torch.compile and jitted JAX, round by round in turn, on one thread.
+
+    derivatives.py ADZE_BENCH [--row jacobian,jacobians,hvp,pinn] [--sides torch,compile,jax] [--rounds 7] [--json]
+
+bench/derivatives.c describes the rows. All sides start from the weights and data of adze's. If their first values
+differ, the script ends with 1. Only the ratios mean something, because other work on the machine slows all sides.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+STEPS = {"jacobian": (20000, 300), "jacobians": (400, 60), "hvp": (8000, 300), "pinn": (600, 100)}  # adze, peers
+TOLERANCE = {"jacobian": 1e-12, "jacobians": 1e-12, "hvp": 1e-4, "pinn": 1e-4}
+SIZES = {"jacobian": (6, 64, 64, 6), "jacobians": (6, 64, 64, 6), "hvp": (13, 50, 1), "pinn": (1, 32, 32, 1)}
+
+
+# ---- the sides of the peers ---------------------------------------------------------------------------------
+
+def torch_work(row, given, compiled):
+    import torch
+    from torch import func
+    torch.set_num_threads(1)
+    x, target = given.pop("x"), given.pop("target", None)
+    activation = torch.relu if row == "hvp" else torch.tanh
+    w = dict(given)
+
+    def net(w, x):
+        layers = len(SIZES[row]) - 1
+        for i in range(layers):
+            x = torch.nn.functional.linear(x, w[f"{2 * i}.weight"], w[f"{2 * i}.bias"])
+            x = activation(x) if i + 1 < layers else x
+        return x
+
+    fast = (lambda f: torch.compile(f, mode="max-autotune-no-cudagraphs")) if compiled else lambda f: f
+    if row.startswith("jacobian"):
+        work = fast(func.vmap(func.jacrev(lambda x: net(w, x))))
+        return (lambda: work(x).square().mean().item()), (lambda: work(x))
+    if row == "hvp":
+        def loss(w):
+            return (net(w, x) - target).square().mean()
+        work = fast(lambda v: func.vjp(func.grad(loss), w)[1](v)[0])
+        return (lambda: work(w)["0.weight"].square().mean().item()), (lambda: work(w))
+    for t in w.values():
+        t.requires_grad_(True)
+    adam = torch.optim.Adam(w.values(), lr=0.001, fused=True)
+    first = func.grad(lambda x, w: net(w, x[None])[0, 0])
+    second = func.vmap(func.grad(lambda x, w: first(x, w)[0]), (0, None))
+
+    def loss_of():
+        return (second(x, w) - target).square().mean()
+    loss_of = fast(loss_of)
+
+    def step():
+        adam.zero_grad(set_to_none=True)
+        loss_of().backward()
+        adam.step()
+    return (lambda: loss_of().item()), step
+
+
+def jax_work(row, given):
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
+    import jax
+    from jax import numpy as jnp
+    jax.config.update("jax_enable_x64", True)
+    w = {name: jnp.asarray(t.numpy()) for name, t in given.items()}
+    x, target = w.pop("x"), w.pop("target", None)
+    activation = jax.nn.relu if row == "hvp" else jnp.tanh
+
+    def net(w, x):
+        layers = len(SIZES[row]) - 1
+        for i in range(layers):
+            x = x @ w[f"{2 * i}.weight"].T + w[f"{2 * i}.bias"]
+            x = activation(x) if i + 1 < layers else x
+        return x
+
+    if row.startswith("jacobian"):
+        work = jax.jit(jax.vmap(jax.jacrev(net, 1), (None, 0)))
+        return (lambda: float(jnp.mean(work(w, x) ** 2))), (lambda: work(w, x).block_until_ready())
+    if row == "hvp":
+        gradient = jax.grad(lambda w: jnp.mean((net(w, x) - target) ** 2))
+        work = jax.jit(lambda w, v: jax.jvp(gradient, (w,), (v,))[1])
+        return (lambda: float(jnp.mean(work(w, w)["0.weight"] ** 2))), (
+            lambda: jax.block_until_ready(work(w, w)))
+    first = jax.grad(lambda x, w: net(w, x[None])[0, 0])
+    second = jax.vmap(jax.grad(lambda x, w: first(x, w)[0]), (0, None))
+
+    def loss(w):
+        return jnp.mean((second(x, w) - target) ** 2)
+    from jax_ffn import adam
+    begin, update = adam(1e-3, 0, 0)
+    step = jax.jit(lambda w, s: update(w, jax.grad(loss)(w), s), donate_argnums=(0, 1))
+    state = [{name: jnp.array(t) for name, t in w.items()}, begin(w)]
+
+    def train():
+        state[:] = step(*state)
+        jax.block_until_ready(state[0])
+    return (lambda: float(loss(w))), train
+
+
+def peer_side(side, row, start):
+    from turns import load_start
+    given = load_start(start)
+    first, step = jax_work(row, given) if side == "jax" else torch_work(row, given, side == "compile")
+    args = argparse.Namespace(bench=row, threads=1, steps=STEPS[row][1], rounds=True, first_loss=first())
+    from rounds import answer_rounds
+    answer_rounds(args, step, {})
+
+
+# ---- taking turns -------------------------------------------------------------------------------------------
+
+class Side:
+    def __init__(self, command):
+        environment = dict(os.environ, OMP_NUM_THREADS="1")
+        self.process = subprocess.Popen(command, env=environment, text=True, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE)
+
+    def ask(self, what):
+        self.process.stdin.write(what + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit(f"{' '.join(map(str, self.process.args))}: this side ended")
+        return json.loads(line)
+
+
+def compare(program, row, peers, rounds):
+    with tempfile.TemporaryDirectory() as folder:
+        start = os.path.join(folder, "start.safetensors")
+        ours = [program, "derivatives", row, "--rounds", "--json", "--steps", str(STEPS[row][0])]
+        sides = {"adze": Side([*ours, "--start", start])}
+        first = {"adze": sides["adze"].ask("first")["first_loss"]}
+        sides["captured"] = Side([*ours, "--captured"])
+        for name in peers:
+            sides[name] = Side([sys.executable, __file__, "--side", name, row, start])
+            first[name] = sides[name].ask("first")["first_loss"]
+    if not all(abs(value - first["adze"]) <= TOLERANCE[row] * abs(first["adze"]) for value in first.values()):
+        sys.exit(f"{row}: the sides differ: {first}")
+    times = {name: [] for name in sides}
+    floor = []
+    for _ in range(rounds):
+        for name, side in sides.items():
+            answer = side.ask("round")
+            times[name].append(answer["median_us"])
+            if "by_hand_us" in answer:
+                floor.append(answer["by_hand_us"])
+    for side in sides.values():
+        side.process.stdin.close()
+        side.process.wait()
+    found = {name: round(statistics.median(values), 3) for name, values in times.items()}
+    return {"row": row, **found, **({"products": round(statistics.median(floor), 3)} if floor else {})}
+
+
+def main():
+    if sys.argv[1:2] == ["--side"]:
+        return peer_side(*sys.argv[2:5])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("--row", default="jacobian,jacobians,hvp,pinn")
+    parser.add_argument("--sides", default="torch,compile,jax")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--json", action="store_true", help="one object per row")
+    arguments = parser.parse_args()
+    for row in arguments.row.split(","):
+        found = compare(arguments.program, row, arguments.sides.split(","), arguments.rounds)
+        if arguments.json:
+            print(json.dumps(found), flush=True)
+            continue
+        best = min(found[side] for side in arguments.sides.split(","))
+        floor = f"; {found['captured'] / found['products']:.2f} of its products" if "products" in found else ""
+        print(", ".join(f"{name} {value} us" for name, value in found.items() if name != "row"))
+        print(f"{row}: {best / found['adze']:.2f} times as fast as the best peer, captured "
+              f"{best / found['captured']:.2f} times{floor}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    from peers import run_with
+    run_with("torch")
+    sys.exit(main())
