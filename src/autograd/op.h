@@ -227,9 +227,8 @@ static inline adz_tensor *adzi_compact(const char *op, adz_tensor *t)
     return t == NULL || adzi_is_none(t) || adzi_is_contiguous(t) ? t : adzi_compact_copy(op, t);
 }
 
-/** Sums `t` over the dimensions in which `shape` was broadcast to it; the result has this shape. An
- * expression of operators. */
-adz_tensor *adzi_sum_to(adz_tensor *t, adz_shape shape);
+/** a += b, b broadcast to a; records nothing. a is contiguous, both have one dtype. Cannot fail. */
+void adzi_accumulate(adz_tensor *a, const adz_tensor *b);
 
 /** True if an element is NaN or infinite; false for integers. */
 bool adzi_has_nonfinite(const adz_tensor *t);
