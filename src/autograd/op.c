@@ -43,7 +43,7 @@ bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tenso
     call->inplace = false;
     call->node = NULL;
     call->old = NULL;
-    call->places = NULL;
+    call->second = NULL;
     adzi_trace_enter(thread->tracer, op->name);
     bool record = false;
     for (int i = 0; i < n_in; ++i) {
@@ -169,13 +169,13 @@ adz_tensor *adzi_scratch_over(const char *op, adz_tensor *dy, const adz_tensor *
 /* ---- recording and leaving ---------------------------------------------------------------------
  */
 
-/* Reports the call to the trace of the thread. The places of a maximum are a result for a trace,
- * although the node does not have them. */
+/* Reports the call to the trace of the thread. The indices of a maximum are a result for a
+ * trace, although the node does not have them. */
 static bool report(
     const adzi_call *call, int n_results, adz_tensor **results, const void *attr, size_t attr_size)
 {
-    adz_tensor *both[2] = { results[0], call->places };
-    const bool two = call->places != NULL;
+    adz_tensor *both[2] = { results[0], call->second };
+    const bool two = call->second != NULL;
     const adzi_report r = { .op = call->op,
         .in = call->in,
         .n_in = call->n_in,
