@@ -339,16 +339,6 @@ ADZ_API bool adz_set_anomaly_enabled(bool on);
  */
 ADZ_API bool adz_is_anomaly_enabled(void);
 
-/**
- * Stores file and line of a call. The macros of ADZ_SITES call it.
- *
- * @param t     what the call returned; NULL adds the place to the recorded error's message
- * @param file  the caller's file, a string that lives as long as the program
- * @param line  the caller's line
- * @return      t
- */
-ADZ_API adz_tensor *adz_sited(adz_tensor *t, const char *file, int line);
-
 /** A function of several tensors with several results. */
 typedef struct adz_tensor_function {
     /** Computes outputs from inputs. Fills at most 16 outputs and returns how many; 0 for a

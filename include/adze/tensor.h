@@ -475,6 +475,16 @@ ADZ_API adz_tensor *adz_ones_like(const adz_tensor *t);
  */
 ADZ_API adz_tensor *adz_full_like(const adz_tensor *t, double value);
 
+/**
+ * Stores file and line of a call. The macros of ADZ_SITES call it.
+ *
+ * @param t     what the call returned; NULL appends file and line to the recorded error's message
+ * @param file  the caller's file, a string that lives as long as the program
+ * @param line  the caller's line
+ * @return      t
+ */
+ADZ_API adz_tensor *adz_sited(adz_tensor *t, const char *file, int line);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,6 +1,7 @@
 /* The calls that start a backward. */
 #include <string.h>
 
+#include "autograd/delivery.h"
 #include "autograd/engine.h"
 #include "autograd/leaf.h"
 #include "autograd/op.h"
@@ -12,12 +13,12 @@
 static adz_tensor *one_like(const adz_tensor *y, size_t i)
 {
     if (y->numel != 1) {
-        return adzi_fail(adzi_backward_name, ADZ_ERR_SHAPE,
+        return adzi_fail(ADZI_BACKWARD_NAME, ADZ_ERR_SHAPE,
             "output %zu has shape %s; only one element has a gradient of its own: reduce it with "
             "adz_sum or adz_mean, or give its gradient to adz_backward_with",
             i, adzi_text_shape(y));
     }
-    adz_tensor *one = adzi_scratch_like(adzi_backward_name, y);
+    adz_tensor *one = adzi_scratch_like(ADZI_BACKWARD_NAME, y);
     if (one != NULL) {
         adzi_fill_constant(one, 1);
     }
@@ -29,7 +30,7 @@ static bool check_gradient(const adz_tensor *g, const adz_tensor *y, size_t i)
 {
     const bool same_sizes = adzi_same_sizes(g, y);
     if (!same_sizes || g->dtype != y->dtype) {
-        adzi_error(adzi_backward_name, same_sizes ? ADZ_ERR_DTYPE : ADZ_ERR_SHAPE,
+        adzi_error(ADZI_BACKWARD_NAME, same_sizes ? ADZ_ERR_DTYPE : ADZ_ERR_SHAPE,
             "the gradient of output %zu is %s %s, the output %s %s", i,
             adz_dtype_name((adz_dtype)g->dtype), adzi_text_shape(g),
             adz_dtype_name((adz_dtype)y->dtype), adzi_text_shape(y));
@@ -61,19 +62,19 @@ static bool seed(adzi_run *run, adz_tensor *const *outputs, adz_tensor *const *g
 static bool check_outputs(adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n)
 {
     if (outputs == NULL || n == 0) {
-        adzi_error_null(adzi_backward_name, "outputs");
+        adzi_error_null(ADZI_BACKWARD_NAME, "outputs");
         return false;
     }
     for (size_t i = 0; i < n; ++i) {
-        if (!adzi_check_tensor(adzi_backward_name, "output", outputs[i]) ||
+        if (!adzi_check_tensor(ADZI_BACKWARD_NAME, "output", outputs[i]) ||
             (gradients != NULL && gradients[i] == NULL &&
-                adzi_error_null(adzi_backward_name, "gradient") != ADZ_OK) ||
+                adzi_error_null(ADZI_BACKWARD_NAME, "gradient") != ADZ_OK) ||
             (gradients != NULL && !adzi_is_none(gradients[i]) &&
-                !adzi_check_tensor(adzi_backward_name, "gradient", gradients[i]))) {
+                !adzi_check_tensor(ADZI_BACKWARD_NAME, "gradient", gradients[i]))) {
             return false;
         }
         if (!adzi_requires_grad(outputs[i])) {
-            adzi_error(adzi_backward_name, ADZ_ERR_GRAPH,
+            adzi_error(ADZI_BACKWARD_NAME, ADZ_ERR_GRAPH,
                 "output %zu%s depends on nothing that wants a gradient: call adz_requires_grad_ on "
                 "a "
                 "leaf before the forward, and compute it outside ADZ_NO_GRAD",
@@ -81,7 +82,7 @@ static bool check_outputs(adz_tensor *const *outputs, adz_tensor *const *gradien
             return false;
         }
         if (outputs[i]->node != NULL && outputs[i]->history != outputs[i]->storage->history) {
-            adzi_error(adzi_backward_name, ADZ_ERR_VERSION,
+            adzi_error(ADZI_BACKWARD_NAME, ADZ_ERR_VERSION,
                 "output %zu%s is a view made before %s changed its storage in place; make it anew",
                 i, adzi_text_shape(outputs[i]), outputs[i]->storage->writer);
             return false;
@@ -123,7 +124,7 @@ static bool mark_inputs(
     }
     for (size_t i = 0; i < o->n_inputs && !o->allow_unused; ++i) {
         if (adzi_run_slot(run, o->inputs[i])->pending == 0) {
-            adzi_error(adzi_backward_name, ADZ_ERR_GRAPH,
+            adzi_error(ADZI_BACKWARD_NAME, ADZ_ERR_GRAPH,
                 "the outputs do not depend on input %zu%s; leave it out or set allow_unused", i,
                 adzi_text_shape(o->inputs[i]));
             return false;
@@ -157,16 +158,16 @@ static __attribute__((noinline)) adz_status run_backward(adz_tensor *const *outp
 static bool check_leaves(adz_tensor *const *inputs, size_t n)
 {
     if (n == 0) {
-        adzi_error(adzi_backward_name, ADZ_ERR_ARGUMENT,
+        adzi_error(ADZI_BACKWARD_NAME, ADZ_ERR_ARGUMENT,
             "n_inputs is 0: a backward for no leaf computes nothing; set inputs to NULL for all");
         return false;
     }
     for (size_t i = 0; i < n; ++i) {
-        if (!adzi_check_tensor(adzi_backward_name, "input", inputs[i])) {
+        if (!adzi_check_tensor(ADZI_BACKWARD_NAME, "input", inputs[i])) {
             return false;
         }
         if (inputs[i]->node != NULL || !adzi_requires_grad(inputs[i])) {
-            adzi_error(adzi_backward_name, ADZ_ERR_GRAPH,
+            adzi_error(ADZI_BACKWARD_NAME, ADZ_ERR_GRAPH,
                 "input %zu%s %s; adz_backward_with writes to leaves, adz_autograd_grad returns the "
                 "gradient of any tensor",
                 i, adzi_text_shape(inputs[i]),
@@ -182,11 +183,11 @@ adz_status adz_backward_with(adz_tensor *const *outputs, adz_tensor *const *grad
 {
     adz_backward_options o = ADZ_BACKWARD_OPTIONS;
     if (adzi_pending() != ADZ_OK ||
-        !adzi_options_read(adzi_backward_name, "ADZ_BACKWARD_OPTIONS", &o, sizeof o, options)) {
+        !adzi_options_read(ADZI_BACKWARD_NAME, "ADZ_BACKWARD_OPTIONS", &o, sizeof o, options)) {
         return adzi_pending();
     }
     if (o.create_graph) {
-        return adzi_error(adzi_backward_name, ADZ_ERR_ARGUMENT,
+        return adzi_error(ADZI_BACKWARD_NAME, ADZ_ERR_ARGUMENT,
             "create_graph would make .grad keep its own graph alive; use adz_autograd_grad");
     }
     if (!check_outputs(outputs, gradients, n) ||

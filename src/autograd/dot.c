@@ -1,5 +1,5 @@
 /* Writes the graph of a tensor as a picture in Graphviz's language. */
-#include "autograd/engine.h"
+#include "autograd/run.h"
 #include "base/recorder.h"
 #include "autograd/op.h"
 

@@ -111,14 +111,6 @@ adz_status adz_remove_hook(adz_tensor *t, uint64_t id)
         op, ADZ_ERR_ARGUMENT, "t%s has no hook %llu", adzi_text_shape(t), (unsigned long long)id);
 }
 
-void adzi_hook_list_free(adzi_hook_list *list)
-{
-    if (list != NULL) {
-        adzi_free(list->hooks, list->capacity * sizeof(adzi_hook));
-        adzi_free(list, sizeof *list);
-    }
-}
-
 /* ---- running -----------------------------------------------------------------------------------
  */
 

@@ -7,18 +7,9 @@
 /* ---- gradients with a place --------------------------------------------------------------------
  */
 
-/* Whether a run that encloses `slot`, or the run of `slot` itself, sums in the place. */
-static bool is_summed_in(const adzi_leaf_slot *slot)
-{
-    while (slot != NULL && !slot->placed) {
-        slot = slot->outer;
-    }
-    return slot != NULL;
-}
-
 bool adzi_place_is_free(const adzi_gradient *gradient)
 {
-    return gradient->place != NULL && !is_summed_in(gradient->slot);
+    return gradient->place != NULL && !adzi_is_summed_in(gradient->slot);
 }
 
 /* Whether the changes of gradients have to be recorded calls. They can fail then, which the trace
@@ -35,7 +26,7 @@ static void set_to_zero(adz_tensor *t)
         return;
     }
     adzi_fill(t, 0);
-    adzi_written(t, adzi_backward_name);
+    adzi_written(t, ADZI_BACKWARD_NAME);
 }
 
 /* Makes `t` the gradient of a leaf that has none, by a recorded call: a copy in the place, or one
@@ -128,7 +119,7 @@ static bool copy_sum(adzi_run *run, adzi_leaf_slot *slot)
 {
     const adz_tensor *sum = slot->grad;
     adz_tensor *copy = adzi_tensor_new(
-        run->thread, adzi_backward_name, (adz_dtype)sum->dtype, sum->rank, sum->sizes);
+        run->thread, ADZI_BACKWARD_NAME, (adz_dtype)sum->dtype, sum->rank, sum->sizes);
     if (copy == NULL) {
         return false;
     }
@@ -155,7 +146,7 @@ static bool commit_in_place(adzi_run *run, adzi_leaf_slot *slot)
     if (earlier != NULL && (earlier != place || slot->grad == place)) {
         adzi_accumulate(place, earlier);
     }
-    adzi_gradient_placed(gradient, adzi_backward_name);
+    adzi_gradient_placed(gradient, ADZI_BACKWARD_NAME);
     slot->placed = false;
     return true;
 }
@@ -186,7 +177,7 @@ static void install_sum(adzi_leaf_slot *slot)
         slot->grad = NULL;
     } else {
         adzi_accumulate(*grad, slot->grad);
-        adzi_written(*grad, adzi_backward_name);
+        adzi_written(*grad, ADZI_BACKWARD_NAME);
     }
 }
 
@@ -233,7 +224,7 @@ bool adzi_leaves_commit(adzi_run *run)
 /* Commits a leaf that does not wait for the end. Nothing remains in its slot. */
 static bool commit_now(adzi_run *run, adzi_leaf_slot *slot)
 {
-    bool enclosed = slot->outer != NULL && is_summed_in(slot->outer);
+    bool enclosed = slot->outer != NULL && adzi_is_summed_in(slot->outer);
     if (run->express) {
         if (!commit_traced(slot)) {
             return false;
@@ -257,14 +248,14 @@ bool adzi_leaf_ready(adzi_run *run, adzi_leaf_slot *slot)
 {
     adzi_gradient *gradient = slot->leaf->gradient;
     if (gradient->hooks != NULL &&
-        adzi_hooks_run(adzi_backward_name, gradient->hooks, &slot->grad) != ADZ_OK) {
+        adzi_hooks_run(ADZI_BACKWARD_NAME, gradient->hooks, &slot->grad) != ADZ_OK) {
         return false;
     }
     const bool hooked = gradient->after != NULL && gradient->after->count > 0;
     if (!run->commits || (gradient->place == NULL && !hooked)) {
         return true;
     }
-    return commit_now(run, slot) && (!hooked || adzi_hooks_run_after(adzi_backward_name,
+    return commit_now(run, slot) && (!hooked || adzi_hooks_run_after(ADZI_BACKWARD_NAME,
                                                     gradient->after, slot->leaf) == ADZ_OK);
 }
 
@@ -277,7 +268,7 @@ void adzi_leaf_undo(adzi_leaf_slot *slot)
     if (slot->placed && gradient->place != NULL && gradient->grad != gradient->place) {
         if (gradient->grad != NULL) { /* it was stored elsewhere while this run summed here */
             adzi_copy(gradient->place, gradient->grad);
-            adzi_gradient_placed(gradient, adzi_backward_name);
+            adzi_gradient_placed(gradient, ADZI_BACKWARD_NAME);
         } else {
             set_to_zero(gradient->place);
         }
@@ -286,30 +277,4 @@ void adzi_leaf_undo(adzi_leaf_slot *slot)
         set_to_zero(gradient->grad);
         gradient->spoiled = true;
     }
-}
-
-/* ---- writing to the place ----------------------------------------------------------------------
- */
-
-adz_tensor *adzi_scratch_gradient(
-    const adzi_node *node, int i, adz_dtype dtype, int rank, const int64_t *sizes)
-{
-    const adz_tensor *leaf = node->inputs[i].leaf;
-    adzi_gradient *gradient = leaf != NULL ? leaf->gradient : NULL;
-    if (gradient != NULL && gradient->place != NULL && gradient->grad == NULL &&
-        gradient->hooks == NULL) {
-        adzi_run *run = node->entry->run;
-        adzi_leaf_slot *slot = adzi_run_slot(run, leaf);
-        adz_tensor *place = gradient->place;
-        bool fits = leaf->dtype == dtype && leaf->rank == rank;
-        for (int d = 0; d < rank && fits; ++d) {
-            fits = leaf->sizes[d] == sizes[d];
-        }
-        if (fits && run->targets == NULL && !run->create_graph && !run->express && slot != NULL &&
-            slot->grad == NULL && !is_summed_in(slot) && adzi_is_exclusive(place)) {
-            slot->placed = true;
-            return place;
-        }
-    }
-    return adzi_scratch(node->op->name, dtype, rank, sizes);
 }

@@ -2,7 +2,7 @@
 #ifndef ADZI_AUTOGRAD_LEAF_H
 #define ADZI_AUTOGRAD_LEAF_H
 
-#include "autograd/engine.h"
+#include "autograd/run.h"
 
 /* Note [When a leaf is ready]
  *
@@ -65,16 +65,6 @@ void adzi_gradient_zero(adzi_gradient *gradient);
 
 /** Makes the place of a leaf its gradient. The caller has written the elements. */
 void adzi_gradient_placed(adzi_gradient *gradient, const char *op);
-
-/** adzi_run_deliver to the slot of a leaf. A sum that lies in the leaf's place stays there. */
-static inline bool adzi_leaf_deliver(adzi_run *run, adzi_leaf_slot *slot, adz_tensor *t)
-{
-    if (slot->placed && slot->grad != NULL && slot->grad == slot->leaf->gradient->place) {
-        adzi_accumulate(slot->grad, t);
-        return true;
-    }
-    return adzi_run_deliver(run, &slot->grad, t);
-}
 
 /** Runs the hooks of a leaf that is ready, and commits its gradient where that has to be done
  * before the end. False with the error recorded. */

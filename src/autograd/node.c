@@ -204,9 +204,17 @@ static const char *node_name(const adzi_node *node)
     return node->op->name;
 }
 
+static void node_sited(adzi_node *node, const char *file, int line)
+{
+    if (node->file == NULL) {
+        node->file = file;
+        node->line = line;
+    }
+}
+
 ADZI_AT_LOAD register_tape(void)
 {
-    adzi_tape = (adzi_tape_calls){ adzi_node_release, gradient_free, node_name };
+    adzi_tape = (adzi_tape_calls){ adzi_node_release, gradient_free, node_name, node_sited };
 }
 
 /* ---- saving ------------------------------------------------------------------------------------
@@ -367,4 +375,12 @@ adz_shape adzi_input_shape(const adzi_node *node, int i)
     }
     const adz_tensor *t = edge->leaf != NULL ? edge->leaf : edge->saved;
     return t != NULL ? adz_shape_of(t->rank, t->sizes) : adz_shape_of(-1, NULL);
+}
+
+void adzi_hook_list_free(adzi_hook_list *list)
+{
+    if (list != NULL) {
+        adzi_free(list->hooks, list->capacity * sizeof(adzi_hook));
+        adzi_free(list, sizeof *list);
+    }
 }

@@ -1,5 +1,6 @@
-/* What every operator's call does: checking inputs, promoting dtypes, making results, in-place
- * changes, recording, leaving. op.h documents the functions. */
+/* What every operator's call does: checking inputs, making results, recording, leaving. op.h
+ * documents the functions. What calls operators for this lies above: ops/promote.c, ops/inplace.c.
+ */
 #include "autograd/op.h"
 
 #include <math.h>
@@ -42,7 +43,7 @@ bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tenso
     call->inplace = false;
     call->node = NULL;
     call->old = NULL;
-    call->places = NULL;
+    call->second = NULL;
     adzi_trace_enter(thread->tracer, op->name);
     bool record = false;
     for (int i = 0; i < n_in; ++i) {
@@ -116,57 +117,6 @@ bool adzi_want_computable(adzi_call *call, int i)
     return false;
 }
 
-/* ---- dtypes ------------------------------------------------------------------------------------
- */
-
-/* PyTorch's order of kinds: bool below integers below floating point. */
-static int category(adz_dtype dtype)
-{
-    return dtype == ADZ_BOOL ? 0 : dtype == ADZ_I32 || dtype == ADZ_I64 || dtype == ADZ_U8 ? 1 : 2;
-}
-
-adz_dtype adzi_number_result_type(adz_dtype tensor, adz_dtype number)
-{
-    return category(number) > category(tensor) ? adz_promote_types(tensor, number) : tensor;
-}
-
-adz_dtype adzi_result_type(const adz_tensor *a, const adz_tensor *b)
-{
-    adz_dtype ta = (adz_dtype)a->dtype, tb = (adz_dtype)b->dtype;
-    if ((a->rank == 0) == (b->rank == 0)) {
-        return adz_promote_types(ta, tb);
-    }
-    return a->rank == 0 ? adzi_number_result_type(tb, ta) : adzi_number_result_type(ta, tb);
-}
-
-bool adzi_convert(adzi_call *call, int i, adz_dtype dtype)
-{
-    if (call->in[i]->dtype == dtype) {
-        return true;
-    }
-    call->in[i] = adz_to(call->in[i], dtype);
-    adzi_trace_open(true); /* this operator goes on */
-    return call->in[i] != NULL;
-}
-
-bool adzi_promote(adzi_call *call, int i, int j)
-{
-    if (call->in[i]->dtype == call->in[j]->dtype) {
-        return adzi_want_computable(call, i);
-    }
-    if (!adzi_want_computable(call, i) || !adzi_want_computable(call, j)) {
-        return false;
-    }
-    adz_dtype dtype = adzi_result_type(call->in[i], call->in[j]);
-    if (call->inplace && dtype != call->in[0]->dtype) {
-        adzi_error(call->op->name, ADZ_ERR_DTYPE,
-            "the result is %s and cannot be written to %s in place", adz_dtype_name(dtype),
-            adz_dtype_name((adz_dtype)call->in[0]->dtype));
-        return false;
-    }
-    return adzi_convert(call, i, dtype) && adzi_convert(call, j, dtype);
-}
-
 /* ---- results -----------------------------------------------------------------------------------
  */
 
@@ -216,115 +166,16 @@ adz_tensor *adzi_scratch_over(const char *op, adz_tensor *dy, const adz_tensor *
     return ours ? dy : adzi_scratch_like(op, like);
 }
 
-adz_tensor *adzi_compact_copy(const char *op, adz_tensor *t)
-{
-    adz_tensor *copy = adzi_scratch_like(op, t);
-    adzi_tracer *tracer = adzi_self()->tracer;
-    const adzi_report report = {
-        .op = &adzi_op_clone, .in = &t, .n_in = 1, .results = &copy, .n_results = 1
-    };
-    if (copy == NULL || (tracer != NULL && !tracer->call(tracer, &report))) {
-        return NULL;
-    }
-    adzi_copy(copy, t);
-    return copy;
-}
-
-/* ---- in place ----------------------------------------------------------------------------------
- */
-
-/* The range of bytes, [low, high), in which the elements of a tensor with elements are. */
-static void extent(const adz_tensor *t, const char **low, const char **high)
-{
-    int64_t down = 0, up = 0;
-    for (int i = 0; i < t->rank; ++i) {
-        int64_t reach = (t->sizes[i] - 1) * t->strides[i];
-        up += reach > 0 ? reach : 0;
-        down += reach < 0 ? reach : 0;
-    }
-    int64_t item = (int64_t)adzi_item_size(t);
-    *low = t->data + down * item;
-    *high = t->data + (up + 1) * item;
-}
-
-/* True if the memory of two tensors overlaps and they are not the same view. An in-place kernel may
- * read element i of the same view before it writes it, but not other elements. */
-static bool overlaps_otherwise(const adz_tensor *a, const adz_tensor *b)
-{
-    if (a->storage != b->storage || a->numel == 0 || b->numel == 0) {
-        return false;
-    }
-    const char *a0, *a1, *b0, *b1;
-    extent(a, &a0, &a1);
-    extent(b, &b0, &b1);
-    bool apart = a1 <= b0 || b1 <= a0;
-    bool same = a->data == b->data && adzi_same_sizes(a, b);
-    for (int i = 0; i < a->rank && same; ++i) {
-        same = a->sizes[i] <= 1 || a->strides[i] == b->strides[i];
-    }
-    return !apart && !same;
-}
-
-bool adzi_begin_inplace(adzi_call *call, bool needs_old)
-{
-    adz_tensor *x = call->in[0];
-    const char *op = call->op->name;
-    call->inplace = true;
-    if (call->record && x->node == NULL && x->requires_grad) {
-        adzi_error(op, ADZ_ERR_INPLACE,
-            "%s_ would change x%s, a leaf that wants a gradient; use adz_%s, which returns a new "
-            "tensor, or ADZ_NO_GRAD for an update that is no part of the graph",
-            op, adzi_text_shape(x), op);
-        return false;
-    }
-    if (call->record && x->is_view) {
-        adzi_error(op, ADZ_ERR_INPLACE,
-            "%s_ would change x%s, a view inside a graph; use adz_%s, which returns a new tensor",
-            op, adzi_text_shape(x), op);
-        return false;
-    }
-    if (!adzi_is_dense(x)) {
-        adzi_error(op, ADZ_ERR_INPLACE,
-            "%s_ would write several elements of x%s to one place (it was expanded); use "
-            "adz_contiguous first",
-            op, adzi_text_shape(x));
-        return false;
-    }
-    for (int i = 1; i < call->n_in; ++i) {
-        adz_tensor *t = call->in[i];
-        if (!adzi_is_none(t) && overlaps_otherwise(x, t)) {
-            call->in[i] = adz_clone(t);
-            adzi_trace_open(true);
-            if (call->in[i] == NULL) {
-                return false;
-            }
-        }
-    }
-    if (call->record && needs_old) {
-        call->old = adzi_compact_copy(op, x);
-        if (call->old == NULL) {
-            return false;
-        }
-        if (x->node != NULL) { /* for second derivatives, which go on through the old value */
-            adzi_refs_take(&x->node->refs);
-            call->old->node = x->node;
-            call->old->result = x->result;
-            call->old->history = call->old->storage->history;
-        }
-    }
-    return true;
-}
-
 /* ---- recording and leaving ---------------------------------------------------------------------
  */
 
-/* Reports the call to the trace of the thread. The places of a maximum are a result for a trace,
- * although the node does not have them. */
+/* Reports the call to the trace of the thread. The indices of a maximum are a result for a
+ * trace, although the node does not have them. */
 static bool report(
     const adzi_call *call, int n_results, adz_tensor **results, const void *attr, size_t attr_size)
 {
-    adz_tensor *both[2] = { results[0], call->places };
-    const bool two = call->places != NULL;
+    adz_tensor *both[2] = { results[0], call->second };
+    const bool two = call->second != NULL;
     const adzi_report r = { .op = call->op,
         .in = call->in,
         .n_in = call->n_in,
@@ -445,18 +296,4 @@ adz_tensor *adzi_leave(adzi_call *call, adz_tensor *y)
 adz_tensor *adzi_leave_saving(adzi_call *call, adz_tensor *y)
 {
     return leave(call, y, true);
-}
-
-adz_tensor *adzi_sum_to(adz_tensor *t, adz_shape shape)
-{
-    int lead = t->rank - shape.rank, dims[ADZ_MAX_RANK], n = 0;
-    for (int i = 0; i < t->rank; ++i) {
-        if (i < lead || (shape.sizes[i - lead] == 1 && t->sizes[i] != 1)) {
-            dims[n++] = i;
-        }
-    }
-    if (n > 0) {
-        t = adz_sum(t, adz_dims_of(n, dims), ADZ_KEEPDIM);
-    }
-    return lead > 0 ? adz_reshape(t, shape) : t;
 }

@@ -44,8 +44,7 @@ typedef struct adzi_call {
     adz_tensor *old;    /* in-place: a copy of in[0] from before, if the backward needs it */
     bool told;          /* a trace or a recording of a plan gets a report */
     adzi_node *node;    /* set by adzi_record; NULL when nothing is recorded */
-    adz_tensor *places; /* a second result, of indices or masks, which the node does not have; or
-                           NULL */
+    adz_tensor *second; /* a result that the node does not have, indices or a mask; or NULL */
 } adzi_call;
 
 /**
@@ -61,7 +60,11 @@ bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tenso
     adzi_enter((call), &adzi_op_##name, #__VA_ARGS__, (adz_tensor *[]){ __VA_ARGS__ }, \
         (int)(sizeof((adz_tensor *[]){ __VA_ARGS__ }) / sizeof(adz_tensor *)), 0)
 
-/** Like ADZI_ENTER, but input i may be ADZ_NONE if bit i of `optional` is set. */
+/** The inputs that may be ADZ_NONE, as bits: input i, and all inputs from i on. */
+#define ADZI_OPTIONAL(i)      (1u << (i))
+#define ADZI_OPTIONAL_FROM(i) (~0u << (i))
+
+/** Like ADZI_ENTER, but inputs may be ADZ_NONE. `optional` is a sum of their ADZI_OPTIONAL. */
 #define ADZI_ENTER_OPTIONAL(call, name, optional, ...)                                 \
     adzi_enter((call), &adzi_op_##name, #__VA_ARGS__, (adz_tensor *[]){ __VA_ARGS__ }, \
         (int)(sizeof((adz_tensor *[]){ __VA_ARGS__ }) / sizeof(adz_tensor *)), (optional))
@@ -227,9 +230,8 @@ static inline adz_tensor *adzi_compact(const char *op, adz_tensor *t)
     return t == NULL || adzi_is_none(t) || adzi_is_contiguous(t) ? t : adzi_compact_copy(op, t);
 }
 
-/** Sums `t` over the dimensions in which `shape` was broadcast to it; the result has this shape. An
- * expression of operators. */
-adz_tensor *adzi_sum_to(adz_tensor *t, adz_shape shape);
+/** a += b, b broadcast to a; records nothing. a is contiguous, both have one dtype. Cannot fail. */
+void adzi_accumulate(adz_tensor *a, const adz_tensor *b);
 
 /** True if an element is NaN or infinite; false for integers. */
 bool adzi_has_nonfinite(const adz_tensor *t);

@@ -2,23 +2,11 @@
  * lists. Note [Where memory comes from] in blocks.c describes the levels below. */
 #include "base/alloc.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "adze/base.h"
 #include "base/recorder.h"
+#include "base/system_memory.h"
 #include "base/threads/thread.h"
 
 _Atomic(adzi_watcher) adzi_free_watcher;
-
-bool adzi_plain_memory;
-
-/* Runs before all other constructors, of which some allocate. */
-__attribute__((constructor(101))) static void choose_memory(void)
-{
-    const char *text = getenv("ADZE_DEBUG_MEMORY");
-    adzi_plain_memory = text != NULL && strcmp(text, "1") == 0;
-}
 
 /* ---- the thread's free lists ---------------------------------------------------------------- */
 

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "adze/base.h"
+
 #if defined(__SANITIZE_ADDRESS__)
 #define ADZI_ASAN 1
 #elif defined(__has_feature)
@@ -34,23 +36,6 @@
  * error.
  */
 void *adzi_alloc(size_t bytes);
-
-/* Note [Memory for debuggers]
- * Tools such as valgrind and AddressSanitizer watch malloc and free. They see neither a leak nor a
- * stale pointer in memory that is cut from slabs and used again. If the environment has
- * ADZE_DEBUG_MEMORY=1 when the library is loaded, every block is a block of malloc, of exactly the
- * size that was asked for, and is given back at once. */
-
-/** Whether blocks are neither cut from slabs nor kept. It never changes after the library was
- * loaded. */
-extern bool adzi_plain_memory;
-
-/** Live bytes, cached bytes and the memory limit (0 for none), as messages name them. */
-typedef struct adzi_memory_counts {
-    size_t live, cached, limit;
-} adzi_memory_counts;
-
-adzi_memory_counts adzi_count_memory(void);
 
 /** Frees a block. `bytes` is the number that adzi_alloc was asked for. NULL changes nothing. */
 void adzi_free(void *block, size_t bytes);
@@ -133,7 +118,12 @@ typedef struct adzi_cache {
     uint64_t requests;    /* made by this thread */
 } adzi_cache;
 
-/* ---- between alloc.c, blocks.c and memory.c ------------------------------------------------- */
+/* ---- the layers below adzi_alloc
+ * -----------------------------------------------------------------
+ *
+ * From the ground: system_memory.c asks the system, blocks.c holds what all threads share, limit.c
+ * counts, alloc.c serves requests from the lists of the thread. None of them records an error.
+ */
 
 /** The size of the blocks on free list `cls`. */
 static inline size_t adzi_class_bytes(uint32_t cls)
@@ -168,8 +158,24 @@ void adzi_cache_put_aside(adzi_cache *cache, uint32_t cls);
 /** Gives blocks of a thread that holds more than ADZI_CACHE_BYTES to the shared lists. */
 void adzi_cache_limit(adzi_cache *cache);
 
-/** The limit that adz_set_memory_limit set; 0 for no limit. */
+/** Gives all blocks of a thread's cache to the shared lists. */
+void adzi_cache_empty(adzi_cache *cache);
+
+/** Gives the free memory of the shared lists back to the allocator. */
+void adzi_release_unused(void);
+
+/** Makes `allocator` the source of all memory, or the system if it is NULL. Returns 0, or the bytes
+ * of the present allocator that are still held, and changes nothing then. */
+size_t adzi_use_allocator(const adz_allocator *allocator);
+
+/** The limit on live bytes; 0 for no limit. */
 size_t adzi_memory_limit(void);
+
+/** Stores the limit. Use adzi_limit_memory, which tells the threads. */
+void adzi_set_limit(size_t bytes);
+
+/** Sets the limit. Every thread looks at it with its next request. */
+void adzi_limit_memory(size_t bytes);
 
 /** Whether the limit leaves room for so many bytes. If so, the thread may allocate some more bytes
  * before it looks at the limit again (Note [What the limit counts]). */
@@ -181,8 +187,11 @@ void adzi_cache_flush(adzi_cache *cache);
 /** Bytes that the library holds from the system or the user's allocator, live and cached. */
 size_t adzi_held_bytes(void);
 
-/** Gives all blocks of an ending thread's cache to the shared lists. */
-void adzi_cache_close(adzi_cache *cache);
+/** All counts of the process. Adds those of the calling thread to the process's counts first. */
+adz_memory_info adzi_measure_memory(void);
+
+/** Makes the present live bytes the highest number so far. */
+void adzi_reset_peak(void);
 
 /** Counts a tensor header that this thread has made (+1) or freed (-1). Other threads read the
  * count. */

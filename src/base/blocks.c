@@ -1,14 +1,10 @@
 /* Blocks that all threads share: large blocks, chains of small blocks, and the slabs from which
  * small blocks are cut. */
 #include "base/alloc.h"
-#include "base/recorder.h"
 
 #include <pthread.h>
 
-#include "adze/base.h"
-#include "base/error.h"
 #include "base/system_memory.h"
-#include "base/threads/thread.h"
 
 /* Note [Where memory comes from]
  *
@@ -62,6 +58,19 @@ static struct {
     bool custom; /* adz_set_allocator has set one; else the system gives the memory */
 } pool = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
+/* On live bytes; 0 for none. It is read without the lock. */
+static atomic_size_t limit;
+
+size_t adzi_memory_limit(void)
+{
+    return atomic_load_explicit(&limit, memory_order_relaxed);
+}
+
+void adzi_set_limit(size_t bytes)
+{
+    atomic_store(&limit, bytes);
+}
+
 /* ---- the allocator; the caller holds the lock ---------------------------------------------- */
 
 static void release_unused(void);
@@ -70,8 +79,8 @@ static void release_unused(void);
  * the limit, and once more if the allocator refuses the first time. */
 static void *allocator_take(size_t bytes, size_t alignment)
 {
-    const size_t limit = adzi_memory_limit();
-    if (limit != 0 && pool.held + bytes > limit) {
+    const size_t most = adzi_memory_limit();
+    if (most != 0 && pool.held + bytes > most) {
         release_unused();
     }
     void *block = pool.custom ? pool.allocator.allocate(bytes, alignment, pool.allocator.user)
@@ -443,8 +452,10 @@ static void release_unused(void)
     }
 }
 
-/* Gives all blocks of a cache to the shared lists. Its next spans are small again. */
-static void cache_empty(adzi_cache *cache)
+/* ---- the process's memory ------------------------------------------------------------------- */
+
+/* The next spans of the cache are small again. */
+void adzi_cache_empty(adzi_cache *cache)
 {
     pthread_mutex_lock(&pool.lock);
     for (uint32_t cls = 1; cls <= ADZI_SMALL_CLASSES; ++cls) {
@@ -454,13 +465,12 @@ static void cache_empty(adzi_cache *cache)
     pthread_mutex_unlock(&pool.lock);
 }
 
-void adzi_cache_close(adzi_cache *cache)
+void adzi_release_unused(void)
 {
-    cache_empty(cache);
-    adzi_cache_flush(cache);
+    pthread_mutex_lock(&pool.lock);
+    release_unused();
+    pthread_mutex_unlock(&pool.lock);
 }
-
-/* ---- the process's memory ------------------------------------------------------------------- */
 
 size_t adzi_held_bytes(void)
 {
@@ -470,19 +480,8 @@ size_t adzi_held_bytes(void)
     return held;
 }
 
-void adz_empty_cache(void)
+size_t adzi_use_allocator(const adz_allocator *allocator)
 {
-    cache_empty(&adzi_self()->cache);
-    pthread_mutex_lock(&pool.lock);
-    release_unused();
-    pthread_mutex_unlock(&pool.lock);
-}
-
-adz_status adz_set_allocator(const adz_allocator *allocator)
-{
-    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
-    adzi_thread_trim(adzi_self());
-    adz_empty_cache();
     pthread_mutex_lock(&pool.lock);
     size_t held = pool.held;
     if (held == 0) {
@@ -490,11 +489,5 @@ adz_status adz_set_allocator(const adz_allocator *allocator)
         pool.allocator = allocator != NULL ? *allocator : pool.allocator;
     }
     pthread_mutex_unlock(&pool.lock);
-    if (held != 0) {
-        return adzi_error("adz_set_allocator", ADZ_ERR_STATE,
-            "%zu bytes of the present allocator are still held, by tensors, models, generators or "
-            "other threads; end them first, or set the allocator before anything is made",
-            held);
-    }
-    return ADZ_OK;
+    return held;
 }

@@ -1,12 +1,11 @@
-/* Contexts: making and choosing them, and the callbacks that they hold. */
+/* Contexts: making and choosing them, and the callbacks and numbers that they hold. */
 #include "base/context.h"
 #include "base/recorder.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/threads/parallel.h"
 #include "base/threads/thread.h"
-
-adz_context adzi_context_default;
 
 adz_context *adz_context_new(void)
 {
@@ -66,4 +65,19 @@ void adz_on_warning(adz_message_callback callback, void *user)
     adz_context *context = thread->context;
     context->on_warning_user = user;
     context->on_warning = callback;
+}
+
+adz_status adz_set_num_threads(int threads)
+{
+    if (threads < 0) {
+        return adzi_error("adz_set_num_threads", ADZ_ERR_ARGUMENT,
+            "%d threads: give 1 or more, or 0 for one per processor", threads);
+    }
+    atomic_store_explicit(&adzi_self()->context->threads, threads, memory_order_relaxed);
+    return ADZ_OK;
+}
+
+int adz_get_num_threads(void)
+{
+    return adzi_num_threads();
 }

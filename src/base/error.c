@@ -172,18 +172,19 @@ adz_status adz_error_set(const char *op, adz_status status, const char *message)
 void *adzi_fail_memory(const char *op, size_t bytes)
 {
     enum { MANY = 1000 }; /* with this many tensors in the root scope, a message suggests a scope */
-    const adzi_memory_counts memory = adzi_count_memory();
+    const adz_memory_info memory = adzi_measure_memory();
+    const size_t most = adzi_memory_limit();
     const size_t in_root = adzi_scope_root_count(adzi_self());
     char limit[80] = "no limit is set", advice[200] = "";
-    if (memory.limit != 0) {
-        snprintf(limit, sizeof limit, "adz_set_memory_limit allows %zu bytes live", memory.limit);
+    if (most != 0) {
+        snprintf(limit, sizeof limit, "adz_set_memory_limit allows %zu bytes live", most);
     }
     if (in_root >= MANY) {
         snprintf(advice, sizeof advice, "; " ADZI_ROOT_ADVICE, in_root);
     }
     return adzi_fail(op, ADZ_ERR_MEMORY,
         "memory was refused: %zu bytes were asked for; %zu bytes are live, %zu bytes cached; %s%s",
-        bytes, memory.live, memory.cached, limit, advice);
+        bytes, memory.live_bytes, memory.cached_bytes, limit, advice);
 }
 
 adz_status adzi_error_null(const char *op, const char *argument)

@@ -1,8 +1,8 @@
 /* Frames of the calls that run the user's code, and what is restored after a jump out of such a
- * call: Note [Calls that are left by a jump] in thread.h. */
+ * call: Note [Calls that are left by a jump] in thread.h. A thread that ends leaves all its frames.
+ */
 #include <string.h>
 
-#include "base/error.h"
 #include "base/recorder.h"
 #include "base/tracer.h"
 #include "base/threads/thread.h"
@@ -67,32 +67,6 @@ void adzi_settle(adzi_thread *thread)
     adzi_frames_leave(thread, running);
 }
 
-size_t adzi_frame_begin_text(adzi_thread *thread, uintptr_t floor, const char *op, const char *text)
-{
-    adzi_settle(thread);
-    char *copy = adzi_string_copy(text);
-    const size_t index = copy != NULL ? adzi_frame_begin(thread, floor, NULL) : SIZE_MAX;
-    if (index == SIZE_MAX) {
-        adzi_string_free(copy);
-        adzi_fail_memory(op, strlen(text) + 1);
-        return SIZE_MAX;
-    }
-    thread->frames[index].text = copy;
-    return index;
-}
-
-size_t adzi_frame_begin_no_grad(adzi_thread *thread, uintptr_t floor, const char *op)
-{
-    adzi_settle(thread);
-    const size_t index = adzi_frame_begin(thread, floor, NULL);
-    if (index == SIZE_MAX) {
-        adzi_fail_memory(op, sizeof(adzi_frame));
-    } else {
-        thread->grad_enabled = false;
-    }
-    return index;
-}
-
 void adzi_frame_end_text(adzi_thread *thread, size_t index)
 {
     char *text = thread->n_frames > index ? thread->frames[index].text : NULL;
@@ -107,4 +81,56 @@ void adzi_frames_forget(adzi_thread *thread, const void *owner)
             thread->frames[i].owner = NULL;
         }
     }
+}
+
+/* ---- the end of a thread -----------------------------------------------------------------------
+ */
+
+void adzi_thread_trim(adzi_thread *thread)
+{
+    if (thread->scope != &thread->root || thread->n_temporaries > 0) {
+        return;
+    }
+    if (thread->n_frames == 0 && thread->frames != thread->first_frames) {
+        adzi_free(thread->frames, thread->frames_capacity * sizeof *thread->frames);
+        thread->frames = thread->first_frames;
+        thread->frames_capacity = ADZI_FIRST_FRAMES;
+    }
+    adzi_free(thread->temporaries, thread->temporaries_capacity * sizeof *thread->temporaries);
+    thread->temporaries = NULL;
+    thread->temporaries_capacity = 0;
+    for (adz_scope *s = thread->root.inner; s != NULL;) {
+        adz_scope *inner = s->inner;
+        adzi_free(s, sizeof *s);
+        s = inner;
+    }
+    thread->root.inner = NULL;
+}
+
+/* Ends the frames, scopes and free lists of the calling thread. */
+static void end_thread(adzi_thread *thread)
+{
+    adzi_frames_leave(thread, 0);
+    if (thread->n_temporaries > 0) { /* without tensors, src/tensor may not be linked at all */
+        adzi_upper.scope_unwind(thread, 0);
+    }
+    thread->scope = &thread->root;
+    adzi_thread_trim(thread);
+    adzi_cache_empty(&thread->cache);
+    adzi_cache_flush(&thread->cache);
+}
+
+ADZI_AT_LOAD register_end(void)
+{
+    adzi_upper.thread_end = end_thread;
+}
+
+/* Ends the state of the thread that ends the process, because no destructor of a pthread_key runs
+ * for it. The memory is given back by a new state, which is ended as well. */
+__attribute__((destructor)) static void library_end(void)
+{
+    adzi_thread_end();
+    adzi_cache_empty(&adzi_self()->cache);
+    adzi_release_unused();
+    adzi_thread_end();
 }

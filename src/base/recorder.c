@@ -4,7 +4,6 @@
 
 #include <pthread.h>
 
-#include "base/error.h"
 #include "base/threads/parallel.h"
 #include "base/tracer.h"
 
@@ -110,12 +109,6 @@ void adzi_recorder_end(void)
     end_observing();
 }
 
-bool adzi_is_recorded_tensor(const char *op, const adz_tensor *t, const char *why)
-{
-    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
-    return recorder != NULL && !recorder->host_may_use(recorder, t) && adzi_is_recorded(op, why);
-}
-
 adz_status adzi_repeat_sized(
     adzi_host_function function, const void *args, const void *mask, size_t size)
 {
@@ -134,16 +127,4 @@ void *adzi_alloc_for_kernels(size_t bytes)
         recorder->stored(recorder, block, bytes);
     }
     return block;
-}
-
-bool adzi_is_recorded(const char *op, const char *why)
-{
-    if (adzi_recorder_of(adzi_self()) == NULL) {
-        return adzi_trace_refuse(op, why) != ADZ_OK;
-    }
-    adzi_error(op, ADZ_ERR_STATE,
-        "cannot be captured, because %s; call it outside the function "
-        "that a plan runs",
-        why);
-    return true;
 }

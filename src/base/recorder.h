@@ -175,9 +175,10 @@ bool adzi_is_recorded(const char *op, const char *why);
 #define ADZI_READS_SETTING "the program gets a number that may be another one in each run"
 #define ADZI_USES_ELEMENTS "it reads or writes elements on the host"
 
-/** adzi_is_recorded for the elements of `t`. False for a tensor that is a constant of the
- * recording. */
-bool adzi_is_recorded_tensor(const char *op, const adz_tensor *t, const char *why);
+/** Whether the host may read and write the elements of `t` now. It may not if a plan captures and
+ * `t` is no constant of the recording, or if a trace runs and its calls have computed `t`. If not,
+ * the error says that `op` cannot be captured, and `why`, which is a clause with "because". */
+bool adzi_host_may_touch(const char *op, const adz_tensor *t, const char *why);
 
 /** Counts the changes of settings on which the launches of a function may depend: modes and
  * parameters of modules, precision, hooks, options of optimizers. */

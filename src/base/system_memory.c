@@ -3,9 +3,19 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/alloc.h"
+
+bool adzi_plain_memory;
+
+/* Runs before all other constructors, of which some allocate. */
+__attribute__((constructor(101))) static void choose_memory(void)
+{
+    const char *text = getenv("ADZE_DEBUG_MEMORY");
+    adzi_plain_memory = text != NULL && strcmp(text, "1") == 0;
+}
 
 /* Note [Pages of one's own]
  *
@@ -18,6 +28,7 @@
  * They ask only for the huge pages that they fill, so that no memory is resident without being
  * used. If the system refuses huge pages, the block has small ones.
  */
+
 /* A block of malloc. aligned_alloc would demand a size that is a multiple of the alignment. */
 static void *take_from_malloc(size_t bytes, size_t alignment)
 {

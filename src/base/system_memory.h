@@ -2,7 +2,18 @@
 #ifndef ADZI_BASE_SYSTEM_MEMORY_H
 #define ADZI_BASE_SYSTEM_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+/* Note [Memory for debuggers]
+ * Tools such as valgrind and AddressSanitizer watch malloc and free. They see neither a leak nor a
+ * stale pointer in memory that is cut from slabs and used again. If the environment has
+ * ADZE_DEBUG_MEMORY=1 when the library is loaded, every block is a block of malloc, of exactly the
+ * size that was asked for, and is given back at once. */
+
+/** Whether blocks are neither cut from slabs nor kept. It never changes after the library was
+ * loaded. */
+extern bool adzi_plain_memory;
 
 /** A block that starts at a multiple of `alignment`, which is a power of two and divides `bytes`.
  * For blocks of 128 kB and more it is at most 4096. NULL if memory was refused. */

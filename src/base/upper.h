@@ -1,4 +1,4 @@
-/* The functions of higher rooms that src/base calls.
+/* The functions of higher rooms that src/base calls, and of its own upper layers.
  *
  * Links between rooms run one way, as includes do (tests/checks/links.py checks both). Where a
  * lower room has to call a higher one, it calls through a table. The higher room fills in its
@@ -17,6 +17,9 @@ struct adzi_thread;
 #define ADZI_AT_LOAD __attribute__((constructor)) static void
 
 typedef struct adzi_upper_rooms {
+    /** base/frame.c: releases what the state of a thread that ends holds. */
+    void (*thread_end)(struct adzi_thread *thread);
+
     /** src/tensor: releases a thread's temporaries from `mark` on. */
     void (*scope_unwind)(struct adzi_thread *thread, size_t mark);
 

@@ -25,7 +25,7 @@ void adz_csv_free(adz_csv **address)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-const char *adzi_list_names(adzi_listing *listing, char *const *names, size_t n)
+const char *adzi_list_names(adzi_name_text *listing, char *const *names, size_t n)
 {
     const size_t room = sizeof listing->text - 24; /* " and 123 more" needs the rest */
     size_t used = 0, i = 0;
@@ -114,7 +114,7 @@ int64_t adzi_find_column(const char *op, adz_status code, const char *where,
     const adzi_columns *columns, const char *name)
 {
     adzi_shown shown;
-    adzi_listing listing;
+    adzi_name_text listing;
     size_t place = place_of(columns, &columns->places, name), n = columns->count;
     if (place == ADZI_NOWHERE) {
         adzi_error(op, code, "%s: there is no column '%s'; there %s %s%s%s", where,

@@ -31,12 +31,12 @@ struct adz_csv {
 };
 
 /** A list of names as messages show it: "'a', 'b', 'c' and 5 more". */
-typedef struct adzi_listing {
+typedef struct adzi_name_text {
     char text[260];
-} adzi_listing;
+} adzi_name_text;
 
 /** Writes a list of n names to `listing`, as many as fit, and returns its text. */
-const char *adzi_list_names(adzi_listing *listing, char *const *names, size_t n);
+const char *adzi_list_names(adzi_name_text *listing, char *const *names, size_t n);
 
 /** Advice for a message about a first line that is a single field: what might separate its fields,
  * or "". */

@@ -17,34 +17,34 @@
 
 #include "tensor/tensor.h"
 
-enum { ADZI_CALL_MARK = 0x61647a32 };
+enum { ADZI_GROUP_CALL_MARK = 0x61647a32 };
 
-static const char *const functions[ADZI_CALL_END] = {
-    [ADZI_CALL_FREE] = "adz_group_free",
-    [ADZI_CALL_BARRIER] = "adz_group_barrier",
-    [ADZI_CALL_AGREE] = "adz_group_agree",
-    [ADZI_CALL_BROADCAST] = "adz_group_broadcast",
-    [ADZI_CALL_ALL_REDUCE] = "adz_group_all_reduce",
-    [ADZI_CALL_ALL_GATHER] = "adz_group_all_gather",
-    [ADZI_CALL_REDUCE_SCATTER] = "adz_group_reduce_scatter",
-    [ADZI_CALL_STEP_END] = "adz_data_parallel_end",
-    [ADZI_CALL_SHARD] = "adz_data_parallel_shard",
-    [ADZI_CALL_STEP] = "adz_data_parallel_step",
-    [ADZI_CALL_SAVE] = "adz_checkpoint_save",
-    [ADZI_CALL_LOAD] = "adz_checkpoint_load",
+static const char *const functions[ADZI_GROUP_CALL_END] = {
+    [ADZI_GROUP_CALL_FREE] = "adz_group_free",
+    [ADZI_GROUP_CALL_BARRIER] = "adz_group_barrier",
+    [ADZI_GROUP_CALL_AGREE] = "adz_group_agree",
+    [ADZI_GROUP_CALL_BROADCAST] = "adz_group_broadcast",
+    [ADZI_GROUP_CALL_ALL_REDUCE] = "adz_group_all_reduce",
+    [ADZI_GROUP_CALL_ALL_GATHER] = "adz_group_all_gather",
+    [ADZI_GROUP_CALL_REDUCE_SCATTER] = "adz_group_reduce_scatter",
+    [ADZI_GROUP_CALL_STEP_END] = "adz_data_parallel_end",
+    [ADZI_GROUP_CALL_SHARD] = "adz_data_parallel_shard",
+    [ADZI_GROUP_CALL_STEP] = "adz_data_parallel_step",
+    [ADZI_GROUP_CALL_SAVE] = "adz_checkpoint_save",
+    [ADZI_GROUP_CALL_LOAD] = "adz_checkpoint_load",
 };
 
-static const char *choice_name(const adzi_call *call, char *room, size_t size)
+static const char *choice_name(const adzi_group_call *call, char *room, size_t size)
 {
     static const char *const ops[] = { "ADZ_GROUP_SUM", "ADZ_GROUP_MEAN", "ADZ_GROUP_MAX" };
-    if (call->operation != ADZI_CALL_BROADCAST && (unsigned)call->choice < 3) {
+    if (call->operation != ADZI_GROUP_CALL_BROADCAST && (unsigned)call->choice < 3) {
         return ops[call->choice];
     }
     snprintf(room, size, "source %d", (int)call->choice);
     return room;
 }
 
-void adzi_call_of_tensor(adzi_call *call, const adz_tensor *tensor)
+void adzi_group_call_of_tensor(adzi_group_call *call, const adz_tensor *tensor)
 {
     call->dtype = tensor->dtype;
     call->rank = tensor->rank;
@@ -53,7 +53,7 @@ void adzi_call_of_tensor(adzi_call *call, const adz_tensor *tensor)
     }
 }
 
-void adzi_call_say(adzi_call *call, const char *format, ...)
+void adzi_group_call_say(adzi_group_call *call, const char *format, ...)
 {
     const size_t used = strlen(call->text);
     va_list list;
@@ -62,7 +62,7 @@ void adzi_call_say(adzi_call *call, const char *format, ...)
     va_end(list);
 }
 
-void adzi_call_add(adzi_call *call, const void *bytes, size_t size)
+void adzi_group_call_add(adzi_group_call *call, const void *bytes, size_t size)
 {
     const unsigned char *p = bytes;
     for (size_t i = 0; i < size; ++i) { /* FNV-1a */
@@ -72,8 +72,8 @@ void adzi_call_add(adzi_call *call, const void *bytes, size_t size)
 
 /* ---- joining two calls ---------------------------------------------------------------------- */
 
-static bool fail(adzi_call *low, const adzi_call *high, adz_status status, const char *between,
-    const char *a, const char *b)
+static bool fail(adzi_group_call *low, const adzi_group_call *high, adz_status status,
+    const char *between, const char *a, const char *b)
 {
     low->status = status;
     low->differ = 1;
@@ -83,7 +83,7 @@ static bool fail(adzi_call *low, const adzi_call *high, adz_status status, const
     return false;
 }
 
-static bool equal_choices(adzi_call *low, const adzi_call *high)
+static bool equal_choices(adzi_group_call *low, const adzi_group_call *high)
 {
     char a[40], b[40];
     if (low->choice == high->choice) {
@@ -93,7 +93,7 @@ static bool equal_choices(adzi_call *low, const adzi_call *high)
         choice_name(high, b, sizeof b));
 }
 
-static bool equal_tensors(adzi_call *low, const adzi_call *high)
+static bool equal_tensors(adzi_group_call *low, const adzi_group_call *high)
 {
     if (low->dtype != high->dtype) {
         return fail(low, high, ADZ_ERR_DTYPE, " in their dtypes",
@@ -106,9 +106,9 @@ static bool equal_tensors(adzi_call *low, const adzi_call *high)
     return true;
 }
 
-static bool equal_texts(adzi_call *low, const adzi_call *high)
+static bool equal_texts(adzi_group_call *low, const adzi_group_call *high)
 {
-    char between[ADZI_CALL_TEXT + 8];
+    char between[ADZI_GROUP_CALL_TEXT + 8];
     if (strcmp(low->what, high->what) != 0) {
         return fail(low, high, ADZ_ERR_STATE, " in what they compare", low->what, high->what);
     }
@@ -122,16 +122,16 @@ static bool equal_texts(adzi_call *low, const adzi_call *high)
 }
 
 /* A call as it may come from a program that is no rank of this group, or another version. */
-static bool is_sound(const adzi_call *call)
+static bool is_sound(const adzi_group_call *call)
 {
-    return call->mark == ADZI_CALL_MARK && call->operation > 0 && call->operation < ADZI_CALL_END &&
-           call->rank >= 0 && call->rank <= ADZ_MAX_RANK &&
+    return call->mark == ADZI_GROUP_CALL_MARK && call->operation > 0 &&
+           call->operation < ADZI_GROUP_CALL_END && call->rank >= 0 && call->rank <= ADZ_MAX_RANK &&
            memchr(call->what, 0, sizeof call->what) != NULL &&
            memchr(call->text, 0, sizeof call->text) != NULL &&
            memchr(call->reason, 0, sizeof call->reason) != NULL;
 }
 
-static void take_reason(adzi_call *low, const adzi_call *high)
+static void take_reason(adzi_group_call *low, const adzi_group_call *high)
 {
     low->status = high->status;
     low->differ = high->differ;
@@ -141,7 +141,7 @@ static void take_reason(adzi_call *low, const adzi_call *high)
 /* Joins the call of the higher ranks into the one of the lower ranks. The first failure stays. If
  * the higher ranks differ among themselves, their first one is compared with the lower ranks before
  * that counts: the message then names the rank that differs from most. */
-static void join(adzi_call *low, const adzi_call *high)
+static void join(adzi_group_call *low, const adzi_group_call *high)
 {
     low->left += high->left;
     if (low->status != ADZ_OK) {
@@ -164,7 +164,7 @@ static void join(adzi_call *low, const adzi_call *high)
 /* ---- along the tree ------------------------------------------------------------------------- */
 
 /* Receives a call from another rank. Something that is no call breaks the group. */
-static adz_status receive_call(const char *op, adz_group *group, int from, adzi_call *call)
+static adz_status receive_call(const char *op, adz_group *group, int from, adzi_group_call *call)
 {
     const adzi_transfer t = {
         .from = from, .receive = call, .receive_bytes = sizeof *call, .tag = ADZI_TAG_AGREEMENT
@@ -182,7 +182,7 @@ static adz_status receive_call(const char *op, adz_group *group, int from, adzi_
 }
 
 /* Joins the calls of all ranks at rank 0, which then sends the joined call to all. */
-static adz_status join_all(const char *op, adz_group *group, adzi_call *call)
+static adz_status join_all(const char *op, adz_group *group, adzi_group_call *call)
 {
     const int n = group->size, me = group->rank;
     adz_status status = ADZ_OK;
@@ -195,7 +195,7 @@ static adz_status join_all(const char *op, adz_group *group, adzi_call *call)
             break;
         }
         if (bit < n - me) {
-            adzi_call other;
+            adzi_group_call other;
             status = receive_call(op, group, me + bit, &other);
             if (status == ADZ_OK) {
                 join(call, &other);
@@ -207,11 +207,11 @@ static adz_status join_all(const char *op, adz_group *group, adzi_call *call)
 }
 
 /* What this rank alone knows: its name, and the error that it has recorded. */
-static void sign(const adz_group *group, adzi_call *call)
+static void sign(const adz_group *group, adzi_group_call *call)
 {
-    call->mark = ADZI_CALL_MARK;
+    call->mark = ADZI_GROUP_CALL_MARK;
     call->who = group->rank;
-    call->left = call->operation == ADZI_CALL_FREE;
+    call->left = call->operation == ADZI_GROUP_CALL_FREE;
     call->status = adzi_pending();
     if (call->status != ADZ_OK) {
         snprintf(call->reason, sizeof call->reason, "%s failed: %.300s", group->name,
@@ -229,7 +229,7 @@ bool adzi_may_agree(const char *op, adz_group *group)
     return ready;
 }
 
-adz_status adzi_agree(const char *op, adz_group *group, adzi_call *call)
+adz_status adzi_agree(const char *op, adz_group *group, adzi_group_call *call)
 {
     const bool failed = adzi_pending() != ADZ_OK;
     if (group->broken != ADZ_OK && failed) {

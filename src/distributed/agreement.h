@@ -5,32 +5,33 @@
 #include "distributed/group.h"
 
 enum {
-    ADZI_CALL_TEXT = 200,  /* bytes of a text that is compared; of a longer one, its beginning */
-    ADZI_CALL_REASON = 480 /* bytes of a message about a failure or a difference */
+    ADZI_GROUP_CALL_TEXT =
+        200, /* bytes of a text that is compared; of a longer one, its beginning */
+    ADZI_GROUP_CALL_REASON = 480 /* bytes of a message about a failure or a difference */
 };
 
 typedef enum adzi_operation {
-    ADZI_CALL_FREE = 1, /* 0 is no operation: memory that nobody has written */
-    ADZI_CALL_BARRIER,
-    ADZI_CALL_AGREE,
-    ADZI_CALL_BROADCAST,
-    ADZI_CALL_ALL_REDUCE,
-    ADZI_CALL_ALL_GATHER,
-    ADZI_CALL_REDUCE_SCATTER,
-    ADZI_CALL_STEP_END,
-    ADZI_CALL_SHARD,
-    ADZI_CALL_STEP,
-    ADZI_CALL_SAVE,
-    ADZI_CALL_LOAD,
-    ADZI_CALL_END
+    ADZI_GROUP_CALL_FREE = 1, /* 0 is no operation: memory that nobody has written */
+    ADZI_GROUP_CALL_BARRIER,
+    ADZI_GROUP_CALL_AGREE,
+    ADZI_GROUP_CALL_BROADCAST,
+    ADZI_GROUP_CALL_ALL_REDUCE,
+    ADZI_GROUP_CALL_ALL_GATHER,
+    ADZI_GROUP_CALL_REDUCE_SCATTER,
+    ADZI_GROUP_CALL_STEP_END,
+    ADZI_GROUP_CALL_SHARD,
+    ADZI_GROUP_CALL_STEP,
+    ADZI_GROUP_CALL_SAVE,
+    ADZI_GROUP_CALL_LOAD,
+    ADZI_GROUP_CALL_END
 } adzi_operation;
 
 /**
  * One rank's call of a collective, as it is sent to the other ranks. Fields that an operation does
  * not have are 0. All bytes are sent, so initialise the whole struct.
  */
-typedef struct adzi_call {
-    int32_t mark;      /* ADZI_CALL_MARK; filled in by adzi_agree */
+typedef struct adzi_group_call {
+    int32_t mark;      /* ADZI_GROUP_CALL_MARK; filled in by adzi_agree */
     int32_t operation; /* adzi_operation */
     int32_t choice;    /* adz_group_op, or the source of a broadcast */
     int32_t dtype, rank;
@@ -41,18 +42,18 @@ typedef struct adzi_call {
     int32_t unused; /* so that no byte is padding */
     int64_t sizes[ADZ_MAX_RANK];
     uint64_t hash; /* of the whole text */
-    char what[ADZI_CALL_TEXT], text[ADZI_CALL_TEXT];
-    char reason[ADZI_CALL_REASON];
-} adzi_call;
+    char what[ADZI_GROUP_CALL_TEXT], text[ADZI_GROUP_CALL_TEXT];
+    char reason[ADZI_GROUP_CALL_REASON];
+} adzi_group_call;
 
 /** Says what a tensor is like. */
-void adzi_call_of_tensor(adzi_call *call, const adz_tensor *tensor);
+void adzi_group_call_of_tensor(adzi_group_call *call, const adz_tensor *tensor);
 
 /** Appends to the text that is compared. What does not fit is cut off. */
-void adzi_call_say(adzi_call *call, const char *format, ...) ADZI_FORMAT(2, 3);
+void adzi_group_call_say(adzi_group_call *call, const char *format, ...) ADZI_FORMAT(2, 3);
 
 /** Adds bytes to what is compared beside the text. */
-void adzi_call_add(adzi_call *call, const void *bytes, size_t size);
+void adzi_group_call_add(adzi_group_call *call, const void *bytes, size_t size);
 
 /** Whether this rank can take part in an agreement, with an error recorded or without. If not, the
  * error says why. */
@@ -62,13 +63,13 @@ bool adzi_may_agree(const char *op, adz_group *group);
  * Compares this rank's call with those of the other ranks. A rank that cannot take part has
  * recorded its error before; it calls this function all the same, so that no rank waits for it.
  *
- * Costs two messages of the size of an adzi_call in each of log2(size) rounds.
+ * Costs two messages of the size of an adzi_group_call in each of log2(size) rounds.
  *
  * @param op    the function's name, for messages
  * @param call  what this rank calls; changed
  * @return      ADZ_OK if all ranks make this call and no rank has an error recorded. Else a failure
  *              on every rank: this rank's own error, or the first one among the others.
  */
-adz_status adzi_agree(const char *op, adz_group *group, adzi_call *call);
+adz_status adzi_agree(const char *op, adz_group *group, adzi_group_call *call);
 
 #endif

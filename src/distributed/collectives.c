@@ -165,9 +165,9 @@ adz_status adz_group_broadcast(adz_group *group, adz_tensor *tensor, int source)
     if (!begin(&c, op, group, tensor)) {
         return adzi_pending();
     }
-    adzi_call call = { .operation = ADZI_CALL_BROADCAST, .choice = source };
+    adzi_group_call call = { .operation = ADZI_GROUP_CALL_BROADCAST, .choice = source };
     if (has_tensor(&c)) {
-        adzi_call_of_tensor(&call, tensor);
+        adzi_group_call_of_tensor(&call, tensor);
         if (source < 0 || source >= group->size) {
             adzi_error(op, ADZ_ERR_ARGUMENT, "source is %d; the group's ranks are 0 to %d", source,
                 group->size - 1);
@@ -189,9 +189,9 @@ adz_status adz_group_all_reduce(adz_group *group, adz_tensor *tensor, adz_group_
     if (!begin(&c, op, group, tensor)) {
         return adzi_pending();
     }
-    adzi_call call = { .operation = ADZI_CALL_ALL_REDUCE, .choice = (int32_t)how };
+    adzi_group_call call = { .operation = ADZI_GROUP_CALL_ALL_REDUCE, .choice = (int32_t)how };
     if (has_tensor(&c)) {
-        adzi_call_of_tensor(&call, tensor);
+        adzi_group_call_of_tensor(&call, tensor);
         if (may_reduce(op, tensor, how) && may_write(op, tensor)) {
             prepare(&c, true);
         }
@@ -236,10 +236,10 @@ adz_tensor *adz_group_all_gather(adz_group *group, adz_tensor *tensor)
     if (!begin(&c, op, group, tensor)) {
         return NULL;
     }
-    adzi_call call = { .operation = ADZI_CALL_ALL_GATHER };
+    adzi_group_call call = { .operation = ADZI_GROUP_CALL_ALL_GATHER };
     if (has_tensor(&c)) {
         int64_t sizes[ADZ_MAX_RANK + 1] = { group->size };
-        adzi_call_of_tensor(&call, tensor);
+        adzi_group_call_of_tensor(&call, tensor);
         memcpy(sizes + 1, tensor->sizes, (size_t)tensor->rank * sizeof *sizes);
         if (tensor->rank == ADZ_MAX_RANK) {
             adzi_error(op, ADZ_ERR_SHAPE,
@@ -260,9 +260,9 @@ adz_tensor *adz_group_reduce_scatter(adz_group *group, adz_tensor *tensor, adz_g
     if (!begin(&c, op, group, tensor)) {
         return NULL;
     }
-    adzi_call call = { .operation = ADZI_CALL_REDUCE_SCATTER, .choice = (int32_t)how };
+    adzi_group_call call = { .operation = ADZI_GROUP_CALL_REDUCE_SCATTER, .choice = (int32_t)how };
     if (has_tensor(&c)) {
-        adzi_call_of_tensor(&call, tensor);
+        adzi_group_call_of_tensor(&call, tensor);
         if (tensor->rank == 0 || tensor->sizes[0] != group->size) {
             adzi_error(op, ADZ_ERR_SHAPE,
                 "tensor%s has no slice for each rank: its first size must be %d, the group's",
@@ -285,7 +285,7 @@ adz_tensor *adz_group_reduce_scatter(adz_group *group, adz_tensor *tensor, adz_g
 adz_status adz_group_barrier(adz_group *group)
 {
     collective c;
-    adzi_call call = { .operation = ADZI_CALL_BARRIER };
+    adzi_group_call call = { .operation = ADZI_GROUP_CALL_BARRIER };
     static const char op[] = "adz_group_barrier";
     return begin(&c, op, group, NULL) ? adzi_agree(op, group, &call) : adzi_pending();
 }
@@ -293,7 +293,7 @@ adz_status adz_group_barrier(adz_group *group)
 static void put_text(char *to, const char *from)
 {
     const size_t length = strlen(from);
-    memcpy(to, from, length < ADZI_CALL_TEXT ? length : ADZI_CALL_TEXT - 1);
+    memcpy(to, from, length < ADZI_GROUP_CALL_TEXT ? length : ADZI_GROUP_CALL_TEXT - 1);
 }
 
 adz_status adz_group_agree(adz_group *group, const char *what, const char *value)
@@ -303,13 +303,13 @@ adz_status adz_group_agree(adz_group *group, const char *what, const char *value
     if (!begin(&c, op, group, NULL)) {
         return adzi_pending();
     }
-    adzi_call call = { .operation = ADZI_CALL_AGREE };
+    adzi_group_call call = { .operation = ADZI_GROUP_CALL_AGREE };
     if (adzi_pending() == ADZ_OK && (what == NULL || value == NULL)) {
         adzi_error_null(op, what == NULL ? "what" : "value");
     } else if (adzi_pending() == ADZ_OK) {
         put_text(call.what, what);
         put_text(call.text, value);
-        adzi_call_add(&call, value, strlen(value));
+        adzi_group_call_add(&call, value, strlen(value));
     }
     return adzi_agree(op, group, &call);
 }

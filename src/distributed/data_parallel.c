@@ -67,7 +67,7 @@ static void destroy(adz_data_parallel *p)
         adzi_parallel_leave(p);
     }
     if (p->flat != NULL) {
-        adzi_parallel_unplan(p);
+        adzi_parallel_unprepare(p);
     }
     adzi_free(p->parameters, p->n_parameters * sizeof *p->parameters);
     adzi_micro_state_free(&p->state);
@@ -133,7 +133,7 @@ static adz_data_parallel *make(
     p->state = p->flat != NULL
                    ? adzi_micro_state_new(op, module, p->micro_batches, p->first, p->count)
                    : NULL;
-    if (p->state == NULL || !add_hooks(p) || !adzi_parallel_plan(op, p)) {
+    if (p->state == NULL || !add_hooks(p) || !adzi_parallel_prepare(op, p)) {
         destroy(p);
         return NULL;
     }

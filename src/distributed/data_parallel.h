@@ -169,10 +169,10 @@ adz_status adzi_parallel_compare(
 adz_status adzi_parallel_broadcast(const adz_data_parallel *p);
 
 /** Makes the tree's lists and memory, and the buckets. False with the error recorded. */
-bool adzi_parallel_plan(const char *op, adz_data_parallel *p);
+bool adzi_parallel_prepare(const char *op, adz_data_parallel *p);
 
-/** Ends what adzi_parallel_plan has made. */
-void adzi_parallel_unplan(adz_data_parallel *p);
+/** Ends what adzi_parallel_prepare has made. */
+void adzi_parallel_unprepare(adz_data_parallel *p);
 
 /** Takes the gradients of this rank's micro-batch, which is not the last one, into the tree, and
  * drops them. If the following micro-batch is its sibling, it leaves them to be added to. */

@@ -115,7 +115,7 @@ static void say_goodbye(adz_group *group)
     }
     adzi_error_record *error = &adzi_self()->error;
     const adzi_error_record before = *error;
-    adzi_call call = { .operation = ADZI_CALL_FREE };
+    adzi_group_call call = { .operation = ADZI_GROUP_CALL_FREE };
     error->code = ADZ_OK;
     if (adzi_group_ready("adz_group_free", group) == ADZ_OK) {
         adzi_agree("adz_group_free", group, &call);

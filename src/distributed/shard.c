@@ -129,17 +129,17 @@ adzi_sharding *adzi_sharding_of(const adz_optimizer *optimizer)
 
 /* ---- what the ranks compare ----------------------------------------------------------------- */
 
-static void say_group(adzi_call *call, const adz_optimizer *o, const adzi_group *group)
+static void say_group(adzi_group_call *call, const adz_optimizer *o, const adzi_group *group)
 {
     for (int k = 0; k < o->n_settings; ++k) {
-        adzi_call_say(call, "%s %s %s", k == 0 ? ";" : ",", o->type->settings[k].name,
+        adzi_group_call_say(call, "%s %s %s", k == 0 ? ";" : ",", o->type->settings[k].name,
             adzi_text_number(group->settings[k]));
     }
-    adzi_call_add(call, group->settings, (size_t)o->n_settings * sizeof *group->settings);
+    adzi_group_call_add(call, group->settings, (size_t)o->n_settings * sizeof *group->settings);
 }
 
 /* Which parameters have a gradient, and where they lie. */
-static void say_parameters(adzi_call *call, const adzi_sharding *s, const adz_optimizer *o)
+static void say_parameters(adzi_group_call *call, const adzi_sharding *s, const adz_optimizer *o)
 {
     size_t all = 0, gradients = 0;
     for (size_t g = 0; g < o->n_groups; ++g) {
@@ -154,18 +154,18 @@ static void say_parameters(adzi_call *call, const adzi_sharding *s, const adz_op
             if (find(s->parallel->flat, t, &group, &place.begin)) {
                 place.group = group;
             }
-            adzi_call_add(call, &place, sizeof place);
+            adzi_group_call_add(call, &place, sizeof place);
             all += 1;
             gradients += (size_t)place.has;
         }
     }
-    adzi_call_say(call, "%zu of %zu parameters with a gradient", gradients, all);
+    adzi_group_call_say(call, "%zu of %zu parameters with a gradient", gradients, all);
 }
 
-static void describe(adzi_call *call, const adzi_sharding *s, const adz_optimizer *o)
+static void describe(adzi_group_call *call, const adzi_sharding *s, const adz_optimizer *o)
 {
     snprintf(call->what, sizeof call->what, "the optimizer");
-    adzi_call_say(call, "%s, ", o->type->name);
+    adzi_group_call_say(call, "%s, ", o->type->name);
     say_parameters(call, s, o);
     for (size_t g = 0; g < o->n_groups; ++g) {
         say_group(call, o, o->groups[g]);
@@ -261,7 +261,7 @@ adz_status adz_data_parallel_shard(adz_data_parallel *parallel, adz_optimizer *o
     if (!adzi_may_agree(op, parallel->group)) {
         return adzi_pending();
     }
-    adzi_call call = { .operation = ADZI_CALL_SHARD };
+    adzi_group_call call = { .operation = ADZI_GROUP_CALL_SHARD };
     adzi_sharding *s = NULL;
     if (adzi_pending() == ADZ_OK && optimizer == NULL) {
         adzi_error_null(op, "optimizer");
@@ -354,7 +354,7 @@ adz_status adz_data_parallel_step(adz_data_parallel *parallel, adz_optimizer *op
     if (!adzi_may_agree(op, parallel->group)) {
         return adzi_pending();
     }
-    adzi_call call = { .operation = ADZI_CALL_STEP };
+    adzi_group_call call = { .operation = ADZI_GROUP_CALL_STEP };
     const bool prepared = adzi_pending() == ADZ_OK && check_stage(op, parallel) &&
                           check_division(op, parallel, optimizer) &&
                           adzi_optimizer_prepare(op, optimizer) == ADZ_OK;

@@ -178,7 +178,7 @@ static adz_status finish(adz_data_parallel *p, double *loss)
 {
     adz_status status = exchange(p);
     if (status == ADZ_OK && has_failed(p)) {
-        adzi_call call = { .operation = ADZI_CALL_STEP_END };
+        adzi_group_call call = { .operation = ADZI_GROUP_CALL_STEP_END };
         status = adzi_agree(op, p->group, &call);
     }
     if (status == ADZ_OK) {

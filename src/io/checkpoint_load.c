@@ -276,18 +276,18 @@ static void end_plan(plan *p)
 }
 
 /* Says what the file holds: all of its names and metadata. */
-static void describe(adzi_call *call, const plan *p)
+static void describe(adzi_group_call *call, const plan *p)
 {
     const adz_safetensors *file = p->file;
     snprintf(call->what, sizeof call->what, "the checkpoint");
-    adzi_call_say(call, "epoch %lld, step %lld, %zu tensors", (long long)p->parts.epoch,
+    adzi_group_call_say(call, "epoch %lld, step %lld, %zu tensors", (long long)p->parts.epoch,
         (long long)p->parts.step, file->n_tensors);
     for (size_t i = 0; i < file->n_tensors; ++i) {
-        adzi_call_add(call, file->tensors[i].name, strlen(file->tensors[i].name) + 1);
+        adzi_group_call_add(call, file->tensors[i].name, strlen(file->tensors[i].name) + 1);
     }
     for (size_t i = 0; i < file->n_metadata; ++i) {
-        adzi_call_add(call, file->metadata[i].key, strlen(file->metadata[i].key) + 1);
-        adzi_call_add(call, file->metadata[i].value, strlen(file->metadata[i].value) + 1);
+        adzi_group_call_add(call, file->metadata[i].key, strlen(file->metadata[i].key) + 1);
+        adzi_group_call_add(call, file->metadata[i].value, strlen(file->metadata[i].value) + 1);
     }
 }
 
@@ -305,7 +305,7 @@ static adz_status plan_all(plan *p, const char *path)
     status = status == ADZ_OK ? adzi_checkpoint_check(op, &p->parts) : status;
     status = status == ADZ_OK ? make_plan(p, path) : status;
     if (parallel != NULL) {
-        adzi_call call = { .operation = ADZI_CALL_LOAD };
+        adzi_group_call call = { .operation = ADZI_GROUP_CALL_LOAD };
         if (status == ADZ_OK) {
             describe(&call, p);
         }

@@ -202,17 +202,17 @@ static adz_status add_parallel(adz_safetensors *file, const adz_data_parallel *p
 }
 
 /* Says which file is written, and from which parts. */
-static void describe(adzi_call *call, const adz_checkpoint *c, const char *path)
+static void describe(adzi_group_call *call, const adz_checkpoint *c, const char *path)
 {
     snprintf(call->what, sizeof call->what, "the checkpoint");
-    adzi_call_say(
+    adzi_group_call_say(
         call, "%s, epoch %lld, step %lld, ", path, (long long)c->epoch, (long long)c->step);
-    adzi_call_say(call, "%s, %s%s, %zu schedulers, %zu generators, %s",
+    adzi_group_call_say(call, "%s, %s%s, %zu schedulers, %zu generators, %s",
         c->model != NULL ? "a model" : "no model",
         c->optimizer != NULL ? adz_optimizer_name(c->optimizer) : "no optimizer",
         c->optimizer != NULL && c->optimizer->shard != NULL ? " (divided)" : "", c->n_schedulers,
         c->n_generators, c->loader != NULL ? "a loader" : "no loader");
-    adzi_call_add(call, path, strlen(path));
+    adzi_group_call_add(call, path, strlen(path));
     for (size_t g = 0; c->optimizer != NULL && g < c->optimizer->n_groups; ++g) {
         const adzi_group *group = c->optimizer->groups[g];
         for (size_t i = 0; i < group->count; ++i) {
@@ -220,7 +220,7 @@ static void describe(adzi_call *call, const adz_checkpoint *c, const char *path)
             for (int k = 0; k < ADZ_OPTIMIZER_STATES; ++k) {
                 facts[1] |= (int64_t)(group->kept[i].state[k] != NULL) << k;
             }
-            adzi_call_add(call, facts, sizeof facts);
+            adzi_group_call_add(call, facts, sizeof facts);
         }
     }
 }
@@ -228,7 +228,7 @@ static void describe(adzi_call *call, const adz_checkpoint *c, const char *path)
 /* Agrees on one more part of the protocol. All ranks have compared their calls before. */
 static adz_status agree(const adzi_gathering *g)
 {
-    adzi_call call = { .operation = ADZI_CALL_SAVE };
+    adzi_group_call call = { .operation = ADZI_GROUP_CALL_SAVE };
     return adzi_agree(op, g->parallel->group, &call);
 }
 
@@ -274,7 +274,7 @@ static adz_status save_gathered(adzi_gathering *g, const adz_checkpoint *c, cons
 static adz_status save_parallel(const adz_checkpoint *c, const char *path)
 {
     adzi_gathering g = { .parallel = NULL };
-    adzi_call call = { .operation = ADZI_CALL_SAVE };
+    adzi_group_call call = { .operation = ADZI_GROUP_CALL_SAVE };
     if (!adzi_may_agree(op, c->parallel->group)) {
         return adzi_pending();
     }

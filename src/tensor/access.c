@@ -46,7 +46,7 @@ static const char reads[] = ADZI_USES_ELEMENTS;
 /* Whether t has a single element. Records an error if it does not. */
 static bool one_element(const char *op, const adz_tensor *t)
 {
-    if (!adzi_check_tensor(op, "t", t) || adzi_is_recorded_tensor(op, t, reads)) {
+    if (!adzi_check_tensor(op, "t", t)) {
         return false;
     }
     if (t->numel != 1) {
@@ -55,7 +55,7 @@ static bool one_element(const char *op, const adz_tensor *t)
             (long long)t->numel);
         return false;
     }
-    return adzi_host_may(t, op);
+    return adzi_host_may_touch(op, t, reads);
 }
 
 double adz_item(const adz_tensor *t)
@@ -83,8 +83,7 @@ int64_t adz_item_i64(const adz_tensor *t)
 
 double adz_tensor_at(const adz_tensor *t, const int64_t *index)
 {
-    if (!adzi_check_tensor("tensor_at", "t", t) || adzi_is_recorded("tensor_at", reads) ||
-        !adzi_host_may(t, "tensor_at")) {
+    if (!adzi_check_tensor("tensor_at", "t", t) || !adzi_host_may_touch("tensor_at", t, reads)) {
         return NAN;
     }
     if (index == NULL && t->rank > 0) {
@@ -131,8 +130,8 @@ static const char *at_offset(const adz_tensor *t, int64_t offset)
 
 static bool comparable(const char *op, const adz_tensor *a, const adz_tensor *b)
 {
-    return !adzi_is_recorded(op, reads) && adzi_check_tensor(op, "a", a) &&
-           adzi_check_tensor(op, "b", b) && adzi_host_may(a, op) && adzi_host_may(b, op) &&
+    return adzi_check_tensor(op, "a", a) && adzi_check_tensor(op, "b", b) &&
+           adzi_host_may_touch(op, a, reads) && adzi_host_may_touch(op, b, reads) &&
            adzi_same_sizes(a, b);
 }
 
@@ -191,7 +190,7 @@ static bool check_bytes(const char *op, const adz_tensor *t, const void *buffer,
             bytes, adz_dtype_name((adz_dtype)t->dtype), adzi_text_shape(t), needed);
         return false;
     }
-    return !adzi_is_recorded_tensor(op, t, reads) && adzi_host_may(t, op);
+    return adzi_host_may_touch(op, t, reads);
 }
 
 /* A header, without a storage, over a buffer of contiguous elements shaped like t. Only adzi_copy

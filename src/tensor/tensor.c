@@ -337,10 +337,7 @@ static const char hands_out[] =
 void *adz_tensor_data(adz_tensor *t)
 {
     static const char op[] = "adz_tensor_data";
-    return adzi_check_tensor(op, "t", t) && !adzi_is_recorded_tensor(op, t, hands_out) &&
-                   adzi_host_may(t, op)
-               ? t->data
-               : NULL;
+    return adzi_check_tensor(op, "t", t) && adzi_host_may_touch(op, t, hands_out) ? t->data : NULL;
 }
 
 static const char computed[] =
@@ -363,14 +360,14 @@ const void *adz_tensor_data_constant(const adz_tensor *t)
 /* The elements of a tensor that has the dtype; NULL with ADZ_ERR_DTYPE recorded if it does not. */
 static void *typed_data(const char *op, adz_tensor *t, adz_dtype dtype)
 {
-    if (!adzi_check_tensor(op, "t", t) || adzi_is_recorded_tensor(op, t, hands_out)) {
+    if (!adzi_check_tensor(op, "t", t)) {
         return NULL;
     }
     if (t->dtype != dtype) {
         return adzi_fail(op, ADZ_ERR_DTYPE, "x%s is %s; convert it with adz_to(x, ...) first",
             adzi_text_shape(t), adz_dtype_name((adz_dtype)t->dtype));
     }
-    return adzi_host_may(t, op) ? t->data : NULL;
+    return adzi_host_may_touch(op, t, hands_out) ? t->data : NULL;
 }
 
 float *adz_tensor_data_f32(adz_tensor *t)
@@ -392,7 +389,7 @@ void adz_tensor_touch(adz_tensor *t)
 {
     static const char op[] = "adz_tensor_touch";
     if (adzi_check_tensor(op, "t", t) &&
-        !adzi_is_recorded_tensor(op, t, "the host has written elements") && adzi_host_may(t, op)) {
+        adzi_host_may_touch(op, t, "the host has written elements")) {
         adzi_written(t, op);
     }
 }

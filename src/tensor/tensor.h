@@ -230,6 +230,8 @@ typedef struct adzi_tape_calls {
     void (*gradient_free)(adz_tensor *t);
     /** The name of a node's operator. */
     const char *(*node_name)(const struct adzi_node *node);
+    /** Notes the source line of the call that has made a node, unless one is noted already. */
+    void (*node_sited)(struct adzi_node *node, const char *file, int line);
 } adzi_tape_calls;
 
 extern adzi_tape_calls adzi_tape;

@@ -10,6 +10,7 @@
 
 #include "adze/adze.h"
 #include "base/alloc.h"
+#include "base/system_memory.h"
 
 /* What an allocator has handed out and not got back. */
 typedef struct ledger {

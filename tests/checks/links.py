@@ -4,14 +4,14 @@
 usage: links.py ARCHIVE...
 
 Reads the symbols of the library's objects from static archives. An object may use what its own room
-or a room below defines. ROOMS of tree.py says which rooms are below.
+or a room below defines. ROOMS of tree.py says which rooms are below, and ORDER which files of a room are.
 """
 
 import re
 import subprocess
 import sys
 
-from tree import ROOMS
+from tree import ORDER, ROOMS, UPWARD, position
 
 MEMBER = re.compile(r"(?:.*[/(])?([^/():]+)\.o\)?:$")
 
@@ -22,6 +22,21 @@ def room_of(member):
     if room not in ROOMS:
         raise ValueError(f"{member}.o belongs to no room that tests/checks/tree.py knows")
     return room
+
+
+def file_of(room, member):
+    """The file of an object within its room: base_threads_thread.c is threads/thread.c."""
+    parts = re.sub(r"^meson-generated_(\.\._)*", "", member)[len(room) + 1:].split("_")
+    names = ["/".join(parts[:k] + ["_".join(parts[k:])]) for k in range(len(parts))]
+    return next((name for name in names if position(room, name) is not None), None)
+
+
+def is_above(room, other, member):
+    """Whether a file of the room lies above another one."""
+    here, there = file_of(room, member), file_of(room, other)
+    if here is None or there is None:
+        raise ValueError(f"{member if here is None else other}.o has no position in ORDER of tests/checks/tree.py")
+    return position(room, there) > position(room, here)
 
 
 def read(lines):
@@ -46,6 +61,8 @@ def findings(symbols):
         room, other = room_of(member), room_of(defined[symbol])
         if other != room and other not in ROOMS[room]:
             yield f"{member} of the room {room} uses {symbol}, which {defined[symbol]} of {other} defines"
+        elif other == room and room in ORDER and symbol not in UPWARD and is_above(room, defined[symbol], member):
+            yield f"{member} uses {symbol}, which {defined[symbol]} above it in the room {room} defines"
 
 
 def main():

@@ -38,6 +38,23 @@ class Links(unittest.TestCase):
         self.assertEqual(self.found(("base_error.c", ["U printf", "t local"]),
                                     ("nn_call.c", ["t printf", "U local"])), [])
 
+    def test_a_symbol_of_a_file_above_is_found(self):
+        found = self.found(("base_threads_thread.c", ["U adzi_settle", "T adzi_thread_begin"]),
+                           ("base_frame.c", ["T adzi_settle", "U adzi_thread_begin"]))
+        self.assertEqual(found, ["base_threads_thread.c uses adzi_settle, which base_frame.c above it in the "
+                                 "room base defines"])
+
+    def test_files_that_call_each_other_are_left_alone(self):
+        self.assertEqual(self.found(("autograd_ops_math_sin.c", ["U adzi_derived_slope", "T adz_sin"]),
+                                    ("autograd_derived.c", ["T adzi_derived_slope", "U adz_sin"])), [])
+
+    def test_a_symbol_that_is_above_on_purpose_is_left_alone(self):
+        self.assertEqual(self.found(("autograd_derived.c", ["U adz_autograd_grad"]),
+                                    ("autograd_backward.c", ["T adz_autograd_grad"])), [])
+
+    def test_a_file_without_a_position_is_an_error(self):
+        self.assertRaises(ValueError, self.found, ("base_attic.c", ["U adzi_alloc"]), ("base_alloc.c", ["T adzi_alloc"]))
+
     def test_generated_objects_have_a_room(self):
         self.assertEqual(links.room_of("meson-generated_.._autograd_ops_registry.c"), "autograd")
 

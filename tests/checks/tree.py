@@ -22,6 +22,32 @@ ROOMS = {
     "export": {"base", "tensor", "autograd", "nn", "data", "optim", "plan", "io"},
 }
 
+# The files of a room from the ground up: each may use the files before it. A name stands for its source and its
+# header, unless the header is listed by itself. A name with a slash at its end stands for a folder. Files in
+# one tuple call each other: the derived backward is made of operators, and is the backward of some.
+ORDER = {
+    "base": [
+        "bytes", "refs", "isa", "cpu", "version", "random_generator", "upper",
+        "alloc.h", "context.h", "threads/thread", "tracer", "threads/parallel.h", "recorder.h",
+        # Memory: the system's, blocks that all threads share, what is counted, the lists of a thread.
+        "system_memory", "blocks", "limit", "alloc", "grow", "number",
+        "threads/part", "threads/pool", "threads/parallel", "recorder", "frame",
+        # Nothing before this line records an error.
+        "error", "not_captured", "frame_begin", "memory", "context", "options", "text", "index", "temporary",
+        "source", "sink",
+    ],
+    "autograd": [
+        "attr", "node", "run.h", "op.h", "operator.h", "hooks", "check", "modes", "in_backward", "op", "record",
+        ("ops/", "operator", "derived"), "leaf", "run", "delivery", "discover", "dot", "engine", "backward",
+        "gradients", "functional/", "gradcheck.h", "gradcheck_f32", "gradcheck", "operator_check",
+    ],
+}
+
+# Symbols that a file may use although their definition lies above it in the room.
+UPWARD = {
+    "adz_autograd_grad": "a derived backward differentiates an expression, which is a backward inside another one",
+}
+
 # The room of each public header. adze.h is the umbrella over all; custom.h spans operators and
 # modules and is included by whoever defines one.
 HEADERS = {
@@ -88,6 +114,30 @@ def room_of_include(target):
     if parts[0] == "adze" and len(parts) > 1:
         return HEADERS.get(parts[1].removesuffix(".h"))
     return parts[0] if parts[0] in ROOMS and len(parts) > 1 else None
+
+
+def position(room, name):
+    """The position in ORDER of a file, "threads/thread.h" of the room base; None if it is not listed."""
+    stem = name.rsplit(".", 1)[0]
+    ranks = {}
+    for rank, entry in enumerate(ORDER[room]):
+        ranks.update({one: rank for one in (entry if isinstance(entry, tuple) else (entry,))})
+    folders = (name[:i + 1] for i, c in enumerate(name) if c == "/")
+    return next((ranks[one] for one in (name, stem, *folders) if one in ranks), None)
+
+
+def check_order(path, lines):
+    """Includes within a room run one way, too. links.py looks at the symbols."""
+    _, room, name = path.split("/", 2)
+    here = position(room, name)
+    if here is None:
+        yield 1, f"{name} has no position in the room {room}: ORDER in tests/checks/tree.py needs one"
+        return
+    for number, line in enumerate(lines, 1):
+        match = INCLUDE.match(line)
+        other, _, target = match.group(1).partition("/") if match else ("", "", "")
+        if other == room and (position(room, target) or 0) > here:
+            yield number, f"{name} includes {target}, which lies above it in the room {room}"
 
 
 def check_zoo(path, lines):
@@ -176,6 +226,8 @@ def check_file(top, path):
     yield from check_export(top, path, text)
     if path.startswith("src/nn/zoo/"):
         yield from check_zoo(path, lines)
+    if path.endswith((".c", ".h")) and path.startswith(tuple(f"src/{room}/" for room in ORDER)):
+        yield from check_order(path, lines)
     if path.startswith(("src/", "include/")) and path.endswith((".c", ".h")):
         if len(lines) > LINES_PER_FILE:
             yield len(lines), f"longer than {LINES_PER_FILE} lines: one file, one concern"

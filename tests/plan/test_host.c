@@ -191,12 +191,42 @@ static void what_the_host_does_is_refused(void **state)
     adz_scope_close(scope);
 }
 
+/* ---- elements that the program has given ------------------------------------------------------
+ */
+
+/* Reads and compares elements in every way. Nothing has computed them, so they are constants. */
+static adz_tensor *reads_its_own(void *user)
+{
+    const caller *c = user;
+    adz_tensor *three = adz_tensor_from((float[]){ 3 }, ADZ_SHAPE(1), ADZ_F32);
+    float value = 0;
+    adz_tensor_read(three, &value, sizeof value);
+    const bool same = adz_item(three) == 3 && value == 3 &&
+                      adz_tensor_at(three, (int64_t[]){ 0 }) == 3 && adz_equal(three, three) &&
+                      adz_allclose(three, three, 0, 0, false);
+    return same ? adz_mul_number(c->x, value) : adz_relu(c->x);
+}
+
+static void constants_may_be_read(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    caller c = { .x = adz_ones(ADZ_SHAPE(ROWS), ADZ_F32) };
+    adz_plan *plan = adz_plan_new(reads_its_own, &c, NULL);
+    assert_non_null(plan);
+    assert_int_equal(adz_plan_run(plan), ADZ_OK);
+    assert_true(adz_tensor_at(adz_plan_output(plan), (int64_t[]){ 1 }) == 3);
+    adz_plan_free(&plan);
+    adz_scope_close(scope);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_that_change_are_refused),
         cmocka_unit_test(another_slice_is_another_argument),
         cmocka_unit_test(what_the_host_does_is_refused),
+        cmocka_unit_test(constants_may_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

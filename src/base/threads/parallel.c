@@ -12,7 +12,6 @@
 
 #include "adze/base.h"
 #include "base/context.h"
-#include "base/error.h"
 #include "base/threads/thread.h"
 
 _Atomic(adzi_observer) adzi_launch_observer;
@@ -24,10 +23,6 @@ enum { ROUND_TO = 64, ROUND_FROM = 16 * ROUND_TO };
 
 static atomic_bool forked;      /* this process is a fork's child, which has no pool threads */
 static int threads_default = 1; /* used when the context's number of threads is 0 */
-
-/* True while the thread computes a part of a launch. It is not a field of adzi_thread, because the
- * threads of the pool and of OpenMP have no such state. */
-static __attribute__((tls_model("initial-exec"))) _Thread_local bool inside;
 
 /* ---- how many threads ----------------------------------------------------------------------- */
 
@@ -65,7 +60,7 @@ static int find_default(void)
 static void mark_forked(void)
 {
     atomic_store_explicit(&forked, true, memory_order_relaxed);
-    inside = false;
+    adzi_inside_part = false;
 }
 
 /* A fork's child computes serially, because the threads of a pool do not survive a fork. OpenMP
@@ -76,21 +71,6 @@ __attribute__((constructor)) static void init_at_load(void)
     pthread_atfork(NULL, NULL, mark_forked);
 }
 
-adz_status adz_set_num_threads(int threads)
-{
-    if (threads < 0) {
-        return adzi_error("adz_set_num_threads", ADZ_ERR_ARGUMENT,
-            "%d threads: give 1 or more, or 0 for one per processor", threads);
-    }
-    atomic_store_explicit(&adzi_self()->context->threads, threads, memory_order_relaxed);
-    return ADZ_OK;
-}
-
-int adz_get_num_threads(void)
-{
-    return adzi_num_threads();
-}
-
 int adzi_num_threads(void)
 {
     int wanted = atomic_load_explicit(&adzi_self()->context->threads, memory_order_relaxed);
@@ -99,11 +79,6 @@ int adzi_num_threads(void)
 
 /* ---- launching ------------------------------------------------------------------------------ */
 
-bool adzi_inside_launch(void)
-{
-    return inside;
-}
-
 const char *adzi_threads_kind(void)
 {
 #ifdef ADZI_OPENMP
@@ -111,15 +86,6 @@ const char *adzi_threads_kind(void)
 #else
     return "pool";
 #endif
-}
-
-void adzi_run_part(const adzi_cut *cut, int part)
-{
-    int64_t begin = part * cut->length;
-    int64_t end = cut->units - begin < cut->length ? cut->units : begin + cut->length;
-    inside = true;
-    cut->kernel(cut->args, begin, end);
-    inside = false;
 }
 
 #ifdef ADZI_OPENMP
@@ -146,7 +112,8 @@ static bool run_parts(const adzi_cut *cut)
 
 void adzi_launch_unobserved(adzi_kernel kernel, const void *args, int64_t units, int64_t grain)
 {
-    if (units > grain && !inside && !atomic_load_explicit(&forked, memory_order_relaxed)) {
+    if (units > grain && !adzi_inside_part &&
+        !atomic_load_explicit(&forked, memory_order_relaxed)) {
         int64_t parts = units / (grain < 1 ? 1 : grain);
         int64_t threads = adzi_num_threads();
         threads = threads > ADZI_MAX_THREADS ? ADZI_MAX_THREADS : threads;
@@ -182,11 +149,11 @@ void adzi_launch_sized(
 void adzi_launch_masked(adzi_kernel kernel, const void *args, const void *mask, size_t size,
     int64_t units, int64_t grain)
 {
-    if (!inside) { /* a thread of the pool has no state of its own */
+    if (!adzi_inside_part) { /* a thread of the pool has no state of its own */
         adzi_self()->mask = mask;
     }
     adzi_launch_sized(kernel, args, size, units, grain);
-    if (!inside) {
+    if (!adzi_inside_part) {
         adzi_self()->mask = NULL;
     }
 }

@@ -118,6 +118,10 @@ const char *adzi_threads_kind(void);
 
 /* ---- between parallel.c and the back end ---------------------------------------------------- */
 
+/** True while the thread computes a part of a launch. It is not a field of adzi_thread, because the
+ * threads of the pool and of OpenMP have no such state. */
+extern _Thread_local bool adzi_inside_part __attribute__((tls_model("initial-exec")));
+
 /** One launch, cut into `parts` ranges of `length` units. The last range may be shorter. */
 typedef struct adzi_cut {
     adzi_kernel kernel;

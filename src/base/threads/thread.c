@@ -3,10 +3,8 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/context.h"
-#include "base/error.h"
 #include "base/upper.h"
 
 __thread adzi_thread *adzi_thread_current __attribute__((tls_model("initial-exec")));
@@ -22,39 +20,14 @@ static adzi_thread last_resort;
 
 adzi_upper_rooms adzi_upper;
 
-void adzi_thread_trim(adzi_thread *thread)
-{
-    if (thread->scope != &thread->root || thread->n_temporaries > 0) {
-        return;
-    }
-    if (thread->n_frames == 0 && thread->frames != thread->first_frames) {
-        adzi_free(thread->frames, thread->frames_capacity * sizeof *thread->frames);
-        thread->frames = thread->first_frames;
-        thread->frames_capacity = ADZI_FIRST_FRAMES;
-    }
-    adzi_free(thread->temporaries, thread->temporaries_capacity * sizeof *thread->temporaries);
-    thread->temporaries = NULL;
-    thread->temporaries_capacity = 0;
-    for (adz_scope *s = thread->root.inner; s != NULL;) {
-        adz_scope *inner = s->inner;
-        adzi_free(s, sizeof *s);
-        s = inner;
-    }
-    thread->root.inner = NULL;
-}
+adz_context adzi_context_default;
 
-/* Ends the state of the calling thread: its frames, scopes and free lists. */
+/* Ends the state of a thread and takes it off the list. */
 static void thread_end(void *pointer)
 {
     adzi_thread *thread = pointer;
     adzi_thread_current = thread;
-    adzi_frames_leave(thread, 0);
-    if (thread->n_temporaries > 0) { /* without tensors, src/tensor may not be linked at all */
-        adzi_upper.scope_unwind(thread, 0);
-    }
-    thread->scope = &thread->root;
-    adzi_thread_trim(thread);
-    adzi_cache_close(&thread->cache);
+    adzi_upper.thread_end(thread);
     pthread_mutex_lock(&list_lock);
     if (thread->previous != NULL) {
         thread->previous->next = thread->next;
@@ -74,17 +47,9 @@ static void make_key(void)
     pthread_key_create(&key, thread_end);
 }
 
-/* Ends the state of the thread that ends the process, because no destructor of a pthread_key runs
- * for it. adz_empty_cache makes a new state, which is ended as well. */
-__attribute__((destructor)) static void library_end(void)
+void adzi_thread_end(void)
 {
     adzi_thread *thread = adzi_thread_current;
-    if (thread != NULL && thread != &last_resort) {
-        pthread_setspecific(key, NULL);
-        thread_end(thread);
-    }
-    adz_empty_cache();
-    thread = adzi_thread_current;
     if (thread != NULL && thread != &last_resort) {
         pthread_setspecific(key, NULL);
         thread_end(thread);

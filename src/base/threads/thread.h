@@ -94,6 +94,9 @@ extern __thread adzi_thread *adzi_thread_current __attribute__((tls_model("initi
 /** Makes the state of the calling thread. Only adzi_self calls it. */
 adzi_thread *adzi_thread_begin(void);
 
+/** Ends the state of the calling thread, if it has one. Call it when the process ends. */
+void adzi_thread_end(void);
+
 /** The state of the calling thread, made on first use. Never NULL. */
 static inline adzi_thread *adzi_self(void)
 {

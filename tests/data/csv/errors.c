@@ -87,10 +87,10 @@ static void a_file_is_named(void **state)
 static void names_are_listed_as_far_as_they_go(void **state)
 {
     (void)state;
-    enum { MOST = 120, ROOM = sizeof((adzi_listing *)NULL)->text - 24 };
+    enum { MOST = 120, ROOM = sizeof((adzi_name_text *)NULL)->text - 24 };
     static char texts[MOST][24];
     char *names[MOST];
-    adzi_listing listing;
+    adzi_name_text listing;
     memset(&listing, 'x', sizeof listing);
     assert_string_equal(adzi_list_names(&listing, names, 0), "");
     for (int length = 1; length < 20; ++length) {

@@ -331,7 +331,8 @@ adz_tensor *adz_bias_activation(adz_tensor *x, adz_tensor *bias, adz_tensor *gat
     }
     adzi_call call;
     adzi_bias_activation_args args = { .activation = o.activation };
-    if (!ADZI_ENTER_OPTIONAL(&call, bias_activation, 7u << 1, x, bias, gate, gate_bias) ||
+    if (!ADZI_ENTER_OPTIONAL(
+            &call, bias_activation, ADZI_OPTIONAL_FROM(1), x, bias, gate, gate_bias) ||
         !adzi_want_float(&call, X) || !check_options(&o) || !check_inputs(call.in) ||
         !set_inputs(&args, call.in)) {
         return NULL;
@@ -340,13 +341,13 @@ adz_tensor *adz_bias_activation(adz_tensor *x, adz_tensor *bias, adz_tensor *gat
         .given = { true, bias != ADZ_NONE, gate != ADZ_NONE, gate_bias != ADZ_NONE },
         .dropout = o.training ? o.dropout : 0 };
     args.drops = attr.dropout > 0;
-    bool draws = args.drops && o.dropout < 1;
+    const bool draws = args.drops && o.dropout < 1;
     adz_generator *generator = draws ? adzi_generator_or_default(o.generator) : NULL;
     adz_tensor *y = generator != NULL || !draws ? adzi_new_like(&call, x) : NULL, *kept = NULL;
     int64_t words = y != NULL ? (y->numel + ADZI_GROUP_WORDS - 1) / ADZI_GROUP_WORDS : 0;
     bool saves_mask = args.drops && call.record;
     if (y == NULL ||
-        (saves_mask && (kept = call.places = adzi_new(&call, ADZ_I64, 1, &words)) == NULL) ||
+        (saves_mask && (kept = call.second = adzi_new(&call, ADZ_I64, 1, &words)) == NULL) ||
         !adzi_record_extra(&call, 1, &y, saves_mask, &attr, sizeof attr)) {
         return NULL;
     }
@@ -356,14 +357,10 @@ adz_tensor *adz_bias_activation(adz_tensor *x, adz_tensor *bias, adz_tensor *gat
     set_size(&args, x);
     if (args.drops) {
         args.dropout = mask_args(y, y, attr.dropout, kept);
-        /* The state for p = 1. A call that draws numbers replaces it below. */
-        args.dropout.state = &adzi_nothing_drawn;
+        args.dropout.state = draws ? &generator->state : &adzi_nothing_drawn;
     }
     if (saves_mask) {
         adzi_save_extra(&call, 0, kept);
-    }
-    if (draws) {
-        args.dropout.state = &generator->state;
     }
     compute(&args, y);
     y = adzi_leave(&call, y);

@@ -1,5 +1,4 @@
 #include "autograd/op.h"
-#include "autograd/engine.h"
 #include "autograd/ops/numbers.h"
 
 /* The sum of two tensors with a factor, torch.add.

@@ -389,7 +389,7 @@ static adz_tensor *attend(
     }
     adz_tensor *state = ADZ_NONE;
     if (generator != NULL) { /* the backward draws the same mask again */
-        state = call->places = adzi_scratch(name, ADZ_I64, 1, &(int64_t){ 2 });
+        state = call->second = adzi_scratch(name, ADZ_I64, 1, &(int64_t){ 2 });
     }
     if (stats == NULL || result == NULL || state == NULL) {
         return NULL;
@@ -426,8 +426,8 @@ adz_tensor *adz_scaled_dot_product_attention(
     adz_tensor *attn_mask = given(o.attn_mask), *kept = given(o.dropout_mask);
     adzi_call call;
     adzi_attention at;
-    if (!ADZI_ENTER_OPTIONAL(
-            &call, scaled_dot_product_attention, 1u << ADZI_MASK, query, key, value, attn_mask) ||
+    if (!ADZI_ENTER_OPTIONAL(&call, scaled_dot_product_attention, ADZI_OPTIONAL(ADZI_MASK), query,
+            key, value, attn_mask) ||
         (kept != ADZ_NONE && !adzi_check_tensor(name, "dropout_mask", kept)) ||
         !adzi_attention_check(&at, &o, call.in, kept)) {
         return NULL;

@@ -232,7 +232,7 @@ adz_tensor *adzi_conv_call(
     int64_t sizes[ADZ_MAX_RANK];
     adz_tensor *in[ADZI_CONV_INPUTS];
     if (!adzi_enter(&call, adzi_conv_op(transposed, at->n), "x, weight, bias",
-            (adz_tensor *[]){ x, weight, bias }, ADZI_CONV_INPUTS, 1u << ADZI_CONV_BIAS) ||
+            (adz_tensor *[]){ x, weight, bias }, ADZI_CONV_INPUTS, ADZI_OPTIONAL(ADZI_CONV_BIAS)) ||
         !adzi_want_float(&call, ADZI_CONV_X) || !check(&call, at, transposed, sizes) ||
         !make_compact(&call, in)) {
         return NULL;

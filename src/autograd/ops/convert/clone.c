@@ -55,3 +55,17 @@ adz_tensor *adz_detach(adz_tensor *x)
     adz_tensor *y = adzi_new_view(&call, x, x->rank, x->sizes, x->strides, 0);
     return y != NULL && adzi_record_nothing(&call, y, NULL, 0) ? y : NULL;
 }
+
+adz_tensor *adzi_compact_copy(const char *op, adz_tensor *t)
+{
+    adz_tensor *copy = adzi_scratch_like(op, t);
+    adzi_tracer *tracer = adzi_self()->tracer;
+    const adzi_report report = {
+        .op = &adzi_op_clone, .in = &t, .n_in = 1, .results = &copy, .n_results = 1
+    };
+    if (copy == NULL || (tracer != NULL && !tracer->call(tracer, &report))) {
+        return NULL;
+    }
+    adzi_copy(copy, t);
+    return copy;
+}

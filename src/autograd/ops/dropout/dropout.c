@@ -88,7 +88,7 @@ static adz_tensor *apply(adz_tensor *x, double p, const adz_generator_state *sta
         return NULL;
     }
     int64_t groups = groups_of(y->numel);
-    if (call.record && (kept = call.places = adzi_new(&call, ADZ_I64, 1, &groups)) == NULL) {
+    if (call.record && (kept = call.second = adzi_new(&call, ADZ_I64, 1, &groups)) == NULL) {
         return NULL;
     }
     if (!adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {

@@ -122,7 +122,7 @@ adz_tensor *adz_topk(
     adz_tensor *from = adzi_compact("topk", x);
     adz_tensor *places = from != NULL ? adzi_new(&call, ADZ_I64, x->rank, sizes) : NULL;
     adz_tensor *y = places != NULL ? adzi_new(&call, (adz_dtype)x->dtype, x->rank, sizes) : NULL;
-    call.places = places;
+    call.second = places;
     if (y == NULL || !prepare(&j, y, places, from, attr.dim, largest)) {
         return NULL;
     }

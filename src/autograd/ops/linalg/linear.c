@@ -354,7 +354,7 @@ adz_tensor *adz_linear(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
 {
     adzi_call call;
     adzi_gemm_args product;
-    if (!ADZI_ENTER_OPTIONAL(&call, linear, 1u << BIAS, x, weight, bias)) {
+    if (!ADZI_ENTER_OPTIONAL(&call, linear, ADZI_OPTIONAL(BIAS), x, weight, bias)) {
         return NULL;
     }
     adz_tensor *y = adzi_linear_begin(&call, &product);

@@ -124,7 +124,8 @@ adz_tensor *adz_linear_relu_dropout(adz_tensor *x, adz_tensor *weight, adz_tenso
 {
     adzi_call call;
     adzi_gemm_args product;
-    if (!ADZI_ENTER_OPTIONAL(&call, linear_relu, 1u << ADZI_LINEAR_BIAS, x, weight, bias)) {
+    if (!ADZI_ENTER_OPTIONAL(
+            &call, linear_relu, ADZI_OPTIONAL(ADZI_LINEAR_BIAS), x, weight, bias)) {
         return NULL;
     }
     if (!(p >= 0 && p <= 1)) {

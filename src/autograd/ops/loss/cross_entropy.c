@@ -271,7 +271,7 @@ adz_tensor *adz_cross_entropy(
     adzi_class_attr attr = {
         .reduction = o.reduction, .ignore_index = o.ignore_index, .smoothing = o.label_smoothing
     };
-    if (!ADZI_ENTER_OPTIONAL(&call, cross_entropy, 1u << 2, x, target, weight) ||
+    if (!ADZI_ENTER_OPTIONAL(&call, cross_entropy, ADZI_OPTIONAL(2), x, target, weight) ||
         !adzi_class_check(&call, &attr)) {
         return NULL;
     }

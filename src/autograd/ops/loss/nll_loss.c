@@ -49,7 +49,7 @@ adz_tensor *adz_nll_loss(adz_tensor *x, adz_tensor *target, adz_tensor *weight,
 {
     adzi_call call;
     adzi_class_attr attr = { .reduction = reduction, .ignore_index = ignore_index };
-    if (!ADZI_ENTER_OPTIONAL(&call, nll_loss, 1u << 2, x, target, weight) ||
+    if (!ADZI_ENTER_OPTIONAL(&call, nll_loss, ADZI_OPTIONAL(2), x, target, weight) ||
         !adzi_class_check(&call, &attr)) {
         return NULL;
     }

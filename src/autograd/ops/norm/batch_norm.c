@@ -438,7 +438,7 @@ static adz_tensor *batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tenso
     const double momentum = numbers->momentum, eps = numbers->eps;
     adzi_call call;
     if (!ADZI_ENTER_OPTIONAL(
-            &call, batch_norm, 15u << 1, x, running_mean, running_var, weight, bias) ||
+            &call, batch_norm, ADZI_OPTIONAL_FROM(1), x, running_mean, running_var, weight, bias) ||
         !adzi_want_float(&call, X) || !check(&call, training, momentum, eps)) {
         return NULL;
     }

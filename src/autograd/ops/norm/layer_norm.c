@@ -1,9 +1,6 @@
-#include "autograd/ops/norm/layer_norm.h"
-
-#include <string.h>
-
 #include "autograd/op.h"
 #include "autograd/ops/norm/normalise.h"
+#include "autograd/ops/norm/row_norm.h"
 
 /* Layer normalisation, torch.nn.functional.layer_norm (Ba, Kiros and Hinton, 2016).
  *
@@ -15,223 +12,28 @@
  *     dweight = sum of dy * unit over the rows
  *     dbias   = sum of dy over the rows
  *
- * rms_norm (Zhang and Sennrich, 2019) has m = 0, v = mean(x^2) and no bias, and its dx lacks the
- * term mean(g).
- *
- * x[N, D]: D is the product of the normalized shape, with which x ends, and N the product of the
- * dimensions before it. Weight and bias have the normalized shape and may be ADZ_NONE. All three
- * are differentiable. The node saves x, the weight, and mean and rstd of each row in f64. So the
- * fused backward needs no second pass for the statistics. The expression computes them again from
- * x, because a second derivative goes through them. */
-
-/* `layer_norm` computes y and the statistics, `dx` the gradient of x, and `params` those of weight
- * and bias. */
-KERNEL_TABLE_FLOAT(layer_norm);
-KERNEL_TABLE_FLOAT(layer_norm_dx);
-KERNEL_TABLE_FLOAT(layer_norm_params);
-
-enum { GRAIN = 8192 }; /* elements worth a thread */
-
-/* The weight, ADZ_NONE if the call had none, or NULL if it has changed since the forward. */
-static adz_tensor *saved_weight(adzi_node *node)
-{
-    return adzi_attr(node, adzi_row_norm_attr)->weighted ? adzi_saved_input(node, 1) : ADZ_NONE;
-}
-
-/* How many units of `each` elements are worth a thread. */
-static int64_t grain_of(int64_t each)
-{
-    return each < GRAIN ? GRAIN / (each > 0 ? each : 1) : 1;
-}
-
-/* dweight and dbias in one launch. Units are columns, so a column is summed by one thread in the
- * order of the rows. */
-static adz_status fused_params(
-    adzi_node *node, adz_tensor **dx, adzi_layer_norm_args *args, adz_dtype dtype)
-{
-    const adzi_row_norm_attr *at = adzi_attr(node, adzi_row_norm_attr);
-    /* The gradients have the normalized shape, whose elements are the D columns. */
-    for (int i = 1; i < (at->uncentred ? 2 : 3); ++i) {
-        if (adzi_needs(node, i)) {
-            dx[i] = adzi_scratch_gradient(node, i, dtype, at->rank, at->normalized_shape);
-            if (dx[i] == NULL) {
-                return adzi_status(NULL);
-            }
-        }
-    }
-    /* A NULL tells the kernel that this gradient is not wanted. */
-    args->dw = dx[1] != NULL ? dx[1]->data : NULL;
-    args->db = !at->uncentred && dx[2] != NULL ? dx[2]->data : NULL;
-    if (args->dw != NULL || args->db != NULL) {
-        adzi_launch(KERNEL_FOR(layer_norm_params, dtype), args, at->d, grain_of(at->n));
-    }
-    return ADZ_OK;
-}
-
-/* One launch for the parameters, and one for dx with rows as units. Both read the saved mean and
- * rstd. dx comes last, because it may be written over dy. */
-adz_status adzi_row_norm_fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
-{
-    const char *op = node->op->name;
-    const adzi_row_norm_attr *at = adzi_attr(node, adzi_row_norm_attr);
-    adz_tensor *x = adzi_saved_input(node, 0), *w = saved_weight(node);
-    adz_tensor *stats = adzi_saved_extra(node, 0), *g = adzi_compact(op, dy[0]);
-    if (x == NULL || w == NULL || stats == NULL || g == NULL) {
-        return adzi_status(NULL);
-    }
-    /* The saved tensors may be views; the kernels read contiguous [N, D]. */
-    x = adzi_compact(op, x);
-    w = adzi_compact(op, w);
-    if (x == NULL || w == NULL) {
-        return adzi_status(NULL);
-    }
-    adz_dtype dtype = (adz_dtype)x->dtype;
-    adzi_layer_norm_args args = { .x = x->data,
-        .dy = g->data,
-        .weight = adzi_is_none(w) ? NULL : w->data,
-        .stats = (double *)(void *)stats->data,
-        .n = at->n,
-        .d = at->d,
-        .uncentred = at->uncentred };
-    const adz_status status = fused_params(node, dx, &args, dtype);
-    if (status != ADZ_OK || !adzi_needs(node, 0)) {
-        return status;
-    }
-    dx[0] = adzi_scratch_over(op, g, x);
-    if (dx[0] == NULL) {
-        return adzi_status(NULL);
-    }
-    args.out = dx[0]->data;
-    adzi_launch(KERNEL_FOR(layer_norm_dx, dtype), &args, at->n, grain_of(at->d));
-    return ADZ_OK;
-}
-
-/* The forward as an expression. The statistics run over the last `rank` dimensions. */
-adz_status adzi_row_norm_expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+ * All three inputs are differentiable; weight and bias may be ADZ_NONE. row_norm.c checks and
+ * computes. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
 {
     const adzi_row_norm_attr *at = attr;
-    adz_dims dims = { .count = 0 };
-    for (int i = in[0]->rank - at->rank; i < in[0]->rank; ++i) {
-        dims.dims[dims.count++] = i;
-    }
-    y[0] = (at->uncentred ? adzi_scale : adzi_normalise)(in[0], dims, at->eps).unit;
+    y[0] = adzi_normalise(in[0], adzi_row_norm_dims(in[0], at), at->eps).unit;
     if (in[1] != ADZ_NONE) {
         y[0] = adz_mul(y[0], in[1]);
     }
-    if (!at->uncentred && in[2] != ADZ_NONE) {
+    if (in[2] != ADZ_NONE) {
         y[0] = adz_add(y[0], in[2]);
     }
     return adzi_status(y[0]);
 }
 
-const adz_field adzi_row_norm_fields[7] = { ADZI_FIELD_LIST(
-                                                adzi_row_norm_attr, rank, normalized_shape),
-    ADZI_FIELD(adzi_row_norm_attr, eps), ADZI_FIELD_HIDDEN(adzi_row_norm_attr, n),
-    ADZI_FIELD_HIDDEN(adzi_row_norm_attr, d), ADZI_FIELD_HIDDEN(adzi_row_norm_attr, weighted),
-    ADZI_FIELD_HIDDEN(adzi_row_norm_attr, uncentred) };
-
 const adzi_op adzi_op_layer_norm = { .name = "layer_norm",
     .fused = adzi_row_norm_fused,
     ADZI_FIELDS(adzi_row_norm_fields),
-    .expression = adzi_row_norm_expression };
-
-/* Checks that weight or bias has the normalized shape and the dtype of x. */
-static bool fits(const char *op, const adz_tensor *x, const adz_tensor *t, adz_shape normalized,
-    const char *name)
-{
-    bool same = adzi_is_none(t) || t->rank == normalized.rank;
-    for (int i = 0; i < normalized.rank && same && !adzi_is_none(t); ++i) {
-        same = t->sizes[i] == normalized.sizes[i];
-    }
-    if (!same) {
-        adzi_error(op, ADZ_ERR_SHAPE, "%s%s must have the normalized shape %s", name,
-            adzi_text_shape(t), adzi_text_sizes(normalized.rank, normalized.sizes));
-    } else if (!adzi_is_none(t) && t->dtype != x->dtype) {
-        adzi_error(op, ADZ_ERR_DTYPE, "x is %s, %s %s; convert one with adz_to",
-            adz_dtype_name((adz_dtype)x->dtype), name, adz_dtype_name((adz_dtype)t->dtype));
-        same = false;
-    }
-    return same;
-}
-
-/* Checks that x ends in the normalized shape, and the optional parameters against it. */
-static bool check(const char *op, const adz_tensor *x, adz_shape normalized,
-    const adz_tensor *weight, const adz_tensor *bias, double eps)
-{
-    /* The last sizes of x have to be the normalized shape. */
-    bool ends = normalized.rank >= 1 && normalized.rank <= x->rank;
-    int lead = ends ? x->rank - normalized.rank : 0;
-    for (int i = 0; i < normalized.rank && ends; ++i) {
-        ends = x->sizes[lead + i] == normalized.sizes[i];
-    }
-    if (!ends) {
-        adzi_error(op, ADZ_ERR_SHAPE,
-            "x%s does not end in the normalized shape %s, which has one dimension or more",
-            adzi_text_shape(x), adzi_text_sizes(normalized.rank, normalized.sizes));
-        return false;
-    }
-    if (!(eps >= 0)) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "eps is %s, but must be 0 or more", adzi_text_number(eps));
-        return false;
-    }
-    return fits(op, x, weight, normalized, "weight") && fits(op, x, bias, normalized, "bias");
-}
-
-/* Units of the launch are rows. The copies of views are made before the recording, because they can
- * fail. */
-adz_tensor *adzi_row_norm(const adzi_op *op, bool uncentred, adz_tensor *x, adz_shape normalized,
-    adz_tensor *weight, adz_tensor *bias, double eps)
-{
-    adzi_call call;
-    const char *names = uncentred ? "x, weight" : "x, weight, bias";
-    if (!adzi_enter(
-            &call, op, names, (adz_tensor *[]){ x, weight, bias }, uncentred ? 2 : 3, 3u << 1) ||
-        !adzi_want_float(&call, 0) || !check(op->name, x, normalized, weight, bias, eps)) {
-        return NULL;
-    }
-    /* The sizes are attributes, so that the backward need not work them out again. */
-    adzi_row_norm_attr attr = { .n = 1,
-        .d = 1,
-        .eps = eps,
-        .weighted = weight != ADZ_NONE,
-        .rank = normalized.rank,
-        .uncentred = uncentred };
-    memcpy(attr.normalized_shape, normalized.sizes, sizeof attr.normalized_shape);
-    for (int i = 0; i < x->rank; ++i) {
-        *(i < x->rank - normalized.rank ? &attr.n : &attr.d) *= x->sizes[i];
-    }
-    adz_tensor *xs = adzi_compact(op->name, x), *w = adzi_compact(op->name, weight);
-    adz_tensor *b = adzi_compact(op->name, bias);
-    adz_tensor *y = xs != NULL && w != NULL && b != NULL ? adzi_new_like(&call, xs) : NULL;
-    if (y == NULL) {
-        return NULL;
-    }
-    /* Statistics are written for the backward only, so a call off the tape needs no memory. */
-    adz_tensor *stats =
-        call.record ? adzi_scratch(op->name, ADZ_F64, 2, (int64_t[]){ attr.n, 2 }) : NULL;
-    if ((call.record && stats == NULL) || !adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_save_input(&call, 0);
-    adzi_save_input(&call, 1);
-    if (stats != NULL) {
-        adzi_save_extra(&call, 0, stats);
-    }
-    adzi_layer_norm_args args = { .x = xs->data,
-        .weight = adzi_is_none(w) ? NULL : w->data,
-        .bias = adzi_is_none(b) ? NULL : b->data,
-        .out = y->data,
-        .stats = stats != NULL ? (double *)(void *)stats->data : NULL,
-        .n = attr.n,
-        .d = attr.d,
-        .eps = eps,
-        .uncentred = uncentred };
-    adzi_launch(KERNEL_FOR(layer_norm, x->dtype), &args, attr.n, grain_of(attr.d));
-    return adzi_leave(&call, y);
-}
+    .expression = expression };
 
 adz_tensor *adz_layer_norm(
     adz_tensor *x, adz_shape normalized, adz_tensor *weight, adz_tensor *bias, double eps)
 {
-    return adzi_row_norm(&adzi_op_layer_norm, false, x, normalized, weight, bias, eps);
+    return adzi_row_norm(&adzi_op_layer_norm, true, x, normalized, weight, bias, eps);
 }

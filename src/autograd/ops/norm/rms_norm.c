@@ -1,15 +1,33 @@
 #include <float.h>
 
 #include "autograd/op.h"
-#include "autograd/ops/norm/layer_norm.h"
+#include "autograd/ops/norm/normalise.h"
+#include "autograd/ops/norm/row_norm.h"
 
-/* Rows divided by the root of their mean square, torch.nn.functional.rms_norm:
- * y = x / sqrt(mean(x^2) + eps) * weight. The code is that of layer_norm with a mean of 0. */
+/* Rows divided by the root of their mean square, torch.nn.functional.rms_norm (Zhang and Sennrich,
+ * 2019).
+ *
+ *     unit    = x * rstd,   rstd = 1 / sqrt(mean(x^2) + eps)
+ *     y       = unit * weight
+ *
+ *     dx      = rstd * (g - unit * mean(g * unit)),   g = dy * weight
+ *     dweight = sum of dy * unit over the rows
+ *
+ * Both inputs are differentiable; the weight may be ADZ_NONE. row_norm.c checks and computes. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    const adzi_row_norm_attr *at = attr;
+    y[0] = adzi_scale(in[0], adzi_row_norm_dims(in[0], at), at->eps).unit;
+    if (in[1] != ADZ_NONE) {
+        y[0] = adz_mul(y[0], in[1]);
+    }
+    return adzi_status(y[0]);
+}
 
 const adzi_op adzi_op_rms_norm = { .name = "rms_norm",
     .fused = adzi_row_norm_fused,
     ADZI_FIELDS(adzi_row_norm_fields),
-    .expression = adzi_row_norm_expression };
+    .expression = expression };
 
 adz_tensor *adz_rms_norm(adz_tensor *x, adz_shape normalized, adz_tensor *weight, double eps)
 {
@@ -19,5 +37,5 @@ adz_tensor *adz_rms_norm(adz_tensor *x, adz_shape normalized, adz_tensor *weight
     if (eps == ADZ_EPS_OF_DTYPE) {
         eps = x->dtype == ADZ_F32 ? FLT_EPSILON : DBL_EPSILON;
     }
-    return adzi_row_norm(&adzi_op_rms_norm, true, x, normalized, weight, ADZ_NONE, eps);
+    return adzi_row_norm(&adzi_op_rms_norm, false, x, normalized, weight, ADZ_NONE, eps);
 }

@@ -65,7 +65,7 @@ adz_tensor *adzi_max_windows(adzi_call *call, int n, const adzi_axis *axes, cons
     if (x == NULL || !read_taps(op, axes, &args) ||
         (y = adzi_new_planes(call, (adz_dtype)x->dtype, x, n, axes)) == NULL ||
         ((indices != NULL || traced) &&
-            (places = call->places = adzi_new_planes(call, ADZ_I64, x, n, axes)) == NULL) ||
+            (places = call->second = adzi_new_planes(call, ADZ_I64, x, n, axes)) == NULL) ||
         (numbers = new_numbers(op, &args, y->rank, y->sizes)) == NULL ||
         !adzi_record_extra(call, 1, &y, traced ? MOST_EXTRAS : PLACES, attr, attr_size)) {
         return NULL;

@@ -136,7 +136,7 @@ adz_tensor *adz_forget_mult(
 {
     static const char *const names[] = { "x", "f", "h0" };
     adzi_call call;
-    if (!ADZI_ENTER_OPTIONAL(&call, forget_mult, 1u << H0, x, f, h0) ||
+    if (!ADZI_ENTER_OPTIONAL(&call, forget_mult, ADZI_OPTIONAL(H0), x, f, h0) ||
         !adzi_want_float(&call, Z)) {
         return NULL;
     }

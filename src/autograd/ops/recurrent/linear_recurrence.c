@@ -202,7 +202,7 @@ adz_tensor *adzi_linear_recurrence(
     static const char *const names[] = { "a", "b", "s0" };
     adzi_call call;
     recurrence_attr attr = { dim, reverse, s0 != ADZ_NONE };
-    if (!ADZI_ENTER_OPTIONAL(&call, linear_recurrence, 1u << S0, a, b, s0) ||
+    if (!ADZI_ENTER_OPTIONAL(&call, linear_recurrence, ADZI_OPTIONAL(S0), a, b, s0) ||
         !adzi_want_float(&call, A) || (attr.dim = adzi_dim(name, b, dim)) < 0 ||
         !adzi_check_recurrence(&call, names, attr.dim)) {
         return NULL;

@@ -286,7 +286,7 @@ adzi_recurrent_states adzi_recurrent_layer(
     adzi_recurrent_run v = { .cell = cell, .at = &at };
     adzi_call call;
     if (!adzi_enter(&call, cell->op, cell->names, in, INPUTS_OF(cell),
-            7u << (1 + cell->states + BIAS_IH)) ||
+            ADZI_OPTIONAL_FROM(1 + cell->states + BIAS_IH)) ||
         !adzi_want_float(&call, X) || !check(&call, cell, &at)) {
         return none;
     }

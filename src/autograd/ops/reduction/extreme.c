@@ -94,7 +94,7 @@ adz_tensor *adzi_extreme_dim(const adzi_op *op, adzi_extreme_kind kind, adz_tens
     int64_t sizes[ADZ_MAX_RANK];
     int rank = adzi_reduced_sizes(x, attr.mask, keepdim, sizes);
     adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, rank, sizes);
-    adz_tensor *places = call.places = adzi_new(&call, ADZ_I64, rank, sizes);
+    adz_tensor *places = call.second = adzi_new(&call, ADZ_I64, rank, sizes);
     if (y == NULL || places == NULL || !adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
         return NULL;
     }

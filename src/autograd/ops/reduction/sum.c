@@ -215,3 +215,17 @@ adz_tensor *adz_sum(adz_tensor *x, adz_dims dims, bool keepdim)
     adzi_sum_into(y, x, attr.mask, 1);
     return adzi_leave(&call, y);
 }
+
+adz_tensor *adzi_sum_to(adz_tensor *t, adz_shape shape)
+{
+    int lead = t->rank - shape.rank, dims[ADZ_MAX_RANK], n = 0;
+    for (int i = 0; i < t->rank; ++i) {
+        if (i < lead || (shape.sizes[i - lead] == 1 && t->sizes[i] != 1)) {
+            dims[n++] = i;
+        }
+    }
+    if (n > 0) {
+        t = adz_sum(t, adz_dims_of(n, dims), ADZ_KEEPDIM);
+    }
+    return lead > 0 ? adz_reshape(t, shape) : t;
+}

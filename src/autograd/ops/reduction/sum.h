@@ -29,4 +29,8 @@ void adzi_sum_rows(adz_tensor *y, const adz_tensor *g, int64_t n);
  */
 void adzi_sum_rows_within(double *sums, const char *g, adz_dtype dtype, int64_t n, int64_t h);
 
+/** Sums `t` over the dimensions in which `shape` was broadcast to it; the result has this shape. An
+ * expression of operators. */
+adz_tensor *adzi_sum_to(adz_tensor *t, adz_shape shape);
+
 #endif

@@ -1,10 +1,10 @@
-/* Which tensors take part in gradients; .grad, modes. */
+/* Which tensors take part in gradients, and their .grad. */
 #include <string.h>
 
 #include "autograd/leaf.h"
 #include "autograd/op.h"
 
-/* ---- leaves and modes --------------------------------------------------------------------------
+/* ---- which tensors --------------------------------------------------------------------------
  */
 
 adz_tensor *adz_requires_grad_(adz_tensor *t, bool on)
@@ -42,70 +42,6 @@ bool adz_tensor_requires_grad(const adz_tensor *t)
 bool adz_tensor_is_leaf(const adz_tensor *t)
 {
     return adzi_check_tensor("adz_tensor_is_leaf", "t", t) && t->node == NULL;
-}
-
-bool adz_set_grad_enabled(bool on)
-{
-    adzi_thread *thread = adzi_self();
-    adzi_settle(thread);
-    bool before = thread->grad_enabled;
-    thread->grad_enabled = on;
-    return before;
-}
-
-bool adz_is_grad_enabled(void)
-{
-    adzi_thread *thread = adzi_self();
-    adzi_settle(thread);
-    return thread->grad_enabled;
-}
-
-bool adz_set_anomaly_enabled(bool on)
-{
-    adzi_thread *thread = adzi_self();
-    adzi_settle(thread);
-    bool before = thread->anomaly;
-    if (before != on && adzi_is_recorded("adz_set_anomaly_enabled", "a replay looks for no NaN")) {
-        return before;
-    }
-    thread->anomaly = on;
-    return before;
-}
-
-bool adz_is_anomaly_enabled(void)
-{
-    adzi_thread *thread = adzi_self();
-    adzi_settle(thread);
-    return thread->anomaly;
-}
-
-adz_tensor *adz_sited(adz_tensor *t, const char *file, int line)
-{
-    if (t == NULL) {
-        adzi_error_record *error = &adzi_self()->error;
-        size_t length = strlen(error->text);
-        if (error->code != ADZ_OK && !error->sited) {
-            snprintf(error->text + length, sizeof error->text - length, " (at %s:%d)", file, line);
-            error->sited = true;
-        }
-        return NULL;
-    }
-    if (adzi_is_none(t)) {
-        return t;
-    }
-    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
-    if (recorder != NULL) {
-        recorder->sited(recorder, file, line);
-    }
-    if (t->node != NULL && t->node->file == NULL) {
-        t->node->file = file;
-        t->node->line = line;
-    }
-    if (!t->is_view && t->storage->file == NULL) { /* a view's storage was made elsewhere */
-        t->storage->file = file;
-        t->storage->line = line;
-    }
-    return t;
 }
 
 /* ---- .grad -------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-/* Kernels of layer_norm over the D features of each row of x[N, D].
+/* Kernels of layer_norm and rms_norm over the D features of each row of x[N, D].
  *
  *     mean = sum_j x_j / D,   var = sum_j (x_j - mean)^2 / D,   r = 1 / sqrt(var + eps)
  *     u_j = (x_j - mean) r,   y_j = u_j w_j + b_j
@@ -7,17 +7,16 @@
  *     dx_j = r (g_j - mean(g) - u_j mean(g u))
  *     dw_j = sum over rows of dy_j u_j,   db_j = sum over rows of dy_j
  *
- * rms_norm uses the kernels with a mean of 0, and without the term mean(g) of dx: rows are then
- * scaled and not shifted.
+ * Rows that are not centred (rms_norm) have a mean of 0, and their dx lacks the term mean(g).
  *
- * A unit of layer_norm and layer_norm_dx is one contiguous row. A unit of layer_norm_params is one
+ * A unit of row_norm and row_norm_dx is one contiguous row. A unit of row_norm_params is one
  * feature; up to 64 neighbouring features are summed together, row by row. The forward saves mean
  * and r of each row in f64. Sums over a row run in eight lanes of f64 (Note [Eight lanes] in
  * wide.kernel.h), sums over rows in the order of the rows. No order depends on the threads.
  */
 #ifndef elem
-#define THIS_FILE "autograd/ops/norm/layer_norm.kernel.c"
-#include "autograd/ops/norm/layer_norm.h"
+#define THIS_FILE "autograd/ops/norm/row_norm.kernel.c"
+#include "autograd/ops/norm/row_norm.h"
 #include <math.h>
 #include "tensor/kernel/pointwise.kernel.h"
 #include "tensor/kernel/wide.kernel.h"
@@ -34,32 +33,32 @@ enum {
 #define CENTRED(x, high, low) (((x) - (high)) - (low))
 
 /* 1 / sqrt of a variance that is infinite. Finite elements whose squares leave the range of f64
- * give NaN, because 0 would be wrong. An infinite element of rms_norm gives 0, so that finite
- * elements become 0, as in PyTorch, and infinite ones NaN. */
-static double KERNEL(rstd_of_infinite)(const elem *x, int64_t d, bool uncentred)
+ * give NaN, because 0 would be wrong. An infinite element of a row that is not centred gives 0, so
+ * that finite elements become 0, as in PyTorch, and infinite ones NaN. */
+static double KERNEL(rstd_of_infinite)(const elem *x, int64_t d, bool centred)
 {
     bool found = false;
     for (int64_t j = 0; j < d; ++j) {
         found |= isinf(x[j]) != 0;
     }
-    return found && uncentred ? 0.0 : (double)NAN;
+    return found && !centred ? 0.0 : (double)NAN;
 }
 
-void KERNEL(layer_norm)(const void *block, int64_t begin, int64_t end);
-void KERNEL(layer_norm)(const void *block, int64_t begin, int64_t end)
+void KERNEL(row_norm)(const void *block, int64_t begin, int64_t end);
+void KERNEL(row_norm)(const void *block, int64_t begin, int64_t end)
 {
-    const adzi_layer_norm_args *args = block;
+    const adzi_row_norm_args *args = block;
     const elem *w = args->weight, *b = args->bias;
     int64_t d = args->d;
     for (int64_t i = begin; i < end; ++i) {
         const elem *x = (const elem *)args->x + i * d;
         elem *y = (elem *)args->out + i * d;
         /* Two passes: the mean is subtracted before squaring, so a large mean costs no digits. */
-        double mean = args->uncentred ? 0 : EIGHT(sum)(x, d, 0) / (double)d;
+        double mean = args->centred ? EIGHT(sum)(x, d, 0) / (double)d : 0;
         double variance = EIGHT(squares)(x, d, mean) / (double)d;
         double rstd = 1 / sqrt(variance + args->eps);
         if (isinf(variance)) {
-            rstd = KERNEL(rstd_of_infinite)(x, d, args->uncentred);
+            rstd = KERNEL(rstd_of_infinite)(x, d, args->centred);
         }
         elem high = (elem)mean, low = (elem)(mean - (double)high), r = (elem)rstd;
         for (int64_t j = 0; j < d; ++j) {
@@ -75,12 +74,12 @@ void KERNEL(layer_norm)(const void *block, int64_t begin, int64_t end)
 }
 
 /* dx. The products g and g u of a chunk go to buffers first, in a loop that vectorises, and are
- * then summed: `level` is the sum of g, `along` the sum of g u. dx may be the memory of dy: element
+ * then summed: `sum_g` is the sum of g, `sum_gu` that of g u. dx may be the memory of dy: element
  * j of dy is read before element j of dx is written. */
-void KERNEL(layer_norm_dx)(const void *block, int64_t begin, int64_t end);
-void KERNEL(layer_norm_dx)(const void *block, int64_t begin, int64_t end)
+void KERNEL(row_norm_dx)(const void *block, int64_t begin, int64_t end);
+void KERNEL(row_norm_dx)(const void *block, int64_t begin, int64_t end)
 {
-    const adzi_layer_norm_args *args = block;
+    const adzi_row_norm_args *args = block;
     const elem *w = args->weight;
     int64_t d = args->d;
     for (int64_t i = begin; i < end; ++i) {
@@ -88,7 +87,7 @@ void KERNEL(layer_norm_dx)(const void *block, int64_t begin, int64_t end)
         elem *dx = (elem *)args->out + i * d;
         double mean = args->stats[2 * i];
         elem high = (elem)mean, low = (elem)(mean - (double)high), r = (elem)args->stats[2 * i + 1];
-        double level = 0, along = 0;
+        double sum_g = 0, sum_gu = 0;
         for (int64_t first = 0; first < d; first += KERNEL(chunk)) {
             const int64_t n = d - first < KERNEL(chunk) ? d - first : KERNEL(chunk);
             elem gradient[KERNEL(chunk)],
@@ -98,11 +97,11 @@ void KERNEL(layer_norm_dx)(const void *block, int64_t begin, int64_t end)
                 gradient[j] = g;
                 product[j] = g * (CENTRED(x[first + j], high, low) * r);
             }
-            level += EIGHT(sum)(gradient, n, 0);
-            along += EIGHT(sum)(product, n, 0);
+            sum_g += EIGHT(sum)(gradient, n, 0);
+            sum_gu += EIGHT(sum)(product, n, 0);
         }
-        elem m = args->uncentred ? ELEM(0) : (elem)(level / (double)d);
-        elem a = (elem)(along / (double)d);
+        elem m = args->centred ? (elem)(sum_g / (double)d) : ELEM(0);
+        elem a = (elem)(sum_gu / (double)d);
         POINTWISE_FOR(int64_t j = 0; j < d; ++j)
         {
             elem g = w != NULL ? dy[j] * w[j] : dy[j];
@@ -112,10 +111,10 @@ void KERNEL(layer_norm_dx)(const void *block, int64_t begin, int64_t end)
 }
 
 /* dw and db; either may be NULL. A unit is one feature. */
-void KERNEL(layer_norm_params)(const void *block, int64_t begin, int64_t end);
-void KERNEL(layer_norm_params)(const void *block, int64_t begin, int64_t end)
+void KERNEL(row_norm_params)(const void *block, int64_t begin, int64_t end);
+void KERNEL(row_norm_params)(const void *block, int64_t begin, int64_t end)
 {
-    const adzi_layer_norm_args *args = block;
+    const adzi_row_norm_args *args = block;
     int64_t d = args->d;
     for (; begin < end; begin += KERNEL(columns)) {
         int64_t columns = end - begin < KERNEL(columns) ? end - begin : KERNEL(columns);

@@ -242,13 +242,13 @@ static bool plan_records(const char *op, adz_data_parallel *p)
 
 /* ---- all ------------------------------------------------------------------------------------ */
 
-bool adzi_parallel_plan(const char *op, adz_data_parallel *p)
+bool adzi_parallel_prepare(const char *op, adz_data_parallel *p)
 {
     return plan_nodes(op, p) && plan_sums(op, p) && plan_buckets(op, p) && plan_messages(op, p) &&
            plan_records(op, p);
 }
 
-void adzi_parallel_unplan(adz_data_parallel *p)
+void adzi_parallel_unprepare(adz_data_parallel *p)
 {
     adzi_sender *s = &p->sender;
     const size_t ranks = (size_t)p->ranks;

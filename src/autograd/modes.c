@@ -1,0 +1,38 @@
+/* The modes of a thread: whether calls are recorded, and whether NaN is looked for. */
+#include "autograd/op.h"
+#include "base/recorder.h"
+
+bool adz_set_grad_enabled(bool on)
+{
+    adzi_thread *thread = adzi_self();
+    adzi_settle(thread);
+    bool before = thread->grad_enabled;
+    thread->grad_enabled = on;
+    return before;
+}
+
+bool adz_is_grad_enabled(void)
+{
+    adzi_thread *thread = adzi_self();
+    adzi_settle(thread);
+    return thread->grad_enabled;
+}
+
+bool adz_set_anomaly_enabled(bool on)
+{
+    adzi_thread *thread = adzi_self();
+    adzi_settle(thread);
+    bool before = thread->anomaly;
+    if (before != on && adzi_is_recorded("adz_set_anomaly_enabled", "a replay looks for no NaN")) {
+        return before;
+    }
+    thread->anomaly = on;
+    return before;
+}
+
+bool adz_is_anomaly_enabled(void)
+{
+    adzi_thread *thread = adzi_self();
+    adzi_settle(thread);
+    return thread->anomaly;
+}
