@@ -106,7 +106,7 @@ ADZ_API bool adz_is_exporting(void);
 #define ADZ_NO_GRAD_AT_(line)    ADZ_NO_GRAD_PASTE_(line)
 #define ADZ_NO_GRAD_PASTE_(line) ADZ_NO_GRAD_BLOCK_(adz_block_##line)
 #ifdef __cplusplus
-} /* a class has no place in extern "C" */
+} /* a class may not stand in extern "C" */
 class adz_no_grad_block
 {
   public:

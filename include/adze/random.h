@@ -103,17 +103,18 @@ ADZ_API adz_tensor *adz_randint(int64_t low, int64_t high, adz_shape shape, adz_
 ADZ_API adz_tensor *adz_randperm(int64_t n);
 
 /**
- * The number at one place of a random order of 0 .. n-1. The order is a function of (seed, epoch,
- * n), computed for the place alone: nothing is stored, and any place may be asked for at any time
- * by any thread or process. Use it to visit rows in an order that several processes share.
+ * The number at one position of a random order of 0 .. n-1. The order is a function of (seed,
+ * epoch, n), computed for the position alone: nothing is stored, and any position may be asked for
+ * at any time by any thread or process. Use it to visit rows in an order that several processes
+ * share.
  *
  * A loader that shuffles visits its rows in this order; its position holds the seed.
  *
  * @param seed   any number
  * @param epoch  any number; each one has another order
  * @param n      0 to 2^62
- * @param i      the place, 0 .. n-1
- * @return       0 .. n-1, another number for each place; -1 with ADZ_ERR_ARGUMENT (n) or
+ * @param i      the position, 0 .. n-1
+ * @return       0 .. n-1, another number for each position; -1 with ADZ_ERR_ARGUMENT (n) or
  *               ADZ_ERR_INDEX (i) recorded
  */
 ADZ_API int64_t adz_shuffle_index(uint64_t seed, uint64_t epoch, int64_t n, int64_t i);

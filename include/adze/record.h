@@ -81,7 +81,7 @@ typedef adz_status (*adz_backward_function)(adz_node *node, adz_tensor **dx, adz
 
 /**
  * The forward of an operator as an expression of adze's operators. An export (adze/export.h) writes
- * it in place of the operator. adz_operator_call computes with it where the operator has no kernel,
+ * it instead of the operator. adz_operator_call computes with it where the operator has no kernel,
  * and differentiates it where the operator has no backward. It fills results[k] for each result,
  * whose values must be those of the operator's kernels.
  *
@@ -382,7 +382,7 @@ ADZ_API adz_tensor *adz_node_result(adz_node *node, size_t k);
  * A saved tensor that is neither an input nor a result.
  *
  * @param node  the call
- * @param i     its place in extras
+ * @param i     its position in extras
  * @return      owned by the call; NULL with ADZ_ERR_GRAPH (not saved) or ADZ_ERR_VERSION (changed
  *              in place since)
  */

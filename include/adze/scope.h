@@ -70,7 +70,7 @@ ADZ_API adz_tensor *adz_scope_return(adz_scope *scope, adz_tensor *t);
 #define ADZ_SCOPE_AT_(line)    ADZ_SCOPE_PASTE_(line)
 #define ADZ_SCOPE_PASTE_(line) ADZ_SCOPE_BLOCK_(adz_scope_at_##line)
 #ifdef __cplusplus
-} /* a class has no place in extern "C" */
+} /* a class may not stand in extern "C" */
 class adz_scope_block
 {
   public:
@@ -174,8 +174,8 @@ ADZ_API bool adz_is_debug(void);
 
 /**
  * Writes a line for each living tensor that was made since adz_set_debug(true). The line gives
- * dtype, shape, references, the operator that made the tensor and, under ADZ_SITES, the place of
- * the call.
+ * dtype, shape, references, the operator that made the tensor and, under ADZ_SITES, the source line
+ * of the call.
  *
  * @param stream  where to
  * @return        ADZ_OK, ADZ_ERR_NULL or ADZ_ERR_IO

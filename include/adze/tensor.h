@@ -267,7 +267,7 @@ ADZ_API adz_status adz_tensor_write(adz_tensor *t, const void *buffer, size_t by
  * @param condition  bool, of any shape; made contiguous if it is not
  * @param message    what is wrong if an element is false, such as "a text is nothing but padding";
  *                   its address is kept, so make it static
- * @return           ADZ_OK; ADZ_ERR_ARGUMENT with the message and the place of the first false
+ * @return           ADZ_OK; ADZ_ERR_ARGUMENT with the message and the position of the first false
  *                   element; ADZ_ERR_NULL, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @see              torch._assert_async
  */

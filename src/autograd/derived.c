@@ -7,10 +7,10 @@
  * derived from the expression. It reads what the node has saved for the fused backward and nothing
  * else, so it costs no training step memory:
  *
- * - A saved input is given to the expression as a view with a place of its own in the graph. So a
- *   path from one input to another outside the operator does not count.
+ * - A saved input is given to the expression as a view with a position of its own in the graph. So
+ * a path from one input to another outside the operator does not count.
  * - An input that needs a gradient and was not saved has a derivative that does not depend on its
- *   value: the operator is linear in it. Zeros take its place.
+ *   value: the operator is linear in it. Zeros replace it.
  * - Any other input that was not saved is left out, as ADZ_NONE. An operator whose derivative
  *   depends on such an input has a backward of its own.
  * - What was drawn is not drawn again. The expression finds the mask that the node has saved by

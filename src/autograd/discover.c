@@ -51,7 +51,8 @@ static bool reach(adzi_run *run, adzi_node *node, bool root)
     return true;
 }
 
-/* Sorts the nodes from place `first` on, newest first: up to 32 by insertion, more by merging. */
+/* Sorts the nodes from position `first` on, newest first: up to 32 by insertion, more by merging.
+ */
 static bool sort_order(adzi_run *run, size_t first)
 {
     size_t n = run->n_order - first;

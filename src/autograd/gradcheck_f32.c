@@ -20,7 +20,7 @@ typedef struct {
 
 typedef struct {
     size_t n, n_leaves, elements, nonzero;
-    size_t *places; /* leaf i is input places[i] */
+    size_t *positions; /* leaf i is input positions[i] */
     run single, wide;
     double tolerance, worst; /* `worst` is the largest error so far, divided by the allowed error */
     adz_gradcheck_report report;
@@ -70,7 +70,7 @@ static bool round_inputs(pair *p, adz_tensor *const *inputs)
         if (adzi_requires_grad(t)) {
             p->single.leaves[p->n_leaves] = adz_requires_grad_(single, true);
             p->wide.leaves[p->n_leaves] = adz_requires_grad_(wide, true);
-            p->places[p->n_leaves++] = i;
+            p->positions[p->n_leaves++] = i;
         }
     }
     return true;
@@ -133,7 +133,7 @@ static bool compare_row(pair *p, int k, int64_t j)
     for (size_t i = 0; ok && i < p->n_leaves; ++i) {
         for (int64_t e = 0; e < p->wide.leaves[i]->numel; ++e) {
             double single = gradient_element(&p->single, i, e);
-            compare(p, single, gradient_element(&p->wide, i, e), p->places[i], e, (size_t)k, j);
+            compare(p, single, gradient_element(&p->wide, i, e), p->positions[i], e, (size_t)k, j);
             ++p->elements;
             p->nonzero += single != 0 ? 1 : 0;
         }
@@ -230,7 +230,7 @@ adz_status adzi_gradcheck_f32(const adz_gradcheck_function *function, adz_tensor
         return adzi_status(NULL);
     }
     pair p = { .n = n,
-        .places = (size_t *)(void *)(lists + 6 * n),
+        .positions = (size_t *)(void *)(lists + 6 * n),
         .single = { .inputs = lists, .leaves = lists + n, .gradients = lists + 2 * n },
         .wide = { .inputs = lists + 3 * n, .leaves = lists + 4 * n, .gradients = lists + 5 * n },
         .tolerance = tolerance };

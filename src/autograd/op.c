@@ -245,7 +245,7 @@ bool adzi_record_extra(adzi_call *call, int n_results, adz_tensor **results, int
     return true;
 }
 
-/* Raises the version of x and, if the call is recorded, makes x the result of the new node in place
+/* Raises the version of x and, if the call is recorded, makes x the result of the new node instead
  * of the old one. */
 static void commit_inplace(adzi_call *call, adz_tensor *x, bool saves_result)
 {

@@ -468,7 +468,7 @@ static bool compute_by_expression(operator_call *c)
     }
     adzi_thread *thread = c->call.thread;
     adzi_tracer *tracer = thread->tracer;
-    thread->tracer = NULL; /* it has the calls of the expression in place of this one */
+    thread->tracer = NULL; /* it has the calls of the expression instead of this one */
     const bool good = record(c);
     thread->tracer = tracer;
     return good;

@@ -20,7 +20,7 @@ typedef struct {
     const void *attributes;
     adz_tensor *in[MOST_INPUTS];     /* copies, of which those that want a gradient are leaves */
     adz_tensor *wanted[MOST_INPUTS]; /* these leaves */
-    int places[MOST_INPUTS];         /* leaf i is input places[i] */
+    int positions[MOST_INPUTS];      /* leaf i is input positions[i] */
     size_t n_in, n_results, n_wanted;
     double tolerance;
 } comparison;
@@ -104,7 +104,7 @@ static bool compare_gradients(
 {
     bool good = true;
     for (size_t i = 0; i < c->n_wanted && good; ++i) {
-        good = agree(c, "the gradient of input", c->places[i], way, ours->gradients[i],
+        good = agree(c, "the gradient of input", c->positions[i], way, ours->gradients[i],
             theirs->gradients[i]);
     }
     return good;
@@ -159,7 +159,7 @@ static bool copy_inputs(comparison *c, adz_tensor *const *inputs)
         }
         if (adzi_requires_grad(t)) {
             c->in[i]->requires_grad = true;
-            c->places[c->n_wanted] = (int)i;
+            c->positions[c->n_wanted] = (int)i;
             c->wanted[c->n_wanted++] = c->in[i];
         }
     }

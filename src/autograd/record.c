@@ -51,7 +51,8 @@ static bool check_result(const adz_operator *op, adz_tensor *t, size_t k, bool s
     }
     if (adzi_requires_grad(t)) {
         adzi_error(op->name, ADZ_ERR_GRAPH,
-            "result %zu%s has a place in the graph already; compute it inside ADZ_NO_GRAD, or into "
+            "result %zu%s has a position in the graph already; compute it inside ADZ_NO_GRAD, or "
+            "into "
             "adz_empty",
             k, adzi_text_shape(t));
         return false;

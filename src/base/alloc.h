@@ -72,7 +72,7 @@ typedef void (*adzi_watcher)(const char *block, size_t bytes);
  * its launches use has been freed. */
 extern _Atomic(adzi_watcher) adzi_free_watcher;
 
-/** Tells the watcher that nobody looks for something at this place any more, although the memory
+/** Tells the watcher that nobody looks for something at this position any more, although the memory
  * may not be free yet. */
 void adzi_leave_memory(const void *block, size_t bytes);
 

@@ -111,20 +111,20 @@ size_t adzi_index_find(
     for (size_t at = (size_t)hash & (index->n_slots - 1);; at = (at + 1) & (index->n_slots - 1)) {
         const adzi_index_slot *slot = &index->slots[at];
         ++probes;
-        if (slot->place == 0) {
+        if (slot->position == 0) {
             return ADZI_NOWHERE;
         }
-        if (slot->hash == hash && match(list, slot->place - 1, key, size)) {
-            return slot->place - 1;
+        if (slot->hash == hash && match(list, slot->position - 1, key, size)) {
+            return slot->position - 1;
         }
     }
 }
 
-/* Puts an entry into the first free slot at or after the place that its hash gives. */
+/* Puts an entry into the first free slot at or after the position that its hash gives. */
 static void put(adzi_index_slot *slots, size_t n_slots, adzi_index_slot entry)
 {
     size_t at = (size_t)entry.hash & (n_slots - 1);
-    for (; slots[at].place != 0; at = (at + 1) & (n_slots - 1)) {
+    for (; slots[at].position != 0; at = (at + 1) & (n_slots - 1)) {
         ++probes;
     }
     ++probes;
@@ -148,7 +148,7 @@ bool adzi_index_reserve(adzi_index *index, size_t more)
         return false;
     }
     for (size_t i = 0; i < index->n_slots; ++i) {
-        if (index->slots[i].place != 0) {
+        if (index->slots[i].position != 0) {
             put(slots, n_slots, index->slots[i]);
         }
     }
@@ -158,18 +158,18 @@ bool adzi_index_reserve(adzi_index *index, size_t more)
     return true;
 }
 
-void adzi_index_enter(adzi_index *index, const void *key, size_t size, size_t place)
+void adzi_index_enter(adzi_index *index, const void *key, size_t size, size_t position)
 {
-    put(index->slots, index->n_slots, (adzi_index_slot){ hash_of(key, size), place + 1 });
+    put(index->slots, index->n_slots, (adzi_index_slot){ hash_of(key, size), position + 1 });
     ++index->count;
 }
 
-static bool is_address(const void *list, size_t place, const void *key, size_t size)
+static bool is_address(const void *list, size_t position, const void *key, size_t size)
 {
     uintptr_t address;
     (void)list;
     memcpy(&address, key, size);
-    return place == (size_t)address;
+    return position == (size_t)address;
 }
 
 bool adzi_index_has_address(const adzi_index *index, const void *address)

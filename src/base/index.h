@@ -1,4 +1,4 @@
-/* A hash table that finds the place of a key in a list. The list itself belongs to the caller.
+/* A hash table that finds the position of a key in a list. The list itself belongs to the caller.
  *
  * Keys may be names from files. The hash is keyed with a secret of the process, so that nobody can
  * prepare a file whose names collide. The cost of a lookup therefore does not grow with the number
@@ -12,7 +12,7 @@
 
 typedef struct adzi_index_slot {
     uint64_t hash;
-    size_t place; /* the place plus 1; 0 if the slot is free */
+    size_t position; /* the position plus 1; 0 if the slot is free */
 } adzi_index_slot;
 
 /** An index that is all zeros is empty. */
@@ -21,13 +21,13 @@ typedef struct adzi_index {
     size_t n_slots, count; /* n_slots is 0 or a power of two, and at least 2 * count */
 } adzi_index;
 
-/** The place of a key that is not in the index. */
+/** The position of a key that is not in the index. */
 #define ADZI_NOWHERE SIZE_MAX
 
-/** Whether the list's entry at `place` has this key of `size` bytes. */
-typedef bool (*adzi_index_match)(const void *list, size_t place, const void *key, size_t size);
+/** Whether the list's entry at `position` has this key of `size` bytes. */
+typedef bool (*adzi_index_match)(const void *list, size_t position, const void *key, size_t size);
 
-/** The place in `list` that was entered for the key, or ADZI_NOWHERE. */
+/** The position in `list` that was entered for the key, or ADZI_NOWHERE. */
 size_t adzi_index_find(const adzi_index *index, const void *key, size_t size,
     adzi_index_match match, const void *list);
 
@@ -35,7 +35,7 @@ size_t adzi_index_find(const adzi_index *index, const void *key, size_t size,
 bool adzi_index_reserve(adzi_index *index, size_t more);
 
 /** Enters a key that is not in the index. adzi_index_reserve must have made room for it. */
-void adzi_index_enter(adzi_index *index, const void *key, size_t size, size_t place);
+void adzi_index_enter(adzi_index *index, const void *key, size_t size, size_t position);
 
 /** Whether an address was entered by adzi_index_enter_address. An index that is used in this way
  * is a set of addresses and has no list beside it. */

@@ -15,7 +15,7 @@
  *   is from run to run. A change between two runs is noticed before the next run.
  * - It is repeated. Its work consists of launches, or of host code in adzi_repeat: code that looks
  *   at the result of a launch in order to fail, or that changes numbers between two launches (the
- *   rate of a schedule). A replay runs it again at its place.
+ *   rate of a schedule). A replay runs it again at its position.
  *
  * src/plan/captured.txt lists the functions of the second and the third class. A new function is
  * on no list, so it has to be refused: the sweep of plans (tests/sweep/plans) calls every public
@@ -145,7 +145,7 @@ void adzi_recorder_begin(adzi_recorder *recorder);
 /** Ends the recording of the calling thread. Does nothing if the thread does not record. */
 void adzi_recorder_end(void);
 
-/** Runs a function of the host now, and at this place of every replay. */
+/** Runs a function of the host now, and at this position of every replay. */
 adz_status adzi_repeat_sized(
     adzi_host_function function, const void *args, const void *mask, size_t size);
 
@@ -154,7 +154,7 @@ adz_status adzi_repeat_sized(
     ADZI_MASK_OF(args, adzi_repeat_sized((function), (args), adzi_mask, sizeof *(args)))
 
 /** adzi_alloc for memory that kernels write and read, and that is no tensor. A plan gives it
- * another place. NULL if memory was refused. */
+ * another position. NULL if memory was refused. */
 void *adzi_alloc_for_kernels(size_t bytes);
 
 /** Whether the calling thread records. If so, the error says that `op` cannot be captured, and

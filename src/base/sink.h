@@ -15,7 +15,7 @@ typedef struct adzi_sink {
     bool replaces;            /* fd is a temporary file that will replace the target */
     char target[PATH_MAX];    /* the path without a symbolic link at its end */
     char temporary[PATH_MAX]; /* the path of the temporary file, in the target's folder */
-    unsigned char *memory;    /* for memory: the place of the next byte */
+    unsigned char *memory;    /* for memory: the position of the next byte */
     size_t left;              /* for memory: how many bytes there is room for */
     size_t used;              /* bytes in `buffer` */
     unsigned char buffer[ADZI_SINK_BUFFER];

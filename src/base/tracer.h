@@ -74,7 +74,7 @@ struct adzi_tracer {
      * there is one, do not matter any more. */
     void (*gradient)(adzi_tracer *tracer, struct adzi_gradient *gradient, bool replaced);
     /** `t` is state k of an optimizer's parameter, for k >= 0, or its number -1 - k. */
-    bool (*updates)(adzi_tracer *tracer, adz_tensor *t, const adzi_trace_place *place, int k);
+    bool (*updates)(adzi_tracer *tracer, adz_tensor *t, const adzi_trace_place *position, int k);
     /** `function` changes what no trace can hold; `why` is a clause. ADZ_OK lets it go on. */
     adz_status (*refuse)(adzi_tracer *tracer, const char *function, const char *why);
     /** The traced function was left by a jump. The trace has ended, and has to be undone. */

@@ -25,11 +25,11 @@ void adz_csv_free(adz_csv **address)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-const char *adzi_list_names(adzi_name_text *listing, char *const *names, size_t n)
+const char *adzi_list_names(adzi_name_text *known, char *const *names, size_t n)
 {
-    const size_t room = sizeof listing->text - 24; /* " and 123 more" needs the rest */
+    const size_t room = sizeof known->text - 24; /* " and 123 more" needs the rest */
     size_t used = 0, i = 0;
-    listing->text[0] = '\0';
+    known->text[0] = '\0';
     for (; i < n; ++i) {
         adzi_shown shown;
         const char *name = adzi_show(&shown, names[i]);
@@ -37,13 +37,13 @@ const char *adzi_list_names(adzi_name_text *listing, char *const *names, size_t 
             break;
         }
         used +=
-            (size_t)snprintf(listing->text + used, room - used, "%s'%s'", i > 0 ? ", " : "", name);
+            (size_t)snprintf(known->text + used, room - used, "%s'%s'", i > 0 ? ", " : "", name);
     }
     if (i < n) {
-        snprintf(listing->text + used, sizeof listing->text - used, "%s%zu more",
-            i > 0 ? " and " : "", n - i);
+        snprintf(known->text + used, sizeof known->text - used, "%s%zu more", i > 0 ? " and " : "",
+            n - i);
     }
-    return listing->text;
+    return known->text;
 }
 
 const char *adzi_delimiter_advice(const char *line, size_t length)
@@ -65,27 +65,28 @@ const char *adzi_delimiter_advice(const char *line, size_t length)
     return "";
 }
 
-static bool is_column(const void *names, size_t place, const void *name, size_t size)
+static bool is_column(const void *names, size_t position, const void *name, size_t size)
 {
     (void)size;
-    return strcmp(((char *const *)names)[place], name) == 0;
+    return strcmp(((char *const *)names)[position], name) == 0;
 }
 
-static size_t place_of(const adzi_columns *columns, const adzi_index *places, const char *name)
+static size_t position_of(
+    const adzi_columns *columns, const adzi_index *positions, const char *name)
 {
-    return adzi_index_find(places, name, strlen(name), is_column, columns->names);
+    return adzi_index_find(positions, name, strlen(name), is_column, columns->names);
 }
 
 bool adzi_columns_add(adzi_columns *columns, char *name)
 {
-    bool again = place_of(columns, &columns->places, name) != ADZI_NOWHERE;
-    adzi_index *places = again ? &columns->again : &columns->places;
-    if (!adzi_index_reserve(places, 1) || !adzi_grow(&columns->names, &columns->capacity,
-                                              columns->count + 1, sizeof *columns->names)) {
+    bool again = position_of(columns, &columns->positions, name) != ADZI_NOWHERE;
+    adzi_index *positions = again ? &columns->again : &columns->positions;
+    if (!adzi_index_reserve(positions, 1) || !adzi_grow(&columns->names, &columns->capacity,
+                                                 columns->count + 1, sizeof *columns->names)) {
         return false;
     }
-    if (place_of(columns, places, name) == ADZI_NOWHERE) {
-        adzi_index_enter(places, name, strlen(name), columns->count);
+    if (position_of(columns, positions, name) == ADZI_NOWHERE) {
+        adzi_index_enter(positions, name, strlen(name), columns->count);
     }
     columns->names[columns->count++] = name;
     return true;
@@ -97,7 +98,7 @@ void adzi_columns_free(adzi_columns *columns)
         adzi_string_free(columns->names[i]);
     }
     adzi_free(columns->names, columns->capacity * sizeof *columns->names);
-    adzi_index_free(&columns->places);
+    adzi_index_free(&columns->positions);
     adzi_index_free(&columns->again);
 }
 
@@ -114,21 +115,21 @@ int64_t adzi_find_column(const char *op, adz_status code, const char *where,
     const adzi_columns *columns, const char *name)
 {
     adzi_shown shown;
-    adzi_name_text listing;
-    size_t place = place_of(columns, &columns->places, name), n = columns->count;
-    if (place == ADZI_NOWHERE) {
+    adzi_name_text known;
+    size_t position = position_of(columns, &columns->positions, name), n = columns->count;
+    if (position == ADZI_NOWHERE) {
         adzi_error(op, code, "%s: there is no column '%s'; there %s %s%s%s", where,
             adzi_show(&shown, name), n == 1 ? "is" : "are",
-            adzi_list_names(&listing, columns->names, n), n == 1 ? " alone" : "",
+            adzi_list_names(&known, columns->names, n), n == 1 ? " alone" : "",
             n == 1 ? adzi_delimiter_advice(columns->names[0], strlen(columns->names[0])) : "");
         return -1;
     }
-    if (place_of(columns, &columns->again, name) != ADZI_NOWHERE) {
+    if (position_of(columns, &columns->again, name) != ADZI_NOWHERE) {
         adzi_error(op, code, "%s: %zu columns are named '%s'; which one is meant?", where,
             count_columns(columns, name), adzi_show(&shown, name));
         return -1;
     }
-    return (int64_t)place;
+    return (int64_t)position;
 }
 
 /* ---- accessors ------------------------------------------------------------------------------ */

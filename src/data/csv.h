@@ -12,8 +12,8 @@
 typedef struct adzi_columns {
     char **names; /* one per column, owned */
     size_t count, capacity;
-    adzi_index places; /* finds the first column with a name */
-    adzi_index again;  /* finds the second column with a name that occurs more than once */
+    adzi_index positions; /* finds the first column with a name */
+    adzi_index again;     /* finds the second column with a name that occurs more than once */
 } adzi_columns;
 
 /** Appends a column and takes over its name, a string from adzi_alloc. False if memory was refused;
@@ -35,15 +35,15 @@ typedef struct adzi_name_text {
     char text[260];
 } adzi_name_text;
 
-/** Writes a list of n names to `listing`, as many as fit, and returns its text. */
-const char *adzi_list_names(adzi_name_text *listing, char *const *names, size_t n);
+/** Writes a list of n names to `known`, as many as fit, and returns its text. */
+const char *adzi_list_names(adzi_name_text *known, char *const *names, size_t n);
 
 /** Advice for a message about a first line that is a single field: what might separate its fields,
  * or "". */
 const char *adzi_delimiter_advice(const char *line, size_t length);
 
 /**
- * The place of the column with this name. Returns -1 with an error recorded if there is no such
+ * The position of the column with this name. Returns -1 with an error recorded if there is no such
  * column or more than one.
  *
  * @param code   of the error: ADZ_ERR_FORMAT while a file is read, else ADZ_ERR_ARGUMENT

@@ -24,7 +24,7 @@ typedef struct adzi_csv_field {
     bool last;    /* the field is the last one of its line */
 } adzi_csv_field;
 
-/** What was found in place of, or as, the next field. */
+/** What was found instead of, or as, the next field. */
 typedef enum adzi_csv_found {
     ADZI_CSV_FIELD,       /* a field */
     ADZI_CSV_END,         /* the end of the text; no further line begins */

@@ -141,7 +141,7 @@ static adz_status read_names(reading *r)
 }
 
 /* Decides which column of the table each column of the file becomes. */
-static adz_status place_columns(reading *r)
+static adz_status position_columns(reading *r)
 {
     const adz_csv_options *o = &r->options;
     r->width = o->n_columns > 0 ? o->n_columns : r->columns.count;
@@ -389,7 +389,7 @@ static adz_csv *read_text(reading *r, const char *text, size_t size)
     r->advice = "";
     adz_status status = check_characters(r, ADZ_ERR_FORMAT);
     status = status == ADZ_OK ? read_names(r) : status;
-    status = status == ADZ_OK ? place_columns(r) : status;
+    status = status == ADZ_OK ? position_columns(r) : status;
     status = status == ADZ_OK ? read_rows(r) : status;
     adz_csv *csv = status == ADZ_OK ? make_table(r) : NULL;
     adzi_free(r->slots, r->columns.count * sizeof *r->slots);

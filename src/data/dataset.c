@@ -112,7 +112,7 @@ adz_dataset *adz_dataset_new(adz_tensor *const *tensors, size_t n)
 
 /* ---- from a table --------------------------------------------------------------------------- */
 
-/* A copy of values[rows, columns] without column `target`. The column is given by its place,
+/* A copy of values[rows, columns] without column `target`. The column is given by its position,
  * because names of the other columns may occur twice. */
 static adz_tensor *columns_but(const adz_tensor *values, int64_t target)
 {

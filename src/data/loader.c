@@ -158,7 +158,8 @@ adz_status adz_loader_get_share(adz_loader *loader, adz_loader_share *share)
 
 /* ---- drawing -------------------------------------------------------------------------------- */
 
-/* Gathers n rows from a place of the order on. Sets `batch` only if all tensors were gathered. */
+/* Gathers n rows from a position of the order on. Sets `batch` only if all tensors were gathered.
+ */
 static bool gather(
     const char *op, const adz_loader *loader, int64_t begin, int64_t n, adz_tensor **batch)
 {
@@ -238,7 +239,7 @@ adz_status adz_loader_rows(adz_loader *loader, int64_t begin, int64_t n, adz_ten
     int64_t size = loader->dataset->size;
     memset(batch, 0, loader->dataset->count * sizeof *batch);
     if (begin < 0 || n < 0 || begin > size || n > size - begin) {
-        return adzi_error(op, ADZ_ERR_INDEX, "%lld rows from place %lld on, of an order of %lld",
+        return adzi_error(op, ADZ_ERR_INDEX, "%lld rows from position %lld on, of an order of %lld",
             (long long)n, (long long)begin, (long long)size);
     }
     return gather(op, loader, begin, n, batch) ? ADZ_OK : adz_error_code();

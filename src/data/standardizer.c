@@ -18,7 +18,7 @@
 #include "tensor/copy.h"
 #include "tensor/tensor.h"
 
-/* The places of the buffers in the module. */
+/* The positions of the buffers in the module. */
 enum { MEAN, STD };
 
 /* ---- the module ----------------------------------------------------------------------------- */

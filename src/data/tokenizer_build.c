@@ -99,15 +99,15 @@ static bool count_characters(adzi_vocabulary *all, adz_text text)
 /* A token that may enter the vocabulary. */
 typedef struct candidate {
     adz_text token;
-    int64_t count; /* how often it occurs */
-    size_t place;  /* its place in the order of first occurrence */
+    int64_t count;   /* how often it occurs */
+    size_t position; /* its position in the order of first occurrence */
 } candidate;
 
 /* For qsort: more frequent tokens first, then those that occur earlier. */
 static int by_count(const void *one, const void *other)
 {
     const candidate *a = one, *b = other;
-    bool before = a->count != b->count ? a->count > b->count : a->place < b->place;
+    bool before = a->count != b->count ? a->count > b->count : a->position < b->position;
     return before ? -1 : 1;
 }
 

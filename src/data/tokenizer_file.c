@@ -24,8 +24,8 @@ static const char *const flags[N_FLAGS] = { "special", "rules", "bos", "eos", "f
 /* The field of a tokenizer for the flag with this index. */
 static bool *flag_of(adz_tokenizer *t, size_t i)
 {
-    bool *const places[N_FLAGS] = { &t->special, &t->rules, &t->bos, &t->eos, &t->fields };
-    return places[i];
+    bool *const positions[N_FLAGS] = { &t->special, &t->rules, &t->bos, &t->eos, &t->fields };
+    return positions[i];
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */

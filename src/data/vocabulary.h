@@ -11,7 +11,7 @@
 #include "base/index.h"
 
 typedef struct adzi_vocabulary_entry {
-    size_t begin, size; /* the place of the token in `bytes` */
+    size_t begin, size; /* the position of the token in `bytes` */
     int64_t count;      /* how often it was added */
 } adzi_vocabulary_entry;
 
@@ -21,7 +21,7 @@ typedef struct adzi_vocabulary {
     size_t used, bytes_capacity;
     adzi_vocabulary_entry *entries;
     size_t count, entries_capacity;
-    adzi_index places; /* finds the number of a token */
+    adzi_index positions; /* finds the number of a token */
 } adzi_vocabulary;
 
 /** Adds 1 to the count of a token. A new token gets the next number. False if memory was refused or

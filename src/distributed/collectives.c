@@ -36,8 +36,8 @@ static bool may_write(const char *op, const adz_tensor *t)
         return false;
     }
     if (!adzi_is_dense(t)) {
-        adzi_error(op, ADZ_ERR_INPLACE, "tensor%s was expanded: several elements lie in one place",
-            adzi_text_shape(t));
+        adzi_error(op, ADZ_ERR_INPLACE,
+            "tensor%s was expanded: several elements lie at one address", adzi_text_shape(t));
         return false;
     }
     return true;

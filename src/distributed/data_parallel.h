@@ -54,8 +54,8 @@ typedef struct adzi_bucket {
     int64_t begin, length; /* elements */
     int parameters;
     int pending;         /* parameters whose gradient the running backward has not completed */
-    int first_place;     /* its number before adzi_sender_order */
-    int place;           /* how many buckets the backward had completed before this one */
+    int first_position;  /* its number before adzi_sender_order */
+    int position;        /* how many buckets the backward had completed before this one */
     adz_request request; /* of the transport's own all-reduce */
 } adzi_bucket;
 

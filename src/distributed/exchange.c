@@ -202,22 +202,23 @@ adz_status adz_group_progress(adz_group *group)
 adz_status adzi_send_down(
     const char *op, adz_group *group, int source, int tag, void *data, size_t bytes)
 {
-    const int n = group->size, place = (group->rank - source + n) % n;
+    const int n = group->size, position = (group->rank - source + n) % n;
     int bit = 1;
-    while (bit < n && (place & bit) == 0) {
+    while (bit < n && (position & bit) == 0) {
         bit *= 2;
     }
     adz_status status = ADZ_OK;
-    if (place != 0) {
-        const adzi_transfer t = {
-            .from = (place - bit + source) % n, .receive = data, .receive_bytes = bytes, .tag = tag
-        };
+    if (position != 0) {
+        const adzi_transfer t = { .from = (position - bit + source) % n,
+            .receive = data,
+            .receive_bytes = bytes,
+            .tag = tag };
         status = adzi_transfer_bytes(op, group, &t);
     }
     for (bit /= 2; bit > 0 && status == ADZ_OK; bit /= 2) {
-        if (bit < n - place) {
+        if (bit < n - position) {
             const adzi_transfer t = {
-                .to = (place + bit + source) % n, .send = data, .send_bytes = bytes, .tag = tag
+                .to = (position + bit + source) % n, .send = data, .send_bytes = bytes, .tag = tag
             };
             status = adzi_transfer_bytes(op, group, &t);
         }

@@ -113,7 +113,7 @@ static int cut_buckets(adz_data_parallel *p, adzi_bucket *buckets)
             for (int i = 0; i < n; ++i) {
                 end = buckets[i].group == s.group ? buckets[i].begin : end;
             }
-            current = (adzi_bucket){ .group = s.group, .begin = end, .first_place = n };
+            current = (adzi_bucket){ .group = s.group, .begin = end, .first_position = n };
             ++n;
         }
         current.length += current.begin - s.offset;

@@ -52,10 +52,10 @@ static void end_bucket(adz_data_parallel *p)
 
 /* Starts an exchange with `then`. A failure breaks the group, which the caller of
  * adzi_sender_finish sees. */
-static void start(adz_data_parallel *p, size_t place, const adzi_transfer *t,
+static void start(adz_data_parallel *p, size_t position, const adzi_transfer *t,
     void (*then)(adzi_exchange *exchange, void *user))
 {
-    adzi_exchange *e = &p->sender.exchanges[place];
+    adzi_exchange *e = &p->sender.exchanges[position];
     if (p->group->broken != ADZ_OK) {
         return; /* the first error stays */
     }
@@ -212,8 +212,8 @@ static char *slice_of_node(const adz_data_parallel *p, const adzi_bucket *b, int
     if (i >= own && i < end) {
         return adzi_parallel_node(p, i - own, b->group, b->begin + slice_begin(p, b, me));
     }
-    const int place = i < own ? i : i - (end - own);
-    return p->sender.received + (size_t)(place * length) * adz_dtype_size(dtype_of(p, b));
+    const int position = i < own ? i : i - (end - own);
+    return p->sender.received + (size_t)(position * length) * adz_dtype_size(dtype_of(p, b));
 }
 
 /* All slices have arrived: joins them along the tree. */
@@ -259,7 +259,7 @@ static void collect(adz_data_parallel *p)
     const int ranks = p->group->size, me = p->group->rank;
     const int own = p->nodes_begin[me + 1] - p->nodes_begin[me];
     const size_t item = adz_dtype_size(dtype_of(p, b));
-    size_t place = 0;
+    size_t position = 0;
     s->under_way = (int)s->n_exchanges;
     for (int i = 1; i < ranks; ++i) {
         const int to = (me + i) % ranks, from = (me - i + ranks) % ranks;
@@ -268,14 +268,14 @@ static void collect(adz_data_parallel *p)
                 .receive = slice_of_node(p, b, k),
                 .receive_bytes = (size_t)slice_length(p, b, me) * item,
                 .tag = ADZI_TAG_SLICES + k - p->nodes_begin[from] };
-            start(p, place++, &t, slice_arrived);
+            start(p, position++, &t, slice_arrived);
         }
         for (int k = 0; k < own; ++k) {
             const adzi_transfer t = { .to = to,
                 .send = adzi_parallel_node(p, k, b->group, b->begin + slice_begin(p, b, to)),
                 .send_bytes = (size_t)slice_length(p, b, to) * item,
                 .tag = ADZI_TAG_SLICES + k };
-            start(p, place++, &t, slice_arrived);
+            start(p, position++, &t, slice_arrived);
         }
     }
 }
@@ -340,7 +340,7 @@ static void reset(adz_data_parallel *p)
     s->sent = 0;
     for (int b = 0; b < s->n_buckets; ++b) {
         s->buckets[b].pending = s->buckets[b].parameters;
-        s->buckets[b].place = s->n_buckets; /* behind those that are completed */
+        s->buckets[b].position = s->n_buckets; /* behind those that are completed */
     }
 }
 
@@ -378,20 +378,20 @@ void adzi_sender_count(adz_data_parallel *p, int bucket)
 {
     adzi_sender *s = &p->sender;
     if (--s->buckets[bucket].pending == 0) {
-        s->buckets[bucket].place = s->n_completed++;
+        s->buckets[bucket].position = s->n_completed++;
     }
 }
 
 /* Sorts by insertion: backwards of most models complete the buckets in their first order. */
-static void sort_buckets(adzi_sender *s, const int *places)
+static void sort_buckets(adzi_sender *s, const int *positions)
 {
     for (int b = 0; b < s->n_buckets; ++b) {
-        s->buckets[b].place = places[b];
+        s->buckets[b].position = positions[b];
     }
     for (int b = 1; b < s->n_buckets; ++b) {
         const adzi_bucket bucket = s->buckets[b];
         int to = b;
-        for (; to > 0 && s->buckets[to - 1].place > bucket.place; --to) {
+        for (; to > 0 && s->buckets[to - 1].position > bucket.position; --to) {
             s->buckets[to] = s->buckets[to - 1];
         }
         s->buckets[to] = bucket;
@@ -405,14 +405,14 @@ adz_status adzi_sender_order(const char *op, adz_data_parallel *p)
         return ADZ_OK;
     }
     for (int b = 0; b < s->n_buckets; ++b) {
-        s->order[b] = s->buckets[b].place;
+        s->order[b] = s->buckets[b].position;
     }
     const adz_status status = adzi_send_down(
         op, p->group, 0, ADZI_TAG_RECORDS, s->order, (size_t)s->n_buckets * sizeof *s->order);
     if (status == ADZ_OK) {
         sort_buckets(s, s->order);
         for (int b = 0; b < s->n_buckets; ++b) {
-            s->order[s->buckets[b].first_place] = b;
+            s->order[s->buckets[b].first_position] = b;
         }
         for (size_t i = 0; i < p->n_parameters; ++i) {
             p->parameters[i].bucket = s->order[p->parameters[i].bucket];

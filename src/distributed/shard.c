@@ -149,14 +149,14 @@ static void say_parameters(adzi_group_call *call, const adzi_sharding *s, const 
                 size_t begin;
                 int64_t numel;
                 int32_t group, has;
-            } place = { 0, t->numel, -1, t->gradient != NULL && t->gradient->grad != NULL };
+            } position = { 0, t->numel, -1, t->gradient != NULL && t->gradient->grad != NULL };
             int group;
-            if (find(s->parallel->flat, t, &group, &place.begin)) {
-                place.group = group;
+            if (find(s->parallel->flat, t, &group, &position.begin)) {
+                position.group = group;
             }
-            adzi_group_call_add(call, &place, sizeof place);
+            adzi_group_call_add(call, &position, sizeof position);
             all += 1;
-            gradients += (size_t)place.has;
+            gradients += (size_t)position.has;
         }
     }
     adzi_group_call_say(call, "%zu of %zu parameters with a gradient", gradients, all);
@@ -212,7 +212,7 @@ static bool check_optimizer(const char *op, const adzi_sharding *s, adz_optimize
     if (optimizer->type->whole) {
         adzi_error(op, ADZ_ERR_UNSUPPORTED,
             "an update of %s depends on all elements of a parameter (`whole`), so ranks cannot "
-            "divide its state; call adz_optimizer_step on every rank in place of "
+            "divide its state; call adz_optimizer_step on every rank instead of "
             "adz_data_parallel_shard",
             optimizer->type->name);
         return false;

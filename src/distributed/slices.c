@@ -7,8 +7,8 @@
  * memory of the message library. */
 enum { WINDOW = 16 };
 
-/* The i-th exchange of a rank: it sends to the rank i places above, and receives from the one i
- * places below. */
+/* The i-th exchange of a rank: it sends to the rank i above, and receives from the one i
+ * below. */
 static adz_status start(const char *op, adz_group *group, adzi_exchange *exchange, int i,
     void *data, const size_t *begin, int tag)
 {

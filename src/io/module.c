@@ -27,20 +27,20 @@ static char *joined(const char *op, const char *prefix, const char *name)
     return text;
 }
 
-static bool is_tensor(const void *state, size_t place, const void *t, size_t size)
+static bool is_tensor(const void *state, size_t position, const void *t, size_t size)
 {
     (void)size;
-    return adz_state_tensor(state, place) == *(adz_tensor *const *)t;
+    return adz_state_tensor(state, position) == *(adz_tensor *const *)t;
 }
 
-/* The index of the first entry of the state that has the tensor of entry `index`. `places` holds
+/* The index of the first entry of the state that has the tensor of entry `index`. `positions` holds
  * the tensors of all entries before it; a new tensor is added. */
-static size_t first_of(const adz_state *state, size_t index, adzi_index *places)
+static size_t first_of(const adz_state *state, size_t index, adzi_index *positions)
 {
     adz_tensor *t = adz_state_tensor(state, index);
-    size_t first = adzi_index_find(places, &t, sizeof t, is_tensor, state);
+    size_t first = adzi_index_find(positions, &t, sizeof t, is_tensor, state);
     if (first == ADZI_NOWHERE) {
-        adzi_index_enter(places, &t, sizeof t, index);
+        adzi_index_enter(positions, &t, sizeof t, index);
         return index;
     }
     return first;
@@ -73,17 +73,17 @@ adz_status adzi_module_collect(
         return adz_error_code();
     }
     size_t count = adz_state_count(state);
-    adzi_index places = { 0 };
+    adzi_index positions = { 0 };
     adz_status status = ADZ_OK;
-    if (dedup && !adzi_index_reserve(&places, count)) {
+    if (dedup && !adzi_index_reserve(&positions, count)) {
         adzi_fail_memory(op, 2 * count * sizeof(adzi_index_slot));
         status = ADZ_ERR_MEMORY;
     }
     for (size_t i = 0; i < count && status == ADZ_OK; ++i) {
-        size_t first = dedup ? first_of(state, i, &places) : i;
+        size_t first = dedup ? first_of(state, i, &positions) : i;
         status = add_entry(op, state, i, first, prefix, file);
     }
-    adzi_index_free(&places);
+    adzi_index_free(&positions);
     adz_state_free(&state);
     return status;
 }

@@ -47,16 +47,16 @@ void adz_safetensors_free(adz_safetensors **address)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-static bool is_tensor(const void *tensors, size_t place, const void *name, size_t size)
+static bool is_tensor(const void *tensors, size_t extent, const void *name, size_t size)
 {
     (void)size;
-    return strcmp(((const adzi_named *)tensors)[place].name, name) == 0;
+    return strcmp(((const adzi_named *)tensors)[extent].name, name) == 0;
 }
 
 size_t adzi_safetensors_find(const adz_safetensors *file, const char *name)
 {
-    size_t place = adzi_index_find(&file->names, name, strlen(name), is_tensor, file->tensors);
-    return place != ADZI_NOWHERE ? place : file->n_tensors;
+    size_t extent = adzi_index_find(&file->names, name, strlen(name), is_tensor, file->tensors);
+    return extent != ADZI_NOWHERE ? extent : file->n_tensors;
 }
 
 bool adzi_safetensors_append(adz_safetensors *file, const char *name, adz_tensor *t)
@@ -179,16 +179,16 @@ adz_status adz_safetensors_add(adz_safetensors *file, const char *name, adz_tens
 
 /* ---- metadata ------------------------------------------------------------------------------- */
 
-static bool is_pair(const void *metadata, size_t place, const void *key, size_t size)
+static bool is_pair(const void *metadata, size_t extent, const void *key, size_t size)
 {
     (void)size;
-    return strcmp(((const adzi_pair *)metadata)[place].key, key) == 0;
+    return strcmp(((const adzi_pair *)metadata)[extent].key, key) == 0;
 }
 
 static adzi_pair *find_pair(const adz_safetensors *file, const char *key)
 {
-    size_t place = adzi_index_find(&file->keys, key, strlen(key), is_pair, file->metadata);
-    return place != ADZI_NOWHERE ? &file->metadata[place] : NULL;
+    size_t extent = adzi_index_find(&file->keys, key, strlen(key), is_pair, file->metadata);
+    return extent != ADZI_NOWHERE ? &file->metadata[extent] : NULL;
 }
 
 bool adzi_safetensors_append_metadata(adz_safetensors *file, const char *key, const char *value)

@@ -65,21 +65,21 @@ adz_status adzi_safetensors_save(adz_safetensors *file, const char *path, adzi_l
 bool adzi_is_utf8(const char *bytes, size_t length, size_t *bad);
 
 /** The entry of one tensor in a header that has been checked. */
-typedef struct adzi_place {
+typedef struct adzi_extent {
     const char *name; /* owned by the parsed header */
     const adzi_stored *stored;
     size_t rank; /* above ADZ_MAX_RANK: the sizes are not kept, and the tensor is not read */
     int64_t sizes[ADZ_MAX_RANK];
     uint64_t begin, end; /* the offsets of its bytes in the data behind the header */
-} adzi_place;
+} adzi_extent;
 
 /**
- * Parses and checks a header. `data_size` is the number of bytes behind it. On success `*places`
+ * Parses and checks a header. `data_size` is the number of bytes behind it. On success `*extents`
  * holds `*count` entries in the order of the header. The caller frees them with
- * adzi_free(places, count * sizeof *places), and then `*json`, which owns the names.
+ * adzi_free(extents, count * sizeof *extents), and then `*json`, which owns the names.
  */
 struct json_t;
 adz_status adzi_safetensors_parse(const char *op, const char *where, const char *header,
-    size_t length, uint64_t data_size, struct json_t **json, adzi_place **places, size_t *count);
+    size_t length, uint64_t data_size, struct json_t **json, adzi_extent **extents, size_t *count);
 
 #endif

@@ -83,45 +83,45 @@ static adz_status bad(const reading *r, const char *name, const char *what)
         r->op, ADZ_ERR_FORMAT, "%s: tensor %s: %s", r->where, adzi_show(&shown, name), what);
 }
 
-static adz_status check_dtype(const reading *r, const json_t *value, adzi_place *place)
+static adz_status check_dtype(const reading *r, const json_t *value, adzi_extent *extent)
 {
     adzi_shown tensor, shown;
     if (!json_is_string(value)) {
-        return bad(r, place->name, "its dtype is not a string");
+        return bad(r, extent->name, "its dtype is not a string");
     }
-    place->stored = adzi_stored_safetensors(json_string_value(value));
-    if (place->stored == NULL) {
+    extent->stored = adzi_stored_safetensors(json_string_value(value));
+    if (extent->stored == NULL) {
         return adzi_error(r->op, ADZ_ERR_FORMAT, "%s: tensor %s: dtype %s is unknown", r->where,
-            adzi_show(&tensor, place->name), adzi_show(&shown, json_string_value(value)));
+            adzi_show(&tensor, extent->name), adzi_show(&shown, json_string_value(value)));
     }
     return ADZ_OK;
 }
 
 /* Reads the shape, and computes the bytes of the tensor from it and the dtype. */
 static adz_status check_shape(
-    const reading *r, const json_t *value, adzi_place *place, uint64_t *bytes)
+    const reading *r, const json_t *value, adzi_extent *extent, uint64_t *bytes)
 {
     if (!json_is_array(value)) {
-        return bad(r, place->name, "its shape is not a list");
+        return bad(r, extent->name, "its shape is not a list");
     }
-    place->rank = json_array_size(value);
+    extent->rank = json_array_size(value);
     /* Strides are products of sizes without the zeros, so these products must fit as well. */
-    int64_t bits = place->stored->bits, unused = (int64_t)adz_dtype_size(place->stored->dtype);
-    for (size_t i = 0; i < place->rank; ++i) {
+    int64_t bits = extent->stored->bits, unused = (int64_t)adz_dtype_size(extent->stored->dtype);
+    for (size_t i = 0; i < extent->rank; ++i) {
         const json_t *size = json_array_get(value, i);
         if (!json_is_integer(size) || json_integer_value(size) < 0) {
-            return bad(r, place->name, "a size in its shape is not a whole number from 0 on");
+            return bad(r, extent->name, "a size in its shape is not a whole number from 0 on");
         }
         const int64_t n = json_integer_value(size);
         if (!adzi_multiply(bits, n, &bits) || !adzi_multiply(unused, n > 1 ? n : 1, &unused)) {
-            return bad(r, place->name, "the product of its shape does not fit");
+            return bad(r, extent->name, "the product of its shape does not fit");
         }
         if (i < ADZ_MAX_RANK) {
-            place->sizes[i] = n;
+            extent->sizes[i] = n;
         }
     }
     if (bits % 8 != 0) {
-        return bad(r, place->name, "its elements do not fill whole bytes");
+        return bad(r, extent->name, "its elements do not fill whole bytes");
     }
     *bytes = (uint64_t)bits / 8;
     return ADZ_OK;
@@ -129,58 +129,58 @@ static adz_status check_shape(
 
 /* Reads the offsets, which must lie in the data and include `bytes` bytes. */
 static adz_status check_offsets(
-    const reading *r, const json_t *value, adzi_place *place, uint64_t bytes)
+    const reading *r, const json_t *value, adzi_extent *extent, uint64_t bytes)
 {
     adzi_shown shown;
     if (!json_is_array(value) || json_array_size(value) != 2) {
-        return bad(r, place->name, "its data_offsets are not a list of two");
+        return bad(r, extent->name, "its data_offsets are not a list of two");
     }
     uint64_t ends[2];
     for (size_t i = 0; i < 2; ++i) {
         const json_t *offset = json_array_get(value, i);
         if (!json_is_integer(offset) || json_integer_value(offset) < 0) {
-            return bad(r, place->name, "a data offset is not a whole number from 0 on");
+            return bad(r, extent->name, "a data offset is not a whole number from 0 on");
         }
         ends[i] = (uint64_t)json_integer_value(offset);
     }
-    place->begin = ends[0];
-    place->end = ends[1];
-    if (place->begin > place->end) {
-        return bad(r, place->name, "its data offsets run backwards");
+    extent->begin = ends[0];
+    extent->end = ends[1];
+    if (extent->begin > extent->end) {
+        return bad(r, extent->name, "its data offsets run backwards");
     }
-    if (place->end > r->data_size) {
+    if (extent->end > r->data_size) {
         return adzi_error(r->op, ADZ_ERR_FORMAT,
             "%s: tensor %s: it ends at byte %llu of the data, of which there are %llu; the file is "
             "cut short or its header is wrong",
-            r->where, adzi_show(&shown, place->name), (unsigned long long)place->end,
+            r->where, adzi_show(&shown, extent->name), (unsigned long long)extent->end,
             (unsigned long long)r->data_size);
     }
-    if (place->end - place->begin != bytes) {
+    if (extent->end - extent->begin != bytes) {
         return adzi_error(r->op, ADZ_ERR_FORMAT,
             "%s: tensor %s: %s%s takes %llu bytes, its data offsets give %llu", r->where,
-            adzi_show(&shown, place->name), place->stored->safetensors,
-            place->rank > ADZ_MAX_RANK ? "" : adzi_text_sizes((int)place->rank, place->sizes),
-            (unsigned long long)bytes, (unsigned long long)(place->end - place->begin));
+            adzi_show(&shown, extent->name), extent->stored->safetensors,
+            extent->rank > ADZ_MAX_RANK ? "" : adzi_text_sizes((int)extent->rank, extent->sizes),
+            (unsigned long long)bytes, (unsigned long long)(extent->end - extent->begin));
     }
     return ADZ_OK;
 }
 
 /* Checks one entry. The dtype comes first, because the bytes of the shape depend on it. The offsets
  * come last, because they must give as many bytes as the shape. */
-static adz_status check_entry(const reading *r, const json_t *entry, adzi_place *place)
+static adz_status check_entry(const reading *r, const json_t *entry, adzi_extent *extent)
 {
     if (!json_is_object(entry)) {
-        return bad(r, place->name, "its entry is not an object");
+        return bad(r, extent->name, "its entry is not an object");
     }
     const json_t *dtype = json_object_get(entry, "dtype"), *shape = json_object_get(entry, "shape");
     const json_t *offsets = json_object_get(entry, "data_offsets");
     if (dtype == NULL || shape == NULL || offsets == NULL || json_object_size(entry) != 3) {
-        return bad(r, place->name, "its entry must have dtype, shape, data_offsets and no more");
+        return bad(r, extent->name, "its entry must have dtype, shape, data_offsets and no more");
     }
     uint64_t bytes = 0;
-    adz_status status = check_dtype(r, dtype, place);
-    status = status == ADZ_OK ? check_shape(r, shape, place, &bytes) : status;
-    return status == ADZ_OK ? check_offsets(r, offsets, place, bytes) : status;
+    adz_status status = check_dtype(r, dtype, extent);
+    status = status == ADZ_OK ? check_shape(r, shape, extent, &bytes) : status;
+    return status == ADZ_OK ? check_offsets(r, offsets, extent, bytes) : status;
 }
 
 /* Checks that the metadata is an object of strings. */
@@ -206,9 +206,9 @@ static adz_status check_metadata(const reading *r, json_t *metadata)
 /* ---- all entries ---------------------------------------------------------------------------- */
 
 /* For qsort: orders entries by the offsets of their bytes. */
-static int by_place(const void *a, const void *b)
+static int by_extent(const void *a, const void *b)
 {
-    const adzi_place *x = *(adzi_place *const *)a, *y = *(adzi_place *const *)b;
+    const adzi_extent *x = *(adzi_extent *const *)a, *y = *(adzi_extent *const *)b;
     if (x->begin != y->begin) {
         return x->begin < y->begin ? -1 : 1;
     }
@@ -216,31 +216,31 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Checks that each byte of the data belongs to exactly one tensor. */
-static adz_status check_cover(const reading *r, adzi_place *places, size_t count)
+static adz_status check_cover(const reading *r, adzi_extent *extents, size_t count)
 {
     adzi_shown one, other;
-    adzi_place **sorted = adzi_alloc(count * sizeof *sorted);
+    adzi_extent **sorted = adzi_alloc(count * sizeof *sorted);
     if (sorted == NULL) {
         adzi_fail_memory(r->op, count * sizeof *sorted);
         return ADZ_ERR_MEMORY;
     }
     for (size_t i = 0; i < count; ++i) {
-        sorted[i] = &places[i];
+        sorted[i] = &extents[i];
     }
-    qsort(sorted, count, sizeof *sorted, by_place);
+    qsort(sorted, count, sizeof *sorted, by_extent);
     uint64_t end = 0;
     adz_status status = ADZ_OK;
     for (size_t i = 0; i < count && status == ADZ_OK; ++i) {
-        const adzi_place *place = sorted[i];
-        if (place->begin < end) {
+        const adzi_extent *extent = sorted[i];
+        if (extent->begin < end) {
             status = adzi_error(r->op, ADZ_ERR_FORMAT, "%s: the bytes of tensors %s and %s overlap",
-                r->where, adzi_show(&one, sorted[i - 1]->name), adzi_show(&other, place->name));
-        } else if (place->begin > end) {
+                r->where, adzi_show(&one, sorted[i - 1]->name), adzi_show(&other, extent->name));
+        } else if (extent->begin > end) {
             status = adzi_error(r->op, ADZ_ERR_FORMAT,
                 "%s: %llu bytes before tensor %s belong to no tensor", r->where,
-                (unsigned long long)(place->begin - end), adzi_show(&one, place->name));
+                (unsigned long long)(extent->begin - end), adzi_show(&one, extent->name));
         }
-        end = place->end;
+        end = extent->end;
     }
     adzi_free(sorted, count * sizeof *sorted);
     if (status == ADZ_OK && end != r->data_size) {
@@ -250,9 +250,9 @@ static adz_status check_cover(const reading *r, adzi_place *places, size_t count
     return status;
 }
 
-/* Checks all entries, and writes those of tensors to `places`. */
+/* Checks all entries, and writes those of tensors to `extents`. */
 static adz_status check_entries(
-    const reading *r, json_t *json, adzi_place *places, size_t *n_places)
+    const reading *r, json_t *json, adzi_extent *extents, size_t *n_extents)
 {
     const char *key;
     json_t *value;
@@ -261,20 +261,20 @@ static adz_status check_entries(
     {
         bool metadata = strcmp(key, ADZI_METADATA) == 0;
         if (!metadata) {
-            places[count].name = key;
+            extents[count].name = key;
         }
         adz_status status =
-            metadata ? check_metadata(r, value) : check_entry(r, value, &places[count++]);
+            metadata ? check_metadata(r, value) : check_entry(r, value, &extents[count++]);
         if (status != ADZ_OK) {
             return status;
         }
     }
-    *n_places = count;
-    return check_cover(r, places, count);
+    *n_extents = count;
+    return check_cover(r, extents, count);
 }
 
 adz_status adzi_safetensors_parse(const char *op, const char *where, const char *header,
-    size_t length, uint64_t data_size, struct json_t **json, adzi_place **places, size_t *count)
+    size_t length, uint64_t data_size, struct json_t **json, adzi_extent **extents, size_t *count)
 {
     reading r = { op, where, data_size };
     *json = parse_text(&r, header, length);
@@ -283,7 +283,7 @@ adz_status adzi_safetensors_parse(const char *op, const char *where, const char 
     }
     bool metadata = json_object_get(*json, ADZI_METADATA) != NULL;
     size_t entries = json_object_size(*json) - (metadata ? 1 : 0);
-    adzi_place *list = adzi_alloc_zero(entries * sizeof *list);
+    adzi_extent *list = adzi_alloc_zero(entries * sizeof *list);
     adz_status status = ADZ_ERR_MEMORY;
     if (list == NULL) {
         adzi_fail_memory(op, entries * sizeof *list);
@@ -295,6 +295,6 @@ adz_status adzi_safetensors_parse(const char *op, const char *where, const char 
         json_decref(*json);
         return status;
     }
-    *places = list;
+    *extents = list;
     return ADZ_OK;
 }

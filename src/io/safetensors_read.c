@@ -63,17 +63,17 @@ typedef struct loading {
 } loading;
 
 /* A tensor with a copy of its bytes in the file. Integers that are to be widened lie at its end. */
-static adz_tensor *copied(const loading *l, const adzi_place *place)
+static adz_tensor *copied(const loading *l, const adzi_extent *extent)
 {
-    const adzi_stored *stored = place->stored;
+    const adzi_stored *stored = extent->stored;
     adz_tensor *t =
-        adzi_tensor_new(adzi_self(), l->op, stored->dtype, (int)place->rank, place->sizes);
+        adzi_tensor_new(adzi_self(), l->op, stored->dtype, (int)extent->rank, extent->sizes);
     if (t == NULL) {
         return NULL;
     }
-    size_t bytes = (size_t)(place->end - place->begin);
+    size_t bytes = (size_t)(extent->end - extent->begin);
     char *to = adzi_stored_begin(stored, t->data, t->numel);
-    if (adzi_source_read(l->op, l->source, l->data + place->begin, to, bytes) != ADZ_OK) {
+    if (adzi_source_read(l->op, l->source, l->data + extent->begin, to, bytes) != ADZ_OK) {
         adzi_drop(t);
         return NULL;
     }
@@ -86,28 +86,28 @@ static adz_tensor *copied(const loading *l, const adzi_place *place)
 /* A tensor whose elements are in the mapped file. It is copied instead if it is empty, if its
  * address is not a multiple of its element's size, if the byte order differs, or if its elements
  * are converted. */
-static adz_tensor *mapped(const loading *l, const adzi_place *place)
+static adz_tensor *mapped(const loading *l, const adzi_extent *extent)
 {
-    char *at = (char *)l->map->address + l->data + place->begin;
-    const adz_dtype dtype = place->stored->dtype;
+    char *at = (char *)l->map->address + l->data + extent->begin;
+    const adz_dtype dtype = extent->stored->dtype;
     if ((uintptr_t)at % adz_dtype_size(dtype) != 0 || adzi_host_is_big_endian() ||
-        place->begin == place->end || place->stored->kind != ADZI_STORED_AS_IS) {
-        return copied(l, place);
+        extent->begin == extent->end || extent->stored->kind != ADZI_STORED_AS_IS) {
+        return copied(l, extent);
     }
-    adzi_storage *storage = adzi_storage_around(at, (size_t)(place->end - place->begin));
+    adzi_storage *storage = adzi_storage_around(at, (size_t)(extent->end - extent->begin));
     if (storage == NULL) {
         return adzi_fail_memory(l->op, ADZI_ALIGNMENT);
     }
     adzi_storage_hand_over(storage, mapping_release, l->map);
     atomic_fetch_add(&l->map->refs, 1);
     adz_tensor *t =
-        adzi_tensor_over(adzi_self(), l->op, storage, dtype, (int)place->rank, place->sizes);
+        adzi_tensor_over(adzi_self(), l->op, storage, dtype, (int)extent->rank, extent->sizes);
     adzi_storage_release(storage); /* the tensor has taken a reference */
     return t;
 }
 
 /* Checks that each bool is 0 or 1, because kernels rely on it. */
-static bool check_bools(const loading *l, const adzi_place *place, const adz_tensor *t)
+static bool check_bools(const loading *l, const adzi_extent *extent, const adz_tensor *t)
 {
     const unsigned char *items = (const unsigned char *)t->data;
     for (int64_t i = 0; t->dtype == ADZ_BOOL && i < t->numel; ++i) {
@@ -115,7 +115,7 @@ static bool check_bools(const loading *l, const adzi_place *place, const adz_ten
             adzi_shown shown;
             adzi_error(l->op, ADZ_ERR_FORMAT,
                 "%s: tensor %s: element %lld is the byte %d, which is no BOOL", l->where,
-                adzi_show(&shown, place->name), (long long)i, items[i]);
+                adzi_show(&shown, extent->name), (long long)i, items[i]);
             return false;
         }
     }
@@ -124,40 +124,40 @@ static bool check_bools(const loading *l, const adzi_place *place, const adz_ten
 
 /* Notes that a tensor is not read, and why. Its bytes have been checked. */
 static bool leave_out(
-    const loading *l, const adzi_place *place, adz_safetensors *file, const char *reason)
+    const loading *l, const adzi_extent *extent, adz_safetensors *file, const char *reason)
 {
-    if (!adzi_safetensors_append_unread(file, place->name, reason)) {
+    if (!adzi_safetensors_append_unread(file, extent->name, reason)) {
         adzi_fail_memory(l->op, strlen(reason));
         return false;
     }
     return true;
 }
 
-static bool load_tensor(const loading *l, const adzi_place *place, adz_safetensors *file)
+static bool load_tensor(const loading *l, const adzi_extent *extent, adz_safetensors *file)
 {
     char reason[120];
-    if (place->stored->kind == ADZI_STORED_UNREAD) {
-        snprintf(reason, sizeof reason, "dtype %s is not offered", place->stored->safetensors);
-        return leave_out(l, place, file, reason);
+    if (extent->stored->kind == ADZI_STORED_UNREAD) {
+        snprintf(reason, sizeof reason, "dtype %s is not offered", extent->stored->safetensors);
+        return leave_out(l, extent, file, reason);
     }
-    if (place->rank > ADZ_MAX_RANK) {
-        snprintf(reason, sizeof reason, "%zu dimensions are above %d", place->rank, ADZ_MAX_RANK);
-        return leave_out(l, place, file, reason);
+    if (extent->rank > ADZ_MAX_RANK) {
+        snprintf(reason, sizeof reason, "%zu dimensions are above %d", extent->rank, ADZ_MAX_RANK);
+        return leave_out(l, extent, file, reason);
     }
-    adz_tensor *t = l->map != NULL ? mapped(l, place) : copied(l, place);
+    adz_tensor *t = l->map != NULL ? mapped(l, extent) : copied(l, extent);
     if (t == NULL) {
         return false;
     }
-    const int64_t bad = adzi_stored_widen(place->stored, t->data, t->numel);
+    const int64_t bad = adzi_stored_widen(extent->stored, t->data, t->numel);
     if (bad < t->numel) {
         adzi_drop(t);
         snprintf(reason, sizeof reason, "element %lld of its %s does not fit int64", (long long)bad,
-            place->stored->safetensors);
-        return leave_out(l, place, file, reason);
+            extent->stored->safetensors);
+        return leave_out(l, extent, file, reason);
     }
-    bool done = check_bools(l, place, t);
-    if (done && !adzi_safetensors_append(file, place->name, t)) {
-        adzi_fail_memory(l->op, strlen(place->name));
+    bool done = check_bools(l, extent, t);
+    if (done && !adzi_safetensors_append(file, extent->name, t)) {
+        adzi_fail_memory(l->op, strlen(extent->name));
         done = false;
     }
     adzi_drop(t);
@@ -202,7 +202,7 @@ static bool report_unread(const loading *l, const adz_safetensors *file)
 
 /* Loads metadata and tensors, after the header has been checked. */
 static adz_safetensors *load_body(
-    loading *l, json_t *json, const adzi_place *places, size_t count, bool map)
+    loading *l, json_t *json, const adzi_extent *extents, size_t count, bool map)
 {
     if (map && l->source->bytes == NULL) { /* what came through a pipe is in memory already */
         l->map = mapping_new(l->op, l->source);
@@ -213,7 +213,7 @@ static adz_safetensors *load_body(
     adz_safetensors *file = adz_safetensors_new();
     bool done = file != NULL && load_metadata(l->op, json, file);
     for (size_t i = 0; i < count && done; ++i) {
-        done = load_tensor(l, &places[i], file);
+        done = load_tensor(l, &extents[i], file);
     }
     if (l->map != NULL) {
         mapping_release(NULL, l->map);
@@ -233,19 +233,19 @@ static adz_safetensors *load_checked(loading *l, size_t header_size, bool map)
         return adzi_fail_memory(l->op, header_size);
     }
     json_t *json = NULL;
-    adzi_place *places = NULL;
+    adzi_extent *extents = NULL;
     size_t count = 0;
     adz_status status = adzi_source_read(l->op, l->source, 8, header, header_size);
     if (status == ADZ_OK) {
         status = adzi_safetensors_parse(l->op, l->where, header, header_size,
-            l->source->size - l->data, &json, &places, &count);
+            l->source->size - l->data, &json, &extents, &count);
     }
     adzi_free(header, header_size);
     if (status != ADZ_OK) {
         return NULL;
     }
-    adz_safetensors *file = load_body(l, json, places, count, map);
-    adzi_free(places, count * sizeof *places);
+    adz_safetensors *file = load_body(l, json, extents, count, map);
+    adzi_free(extents, count * sizeof *extents);
     json_decref(json);
     return file;
 }

@@ -11,7 +11,7 @@
 
 /* ---- the header ----------------------------------------------------------------------------- */
 
-/* The places of the tensors in the data. They are ordered by falling size of an element. Tensors
+/* The extents of the tensors in the data. They are ordered by falling size of an element. Tensors
  * with elements of equal size keep the order of the collection. */
 typedef struct layout {
     uint64_t *begins; /* begins[i] is the offset of tensor i */

@@ -208,8 +208,8 @@ static size_t piece(const adzi_gathering *g, const adzi_scattered *s, int rank, 
         *begin = (size_t)part.begin * s->item;
         return (size_t)part.count * s->item;
     }
-    const size_t place = (size_t)s->which * g->n_carried * sizeof *g->carried;
-    return place >= g->begin[rank] && place < g->begin[rank + 1] ? s->bytes : 0;
+    const size_t position = (size_t)s->which * g->n_carried * sizeof *g->carried;
+    return position >= g->begin[rank] && position < g->begin[rank + 1] ? s->bytes : 0;
 }
 
 /* Brings the next item to rank 0's room. */

@@ -42,7 +42,7 @@ char *adzi_stored_begin(const adzi_stored *stored, char *elements, int64_t n);
  * nothing for a dtype of adze.
  *
  * @param elements  the tensor's memory
- * @return          n, or the place of the first element that does not fit the tensor's dtype
+ * @return          n, or the position of the first element that does not fit the tensor's dtype
  */
 int64_t adzi_stored_widen(const adzi_stored *stored, char *elements, int64_t n);
 

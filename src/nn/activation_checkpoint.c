@@ -151,7 +151,7 @@ static adz_status compare_buffers(adz_module *module, void *user)
     return ADZ_OK;
 }
 
-static adz_tensor **place_of(const found_buffer *found)
+static adz_tensor **position_of(const found_buffer *found)
 {
     return &found->module->buffers[found->index].tensor;
 }
@@ -173,7 +173,7 @@ static adz_status put_back_buffers(exchange *e)
     }
     for (size_t i = 0; i < r->n_buffers; ++i) {
         const found_buffer *found = &r->buffers[i];
-        adz_tensor *now = *place_of(found), *then = found->tensor;
+        adz_tensor *now = *position_of(found), *then = found->tensor;
         if (now == then && (adzi_is_none(now) || now->storage->version == found->version)) {
             continue;
         }
@@ -184,7 +184,7 @@ static adz_status put_back_buffers(exchange *e)
             return adz_error_code();
         }
         e->now[i] = now;
-        *place_of(found) = adzi_is_none(then) ? then : adzi_retain(then);
+        *position_of(found) = adzi_is_none(then) ? then : adzi_retain(then);
         adzi_module_buffer_replaced(found->module);
     }
     return ADZ_OK;
@@ -196,8 +196,8 @@ static void end_exchange(exchange *e)
     const recipe *r = e->recipe;
     for (size_t i = 0; i < r->n_buffers && e->now != NULL; ++i) {
         if (e->now[i] != NULL) {
-            adzi_drop(*place_of(&r->buffers[i]));
-            *place_of(&r->buffers[i]) = e->now[i];
+            adzi_drop(*position_of(&r->buffers[i]));
+            *position_of(&r->buffers[i]) = e->now[i];
             adzi_module_buffer_replaced(r->buffers[i].module);
         }
     }

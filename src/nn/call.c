@@ -55,8 +55,8 @@ ADZI_AT_LOAD register_modules(void)
     adzi_upper.path_names = path_names;
 }
 
-/* Begins a call. `floor` is the place on the stack by which a later call finds out whether this one
- * was left by a jump (Note [Calls that are left by a jump]). */
+/* Begins a call. `floor` is the position on the stack by which a later call finds out whether this
+ * one was left by a jump (Note [Calls that are left by a jump]). */
 static inline bool enter(call *f, adz_module *module, uintptr_t floor)
 {
     adzi_thread *thread = adzi_self();
@@ -88,7 +88,7 @@ static void close_scopes(call *f)
 
 /* Moves y to the front of the temporaries of this call, behind the `handed` results before it.
  * leave() then releases what comes after the results. Returns false if y is no temporary of this
- * call and therefore needs no place. */
+ * call and therefore needs no position. */
 static bool hand_out(call *f, size_t handed, const adz_tensor *y)
 {
     adz_tensor **t = f->thread->temporaries;

@@ -17,7 +17,7 @@ typedef struct pair {
 typedef struct pairs {
     pair *items;
     size_t count, capacity;
-    adzi_index places; /* finds an original by its address */
+    adzi_index positions; /* finds an original by its address */
 } pairs;
 
 /* The modules and tensors that were copied so far. Each list holds a reference to every copy. */
@@ -27,27 +27,27 @@ typedef struct copies {
 
 static const char op[] = "adz_module_copy";
 
-static bool is_original(const void *items, size_t place, const void *key, size_t size)
+static bool is_original(const void *items, size_t position, const void *key, size_t size)
 {
-    return memcmp(&((const pair *)items)[place].original, key, size) == 0;
+    return memcmp(&((const pair *)items)[position].original, key, size) == 0;
 }
 
 static void *find(const pairs *all, const void *original)
 {
-    size_t place =
-        adzi_index_find(&all->places, &original, sizeof original, is_original, all->items);
-    return place != ADZI_NOWHERE ? all->items[place].copy : NULL;
+    size_t position =
+        adzi_index_find(&all->positions, &original, sizeof original, is_original, all->items);
+    return position != ADZI_NOWHERE ? all->items[position].copy : NULL;
 }
 
 /* Adds a copy to the list, which takes over the caller's reference on success. */
 static bool remember(pairs *all, const void *original, void *copy)
 {
-    if (!adzi_index_reserve(&all->places, 1) ||
+    if (!adzi_index_reserve(&all->positions, 1) ||
         !adzi_grow(&all->items, &all->capacity, all->count + 1, sizeof *all->items)) {
         adzi_fail_memory(op, sizeof *all->items);
         return false;
     }
-    adzi_index_enter(&all->places, &original, sizeof original, all->count);
+    adzi_index_enter(&all->positions, &original, sizeof original, all->count);
     all->items[all->count++] = (pair){ original, copy };
     return true;
 }
@@ -56,7 +56,7 @@ static bool remember(pairs *all, const void *original, void *copy)
 static void forget(pairs *all)
 {
     adzi_free(all->items, all->capacity * sizeof *all->items);
-    adzi_index_free(&all->places);
+    adzi_index_free(&all->positions);
 }
 
 /* The copy of a tensor, made now if there is none, borrowed from the list; NULL with the error

@@ -18,7 +18,7 @@
  * activation function and one dropout after it.
  *
  * @return false, and `steps` is unchanged, if the module is no elementwise step or if there is no
- *         place for it: a second activation, a second dropout, or an activation after a dropout
+ *         position for it: a second activation, a second dropout, or an activation after a dropout
  */
 bool adzi_add_step(adz_module *module, adz_bias_activation_options *steps);
 

@@ -38,9 +38,10 @@ struct adzi_micro_state {
     size_t n_numbers;
 };
 
-/* ---- places of tensors ---------------------------------------------------------------------- */
+/* ---- positions of tensors ----------------------------------------------------------------------
+ */
 
-/* The place of carried buffer i of a micro-batch, given by its index among this rank's. */
+/* The position of carried buffer i of a micro-batch, given by its index among this rank's. */
 static adz_tensor **value_at(const adzi_micro_state *state, int index, size_t i)
 {
     return &state->values[(size_t)index * state->n_carried + i];
@@ -56,11 +57,11 @@ static adz_tensor *retain(adz_tensor *t)
     return adzi_is_none(t) ? t : adzi_retain(t);
 }
 
-/* *place = t. The place owns a reference. */
-static void put(adz_tensor **place, adz_tensor *t)
+/* *position = t. The position owns a reference. */
+static void put(adz_tensor **position, adz_tensor *t)
 {
-    adz_tensor *old = *place;
-    *place = retain(t);
+    adz_tensor *old = *position;
+    *position = retain(t);
     adzi_drop(old);
 }
 
@@ -189,7 +190,7 @@ static size_t n_values(const adzi_micro_state *state)
 
 /* Makes what the collected modules need for their micro-batches. The blocks have room for one more
  * entry, so that they are never empty. */
-static bool make_places(const char *op, adzi_micro_state *state)
+static bool make_positions(const char *op, adzi_micro_state *state)
 {
     const size_t n = n_values(state);
     adz_tensor **values = adzi_alloc((n + 1) * sizeof *values);
@@ -217,7 +218,7 @@ adzi_micro_state *adzi_micro_state_new(
     state->first = first;
     state->count = count;
     adzi_text path = { 0 };
-    bool good = collect(op, state, module, &path) && make_places(op, state);
+    bool good = collect(op, state, module, &path) && make_positions(op, state);
     adzi_text_free(&path);
     if (!good) {
         adzi_micro_state_free(&state);
@@ -294,12 +295,12 @@ static adz_status compare(
     if (describe(module, &m)) {
         const micro_module *known = module->micro;
         const bool ours = known != NULL && known->state == state;
-        const size_t place = ours ? (size_t)(known - state->modules) : SIZE_MAX;
-        if (place > *next || m.count != known->count ||
+        const size_t position = ours ? (size_t)(known - state->modules) : SIZE_MAX;
+        if (position > *next || m.count != known->count ||
             (m.is_norm && !same_running(&m.running, &known->running))) {
             return fail_changed(op, module);
         }
-        *next += place == *next;
+        *next += position == *next;
     }
     adz_status status = ADZ_OK;
     for (size_t i = 0; i < module->n_children && status == ADZ_OK; ++i) {
@@ -308,8 +309,8 @@ static adz_status compare(
     return status;
 }
 
-/* Whether another micro-batch of this rank has the same tensor at place i. A tensor with one owner,
- * as all but those of the first micro-batch usually are, is found without a search. */
+/* Whether another micro-batch of this rank has the same tensor at position i. A tensor with one
+ * owner, as all but those of the first micro-batch usually are, is found without a search. */
 static bool is_shared(const adzi_micro_state *state, int index, size_t i)
 {
     const adz_tensor *t = *value_at(state, index, i);
@@ -328,7 +329,7 @@ static adz_status own_values(const char *op, const adzi_micro_state *state, int 
 {
     for (size_t i = 0; i < state->n_carried; ++i) {
         if (is_shared(state, index, i)) {
-            adz_tensor **place = value_at(state, index, i), *t = *place;
+            adz_tensor **position = value_at(state, index, i), *t = *position;
             adz_tensor *copy =
                 adzi_tensor_new(adzi_self(), op, (adz_dtype)t->dtype, t->rank, t->sizes);
             if (copy == NULL) {
@@ -336,7 +337,7 @@ static adz_status own_values(const char *op, const adzi_micro_state *state, int 
             }
             adzi_copy(copy, t);
             adzi_drop(t);
-            *place = copy;
+            *position = copy;
         }
     }
     return ADZ_OK;

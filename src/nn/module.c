@@ -81,7 +81,7 @@ static const char *name_of(const adz_module *module, int kind, size_t i)
 
 /* The index of a name among the module's entries of one kind, or count_of() if there is none.
  * `name` has `n` characters and need not end there, because it can be a part of a path. */
-static size_t place_of(const adz_module *module, int kind, const char *name, size_t n)
+static size_t position_of(const adz_module *module, int kind, const char *name, size_t n)
 {
     size_t count = count_of(module, kind), i = 0;
     while (i < count && (strncmp(name_of(module, kind, i), name, n) != 0 ||
@@ -101,7 +101,7 @@ static bool check_name(
         return false;
     }
     for (int k = 0; k < KINDS; ++k) {
-        bool taken = place_of(module, k, name, strlen(name)) < count_of(module, k);
+        bool taken = position_of(module, k, name, strlen(name)) < count_of(module, k);
         if (taken && !(replace && k == kind)) {
             adzi_error(op, ADZ_ERR_ARGUMENT, "%s has a %s called %s already", module->type.name,
                 kinds[k], name);
@@ -175,8 +175,8 @@ static void tell_plans(
     }
 }
 
-/* Puts t at the place of `name`, which is made if the module has none of that name. Nothing changes
- * if memory is refused. */
+/* Puts t at the position of `name`, which is made if the module has none of that name. Nothing
+ * changes if memory is refused. */
 static adz_tensor *put_slot(
     const char *op, adz_module *module, int kind, const char *name, adz_tensor *t, bool persistent)
 {
@@ -188,7 +188,7 @@ static adz_tensor *put_slot(
     if (wants_gradient && adzi_gradient_of(op, t) == NULL) {
         return NULL;
     }
-    const size_t i = place_of(module, kind, name, strlen(name));
+    const size_t i = position_of(module, kind, name, strlen(name));
     if (i < *count) {
         old = (*slots)[i].tensor;
         if (old != t && old->gradient != NULL && old->gradient->place != NULL) {
@@ -287,15 +287,15 @@ static bool check_child(
     if (adzi_module_refs_of_callers(child) < 1) {
         adzi_error(op, ADZ_ERR_OWNERSHIP,
             "the %s belongs to another parent already, which has the only reference; to put it "
-            "into two places, hand in adz_module_keep(child)",
+            "into two positions, hand in adz_module_keep(child)",
             child->type.name);
         return false;
     }
     return true;
 }
 
-/* Puts the child at the place of `name` and takes over the caller's reference to it. Returns false
- * with the error recorded; the reference is then still the caller's. */
+/* Puts the child at the position of `name` and takes over the caller's reference to it. Returns
+ * false with the error recorded; the reference is then still the caller's. */
 static bool put_child(
     const char *op, adz_module *module, const char *name, adz_module *child, bool replace)
 {
@@ -309,7 +309,7 @@ static bool put_child(
         return false;
     }
     adz_module *before = NULL;
-    size_t i = place_of(module, CHILD, name, strlen(name));
+    size_t i = position_of(module, CHILD, name, strlen(name));
     if (i < module->n_children) {
         before = module->children[i].module;
     } else {
@@ -398,7 +398,7 @@ static adz_module *follow(const char *op, adz_module *module, const char **path)
     }
     const char *whole = *path;
     for (const char *dot; (dot = strchr(*path, '.')) != NULL; *path = dot + 1) {
-        size_t i = place_of(module, CHILD, *path, (size_t)(dot - *path));
+        size_t i = position_of(module, CHILD, *path, (size_t)(dot - *path));
         if (i == module->n_children) {
             return adzi_fail(op, ADZ_ERR_ARGUMENT, "%s: %s has no child %.*s", whole,
                 module->type.name, (int)(dot - *path), *path);
@@ -416,7 +416,7 @@ static adzi_slot *lookup(const char *op, adz_module *module, int kind, const cha
     if (module == NULL) {
         return NULL;
     }
-    size_t i = place_of(module, kind, path, strlen(path));
+    size_t i = position_of(module, kind, path, strlen(path));
     if (i == count_of(module, kind)) {
         return adzi_fail(op, ADZ_ERR_ARGUMENT, "%s: %s has no %s %s", whole, module->type.name,
             kinds[kind], path);
@@ -449,7 +449,7 @@ adz_module *adz_module_child(adz_module *module, const char *path)
     if (module == NULL) {
         return NULL;
     }
-    size_t i = place_of(module, CHILD, path, strlen(path));
+    size_t i = position_of(module, CHILD, path, strlen(path));
     return i < module->n_children ? module->children[i].module
                                   : adzi_fail(op, ADZ_ERR_ARGUMENT, "%s: %s has no child %s", whole,
                                         module->type.name, path);

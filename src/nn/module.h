@@ -9,14 +9,14 @@
 #include "tensor/tensor.h"
 #include "base/threads/thread.h"
 
-/** The place of one parameter or buffer in its module. */
+/** The position of one parameter or buffer in its module. */
 typedef struct adzi_slot {
     char *name;
     adz_tensor *tensor; /* ADZ_NONE if the parameter or buffer was left out */
     bool persistent;    /* part of the state; always true for a parameter */
 } adzi_slot;
 
-/** The masks of a replay: dropouts take them in order in place of drawing masks of their own. */
+/** The masks of a replay: dropouts take them in order instead of drawing masks of their own. */
 typedef struct adzi_masks {
     adz_tensor *const *items;
     size_t count, next; /* `next` is the first mask that no dropout has taken */
@@ -128,8 +128,8 @@ static inline adz_module *adzi_child_at(const adz_module *module, size_t i)
     return module->children[i].module;
 }
 
-/** The place of a parameter in the tree, by a path such as "encoder.0.weight"; NULL with the error
- * recorded under `op`. */
+/** The position of a parameter in the tree, by a path such as "encoder.0.weight"; NULL with the
+ * error recorded under `op`. */
 adzi_slot *adzi_parameter_slot(const char *op, adz_module *module, const char *path);
 
 /* ---- argument lists ------------------------------------------------------------------------- */
@@ -186,7 +186,7 @@ void adzi_values_end(adz_values *values);
 
 /* ---- constructors --------------------------------------------------------------------------- */
 
-/** The state of a constructor: the place on the thread's stack of temporaries where it began. */
+/** The state of a constructor: the position on the thread's stack of temporaries where it began. */
 typedef struct adzi_build {
     adzi_thread *thread;
     size_t mark;

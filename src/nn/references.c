@@ -33,7 +33,7 @@ adz_module *adz_module_keep(adz_module *module)
 
 /* Called before `parent` ends or gives up `child`, so that the child does not keep a pointer to it.
  * A child that was added to another parent later points there, and is left alone. */
-static void forget_place(const adz_module *parent, adz_module *child)
+static void forget_position(const adz_module *parent, adz_module *child)
 {
     if (child->parent == parent) {
         child->parent = NULL;
@@ -53,7 +53,7 @@ static void drop(adz_module *module);
 
 void adzi_module_drop_child(const adz_module *parent, adz_module *child)
 {
-    forget_place(parent, child);
+    forget_position(parent, child);
     atomic_fetch_sub(&child->parents, 1);
     drop(child);
 }

@@ -45,17 +45,17 @@ void adz_state_free(adz_state **state)
     *state = NULL;
 }
 
-/* Callback of adzi_index_find: true if the entry at `place` has this name. */
-static bool is_entry(const void *list, size_t place, const void *name, size_t size)
+/* Callback of adzi_index_find: true if the entry at `position` has this name. */
+static bool is_entry(const void *list, size_t position, const void *name, size_t size)
 {
     (void)size;
-    return strcmp(((const entry *)list)[place].name, name) == 0;
+    return strcmp(((const entry *)list)[position].name, name) == 0;
 }
 
 size_t adzi_state_find(const adz_state *state, const char *name)
 {
-    size_t place = adzi_index_find(&state->names, name, strlen(name), is_entry, state->entries);
-    return place != ADZI_NOWHERE ? place : state->count;
+    size_t position = adzi_index_find(&state->names, name, strlen(name), is_entry, state->entries);
+    return position != ADZI_NOWHERE ? position : state->count;
 }
 
 adz_status adz_state_add(adz_state *state, const char *name, adz_tensor *t)

@@ -6,7 +6,7 @@
 #include "plan/plan.h"
 
 /* The number of living blocks that begin at or below an address. */
-static size_t place_of(const adzi_plan_blocks *blocks, const char *address)
+static size_t index_of(const adzi_plan_blocks *blocks, const char *address)
 {
     size_t low = 0, high = blocks->n_live;
     while (low < high) {
@@ -27,7 +27,7 @@ bool adzi_plan_blocks_add(adzi_plan_blocks *blocks, char *begin, size_t bytes)
             &blocks->live, &blocks->live_capacity, blocks->n_live + 1, sizeof *blocks->live)) {
         return false;
     }
-    const size_t at = place_of(blocks, begin);
+    const size_t at = index_of(blocks, begin);
     memmove(&blocks->live[at + 1], &blocks->live[at], (blocks->n_live - at) * sizeof *blocks->live);
     blocks->live[at] = (struct adzi_plan_live){ begin, begin + bytes, blocks->count };
     ++blocks->n_live;
@@ -39,7 +39,7 @@ bool adzi_plan_blocks_add(adzi_plan_blocks *blocks, char *begin, size_t bytes)
 
 void adzi_plan_blocks_store(adzi_plan_blocks *blocks, char *data, size_t bytes)
 {
-    const size_t at = place_of(blocks, data);
+    const size_t at = index_of(blocks, data);
     if (at == 0) {
         return; /* memory for the list of blocks was refused */
     }
@@ -56,7 +56,7 @@ void adzi_plan_blocks_store(adzi_plan_blocks *blocks, char *data, size_t bytes)
 
 size_t adzi_plan_blocks_remove(adzi_plan_blocks *blocks, const char *begin)
 {
-    const size_t at = place_of(blocks, begin);
+    const size_t at = index_of(blocks, begin);
     if (at == 0 || blocks->live[at - 1].begin != begin) {
         return SIZE_MAX;
     }
@@ -70,7 +70,7 @@ size_t adzi_plan_blocks_remove(adzi_plan_blocks *blocks, const char *begin)
 
 size_t adzi_plan_blocks_find(const adzi_plan_blocks *blocks, const char *address)
 {
-    const size_t at = place_of(blocks, address);
+    const size_t at = index_of(blocks, address);
     if (at == 0) {
         return SIZE_MAX;
     }
@@ -83,7 +83,7 @@ size_t adzi_plan_blocks_find(const adzi_plan_blocks *blocks, const char *address
 
 void adzi_plan_blocks_use_by_host(adzi_plan_blocks *blocks, const char *address)
 {
-    const size_t at = place_of(blocks, address);
+    const size_t at = index_of(blocks, address);
     if (at > 0 && (uintptr_t)address < (uintptr_t)blocks->live[at - 1].end) {
         adzi_plan_block *block = &blocks->all[blocks->live[at - 1].block];
         block->host_object = !block->stored;

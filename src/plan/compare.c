@@ -83,7 +83,7 @@ static bool same_kernel(const adzi_plan_launch *a, const adzi_plan_launch *b)
            a->units == b->units && a->grain == b->grain && same_name(a->op, b->op);
 }
 
-/* The reference of a launch at a place of its arguments, or NULL. */
+/* The reference of a launch at a location of its arguments, or NULL. */
 static const adzi_plan_reference *reference_at(
     const adzi_recording *r, const adzi_plan_launch *launch, size_t k, size_t at)
 {

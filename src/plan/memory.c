@@ -1,8 +1,8 @@
-/* The memory of a plan: a place for each block that belongs to a run.
+/* The memory of a plan: a location for each block that belongs to a run.
  *
- * Blocks whose launches do not overlap may share a place. Blocks are placed by size, the largest
- * first, each at the lowest offset that is free for as long as the block is used. This is the
- * greedy method by size of Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
+ * Blocks whose launches do not overlap may share a location. Blocks are arranged by size, the
+ * largest first, each at the lowest offset that is free for as long as the block is used. This is
+ * the greedy method by size of Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
  * Inference" (2020). */
 #include <stdlib.h>
 #include <string.h>
@@ -23,21 +23,21 @@ static int compare_sizes(const void *a, const void *b)
     return order != 0 ? order : (x->first > y->first) - (x->first < y->first);
 }
 
-/* The blocks of a recording while they are placed: those of the run, hosts, and those that have a
- * place, in the order of offsets. */
-typedef struct places {
+/* The blocks of a recording while they are arranged: those of the run, hosts, and those that have a
+ * location, in the order of offsets. */
+typedef struct arrangement {
     adzi_plan_block *all;
-    adzi_plan_block **sorted, **hosts, **placed;
-    size_t n_sorted, n_hosts, n_placed;
-} places;
+    adzi_plan_block **sorted, **hosts, **arranged;
+    size_t n_sorted, n_hosts, n_arranged;
+} arrangement;
 
 /* The lowest offset in a host, or in the plan's memory, at which a block overlaps none of those
  * that are there already and used at the same time. */
-static size_t lowest(const places *p, const adzi_plan_block *block, size_t host)
+static size_t lowest(const arrangement *p, const adzi_plan_block *block, size_t host)
 {
     size_t offset = 0;
-    for (size_t i = 0; i < p->n_placed; ++i) {
-        const adzi_plan_block *other = p->placed[i];
+    for (size_t i = 0; i < p->n_arranged; ++i) {
+        const adzi_plan_block *other = p->arranged[i];
         if (other->host != host || other->last < block->first || other->first > block->last) {
             continue;
         }
@@ -52,7 +52,7 @@ static size_t lowest(const places *p, const adzi_plan_block *block, size_t host)
 
 /* Finds the smallest host that is not yet in use while the block is, and has room for it. Hosts are
  * sorted with the largest first. */
-static bool place_in_host(const places *p, adzi_plan_block *block)
+static bool put_in_host(const arrangement *p, adzi_plan_block *block)
 {
     for (size_t i = p->n_hosts; i-- > 0;) {
         const adzi_plan_block *host = p->hosts[i];
@@ -70,24 +70,24 @@ static bool place_in_host(const places *p, adzi_plan_block *block)
     return false;
 }
 
-/* Inserts a block into `placed`, behind all that do not begin at a higher offset. */
-static void insert(places *p, adzi_plan_block *block)
+/* Inserts a block into `arranged`, behind all that do not begin at a higher offset. */
+static void insert(arrangement *p, adzi_plan_block *block)
 {
-    size_t at = p->n_placed++;
-    while (at > 0 && p->placed[at - 1]->offset > block->offset) {
-        p->placed[at] = p->placed[at - 1];
+    size_t at = p->n_arranged++;
+    while (at > 0 && p->arranged[at - 1]->offset > block->offset) {
+        p->arranged[at] = p->arranged[at - 1];
         --at;
     }
-    p->placed[at] = block;
+    p->arranged[at] = block;
 }
 
-/* Places all blocks of the run. Returns the bytes of the plan's memory. */
-static size_t place_all(places *p)
+/* Locations all blocks of the run. Returns the bytes of the plan's memory. */
+static size_t arrange_all(arrangement *p)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < p->n_sorted; ++i) {
         adzi_plan_block *block = p->sorted[i];
-        if (!place_in_host(p, block)) {
+        if (!put_in_host(p, block)) {
             block->offset = lowest(p, block, ADZI_PLAN_MEMORY);
             const size_t end = block->offset + rounded(block->bytes);
             bytes = end > bytes ? end : bytes;
@@ -97,7 +97,7 @@ static size_t place_all(places *p)
     return bytes;
 }
 
-bool adzi_plan_place(adzi_recording *recording)
+bool adzi_plan_arrange(adzi_recording *recording)
 {
     const size_t count = recording->blocks.count;
     const size_t bytes = (3 * count + 1) * sizeof(adzi_plan_block *);
@@ -105,11 +105,11 @@ bool adzi_plan_place(adzi_recording *recording)
     if (lists == NULL) {
         return false;
     }
-    places p = {
+    arrangement p = {
         .all = recording->blocks.all,
         .sorted = lists,
         .hosts = lists + count,
-        .placed = lists + 2 * count,
+        .arranged = lists + 2 * count,
     };
     for (size_t i = 0; i < count; ++i) {
         adzi_plan_block *block = &p.all[i];
@@ -121,7 +121,7 @@ bool adzi_plan_place(adzi_recording *recording)
     }
     qsort(p.sorted, p.n_sorted, sizeof *p.sorted, compare_sizes);
     qsort(p.hosts, p.n_hosts, sizeof *p.hosts, compare_sizes);
-    recording->memory_bytes = place_all(&p);
+    recording->memory_bytes = arrange_all(&p);
     adzi_free(lists, bytes);
     return true;
 }

@@ -9,9 +9,9 @@
  * have made it as their nth. So a function that takes other tensors each time is not captured.
  *
  * Blocks that were freed before the function returned belong to the run. From the first and the
- * last launch that refers to each of them, memory.c computes a place in one block of memory, and
- * the references are changed to these places. All other addresses stay as they are. They belong to
- * tensors and objects that live longer than the call, and watch.c notices when one is freed.
+ * last launch that refers to each of them, memory.c computes a location in one block of memory, and
+ * the references are changed to these locations. All other addresses stay as they are. They belong
+ * to tensors and objects that live longer than the call, and watch.c notices when one is freed.
  *
  * A tensor that the call makes and that outlives it, such as a gradient, holds nothing of value
  * from the begin of a run to its first launch. Its memory is then a host: blocks of the run that
@@ -36,7 +36,7 @@ typedef struct adzi_plan_block {
     int64_t number;      /* counts the blocks that kernels use */
     int64_t first, last; /* the launches that refer to it; first is -1 if none does */
     size_t host;         /* the block in which it lies, an index in `all`; else ADZI_PLAN_MEMORY */
-    size_t offset;       /* its place there, or in the plan's memory */
+    size_t offset;       /* its location there, or in the plan's memory */
 } adzi_plan_block;
 
 /** Says that a block lies in the plan's own memory and in no other block. */
@@ -206,11 +206,12 @@ void adzi_plan_blocks_free(adzi_plan_blocks *blocks);
 
 /* ---- memory.c ---- */
 
-/** Gives each block that belongs to the run a place, in the plan's memory or in a host, such that
- * blocks in use at the same time do not overlap. Sets memory_bytes. False if memory was refused. */
-bool adzi_plan_place(adzi_recording *recording);
+/** Gives each block that belongs to the run a location, in the plan's memory or in a host, such
+ * that blocks in use at the same time do not overlap. Sets memory_bytes. False if memory was
+ * refused. */
+bool adzi_plan_arrange(adzi_recording *recording);
 
-/** Changes the references to blocks of the run to their places in `memory`. */
+/** Changes the references to blocks of the run to their locations in `memory`. */
 void adzi_recording_move_to(adzi_recording *recording, char *memory);
 
 /* ---- updates.c ---- */
@@ -242,7 +243,7 @@ void adzi_recording_free(adzi_recording *recording);
 bool adzi_recording_carry(const char *op, adzi_recording *recording);
 
 /** Ends the recording of a call that has succeeded: the addresses in `launches` become valid and
- * blocks get places. False if memory was refused. */
+ * blocks get locations. False if memory was refused. */
 bool adzi_recording_close(adzi_recording *recording);
 
 /** Notes that launch `i`, which follows those noted before, refers to a block. */

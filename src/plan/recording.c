@@ -45,8 +45,8 @@ static bool grow(
 
 /* ---- launches ------------------------------------------------------------------------------- */
 
-/* Appends a copy of the arguments. Their place is counted from the begin of the buffer, which moves
- * when it grows. */
+/* Appends a copy of the arguments. Their location is counted from the begin of the buffer, which
+ * moves when it grows. */
 static bool copy_args(
     adzi_recorder *recorder, adzi_plan_launch *launch, const void *args, const unsigned char *mask)
 {
@@ -463,5 +463,5 @@ bool adzi_recording_close(adzi_recording *r)
         return false;
     }
     adzi_plan_move_updates(r);
-    return adzi_plan_place(r);
+    return adzi_plan_arrange(r);
 }

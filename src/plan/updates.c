@@ -7,7 +7,7 @@
  * updates stay where they are, because moving them makes a step neither smaller nor faster.
  *
  * An update says which tensors its launches use: the parameter, the gradient, the states. Its
- * launches move to an earlier place, up to the last launch that refers to one of these tensors.
+ * launches move to an earlier location, up to the last launch that refers to one of these tensors.
  * They never move before host code, because host code can fail, and nothing may be updated then.
  * Every launch that was passed uses other memory, so all launches compute the same numbers from the
  * same numbers, and no bit changes.

@@ -229,7 +229,8 @@ adz_status adz_tensor_write(adz_tensor *t, const void *buffer, size_t bytes)
     }
     if (!adzi_is_dense(t)) {
         return adzi_error(op, ADZ_ERR_INPLACE,
-            "t%s was expanded: several elements lie in one place; write to a copy (adz_contiguous)",
+            "t%s was expanded: several elements lie at one address; write to a copy "
+            "(adz_contiguous)",
             adzi_text_shape(t));
     }
     adz_tensor in = around(t, buffer);
@@ -263,7 +264,7 @@ static adz_status assert_all(const void *block)
         place[d] = i % args->shape.sizes[d];
         i /= args->shape.sizes[d];
     }
-    return adzi_error("assert_all", ADZ_ERR_ARGUMENT, "%s, first at place %s", args->message,
+    return adzi_error("assert_all", ADZ_ERR_ARGUMENT, "%s, first at position %s", args->message,
         adzi_text_sizes(args->shape.rank, place));
 }
 

@@ -38,29 +38,29 @@ static double at(adz_tensor *t, int64_t row)
     return adz_tensor_at(t, &row);
 }
 
-static void put(adz_tensor *row, int64_t place, double value)
+static void put(adz_tensor *row, int64_t position, double value)
 {
-    assert_non_null(adz_fill_(adz_slice(row, 0, place, place + 1, 1), value));
+    assert_non_null(adz_fill_(adz_slice(row, 0, position, position + 1, 1), value));
 }
 
-/* Row r has its largest element at place r (mod n), and in some rows a second time behind it. The
- * first place must be found. */
+/* Row r has its largest element at position r (mod n), and in some rows a second time behind it.
+ * The first position must be found. */
 static void find_largest(int64_t n, adz_dtype dtype, double largest)
 {
     adz_tensor *whole = adz_randint(0, 100, ADZ_SHAPE(n, n), ADZ_I64);
-    adz_tensor *x = adz_to(whole, dtype), *places;
+    adz_tensor *x = adz_to(whole, dtype), *positions;
     for (int64_t r = 0; r < n; ++r) {
         put(adz_select(x, 0, r), r, largest);
         put(adz_select(x, 0, r), r % 3 == 0 ? n - 1 : r, largest);
     }
     adz_tensor *y = adz_amax(x, ADZ_DIMS(1), ADZ_DROPDIM);
-    adz_tensor *at_once = adz_max_dim(x, 1, ADZ_DROPDIM, &places);
+    adz_tensor *at_once = adz_max_dim(x, 1, ADZ_DROPDIM, &positions);
     adz_tensor *found = adz_argmax(x, ADZ_DIMS(1), ADZ_DROPDIM);
     for (int64_t r = 0; r < n; ++r) {
         assert_true(at(y, r) == largest || (isnan(largest) && isnan(at(y, r))));
         assert_true(at(at_once, r) == largest || (isnan(largest) && isnan(at(at_once, r))));
         assert_int_equal(at(found, r), r);
-        assert_int_equal(at(places, r), r);
+        assert_int_equal(at(positions, r), r);
     }
 }
 
@@ -258,15 +258,15 @@ static void rows_are_multiplied(void **state)
 /* ---- gather and scatter_add ---------------------------------------------------------------------
  */
 
-/* gather and scatter_add on whole numbers, whose sums are exact. x has `places` elements per lane,
- * of which the index names n. */
-static void compare_places(int64_t n, int64_t places, adz_dtype dtype, int dim)
+/* gather and scatter_add on whole numbers, whose sums are exact. x has `positions` elements per
+ * lane, of which the index names n. */
+static void compare_positions(int64_t n, int64_t positions, adz_dtype dtype, int dim)
 {
-    const adz_shape shape = dim == 1 ? ADZ_SHAPE(ROWS, places) : ADZ_SHAPE(places, ROWS);
+    const adz_shape shape = dim == 1 ? ADZ_SHAPE(ROWS, positions) : ADZ_SHAPE(positions, ROWS);
     const adz_shape chosen = dim == 1 ? ADZ_SHAPE(ROWS, n) : ADZ_SHAPE(n, ROWS);
     adz_tensor *x = adz_to(adz_randint(-9, 9, shape, ADZ_I64), dtype);
     adz_tensor *b = adz_to(adz_randint(-9, 9, chosen, ADZ_I64), dtype);
-    adz_tensor *index = adz_randint(0, places, chosen, ADZ_I64);
+    adz_tensor *index = adz_randint(0, positions, chosen, ADZ_I64);
     adz_requires_grad_(x, true);
     adz_requires_grad_(b, true);
     adz_tensor *read = adz_gather(x, dim, index), *sums = adz_scatter_add(x, dim, index, b);
@@ -282,38 +282,39 @@ static void compare_places(int64_t n, int64_t places, adz_dtype dtype, int dim)
         adz_tensor *db = adz_select(adz_tensor_grad(b), 1 - dim, r);
         double expected[1200] = { 0 };
         for (int64_t i = 0; i < n; ++i) {
-            const int64_t place = (int64_t)at(at_row, i);
-            expected[place] += at(added, i);
-            assert_true(at(adz_select(adz_detach(read), 1 - dim, r), i) == at(row, place));
+            const int64_t position = (int64_t)at(at_row, i);
+            expected[position] += at(added, i);
+            assert_true(at(adz_select(adz_detach(read), 1 - dim, r), i) == at(row, position));
         }
-        for (int64_t i = 0; i < places; ++i) {
+        for (int64_t i = 0; i < positions; ++i) {
             const double sum = at(row, i) + expected[i];
             assert_true(at(adz_select(adz_detach(sums), 1 - dim, r), i) == sum);
             assert_true(at(dx, i) == expected[i] + 2 * sum);
         }
         for (int64_t i = 0; i < n; ++i) {
-            const int64_t place = (int64_t)at(at_row, i);
-            assert_true(at(db, i) == at(row, place) + 2 * (at(row, place) + expected[place]));
+            const int64_t position = (int64_t)at(at_row, i);
+            assert_true(
+                at(db, i) == at(row, position) + 2 * (at(row, position) + expected[position]));
         }
     }
 }
 
-static void compare_all_places(int64_t n)
+static void compare_all_positions(int64_t n)
 {
-    compare_places(n, 7 + n / 3, ADZ_F32, 1);
-    compare_places(n, 70, ADZ_F64, 1);
-    compare_places(n, 5, ADZ_F32, 0);
+    compare_positions(n, 7 + n / 3, ADZ_F32, 1);
+    compare_positions(n, 70, ADZ_F64, 1);
+    compare_positions(n, 5, ADZ_F32, 0);
 }
 
-static void places_are_read_and_added_to(void **state)
+static void positions_are_read_and_added_to(void **state)
 {
     (void)state;
-    for_each_length(compare_all_places);
-    compare_places(40, 1100, ADZ_F32, 1); /* lanes too long for a buffer */
-    compare_places(40, 1100, ADZ_F32, 0);
+    for_each_length(compare_all_positions);
+    compare_positions(40, 1100, ADZ_F32, 1); /* lanes too long for a buffer */
+    compare_positions(40, 1100, ADZ_F32, 0);
 }
 
-/* A bad index is found at every place. */
+/* A bad index is found at every position. */
 static void find_bad_index(int64_t n)
 {
     const int64_t bad[] = { -1, n, INT64_MIN, INT64_MAX };
@@ -349,7 +350,7 @@ static bool comes_before(double a, double b, bool largest)
 static void compare_first(int64_t n, int64_t k, adz_dtype dtype, bool largest)
 {
     const bool is_float = dtype == ADZ_F32 || dtype == ADZ_F64;
-    adz_tensor *x = adz_to(adz_randint(0, n, ADZ_SHAPE(ROWS, n), ADZ_I64), dtype), *places;
+    adz_tensor *x = adz_to(adz_randint(0, n, ADZ_SHAPE(ROWS, n), ADZ_I64), dtype), *positions;
     if (is_float) {
         x = adz_add_number(x, -(double)(n / 2));
         put(adz_select(x, 0, 1), n / 2, -(double)NAN); /* the sign of a NaN is ignored */
@@ -361,7 +362,7 @@ static void compare_first(int64_t n, int64_t k, adz_dtype dtype, bool largest)
         put(adz_select(x, 0, 1), 0, INT32_MAX);
         put(adz_select(x, 0, 2), n - 1, INT32_MIN);
     }
-    adz_tensor *y = adz_topk(x, k, 1, largest, true, &places);
+    adz_tensor *y = adz_topk(x, k, 1, largest, true, &positions);
     for (int64_t r = 0; r < ROWS; ++r) {
         adz_tensor *row = adz_select(x, 0, r);
         bool taken[LONGEST + 400] = { false };
@@ -373,7 +374,7 @@ static void compare_first(int64_t n, int64_t k, adz_dtype dtype, bool largest)
                 }
             }
             taken[best] = true;
-            assert_int_equal(at(adz_select(places, 0, r), j), best);
+            assert_int_equal(at(adz_select(positions, 0, r), j), best);
             const double value = at(adz_select(y, 0, r), j), expected = at(row, best);
             assert_true(value == expected || (isnan(value) && isnan(expected)));
         }
@@ -406,7 +407,7 @@ int main(void)
         cmocka_unit_test(rows_add_up),
         cmocka_unit_test(rows_are_multiplied),
         cmocka_unit_test(the_first_are_found),
-        cmocka_unit_test(places_are_read_and_added_to),
+        cmocka_unit_test(positions_are_read_and_added_to),
         cmocka_unit_test(bad_indices_are_found),
     };
     return cmocka_run_group_tests_name("rows", tests, NULL, NULL);

@@ -31,9 +31,9 @@ static void the_hash_is_siphash(void **state)
     }
 }
 
-static bool is_number(const void *list, size_t place, const void *key, size_t size)
+static bool is_number(const void *list, size_t position, const void *key, size_t size)
 {
-    return memcmp(&((const int *)list)[place], key, size) == 0;
+    return memcmp(&((const int *)list)[position], key, size) == 0;
 }
 
 static void keys_are_found(void **state)
@@ -312,10 +312,10 @@ static void tables_of_many_columns(void **state)
     adz_csv_free(&csv);
 }
 
-static bool is_old(const int64_t *places, size_t n)
+static bool is_old(const int64_t *positions, size_t n)
 {
     for (size_t i = 0; i < n; ++i) {
-        if (places[i] != (int64_t)(n - 1 - i)) {
+        if (positions[i] != (int64_t)(n - 1 - i)) {
             return false;
         }
     }
@@ -328,7 +328,7 @@ static void many_words(void **state)
     enum { N = 20000 };
     static char words[N][8];
     static const char *old_words[N], *new_words[N];
-    static int64_t places[N];
+    static int64_t positions[N];
     adzi_vocabulary v = { 0 };
     begin_count();
     for (int i = 0; i < N; ++i) {
@@ -344,8 +344,8 @@ static void many_words(void **state)
     adzi_vocabulary_free(&v);
 
     /* adz_fastai_old_index sorts the words. It uses no index, so there are no slots to count. */
-    assert_int_equal(adz_fastai_old_index(old_words, N, new_words, N, places), ADZ_OK);
-    assert_true(is_old(places, N));
+    assert_int_equal(adz_fastai_old_index(old_words, N, new_words, N, positions), ADZ_OK);
+    assert_true(is_old(positions, N));
 }
 
 int main(void)

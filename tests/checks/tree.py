@@ -48,6 +48,13 @@ UPWARD = {
     "adz_autograd_grad": "a derived backward differentiates an expression, which is a backward inside another one",
 }
 
+# Words of docs/glossary.md that have one sense, and the rooms of src/ in which they may occur, alone or in the
+# plural. "in place" is another word.
+ONE_SENSE = {
+    "place": {"autograd", "nn", "optim", "tensor", "export"},
+}
+IN_PLACE = re.compile(r"\b[Ii]n(-|\s+(\*\s+)?)place\b(?!\s+(\*\s+)?of\b)")
+
 # The room of each public header. adze.h is the umbrella over all; custom.h spans operators and
 # modules and is included by whoever defines one.
 HEADERS = {
@@ -140,6 +147,18 @@ def check_order(path, lines):
             yield number, f"{name} includes {target}, which lies above it in the room {room}"
 
 
+def check_words(path, text):
+    """A word with one sense does not stand for another thing elsewhere."""
+    room = path.split("/")[1]
+    text = IN_PLACE.sub(lambda match: re.sub(r"[^\n]", " ", match.group(0)), text)
+    for word, rooms in ONE_SENSE.items():
+        if room in rooms:
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            if re.search(rf"\b{word}s?\b", line, re.I):
+                yield number, f'"{word}" has the sense of docs/glossary.md only, which the room {room} has no use for'
+
+
 def check_zoo(path, lines):
     """The networks of other code bases are written as a user's own modules would be."""
     for number, line in enumerate(lines, 1):
@@ -226,6 +245,8 @@ def check_file(top, path):
     yield from check_export(top, path, text)
     if path.startswith("src/nn/zoo/"):
         yield from check_zoo(path, lines)
+    if path.startswith("src/") and path.count("/") > 1 and path.endswith((".c", ".h")):
+        yield from check_words(path, text)
     if path.endswith((".c", ".h")) and path.startswith(tuple(f"src/{room}/" for room in ORDER)):
         yield from check_order(path, lines)
     if path.startswith(("src/", "include/")) and path.endswith((".c", ".h")):

@@ -147,20 +147,20 @@ void another_number_of_results_is_refused(void **state)
 }
 
 /* Whole numbers have no gradient, so nothing is recorded. */
-static adz_tensor *places_forward(adz_module *self, adz_tensor *x)
+static adz_tensor *positions_forward(adz_module *self, adz_tensor *x)
 {
     (void)self;
     return adz_argmax(x, ADZ_DIMS(1), ADZ_DROPDIM);
 }
 
-static const adz_module_type places_type = {
-    .size = sizeof(adz_module_type), .name = "Places", .forward = places_forward
+static const adz_module_type positions_type = {
+    .size = sizeof(adz_module_type), .name = "Positions", .forward = positions_forward
 };
 
 void whole_numbers_are_no_part_of_a_graph(void **state)
 {
     (void)state;
-    adz_module *m = adz_activation_checkpoint_new(adz_module_new(&places_type, 0));
+    adz_module *m = adz_activation_checkpoint_new(adz_module_new(&positions_type, 0));
     adz_tensor *y = adz_module_forward(m, wanting());
     assert_non_null(y);
     assert_false(adz_tensor_requires_grad(y));

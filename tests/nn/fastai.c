@@ -27,7 +27,7 @@ static adz_module *plain(adz_generator *g)
     return adz_fastai_feed_forward_new(3, 5, NULL);
 }
 
-/* Each MergeLayer adds the argument of the SequentialEx, at any place in it. */
+/* Each MergeLayer adds the argument of the SequentialEx, at any position in it. */
 static void merge_layers_add_the_argument(void **state)
 {
     (void)state;

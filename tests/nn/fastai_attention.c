@@ -80,12 +80,12 @@ static void sines_stand_before_cosines(void **state)
     adz_fastai_positional_encoding_options_init(&o, sizeof o);
     o.dtype = ADZ_F64;
     adz_module *m = adz_fastai_positional_encoding_new(5, &o);
-    static const int64_t places[] = { 0, 3, -2 };
-    adz_tensor *y = adz_module_forward(m, adz_tensor_from(places, ADZ_SHAPE(3), ADZ_I64));
+    static const int64_t positions[] = { 0, 3, -2 };
+    adz_tensor *y = adz_module_forward(m, adz_tensor_from(positions, ADZ_SHAPE(3), ADZ_I64));
     assert_int_equal(adz_tensor_size(y, 1), 6);
     for (int64_t t = 0; t < 3; ++t) {
         for (int64_t i = 0; i < 3; ++i) {
-            double angle = (double)places[t] * pow(10000, -2.0 * (double)i / 5);
+            double angle = (double)positions[t] * pow(10000, -2.0 * (double)i / 5);
             assert_true(fabs(adz_tensor_at(y, (int64_t[]){ t, i }) - sin(angle)) < 1e-12);
             assert_true(fabs(adz_tensor_at(y, (int64_t[]){ t, 3 + i }) - cos(angle)) < 1e-12);
         }
@@ -112,7 +112,8 @@ static void a_row_moves_left_until_its_distance_is_its_key(void **state)
 
 /* ---- masks ---------------------------------------------------------------------------------- */
 
-/* A causal mask by place, a causal mask by name, and is_causal give equal results and gradients. */
+/* A causal mask by position, a causal mask by name, and is_causal give equal results and gradients.
+ */
 static void a_causal_mask_is_the_rule(void **state)
 {
     (void)state;
@@ -362,7 +363,7 @@ static const struct CMUnitTest facts[] = {
     TEST(a_memory_is_what_came_before),
     TEST(relative_scores_are_content_and_position),
     TEST(weights_of_keys_are_dropped),
-    TEST(a_layer_takes_its_mask_by_place),
+    TEST(a_layer_takes_its_mask_by_position),
     TEST(tensors_that_ended_are_refused),
     TEST(sizes_of_memories_are_compared),
     TEST(bad_sizes_are_refused),

@@ -36,7 +36,7 @@ static inline adz_tensor *later(int64_t queries, int64_t keys)
 
 void relative_scores_are_content_and_position(void **state);
 void weights_of_keys_are_dropped(void **state);
-void a_layer_takes_its_mask_by_place(void **state);
+void a_layer_takes_its_mask_by_position(void **state);
 void tensors_that_ended_are_refused(void **state);
 void sizes_of_memories_are_compared(void **state);
 

@@ -35,10 +35,10 @@ static adz_tensor *by_hand(adz_module *m, adz_tensor *x, adz_tensor *mem, adz_te
         parts[i] = heads_of(adz_narrow(all, 2, i * H * HEAD, H * HEAD));
     }
     adz_tensor *q = adz_narrow(parts[0], 2, M, T);
-    adz_tensor *places = adz_module_forward(adz_module_child(m, "r_attn"), r);
-    places = adz_permute(adz_reshape(places, ADZ_SHAPE(M + T, H, HEAD)), ADZ_DIMS(1, 2, 0));
+    adz_tensor *positions = adz_module_forward(adz_module_child(m, "r_attn"), r);
+    positions = adz_permute(adz_reshape(positions, ADZ_SHAPE(M + T, H, HEAD)), ADZ_DIMS(1, 2, 0));
     adz_tensor *content = adz_matmul(adz_add(q, u), turned(parts[1]));
-    adz_tensor *position = adz_fastai_line_shift(adz_matmul(adz_add(q, v), places), false);
+    adz_tensor *position = adz_fastai_line_shift(adz_matmul(adz_add(q, v), positions), false);
     adz_tensor *scores = adz_mul_number(adz_add(content, position), scale);
     scores = mask != NULL ? adz_masked_fill(scores, mask, -INFINITY) : scores;
     adz_tensor *h = adz_permute(adz_matmul(adz_softmax(scores, 3), parts[2]), ADZ_DIMS(0, 2, 1, 3));
@@ -86,7 +86,7 @@ void weights_of_keys_are_dropped(void **state)
     adz_module_free(&m);
 }
 
-void a_layer_takes_its_mask_by_place(void **state)
+void a_layer_takes_its_mask_by_position(void **state)
 {
     (void)state;
     adz_module *m = adz_fastai_decoder_layer_new(H, D, HEAD, 5, NULL);

@@ -8,7 +8,7 @@ typedef struct {
     int64_t calls; /* since the last reset */
     int64_t resets;
     int64_t recorded; /* calls that recorded a graph, since the last reset */
-    int raw_rank; /* of raw.0 in place of 3 if it is not 0; below 0 it has none after the first call
+    int raw_rank; /* of raw.0 instead of 3 if it is not 0; below 0 it has none after the first call
                    */
 } stub_state;
 

@@ -97,7 +97,7 @@ static void bad_masks_are_refused(void **state)
     static const bool bits[] = { false, true, false, true, true, true };
     adz_tensor *x = steps();
     assert_null(adz_fastai_masked_concat_pool(x, mask_of(bits, 2, 3)));
-    expect_error(ADZ_ERR_ARGUMENT, "a text is nothing but padding, first at place [1, 0]");
+    expect_error(ADZ_ERR_ARGUMENT, "a text is nothing but padding, first at position [1, 0]");
     assert_null(adz_fastai_masked_concat_pool(x, mask_of(bits, 3, 2)));
     expect_error(ADZ_ERR_SHAPE, "mask[3, 2] must be [2, 3] beside x[2, 3, 2]");
     assert_null(adz_fastai_masked_concat_pool(x, adz_zeros(ADZ_SHAPE(2, 4), ADZ_BOOL)));
@@ -169,7 +169,7 @@ static void a_head_is_whole(void **state)
     adz_tensor *x = adz_randn(ADZ_SHAPE(2, 3, 2), ADZ_F32);
     static const bool bits[] = { false, true, false, true, true, false };
     adz_values *in = adz_values_new(), *out = adz_values_new();
-    adz_values_add(in, "", x); /* The mask is given by its place. */
+    adz_values_add(in, "", x); /* The mask is given by its position. */
     adz_values_add(in, "", mask_of(bits, 2, 3));
     assert_int_equal(adz_module_call(m, in, out), ADZ_OK);
     adz_tensor *pooled = adz_fastai_masked_concat_pool(x, mask_of(bits, 2, 3));
@@ -257,7 +257,7 @@ static void bad_texts_are_refused(void **state)
     adz_module_free(&m);
     m = classifier(NULL);
     assert_null(adz_module_forward(m, adz_full(ADZ_SHAPE(2, 3), 5, ADZ_I64)));
-    expect_error(ADZ_ERR_ARGUMENT, "a text is nothing but padding, first at place [0, 0]");
+    expect_error(ADZ_ERR_ARGUMENT, "a text is nothing but padding, first at position [0, 0]");
     adz_module_free(&m);
 }
 

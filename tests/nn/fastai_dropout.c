@@ -79,7 +79,7 @@ static void one_mask_serves_all_steps(void **state)
     expect_refused(m, adz_ones(ADZ_SHAPE(3, 5), ADZ_F32), "x[3, 5] must be [B, T, W]");
 }
 
-/* A word is dropped at all its places. */
+/* A word is dropped at all its positions. */
 static void rows_of_the_embedding_drop(void **state)
 {
     (void)state;

@@ -236,7 +236,7 @@ static adz_tensor *run_layer(adz_module *m, size_t i, adz_tensor *h, bool hides)
     return h;
 }
 
-/* Words and places are added, and the layers follow one another. */
+/* Words and positions are added, and the layers follow one another. */
 static void a_transformer_is_its_parts(void **state)
 {
     (void)state;
@@ -248,9 +248,9 @@ static void a_transformer_is_its_parts(void **state)
         adz_module *m = adz_fastai_transformer_new(7, &o);
         adz_module_eval(m);
         adz_tensor *ids = some_ids(2, 5);
-        adz_tensor *places =
+        adz_tensor *positions =
             adz_module_forward(adz_module_child(m, "pos_enc"), adz_arange(0, 5, 1, ADZ_I64));
-        adz_tensor *h = adz_add(adz_module_forward(adz_module_child(m, "encoder"), ids), places);
+        adz_tensor *h = adz_add(adz_module_forward(adz_module_child(m, "encoder"), ids), positions);
         for (size_t i = 0; i < 2; ++i) {
             h = run_layer(m, i, h, o.mask);
         }

@@ -90,7 +90,7 @@ static inline adz_module *lm(adz_generator *g)
     return adz_gpt2_lm_head_model_new(&o);
 }
 
-/* Calls a module with tensors, by place or by name. Returns its first result, or the one called
+/* Calls a module with tensors, by position or by name. Returns its first result, or the one called
  * `result`. */
 static inline adz_tensor *one_result(adz_module *m, const char *const *names,
     adz_tensor *const *tensors, size_t n, const char *result)

@@ -134,8 +134,8 @@ static void labels_give_the_loss(void **state)
         }
     }
     assert_true(HOLDS(loss, 1e-5, expected));
-    adz_tensor *by_place[] = { ids, ADZ_NONE, ADZ_NONE, labels };
-    assert_true(HOLDS(one_result(m, NULL, by_place, 4, NULL), 1e-5, expected));
+    adz_tensor *by_position[] = { ids, ADZ_NONE, ADZ_NONE, labels };
+    assert_true(HOLDS(one_result(m, NULL, by_position, 4, NULL), 1e-5, expected));
     adz_module_free(&m);
 }
 
@@ -306,7 +306,7 @@ static void a_block_and_a_model_are_their_parts(void **state)
     h = forward_child(stack, "ln_f", block_by_parts(adz_module_child(stack, "h.1"), h));
     expect_same(one_result(stack, NULL, given, 3, NULL), h, 1e-5);
     adz_module *parts[] = { stack, whole };
-    /* Pasts are given by their places. The model with a head has the labels before them. */
+    /* Pasts are given by their positions. The model with a head has the labels before them. */
     for (int i = 0; i < 2; ++i) {
         adz_tensor *whole_text = adz_randint(0, 7, ADZ_SHAPE(2, 4), ADZ_I64);
         adz_values *past = call(parts[i], "input_ids", adz_narrow(whole_text, 1, 0, 3), NULL);

@@ -125,7 +125,7 @@ static void attention_is_its_operators(void **state)
     y = adz_reshape(adz_permute(y, ADZ_DIMS(2, 0, 1, 3)), ADZ_SHAPE(4, 2, 6));
     y = adz_module_forward(adz_module_child(m, "output"), y);
     expect_same(call(m, query, key, value, mask), y, 1e-13);
-    adz_values *in = adz_values_new(), *out = adz_values_new(); /* by place */
+    adz_values *in = adz_values_new(), *out = adz_values_new(); /* by position */
     adz_tensor *given[] = { query, key, value, mask };
     for (int i = 0; i < 4; ++i) {
         adz_values_add(in, "", given[i]);

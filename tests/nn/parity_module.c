@@ -130,7 +130,7 @@ static bool has_room(const computation *run, size_t n)
 }
 
 /* Makes results of the previous call whose names begin with `from` arguments of this call, with
- * `to` in place of `from`. */
+ * `to` instead of `from`. */
 static bool carry(const computation *run, const char *from, const char *to)
 {
     for (size_t i = 0; i < adz_values_count(run->out); ++i) {
@@ -282,7 +282,7 @@ static bool call_all(computation *run)
     }
 }
 
-/* Makes all calls with the stored masks in place of drawn ones. Every mask must be used. */
+/* Makes all calls with the stored masks instead of drawn ones. Every mask must be used. */
 static bool call_with_masks(computation *run)
 {
     adz_tensor *items[MOST];

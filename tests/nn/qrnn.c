@@ -123,7 +123,7 @@ static void a_stack_is_its_layers(void **state)
         adz_tensor *y = call_from(m, x, hid, &h);
         expect_same(y, adz_cat(ys, 2, 2), 1e-13);
         expect_same(h, adz_stack(states, 4, 0), 1e-13);
-        adz_values *in = adz_values_new(), *out = adz_values_new(); /* by place */
+        adz_values *in = adz_values_new(), *out = adz_values_new(); /* by position */
         adz_values_add(in, "", x);
         adz_values_add(in, "", hid);
         assert_int_equal(adz_module_call(m, in, out), ADZ_OK);

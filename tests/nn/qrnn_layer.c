@@ -231,7 +231,7 @@ static void every_size_counts(void **state)
     adz_module_free(&m);
 }
 
-/* A call that was refused memory carries nothing on. A state may be given by its place. */
+/* A call that was refused memory carries nothing on. A state may be given by its position. */
 static void a_refused_call_carries_nothing(void **state)
 {
     (void)state;

@@ -78,7 +78,7 @@ static void a_tree_is_reset_and_selected(void **state)
 }
 
 /* A second selection would select rows of the rows that the first one kept. */
-static void a_module_in_two_places_is_selected_once(void **state)
+static void a_module_in_two_positions_is_selected_once(void **state)
 {
     (void)state;
     adz_module *shared = count_new();
@@ -172,7 +172,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_tree_is_reset_and_selected),
-        TEST(a_module_in_two_places_is_selected_once),
+        TEST(a_module_in_two_positions_is_selected_once),
         TEST(a_failure_changes_nothing),
         TEST(bad_rows_are_refused),
         TEST(lists_of_parameters_outlive_calls),

@@ -40,9 +40,10 @@ static adz_status call(adz_module *self, const adz_values *in, adz_values *out)
     adz_status status = ADZ_OK;
     for (size_t i = 0; i < adz_values_count(in) && status == ADZ_OK; ++i) {
         const char *name = adz_values_name(in, i);
-        bool by_place = strcmp(name, "x") == 0; /* a head without an encoder takes x by place */
+        bool by_position =
+            strcmp(name, "x") == 0; /* a head without an encoder takes x by position */
         if (strcmp(name, "target") != 0) {
-            status = adz_values_add(to, by_place ? "" : name, adz_values_at(in, i));
+            status = adz_values_add(to, by_position ? "" : name, adz_values_at(in, i));
         }
     }
     status = status == ADZ_OK ? adz_module_call(s->model, to, from) : status;

@@ -7,7 +7,7 @@
 #include "ops/case.h"
 
 typedef struct extreme {
-    adz_tensor *(*place)(adz_tensor *, adz_dims, bool);
+    adz_tensor *(*position)(adz_tensor *, adz_dims, bool);
     int sign; /* 1 for the largest element, -1 for the smallest */
 } extreme;
 
@@ -16,7 +16,7 @@ static const extreme tested;
 /* p[0] = keepdim, p[1 ..] = dimensions */
 static int call(const op_args *a, adz_tensor **out)
 {
-    return case_one(tested.place(a->in[0], case_dims(a, 1), a->p[0] != 0), out);
+    return case_one(tested.position(a->in[0], case_dims(a, 1), a->p[0] != 0), out);
 }
 
 static bool config(const json_t *config, op_args *a)
@@ -32,10 +32,10 @@ static void the_first_of_equals_and_nan(void **state)
     adz_scope *scope = adz_scope_open();
     double s = tested.sign, values[] = { 1, 3 * s, 3 * s, NAN, 9 * s, NAN };
     adz_tensor *x = adz_tensor_from(values, ADZ_SHAPE(2, 3), ADZ_F64);
-    adz_tensor *y = tested.place(x, ADZ_DIMS(1), ADZ_DROPDIM);
+    adz_tensor *y = tested.position(x, ADZ_DIMS(1), ADZ_DROPDIM);
     assert_true(adz_tensor_at(y, (int64_t[]){ 0 }) == 1);
     assert_true(adz_tensor_at(y, (int64_t[]){ 1 }) == 0);
-    assert_int_equal(adz_item_i64(tested.place(x, ADZ_ALL_DIMS, ADZ_DROPDIM)), 3);
+    assert_int_equal(adz_item_i64(tested.position(x, ADZ_ALL_DIMS, ADZ_DROPDIM)), 3);
     adz_scope_close(scope);
 }
 
@@ -47,7 +47,7 @@ static void all_of_a_transposed(void **state)
     adz_scope *scope = adz_scope_open();
     adz_tensor *x = adz_zeros(ADZ_SHAPE(3, 400), ADZ_I32);
     *((int32_t *)adz_tensor_data(x) + 2 * 400 + 300) = tested.sign;
-    adz_tensor *y = tested.place(adz_transpose(x, 0, 1), ADZ_ALL_DIMS, ADZ_KEEPDIM);
+    adz_tensor *y = tested.position(adz_transpose(x, 0, 1), ADZ_ALL_DIMS, ADZ_KEEPDIM);
     assert_int_equal(adz_item_i64(y), 300 * 3 + 2);
     assert_int_equal(adz_tensor_rank(y), 2);
     adz_scope_close(scope);

@@ -50,14 +50,14 @@ static void nan_wins_and_takes_the_gradient(void **state)
     (void)state;
     adz_scope *scope = adz_scope_open();
     double values[] = { 1, NAN, INFINITY, NAN };
-    adz_tensor *x = row(values, 4), *y = tested.of_all(x), *places = NULL;
+    adz_tensor *x = row(values, 4), *y = tested.of_all(x), *positions = NULL;
     assert_true(isnan(adz_item(y)));
     assert_int_equal(adz_backward(y), ADZ_OK);
     for (int64_t i = 0; i < 4; ++i) {
         assert_true(at(adz_tensor_grad(x), i) == (i % 2 ? 0.5 : 0));
     }
-    assert_true(isnan(adz_item(tested.along(x, 0, ADZ_DROPDIM, &places))));
-    assert_int_equal(adz_item_i64(places), 1);
+    assert_true(isnan(adz_item(tested.along(x, 0, ADZ_DROPDIM, &positions))));
+    assert_int_equal(adz_item_i64(positions), 1);
     adz_scope_close(scope);
 }
 
@@ -98,10 +98,11 @@ static void every_dtype(void **state)
     adz_dtype dtypes[] = { ADZ_F32, ADZ_I32, ADZ_U8, ADZ_BOOL };
     for (int i = 0; i < 4; ++i) {
         adz_tensor *flags = adz_tensor_from((uint8_t[]){ 1, 0, 1 }, ADZ_SHAPE(3), ADZ_U8);
-        adz_tensor *places = NULL, *y = tested.along(adz_to(flags, dtypes[i]), 0, true, &places);
+        adz_tensor *positions = NULL,
+                   *y = tested.along(adz_to(flags, dtypes[i]), 0, true, &positions);
         assert_int_equal(adz_tensor_dtype(y), dtypes[i]);
         assert_true(adz_item(y) == (tested.sign > 0));
-        assert_int_equal(adz_item_i64(places), tested.sign < 0);
+        assert_int_equal(adz_item_i64(positions), tested.sign < 0);
     }
     adz_scope_close(scope);
 }
@@ -111,16 +112,16 @@ static void long_rows(void **state)
 {
     (void)state;
     adz_scope *scope = adz_scope_open();
-    adz_tensor *x = adz_zeros(ADZ_SHAPE(2, 300000), ADZ_F32), *places = NULL;
+    adz_tensor *x = adz_zeros(ADZ_SHAPE(2, 300000), ADZ_F32), *positions = NULL;
     float *values = adz_tensor_data_f32(x);
     values[123457] = values[250000] = (float)tested.sign;
     values[300000 + 299999] = 2 * (float)tested.sign;
-    adz_tensor *y = tested.along(x, 1, ADZ_DROPDIM, &places);
+    adz_tensor *y = tested.along(x, 1, ADZ_DROPDIM, &positions);
     assert_true(at(y, 0) == tested.sign && at(y, 1) == 2 * tested.sign);
-    assert_true(at(places, 0) == 123457 && at(places, 1) == 299999);
-    y = tested.along(adz_contiguous(adz_transpose(x, 0, 1)), 0, ADZ_DROPDIM, &places);
+    assert_true(at(positions, 0) == 123457 && at(positions, 1) == 299999);
+    y = tested.along(adz_contiguous(adz_transpose(x, 0, 1)), 0, ADZ_DROPDIM, &positions);
     assert_true(at(y, 0) == tested.sign && at(y, 1) == 2 * tested.sign);
-    assert_true(at(places, 0) == 123457 && at(places, 1) == 299999);
+    assert_true(at(positions, 0) == 123457 && at(positions, 1) == 299999);
     adz_scope_close(scope);
 }
 

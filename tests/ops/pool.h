@@ -6,7 +6,7 @@
 #include "ops/facts.h"
 
 /* p[0 ..] = kernel_size, stride (0: the default), padding and dilation, each for `n` dimensions;
- * then ceil_mode and, for a mean, count_include_pad in place of the dilation */
+ * then ceil_mode and, for a mean, count_include_pad instead of the dilation */
 static inline adz_shape pool_pair(const double *p, int n)
 {
     return n == 1 ? ADZ_SHAPE((int64_t)p[0]) : ADZ_SHAPE((int64_t)p[0], (int64_t)p[1]);

@@ -25,7 +25,7 @@ typedef struct caller {
     bool fails, jumps;
 } caller;
 
-static jmp_buf place;
+static jmp_buf position;
 
 static adz_tensor *squares(void *user)
 {
@@ -38,7 +38,7 @@ static adz_tensor *squares(void *user)
         return NULL;
     }
     if (c->jumps) {
-        longjmp(place, 1);
+        longjmp(position, 1);
     }
     return adz_square(c->x);
 }
@@ -225,11 +225,11 @@ static void a_run_may_follow_a_jump(void **state)
     plan = adz_plan_new(squares, &jumping, NULL);
     other = captured(squares, &quiet);
     jumping.jumps = true;
-    if (setjmp(place) == 0) {
+    if (setjmp(position) == 0) {
         adz_plan_run(plan);
     }
     assert_int_equal(adz_plan_run(other), ADZ_OK);
-    if (setjmp(place) == 0) {
+    if (setjmp(position) == 0) {
         adz_plan_run(plan);
     }
     adz_plan *third = adz_plan_new(squares, &quiet, NULL);

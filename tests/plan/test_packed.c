@@ -147,7 +147,7 @@ static void packed_weights_change_no_bit(void **state)
     compare(conv1ds, ADZ_F64);
 }
 
-static void products_of_few_rows_read_the_weight_in_place(void **state)
+static void products_of_few_rows_read_the_weight_in_position(void **state)
 {
     (void)state;
     network n = begin(linears(), 8, ADZ_F32);
@@ -452,7 +452,7 @@ int main(void)
         cmocka_unit_test(a_weight_is_told_from_its_neighbour),
         cmocka_unit_test(refused_memory),
         cmocka_unit_test(packed_weights_change_no_bit),
-        cmocka_unit_test(products_of_few_rows_read_the_weight_in_place),
+        cmocka_unit_test(products_of_few_rows_read_the_weight_in_position),
         cmocka_unit_test(a_weight_that_is_used_twice_has_one_copy),
         cmocka_unit_test(an_option_is_needed),
         cmocka_unit_test(a_plan_notices_that_a_weight_was_written),

@@ -220,7 +220,7 @@ static void indices_are_checked_in_replays(void **state)
     run(plan, 2);
     adz_tensor_data_i64(t[0])[1] = 5;
     assert_int_equal(adz_plan_run(plan), ADZ_ERR_INDEX);
-    expect_error(ADZ_ERR_INDEX, "index 5 at place [1] is none of the 5 rows of weight[5, 2]");
+    expect_error(ADZ_ERR_INDEX, "index 5 at position [1] is none of the 5 rows of weight[5, 2]");
     adz_tensor_data_i64(t[0])[1] = 4;
     run(plan, 1);
     assert_true(info_of(plan).captures == 1);
@@ -409,12 +409,12 @@ static void values_that_move_are_an_error(void **state)
     end(&n);
 }
 
-static jmp_buf place;
+static jmp_buf position;
 
 static adz_tensor *jumps(void *user)
 {
     forward(user);
-    longjmp(place, 1);
+    longjmp(position, 1);
 }
 
 static void a_function_may_be_left_by_a_jump(void **state)
@@ -422,7 +422,7 @@ static void a_function_may_be_left_by_a_jump(void **state)
     (void)state;
     static network n;
     n = begin();
-    if (setjmp(place) == 0) {
+    if (setjmp(position) == 0) {
         adz_plan_new(jumps, &n, NULL);
     }
     adz_scope *scope = adz_scope_open(); /* this thread records no more */

@@ -282,7 +282,7 @@ static void a_weight_may_be_used_several_times(void **state)
     compare(accumulates, false);
 }
 
-static void what_reads_and_writes_weights_keeps_its_place(void **state)
+static void what_reads_and_writes_weights_keeps_its_position(void **state)
 {
     (void)state;
     compare(averages, false);
@@ -353,7 +353,7 @@ int main(void)
         cmocka_unit_test(gradients_are_not_in_memory_at_one_time),
         cmocka_unit_test(gradients_may_live_on),
         cmocka_unit_test(a_weight_may_be_used_several_times),
-        cmocka_unit_test(what_reads_and_writes_weights_keeps_its_place),
+        cmocka_unit_test(what_reads_and_writes_weights_keeps_its_position),
         cmocka_unit_test(parameters_may_lie_in_one_buffer),
         cmocka_unit_test(a_run_that_fails_updates_nothing),
         cmocka_unit_test(refused_memory),

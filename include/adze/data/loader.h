@@ -25,7 +25,7 @@
  * @endcode
  *
  * A loader that shuffles visits the rows of an epoch in the order of adz_shuffle_index(seed, epoch,
- * rows, place). The order takes no memory. It does not depend on the batches, nor on how many
+ * rows, position). The order takes no memory. It does not depend on the batches, nor on how many
  * processes share them.
  *
  * Several processes that train one model (ranks) have a loader each, with equal options but for
@@ -98,9 +98,9 @@ typedef struct adz_loader_position {
     int64_t rows;     /**< rows of the dataset */
 } adz_loader_position;
 
-/** The place of a batch in the epoch's order, and of the rank's part in the batch. */
+/** The position of a batch in the epoch's order, and of the rank's part in the batch. */
 typedef struct adz_loader_share {
-    int64_t begin; /**< the first place of the batch of all ranks */
+    int64_t begin; /**< the first position of the batch of all ranks */
     int64_t rows;  /**< rows of the batch of all ranks */
     int64_t first; /**< rows of the batch before this rank's part */
     int64_t count; /**< rows of this rank's part: the first size of the tensors */
@@ -174,7 +174,7 @@ ADZ_API int64_t adz_loader_cut(int64_t rows, int parts, int part);
  * as it is.
  *
  * @param loader  any
- * @param begin   the first place in the order, 0 .. rows of the dataset
+ * @param begin   the first position in the order, 0 .. rows of the dataset
  * @param n       rows, 0 or more, of which the last one lies in the order
  * @param batch   receives one tensor per tensor of the dataset, [n, ...], contiguous, borrowed from
  *                the scope

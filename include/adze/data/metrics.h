@@ -31,7 +31,7 @@ typedef enum adz_average {
 /**
  * Counts how often each class was predicted for each class.
  *
- *     y[i, j] = the number of places whose target is i and whose prediction is j
+ *     y[i, j] = the number of positions whose target is i and whose prediction is j
  *
  * The matrices of several batches can be added up.
  *

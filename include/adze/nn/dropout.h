@@ -46,7 +46,7 @@ ADZ_API void adz_dropout_options_init(adz_dropout_options *options, size_t size)
 ADZ_API adz_module *adz_dropout_new(double p, const adz_dropout_options *options);
 
 /**
- * The mask that a module has to use in place of drawing one, for dropouts of your own. Masks of
+ * The mask that a module has to use instead of drawing one, for dropouts of your own. Masks of
  * another run can be replayed, in the order in which modules ask for them; adze's tests compare
  * with PyTorch in this way. Ask only when the module would draw.
  *

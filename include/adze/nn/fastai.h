@@ -79,7 +79,8 @@ ADZ_API adz_module *adz_fastai_feed_forward_new(
 ADZ_API adz_module *adz_fastai_sequential_ex_new(adz_module *const *modules, size_t count);
 
 /**
- * The place in a SequentialEx where its argument is added. Anywhere else, calling it is an error.
+ * The position in a SequentialEx where its argument is added. Anywhere else, calling it is an
+ * error.
  *
  * @return yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
  * @see    fastai.layers.MergeLayer

@@ -124,7 +124,7 @@ ADZ_API adz_module *adz_fastai_attention_new(
     int64_t n_heads, int64_t d_model, const adz_fastai_attention_options *options);
 
 /**
- * Self-attention that knows distances in place of positions, over a memory and its argument.
+ * Self-attention that knows distances instead of positions, over a memory and its argument.
  *
  *     q = attention(x);  k, v = attention(mem, then x);  p = r_attn(r), all in heads;
  *     s = (q + u) k^T + line_shift((q + v) p^T), over sqrt(d_head) if scale, then the mask;

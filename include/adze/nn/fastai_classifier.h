@@ -120,7 +120,7 @@ ADZ_API void adz_fastai_pooling_classifier_options_init(
  * adz_fastai_bn_drop_lin_new, with ReLU after all but the last.
  *
  * It reads the last "out." among its arguments and "mask", as a MultiBatchEncoder gives them;
- * or x[B, T, D] and bool[B, T] by place, the mask may be absent. The results are the scores
+ * or x[B, T, D] and bool[B, T] by position, the mask may be absent. The results are the scores
  * y[B, layers[count - 1]] and, under their names, what an encoder has handed to it as "raw." and
  * "out.". The blocks' layers stand one after the other in the child "layers".
  *

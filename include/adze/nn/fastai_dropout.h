@@ -83,7 +83,7 @@ ADZ_API adz_module *adz_fastai_embedding_dropout_new(
 
 /**
  * Any module with dropout on some of its weights: while training, each call uses
- * raw mask / (1 - p) in their place, one mask per call; in evaluation the raw weights.
+ * raw mask / (1 - p) instead of them, one mask per call; in evaluation the raw weights.
  *
  * The raw weights are this module's parameters, `<name>_raw`, and receive the gradients. They are
  * the wrapped module's own as well, so that the state has them a second time as `module.<name>`.

@@ -35,7 +35,7 @@ ADZ_API adz_tensor *adz_fastai_label_smoothing_cross_entropy(
 /**
  * Cross entropy over all rows of a tensor whose classes lie along any axis.
  *
- * The axis changes places with the last one, in a target of several dimensions too, before both
+ * The axis is swapped with the last one, in a target of several dimensions too, before both
  * become rows; a negative axis counts from the end of x (the reference lets it count from the end
  * of the target there, and so pairs wrong elements unless it is -1).
  *

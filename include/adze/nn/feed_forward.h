@@ -23,10 +23,10 @@ typedef struct adz_feed_forward_options {
     bool bias_gate;            /**< whether linear_v has one; true */
     adz_dtype dtype;           /**< of the parameters, ADZ_F32 or ADZ_F64; ADZ_F32 */
     adz_generator *generator;  /**< for dropout, stays the caller's; NULL for the default one */
-    adz_activation_function activation_function; /**< in place of activation; NULL for none */
-    adz_module *activation_module; /**< in place of activation; the network takes a reference of its
+    adz_activation_function activation_function; /**< instead of activation; NULL for none */
+    adz_module *activation_module; /**< instead of activation; the network takes a reference of its
                                       own, so that several may share one; NULL for none */
-    adz_module *dropout_module; /**< in place of a Dropout; as activation_module; NULL for none */
+    adz_module *dropout_module;    /**< instead of a Dropout; as activation_module; NULL for none */
 } adz_feed_forward_options;
 
 /** The defaults. */

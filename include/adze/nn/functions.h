@@ -1,6 +1,6 @@
 /**
  * @file functions.h
- * Functions as modules, for a place in a Sequential.
+ * Functions as modules, for a position in a Sequential.
  */
 #ifndef ADZE_NN_FUNCTIONS_H
 #define ADZE_NN_FUNCTIONS_H
@@ -42,7 +42,7 @@ typedef adz_tensor *(*adz_lambda_function)(adz_tensor *x, void *user);
 ADZ_API adz_module *adz_lambda_new(const char *name, adz_lambda_function function, void *user);
 
 /**
- * Makes a module that takes one place of a dimension, which the result does not have.
+ * Makes a module that takes one position of a dimension, which the result does not have.
  *
  * After a recurrent network it takes the last step: adz_select_new(1, -1) of [B, T, D], or
  * adz_select_new(0, -1) of [T, B, D], gives [B, D]. Of padded sequences that is the last step of
@@ -50,7 +50,7 @@ ADZ_API adz_module *adz_lambda_new(const char *name, adz_lambda_function functio
  * argument and ignores further ones.
  *
  * @param dim    of x, negative counted from the last
- * @param index  place in that dimension, negative counted from its end
+ * @param index  position in that dimension, negative counted from its end
  * @return       yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
  * @see          torch.select
  */

@@ -220,10 +220,10 @@ ADZ_API adz_module *adz_gpt2_block_new(int64_t n_ctx, bool scale, const adz_gpt2
  *
  *     h = wte[ids] + wpe[positions] + wte[token types];  h = each block in turn;  y = ln_f(h)
  *
- * Arguments, by place or by name: "input_ids"[..., T] of integers; "position_ids"[..., T], counted
- * from the length of the past where left out; "token_type_ids"[..., T], no term where left out;
- * "past.0", "past.1", ...: for each block the present of an earlier call, all or none. Results:
- * y[..., T, D] and "present.0", "present.1", ... The tables start with the initial values
+ * Arguments, by position or by name: "input_ids"[..., T] of integers; "position_ids"[..., T],
+ * counted from the length of the past where left out; "token_type_ids"[..., T], no term where left
+ * out; "past.0", "past.1", ...: for each block the present of an earlier call, all or none.
+ * Results: y[..., T, D] and "present.0", "present.1", ... The tables start with the initial values
  * of adz_embedding_new. Each block draws its own weights. With an embd_pdrop, the sum of the
  * embeddings goes through the child drop, as in GPT-2's own code.
  *
@@ -238,11 +238,11 @@ ADZ_API adz_module *adz_gpt2_model_new(const adz_gpt2_options *options);
  *
  *     logits = y wte^T;  loss = mean cross entropy of logits and labels
  *
- * Arguments, by place or by name: those of adz_gpt2_model_new with "lm_labels"[..., T] before the
- * past. Results: without labels "logits"[..., T, V] and "present.0", "present.1", ...; with labels
- * the scalar "loss" alone, in which labels of -1 do not count. Labels are not shifted: the label of
- * a position is the token after it. The children are transformer and lm_head; wte.weight of the one
- * is decoder.weight of the other, listed once and saved under both names.
+ * Arguments, by position or by name: those of adz_gpt2_model_new with "lm_labels"[..., T] before
+ * the past. Results: without labels "logits"[..., T, V] and "present.0", "present.1", ...; with
+ * labels the scalar "loss" alone, in which labels of -1 do not count. Labels are not shifted: the
+ * label of a position is the token after it. The children are transformer and lm_head; wte.weight
+ * of the one is decoder.weight of the other, listed once and saved under both names.
  *
  * @param options  NULL for the defaults
  * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or

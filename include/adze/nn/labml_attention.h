@@ -87,8 +87,8 @@ ADZ_API void adz_labml_attention_options_init(adz_labml_attention_options *optio
  *     p = softmax(q k^T / sqrt(d_model / heads)) over the keys that the mask allows;
  *     y = output(dropout(p) v)
  *
- * The call takes query[T, B, d_model] and, by place or by name, key[S, B, d_model] (left out: the
- * query), value[S, B, d_model] (left out: the key) and mask[T, S, B] of any dtype, each size of
+ * The call takes query[T, B, d_model] and, by position or by name, key[S, B, d_model] (left out:
+ * the query), value[S, B, d_model] (left out: the key) and mask[T, S, B] of any dtype, each size of
  * which may be 1; it gives y[T, B, d_model]. A query that may attend to nothing gets a head of
  * zeros (NaN in the reference). The children are called query, key, value, output and dropout. The
  * probabilities are not kept.

@@ -132,7 +132,7 @@ ADZ_API void adz_labml_transformer_layer_options_init(
  *     with a source: x = x + dropout(src_attn(norm_src_attn(x), src, src, src_mask));
  *     y = x + dropout(feed_forward(norm_ff(x)))
  *
- * The call takes x[T, B, D] and, by place or by name, mask, src[S, B, D] and src_mask, each of
+ * The call takes x[T, B, D] and, by position or by name, mask, src[S, B, D] and src_mask, each of
  * which may be left out; it gives y[T, B, D]. The source is not normalised; without one, src_attn
  * is passed over. The children are called self_attn, src_attn, feed_forward, dropout,
  * norm_self_attn, norm_src_attn and norm_ff.
@@ -173,7 +173,7 @@ ADZ_API adz_module *adz_labml_encoder_new(adz_module *layer, int64_t n_layers);
  *
  *     x = layers.i(x, tgt_mask, memory, src_mask) for each i;  y = norm(x)
  *
- * The call takes x[T, B, D] and, by place or by name, memory[S, B, D], src_mask and tgt_mask; it
+ * The call takes x[T, B, D] and, by position or by name, memory[S, B, D], src_mask and tgt_mask; it
  * gives y[T, B, D].
  *
  * @param layer     from adz_labml_transformer_layer_new, with a src_attn; its reference is taken
@@ -228,7 +228,7 @@ ADZ_API adz_module *adz_labml_generator_new(
  *     memory = encoder(src_embed(src), src_mask);
  *     y = decoder(tgt_embed(tgt), memory, src_mask, tgt_mask)
  *
- * The call takes src[S, B], tgt[T, B] and, by place or by name, src_mask and tgt_mask; it gives
+ * The call takes src[S, B], tgt[T, B] and, by position or by name, src_mask and tgt_mask; it gives
  * y[T, B, D], the decoder's states: the generator is the caller's to apply. All parameters of rank
  * 2 and more are drawn anew, by adz_init_xavier_uniform_, and so they are by
  * adz_module_reset_parameters.

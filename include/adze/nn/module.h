@@ -78,7 +78,7 @@ ADZ_API adz_tensor *adz_module_forward(adz_module *module, adz_tensor *x);
  * Calls a module with any number of arguments.
  *
  * @param module  any module
- * @param in      the arguments, by place or by name; an absent one is ADZ_NONE. An argument that
+ * @param in      the arguments, by position or by name; an absent one is ADZ_NONE. An argument that
  * the module has not read when the call is done was misspelt or cannot be taken: this is
  *                ADZ_ERR_ARGUMENT, and the message lists the names that the module asked for
  * @param out     the results are appended, borrowed from the scope; unchanged for a failure
@@ -90,8 +90,8 @@ ADZ_API adz_status adz_module_call(adz_module *module, const adz_values *in, adz
  * adz_module_call with the arguments written down; behind ADZ_CALL and ADZ_CALL_RESULTS.
  *
  * @param module     any module
- * @param arguments  count arguments, each with its name, NULL or "" for one by place; an absent one
- *                   is ADZ_NONE
+ * @param arguments  count arguments, each with its name, NULL or "" for one by position; an absent
+ * one is ADZ_NONE
  * @param count      0 or more
  * @param results    all results are appended, borrowed from the scope; unchanged for a failure.
  * NULL if the first one suffices
@@ -103,12 +103,12 @@ ADZ_API adz_tensor *adz_module_call_named(
     adz_module *module, const adz_named_tensor *arguments, size_t count, adz_values *results);
 
 /**
- * adz_module_call with other tensors in the place of parameters, for the time of the call. They may
- * be results of operators: gradients then flow into what they were computed from.
+ * adz_module_call with other tensors instead of parameters, for the time of the call. They
+ * may be results of operators: gradients then flow into what they were computed from.
  *
  * @param module      any module
  * @param parameters  the tensors, each named by the parameter's path: "layers.0.weight"
- * @param in          the arguments, by place or by name; an absent one is ADZ_NONE
+ * @param in          the arguments, by position or by name; an absent one is ADZ_NONE
  * @param out         the results are appended, borrowed from the scope; unchanged for a failure
  * @return            ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or the module's own error;
  *                    ADZ_ERR_ARGUMENT also for a name that is no parameter's
@@ -358,8 +358,8 @@ ADZ_API adz_status adz_module_select_hidden(adz_module *module, adz_tensor *rows
 ADZ_API adz_status adz_module_to(adz_module *module, adz_dtype dtype);
 
 /**
- * A deep copy: parameters and buffers copied, without gradients. What stands in several places
- * stands in as many places of the copy, as one object.
+ * A deep copy: parameters and buffers copied, without gradients. What occurs several times
+ * occurs as often in the copy, as one object.
  *
  * @param module  any module
  * @return        yours, end it with adz_module_free; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
@@ -429,15 +429,15 @@ static inline adz_tensor *adz_call_list(
 {
     return adz_module_call_named(module, arguments.begin(), arguments.size(), results);
 }
-/** Calls a module with arguments by place and by name; results receives all results. */
+/** Calls a module with arguments by position and by name; results receives all results. */
 #define ADZ_CALL_RESULTS(module, results, ...) (adz_call_list((module), (results), { __VA_ARGS__ }))
 #else
-/** Calls a module with arguments by place and by name; results receives all results. */
+/** Calls a module with arguments by position and by name; results receives all results. */
 #define ADZ_CALL_RESULTS(module, results, ...)                                 \
     adz_module_call_named((module), (const adz_named_tensor[]){ __VA_ARGS__ }, \
         sizeof((const adz_named_tensor[]){ __VA_ARGS__ }) / sizeof(adz_named_tensor), (results))
 #endif
-/** Calls a module with arguments by place and by name and gives the first result:
+/** Calls a module with arguments by position and by name and gives the first result:
  * ADZ_CALL(gru, { NULL, x }, { "lengths", lengths }). */
 #define ADZ_CALL(module, ...) ADZ_CALL_RESULTS(module, NULL, __VA_ARGS__)
 

@@ -15,7 +15,7 @@ extern "C" {
 /**
  * The largest element of each window of a signal: adz_max_pool1d.
  *
- * @param kernel_size  places of a window, 1 or more
+ * @param kernel_size  positions of a window, 1 or more
  * @param options      NULL for the defaults
  * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or
  *                     ADZ_ERR_MEMORY recorded
@@ -37,7 +37,7 @@ ADZ_API adz_module *adz_max_pool2d_new(adz_shape kernel_size, const adz_max_pool
 /**
  * The mean of each window of a signal: adz_avg_pool1d.
  *
- * @param kernel_size  places of a window, 1 or more
+ * @param kernel_size  positions of a window, 1 or more
  * @param options      NULL for the defaults
  * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or
  *                     ADZ_ERR_MEMORY recorded

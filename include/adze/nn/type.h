@@ -87,7 +87,7 @@ typedef struct adz_module_type {
 
     /** Declares that the module computes x weight^T + bias and nothing else: gives weight[out, in]
      * and bias[out], or ADZ_NONE for no bias; NULL as weight means not now. Containers may then
-     * compute the elementwise steps after it along, in place of calling `forward`. */
+     * compute the elementwise steps after it along, instead of calling `forward`. */
     void (*linear_parts)(adz_module *self, adz_tensor **weight, adz_tensor **bias);
 
     /** Declares that the module maps each element by itself, so that a linear layer before it may
@@ -135,7 +135,7 @@ ADZ_API const adz_module_type *adz_module_type_of(const adz_module *module);
  * @param name    not empty, without a dot, not taken by a parameter, buffer or child; copied
  * @param t       a contiguous f32 or f64 leaf, kept; it starts to want a gradient. One that is
  *                another module's parameter too is tied: listed once, saved under each name.
- *                ADZ_NONE keeps the place of a parameter that is left out.
+ *                ADZ_NONE keeps the position of a parameter that is left out.
  * @return        t, borrowed from the module; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (the name),
  *                ADZ_ERR_DTYPE, ADZ_ERR_GRAPH (no leaf), ADZ_ERR_SHAPE (not contiguous) or
  *                ADZ_ERR_MEMORY
@@ -150,7 +150,7 @@ ADZ_API adz_tensor *adz_module_add_parameter(adz_module *module, const char *nam
  * @param name    of one of its own parameters, or new
  * @param t       a contiguous f32 or f64 leaf, kept; it starts to want a gradient. One that is
  *                another module's parameter too is tied: listed once, saved under each name.
- *                ADZ_NONE keeps the place of a parameter that is left out.
+ *                ADZ_NONE keeps the position of a parameter that is left out.
  * @return        t, borrowed from the module; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (the name),
  *                ADZ_ERR_DTYPE, ADZ_ERR_GRAPH (no leaf), ADZ_ERR_SHAPE (not contiguous),
  *                ADZ_ERR_STATE (the parameter there lies in a flat buffer) or ADZ_ERR_MEMORY
@@ -162,8 +162,8 @@ ADZ_API adz_tensor *adz_module_set_parameter(adz_module *module, const char *nam
  *
  * @param module      changed
  * @param name        not empty, without a dot, not taken by a parameter, buffer or child; copied
- * @param t           a contiguous tensor outside any graph, kept; ADZ_NONE keeps the place of one
- *                    that is left out
+ * @param t           a contiguous tensor outside any graph, kept; ADZ_NONE keeps the position of
+ * one that is left out
  * @param persistent  whether the state contains it
  * @return            t, borrowed from the module; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (the
  *                    name), ADZ_ERR_DTYPE, ADZ_ERR_GRAPH (no leaf), ADZ_ERR_SHAPE (not contiguous)
@@ -178,8 +178,8 @@ ADZ_API adz_tensor *adz_module_add_buffer(
  *
  * @param module  changed
  * @param name    of one of its own buffers, or new (then persistent)
- * @param t       a contiguous tensor outside any graph, kept; ADZ_NONE keeps the place of one that
- *                is left out
+ * @param t       a contiguous tensor outside any graph, kept; ADZ_NONE keeps the position of one
+ * that is left out
  * @return        t, borrowed from the module; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (the name),
  *                ADZ_ERR_DTYPE, ADZ_ERR_GRAPH (no leaf), ADZ_ERR_SHAPE (not contiguous) or
  *                ADZ_ERR_MEMORY
@@ -193,7 +193,7 @@ ADZ_API adz_tensor *adz_module_set_buffer(adz_module *module, const char *name, 
  * @param name    not empty, without a dot, not taken by a parameter, buffer or child; copied
  * @param child   its reference is taken over in every case, failure included, so constructor calls
  *                nest; take one more with adz_module_keep to go on using it elsewhere. A module may
- *                stand in several places, with a reference for each, but not inside itself.
+ *                occur several times, with a reference for each, but not inside itself.
  * @return        child, borrowed from the module; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT,
  *                ADZ_ERR_OWNERSHIP (a parent has the only reference to the child, or it has ended)
  * or ADZ_ERR_MEMORY recorded
@@ -208,7 +208,7 @@ ADZ_API adz_module *adz_module_add_child(adz_module *module, const char *name, a
  * @param name    of one of its own children, or new
  * @param child   its reference is taken over in every case, failure included, so constructor calls
  *                nest; take one more with adz_module_keep to go on using it elsewhere. A module may
- *                stand in several places, with a reference for each, but not inside itself.
+ *                occur several times, with a reference for each, but not inside itself.
  * @return        child, borrowed from the module; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT,
  *                ADZ_ERR_OWNERSHIP (a parent has the only reference to the child, or it has ended)
  * or ADZ_ERR_MEMORY recorded

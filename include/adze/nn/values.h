@@ -90,10 +90,10 @@ ADZ_API adz_tensor *adz_values_find(const adz_values *values, const char *name);
 
 /**
  * An argument as a function's parameters are bound: the entry of that name, else the entry at that
- * place if it has no name.
+ * position if it has no name.
  *
  * @param values  any list
- * @param index   the argument's place
+ * @param index   the argument's position
  * @param name    the argument's name
  * @return        as it was added; ADZ_NONE when it is absent; NULL when an argument is NULL
  */

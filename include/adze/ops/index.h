@@ -34,7 +34,7 @@ ADZ_API adz_tensor *adz_gather(adz_tensor *x, int dim, adz_tensor *index);
  *
  *     y = x, then y[i][index[i][j][k]][k] += src[i][j][k]   for dim 1
  *
- * Elements are added in the order of the index. If the index has more than 16 places along dim,
+ * Elements are added in the order of the index. If the index has more than 16 positions along dim,
  * sums of f32 accumulate in f64.
  *
  * @param x      any dtype but f16 and bf16
@@ -53,7 +53,7 @@ ADZ_API adz_tensor *adz_scatter_add(adz_tensor *x, int dim, adz_tensor *index, a
  *
  *     x[i][index[i][j][k]][k] += src[i][j][k]   for dim 1
  *
- * Elements are added in the order of the index. If the index has more than 16 places along dim,
+ * Elements are added in the order of the index. If the index has more than 16 positions along dim,
  * sums of f32 accumulate in f64.
  *
  * @param x      any dtype but f16 and bf16
@@ -263,10 +263,10 @@ ADZ_API adz_tensor *adz_sort(adz_tensor *x, int dim, bool descending, adz_tensor
 ADZ_API adz_tensor *adz_argsort(adz_tensor *x, int dim, bool descending);
 
 /**
- * The places of all elements that are not 0, in row-major order.
+ * The positions of all elements that are not 0, in row-major order.
  *
  * The number of rows depends on the elements, so plans and exports refuse the call. adz_where and
- * adz_masked_fill need no places.
+ * adz_masked_fill need no positions.
  *
  * @param x  any dtype but f16 and bf16; NaN is not 0
  * @return   y[K, rank], i64, one row per element, borrowed from the scope, or NULL
@@ -288,7 +288,7 @@ ADZ_API adz_tensor *adz_nonzero(adz_tensor *x);
  * @return      y[K], borrowed from the scope, or NULL
  * @errors      ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_STATE (in a plan), ADZ_ERR_UNSUPPORTED (in an
  *              export), ADZ_ERR_MEMORY
- * @grad        x, to any order; saves the places
+ * @grad        x, to any order; saves the positions
  * @see         torch.masked_select
  */
 ADZ_API adz_tensor *adz_masked_select(adz_tensor *x, adz_tensor *mask);

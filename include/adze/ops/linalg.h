@@ -193,8 +193,8 @@ ADZ_API adz_tensor *adz_cosine_similarity(adz_tensor *a, adz_tensor *b, int dim,
  *     y[..., i, j] = norm_p(a[..., i, :] - b[..., j, :])
  *
  * The differences of all pairs are in memory at a time: N M D elements for one pair of matrices. A
- * NaN element makes a distance NaN, and so do equal infinities in one place, except for p INFINITY,
- * which takes them as equal.
+ * NaN element makes a distance NaN, and so do equal infinities in one position, except for p
+ * INFINITY, which takes them as equal.
  *
  * @param a  a[..., N, D], f32 or f64, rank 2 to 7
  * @param b  b[..., M, D]; leading dimensions broadcast with those of a

@@ -350,7 +350,7 @@ ADZ_API void adz_triplet_margin_loss_options_init(
  *     d(u, v) = |u - v + eps|_p over the last dimension
  *     l = max(0, margin + d(anchor, positive) - d(anchor, negative))
  *
- * With swap, d(positive, negative) takes the place of the last distance where it is smaller.
+ * With swap, d(positive, negative) replaces the last distance where it is smaller.
  *
  * @param anchor    anchor[N, D] or anchor[D], f32 or f64
  * @param positive  shaped like the anchor
@@ -389,7 +389,7 @@ typedef struct adz_ctc_loss_options {
 ADZ_API void adz_ctc_loss_options_init(adz_ctc_loss_options *options, size_t size);
 
 /**
- * Connectionist temporal classification: labels of a sequence without their places in time.
+ * Connectionist temporal classification: labels of a sequence without their positions in time.
  *
  *     l = -log of the sum of the probabilities of all ways through the steps that give the target
  *         once repeated classes are joined and blanks removed

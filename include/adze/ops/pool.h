@@ -19,9 +19,9 @@ typedef struct adz_max_pool_options {
     size_t size;        /**< sizeof(adz_max_pool_options) */
     adz_shape stride;   /**< from one window to the next, 1 or more; the default, rank 0, is
                              kernel_size */
-    adz_shape padding;  /**< places before and behind x, which never are the largest; from 0 to half
-                             a window; rank 0 for none */
-    adz_shape dilation; /**< from one place of a window to the next, 1 or more; rank 0 for 1 */
+    adz_shape padding;  /**< positions before and behind x, which never are the largest; from 0 to
+                           half  a window; rank 0 for none */
+    adz_shape dilation; /**< from one position of a window to the next, 1 or more; rank 0 for 1 */
     bool ceil_mode;     /**< whether a last window may reach beyond the padded x; false */
 } adz_max_pool_options;
 
@@ -51,9 +51,9 @@ ADZ_API void adz_max_pool_options_init(adz_max_pool_options *options, size_t siz
  * its gradient goes nowhere.
  *
  * @param x            x[N, C, L] or x[C, L], f32 or f64; L 1 or more
- * @param kernel_size  places of a window, 1 or more
+ * @param kernel_size  positions of a window, 1 or more
  * @param options      NULL for the defaults
- * @param indices      receives the place of each result in its channel, i64 and shaped like y,
+ * @param indices      receives the index of each result in its channel, i64 and shaped like y,
  *                     borrowed from the scope; may be NULL
  * @return             y, borrowed from the scope, or NULL
  * @errors             ADZ_ERR_SHAPE (a window that does not fit), ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT,
@@ -78,8 +78,8 @@ ADZ_API adz_tensor *adz_max_pool1d(
  * @param x            x[N, C, H, W] or x[C, H, W], f32 or f64; H and W 1 or more
  * @param kernel_size  rows and columns of a window, or one number for both; 1 or more
  * @param options      NULL for the defaults
- * @param indices      receives the place h W + w of each result in its channel, i64 and shaped like
- *                     y, borrowed from the scope; may be NULL
+ * @param indices      receives the index h W + w of each result in its channel, i64 and shaped
+ * like y, borrowed from the scope; may be NULL
  * @return             y, borrowed from the scope, or NULL
  * @errors             ADZ_ERR_SHAPE (a window that does not fit), ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT,
  *                     ADZ_ERR_MEMORY
@@ -100,7 +100,7 @@ typedef struct adz_avg_pool_options {
     bool ceil_mode;           /**< whether a last window may reach beyond the padded x; false */
     bool count_include_pad;   /**< whether the mean counts the zeros of the padding; true */
     int64_t divisor_override; /**< what sums are divided by, 1 or more; 0, the default, for the
-                                   number of places of the window */
+                                   number of positions of the window */
 } adz_avg_pool_options;
 
 /** The defaults. */
@@ -124,10 +124,10 @@ ADZ_API void adz_avg_pool_options_init(adz_avg_pool_options *options, size_t siz
  *     size of y  = floor((L + 2 padding - kernel_size) / stride) + 1
  *
  * With ceil_mode the size is rounded up, but the last window begins inside x or its left padding;
- * places beyond the padding never count. Sums are f64.
+ * positions beyond the padding never count. Sums are f64.
  *
  * @param x            x[N, C, L] or x[C, L], f32 or f64; L 1 or more
- * @param kernel_size  places of a window, 1 or more
+ * @param kernel_size  positions of a window, 1 or more
  * @param options      NULL for the defaults
  * @return             y, borrowed from the scope, or NULL
  * @errors             ADZ_ERR_SHAPE (a window that does not fit), ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT,
@@ -195,7 +195,7 @@ ADZ_API adz_tensor *adz_adaptive_avg_pool2d(adz_tensor *x, adz_shape output_size
  *
  * @param x            x[N, C, L] or x[C, L], f32 or f64; L 1 or more
  * @param output_size  the last size of y, 0 or more, or -1 for L
- * @param indices      receives the place of each result in its channel, i64 and shaped like y,
+ * @param indices      receives the index of each result in its channel, i64 and shaped like y,
  *                     borrowed from the scope; may be NULL
  * @return             y, borrowed from the scope, or NULL
  * @errors             ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
@@ -214,8 +214,8 @@ ADZ_API adz_tensor *adz_adaptive_max_pool1d(
  * @param x            x[N, C, H, W] or x[C, H, W], f32 or f64; H and W 1 or more
  * @param output_size  the last two sizes of y, or one number for both; 0 or more, or -1 for that
  *                     of x
- * @param indices      receives the place h W + w of each result in its channel, i64 and shaped like
- *                     y, borrowed from the scope; may be NULL
+ * @param indices      receives the index h W + w of each result in its channel, i64 and shaped
+ * like y, borrowed from the scope; may be NULL
  * @return             y, borrowed from the scope, or NULL
  * @errors             ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
  * @grad               x, to any order; saves the number of each largest element in its window, one
@@ -238,7 +238,7 @@ typedef struct adz_interpolate_options {
     adz_interpolate_mode mode; /**< ADZ_INTERPOLATE_NEAREST */
     double scale_factor;       /**< above 0, size of y per size of x, if no size is given; 0 */
     bool align_corners;        /**< of the linear modes: the first and the last elements of x and
-                                    y lie at one place each; false */
+                                    y lie at one position each; false */
 } adz_interpolate_options;
 
 /** The defaults. */
@@ -259,11 +259,11 @@ ADZ_API void adz_interpolate_options_init(adz_interpolate_options *options, size
  * Changes the size of signals or images.
  *
  *     nearest:        y[i] = x[floor(i / scale)]
- *     linear:         y[i] = x at the place (i + 1/2) / scale - 1/2
- *     align_corners:  y[i] = x at the place i (L - 1) / (size - 1)
+ *     linear:         y[i] = x at the position (i + 1/2) / scale - 1/2
+ *     align_corners:  y[i] = x at the position i (L - 1) / (size - 1)
  *
  * The scale is that of the options, or the size of y by that of x. A linear mode copies a dimension
- * whose size stays. Places of nearest are computed in f32. One formula holds for signals, images
+ * whose size stays. Positions of nearest are computed in f32. One formula holds for signals, images
  * and gradients.
  *
  * @param x        x[N, C, L] or x[N, C, H, W], f32 or f64; L, H and W 1 or more

@@ -329,15 +329,16 @@ typedef enum adz_quantile_rule {
     ADZ_QUANTILE_LOWER = 1,    /**< the lower one */
     ADZ_QUANTILE_HIGHER = 2,   /**< the higher one */
     ADZ_QUANTILE_MIDPOINT = 3, /**< their mean */
-    ADZ_QUANTILE_NEAREST = 4   /**< the nearer one, or the one at the even place */
+    ADZ_QUANTILE_NEAREST = 4   /**< the nearer one, or the one at the even position */
 } adz_quantile_rule;
 
 /**
  * The quantile along one dimension.
  *
- *     y = x at the place q (n - 1) of the sorted lane, whose elements have the places 0 .. n - 1
+ *     y = x at the position q (n - 1) of the sorted lane, whose elements have the positions 0 .. n
+ * - 1
  *
- * A lane with a NaN gives NaN. As in PyTorch the place is computed in x's dtype.
+ * A lane with a NaN gives NaN. As in PyTorch the position is computed in x's dtype.
  *
  * @param x        f32 or f64, one element or more along dim
  * @param q        0 for the smallest to 1 for the largest element; 0.5 for the middle

@@ -64,7 +64,7 @@ ADZ_API adz_tensor *adz_permute(adz_tensor *x, adz_dims dims);
  * Adds a dimension of size 1.
  *
  * @param x    rank 0 to 7, any dtype
- * @param dim  its place in the result: 0 .. rank, or -rank-1 .. -1 counted from the last
+ * @param dim  its position in the result: 0 .. rank, or -rank-1 .. -1 counted from the last
  * @return     a view, borrowed from the scope, or NULL
  * @errors     ADZ_ERR_DIM, ADZ_ERR_SHAPE, ADZ_ERR_MEMORY
  * @grad       x, to any order; saves nothing
@@ -152,8 +152,8 @@ ADZ_API adz_tensor *adz_cat(adz_tensor *const *tensors, size_t n, int dim);
  * @param size   size of a piece, 1 or more; 0 only where the dimension has size 0
  * @param dim    0 .. rank-1, or -rank .. -1 counted from the last
  * @param out    receives ceil(size of dim / size) views, at least one, borrowed from the scope;
- *               NULL in all places on failure
- * @param room   places in out
+ *               NULL in all positions on failure
+ * @param room   how many views out has room for
  * @param count  receives the number of views; may be NULL
  * @return       ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_DIM, ADZ_ERR_ARGUMENT (also too little room) or
  *               ADZ_ERR_MEMORY
@@ -170,7 +170,7 @@ ADZ_API adz_status adz_split(
  * @param sizes  n sizes, 0 or more, that sum to the size of dim
  * @param n      1 to 65535
  * @param dim    0 .. rank-1, or -rank .. -1 counted from the last
- * @param out    receives n views, borrowed from the scope; NULL in all places on failure
+ * @param out    receives n views, borrowed from the scope; NULL in all positions on failure
  * @return       ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_DIM, ADZ_ERR_SHAPE or ADZ_ERR_MEMORY
  * @grad         x, to any order; saves nothing
  * @see          torch.split with a list
@@ -266,7 +266,7 @@ ADZ_API adz_tensor *adz_narrow(adz_tensor *x, int dim, int64_t start, int64_t le
  *
  * @param tensors  n tensors of one shape, rank 0 to 7; dtypes promote
  * @param n        1 to 65535
- * @param dim      place of the new dimension: 0 .. rank, or -rank-1 .. -1 counted from the last
+ * @param dim      position of the new dimension: 0 .. rank, or -rank-1 .. -1 counted from the last
  * @return         a new tensor, borrowed from the scope, or NULL
  * @errors         ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE, ADZ_ERR_DIM, ADZ_ERR_MEMORY
  * @grad           each tensor, to any order; saves nothing
@@ -281,7 +281,7 @@ ADZ_API adz_tensor *adz_stack(adz_tensor *const *tensors, size_t n, int dim);
  * @param x       rank 1 to 8, any dtype
  * @param chunks  1 to 65535
  * @param dim     0 .. rank-1, or -rank .. -1 counted from the last
- * @param out     room for `chunks` views, borrowed from the scope; NULL in all places on failure
+ * @param out     room for `chunks` views, borrowed from the scope; NULL in all positions on failure
  * @param count   receives the number of pieces; may be NULL
  * @return        ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_DIM, ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY
  * @grad          x, to any order; saves nothing
@@ -295,9 +295,9 @@ ADZ_API adz_status adz_chunk(
  *
  * @param x      rank 1 to 8, any dtype
  * @param dim    0 .. rank-1, or -rank .. -1 counted from the last
- * @param out    receives as many views as dim is long, borrowed from the scope; NULL in all places
- *               on failure
- * @param room   places in out
+ * @param out    receives as many views as dim is long, borrowed from the scope; NULL in all
+ * positions on failure
+ * @param room   how many views out has room for
  * @param count  receives the number of views; may be NULL
  * @return       ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_DIM, ADZ_ERR_ARGUMENT (also too little room) or
  *               ADZ_ERR_MEMORY

@@ -53,7 +53,7 @@ bool adzi_begin_inplace(adzi_call *call, bool needs_old)
     }
     if (!adzi_is_dense(x)) {
         adzi_error(op, ADZ_ERR_INPLACE,
-            "%s_ would write several elements of x%s to one place (it was expanded); use "
+            "%s_ would write several elements of x%s to one address (it was expanded); use "
             "adz_contiguous first",
             op, adzi_text_shape(x));
         return false;

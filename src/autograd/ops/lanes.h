@@ -15,7 +15,7 @@ enum { ADZI_LANES_INPUTS = 3 };
 typedef struct adzi_lanes_args {
     const char *in[ADZI_LANES_INPUTS];
     char *out;
-    char *places;     /* a second result, the indices of the first's elements, i64; or NULL */
+    char *indices;    /* a second result, the indices of the first's elements, i64; or NULL */
     int64_t n, inner; /* elements of a lane; distance between two of them, in elements */
     bool reverse;     /* scans run from a lane's last element to its first */
 } adzi_lanes_args;

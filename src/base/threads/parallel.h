@@ -37,7 +37,7 @@
 enum { ADZI_MAX_THREADS = 256 };
 
 /**
- * The type of an observer, which is called in place of each launch while it is set. The observer
+ * The type of an observer, which is called instead of each launch while it is set. The observer
  * computes the units by adzi_launch_unobserved, or by calling the kernel itself. The arguments are
  * `size` bytes at `args`, which the observer may copy.
  */

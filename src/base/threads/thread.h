@@ -112,11 +112,11 @@ void adzi_threads_each(void (*visit)(adzi_thread *thread, void *user), void *use
 /* Note [Calls that are left by a jump]
  *
  * A callback may be left by longjmp or by a C++ exception. The functions of the library between the
- * callback and the place jumped to then never return. They would have restored the path of modules
- * and the modes, and ended a running backward. What is needed for that is written into a frame in
- * the thread's state, which a jump does not destroy.
+ * callback and the point jumped to then never return. They would have restored the path of
+ * modules and the modes, and ended a running backward. What is needed for that is written into a
+ * frame in the thread's state, which a jump does not destroy.
  *
- * A call is over if the library is called from a place that is no deeper in the stack than that
+ * A call is over if the library is called from a point that is no deeper in the stack than that
  * call was. The calls that usually follow a jump begin with adzi_settle, which ends the frames of
  * calls that are over. These calls clear or record an error, open or close a scope, change a mode,
  * call a module or begin a backward.
@@ -137,7 +137,7 @@ void adzi_settle(adzi_thread *thread);
 /**
  * Ends the frames of calls that are over. The functions that are called after it then lie two
  * kilobytes lower on the stack. The size is hidden from the compiler, because AddressSanitizer
- * would place an array of known size outside the stack frame.
+ * would put an array of known size outside the stack frame.
  */
 #define ADZI_STEP_DOWN()                                     \
     do {                                                     \

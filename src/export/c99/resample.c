@@ -48,8 +48,8 @@ static void read_axis(adzi_c99 *c, const adzi_axis *from, axis *a)
     adz_tensor *places = adzi_scratch(c->current, ADZ_I32, 2, (int64_t[]){ n, 2 });
     adz_tensor *weights = adzi_scratch(c->current, ADZ_F32, 2, (int64_t[]){ n, most });
     for (int64_t j = 0; j < n && places != NULL && weights != NULL; ++j) {
-        ((int32_t *)places->data)[2 * j] = (int32_t)a->taps.places[j].start;
-        ((int32_t *)places->data)[2 * j + 1] = (int32_t)a->taps.places[j].count;
+        ((int32_t *)places->data)[2 * j] = (int32_t)a->taps.windows[j].start;
+        ((int32_t *)places->data)[2 * j + 1] = (int32_t)a->taps.windows[j].count;
         for (int64_t k = 0; k < most; ++k) {
             ((float *)weights->data)[j * most + k] = (float)a->taps.weights[j * most + k];
         }

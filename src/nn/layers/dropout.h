@@ -1,4 +1,4 @@
-/* Replaying masks: the dropouts of a module use given masks in place of drawing their own. */
+/* Replaying masks: the dropouts of a module use given masks instead of drawing their own. */
 #ifndef ADZI_NN_LAYERS_DROPOUT_H
 #define ADZI_NN_LAYERS_DROPOUT_H
 

@@ -241,7 +241,7 @@ static void updates_without_the_tape(void **state)
     assert_true(adz_tensor_is_leaf(w));
 }
 
-static void in_place_chains_keep_their_history(void **state)
+static void in_position_chains_keep_their_history(void **state)
 {
     (void)state;
     adz_tensor *x = leaf(2, 1), *y = adz_mul(x, x);
@@ -323,7 +323,7 @@ int graphs_tests(void)
         TEST(gradients_are_summed_over_what_was_broadcast),
         TEST(a_stale_view_is_refused),
         TEST(updates_without_the_tape),
-        TEST(in_place_chains_keep_their_history),
+        TEST(in_position_chains_keep_their_history),
         TEST(backward_says_what_is_wrong),
         TEST(one_check_at_the_end_of_an_expression),
         TEST(anomaly_mode_names_the_operator),

@@ -67,7 +67,7 @@ static void units_may_be_cut(void **state)
 
 /* ---- an operator with everything ------------------------------------------------------------ */
 
-/* y_ij = scale * a_ij + b_j, where b may be left out, and places_i is the column of the largest
+/* y_ij = scale * a_ij + b_j, where b may be left out, and positions_i is the column of the largest
  * a_ij, plus shift_i (i64). Rows are units. */
 typedef struct {
     bool negative; /* bytes without a meaning follow */
@@ -89,7 +89,7 @@ static void row_f32(const adz_kernel_call *call, int64_t begin, int64_t end)
     const float *a = in[0].data, *b = in[1].data;
     const int64_t *shift = in[2].data, columns = in[0].sizes[1];
     float *y = call->results[0].data;
-    int64_t *places = call->results[1].data;
+    int64_t *positions = call->results[1].data;
     const double scale = at->negative ? -at->scale : at->scale;
     row_launches += 1;
     row_ends += end;
@@ -100,7 +100,7 @@ static void row_f32(const adz_kernel_call *call, int64_t begin, int64_t end)
                 (float)(scale * (double)a[i * columns + j]) + (b != NULL ? b[j] : 0);
             largest = a[i * columns + j] > a[i * columns + largest] ? j : largest;
         }
-        places[i] = largest + shift[i];
+        positions[i] = largest + shift[i];
     }
 }
 
@@ -144,10 +144,10 @@ static const adz_operator row_operator = {
 };
 
 static adz_tensor *row(
-    adz_tensor *a, adz_tensor *b, adz_tensor *shift, double scale, adz_tensor **places)
+    adz_tensor *a, adz_tensor *b, adz_tensor *shift, double scale, adz_tensor **positions)
 {
     const row_attributes at = { .negative = scale < 0, .scale = fabs(scale) };
-    return adz_operator_call(&row_operator, (adz_tensor *[]){ a, b, shift }, 3, &at, places);
+    return adz_operator_call(&row_operator, (adz_tensor *[]){ a, b, shift }, 3, &at, positions);
 }
 
 /* A vector or a matrix of 3 columns, of any dtype. */
@@ -161,17 +161,17 @@ static void several_inputs_and_results(void **state)
     (void)state;
     static const double of_a[] = { 1, 5, 2, 9, 7, 8 }, of_b[] = { 10, 20, 30 },
                         of_y[] = { 8, 10, 26, -8, 6, 14 };
-    static const int64_t of_shift[] = { 100, 200 }, of_places[] = { 101, 200 };
+    static const int64_t of_shift[] = { 100, 200 }, of_positions[] = { 101, 200 };
     adz_scope *scope = adz_scope_open();
     for (int d = ADZ_F32; d <= ADZ_F64; ++d) {
         const adz_dtype dtype = (adz_dtype)d;
-        adz_tensor *a = numbers(of_a, ADZ_SHAPE(2, 3), dtype), *places = NULL;
+        adz_tensor *a = numbers(of_a, ADZ_SHAPE(2, 3), dtype), *positions = NULL;
         adz_tensor *b = numbers(of_b, ADZ_SHAPE(3), dtype);
         adz_tensor *shift = adz_tensor_from(of_shift, ADZ_SHAPE(2), ADZ_I64);
-        adz_tensor *y = row(a, b, shift, -2, &places);
+        adz_tensor *y = row(a, b, shift, -2, &positions);
         assert_same_bits(y, numbers(of_y, ADZ_SHAPE(2, 3), dtype));
-        assert_same_bits(places, adz_tensor_from(of_places, ADZ_SHAPE(2), ADZ_I64));
-        assert_same_bits(row(a, ADZ_NONE, shift, 1, &places), a);
+        assert_same_bits(positions, adz_tensor_from(of_positions, ADZ_SHAPE(2), ADZ_I64));
+        assert_same_bits(row(a, ADZ_NONE, shift, 1, &positions), a);
     }
     adz_scope_close(scope);
 }
@@ -180,14 +180,14 @@ static void units_are_rows(void **state)
 {
     (void)state;
     adz_scope *scope = adz_scope_open();
-    adz_tensor *places;
+    adz_tensor *positions;
     row_launches = row_ends = 0;
     adz_tensor *a = adz_ones(ADZ_SHAPE(7, 5), ADZ_F32);
-    assert_non_null(row(a, ADZ_NONE, adz_zeros(ADZ_SHAPE(7), ADZ_I64), 1, &places));
+    assert_non_null(row(a, ADZ_NONE, adz_zeros(ADZ_SHAPE(7), ADZ_I64), 1, &positions));
     assert_int_equal(row_launches, 1); /* fewer than the grain */
     assert_int_equal(row_ends, 7);
     a = adz_ones(ADZ_SHAPE(0, 5), ADZ_F32);
-    assert_non_null(row(a, ADZ_NONE, adz_zeros(ADZ_SHAPE(0), ADZ_I64), 1, &places));
+    assert_non_null(row(a, ADZ_NONE, adz_zeros(ADZ_SHAPE(0), ADZ_I64), 1, &positions));
     assert_int_equal(row_launches, 1); /* there is nothing to compute */
     adz_scope_close(scope);
 }
@@ -228,8 +228,9 @@ static void a_unit_may_be_the_whole_call(void **state)
 
 static int call_row(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
 {
-    adz_tensor *places, *shift = adz_zeros(ADZ_SHAPE(2), ADZ_I64);
-    out[0] = adz_mul(row(in[0], n > 1 ? in[1] : ADZ_NONE, shift, *(double *)user, &places), in[0]);
+    adz_tensor *positions, *shift = adz_zeros(ADZ_SHAPE(2), ADZ_I64);
+    out[0] =
+        adz_mul(row(in[0], n > 1 ? in[1] : ADZ_NONE, shift, *(double *)user, &positions), in[0]);
     return out[0] != NULL;
 }
 
@@ -273,8 +274,8 @@ static void gradients_that_are_zero(void **state)
     adz_tensor *y = adz_add(adz_operator_call(&op, &x, 1, NULL, NULL), x);
     assert_int_equal(adz_backward(adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_OK);
     assert_same_bits(adz_tensor_grad(x), adz_ones(ADZ_SHAPE(2), ADZ_F32));
-    adz_tensor *places, *b = adz_requires_grad_(adz_ones(ADZ_SHAPE(3), ADZ_F32), true);
-    y = row(adz_ones(ADZ_SHAPE(2, 3), ADZ_F32), b, adz_zeros(ADZ_SHAPE(2), ADZ_I64), 3, &places);
+    adz_tensor *positions, *b = adz_requires_grad_(adz_ones(ADZ_SHAPE(3), ADZ_F32), true);
+    y = row(adz_ones(ADZ_SHAPE(2, 3), ADZ_F32), b, adz_zeros(ADZ_SHAPE(2), ADZ_I64), 3, &positions);
     assert_int_equal(adz_backward(adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_OK);
     assert_same_bits(adz_tensor_grad(b), adz_full(ADZ_SHAPE(3), 2, ADZ_F32));
     adz_scope_close(scope);

@@ -238,7 +238,7 @@ static void any_rows_can_be_gathered(void **state)
         adz_error_clear();
     }
     assert_int_equal(adz_loader_rows(loaders[2], 100, 2, (adz_tensor *[2]){ NULL }), ADZ_ERR_INDEX);
-    expect_error(ADZ_ERR_INDEX, "2 rows from place 100 on, of an order of 101");
+    expect_error(ADZ_ERR_INDEX, "2 rows from position 100 on, of an order of 101");
     free_ranks(loaders, s.ranks);
     adz_dataset_free(&all);
 }

@@ -187,7 +187,7 @@ static void words_are_counted(void **state)
     assert_token(t, 9, "b");
     assert_token(t, 10, "c");
     adz_tokenizer_free(&t);
-    /* A special token that the text contains takes no place of another word. */
+    /* A special token that the text contains takes no index of another word. */
     text = text_of("xxunk , xxunk , xxunk a b");
     o.min_freq = 1;
     o.max_vocab = 10;

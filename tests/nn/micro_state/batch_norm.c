@@ -253,7 +253,7 @@ static void a_batch_norm_that_does_not_train_hands_out_nothing(void **state)
     adz_module_free(&plain);
 }
 
-/* A module in two places hands out once, and the last call counts. */
+/* A module in two positions hands out once, and the last call counts. */
 static void the_last_of_several_calls_counts(void **state)
 {
     (void)state;
@@ -306,7 +306,7 @@ static void empty_batches_and_numbers_that_are_not_finite(void **state)
 }
 
 /* The versions rise, so that a graph that has saved a running tensor notices the change. */
-static void moving_is_a_change_in_place(void **state)
+static void moving_is_a_change_in_position(void **state)
 {
     (void)state;
     adz_module *m = norm_new(FEATURES, 0.1, ADZ_F32);
@@ -358,7 +358,7 @@ int batch_norm_tests(void)
         TEST(a_batch_norm_that_does_not_train_hands_out_nothing),
         TEST(the_last_of_several_calls_counts),
         TEST(empty_batches_and_numbers_that_are_not_finite),
-        TEST(moving_is_a_change_in_place),
+        TEST(moving_is_a_change_in_position),
         TEST(one_value_per_channel_is_refused),
     };
     return cmocka_run_group_tests_name("batch norm", tests, NULL, NULL);

@@ -281,7 +281,7 @@ static void add(adzi_micro_state *state, adz_module *m, int micro, double value,
     adzi_micro_state_leave(state, NULL);
 }
 
-static void values_that_are_written_in_place_are_not_shared(void **state)
+static void values_that_are_written_in_position_are_not_shared(void **state)
 {
     (void)state;
     adz_module *m = sum_new();
@@ -367,7 +367,7 @@ int carried_tests(void)
         TEST(entering_leaves_the_micro_batch_before),
         TEST(a_checkpoint_changes_no_values),
         TEST(only_what_is_carried_is_collected),
-        TEST(values_that_are_written_in_place_are_not_shared),
+        TEST(values_that_are_written_in_position_are_not_shared),
         TEST(a_changed_carrier_is_refused),
         TEST(refused_memory_leaks_nothing),
     };

@@ -11,8 +11,8 @@ static void expect_refused(adz_status status, const adz_values *out, const char 
     assert_int_equal(adz_values_count(out), 0);
 }
 
-/* An argument that the module does not read is an error, by name or by place, and the message lists
- * what the module takes. */
+/* An argument that the module does not read is an error, by name or by position, and the message
+ * lists what the module takes. */
 static void unknown_arguments_are_refused(void **state)
 {
     (void)state;
@@ -31,7 +31,7 @@ static void unknown_arguments_are_refused(void **state)
     for (int i = 0; i < 2; ++i) {
         adz_values_add(in, NULL, ADZ_NONE);
     }
-    adz_values_add(in, NULL, lengths); /* the place of an LSTM's lengths */
+    adz_values_add(in, NULL, lengths); /* the position of an LSTM's lengths */
     expect_refused(adz_module_call(gru, in, out), out, "GRU: takes no value 3; it would be");
     adz_values_clear(in);
     adz_values_add(in, NULL, x);

@@ -31,7 +31,7 @@ static void a_call_hands_only_its_result_outward(void **state)
     adz_module_free(&m);
 }
 
-/* A list of values refuses names that are too long, missing pointers, places beyond its end and,
+/* A list of values refuses names that are too long, missing pointers, positions beyond its end and,
  * when memory is refused, more values. After adz_values_free no memory of it is left. */
 static void lists_are_freed_and_refuse(void **state)
 {
@@ -106,7 +106,7 @@ static void lists_carry_names_and_absent_values(void **state)
     adz_values_add(in, "", a); /* by position; b is absent */
     before = adzi_live_tensors();
     assert_int_equal(adz_module_call(m, in, out), ADZ_OK);
-    assert_int_equal(adzi_live_tensors(), before + 2); /* The zeros in place of b are gone. */
+    assert_int_equal(adzi_live_tensors(), before + 2); /* The zeros instead of b are gone. */
     assert_true(alike(adz_values_at(out, 0), a, 0));
     assert_true(alike(adz_module_forward(m, a), a, 0)); /* the first result */
 

@@ -3,8 +3,9 @@
 #include "scale.h"
 #include "tests.h"
 
-/* A module that stands twice in one list, or in two parents, needs a reference for each place. */
-static void two_places_need_two_references(void **state)
+/* A module that stands twice in one list, or in two parents, needs a reference for each position.
+ */
+static void two_positions_need_two_references(void **state)
 {
     (void)state;
     destroyed = 0;
@@ -172,7 +173,7 @@ static void stale_pointers_are_errors(void **state)
 int ownership_tests(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(two_places_need_two_references),
+        TEST(two_positions_need_two_references),
         TEST(owned_children_are_refused_everywhere),
         TEST(a_child_is_ended_by_its_parent),
         TEST(a_child_may_replace_itself),

@@ -115,7 +115,7 @@ static void arguments_that_are_null_are_named(void **state)
     adz_module_free(&m);
 }
 
-static void places_are_checked(void **state)
+static void positions_are_checked(void **state)
 {
     (void)state;
     adz_module *m = outer_new();
@@ -366,7 +366,7 @@ static const adz_module_type picker_type = {
     .size = sizeof(adz_module_type), .name = "Picker", .forward = pass, .select_hidden = pick_rows
 };
 
-/* A module that stands in several places has its rows selected once. */
+/* A module that stands in several positions has its rows selected once. */
 static void rows_are_selected_once(void **state)
 {
     (void)state;
@@ -453,7 +453,7 @@ int refused_tests(void)
         TEST(modules_that_are_null_are_named),
         TEST(arguments_that_are_null_are_named),
         TEST(states_that_are_null_are_named),
-        TEST(places_are_checked),
+        TEST(positions_are_checked),
         TEST(names_are_unique),
         TEST(sizes_have_borders),
         TEST(types_are_checked),

@@ -189,7 +189,7 @@ static void modes_reach_the_whole_tree(void **state)
     adz_module_free(&m);
 }
 
-static void dtypes_change_in_place(void **state)
+static void dtypes_change_in_position(void **state)
 {
     (void)state;
     adz_module *m = scale_new(3, 2);
@@ -463,7 +463,7 @@ int structure_tests(void)
         TEST(entries_are_checked),
         TEST(listings_follow_the_structure),
         TEST(modes_reach_the_whole_tree),
-        TEST(dtypes_change_in_place),
+        TEST(dtypes_change_in_position),
         TEST(copies_share_nothing_and_keep_ties),
         TEST(a_call_can_have_other_parameters),
         TEST(trees_print_as_in_pytorch),

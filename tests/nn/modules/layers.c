@@ -135,7 +135,7 @@ static void rectifiers_differ_at_zero(void **state)
     }
 }
 
-static void rectifiers_work_in_place(void **state)
+static void rectifiers_work_in_position(void **state)
 {
     (void)state;
     adz_relu_options o;
@@ -296,7 +296,7 @@ int layers_tests(void)
         TEST(activations_compute),
         TEST(softmax_heeds_the_dimension),
         TEST(rectifiers_differ_at_zero),
-        TEST(rectifiers_work_in_place),
+        TEST(rectifiers_work_in_position),
         TEST(dropout_heeds_the_mode),
         TEST(given_masks_are_used_up_by_drops_alone),
         TEST(embeddings_look_rows_up),

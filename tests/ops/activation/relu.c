@@ -7,7 +7,7 @@ static int call(const op_args *a, adz_tensor **out)
     return case_one(adz_relu(a->in[0]), out);
 }
 
-static void in_place_and_nan(void **state)
+static void in_position_and_nan(void **state)
 {
     (void)state;
     adz_scope *scope = adz_scope_open();
@@ -25,7 +25,7 @@ static void in_place_and_nan(void **state)
     adz_scope_close(scope);
 }
 
-static const struct CMUnitTest facts[] = { cmocka_unit_test(in_place_and_nan) };
+static const struct CMUnitTest facts[] = { cmocka_unit_test(in_position_and_nan) };
 
 const op_case relu_case = {
     .name = "relu",

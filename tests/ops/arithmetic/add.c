@@ -41,7 +41,7 @@ static void integers_wrap_and_promote(void **state)
     adz_scope_close(scope);
 }
 
-static void in_place_adds_and_records(void **state)
+static void in_position_adds_and_records(void **state)
 {
     (void)state;
     adz_scope *scope = adz_scope_open();
@@ -59,7 +59,7 @@ static void in_place_adds_and_records(void **state)
 
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(integers_wrap_and_promote),
-    cmocka_unit_test(in_place_adds_and_records),
+    cmocka_unit_test(in_position_adds_and_records),
 };
 
 const op_case add_case = {

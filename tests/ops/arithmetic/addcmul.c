@@ -9,7 +9,8 @@ static int call(const op_args *a, adz_tensor **out)
         out);
 }
 
-/* All three inputs are promoted to one dtype. A tensor of rank 0 counts as a number in every place.
+/* All three inputs are promoted to one dtype. A tensor of rank 0 counts as a number in every
+ * position.
  */
 FACT(three_inputs_promote)
 {
@@ -24,7 +25,7 @@ FACT(three_inputs_promote)
     ASSERT_REFUSED(adz_addcmul_(i, f, f, 1), ADZ_ERR_DTYPE, "in place");
 }
 
-FACT(in_place_on_a_leaf_outside_the_graph)
+FACT(in_position_on_a_leaf_outside_the_graph)
 {
     adz_tensor *x = LEAF(1, 2), *g = VALUES(ADZ_F64, 3, 4);
     ASSERT_REFUSED(adz_addcmul_(x, g, g, -0.5), ADZ_ERR_INPLACE, "adz_addcmul");
@@ -37,7 +38,7 @@ FACT(in_place_on_a_leaf_outside_the_graph)
 
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(three_inputs_promote),
-    cmocka_unit_test(in_place_on_a_leaf_outside_the_graph),
+    cmocka_unit_test(in_position_on_a_leaf_outside_the_graph),
 };
 
 const op_case addcmul_case = {

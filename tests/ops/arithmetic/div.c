@@ -55,7 +55,7 @@ FACT(division_by_zero_is_ieee)
     ASSERT_VALUES(adz_number_div(1, x), ADZ_F32, 1, -1, INFINITY, NAN);
 }
 
-FACT(in_place_keeps_the_old_value)
+FACT(in_position_keeps_the_old_value)
 {
     adz_tensor *x = LEAF(3, 4), *w = LEAF(2, 8), *y = adz_mul_number(x, 2);
     assert_ptr_equal(adz_div_(y, w), y);
@@ -82,7 +82,7 @@ static const struct CMUnitTest facts[] = {
     cmocka_unit_test(a_tiny_divisor_has_a_gradient_at_0),
     cmocka_unit_test(integers_divide_truly),
     cmocka_unit_test(division_by_zero_is_ieee),
-    cmocka_unit_test(in_place_keeps_the_old_value),
+    cmocka_unit_test(in_position_keeps_the_old_value),
 };
 
 const op_case div_case = {

@@ -30,7 +30,7 @@ static void integers_wrap(void **state)
     adz_scope_close(scope);
 }
 
-static void in_place_keeps_the_old_value(void **state)
+static void in_position_keeps_the_old_value(void **state)
 {
     (void)state;
     adz_scope *scope = adz_scope_open();
@@ -44,7 +44,7 @@ static void in_place_keeps_the_old_value(void **state)
     adz_scope_close(scope);
 }
 
-static void a_saved_value_changed_in_place_is_named(void **state)
+static void a_saved_value_changed_in_position_is_named(void **state)
 {
     (void)state;
     adz_scope *scope = adz_scope_open();
@@ -61,8 +61,8 @@ static void a_saved_value_changed_in_place_is_named(void **state)
 
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(integers_wrap),
-    cmocka_unit_test(in_place_keeps_the_old_value),
-    cmocka_unit_test(a_saved_value_changed_in_place_is_named),
+    cmocka_unit_test(in_position_keeps_the_old_value),
+    cmocka_unit_test(a_saved_value_changed_in_position_is_named),
 };
 
 const op_case mul_case = {

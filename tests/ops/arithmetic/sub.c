@@ -53,7 +53,7 @@ FACT(bool_has_no_difference)
     ASSERT_REFUSED(adz_sub(VALUES(ADZ_F32, 1, 2), b), ADZ_ERR_DTYPE, "bool");
 }
 
-FACT(in_place_subtracts_and_records)
+FACT(in_position_subtracts_and_records)
 {
     adz_tensor *x = LEAF(3, 4), *y = adz_mul_number(x, 2);
     ASSERT_REFUSED(adz_sub_(x, x), ADZ_ERR_INPLACE, "adz_sub");
@@ -67,7 +67,7 @@ FACT(in_place_subtracts_and_records)
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(integers_wrap_and_promote),
     cmocka_unit_test(bool_has_no_difference),
-    cmocka_unit_test(in_place_subtracts_and_records),
+    cmocka_unit_test(in_position_subtracts_and_records),
 };
 
 const op_case sub_case = {

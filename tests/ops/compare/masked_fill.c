@@ -35,7 +35,7 @@ FACT(values_of_every_dtype)
     ASSERT_REFUSED(adz_masked_fill(VALUES(ADZ_U8, 1, 2), m, -1), ADZ_ERR_ARGUMENT, "uint8");
 }
 
-FACT(in_place_on_the_tape)
+FACT(in_position_on_the_tape)
 {
     adz_tensor *m = VALUES(ADZ_BOOL, 0, 1), *x = LEAF(3, 4), *y = adz_mul(x, x);
     assert_ptr_equal(adz_masked_fill_(y, m, 9), y);
@@ -46,7 +46,7 @@ FACT(in_place_on_the_tape)
 
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(values_of_every_dtype),
-    cmocka_unit_test(in_place_on_the_tape),
+    cmocka_unit_test(in_position_on_the_tape),
 };
 
 const op_case masked_fill_case = {

@@ -5,8 +5,8 @@
 
 #include "ops/facts.h"
 
-/* Places in the numbers of a sample. A pair is for height and width; its second number is left out
- * if it is 0, and -1 stands for 0. A stride, dilation or groups of 0 is the default. */
+/* Positions in the numbers of a sample. A pair is for height and width; its second number is left
+ * out if it is 0, and -1 stands for 0. A stride, dilation or groups of 0 is the default. */
 enum { STRIDE = 0, PADDING = 2, DILATION = 4, OUTPUT_PADDING = 6, GROUPS = 8, RULE = 9 };
 
 static inline adz_shape conv_list(const op_args *a, int at)

@@ -37,7 +37,7 @@ static void add_product(void *user, int64_t big, int64_t weight, int64_t small)
 }
 
 /* A result is the sum of the products that the formula names. So a weight that is not finite
- * reaches no other result, neither at the border nor where a stride leaves places out. */
+ * reaches no other result, neither at the border nor where a stride leaves positions out. */
 FACT(an_infinite_weight_reaches_its_results_only)
 {
     static const double values[] = { INFINITY, NAN, -INFINITY };

@@ -40,11 +40,11 @@ FACT(frequencies_divide_the_gradient)
     ASSERT_VALUES(adz_reshape(g, ADZ_SHAPE(3)), ADZ_F64, 0, 3, 7);
 }
 
-FACT(a_bad_index_is_named_with_its_place_and_the_size)
+FACT(a_bad_index_is_named_with_its_position_and_the_size)
 {
     adz_tensor *w = adz_zeros(ADZ_SHAPE(5, 2), ADZ_F32);
     adz_tensor *ids = adz_reshape(VALUES(ADZ_I64, 0, 1, 2, 3, 4, 5), ADZ_SHAPE(2, 3));
-    ASSERT_REFUSED(adz_embedding(ids, w, NULL), ADZ_ERR_INDEX, "index 5 at place [1, 2]");
+    ASSERT_REFUSED(adz_embedding(ids, w, NULL), ADZ_ERR_INDEX, "index 5 at position [1, 2]");
     ASSERT_REFUSED(adz_embedding(ids, w, NULL), ADZ_ERR_INDEX, "the 5 rows of weight[5, 2]");
     ASSERT_REFUSED(adz_embedding(VALUES(ADZ_I64, -1), w, NULL), ADZ_ERR_INDEX, "index -1");
 }
@@ -87,7 +87,7 @@ FACT(changed_ids_are_refused_in_backward)
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(the_padding_row_is_looked_up_and_has_no_gradient),
     cmocka_unit_test(frequencies_divide_the_gradient),
-    cmocka_unit_test(a_bad_index_is_named_with_its_place_and_the_size),
+    cmocka_unit_test(a_bad_index_is_named_with_its_position_and_the_size),
     cmocka_unit_test(gradients_have_the_same_bits_for_any_number_of_threads),
     cmocka_unit_test(a_row_named_a_million_times_sums_exactly),
     cmocka_unit_test(changed_ids_are_refused_in_backward),
@@ -110,7 +110,7 @@ const op_case embedding_case = {
     .rejects = {
         { .in = { IN_INDEX(5, 4), IN(5) }, .status = ADZ_ERR_SHAPE, .says = "[rows, features]" },
         { .in = { IN(4), IN(5, 3) }, .status = ADZ_ERR_DTYPE, .says = "int64" },
-        { .in = { IN_INDEX(5, 4), IN(0, 3) }, .status = ADZ_ERR_INDEX, .says = "place [0]" },
+        { .in = { IN_INDEX(5, 4), IN(0, 3) }, .status = ADZ_ERR_INDEX, .says = "position [0]" },
         { .in = { IN_INDEX(5, 4), IN(5, 3) }, .p = { 1, 5 }, .status = ADZ_ERR_INDEX, .says = "padding_idx 5" },
         { .in = { IN_INDEX(5, 4), IN(5, 3) }, .p = { 0, 0, 0, 1 }, .status = ADZ_ERR_UNSUPPORTED, .says = "leave sparse false" },
         { .in = { IN_INDEX(1, 1, 1, 1, 1, 1, 1, 1, 1), IN(5, 3) }, .status = ADZ_ERR_SHAPE, .says = "9 dimensions" },

@@ -26,7 +26,7 @@ FACT(a_bad_index_is_named)
 {
     adz_tensor *x = adz_zeros(ADZ_SHAPE(2, 3), ADZ_F32);
     adz_tensor *index = adz_reshape(VALUES(ADZ_I64, 0, 1, 2, -3), ADZ_SHAPE(2, 2));
-    ASSERT_REFUSED(adz_gather(x, 1, index), ADZ_ERR_INDEX, "index -3 at place [1, 1]");
+    ASSERT_REFUSED(adz_gather(x, 1, index), ADZ_ERR_INDEX, "index -3 at position [1, 1]");
 }
 
 FACT(an_empty_index_of_another_rank_gives_nothing)

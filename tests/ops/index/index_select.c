@@ -23,7 +23,7 @@ FACT(a_bad_index_is_named)
 {
     adz_tensor *x = adz_zeros(ADZ_SHAPE(2, 3), ADZ_F32);
     ASSERT_REFUSED(adz_index_select(x, 1, VALUES(ADZ_I64, 0, 3)), ADZ_ERR_INDEX,
-        "index 3 at place [1] is none of the 3");
+        "index 3 at position [1] is none of the 3");
 }
 
 /* A write through the data pointer does not raise the version, so the backward checks the indices

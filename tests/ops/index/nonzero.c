@@ -5,7 +5,7 @@ static int call(const op_args *a, adz_tensor **out)
     return case_one(adz_nonzero(a->in[0]), out);
 }
 
-FACT(places_come_in_order)
+FACT(positions_come_in_order)
 {
     adz_tensor *x = adz_reshape(VALUES(ADZ_F32, 0, 1, NAN, 0, -0.0, 2), ADZ_SHAPE(2, 3));
     adz_tensor *y = adz_nonzero(x);
@@ -19,7 +19,7 @@ FACT(places_come_in_order)
     assert_int_equal(adz_tensor_size(y, 1), 0);
 }
 
-static adz_tensor *places_of(void *x)
+static adz_tensor *positions_of(void *x)
 {
     return adz_nonzero(x);
 }
@@ -28,7 +28,7 @@ static adz_tensor *places_of(void *x)
 FACT(plans_refuse_it)
 {
     adz_tensor *x = VALUES(ADZ_F32, 0, 1);
-    adz_plan *plan = adz_plan_new(places_of, x, NULL);
+    adz_plan *plan = adz_plan_new(positions_of, x, NULL);
     if (plan != NULL) {
         assert_null(adz_plan_run(plan));
     }
@@ -40,7 +40,7 @@ FACT(plans_refuse_it)
 }
 
 static const struct CMUnitTest facts[] = {
-    cmocka_unit_test(places_come_in_order),
+    cmocka_unit_test(positions_come_in_order),
     cmocka_unit_test(plans_refuse_it),
 };
 

@@ -16,7 +16,7 @@ FACT(the_largest_id_decides_how_many)
 {
     adz_tensor *y = adz_one_hot(VALUES(ADZ_I32, 1, 0, 2), -1);
     ASSERT_VALUES(adz_reshape(y, ADZ_SHAPE(9)), ADZ_I64, 0, 1, 0, 1, 0, 0, 0, 0, 1);
-    ASSERT_REFUSED(adz_one_hot(VALUES(ADZ_I64, 0, 3), 3), ADZ_ERR_INDEX, "index 3 at place [1]");
+    ASSERT_REFUSED(adz_one_hot(VALUES(ADZ_I64, 0, 3), 3), ADZ_ERR_INDEX, "index 3 at position [1]");
     ASSERT_REFUSED(adz_one_hot(VALUES(ADZ_I64, 0, -1), -1), ADZ_ERR_INDEX, "index -1");
 }
 

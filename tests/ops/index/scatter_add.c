@@ -17,17 +17,17 @@ FACT(integers_add_and_masks_join)
         ADZ_U8, 1, 0, 5);
 }
 
-FACT(in_place_it_changes_x_and_nothing_when_refused)
+FACT(in_position_it_changes_x_and_nothing_when_refused)
 {
     adz_tensor *x = VALUES(ADZ_F32, 1, 2, 3), *src = VALUES(ADZ_F32, 10, 20);
-    ASSERT_REFUSED(
-        adz_scatter_add_(x, 0, VALUES(ADZ_I64, 0, 3), src), ADZ_ERR_INDEX, "index 3 at place [1]");
+    ASSERT_REFUSED(adz_scatter_add_(x, 0, VALUES(ADZ_I64, 0, 3), src), ADZ_ERR_INDEX,
+        "index 3 at position [1]");
     ASSERT_VALUES(x, ADZ_F32, 1, 2, 3);
     assert_ptr_equal(adz_scatter_add_(x, 0, VALUES(ADZ_I64, 0, 0), src), x);
     ASSERT_VALUES(x, ADZ_F32, 31, 2, 3);
 }
 
-FACT(in_place_it_is_differentiable)
+FACT(in_position_it_is_differentiable)
 {
     adz_tensor *a = LEAF(1, 2, 3), *src = LEAF(1, 2);
     adz_tensor *y = adz_scatter_add_(adz_mul_number(a, 2), 0, VALUES(ADZ_I64, 2, 2), src);
@@ -57,8 +57,8 @@ FACT(an_empty_index_changes_nothing)
 
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(integers_add_and_masks_join),
-    cmocka_unit_test(in_place_it_changes_x_and_nothing_when_refused),
-    cmocka_unit_test(in_place_it_is_differentiable),
+    cmocka_unit_test(in_position_it_changes_x_and_nothing_when_refused),
+    cmocka_unit_test(in_position_it_is_differentiable),
     cmocka_unit_test(long_sums_are_exact),
     cmocka_unit_test(an_empty_index_changes_nothing),
 };

@@ -25,7 +25,7 @@ FACT(the_order_is_stable)
     ASSERT_VALUES(adz_sort(VALUES(ADZ_I64, 3, 1, 2), -1, false, NULL), ADZ_I64, 1, 2, 3);
 }
 
-/* Whether element a at place i comes before element b at place j. */
+/* Whether element a at position i comes before element b at position j. */
 static bool comes_before(double a, int64_t i, double b, int64_t j, bool descending)
 {
     if (isnan(a) != isnan(b)) {
@@ -38,7 +38,7 @@ static bool comes_before(double a, int64_t i, double b, int64_t j, bool descendi
 }
 
 /* Checks one sort along the first of two dimensions: neighbours are in order, values stand at their
- * places, and no place occurs twice. */
+ * positions, and no position occurs twice. */
 static void check_sorted(adz_tensor *x, bool descending)
 {
     adz_tensor *at, *y = adz_sort(x, 0, descending, &at);
@@ -47,18 +47,18 @@ static void check_sorted(adz_tensor *x, bool descending)
     for (int64_t lane = 0; lane < lanes; ++lane) {
         adz_scope *scope = adz_scope_open();
         adz_tensor *in = adz_select(x, 1, lane), *out = adz_select(y, 1, lane);
-        adz_tensor *places = adz_select(at, 1, lane);
+        adz_tensor *positions = adz_select(at, 1, lane);
         double sum = 0, last = 0;
         for (int64_t j = 0, before = 0; j < n; ++j) {
-            const int64_t place = (int64_t)adz_item(adz_select(places, 0, j));
+            const int64_t position = (int64_t)adz_item(adz_select(positions, 0, j));
             const double value = adz_item(adz_select(out, 0, j));
-            const double there = adz_item(adz_select(in, 0, place));
+            const double there = adz_item(adz_select(in, 0, position));
             assert_true(isnan(value) ? isnan(there) : value == there);
             assert_true(signbit(value) == signbit(there));
-            assert_true(j == 0 || comes_before(last, before, value, place, descending));
+            assert_true(j == 0 || comes_before(last, before, value, position, descending));
             last = value;
-            before = place;
-            sum += (double)place;
+            before = position;
+            sum += (double)position;
         }
         assert_true(sum == (double)(n * (n - 1) / 2));
         adz_scope_close(scope);

@@ -37,11 +37,11 @@ FACT(a_thousand_are_sorted)
 /* For a scalar, k = 0 gives the scalar, as in PyTorch. */
 FACT(none_of_a_scalar_is_the_scalar)
 {
-    adz_tensor *x = adz_requires_grad_(adz_scalar(3, ADZ_F64), true), *places;
+    adz_tensor *x = adz_requires_grad_(adz_scalar(3, ADZ_F64), true), *found;
     for (int64_t k = 0; k < 2; ++k) {
-        adz_tensor *y = adz_topk(x, k, 0, true, true, &places);
+        adz_tensor *y = adz_topk(x, k, 0, true, true, &found);
         assert_int_equal(adz_tensor_rank(y), 0);
-        assert_true(adz_item(y) == 3 && adz_item(places) == 0);
+        assert_true(adz_item(y) == 3 && adz_item(found) == 0);
         assert_true(adz_item(gradient_of(y, x)) == 1);
     }
     ASSERT_REFUSED(adz_topk(x, 2, 0, true, true, NULL), ADZ_ERR_ARGUMENT, "k is 2");

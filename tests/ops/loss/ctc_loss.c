@@ -45,7 +45,7 @@ FACT(all_ways_are_summed)
     assert_true(fabs(adz_item(single(x, none, false)) - (-log(0.25 * 0.4))) <= 1e-14);
 }
 
-/* A repeated label needs a blank between its two places, so three steps. */
+/* A repeated label needs a blank between its two positions, so three steps. */
 FACT(targets_that_do_not_fit_are_infinite)
 {
     adz_tensor *x = adz_requires_grad_(adz_full(ADZ_SHAPE(2, 2), -1, ADZ_F64), true);

@@ -56,7 +56,7 @@ static void a_class_out_of_range_is_named(void **state)
     assert_null(
         adz_nll_loss(adz_zeros(ADZ_SHAPE(2, 3), ADZ_F32), t, ADZ_NONE, -100, ADZ_REDUCE_MEAN));
     assert_int_equal(adz_error_code(), ADZ_ERR_INDEX);
-    assert_non_null(strstr(adz_error_message(), "target 3 at place 1"));
+    assert_non_null(strstr(adz_error_message(), "target 3 at position 1"));
     adz_error_clear();
     adz_scope_close(scope);
 }

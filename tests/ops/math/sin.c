@@ -15,7 +15,7 @@ FACT(large_arguments_are_reduced)
 }
 
 /* A block with an argument that is too large for the vector code, or is NaN, takes another path.
- * Every element must have the result that it has alone, correct to the last place. */
+ * Every element must have the result that it has alone, correct to the last digit. */
 FACT(neighbours_do_not_matter)
 {
     enum { N = 300 };

@@ -22,7 +22,7 @@ static bool config(const json_t *config, op_args *a)
     return true;
 }
 
-FACT(running_statistics_move_in_place_with_the_unbiased_variance)
+FACT(running_statistics_move_in_position_with_the_unbiased_variance)
 {
     adz_tensor *x = adz_tensor_from((double[]){ 1, 10, 3, 30 }, ADZ_SHAPE(2, 2), ADZ_F64);
     adz_tensor *mean = VALUES(ADZ_F64, 0, 100), *var = VALUES(ADZ_F64, 1, 0);
@@ -111,7 +111,7 @@ FACT(a_variance_beyond_all_numbers_gives_nan)
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(a_variance_beyond_all_numbers_gives_nan),
     cmocka_unit_test(a_large_mean_costs_no_digits_in_f32),
-    cmocka_unit_test(running_statistics_move_in_place_with_the_unbiased_variance),
+    cmocka_unit_test(running_statistics_move_in_position_with_the_unbiased_variance),
     cmocka_unit_test(strided_running_statistics_are_updated_where_they_lie),
     cmocka_unit_test(a_refused_call_or_an_empty_batch_moves_nothing),
     cmocka_unit_test(running_statistics_may_move_on_before_the_backward),

@@ -19,7 +19,7 @@ FACT(windows_share_the_middle)
     ASSERT_VALUES(adz_reshape(y, ADZ_SHAPE(4)), ADZ_F64, 6, 12, 21, 27);
 }
 
-/* Windows of 1,101, 1,102 and 1,101 places, wider than the kernel's buffer. */
+/* Windows of 1,101, 1,102 and 1,101 positions, wider than the kernel's buffer. */
 FACT(wide_windows_of_different_sizes)
 {
     adz_tensor *x = adz_reshape(adz_arange(0, 3302, 1, ADZ_F64), ADZ_SHAPE(1, 3302));

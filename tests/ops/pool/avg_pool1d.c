@@ -20,7 +20,7 @@ FACT(windows_lie_side_by_side)
     ASSERT_VALUES(gradient_of(y, x), ADZ_F64, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0);
 }
 
-/* The places of a last window beyond x and its padding do not count (ceil_mode). */
+/* The positions of a last window beyond x and its padding do not count (ceil_mode). */
 FACT(a_last_window_that_is_cut)
 {
     adz_avg_pool_options o = ADZ_AVG_POOL_OPTIONS;
@@ -48,7 +48,7 @@ FACT(windows_in_ceil_mode)
     }
 }
 
-/* Windows wider than the kernel's buffer of 1,024 places. */
+/* Windows wider than the kernel's buffer of 1,024 positions. */
 FACT(a_divisor_of_wide_windows)
 {
     adz_avg_pool_options o = ADZ_AVG_POOL_OPTIONS;

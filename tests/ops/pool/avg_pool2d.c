@@ -23,7 +23,7 @@ FACT(the_usual_windows)
     ASSERT_VALUES(adz_reshape(y, ADZ_SHAPE(6)), ADZ_F32, 7, 11, 15, 31, 35, 39);
 }
 
-/* The three divisors: padding counts, only places of x count, and a number of the caller. */
+/* The three divisors: padding counts, only positions of x count, and a number of the caller. */
 FACT(divisors)
 {
     adz_tensor *x = adz_ones(ADZ_SHAPE(1, 2, 2), ADZ_F64);

@@ -90,7 +90,7 @@ FACT(linear_copies_what_keeps_its_size)
     ASSERT_VALUES(adz_flatten(y, 0, -1), ADZ_F32, 0, 1, 0, 1, 0, 1, 0, 1);
 }
 
-/* The last place of a row has no right neighbour: the next row must not be read. */
+/* The last position of a row has no right neighbour: the next row must not be read. */
 FACT(rows_do_not_touch)
 {
     adz_interpolate_options o = ADZ_INTERPOLATE_OPTIONS;

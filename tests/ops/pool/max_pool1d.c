@@ -15,10 +15,10 @@ static bool config(const json_t *config, op_args *a)
 
 FACT(windows_lie_side_by_side)
 {
-    adz_tensor *x = adz_reshape(VALUES(ADZ_F32, 3, 1, 4, 1, 5, 9, 2), ADZ_SHAPE(1, 7)), *places;
-    adz_tensor *y = adz_max_pool1d(x, 3, NULL, &places);
+    adz_tensor *x = adz_reshape(VALUES(ADZ_F32, 3, 1, 4, 1, 5, 9, 2), ADZ_SHAPE(1, 7)), *positions;
+    adz_tensor *y = adz_max_pool1d(x, 3, NULL, &positions);
     ASSERT_VALUES(adz_reshape(y, ADZ_SHAPE(2)), ADZ_F32, 4, 9);
-    ASSERT_VALUES(adz_reshape(places, ADZ_SHAPE(2)), ADZ_I64, 2, 5);
+    ASSERT_VALUES(adz_reshape(positions, ADZ_SHAPE(2)), ADZ_I64, 2, 5);
 }
 
 /* A kernel that is larger than x fits with ceil_mode, as in PyTorch. */

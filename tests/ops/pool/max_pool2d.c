@@ -15,12 +15,12 @@ static bool config(const json_t *config, op_args *a)
 
 FACT(the_usual_windows)
 {
-    adz_tensor *x = adz_reshape(adz_arange(0, 24, 1, ADZ_F32), ADZ_SHAPE(1, 4, 6)), *places;
+    adz_tensor *x = adz_reshape(adz_arange(0, 24, 1, ADZ_F32), ADZ_SHAPE(1, 4, 6)), *positions;
     adz_tensor *y = adz_max_pool2d(x, ADZ_SHAPE(2), NULL, NULL);
     assert_int_equal(adz_tensor_rank(y), 3);
     ASSERT_VALUES(adz_reshape(y, ADZ_SHAPE(6)), ADZ_F32, 7, 9, 11, 19, 21, 23);
-    adz_max_pool2d(x, ADZ_SHAPE(3, 2), NULL, &places);
-    ASSERT_VALUES(adz_reshape(places, ADZ_SHAPE(3)), ADZ_I64, 13, 15, 17);
+    adz_max_pool2d(x, ADZ_SHAPE(3, 2), NULL, &positions);
+    ASSERT_VALUES(adz_reshape(positions, ADZ_SHAPE(3)), ADZ_I64, 13, 15, 17);
 }
 
 /* The first of equal elements gets the gradient, row by row, as does the first of -inf. */
@@ -35,9 +35,10 @@ FACT(ties_go_to_the_first)
     x = LEAF(-INFINITY, -INFINITY, -INFINITY, -INFINITY);
     y = adz_max_pool2d(adz_reshape(x, ADZ_SHAPE(1, 2, 2)), ADZ_SHAPE(2), NULL, NULL);
     ASSERT_VALUES(gradient_of(y, x), ADZ_F64, 1, 0, 0, 0);
-    adz_tensor *places;
-    adz_max_pool2d(adz_full(ADZ_SHAPE(1, 4, 4), -INFINITY, ADZ_F32), ADZ_SHAPE(2), NULL, &places);
-    ASSERT_VALUES(adz_reshape(places, ADZ_SHAPE(4)), ADZ_I64, 0, 2, 8, 10);
+    adz_tensor *positions;
+    adz_max_pool2d(
+        adz_full(ADZ_SHAPE(1, 4, 4), -INFINITY, ADZ_F32), ADZ_SHAPE(2), NULL, &positions);
+    ASSERT_VALUES(adz_reshape(positions, ADZ_SHAPE(4)), ADZ_I64, 0, 2, 8, 10);
 }
 
 FACT(nan_is_the_largest)
@@ -70,7 +71,7 @@ static const geometry geometries[] = {
     { { 4, 40 }, { 2, 2 }, { 2, 2 }, { 0, 0 }, { 1, 1 } },
     { { 9, 11 }, { 3, 3 }, { 2, 2 }, { 1, 1 }, { 1, 1 } }, /* shared elements */
     { { 9, 11 }, { 3, 2 }, { 1, 1 }, { 0, 1 }, { 1, 1 } },
-    { { 9, 11 }, { 2, 3 }, { 1, 2 }, { 1, 1 }, { 3, 2 } }, /* searched place by place */
+    { { 9, 11 }, { 2, 3 }, { 1, 2 }, { 1, 1 }, { 3, 2 } }, /* searched position by position */
     { { 6, 12 }, { 2, 2 }, { 2, 2 }, { 1, 1 }, { 1, 1 } },
     { { 24, 40 }, { 16, 16 }, { 3, 4 }, { 8, 8 }, { 1, 1 } }, /* numbers in one byte */
     { { 24, 40 }, { 16, 17 }, { 3, 4 }, { 8, 8 }, { 1, 1 } }, /* numbers in more */
@@ -78,25 +79,25 @@ static const geometry geometries[] = {
     { { 2, 2500 }, { 2, 1200 }, { 1, 700 }, { 0, 0 }, { 1, 1 } },
 };
 
-/* The place of the largest element of window (i, j) of an image, as the operator's comment defines
- * it: the last NaN, or else the first one of the largest. */
-static int64_t place_by_definition(const geometry *g, const double *x, int64_t i, int64_t j)
+/* The position of the largest element of window (i, j) of an image, as the operator's comment
+ * defines it: the last NaN, or else the first one of the largest. */
+static int64_t position_by_definition(const geometry *g, const double *x, int64_t i, int64_t j)
 {
-    int64_t place = -1;
+    int64_t position = -1;
     for (int64_t k = 0; k < g->kernel[0]; ++k) {
         for (int64_t l = 0; l < g->kernel[1]; ++l) {
             const int64_t h = i * g->stride[0] - g->padding[0] + k * g->dilation[0];
             const int64_t w = j * g->stride[1] - g->padding[1] + l * g->dilation[1];
             if (h >= 0 && h < g->sizes[0] && w >= 0 && w < g->sizes[1]) {
                 const int64_t at = h * g->sizes[1] + w;
-                place = place < 0 || x[at] > x[place] || isnan(x[at]) ? at : place;
+                position = position < 0 || x[at] > x[position] || isnan(x[at]) ? at : position;
             }
         }
     }
-    return place;
+    return position;
 }
 
-/* Values, places and gradients, with and without a graph, agree with the definition. */
+/* Values, positions and gradients, with and without a graph, agree with the definition. */
 static void compare_with_definition(const geometry *g, adz_dtype dtype)
 {
     enum { PLANES = 3 };
@@ -116,22 +117,22 @@ static void compare_with_definition(const geometry *g, adz_dtype dtype)
     assert_true(adz_equal(at, same));
     const int64_t rows = adz_tensor_size(y, 1), columns = adz_tensor_size(y, 2);
     const adz_shape flat = ADZ_SHAPE(PLANES, rows * columns);
-    adz_tensor *places = adz_empty(flat, ADZ_I64);
+    adz_tensor *positions = adz_empty(flat, ADZ_I64);
     for (int64_t u = 0; u < PLANES * rows * columns; ++u) {
         const int64_t window = u % (rows * columns);
-        ((int64_t *)adz_tensor_data(places))[u] =
-            place_by_definition(g, (double *)adz_tensor_data(values) + u / (rows * columns) * plane,
-                window / columns, window % columns);
+        ((int64_t *)adz_tensor_data(positions))[u] = position_by_definition(g,
+            (double *)adz_tensor_data(values) + u / (rows * columns) * plane, window / columns,
+            window % columns);
     }
-    assert_true(adz_equal(adz_reshape(at, flat), places));
+    assert_true(adz_equal(adz_reshape(at, flat), positions));
     adz_tensor *wanted =
-        adz_gather(adz_reshape(adz_detach(x), ADZ_SHAPE(PLANES, plane)), 1, places);
+        adz_gather(adz_reshape(adz_detach(x), ADZ_SHAPE(PLANES, plane)), 1, positions);
     assert_true(adz_allclose(adz_reshape(adz_detach(y), flat), wanted, 0, 0, true));
     assert_true(adz_allclose(adz_reshape(plain, flat), wanted, 0, 0, true));
     /* Small integers, whose sums have no rounding: the order of the additions is free. */
     adz_tensor *dy = adz_to(adz_randint(-9, 9, ADZ_SHAPE(PLANES, rows, columns), ADZ_I64), dtype);
     adz_tensor *zeros = adz_zeros(ADZ_SHAPE(PLANES, plane), dtype);
-    wanted = adz_scatter_add(zeros, 1, places, adz_reshape(dy, flat));
+    wanted = adz_scatter_add(zeros, 1, positions, adz_reshape(dy, flat));
     for (int expression = 0; expression < 2; ++expression) {
         adz_backward_options options = ADZ_BACKWARD_OPTIONS;
         options.retain_graph = true;
@@ -184,8 +185,8 @@ FACT(options_and_sizes_are_checked)
         adz_max_pool2d(x, ADZ_SHAPE_SCALAR, NULL, NULL), ADZ_ERR_ARGUMENT, "has 0 numbers");
 }
 
-/* Dilated windows whose places lie in front of x and behind it: all of them in one dimension, and
- * some of them in the other. PyTorch gives -infinity; its indices are places outside x. */
+/* Dilated windows whose positions lie in front of x and behind it: all of them in one dimension,
+ * and some of them in the other. PyTorch gives -infinity; its indices are positions outside x. */
 FACT(padding_alone_gives_minus_infinity)
 {
     const double none = -(double)INFINITY;
@@ -193,23 +194,24 @@ FACT(padding_alone_gives_minus_infinity)
     o.padding = ADZ_SHAPE(2);
     o.dilation = ADZ_SHAPE(5);
     o.stride = ADZ_SHAPE(1);
-    adz_tensor *x = LEAF(1, 2, 3, 4, 5, 6), *places;
-    adz_tensor *y = adz_max_pool2d(adz_reshape(x, ADZ_SHAPE(1, 2, 3)), ADZ_SHAPE(2), &o, &places);
+    adz_tensor *x = LEAF(1, 2, 3, 4, 5, 6), *positions;
+    adz_tensor *y =
+        adz_max_pool2d(adz_reshape(x, ADZ_SHAPE(1, 2, 3)), ADZ_SHAPE(2), &o, &positions);
     ASSERT_VALUES(adz_flatten(y, 0, -1), ADZ_F64, none, none);
-    ASSERT_VALUES(adz_flatten(places, 0, -1), ADZ_I64, -1, -1);
+    ASSERT_VALUES(adz_flatten(positions, 0, -1), ADZ_I64, -1, -1);
     ASSERT_VALUES(gradient_of(y, x), ADZ_F64, 0, 0, 0, 0, 0, 0);
     ASSERT_VALUES(gradient_by_expression(y, x), ADZ_F64, 0, 0, 0, 0, 0, 0);
     o.padding = ADZ_SHAPE(0, 1);
     o.dilation = ADZ_SHAPE(1, 4);
-    y = adz_max_pool2d(adz_reshape(x, ADZ_SHAPE(1, 2, 3)), ADZ_SHAPE(2), &o, &places);
+    y = adz_max_pool2d(adz_reshape(x, ADZ_SHAPE(1, 2, 3)), ADZ_SHAPE(2), &o, &positions);
     ASSERT_VALUES(adz_flatten(y, 0, -1), ADZ_F64, none);
-    y = adz_max_pool2d(adz_reshape(x, ADZ_SHAPE(1, 1, 6)), ADZ_SHAPE(1, 2), &o, &places);
+    y = adz_max_pool2d(adz_reshape(x, ADZ_SHAPE(1, 1, 6)), ADZ_SHAPE(1, 2), &o, &positions);
     ASSERT_VALUES(adz_flatten(y, 0, -1), ADZ_F64, 4, 5, 6, 3);
     o.padding = ADZ_SHAPE(1, 0);
     o.dilation = ADZ_SHAPE(3, 1);
-    y = adz_max_pool2d(adz_reshape(x, ADZ_SHAPE(1, 2, 3)), ADZ_SHAPE(2, 1), &o, &places);
+    y = adz_max_pool2d(adz_reshape(x, ADZ_SHAPE(1, 2, 3)), ADZ_SHAPE(2, 1), &o, &positions);
     ASSERT_VALUES(adz_flatten(y, 0, -1), ADZ_F64, none, none, none);
-    y = adz_max_pool2d(adz_reshape(x, ADZ_SHAPE(1, 3, 2)), ADZ_SHAPE(2, 1), &o, &places);
+    y = adz_max_pool2d(adz_reshape(x, ADZ_SHAPE(1, 3, 2)), ADZ_SHAPE(2, 1), &o, &positions);
     ASSERT_VALUES(adz_flatten(y, 0, -1), ADZ_F64, 5, 6, 1, 2);
 }
 
@@ -243,7 +245,7 @@ const op_case max_pool2d_case = {
     .rejects = {
         { .in = { D(4, 4) }, .p = { 2, 2, 0, 0, 0, 0, 1, 1 }, .status = ADZ_ERR_SHAPE, .says = "must be [N, C, H, W] or [C, H, W]" },
         { .in = { D(1, 4, 0) }, .p = { 2, 2, 0, 0, 0, 0, 1, 1 }, .status = ADZ_ERR_SHAPE, .says = "dimension 2 of x[1, 4, 0] is empty" },
-        { .in = { D(1, 4, 4) }, .p = { 5, 2, 0, 0, 0, 0, 1, 1 }, .status = ADZ_ERR_SHAPE, .says = "window of 5 places" },
+        { .in = { D(1, 4, 4) }, .p = { 5, 2, 0, 0, 0, 0, 1, 1 }, .status = ADZ_ERR_SHAPE, .says = "window of 5 positions" },
         { .in = { D(1, 4, 4) }, .p = { 2, 2, 0, 0, 0, 0, 4, 1 }, .status = ADZ_ERR_SHAPE, .says = "dilation 4) does not fit into dimension 1" },
         { .in = { D(1, 4, 4) }, .p = { 2, 2, 1, 0, 0, 0, 1, 1 }, .status = ADZ_ERR_ARGUMENT, .says = "stride is 0" },
         { .in = { D(1, 4, 4) }, .p = { 2, 2, 1, 1, 2, 0, 1, 1 }, .status = ADZ_ERR_ARGUMENT, .says = "padding 2 is more than half" },

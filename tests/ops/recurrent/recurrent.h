@@ -42,7 +42,7 @@ static inline size_t n_weights(const op_args *a)
     return a->p[4] > 0 ? (size_t)a->p[4] : (size_t)(a->n - STATES);
 }
 
-/** Reads a vector's configuration. The file's names of weights are at fixed places of the list.
+/** Reads a vector's configuration. The file's names of weights are at fixed positions of the list.
  * Those of layers, directions and biases that the file does not have are removed. */
 static inline bool read_config(const json_t *config, op_args *a)
 {

@@ -25,7 +25,7 @@ FACT(rules_between_two_elements)
     assert_true(quantile_of(x, 0.75, ADZ_QUANTILE_HIGHER) == 8);
     assert_true(quantile_of(x, 0.75, ADZ_QUANTILE_MIDPOINT) == 6);
     assert_true(quantile_of(x, 0.75, ADZ_QUANTILE_NEAREST) == 4);
-    assert_true(quantile_of(x, 0.5, ADZ_QUANTILE_NEAREST) == 4); /* 1.5: the even place is 2 */
+    assert_true(quantile_of(x, 0.5, ADZ_QUANTILE_NEAREST) == 4); /* 1.5: the even position is 2 */
     assert_true(quantile_of(x, 2 / 3.0, ADZ_QUANTILE_MIDPOINT) == 4);
     adz_tensor *y = adz_quantile(x, 0.75, 0, ADZ_DROPDIM, ADZ_QUANTILE_LINEAR);
     ASSERT_VALUES(gradient_of(y, x), ADZ_F64, 0.75, 0, 0, 0.25);

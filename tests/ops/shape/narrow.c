@@ -27,7 +27,7 @@ const op_case narrow_case = {
     },
     .rejects = {
         { .in = { IN(3, 4) }, .p = { 2, 0, 1 }, .status = ADZ_ERR_DIM },
-        { .in = { IN(3, 4) }, .p = { 0, 2, 2 }, .status = ADZ_ERR_INDEX, .says = "2 places from 2 on" },
+        { .in = { IN(3, 4) }, .p = { 0, 2, 2 }, .status = ADZ_ERR_INDEX, .says = "2 positions from 2 on" },
         { .in = { IN(3, 4) }, .p = { 0, -4, 1 }, .status = ADZ_ERR_INDEX },
         { .in = { IN(3, 4) }, .p = { 0, 4, 0 }, .status = ADZ_ERR_INDEX },
         { .in = { IN(3, 4) }, .p = { 0, 0, -1 }, .status = ADZ_ERR_INDEX },

@@ -12,7 +12,7 @@ static bool config(const json_t *config, op_args *a)
     return true;
 }
 
-FACT(channels_become_places)
+FACT(channels_become_positions)
 {
     adz_tensor *x = adz_reshape(VALUES(ADZ_I64, 1, 2, 3, 4, 5, 6, 7, 8), ADZ_SHAPE(4, 1, 2));
     adz_tensor *y = adz_pixel_shuffle(x, 2);
@@ -20,7 +20,7 @@ FACT(channels_become_places)
     ASSERT_VALUES(adz_reshape(y, ADZ_SHAPE(8)), ADZ_I64, 1, 3, 2, 4, 5, 7, 6, 8);
 }
 
-static const struct CMUnitTest facts[] = { cmocka_unit_test(channels_become_places) };
+static const struct CMUnitTest facts[] = { cmocka_unit_test(channels_become_positions) };
 
 const op_case pixel_shuffle_case = {
     .name = "pixel_shuffle",

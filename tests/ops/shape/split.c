@@ -43,7 +43,7 @@ FACT(pieces_are_views)
     ASSERT_VALUES(x, ADZ_I64, 1, 0, 0);
 }
 
-FACT(a_failure_leaves_null_in_every_place)
+FACT(a_failure_leaves_null_in_every_position)
 {
     adz_tensor *x = VALUES(ADZ_F32, 1, 2, 3), *out[2] = { x, x };
     assert_int_equal(adz_split(x, 1, 0, out, 2, NULL), ADZ_ERR_ARGUMENT);
@@ -57,7 +57,7 @@ FACT(a_failure_leaves_null_in_every_place)
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(pieces_without_a_gradient_count_as_zero),
     cmocka_unit_test(pieces_are_views),
-    cmocka_unit_test(a_failure_leaves_null_in_every_place),
+    cmocka_unit_test(a_failure_leaves_null_in_every_position),
 };
 
 const op_case split_case = {

@@ -30,7 +30,7 @@ typedef struct adzi_activation_row {
     adz_tensor *(*call)(adz_tensor *x, double p);
     adzi_float_kernels forward, backward; /* of (x, p) and (dy, x, p); NULL for the identity */
     bool reads_result; /* the backward kernel reads y and not x; relu's takes either one, because x
-                          and y are above 0 at the same places */
+                          and y are above 0 at the same positions */
     double p;          /* the function's number, which kernels read as p[0] */
     const char *parameter;     /* the name of p where a module's user may set it */
     const char *repr;          /* what a module prints in parentheses */

@@ -129,13 +129,13 @@ static adzi_dropout_args mask_args(
 static bool set_inputs(adzi_bias_activation_args *args, adz_tensor *const *in)
 {
     /* The fields of the arguments, in the order of the inputs. */
-    const char **places[INPUTS] = { &args->x, &args->bias, &args->gate, &args->gate_bias };
+    const char **positions[INPUTS] = { &args->x, &args->bias, &args->gate, &args->gate_bias };
     for (int i = X; i < INPUTS; ++i) {
         adz_tensor *t = in[i] != NULL ? adzi_compact(name, in[i]) : NULL;
         if (t == NULL) {
             return false;
         }
-        *places[i] = adzi_is_none(t) ? NULL : t->data;
+        *positions[i] = adzi_is_none(t) ? NULL : t->data;
     }
     return true;
 }

@@ -30,8 +30,8 @@ static int64_t run_of(const adz_tensor *x, int dim)
     return run;
 }
 
-/* One kernel writes da and db to their places in dx, so that nothing is sliced or concatenated. dy
- * cannot be written over, because dx is twice as large. A unit is an element of dy. */
+/* One kernel writes da and db to their positions in dx, so that nothing is sliced or concatenated.
+ * dy cannot be written over, because dx is twice as large. A unit is an element of dy. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const char *op = node->op->name;

@@ -16,8 +16,8 @@
 #else
 
 /* How many elements of y, from unit e on and before `end`, are contiguous in x too. A part of the
- * launch may begin and end within a run, so the place in the run comes from a division. It is made
- * once per run and not per element. */
+ * launch may begin and end within a run, so the position in the run comes from a division. It is
+ * made once per run and not per element. */
 static inline int64_t KERNEL(left)(const adzi_glu_args *args, int64_t e, int64_t end)
 {
     const int64_t in_run = args->run - e % args->run;
@@ -41,8 +41,8 @@ void KERNEL(glu)(const void *opaque, int64_t begin, int64_t end)
     }
 }
 
-/* da and db of one element in one pass. dx has the layout of x: da and db are written to the places
- * of a and b. The sigmoid is computed once for both, and db takes dy s from da. */
+/* da and db of one element in one pass. dx has the layout of x: da and db are written to the
+ * positions of a and b. The sigmoid is computed once for both, and db takes dy s from da. */
 void KERNEL(glu_backward)(const void *opaque, int64_t begin, int64_t end)
 {
     const adzi_glu_args *args = opaque;

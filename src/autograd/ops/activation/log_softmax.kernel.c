@@ -78,7 +78,7 @@ void KERNEL(log_softmax)(const void *block, int64_t begin, int64_t end)
 
 /* Rows: in[0] is dy, in[1] is y. The sum of dy runs in eight lanes of f64 and is rounded once, to
  * elem. y is the logarithm of a probability, so it is at most 0 and exp_nonpositive applies. dx may
- * be the memory of dy: an element of dy is read before its place is written. */
+ * be the memory of dy: an element of dy is read before it is overwritten. */
 static void KERNEL(log_softmax_backward_rows)(const adzi_lanes_args *a, int64_t begin, int64_t end)
 {
     for (int64_t r = begin; r < end; ++r) {

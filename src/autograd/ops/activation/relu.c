@@ -30,8 +30,8 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 
 const adzi_op adzi_op_relu = { .name = "relu", .backward = backward, .fused = fused };
 
-/* Computes both public calls. In place adzi_save_result() does nothing, because x still has its old
- * values; adzi_leave_saving() saves x once it is the result. */
+/* Computes both public calls. In place adzi_save_result() does nothing, because x still has its
+ * old values; adzi_leave_saving() saves x once it is the result. */
 static adz_tensor *relu(adz_tensor *x, bool inplace)
 {
     adzi_call call;

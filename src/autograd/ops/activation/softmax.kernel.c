@@ -89,7 +89,7 @@ void KERNEL(softmax)(const void *block, int64_t begin, int64_t end)
 
 /* Rows: in[0] is dy, in[1] is y. The dot product is summed in f64, in eight lanes, and rounded
  * once. The second loop reads both rows again, mostly from the cache. dx may be the memory of dy:
- * an element of dy is read before its place is written. */
+ * an element of dy is read before it is overwritten. */
 static void KERNEL(softmax_backward_rows)(const adzi_lanes_args *a, int64_t begin, int64_t end)
 {
     for (int64_t r = begin; r < end; ++r) {

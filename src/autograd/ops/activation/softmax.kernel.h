@@ -25,7 +25,7 @@ enum {
 PICK(max_of, IS_LARGER)
 
 /* e[i] = e^(x[i] - m). The last group of fewer than 16 elements is padded with m to a full group,
- * so that the compiler vectorises it, and each element has one result whatever its place. */
+ * so that the compiler vectorises it, and each element has one result whatever its offset. */
 static inline void KERNEL(exponentials_of)(elem *e, const elem *x, int64_t n, elem m)
 {
     int64_t i = 0;
@@ -107,13 +107,13 @@ static inline void KERNEL(columns_exp_sum)(
 }
 
 /* The width of the group of neighbouring lanes that starts at lane `begin`: at most 256, within
- * [begin, end), and within one outer index. `place` becomes the offset of its first element. */
+ * [begin, end), and within one outer index. `offset` becomes the offset of its first element. */
 static inline int64_t KERNEL(group)(
-    const adzi_lanes_args *a, int64_t begin, int64_t end, int64_t *place)
+    const adzi_lanes_args *a, int64_t begin, int64_t end, int64_t *start)
 {
     int64_t column = begin % a->inner, w = a->inner - column;
     w = w < end - begin ? w : end - begin;
-    *place = begin / a->inner * a->n * a->inner + column;
+    *start = begin / a->inner * a->n * a->inner + column;
     return w < KERNEL(columns) ? w : KERNEL(columns);
 }
 

@@ -58,9 +58,9 @@ const adzi_op adzi_op_addcmul = {
     .name = "addcmul", .backward = backward, ADZI_FIELDS(fields), .expression = expression
 };
 
-/* Computes both public calls. In place no copy of the old x is needed, because no gradient depends
- * on it. value must be a whole number where the result is no float, because the integer kernel
- * multiplies in integers. */
+/* Computes both public calls. In place no copy of the old x is needed, because no gradient
+ * depends on it. value must be a whole number where the result is no float, because the integer
+ * kernel multiplies in integers. */
 static adz_tensor *addcmul(adz_tensor *x, adz_tensor *a, adz_tensor *b, double value, bool inplace)
 {
     adzi_call call;

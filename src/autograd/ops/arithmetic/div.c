@@ -61,8 +61,8 @@ static bool to_floats(adzi_call *call)
     return adzi_convert(call, 0, ADZ_F32) && adzi_convert(call, 1, ADZ_F32);
 }
 
-/* Computes all public calls of this file. In place the quotient overwrites a, which the gradient of
- * b needs. adzi_begin_inplace then copies the old values, and only if b wants a gradient. */
+/* Computes all public calls of this file. In place the quotient overwrites a, which the gradient
+ * of b needs. adzi_begin_inplace then copies the old values, and only if b wants a gradient. */
 static adz_tensor *divide(adz_tensor *a, adz_tensor *b, bool inplace)
 {
     adzi_call call;

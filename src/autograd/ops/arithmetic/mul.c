@@ -10,8 +10,8 @@
  * a and b have any shapes that broadcast to y. Their dtypes are promoted to one. Each operand is
  * saved only if the other one wants a gradient: a product with a constant saves the constant.
  *
- * Products of integers wrap. The product of two bools is their logical and. In place y is a itself,
- * so y must have the shape and the dtype of a. */
+ * Products of integers wrap. The product of two bools is their logical and. In place y is a
+ * itself, so y must have the shape and the dtype of a. */
 
 KERNEL_TABLE_ALL(mul);
 
@@ -58,8 +58,8 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 
 const adzi_op adzi_op_mul = { .name = "mul", .backward = backward, .fused = fused };
 
-/* Computes all public calls of this file. In place the product overwrites a, which the gradient of
- * b needs. adzi_begin_inplace then copies the old values, and only if b wants a gradient. */
+/* Computes all public calls of this file. In place the product overwrites a, which the gradient
+ * of b needs. adzi_begin_inplace then copies the old values, and only if b wants a gradient. */
 static adz_tensor *mul(adz_tensor *a, adz_tensor *b, bool inplace)
 {
     adzi_call call;

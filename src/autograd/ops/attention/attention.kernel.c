@@ -419,7 +419,7 @@ static void KERNEL(back_keys)(
 }
 
 /* delta[i] = sum_c dy[i, c] y[i, c], which equals sum_j P_ij dP_ij, with and without dropout. This
- * takes Ev products per query in place of S, and the backward needs no first pass over P. Sums run
+ * takes Ev products per query instead of S, and the backward needs no first pass over P. Sums run
  * in 16 lanes of f64, joined by halves. */
 static void KERNEL(inner_products)(const adzi_attention_args *g, KERNEL(backward) * b, int64_t item)
 {

@@ -215,7 +215,7 @@ static bool saved(adzi_node *node, adz_tensor **in, adz_tensor **kept, adz_tenso
 static adz_tensor *new_like(
     const adzi_attention *at, int64_t rows, int64_t columns, const adz_tensor *like, bool plain)
 {
-    int rank = at->batch_rank + 2, order[ADZ_MAX_RANK], place[ADZ_MAX_RANK];
+    int rank = at->batch_rank + 2, order[ADZ_MAX_RANK], position[ADZ_MAX_RANK];
     int64_t sizes[ADZ_MAX_RANK], ordered[ADZ_MAX_RANK], numel;
     bool same = true;
     for (int i = 0; i < rank; ++i) {
@@ -232,7 +232,7 @@ static adz_tensor *new_like(
     }
     for (int i = 0; i < rank; ++i) {
         ordered[i] = sizes[order[i]];
-        place[order[i]] = i;
+        position[order[i]] = i;
         same = same && order[i] == i;
     }
     adz_dtype dtype = (adz_dtype)like->dtype;
@@ -241,7 +241,7 @@ static adz_tensor *new_like(
     }
     adz_tensor *t = adzi_scratch(name, dtype, rank, ordered);
     adzi_trace_constant(t); /* a permutation of it becomes the result of the call */
-    return same || t == NULL ? t : adz_permute(t, adz_dims_of(rank, place));
+    return same || t == NULL ? t : adz_permute(t, adz_dims_of(rank, position));
 }
 
 /* Allocates the gradient of input i if it is wanted. It has the broadcast leading dimensions; the

@@ -5,8 +5,8 @@
 
 /* The operators of convolution: conv1d, conv2d and their transposed forms, torch.nn.functional.
  *
- *     y[o, q]  = bias[o] + sum over c and t of weight[o, c, t] x[c, place(q, t)]
- *     place    = q stride + t dilation - padding
+ *     y[o, q]  = bias[o] + sum over c and t of weight[o, c, t] x[c, index(q, t)]
+ *     index    = q stride + t dilation - padding
  *     dx       = the transposed convolution of dy with weight
  *     dweight  = adz_conv_weight(x, dy)
  *     dbias[o] = sum over q of dy[o, q]
@@ -32,7 +32,7 @@ const adzi_op *adzi_conv_op(bool transposed, int n)
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
 
-/* dilation (kernel - 1) + 1, the places that a kernel spans. False on overflow. */
+/* dilation (kernel - 1) + 1, the indices that a kernel spans. False on overflow. */
 static bool reach_of(int64_t dilation, int64_t kernel, int64_t *reach)
 {
     return !__builtin_mul_overflow(dilation, kernel - 1, reach) &&

@@ -4,7 +4,7 @@
  *     dA[m, k]     = sum over q of dresult[m, q] P[k, q]
  *
  * k stands for a channel and a tap, q for a position: an item, a row and a column of the result.
- * P holds the patches, P[k, q] = the source at the place that tap k of position q reads. It never
+ * P holds the patches, P[k, q] = the source at the index that tap k of position q reads. It never
  * exists as a whole. A block is 64 positions, and a range is at most 128 values of k. The patches
  * of one range in one block are packed into scratch memory and multiplied there.
  *
@@ -57,8 +57,9 @@ INLINE VEC KERNEL(vload_lanes)(const elem *p, KERNEL(range_of_lanes) m)
 #define VLOAD_LANES(p, m) KERNEL(vload_lanes)(p, m)
 #endif
 
-/* Copies a run of each channel of a range, whose places are neighbours in the source. Lanes outside
- * `part` become 0. A vector may write beyond the run, where the next run is written later. */
+/* Copies a run of each channel of a range, whose indices are neighbours in the source. Lanes
+ * outside `part` become 0. A vector may write beyond the run, where the next run is written later.
+ */
 INLINE void KERNEL(copy_runs)(elem *to, int64_t apart, const elem *from, int64_t plane,
     int64_t channels, inside part, const run *r)
 {
@@ -68,14 +69,14 @@ INLINE void KERNEL(copy_runs)(elem *to, int64_t apart, const elem *from, int64_t
         const __typeof__(LANES(low, high)) lanes = LANES(low, high < low ? low : high);
         const int64_t room = BLOCK - r->at - v;
         elem *vector = to + v;
-        const elem *place = from + v;
+        const elem *from_index = from + v;
         if (room >= VW) {
-            for (int64_t c = 0; c < channels; ++c, vector += apart, place += plane) {
-                VSTORE(vector, VLOAD_LANES(place, lanes));
+            for (int64_t c = 0; c < channels; ++c, vector += apart, from_index += plane) {
+                VSTORE(vector, VLOAD_LANES(from_index, lanes));
             }
         } else {
-            for (int64_t c = 0; c < channels; ++c, vector += apart, place += plane) {
-                VSTORE_PART(vector, VLOAD_LANES(place, lanes), (int)room);
+            for (int64_t c = 0; c < channels; ++c, vector += apart, from_index += plane) {
+                VSTORE_PART(vector, VLOAD_LANES(from_index, lanes), (int)room);
             }
         }
     }
@@ -83,7 +84,7 @@ INLINE void KERNEL(copy_runs)(elem *to, int64_t apart, const elem *from, int64_t
 #undef LANES
 #undef VLOAD_LANES
 
-/* copy_runs for places that are `step` elements apart in the source. */
+/* copy_runs for indices that are `step` elements apart in the source. */
 INLINE void KERNEL(gather_runs)(elem *to, int64_t apart, const elem *from, int64_t plane,
     int64_t channels, inside part, const run *r, int64_t step)
 {
@@ -116,7 +117,7 @@ static void KERNEL(pack_patches)(elem *to, const adzi_conv_args *g, const adzi_c
             const inside none = { 0, 0 };
             const bool exists = is_row(row, g->source[0]);
             const inside part =
-                exists ? places_inside(first, p->w.step, r->length, g->source[1]) : none;
+                exists ? indices_inside(first, p->w.step, r->length, g->source[1]) : none;
             const elem *from = (const elem *)g->x + channel_of(g, r->item, group, range->channel) +
                                (exists ? row * g->source[1] + first : 0);
             if (p->w.step == 1) {
@@ -187,7 +188,7 @@ static bool KERNEL(all_finite)(const elem *x, int64_t apart, int64_t height, int
 }
 
 /* Sums over all channels and the taps that read an element of the source. `a` is the weight of one
- * map, x the source of a group, `row` and `column` the place that tap 0 reads. */
+ * map, x the source of a group, `row` and `column` the index that tap 0 reads. */
 static elem KERNEL(sum_inside)(const adzi_conv_args *g, const adzi_conv_phase *p, const elem *a,
     const elem *x, int64_t row, int64_t column)
 {

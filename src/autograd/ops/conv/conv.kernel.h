@@ -4,12 +4,12 @@
  *
  * A convolution and its transpose are both a sum over channels and taps of a source image:
  *
- *     result[m, q] = bias[m] + sum over c and t of A[m, c, t] source[c, place(q, t)]
+ *     result[m, q] = bias[m] + sum over c and t of A[m, c, t] source[c, index(q, t)]
  *
- * A tap t is one element of the kernel. In a convolution, place(q, t) = q stride + t dilation -
+ * A tap t is one element of the kernel. In a convolution, index(q, t) = q stride + t dilation -
  * pad. In a transposed convolution, element r of the result takes part in
  *
- *     place = (r + pad - t dilation) / stride,   where the division leaves no remainder.
+ *     index = (r + pad - t dilation) / stride,   where the division leaves no remainder.
  *
  * The elements r with one remainder r mod stride form a phase. All elements of a phase have the
  * same taps, and neighbours in a phase read neighbours of the source. A phase is therefore computed
@@ -72,7 +72,7 @@ typedef struct adzi_conv_sum_args {
     int64_t n, count; /* elements, and partial sums */
 } adzi_conv_sum_args;
 
-/** One phase along one dimension: position q reads, for tap number i, place q step + offset + i
+/** One phase along one dimension: position q reads, for tap number i, index q step + offset + i
  * offset_step of the source, and is element start + q stride of the result. */
 typedef struct adzi_conv_axis {
     int64_t count;         /* positions */
@@ -132,13 +132,13 @@ static inline adzi_conv_axis adzi_conv_axis_of(const adzi_conv_args *g, int d, i
             .offset_step = dilation };
     }
     /* Tap t belongs to the phase if t dilation = phase + pad modulo the stride. Divided by their
-     * common divisor this is t = place inverse modulo `apart`, so the taps of a phase lie `apart`
+     * common divisor this is t = index inverse modulo `apart`, so the taps of a phase lie `apart`
      * from each other. */
     int64_t inverse;
     const int64_t divisor = adzi_conv_divisor(dilation % stride, stride, &inverse);
-    const int64_t apart = stride / divisor, place = phase + g->pad[d];
-    const bool whole = place % divisor == 0;
-    const int64_t first = whole ? adzi_conv_multiply(place / divisor, inverse, apart) : taps;
+    const int64_t apart = stride / divisor, from_index = phase + g->pad[d];
+    const bool whole = from_index % divisor == 0;
+    const int64_t first = whole ? adzi_conv_multiply(from_index / divisor, inverse, apart) : taps;
     const bool none = first >= taps;
     return (adzi_conv_axis){ .count = (g->result[d] - phase + stride - 1) / stride,
         .start = phase,

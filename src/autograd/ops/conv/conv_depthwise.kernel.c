@@ -1,14 +1,14 @@
 /* Convolutions of groups with one channel and few maps each, as in a depthwise convolution.
  *
- *     result[m, q] = bias[m] + sum over t of w[m, t] source[place(q, t)]
- *     dw[m, t]     = sum over q of dresult[m, q] source[place(q, t)]
+ *     result[m, q] = bias[m] + sum over t of w[m, t] source[index(q, t)]
+ *     dw[m, t]     = sum over q of dresult[m, q] source[index(q, t)]
  *
  * A product of matrices would have a single row. A band of the source is copied into a frame of
  * zeros, and a vector of the result is summed in a register, without a look at borders. A row of
  * the frame has its columns sorted by their remainder modulo the stride, so that neighbours of the
  * result read neighbours of the frame. Bands that do not fit into a frame are computed in pieces of
  * SPAN elements of a row, one tap after the other. See Note [Two directions, one kernel] in
- * conv.kernel.h for phases and places. */
+ * conv.kernel.h for phases and indices. */
 #ifndef elem
 #define THIS_FILE "autograd/ops/conv/conv_depthwise.kernel.c"
 #include "autograd/ops/conv/conv_patches.kernel.h"
@@ -87,7 +87,7 @@ static void KERNEL(span)(elem *sums, const adzi_conv_args *g, const adzi_conv_ph
             const elem w = weight[i * p->w.taps + j];
             const int64_t first = column * p->w.step + p->w.offset + j * p->w.offset_step;
             const inside part =
-                exists ? places_inside(first, p->w.step, length, g->source[1]) : none;
+                exists ? indices_inside(first, p->w.step, length, g->source[1]) : none;
             if (!g->transposed) {
                 KERNEL(add_padding)(sums, w, part, length);
             }
@@ -172,7 +172,7 @@ static void KERNEL(fill_frame)(elem *to, const KERNEL(frame) * f, const adzi_con
         const int64_t from = row * p->h.step + f->top + r;
         memset(to, 0, (size_t)f->width * sizeof(elem));
         for (int64_t k = 0; k < f->step; ++k, to += f->part) {
-            const inside in = places_inside(f->left + k, f->step, f->part, g->source[1]);
+            const inside in = indices_inside(f->left + k, f->step, f->part, g->source[1]);
             if (is_row(from, g->source[0]) && in.low < in.high) {
                 KERNEL(copy_part)
                 (to, x + from * g->source[1], g->source[1], f->left + k, &in, f->step);
@@ -208,12 +208,12 @@ INLINE void KERNEL(framed_rows)(const adzi_conv_args *g, const adzi_conv_phase *
         VEC a = VSPLAT(bias), b = a, c = a, d = a;
         for (int64_t t = 0; t < taps; ++t) {
             const VEC w = VSPLAT(weight[t]);
-            const elem *place = from + z + f->at[t];
-            a = VFMA(w, VLOAD(place), a);
+            const elem *from_index = from + z + f->at[t];
+            a = VFMA(w, VLOAD(from_index), a);
             if (high == 4) {
-                b = VFMA(w, VLOAD(place + down), b);
-                c = VFMA(w, VLOAD(place + 2 * down), c);
-                d = VFMA(w, VLOAD(place + 3 * down), d);
+                b = VFMA(w, VLOAD(from_index + down), b);
+                c = VFMA(w, VLOAD(from_index + 2 * down), c);
+                d = VFMA(w, VLOAD(from_index + 3 * down), d);
             }
         }
         elem *row = to + z * p->w.stride;
@@ -332,29 +332,29 @@ static void KERNEL(weight_span)(VEC *sums, const adzi_conv_args *g, const elem *
         const inside none = { 0, 0 };
         const bool exists = is_row(from, g->source[0]);
         const inside part =
-            exists ? places_inside(first, g->stride[1], length, g->source[1]) : none;
+            exists ? indices_inside(first, g->stride[1], length, g->source[1]) : none;
         for (int64_t z = 0; z < length && !finite; ++z) {
             sums[t][0] += z < part.low || z >= part.high ? dy[z] * ELEM(0) : ELEM(0);
         }
         if (!exists) {
             continue;
         }
-        const elem *places = x + from * g->source[1] + first + part.low * g->stride[1];
+        const elem *indices = x + from * g->source[1] + first + part.low * g->stride[1];
         const int64_t count = part.high - part.low;
         if (g->stride[1] != 1) {
             for (int64_t z = 0; z < count; ++z) {
-                gathered[z] = places[z * g->stride[1]];
+                gathered[z] = indices[z * g->stride[1]];
             }
-            places = gathered;
+            indices = gathered;
         }
-        sums[t] = KERNEL(add_products)(sums[t], dy + part.low, places, count);
+        sums[t] = KERNEL(add_products)(sums[t], dy + part.low, indices, count);
     }
 }
 
 /* The product of `high` rows of dy, four or one, with what a tap reads in a frame. Lanes behind the
  * end of a row are left out of both, because the frame may hold infinities there. */
 INLINE VEC KERNEL(framed_products)(const adzi_conv_phase *p, const KERNEL(frame) * f,
-    const elem *place, const elem *dy, const int high)
+    const elem *from_index, const elem *dy, const int high)
 {
     const int64_t down = p->h.step * f->width, width = p->w.count;
     VEC a = { 0 }, b = a, c = a, d = a;
@@ -363,7 +363,7 @@ INLINE VEC KERNEL(framed_products)(const adzi_conv_phase *p, const KERNEL(frame)
         const int rest = whole ? VW : (int)(width - z);
 #define ADD_ROW(sum, r)                                       \
     sum = VFMA(KERNEL(load)(dy + (r)*width + z, whole, rest), \
-        KERNEL(load)(place + (r)*down + z, whole, rest), sum);
+        KERNEL(load)(from_index + (r)*down + z, whole, rest), sum);
         ADD_ROW(a, 0)
         if (high == 4) {
             ADD_ROW(b, 1)
@@ -385,10 +385,10 @@ static void KERNEL(framed_weight)(VEC *sums, const adzi_conv_args *g, const adzi
         KERNEL(fill_frame)(frame, f, g, p, x, row, count);
         for (int64_t t = 0; t < p->h.taps * p->w.taps; ++t) {
             for (int64_t r = 0; r < count; r += count - r >= 4 ? 4 : 1) {
-                const elem *place = frame + r * p->h.step * f->width + f->at[t];
+                const elem *from_index = frame + r * p->h.step * f->width + f->at[t];
                 const elem *from = dy + (row + r) * p->w.count;
-                sums[t] += count - r >= 4 ? KERNEL(framed_products)(p, f, place, from, 4)
-                                          : KERNEL(framed_products)(p, f, place, from, 1);
+                sums[t] += count - r >= 4 ? KERNEL(framed_products)(p, f, from_index, from, 4)
+                                          : KERNEL(framed_products)(p, f, from_index, from, 1);
             }
         }
     }

@@ -79,16 +79,16 @@ adz_status adzi_conv_expression(adz_tensor **y, adz_tensor *const *in, const voi
     images = adz_pad(images, pads, 4, 0);
     adz_tensor *sum = NULL;
     for (int64_t t = 0; t < g.kernel[0] * g.kernel[1]; ++t) {
-        adz_tensor *places = images;
+        adz_tensor *indices = images;
         for (int d = 0; d < 2; ++d) {
             const int64_t tap = d == 0 ? t / g.kernel[1] : t % g.kernel[1];
             const int64_t start = tap * g.dilation[d];
-            places = adz_slice(
-                places, 2 + d, start, start + (g.result[d] - 1) * g.stride[d] + 1, g.stride[d]);
+            indices = adz_slice(
+                indices, 2 + d, start, start + (g.result[d] - 1) * g.stride[d] + 1, g.stride[d]);
         }
-        places =
-            adz_reshape(places, ADZ_SHAPE(g.items, g.groups, g.from, g.result[0] * g.result[1]));
-        adz_tensor *part = adz_matmul(tap_of(&g, in[ADZI_CONV_WEIGHT], t, false), places);
+        indices =
+            adz_reshape(indices, ADZ_SHAPE(g.items, g.groups, g.from, g.result[0] * g.result[1]));
+        adz_tensor *part = adz_matmul(tap_of(&g, in[ADZI_CONV_WEIGHT], t, false), indices);
         sum = t == 0 ? part : adz_add(sum, part);
     }
     sum = adz_reshape(sum, ADZ_SHAPE(g.items, g.groups * g.to, g.result[0], g.result[1]));

@@ -1,4 +1,4 @@
-/* Blocks of positions of a result as runs, and the places of a source image that a run reads. */
+/* Blocks of positions of a result as runs, and the indices of a source image that a run reads. */
 #ifndef ADZI_AUTOGRAD_OPS_CONV_CONV_PATCHES_KERNEL_H
 #define ADZI_AUTOGRAD_OPS_CONV_CONV_PATCHES_KERNEL_H
 
@@ -47,12 +47,12 @@ static inline void find_runs(runs *found, const adzi_conv_phase *p, int64_t begi
     }
 }
 
-/* The part low .. high - 1 of a run whose places first + z step lie in 0 .. size - 1. */
+/* The part low .. high - 1 of a run whose indices first + z step lie in 0 .. size - 1. */
 typedef struct inside {
     int64_t low, high;
 } inside;
 
-static inline inside places_inside(int64_t first, int64_t step, int64_t length, int64_t size)
+static inline inside indices_inside(int64_t first, int64_t step, int64_t length, int64_t size)
 {
     int64_t low = 0, high = length;
     if (first < 0) {
@@ -67,13 +67,13 @@ static inline inside places_inside(int64_t first, int64_t step, int64_t length, 
     return (inside){ low, high < low ? low : high };
 }
 
-/* Returns true if place `row` exists in an image of so many rows. */
+/* Returns true if index `row` exists in an image of so many rows. */
 static inline bool is_row(int64_t row, int64_t rows)
 {
     return row >= 0 && row < rows;
 }
 
-/* Returns true if some of the places first .. last, in any order, exist in 0 .. size - 1. */
+/* Returns true if some of the indices first .. last, in any order, exist in 0 .. size - 1. */
 static inline bool meets(int64_t first, int64_t last, int64_t size)
 {
     return first < last ? first < size && last >= 0 : last < size && first >= 0;
@@ -104,7 +104,7 @@ static inline bool reads_source(
     return false;
 }
 
-/* Returns true if all taps of the positions whose first taps read places first .. last lie in 0 ..
+/* Returns true if all taps of the positions whose first taps read indices first .. last lie in 0 ..
  * size - 1. */
 static inline bool all_inside(const adzi_conv_axis *axis, int64_t first, int64_t last, int64_t size)
 {

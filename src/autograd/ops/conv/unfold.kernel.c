@@ -12,15 +12,16 @@
 #include "tensor/kernel/each_float.h"
 #else
 
-/* The places of one row of the grid: `part` of them exist, from element `from` of the image on. */
+/* The indices of one row of the grid: `part` of them exist, from element `from` of the image on. */
 static inside KERNEL(row_of)(const adzi_conv_args *g, int64_t tap, int64_t row, int64_t *from)
 {
     const int64_t i = tap / g->kernel[1], j = tap % g->kernel[1];
     const int64_t at = row * g->stride[0] - g->pad[0] + i * g->dilation[0];
     const int64_t first = j * g->dilation[1] - g->pad[1];
     *from = at * g->source[1] + first;
-    return is_row(at, g->source[0]) ? places_inside(first, g->stride[1], g->result[1], g->source[1])
-                                    : (inside){ 0, 0 };
+    return is_row(at, g->source[0])
+               ? indices_inside(first, g->stride[1], g->result[1], g->source[1])
+               : (inside){ 0, 0 };
 }
 
 void KERNEL(unfold)(const void *opaque, int64_t begin, int64_t end)

@@ -5,7 +5,7 @@
 /* Rows of a table by their numbers, torch.nn.functional.embedding.
  *
  *     y[..., :]     = weight[ids[...], :]
- *     dweight[v, :] = sum of dy[i, :] over the places i with ids[i] = v
+ *     dweight[v, :] = sum of dy[i, :] over the positions i with ids[i] = v
  *
  * ids[...] are i64 or i32, weight[V, D], y[..., D]. The row padding_idx is read like any other and
  * receives no gradient. With scale_grad_by_freq, dy[i] is divided by the number of times ids[i]
@@ -17,7 +17,7 @@ typedef struct {
     bool scale_grad_by_freq; /* gradients are divided by how often their row was looked up */
 } embedding_attr;
 
-/* The ids, with -1 in place of the padding row. adzi_rows_sum drops what is summed into row -1. */
+/* The ids, with -1 instead of the padding row. adzi_rows_sum drops what is summed into row -1. */
 static adz_tensor *without_padding(adz_tensor *ids, int64_t padding)
 {
     return ids != NULL && padding >= 0

@@ -16,7 +16,7 @@ typedef struct {
     int dim; /* the dimension along which the index counts, 0 or more */
 } gather_attr;
 
-/* dx is 0 with dy added at each place that was read. Several indices may name one place.
+/* dx is 0 with dy added at each position that was read. Several indices may name one position.
  * scatter_add is an operator, so the gradient can be differentiated again. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
@@ -105,7 +105,7 @@ adz_tensor *adz_gather(adz_tensor *x, int dim, adz_tensor *index)
         (index->numel > 0 && !adzi_index_fits("gather", index, x, "x", attr.dim)) ||
         !adzi_want_indices(&call, 1) ||
         !adzi_indices_within("gather", call.in[1], x->rank > 0 ? x->sizes[attr.dim] : 1,
-            "places of a dimension of x", x)) {
+            "positions of a dimension of x", x)) {
         return NULL;
     }
     adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, index->rank, index->sizes);

@@ -18,8 +18,8 @@
  * contiguous dimension, four results are stored as one vector. The gather instructions of the
  * processor take twice as long.
  *
- * The kernel itself walks the rows of y: `place` is the coordinate of the first result, and `from`
- * is the offset in x that belongs to it. */
+ * The kernel itself walks the rows of y: `position` is the coordinate of the first result, and
+ * `from` is the offset in x that belongs to it. */
 #define GATHER(type, bits)                                                                       \
     typedef uint##bits##_t __attribute__((may_alias)) item_##type;                               \
     typedef uint##bits##_t four_##type __attribute__((vector_size(bits / 2)));                   \
@@ -53,22 +53,22 @@
             return;                                                                              \
         }                                                                                        \
         const int64_t row = args->sizes[last], step = args->strides[last];                       \
-        int64_t place[ADZ_MAX_RANK] = { 0 }, from = 0, at = begin;                               \
+        int64_t position[ADZ_MAX_RANK] = { 0 }, from = 0, at = begin;                            \
         for (int d = last; d >= 0; --d) {                                                        \
-            place[d] = at % args->sizes[d];                                                      \
+            position[d] = at % args->sizes[d];                                                   \
             at /= args->sizes[d];                                                                \
-            from += place[d] * args->strides[d];                                                 \
+            from += position[d] * args->strides[d];                                              \
         }                                                                                        \
         for (int64_t n; begin < end; begin += n) {                                               \
-            n = row - place[last];                                                               \
+            n = row - position[last];                                                            \
             n = n < end - begin ? n : end - begin;                                               \
             gather_row_##type(y + begin, x + from, args->index + begin, n, step, args->along);   \
-            place[last] += n;                                                                    \
+            position[last] += n;                                                                 \
             from += n * step;                                                                    \
-            for (int d = last; d > 0 && place[d] == args->sizes[d]; --d) {                       \
+            for (int d = last; d > 0 && position[d] == args->sizes[d]; --d) {                    \
                 from += args->strides[d - 1] - args->sizes[d] * args->strides[d];                \
-                ++place[d - 1];                                                                  \
-                place[d] = 0;                                                                    \
+                ++position[d - 1];                                                               \
+                position[d] = 0;                                                                 \
             }                                                                                    \
         }                                                                                        \
     }

@@ -49,7 +49,7 @@ adz_tensor *adz_index_select(adz_tensor *x, int dim, adz_tensor *index)
     adz_shape shape = { 0 };
     if (d < 0 || !adzi_want_indices(&call, 1) ||
         !adzi_indices_within(
-            "index_select", call.in[1], x->sizes[d], "places of a dimension of x", x)) {
+            "index_select", call.in[1], x->sizes[d], "positions of a dimension of x", x)) {
         return NULL;
     }
     if (index->rank == 0) { /* one number counts as a list of one */

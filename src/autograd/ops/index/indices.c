@@ -25,15 +25,15 @@ bool adzi_want_indices(adzi_call *call, int i)
     return call->in[i] != NULL;
 }
 
-/* The place of element i of a contiguous tensor as text, such as "[1, 2]". */
-static const char *text_place(const adz_shape *shape, int64_t i)
+/* The position of element i of a contiguous tensor as text, such as "[1, 2]". */
+static const char *text_position(const adz_shape *shape, int64_t i)
 {
-    int64_t place[ADZ_MAX_RANK];
+    int64_t position[ADZ_MAX_RANK];
     for (int d = shape->rank - 1; d >= 0; --d) {
-        place[d] = i % shape->sizes[d];
+        position[d] = i % shape->sizes[d];
         i /= shape->sizes[d];
     }
-    return adzi_text_sizes(shape->rank, place);
+    return adzi_text_sizes(shape->rank, position);
 }
 
 /* What the host needs to report an index out of range. */
@@ -54,8 +54,8 @@ static adz_status report(const void *block)
     for (int64_t i = 0; i < args->n && !*args->within; ++i) {
         if (args->at[i] < 0 || args->at[i] >= args->size) {
             return adzi_error(args->op, ADZ_ERR_INDEX,
-                "index %lld at place %s is none of the %lld %s%s", (long long)args->at[i],
-                text_place(&args->index, i), (long long)args->size, args->of,
+                "index %lld at position %s is none of the %lld %s%s", (long long)args->at[i],
+                text_position(&args->index, i), (long long)args->size, args->of,
                 adzi_text_sizes(args->t.rank, args->t.sizes));
         }
     }

@@ -8,7 +8,7 @@
 bool adzi_want_indices(adzi_call *call, int i);
 
 /**
- * Fails with ADZ_ERR_INDEX, naming index, place and size, unless all of `index` (contiguous i64)
+ * Fails with ADZ_ERR_INDEX, naming index, position and size, unless all of `index` (contiguous i64)
  * are in 0 .. size-1. `of` says what they count: "rows of weight", with t's shape behind it.
  */
 bool adzi_indices_within(

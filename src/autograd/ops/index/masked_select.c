@@ -3,7 +3,7 @@
 #include "autograd/op.h"
 
 /* The elements at which a mask is true, torch.masked_select. A composition of nonzero, which finds
- * their places, and index_select. */
+ * their positions, and index_select. */
 adz_tensor *adz_masked_select(adz_tensor *x, adz_tensor *mask)
 {
     static const char op[] = "masked_select";

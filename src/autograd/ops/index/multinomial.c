@@ -82,7 +82,7 @@ static adz_status report(const void *block)
 }
 
 /* The class whose interval of the running sum contains `at`. The search is binary, with a
- * conditional move in place of a jump. Its result always has a weight above 0: equal sums mean a
+ * conditional move instead of a jump. Its result always has a weight above 0: equal sums mean a
  * weight of 0, which the last loop steps over. */
 static int64_t class_at(const double *sum, int64_t classes, double at)
 {
@@ -232,10 +232,10 @@ static adz_tensor *without_replacement(adz_tensor *p, int64_t n, adz_generator *
 {
     adz_tensor *u = adz_generator_rand(generator, adz_shape_of(p->rank, p->sizes), ADZ_F64);
     adz_tensor *rest = adz_add_number(adz_neg(u), 1);
-    adz_tensor *times = adz_div(adz_log(rest), p), *places = NULL;
+    adz_tensor *times = adz_div(adz_log(rest), p), *positions = NULL;
     times = adz_masked_fill(times, adz_eq_number(p, 0), -INFINITY);
-    adz_tensor *first = adz_topk(times, n, -1, true, true, &places);
-    return first != NULL ? places : NULL;
+    adz_tensor *first = adz_topk(times, n, -1, true, true, &positions);
+    return first != NULL ? positions : NULL;
 }
 
 /* Everything is computed in f64, because f32 running sums of many weights lose the small ones. */

@@ -4,7 +4,7 @@
 #include "base/recorder.h"
 #include "base/tracer.h"
 
-/* The places of elements that are not 0, torch.nonzero.
+/* The positions of elements that are not 0, torch.nonzero.
  *
  *     y[k] = the coordinates of the k-th element that is not 0, in row-major order
  *
@@ -13,7 +13,7 @@
 
 const adzi_op adzi_op_nonzero = { .name = "nonzero" };
 
-/* Arguments of both kernels, which have one unit each: the place of an element follows from all
+/* Arguments of both kernels, which have one unit each: the position of an element follows from all
  * elements before it. */
 typedef struct {
     const bool *mask;
@@ -35,7 +35,7 @@ static void count_true(const void *block, int64_t begin, int64_t end)
     }
 }
 
-static void write_places(const void *block, int64_t begin, int64_t end)
+static void write_positions(const void *block, int64_t begin, int64_t end)
 {
     const nonzero_args *args = block;
     int64_t at[ADZ_MAX_RANK] = { 0 }, *y = args->y;
@@ -85,6 +85,6 @@ adz_tensor *adz_nonzero(adz_tensor *x)
         return NULL;
     }
     args.y = (int64_t *)(void *)y->data;
-    adzi_launch(write_places, &args, 1, 1);
+    adzi_launch(write_positions, &args, 1, 1);
     return y;
 }

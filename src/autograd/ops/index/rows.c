@@ -146,21 +146,21 @@ static const adzi_op adzi_op_put = {
     .name = "rows_sum", .backward = sum_backward, ADZI_FIELDS(fields)
 };
 
-/* Arguments of sort_places, which has one unit. The index is walked twice in order. */
+/* Arguments of sort_positions, which has one unit. The index is walked twice in order. */
 typedef struct {
     const int64_t *index;
     int64_t n;       /* indices */
     int64_t size;    /* rows */
     int64_t *starts; /* [size + 2] */
     int64_t *order;  /* [n] */
-    int64_t *bad;    /* the result: the place of the first index out of range, or n */
+    int64_t *bad;    /* the result: the position of the first index out of range, or n */
 } sort_args;
 
-/* A counting sort of the places of the index by the row that they name. The places of row v are
- * order[starts[v]] .. order[starts[v + 1] - 1], in ascending order. So each row is summed by one
- * unit in a fixed order, and threads change no bit. An index of -1 or out of range is left out.
- * There is one unit, because all places share the counters. */
-static void sort_places(const void *block, int64_t begin, int64_t end)
+/* A counting sort of the positions of the index by the row that they name. The positions of row v
+ * are order[starts[v]] .. order[starts[v + 1] - 1], in ascending order. So each row is summed by
+ * one unit in a fixed order, and threads change no bit. An index of -1 or out of range is left out.
+ * There is one unit, because all positions share the counters. */
+static void sort_positions(const void *block, int64_t begin, int64_t end)
 {
     const sort_args *args = block;
     const int64_t *at = args->index, size = args->size;
@@ -169,8 +169,8 @@ static void sort_places(const void *block, int64_t begin, int64_t end)
         return;
     }
     *args->bad = args->n;
-    /* Counts are kept two places further, so that the prefix sums below become starts one place
-     * further. */
+    /* Counts are kept two positions further, so that the prefix sums below become starts one
+     * position further. */
     memset(start, 0, (size_t)(size + 2) * sizeof *start);
     for (int64_t i = 0; i < args->n; ++i) {
         if (at[i] >= 0 && at[i] < size) {
@@ -197,7 +197,7 @@ static bool sort_index(adz_tensor *starts, adz_tensor *order, const adz_tensor *
     int64_t *start = adzi_index_data(starts);
     const sort_args args = { adzi_index_data(index), index->numel, size, start,
         adzi_index_data(order), start + size + 2 };
-    adzi_launch(sort_places, &args, 1, 1);
+    adzi_launch(sort_positions, &args, 1, 1);
     if (*args.bad < index->numel) {
         adzi_error("rows_sum", ADZ_ERR_INDEX,
             "index %lld is none of %lld rows; it has changed since the forward",

@@ -101,7 +101,7 @@ static bool check(adzi_call *call, int dim)
                                      adzi_index_fits("scatter_add", index, src, "src", -1))) &&
            adzi_want_indices(call, 1) &&
            adzi_indices_within("scatter_add", call->in[1], x->rank > 0 ? x->sizes[dim] : 1,
-               "places of a dimension of x", x);
+               "positions of a dimension of x", x);
 }
 
 /* True if lanes of f32 are so long that they are summed in f64. */

@@ -23,11 +23,11 @@ static inline void KERNEL(scatter_lane)(
 {
     *y = *from = *index = 0;
     for (int d = args->rank - 1; d >= 0; --d) {
-        const int64_t place = d > 0 ? lane % args->sizes[d] : lane;
+        const int64_t position = d > 0 ? lane % args->sizes[d] : lane;
         lane = d > 0 ? lane / args->sizes[d] : 0;
-        *y += place * args->y_strides[d];
-        *from += place * args->from_strides[d];
-        *index += place * args->index_strides[d];
+        *y += position * args->y_strides[d];
+        *from += position * args->from_strides[d];
+        *index += position * args->index_strides[d];
     }
 }
 

@@ -1,12 +1,12 @@
-/* Kernel of sort: all elements of a lane in order, and their places.
+/* Kernel of sort: all elements of a lane in order, and their positions.
  *
  * An element becomes an unsigned key that is ordered as the elements are. Pairs of a key and a
- * place are distributed by one byte of the key after the other, the lowest byte first. A pass keeps
- * the order of pairs with equal bytes, so the sort is stable. The bytes of all passes are counted
- * while the keys are made. A pass whose byte is the same in all keys is left out. A lane of n
- * elements takes O(n) steps per byte.
+ * position are distributed by one byte of the key after the other, the lowest byte first. A pass
+ * keeps the order of pairs with equal bytes, so the sort is stable. The bytes of all passes are
+ * counted while the keys are made. A pass whose byte is the same in all keys is left out. A lane of
+ * n elements takes O(n) steps per byte.
  *
- * Values are read from x by their places, so -0 and NaN keep their bits. */
+ * Values are read from x by their positions, so -0 and NaN keep their bits. */
 #ifndef elem
 #include <string.h>
 
@@ -26,7 +26,7 @@ typedef __typeof__(_Generic((elem)0, double
 
 typedef struct KERNEL(pair) {
     KERNEL(key) key;
-    uint32_t place;
+    uint32_t position;
 } KERNEL(pair);
 
 /* Passes over a lane: the bytes of an element. */
@@ -56,8 +56,8 @@ static inline uint32_t KERNEL(digit)(KERNEL(key) key, int pass)
     return (uint32_t)(key >> 8 * pass) & (DIGITS - 1);
 }
 
-/* One pass: distributes n pairs by a byte of their keys. `count` becomes the place where the next
- * pair with each byte goes. */
+/* One pass: distributes n pairs by a byte of their keys. `count` becomes the position where the
+ * next pair with each byte goes. */
 static inline void KERNEL(distribute)(KERNEL(pair) *restrict to, const KERNEL(pair) *restrict from,
     int64_t n, uint32_t *restrict count, int pass)
 {
@@ -74,7 +74,7 @@ static inline void KERNEL(distribute)(KERNEL(pair) *restrict to, const KERNEL(pa
 
 /* Sorts the lane x[n] with stride s. `from` and `to` have room for n pairs each. */
 static void KERNEL(sort_lane)(const adzi_sort_args *args, const elem *x, elem *values,
-    int64_t *places, KERNEL(pair) * from, KERNEL(pair) * to)
+    int64_t *positions, KERNEL(pair) * from, KERNEL(pair) * to)
 {
     uint32_t count[KERNEL(passes)][DIGITS] = { { 0 } };
     const int64_t n = args->n, s = args->inner;
@@ -95,8 +95,8 @@ static void KERNEL(sort_lane)(const adzi_sort_args *args, const elem *x, elem *v
         to = other;
     }
     for (int64_t j = 0; j < n; ++j) {
-        places[j * s] = from[j].place;
-        values[j * s] = x[from[j].place * s];
+        positions[j * s] = from[j].position;
+        values[j * s] = x[from[j].position * s];
     }
 }
 
@@ -111,8 +111,8 @@ void KERNEL(sort_lanes)(const void *block, int64_t begin, int64_t end)
         for (int64_t lane = args->lanes * worker / args->workers; lane < last; ++lane) {
             const int64_t at = lane / s * n * s + lane % s;
             KERNEL(sort_lane)
-            (args, (const elem *)args->x + at, (elem *)args->values + at, args->places + at, from,
-                from + n);
+            (args, (const elem *)args->x + at, (elem *)args->values + at, args->positions + at,
+                from, from + n);
         }
     }
 }

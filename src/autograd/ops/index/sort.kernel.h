@@ -10,13 +10,13 @@ enum { ADZI_SORT_LEAST = 65 };
 
 /** The result is topk's for k = n. */
 typedef struct adzi_sort_args {
-    const void *x;   /* [outer, n, inner] */
-    void *values;    /* [outer, n, inner] */
-    int64_t *places; /* [outer, n, inner], the coordinates along dim */
+    const void *x;      /* [outer, n, inner] */
+    void *values;       /* [outer, n, inner] */
+    int64_t *positions; /* [outer, n, inner], the coordinates along dim */
     int64_t n, inner, lanes;
     int64_t workers; /* each of them sorts a run of lanes */
     bool descending;
-    char *scratch; /* 2 n pairs of a key and a place for each worker */
+    char *scratch; /* 2 n pairs of a key and a position for each worker */
 } adzi_sort_args;
 
 /** Bytes of a pair for elements of `size` bytes. */

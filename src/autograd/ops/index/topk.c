@@ -6,11 +6,11 @@
 
 /* The k largest or smallest elements along one dimension, torch.topk.
  *
- *     y[j]         = the j-th largest x[i] (or smallest),   places[j] = its i
- *     dx[places[j]] = dy[j], else 0
+ *     y[j]         = the j-th largest x[i] (or smallest),   indices[j] = its i
+ *     dx[indices[j]] = dy[j], else 0
  *
- * x[outer, S, inner] has any shape, y and places are [outer, k, inner]. Results are always sorted;
- * `sorted` exists for PyTorch's signature. The node saves the places and not x: the gradient needs
+ * x[outer, S, inner] has any shape, y and indices are [outer, k, inner]. Results are always sorted;
+ * `sorted` exists for PyTorch's signature. The node saves the indices and not x: the gradient needs
  * the shape of x only. */
 
 KERNEL_TABLE_ALL(topk);
@@ -25,13 +25,13 @@ typedef struct {
     bool largest; /* else the smallest elements are selected */
 } topk_attr;
 
-/* dx is 0 with dy at the places of the values. No place occurs twice, so nothing is summed.
+/* dx is 0 with dy at the indices of the values. No index occurs twice, so nothing is summed.
  * scatter_add is an operator, so the gradient can be differentiated again. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *zeros = adz_zeros(adzi_input_shape(node, 0), (adz_dtype)dy[0]->dtype);
-    adz_tensor *places = adzi_saved_extra(node, 0);
-    dx[0] = adz_scatter_add(zeros, adzi_attr(node, topk_attr)->dim, places, dy[0]);
+    adz_tensor *found = adzi_saved_extra(node, 0);
+    dx[0] = adz_scatter_add(zeros, adzi_attr(node, topk_attr)->dim, found, dy[0]);
     return adzi_status(dx[0]);
 }
 
@@ -51,11 +51,11 @@ typedef struct {
 /* Describes the call to the kernels and takes scratch memory. A scalar is one lane of one element.
  */
 static bool prepare(
-    job *j, adz_tensor *y, adz_tensor *places, const adz_tensor *x, int dim, bool largest)
+    job *j, adz_tensor *y, adz_tensor *found, const adz_tensor *x, int dim, bool largest)
 {
     const int64_t n = x->rank > 0 ? x->sizes[dim] : 1, k = x->rank > 0 ? y->sizes[dim] : 1;
     const int64_t inner = x->rank > 0 ? adzi_numel(x->rank - dim - 1, x->sizes + dim + 1) : 1;
-    int64_t *const to = (int64_t *)(void *)places->data;
+    int64_t *const to = (int64_t *)(void *)found->data;
     *j = (job){ .select = { x->data, y->data, to, n, k, inner, largest } };
     if (k < n || n < ADZI_SORT_LEAST || n > UINT32_MAX || y->numel == 0) {
         return true;
@@ -113,29 +113,29 @@ adz_tensor *adz_topk(
     /* k may be 0, which gives empty results. */
     if (k < 0 || k > size) {
         return adzi_fail("topk", ADZ_ERR_ARGUMENT,
-            "k is %lld, but dimension %d of x%s has %lld places", (long long)k, attr.dim,
+            "k is %lld, but dimension %d of x%s has %lld elements", (long long)k, attr.dim,
             adzi_text_shape(x), (long long)size);
     }
     for (int i = 0; i < x->rank; ++i) {
         sizes[i] = i == attr.dim ? k : x->sizes[i];
     }
     adz_tensor *from = adzi_compact("topk", x);
-    adz_tensor *places = from != NULL ? adzi_new(&call, ADZ_I64, x->rank, sizes) : NULL;
-    adz_tensor *y = places != NULL ? adzi_new(&call, (adz_dtype)x->dtype, x->rank, sizes) : NULL;
-    call.second = places;
-    if (y == NULL || !prepare(&j, y, places, from, attr.dim, largest)) {
+    adz_tensor *found = from != NULL ? adzi_new(&call, ADZ_I64, x->rank, sizes) : NULL;
+    adz_tensor *y = found != NULL ? adzi_new(&call, (adz_dtype)x->dtype, x->rank, sizes) : NULL;
+    call.second = found;
+    if (y == NULL || !prepare(&j, y, found, from, attr.dim, largest)) {
         return NULL;
     }
     if (!adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
         end(&j);
         return NULL;
     }
-    /* The places are saved as an extra value and are also the caller's second result. */
-    adzi_save_extra(&call, 0, places);
+    /* The indices are saved as an extra value and are also the caller's second result. */
+    adzi_save_extra(&call, 0, found);
     run(&j, y);
     end(&j);
     if (indices != NULL) {
-        *indices = places;
+        *indices = found;
     }
     return adzi_leave(&call, y);
 }

@@ -1,13 +1,13 @@
-/* Kernels of topk: the k largest or smallest elements of each lane, sorted, and their places.
+/* Kernels of topk: the k largest or smallest elements of each lane, sorted, and their indices.
  *
  * A unit is one lane of x[outer, n, inner]. NaN counts as the largest element, as in PyTorch. Of
- * equal elements the one with the lower place comes first, so the result is unique.
+ * equal elements the one with the lower index comes first, so the result is unique.
  *
  * General case: the k best elements so far form a heap in the result itself, whose root is the
  * worst of them. An element that comes before the root replaces it. At the end the heap is sorted
  * in place. This takes O(n log k) steps and no memory.
  *
- * Short rows (n <= 512, k <= 16) of elements of 32 bits or fewer, with AVX2: value and place become
+ * Short rows (n <= 512, k <= 16) of elements of 32 bits or fewer, with AVX2: value and index become
  * one 64-bit key per element. Each of k rounds finds the largest key below the last one, without a
  * branch per element. Four rows are selected together, because a round waits for the one before.
  *
@@ -26,7 +26,7 @@ enum {
     ROWS_AT_ONCE = 4   /* rows selected together */
 };
 
-/* The place 0 as the lower half of a key. It leaves INT64_MAX and INT64_MIN unused: they stand for
+/* The index 0 as the lower half of a key. It leaves INT64_MAX and INT64_MIN unused: they stand for
  * "no limit yet" and for padding. */
 #define LAST_PLACE 0xfffffffeu
 
@@ -66,9 +66,9 @@ static inline int64_t largest_below(const int64_t *keys, int64_t n, int64_t belo
 #include "tensor/kernel/each_type.h"
 #else
 
-/* True if element a at place i comes before element b at place j in the sorted result. NaN is the
+/* True if element a at index i comes before element b at index j in the sorted result. NaN is the
  * largest element: first for the largest k, last for the smallest k. Of two equal elements, or two
- * NaN, the one with the lower place comes first. So no two elements of a lane tie. */
+ * NaN, the one with the lower index comes first. So no two elements of a lane tie. */
 static inline bool KERNEL(topk_before)(bool largest, elem a, int64_t i, elem b, int64_t j)
 {
 #if ELEM_IS_FLOAT
@@ -103,20 +103,20 @@ static inline void KERNEL(topk_sift)(
             return;
         }
         elem value = v[a];
-        int64_t place = p[a];
+        int64_t found = p[a];
         v[a] = v[c];
         p[a] = p[c];
         v[c] = value;
-        p[c] = place;
+        p[c] = found;
     }
 }
 
 #undef HAS_KEYS
 #if defined(__AVX2__) && (ELEM_IS_F32 || !ELEM_IS_FLOAT)
 #define HAS_KEYS 1
-/* The key of element x at place i: the earlier an element comes in the result, the larger its key.
+/* The key of element x at index i: the earlier an element comes in the result, the larger its key.
  * The upper 32 bits are an integer that is ordered as the values are: -0 equals 0, NaN is above
- * all. The lower 32 bits fall with the place, so no two keys of a row are equal. */
+ * all. The lower 32 bits fall with the index, so no two keys of a row are equal. */
 static inline int64_t KERNEL(topk_key)(bool largest, elem x, int64_t i)
 {
 #if ELEM_IS_FLOAT
@@ -130,7 +130,7 @@ static inline int64_t KERNEL(topk_key)(bool largest, elem x, int64_t i)
 #else
     int32_t order = (int32_t)x;
 #endif
-    /* Inverted bits reverse the order of the values. Lower places still come first. */
+    /* Inverted bits reverse the order of the values. Lower indices still come first. */
     order = largest ? order : ~order;
     return (int64_t)((uint64_t)(uint32_t)order << 32 | (LAST_PLACE - (uint32_t)i));
 }
@@ -160,10 +160,10 @@ static void KERNEL(topk_by_keys)(
     for (int64_t j = 0; j < k; ++j) {
         for (int64_t r = 0; r < rows; ++r) {
             below[r] = largest_below(keys[r], padded, below[r]);
-            /* The place is in the key. The value is read from x, so a selected -0 stays -0. */
-            const int64_t place = (int64_t)(LAST_PLACE - (uint32_t)below[r]);
-            p[r * k + j] = place;
-            v[r * k + j] = x[r * n + place];
+            /* The index is in the key. The value is read from x, so a selected -0 stays -0. */
+            const int64_t found = (int64_t)(LAST_PLACE - (uint32_t)below[r]);
+            p[r * k + j] = found;
+            v[r * k + j] = x[r * n + found];
         }
     }
 }
@@ -186,7 +186,7 @@ void KERNEL(topk)(const void *block, int64_t begin, int64_t end)
             rows = end - begin < ROWS_AT_ONCE ? end - begin : ROWS_AT_ONCE;
             KERNEL(topk_by_keys)
             (args, (const elem *)args->x + begin * n, (elem *)args->values + begin * k,
-                args->places + begin * k, rows);
+                args->indices + begin * k, rows);
         }
         return;
     }
@@ -195,7 +195,7 @@ void KERNEL(topk)(const void *block, int64_t begin, int64_t end)
         int64_t outer = lane / s, inner = lane % s;
         const elem *x = (const elem *)args->x + outer * n * s + inner;
         elem *v = (elem *)args->values + outer * k * s + inner;
-        int64_t *p = args->places + outer * k * s + inner;
+        int64_t *p = args->indices + outer * k * s + inner;
         /* The first k elements become a heap, from the last parent up to the root. */
         for (int64_t i = 0; i < k; ++i) {
             v[i * s] = x[i * s];
@@ -215,11 +215,11 @@ void KERNEL(topk)(const void *block, int64_t begin, int64_t end)
         /* Sorting: the root comes last, so it goes to the end and the heap shrinks by one. */
         for (int64_t last = k - 1; last > 0; --last) {
             elem value = v[last * s];
-            int64_t place = p[last * s];
+            int64_t found = p[last * s];
             v[last * s] = v[0];
             p[last * s] = p[0];
             v[0] = value;
-            p[0] = place;
+            p[0] = found;
             KERNEL(topk_sift)(largest, v, p, s, 0, last);
         }
     }

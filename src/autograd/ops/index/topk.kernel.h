@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 typedef struct adzi_topk_args {
-    const void *x;   /* [outer, n, inner] */
-    void *values;    /* [outer, k, inner] */
-    int64_t *places; /* [outer, k, inner], the coordinates along dim */
+    const void *x;    /* [outer, n, inner] */
+    void *values;     /* [outer, k, inner] */
+    int64_t *indices; /* [outer, k, inner], the coordinates along dim */
     int64_t n, k, inner;
     bool largest;
 } adzi_topk_args;

@@ -10,7 +10,7 @@
  * PyTorch passes over them when it looks for the largest difference. The number of differences is
  * NaN where a difference is, because NaN is neither equal nor different. */
 
-static adz_tensor *equal_places(adz_tensor *a, adz_tensor *b)
+static adz_tensor *equal_positions(adz_tensor *a, adz_tensor *b)
 {
     return adz_eq(adz_unsqueeze(a, -2), adz_unsqueeze(b, -3));
 }
@@ -38,7 +38,7 @@ adz_tensor *adz_cdist(adz_tensor *a, adz_tensor *b, double p)
     /* Rows without elements are equal. The largest of no elements would be an error. */
     const double norm = a->sizes[a->rank - 1] == 0 ? 1 : p;
     if (isinf(norm)) {
-        difference = adz_masked_fill(difference, equal_places(a, b), 0);
+        difference = adz_masked_fill(difference, equal_positions(a, b), 0);
     }
     adz_tensor *y = adz_norm(difference, norm, ADZ_DIMS(-1), ADZ_DROPDIM);
     if (norm == 0) {

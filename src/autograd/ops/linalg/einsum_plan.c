@@ -9,7 +9,7 @@
  * Spaces are ignored. An ellipsis stands for the dimensions that have no letter; they are labelled
  * from the last one on, so that two ellipses broadcast. Without "->" the result has the ellipsis
  * and then every letter that occurs once, in alphabetical order. Messages name the equation and the
- * place. */
+ * position. */
 
 /* The label of a letter, 0 .. 51, or -1 for another character. */
 static int label_of(char c)
@@ -31,9 +31,9 @@ typedef struct {
     int ellipsis; /* number of letters before it; -1 without one */
 } term;
 
-/* Reads a term up to the next ',' or '->' or the end, and returns the place where it stopped. NULL
- * with the error recorded if a character is not part of a term. A second "..." is no part of a term
- * either, because nobody could tell which dimensions it covers. */
+/* Reads a term up to the next ',' or '->' or the end, and returns the position where it stopped.
+ * NULL with the error recorded if a character is not part of a term. A second "..." is no part of a
+ * term either, because nobody could tell which dimensions it covers. */
 static const char *read_term(const adzi_einsum *plan, const char *at, term *t)
 {
     t->n = 0;

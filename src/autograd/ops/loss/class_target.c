@@ -196,7 +196,7 @@ static adz_status report_wrong(const void *block)
         return ADZ_OK;
     }
     return adzi_error(shown->op, ADZ_ERR_INDEX,
-        "target %lld at place %lld is none of the %lld classes of x%s, nor ignore_index %lld",
+        "target %lld at position %lld is none of the %lld classes of x%s, nor ignore_index %lld",
         (long long)args->target[wrong], (long long)wrong, (long long)args->c,
         adzi_text_sizes(shown->x.rank, shown->x.sizes), (long long)args->ignore_index);
 }
@@ -298,7 +298,7 @@ adz_tensor *adzi_class_upstream(
 }
 
 /* Arguments of compute_shares. Units are rows; a row has c factors, which are l elements apart. For
- * x[N, C, L] row r is sample r / l at place r % l. */
+ * x[N, C, L] row r is sample r / l at position r % l. */
 typedef struct {
     const int64_t *target; /* [rows] */
     class_weights weights;

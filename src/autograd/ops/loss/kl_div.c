@@ -28,7 +28,7 @@ static const adzi_pair_loss losses[2] = {
         .log_target = true },
 };
 
-/* The gradients as expressions. With log_target, exp(t) takes the place of t, and dt has it as a
+/* The gradients as expressions. With log_target, exp(t) replaces t, and dt has it as a
  * factor. */
 /* Third formula: at t = 0 the expression is a constant, whose slope would be 0. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)

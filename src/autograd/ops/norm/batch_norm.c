@@ -346,7 +346,7 @@ static bool check(const adzi_call *call, bool training, double momentum, double 
 typedef struct {
     double *mean, *rstd; /* in training the moments of x before, else only written */
     adzi_running running_mean, running_var;
-    double *batch;    /* gets the statistics in place of the running tensors; or NULL */
+    double *batch;    /* gets the statistics instead of the running tensors; or NULL */
     int64_t channels; /* all of them, as the layout of `batch` needs */
     double count;     /* elements per channel */
     double momentum, eps;

@@ -3,7 +3,7 @@
 
 /* Group normalisation, torch.nn.functional.group_norm (Wu and He, 2018). The channels of each
  * sample form groups, which are normalised as the rows of layer_norm are. Weight and bias belong to
- * channels and not to places of a group, so they follow in one elementwise call. */
+ * channels and not to positions of a group, so they follow in one elementwise call. */
 
 static bool check(
     const adz_tensor *x, int64_t groups, const adz_tensor *weight, const adz_tensor *bias)

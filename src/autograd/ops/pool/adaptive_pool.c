@@ -3,9 +3,9 @@
 #include "autograd/ops/pool/max_windows.h"
 #include "autograd/ops/pool/resample.h"
 
-/* Pooling whose windows follow from the size of the result: window j of `out` covers the places
- * floor(j in / out) .. ceil((j + 1) in / out) - 1. Neighbouring windows share a place if `out` does
- * not divide `in`. */
+/* Pooling whose windows follow from the size of the result: window j of `out` covers the positions
+ * floor(j in / out) .. ceil((j + 1) in / out) - 1. Neighbouring windows share a position if `out`
+ * does not divide `in`. */
 
 static void axes_of(const adzi_node *node, adzi_axis *axes)
 {

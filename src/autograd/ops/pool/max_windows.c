@@ -3,22 +3,22 @@
 /* The largest element of each window.
  *
  *     y[p][i][j]     = the largest x[p][h][w] of window (i, j)
- *     places         = h W + w of this element, the first one of several equal ones
- *     dx[p][places] += dy[p][i][j]
+ *     indices        = h W + w of this element, the first one of several equal ones
+ *     dx[p][indices] += dy[p][i][j]
  *
- * A NaN in a window makes the result NaN, and its place is that of the last NaN, as in PyTorch. The
- * node saves which element of its window is the largest. This takes a byte per result, a sixteenth
- * of the memory of x if windows have two by two elements. x is not saved, so it can be freed here,
- * unless the layer before the pooling has saved it. While a function is traced, the node saves the
- * places as well. They are a result of the call then, from which recorded operators compute the
- * gradient. */
+ * A NaN in a window makes the result NaN, and its position is that of the last NaN, as in PyTorch.
+ * The node saves which element of its window is the largest. This takes a byte per result, a
+ * sixteenth of the memory of x if windows have two by two elements. x is not saved, so it can be
+ * freed here, unless the layer before the pooling has saved it. While a function is traced, the
+ * node saves the positions as well. They are a result of the call then, from which recorded
+ * operators compute the gradient. */
 
 KERNEL_TABLE_FLOAT(max_windows);
-KERNEL_TABLE_FLOAT(max_windows_places);
+KERNEL_TABLE_FLOAT(max_windows_indices);
 KERNEL_TABLE_FLOAT(max_windows_dx);
 
-enum { GRAIN = 8192 };                 /* elements worth a thread */
-enum { NUMBERS, PLACES, MOST_EXTRAS }; /* what the node saves; places in a trace only */
+enum { GRAIN = 8192 };                  /* elements worth a thread */
+enum { NUMBERS, INDICES, MOST_EXTRAS }; /* what the node saves; positions in a trace only */
 
 static bool read_taps(const char *op, const adzi_axis *axes, adzi_max_windows_args *args)
 {
@@ -43,13 +43,13 @@ static adz_tensor *new_numbers(
     return numbers;
 }
 
-/* Writes the places of the largest elements from their numbers. `dtype` is that of x; it chooses
+/* Writes the indices of the largest elements from their numbers. `dtype` is that of x; it chooses
  * one of two kernels that do the same. */
-static void find_places(adzi_max_windows_args *args, adz_tensor *places, adz_dtype dtype)
+static void find_indices(adzi_max_windows_args *args, adz_tensor *found, adz_dtype dtype)
 {
-    args->places = (int64_t *)(void *)places->data;
-    if (places->numel > 0) {
-        adzi_launch(KERNEL_FOR(max_windows_places, dtype), args, places->numel / args->columns.n,
+    args->indices = (int64_t *)(void *)found->data;
+    if (found->numel > 0) {
+        adzi_launch(KERNEL_FOR(max_windows_indices, dtype), args, found->numel / args->columns.n,
             grain(args, args->columns.n));
     }
 }
@@ -60,19 +60,19 @@ adz_tensor *adzi_max_windows(adzi_call *call, int n, const adzi_axis *axes, cons
     const char *op = call->op->name;
     adz_tensor *x = adzi_compact(op, call->in[0]);
     adzi_max_windows_args args = { .x = NULL };
-    adz_tensor *y = NULL, *numbers = NULL, *places = NULL;
+    adz_tensor *y = NULL, *numbers = NULL, *found = NULL;
     const bool traced = call->record && call->thread->tracer != NULL;
     if (x == NULL || !read_taps(op, axes, &args) ||
         (y = adzi_new_planes(call, (adz_dtype)x->dtype, x, n, axes)) == NULL ||
         ((indices != NULL || traced) &&
-            (places = call->second = adzi_new_planes(call, ADZ_I64, x, n, axes)) == NULL) ||
+            (found = call->second = adzi_new_planes(call, ADZ_I64, x, n, axes)) == NULL) ||
         (numbers = new_numbers(op, &args, y->rank, y->sizes)) == NULL ||
-        !adzi_record_extra(call, 1, &y, traced ? MOST_EXTRAS : PLACES, attr, attr_size)) {
+        !adzi_record_extra(call, 1, &y, traced ? MOST_EXTRAS : INDICES, attr, attr_size)) {
         return NULL;
     }
     adzi_save_extra(call, NUMBERS, numbers);
     if (traced) {
-        adzi_save_extra(call, PLACES, places);
+        adzi_save_extra(call, INDICES, found);
     }
     args.x = x->data;
     args.y = y->data;
@@ -80,12 +80,12 @@ adz_tensor *adzi_max_windows(adzi_call *call, int n, const adzi_axis *axes, cons
         adzi_launch(KERNEL_FOR(max_windows, x->dtype), &args, y->numel / args.columns.n,
             grain(&args, args.columns.n));
     }
-    if (places != NULL) {
-        find_places(&args, places, (adz_dtype)x->dtype);
+    if (found != NULL) {
+        find_indices(&args, found, (adz_dtype)x->dtype);
     }
     y = adzi_leave(call, y);
     if (indices != NULL) {
-        *indices = y != NULL ? places : NULL;
+        *indices = y != NULL ? found : NULL;
     }
     return y;
 }
@@ -102,31 +102,32 @@ static bool read_saved(adzi_node *node, const adzi_axis *axes, adzi_max_windows_
     return true;
 }
 
-/* Whether a window has no place of x, but padding only. */
+/* Whether a window has no position of x, but padding only. */
 static bool some_empty(const adzi_taps *t)
 {
     bool found = false;
     for (int64_t j = 0; j < t->n; ++j) {
-        found |= t->places[j].count == 0;
+        found |= t->windows[j].count == 0;
     }
     return found;
 }
 
-/* The places of the largest elements: those that a traced call has saved, or as the numbers say. */
-static adz_tensor *places_of(
+/* The indices of the largest elements: those that a traced call has saved, or as the numbers say.
+ */
+static adz_tensor *indices_of(
     adzi_node *node, adzi_max_windows_args *args, adz_shape windows, adz_dtype dtype)
 {
-    if (node->n_extras > PLACES) {
-        return adz_reshape(adzi_saved_extra(node, PLACES), windows);
+    if (node->n_extras > INDICES) {
+        return adz_reshape(adzi_saved_extra(node, INDICES), windows);
     }
-    adz_tensor *places = adzi_scratch(node->op->name, ADZ_I64, windows.rank, windows.sizes);
-    if (places != NULL) {
-        find_places(args, places, dtype);
+    adz_tensor *found = adzi_scratch(node->op->name, ADZ_I64, windows.rank, windows.sizes);
+    if (found != NULL) {
+        find_indices(args, found, dtype);
     }
-    return places;
+    return found;
 }
 
-/* The places are piecewise constant in x, so they are found without a graph, and only dy is
+/* The positions are piecewise constant in x, so they are found without a graph, and only dy is
  * differentiated again. */
 adz_status adzi_max_windows_backward(
     adzi_node *node, adz_tensor **dx, adz_tensor *const *dy, int n, const adzi_axis *axes)
@@ -144,14 +145,14 @@ adz_status adzi_max_windows_backward(
     windows = planes;
     planes.sizes[planes.rank - 1] = args.rows.in * args.columns.in;
     windows.sizes[planes.rank - 1] = args.rows.n * args.columns.n;
-    adz_tensor *places = places_of(node, &args, windows, dtype);
+    adz_tensor *found = indices_of(node, &args, windows, dtype);
     adz_tensor *zeros = adz_zeros(planes, dtype), *g = adz_reshape(dy[0], windows);
     if (some_empty(&args.rows) || some_empty(&args.columns)) {
-        adz_tensor *empty = adz_lt_number(places, 0);
-        places = adz_masked_fill(places, empty, 0);
+        adz_tensor *empty = adz_lt_number(found, 0);
+        found = adz_masked_fill(found, empty, 0);
         g = adz_masked_fill(g, empty, 0);
     }
-    adz_tensor *sums = adz_scatter_add(zeros, -1, places, g);
+    adz_tensor *sums = adz_scatter_add(zeros, -1, found, g);
     dx[0] = adz_reshape(sums, x);
     return adzi_status(dx[0]);
 }

@@ -8,13 +8,13 @@
 enum { ADZI_NARROW_NUMBERS = 256 };
 
 /** Arguments of the kernels. x is [P, H, W], y is [P, rows.n, columns.n]. Units of max_windows and
- * max_windows_places are rows of y, those of max_windows_dx are planes. */
+ * max_windows_indices are rows of y, those of max_windows_dx are planes. */
 typedef struct adzi_max_windows_args {
     const void *x;
     void *y;       /* the result of max_windows */
     void *numbers; /* which element of its window is the largest, u8 or i64, shaped like y. Written
                       by max_windows, unless it is NULL; read by the others */
-    int64_t *places; /* the result of max_windows_places: place h W + w in the plane of x */
+    int64_t *indices; /* the result of max_windows_indices: index h W + w in the plane of x */
     const void *dy;
     void *dx;
     adzi_taps rows, columns;
@@ -23,12 +23,12 @@ typedef struct adzi_max_windows_args {
 
 /**
  * Computes a call. `attr` has been read, and the axes follow from it and from x. `indices` receives
- * the places, or is NULL.
+ * the indices, or is NULL.
  */
 adz_tensor *adzi_max_windows(adzi_call *call, int n, const adzi_axis *axes, const void *attr,
     size_t attr_size, adz_tensor **indices);
 
-/** The gradient as an expression: dy is added at the places of the largest elements. */
+/** The gradient as an expression: dy is added at the indices of the largest elements. */
 adz_status adzi_max_windows_backward(
     adzi_node *node, adz_tensor **dx, adz_tensor *const *dy, int n, const adzi_axis *axes);
 

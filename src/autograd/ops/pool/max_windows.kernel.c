@@ -1,18 +1,18 @@
 /* Kernels of the largest element of each window.
  *
  *     max_windows          y[p][i][j] = the largest x[p][h][w] of window (i, j), and its number
- *     max_windows_places   place h W + w of the element with this number
- *     max_windows_dx       dx = 0, then dx[p][place of (i, j)] += dy[p][i][j]
+ *     max_windows_indices   index h W + w of the element with this number
+ *     max_windows_dx       dx = 0, then dx[p][index of (i, j)] += dy[p][i][j]
  *
- * The element in row k and column l of a window, counted from the first place that lies in x, has
- * the number k most + l, where `most` is the most columns of a window. A window that has padding
- * only gives -infinity and the place -1, and its gradient goes nowhere.
+ * The element in row k and column l of a window, counted from the first position that lies in x,
+ * has the number k most + l, where `most` is the most columns of a window. A window that has
+ * padding only gives -infinity and the index -1, and its gradient goes nowhere.
  *
  * max_windows compares the rows of a window first, with columns next to each other in vectors, and
- * then the columns. Its buffer holds 1024 places. Results are computed in groups whose windows fit
- * into it. Windows that are wider or dilated are searched place by place. The usual windows of two
- * by two places at a distance of two are computed four at a time, without a branch, and so are
- * their gradients.
+ * then the columns. Its buffer holds 1024 positions. Results are computed in groups whose windows
+ * fit into it. Windows that are wider or dilated are searched position by position. The usual
+ * windows of two by two positions at a distance of two are computed four at a time, without a
+ * branch, and so are their gradients.
  */
 #ifndef elem
 #define THIS_FILE "autograd/ops/pool/max_windows.kernel.c"
@@ -31,7 +31,7 @@
 #include "tensor/kernel/each_float.h"
 #else
 
-enum { KERNEL(span) = 1024 }; /* places in the buffer */
+enum { KERNEL(span) = 1024 }; /* positions in the buffer */
 
 /* An integer as wide as elem, so that the comparisons of values and of numbers use equal lanes. */
 typedef __typeof__(_Generic((elem)0, double : (int64_t)0, default : (int32_t)0)) KERNEL(lane);
@@ -62,7 +62,7 @@ static void KERNEL(choose_rows)(elem *restrict most, KERNEL(lane) *restrict whic
     const elem *restrict x, const adzi_taps *rows, int64_t i, int64_t width, int64_t from,
     int64_t n)
 {
-    const adzi_places p = rows->places[i];
+    const adzi_window p = rows->windows[i];
     const elem *restrict first = x + p.start * width + from;
     for (int64_t w = 0; w < n; ++w) {
         most[w] = first[w];
@@ -79,13 +79,13 @@ static void KERNEL(choose_rows)(elem *restrict most, KERNEL(lane) *restrict whic
 }
 
 /* Results first .. last - 1 of a row, and their numbers, from the largest elements of columns from
- * place `from` on. Of equal elements the one in the upper row counts, and of several NaN the one in
- * the lowest row; within a row the first one and the last one do. */
+ * position `from` on. Of equal elements the one in the upper row counts, and of several NaN the one
+ * in the lowest row; within a row the first one and the last one do. */
 static void KERNEL(choose_columns)(const adzi_max_windows_args *a, int64_t y_row, const elem *most,
     const KERNEL(lane) * which, int64_t first, int64_t last, int64_t from)
 {
     for (int64_t j = first; j < last; ++j) {
-        const adzi_places p = a->columns.places[j];
+        const adzi_window p = a->columns.windows[j];
         const elem *value = most + (p.start - from);
         const KERNEL(lane) *row = which + (p.start - from);
         int64_t best = 0;
@@ -102,11 +102,11 @@ static void KERNEL(choose_columns)(const adzi_max_windows_args *a, int64_t y_row
 }
 
 /* The number of the largest element of window (i, j), the first one of several equal ones, found
- * place by place. */
+ * position by position. */
 static int64_t KERNEL(search)(
     const elem *x, const adzi_max_windows_args *a, int64_t i, int64_t j, elem *value)
 {
-    const adzi_places r = a->rows.places[i], c = a->columns.places[j];
+    const adzi_window r = a->rows.windows[i], c = a->columns.windows[j];
     int64_t number = 0;
     *value = (elem)-INFINITY;
     for (int64_t k = 0; k < r.count; ++k) {
@@ -125,25 +125,25 @@ static int64_t KERNEL(search)(
 /* Whether window (i, j) has no element of x. */
 static inline bool KERNEL(is_empty)(const adzi_max_windows_args *a, int64_t i, int64_t j)
 {
-    return a->rows.places[i].count == 0 || a->columns.places[j].count == 0;
+    return a->rows.windows[i].count == 0 || a->columns.windows[j].count == 0;
 }
 
-/* One more than the last place of window j, whose places are neighbours. */
+/* One more than the last position of window j, whose positions are neighbours. */
 static inline int64_t KERNEL(end_of)(const adzi_taps *columns, int64_t j)
 {
-    return columns->places[j].start + columns->places[j].count;
+    return columns->windows[j].start + columns->windows[j].count;
 }
 
-/* Row i of a plane x; y_row is the place of its first result in y. */
+/* Row i of a plane x; y_row is the position of its first result in y. */
 static void KERNEL(max_row)(const elem *x, const adzi_max_windows_args *a, int64_t i, int64_t y_row)
 {
     elem most[KERNEL(span)], *y = (elem *)a->y + y_row;
     KERNEL(lane) which[KERNEL(span)];
     const adzi_taps *c = &a->columns;
     /* Only dilated windows can miss x. */
-    const bool neighbours = c->dilation == 1 && a->rows.places[i].count > 0;
+    const bool neighbours = c->dilation == 1 && a->rows.windows[i].count > 0;
     for (int64_t j = 0; j < c->n;) {
-        const int64_t from = c->places[j].start;
+        const int64_t from = c->windows[j].start;
         int64_t last = neighbours && c->in - from <= KERNEL(span) ? c->n : j;
         while (neighbours && last < c->n && KERNEL(end_of)(c, last) - from <= KERNEL(span)) {
             ++last;
@@ -176,7 +176,7 @@ typedef KERNEL(lane) KERNEL(lanes8) __attribute__((vector_size(8 * sizeof(elem))
 typedef KERNEL(lane) KERNEL(lanes) __attribute__((vector_size(4 * sizeof(elem))));
 typedef uint8_t KERNEL(bytes) __attribute__((vector_size(4)));
 
-/* The larger one of two places, and a mask of the lanes where it is the second one. */
+/* The larger one of two positions, and a mask of the lanes where it is the second one. */
 #define LARGER(value, second, x, y)                                                        \
     const KERNEL(lanes) second = (KERNEL(lanes))((y) > (x)) | (KERNEL(lanes))((y) != (y)); \
     const KERNEL(four) value =                                                             \
@@ -204,7 +204,7 @@ static void KERNEL(max_of_four)(
 }
 #undef LARGER
 
-/* The gradient of four windows: each of their places keeps dy if it has the window's number. */
+/* The gradient of four windows: each of their positions keeps dy if it has the window's number. */
 static void KERNEL(dx_of_four)(
     elem *restrict dx, const uint8_t *restrict numbers, const elem *restrict dy, int64_t width)
 {
@@ -247,8 +247,8 @@ static void KERNEL(max_of_two)(
     }
 }
 
-/* The gradient of a row of windows of two by two places at a distance of two. Every place of x
- * belongs to one window at most, so it is written and nothing is added. */
+/* The gradient of a row of windows of two by two positions at a distance of two. Every position of
+ * x belongs to one window at most, so it is written and nothing is added. */
 static void KERNEL(dx_of_two)(elem *restrict dx, const uint8_t *restrict numbers,
     const elem *restrict dy, int64_t n, int64_t width)
 {
@@ -285,24 +285,24 @@ void KERNEL(max_windows)(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* How far the element with a number lies behind the first place of its window. */
+/* How far the element with a number lies behind the first position of its window. */
 static inline int64_t KERNEL(distance)(const adzi_max_windows_args *a, int64_t number)
 {
     const int64_t k = number / a->columns.most, l = number % a->columns.most;
     return k * a->rows.dilation * a->columns.in + l * a->columns.dilation;
 }
 
-void KERNEL(max_windows_places)(const void *block, int64_t begin, int64_t end);
-void KERNEL(max_windows_places)(const void *block, int64_t begin, int64_t end)
+void KERNEL(max_windows_indices)(const void *block, int64_t begin, int64_t end);
+void KERNEL(max_windows_indices)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_max_windows_args *a = block;
     for (int64_t u = begin; u < end; ++u) {
-        const int64_t i = u % a->rows.n, row = a->rows.places[i].start * a->columns.in;
+        const int64_t i = u % a->rows.n, row = a->rows.windows[i].start * a->columns.in;
         for (int64_t j = 0; j < a->columns.n; ++j) {
             const int64_t at = u * a->columns.n + j, number = KERNEL(read_number)(a, at);
             const bool empty = KERNEL(is_empty)(a, i, j);
-            const int64_t first = row + a->columns.places[j].start;
-            a->places[at] = empty ? -1 : first + KERNEL(distance)(a, number);
+            const int64_t first = row + a->columns.windows[j].start;
+            a->indices[at] = empty ? -1 : first + KERNEL(distance)(a, number);
         }
     }
 }
@@ -313,17 +313,17 @@ static void KERNEL(dx_of_row)(
     elem *dx, const adzi_max_windows_args *a, int64_t i, int64_t y_row, const int64_t *distances)
 {
     const elem *dy = (const elem *)a->dy + y_row;
-    if (a->rows.places[i].count == 0) {
+    if (a->rows.windows[i].count == 0) {
         return;
     }
-    dx += a->rows.places[i].start * a->columns.in;
+    dx += a->rows.windows[i].start * a->columns.in;
     for (int64_t j = 0; j < a->columns.n; ++j) {
-        if (a->columns.places[j].count == 0) {
+        if (a->columns.windows[j].count == 0) {
             continue;
         }
         const int64_t number = KERNEL(read_number)(a, y_row + j);
         const int64_t far = distances != NULL ? distances[number] : KERNEL(distance)(a, number);
-        dx[a->columns.places[j].start + far] += dy[j];
+        dx[a->columns.windows[j].start + far] += dy[j];
     }
 }
 

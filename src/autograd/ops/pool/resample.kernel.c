@@ -3,22 +3,23 @@
  *     y[p][i][j] = scale sum_k sum_l a[i][k] b[j][l] x[p][rows[i] + k][columns[j] + l]
  *
  * A unit is row i of a plane p of y. The rows of its window are summed first, with columns next to
- * each other in vectors, into a buffer of f64. The results are sums of places of this buffer. A
- * buffer holds 1024 places; results are computed in groups whose windows fit into it. A window that
- * is wider is summed in pieces. All sums are f64, in an order that depends on the shape alone. */
+ * each other in vectors, into a buffer of f64. The results are sums of positions of this buffer. A
+ * buffer holds 1024 positions; results are computed in groups whose windows fit into it. A window
+ * that is wider is summed in pieces. All sums are f64, in an order that depends on the shape alone.
+ */
 #ifndef elem
 #define THIS_FILE "autograd/ops/pool/resample.kernel.c"
 #include "autograd/ops/pool/resample.h"
 #include "tensor/kernel/each_float.h"
 #else
 
-enum { KERNEL(span) = 1024 }; /* places in the buffer */
+enum { KERNEL(span) = 1024 }; /* positions in the buffer */
 
 /* sums[w] = sum_k a[i][k] x[start + k][from + w] for `n` columns. */
 static void KERNEL(sum_rows)(double *restrict sums, const elem *restrict x, const adzi_taps *rows,
     int64_t i, int64_t width, int64_t from, int64_t n)
 {
-    const adzi_places p = rows->places[i];
+    const adzi_window p = rows->windows[i];
     const double *a = rows->weights + i * rows->most;
     for (int64_t w = 0; w < n; ++w) {
         sums[w] = 0;
@@ -48,7 +49,7 @@ static inline double KERNEL(weighted)(const double *b, const double *sums, int64
     return (s[0] + s[2]) + (s[1] + s[3]);
 }
 
-/* Results first .. last - 1 of a row from the sums, which begin with place `from`. */
+/* Results first .. last - 1 of a row from the sums, which begin with position `from`. */
 static void KERNEL(sum_columns)(elem *restrict y, const double *restrict sums,
     const adzi_taps *columns, int64_t first, int64_t last, int64_t from, double scale)
 {
@@ -62,7 +63,7 @@ static void KERNEL(sum_columns)(elem *restrict y, const double *restrict sums,
         return;
     }
     for (int64_t j = first; j < last; ++j) {
-        const adzi_places p = columns->places[j];
+        const adzi_window p = columns->windows[j];
         const double *at = sums + (p.start - from);
         y[j] = (elem)(KERNEL(weighted)(b + j * most, at, p.count) * scale);
     }
@@ -72,7 +73,7 @@ static void KERNEL(sum_columns)(elem *restrict y, const double *restrict sums,
 static double KERNEL(wide)(const elem *x, const adzi_resample_args *a, int64_t i, int64_t j)
 {
     double sums[KERNEL(span)], total = 0;
-    const adzi_places p = a->columns.places[j];
+    const adzi_window p = a->columns.windows[j];
     const double *b = a->columns.weights + j * a->columns.most;
     for (int64_t l = 0; l < p.count; l += KERNEL(span)) {
         const int64_t left = p.count - l, n = left < KERNEL(span) ? left : KERNEL(span);
@@ -85,7 +86,7 @@ static double KERNEL(wide)(const elem *x, const adzi_resample_args *a, int64_t i
 static void KERNEL(resample_row)(const elem *x, elem *y, const adzi_resample_args *a, int64_t i)
 {
     double sums[KERNEL(span)];
-    const adzi_places *p = a->columns.places;
+    const adzi_window *p = a->columns.windows;
     for (int64_t j = 0; j < a->columns.n;) {
         const int64_t from = p[j].start;
         int64_t last = j;

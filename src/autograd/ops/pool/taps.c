@@ -15,37 +15,37 @@ static void written_by_host(adz_tensor *t)
     }
 }
 
-/* The windows of the gradient in the order of the places i of x. Windows that see i are neighbours,
- * because starts and ends never fall. */
+/* The windows of the gradient in the order of the positions i of x. Windows that see i are
+ * neighbours, because starts and ends never fall. */
 typedef struct {
     const adzi_axis *axis;
     int64_t first,
         last; /* windows before `first` end before i, those from `last` on begin behind */
 } gradient_walk;
 
-static adzi_places next_of_gradient(gradient_walk *walk, int64_t i)
+static adzi_window next_of_gradient(gradient_walk *walk, int64_t i)
 {
     for (; walk->first < walk->axis->out; ++walk->first) {
-        const adzi_places p = adzi_axis_places(walk->axis, walk->first);
+        const adzi_window p = adzi_axis_window(walk->axis, walk->first);
         if (p.start + p.count > i) {
             break;
         }
     }
-    while (walk->last < walk->axis->out && adzi_axis_places(walk->axis, walk->last).start <= i) {
+    while (walk->last < walk->axis->out && adzi_axis_window(walk->axis, walk->last).start <= i) {
         ++walk->last;
     }
     const int64_t count = walk->last - walk->first;
-    return (adzi_places){ walk->first, count > 0 ? count : 0 };
+    return (adzi_window){ walk->first, count > 0 ? count : 0 };
 }
 
-/* Writes places[n] and returns the most places of one window. */
-static int64_t fill_places(const adzi_axis *axis, bool transposed, int64_t n, adzi_places *places)
+/* Writes positions[n] and returns the most positions of one window. */
+static int64_t fill_windows(const adzi_axis *axis, bool transposed, int64_t n, adzi_window *windows)
 {
     gradient_walk walk = { axis, 0, 0 };
     int64_t most = 0;
     for (int64_t j = 0; j < n; ++j) {
-        places[j] = transposed ? next_of_gradient(&walk, j) : adzi_axis_places(axis, j);
-        most = places[j].count > most ? places[j].count : most;
+        windows[j] = transposed ? next_of_gradient(&walk, j) : adzi_axis_window(axis, j);
+        most = windows[j].count > most ? windows[j].count : most;
     }
     return most;
 }
@@ -55,11 +55,11 @@ static void fill_weights(
 {
     for (int64_t j = 0; j < t->n; ++j) {
         for (int64_t k = 0; k < t->most; ++k) {
-            const adzi_places p = t->places[j];
+            const adzi_window p = t->windows[j];
             double weight = 0;
             if (k < p.count && transposed) {
                 const int64_t window = p.start + k;
-                weight = adzi_axis_weight(axis, window, j - adzi_axis_places(axis, window).start);
+                weight = adzi_axis_weight(axis, window, j - adzi_axis_window(axis, window).start);
             } else if (k < p.count) {
                 weight = adzi_axis_weight(axis, j, k);
             }
@@ -71,10 +71,10 @@ static void fill_weights(
 /* Finds out whether all windows are alike and equally far apart. */
 static void find_step(adzi_taps *t)
 {
-    const int64_t step = t->n > 1 ? t->places[1].start : 0;
+    const int64_t step = t->n > 1 ? t->windows[1].start : 0;
     bool alike = step > 0;
     for (int64_t j = 0; j < t->n && alike; ++j) {
-        alike = t->places[j].start == j * step && t->places[j].count == t->most;
+        alike = t->windows[j].start == j * step && t->windows[j].count == t->most;
         for (int64_t k = 0; k < t->most && t->weights != NULL && alike; ++k) {
             alike = t->weights[j * t->most + k] == t->weights[0];
         }
@@ -87,17 +87,17 @@ bool adzi_taps_of(
     const char *op, const adzi_axis *axis, bool weighted, bool transposed, adzi_taps *taps)
 {
     const int64_t n = transposed ? axis->in : axis->out;
-    adz_tensor *places = adzi_scratch(op, ADZ_I64, 2, (int64_t[]){ n, 2 });
-    if (places == NULL) {
+    adz_tensor *windows = adzi_scratch(op, ADZ_I64, 2, (int64_t[]){ n, 2 });
+    if (windows == NULL) {
         return false;
     }
-    adzi_places *written = (adzi_places *)(void *)places->data;
-    *taps = (adzi_taps){ .places = written,
+    adzi_window *written = (adzi_window *)(void *)windows->data;
+    *taps = (adzi_taps){ .windows = written,
         .n = n,
         .in = transposed ? axis->out : axis->in,
         .dilation = axis->dilation };
-    taps->most = fill_places(axis, transposed, n, written);
-    written_by_host(places);
+    taps->most = fill_windows(axis, transposed, n, written);
+    written_by_host(windows);
     if (weighted) {
         adz_tensor *weights = adzi_scratch(op, ADZ_F64, 2, (int64_t[]){ n, taps->most });
         if (weights == NULL) {
@@ -120,7 +120,7 @@ adz_tensor *adzi_axis_matrix(const char *op, const adzi_axis *axis, adz_dtype dt
     double *elements = (double *)(void *)matrix->data;
     memset(elements, 0, (size_t)matrix->numel * sizeof *elements);
     for (int64_t j = 0; j < axis->out; ++j) {
-        const adzi_places p = adzi_axis_places(axis, j);
+        const adzi_window p = adzi_axis_window(axis, j);
         for (int64_t k = 0; k < p.count; ++k) {
             elements[j * axis->in + p.start + k] = adzi_axis_weight(axis, j, k);
         }

@@ -6,16 +6,16 @@
 
 /** What a kernel needs to know of one dimension. The tables belong to tensors of the scope. */
 typedef struct adzi_taps {
-    const adzi_places *places; /* [n]: what each result sees */
-    const double *weights;     /* [n, most], or NULL if there are none */
-    int64_t n, in, most;       /* results, places of the input, and the most places of a window */
+    const adzi_window *windows; /* [n]: what each result sees */
+    const double *weights;      /* [n, most], or NULL if there are none */
+    int64_t n, in, most; /* results, positions of the input, and the most positions of a window */
     int64_t dilation;
-    int64_t step, width; /* window j begins at j step and has `width` places of one weight; step 0:
-                            the windows differ */
+    int64_t step, width; /* window j begins at j step and has `width` positions of one weight; step
+                            0: the windows differ */
 } adzi_taps;
 
 /**
- * Makes the table of an axis. With `transposed`, the table is that of the gradient: place i of x
+ * Makes the table of an axis. With `transposed`, the table is that of the gradient: position i of x
  * gets something from each window that sees it. The dilation must be 1 then. Records the error and
  * returns false if memory was refused.
  */

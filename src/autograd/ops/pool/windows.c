@@ -4,13 +4,14 @@
 
 /* Where the windows of pooling and interpolation lie.
  *
- *     window     start = j stride - padding, and every dilation-th place from there
+ *     window     start = j stride - padding, and every dilation-th position from there
  *     adaptive   floor(j in / out) .. ceil((j + 1) in / out) - 1
  *     nearest    floor(j scale)
- *     linear     the two places around (j + 1/2) scale - 1/2, or around j scale with align_corners
+ *     linear     the two positions around (j + 1/2) scale - 1/2, or around j scale with
+ * align_corners
  *
- * Places outside x are left out. Starts and ends of windows never fall as j rises, if there is no
- * dilation. */
+ * Positions outside x are left out. Starts and ends of windows never fall as j rises, if there is
+ * no dilation. */
 
 const adz_field adzi_adaptive_fields[2] = { ADZI_FIELD_LIST(adzi_adaptive_attr, n, output_size) };
 
@@ -21,36 +22,36 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static adzi_places window(const adzi_axis *axis, int64_t j)
+static adzi_window window(const adzi_axis *axis, int64_t j)
 {
     const int64_t first = j * axis->stride - axis->padding, d = axis->dilation;
-    /* Places before x are skipped, as whole steps of the dilation. */
+    /* Positions before x are skipped, as whole steps of the dilation. */
     const int64_t skipped = first < 0 ? smaller((-first + d - 1) / d, axis->kernel) : 0;
     const int64_t start = first + skipped * d;
     const int64_t left = start < axis->in ? (axis->in - start + d - 1) / d : 0;
-    return (adzi_places){ start, smaller(axis->kernel - skipped, left) };
+    return (adzi_window){ start, smaller(axis->kernel - skipped, left) };
 }
 
-static adzi_places adaptive(const adzi_axis *axis, int64_t j)
+static adzi_window adaptive(const adzi_axis *axis, int64_t j)
 {
     const int64_t start = j * axis->in / axis->out;
     const int64_t end = ((j + 1) * axis->in + axis->out - 1) / axis->out;
-    return (adzi_places){ start, end - start };
+    return (adzi_window){ start, end - start };
 }
 
-/* PyTorch computes this place in f32, so the library does, too: another rounding would pick another
- * element. Whole scales are exact for any j. */
-static adzi_places nearest(const adzi_axis *axis, int64_t j)
+/* PyTorch computes this position in f32, so the library does, too: another rounding would pick
+ * another element. Whole scales are exact for any j. */
+static adzi_window nearest(const adzi_axis *axis, int64_t j)
 {
     const float scale = axis->scale > 0 ? (float)axis->scale : (float)axis->in / (float)axis->out;
-    const int64_t place = scale == 1.0F   ? j
-                          : scale == 0.5F ? j / 2
-                                          : (int64_t)floorf((float)j * scale);
-    return (adzi_places){ smaller(place, axis->in - 1), 1 };
+    const int64_t position = scale == 1.0F   ? j
+                             : scale == 0.5F ? j / 2
+                                             : (int64_t)floorf((float)j * scale);
+    return (adzi_window){ smaller(position, axis->in - 1), 1 };
 }
 
-/* The place of x, with a fraction, at which place j of y lies. A dimension that keeps its size is
- * copied, whatever the scale is. */
+/* The position of x, with a fraction, at which position j of y lies. A dimension that keeps its
+ * size is copied, whatever the scale is. */
 static double linear_at(const adzi_axis *axis, int64_t j)
 {
     double at;
@@ -65,13 +66,13 @@ static double linear_at(const adzi_axis *axis, int64_t j)
     return at < 0 ? 0 : at > (double)(axis->in - 1) ? (double)(axis->in - 1) : at;
 }
 
-static adzi_places linear(const adzi_axis *axis, int64_t j)
+static adzi_window linear(const adzi_axis *axis, int64_t j)
 {
     const int64_t start = (int64_t)linear_at(axis, j);
-    return (adzi_places){ start, start < axis->in - 1 ? 2 : 1 };
+    return (adzi_window){ start, start < axis->in - 1 ? 2 : 1 };
 }
 
-adzi_places adzi_axis_places(const adzi_axis *axis, int64_t j)
+adzi_window adzi_axis_window(const adzi_axis *axis, int64_t j)
 {
     switch (axis->kind) {
     case ADZI_AXIS_ADAPTIVE:
@@ -88,9 +89,9 @@ adzi_places adzi_axis_places(const adzi_axis *axis, int64_t j)
 
 double adzi_axis_weight(const adzi_axis *axis, int64_t j, int64_t k)
 {
-    const adzi_places places = adzi_axis_places(axis, j);
-    if (axis->kind == ADZI_AXIS_LINEAR && places.count == 2) {
-        const double rest = linear_at(axis, j) - (double)places.start;
+    const adzi_window seen = adzi_axis_window(axis, j);
+    if (axis->kind == ADZI_AXIS_LINEAR && seen.count == 2) {
+        const double rest = linear_at(axis, j) - (double)seen.start;
         return k == 0 ? 1 - rest : rest;
     }
     if (axis->sum || axis->kind == ADZI_AXIS_LINEAR) {
@@ -101,7 +102,7 @@ double adzi_axis_weight(const adzi_axis *axis, int64_t j, int64_t k)
         const int64_t first = j * axis->stride - axis->padding;
         return 1 / (double)(smaller(first + axis->kernel, axis->in + axis->padding) - first);
     }
-    return 1 / (double)places.count;
+    return 1 / (double)seen.count;
 }
 
 adzi_axis adzi_axis_single(void)
@@ -139,7 +140,7 @@ bool adzi_check_padding(const char *op, const adzi_window_attr *attr)
         const int64_t reach = attr->dilation[i] * (attr->kernel_size[i] - 1) + 1;
         if (attr->padding[i] > reach / 2) {
             adzi_error(op, ADZ_ERR_ARGUMENT,
-                "padding %lld is more than half of the window of %lld places (kernel_size %lld, "
+                "padding %lld is more than half of the window of %lld positions (kernel_size %lld, "
                 "dilation %lld); use at most %lld",
                 (long long)attr->padding[i], (long long)reach, (long long)attr->kernel_size[i],
                 (long long)attr->dilation[i], (long long)(reach / 2));
@@ -198,7 +199,7 @@ bool adzi_window_axes(
         a->out = windows_of(a, attr->ceil_mode);
         if (a->out < 1) {
             adzi_error(op, ADZ_ERR_SHAPE,
-                "a window of %lld places (kernel_size %lld, dilation %lld) does not fit into "
+                "a window of %lld positions (kernel_size %lld, dilation %lld) does not fit into "
                 "dimension %d of x%s with padding %lld; use a smaller kernel or a larger x",
                 (long long)(a->dilation * (a->kernel - 1) + 1), (long long)a->kernel,
                 (long long)a->dilation, d, adzi_text_sizes(rank, sizes), (long long)a->padding);
@@ -232,7 +233,7 @@ bool adzi_read_adaptive(
         const int64_t in = x->sizes[x->rank - n + i];
         attr->output_size[i] = attr->output_size[i] < 0 ? in : attr->output_size[i];
         if (in > INT32_MAX) {
-            adzi_error(op, ADZ_ERR_SHAPE, "x%s is too large: %lld places of a dimension",
+            adzi_error(op, ADZ_ERR_SHAPE, "x%s is too large: %lld positions of a dimension",
                 adzi_text_shape(x), (long long)in);
             return false;
         }

@@ -35,30 +35,30 @@ extern const adz_field adzi_adaptive_fields[2];
 /** How the windows of one dimension follow from its sizes. */
 typedef enum adzi_axis_kind {
     ADZI_AXIS_WINDOW,   /* kernel, stride, padding and dilation */
-    ADZI_AXIS_ADAPTIVE, /* `out` windows that cover all places */
-    ADZI_AXIS_NEAREST,  /* one place each */
-    ADZI_AXIS_LINEAR    /* two neighbouring places each */
+    ADZI_AXIS_ADAPTIVE, /* `out` windows that cover all positions */
+    ADZI_AXIS_NEAREST,  /* one position each */
+    ADZI_AXIS_LINEAR    /* two neighbouring positions each */
 } adzi_axis_kind;
 
-/** One dimension: `in` places of x, of which each of `out` places of y sees a window. */
+/** One dimension: `in` positions of x, of which each of `out` positions of y sees a window. */
 typedef struct adzi_axis {
     adzi_axis_kind kind;
     int64_t in, out;
     int64_t kernel, stride, padding, dilation;
     bool include_pad;   /* the mean divides by the padded window */
     bool sum;           /* no mean: every weight is 1 */
-    double scale;       /* places of x per place of y; 0: from the sizes */
+    double scale;       /* positions of x per position of y; 0: from the sizes */
     bool align_corners; /* of ADZI_AXIS_LINEAR */
 } adzi_axis;
 
-/** The places that place j of y sees: start, start + dilation, ... `count` times. */
-typedef struct adzi_places {
+/** The positions that position j of y sees: start, start + dilation, ... `count` times. */
+typedef struct adzi_window {
     int64_t start, count;
-} adzi_places;
+} adzi_window;
 
-adzi_places adzi_axis_places(const adzi_axis *axis, int64_t j);
+adzi_window adzi_axis_window(const adzi_axis *axis, int64_t j);
 
-/** The weight of place `k` of the window of place j, for means and interpolation. */
+/** The weight of position `k` of the window of position j, for means and interpolation. */
 double adzi_axis_weight(const adzi_axis *axis, int64_t j, int64_t k);
 
 /** A dimension of size 1 that stays as it is, for operators of one dimension. */

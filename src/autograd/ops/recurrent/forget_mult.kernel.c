@@ -31,10 +31,10 @@ void KERNEL(forget_mult)(const void *block, int64_t begin, int64_t end)
         int64_t column = begin % inner;
         w = inner - column < end - begin ? inner - column : end - begin;
         w = w < KERNEL(columns) ? w : KERNEL(columns);
-        int64_t place = begin / inner * n * inner + column;
-        const elem *f = (const elem *)(const void *)a->in[1] + place;
-        const elem *z = (const elem *)(const void *)a->in[0] + place;
-        elem *restrict h = (elem *)(void *)a->out + place;
+        int64_t start = begin / inner * n * inner + column;
+        const elem *f = (const elem *)(const void *)a->in[1] + start;
+        const elem *z = (const elem *)(const void *)a->in[0] + start;
+        elem *restrict h = (elem *)(void *)a->out + start;
         elem state[KERNEL(columns)] = { 0 };
         for (int64_t j = 0; j < w && h0 != NULL; ++j) {
             state[j] = h0[begin + j];
@@ -63,12 +63,12 @@ void KERNEL(forget_mult_backward)(const void *block, int64_t begin, int64_t end)
         int64_t column = begin % inner;
         w = inner - column < end - begin ? inner - column : end - begin;
         w = w < KERNEL(columns) ? w : KERNEL(columns);
-        int64_t place = begin / inner * n * inner + column;
-        const elem *f = (const elem *)(const void *)a->in[1] + place;
-        const elem *z = (const elem *)(const void *)a->in[0] + place;
-        const elem *h = (const elem *)(const void *)a->out + place,
-                   *dy = (const elem *)args->dy + place;
-        elem *restrict df = (elem *)args->df + place, *restrict dz = (elem *)args->dz + place;
+        int64_t start = begin / inner * n * inner + column;
+        const elem *f = (const elem *)(const void *)a->in[1] + start;
+        const elem *z = (const elem *)(const void *)a->in[0] + start;
+        const elem *h = (const elem *)(const void *)a->out + start,
+                   *dy = (const elem *)args->dy + start;
+        elem *restrict df = (elem *)args->df + start, *restrict dz = (elem *)args->dz + start;
         elem state[KERNEL(columns)] = { 0 }; /* (1 - f_(t+1)) g_(t+1) */
         for (int64_t i = n - 1; i >= 0; --i) {
             int64_t row = (a->reverse ? n - 1 - i : i) * inner;

@@ -48,15 +48,16 @@ static adz_tensor *zero_step(adz_tensor *s, int dim)
                        : NULL;
 }
 
-/* s_(t-1) at the place of step t; s0, or zeros, is at the place of step 1. In reversed time, the
- * step before is the next one along the dimension. */
+/* s_(t-1) at the position of step t; s0, or zeros, is at the position of step 1. In reversed time,
+ * the step before is the next one along the dimension. */
 adz_tensor *adzi_step_before(adz_tensor *s, adz_tensor *s0, int dim, bool reverse)
 {
     adz_tensor *edge = s0 == ADZ_NONE ? zero_step(s, dim) : adz_unsqueeze(s0, dim);
     return shifted(s, edge, dim, !reverse);
 }
 
-/* s_(t+1) at the place of step t. Behind the last step there is nothing, which counts as zeros. */
+/* s_(t+1) at the position of step t. Behind the last step there is nothing, which counts as zeros.
+ */
 adz_tensor *adzi_step_after(adz_tensor *s, int dim, bool reverse)
 {
     return shifted(s, zero_step(s, dim), dim, reverse);

@@ -27,10 +27,10 @@ void KERNEL(linear_recurrence)(const void *block, int64_t begin, int64_t end)
         int64_t column = begin % inner;
         w = inner - column < end - begin ? inner - column : end - begin;
         w = w < KERNEL(columns) ? w : KERNEL(columns);
-        int64_t place = begin / inner * n * inner + column;
-        const elem *a = (const elem *)(const void *)args->in[0] + place;
-        const elem *b = (const elem *)(const void *)args->in[1] + place;
-        elem *restrict s = (elem *)(void *)args->out + place;
+        int64_t start = begin / inner * n * inner + column;
+        const elem *a = (const elem *)(const void *)args->in[0] + start;
+        const elem *b = (const elem *)(const void *)args->in[1] + start;
+        elem *restrict s = (elem *)(void *)args->out + start;
         elem state[KERNEL(columns)] = { 0 };
         for (int64_t j = 0; j < w && s0 != NULL; ++j) {
             state[j] = s0[begin + j];

@@ -12,8 +12,8 @@
 
 /* ---- forward as an expression --------------------------------------------------------------- */
 
-/* One step of the layer in its place `t` of time. Rows whose sequence is shorter keep their states.
- * Returns y_t, in which these rows are 0. */
+/* One step of the layer in its position `t` of time. Rows whose sequence is shorter keep their
+ * states. Returns y_t, in which these rows are 0. */
 static adz_tensor *masked_step(const adzi_recurrent_cell *cell, adz_tensor *const *in,
     const adzi_recurrent_attr *at, adz_tensor *gates, int64_t t, adz_tensor **h, adz_tensor **c)
 {
@@ -45,7 +45,7 @@ static adzi_recurrent_states unrolled(const adzi_recurrent_cell *cell, adz_tenso
         return none;
     }
     for (int64_t s = 0, before; s < at->t; ++s) {
-        int64_t t = adzi_recurrent_place(at, s, &before);
+        int64_t t = adzi_recurrent_position(at, s, &before);
         steps[t] = adz_unsqueeze(
             masked_step(cell, in, at, adz_squeeze(steps[t], 0), t, &out.h, &out.c), 0);
         if (steps[t] == NULL) {

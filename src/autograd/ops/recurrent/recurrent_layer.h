@@ -23,7 +23,7 @@ typedef struct adzi_recurrent_input {
     adz_tensor *lengths; /* i64 [B], each in 1 .. T; or ADZ_NONE, which is T for all */
     adzi_recurrent_weights w;
     bool reverse; /* the steps of each sequence run from its last one to its first */
-    bool relu;    /* of an RNN: relu in place of tanh */
+    bool relu;    /* of an RNN: relu instead of tanh */
 } adzi_recurrent_input;
 
 /** The attributes of a layer's node. */
@@ -133,7 +133,7 @@ typedef struct adzi_recurrent_step_args {
     void *dc;            /* [B, H]: gradient of the cell after the step, then of that before it */
     void *dgates;        /* [B, S H]; NULL: the launch computes dh of h0 only */
     const int64_t *lengths; /* [B], or NULL */
-    int64_t t;              /* the step's place in time, for lengths */
+    int64_t t;              /* the step's position in time, for lengths */
     int64_t rows, hidden;
     int64_t reverse, relu; /* 0 or 1 */
 } adzi_recurrent_step_args;

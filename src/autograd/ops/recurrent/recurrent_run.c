@@ -10,7 +10,7 @@
  *     dx = dgates w_ih,  dw_ih = dgates^T x,  dw_hh = sum_t dgates_t^T h_(t-1),  db = sum of rows
  *
  * dgates[T, B, S H] has G blocks for the product of x. If S is G + 1, the product of h has the last
- * block in place of block G - 1. */
+ * block instead of block G - 1. */
 
 KERNEL_TABLE_FLOAT(recurrent_pack);
 KERNEL_TABLE_FLOAT(recurrent_pack_rows);
@@ -18,7 +18,7 @@ KERNEL_TABLE_FLOAT(recurrent_at_ends);
 
 enum { GRAIN = 1 << 17 }; /* grain of the launches, in multiply-adds */
 
-int64_t adzi_recurrent_place(const adzi_recurrent_attr *at, int64_t s, int64_t *before)
+int64_t adzi_recurrent_position(const adzi_recurrent_attr *at, int64_t s, int64_t *before)
 {
     int64_t t = at->reverse ? at->t - 1 - s : s;
     *before = s == 0 ? -1 : at->reverse ? t + 1 : t - 1;
@@ -112,8 +112,8 @@ static adzi_recurrent_step_args step_args(const adzi_recurrent_run *v)
         .relu = v->at->relu };
 }
 
-/* The states before a step at place `before`, which the cell reads beside the product: those of c,
- * or of h if the last state is h. */
+/* The states before a step at position `before`, which the cell reads beside the product: those of
+ * c, or of h if the last state is h. */
 static const void *states_before(const adzi_recurrent_run *v, int64_t before)
 {
     const adz_tensor *all = v->cell->states == 2 ? v->cells : v->y;
@@ -179,7 +179,7 @@ void adzi_recurrent_run_forward(adzi_recurrent_run *v, adz_tensor *const *result
     pack_weight(v, false);
     adzi_launch(KERNEL_FOR(recurrent_pack_rows, dtype), &rows, 1, 1);
     for (int64_t s = 0, before; s < at->t; ++s) {
-        args.t = adzi_recurrent_place(at, s, &before);
+        args.t = adzi_recurrent_position(at, s, &before);
         args.gates = row(v->gates, args.t);
         args.before = states_before(v, before);
         args.c = v->cell->states == 2 ? row(v->cells, args.t) : NULL;
@@ -210,7 +210,7 @@ static void run_backward_steps(const adzi_recurrent_run *v)
     args.dc = v->dc->data;
     pack_weight(v, true);
     for (int64_t s = v->at->t - 1, before; s >= 0; --s) {
-        args.t = adzi_recurrent_place(v->at, s, &before);
+        args.t = adzi_recurrent_position(v->at, s, &before);
         args.gates = row(v->gates, args.t);
         args.before = states_before(v, before);
         args.c = v->cell->states == 2 ? row(v->cells, args.t) : NULL;
@@ -237,7 +237,7 @@ static void weight_gradient(
     const int64_t skip = from * h * (int64_t)adzi_item_size(v->y);
     int64_t before;
     const char *firsts = adzi_is_none(v->firsts)
-                             ? row(v->dgates, adzi_recurrent_place(at, 0, &before))
+                             ? row(v->dgates, adzi_recurrent_position(at, 0, &before))
                              : v->firsts->data;
     adzi_gemm(
         dtype, true, false, m, h, at->b, 1, firsts + skip, wide, v->in[H0]->data, h, 0, dweight, h);

@@ -26,7 +26,7 @@ typedef struct adzi_recurrent_run {
 
 /** The index t of step s in memory. `before` becomes the index of the state before it, or -1 for
  * the initial states. */
-int64_t adzi_recurrent_place(const adzi_recurrent_attr *at, int64_t s, int64_t *before);
+int64_t adzi_recurrent_position(const adzi_recurrent_attr *at, int64_t s, int64_t *before);
 
 /** True if input i of the node is a bias or lengths that were left out. */
 bool adzi_recurrent_left_out(

@@ -11,5 +11,5 @@ const adzi_op adzi_op_argmax = { .name = "argmax", ADZI_FIELDS(adzi_extreme_fiel
 
 adz_tensor *adz_argmax(adz_tensor *x, adz_dims dims, bool keepdim)
 {
-    return adzi_extreme_place(&adzi_op_argmax, ADZI_LARGEST, x, dims, keepdim);
+    return adzi_extreme_index(&adzi_op_argmax, ADZI_LARGEST, x, dims, keepdim);
 }

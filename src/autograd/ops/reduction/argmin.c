@@ -11,5 +11,5 @@ const adzi_op adzi_op_argmin = { .name = "argmin", ADZI_FIELDS(adzi_extreme_fiel
 
 adz_tensor *adz_argmin(adz_tensor *x, adz_dims dims, bool keepdim)
 {
-    return adzi_extreme_place(&adzi_op_argmin, ADZI_SMALLEST, x, dims, keepdim);
+    return adzi_extreme_index(&adzi_op_argmin, ADZI_SMALLEST, x, dims, keepdim);
 }

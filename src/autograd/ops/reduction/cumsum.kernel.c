@@ -35,9 +35,9 @@ void KERNEL(cumsum)(const void *block, int64_t begin, int64_t end)
         int64_t column = begin % inner;
         w = inner - column < end - begin ? inner - column : end - begin;
         w = w < KERNEL(columns) ? w : KERNEL(columns);
-        int64_t place = begin / inner * n * inner + column;
-        const elem *x = (const elem *)(const void *)a->in[0] + place;
-        OUT *y = (OUT *)(void *)a->out + place;
+        int64_t position = begin / inner * n * inner + column;
+        const elem *x = (const elem *)(const void *)a->in[0] + position;
+        OUT *y = (OUT *)(void *)a->out + position;
         if (w == 1) { /* a single lane: its sum stays in a register */
             SUM alone = 0;
             for (int64_t i = 0; i < n; ++i) {

@@ -29,8 +29,8 @@ adz_tensor *adzi_extreme_dim(const adzi_op *op, adzi_extreme_kind kind, adz_tens
 adz_status adzi_extreme_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
 adz_status adzi_extreme_fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
 
-/** The place of the extreme, along one dimension or among all elements. Records nothing. */
-adz_tensor *adzi_extreme_place(
+/** The index of the extreme, along one dimension or among all elements. Records nothing. */
+adz_tensor *adzi_extreme_index(
     const adzi_op *op, adzi_extreme_kind kind, adz_tensor *x, adz_dims dims, bool keepdim);
 
 #endif

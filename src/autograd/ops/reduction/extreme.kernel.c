@@ -1,16 +1,16 @@
 /* Kernels of max, min, argmax and argmin, and of the derivatives of max and min.
  *
- *     y = the largest (or smallest) of n elements,   place = the first i with x_i = y
+ *     y = the largest (or smallest) of n elements,   index = the first i with x_i = y
  *
  * NaN wins over every number, as in PyTorch. A unit of largest_reduce and smallest_reduce is one
  * result, or one block of a long one (reduce.kernel.h). Comparisons give one answer in any order,
  * so three ways of walking share the work freely:
  *
  *     rows      contiguous elements: PICK of fold.kernel.h compares whole registers
- *     columns   contiguous results: up to 64 at a time, row by row, where places are not asked for
+ *     columns   contiguous results: up to 64 at a time, row by row, where indices are not asked for
  *     chunks    everything else, by the general walk of reduce.kernel.h
  *
- * A place is searched afterwards, once the value is known. Comparing 64 elements with one value
+ * An index is searched afterwards, once the value is known. Comparing 64 elements with one value
  * vectorises; carrying an index along with each maximum would not.
  */
 #ifndef elem
@@ -32,10 +32,10 @@
 #define IS_NAN(x) 0
 #endif
 
-/* The state of a reduction: the extreme so far and its place. */
+/* The state of a reduction: the extreme so far and its index. */
 typedef struct {
     elem value;
-    int64_t place; /* -1 before the first element */
+    int64_t found; /* -1 before the first element */
 } KERNEL(extreme);
 
 enum {
@@ -58,7 +58,7 @@ PICK(smallest_of, IS_SMALLER)
  * searched without a branch per element. A NaN equals no number and is searched one by one.
  * `number` is an integer as wide as elem, so that index and comparison use equal lanes. Not
  * inlined, because the code is long. */
-static __attribute__((noinline)) int64_t KERNEL(place_of)(const elem *x, int64_t n, elem value)
+static __attribute__((noinline)) int64_t KERNEL(found_of)(const elem *x, int64_t n, elem value)
 {
     typedef __typeof__(_Generic((elem)0, double
                                 : (int64_t)0, int64_t
@@ -85,9 +85,9 @@ static __attribute__((noinline)) int64_t KERNEL(place_of)(const elem *x, int64_t
  *
  *     start    no elements yet
  *     wins     true if a value replaces the state: the first of equals stays
- *     run      adds contiguous elements, and searches their extreme's place if it is asked for
+ *     run      adds contiguous elements, and searches their extreme's index if it is asked for
  *     join     adds the state of later elements
- *     end      writes value and place of result r
+ *     end      writes value and index of result r
  *     rows     computes results whose elements are contiguous
  *     columns  computes contiguous results row by row, or says 0 if it cannot
  */
@@ -95,11 +95,11 @@ static __attribute__((noinline)) int64_t KERNEL(place_of)(const elem *x, int64_t
     static inline void KERNEL(name##_start)(KERNEL(extreme) * s)                                 \
     {                                                                                            \
         s->value = 0;                                                                            \
-        s->place = -1;                                                                           \
+        s->found = -1;                                                                           \
     }                                                                                            \
     static inline int KERNEL(name##_wins)(elem value, const KERNEL(extreme) * s)                 \
     {                                                                                            \
-        return s->place < 0 || value BEFORE s->value || (IS_NAN(value) && !IS_NAN(s->value));    \
+        return s->found < 0 || value BEFORE s->value || (IS_NAN(value) && !IS_NAN(s->value));    \
     }                                                                                            \
     static inline void KERNEL(name##_run)(                                                       \
         KERNEL(extreme) * s, const elem *x, int64_t n, int64_t first, const adzi_reduce_args *a) \
@@ -109,7 +109,7 @@ static __attribute__((noinline)) int64_t KERNEL(place_of)(const elem *x, int64_t
             return;                                                                              \
         }                                                                                        \
         s->value = value;                                                                        \
-        s->place = first + (a->places != NULL ? KERNEL(place_of)(x, n, value) : 0);              \
+        s->found = first + (a->indices != NULL ? KERNEL(found_of)(x, n, value) : 0);             \
     }                                                                                            \
     static inline void KERNEL(name##_join)(KERNEL(extreme) * s, const KERNEL(extreme) * t)       \
     {                                                                                            \
@@ -123,8 +123,8 @@ static __attribute__((noinline)) int64_t KERNEL(place_of)(const elem *x, int64_t
         if (a->out != NULL) {                                                                    \
             ((elem *)(void *)a->out)[r] = s->value;                                              \
         }                                                                                        \
-        if (a->places != NULL) {                                                                 \
-            ((int64_t *)(void *)a->places)[r] = s->place;                                        \
+        if (a->indices != NULL) {                                                                \
+            ((int64_t *)(void *)a->indices)[r] = s->found;                                       \
         }                                                                                        \
     }                                                                                            \
     /* All results from r on, whose elements are contiguous. */                                  \
@@ -136,13 +136,13 @@ static __attribute__((noinline)) int64_t KERNEL(place_of)(const elem *x, int64_t
             if (a->out != NULL) {                                                                \
                 ((elem *)(void *)a->out)[at] = value;                                            \
             }                                                                                    \
-            if (a->places != NULL) {                                                             \
-                ((int64_t *)(void *)a->places)[at] = KERNEL(place_of)(x, a->n, value);           \
+            if (a->indices != NULL) {                                                            \
+                ((int64_t *)(void *)a->indices)[at] = KERNEL(found_of)(x, a->n, value);          \
             }                                                                                    \
         }                                                                                        \
         return end - r;                                                                          \
     }                                                                                            \
-    /* Contiguous results, a row of x at a time, where no places are asked for. */               \
+    /* Contiguous results, a row of x at a time, where no indices are asked for. */              \
     static inline int64_t KERNEL(name##_columns)(                                                \
         const adzi_reduce_args *a, int64_t r, int64_t end)                                       \
     {                                                                                            \
@@ -151,7 +151,7 @@ static __attribute__((noinline)) int64_t KERNEL(place_of)(const elem *x, int64_t
             return KERNEL(name##_rows)(a, r, end);                                               \
         }                                                                                        \
         const int64_t tile = KERNEL(tile_width)(a, r, end, KERNEL(columns));                     \
-        if (tile < KERNEL(tile) || a->places != NULL || a->partial != NULL || a->n == 0) {       \
+        if (tile < KERNEL(tile) || a->indices != NULL || a->partial != NULL || a->n == 0) {      \
             return 0;                                                                            \
         }                                                                                        \
         const elem *x = (const elem *)(const void *)a->in + KERNEL(result_offset)(a, r);         \
@@ -174,16 +174,16 @@ FOLD(largest, >)
 FOLD(smallest, <)
 
 #if ELEM_IS_FLOAT
-/* Backward along one dimension: dx[place] = dy for each lane; dx is 0 elsewhere before. in: places,
- * dy. A unit is one lane. */
+/* Backward along one dimension: dx[index] = dy for each lane; dx is 0 elsewhere before. in:
+ * indices, dy. A unit is one lane. */
 void KERNEL(extreme_put)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_lanes_args *a = block;
-    const int64_t *places = (const int64_t *)(const void *)a->in[0];
+    const int64_t *found = (const int64_t *)(const void *)a->in[0];
     const elem *dy = (const elem *)(const void *)a->in[1];
     elem *dx = (elem *)(void *)a->out;
     for (int64_t lane = begin; lane < end; ++lane) {
-        int64_t row = lane / a->inner * a->n + places[lane];
+        int64_t row = lane / a->inner * a->n + found[lane];
         dx[row * a->inner + lane % a->inner] = dy[lane];
     }
 }

@@ -162,8 +162,8 @@ static inline void KERNEL(norm_join)(KERNEL(magnitude) * s, const KERNEL(magnitu
 }
 
 /* Writes the p-th root of the sum, times the scale, or the extreme for an infinite p. p = 2 takes
- * sqrt, which is exact to half a unit in the last place. p = 0 and p = 1 need no root. The result
- * is computed in f64 and rounded once. */
+ * sqrt, which is exact to half a unit in the last digit. p = 0 and p = 1 need no root. The
+ * result is computed in f64 and rounded once. */
 static inline void KERNEL(norm_end)(
     const KERNEL(magnitude) * s, const adzi_reduce_args *a, int64_t r)
 {

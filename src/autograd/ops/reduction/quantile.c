@@ -4,23 +4,23 @@
 
 /* The quantile along a dimension, torch.quantile.
  *
- *     place = q (n - 1) in the sorted lane x,   w = place - floor(place)
+ *     position = q (n - 1) in the sorted lane x,   w = position - floor(position)
  *     linear: x[floor] + w (x[ceil] - x[floor])
  *
  * A composition: the lanes are sorted, and NaN comes last, so that a lane has a NaN if its last
  * element is one. */
 
-/* The places in a sorted lane of n elements, and the weight of the upper one. As in PyTorch the
- * place is computed in the dtype of x. */
-static void places_of(adz_dtype dtype, double q, int64_t n, adz_quantile_rule rule, int64_t *low,
+/* The positions in a sorted lane of n elements, and the weight of the upper one. As in PyTorch the
+ * position is computed in the dtype of x. */
+static void positions_of(adz_dtype dtype, double q, int64_t n, adz_quantile_rule rule, int64_t *low,
     int64_t *high, double *weight)
 {
-    const double place =
+    const double position =
         dtype == ADZ_F32 ? (double)((float)q * (float)(n - 1)) : q * (double)(n - 1);
-    *low = (int64_t)floor(place);
-    *high = (int64_t)ceil(place);
+    *low = (int64_t)floor(position);
+    *high = (int64_t)ceil(position);
     *high = *high < n ? *high : n - 1;
-    *weight = place - (double)*low;
+    *weight = position - (double)*low;
     switch (rule) {
     case ADZ_QUANTILE_LOWER:
         *high = *low;
@@ -28,8 +28,8 @@ static void places_of(adz_dtype dtype, double q, int64_t n, adz_quantile_rule ru
     case ADZ_QUANTILE_HIGHER:
         *low = *high;
         break;
-    case ADZ_QUANTILE_NEAREST: /* ties go to the even place */
-        *low = *high = (int64_t)nearbyint(place);
+    case ADZ_QUANTILE_NEAREST: /* ties go to the even position */
+        *low = *high = (int64_t)nearbyint(position);
         break;
     case ADZ_QUANTILE_MIDPOINT:
         *weight = 0.5;
@@ -78,7 +78,7 @@ adz_tensor *adz_quantile(adz_tensor *x, double q, int dim, bool keepdim, adz_qua
     }
     int64_t low, high;
     double weight;
-    places_of((adz_dtype)x->dtype, q, n, rule, &low, &high, &weight);
+    positions_of((adz_dtype)x->dtype, q, n, rule, &low, &high, &weight);
     adz_tensor *sorted = adz_sort(x, d, false, NULL), *y = adz_narrow(sorted, d, low, 1);
     if (high != low) {
         adz_tensor *upper = adz_narrow(sorted, d, high, 1), *step = adz_sub(upper, y);

@@ -72,7 +72,7 @@ static void cut_into_blocks(adzi_reduce_args *args, int64_t results, size_t stat
 
 /* Runs one launch over all results, or two: over the blocks of all results, and then over the
  * results to join their blocks. Units of the first launch are numbered result * blocks + block. */
-void adzi_reduce(adzi_reducer reducer, adz_tensor *y, adz_tensor *places, const adz_tensor *x,
+void adzi_reduce(adzi_reducer reducer, adz_tensor *y, adz_tensor *indices, const adz_tensor *x,
     unsigned mask, const double *p)
 {
     adzi_reduce_args args;
@@ -84,7 +84,7 @@ void adzi_reduce(adzi_reducer reducer, adz_tensor *y, adz_tensor *places, const 
     for (int i = 0; p != NULL && i < 2; ++i) {
         args.p[i] = p[i];
     }
-    args.places = places != NULL ? places->data : NULL;
+    args.indices = indices != NULL ? indices->data : NULL;
     _Alignas(16) char on_stack[ADZI_REDUCE_PARTIAL];
     cut_into_blocks(&args, results, reducer.state);
     char *block = args.blocks > 1 ? adzi_alloc_for_kernels(ADZI_REDUCE_PARTIAL) : NULL;

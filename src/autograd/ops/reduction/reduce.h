@@ -12,7 +12,7 @@
 typedef struct adzi_reduce_args {
     const char *in;
     char *out;            /* contiguous */
-    char *places;         /* i64, where in 0 .. n-1 a result was found; or NULL */
+    char *indices;        /* i64, where in 0 .. n-1 a result was found; or NULL */
     double scale;         /* sums: of each result; 1/n for a mean */
     const double *factor; /* read instead of scale when the launch runs; NULL: scale counts */
     double p[2];          /* the operator's numbers */
@@ -56,10 +56,10 @@ typedef struct adzi_reducer {
 } adzi_reducer;
 
 /**
- * y and places (either may be NULL) from x over the dimensions in `mask`, off the tape. `p` are two
- * numbers, or NULL. Cannot fail.
+ * y and indices (either may be NULL) from x over the dimensions in `mask`, off the tape. `p` are
+ * two numbers, or NULL. Cannot fail.
  */
-void adzi_reduce(adzi_reducer reducer, adz_tensor *y, adz_tensor *places, const adz_tensor *x,
+void adzi_reduce(adzi_reducer reducer, adz_tensor *y, adz_tensor *indices, const adz_tensor *x,
     unsigned mask, const double *p);
 
 /** Elements per result. */

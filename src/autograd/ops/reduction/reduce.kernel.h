@@ -115,7 +115,7 @@ static inline int64_t KERNEL(tile_width)(
 /* COLUMNS(a, r, end) is the operator's fast path: it may compute results from r on and returns how
  * many it did, or 0. The macro expands to
  *
- *     name_more     name_run as a call, since it is used in two places
+ *     name_more     name_run as a call, since it is used twice
  *     name_one      one result, or one block of it, chunk by chunk
  *     name_tile     w contiguous results, gathered together
  *     name_reduce   the kernel that chooses among COLUMNS, name_tile and name_one

@@ -81,7 +81,7 @@ static int64_t sum_blocks(
     /* The description of the rest is taken before the blocks become results. */
     adzi_reduce_args tail = args;
     int64_t stride = args.reduced_strides[longest] * block;
-    /* Moves the kept dimensions back by one place for the number of the block. */
+    /* Moves the kept dimensions back by one position for the number of the block. */
     for (int d = args.n_kept; d > 0; --d) {
         args.kept[d] = args.kept[d - 1];
         args.kept_strides[d] = args.kept_strides[d - 1];

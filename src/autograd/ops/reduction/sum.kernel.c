@@ -103,9 +103,9 @@ static inline void KERNEL(finish)(const adzi_reduce_args *a, int64_t r, SUM sum)
     ((OUT *)(void *)a->out)[r] = (OUT)sum;
 }
 
-/* Advances index and offset to the next place of the first n dimensions, the last of them fastest.
- * Returns 0 after the last place. It needs no division, where an offset computed from a number
- * would take one per dimension. */
+/* Advances index and offset to the next position of the first n dimensions, the last of them
+ * fastest. Returns 0 after the last position. It needs no division, where an offset computed from a
+ * number would take one per dimension. */
 static inline int KERNEL(step)(
     int n, const int64_t *sizes, const int64_t *strides, int64_t *index, int64_t *offset)
 {

@@ -56,7 +56,7 @@ adz_tensor *adzi_join_gradients(adzi_node *node, adz_tensor *const *dy, int dim,
         adzi_free(parts, bytes);
         return adzi_fail_memory(node->op->name, bytes);
     }
-    /* join() fails if one tensor is NULL, so zeros take the place of a missing gradient. */
+    /* join() fails if one tensor is NULL, so zeros replace a missing gradient. */
     bool ok = true;
     for (size_t k = 0; k < n; ++k) {
         parts[k] = dy[k];

@@ -7,7 +7,8 @@
 
 enum { ADZI_LIST_MOST = UINT16_MAX }; /* what one node holds */
 
-/** Fails, naming the place, unless the list has 1 to 65535 tensors, none NULL, stale or ADZ_NONE.
+/** Fails, naming the position, unless the list has 1 to 65535 tensors, none NULL, stale or
+ * ADZ_NONE.
  */
 bool adzi_check_list(const char *op, adz_tensor *const *tensors, size_t n);
 

@@ -21,7 +21,7 @@ adz_tensor *adz_narrow(adz_tensor *x, int dim, int64_t start, int64_t length)
      * overflow. */
     if (start < -size || start > size || length < 0 || length > size - first) {
         return adzi_fail("narrow", ADZ_ERR_INDEX,
-            "%lld places from %lld on do not lie in dimension %d of x%s", (long long)length,
+            "%lld positions from %lld on do not lie in dimension %d of x%s", (long long)length,
             (long long)start, d, adzi_text_shape(x));
     }
     return adz_slice(x, d, first, first + length, 1);

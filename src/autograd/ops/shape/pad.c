@@ -22,8 +22,8 @@ static adz_tensor *pad(adz_tensor *x, const pad_attr *attr);
 /* How many elements are added before (side 0) or after (side 1) dimension d of x. */
 static int64_t added(const pad_attr *attr, const adz_tensor *x, int d, int side)
 {
-    const int place = 2 * (x->rank - 1 - d) + side;
-    return place < attr->n ? attr->pad[place] : 0;
+    const int position = 2 * (x->rank - 1 - d) + side;
+    return position < attr->n ? attr->pad[position] : 0;
 }
 
 /* The gradient is dy padded by the negative numbers: padding is cropped again, and what was cropped

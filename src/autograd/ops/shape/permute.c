@@ -5,7 +5,7 @@
  *     y[i_0][i_1][i_2]: dimension k of y is dimension dims[k] of x
  *     dx = dy with the inverse permutation
  *
- * y is a view of x: only sizes and strides change places. The node saves nothing, because the
+ * y is a view of x: only sizes and strides are swapped. The node saves nothing, because the
  * operator is linear. */
 
 /* The attributes of a node: the permutation, with dimensions counted from the front. */

@@ -23,10 +23,10 @@ adz_tensor *adz_pixel_shuffle(adz_tensor *x, int64_t upscale_factor)
         order.dims[d] = d;
     }
     const int64_t parts[] = { s[0] / (r * r), r, r, s[1], s[2] };
-    static const int places[] = { 0, 3, 1, 4, 2 };
+    static const int positions[] = { 0, 3, 1, 4, 2 };
     for (int i = 0; i < 5; ++i) {
         apart.sizes[n + i] = parts[i];
-        order.dims[n + i] = n + places[i];
+        order.dims[n + i] = n + positions[i];
     }
     whole.sizes[n] = parts[0];
     whole.sizes[n + 1] = s[1] * r;

@@ -23,10 +23,10 @@ adz_tensor *adz_pixel_unshuffle(adz_tensor *x, int64_t downscale_factor)
         order.dims[d] = d;
     }
     const int64_t parts[] = { s[0], s[1] / r, r, s[2] / r, r };
-    static const int places[] = { 0, 2, 4, 1, 3 };
+    static const int positions[] = { 0, 2, 4, 1, 3 };
     for (int i = 0; i < 5; ++i) {
         apart.sizes[n + i] = parts[i];
-        order.dims[n + i] = n + places[i];
+        order.dims[n + i] = n + positions[i];
     }
     /* Where x is empty, the channels may be more than fit. */
     if (!adzi_multiply(s[0], r * r, &whole.sizes[n])) {

@@ -16,7 +16,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-/* The forward as an expression: the last places come before the others. */
+/* The forward as an expression: the last positions come before the others. */
 static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *block)
 {
     const roll_attr *at = block;
@@ -32,8 +32,8 @@ const adzi_op adzi_op_roll = {
     .name = "roll", .backward = backward, ADZI_FIELDS(fields), .expression = expression
 };
 
-/* Copies `count` places of x along dim, beginning at `from`, to y beginning at `to`. */
-static void copy_places(
+/* Copies `count` positions of x along dim, beginning at `from`, to y beginning at `to`. */
+static void copy_positions(
     adz_tensor *y, const adz_tensor *x, int dim, int64_t to, int64_t from, int64_t count)
 {
     if (count == 0 || x->numel == 0) {
@@ -67,8 +67,9 @@ adz_tensor *adz_roll(adz_tensor *x, int64_t shift, int dim)
     if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
         return NULL;
     }
-    const int64_t start = attr.shift < 0 ? attr.shift + size : attr.shift; /* of x's first place */
-    copy_places(y, x, attr.dim, start, 0, size - start);
-    copy_places(y, x, attr.dim, 0, size - start, start);
+    const int64_t start =
+        attr.shift < 0 ? attr.shift + size : attr.shift; /* of x's first position */
+    copy_positions(y, x, attr.dim, start, 0, size - start);
+    copy_positions(y, x, attr.dim, 0, size - start, start);
     return adzi_leave(&call, y);
 }

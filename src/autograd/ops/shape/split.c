@@ -27,7 +27,7 @@ const adzi_op adzi_op_split = { .name = "split", .backward = backward, ADZI_FIEL
 
 /* Makes the views and records the node. Piece k has size sizes[k], or `size` if sizes is NULL. The
  * last piece takes what is left. All pieces have the strides of x and differ in offset and size, so
- * nothing is copied. After a failure all n places of `out` are NULL. */
+ * nothing is copied. After a failure all n positions of `out` are NULL. */
 static adz_status split(
     adzi_call *call, int d, const int64_t *sizes, int64_t size, adz_tensor **out, size_t n)
 {

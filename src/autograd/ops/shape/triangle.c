@@ -8,7 +8,7 @@
  *     upper:  y[r][c] = x[r][c] if c >= r + diagonal, else 0
  *
  * x[..., rows, columns] has any dtype. y is a copy of the same shape. Nothing is saved: the zeros
- * of the gradient are at the places of the zeros of y. */
+ * of the gradient are at the positions of the zeros of y. */
 
 const adz_field adzi_triangle_fields[1] = { ADZI_FIELD(adzi_triangle_attr, diagonal) };
 

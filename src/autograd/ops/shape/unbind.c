@@ -52,7 +52,8 @@ static int64_t enter_unbind(adzi_call *call, adz_tensor *x, int dim, size_t room
 }
 
 /* All results are views and are recorded as one node. Result k begins k strides of the dimension
- * after the first element of x. `count` may be NULL. After a failure all places of `out` are NULL.
+ * after the first element of x. `count` may be NULL. After a failure all positions of `out` are
+ * NULL.
  */
 adz_status adz_unbind(adz_tensor *x, int dim, adz_tensor **out, size_t room, size_t *count)
 {

@@ -24,7 +24,7 @@ const adzi_op adzi_op_unsqueeze = {
     .name = "unsqueeze", .backward = backward, ADZI_FIELDS(fields)
 };
 
-/* `dim` may be 0 .. rank, or -rank-1 .. -1 counted from the last place. */
+/* `dim` may be 0 .. rank, or -rank-1 .. -1 counted from the last position. */
 adz_tensor *adz_unsqueeze(adz_tensor *x, int dim)
 {
     adzi_call call;

@@ -70,8 +70,8 @@ adz_tensor *adzi_fastai_call(
     return y;
 }
 
-/* True if every argument has one of the n names, or no name and the place of x or mask. An unknown
- * argument is an error, because it would be ignored without notice. */
+/* True if every argument has one of the n names, or no name and the position of x or mask. An
+ * unknown argument is an error, because it would be ignored without notice. */
 static bool check_names(adz_module *self, const adz_values *in, const char *const *names, size_t n)
 {
     for (size_t i = 0; i < adz_values_count(in); ++i) {

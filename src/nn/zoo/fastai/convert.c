@@ -15,7 +15,7 @@
 /* A word and its index in the old vocabulary. */
 typedef struct {
     const char *word;
-    size_t place;
+    size_t position;
 } old_word;
 
 static int by_word(const void *a, const void *b)
@@ -25,11 +25,12 @@ static int by_word(const void *a, const void *b)
 
 /* Order of qsort: by word; of equal words the last one of the vocabulary comes first, because a
  * Python dictionary keeps the last. */
-static int by_word_and_place(const void *a, const void *b)
+static int by_word_and_position(const void *a, const void *b)
 {
-    const size_t place_a = ((const old_word *)a)->place, place_b = ((const old_word *)b)->place;
+    const size_t position_a = ((const old_word *)a)->position,
+                 position_b = ((const old_word *)b)->position;
     const int order = by_word(a, b);
-    return order != 0 ? order : place_a > place_b ? -1 : 1;
+    return order != 0 ? order : position_a > position_b ? -1 : 1;
 }
 
 /* Removes all but the first of equal words in a sorted list. Returns how many are left. */
@@ -74,12 +75,12 @@ adz_status adz_fastai_old_index(const char *const *old_words, size_t n_old,
     for (size_t i = 0; i < n_old; ++i) {
         sorted[i] = (old_word){ old_words[i], i };
     }
-    qsort(sorted, n_old, sizeof *sorted, by_word_and_place);
+    qsort(sorted, n_old, sizeof *sorted, by_word_and_position);
     n_old = without_doubles(sorted, n_old);
     for (size_t i = 0; i < n_new; ++i) {
         const old_word wanted = { new_words[i], 0 };
         const old_word *found = bsearch(&wanted, sorted, n_old, sizeof *sorted, by_word);
-        old_index[i] = found != NULL ? (int64_t)found->place : -1;
+        old_index[i] = found != NULL ? (int64_t)found->position : -1;
     }
     zoo_free(sorted);
     return ADZ_OK;
@@ -136,7 +137,7 @@ static adz_tensor *entry_of(
     return t;
 }
 
-/* Copies the entries of `from` to `to`, with the new table and bias in place of the old ones. Adds
+/* Copies the entries of `from` to `to`, with the new table and bias instead of the old ones. Adds
  * the decoder's weight if `from` has none, because the decoder shares the table. False with the
  * error recorded, also if the table or the bias is NULL. */
 static bool fill(adz_state *to, const adz_state *from, adz_tensor *table, adz_tensor *bias)

@@ -16,7 +16,7 @@ static adz_status layer_call(adz_module *self, const adz_values *in, adz_values 
     for (size_t i = 2; i < adz_values_count(in); ++i) {
         if (adz_values_name(in, i)[0] == '\0' && !zoo_is_none(adz_values_at(in, i))) {
             return zoo_error(adz_module_name(self), ADZ_ERR_ARGUMENT,
-                "value %zu has no name, but only x and mask are taken by place", i);
+                "value %zu has no name, but only x and mask are taken by position", i);
         }
     }
     adz_tensor *h = adzi_fastai_call(zoo_child(self, MHRA), x, mask, in);

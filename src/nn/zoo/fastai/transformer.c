@@ -79,9 +79,9 @@ static adz_tensor *embed(adz_module *self, adz_tensor *ids)
             "ids%s are %lld in a row, but ctx_len is %lld", zoo_shape(ids), (long long)length,
             (long long)state->ctx_len);
     }
-    adz_tensor *places = adz_arange(0, (double)length, 1, ADZ_I64);
+    adz_tensor *positions = adz_arange(0, (double)length, 1, ADZ_I64);
     adz_tensor *h = adz_module_forward(zoo_child(self, ENCODER), ids);
-    h = adz_add(h, adz_module_forward(zoo_child(self, POS_ENC), places));
+    h = adz_add(h, adz_module_forward(zoo_child(self, POS_ENC), positions));
     return adz_module_forward(zoo_child(self, DROP_EMB), h);
 }
 

@@ -1,5 +1,5 @@
 /* fastai's WeightDropout: dropout on weights of another module. In training, each call draws masks
- * and calls the wrapped module with the dropped weights in place of its own. */
+ * and calls the wrapped module with the dropped weights instead of its own. */
 #include <stdio.h>
 
 #include "adze/nn/fastai_dropout.h"

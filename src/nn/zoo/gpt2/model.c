@@ -30,7 +30,7 @@ static adz_tensor *flat(adz_tensor *ids)
     return ids == NULL ? NULL : adz_reshape(ids, ADZ_SHAPE(-1, adz_tensor_size(ids, -1)));
 }
 
-/* The past of block i among the arguments: the one called "past.i", or the unnamed one at place
+/* The past of block i among the arguments: the one called "past.i", or the unnamed one at position
  * `first` + i. */
 static adz_tensor *past_of(const adz_values *in, size_t first, size_t i)
 {

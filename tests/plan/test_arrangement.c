@@ -11,7 +11,8 @@
 
 #include "by_hand.h"
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- locations ----------------------------------------------------------------------------------
+ */
 
 enum { MOST_BLOCKS = 40 };
 
@@ -36,13 +37,13 @@ static void add_of_run(memory *m, size_t bytes, int64_t first, int64_t last)
     add(m, bytes, first, last)->freed = true;
 }
 
-static void place(memory *m)
+static void arrange(memory *m)
 {
     m->recording.blocks.all = m->blocks;
-    assert_true(adzi_plan_place(&m->recording));
+    assert_true(adzi_plan_arrange(&m->recording));
 }
 
-static void assert_places(const memory *m, const size_t *offsets)
+static void assert_offsets(const memory *m, const size_t *offsets)
 {
     for (size_t i = 0; i < m->recording.blocks.count; ++i) {
         if (m->blocks[i].offset != offsets[i]) {
@@ -62,8 +63,8 @@ static void the_largest_block_comes_first(void **state)
     add_of_run(&m, 200, 6, 8);
     add_of_run(&m, 500, -1, 0); /* of no launch */
     add(&m, 500, 0, 9);         /* lives longer than the call */
-    place(&m);
-    assert_places(&m, (size_t[]){ 0, 128, 256, 256, 0, 9999, 9999 });
+    arrange(&m);
+    assert_offsets(&m, (size_t[]){ 0, 128, 256, 256, 0, 9999, 9999 });
     assert_int_equal(m.recording.memory_bytes, 320);
 }
 
@@ -74,8 +75,8 @@ static void of_equal_blocks_the_earlier_comes_first(void **state)
     add_of_run(&m, 64, 2, 3);
     add_of_run(&m, 64, 0, 2);
     add_of_run(&m, 64, 1, 2);
-    place(&m);
-    assert_places(&m, (size_t[]){ 128, 0, 64 });
+    arrange(&m);
+    assert_offsets(&m, (size_t[]){ 128, 0, 64 });
     assert_int_equal(m.recording.memory_bytes, 192);
 }
 
@@ -88,8 +89,8 @@ static void a_gap_may_be_filled_exactly(void **state)
     add_of_run(&m, 128, 2, 4);
     add_of_run(&m, 128, 3, 5); /* between the two before */
     add_of_run(&m, 60, 3, 3);  /* behind them */
-    place(&m);
-    assert_places(&m, (size_t[]){ 0, 256, 0, 128, 448 });
+    arrange(&m);
+    assert_offsets(&m, (size_t[]){ 0, 256, 0, 128, 448 });
     assert_int_equal(m.recording.memory_bytes, 512);
 }
 
@@ -107,9 +108,9 @@ static void blocks_lie_in_tensors_that_are_written_later(void **state)
     add(&m, 64, 7, 9)->tensor = false; /* constants have their values from the begin */
     add(&m, 64, 7, 9)->fixed = true;   /* its memory is in doubt */
     add(&m, 64, -1, 9);                /* of no launch */
-    place(&m);
+    arrange(&m);
     const size_t none = ADZI_PLAN_MEMORY;
-    assert_places(&m, (size_t[]){ 9999, 9999, 0, 0, 320, 0, 0, 9999, 9999, 9999 });
+    assert_offsets(&m, (size_t[]){ 9999, 9999, 0, 0, 320, 0, 0, 9999, 9999, 9999 });
     const size_t hosts[] = { none, none, 0, 1, none, 1, none, none, none, none };
     for (size_t i = 0; i < m.recording.blocks.count; ++i) {
         assert_true(m.blocks[i].host == hosts[i]);
@@ -117,7 +118,7 @@ static void blocks_lie_in_tensors_that_are_written_later(void **state)
     assert_int_equal(m.recording.memory_bytes, 384);
 }
 
-/* Two blocks of one place that are in use at the same time. */
+/* Two blocks of one location that are in use at the same time. */
 static bool clash(const adzi_plan_block *a, const adzi_plan_block *b)
 {
     return a->freed && b->freed && a->host == b->host && a->first <= b->last &&
@@ -137,7 +138,7 @@ static void no_two_blocks_clash(void **state)
             adzi_plan_block *b = add(&m, (seed >> 8) % 500, first, first + (seed >> 20) % 8);
             b->freed = i % 5 != 0;
         }
-        place(&m);
+        arrange(&m);
         for (size_t i = 0; i < MOST_BLOCKS; ++i) {
             const adzi_plan_block *b = &m.blocks[i];
             const adzi_plan_block *host = b->host != ADZI_PLAN_MEMORY ? &m.blocks[b->host] : NULL;
@@ -159,7 +160,7 @@ static void refused_memory_is_noted(void **state)
     add_of_run(&m, 64, 0, 1);
     m.recording.blocks.all = m.blocks;
     adzi_alloc_fail_at(1);
-    assert_false(adzi_plan_place(&m.recording));
+    assert_false(adzi_plan_arrange(&m.recording));
     adzi_alloc_fail_at(0);
 }
 
