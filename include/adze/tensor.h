@@ -166,7 +166,7 @@ ADZ_API void *adz_tensor_data(adz_tensor *t);
 
 /**
  * A pointer to the first element, for values that hardly ever change and that the program acts on.
- * It may also be used in a function that a plan captures (adze/plan.h): the plan is made anew when
+ * It may also be used in a function that a plan captures (adze/plan.h): the plan is made again when
  * the tensor has been written by a function of adze, or after adz_tensor_touch. Elements that the
  * captured function computes itself are not constant: the pointer is valid, but ADZ_ERR_STATE is
  * recorded, and the function cannot be captured. A function that is exported may call it for

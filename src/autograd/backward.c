@@ -83,7 +83,7 @@ static bool check_outputs(adz_tensor *const *outputs, adz_tensor *const *gradien
         }
         if (outputs[i]->node != NULL && outputs[i]->history != outputs[i]->storage->history) {
             adzi_error(ADZI_BACKWARD_NAME, ADZ_ERR_VERSION,
-                "output %zu%s is a view made before %s changed its storage in place; make it anew",
+                "output %zu%s is a view made before %s changed its storage in place; make it again",
                 i, adzi_text_shape(outputs[i]), outputs[i]->storage->writer);
             return false;
         }

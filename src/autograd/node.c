@@ -173,8 +173,8 @@ static void forget_retained(adz_tensor *t)
     }
 }
 
-/* Declared in tensor.h. It stands beside gradient_free, so that a program which links libadze.a and
- * makes gradients also links what frees them. */
+/* Declared in tensor.h. It stands next to gradient_free, so that a program which links libadze.a
+ * and makes gradients also links what frees them. */
 adzi_gradient *adzi_gradient_of(const char *op, adz_tensor *t)
 {
     if (t->gradient == NULL) {

@@ -64,7 +64,7 @@ bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tenso
                 adzi_error(op->name, ADZ_ERR_VERSION,
                     "input %d%s is a view made before %s changed its storage in place; make the "
                     "view "
-                    "anew",
+                    "again",
                     i, adzi_text_shape(t), t->storage->writer);
                 return false;
             }

@@ -38,7 +38,7 @@ bool adzi_index_reserve(adzi_index *index, size_t more);
 void adzi_index_enter(adzi_index *index, const void *key, size_t size, size_t position);
 
 /** Whether an address was entered by adzi_index_enter_address. An index that is used in this way
- * is a set of addresses and has no list beside it. */
+ * is a set of addresses and has no list. */
 bool adzi_index_has_address(const adzi_index *index, const void *address);
 
 /** Enters an address that is not in the index. adzi_index_reserve must have made room for it. */

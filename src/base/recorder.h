@@ -171,7 +171,7 @@ bool adzi_is_recorded(const char *op, const char *why);
     } while (0)
 
 #define ADZI_ACTS          "a replay would not do it again"
-#define ADZI_MAKES_OBJECT  "a replay would not make the object anew"
+#define ADZI_MAKES_OBJECT  "a replay would not make the object again"
 #define ADZI_READS_SETTING "the program gets a number that may be another one in each run"
 #define ADZI_USES_ELEMENTS "it reads or writes elements on the host"
 

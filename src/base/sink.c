@@ -16,7 +16,7 @@
 
 /* ---- the beginning -------------------------------------------------------------------------- */
 
-/* Creates the temporary file beside the target. */
+/* Creates the temporary file in the folder of the target. */
 static adz_status create_temporary(adzi_sink *sink)
 {
     adzi_temporary_clear(sink->target);

@@ -1,5 +1,5 @@
 /* What a thread reports while a function is traced: each call of an operator, and what the program
- * does to tensors beside the operators. The room export makes the trace (export/trace.h); the rooms
+ * does to tensors without operators. The room export makes the trace (export/trace.h); the rooms
  * below it report to these functions. */
 #ifndef ADZI_BASE_TRACER_H
 #define ADZI_BASE_TRACER_H
@@ -46,7 +46,7 @@ typedef struct adzi_trace_place {
  *   (adzi_trace_open). Any other launch is an error.
  * - A tensor that was made while the trace ran, and that a call then uses, must be a result of a
  *   reported call, or a constant that its maker declares (adzi_trace_constant). So loops of the
- *   host are found as well, and tensors that an operator computes beside its results.
+ *   host are found as well, and tensors that an operator computes in addition to its results.
  */
 struct adzi_tracer {
     /** A call of an operator that calls no further operator. */
@@ -79,7 +79,7 @@ struct adzi_tracer {
     adz_status (*refuse)(adzi_tracer *tracer, const char *function, const char *why);
     /** The traced function was left by a jump. The trace has ended, and has to be undone. */
     void (*abandoned)(adzi_tracer *tracer);
-    bool of_step; /* a whole training step is traced: what a call changes beside its first input has
+    bool of_step; /* a whole training step is traced: what a call changes except its first input has
                   to be changed by calls, too */
 };
 

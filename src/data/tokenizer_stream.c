@@ -53,7 +53,8 @@ static void add_byte(adz_token_stream *s, char byte)
     uint32_t point;
     s->held[s->n_held++] = byte;
     int whole = adzi_utf8_read(s->held, s->n_held, &point);
-    if (whole < 0 && s->n_held > 1) { /* the held bytes stay incomplete; this byte begins anew */
+    if (whole < 0 &&
+        s->n_held > 1) { /* the held bytes stay incomplete; this byte begins a new one */
         add_replacement(&s->out);
         s->held[0] = byte;
         s->n_held = 1;

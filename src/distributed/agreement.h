@@ -52,7 +52,7 @@ void adzi_group_call_of_tensor(adzi_group_call *call, const adz_tensor *tensor);
 /** Appends to the text that is compared. What does not fit is cut off. */
 void adzi_group_call_say(adzi_group_call *call, const char *format, ...) ADZI_FORMAT(2, 3);
 
-/** Adds bytes to what is compared beside the text. */
+/** Adds bytes to what is compared in addition to the text. */
 void adzi_group_call_add(adzi_group_call *call, const void *bytes, size_t size);
 
 /** Whether this rank can take part in an agreement, with an error recorded or without. If not, the

@@ -24,7 +24,7 @@
  * children of one node become that node. What remains is a list of at most 2 log2(leaves) nodes.
  * The ranks join their lists to the root in the same way.
  *
- * Two leaves that are children of one node need no memory beside the gradients: the first one's
+ * Two leaves that are children of one node need no memory but the gradients: the first one's
  * gradients stay where they are, and the backward of the second one adds to them. */
 typedef struct adzi_tree_node {
     int level, index;

@@ -46,7 +46,8 @@ static bool plan_nodes(const char *op, adz_data_parallel *p)
     return true;
 }
 
-/* How many sums this rank holds at a time beside the gradients of the running micro-batch. */
+/* How many sums this rank holds at a time in addition to the gradients of the running micro-batch.
+ */
 static int count_slots(const adz_data_parallel *p)
 {
     adzi_tree_node list[ADZI_TREE_NODES];

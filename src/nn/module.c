@@ -149,7 +149,7 @@ static bool check_entry(const char *op, const adz_module *module, int kind, cons
     return check_name(op, module, kind, name, replace);
 }
 
-/* Whether a buffer that is set where there was none makes plans anew. What the function of a plan
+/* Whether a buffer that is set where there was none makes plans again. What the function of a plan
  * does is part of the plan. A forward outside of plans counts only if a plan has recorded a call of
  * this module, because a second model that carries states would otherwise end the plans of the
  * first one in every step. */
@@ -158,7 +158,7 @@ static bool ends_plans(const adz_module *module, const adzi_recorder *recorder)
     return recorder == NULL && (adzi_self()->n_frames == 0 || module->is_recorded);
 }
 
-/* Makes plans anew that use the tensor which t replaces, and tells the recorder of a plan. */
+/* Makes plans again that use the tensor which t replaces, and tells the recorder of a plan. */
 static void tell_plans(
     adz_module *module, int kind, const char *name, adz_tensor *old, const adz_tensor *t)
 {

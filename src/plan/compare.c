@@ -2,7 +2,7 @@
  *
  * Launches are equal if their kernels, units and arguments are. A word of the arguments that refers
  * to a block of the call is equal to one that refers to the nth block as well. All other bytes have
- * to be the same ones, so a number that the program computes anew in each call is noticed here.
+ * to be the same ones, so a number that the program computes again in each call is noticed here.
  *
  * A compiler that cannot clear padding leaves bytes without meaning between the fields. There, the
  * numbers and attributes of operators are compared alone. */

@@ -149,7 +149,7 @@ typedef struct adzi_recording {
     bool masked;         /* undefined bytes of all arguments are zero */
 } adzi_recording;
 
-/** What a plan's launches depend on beside the function. */
+/** What a plan's launches depend on except the function. */
 typedef struct adzi_plan_settings {
     uint64_t epoch;
     const adz_context *context;
@@ -224,7 +224,7 @@ void adzi_plan_update_begin(adzi_recording *recording, adz_tensor *const *tensor
 bool adzi_plan_update_end(adzi_recording *recording);
 
 /** Moves each update to where its gradient is complete, and finds the launches that refer to each
- * block anew. */
+ * block again. */
 void adzi_plan_move_updates(adzi_recording *recording);
 
 /* ---- recording.c ---- */

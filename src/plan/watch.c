@@ -54,7 +54,7 @@ static bool watch_address(adz_plan *plan, const void *address)
 
 /* The words of one launch that are addresses outside the blocks of the run. A block that lives
  * longer than the call counts as outside. Where undefined bytes are not known, a word that may be a
- * small field is left out; the arguments of operators are watched beside the words. */
+ * small field is left out; the arguments of operators are watched in addition to the words. */
 static bool watch_launch(adz_plan *plan, const adzi_recording *r, const adzi_plan_launch *launch)
 {
     size_t reference = 0;

@@ -4,7 +4,7 @@
  * tensor/gemm/gemm_blocked.kernel.c). An ordinary product copies the weight into strips in every
  * call. Here the copy is made when the launches are taken into use, and every replay reads it.
  *
- * The recording notes the version of each such weight in `seen`, so the plan is made anew after a
+ * The recording notes the version of each such weight in `seen`, so the plan is made again after a
  * weight was written. Weights that the run itself writes are not packed. */
 #include "plan/plan.h"
 #include "tensor/gemm/loops.h"

@@ -68,7 +68,7 @@ typedef struct adz_fastai_config {
     bool mask;                           /**< transformers: whether later tokens are hidden */
     int64_t mem_len;                     /**< Transformer-XL: steps that it remembers */
 
-    adz_status (*init)(adz_module *model); /**< draws the finished model anew, as
+    adz_status (*init)(adz_module *model); /**< draws the finished model again, as
                                               adz_fastai_init_transformer does; NULL for nothing */
     bool tie_weights;         /**< language models: the decoder has the table of the encoder */
     bool out_bias;            /**< language models: whether the decoder has a bias */

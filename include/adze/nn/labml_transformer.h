@@ -230,7 +230,7 @@ ADZ_API adz_module *adz_labml_generator_new(
  *
  * The call takes src[S, B], tgt[T, B] and, by position or by name, src_mask and tgt_mask; it gives
  * y[T, B, D], the decoder's states: the generator is the caller's to apply. All parameters of rank
- * 2 and more are drawn anew, by adz_init_xavier_uniform_, and so they are by
+ * 2 and more are drawn again, by adz_init_xavier_uniform_, and so they are by
  * adz_module_reset_parameters.
  *
  * @param encoder    from adz_labml_encoder_new; as every argument here, its reference is taken over

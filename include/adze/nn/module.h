@@ -316,7 +316,7 @@ typedef adz_status (*adz_module_visitor)(adz_module *module, void *user);
 ADZ_API adz_status adz_module_apply(adz_module *module, adz_module_visitor visit, void *user);
 
 /**
- * Draws all parameters anew, as the constructors did.
+ * Draws all parameters again, as the constructors did.
  *
  * @param module  any module; everything below it changes too
  * @return        ADZ_OK, ADZ_ERR_NULL or ADZ_ERR_MEMORY

@@ -62,7 +62,7 @@ typedef struct adz_module_type {
      * same. */
     adz_status (*call)(adz_module *self, const adz_values *in, adz_values *out);
 
-    /** Draws the module's own parameters anew; its children's are drawn by their own types. */
+    /** Draws the module's own parameters again; its children's are drawn by their own types. */
     adz_status (*reset_parameters)(adz_module *self);
 
     /** Writes what stands between the parentheses of the printed tree, as snprintf does, and

@@ -23,7 +23,7 @@ bool adzi_number_fits(const char *op, const char *name, double number, adz_dtype
     return false;
 }
 
-/* The dtype of a number beside x. Next to a float x it is x's dtype, so nothing is promoted. Next
+/* The dtype of a number next to x. Next to a float x it is x's dtype, so nothing is promoted. Next
  * to an integer x, 2.0 counts as the integer 2, because C's call syntax cannot tell them apart.
  * From 2^63 on a double is no i64, so it counts as a float. Next to bool a whole number is i64, as
  * in PyTorch. */

@@ -159,7 +159,7 @@ bool zoo_check_probability(const char *op, const char *name, double p)
 
 /* ---- tensors and modules -------------------------------------------------------------------- */
 
-adz_module *zoo_if(bool good, adz_module *module)
+adz_module *zoo_or_free(bool good, adz_module *module)
 {
     if (!good) {
         adz_module_free(&module);
@@ -170,7 +170,7 @@ adz_module *zoo_if(bool good, adz_module *module)
 adz_module *zoo_built(adz_scope *scope, adz_module *module, bool good)
 {
     adz_scope_close(scope);
-    return zoo_if(good, module);
+    return zoo_or_free(good, module);
 }
 
 adz_status zoo_append(adz_values *to, const adz_values *from, size_t first)
@@ -283,7 +283,7 @@ adz_module *zoo_dropout_new(
     return self;
 }
 
-adz_tensor *zoo_dropped(
+adz_tensor *zoo_apply_dropout(
     adz_module *self, adz_tensor *x, double p, bool active, adz_generator *generator)
 {
     adz_tensor *mask = active && p > 0 ? adz_module_next_mask(self) : ADZ_NONE;
@@ -291,7 +291,7 @@ adz_tensor *zoo_dropped(
                              : adz_dropout_mask(x, mask, 1 - p);
 }
 
-bool zoo_plan_dropout(adz_module *dropout, adz_attention_options *options)
+bool zoo_attention_dropout(adz_module *dropout, adz_attention_options *options)
 {
     adz_bias_activation_options step = ADZ_BIAS_ACTIVATION_OPTIONS;
     const adz_module_type *type = adz_module_type_of(dropout);

@@ -106,7 +106,7 @@ static inline adz_module *zoo_child(const adz_module *module, size_t i)
 }
 
 /** Returns the module if `good`; otherwise frees it and returns NULL. */
-adz_module *zoo_if(bool good, adz_module *module);
+adz_module *zoo_or_free(bool good, adz_module *module);
 
 /** Appends the values of `from` to `to`, from index `first` on. */
 adz_status zoo_append(adz_values *to, const adz_values *from, size_t first);
@@ -168,11 +168,11 @@ adz_module *zoo_dropout_new(
 
 /** Applies dropout to x if `active`: by the module's next mask if a replay is running, else by a
  * mask from the generator. */
-adz_tensor *zoo_dropped(
+adz_tensor *zoo_apply_dropout(
     adz_module *self, adz_tensor *x, double p, bool active, adz_generator *generator);
 
 /** Fills the fields of `options` about dropout from the module `dropout`, so that attention applies
  * it; false with the error recorded. */
-bool zoo_plan_dropout(adz_module *dropout, adz_attention_options *options);
+bool zoo_attention_dropout(adz_module *dropout, adz_attention_options *options);
 
 #endif

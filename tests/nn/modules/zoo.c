@@ -185,8 +185,8 @@ static void products_say_what_does_not_fit(void **state)
     adz_module_free(&m);
 }
 
-/* zoo_plan_dropout copies the probability, mode and generator of a dropout module to the options of
- * attention, and refuses a module of another kind. */
+/* zoo_attention_dropout copies the probability, mode and generator of a dropout module to the
+ * options of attention, and refuses a module of another kind. */
 static void attention_asks_its_dropout(void **state)
 {
     (void)state;
@@ -196,16 +196,16 @@ static void attention_asks_its_dropout(void **state)
     for (int training = 1; training >= 0; --training) {
         adz_attention_options o = ADZ_ATTENTION_OPTIONS;
         adz_module_train(m, training);
-        assert_true(zoo_plan_dropout(m, &o));
+        assert_true(zoo_attention_dropout(m, &o));
         assert_true(o.dropout_p == 0.25 && o.training == training && o.generator == g);
         assert_ptr_equal(o.dropout_mask, training ? ADZ_NONE : NULL);
     }
     adz_attention_options o = ADZ_ATTENTION_OPTIONS;
     adz_module *idle = adz_dropout_new(0, &d); /* It needs no mask. */
-    assert_true(zoo_plan_dropout(idle, &o));
+    assert_true(zoo_attention_dropout(idle, &o));
     assert_null(o.dropout_mask);
     adz_module_free(&idle);
-    assert_false(zoo_plan_dropout(other, &o));
+    assert_false(zoo_attention_dropout(other, &o));
     expect_error(ADZ_ERR_ARGUMENT, "the child is a Linear, but attention needs a dropout there");
     adz_module_free(&m);
     adz_module_free(&other);

@@ -92,7 +92,7 @@ adz_tensor *adz_div(adz_tensor *a, adz_tensor *b)
     return divide(a, b, false);
 }
 
-/* A number as an operand of a division, as a tensor of rank 0. It is f32 also beside an integer
+/* A number as an operand of a division, as a tensor of rank 0. It is f32 also next to an integer
  * tensor, because the integer dtype might not hold it. */
 static adz_tensor *number_beside(adz_tensor *a, double number)
 {
@@ -122,7 +122,7 @@ adz_tensor *adz_div_(adz_tensor *a, adz_tensor *b)
     return divide(a, b, true);
 }
 
-/* Uses adzi_number(), which keeps a whole number an integer beside an integer tensor. to_floats()
+/* Uses adzi_number(), which keeps a whole number an integer next to an integer tensor. to_floats()
  * then refuses the call with its own message, which names adz_div. */
 adz_tensor *adz_div_number_(adz_tensor *a, double number)
 {

@@ -32,7 +32,7 @@ static bool enter_two(adzi_call *call, const adzi_op *op, adz_tensor *a, adz_ten
     return adzi_enter(call, op, "a, b", (adz_tensor *[]){ a, b }, 2, 0);
 }
 
-/* Compares values, so both inputs are promoted to one dtype first: an i64 beside an f32 tensor is
+/* Compares values, so both inputs are promoted to one dtype first: an i64 next to an f32 tensor is
  * compared as f32, as in PyTorch. NaN compares false, except by ne. */
 adz_tensor *adzi_compare(const adzi_op *op, adz_tensor *a, adz_tensor *b, adzi_all_kernels kernels)
 {

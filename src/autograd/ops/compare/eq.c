@@ -17,7 +17,7 @@ adz_tensor *adz_eq(adz_tensor *a, adz_tensor *b)
     return adzi_compare(&adzi_op_eq, a, b, eq_kernels);
 }
 
-/* A whole number beside an integer a is compared as an integer, any other number as a float. */
+/* A whole number next to an integer a is compared as an integer, any other number as a float. */
 adz_tensor *adz_eq_number(adz_tensor *a, double number)
 {
     return adz_eq(a, adzi_number("eq", a, number));

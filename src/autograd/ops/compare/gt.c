@@ -17,7 +17,7 @@ adz_tensor *adz_gt(adz_tensor *a, adz_tensor *b)
     return adzi_compare(&adzi_op_gt, a, b, gt_kernels);
 }
 
-/* A whole number beside an integer a is compared as an integer, any other number as a float. */
+/* A whole number next to an integer a is compared as an integer, any other number as a float. */
 adz_tensor *adz_gt_number(adz_tensor *a, double number)
 {
     return adz_gt(a, adzi_number("gt", a, number));

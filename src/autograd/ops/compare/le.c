@@ -18,7 +18,7 @@ adz_tensor *adz_le(adz_tensor *a, adz_tensor *b)
     return adzi_compare(&adzi_op_le, a, b, le_kernels);
 }
 
-/* A whole number beside an integer a is compared as an integer, any other number as a float. */
+/* A whole number next to an integer a is compared as an integer, any other number as a float. */
 adz_tensor *adz_le_number(adz_tensor *a, double number)
 {
     return adz_le(a, adzi_number("le", a, number));

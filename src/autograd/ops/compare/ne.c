@@ -17,7 +17,7 @@ adz_tensor *adz_ne(adz_tensor *a, adz_tensor *b)
     return adzi_compare(&adzi_op_ne, a, b, ne_kernels);
 }
 
-/* A whole number beside an integer a is compared as an integer, any other number as a float. */
+/* A whole number next to an integer a is compared as an integer, any other number as a float. */
 adz_tensor *adz_ne_number(adz_tensor *a, double number)
 {
     return adz_ne(a, adzi_number("ne", a, number));

@@ -215,7 +215,7 @@ static bool check(const adzi_call *call, const adzi_recurrent_cell *cell, adzi_r
     return true;
 }
 
-/* Memory of the forward: what is saved beside y, and what is temporary. */
+/* Memory of the forward: what is saved in addition to y, and what is temporary. */
 static bool make_room(adzi_recurrent_run *v, adz_dtype dtype)
 {
     const adzi_recurrent_attr *at = v->at;

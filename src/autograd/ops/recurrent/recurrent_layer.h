@@ -42,7 +42,7 @@ typedef void (*adzi_recurrent_step)(adz_tensor *gates, adz_tensor **h, adz_tenso
 typedef struct adzi_recurrent_cell {
     const adzi_op *op;
     const char *names; /* of the inputs, for messages */
-    int states;        /* 1, or 2 if there is a cell state c beside h */
+    int states;        /* 1, or 2 if there is a cell state c next to h */
     int64_t gates;     /* G: blocks of H rows of the weights */
     int64_t saved;     /* S: blocks of H numbers that a step saves and differentiates: G, or one
                           more if the last gate has different derivatives by its two products */

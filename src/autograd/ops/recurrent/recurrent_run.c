@@ -112,8 +112,8 @@ static adzi_recurrent_step_args step_args(const adzi_recurrent_run *v)
         .relu = v->at->relu };
 }
 
-/* The states before a step at position `before`, which the cell reads beside the product: those of
- * c, or of h if the last state is h. */
+/* The states before a step at position `before`, which the cell reads in addition to the product:
+ * those of c, or of h if the last state is h. */
 static const void *states_before(const adzi_recurrent_run *v, int64_t before)
 {
     const adz_tensor *all = v->cell->states == 2 ? v->cells : v->y;

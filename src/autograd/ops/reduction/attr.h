@@ -1,4 +1,4 @@
-/* The attributes of reductions that have no argument beside the dimensions: sum, mean, prod and
+/* The attributes of reductions that have no argument but the dimensions: sum, mean, prod and
  * logsumexp. */
 #ifndef ADZI_AUTOGRAD_OPS_REDUCTION_ATTR_H
 #define ADZI_AUTOGRAD_OPS_REDUCTION_ATTR_H

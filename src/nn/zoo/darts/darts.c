@@ -19,7 +19,7 @@ static bool is_active(const adz_module *self)
 static adz_tensor *monte_carlo_forward(adz_module *self, adz_tensor *x)
 {
     const zoo_dropout_state *state = zoo_state(self);
-    return zoo_dropped(self, x, state->p, is_active(self), state->generator);
+    return zoo_apply_dropout(self, x, state->p, is_active(self), state->generator);
 }
 
 /* Declares the dropout, so that the linear layer before it can compute it. */

@@ -160,7 +160,7 @@ static adz_tensor *attend(
     } else {
         o.attn_mask = is_present(a->mask) ? adz_logical_not(a->mask) : ADZ_NONE;
     }
-    if (o.attn_mask == NULL || !zoo_plan_dropout(zoo_child(self, DROP_ATT), &o)) {
+    if (o.attn_mask == NULL || !zoo_attention_dropout(zoo_child(self, DROP_ATT), &o)) {
         return NULL;
     }
     return zoo_merge_heads(adz_scaled_dot_product_attention(qkv[0], qkv[1], qkv[2], &o));

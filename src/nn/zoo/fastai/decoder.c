@@ -187,7 +187,7 @@ adz_module *adz_fastai_linear_decoder_new(
                 adz_module_add_child(self, "decoder", layer_new(op, n_out, n_hid, table, &o)) &&
                 adz_module_add_child(
                     self, "output_dp", adz_fastai_rnn_dropout_new(o.output_p, &dropout)) != NULL;
-    return zoo_if(good, self);
+    return zoo_or_free(good, self);
 }
 
 /* ---- SequentialRNN -------------------------------------------------------------------------- */

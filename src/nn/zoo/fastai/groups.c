@@ -178,7 +178,7 @@ static adz_fastai_groups *split_awd_lstm(const char *op, adz_module *model, bool
     return finish(groups, good && add_module(groups, last, p.head));
 }
 
-/* Adds u and v, the parameters that a Transformer-XL has beside those of its children. */
+/* Adds u and v, the parameters that a Transformer-XL has in addition to those of its children. */
 static bool add_own(const parts *p, adz_fastai_groups *groups, size_t index)
 {
     static const char *const names[] = { "u", "v" };

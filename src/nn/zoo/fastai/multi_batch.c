@@ -195,5 +195,5 @@ adz_module *adz_fastai_multi_batch_encoder_new(
     if (self != NULL) {
         *(encoder_state *)zoo_state(self) = (encoder_state){ bptt, max_len, pad_idx };
     }
-    return zoo_if(adz_module_add_child(self, "module", module) != NULL, self);
+    return zoo_or_free(adz_module_add_child(self, "module", module) != NULL, self);
 }

@@ -121,7 +121,7 @@ static adz_status layer_call(adz_module *self, const adz_values *in, adz_values 
     if (adz_split_sizes(gates, sizes, state->o.output_gate ? 3 : 2, 2, gate) != ADZ_OK) {
         return adz_error_code();
     }
-    adz_tensor *f = zoo_dropped(self, adz_sigmoid(gate[1]), state->o.zoneout,
+    adz_tensor *f = zoo_apply_dropout(self, adz_sigmoid(gate[1]), state->o.zoneout,
         adz_module_is_training(self), state->o.generator);
     adz_tensor *h =
         adz_forget_mult(adz_tanh(gate[0]), f, hid, state->o.batch_first, state->o.backward);
@@ -188,7 +188,7 @@ adz_module *adz_fastai_qrnn_layer_new(
                    adz_linear_new(o.window * input_size, gates * hidden_size, &linear)) != NULL &&
                adz_module_add_buffer(self, "prev_x", ADZ_NONE, false) != NULL;
     }
-    return zoo_if(good, self);
+    return zoo_or_free(good, self);
 }
 
 /* ---- a stack of layers ---------------------------------------------------------------------- */
@@ -252,8 +252,8 @@ static adz_tensor *run_layer(
 static adz_tensor *draw_and_ignore(adz_module *self, adz_tensor *x)
 {
     const qrnn_state *state = zoo_state(self);
-    adz_tensor *ignored =
-        zoo_dropped(self, x, state->o.dropout, adz_module_is_training(self), state->o.generator);
+    adz_tensor *ignored = zoo_apply_dropout(
+        self, x, state->o.dropout, adz_module_is_training(self), state->o.generator);
     return ignored != NULL ? x : NULL;
 }
 
@@ -366,5 +366,5 @@ adz_module *adz_fastai_qrnn_new(
         good = add_stack(self, "layers", false) &&
                (!o.bidirectional || add_stack(self, "layers_bwd", true));
     }
-    return zoo_if(good, self);
+    return zoo_or_free(good, self);
 }

@@ -38,7 +38,7 @@ static adz_status call(adz_module *self, const adz_values *in, adz_values *out)
     adz_values *weights = adz_values_new();
     adz_status status = ADZ_OK; /* A list that is NULL refuses what is added. */
     for (size_t i = 0; i < state->count && status == ADZ_OK; ++i) {
-        adz_tensor *dropped = zoo_dropped(
+        adz_tensor *dropped = zoo_apply_dropout(
             self, zoo_parameter(self, i), state->p, adz_module_is_training(self), state->generator);
         status = adz_values_add(weights, state->names[i], dropped);
     }
@@ -134,5 +134,5 @@ adz_module *adz_fastai_weight_dropout_new(adz_module *module, double weight_p,
     } else {
         good = adz_module_add_child(self, "module", module) != NULL;
     }
-    return zoo_if(good, self);
+    return zoo_or_free(good, self);
 }

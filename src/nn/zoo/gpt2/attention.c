@@ -199,7 +199,7 @@ adz_module *adz_gpt2_attention_new(
                adzi_gpt2_add_conv1d(self, "c_attn", 3 * nx, nx, o.dtype) &&
                adzi_gpt2_add_conv1d(self, "c_proj", nx, nx, o.dtype);
     }
-    return zoo_if(good, self);
+    return zoo_or_free(good, self);
 }
 
 /* ---- blocks --------------------------------------------------------------------------------- */
@@ -255,5 +255,5 @@ adz_module *adz_gpt2_block_new(int64_t n_ctx, bool scale, const adz_gpt2_options
                     self, "attn", adz_gpt2_attention_new(o.n_embd, n_ctx, scale, &o)) != NULL &&
                 adzi_gpt2_add_norm(self, "ln_2", &o) &&
                 adz_module_add_child(self, "mlp", adz_gpt2_mlp_new(4 * o.n_embd, &o)) != NULL;
-    return zoo_if(good, self);
+    return zoo_or_free(good, self);
 }

@@ -129,7 +129,7 @@ static adz_module *mlp_new(const adz_module_type *type, int64_t width, int64_t h
     bool good = self != NULL && adzi_gpt2_add_conv1d(self, "c_fc", hidden, width, dtype) &&
                 adzi_gpt2_add_conv1d(self, "c_proj", width, hidden, dtype) &&
                 adz_module_add_child(self, "act", adz_gelu_new(gelu)) != NULL;
-    return zoo_if(good, self);
+    return zoo_or_free(good, self);
 }
 
 adz_module *adz_gpt2_mlp_new(int64_t n_state, const adz_gpt2_options *options)

@@ -213,7 +213,7 @@ adz_module *adz_gpt2_model_new(const adz_gpt2_options *options)
                     self, "wpe", adz_embedding_new(o.n_positions, o.n_embd, &table)) != NULL &&
                 adz_module_add_child(self, "h", blocks_new(&o)) != NULL &&
                 adzi_gpt2_add_norm(self, "ln_f", &o) && add_drop(self, &o);
-    return zoo_if(good, self);
+    return zoo_or_free(good, self);
 }
 
 /* ---- the language model --------------------------------------------------------------------- */
@@ -317,5 +317,5 @@ adz_module *adz_gpt2_lm_head_model_new(const adz_gpt2_options *options)
     adz_module *self = adz_module_new(&lm_type, 0);
     adz_module *stack = adz_module_add_child(self, "transformer", adz_gpt2_model_new(&o));
     adz_module *head = head_new(zoo_parameter(zoo_child(stack, WTE), 0));
-    return zoo_if(adz_module_add_child(self, "lm_head", head) != NULL, self);
+    return zoo_or_free(adz_module_add_child(self, "lm_head", head) != NULL, self);
 }
