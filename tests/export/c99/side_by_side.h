@@ -11,6 +11,7 @@ typedef struct training {
     loss_kind loss;
     int steps, batches;    /* the step i sees batch i % batches */
     bool batch_statistics; /* batch norm is in training */
+    bool libm;             /* the file calls that of the system */
     double clip;           /* the largest norm of the gradients; 0: they are not clipped */
     adz_tensor *(*own)(adz_module *module, adz_tensor *y, adz_tensor *target); /* OWN_LOSS */
 } training;
@@ -75,10 +76,12 @@ static inline adz_status write_training(
  * step. Then compares the predictions. */
 static inline void check_training(c_network *n, const training *t)
 {
-    if (write_training(n, t, "learner.c", NULL) != ADZ_OK) {
+    adz_c_options o = ADZ_C_OPTIONS;
+    o.libm = t->libm;
+    if (write_training(n, t, "learner.c", &o) != ADZ_OK) {
         fail_msg("%s", adz_error_message());
     }
-    const compiled c = compile("learner", false);
+    const compiled c = compile("learner", t->libm);
     assert_non_null(c.step);
     assert_non_null(c.learning_rate);
     adz_tensor *x[8], *target[8];
