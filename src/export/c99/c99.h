@@ -287,6 +287,9 @@ void adzi_c99_expand(adzi_c99 *c, adzi_text *text, const char *part);
 /** True if the file may have a function NAME_<name>. */
 bool adzi_c99_is_function(const char *name);
 
+/** The file's function in place of one of math.h that computes with double; NULL: there is none. */
+const char *adzi_c99_of_doubles(const char *name, size_t length);
+
 /** Adds the functions that are used to the file. */
 void adzi_c99_functions(adzi_c99 *c, adzi_text *file);
 

@@ -386,13 +386,11 @@ static const function functions[] = {
       "    return y < 0 ? 1 / power : power;\n"
       "}\n" },
     { "wide_min", "fmin",
-      "/* The smaller number, or the other one of a NaN. */\n"
       "static double @wide_min(double a, double b)\n"
       "{\n"
       "    return b < a || a != a ? b : a;\n"
       "}\n" },
     { "wide_max", "fmax",
-      "/* The larger number, or the other one of a NaN. */\n"
       "static double @wide_max(double a, double b)\n"
       "{\n"
       "    return b > a || a != a ? b : a;\n"
@@ -434,6 +432,18 @@ static size_t length_of(const char *name)
 bool adzi_c99_is_function(const char *name)
 {
     return index_of(name, strlen(name)) >= 0;
+}
+
+const char *adzi_c99_of_doubles(const char *name, size_t length)
+{
+    for (int i = 0; i < COUNT; ++i) {
+        const char *libm = functions[i].libm;
+        if (libm != NULL && strncmp(functions[i].name, "wide_", 5) == 0 && strlen(libm) == length &&
+            strncmp(libm, name, length) == 0) {
+            return functions[i].name;
+        }
+    }
+    return NULL;
 }
 
 void adzi_c99_expand(adzi_c99 *c, adzi_text *text, const char *part)

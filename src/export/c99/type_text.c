@@ -10,14 +10,6 @@
 
 enum { LINE = 96 }; /* characters, before which a line is broken at a blank */
 
-/* What a text may call besides its own functions, and the file's name for it. */
-static const struct {
-    const char *name, *ours;
-} known[] = { { "adzi_moment_power", "@moment_power" }, { "sqrt", "@wide_sqrt" },
-    { "pow", "@wide_pow" }, { "exp", "@wide_exp" }, { "log", "@wide_log" }, { "fmin", "@wide_min" },
-    { "fmax", "@wide_max" }, { "cos", "@wide_cos" }, { "if", "if" }, { "while", "while" },
-    { "for", "for" }, { "switch", "switch" }, { "return", "return" }, { "sizeof", "sizeof" } };
-
 /* ---- tokens -----------------------------------------------------------------------------------
  */
 
@@ -100,14 +92,25 @@ static bool defines(const char *text, const token *name)
 /* ---- checks -----------------------------------------------------------------------------------
  */
 
-static int index_of(const token *t)
+static bool is(const token *t, const char *word)
 {
-    for (int i = 0; i < (int)(sizeof known / sizeof *known); ++i) {
-        if (strlen(known[i].name) == t->n && strncmp(known[i].name, t->at, t->n) == 0) {
-            return i;
-        }
+    return strlen(word) == t->n && strncmp(word, t->at, t->n) == 0;
+}
+
+/* The file's function that a text calls by another name, or NULL. */
+static const char *ours(const token *t)
+{
+    return is(t, "adzi_moment_power") ? "moment_power" : adzi_c99_of_doubles(t->at, t->n);
+}
+
+static bool is_keyword(const token *t)
+{
+    static const char *const words[] = { "if", "while", "for", "switch", "return", "sizeof" };
+    bool found = false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; ++i) {
+        found = found || is(t, words[i]);
     }
-    return -1;
+    return found;
 }
 
 static size_t texts_of(const adz_optimizer_type *type)
@@ -123,7 +126,8 @@ static size_t texts_of(const adz_optimizer_type *type)
 static void check_calls(adzi_c99 *c, const adz_optimizer_type *type, const char *text)
 {
     for (token t = { .at = text }; next(&t) && !c->failed;) {
-        bool good = !t.word || t.after != '(' || is_function(&t) || index_of(&t) >= 0;
+        bool good =
+            !t.word || t.after != '(' || is_function(&t) || is_keyword(&t) || ours(&t) != NULL;
         for (size_t i = 0; i < texts_of(type) && !good; ++i) {
             good = defines(type->numbers_text[i], &t);
         }
@@ -171,9 +175,11 @@ static void add_lines(adzi_c99 *c, adzi_text *file, const char *text)
         } else if (t.blank) {
             adzi_text_add(file, " ");
         }
-        const int i = t.word && t.after == '(' ? index_of(&t) : -1;
-        if (i >= 0) {
-            adzi_c99_expand(c, file, known[i].ours);
+        const char *function = t.word && t.after == '(' ? ours(&t) : NULL;
+        if (function != NULL) {
+            char call[64];
+            snprintf(call, sizeof call, "@%s", function);
+            adzi_c99_expand(c, file, call);
         } else {
             adzi_text_add_n(file, t.at, t.n);
         }
