@@ -62,19 +62,19 @@ extern "C" {
 #define ADZ_OPTIMIZER_TEXTS    10 /**< the most texts of a type */
 
 /**
- * Defines functions, and keeps their text as the array `name`, for files in C (adz_c_write):
+ * Defines functions, and keeps their text as an array, for files in C (adz_c_write):
  *
- * @code
- * ADZ_C_TEXT(decaying_text,
- * static void decaying_numbers(double *numbers, const adz_moment *at)
- * {
- *     numbers[0] = at->settings[0] / sqrt((double)at->step);
- * })
- * @endcode
+ *     ADZ_C_TEXT(decaying_text,
+ *         static void decaying_numbers(double *numbers, const adz_moment *at) {
+ *             numbers[0] = at->settings[0] / sqrt((double)at->step);
+ *         })
  *
  * The text is C99 with adz_moment and without macros. It may call sqrt, pow, exp, log, fmin, fmax
  * and functions of the type's texts. Functions, and constants of an enum, need names that are no
  * other optimizer's. A text has at most 4095 characters.
+ *
+ * @param name  of the array, for `numbers_text` of a type
+ * @param ...   definitions of static functions and of enums
  */
 #define ADZ_C_TEXT(name, ...) \
     __VA_ARGS__               \
