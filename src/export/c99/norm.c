@@ -14,7 +14,8 @@ static unsigned normalised_dims(const adzi_c99_call *call, const adzi_c99_value 
 }
 
 /* Prints the mean of the lane and rstd = 1 / sqrt(variance + eps). */
-static void print_moments(adzi_c99 *c, const adzi_c99_lanes *lanes, int from, double eps)
+static void print_moments(
+    adzi_c99 *c, const adzi_c99_lanes *lanes, int from, double eps, bool refines)
 {
     const char *n = adzi_c99_float((double)lanes->count);
     adzi_c99_line(c, "float mean = 0, variance = 0;");
@@ -22,6 +23,14 @@ static void print_moments(adzi_c99 *c, const adzi_c99_lanes *lanes, int from, do
     adzi_c99_line(c, "mean += %s;", pass.operand[from].text);
     adzi_c99_nest_close(c, &pass);
     adzi_c99_line(c, "mean /= %s;", n);
+    if (refines) { /* equal elements have a variance of 0, which multiplies an error by a large rstd
+                    */
+        adzi_c99_line(c, "float rest = 0;");
+        pass = adzi_c99_pass(c, lanes);
+        adzi_c99_line(c, "rest += %s - mean;", pass.operand[from].text);
+        adzi_c99_nest_close(c, &pass);
+        adzi_c99_line(c, "mean += rest / %s;", n);
+    }
     pass = adzi_c99_pass(c, lanes);
     adzi_c99_line(c, "const float d = %s - mean;", pass.operand[from].text);
     adzi_c99_line(c, "variance += d * d;");
@@ -39,7 +48,7 @@ void adzi_c99_layer_norm(adzi_c99 *c, const adzi_c99_call *call)
     const int w = adzi_c99_lanes_add(&lanes, adzi_c99_in(c, call, 1));
     const int b = adzi_c99_lanes_add(&lanes, adzi_c99_in(c, call, 2));
     adzi_c99_lanes_open(c, &lanes);
-    print_moments(c, &lanes, from, adzi_c99_attr(call, "eps", 1e-5));
+    print_moments(c, &lanes, from, adzi_c99_attr(call, "eps", 1e-5), false);
     adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
     adzi_c99_line(c, "%s = (%s - mean) * rstd%s%s%s%s;", pass.operand[to].text,
         pass.operand[from].text, w >= 0 ? " * " : "", w >= 0 ? pass.operand[w].text : "",
@@ -102,7 +111,7 @@ static bool is_of_batch(const adzi_c99 *c, const adzi_c99_call *call)
 static void print_statistics(adzi_c99 *c, channel *ch, bool of_batch, double eps)
 {
     if (of_batch) {
-        print_moments(c, &ch->lanes, ch->in[X], eps);
+        print_moments(c, &ch->lanes, ch->in[X], eps, true);
         return;
     }
     adzi_c99_line(
