@@ -93,8 +93,8 @@ FAULTS = [
           "const char *adz_version(void)", failed_test("exports")),
     Fault("a wrong gradient", "src/autograd/ops/math/square.c", "adzi_saved_input(node, 0)), 2);",
           "adzi_saved_input(node, 0)), 2.5);", failed_test("op-square")),
-    Fault("a wrong exported file", "src/export/rows/math.c", '.op = "sin", C99_UNARY("@sin($a)"',
-          '.op = "sin", C99_UNARY("@cos($a)"', failed_test("c99")),
+    Fault("a wrong exported file", "src/export/rows/math.c", '.op = "sin", C99_ELEMENT("@sin($a)"',
+          '.op = "sin", C99_ELEMENT("@cos($a)"', failed_test("c99")),
     Fault("a file's bad byte", "src/io/safetensors_header.c", "if (extent->end > r->data_size) {",
           "if (extent->end > r->data_size + 1) {", failed_test("safetensors")),
 ]

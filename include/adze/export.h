@@ -3,21 +3,21 @@
  * Networks as files for other programs: ONNX, and C99 that needs no library.
  *
  * The C file is for microcontrollers, WebAssembly, and programs into which nothing can be
- * installed. It has one function, NAME_run, which computes the plan's function on arrays of the
+ * installed. It has a function for each plan, which computes the plan's function on arrays of the
  * caller:
  *
  *     void NAME_run(const float *x, float *y);
  *
- * With an optimizer it also has a training step, so that a device goes on learning:
+ * A plan may be of a whole training step, so that a device goes on learning:
  *
- *     float NAME_step(const float *x, const float *target);
+ *     void NAME_step(const float *x0, const float *x1, float *y);
  *
  * docs/export.md tells how to train, capture and ship a network.
  */
 #ifndef ADZE_EXPORT_H
 #define ADZE_EXPORT_H
 
-#include "adze/optim/optimizer.h"
+#include "adze/nn/module.h"
 #include "adze/plan.h"
 
 #ifdef __cplusplus
@@ -91,13 +91,6 @@ ADZ_API adz_status adz_plan_write_onnx(
 
 /* ---- C99 ------------------------------------------------------------------------------------- */
 
-/** The loss that a training step in C minimises. */
-typedef enum adz_c_loss {
-    ADZ_C_MSE_LOSS = 0,     /**< the mean squared error; the target has the prediction's shape */
-    ADZ_C_CROSS_ENTROPY = 1 /**< the target is an int32_t class per row, negative to leave a row
-                                 out; classes are dimension 1 of the prediction */
-} adz_c_loss;
-
 /** How a C file is written. Start from ADZ_C_OPTIONS. */
 typedef struct adz_c_options {
     size_t size;      /**< sizeof(adz_c_options) */
@@ -106,18 +99,12 @@ typedef struct adz_c_options {
     const char *weights; /**< path of a separate file for the weights, in the byte order of this
                               machine, which the caller hands to NAME_load; NULL: they are arrays
                               in the C file */
-    adz_optimizer *optimizer; /**< SGD, Adam or AdamW: write a training step as well, which goes on
-                                   from the optimizer's present state; NULL: none */
-    adz_c_loss loss;          /**< what the training step minimises; ADZ_C_MSE_LOSS */
-    bool batch_statistics;    /**< batch norm in the training step uses the statistics of the batch
-                                   and moves the running ones, as a module in training does; false:
-                                   it uses the running ones and leaves them */
 } adz_c_options;
 
 /** The defaults. */
-#define ADZ_C_OPTIONS                                                         \
-    {                                                                         \
-        sizeof(adz_c_options), NULL, false, NULL, NULL, ADZ_C_MSE_LOSS, false \
+#define ADZ_C_OPTIONS                            \
+    {                                            \
+        sizeof(adz_c_options), NULL, false, NULL \
     }
 
 /**
@@ -129,8 +116,56 @@ typedef struct adz_c_options {
 ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
 
 /**
- * Writes the function of a plan as a C99 file and a header beside it. The files need no library;
- * weights are constant arrays, and buffers are static.
+ * Writes the functions of several plans of one module as a C99 file and a header beside it. The
+ * files need no library. Each plan becomes a function with the inputs and the batch size of that
+ * plan; weights, buffers of the module and what optimizers keep are in the file once.
+ *
+ * @code
+ * static void export_learner(adz_plan *predict, adz_plan *train)
+ * {
+ *     adz_plan *const plans[] = { predict, train };
+ *     const char *const names[] = { "run", "step" };
+ *     adz_c_write("net.c", plans, names, 2, NULL);
+ *     // void net_run(const float *x, float *y);
+ *     // void net_step(const float *x0, const float *x1, float *y);
+ * }
+ * @endcode
+ *
+ * A plan may be a forward or a whole training step: zeroing, forward, any loss, adz_backward,
+ * clipping, adz_optimizer_step. What the functions change is an array that keeps its contents from
+ * call to call: weights, running statistics of batch norm, states of optimizers, gradients to which
+ * steps add. It begins with the present contents. What no function changes is constant.
+ *
+ * A function has the plan's inputs in their order, then the result: x, or x0, x1 and so on, then y.
+ * Inputs keep the shapes that they have, in row-major order. Float tensors are f32; a standardiser
+ * around the network may compute with f64. Integers are int32_t in C: a computed integer that does
+ * not fit keeps its low 32 bits.
+ *
+ * `float NAME_learning_rate[G]` has the rate of each group of parameters, and may be changed
+ * between calls. Other settings are those of the moment. A function that an optimizer's type has
+ * for its numbers is written as the text in its `numbers_text` (adze/optim/type.h).
+ *
+ * Every function is called once and changes nothing: parameters, gradients, optimizers, buffers and
+ * generators are put back.
+ *
+ * @param path     where the C file goes; ends with ".c". Each file is replaced completely or not at
+ *                 all, and none is touched before its text is complete.
+ * @param plans    n plans with their inputs and one module in their options
+ * @param names    n different identifiers of C: plan i becomes NAME_<names[i]>
+ * @param n        1 or more
+ * @param options  NULL for the defaults
+ * @return         ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_ARGUMENT (a path without ".c", a name that is no
+ *                 identifier or given twice, plans of different modules); ADZ_ERR_UNSUPPORTED (an
+ *                 operator, an optimizer or a step that cannot be written, which is named);
+ *                 ADZ_ERR_STATE (a call that cannot be a part of a step, or in a function that a
+ *                 plan captures); ADZ_ERR_DTYPE (an operator with f64), ADZ_ERR_IO, ADZ_ERR_MEMORY,
+ *                 or the error of a plan's function
+ */
+ADZ_API adz_status adz_c_write(const char *path, adz_plan *const *plans, const char *const *names,
+    size_t n, const adz_c_options *options);
+
+/**
+ * Writes the function of one plan as NAME_run: adz_c_write with a single plan.
  *
  * @code
  * static void export_network(adz_module *net, adz_tensor *x, adz_plan_function predict, void *user)
@@ -145,18 +180,10 @@ ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
  * }
  * @endcode
  *
- * The function is called once more and changes nothing: buffers and generators are put back. Its
- * inputs keep the shapes that they have. Float tensors are f32; a standardiser around the network
- * may compute with f64. Integers are int32_t in C: a computed integer that does not fit keeps its
- * low 32 bits.
- *
  * @param plan     any, with the inputs and the module in its options
- * @param path     where the C file goes; ends with ".c". Each file is replaced completely or not at
- *                 all, and none is touched before its text is complete.
+ * @param path     as adz_c_write takes it
  * @param options  NULL for the defaults
- * @return         ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_ARGUMENT (a path without ".c", an optimizer without
- *                 the module's parameters); ADZ_ERR_UNSUPPORTED (an operator that cannot be
- * written, which is named); ADZ_ERR_DTYPE (an operator with f64), ADZ_ERR_IO, ADZ_ERR_MEMORY
+ * @return         as adz_c_write
  */
 ADZ_API adz_status adz_plan_write_c(adz_plan *plan, const char *path, const adz_c_options *options);
 

@@ -1,8 +1,7 @@
 /* What exports know of an operator: one row, in the file of the operator's family (rows/). Nothing
  * else in this folder knows operators by their names.
  *
- * A writer for which the row has no printer writes the operator's expression (export/trace.h). The
- * gradients stand in the row, too, for training steps in C. */
+ * A writer for which the row has no printer writes the operator's expression (export/trace.h). */
 #ifndef ADZI_EXPORT_ROWS_H
 #define ADZI_EXPORT_ROWS_H
 
@@ -13,39 +12,30 @@ struct adzi_c99;
 struct adzi_c99_call;
 struct adzi_onnx;
 
-/**
- * How C computes an element of the result. An expression is a text with these parts:
- *
- *     $a $b $c   the elements of the inputs        $y   the element of the result
- *     $g         the gradient of the result        $0 $1   the attributes that the row names
- *     %0         "number * ", or nothing if the number is 1
- *     @exp       a function of math.c
- */
-typedef struct adzi_c99_expression {
-    const char *y;
-    const char *da, *db, *dc; /* what an input's gradient grows by; NULL: it has no gradient */
-} adzi_c99_expression;
-
-/** The expression for one value of the row's first attribute. */
+/** The expression of an element for one value of the row's first attribute. */
 typedef struct adzi_c99_special {
     double number;
-    adzi_c99_expression element;
+    const char *element;
 } adzi_c99_special;
 
 /** How an operator is written in C. */
 typedef struct adzi_c99_row {
     /** Prints a call. NULL: the writer has no printer. */
     void (*print)(struct adzi_c99 *c, const struct adzi_c99_call *call);
-    /** Adds to the gradients of the inputs. NULL: a training step cannot contain the operator. */
-    void (*backward)(struct adzi_c99 *c, const struct adzi_c99_call *call);
-    /** Of elementwise operators. For reductions, y is the statement that takes an element e into
-     * the running value s. */
-    adzi_c99_expression element;
+    /** How C computes an element of the result, of elementwise operators. It is a text with these
+     * parts:
+     *
+     *     $a $b $c   the elements of the inputs      $0   the first attribute that the row names
+     *     $1         the second one                  %0   "$0 * ", or nothing if that is 1
+     *     @exp       a function of math.c
+     *
+     * For reductions, it is the statement that takes an element e into the running value s. */
+    const char *element;
     const adzi_c99_special *special;
     size_t n_special;
-    /** What stands in place of y for i32 and i64, for bool, and for those and u8, where the first
-     * two say nothing. Signed integers are computed as unsigned ones, which wrap as they do in the
-     * library: in C an overflow of int32_t is undefined. NULL: y. */
+    /** What stands in place of `element` for i32 and i64, for bool, and for those and u8, where the
+     * first two say nothing. Signed integers are computed as unsigned ones, which wrap as they do
+     * in the library: in C an overflow of int32_t is undefined. NULL: `element`. */
     const char *integers, *bools, *whole;
     const char *start; /* of a reduction: s before the first element; NULL: the end of the dtype */
     const char *than;  /* ">" for the largest element, "<" for the smallest one */
@@ -74,6 +64,7 @@ typedef struct adzi_row {
      * printed by the row of reshape. */
     bool view;
     bool overwrites;           /* in place, it does not read the old elements */
+    bool copies;               /* the result has the elements of the last input */
     const char *attributes[2]; /* the names of those that the writers need as numbers */
     double otherwise;          /* the value of an attribute that the call has not */
     adzi_c99_row c;

@@ -161,7 +161,8 @@ static bool find_gradients(adzi_trace *trace)
         }
         adz_tensor *now = g->leaf->gradient->grad;
         const int first = g->grad != NULL ? adzi_trace_first_value(trace, g->grad) : -1;
-        if (first >= 0 && now != NULL && !g->replaced) {
+        /* One that was dropped is another tensor now, unless it was zeroed in place. */
+        if (first >= 0 && now != NULL && (!g->replaced || now == g->grad)) {
             const int last = adzi_trace_value_of(trace, now);
             if (last < 0) {
                 return false;

@@ -2,7 +2,6 @@
 #include "export/write_c.h"
 #include "base/recorder.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,159 +9,12 @@
 #include "base/sink.h"
 #include "export/c99/file.h"
 #include "export/c99/program.h"
-#include "export/c99/step.h"
 #include "plan/plan.h"
-
-static const char op[] = "adz_plan_write_c";
 
 void adz_c_options_init(adz_c_options *options, size_t size)
 {
     adz_c_options all = ADZ_C_OPTIONS;
     adzi_options_fill(__func__, options, size, &all, sizeof all);
-}
-
-/* ---- functions --------------------------------------------------------------------------------
- */
-
-/* Pointers to the buffers that a function uses, and what fills them when it starts. */
-static void add_buffers(adzi_c99_writer *w, adzi_text *to)
-{
-    adzi_c99 *c = &w->c;
-    for (size_t i = 0; i < c->n_memories; ++i) {
-        const adzi_c99_memory *m = &c->memories[i];
-        if (m->kind == ADZI_C99_BUFFER && m->first >= 0) {
-            adzi_text_format(to, "    %s *const %s = %s + %lld; /* %s */\n",
-                adzi_c99_type(m->dtype), m->name, adzi_c99_arenas[adzi_c99_arena(m->dtype)],
-                (long long)m->offset, m->label);
-        }
-    }
-}
-
-/* True if a name stands in the function that was printed. Printing may have made an element whose
- * text was not needed. */
-static bool is_mentioned(const adzi_c99 *c, const char *name)
-{
-    const size_t n = strlen(name);
-    const char *text = adzi_text_get(&c->body);
-    for (const char *at = text; (at = strstr(at, name)) != NULL; at += n) {
-        const bool begins = at == text || (!isalnum((unsigned char)at[-1]) && at[-1] != '_');
-        if (begins && !isalnum((unsigned char)at[n]) && at[n] != '_') {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void add_unused(const adzi_c99_writer *w, adzi_text *to)
-{
-    for (size_t i = 0; i < w->c.n_inputs; ++i) {
-        const adzi_c99_memory *m = &w->c.memories[w->c.values[i].memory];
-        if (m->first < 0 || !is_mentioned(&w->c, m->name)) {
-            adzi_text_format(to, "    (void)%s;\n", m->name);
-        }
-    }
-}
-
-static void begin(adzi_c99 *c)
-{
-    c->body.length = 0;
-    c->depth = 1;
-    c->step = 0;
-    c->variables = 0;
-    for (size_t i = 0; i < c->n_memories; ++i) {
-        c->memories[i].first = c->memories[i].last = -1;
-    }
-    for (size_t i = 0; i < c->n_memories; ++i) { /* buffers that begin as constants */
-        const adzi_c99_memory *m = &c->memories[i];
-        if (m->kind == ADZI_C99_BUFFER && m->start >= 0) {
-            adzi_c99_value to = { .memory = (int)i,
-                .rank = 1,
-                .sizes = { m->count },
-                .strides = { 1 },
-                .numel = m->count,
-                .dtype = m->dtype };
-            adzi_c99_value from = to;
-            from.memory = m->start;
-            adzi_c99_map(c, &to, "= $a", &from);
-        }
-    }
-}
-
-/* Ends a function: places its buffers and puts declarations and body together. */
-static void finish(adzi_c99_writer *w, adzi_text *to, const char *declaration)
-{
-    adzi_c99_place(&w->c);
-    adzi_text_add(to, "\n{\n");
-    add_buffers(w, to);
-    adzi_text_add(to, declaration);
-    add_unused(w, to);
-    adzi_text_add_n(to, adzi_text_get(&w->c.body), w->c.body.length);
-    adzi_text_add(to, "}\n");
-}
-
-/* True if the result can be computed in the caller's array y: it has a memory of its own, whose
- * elements lie as in y. */
-static bool fits_y(const adzi_c99 *c, const adzi_c99_value *y)
-{
-    const adzi_c99_memory *m = &c->memories[y->memory];
-    int64_t stride = 1;
-    for (int d = y->rank - 1; d >= 0; --d) {
-        if (y->sizes[d] != 1 && y->strides[d] != stride) {
-            return false;
-        }
-        stride *= y->sizes[d];
-    }
-    return m->kind == ADZI_C99_BUFFER && m->start < 0 && y->offset == 0 && m->count == y->numel;
-}
-
-static void print_run(adzi_c99_writer *w)
-{
-    adzi_c99 *c = &w->c;
-    const adzi_c99_value y = c->values[c->output];
-    const bool direct = fits_y(c, &y);
-    char name[ADZI_C99_NAME];
-    memcpy(name, c->memories[y.memory].name, sizeof name);
-    if (direct) {
-        snprintf(c->memories[y.memory].name, ADZI_C99_NAME, "y");
-        c->memories[y.memory].kind = ADZI_C99_INPUT;
-    }
-    begin(c);
-    for (size_t i = 0; i < c->n_calls && !c->failed; ++i) {
-        adzi_c99_forward(c, &c->calls[i]);
-    }
-    if (!direct) {
-        adzi_c99_value to = y;
-        int64_t stride = 1;
-        ++c->step;
-        to.memory = adzi_c99_memory_new(c, ADZI_C99_INPUT, y.dtype, y.numel);
-        to.offset = 0;
-        for (int d = y.rank - 1; d >= 0 && to.memory >= 0; --d) {
-            to.strides[d] = stride;
-            stride *= y.sizes[d];
-        }
-        if (to.memory >= 0) {
-            snprintf(c->memories[to.memory].name, ADZI_C99_NAME, "y");
-            adzi_c99_line(c, "%s", "");
-            adzi_c99_map(c, &to, "= $a", &y);
-        }
-    }
-    adzi_c99_signature(w, &w->run, "void", "run", adzi_c99_run_result(w));
-    finish(w, &w->run, y.numel == 0 ? "    (void)y;\n" : "");
-    if (direct) {
-        memcpy(c->memories[y.memory].name, name, sizeof name);
-        c->memories[y.memory].kind = ADZI_C99_BUFFER;
-    }
-}
-
-static void print_step(adzi_c99_writer *w)
-{
-    begin(&w->c);
-    w->c.in_step = true;
-    adzi_c99_print_step(&w->c, w->options->optimizer, w->options->loss);
-    if (!w->c.failed) {
-        adzi_c99_signature(w, &w->step, "float", "step", adzi_c99_step_target(w));
-        finish(w, &w->step, "    float loss = 0;\n");
-    }
 }
 
 /* ---- writing -----------------------------------------------------------------------------------
@@ -181,7 +33,8 @@ static void collect_weights(const adzi_c99_writer *w, adzi_text *bytes)
 
 /* Writes all files beside their targets, and then replaces the targets: an error in one file leaves
  * all of them as they were. */
-static adz_status write_all(const char *const *paths, const adzi_text *const *texts, size_t n)
+static adz_status write_all(
+    const char *op, const char *const *paths, const adzi_text *const *texts, size_t n)
 {
     adz_status status = ADZ_OK;
     size_t open = 0;
@@ -217,6 +70,7 @@ static const char *base_of(const char *path)
 /* The header's path and its name in the #include; the prefix of all identifiers. */
 static bool name_files(adzi_c99_writer *w, const char *path, adzi_text *header)
 {
+    const char *op = w->c.op;
     const size_t length = strlen(path);
     const char *base = base_of(path);
     if (length < 3 || strcmp(path + length - 2, ".c") != 0 || base[0] == '.') {
@@ -264,40 +118,73 @@ static bool name_files(adzi_c99_writer *w, const char *path, adzi_text *header)
 
 static void free_writer(adzi_c99_writer *w)
 {
-    adzi_text *const texts[] = { &w->run, &w->step, &w->arrays, &w->file, &w->header };
+    adzi_text *const texts[] = { &w->arrays, &w->states, &w->file, &w->header };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
         adzi_text_free(texts[i]);
+    }
+    for (size_t i = 0; w->functions != NULL && i < w->c.n_functions; ++i) {
+        adzi_text_free(&w->functions[i].text);
+        adzi_text_free(&w->functions[i].declaration);
+        adzi_trace_free(&w->functions[i].trace);
+    }
+    if (w->functions != NULL) {
+        adzi_free(w->functions, w->c.n_functions * sizeof *w->functions);
     }
     adzi_c99_free(&w->c);
     adzi_free(w, sizeof *w);
 }
 
-/* Makes the whole text of both files. */
-static bool make(adzi_c99_writer *w, const adzi_trace *trace, const char *header)
+/* ---- the texts --------------------------------------------------------------------------------
+ */
+
+static bool trace_functions(adzi_c99_writer *w, const adzi_export *what, const char *const *names)
 {
-    adz_optimizer *optimizer = w->options->optimizer;
-    w->c.training = optimizer != NULL;
-    w->c.batch_statistics = w->options->batch_statistics;
-    if (!adzi_c99_program(&w->c, trace)) {
+    const size_t bytes = w->c.n_functions * sizeof *w->functions;
+    w->functions = adzi_alloc_zero(bytes);
+    if (w->functions == NULL) {
+        adzi_fail_memory(w->c.op, bytes);
         return false;
     }
-    if (optimizer != NULL) {
-        adzi_c99_mark_parameters(&w->c, optimizer);
+    bool good = true;
+    for (size_t i = 0; i < w->c.n_functions && good; ++i) {
+        adzi_export step = what[i];
+        step.step = true;
+        w->functions[i].name = names[i];
+        w->functions[i].trace = adzi_trace_new(w->c.op, &step, adzi_c99_prints);
+        good = w->functions[i].trace != NULL;
     }
-    if (!w->c.failed) {
-        print_run(w);
+    return good;
+}
+
+/* Makes the whole text of both files. What some function changes is known before any is printed. */
+static bool make(adzi_c99_writer *w, const char *header)
+{
+    adzi_c99 *c = &w->c;
+    const size_t n = c->n_functions;
+    bool good = true;
+    for (size_t i = 0; i < n && good; ++i) {
+        c->function = (int)i;
+        good = adzi_c99_add_variables(c, w->functions[i].trace) &&
+               adzi_c99_add_steps(c, w->functions[i].trace);
     }
-    if (!w->c.failed && optimizer != NULL) {
-        print_step(w);
+    for (size_t i = 0; i < n && good; ++i) {
+        good = adzi_c99_mark_changes(c, w->functions[i].trace);
     }
-    if (!w->c.failed) {
+    good = good && adzi_c99_check_overlaps(c);
+    adzi_c99_count_together(c);
+    for (size_t i = 0; i < n && good; ++i) {
+        c->function = (int)i;
+        adzi_c99_print_function(c, &w->functions[i]);
+        good = !c->failed;
+    }
+    if (good) {
         adzi_c99_make_file(w, header);
         adzi_c99_make_header(w);
     }
-    if (!w->c.failed && w->header.failed) {
-        adzi_c99_fail(&w->c, ADZ_ERR_MEMORY, "no memory for the text of the header");
+    if (!c->failed && w->header.failed) {
+        adzi_c99_fail(c, ADZ_ERR_MEMORY, "no memory for the text of the header");
     }
-    return !w->c.failed;
+    return good && !c->failed;
 }
 
 static adz_status write_files(const adzi_c99_writer *w, const char *path, const char *header)
@@ -310,13 +197,14 @@ static adz_status write_files(const adzi_c99_writer *w, const char *path, const 
         collect_weights(w, &weights);
     }
     const adz_status status = weights.failed
-                                  ? adzi_error(op, ADZ_ERR_MEMORY, "no memory for the weights")
-                                  : write_all(paths, texts, separate ? 3 : 2);
+                                  ? adzi_error(w->c.op, ADZ_ERR_MEMORY, "no memory for the weights")
+                                  : write_all(w->c.op, paths, texts, separate ? 3 : 2);
     adzi_text_free(&weights);
     return status;
 }
 
-adz_status adzi_write_c(const adzi_export *what, const char *path, const adz_c_options *options)
+adz_status adzi_write_c(const char *op, const char *path, const adzi_export *what,
+    const char *const *names, size_t n, const adz_c_options *options)
 {
     adz_c_options o = ADZ_C_OPTIONS;
     if (adzi_pending() != ADZ_OK) {
@@ -334,35 +222,120 @@ adz_status adzi_write_c(const adzi_export *what, const char *path, const adz_c_o
         return ADZ_ERR_MEMORY;
     }
     adzi_text header = { 0 };
-    adzi_trace *trace = NULL;
     adz_scope *scope = adz_scope_open();
     w->options = &o;
+    w->c.op = op;
     w->c.libm = o.libm;
-    bool good = scope != NULL && name_files(w, path, &header) &&
-                (o.optimizer == NULL || adzi_c99_check_optimizer(&w->c, o.optimizer));
-    trace = good ? adzi_trace_new(op, what, o.optimizer != NULL ? adzi_c99_trains : adzi_c99_prints)
-                 : NULL;
-    good = trace != NULL && make(w, trace, base_of(adzi_text_get(&header)));
+    w->c.n_functions = n;
+    bool good = scope != NULL && name_files(w, path, &header) && trace_functions(w, what, names) &&
+                make(w, base_of(adzi_text_get(&header)));
     if (good) {
         good = write_files(w, path, adzi_text_get(&header)) == ADZ_OK;
     }
-    adzi_trace_free(&trace);
     adzi_text_free(&header);
     free_writer(w);
     adz_scope_close(scope);
     return good ? ADZ_OK : adz_error_code();
 }
 
+/* ---- plans ------------------------------------------------------------------------------------
+ */
+
+static bool is_identifier(const char *name)
+{
+    char made[ADZI_C99_NAME];
+    adzi_c99_identifier(made, sizeof made, "", name);
+    return name[0] != '\0' && strcmp(made, name) == 0;
+}
+
+/* The names are parts of identifiers, and NAME_<name> must not be something else in the file. */
+static adz_status check_names(const char *op, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; ++i) {
+        if (names[i] == NULL) {
+            return adzi_error_null(op, "a name");
+        }
+        if (!is_identifier(names[i])) {
+            return adzi_error(op, ADZ_ERR_ARGUMENT,
+                "the name \"%.100s\" of plan %zu is no identifier of C; use letters, digits and _",
+                names[i], i);
+        }
+        if (adzi_c99_is_function(names[i]) || strcmp(names[i], "load") == 0 ||
+            strcmp(names[i], "learning_rate") == 0) {
+            return adzi_error(op, ADZ_ERR_ARGUMENT,
+                "the name %s of plan %zu is that of something else in a C file; take another one",
+                names[i], i);
+        }
+        for (size_t k = 0; k < i; ++k) {
+            if (strcmp(names[i], names[k]) == 0) {
+                return adzi_error(op, ADZ_ERR_ARGUMENT,
+                    "the plans %zu and %zu are both called %s; give each a name of its own", k, i,
+                    names[i]);
+            }
+        }
+    }
+    return ADZ_OK;
+}
+
+static adz_status check_plans(const char *op, adz_plan *const *plans, size_t n)
+{
+    if (n == 0) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT, "there are no plans; a file needs at least one");
+    }
+    for (size_t i = 0; i < n; ++i) {
+        if (plans[i] == NULL) {
+            return adzi_error_null(op, "a plan");
+        }
+        if (plans[i]->module != plans[0]->module) {
+            return adzi_error(op, ADZ_ERR_ARGUMENT,
+                "the plans 0 and %zu have different modules; a file holds one module, so set the "
+                "same one in the options of all plans",
+                i);
+        }
+    }
+    return ADZ_OK;
+}
+
+static adz_status write_plans(const char *op, const char *path, adz_plan *const *plans,
+    const char *const *names, size_t n, const adz_c_options *options)
+{
+    adzi_export *what = adzi_alloc(n * sizeof *what);
+    if (what == NULL) {
+        adzi_fail_memory(op, n * sizeof *what);
+        return ADZ_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < n; ++i) {
+        what[i] = (adzi_export){ .function = plans[i]->function,
+            .user = plans[i]->user,
+            .inputs = { plans[i]->inputs, plans[i]->n_inputs },
+            .input_names = (const char *const *)plans[i]->input_names,
+            .module = plans[i]->module };
+    }
+    const adz_status status = adzi_write_c(op, path, what, names, n, options);
+    adzi_free(what, n * sizeof *what);
+    return status;
+}
+
+adz_status adz_c_write(const char *path, adz_plan *const *plans, const char *const *names, size_t n,
+    const adz_c_options *options)
+{
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
+    static const char op[] = "adz_c_write";
+    if (adzi_pending() != ADZ_OK) {
+        return adzi_pending();
+    }
+    if (n > 0 && (plans == NULL || names == NULL)) {
+        return adzi_error_null(op, plans == NULL ? "plans" : "names");
+    }
+    adz_status status = check_plans(op, plans, n);
+    status = status == ADZ_OK ? check_names(op, names, n) : status;
+    return status == ADZ_OK ? write_plans(op, path, plans, names, n, options) : status;
+}
+
 adz_status adz_plan_write_c(adz_plan *plan, const char *path, const adz_c_options *options)
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
-    if (plan == NULL) {
-        return adzi_error_null(op, "plan");
-    }
-    const adzi_export what = { .function = plan->function,
-        .user = plan->user,
-        .inputs = { plan->inputs, plan->n_inputs },
-        .input_names = (const char *const *)plan->input_names,
-        .module = plan->module };
-    return adzi_write_c(&what, path, options);
+    static const char op[] = "adz_plan_write_c", *const names[] = { "run" };
+    return plan != NULL ? write_plans(op, path, &plan, names, 1, options)
+                        : adzi_error_null(op, "plan");
 }

@@ -10,13 +10,15 @@
  * the weights. Each file is replaced completely or not at all, and no file is touched before the
  * whole text has been made.
  *
- * @param what     the function, its inputs and the module that names its weights
+ * @param op       the public function, for messages
  * @param path     ends with ".c"
+ * @param what     n functions: their inputs and the module that names their weights. `step` is not
+ *                 read: each may be a forward or a training step.
+ * @param names    n identifiers, all different
  * @param options  NULL for the defaults
- * @return         ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_ARGUMENT (a path without ".c", an optimizer without
- *                 the module's parameters); ADZ_ERR_UNSUPPORTED (an operator that cannot be
- * written, which is named); ADZ_ERR_DTYPE (not float32), ADZ_ERR_IO, ADZ_ERR_MEMORY
+ * @return         ADZ_OK, or an error as adz_c_write has
  */
-adz_status adzi_write_c(const adzi_export *what, const char *path, const adz_c_options *options);
+adz_status adzi_write_c(const char *op, const char *path, const adzi_export *what,
+    const char *const *names, size_t n, const adz_c_options *options);
 
 #endif

@@ -9,22 +9,23 @@
 
 ADZI_UPDATE_KERNEL_TABLE(adagrad);
 
-enum { LR, LR_DECAY, EPS, WEIGHT_DECAY, INITIAL, MAXIMIZE, SETTINGS }; /* settings */
+ADZ_C_TEXT(adagrad_settings, enum { ADAGRAD_LR, ADAGRAD_LR_DECAY, ADAGRAD_EPS, ADAGRAD_WEIGHT_DECAY,
+                                 ADAGRAD_INITIAL, ADAGRAD_MAXIMIZE, ADAGRAD_SETTINGS };)
 
-static void numbers(double *n, const adz_moment *at)
-{
-    const double *s = at->settings;
-    n[ADZI_ADAGRAD_LR] = s[LR] / (1 + (double)(at->step - 1) * s[LR_DECAY]);
-    n[ADZI_ADAGRAD_EPS] = s[EPS];
-    n[ADZI_ADAGRAD_DECAY] = s[WEIGHT_DECAY];
-    n[ADZI_ADAGRAD_SIGN] = s[MAXIMIZE] != 0 ? -1 : 1;
-}
+ADZ_C_TEXT(
+    adagrad_text, static void adagrad_numbers(double *n, const adz_moment *at) {
+        const double *s = at->settings;
+        n[ADZI_ADAGRAD_LR] = s[ADAGRAD_LR] / (1 + (double)(at->step - 1) * s[ADAGRAD_LR_DECAY]);
+        n[ADZI_ADAGRAD_EPS] = s[ADAGRAD_EPS];
+        n[ADZI_ADAGRAD_DECAY] = s[ADAGRAD_WEIGHT_DECAY];
+        n[ADZI_ADAGRAD_SIGN] = s[ADAGRAD_MAXIMIZE] != 0 ? -1 : 1;
+    })
 
 static adz_status update(adz_tensor **results, const adz_update *u)
 {
-    const bool decays = adz_update_setting(u, WEIGHT_DECAY) != 0;
-    adz_tensor *g = adzi_decayed_gradient(
-        u, adz_update_setting(u, MAXIMIZE) != 0, decays ? u->numbers[ADZI_ADAGRAD_DECAY] : NULL);
+    const bool decays = adz_update_setting(u, ADAGRAD_WEIGHT_DECAY) != 0;
+    adz_tensor *g = adzi_decayed_gradient(u, adz_update_setting(u, ADAGRAD_MAXIMIZE) != 0,
+        decays ? u->numbers[ADZI_ADAGRAD_DECAY] : NULL);
     adz_tensor *sum = adz_add(u->states[0], adz_mul(g, g));
     adz_tensor *size = adz_add(adz_sqrt(sum), u->numbers[ADZI_ADAGRAD_EPS]);
     results[0] = adz_sub(u->parameter, adz_div(adz_mul(u->numbers[ADZI_ADAGRAD_LR], g), size));
@@ -39,9 +40,10 @@ static const adz_optimizer_type adagrad_type = {
         { "eps", 1e-10, ADZ_RANGE_NOT_NEGATIVE }, { "weight_decay", 0, ADZ_RANGE_NOT_NEGATIVE },
         { "initial_accumulator_value", 0, ADZ_RANGE_NOT_NEGATIVE },
         { "maximize", 0, ADZ_RANGE_FLAG } },
-    .states = { { "sum", INITIAL } },
+    .states = { { "sum", ADAGRAD_INITIAL } },
     .update = update,
-    .numbers = numbers,
+    .numbers = adagrad_numbers,
+    .numbers_text = { adagrad_settings, adzi_adagrad_names, adagrad_text },
     .n_numbers = ADZI_ADAGRAD_NUMBERS,
     .kernels = ADZI_UPDATE_KERNELS(adagrad),
 };
@@ -55,7 +57,7 @@ adz_optimizer *adz_adagrad_new(
     if (!ADZI_OPTIONS_READ("adz_adagrad_new", ADZ_ADAGRAD_OPTIONS, &o, options)) {
         return NULL;
     }
-    double settings[SETTINGS] = { lr, o.lr_decay, o.eps, o.weight_decay,
+    double settings[ADAGRAD_SETTINGS] = { lr, o.lr_decay, o.eps, o.weight_decay,
         o.initial_accumulator_value, o.maximize };
     return adzi_optimizer_new("adz_adagrad_new", &adagrad_type, parameters, settings);
 }

@@ -1,8 +1,6 @@
 /* Adam and AdamW, as in torch.optim. The formula is in adam.kernel.c. */
 #include "adze/optim/adam.h"
 
-#include <math.h>
-
 #include "adze/ops/compare.h"
 #include "adze/ops/math.h"
 #include "base/error.h"
@@ -33,19 +31,6 @@ void adzi_ada_belief_f32(const adz_update_call *call, int64_t begin, int64_t end
 void adzi_ada_belief_f64(const adz_update_call *call, int64_t begin, int64_t end)
 {
     KERNEL_FOR(ada_belief, ADZ_F64)(call, begin, end);
-}
-
-void adzi_adam_numbers_of(double *n, const adz_moment *at)
-{
-    const double *s = at->settings;
-    n[ADZI_ADAM_N_BETA1] = s[ADZI_ADAM_BETA1];
-    n[ADZI_ADAM_N_FRESH1] = 1 - s[ADZI_ADAM_BETA1];
-    n[ADZI_ADAM_N_BETA2] = s[ADZI_ADAM_BETA2];
-    n[ADZI_ADAM_N_FRESH2] = 1 - s[ADZI_ADAM_BETA2];
-    n[ADZI_ADAM_N_KEEP] = n[ADZI_ADAM_N_SIGN] = n[ADZI_ADAM_N_ROOT] = 1;
-    n[ADZI_ADAM_N_DECAY] = n[ADZI_ADAM_N_STEP] = 0;
-    n[ADZI_ADAM_N_EPS] = s[ADZI_ADAM_EPS];
-    n[ADZI_ADAM_N_MODE] = ADZI_ADAM_ADAPTIVE;
 }
 
 /* How far the parameter moves against m: step m / (root sqrt(square) + eps). The two other modes
@@ -87,40 +72,43 @@ adz_status adzi_adam_express(
 
 /* ---- Adam and AdamW ------------------------------------------------------------------------- */
 
+/* The settings after the first ones. */
+ADZ_C_TEXT(
+    more_settings, enum { ADAM_AMSGRAD = ADZI_ADAM_SETTINGS, ADAM_MAXIMIZE, ADAM_ALL_SETTINGS };)
+
 static uint32_t needs(const double *settings)
 {
-    return settings[ADZI_ADAM_AMSGRAD] != 0 ? ADZI_ADAM_MOMENTS_AND_MOST : ADZI_ADAM_MOMENTS;
+    return settings[ADAM_AMSGRAD] != 0 ? ADZI_ADAM_MOMENTS_AND_MOST : ADZI_ADAM_MOMENTS;
 }
 
 /* The numbers of both. AdamW's decay is `decoupled`: it shrinks the parameter and does not enter
  * the gradient. The bias corrections go into ROOT and STEP. */
-static void numbers(double *n, const adz_moment *at, bool decoupled)
-{
-    const double *s = at->settings;
-    const double lr = s[ADZI_ADAM_LR], decay = s[ADZI_ADAM_WEIGHT_DECAY];
-    adzi_adam_numbers_of(n, at);
-    n[ADZI_ADAM_N_KEEP] = decoupled ? 1 - lr * decay : 1;
-    n[ADZI_ADAM_N_DECAY] = decoupled ? 0 : decay;
-    n[ADZI_ADAM_N_SIGN] = s[ADZI_ADAM_MAXIMIZE] != 0 ? -1 : 1;
-    n[ADZI_ADAM_N_ROOT] = 1 / sqrt(1 - adzi_moment_power(at, 1, s[ADZI_ADAM_BETA2]));
-    n[ADZI_ADAM_N_STEP] = lr / (1 - adzi_moment_power(at, 0, s[ADZI_ADAM_BETA1]));
-}
+ADZ_C_TEXT(
+    any_text, static void adam_any_numbers(double *n, const adz_moment *at, bool decoupled) {
+        const double *s = at->settings;
+        const double lr = s[ADZI_ADAM_LR];
+        const double decay = s[ADZI_ADAM_WEIGHT_DECAY];
+        adzi_adam_numbers_of(n, at);
+        n[ADZI_ADAM_N_KEEP] = decoupled ? 1 - lr * decay : 1;
+        n[ADZI_ADAM_N_DECAY] = decoupled ? 0 : decay;
+        n[ADZI_ADAM_N_SIGN] = s[ADAM_MAXIMIZE] != 0 ? -1 : 1;
+        n[ADZI_ADAM_N_ROOT] = 1 / sqrt(1 - adzi_moment_power(at, 1, s[ADZI_ADAM_BETA2]));
+        n[ADZI_ADAM_N_STEP] = lr / (1 - adzi_moment_power(at, 0, s[ADZI_ADAM_BETA1]));
+    })
 
-static void adam_numbers(double *n, const adz_moment *at)
-{
-    numbers(n, at, false);
-}
+ADZ_C_TEXT(
+    adam_text,
+    static void adam_numbers(double *n, const adz_moment *at) { adam_any_numbers(n, at, false); })
 
-static void adamw_numbers(double *n, const adz_moment *at)
-{
-    numbers(n, at, true);
-}
+ADZ_C_TEXT(
+    adamw_text,
+    static void adamw_numbers(double *n, const adz_moment *at) { adam_any_numbers(n, at, true); })
 
 static adz_status express(adz_tensor **results, const adz_update *u, bool decoupled)
 {
     const bool decays = adz_update_setting(u, ADZI_ADAM_WEIGHT_DECAY) != 0;
     const adzi_adam_parts parts = {
-        .maximizes = adz_update_setting(u, ADZI_ADAM_MAXIMIZE) != 0,
+        .maximizes = adz_update_setting(u, ADAM_MAXIMIZE) != 0,
         .decays = decays && !decoupled,
         .keeps = decays && decoupled,
     };
@@ -138,17 +126,20 @@ static adz_status adamw_update(adz_tensor **results, const adz_update *u)
 }
 
 /* The type of Adam or AdamW, which differ in their decay only. */
-#define ADAM_TYPE(NAME, decay, function, NUMBERS)                                              \
+#define ADAM_TYPE(NAME, decay, function, NUMBERS, text)                                        \
     {                                                                                          \
         .size = sizeof(adz_optimizer_type), .name = (NAME),                                    \
         .settings = { ADZI_ADAM_FIRST_SETTINGS(1e-8, decay), { "amsgrad", 0, ADZ_RANGE_FLAG }, \
             { "maximize", 0, ADZ_RANGE_FLAG } },                                               \
         .states = { ADZI_ADAM_THREE_STATES }, .update = (function), .needs = needs,            \
         .numbers = (NUMBERS), .n_numbers = ADZI_ADAM_NUMBERS, .kernels = ADZI_ADAM_KERNELS,    \
+        .numbers_text = { ADZI_ADAM_TEXTS, more_settings, any_text, text },                    \
     }
 
-const adz_optimizer_type adzi_adam_type = ADAM_TYPE("Adam", 0, adam_update, adam_numbers);
-const adz_optimizer_type adzi_adamw_type = ADAM_TYPE("AdamW", 0.01, adamw_update, adamw_numbers);
+static const adz_optimizer_type adam_type =
+    ADAM_TYPE("Adam", 0, adam_update, adam_numbers, adam_text);
+static const adz_optimizer_type adamw_type =
+    ADAM_TYPE("AdamW", 0.01, adamw_update, adamw_numbers, adamw_text);
 
 ADZI_OPTIONS_INIT(adz_adam_options_init, adz_adam_options, ADZ_ADAM_OPTIONS)
 
@@ -158,9 +149,9 @@ adz_optimizer *adz_adam_new(adz_tensor_list parameters, double lr, const adz_ada
     if (!ADZI_OPTIONS_READ("adz_adam_new", ADZ_ADAM_OPTIONS, &o, options)) {
         return NULL;
     }
-    double settings[ADZI_ADAM_ALL_SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay,
-        o.amsgrad, o.maximize };
-    return adzi_optimizer_new("adz_adam_new", &adzi_adam_type, parameters, settings);
+    double settings[ADAM_ALL_SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.amsgrad,
+        o.maximize };
+    return adzi_optimizer_new("adz_adam_new", &adam_type, parameters, settings);
 }
 
 ADZI_OPTIONS_INIT(adz_adamw_options_init, adz_adamw_options, ADZ_ADAMW_OPTIONS)
@@ -172,7 +163,7 @@ adz_optimizer *adz_adamw_new(
     if (!ADZI_OPTIONS_READ("adz_adamw_new", ADZ_ADAMW_OPTIONS, &o, options)) {
         return NULL;
     }
-    double settings[ADZI_ADAM_ALL_SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay,
-        o.amsgrad, o.maximize };
-    return adzi_optimizer_new("adz_adamw_new", &adzi_adamw_type, parameters, settings);
+    double settings[ADAM_ALL_SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.amsgrad,
+        o.maximize };
+    return adzi_optimizer_new("adz_adamw_new", &adamw_type, parameters, settings);
 }

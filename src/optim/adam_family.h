@@ -3,18 +3,14 @@
 #ifndef ADZI_OPTIM_ADAM_FAMILY_H
 #define ADZI_OPTIM_ADAM_FAMILY_H
 
+#include <math.h>
+
 #include "optim/adam.h"
 #include "optim/optimizer.h"
 
 /* The first settings of every optimizer of the family, in this order. */
-enum {
-    ADZI_ADAM_LR,
-    ADZI_ADAM_BETA1,
-    ADZI_ADAM_BETA2,
-    ADZI_ADAM_EPS,
-    ADZI_ADAM_WEIGHT_DECAY,
-    ADZI_ADAM_SETTINGS
-};
+ADZ_C_TEXT(adzi_adam_settings, enum { ADZI_ADAM_LR, ADZI_ADAM_BETA1, ADZI_ADAM_BETA2, ADZI_ADAM_EPS,
+                                   ADZI_ADAM_WEIGHT_DECAY, ADZI_ADAM_SETTINGS };)
 /* The names, defaults and ranges of these settings. */
 #define ADZI_ADAM_FIRST_SETTINGS(eps, weight_decay)                                       \
     { "lr", 1e-3, ADZ_RANGE_NOT_NEGATIVE }, { "beta1", 0.9, ADZ_RANGE_FRACTION },         \
@@ -37,14 +33,23 @@ enum {
 /* The states as the bits of `needs`: m and v, with or without the largest v. */
 enum { ADZI_ADAM_MOMENTS = 3u, ADZI_ADAM_MOMENTS_AND_MOST = 7u };
 
-/* The settings of Adam and AdamW after the first ones. */
-enum { ADZI_ADAM_AMSGRAD = ADZI_ADAM_SETTINGS, ADZI_ADAM_MAXIMIZE, ADZI_ADAM_ALL_SETTINGS };
-
-extern const adz_optimizer_type adzi_adam_type, adzi_adamw_type;
-
 /** Numbers with betas and epsilon from the settings, no decay, no bias correction and the mode
  * ADAPTIVE. The caller sets STEP and whatever else differs. */
-void adzi_adam_numbers_of(double *n, const adz_moment *at);
+ADZ_C_TEXT(
+    adzi_adam_text, static inline void adzi_adam_numbers_of(double *n, const adz_moment *at) {
+        const double *s = at->settings;
+        n[ADZI_ADAM_N_BETA1] = s[ADZI_ADAM_BETA1];
+        n[ADZI_ADAM_N_FRESH1] = 1 - s[ADZI_ADAM_BETA1];
+        n[ADZI_ADAM_N_BETA2] = s[ADZI_ADAM_BETA2];
+        n[ADZI_ADAM_N_FRESH2] = 1 - s[ADZI_ADAM_BETA2];
+        n[ADZI_ADAM_N_KEEP] = n[ADZI_ADAM_N_SIGN] = n[ADZI_ADAM_N_ROOT] = 1;
+        n[ADZI_ADAM_N_DECAY] = n[ADZI_ADAM_N_STEP] = 0;
+        n[ADZI_ADAM_N_EPS] = s[ADZI_ADAM_EPS];
+        n[ADZI_ADAM_N_MODE] = ADZI_ADAM_ADAPTIVE;
+    })
+
+/** The texts that the numbers of the family begin with. */
+#define ADZI_ADAM_TEXTS adzi_adam_names, adzi_adam_settings, adzi_adam_text
 
 /** Which parts of the family's formula an optimizer uses. What is left out has no effect on the
  * values, but spares operators. */
@@ -79,6 +84,14 @@ void adzi_ada_belief_f64(const adz_update_call *call, int64_t begin, int64_t end
  *
  * The result is 0 for rho <= 4, where the variance of the step is not defined.
  */
-double adzi_radam_rectification(double beta2, double steps, double *rho);
+ADZ_C_TEXT(
+    adzi_radam_text,
+    static inline double adzi_radam_rectification(double beta2, double steps, double *rho) {
+        const double last = 2 / (1 - beta2) - 1;
+        const double power = pow(beta2, steps);
+        *rho = last - 2 * steps * power / (1 - power);
+        return *rho > 4 ? sqrt((*rho - 4) * (*rho - 2) * last / ((last - 4) * (last - 2) * *rho))
+                        : 0;
+    })
 
 #endif

@@ -2,25 +2,16 @@
  * PyTorch's in the place of epsilon (`optimized_update`) and in the options of the weight decay. */
 #include "adze/optim/labml.h"
 
-#include <math.h>
-
 #include "optim/adam_family.h"
 #include "base/error.h"
 #include "base/options.h"
 
 /* The places of the settings after those of the Adam family. A setting that a type does not have
- * keeps its place and is 0. */
-enum {
-    DECOUPLE = ADZI_ADAM_SETTINGS,
-    ABSOLUTE,
-    OPTIMIZED,
-    AMSGRAD,
-    EXTRA,                 /* `warmup`, or `degenerated_to_sgd` of RAdam and AdaBelief */
-    D_MODEL,               /* of Noam */
-    TOTAL_STEPS = D_MODEL, /* of AdamWarmupCosineDecay */
-    RECTIFY = D_MODEL,     /* of AdaBelief */
-    SETTINGS
-};
+ * keeps its place and is 0. EXTRA is `warmup`, or `degenerated_to_sgd` of RAdam and AdaBelief.
+ * D_MODEL is Noam's, TOTAL_STEPS that of AdamWarmupCosineDecay, and RECTIFY that of AdaBelief. */
+ADZ_C_TEXT(
+    labml_settings, enum { DECOUPLE = ADZI_ADAM_SETTINGS, ABSOLUTE, OPTIMIZED, AMSGRAD, EXTRA,
+                        D_MODEL, TOTAL_STEPS = D_MODEL, RECTIFY = D_MODEL, SETTINGS };)
 /* The settings that all these optimizers have. */
 #define FIRST_SETTINGS(eps, optimized)                                          \
     ADZI_ADAM_FIRST_SETTINGS(eps, 0), { "weight_decouple", 1, ADZ_RANGE_FLAG }, \
@@ -39,73 +30,99 @@ static uint32_t needs(const double *settings)
 /* The numbers of a step with the rate `lr`. As in labml_nn, a decoupled decay uses the group's rate
  * and not `lr`. With `optimized_update` the correction of v goes into the step, so that epsilon is
  * added to the uncorrected root. */
-static void numbers_of(double *n, const adz_moment *at, double lr)
-{
-    const double *s = at->settings;
-    const double decay = s[ADZI_ADAM_WEIGHT_DECAY];
-    adzi_adam_numbers_of(n, at);
-    if (s[DECOUPLE] != 0) {
-        n[ADZI_ADAM_N_KEEP] = s[ABSOLUTE] != 0 ? 1 - decay : 1 - s[ADZI_ADAM_LR] * decay;
-    } else {
-        n[ADZI_ADAM_N_DECAY] = decay;
-    }
-    const double correction = sqrt(1 - adzi_moment_power(at, 1, s[ADZI_ADAM_BETA2]));
-    n[ADZI_ADAM_N_STEP] = lr / (1 - adzi_moment_power(at, 0, s[ADZI_ADAM_BETA1]));
-    if (s[OPTIMIZED] != 0) {
-        n[ADZI_ADAM_N_STEP] *= correction;
-    } else {
-        n[ADZI_ADAM_N_ROOT] = 1 / correction;
-    }
-}
+ADZ_C_TEXT(
+    numbers_text, static void labml_numbers_of(double *n, const adz_moment *at, double lr) {
+        const double *s = at->settings;
+        const double decay = s[ADZI_ADAM_WEIGHT_DECAY];
+        adzi_adam_numbers_of(n, at);
+        if (s[DECOUPLE] != 0) {
+            n[ADZI_ADAM_N_KEEP] = s[ABSOLUTE] != 0 ? 1 - decay : 1 - s[ADZI_ADAM_LR] * decay;
+        } else {
+            n[ADZI_ADAM_N_DECAY] = decay;
+        }
+        const double correction = sqrt(1 - adzi_moment_power(at, 1, s[ADZI_ADAM_BETA2]));
+        n[ADZI_ADAM_N_STEP] = lr / (1 - adzi_moment_power(at, 0, s[ADZI_ADAM_BETA1]));
+        if (s[OPTIMIZED] != 0) {
+            n[ADZI_ADAM_N_STEP] *= correction;
+        } else {
+            n[ADZI_ADAM_N_ROOT] = 1 / correction;
+        }
+    })
 
-static void adam_numbers(double *n, const adz_moment *at)
-{
-    numbers_of(n, at, at->settings[ADZI_ADAM_LR]);
-}
+ADZ_C_TEXT(
+    adam_text, static void labml_adam_numbers(double *n, const adz_moment *at) {
+        labml_numbers_of(n, at, at->settings[ADZI_ADAM_LR]);
+    })
 
-static void warmup_numbers(double *n, const adz_moment *at)
-{
-    const double *s = at->settings;
-    numbers_of(n, at, adz_labml_adam_warmup_rate(s[ADZI_ADAM_LR], s[EXTRA], at->step));
-}
+/* The rates of the types below. `t` is the number of the step. */
+ADZ_C_TEXT(
+    warmup_rate_text, static double labml_warmup_rate(double lr, double warmup, double t) {
+        return t < warmup ? 1e-8 + t * lr / warmup : lr;
+    })
 
-static void noam_numbers(double *n, const adz_moment *at)
-{
-    const double *s = at->settings;
-    numbers_of(n, at, adz_labml_noam_rate(s[ADZI_ADAM_LR], s[EXTRA], s[D_MODEL], at->step));
-}
+ADZ_C_TEXT(
+    noam_rate_text,
+    static double labml_noam_rate(double lr, double warmup, double d_model, double t) {
+        return lr / sqrt(d_model) * fmin(1 / sqrt(t), t * pow(warmup, -1.5));
+    })
 
-static void cosine_numbers(double *n, const adz_moment *at)
-{
-    const double *s = at->settings;
-    numbers_of(n, at,
-        adz_labml_adam_warmup_cosine_decay_rate(
-            s[ADZI_ADAM_LR], s[EXTRA], s[TOTAL_STEPS], at->step));
-}
+ADZ_C_TEXT(
+    cosine_rate_text,
+    static double labml_cosine_rate(double lr, double warmup, double total_steps, double t) {
+        if (t < warmup) {
+            return labml_warmup_rate(lr, warmup, t);
+        }
+        const double progress = (t - warmup) / fmax(1, total_steps - warmup);
+        return lr * fmax(0.1, 0.5 * (1 + cos(3.14159265358979323846 * progress)));
+    })
+
+ADZ_C_TEXT(
+    warmup_text, static void labml_warmup_numbers(double *n, const adz_moment *at) {
+        const double *s = at->settings;
+        labml_numbers_of(n, at, labml_warmup_rate(s[ADZI_ADAM_LR], s[EXTRA], (double)at->step));
+    })
+
+ADZ_C_TEXT(
+    noam_text, static void labml_noam_numbers(double *n, const adz_moment *at) {
+        const double *s = at->settings;
+        labml_numbers_of(
+            n, at, labml_noam_rate(s[ADZI_ADAM_LR], s[EXTRA], s[D_MODEL], (double)at->step));
+    })
+
+ADZ_C_TEXT(
+    cosine_text, static void labml_cosine_numbers(double *n, const adz_moment *at) {
+        const double *s = at->settings;
+        labml_numbers_of(
+            n, at, labml_cosine_rate(s[ADZI_ADAM_LR], s[EXTRA], s[TOTAL_STEPS], (double)at->step));
+    })
 
 /* RAdam's numbers. Before the rectification is defined (rho < 5), the step is plain with
  * `degenerated_to_sgd`, and otherwise only the moments change. */
-static void rectified_numbers(double *n, const adz_moment *at)
-{
-    const double *s = at->settings;
-    double rho;
-    const double rectification =
-        adzi_radam_rectification(s[ADZI_ADAM_BETA2], (double)at->step, &rho);
-    numbers_of(n, at, s[ADZI_ADAM_LR] * rectification);
-    if (!(rho >= 5)) {
-        n[ADZI_ADAM_N_MODE] = s[EXTRA] != 0 ? ADZI_ADAM_PLAIN : ADZI_ADAM_WAIT;
-        n[ADZI_ADAM_N_STEP] = s[ADZI_ADAM_LR] / (1 - adzi_moment_power(at, 0, s[ADZI_ADAM_BETA1]));
-    }
-}
+ADZ_C_TEXT(
+    rectified_text, static void labml_rectified_numbers(double *n, const adz_moment *at) {
+        const double *s = at->settings;
+        double rho;
+        const double rectification =
+            adzi_radam_rectification(s[ADZI_ADAM_BETA2], (double)at->step, &rho);
+        labml_numbers_of(n, at, s[ADZI_ADAM_LR] * rectification);
+        if (!(rho >= 5)) {
+            n[ADZI_ADAM_N_MODE] = s[EXTRA] != 0 ? ADZI_ADAM_PLAIN : ADZI_ADAM_WAIT;
+            n[ADZI_ADAM_N_STEP] =
+                s[ADZI_ADAM_LR] / (1 - adzi_moment_power(at, 0, s[ADZI_ADAM_BETA1]));
+        }
+    })
 
-static void ada_belief_numbers(double *n, const adz_moment *at)
-{
-    if (at->settings[RECTIFY] != 0) {
-        rectified_numbers(n, at);
-    } else {
-        adam_numbers(n, at);
-    }
-}
+ADZ_C_TEXT(
+    belief_text, static void labml_belief_numbers(double *n, const adz_moment *at) {
+        if (at->settings[RECTIFY] != 0) {
+            labml_rectified_numbers(n, at);
+        } else {
+            labml_adam_numbers(n, at);
+        }
+    })
+
+/* The texts that the numbers of every type begin with. */
+#define FIRST_TEXTS ADZI_ADAM_TEXTS, labml_settings, numbers_text
 
 /* ---- expressions ---------------------------------------------------------------------------- */
 
@@ -148,13 +165,15 @@ static adz_status check_noam(const char *op, const double *settings)
 
 /* ---- types ---------------------------------------------------------------------------------- */
 
-/* A type whose settings after FIRST_SETTINGS are given last. */
-#define TYPE(NAME, eps, function, NUMBERS, ...)                                                    \
+/* A type whose settings after FIRST_SETTINGS are given last; `texts` is a list in brackets. */
+#define LIST(...) __VA_ARGS__
+#define TYPE(NAME, eps, function, NUMBERS, texts, ...)                                             \
     {                                                                                              \
         .size = sizeof(adz_optimizer_type), .name = "labml." NAME,                                 \
         .settings = { FIRST_SETTINGS(eps, 1), __VA_ARGS__ }, .states = { ADZI_ADAM_THREE_STATES }, \
         .update = (function), .needs = needs, .numbers = (NUMBERS),                                \
         .n_numbers = ADZI_ADAM_NUMBERS, .kernels = ADZI_ADAM_KERNELS,                              \
+        .numbers_text = { FIRST_TEXTS, LIST texts },                                               \
     }
 #define NOT_AMSGRAD                  \
     {                                \
@@ -167,19 +186,22 @@ static const adz_optimizer_type adam_type = {
     .settings = { FIRST_SETTINGS(1e-16, 1) },
     .states = { ADZI_ADAM_TWO_STATES },
     .update = adam_update,
-    .numbers = adam_numbers,
+    .numbers = labml_adam_numbers,
     .n_numbers = ADZI_ADAM_NUMBERS,
     .kernels = ADZI_ADAM_KERNELS,
+    .numbers_text = { FIRST_TEXTS, adam_text },
 };
-static const adz_optimizer_type amsgrad_type =
-    TYPE("AMSGrad", 1e-16, adam_update, adam_numbers, { "amsgrad", 1, ADZ_RANGE_FLAG });
-static const adz_optimizer_type warmup_type = TYPE("AdamWarmup", 1e-16, adam_update, warmup_numbers,
-    NOT_AMSGRAD, { "warmup", 0, ADZ_RANGE_NOT_NEGATIVE });
-static const adz_optimizer_type cosine_type =
-    TYPE("AdamWarmupCosineDecay", 1e-16, adam_update, cosine_numbers, NOT_AMSGRAD,
-        { "warmup", 0, ADZ_RANGE_NOT_NEGATIVE }, { "total_steps", 1e10, ADZ_RANGE_NOT_NEGATIVE });
-static const adz_optimizer_type radam_type = TYPE("RAdam", 1e-8, radam_update, rectified_numbers,
-    NOT_AMSGRAD, { "degenerated_to_sgd", 1, ADZ_RANGE_FLAG });
+static const adz_optimizer_type amsgrad_type = TYPE("AMSGrad", 1e-16, adam_update,
+    labml_adam_numbers, (adam_text), { "amsgrad", 1, ADZ_RANGE_FLAG });
+static const adz_optimizer_type warmup_type =
+    TYPE("AdamWarmup", 1e-16, adam_update, labml_warmup_numbers, (warmup_rate_text, warmup_text),
+        NOT_AMSGRAD, { "warmup", 0, ADZ_RANGE_NOT_NEGATIVE });
+static const adz_optimizer_type cosine_type = TYPE("AdamWarmupCosineDecay", 1e-16, adam_update,
+    labml_cosine_numbers, (warmup_rate_text, cosine_rate_text, cosine_text), NOT_AMSGRAD,
+    { "warmup", 0, ADZ_RANGE_NOT_NEGATIVE }, { "total_steps", 1e10, ADZ_RANGE_NOT_NEGATIVE });
+static const adz_optimizer_type radam_type =
+    TYPE("RAdam", 1e-8, radam_update, labml_rectified_numbers, (adzi_radam_text, rectified_text),
+        NOT_AMSGRAD, { "degenerated_to_sgd", 1, ADZ_RANGE_FLAG });
 
 static const adz_optimizer_type noam_type = {
     .size = sizeof(adz_optimizer_type),
@@ -190,9 +212,10 @@ static const adz_optimizer_type noam_type = {
     .update = adam_update,
     .check = check_noam,
     .needs = needs,
-    .numbers = noam_numbers,
+    .numbers = labml_noam_numbers,
     .n_numbers = ADZI_ADAM_NUMBERS,
     .kernels = ADZI_ADAM_KERNELS,
+    .numbers_text = { FIRST_TEXTS, noam_rate_text, noam_text },
 };
 
 static const adz_optimizer_type ada_belief_type = {
@@ -203,9 +226,10 @@ static const adz_optimizer_type ada_belief_type = {
     .states = { { "exp_avg", 0 }, { "exp_avg_var", 0 }, { "max_exp_avg_var", 0 } },
     .update = ada_belief_update,
     .needs = needs,
-    .numbers = ada_belief_numbers,
+    .numbers = labml_belief_numbers,
     .n_numbers = ADZI_ADAM_NUMBERS,
     .kernels = { [ADZ_F32] = adzi_ada_belief_f32, [ADZ_F64] = adzi_ada_belief_f64 },
+    .numbers_text = { FIRST_TEXTS, adzi_radam_text, adam_text, rectified_text, belief_text },
 };
 
 /* ---- constructors --------------------------------------------------------------------------- */
@@ -300,22 +324,16 @@ adz_optimizer *adz_labml_ada_belief_new(
 
 double adz_labml_noam_rate(double lr, double warmup, double d_model, int64_t step)
 {
-    double t = (double)step;
-    return lr / sqrt(d_model) * fmin(1 / sqrt(t), t * pow(warmup, -1.5));
+    return labml_noam_rate(lr, warmup, d_model, (double)step);
 }
 
 double adz_labml_adam_warmup_rate(double lr, double warmup, int64_t step)
 {
-    return (double)step < warmup ? 1e-8 + (double)step * lr / warmup : lr;
+    return labml_warmup_rate(lr, warmup, (double)step);
 }
 
 double adz_labml_adam_warmup_cosine_decay_rate(
     double lr, double warmup, double total_steps, int64_t step)
 {
-    if ((double)step < warmup) {
-        return adz_labml_adam_warmup_rate(lr, warmup, step);
-    }
-    const double pi = 3.14159265358979323846;
-    double progress = ((double)step - warmup) / fmax(1, total_steps - warmup);
-    return lr * fmax(0.1, 0.5 * (1 + cos(pi * progress)));
+    return labml_cosine_rate(lr, warmup, total_steps, (double)step);
 }

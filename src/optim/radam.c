@@ -1,45 +1,39 @@
 /* Rectified Adam, as PyTorch has it. */
 #include "adze/optim/radam.h"
 
-#include <math.h>
-
 #include "optim/adam_family.h"
 #include "base/options.h"
 
-enum { DECOUPLED = ADZI_ADAM_SETTINGS, MAXIMIZE, SETTINGS };
+ADZ_C_TEXT(
+    radam_settings, enum { RADAM_DECOUPLED = ADZI_ADAM_SETTINGS, RADAM_MAXIMIZE, RADAM_SETTINGS };)
 
-double adzi_radam_rectification(double beta2, double steps, double *rho)
-{
-    double last = 2 / (1 - beta2) - 1, power = pow(beta2, steps);
-    *rho = last - 2 * steps * power / (1 - power);
-    return *rho > 4 ? sqrt((*rho - 4) * (*rho - 2) * last / ((last - 4) * (last - 2) * *rho)) : 0;
-}
-
-static void numbers(double *n, const adz_moment *at)
-{
-    const double *s = at->settings;
-    const double beta2 = s[ADZI_ADAM_BETA2], lr = s[ADZI_ADAM_LR];
-    const double decay = s[ADZI_ADAM_WEIGHT_DECAY];
-    double rho;
-    adzi_adam_numbers_of(n, at);
-    const double rectification = adzi_radam_rectification(beta2, (double)at->step, &rho);
-    n[ADZI_ADAM_N_KEEP] = s[DECOUPLED] != 0 ? 1 - lr * decay : 1;
-    n[ADZI_ADAM_N_DECAY] = s[DECOUPLED] != 0 ? 0 : decay;
-    n[ADZI_ADAM_N_SIGN] = s[MAXIMIZE] != 0 ? -1 : 1;
-    n[ADZI_ADAM_N_STEP] = lr / (1 - adzi_moment_power(at, 0, s[ADZI_ADAM_BETA1]));
-    if (rho > 5) { /* epsilon joins the uncorrected root */
-        n[ADZI_ADAM_N_STEP] *= rectification * sqrt(1 - adzi_moment_power(at, 1, beta2));
-    } else {
-        n[ADZI_ADAM_N_MODE] = ADZI_ADAM_PLAIN;
-    }
-}
+/* With rho above 5, epsilon joins the uncorrected root. */
+ADZ_C_TEXT(
+    radam_text, static void radam_numbers(double *n, const adz_moment *at) {
+        const double *s = at->settings;
+        const double beta2 = s[ADZI_ADAM_BETA2];
+        const double lr = s[ADZI_ADAM_LR];
+        const double decay = s[ADZI_ADAM_WEIGHT_DECAY];
+        double rho;
+        adzi_adam_numbers_of(n, at);
+        const double rectification = adzi_radam_rectification(beta2, (double)at->step, &rho);
+        n[ADZI_ADAM_N_KEEP] = s[RADAM_DECOUPLED] != 0 ? 1 - lr * decay : 1;
+        n[ADZI_ADAM_N_DECAY] = s[RADAM_DECOUPLED] != 0 ? 0 : decay;
+        n[ADZI_ADAM_N_SIGN] = s[RADAM_MAXIMIZE] != 0 ? -1 : 1;
+        n[ADZI_ADAM_N_STEP] = lr / (1 - adzi_moment_power(at, 0, s[ADZI_ADAM_BETA1]));
+        if (rho > 5) {
+            n[ADZI_ADAM_N_STEP] *= rectification * sqrt(1 - adzi_moment_power(at, 1, beta2));
+        } else {
+            n[ADZI_ADAM_N_MODE] = ADZI_ADAM_PLAIN;
+        }
+    })
 
 static adz_status update(adz_tensor **results, const adz_update *u)
 {
     const bool decays = adz_update_setting(u, ADZI_ADAM_WEIGHT_DECAY) != 0;
-    const bool decoupled = adz_update_setting(u, DECOUPLED) != 0;
+    const bool decoupled = adz_update_setting(u, RADAM_DECOUPLED) != 0;
     const adzi_adam_parts parts = {
-        .maximizes = adz_update_setting(u, MAXIMIZE) != 0,
+        .maximizes = adz_update_setting(u, RADAM_MAXIMIZE) != 0,
         .decays = decays && !decoupled,
         .keeps = decays && decoupled,
         .modes = true,
@@ -54,7 +48,8 @@ static const adz_optimizer_type radam_type = {
         { "decoupled_weight_decay", 0, ADZ_RANGE_FLAG }, { "maximize", 0, ADZ_RANGE_FLAG } },
     .states = { ADZI_ADAM_TWO_STATES },
     .update = update,
-    .numbers = numbers,
+    .numbers = radam_numbers,
+    .numbers_text = { ADZI_ADAM_TEXTS, adzi_radam_text, radam_settings, radam_text },
     .n_numbers = ADZI_ADAM_NUMBERS,
     .kernels = ADZI_ADAM_KERNELS,
 };
@@ -68,7 +63,7 @@ adz_optimizer *adz_radam_new(
     if (!ADZI_OPTIONS_READ("adz_radam_new", ADZ_RADAM_OPTIONS, &o, options)) {
         return NULL;
     }
-    double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay,
+    double settings[RADAM_SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay,
         o.decoupled_weight_decay, o.maximize };
     return adzi_optimizer_new("adz_radam_new", &radam_type, parameters, settings);
 }

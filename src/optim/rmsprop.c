@@ -11,25 +11,26 @@
 
 ADZI_UPDATE_KERNEL_TABLE(rmsprop);
 
-enum { LR, ALPHA, EPS, WEIGHT_DECAY, MOMENTUM, CENTERED, MAXIMIZE, SETTINGS };
+ADZ_C_TEXT(rms_settings, enum { RMS_LR, RMS_ALPHA, RMS_EPS, RMS_WEIGHT_DECAY, RMS_MOMENTUM,
+                             RMS_CENTERED, RMS_MAXIMIZE, RMS_SETTINGS };)
 
 static uint32_t needs(const double *settings)
 {
-    return 1u << ADZI_RMS_SQUARE | (settings[MOMENTUM] != 0 ? 1u << ADZI_RMS_BUFFER : 0) |
-           (settings[CENTERED] != 0 ? 1u << ADZI_RMS_MEAN : 0);
+    return 1u << ADZI_RMS_SQUARE | (settings[RMS_MOMENTUM] != 0 ? 1u << ADZI_RMS_BUFFER : 0) |
+           (settings[RMS_CENTERED] != 0 ? 1u << ADZI_RMS_MEAN : 0);
 }
 
-static void numbers(double *n, const adz_moment *at)
-{
-    const double *s = at->settings;
-    n[ADZI_RMS_LR] = s[LR];
-    n[ADZI_RMS_ALPHA] = s[ALPHA];
-    n[ADZI_RMS_FRESH] = 1 - s[ALPHA];
-    n[ADZI_RMS_EPS] = s[EPS];
-    n[ADZI_RMS_MOMENTUM] = s[MOMENTUM];
-    n[ADZI_RMS_DECAY] = s[WEIGHT_DECAY];
-    n[ADZI_RMS_SIGN] = s[MAXIMIZE] != 0 ? -1 : 1;
-}
+ADZ_C_TEXT(
+    rms_text, static void rms_numbers(double *n, const adz_moment *at) {
+        const double *s = at->settings;
+        n[ADZI_RMS_LR] = s[RMS_LR];
+        n[ADZI_RMS_ALPHA] = s[RMS_ALPHA];
+        n[ADZI_RMS_FRESH] = 1 - s[RMS_ALPHA];
+        n[ADZI_RMS_EPS] = s[RMS_EPS];
+        n[ADZI_RMS_MOMENTUM] = s[RMS_MOMENTUM];
+        n[ADZI_RMS_DECAY] = s[RMS_WEIGHT_DECAY];
+        n[ADZI_RMS_SIGN] = s[RMS_MAXIMIZE] != 0 ? -1 : 1;
+    })
 
 /* v - mean^2, at least 0. An infinite v stays infinite. */
 static adz_tensor *centred(adz_tensor *v, adz_tensor *mean)
@@ -42,9 +43,9 @@ static adz_tensor *centred(adz_tensor *v, adz_tensor *mean)
 static adz_status update(adz_tensor **results, const adz_update *u)
 {
     adz_tensor *const *n = u->numbers;
-    const bool decays = adz_update_setting(u, WEIGHT_DECAY) != 0;
+    const bool decays = adz_update_setting(u, RMS_WEIGHT_DECAY) != 0;
     adz_tensor *g = adzi_decayed_gradient(
-        u, adz_update_setting(u, MAXIMIZE) != 0, decays ? n[ADZI_RMS_DECAY] : NULL);
+        u, adz_update_setting(u, RMS_MAXIMIZE) != 0, decays ? n[ADZI_RMS_DECAY] : NULL);
     adz_tensor *fresh = n[ADZI_RMS_FRESH], *old = u->states[ADZI_RMS_SQUARE];
     adz_tensor *v = adz_add(adz_mul(n[ADZI_RMS_ALPHA], old), adz_mul(adz_mul(fresh, g), g));
     results[1 + ADZI_RMS_SQUARE] = v;
@@ -76,7 +77,8 @@ static const adz_optimizer_type rmsprop_type = {
     .states = { { "square_avg", 0 }, { "momentum_buffer", 0 }, { "grad_avg", 0 } },
     .update = update,
     .needs = needs,
-    .numbers = numbers,
+    .numbers = rms_numbers,
+    .numbers_text = { rms_settings, adzi_rms_names, rms_text },
     .n_numbers = ADZI_RMS_NUMBERS,
     .kernels = ADZI_UPDATE_KERNELS(rmsprop),
 };
@@ -90,7 +92,7 @@ adz_optimizer *adz_rmsprop_new(
     if (!ADZI_OPTIONS_READ("adz_rmsprop_new", ADZ_RMSPROP_OPTIONS, &o, options)) {
         return NULL;
     }
-    double settings[SETTINGS] = { lr, o.alpha, o.eps, o.weight_decay, o.momentum, o.centered,
+    double settings[RMS_SETTINGS] = { lr, o.alpha, o.eps, o.weight_decay, o.momentum, o.centered,
         o.maximize };
     return adzi_optimizer_new("adz_rmsprop_new", &rmsprop_type, parameters, settings);
 }

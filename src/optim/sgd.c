@@ -25,17 +25,18 @@ static uint32_t needs(const double *settings)
     return settings[ADZI_SGD_MOMENTUM] != 0 ? 1u : 0u;
 }
 
-static void numbers(double *n, const adz_moment *at)
-{
-    const double *s = at->settings;
-    const bool first = at->fresh & 1u;
-    n[ADZI_SGD_BY_LR] = s[ADZI_SGD_LR];
-    n[ADZI_SGD_BY_MOMENTUM] = s[ADZI_SGD_MOMENTUM];
-    n[ADZI_SGD_FRESH] = first ? 1 : 1 - s[ADZI_SGD_DAMPENING]; /* at first m is 0, and becomes g */
-    n[ADZI_SGD_DECAY] = s[ADZI_SGD_WEIGHT_DECAY];
-    n[ADZI_SGD_SIGN] = s[ADZI_SGD_MAXIMIZE] != 0 ? -1 : 1;
-    n[ADZI_SGD_LOOKS_AHEAD] = s[ADZI_SGD_NESTEROV];
-}
+/* At first m is 0, and becomes g. */
+ADZ_C_TEXT(
+    sgd_text, static void sgd_numbers(double *n, const adz_moment *at) {
+        const double *s = at->settings;
+        const bool first = at->fresh & 1u;
+        n[ADZI_SGD_BY_LR] = s[ADZI_SGD_LR];
+        n[ADZI_SGD_BY_MOMENTUM] = s[ADZI_SGD_MOMENTUM];
+        n[ADZI_SGD_FRESH] = first ? 1 : 1 - s[ADZI_SGD_DAMPENING];
+        n[ADZI_SGD_DECAY] = s[ADZI_SGD_WEIGHT_DECAY];
+        n[ADZI_SGD_SIGN] = s[ADZI_SGD_MAXIMIZE] != 0 ? -1 : 1;
+        n[ADZI_SGD_LOOKS_AHEAD] = s[ADZI_SGD_NESTEROV];
+    })
 
 static adz_status update(adz_tensor **results, const adz_update *u)
 {
@@ -62,10 +63,11 @@ const adz_optimizer_type adzi_sgd_type = {
     .update = update,
     .check = check,
     .needs = needs,
-    .numbers = numbers,
+    .numbers = sgd_numbers,
     .n_numbers = ADZI_SGD_NUMBERS,
     .kernels = ADZI_UPDATE_KERNELS(sgd),
     .uncounted = true,
+    .numbers_text = { adzi_sgd_names, sgd_text },
 };
 
 ADZI_OPTIONS_INIT(adz_sgd_options_init, adz_sgd_options, ADZ_SGD_OPTIONS)

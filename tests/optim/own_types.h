@@ -38,14 +38,12 @@ static const adz_optimizer_type lion_type = {
 /* A step along the mean of all gradients, with a kernel for f32 and the expression for f64:
  *     s = s + g,  at first s = start
  *     w = w - (lr / t) s,  t = 1, 2, ...; with `ascend` w + (lr / t) s */
-enum { MEAN_LR, MEAN_START, MEAN_ASCEND };
-enum { MEAN_STEP, MEAN_NUMBERS };
-
-static inline void mean_numbers(double *numbers, const adz_moment *at)
-{
-    const double lr = at->settings[MEAN_LR] / (double)at->step;
-    numbers[MEAN_STEP] = at->settings[MEAN_ASCEND] != 0 ? -lr : lr;
-}
+ADZ_C_TEXT(
+    mean_text, enum { MEAN_LR, MEAN_START, MEAN_ASCEND }; enum { MEAN_STEP, MEAN_NUMBERS };
+    static inline void mean_numbers(double *numbers, const adz_moment *at) {
+        const double lr = at->settings[MEAN_LR] / (double)at->step;
+        numbers[MEAN_STEP] = at->settings[MEAN_ASCEND] != 0 ? -lr : lr;
+    })
 
 static inline adz_status mean_update(adz_tensor **results, const adz_update *u)
 {
@@ -74,6 +72,7 @@ static const adz_optimizer_type mean_type = {
     .numbers = mean_numbers,
     .n_numbers = MEAN_NUMBERS,
     .kernels = { [ADZ_F32] = mean_f32 },
+    .numbers_text = { mean_text },
 };
 
 #endif

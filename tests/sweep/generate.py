@@ -64,7 +64,8 @@ OBJECTS = {'adz_tensor': 'TENSOR', 'adz_module': 'MODULE', 'adz_optimizer': 'OPT
 ARRAYS = {'const int *': 'INTS', 'const int64_t *': 'INT64S', 'const double *': 'DOUBLES',
           'const adz_named_tensor *': 'NAMED', 'const char *const *': 'STRINGS', 'const adz_text *': 'TEXTS',
           'adz_tensor *const *': 'TENSORS', 'adz_module *const *': 'MODULES',
-          'adz_scheduler *const *': 'SCHEDULERS', 'adz_generator *const *': 'GENERATORS'}
+          'adz_scheduler *const *': 'SCHEDULERS', 'adz_generator *const *': 'GENERATORS',
+          'adz_plan *const *': 'PLANS'}
 WRITTEN = {'int64_t *', 'double *', 'size_t *', 'adz_tensor **', 'adz_dataset **'}
 
 # Nobody but the caller knows how much memory there is, so results are not read.
@@ -124,6 +125,7 @@ HINTS = {
     'adz_data_parallel_end': {'parallel': 'with gradients'},
     'adz_data_parallel_next': {'parallel': 'in a step'},
     'adz_forget_mult': {'x': 'cube', 'f': 'cube', 'h0': 'none'},
+    'adz_c_write': {'path': 'new.c', 'options': 'NULL'},
     'adz_plan_write_c': {'path': 'new.c', 'options': 'NULL'},
     'adz_vjp': {'v': 'none'}, 'adz_hessian': {'x': 'scalar'}, 'adz_hvp': {'x': 'scalar', 'v': 'scalar'},
     'adz_jacobian_rows': {'x': 'matrix'},

@@ -207,6 +207,7 @@ kind kind_in_array(kind k)
     return k == KIND_MODULES      ? KIND_MODULE
            : k == KIND_SCHEDULERS ? KIND_SCHEDULER
            : k == KIND_GENERATORS ? KIND_GENERATOR
+           : k == KIND_PLANS      ? KIND_PLAN
            : k == KIND_TENSORS    ? KIND_TENSOR
                                   : KIND_NONE;
 }

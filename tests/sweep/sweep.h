@@ -37,6 +37,7 @@ typedef enum kind {
     KIND_MODULES,
     KIND_SCHEDULERS,
     KIND_GENERATORS,
+    KIND_PLANS,
     KIND_ROOM,     /* memory that the function writes to; param.extra: bytes, 0 for plenty */
     KIND_STRUCT,   /* const or filled in; param.extra: the struct's place in the table */
     KIND_FUNCTION, /* param.extra: its place in `functions_of_ours` */

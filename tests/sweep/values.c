@@ -422,7 +422,7 @@ void end(const param *p, arg *a, size_t count)
             }
         }
     } else if (p->kind == KIND_MODULES || p->kind == KIND_SCHEDULERS ||
-               p->kind == KIND_GENERATORS) {
+               p->kind == KIND_GENERATORS || p->kind == KIND_PLANS) {
         end_objects(p, a, count);
     } else if (p->kind == KIND_ROOM) {
         end_room(p, a);

@@ -59,6 +59,26 @@ extern "C" {
 #define ADZ_OPTIMIZER_SETTINGS 16 /**< the most settings of a type */
 #define ADZ_OPTIMIZER_STATES   8  /**< the most state tensors of a parameter */
 #define ADZ_OPTIMIZER_NUMBERS  16 /**< the most numbers of an update */
+#define ADZ_OPTIMIZER_TEXTS    10 /**< the most texts of a type */
+
+/**
+ * Defines functions, and keeps their text as an array, for files in C (adz_c_write):
+ *
+ *     ADZ_C_TEXT(decaying_text,
+ *         static void decaying_numbers(double *numbers, const adz_moment *at) {
+ *             numbers[0] = at->settings[0] / sqrt((double)at->step);
+ *         })
+ *
+ * The text is C99 with adz_moment and without macros. It may call sqrt, pow, exp, log, fmin, fmax
+ * and functions of the type's texts. Functions, and constants of an enum, need names that are no
+ * other optimizer's. A text has at most 4095 characters.
+ *
+ * @param name  of the array, for `numbers_text` of a type
+ * @param ...   definitions of static functions and of enums
+ */
+#define ADZ_C_TEXT(name, ...) \
+    __VA_ARGS__               \
+    static const char name[] = #__VA_ARGS__;
 
 /** Which values a setting can have. */
 typedef enum adz_setting_range {
@@ -164,6 +184,11 @@ typedef struct adz_optimizer_type {
     bool whole;     /**< an element's update depends on other elements, such as their norm. The
                          states cannot be divided among ranks then, and there are no kernels */
     bool uncounted; /**< files have no "step", and no number depends on the step; as in SGD */
+
+    /** The text of `numbers`, by which a file in C computes them: arrays of ADZ_C_TEXT in the order
+     * in which they need each other. The last one ends with the function `numbers` itself. Empty:
+     * such a file cannot be written, unless `numbers` is NULL. */
+    const char *numbers_text[ADZ_OPTIMIZER_TEXTS];
 } adz_optimizer_type;
 
 /**

@@ -1,10 +1,14 @@
 /* The C99 writer: a traced program in the terms of C, and the functions that its files share.
  *
- *     program.c      values and memories, made from a trace
+ *     program.c      values and calls, made from a trace
  *     print.c        lines, loops and elements: the smallest parts of the text
- *     calls.c        a call, forward and backward, by the printers of its row (export/rows.h)
+ *     calls.c        a call, by the printer of its row (export/rows.h)
  *     memory.c       places of buffers in static memory, from their lifetimes
- *     step.c         the training step: loss, gradients and the optimizer's update
+ *     variables.c    memories that functions share
+ *     reuse.c        copies that are not needed, results that are computed in their variable
+ *     updates.c      the numbers of optimizers' updates
+ *     type_text.c    the functions that compute these numbers
+ *     function.c     one function of the file
  *     math.c         exp, tanh and others for programs without libm
  *     file.c         the two files
  *
@@ -16,12 +20,15 @@
 #include "autograd/op.h"
 #include "base/text.h"
 #include "export/rows.h"
+#include "optim/optimizer.h"
 
 typedef enum adzi_c99_kind {
-    ADZI_C99_INPUT,     /* the caller's array */
-    ADZI_C99_CONSTANT,  /* known when the file is written */
-    ADZI_C99_PARAMETER, /* a constant that a training step changes */
-    ADZI_C99_BUFFER     /* computed; has a place in static memory */
+    ADZI_C99_INPUT,    /* the caller's array */
+    ADZI_C99_CONSTANT, /* known when the file is written */
+    ADZI_C99_VARIABLE, /* an array that lives from call to call: a weight, a running statistic, what
+                          an optimizer keeps, a gradient to which steps add */
+    ADZI_C99_BUFFER,   /* computed; has a place in static memory */
+    ADZI_C99_NUMBER    /* of an update: computed when the function starts */
 } adzi_c99_kind;
 
 enum { ADZI_C99_ARENAS = 4, ADZI_C99_NAME = 128, ADZI_C99_LABEL = 160, ADZI_C99_INDEX = 200 };
@@ -30,19 +37,23 @@ enum { ADZI_C99_ARENAS = 4, ADZI_C99_NAME = 128, ADZI_C99_LABEL = 160, ADZI_C99_
 typedef struct adzi_c99_memory {
     adzi_c99_kind kind;
     adz_dtype dtype;
-    int64_t count;            /* elements */
-    const void *data;         /* contents of a constant or a parameter */
-    const adz_tensor *tensor; /* of a parameter */
-    int start; /* the constant that a buffer is filled with when the function starts; or -1 */
+    int64_t count;                  /* elements */
+    const void *data;               /* contents of a constant or a variable */
+    const adz_tensor *tensor;       /* of a constant or a variable */
+    const adz_tensor *leaf;         /* whose state or gradient a variable is; NULL for others */
+    const adz_optimizer *optimizer; /* of a state; NULL for others */
+    int which;                      /* of a state or a number: its place in the type */
+    int update;                     /* of a number: an index in `updates` */
+    int function; /* the only function that uses it; -1 for constants and variables */
+    int start;    /* the constant that a buffer is filled with when the function starts; or -1 */
     char name[ADZI_C99_NAME];   /* the identifier in C */
     char label[ADZI_C99_LABEL]; /* for a comment: what it is, and its shape */
     int first, last;            /* the steps of the function that use it; -1 for none */
     int64_t offset;             /* of a buffer, in elements */
     bool uniform;               /* a constant whose elements are equal: printed as a number */
     bool array;                 /* the array of a constant is used in the file */
-    bool changes;               /* a parameter that the training step updates */
-    bool wants;                 /* depends on a parameter that the training step changes */
-    int gradient;               /* the memory of the gradient, or -1 */
+    bool made;                  /* a constant that a function makes in every call */
+    bool changes;               /* a variable that some function changes */
 } adzi_c99_memory;
 
 /** A tensor of the program. Strides and offset are in elements. */
@@ -65,13 +76,41 @@ typedef struct adzi_c99_call {
     bool inplace;
 } adzi_c99_call;
 
+/** A parameter that a function updates by an optimizer. Parameters that have made as many steps,
+ * and make as many in each function, have one count in the file. */
+typedef struct adzi_c99_stepped {
+    adzi_trace_place place;
+    int64_t steps;  /* before the first call */
+    uint32_t fresh; /* bit k: the first step makes state k */
+    size_t count;   /* the first parameter with the same steps */
+} adzi_c99_stepped;
+
+/** Numbers that a function computes once: those of a step of a group, for one count. */
+typedef struct adzi_c99_update {
+    int function;
+    size_t stepped; /* one of the parameters */
+    int64_t ahead;  /* steps in this function before it */
+} adzi_c99_update;
+
 /** The program, and the text of the function that is being printed. */
 typedef struct adzi_c99 {
+    const char *op;   /* the public function, for messages */
     const char *name; /* the prefix of every public identifier */
     bool libm;
 
     adzi_c99_memory *memories;
     size_t n_memories, memories_capacity;
+    adzi_c99_stepped *stepped;
+    size_t n_stepped, stepped_capacity;
+    int64_t *steps; /* of parameter i in one call of function k: steps[i * n_functions + k] */
+    size_t steps_capacity;
+    adzi_c99_update *updates;
+    size_t n_updates, updates_capacity;
+    const char **texts; /* of optimizers' types, in the file */
+    size_t n_texts, texts_capacity;
+    size_t n_functions;
+
+    int function; /* the one whose values and calls follow */
     adzi_c99_value *values;
     size_t n_values, values_capacity;
     adzi_c99_call *calls;
@@ -80,15 +119,12 @@ typedef struct adzi_c99 {
     int output;      /* the value that is returned */
 
     adzi_text body;                 /* the function that is being printed */
-    int step;                       /* counts calls, forward and backward */
+    int step;                       /* counts calls */
     int depth;                      /* of indentation */
     int variables;                  /* loop variables in use */
     uint64_t helpers;               /* bit i: function i of math.c is used */
     bool failed;                    /* an error is recorded */
     int64_t arena[ADZI_C99_ARENAS]; /* elements of the static buffers, by type */
-    bool training;                  /* a training step is printed too: parameters can change */
-    bool in_step;                   /* it is the function that is being printed */
-    bool batch_statistics;          /* of batch_norm in the step; else the running ones */
     const char *current;            /* the operator that is being printed, for messages */
 } adzi_c99;
 
@@ -203,69 +239,56 @@ adzi_c99_value adzi_c99_without(const adzi_c99_value *value, int dim);
 /** The value as [rows, last]; false if its leading dimensions cannot be merged. */
 bool adzi_c99_rows(const adzi_c99_value *value, adzi_c99_value *rows);
 
-/** A new contiguous buffer that the step uses as scratch memory or as a gradient. */
+/** A new contiguous buffer that the step uses as scratch memory. */
 adzi_c99_value adzi_c99_scratch(adzi_c99 *c, adz_dtype dtype, int rank, const int64_t *sizes);
 
 /** A new memory; its index, or -1 with the error recorded. */
 int adzi_c99_memory_new(adzi_c99 *c, adzi_c99_kind kind, adz_dtype dtype, int64_t count);
 
-/** True if a gradient of the value is wanted. */
-bool adzi_c99_wants(const adzi_c99 *c, const adzi_c99_value *value);
-
-/** The gradient of a value, in its layout. Its memory is set to zero where it is used first. */
-adzi_c99_value adzi_c99_gradient(adzi_c99 *c, const adzi_c99_value *value);
-
 /* ---- operators ------------------------------------------------------------------------------- */
 
 /** Prints a call. Records an error that names the operator if it has no printer. */
 void adzi_c99_forward(adzi_c99 *c, const adzi_c99_call *call);
-void adzi_c99_backward(adzi_c99 *c, const adzi_c99_call *call);
 
-/** True for operators that a forward, or a training step, can contain. Others are traced as their
- * expression. */
+/** True for operators that have a printer. Others are traced as their expression. */
 bool adzi_c99_prints(const adz_operator *op);
-bool adzi_c99_trains(const adz_operator *op);
 
 /** Prints value = `text` for all elements, with the element of `from` in place of $a. */
 void adzi_c99_map(
     adzi_c99 *c, const adzi_c99_value *to, const char *text, const adzi_c99_value *from);
 
-/** y = a b, or y += a b, for matrices in the last two dimensions; leading dimensions broadcast.
+/** y = a b for matrices in the last two dimensions; leading dimensions broadcast.
  * `bias` may be NULL and broadcasts to y. */
 void adzi_c99_product(adzi_c99 *c, const adzi_c99_value *a, const adzi_c99_value *b,
-    const adzi_c99_value *bias, const adzi_c99_value *y, bool accumulate);
+    const adzi_c99_value *bias, const adzi_c99_value *y);
 
 /** Records the error of a dropout that draws. */
 void adzi_c99_refuse_dropout(adzi_c99 *c, double p);
 
-/** Prints a call, or adds to the gradients of its inputs. */
+/** Prints a call. */
 typedef void adzi_c99_printer(adzi_c99 *c, const adzi_c99_call *call);
 adzi_c99_printer adzi_c99_adaptive_avg_pool, adzi_c99_attention, adzi_c99_avg_pool,
-    adzi_c99_batch_norm, adzi_c99_batch_norm_backward, adzi_c99_cat, adzi_c99_cat_backward,
-    adzi_c99_clamp, adzi_c99_conv, adzi_c99_conv_backward, adzi_c99_conv_transpose,
-    adzi_c99_conv_transpose_backward, adzi_c99_conv_weight, adzi_c99_conv_weight_backward,
-    adzi_c99_convert, adzi_c99_cumsum, adzi_c99_cumsum_backward, adzi_c99_dropout,
-    adzi_c99_dropout_backward, adzi_c99_elementwise, adzi_c99_elementwise_backward,
-    adzi_c99_embedding, adzi_c99_embedding_backward, adzi_c99_extreme, adzi_c99_extreme_backward,
-    adzi_c99_extreme_place, adzi_c99_flip, adzi_c99_flip_backward, adzi_c99_fold,
-    adzi_c99_fold_backward, adzi_c99_gather, adzi_c99_gather_backward, adzi_c99_glu,
-    adzi_c99_index_select, adzi_c99_index_select_backward, adzi_c99_interpolate,
-    adzi_c99_layer_norm, adzi_c99_layer_norm_backward, adzi_c99_linear, adzi_c99_linear_backward,
-    adzi_c99_linear_relu, adzi_c99_linear_relu_backward, adzi_c99_log_softmax,
-    adzi_c99_log_softmax_backward, adzi_c99_logsumexp, adzi_c99_logsumexp_backward, adzi_c99_lstm,
-    adzi_c99_matmul, adzi_c99_matmul_backward, adzi_c99_max_pool, adzi_c99_max_pool_backward,
-    adzi_c99_norm, adzi_c99_norm_backward, adzi_c99_one_hot, adzi_c99_pad, adzi_c99_pad_backward,
-    adzi_c99_prod_backward, adzi_c99_reduce, adzi_c99_reshape, adzi_c99_reshape_backward,
-    adzi_c99_scatter_add, adzi_c99_scatter_add_backward, adzi_c99_softmax,
-    adzi_c99_softmax_backward, adzi_c99_sum_backward, adzi_c99_topk, adzi_c99_topk_backward,
-    adzi_c99_tril, adzi_c99_tril_backward, adzi_c99_triu, adzi_c99_triu_backward, adzi_c99_unfold,
-    adzi_c99_unfold_backward;
+    adzi_c99_batch_norm, adzi_c99_cat, adzi_c99_clamp, adzi_c99_conv, adzi_c99_conv_transpose,
+    adzi_c99_conv_weight, adzi_c99_convert, adzi_c99_cumsum, adzi_c99_dropout, adzi_c99_elementwise,
+    adzi_c99_embedding, adzi_c99_extreme, adzi_c99_extreme_place, adzi_c99_flip, adzi_c99_fold,
+    adzi_c99_gather, adzi_c99_glu, adzi_c99_index_select, adzi_c99_interpolate, adzi_c99_layer_norm,
+    adzi_c99_linear, adzi_c99_linear_relu, adzi_c99_log_softmax, adzi_c99_logsumexp, adzi_c99_lstm,
+    adzi_c99_matmul, adzi_c99_max_pool, adzi_c99_norm, adzi_c99_one_hot, adzi_c99_pad,
+    adzi_c99_reduce, adzi_c99_reshape, adzi_c99_rows_sum, adzi_c99_scatter_add,
+    adzi_c99_slice_backward, adzi_c99_softmax, adzi_c99_topk, adzi_c99_tril, adzi_c99_triu,
+    adzi_c99_unfold;
 
 /* ---- functions of the file's own ------------------------------------------------------------- */
 
 /** Adds `part` to a text and replaces @exp and the like by the function's name in the file, which
  * is noted as used. */
 void adzi_c99_expand(adzi_c99 *c, adzi_text *text, const char *part);
+
+/** True if the file may have a function NAME_<name>. */
+bool adzi_c99_is_function(const char *name);
+
+/** The file's function in place of one of math.h that computes with double; NULL: there is none. */
+const char *adzi_c99_of_doubles(const char *name, size_t length);
 
 /** Adds the functions that are used to the file. */
 void adzi_c99_functions(adzi_c99 *c, adzi_text *file);

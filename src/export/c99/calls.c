@@ -10,12 +10,6 @@ bool adzi_c99_prints(const adz_operator *op)
     return row != NULL && (row->view || row->c.print != NULL);
 }
 
-bool adzi_c99_trains(const adz_operator *op)
-{
-    const adzi_row *row = adzi_row_of(op->name);
-    return row != NULL && (row->view || row->c.backward != NULL);
-}
-
 /* ---- printing a call --------------------------------------------------------------------------
  */
 
@@ -85,36 +79,5 @@ void adzi_c99_forward(adzi_c99 *c, const adzi_c99_call *call)
             call->row != NULL && call->row->c.refused != NULL
                 ? call->row->c.refused
                 : "has neither a printer nor an expression");
-    }
-}
-
-static bool reaches_gradient(const adzi_c99 *c, const adzi_c99_call *call)
-{
-    bool in = false, out = false;
-    for (int i = 0; i < call->n_in; ++i) {
-        const adzi_c99_value *v = adzi_c99_in(c, call, i);
-        in = in || (v != NULL && adzi_c99_wants(c, v));
-    }
-    /* A result without a gradient does not reach the loss. */
-    for (int k = 0; k < call->n_out; ++k) {
-        out = out || c->memories[adzi_c99_out(c, call, k)->memory].gradient >= 0;
-    }
-    return in && out;
-}
-
-void adzi_c99_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    ++c->step;
-    if (!reaches_gradient(c, call)) {
-        return;
-    }
-    c->current = call->op->name;
-    print_comment(c, call, "gradient of ");
-    if (call->row != NULL && call->row->c.backward != NULL) {
-        call->row->c.backward(c, call);
-    } else {
-        adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
-            "%s%s%s cannot be part of a training step in C: its gradient has no printer",
-            call->path, call->path[0] != '\0' ? ": " : "", call->op->name);
     }
 }

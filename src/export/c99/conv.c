@@ -256,56 +256,6 @@ void adzi_c99_conv_transpose(adzi_c99 *c, const adzi_c99_call *call)
     print_loops(c, &k, NULL, false);
 }
 
-/* dbias += the sum of dy over the items and the places. */
-static void print_bias_backward(adzi_c99 *c, const arguments *a, const adzi_c99_value *dy, int n)
-{
-    if (a->bias != NULL && adzi_c99_wants(c, a->bias)) {
-        const adzi_c99_value db = adzi_c99_gradient(c, a->bias);
-        const adzi_c99_value to = over_images(&db, dy, n);
-        adzi_c99_map(c, &to, "+= $a", dy);
-    }
-}
-
-void adzi_c99_conv_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const arguments a = arguments_of(c, call);
-    const adzi_c99_value dy = adzi_c99_gradient(c, a.y);
-    conv k = conv_of(call, a.x, a.y, a.weight);
-    print_bias_backward(c, &a, &dy, k.n);
-    k.of[BIG] = a.x;
-    k.of[SMALL] = &dy;
-    k.of[WEIGHT] = a.weight;
-    if (adzi_c99_wants(c, a.x)) {
-        add_to(&k, BIG, adzi_c99_gradient(c, a.x));
-    }
-    if (adzi_c99_wants(c, a.weight)) {
-        add_to(&k, WEIGHT, adzi_c99_gradient(c, a.weight));
-    }
-    if (k.adds[BIG] || k.adds[WEIGHT]) {
-        print_loops(c, &k, NULL, false);
-    }
-}
-
-void adzi_c99_conv_transpose_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const arguments a = arguments_of(c, call);
-    const adzi_c99_value dy = adzi_c99_gradient(c, a.y);
-    conv k = conv_of(call, a.y, a.x, a.weight);
-    print_bias_backward(c, &a, &dy, k.n);
-    k.of[BIG] = &dy;
-    k.of[SMALL] = a.x;
-    k.of[WEIGHT] = a.weight;
-    if (adzi_c99_wants(c, a.x)) {
-        add_to(&k, SMALL, adzi_c99_gradient(c, a.x));
-    }
-    if (adzi_c99_wants(c, a.weight)) {
-        add_to(&k, WEIGHT, adzi_c99_gradient(c, a.weight));
-    }
-    if (k.adds[SMALL] || k.adds[WEIGHT]) {
-        print_loops(c, &k, NULL, false);
-    }
-}
-
 void adzi_c99_conv_weight(adzi_c99 *c, const adzi_c99_call *call)
 {
     const adzi_c99_value *x = adzi_c99_in(c, call, 0), *dy = adzi_c99_in(c, call, 1);
@@ -316,25 +266,6 @@ void adzi_c99_conv_weight(adzi_c99 *c, const adzi_c99_call *call)
     k.of[SMALL] = dy;
     add_to(&k, WEIGHT, *dw);
     print_loops(c, &k, NULL, false);
-}
-
-void adzi_c99_conv_weight_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const adzi_c99_value *x = adzi_c99_in(c, call, 0), *dy = adzi_c99_in(c, call, 1);
-    const adzi_c99_value ddw = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
-    conv k = conv_of(call, x, dy, &ddw);
-    k.of[BIG] = x;
-    k.of[SMALL] = dy;
-    k.of[WEIGHT] = &ddw;
-    if (adzi_c99_wants(c, x)) {
-        add_to(&k, BIG, adzi_c99_gradient(c, x));
-    }
-    if (adzi_c99_wants(c, dy)) {
-        add_to(&k, SMALL, adzi_c99_gradient(c, dy));
-    }
-    if (k.adds[BIG] || k.adds[SMALL]) {
-        print_loops(c, &k, NULL, false);
-    }
 }
 
 /* ---- unfold and fold ------------------------------------------------------------------------- */
@@ -384,23 +315,9 @@ void adzi_c99_unfold(adzi_c99 *c, const adzi_c99_call *call)
     print_patches(c, call, adzi_c99_in(c, call, 0), y, "=", false);
 }
 
-void adzi_c99_unfold_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
-    const adzi_c99_value dx = adzi_c99_gradient(c, adzi_c99_in(c, call, 0));
-    print_patches(c, call, &dx, &dy, "+=", true);
-}
-
 void adzi_c99_fold(adzi_c99 *c, const adzi_c99_call *call)
 {
     const adzi_c99_value *y = adzi_c99_out(c, call, 0);
     adzi_c99_map(c, y, "= 0", NULL);
     print_patches(c, call, y, adzi_c99_in(c, call, 0), "+=", true);
-}
-
-void adzi_c99_fold_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
-    const adzi_c99_value dx = adzi_c99_gradient(c, adzi_c99_in(c, call, 0));
-    print_patches(c, call, &dy, &dx, "+=", false);
 }

@@ -1,5 +1,4 @@
-/* Elementwise operators: expressions of their rows say how an element and its gradients are
- * computed. */
+/* Elementwise operators: expressions of their rows say how an element is computed. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,14 +6,14 @@
 #include "export/c99/c99.h"
 
 /* The expression of an element: that of the attribute's value, if the row has one for it. */
-static const adzi_c99_expression *element_of(const adzi_c99_row *r, double number)
+static const char *element_of(const adzi_c99_row *r, double number)
 {
     for (size_t i = 0; i < r->n_special; ++i) {
         if (r->special[i].number == number) {
-            return &r->special[i].element;
+            return r->special[i].element;
         }
     }
-    return &r->element;
+    return r->element;
 }
 
 /* The text of y for integers or bools, or NULL if the general one serves them. */
@@ -28,7 +27,7 @@ static const char *whole_text(const adzi_c99_row *r, adz_dtype dtype)
 
 /* What the letters of an expression stand for; NULL for what the call has not. */
 typedef struct {
-    const char *a, *b, *c, *y, *g;
+    const char *a, *b, *c;
     double numbers[2];
     adz_dtype dtype; /* of the numbers */
 } parts;
@@ -52,11 +51,7 @@ static void fill_in(adzi_c99 *c, adzi_text *text, const char *expression, const 
             ++at;
         } else if (*at == '$') {
             ++at;
-            const char *part = *at == 'a'   ? p->a
-                               : *at == 'b' ? p->b
-                               : *at == 'c' ? p->c
-                               : *at == 'y' ? p->y
-                                            : p->g;
+            const char *part = *at == 'a' ? p->a : *at == 'b' ? p->b : p->c;
             adzi_text_add(text, part != NULL ? part : "0");
         } else {
             adzi_text_add_n(text, at, 1);
@@ -78,27 +73,22 @@ static const char *text_of(const adzi_c99_nest *nest, int operand)
     return operand >= 0 ? nest->operand[operand].text : NULL;
 }
 
-/* Prints "target = expression" for every element of y's shape. `to` is y or the gradient of an
- * input, which broadcasts and is added to. */
-static void print(adzi_c99 *c, const adzi_c99_call *call, const char *expression,
-    const double numbers[2], const adzi_c99_value *to, const adzi_c99_value *g)
+/* Prints "y = expression" for every element. */
+static void print(
+    adzi_c99 *c, const adzi_c99_call *call, const char *expression, const double numbers[2])
 {
     const adzi_c99_value *y = adzi_c99_out(c, call, 0);
     adzi_c99_nest nest = adzi_c99_nest_of(y->rank, y->sizes);
-    const int target = adzi_c99_nest_add(&nest, to);
-    int in[3] = { -1, -1, -1 }, result = -1, gradient = -1;
+    const int target = adzi_c99_nest_add(&nest, y);
+    int in[3] = { -1, -1, -1 };
     for (int i = 0; i < call->n_in && i < 3; ++i) {
         const char letter[] = { '$', (char)('a' + i), '\0' };
         const adzi_c99_value *v = adzi_c99_in(c, call, i);
         in[i] = v != NULL && strstr(expression, letter) != NULL ? adzi_c99_nest_add(&nest, v) : -1;
     }
-    if (g != NULL) {
-        gradient = adzi_c99_nest_add(&nest, g);
-        result = strstr(expression, "$y") != NULL ? adzi_c99_nest_add(&nest, y) : -1;
-    }
     adzi_c99_nest_open(c, &nest);
     parts p = { text_of(&nest, in[0]), text_of(&nest, in[1]), text_of(&nest, in[2]),
-        text_of(&nest, result), text_of(&nest, gradient), { numbers[0], numbers[1] }, y->dtype };
+        { numbers[0], numbers[1] }, y->dtype };
     adzi_text text = { 0 };
     fill_in(c, &text, expression, &p);
     if (text.failed) {
@@ -106,8 +96,7 @@ static void print(adzi_c99 *c, const adzi_c99_call *call, const char *expression
         adzi_text_free(&text);
         return;
     }
-    adzi_c99_line(
-        c, "%s %s %s;", text_of(&nest, target), g != NULL ? "+=" : "=", adzi_text_get(&text));
+    adzi_c99_line(c, "%s = %s;", text_of(&nest, target), adzi_text_get(&text));
     adzi_text_free(&text);
     adzi_c99_nest_close(c, &nest);
 }
@@ -142,7 +131,7 @@ void adzi_c99_convert(adzi_c99 *c, const adzi_c99_call *call)
     char text[64];
     snprintf(text, sizeof text, "%s", conversion(adzi_c99_in(c, call, last)->dtype, y->dtype));
     *(strchr(text, '$') + 1) = (char)('a' + last);
-    print(c, call, text, none, y, NULL);
+    print(c, call, text, none);
 }
 
 /* The expression of a clamp: min(max(x, min), max), so that max wins where min is above it. A NaN
@@ -172,7 +161,7 @@ void adzi_c99_clamp(adzi_c99 *c, const adzi_c99_call *call)
     double numbers[2];
     numbers_of(call, numbers);
     const char *text = clamp_text(y->dtype, numbers);
-    print(c, call, text, numbers, y, NULL);
+    print(c, call, text, numbers);
 }
 
 void adzi_c99_elementwise(adzi_c99 *c, const adzi_c99_call *call)
@@ -181,7 +170,7 @@ void adzi_c99_elementwise(adzi_c99 *c, const adzi_c99_call *call)
     const adzi_c99_row *r = &call->row->c;
     double numbers[2];
     numbers_of(call, numbers);
-    const char *text = element_of(r, numbers[0])->y;
+    const char *text = element_of(r, numbers[0]);
     if (x != NULL && !adzi_is_float(x->dtype)) {
         const char *whole = whole_text(r, x->dtype);
         text = whole != NULL ? whole : text;
@@ -190,23 +179,7 @@ void adzi_c99_elementwise(adzi_c99 *c, const adzi_c99_call *call)
         text = numbers[0] != 0 ? text : "$a";
         numbers[0] = 1;
     }
-    print(c, call, text, numbers, adzi_c99_out(c, call, 0), NULL);
-}
-
-void adzi_c99_elementwise_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    double numbers[2];
-    numbers_of(call, numbers);
-    const adzi_c99_expression *e = element_of(&call->row->c, numbers[0]);
-    const char *const expressions[] = { e->da, e->db, e->dc };
-    const adzi_c99_value g = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
-    for (int i = 0; i < call->n_in && i < 3; ++i) {
-        const adzi_c99_value *x = adzi_c99_in(c, call, i);
-        if (expressions[i] != NULL && x != NULL && adzi_c99_wants(c, x)) {
-            const adzi_c99_value dx = adzi_c99_gradient(c, x);
-            print(c, call, expressions[i], numbers, &dx, &g);
-        }
-    }
+    print(c, call, text, numbers);
 }
 
 void adzi_c99_map(

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "export/c99/program.h"
-#include "export/c99/step.h"
 
 const char *const adzi_c99_arenas[ADZI_C99_ARENAS] = { "floats", "integers", "bytes", "doubles" };
 
@@ -12,75 +11,67 @@ static const char *const arena_types[ADZI_C99_ARENAS] = { "float", "int32_t", "u
     "double" };
 static const int64_t arena_bytes[ADZI_C99_ARENAS] = { 4, 4, 1, 8 };
 
-/* ---- signatures -------------------------------------------------------------------------------
- */
-
-/* The arguments: the inputs, then `last`. */
-void adzi_c99_signature(const adzi_c99_writer *w, adzi_text *to, const char *type,
-    const char *function, const char *last)
-{
-    adzi_text_format(to, "%s %s_%s(", type, w->c.name, function);
-    for (size_t i = 0; i < w->c.n_inputs; ++i) {
-        const adzi_c99_memory *m = &w->c.memories[w->c.values[i].memory];
-        adzi_text_format(to, "const %s *%s, ", adzi_c99_type(m->dtype), m->name);
-    }
-    adzi_text_format(to, "%s)", last);
-}
-
-const char *adzi_c99_run_result(const adzi_c99_writer *w)
-{
-    static const char *const texts[] = { "float *y", "int32_t *y", "unsigned char *y",
-        "double *y" };
-    return texts[adzi_c99_arena(w->c.values[w->c.output].dtype)];
-}
-
-const char *adzi_c99_step_target(const adzi_c99_writer *w)
-{
-    return w->options->loss == ADZ_C_CROSS_ENTROPY ? "const int32_t *target"
-                                                   : "const float *target";
-}
-
 /* ---- arrays -----------------------------------------------------------------------------------
  */
 
 /* Weights that the caller hands over: pointers into his memory, or arrays that are filled. */
 bool adzi_c99_is_separate(const adzi_c99_writer *w, const adzi_c99_memory *m)
 {
-    return w->options->weights != NULL && m->kind == ADZI_C99_PARAMETER && m->dtype == ADZ_F32;
+    return w->options->weights != NULL && m->kind == ADZI_C99_VARIABLE && m->leaf == NULL &&
+           m->dtype == ADZ_F32;
 }
 
 bool adzi_c99_has_array(const adzi_c99_memory *m)
 {
-    return m->array && (m->kind == ADZI_C99_PARAMETER || m->kind == ADZI_C99_CONSTANT);
+    return m->array && (m->kind == ADZI_C99_VARIABLE || m->kind == ADZI_C99_CONSTANT);
 }
 
+/* True for a variable of zeros, which needs no initializer. */
+static bool is_zero(const adzi_c99_memory *m)
+{
+    bool zero = m->changes;
+    for (int64_t i = 0; i < m->count && zero; ++i) {
+        zero = adzi_c99_contents(m, i) == 0;
+    }
+    return zero;
+}
+
+static void add_array(adzi_c99_writer *w, const adzi_c99_memory *m, adzi_text *to)
+{
+    const long long count = m->count > 0 ? m->count : 1; /* C has no empty arrays */
+    w->c.current = m->label;
+    adzi_text_format(to, "/* %s */\n", m->label);
+    if (adzi_c99_is_separate(w, m)) {
+        adzi_text_format(to,
+            m->changes ? "static float %s[%lld];\n\n" : "static const float *%s;\n\n", m->name,
+            count);
+        return;
+    }
+    adzi_text_format(to, "static %s%s %s[%lld]", m->changes ? "" : "const ",
+        adzi_c99_type(m->dtype), m->name, count);
+    if (is_zero(m)) {
+        adzi_text_add(to, ";\n\n");
+        return;
+    }
+    adzi_text_add(to, m->count == 0 ? " = { 0" : " = {");
+    for (int64_t k = 0; k < m->count; ++k) {
+        adzi_text_add(to, k % 8 == 0 ? "\n    " : " ");
+        adzi_text_add(to, adzi_c99_number(&w->c, m->dtype, adzi_c99_contents(m, k)));
+        adzi_text_add(to, ",");
+    }
+    adzi_text_add(to, "\n};\n\n");
+}
+
+/* The arrays of the file. What belongs to a leaf, a state or a gradient, is state. */
 static void add_arrays(adzi_c99_writer *w)
 {
     for (size_t i = 0; i < w->c.n_memories; ++i) {
         const adzi_c99_memory *m = &w->c.memories[i];
-        if (!adzi_c99_has_array(m)) {
-            continue;
+        if (adzi_c99_has_array(m)) {
+            const int64_t bytes = (m->count > 0 ? m->count : 1) * adzi_c99_bytes(m->dtype);
+            *(m->leaf != NULL ? &w->state : &w->weights) += bytes;
+            add_array(w, m, &w->arrays);
         }
-        const char *type = adzi_c99_type(m->dtype);
-        w->c.current = m->label;
-        adzi_text_format(&w->arrays, "/* %s */\n", m->label);
-        const long long count = m->count > 0 ? m->count : 1; /* C has no empty arrays */
-        w->weights += count * adzi_c99_bytes(m->dtype);
-        if (adzi_c99_is_separate(w, m)) {
-            adzi_text_format(&w->arrays,
-                m->changes ? "static float %s[%lld];\n\n" : "static const float *%s;\n\n", m->name,
-                count);
-            continue;
-        }
-        adzi_text_format(&w->arrays, "static %s%s %s[%lld] = {", m->changes ? "" : "const ", type,
-            m->name, count);
-        adzi_text_add(&w->arrays, m->count == 0 ? " 0" : "");
-        for (int64_t k = 0; k < m->count; ++k) {
-            adzi_text_add(&w->arrays, k % 8 == 0 ? "\n    " : " ");
-            adzi_text_add(&w->arrays, adzi_c99_number(&w->c, m->dtype, adzi_c99_contents(m, k)));
-            adzi_text_add(&w->arrays, ",");
-        }
-        adzi_text_add(&w->arrays, "\n};\n\n");
     }
 }
 
@@ -109,21 +100,6 @@ static void add_load(adzi_c99_writer *w, adzi_text *to)
 /* ---- the files --------------------------------------------------------------------------------
  */
 
-/* A comment with the shapes of the arguments of NAME_run. */
-static void add_arguments(const adzi_c99_writer *w, adzi_text *to)
-{
-    for (size_t i = 0; i < w->c.n_inputs; ++i) {
-        const adzi_c99_memory *m = &w->c.memories[w->c.values[i].memory];
-        adzi_text_format(to, " *     %s: %s\n", m->name, m->label);
-    }
-    const adzi_c99_value *y = &w->c.values[w->c.output];
-    adzi_text_add(to, " *     y: the result [");
-    for (int d = 0; d < y->rank; ++d) {
-        adzi_text_format(to, "%s%lld", d > 0 ? ", " : "", (long long)y->sizes[d]);
-    }
-    adzi_text_add(to, "]\n");
-}
-
 void adzi_c99_make_header(adzi_c99_writer *w)
 {
     adzi_text *to = &w->header;
@@ -140,10 +116,11 @@ void adzi_c99_make_header(adzi_c99_writer *w)
         "/* Bytes of the weights and other constants, and of the buffers. */\n"
         "#define %s_WEIGHTS_BYTES %lld\n#define %s_BUFFER_BYTES  %lld\n",
         upper, (long long)w->weights, upper, (long long)buffer);
-    if (w->options->optimizer != NULL) {
+    if (w->state > 0) {
         adzi_text_format(to,
-            "/* Bytes of the optimizer's state. */\n#define %s_STATE_BYTES   %lld\n", upper,
-            (long long)w->state);
+            "/* Bytes of learning rates, optimizers' states and kept gradients. */\n"
+            "#define %s_STATE_BYTES   %lld\n",
+            upper, (long long)w->state);
     }
     adzi_text_add(to, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
     if (w->options->weights != NULL) {
@@ -153,44 +130,28 @@ void adzi_c99_make_header(adzi_c99_writer *w)
             "void %s_load(const float *weights);\n",
             name);
     }
-    adzi_text_add(to, "\n/* Computes the result. Arrays are in row-major order and do not overlap. "
-                      "Indices are not checked.\n *\n");
-    add_arguments(w, to);
-    adzi_text_add(to, " */\n");
-    adzi_c99_signature(w, to, "void", "run", adzi_c99_run_result(w));
-    adzi_text_add(to, ";\n");
-    if (w->options->optimizer != NULL) {
+    for (size_t i = 0; i < w->c.n_functions; ++i) {
+        const adzi_text *declaration = &w->functions[i].declaration;
+        adzi_text_add_n(to, adzi_text_get(declaration), declaration->length);
+    }
+    if (w->c.n_updates > 0) {
         adzi_text_format(to,
-            "\n/* The learning rate of each group of parameters. */\n"
-            "extern float %s_learning_rate[%d];\n",
-            name, (int)w->options->optimizer->n_groups);
-        adzi_text_add(to,
-            "\n/* One step of training: changes the weights, and returns the loss before "
-            "the change. */\n");
-        adzi_c99_signature(w, to, "float", "step", adzi_c99_step_target(w));
-        adzi_text_add(to, ";\n");
+            "\n/* The learning rate of each group of parameters, which may change between calls. "
+            "*/\nextern float %s_learning_rate[%d];\n",
+            name, (int)adzi_c99_groups(&w->c));
     }
     adzi_text_add(to, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }
 
-void adzi_c99_make_file(adzi_c99_writer *w, const char *header)
+/* What every function of the file uses. */
+static void add_shared(adzi_c99_writer *w, adzi_text *to, const adzi_text *functions)
 {
-    adzi_text *to = &w->file;
-    char clean[ADZI_C99_LABEL];
-    adzi_text functions = { 0 }, states = { 0 };
-    if (w->options->optimizer != NULL) {
-        w->state = adzi_c99_print_states(&w->c, &states, w->options->optimizer);
-    }
-    adzi_c99_functions(&w->c, &functions);
-    add_arrays(w);
-    adzi_c99_comment(clean, sizeof clean, header);
-    adzi_text_format(to, "/* Written by adze. Change the network, not this file. */\n");
-    adzi_text_format(to, "#include \"%s\"\n\n", header);
-    if (w->c.libm) {
-        adzi_text_add(to, "#include <math.h>\n\n");
+    if (w->states.length > 0) {
+        adzi_text_add(to, "/* What the numbers of an optimizer's step are computed from. */\n"
+                          "typedef struct {\n    const double *settings;\n    int64_t step;\n"
+                          "    uint32_t fresh;\n} adz_moment;\n\n");
     }
     adzi_text_add_n(to, adzi_text_get(&w->arrays), w->arrays.length);
-    adzi_text_add_n(to, adzi_text_get(&states), states.length);
     for (int arena = 0; arena < ADZI_C99_ARENAS; ++arena) {
         if (w->c.arena[arena] > 0) {
             adzi_text_format(to, "static %s %s[%lld];\n", arena_types[arena],
@@ -198,22 +159,46 @@ void adzi_c99_make_file(adzi_c99_writer *w, const char *header)
         }
     }
     adzi_text_add(to, "\n");
-    adzi_text_add_n(to, adzi_text_get(&functions), functions.length);
+    adzi_text_add_n(to, adzi_text_get(functions), functions->length);
+    adzi_text_add_n(to, adzi_text_get(&w->states), w->states.length);
+}
+
+static void check_text(adzi_c99_writer *w, const adzi_text *text)
+{
+    if (text->failed) {
+        adzi_c99_fail(&w->c, ADZ_ERR_MEMORY, "no memory for the text of the C file");
+    }
+}
+
+void adzi_c99_make_file(adzi_c99_writer *w, const char *header)
+{
+    adzi_text *to = &w->file;
+    char clean[ADZI_C99_LABEL];
+    adzi_text functions = { 0 };
+    w->state = adzi_c99_print_updates(&w->c, &w->states);
+    adzi_c99_functions(&w->c, &functions);
+    add_arrays(w);
+    adzi_c99_comment(clean, sizeof clean, header);
+    adzi_text_format(to, "/* Written by adze. Change the network, not this file. */\n");
+    adzi_text_format(to, "#include \"%s\"\n\n", header);
+    if (w->states.length > 0) {
+        adzi_text_add(to, "#include <stdbool.h>\n\n");
+    }
+    if (w->c.libm) {
+        adzi_text_add(to, "#include <math.h>\n\n");
+    }
+    add_shared(w, to, &functions);
     if (w->options->weights != NULL) {
         add_load(w, to);
     }
-    adzi_text_add_n(to, adzi_text_get(&w->run), w->run.length);
-    if (w->step.length > 0) {
-        adzi_text_add(to, "\n");
-        adzi_text_add_n(to, adzi_text_get(&w->step), w->step.length);
+    for (size_t i = 0; i < w->c.n_functions; ++i) {
+        adzi_text_add(to, i > 0 ? "\n" : "");
+        adzi_text_add_n(to, adzi_text_get(&w->functions[i].text), w->functions[i].text.length);
+        check_text(w, &w->functions[i].text);
     }
-    const adzi_text *const parts[] = { &functions, &states, &w->arrays, &w->run, &w->step,
-        &w->c.body, to };
+    const adzi_text *const parts[] = { &functions, &w->states, &w->arrays, &w->c.body, to };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
-        if (parts[i]->failed) {
-            adzi_c99_fail(&w->c, ADZ_ERR_MEMORY, "no memory for the text of the C file");
-        }
+        check_text(w, parts[i]);
     }
     adzi_text_free(&functions);
-    adzi_text_free(&states);
 }

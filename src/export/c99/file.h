@@ -4,12 +4,21 @@
 
 #include "adze/export.h"
 #include "export/c99/c99.h"
+#include "export/trace.h"
+
+/** One function of the file. */
+typedef struct adzi_c99_function {
+    const char *name; /* NAME_<name> */
+    adzi_trace *trace;
+    adzi_text text, declaration;
+} adzi_c99_function;
 
 /** Everything that is written: the program, its functions and its sizes. */
 typedef struct adzi_c99_writer {
     adzi_c99 c;
     const adz_c_options *options;
-    adzi_text run, step, arrays, file, header;
+    adzi_c99_function *functions; /* c.n_functions */
+    adzi_text arrays, states, file, header;
     char name[ADZI_C99_NAME], upper[ADZI_C99_NAME]; /* the prefix, and in capitals for macros */
     int64_t weights, state;                         /* bytes */
 } adzi_c99_writer;
@@ -17,13 +26,8 @@ typedef struct adzi_c99_writer {
 /** The names of the static buffers. */
 extern const char *const adzi_c99_arenas[ADZI_C99_ARENAS];
 
-/** Adds "type NAME_function(const float *x, last)". */
-void adzi_c99_signature(const adzi_c99_writer *w, adzi_text *to, const char *type,
-    const char *function, const char *last);
-
-/** The last argument of NAME_run, and that of NAME_step. */
-const char *adzi_c99_run_result(const adzi_c99_writer *w);
-const char *adzi_c99_step_target(const adzi_c99_writer *w);
+/** function.c: prints function c->function. The variables of all functions must be known. */
+void adzi_c99_print_function(adzi_c99 *c, adzi_c99_function *f);
 
 /** True if the memory is an array of the file, and if its contents are in the file of weights. */
 bool adzi_c99_has_array(const adzi_c99_memory *m);

@@ -1,5 +1,5 @@
 /* Operators that read or write at indices: embedding, index_select, gather, scatter_add, one_hot,
- * and the gradient of topk. */
+ * and the gradient of rows. */
 #include <stdio.h>
 #include <string.h>
 
@@ -83,26 +83,6 @@ void adzi_c99_embedding(adzi_c99 *c, const adzi_c99_call *call)
     close_lookup(c, &l);
 }
 
-void adzi_c99_embedding_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    if (adzi_c99_attr(call, "scale_grad_by_freq", 0) != 0) {
-        adzi_c99_fail(
-            c, ADZ_ERR_UNSUPPORTED, "embedding with scale_grad_by_freq has no training step in C");
-        return;
-    }
-    const long long padding = (long long)adzi_c99_attr(call, "padding_idx", -1);
-    const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
-    const adzi_c99_value dw = adzi_c99_gradient(c, adzi_c99_in(c, call, 1));
-    lookup l;
-    open_lookup(c, &l, &dw, adzi_c99_in(c, call, 0), &dy, 0);
-    if (padding >= 0) {
-        adzi_c99_line(c, "%s += %s == %lld ? 0 : %s;", l.table, l.id, padding, l.y);
-    } else {
-        adzi_c99_line(c, "%s += %s;", l.table, l.y);
-    }
-    close_lookup(c, &l);
-}
-
 /* index_select(x, index), and the library's own "rows". */
 void adzi_c99_index_select(adzi_c99 *c, const adzi_c99_call *call)
 {
@@ -113,13 +93,19 @@ void adzi_c99_index_select(adzi_c99 *c, const adzi_c99_call *call)
     close_lookup(c, &l);
 }
 
-void adzi_c99_index_select_backward(adzi_c99 *c, const adzi_c99_call *call)
+/* The sums of the rows of y that belong to each row of x. Rows at the index -1 belong to none. */
+void adzi_c99_rows_sum(adzi_c99 *c, const adzi_c99_call *call)
 {
-    const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
-    const adzi_c99_value dx = adzi_c99_gradient(c, adzi_c99_in(c, call, 0));
+    const adzi_c99_value *x = adzi_c99_out(c, call, 0);
     lookup l;
-    open_lookup(c, &l, &dx, adzi_c99_in(c, call, 1), &dy, (int)adzi_c99_attr(call, "dim", 0));
+    adzi_c99_map(c, x, "= 0", NULL);
+    open_lookup(c, &l, x, adzi_c99_in(c, call, 1), adzi_c99_in(c, call, 0),
+        (int)adzi_c99_attr(call, "dim", 0));
+    adzi_c99_line(c, "if (%s >= 0) {", l.id);
+    ++c->depth;
     adzi_c99_line(c, "%s += %s;", l.table, l.y);
+    --c->depth;
+    adzi_c99_line(c, "}");
     close_lookup(c, &l);
 }
 
@@ -170,13 +156,6 @@ void adzi_c99_gather(adzi_c99 *c, const adzi_c99_call *call)
         adzi_c99_out(c, call, 0), false);
 }
 
-void adzi_c99_gather_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
-    const adzi_c99_value dx = adzi_c99_gradient(c, adzi_c99_in(c, call, 0));
-    gather(c, &dx, dim_of(call), adzi_c99_in(c, call, 1), &dy, true);
-}
-
 /* scatter_add(x, index, src): y = x, then y[index[i, j], j] += src[i, j] for dim 0. */
 void adzi_c99_scatter_add(adzi_c99 *c, const adzi_c99_call *call)
 {
@@ -185,36 +164,6 @@ void adzi_c99_scatter_add(adzi_c99 *c, const adzi_c99_call *call)
         adzi_c99_map(c, y, "= $a", adzi_c99_in(c, call, 0));
     }
     gather(c, y, dim_of(call), adzi_c99_in(c, call, 1), adzi_c99_in(c, call, 2), true);
-}
-
-/* dx = dy,  dsrc[i, j] = dy[index[i, j], j]. The gradient of src is gathered in a buffer, because
- * other calls may have added to it. */
-void adzi_c99_scatter_add_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const adzi_c99_value *x = adzi_c99_in(c, call, 0), *index = adzi_c99_in(c, call, 1);
-    const adzi_c99_value *src = adzi_c99_in(c, call, 2);
-    const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
-    if (adzi_c99_wants(c, x)) {
-        const adzi_c99_value dx = adzi_c99_gradient(c, x);
-        adzi_c99_map(c, &dx, "+= $a", &dy);
-    }
-    if (adzi_c99_wants(c, src)) {
-        const adzi_c99_value part = adzi_c99_scratch(c, ADZ_F32, index->rank, index->sizes);
-        adzi_c99_value dsrc = adzi_c99_gradient(c, src);
-        for (int d = 0; d < index->rank; ++d) {
-            dsrc.sizes[d] = index->sizes[d];
-        }
-        gather(c, &dy, dim_of(call), index, &part, false);
-        adzi_c99_map(c, &dsrc, "+= $a", &part);
-    }
-}
-
-/* dx[place] += dy for the places of the selected elements. */
-void adzi_c99_topk_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
-    const adzi_c99_value dx = adzi_c99_gradient(c, adzi_c99_in(c, call, 0));
-    gather(c, &dx, dim_of(call), adzi_c99_out(c, call, 1), &dy, true);
 }
 
 /* one_hot(ids): y[..., k] = ids[...] == k. */

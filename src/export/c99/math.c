@@ -256,26 +256,6 @@ static const function functions[] = {
       "{\n"
       "    return (x > 0 ? x : 0) + @log1p(@exp(x > 0 ? -x : x));\n"
       "}\n" },
-    { "silu_slope", NULL,
-      "/* The derivative of x sigmoid(x). */\n"
-      "static float @silu_slope(float x)\n"
-      "{\n"
-      "    const float s = @sigmoid(x);\n"
-      "    return s * (1 + x * (1 - s));\n"
-      "}\n" },
-    { "gelu_slope", NULL,
-      "/* The derivative of x Phi(x). */\n"
-      "static float @gelu_slope(float x)\n"
-      "{\n"
-      "    return 0.5f * (1 + @erf(0.707106781f * x)) + x * 0.39894228f * @exp(-0.5f * x * x);\n"
-      "}\n" },
-    { "gelu_tanh_slope", NULL,
-      "/* The derivative of x s with s = sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3). */\n"
-      "static float @gelu_tanh_slope(float x)\n"
-      "{\n"
-      "    const float s = @sigmoid(1.59576912f * (x + 0.044715f * x * x * x));\n"
-      "    return s + x * s * (1 - s) * 1.59576912f * (1 + 0.134145f * x * x);\n"
-      "}\n" },
     { "exp_of_product", NULL,
       "/* e^(y log x) for x > 0. The product is y1 s1, which is exact because both have 12 bits, and a\n"
       " * rest. */\n"
@@ -321,6 +301,108 @@ static const function functions[] = {
       "    const float power = a == 1 ? 1 : @exp_of_product(y, a);\n"
       "    return odd && (x < 0 || 1 / x < 0) ? -power : power;\n"
       "}\n" },
+    { "wide_sqrt", "sqrt",
+      "/* The root by Newton's method, which begins with that of x / 4^n between 1 / 2 and 2. */\n"
+      "static double @wide_sqrt(double x)\n"
+      "{\n"
+      "    double y = 1, scale = 1;\n"
+      "    if (!(x > 0) || x - x != 0) {\n"
+      "        return x < 0 ? 0.0 / 0.0 : x;\n"
+      "    }\n"
+      "    for (; x > 2; x *= 0.25) {\n"
+      "        scale *= 2;\n"
+      "    }\n"
+      "    for (; x < 0.5; x *= 4) {\n"
+      "        scale *= 0.5;\n"
+      "    }\n"
+      "    for (int i = 0; i < 6; ++i) {\n"
+      "        y = 0.5 * (y + x / y);\n"
+      "    }\n"
+      "    return y * scale;\n"
+      "}\n" },
+    { "wide_exp", "exp",
+      "/* e^x = 2^n e^r, with |r| at most log(2) / 2. */\n"
+      "static double @wide_exp(double x)\n"
+      "{\n"
+      "    double term = 1, sum = 1, power = 1;\n"
+      "    if (x != x || x > 709.78 || x < -745.2) {\n"
+      "        return x != x ? x : x > 0 ? 1.0 / 0.0 : 0;\n"
+      "    }\n"
+      "    const int n = (int)(x * 1.4426950408889634 + (x < 0 ? -0.5 : 0.5));\n"
+      "    const double r = (x - n * 0.693147180369123816) - n * 1.90821492927058770e-10;\n"
+      "    for (int i = 1; i < 18; ++i) {\n"
+      "        term *= r / i;\n"
+      "        sum += term;\n"
+      "    }\n"
+      "    for (int i = 0; i < (n < 0 ? -n : n); ++i) {\n"
+      "        power *= n < 0 ? 0.5 : 2;\n"
+      "        if (i == 1000) {\n"
+      "            sum *= power;\n"
+      "            power = 1;\n"
+      "        }\n"
+      "    }\n"
+      "    return sum * power;\n"
+      "}\n" },
+    { "wide_log", "log",
+      "/* log(m 2^n) = n log(2) + 2 artanh((m - 1) / (m + 1)), with m between sqrt(1 / 2) and sqrt(2). */\n"
+      "static double @wide_log(double x)\n"
+      "{\n"
+      "    int n = 0;\n"
+      "    if (!(x > 0) || x - x != 0) {\n"
+      "        return x == 0 ? -1.0 / 0.0 : x < 0 ? 0.0 / 0.0 : x;\n"
+      "    }\n"
+      "    for (; x > 1.4142135623730951; x *= 0.5) {\n"
+      "        ++n;\n"
+      "    }\n"
+      "    for (; x < 0.70710678118654757; x *= 2) {\n"
+      "        --n;\n"
+      "    }\n"
+      "    const double s = (x - 1) / (x + 1);\n"
+      "    double sum = 0;\n"
+      "    for (int i = 23; i > 1; i -= 2) {\n"
+      "        sum = (sum + 1.0 / i) * s * s;\n"
+      "    }\n"
+      "    return n * 0.693147180369123816 + (n * 1.90821492927058770e-10 + 2 * s * (1 + sum));\n"
+      "}\n" },
+    { "wide_powi", NULL,
+      "/* x^n for n of at least 0. */\n"
+      "static double @wide_powi(double x, int64_t n)\n"
+      "{\n"
+      "    double power = 1;\n"
+      "    for (; n > 0; n /= 2) {\n"
+      "        power = n % 2 != 0 ? power * x : power;\n"
+      "        x *= x;\n"
+      "    }\n"
+      "    return power;\n"
+      "}\n" },
+    { "wide_pow", "pow",
+      "/* x^y by squaring for whole exponents, else e^(y log x). */\n"
+      "static double @wide_pow(double x, double y)\n"
+      "{\n"
+      "    if (!(y > -9007199254740992.0 && y < 9007199254740992.0) || (double)(int64_t)y != y) {\n"
+      "        return x == 1 ? 1 : @wide_exp(y * @wide_log(x));\n"
+      "    }\n"
+      "    const double power = @wide_powi(x, (int64_t)(y < 0 ? -y : y));\n"
+      "    return y < 0 ? 1 / power : power;\n"
+      "}\n" },
+    { "wide_min", "fmin",
+      "static double @wide_min(double a, double b)\n"
+      "{\n"
+      "    return b < a || a != a ? b : a;\n"
+      "}\n" },
+    { "wide_max", "fmax",
+      "static double @wide_max(double a, double b)\n"
+      "{\n"
+      "    return b > a || a != a ? b : a;\n"
+      "}\n" },
+    { "wide_cos", "cos", NULL },
+    { "moment_power", NULL,
+      "/* base^step; an optimizer uses it for its i-th decay. */\n"
+      "static double @moment_power(const adz_moment *at, int i, double base)\n"
+      "{\n"
+      "    (void)i;\n"
+      "    return @wide_powi(base, at->step);\n"
+      "}\n" },
     { "sin", "sinf", NULL },
     { "cos", "cosf", NULL },
 };
@@ -345,6 +427,23 @@ static size_t length_of(const char *name)
         ++n;
     }
     return n;
+}
+
+bool adzi_c99_is_function(const char *name)
+{
+    return index_of(name, strlen(name)) >= 0;
+}
+
+const char *adzi_c99_of_doubles(const char *name, size_t length)
+{
+    for (int i = 0; i < COUNT; ++i) {
+        const char *libm = functions[i].libm;
+        if (libm != NULL && strncmp(functions[i].name, "wide_", 5) == 0 && strlen(libm) == length &&
+            strncmp(libm, name, length) == 0) {
+            return functions[i].name;
+        }
+    }
+    return NULL;
 }
 
 void adzi_c99_expand(adzi_c99 *c, adzi_text *text, const char *part)

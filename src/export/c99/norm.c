@@ -14,7 +14,8 @@ static unsigned normalised_dims(const adzi_c99_call *call, const adzi_c99_value 
 }
 
 /* Prints the mean of the lane and rstd = 1 / sqrt(variance + eps). */
-static void print_moments(adzi_c99 *c, const adzi_c99_lanes *lanes, int from, double eps)
+static void print_moments(
+    adzi_c99 *c, const adzi_c99_lanes *lanes, int from, double eps, bool refines)
 {
     const char *n = adzi_c99_float((double)lanes->count);
     adzi_c99_line(c, "float mean = 0, variance = 0;");
@@ -22,6 +23,14 @@ static void print_moments(adzi_c99 *c, const adzi_c99_lanes *lanes, int from, do
     adzi_c99_line(c, "mean += %s;", pass.operand[from].text);
     adzi_c99_nest_close(c, &pass);
     adzi_c99_line(c, "mean /= %s;", n);
+    if (refines) { /* equal elements have a variance of 0, which multiplies an error by a large rstd
+                    */
+        adzi_c99_line(c, "float rest = 0;");
+        pass = adzi_c99_pass(c, lanes);
+        adzi_c99_line(c, "rest += %s - mean;", pass.operand[from].text);
+        adzi_c99_nest_close(c, &pass);
+        adzi_c99_line(c, "mean += rest / %s;", n);
+    }
     pass = adzi_c99_pass(c, lanes);
     adzi_c99_line(c, "const float d = %s - mean;", pass.operand[from].text);
     adzi_c99_line(c, "variance += d * d;");
@@ -39,77 +48,12 @@ void adzi_c99_layer_norm(adzi_c99 *c, const adzi_c99_call *call)
     const int w = adzi_c99_lanes_add(&lanes, adzi_c99_in(c, call, 1));
     const int b = adzi_c99_lanes_add(&lanes, adzi_c99_in(c, call, 2));
     adzi_c99_lanes_open(c, &lanes);
-    print_moments(c, &lanes, from, adzi_c99_attr(call, "eps", 1e-5));
+    print_moments(c, &lanes, from, adzi_c99_attr(call, "eps", 1e-5), false);
     adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
     adzi_c99_line(c, "%s = (%s - mean) * rstd%s%s%s%s;", pass.operand[to].text,
         pass.operand[from].text, w >= 0 ? " * " : "", w >= 0 ? pass.operand[w].text : "",
         b >= 0 ? " + " : "", b >= 0 ? pass.operand[b].text : "");
     adzi_c99_nest_close(c, &pass);
-    adzi_c99_lanes_close(c, &lanes);
-}
-
-/* The numbers of the operands of a backward; -1 for those that are not there. */
-typedef struct {
-    int x, g, w, dx, dw, db;
-} operands;
-
-static int add_gradient(adzi_c99 *c, adzi_c99_lanes *lanes, const adzi_c99_value *v)
-{
-    if (v == NULL || !adzi_c99_wants(c, v)) {
-        return -1;
-    }
-    const adzi_c99_value gradient = adzi_c99_gradient(c, v);
-    return adzi_c99_lanes_add(lanes, &gradient);
-}
-
-/* With g = dy weight and unit = (x - mean) rstd:
- *     dx += rstd (g - mean(g) - unit mean(g unit)),  dweight += dy unit,  dbias += dy */
-static void print_gradients(adzi_c99 *c, const adzi_c99_lanes *lanes, const operands *o)
-{
-    const char *n = adzi_c99_float((double)lanes->count);
-    adzi_c99_line(c, "float level = 0, along = 0;");
-    adzi_c99_nest pass = adzi_c99_pass(c, lanes);
-    const char *times = o->w >= 0 ? " * " : "", *weight = o->w >= 0 ? pass.operand[o->w].text : "";
-    adzi_c99_line(c, "const float unit = (%s - mean) * rstd, g = %s%s%s;", pass.operand[o->x].text,
-        pass.operand[o->g].text, times, weight);
-    adzi_c99_line(c, "level += g;");
-    adzi_c99_line(c, "along += g * unit;");
-    if (o->dw >= 0) {
-        adzi_c99_line(c, "%s += %s * unit;", pass.operand[o->dw].text, pass.operand[o->g].text);
-    }
-    if (o->db >= 0) {
-        adzi_c99_line(c, "%s += %s;", pass.operand[o->db].text, pass.operand[o->g].text);
-    }
-    adzi_c99_nest_close(c, &pass);
-    if (o->dx < 0) {
-        adzi_c99_line(c, "(void)level;");
-        adzi_c99_line(c, "(void)along;");
-        return;
-    }
-    adzi_c99_line(c, "level /= %s;", n);
-    adzi_c99_line(c, "along /= %s;", n);
-    pass = adzi_c99_pass(c, lanes);
-    adzi_c99_line(c, "%s += rstd * (%s%s%s - level - (%s - mean) * rstd * along);",
-        pass.operand[o->dx].text, pass.operand[o->g].text, times,
-        o->w >= 0 ? pass.operand[o->w].text : "", pass.operand[o->x].text);
-    adzi_c99_nest_close(c, &pass);
-}
-
-void adzi_c99_layer_norm_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const adzi_c99_value *x = adzi_c99_in(c, call, 0);
-    const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
-    adzi_c99_lanes lanes = adzi_c99_lanes_of(x, normalised_dims(call, x));
-    operands o;
-    o.dx = add_gradient(c, &lanes, x);
-    o.dw = add_gradient(c, &lanes, adzi_c99_in(c, call, 1));
-    o.db = add_gradient(c, &lanes, adzi_c99_in(c, call, 2));
-    o.x = adzi_c99_lanes_add(&lanes, x);
-    o.g = adzi_c99_lanes_add(&lanes, &dy);
-    o.w = adzi_c99_lanes_add(&lanes, adzi_c99_in(c, call, 1));
-    adzi_c99_lanes_open(c, &lanes);
-    print_moments(c, &lanes, o.x, adzi_c99_attr(call, "eps", 1e-5));
-    print_gradients(c, &lanes, &o);
     adzi_c99_lanes_close(c, &lanes);
 }
 
@@ -157,17 +101,17 @@ static channel channel_of(adzi_c99 *c, const adzi_c99_call *call, int last)
     return ch;
 }
 
-/* True if the step that is printed normalises by the statistics of its batch. */
-static bool is_of_batch(const adzi_c99 *c)
+/* True if the call normalises by the statistics of its batch. */
+static bool is_of_batch(const adzi_c99 *c, const adzi_c99_call *call)
 {
-    return c->in_step && c->batch_statistics;
+    return adzi_c99_attr(call, "training", 0) != 0 || adzi_c99_in(c, call, RUNNING_MEAN) == NULL;
 }
 
 /* Prints mean and rstd: those of the batch, or the running ones. */
-static void print_statistics(adzi_c99 *c, channel *ch, double eps)
+static void print_statistics(adzi_c99 *c, channel *ch, bool of_batch, double eps)
 {
-    if (is_of_batch(c)) {
-        print_moments(c, &ch->lanes, ch->in[X], eps);
+    if (of_batch) {
+        print_moments(c, &ch->lanes, ch->in[X], eps, true);
         return;
     }
     adzi_c99_line(
@@ -176,122 +120,19 @@ static void print_statistics(adzi_c99 *c, channel *ch, double eps)
         adzi_c99_lane_element(c, &ch->lanes, ch->in[RUNNING_VAR]), adzi_c99_float(eps));
 }
 
-/* running += momentum (batch - running), with the unbiased variance. */
-static void print_running(adzi_c99 *c, channel *ch, double momentum)
-{
-    const char *kept = adzi_c99_float(1 - momentum), *taken = adzi_c99_float(momentum);
-    const char *mean = adzi_c99_lane_element(c, &ch->lanes, ch->in[RUNNING_MEAN]);
-    const char *var = adzi_c99_lane_element(c, &ch->lanes, ch->in[RUNNING_VAR]);
-    adzi_c99_line(c, "%s = %s * %s + %s * mean;", mean, kept, mean, taken);
-    adzi_c99_line(c, "%s = %s * %s + %s * variance / %s;", var, kept, var, taken,
-        adzi_c99_float((double)(ch->lanes.count - 1)));
-}
-
-/* Checks that the running statistics are buffers of the module, and lets the step change them. */
-static bool let_change(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const adzi_c99_value *x = adzi_c99_in(c, call, X);
-    if (adzi_c99_attr(call, "momentum", 0) == 0) {
-        adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
-            "%s: the momentum of batch_norm is 0 or that of a cumulative average, which cannot be "
-            "moved in C",
-            call->path);
-        return false;
-    }
-    if (x->numel == x->sizes[1]) {
-        adzi_c99_fail(c, ADZ_ERR_SHAPE,
-            "%s: x has a single value per channel, of which training cannot take a variance",
-            call->path);
-        return false;
-    }
-    for (int i = RUNNING_MEAN; i <= RUNNING_VAR; ++i) {
-        adzi_c99_memory *m = &c->memories[adzi_c99_in(c, call, i)->memory];
-        if (m->kind != ADZI_C99_PARAMETER) {
-            adzi_c99_fail(c, ADZ_ERR_ARGUMENT,
-                "the running statistics of batch_norm are no buffers of the plan's module");
-            return false;
-        }
-        m->changes = true;
-    }
-    return true;
-}
-
-/* Per channel: y = (x - mean) rstd weight + bias, with the running statistics or, in a training
- * step that asks for it, with those of the batch. */
+/* Per channel: y = (x - mean) rstd weight + bias. The calls that move the running statistics are
+ * others. */
 void adzi_c99_batch_norm(adzi_c99 *c, const adzi_c99_call *call)
 {
-    if (adzi_c99_attr(call, "training", 0) != 0 || adzi_c99_in(c, call, RUNNING_MEAN) == NULL) {
-        adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
-            "batch_norm uses the statistics of its batch; call adz_module_eval before the plan is "
-            "made");
-        return;
-    }
-    if (is_of_batch(c) && !let_change(c, call)) {
-        return;
-    }
     channel ch = channel_of(c, call, BIAS);
     const int to = adzi_c99_lanes_add(&ch.lanes, adzi_c99_out(c, call, 0));
     adzi_c99_lanes_open(c, &ch.lanes);
-    print_statistics(c, &ch, adzi_c99_attr(call, "eps", 1e-5));
-    if (is_of_batch(c)) {
-        print_running(c, &ch, adzi_c99_attr(call, "momentum", 0));
-    }
+    print_statistics(c, &ch, is_of_batch(c, call), adzi_c99_attr(call, "eps", 1e-5));
     const int w = ch.in[WEIGHT], b = ch.in[BIAS];
     adzi_c99_nest pass = adzi_c99_pass(c, &ch.lanes);
     adzi_c99_line(c, "%s = (%s - mean) * rstd%s%s%s%s;", pass.operand[to].text,
         pass.operand[ch.in[X]].text, w >= 0 ? " * " : "", w >= 0 ? pass.operand[w].text : "",
         b >= 0 ? " + " : "", b >= 0 ? pass.operand[b].text : "");
     adzi_c99_nest_close(c, &pass);
-    adzi_c99_lanes_close(c, &ch.lanes);
-}
-
-static int add_vector_gradient(
-    adzi_c99 *c, adzi_c99_lanes *lanes, const adzi_c99_value *v, const adzi_c99_value *x)
-{
-    if (v == NULL || !adzi_c99_wants(c, v)) {
-        return -1;
-    }
-    const adzi_c99_value gradient = adzi_c99_gradient(c, v);
-    return add_vector(lanes, &gradient, x);
-}
-
-/* With constant statistics: dx += rstd dy weight,  dweight += dy unit,  dbias += dy */
-static void print_constant_gradients(adzi_c99 *c, const adzi_c99_lanes *lanes, const operands *o)
-{
-    adzi_c99_nest pass = adzi_c99_pass(c, lanes);
-    const char *dy = pass.operand[o->g].text;
-    if (o->dx >= 0) {
-        adzi_c99_line(c, "%s += rstd * %s%s%s;", pass.operand[o->dx].text, dy,
-            o->w >= 0 ? " * " : "", o->w >= 0 ? pass.operand[o->w].text : "");
-    }
-    if (o->dw >= 0) {
-        adzi_c99_line(c, "%s += %s * (%s - mean) * rstd;", pass.operand[o->dw].text, dy,
-            pass.operand[o->x].text);
-    }
-    if (o->db >= 0) {
-        adzi_c99_line(c, "%s += %s;", pass.operand[o->db].text, dy);
-    }
-    adzi_c99_nest_close(c, &pass);
-    adzi_c99_line(c, "(void)mean;");
-    adzi_c99_line(c, "(void)rstd;");
-}
-
-void adzi_c99_batch_norm_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const adzi_c99_value *x = adzi_c99_in(c, call, X);
-    const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
-    channel ch = channel_of(c, call, WEIGHT);
-    operands o = { .x = ch.in[X], .w = ch.in[WEIGHT] };
-    o.dx = add_gradient(c, &ch.lanes, x);
-    o.dw = add_vector_gradient(c, &ch.lanes, adzi_c99_in(c, call, WEIGHT), x);
-    o.db = add_vector_gradient(c, &ch.lanes, adzi_c99_in(c, call, BIAS), x);
-    o.g = adzi_c99_lanes_add(&ch.lanes, &dy);
-    adzi_c99_lanes_open(c, &ch.lanes);
-    print_statistics(c, &ch, adzi_c99_attr(call, "eps", 1e-5));
-    if (is_of_batch(c)) {
-        print_gradients(c, &ch.lanes, &o);
-    } else {
-        print_constant_gradients(c, &ch.lanes, &o);
-    }
     adzi_c99_lanes_close(c, &ch.lanes);
 }

@@ -167,24 +167,3 @@ void adzi_c99_max_pool(adzi_c99 *c, const adzi_c99_call *call)
     }
     close_windows(c, &w);
 }
-
-/* dx[place] += dy. The gradient of x has the layout of x, so the place is found in x. */
-void adzi_c99_max_pool_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
-    const adzi_c99_value dx = adzi_c99_gradient(c, adzi_c99_in(c, call, 0));
-    windows w = windows_of(c, call, &dy);
-    char from[TEXT], to[TEXT];
-    find_largest(c, call, &w, false);
-    element_of(c, &w, 1, &dy, w.window, from);
-    adzi_c99_element(c, dx.memory, "place", to, sizeof to);
-    if (can_miss(call, &w)) {
-        adzi_c99_line(c, "if (place < 0) {");
-        ++c->depth;
-        adzi_c99_line(c, "continue;");
-        --c->depth;
-        adzi_c99_line(c, "}");
-    }
-    adzi_c99_line(c, "%s += %s;", to, from);
-    close_windows(c, &w);
-}

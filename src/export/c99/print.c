@@ -21,7 +21,7 @@ void adzi_c99_fail(adzi_c99 *c, adz_status code, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    adzi_error("adz_plan_write_c", code, "%s", message);
+    adzi_error(c->op, code, "%s", message);
     c->failed = true;
 }
 

@@ -1,4 +1,4 @@
-/* Matrix products: linear, matmul and their gradients. */
+/* Matrix products: linear and matmul. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,6 @@ typedef struct {
     adzi_c99_nest nest;
     const adzi_c99_value *a, *b, *y, *bias;
     int64_t m, k, n;
-    bool accumulate;
 } product;
 
 static int64_t stride_of(const adzi_c99_value *v, int from_last)
@@ -91,8 +90,8 @@ static void print_dots(adzi_c99 *c, const product *p)
     address(c, p, A, p->a, i, 2, a, sizeof a);
     address(c, p, B, p->b, j, 1, b, sizeof b);
     bias_text(c, p, i, j, bias, sizeof bias);
-    adzi_c99_line(c, "%s %s %s%s@dot(%s, %s, %lld);", y, p->accumulate ? "+=" : "=", bias,
-        bias[0] != '\0' ? " + " : "", a, b, (long long)p->k);
+    adzi_c99_line(c, "%s = %s%s@dot(%s, %s, %lld);", y, bias, bias[0] != '\0' ? " + " : "", a, b,
+        (long long)p->k);
     close_loop(c, columns);
     close_loop(c, rows);
 }
@@ -102,13 +101,11 @@ static void print_rows(adzi_c99 *c, const product *p)
 {
     char i[4], k[4], j[4], y[TEXT], a[TEXT], b[TEXT], bias[TEXT];
     const bool rows = adzi_c99_loop_over(c, p->m, i);
-    if (!p->accumulate) {
-        const bool first = adzi_c99_loop_over(c, p->n, j);
-        element(c, p, Y, p->y, i, j, y, sizeof y);
-        bias_text(c, p, i, j, bias, sizeof bias);
-        adzi_c99_line(c, "%s = %s;", y, bias[0] != '\0' ? bias : "0");
-        close_loop(c, first);
-    }
+    const bool first = adzi_c99_loop_over(c, p->n, j);
+    element(c, p, Y, p->y, i, j, y, sizeof y);
+    bias_text(c, p, i, j, bias, sizeof bias);
+    adzi_c99_line(c, "%s = %s;", y, bias[0] != '\0' ? bias : "0");
+    close_loop(c, first);
     const bool terms = adzi_c99_loop_over(c, p->k, k);
     const bool block = open_block(c);
     element(c, p, A, p->a, i, k, a, sizeof a);
@@ -141,8 +138,7 @@ static void print_sums(adzi_c99 *c, const product *p)
     adzi_c99_line(c, "sum%d += %s%s * %s%s;", number, cast, a, cast, b);
     close_loop(c, terms);
     element(c, p, Y, p->y, i, j, y, sizeof y);
-    adzi_c99_line(c, "%s %s %s%s%ssum%d;", y, p->accumulate ? "+=" : "=", whole ? "(" : "", back,
-        whole ? ")" : "", number);
+    adzi_c99_line(c, "%s = %s%s%ssum%d;", y, whole ? "(" : "", back, whole ? ")" : "", number);
     close_block(c, block);
     close_loop(c, columns);
     close_loop(c, rows);
@@ -157,28 +153,13 @@ static adzi_c99_value batch_of(const adzi_c99_value *v)
 }
 
 void adzi_c99_product(adzi_c99 *c, const adzi_c99_value *a, const adzi_c99_value *b,
-    const adzi_c99_value *bias, const adzi_c99_value *y, bool accumulate)
+    const adzi_c99_value *bias, const adzi_c99_value *y)
 {
-    /* The batch has the dimensions of the operand that has most: those of a broadcast operand are
-     * summed over when it is the one that is added to. */
-    const adzi_c99_value *most = y->rank >= a->rank && y->rank >= b->rank ? y
-                                 : a->rank >= b->rank                     ? a
-                                                                          : b;
-    product p = { .a = a, .b = b, .y = y, .bias = bias, .accumulate = accumulate };
-    int64_t sizes[ADZ_MAX_RANK];
-    const int rank = most->rank - 2;
-    for (int d = 0; d < rank; ++d) {
-        sizes[d] = most->sizes[d];
-        const adzi_c99_value *const all[] = { a, b, y };
-        for (int v = 0; v < 3; ++v) {
-            const int at = d - (most->rank - all[v]->rank);
-            sizes[d] = at >= 0 && all[v]->sizes[at] > sizes[d] ? all[v]->sizes[at] : sizes[d];
-        }
-    }
+    product p = { .a = a, .b = b, .y = y, .bias = bias };
     p.m = a->sizes[a->rank - 2];
     p.k = a->sizes[a->rank - 1];
     p.n = b->sizes[b->rank - 1];
-    p.nest = adzi_c99_nest_of(rank, sizes);
+    p.nest = adzi_c99_nest_of(y->rank - 2, y->sizes);
     const adzi_c99_value batches[] = { batch_of(a), batch_of(b), batch_of(y) };
     for (int v = 0; v < 3; ++v) {
         adzi_c99_nest_add(&p.nest, &batches[v]);
@@ -236,38 +217,7 @@ void adzi_c99_linear(adzi_c99 *c, const adzi_c99_call *call)
     adzi_c99_value y = at_least_matrix(adzi_c99_out(c, call, 0));
     const adzi_c99_value w = adzi_c99_transposed(adzi_c99_in(c, call, 1), 0, 1);
     as_rows(&x, &y);
-    adzi_c99_product(c, &x, &w, adzi_c99_in(c, call, 2), &y, false);
-}
-
-/* dx += dy w, dw += dy^T x, db += the sum of dy's rows. */
-void adzi_c99_linear_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const adzi_c99_value *w = adzi_c99_in(c, call, 1), *bias = adzi_c99_in(c, call, 2);
-    const adzi_c99_value *in = adzi_c99_in(c, call, 0);
-    const adzi_c99_value out = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
-    adzi_c99_value dy = at_least_matrix(&out);
-    if (adzi_c99_wants(c, in)) {
-        const adzi_c99_value gradient = adzi_c99_gradient(c, in);
-        adzi_c99_value dx = at_least_matrix(&gradient), g = dy;
-        as_rows(&dx, &g);
-        adzi_c99_product(c, &g, w, NULL, &dx, true);
-    }
-    if (adzi_c99_wants(c, w)) {
-        const adzi_c99_value dw = adzi_c99_gradient(c, w);
-        adzi_c99_value x = at_least_matrix(in), g = dy;
-        as_rows(&x, &g);
-        const adzi_c99_value columns = adzi_c99_transposed(&g, g.rank - 2, g.rank - 1);
-        adzi_c99_product(c, &columns, &x, NULL, &dw, true);
-    }
-    if (bias != NULL && adzi_c99_wants(c, bias)) {
-        const adzi_c99_value db = adzi_c99_gradient(c, bias);
-        adzi_c99_nest nest = adzi_c99_nest_of(dy.rank, dy.sizes);
-        adzi_c99_nest_add(&nest, &db);
-        adzi_c99_nest_add(&nest, &dy);
-        adzi_c99_nest_open(c, &nest);
-        adzi_c99_line(c, "%s += %s;", nest.operand[0].text, nest.operand[1].text);
-        adzi_c99_nest_close(c, &nest);
-    }
+    adzi_c99_product(c, &x, &w, adzi_c99_in(c, call, 2), &y);
 }
 
 /* ---- linear and relu in one call --------------------------------------------------------------
@@ -288,17 +238,6 @@ void adzi_c99_linear_relu(adzi_c99 *c, const adzi_c99_call *call)
     if (drops_nothing(c, call)) {
         adzi_c99_linear(c, call);
         adzi_c99_map(c, y, "= $a < 0 ? 0 : $a", y);
-    }
-}
-
-/* The gradient of y is set to zero where relu has cut y off, and then goes through the product. */
-void adzi_c99_linear_relu_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const adzi_c99_value *y = adzi_c99_out(c, call, 0);
-    if (drops_nothing(c, call)) {
-        const adzi_c99_value dy = adzi_c99_gradient(c, y);
-        adzi_c99_map(c, &dy, "*= $a > 0", y);
-        adzi_c99_linear_backward(c, call);
     }
 }
 
@@ -345,26 +284,5 @@ void adzi_c99_matmul(adzi_c99 *c, const adzi_c99_call *call)
     const adzi_c99_value *a = adzi_c99_in(c, call, 0), *b = adzi_c99_in(c, call, 1);
     const adzi_c99_value left = operand(call, "transpose_a", a), r = right(call, b);
     const adzi_c99_value y = product_of(adzi_c99_out(c, call, 0), a, b);
-    adzi_c99_product(c, &left, &r, NULL, &y, false);
-}
-
-/* da += dy b^T, db += a^T dy. */
-void adzi_c99_matmul_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const adzi_c99_value *a = adzi_c99_in(c, call, 0), *b = adzi_c99_in(c, call, 1);
-    const adzi_c99_value left = operand(call, "transpose_a", a), r = right(call, b);
-    const adzi_c99_value out = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
-    const adzi_c99_value dy = product_of(&out, a, b);
-    if (adzi_c99_wants(c, a)) {
-        adzi_c99_value da = left;
-        da.memory = adzi_c99_gradient(c, a).memory;
-        const adzi_c99_value bt = adzi_c99_transposed(&r, r.rank - 2, r.rank - 1);
-        adzi_c99_product(c, &dy, &bt, NULL, &da, true);
-    }
-    if (adzi_c99_wants(c, b)) {
-        adzi_c99_value db = r;
-        db.memory = adzi_c99_gradient(c, b).memory;
-        const adzi_c99_value at = adzi_c99_transposed(&left, left.rank - 2, left.rank - 1);
-        adzi_c99_product(c, &at, &dy, NULL, &db, true);
-    }
+    adzi_c99_product(c, &left, &r, NULL, &y);
 }

@@ -1,5 +1,4 @@
-/* Values, memories and calls of the C program, made from a trace. */
-#include <math.h>
+/* Values and calls of a function of the C program, made from a trace. */
 #include <stdio.h>
 #include <string.h>
 
@@ -36,7 +35,7 @@ void adzi_c99_comment(char *to, size_t size, const char *name)
 }
 
 /* Adds " [2, 3]" to a label. */
-static void add_shape(char *label, size_t size, int rank, const int64_t *sizes)
+void adzi_c99_add_shape(char *label, size_t size, int rank, const int64_t *sizes)
 {
     size_t n = strlen(label);
     n += (size_t)snprintf(label + n, size - n, " [");
@@ -52,7 +51,9 @@ static void add_shape(char *label, size_t size, int rank, const int64_t *sizes)
 static bool is_taken(const adzi_c99 *c, const adzi_c99_memory *m)
 {
     for (size_t i = 0; i < c->n_memories; ++i) {
-        if (&c->memories[i] != m && strcmp(c->memories[i].name, m->name) == 0) {
+        const adzi_c99_memory *other = &c->memories[i];
+        const bool meet = other->function < 0 || m->function < 0 || other->function == m->function;
+        if (other != m && meet && strcmp(other->name, m->name) == 0) {
             return true;
         }
     }
@@ -87,82 +88,66 @@ int adzi_c99_memory_new(adzi_c99 *c, adzi_c99_kind kind, adz_dtype dtype, int64_
         .first = -1,
         .last = -1,
         .start = -1,
-        .gradient = -1 };
-    snprintf(
-        m->name, sizeof m->name, "%s%d", kind == ADZI_C99_BUFFER ? "h" : "c", (int)c->n_memories);
+        .update = -1,
+        .function = c->function };
+    const char letter = kind == ADZI_C99_BUFFER ? 'h' : kind == ADZI_C99_NUMBER ? 'n' : 'c';
+    snprintf(m->name, sizeof m->name, "%c%d", letter, (int)c->n_memories);
     return (int)c->n_memories++;
 }
 
-double adzi_c99_contents(const adzi_c99_memory *m, int64_t i)
+/* The memory of an input, which only this function knows. */
+static int input_memory(adzi_c99 *c, const adzi_traced_value *v)
 {
-    switch (m->dtype) {
-    case ADZ_F64:
-        return ((const double *)m->data)[i];
-    case ADZ_I64:
-        return (double)((const int64_t *)m->data)[i];
-    case ADZ_I32:
-        return (double)((const int32_t *)m->data)[i];
-    case ADZ_BOOL:
-    case ADZ_U8:
-        return (double)((const uint8_t *)m->data)[i];
-    case ADZ_F16: /* a file in C has no such values, and an error says so later */
-    case ADZ_BF16:
-        return 0;
-    default:
-        return (double)((const float *)m->data)[i];
-    }
-}
-
-/* True if a constant is printed as one number. Bytes are not: a comparison of a byte with a number
- * may have only one outcome, of which compilers warn. A NaN differs from itself. */
-static bool all_equal(const adzi_c99_memory *m)
-{
-    const double first = m->count > 0 ? adzi_c99_contents(m, 0) : 0;
-    bool equal = m->count > 0 && m->dtype != ADZ_U8 && m->dtype != ADZ_BOOL;
-    for (int64_t i = 0; i < m->count && equal; ++i) {
-        const double x = adzi_c99_contents(m, i);
-        equal = x == first && signbit(x) == signbit(first);
-    }
-    return equal;
-}
-
-/* The memory of a value that no call made. */
-static int own_memory(adzi_c99 *c, const adzi_traced_value *v, int64_t *offset)
-{
-    static const adzi_c99_kind kinds[] = { [ADZI_VALUE_INPUT] = ADZI_C99_INPUT,
-        [ADZI_VALUE_PARAMETER] = ADZI_C99_PARAMETER,
-        [ADZI_VALUE_BUFFER] = ADZI_C99_PARAMETER,
-        [ADZI_VALUE_CONSTANT] = ADZI_C99_CONSTANT };
-    adz_tensor *t = v->tensor;
-    const bool contiguous = adzi_is_contiguous(t);
-    if (!contiguous && v->kind == ADZI_VALUE_INPUT) {
+    if (!adzi_is_contiguous(v->tensor)) {
         adzi_c99_fail(c, ADZ_ERR_ARGUMENT,
             "%s%s is not contiguous; make it contiguous with adz_contiguous before the plan is "
             "made",
-            v->name != NULL ? v->name : "an input", adzi_text_shape(t));
+            v->name != NULL ? v->name : "an input", adzi_text_shape(v->tensor));
         return -1;
     }
-    const char *base = contiguous ? t->data : t->storage->data;
-    const int64_t item = (int64_t)adzi_item_size(t);
-    const int64_t count = contiguous ? t->numel : (int64_t)t->storage->bytes / item;
-    const int memory = adzi_c99_memory_new(c, kinds[v->kind], v->dtype, count);
-    if (memory < 0) {
-        return -1;
-    }
-    adzi_c99_memory *m = &c->memories[memory];
-    m->data = base;
-    m->tensor = t;
-    *offset = (t->data - base) / item;
-    m->uniform = v->kind == ADZI_VALUE_CONSTANT && all_equal(m);
-    adzi_c99_comment(m->label, sizeof m->label, v->name != NULL ? v->name : "constant");
-    add_shape(m->label, sizeof m->label, v->rank, v->sizes);
-    if (v->kind == ADZI_VALUE_INPUT) {
+    const int memory = adzi_c99_memory_new(c, ADZI_C99_INPUT, v->dtype, v->tensor->numel);
+    if (memory >= 0) {
+        adzi_c99_memory *m = &c->memories[memory];
+        adzi_c99_label(m, v->name != NULL ? v->name : "input", v);
         snprintf(m->name, sizeof m->name, "x");
-    } else if (v->name != NULL) {
-        adzi_c99_identifier(m->name, sizeof m->name, "w_", v->name);
+        adzi_c99_make_unique(c, m);
     }
-    adzi_c99_make_unique(c, m);
     return memory;
+}
+
+/* A buffer for a constant that the function makes and changes, or for a gradient that it overwrites
+ * before it reads it. The constant fills it when the function starts. */
+static int changed_memory(adzi_c99 *c, const adzi_traced_value *v, int start)
+{
+    int64_t count;
+    adzi_c99_base(v->tensor, &count);
+    const int memory = adzi_c99_memory_new(c, ADZI_C99_BUFFER, v->dtype, count);
+    if (memory >= 0) {
+        c->memories[memory].start = start;
+        adzi_c99_label(&c->memories[memory], v->name != NULL ? v->name : "constant", v);
+    }
+    return memory;
+}
+
+/* The memory of a value that no call made. */
+static int own_memory(adzi_c99 *c, const adzi_trace *trace, size_t i, int64_t *offset)
+{
+    const adzi_traced_value *v = &trace->values[i];
+    if (v->kind == ADZI_VALUE_INPUT) {
+        return input_memory(c, v);
+    }
+    if (v->kind == ADZI_VALUE_NUMBER) {
+        return adzi_c99_number_memory(c, v);
+    }
+    int64_t count;
+    const char *base = adzi_c99_base(v->tensor, &count);
+    const int shared = adzi_c99_shared_memory(c, trace, v);
+    *offset = (v->tensor->data - base) / (int64_t)adzi_item_size(v->tensor);
+    const bool changed = v->contents != NULL && v->becomes == (int)i;
+    if (shared < 0 || (changed && c->memories[shared].kind == ADZI_C99_CONSTANT)) {
+        return changed_memory(c, v, shared);
+    }
+    return shared;
 }
 
 /* True if some call changes the storage in place. */
@@ -180,9 +165,9 @@ static bool is_changed(const adzi_trace *trace, const adzi_storage *storage)
 /* True if the contents of a memory are known while the file is written. */
 static bool is_known(const adzi_c99 *c, int value)
 {
-    const adzi_c99_kind kind =
-        value < 0 ? ADZI_C99_CONSTANT : c->memories[c->values[value].memory].kind;
-    return kind == ADZI_C99_CONSTANT || (kind == ADZI_C99_PARAMETER && !c->training);
+    const adzi_c99_memory *m = value >= 0 ? &c->memories[c->values[value].memory] : NULL;
+    return m == NULL || m->kind == ADZI_C99_CONSTANT ||
+           (m->kind == ADZI_C99_VARIABLE && !m->changes);
 }
 
 /* The mask of attention's dropout is no input of the call, so such a call is not known. */
@@ -254,28 +239,18 @@ static int view_memory(adzi_c99 *c, const adzi_trace *trace, const adz_tensor *t
     return c->values[from].memory;
 }
 
-/* A constant that a call changes becomes a buffer, which is filled when the function starts. */
-static void change(adzi_c99 *c, int memory, const adzi_traced_call *call)
+/* An in-place call may change a buffer, or a variable that is known to change. */
+static bool can_change(adzi_c99 *c, int memory, const adzi_traced_call *call)
 {
-    adzi_c99_memory *m = &c->memories[memory];
-    if (m->kind == ADZI_C99_CONSTANT) {
-        const adzi_c99_memory first = *m;
-        const int start = adzi_c99_memory_new(c, ADZI_C99_CONSTANT, m->dtype, m->count);
-        if (start < 0) {
-            return;
-        }
-        m = &c->memories[memory];
-        c->memories[start].data = first.data;
-        c->memories[start].uniform = first.uniform;
-        memcpy(c->memories[start].label, first.label, sizeof first.label);
-        m->kind = ADZI_C99_BUFFER;
-        m->uniform = false;
-        m->start = start;
-    } else if (m->kind != ADZI_C99_BUFFER) {
+    const adzi_c99_memory *m = &c->memories[memory];
+    const bool can = m->kind == ADZI_C99_BUFFER || (m->kind == ADZI_C99_VARIABLE && m->changes);
+    if (!can) {
         adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
-            "%s changes %s in place; a function in C leaves its inputs and weights as they are",
+            "%s changes %s in place; a function in C leaves its inputs as they are, and weights if "
+            "only a part of them is changed",
             call->op->name, m->label);
     }
+    return can;
 }
 
 /* The memory of a result: that of the tensor it is a view of, a constant if all inputs of the call
@@ -288,10 +263,9 @@ static int result_memory(adzi_c99 *c, const adzi_trace *trace, const adzi_traced
     const int from = viewed(trace, call, t);
     if (from >= 0) {
         const int viewed_memory = view_memory(c, trace, t, from, call, offset);
-        if (call->inplace && viewed_memory >= 0) {
-            change(c, viewed_memory, call);
-        }
-        return viewed_memory;
+        const bool good =
+            viewed_memory >= 0 && (!call->inplace || can_change(c, viewed_memory, call));
+        return good ? viewed_memory : -1;
     }
     const char *base = t->storage->data;
     int64_t count = (t->data - base) / item + (t->numel > 0 ? 1 : 0);
@@ -305,12 +279,11 @@ static int result_memory(adzi_c99 *c, const adzi_trace *trace, const adzi_traced
     if (memory >= 0) {
         adzi_c99_memory *m = &c->memories[memory];
         m->data = known ? base : NULL;
-        m->uniform = known && adzi_is_contiguous(t) && all_equal(m);
+        m->uniform = known && adzi_is_contiguous(t) && adzi_c99_all_equal(m);
         char label[ADZI_C99_LABEL];
         snprintf(label, sizeof label, "%s%s%s", call->path, call->path[0] != '\0' ? ": " : "",
             call->op->name);
-        adzi_c99_comment(m->label, sizeof m->label, label);
-        add_shape(m->label, sizeof m->label, v->rank, v->sizes);
+        adzi_c99_label(m, label, v);
     }
     return memory;
 }
@@ -326,7 +299,7 @@ static bool add_value(adzi_c99 *c, const adzi_trace *trace, size_t i)
     memcpy(value.strides, v->strides, sizeof value.strides);
     value.memory = v->kind == ADZI_VALUE_RESULT
                        ? result_memory(c, trace, v, &trace->calls[v->call], &value.offset)
-                       : own_memory(c, v, &value.offset);
+                       : own_memory(c, trace, i, &value.offset);
     if (value.memory < 0) {
         return false;
     }
@@ -394,6 +367,7 @@ static void name_inputs(adzi_c99 *c)
 
 bool adzi_c99_program(adzi_c99 *c, const adzi_trace *trace)
 {
+    c->n_values = c->n_calls = 0;
     c->n_inputs = (size_t)trace->n_inputs;
     c->output = trace->output;
     for (size_t i = 0; i < trace->n_values; ++i) {
@@ -415,5 +389,9 @@ void adzi_c99_free(adzi_c99 *c)
     adzi_free(c->memories, c->memories_capacity * sizeof *c->memories);
     adzi_free(c->values, c->values_capacity * sizeof *c->values);
     adzi_free(c->calls, c->calls_capacity * sizeof *c->calls);
+    adzi_free(c->stepped, c->stepped_capacity * sizeof *c->stepped);
+    adzi_free(c->steps, c->steps_capacity * sizeof *c->steps);
+    adzi_free(c->updates, c->updates_capacity * sizeof *c->updates);
+    adzi_free(c->texts, c->texts_capacity * sizeof *c->texts);
     adzi_text_free(&c->body);
 }

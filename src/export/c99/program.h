@@ -5,12 +5,81 @@
 #include "export/c99/c99.h"
 #include "export/trace.h"
 
-/** Fills the values, memories and calls of a program. The trace must outlive it. False with the
+/* ---- variables.c ------------------------------------------------------------------------------
+ */
+
+/** Makes the memories that the function of a trace shares with others. Call it for all traces
+ * before adzi_c99_mark_changes. False with the error recorded. */
+bool adzi_c99_add_variables(adzi_c99 *c, const adzi_trace *trace);
+
+/** Marks the variables that the function of a trace changes. Call it for all traces before
+ * adzi_c99_program. False with the error recorded. */
+bool adzi_c99_mark_changes(adzi_c99 *c, const adzi_trace *trace);
+
+/** False with the error recorded if a variable that changes shares memory with another one. */
+bool adzi_c99_check_overlaps(adzi_c99 *c);
+
+/** The memory that functions share for a value, or -1. */
+int adzi_c99_shared_memory(const adzi_c99 *c, const adzi_trace *trace, const adzi_traced_value *v);
+
+/** The first element of a tensor's memory, and how many elements an array for it has. */
+const char *adzi_c99_base(const adz_tensor *t, int64_t *count);
+
+/** Element i of a constant or a variable when the file is written. */
+double adzi_c99_contents(const adzi_c99_memory *m, int64_t i);
+
+/** True if a constant is printed as one number. */
+bool adzi_c99_all_equal(const adzi_c99_memory *m);
+
+/** Makes the label "what [2, 3]" for comments. */
+void adzi_c99_label(adzi_c99_memory *m, const char *what, const adzi_traced_value *v);
+
+/** Adds " [2, 3]" to a label. */
+void adzi_c99_add_shape(char *label, size_t size, int rank, const int64_t *sizes);
+
+/* ---- updates.c --------------------------------------------------------------------------------
+ */
+
+/** Notes the parameters that function c->function updates, and how often. Call it for all traces
+ * before adzi_c99_count_together. False with the error recorded. */
+bool adzi_c99_add_steps(adzi_c99 *c, const adzi_trace *trace);
+
+/** Finds the parameters that have one count. */
+void adzi_c99_count_together(adzi_c99 *c);
+
+/** The memory of a number; -1 with the error recorded. */
+int adzi_c99_number_memory(adzi_c99 *c, const adzi_traced_value *v);
+
+/** Adds the lines that compute the numbers which the printed function uses, and those that count
+ * its steps. */
+void adzi_c99_print_numbers(adzi_c99 *c, adzi_text *to);
+void adzi_c99_print_counts(const adzi_c99 *c, adzi_text *to);
+
+/** The groups of all optimizers, whose rates the file has. */
+size_t adzi_c99_groups(const adzi_c99 *c);
+
+/** Adds the learning rates, the settings, the counts and the functions that compute numbers to the
+ * file. All functions must have been printed. Returns the bytes of the variables. */
+int64_t adzi_c99_print_updates(adzi_c99 *c, adzi_text *file);
+
+/** type_text.c: adds the functions that compute a type's numbers unless the file has them, and
+ * writes the name of the last one to `name`. */
+void adzi_c99_type_text(
+    adzi_c99 *c, adzi_text *file, const adz_optimizer_type *type, char name[ADZI_C99_NAME]);
+
+/* ---- reuse.c ----------------------------------------------------------------------------------
+ */
+
+/** Leaves out copies that nothing needs, and lets results be computed in the variables into which
+ * they would be copied. */
+void adzi_c99_reuse(adzi_c99 *c, const adzi_trace *trace);
+
+/* ---- program.c --------------------------------------------------------------------------------
+ */
+
+/** Fills the values and calls of function c->function. The trace must outlive them. False with the
  * error recorded. */
 bool adzi_c99_program(adzi_c99 *c, const adzi_trace *trace);
-
-/** Element i of a constant. */
-double adzi_c99_contents(const adzi_c99_memory *m, int64_t i);
 
 /** Releases what a program holds. */
 void adzi_c99_free(adzi_c99 *c);

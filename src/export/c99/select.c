@@ -13,9 +13,9 @@ static unsigned lane_of(const adzi_c99_call *call, const adzi_c99_value *x)
     return x->rank > 0 ? 1u << (int)adzi_c99_attr(call, "dim", 0) : 0;
 }
 
-/* Prints to[i] = from[0] + ... + from[i], or from the last element on, or `to` += that sum. */
-static void running_sum(adzi_c99 *c, const adzi_c99_call *call, adzi_c99_value to,
-    adzi_c99_value from, bool reverse, bool accumulate)
+/* Prints to[i] = from[0] + ... + from[i], or from the last element on. */
+static void running_sum(
+    adzi_c99 *c, const adzi_c99_call *call, adzi_c99_value to, adzi_c99_value from, bool reverse)
 {
     const unsigned mask = lane_of(call, &from);
     for (int d = 0; d < from.rank; ++d) {
@@ -34,7 +34,7 @@ static void running_sum(adzi_c99 *c, const adzi_c99_call *call, adzi_c99_value t
     adzi_c99_line(c,
         adzi_is_float(to.dtype) ? "s += %s;" : "s = (int32_t)((uint32_t)s + (uint32_t)%s);",
         pass.operand[x].text);
-    adzi_c99_line(c, "%s %s s;", pass.operand[y].text, accumulate ? "+=" : "=");
+    adzi_c99_line(c, "%s = s;", pass.operand[y].text);
     adzi_c99_nest_close(c, &pass);
     adzi_c99_lanes_close(c, &lanes);
 }
@@ -42,16 +42,7 @@ static void running_sum(adzi_c99 *c, const adzi_c99_call *call, adzi_c99_value t
 void adzi_c99_cumsum(adzi_c99 *c, const adzi_c99_call *call)
 {
     const bool reverse = adzi_c99_attr(call, "reverse", 0) != 0;
-    running_sum(c, call, *adzi_c99_out(c, call, 0), *adzi_c99_in(c, call, 0), reverse, false);
-}
-
-/* dx[i] = dy[i] + ... + dy[n - 1]: the sums run the other way. */
-void adzi_c99_cumsum_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const bool reverse = adzi_c99_attr(call, "reverse", 0) != 0;
-    const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
-    const adzi_c99_value dx = adzi_c99_gradient(c, adzi_c99_in(c, call, 0));
-    running_sum(c, call, dx, dy, !reverse, true);
+    running_sum(c, call, *adzi_c99_out(c, call, 0), *adzi_c99_in(c, call, 0), reverse);
 }
 
 /* The statement that takes |x| = a into a norm of order p, and the norm of the sum s. */
@@ -121,71 +112,6 @@ void adzi_c99_norm(adzi_c99 *c, const adzi_c99_call *call)
         print_scaled(c, &lanes, from, step);
     }
     adzi_c99_line(c, "%s = %s;", adzi_c99_lane_element(c, &lanes, to), result);
-    adzi_c99_lanes_close(c, &lanes);
-}
-
-/* dx for an element e of norm y > 0:
- *
- *     p = 1:         g sign(e)
- *     p = 2:         g e / y
- *     p infinite:    g sign(e) / ties where |e| = y, else 0
- *     other p:       g sign(e) (|e| / y)^(p-1), written as a power whose base is at most 1 */
-static void norm_slope(double p, char slope[128])
-{
-    if (p == 1) {
-        snprintf(slope, 128, "g * sign");
-    } else if (p == 2) {
-        snprintf(slope, 128, "y == 0 ? 0 : g * (e / y)");
-    } else if (isinf(p)) {
-        snprintf(slope, 128, "a == y || a != a ? g * sign / (float)ties : 0");
-    } else if (p > 2) {
-        snprintf(slope, 128, "y == 0 ? 0 : g * sign * @pow(a / y, %s)", adzi_c99_float(p - 1));
-    } else if (p < 0) {
-        snprintf(
-            slope, 128, "y == 0 || a == 0 ? 0 : g * sign * @pow(y / a, %s)", adzi_c99_float(1 - p));
-    } else { /* roots keep the quotient from becoming 0 */
-        snprintf(slope, 128, "y == 0 || a == 0 ? 0 : g * sign * @pow(@sqrt(a) / @sqrt(y), %s)",
-            adzi_c99_float(2 * (p - 1)));
-    }
-}
-
-void adzi_c99_norm_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const double p = adzi_c99_attr(call, "p", 2);
-    if (p == 0) {
-        return; /* a count has no slope */
-    }
-    const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
-    const adzi_c99_value dy = adzi_c99_gradient(c, y), dx = adzi_c99_gradient(c, x);
-    char slope[128];
-    norm_slope(p, slope);
-    adzi_c99_lanes lanes = adzi_c99_lanes_of(x, (unsigned)adzi_c99_attr(call, "dim", 0));
-    const int from = adzi_c99_lanes_add(&lanes, x), to = adzi_c99_lanes_add(&lanes, &dx);
-    const int norm = adzi_c99_lanes_add_reduced(&lanes, y);
-    const int given = adzi_c99_lanes_add_reduced(&lanes, &dy);
-    adzi_c99_lanes_open(c, &lanes);
-    adzi_c99_line(c, "const float g = %s;", adzi_c99_lane_element(c, &lanes, given));
-    if (p != 1) {
-        adzi_c99_line(c, "const float y = %s;", adzi_c99_lane_element(c, &lanes, norm));
-    }
-    adzi_c99_nest pass;
-    if (isinf(p)) {
-        adzi_c99_line(c, "int32_t ties = 0;");
-        pass = adzi_c99_pass(c, &lanes);
-        const char *e = pass.operand[from].text;
-        adzi_c99_line(c, "ties += %s == y || -%s == y || %s != %s;", e, e, e, e);
-        adzi_c99_nest_close(c, &pass);
-    }
-    pass = adzi_c99_pass(c, &lanes);
-    adzi_c99_line(c, "const float e = %s;", pass.operand[from].text);
-    if (p != 1 && p != 2) {
-        adzi_c99_line(c, "const float a = e < 0 ? -e : e;");
-    }
-    if (p != 2) {
-        adzi_c99_line(c, "const float sign = (float)((e > 0) - (e < 0));");
-    }
-    adzi_c99_line(c, "%s += %s;", pass.operand[to].text, slope);
-    adzi_c99_nest_close(c, &pass);
     adzi_c99_lanes_close(c, &lanes);
 }
 

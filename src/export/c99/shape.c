@@ -14,12 +14,6 @@ static adzi_c99_value part_of(
     return part;
 }
 
-/* Prints to = from, or to += from, for every element. */
-static void copy(adzi_c99 *c, const adzi_c99_value *to, const adzi_c99_value *from, bool accumulate)
-{
-    adzi_c99_map(c, to, accumulate ? "+= $a" : "= $a", from);
-}
-
 /* ---- cat --------------------------------------------------------------------------------------
  */
 
@@ -32,27 +26,9 @@ void adzi_c99_cat(adzi_c99 *c, const adzi_c99_call *call)
         const adzi_c99_value *x = adzi_c99_in(c, call, i);
         if (x != NULL && x->numel > 0) {
             const adzi_c99_value part = part_of(y, x, dim, start);
-            copy(c, &part, x, false);
+            adzi_c99_map(c, &part, "= $a", x);
             start += x->sizes[dim];
         }
-    }
-}
-
-void adzi_c99_cat_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
-    const int dim = (int)adzi_c99_attr(call, "dim", 0);
-    int64_t start = 0;
-    for (int i = 0; i < call->n_in; ++i) {
-        const adzi_c99_value *x = adzi_c99_in(c, call, i);
-        if (x == NULL || x->numel == 0) {
-            continue;
-        }
-        if (adzi_c99_wants(c, x)) {
-            const adzi_c99_value dx = adzi_c99_gradient(c, x), part = part_of(&dy, x, dim, start);
-            copy(c, &dx, &part, true);
-        }
-        start += x->sizes[dim];
     }
 }
 
@@ -88,18 +64,7 @@ void adzi_c99_reshape(adzi_c99 *c, const adzi_c99_call *call)
     const adzi_c99_value *x = adzi_c99_in(c, call, 0);
     adzi_c99_value y;
     if (in_shape_of(c, adzi_c99_out(c, call, 0), x, &y)) {
-        copy(c, &y, x, false);
-    }
-}
-
-void adzi_c99_reshape_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const adzi_c99_value *x = adzi_c99_in(c, call, 0);
-    const adzi_c99_value g = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
-    const adzi_c99_value dx = adzi_c99_gradient(c, x);
-    adzi_c99_value dy;
-    if (in_shape_of(c, &g, x, &dy)) {
-        copy(c, &dx, &dy, true);
+        adzi_c99_map(c, &y, "= $a", x);
     }
 }
 
@@ -120,15 +85,7 @@ static adzi_c99_value flipped(const adzi_c99_call *call, const adzi_c99_value *v
 void adzi_c99_flip(adzi_c99 *c, const adzi_c99_call *call)
 {
     const adzi_c99_value x = flipped(call, adzi_c99_in(c, call, 0));
-    copy(c, adzi_c99_out(c, call, 0), &x, false);
-}
-
-void adzi_c99_flip_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
-    const adzi_c99_value dx = adzi_c99_gradient(c, adzi_c99_in(c, call, 0));
-    const adzi_c99_value from = flipped(call, &dy);
-    copy(c, &dx, &from, true);
+    adzi_c99_map(c, adzi_c99_out(c, call, 0), "= $a", &x);
 }
 
 /* Cuts x and y to the elements that a padding copies. The list of sizes has the low and the high
@@ -157,24 +114,16 @@ void adzi_c99_pad(adzi_c99 *c, const adzi_c99_call *call)
         value, sizeof value, "= %s", adzi_c99_number(c, y.dtype, adzi_c99_attr(call, "value", 0)));
     adzi_c99_map(c, &y, value, NULL);
     keep_common(call, &x, &y);
-    copy(c, &y, &x, false);
-}
-
-void adzi_c99_pad_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
-    adzi_c99_value dx = adzi_c99_gradient(c, adzi_c99_in(c, call, 0));
-    keep_common(call, &dx, &dy);
-    copy(c, &dx, &dy, true);
+    adzi_c99_map(c, &y, "= $a", &x);
 }
 
 /* ---- triangles --------------------------------------------------------------------------------
  */
 
 /* The elements at and below a diagonal (tril), or at and above it (triu); zeros elsewhere. */
-static void triangle(adzi_c99 *c, const adzi_c99_call *call, bool lower, const adzi_c99_value *to,
-    const adzi_c99_value *from, bool accumulate)
+static void triangle(adzi_c99 *c, const adzi_c99_call *call, bool lower)
 {
+    const adzi_c99_value *to = adzi_c99_out(c, call, 0), *from = adzi_c99_in(c, call, 0);
     const double offset =
         adzi_c99_attr(call, "diagonal", 0); /* beyond an int, as good as its end */
     const int diagonal = (int)(offset > INT32_MAX    ? INT32_MAX
@@ -199,8 +148,8 @@ static void triangle(adzi_c99 *c, const adzi_c99_call *call, bool lower, const a
         adzi_c99_index(index, sizeof index, j, values[k]->strides[y.rank + 1]);
         adzi_c99_element(c, values[k]->memory, index, texts[k], sizeof texts[k]);
     }
-    adzi_c99_line(c, "%s %s %s - %s %s %d ? %s : 0;", texts[0], accumulate ? "+=" : "=", j, i,
-        lower ? "<=" : ">=", diagonal, texts[1]);
+    adzi_c99_line(
+        c, "%s = %s - %s %s %d ? %s : 0;", texts[0], j, i, lower ? "<=" : ">=", diagonal, texts[1]);
     adzi_c99_end(c);
     adzi_c99_end(c);
     adzi_c99_nest_close(c, &nest);
@@ -208,29 +157,12 @@ static void triangle(adzi_c99 *c, const adzi_c99_call *call, bool lower, const a
 
 void adzi_c99_tril(adzi_c99 *c, const adzi_c99_call *call)
 {
-    triangle(c, call, true, adzi_c99_out(c, call, 0), adzi_c99_in(c, call, 0), false);
+    triangle(c, call, true);
 }
 
 void adzi_c99_triu(adzi_c99 *c, const adzi_c99_call *call)
 {
-    triangle(c, call, false, adzi_c99_out(c, call, 0), adzi_c99_in(c, call, 0), false);
-}
-
-static void triangle_backward(adzi_c99 *c, const adzi_c99_call *call, bool lower)
-{
-    const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
-    const adzi_c99_value dx = adzi_c99_gradient(c, adzi_c99_in(c, call, 0));
-    triangle(c, call, lower, &dx, &dy, true);
-}
-
-void adzi_c99_tril_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    triangle_backward(c, call, true);
-}
-
-void adzi_c99_triu_backward(adzi_c99 *c, const adzi_c99_call *call)
-{
-    triangle_backward(c, call, false);
+    triangle(c, call, false);
 }
 
 /* ---- glu and dropout --------------------------------------------------------------------------
@@ -272,15 +204,22 @@ static bool drops_nothing(adzi_c99 *c, const adzi_c99_call *call)
 void adzi_c99_dropout(adzi_c99 *c, const adzi_c99_call *call)
 {
     if (drops_nothing(c, call)) {
-        copy(c, adzi_c99_out(c, call, 0), adzi_c99_in(c, call, 0), false);
+        adzi_c99_map(c, adzi_c99_out(c, call, 0), "= $a", adzi_c99_in(c, call, 0));
     }
 }
 
-void adzi_c99_dropout_backward(adzi_c99 *c, const adzi_c99_call *call)
+/* Zeros, in which the elements of a slice are those of x. */
+void adzi_c99_slice_backward(adzi_c99 *c, const adzi_c99_call *call)
 {
-    if (drops_nothing(c, call)) {
-        const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
-        const adzi_c99_value dx = adzi_c99_gradient(c, adzi_c99_in(c, call, 0));
-        copy(c, &dx, &dy, true);
+    const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
+    const int dim = (int)adzi_c99_attr(call, "dim", 0);
+    adzi_c99_value part = *x;
+    adzi_c99_map(c, y, "= 0", NULL);
+    part.memory = y->memory;
+    part.offset = y->offset + (int64_t)adzi_c99_attr(call, "start", 0) * y->strides[dim];
+    memcpy(part.strides, y->strides, sizeof part.strides);
+    part.strides[dim] *= (int64_t)adzi_c99_attr(call, "step", 1);
+    if (x->numel > 0) {
+        adzi_c99_map(c, &part, "= $a", x);
     }
 }

@@ -137,38 +137,3 @@ adzi_c99_value adzi_c99_scratch(adzi_c99 *c, adz_dtype dtype, int rank, const in
     }
     return contiguous(memory >= 0 ? memory : 0, dtype, rank, sizes);
 }
-
-/* ---- gradients --------------------------------------------------------------------------------
- */
-
-bool adzi_c99_wants(const adzi_c99 *c, const adzi_c99_value *value)
-{
-    return c->memories[value->memory].wants;
-}
-
-adzi_c99_value adzi_c99_gradient(adzi_c99 *c, const adzi_c99_value *value)
-{
-    adzi_c99_value g = *value;
-    adzi_c99_memory *m = &c->memories[value->memory];
-    if (m->gradient < 0) {
-        const int made = adzi_c99_memory_new(c, ADZI_C99_BUFFER, ADZ_F32, m->count);
-        if (made < 0) {
-            return g;
-        }
-        m = &c->memories[value->memory];
-        m->gradient = made;
-        adzi_c99_memory *dm = &c->memories[made];
-        const adzi_c99_memory of = *m; /* a copy, because both lie in one array */
-        snprintf(dm->name, sizeof dm->name, "d%.*s", (int)sizeof dm->name - 2, of.name);
-        adzi_c99_make_unique(c, dm);
-        snprintf(
-            dm->label, sizeof dm->label, "gradient: %.*s", (int)sizeof dm->label - 12, of.label);
-    }
-    g.memory = m->gradient;
-    if (c->memories[g.memory].first < 0) { /* its first use */
-        const int64_t count = c->memories[g.memory].count;
-        adzi_c99_value all = contiguous(g.memory, ADZ_F32, 1, &count);
-        adzi_c99_map(c, &all, "= 0", NULL);
-    }
-    return g;
-}

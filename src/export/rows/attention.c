@@ -2,6 +2,6 @@
 #include "export/rows/row.h"
 
 const adzi_row adzi_rows_attention[] = {
-    { .op = "scaled_dot_product_attention", C99_FORWARD(attention) },
+    { .op = "scaled_dot_product_attention", C99(attention) },
     { .op = NULL },
 };

@@ -4,19 +4,15 @@
 #define NO_PATCHES "has no counterpart in ONNX's opset 17; write it as a convolution"
 
 const adzi_row adzi_rows_conv[] = {
-    { .op = "conv1d", C99(conv, conv_backward), ONNX(conv, conv, "Conv") },
-    { .op = "conv2d", C99(conv, conv_backward), ONNX(conv, conv, "Conv") },
-    { .op = "conv_transpose1d",
-        C99(conv_transpose, conv_transpose_backward),
-        ONNX(conv, conv, "ConvTranspose") },
-    { .op = "conv_transpose2d",
-        C99(conv_transpose, conv_transpose_backward),
-        ONNX(conv, conv, "ConvTranspose") },
+    { .op = "conv1d", C99(conv), ONNX(conv, conv, "Conv") },
+    { .op = "conv2d", C99(conv), ONNX(conv, conv, "Conv") },
+    { .op = "conv_transpose1d", C99(conv_transpose), ONNX(conv, conv, "ConvTranspose") },
+    { .op = "conv_transpose2d", C99(conv_transpose), ONNX(conv, conv, "ConvTranspose") },
     { .op = "conv_weight",
-        C99(conv_weight, conv_weight_backward),
+        C99(conv_weight),
         .onnx = { .refused = "is the gradient of a weight, for which ONNX has no node; export the "
                              "forward alone" } },
-    { .op = "fold", C99(fold, fold_backward), .onnx = { .refused = NO_PATCHES } },
-    { .op = "unfold", C99(unfold, unfold_backward), .onnx = { .refused = NO_PATCHES } },
+    { .op = "fold", C99(fold), .onnx = { .refused = NO_PATCHES } },
+    { .op = "unfold", C99(unfold), .onnx = { .refused = NO_PATCHES } },
     { .op = NULL },
 };

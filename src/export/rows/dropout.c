@@ -1,7 +1,12 @@
 /* How exports write operators: dropout. */
 #include "export/rows/row.h"
 
+#define OUTSIDE ", which draws random numbers; call adz_module_eval before the export"
+
 const adzi_row adzi_rows_dropout[] = {
-    { .op = "dropout", C99(dropout, dropout_backward), ONNX(dropout, first, NULL) },
+    { .op = "dropout", C99(dropout), ONNX(dropout, first, NULL) },
+    { .op = "dropout_again",
+        .c = { .refused = "is the gradient of a dropout" OUTSIDE },
+        .onnx = { .refused = "is the gradient of a dropout" OUTSIDE } },
     { .op = NULL },
 };

@@ -129,6 +129,15 @@ static void expect_close(const float *ours, adz_tensor *theirs)
     }
 }
 
+static adz_tensor *train(void *user)
+{
+    network *n = user;
+    adz_optimizer_zero_grad(n->optimizer);
+    adz_tensor *loss = adz_mse_loss(predict(n), n->target, ADZ_REDUCE_MEAN);
+    const bool good = adz_backward(loss) == ADZ_OK && adz_optimizer_step(n->optimizer) == ADZ_OK;
+    return good ? loss : NULL;
+}
+
 /* Predictions, and three steps of a training that goes on in C. */
 static void a_c_file_computes_and_trains(void **state)
 {
@@ -136,31 +145,30 @@ static void a_c_file_computes_and_trains(void **state)
     adz_scope *scope = adz_scope_open();
     network n = begin(cube);
     adz_plan_options o = ADZ_PLAN_OPTIONS;
-    adz_c_options c = ADZ_C_OPTIONS;
     o.inputs = adz_tensor_list_of(&n.x, 1);
     o.module = n.net;
-    c.optimizer = n.optimizer;
-    adz_plan *plan = adz_plan_new(predict, &n, &o);
-    if (plan == NULL || adz_plan_write_c(plan, temporary_path("net.c"), &c) != ADZ_OK) {
+    adz_plan *plans[] = { adz_plan_new(predict, &n, &o), NULL };
+    o.inputs = adz_tensor_list_of((adz_tensor *[]){ n.x, n.target }, 2);
+    plans[1] = adz_plan_new(train, &n, &o);
+    static const char *const names[] = { "run", "step" };
+    if (adz_c_write(temporary_path("net.c"), plans, names, 2, NULL) != ADZ_OK) {
         fail_msg("%s", adz_error_message());
     }
-    adz_plan_free(&plan);
+    adz_plan_free(&plans[0]);
+    adz_plan_free(&plans[1]);
     void *library = load("net");
     void (*run)(const float *, float *);
-    float (*step)(const float *, const float *);
+    void (*step)(const float *, const float *, float *);
     *(void **)(void *)&run = dlsym(library, "net_run");
     *(void **)(void *)&step = dlsym(library, "net_step");
     assert_true(run != NULL && step != NULL);
-    float y[ROWS * 2];
+    float y[ROWS * 2], ours;
     const float *x = adz_tensor_data_f32(n.x), *target = adz_tensor_data_f32(n.target);
     for (int i = 0; i < 3; ++i) {
         run(x, y);
         expect_close(y, adz_detach(predict(&n)));
-        adz_tensor *loss = adz_mse_loss(predict(&n), n.target, ADZ_REDUCE_MEAN);
-        assert_float_equal(step(x, target), adz_item(loss), 1e-5);
-        assert_int_equal(adz_backward(loss), ADZ_OK);
-        assert_int_equal(adz_optimizer_step(n.optimizer), ADZ_OK);
-        adz_optimizer_zero_grad(n.optimizer);
+        step(x, target, &ours);
+        assert_float_equal(ours, adz_item(train(&n)), 1e-5);
     }
     dlclose(library);
     end(&n);

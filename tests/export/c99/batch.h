@@ -92,7 +92,8 @@ static inline int write_batch(const batch_case *cases, size_t n, adz_tensor *x, 
         };
         char file[80];
         snprintf(file, sizeof file, "%s.c", cases[i].name);
-        if (adzi_write_c(&what, temporary_path(file), NULL) != ADZ_OK) {
+        static const char *const names[] = { "run" };
+        if (adzi_write_c("test", temporary_path(file), &what, names, 1, NULL) != ADZ_OK) {
             printf("%s: %s\n", cases[i].name, adz_error_message());
             adz_error_clear();
             ++refused;

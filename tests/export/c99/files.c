@@ -1,5 +1,5 @@
 /* The files that are written, and what is refused. */
-#include "network.h"
+#include "side_by_side.h"
 #include "tests.h"
 
 /* ---- files and errors -------------------------------------------------------------------------
@@ -47,8 +47,13 @@ static void weights_in_a_file(void **state)
     for (int trains = 0; trains < 2; ++trains) {
         adz_c_options o = ADZ_C_OPTIONS;
         o.weights = path;
-        o.optimizer = trains ? adz_sgd_new(adz_module_parameters(net), 0.1, NULL) : NULL;
-        assert_int_equal(write_network(&n, "apart.c", &o), ADZ_OK);
+        training t = { .optimizer = adz_sgd_new(adz_module_parameters(net), 0.1, NULL),
+            .loss = MSE,
+            .steps = 1,
+            .batches = 1 };
+        assert_int_equal(
+            trains ? write_training(&n, &t, "apart.c", &o) : write_network(&n, "apart.c", &o),
+            ADZ_OK);
         assert_null(strstr(file_text("apart.c"), "weight[20] = {"));
         const compiled c = compile("apart", false);
         float weights[64];
@@ -61,7 +66,7 @@ static void weights_in_a_file(void **state)
         load(weights);
         assert_true(difference(&c, &n, 1) <= 1e-6);
         dlclose(c.library);
-        adz_optimizer_free(&o.optimizer);
+        adz_optimizer_free(&t.optimizer);
     }
     adz_module_free(&net);
     adz_scope_close(scope);
@@ -89,7 +94,8 @@ static void hostile_names(void **state)
         .module = net };
     adz_c_options o = ADZ_C_OPTIONS;
     o.name = "9 lives; */";
-    assert_int_equal(adzi_write_c(&what, temporary_path("hostile.c"), &o), ADZ_OK);
+    static const char *const run[] = { "run" };
+    assert_int_equal(adzi_write_c("test", temporary_path("hostile.c"), &what, run, 1, &o), ADZ_OK);
     assert_null(strstr(file_text("hostile.c"), "evil; /*"));
     assert_null(strstr(file_text("hostile.c"), "#error"));
     assert_non_null(strstr(file_text("hostile.h"), "void __lives____run(") != NULL
@@ -115,17 +121,19 @@ static void long_names(void **state)
         assert_non_null(adz_module_add_child(net, name[i], adz_linear_new(2, 2, NULL)));
     }
     c_network n = of(net, adz_randn(ADZ_SHAPE(2, 2), ADZ_F32));
-    adz_optimizer *sgd = adz_sgd_new(adz_module_parameters(net), 0.1, NULL);
+    training t = { .optimizer = adz_adam_new(adz_module_parameters(net), 0.1, NULL),
+        .loss = MSE,
+        .steps = 1,
+        .batches = 1 };
     adz_c_options o = ADZ_C_OPTIONS;
-    o.optimizer = sgd;
     memset(prefix, 'p', sizeof prefix);
     prefix[127] = '\0';
     o.name = prefix;
-    assert_int_equal(write_network(&n, "long.c", &o), ADZ_OK);
+    assert_int_equal(write_training(&n, &t, "long.c", &o), ADZ_OK);
     snprintf(name[0], sizeof name[0], "void %s_run(", prefix);
     assert_non_null(strstr(file_text("long.h"), name[0]));
     o.name = NULL;
-    assert_int_equal(write_network(&n, "long.c", &o), ADZ_OK);
+    assert_int_equal(write_training(&n, &t, "long.c", &o), ADZ_OK);
     dlclose(compile("long", false).library);
     prefix[127] = 'p';
     prefix[128] = '\0';
@@ -134,23 +142,20 @@ static void long_names(void **state)
     assert_int_equal(write_network(&n, "long.c", &o), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "more than 127 characters");
     assert_int_equal(temporary_files(false), 0);
-    adz_optimizer_free(&sgd);
+    adz_optimizer_free(&t.optimizer);
     adz_module_free(&net);
     adz_scope_close(scope);
 }
 
-/* A training step has no double, whatever the optimizer is. */
+/* A prediction has no double. */
 static void no_double(void **state)
 {
     (void)state;
     adz_scope *scope = adz_scope_open();
     adz_module *net = ADZ_SEQUENTIAL(adz_linear_new(5, 8, NULL), adz_linear_new(8, 1, NULL));
     c_network n = of(net, adz_randn(ADZ_SHAPE(1, 5), ADZ_F32));
-    adz_c_options o = ADZ_C_OPTIONS;
-    o.optimizer = adz_adamw_new(adz_module_parameters(net), 0.1, NULL);
-    assert_int_equal(write_network(&n, "single.c", &o), ADZ_OK);
+    assert_int_equal(write_network(&n, "single.c", NULL), ADZ_OK);
     assert_null(strstr(file_text("single.c"), "double"));
-    adz_optimizer_free(&o.optimizer);
     adz_module_free(&net);
     adz_scope_close(scope);
 }
@@ -229,30 +234,59 @@ static void expect_refused(
     assert_int_equal(temporary_files(false), 0);
 }
 
-/* Batch norm whose running statistics a step in C cannot move. */
-static void refused_batch_norm(void **state)
+static void own_numbers(double *numbers, const adz_moment *at)
+{
+    numbers[0] = at->settings[0];
+}
+
+static const char calls_sinh[] =
+    "static void f(double *n, const adz_moment *at) { n[0] = sinh(1); }";
+static const char calls_cos[] = "static void f(double *n, const adz_moment *at) { n[0] = cos(1); }";
+
+/* Expects an error of a step, of which no file is left. */
+static void expect_step_refused(c_network *n, training *t, adz_status code, const char *part)
+{
+    temporary_files(true);
+    assert_int_equal(write_training(n, t, "no.c", NULL), code);
+    expect_error(code, part);
+    assert_int_equal(temporary_files(false), 0);
+}
+
+/* Steps that a file cannot have: the message names what it is, and what to do. */
+static void refused_steps(void **state)
 {
     (void)state;
     adz_scope *scope = adz_scope_open();
     adz_batch_norm1d_options o = ADZ_BATCH_NORM1D_OPTIONS;
     o.momentum = ADZ_CUMULATIVE_MOMENTUM;
-    adz_module *net = adz_batch_norm1d_new(3, &o), *moving = adz_batch_norm1d_new(3, NULL);
-    adz_module_eval(net);
-    adz_module_eval(moving);
-    c_network n = { .module = net, .in = { adz_randn(ADZ_SHAPE(4, 3), ADZ_F32) }, .n_in = 1 };
-    adz_c_options c = ADZ_C_OPTIONS;
-    c.batch_statistics = true;
-    c.optimizer = adz_sgd_new(adz_module_parameters(net), 0.1, NULL);
-    expect_refused(
-        &n, "no.c", &c, ADZ_ERR_UNSUPPORTED, "the momentum of batch_norm is 0 or that of a");
-    adz_optimizer_free(&c.optimizer);
-    n.module = moving;
-    n.in[0] = adz_randn(ADZ_SHAPE(1, 3), ADZ_F32);
-    c.optimizer = adz_sgd_new(adz_module_parameters(moving), 0.1, NULL);
-    expect_refused(&n, "no.c", &c, ADZ_ERR_SHAPE, "a single value per channel");
-    adz_optimizer_free(&c.optimizer);
+    adz_module *net = adz_batch_norm1d_new(3, &o);
+    c_network n = of(net, adz_randn(ADZ_SHAPE(4, 3), ADZ_F32));
+    training t = { .optimizer = adz_sgd_new(adz_module_parameters(net), 0.1, NULL),
+        .loss = MSE,
+        .steps = 1,
+        .batches = 1,
+        .batch_statistics = true };
+    expect_step_refused(&n, &t, ADZ_ERR_UNSUPPORTED, "batch norm needs a fixed momentum");
+    t.batch_statistics = false;
+    adz_optimizer_type own = *adz_optimizer_type_of(t.optimizer);
+    adz_optimizer_free(&t.optimizer);
+    own.name = "Own";
+    own.numbers = own_numbers;
+    own.numbers_text[0] = own.numbers_text[1] = NULL;
+    t.optimizer = adz_optimizer_new(&own, adz_module_parameters(net), NULL, 0);
+    expect_step_refused(
+        &n, &t, ADZ_ERR_UNSUPPORTED, "the optimizer Own cannot be written in C: its type has");
+    adz_optimizer_free(&t.optimizer);
+    own.numbers_text[0] = calls_sinh;
+    t.optimizer = adz_optimizer_new(&own, adz_module_parameters(net), NULL, 0);
+    expect_step_refused(
+        &n, &t, ADZ_ERR_UNSUPPORTED, "the numbers of the optimizer Own call sinh, which");
+    adz_optimizer_free(&t.optimizer);
+    own.numbers_text[0] = calls_cos;
+    t.optimizer = adz_optimizer_new(&own, adz_module_parameters(net), NULL, 0);
+    expect_step_refused(&n, &t, ADZ_ERR_UNSUPPORTED, "Own needs cos of the mathematical library");
+    adz_optimizer_free(&t.optimizer);
     adz_module_free(&net);
-    adz_module_free(&moving);
     adz_scope_close(scope);
 }
 
@@ -278,28 +312,13 @@ static void refused(void **state)
     adz_module_eval(net);
     expect_refused(&n, "no.cc", NULL, ADZ_ERR_ARGUMENT, "does not end with");
     expect_refused(&n, "n\"o.c", NULL, ADZ_ERR_ARGUMENT, "cannot stand in an #include");
-    adz_c_options o = ADZ_C_OPTIONS;
-    o.optimizer = adz_rmsprop_new(adz_module_parameters(net), 0.1, NULL);
-    expect_refused(&n, "no.c", &o, ADZ_ERR_UNSUPPORTED, "RMSprop cannot be written in C");
-    adz_optimizer_type own = *adz_optimizer_type_of(o.optimizer);
-    adz_optimizer_free(&o.optimizer);
-    own.name = "SGD"; /* the writer knows adze's SGD, and no other of this name */
-    o.optimizer = adz_optimizer_new(&own, adz_module_parameters(net), NULL, 0);
-    expect_refused(&n, "no.c", &o, ADZ_ERR_UNSUPPORTED, "the optimizer SGD cannot be written in C");
-    adz_optimizer_free(&o.optimizer);
     n.call = labels;
-    o.optimizer = adz_sgd_new(adz_module_parameters(net), 0.1, NULL);
-    expect_refused(&n, "no.c", &o, ADZ_ERR_UNSUPPORTED,
+    expect_refused(&n, "no.c", NULL, ADZ_ERR_UNSUPPORTED,
         "ctc_loss cannot be written in C: it sums over all alignments of a target");
-    adz_optimizer_free(&o.optimizer);
     n.call = sines;
     expect_refused(
         &n, "no.c", NULL, ADZ_ERR_UNSUPPORTED, "sin needs sinf of the mathematical library");
     n.call = NULL;
-    adz_tensor *other = adz_requires_grad_(adz_ones(ADZ_SHAPE(2), ADZ_F32), true);
-    o.optimizer = adz_sgd_new(adz_tensor_list_of(&other, 1), 0.1, NULL);
-    expect_refused(&n, "no.c", &o, ADZ_ERR_ARGUMENT, "none of the optimizer's parameters");
-    adz_optimizer_free(&o.optimizer);
     adz_module_to(net, ADZ_F64);
     n.in[0] = adz_randn(ADZ_SHAPE(2, 3), ADZ_F64);
     expect_refused(&n, "no.c", NULL, ADZ_ERR_DTYPE, "float64");
@@ -307,30 +326,35 @@ static void refused(void **state)
     adz_scope_close(scope);
 }
 
+static adz_tensor *mean_of_squares(adz_module *module, adz_tensor *y, adz_tensor *target)
+{
+    (void)module;
+    return adz_mse_loss(y, target, ADZ_REDUCE_MEAN);
+}
+
 /* Every request for memory may be refused: the error says so, and no file is left behind. */
 static void refused_memory(void **state)
 {
     (void)state;
     adz_scope *scope = adz_scope_open();
-    adz_gpt2_options g = ADZ_GPT2_OPTIONS;
-    g.vocab_size = 5;
-    g.n_positions = g.n_ctx = 3;
-    g.n_embd = 4;
-    g.n_head = 2;
-    g.n_layer = 1;
-    adz_module *net = adz_gpt2_lm_head_model_new(&g);
-    c_network n = of(net, ids_of((const int64_t[]){ 1, 4, 2 }, ADZ_SHAPE(1, 3)));
-    adz_c_options o = ADZ_C_OPTIONS;
-    o.optimizer = adz_adam_new(adz_module_parameters(net), 0.1, NULL);
+    adz_module *net = adz_linear_new(2, 1, NULL);
+    c_network n = of(net, adz_randn(ADZ_SHAPE(1, 2), ADZ_F32));
+    training t = { .optimizer = adz_adam_new(adz_module_parameters(net), 0.1, NULL),
+        .loss = OWN_LOSS,
+        .steps = 1,
+        .batches = 1 };
+    t.own = mean_of_squares;
     adz_module_eval(net);
     temporary_files(true);
     int refusals = 0;
     for (int64_t k = 1;; ++k) {
         const int64_t before = adzi_live_tensors();
+        adz_scope *inner = adz_scope_open();
         adzi_alloc_fail_at(k);
-        const adz_status status = write_network(&n, "memory.c", &o);
+        const adz_status status = write_training(&n, &t, "memory.c", NULL);
         const bool reached = adzi_alloc_failed();
         adzi_alloc_fail_at(0);
+        adz_scope_close(inner);
         if (!reached) {
             assert_int_equal(status, ADZ_OK);
             break;
@@ -347,7 +371,7 @@ static void refused_memory(void **state)
         assert_int_equal(adzi_live_tensors(), before);
     }
     assert_true(refusals > 50);
-    adz_optimizer_free(&o.optimizer);
+    adz_optimizer_free(&t.optimizer);
     adz_module_free(&net);
     adz_scope_close(scope);
 }
@@ -362,7 +386,7 @@ int files_tests(void)
         cmocka_unit_test(no_double),
         cmocka_unit_test(all_or_nothing),
         cmocka_unit_test(refused),
-        cmocka_unit_test(refused_batch_norm),
+        cmocka_unit_test(refused_steps),
         cmocka_unit_test(refused_memory),
     };
     return cmocka_run_group_tests_name("c99: files", tests, temporary_begin, temporary_end);

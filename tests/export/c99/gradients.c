@@ -215,7 +215,8 @@ static void gradients_of_every_operator(void **state)
         n.call = call_trained;
         adz_optimizer *optimizer = adz_sgd_new(adz_module_parameters(net), 0.05, NULL);
 
-        check_training(&n, &(training){ optimizer, ADZ_C_MSE_LOSS, 4, 1, 0, false });
+        check_training(
+            &n, &(training){ .optimizer = optimizer, .loss = MSE, .steps = 4, .batches = 1 });
         adz_optimizer_free(&optimizer);
         adz_module_free(&net);
         adz_scope_close(scope);

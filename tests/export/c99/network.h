@@ -35,7 +35,7 @@ static adz_tensor *call_network(void *user)
 typedef struct {
     void *library;
     void (*run)(void); /* cast to the type that its inputs give it */
-    float (*step)(const void *, const void *);
+    void (*step)(const void *x, const void *target, float *loss);
     float *learning_rate;
 } compiled;
 
@@ -44,7 +44,8 @@ static inline adz_status write_network(c_network *n, const char *name, const adz
     const adzi_export what = {
         .function = call_network, .user = n, .inputs = { n->in, n->n_in }, .module = n->module
     };
-    return adzi_write_c(&what, temporary_path(name), options);
+    static const char *const names[] = { "run" };
+    return adzi_write_c("adz_plan_write_c", temporary_path(name), &what, names, 1, options);
 }
 
 /* Compiles net.c. Skips the test if the machine has no compiler now. */

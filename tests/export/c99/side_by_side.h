@@ -4,28 +4,71 @@
 
 #include "network.h"
 
-typedef struct {
+typedef enum { MSE, CROSS_ENTROPY, OWN_LOSS } loss_kind;
+
+typedef struct training {
     adz_optimizer *optimizer;
-    adz_c_loss loss;
-    int steps, batches; /* the step i sees batch i % batches */
-    int64_t classes;
+    loss_kind loss;
+    int steps, batches;    /* the step i sees batch i % batches */
     bool batch_statistics; /* batch norm is in training */
+    bool libm;             /* the file calls that of the system */
+    double clip;           /* the largest norm of the gradients; 0: they are not clipped */
+    adz_tensor *(*own)(adz_module *module, adz_tensor *y, adz_tensor *target); /* OWN_LOSS */
 } training;
+
+/* A step of a training, as a function that is exported and called. */
+typedef struct {
+    c_network *network;
+    const training *training;
+    adz_tensor *target;
+} training_step;
 
 static inline adz_tensor *loss_of(c_network *n, const training *t, adz_tensor *target)
 {
     adz_tensor *y = call_network(n);
-    return t->loss == ADZ_C_CROSS_ENTROPY ? adz_cross_entropy(y, target, ADZ_NONE, NULL)
-                                          : adz_mse_loss(y, target, ADZ_REDUCE_MEAN);
+    return t->loss == CROSS_ENTROPY ? adz_cross_entropy(y, target, ADZ_NONE, NULL)
+           : t->loss == MSE         ? adz_mse_loss(y, target, ADZ_REDUCE_MEAN)
+                                    : t->own(n->module, y, target);
+}
+
+static inline adz_tensor *step_of(void *user)
+{
+    const training_step *s = user;
+    const training *t = s->training;
+    adz_module_train(s->network->module, t->batch_statistics);
+    adz_optimizer_zero_grad(t->optimizer);
+    adz_tensor *loss = loss_of(s->network, t, s->target);
+    bool good = adz_backward(loss) == ADZ_OK;
+    if (good && t->clip > 0) {
+        good = adz_clip_grads(adz_module_parameters(s->network->module), t->clip, 2) == ADZ_OK;
+    }
+    good = good && adz_optimizer_step(t->optimizer) == ADZ_OK;
+    adz_module_eval(s->network->module);
+    return good ? loss : NULL;
 }
 
 static inline adz_tensor *target_like(c_network *n, const training *t)
 {
     adz_tensor *y = call_network(n);
-    if (t->loss == ADZ_C_CROSS_ENTROPY) {
+    if (t->loss == CROSS_ENTROPY) {
         return adz_randint(0, adz_tensor_size(y, 1), ADZ_SHAPE(adz_tensor_size(y, 0)), ADZ_I64);
     }
     return adz_randn(adz_tensor_shape(y), ADZ_F32);
+}
+
+/* Writes the network and its step. */
+static inline adz_status write_training(
+    c_network *n, const training *t, const char *name, const adz_c_options *options)
+{
+    adz_module_eval(n->module);
+    training_step step = { n, t, target_like(n, t) };
+    adz_tensor *const inputs[] = { n->in[0], step.target };
+    const adzi_export what[] = {
+        { .function = call_network, .user = n, .inputs = { n->in, n->n_in }, .module = n->module },
+        { .function = step_of, .user = &step, .inputs = { inputs, 2 }, .module = n->module }
+    };
+    static const char *const names[] = { "run", "step" };
+    return adzi_write_c("adz_c_write", temporary_path(name), what, names, 2, options);
 }
 
 /* Trains a network with the library and in C, and compares the losses of all steps. A loss that has
@@ -34,14 +77,11 @@ static inline adz_tensor *target_like(c_network *n, const training *t)
 static inline void check_training(c_network *n, const training *t)
 {
     adz_c_options o = ADZ_C_OPTIONS;
-    o.optimizer = t->optimizer;
-    o.loss = t->loss;
-    o.batch_statistics = t->batch_statistics;
-    adz_module_eval(n->module);
-    if (write_network(n, "learner.c", &o) != ADZ_OK) {
+    o.libm = t->libm;
+    if (write_training(n, t, "learner.c", &o) != ADZ_OK) {
         fail_msg("%s", adz_error_message());
     }
-    const compiled c = compile("learner", false);
+    const compiled c = compile("learner", t->libm);
     assert_non_null(c.step);
     assert_non_null(c.learning_rate);
     adz_tensor *x[8], *target[8];
@@ -51,27 +91,24 @@ static inline void check_training(c_network *n, const training *t)
         x[b] = adz_clone(n->in[0]);
         target[b] = target_like(n, t);
     }
-    adz_module_train(n->module, t->batch_statistics);
     for (int i = 0; i < t->steps; ++i) {
         const int b = i % t->batches;
         adz_scope *scope = adz_scope_open();
         adz_copy_(n->in[0], x[b]);
         void *in = as_argument(n->in[0]), *right = as_argument(target[b]);
-        const double ours = (double)c.step(in, right);
-        adz_optimizer_zero_grad(t->optimizer);
-        adz_tensor *loss = loss_of(n, t, target[b]);
-        assert_int_equal(adz_backward(loss), ADZ_OK);
-        assert_int_equal(adz_optimizer_step(t->optimizer), ADZ_OK);
-        const double theirs = adz_item(loss);
+        float ours;
+        c.step(in, right, &ours);
+        training_step step = { n, t, target[b] };
+        const double theirs = adz_item(step_of(&step));
         first = i == 0 ? theirs : first;
-        if (!(fabs(ours - theirs) <= 1e-4 * (theirs + first / 10))) {
-            fail_msg("step %d: the loss is %.9g in C and %.9g in the library", i, ours, theirs);
+        if (!(fabs((double)ours - theirs) <= 1e-4 * (theirs + first / 10))) {
+            fail_msg(
+                "step %d: the loss is %.9g in C and %.9g in the library", i, (double)ours, theirs);
         }
         free(in);
         free(right);
         adz_scope_close(scope);
     }
-    adz_module_eval(n->module);
     const double d = difference(&c, n, 1);
     if (!(d <= 2e-3)) {
         fail_msg("after training the predictions differ by %g", d);

@@ -63,11 +63,12 @@ static adz_status write_case(sweep_case *c, int number)
     adz_c_options o = ADZ_C_OPTIONS;
     o.name = name;
     o.libm = number % 2 == 1;
-    adz_status status = adzi_write_c(&what, temporary_path("k.c"), &o);
+    static const char *const names[] = { "run" };
+    adz_status status = adzi_write_c("test", temporary_path("k.c"), &what, names, 1, &o);
     if (status != ADZ_OK && !o.libm && strstr(adz_error_message(), "options.libm") != NULL) {
         adz_error_clear();
         o.libm = true;
-        status = adzi_write_c(&what, temporary_path("k.c"), &o);
+        status = adzi_write_c("test", temporary_path("k.c"), &what, names, 1, &o);
     }
     return status;
 }

@@ -8,6 +8,7 @@ int modules_tests(void);
 int training_tests(void);
 int gradients_tests(void);
 int files_tests(void);
+int steps_tests(void);
 
 /* Those of test_c99_values. */
 int special_tests(void);

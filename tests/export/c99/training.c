@@ -17,7 +17,8 @@ static void training_by_sgd(void **state)
         o.nesterov = variant == 1;
         o.dampening = variant == 2 ? 0.1 : 0;
         adz_optimizer *optimizer = adz_sgd_new(adz_module_parameters(net), 0.01, &o);
-        check_training(&n, &(training){ optimizer, ADZ_C_MSE_LOSS, 1000, 4, 0, false });
+        check_training(
+            &n, &(training){ .optimizer = optimizer, .loss = MSE, .steps = 1000, .batches = 4 });
         adz_optimizer_free(&optimizer);
     }
     adz_module_free(&net);
@@ -34,14 +35,17 @@ static void training_by_adam(void **state)
         adz_gelu_new(ADZ_GELU_NONE), adz_linear_new(16, 5, NULL));
     c_network n = of(net, adz_randn(ADZ_SHAPE(10, 6), ADZ_F32));
     adz_optimizer *optimizer = adz_adam_new(adz_module_parameters(net), 1e-3, NULL);
-    check_training(&n, &(training){ optimizer, ADZ_C_CROSS_ENTROPY, 1000, 4, 5, false });
+    check_training(&n,
+        &(training){ .optimizer = optimizer, .loss = CROSS_ENTROPY, .steps = 1000, .batches = 4 });
     /* The optimizer has made steps: the exported one goes on from its state. */
-    check_training(&n, &(training){ optimizer, ADZ_C_CROSS_ENTROPY, 50, 2, 5, false });
+    check_training(&n,
+        &(training){ .optimizer = optimizer, .loss = CROSS_ENTROPY, .steps = 50, .batches = 2 });
     adz_optimizer_free(&optimizer);
     adz_adamw_options decays = ADZ_ADAMW_OPTIONS;
     decays.weight_decay = 0.1;
     optimizer = adz_adamw_new(adz_module_parameters(net), 1e-3, &decays);
-    check_training(&n, &(training){ optimizer, ADZ_C_MSE_LOSS, 100, 4, 0, false });
+    check_training(
+        &n, &(training){ .optimizer = optimizer, .loss = MSE, .steps = 100, .batches = 4 });
     adz_optimizer_free(&optimizer);
     adz_module_free(&net);
     adz_scope_close(scope);
@@ -57,7 +61,8 @@ static void training_of_one_row(void **state)
         adz_linear_new(8, 1, NULL), adz_linear_new(1, 1, NULL));
     c_network n = of(net, adz_randn(ADZ_SHAPE(1, 5), ADZ_F32));
     adz_optimizer *optimizer = adz_adam_new(adz_module_parameters(net), 1e-3, NULL);
-    check_training(&n, &(training){ optimizer, ADZ_C_MSE_LOSS, 50, 2, 0, false });
+    check_training(
+        &n, &(training){ .optimizer = optimizer, .loss = MSE, .steps = 50, .batches = 2 });
     adz_optimizer_free(&optimizer);
     adz_module_free(&net);
     adz_scope_close(scope);
@@ -80,15 +85,24 @@ static void training_with_batch_norm(void **state)
             adz_batch_norm1d_new(12, NULL), adz_tanh_new(), adz_linear_new(12, 2, NULL));
     c_network n = of(net, adz_randn(ADZ_SHAPE(10, 6), ADZ_F32));
     adz_optimizer *optimizer = adz_adam_new(adz_module_parameters(net), 1e-2, NULL);
-    check_training(&n, &(training){ optimizer, ADZ_C_MSE_LOSS, 300, 4, 0, true });
-    check_training(&n, &(training){ optimizer, ADZ_C_MSE_LOSS, 100, 4, 0, false });
+    check_training(&n, &(training){ .optimizer = optimizer,
+                           .loss = MSE,
+                           .steps = 300,
+                           .batches = 4,
+                           .batch_statistics = true });
+    check_training(
+        &n, &(training){ .optimizer = optimizer, .loss = MSE, .steps = 100, .batches = 4 });
     adz_optimizer_free(&optimizer);
     adz_module_free(&net);
     /* x[N, C, L] */
     net = ADZ_SEQUENTIAL(adz_linear_new(3, 5, NULL), adz_batch_norm1d_new(4, NULL));
     n = of(net, adz_randn(ADZ_SHAPE(2, 4, 3), ADZ_F32));
     optimizer = adz_sgd_new(adz_module_parameters(net), 1e-2, NULL);
-    check_training(&n, &(training){ optimizer, ADZ_C_MSE_LOSS, 100, 2, 0, true });
+    check_training(&n, &(training){ .optimizer = optimizer,
+                           .loss = MSE,
+                           .steps = 100,
+                           .batches = 2,
+                           .batch_statistics = true });
     adz_optimizer_free(&optimizer);
     adz_module_free(&net);
     adz_scope_close(scope);
@@ -117,7 +131,8 @@ static void training_of_a_transformer(void **state)
     c_network n = of(net, ids_of(ids, ADZ_SHAPE(2, 5)));
     n.call = token_rows;
     adz_optimizer *optimizer = adz_adam_new(adz_module_parameters(net), 1e-3, NULL);
-    check_training(&n, &(training){ optimizer, ADZ_C_CROSS_ENTROPY, 50, 1, 7, false });
+    check_training(&n,
+        &(training){ .optimizer = optimizer, .loss = CROSS_ENTROPY, .steps = 50, .batches = 1 });
     adz_optimizer_free(&optimizer);
     adz_module_free(&net);
     adz_scope_close(scope);
@@ -131,7 +146,8 @@ static void training_of_a_recurrent_network(void **state)
     adz_module *net = adz_lstm_new(3, 4, NULL);
     c_network n = of(net, adz_randn(ADZ_SHAPE(5, 2, 3), ADZ_F32));
     adz_optimizer *optimizer = adz_sgd_new(adz_module_parameters(net), 0.5, NULL);
-    check_training(&n, &(training){ optimizer, ADZ_C_MSE_LOSS, 50, 3, 0, false });
+    check_training(
+        &n, &(training){ .optimizer = optimizer, .loss = MSE, .steps = 50, .batches = 3 });
     adz_optimizer_free(&optimizer);
     adz_module_free(&net);
     adz_scope_close(scope);

@@ -77,7 +77,8 @@ void sweep_fill_special(sweep_case *c, int i);
 
 /**
  * Compares a result with the library's. Integers and bools are equal. NaN is equal to NaN,
- * infinities have equal signs, and so do zeros, unless the operator adds products up. Other numbers
+ * infinities have equal signs, and so do zeros, unless the operator adds products up
+ * or is batch norm. Other numbers
  * may differ by a share of the library's number and by a share of the largest number below 1e6
  * among inputs and results:
  *

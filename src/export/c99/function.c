@@ -1,0 +1,239 @@
+/* One function of a file: its signature, its calls, its result and what it leaves for the next
+ * call. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "export/c99/file.h"
+#include "export/c99/program.h"
+
+/* ---- the parts around the calls ---------------------------------------------------------------
+ */
+
+/* Adds "void NAME_run(const float *x, float *y)". */
+static void add_signature(const adzi_c99 *c, const char *name, adzi_text *to)
+{
+    adzi_text_format(to, "void %s_%s(", c->name, name);
+    for (size_t i = 0; i < c->n_inputs; ++i) {
+        const adzi_c99_memory *m = &c->memories[c->values[i].memory];
+        adzi_text_format(to, "const %s *%s, ", adzi_c99_type(m->dtype), m->name);
+    }
+    adzi_text_format(to, "%s *y)", adzi_c99_type(c->values[c->output].dtype));
+}
+
+/* The comment of the header: what the function does, and the shapes of its arguments. */
+static void add_comment(const adzi_c99 *c, bool changes, adzi_text *to)
+{
+    adzi_text_format(to,
+        "\n/* Computes the result%s.\n * Arrays are in row-major order and do not overlap. Indices "
+        "are not checked.\n *\n",
+        changes ? ", and changes variables such as weights" : "");
+    for (size_t i = 0; i < c->n_inputs; ++i) {
+        const adzi_c99_memory *m = &c->memories[c->values[i].memory];
+        adzi_text_format(to, " *     %s: %s\n", m->name, m->label);
+    }
+    const adzi_c99_value *y = &c->values[c->output];
+    char label[ADZI_C99_LABEL] = "y: the result";
+    adzi_c99_add_shape(label, sizeof label, y->rank, y->sizes);
+    adzi_text_format(to, " *     %s\n */\n", label);
+}
+
+/* Pointers to the buffers that the function uses. */
+static void add_buffers(const adzi_c99 *c, adzi_text *to)
+{
+    for (size_t i = 0; i < c->n_memories; ++i) {
+        const adzi_c99_memory *m = &c->memories[i];
+        if (m->kind == ADZI_C99_BUFFER && m->first >= 0) {
+            adzi_text_format(to, "    %s *const %s = %s + %lld; /* %s */\n",
+                adzi_c99_type(m->dtype), m->name, adzi_c99_arenas[adzi_c99_arena(m->dtype)],
+                (long long)m->offset, m->label);
+        }
+    }
+}
+
+/* True if a name stands in the function that was printed. Printing may have made an element whose
+ * text was not needed. */
+static bool is_mentioned(const adzi_c99 *c, const char *name)
+{
+    const size_t n = strlen(name);
+    const char *text = adzi_text_get(&c->body);
+    for (const char *at = text; (at = strstr(at, name)) != NULL; at += n) {
+        const bool begins = at == text || (!isalnum((unsigned char)at[-1]) && at[-1] != '_');
+        if (begins && !isalnum((unsigned char)at[n]) && at[n] != '_') {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_unused(const adzi_c99 *c, adzi_text *to)
+{
+    for (size_t i = 0; i < c->n_inputs; ++i) {
+        const adzi_c99_memory *m = &c->memories[c->values[i].memory];
+        if (m->first < 0 || !is_mentioned(c, m->name)) {
+            adzi_text_format(to, "    (void)%s;\n", m->name);
+        }
+    }
+    if (c->values[c->output].numel == 0) {
+        adzi_text_add(to, "    (void)y;\n");
+    }
+}
+
+/* ---- begin and end ----------------------------------------------------------------------------
+ */
+
+/* A contiguous value that is all of a memory. */
+static adzi_c99_value all_of(const adzi_c99 *c, int memory)
+{
+    const adzi_c99_memory *m = &c->memories[memory];
+    return (adzi_c99_value){ .memory = memory,
+        .rank = 1,
+        .sizes = { m->count },
+        .strides = { 1 },
+        .numel = m->count,
+        .dtype = m->dtype };
+}
+
+static void begin(adzi_c99 *c)
+{
+    c->body.length = 0;
+    c->depth = 1;
+    c->step = 0;
+    c->variables = 0;
+    for (size_t i = 0; i < c->n_memories; ++i) {
+        c->memories[i].first = c->memories[i].last = -1;
+    }
+    for (size_t i = 0; i < c->n_memories; ++i) { /* buffers that begin as constants */
+        const adzi_c99_memory *m = &c->memories[i];
+        if (m->kind == ADZI_C99_BUFFER && m->start >= 0 && m->function == c->function) {
+            const adzi_c99_value to = all_of(c, (int)i), from = all_of(c, m->start);
+            adzi_c99_map(c, &to, "= $a", &from);
+        }
+    }
+}
+
+/* True if the result can be computed in the caller's array y: it has a memory of its own, whose
+ * elements lie as in y. */
+static bool fits_y(const adzi_c99 *c, const adzi_c99_value *y)
+{
+    const adzi_c99_memory *m = &c->memories[y->memory];
+    int64_t stride = 1;
+    for (int d = y->rank - 1; d >= 0; --d) {
+        if (y->sizes[d] != 1 && y->strides[d] != stride) {
+            return false;
+        }
+        stride *= y->sizes[d];
+    }
+    return m->kind == ADZI_C99_BUFFER && m->start < 0 && y->offset == 0 && m->count == y->numel;
+}
+
+static void copy_result(adzi_c99 *c)
+{
+    const adzi_c99_value y = c->values[c->output];
+    adzi_c99_value to = y;
+    int64_t stride = 1;
+    ++c->step;
+    to.memory = adzi_c99_memory_new(c, ADZI_C99_INPUT, y.dtype, y.numel);
+    to.offset = 0;
+    for (int d = y.rank - 1; d >= 0; --d) {
+        to.strides[d] = stride;
+        stride *= y.sizes[d];
+    }
+    if (to.memory >= 0) {
+        snprintf(c->memories[to.memory].name, ADZI_C99_NAME, "y");
+        adzi_c99_line(c, "%s", "");
+        adzi_c99_map(c, &to, "= $a", &y);
+    }
+}
+
+/* ---- variables --------------------------------------------------------------------------------
+ */
+
+/* The value that a variable becomes at the end of the function, or -1 if it has become so in place.
+ */
+static int stored(const adzi_c99 *c, const adzi_trace *trace, size_t i)
+{
+    const int to = trace->values[i].becomes;
+    return to != (int)i && trace->values[i].kind != ADZI_VALUE_RESULT &&
+                   c->values[to].memory != c->values[i].memory
+               ? to
+               : -1;
+}
+
+/* Copies new values into their variables. One that is another variable, which changes as well, is
+ * copied into a buffer first. */
+static void store_variables(adzi_c99 *c, const adzi_trace *trace)
+{
+    for (int pass = 0; pass < 2; ++pass) {
+        for (size_t i = 0; i < trace->n_values && !c->failed; ++i) {
+            const int to = stored(c, trace, i);
+            const adzi_c99_memory *m = to >= 0 ? &c->memories[c->values[to].memory] : NULL;
+            const bool apart = m != NULL && m->kind == ADZI_C99_VARIABLE;
+            c->current = "the new value of a variable";
+            ++c->step;
+            if (pass == 0 && apart) {
+                const adzi_c99_value from = c->values[to];
+                c->values[to] = adzi_c99_scratch(c, from.dtype, from.rank, from.sizes);
+                adzi_c99_map(c, &c->values[to], "= $a", &from);
+            } else if (pass == 1 && m != NULL) {
+                adzi_c99_line(c, "%s", "");
+                adzi_c99_line(c, "/* the new %s */", c->memories[c->values[i].memory].label);
+                adzi_c99_map(c, &c->values[i], "= $a", &c->values[to]);
+            }
+        }
+    }
+}
+
+static bool changes_something(const adzi_trace *trace)
+{
+    bool changes = false;
+    for (size_t i = 0; i < trace->n_values && !changes; ++i) {
+        changes = trace->values[i].becomes != (int)i;
+    }
+    return changes;
+}
+
+/* ---- the function -----------------------------------------------------------------------------
+ */
+
+static void print_body(adzi_c99 *c, const adzi_trace *trace, bool direct)
+{
+    begin(c);
+    for (size_t i = 0; i < c->n_calls && !c->failed; ++i) {
+        adzi_c99_forward(c, &c->calls[i]);
+    }
+    if (!direct && !c->failed) {
+        copy_result(c);
+    }
+    store_variables(c, trace);
+}
+
+void adzi_c99_print_function(adzi_c99 *c, adzi_c99_function *f)
+{
+    if (!adzi_c99_program(c, f->trace)) {
+        return;
+    }
+    adzi_c99_reuse(c, f->trace);
+    const int memory = c->values[c->output].memory;
+    const bool direct = fits_y(c, &c->values[c->output]);
+    if (direct) { /* for good, because no other function uses this buffer */
+        snprintf(c->memories[memory].name, ADZI_C99_NAME, "y");
+        c->memories[memory].kind = ADZI_C99_INPUT;
+    }
+    print_body(c, f->trace, direct);
+    if (c->failed) {
+        return;
+    }
+    adzi_c99_place(c);
+    add_comment(c, changes_something(f->trace), &f->declaration);
+    add_signature(c, f->name, &f->declaration);
+    adzi_text_add(&f->declaration, ";\n");
+    add_signature(c, f->name, &f->text);
+    adzi_text_add(&f->text, "\n{\n");
+    add_buffers(c, &f->text);
+    adzi_c99_print_numbers(c, &f->text);
+    add_unused(c, &f->text);
+    adzi_text_add_n(&f->text, adzi_text_get(&c->body), c->body.length);
+    adzi_c99_print_counts(c, &f->text);
+    adzi_text_add(&f->text, "}\n");
+}
