@@ -13,7 +13,6 @@
 
 #include "adze/base.h"
 #include "tensor/gemm/gemm.h"
-#include "tensor/gemm/onednn.h"
 #include "base/threads/parallel.h"
 
 enum { TRIES = 15 };
@@ -275,9 +274,9 @@ static void large_products(void)
     }
 }
 
-/* ---- OpenBLAS beside oneDNN ------------------------------------------------------------------ */
+/* ---- OpenBLAS and our tiles ------------------------------------------------------------------ */
 
-enum { WAYS = 5, ROUNDS = 15 };
+enum { WAYS = 3, ROUNDS = 15 };
 
 /* Seconds of the calling thread on a processor: other programs' share does not count. */
 static double cpu_now(void)
@@ -298,8 +297,8 @@ static int by_value(const void *a, const void *b)
  * processor time counts, with more the clock's. */
 static void time_ways(const adzi_gemm_args *g, bool alone, double out[WAYS])
 {
-    static const adzi_gemm_choice ways[WAYS] = { ADZI_GEMM_BLAS_ALONE, ADZI_GEMM_MODULE_STRIDED,
-        ADZI_GEMM_MODULE_PREPARED, ADZI_GEMM_OURS, ADZI_GEMM_BY_RULE };
+    static const adzi_gemm_choice ways[WAYS] = { ADZI_GEMM_BLAS_ALONE, ADZI_GEMM_OURS,
+        ADZI_GEMM_BY_RULE };
     double work = 2.0 * (double)g->m * (double)g->n * (double)g->k;
     double found[WAYS][ROUNDS];
     int repeats = work < 3e7 ? (int)(3e7 / work) + 1 : 1;
@@ -332,8 +331,7 @@ static void backends(adz_dtype dtype)
     int threads = adz_get_num_threads();
     printf(
         "\none linear layer's products, %s: OpenBLAS in microseconds, and how many times as fast "
-        "are oneDNN's BLAS-like function, its prepared code, our "
-        "tiles, and what the rule chooses; with 1 thread, then with %d\n",
+        "are our tiles, and what the rule chooses; with 1 thread, then with %d\n",
         adz_dtype_name(dtype), threads);
     for (size_t s = 0; s < sizeof layers / sizeof *layers * 3; ++s) {
         for (size_t r = 0; r < sizeof rows / sizeof *rows; ++r) {
@@ -376,11 +374,6 @@ static void ways(void)
 int main(int argc, char **argv)
 {
     const char *part = argc > 1 ? argv[1] : "";
-    if (ONEDNN_MODULE[0] != '\0') {
-        setenv(
-            "ADZE_ONEDNN", ONEDNN_MODULE, 0); /* this program has libadze inside, not beside it */
-    }
-    adzi_gemm_backend_get();
     printf("%s\n\n", adz_build_info());
     adzi_gemm_warm();
     if (part[0] == '\0' || strcmp(part, "small") == 0) {

@@ -371,11 +371,7 @@ ADZ_API bool adz_is_deterministic(void);
 ADZ_API const char *adz_cpu_name(void);
 
 /**
- * One line that describes this build on this machine: processor, instruction set, threads, BLAS and
- * oneDNN.
- *
- * Once oneDNN is loaded, the line gives its version and instruction set. Before that it says "not
- * needed yet", or "no oneDNN" with the reason. The call itself loads nothing.
+ * One line that describes this build on this machine: processor, instruction set, threads and BLAS.
  *
  * @return a string valid until the thread's next call of this function
  */

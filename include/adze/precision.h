@@ -34,10 +34,10 @@ typedef enum adz_matmul_precision {
  * become infinite. Trainings were measured to reach the loss that they reach in f32
  * (docs/measurements/).
  *
- * Speed: medium is fast on AMD's processors with AVX512_BF16, and on processors with AMX if
- * oneDNN's module is installed. Elsewhere a product takes as long as in f32, plus the time of the
- * rounding. Rounding a matrix of weights takes as long as multiplying it by 10 to 20 rows, so for
- * fewer rows medium is slower than highest. adz_matmul_precision_info says which case holds here.
+ * Speed: medium is fast on AMD's processors with AVX512_BF16. AMX is not used. Elsewhere a product
+ * takes as long as in f32, plus the time of the rounding. Rounding a matrix of weights takes as
+ * long as multiplying it by 10 to 20 rows, so for fewer rows medium is slower than highest.
+ * adz_matmul_precision_info says which case holds here.
  *
  * The setting applies to adz_linear, adz_matmul, the layers of an LSTM and everything built on
  * them. It does not apply to f64, to products inside fused steps (attention, one step of an LSTM)
@@ -59,14 +59,12 @@ ADZ_API adz_status adz_set_matmul_precision(adz_matmul_precision precision);
 ADZ_API adz_matmul_precision adz_get_matmul_precision(void);
 
 /**
- * How ADZ_MATMUL_MEDIUM is computed on this processor. The call loads oneDNN's module if there is
- * one. It returns a text such as
+ * How ADZ_MATMUL_MEDIUM is computed on this processor. It returns one of two texts:
  *
  *     "medium: bf16 on AVX512_BF16, by adze's own loops"
- *     "medium: bf16 on AMX, by oneDNN 2.6.3"
  *     "medium: rounded to bf16, multiplied in f32 (this processor has no fast bf16)"
  *
- * @return a string valid until the thread's next call of this function
+ * @return a static string
  */
 ADZ_API const char *adz_matmul_precision_info(void);
 

@@ -11,7 +11,6 @@
 #include "adze/precision.h"
 #include "base/cpu.h"
 #include "tensor/gemm/loops.h"
-#include "tensor/gemm/onednn.h"
 
 static adzi_gemm_args product(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k)
 {
@@ -137,42 +136,35 @@ static void choices_of_tests_are_followed(void **state)
     expect(&vector, "tiles");
     adzi_gemm_backend_choice = ADZI_GEMM_BLAS_ALONE;
     expect(&vector, "OpenBLAS");
-    if (adzi_gemm_backend_get() != NULL) {
-        adzi_gemm_args dense = product(ADZ_F32, false, true, 200, 300, 400);
-        adzi_gemm_backend_choice = ADZI_GEMM_MODULE_STRIDED;
-        expect(&dense, "oneDNN, BLAS-like");
-        adzi_gemm_backend_choice = ADZI_GEMM_MODULE_PREPARED;
-        expect(&dense, "oneDNN, prepared");
-        expect(&g, "oneDNN, BLAS-like"); /* W is not transposed */
-    }
 }
 
-/* Which matrices our tiles get depends on the instruction set and on the BLAS. */
-static void tiles_get_what_they_are_fastest_at(void **state)
+/* With AVX2 and AVX-512 the shape alone decides. */
+static void tiles_get_all_matrices_with_vectors(void **state)
 {
     (void)state;
+    static const struct {
+        bool ta, tb;
+        int64_t m, n, k;
+        const char *name;
+    } cases[] = {
+        { false, true, 40, 2048, 512, "tiles, W in place" },
+        { false, false, 512, 512, 512, "tiles" },
+        { true, false, 2048, 2048, 2048, "tiles" },
+        { true, false, 512, 16, 512, "tiles" },
+        { false, true, 8, 300, 400, "dot products" },
+        { false, true, 8, 300, 200, "tiles" },
+    };
     const int used = adzi_cpu_level;
-    adzi_gemm_args forward = product(ADZ_F64, false, true, 40, 2048, 512);
-    adzi_gemm_args square = product(ADZ_F64, false, false, 512, 512, 512);
-    adzi_gemm_args narrow = product(ADZ_F64, false, false, 512, 256, 512);
-    adzi_gemm_args few = product(ADZ_F64, false, true, 8, 300, 400);
-    adzi_gemm_args light = product(ADZ_F64, false, true, 8, 300, 200);
-    adzi_cpu_level = ADZI_CPU_BASELINE;
-    expect(&forward, "OpenBLAS");
-    expect(&square, "OpenBLAS");
-    if (adzi_cpu_best() >= ADZI_CPU_AVX2) {
-        adzi_cpu_level = ADZI_CPU_AVX2;
-        expect(&forward, "tiles, W in place");
-        expect(&square, "tiles");
-        expect(&few, "dot products");
-        expect(&light, "tiles");
-    }
-    if (adzi_cpu_best() >= ADZI_CPU_AVX512) {
-        adzi_cpu_level = ADZI_CPU_AVX512;
-        expect(&forward, "tiles, W in place");
-        expect(&narrow, "tiles");
-        expect(&few, "dot products");
-        expect(&square, adzi_blas_lags() || adzi_gemm_tiles_lead() ? "tiles" : "OpenBLAS");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        for (int bits = 0; bits < 6; ++bits) {
+            const adz_dtype dtype = bits % 2 == 0 ? ADZ_F32 : ADZ_F64;
+            adzi_gemm_args g =
+                product(dtype, cases[i].ta, cases[i].tb, cases[i].m, cases[i].n, cases[i].k);
+            adzi_cpu_level = bits / 2;
+            if (adzi_cpu_level <= adzi_cpu_best()) {
+                expect(&g, adzi_cpu_level == ADZI_CPU_BASELINE ? "OpenBLAS" : cases[i].name);
+            }
+        }
     }
     adzi_cpu_level = used;
 }
@@ -211,9 +203,6 @@ static void medium_rounds_f32_alone(void **state)
 
 int main(void)
 {
-    if (ONEDNN_MODULE[0] != '\0') {
-        setenv("ADZE_ONEDNN", ONEDNN_MODULE, 0); /* this program has libadze inside */
-    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(every_row_is_complete, by_rule),
         cmocka_unit_test_setup(integers_have_loops_of_their_own, by_rule),
@@ -221,7 +210,7 @@ int main(void)
         cmocka_unit_test_setup(sides_whose_product_overflows_are_large, by_rule),
         cmocka_unit_test_setup(rows_too_far_apart_for_blas_go_to_small_loops, by_rule),
         cmocka_unit_test_setup(choices_of_tests_are_followed, by_rule),
-        cmocka_unit_test_setup(tiles_get_what_they_are_fastest_at, by_rule),
+        cmocka_unit_test_setup(tiles_get_all_matrices_with_vectors, by_rule),
         cmocka_unit_test_setup(vectors_are_dot_products_or_sums_of_rows, by_rule),
         cmocka_unit_test_setup(medium_rounds_f32_alone, by_rule),
     };

@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "base/cpu.h"
 #include "base/isa.h"
-#include "tensor/gemm/backend.h"
 #include "tensor/gemm/blas.h"
 #include "tensor/gemm/cut.h"
 
@@ -110,11 +109,6 @@ static bool run(const adzi_gemm_args *g, adzi_kernel kernel, bool tiles, bool sw
         swapped ? tail_of(g) : 0 };
     ADZI_GEMM_LAUNCH_CUT(compute_blocks, &args);
     return true;
-}
-
-bool adzi_gemm_tiles_lead(void)
-{
-    return adzi_cpu_level == ADZI_CPU_AVX512 && adzi_cpu_is_amd() && !adzi_blas_lags();
 }
 
 /* True for products that the loops for small products compute: vectors, and so few rows that tiles

@@ -54,10 +54,6 @@ bool adzi_gemm_is_swapped(const adzi_gemm_args *args);
  * rows of x by four rows of W at a time, with AVX2 or AVX-512. */
 bool adzi_gemm_is_few_rows(const adzi_gemm_args *args);
 
-/** True on processors with AVX-512 whose tiles are measured to be as fast as oneDNN and faster than
- * OpenBLAS: AMD's, with an OpenBLAS that knows AVX-512. */
-bool adzi_gemm_tiles_lead(void);
-
 /** Computes a floating-point product, or a batch of them, in tiles. Few rows, see
  * adzi_gemm_is_few_rows(), are computed as dot products; vectors, and up to four rows by a B stored
  * [k, n] with AVX-512, by the loops for small products. If working memory is refused, these
