@@ -167,7 +167,8 @@ static void small_products(void)
     }
 }
 
-/* Where BLAS overtakes our loops: time of ours over time of BLAS, by size and transpose. */
+/* Where tiles overtake the loops for small products: the time of the loops over that of the tiles,
+ * by size and transpose. */
 static void crossover(void)
 {
     static const int64_t shapes[][3] = { { 8, 8, 8 }, { 16, 16, 16 }, { 24, 24, 24 },
@@ -176,8 +177,10 @@ static void crossover(void)
         { 1, 128, 128 }, { 128, 1, 128 }, { 1, 256, 256 }, { 256, 1, 256 }, { 256, 256, 1 },
         { 2, 128, 128 }, { 8, 64, 64 }, { 7, 31, 33 }, { 80, 80, 80 }, { 128, 64, 64 },
         { 128, 128, 128 }, { 12, 512, 128 }, { 12, 128, 512 }, { 512, 128, 12 }, { 192, 192, 192 },
-        { 256, 256, 256 }, { 16, 512, 512 } };
-    printf("\nours / BLAS                 NN    TN    NT    TT      NN    TN    NT    TT\n");
+        { 256, 256, 256 }, { 16, 512, 512 }, { 8, 13, 500 }, { 500, 13, 8 }, { 13, 500, 8 },
+        { 8, 500, 13 }, { 10, 2000, 40 }, { 2000, 10, 40 }, { 40, 2000, 10 }, { 50, 130, 40 },
+        { 40, 130, 50 } };
+    printf("\nsmall loops / tiles         NN    TN    NT    TT      NN    TN    NT    TT\n");
     int64_t limit = adzi_gemm_small_limit;
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s) {
         const int64_t *z = shapes[s];
@@ -186,12 +189,12 @@ static void crossover(void)
             problem p = make(
                 bits < 4 ? ADZ_F32 : ADZ_F64, (bits & 1) != 0, (bits & 2) != 0, z[0], z[1], z[2]);
             adzi_gemm_small_limit = 1 << 24;
-            double ours = time_of(adzi_gemm_run, &p.g, 5e-4);
+            double small = time_of(adzi_gemm_run, &p.g, 5e-4);
             adzi_gemm_small_limit = 0;
-            adzi_gemm_backend_choice = ADZI_GEMM_BLAS_ALONE;
-            double blas = time_of(adzi_gemm_run, &p.g, 5e-4);
+            adzi_gemm_backend_choice = ADZI_GEMM_OURS;
+            double tiles = time_of(adzi_gemm_run, &p.g, 5e-4);
             adzi_gemm_backend_choice = ADZI_GEMM_BY_RULE;
-            printf("%s%6.2f", bits % 4 == 0 ? "  f" : "", ours / blas);
+            printf("%s%6.2f", bits % 4 == 0 ? "  f" : "", small / tiles);
             unmake(&p);
         }
         printf("\n");

@@ -92,8 +92,8 @@ const adzi_gemm_way *adzi_gemm_way_of(const adzi_gemm_args *args);
  * lower it. */
 extern int64_t adzi_gemm_size_limit;
 
-/** The largest product, in multiply-adds, that our loops for small products compute. Tests set it,
- * to 2^19 at most. */
+/** The largest f32 product, in multiply-adds, that our loops for small products compute. It is four
+ * times as large with a short side. Tests set it, to 2^19 at most. */
 extern int64_t adzi_gemm_small_limit;
 
 /** Which implementation computes large products. */

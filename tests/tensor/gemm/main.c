@@ -44,6 +44,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(integers_wrap_around),
         cmocka_unit_test(same_bits_from_any_thread_count),
         cmocka_unit_test(same_bits_when_deterministic),
+        cmocka_unit_test(same_bits_on_every_processor),
         cmocka_unit_test(several_users_multiply_at_once),
         cmocka_unit_test(signal_handlers_run_on_the_stack),
         cmocka_unit_test(a_forked_child_multiplies),
