@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "adze/base.h"
+#include "adze/precision.h"
 #include "base/cpu.h"
 #include "base/threads/parallel.h"
 #include "base/threads/thread.h"
@@ -19,6 +20,17 @@ const char *adz_build_info(void)
     int used = snprintf(text, size, "adze %d.%d.%d; %s; %s; %d thread%s (%s); %s",
         ADZ_VERSION_MAJOR, ADZ_VERSION_MINOR, ADZ_VERSION_PATCH, model, adz_cpu_name(), threads,
         threads == 1 ? "" : "s", adzi_threads_kind(), adzi_blas_info());
+    if (used > 0 && (size_t)used < size) {
+        const char *products = getenv("ADZE_PRODUCTS");
+        const int more = adzi_products_request_ignored()
+                             ? snprintf(text + used, size - (size_t)used,
+                                   "; ADZE_PRODUCTS=%.32s ignored: it is neither own nor blas",
+                                   products != NULL ? products : "")
+                         : adz_get_products() == ADZ_PRODUCTS_BLAS
+                             ? snprintf(text + used, size - (size_t)used, "; products by BLAS")
+                             : 0;
+        used = more < 0 ? more : used + more;
+    }
     if (ignored != NULL && used > 0 && (size_t)used < size) {
         const char *wanted = getenv("ADZE_CPU");
         snprintf(text + used, size - (size_t)used, "; ADZE_CPU=%.32s ignored: it %s",

@@ -187,6 +187,40 @@ static void vectors_are_dot_products_or_sums_of_rows(void **state)
     adzi_cpu_level = used;
 }
 
+static void a_user_may_choose_the_blas(void **state)
+{
+    (void)state;
+    adzi_gemm_args g = product(ADZ_F32, false, true, 40, 2048, 512);
+    adzi_gemm_args few = product(ADZ_F64, false, true, 8, 300, 400);
+    adzi_gemm_args small = product(ADZ_F32, false, false, 32, 32, 32);
+    const char *said = adz_build_info();
+    assert_null(strstr(said, "products by BLAS"));
+    assert_int_equal(adz_get_products(), ADZ_PRODUCTS_OWN);
+    assert_int_equal(adz_set_products(ADZ_PRODUCTS_BLAS), ADZ_OK);
+    assert_int_equal(adz_get_products(), ADZ_PRODUCTS_BLAS);
+    assert_non_null(strstr(adz_build_info(), "products by BLAS"));
+    expect(&g, "OpenBLAS");
+    expect(&few, "OpenBLAS");
+    expect(&small, "small loops");
+    assert_int_equal(adz_set_products((adz_products)2), ADZ_ERR_ARGUMENT);
+    assert_non_null(strstr(adz_error_message(), "adz_set_products"));
+    adz_error_clear();
+    assert_int_equal(adz_get_products(), ADZ_PRODUCTS_BLAS);
+    assert_int_equal(adz_set_products(ADZ_PRODUCTS_OWN), ADZ_OK);
+    if (adzi_cpu_level >= ADZI_CPU_AVX2) {
+        expect(&g, "tiles, W in place");
+    }
+}
+
+/* Run as `test_gemm_ways environment VALUE` with ADZE_PRODUCTS=VALUE. */
+static int check_environment(const char *value)
+{
+    const bool blas = strcmp(value, "blas") == 0, known = blas || strcmp(value, "own") == 0;
+    const bool said = strstr(adz_build_info(), "is neither own nor blas") != NULL;
+    const bool right = adz_get_products() == (blas ? ADZ_PRODUCTS_BLAS : ADZ_PRODUCTS_OWN);
+    return right && said != known ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 static void medium_rounds_f32_alone(void **state)
 {
     (void)state;
@@ -200,8 +234,11 @@ static void medium_rounds_f32_alone(void **state)
     expect(&f64, "small loops");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc == 3 && strcmp(argv[1], "environment") == 0) {
+        return check_environment(argv[2]);
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(every_row_is_complete, by_rule),
         cmocka_unit_test_setup(integers_have_loops_of_their_own, by_rule),
@@ -211,6 +248,7 @@ int main(void)
         cmocka_unit_test_setup(choices_of_tests_are_followed, by_rule),
         cmocka_unit_test_setup(tiles_get_all_matrices_with_vectors, by_rule),
         cmocka_unit_test_setup(vectors_are_dot_products_or_sums_of_rows, by_rule),
+        cmocka_unit_test_setup(a_user_may_choose_the_blas, by_rule),
         cmocka_unit_test_setup(medium_rounds_f32_alone, by_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,8 +2,13 @@
  */
 #include "tensor/gemm/gemm.h"
 
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "adze/precision.h"
 #include "base/context.h"
+#include "base/error.h"
 #include "base/isa.h"
 #include "base/threads/thread.h"
 #include "tensor/gemm/blas.h"
@@ -36,6 +41,54 @@ bool adz_set_deterministic(bool on)
 bool adz_is_deterministic(void)
 {
     return atomic_load_explicit(&adzi_self()->context->deterministic, memory_order_relaxed);
+}
+
+/* ---- whose products ------------------------------------------------------------------------- */
+
+/* What ADZE_PRODUCTS says. */
+static struct {
+    pthread_once_t once;
+    adz_products products;
+    bool ignored;
+} environment = { .once = PTHREAD_ONCE_INIT };
+
+static void read_environment(void)
+{
+    const char *text = getenv("ADZE_PRODUCTS");
+    if (text != NULL && text[0] != '\0') {
+        environment.products = strcmp(text, "blas") == 0 ? ADZ_PRODUCTS_BLAS : ADZ_PRODUCTS_OWN;
+        environment.ignored = strcmp(text, "blas") != 0 && strcmp(text, "own") != 0;
+    }
+}
+
+bool adzi_products_request_ignored(void)
+{
+    pthread_once(&environment.once, read_environment);
+    return environment.ignored;
+}
+
+adz_status adz_set_products(adz_products products)
+{
+    if (products != ADZ_PRODUCTS_OWN && products != ADZ_PRODUCTS_BLAS) {
+        return adzi_error("adz_set_products", ADZ_ERR_ARGUMENT,
+            "%d is neither ADZ_PRODUCTS_OWN nor ADZ_PRODUCTS_BLAS", (int)products);
+    }
+    atomic_store_explicit(&adzi_self()->context->products, (int)products + 1, memory_order_relaxed);
+    return ADZ_OK;
+}
+
+adz_products adz_get_products(void)
+{
+    const int set = atomic_load_explicit(&adzi_self()->context->products, memory_order_relaxed);
+    pthread_once(&environment.once, read_environment);
+    return set != 0 ? (adz_products)(set - 1) : environment.products;
+}
+
+/* True if the table may give large products to our loops and tiles. */
+static bool are_ours(void)
+{
+    return adzi_gemm_backend_choice == ADZI_GEMM_BY_RULE && adzi_cpu_level >= ADZI_CPU_AVX2 &&
+           adz_get_products() == ADZ_PRODUCTS_OWN;
 }
 
 /* ---- integers ------------------------------------------------------------------------------- */
@@ -90,17 +143,14 @@ static bool run_small(const adzi_gemm_args *g)
 static bool suits_our_tiles(const adzi_gemm_args *g)
 {
     (void)g;
-    if (adzi_gemm_backend_choice != ADZI_GEMM_BY_RULE) {
-        return adzi_gemm_backend_choice == ADZI_GEMM_OURS;
-    }
-    return adzi_cpu_level >= ADZI_CPU_AVX2;
+    return adzi_gemm_backend_choice == ADZI_GEMM_OURS || are_ours();
 }
 
 /* True if the elements of C are dot products of rows that are contiguous along k, and the rows of
  * one operand are few. */
 static bool suits_dots(const adzi_gemm_args *g)
 {
-    return adzi_gemm_backend_choice == ADZI_GEMM_BY_RULE && adzi_cpu_level >= ADZI_CPU_AVX2 &&
+    return are_ours() &&
            ((g->m == 1 && g->tb) || (g->n == 1 && !g->ta) || adzi_gemm_is_few_rows(g));
 }
 
@@ -110,8 +160,7 @@ enum { FORWARD_LEAST = 13, FORWARD_MOST = 64, FORWARD_SIDE = 512 };
  */
 static bool suits_swapped_tiles(const adzi_gemm_args *g)
 {
-    return adzi_gemm_backend_choice == ADZI_GEMM_BY_RULE && adzi_cpu_level >= ADZI_CPU_AVX2 &&
-           g->m >= FORWARD_LEAST && g->m <= FORWARD_MOST && g->n >= FORWARD_SIDE &&
+    return are_ours() && g->m >= FORWARD_LEAST && g->m <= FORWARD_MOST && g->n >= FORWARD_SIDE &&
            g->k >= FORWARD_SIDE && adzi_gemm_is_swapped(g);
 }
 
@@ -179,7 +228,7 @@ const adzi_gemm_way adzi_gemm_ways[] = {
         .run = adzi_gemm_loops_run,
         .relu = true },
     { .name = "OpenBLAS",
-        .what = "everything else",
+        .what = "everything else: processors without AVX2, and adz_set_products()",
         .why = "it has packed kernels for the most processors",
         .takes = takes_all,
         .run = adzi_blas_run },

@@ -63,6 +63,9 @@ typedef struct adzi_gemm_block {
 /** Makes BLAS take the memory it works in, so that a later lack of memory is adze's to report. */
 void adzi_gemm_warm(void);
 
+/** True if ADZE_PRODUCTS is set to what is neither own nor blas. */
+bool adzi_products_request_ignored(void);
+
 /** What BLAS this is and how it was built for threads: "OpenBLAS 0.3.21 ... (openmp)". */
 const char *adzi_blas_info(void);
 
