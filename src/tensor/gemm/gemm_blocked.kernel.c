@@ -40,10 +40,12 @@ enum { HIGH = 4, DEPTH = 384 };
 #define WIDE (3 * VW)
 
 enum {
-    LINE = 64,        /* bytes of a cache line */
-    ROWS_AT_ONCE = 4, /* rows that are packed at a time */
-    LAYER = 384,      /* most elements of k in a layer of a product with alpha and beta */
-    NEAR_A = 1 << 16, /* bytes of a layer of a transposed A that is read in place */
+    LINE = 64,               /* bytes of a cache line */
+    ROWS_AT_ONCE = 4,        /* rows that are packed at a time */
+    LAYER = 384,             /* most elements of k in a layer of a product with alpha and beta */
+    SHALLOW = 64,            /* most elements of k in a layer whose C takes most of the time */
+    SHALLOW_GROUP = 1 << 18, /* most bytes of the strips of B in such a layer */
+    NEAR_A = 1 << 16,        /* bytes of a layer of a transposed A that is read in place */
     NEAR_STRIP =
         8192,        /* bytes of a row of a transposed A that is read in place for one strip of C */
     NEAR_ROW = 1024, /* bytes of a row of B that is read in place for any number of rows of C */
@@ -340,12 +342,15 @@ static void KERNEL(rows_of_strips)(const product *g, const KERNEL(rows) * a,
 }
 
 /* One layer of k across all of C. Blocks of rows are made equally high, so that the last is not
- * short. */
+ * short. Where k is short, the time goes into C. Then blocks are two tiles high and pass along all
+ * strips of a group, so that C is written in the order of memory. */
 static void KERNEL(layer)(const adzi_gemm_args *args, const product *g, const KERNEL(room) * room)
 {
     const int64_t depth = KERNEL(panel_rows)(g->k);
-    const int64_t most = ADZI_GEMM_GROUP_BYTES / (int64_t)sizeof(elem) / depth / WIDE * WIDE;
-    const int64_t tallest = ADZI_GEMM_BLOCK / depth / HIGH * HIGH;
+    const bool shallow = depth <= SHALLOW;
+    const int64_t group = shallow ? SHALLOW_GROUP : ADZI_GEMM_GROUP_BYTES;
+    const int64_t most = group / (int64_t)sizeof(elem) / depth / WIDE * WIDE;
+    const int64_t tallest = shallow ? 2 * HIGH : ADZI_GEMM_BLOCK / depth / HIGH * HIGH;
     const int64_t parts = (g->m + tallest - 1) / tallest;
     const int64_t high = ((g->m + parts - 1) / parts + HIGH - 1) / HIGH * HIGH;
     for (int64_t j = 0; j < g->n; j += most) {
