@@ -85,11 +85,9 @@ CMOCKA_DEPRECATED = re.compile(
     r"|expect_(?:check|(?:not_)?in_set|(?:not_)?in_range|(?:not_)?value)(?:_count)?)\s*[( ]")
 
 # Memory comes from one place, and BLAS is reached through one file.
-# A thread's own state holds the free lists and cannot come from them; the module with oneDNN knows
-# nothing of adze and keeps its working memory from call to call, as OpenBLAS does. libadze-mpi sees the
-# public functions only.
-HEAP_FILES = {"src/base/system_memory.c", "src/base/threads/thread.c", "src/tensor/gemm/onednn/module.c",
-              "src/mpi/mpi.c"}
+# A thread's own state holds the free lists and cannot come from them. libadze-mpi sees the public
+# functions only.
+HEAP_FILES = {"src/base/system_memory.c", "src/base/threads/thread.c", "src/mpi/mpi.c"}
 BLAS_FILES = {"src/tensor/gemm/blas.c"}
 
 # What exports know of an operator is its row. Other files of theirs may name C's functions or ONNX's nodes.

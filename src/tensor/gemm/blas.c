@@ -22,16 +22,12 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #ifdef ADZI_OPENMP
 #include <omp.h>
 #endif
 
 #include "adze/precision.h"
-#include "base/isa.h"
 #include "tensor/gemm/cut.h"
-
-KERNEL_TABLE_PRODUCT(gemm_small);
 
 enum {
     ROW_MULTIPLE = 48,    /* a multiple of the height and width of all register tiles of OpenBLAS */
@@ -51,7 +47,6 @@ static struct {
     int parallel;
     int (*max_threads)(void);         /* omp_get_max_threads if BLAS uses OpenMP, or NULL */
     void (*set_threads)(int threads); /* omp_set_num_threads, for the calling thread */
-    bool avx512;                      /* BLAS has chosen kernels for AVX-512 */
     char info[192];
 } blas;
 
@@ -88,10 +83,6 @@ static void inspect_blas(void)
     if (blas.parallel == BLAS_OPENMP) {
         find_openmp();
     }
-    static const char *const wide[] = { "SkylakeX", "Cooperlake", "SapphireRapids" };
-    for (size_t i = 0; i < sizeof wide / sizeof *wide; ++i) {
-        blas.avx512 = blas.avx512 || strcasecmp(openblas_get_corename(), wide[i]) == 0;
-    }
     bool known = blas.parallel >= 0 && blas.parallel <= BLAS_OPENMP;
     snprintf(blas.info, sizeof blas.info, "%.150s (%s)", openblas_get_config(),
         known ? kinds[blas.parallel] : "unknown threads");
@@ -101,12 +92,6 @@ const char *adzi_blas_info(void)
 {
     pthread_once(&blas_once, inspect_blas);
     return blas.info;
-}
-
-bool adzi_blas_lags(void)
-{
-    pthread_once(&blas_once, inspect_blas);
-    return adzi_cpu_level == ADZI_CPU_AVX512 && !blas.avx512;
 }
 
 /* Keeps BLAS calls of this thread on this thread until blas_leave(), which gets the returned value.
@@ -224,23 +209,6 @@ bool adzi_blas_rows_too_far(const adzi_gemm_args *g)
 {
     const int64_t limit = adzi_gemm_size_limit;
     return g->lda > limit || g->ldb > limit || g->ldc > limit;
-}
-
-void adzi_blas_block(const adzi_gemm_args *args, const adzi_gemm_block *block, bool started)
-{
-    adzi_gemm_args g = *args;
-    if (started) {
-        g.beta = 1;
-        g.bias = NULL;
-    }
-    if (adzi_blas_rows_too_far(&g)) {
-        const adzi_gemm_args part = adzi_gemm_part(&g, block);
-        KERNEL_FOR(gemm_small, g.dtype)(&part, 0, 1);
-        return;
-    }
-    int before = blas_enter();
-    multiply(&g, block);
-    blas_leave(before);
 }
 
 /* ---- products cut between threads ----------------------------------------------------------- */
