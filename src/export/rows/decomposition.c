@@ -13,9 +13,14 @@
 const adzi_row adzi_rows_decomposition[] = {
     REFUSED("cholesky"),
     REFUSED("det"),
+    REFUSED("eigh"),
     REFUSED("inv"),
+    REFUSED("matrix_exp"),
+    REFUSED("pinv"),
+    REFUSED("qr"),
     REFUSED("slogdet"),
     REFUSED("solve"),
     REFUSED("solve_triangular"),
+    REFUSED("svd"),
     { .op = NULL },
 };

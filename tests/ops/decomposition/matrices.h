@@ -36,7 +36,7 @@ static inline adz_tensor *definite(adz_tensor *a)
         true)
 #define MATRIX(n, ...) \
     adz_reshape(VALUES(ADZ_F64, __VA_ARGS__), ADZ_SHAPE(VALUES_COUNT(__VA_ARGS__) / (n), (n)))
-#define VALUES_COUNT(...) (int64_t)(sizeof((double[]){ __VA_ARGS__ }) / sizeof(double))
+#define VALUES_COUNT(...) ((int64_t)(sizeof((double[]){ __VA_ARGS__ }) / sizeof(double)))
 
 /* The largest absolute difference of two tensors. */
 static inline double farthest(adz_tensor *a, adz_tensor *b)

@@ -2,6 +2,9 @@
 
 #include <stdio.h>
 
+#include "base/alloc.h"
+#include "base/recorder.h"
+
 /* Checks of batches of matrices, and the report of what a kernel has found out about an item. */
 
 bool adzi_want_matrix(adzi_call *call, int i, const char *name)
@@ -75,6 +78,30 @@ adz_tensor *adzi_new_batch(
         sizes[lead + 1] = columns;
     }
     return adzi_new(call, dtype, lead + n, sizes);
+}
+
+bool adzi_workers_begin(
+    const char *op, adzi_workers *w, int64_t items, int64_t bytes, double work, int64_t together)
+{
+    const int64_t most = adzi_inside_launch() ? 1 : adzi_num_threads();
+    const double worth = (double)items * (work + 16) / (1 << 17);
+    int64_t count = (items + together - 1) / together;
+    count = count < most ? count : most;
+    count = worth < (double)count ? (int64_t)worth : count;
+    *w = (adzi_workers){
+        .bytes = bytes * together / 64 * 64 + 64, .items = items, .count = count < 1 ? 1 : count
+    };
+    w->memory = adzi_alloc_for_kernels((size_t)(w->bytes * w->count));
+    if (w->memory == NULL) {
+        adzi_fail_memory(op, (size_t)(w->bytes * w->count));
+        return false;
+    }
+    return true;
+}
+
+void adzi_workers_end(const adzi_workers *w)
+{
+    adzi_free(w->memory, (size_t)(w->bytes * w->count));
 }
 
 adz_tensor *adzi_new_findings(const char *op, const adz_tensor *a)

@@ -4,6 +4,7 @@
 
 #include "autograd/op.h"
 #include "autograd/ops/decomposition/lead.h"
+#include "autograd/ops/decomposition/workers.h"
 
 /** Fails unless input i, which messages call `name`, is f32 or f64 and has two dimensions or more.
  */
@@ -44,6 +45,19 @@ static inline int64_t adzi_items_grain(double work)
 {
     return work >= (1 << 16) ? 1 : (int64_t)((1 << 16) / (work + 16)) + 1;
 }
+
+/**
+ * Divides the items of a batch among workers, and takes memory for them. adzi_workers_end gives it
+ * back after the launch.
+ *
+ * @param bytes     for an item
+ * @param work      multiply-adds of an item
+ * @param together  items that a worker computes at a time; the memory is for all of them
+ * @return          false with ADZ_ERR_MEMORY
+ */
+bool adzi_workers_begin(
+    const char *op, adzi_workers *w, int64_t items, int64_t bytes, double work, int64_t together);
+void adzi_workers_end(const adzi_workers *w);
 
 /** Memory for what a kernel finds out about every item: 0, or a pivot counted from 1. NULL with the
  * error recorded. */

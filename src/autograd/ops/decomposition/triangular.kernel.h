@@ -1,31 +1,8 @@
-/* Products, and systems with a triangular matrix, for one item. Included after the element type is
- * known (tensor/kernel/each_float.h).
+/* Systems with a triangular matrix, for one item. Included after the element type is known
+ * (tensor/kernel/each_float.h).
  *
  * Sums run in the order of the shape. The bits depend on neither threads nor the batch. */
-
-/* C = beta C + alpha op(A) op(B), in f32 or f64 whatever the precision of products is. */
-static inline void KERNEL(product)(bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha,
-    const elem *a, int64_t lda, const elem *b, int64_t ldb, double beta, elem *c, int64_t ldc)
-{
-    const adzi_gemm_args args = { .dtype = ELEM_IS_F32 ? ADZ_F32 : ADZ_F64,
-        .ta = ta,
-        .tb = tb,
-        .m = m,
-        .n = n,
-        .k = k,
-        .alpha = alpha,
-        .a = a,
-        .lda = lda,
-        .b = b,
-        .ldb = ldb,
-        .beta = beta,
-        .c = c,
-        .ldc = ldc,
-        .batch = 1 };
-    if (m > 0 && n > 0) {
-        adzi_gemm_run_f32(&args);
-    }
-}
+#include "autograd/ops/decomposition/product.kernel.h"
 
 /* op(T), stored by rows with the leading dimension ld. */
 typedef struct KERNEL(triangle) {
