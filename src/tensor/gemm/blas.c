@@ -1,4 +1,4 @@
-/* OpenBLAS. This is the only file that includes cblas.h.
+/* OpenBLAS. Only this file and lapack.c include cblas.h.
  *
  * Note [Cutting products for OpenBLAS]
  * OpenBLAS's own threads change the last bits with their number. So OpenBLAS always computes on the
@@ -94,10 +94,9 @@ const char *adzi_blas_info(void)
     return blas.info;
 }
 
-/* Keeps BLAS calls of this thread on this thread until blas_leave(), which gets the returned value.
- * With OpenMP the setting belongs to the calling thread. With BLAS's own threads it belongs to the
- * process and stays. A serial BLAS is locked until blas_leave(). */
-static int blas_enter(void)
+/* With OpenMP the setting belongs to the calling thread. With BLAS's own threads it belongs to the
+ * process and stays. A serial BLAS is locked until adzi_blas_leave(). */
+int adzi_blas_enter(void)
 {
     pthread_once(&blas_once, inspect_blas);
     if (blas.parallel == BLAS_OPENMP && blas.max_threads != NULL) {
@@ -115,8 +114,7 @@ static int blas_enter(void)
     return 1;
 }
 
-/* Ends what blas_enter() has begun. `before` is its result. */
-static void blas_leave(int before)
+void adzi_blas_leave(int before)
 {
     if (blas.parallel == BLAS_SERIAL) {
         pthread_mutex_unlock(&serial_blas);
@@ -230,12 +228,12 @@ static bool cuts_columns(const adzi_gemm_args *g)
 static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
 {
     const blas_args *args = opaque;
-    int before = blas_enter();
+    int before = adzi_blas_enter();
     while (begin < end) {
         const adzi_gemm_block block = adzi_gemm_cut_next(&args->cut, &begin, end);
         multiply(&args->cut.g, &block);
     }
-    blas_leave(before);
+    adzi_blas_leave(before);
 }
 
 bool adzi_blas_run(const adzi_gemm_args *g)
@@ -266,12 +264,12 @@ static void warm_up(const void *args, int64_t begin, int64_t end)
 {
     const float *zeros = ((const warm_up_args *)args)->zeros;
     float c[WARM_SIDE * WARM_SIDE];
-    int before = blas_enter();
+    int before = adzi_blas_enter();
     for (int64_t i = begin; i < end; ++i) {
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, WARM_SIDE, WARM_SIDE, WARM_DEPTH, 1.0f,
             zeros, WARM_DEPTH, zeros, WARM_DEPTH, 0.0f, c, WARM_SIDE);
     }
-    blas_leave(before);
+    adzi_blas_leave(before);
 }
 
 void adzi_gemm_warm(void)

@@ -12,4 +12,11 @@ bool adzi_blas_run(const adzi_gemm_args *args);
  * product. */
 bool adzi_blas_rows_too_far(const adzi_gemm_args *args);
 
+/** Keeps BLAS and LAPACK calls of this thread on this thread until adzi_blas_leave(), which gets
+ * the returned value. */
+int adzi_blas_enter(void);
+
+/** Ends what adzi_blas_enter() has begun. `before` is its result. */
+void adzi_blas_leave(int before);
+
 #endif
