@@ -230,32 +230,6 @@ static arguments arguments_of(const adzi_c99 *c, const adzi_c99_call *call)
         .y = adzi_c99_out(c, call, 0) };
 }
 
-void adzi_c99_conv(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const arguments a = arguments_of(c, call);
-    conv k = conv_of(call, a.x, a.y, a.weight);
-    k.of[BIG] = a.x;
-    k.of[WEIGHT] = a.weight;
-    add_to(&k, SMALL, *a.y);
-    print_loops(c, &k, a.bias, true);
-}
-
-void adzi_c99_conv_transpose(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const arguments a = arguments_of(c, call);
-    conv k = conv_of(call, a.y, a.x, a.weight);
-    if (a.bias != NULL) {
-        const adzi_c99_value bias = over_images(a.bias, a.y, k.n);
-        adzi_c99_map(c, a.y, "= $a", &bias);
-    } else {
-        adzi_c99_map(c, a.y, "= 0", NULL);
-    }
-    k.of[SMALL] = a.x;
-    k.of[WEIGHT] = a.weight;
-    add_to(&k, BIG, *a.y);
-    print_loops(c, &k, NULL, false);
-}
-
 /* dbias += the sum of dy over the items and the places. */
 static void print_bias_backward(adzi_c99 *c, const arguments *a, const adzi_c99_value *dy, int n)
 {
@@ -304,18 +278,6 @@ void adzi_c99_conv_transpose_backward(adzi_c99 *c, const adzi_c99_call *call)
     if (k.adds[SMALL] || k.adds[WEIGHT]) {
         print_loops(c, &k, NULL, false);
     }
-}
-
-void adzi_c99_conv_weight(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const adzi_c99_value *x = adzi_c99_in(c, call, 0), *dy = adzi_c99_in(c, call, 1);
-    const adzi_c99_value *dw = adzi_c99_out(c, call, 0);
-    conv k = conv_of(call, x, dy, dw);
-    adzi_c99_map(c, dw, "= 0", NULL);
-    k.of[BIG] = x;
-    k.of[SMALL] = dy;
-    add_to(&k, WEIGHT, *dw);
-    print_loops(c, &k, NULL, false);
 }
 
 void adzi_c99_conv_weight_backward(adzi_c99 *c, const adzi_c99_call *call)
@@ -377,25 +339,11 @@ static void print_patches(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99
     close_places(c, loops);
 }
 
-void adzi_c99_unfold(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const adzi_c99_value *y = adzi_c99_out(c, call, 0);
-    adzi_c99_map(c, y, "= 0", NULL); /* what lies in the padding */
-    print_patches(c, call, adzi_c99_in(c, call, 0), y, "=", false);
-}
-
 void adzi_c99_unfold_backward(adzi_c99 *c, const adzi_c99_call *call)
 {
     const adzi_c99_value dy = adzi_c99_gradient(c, adzi_c99_out(c, call, 0));
     const adzi_c99_value dx = adzi_c99_gradient(c, adzi_c99_in(c, call, 0));
     print_patches(c, call, &dx, &dy, "+=", true);
-}
-
-void adzi_c99_fold(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const adzi_c99_value *y = adzi_c99_out(c, call, 0);
-    adzi_c99_map(c, y, "= 0", NULL);
-    print_patches(c, call, y, adzi_c99_in(c, call, 0), "+=", true);
 }
 
 void adzi_c99_fold_backward(adzi_c99 *c, const adzi_c99_call *call)

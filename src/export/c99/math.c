@@ -31,6 +31,23 @@ static const function functions[] = {
       "    return (((lane[0] + lane[4]) + (lane[2] + lane[6])) +\n"
       "            ((lane[1] + lane[5]) + (lane[3] + lane[7]))) + rest;\n"
       "}\n" },
+    { "dot_of_steps", NULL,
+      "/* The sum of a[i * s] * b[i * t], in eight lanes. */\n"
+      "static float @dot_of_steps(const float *a, int s, const float *b, int t, int n)\n"
+      "{\n"
+      "    float lane[8] = { 0, 0, 0, 0, 0, 0, 0, 0 }, rest = 0;\n"
+      "    int i = 0;\n"
+      "    for (; i + 8 <= n; i += 8) {\n"
+      "        for (int k = 0; k < 8; ++k) {\n"
+      "            lane[k] += a[(i + k) * s] * b[(i + k) * t];\n"
+      "        }\n"
+      "    }\n"
+      "    for (; i < n; ++i) {\n"
+      "        rest += a[i * s] * b[i * t];\n"
+      "    }\n"
+      "    return (((lane[0] + lane[4]) + (lane[2] + lane[6])) +\n"
+      "            ((lane[1] + lane[5]) + (lane[3] + lane[7]))) + rest;\n"
+      "}\n" },
     { "truncate", NULL,
       "/* x without its fraction; its low 32 bits if it is beyond an int32_t. */\n"
       "static int32_t @truncate(float x)\n"
