@@ -127,9 +127,7 @@ static void print_run(adzi_c99_writer *w)
         c->memories[y.memory].kind = ADZI_C99_INPUT;
     }
     begin(c);
-    for (size_t i = 0; i < c->n_calls && !c->failed; ++i) {
-        adzi_c99_forward(c, &c->calls[i]);
-    }
+    adzi_c99_forward_all(c);
     if (!direct) {
         adzi_c99_value to = y;
         int64_t stride = 1;

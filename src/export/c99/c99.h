@@ -3,6 +3,7 @@
  *     program.c      values and memories, made from a trace
  *     print.c        lines, loops and elements: the smallest parts of the text
  *     calls.c        a call, forward and backward, by the printers of its row (export/rows.h)
+ *     chain.c        elementwise calls that follow each other, as one loop
  *     memory.c       places of buffers in static memory, from their lifetimes
  *     step.c         the training step: loss, gradients and the optimizer's update
  *     math.c         exp, tanh and others for programs without libm
@@ -134,7 +135,7 @@ void adzi_c99_element(adzi_c99 *c, int memory, const char *index, char *text, si
 /** The address of the element at `index`: "h3 + i * 4". */
 void adzi_c99_address(adzi_c99 *c, int memory, const char *index, char *text, size_t size);
 
-enum { ADZI_C99_OPERANDS = 8 };
+enum { ADZI_C99_OPERANDS = 24 };
 
 /** Loops over a shape, with several operands that broadcast to it. */
 typedef struct adzi_c99_nest {
@@ -219,12 +220,30 @@ adzi_c99_value adzi_c99_gradient(adzi_c99 *c, const adzi_c99_value *value);
 
 /** Prints a call. Records an error that names the operator if it has no printer. */
 void adzi_c99_forward(adzi_c99 *c, const adzi_c99_call *call);
+
+/** Prints all calls, and elementwise ones that follow each other as one loop. */
+void adzi_c99_forward_all(adzi_c99 *c);
+
+/** Checks the dtypes of a call and prints the comment before its code. False with the error
+ * recorded. */
+bool adzi_c99_begin_call(adzi_c99 *c, const adzi_c99_call *call);
 void adzi_c99_backward(adzi_c99 *c, const adzi_c99_call *call);
 
 /** True for operators that a forward, or a training step, can contain. Others are traced as their
  * expression. */
 bool adzi_c99_prints(const adz_operator *op);
 bool adzi_c99_trains(const adz_operator *op);
+
+/** True if the row says how an element of the result is computed. */
+bool adzi_c99_is_elementwise(const adzi_c99_call *call);
+
+/** The inputs that an elementwise call reads: bit i stands for input i. */
+unsigned adzi_c99_reads(const adzi_c99 *c, const adzi_c99_call *call);
+
+/** Adds the expression of an element of an elementwise call, in which inputs[i] stands for the
+ * element of input i. */
+void adzi_c99_add_element(
+    adzi_c99 *c, const adzi_c99_call *call, const char *const inputs[3], adzi_text *text);
 
 /** Prints value = `text` for all elements, with the element of `from` in place of $a. */
 void adzi_c99_map(

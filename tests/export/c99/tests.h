@@ -11,6 +11,7 @@ int gradients_tests(void);
 int files_tests(void);
 
 /* Those of test_c99_values. */
+int chain_tests(void);
 int special_tests(void);
 int integer_tests(void);
 int edge_tests(void);
