@@ -1,4 +1,4 @@
-/* bench-written-c: networks that are written as C, timed beside a plan of the library.
+/* bench-written-c: networks that are written as C, compared with a plan of the library.
  *
  *     bench-written-c NAME FOLDER [COMMAND]
  *
@@ -212,11 +212,11 @@ static void compare(const char *base, adz_plan *plan, const network *n, written 
     double plans = 1e9, written_c = 1e9;
     const double end = now() + 4;
     for (int i = 0; i < 5 || now() < end; ++i) {
-        const double start = now();
+        const double start = processor_time();
         adz_plan_run(plan);
-        const double middle = now();
+        const double middle = processor_time();
         run(adz_tensor_data_f32(n->x), ours);
-        const double last = now();
+        const double last = processor_time();
         plans = middle - start < plans ? middle - start : plans;
         written_c = last - middle < written_c ? last - middle : written_c;
     }

@@ -6,8 +6,8 @@
 int main(int argc, char **argv)
 {
     static int (*const groups[])(void) = { operators_tests, networks_tests, modules_tests,
-        convolution_tests, training_tests, gradients_tests, files_tests };
-    static const char letters[] = "onmctgf";
+        convolution_tests, product_tests, training_tests, gradients_tests, files_tests };
+    static const char letters[] = "onmcptgf";
     int failed = 0;
     for (int i = 0; letters[i] != '\0'; ++i) {
         failed += argc < 2 || argv[1][0] == letters[i] ? groups[i]() : 0;

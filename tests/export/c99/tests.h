@@ -6,6 +6,7 @@ int operators_tests(void);
 int networks_tests(void);
 int modules_tests(void);
 int convolution_tests(void);
+int product_tests(void);
 int training_tests(void);
 int gradients_tests(void);
 int files_tests(void);
