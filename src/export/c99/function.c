@@ -199,9 +199,7 @@ static bool changes_something(const adzi_trace *trace)
 static void print_body(adzi_c99 *c, const adzi_trace *trace, bool direct)
 {
     begin(c);
-    for (size_t i = 0; i < c->n_calls && !c->failed; ++i) {
-        adzi_c99_forward(c, &c->calls[i]);
-    }
+    adzi_c99_forward_all(c, trace);
     if (!direct && !c->failed) {
         copy_result(c);
     }
