@@ -279,7 +279,7 @@ INLINE void KERNEL(block_of_dots)(const product *g, int64_t i, int64_t j, const 
     const int64_t l3 = columns > 3 ? 3 * g->ldb : 0;
     const int64_t next = 4 * g->ldb - g->k; /* from the end of row j to row j + 4 */
     const int64_t end = g->k - g->k % GW;
-    VEC kept[DOT_ROWS][4][REGS];
+    VEC kept[DOT_ROWS][4][REGS] = { 0 };
     for (int q = 0; q < REGS; ++q) {
         VEC s[DOT_ROWS][4];
         EACH_DOT_ROW(CLEAR_DOTS)
