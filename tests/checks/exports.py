@@ -28,7 +28,7 @@ MOST_THREAD_LOCAL = 256
 # the standard streams because they are the program's; add a name only with such a thought.
 ALLOWED = [
     # what adze rests on
-    r"cblas_\w+", r"openblas_\w+", r"json_\w+", r"jansson_\w+",
+    r"cblas_\w+", r"openblas_\w+", r"[sd](syevd|gesdd)_", r"json_\w+", r"jansson_\w+",
     r"omp_\w+", r"GOMP_\w+", r"__kmpc_\w+", r"pthread_\w+", r"sched_\w+",
     # memory and strings
     r"malloc|calloc|realloc|free|aligned_alloc|posix_memalign|malloc_usable_size",
