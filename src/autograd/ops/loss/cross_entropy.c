@@ -32,13 +32,6 @@ static const char name[] = "cross_entropy";
 enum { LSE, NUMBERS, EXTRAS };
 enum { GRAIN = 4096 }; /* exponentials worth a thread */
 
-/* How many rows of c exponentials are worth a thread: those of about GRAIN exponentials, and one
- * row at least. */
-static int64_t grain_of(int64_t c)
-{
-    return c < GRAIN ? GRAIN / (c > 0 ? c : 1) : 1;
-}
-
 /* ---- backward ------------------------------------------------------------------------------ */
 
 /* weight[C] as [C, 1, ...], which broadcasts to x[N, C, ...]. For x[C] it keeps its shape. ADZ_NONE
@@ -134,7 +127,8 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
             return adzi_status(NULL);
         }
         args.dx = dx_rows->data;
-        adzi_launch(KERNEL_FOR(cross_entropy_dx, x->dtype), &args, lse->numel / 2, grain_of(c));
+        adzi_launch(
+            KERNEL_FOR(cross_entropy_dx, x->dtype), &args, lse->numel / 2, adzi_grain_of(GRAIN, c));
     }
     if (adzi_needs(node, 1)) {
         dx[1] = gradient_rows(x, &dt_rows);
@@ -142,7 +136,8 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
             return adzi_status(NULL);
         }
         args.dt = dt_rows->data;
-        adzi_launch(KERNEL_FOR(cross_entropy_dt, x->dtype), &args, lse->numel / 2, grain_of(c));
+        adzi_launch(
+            KERNEL_FOR(cross_entropy_dt, x->dtype), &args, lse->numel / 2, adzi_grain_of(GRAIN, c));
     }
     return ADZ_OK;
 }
@@ -253,7 +248,7 @@ static adz_tensor *compute(
         .c = c,
         .ignore_index = attr->ignore_index,
         .smoothing = attr->smoothing };
-    adzi_launch(KERNEL_FOR(cross_entropy, x->dtype), &args, losses->numel, grain_of(c));
+    adzi_launch(KERNEL_FOR(cross_entropy, x->dtype), &args, losses->numel, adzi_grain_of(GRAIN, c));
     adzi_class_reduce(y, losses, numbers);
     return adzi_leave(call, y);
 }

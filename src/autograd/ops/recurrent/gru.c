@@ -20,14 +20,7 @@ adz_tensor *adz_gru(adz_tensor *x, adz_tensor *h0, adz_tensor *const *weights, s
     const bool good = adzi_options_read(name, "ADZ_GRU_OPTIONS", &o, sizeof o, options);
     adzi_recurrent_stack net = { .name = name,
         .cell = &adzi_gru_cell,
-        .layers = o.layers,
-        .bias = o.bias,
-        .batch_first = o.batch_first,
-        .bidirectional = o.bidirectional,
-        .training = o.training,
-        .dropout = o.dropout,
-        .generator = o.generator,
-        .lengths = o.lengths,
+        ADZI_RECURRENT_OPTIONS(o),
         .x = good ? x : NULL, /* passes the recorded error on */
         .first = { h0, NULL },
         .weights = weights,

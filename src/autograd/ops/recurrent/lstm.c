@@ -20,14 +20,7 @@ adz_tensor *adz_lstm(adz_tensor *x, adz_tensor *h0, adz_tensor *c0, adz_tensor *
     const bool good = adzi_options_read(name, "ADZ_LSTM_OPTIONS", &o, sizeof o, options);
     adzi_recurrent_stack net = { .name = name,
         .cell = &adzi_lstm_cell,
-        .layers = o.layers,
-        .bias = o.bias,
-        .batch_first = o.batch_first,
-        .bidirectional = o.bidirectional,
-        .training = o.training,
-        .dropout = o.dropout,
-        .generator = o.generator,
-        .lengths = o.lengths,
+        ADZI_RECURRENT_OPTIONS(o),
         .x = good ? x : NULL, /* passes the recorded error on */
         .first = { h0, c0 },
         .weights = weights,

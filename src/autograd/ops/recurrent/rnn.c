@@ -20,14 +20,7 @@ adz_tensor *adz_rnn(adz_tensor *x, adz_tensor *h0, adz_tensor *const *weights, s
     const bool good = adzi_options_read(name, "ADZ_RNN_OPTIONS", &o, sizeof o, options);
     adzi_recurrent_stack net = { .name = name,
         .cell = &adzi_rnn_cell,
-        .layers = o.layers,
-        .bias = o.bias,
-        .batch_first = o.batch_first,
-        .bidirectional = o.bidirectional,
-        .training = o.training,
-        .dropout = o.dropout,
-        .generator = o.generator,
-        .lengths = o.lengths,
+        ADZI_RECURRENT_OPTIONS(o),
         .relu = o.nonlinearity == ADZ_ACTIVATION_RELU,
         .x = good ? x : NULL, /* passes the recorded error on */
         .first = { h0, NULL },
