@@ -360,7 +360,7 @@ class Table:
                     raise Unknown(f'{name}: how is it made valid? Say so in FILL')
                 init = ''
             self.out += [f'static const param fields_of_{name}[] = {{'] + fields + ['};',
-                         f'static void fill_{name}(void *place)', '{', f'    {name} *o = place;',
+                         f'static void fill_{name}(void *object)', '{', f'    {name} *o = object;',
                          f'    {init}', f'    {FILL.get(name, "")}', '}']
             sized = str(('size_t', 'size') in self.headers.structs[name][:1]).lower()
             rows.append(f'    {{ "{name}", sizeof({name}), {sized}, fill_{name}, '
