@@ -1,13 +1,13 @@
 /* The optimizers of labml_nn: Adam and the classes that derive from it there. They differ from
- * PyTorch's in the place of epsilon (`optimized_update`) and in the options of the weight decay. */
+ * PyTorch's instead of epsilon (`optimized_update`) and in the options of the weight decay. */
 #include "adze/optim/labml.h"
 
 #include "optim/adam_family.h"
 #include "base/error.h"
 #include "base/options.h"
 
-/* The places of the settings after those of the Adam family. A setting that a type does not have
- * keeps its place and is 0. EXTRA is `warmup`, or `degenerated_to_sgd` of RAdam and AdaBelief.
+/* The positions of the settings after those of the Adam family. A setting that a type does not have
+ * keeps its position and is 0. EXTRA is `warmup`, or `degenerated_to_sgd` of RAdam and AdaBelief.
  * D_MODEL is Noam's, TOTAL_STEPS that of AdamWarmupCosineDecay, and RECTIFY that of AdaBelief. */
 ADZ_C_TEXT(
     labml_settings, enum { DECOUPLE = ADZI_ADAM_SETTINGS, ABSOLUTE, OPTIMIZED, AMSGRAD, EXTRA,

@@ -23,12 +23,12 @@ static double of_group(const adz_scheduler *s, int group, int which)
 /* ---- the curve ------------------------------------------------------------------------------ */
 
 /* The position of an epoch: its phase, and the part of the phase that is over. */
-typedef struct place {
+typedef struct position {
     int phase;
     double part;
-} place;
+} position;
 
-static place place_of(const adz_scheduler *s)
+static position position_of(const adz_scheduler *s)
 {
     double total = s->numbers[TOTAL], peak = s->numbers[PCT_START] * total;
     int phases = s->numbers[THREE] != 0 ? 3 : 2;
@@ -39,7 +39,7 @@ static place place_of(const adz_scheduler *s)
         start = ends[phase++];
     }
     double length = ends[phase] - start;
-    return (place){ phase, length != 0 ? (step - start) / length : 1 };
+    return (position){ phase, length != 0 ? (step - start) / length : 1 };
 }
 
 /* The value between `from` and `to` at a part of a phase, along a straight line or half a cosine.
@@ -55,7 +55,7 @@ static double anneal(const adz_scheduler *s, double from, double to, double part
 static double rate(const adz_scheduler *s, int group, double lr)
 {
     (void)lr;
-    place at = place_of(s);
+    position at = position_of(s);
     double initial = s->base_lrs[group], top = of_group(s, group, MAX_LR);
     double least = initial / s->numbers[FINAL_DIV];
     bool three = s->numbers[THREE] != 0;
@@ -66,7 +66,7 @@ static double rate(const adz_scheduler *s, int group, double lr)
 
 static double momentum(const adz_scheduler *s, int group)
 {
-    place at = place_of(s);
+    position at = position_of(s);
     double low = of_group(s, group, BASE_MOMENTUM), high = of_group(s, group, MAX_MOMENTUM);
     double value = at.phase == 0   ? anneal(s, high, low, at.part)
                    : at.phase == 1 ? anneal(s, low, high, at.part)

@@ -51,7 +51,7 @@ UPWARD = {
 # Words of docs/glossary.md that have one sense, and the rooms of src/ in which they may occur, alone or in the
 # plural. "in place" is another word.
 ONE_SENSE = {
-    "place": {"autograd", "nn", "optim", "export"},
+    "place": {"autograd", "nn", "optim", "tensor", "export"},
 }
 IN_PLACE = re.compile(r"\b[Ii]n(-|\s+(\*\s+)?)place\b(?!\s+(\*\s+)?of\b)")
 
