@@ -8,6 +8,8 @@
  *
  *     void NAME_run(const float *x, float *y);
  *
+ * A plan with several results (adz_plan_new_results) gives a file with an output for each of them.
+ *
  * With an optimizer it also has a training step, so that a device goes on learning:
  *
  *     float NAME_step(const float *x, const float *target);
@@ -57,9 +59,11 @@ ADZ_API void adz_onnx_options_init(adz_onnx_options *options, size_t size);
  * Writes what a module computes as an ONNX model (opset 17), for runtimes such as onnxruntime.
  *
  * The module is called once with x, whose shape and dtype are those of the model's "input"; the
- * first result is its "output". Parameters and buffers keep their names in the state. Dropouts and
- * batch normalisation must be in evaluation (adz_module_eval). What a module carries from call to
- * call is written with its present contents: call adz_module_reset before. Nothing is changed.
+ * first result is its "output". The other results of a call, such as the last state of a recurrent
+ * layer, are left out: a plan of a function that returns them writes them (adz_plan_new_results).
+ * Parameters and buffers keep their names in the state. Dropouts and batch normalisation must be in
+ * evaluation (adz_module_eval). What a module carries from call to call is written with its present
+ * contents: call adz_module_reset before. Nothing is changed.
  *
  * @param module   any; its call must consist of adze's operators
  * @param x        an example: its contents do not matter, but dimensions that are not free keep
@@ -78,12 +82,18 @@ ADZ_API adz_status adz_module_write_onnx(
 
 /**
  * Writes the function of a plan as an ONNX model. The plan's inputs and their names are those of
- * the model; its result is "output". The function is called once, and nothing is changed by it.
+ * the model. Its outputs are the plan's results, in their order: "output", or "output0", "output1"
+ * and so on, or the names of adz_plan_options.result_names. A default name that another value has
+ * gets an ending. The function is called once, and nothing is changed by it.
+ *
+ * A result may be an input, another result or a view of one. A result that depends on no input
+ * would be a constant, and is refused.
  *
  * @param plan     of a forward in evaluation, with one input or more
  * @param path     the file, which is replaced completely or not at all
  * @param options  NULL for the defaults
- * @return         as adz_module_write_onnx, with the error of the function in place of the module's
+ * @return         as adz_module_write_onnx, with the error of the function in place of the
+ *                 module's; ADZ_ERR_ARGUMENT also for a given name that another value has
  * @see            torch.onnx.export
  */
 ADZ_API adz_status adz_plan_write_onnx(
@@ -145,6 +155,14 @@ ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
  * }
  * @endcode
  *
+ * Several results are several arrays, in their order and behind the inputs. They are called y0, y1
+ * and so on, or after the names that the plan has for them:
+ *
+ *     void net_run(const float *x, float *y_boxes, float *y_scores);
+ *
+ * A result may be an input, another result or a view of one. A result that depends on no input
+ * would be a constant, and is refused. A training step compares the first result with the target.
+ *
  * The function is called once more and changes nothing: buffers and generators are put back. Its
  * inputs keep the shapes that they have. Float tensors are f32; a standardiser around the network
  * may compute with f64. Integers are int32_t in C: a computed integer that does not fit keeps its
@@ -156,7 +174,8 @@ ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
  * @param options  NULL for the defaults
  * @return         ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_ARGUMENT (a path without ".c", an optimizer without
  *                 the module's parameters); ADZ_ERR_UNSUPPORTED (an operator that cannot be
- * written, which is named); ADZ_ERR_DTYPE (an operator with f64), ADZ_ERR_IO, ADZ_ERR_MEMORY
+ *                 written, which is named; a result that depends on no input); ADZ_ERR_DTYPE (an
+ *                 operator with f64), ADZ_ERR_IO, ADZ_ERR_MEMORY
  */
 ADZ_API adz_status adz_plan_write_c(adz_plan *plan, const char *path, const adz_c_options *options);
 

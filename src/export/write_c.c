@@ -100,8 +100,8 @@ static void finish(adzi_c99_writer *w, adzi_text *to, const char *declaration)
     adzi_text_add(to, "}\n");
 }
 
-/* True if the result can be computed in the caller's array y: it has a memory of its own, whose
- * elements lie as in y. */
+/* True if the result can be computed in the caller's array: it has a memory of its own, whose
+ * elements lie as in the array. */
 static bool fits_y(const adzi_c99 *c, const adzi_c99_value *y)
 {
     const adzi_c99_memory *m = &c->memories[y->memory];
@@ -115,43 +115,83 @@ static bool fits_y(const adzi_c99 *c, const adzi_c99_value *y)
     return m->kind == ADZI_C99_BUFFER && m->start < 0 && y->offset == 0 && m->count == y->numel;
 }
 
-static void print_run(adzi_c99_writer *w)
+/* Exchanges the names and kinds of a buffer and of the caller's array y. The buffer then lies in
+ * the array, and the function computes the result there. */
+static void exchange(adzi_c99 *c, int buffer, int array)
+{
+    adzi_c99_memory *a = &c->memories[buffer], *b = &c->memories[array];
+    const adzi_c99_memory old = *a;
+    memcpy(a->name, b->name, sizeof a->name);
+    memcpy(b->name, old.name, sizeof b->name);
+    a->kind = b->kind;
+    b->kind = old.kind;
+}
+
+/* Prints the copy of a result that was not computed in the caller's array. */
+static void copy_result(adzi_c99 *c, const adzi_c99_value *y, int array)
+{
+    adzi_c99_value to = *y;
+    int64_t stride = 1;
+    ++c->step;
+    to.memory = array;
+    to.offset = 0;
+    for (int d = y->rank - 1; d >= 0; --d) {
+        to.strides[d] = stride;
+        stride *= y->sizes[d];
+    }
+    adzi_c99_line(c, "%s", "");
+    adzi_c99_map(c, &to, "= $a", y);
+}
+
+/* Prints the function while the buffers in `direct` lie in the caller's arrays. */
+static void print_calls(adzi_c99_writer *w, const int *direct)
 {
     adzi_c99 *c = &w->c;
-    const adzi_c99_value y = c->values[c->output];
-    const bool direct = fits_y(c, &y);
-    char name[ADZI_C99_NAME];
-    memcpy(name, c->memories[y.memory].name, sizeof name);
-    if (direct) {
-        snprintf(c->memories[y.memory].name, ADZI_C99_NAME, "y");
-        c->memories[y.memory].kind = ADZI_C99_INPUT;
-    }
+    adzi_text empty = { 0 };
     begin(c);
     for (size_t i = 0; i < c->n_calls && !c->failed; ++i) {
         adzi_c99_forward(c, &c->calls[i]);
     }
-    if (!direct) {
-        adzi_c99_value to = y;
-        int64_t stride = 1;
-        ++c->step;
-        to.memory = adzi_c99_memory_new(c, ADZI_C99_INPUT, y.dtype, y.numel);
-        to.offset = 0;
-        for (int d = y.rank - 1; d >= 0 && to.memory >= 0; --d) {
-            to.strides[d] = stride;
-            stride *= y.sizes[d];
+    for (size_t k = 0; k < c->n_outputs && !c->failed; ++k) {
+        const adzi_c99_value y = c->values[c->outputs[k]];
+        if (direct[k] < 0) {
+            copy_result(c, &y, w->results[k]);
         }
-        if (to.memory >= 0) {
-            snprintf(c->memories[to.memory].name, ADZI_C99_NAME, "y");
-            adzi_c99_line(c, "%s", "");
-            adzi_c99_map(c, &to, "= $a", &y);
+        if (y.numel == 0) {
+            adzi_text_format(&empty, "    (void)%s;\n",
+                c->memories[direct[k] < 0 ? w->results[k] : direct[k]].name);
         }
     }
-    adzi_c99_signature(w, &w->run, "void", "run", adzi_c99_run_result(w));
-    finish(w, &w->run, y.numel == 0 ? "    (void)y;\n" : "");
-    if (direct) {
-        memcpy(c->memories[y.memory].name, name, sizeof name);
-        c->memories[y.memory].kind = ADZI_C99_BUFFER;
+    if (empty.failed) {
+        adzi_c99_fail(c, ADZ_ERR_MEMORY, "no memory for the text of the C file");
     }
+    finish(w, &w->run, adzi_text_get(&empty));
+    adzi_text_free(&empty);
+}
+
+static void print_run(adzi_c99_writer *w)
+{
+    adzi_c99 *c = &w->c;
+    int *direct = adzi_alloc(c->n_outputs * sizeof *direct);
+    if (direct == NULL) {
+        adzi_c99_fail(c, ADZ_ERR_MEMORY, "no memory for the results");
+        return;
+    }
+    adzi_c99_signature(w, &w->run, "void", "run", NULL);
+    for (size_t k = 0; k < c->n_outputs; ++k) {
+        const adzi_c99_value *y = &c->values[c->outputs[k]];
+        direct[k] = fits_y(c, y) ? y->memory : -1;
+        if (direct[k] >= 0) {
+            exchange(c, direct[k], w->results[k]);
+        }
+    }
+    print_calls(w, direct);
+    for (size_t k = 0; k < c->n_outputs; ++k) {
+        if (direct[k] >= 0) {
+            exchange(c, direct[k], w->results[k]);
+        }
+    }
+    adzi_free(direct, c->n_outputs * sizeof *direct);
 }
 
 static void print_step(adzi_c99_writer *w)
@@ -268,6 +308,7 @@ static void free_writer(adzi_c99_writer *w)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
         adzi_text_free(texts[i]);
     }
+    adzi_free(w->results, w->c.n_outputs * sizeof *w->results);
     adzi_c99_free(&w->c);
     adzi_free(w, sizeof *w);
 }
@@ -281,7 +322,8 @@ static bool make(adzi_c99_writer *w, const adzi_trace *trace, const char *header
     if (!adzi_c99_program(&w->c, trace)) {
         return false;
     }
-    if (optimizer != NULL) {
+    adzi_c99_name_results(w, trace->output_names);
+    if (!w->c.failed && optimizer != NULL) {
         adzi_c99_mark_parameters(&w->c, optimizer);
     }
     if (!w->c.failed) {
@@ -359,10 +401,6 @@ adz_status adz_plan_write_c(adz_plan *plan, const char *path, const adz_c_option
     if (plan == NULL) {
         return adzi_error_null(op, "plan");
     }
-    const adzi_export what = { .function = plan->function,
-        .user = plan->user,
-        .inputs = { plan->inputs, plan->n_inputs },
-        .input_names = (const char *const *)plan->input_names,
-        .module = plan->module };
+    const adzi_export what = adzi_export_of(plan);
     return adzi_write_c(&what, path, options);
 }

@@ -76,8 +76,9 @@ typedef struct adzi_c99 {
     size_t n_values, values_capacity;
     adzi_c99_call *calls;
     size_t n_calls, calls_capacity;
-    size_t n_inputs; /* the first values */
-    int output;      /* the value that is returned */
+    size_t n_inputs;    /* the first values */
+    const int *outputs; /* the values that are returned */
+    size_t n_outputs;
 
     adzi_text body;                 /* the function that is being printed */
     int step;                       /* counts calls, forward and backward */
@@ -283,5 +284,8 @@ void adzi_c99_identifier(char *to, size_t size, const char *prefix, const char *
 
 /** Makes a name fit for a comment: whatever could end the comment becomes an underscore. */
 void adzi_c99_comment(char *to, size_t size, const char *name);
+
+/** Adds " [2, 3]" to a label. */
+void adzi_c99_add_shape(char *label, size_t size, int rank, const int64_t *sizes);
 
 #endif

@@ -2,6 +2,7 @@
 #include "export/c99/file.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "export/c99/program.h"
 #include "export/c99/step.h"
@@ -15,7 +16,36 @@ static const int64_t arena_bytes[ADZI_C99_ARENAS] = { 4, 4, 1, 8 };
 /* ---- signatures -------------------------------------------------------------------------------
  */
 
-/* The arguments: the inputs, then `last`. */
+void adzi_c99_name_results(adzi_c99_writer *w, const char *const *names)
+{
+    adzi_c99 *c = &w->c;
+    w->results = adzi_alloc(c->n_outputs * sizeof *w->results);
+    if (w->results == NULL) {
+        adzi_c99_fail(c, ADZ_ERR_MEMORY, "no memory for the names of the results");
+        return;
+    }
+    for (size_t k = 0; k < c->n_outputs && !c->failed; ++k) {
+        const adzi_c99_value *y = &c->values[c->outputs[k]];
+        w->results[k] = adzi_c99_memory_new(c, ADZI_C99_INPUT, y->dtype, y->numel);
+        if (w->results[k] < 0) {
+            return;
+        }
+        adzi_c99_memory *m = &c->memories[w->results[k]];
+        char label[ADZI_C99_LABEL];
+        snprintf(label, sizeof label, c->n_outputs == 1 ? "the result" : "result %zu", k);
+        adzi_c99_comment(m->label, sizeof m->label, names != NULL ? names[k] : label);
+        adzi_c99_add_shape(m->label, sizeof m->label, y->rank, y->sizes);
+        if (names != NULL) {
+            /* The file's functions begin with its prefix, and an argument must not hide one. */
+            const bool hides = strcmp(c->name, "y") == 0;
+            adzi_c99_identifier(m->name, sizeof m->name, hides ? "result_" : "y_", names[k]);
+        } else {
+            snprintf(m->name, sizeof m->name, c->n_outputs == 1 ? "y" : "y%zu", k);
+        }
+        adzi_c99_make_unique(c, m);
+    }
+}
+
 void adzi_c99_signature(const adzi_c99_writer *w, adzi_text *to, const char *type,
     const char *function, const char *last)
 {
@@ -24,14 +54,11 @@ void adzi_c99_signature(const adzi_c99_writer *w, adzi_text *to, const char *typ
         const adzi_c99_memory *m = &w->c.memories[w->c.values[i].memory];
         adzi_text_format(to, "const %s *%s, ", adzi_c99_type(m->dtype), m->name);
     }
-    adzi_text_format(to, "%s)", last);
-}
-
-const char *adzi_c99_run_result(const adzi_c99_writer *w)
-{
-    static const char *const texts[] = { "float *y", "int32_t *y", "unsigned char *y",
-        "double *y" };
-    return texts[adzi_c99_arena(w->c.values[w->c.output].dtype)];
+    for (size_t k = 0; last == NULL && k < w->c.n_outputs; ++k) {
+        const adzi_c99_memory *m = &w->c.memories[w->results[k]];
+        adzi_text_format(to, "%s%s *%s", k > 0 ? ", " : "", adzi_c99_type(m->dtype), m->name);
+    }
+    adzi_text_format(to, "%s)", last != NULL ? last : "");
 }
 
 const char *adzi_c99_step_target(const adzi_c99_writer *w)
@@ -116,12 +143,10 @@ static void add_arguments(const adzi_c99_writer *w, adzi_text *to)
         const adzi_c99_memory *m = &w->c.memories[w->c.values[i].memory];
         adzi_text_format(to, " *     %s: %s\n", m->name, m->label);
     }
-    const adzi_c99_value *y = &w->c.values[w->c.output];
-    adzi_text_add(to, " *     y: the result [");
-    for (int d = 0; d < y->rank; ++d) {
-        adzi_text_format(to, "%s%lld", d > 0 ? ", " : "", (long long)y->sizes[d]);
+    for (size_t k = 0; k < w->c.n_outputs; ++k) {
+        const adzi_c99_memory *m = &w->c.memories[w->results[k]];
+        adzi_text_format(to, " *     %s: %s\n", m->name, m->label);
     }
-    adzi_text_add(to, "]\n");
 }
 
 void adzi_c99_make_header(adzi_c99_writer *w)
@@ -157,7 +182,7 @@ void adzi_c99_make_header(adzi_c99_writer *w)
                       "Indices are not checked.\n *\n");
     add_arguments(w, to);
     adzi_text_add(to, " */\n");
-    adzi_c99_signature(w, to, "void", "run", adzi_c99_run_result(w));
+    adzi_c99_signature(w, to, "void", "run", NULL);
     adzi_text_add(to, ";\n");
     if (w->options->optimizer != NULL) {
         adzi_text_format(to,

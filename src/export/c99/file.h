@@ -12,17 +12,22 @@ typedef struct adzi_c99_writer {
     adzi_text run, step, arrays, file, header;
     char name[ADZI_C99_NAME], upper[ADZI_C99_NAME]; /* the prefix, and in capitals for macros */
     int64_t weights, state;                         /* bytes */
+    int *results; /* the memory of the caller's array for each result; owned */
 } adzi_c99_writer;
 
 /** The names of the static buffers. */
 extern const char *const adzi_c99_arenas[ADZI_C99_ARENAS];
 
-/** Adds "type NAME_function(const float *x, last)". */
+/** Adds "type NAME_function(const float *x, last)". If `last` is NULL, the arrays of the results
+ * are the last arguments. */
 void adzi_c99_signature(const adzi_c99_writer *w, adzi_text *to, const char *type,
     const char *function, const char *last);
 
-/** The last argument of NAME_run, and that of NAME_step. */
-const char *adzi_c99_run_result(const adzi_c99_writer *w);
+/** Names the caller's arrays for the results: "y", or "y0", "y1" and so on; "y_boxes" for a result
+ * that the program calls "boxes". `names` may be NULL. */
+void adzi_c99_name_results(adzi_c99_writer *w, const char *const *names);
+
+/** The last argument of NAME_step. */
 const char *adzi_c99_step_target(const adzi_c99_writer *w);
 
 /** True if the memory is an array of the file, and if its contents are in the file of weights. */

@@ -35,8 +35,7 @@ void adzi_c99_comment(char *to, size_t size, const char *name)
     to[n] = '\0';
 }
 
-/* Adds " [2, 3]" to a label. */
-static void add_shape(char *label, size_t size, int rank, const int64_t *sizes)
+void adzi_c99_add_shape(char *label, size_t size, int rank, const int64_t *sizes)
 {
     size_t n = strlen(label);
     n += (size_t)snprintf(label + n, size - n, " [");
@@ -155,7 +154,7 @@ static int own_memory(adzi_c99 *c, const adzi_traced_value *v, int64_t *offset)
     *offset = (t->data - base) / item;
     m->uniform = v->kind == ADZI_VALUE_CONSTANT && all_equal(m);
     adzi_c99_comment(m->label, sizeof m->label, v->name != NULL ? v->name : "constant");
-    add_shape(m->label, sizeof m->label, v->rank, v->sizes);
+    adzi_c99_add_shape(m->label, sizeof m->label, v->rank, v->sizes);
     if (v->kind == ADZI_VALUE_INPUT) {
         snprintf(m->name, sizeof m->name, "x");
     } else if (v->name != NULL) {
@@ -310,7 +309,7 @@ static int result_memory(adzi_c99 *c, const adzi_trace *trace, const adzi_traced
         snprintf(label, sizeof label, "%s%s%s", call->path, call->path[0] != '\0' ? ": " : "",
             call->op->name);
         adzi_c99_comment(m->label, sizeof m->label, label);
-        add_shape(m->label, sizeof m->label, v->rank, v->sizes);
+        adzi_c99_add_shape(m->label, sizeof m->label, v->rank, v->sizes);
     }
     return memory;
 }
@@ -395,7 +394,8 @@ static void name_inputs(adzi_c99 *c)
 bool adzi_c99_program(adzi_c99 *c, const adzi_trace *trace)
 {
     c->n_inputs = (size_t)trace->n_inputs;
-    c->output = trace->output;
+    c->outputs = trace->outputs;
+    c->n_outputs = trace->n_outputs;
     for (size_t i = 0; i < trace->n_values; ++i) {
         if (!add_value(c, trace, i) || c->failed) {
             return false;

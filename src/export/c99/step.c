@@ -290,10 +290,12 @@ static void print_group(adzi_c99 *c, const adz_optimizer *o, size_t g)
 
 void adzi_c99_print_step(adzi_c99 *c, const adz_optimizer *o, adz_c_loss loss)
 {
-    const adzi_c99_value y = c->values[c->output];
+    const adzi_c99_value y = c->values[c->outputs[0]];
     if (y.dtype != ADZ_F32 || !adzi_c99_wants(c, &y)) {
         adzi_c99_fail(c, ADZ_ERR_ARGUMENT,
-            "the function's result does not depend on a parameter of the optimizer");
+            "the function's result, or the first one of several, is no float32 or does not depend "
+            "on a "
+            "parameter of the optimizer; the training step compares this result with the target");
         return;
     }
     for (size_t i = 0; i < c->n_calls && !c->failed; ++i) {
