@@ -1,19 +1,18 @@
-# The tests as they run on other processors, with and without oneDNN, and with each kind of OpenBLAS.
+# The tests as they run on other processors, and with each kind of OpenBLAS.
 # Sourced by .ci/run and .ci/full with the top of the tree as the current directory.
 #
-# A processor is played by one with more instructions: ADZE_CPU limits adze's kernels, OPENBLAS_CORETYPE
-# chooses OpenBLAS's, and ONEDNN_MAX_CPU_ISA limits oneDNN's.
+# A processor is played by one with more instructions: ADZE_CPU limits adze's kernels, and OPENBLAS_CORETYPE
+# chooses OpenBLAS's.
 
-# name; flags of /proc/cpuinfo that it takes; ADZE_CPU; OPENBLAS_CORETYPE; ONEDNN_MAX_CPU_ISA
+# name; flags of /proc/cpuinfo that it takes; ADZE_CPU; OPENBLAS_CORETYPE
 processors='
-sse4;sse4_1;baseline;Nehalem;SSE41
-avx;avx;baseline;Sandybridge;AVX
-avx2-intel;avx2 fma bmi2 f16c;avx2;Haswell;AVX2
-avx2-amd;avx2 fma bmi2 f16c;avx2;Zen;AVX2
-avx512;avx512f avx512dq avx512bw avx512vl;avx512;SkylakeX;AVX512_CORE
-avx512-bf16;avx512_bf16 avx512vl;avx512;Cooperlake;AVX512_CORE_BF16
-avx512-openblas-without;avx512f avx512dq avx512bw avx512vl;avx512;Zen;AVX512_CORE
-amx;amx_tile amx_bf16 avx512_bf16;avx512;SapphireRapids;AVX512_CORE_AMX
+sse4;sse4_1;baseline;Nehalem
+avx;avx;baseline;Sandybridge
+avx2-intel;avx2 fma bmi2 f16c;avx2;Haswell
+avx2-amd;avx2 fma bmi2 f16c;avx2;Zen
+avx512;avx512f avx512dq avx512bw avx512vl;avx512;SkylakeX
+avx512-bf16;avx512_bf16 avx512vl;avx512;Cooperlake
+avx512-openblas-without;avx512f avx512dq avx512bw avx512vl;avx512;Zen
 '
 all_processors=$(printf '%s' "$processors" | sed -n 's/;.*//p')
 
@@ -53,35 +52,32 @@ import ctypes
 import sys
 
 adze = ctypes.CDLL(sys.argv[1])
-for function in (adze.adz_matmul_precision_info, adze.adz_build_info):
-    function.restype = ctypes.c_char_p
+adze.adz_build_info.restype = ctypes.c_char_p
 core = ctypes.CDLL("libopenblas.so.0").openblas_get_corename
 core.restype = ctypes.c_char_p
-adze.adz_matmul_precision_info()  # loads oneDNN where it is used
 print(f"{adze.adz_build_info().decode()}; OpenBLAS runs {core().decode()}'s kernels")
 PYTHON
 }
 
-# play BUILD PROCESSOR ONEDNN OPENBLAS TESTS...: runs the tests with that processor ("own" for this one),
-# with oneDNN "on" or "off", and with that kind of OpenBLAS. Their log is testlog-processors-*.json.
+# play BUILD PROCESSOR OPENBLAS TESTS...: runs the tests with that processor ("own" for this one) and with that
+# kind of OpenBLAS. Their log is testlog-processors-*.json.
 play() {
-    local build=$1 processor=$2 onednn=$3 kind=$4 flags cpu core isa folder said word=$4
-    shift 4
-    printf '\n-- %s, oneDNN %s, OpenBLAS %s: ' "$processor" "$onednn" "$kind"
+    local build=$1 processor=$2 kind=$3 flags cpu core folder said word=$3
+    shift 3
+    printf '\n-- %s, OpenBLAS %s: ' "$processor" "$kind"
     [ "$kind" != pthread ] || word=pthreads
     folder=$(openblas_folder "$kind" "$build") || return 1
     (
         export LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
         if [ "$processor" != own ]; then
-            IFS=';' read -r _ flags cpu core isa <<<"$(grep "^$processor;" <<<"$processors")"
+            IFS=';' read -r _ flags cpu core <<<"$(grep "^$processor;" <<<"$processors")"
             # shellcheck disable=SC2086
             if ! has_flags $flags; then
                 echo "skipped, this processor lacks one of: $flags"
                 exit 0
             fi
-            export ADZE_CPU=$cpu OPENBLAS_CORETYPE=$core ONEDNN_MAX_CPU_ISA=$isa
+            export ADZE_CPU=$cpu OPENBLAS_CORETYPE=$core
         fi
-        [ "$onednn" = on ] || export ADZE_ONEDNN=off
         said=$(library_says "$build") || exit 1
         printf '%s\n' "$said"
         case $said in
@@ -90,7 +86,7 @@ play() {
         esac
         set -o pipefail
         meson test -C "$build" --no-rebuild --print-errorlogs --timeout-multiplier 4 \
-            --logbase "testlog-processors-$processor-onednn-$onednn-$kind" "$@" |
+            --logbase "testlog-processors-$processor-$kind" "$@" |
             sed -E '/^ *[0-9]+\/[0-9]+ .* (OK|SKIP) /d'
     )
 }

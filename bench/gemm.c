@@ -13,7 +13,6 @@
 
 #include "adze/base.h"
 #include "tensor/gemm/gemm.h"
-#include "tensor/gemm/onednn.h"
 #include "base/threads/parallel.h"
 
 enum { TRIES = 15 };
@@ -168,7 +167,8 @@ static void small_products(void)
     }
 }
 
-/* Where BLAS overtakes our loops: time of ours over time of BLAS, by size and transpose. */
+/* Where tiles overtake the loops for small products: the time of the loops over that of the tiles,
+ * by size and transpose. */
 static void crossover(void)
 {
     static const int64_t shapes[][3] = { { 8, 8, 8 }, { 16, 16, 16 }, { 24, 24, 24 },
@@ -177,8 +177,10 @@ static void crossover(void)
         { 1, 128, 128 }, { 128, 1, 128 }, { 1, 256, 256 }, { 256, 1, 256 }, { 256, 256, 1 },
         { 2, 128, 128 }, { 8, 64, 64 }, { 7, 31, 33 }, { 80, 80, 80 }, { 128, 64, 64 },
         { 128, 128, 128 }, { 12, 512, 128 }, { 12, 128, 512 }, { 512, 128, 12 }, { 192, 192, 192 },
-        { 256, 256, 256 }, { 16, 512, 512 } };
-    printf("\nours / BLAS                 NN    TN    NT    TT      NN    TN    NT    TT\n");
+        { 256, 256, 256 }, { 16, 512, 512 }, { 8, 13, 500 }, { 500, 13, 8 }, { 13, 500, 8 },
+        { 8, 500, 13 }, { 10, 2000, 40 }, { 2000, 10, 40 }, { 40, 2000, 10 }, { 50, 130, 40 },
+        { 40, 130, 50 } };
+    printf("\nsmall loops / tiles         NN    TN    NT    TT      NN    TN    NT    TT\n");
     int64_t limit = adzi_gemm_small_limit;
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s) {
         const int64_t *z = shapes[s];
@@ -187,12 +189,12 @@ static void crossover(void)
             problem p = make(
                 bits < 4 ? ADZ_F32 : ADZ_F64, (bits & 1) != 0, (bits & 2) != 0, z[0], z[1], z[2]);
             adzi_gemm_small_limit = 1 << 24;
-            double ours = time_of(adzi_gemm_run, &p.g, 5e-4);
+            double small = time_of(adzi_gemm_run, &p.g, 5e-4);
             adzi_gemm_small_limit = 0;
-            adzi_gemm_backend_choice = ADZI_GEMM_BLAS_ALONE;
-            double blas = time_of(adzi_gemm_run, &p.g, 5e-4);
+            adzi_gemm_backend_choice = ADZI_GEMM_OURS;
+            double tiles = time_of(adzi_gemm_run, &p.g, 5e-4);
             adzi_gemm_backend_choice = ADZI_GEMM_BY_RULE;
-            printf("%s%6.2f", bits % 4 == 0 ? "  f" : "", ours / blas);
+            printf("%s%6.2f", bits % 4 == 0 ? "  f" : "", small / tiles);
             unmake(&p);
         }
         printf("\n");
@@ -275,9 +277,9 @@ static void large_products(void)
     }
 }
 
-/* ---- OpenBLAS beside oneDNN ------------------------------------------------------------------ */
+/* ---- OpenBLAS and our tiles ------------------------------------------------------------------ */
 
-enum { WAYS = 5, ROUNDS = 15 };
+enum { WAYS = 3, ROUNDS = 15 };
 
 /* Seconds of the calling thread on a processor: other programs' share does not count. */
 static double cpu_now(void)
@@ -298,8 +300,8 @@ static int by_value(const void *a, const void *b)
  * processor time counts, with more the clock's. */
 static void time_ways(const adzi_gemm_args *g, bool alone, double out[WAYS])
 {
-    static const adzi_gemm_choice ways[WAYS] = { ADZI_GEMM_BLAS_ALONE, ADZI_GEMM_MODULE_STRIDED,
-        ADZI_GEMM_MODULE_PREPARED, ADZI_GEMM_OURS, ADZI_GEMM_BY_RULE };
+    static const adzi_gemm_choice ways[WAYS] = { ADZI_GEMM_BLAS_ALONE, ADZI_GEMM_OURS,
+        ADZI_GEMM_BY_RULE };
     double work = 2.0 * (double)g->m * (double)g->n * (double)g->k;
     double found[WAYS][ROUNDS];
     int repeats = work < 3e7 ? (int)(3e7 / work) + 1 : 1;
@@ -332,8 +334,7 @@ static void backends(adz_dtype dtype)
     int threads = adz_get_num_threads();
     printf(
         "\none linear layer's products, %s: OpenBLAS in microseconds, and how many times as fast "
-        "are oneDNN's BLAS-like function, its prepared code, our "
-        "tiles, and what the rule chooses; with 1 thread, then with %d\n",
+        "are our tiles, and what the rule chooses; with 1 thread, then with %d\n",
         adz_dtype_name(dtype), threads);
     for (size_t s = 0; s < sizeof layers / sizeof *layers * 3; ++s) {
         for (size_t r = 0; r < sizeof rows / sizeof *rows; ++r) {
@@ -376,11 +377,6 @@ static void ways(void)
 int main(int argc, char **argv)
 {
     const char *part = argc > 1 ? argv[1] : "";
-    if (ONEDNN_MODULE[0] != '\0') {
-        setenv(
-            "ADZE_ONEDNN", ONEDNN_MODULE, 0); /* this program has libadze inside, not beside it */
-    }
-    adzi_gemm_backend_get();
     printf("%s\n\n", adz_build_info());
     adzi_gemm_warm();
     if (part[0] == '\0' || strcmp(part, "small") == 0) {

@@ -36,19 +36,10 @@ missing_packages() {
     ! $with_tests || pkg-config --exists cmocka 2>/dev/null || printf ' libcmocka-dev'
 }
 
-# Whether the libdnnl-dev that apt would install is oneDNN 2. With oneDNN 3 adze builds nothing.
-apt_has_onednn_2() {
-    LC_ALL=C apt-cache policy libdnnl-dev 2>/dev/null | grep -qE '^ *Candidate: ([0-9]+:)?2\.'
-}
-
-# Prints the Debian packages of what adze can do without: plots, files packed by gzip, and oneDNN's
-# products.
+# Prints the Debian packages of what adze can do without: plots, and files packed by gzip.
 missing_extras() {
     command -v gnuplot >/dev/null 2>&1 || printf ' gnuplot-nox'
     has_header zlib.h || printf ' zlib1g-dev'
-    if ! has_header dnnl.h && apt_has_onednn_2; then
-        printf ' libdnnl-dev'
-    fi
 }
 
 # Of the Debian packages named, those that are not installed.
@@ -152,11 +143,6 @@ install_missing() {
     if [ -z "$packages" ] && [ -n "$sudo_word" ] && [ -f build/build.ninja ]; then
         return 0
     fi
-    # A bare system has no lists of packages, so apt does not know yet which oneDNN it has.
-    if [ -n "$packages$extras" ] && can_be_root && command -v apt-cache >/dev/null 2>&1 &&
-        [ -z "$(apt-cache policy libdnnl-dev 2>/dev/null)" ] && apt_update; then
-        extras=$(missing_extras)
-    fi
     if [ -z "$packages$extras" ]; then
         return 0
     elif ! command -v apt-get >/dev/null 2>&1; then
@@ -259,9 +245,7 @@ what_is_here() {
     for name in openblas jansson cmocka ompi-c mpich; do
         printf '%s %s\n' "$name" "$(pkg-config --modversion "$name" 2>/dev/null)"
     done
-    for header in zlib.h dnnl.h; do
-        ! has_header "$header" || printf '%s\n' "$header"
-    done
+    ! has_header zlib.h || echo zlib.h
     for program in mpicc mpirun mpirun.openmpi mpirun.mpich valgrind; do
         command -v "$program" || :
     done

@@ -233,16 +233,17 @@ ADZ_API adz_dtype adz_promote_types(adz_dtype a, adz_dtype b);
 /* ---- contexts ----------------------------------------------------------------------------- */
 
 /**
- * The settings of one user of the library: number of threads, determinism, precision of products,
- * default generator and callbacks. A thread uses the context of the process unless it chose another
- * one. The allocator and the memory limit belong to the process and not to a context.
+ * The settings of one user of the library: number of threads, determinism, precision of products
+ * and who computes them, default generator and callbacks. A thread uses the context of the process
+ * unless it chose another one. The allocator and the memory limit belong to the process and not to
+ * a context.
  */
 typedef struct adz_context adz_context;
 
 /**
- * A new context. It begins with the number of threads, the determinism and the callbacks of the
- * context that the calling thread uses. The precision of products is the default one, and the
- * default generator is its own.
+ * A new context. It begins with the number of threads, the determinism, the choice of
+ * adz_set_products and the callbacks of the context that the calling thread uses. The precision of
+ * products is the default one, and the default generator is its own.
  *
  * @return yours, end it with adz_context_free; NULL when memory was refused
  */
@@ -343,11 +344,12 @@ ADZ_API adz_status adz_set_num_threads(int threads);
 ADZ_API int adz_get_num_threads(void);
 
 /**
- * Demands equal bits for any number of threads from any BLAS library.
+ * Demands equal bits for any number of threads from any BLAS library. It concerns products that a
+ * BLAS computes, see adz_set_products. Everything else has equal bits in any case.
  *
- * Results have equal bits for any number of threads in any case, as far as that costs at most 5%.
- * With this setting the blocks of a matrix product depend on its shape only, which can take 10 to
- * 30% longer on one thread. docs/design.md, "Kernels", has the details.
+ * Products of OpenBLAS were tested to have equal bits without this setting. With it the blocks of a
+ * product depend on its shape only, which can take 10 to 30% longer on one thread. docs/design.md,
+ * "Kernels", has the details.
  *
  * @param on  false by default
  * @return    what it was before
@@ -371,11 +373,7 @@ ADZ_API bool adz_is_deterministic(void);
 ADZ_API const char *adz_cpu_name(void);
 
 /**
- * One line that describes this build on this machine: processor, instruction set, threads, BLAS and
- * oneDNN.
- *
- * Once oneDNN is loaded, the line gives its version and instruction set. Before that it says "not
- * needed yet", or "no oneDNN" with the reason. The call itself loads nothing.
+ * One line that describes this build on this machine: processor, instruction set, threads and BLAS.
  *
  * @return a string valid until the thread's next call of this function
  */

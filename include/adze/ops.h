@@ -20,6 +20,7 @@
 #include "adze/ops/compare.h"
 #include "adze/ops/conv.h"
 #include "adze/ops/convert.h"
+#include "adze/ops/decomposition.h"
 #include "adze/ops/dropout.h"
 #include "adze/ops/index.h"
 #include "adze/ops/linalg.h"

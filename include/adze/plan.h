@@ -102,7 +102,7 @@ typedef struct adz_plan_options {
                              them, instead of in each run; false. It serves inference: weights that
                              the function updates are left out. The copies take as much memory as
                              the weights. After a weight was written, the next run calls the
-                             function, and new copies are made. Products of oneDNN and OpenBLAS, and
+                             function, and new copies are made. Products of OpenBLAS, and
                              of so few rows that the weight is read where it lies, have none. No bit
                              changes. */
     const char *const *result_names; /**< a name for each result, copied; NULL: "output" for a

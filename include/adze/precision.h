@@ -1,6 +1,6 @@
 /**
  * @file precision.h
- * The precision of products of f32 matrices.
+ * The precision of products of f32 matrices, and who computes products.
  */
 #ifndef ADZE_PRECISION_H
 #define ADZE_PRECISION_H
@@ -34,10 +34,10 @@ typedef enum adz_matmul_precision {
  * become infinite. Trainings were measured to reach the loss that they reach in f32
  * (docs/measurements/).
  *
- * Speed: medium is fast on AMD's processors with AVX512_BF16, and on processors with AMX if
- * oneDNN's module is installed. Elsewhere a product takes as long as in f32, plus the time of the
- * rounding. Rounding a matrix of weights takes as long as multiplying it by 10 to 20 rows, so for
- * fewer rows medium is slower than highest. adz_matmul_precision_info says which case holds here.
+ * Speed: medium is fast on AMD's processors with AVX512_BF16. AMX is not used. Elsewhere a product
+ * takes as long as in f32, plus the time of the rounding. Rounding a matrix of weights takes as
+ * long as multiplying it by 10 to 20 rows, so for fewer rows medium is slower than highest.
+ * adz_matmul_precision_info says which case holds here.
  *
  * The setting applies to adz_linear, adz_matmul, the layers of an LSTM and everything built on
  * them. It does not apply to f64, to products inside fused steps (attention, one step of an LSTM)
@@ -59,16 +59,44 @@ ADZ_API adz_status adz_set_matmul_precision(adz_matmul_precision precision);
 ADZ_API adz_matmul_precision adz_get_matmul_precision(void);
 
 /**
- * How ADZ_MATMUL_MEDIUM is computed on this processor. The call loads oneDNN's module if there is
- * one. It returns a text such as
+ * How ADZ_MATMUL_MEDIUM is computed on this processor. It returns one of two texts:
  *
  *     "medium: bf16 on AVX512_BF16, by adze's own loops"
- *     "medium: bf16 on AMX, by oneDNN 2.6.3"
  *     "medium: rounded to bf16, multiplied in f32 (this processor has no fast bf16)"
  *
- * @return a string valid until the thread's next call of this function
+ * @return a static string
  */
 ADZ_API const char *adz_matmul_precision_info(void);
+
+/** Who computes products of f32 and f64 matrices. */
+typedef enum adz_products {
+    ADZ_PRODUCTS_OWN = 0, /**< adze, on processors with AVX2 or AVX-512; the BLAS on others */
+    ADZ_PRODUCTS_BLAS = 1 /**< the BLAS that adze was built with */
+} adz_products;
+
+/**
+ * Chooses who computes products of f32 and f64 matrices, for the context that the calling thread
+ * uses. Use it to compare adze with a BLAS, or where a BLAS is faster on your processor.
+ *
+ * The BLAS gets what adz_linear, adz_matmul, LSTMs and what is built on them multiply, from 2^16
+ * multiply-adds on (2^18 if a side is below 16; half as many in f64). Calls for smaller products do
+ * not pay. It does not get products inside fused steps, such as attention and convolutions.
+ *
+ * Each BLAS sums in an order of its own, which may also depend on the processor. adze's products
+ * have the same bits with AVX2 and AVX-512.
+ *
+ * @param products  ADZ_PRODUCTS_OWN by default, or ADZ_PRODUCTS_BLAS if ADZE_PRODUCTS=blas is in
+ * the environment
+ * @return          ADZ_OK or ADZ_ERR_ARGUMENT
+ */
+ADZ_API adz_status adz_set_products(adz_products products);
+
+/**
+ * Who computes products of f32 and f64 matrices, see adz_set_products.
+ *
+ * @return ADZ_PRODUCTS_OWN by default
+ */
+ADZ_API adz_products adz_get_products(void);
 
 #ifdef __cplusplus
 }

@@ -59,19 +59,13 @@ bool adzi_cpu_has_bf16(void)
 #endif
 }
 
-bool adzi_cpu_is_amd(void)
+bool adzi_cpu_has_fast_bf16(void)
 {
-#ifdef ADZI_X86
-    __builtin_cpu_init();
-    return __builtin_cpu_is("amd");
+#ifdef ADZI_KNOWS_BF16
+    return adzi_cpu_has_bf16() && __builtin_cpu_is("amd");
 #else
     return false;
 #endif
-}
-
-bool adzi_cpu_has_fast_bf16(void)
-{
-    return adzi_cpu_has_bf16() && adzi_cpu_is_amd();
 }
 
 #if ADZI_LOWEST_BUILT > 0

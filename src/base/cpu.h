@@ -21,9 +21,6 @@ int adzi_cpu_best(void);
 /** Whether the AVX-512 variants may multiply bf16 (AVX512_BF16) on this processor. */
 bool adzi_cpu_has_bf16(void);
 
-/** Whether the processor is AMD's. */
-bool adzi_cpu_is_amd(void);
-
 /** Whether a product by AVX512_BF16 is faster than one by FMA in f32. It is on AMD's processors
  * and is not on Intel's. */
 bool adzi_cpu_has_fast_bf16(void);

@@ -19,9 +19,9 @@ __attribute__((constructor(101))) static void choose_memory(void)
 
 /* Note [Pages of one's own]
  *
- * Large blocks are mapped and not taken from malloc. oneDNN takes and frees large blocks of
- * malloc's heap in every call. The library's blocks would lie between them and keep free ones
- * from being joined; a training step held 20 MB more in this way.
+ * Large blocks are mapped and not taken from malloc. Other libraries take and free large blocks of
+ * malloc's heap. The library's blocks would lie between them and keep free ones from being joined;
+ * a training step held 20 MB more in this way.
  *
  * A matrix that is read by columns touches one page per row. With small pages these are more than
  * the processor's table of pages (TLB) holds. Blocks of 2 MB and more therefore ask for huge pages.

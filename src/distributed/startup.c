@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "distributed/data_parallel.h"
 #include "tensor/gemm/gemm.h"
-#include "tensor/gemm/onednn.h"
+#include "tensor/gemm/gemm.h"
 #include "tensor/tensor.h"
 
 enum { TEXT = 400 };
@@ -44,7 +44,8 @@ static adz_status compare_builds(adz_group *group)
         { "the version of adze", adz_version() },
         { "the instruction set", adz_cpu_name() },
         { "the BLAS library", adzi_blas_info() },
-        { "the backend of large products", adzi_gemm_backend_info() },
+        { "whose products are computed",
+            adz_get_products() == ADZ_PRODUCTS_BLAS ? "BLAS" : "adze" },
         { "the matmul precision", adz_matmul_precision_info() },
     };
     adz_status status = ADZ_OK;

@@ -28,6 +28,7 @@ static adzi_plan_settings settings_now(void)
         .context = thread->context,
         .threads = adzi_num_threads(),
         .precision = (int)adz_get_matmul_precision(),
+        .products = (int)adz_get_products(),
         .deterministic = adz_is_deterministic(),
         .grad_enabled = thread->grad_enabled,
     };
@@ -36,8 +37,8 @@ static adzi_plan_settings settings_now(void)
 static bool same_settings(const adzi_plan_settings *a, const adzi_plan_settings *b)
 {
     return a->epoch == b->epoch && a->context == b->context && a->threads == b->threads &&
-           a->precision == b->precision && a->deterministic == b->deterministic &&
-           a->grad_enabled == b->grad_enabled;
+           a->precision == b->precision && a->products == b->products &&
+           a->deterministic == b->deterministic && a->grad_enabled == b->grad_enabled;
 }
 
 /* Forgets what was recorded. */

@@ -164,7 +164,7 @@ typedef struct adzi_function {
 typedef struct adzi_plan_settings {
     uint64_t epoch;
     const adz_context *context;
-    int threads, precision;
+    int threads, precision, products;
     bool deterministic, grad_enabled;
 } adzi_plan_settings;
 

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 
 #include "adze/base.h"
+#include "adze/precision.h"
 #include "base/cpu.h"
 #include "base/threads/parallel.h"
 #include "base/threads/thread.h"
 #include "tensor/gemm/gemm.h"
-#include "tensor/gemm/onednn.h"
 
 const char *adz_build_info(void)
 {
@@ -17,9 +17,20 @@ const char *adz_build_info(void)
     adzi_processor_model(model, sizeof model);
     const char *ignored = adzi_cpu_request_ignored();
     int threads = adzi_num_threads();
-    int used = snprintf(text, size, "adze %d.%d.%d; %s; %s; %d thread%s (%s); %s; %s",
+    int used = snprintf(text, size, "adze %d.%d.%d; %s; %s; %d thread%s (%s); %s",
         ADZ_VERSION_MAJOR, ADZ_VERSION_MINOR, ADZ_VERSION_PATCH, model, adz_cpu_name(), threads,
-        threads == 1 ? "" : "s", adzi_threads_kind(), adzi_blas_info(), adzi_gemm_backend_info());
+        threads == 1 ? "" : "s", adzi_threads_kind(), adzi_blas_info());
+    if (used > 0 && (size_t)used < size) {
+        const char *products = getenv("ADZE_PRODUCTS");
+        const int more = adzi_products_request_ignored()
+                             ? snprintf(text + used, size - (size_t)used,
+                                   "; ADZE_PRODUCTS=%.32s ignored: it is neither own nor blas",
+                                   products != NULL ? products : "")
+                         : adz_get_products() == ADZ_PRODUCTS_BLAS
+                             ? snprintf(text + used, size - (size_t)used, "; products by BLAS")
+                             : 0;
+        used = more < 0 ? more : used + more;
+    }
     if (ignored != NULL && used > 0 && (size_t)used < size) {
         const char *wanted = getenv("ADZE_CPU");
         snprintf(text + used, size - (size_t)used, "; ADZE_CPU=%.32s ignored: it %s",

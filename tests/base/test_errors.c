@@ -184,6 +184,7 @@ static void a_new_context_begins_like_the_old_one(void **state)
     adz_set_num_threads(3);
     adz_set_deterministic(true);
     adz_set_matmul_precision(ADZ_MATMUL_MEDIUM);
+    adz_set_products(ADZ_PRODUCTS_BLAS);
     adz_on_error(hear, &h);
     adz_on_warning(hear, &w);
     adz_context *own = adz_context_new();
@@ -191,6 +192,7 @@ static void a_new_context_begins_like_the_old_one(void **state)
     assert_int_equal(adz_get_num_threads(), 3);
     assert_true(adz_is_deterministic());
     assert_int_equal(adz_get_matmul_precision(), ADZ_MATMUL_HIGHEST);
+    assert_int_equal(adz_get_products(), ADZ_PRODUCTS_BLAS);
     broadcast_target();
     adz_set_num_threads(-1);
     adz_error_clear();
@@ -208,6 +210,7 @@ static void a_new_context_begins_like_the_old_one(void **state)
     adz_set_num_threads(0);
     adz_set_deterministic(false);
     adz_set_matmul_precision(ADZ_MATMUL_HIGHEST);
+    adz_set_products(ADZ_PRODUCTS_OWN);
     adz_context_free(&own);
 }
 

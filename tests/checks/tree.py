@@ -84,16 +84,15 @@ CMOCKA_DEPRECATED = re.compile(
     r"|cast_\w*to_\w*largest_integral_type|run_(?:group_)?tests?|will_(?:return|set_parameter)\w*"
     r"|expect_(?:check|(?:not_)?in_set|(?:not_)?in_range|(?:not_)?value)(?:_count)?)\s*[( ]")
 
-# Memory comes from one place, and BLAS is reached through one file.
-# A thread's own state holds the free lists and cannot come from them; the module with oneDNN knows
-# nothing of adze and keeps its working memory from call to call, as OpenBLAS does. libadze-mpi sees the
-# public functions only.
-HEAP_FILES = {"src/base/system_memory.c", "src/base/threads/thread.c", "src/tensor/gemm/onednn/module.c",
-              "src/mpi/mpi.c"}
-BLAS_FILES = {"src/tensor/gemm/blas.c"}
+# Memory comes from one file, and BLAS and LAPACK are reached through one file each.
+# A thread's own state holds the free lists and cannot come from them. libadze-mpi sees the public
+# functions only.
+HEAP_FILES = {"src/base/system_memory.c", "src/base/threads/thread.c", "src/mpi/mpi.c"}
+BLAS_FILES = {"src/tensor/gemm/blas.c", "src/tensor/gemm/lapack.c"}
+LAPACK = re.compile(r"\b[sd](?:syevd|gesdd)_\s*\(")
 
 # What exports know of an operator is its row. Other files of theirs may name C's functions or ONNX's nodes.
-ROWS = ("src/export/rows/", "src/export/rows.c", "src/export/c99/math.c")
+ROWS = ("src/export/rows/", "src/export/rows.c", "src/export/c99/functions.h", "src/export/c99/math.c")
 LISTED = re.compile(r"'(?:operators|composed)': \[(.*?)\]", re.S)
 COMPARED = re.compile(r"\bstr\w+\([^;]*\bop->name\b|\bop->name\[")
 TOKEN = re.compile(r"/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\])+'|\w+|[(){}\n]", re.S)
@@ -259,7 +258,10 @@ def check_file(top, path):
         for number, line in enumerate(lines, 1):
             match = INCLUDE.match(line)
             if match and match.group(1).startswith("cblas") and path not in BLAS_FILES:
-                yield number, "only src/tensor/gemm/blas.c includes cblas.h"
+                yield number, "only src/tensor/gemm/blas.c and lapack.c include cblas.h"
+        for number, line in enumerate(without_comments(text).splitlines(), 1):
+            if LAPACK.search(line) and path != "src/tensor/gemm/lapack.c":
+                yield number, "only src/tensor/gemm/lapack.c calls LAPACK"
     if path.startswith("tests/") and path.endswith((".c", ".h")):
         for number, line in enumerate(without_comments(text).splitlines(), 1):
             old = CMOCKA_DEPRECATED.search(line)

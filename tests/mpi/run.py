@@ -19,7 +19,7 @@ if launcher == 'none' or not os.path.exists(launcher):
 FAILING = {'abort': 'the loss is NaN', 'exits': ''}
 
 environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1',
-                   OMPI_MCA_rmaps_base_oversubscribe='1', ADZE_ONEDNN='off')
+                   OMPI_MCA_rmaps_base_oversubscribe='1')
 environment.pop('MALLOC_PERTURB_', None)  # with it mpirun 4.1.4 may crash while it ends ranks
 
 

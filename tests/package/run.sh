@@ -50,48 +50,6 @@ done <"$work/programs"
 say "docs/install.md's lines with pkg-config, over several openblas.pc, with gcc and clang"
 sh "$top/tests/package/pkg_config.sh" "$prefix" "$libdir" "$work/lines"
 
-if [ -f "$build/src/tensor/gemm/onednn/libadze-onednn.so" ]; then
-    say 'the module with oneDNN, and without it'
-    cat >"$work/module.c" <<'END'
-#include <adze/adze.h>
-#include <stdio.h>
-#include <string.h>
-int main(void) /* prints adz_build_info() and the file of the module that is loaded */
-{
-    char line[4200];
-    adz_matmul_precision_info();
-    puts(adz_build_info());
-    FILE *maps = fopen("/proc/self/maps", "r");
-    while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
-        if (strstr(line, "libadze-onednn.so") != NULL) {
-            fputs(line, stdout);
-        }
-    }
-    return maps != NULL && fclose(maps) != 0;
-}
-END
-    # shellcheck disable=SC2046
-    ${CC:-cc} -std=c11 $(flags --cflags) "$work/module.c" -o "$work/module" $(flags --libs)
-    # says WORDS [PROGRAM]
-    says() {
-        "${2:-$work/module}" | grep -q "$1" || {
-            echo "adz_build_info and the loaded module do not say '$1'"
-            exit 1
-        }
-    }
-    (export ADZE_ONEDNN=off; says 'no oneDNN')
-    (export ADZE_ONEDNN="$libdir/libadze.so"; says 'no oneDNN')
-    unset ADZE_ONEDNN
-    if grep -q avx512vl /proc/cpuinfo; then
-        (export ADZE_ONEDNN="$libdir/adze/libadze-onednn.so"; says 'oneDNN 2')
-        (export LD_LIBRARY_PATH="$build/src"; says "$build/src/tensor/gemm/onednn/")
-        # A library that is not where it was configured to be has no module, not even the one beside it.
-        if "$work/module" | grep "$libdir/adze/"; then
-            exit 1
-        fi
-    fi
-fi
-
 say 'CMake find_package'
 cmake -S "$top/tests/package/cmake" -B "$work/cmake" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
     -DADZE_VERSION="$version" >"$work/cmake.log" 2>&1 &&
@@ -128,14 +86,6 @@ ln -s "$top" "$work/subproject/subprojects/adze"
     }
     ./build/consumer
 )
-if [ -f "$work/module.c" ] && grep -q avx512vl /proc/cpuinfo; then
-    say 'a program with the static library finds the installed module, wherever it stands'
-    # shellcheck disable=SC2046
-    ${CC:-cc} -std=c11 $(flags --cflags) "$work/module.c" -o "$work/static-module" \
-        "$(find "$work/prefix" -name libadze.a)" $(sed -n 's/^Libs.private: //p' "$pc")
-    (cd / && says "$work/prefix/.*/adze/libadze-onednn.so" "$work/static-module")
-fi
-
 say "docs/install.md's subproject keeps its own optimisation, whatever the parent's build type"
 mkdir -p "$work/readme/subprojects"
 ln -s "$top" "$work/readme/subprojects/adze"

@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
 #include <cmocka.h>
 
 #include "adze/adze.h"
@@ -252,15 +251,16 @@ static void what_changes_makes_a_plan_anew(void **state)
     assert_made_anew(&n, plan, "another mode");
     adz_set_num_threads(adz_get_num_threads() + 1);
     assert_made_anew(&n, plan, "another number of threads");
-    adz_set_num_threads(0);
-    run(plan, 2);
     adz_set_matmul_precision(ADZ_MATMUL_MEDIUM);
     assert_made_anew(&n, plan, "another precision");
-    adz_set_matmul_precision(ADZ_MATMUL_HIGHEST);
-    run(plan, 2);
+    adz_set_products(ADZ_PRODUCTS_BLAS);
+    assert_made_anew(&n, plan, "products of the BLAS");
     adz_set_deterministic(!adz_is_deterministic());
     assert_made_anew(&n, plan, "other rules for products");
     adz_set_deterministic(!adz_is_deterministic());
+    adz_set_matmul_precision(ADZ_MATMUL_HIGHEST);
+    adz_set_products(ADZ_PRODUCTS_OWN);
+    adz_set_num_threads(0);
     run(plan, 2);
     adz_optimizer_set(n.optimizer, -1, "weight_decay", 0.5);
     assert_made_anew(&n, plan, "another option of the optimizer");

@@ -102,6 +102,7 @@ HINTS = {
     'adz_module_functional_call': {'parameters': 'empty'},
     'adz_nll_loss': {'target': 'ids', 'weight': 'none'},
     'adz_confusion_matrix': {'predictions': 'ids', 'targets': 'ids', 'classes': '12'},
+    'adz_cholesky': {'a': 'definite'},
     'adz_bias_activation': {'bias': 'vector', 'gate': 'none', 'gate_bias': 'none'},
     'adz_batch_norm': {'running_mean': 'none', 'running_var': 'none', 'weight': 'none',
                        'bias': 'none', 'training': '1'},

@@ -12,7 +12,7 @@ adz_node *node_of_backward;
 static const char *const tensor_names[] = { "matrix", "leaf", "graph", "ids", "vector", "scalar",
     "cube", "mask", "id", "id matrix", "four", "bytes", "f64", "transposed", "row", "square mask",
     "leaf f32", "loss", "none", "scores", "gates", "gate bias", "empty", "half", "expanded",
-    "rank 8", "not finite", "wrong ids", "largest ids", "GRU gates", "GRU bias" };
+    "rank 8", "not finite", "wrong ids", "largest ids", "GRU gates", "GRU bias", "definite" };
 enum { SENSIBLE_TENSORS = 22 };
 
 static adz_tensor *numbers(adz_shape shape, adz_dtype dtype)
@@ -58,6 +58,8 @@ static adz_tensor *special_tensor(size_t choice)
         return numbers(ADZ_SHAPE(9, 3), ADZ_F32);
     case 30:
         return numbers(ADZ_SHAPE(9), ADZ_F32);
+    case 31:
+        return adz_eye(3, 3, ADZ_F32);
     default:
         return ids(INT64_MAX, INT64_MIN, INT64_MIN + 1);
     }

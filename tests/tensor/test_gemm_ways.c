@@ -11,7 +11,6 @@
 #include "adze/precision.h"
 #include "base/cpu.h"
 #include "tensor/gemm/loops.h"
-#include "tensor/gemm/onednn.h"
 
 static adzi_gemm_args product(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k)
 {
@@ -80,15 +79,14 @@ static void small_products_stay_in_small_loops(void **state)
         int64_t m, n, k;
         bool small;
     } cases[] = {
-        { ADZ_F32, false, false, 32, 32, 32, true },
-        { ADZ_F32, false, false, 32, 32, 33, false },
-        { ADZ_F32, false, false, 1, 256, 256, true }, /* a vector: twice as much */
-        { ADZ_F32, false, false, 256, 1, 257, false },
-        { ADZ_F32, false, true, 64, 32, 64, true }, /* x W^T with few inputs: 4 times the limit */
-        { ADZ_F32, false, true, 64, 31, 65, false },
-        { ADZ_F64, false, false, 32, 32, 16, true }, /* f64: half the limit */
-        { ADZ_F64, false, false, 32, 32, 17, false },
-        { ADZ_F64, false, true, 32, 32, 128, false },
+        { ADZ_F32, false, false, 32, 32, 64, true },
+        { ADZ_F32, true, false, 32, 32, 65, false },
+        { ADZ_F32, false, false, 1, 512, 512, true }, /* a short side: four times as much */
+        { ADZ_F32, false, false, 512, 1, 513, false },
+        { ADZ_F32, false, true, 15, 34, 512, true },
+        { ADZ_F32, false, true, 16, 34, 512, false },
+        { ADZ_F64, false, false, 32, 32, 32, true }, /* f64: half the limit */
+        { ADZ_F64, false, false, 32, 32, 33, false },
         { ADZ_F32, false, false, 500, 500, 0, true },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
@@ -137,47 +135,40 @@ static void choices_of_tests_are_followed(void **state)
     expect(&vector, "tiles");
     adzi_gemm_backend_choice = ADZI_GEMM_BLAS_ALONE;
     expect(&vector, "OpenBLAS");
-    if (adzi_gemm_backend_get() != NULL) {
-        adzi_gemm_args dense = product(ADZ_F32, false, true, 200, 300, 400);
-        adzi_gemm_backend_choice = ADZI_GEMM_MODULE_STRIDED;
-        expect(&dense, "oneDNN, BLAS-like");
-        adzi_gemm_backend_choice = ADZI_GEMM_MODULE_PREPARED;
-        expect(&dense, "oneDNN, prepared");
-        expect(&g, "oneDNN, BLAS-like"); /* W is not transposed */
-    }
 }
 
-/* Which matrices our tiles get depends on the instruction set and on the BLAS. */
-static void tiles_get_what_they_are_fastest_at(void **state)
+/* With AVX2 and AVX-512 the shape alone decides. */
+static void tiles_get_all_matrices_with_vectors(void **state)
 {
     (void)state;
+    static const struct {
+        bool ta, tb;
+        int64_t m, n, k;
+        const char *name;
+    } cases[] = {
+        { false, true, 40, 2048, 512, "tiles, W in place" },
+        { false, false, 512, 512, 512, "tiles" },
+        { true, false, 2048, 2048, 2048, "tiles" },
+        { true, false, 512, 16, 512, "tiles" },
+        { false, true, 8, 300, 400, "dot products" },
+        { false, true, 8, 300, 200, "tiles" },
+    };
     const int used = adzi_cpu_level;
-    adzi_gemm_args forward = product(ADZ_F64, false, true, 40, 2048, 512);
-    adzi_gemm_args square = product(ADZ_F64, false, false, 512, 512, 512);
-    adzi_gemm_args narrow = product(ADZ_F64, false, false, 512, 256, 512);
-    adzi_gemm_args few = product(ADZ_F64, false, true, 8, 300, 400);
-    adzi_gemm_args light = product(ADZ_F64, false, true, 8, 300, 200);
-    adzi_cpu_level = ADZI_CPU_BASELINE;
-    expect(&forward, "OpenBLAS");
-    expect(&square, "OpenBLAS");
-    if (adzi_cpu_best() >= ADZI_CPU_AVX2) {
-        adzi_cpu_level = ADZI_CPU_AVX2;
-        expect(&forward, "tiles, W in place");
-        expect(&square, "tiles");
-        expect(&few, "dot products");
-        expect(&light, "tiles");
-    }
-    if (adzi_cpu_best() >= ADZI_CPU_AVX512) {
-        adzi_cpu_level = ADZI_CPU_AVX512;
-        expect(&forward, "tiles, W in place");
-        expect(&narrow, "tiles");
-        expect(&few, "dot products");
-        expect(&square, adzi_blas_lags() || adzi_gemm_tiles_lead() ? "tiles" : "OpenBLAS");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        for (int bits = 0; bits < 6; ++bits) {
+            const adz_dtype dtype = bits % 2 == 0 ? ADZ_F32 : ADZ_F64;
+            adzi_gemm_args g =
+                product(dtype, cases[i].ta, cases[i].tb, cases[i].m, cases[i].n, cases[i].k);
+            adzi_cpu_level = bits / 2;
+            if (adzi_cpu_level <= adzi_cpu_best()) {
+                expect(&g, adzi_cpu_level == ADZI_CPU_BASELINE ? "OpenBLAS" : cases[i].name);
+            }
+        }
     }
     adzi_cpu_level = used;
 }
 
-/* Dot products run along rows, so they go to our loops. Sums of rows of B or A^T go to OpenBLAS. */
+/* Vectors are dot products of rows, or sums of rows of B or A^T. */
 static void vectors_are_dot_products_or_sums_of_rows(void **state)
 {
     (void)state;
@@ -187,13 +178,47 @@ static void vectors_are_dot_products_or_sums_of_rows(void **state)
     adzi_gemm_args row_of_sums = product(ADZ_F32, false, false, 1, 3000, 400);
     adzi_gemm_args column_of_sums = product(ADZ_F32, true, false, 3000, 1, 400);
     for (adzi_cpu_level = 0; adzi_cpu_level <= adzi_cpu_best(); ++adzi_cpu_level) {
-        const char *dots = adzi_cpu_level >= ADZI_CPU_AVX2 ? "dot products" : "OpenBLAS";
-        expect(&row, dots);
-        expect(&column, dots);
-        expect(&row_of_sums, "OpenBLAS");
-        expect(&column_of_sums, "OpenBLAS");
+        const bool ours = adzi_cpu_level >= ADZI_CPU_AVX2;
+        expect(&row, ours ? "dot products" : "OpenBLAS");
+        expect(&column, ours ? "dot products" : "OpenBLAS");
+        expect(&row_of_sums, ours ? "tiles" : "OpenBLAS");
+        expect(&column_of_sums, ours ? "tiles" : "OpenBLAS");
     }
     adzi_cpu_level = used;
+}
+
+static void a_user_may_choose_the_blas(void **state)
+{
+    (void)state;
+    adzi_gemm_args g = product(ADZ_F32, false, true, 40, 2048, 512);
+    adzi_gemm_args few = product(ADZ_F64, false, true, 8, 300, 400);
+    adzi_gemm_args small = product(ADZ_F32, false, false, 32, 32, 32);
+    const char *said = adz_build_info();
+    assert_null(strstr(said, "products by BLAS"));
+    assert_int_equal(adz_get_products(), ADZ_PRODUCTS_OWN);
+    assert_int_equal(adz_set_products(ADZ_PRODUCTS_BLAS), ADZ_OK);
+    assert_int_equal(adz_get_products(), ADZ_PRODUCTS_BLAS);
+    assert_non_null(strstr(adz_build_info(), "products by BLAS"));
+    expect(&g, "OpenBLAS");
+    expect(&few, "OpenBLAS");
+    expect(&small, "small loops");
+    assert_int_equal(adz_set_products((adz_products)2), ADZ_ERR_ARGUMENT);
+    assert_non_null(strstr(adz_error_message(), "adz_set_products"));
+    adz_error_clear();
+    assert_int_equal(adz_get_products(), ADZ_PRODUCTS_BLAS);
+    assert_int_equal(adz_set_products(ADZ_PRODUCTS_OWN), ADZ_OK);
+    if (adzi_cpu_level >= ADZI_CPU_AVX2) {
+        expect(&g, "tiles, W in place");
+    }
+}
+
+/* Run as `test_gemm_ways environment VALUE` with ADZE_PRODUCTS=VALUE. */
+static int check_environment(const char *value)
+{
+    const bool blas = strcmp(value, "blas") == 0, known = blas || strcmp(value, "own") == 0;
+    const bool said = strstr(adz_build_info(), "is neither own nor blas") != NULL;
+    const bool right = adz_get_products() == (blas ? ADZ_PRODUCTS_BLAS : ADZ_PRODUCTS_OWN);
+    return right && said != known ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static void medium_rounds_f32_alone(void **state)
@@ -209,10 +234,10 @@ static void medium_rounds_f32_alone(void **state)
     expect(&f64, "small loops");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    if (ONEDNN_MODULE[0] != '\0') {
-        setenv("ADZE_ONEDNN", ONEDNN_MODULE, 0); /* this program has libadze inside */
+    if (argc == 3 && strcmp(argv[1], "environment") == 0) {
+        return check_environment(argv[2]);
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(every_row_is_complete, by_rule),
@@ -221,8 +246,9 @@ int main(void)
         cmocka_unit_test_setup(sides_whose_product_overflows_are_large, by_rule),
         cmocka_unit_test_setup(rows_too_far_apart_for_blas_go_to_small_loops, by_rule),
         cmocka_unit_test_setup(choices_of_tests_are_followed, by_rule),
-        cmocka_unit_test_setup(tiles_get_what_they_are_fastest_at, by_rule),
+        cmocka_unit_test_setup(tiles_get_all_matrices_with_vectors, by_rule),
         cmocka_unit_test_setup(vectors_are_dot_products_or_sums_of_rows, by_rule),
+        cmocka_unit_test_setup(a_user_may_choose_the_blas, by_rule),
         cmocka_unit_test_setup(medium_rounds_f32_alone, by_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,10 @@
 /* adz_set_matmul_precision: which products ADZ_MATMUL_MEDIUM rounds to bf16, how large their errors
  * are, and that other products do not change.
  *
- * usage: test_precision [native|ours|as-f32]
+ * usage: test_precision [ours|as-f32]
  *
- * native: the module's code for bf16 computes the products, even if it is slow; the test is skipped
- * if the library does not use the module. ours: the library's loops. as-f32: f32 products of
- * rounded operands. */
+ * ours: the library's loops for bf16, where the processor has them. as-f32: f32 products of rounded
+ * operands. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -21,7 +20,6 @@
 #include "base/alloc.h"
 #include "base/cpu.h"
 #include "tensor/gemm/gemm.h"
-#include "tensor/gemm/onednn.h"
 #include "tensor/kernel/half.h"
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
@@ -148,17 +146,12 @@ static void it_says_how_medium_is_computed(void **state)
 {
     (void)state;
     const char *info = adz_matmul_precision_info();
-    const adzi_gemm_backend *backend = adzi_gemm_backend_get();
     assert_non_null(strstr(info, "bf16"));
     if (adzi_cpu_has_fast_bf16()) {
         assert_string_equal(info, "medium: bf16 on AVX512_BF16, by adze's own loops");
-    } else if (backend != NULL && backend->bf16 != NULL) {
-        assert_non_null(strstr(info, backend->name));
-        assert_non_null(strstr(info, backend->bf16));
     } else {
         assert_non_null(strstr(info, "multiplied in f32"));
     }
-    assert_non_null(strstr(adz_build_info(), "oneDNN"));
 }
 
 /* ---- values --------------------------------------------------------------------------------- */
@@ -353,17 +346,8 @@ static bool by_our_loops(void)
            (adzi_gemm_bf16_choice == ADZI_BF16_BY_RULE && adzi_cpu_has_fast_bf16());
 }
 
-static bool by_module(void)
-{
-    const adzi_gemm_backend *backend = adzi_gemm_backend_get();
-    return adzi_gemm_bf16_choice == ADZI_BF16_MODULE ||
-           (adzi_gemm_bf16_choice == ADZI_BF16_BY_RULE && backend != NULL && backend->bf16 != NULL);
-}
-
-/* If memory for the rounded operands is refused, the product is computed in f32. The module's way
- * makes further requests: for the operands of the way after it, and for working memory. A block
- * without working memory is computed in f32. Our loops make one request per part. A part without
- * memory is computed in f32, with sums in another order. */
+/* If memory for the rounded operands is refused, the product is computed in f32. Our loops make one
+ * request per part. A part without memory is computed in f32, with sums in another order. */
 static void refused_memory_gives_the_f32_product(void **state)
 {
     (void)state;
@@ -387,7 +371,7 @@ static void refused_memory_gives_the_f32_product(void **state)
             double to_exact = fabs((double)got[e] - exact[e]);
             double to_medium = fabs((double)got[e] - medium[e]);
             assert_true(to_exact < (i % 2 == 0 && !by_our_loops() ? 1e-30 : 1e-4) ||
-                        ((by_our_loops() || by_module() || i % 2 == 1) && to_medium < 1e-3));
+                        ((by_our_loops() || i % 2 == 1) && to_medium < 1e-3));
         }
         free(a);
         free(b);
@@ -442,18 +426,7 @@ static void training_reaches_the_same_loss(void **state)
 
 int main(int argc, char **argv)
 {
-    if (ONEDNN_MODULE[0] != '\0') {
-        setenv("ADZE_ONEDNN", ONEDNN_MODULE, 0);
-    }
-    if (argc > 1 && strcmp(argv[1], "native") == 0) {
-        const adzi_gemm_backend *backend = adzi_gemm_backend_get();
-        if (backend == NULL) {
-            print_message("%s\n", adzi_gemm_backend_info());
-            return 77;
-        }
-        adzi_gemm_bf16_choice = ADZI_BF16_MODULE;
-        backend->take_slow_bf16(true);
-    } else if (argc > 1 && strcmp(argv[1], "ours") == 0) {
+    if (argc > 1 && strcmp(argv[1], "ours") == 0) {
         if (!adzi_cpu_has_bf16()) {
             print_message("no AVX512_BF16\n");
             return 77;
@@ -474,11 +447,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(refused_memory_gives_the_f32_product),
         cmocka_unit_test(training_reaches_the_same_loss),
     };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    if (adzi_gemm_bf16_choice == ADZI_BF16_MODULE && adzi_gemm_backend_products() < 500) {
-        print_error("the module computed %llu products\n",
-            (unsigned long long)adzi_gemm_backend_products());
-        return 1;
-    }
-    return failed;
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

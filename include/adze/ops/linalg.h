@@ -1,10 +1,11 @@
 /**
  * @file linalg.h
- * Matrix products.
+ * Matrix products, and through decomposition.h torch.linalg's solvers and factorisations.
  */
 #ifndef ADZE_OPS_LINALG_H
 #define ADZE_OPS_LINALG_H
 
+#include "adze/ops/decomposition.h"
 #include "adze/random.h"
 #include "adze/tensor.h"
 

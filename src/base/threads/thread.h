@@ -85,7 +85,6 @@ typedef struct adzi_thread {
     unsigned next_text;                  /* counts the texts; index modulo ADZI_TEXTS */
     char error_name[64];                 /* the name that adz_error_set was given */
     char build_info[640];                /* what adz_build_info returns */
-    char precision_info[256];            /* what adz_matmul_precision_info returns */
     struct adzi_thread *next, *previous; /* the list of all threads, by which bytes are counted */
 } adzi_thread;
 

@@ -3,6 +3,7 @@
  *     program.c      values and calls, made from a trace
  *     print.c        lines, loops and elements: the smallest parts of the text
  *     calls.c        a call, by the printer of its row (export/rows.h)
+ *     chain.c        elementwise calls that follow each other, as one loop
  *     memory.c       places of buffers in static memory, from their lifetimes
  *     variables.c    memories that functions share
  *     reuse.c        copies that are not needed, results that are computed in their variable
@@ -173,7 +174,7 @@ void adzi_c99_element(adzi_c99 *c, int memory, const char *index, char *text, si
 /** The address of the element at `index`: "h3 + i * 4". */
 void adzi_c99_address(adzi_c99 *c, int memory, const char *index, char *text, size_t size);
 
-enum { ADZI_C99_OPERANDS = 8 };
+enum { ADZI_C99_OPERANDS = 24 };
 
 /** Loops over a shape, with several operands that broadcast to it. */
 typedef struct adzi_c99_nest {
@@ -253,17 +254,32 @@ int adzi_c99_memory_new(adzi_c99 *c, adzi_c99_kind kind, adz_dtype dtype, int64_
 /** Prints a call. Records an error that names the operator if it has no printer. */
 void adzi_c99_forward(adzi_c99 *c, const adzi_c99_call *call);
 
+/** Checks the dtypes of a call and prints the comment before its code. False with the error
+ * recorded. */
+bool adzi_c99_begin_call(adzi_c99 *c, const adzi_c99_call *call);
+
 /** True for operators that have a printer. Others are traced as their expression. */
 bool adzi_c99_prints(const adz_operator *op);
+
+/** True if the row says how an element of the result is computed. */
+bool adzi_c99_is_elementwise(const adzi_c99_call *call);
+
+/** The inputs that an elementwise call reads: bit i stands for input i. */
+unsigned adzi_c99_reads(const adzi_c99 *c, const adzi_c99_call *call);
+
+/** Adds the expression of an element of an elementwise call, in which inputs[i] stands for the
+ * element of input i. */
+void adzi_c99_add_element(
+    adzi_c99 *c, const adzi_c99_call *call, const char *const inputs[3], adzi_text *text);
 
 /** Prints value = `text` for all elements, with the element of `from` in place of $a. */
 void adzi_c99_map(
     adzi_c99 *c, const adzi_c99_value *to, const char *text, const adzi_c99_value *from);
 
-/** y = a b for matrices in the last two dimensions; leading dimensions broadcast.
+/** y = a b, or y += a b, for matrices in the last two dimensions; leading dimensions broadcast.
  * `bias` may be NULL and broadcasts to y. */
 void adzi_c99_product(adzi_c99 *c, const adzi_c99_value *a, const adzi_c99_value *b,
-    const adzi_c99_value *bias, const adzi_c99_value *y);
+    const adzi_c99_value *bias, const adzi_c99_value *y, bool accumulate);
 
 /** Records the error of a dropout that draws. */
 void adzi_c99_refuse_dropout(adzi_c99 *c, double p);

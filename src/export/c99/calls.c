@@ -63,14 +63,22 @@ static bool fits_type(adzi_c99 *c, const adzi_c99_call *call)
     return fits;
 }
 
-void adzi_c99_forward(adzi_c99 *c, const adzi_c99_call *call)
+bool adzi_c99_begin_call(adzi_c99 *c, const adzi_c99_call *call)
 {
     c->current = call->op->name;
+    const bool fits = fits_type(c, call);
+    if (fits) {
+        print_comment(c, call, "");
+    }
+    return fits;
+}
+
+void adzi_c99_forward(adzi_c99 *c, const adzi_c99_call *call)
+{
     ++c->step;
-    if (!fits_type(c, call)) {
+    if (!adzi_c99_begin_call(c, call)) {
         return;
     }
-    print_comment(c, call, "");
     if (call->row != NULL && call->row->c.print != NULL) {
         call->row->c.print(c, call);
     } else {

@@ -122,16 +122,13 @@ static const char *conversion(adz_dtype from, adz_dtype to)
     return adzi_c99_arena(from) != adzi_c99_arena(to) ? casts[adzi_c99_arena(to)] : "$a";
 }
 
-/* `to` and `copy`: y has another dtype than the last input. */
-void adzi_c99_convert(adzi_c99 *c, const adzi_c99_call *call)
+/* The expression of `to` and `copy`: y has another dtype than the last input. */
+static void conversion_text(const adzi_c99 *c, const adzi_c99_call *call, char text[64])
 {
-    static const double none[2] = { 1, 1 };
     const adzi_c99_value *y = adzi_c99_out(c, call, 0);
     const int last = call->n_in - 1;
-    char text[64];
-    snprintf(text, sizeof text, "%s", conversion(adzi_c99_in(c, call, last)->dtype, y->dtype));
+    snprintf(text, 64, "%s", conversion(adzi_c99_in(c, call, last)->dtype, y->dtype));
     *(strchr(text, '$') + 1) = (char)('a' + last);
-    print(c, call, text, none);
 }
 
 /* The expression of a clamp: min(max(x, min), max), so that max wins where min is above it. A NaN
@@ -155,21 +152,11 @@ static const char *clamp_text(adz_dtype dtype, double bounds[2])
                        : "$a";
 }
 
-void adzi_c99_clamp(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const adzi_c99_value *y = adzi_c99_out(c, call, 0);
-    double numbers[2];
-    numbers_of(call, numbers);
-    const char *text = clamp_text(y->dtype, numbers);
-    print(c, call, text, numbers);
-}
-
-void adzi_c99_elementwise(adzi_c99 *c, const adzi_c99_call *call)
+/* The expression of an operator whose row has one. */
+static const char *row_text(const adzi_c99 *c, const adzi_c99_call *call, double numbers[2])
 {
     const adzi_c99_value *x = adzi_c99_in(c, call, 0);
     const adzi_c99_row *r = &call->row->c;
-    double numbers[2];
-    numbers_of(call, numbers);
     const char *text = element_of(r, numbers[0]);
     if (x != NULL && !adzi_is_float(x->dtype)) {
         const char *whole = whole_text(r, x->dtype);
@@ -179,7 +166,70 @@ void adzi_c99_elementwise(adzi_c99 *c, const adzi_c99_call *call)
         text = numbers[0] != 0 ? text : "$a";
         numbers[0] = 1;
     }
+    return text;
+}
+
+bool adzi_c99_is_elementwise(const adzi_c99_call *call)
+{
+    return call->row != NULL &&
+           (call->row->c.print == adzi_c99_elementwise || call->row->c.print == adzi_c99_convert ||
+               call->row->c.print == adzi_c99_clamp);
+}
+
+/* The expression of an elementwise call. `conversion` is room for it. */
+static const char *text_of_call(
+    const adzi_c99 *c, const adzi_c99_call *call, double numbers[2], char conversion[64])
+{
+    numbers_of(call, numbers);
+    if (call->row->c.print == adzi_c99_convert) {
+        conversion_text(c, call, conversion);
+        return conversion;
+    }
+    return call->row->c.print == adzi_c99_clamp
+               ? clamp_text(adzi_c99_out(c, call, 0)->dtype, numbers)
+               : row_text(c, call, numbers);
+}
+
+void adzi_c99_elementwise(adzi_c99 *c, const adzi_c99_call *call)
+{
+    double numbers[2];
+    char room[64];
+    const char *text = text_of_call(c, call, numbers, room);
     print(c, call, text, numbers);
+}
+
+void adzi_c99_clamp(adzi_c99 *c, const adzi_c99_call *call)
+{
+    adzi_c99_elementwise(c, call);
+}
+
+void adzi_c99_convert(adzi_c99 *c, const adzi_c99_call *call)
+{
+    adzi_c99_elementwise(c, call);
+}
+
+unsigned adzi_c99_reads(const adzi_c99 *c, const adzi_c99_call *call)
+{
+    double numbers[2];
+    char room[64];
+    const char *text = text_of_call(c, call, numbers, room);
+    unsigned reads = 0;
+    for (int i = 0; i < call->n_in && i < 3; ++i) {
+        const char letter[] = { '$', (char)('a' + i), '\0' };
+        reads |= adzi_c99_in(c, call, i) != NULL && strstr(text, letter) != NULL ? 1u << i : 0;
+    }
+    return reads;
+}
+
+void adzi_c99_add_element(
+    adzi_c99 *c, const adzi_c99_call *call, const char *const inputs[3], adzi_text *text)
+{
+    parts p = {
+        .a = inputs[0], .b = inputs[1], .c = inputs[2], .dtype = adzi_c99_out(c, call, 0)->dtype
+    };
+    char room[64];
+    const char *expression = text_of_call(c, call, p.numbers, room);
+    fill_in(c, text, expression, &p);
 }
 
 void adzi_c99_map(

@@ -262,9 +262,7 @@ static bool changes_something(const adzi_trace *trace)
 static void print_body(adzi_c99 *c, const adzi_trace *trace)
 {
     begin(c);
-    for (size_t i = 0; i < c->n_calls && !c->failed; ++i) {
-        adzi_c99_forward(c, &c->calls[i]);
-    }
+    adzi_c99_forward_all(c, trace);
     for (size_t k = 0; k < c->n_outputs && !c->failed; ++k) {
         copy_result(c, k);
     }

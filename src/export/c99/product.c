@@ -1,4 +1,4 @@
-/* Matrix products: linear and matmul. */
+/* Matrix products: linear, matmul and their gradients. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,11 +6,16 @@
 
 enum { A, B, Y, BIAS };
 
+/* The block of dot products that @dots computes; from how many products on it is used; and how many
+ * terms are added to a row at once. */
+enum { BLOCK_ROWS = 2, BLOCK_COLUMNS = 4, LARGE = 1 << 18, TERMS = 4 };
+
 /* The loop over the batch is open; these are the parts of the products inside it. */
 typedef struct {
     adzi_c99_nest nest;
     const adzi_c99_value *a, *b, *y, *bias;
     int64_t m, k, n;
+    bool accumulate;
 } product;
 
 static int64_t stride_of(const adzi_c99_value *v, int from_last)
@@ -39,7 +44,9 @@ static void address(adzi_c99 *c, const product *p, int which, const adzi_c99_val
 {
     char index[ADZI_C99_INDEX];
     snprintf(index, sizeof index, "%s", p->nest.operand[which].index);
-    adzi_c99_index(index, sizeof index, variable, stride_of(v, from_last));
+    if (variable[0] != '\0') {
+        adzi_c99_index(index, sizeof index, variable, stride_of(v, from_last));
+    }
     adzi_c99_address(c, v->memory, index, text, size);
 }
 
@@ -81,43 +88,158 @@ static void bias_text(
     }
 }
 
-/* y[i, j] = dot(row of a, column of b): both lie contiguous. */
-static void print_dots(adzi_c99 *c, const product *p)
+/* A part of the result: rows and columns from the first to below the last. */
+typedef struct {
+    int64_t row, rows, column, columns;
+} part;
+
+/* Opens a loop from `from` to below `below`; for one pass there is none, and the variable is the
+ * number. */
+static bool open_range(adzi_c99 *c, int64_t from, int64_t below, int64_t step, char variable[24])
 {
-    char i[4], j[4], y[TEXT], a[TEXT], b[TEXT], bias[TEXT];
-    const bool rows = adzi_c99_loop_over(c, p->m, i), columns = adzi_c99_loop_over(c, p->n, j);
+    char start[24], end[24], letter[4];
+    snprintf(start, sizeof start, "%lld", (long long)from);
+    snprintf(end, sizeof end, "%lld", (long long)below);
+    snprintf(variable, 24, "%s", from != 0 ? start : "");
+    if (below - from > step) {
+        adzi_c99_range(c, start, end, step, letter);
+        snprintf(variable, 24, "%s", letter);
+    }
+    return below - from > step;
+}
+
+/* y[i, j] = dot(row of a, column of b): both lie contiguous. */
+static void print_dots(adzi_c99 *c, const product *p, part t)
+{
+    char i[24], j[24], y[TEXT], a[TEXT], b[TEXT], bias[TEXT];
+    if (t.row >= t.rows || t.column >= t.columns) {
+        return;
+    }
+    const bool rows = open_range(c, t.row, t.rows, 1, i);
+    const bool columns = open_range(c, t.column, t.columns, 1, j);
     element(c, p, Y, p->y, i, j, y, sizeof y);
     address(c, p, A, p->a, i, 2, a, sizeof a);
     address(c, p, B, p->b, j, 1, b, sizeof b);
     bias_text(c, p, i, j, bias, sizeof bias);
-    adzi_c99_line(c, "%s = %s%s@dot(%s, %s, %lld);", y, bias, bias[0] != '\0' ? " + " : "", a, b,
-        (long long)p->k);
+    adzi_c99_line(c, "%s %s %s%s@dot(%s, %s, %lld);", y, p->accumulate ? "+=" : "=", bias,
+        bias[0] != '\0' ? " + " : "", a, b, (long long)p->k);
     close_loop(c, columns);
     close_loop(c, rows);
+}
+
+/* Eight dot products at once: those of BLOCK_ROWS rows and BLOCK_COLUMNS columns. */
+static void print_blocks(adzi_c99 *c, const product *p, part t)
+{
+    char i[24], j[24], k[4], l[4], row[40], column[40], y[TEXT], a[TEXT], b[TEXT], bias[TEXT];
+    const bool wide = p->n > p->m; /* the larger operand is read once */
+    const bool outer = wide ? open_range(c, 0, t.columns, BLOCK_COLUMNS, j)
+                            : open_range(c, 0, t.rows, BLOCK_ROWS, i);
+    const bool inner = wide ? open_range(c, 0, t.rows, BLOCK_ROWS, i)
+                            : open_range(c, 0, t.columns, BLOCK_COLUMNS, j);
+    const bool block = !outer && !inner;
+    if (block) {
+        adzi_c99_line(c, "{");
+        ++c->depth;
+    }
+    address(c, p, A, p->a, i, 2, a, sizeof a);
+    address(c, p, B, p->b, j, 1, b, sizeof b);
+    adzi_c99_line(c, "float sums[%d];", BLOCK_ROWS * BLOCK_COLUMNS);
+    adzi_c99_line(c, "@dots(%s, %lld, %s, %lld, %lld, sums);", a, (long long)stride_of(p->a, 2), b,
+        (long long)stride_of(p->b, 1), (long long)p->k);
+    adzi_c99_loop(c, BLOCK_ROWS, k);
+    adzi_c99_loop(c, BLOCK_COLUMNS, l);
+    snprintf(row, sizeof row, i[0] != '\0' ? "(%s + %s)" : "%s%s", i, k);
+    snprintf(column, sizeof column, j[0] != '\0' ? "(%s + %s)" : "%s%s", j, l);
+    element(c, p, Y, p->y, row, column, y, sizeof y);
+    bias_text(c, p, row, column, bias, sizeof bias);
+    adzi_c99_line(c, "%s %s %s%ssums[%s * %d + %s];", y, p->accumulate ? "+=" : "=", bias,
+        bias[0] != '\0' ? " + " : "", k, BLOCK_COLUMNS, l);
+    adzi_c99_end(c);
+    adzi_c99_end(c);
+    close_block(c, block);
+    close_loop(c, inner);
+    close_loop(c, outer);
+}
+
+/* Large products in blocks, and what is left of them. A block needs more registers than a
+ * microcontroller has, so small products have none. */
+static void print_all_dots(adzi_c99 *c, const product *p)
+{
+    const int64_t rows = p->m / BLOCK_ROWS * BLOCK_ROWS;
+    const int64_t columns = p->n / BLOCK_COLUMNS * BLOCK_COLUMNS;
+    if (rows == 0 || columns == 0 || (double)p->m * (double)p->n * (double)p->k < LARGE) {
+        print_dots(c, p, (part){ 0, p->m, 0, p->n });
+        return;
+    }
+    print_blocks(c, p, (part){ 0, rows, 0, columns });
+    print_dots(c, p, (part){ 0, rows, columns, p->n });
+    print_dots(c, p, (part){ rows, p->m, 0, p->n });
+}
+
+/* The number of term `t` behind variable k, or behind a number if k is "". "" stands for 0. */
+static void name_term(char term[40], const char *k, int64_t from, int t)
+{
+    term[0] = '\0';
+    if (k[0] != '\0') {
+        snprintf(term, 40, t > 0 ? "(%s + %d)" : "%s", k, t);
+    } else if (from + t > 0) {
+        snprintf(term, 40, "%lld", (long long)(from + t));
+    }
+}
+
+/* Adds terms to row i of y, `count` at once in their order: each is a factor of a times a row of b.
+ */
+static void print_terms(
+    adzi_c99 *c, const product *p, const char *i, int64_t from, int64_t below, int count)
+{
+    char k[24], j[4], term[40], y[TEXT], a[TEXT], b[TEXT];
+    adzi_text sum = { 0 };
+    const bool loop = open_range(c, from, below, count, k);
+    if (!loop) {
+        adzi_c99_line(c, "{");
+        ++c->depth;
+    }
+    for (int t = 0; t < count; ++t) {
+        name_term(term, loop ? k : "", from, t);
+        element(c, p, A, p->a, i, term, a, sizeof a);
+        adzi_c99_line(c, "const float factor%d = %s;", t, a);
+    }
+    const bool columns = adzi_c99_loop_over(c, p->n, j);
+    element(c, p, Y, p->y, i, j, y, sizeof y);
+    for (int t = 0; t < count; ++t) {
+        name_term(term, loop ? k : "", from, t);
+        element(c, p, B, p->b, term, j, b, sizeof b);
+        adzi_text_format(&sum, " + factor%d * %s", t, b);
+    }
+    adzi_c99_line(c, "%s = %s%s;", y, y, adzi_text_get(&sum));
+    if (sum.failed) {
+        adzi_c99_fail(c, ADZ_ERR_MEMORY, "no memory for the text of the C file");
+    }
+    adzi_text_free(&sum);
+    close_loop(c, columns);
+    close_loop(c, loop);
+    close_block(c, !loop);
 }
 
 /* Row i of y is the sum of the rows of b, times the elements of row i of a. */
 static void print_rows(adzi_c99 *c, const product *p)
 {
-    char i[4], k[4], j[4], y[TEXT], a[TEXT], b[TEXT], bias[TEXT];
+    char i[4], j[4], y[TEXT], bias[TEXT];
+    const int64_t many = p->k / TERMS * TERMS;
     const bool rows = adzi_c99_loop_over(c, p->m, i);
-    const bool first = adzi_c99_loop_over(c, p->n, j);
-    element(c, p, Y, p->y, i, j, y, sizeof y);
-    bias_text(c, p, i, j, bias, sizeof bias);
-    adzi_c99_line(c, "%s = %s;", y, bias[0] != '\0' ? bias : "0");
-    close_loop(c, first);
-    const bool terms = adzi_c99_loop_over(c, p->k, k);
-    const bool block = open_block(c);
-    element(c, p, A, p->a, i, k, a, sizeof a);
-    adzi_c99_line(c, "const float factor%d = %s;", c->variables, a);
-    const int number = c->variables;
-    const bool columns = adzi_c99_loop_over(c, p->n, j);
-    element(c, p, Y, p->y, i, j, y, sizeof y);
-    element(c, p, B, p->b, k, j, b, sizeof b);
-    adzi_c99_line(c, "%s += factor%d * %s;", y, number, b);
-    close_loop(c, columns);
-    close_block(c, block);
-    close_loop(c, terms);
+    if (!p->accumulate) {
+        const bool first = adzi_c99_loop_over(c, p->n, j);
+        element(c, p, Y, p->y, i, j, y, sizeof y);
+        bias_text(c, p, i, j, bias, sizeof bias);
+        adzi_c99_line(c, "%s = %s;", y, bias[0] != '\0' ? bias : "0");
+        close_loop(c, first);
+    }
+    if (many > 0) {
+        print_terms(c, p, i, 0, many, TERMS);
+    }
+    if (many < p->k) {
+        print_terms(c, p, i, many, p->k, 1);
+    }
     close_loop(c, rows);
 }
 
@@ -138,7 +260,8 @@ static void print_sums(adzi_c99 *c, const product *p)
     adzi_c99_line(c, "sum%d += %s%s * %s%s;", number, cast, a, cast, b);
     close_loop(c, terms);
     element(c, p, Y, p->y, i, j, y, sizeof y);
-    adzi_c99_line(c, "%s = %s%s%ssum%d;", y, whole ? "(" : "", back, whole ? ")" : "", number);
+    adzi_c99_line(c, "%s %s %s%s%ssum%d;", y, p->accumulate ? "+=" : "=", whole ? "(" : "", back,
+        whole ? ")" : "", number);
     close_block(c, block);
     close_loop(c, columns);
     close_loop(c, rows);
@@ -153,13 +276,28 @@ static adzi_c99_value batch_of(const adzi_c99_value *v)
 }
 
 void adzi_c99_product(adzi_c99 *c, const adzi_c99_value *a, const adzi_c99_value *b,
-    const adzi_c99_value *bias, const adzi_c99_value *y)
+    const adzi_c99_value *bias, const adzi_c99_value *y, bool accumulate)
 {
-    product p = { .a = a, .b = b, .y = y, .bias = bias };
+    /* The batch has the dimensions of the operand that has most: those of a broadcast operand are
+     * summed over when it is the one that is added to. */
+    const adzi_c99_value *most = y->rank >= a->rank && y->rank >= b->rank ? y
+                                 : a->rank >= b->rank                     ? a
+                                                                          : b;
+    product p = { .a = a, .b = b, .y = y, .bias = bias, .accumulate = accumulate };
+    int64_t sizes[ADZ_MAX_RANK];
+    const int rank = most->rank - 2;
+    for (int d = 0; d < rank; ++d) {
+        sizes[d] = most->sizes[d];
+        const adzi_c99_value *const all[] = { a, b, y };
+        for (int v = 0; v < 3; ++v) {
+            const int at = d - (most->rank - all[v]->rank);
+            sizes[d] = at >= 0 && all[v]->sizes[at] > sizes[d] ? all[v]->sizes[at] : sizes[d];
+        }
+    }
     p.m = a->sizes[a->rank - 2];
     p.k = a->sizes[a->rank - 1];
     p.n = b->sizes[b->rank - 1];
-    p.nest = adzi_c99_nest_of(y->rank - 2, y->sizes);
+    p.nest = adzi_c99_nest_of(rank, sizes);
     const adzi_c99_value batches[] = { batch_of(a), batch_of(b), batch_of(y) };
     for (int v = 0; v < 3; ++v) {
         adzi_c99_nest_add(&p.nest, &batches[v]);
@@ -175,7 +313,7 @@ void adzi_c99_product(adzi_c99 *c, const adzi_c99_value *a, const adzi_c99_value
     if (!adzi_is_float(y->dtype)) {
         print_sums(c, &p);
     } else if (a_lies && b_lies && p.k > 1) {
-        print_dots(c, &p);
+        print_all_dots(c, &p);
     } else if ((stride_of(y, 1) == 1 || p.n == 1) && (stride_of(b, 1) == 1 || p.n == 1)) {
         print_rows(c, &p);
     } else {
@@ -217,7 +355,7 @@ void adzi_c99_linear(adzi_c99 *c, const adzi_c99_call *call)
     adzi_c99_value y = at_least_matrix(adzi_c99_out(c, call, 0));
     const adzi_c99_value w = adzi_c99_transposed(adzi_c99_in(c, call, 1), 0, 1);
     as_rows(&x, &y);
-    adzi_c99_product(c, &x, &w, adzi_c99_in(c, call, 2), &y);
+    adzi_c99_product(c, &x, &w, adzi_c99_in(c, call, 2), &y, false);
 }
 
 /* ---- linear and relu in one call --------------------------------------------------------------
@@ -284,5 +422,5 @@ void adzi_c99_matmul(adzi_c99 *c, const adzi_c99_call *call)
     const adzi_c99_value *a = adzi_c99_in(c, call, 0), *b = adzi_c99_in(c, call, 1);
     const adzi_c99_value left = operand(call, "transpose_a", a), r = right(call, b);
     const adzi_c99_value y = product_of(adzi_c99_out(c, call, 0), a, b);
-    adzi_c99_product(c, &left, &r, NULL, &y);
+    adzi_c99_product(c, &left, &r, NULL, &y, false);
 }

@@ -71,6 +71,16 @@ void adzi_c99_type_text(
  * they would be copied. */
 void adzi_c99_reuse(adzi_c99 *c, const adzi_trace *trace);
 
+/** Whether the end of the function reads a memory: it holds the result, or the new value of a
+ * variable. */
+bool adzi_c99_is_read_last(const adzi_c99 *c, const adzi_trace *trace, int memory);
+
+/* ---- chain.c ----------------------------------------------------------------------------------
+ */
+
+/** Prints all calls, and elementwise ones that follow each other as one loop. */
+void adzi_c99_forward_all(adzi_c99 *c, const adzi_trace *trace);
+
 /* ---- program.c --------------------------------------------------------------------------------
  */
 

@@ -36,7 +36,7 @@ static bool writes(const adzi_c99 *c, const adzi_c99_call *call, int memory)
 
 /* What happens when the calls are over: the results are read, and variables get their new
  * elements. */
-static bool is_read_last(const adzi_c99 *c, const adzi_trace *trace, int memory)
+bool adzi_c99_is_read_last(const adzi_c99 *c, const adzi_trace *trace, int memory)
 {
     bool found = false;
     for (size_t k = 0; k < c->n_outputs && !found; ++k) {
@@ -75,7 +75,7 @@ static bool is_used(
     const adzi_c99 *c, const adzi_trace *trace, size_t from, size_t below, int memory)
 {
     bool used = below > c->n_calls && from <= c->n_calls &&
-                (is_read_last(c, trace, memory) || is_written_last(c, trace, memory));
+                (adzi_c99_is_read_last(c, trace, memory) || is_written_last(c, trace, memory));
     for (size_t i = from; i < below && i < c->n_calls && !used; ++i) {
         used = reads(c, &c->calls[i], memory) || writes(c, &c->calls[i], memory);
     }

@@ -1,4 +1,4 @@
-/* OpenBLAS. This is the only file that includes cblas.h.
+/* OpenBLAS. Only this file and lapack.c include cblas.h.
  *
  * Note [Cutting products for OpenBLAS]
  * OpenBLAS's own threads change the last bits with their number. So OpenBLAS always computes on the
@@ -22,16 +22,12 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #ifdef ADZI_OPENMP
 #include <omp.h>
 #endif
 
 #include "adze/precision.h"
-#include "base/isa.h"
 #include "tensor/gemm/cut.h"
-
-KERNEL_TABLE_PRODUCT(gemm_small);
 
 enum {
     ROW_MULTIPLE = 48,    /* a multiple of the height and width of all register tiles of OpenBLAS */
@@ -51,7 +47,6 @@ static struct {
     int parallel;
     int (*max_threads)(void);         /* omp_get_max_threads if BLAS uses OpenMP, or NULL */
     void (*set_threads)(int threads); /* omp_set_num_threads, for the calling thread */
-    bool avx512;                      /* BLAS has chosen kernels for AVX-512 */
     char info[192];
 } blas;
 
@@ -88,10 +83,6 @@ static void inspect_blas(void)
     if (blas.parallel == BLAS_OPENMP) {
         find_openmp();
     }
-    static const char *const wide[] = { "SkylakeX", "Cooperlake", "SapphireRapids" };
-    for (size_t i = 0; i < sizeof wide / sizeof *wide; ++i) {
-        blas.avx512 = blas.avx512 || strcasecmp(openblas_get_corename(), wide[i]) == 0;
-    }
     bool known = blas.parallel >= 0 && blas.parallel <= BLAS_OPENMP;
     snprintf(blas.info, sizeof blas.info, "%.150s (%s)", openblas_get_config(),
         known ? kinds[blas.parallel] : "unknown threads");
@@ -103,16 +94,9 @@ const char *adzi_blas_info(void)
     return blas.info;
 }
 
-bool adzi_blas_lags(void)
-{
-    pthread_once(&blas_once, inspect_blas);
-    return adzi_cpu_level == ADZI_CPU_AVX512 && !blas.avx512;
-}
-
-/* Keeps BLAS calls of this thread on this thread until blas_leave(), which gets the returned value.
- * With OpenMP the setting belongs to the calling thread. With BLAS's own threads it belongs to the
- * process and stays. A serial BLAS is locked until blas_leave(). */
-static int blas_enter(void)
+/* With OpenMP the setting belongs to the calling thread. With BLAS's own threads it belongs to the
+ * process and stays. A serial BLAS is locked until adzi_blas_leave(). */
+int adzi_blas_enter(void)
 {
     pthread_once(&blas_once, inspect_blas);
     if (blas.parallel == BLAS_OPENMP && blas.max_threads != NULL) {
@@ -130,8 +114,7 @@ static int blas_enter(void)
     return 1;
 }
 
-/* Ends what blas_enter() has begun. `before` is its result. */
-static void blas_leave(int before)
+void adzi_blas_leave(int before)
 {
     if (blas.parallel == BLAS_SERIAL) {
         pthread_mutex_unlock(&serial_blas);
@@ -226,23 +209,6 @@ bool adzi_blas_rows_too_far(const adzi_gemm_args *g)
     return g->lda > limit || g->ldb > limit || g->ldc > limit;
 }
 
-void adzi_blas_block(const adzi_gemm_args *args, const adzi_gemm_block *block, bool started)
-{
-    adzi_gemm_args g = *args;
-    if (started) {
-        g.beta = 1;
-        g.bias = NULL;
-    }
-    if (adzi_blas_rows_too_far(&g)) {
-        const adzi_gemm_args part = adzi_gemm_part(&g, block);
-        KERNEL_FOR(gemm_small, g.dtype)(&part, 0, 1);
-        return;
-    }
-    int before = blas_enter();
-    multiply(&g, block);
-    blas_leave(before);
-}
-
 /* ---- products cut between threads ----------------------------------------------------------- */
 
 typedef struct blas_args {
@@ -262,12 +228,12 @@ static bool cuts_columns(const adzi_gemm_args *g)
 static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
 {
     const blas_args *args = opaque;
-    int before = blas_enter();
+    int before = adzi_blas_enter();
     while (begin < end) {
         const adzi_gemm_block block = adzi_gemm_cut_next(&args->cut, &begin, end);
         multiply(&args->cut.g, &block);
     }
-    blas_leave(before);
+    adzi_blas_leave(before);
 }
 
 bool adzi_blas_run(const adzi_gemm_args *g)
@@ -298,12 +264,12 @@ static void warm_up(const void *args, int64_t begin, int64_t end)
 {
     const float *zeros = ((const warm_up_args *)args)->zeros;
     float c[WARM_SIDE * WARM_SIDE];
-    int before = blas_enter();
+    int before = adzi_blas_enter();
     for (int64_t i = begin; i < end; ++i) {
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, WARM_SIDE, WARM_SIDE, WARM_DEPTH, 1.0f,
             zeros, WARM_DEPTH, zeros, WARM_DEPTH, 0.0f, c, WARM_SIDE);
     }
-    blas_leave(before);
+    adzi_blas_leave(before);
 }
 
 void adzi_gemm_warm(void)

@@ -8,15 +8,15 @@
  * not be too far apart. Always returns true. */
 bool adzi_blas_run(const adzi_gemm_args *args);
 
-/**
- * Computes one rectangle on the calling thread.
- *
- * @param started  true if C holds beta C + bias already
- */
-void adzi_blas_block(const adzi_gemm_args *args, const adzi_gemm_block *block, bool started);
-
 /** True if two rows are further apart than BLAS's integers can say. Our own loops compute such a
  * product. */
 bool adzi_blas_rows_too_far(const adzi_gemm_args *args);
+
+/** Keeps BLAS and LAPACK calls of this thread on this thread until adzi_blas_leave(), which gets
+ * the returned value. */
+int adzi_blas_enter(void);
+
+/** Ends what adzi_blas_enter() has begun. `before` is its result. */
+void adzi_blas_leave(int before);
 
 #endif

@@ -24,7 +24,7 @@ adzi_gemm_cut adzi_gemm_cut_by(const adzi_gemm_args *g, const adzi_gemm_cut_rule
         const int64_t multiples = ((int64_t)length + up) / rule->multiple;
         cut.length = adzi_gemm_least((multiples < 1 ? 1 : multiples) * rule->multiple, cut.extent);
     }
-    cut.blocks = (cut.extent + (rule->last_is_shorter ? cut.length - 1 : 0)) / cut.length;
+    cut.blocks = cut.extent / cut.length;
     return cut;
 }
 

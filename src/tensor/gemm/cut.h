@@ -20,13 +20,12 @@
 
 /** How an implementation wants its products cut. */
 typedef struct adzi_gemm_cut_rule {
-    bool by_columns;      /**< along the columns of C, else along its rows */
-    bool each_alone;      /**< every block is a call of its own */
-    bool last_is_shorter; /**< the last block of an item is short, rather than long */
-    double work;          /**< least multiply-adds of a block; 0 for no such bound */
-    int64_t least;        /**< least rows or columns of a block */
-    bool above;           /**< a block exceeds `work` and `least`; else it may equal them */
-    int64_t multiple;     /**< the rows or columns of a block are a multiple of this */
+    bool by_columns;  /**< along the columns of C, else along its rows */
+    bool each_alone;  /**< every block is a call of its own */
+    double work;      /**< least multiply-adds of a block; 0 for no such bound */
+    int64_t least;    /**< least rows or columns of a block */
+    bool above;       /**< a block exceeds `work` and `least`; else it may equal them */
+    int64_t multiple; /**< the rows or columns of a block are a multiple of this */
 } adzi_gemm_cut_rule;
 
 /** A product and its blocks. */

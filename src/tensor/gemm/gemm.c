@@ -2,15 +2,19 @@
  */
 #include "tensor/gemm/gemm.h"
 
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "adze/precision.h"
 #include "base/context.h"
+#include "base/error.h"
 #include "base/isa.h"
 #include "base/threads/thread.h"
 #include "tensor/gemm/blas.h"
 #include "tensor/gemm/cut.h"
 #include "tensor/gemm/loops.h"
 #include "tensor/gemm/medium.h"
-#include "tensor/gemm/onednn.h"
 
 KERNEL_TABLE_PRODUCT(gemm_small);
 KERNEL_TABLE_PRODUCT(gemm_relu);
@@ -26,7 +30,7 @@ ADZI_DECLARE_KERNEL(gemm_int, u8);
 static const adzi_kernel gemm_int_kernels[ADZI_CPU_LEVELS][3] = { INT_ROW(baseline), INT_ROW(avx2),
     INT_ROW(avx512) };
 
-int64_t adzi_gemm_small_limit = 32 * 32 * 32;
+int64_t adzi_gemm_small_limit = 1 << 16;
 adzi_gemm_choice adzi_gemm_backend_choice = ADZI_GEMM_BY_RULE;
 
 bool adz_set_deterministic(bool on)
@@ -37,6 +41,54 @@ bool adz_set_deterministic(bool on)
 bool adz_is_deterministic(void)
 {
     return atomic_load_explicit(&adzi_self()->context->deterministic, memory_order_relaxed);
+}
+
+/* ---- whose products ------------------------------------------------------------------------- */
+
+/* What ADZE_PRODUCTS says. */
+static struct {
+    pthread_once_t once;
+    adz_products products;
+    bool ignored;
+} environment = { .once = PTHREAD_ONCE_INIT };
+
+static void read_environment(void)
+{
+    const char *text = getenv("ADZE_PRODUCTS");
+    if (text != NULL && text[0] != '\0') {
+        environment.products = strcmp(text, "blas") == 0 ? ADZ_PRODUCTS_BLAS : ADZ_PRODUCTS_OWN;
+        environment.ignored = strcmp(text, "blas") != 0 && strcmp(text, "own") != 0;
+    }
+}
+
+bool adzi_products_request_ignored(void)
+{
+    pthread_once(&environment.once, read_environment);
+    return environment.ignored;
+}
+
+adz_status adz_set_products(adz_products products)
+{
+    if (products != ADZ_PRODUCTS_OWN && products != ADZ_PRODUCTS_BLAS) {
+        return adzi_error("adz_set_products", ADZ_ERR_ARGUMENT,
+            "%d is neither ADZ_PRODUCTS_OWN nor ADZ_PRODUCTS_BLAS", (int)products);
+    }
+    atomic_store_explicit(&adzi_self()->context->products, (int)products + 1, memory_order_relaxed);
+    return ADZ_OK;
+}
+
+adz_products adz_get_products(void)
+{
+    const int set = atomic_load_explicit(&adzi_self()->context->products, memory_order_relaxed);
+    pthread_once(&environment.once, read_environment);
+    return set != 0 ? (adz_products)(set - 1) : environment.products;
+}
+
+/* True if the table may give large products to our loops and tiles. */
+static bool are_ours(void)
+{
+    return adzi_gemm_backend_choice == ADZI_GEMM_BY_RULE && adzi_cpu_level >= ADZI_CPU_AVX2 &&
+           adz_get_products() == ADZ_PRODUCTS_OWN;
 }
 
 /* ---- integers ------------------------------------------------------------------------------- */
@@ -57,38 +109,23 @@ static bool run_integers(const adzi_gemm_args *g)
 /* ---- small products ------------------------------------------------------------------------- */
 
 enum {
-    LAGGING = 16,   /* factor of the limit of small products if BLAS has no AVX-512 */
-    SHALLOW = 64,   /* for k up to this, our loops compute x W^T up to 4 times the limit */
+    NARROW = 16,    /* a product with a side below this fills tiles in part only */
     SIDES_BITS = 21 /* the product of three sides below 2^21 fits in 64 bits */
 };
 
-/* True if there is nothing to multiply, or not enough for BLAS to pay (bench-gemm cross). BLAS is
- * far from its best at vectors, and where only B is transposed. For f64 our loops have half as many
- * lanes. */
-static bool is_within(const adzi_gemm_args *g, int64_t limit)
+/* True if there is nothing to multiply, or too little for tiles to pay (bench-gemm cross). For f64
+ * our loops have half as many lanes. */
+static bool is_small(const adzi_gemm_args *g)
 {
     const int64_t m = g->m, n = g->n, k = g->k;
-    if (m == 1 || n == 1) {
-        limit *= 2;
-    } else if (!g->ta && g->tb && k <= SHALLOW) {
+    int64_t limit = adzi_gemm_small_limit;
+    if (m < NARROW || n < NARROW || k < NARROW) {
         limit *= 4;
-    } else if (g->dtype == ADZ_F64 && (g->ta || !g->tb)) {
+    }
+    if (g->dtype == ADZ_F64) {
         limit /= 2;
     }
     return ((m | n | k) >> SIDES_BITS == 0 && m * n * k <= limit) || k == 0 || g->alpha == 0;
-}
-
-/* True if our loops take half the time of this BLAS for matrices. */
-static bool blas_is_slow(const adzi_gemm_args *g)
-{
-    return adzi_gemm_backend_choice == ADZI_GEMM_BY_RULE && g->m > 1 && g->n > 1 &&
-           adzi_blas_lags();
-}
-
-static bool is_small(const adzi_gemm_args *g)
-{
-    return is_within(g, adzi_gemm_small_limit) ||
-           (is_within(g, adzi_gemm_small_limit * LAGGING) && blas_is_slow(g));
 }
 
 /* Computes a product by the loops for small products. A unit of the launch is an item of the batch.
@@ -102,48 +139,28 @@ static bool run_small(const adzi_gemm_args *g)
 
 /* ---- large products in our own tiles -------------------------------------------------------- */
 
-enum {
-    NARROW = 32,         /* AVX2: OpenBLAS is as fast at A^T B with at most so many columns */
-    TILED_SIDE = 256,    /* AVX-512: the smallest side is at most so long */
-    TILED_FORWARD = 96,  /* that limit for x W^T, where tiles of many rows pack as much as BLAS */
-    TILED_WORK = 1 << 20 /* AVX-512: OpenBLAS has kernels that do not pack for smaller products */
-};
-
-/* True for matrices that our tiles compute in less time than this BLAS. */
+/* True on processors that our tiles are compiled for. */
 static bool suits_our_tiles(const adzi_gemm_args *g)
 {
-    const int64_t side = adzi_gemm_least(adzi_gemm_least(g->m, g->n), g->k);
-    if (adzi_gemm_backend_choice != ADZI_GEMM_BY_RULE) {
-        return adzi_gemm_backend_choice == ADZI_GEMM_OURS;
-    }
-    if (g->m == 1 || g->n == 1 || adzi_cpu_level < ADZI_CPU_AVX2) {
-        return false;
-    }
-    if (adzi_cpu_level == ADZI_CPU_AVX2) {
-        return !g->ta || g->n > NARROW;
-    }
-    if (adzi_gemm_tiles_lead()) {
-        return (!g->ta && g->tb) || adzi_gemm_work(g) >= TILED_WORK;
-    }
-    return adzi_blas_lags() || (side <= (!g->ta && g->tb ? TILED_FORWARD : TILED_SIDE) &&
-                                   adzi_gemm_work(g) >= TILED_WORK);
+    (void)g;
+    return adzi_gemm_backend_choice == ADZI_GEMM_OURS || are_ours();
 }
 
 /* True if the elements of C are dot products of rows that are contiguous along k, and the rows of
  * one operand are few. */
 static bool suits_dots(const adzi_gemm_args *g)
 {
-    return adzi_gemm_backend_choice == ADZI_GEMM_BY_RULE && adzi_cpu_level >= ADZI_CPU_AVX2 &&
+    return are_ours() &&
            ((g->m == 1 && g->tb) || (g->n == 1 && !g->ta) || adzi_gemm_is_few_rows(g));
 }
 
 enum { FORWARD_LEAST = 13, FORWARD_MOST = 64, FORWARD_SIDE = 512 };
 
-/* True for x W^T of few rows, where even oneDNN packs W. Our tiles read W once, where it lies. */
+/* True for x W^T of few rows, where other libraries pack W. Our tiles read W once, where it lies.
+ */
 static bool suits_swapped_tiles(const adzi_gemm_args *g)
 {
-    return adzi_gemm_backend_choice == ADZI_GEMM_BY_RULE && adzi_cpu_level >= ADZI_CPU_AVX2 &&
-           g->m >= FORWARD_LEAST && g->m <= FORWARD_MOST && g->n >= FORWARD_SIDE &&
+    return are_ours() && g->m >= FORWARD_LEAST && g->m <= FORWARD_MOST && g->n >= FORWARD_SIDE &&
            g->k >= FORWARD_SIDE && adzi_gemm_is_swapped(g);
 }
 
@@ -163,18 +180,11 @@ const adzi_gemm_way adzi_gemm_ways[] = {
         .run = run_integers },
     { .name = "tiles in bf16",
         .what = "f32 at ADZ_MATMUL_MEDIUM from 2^18 multiply-adds on, with AMD's AVX512_BF16",
-        .why =
-            "Zen 5: 7 to 20% less time than through oneDNN, whose operands must be rounded first",
+        .why = "Zen 5: 7 to 20% less time than where the operands are rounded first",
         .takes = adzi_gemm_medium_takes_ours,
         .run = adzi_gemm_loops_run_bf16,
         .rounds = true,
         .relu = true },
-    { .name = "oneDNN in bf16",
-        .what = "f32 at ADZ_MATMUL_MEDIUM from 2^18 multiply-adds on, with AMX",
-        .why = "AMX multiplies bf16 only; no processor with AMX was measured",
-        .takes = adzi_gemm_medium_takes_onednn,
-        .run = adzi_gemm_medium_run_onednn,
-        .rounds = true },
     { .name = "f32 of rounded operands",
         .what = "f32 at ADZ_MATMUL_MEDIUM",
         .why = "the same values wherever bf16 is not faster than f32",
@@ -183,10 +193,9 @@ const adzi_gemm_way adzi_gemm_ways[] = {
         .rounds = true,
         .relu = true },
     { .name = "small loops",
-        .what =
-            "up to 2^15 multiply-adds: 2^16 with a vector, 2^17 for x W^T with k up to 64, 2^14 "
-            "for other f64; 16 times as many where BLAS lacks AVX-512",
-        .why = "Cascade Lake and Zen 5: OpenBLAS packs both operands first (bench-gemm cross)",
+        .what = "up to 2^16 multiply-adds, 2^18 with a side below 16; half as many in f64",
+        .why = "Emerald Rapids: AVX-512 0.2 to 0.95 of the time of tiles, AVX2 0.2 to 1.1 "
+               "(bench-gemm cross)",
         .takes = is_small,
         .run = run_small,
         .relu = true },
@@ -199,43 +208,27 @@ const adzi_gemm_way adzi_gemm_ways[] = {
     { .name = "dot products",
         .what = "x W^T of one row, A B of one column, and x W^T of up to 12 rows from 2^16 weights "
                 "on, with AVX2 or AVX-512",
-        .why = "Emerald Rapids: one row as fast as memory is read; Zen 4: up to 12 rows in 0.65 to "
-               "1.0 of oneDNN's time, and tiles take 1.3 to 3.6 times as long",
+        .why = "Emerald Rapids: one row as fast as memory is read; Zen 4: up to 12 rows, for which "
+               "tiles take 1.3 to 3.6 times as long",
         .takes = suits_dots,
         .run = adzi_gemm_loops_run,
         .relu = true },
     { .name = "tiles, W in place",
         .what = "x W^T of 13 to 64 rows, x up to 768 kB, both sides of W 512 or more, with AVX2 or "
                 "AVX-512",
-        .why = "Emerald Rapids: 0.70 to 0.95 of the time of oneDNN's prepared code",
+        .why = "Emerald Rapids: 0.70 to 0.95 of the time of tiles that pack W",
         .takes = suits_swapped_tiles,
         .run = adzi_gemm_loops_run,
         .relu = true },
-    { .name = "oneDNN, prepared",
-        .what = "f32 x W^T without gaps, with Intel's AVX-512; 8 rows or more, smallest side up to "
-                "128, from 2^20 multiply-adds on where BLAS has AVX-512",
-        .why =
-            "Cascade Lake: up to 1.6 times as fast as its BLAS-like function (bench-gemm backends)",
-        .takes = adzi_onednn_takes_prepared,
-        .run = adzi_onednn_run_prepared },
-    { .name = "oneDNN, BLAS-like",
-        .what = "f32 with AVX-512; a smallest side up to 96 with AMX; from 2^20 multiply-adds on "
-                "where BLAS has AVX-512, else a smallest side under 256",
-        .why = "Cascade Lake: 0.9 to 3 times as fast as OpenBLAS (bench-gemm backends)",
-        .takes = adzi_onednn_takes,
-        .run = adzi_onednn_run_strided },
     { .name = "tiles",
-        .what =
-            "other matrices: with AVX2 all but A^T B of up to 32 columns; with AVX-512 all where "
-            "BLAS lacks it, else from 2^20 multiply-adds on: on AMD's processors all of them and "
-            "any x W^T, elsewhere those with a side up to 256 (x W^T: 96)",
-        .why = "Emerald Rapids: AVX2 0.95 of OpenBLAS's time, 0.5 to 0.9 with a side up to 96; "
-               "AVX-512 0.4 to 0.93; Zen 4: 0.4 to 0.95 (docs/measurements/product.md)",
+        .what = "everything else with AVX2 or AVX-512",
+        .why = "Emerald Rapids: 0.4 to 0.95 of OpenBLAS's time; Zen 4: 0.4 to 0.95 "
+               "(docs/measurements/product.md)",
         .takes = suits_our_tiles,
         .run = adzi_gemm_loops_run,
         .relu = true },
     { .name = "OpenBLAS",
-        .what = "everything else",
+        .what = "everything else: processors without AVX2, and adz_set_products()",
         .why = "it has packed kernels for the most processors",
         .takes = takes_all,
         .run = adzi_blas_run },

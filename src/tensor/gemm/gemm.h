@@ -63,12 +63,11 @@ typedef struct adzi_gemm_block {
 /** Makes BLAS take the memory it works in, so that a later lack of memory is adze's to report. */
 void adzi_gemm_warm(void);
 
+/** True if ADZE_PRODUCTS is set to what is neither own nor blas. */
+bool adzi_products_request_ignored(void);
+
 /** What BLAS this is and how it was built for threads: "OpenBLAS 0.3.21 ... (openmp)". */
 const char *adzi_blas_info(void);
-
-/** True if our loops are compiled for AVX-512 but BLAS has chosen kernels for less, as OpenBLAS
- * does on processors that are younger than itself. */
-bool adzi_blas_lags(void);
 
 /* ---- which implementation computes a product ------------------------------------------------ */
 
@@ -96,17 +95,15 @@ const adzi_gemm_way *adzi_gemm_way_of(const adzi_gemm_args *args);
  * lower it. */
 extern int64_t adzi_gemm_size_limit;
 
-/** The largest product, in multiply-adds, that our loops for small products compute. The limit is
- * 16 times as high if adzi_blas_lags(). Tests set it, to 2^19 at most. */
+/** The largest f32 product, in multiply-adds, that our loops for small products compute. It is four
+ * times as large with a short side. Tests set it, to 2^19 at most. */
 extern int64_t adzi_gemm_small_limit;
 
 /** Which implementation computes large products. */
 typedef enum adzi_gemm_choice {
-    ADZI_GEMM_BY_RULE = 0,         /**< the one that the table gives */
-    ADZI_GEMM_BLAS_ALONE = 1,      /**< OpenBLAS */
-    ADZI_GEMM_MODULE_STRIDED = 2,  /**< the module's BLAS-like function, if it takes the product */
-    ADZI_GEMM_MODULE_PREPARED = 3, /**< the module's prepared code, if it takes the product */
-    ADZI_GEMM_OURS = 4             /**< our tiles, and our loops for vectors */
+    ADZI_GEMM_BY_RULE = 0,    /**< the one that the table gives */
+    ADZI_GEMM_BLAS_ALONE = 1, /**< OpenBLAS */
+    ADZI_GEMM_OURS = 2        /**< our tiles, and our loops for vectors */
 } adzi_gemm_choice;
 
 extern adzi_gemm_choice adzi_gemm_backend_choice;
@@ -115,8 +112,7 @@ extern adzi_gemm_choice adzi_gemm_backend_choice;
 typedef enum adzi_bf16_choice {
     ADZI_BF16_BY_RULE = 0, /**< the one that the table gives */
     ADZI_BF16_AS_F32 = 1,  /**< the f32 product of rounded operands */
-    ADZI_BF16_MODULE = 2,  /**< the module, slow code included if take_slow_bf16 says so */
-    ADZI_BF16_OURS = 3     /**< our loops, where the processor has AVX512_BF16 */
+    ADZI_BF16_OURS = 2     /**< our loops, where the processor has AVX512_BF16 */
 } adzi_bf16_choice;
 
 extern adzi_bf16_choice adzi_gemm_bf16_choice;

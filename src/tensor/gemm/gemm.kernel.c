@@ -17,6 +17,7 @@
  * take any size, so they also compute products whose sizes do not fit the integers of BLAS. */
 #ifndef elem
 #include <math.h>
+#include <string.h>
 
 #include "tensor/gemm/gemm_product.kernel.h"
 
@@ -38,6 +39,7 @@ enum { MANY_REGISTERS = 0 };
 #else
 #include "tensor/gemm/gemm_product.kernel.h"
 #include "tensor/gemm/gemm_dots.kernel.h"
+#include "tensor/gemm/gemm_sums.kernel.h"
 #include "tensor/kernel/transpose.kernel.h"
 
 /* A strip of op(B), at most two vectors wide: element [p, j] is b[p * ldb + j]. */
@@ -423,6 +425,21 @@ void KERNEL(gemm_few_rows)(const void *opaque, int64_t begin, int64_t end)
     for (; begin < end; ++begin) {
         const product g = KERNEL(product_of)(opaque, begin);
         KERNEL(few_rows)(&g);
+    }
+}
+
+/* Large products of one row, or of one column with A stored [k, m]; units are the items of a batch.
+ */
+void KERNEL(gemm_sum_rows)(const void *opaque, int64_t begin, int64_t end)
+{
+    const adzi_gemm_args *args = opaque;
+    for (; begin < end; ++begin) {
+        const product g = KERNEL(product_of)(args, begin);
+        if (g.m == 1 && !args->tb) {
+            KERNEL(sum_of_rows)(&g, g.a, g.ap, g.b, g.ldb, g.n, 1, 1);
+        } else {
+            KERNEL(sum_of_rows)(&g, g.b, args->tb ? 1 : g.ldb, g.a, g.ap, g.m, g.ldc, 0);
+        }
     }
 }
 

@@ -4,16 +4,17 @@
  *
  * k is cut into layers of at most DEPTH elements, n into groups of strips, m into blocks of rows.
  * A strip of B is at most three vectors wide and stays in the second-level cache. A tile of HIGH
- * rows by a strip of C stays in registers for the whole layer. The first layer applies beta and
- * bias, later layers add to C, and the last one applies the ReLU.
+ * rows by a strip of C stays in registers for the whole layer. Between layers the sums are in C.
+ * The last layer applies alpha, bias and ReLU. With beta, the sums begin with beta C.
  *
  * Tiles read an operand where it lies if its rows are in an order that suits them, and from a
  * packed copy otherwise (feed_a, feed_b). A product of few rows with a weight that is stored [n, k]
  * is computed as C^T = B A^T, so that the weight is read once and where it lies (swapped).
  *
  * The launch has one unit; callers cut large products before. An element of C is one chain of
- * multiply-adds per layer, and layers are added in order. The order depends on the shape alone, and
- * not on which operands are packed.
+ * multiply-adds through all layers, in the order of k. So its bits depend neither on the depth of a
+ * layer nor on which operands are packed. Only with alpha and beta, where C cannot hold both the
+ * sums and its own values, layers have LAYER elements at every level and are added in order.
  *
  * The file is included once per type, and a third time with PAIRS for f32 that is rounded to bf16.
  * One instruction then multiplies two pairs of bf16 and adds both products to an f32. Both operands
@@ -39,9 +40,12 @@ enum { HIGH = 4, DEPTH = 384 };
 #define WIDE (3 * VW)
 
 enum {
-    LINE = 64,        /* bytes of a cache line */
-    ROWS_AT_ONCE = 4, /* rows that are packed at a time */
-    NEAR_A = 1 << 16, /* bytes of a layer of a transposed A that is read in place */
+    LINE = 64,               /* bytes of a cache line */
+    ROWS_AT_ONCE = 4,        /* rows that are packed at a time */
+    LAYER = 384,             /* most elements of k in a layer of a product with alpha and beta */
+    SHALLOW = 64,            /* most elements of k in a layer whose C takes most of the time */
+    SHALLOW_GROUP = 1 << 18, /* most bytes of the strips of B in such a layer */
+    NEAR_A = 1 << 16,        /* bytes of a layer of a transposed A that is read in place */
     NEAR_STRIP =
         8192,        /* bytes of a row of a transposed A that is read in place for one strip of C */
     NEAR_ROW = 1024, /* bytes of a row of B that is read in place for any number of rows of C */
@@ -119,7 +123,8 @@ static void KERNEL(finish_tile)(
 /* The statements for row r of a tile:
  *
  *     FETCH  prefetches the row's part of C
- *     PUT    writes the sums to C;   JOIN adds them to C;   SUMS lists them for finish_tile */
+ *     ZERO   clears the sums;   TAKE loads them from memory;   SCALE multiplies them by beta
+ *     PUT    writes the sums to C;   SUMS lists them for finish_tile */
 #define FETCH(r)                                           \
     __builtin_prefetch(c + r * g->ldc, 1);                 \
     __builtin_prefetch(c + r * g->ldc + vecs * VW / 2, 1); \
@@ -132,11 +137,29 @@ static void KERNEL(finish_tile)(
     if (vecs > 2) {                             \
         STORE(c + r * g->ldc + 2 * VW, s[r][2]) \
     }
-#define PUT_VECTOR(at, sum)  VSTORE(at, sum);
-#define JOIN_VECTOR(at, sum) VSTORE(at, VLOAD(at) + sum);
-#define PUT(r)               EACH_VECTOR(PUT_VECTOR, r)
-#define JOIN(r)              EACH_VECTOR(JOIN_VECTOR, r)
-#define SUMS(r)              { s[r][0], s[r][1], s[r][2] },
+#define ZERO(r) s[r][0] = s[r][1] = s[r][2] = zero;
+#define TAKE(r)                                          \
+    s[r][0] = VLOAD(at + r * ld);                        \
+    s[r][1] = vecs > 1 ? VLOAD(at + r * ld + VW) : zero; \
+    s[r][2] = vecs > 2 ? VLOAD(at + r * ld + 2 * VW) : zero;
+#define SCALE(r)     \
+    s[r][0] *= beta; \
+    s[r][1] *= beta; \
+    s[r][2] *= beta;
+#define PUT_VECTOR(at, sum) VSTORE(at, sum);
+#define PUT(r)              EACH_VECTOR(PUT_VECTOR, r)
+#define SUMS(r)             { s[r][0], s[r][1], s[r][2] },
+
+/* Copies the part of C that a tile covers and that exists to `to`, HIGH rows of WIDE elements. */
+static void KERNEL(copy_of_tile)(
+    elem *to, const product *g, const elem *c, int64_t rows, int64_t columns)
+{
+    memset(to, 0, (size_t)(HIGH * WIDE) * sizeof(elem));
+    for (int64_t i = 0; i < rows && i < HIGH; ++i) {
+        const int64_t count = columns < WIDE ? columns : WIDE;
+        memcpy(to + i * WIDE, c + i * g->ldc, (size_t)count * sizeof(elem));
+    }
+}
 
 /* A tile: HIGH rows of C from row i, and `vecs` vectors of columns from column j. finish_tile gets
  * the sums as a copy, because an array whose address is taken is kept in memory. */
@@ -146,13 +169,27 @@ INLINE void KERNEL(any_tile)(
     elem *c = g->c + i * g->ldc + j;
     const int64_t rows = g->m - i, columns = g->n - j;
     const bool whole = rows >= HIGH && columns >= vecs * VW;
+    const VEC zero = { 0 };
     VEC s[8][4];
-    EACH_ROW(FETCH)
-    KERNEL(sum_tile_and_copy)(s, from, KERNEL(panel_rows)(g->k), HIGH, vecs, copy);
+    if (g->begin == ELEM(0)) {
+        EACH_ROW(FETCH)
+        EACH_ROW(ZERO)
+    } else {
+        elem part[HIGH * WIDE];
+        const elem *at = whole ? c : part;
+        const int64_t ld = whole ? g->ldc : WIDE;
+        if (!whole) {
+            KERNEL(copy_of_tile)(part, g, c, rows, columns);
+        }
+        EACH_ROW(TAKE)
+        if (g->begin != ELEM(1)) {
+            const VEC beta = VSPLAT(g->begin);
+            EACH_ROW(SCALE)
+        }
+    }
+    KERNEL(add_tile_and_copy)(s, from, KERNEL(panel_rows)(g->k), HIGH, vecs, copy);
     if (whole && g->finish == BARE) {
         EACH_ROW(PUT)
-    } else if (whole && g->finish == ADDED) {
-        EACH_ROW(JOIN)
     } else {
         VEC sums[HIGH][3] = { EACH_ROW(SUMS) };
         KERNEL(finish_tile)
@@ -305,12 +342,15 @@ static void KERNEL(rows_of_strips)(const product *g, const KERNEL(rows) * a,
 }
 
 /* One layer of k across all of C. Blocks of rows are made equally high, so that the last is not
- * short. */
+ * short. Where k is short, the time goes into C. Then blocks are two tiles high and pass along all
+ * strips of a group, so that C is written in the order of memory. */
 static void KERNEL(layer)(const adzi_gemm_args *args, const product *g, const KERNEL(room) * room)
 {
     const int64_t depth = KERNEL(panel_rows)(g->k);
-    const int64_t most = ADZI_GEMM_GROUP_BYTES / (int64_t)sizeof(elem) / depth / WIDE * WIDE;
-    const int64_t tallest = ADZI_GEMM_BLOCK / depth / HIGH * HIGH;
+    const bool shallow = depth <= SHALLOW;
+    const int64_t group = shallow ? SHALLOW_GROUP : ADZI_GEMM_GROUP_BYTES;
+    const int64_t most = group / (int64_t)sizeof(elem) / depth / WIDE * WIDE;
+    const int64_t tallest = shallow ? 2 * HIGH : ADZI_GEMM_BLOCK / depth / HIGH * HIGH;
     const int64_t parts = (g->m + tallest - 1) / tallest;
     const int64_t high = ((g->m + parts - 1) / parts + HIGH - 1) / HIGH * HIGH;
     for (int64_t j = 0; j < g->n; j += most) {
@@ -330,85 +370,39 @@ static void KERNEL(layer)(const adzi_gemm_args *args, const product *g, const KE
 /* All layers of k. Layers are made equally deep. */
 static void KERNEL(layers)(const adzi_gemm_args *args, product *g, const KERNEL(room) * room)
 {
-    const elem floor = g->floor;
-    const int64_t most = EACH * DEPTH, layers = (args->k + most - 1) / most;
+    const product whole = *g;
+    const bool chained = g->beta == ELEM(0) || g->alpha == ELEM(1);
+    const int64_t most = chained ? EACH * DEPTH : LAYER, layers = (args->k + most - 1) / most;
     const int64_t depth = (args->k + layers - 1) / (layers > 0 ? layers : 1);
+    if (chained) {
+        g->begin = g->beta;
+        g->beta = ELEM(0);
+    }
     for (int64_t p = 0; p < args->k; p += depth) {
         const bool last = args->k - p <= depth;
         g->k = last ? args->k - p : depth;
-        g->floor = last ? floor : NO_FLOOR;
-        g->finish = last && floor == ELEM(0) ? GENERAL : g->finish;
+        g->floor = last ? whole.floor : NO_FLOOR;
+        if (chained) {
+            g->alpha = last ? whole.alpha : ELEM(1);
+            g->bias = last ? whole.bias : NULL;
+        }
+        g->finish = KERNEL(finish_of)(g);
+        g->finish = last && g->floor == ELEM(0) ? GENERAL : g->finish;
         KERNEL(layer)(args, g, room);
         g->a += g->k * g->ap;
         g->b += g->k * (args->tb ? 1 : g->ldb);
         g->packed = g->packed != NULL ? g->packed + g->k * WIDE : NULL;
-        g->beta = ELEM(1);
-        g->bias = NULL;
-        g->finish = g->alpha == ELEM(1) ? ADDED : GENERAL;
+        if (chained) {
+            g->begin = ELEM(1);
+        } else {
+            g->beta = ELEM(1);
+            g->bias = NULL;
+        }
     }
 }
 
 #if !PAIRS
-/* Writes columns j .. j + count - 1 of C from sums[column of C, row of C], whose rows are `ld`
- * apart. `by_rows` holds g->m rows of SWAPPED_BLOCK elements. */
-static void KERNEL(finish_swapped)(
-    const product *g, int64_t j, int64_t count, const elem *sums, int64_t ld, elem *by_rows)
-{
-    const VEC floor = VSPLAT(g->floor);
-    KERNEL(transpose)(by_rows, SWAPPED_BLOCK, sums, ld, g->m, count);
-    for (int64_t i = 0; i < g->m; ++i, by_rows += SWAPPED_BLOCK) {
-        elem *c = g->c + i * g->ldc + j;
-        for (int64_t v = 0; v < count; v += VW) {
-            const bool whole = count - v >= VW;
-            const int lanes = whole ? VW : (int)(count - v);
-            const elem *bias = g->bias != NULL ? g->bias + j + v : NULL;
-            VEC sum = KERNEL(finished)(g, c + v, bias, VLOAD(by_rows + v), whole, lanes);
-            KERNEL(store)(c + v, VMAX(floor, sum), whole, lanes);
-        }
-    }
-}
-
-/* A product of few rows with B stored [n, k], computed as C^T = B A^T. The rows of B take the place
- * of A in the tiles and are read once, where they lie. A^T is small and packed once for all of k.
- * The sums of SWAPPED_BLOCK columns of C are kept in the cache through all layers. */
-static void KERNEL(swapped)(const adzi_gemm_args *args, const product *g, const KERNEL(room) * room)
-{
-    const panels x = KERNEL(panels_of_columns)(g->m);
-    const int64_t ld = x.units * VW;
-    elem *sums = room->a, *by_rows = sums + SWAPPED_BLOCK * ld,
-         *tail = by_rows + SWAPPED_BLOCK * ld;
-    const adzi_gemm_args flipped = {
-        .ta = !args->tb, .lda = args->ldb, .tb = !args->ta, .ldb = args->lda
-    };
-    KERNEL(copy_b)(room->b, &flipped, g->a, args->k, &x);
-    for (int64_t j = 0; j < g->n; j += SWAPPED_BLOCK) {
-        const int64_t count = g->n - j < SWAPPED_BLOCK ? g->n - j : SWAPPED_BLOCK;
-        product part = { .a = g->b + j * g->ldb,
-            .ai = g->ldb,
-            .ap = 1,
-            .c = sums,
-            .ldc = ld,
-            .m = count,
-            .n = ld,
-            .finish = BARE,
-            .alpha = ELEM(1),
-            .floor = NO_FLOOR };
-        for (int64_t p = 0; p < args->k; p += part.k) {
-            part.k = args->k - p < DEPTH ? args->k - p : DEPTH;
-            const KERNEL(rows) a = KERNEL(feed_a)(&flipped, &part, tail, 0, count);
-            for (int64_t s = 0; s < x.count; ++s) {
-                const int64_t column = KERNEL(begin_of)(&x, s);
-                const int64_t wide = KERNEL(begin_of)(&x, s + 1) - column;
-                const elem *b = room->b + column * args->k + p * wide;
-                KERNEL(rows_of_strip)(&part, &a, b, wide, wide / VW, 0, count, column, NULL);
-            }
-            part.a += part.k;
-            part.beta = ELEM(1);
-            part.finish = ADDED;
-        }
-        KERNEL(finish_swapped)(g, j, count, sums, ld, by_rows);
-    }
-}
+#include "tensor/gemm/gemm_swapped.kernel.h"
 #endif
 
 #if !PAIRS
@@ -450,7 +444,6 @@ void KERNEL(gemm_blocked)(const void *opaque, int64_t begin, int64_t end)
         .alpha = (elem)args->alpha,
         .beta = (elem)args->beta,
         .floor = args->relu ? ELEM(0) : NO_FLOOR };
-    g.finish = KERNEL(finish_of)(&g);
 #if !PAIRS
     if (blocked->swapped) {
         KERNEL(swapped)(args, &g, &room);
@@ -463,9 +456,10 @@ void KERNEL(gemm_blocked)(const void *opaque, int64_t begin, int64_t end)
 #undef FETCH
 #undef EACH_VECTOR
 #undef PUT_VECTOR
-#undef JOIN_VECTOR
+#undef ZERO
+#undef TAKE
+#undef SCALE
 #undef PUT
-#undef JOIN
 #undef TILE
 #undef SUMS
 #undef panels

@@ -4,9 +4,8 @@
  *
  * Both operands of a dot product are contiguous along k, so k is what is vectorised. Rows of x are
  * taken four at a time, or one per lane of a vector, to hide the latency of a multiply-add. Lane l
- * of a sum holds p = l, l + VW, ...; the lanes are added in an order that the vector type fixes
- * (VSUM4 in gemm_vec.h). Both ways give the same bits, which depend on k, on the
- * stride of y and on the instruction set.
+ * of a sum holds p = l, l + GW, ... (Note [Groups of lanes] in gemm_vec.h). Both ways give the same
+ * bits, which depend on k and on the stride of y.
  *
  * The header is included once per type, inside each_float.h and after gemm_product.kernel.h, and
  * has no include guard. */
@@ -26,36 +25,48 @@ INLINE void KERNEL(put_dots)(const product *g, elem *c, int64_t ldc, const elem 
 /* The products of y with four rows of x, lane by lane. Where `rows` is less than four, the first
  * row is computed in place of the missing ones. */
 INLINE void KERNEL(four_sums)(
-    const elem *x, int64_t ldx, const int rows, const elem *y, int64_t k, VEC s[4])
+    const elem *x, int64_t ldx, const int rows, const elem *y, int64_t k, VEC s[4][REGS])
 {
-    VEC zero = { 0 }, s0 = zero, s1 = zero, s2 = zero, s3 = zero;
+    const VEC zero = { 0 };
     const elem *x1 = rows > 1 ? x + ldx : x;
     const elem *x2 = rows > 2 ? x + 2 * ldx : x;
     const elem *x3 = rows > 3 ? x + 3 * ldx : x;
     int64_t p = 0;
-    for (; p + VW <= k; p += VW) {
-        VEC v = VLOAD(y + p);
-        s0 = VFMA(VLOAD(x + p), v, s0);
-        s1 = VFMA(VLOAD(x1 + p), v, s1);
-        s2 = VFMA(VLOAD(x2 + p), v, s2);
-        s3 = VFMA(VLOAD(x3 + p), v, s3);
+#define CLEAR(q) s[0][q] = s[1][q] = s[2][q] = s[3][q] = zero;
+#define ADD(q)                                              \
+    {                                                       \
+        const VEC v = VLOAD(y + p + (q)*VW);                \
+        s[0][q] = VFMA(VLOAD(x + p + (q)*VW), v, s[0][q]);  \
+        s[1][q] = VFMA(VLOAD(x1 + p + (q)*VW), v, s[1][q]); \
+        s[2][q] = VFMA(VLOAD(x2 + p + (q)*VW), v, s[2][q]); \
+        s[3][q] = VFMA(VLOAD(x3 + p + (q)*VW), v, s[3][q]); \
+    }
+#define ADD_REST(q)                                                    \
+    {                                                                  \
+        const int rest = KERNEL(lanes_of)((int)(k - p), q);            \
+        const VEC v = VLOAD_PART(y + p + (q)*VW, rest);                \
+        s[0][q] = VFMA(VLOAD_PART(x + p + (q)*VW, rest), v, s[0][q]);  \
+        s[1][q] = VFMA(VLOAD_PART(x1 + p + (q)*VW, rest), v, s[1][q]); \
+        s[2][q] = VFMA(VLOAD_PART(x2 + p + (q)*VW, rest), v, s[2][q]); \
+        s[3][q] = VFMA(VLOAD_PART(x3 + p + (q)*VW, rest), v, s[3][q]); \
+    }
+    EACH_REG(CLEAR)
+    for (; p + GW <= k; p += GW) {
+        EACH_REG(ADD)
     }
     if (p < k) {
-        int tail = (int)(k - p);
-        VEC v = VLOAD_PART(y + p, tail);
-        s0 = VFMA(VLOAD_PART(x + p, tail), v, s0);
-        s1 = VFMA(VLOAD_PART(x1 + p, tail), v, s1);
-        s2 = VFMA(VLOAD_PART(x2 + p, tail), v, s2);
-        s3 = VFMA(VLOAD_PART(x3 + p, tail), v, s3);
+        EACH_REG(ADD_REST)
     }
-    s[0] = s0, s[1] = s1, s[2] = s2, s[3] = s3;
+#undef CLEAR
+#undef ADD
+#undef ADD_REST
 }
 
 /* out[r] = the dot product of y and row r of x, for four rows. */
 INLINE void KERNEL(four_dots)(
     const elem *x, int64_t ldx, const int rows, const elem *y, int64_t k, elem *out)
 {
-    VEC s[4];
+    VEC s[4][REGS];
     KERNEL(four_sums)(x, ldx, rows, y, k, s);
     VSUM4(s[0], s[1], s[2], s[3], out);
 }
@@ -73,7 +84,7 @@ INLINE VEC KERNEL(finished_dots)(
     return VMAX(VSPLAT(g->floor), v);
 }
 
-#ifdef VJOIN
+#if defined(VJOIN) && REGS == 1
 /* Adds one vector of products to each sum of four rows of x, the first of which is `row`. */
 #define ADD_FOUR(row, s0, s1, s2, s3)                              \
     s0 = VFMA(KERNEL(load)((row), whole, lanes), v, s0);           \
@@ -111,12 +122,25 @@ INLINE VEC KERNEL(vector_of_dots)(const elem *x, const int64_t ldx, const elem *
     if (p < k) {
         ADD_ALL(false, (int)(k - p))
     }
-    const VEC fours[] = { VFOUR(s00, s01, s02, s03), VFOUR(s10, s11, s12, s13),
-        VFOUR(s20, s21, s22, s23), VFOUR(s30, s31, s32, s33) };
+    const VEC fours[] = { VFOUR(&s00, &s01, &s02, &s03), VFOUR(&s10, &s11, &s12, &s13),
+        VFOUR(&s20, &s21, &s22, &s23), VFOUR(&s30, &s31, &s32, &s33) };
     return VJOIN(fours);
 }
 #undef ADD_ALL
 #undef ADD_FOUR
+#elif defined(VJOIN)
+/* The dot products of y with VW rows of x, one per lane. Four rows at a time, because their sums
+ * fill half of the registers. */
+INLINE VEC KERNEL(vector_of_dots)(const elem *x, const int64_t ldx, const elem *y, const int64_t k)
+{
+    VEC fours[VW / 4];
+    for (int f = 0; f < VW / 4; ++f, x += 4 * ldx) {
+        VEC s[4][REGS];
+        KERNEL(four_sums)(x, ldx, 4, y, k, s);
+        fours[f] = VFOUR(s[0], s[1], s[2], s[3]);
+    }
+    return VJOIN(fours);
+}
 #endif
 
 /* c[r] = alpha <x_r, y> + bias[r * bias_step] for as many rows of x[rows, k] as fill whole vectors.
@@ -192,24 +216,22 @@ NOINLINE void KERNEL(rows_of_dots)(const product *g)
     }
 }
 
-/* Up to DOT_ROWS rows of x by four rows of B: 24 sums in 32 registers, or 12 in 16. */
 #undef DOT_ROWS
 #undef EACH_DOT_ROW
 #undef DOTS_AHEAD
+#ifdef VFOUR
+/* Up to DOT_ROWS rows of x by four rows of B: 24 sums in 32 registers, or 12 in 16. */
 #define DOTS_AHEAD ((int64_t)(1024 / sizeof(elem))) /* elements of a row that are prefetched */
 #if defined(__AVX512F__)
 #define DOT_ROWS        6
 #define EACH_DOT_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5)
-#elif defined(__AVX2__)
+#else
 #define DOT_ROWS        3
 #define EACH_DOT_ROW(X) X(0) X(1) X(2)
-#else
-#define DOT_ROWS        2
-#define EACH_DOT_ROW(X) X(0) X(1)
 #endif
 
-/* CLEAR_DOTS clears the sums of row r of x. ADD_DOTS adds one vector of products to them. PUT_DOTS
- * writes their elements of C. */
+/* CLEAR_DOTS clears the sums of row r of x. ADD_DOTS adds one vector of products to them. KEEP_DOTS
+ * stores them, and PUT_DOTS writes their elements of C. */
 #define CLEAR_DOTS(r) s[r][0] = s[r][1] = s[r][2] = s[r][3] = zero;
 #define ADD_DOTS(r)                                                  \
     if ((r) < rows) {                                                \
@@ -229,15 +251,24 @@ NOINLINE void KERNEL(rows_of_dots)(const product *g)
         const VEC b3 = KERNEL(load)(b + l3 + p, whole, lanes); \
         EACH_DOT_ROW(ADD_DOTS)                                 \
     }
+#define KEEP_DOTS(r)             \
+    if ((r) < rows) {            \
+        kept[r][0][q] = s[r][0]; \
+        kept[r][1][q] = s[r][1]; \
+        kept[r][2][q] = s[r][2]; \
+        kept[r][3][q] = s[r][3]; \
+    }
 #define PUT_DOTS(r)                                                                   \
     if ((r) < rows) {                                                                 \
-        VSUM4(s[r][0], s[r][1], s[r][2], s[r][3], sum);                               \
+        VSUM4(kept[r][0], kept[r][1], kept[r][2], kept[r][3], sum);                   \
         KERNEL(put_dots)(g, g->c + (i + (r)) * g->ldc + j, 1, bias, 1, sum, columns); \
     }
 
 /* The dot products of `rows` rows of x from row i and up to four rows of B from row j. Where B has
- * fewer, its row j is computed in place of the missing ones. The first block of rows of x
- * prefetches B, because the processor stops at the end of each short row. */
+ * fewer, its row j is computed in place of the missing ones. The registers of a group take turns:
+ * each passes over all of k, because the sums of one fill the registers. The first pass of the
+ * first block of rows of x prefetches B, because the processor stops at the end of each short row.
+ */
 INLINE void KERNEL(block_of_dots)(const product *g, int64_t i, int64_t j, const int rows)
 {
     const VEC zero = { 0 };
@@ -247,21 +278,26 @@ INLINE void KERNEL(block_of_dots)(const product *g, int64_t i, int64_t j, const 
     const int64_t l1 = columns > 1 ? g->ldb : 0, l2 = columns > 2 ? 2 * g->ldb : 0;
     const int64_t l3 = columns > 3 ? 3 * g->ldb : 0;
     const int64_t next = 4 * g->ldb - g->k; /* from the end of row j to row j + 4 */
-    VEC s[DOT_ROWS][4];
-    EACH_DOT_ROW(CLEAR_DOTS)
-    int64_t p = 0;
-    for (; p + VW <= g->k; p += VW) {
-        if (i == 0) {
-            const elem *ahead = b + p + DOTS_AHEAD + (p + DOTS_AHEAD < g->k ? 0 : next);
-            __builtin_prefetch(ahead);
-            __builtin_prefetch(ahead + l1);
-            __builtin_prefetch(ahead + l2);
-            __builtin_prefetch(ahead + l3);
+    const int64_t end = g->k - g->k % GW;
+    VEC kept[DOT_ROWS][4][REGS] = { 0 };
+    for (int q = 0; q < REGS; ++q) {
+        VEC s[DOT_ROWS][4];
+        EACH_DOT_ROW(CLEAR_DOTS)
+        int64_t p = q * VW;
+        for (; p < end; p += GW) {
+            if (i == 0 && q == 0) {
+                const elem *ahead = b + p + DOTS_AHEAD + (p + DOTS_AHEAD < g->k ? 0 : next);
+                __builtin_prefetch(ahead);
+                __builtin_prefetch(ahead + l1);
+                __builtin_prefetch(ahead + l2);
+                __builtin_prefetch(ahead + l3);
+            }
+            ADD_ALL_DOTS(true, VW)
         }
-        ADD_ALL_DOTS(true, VW)
-    }
-    if (p < g->k) {
-        ADD_ALL_DOTS(false, (int)(g->k - p))
+        if (end < g->k) {
+            ADD_ALL_DOTS(false, KERNEL(lanes_of)((int)(g->k - end), q))
+        }
+        EACH_DOT_ROW(KEEP_DOTS)
     }
     elem sum[4];
     EACH_DOT_ROW(PUT_DOTS)
@@ -269,6 +305,7 @@ INLINE void KERNEL(block_of_dots)(const product *g, int64_t i, int64_t j, const 
 #undef CLEAR_DOTS
 #undef ADD_DOTS
 #undef ADD_ALL_DOTS
+#undef KEEP_DOTS
 #undef PUT_DOTS
 
 /* One function per number of rows, so that the compiler allocates registers for each alone. */
@@ -279,9 +316,7 @@ INLINE void KERNEL(block_of_dots)(const product *g, int64_t i, int64_t j, const 
     }
 BLOCK_OF_DOTS(1)
 BLOCK_OF_DOTS(2)
-#if DOT_ROWS > 2
 BLOCK_OF_DOTS(3)
-#endif
 #if DOT_ROWS > 3
 BLOCK_OF_DOTS(4)
 BLOCK_OF_DOTS(5)
@@ -296,9 +331,7 @@ NOINLINE void KERNEL(few_rows)(const product *g)
     static void (*const blocks[])(const product *, int64_t, int64_t) = {
         KERNEL(block_of_dots_1),
         KERNEL(block_of_dots_2),
-#if DOT_ROWS > 2
         KERNEL(block_of_dots_3),
-#endif
 #if DOT_ROWS > 3
         KERNEL(block_of_dots_4),
         KERNEL(block_of_dots_5),
@@ -312,6 +345,13 @@ NOINLINE void KERNEL(few_rows)(const product *g)
         }
     }
 }
+#else
+/* The baseline has too few registers for blocks of rows. */
+static void KERNEL(few_rows)(const product *g)
+{
+    KERNEL(rows_of_dots)(g);
+}
+#endif
 
 /* C of one column: element i is the dot product of row i of A with the column of B, whose elements
  * are b_step apart. */

@@ -19,9 +19,9 @@
 #define INLINE   static inline __attribute__((always_inline))
 #define NOINLINE static __attribute__((noinline))
 
-/* The epilogue, which says what is written to C: BARE the sums, BIASED the sums and the bias, ADDED
- * C and the sums, GENERAL alpha sums + beta C + bias. */
-typedef enum finish { BARE, BIASED, ADDED, GENERAL } finish;
+/* The epilogue, which says what is written to C: BARE the sums, BIASED the sums and the bias,
+ * GENERAL alpha sums + beta C + bias. */
+typedef enum finish { BARE, BIASED, GENERAL } finish;
 
 #endif
 
@@ -36,12 +36,13 @@ typedef struct KERNEL(product) {
     int64_t ai, ap, ldb, ldc;
     int64_t m, n, k;
     elem alpha, beta;
+    elem begin; /* factor of C with which the sums of a tile begin; 0: they begin with 0 */
     elem floor; /* smaller results become this: 0 for a ReLU, NO_FLOOR without */
     finish finish;
 } KERNEL(product);
 #define product KERNEL(product)
 
-/* The cheapest epilogue of a product. ADDED is set by its users alone. */
+/* The cheapest epilogue of a product. */
 INLINE finish KERNEL(finish_of)(const product *g)
 {
     bool plain = g->alpha == ELEM(1) && g->beta == ELEM(0);

@@ -1,7 +1,8 @@
 /* The micro-kernel of large products, attention and convolutions: the sums of one tile of C.
  *
  * A tile is up to 8 rows of up to 4 vectors. Its sums stay in registers while p runs from 0 to
- * k - 1. Each sum is one chain of multiply-adds in the order of p, so its bits depend on k alone.
+ * k - 1. Each sum is one chain of multiply-adds in the order of p, which may continue the chain of
+ * an earlier tile. So its bits depend on k alone, and not on where k is cut.
  *
  * The header is included once per type, inside each_float.h and after gemm_vec.h, and has no
  * include guard. A file may define VMADD(x, y, c), the multiply-add; otherwise it is VFMA. */
@@ -16,6 +17,7 @@
 /* EACH_OF_8 applies a macro to rows 0 .. 7. Conditions on `rows` and `vecs` are constants and
  * vanish. Literal indices are needed: an array that is indexed by a variable is kept in memory. */
 #undef EACH_OF_8
+#undef ZERO_ROW
 #define EACH_OF_8(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 
 /* Where a tile reads: element [r, p] of its rows of A is a[r * a_row + p * a_step], and row p of
@@ -45,14 +47,13 @@ typedef struct KERNEL(reads) {
         }                                                           \
     }
 
-/* s[r][v] = the sum over p of A[r, p] times vector v of row p of B. If `copy` is not NULL, the rows
- * of B, of at most three vectors, are also written there one behind another. Use it for the first
- * tile of a strip whose rows are far apart: other tiles then read the copy. */
-INLINE void KERNEL(sum_tile_and_copy)(
+/* s[r][v] += the sum over p of A[r, p] times vector v of row p of B. If `copy` is not NULL, the
+ * rows of B, of at most three vectors, are also written there one behind another. Use it for the
+ * first tile of a strip whose rows are far apart: other tiles then read the copy. */
+INLINE void KERNEL(add_tile_and_copy)(
     VEC s[8][4], const KERNEL(reads) * from, int64_t k, const int rows, const int vecs, elem *copy)
 {
     const VEC zero = { 0 };
-    EACH_OF_8(ZERO_ROW)
     const int64_t a_row = from->a_row, a_step = from->a_step, b_step = from->b_step;
     const elem *a = from->a, *b = from->b;
     const elem *far = rows > 4 ? a + 4 * a_row : a;
@@ -80,12 +81,13 @@ INLINE void KERNEL(sum_tile_and_copy)(
     }
 }
 
-/* The sums of a tile whose strip is not copied. */
+/* s[r][v] = the sums of a tile whose strip is not copied. */
 INLINE void KERNEL(sum_tile)(
     VEC s[8][4], const KERNEL(reads) * from, int64_t k, const int rows, const int vecs)
 {
-    KERNEL(sum_tile_and_copy)(s, from, k, rows, vecs, NULL);
+    const VEC zero = { 0 };
+    EACH_OF_8(ZERO_ROW)
+    KERNEL(add_tile_and_copy)(s, from, k, rows, vecs, NULL);
 }
 
-#undef ZERO_ROW
 #undef ADD_ROW

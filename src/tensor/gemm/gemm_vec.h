@@ -11,14 +11,23 @@
  *     VFMA(a, b, c)   a * b + c, with one rounding where the instruction set has it
  *     VMAX(floor, v)  the larger in each lane, v where it is NaN
  *     VABOVE0(y, v)   v where y is not 0 or less (NaN is not), else 0
- *     VSUM4           the sums over the lanes of four vectors, in an order fixed by the type
- *     VFOUR, VJOIN    VSUM4 in two halves, for VW vectors at once (AVX2 and AVX-512 only)
+ *     REGS, GW        the registers of a group of lanes, and its lanes; see Note [Groups of lanes]
+ *     VSUM4           the sums over the lanes of four groups
+ *     VFOUR, VJOIN    VSUM4 in two halves, for VW groups at once (AVX2 and AVX-512 only)
  *
  * KERNEL(load) and KERNEL(store) access a vector that is whole or has `lanes` valid lanes.
+ *
+ * Note [Groups of lanes]
+ * A sum along contiguous elements has as many partial sums as 64 bytes have elements: 16 in f32, 8
+ * in f64. Element p is added to partial sum p % GW. AVX-512 keeps them in one register and AVX2 in
+ * two, and both add them up in one order, so the bits do not depend on the registers. A last group
+ * that is not full is filled up with zeros in all registers, because -0 + 0 is 0. The baseline has
+ * one register per group and other bits.
  */
 #undef VEC
 #undef VBYTES
 #undef VW
+#undef GW
 #undef VSPLAT
 #undef VFMA
 #undef VMAX
@@ -32,6 +41,19 @@
 #define VBYTES 16
 #endif
 #define VW ((int)(VBYTES / sizeof(elem)))
+
+/* EACH_REG applies a macro to the registers of a group. Its indices are literals, because an array
+ * that is indexed by a variable is kept in memory. */
+#undef REGS
+#undef EACH_REG
+#if VBYTES == 32
+#define REGS        2
+#define EACH_REG(X) X(0) X(1)
+#else
+#define REGS        1
+#define EACH_REG(X) X(0)
+#endif
+#define GW (REGS * VW)
 
 typedef elem KERNEL(vec) __attribute__((vector_size(VBYTES)));
 typedef elem KERNEL(loose) __attribute__((vector_size(VBYTES), aligned(sizeof(elem)), may_alias));
@@ -186,13 +208,26 @@ INLINE VEC KERNEL(vabove0)(VEC y, VEC v)
 #define LANES2         0xCCCC
 #define MERGE(d, a, b) (BLEND(LANES##d, a, b) + SWAP##d(BLEND(LANES##d, b, a)))
 
-/* out[0 .. 3] = the sums over the lanes of a, b, c and d. */
-INLINE void KERNEL(vsum4)(VEC a, VEC b, VEC c, VEC d, elem *out)
-{
+/* VFOUR adds up the lanes of four groups in so far that each 16 bytes (AVX2 and AVX-512 with f64:
+ * 32 bytes) of the result hold one partial sum of each group. KERNEL(vsums) adds these partial
+ * sums, and VJOIN makes one vector of VW sums from VW / 4 results of VFOUR. The sums of VJOIN have
+ * the bits of VSUM4, but stay in registers: loading a vector that several narrower stores have just
+ * written would wait for them. */
+#undef VFOUR
+#undef VJOIN
 #if defined(__AVX2__)
-    VEC v = MERGE(2, MERGE(1, a, b), MERGE(1, c, d));
+#define MERGED(q, a, b, c, d) MERGE(2, MERGE(1, (a)[q], (b)[q]), MERGE(1, (c)[q], (d)[q]))
+INLINE VEC KERNEL(vfour)(const VEC a[REGS], const VEC b[REGS], const VEC c[REGS], const VEC d[REGS])
+{
+    const VEC v = MERGED(0, a, b, c, d);
+    return REGS == 1 ? v : v + MERGED(REGS - 1, a, b, c, d);
+}
+#define VFOUR KERNEL(vfour)
+
+INLINE void KERNEL(vsums)(VEC v, elem *out)
+{
 #if defined(__AVX512F__) && ELEM_IS_F32
-    __m256 h = _mm512_castps512_ps256(v) + _mm512_extractf32x8_ps(v, 1);
+    const __m256 h = _mm512_castps512_ps256(v) + _mm512_extractf32x8_ps(v, 1);
     _mm_storeu_ps(out, _mm256_castps256_ps128(h) + _mm256_extractf128_ps(h, 1));
 #elif defined(__AVX512F__)
     _mm256_storeu_pd(out, _mm512_castpd512_pd256(v) + _mm512_extractf64x4_pd(v, 1));
@@ -201,26 +236,9 @@ INLINE void KERNEL(vsum4)(VEC a, VEC b, VEC c, VEC d, elem *out)
 #else
     _mm256_storeu_pd(out, v);
 #endif
-#elif ELEM_IS_F32
-    out[0] = (a[0] + a[2]) + (a[1] + a[3]);
-    out[1] = (b[0] + b[2]) + (b[1] + b[3]);
-    out[2] = (c[0] + c[2]) + (c[1] + c[3]);
-    out[3] = (d[0] + d[2]) + (d[1] + d[3]);
-#else
-    out[0] = a[0] + a[1];
-    out[1] = b[0] + b[1];
-    out[2] = c[0] + c[1];
-    out[3] = d[0] + d[1];
-#endif
 }
-
-/* VFOUR(a, b, c, d) is the first half of VSUM4, and VJOIN makes one vector of VW sums from VW / 4
- * such halves. The sums have the bits of VSUM4, but stay in registers: loading a vector that
- * several narrower stores have just written would wait for them. */
-#undef VFOUR
-#undef VJOIN
+#endif
 #if defined(__AVX512F__) && ELEM_IS_F32
-#define VFOUR(a, b, c, d) MERGE(2, MERGE(1, a, b), MERGE(1, c, d))
 #define HALVES(a, b)                                                                             \
     (_mm512_shuffle_f32x4(a, b, 0x44) + _mm512_shuffle_f32x4(a, b, 0xEE)) /* a0+a2 a1+a3 b0+b2.. \
                                                                            */
@@ -228,16 +246,32 @@ INLINE void KERNEL(vsum4)(VEC a, VEC b, VEC c, VEC d, elem *out)
     (_mm512_shuffle_f32x4(HALVES(v[0], v[1]), HALVES(v[2], v[3]), 0x88) + \
         _mm512_shuffle_f32x4(HALVES(v[0], v[1]), HALVES(v[2], v[3]), 0xDD))
 #elif defined(__AVX512F__)
-#define VFOUR(a, b, c, d) MERGE(2, MERGE(1, a, b), MERGE(1, c, d))
-#define VJOIN(v)          (_mm512_shuffle_f64x2(v[0], v[1], 0x44) + _mm512_shuffle_f64x2(v[0], v[1], 0xEE))
+#define VJOIN(v) (_mm512_shuffle_f64x2(v[0], v[1], 0x44) + _mm512_shuffle_f64x2(v[0], v[1], 0xEE))
 #elif defined(__AVX2__) && ELEM_IS_F32
-#define VFOUR(a, b, c, d) MERGE(2, MERGE(1, a, b), MERGE(1, c, d))
 #define VJOIN(v) \
     (_mm256_permute2f128_ps(v[0], v[1], 0x20) + _mm256_permute2f128_ps(v[0], v[1], 0x31))
 #elif defined(__AVX2__)
-#define VFOUR(a, b, c, d) MERGE(2, MERGE(1, a, b), MERGE(1, c, d))
-#define VJOIN(v)          (v[0])
+#define VJOIN(v) (v[0])
 #endif
+
+/* out[0 .. 3] = the sums over the lanes of the groups a, b, c and d. */
+INLINE void KERNEL(vsum4)(
+    const VEC a[REGS], const VEC b[REGS], const VEC c[REGS], const VEC d[REGS], elem *out)
+{
+#if defined(__AVX2__)
+    KERNEL(vsums)(VFOUR(a, b, c, d), out);
+#elif ELEM_IS_F32
+    out[0] = (a[0][0] + a[0][2]) + (a[0][1] + a[0][3]);
+    out[1] = (b[0][0] + b[0][2]) + (b[0][1] + b[0][3]);
+    out[2] = (c[0][0] + c[0][2]) + (c[0][1] + c[0][3]);
+    out[3] = (d[0][0] + d[0][2]) + (d[0][1] + d[0][3]);
+#else
+    out[0] = a[0][0] + a[0][1];
+    out[1] = b[0][0] + b[0][1];
+    out[2] = c[0][0] + c[0][1];
+    out[3] = d[0][0] + d[0][1];
+#endif
+}
 
 #define VLOAD       KERNEL(vload)
 #define VSTORE      KERNEL(vstore)
@@ -257,4 +291,30 @@ INLINE void KERNEL(store)(elem *to, VEC v, bool whole, int lanes)
     } else {
         VSTORE_PART(to, v, lanes);
     }
+}
+
+/* The valid lanes of register q of a group that has `count` valid lanes. */
+INLINE int KERNEL(lanes_of)(int count, const int q)
+{
+    const int rest = count - q * VW;
+    return rest < 0 ? 0 : rest < VW ? rest : VW;
+}
+
+/* Adds the products of x[0 .. length - 1] and y to the lanes of a group. */
+INLINE void KERNEL(add_products)(VEC sum[REGS], const elem *x, const elem *y, int64_t length)
+{
+#define ADD_WHOLE(q) sum[q] = VFMA(VLOAD(x + z + (q)*VW), VLOAD(y + z + (q)*VW), sum[q]);
+#define ADD_REST(q)                                                      \
+    sum[q] = VFMA(VLOAD_PART(x + z + (q)*VW, KERNEL(lanes_of)(rest, q)), \
+        VLOAD_PART(y + z + (q)*VW, KERNEL(lanes_of)(rest, q)), sum[q]);
+    int64_t z = 0;
+    for (; z + GW <= length; z += GW) {
+        EACH_REG(ADD_WHOLE)
+    }
+    if (z < length) {
+        const int rest = (int)(length - z);
+        EACH_REG(ADD_REST)
+    }
+#undef ADD_WHOLE
+#undef ADD_REST
 }

@@ -4,12 +4,12 @@
 #include "base/alloc.h"
 #include "base/cpu.h"
 #include "base/isa.h"
-#include "tensor/gemm/backend.h"
 #include "tensor/gemm/blas.h"
 #include "tensor/gemm/cut.h"
 
 KERNEL_TABLE_PRODUCT(gemm_small);
 KERNEL_TABLE_PRODUCT(gemm_few_rows);
+KERNEL_TABLE_PRODUCT(gemm_sum_rows);
 KERNEL_TABLE_PRODUCT(gemm_blocked);
 KERNEL_TABLE_PRODUCT(gemm_pack);
 #ifdef ADZI_KNOWS_BF16
@@ -18,7 +18,7 @@ void adzi_gemm_blocked_bf16_avx512(const void *, int64_t, int64_t);
 
 enum {
     UNIT = 16,             /* rows or columns of C that a thread gets at least: whole tiles */
-    FEW_ROWS = 4,          /* rows of C that fill half a tile of AVX-512 */
+    FEW_ROWS = 4,          /* rows of C that fill half a tile */
     DOTS_MOST = 12,        /* rows that dot products compute: tiles leave half their lanes empty */
     DOTS_DEPTH = 128,      /* least k of them: each sum ends in a sum over lanes */
     DOTS_WEIGHT = 1 << 16, /* least elements of their B: a smaller one stays in the cache */
@@ -97,10 +97,7 @@ static int64_t tail_of(const adzi_gemm_args *g)
     const int64_t lanes = ADZI_GEMM_STRIP_BYTES / 3 / adzi_gemm_item_size(g);
     adzi_gemm_args tail = *g;
     tail.m = g->m % lanes;
-    return adzi_cpu_level == ADZI_CPU_AVX512 && g->m > lanes && tail.m > 1 &&
-                   adzi_gemm_is_few_rows(&tail)
-               ? tail.m
-               : 0;
+    return g->m > lanes && tail.m > 1 && adzi_gemm_is_few_rows(&tail) ? tail.m : 0;
 }
 
 static bool run(const adzi_gemm_args *g, adzi_kernel kernel, bool tiles, bool swapped)
@@ -112,23 +109,20 @@ static bool run(const adzi_gemm_args *g, adzi_kernel kernel, bool tiles, bool sw
     return true;
 }
 
-bool adzi_gemm_tiles_lead(void)
-{
-    return adzi_cpu_level == ADZI_CPU_AVX512 && adzi_cpu_is_amd() && !adzi_blas_lags();
-}
-
 /* True for products that the loops for small products compute: vectors, and so few rows that tiles
- * of AVX-512 would be half empty. */
+ * would be half empty. */
 static bool needs_no_tiles(const adzi_gemm_args *g)
 {
-    const bool few = adzi_cpu_level == ADZI_CPU_AVX512 && g->m <= FEW_ROWS && !g->tb;
-    return few || g->m == 1 || g->n == 1;
+    return g->m == 1 || g->n == 1 || (g->m <= FEW_ROWS && !g->tb);
 }
 
 bool adzi_gemm_loops_run(const adzi_gemm_args *g)
 {
     if (adzi_gemm_is_few_rows(g)) {
         return run(g, KERNEL_FOR(gemm_few_rows, g->dtype), false, false);
+    }
+    if ((g->m == 1 && !g->tb) || (g->n == 1 && g->ta)) {
+        return run(g, KERNEL_FOR(gemm_sum_rows, g->dtype), false, false);
     }
     if (needs_no_tiles(g)) {
         return run(g, KERNEL_FOR(gemm_small, g->dtype), false, false);

@@ -25,7 +25,8 @@ typedef struct adzi_gemm_pack_args {
  * A tile of C, a few rows high and up to three vectors wide, is summed in registers. It reads a few
  * rows of op(A) and a strip of op(B), each one layer of k long. The block of rows of A stays in the
  * second-level cache while the strips are read, and each strip while the rows are read. Every
- * element of C is summed in the order of k, wherever blocks and tiles end.
+ * element of C is one chain of multiply-adds in the order of k, wherever blocks, tiles and layers
+ * end.
  *
  * Each layer reads and writes C once more. Layers of 384 elements with AVX2 and of 768 with AVX-512
  * make products with long sides up to 9% faster than layers of 256 (Zen 4). A block has as many
@@ -54,13 +55,9 @@ bool adzi_gemm_is_swapped(const adzi_gemm_args *args);
  * rows of x by four rows of W at a time, with AVX2 or AVX-512. */
 bool adzi_gemm_is_few_rows(const adzi_gemm_args *args);
 
-/** True on processors with AVX-512 whose tiles are measured to be as fast as oneDNN and faster than
- * OpenBLAS: AMD's, with an OpenBLAS that knows AVX-512. */
-bool adzi_gemm_tiles_lead(void);
-
 /** Computes a floating-point product, or a batch of them, in tiles. Few rows, see
  * adzi_gemm_is_few_rows(), are computed as dot products; vectors, and up to four rows by a B stored
- * [k, n] with AVX-512, by the loops for small products. If working memory is refused, these
+ * [k, n], by the loops for small products. If working memory is refused, these
  * compute every product, and the last bits differ. m, n and k are 1 or more. The bits do not depend
  * on the number of threads. Always returns true. */
 bool adzi_gemm_loops_run(const adzi_gemm_args *args);

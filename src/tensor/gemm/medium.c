@@ -3,14 +3,13 @@
  * Note [Medium products]
  * At ADZ_MATMUL_MEDIUM both operands of an f32 product are rounded to bf16, to nearest even, and
  * their products are summed in f32. A product of two bf16 values is exact in f32, so the only other
- * error is that of the sums. Three ways lead there:
+ * error is that of the sums. Two ways lead there:
  *
  * - On AMD's processors with AVX512_BF16, where vdpbf16ps takes no longer than an FMA, our own
  * loops round while they copy (gemm_blocked.kernel.c).
- * - With AMX oneDNN's code multiplies operands that were rounded into memory.
  * - Elsewhere the rounded values go through the f32 product.
  *
- * All give the same values up to the order of the sums, except that vdpbf16ps takes values below
+ * Both give the same values up to the order of the sums, except that vdpbf16ps takes values below
  * f32's least normal number for 0. Rounded copies live in memory from adzi_alloc() for the time of
  * the call. Where that memory is refused, the product is computed in f32 from the operands as they
  * are: a product cannot fail, and this one is only closer to the truth than was asked for.
@@ -18,7 +17,6 @@
 #include "tensor/gemm/medium.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 
 #include "adze/precision.h"
 #include "base/alloc.h"
@@ -29,22 +27,13 @@
 #include "base/threads/parallel.h"
 #include "base/recorder.h"
 #include "base/threads/thread.h"
+#include "tensor/gemm/cut.h"
 #include "tensor/gemm/loops.h"
-#include "tensor/gemm/onednn.h"
 #include "tensor/gemm/round.h"
 
 ADZI_DECLARE_KERNEL(gemm_round, f32);
-ADZI_DECLARE_KERNEL(gemm_round, bf16);
-ADZI_DECLARE_KERNEL(gemm_round_transposed, bf16);
-static const adzi_kernel kernels[ADZI_CPU_LEVELS][3] = {
-#define ROW(level)                                                                               \
-    {                                                                                            \
-        ADZI_KERNEL_COLUMN(gemm_round, f32, level), ADZI_KERNEL_COLUMN(gemm_round, bf16, level), \
-            ADZI_KERNEL_COLUMN(gemm_round_transposed, bf16, level)                               \
-    }
-    ROW(baseline), ROW(avx2), ROW(avx512)
-};
-enum { ROUND_F32 = 0, ROUND_BF16 = 1, TRANSPOSE_BF16 = 2 };
+static const adzi_kernel kernels[ADZI_CPU_LEVELS] = { ADZI_KERNEL_COLUMN(gemm_round, f32, baseline),
+    ADZI_KERNEL_COLUMN(gemm_round, f32, avx2), ADZI_KERNEL_COLUMN(gemm_round, f32, avx512) };
 
 enum {
     ROUND_GRAIN = 1 << 15,       /* so many elements are worth a thread */
@@ -73,29 +62,17 @@ adz_matmul_precision adz_get_matmul_precision(void)
 
 const char *adz_matmul_precision_info(void)
 {
-    char *text = adzi_self()->precision_info;
-    const size_t size = sizeof adzi_self()->precision_info;
-    const adzi_gemm_backend *backend = adzi_gemm_backend_get();
-    if (adzi_cpu_has_fast_bf16()) {
-        return "medium: bf16 on AVX512_BF16, by adze's own loops";
-    }
-    if (backend != NULL && backend->bf16 != NULL) {
-        snprintf(text, size, "medium: bf16 on %.20s, by %.60s", backend->bf16, backend->name);
-    } else {
-        snprintf(text, size, "medium: rounded to bf16, multiplied in f32 (%.180s)",
-            backend != NULL ? "this processor has no fast bf16" : adzi_gemm_backend_info());
-    }
-    return text;
+    return adzi_cpu_has_fast_bf16()
+               ? "medium: bf16 on AVX512_BF16, by adze's own loops"
+               : "medium: rounded to bf16, multiplied in f32 (this processor has no fast bf16)";
 }
 
 /* ---- rounding ------------------------------------------------------------------------------- */
 
-/* One operand: the stored matrices of a batch. If the stride is 0, there is one matrix. `length` is
- * the number of columns that become a matrix without gaps (adzi_round_args). */
+/* One operand: the stored matrices of a batch. If the stride is 0, there is one matrix. */
 typedef struct operand {
     const float *from;
-    int64_t rows, columns, ld, stride, items, length;
-    bool transpose;
+    int64_t rows, columns, ld, stride, items;
 } operand;
 
 /* The number of elements of an operand, or 0 if it is 2^50 or more. */
@@ -105,72 +82,65 @@ static int64_t elements(const operand *o)
     return count < 0x1p50 ? o->items * o->rows * o->columns : 0;
 }
 
-/* Rounds an operand to memory, as bf16 or as f32 with the values of bf16. */
-static void round_operand(const operand *o, void *to, bool bf16)
+/* Rounds an operand to memory, as f32 with the values of bf16. */
+static void round_operand(const operand *o, float *to)
 {
-    adzi_round_args args = { .from = o->from,
+    const adzi_round_args args = { .from = o->from,
         .rows = o->rows,
         .columns = o->columns,
         .ld = o->ld,
         .stride = o->stride,
-        .length = o->length,
         .to = to };
-    int64_t runs = (o->columns + ADZI_ROUND_RUN - 1) / ADZI_ROUND_RUN;
-    int64_t units = o->transpose ? runs : o->rows;
-    int64_t grain = ROUND_GRAIN * units / (o->rows * o->columns);
-    int kernel = o->transpose ? TRANSPOSE_BF16 : bf16 ? ROUND_BF16 : ROUND_F32;
-    adzi_launch(kernels[adzi_cpu_level][kernel], &args, units * o->items, grain < 1 ? 1 : grain);
+    const int64_t grain = ROUND_GRAIN / o->columns;
+    adzi_launch(kernels[adzi_cpu_level], &args, o->rows * o->items, grain < 1 ? 1 : grain);
 }
 
 /* Both operands, rounded, in one block of memory. The pointer is NULL if memory was refused. */
 typedef struct rounded_pair {
-    void *block, *a, *b;
+    void *block;
+    float *a, *b;
     size_t bytes;
 } rounded_pair;
 
 /* Rounds both operands to one new block. False if memory was refused. */
-static bool round_pair(const operand *a, const operand *b, bool bf16, rounded_pair *out)
+static bool round_pair(const operand *a, const operand *b, rounded_pair *out)
 {
-    size_t size = bf16 ? sizeof(uint16_t) : sizeof(float);
     int64_t in_a = elements(a), in_b = elements(b);
     if (in_a == 0 || in_b == 0) {
         return false;
     }
-    size_t for_a = ((size_t)in_a * size + ADZI_ALIGNMENT - 1) / ADZI_ALIGNMENT * ADZI_ALIGNMENT;
-    out->bytes = for_a + (size_t)in_b * size;
+    const size_t for_a =
+        ((size_t)in_a * sizeof(float) + ADZI_ALIGNMENT - 1) / ADZI_ALIGNMENT * ADZI_ALIGNMENT;
+    out->bytes = for_a + (size_t)in_b * sizeof(float);
     out->block = adzi_alloc_for_kernels(out->bytes);
     if (out->block == NULL) {
         return false;
     }
     out->a = out->block;
-    out->b = (char *)out->block + for_a;
-    round_operand(a, out->a, bf16);
-    round_operand(b, out->b, bf16);
+    out->b = (float *)((char *)out->block + for_a);
+    round_operand(a, out->a);
+    round_operand(b, out->b);
     return true;
 }
 
 static operand operand_a(const adzi_gemm_args *g)
 {
-    operand o = { .from = g->a,
+    return (operand){ .from = g->a,
         .rows = g->ta ? g->k : g->m,
         .columns = g->ta ? g->m : g->k,
         .ld = g->lda,
         .stride = g->stride_a,
         .items = g->stride_a == 0 ? 1 : g->batch };
-    o.length = o.columns;
-    return o;
 }
 
 static operand operand_b(const adzi_gemm_args *g)
 {
-    operand o = { .from = g->b,
+    return (operand){ .from = g->b,
         .rows = g->tb ? g->n : g->k,
         .columns = g->tb ? g->k : g->n,
         .ld = g->ldb,
         .stride = g->stride_b,
         .items = g->stride_b == 0 ? 1 : g->batch };
-    o.length = o.columns;
-    return o;
 }
 
 /* ---- multiplying ---------------------------------------------------------------------------- */
@@ -191,52 +161,11 @@ bool adzi_gemm_medium_takes_ours(const adzi_gemm_args *g)
                : adzi_gemm_bf16_choice == ADZI_BF16_OURS && adzi_cpu_has_bf16();
 }
 
-bool adzi_gemm_medium_takes_onednn(const adzi_gemm_args *g)
-{
-    if (!adzi_gemm_medium_takes(g) || g->m == 1 || g->n == 1 ||
-        adzi_gemm_work(g) < LEAST_NATIVE_WORK) {
-        return false;
-    }
-    const adzi_gemm_backend *backend = adzi_gemm_backend_get();
-    return backend != NULL &&
-           (adzi_gemm_bf16_choice == ADZI_BF16_BY_RULE ? backend->bf16 != NULL
-                                                       : adzi_gemm_bf16_choice == ADZI_BF16_MODULE);
-}
-
-bool adzi_gemm_medium_run_onednn(const adzi_gemm_args *g)
-{
-    operand a = operand_a(g), b = operand_b(g);
-    adzi_onednn_plan plan = adzi_onednn_plan_for(g, true);
-    if (!adzi_onednn_prepare(&plan, g->ta, true)) {
-        a.transpose = g->ta;
-        if (!a.transpose || !adzi_onednn_prepare(&plan, false, true)) {
-            return false;
-        }
-    }
-    /* Prepared code reads operands without gaps, so the part of each block is packed by itself. */
-    if (g->ta && !plan.cut.by_columns) {
-        a.length = plan.cut.length;
-    }
-    if (!g->tb && plan.cut.by_columns) {
-        b.length = plan.cut.length;
-    }
-    rounded_pair pair;
-    bool done = round_pair(&a, &b, true, &pair);
-    if (done) {
-        plan.a = pair.a;
-        plan.b = pair.b;
-        adzi_onednn_run_plan(&plan);
-        adzi_free(pair.block, pair.bytes);
-    }
-    adzi_onednn_end(&plan);
-    return done;
-}
-
 bool adzi_gemm_medium_run_rounded(const adzi_gemm_args *g)
 {
     rounded_pair pair;
-    operand a = operand_a(g), b = operand_b(g);
-    if (!round_pair(&a, &b, false, &pair)) {
+    const operand a = operand_a(g), b = operand_b(g);
+    if (!round_pair(&a, &b, &pair)) {
         return false;
     }
     adzi_gemm_args rounded = *g;

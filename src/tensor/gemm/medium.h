@@ -1,4 +1,4 @@
-/* The three ways to compute an f32 product in bf16: Note [Medium products] in medium.c. */
+/* The two ways to compute an f32 product in bf16: Note [Medium products] in medium.c. */
 #ifndef ADZI_TENSOR_GEMM_MEDIUM_H
 #define ADZI_TENSOR_GEMM_MEDIUM_H
 
@@ -9,13 +9,6 @@ bool adzi_gemm_medium_takes(const adzi_gemm_args *args);
 
 /** True if adzi_gemm_loops_run_bf16() computes the product. */
 bool adzi_gemm_medium_takes_ours(const adzi_gemm_args *args);
-
-/** True if the module's bf16 code computes the product. May load the module. */
-bool adzi_gemm_medium_takes_onednn(const adzi_gemm_args *args);
-
-/** Computes the product by the module. Returns false, with nothing done, if the module has no code
- * for the shape or memory is refused. */
-bool adzi_gemm_medium_run_onednn(const adzi_gemm_args *args);
 
 /** Rounds the operands and multiplies in f32. Returns false, with nothing done, if memory is
  * refused. */

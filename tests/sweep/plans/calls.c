@@ -170,8 +170,9 @@ void arguments_end(world *w)
     adz_error_clear();
 }
 
-/* Other numbers between 0 and 1 in a contiguous tensor of floats. */
-static void write_tensor(adz_tensor *t, int k)
+/* Other numbers between 0 and 1 in a contiguous tensor of floats; on its diagonal only, with zeros
+ * elsewhere, if it must stay definite. */
+static void write_tensor(adz_tensor *t, int k, bool definite)
 {
     double values[128];
     if (t == NULL || t == ADZ_NONE || adz_tensor_numel(t) > 128 || !adz_tensor_is_contiguous(t) ||
@@ -179,9 +180,10 @@ static void write_tensor(adz_tensor *t, int k)
         return;
     }
     float *floats = (float *)(void *)values;
-    const int64_t n = adz_tensor_numel(t);
+    const int64_t n = adz_tensor_numel(t), row = definite ? adz_tensor_size(t, -1) : 0;
     for (int64_t i = 0; i < n; ++i) {
-        const double x = 0.05 + 0.9 * fmod((double)(i + 1) * (k + 1) / ((double)n + 1), 1);
+        const double y = 0.05 + 0.9 * fmod((double)(i + 1) * (k + 1) / ((double)n + 1), 1);
+        const double x = definite && i % (row + 1) != 0 ? 0 : y;
         if (adz_tensor_dtype(t) == ADZ_F32) {
             floats[i] = (float)x;
         } else {
@@ -199,10 +201,11 @@ void arguments_write(world *w, int k)
     const bool ours = w->e->inside && w->e->variant <= COMPUTED;
     for (size_t i = 0; w->made && i < f->n_params && (w->e->inside || k == 0); ++i) {
         if (ours && f->params[i].kind == KIND_TENSOR && !f->params[i].address) {
-            write_tensor(w->args[i].v.p, k);
+            const char *name = choice_name(&f->params[i], w->e->choices[i]);
+            write_tensor(w->args[i].v.p, k, name != NULL && strcmp(name, "definite") == 0);
         }
         for (size_t j = 0; ours && j < 4 && f->params[i].kind == KIND_TENSORS; ++j) {
-            write_tensor(w->args[i].objects[j], k);
+            write_tensor(w->args[i].objects[j], k, false);
         }
         if (f->params[i].kind == KIND_PATH && w->args[i].v.p != NULL &&
             strncmp(w->args[i].v.p, "new", 3) == 0) {

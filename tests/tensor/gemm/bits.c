@@ -1,4 +1,5 @@
-/* Products have the same bits with any number of threads. */
+/* Products have the same bits with any number of threads, and on every processor with AVX2 or more.
+ */
 #include <string.h>
 
 #include "base/threads/parallel.h"
@@ -117,4 +118,91 @@ void same_bits_when_deterministic(void **state)
     solve_all_ways(&p);
     free_problem(&p);
     adz_set_deterministic(false);
+}
+
+/* ---- processors ----------------------------------------------------------------------------- */
+
+/* A way to store and scale a product. */
+typedef struct variant {
+    bool ta, tb, bias, relu;
+    double alpha, beta;
+    int64_t pad; /* elements between the rows of each matrix */
+} variant;
+
+static const variant variants[] = { { false, false, false, false, 1, 0, 0 },
+    { true, false, false, false, 1, 1, 0 }, { false, true, true, true, 1, 0, 0 },
+    { true, true, true, false, 1, 0, 3 }, { false, false, true, false, 1.5, 0.5, 0 },
+    { true, false, false, true, 2, 1, 5 }, { false, true, false, false, 0.5, 0, 2 },
+    { false, true, true, false, 1, 0.25, 0 }, { true, true, false, false, 3, 2, 0 } };
+
+/* One product at each level with fused multiply-adds. Returns the levels whose bits differ. */
+static int levels_that_differ(adz_dtype dtype, const int64_t *size, const variant *v)
+{
+    const int64_t m = size[0], n = size[1], k = size[2], item = dtype == ADZ_F32 ? 4 : 8;
+    adzi_gemm_args g = { .dtype = dtype,
+        .ta = v->ta,
+        .tb = v->tb,
+        .m = m,
+        .n = n,
+        .k = k,
+        .alpha = v->alpha,
+        .lda = (v->ta ? m : k) + v->pad,
+        .ldb = (v->tb ? k : n) + v->pad,
+        .beta = v->beta,
+        .ldc = n + v->pad,
+        .relu = v->relu,
+        .batch = 1 };
+    void *a = random_storage(dtype, (v->ta ? k : m) * g.lda);
+    void *b = random_storage(dtype, (v->tb ? n : k) * g.ldb), *bias = random_storage(dtype, n);
+    void *c = random_storage(dtype, m * g.ldc), *first = NULL;
+    const size_t bytes = (size_t)(m * g.ldc * item);
+    g.a = a;
+    g.b = b;
+    g.bias = v->bias ? bias : NULL;
+    const int used = adzi_cpu_level, best = adzi_cpu_best();
+    int differ = 0;
+    for (adzi_cpu_level = ADZI_CPU_AVX2; adzi_cpu_level <= best; ++adzi_cpu_level) {
+        g.c = malloc(bytes);
+        memcpy(g.c, c, bytes);
+        adzi_gemm_run(&g);
+        if (first == NULL) {
+            first = g.c;
+            continue;
+        }
+        differ += memcmp(first, g.c, bytes) != 0;
+        free(g.c);
+    }
+    adzi_cpu_level = used;
+    free(a);
+    free(b);
+    free(c);
+    free(bias);
+    free(first);
+    return differ;
+}
+
+void same_bits_on_every_processor(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][3] = { { 1, 1, 1 }, { 1, 17, 33 }, { 17, 1, 33 }, { 2, 9, 40 },
+        { 3, 5, 7 }, { 5, 33, 130 }, { 8, 8, 300 }, { 16, 24, 9 }, { 33, 34, 35 }, { 1, 300, 700 },
+        { 300, 1, 700 }, { 1, 70, 1024 }, { 4, 200, 500 }, { 3, 300, 250 }, { 9, 300, 400 },
+        { 12, 97, 800 }, { 20, 301, 260 }, { 40, 600, 530 }, { 64, 64, 385 }, { 64, 65, 769 },
+        { 170, 130, 1601 }, { 97, 390, 257 }, { 300, 16, 500 }, { 13, 200, 1000 }, { 60, 70, 1 } };
+    int wrong = 0;
+    if (adzi_cpu_best() < ADZI_CPU_AVX512 || adzi_gemm_backend_choice == ADZI_GEMM_BLAS_ALONE) {
+        skip(); /* there are no two levels to compare */
+    }
+    for (size_t s = 0; s < COUNT(shapes) * COUNT(variants) * 2; ++s) {
+        const int64_t *size = shapes[s / 2 / COUNT(variants)];
+        const variant *v = &variants[s / 2 % COUNT(variants)];
+        const adz_dtype dtype = s % 2 == 0 ? ADZ_F32 : ADZ_F64;
+        if (levels_that_differ(dtype, size, v) != 0) {
+            ++wrong;
+            print_error("%s%s%s m %d n %d k %d alpha %g beta %g: bits depend on the processor\n",
+                dtype == ADZ_F32 ? "f32" : "f64", v->ta ? " ta" : "", v->tb ? " tb" : "",
+                (int)size[0], (int)size[1], (int)size[2], v->alpha, v->beta);
+        }
+    }
+    assert_int_equal(wrong, 0);
 }

@@ -1,6 +1,5 @@
 /* Products of all sizes, transposes and factors are right. */
 #include "base/alloc.h"
-#include "tensor/gemm/onednn.h"
 #include "problem.h"
 #include "tests.h"
 

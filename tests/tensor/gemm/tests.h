@@ -18,6 +18,7 @@ void integers_wrap_around(void **state);
 /* bits.c */
 void same_bits_from_any_thread_count(void **state);
 void same_bits_when_deterministic(void **state);
+void same_bits_on_every_processor(void **state);
 
 /* threads.c */
 void one_thread_means_one(void **state);

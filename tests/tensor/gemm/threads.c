@@ -10,7 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tensor/gemm/onednn.h"
 #include "problem.h"
 #include "tests.h"
 

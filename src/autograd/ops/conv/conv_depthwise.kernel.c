@@ -122,7 +122,7 @@ static KERNEL(frame) KERNEL(frame_of)(const adzi_conv_phase *p)
     f.top = p->h.offset + above;
     f.left = p->w.offset + before;
     f.step = p->w.step;
-    f.part = p->w.count + (right < 0 ? -right : right) / f.step + VW;
+    f.part = p->w.count + (right < 0 ? -right : right) / f.step + (int64_t)(64 / sizeof(elem));
     f.width = f.step * f.part;
     const int64_t spare = FRAME / f.width - (down < 0 ? -down : down) - 1;
     f.rows = spare < 0 ? 0 : spare / p->h.step + 1;
@@ -304,24 +304,10 @@ void KERNEL(conv_depthwise)(const void *opaque, int64_t begin, int64_t end)
     }
 }
 
-/* sum += x[0 .. length - 1] y[0 .. length - 1], lane by lane. */
-INLINE VEC KERNEL(add_products)(VEC sum, const elem *x, const elem *y, int64_t length)
-{
-    int64_t z = 0;
-    for (; z + VW <= length; z += VW) {
-        sum = VFMA(VLOAD(x + z), VLOAD(y + z), sum);
-    }
-    if (z < length) {
-        const int rest = (int)(length - z);
-        sum = VFMA(VLOAD_PART(x + z, rest), VLOAD_PART(y + z, rest), sum);
-    }
-    return sum;
-}
-
-/* Adds one piece of a row to the sums of taps tap .. tap + taps - 1, of which each is a vector of
+/* Adds one piece of a row to the sums of taps tap .. tap + taps - 1, of which each is a group of
  * partial sums. dy is the piece, `row` and `column` its first position. */
-static void KERNEL(weight_span)(VEC *sums, const adzi_conv_args *g, const elem *x, const elem *dy,
-    int64_t row, int64_t column, int64_t length, int64_t tap, int64_t taps)
+static void KERNEL(weight_span)(VEC (*sums)[REGS], const adzi_conv_args *g, const elem *x,
+    const elem *dy, int64_t row, int64_t column, int64_t length, int64_t tap, int64_t taps)
 {
     elem gathered[SPAN];
     const bool finite = KERNEL(all_finite)(dy, length);
@@ -334,7 +320,7 @@ static void KERNEL(weight_span)(VEC *sums, const adzi_conv_args *g, const elem *
         const inside part =
             exists ? indices_inside(first, g->stride[1], length, g->source[1]) : none;
         for (int64_t z = 0; z < length && !finite; ++z) {
-            sums[t][0] += z < part.low || z >= part.high ? dy[z] * ELEM(0) : ELEM(0);
+            sums[t][0][0] += z < part.low || z >= part.high ? dy[z] * ELEM(0) : ELEM(0);
         }
         if (!exists) {
             continue;
@@ -347,37 +333,38 @@ static void KERNEL(weight_span)(VEC *sums, const adzi_conv_args *g, const elem *
             }
             indices = gathered;
         }
-        sums[t] = KERNEL(add_products)(sums[t], dy + part.low, indices, count);
+        KERNEL(add_products)(sums[t], dy + part.low, indices, count);
     }
 }
 
-/* The product of `high` rows of dy, four or one, with what a tap reads in a frame. Lanes behind the
- * end of a row are left out of both, because the frame may hold infinities there. */
-INLINE VEC KERNEL(framed_products)(const adzi_conv_phase *p, const KERNEL(frame) * f,
-    const elem *from_index, const elem *dy, const int high)
+/* Adds the product of `high` rows of dy, four or one, with what a tap reads in a frame. Lanes
+ * behind the end of a row are left out of both, because the frame may hold infinities there. */
+INLINE void KERNEL(framed_products)(VEC sum[REGS], const adzi_conv_phase *p,
+    const KERNEL(frame) * f, const elem *from_index, const elem *dy, const int high)
 {
     const int64_t down = p->h.step * f->width, width = p->w.count;
-    VEC a = { 0 }, b = a, c = a, d = a;
-    for (int64_t z = 0; z < width; z += VW) {
-        const bool whole = width - z >= VW;
-        const int rest = whole ? VW : (int)(width - z);
-#define ADD_ROW(sum, r)                                       \
-    sum = VFMA(KERNEL(load)(dy + (r)*width + z, whole, rest), \
-        KERNEL(load)(from_index + (r)*down + z, whole, rest), sum);
-        ADD_ROW(a, 0)
-        if (high == 4) {
-            ADD_ROW(b, 1)
-            ADD_ROW(c, 2)
-            ADD_ROW(d, 3)
-        }
-#undef ADD_ROW
+    VEC a[REGS], b[REGS], c[REGS], d[REGS];
+#define CLEAR(q)    a[q] = b[q] = c[q] = d[q] = VSPLAT(ELEM(0));
+#define ADD_FOUR(q) sum[q] += (a[q] + b[q]) + (c[q] + d[q]);
+#define ADD_ONE(q)  sum[q] += a[q];
+    EACH_REG(CLEAR)
+    KERNEL(add_products)(a, dy, from_index, width);
+    if (high == 4) {
+        KERNEL(add_products)(b, dy + width, from_index + down, width);
+        KERNEL(add_products)(c, dy + 2 * width, from_index + 2 * down, width);
+        KERNEL(add_products)(d, dy + 3 * width, from_index + 3 * down, width);
+        EACH_REG(ADD_FOUR)
+    } else {
+        EACH_REG(ADD_ONE)
     }
-    return high == 4 ? (a + b) + (c + d) : a;
+#undef CLEAR
+#undef ADD_FOUR
+#undef ADD_ONE
 }
 
 /* Adds one image to the sums of all taps. dy is its gradient, x the source. */
-static void KERNEL(framed_weight)(VEC *sums, const adzi_conv_args *g, const adzi_conv_phase *p,
-    const KERNEL(frame) * f, const elem *x, const elem *dy)
+static void KERNEL(framed_weight)(VEC (*sums)[REGS], const adzi_conv_args *g,
+    const adzi_conv_phase *p, const KERNEL(frame) * f, const elem *x, const elem *dy)
 {
     elem frame[FRAME];
     for (int64_t row = 0; row < p->h.count; row += f->rows) {
@@ -387,16 +374,19 @@ static void KERNEL(framed_weight)(VEC *sums, const adzi_conv_args *g, const adzi
             for (int64_t r = 0; r < count; r += count - r >= 4 ? 4 : 1) {
                 const elem *from_index = frame + r * p->h.step * f->width + f->at[t];
                 const elem *from = dy + (row + r) * p->w.count;
-                sums[t] += count - r >= 4 ? KERNEL(framed_products)(p, f, from_index, from, 4)
-                                          : KERNEL(framed_products)(p, f, from_index, from, 1);
+                if (count - r >= 4) {
+                    KERNEL(framed_products)(sums[t], p, f, from_index, from, 4);
+                } else {
+                    KERNEL(framed_products)(sums[t], p, f, from_index, from, 1);
+                }
             }
         }
     }
 }
 
 /* Adds all items to the sums of taps tap .. tap + taps - 1 of one map. */
-static void KERNEL(weight_taps)(VEC *sums, const adzi_conv_args *g, const adzi_conv_phase *p,
-    const KERNEL(frame) * f, int64_t map, int64_t tap, int64_t taps)
+static void KERNEL(weight_taps)(VEC (*sums)[REGS], const adzi_conv_args *g,
+    const adzi_conv_phase *p, const KERNEL(frame) * f, int64_t map, int64_t tap, int64_t taps)
 {
     const int64_t maps = g->groups * g->maps, width = g->result[1];
     const int64_t source = g->source[0] * g->source[1], result = g->result[0] * width;
@@ -425,7 +415,7 @@ void KERNEL(conv_depthwise_weight)(const void *opaque, int64_t begin, int64_t en
     const int64_t whole = g->kernel[0] * g->kernel[1];
     const adzi_conv_phase p = adzi_conv_phase_first(g);
     const KERNEL(frame) f = KERNEL(frame_of)(&p);
-    VEC sums[TAPS];
+    VEC sums[TAPS][REGS];
     for (int64_t unit = begin; unit < end; ++unit) {
         elem *dw = (elem *)args->dw + unit * whole;
         for (int64_t tap = 0; tap < whole; tap += TAPS) {
@@ -434,8 +424,8 @@ void KERNEL(conv_depthwise_weight)(const void *opaque, int64_t begin, int64_t en
             KERNEL(weight_taps)(sums, g, &p, &f, unit, tap, taps);
             for (int64_t t = 0; t < taps; ++t) {
                 elem total = ELEM(0);
-                for (int l = 0; l < VW; ++l) {
-                    total += sums[t][l];
+                for (int l = 0; l < GW; ++l) {
+                    total += sums[t][l / VW][l % VW];
                 }
                 dw[tap + t] = total;
             }

@@ -12,11 +12,11 @@
  *
  * The launch has one unit, because layers of at most 512 rows do not pay for threads. Each gradient
  * has two or four independent sums of every second or fourth row, which are added at the end. The
- * order thus depends on the shape, except for db of a single output, which has one sum per lane.
+ * order depends on the shape alone. db of a single output has one sum per lane.
  *
  * Sums run in elem and not in f64, as in a product. With at most 512 rows, a sum of f32 takes at
  * most 257 additions in a row. VFMA rounds once where the instruction set has fused multiply-adds
- * and twice on the baseline. The bits of dw and dx may therefore differ between instruction sets.
+ * and twice on the baseline, whose bits of dw and dx may therefore differ.
  */
 #ifndef elem
 #include <stdbool.h>
@@ -69,7 +69,7 @@ typedef struct KERNEL(narrow) {
     elem *dx, *dw, *db, factor;
     int64_t n, d, h;
 } KERNEL(narrow);
-#define narrow KERNEL(narrow)
+#define narrow      KERNEL(narrow)
 
 /* The copy of the arguments. `factor` becomes elem here, once. */
 INLINE narrow KERNEL(narrow_of)(const adzi_linear_narrow_args *a)
@@ -258,22 +258,28 @@ INLINE void KERNEL(narrow_outputs)(const narrow *a, const elem *z, const int h, 
     }
 }
 
-/* db of a single output, whose z is contiguous: one sum per lane of a vector. Row r is added to
- * lane r % VW, so the order of additions depends on the width of a register. */
+/* db of a single output, whose z is contiguous: one sum per lane (Note [Groups of lanes]). Row r is
+ * added to lane r % GW. */
 INLINE void KERNEL(bias_of_one)(const narrow *a, const elem *z)
 {
-    const VEC zero = { 0 };
-    VEC sum = zero;
+    VEC sum[REGS], none[REGS];
     elem of_four[4];
     int64_t r = 0;
-    for (; r + VW <= a->n; r += VW) {
-        sum += VLOAD(z + r);
+#define CLEAR(q)    sum[q] = none[q] = VSPLAT(ELEM(0));
+#define ADD(q)      sum[q] += VLOAD(z + r + (q)*VW);
+#define ADD_REST(q) sum[q] += VLOAD_PART(z + r + (q)*VW, KERNEL(lanes_of)((int)(a->n - r), q));
+    EACH_REG(CLEAR)
+    for (; r + GW <= a->n; r += GW) {
+        EACH_REG(ADD)
     }
     if (r < a->n) {
-        sum += VLOAD_PART(z + r, (int)(a->n - r));
+        EACH_REG(ADD_REST)
     }
-    /* VSUM4 adds the lanes of four vectors at a time; three of them are empty here. */
-    VSUM4(sum, zero, zero, zero, of_four);
+#undef CLEAR
+#undef ADD
+#undef ADD_REST
+    /* VSUM4 adds the lanes of four groups at a time; three of them are empty here. */
+    VSUM4(sum, none, none, none, of_four);
     a->db[0] = of_four[0];
 }
 

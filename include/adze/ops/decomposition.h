@@ -1,0 +1,273 @@
+/**
+ * @file decomposition.h
+ * Solvers and factorisations of matrices: torch.linalg.
+ *
+ * These rules hold for every operator of this file:
+ *
+ * - The last two dimensions are a matrix, and leading ones are a batch of matrices.
+ * - Inputs are f32 or f64, and the computation is in this dtype, whatever
+ *   adz_set_matmul_precision() says.
+ * - A matrix for which there is no result gives ADZ_ERR_NUMERIC. The message names the item of the
+ *   batch and the pivot. Replays of a plan report it, too.
+ * - The bits depend on neither the number of threads nor the rest of the batch.
+ * - ONNX and C files cannot contain these operators: an export is refused.
+ */
+#ifndef ADZE_OPS_DECOMPOSITION_H
+#define ADZE_OPS_DECOMPOSITION_H
+
+#include "adze/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Solves systems of linear equations by LU factors with partial pivoting.
+ *
+ *     a x = b
+ *
+ * As in PyTorch, b counts as a batch of vectors if it has one dimension, or the shape of a without
+ * the last dimension. Otherwise it is a batch of matrices, whose leading sizes broadcast with those
+ * of a.
+ *
+ * @param a  a[..., n, n]
+ * @param b  b[..., n, k], or vectors b[..., n]
+ * @return   x, shaped like b after broadcasting, in the promoted dtype, borrowed from the scope, or
+ *           NULL
+ * @errors   ADZ_ERR_NUMERIC (a is singular), ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     a and b, to any order without another factorisation; saves a, its factors and x
+ * @see      torch.linalg.solve
+ */
+ADZ_API adz_tensor *adz_solve(adz_tensor *a, adz_tensor *b);
+
+/**
+ * Solves systems whose matrix is a triangle.
+ *
+ *     a x = b     or     x a = b with left = false
+ *
+ * The other triangle of a is not read and has the gradient 0.
+ *
+ * @param a              a[..., n, n]
+ * @param b              b[..., n, k], or b[..., k, n] with left = false; leading sizes broadcast
+ * @param upper          whether the upper triangle is read; else the lower one
+ * @param left           whether a is on the left of x; PyTorch's default is true
+ * @param unitriangular  whether the diagonal counts as ones and is not read; PyTorch's default is
+ *                       false
+ * @return               x, borrowed from the scope, or NULL
+ * @errors               ADZ_ERR_NUMERIC (a diagonal has a 0; PyTorch's x is infinite then),
+ *                       ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad                 a and b, to any order; saves a and x
+ * @see                  torch.linalg.solve_triangular
+ */
+ADZ_API adz_tensor *adz_solve_triangular(
+    adz_tensor *a, adz_tensor *b, bool upper, bool left, bool unitriangular);
+
+/**
+ * The Cholesky factors of symmetric positive definite matrices.
+ *
+ *     a = y y^T, y lower     or     a = y^T y, y upper
+ *
+ * The diagonal of y is positive. Only the triangle of a that y has is read.
+ *
+ * @param a      a[..., n, n]
+ * @param upper  whether y is upper; PyTorch's default is false
+ * @return       y, shaped like a, borrowed from the scope, or NULL
+ * @errors       ADZ_ERR_NUMERIC (a is not positive definite), ADZ_ERR_SHAPE, ADZ_ERR_DTYPE,
+ *               ADZ_ERR_MEMORY
+ * @grad         a, to any order, symmetric; saves y
+ * @see          torch.linalg.cholesky
+ */
+ADZ_API adz_tensor *adz_cholesky(adz_tensor *a, bool upper);
+
+/**
+ * Solves systems whose matrix is known by its Cholesky factor.
+ *
+ *     factor factor^T x = b     or     factor^T factor x = b with upper
+ *
+ * @param b       b[..., n, k]
+ * @param factor  factor[..., n, n], the result of adz_cholesky; leading sizes broadcast
+ * @param upper   whether the factor is upper; PyTorch's default is false
+ * @return        x, borrowed from the scope, or NULL
+ * @errors        ADZ_ERR_NUMERIC (a diagonal has a 0), ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad          b and factor, to any order; saves factor, x and factor^T x
+ * @see           torch.cholesky_solve
+ */
+ADZ_API adz_tensor *adz_cholesky_solve(adz_tensor *b, adz_tensor *factor, bool upper);
+
+/**
+ * Inverse matrices. adz_solve is faster and more accurate where the inverse is only multiplied.
+ *
+ * @param a  a[..., n, n]
+ * @return   y, shaped like a, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_NUMERIC (a is singular), ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     a, to any order; saves y
+ * @see      torch.linalg.inv
+ */
+ADZ_API adz_tensor *adz_inv(adz_tensor *a);
+
+/**
+ * Determinants. That of an empty matrix is 1.
+ *
+ * The gradient at a singular matrix is computed as PyTorch does it: pivots that are 0 count as the
+ * rounding error of the largest one. Derivatives of second and higher order are not accurate there.
+ *
+ * @param a  a[..., n, n]
+ * @return   y[...], borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     a, to any order; saves a, its LU factors and y
+ * @see      torch.linalg.det
+ */
+ADZ_API adz_tensor *adz_det(adz_tensor *a);
+
+/**
+ * Signs of determinants, and logarithms of their absolute values, which do not overflow.
+ *
+ * A singular matrix has the sign 0 and the logarithm -INFINITY. Its gradient is not finite.
+ *
+ * @param a     a[..., n, n]
+ * @param sign  set to the signs, -1, 0 or 1, shaped like the result and borrowed from the scope; or
+ *              NULL. It has no gradient. After a failure it is set to NULL.
+ * @return      log(abs(det(a)))[...], borrowed from the scope, or NULL
+ * @errors      ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad        a, to any order; saves a and its LU factors
+ * @see         torch.linalg.slogdet
+ */
+ADZ_API adz_tensor *adz_slogdet(adz_tensor *a, adz_tensor **sign);
+
+/**
+ * The QR factors of matrices, by Householder reflections.
+ *
+ *     a = q r,   q^T q = I,   r upper,   k = min(m, n)
+ *
+ * The diagonal of r is not negative, which makes the factors of a matrix of full rank unique.
+ * PyTorch's signs are those of LAPACK.
+ *
+ * @param a  a[..., m, n]
+ * @param r  set to r[..., k, n], borrowed from the scope; or NULL. After a failure it is set to
+ * NULL.
+ * @return   q[..., m, k], borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     a, to any order, if its first k columns have rank k; the backward gives ADZ_ERR_NUMERIC
+ *           if the diagonal of r has a 0; saves q and r
+ * @see      torch.linalg.qr (mode "reduced")
+ */
+ADZ_API adz_tensor *adz_qr(adz_tensor *a, adz_tensor **r);
+
+/**
+ * Least squares: the x for which the norm of a x - b is smallest, and of several the shortest one.
+ *
+ * The matrices must have full rank: QR factors solve the problem. For others multiply b by
+ * adz_pinv.
+ *
+ * @param a  a[..., m, n]
+ * @param b  b[..., m, k]; leading sizes broadcast
+ * @return   x[..., n, k] in the promoted dtype, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_NUMERIC (the diagonal of r has a 0), ADZ_ERR_SHAPE, ADZ_ERR_DTYPE,
+ *           ADZ_ERR_MEMORY
+ * @grad     a and b, to any order; saves a, b, x and the QR factors
+ * @see      torch.linalg.lstsq
+ */
+ADZ_API adz_tensor *adz_lstsq(adz_tensor *a, adz_tensor *b);
+
+/**
+ * Eigenvalues and eigenvectors of symmetric matrices.
+ *
+ *     a v[:, i] = w[i] v[:, i],   w ascending,   v^T v = I
+ *
+ * The element of largest absolute value of each vector, the first one of several, is positive.
+ * PyTorch leaves signs to LAPACK. Up to 32 rows are computed by Jacobi rotations, more by
+ * OpenBLAS's LAPACK on one thread. The bits of the latter depend on the processor.
+ *
+ * @param a        a[..., n, n], of which one triangle is read
+ * @param upper    whether that is the upper one; PyTorch's default is the lower one
+ * @param vectors  set to v[..., n, n], borrowed from the scope; or NULL. After a failure it is set
+ *                 to NULL.
+ * @return         w[..., n], borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_NUMERIC (an element is not finite), ADZ_ERR_UNSUPPORTED (more than 32
+ * rows, and no LAPACK), ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad           a, to any order, symmetric; saves w and v. As in PyTorch, the gradient of vectors
+ *                 is infinite or NaN where two eigenvalues are equal; that of values is right
+ * there.
+ * @see            torch.linalg.eigh, torch.linalg.eigvalsh
+ */
+ADZ_API adz_tensor *adz_eigh(adz_tensor *a, bool upper, adz_tensor **vectors);
+
+/**
+ * Singular values and vectors.
+ *
+ *     a = u diag(s) vh,   s descending,   u^T u = vh vh^T = I,   k = min(m, n)
+ *
+ * The element of largest absolute value of each column of u, the first one of several, is positive.
+ * PyTorch leaves signs to LAPACK. If m or n is at most 32, Jacobi rotations compute the factors,
+ * else OpenBLAS's LAPACK on one thread. The bits of the latter depend on the processor.
+ *
+ * @param a   a[..., m, n]
+ * @param u   set to u[..., m, k], borrowed from the scope; or NULL. After a failure it is set to
+ * NULL.
+ * @param vh  set to vh[..., k, n] like u; or NULL
+ * @return    s[..., k], borrowed from the scope, or NULL
+ * @errors    ADZ_ERR_NUMERIC (an element is not finite), ADZ_ERR_UNSUPPORTED (two sides above 32,
+ * and no LAPACK), ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad      a, to any order; saves u, s and vh. As in PyTorch, the gradient of vectors is infinite
+ *            or NaN where two singular values are equal, or where one is 0 and m differs from n.
+ * That of values is right there.
+ * @see       torch.linalg.svd with full_matrices=False, torch.linalg.svdvals
+ */
+ADZ_API adz_tensor *adz_svd(adz_tensor *a, adz_tensor **u, adz_tensor **vh);
+
+/**
+ * Pseudo-inverses by Moore and Penrose, from singular values.
+ *
+ * @param a     a[..., m, n]
+ * @param rtol  singular values up to rtol times the largest one count as 0; negative for PyTorch's
+ *              default, max(m, n) times the rounding error of the dtype (2^-52 or 2^-23)
+ * @return      y[..., n, m], borrowed from the scope, or NULL
+ * @errors      ADZ_ERR_ARGUMENT (rtol is infinite or NaN), and those of adz_svd
+ * @grad        a, to any order, as long as a change of a leaves its rank as it is; saves a and y
+ * @see         torch.linalg.pinv
+ */
+ADZ_API adz_tensor *adz_pinv(adz_tensor *a, double rtol);
+
+/**
+ * The ranks of matrices: how many singular values count.
+ *
+ * @param a     a[..., m, n]
+ * @param rtol  singular values up to rtol times the largest one do not count; negative for the
+ *              default, as in adz_pinv
+ * @return      y[...], i64, without a gradient, borrowed from the scope, or NULL
+ * @errors      ADZ_ERR_ARGUMENT (rtol is infinite or NaN), and those of adz_svd
+ * @see         torch.linalg.matrix_rank
+ */
+ADZ_API adz_tensor *adz_matrix_rank(adz_tensor *a, double rtol);
+
+/**
+ * Exponentials of matrices, by scaling, a Pade approximant and squaring.
+ *
+ *     y = I + a + a^2 / 2 + a^3 / 6 + ...
+ *
+ * @param a  a[..., n, n]
+ * @return   y, shaped like a, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     a, to any order, by exponentials of matrices of twice the size; saves a
+ * @see      torch.linalg.matrix_exp
+ */
+ADZ_API adz_tensor *adz_matrix_exp(adz_tensor *a);
+
+/**
+ * Powers of matrices, by repeated squaring. Negative powers are those of the inverse.
+ *
+ * @param a  a[..., n, n]
+ * @param n  any whole number; 0 gives the identity, without a gradient
+ * @return   y, shaped like a, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_NUMERIC (a is singular and n negative), ADZ_ERR_SHAPE, ADZ_ERR_DTYPE,
+ *           ADZ_ERR_MEMORY
+ * @grad     a, to any order; saves a and the squares
+ * @see      torch.linalg.matrix_power
+ */
+ADZ_API adz_tensor *adz_matrix_power(adz_tensor *a, int64_t n);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,106 @@
+#include "autograd/ops/decomposition/batch.h"
+#include "autograd/ops/decomposition/jacobi.kernel.h"
+#include "autograd/ops/linalg/matmul.h"
+
+/* Eigenvalues and eigenvectors of symmetric matrices, torch.linalg.eigh.
+ *
+ *     a v_i = w_i v_i,   w ascending, v^T v = I
+ *     da = v (diag(dw) + (v^T dv) / E) v^T,   E_ij = w_j - w_i, and the quotient is 0 for i = j
+ *
+ * One triangle of a is read. The node saves w and v. Equal eigenvalues give a division by 0 if dv
+ * is not NULL, as in PyTorch. */
+
+KERNEL_TABLE_FLOAT(eigh);
+KERNEL_TABLE_FLOAT(eigh_large);
+
+typedef struct {
+    bool upper;
+} eigh_attr;
+
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *w = adzi_saved_result(node, 0), *v = adzi_saved_result(node, 1);
+    if (w == NULL || v == NULL) {
+        return adzi_status(NULL);
+    }
+    const int64_t n = adzi_columns(v);
+    adz_tensor *middle = dy[0] != NULL ? adzi_diagonal_matrix(dy[0], n) : NULL;
+    if (dy[1] != NULL) {
+        adz_tensor *eye = adz_eye(n, n, (adz_dtype)v->dtype);
+        adz_tensor *gaps = adz_sub(adz_unsqueeze(w, -2), adz_unsqueeze(w, -1));
+        adz_tensor *turns =
+            adz_mul(adzi_matmul(v, true, dy[1], false), adz_add_number(adz_neg(eye), 1));
+        turns = adz_div(turns, adz_add(gaps, eye));
+        middle = dy[0] != NULL ? adz_add(middle, turns) : turns;
+    }
+    dx[0] = adzi_matmul(adz_matmul(v, middle), false, v, true);
+    return adzi_status(dx[0]);
+}
+
+static const adz_field fields[] = { ADZI_FIELD(eigh_attr, upper) };
+
+const adzi_op adzi_op_eigh = { .name = "eigh", .backward = backward, ADZI_FIELDS(fields) };
+
+/* Computes the results. They come before the recording, because a matrix may have none. */
+static bool compute(adz_tensor *a, bool upper, adz_tensor *w, adz_tensor *v)
+{
+    const int64_t n = adzi_columns(a), size = (int64_t)adz_dtype_size((adz_dtype)a->dtype);
+    const bool large = n > ADZI_JACOBI_MOST;
+    const adz_tensor *found = adzi_new_findings("eigh", a);
+    if (found == NULL) {
+        return false;
+    }
+    adzi_eigh_args args = { .a = a->data,
+        .w = w->data,
+        .v = v->data,
+        .n = n,
+        .upper = upper,
+        .found = (int64_t *)(void *)found->data };
+    int64_t bytes = 2 * n * n * size;
+    if (large) {
+        const int64_t lapack = adzi_lapack_eigh_bytes((adz_dtype)a->dtype, n);
+        if (lapack < 0) {
+            adzi_error("eigh", ADZ_ERR_UNSUPPORTED,
+                "a%s: matrices of more than %d rows need LAPACK, which this build lacks",
+                adzi_text_shape(a), ADZI_JACOBI_MOST);
+            return false;
+        }
+        bytes = (n * n + n + 2) * size + (n + 8) * (int64_t)sizeof(int) + lapack;
+    }
+    if (!adzi_workers_begin("eigh", &args.workers, found->numel, bytes,
+            large ? 0 : 40 * (double)n * (double)n * (double)n, large ? 1 : ADZI_JACOBI_LANES)) {
+        return false;
+    }
+    const adzi_kernel kernel =
+        large ? KERNEL_FOR(eigh_large, a->dtype) : KERNEL_FOR(eigh, a->dtype);
+    adzi_launch(kernel, &args, large ? 1 : args.workers.count, 1);
+    adzi_workers_end(&args.workers);
+    return adzi_nothing_found("eigh", found, a, "a",
+        "has no eigenvalues: an element is not finite, or LAPACK did not converge");
+}
+
+adz_tensor *adz_eigh(adz_tensor *a, bool upper, adz_tensor **vectors)
+{
+    adzi_call call;
+    if (vectors != NULL) {
+        *vectors = NULL;
+    }
+    if (!ADZI_ENTER(&call, eigh, a) || !adzi_want_square(&call, 0, "a")) {
+        return NULL;
+    }
+    const adz_dtype dtype = (adz_dtype)a->dtype;
+    adz_tensor *from = adzi_compact("eigh", a), *y[2] = { NULL, NULL };
+    y[0] = from != NULL ? adzi_new_batch(&call, dtype, a, 1, adzi_columns(a), 0) : NULL;
+    y[1] = y[0] != NULL ? adzi_new_like(&call, a) : NULL;
+    const eigh_attr attr = { upper };
+    if (y[1] == NULL || !compute(from, upper, y[0], y[1]) ||
+        !adzi_record(&call, 2, y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_save_result(&call, 0, y[0]);
+    adzi_save_result(&call, 1, y[1]);
+    if (vectors != NULL) {
+        *vectors = y[1];
+    }
+    return adzi_leave(&call, y[0]);
+}

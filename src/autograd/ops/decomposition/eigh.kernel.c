@@ -1,0 +1,156 @@
+/* Kernels of eigh: rotations for up to 32 rows, LAPACK for more. */
+#ifndef elem
+#define THIS_FILE "autograd/ops/decomposition/eigh.kernel.c"
+#include <math.h>
+#include <string.h>
+
+#include "autograd/ops/decomposition/jacobi.kernel.h"
+
+#include "tensor/kernel/each_float.h"
+#else
+
+static inline elem KERNEL(root)(elem x)
+{
+    return ELEM_IS_F32 ? (elem)sqrtf((float)x) : (elem)sqrt((double)x);
+}
+
+#include "autograd/ops/decomposition/rotations.kernel.h"
+
+/* Makes the matrices diagonal. v gets their vectors as rows. */
+static inline void KERNEL(diagonalise)(elem *a, elem *v, int64_t n, const int lanes)
+{
+    elem least[ADZI_JACOBI_LANES] = { 0 };
+    for (int64_t i = 0; i < n * n; ++i) {
+        for (int l = 0; l < lanes; ++l) {
+            const elem e = a[i * lanes + l];
+            least[l] += e * e;
+            v[i * lanes + l] = i % (n + 1) == 0;
+        }
+    }
+    for (int l = 0; l < lanes; ++l) {
+        least[l] = KERNEL(root)(least[l]) * (ELEM_IS_F32 ? ELEM(0x1p-26) : ELEM(0x1p-55));
+        least[l] /= (elem)n;
+    }
+    bool turned = true;
+    for (int sweep = 0; sweep < ADZI_JACOBI_SWEEPS && turned; ++sweep) {
+        turned = false;
+        for (int64_t p = 0; p < n - 1; ++p) {
+            for (int64_t q = p + 1; q < n; ++q) {
+                KERNEL(rotation) r;
+                elem *rp = a + p * n * lanes, *rq = a + q * n * lanes;
+                if (!KERNEL(angles)(
+                        &r, rp + p * lanes, rq + q * lanes, rp + q * lanes, least, lanes)) {
+                    continue;
+                }
+                turned = true;
+                KERNEL(rotate)(&r, rp, rq, n, 1, lanes);
+                KERNEL(rotate)(&r, a + p * lanes, a + q * lanes, n, n, lanes);
+                KERNEL(rotate)(&r, v + p * n * lanes, v + q * n * lanes, n, 1, lanes);
+                /* What rounding has left of the element goes, in lanes that have rotated. */
+                for (int l = 0; l < lanes; ++l) {
+                    const elem keep = r.s[l] == 0;
+                    rp[q * lanes + l] *= keep;
+                    rq[p * lanes + l] *= keep;
+                }
+            }
+        }
+    }
+}
+
+/* Loads the triangle of an item into a lane, scaled. Returns the factor. */
+static double KERNEL(load)(const adzi_eigh_args *args, int64_t item, elem *to, int64_t step)
+{
+    const int64_t n = args->n;
+    const elem *a = (const elem *)(const void *)args->a + item * n * n;
+    bool finite;
+    for (int64_t i = 0; i < n; ++i) {
+        for (int64_t j = 0; j <= i; ++j) {
+            const elem e = args->upper ? a[j * n + i] : a[i * n + j];
+            to[(i * n + j) * step] = e;
+            to[(j * n + i) * step] = e;
+        }
+    }
+    const double factor = KERNEL(range)(to, n * n, step, &finite);
+    for (int64_t i = 0; i < n * n; ++i) {
+        to[i * step] = finite ? ELEM((double)to[i * step] * factor) : 0;
+    }
+    args->found[item] = !finite;
+    return factor;
+}
+
+/* Writes values and vectors in ascending order. Vector i is row i of `v`; element j of it is `step`
+ * elements after the one before. */
+static void KERNEL(write)(const adzi_eigh_args *args, int64_t item, const elem *values,
+    int64_t values_step, const elem *v, int64_t step, double factor, const int *order)
+{
+    const int64_t n = args->n;
+    elem *w = (elem *)(void *)args->w + item * n, *to = (elem *)(void *)args->v + item * n * n;
+    for (int64_t i = 0; i < n; ++i) {
+        const elem *from = v + order[i] * n * step;
+        const bool flip = KERNEL(is_negative)(from, n, step);
+        w[i] = ELEM((double)values[order[i] * values_step] / factor);
+        for (int64_t j = 0; j < n; ++j) {
+            const elem e = from[j * step];
+            to[j * n + i] = flip ? -e : e;
+        }
+    }
+}
+
+static inline void KERNEL(eigh_lanes)(
+    const adzi_eigh_args *args, int64_t first, int64_t items, elem *memory, const int lanes)
+{
+    const int64_t n = args->n;
+    elem *a = memory, *v = a + n * n * lanes;
+    double factors[ADZI_JACOBI_LANES];
+    for (int l = 0; l < lanes; ++l) {
+        /* lanes without an item repeat the last one */
+        factors[l] = KERNEL(load)(args, first + (l < items ? l : items - 1), a + l, lanes);
+    }
+    KERNEL(diagonalise)(a, v, n, lanes);
+    for (int l = 0; l < items; ++l) {
+        int order[ADZI_JACOBI_MOST];
+        KERNEL(order)(a + l, n, (n + 1) * lanes, false, order);
+        KERNEL(write)
+        (args, first + l, a + l, (n + 1) * lanes, v + l, lanes, factors[l], order);
+    }
+}
+
+void KERNEL(eigh)(const void *block, int64_t begin, int64_t end)
+{
+    const adzi_eigh_args *args = block;
+    for (int64_t worker = begin; worker < end; ++worker) {
+        elem *memory = adzi_worker_memory(&args->workers, worker);
+        const int64_t last = adzi_worker_begin(&args->workers, worker + 1);
+        for (int64_t i = adzi_worker_begin(&args->workers, worker), items; i < last; i += items) {
+            items = last - i < ADZI_JACOBI_LANES ? last - i : ADZI_JACOBI_LANES;
+            if (items < 3) {
+                items = 1;
+                KERNEL(eigh_lanes)(args, i, 1, memory, 1);
+            } else {
+                KERNEL(eigh_lanes)(args, i, items, memory, ADZI_JACOBI_LANES);
+            }
+        }
+    }
+}
+
+void KERNEL(eigh_large)(const void *block, int64_t begin, int64_t end)
+{
+    const adzi_eigh_args *args = block;
+    const int64_t n = args->n, items = begin < end ? args->workers.items : 0;
+    elem *a = adzi_worker_memory(&args->workers, 0), *values = a + n * n;
+    int *order = (int *)(void *)(values + n + n % 2);
+    void *work = order + n + n % 4 + 4;
+    for (int64_t i = 0; i < n && items > 0; ++i) {
+        order[i] = (int)i;
+    }
+    for (int64_t item = 0; item < items; ++item) {
+        const double factor = KERNEL(load)(args, item, a, 1);
+        if (args->found[item] == 0 &&
+            !adzi_lapack_eigh(ELEM_IS_F32 ? ADZ_F32 : ADZ_F64, n, a, values, work)) {
+            args->found[item] = 1;
+        }
+        KERNEL(write)(args, item, values, 1, a, 1, factor, order);
+    }
+}
+
+#endif

@@ -1,0 +1,41 @@
+/* Jacobi rotations for matrices of up to 32 rows or columns; used by eigh and svd.
+ *
+ * Note [Lanes of matrices]
+ * LANES matrices are computed at a time. Element (i, j) of all of them is a run of LANES elements,
+ * so that loops over lanes become vector instructions. Lanes do not mix: the bits of a matrix are
+ * the same whether it is computed alone or with others. A lane that has converged rotates by the
+ * identity, which changes no bit. */
+#ifndef ADZI_AUTOGRAD_OPS_DECOMPOSITION_JACOBI_KERNEL_H
+#define ADZI_AUTOGRAD_OPS_DECOMPOSITION_JACOBI_KERNEL_H
+
+#include <stdbool.h>
+
+#include "autograd/ops/decomposition/workers.h"
+#include "tensor/gemm/lapack.h"
+
+enum {
+    ADZI_JACOBI_MOST = 32, /**< the largest matrix; LAPACK computes larger ones */
+    ADZI_JACOBI_LANES = 8,
+    ADZI_JACOBI_SWEEPS = 40 /**< far more than any matrix takes */
+};
+
+/** Arguments of eigh and eigh_large. A unit of eigh is a worker; eigh_large has one unit. */
+typedef struct adzi_eigh_args {
+    const char *a; /**< [items, n, n] */
+    char *w, *v;   /**< [items, n] and [items, n, n] */
+    int64_t n;
+    bool upper;     /**< the triangle that is read */
+    int64_t *found; /**< 1 for an item with an element that is not finite, or 0 */
+    adzi_workers workers;
+} adzi_eigh_args;
+
+/** Arguments of svd and svd_large; k is the smaller one of m and n. */
+typedef struct adzi_svd_args {
+    const char *a;    /**< [items, m, n] */
+    char *u, *s, *vh; /**< [items, m, k], [items, k] and [items, k, n] */
+    int64_t m, n;
+    int64_t *found;
+    adzi_workers workers;
+} adzi_svd_args;
+
+#endif

@@ -1,0 +1,41 @@
+/* The arguments of the kernels in lu.kernel.c. A unit is a matrix.
+ *
+ * Note [LU]
+ * P A = L U with partial pivoting. Both factors are in one matrix; the diagonal of L consists of
+ * ones and is not stored. Step i exchanged the rows i and pivots[i]. */
+#ifndef ADZI_AUTOGRAD_OPS_DECOMPOSITION_LU_KERNEL_H
+#define ADZI_AUTOGRAD_OPS_DECOMPOSITION_LU_KERNEL_H
+
+#include <stdbool.h>
+
+#include "autograd/ops/decomposition/lead.h"
+
+typedef struct adzi_lu_args {
+    char *lu;        /**< [items, n, n], holds a copy of the matrices and gets the factors */
+    int64_t *pivots; /**< [items, n] */
+    int64_t *found;  /**< the first pivot that is 0, counted from 1, or 0 */
+    int64_t n;
+} adzi_lu_args;
+
+/** Arguments of lu_solve. */
+typedef struct adzi_lu_solve_args {
+    const char *lu;
+    const int64_t *pivots;
+    adzi_lead lead; /**< of lu, broadcast to the items of x */
+    char *x;        /**< holds b, and gets the result: [items, n, k] */
+    int64_t n, k;
+    bool transposed; /**< solves with the transposed matrices */
+    bool identity;   /**< b is the identity, and x holds nothing */
+} adzi_lu_solve_args;
+
+/** Arguments of lu_determinant. Pointers that are NULL are not written to. */
+typedef struct adzi_lu_determinant_args {
+    char *lu; /**< gets small numbers in place of pivots that are 0, if `missing` is wanted */
+    const int64_t *pivots;
+    int64_t n;
+    char *det;           /**< [items] */
+    char *missing;       /**< [items]: what is added to det by these small numbers */
+    char *sign, *logabs; /**< [items] */
+} adzi_lu_determinant_args;
+
+#endif

@@ -1,0 +1,59 @@
+#include "autograd/ops/decomposition/batch.h"
+#include "autograd/ops/decomposition/matrix_exp.kernel.h"
+
+/* Exponentials of matrices, torch.linalg.matrix_exp.
+ *
+ *     y = I + a + a^2 / 2 + a^3 / 6 + ...
+ *     da = the upper right block of exp [a^T dy]
+ *                                       [0  a^T]
+ *
+ * The gradient is the same operator of a larger matrix, so it can be differentiated again. The node
+ * saves a. */
+
+KERNEL_TABLE_FLOAT(matrix_exp);
+
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *a = adzi_saved_input(node, 0), *t = adzi_mt(a);
+    adz_tensor *zeros = t != NULL ? adz_zeros(adz_tensor_shape(t), (adz_dtype)t->dtype) : NULL;
+    adz_tensor *upper[] = { t, dy[0] }, *lower[] = { zeros, t };
+    if (zeros == NULL) {
+        return adzi_status(NULL);
+    }
+    adz_tensor *rows[] = { adz_cat(upper, 2, -1), adz_cat(lower, 2, -1) };
+    adz_tensor *block = rows[0] != NULL && rows[1] != NULL ? adz_cat(rows, 2, -2) : NULL;
+    adz_tensor *e = block != NULL ? adz_matrix_exp(block) : NULL;
+    const int64_t n = adzi_columns(a);
+    dx[0] = e != NULL ? adz_narrow(adz_narrow(e, -2, 0, n), -1, n, n) : NULL;
+    return adzi_status(dx[0]);
+}
+
+const adzi_op adzi_op_matrix_exp = { .name = "matrix_exp", .backward = backward };
+
+adz_tensor *adz_matrix_exp(adz_tensor *a)
+{
+    adzi_call call;
+    if (!ADZI_ENTER(&call, matrix_exp, a) || !adzi_want_square(&call, 0, "a")) {
+        return NULL;
+    }
+    adz_tensor *from = adzi_compact("matrix_exp", a);
+    adz_tensor *y = from != NULL ? adzi_new_like(&call, a) : NULL;
+    if (y == NULL) {
+        return NULL;
+    }
+    const int64_t n = adzi_columns(a), size = (int64_t)adz_dtype_size((adz_dtype)a->dtype);
+    adzi_matrix_exp_args args = { .a = from->data, .y = y->data, .n = n };
+    if (!adzi_workers_begin("matrix_exp", &args.workers, n > 0 ? adzi_items(a) : 0,
+            (ADZI_EXP_MATRICES * n * n + 16) * size + n * (int64_t)sizeof(int64_t),
+            10 * (double)n * (double)n * (double)n, 1)) {
+        return NULL;
+    }
+    if (!adzi_record(&call, 1, &y, NULL, 0)) {
+        adzi_workers_end(&args.workers);
+        return NULL;
+    }
+    adzi_save_input(&call, 0);
+    adzi_launch(KERNEL_FOR(matrix_exp, a->dtype), &args, args.workers.count, 1);
+    adzi_workers_end(&args.workers);
+    return adzi_leave(&call, y);
+}

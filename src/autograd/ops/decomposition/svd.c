@@ -1,0 +1,146 @@
+#include "autograd/ops/decomposition/batch.h"
+#include "autograd/ops/decomposition/jacobi.kernel.h"
+#include "autograd/ops/linalg/matmul.h"
+
+/* Singular values and vectors, torch.linalg.svd with full_matrices=False.
+ *
+ *     a = u diag(s) vh,   s descending
+ *     da = u (skew(u^T du) / E s + s skew(vh dvh^T) / E + diag(ds)) vh
+ *          + (I - u u^T) du / s vh + u / s dvh (I - vh^T vh),
+ *
+ * with skew(M) = M - M^T and E_ij = s_j^2 - s_i^2, where a quotient is 0 for i = j. The node saves
+ * all results. Equal or zero singular values give a division by 0, as in PyTorch. */
+
+KERNEL_TABLE_FLOAT(svd);
+KERNEL_TABLE_FLOAT(svd_large);
+
+static adz_tensor *skew_over(adz_tensor *m, adz_tensor *e)
+{
+    return adz_div(adz_sub(m, adzi_mt(m)), e);
+}
+
+/* The gradient if those of vectors are not all NULL: the middle part, of which ds gives `middle`,
+ * and what lies outside of the spaces of u or vh. */
+static adz_tensor *of_vectors(adz_tensor *const *y, adz_tensor *const *dy, adz_tensor *middle)
+{
+    adz_tensor *u = y[0], *s = y[1], *vh = y[2];
+    const int64_t m = adzi_rows(u), k = adzi_columns(u), n = adzi_columns(vh);
+    adz_tensor *row = adz_unsqueeze(s, -2), *column = adz_unsqueeze(s, -1);
+    adz_tensor *gaps = adz_sub(adz_square(row), adz_square(column));
+    adz_tensor *e = adz_add(gaps, adz_eye(k, k, (adz_dtype)s->dtype));
+    adz_tensor *of_u = NULL, *of_v = NULL;
+    bool none = dy[1] == NULL;
+    if (dy[0] != NULL) {
+        of_u = adzi_matmul(u, true, dy[0], false);
+        adz_tensor *part = adz_mul(skew_over(of_u, e), row);
+        middle = none ? part : adz_add(middle, part);
+        none = false;
+    }
+    if (dy[2] != NULL) {
+        of_v = adzi_matmul(vh, false, dy[2], true);
+        adz_tensor *part = adz_mul(column, skew_over(of_v, e));
+        middle = none ? part : adz_add(middle, part);
+    }
+    adz_tensor *da = adz_matmul(adz_matmul(u, middle), vh);
+    if (dy[0] != NULL && m > k) {
+        adz_tensor *beyond = adz_sub(dy[0], adz_matmul(u, of_u));
+        da = adz_add(da, adz_matmul(adz_div(beyond, row), vh));
+    }
+    if (dy[2] != NULL && n > k) {
+        adz_tensor *beyond = adz_sub(dy[2], adz_matmul(adzi_mt(of_v), vh));
+        da = adz_add(da, adz_matmul(u, adz_div(beyond, column)));
+    }
+    return da;
+}
+
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *y[3];
+    for (int i = 0; i < 3; ++i) {
+        y[i] = adzi_saved_result(node, i);
+        if (y[i] == NULL) {
+            return adzi_status(NULL);
+        }
+    }
+    adz_tensor *middle = dy[1] != NULL ? adzi_diagonal_matrix(dy[1], adzi_columns(y[0])) : NULL;
+    if (dy[0] == NULL && dy[2] == NULL) {
+        dx[0] = adz_matmul(adz_matmul(y[0], middle), y[2]);
+    } else {
+        dx[0] = of_vectors(y, dy, middle);
+    }
+    return adzi_status(dx[0]);
+}
+
+const adzi_op adzi_op_svd = { .name = "svd", .backward = backward };
+
+/* Computes the results. They come before the recording, because a matrix may have none. */
+static bool compute(adz_tensor *a, adz_tensor *const *y)
+{
+    const int64_t m = adzi_rows(a), n = adzi_columns(a), k = m < n ? m : n;
+    const int64_t size = (int64_t)adz_dtype_size((adz_dtype)a->dtype);
+    const bool large = k > ADZI_JACOBI_MOST;
+    const adz_tensor *found = adzi_new_findings("svd", a);
+    if (found == NULL || k == 0) {
+        return found != NULL;
+    }
+    adzi_svd_args args = { .a = a->data,
+        .u = y[0]->data,
+        .s = y[1]->data,
+        .vh = y[2]->data,
+        .m = m,
+        .n = n,
+        .found = (int64_t *)(void *)found->data };
+    int64_t bytes = (m * n + k * k) * size;
+    if (large) {
+        const int64_t lapack = adzi_lapack_svd_bytes((adz_dtype)a->dtype, m, n);
+        if (lapack < 0) {
+            adzi_error("svd", ADZ_ERR_UNSUPPORTED,
+                "a%s: two sides of more than %d need LAPACK, which this build lacks",
+                adzi_text_shape(a), ADZI_JACOBI_MOST);
+            return false;
+        }
+        bytes = (m * n + 16) * size + lapack;
+    }
+    if (!adzi_workers_begin("svd", &args.workers, found->numel, bytes,
+            large ? 0 : 40 * (double)m * (double)n * (double)k, large ? 1 : ADZI_JACOBI_LANES)) {
+        return false;
+    }
+    const adzi_kernel kernel = large ? KERNEL_FOR(svd_large, a->dtype) : KERNEL_FOR(svd, a->dtype);
+    adzi_launch(kernel, &args, large ? 1 : args.workers.count, 1);
+    adzi_workers_end(&args.workers);
+    return adzi_nothing_found("svd", found, a, "a",
+        "has no singular values: an element is not finite, or LAPACK did not converge");
+}
+
+adz_tensor *adz_svd(adz_tensor *a, adz_tensor **u, adz_tensor **vh)
+{
+    adzi_call call;
+    if (u != NULL) {
+        *u = NULL;
+    }
+    if (vh != NULL) {
+        *vh = NULL;
+    }
+    if (!ADZI_ENTER(&call, svd, a) || !adzi_want_matrix(&call, 0, "a")) {
+        return NULL;
+    }
+    const adz_dtype dtype = (adz_dtype)a->dtype;
+    const int64_t m = adzi_rows(a), n = adzi_columns(a), k = m < n ? m : n;
+    adz_tensor *from = adzi_compact("svd", a), *y[3] = { NULL, NULL, NULL };
+    y[0] = from != NULL ? adzi_new_batch(&call, dtype, a, 2, m, k) : NULL;
+    y[1] = y[0] != NULL ? adzi_new_batch(&call, dtype, a, 1, k, 0) : NULL;
+    y[2] = y[1] != NULL ? adzi_new_batch(&call, dtype, a, 2, k, n) : NULL;
+    if (y[2] == NULL || !compute(from, y) || !adzi_record(&call, 3, y, NULL, 0)) {
+        return NULL;
+    }
+    for (int i = 0; i < 3; ++i) {
+        adzi_save_result(&call, i, y[i]);
+    }
+    if (u != NULL) {
+        *u = y[0];
+    }
+    if (vh != NULL) {
+        *vh = y[2];
+    }
+    return adzi_leave(&call, y[1]);
+}

@@ -1,0 +1,83 @@
+/* The gradient of a convolution's weight: every element is a sum of dot products along rows. */
+#include <stdio.h>
+
+#include "export/c99/convolve.h"
+
+enum { TEXT = ADZI_C99_INDEX + ADZI_C99_NAME };
+
+/* The address of a row, or of its column `from`. */
+static void address(adzi_c99 *c, const adzi_c99_convolution *k, const adzi_c99_layout *l,
+    const char *row, const char *from, char text[TEXT])
+{
+    char index[ADZI_C99_INDEX];
+    adzi_c99_row_index(k, l, row, index);
+    adzi_c99_join(index, sizeof index, from);
+    adzi_c99_address(c, l->memory, index, text, TEXT);
+}
+
+/* Adds the products of a row of dy and a row of x, which a tap moves. */
+static void print_row(adzi_c99 *c, const adzi_c99_convolution *k, const char *row, const char *tap,
+    char bounds[2][24])
+{
+    const adzi_c99_axis *a = &k->column;
+    char from[ADZI_C99_INDEX] = "", at[ADZI_C99_INDEX] = "", count[64], x[TEXT], dy[TEXT];
+    const bool ranged = bounds[0][0] == 'f';
+    const int64_t step = k->in.column * a->stride;
+    if (ranged) {
+        adzi_c99_line(c, "if (first < last) {");
+        ++c->depth;
+        adzi_c99_add_variable(from, "first", k->out.column);
+    }
+    adzi_c99_add_meeting(at, a, ranged ? "first" : "", tap, k->in.column);
+    address(c, k, &k->out, k->place, from, dy);
+    address(c, k, &k->in, row, at, x);
+    snprintf(count, sizeof count, ranged ? "last - first" : "%s", bounds[1]);
+    if (step == 1 && k->out.column == 1) {
+        adzi_c99_line(c, "sum += @dot(%s, %s, %s);", dy, x, count);
+    } else {
+        adzi_c99_line(c, "sum += @dot_of_steps(%s, %lld, %s, %lld, %s);", dy,
+            (long long)k->out.column, x, (long long)step, count);
+    }
+    if (ranged) {
+        adzi_c99_close_block(c);
+    }
+}
+
+/* dw[group, r, k, taps] is the sum over items and places of dy[r, place] x[k, what the tap meets].
+ */
+void adzi_c99_conv_weight(adzi_c99 *c, const adzi_c99_call *call)
+{
+    adzi_c99_convolution k = adzi_c99_weight_of(c, call);
+    char i[4], j[4], bounds[2][24], index[ADZI_C99_INDEX], row[ADZI_C99_INDEX], element[TEXT];
+    if (adzi_c99_print_weight_product(c, &k)) {
+        return;
+    }
+    const int variables = c->variables, depth = c->depth;
+    adzi_c99_loop_over(c, k.groups, k.group);
+    adzi_c99_loop_over(c, k.results, k.r);
+    adzi_c99_loop_over(c, k.terms, k.k);
+    adzi_c99_loop_over(c, k.row.taps, i);
+    adzi_c99_loop_over(c, k.column.taps, j);
+    if (c->depth == depth) {
+        adzi_c99_open_block(c);
+    }
+    adzi_c99_print_places(c, &k.column, j, bounds);
+    adzi_c99_line(c, "float sum = 0;");
+    adzi_c99_row_index(&k, &k.weight, i, index);
+    adzi_c99_add_variable(index, j, k.weight.column);
+    adzi_c99_element(c, k.weight.memory, index, element, sizeof element);
+    const int inner = c->depth, inner_variables = c->variables;
+    adzi_c99_loop_over(c, k.items, k.item);
+    adzi_c99_loop_over(c, k.row.small, k.place);
+    adzi_c99_open_meeting(c, &k.row, k.place, i, row);
+    print_row(c, &k, row, j, bounds);
+    c->variables = inner_variables;
+    while (c->depth > inner) {
+        adzi_c99_close_block(c);
+    }
+    adzi_c99_line(c, "%s = sum;", element);
+    c->variables = variables;
+    while (c->depth > depth) {
+        adzi_c99_close_block(c);
+    }
+}

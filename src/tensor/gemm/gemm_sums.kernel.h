@@ -1,0 +1,76 @@
+/* Products that are sums of rows: C has one row and B is stored [k, n], or C has one column and A
+ * is stored [k, m].
+ *
+ *     c[j] = alpha sum_p x[p] rows[p, j] + beta c[j] + bias,   clipped at the floor
+ *
+ * Rows are read in the order of memory, eight at a time, so that a large matrix is streamed. The
+ * sums of SUM_COLUMNS columns stay in the first-level cache. An element is one chain of
+ * multiply-adds in the order of p.
+ *
+ * The header is included once per type, inside each_float.h and after gemm_dots.kernel.h, and has
+ * no include guard. */
+#undef SUM_COLUMNS
+#undef EACH_SUMMED
+#define SUM_COLUMNS    ((int)(8192 / sizeof(elem)))
+#define EACH_SUMMED(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+
+/* sums[0 .. count - 1] += x[p * x_step] b[p * ld + j] for `high` rows, eight or one. */
+INLINE void KERNEL(add_rows)(elem *sums, int64_t count, const elem *x, int64_t x_step,
+    const elem *b, int64_t ld, const int high)
+{
+#define TAKE(r) const VEC x##r = VSPLAT(x[(r) < high ? (r)*x_step : 0]);
+#define ADD(r)                                                                    \
+    if ((r) < high) {                                                             \
+        s = VFMA(x##r, KERNEL(load)(b + (r)*ld + j, whole, (int)(count - j)), s); \
+    }
+    EACH_SUMMED(TAKE)
+    for (int64_t j = 0; j < count; j += VW) {
+        VEC s = VLOAD(sums + j);
+        if (count - j >= VW) {
+            const bool whole = true;
+            EACH_SUMMED(ADD)
+        } else {
+            const bool whole = false;
+            EACH_SUMMED(ADD)
+        }
+        VSTORE(sums + j, s);
+    }
+#undef TAKE
+#undef ADD
+}
+
+/* Writes `count` sums to C from element j on. The elements of C are `step` apart. */
+static void KERNEL(put_sums)(
+    const product *g, int64_t j, int64_t step, int64_t bias_step, const elem *sums, int64_t count)
+{
+    for (int64_t v = 0; step == 1 && g->beta == ELEM(0) && v < count; v += VW) {
+        const bool whole = count - v >= VW;
+        const int lanes = whole ? VW : (int)(count - v);
+        const VEC sum = KERNEL(finished_dots)(g, VLOAD(sums + v), j + v, bias_step, whole, lanes);
+        KERNEL(store)(g->c + j + v, sum, whole, lanes);
+    }
+    for (int64_t v = 0; (step != 1 || g->beta != ELEM(0)) && v < count; v += 4) {
+        const int left = count - v < 4 ? (int)(count - v) : 4;
+        const elem *bias = g->bias != NULL ? g->bias + (j + v) * bias_step : NULL;
+        KERNEL(put_dots)(g, g->c + (j + v) * step, step, bias, bias_step, sums + v, left);
+    }
+}
+
+/* C as a sum of the rows of `rows`, which has k rows of n elements. */
+NOINLINE void KERNEL(sum_of_rows)(const product *g, const elem *x, int64_t x_step, const elem *rows,
+    int64_t ld, int64_t n, int64_t step, int64_t bias_step)
+{
+    _Alignas(64) elem sums[SUM_COLUMNS];
+    for (int64_t j = 0; j < n; j += SUM_COLUMNS) {
+        const int64_t count = n - j < SUM_COLUMNS ? n - j : SUM_COLUMNS;
+        memset(sums, 0, sizeof sums);
+        int64_t p = 0;
+        for (; p + 8 <= g->k; p += 8) {
+            KERNEL(add_rows)(sums, count, x + p * x_step, x_step, rows + p * ld + j, ld, 8);
+        }
+        for (; p < g->k; ++p) {
+            KERNEL(add_rows)(sums, count, x + p * x_step, x_step, rows + p * ld + j, ld, 1);
+        }
+        KERNEL(put_sums)(g, j, step, bias_step, sums, count);
+    }
+}

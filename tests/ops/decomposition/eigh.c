@@ -1,0 +1,87 @@
+#include "ops/decomposition/matrices.h"
+
+/* p[0]: upper, p[1]: the matrices are taken as they are. Others get far eigenvalues. */
+static int call(const op_args *a, adz_tensor **out)
+{
+    adz_tensor *x = a->in[0];
+    if (a->p[1] == 0 && is_square(x)) {
+        const int64_t n = adz_tensor_size(x, -1);
+        adz_tensor *far = adz_to(adz_arange(0, (double)n, 1, ADZ_I64), adz_tensor_dtype(x));
+        x = adz_mul_number(adz_add(x, adz_transpose(x, -2, -1)), 0.2);
+        x = adz_add(x, adz_mul(adz_mul_number(adz_unsqueeze(far, -1), 2), identity_like(x)));
+    }
+    out[0] = adz_eigh(x, a->p[0] != 0, &out[1]);
+    return out[0] != NULL ? 2 : 0;
+}
+
+FACT(values_ascend_and_signs_are_fixed)
+{
+    adz_tensor *v, *w = adz_eigh(MATRIX(2, 2, NAN, 1, 2), false, &v);
+    assert_true(farthest(w, VALUES(ADZ_F64, 1, 3)) < 1e-15);
+    const double h = sqrt(0.5);
+    assert_true(farthest(v, MATRIX(2, h, h, -h, h)) < 1e-15);
+    w = adz_eigh(MATRIX(2, 2, 1, NAN, 2), true, NULL);
+    assert_true(farthest(w, VALUES(ADZ_F64, 1, 3)) < 1e-15);
+    ASSERT_REFUSED(adz_eigh(MATRIX(1, NAN), false, NULL), ADZ_ERR_NUMERIC, "a[1, 1] has no");
+    ASSERT_VALUES(adz_eigh(MATRIX(2, 1e300, 0, 0, 1e290), false, NULL), ADZ_F64, 1e290, 1e300);
+}
+
+FACT(residuals_are_small)
+{
+    static const int64_t sizes[] = { 1, 2, 3, 8, 31, 32, 33, 100 };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+        adz_tensor *a = normal_matrices(ADZ_SHAPE(11, sizes[i], sizes[i])), *v;
+        a = adz_add(a, adz_transpose(a, -2, -1));
+        adz_tensor *w = adz_eigh(a, false, &v), *vt = adz_transpose(v, -2, -1);
+        const double off =
+            farthest(adz_matmul(a, v), adz_mul(v, adz_unsqueeze(w, -2))) / sqrt((double)sizes[i]);
+        const double turned = farthest(adz_matmul(vt, v), identity_like(v));
+        if (!(off < 1e-14 && turned < 1e-14)) {
+            fail_msg("n = %d: off by %g and %g", (int)sizes[i], off, turned);
+        }
+        /* alone, an item has the bits that it has among others */
+        adz_tensor *one, *value = adz_eigh(adz_select(a, 0, 3), false, &one);
+        assert_true(farthest(value, adz_select(w, 0, 3)) == 0);
+        assert_true(farthest(one, adz_select(v, 0, 3)) == 0);
+    }
+}
+
+FACT(equal_values_have_gradients_without_vectors)
+{
+    adz_tensor *a = MATRIX_LEAF(2, 1, 0, 0, 1), *v;
+    adz_tensor *w = adz_eigh(a, false, &v);
+    assert_true(farthest(gradient_of(w, a), adz_eye(2, 2, ADZ_F64)) == 0);
+    adz_tensor *g = adz_sum(gradient_of(v, a), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    const double sum = adz_tensor_at(g, NULL);
+    assert_true(isnan(sum) || sum - sum != 0);
+}
+
+static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(values_ascend_and_signs_are_fixed),
+    cmocka_unit_test(residuals_are_small),
+    cmocka_unit_test(equal_values_have_gradients_without_vectors),
+};
+
+const op_case eigh_case = {
+    .name = "eigh",
+    .call = call,
+    .samples = {
+        { .in = { IN(3, 3) }, .p = { 0 } },
+        { .in = { IN_T(4, 4) }, .p = { 1 } },
+        { .in = { IN(1, 1) }, .p = { 0 } },
+        { .in = { IN(2, 1, 2, 2) }, .p = { 0 } },
+        { .in = { IN(4, 3, 3) }, .p = { 0 } },
+        { .in = { IN(0, 0) }, .p = { 0 } },
+        { .in = { IN(0, 3, 3) }, .p = { 0 } },
+        { .in = { IN(20, 20) }, .p = { 0 }, .large = true },
+        { .in = { IN(2, 35, 35) }, .p = { 0 }, .large = true },
+    },
+    .rejects = {
+        { .in = { IN(3, 4) }, .status = ADZ_ERR_SHAPE, .says = "not square" },
+        { .in = { IN(3) }, .status = ADZ_ERR_SHAPE, .says = "no matrix" },
+        { .in = { IN_TYPED(ADZ_I64, 3, 3) }, .p = { 0, 1 }, .status = ADZ_ERR_DTYPE },
+    },
+    .needs_distinct = true,
+    .f32_tolerance = 2e-3,
+    FACTS(facts),
+};

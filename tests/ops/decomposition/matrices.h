@@ -1,0 +1,58 @@
+/* Matrices for the cases of solvers and factorisations, made of normal numbers. */
+#ifndef ADZE_TESTS_OPS_DECOMPOSITION_MATRICES_H
+#define ADZE_TESTS_OPS_DECOMPOSITION_MATRICES_H
+
+#include "ops/facts.h"
+
+static inline adz_tensor *identity_like(adz_tensor *a)
+{
+    const int64_t n = adz_tensor_size(a, -1);
+    return adz_eye(n, n, adz_tensor_dtype(a));
+}
+
+static inline bool is_square(adz_tensor *a)
+{
+    return a != NULL && adz_tensor_rank(a) >= 2 && adz_tensor_size(a, -1) == adz_tensor_size(a, -2);
+}
+
+/* Matrices of small condition: the diagonal dominates. */
+static inline adz_tensor *regular(adz_tensor *a)
+{
+    return is_square(a) ? adz_add(adz_mul_number(a, 0.5), adz_mul_number(identity_like(a), 4)) : a;
+}
+
+/* Symmetric positive definite matrices. */
+static inline adz_tensor *definite(adz_tensor *a)
+{
+    return is_square(a) ? adz_add(adz_mul_number(adz_matmul(a, adz_transpose(a, -2, -1)), 0.5),
+                              identity_like(a))
+                        : a;
+}
+
+/* A matrix of numbers that wants a gradient, n x n, f64. */
+#define MATRIX_LEAF(n, ...)                                                  \
+    adz_requires_grad_(adz_reshape(VALUES(ADZ_F64, __VA_ARGS__),             \
+                           ADZ_SHAPE(VALUES_COUNT(__VA_ARGS__) / (n), (n))), \
+        true)
+#define MATRIX(n, ...) \
+    adz_reshape(VALUES(ADZ_F64, __VA_ARGS__), ADZ_SHAPE(VALUES_COUNT(__VA_ARGS__) / (n), (n)))
+#define VALUES_COUNT(...) ((int64_t)(sizeof((double[]){ __VA_ARGS__ }) / sizeof(double)))
+
+/* The largest absolute difference of two tensors. */
+static inline double farthest(adz_tensor *a, adz_tensor *b)
+{
+    adz_tensor *most = adz_max(adz_abs(adz_sub(adz_detach(a), adz_detach(b))));
+    if (most == NULL) {
+        fail_msg("%s", adz_error_message());
+    }
+    return adz_tensor_at(adz_to(most, ADZ_F64), NULL);
+}
+
+/* Matrices of normal numbers, f64, the same in every run. */
+static inline adz_tensor *normal_matrices(adz_shape shape)
+{
+    adz_manual_seed(7);
+    return adz_randn(shape, ADZ_F64);
+}
+
+#endif

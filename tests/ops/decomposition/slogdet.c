@@ -1,0 +1,45 @@
+#include "ops/decomposition/matrices.h"
+
+static int call(const op_args *a, adz_tensor **out)
+{
+    out[0] = adz_slogdet(a->in[0], &out[1]);
+    return out[0] != NULL ? 2 : 0;
+}
+
+FACT(logarithms_do_not_overflow)
+{
+    adz_tensor *sign, *y = adz_slogdet(adz_mul_number(adz_eye(400, 400, ADZ_F64), -10), &sign);
+    assert_true(fabs(adz_tensor_at(y, NULL) - 400 * log(10)) < 1e-10);
+    ASSERT_VALUES(sign, ADZ_F64, 1);
+    ASSERT_VALUES(adz_slogdet(MATRIX(2, 1, 2, 2, 4), &sign), ADZ_F64, -INFINITY);
+    ASSERT_VALUES(sign, ADZ_F64, 0);
+    ASSERT_VALUES(adz_slogdet(MATRIX(2, 0, 1, 1, 0), NULL), ADZ_F64, 0);
+    assert_null(adz_slogdet(adz_ones(ADZ_SHAPE(2), ADZ_F64), &sign));
+    assert_null(sign);
+    adz_error_clear();
+}
+
+static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(logarithms_do_not_overflow),
+};
+
+const op_case slogdet_case = {
+    .name = "slogdet",
+    .call = call,
+    .samples = {
+        { .in = { IN(3, 3) } },
+        { .in = { IN_T(4, 4) } },
+        { .in = { IN(1, 1) } },
+        { .in = { IN(2, 1, 2, 2) } },
+        { .in = { IN(0, 0) } },
+        { .in = { IN(0, 3, 3) } },
+        { .in = { IN(5, 20, 20) }, .large = true },
+    },
+    .rejects = {
+        { .in = { IN(3, 4) }, .status = ADZ_ERR_SHAPE, .says = "not square" },
+        { .in = { IN(3) }, .status = ADZ_ERR_SHAPE, .says = "no matrix" },
+        { .in = { IN_TYPED(ADZ_I64, 3, 3) }, .status = ADZ_ERR_DTYPE },
+    },
+    .needs_distinct = true,
+    FACTS(facts),
+};
