@@ -14,7 +14,9 @@ make_root() {
     if [ ! -f "$root.bare/complete" ]; then
         rm -rf "$root.bare"
         mkdir -p "$root.bare"
-        debootstrap --variant=minbase "$release" "$root.bare" "$mirror" >"$root.log" 2>&1 || {
+        # Its mounts are in a namespace that ends with it, so that a run that is stopped leaves none behind.
+        unshare --mount --propagation private \
+            debootstrap --variant=minbase "$release" "$root.bare" "$mirror" >"$root.log" 2>&1 || {
             tail "$root.log"
             echo "Debian $release was not tried: debootstrap could not make it from ${mirror:-no mirror} (see above)."
             return 1

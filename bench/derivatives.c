@@ -32,7 +32,7 @@ static adz_tensor *jacobians(void *user)
     return adz_jacobian_rows(apply, d->x, d->net, NULL);
 }
 
-/* The products of the forward and of six pulls, with other numbers in them. */
+/* The products of the forward and of six vjps, with other numbers in them. */
 static adz_tensor *products(void *user)
 {
     const derivatives *d = user;
@@ -44,7 +44,7 @@ static adz_tensor *products(void *user)
     }
     for (int m = 0; m < 6; ++m) {
         adz_tensor *dy = adz_expand(adz_narrow(w[2], 0, m, 1),
-            ADZ_SHAPE(adz_tensor_size(d->x, 0), 64)); /* a row of the last matrix is its pull */
+            ADZ_SHAPE(adz_tensor_size(d->x, 0), 64)); /* a row of the last matrix is its vjp */
         h = adz_matmul(adz_matmul(dy, w[1]), w[0]);
     }
     return h;

@@ -106,7 +106,7 @@ ADZ_API adz_tensor *adz_vjp(adz_tensor_map function, adz_tensor *x, adz_tensor *
  *
  * @param function  computes y from x
  * @param x         any shape, f32 or f64
- * @param v         the direction, of the shape and dtype of x
+ * @param v         the direction, of the shape and dtype of x; ADZ_NONE stands for 0
  * @param user      handed to the function
  * @param options   NULL for the defaults
  * @return          shaped like y, borrowed; NULL with an error as for adz_vjp, or
@@ -173,7 +173,7 @@ ADZ_API adz_tensor *adz_hessian(
  *
  * @param function  computes y, of one element, from x
  * @param x         any shape, f32 or f64
- * @param v         of the shape and dtype of x
+ * @param v         of the shape and dtype of x; ADZ_NONE stands for 0
  * @param user      handed to the function
  * @param options   NULL for the defaults
  * @return          shaped like x, borrowed; NULL with an error as for adz_hessian

@@ -200,12 +200,12 @@ static bool gradients(adz_tensor *const *outputs, adz_tensor *const *vectors, si
     return good;
 }
 
-bool adzi_functional_pull(adzi_functional *f, adz_tensor *const *vectors, adz_tensor **dx)
+bool adzi_functional_vjp(adzi_functional *f, adz_tensor *const *vectors, adz_tensor **dx)
 {
     return gradients(f->y, vectors, f->n_y, f->x, dx, f->n, f->options.create_graph);
 }
 
-bool adzi_functional_prepare_push(adzi_functional *f)
+bool adzi_functional_prepare_jvp(adzi_functional *f)
 {
     for (size_t k = 0; k < f->n_y; ++k) {
         f->u[k] = adz_zeros_like(f->y[k]);
@@ -214,12 +214,12 @@ bool adzi_functional_prepare_push(adzi_functional *f)
         }
         f->u[k]->requires_grad = true;
     }
-    return gradients(f->y, f->u, f->n_y, f->x, f->pulled, f->n, true);
+    return gradients(f->y, f->u, f->n_y, f->x, f->dx, f->n, true);
 }
 
-bool adzi_functional_push(adzi_functional *f, adz_tensor *const *vectors, adz_tensor **dy)
+bool adzi_functional_jvp(adzi_functional *f, adz_tensor *const *vectors, adz_tensor **dy)
 {
-    return gradients(f->pulled, vectors, f->n, f->u, dy, f->n_y, f->options.create_graph);
+    return gradients(f->dx, vectors, f->n, f->u, dy, f->n_y, f->options.create_graph);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

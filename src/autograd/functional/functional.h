@@ -1,13 +1,12 @@
 /* What the derivatives of functions share (adze/functional.h). A function is called once, on inputs
- * that stand for the given ones in the graph. Its results are then differentiated in passes: a pull
- * is a product of a vector with the Jacobian, and a push is a product of the Jacobian with a
- * vector.
+ * that stand for the given ones in the graph. Its results are then differentiated in passes. Each
+ * pass is a vjp, the product of a vector with the Jacobian, or a jvp, the product of the Jacobian
+ * with a vector.
  *
  * Note [Forward mode by two gradients]
- * A pull J^T u is linear in u. Its gradient with respect to u, with v as the upstream gradient, is
- * J v. So a push needs no rules of its own for operators: it differentiates the gradient, whatever
- * u is. The pull is made once, with zeros for u, and each push is one backward through its graph.
- */
+ * A vjp J^T u is linear in u. Its gradient with respect to u, with v as the upstream gradient, is
+ * J v. So a jvp needs no rules of its own for operators: it differentiates a vjp, whatever u is.
+ * That vjp is made once, with zeros for u, and each jvp is one backward through its graph. */
 #ifndef ADZI_AUTOGRAD_FUNCTIONAL_FUNCTIONAL_H
 #define ADZI_AUTOGRAD_FUNCTIONAL_FUNCTIONAL_H
 
@@ -31,8 +30,8 @@ typedef struct adzi_functional {
     adz_tensor *values[ADZ_FUNCTION_RESULTS]; /* its results */
     adz_tensor *y[ADZ_FUNCTION_RESULTS];      /* what is differentiated: results or gradients */
     size_t n_y;
-    adz_tensor *u[ADZ_FUNCTION_RESULTS];      /* leaves shaped like y, of a prepared push */
-    adz_tensor *pulled[ADZ_FUNCTION_INPUTS];  /* the pull of u; ADZ_NONE where y does not depend */
+    adz_tensor *u[ADZ_FUNCTION_RESULTS];      /* leaves shaped like y, of a prepared jvp */
+    adz_tensor *dx[ADZ_FUNCTION_INPUTS];      /* the vjp of u; zeros where y does not depend */
     adz_tensor *found[ADZI_FUNCTIONAL_FOUND]; /* what was asked for */
     size_t n_found;
 } adzi_functional;
@@ -47,13 +46,13 @@ adz_status adzi_functional_run(adzi_functional *f, const adz_functional_options 
     bool (*work)(adzi_functional *f), adz_tensor **out);
 
 /** The gradients of sum_k sum(vectors[k] y[k]) with respect to all x, zeros where there is none. */
-bool adzi_functional_pull(adzi_functional *f, adz_tensor *const *vectors, adz_tensor **dx);
+bool adzi_functional_vjp(adzi_functional *f, adz_tensor *const *vectors, adz_tensor **dx);
 
-/** Makes the pull that pushes differentiate. */
-bool adzi_functional_prepare_push(adzi_functional *f);
+/** Makes the vjp that adzi_functional_jvp differentiates. */
+bool adzi_functional_prepare_jvp(adzi_functional *f);
 
 /** The derivatives of all y in the direction `vectors`, one for each x; ADZ_NONE stands for 0. */
-bool adzi_functional_push(adzi_functional *f, adz_tensor *const *vectors, adz_tensor **dy);
+bool adzi_functional_jvp(adzi_functional *f, adz_tensor *const *vectors, adz_tensor **dy);
 
 /** Whether a given vector has the shape and dtype of `t`. Records an error that calls `t` by `what`
  * and its number. */
@@ -71,10 +70,5 @@ int adzi_single_call(adz_tensor *const *inputs, size_t n, adz_tensor **results, 
 
 /** True if a function of one tensor is there. Records an error. */
 bool adzi_single_check(const char *op, adz_tensor_map function);
-
-/** The functions that adzi_functional_run is given. */
-bool adzi_functional_vjp(adzi_functional *f);
-bool adzi_functional_jvp(adzi_functional *f);
-bool adzi_functional_jacobian(adzi_functional *f);
 
 #endif

@@ -102,7 +102,7 @@ static bool reverse(adzi_functional *f)
     for (size_t k = 0; k < f->n_y; ++k) {
         const int64_t count = passes_of(f, f->y[k]);
         adz_tensor **list = pointers(f, count * (int64_t)f->n);
-        if (list == NULL || !make_passes(f, adzi_functional_pull, f->y, k, f->n_y, f->n, list)) {
+        if (list == NULL || !make_passes(f, adzi_functional_vjp, f->y, k, f->n_y, f->n, list)) {
             return false;
         }
         for (size_t i = 0; i < f->n; ++i) {
@@ -119,11 +119,11 @@ static bool reverse(adzi_functional *f)
 
 static bool forward(adzi_functional *f)
 {
-    bool good = adzi_functional_prepare_push(f);
+    bool good = adzi_functional_prepare_jvp(f);
     for (size_t i = 0; i < f->n && good; ++i) {
         const int64_t count = passes_of(f, f->x[i]);
         adz_tensor **list = pointers(f, count * (int64_t)f->n_y);
-        good = list != NULL && make_passes(f, adzi_functional_push, f->x, i, f->n, f->n_y, list);
+        good = list != NULL && make_passes(f, adzi_functional_jvp, f->x, i, f->n, f->n_y, list);
         for (size_t k = 0; k < f->n_y && good; ++k) {
             adz_tensor *j =
                 join(f, f->y[k], f->x[i], list + (int64_t)k * count, count, f->y[k]->rank);
@@ -134,7 +134,7 @@ static bool forward(adzi_functional *f)
     return good;
 }
 
-bool adzi_functional_jacobian(adzi_functional *f)
+static bool compute_jacobian(adzi_functional *f)
 {
     const bool fewer = passes_of_all(f, f->x, f->n) < passes_of_all(f, f->y, f->n_y);
     f->n_found = f->n_y * f->n;
@@ -200,7 +200,7 @@ static bool check_independent(adzi_functional *f)
             return false;
         }
     }
-    if (!adzi_functional_pull(f, vectors, dx)) {
+    if (!adzi_functional_vjp(f, vectors, dx)) {
         return false;
     }
     for (size_t i = 0; i < f->n; ++i) {
@@ -220,7 +220,7 @@ static bool check_independent(adzi_functional *f)
 static bool jacobian_by_rows(adzi_functional *f)
 {
     return check_rows_of(f, f->inputs, f->n, "input") && check_rows_of(f, f->y, f->n_y, "result") &&
-           adzi_functional_jacobian(f) &&
+           compute_jacobian(f) &&
            (!f->options.check_rows || f->x[0]->sizes[0] < 2 || check_independent(f));
 }
 
@@ -234,7 +234,7 @@ adz_status adz_jacobian_many(const adz_tensor_function *function, adz_tensor *co
         .inputs = inputs,
         .n = n,
         .n_results = n_results };
-    return adzi_functional_run(&f, options, adzi_functional_jacobian, jacobians);
+    return adzi_functional_run(&f, options, compute_jacobian, jacobians);
 }
 
 adz_status adz_jacobian_rows_many(const adz_tensor_function *function, adz_tensor *const *inputs,
@@ -258,7 +258,7 @@ adz_status adz_hessian_many(const adz_tensor_function *function, adz_tensor *con
         .n = n,
         .n_results = 1,
         .second = true };
-    return adzi_functional_run(&f, options, adzi_functional_jacobian, hessians);
+    return adzi_functional_run(&f, options, compute_jacobian, hessians);
 }
 
 /* One of the three for a function of one tensor. */
@@ -272,8 +272,8 @@ static adz_tensor *run_single(adzi_functional *f, adz_tensor_map map, adz_tensor
     f->inputs = &x;
     f->n = f->n_results = 1;
     return adzi_single_check(f->op, map) &&
-                   adzi_functional_run(f, options,
-                       f->rows ? jacobian_by_rows : adzi_functional_jacobian, &found) == ADZ_OK
+                   adzi_functional_run(
+                       f, options, f->rows ? jacobian_by_rows : compute_jacobian, &found) == ADZ_OK
                ? found
                : NULL;
 }

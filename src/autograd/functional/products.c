@@ -45,27 +45,27 @@ static bool take_directions(const adzi_functional *f, adz_tensor **vectors)
     return true;
 }
 
-static bool pull_given(adzi_functional *f)
+static bool vjp_of_given(adzi_functional *f)
 {
     adz_tensor *vectors[ADZ_FUNCTION_RESULTS];
     f->n_found = f->n;
-    return take_vectors(f, vectors) && adzi_functional_pull(f, vectors, f->found);
+    return take_vectors(f, vectors) && adzi_functional_vjp(f, vectors, f->found);
 }
 
-static bool push_given(adzi_functional *f)
+static bool jvp_of_given(adzi_functional *f)
 {
     adz_tensor *vectors[ADZ_FUNCTION_INPUTS];
     f->n_found = f->n_y;
-    return take_directions(f, vectors) && adzi_functional_prepare_push(f) &&
-           adzi_functional_push(f, vectors, f->found);
+    return take_directions(f, vectors) && adzi_functional_prepare_jvp(f) &&
+           adzi_functional_jvp(f, vectors, f->found);
 }
 
-/* The Hessian is symmetric, so its product with a vector is a pull of the gradient. */
-static bool pull_gradient(adzi_functional *f)
+/* The Hessian is symmetric, so its product with a vector is a vjp of the gradient. */
+static bool vjp_of_gradient(adzi_functional *f)
 {
     adz_tensor *vectors[ADZ_FUNCTION_INPUTS];
     f->n_found = f->n;
-    return take_directions(f, vectors) && adzi_functional_pull(f, vectors, f->found);
+    return take_directions(f, vectors) && adzi_functional_vjp(f, vectors, f->found);
 }
 
 adz_status adz_vjp_many(const adz_tensor_function *function, adz_tensor *const *inputs, size_t n,
@@ -78,7 +78,7 @@ adz_status adz_vjp_many(const adz_tensor_function *function, adz_tensor *const *
         .n = n,
         .n_results = n_results,
         .vectors = vectors };
-    return adzi_functional_run(&f, options, pull_given, gradients);
+    return adzi_functional_run(&f, options, vjp_of_given, gradients);
 }
 
 adz_status adz_jvp_many(const adz_tensor_function *function, adz_tensor *const *inputs, size_t n,
@@ -94,7 +94,7 @@ adz_status adz_jvp_many(const adz_tensor_function *function, adz_tensor *const *
     if (vectors == NULL) {
         return adzi_error_null(f.op, "vectors");
     }
-    return adzi_functional_run(&f, options, push_given, derivatives);
+    return adzi_functional_run(&f, options, jvp_of_given, derivatives);
 }
 
 adz_status adz_hvp_many(const adz_tensor_function *function, adz_tensor *const *inputs, size_t n,
@@ -110,7 +110,7 @@ adz_status adz_hvp_many(const adz_tensor_function *function, adz_tensor *const *
     if (vectors == NULL) {
         return adzi_error_null(f.op, "vectors");
     }
-    return adzi_functional_run(&f, options, pull_gradient, products);
+    return adzi_functional_run(&f, options, vjp_of_gradient, products);
 }
 
 /* One of the three for a function of one tensor. `work` says which. */
@@ -125,7 +125,7 @@ static adz_tensor *run_single(const char *op, adz_tensor_map map, adz_tensor *x,
         .n = 1,
         .n_results = 1,
         .vectors = &v,
-        .second = work == pull_gradient };
+        .second = work == vjp_of_gradient };
     adz_tensor *found = NULL;
     return adzi_single_check(op, map) && adzi_functional_run(&f, options, work, &found) == ADZ_OK
                ? found
@@ -135,17 +135,17 @@ static adz_tensor *run_single(const char *op, adz_tensor_map map, adz_tensor *x,
 adz_tensor *adz_vjp(adz_tensor_map function, adz_tensor *x, adz_tensor *v, void *user,
     const adz_functional_options *options)
 {
-    return run_single("adz_vjp", function, x, v, user, options, pull_given);
+    return run_single("adz_vjp", function, x, v, user, options, vjp_of_given);
 }
 
 adz_tensor *adz_jvp(adz_tensor_map function, adz_tensor *x, adz_tensor *v, void *user,
     const adz_functional_options *options)
 {
-    return run_single("adz_jvp", function, x, v, user, options, push_given);
+    return run_single("adz_jvp", function, x, v, user, options, jvp_of_given);
 }
 
 adz_tensor *adz_hvp(adz_tensor_map function, adz_tensor *x, adz_tensor *v, void *user,
     const adz_functional_options *options)
 {
-    return run_single("adz_hvp", function, x, v, user, options, pull_gradient);
+    return run_single("adz_hvp", function, x, v, user, options, vjp_of_gradient);
 }

@@ -193,6 +193,45 @@ static void plans_share_variables(void **state)
     adz_scope_close(scope);
 }
 
+/* A module with a buffer that each call replaces: h = x + h / 2, y = 3 h - 1. All of it is one loop
+ * in C, which must store h, although nothing reads it but the next call. */
+static adz_tensor *keep_half(adz_module *self, adz_tensor *x)
+{
+    adz_tensor *h = adz_add(x, adz_mul_number(adz_module_buffer_at(self, 0), 0.5));
+    adz_tensor *y = adz_sub_number(adz_mul_number(h, 3), 1);
+    return adz_module_set_buffer(self, "h", adz_detach(h)) != NULL ? y : NULL;
+}
+
+static void a_replaced_buffer_goes_on(void **state)
+{
+    (void)state;
+    static const adz_module_type type = {
+        .size = sizeof(adz_module_type), .name = "Half", .forward = keep_half
+    };
+    adz_scope *scope = adz_scope_open();
+    adz_module *net = adz_module_new(&type, 0);
+    assert_non_null(adz_module_add_buffer(net, "h", adz_zeros(ADZ_SHAPE(2, 3), ADZ_F32), false));
+    c_network n = of(net, adz_randn(ADZ_SHAPE(2, 3), ADZ_F32));
+    adz_module_eval(net);
+    const adzi_export what = {
+        .function = call_network, .user = &n, .inputs = { n.in, n.n_in }, .module = net
+    };
+    static const char *const names[] = { "run" };
+    assert_int_equal(
+        adzi_write_c("adz_c_write", temporary_path("half.c"), &what, names, 1, NULL), ADZ_OK);
+    const compiled c = compile("half", false);
+    for (int i = 0; i < 4; ++i) {
+        refill(&n);
+        const double d = difference(&c, &n, 1);
+        if (!(d <= 1e-6)) {
+            fail_msg("call %d: the result differs by %g", i, d);
+        }
+    }
+    dlclose(c.library);
+    adz_module_free(&net);
+    adz_scope_close(scope);
+}
+
 static void expect_plans_refused(
     adz_plan *const *plans, const char *const *names, size_t n, adz_status code, const char *part)
 {
@@ -240,6 +279,7 @@ int steps_tests(void)
         cmocka_unit_test(a_loss_of_its_own_and_a_frozen_body),
         cmocka_unit_test(every_optimizer),
         cmocka_unit_test(plans_share_variables),
+        cmocka_unit_test(a_replaced_buffer_goes_on),
         cmocka_unit_test(refused_plans),
     };
     return cmocka_run_group_tests_name("c99: steps", tests, temporary_begin, temporary_end);

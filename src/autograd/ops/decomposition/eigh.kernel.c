@@ -115,23 +115,7 @@ static inline void KERNEL(eigh_lanes)(
     }
 }
 
-void KERNEL(eigh)(const void *block, int64_t begin, int64_t end)
-{
-    const adzi_eigh_args *args = block;
-    for (int64_t worker = begin; worker < end; ++worker) {
-        elem *memory = adzi_worker_memory(&args->workers, worker);
-        const int64_t last = adzi_worker_begin(&args->workers, worker + 1);
-        for (int64_t i = adzi_worker_begin(&args->workers, worker), items; i < last; i += items) {
-            items = last - i < ADZI_JACOBI_LANES ? last - i : ADZI_JACOBI_LANES;
-            if (items < 3) {
-                items = 1;
-                KERNEL(eigh_lanes)(args, i, 1, memory, 1);
-            } else {
-                KERNEL(eigh_lanes)(args, i, items, memory, ADZI_JACOBI_LANES);
-            }
-        }
-    }
-}
+JACOBI_KERNEL(eigh)
 
 void KERNEL(eigh_large)(const void *block, int64_t begin, int64_t end)
 {

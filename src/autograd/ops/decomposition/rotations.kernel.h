@@ -40,8 +40,8 @@ static inline bool KERNEL(angles)(KERNEL(rotation) * r, const elem *p, const ele
     return any != 0;
 }
 
-/* The power of two that brings the largest of n elements, `step` apart, to about 1. -1 as the
- * second result if an element is not finite. */
+/* The power of two that brings the largest of n elements, `step` apart, to about 1. `finite` is
+ * false if an element is not finite. */
 static inline double KERNEL(range)(const elem *a, int64_t n, int64_t step, bool *finite)
 {
     double most = 0;
@@ -86,3 +86,26 @@ static inline void KERNEL(order)(
         order[at] = i;
     }
 }
+
+/* Defines the kernel of an operator for small matrices. Each worker computes its items in groups of
+ * lanes, by KERNEL(<op>_lanes); one or two items cost less one after the other. */
+#undef JACOBI_KERNEL
+#define JACOBI_KERNEL(op)                                                                \
+    void KERNEL(op)(const void *block, int64_t begin, int64_t end)                       \
+    {                                                                                    \
+        const adzi_##op##_args *args = block;                                            \
+        for (int64_t worker = begin; worker < end; ++worker) {                           \
+            elem *memory = adzi_worker_memory(&args->workers, worker);                   \
+            const int64_t last = adzi_worker_begin(&args->workers, worker + 1);          \
+            for (int64_t i = adzi_worker_begin(&args->workers, worker), items; i < last; \
+                 i += items) {                                                           \
+                items = last - i < ADZI_JACOBI_LANES ? last - i : ADZI_JACOBI_LANES;     \
+                if (items < 3) {                                                         \
+                    items = 1;                                                           \
+                    KERNEL(op##_lanes)(args, i, 1, memory, 1);                           \
+                } else {                                                                 \
+                    KERNEL(op##_lanes)(args, i, items, memory, ADZI_JACOBI_LANES);       \
+                }                                                                        \
+            }                                                                            \
+        }                                                                                \
+    }
