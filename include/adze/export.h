@@ -8,7 +8,8 @@
  *
  *     void NAME_run(const float *x, float *y);
  *
- * A plan may be of a whole training step, so that a device goes on learning:
+ * A plan with several results (adz_plan_new_results) becomes a function with an array for each of
+ * them. A plan may be of a whole training step, so that a device goes on learning:
  *
  *     void NAME_step(const float *x0, const float *x1, float *y);
  *
@@ -136,7 +137,15 @@ ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
  * call to call: weights, running statistics of batch norm, states of optimizers, gradients to which
  * steps add. It begins with the present contents. What no function changes is constant.
  *
- * A function has the plan's inputs in their order, then the result: x, or x0, x1 and so on, then y.
+ * A function has the plan's inputs in their order, then the results in theirs: x, or x0, x1 and so
+ * on, then y, or y0, y1 and so on. If the plan has names for its results, the arrays are called
+ * after them:
+ *
+ *     void net_run(const float *x, float *y_boxes, float *y_scores);
+ *
+ * A result may be an input, another result or a view of one. A result that depends neither on an
+ * input nor on what the function changes would be a constant, and is refused.
+ *
  * Inputs keep the shapes that they have, in row-major order. Float tensors are f32; a standardiser
  * around the network may compute with f64. Integers are int32_t in C: a computed integer that does
  * not fit keeps its low 32 bits.
@@ -156,7 +165,8 @@ ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
  * @param options  NULL for the defaults
  * @return         ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_ARGUMENT (a path without ".c", a name that is no
  *                 identifier or given twice, plans of different modules); ADZ_ERR_UNSUPPORTED (an
- *                 operator, an optimizer or a step that cannot be written, which is named);
+ *                 operator, an optimizer or a step that cannot be written, which is named; a
+ *                 result that would be a constant);
  *                 ADZ_ERR_STATE (a call that cannot be a part of a step, or in a function that a
  *                 plan captures); ADZ_ERR_DTYPE (an operator with f64), ADZ_ERR_IO, ADZ_ERR_MEMORY,
  *                 or the error of a plan's function

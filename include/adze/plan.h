@@ -77,8 +77,20 @@ typedef struct adz_plan adz_plan;
  */
 typedef adz_tensor *(*adz_plan_function)(void *user);
 
-/** Options of adz_plan_new. Start from ADZ_PLAN_OPTIONS. Inputs and names serve the exports of a
- * plan. */
+/**
+ * Computes a forward or a step with several results, such as the boxes and scores of a detector, or
+ * a prediction and the next state of a recurrent network (PyTorch: a function that returns a
+ * tuple).
+ *
+ * @param results  room for as many as adz_plan_new_results was given, all NULL. The function fills
+ *                 it with tensors that are borrowed from a scope open around the call
+ * @param user     what adz_plan_new_results was given
+ * @return         ADZ_OK; else an error, which the function or the call that failed has recorded
+ */
+typedef adz_status (*adz_plan_results_function)(adz_tensor **results, void *user);
+
+/** Options of adz_plan_new and adz_plan_new_results. Start from ADZ_PLAN_OPTIONS. Inputs and names
+ * serve the exports of a plan. */
 typedef struct adz_plan_options {
     size_t size;            /**< sizeof(adz_plan_options) */
     adz_tensor_list inputs; /**< the tensors whose contents change from run to run, kept; none */
@@ -93,12 +105,16 @@ typedef struct adz_plan_options {
                              function, and new copies are made. Products of OpenBLAS, and
                              of so few rows that the weight is read where it lies, have none. No bit
                              changes. */
+    const char *const *result_names; /**< a name for each result, copied; NULL: "output" for a
+                                          single one, else "output0", "output1" and so on. Given
+                                          names are not empty and differ from one another and from
+                                          those of the inputs */
 } adz_plan_options;
 
 /** The defaults. */
-#define ADZ_PLAN_OPTIONS                                         \
-    {                                                            \
-        sizeof(adz_plan_options), { NULL, 0 }, NULL, NULL, false \
+#define ADZ_PLAN_OPTIONS                                               \
+    {                                                                  \
+        sizeof(adz_plan_options), { NULL, 0 }, NULL, NULL, false, NULL \
     }
 
 /**
@@ -124,6 +140,47 @@ ADZ_API void adz_plan_options_init(adz_plan_options *options, size_t size);
  */
 ADZ_API adz_plan *adz_plan_new(
     adz_plan_function function, void *user, const adz_plan_options *options);
+
+/**
+ * Makes a plan of a function with several results, as adz_plan_new does for one.
+ *
+ * @code
+ * typedef struct { adz_module *gru; adz_tensor *x, *state; } recurrent;
+ *
+ * static adz_status advance(adz_tensor **results, void *user)
+ * {
+ *     recurrent *r = user;
+ *     adz_values *all = adz_values_new();
+ *     results[0] = ADZ_CALL_RESULTS(r->gru, all, { NULL, r->x }, { "h0", r->state }); // y
+ *     results[1] = adz_values_find(all, "h");
+ *     adz_values_free(&all);
+ *     return results[0] != NULL ? ADZ_OK : adz_error_code();
+ * }
+ *
+ * static adz_plan *plan_of(recurrent *r)
+ * {
+ *     static const char *const names[] = { "y", "next" };
+ *     adz_plan_options o = ADZ_PLAN_OPTIONS;
+ *     o.result_names = names;
+ *     return adz_plan_new_results(advance, r, 2, &o);
+ * }
+ * @endcode
+ *
+ * Any tensor may be a result, also one that the function has not made, such as an input or a
+ * parameter; one that is a view of another result; and one that is returned twice. A result that
+ * shares memory with an input or a parameter shows what lies there after the run.
+ *
+ * @param function   computes the results; it is called again when the plan has to be made anew
+ * @param user       handed to the function
+ * @param n_results  1 to 1024
+ * @param options    NULL for the defaults
+ * @return           as adz_plan_new. ADZ_ERR_ARGUMENT is also the error of n_results and of a name,
+ *                   and ADZ_ERR_STATE that of a function which leaves a result NULL or returns an
+ *                   error that is not recorded
+ * @see              torch.cuda.CUDAGraph, torch.compile
+ */
+ADZ_API adz_plan *adz_plan_new_results(adz_plan_results_function function, void *user,
+    size_t n_results, const adz_plan_options *options);
 
 /**
  * Runs the function once more, by replaying its launches if nothing has changed since they were
@@ -155,13 +212,40 @@ ADZ_API adz_plan *adz_plan_new(
 ADZ_API adz_status adz_plan_run(adz_plan *plan);
 
 /**
- * The result of the last run.
+ * The result of the last run, or the first one of several.
  *
  * @param plan  any
  * @return      the plan's: adz_keep it to hold it longer, and clone it to keep its contents. It has
  *              no graph. NULL with ADZ_ERR_NULL
  */
 ADZ_API adz_tensor *adz_plan_output(const adz_plan *plan);
+
+/**
+ * One result of the last run.
+ *
+ * @param plan  any
+ * @param k     below adz_plan_result_count
+ * @return      the plan's, as adz_plan_output, which gives result 0; NULL with ADZ_ERR_INDEX or
+ *              ADZ_ERR_NULL
+ */
+ADZ_API adz_tensor *adz_plan_result(const adz_plan *plan, size_t k);
+
+/**
+ * The number of results.
+ *
+ * @param plan  any
+ * @return      1 for a plan of adz_plan_new; 0 with ADZ_ERR_NULL
+ */
+ADZ_API size_t adz_plan_result_count(const adz_plan *plan);
+
+/**
+ * The name of one result.
+ *
+ * @param plan  any
+ * @param k     below adz_plan_result_count
+ * @return      the plan's; NULL with ADZ_ERR_INDEX or ADZ_ERR_NULL
+ */
+ADZ_API const char *adz_plan_result_name(const adz_plan *plan, size_t k);
 
 /**
  * The norm that adz_clip_grads has computed in the last run.

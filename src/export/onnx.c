@@ -44,6 +44,26 @@ static bool is_utf8(const char *text)
     return adzi_utf8_valid(text, strlen(text)) == strlen(text);
 }
 
+/* Takes a name that the program has given. NULL with the error recorded if it cannot be that of
+ * one value in the file. */
+static const char *take_name(adzi_onnx *g, const char *given)
+{
+    if (given[0] == '\0' || !is_utf8(given)) {
+        adzi_error(g->op, ADZ_ERR_ARGUMENT,
+            "the name \"%s\" of an input, result, parameter or buffer is %s; names in ONNX files "
+            "are not empty and UTF-8",
+            given, given[0] == '\0' ? "empty" : "not UTF-8");
+        return NULL;
+    }
+    const char *name = adzi_onnx_unique(g, given);
+    if (name != NULL && strcmp(name, given) != 0) {
+        adzi_error(g->op, ADZ_ERR_ARGUMENT,
+            "\"%s\" is the name of two values; give the inputs or results other names", given);
+        return NULL;
+    }
+    return name;
+}
+
 /* Names the values that have a name of their own: inputs, parameters and buffers. */
 static bool name_given(adzi_onnx *g)
 {
@@ -53,24 +73,35 @@ static bool name_given(adzi_onnx *g)
         if (v->name == NULL || (!v->used && v->kind != ADZI_VALUE_INPUT)) {
             continue;
         }
-        if (v->name[0] == '\0' || !is_utf8(v->name)) {
-            adzi_error(g->op, ADZ_ERR_ARGUMENT,
-                "the name \"%s\" of an input, parameter or buffer is %s; names in ONNX files are "
-                "not empty and UTF-8",
-                v->name, v->name[0] == '\0' ? "empty" : "not UTF-8");
-            return false;
-        }
-        const char *name = adzi_onnx_unique(g, v->name);
+        const char *name = take_name(g, v->name);
         if (name == NULL) {
-            return false;
-        }
-        if (strcmp(name, v->name) != 0) {
-            adzi_error(g->op, ADZ_ERR_ARGUMENT,
-                "\"%s\" is the name of two values; give the inputs other names", v->name);
             return false;
         }
         g->values[i].name = name;
         adzi_onnx_set_dtype(g, name, v->dtype);
+    }
+    return true;
+}
+
+/* Names the graph's outputs. A value that a node computes gets the name of the first output that it
+ * is. */
+static bool name_outputs(adzi_onnx *g)
+{
+    const adzi_trace *trace = g->trace;
+    for (size_t k = 0; k < trace->n_outputs; ++k) {
+        const int value = trace->outputs[k];
+        char usual[32];
+        adzi_result_name(usual, sizeof usual, trace->n_outputs, k);
+        g->outputs[k] = trace->output_names != NULL ? take_name(g, trace->output_names[k])
+                                                    : adzi_onnx_unique(g, usual);
+        if (g->outputs[k] == NULL) {
+            return false;
+        }
+        adzi_onnx_set_dtype(g, g->outputs[k], trace->values[value].dtype);
+        if (trace->values[value].kind == ADZI_VALUE_RESULT && !g->values[value].constant &&
+            g->values[value].name == NULL) {
+            g->values[value].name = g->outputs[k];
+        }
     }
     return true;
 }
@@ -110,21 +141,10 @@ static void find_constants(adzi_onnx *g)
 static bool name_others(adzi_onnx *g)
 {
     const adzi_trace *trace = g->trace;
-    const adzi_traced_value *y = &trace->values[trace->output];
-    const bool direct = y->kind == ADZI_VALUE_RESULT && !g->values[trace->output].constant;
-    const char *output = adzi_onnx_unique(g, "output");
-    if (output == NULL) {
-        return false;
-    }
-    adzi_onnx_set_dtype(g, output, y->dtype);
     for (size_t i = 0; i < trace->n_values; ++i) {
         const adzi_traced_value *v = &trace->values[i];
         if (g->values[i].name != NULL || (v->call < 0 && !v->used) ||
             (v->call >= 0 && !trace->calls[v->call].used)) {
-            continue;
-        }
-        if (direct && i == (size_t)trace->output) {
-            g->values[i].name = output;
             continue;
         }
         adzi_text name = { 0 };
@@ -135,6 +155,9 @@ static bool name_others(adzi_onnx *g)
             adzi_text_format(&name, "%s%s%s", is_utf8(c->path) ? c->path : "",
                 c->path[0] != '\0' ? "." : "", c->op->name);
         }
+        if (name.failed) {
+            adzi_fail_memory(g->op, name.length);
+        }
         g->values[i].name = name.failed ? NULL : adzi_onnx_unique(g, adzi_text_get(&name));
         adzi_text_free(&name);
         if (g->values[i].name == NULL) {
@@ -142,7 +165,6 @@ static bool name_others(adzi_onnx *g)
         }
         adzi_onnx_set_dtype(g, g->values[i].name, v->dtype);
     }
-    g->output = output;
     return true;
 }
 
@@ -170,16 +192,18 @@ static bool print_calls(adzi_onnx *g)
         }
     }
     g->call = NULL;
-    if (strcmp(g->values[trace->output].name, g->output) != 0) {
-        const char *y = adzi_onnx_name(g, trace->output);
-        adzi_onnx_node(g, "Identity", &y, 1, &g->output, 1, NULL, 0);
+    for (size_t k = 0; k < trace->n_outputs && !g->failed; ++k) {
+        if (strcmp(g->values[trace->outputs[k]].name, g->outputs[k]) != 0) {
+            const char *y = adzi_onnx_name(g, trace->outputs[k]);
+            adzi_onnx_node(g, "Identity", &y, 1, &g->outputs[k], 1, NULL, 0);
+        }
     }
     return !g->failed;
 }
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
-/* The type and shape of an input or of the output. */
+/* The type and shape of an input or of an output. */
 static void add_info(
     adzi_message *graph, const adzi_onnx *g, int field, int value, const char *name)
 {
@@ -248,7 +272,9 @@ static bool begin_file(const adzi_onnx *g, adzi_message *model, adzi_message *gr
     for (int i = 0; i < trace->n_inputs; ++i) {
         add_info(graph, g, GRAPH_INPUT, i, g->values[i].name);
     }
-    add_info(graph, g, GRAPH_OUTPUT, trace->output, g->output);
+    for (size_t k = 0; k < trace->n_outputs; ++k) {
+        add_info(graph, g, GRAPH_OUTPUT, trace->outputs[k], g->outputs[k]);
+    }
     uint64_t bytes = graph->length + g->nodes.length;
     for (size_t i = 0; i < g->n_initialisers; ++i) {
         const uint64_t n = tensor_bytes(&g->initialisers[i]);
@@ -318,6 +344,7 @@ static void end(adzi_onnx *g)
     adzi_free(g->names, g->names_capacity * sizeof *g->names);
     adzi_free(g->dtypes, g->dtypes_capacity * sizeof *g->dtypes);
     adzi_free(g->values, g->trace->n_values * sizeof *g->values);
+    adzi_free(g->outputs, g->trace->n_outputs * sizeof *g->outputs);
 }
 
 /* Decides on the batch dimension. False if it has to be free and cannot be. */
@@ -359,13 +386,15 @@ static adz_status write_trace(
 {
     adzi_onnx g = { .op = op, .trace = trace };
     g.values = adzi_alloc_zero(trace->n_values * sizeof *g.values);
-    if (g.values == NULL) {
+    g.outputs = adzi_alloc_zero(trace->n_outputs * sizeof *g.outputs);
+    bool good = g.values != NULL && g.outputs != NULL;
+    if (!good) {
         adzi_fail_memory(op, trace->n_values * sizeof *g.values);
-        return ADZ_ERR_MEMORY;
+    } else {
+        find_constants(&g);
+        good = check_calls(&g) && name_given(&g) && name_outputs(&g) && name_others(&g) &&
+               choose_batch(&g, o->batch_dimension) && print_calls(&g);
     }
-    find_constants(&g);
-    const bool good = check_calls(&g) && name_given(&g) && name_others(&g) &&
-                      choose_batch(&g, o->batch_dimension) && print_calls(&g);
     const adz_status status = good ? write_file(&g, path) : adzi_status(NULL);
     end(&g);
     return status;
@@ -432,10 +461,6 @@ adz_status adz_plan_write_onnx(adz_plan *plan, const char *path, const adz_onnx_
     if (plan == NULL) {
         return adzi_error_null(op, "plan");
     }
-    const adzi_export what = { .function = plan->function,
-        .user = plan->user,
-        .inputs = { plan->inputs, plan->n_inputs },
-        .input_names = (const char *const *)plan->input_names,
-        .module = plan->module };
+    const adzi_export what = adzi_export_of(plan);
     return adzi_write_onnx(op, &what, path, options);
 }

@@ -51,7 +51,7 @@ typedef struct adzi_onnx {
     size_t n_names, names_capacity, dtypes_capacity;
     adzi_index by_name;
     size_t n_temporaries;
-    const char *output;           /* the name of the graph's output */
+    const char **outputs;         /* the names of the graph's outputs */
     bool free_batch;              /* dimension 0 of the inputs is written as "batch" */
     int64_t batch_size;           /* in the traced call */
     const adzi_traced_call *call; /* the call whose nodes are being printed */

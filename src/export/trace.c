@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "export/kept.h"
+#include "plan/plan.h"
 
 /* ---- what a trace leaves as it was ---------------------------------------------------------- */
 
@@ -71,6 +72,23 @@ static bool add_module(adzi_trace *trace, adz_module *module)
                adzi_pending() == ADZ_OK);
 }
 
+/* Calls the function, and finds the values of its results. */
+static bool find_outputs(adzi_trace *trace, const adzi_export *what)
+{
+    const adzi_function f = { .single = what->function,
+        .several = what->several,
+        .user = what->user,
+        .n_results = trace->n_outputs };
+    adzi_tracer_begin(&trace->tracer);
+    bool good = adzi_function_call(trace->op, &f, trace->returned);
+    for (size_t k = 0; k < f.n_results && good; ++k) {
+        trace->outputs[k] = trace->failed ? -1 : adzi_trace_value_of(trace, trace->returned[k]);
+        good = trace->outputs[k] >= 0;
+    }
+    adzi_tracer_end();
+    return good;
+}
+
 /* Calls the function in a scope, with the trace on. A jump out of the function ends the frame,
  * which turns the trace off. */
 static __attribute__((noinline)) bool call(adzi_trace *trace, const adzi_export *what)
@@ -86,25 +104,17 @@ static __attribute__((noinline)) bool call(adzi_trace *trace, const adzi_export 
         adzi_frame_end(thread, frame);
         return false;
     }
-    adzi_tracer_begin(&trace->tracer);
-    adz_tensor *y = what->function(what->user);
-    trace->output = y != NULL && !trace->failed && adzi_check_tensor(trace->op, "the result", y)
-                        ? adzi_trace_value_of(trace, y)
-                        : -1;
-    adzi_tracer_end();
-    if (y == NULL) {
-        adzi_error_null(trace->op, "the function's result");
-    }
+    const bool good = find_outputs(trace, what);
     adz_scope_close(scope);
     adzi_frame_end(thread, frame);
     if (trace->failed && adzi_pending() == ADZ_OK) {
         adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
             "the function went on after a call that cannot be exported; return NULL there");
     }
-    return trace->output >= 0 && adzi_pending() == ADZ_OK;
+    return good && adzi_pending() == ADZ_OK;
 }
 
-/* ---- what the output needs ------------------------------------------------------------------ */
+/* ---- what the outputs need ------------------------------------------------------------------ */
 
 /* These calls overwrite the old elements of their first input without reading them. */
 static bool overwrites(const adzi_traced_call *c)
@@ -112,11 +122,13 @@ static bool overwrites(const adzi_traced_call *c)
     return c->inplace && c->row != NULL && c->row->overwrites;
 }
 
-/* Marks the calls and values that the output depends on. A call comes after those that made its
+/* Marks the calls and values that the outputs depend on. A call comes after those that made its
  * inputs, so one pass from the last call suffices. */
 static void mark_used(adzi_trace *trace)
 {
-    trace->values[trace->output].used = true;
+    for (size_t k = 0; k < trace->n_outputs; ++k) {
+        trace->values[trace->outputs[k]].used = true;
+    }
     for (size_t i = 0; i < trace->n_values; ++i) {
         if (trace->values[i].becomes != (int)i) {
             trace->values[trace->values[i].becomes].used = true;
@@ -135,24 +147,73 @@ static void mark_used(adzi_trace *trace)
     }
 }
 
-/* The result must depend on an input. Otherwise the file would compute the same in every run. */
-static bool check_inputs(const adzi_trace *trace)
+/* Marks what differs from run to run: the inputs, what a step changes, and what is computed from
+ * them. */
+static void find_varying(const adzi_trace *trace, bool *varies)
 {
-    bool depends = false;
-    for (int i = 0; i < trace->n_inputs; ++i) {
-        depends = depends || trace->values[i].used;
+    for (size_t i = 0; i < trace->n_values; ++i) {
+        const adzi_traced_value *v = &trace->values[i];
+        varies[i] =
+            v->kind == ADZI_VALUE_INPUT || v->kind == ADZI_VALUE_NUMBER || v->becomes != (int)i;
     }
+    for (size_t i = 0; i < trace->n_calls; ++i) {
+        const adzi_traced_call *c = &trace->calls[i];
+        bool any = false;
+        for (int k = overwrites(c) ? 1 : 0; k < c->n_in && !any; ++k) {
+            any = c->in[k] >= 0 && varies[c->in[k]];
+        }
+        for (int k = 0; k < c->n_out; ++k) {
+            varies[c->out[k]] = varies[c->out[k]] || any;
+        }
+    }
+}
+
+/* Records the error of a result that is the same in every run. Returns false. */
+static bool refuse_output(const adzi_trace *trace, size_t k)
+{
+    adzi_text which = { 0 };
+    if (trace->n_outputs == 1) {
+        adzi_text_add(&which, "the result");
+    } else {
+        adzi_text_format(&which, "result %zu", k);
+    }
+    if (trace->output_names != NULL) {
+        adzi_text_format(&which, " \"%s\"", trace->output_names[k]);
+    }
+    adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
+        "%s does not depend on %s, so that it would be a constant; %scompute it from the input by "
+        "adze's operators, and not by the program itself",
+        adzi_text_get(&which), trace->n_inputs > 1 ? "any input" : trace->values[0].name,
+        trace->n_outputs > 1 ? "leave it out, or " : "");
+    adzi_text_free(&which);
+    return false;
+}
+
+/* Every result must differ from run to run, and some result must depend on an input. Otherwise the
+ * file would compute a constant, which most often is one by mistake. */
+static bool check_outputs(const adzi_trace *trace)
+{
     if (trace->n_inputs == 0) {
         adzi_error(trace->op, ADZ_ERR_ARGUMENT,
             "there are no inputs, so that the result would be a constant; name the tensors that "
             "differ from run to run in adz_plan_options.inputs");
-    } else if (!depends) {
-        adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
-            "the result does not depend on %s, so that it would be a constant; compute it from the "
-            "input by adze's operators, and not by the program itself",
-            trace->n_inputs > 1 ? "any input" : trace->values[0].name);
+        return false;
     }
-    return depends;
+    bool *varies = adzi_alloc(trace->n_values * sizeof *varies), depends = false;
+    if (varies == NULL) {
+        adzi_fail_memory(trace->op, trace->n_values * sizeof *varies);
+        return false;
+    }
+    find_varying(trace, varies);
+    size_t k = 0;
+    while (k < trace->n_outputs && varies[trace->outputs[k]]) {
+        ++k;
+    }
+    adzi_free(varies, trace->n_values * sizeof *varies);
+    for (int i = 0; i < trace->n_inputs; ++i) {
+        depends = depends || trace->values[i].used;
+    }
+    return (k == trace->n_outputs && depends) || refuse_output(trace, k < trace->n_outputs ? k : 0);
 }
 
 /* Parameters, buffers and constants must hold at the end what they held when they were first used:
@@ -176,14 +237,31 @@ static bool check_constants(const adzi_trace *trace)
 
 /* ---- making and freeing --------------------------------------------------------------------- */
 
+/* Enters what is known before the function is called. */
+static bool begin(adzi_trace *trace, const adzi_export *what)
+{
+    const size_t n = what->function != NULL ? 1 : what->n_results;
+    trace->outputs = adzi_alloc(n * sizeof *trace->outputs);
+    trace->returned = adzi_alloc(n * sizeof(adz_tensor *));
+    trace->n_outputs = n;
+    trace->output_names = what->result_names;
+    if (trace->outputs == NULL || trace->returned == NULL) {
+        adzi_fail_memory(trace->op, n * sizeof *trace->outputs);
+        return false;
+    }
+    trace->kept = adzi_kept_new(trace->op, what->module);
+    return trace->kept != NULL && add_inputs(trace, what) && add_module(trace, what->module);
+}
+
 adzi_trace *adzi_trace_new(
     const char *op, const adzi_export *what, bool (*prints)(const adz_operator *op))
 {
     if (adzi_pending() != ADZ_OK) {
         return NULL;
     }
-    if (what->function == NULL || (what->inputs.items == NULL && what->inputs.count > 0)) {
-        return adzi_fail_null(op, what->function == NULL ? "function" : "inputs");
+    const bool given = what->function != NULL || what->several != NULL;
+    if (!given || (what->inputs.items == NULL && what->inputs.count > 0)) {
+        return adzi_fail_null(op, !given ? "function" : "inputs");
     }
     if (adzi_self()->tracer != NULL) {
         return adzi_fail(op, ADZ_ERR_STATE, "an export cannot run inside another one");
@@ -195,10 +273,8 @@ adzi_trace *adzi_trace_new(
     trace->tracer = adzi_trace_reports;
     trace->op = op;
     trace->prints = prints;
-    trace->output = -1;
     trace->step = trace->tracer.of_step = what->step;
-    trace->kept = adzi_kept_new(op, what->module);
-    bool good = trace->kept != NULL && add_inputs(trace, what) && add_module(trace, what->module);
+    bool good = begin(trace, what);
     if (good) {
         ADZI_STEP_DOWN();
         adzi_draws_begin(&trace->kept->draws);
@@ -210,7 +286,7 @@ adzi_trace *adzi_trace_new(
     }
     if (good) {
         mark_used(trace);
-        good = check_inputs(trace) && check_constants(trace);
+        good = check_outputs(trace) && check_constants(trace);
     }
     restore(trace);
     if (!good) {
@@ -237,6 +313,8 @@ void adzi_trace_free(adzi_trace **trace)
     for (size_t i = 0; i < t->n_tensors; ++i) {
         adzi_drop(t->tensors[i].tensor);
     }
+    adzi_free(t->outputs, t->n_outputs * sizeof *t->outputs);
+    adzi_free(t->returned, t->n_outputs * sizeof(adz_tensor *));
     adzi_index_free(&t->by_tensor);
     adzi_index_free(&t->by_storage);
     adzi_free(t->calls, t->calls_capacity * sizeof *t->calls);
@@ -245,6 +323,20 @@ void adzi_trace_free(adzi_trace **trace)
     adzi_free(t->storages, t->storages_capacity * sizeof *t->storages);
     adzi_free(t->births, t->births_capacity * sizeof *t->births);
     adzi_free(t, sizeof *t);
+}
+
+/* ---- plans ---------------------------------------------------------------------------------- */
+
+adzi_export adzi_export_of(const adz_plan *plan)
+{
+    return (adzi_export){ .function = plan->function.single,
+        .several = plan->function.several,
+        .n_results = plan->function.n_results,
+        .user = plan->function.user,
+        .inputs = { plan->inputs, plan->n_inputs },
+        .input_names = (const char *const *)plan->input_names,
+        .result_names = plan->named ? (const char *const *)plan->result_names : NULL,
+        .module = plan->module };
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #define ADZI_EXPORT_TRACE_H
 
 #include "adze/nn.h"
+#include "adze/plan.h"
 #include "autograd/op.h"
 #include "base/index.h"
 #include "export/rows.h"
@@ -19,13 +20,16 @@ typedef adz_tensor *(*adzi_export_function)(void *user);
 
 /** What is exported. */
 typedef struct adzi_export {
-    adzi_export_function function;
+    adzi_export_function function; /* if there is one result; else NULL */
     void *user;
     adz_tensor_list inputs;         /* tensors whose contents differ from run to run */
     const char *const *input_names; /* one for each; NULL: "input", or "input0", "input1", ... */
     adz_module *module; /* names parameters and buffers as its state does; NULL: there is none */
     bool step; /* the function may be a training step: a trace has its gradients and updates, and
                   what the step changes. False: backwards and optimizers are refused */
+    adz_plan_results_function several; /* if `function` is NULL: it has n_results results */
+    size_t n_results;                  /* only read for `several` */
+    const char *const *result_names;   /* one for each; NULL: the writer chooses */
 } adzi_export;
 
 typedef enum adzi_value_kind {
@@ -58,7 +62,7 @@ typedef struct adzi_traced_value {
     int which;              /* the number of the state or number */
     int64_t ahead;          /* of a number: the steps of the parameter before it in the function */
     uint32_t fresh;         /* of a number: bit k if the traced step has made state k */
-    bool used;              /* the output, or a value that a variable becomes, depends on it */
+    bool used;              /* an output, or a value that a variable becomes, depends on it */
 } adzi_traced_value;
 
 /** A tensor that the traced calls have used, and the value that it holds now. */
@@ -80,7 +84,7 @@ typedef struct adzi_traced_call {
     int *out;     /* values */
     char *path;   /* the modules that were called, "encoder.2.ffn"; owned; "" outside modules */
     bool inplace; /* out[0] is the tensor of in[0] with other elements */
-    bool used;    /* the output depends on it */
+    bool used;    /* an output depends on it */
 } adzi_traced_call;
 
 /** A storage that was made while the trace ran. */
@@ -101,7 +105,10 @@ typedef struct adzi_trace {
     adzi_traced_call *calls;
     size_t n_calls, calls_capacity;
     int n_inputs; /* the inputs are the values 0 .. n_inputs-1 */
-    int output;   /* what the function returned */
+    int *outputs; /* the values of what the function returned */
+    size_t n_outputs;
+    adz_tensor **returned;           /* what it returned; borrowed, valid in its scope */
+    const char *const *output_names; /* those of the export, or NULL */
     adzi_traced_tensor *tensors;
     size_t n_tensors, tensors_capacity;
     size_t *storages; /* the newest tensor of each storage */
@@ -124,6 +131,9 @@ typedef struct adzi_trace {
  */
 adzi_trace *adzi_trace_new(
     const char *op, const adzi_export *what, bool (*prints)(const adz_operator *op));
+
+/** What the writers export of a plan. */
+adzi_export adzi_export_of(const adz_plan *plan);
 
 /** Frees a trace and sets the pointer to NULL. NULL inside is allowed. */
 void adzi_trace_free(adzi_trace **trace);

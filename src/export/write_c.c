@@ -305,11 +305,7 @@ static adz_status write_plans(const char *op, const char *path, adz_plan *const 
         return ADZ_ERR_MEMORY;
     }
     for (size_t i = 0; i < n; ++i) {
-        what[i] = (adzi_export){ .function = plans[i]->function,
-            .user = plans[i]->user,
-            .inputs = { plans[i]->inputs, plans[i]->n_inputs },
-            .input_names = (const char *const *)plans[i]->input_names,
-            .module = plans[i]->module };
+        what[i] = adzi_export_of(plans[i]);
     }
     const adz_status status = adzi_write_c(op, path, what, names, n, options);
     adzi_free(what, n * sizeof *what);

@@ -153,11 +153,17 @@ static bool same_launches(const adzi_recording *a, const adzi_recording *b, cons
     return true;
 }
 
+/* The arguments before the results. */
+static size_t n_arguments(const adzi_recording *r)
+{
+    return r->n_results > 0 ? r->results_at : r->n_arguments;
+}
+
 /* Whether the operators had equal arguments. If not, the operator is named whose argument lies in
  * other memory. */
 static bool same_arguments(const adzi_recording *a, const adzi_recording *b, const report *out)
 {
-    for (size_t i = 0; i < a->n_arguments && i < b->n_arguments; ++i) {
+    for (size_t i = 0; i < n_arguments(a) && i < n_arguments(b); ++i) {
         const adzi_plan_argument *x = &a->arguments[i], *y = &b->arguments[i];
         if (x->what != y->what || x->layout != y->layout) {
             snprintf(out->text, out->size,
@@ -167,7 +173,25 @@ static bool same_arguments(const adzi_recording *a, const adzi_recording *b, con
             return false;
         }
     }
-    return true; /* another number of calls makes another number of launches */
+    return true; /* another number of launches is noticed, and views compute nothing */
+}
+
+/* Whether the function returned the same tensors. Calls that make views may differ in number. */
+static bool same_results(const adzi_recording *a, const adzi_recording *b, const report *out)
+{
+    for (size_t k = 0; k < a->n_results && k < b->n_results; ++k) {
+        const adzi_plan_argument *x = &a->arguments[a->results_at + k];
+        const adzi_plan_argument *y = &b->arguments[b->results_at + k];
+        if (x->what != y->what || x->layout != y->layout) {
+            snprintf(out->text, out->size,
+                x->what != y->what
+                    ? "result %zu of the function is another tensor each time"
+                    : "result %zu of the function has another shape or layout each time",
+                k);
+            return false;
+        }
+    }
+    return true;
 }
 
 bool adzi_recordings_agree(
@@ -183,5 +207,5 @@ bool adzi_recordings_agree(
         return false;
     }
     return same_numbers(a, b, &out) && same_constants(a, b, &out) && same_kernels(a, b, &out) &&
-           same_arguments(a, b, &out) && same_launches(a, b, &out);
+           same_arguments(a, b, &out) && same_launches(a, b, &out) && same_results(a, b, &out);
 }

@@ -14,7 +14,7 @@
 /* After so many calls in a row that differed, the function cannot be captured. */
 enum { MOST_ATTEMPTS = 4 };
 
-static const char op_new[] = "adz_plan_new", op_run[] = "adz_plan_run";
+static const char op_run[] = "adz_plan_run";
 
 ADZI_OPTIONS_INIT(adz_plan_options_init, adz_plan_options, ADZ_PLAN_OPTIONS)
 
@@ -60,32 +60,28 @@ static void forget(adz_plan *plan)
 
 /* ---- calling the function ------------------------------------------------------------------- */
 
-/* Calls the function in a scope of its own and returns a reference of its result, without a graph.
- * The scope ends before the recording does, so that the memory of its tensors is known to be freed.
- * This function is not inlined, because ADZI_FLOOR needs a stack frame of its own. */
-static __attribute__((noinline)) adz_tensor *call_recorded(const char *op, adz_plan *plan)
+/* Calls the function in a scope of its own and takes its results. The scope ends before the
+ * recording does, so that the memory of its tensors is known to be freed. This function is not
+ * inlined, because ADZI_FLOOR needs a stack frame of its own. */
+static __attribute__((noinline)) bool call_recorded(const char *op, adz_plan *plan)
 {
     adzi_thread *thread = adzi_self();
     const size_t frame = adzi_frame_begin(thread, ADZI_FLOOR(), NULL);
     if (frame == SIZE_MAX) {
-        return adzi_fail_memory(op, sizeof(adzi_frame));
+        adzi_fail_memory(op, sizeof(adzi_frame));
+        return false;
     }
-    adz_tensor *output = NULL;
+    bool good = false;
     adzi_recorder_begin(&plan->recorder);
     adz_scope *scope = adz_scope_open();
     if (scope != NULL) {
-        adz_tensor *y = plan->function(plan->user);
-        if (y == NULL && adzi_pending() == ADZ_OK) {
-            adzi_error(op, ADZ_ERR_STATE, "the function returned NULL without an error");
-        }
-        y = adzi_pending() == ADZ_OK && adzi_recording_carry(op, plan->current) ? adz_detach(y)
-                                                                                : NULL;
-        output = y != NULL ? adzi_retain(y) : NULL;
+        good = adzi_function_call(op, &plan->function, plan->returned) &&
+               adzi_plan_take_results(op, plan);
         adz_scope_close(scope);
     }
     adzi_recorder_end();
     adzi_frame_end(thread, frame);
-    return output;
+    return good;
 }
 
 /* Runs the function and records it in plan->current. */
@@ -98,12 +94,10 @@ static adz_status record(const char *op, adz_plan *plan)
         adzi_fail_memory(op, sizeof *plan->current);
         return ADZ_ERR_MEMORY;
     }
-    adz_tensor *output = call_recorded(op, plan);
-    if (output == NULL) {
+    if (!call_recorded(op, plan)) {
         return adz_error_code();
     }
-    adzi_drop(plan->output);
-    plan->output = output;
+    adzi_plan_show_results(plan);
     if (!adzi_recording_close(plan->current)) {
         adzi_fail_memory(op, sizeof *plan->current);
         return ADZ_ERR_MEMORY;
@@ -240,11 +234,11 @@ adz_status adz_plan_run(adz_plan *plan)
 
 /* ---- beginning and ending ------------------------------------------------------------------- */
 
-static bool copy_inputs(adz_plan *plan, const adz_plan_options *o)
+static bool copy_inputs(const char *op, adz_plan *plan, const adz_plan_options *o)
 {
     const size_t n = o->inputs.count;
     if (n > 0 && o->inputs.items == NULL) {
-        adzi_error_null(op_new, "the list of inputs");
+        adzi_error_null(op, "the list of inputs");
         return false;
     }
     plan->inputs = adzi_alloc_zero(n * sizeof *plan->inputs);
@@ -253,12 +247,12 @@ static bool copy_inputs(adz_plan *plan, const adz_plan_options *o)
     bool good = plan->inputs != NULL && plan->input_names != NULL;
     for (size_t i = 0; i < n && good; ++i) {
         char name[32];
-        if (!adzi_check_tensor(op_new, "an input", o->inputs.items[i])) {
+        if (!adzi_check_tensor(op, "an input", o->inputs.items[i])) {
             return false;
         }
         plan->inputs[i] = adzi_retain(o->inputs.items[i]);
         if (o->input_names != NULL && o->input_names[i] == NULL) {
-            adzi_error_null(op_new, "the name of an input");
+            adzi_error_null(op, "the name of an input");
             return false;
         }
         snprintf(name, sizeof name, n == 1 ? "input" : "input%zu", i);
@@ -266,40 +260,59 @@ static bool copy_inputs(adz_plan *plan, const adz_plan_options *o)
         good = plan->input_names[i] != NULL;
     }
     if (!good) {
-        adzi_fail_memory(op_new, n * sizeof *plan->inputs);
+        adzi_fail_memory(op, n * sizeof *plan->inputs);
     }
     return good;
 }
 
-adz_plan *adz_plan_new(adz_plan_function function, void *user, const adz_plan_options *options)
+/* Whether the options suit. Records an error if not. */
+static bool check_options(const char *op, const adz_plan_options *o)
+{
+    if (o->pack_weights && o->module == NULL) {
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "pack_weights needs the option module, whose parameters are the weights");
+    }
+    return !o->pack_weights || o->module != NULL;
+}
+
+static adz_plan *plan_new(
+    const char *op, const adzi_function *function, const adz_plan_options *options)
 {
     adz_plan_options o = ADZ_PLAN_OPTIONS;
-    if (function == NULL) {
-        return adzi_fail_null(op_new, "function");
-    }
     adzi_settle(adzi_self());
-    if (adzi_pending() != ADZ_OK || !ADZI_OPTIONS_READ(op_new, ADZ_PLAN_OPTIONS, &o, options) ||
-        adzi_is_recorded(op_new, "a plan makes no other plan")) {
+    if (adzi_pending() != ADZ_OK || !ADZI_OPTIONS_READ(op, ADZ_PLAN_OPTIONS, &o, options) ||
+        adzi_is_recorded(op, "a plan makes no other plan") || !check_options(op, &o)) {
         return NULL;
-    }
-    if (o.pack_weights && o.module == NULL) {
-        return adzi_fail(op_new, ADZ_ERR_ARGUMENT,
-            "pack_weights needs the option module, whose parameters are the weights");
     }
     adz_plan *plan = adzi_alloc_zero(sizeof *plan);
     if (plan == NULL) {
-        return adzi_fail_memory(op_new, sizeof *plan);
+        return adzi_fail_memory(op, sizeof *plan);
     }
     adzi_recorder_init(&plan->recorder);
     plan->recorder.grad_norm = NAN;
-    plan->function = function;
-    plan->user = user;
+    plan->function = *function;
     plan->pack_weights = o.pack_weights;
     plan->module = o.module != NULL ? adz_module_keep(o.module) : NULL;
-    if (!copy_inputs(plan, &o) || call(op_new, plan) != ADZ_OK) {
+    if (!copy_inputs(op, plan, &o) || !adzi_plan_make_results(op, plan, &o) ||
+        call(op, plan) != ADZ_OK) {
         adz_plan_free(&plan);
     }
     return plan;
+}
+
+adz_plan *adz_plan_new(adz_plan_function function, void *user, const adz_plan_options *options)
+{
+    static const char op[] = "adz_plan_new";
+    const adzi_function f = { .single = function, .user = user, .n_results = 1 };
+    return function != NULL ? plan_new(op, &f, options) : adzi_fail_null(op, "function");
+}
+
+adz_plan *adz_plan_new_results(adz_plan_results_function function, void *user, size_t n_results,
+    const adz_plan_options *options)
+{
+    static const char op[] = "adz_plan_new_results";
+    const adzi_function f = { .several = function, .user = user, .n_results = n_results };
+    return function != NULL ? plan_new(op, &f, options) : adzi_fail_null(op, "function");
 }
 
 void adz_plan_free(adz_plan **plan)
@@ -319,17 +332,11 @@ void adz_plan_free(adz_plan **plan)
     adzi_free(gone->inputs, gone->n_inputs * sizeof *gone->inputs);
     adzi_free(gone->input_names, gone->n_inputs * sizeof *gone->input_names);
     adz_module_free(&gone->module);
-    adzi_drop(gone->output);
+    adzi_plan_free_results(gone);
     adzi_free(gone, sizeof *gone);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
-
-adz_tensor *adz_plan_output(const adz_plan *plan)
-{
-    ADZI_NOT_CAPTURED(ADZI_READS_SETTING, NULL);
-    return plan != NULL ? plan->output : adzi_fail_null("adz_plan_output", "plan");
-}
 
 double adz_plan_grad_norm(const adz_plan *plan)
 {

@@ -32,6 +32,7 @@ typedef struct adzi_plan_block {
     bool tensor;         /* they are a tensor's elements, which only kernels write */
     bool freed;          /* before the function returned */
     bool fixed;          /* it stays where it is, and is not freed */
+    bool returned;       /* a result of the function lies in it */
     bool host_object;    /* not for kernels alone, but a kernel refers to it */
     int64_t number;      /* counts the blocks that kernels use */
     int64_t first, last; /* the launches that refer to it; first is -1 if none does */
@@ -130,6 +131,8 @@ typedef struct adzi_recording {
         size_t launch; /* the next one, for its source line */
     } * numbers;       /* that the host has given to operators, in order */
     size_t n_numbers, numbers_capacity;
+    size_t results_at, n_results; /* the arguments that are the results of the function; none if
+                                     it has not returned */
     struct adzi_plan_gradient {
         struct adzi_gradient *gradient;
         adz_tensor *grad; /* at the end of the call; only compared */
@@ -149,6 +152,14 @@ typedef struct adzi_recording {
     bool masked;         /* undefined bytes of all arguments are zero */
 } adzi_recording;
 
+/** A function with one result or with several, as the program gives it. */
+typedef struct adzi_function {
+    adz_plan_function single;          /* if there is one result; else NULL */
+    adz_plan_results_function several; /* if `single` is NULL */
+    void *user;
+    size_t n_results;
+} adzi_function;
+
 /** What a plan's launches depend on except the function. */
 typedef struct adzi_plan_settings {
     uint64_t epoch;
@@ -159,14 +170,16 @@ typedef struct adzi_plan_settings {
 
 struct adz_plan {
     adzi_recorder recorder; /* the first member, so that calls of it lead to the plan */
-    adz_plan_function function;
-    void *user;
+    adzi_function function;
+    char **result_names; /* given or not */
+    bool named;          /* they were given */
     adz_tensor **inputs; /* kept */
     char **input_names;
     size_t n_inputs;
     adz_module *module; /* kept, or NULL */
     bool pack_weights;
-    adz_tensor *output;      /* of the last run */
+    adz_tensor **outputs;    /* the results of the last run; the plan has one reference of each */
+    adz_tensor **returned;   /* those of the call that runs */
     adzi_recording *current; /* of the call that runs, or NULL */
     adzi_recording *last;    /* of the call before; once captured, what is replayed */
     bool captured;
@@ -267,6 +280,37 @@ static inline bool adzi_may_be_padded(uintptr_t word)
 {
     return (word & 0xff) <= 1 || (uint32_t)word < (uint32_t)1 << 24;
 }
+
+/* ---- results.c ---- */
+
+/**
+ * Calls the function. Its results are borrowed from the scope around the call. False with the error
+ * recorded: that of the function, or one for a result that is no tensor.
+ *
+ * @param op       the public function, for messages
+ * @param results  room for n_results; all NULL after a failure
+ */
+bool adzi_function_call(const char *op, const adzi_function *function, adz_tensor **results);
+
+/** Writes the name of result k of n where the program has given none: "output", or "output0",
+ * "output1" and so on. */
+void adzi_result_name(char *name, size_t size, size_t n, size_t k);
+
+/** Copies the names of the results, and makes room for these. False with the error recorded. */
+bool adzi_plan_make_results(const char *op, adz_plan *plan, const adz_plan_options *options);
+
+/** Frees what adzi_plan_make_results has made, and gives the results back. */
+void adzi_plan_free_results(adz_plan *plan);
+
+/**
+ * Makes the borrowed tensors in plan->returned references of results without a graph, and carries
+ * the buffers that the call has replaced. False with the error recorded; the plan has no reference
+ * then. The thread still records.
+ */
+bool adzi_plan_take_results(const char *op, adz_plan *plan);
+
+/** Makes the results that were taken those of the last run. */
+void adzi_plan_show_results(adz_plan *plan);
 
 /* ---- compare.c ---- */
 

@@ -449,7 +449,7 @@ bool adzi_recording_close(adzi_recording *r)
     size_t used = 0;
     for (size_t i = 0; i < r->n_constants; ++i) {
         const size_t block = adzi_plan_blocks_find(&r->blocks, r->constants[i]->storage->data);
-        if (block != SIZE_MAX && r->blocks.all[block].first < 0) {
+        if (block != SIZE_MAX && r->blocks.all[block].first < 0 && !r->blocks.all[block].returned) {
             adzi_drop(r->constants[i]); /* memory of the host that no kernel uses */
             continue;
         }

@@ -475,6 +475,10 @@ adz_status network_write(
 {
     static const char *const names[] = { "x" };
     module_and_input both = { module, x };
-    const adzi_export what = { network_forward, &both, { &both.x, 1 }, names, module, false };
+    const adzi_export what = { .function = network_forward,
+        .user = &both,
+        .inputs = { &both.x, 1 },
+        .input_names = names,
+        .module = module };
     return adzi_write_onnx("adz_plan_write_onnx", &what, path, options);
 }

@@ -165,7 +165,7 @@ static void read_graph_message(read_bytes m, read_model *model)
             read_info_message(f.bytes, &model->inputs[model->n_inputs++]);
             break;
         case 12:
-            assert_true(model->n_outputs < 4);
+            assert_true(model->n_outputs < 8);
             read_info_message(f.bytes, &model->outputs[model->n_outputs++]);
             break;
         default:

@@ -43,7 +43,7 @@ typedef struct read_model {
     int64_t ir_version, opset;
     read_bytes producer;
     read_node nodes[READ_NODES];
-    read_tensor inputs[40], outputs[4], initialisers[READ_TENSORS];
+    read_tensor inputs[40], outputs[8], initialisers[READ_TENSORS];
     int n_nodes, n_inputs, n_outputs, n_initialisers;
 } read_model;
 

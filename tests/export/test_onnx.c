@@ -415,13 +415,21 @@ static void names(void **state)
     adz_module *net = ADZ_SEQUENTIAL(adz_linear_new(3, 4, NULL));
     module_and_input both = { net, adz_ones(ADZ_SHAPE(5, 3), ADZ_F32) };
     for (int i = 0; i < 3; ++i) {
-        const adzi_export what = { network_forward, &both, { &both.x, 1 }, &wrong[i], net, false };
+        const adzi_export what = { .function = network_forward,
+            .user = &both,
+            .inputs = { &both.x, 1 },
+            .input_names = &wrong[i],
+            .module = net };
         adzi_write_onnx("adz_plan_write_onnx", &what, path, NULL);
         expect_error(ADZ_ERR_ARGUMENT, says[i]);
     }
     /* A name is only data, whatever its characters are. */
     const char *odd = "\"x\"\n\xc3\xa4 %s";
-    const adzi_export what = { network_forward, &both, { &both.x, 1 }, &odd, net, false };
+    const adzi_export what = { .function = network_forward,
+        .user = &both,
+        .inputs = { &both.x, 1 },
+        .input_names = &odd,
+        .module = net };
     assert_int_equal(adzi_write_onnx("adz_plan_write_onnx", &what, path, NULL), ADZ_OK);
     read_model *m = read_model_file(path);
     assert_true(read_is(m->inputs[0].name, odd) && read_is(m->nodes[0].in[0], odd));

@@ -70,8 +70,8 @@ static void calls_and_names_of_a_network(void **state)
     assert_int_equal(trace->values[last->in[1]].kind, ADZI_VALUE_PARAMETER);
     assert_string_equal(last->path, "3");
     assert_string_equal(trace->values[0].name, "input");
-    assert_int_equal(last->out[0], trace->output);
-    assert_int_equal(trace->values[trace->output].sizes[1], 2);
+    assert_int_equal(last->out[0], trace->outputs[0]);
+    assert_int_equal(trace->values[trace->outputs[0]].sizes[1], 2);
     adzi_trace_free(&trace);
     assert_null(trace);
     adz_module_free(&net);
@@ -387,7 +387,7 @@ static void refusals(void **state)
         { read_pointer, ADZ_ERR_UNSUPPORTED, "data_constant accesses elements of neg[3]" },
         { constant_result, ADZ_ERR_UNSUPPORTED, "the result does not depend on input" },
         { overwritten_input, ADZ_ERR_UNSUPPORTED, "the result does not depend on input" },
-        { nothing, ADZ_ERR_NULL, "the function's result is NULL" },
+        { nothing, ADZ_ERR_STATE, "the function returned NULL without an error" },
         { NULL, ADZ_ERR_NULL, "function is NULL" },
     };
     (void)state;

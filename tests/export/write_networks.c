@@ -1,5 +1,6 @@
 /* write_networks FOLDER: writes each network as FOLDER/NAME.onnx, and in FOLDER/NAME.safetensors
- * the inputs and results for two batch sizes, which onnx_check.py compares with a runtime's. */
+ * the inputs and results for two batch sizes, which onnx_check.py compares with a runtime's. Also
+ * writes a function with several results, whose tensors are called after the outputs. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -41,13 +42,79 @@ static bool write_network(const char *folder, const network *n, adz_dtype dtype)
     return good;
 }
 
+/* ---- several results ------------------------------------------------------------------------- */
+
+enum { RESULTS = 5 };
+
+static const char *const result_names[RESULTS] = { "scores", "best", "sure", "again", "turned" };
+
+static adz_status several(adz_tensor **results, void *user)
+{
+    const module_and_input *of = user;
+    adz_tensor *h = adz_module_forward(of->module, of->x);
+    results[0] = adz_softmax(h, -1);
+    results[1] = adz_argmax(h, ADZ_DIMS(-1), ADZ_DROPDIM);
+    results[2] = adz_gt_number(h, 0);
+    results[3] = results[0];
+    results[4] = adz_transpose(results[0], 0, 1);
+    return adz_error_code();
+}
+
+/* Adds an input and what the function computes of it. The first input is that of the model. */
+static bool add_results(const char *folder, adz_safetensors *file, module_and_input *of, int i)
+{
+    char path[4096];
+    adz_plan_options o = ADZ_PLAN_OPTIONS;
+    o.inputs = adz_tensor_list_of(&of->x, 1);
+    o.input_names = (const char *const[]){ "x" };
+    o.module = of->module;
+    o.result_names = result_names;
+    adz_plan *plan = adz_plan_new_results(several, of, RESULTS, &o);
+    snprintf(path, sizeof path, "%s/several_results.onnx", folder);
+    adz_onnx_options batch = ADZ_ONNX_OPTIONS;
+    batch.batch_dimension = ADZ_BATCH_FREE;
+    bool good = plan != NULL && (i > 0 || adz_plan_write_onnx(plan, path, &batch) == ADZ_OK) &&
+                adz_safetensors_add(file, i == 0 ? "x0" : "x1", of->x) == ADZ_OK;
+    for (size_t k = 0; k < RESULTS && good; ++k) {
+        char name[40];
+        snprintf(name, sizeof name, "y%d.%s", i, result_names[k]);
+        adz_tensor *y = adz_contiguous(adz_plan_result(plan, k));
+        good = adz_safetensors_add(file, name, y) == ADZ_OK;
+    }
+    adz_plan_free(&plan);
+    return good;
+}
+
+static bool write_results(const char *folder)
+{
+    char path[4096];
+    adz_scope *scope = adz_scope_open();
+    module_and_input of = { adz_linear_new(6, 4, NULL), NULL };
+    adz_safetensors *file = adz_safetensors_new();
+    bool good = true;
+    for (int i = 0; i < 2 && good; ++i) {
+        of.x = adz_randn(ADZ_SHAPE(i == 0 ? 3 : 4, 6), ADZ_F32);
+        good = add_results(folder, file, &of, i);
+    }
+    snprintf(path, sizeof path, "%s/several_results.safetensors", folder);
+    good = good && adz_safetensors_save(file, path) == ADZ_OK;
+    if (!good) {
+        fprintf(stderr, "several results: %s\n", adz_error_message());
+        adz_error_clear();
+    }
+    adz_safetensors_free(&file);
+    adz_module_free(&of.module);
+    adz_scope_close(scope);
+    return good;
+}
+
 int main(int argc, char **argv)
 {
-    int failed = 0;
     if (argc != 2) {
         fprintf(stderr, "usage: write_networks FOLDER\n");
         return EXIT_FAILURE;
     }
+    int failed = !write_results(argv[1]);
     for (size_t i = 0; i < n_networks; ++i) {
         failed += !write_network(argv[1], &networks[i], ADZ_F32);
         failed += !write_network(argv[1], &networks[i], ADZ_F64);

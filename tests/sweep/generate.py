@@ -170,6 +170,7 @@ CALLBACKS = {
     'adz_message_callback': 'on_message', 'adz_load_rename': 'rename_tensor',
     'adz_activation_function': 'activation', 'adz_lambda_function': 'of_user', 'adz_module_visitor': 'visit',
     'adz_lr_lambda': 'lambda', 'adz_plan_function': 'captured', 'adz_loader_progress': 'progress',
+    'adz_plan_results_function': 'captured_results',
     'adz_fastai_attention_class': 'adz_fastai_attention_new',
     'adz_backward_function': 'backward_of_ours', 'deleter': 'deleter', 'call': 'function_checked',
     'adz_expression_function': 'expression_of_ours', 'adz_kernel_function': 'kernel_of_ours',
@@ -273,7 +274,7 @@ class Table:
             name == 'attributes_size'
         filled = name == 'size' and owner.endswith(('_init', '_info_get', '_get_options'))
         exact = owner in ('adz_tensor_read', 'adz_tensor_write', 'adz_tokenizer_options',
-                          'adz_operator')
+                          'adz_operator', 'adz_plan_new_results')
         return 'COUNT' if counts and (arrays or filled) and not exact else 'SIZE'
 
     def pointer(self, owner, type_, name):
@@ -385,7 +386,7 @@ class Table:
             return ('NUMBER', 'NONE', 'result->d = (double)') if number else \
                 (('NOTHING' if type_ == 'void' else 'OTHER'), 'NONE', '(void)')
         to = type_.replace('const ', '').replace(' *', '')
-        makes = re.search(r'(_new|_keep|_copy|_load|_read|_from_memory|_to_safetensors|_from_csv|_open'
+        makes = re.search(r'(_new|_new_results|_keep|_copy|_load|_read|_from_memory|_to_safetensors|_from_csv|_open'
                           r'|_subset|_build|_state_dict|_convert_weights|_split)\Z', name)
         owned = OBJECTS.get(to, 'NONE') if makes and to != 'adz_tensor' else 'NONE'
         owned = 'KEPT' if name == 'adz_keep' else 'TENSOR' if to == 'adz_tensor' else owned

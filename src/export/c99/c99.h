@@ -116,8 +116,11 @@ typedef struct adzi_c99 {
     size_t n_values, values_capacity;
     adzi_c99_call *calls;
     size_t n_calls, calls_capacity;
-    size_t n_inputs; /* the first values */
-    int output;      /* the value that is returned */
+    size_t n_inputs;    /* the first values */
+    const int *outputs; /* the values that are returned */
+    size_t n_outputs;
+    int *results; /* the memory of the caller's array for each of them */
+    size_t results_capacity;
 
     adzi_text body;                 /* the function that is being printed */
     int step;                       /* counts calls */

@@ -1,14 +1,51 @@
-/* One function of a file: its signature, its calls, its result and what it leaves for the next
+/* One function of a file: its signature, its calls, its results and what it leaves for the next
  * call. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "export/c99/file.h"
 #include "export/c99/program.h"
 
 /* ---- the parts around the calls ---------------------------------------------------------------
  */
+
+/* The identifier of a result: "y", or "y0", "y1" and so on; "y_boxes" if the program calls it
+ * "boxes". The file's functions begin with its prefix, and no argument may hide one. */
+static void name_result(adzi_c99 *c, size_t k, const char *name, adzi_c99_memory *m)
+{
+    const bool hides = c->name[0] == 'y' && (c->name[1] == '\0' || c->name[1] == '_');
+    if (name != NULL) {
+        adzi_c99_identifier(m->name, sizeof m->name, hides ? "result_" : "y_", name);
+    } else {
+        snprintf(m->name, sizeof m->name, c->n_outputs == 1 ? "y" : "y%zu", k);
+    }
+    adzi_c99_make_unique(c, m);
+}
+
+/* Makes the memories of the caller's arrays for the results. */
+static bool add_results(adzi_c99 *c, const adzi_trace *trace)
+{
+    if (!adzi_grow(&c->results, &c->results_capacity, c->n_outputs, sizeof *c->results)) {
+        adzi_c99_fail(c, ADZ_ERR_MEMORY, "no memory for the results");
+        return false;
+    }
+    for (size_t k = 0; k < c->n_outputs; ++k) {
+        const char *name = trace->output_names != NULL ? trace->output_names[k] : NULL;
+        const adzi_c99_value *y = &c->values[c->outputs[k]];
+        c->results[k] = adzi_c99_memory_new(c, ADZI_C99_INPUT, y->dtype, y->numel);
+        if (c->results[k] < 0) {
+            return false;
+        }
+        adzi_c99_memory *m = &c->memories[c->results[k]];
+        char label[ADZI_C99_LABEL];
+        snprintf(label, sizeof label, c->n_outputs == 1 ? "the result" : "result %zu", k);
+        adzi_c99_label(m, name != NULL ? name : label, &trace->values[c->outputs[k]]);
+        name_result(c, k, name, m);
+    }
+    return true;
+}
 
 /* Adds "void NAME_run(const float *x, float *y)". */
 static void add_signature(const adzi_c99 *c, const char *name, adzi_text *to)
@@ -18,24 +55,30 @@ static void add_signature(const adzi_c99 *c, const char *name, adzi_text *to)
         const adzi_c99_memory *m = &c->memories[c->values[i].memory];
         adzi_text_format(to, "const %s *%s, ", adzi_c99_type(m->dtype), m->name);
     }
-    adzi_text_format(to, "%s *y)", adzi_c99_type(c->values[c->output].dtype));
+    for (size_t k = 0; k < c->n_outputs; ++k) {
+        const adzi_c99_memory *m = &c->memories[c->results[k]];
+        adzi_text_format(to, "%s%s *%s", k > 0 ? ", " : "", adzi_c99_type(m->dtype), m->name);
+    }
+    adzi_text_add(to, ")");
 }
 
 /* The comment of the header: what the function does, and the shapes of its arguments. */
 static void add_comment(const adzi_c99 *c, bool changes, adzi_text *to)
 {
     adzi_text_format(to,
-        "\n/* Computes the result%s.\n * Arrays are in row-major order and do not overlap. Indices "
-        "are not checked.\n *\n",
+        "\n/* Computes the %s%s.\n * Arrays are in row-major order and do not overlap. Indices are "
+        "not checked.\n *\n",
+        c->n_outputs == 1 ? "result" : "results",
         changes ? ", and changes variables such as weights" : "");
     for (size_t i = 0; i < c->n_inputs; ++i) {
         const adzi_c99_memory *m = &c->memories[c->values[i].memory];
         adzi_text_format(to, " *     %s: %s\n", m->name, m->label);
     }
-    const adzi_c99_value *y = &c->values[c->output];
-    char label[ADZI_C99_LABEL] = "y: the result";
-    adzi_c99_add_shape(label, sizeof label, y->rank, y->sizes);
-    adzi_text_format(to, " *     %s\n */\n", label);
+    for (size_t k = 0; k < c->n_outputs; ++k) {
+        const adzi_c99_memory *m = &c->memories[c->results[k]];
+        adzi_text_format(to, " *     %s: %s\n", m->name, m->label);
+    }
+    adzi_text_add(to, " */\n");
 }
 
 /* Pointers to the buffers that the function uses. */
@@ -74,8 +117,10 @@ static void add_unused(const adzi_c99 *c, adzi_text *to)
             adzi_text_format(to, "    (void)%s;\n", m->name);
         }
     }
-    if (c->values[c->output].numel == 0) {
-        adzi_text_add(to, "    (void)y;\n");
+    for (size_t k = 0; k < c->n_outputs; ++k) {
+        if (c->values[c->outputs[k]].numel == 0) {
+            adzi_text_format(to, "    (void)%s;\n", c->memories[c->results[k]].name);
+        }
     }
 }
 
@@ -112,9 +157,9 @@ static void begin(adzi_c99 *c)
     }
 }
 
-/* True if the result can be computed in the caller's array y: it has a memory of its own, whose
- * elements lie as in y. */
-static bool fits_y(const adzi_c99 *c, const adzi_c99_value *y)
+/* True if a result can be computed in the caller's array: it is all of its memory, and its elements
+ * lie there as in the array. */
+static bool fits_array(const adzi_c99 *c, const adzi_c99_value *y)
 {
     const adzi_c99_memory *m = &c->memories[y->memory];
     int64_t stride = 1;
@@ -127,23 +172,41 @@ static bool fits_y(const adzi_c99 *c, const adzi_c99_value *y)
     return m->kind == ADZI_C99_BUFFER && m->start < 0 && y->offset == 0 && m->count == y->numel;
 }
 
-static void copy_result(adzi_c99 *c)
+/* Lets results be computed in the caller's arrays, for good, because no other function uses their
+ * buffers. A tensor that is returned twice is computed in the first array. */
+static void place_results(adzi_c99 *c)
 {
-    const adzi_c99_value y = c->values[c->output];
+    for (size_t k = 0; k < c->n_outputs; ++k) {
+        const adzi_c99_value *y = &c->values[c->outputs[k]];
+        if (fits_array(c, y)) {
+            adzi_c99_memory *m = &c->memories[y->memory];
+            const adzi_c99_memory *array = &c->memories[c->results[k]];
+            memcpy(m->name, array->name, sizeof m->name);
+            memcpy(m->label, array->label, sizeof m->label);
+            m->kind = ADZI_C99_INPUT;
+            c->results[k] = y->memory;
+        }
+    }
+}
+
+/* Prints the copy of a result that is not computed in the caller's array. */
+static void copy_result(adzi_c99 *c, size_t k)
+{
+    const adzi_c99_value y = c->values[c->outputs[k]];
+    if (y.memory == c->results[k]) {
+        return;
+    }
     adzi_c99_value to = y;
     int64_t stride = 1;
     ++c->step;
-    to.memory = adzi_c99_memory_new(c, ADZI_C99_INPUT, y.dtype, y.numel);
+    to.memory = c->results[k];
     to.offset = 0;
     for (int d = y.rank - 1; d >= 0; --d) {
         to.strides[d] = stride;
         stride *= y.sizes[d];
     }
-    if (to.memory >= 0) {
-        snprintf(c->memories[to.memory].name, ADZI_C99_NAME, "y");
-        adzi_c99_line(c, "%s", "");
-        adzi_c99_map(c, &to, "= $a", &y);
-    }
+    adzi_c99_line(c, "%s", "");
+    adzi_c99_map(c, &to, "= $a", &y);
 }
 
 /* ---- variables --------------------------------------------------------------------------------
@@ -196,12 +259,12 @@ static bool changes_something(const adzi_trace *trace)
 /* ---- the function -----------------------------------------------------------------------------
  */
 
-static void print_body(adzi_c99 *c, const adzi_trace *trace, bool direct)
+static void print_body(adzi_c99 *c, const adzi_trace *trace)
 {
     begin(c);
     adzi_c99_forward_all(c, trace);
-    if (!direct && !c->failed) {
-        copy_result(c);
+    for (size_t k = 0; k < c->n_outputs && !c->failed; ++k) {
+        copy_result(c, k);
     }
     store_variables(c, trace);
 }
@@ -212,13 +275,11 @@ void adzi_c99_print_function(adzi_c99 *c, adzi_c99_function *f)
         return;
     }
     adzi_c99_reuse(c, f->trace);
-    const int memory = c->values[c->output].memory;
-    const bool direct = fits_y(c, &c->values[c->output]);
-    if (direct) { /* for good, because no other function uses this buffer */
-        snprintf(c->memories[memory].name, ADZI_C99_NAME, "y");
-        c->memories[memory].kind = ADZI_C99_INPUT;
+    if (!add_results(c, f->trace)) {
+        return;
     }
-    print_body(c, f->trace, direct);
+    place_results(c);
+    print_body(c, f->trace);
     if (c->failed) {
         return;
     }

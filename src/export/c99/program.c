@@ -34,20 +34,6 @@ void adzi_c99_comment(char *to, size_t size, const char *name)
     to[n] = '\0';
 }
 
-/* Adds " [2, 3]" to a label. */
-void adzi_c99_add_shape(char *label, size_t size, int rank, const int64_t *sizes)
-{
-    size_t n = strlen(label);
-    n += (size_t)snprintf(label + n, size - n, " [");
-    for (int d = 0; d < rank && n < size; ++d) {
-        n +=
-            (size_t)snprintf(label + n, size - n, "%s%lld", d > 0 ? ", " : "", (long long)sizes[d]);
-    }
-    if (n < size) {
-        snprintf(label + n, size - n, "]");
-    }
-}
-
 static bool is_taken(const adzi_c99 *c, const adzi_c99_memory *m)
 {
     for (size_t i = 0; i < c->n_memories; ++i) {
@@ -369,7 +355,8 @@ bool adzi_c99_program(adzi_c99 *c, const adzi_trace *trace)
 {
     c->n_values = c->n_calls = 0;
     c->n_inputs = (size_t)trace->n_inputs;
-    c->output = trace->output;
+    c->outputs = trace->outputs;
+    c->n_outputs = trace->n_outputs;
     for (size_t i = 0; i < trace->n_values; ++i) {
         if (!add_value(c, trace, i) || c->failed) {
             return false;
@@ -392,6 +379,7 @@ void adzi_c99_free(adzi_c99 *c)
     adzi_free(c->stepped, c->stepped_capacity * sizeof *c->stepped);
     adzi_free(c->steps, c->steps_capacity * sizeof *c->steps);
     adzi_free(c->updates, c->updates_capacity * sizeof *c->updates);
+    adzi_free(c->results, c->results_capacity * sizeof *c->results);
     adzi_free(c->texts, c->texts_capacity * sizeof *c->texts);
     adzi_text_free(&c->body);
 }

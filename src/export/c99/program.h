@@ -34,9 +34,6 @@ bool adzi_c99_all_equal(const adzi_c99_memory *m);
 /** Makes the label "what [2, 3]" for comments. */
 void adzi_c99_label(adzi_c99_memory *m, const char *what, const adzi_traced_value *v);
 
-/** Adds " [2, 3]" to a label. */
-void adzi_c99_add_shape(char *label, size_t size, int rank, const int64_t *sizes);
-
 /* ---- updates.c --------------------------------------------------------------------------------
  */
 

@@ -34,11 +34,14 @@ static bool writes(const adzi_c99 *c, const adzi_c99_call *call, int memory)
     return found;
 }
 
-/* What happens when the calls are over: the result is read, and variables get their new elements.
- */
+/* What happens when the calls are over: the results are read, and variables get their new
+ * elements. */
 bool adzi_c99_is_read_last(const adzi_c99 *c, const adzi_trace *trace, int memory)
 {
-    bool found = memory_of(c, c->output) == memory;
+    bool found = false;
+    for (size_t k = 0; k < c->n_outputs && !found; ++k) {
+        found = memory_of(c, c->outputs[k]) == memory;
+    }
     for (size_t i = 0; i < trace->n_values && !found; ++i) {
         const int to = trace->values[i].becomes;
         found = to != (int)i && memory_of(c, to) == memory && memory_of(c, (int)i) != memory;

@@ -97,10 +97,24 @@ const char *adzi_c99_base(const adz_tensor *t, int64_t *count)
     return contiguous ? t->data : t->storage->data;
 }
 
+/* Adds " [2, 3]" to a label. */
+static void add_shape(char *label, size_t size, int rank, const int64_t *sizes)
+{
+    size_t n = strlen(label);
+    n += (size_t)snprintf(label + n, size - n, " [");
+    for (int d = 0; d < rank && n < size; ++d) {
+        n +=
+            (size_t)snprintf(label + n, size - n, "%s%lld", d > 0 ? ", " : "", (long long)sizes[d]);
+    }
+    if (n < size) {
+        snprintf(label + n, size - n, "]");
+    }
+}
+
 void adzi_c99_label(adzi_c99_memory *m, const char *what, const adzi_traced_value *v)
 {
     adzi_c99_comment(m->label, sizeof m->label, what);
-    adzi_c99_add_shape(m->label, sizeof m->label, v->rank, v->sizes);
+    add_shape(m->label, sizeof m->label, v->rank, v->sizes);
 }
 
 static int add_memory(adzi_c99 *c, const adzi_trace *trace, const adzi_traced_value *v)

@@ -264,12 +264,12 @@ adz_tensor *replay_run(replay *r, adz_tensor *const *inputs)
                 run_call(r, &t->calls[i]);
             }
         }
-        r->held[t->output] = adz_clone(r->held[t->output]);
+        r->held[t->outputs[0]] = adz_clone(r->held[t->outputs[0]]);
         store(r);
     }
     ++r->runs;
     assert_int_equal(adz_error_code(), ADZ_OK);
-    return r->held[t->output];
+    return r->held[t->outputs[0]];
 }
 
 adz_tensor *replay_variable(const replay *r, const char *name)
