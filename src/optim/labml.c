@@ -4,7 +4,7 @@
 
 #include "optim/adam_family.h"
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 /* The positions of the settings after those of the Adam family. A setting that a type does not have
  * keeps its position and is 0. EXTRA is `warmup`, or `degenerated_to_sgd` of RAdam and AdaBelief.
@@ -234,13 +234,13 @@ static const adz_optimizer_type ada_belief_type = {
 
 /* ---- constructors --------------------------------------------------------------------------- */
 
-ADZI_OPTIONS_INIT(adz_labml_adam_options_init, adz_labml_adam_options, ADZ_LABML_ADAM_OPTIONS)
+ADZ_OPTIONS_INIT(adz_labml_adam_options_init, adz_labml_adam_options, ADZ_LABML_ADAM_OPTIONS)
 
 adz_optimizer *adz_labml_adam_new(
     adz_tensor_list parameters, double lr, const adz_labml_adam_options *options)
 {
     adz_labml_adam_options o = ADZ_LABML_ADAM_OPTIONS;
-    if (!ADZI_OPTIONS_READ("adz_labml_adam_new", ADZ_LABML_ADAM_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ("adz_labml_adam_new", ADZ_LABML_ADAM_OPTIONS, &o, options)) {
         return NULL;
     }
     double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,
@@ -248,7 +248,7 @@ adz_optimizer *adz_labml_adam_new(
     return adzi_optimizer_new("adz_labml_adam_new", &adam_type, parameters, settings);
 }
 
-ADZI_OPTIONS_INIT(
+ADZ_OPTIONS_INIT(
     adz_labml_amsgrad_options_init, adz_labml_amsgrad_options, ADZ_LABML_AMSGRAD_OPTIONS)
 
 /* Makes an optimizer that derives from AMSGrad in labml_nn. `amsgrad` is on by default for AMSGrad
@@ -259,7 +259,7 @@ static adz_optimizer *derived_new(const char *op, const adz_optimizer_type *type
 {
     adz_labml_amsgrad_options o = ADZ_LABML_AMSGRAD_OPTIONS;
     o.amsgrad = type == &amsgrad_type;
-    if (!ADZI_OPTIONS_READ(op, ADZ_LABML_AMSGRAD_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_LABML_AMSGRAD_OPTIONS, &o, options)) {
         return NULL;
     }
     double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,
@@ -293,13 +293,13 @@ adz_optimizer *adz_labml_noam_new(adz_tensor_list parameters, double lr, double 
     return derived_new("adz_labml_noam_new", &noam_type, parameters, lr, options, warmup, d_model);
 }
 
-ADZI_OPTIONS_INIT(adz_labml_radam_options_init, adz_labml_radam_options, ADZ_LABML_RADAM_OPTIONS)
+ADZ_OPTIONS_INIT(adz_labml_radam_options_init, adz_labml_radam_options, ADZ_LABML_RADAM_OPTIONS)
 
 adz_optimizer *adz_labml_radam_new(
     adz_tensor_list parameters, double lr, const adz_labml_radam_options *options)
 {
     adz_labml_radam_options o = ADZ_LABML_RADAM_OPTIONS;
-    if (!ADZI_OPTIONS_READ("adz_labml_radam_new", ADZ_LABML_RADAM_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ("adz_labml_radam_new", ADZ_LABML_RADAM_OPTIONS, &o, options)) {
         return NULL;
     }
     double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,
@@ -307,14 +307,14 @@ adz_optimizer *adz_labml_radam_new(
     return adzi_optimizer_new("adz_labml_radam_new", &radam_type, parameters, settings);
 }
 
-ADZI_OPTIONS_INIT(
+ADZ_OPTIONS_INIT(
     adz_labml_ada_belief_options_init, adz_labml_ada_belief_options, ADZ_LABML_ADA_BELIEF_OPTIONS)
 
 adz_optimizer *adz_labml_ada_belief_new(
     adz_tensor_list parameters, double lr, const adz_labml_ada_belief_options *options)
 {
     adz_labml_ada_belief_options o = ADZ_LABML_ADA_BELIEF_OPTIONS;
-    if (!ADZI_OPTIONS_READ("adz_labml_ada_belief_new", ADZ_LABML_ADA_BELIEF_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ("adz_labml_ada_belief_new", ADZ_LABML_ADA_BELIEF_OPTIONS, &o, options)) {
         return NULL;
     }
     double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,

@@ -7,7 +7,7 @@
 
 #include "optim/scheduler.h"
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 enum { TOTAL, PCT_START, DIV, FINAL_DIV, LINEAR, THREE };
 
@@ -95,7 +95,7 @@ static const adzi_schedule_type one_cycle_type = {
 
 /* ---- constructor ---------------------------------------------------------------------------- */
 
-ADZI_OPTIONS_INIT(adz_one_cycle_options_init, adz_one_cycle_options, ADZ_ONE_CYCLE_OPTIONS)
+ADZ_OPTIONS_INIT(adz_one_cycle_options_init, adz_one_cycle_options, ADZ_ONE_CYCLE_OPTIONS)
 
 bool adzi_setting_is_momentum(const char *name)
 {
@@ -194,7 +194,7 @@ adz_scheduler *adz_one_cycle_lr_new(adz_optimizer *optimizer, double max_lr, int
 {
     static const char op[] = "adz_one_cycle_lr_new";
     adz_one_cycle_options o = ADZ_ONE_CYCLE_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_ONE_CYCLE_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_ONE_CYCLE_OPTIONS, &o, options)) {
         return NULL;
     }
     if (optimizer == NULL) {

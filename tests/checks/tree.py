@@ -59,7 +59,7 @@ IN_PLACE = re.compile(r"\b[Ii]n(-|\s+(\*\s+)?)place\b(?!\s+(\*\s+)?of\b)")
 # modules and is included by whoever defines one.
 HEADERS = {
     "base": "base", "dlpack": "tensor", "scope": "tensor", "tensor": "tensor", "random": "tensor",
-    "precision": "base",
+    "precision": "base", "options": "base", "checks": "nn",
     "autograd": "autograd", "functional": "autograd", "ops": "autograd", "custom": "autograd", "record": "autograd",
     "nn": "nn", "data": "data", "optim": "optim", "distributed": "distributed",
     "data_parallel": "distributed", "io": "io", "export": "export", "plan": "plan",

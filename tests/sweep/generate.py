@@ -22,6 +22,7 @@ NEVER_SUCCEEDS = {
     'adz_safetensors_unread': 'no file here has a tensor that was left out',
     'adz_data_parallel_shard': 'each call has an optimizer of other parameters',
     'adz_error_set': 'it records a failure',
+    'adz_error_null': 'it records a failure',
     'adz_flat_parameters_check': 'each call has new tensors, which the layout does not have',
     'adz_remove_hook': 'each call has a new tensor, which has no hook',
     'adz_set_allocator': 'the calls around it hold memory',

@@ -9,7 +9,7 @@
 #include "autograd/ops/pool/interpolate.h"
 #include "autograd/ops/pool/max_pool.h"
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
 #include "nn/layers/numbers.h"
 #include "nn/module.h"
 
@@ -72,7 +72,7 @@ static adz_module *max_pool_new(
 {
     adzi_window_attr attr;
     max_pool_state state = { kernel_size, ADZ_MAX_POOL_OPTIONS };
-    if (!ADZI_OPTIONS_READ(op, ADZ_MAX_POOL_OPTIONS, &state.options, options) ||
+    if (!ADZ_OPTIONS_READ(op, ADZ_MAX_POOL_OPTIONS, &state.options, options) ||
         !adzi_max_pool_read(op, n, kernel_size, options, &attr)) {
         return NULL;
     }
@@ -133,7 +133,7 @@ static adz_module *avg_pool_new(
 {
     adzi_window_attr attr;
     avg_pool_state state = { kernel_size, ADZ_AVG_POOL_OPTIONS };
-    if (!ADZI_OPTIONS_READ(op, ADZ_AVG_POOL_OPTIONS, &state.options, options) ||
+    if (!ADZ_OPTIONS_READ(op, ADZ_AVG_POOL_OPTIONS, &state.options, options) ||
         !adzi_avg_pool_read(op, n, kernel_size, options, &attr)) {
         return NULL;
     }

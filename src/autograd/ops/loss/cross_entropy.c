@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "autograd/ops/loss/class_target.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 /* The cross entropy of scores and a class or probabilities, torch.nn.functional.cross_entropy.
  *
@@ -181,11 +181,11 @@ const adzi_op adzi_op_cross_entropy = {
 
 /* ---- forward ------------------------------------------------------------------------------- */
 
-/* Fills the fields that the caller's version of the struct has; see base/options.h. */
+/* Fills the fields that the caller's version of the struct has; see adze/options.h. */
 void adz_cross_entropy_options_init(adz_cross_entropy_options *options, size_t size)
 {
     adz_cross_entropy_options all = ADZ_CROSS_ENTROPY_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
+    adz_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 /* Checks a target of probabilities and returns it as contiguous rows of classes. A floating-point
@@ -259,7 +259,7 @@ adz_tensor *adz_cross_entropy(
     adz_tensor *x, adz_tensor *target, adz_tensor *weight, const adz_cross_entropy_options *options)
 {
     adz_cross_entropy_options o = ADZ_CROSS_ENTROPY_OPTIONS;
-    if (!adzi_options_read(name, "ADZ_CROSS_ENTROPY_OPTIONS", &o, sizeof o, options)) {
+    if (!adz_options_read(name, "ADZ_CROSS_ENTROPY_OPTIONS", &o, sizeof o, options)) {
         return NULL;
     }
     adzi_call call;

@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "autograd/ops/loss/check_loss.h"
-#include "base/options.h"
+#include "adze/options.h"
 #include "base/recorder.h"
 
 /* The negative log likelihood of a normal distribution, torch.nn.functional.gaussian_nll_loss.
@@ -15,7 +15,7 @@
 
 static const char name[] = "gaussian_nll_loss";
 
-ADZI_OPTIONS_INIT(adz_gaussian_nll_loss_options_init, adz_gaussian_nll_loss_options,
+ADZ_OPTIONS_INIT(adz_gaussian_nll_loss_options_init, adz_gaussian_nll_loss_options,
     ADZ_GAUSSIAN_NLL_LOSS_OPTIONS)
 
 typedef struct {
@@ -87,7 +87,7 @@ adz_tensor *adz_gaussian_nll_loss(adz_tensor *x, adz_tensor *target, adz_tensor 
     const adz_gaussian_nll_loss_options *options)
 {
     adz_gaussian_nll_loss_options o = ADZ_GAUSSIAN_NLL_LOSS_OPTIONS;
-    if (!ADZI_OPTIONS_READ(name, ADZ_GAUSSIAN_NLL_LOSS_OPTIONS, &o, options) ||
+    if (!ADZ_OPTIONS_READ(name, ADZ_GAUSSIAN_NLL_LOSS_OPTIONS, &o, options) ||
         !check(x, target, var, &o)) {
         return NULL;
     }

@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "autograd/ops/loss/check_loss.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 /* The negative log likelihood of counts, torch.nn.functional.poisson_nll_loss.
  *
@@ -12,7 +12,7 @@
 
 static const char name[] = "poisson_nll_loss";
 
-ADZI_OPTIONS_INIT(
+ADZ_OPTIONS_INIT(
     adz_poisson_nll_loss_options_init, adz_poisson_nll_loss_options, ADZ_POISSON_NLL_LOSS_OPTIONS)
 
 /* log t! for t above 1, and 0 elsewhere. Where it is 0 the logarithm gets 1, because an infinite
@@ -29,7 +29,7 @@ adz_tensor *adz_poisson_nll_loss(
     adz_tensor *x, adz_tensor *target, const adz_poisson_nll_loss_options *options)
 {
     adz_poisson_nll_loss_options o = ADZ_POISSON_NLL_LOSS_OPTIONS;
-    if (!ADZI_OPTIONS_READ(name, ADZ_POISSON_NLL_LOSS_OPTIONS, &o, options) ||
+    if (!ADZ_OPTIONS_READ(name, ADZ_POISSON_NLL_LOSS_OPTIONS, &o, options) ||
         !adzi_check_loss_input(name, "x", x) || !adzi_check_loss_input(name, "target", target) ||
         !adzi_check_reduction(name, o.reduction)) {
         return NULL;

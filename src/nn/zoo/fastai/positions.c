@@ -13,11 +13,12 @@
 static adz_tensor *forward(adz_module *self, adz_tensor *pos)
 {
     adz_tensor *freq = adz_module_buffer_at(self, 0);
-    if (!zoo_check_tensor(adz_module_name(self), "pos", pos)) {
+    if (!adz_check_tensor(adz_module_name(self), "pos", pos)) {
         return NULL;
     }
     if (adz_tensor_rank(pos) != 1) {
-        return zoo_fail(adz_module_name(self), ADZ_ERR_SHAPE, "pos%s must be [T]", zoo_shape(pos));
+        return zoo_fail(
+            adz_module_name(self), ADZ_ERR_SHAPE, "pos%s must be [T]", adz_text_shape(pos));
     }
     adz_tensor *angles = adz_outer(adz_to(pos, adz_tensor_dtype(freq)), freq);
     adz_tensor *parts[] = { adz_sin(angles), adz_cos(angles) };
@@ -30,7 +31,7 @@ static const adz_module_type positional_encoding_type = {
     .forward = forward,
 };
 
-ZOO_OPTIONS_INIT(adz_fastai_positional_encoding_options_init,
+ADZ_OPTIONS_INIT(adz_fastai_positional_encoding_options_init,
     adz_fastai_positional_encoding_options, ADZ_FASTAI_POSITIONAL_ENCODING_OPTIONS)
 
 static adz_tensor *frequencies(int64_t d, adz_dtype dtype)
@@ -47,10 +48,10 @@ adz_module *adz_fastai_positional_encoding_new(
 {
     static const char op[] = "adz_fastai_positional_encoding_new";
     adz_fastai_positional_encoding_options o = ADZ_FASTAI_POSITIONAL_ENCODING_OPTIONS;
-    if (!ZOO_OPTIONS_READ(op, ADZ_FASTAI_POSITIONAL_ENCODING_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_FASTAI_POSITIONAL_ENCODING_OPTIONS, &o, options)) {
         return NULL;
     }
-    if (!zoo_check_dtype(op, o.dtype) || !zoo_check_size(op, "d", d, 1)) {
+    if (!adz_check_parameter_dtype(op, o.dtype) || !adz_check_size(op, "d", d, 1)) {
         return NULL;
     }
     adz_scope *scope = adz_scope_open();

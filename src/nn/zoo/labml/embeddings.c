@@ -19,7 +19,7 @@
 static bool check_even(const char *op, int64_t d_model)
 {
     if (d_model < 2 || d_model % 2 != 0) {
-        zoo_error(op, ADZ_ERR_ARGUMENT,
+        adz_error_format(op, ADZ_ERR_ARGUMENT,
             "d_model is %lld, but must be even and 2 or more: sines and cosines come in pairs",
             (long long)d_model);
         return false;
@@ -30,8 +30,8 @@ static bool check_even(const char *op, int64_t d_model)
 adz_tensor *adz_labml_get_positional_encoding(int64_t d_model, int64_t max_len, adz_dtype dtype)
 {
     static const char op[] = "adz_labml_get_positional_encoding";
-    if (!zoo_check_dtype(op, dtype) || !check_even(op, d_model) ||
-        !zoo_check_size(op, "max_len", max_len, 1)) {
+    if (!adz_check_parameter_dtype(op, dtype) || !check_even(op, d_model) ||
+        !adz_check_size(op, "max_len", max_len, 1)) {
         return NULL;
     }
     adz_tensor *y = adz_empty(ADZ_SHAPE(max_len, 1, d_model), ADZ_F64);
@@ -63,17 +63,17 @@ static adz_tensor *encodings(const adz_module *self)
 
 static adz_tensor *forward(adz_module *self, adz_tensor *ids)
 {
-    if (!zoo_check_tensor(adz_module_name(self), "ids", ids)) {
+    if (!adz_check_tensor(adz_module_name(self), "ids", ids)) {
         return NULL;
     }
     adz_tensor *all = encodings(self);
     if (adz_tensor_rank(ids) != 2) {
         return zoo_fail(
-            adz_module_name(self), ADZ_ERR_SHAPE, "ids%s must be [T, B]", zoo_shape(ids));
+            adz_module_name(self), ADZ_ERR_SHAPE, "ids%s must be [T, B]", adz_text_shape(ids));
     }
     if (adz_tensor_size(ids, 0) > adz_tensor_size(all, 0)) {
         return zoo_fail(adz_module_name(self), ADZ_ERR_SHAPE,
-            "ids%s has %lld positions, but max_len is %lld", zoo_shape(ids),
+            "ids%s has %lld positions, but max_len is %lld", adz_text_shape(ids),
             (long long)adz_tensor_size(ids, 0), (long long)adz_tensor_size(all, 0));
     }
     adz_tensor *y = adz_module_forward(zoo_child(self, 0), ids);
@@ -101,7 +101,7 @@ static const adz_module_type learned_type = {
     .reset_parameters = reset_learned,
 };
 
-ZOO_OPTIONS_INIT(
+ADZ_OPTIONS_INIT(
     adz_labml_embeddings_options_init, adz_labml_embeddings_options, ADZ_LABML_EMBEDDINGS_OPTIONS)
 
 static bool add_encodings(
@@ -120,12 +120,12 @@ static adz_module *embeddings_new(const char *op, int64_t d_model, int64_t n_voc
     const adz_labml_embeddings_options *options, bool learned)
 {
     adz_labml_embeddings_options o = ADZ_LABML_EMBEDDINGS_OPTIONS;
-    if (!ZOO_OPTIONS_READ(op, ADZ_LABML_EMBEDDINGS_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_LABML_EMBEDDINGS_OPTIONS, &o, options)) {
         return NULL;
     }
-    if (!zoo_check_size(op, "d_model", d_model, 1) || !(learned || check_even(op, d_model)) ||
-        !zoo_check_size(op, "n_vocab", n_vocab, 1) ||
-        !zoo_check_size(op, "max_len", o.max_len, 1)) {
+    if (!adz_check_size(op, "d_model", d_model, 1) || !(learned || check_even(op, d_model)) ||
+        !adz_check_size(op, "n_vocab", n_vocab, 1) ||
+        !adz_check_size(op, "max_len", o.max_len, 1)) {
         return NULL;
     }
     adz_embedding_table_options table = ADZ_EMBEDDING_TABLE_OPTIONS;
