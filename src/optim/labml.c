@@ -5,6 +5,7 @@
 #include "optim/adam_family.h"
 #include "base/error.h"
 #include "adze/options.h"
+#include "tensor/kernel/real.h"
 
 /* The positions of the settings after those of the Adam family. A setting that a type does not have
  * keeps its position and is 0. EXTRA is `warmup`, or `degenerated_to_sgd` of RAdam and AdaBelief.
@@ -63,7 +64,7 @@ ADZ_C_TEXT(
 ADZ_C_TEXT(
     noam_rate_text,
     static double labml_noam_rate(double lr, double warmup, double d_model, double t) {
-        return lr / sqrt(d_model) * fmin(1 / sqrt(t), t * pow(warmup, -1.5));
+        return lr / sqrt(d_model) * fmin(1 / sqrt(t), t * adzi_real_pow(warmup, -1.5));
     })
 
 ADZ_C_TEXT(
@@ -73,7 +74,7 @@ ADZ_C_TEXT(
             return labml_warmup_rate(lr, warmup, t);
         }
         const double progress = (t - warmup) / fmax(1, total_steps - warmup);
-        return lr * fmax(0.1, 0.5 * (1 + cos(3.14159265358979323846 * progress)));
+        return lr * fmax(0.1, 0.5 * (1 + adzi_real_cos(ADZI_PI * progress)));
     })
 
 ADZ_C_TEXT(

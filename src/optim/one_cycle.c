@@ -8,6 +8,7 @@
 #include "optim/scheduler.h"
 #include "base/error.h"
 #include "adze/options.h"
+#include "tensor/kernel/real.h"
 
 enum { TOTAL, PCT_START, DIV, FINAL_DIV, LINEAR, THREE };
 
@@ -48,7 +49,7 @@ static double anneal(const adz_scheduler *s, double from, double to, double part
 {
     const double pi = 3.14159265358979323846;
     return s->numbers[LINEAR] != 0 ? (to - from) * part + from
-                                   : to + (from - to) / 2 * (cos(pi * part) + 1);
+                                   : to + (from - to) / 2 * (adzi_real_cos(pi * part) + 1);
 }
 
 /* The rate, at least 0. PyTorch's straight line runs on below 0 in the call after the last step. */

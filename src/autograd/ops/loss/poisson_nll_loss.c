@@ -2,6 +2,7 @@
 
 #include "autograd/ops/loss/check_loss.h"
 #include "adze/options.h"
+#include "tensor/kernel/real.h"
 
 /* The negative log likelihood of counts, torch.nn.functional.poisson_nll_loss.
  *
@@ -21,7 +22,7 @@ static adz_tensor *stirling(adz_tensor *t)
 {
     adz_tensor *small = adz_le_number(t, 1), *safe = adz_masked_fill(t, small, 1);
     adz_tensor *powers = adz_sub(adz_mul(safe, adz_log(safe)), safe);
-    adz_tensor *root = adz_mul_number(adz_log(adz_mul_number(safe, 2 * acos(-1))), 0.5);
+    adz_tensor *root = adz_mul_number(adz_log(adz_mul_number(safe, 2 * ADZI_PI)), 0.5);
     return adz_masked_fill(adz_add(powers, root), small, 0);
 }
 

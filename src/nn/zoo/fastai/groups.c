@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "adze/autograd.h"
+#include "adze/ops/arithmetic.h"
+#include "adze/ops/math.h"
 
 #include "nn/zoo/zoo.h"
 
@@ -299,8 +301,19 @@ adz_status adz_fastai_lr_range(double start, double stop, size_t n, double *rate
             "from %s to %s in %zu steps: rates must be above 0, for a group or more",
             adz_text_number(start), adz_text_number(stop), n);
     }
-    for (size_t i = 0; i + 1 < n; ++i) {
-        rates[i] = start > 0 ? start * pow(stop / start, (double)i / (double)(n - 1)) : stop / 10;
+    adz_scope *scope = adz_scope_open();
+    /* (stop / start)^(i / (n - 1)) */
+    adz_tensor *exponents =
+        adz_div_number(adz_arange(0, (double)(n - 1), 1, ADZ_F64), n > 1 ? (double)(n - 1) : 1);
+    adz_tensor *base = adz_full(ADZ_SHAPE(1), start > 0 ? stop / start : 1, ADZ_F64);
+    adz_tensor *powers = adz_pow(base, exponents);
+    for (size_t i = 0; powers != NULL && i + 1 < n; ++i) {
+        rates[i] = start > 0 ? start * adz_tensor_data_f64(powers)[i] : stop / 10;
+    }
+    const bool failed = powers == NULL;
+    adz_scope_close(scope);
+    if (failed) {
+        return adz_error_code();
     }
     rates[n - 1] = stop;
     return ADZ_OK;

@@ -1,8 +1,7 @@
 /* fastai's PositionalEncoding: pos[T] becomes [T, D], sin(pos * freq) then cos(pos * freq), with
  * freq_i = 10000^(-2 i / D). */
-#include <math.h>
-
 #include "adze/nn/fastai_attention.h"
+#include "adze/ops/arithmetic.h"
 #include "adze/ops/convert.h"
 #include "adze/ops/linalg.h"
 #include "adze/ops/math.h"
@@ -36,11 +35,9 @@ ADZ_OPTIONS_INIT(adz_fastai_positional_encoding_options_init,
 
 static adz_tensor *frequencies(int64_t d, adz_dtype dtype)
 {
-    adz_tensor *freq = adz_empty(ADZ_SHAPE(d / 2 + d % 2), ADZ_F64);
-    for (int64_t i = 0; freq != NULL && i < adz_tensor_numel(freq); ++i) {
-        adz_tensor_data_f64(freq)[i] = 1 / pow(10000, (double)(2 * i) / (double)d);
-    }
-    return adz_to(freq, dtype);
+    adz_tensor *exponents = adz_div_number(adz_arange(0, (double)d, 2, ADZ_F64), (double)d);
+    adz_tensor *powers = adz_pow(adz_full(ADZ_SHAPE(1), 10000, ADZ_F64), exponents);
+    return adz_to(adz_reciprocal(powers), dtype);
 }
 
 adz_module *adz_fastai_positional_encoding_new(

@@ -10,6 +10,7 @@
 #include "adze/nn/labml_transformer.h"
 #include "adze/ops/arithmetic.h"
 #include "adze/ops/convert.h"
+#include "adze/ops/math.h"
 #include "adze/ops/shape.h"
 #include "nn/zoo/labml/labml.h"
 #include "nn/zoo/zoo.h"
@@ -34,19 +35,14 @@ adz_tensor *adz_labml_get_positional_encoding(int64_t d_model, int64_t max_len, 
         !adz_check_size(op, "max_len", max_len, 1)) {
         return NULL;
     }
-    adz_tensor *y = adz_empty(ADZ_SHAPE(max_len, 1, d_model), ADZ_F64);
-    if (y == NULL) {
-        return NULL;
-    }
-    double *row = adz_tensor_data_f64(y);
-    for (int64_t t = 0; t < max_len; ++t, row += d_model) {
-        for (int64_t i = 0; i < d_model; i += 2) {
-            double angle = (double)t * exp((double)i * -(log(10000.0) / (double)d_model));
-            row[i] = sin(angle);
-            row[i + 1] = cos(angle);
-        }
-    }
-    return dtype == ADZ_F64 ? y : adz_to(y, dtype);
+    const double log_10000 = 9.210340371976182736;
+    adz_tensor *channels = adz_arange(0, (double)d_model, 2, ADZ_F64);
+    adz_tensor *frequencies = adz_exp(adz_mul_number(channels, -(log_10000 / (double)d_model)));
+    adz_tensor *steps = adz_unsqueeze(adz_arange(0, (double)max_len, 1, ADZ_F64), 1);
+    adz_tensor *angles = adz_mul(steps, frequencies);
+    adz_tensor *pairs[] = { adz_sin(angles), adz_cos(angles) };
+    adz_tensor *y = adz_reshape(adz_stack(pairs, 2, 2), ADZ_SHAPE(max_len, 1, d_model));
+    return adz_to(y, dtype);
 }
 
 /* ---- the modules ---------------------------------------------------------------------------- */
