@@ -1,4 +1,5 @@
-/* Elementary functions of floats that a file in C may bring along: what operators compute for each element.
+/* Elementary functions of floats that a file in C may bring along: what operators compute for each
+ * element.
  */
 #ifndef ADZI_EXPORT_C99_ELEMENTARY_H
 #define ADZI_EXPORT_C99_ELEMENTARY_H

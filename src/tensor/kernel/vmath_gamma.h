@@ -84,14 +84,13 @@ static inline double adzi_lgamma_f64(double x)
 }
 
 /* The derivative of log gamma(x) for x > 0: a series from 8 on. Below, 1/x + 1/(x + 1) + ... is
- * subtracted, as one quotient. */
+ * subtracted, which is summed from its smallest term on. */
 static inline double adzi_digamma_positive_f64(double x)
 {
-    double top = 0.0, bottom = 1.0, at = x;
-    for (int i = 0; i < 8; ++i) {
-        double more = at < 8.0 ? 1.0 : 0.0;
-        top = more != 0.0 ? ADZI_FMA_F64(top, at, bottom) : top;
-        bottom = more != 0.0 ? bottom * at : bottom;
+    double sum = 0.0, at = x;
+    for (int i = 7; i >= 0; --i) {
+        double next = x + (double)i, more = next < 8.0 ? 1.0 : 0.0;
+        sum += more / next;
         at += more;
     }
     double inverse = 1.0 / at, z = inverse * inverse;
@@ -104,16 +103,15 @@ static inline double adzi_digamma_positive_f64(double x)
     p = ADZI_FMA_F64(p, z, 0.003968253968253968);
     p = ADZI_FMA_F64(p, z, -0.008333333333333333);
     p = ADZI_FMA_F64(p, z, 0.08333333333333333);
-    return adzi_log_f64(at) - (ADZI_FMA_F64(z, p, 0.5 * inverse) + top / bottom);
+    return (adzi_log_f64(at) - ADZI_FMA_F64(z, p, 0.5 * inverse)) - sum;
 }
 
 /* The derivative of log |gamma(x)|. For x < 0 it is that of 1 - x minus pi / tan(pi x). At 0 it is
  * infinite, with the sign of -x. At other poles, whose sides have different signs, it is NaN. */
 static inline double adzi_digamma_f64(double x)
 {
-    double r = adzi_fraction_f64(x);
-    double sine = adzi_sine_of_turn_f64(r), half = adzi_sine_of_turn_f64(0.5 * r);
-    double cosine = 1.0 - 19.739208802178717 * half * half; /* 2 pi^2 */
+    double r = adzi_fraction_f64(x), sine = adzi_sine_of_turn_f64(r);
+    double cosine = ADZI_PI_F64 * adzi_sine_of_turn_f64(0.5 - adzi_abs_f64(r));
     double y = adzi_digamma_positive_f64(x < 0.0 ? 1.0 - x : x);
     y = x < 0.0 ? y - cosine / sine : y;
     y = x < 0.0 && r == 0.0 ? (double)NAN : y;
