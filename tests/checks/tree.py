@@ -92,7 +92,8 @@ BLAS_FILES = {"src/tensor/gemm/blas.c", "src/tensor/gemm/lapack.c"}
 LAPACK = re.compile(r"\b[sd](?:syevd|gesdd)_\s*\(")
 
 # What exports know of an operator is its row. Other files of theirs may name C's functions or ONNX's nodes.
-ROWS = ("src/export/rows/", "src/export/rows.c", "src/export/c99/functions.h", "src/export/c99/math.c")
+ROWS = ("src/export/rows/", "src/export/rows.c", "src/export/c99/functions.h", "src/export/c99/elementary.h",
+        "src/export/c99/math.c")
 LISTED = re.compile(r"'(?:operators|composed)': \[(.*?)\]", re.S)
 COMPARED = re.compile(r"\bstr\w+\([^;]*\bop->name\b|\bop->name\[")
 TOKEN = re.compile(r"/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\])+'|\w+|[(){}\n]", re.S)

@@ -24,15 +24,20 @@ static inline double adzi_exp_rest_f64(double r)
     return ADZI_FMA_F64(q, r, 0.5);
 }
 
+/* e^r - 1 for |r| <= ln(2)/2 */
+static inline double adzi_exp_near_f64(double r)
+{
+    return ADZI_FMA_F64(r * r, adzi_exp_rest_f64(r), r);
+}
+
 /* x = n ln 2 + r with |r| <= ln(2)/2. Returns e^r - 1; the low bits of *shifted hold n. */
 static inline double adzi_exp_reduce_f64(double x, uint64_t *shifted)
 {
     double z = ADZI_FMA_F64(x, 1.4426950408889634, ADZI_ROUND_F64);
     double n = z - ADZI_ROUND_F64;
     double r = ADZI_FMA_F64(n, -ADZI_LN2_HI_F64, x);
-    r = ADZI_FMA_F64(n, -ADZI_LN2_LO_F64, r);
     *shifted = adzi_bits_f64(z);
-    return ADZI_FMA_F64(r * r, adzi_exp_rest_f64(r), r);
+    return adzi_exp_near_f64(ADZI_FMA_F64(n, -ADZI_LN2_LO_F64, r));
 }
 
 /* 2^(n + offset), for an n in the low bits of `shifted`. n + offset must be a normal exponent. */
@@ -41,16 +46,22 @@ static inline double adzi_power_of_two_f64(uint64_t shifted, uint64_t offset)
     return adzi_from_bits_f64((shifted << 52) + ((1023u + offset) << 52));
 }
 
-/* e^x = 2^n e^r, scaled in two steps, because 2^1024 and 2^-1074 are no normal numbers. */
+/* y 2^n, where n has the sign of x, in two steps: 2^1024 and 2^-1074 are no normal numbers. */
+static inline double adzi_exp_scaled_f64(double y, uint64_t n, double x)
+{
+    uint64_t last = 0x4ff0000000000000u - ((adzi_bits_f64(x) >> 2) & 0x2000000000000000u);
+    uint64_t first = (n << 52) + (0x7fe0000000000000u - last);
+    return y * adzi_from_bits_f64(first) * adzi_from_bits_f64(last);
+}
+
+/* e^x = 2^n e^r */
 static inline double adzi_exp_f64(double x)
 {
     x = x > 710.0 ? 710.0 : x;
     x = x < -746.0 ? -746.0 : x;
     uint64_t n;
     double y = 1.0 + adzi_exp_reduce_f64(x, &n);
-    uint64_t last = 0x4ff0000000000000u - ((adzi_bits_f64(x) >> 2) & 0x2000000000000000u);
-    uint64_t first = (n << 52) + (0x7fe0000000000000u - last);
-    return y * adzi_from_bits_f64(first) * adzi_from_bits_f64(last);
+    return adzi_exp_scaled_f64(y, n, x);
 }
 
 /* exp for x <= 0. For x <= -746 the last factor is 0, for the reason that
@@ -74,13 +85,9 @@ static inline double adzi_exp_inner_f64(double x)
     return y * adzi_power_of_two_f64(n, 0);
 }
 
-/* log(2^k (1 + f + c)) for k as a double and a c far below f's last place, as
- *
- *     k ln 2 + f - f^2/2 + s (f^2/2 + z R(z)) + c / (1 + f),   s = f / (2 + f), z = s^2 */
-static inline double adzi_log_join_f64(double k, double f, double c)
+/* R(z) in log(1 + f) = f - f^2/2 + s (f^2/2 + z R(z)), s = f / (2 + f), z = s^2 */
+static inline double adzi_log_poly_f64(double z)
 {
-    double s = f / (2.0 + f);
-    double z = s * s;
     double p = 0.13848383838774322;
     p = ADZI_FMA_F64(p, z, 0.13172831308472349);
     p = ADZI_FMA_F64(p, z, 0.15391155888243468);
@@ -88,9 +95,19 @@ static inline double adzi_log_join_f64(double k, double f, double c)
     p = ADZI_FMA_F64(p, z, 0.22222224315781589);
     p = ADZI_FMA_F64(p, z, 0.28571428555684181);
     p = ADZI_FMA_F64(p, z, 0.40000000000057079);
-    p = ADZI_FMA_F64(p, z, 0.66666666666666596);
+    return ADZI_FMA_F64(p, z, 0.66666666666666596);
+}
+
+/* log(2^k (1 + f + c)) for k as a double and a c far below f's last place, as
+ *
+ *     k ln 2 + f - f^2/2 + s (f^2/2 + z R(z)) + c / (1 + f),   s = f / (2 + f), z = s^2 */
+static inline double adzi_log_join_f64(double k, double f, double c)
+{
+    double s = f / (2.0 + f);
+    double z = s * s;
     double half_square = 0.5 * f * f;
-    double rest = ADZI_FMA_F64(s, ADZI_FMA_F64(p, z, half_square), k * ADZI_LN2_LO_F64);
+    double rest =
+        ADZI_FMA_F64(s, ADZI_FMA_F64(adzi_log_poly_f64(z), z, half_square), k * ADZI_LN2_LO_F64);
     double large = k * ADZI_LN2_HI_F64;
     double sum = large + f;
     double error = f - (sum - large);
@@ -116,19 +133,31 @@ static inline double adzi_log_mantissa_f64(uint64_t bits, uint64_t biased)
     return adzi_from_bits_f64(bits - (biased & 0xfff0000000000000u) + 0x3ff0000000000000u);
 }
 
-/* log x = k ln 2 + log(1 + f) with the mantissa 1 + f in [2/3, 4/3). Denormals are scaled by 2^52
- * first. */
-static inline double adzi_log_f64(double x)
+/* x = 2^k m with m in [2/3, 4/3), for a positive finite x. Returns m - 1. Denormals are scaled by
+ * 2^52 first. */
+static inline double adzi_log_reduce_f64(double x, double *k)
 {
     double lift = x < 0x1p-1022 ? 0x1p52 : 1.0;
     double lifted = x < 0x1p-1022 ? -52.0 : 0.0;
     uint64_t bits = adzi_bits_f64(x * lift);
     uint64_t biased = adzi_log_biased_f64(bits);
-    double y = adzi_log_join_f64(
-        adzi_log_exponent_f64(biased) + lifted, adzi_log_mantissa_f64(bits, biased) - 1.0, 0.0);
+    *k = adzi_log_exponent_f64(biased) + lifted;
+    return adzi_log_mantissa_f64(bits, biased) - 1.0;
+}
+
+/* What a logarithm gives for arguments that are no positive finite numbers; y for all others. */
+static inline double adzi_log_special_f64(double x, double y)
+{
     y = x < (double)INFINITY ? y : x;
     y = x < 0.0 ? (double)NAN : y;
     return x == 0.0 ? -(double)INFINITY : y;
+}
+
+/* log x = k ln 2 + log(1 + f) */
+static inline double adzi_log_f64(double x)
+{
+    double k, f = adzi_log_reduce_f64(x, &k);
+    return adzi_log_special_f64(x, adzi_log_join_f64(k, f, 0.0));
 }
 
 /* log(1 + x). The sum u = 1 + x is rounded; its rounding error c enters the logarithm as a
