@@ -39,7 +39,7 @@ ORDER = {
     "autograd": [
         "attr", "node", "run.h", "op.h", "operator.h", "hooks", "check", "modes", "in_backward", "op", "record",
         ("ops/", "operator", "derived"), "leaf", "run", "delivery", "discover", "dot", "engine", "backward",
-        "gradients", "functional/", "gradcheck.h", "gradcheck_f32", "gradcheck", "operator_check",
+        "gradients", "functional/", "solvers/", "gradcheck.h", "gradcheck_f32", "gradcheck", "operator_check",
     ],
 }
 
@@ -60,7 +60,8 @@ IN_PLACE = re.compile(r"\b[Ii]n(-|\s+(\*\s+)?)place\b(?!\s+(\*\s+)?of\b)")
 HEADERS = {
     "base": "base", "dlpack": "tensor", "scope": "tensor", "tensor": "tensor", "random": "tensor",
     "precision": "base", "options": "base", "checks": "nn",
-    "autograd": "autograd", "functional": "autograd", "ops": "autograd", "custom": "autograd", "record": "autograd",
+    "autograd": "autograd", "functional": "autograd", "solvers": "autograd", "ops": "autograd",
+    "custom": "autograd", "record": "autograd",
     "nn": "nn", "data": "data", "optim": "optim", "distributed": "distributed",
     "data_parallel": "distributed", "io": "io", "export": "export", "plan": "plan",
 }

@@ -131,6 +131,8 @@ HINTS = {
     'adz_plan_write_c': {'path': 'new.c', 'options': 'NULL'},
     'adz_vjp': {'v': 'none'}, 'adz_hessian': {'x': 'scalar'}, 'adz_hvp': {'x': 'scalar', 'v': 'scalar'},
     'adz_jacobian_rows': {'x': 'matrix'},
+    'adz_root': {'options': '.fixed_iterations = 3'},
+    'adz_root_with': {'options': '.fixed_iterations = 3'},
     'adz_operator_call': {'attributes': 'NULL'},
     'adz_operator_check': {'attributes': 'NULL'},
 }
