@@ -106,24 +106,20 @@ void row(const char *group, const char *name, row_function run, const void *user
     }
 }
 
-/* Says why the table holds for another processor than the one in use, and returns true; or false.
- */
-static bool is_elsewhere(void)
+/* Why the table cannot be compared with the kernels in use; NULL if it can. */
+static const char *why_elsewhere(void)
 {
     static const char *const names[ADZI_CPU_LEVELS] = { "baseline", "avx2", "avx512" };
     const char *level = getenv("ADZE_CPU");
 #ifdef ADZI_X86
     if (adzi_cpu_level == ADZI_CPU_BASELINE) {
-        puts("the table is that of processors with fused multiply-adds, and these kernels have "
-             "none");
-        return true;
+        return "the table is that of processors with fused multiply-adds, and these kernels have "
+               "none";
     }
 #endif
-    if (level != NULL && strcmp(level, names[adzi_cpu_level]) != 0) {
-        printf("this processor or build has no kernels for ADZE_CPU=%s\n", level);
-        return true;
-    }
-    return false;
+    const bool other = level != NULL && strcmp(level, names[adzi_cpu_level]) != 0;
+    return other ? "this processor or build has no kernels for the level that ADZE_CPU names"
+                 : NULL;
 }
 
 static int usage(void)
@@ -145,7 +141,8 @@ int main(int argc, char **argv)
             if (table == NULL) {
                 fail(argv[i], "cannot be read");
             }
-            if (is_elsewhere()) {
+            if (why_elsewhere() != NULL) {
+                puts(why_elsewhere());
                 return 77;
             }
         } else {

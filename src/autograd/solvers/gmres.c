@@ -1,6 +1,7 @@
 /* Systems of linear equations by products alone: GMRES of Saad and Schultz, with restarts. */
 #include <math.h>
 
+#include "tensor/kernel/real.h"
 #include "autograd/solvers/root.h"
 
 enum { MOST = 100, RESTARTS = 10 };
@@ -47,7 +48,7 @@ static void rotate(cycle *y, int k, double below)
         y->h[i][k] = y->c[i] * a + y->s[i] * b;
         y->h[i + 1][k] = y->c[i] * b - y->s[i] * a;
     }
-    const double r = hypot(y->h[k][k], below);
+    const double r = adzi_real_hypot(y->h[k][k], below);
     y->c[k] = r > 0 ? y->h[k][k] / r : 1;
     y->s[k] = r > 0 ? below / r : 0;
     y->h[k][k] = r;
