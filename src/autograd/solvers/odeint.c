@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "autograd/solvers/ode_run.h"
-#include "base/options.h"
+#include "adze/options.h"
 
-ADZI_OPTIONS_INIT(adz_ode_options_init, adz_ode_options, ADZ_ODE_OPTIONS)
+ADZ_OPTIONS_INIT(adz_ode_options_init, adz_ode_options, ADZ_ODE_OPTIONS)
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
@@ -278,7 +278,7 @@ static adz_status run(adzi_ode *ode, adz_tensor *y0, adz_tensor *times,
     const char *op = ode->e.op;
     adz_tensor *made[2] = { NULL };
     ode->o = (adz_ode_options)ADZ_ODE_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_ODE_OPTIONS, &ode->o, options) || !check_options(op, &ode->o) ||
+    if (!ADZ_OPTIONS_READ(op, ADZ_ODE_OPTIONS, &ode->o, options) || !check_options(op, &ode->o) ||
         !check_state(ode, y0, times)) {
         return adzi_status(NULL);
     }
