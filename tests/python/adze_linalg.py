@@ -20,8 +20,13 @@ class Adze:
         self.lib = ctypes.CDLL(path)
         for name in ('adz_scope_open', 'adz_tensor_from', 'adz_tensor_data', 'adz_contiguous',
                      'adz_solve', 'adz_solve_triangular', 'adz_cholesky', 'adz_inv', 'adz_slogdet', 'adz_qr',
-                     'adz_lstsq', 'adz_eigh', 'adz_svd', 'adz_pinv', 'adz_matrix_exp'):
+                     'adz_lstsq', 'adz_eigh', 'adz_svd', 'adz_pinv', 'adz_matrix_exp', 'adz_det',
+                     'adz_cholesky_solve', 'adz_matrix_power', 'adz_requires_grad_', 'adz_square'):
             getattr(self.lib, name).restype = ctypes.c_void_p
+        self.lib.adz_matrix_power.argtypes = [ctypes.c_void_p, ctypes.c_int64]
+        self.lib.adz_pinv.argtypes = [ctypes.c_void_p, ctypes.c_double]
+        self.lib.adz_autograd_grad.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p,
+                                               ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
         self.lib.adz_error_message.restype = ctypes.c_char_p
         self.lib.adz_tensor_shape.restype = Shape
 
@@ -54,6 +59,17 @@ class Adze:
         others = [ctypes.c_void_p() for _ in range(more)]
         first = self._made(getattr(self.lib, 'adz_' + name)(*arguments, *map(ctypes.byref, others)))
         return [first, *others] if more else first
+
+    def gradients(self, outputs, weights, inputs):
+        """The gradients of sum(weight * output) over all outputs by the inputs, as arrays."""
+        def pointers(tensors):
+            return (ctypes.c_void_p * len(tensors))(*[t.value for t in tensors])
+
+        got = (ctypes.c_void_p * len(inputs))()
+        if self.lib.adz_autograd_grad(pointers(outputs), pointers(weights), len(outputs), pointers(inputs), got,
+                                      len(inputs), None) != 0:
+            raise ValueError(self.lib.adz_error_message().decode())
+        return [self.array(ctypes.c_void_p(g)) for g in got]
 
     def _made(self, pointer):
         if not pointer:
