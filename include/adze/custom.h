@@ -1,6 +1,6 @@
 /**
  * @file custom.h
- * Includes what you need to write operators (record.h), modules (nn/type.h) and optimizers
+ * Includes what you need to write operators (operator.h), modules (nn/type.h) and optimizers
  * (optim/type.h): their types, the checks and messages of adze's own (checks.h), and structs of
  * options (options.h).
  */
@@ -11,6 +11,6 @@
 #include "adze/nn/type.h"
 #include "adze/options.h"
 #include "adze/optim/type.h"
-#include "adze/record.h"
+#include "adze/operator.h"
 
 #endif

@@ -17,7 +17,7 @@
 
 #include <stddef.h>
 
-#include "adze/record.h"
+#include "adze/operator.h"
 #include "base/text.h"
 
 /* ---- tables of fields --------------------------------------------------------------------------

@@ -3,7 +3,7 @@
  *
  * Note [The derived backward]
  * An operator states its mathematics once, as the expression of its forward. A fused backward may
- * stand beside it for first gradients. The backward with create_graph, and that of a trace, is
+ * serve first gradients. The backward with create_graph, and that of a trace, is
  * derived from the expression. It reads what the node has saved for the fused backward and nothing
  * else, so it costs no training step memory:
  *

@@ -3,7 +3,7 @@
 #define ADZI_AUTOGRAD_NODE_H
 
 #include "adze/autograd.h"
-#include "adze/record.h"
+#include "adze/operator.h"
 #include "autograd/attr.h"
 #include "tensor/tensor.h"
 

@@ -3,7 +3,7 @@
  * from the operator's expression. */
 #include <string.h>
 
-#include "adze/record.h"
+#include "adze/operator.h"
 #include "autograd/attr.h"
 #include "autograd/op.h"
 #include "autograd/operator.h"

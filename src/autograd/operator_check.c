@@ -1,5 +1,5 @@
-/* adz_operator_check: compares what a user says twice of an operator. The kernel stands beside the
- * expression, and the backward beside the derivative of the expression. */
+/* adz_operator_check: compares what a user says twice of an operator. The kernel is compared with
+ * the expression, and the backward with the derivative of the expression. */
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Operators of users: adz_record, which puts a call on the tape, and the functions by which their
  * backward reads the node. */
-#include "adze/record.h"
+#include "adze/operator.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* adz_optimizer_check: compares what a type says twice of an optimizer. The kernels stand beside
- * the expression, and the update of a whole parameter beside those of its halves. */
+/* adz_optimizer_check: compares what a type says twice of an optimizer. The kernels are compared
+ * with the expression, and the update of a whole parameter with those of its halves. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>

@@ -61,7 +61,7 @@ HEADERS = {
     "base": "base", "dlpack": "tensor", "scope": "tensor", "tensor": "tensor", "random": "tensor",
     "precision": "base", "options": "base", "checks": "nn",
     "autograd": "autograd", "functional": "autograd", "solvers": "autograd", "ops": "autograd",
-    "custom": "autograd", "record": "autograd",
+    "custom": "autograd", "operator": "autograd",
     "nn": "nn", "data": "data", "optim": "optim", "distributed": "distributed",
     "data_parallel": "distributed", "io": "io", "export": "export", "plan": "plan",
 }

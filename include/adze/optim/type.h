@@ -50,7 +50,7 @@
 #define ADZE_OPTIM_TYPE_H
 
 #include "adze/optim/optimizer.h"
-#include "adze/record.h"
+#include "adze/operator.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,7 +3,7 @@
 
     documented.py SOURCE_ROOT OUTPUT
 
-The first example of adze/record.h and that of the tutorial's section must define the same operator.
+The first example of adze/operator.h and that of the tutorial's section must define the same operator.
 """
 import pathlib
 import re
@@ -20,10 +20,10 @@ sys.path.insert(0, str(root / 'tests/checks'))
 sys.dont_write_bytecode = True
 import examples  # pylint: disable=wrong-import-position,import-error
 
-code = re.search(r'@code\n(.*?)@endcode', (root / 'include/adze/record.h').read_text(), re.S).group(1)
+code = re.search(r'@code\n(.*?)@endcode', (root / 'include/adze/operator.h').read_text(), re.S).group(1)
 header = definitions(re.sub(r'^ \* ?', '', code, flags=re.M))
 blocks = re.findall(r'^```c\n(.*?)^```', (root / 'docs/tutorial.md').read_text(), re.M | re.S)
 tutorial = [definitions(block) for block in blocks if 'adz_operator_call' in block]
 if tutorial[:1] != [header]:
-    sys.exit('docs/tutorial.md and adze/record.h show different operators as their first example')
+    sys.exit('docs/tutorial.md and adze/operator.h show different operators as their first example')
 output.write_text('/* Written by tests/autograd/operator_call/documented.py. */\n' + header)

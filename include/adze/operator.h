@@ -1,6 +1,6 @@
 /**
- * @file record.h
- * Operators of your own: a kernel in plain C, and what the tape, plans and exports need beside it.
+ * @file operator.h
+ * Operators of your own: a kernel in plain C, and what the tape, plans and exports need with it.
  *
  * @code
  * // y = x^3 for the elements begin .. end-1
@@ -57,8 +57,8 @@
  * it with adz_gradcheck and adz_gradgradcheck, and the kernel with adz_operator_check. A kernel for
  * a backward is the kernel of a second operator, which the backward calls.
  */
-#ifndef ADZE_RECORD_H
-#define ADZE_RECORD_H
+#ifndef ADZE_OPERATOR_H
+#define ADZE_OPERATOR_H
 
 #include "adze/autograd.h"
 
