@@ -7,7 +7,7 @@
 
 ADZ_OPTIONS_INIT(adz_root_options_init, adz_root_options, ADZ_ROOT_OPTIONS)
 
-enum { DENSE_UNKNOWNS = 2048, MOST_DIMENSION = 100 };
+enum { DENSE_UNKNOWNS = 2048, MOST_DIMENSION = 100, MOST_FIXED = 1000 };
 
 bool adzi_root_is_dense(const adz_root_options *o, int64_t unknowns)
 {
@@ -107,10 +107,11 @@ static bool check_options(const char *op, const adz_root_options *o)
             "from "
             "being 0; the default is 1e-10",
             adzi_text_number(o->tolerance));
-    } else if (o->max_iterations < 1 || o->fixed_iterations < 0) {
+    } else if (o->max_iterations < 1 || o->fixed_iterations < 0 ||
+               o->fixed_iterations > MOST_FIXED) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
-            "max_iterations is %d and fixed_iterations %d; they must be at least 1 and 0",
-            o->max_iterations, o->fixed_iterations);
+            "max_iterations is %d and fixed_iterations %d; they must be at least 1, and 0 to %d",
+            o->max_iterations, o->fixed_iterations, MOST_FIXED);
     } else if (o->history < 0 || o->history > most) {
         adzi_error(op, ADZ_ERR_ARGUMENT, "history is %d; it must be 0, for the default, to %d",
             o->history, most);

@@ -100,7 +100,11 @@ static bool is(const token *t, const char *word)
 /* The file's function that a text calls by another name, or NULL. */
 static const char *ours(const token *t)
 {
-    return is(t, "adzi_moment_power") ? "moment_power" : adzi_c99_of_doubles(t->at, t->n);
+    static const char real[] = "adzi_real_"; /* adzi_real_pow is what C calls pow */
+    const size_t skip =
+        t->n > sizeof real && strncmp(t->at, real, sizeof real - 1) == 0 ? sizeof real - 1 : 0;
+    return is(t, "adzi_moment_power") ? "moment_power"
+                                      : adzi_c99_of_doubles(t->at + skip, t->n - skip);
 }
 
 static bool is_keyword(const token *t)

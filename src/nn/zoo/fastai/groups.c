@@ -307,12 +307,12 @@ adz_status adz_fastai_lr_range(double start, double stop, size_t n, double *rate
         adz_div_number(adz_arange(0, (double)(n - 1), 1, ADZ_F64), n > 1 ? (double)(n - 1) : 1);
     adz_tensor *base = adz_full(ADZ_SHAPE(1), start > 0 ? stop / start : 1, ADZ_F64);
     adz_tensor *powers = adz_pow(base, exponents);
-    for (size_t i = 0; powers != NULL && i + 1 < n; ++i) {
-        rates[i] = start > 0 ? start * adz_tensor_data_f64(powers)[i] : stop / 10;
+    const double *factors = powers != NULL ? adz_tensor_data_f64(powers) : NULL;
+    for (size_t i = 0; factors != NULL && i + 1 < n; ++i) {
+        rates[i] = start > 0 ? start * factors[i] : stop / 10;
     }
-    const bool failed = powers == NULL;
     adz_scope_close(scope);
-    if (failed) {
+    if (factors == NULL) {
         return adz_error_code();
     }
     rates[n - 1] = stop;
