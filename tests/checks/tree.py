@@ -95,6 +95,7 @@ LAPACK = re.compile(r"\b[sd](?:syevd|gesdd)_\s*\(")
 # What exports know of an operator is its row. Other files of theirs may name C's functions or ONNX's nodes.
 ROWS = ("src/export/rows/", "src/export/rows.c", "src/export/c99/functions.h", "src/export/c99/elementary.h",
         "src/export/c99/math.c")
+ENTRIES = re.compile(r"^[A-Z0-9_]+\((\w+),", re.M)
 LISTED = re.compile(r"'(?:operators|composed)': \[(.*?)\]", re.S)
 COMPARED = re.compile(r"\bstr\w+\([^;]*\bop->name\b|\bop->name\[")
 TOKEN = re.compile(r"/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\])+'|\w+|[(){}\n]", re.S)
@@ -207,7 +208,12 @@ def operators(top):
     if not os.path.exists(path):
         return set()
     with open(path, encoding="utf-8") as stream:
-        return {name for names in LISTED.findall(stream.read()) for name in re.findall(r"'(\w+)'", names)}
+        found = {name for names in LISTED.findall(stream.read()) for name in re.findall(r"'(\w+)'", names)}
+    table = os.path.join(os.path.dirname(path), "functions", "table.h")
+    if os.path.exists(table):
+        with open(table, encoding="utf-8") as stream:
+            found.update(ENTRIES.findall(stream.read()))
+    return found
 
 
 def named_operators(text, names):

@@ -1,4 +1,4 @@
-#include "autograd/ops/rounding/division.h"
+#include "autograd/ops/math/division.h"
 
 #include "autograd/ops/numbers.h"
 

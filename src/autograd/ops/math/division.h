@@ -1,6 +1,6 @@
 /* Remainders of divisions: what fmod and remainder share. */
-#ifndef ADZI_AUTOGRAD_OPS_ROUNDING_DIVISION_H
-#define ADZI_AUTOGRAD_OPS_ROUNDING_DIVISION_H
+#ifndef ADZI_AUTOGRAD_OPS_MATH_DIVISION_H
+#define ADZI_AUTOGRAD_OPS_MATH_DIVISION_H
 
 #include "autograd/ops/elementwise.h"
 
