@@ -25,6 +25,9 @@
  * C, and the node in ONNX. What C files bring along for programs without libm is in
  * export/c99/elementary.h. */
 
+#define SELU_ALPHA 1.6732632423543772848170429916717
+#define SELU_SCALE 1.0507009873554804934193349852946
+
 /* clang-format off */
 /* -dy / sqrt(1 - x^2) */
 FUNCTION(acos, x, VMATH(acos)(x),
@@ -95,6 +98,11 @@ FUNCTION(expm1, y, VMATH(expm1)(x),
     C99_ELEMENT("@expm1($a)"), ONNX(expm1, broadcast, NULL))
 STEPS(floor, KERNEL(below)(x), x, "x itself",
     C99_ELEMENT("@floor($a)"), .c.whole = "$a", ONNX(rounded, broadcast, "Floor"))
+/* x times a sigmoid of straight lines. The slope is 0 at -3 and 1 at 3, as in PyTorch. */
+DERIVED(hardswish,
+    x * ((x < ELEM(-3) ? ELEM(0) : x > ELEM(3) ? ELEM(6) : x + ELEM(3)) / ELEM(6)),
+    adz_mul(x, adz_div_number(adz_relu6(adz_add_number(x, 3)), 6)),
+    C99_ELEMENT("$a * (($a < -3 ? 0 : $a > 3 ? 6 : $a + 3) / 6)"))
 /* sqrt(a^2 + b^2): dy a / y and dy b / y. y is computed again, because most calls need no gradient. */
 FUNCTION2(hypot, VMATH(hypot)(a, b),
     adz_mul(dy, adz_div(a, adz_hypot(a, b))),
@@ -123,6 +131,10 @@ DERIVED2(logaddexp, VMATH(logaddexp)(a, b),
     adz_add(adz_maximum(a, b), adz_log1p(adz_exp(adz_neg(adz_abs(
         adz_masked_fill(adz_sub(a, b), adz_eq(a, b), 0)))))),
     BY_EXPRESSION)
+/* x tanh(log(1 + e^x)) */
+DERIVED(mish, x * VMATH(tanh)(VMATH(softplus)(x)),
+    adz_mul(x, adz_tanh(adz_softplus(x, 1, 20))),
+    C99_ELEMENT("$a * @tanh(@softplus($a))"))
 /* The node saves y, so that the gradient needs products alone and no division. */
 FUNCTION(reciprocal, y, ELEM(1) / x,
     adz_neg(adz_mul(dy, adz_mul(y, y))),
@@ -134,6 +146,12 @@ STEPS(round, KERNEL(nearest)(x), x, "x itself",
 FUNCTION(rsqrt, y, ELEM(1) / SQUARE_ROOT(x),
     adz_mul(adz_mul_number(dy, -0.5), adz_mul(y, adz_mul(y, y))),
     C99_ELEMENT("1 / @sqrt($a)"), ONNX(rsqrt, broadcast, NULL))
+/* The self-normalising unit with the constants of its paper: scale x where x > 0, else scale alpha
+ * (e^x - 1). */
+DERIVED(selu,
+    ELEM(SELU_SCALE) * (x <= 0 ? ELEM(SELU_ALPHA) * VMATH(expm1)(x) : x),
+    adz_mul_number(adz_elu(x, SELU_ALPHA), SELU_SCALE),
+    C99_ELEMENT("1.05070099f * ($a > 0 ? $a : 1.67326324f * @expm1($a))"))
 /* 0 for NaN, as in PyTorch. */
 STEPS(sign, (elem)((x > 0) - (x < 0)), x > 0 ? 1 : x == 0 ? 0 : -1, NULL,
     C99_ELEMENT("($a > 0) - ($a < 0)"), .c.integers = "($a > 0) - ($a < 0)", .c.whole = "$a != 0",
@@ -145,6 +163,10 @@ FUNCTION_BY_LOOP(sin, x,
 FUNCTION(sinh, x, VMATH(sinh)(x),
     adz_mul(dy, adz_cosh(x)),
     C99_ELEMENT("@sinh($a)"), ONNX_NODE("Sinh"))
+/* x / (1 + |x|) */
+DERIVED(softsign, x / (ELEM(1) + VMATH(abs)(x)),
+    adz_div(x, adz_add_number(adz_abs(x), 1)),
+    C99_ELEMENT("$a / (1 + ($a < 0 ? -$a : $a))"))
 /* dy / (2 y). At x = 0 the gradient is infinite, or NaN where dy is 0. */
 FUNCTION(sqrt, y, SQUARE_ROOT(x),
     adz_div(dy, adz_mul_number(y, 2)),
@@ -157,6 +179,8 @@ STEPS(trunc, VMATH(sign_of)(KERNEL(below)(VMATH(abs)(x)), x), x, "x itself",
     C99_ELEMENT("@trunc($a)"), .c.whole = "$a", ONNX(trunc, broadcast, NULL))
 /* clang-format on */
 
+#undef SELU_ALPHA
+#undef SELU_SCALE
 #undef FUNCTION
 #undef FUNCTION_BY_LOOP
 #undef DERIVED
