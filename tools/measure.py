@@ -16,13 +16,14 @@ import re
 import sys
 
 TARGETS = {
-    "lines of code in src and include": 88500,  # a change that raises it says what for: 2,800 for linear algebra, 420 for several results, 500 for functions in place of libm, 1,400 for mathematics, 1,300 for roots, 1,500 for differential equations
+    "lines of code in src and include": 89000,  # a change that raises it says what for: 2,800 for linear algebra, 420 for several results, 500 for functions in place of libm, 1,400 for mathematics, 1,300 for roots, 1,500 for differential equations; 2,800 for linear algebra, 420 for several results, 500 for functions in place of libm, 1,700 for mathematics, 1,300 for roots
     "longest file, lines": 500,
     "longest function, lines": 50,
     "most files in one folder of src": 40,
     "comment lines per code line in src/autograd/ops": 0.2,
     "operators with three formulas": 12,
-    "files touched to add an operator": 5,  # with the row for C and ONNX
+    "files touched to add a function": 3,  # an elementwise operator, with its export to C and ONNX
+    "files touched to add an operator": 5,  # with a kernel and the row for C and ONNX
     "files touched to add a module": 4,
     "files touched to add an optimizer": 4,
     "files touched to add an activation": 2,
@@ -186,8 +187,8 @@ def measure(top, listed):
     for name, reason in three if listed or not ok else []:
         print(f"         {name}: {reason or 'gives no reason'}")
 
-    for kind in ("operator", "module", "optimizer", "activation"):
-        label = f"files touched to add a{'' if kind == 'module' else 'n'} {kind}"
+    for kind in ("function", "operator", "module", "optimizer", "activation"):
+        label = f"files touched to add a{'n' if kind[0] in 'ao' else ''} {kind}"
         touched = files_of_patch(os.path.join(top, EXAMPLES, kind + ".patch"))
         results.append(report(label, len(touched), 0 < len(touched) <= TARGETS[label], touched, listed))
     return all(results)

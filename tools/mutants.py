@@ -26,7 +26,7 @@ equivalent, with the reason:
     <name> | <the line as mutated> | <why no test can tell it apart>
 
 NAME is one of these: a file of src/autograd/ops without its ending, which is an operator (relu) or a helper
-(extreme); a folder (optim); a file in a folder (optim/adam); or `backwards`, which means all files of
+(extreme); an entry of the table of elementwise functions (acos); a folder (optim); a file in a folder (optim/adam); or `backwards`, which means all files of
 src/autograd/ops. With --only, only those mutants run whose line in --list contains one of the texts, for
 example recurrent_run.c:52: or panels_of.
 """
@@ -51,6 +51,7 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 OPS = "autograd/ops"
 # Helpers outside of that folder whose formulas are derivatives.
 DERIVATIVES = ["tensor/kernel/vmath_activations.h", "tensor/kernel/vmath_f32.h", "tensor/kernel/vmath_f64.h"]
+TABLE = OPS + "/functions/table.h" # an entry is an operator
 LEAST = 4
 LEVELS = ("baseline", "avx2", "avx512") # of src/base/isa.h
 FLAGS = ("", "avx2 fma f16c bmi2", "avx512f avx512dq avx512bw avx512vl") # of /proc/cpuinfo, for each level
@@ -146,15 +147,20 @@ class Source:
             for item in self.items[file]:
                 if not item.is_static and file not in DERIVATIVES:
                     self.exported[item.name].append(item)
+        # What src/autograd/ops/meson.build lists and what it reads.
+        self.entries = re.findall(r"^[A-Z0-9_]+\((\w+),", self.text[TABLE], flags=re.M)
+        rows = "".join(p.read_text("utf-8") for p in sorted((root / "export/rows").glob("*.c")))
+        self.registered = [row.split('"')[0] for row in rows.split('.op = "')[1:] if ".internal = true" not in row]
         text = (root / OPS / "meson.build").read_text(encoding="utf-8")
-        lists = re.findall(r"'(operators|composed)': \[(.*?)\]", text, flags=re.S)
-        self.registered = [name for kind, body in lists if kind == "operators"
-                           for name in re.findall(r"'(\w+)'", body)]
-        self.operators = {name for _, body in lists for name in re.findall(r"'(\w+)'", body)}
+        composed = re.findall(r"'composed': \[(.*?)\]", text, flags=re.S)
+        self.operators = {*self.registered, *self.entries, *re.findall(r"'(\w+)'", "".join(composed))}
         self.file_of = {path.name[:-2]: str(path.relative_to(root)) for path in paths
                         if path.name.endswith(".c") and not path.name.endswith(".kernel.c")}
         self.users = collections.defaultdict(list)
         self.differentiable = [op for op in self.registered if self.follow(op)]
+        for item in self.items[TABLE]:
+            if item.name in self.entries:
+                self.users[item].append(item.name)
         self.tests = {item: list(users) for item, users in self.users.items()}
         for op in sorted(self.operators): # a shared helper is the forwards' too
             for item in self.forward_of(op):
@@ -247,7 +253,7 @@ class Source:
         """What there is to mutate, by file name without ending."""
         found = collections.defaultdict(list)
         for item in self.users:
-            found[unit_of(item.file)].append(item)
+            found[item.name if item.file == TABLE else unit_of(item.file)].append(item)
         return {unit: sorted(found[unit]) for unit in sorted(found)}
 
 

@@ -1,7 +1,8 @@
 /* What exports know of an operator: one row, in the file of the operator's family (rows/). Nothing
  * else in this folder knows operators by their names.
  *
- * A writer for which the row has no printer writes the operator's expression (export/trace.h). */
+ * A writer for which the row has no printer writes the operator's expression (export/trace.h). Each
+ * operator with a node has a row, from which src/autograd/ops/meson.build knows it. */
 #ifndef ADZI_EXPORT_ROWS_H
 #define ADZI_EXPORT_ROWS_H
 
@@ -60,6 +61,9 @@ typedef struct adzi_onnx_row {
 
 typedef struct adzi_row {
     const char *op;
+    /** No user calls it and the registry has no entry: a name for a view in traces, or a part of
+     * gradients. */
+    bool internal;
     /** Every result is a view of the first input, so C prints nothing. A reshape that must copy is
      * printed by the row of reshape. */
     bool view;

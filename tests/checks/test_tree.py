@@ -85,7 +85,9 @@ class Tree(unittest.TestCase):
     def test_operators_named_in_exports(self):
         for text, expected in NAMED:
             with self.subTest(text=text), tempfile.TemporaryDirectory() as top:
-                for path, content in (("src/autograd/ops/meson.build", "'operators': [\n 'add', 'pad', 'min',\n]"),
+                for path, content in (("src/autograd/ops/meson.build", "'composed': [\n 'pad',\n]"),
+                                      ("src/autograd/ops/functions/table.h", "FUNCTION(min, x,\n"),
+                                      ("src/export/rows/b.c", '{ .op = "add" },'),
                                       ("src/export/a.c", text), ("src/export/rows/a.c", text)):
                     os.makedirs(os.path.dirname(os.path.join(top, path)), exist_ok=True)
                     with open(os.path.join(top, path), "w", encoding="utf-8") as stream:

@@ -95,7 +95,9 @@ LAPACK = re.compile(r"\b[sd](?:syevd|gesdd)_\s*\(")
 # What exports know of an operator is its row. Other files of theirs may name C's functions or ONNX's nodes.
 ROWS = ("src/export/rows/", "src/export/rows.c", "src/export/c99/functions.h", "src/export/c99/elementary.h",
         "src/export/c99/math.c")
-LISTED = re.compile(r"'(?:operators|composed)': \[(.*?)\]", re.S)
+COMPOSED = re.compile(r"'composed': \[(.*?)\]", re.S)
+ENTRY = re.compile(r"^[A-Z0-9_]+\((\w+),", re.M)
+ROW = re.compile(r'\.op = "(\w+)"')
 COMPARED = re.compile(r"\bstr\w+\([^;]*\bop->name\b|\bop->name\[")
 TOKEN = re.compile(r"/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\])+'|\w+|[(){}\n]", re.S)
 
@@ -203,11 +205,16 @@ def check_includes(path, lines):
 
 def operators(top):
     """The names of all operators."""
-    path = os.path.join(top, "src", "autograd", "ops", "meson.build")
-    if not os.path.exists(path):
-        return set()
-    with open(path, encoding="utf-8") as stream:
-        return {name for names in LISTED.findall(stream.read()) for name in re.findall(r"'(\w+)'", names)}
+    found = set()
+    for path, pattern in (("src/autograd/ops/meson.build", COMPOSED), ("src/autograd/ops/functions/table.h", ENTRY)):
+        if os.path.exists(os.path.join(top, path)):
+            with open(os.path.join(top, path), encoding="utf-8") as stream:
+                found.update(name for names in pattern.findall(stream.read()) for name in re.findall(r"\w+", names))
+    rows = os.path.join(top, "src/export/rows")
+    for path in files(rows):
+        with open(os.path.join(rows, path), encoding="utf-8") as stream:
+            found.update(ROW.findall(stream.read()))
+    return found
 
 
 def named_operators(text, names):

@@ -147,6 +147,65 @@ ADZ_API adz_module *adz_tanh_new(void);
  */
 ADZ_API adz_module *adz_softmax_new(int dim);
 
+/**
+ * adz_hardtanh.
+ *
+ * @param min_val  lower bound (PyTorch's default is -1)
+ * @param max_val  upper bound, not below min_val (PyTorch's default is 1)
+ * @return yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY recorded
+ * @see    torch.nn.Hardtanh
+ */
+ADZ_API adz_module *adz_hardtanh_new(double min_val, double max_val);
+
+/**
+ * adz_relu6.
+ *
+ * @return yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @see    torch.nn.ReLU6
+ */
+ADZ_API adz_module *adz_relu6_new(void);
+
+/**
+ * adz_hardswish.
+ *
+ * @return yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @see    torch.nn.Hardswish
+ */
+ADZ_API adz_module *adz_hardswish_new(void);
+
+/**
+ * adz_mish.
+ *
+ * @return yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @see    torch.nn.Mish
+ */
+ADZ_API adz_module *adz_mish_new(void);
+
+/**
+ * adz_softsign.
+ *
+ * @return yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @see    torch.nn.Softsign
+ */
+ADZ_API adz_module *adz_softsign_new(void);
+
+/**
+ * adz_selu.
+ *
+ * @return yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @see    torch.nn.SELU
+ */
+ADZ_API adz_module *adz_selu_new(void);
+
+/**
+ * adz_celu.
+ *
+ * @param alpha  any number but 0 (PyTorch's default is 1)
+ * @return yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY recorded
+ * @see    torch.nn.CELU
+ */
+ADZ_API adz_module *adz_celu_new(double alpha);
+
 #ifdef __cplusplus
 }
 #endif

@@ -92,6 +92,110 @@ ADZ_API adz_tensor *adz_silu(adz_tensor *x);
 ADZ_API adz_tensor *adz_elu(adz_tensor *x, double alpha);
 
 /**
+ * The line between two bounds.
+ *
+ *     y = min where x <= min, max where x >= max, else x
+ *
+ * The gradient at a bound is 0, where that of adz_clamp is 1. NaN stays NaN.
+ *
+ * @param x  any shape, any dtype but f16, bf16 and bool; whole bounds for integers
+ * @param min  lower bound (PyTorch's default is -1)
+ * @param max  upper bound, not below min (PyTorch's default is 1)
+ * @return   y, shaped like x, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad     x, to any order
+ * @see      torch.nn.functional.hardtanh
+ */
+ADZ_API adz_tensor *adz_hardtanh(adz_tensor *x, double min, double max);
+
+/**
+ * The rectified linear unit that ends at 6.
+ *
+ *     y = min(max(x, 0), 6)
+ *
+ * The gradient at 0 and at 6 is 0. NaN stays NaN.
+ *
+ * @param x  any shape, any dtype but f16, bf16 and bool
+ * @return   y, shaped like x, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     x, to any order
+ * @see      torch.nn.functional.relu6
+ */
+ADZ_API adz_tensor *adz_relu6(adz_tensor *x);
+
+/**
+ * x times a sigmoid of straight lines.
+ *
+ *     y = x min(max(x + 3, 0), 6) / 6
+ *
+ * @param x  any shape, any dtype but f16 and bf16
+ * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
+ *           scope, or NULL
+ * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     x, to any order; saves x
+ * @see      torch.nn.functional.hardswish
+ */
+ADZ_API adz_tensor *adz_hardswish(adz_tensor *x);
+
+/**
+ * x times a tanh.
+ *
+ *     y = x tanh(log(1 + e^x))
+ *
+ * @param x  any shape, any dtype but f16 and bf16
+ * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
+ *           scope, or NULL
+ * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     x, to any order; saves x
+ * @see      torch.nn.functional.mish
+ */
+ADZ_API adz_tensor *adz_mish(adz_tensor *x);
+
+/**
+ * A sigmoid without exponentials.
+ *
+ *     y = x / (1 + |x|)
+ *
+ * At both infinities the result is NaN, as in PyTorch.
+ *
+ * @param x  any shape, any dtype but f16 and bf16
+ * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
+ *           scope, or NULL
+ * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     x, to any order; saves x
+ * @see      torch.nn.functional.softsign
+ */
+ADZ_API adz_tensor *adz_softsign(adz_tensor *x);
+
+/**
+ * The exponential linear unit whose slope is continuous.
+ *
+ *     y = x where x >= 0, else alpha (exp(x / alpha) - 1)
+ *
+ * @param x  any shape, f32 or f64
+ * @param alpha  any number but 0 (PyTorch's default is 1)
+ * @return   y, shaped like x, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad     x, to any order
+ * @see      torch.nn.functional.celu
+ */
+ADZ_API adz_tensor *adz_celu(adz_tensor *x, double alpha);
+
+/**
+ * The self-normalising exponential linear unit.
+ *
+ *     y = 1.0507 x where x > 0, else 1.0507 * 1.6733 (exp(x) - 1)
+ *
+ * @param x  any shape, any dtype but f16 and bf16
+ * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
+ *           scope, or NULL
+ * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     x, to any order; saves x
+ * @see      torch.nn.functional.selu
+ */
+ADZ_API adz_tensor *adz_selu(adz_tensor *x);
+
+/**
  * Softplus, a smooth rectifier.
  *
  *     y = log(1 + exp(beta x)) / beta, and x itself where beta x > threshold

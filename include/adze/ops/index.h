@@ -293,6 +293,21 @@ ADZ_API adz_tensor *adz_nonzero(adz_tensor *x);
  */
 ADZ_API adz_tensor *adz_masked_select(adz_tensor *x, adz_tensor *mask);
 
+/**
+ * Picks elements by their indices along one dimension. Other dimensions broadcast.
+ *
+ *     y[i][j][k] = x[i][indices[i][j][k]][k]   for dim 1
+ *
+ * @param x        rank 1 or more, any dtype
+ * @param indices  of x's rank, i64 or i32; 0 .. size of dim - 1
+ * @param dim      0 .. rank-1, or -rank .. -1 counted from the last
+ * @return         y, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_DIM, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_MEMORY
+ * @grad           x, to any order; saves indices
+ * @see            torch.take_along_dim
+ */
+ADZ_API adz_tensor *adz_take_along_dim(adz_tensor *x, adz_tensor *indices, int dim);
+
 #ifdef __cplusplus
 }
 #endif

@@ -207,6 +207,60 @@ ADZ_API adz_tensor *adz_cosine_similarity(adz_tensor *a, adz_tensor *b, int dim,
  */
 ADZ_API adz_tensor *adz_cdist(adz_tensor *a, adz_tensor *b, double p);
 
+/**
+ * The sum of the diagonal of a matrix.
+ *
+ * @param x  x[m, n], any dtype but f16 and bf16
+ * @return   a scalar in x's dtype, i64 for integers and bool; borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     x, to any order
+ * @see      torch.trace
+ */
+ADZ_API adz_tensor *adz_trace(adz_tensor *x);
+
+/**
+ * The Kronecker product.
+ *
+ *     y[i p + k] = a[i] b[k] in each dimension, where b has p elements
+ *
+ * @param a  rank 0 to 4, any dtype but f16 and bf16
+ * @param b  rank 0 to 4; missing dimensions in front count as 1
+ * @return   y in the promoted dtype, borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad     a and b, to any order
+ * @see      torch.kron
+ */
+ADZ_API adz_tensor *adz_kron(adz_tensor *a, adz_tensor *b);
+
+/**
+ * The cross product of vectors of three elements.
+ *
+ * @param a    rank 1 or more with 3 elements in dim, any dtype but f16, bf16 and bool
+ * @param b    of a's rank, with 3 elements in dim; other dimensions broadcast
+ * @param dim  0 .. rank-1, or -rank .. -1 counted from the last (PyTorch's default is -1)
+ * @return     y in the promoted dtype, borrowed from the scope, or NULL
+ * @errors     ADZ_ERR_SHAPE, ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad       a and b, to any order
+ * @see        torch.linalg.cross
+ */
+ADZ_API adz_tensor *adz_cross(adz_tensor *a, adz_tensor *b, int dim);
+
+/**
+ * Sums products over pairs of dimensions.
+ *
+ *     y[i, j] = sum over k of a[i, k] b[k, j], where i, j and k may be several dimensions
+ *
+ * @param a       any rank
+ * @param b       any rank, of a's dtype as in adz_matmul
+ * @param a_dims  dimensions of a to sum over, none twice; none gives all products
+ * @param b_dims  as many of b, each as large as its partner
+ * @return        the other dimensions of a, then those of b; borrowed from the scope, or NULL
+ * @errors        ADZ_ERR_SHAPE, ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad          a and b, to any order
+ * @see           torch.tensordot
+ */
+ADZ_API adz_tensor *adz_tensordot(adz_tensor *a, adz_tensor *b, adz_dims a_dims, adz_dims b_dims);
+
 #ifdef __cplusplus
 }
 #endif

@@ -335,6 +335,39 @@ ADZ_API adz_tensor *adz_maximum(adz_tensor *a, adz_tensor *b);
  */
 ADZ_API adz_tensor *adz_minimum(adz_tensor *a, adz_tensor *b);
 
+/**
+ * Differences of neighbours along one dimension.
+ *
+ *     y_i = x_(i + 1) - x_i, n times; for bool: whether the two differ
+ *
+ * @param x    rank 1 or more, any dtype but f16 and bf16
+ * @param n    how many times, 0 or more (PyTorch's default is 1)
+ * @param dim  0 .. rank-1, or -rank .. -1 counted from the last
+ * @return     y, shorter by n in dim but not below 0, borrowed from the scope, or NULL
+ * @errors     ADZ_ERR_DIM, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad       x, to any order
+ * @see        torch.diff
+ */
+ADZ_API adz_tensor *adz_diff(adz_tensor *x, int64_t n, int dim);
+
+/**
+ * The integral along one dimension by the trapezoidal rule.
+ *
+ *     result = sum over i of (y_i + y_(i + 1)) / 2 (x_(i + 1) - x_i)
+ *
+ * @param y    rank 1 or more, f32 or f64
+ * @param x    the positions: a vector for those along dim, or a tensor that broadcasts with y;
+ *             ADZ_NONE for positions with the distance dx
+ * @param dx   the distance of neighbours (PyTorch's default is 1); must be 1 if x is given
+ * @param dim  0 .. rank-1, or -rank .. -1 counted from the last (PyTorch's default is -1)
+ * @return     the integral, without dim; 0 for fewer than two positions; borrowed from the scope,
+ *             or NULL
+ * @errors     ADZ_ERR_DIM, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad       y and x, to any order
+ * @see        torch.trapezoid
+ */
+ADZ_API adz_tensor *adz_trapezoid(adz_tensor *y, adz_tensor *x, double dx, int dim);
+
 #ifdef __cplusplus
 }
 #endif

@@ -353,6 +353,46 @@ typedef enum adz_quantile_rule {
 ADZ_API adz_tensor *adz_quantile(
     adz_tensor *x, double q, int dim, bool keepdim, adz_quantile_rule rule);
 
+/**
+ * Running products along one dimension.
+ *
+ *     y_i = x_0 x_1 ... x_i
+ *
+ * @param x    any dtype but f16 and bf16
+ * @param dim  0 .. rank-1, or -rank .. -1 counted from the last
+ * @return     y, shaped like x, in x's dtype, i64 for integers and bool; borrowed from the scope,
+ *             or NULL
+ * @errors     ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad       x, to any order, also where elements are 0; saves about log2(n) tensors of x's size
+ * @see        torch.cumprod
+ */
+ADZ_API adz_tensor *adz_cumprod(adz_tensor *x, int dim);
+
+/**
+ * How many elements are not 0. NaN is not 0.
+ *
+ * @param x        any shape, any dtype but f16 and bf16
+ * @param dims     dimensions to count over, or ADZ_ALL_DIMS
+ * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
+ * @return         y, i64, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @see            torch.count_nonzero
+ */
+ADZ_API adz_tensor *adz_count_nonzero(adz_tensor *x, adz_dims dims, bool keepdim);
+
+/**
+ * The mean over dimensions of the elements that are not NaN; NaN where there is none.
+ *
+ * @param x        any shape, f32 or f64
+ * @param dims     dimensions to average over, or ADZ_ALL_DIMS
+ * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
+ * @return         y in x's dtype, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @grad           x, to any order; 0 at NaN
+ * @see            torch.nanmean
+ */
+ADZ_API adz_tensor *adz_nanmean(adz_tensor *x, adz_dims dims, bool keepdim);
+
 #ifdef __cplusplus
 }
 #endif

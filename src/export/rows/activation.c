@@ -7,6 +7,7 @@ static const adzi_c99_special tanh_gelu[] = {
 };
 
 const adzi_row adzi_rows_activation[] = {
+    { .op = "bias_activation" },
     { .op = "elu",
         .attributes = { "alpha" },
         .otherwise = 1,

@@ -9,7 +9,7 @@ const adzi_row adzi_rows_convert[] = {
         C99(convert),
         .c.doubles = true,
         ONNX(copy, none, NULL) },
-    { .op = "detach", .view = true, ONNX_NODE("Identity") },
+    { .op = "detach", .internal = true, .view = true, ONNX_NODE("Identity") },
     { .op = "to", C99(convert), .c.doubles = true, ONNX(cast, broadcast, NULL) },
     { .op = NULL },
 };

@@ -5,22 +5,19 @@
 #define NO_WRITER                                                                            \
     "factors matrices, for which exports have no code; compute it in the program that runs " \
     "the exported function"
-#define REFUSED(name)                                                              \
-    {                                                                              \
-        .op = name, .c = { .refused = NO_WRITER }, .onnx = {.refused = NO_WRITER } \
-    }
+#define NO_CODE .c = { .refused = NO_WRITER }, .onnx = { .refused = NO_WRITER }
 
 const adzi_row adzi_rows_decomposition[] = {
-    REFUSED("cholesky"),
-    REFUSED("det"),
-    REFUSED("eigh"),
-    REFUSED("inv"),
-    REFUSED("matrix_exp"),
-    REFUSED("pinv"),
-    REFUSED("qr"),
-    REFUSED("slogdet"),
-    REFUSED("solve"),
-    REFUSED("solve_triangular"),
-    REFUSED("svd"),
+    { .op = "cholesky", NO_CODE },
+    { .op = "det", NO_CODE },
+    { .op = "eigh", NO_CODE },
+    { .op = "inv", NO_CODE },
+    { .op = "matrix_exp", NO_CODE },
+    { .op = "pinv", NO_CODE },
+    { .op = "qr", NO_CODE },
+    { .op = "slogdet", NO_CODE },
+    { .op = "solve", NO_CODE },
+    { .op = "solve_triangular", NO_CODE },
+    { .op = "svd", NO_CODE },
     { .op = NULL },
 };

@@ -6,6 +6,7 @@
 const adzi_row adzi_rows_dropout[] = {
     { .op = "dropout", C99(dropout), ONNX(dropout, first, NULL) },
     { .op = "dropout_again",
+        .internal = true,
         .c = { .refused = "is the gradient of a dropout" OUTSIDE },
         .onnx = { .refused = "is the gradient of a dropout" OUTSIDE } },
     { .op = NULL },

@@ -2,7 +2,9 @@
 #include "export/rows/row.h"
 
 const adzi_row adzi_rows_recurrent[] = {
+    { .op = "forget_mult" },
     { .op = "gru_layer", ONNX(recurrent, recurrent, "GRU") },
+    { .op = "linear_recurrence" },
     { .op = "lstm_layer", C99(lstm), ONNX(recurrent, recurrent, "LSTM") },
     { .op = "rnn_layer", ONNX(recurrent, recurrent, "RNN") },
     { .op = NULL },

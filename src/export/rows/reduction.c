@@ -51,11 +51,13 @@ const adzi_row adzi_rows_reduction[] = {
         .c.whole = "s = (int32_t)((uint32_t)s * (uint32_t)e)",
         .c.start = "1",
         ONNX(reduce, reduced, "ReduceProd") },
+    { .op = "std" },
     { .op = "sum",
         C99(reduce),
         .c.element = "s += e",
         .c.whole = "s = (int32_t)((uint32_t)s + (uint32_t)e)",
         .c.start = "0",
         ONNX(reduce, reduced, "ReduceSum") },
+    { .op = "var" },
     { .op = NULL },
 };

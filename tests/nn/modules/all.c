@@ -81,6 +81,13 @@ static void modules_print_as_in_pytorch(void **state)
     expect_print(adz_relu_new(NULL), "ReLU()");
     expect_print(adz_relu_new(&inplace), "ReLU(inplace=True)");
     expect_print(adz_leaky_relu_new(0.01), "LeakyReLU(negative_slope=0.01)");
+    expect_print(adz_hardtanh_new(-1, 2.5), "Hardtanh(min_val=-1.0, max_val=2.5)");
+    expect_print(adz_relu6_new(), "ReLU6()");
+    expect_print(adz_hardswish_new(), "Hardswish()");
+    expect_print(adz_mish_new(), "Mish()");
+    expect_print(adz_softsign_new(), "Softsign()");
+    expect_print(adz_celu_new(0.5), "CELU(alpha=0.5)");
+    expect_print(adz_selu_new(), "SELU()");
     expect_print(adz_prelu_new(NULL), "PReLU(num_parameters=1)");
     expect_print(adz_gelu_new(ADZ_GELU_NONE), "GELU(approximate='none')");
     expect_print(adz_gelu_new(ADZ_GELU_TANH), "GELU(approximate='tanh')");

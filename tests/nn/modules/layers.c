@@ -91,6 +91,21 @@ static void activations_compute(void **state)
     assert_null(adz_prelu_new(&slopes));
     assert_int_equal(adz_error_code(), ADZ_ERR_ARGUMENT);
     adz_error_clear();
+    expect_values(adz_hardtanh_new(-1, 1.5), (const double[]){ -1, -0.5, 0, 0.5, 1.5 });
+    expect_values(adz_relu6_new(), (const double[]){ 0, 0, 0, 0.5, 2 });
+    expect_values(adz_hardswish_new(),
+        (const double[]){ -0.33333333, -0.20833333, 0, 0.29166667, 1.66666667 });
+    expect_values(
+        adz_mish_new(), (const double[]){ -0.25250148, -0.22074377, 0, 0.37524521, 1.94395896 });
+    expect_values(adz_softsign_new(),
+        (const double[]){ -0.66666667, -0.33333333, 0, 0.33333333, 0.66666667 });
+    expect_values(adz_celu_new(0.5), (const double[]){ -0.49084218, -0.31606028, 0, 0.5, 2 });
+    expect_values(
+        adz_selu_new(), (const double[]){ -1.52016647, -0.69175819, 0, 0.52535049, 2.10140197 });
+    assert_null(adz_hardtanh_new(1, -1));
+    expect_error(ADZ_ERR_ARGUMENT, "min_val is 1 and max_val -1");
+    assert_null(adz_celu_new(0));
+    expect_error(ADZ_ERR_ARGUMENT, "alpha is 0");
     expect_values(adz_gelu_new(ADZ_GELU_NONE),
         (const double[]){ -0.04550026, -0.15426877, 0, 0.34573123, 1.95449974 });
     expect_values(adz_gelu_new(ADZ_GELU_TANH),

@@ -1,0 +1,54 @@
+#include "ops/facts.h"
+
+static int call(const op_args *a, adz_tensor **out)
+{
+    return case_one(adz_hardswish(a->in[0]), out);
+}
+
+/* PyTorch 2.15 computed the expected values. */
+FACT(values_and_gradients)
+{
+    const double inf = (double)INFINITY, nan = (double)NAN;
+    const double xs[] = { -inf, -5, -1, 0, 0.5, 2.5, inf, 1000, -1000, 3, -3 },
+                 ys[] = { nan, -0.0, -0.3333333333333333, 0.0, 0.2916666666666667,
+                     2.2916666666666665, inf, 1000.0, -0.0, 3.0, -0.0 },
+                 gs[] = { 0.0, 0.0, 0.16666666666666669, 0.5, 0.6666666666666666,
+                     1.3333333333333335, 1.0, 1.0, 0.0, 1.0, 0.0 };
+    enum { N = sizeof xs / sizeof *xs };
+    adz_tensor *x = adz_requires_grad_(adz_tensor_from(xs, ADZ_SHAPE(N), ADZ_F64), true);
+    const op_args args = { .in = { x }, .n = 1 };
+    adz_tensor *y = NULL;
+    assert_int_equal(call(&args, &y), 1);
+    adz_tensor *dx = gradient_of(y, x);
+    for (int64_t i = 0; i < N; ++i) {
+        const double got[] = { adz_tensor_at(y, &i), adz_tensor_at(dx, &i) },
+                     wanted[] = { ys[i], gs[i] };
+        for (int k = 0; k < 2; ++k) {
+            if (!(got[k] == wanted[k] || fabs(got[k] - wanted[k]) <= 1e-14 ||
+                    (isnan(got[k]) && isnan(wanted[k])))) {
+                fail_msg("x = %g: %.17g instead of %.17g", xs[i], got[k], wanted[k]);
+            }
+        }
+    }
+}
+
+static const struct CMUnitTest facts[] = { cmocka_unit_test(values_and_gradients) };
+
+const op_case hardswish_case = {
+    .name = "hardswish",
+    .call = call,
+    .samples = {
+        { .in = { IN_OF(FILL_AWAY, 3, 4) } },
+        { .in = { IN_T_OF(FILL_AWAY, 3, 4) } },
+        { .in = { IN_OF(FILL_AWAY, 1) } },
+        { .in = { IN_OF(FILL_AWAY, 0, 3) } },
+        { .in = { IN_0_OF(FILL_AWAY) } },
+        { .in = { IN_OF(FILL_AWAY, 37) } },
+    },
+    .rejects = {
+        { .in = { IN_TYPED(ADZ_F16, 3) }, .status = ADZ_ERR_DTYPE, .says = "adz_to" },
+        { .in = { IN_TYPED(ADZ_BF16, 2, 2) }, .status = ADZ_ERR_DTYPE, .says = "[2, 2]" },
+    },
+    .inputs = { "x" },
+    FACTS(facts),
+};

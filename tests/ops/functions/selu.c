@@ -1,0 +1,56 @@
+#include "ops/facts.h"
+
+static int call(const op_args *a, adz_tensor **out)
+{
+    return case_one(adz_selu(a->in[0]), out);
+}
+
+/* PyTorch 2.15 computed the expected values. */
+FACT(values_and_gradients)
+{
+    const double inf = (double)INFINITY;
+    const double xs[] = { -inf, -5, -1, 0, 0.5, 2.5, inf, 1000, -1000 },
+                 ys[] = { -1.7580993408473766, -1.7462533606696198, -1.1113307378125625, 0.0,
+                     0.5253504936777402, 2.626752468388701, inf, 1050.7009873554805,
+                     -1.7580993408473766 },
+                 gs[] = { 0.0, 0.011845980177756718, 0.646768603034814, 1.7580993408473766,
+                     1.0507009873554805, 1.0507009873554805, 1.0507009873554805, 1.0507009873554805,
+                     0.0 };
+    enum { N = sizeof xs / sizeof *xs };
+    adz_tensor *x = adz_requires_grad_(adz_tensor_from(xs, ADZ_SHAPE(N), ADZ_F64), true);
+    const op_args args = { .in = { x }, .n = 1 };
+    adz_tensor *y = NULL;
+    assert_int_equal(call(&args, &y), 1);
+    adz_tensor *dx = gradient_of(y, x);
+    for (int64_t i = 0; i < N; ++i) {
+        const double got[] = { adz_tensor_at(y, &i), adz_tensor_at(dx, &i) },
+                     wanted[] = { ys[i], gs[i] };
+        for (int k = 0; k < 2; ++k) {
+            if (!(got[k] == wanted[k] || fabs(got[k] - wanted[k]) <= 1e-14 ||
+                    (isnan(got[k]) && isnan(wanted[k])))) {
+                fail_msg("x = %g: %.17g instead of %.17g", xs[i], got[k], wanted[k]);
+            }
+        }
+    }
+}
+
+static const struct CMUnitTest facts[] = { cmocka_unit_test(values_and_gradients) };
+
+const op_case selu_case = {
+    .name = "selu",
+    .call = call,
+    .samples = {
+        { .in = { IN_OF(FILL_AWAY, 3, 4) } },
+        { .in = { IN_T_OF(FILL_AWAY, 3, 4) } },
+        { .in = { IN_OF(FILL_AWAY, 1) } },
+        { .in = { IN_OF(FILL_AWAY, 0, 3) } },
+        { .in = { IN_0_OF(FILL_AWAY) } },
+        { .in = { IN_OF(FILL_AWAY, 37) } },
+    },
+    .rejects = {
+        { .in = { IN_TYPED(ADZ_F16, 3) }, .status = ADZ_ERR_DTYPE, .says = "adz_to" },
+        { .in = { IN_TYPED(ADZ_BF16, 2, 2) }, .status = ADZ_ERR_DTYPE, .says = "[2, 2]" },
+    },
+    .inputs = { "x" },
+    FACTS(facts),
+};
