@@ -1,6 +1,6 @@
 /**
  * @file solvers.h
- * Roots of functions as operators with derivatives.
+ * Roots of functions and ordinary differential equations, as operators with derivatives.
  *
  * @code
  * static adz_tensor *kepler(adz_tensor *e, void *orbit) // rows of anomalies: e - c sin(e) - m
@@ -18,10 +18,11 @@
  * @endcode
  *
  * A solver calls the function as often as it needs to, and keeps no graph of its iterations. The
- * gradient comes from the solution alone, by the implicit function theorem. It reaches the
- * arguments, and all other tensors that the function uses and that want a gradient. The backward
- * calls the function again, so `user` and these tensors have to live until then. They must not be
- * changed in place before.
+ * gradient of a root comes from the implicit function theorem. That of a solution of a differential
+ * equation goes back through its steps, each of which is computed again. It reaches the arguments,
+ * and all other tensors that the function uses and that want a gradient. The backward calls the
+ * function again, so `user` and these tensors have to live until then, and must not change. The
+ * function must give the same values for the same inputs: it may not draw random numbers.
  *
  * Inside a function that a plan captures:
  *
@@ -30,8 +31,12 @@
  * | adz_root with fixed_iterations, Newton or Anderson  | captured, with its gradients          |
  * | adz_root without fixed_iterations                   | refused: the host reads the residual  |
  * | adz_root by ADZ_ROOT_KRYLOV                         | refused: the host reads dot products  |
+ * | adz_odeint with `steps`, and by ADZ_ODE_RK4         | captured, with its gradients          |
+ * | adz_odeint with error control                       | refused: the host reads the error     |
+ * | adz_odeint_event                                    | refused: the host reads its sign      |
  *
- * Exports are refused, as those of adz_solve are.
+ * Exports of roots and events are refused, as those of adz_solve are. An adz_odeint whose steps are
+ * fixed is exported as its steps.
  */
 #ifndef ADZE_SOLVERS_H
 #define ADZE_SOLVERS_H
@@ -148,6 +153,137 @@ ADZ_API adz_tensor *adz_root(adz_tensor_map function, adz_tensor *x0, void *user
 ADZ_API adz_tensor *adz_root_with(const adz_tensor_function *function, adz_tensor *x0,
     adz_tensor *const *arguments, size_t n, const adz_root_options *options,
     adz_root_report *report);
+
+/* ---- ordinary differential equations ----------------------------------------------------------
+ */
+
+/**
+ * The right-hand side of a differential equation, dy/dt = f(t, y).
+ *
+ * @param t     the time, a scalar of the dtype of y
+ * @param y     the state
+ * @param user  the pointer that was given
+ * @return      dy/dt, of the shape and dtype of y, borrowed; NULL for a failure
+ */
+typedef adz_tensor *(*adz_ode_map)(adz_tensor *t, adz_tensor *y, void *user);
+
+/** How a differential equation is solved. */
+typedef enum adz_ode_method {
+    ADZ_ODE_DORMAND_PRINCE = 0, /**< Runge-Kutta of order 5 with error control and dense output of
+                                     order 4; for equations that are not stiff */
+    ADZ_ODE_RK4 = 1,            /**< the classical Runge-Kutta method of order 4, by fixed steps */
+    ADZ_ODE_RODAS4 = 2 /**< RODAS of Hairer and Wanner: a Rosenbrock method of order 4 with the
+                            Jacobian and error control; L-stable, for stiff equations. A step ends
+                            at each of the times */
+} adz_ode_method;
+
+/** What the solution took. */
+typedef struct adz_ode_report {
+    int64_t steps;    /**< steps that were accepted */
+    int64_t rejected; /**< steps that were tried again with a shorter one */
+    double time;      /**< how far the solution came; NAN if the host has not looked */
+} adz_ode_report;
+
+/** Options of adz_odeint. Start from ADZ_ODE_OPTIONS. */
+typedef struct adz_ode_options {
+    size_t size;           /**< sizeof(adz_ode_options) */
+    adz_ode_method method; /**< ADZ_ODE_DORMAND_PRINCE */
+    double rtol;           /**< the error of a step relative to the state, above 0; 1e-6 */
+    double atol;           /**< the absolute error of a step, above 0; 1e-8 */
+    int64_t steps; /**< above 0: so many equal steps between two times, without error control, which
+                        a plan can capture. 0, the default: error control; 1 step for ADZ_ODE_RK4 */
+    int64_t max_steps; /**< the most steps, rejected ones included; 100,000 */
+    double first_step; /**< the first step with error control; 0, the default, chooses it */
+    bool rows; /**< y is [N, D], and row n of f depends on row n of y only, which makes the Jacobian
+                    of ADZ_ODE_RODAS4 cheaper. All rows take the same steps. false */
+    int64_t checkpoints; /**< the most states that are kept for the backward, 1 or more. The steps
+                              between two of them are computed twice in the backward. 256 */
+} adz_ode_options;
+
+/** The defaults. */
+#define ADZ_ODE_OPTIONS                                                                       \
+    {                                                                                         \
+        sizeof(adz_ode_options), ADZ_ODE_DORMAND_PRINCE, 1e-6, 1e-8, 0, 100000, 0, false, 256 \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_ode_options) as the caller knows it
+ */
+ADZ_API void adz_ode_options_init(adz_ode_options *options, size_t size);
+
+/**
+ * Solves an initial value problem, dy/dt = f(t, y) with y = y0 at the first time.
+ *
+ * The gradient is that of the computed steps: it differentiates the formulas of the method, with
+ * the step sizes as constants. So it belongs to the solution that is returned, whatever its error.
+ * Memory for the backward is that of `checkpoints` states and of the graph of one step. Under
+ * create_graph it is the graph of all steps.
+ *
+ * @param function  computes dy/dt
+ * @param y0        any shape, f32 or f64; [N, D] with `rows`
+ * @param times     times[T], T >= 2, of the dtype of y0, increasing
+ * @param user      handed to the function, also in the backward
+ * @param options   NULL for the defaults
+ * @param report    receives what the solution took, also if it fails; or NULL
+ * @return          y[T, ...], the states at the times, borrowed; NULL with ADZ_ERR_NUMERIC (the
+ *                  solution is not finite, or needs more than max_steps), ADZ_ERR_SHAPE,
+ *                  ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT (times that do not increase, an option),
+ *                  ADZ_ERR_STATE (in a plan, see above), ADZ_ERR_NULL, ADZ_ERR_MEMORY or the error
+ *                  of the function recorded
+ * @grad            y0, times and what the function uses, to any order
+ * @see             torchdiffeq.odeint, diffrax.diffeqsolve; torch has no such function
+ */
+ADZ_API adz_tensor *adz_odeint(adz_ode_map function, adz_tensor *y0, adz_tensor *times, void *user,
+    const adz_ode_options *options, adz_ode_report *report);
+
+/**
+ * adz_odeint of a function with arguments, by which the solution is differentiable.
+ *
+ * @param function   computes one tensor, f(t, y, arguments ...), from n + 2
+ * @param y0         any shape, f32 or f64; [N, D] with `rows`
+ * @param times      times[T], T >= 2, of the dtype of y0, increasing
+ * @param arguments  n tensors of any dtype; NULL if n is 0
+ * @param n          0 to ADZ_SOLVER_ARGUMENTS
+ * @param options    NULL for the defaults
+ * @param report     receives what the solution took, also if it fails; or NULL
+ * @return           y[T, ...], borrowed; NULL with an error as for adz_odeint
+ * @grad             y0, times, the arguments and what else the function uses, to any order
+ * @see              torchdiffeq.odeint
+ */
+ADZ_API adz_tensor *adz_odeint_with(const adz_tensor_function *function, adz_tensor *y0,
+    adz_tensor *times, adz_tensor *const *arguments, size_t n, const adz_ode_options *options,
+    adz_ode_report *report);
+
+/**
+ * Solves an initial value problem up to an event: the first time at which a function of time and
+ * state changes its sign.
+ *
+ * The sign is looked at after each step, so two events within one step are missed. An event at the
+ * first time itself does not count.
+ *
+ * @param function   computes one tensor, f(t, y, arguments ...), from n + 2
+ * @param y0         any shape, f32 or f64; [N, D] with `rows`
+ * @param times      times[2], of the dtype of y0: the first time, and the last one at which an
+ * event is looked for
+ * @param arguments  n tensors of any dtype; NULL if n is 0
+ * @param n          0 to ADZ_SOLVER_ARGUMENTS
+ * @param event      computes one element, g(t, y, arguments ...), from n + 2
+ * @param options    NULL for the defaults
+ * @param found      receives two tensors, borrowed: the time of the event, a scalar, and the state
+ *                   then; untouched on failure
+ * @param report     receives what the solution took, also if it fails; or NULL
+ * @return           ADZ_OK, or an error as for adz_odeint; ADZ_ERR_NUMERIC also if there is no
+ * event
+ * @grad             found, by y0, times[0], the arguments and what else the functions use, to
+ * second order
+ * @see              torchdiffeq.odeint_event
+ */
+ADZ_API adz_status adz_odeint_event(const adz_tensor_function *function, adz_tensor *y0,
+    adz_tensor *times, adz_tensor *const *arguments, size_t n, const adz_tensor_function *event,
+    const adz_ode_options *options, adz_tensor **found, adz_ode_report *report);
 
 #ifdef __cplusplus
 }

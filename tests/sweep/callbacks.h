@@ -48,6 +48,12 @@ static inline adz_tensor *map_of_ours(adz_tensor *x, void *user)
     return adz_sin(x);
 }
 
+static inline adz_tensor *ode_of_ours(adz_tensor *t, adz_tensor *y, void *user)
+{
+    (void)user;
+    return adz_mul(adz_sin(y), t);
+}
+
 static inline adz_status visit(adz_module *module, void *user)
 {
     (void)user;

@@ -133,6 +133,9 @@ HINTS = {
     'adz_jacobian_rows': {'x': 'matrix'},
     'adz_root': {'options': '.fixed_iterations = 3'},
     'adz_root_with': {'options': '.fixed_iterations = 3'},
+    'adz_odeint': {'times': 'times', 'options': '.steps = 2'},
+    'adz_odeint_with': {'y0': 'scalar', 'times': 'times', 'options': '.steps = 2'},
+    'adz_odeint_event': {'y0': 'scalar', 'times': 'times'},
     'adz_operator_call': {'attributes': 'NULL'},
     'adz_operator_check': {'attributes': 'NULL'},
 }
@@ -169,7 +172,7 @@ INIT = {'adz_fastai_config':
 
 # Functions to hand over, by type or name of the parameter; the bodies are in callbacks.h.
 CALLBACKS = {
-    'adz_tensor_hook': 'hook', 'adz_tensor_map': 'map_of_ours', 'adz_post_accumulate_grad_hook': 'accumulated',
+    'adz_tensor_hook': 'hook', 'adz_tensor_map': 'map_of_ours', 'adz_ode_map': 'ode_of_ours', 'adz_post_accumulate_grad_hook': 'accumulated',
     'adz_message_callback': 'on_message', 'adz_load_rename': 'rename_tensor',
     'adz_activation_function': 'activation', 'adz_lambda_function': 'of_user', 'adz_module_visitor': 'visit',
     'adz_lr_lambda': 'lambda', 'adz_plan_function': 'captured', 'adz_loader_progress': 'progress',

@@ -12,7 +12,8 @@ adz_node *node_of_backward;
 static const char *const tensor_names[] = { "matrix", "leaf", "graph", "ids", "vector", "scalar",
     "cube", "mask", "id", "id matrix", "four", "bytes", "f64", "transposed", "row", "square mask",
     "leaf f32", "loss", "none", "scores", "gates", "gate bias", "empty", "half", "expanded",
-    "rank 8", "not finite", "wrong ids", "largest ids", "GRU gates", "GRU bias", "definite" };
+    "rank 8", "not finite", "wrong ids", "largest ids", "GRU gates", "GRU bias", "definite",
+    "times" };
 enum { SENSIBLE_TENSORS = 22 };
 
 static adz_tensor *numbers(adz_shape shape, adz_dtype dtype)
@@ -60,6 +61,8 @@ static adz_tensor *special_tensor(size_t choice)
         return numbers(ADZ_SHAPE(9), ADZ_F32);
     case 31:
         return adz_eye(3, 3, ADZ_F32);
+    case 32:
+        return adz_linspace(-1, 1, 2, ADZ_F32);
     default:
         return ids(INT64_MAX, INT64_MIN, INT64_MIN + 1);
     }

@@ -242,6 +242,22 @@ static bool take_found(const adzi_functional *f, adz_tensor **kept, size_t n_kep
     return true;
 }
 
+/* Ends the wish for gradients of the leaves of this call. They stay in the graphs that it has made,
+ * but are none of the program's leaves. */
+static void retire_leaves(adzi_functional *f)
+{
+    for (size_t i = 0; i < f->n; ++i) {
+        if (f->x[i] != NULL) {
+            f->x[i]->requires_grad = false;
+        }
+    }
+    for (size_t k = 0; k < f->n_y; ++k) {
+        if (f->u[k] != NULL) {
+            f->u[k]->requires_grad = false;
+        }
+    }
+}
+
 /* This function is not inlined, because ADZI_FLOOR needs a stack frame of its own. */
 static __attribute__((noinline)) bool compute(
     adzi_functional *f, bool (*work)(adzi_functional *), adz_tensor **kept, size_t *n_kept)
@@ -257,6 +273,7 @@ static __attribute__((noinline)) bool compute(
     bool good = take_inputs(f) && call_function(f) && take_results(f) && work(f);
     *n_kept = f->n_found + (f->options.results != NULL ? f->n_results : 0);
     good = good && take_found(f, kept, *n_kept);
+    retire_leaves(f);
     adzi_scope_unwind(thread, mark);
     adzi_frames_leave(thread, frame);
     return good;

@@ -69,12 +69,13 @@ static bool fits(const adzi_equation *e, const adz_tensor *y, const adz_tensor *
     return true;
 }
 
-adz_tensor *adzi_equation_call(const adzi_equation *e, adz_tensor *const *lead, size_t n_lead)
+/* Calls the function, which must give one tensor. */
+static adz_tensor *call(const adzi_equation *e, adz_tensor *const *lead, size_t n_lead)
 {
     adz_tensor *inputs[ADZI_LEAD + ADZ_SOLVER_ARGUMENTS], *results[ADZ_FUNCTION_RESULTS] = { NULL };
     int count = 1;
-    if (e->map != NULL) {
-        results[0] = e->map(lead[0], e->user);
+    if (e->map != NULL || e->ode != NULL) {
+        results[0] = e->map != NULL ? e->map(lead[0], e->user) : e->ode(lead[0], lead[1], e->user);
         count = results[0] != NULL;
     } else {
         memcpy(inputs, lead, n_lead * sizeof *inputs);
@@ -87,7 +88,7 @@ adz_tensor *adzi_equation_call(const adzi_equation *e, adz_tensor *const *lead, 
         if (adzi_pending() == ADZ_OK) {
             adzi_error(e->op, ADZ_ERR_NULL,
                 "the function gave nothing for a state of %s and recorded no error; it must give a "
-                "tensor of this shape",
+                "tensor",
                 adzi_text_shape(lead[n_lead - 1]));
         }
         return NULL;
@@ -96,7 +97,29 @@ adz_tensor *adzi_equation_call(const adzi_equation *e, adz_tensor *const *lead, 
         return adzi_fail(
             e->op, ADZ_ERR_ARGUMENT, "the function gave %d results; it must give one", count);
     }
-    return fits(e, results[0], lead[n_lead - 1]) ? results[0] : NULL;
+    return results[0];
+}
+
+adz_tensor *adzi_equation_call(const adzi_equation *e, adz_tensor *const *lead, size_t n_lead)
+{
+    adz_tensor *y = call(e, lead, n_lead);
+    return y != NULL && fits(e, y, lead[n_lead - 1]) ? y : NULL;
+}
+
+adz_tensor *adzi_equation_number(const adzi_equation *e, adz_tensor *const *lead, size_t n_lead)
+{
+    adz_tensor *y = call(e, lead, n_lead);
+    if (y == NULL || !adzi_check_tensor(e->op, "the event's result", y)) {
+        return NULL;
+    }
+    if (adzi_is_none(y) || y->numel != 1 || y->dtype != lead[n_lead - 1]->dtype) {
+        return adzi_fail(e->op, ADZ_ERR_SHAPE,
+            "the event gave %s%s; it must give one element of the dtype of the state, %s",
+            adzi_is_none(y) ? "ADZ_NONE" : adz_dtype_name((adz_dtype)y->dtype),
+            adzi_is_none(y) ? "" : adzi_text_shape(y),
+            adz_dtype_name((adz_dtype)lead[n_lead - 1]->dtype));
+    }
+    return adz_reshape(y, ADZ_SHAPE_SCALAR);
 }
 
 bool adzi_equation_detach(adzi_equation *e)
@@ -115,9 +138,14 @@ adz_tensor *adzi_equation_stand_in(adz_tensor *t, bool graph)
     if (graph && adzi_requires_grad(t)) {
         return adz_expand(t, adz_shape_of(t->rank, t->sizes));
     }
+    return adzi_requires_grad(t) ? adzi_equation_leaf(t) : adz_detach(t);
+}
+
+adz_tensor *adzi_equation_leaf(adz_tensor *t)
+{
     adz_tensor *leaf = adz_detach(t);
     if (leaf != NULL) {
-        leaf->requires_grad = adzi_requires_grad(t);
+        leaf->requires_grad = true;
     }
     return leaf;
 }
@@ -157,7 +185,8 @@ __attribute__((noinline)) bool adzi_leaves_add(
     }
     bool good = adzi_run_discover(run, &y, 1);
     for (adzi_leaf_slot *slot = run->leaves; slot != NULL && good; slot = slot->next) {
-        if (is_among(slot->leaf, others, n) || adzi_leaves_have(leaves, slot->leaf)) {
+        if (!slot->leaf->requires_grad || is_among(slot->leaf, others, n) ||
+            adzi_leaves_have(leaves, slot->leaf)) {
             continue;
         }
         good =

@@ -12,8 +12,9 @@ enum { ADZI_LEAD = 2 }; /* the most inputs of a function before its arguments */
 typedef struct adzi_equation {
     const char *op;               /* the public function, for messages */
     adz_tensor_map map;           /* a function of the state alone; or NULL */
+    adz_ode_map ode;              /* a function of time and state; or NULL */
     adz_tensor_function function; /* a function with arguments; or no call */
-    void *user;                   /* for `map` */
+    void *user;                   /* for `map` and `ode` */
     adz_tensor *arguments[ADZ_SOLVER_ARGUMENTS];
     size_t n;
 } adzi_equation;
@@ -31,6 +32,9 @@ bool adzi_equation_check_state(const char *op, const char *name, const adz_tenso
  */
 adz_tensor *adzi_equation_call(const adzi_equation *e, adz_tensor *const *lead, size_t n_lead);
 
+/** Like adzi_equation_call, but the result may have any shape and must have one element. */
+adz_tensor *adzi_equation_number(const adzi_equation *e, adz_tensor *const *lead, size_t n_lead);
+
 /** Replaces the arguments by tensors that share their elements and have no graph. False with the
  * error recorded. */
 bool adzi_equation_detach(adzi_equation *e);
@@ -40,6 +44,10 @@ bool adzi_equation_detach(adzi_equation *e);
  * leads to `t`. Else it is a leaf, which wants a gradient if `t` does.
  */
 adz_tensor *adzi_equation_stand_in(adz_tensor *t, bool graph);
+
+/** A leaf that shares the elements of `t` and wants a gradient. Unlike adz_requires_grad_, this is
+ * no change of settings that a plan would have to notice. */
+adz_tensor *adzi_equation_leaf(adz_tensor *t);
 
 /** Leaves that want a gradient, with a reference of each. */
 typedef struct adzi_leaves {

@@ -202,7 +202,9 @@ void arguments_write(world *w, int k)
     for (size_t i = 0; w->made && i < f->n_params && (w->e->inside || k == 0); ++i) {
         if (ours && f->params[i].kind == KIND_TENSOR && !f->params[i].address) {
             const char *name = choice_name(&f->params[i], w->e->choices[i]);
-            write_tensor(w->args[i].v.p, k, name != NULL && strcmp(name, "definite") == 0);
+            if (name == NULL || strcmp(name, "times") != 0) { /* which have to increase */
+                write_tensor(w->args[i].v.p, k, name != NULL && strcmp(name, "definite") == 0);
+            }
         }
         for (size_t j = 0; ours && j < 4 && f->params[i].kind == KIND_TENSORS; ++j) {
             write_tensor(w->args[i].objects[j], k, false);

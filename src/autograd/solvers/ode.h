@@ -1,0 +1,103 @@
+/* Initial value problems.
+ *
+ * Note [The grid of a solution]
+ * A solution chooses its steps while it computes without a graph, and notes their ends. A backward
+ * goes through the same steps again, so it differentiates what was computed. Steps of a fixed
+ * number have ends that are computed from the times in tensors. With error control an end is a
+ * number, which is constant in the backward, except for the first time and the last one. The other
+ * times enter through the dense output of the step in which they lie. */
+#ifndef ADZI_AUTOGRAD_SOLVERS_ODE_H
+#define ADZI_AUTOGRAD_SOLVERS_ODE_H
+
+#include "autograd/solvers/equation.h"
+
+/** One solution, in its first run or in a backward. */
+typedef struct adzi_ode {
+    adzi_equation e, event; /* `event` has the same arguments; no call: there is none */
+    adz_ode_options o;
+    adz_ode_report report;
+    adz_tensor *times; /* as given, or what stands for it in a backward */
+    int64_t n_times;   /* T */
+    bool fixed;        /* o.steps equal steps between two times */
+    bool by_tensors;   /* ends of steps are computed from `times`, where they depend on it */
+    bool graph;        /* steps are recorded, and so are the Jacobians in them */
+    double *at;        /* with error control: the times */
+    double *ends;      /* with error control: the begin of step 0, and the end of each step */
+    int64_t n_steps;
+    double event_at; /* where the event was found */
+} adzi_ode;
+
+/** Where a step lies. */
+typedef struct adzi_ode_span {
+    adz_tensor *t;       /* its begin, a scalar */
+    adz_tensor *h;       /* its length; NULL: `length` */
+    double from, length; /* as numbers, with error control only */
+} adzi_ode_span;
+
+/** What a step computes. */
+typedef struct adzi_ode_move {
+    adz_tensor *y0, *y1, *error;
+    adz_tensor *first,
+        *last;            /* f at the begin, and at the end if the method computes it; or NULL */
+    adz_tensor *dense[4]; /* the coefficients of the dense output; the last may be NULL */
+} adzi_ode_move;
+
+/** The span of step k of the grid. False with the error recorded. */
+bool adzi_ode_span_of(const adzi_ode *ode, int64_t k, adzi_ode_span *span);
+
+/** f(t, y). */
+adz_tensor *adzi_ode_slope(const adzi_ode *ode, adz_tensor *t, adz_tensor *y);
+
+/**
+ * One step from y. `move->first` may be known. With `dense`, the coefficients of the dense output
+ * are computed, too.
+ */
+bool adzi_ode_step(
+    const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y, bool dense, adzi_ode_move *move);
+bool adzi_ode_rodas(
+    const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y, bool dense, adzi_ode_move *move);
+
+/** sum_i a[i] k[i], where a[i] is not 0. */
+adz_tensor *adzi_ode_sum(adz_tensor *const *k, const double *a, int n);
+
+/** y + h s. */
+adz_tensor *adzi_ode_advance(const adzi_ode_span *span, adz_tensor *y, adz_tensor *s);
+
+/** h s. */
+adz_tensor *adzi_ode_scaled(const adzi_ode_span *span, adz_tensor *s);
+
+/** t + c h. */
+adz_tensor *adzi_ode_moment(const adzi_ode_span *span, double c);
+
+/** The dense output at `theta`, the part of the step from 0 to 1; NULL stands for `part`. */
+adz_tensor *adzi_ode_dense(const adzi_ode_move *move, adz_tensor *theta, double part);
+
+/** The states at the times that lie in step k, from time *next on, which becomes the time after
+ * them. states[i] belongs to the former *next + i; the last one may be y1 itself. */
+bool adzi_ode_states(const adzi_ode *ode, int64_t k, const adzi_ode_span *span,
+    const adzi_ode_move *move, int64_t *next, adz_tensor **states);
+
+/** Whether step k needs the dense output for the times from `next` on. */
+bool adzi_ode_is_dense(const adzi_ode *ode, int64_t k, int64_t next);
+
+/** The value of the event's function at a time, on the host. */
+bool adzi_ode_sign(const adzi_ode *ode, double t, adz_tensor *y, double *value);
+
+/** Finds the event in a step whose signs differ, on the host: event_at, and the end of the step. */
+bool adzi_ode_locate(adzi_ode *ode, const adzi_ode_move *move, double begin, double sign);
+
+/** The time of the event and the state then, as expressions of what the step depends on. */
+bool adzi_ode_at_event(
+    const adzi_ode *ode, const adzi_ode_span *span, const adzi_ode_move *move, adz_tensor **found);
+
+/** The last steps of a solution: from step `from` with the state y to the end, each recorded.
+ * `list` receives what the solution gives: the states at the times after the first one, or the
+ * event. */
+bool adzi_ode_replay(const adzi_ode *ode, adz_tensor *y, adz_tensor **list);
+
+/** Makes the results those of a node that gives them their gradients. kept[C, ...] holds the state
+ * before every step whose number is a multiple of `stride`. False with the error recorded. */
+bool adzi_ode_record(
+    adzi_ode *ode, adz_tensor *y0, adz_tensor *kept, int64_t stride, adz_tensor **results, int n);
+
+#endif

@@ -1,0 +1,457 @@
+/* The gradient of a solution. The node keeps some of the states between steps. Its backward goes
+ * through the steps from the last one to the first: it computes the states between two kept ones
+ * again, and then each step with a graph of its own, which ends with the step. A backward that gets
+ * a graph records all steps at once. */
+#include <math.h>
+#include <string.h>
+
+#include "autograd/solvers/ode.h"
+#include "base/alloc.h"
+
+/* What the backward needs besides the tensors. The inputs of the node are y0, the times, the
+ * arguments, and then the leaves that the functions use. */
+typedef struct recipe {
+    adzi_ode ode; /* without tensors; `ends` and `at` lie in `numbers` */
+    int64_t stride;
+    double *numbers;
+    size_t n_numbers;
+} recipe;
+
+enum { FIRST_ARGUMENT = 2 };
+
+static void recipe_free(void *attributes)
+{
+    recipe *r = *(recipe **)attributes;
+    adzi_free(r->numbers, r->n_numbers * sizeof(double));
+    adzi_free(r, sizeof *r);
+}
+
+/* A running backward. */
+typedef struct pull {
+    adzi_ode ode;
+    const recipe *recipe;
+    adzi_node *node;
+    adz_tensor *y0, *const *dy;
+    adz_tensor **targets;             /* a state, and then the inputs that need a gradient */
+    adz_tensor **grads;               /* of the targets */
+    adz_tensor **sums;                /* over the steps, of the targets from 1 on; or NULL */
+    int *positions;                   /* of the targets among the inputs */
+    size_t n;                         /* targets */
+    bool create_graph;                /* the gradients get a graph */
+    adz_tensor **outputs, **upstream; /* T + 2 each */
+    adz_tensor *dstate; /* the gradient of the state after the running step; or NULL */
+} pull;
+
+/* ---- gradients ------------------------------------------------------------------------------- */
+
+static bool has_event(const pull *p)
+{
+    return p->ode.event.function.call != NULL;
+}
+
+/* The gradients of the first n outputs by the targets from `first` on. False if there is an error.
+ */
+static bool pull_back(pull *p, size_t n, size_t first)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; ++i) {
+        if (adzi_requires_grad(p->outputs[i]) && p->upstream[i] != NULL) {
+            p->outputs[count] = p->outputs[i];
+            p->upstream[count++] = p->upstream[i];
+        }
+    }
+    adz_backward_options o = ADZ_BACKWARD_OPTIONS;
+    o.create_graph = p->create_graph;
+    o.retain_graph = o.allow_unused = true; /* the function may use tensors with older graphs */
+    for (size_t i = first; i < p->n; ++i) {
+        p->grads[i] = ADZ_NONE;
+    }
+    return count == 0 || first == p->n ||
+           adz_autograd_grad(p->outputs, p->upstream, count, p->targets + first, p->grads + first,
+               p->n - first, &o) == ADZ_OK;
+}
+
+/* A leaf that appears only in some steps has no edge in the graph, and would get no gradient. */
+static bool check_leaves(const pull *p, adz_tensor *y)
+{
+    adzi_leaves others = { NULL, 0, 0 };
+    bool good = adzi_leaves_add(&others, p->ode.e.op, y, p->targets, p->n);
+    for (size_t i = 0; i < others.count && good; ++i) {
+        good = false;
+        for (int k = 0; k < p->node->n_inputs && !good; ++k) {
+            good = p->node->inputs[k].leaf == others.items[i];
+        }
+        if (!good) {
+            adzi_error(p->ode.e.op, ADZ_ERR_UNSUPPORTED,
+                "the function uses a tensor of %s, which wants a gradient, at some times only and "
+                "not at the last one; make it an argument of the function",
+                adzi_text_shape(others.items[i]));
+        }
+    }
+    adzi_leaves_free(&others);
+    return good;
+}
+
+/* ---- one step -------------------------------------------------------------------------------- */
+
+/* The first time that lies in step k, if `after` is the first one after the step. */
+static int64_t first_time(const adzi_ode *ode, int64_t k, int64_t after)
+{
+    if (ode->fixed) {
+        return (k + 1) % ode->o.steps == 0 ? (k + 1) / ode->o.steps : after;
+    }
+    while (after > 1 && ode->at[after - 1] > ode->ends[k]) {
+        --after;
+    }
+    return after;
+}
+
+/* What step k gives, and its upstream gradients. */
+static bool collect(pull *p, int64_t k, const adzi_ode_span *span, const adzi_ode_move *move,
+    int64_t first, size_t *n)
+{
+    *n = 0;
+    if (has_event(p) && k == p->ode.n_steps - 1) {
+        *n = 2;
+        p->upstream[0] = p->dy[0];
+        p->upstream[1] = p->dy[1];
+        return adzi_ode_at_event(&p->ode, span, move, p->outputs);
+    }
+    int64_t next = first;
+    if (!has_event(p) && !adzi_ode_states(&p->ode, k, span, move, &next, p->outputs)) {
+        return false;
+    }
+    for (; first + (int64_t)*n < next; ++*n) {
+        p->upstream[*n] = adz_select(p->dy[0], 0, first + (int64_t)*n);
+        if (p->upstream[*n] == NULL) {
+            return false;
+        }
+    }
+    if (p->dstate != NULL) {
+        p->outputs[*n] = move->y1;
+        p->upstream[(*n)++] = p->dstate;
+    }
+    return true;
+}
+
+/* Step k from the state y: p->dstate becomes the gradient of y, and the sums grow. */
+static bool pull_step(pull *p, int64_t k, adz_tensor *y, int64_t first)
+{
+    adzi_ode *ode = &p->ode;
+    adzi_ode_span span;
+    adzi_ode_move move = { .first = NULL };
+    size_t n;
+    const bool event = has_event(p) && k == ode->n_steps - 1;
+    const bool before = adz_set_grad_enabled(true);
+    ode->graph = true;
+    p->targets[0] = adzi_equation_leaf(y);
+    bool good = p->targets[0] != NULL && adzi_ode_span_of(ode, k, &span) &&
+                adzi_ode_step(
+                    ode, &span, p->targets[0], event || adzi_ode_is_dense(ode, k, first), &move) &&
+                collect(p, k, &span, &move, first, &n);
+    adz_set_grad_enabled(before);
+    ode->graph = false;
+    if (!good || !check_leaves(p, move.y1) || !pull_back(p, n, 0)) {
+        return false;
+    }
+    p->dstate = adzi_is_none(p->grads[0]) ? NULL : p->grads[0];
+    for (size_t i = 1; i < p->n; ++i) {
+        adz_tensor *g = p->grads[i];
+        if (!adzi_is_none(g)) {
+            p->sums[i] = p->sums[i] != NULL ? adz_add(p->sums[i], g) : g;
+            good = good && p->sums[i] != NULL;
+        }
+    }
+    return good;
+}
+
+static bool survive(pull *p, size_t mark)
+{
+    p->sums[0] = p->dstate; /* targets[0] is a state, which has no sum */
+    return adzi_survive(p->ode.e.op, mark, p->sums, p->n);
+}
+
+/* The steps from `from` to `to`, from the last to the first. `states` has room for them. */
+static bool pull_segment(pull *p, int64_t from, int64_t to, adz_tensor **states, int64_t *after)
+{
+    adzi_ode *ode = &p->ode;
+    adz_tensor *kept = adzi_saved_extra(p->node, 0);
+    const size_t mark = adzi_self()->n_temporaries;
+    states[0] = kept != NULL ? adz_clone(adz_select(kept, 0, from / p->recipe->stride)) : NULL;
+    for (int64_t k = from; k + 1 < to && states[k - from] != NULL; ++k) {
+        const size_t here = adzi_self()->n_temporaries;
+        adzi_ode_span span;
+        adzi_ode_move move = { .first = NULL };
+        if (!adzi_ode_span_of(ode, k, &span) ||
+            !adzi_ode_step(ode, &span, states[k - from], false, &move) ||
+            !adzi_survive(ode->e.op, here, &move.y1, 1)) {
+            return false;
+        }
+        states[k + 1 - from] = move.y1;
+    }
+    if (states[0] == NULL) {
+        return false;
+    }
+    const size_t here = adzi_self()->n_temporaries;
+    for (int64_t k = to - 1; k >= from; --k) {
+        const int64_t first = has_event(p) ? 0 : first_time(ode, k, *after);
+        if (!pull_step(p, k, states[k - from], first) || !survive(p, here)) {
+            return false;
+        }
+        *after = first;
+    }
+    return survive(p, mark);
+}
+
+static bool pull_steps(pull *p)
+{
+    const int64_t stride = p->recipe->stride, n = p->ode.n_steps;
+    const int64_t bytes[] = { stride * (int64_t)sizeof(adz_tensor *) };
+    adz_tensor *memory = adzi_scratch(p->ode.e.op, ADZ_U8, 1, bytes);
+    int64_t after = p->ode.n_times;
+    if (memory == NULL) {
+        return false;
+    }
+    const bool before = adz_set_grad_enabled(false);
+    bool good = true;
+    for (int64_t from = (n - 1) / stride * stride; from >= 0 && good; from -= stride) {
+        const int64_t to = from + stride < n ? from + stride : n;
+        good = pull_segment(p, from, to, (adz_tensor **)(void *)memory->data, &after);
+    }
+    adz_set_grad_enabled(before);
+    if (good && !has_event(p)) {
+        adz_tensor *first = adz_select(p->dy[0], 0, 0);
+        p->dstate = p->dstate != NULL ? adz_add(p->dstate, first) : first;
+        good = p->dstate != NULL;
+    }
+    return good;
+}
+
+/* ---- all steps at once ----------------------------------------------------------------------- */
+
+bool adzi_ode_replay(const adzi_ode *ode, adz_tensor *y, adz_tensor **list)
+{
+    int64_t next = 1;
+    adzi_ode_move move = { .first = NULL };
+    const bool event = ode->event.function.call != NULL;
+    for (int64_t k = 0; k < ode->n_steps; ++k) {
+        adzi_ode_span span;
+        const bool last = event && k == ode->n_steps - 1;
+        move = (adzi_ode_move){ .first = move.last };
+        if (!adzi_ode_span_of(ode, k, &span) ||
+            !adzi_ode_step(ode, &span, y, last || adzi_ode_is_dense(ode, k, next), &move)) {
+            return false;
+        }
+        if (last) {
+            return adzi_ode_at_event(ode, &span, &move, list);
+        }
+        if (!event && !adzi_ode_states(ode, k, &span, &move, &next, list + next - 1)) {
+            return false;
+        }
+        y = move.y1;
+    }
+    return true;
+}
+
+static bool pull_graph(pull *p)
+{
+    const bool event = has_event(p);
+    const size_t n = event ? 2 : (size_t)p->ode.n_times;
+    adz_tensor *y = adzi_equation_stand_in(p->y0, true);
+    p->ode.graph = true;
+    p->targets[0] = p->outputs[0] = y;
+    if (y == NULL || !adzi_ode_replay(&p->ode, y, p->outputs + (event ? 0 : 1))) {
+        return false;
+    }
+    for (size_t i = 0; i < n; ++i) {
+        p->upstream[i] = event ? p->dy[i] : adz_select(p->dy[0], 0, (int64_t)i);
+        if (!event && p->upstream[i] == NULL) {
+            return false;
+        }
+    }
+    /* A target must want a gradient, which y0 may not. */
+    if (!pull_back(p, n, adzi_requires_grad(y) ? 0 : 1)) {
+        return false;
+    }
+    p->dstate = adzi_requires_grad(y) && !adzi_is_none(p->grads[0]) ? p->grads[0] : NULL;
+    for (size_t i = 1; i < p->n; ++i) {
+        p->sums[i] = adzi_is_none(p->grads[i]) ? NULL : p->grads[i];
+    }
+    return true;
+}
+
+/* ---- the backward ---------------------------------------------------------------------------- */
+
+static bool take_inputs(pull *p)
+{
+    adzi_node *node = p->node;
+    p->n = 1;
+    for (int i = 0; i < node->n_inputs; ++i) {
+        adz_tensor *t = adzi_saved_input(node, i);
+        const bool leaf = (size_t)i >= FIRST_ARGUMENT + p->ode.e.n;
+        if (t != NULL && i > 0 && !leaf) {
+            t = adzi_needs(node, i) || p->create_graph ? adzi_equation_stand_in(t, p->create_graph)
+                                                       : adz_detach(t);
+        }
+        if (t == NULL) {
+            return false;
+        }
+        if (i == 0) {
+            p->y0 = t;
+            continue;
+        }
+        if (i == 1) {
+            p->ode.times = t;
+            p->ode.by_tensors = adzi_requires_grad(t);
+        } else if (!leaf) {
+            p->ode.e.arguments[i - FIRST_ARGUMENT] = t;
+            p->ode.event.arguments[i - FIRST_ARGUMENT] = t;
+        }
+        if (adzi_needs(node, i)) {
+            p->positions[p->n] = i;
+            p->targets[p->n++] = t;
+        }
+    }
+    return true;
+}
+
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const recipe *r = *(recipe *const *)node->attr;
+    const size_t inputs = (size_t)node->n_inputs + 1, states = (size_t)r->ode.n_times + 2;
+    const int64_t bytes[] = { (
+        int64_t)((3 * inputs + 2 * states) * sizeof(adz_tensor *) + inputs * sizeof(int)) };
+    adz_tensor *memory = adzi_scratch(r->ode.e.op, ADZ_U8, 1, bytes);
+    if (memory == NULL) {
+        return adzi_status(NULL);
+    }
+    memset(memory->data, 0, (size_t)bytes[0]);
+    pull p = { .ode = r->ode, .recipe = r, .node = node, .dy = dy };
+    p.targets = (adz_tensor **)(void *)memory->data;
+    p.grads = p.targets + inputs;
+    p.sums = p.grads + inputs;
+    p.outputs = p.sums + inputs;
+    p.upstream = p.outputs + states;
+    p.positions = (int *)(void *)(p.upstream + states);
+    p.create_graph = adz_is_grad_enabled();
+    if (!take_inputs(&p) || !(p.create_graph ? pull_graph(&p) : pull_steps(&p))) {
+        return adzi_status(NULL);
+    }
+    dx[0] = adzi_needs(node, 0) ? p.dstate : NULL;
+    for (size_t i = 1; i < p.n; ++i) {
+        dx[p.positions[i]] = p.sums[i];
+    }
+    return ADZ_OK;
+}
+
+static const adzi_op odeint_op = {
+    .size = sizeof(adzi_op), .name = "odeint", .backward = backward, .attributes_free = recipe_free
+};
+
+/* ---- the node -------------------------------------------------------------------------------- */
+
+/* The leaves that the functions use at the last state. */
+static bool note_leaves(const adzi_ode *ode, adz_tensor *y, adzi_leaves *leaves)
+{
+    adzi_ode at = *ode;
+    if (!adzi_equation_detach(&at.e)) {
+        return false;
+    }
+    memcpy(at.event.arguments, at.e.arguments, sizeof at.e.arguments);
+    adz_tensor *times = adz_detach(ode->times);
+    adz_tensor *t = times != NULL ? adz_select(times, 0, ode->n_times - 1) : NULL;
+    adz_tensor *f = adzi_ode_slope(&at, t, y), *lead[] = { t, y };
+    if (f == NULL || !adzi_leaves_add(leaves, at.e.op, f, NULL, 0)) {
+        return false;
+    }
+    if (ode->event.function.call == NULL) {
+        return true;
+    }
+    adz_tensor *g = adzi_equation_number(&at.event, lead, 2);
+    return g != NULL && adzi_leaves_add(leaves, at.e.op, g, NULL, 0);
+}
+
+static recipe *recipe_new(const adzi_ode *ode, int64_t stride)
+{
+    recipe *r = adzi_alloc_zero(sizeof *r);
+    if (r == NULL) {
+        return adzi_fail_memory(ode->e.op, sizeof *r);
+    }
+    r->ode = *ode;
+    r->stride = stride;
+    r->ode.times = NULL;
+    if (ode->fixed) {
+        r->ode.at = r->ode.ends = NULL;
+        return r;
+    }
+    r->n_numbers = (size_t)(ode->n_steps + 1 + ode->n_times);
+    r->numbers = adzi_alloc(r->n_numbers * sizeof(double));
+    if (r->numbers == NULL) {
+        adzi_fail_memory(ode->e.op, r->n_numbers * sizeof(double));
+        adzi_free(r, sizeof *r);
+        return NULL;
+    }
+    r->ode.ends = r->numbers;
+    r->ode.at = r->numbers + ode->n_steps + 1;
+    memcpy(r->ode.ends, ode->ends, (size_t)(ode->n_steps + 1) * sizeof(double));
+    memcpy(r->ode.at, ode->at, (size_t)ode->n_times * sizeof(double));
+    return r;
+}
+
+static bool record(const adzi_ode *ode, adz_tensor *kept, int64_t stride, adz_tensor **inputs,
+    int n_inputs, adz_tensor **results, int n)
+{
+    adzi_call call;
+    recipe *r = recipe_new(ode, stride);
+    if (r == NULL) {
+        return false;
+    }
+    if (!adzi_enter(&call, &odeint_op, "argument", inputs, n_inputs, 0) ||
+        !adzi_record_extra(&call, n, results, 1, &r, sizeof(recipe *))) {
+        recipe_free(&r);
+        return false;
+    }
+    if (call.node == NULL) {
+        recipe_free(&r);
+        return true;
+    }
+    for (int i = 0; i < n_inputs; ++i) {
+        adzi_save_input(&call, i);
+    }
+    adzi_save_extra(&call, 0, kept);
+    for (int i = 0; i < n; ++i) {
+        if (adzi_leave(&call, results[i]) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool adzi_ode_record(
+    adzi_ode *ode, adz_tensor *y0, adz_tensor *kept, int64_t stride, adz_tensor **results, int n)
+{
+    adzi_leaves leaves = { NULL, 0, 0 };
+    const bool event = ode->event.function.call != NULL;
+    adz_tensor *last = event ? results[1] : adz_select(results[0], 0, ode->n_times - 1);
+    last = last != NULL ? adz_clone(last) : NULL;
+    bool good = last != NULL && note_leaves(ode, last, &leaves);
+    const size_t count = FIRST_ARGUMENT + ode->e.n + leaves.count;
+    const int64_t bytes[] = { (int64_t)(count * sizeof(adz_tensor *)) };
+    adz_tensor *memory = good ? adzi_scratch(ode->e.op, ADZ_U8, 1, bytes) : NULL;
+    if (memory != NULL) {
+        adz_tensor **inputs = (adz_tensor **)(void *)memory->data;
+        bool wants = false;
+        inputs[0] = y0;
+        inputs[1] = ode->times;
+        memcpy(inputs + FIRST_ARGUMENT, ode->e.arguments, ode->e.n * sizeof *inputs);
+        for (size_t i = 0; i < leaves.count; ++i) {
+            inputs[FIRST_ARGUMENT + ode->e.n + i] = leaves.items[i];
+        }
+        for (size_t i = 0; i < count; ++i) {
+            wants = wants || adzi_requires_grad(inputs[i]);
+        }
+        good = !wants || record(ode, kept, stride, inputs, (int)count, results, n);
+    }
+    adzi_leaves_free(&leaves);
+    return good && memory != NULL;
+}

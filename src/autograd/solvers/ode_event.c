@@ -1,0 +1,101 @@
+/* Events: where a function of time and state changes its sign within a step. */
+#include <math.h>
+
+#include "autograd/solvers/ode.h"
+
+enum { MOST_HALVINGS = 80 };
+
+bool adzi_ode_sign(const adzi_ode *ode, double t, adz_tensor *y, double *value)
+{
+    adz_tensor *lead[] = { adz_scalar(t, (adz_dtype)ode->times->dtype), y };
+    adz_tensor *g =
+        lead[0] != NULL && y != NULL ? adzi_equation_number(&ode->event, lead, 2) : NULL;
+    *value = g != NULL ? adz_item(g) : NAN;
+    return g != NULL;
+}
+
+/* The Illinois variant of regula falsi, on the dense output. Of two new points on one side, the
+ * second one halves the value on the other side. */
+bool adzi_ode_locate(adzi_ode *ode, const adzi_ode_move *move, double begin, double sign)
+{
+    const double h = ode->ends[ode->n_steps] - begin;
+    double low = 0, high = 1, at_low, at_high, value;
+    int side = 0;
+    if (!adzi_ode_sign(ode, begin + h, move->y1, &at_high) ||
+        !adzi_ode_sign(ode, begin, move->y0, &at_low)) {
+        return false;
+    }
+    at_low = at_low * sign > 0 ? at_low : sign; /* the begin may be an event that does not count */
+    for (int i = 0; i < MOST_HALVINGS && high - low > 1e-16 && at_high != 0; ++i) {
+        double part = low + (high - low) * at_low / (at_low - at_high);
+        part = part > low && part < high && i < MOST_HALVINGS / 2 ? part : (low + high) / 2;
+        if (!adzi_ode_sign(ode, begin + part * h, adzi_ode_dense(move, NULL, part), &value)) {
+            return false;
+        }
+        if (value * sign > 0) {
+            at_high = side < 0 ? at_high / 2 : at_high;
+            low = part;
+            at_low = value;
+            side = -1;
+        } else {
+            at_low = side > 0 ? at_low / 2 : at_low;
+            high = part;
+            at_high = value;
+            side = 1;
+        }
+    }
+    ode->event_at = begin + high * h;
+    return true;
+}
+
+/* g at time `t`, and the state then. */
+static adz_tensor *event_value(const adzi_ode *ode, const adzi_ode_span *span,
+    const adzi_ode_move *move, adz_tensor *t, adz_tensor **y)
+{
+    adz_tensor *passed = adz_sub(t, span->t);
+    adz_tensor *theta =
+        span->h != NULL ? adz_div(passed, span->h) : adz_mul_number(passed, 1 / span->length);
+    *y = theta != NULL ? adzi_ode_dense(move, theta, 0) : NULL;
+    adz_tensor *lead[] = { t, *y };
+    return *y != NULL ? adzi_equation_number(&ode->event, lead, 2) : NULL;
+}
+
+/* How fast g rises at the event; not differentiated. */
+static double rise(const adzi_ode *ode, const adzi_ode_span *span, const adzi_ode_move *move)
+{
+    adz_tensor *t = adz_scalar(ode->event_at, (adz_dtype)ode->times->dtype), *y, *slope;
+    const bool before = adz_set_grad_enabled(true);
+    adz_backward_options o = ADZ_BACKWARD_OPTIONS;
+    o.retain_graph = o.allow_unused = true;
+    t = t != NULL ? adzi_equation_leaf(t) : NULL;
+    adz_tensor *g = t != NULL ? event_value(ode, span, move, t, &y) : NULL;
+    const bool good = g != NULL && adzi_requires_grad(g) &&
+                      adz_autograd_grad(&g, NULL, 1, &t, &slope, 1, &o) == ADZ_OK;
+    adz_set_grad_enabled(before);
+    return good && !adzi_is_none(slope) ? adz_item(slope) : 0;
+}
+
+/* A chord step, t - g(t) / g', changes the time of the event by rounding errors only. But its
+ * derivative is that of the event, and each further step makes one more order of derivatives right,
+ * although g' is a constant. */
+bool adzi_ode_at_event(
+    const adzi_ode *ode, const adzi_ode_span *span, const adzi_ode_move *move, adz_tensor **found)
+{
+    const double slope = rise(ode, span, move);
+    adz_tensor *t = adz_scalar(ode->event_at, (adz_dtype)ode->times->dtype), *y = NULL;
+    if (adzi_pending() != ADZ_OK) {
+        return false;
+    }
+    if (slope == 0 || !isfinite(slope)) {
+        adzi_error(ode->e.op, ADZ_ERR_NUMERIC,
+            "the event at t = %s does not change with time, so its time has no derivative",
+            adzi_text_number(ode->event_at));
+        return false;
+    }
+    for (int i = 0; i < 3 && t != NULL; ++i) {
+        adz_tensor *g = event_value(ode, span, move, t, &y);
+        t = g != NULL ? adz_add_scaled(t, g, -1 / slope) : NULL;
+    }
+    found[0] = t;
+    return t != NULL && event_value(ode, span, move, t, &found[1]) != NULL;
+}

@@ -1,0 +1,134 @@
+/* A step of RODAS, the Rosenbrock method of Hairer and Wanner (Solving Ordinary Differential
+ * Equations II, section IV.7): order 4, six stages, L-stable, with an error estimate of order 3 and
+ * dense output. With J = df/dy and f_t = df/dt, stage i solves
+ *
+ *     (1 / (h gamma) - J) k_i = f(t + alpha_i h, y + sum_j a_ij k_j) + sum_j c_ij k_j / h + d_i h
+ * f_t
+ *
+ * so that all stages share one factorisation. */
+#include "autograd/ops/decomposition/lu.h"
+#include "autograd/solvers/ode.h"
+
+enum { STAGES = 6 };
+
+#define GAMMA 0.25
+
+static const double alpha[STAGES] = { 0, 0.386, 0.21, 0.63, 1, 1 };
+static const double slope_in_time[STAGES] = { 0.25, -0.1043, 0.1035, -0.03620000000000023, 0, 0 };
+static const double a[STAGES][STAGES] = { { 0 }, { 1.544000000000000 },
+    { 0.9466785280815826, 0.2557011698983284 },
+    { 3.314825187068521, 2.896124015972201, 0.9986419139977817 },
+    { 1.221224509226641, 6.019134481288629, 12.53708332932087, -0.6878860361058950 },
+    { 1.221224509226641, 6.019134481288629, 12.53708332932087, -0.6878860361058950, 1 } };
+static const double c[STAGES][STAGES] = { { 0 }, { -5.6688 },
+    { -2.430093356833875, -0.2063599157091915 },
+    { -0.1073529058151375, -9.594562251023355, -20.47028614809616 },
+    { 7.496443313967647, -10.24680431464352, -33.99990352819905, 11.70890893206160 },
+    { 8.083246795921522, -7.981132988064893, -31.52159432874371, 16.31930543123136,
+        -6.058818238834054 } };
+static const double dense_a[5] = { 10.12623508344586, -7.487995877610167, -34.80091861555747,
+    -7.992771707568823, 1.025137723295662 };
+static const double dense_b[5] = { -0.6762803392801253, 6.087714651680015, 16.43084320892478,
+    24.76722511418386, -6.594389125716872 };
+
+/* f as a function of one of its inputs, for its derivative. */
+typedef struct part {
+    const adzi_ode *ode;
+    adz_tensor *t, *y; /* the other input; NULL: the one that is differentiated by */
+} part;
+
+static int call_part(adz_tensor *const *inputs, size_t n, adz_tensor **results, void *user)
+{
+    const part *p = user;
+    (void)n;
+    results[0] =
+        adzi_ode_slope(p->ode, p->t != NULL ? p->t : inputs[0], p->y != NULL ? p->y : inputs[0]);
+    return results[0] != NULL;
+}
+
+/* J as [N, D, D], or [1, n, n] without rows. */
+static adz_tensor *jacobian(const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y)
+{
+    part p = { ode, span->t, NULL };
+    const adz_tensor_function f = { call_part, &p };
+    adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
+    adz_tensor *j;
+    o.create_graph = ode->graph;
+    if ((ode->o.rows ? adz_jacobian_rows_many : adz_jacobian_many)(&f, &y, 1, 1, &j, &o) !=
+        ADZ_OK) {
+        return NULL;
+    }
+    return ode->o.rows ? j : adz_reshape(j, ADZ_SHAPE(1, y->numel, y->numel));
+}
+
+/* h df/dt. */
+static adz_tensor *slope_by_time(const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y)
+{
+    part p = { ode, NULL, y };
+    const adz_tensor_function f = { call_part, &p };
+    adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
+    adz_tensor *one = adz_ones_like(span->t), *t = span->t, *slope;
+    o.create_graph = ode->graph;
+    return one != NULL && adz_jvp_many(&f, &t, 1, &one, 1, &slope, &o) == ADZ_OK
+               ? adzi_ode_scaled(span, slope)
+               : NULL;
+}
+
+/* The matrix of the stages, 1 / (h gamma) - J. */
+static adz_tensor *system_of(const adzi_ode_span *span, adz_tensor *j)
+{
+    adz_tensor *one = j != NULL ? adz_eye(j->sizes[2], j->sizes[2], (adz_dtype)j->dtype) : NULL;
+    adz_tensor *diagonal = span->h != NULL ? adz_mul(one, adz_number_div(1 / GAMMA, span->h))
+                                           : adz_mul_number(one, 1 / (GAMMA * span->length));
+    return diagonal != NULL ? adz_sub(diagonal, j) : NULL;
+}
+
+/* sum_j c_ij k_j / h + d_i h f_t + f */
+static adz_tensor *right_side(
+    const adzi_ode_span *span, adz_tensor *const *k, int i, adz_tensor *f, adz_tensor *f_t)
+{
+    adz_tensor *b = f;
+    if (i > 0) {
+        adz_tensor *s = adzi_ode_sum(k, c[i], i);
+        s = span->h != NULL ? adz_div(s, span->h) : adz_mul_number(s, 1 / span->length);
+        b = adz_add(b, s);
+    }
+    return slope_in_time[i] != 0 ? adz_add_scaled(b, f_t, slope_in_time[i]) : b;
+}
+
+bool adzi_ode_rodas(
+    const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y, bool dense, adzi_ode_move *move)
+{
+    adz_tensor *k[STAGES], *at = y;
+    adz_tensor *f_t = slope_by_time(ode, span, y), *w = system_of(span, jacobian(ode, span, y));
+    adz_tensor *values = w != NULL ? adz_detach(w) : NULL;
+    adzi_lu factors;
+    if (f_t == NULL || values == NULL || !adzi_lu_factor(ode->e.op, values, ode->fixed, &factors)) {
+        return false;
+    }
+    for (int i = 0; i < STAGES; ++i) {
+        adz_tensor *f = move->first;
+        if (i > 0) {
+            at = adz_add(y, adzi_ode_sum(k, a[i], i));
+            f = adzi_ode_slope(ode, adzi_ode_moment(span, alpha[i]), at);
+        }
+        adz_tensor *b = f != NULL ? right_side(span, k, i, f, f_t) : NULL;
+        b = b != NULL ? adz_reshape(b, ADZ_SHAPE(w->sizes[0], w->sizes[2], 1)) : NULL;
+        adz_tensor *x = b != NULL ? adzi_solve_with(&factors, w, b, false) : NULL;
+        k[i] = x != NULL ? adz_reshape(x, adz_shape_of(y->rank, y->sizes)) : NULL;
+        if (k[i] == NULL) {
+            return false;
+        }
+    }
+    move->y1 = adz_add(at, k[STAGES - 1]);
+    move->error = k[STAGES - 1];
+    move->last = NULL;
+    if (dense && move->y1 != NULL) {
+        move->dense[0] = adz_sub(move->y1, y);
+        move->dense[1] = adzi_ode_sum(k, dense_a, 5);
+        move->dense[2] = adzi_ode_sum(k, dense_b, 5);
+        move->dense[3] = NULL;
+        return move->dense[0] != NULL && move->dense[1] != NULL && move->dense[2] != NULL;
+    }
+    return move->y1 != NULL;
+}

@@ -1,0 +1,33 @@
+/* The first run of a solution, without a graph. */
+#ifndef ADZI_AUTOGRAD_SOLVERS_ODE_RUN_H
+#define ADZI_AUTOGRAD_SOLVERS_ODE_RUN_H
+
+#include "autograd/solvers/ode.h"
+
+/** What a run collects. */
+typedef struct adzi_ode_run {
+    adzi_ode *ode;
+    adz_tensor *y, *first; /* the state, and f there; first is NULL if it is not known */
+    adz_tensor *out;       /* [T, ...], the states at the times; NULL with an event */
+    adz_tensor *kept;      /* [C, ...], states for the backward; NULL if none is wanted */
+    adz_tensor *memory;    /* of ode->ends */
+    int64_t stride, next;  /* of the kept states; the next time */
+    adz_tensor *found[2];  /* the event */
+    double t, h, sign;     /* with error control; of the event's function */
+    size_t mark;           /* of the scope: what was made before stays */
+} adzi_ode_run;
+
+/** Steps with error control, to the last time or to the event. */
+bool adzi_ode_adapt(adzi_ode_run *run);
+
+/** Keeps the state before step k, if it is one of those to keep. */
+bool adzi_ode_keep_state(adzi_ode_run *run, int64_t k);
+
+/** Writes the states at the times in step k to `out`. */
+bool adzi_ode_write_states(
+    adzi_ode_run *run, int64_t k, const adzi_ode_span *span, const adzi_ode_move *move);
+
+/** Goes on to the end of a step, and releases what the step has made. */
+bool adzi_ode_go_on(adzi_ode_run *run, const adzi_ode_move *move);
+
+#endif

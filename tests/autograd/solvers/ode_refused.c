@@ -1,0 +1,158 @@
+/* Differential equations that must be refused, with messages that name what is wrong. */
+#include "autograd/solvers/solvers.h"
+#include "base/error.h"
+#include "temporary.h"
+
+static adz_tensor *silent(adz_tensor *t, adz_tensor *y, void *user)
+{
+    (void)t;
+    (void)y;
+    (void)user;
+    return NULL;
+}
+
+static adz_tensor *shrinks(adz_tensor *t, adz_tensor *y, void *calls)
+{
+    (void)t;
+    return ++*(int *)calls > 1 ? adz_narrow(y, 0, 0, 1) : adz_neg(y);
+}
+
+static adz_tensor *whole(adz_tensor *t, adz_tensor *y, void *user)
+{
+    (void)t;
+    (void)user;
+    return adz_to(y, ADZ_I64);
+}
+
+static adz_tensor *square(adz_tensor *t, adz_tensor *y, void *user) /* y = 1 / (1 - t) */
+{
+    (void)t;
+    (void)user;
+    return adz_square(y);
+}
+
+static void functions_are_checked(void **state)
+{
+    (void)state;
+    int calls = 0;
+    adz_tensor *y0 = adz_ones(ADZ_SHAPE(3), ADZ_F64), *times = adz_linspace(0, 1, 3, ADZ_F64);
+    expect_null(adz_odeint(NULL, y0, times, NULL, NULL, NULL) == NULL, "adz_odeint", "function");
+    assert_null(adz_odeint(silent, y0, times, NULL, NULL, NULL));
+    expect_error(ADZ_ERR_NULL, "adz_odeint: the function gave nothing for a state of [3]");
+    assert_null(adz_odeint(shrinks, y0, times, &calls, NULL, NULL));
+    expect_error(ADZ_ERR_SHAPE, "the function gave float64[1] for a state of float64[3]");
+    assert_null(adz_odeint(whole, y0, times, NULL, NULL, NULL));
+    expect_error(ADZ_ERR_DTYPE, "the function gave int64[3] for a state of float64[3]");
+    assert_null(adz_odeint(square, adz_to(y0, ADZ_I64), times, NULL, NULL, NULL));
+    expect_error(ADZ_ERR_DTYPE, "y0 is int64[3]");
+}
+
+static void times_and_options_are_checked(void **state)
+{
+    (void)state;
+    const double same[] = { 0, 1, 1 };
+    adz_tensor *y0 = adz_ones(ADZ_SHAPE(3), ADZ_F64), *times = adz_linspace(0, 0.5, 3, ADZ_F64);
+    adz_ode_options o = ADZ_ODE_OPTIONS;
+    for (int fixed = 0; fixed < 2; ++fixed) {
+        o.steps = fixed;
+        assert_null(
+            adz_odeint(square, y0, adz_tensor_from(same, ADZ_SHAPE(3), ADZ_F64), NULL, &o, NULL));
+        expect_error(ADZ_ERR_ARGUMENT, "times[2] is 1, after 1; times must be finite and increase");
+    }
+    assert_null(adz_odeint(square, y0, adz_ones(ADZ_SHAPE(1), ADZ_F64), NULL, NULL, NULL));
+    expect_error(ADZ_ERR_SHAPE, "times are [1]; they must be a vector of 2 or more times");
+    assert_null(adz_odeint(square, y0, adz_to(times, ADZ_F32), NULL, NULL, NULL));
+    expect_error(ADZ_ERR_DTYPE, "times are float32, and y0 is float64");
+    o = (adz_ode_options)ADZ_ODE_OPTIONS;
+    o.rtol = o.atol = 0;
+    assert_null(adz_odeint(square, y0, times, NULL, &o, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "rtol is 0 and atol 0; both must be above 0");
+    o = (adz_ode_options)ADZ_ODE_OPTIONS;
+    o.rows = true;
+    assert_null(adz_odeint(square, y0, times, NULL, &o, NULL));
+    expect_error(ADZ_ERR_SHAPE, "y0 is [3]");
+    o = (adz_ode_options)ADZ_ODE_OPTIONS;
+    o.checkpoints = 0;
+    assert_null(adz_odeint(square, y0, times, NULL, &o, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "checkpoints 0");
+}
+
+static void solutions_that_blow_up_are_refused(void **state)
+{
+    (void)state;
+    adz_tensor *y0 = adz_ones(ADZ_SHAPE(3), ADZ_F64), *times = adz_linspace(0, 5, 3, ADZ_F64);
+    adz_ode_options o = ADZ_ODE_OPTIONS;
+    adz_ode_report report;
+    for (o.method = ADZ_ODE_DORMAND_PRINCE; o.method <= ADZ_ODE_RODAS4; o.method += 2) {
+        assert_null(adz_odeint(square, y0, times, NULL, &o, &report));
+        expect_error(ADZ_ERR_NUMERIC, "the step has become too short at t = ");
+        assert_true(fabs(report.time - 1) < 1e-3);
+    }
+    o.method = ADZ_ODE_RK4;
+    o.steps = 50;
+    assert_null(adz_odeint(square, y0, times, NULL, &o, &report));
+    expect_error(ADZ_ERR_NUMERIC, "the solution from a state of [3] is not finite after 100 steps");
+}
+
+static adz_tensor *decays(adz_tensor *t, adz_tensor *y, void *rate)
+{
+    (void)t;
+    return adz_mul(y, rate);
+}
+
+static adz_status solve_and_pull(void *rate)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_ode_options o = ADZ_ODE_OPTIONS;
+    o.rtol = o.atol = 1e-2;
+    o.checkpoints = 2;
+    adz_tensor *y0 = adz_ones(ADZ_SHAPE(2), ADZ_F64), *leaves[] = { rate }, *dx;
+    adz_tensor *times = adz_linspace(0, 1, 3, ADZ_F64);
+    adz_tensor *y = times != NULL ? adz_odeint(decays, y0, times, rate, &o, NULL) : NULL;
+    adz_tensor *loss = y != NULL ? adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM) : NULL;
+    adz_status status = adzi_status(loss);
+    if (status == ADZ_OK) {
+        status = adz_autograd_grad(&loss, NULL, 1, leaves, &dx, 1, NULL);
+    }
+    adz_scope_close(scope);
+    return status;
+}
+
+static void refused_memory_harms_nothing(void **state)
+{
+    (void)state;
+    adz_tensor *rate = adz_requires_grad_(adz_full(ADZ_SHAPE(2), -1, ADZ_F64), true);
+    assert_true(refuse_each(solve_and_pull, NULL, rate) >= 10);
+    assert_true(adz_is_grad_enabled());
+}
+
+static jmp_buf out_of_function;
+
+static adz_tensor *jumps(adz_tensor *t, adz_tensor *y, void *user)
+{
+    (void)t;
+    (void)y;
+    (void)user;
+    longjmp(out_of_function, 1);
+}
+
+static void a_jump_restores_the_mode(void **state)
+{
+    (void)state;
+    adz_tensor *y0 = adz_ones(ADZ_SHAPE(3), ADZ_F64), *times = adz_linspace(0, 1, 3, ADZ_F64);
+    if (setjmp(out_of_function) == 0) {
+        adz_odeint(jumps, y0, times, NULL, NULL, NULL);
+    }
+    adz_error_clear();
+    adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(3), ADZ_F64), true);
+    assert_true(adz_tensor_requires_grad(adz_exp(x)));
+}
+
+const struct CMUnitTest ode_refused[N_ODE_REFUSED] = {
+    cmocka_unit_test_setup_teardown(functions_are_checked, solvers_open, solvers_close),
+    cmocka_unit_test_setup_teardown(times_and_options_are_checked, solvers_open, solvers_close),
+    cmocka_unit_test_setup_teardown(
+        solutions_that_blow_up_are_refused, solvers_open, solvers_close),
+    cmocka_unit_test_setup_teardown(refused_memory_harms_nothing, solvers_open, solvers_close),
+    cmocka_unit_test_setup_teardown(a_jump_restores_the_mode, solvers_open, solvers_close),
+};
