@@ -35,8 +35,8 @@
  * | adz_odeint with error control                       | refused: the host reads the error     |
  * | adz_odeint_event                                    | refused: the host reads its sign      |
  *
- * Exports of roots and events are refused, as those of adz_solve are. An adz_odeint whose steps are
- * fixed is exported as its steps.
+ * Exports contain fixed steps of ADZ_ODE_RK4 and ADZ_ODE_DORMAND_PRINCE. Those of the other forms
+ * and of roots are ADZ_ERR_UNSUPPORTED.
  */
 #ifndef ADZE_SOLVERS_H
 #define ADZE_SOLVERS_H
@@ -192,7 +192,7 @@ typedef struct adz_ode_options {
     double atol;           /**< the absolute error of a step, above 0; 1e-8 */
     int64_t steps; /**< above 0: so many equal steps between two times, without error control, which
                         a plan can capture. 0, the default: error control; 1 step for ADZ_ODE_RK4 */
-    int64_t max_steps; /**< the most steps, rejected ones included; 100,000 */
+    int64_t max_steps; /**< the most steps in all, rejected ones included; 100,000 */
     double first_step; /**< the first step with error control; 0, the default, chooses it */
     bool rows; /**< y is [N, D], and row n of f depends on row n of y only, which makes the Jacobian
                     of ADZ_ODE_RODAS4 cheaper. All rows take the same steps. false */

@@ -7,7 +7,7 @@
 
 ADZ_OPTIONS_INIT(adz_root_options_init, adz_root_options, ADZ_ROOT_OPTIONS)
 
-enum { DENSE_UNKNOWNS = 2048, MOST_DIMENSION = 100 };
+enum { DENSE_UNKNOWNS = 2048, MOST_DIMENSION = 100, MOST_FIXED = 10000 };
 
 bool adzi_root_is_dense(const adz_root_options *o, int64_t unknowns)
 {
@@ -107,10 +107,11 @@ static bool check_options(const char *op, const adz_root_options *o)
             "from "
             "being 0; the default is 1e-10",
             adzi_text_number(o->tolerance));
-    } else if (o->max_iterations < 1 || o->fixed_iterations < 0) {
+    } else if (o->max_iterations < 1 || o->fixed_iterations < 0 ||
+               o->fixed_iterations > MOST_FIXED) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
-            "max_iterations is %d and fixed_iterations %d; they must be at least 1 and 0",
-            o->max_iterations, o->fixed_iterations);
+            "max_iterations is %d and fixed_iterations %d; they must be at least 1, and 0 to %d",
+            o->max_iterations, o->fixed_iterations, MOST_FIXED);
     } else if (o->history < 0 || o->history > most) {
         adzi_error(op, ADZ_ERR_ARGUMENT, "history is %d; it must be 0, for the default, to %d",
             o->history, most);
@@ -129,7 +130,7 @@ static bool check_form(const adzi_root *r, const adz_tensor *x0)
             adzi_text_shape(x0));
         return false;
     }
-    if (adzi_trace_refuse(op, "a search for a root is no operator of an export") != ADZ_OK) {
+    if (!adzi_equation_not_exported(op, "a search for a root")) {
         return false;
     }
     if (r->o.method == ADZ_ROOT_KRYLOV && r->fixed) {
