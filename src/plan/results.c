@@ -114,7 +114,7 @@ void adzi_plan_free_results(adz_plan *plan)
 static bool check_result(
     const char *op, const adzi_function *f, adz_tensor *const *results, size_t k)
 {
-    char what[40] = "the function's result";
+    char what[48] = "the function's result";
     if (f->n_results > 1) {
         snprintf(what, sizeof what, "result %zu of the function", k);
     }
