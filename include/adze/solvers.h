@@ -121,17 +121,17 @@ ADZ_API void adz_root_options_init(adz_root_options *options, size_t size);
  *
  * @param function  computes f(x), of the shape and dtype of x
  * @param x0        where the search begins, f32 or f64; [N, D] with `rows`. The root has no
- * gradient by it.
+ *                  gradient by it.
  * @param user      handed to the function, also in the backward
  * @param options   NULL for the defaults
  * @param report    receives what was found, also if the search fails; or NULL
  * @return          the root, shaped like x0, borrowed; NULL with ADZ_ERR_NUMERIC (the search did
  *                  not converge), ADZ_ERR_SHAPE, ADZ_ERR_DTYPE (x0 or a result of the function),
  *                  ADZ_ERR_ARGUMENT (an option), ADZ_ERR_STATE (in a plan, see above),
- * ADZ_ERR_NULL, ADZ_ERR_MEMORY or the error of the function recorded
+ *                  ADZ_ERR_NULL, ADZ_ERR_MEMORY or the error of the function recorded
  * @grad            what the function uses, to any order. The Jacobian at the root must be regular;
- *                  at a fold, where it is not, the backward is ADZ_ERR_NUMERIC. A backward that
- * gets a graph forms the whole Jacobian, also after ADZ_ROOT_KRYLOV.
+ *                  at a fold, where it is not, the backward is ADZ_ERR_NUMERIC. Under
+ *                  create_graph it forms the whole Jacobian, also after ADZ_ROOT_KRYLOV.
  * @see             jaxopt.ScipyRootFinding, jax.lax.custom_root; torch has no such function
  */
 ADZ_API adz_tensor *adz_root(adz_tensor_map function, adz_tensor *x0, void *user,
@@ -268,7 +268,7 @@ ADZ_API adz_tensor *adz_odeint_with(const adz_tensor_function *function, adz_ten
  * @param function   computes one tensor, f(t, y, arguments ...), from n + 2
  * @param y0         any shape, f32 or f64; [N, D] with `rows`
  * @param times      times[2], of the dtype of y0: the first time, and the last one at which an
- * event is looked for
+ *                   event is looked for
  * @param arguments  n tensors of any dtype; NULL if n is 0
  * @param n          0 to ADZ_SOLVER_ARGUMENTS
  * @param event      computes one element, g(t, y, arguments ...), from n + 2
@@ -276,10 +276,10 @@ ADZ_API adz_tensor *adz_odeint_with(const adz_tensor_function *function, adz_ten
  * @param found      receives two tensors, borrowed: the time of the event, a scalar, and the state
  *                   then; untouched on failure
  * @param report     receives what the solution took, also if it fails; or NULL
- * @return           ADZ_OK, or an error as for adz_odeint; ADZ_ERR_NUMERIC also if there is no
- * event
- * @grad             found, by y0, times[0], the arguments and what else the functions use, to
- * second order
+ * @return           ADZ_OK, or an error as for adz_odeint; ADZ_ERR_NUMERIC also if there is
+ *                   no event
+ * @grad             found, by y0, times[0], the arguments and what else the functions use,
+ *                   to second order
  * @see              torchdiffeq.odeint_event
  */
 ADZ_API adz_status adz_odeint_event(const adz_tensor_function *function, adz_tensor *y0,
