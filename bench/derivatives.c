@@ -5,6 +5,12 @@
  *   hvp       the product of the Hessian of the mlp row's loss with a vector, f32
  *   pinn      a step of a physics-informed network, 1-32-32-1 with tanh: u'' = -sin(pi x) at 1,000
  *             points, f32, Adam
+ *   ode       the gradient of a neural ODE, 2-50-2 with tanh, by Dormand and Prince, 100 times, f64
+ *   implicit  the gradient of an implicit layer: a root of 8 unknowns, batch 64, f64
+ *   kepler    Kepler's equation for 8 bodies: six Newton steps and a loss with its gradient, some
+ *             200 operations on 8 numbers, f64
+ *
+ * ode is adaptive, so it cannot be captured; implicit is captured with 6 iterations.
  *
  * The products alone, in a plan, are what the Jacobians are compared with. */
 #include <stdio.h>
@@ -19,6 +25,7 @@ typedef struct {
     adz_tensor *x, *target, *v;
     adz_optimizer *adam;
     adz_tensor *(*compute)(void *user);
+    bool fixed; /* an implicit layer makes a fixed number of iterations */
 } derivatives;
 
 static adz_tensor *apply(adz_tensor *x, void *net)
@@ -96,6 +103,77 @@ static adz_tensor *pinn_step(void *user)
     return loss;
 }
 
+/* ---- solvers --------------------------------------------------------------------------------- */
+
+/* The gradient of the mean square of `y` by the first weight, which stands for all parameters. */
+static adz_tensor *pull(const derivatives *d, adz_tensor *y)
+{
+    adz_tensor *loss = adz_mean(adz_square(y), ADZ_ALL_DIMS, ADZ_DROPDIM), *found[4];
+    adz_tensor_list p = adz_module_parameters(d->net);
+    adz_backward_options o = ADZ_BACKWARD_OPTIONS;
+    return adz_autograd_grad(&loss, NULL, 1, p.items, found, p.count, &o) == ADZ_OK ? found[0]
+                                                                                    : NULL;
+}
+
+static adz_tensor *slope(adz_tensor *t, adz_tensor *y, void *net)
+{
+    (void)t;
+    return adz_module_forward(net, y);
+}
+
+static adz_tensor *ode_gradient(void *user)
+{
+    const derivatives *d = user;
+    adz_tensor *times = adz_linspace(0, 10, 100, ADZ_F64);
+    return pull(d, adz_odeint(slope, d->x, times, d->net, NULL, NULL));
+}
+
+static adz_tensor *layer(adz_tensor *z, void *user) /* 0.3 net(z) + x = z */
+{
+    const derivatives *d = user;
+    return adz_sub(adz_add_scaled(d->x, adz_module_forward(d->net, z), 0.3), z);
+}
+
+static adz_tensor *implicit_gradient(void *user)
+{
+    derivatives *d = user;
+    adz_root_options o = ADZ_ROOT_OPTIONS;
+    o.rows = true;
+    o.fixed_iterations = d->fixed ? 6 : 0;
+    return pull(d, adz_root(layer, d->x, d, &o, NULL));
+}
+
+/* The eccentricities are x[8] and the mean anomalies target[8]. The steps are written out. */
+static adz_tensor *kepler_gradient(void *user)
+{
+    const derivatives *d = user;
+    adz_tensor *e = d->target, *found;
+    for (int i = 0; i < 6; ++i) {
+        adz_tensor *f = adz_sub(adz_sub(e, adz_mul(d->x, adz_sin(e))), d->target);
+        e = adz_sub(e, adz_div(f, adz_number_sub(1, adz_mul(d->x, adz_cos(e)))));
+    }
+    adz_tensor *loss = adz_sum(adz_square(adz_sub(adz_cos(e), d->x)), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    adz_tensor *x = d->x;
+    return adz_autograd_grad(&loss, NULL, 1, &x, &found, 1, NULL) == ADZ_OK ? found : NULL;
+}
+
+static void make_solver(derivatives *d, const char *row)
+{
+    const bool ode = strcmp(row, "ode") == 0;
+    if (strcmp(row, "kepler") == 0) {
+        d->x = adz_keep(adz_mul_number(adz_rand(ADZ_SHAPE(8), ADZ_F64), 0.5));
+        d->target = adz_keep(adz_mul_number(adz_rand(ADZ_SHAPE(8), ADZ_F64), 3));
+        adz_requires_grad_(d->x, true);
+        d->compute = kepler_gradient;
+        return;
+    }
+    d->net = ADZ_SEQUENTIAL(adz_linear_new(ode ? 2 : 8, 50, NULL), adz_tanh_new(),
+        adz_linear_new(50, ode ? 2 : 8, NULL));
+    adz_module_to(d->net, ADZ_F64);
+    d->x = adz_keep(adz_randn(ode ? ADZ_SHAPE(1, 2) : ADZ_SHAPE(64, 8), ADZ_F64));
+    d->compute = ode ? ode_gradient : implicit_gradient;
+}
+
 /* ---- the rows -------------------------------------------------------------------------------- */
 
 static void run_step(void *user)
@@ -140,8 +218,13 @@ static bool make(derivatives *d, const char *row)
         adz_requires_grad_(d->x, true);
         d->adam = adz_adam_new(adz_module_parameters(d->net), 0.001, NULL);
         d->compute = pinn_step;
+    } else if (strcmp(row, "ode") == 0 || strcmp(row, "implicit") == 0 ||
+               strcmp(row, "kepler") == 0) {
+        make_solver(d, row);
     } else {
-        fprintf(stderr, "derivatives: no row \"%s\"; jacobian, jacobians, hvp and pinn are there\n",
+        fprintf(stderr,
+            "derivatives: no row \"%s\"; jacobian, jacobians, hvp, pinn, ode, implicit and kepler "
+            "are there\n",
             row);
         return false;
     }
@@ -157,6 +240,7 @@ int bench_derivatives(int argc, char **argv)
     }
     const start_tensor start[] = { { "x", d.x }, { "target", d.target } };
     save_start(o.start, d.net, start, d.target != NULL ? 2 : 1);
+    d.fixed = o.captured;
     o.first_loss = first_value(&d);
     adz_set_num_threads((int)o.threads);
     adz_plan *plan = o.captured ? adz_plan_new(d.compute, &d, NULL) : NULL;

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Compares derivatives for solvers with torch.func, torch.compile and jitted JAX, round by round in turn, on one thread.
 
-    derivatives.py ADZE_BENCH [--row jacobian,jacobians,hvp,pinn] [--sides torch,compile,jax] [--rounds 7] [--json]
+    derivatives.py ADZE_BENCH [--row jacobian,jacobians,hvp,pinn,ode,implicit,kepler] [--sides torch,compile,jax]
+                   [--rounds 7] [--json]
 
 bench/derivatives.c describes the rows. All sides start from the weights and data of adze's. If their first values
-differ, the script ends with 1. Only the ratios mean something, because other work on the machine slows all sides.
+differ, the script ends with 1. Row ode needs torchdiffeq for the sides of torch. Only the ratios mean something,
+because other work on the machine slows all sides.
 """
 
 import argparse
@@ -15,12 +17,61 @@ import subprocess
 import sys
 import tempfile
 
-STEPS = {"jacobian": (20000, 300), "jacobians": (400, 60), "hvp": (8000, 300), "pinn": (600, 100)}  # adze, peers
-TOLERANCE = {"jacobian": 1e-12, "jacobians": 1e-12, "hvp": 1e-4, "pinn": 1e-4}
-SIZES = {"jacobian": (6, 64, 64, 6), "jacobians": (6, 64, 64, 6), "hvp": (13, 50, 1), "pinn": (1, 32, 32, 1)}
+STEPS = {"jacobian": (20000, 300), "jacobians": (400, 60), "hvp": (8000, 300), "pinn": (600, 100),
+         "ode": (200, 20), "implicit": (300, 30), "kepler": (2000, 100)}  # adze, peers
+TOLERANCE = {"jacobian": 1e-12, "jacobians": 1e-12, "hvp": 1e-4, "pinn": 1e-4,
+             "ode": 1e-3, "implicit": 1e-6, "kepler": 1e-9}
+SIZES = {"jacobian": (6, 64, 64, 6), "jacobians": (6, 64, 64, 6), "hvp": (13, 50, 1), "pinn": (1, 32, 32, 1),
+         "ode": (2, 50, 2), "implicit": (8, 50, 8), "kepler": ()}
+SOLVERS = ("ode", "implicit", "kepler")
+NOT_CAPTURED = ("ode",)
+ITERATIONS = 6
 
 
 # ---- the sides of the peers ---------------------------------------------------------------------------------
+
+def kepler_loss(cos, sin, c, mean):
+    e = mean
+    for _ in range(ITERATIONS):
+        e = e - (e - c * sin(e) - mean) / (1 - c * cos(e))
+    return ((cos(e) - c) ** 2).sum()
+
+
+def torch_solver(row, w, x, target, net, fast):
+    """The gradient that a row of bench/derivatives.c computes, as a function without arguments."""
+    import torch
+    from torch import func
+    if row == "kepler":
+        x.requires_grad_(True)
+        loss = fast(lambda x: kepler_loss(torch.cos, torch.sin, x, target))
+        return lambda: torch.autograd.grad(loss(x), x)[0]
+    for t in w.values():
+        t.requires_grad_(True)
+    leaves = list(w.values())
+    if row == "ode":
+        from torchdiffeq import odeint
+        times = torch.linspace(0, 10, 100, dtype=x.dtype)
+        slope = fast(lambda t, y: net(w, y))
+
+        def solve():
+            y = odeint(slope, x, times, rtol=1e-6, atol=1e-8, method="dopri5")
+            return torch.autograd.grad(y.square().mean(), leaves)[0]
+        return solve
+
+    def layer(w, z, x):
+        return x + 0.3 * net(w, z) - z
+    jacobian = func.vmap(func.jacrev(layer, 1), (None, 0, 0))
+    step = fast(lambda w, z, x: z - torch.linalg.solve(jacobian(w, z, x), layer(w, z, x)))
+
+    def implicit():
+        z = x
+        with torch.no_grad():
+            while layer(w, z, x).abs().max() > 1e-10:
+                z = step(w, z, x)
+            u = torch.linalg.solve(jacobian(w, z, x).mT, 2 * z / z.numel())
+        return torch.autograd.grad(layer(w, z, x), leaves, -u)[0]
+    return implicit
+
 
 def torch_work(row, given, compiled):
     import torch
@@ -38,6 +89,9 @@ def torch_work(row, given, compiled):
         return x
 
     fast = (lambda f: torch.compile(f, mode="max-autotune-no-cudagraphs")) if compiled else lambda f: f
+    if row in SOLVERS:
+        work = torch_solver(row, w, x, target, net, fast)
+        return (lambda: work().square().mean().item()), work
     if row.startswith("jacobian"):
         work = fast(func.vmap(func.jacrev(lambda x: net(w, x))))
         return (lambda: work(x).square().mean().item()), (lambda: work(x))
@@ -63,6 +117,39 @@ def torch_work(row, given, compiled):
     return (lambda: loss_of().item()), step
 
 
+def jax_solver(row, w, x, target, net):
+    import jax
+    from jax import numpy as jnp
+    if row == "kepler":
+        work = jax.jit(jax.grad(lambda x: kepler_loss(jnp.cos, jnp.sin, x, target)))
+        return lambda: work(x)
+    if row == "ode":
+        from jax.experimental.ode import odeint
+        times = jnp.linspace(0, 10, 100)
+
+        def loss(w):
+            return jnp.mean(odeint(lambda y, t, w: net(w, y), x, times, w, rtol=1e-6, atol=1e-8) ** 2)
+    else:
+        def layer(w, z, x):
+            return x + 0.3 * net(w, z) - z
+
+        def root(f, z):
+            def step(z):
+                return z - jnp.linalg.solve(jax.jacrev(f)(z), f(z))
+            return jax.lax.while_loop(lambda z: jnp.max(jnp.abs(f(z))) > 1e-10, step, z)
+
+        def tangent(g, y):
+            return jnp.linalg.solve(jax.jacrev(g)(y), y)
+
+        def solve(w, x):
+            return jax.lax.custom_root(lambda z: layer(w, z, x), x, root, tangent)
+
+        def loss(w):
+            return jnp.mean(jax.vmap(solve, (None, 0))(w, x) ** 2)
+    work = jax.jit(jax.grad(loss))
+    return lambda: work(w)["0.weight"]
+
+
 def jax_work(row, given):
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
     import jax
@@ -79,6 +166,9 @@ def jax_work(row, given):
             x = activation(x) if i + 1 < layers else x
         return x
 
+    if row in SOLVERS:
+        work = jax_solver(row, w, x, target, net)
+        return (lambda: float(jnp.mean(work() ** 2))), (lambda: work().block_until_ready())
     if row.startswith("jacobian"):
         work = jax.jit(jax.vmap(jax.jacrev(net, 1), (None, 0)))
         return (lambda: float(jnp.mean(work(w, x) ** 2))), (lambda: work(w, x).block_until_ready())
@@ -135,7 +225,8 @@ def compare(program, row, peers, rounds):
         ours = [program, "derivatives", row, "--rounds", "--json", "--steps", str(STEPS[row][0])]
         sides = {"adze": Side([*ours, "--start", start])}
         first = {"adze": sides["adze"].ask("first")["first_loss"]}
-        sides["captured"] = Side([*ours, "--captured"])
+        if row not in NOT_CAPTURED:
+            sides["captured"] = Side([*ours, "--captured"])
         for name in peers:
             sides[name] = Side([sys.executable, __file__, "--side", name, row, start])
             first[name] = sides[name].ask("first")["first_loss"]
@@ -161,7 +252,7 @@ def main():
         return peer_side(*sys.argv[2:5])
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
-    parser.add_argument("--row", default="jacobian,jacobians,hvp,pinn")
+    parser.add_argument("--row", default="jacobian,jacobians,hvp,pinn,ode,implicit,kepler")
     parser.add_argument("--sides", default="torch,compile,jax")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--json", action="store_true", help="one object per row")
@@ -174,8 +265,8 @@ def main():
         best = min(found[side] for side in arguments.sides.split(","))
         floor = f"; {found['captured'] / found['products']:.2f} of its products" if "products" in found else ""
         print(", ".join(f"{name} {value} us" for name, value in found.items() if name != "row"))
-        print(f"{row}: {best / found['adze']:.2f} times as fast as the best peer, captured "
-              f"{best / found['captured']:.2f} times{floor}", flush=True)
+        captured = f", captured {best / found['captured']:.2f} times" if "captured" in found else ""
+        print(f"{row}: {best / found['adze']:.2f} times as fast as the best peer{captured}{floor}", flush=True)
     return 0
 
 

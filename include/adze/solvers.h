@@ -35,8 +35,8 @@
  * | adz_odeint with error control                       | refused: the host reads the error     |
  * | adz_odeint_event                                    | refused: the host reads its sign      |
  *
- * Exports of roots and events are refused, as those of adz_solve are. An adz_odeint whose steps are
- * fixed is exported as its steps.
+ * Exports contain fixed steps of ADZ_ODE_RK4 and ADZ_ODE_DORMAND_PRINCE. Those of the other forms
+ * and of roots are ADZ_ERR_UNSUPPORTED.
  */
 #ifndef ADZE_SOLVERS_H
 #define ADZE_SOLVERS_H
@@ -91,8 +91,8 @@ typedef struct adz_root_options {
                                0; 1e-10. Newton's search also ends where its step is below the
                                rounding error of x. */
     int max_iterations;   /**< values of the function that may be computed; 100 */
-    int fixed_iterations; /**< above 0: computes exactly so many, at most 1,000, and reads nothing
-                             on the host. Rows that have converged stay as they are. 0 */
+    int fixed_iterations; /**< above 0: computes exactly so many, and reads nothing on the host.
+                             Rows that have converged stay as they are. 0 */
     int history; /**< of Anderson: how many steps are remembered, 1 to 16; of Krylov: the dimension
                       of GMRES, 1 to 100, before it restarts. 0, the default, means 5 and 30 */
     bool accept_unconverged; /**< returns the best point if the search does not converge, with the
@@ -121,16 +121,17 @@ ADZ_API void adz_root_options_init(adz_root_options *options, size_t size);
  *
  * @param function  computes f(x), of the shape and dtype of x
  * @param x0        where the search begins, f32 or f64; [N, D] with `rows`. The root has no
- * gradient by it.
+ *                  gradient by it.
  * @param user      handed to the function, also in the backward
  * @param options   NULL for the defaults
  * @param report    receives what was found, also if the search fails; or NULL
  * @return          the root, shaped like x0, borrowed; NULL with ADZ_ERR_NUMERIC (the search did
  *                  not converge), ADZ_ERR_SHAPE, ADZ_ERR_DTYPE (x0 or a result of the function),
  *                  ADZ_ERR_ARGUMENT (an option), ADZ_ERR_STATE (in a plan, see above),
- * ADZ_ERR_NULL, ADZ_ERR_MEMORY or the error of the function recorded
+ *                  ADZ_ERR_NULL, ADZ_ERR_MEMORY or the error of the function recorded
  * @grad            what the function uses, to any order. The Jacobian at the root must be regular;
- *                  at a fold, where it is not, the backward is ADZ_ERR_NUMERIC.
+ *                  at a fold, where it is not, the backward is ADZ_ERR_NUMERIC. Under
+ *                  create_graph it forms the whole Jacobian, also after ADZ_ROOT_KRYLOV.
  * @see             jaxopt.ScipyRootFinding, jax.lax.custom_root; torch has no such function
  */
 ADZ_API adz_tensor *adz_root(adz_tensor_map function, adz_tensor *x0, void *user,
@@ -192,7 +193,7 @@ typedef struct adz_ode_options {
     double atol;           /**< the absolute error of a step, above 0; 1e-8 */
     int64_t steps; /**< above 0: so many equal steps between two times, without error control, which
                         a plan can capture. 0, the default: error control; 1 step for ADZ_ODE_RK4 */
-    int64_t max_steps; /**< the most steps, rejected ones included; 100,000 */
+    int64_t max_steps; /**< the most steps in all, rejected ones included; 100,000 */
     double first_step; /**< the first step with error control; 0, the default, chooses it */
     bool rows; /**< y is [N, D], and row n of f depends on row n of y only, which makes the Jacobian
                     of ADZ_ODE_RODAS4 cheaper. All rows take the same steps. false */
@@ -267,7 +268,7 @@ ADZ_API adz_tensor *adz_odeint_with(const adz_tensor_function *function, adz_ten
  * @param function   computes one tensor, f(t, y, arguments ...), from n + 2
  * @param y0         any shape, f32 or f64; [N, D] with `rows`
  * @param times      times[2], of the dtype of y0: the first time, and the last one at which an
- * event is looked for
+ *                   event is looked for
  * @param arguments  n tensors of any dtype; NULL if n is 0
  * @param n          0 to ADZ_SOLVER_ARGUMENTS
  * @param event      computes one element, g(t, y, arguments ...), from n + 2
@@ -275,10 +276,10 @@ ADZ_API adz_tensor *adz_odeint_with(const adz_tensor_function *function, adz_ten
  * @param found      receives two tensors, borrowed: the time of the event, a scalar, and the state
  *                   then; untouched on failure
  * @param report     receives what the solution took, also if it fails; or NULL
- * @return           ADZ_OK, or an error as for adz_odeint; ADZ_ERR_NUMERIC also if there is no
- * event
- * @grad             found, by y0, times[0], the arguments and what else the functions use, to
- * second order
+ * @return           ADZ_OK, or an error as for adz_odeint; ADZ_ERR_NUMERIC also if there is
+ *                   no event
+ * @grad             found, by y0, times[0], the arguments and what else the functions use,
+ *                   to second order
  * @see              torchdiffeq.odeint_event
  */
 ADZ_API adz_status adz_odeint_event(const adz_tensor_function *function, adz_tensor *y0,

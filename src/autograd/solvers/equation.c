@@ -122,6 +122,18 @@ adz_tensor *adzi_equation_number(const adzi_equation *e, adz_tensor *const *lead
     return adz_reshape(y, ADZ_SHAPE_SCALAR);
 }
 
+bool adzi_equation_not_exported(const char *op, const char *what)
+{
+    if (adzi_self()->tracer != NULL) {
+        adzi_error(op, ADZ_ERR_UNSUPPORTED,
+            "%s cannot be exported; adz_odeint with ADZ_ODE_RK4, or with steps and "
+            "ADZ_ODE_DORMAND_PRINCE, can",
+            what);
+        return false;
+    }
+    return true;
+}
+
 bool adzi_equation_detach(adzi_equation *e)
 {
     for (size_t i = 0; i < e->n; ++i) {

@@ -35,6 +35,10 @@ adz_tensor *adzi_equation_call(const adzi_equation *e, adz_tensor *const *lead, 
 /** Like adzi_equation_call, but the result may have any shape and must have one element. */
 adz_tensor *adzi_equation_number(const adzi_equation *e, adz_tensor *const *lead, size_t n_lead);
 
+/** False with ADZ_ERR_UNSUPPORTED recorded if an export calls the function. `what` is the form of
+ * the solver, a noun. */
+bool adzi_equation_not_exported(const char *op, const char *what);
+
 /** Replaces the arguments by tensors that share their elements and have no graph. False with the
  * error recorded. */
 bool adzi_equation_detach(adzi_equation *e);

@@ -59,11 +59,31 @@ static bool check_state(const adzi_ode *ode, const adz_tensor *y0, const adz_ten
     return true;
 }
 
+/* Whether there are not too many fixed steps. */
+static bool check_steps(const adzi_ode *ode)
+{
+    const int64_t spans = ode->n_times - 1, most = ode->o.max_steps;
+    if (ode->fixed && ode->o.steps > most / spans) {
+        adzi_error(ode->e.op, ADZ_ERR_ARGUMENT,
+            "%lld steps in each of %lld spans between times are more than max_steps, %lld; raise "
+            "it",
+            (long long)ode->o.steps, (long long)spans, (long long)most);
+        return false;
+    }
+    return true;
+}
+
 /* Whether the form can be captured or exported. */
 static bool check_form(const adzi_ode *ode)
 {
     const char *op = ode->e.op;
-    if (ode->event.function.call != NULL) {
+    const bool event = ode->event.function.call != NULL;
+    if ((event && !adzi_equation_not_exported(op, "an event")) ||
+        (!ode->fixed && !adzi_equation_not_exported(op, "error control")) ||
+        (ode->o.method == ADZ_ODE_RODAS4 && !adzi_equation_not_exported(op, "ADZ_ODE_RODAS4"))) {
+        return false;
+    }
+    if (event) {
         if (ode->fixed) {
             adzi_error(op, ADZ_ERR_ARGUMENT,
                 "an event needs a method with error control; set steps to 0, and another method "
@@ -289,7 +309,7 @@ static adz_status run(adzi_ode *ode, adz_tensor *y0, adz_tensor *times,
     ode->times = times;
     ode->n_times = times->sizes[0];
     ode->report.time = NAN;
-    if (!check_form(ode)) {
+    if (!check_steps(ode) || !check_form(ode)) {
         return adzi_status(NULL);
     }
     const size_t mark = adzi_self()->n_temporaries;

@@ -7,7 +7,7 @@
 
 ADZ_OPTIONS_INIT(adz_root_options_init, adz_root_options, ADZ_ROOT_OPTIONS)
 
-enum { DENSE_UNKNOWNS = 2048, MOST_DIMENSION = 100, MOST_FIXED = 1000 };
+enum { DENSE_UNKNOWNS = 2048, MOST_DIMENSION = 100, MOST_FIXED = 10000 };
 
 bool adzi_root_is_dense(const adz_root_options *o, int64_t unknowns)
 {
@@ -130,7 +130,7 @@ static bool check_form(const adzi_root *r, const adz_tensor *x0)
             adzi_text_shape(x0));
         return false;
     }
-    if (adzi_trace_refuse(op, "a search for a root is no operator of an export") != ADZ_OK) {
+    if (!adzi_equation_not_exported(op, "a search for a root")) {
         return false;
     }
     if (r->o.method == ADZ_ROOT_KRYLOV && r->fixed) {

@@ -68,6 +68,10 @@ static void times_and_options_are_checked(void **state)
     assert_null(adz_odeint(square, y0, times, NULL, &o, NULL));
     expect_error(ADZ_ERR_ARGUMENT, "rtol is 0 and atol 0; both must be above 0");
     o = (adz_ode_options)ADZ_ODE_OPTIONS;
+    o.steps = 50001;
+    assert_null(adz_odeint(square, y0, times, NULL, &o, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "50001 steps in each of 2 spans between times are more than");
+    o = (adz_ode_options)ADZ_ODE_OPTIONS;
     o.rows = true;
     assert_null(adz_odeint(square, y0, times, NULL, &o, NULL));
     expect_error(ADZ_ERR_SHAPE, "y0 is [3]");
@@ -94,10 +98,59 @@ static void solutions_that_blow_up_are_refused(void **state)
     expect_error(ADZ_ERR_NUMERIC, "the solution from a state of [3] is not finite after 100 steps");
 }
 
+static adz_tensor *root_of_two(adz_tensor *x, void *user)
+{
+    (void)user;
+    return adz_sub_number(adz_square(x), 2);
+}
+
 static adz_tensor *decays(adz_tensor *t, adz_tensor *y, void *rate)
 {
     (void)t;
     return adz_mul(y, rate);
+}
+
+/* ---- exports --------------------------------------------------------------------------------- */
+
+static adz_tensor *exported(void *user)
+{
+    void **given = user;
+    adz_ode_options *o = given[1];
+    adz_root_options root = ADZ_ROOT_OPTIONS;
+    root.fixed_iterations = 3;
+    return o == NULL
+               ? adz_root(root_of_two, given[0], NULL, &root, NULL)
+               : adz_odeint(square, given[0], adz_linspace(0, 0.5, 3, ADZ_F64), NULL, o, NULL);
+}
+
+static adz_status write_onnx(adz_tensor *y0, adz_ode_options *o)
+{
+    void *given[] = { y0, o };
+    const char *path = temporary_path("ode.onnx");
+    adz_plan_options options = ADZ_PLAN_OPTIONS;
+    options.inputs = adz_tensor_list_of(&y0, 1);
+    adz_plan *plan = adz_plan_new(exported, given, &options);
+    const adz_status status =
+        plan != NULL ? adz_plan_write_onnx(plan, path, NULL) : adz_error_code();
+    adz_plan_free(&plan);
+    remove(path);
+    return status;
+}
+
+static void exports_have_fixed_steps(void **state)
+{
+    (void)state;
+    adz_tensor *y0 = adz_ones(ADZ_SHAPE(3), ADZ_F64);
+    adz_ode_options o = ADZ_ODE_OPTIONS;
+    o.steps = 2;
+    assert_int_equal(write_onnx(y0, &o), ADZ_OK);
+    o.method = ADZ_ODE_RK4;
+    assert_int_equal(write_onnx(y0, &o), ADZ_OK);
+    o.method = ADZ_ODE_RODAS4;
+    assert_int_equal(write_onnx(y0, &o), ADZ_ERR_UNSUPPORTED);
+    expect_error(ADZ_ERR_UNSUPPORTED, "adz_odeint: ADZ_ODE_RODAS4 cannot be exported");
+    assert_int_equal(write_onnx(y0, NULL), ADZ_ERR_UNSUPPORTED);
+    expect_error(ADZ_ERR_UNSUPPORTED, "adz_root: a search for a root cannot be exported");
 }
 
 static adz_status solve_and_pull(void *rate)
@@ -153,6 +206,7 @@ const struct CMUnitTest ode_refused[N_ODE_REFUSED] = {
     cmocka_unit_test_setup_teardown(times_and_options_are_checked, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(
         solutions_that_blow_up_are_refused, solvers_open, solvers_close),
+    cmocka_unit_test_setup_teardown(exports_have_fixed_steps, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(refused_memory_harms_nothing, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(a_jump_restores_the_mode, solvers_open, solvers_close),
 };

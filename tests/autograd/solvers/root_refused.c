@@ -67,6 +67,9 @@ static void arguments_and_options_are_checked(void **state)
     o.fixed_iterations = 3;
     assert_null(adz_root(as_given, x, NULL, &o, NULL));
     expect_error(ADZ_ERR_ARGUMENT, "fixed_iterations with ADZ_ROOT_KRYLOV");
+    o.fixed_iterations = 10001;
+    assert_null(adz_root(as_given, x, NULL, &o, NULL));
+    expect_error(ADZ_ERR_ARGUMENT, "fixed_iterations 10001");
     o = (adz_root_options)ADZ_ROOT_OPTIONS;
     o.fixed_iterations = 1001;
     assert_null(adz_root(as_given, x, NULL, &o, NULL));
