@@ -9,7 +9,6 @@
 #ifndef ADZI_BASE_ISA_H
 #define ADZI_BASE_ISA_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernels_built.h"
@@ -20,29 +19,8 @@ typedef void (*adzi_kernel)(const void *args, int64_t begin, int64_t end);
 
 enum { ADZI_CPU_BASELINE = 0, ADZI_CPU_AVX2 = 1, ADZI_CPU_AVX512 = 2, ADZI_CPU_LEVELS = 3 };
 
-/* aarch64: NEON and fused multiply-adds are in its baseline. */
-#if defined(__aarch64__) && defined(__ARM_NEON)
-#define ADZI_NEON
-#endif
-
-/* The instruction set has 32 vector registers; others have 16. */
-#if defined(__AVX512F__) || defined(ADZI_NEON)
-#define ADZI_32_REGISTERS
-#endif
-
 /** The level in use: the highest that the processor has, or a lower one that ADZE_CPU names. */
 extern int adzi_cpu_level;
-
-/** Whether the kernels in use have fused multiply-adds. With them every processor has the same bits
- * (docs/reproducibility.md), and matrix products are adze's own. */
-static inline bool adzi_has_fused(void)
-{
-#ifdef ADZI_NEON
-    return true;
-#else
-    return adzi_cpu_level >= ADZI_CPU_AVX2;
-#endif
-}
 
 #define ADZI_PASTE3_(a, b, c)    a##_##b##_##c
 #define ADZI_PASTE3(a, b, c)     ADZI_PASTE3_(a, b, c)

@@ -15,6 +15,7 @@
 #include "tensor/gemm/cut.h"
 #include "tensor/gemm/loops.h"
 #include "tensor/gemm/medium.h"
+#include "tensor/kernel/registers.h"
 
 KERNEL_TABLE_PRODUCT(gemm_small);
 KERNEL_TABLE_PRODUCT(gemm_relu);

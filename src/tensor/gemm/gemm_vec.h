@@ -24,9 +24,7 @@
  * A last group that is not full is filled up with zeros in all registers, because -0 + 0 is 0. The
  * baseline of x86-64 has one register per group and other bits.
  */
-#ifdef ADZI_NEON
-#include <arm_neon.h>
-#endif
+#include "tensor/kernel/registers.h"
 
 #undef VEC
 #undef VBYTES

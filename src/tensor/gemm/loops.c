@@ -6,6 +6,7 @@
 #include "base/isa.h"
 #include "tensor/gemm/blas.h"
 #include "tensor/gemm/cut.h"
+#include "tensor/kernel/registers.h"
 
 KERNEL_TABLE_PRODUCT(gemm_small);
 KERNEL_TABLE_PRODUCT(gemm_few_rows);

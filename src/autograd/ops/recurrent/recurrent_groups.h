@@ -4,6 +4,7 @@
 #define ADZI_AUTOGRAD_OPS_RECURRENT_RECURRENT_GROUPS_H
 
 #include "autograd/ops/recurrent/recurrent_layer.h"
+#include "tensor/kernel/registers.h"
 #include "tensor/kernel/vmath.h"
 #ifdef ADZI_X86
 #include <immintrin.h>
