@@ -345,7 +345,8 @@ ADZ_API int adz_get_num_threads(void);
 
 /**
  * Demands equal bits for any number of threads from any BLAS library. It concerns products that a
- * BLAS computes, see adz_set_products. Everything else has equal bits in any case.
+ * BLAS computes, see adz_set_products. Everything else has equal bits in any case, on every
+ * processor with fused multiply-adds (docs/reproducibility.md).
  *
  * Products of OpenBLAS were tested to have equal bits without this setting. With it the blocks of a
  * product depend on its shape only, which can take 10 to 30% longer on one thread. docs/design.md,

@@ -70,7 +70,7 @@ ADZ_API const char *adz_matmul_precision_info(void);
 
 /** Who computes products of f32 and f64 matrices. */
 typedef enum adz_products {
-    ADZ_PRODUCTS_OWN = 0, /**< adze, on processors with AVX2 or AVX-512; the BLAS on others */
+    ADZ_PRODUCTS_OWN = 0, /**< adze, on processors with AVX2, AVX-512 or NEON; the BLAS on others */
     ADZ_PRODUCTS_BLAS = 1 /**< the BLAS that adze was built with */
 } adz_products;
 
@@ -83,7 +83,7 @@ typedef enum adz_products {
  * not pay. It does not get products inside fused steps, such as attention and convolutions.
  *
  * Each BLAS sums in an order of its own, which may also depend on the processor. adze's products
- * have the same bits with AVX2 and AVX-512.
+ * have the same bits on all of these processors (docs/reproducibility.md).
  *
  * @param products  ADZ_PRODUCTS_OWN by default, or ADZ_PRODUCTS_BLAS if ADZE_PRODUCTS=blas is in
  * the environment

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "bits.h"
-#include "base/isa.h"
+#include "tensor/kernel/registers.h"
 
 static char *const *wanted;
 static int n_wanted;
@@ -111,12 +111,10 @@ static const char *why_elsewhere(void)
 {
     static const char *const names[ADZI_CPU_LEVELS] = { "baseline", "avx2", "avx512" };
     const char *level = getenv("ADZE_CPU");
-#ifdef ADZI_X86
-    if (adzi_cpu_level == ADZI_CPU_BASELINE) {
+    if (!adzi_has_fused()) {
         return "the table is that of processors with fused multiply-adds, and these kernels have "
                "none";
     }
-#endif
     const bool other = level != NULL && strcmp(level, names[adzi_cpu_level]) != 0;
     return other ? "this processor or build has no kernels for the level that ADZE_CPU names"
                  : NULL;

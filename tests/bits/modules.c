@@ -23,6 +23,17 @@ void note_types(adz_module *module)
     }
 }
 
+/* Draws all weights again, in the order of their names. A sample may make two modules in one call,
+ * and the compiler chooses which of them draws first. */
+static void draw_weights(adz_module *module)
+{
+    const adz_tensor_list parameters = adz_module_parameters(module);
+    adz_manual_seed(8);
+    for (size_t i = 0; i < parameters.count; ++i) {
+        must(adz_init_normal_(parameters.items[i], 0, 0.3, NULL) != NULL, "a weight");
+    }
+}
+
 static void begin(trainee *t, const module_sample *sample, adz_dtype dtype, int optimizer)
 {
     adz_manual_seed(7);
@@ -30,6 +41,7 @@ static void begin(trainee *t, const module_sample *sample, adz_dtype dtype, int 
     t->module = sample->build(t->generator);
     must(t->module != NULL && adz_module_to(t->module, dtype) == ADZ_OK, "a module");
     note_types(t->module);
+    draw_weights(t->module);
     for (t->n = 0; t->n < MODULE_INPUTS && sample->in[t->n].rank > 0; ++t->n) {
         const module_input *in = &sample->in[t->n];
         const adz_shape shape = adz_shape_of(in->rank, in->sizes);

@@ -15,6 +15,7 @@
 #include "tensor/gemm/cut.h"
 #include "tensor/gemm/loops.h"
 #include "tensor/gemm/medium.h"
+#include "tensor/kernel/registers.h"
 
 KERNEL_TABLE_PRODUCT(gemm_small);
 KERNEL_TABLE_PRODUCT(gemm_relu);
@@ -87,7 +88,7 @@ adz_products adz_get_products(void)
 /* True if the table may give large products to our loops and tiles. */
 static bool are_ours(void)
 {
-    return adzi_gemm_backend_choice == ADZI_GEMM_BY_RULE && adzi_cpu_level >= ADZI_CPU_AVX2 &&
+    return adzi_gemm_backend_choice == ADZI_GEMM_BY_RULE && adzi_has_fused() &&
            adz_get_products() == ADZ_PRODUCTS_OWN;
 }
 
@@ -207,7 +208,7 @@ const adzi_gemm_way adzi_gemm_ways[] = {
         .relu = true },
     { .name = "dot products",
         .what = "x W^T of one row, A B of one column, and x W^T of up to 12 rows from 2^16 weights "
-                "on, with AVX2 or AVX-512",
+                "on, with AVX2, AVX-512 or NEON",
         .why = "Emerald Rapids: one row as fast as memory is read; Zen 4: up to 12 rows, for which "
                "tiles take 1.3 to 3.6 times as long",
         .takes = suits_dots,
@@ -221,14 +222,14 @@ const adzi_gemm_way adzi_gemm_ways[] = {
         .run = adzi_gemm_loops_run,
         .relu = true },
     { .name = "tiles",
-        .what = "everything else with AVX2 or AVX-512",
+        .what = "everything else with AVX2, AVX-512 or NEON",
         .why = "Emerald Rapids: 0.4 to 0.95 of OpenBLAS's time; Zen 4: 0.4 to 0.95 "
                "(docs/measurements/product.md)",
         .takes = suits_our_tiles,
         .run = adzi_gemm_loops_run,
         .relu = true },
     { .name = "OpenBLAS",
-        .what = "everything else: processors without AVX2, and adz_set_products()",
+        .what = "everything else: processors without fused multiply-adds, and adz_set_products()",
         .why = "it has packed kernels for the most processors",
         .takes = takes_all,
         .run = adzi_blas_run },

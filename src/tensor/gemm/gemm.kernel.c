@@ -27,7 +27,7 @@ enum {
     PANEL_DEPTH = 128 /* rows of op(B) that are packed at a time: at most 16 KiB */
 };
 
-#ifdef __AVX512F__
+#ifdef ADZI_32_REGISTERS
 enum { MANY_REGISTERS = 1 };
 #else
 enum { MANY_REGISTERS = 0 };

@@ -30,7 +30,7 @@
  *
  * A tile has HIGH rows of three vectors: 24 of 32 registers, or 12 of 16. The others hold a row of
  * B and an element of A. EACH_ROW applies a macro to every row of a tile. */
-#if defined(__AVX512F__)
+#ifdef ADZI_32_REGISTERS
 enum { HIGH = 8, DEPTH = 768 };
 #define EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #else

@@ -144,8 +144,8 @@ INLINE VEC KERNEL(vector_of_dots)(const elem *x, const int64_t ldx, const elem *
 #endif
 
 /* c[r] = alpha <x_r, y> + bias[r * bias_step] for as many rows of x[rows, k] as fill whole vectors.
- * Returns their number, which is 0 on processors without AVX2. Not inlined, so that the sums keep
- * the registers. */
+ * Returns their number, which is 0 on processors without AVX2 and for f64 with NEON. Not inlined,
+ * so that the sums keep the registers. */
 NOINLINE int64_t KERNEL(vectors_of_dots)(const product *g, int64_t rows, const elem *x, int64_t ldx,
     const elem *y, int64_t k, int64_t bias_step)
 {
@@ -219,10 +219,10 @@ NOINLINE void KERNEL(rows_of_dots)(const product *g)
 #undef DOT_ROWS
 #undef EACH_DOT_ROW
 #undef DOTS_AHEAD
-#ifdef VFOUR
+#if defined(VFOUR) || defined(ADZI_NEON)
 /* Up to DOT_ROWS rows of x by four rows of B: 24 sums in 32 registers, or 12 in 16. */
 #define DOTS_AHEAD ((int64_t)(1024 / sizeof(elem))) /* elements of a row that are prefetched */
-#if defined(__AVX512F__)
+#ifdef ADZI_32_REGISTERS
 #define DOT_ROWS        6
 #define EACH_DOT_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5)
 #else

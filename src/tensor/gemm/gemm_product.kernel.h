@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "tensor/gemm/gemm.h"
+#include "tensor/kernel/registers.h"
 #ifdef ADZI_X86
 #include <immintrin.h>
 #endif

@@ -47,6 +47,46 @@ typedef struct KERNEL(reads) {
         }                                                           \
     }
 
+#if defined(ADZI_NEON)
+/* ADD_LANES adds a[r, p], which is a lane of x, times the vectors of b[p]. */
+#undef ADD_LANES
+#undef VFMA_LANE
+#if ELEM_IS_F32
+#define VFMA_LANE(x, lane, b, c) vfmaq_laneq_f32(c, b, x, lane)
+#else
+#define VFMA_LANE(x, lane, b, c) vfmaq_laneq_f64(c, b, x, lane)
+#endif
+#define ADD_LANES(r)                                             \
+    s[r][0] = VFMA_LANE(x[(r) / VW], (r) % VW, b0, s[r][0]);     \
+    if (vecs > 1) {                                              \
+        s[r][1] = VFMA_LANE(x[(r) / VW], (r) % VW, b1, s[r][1]); \
+    }                                                            \
+    if (vecs > 2) {                                              \
+        s[r][2] = VFMA_LANE(x[(r) / VW], (r) % VW, b2, s[r][2]); \
+    }
+
+/* s[r][v] += the sum over p of A[r, p] times vector v of row p of B, for eight rows of A that are
+ * packed, so that element [r, p] lies next to [r + 1, p]. An instruction of NEON multiplies by a
+ * lane of a register, so eight elements of A are two loads of f32 or four of f64. */
+INLINE void KERNEL(add_packed_tile)(
+    VEC s[8][4], const KERNEL(reads) * from, int64_t k, const int vecs)
+{
+    const VEC zero = { 0 };
+    const elem *a = from->a, *b = from->b;
+#pragma GCC unroll 4
+    for (; k > 0; --k, a += from->a_step, b += from->b_step) {
+        VEC x[8 / (VBYTES / sizeof(elem))];
+        for (int i = 0; i < 8 / VW; ++i) {
+            x[i] = VLOAD(a + i * VW);
+        }
+        const VEC b0 = VLOAD(b);
+        const VEC b1 = vecs > 1 ? VLOAD(b + VW) : zero;
+        const VEC b2 = vecs > 2 ? VLOAD(b + 2 * VW) : zero;
+        EACH_OF_8(ADD_LANES)
+    }
+}
+#endif
+
 /* s[r][v] += the sum over p of A[r, p] times vector v of row p of B. If `copy` is not NULL, the
  * rows of B, of at most three vectors, are also written there one behind another. Use it for the
  * first tile of a strip whose rows are far apart: other tiles then read the copy. */
@@ -57,6 +97,12 @@ INLINE void KERNEL(add_tile_and_copy)(
     const int64_t a_row = from->a_row, a_step = from->a_step, b_step = from->b_step;
     const elem *a = from->a, *b = from->b;
     const elem *far = rows > 4 ? a + 4 * a_row : a;
+#ifdef ADZI_NEON
+    if (rows == 8 && vecs <= 3 && a_row == 1 && copy == NULL) {
+        KERNEL(add_packed_tile)(s, from, k, vecs);
+        return;
+    }
+#endif
 #pragma GCC unroll 4
     for (; k > 0; --k, a += a_step, far += a_step, b += b_step) {
         const VEC b0 = VLOAD(b);

@@ -9,12 +9,13 @@
  *
  * TILE_VECS   vectors per row in tiles of four rows (or of MORE_ROWS)
  * TALL_VECS   the most vectors per row in tiles of eight rows
- * MORE_ROWS   rows of wide tiles where there are 32 registers (AVX-512); else 4, as elsewhere
+ * MORE_ROWS   rows of wide tiles where there are 32 registers (AVX-512 and NEON); else 4, as
+ * elsewhere
  */
 
 #undef TILE_VECS
 #undef TALL_VECS
-#if defined(__AVX512F__)
+#ifdef ADZI_32_REGISTERS
 #undef MORE_ROWS
 #define MORE_ROWS 6
 #define TILE_VECS 4 /* width of four rows in registers */

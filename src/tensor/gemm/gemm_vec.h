@@ -1,7 +1,7 @@
 /* Vectors of elem in the widest registers of this compilation: 64 bytes with AVX-512, 32 with AVX2,
- * else 16. Included once per element type, inside each_float.h, where INLINE is defined. Everything
- * is a macro or an inline function named V...; the baseline needs only the vector extension that
- * gcc and clang share.
+ * else 16, as NEON has. Included once per element type, inside each_float.h, where INLINE is
+ * defined. Everything is a macro or an inline function named V...; the baseline needs only the
+ * vector extension that gcc and clang share.
  *
  *     VEC, VW         the vector type and its lanes
  *     VLOAD, VSTORE   VW elements at any address
@@ -13,17 +13,19 @@
  *     VABOVE0(y, v)   v where y is not 0 or less (NaN is not), else 0
  *     REGS, GW        the registers of a group of lanes, and its lanes; see Note [Groups of lanes]
  *     VSUM4           the sums over the lanes of four groups
- *     VFOUR, VJOIN    VSUM4 in two halves, for VW groups at once (AVX2 and AVX-512 only)
+ *     VFOUR, VJOIN    VSUM4 in two halves, for VW groups at once (not in the baseline of x86-64)
  *
  * KERNEL(load) and KERNEL(store) access a vector that is whole or has `lanes` valid lanes.
  *
  * Note [Groups of lanes]
  * A sum along contiguous elements has as many partial sums as 64 bytes have elements: 16 in f32, 8
  * in f64. Element p is added to partial sum p % GW. AVX-512 keeps them in one register and AVX2 in
- * two, and both add them up in one order, so the bits do not depend on the registers. A last group
- * that is not full is filled up with zeros in all registers, because -0 + 0 is 0. The baseline has
- * one register per group and other bits.
+ * two, NEON in four, and all add them up in one order, so the bits do not depend on the registers.
+ * A last group that is not full is filled up with zeros in all registers, because -0 + 0 is 0. The
+ * baseline of x86-64 has one register per group and other bits.
  */
+#include "tensor/kernel/registers.h"
+
 #undef VEC
 #undef VBYTES
 #undef VW
@@ -49,6 +51,9 @@
 #if VBYTES == 32
 #define REGS        2
 #define EACH_REG(X) X(0) X(1)
+#elif defined(ADZI_NEON)
+#define REGS        4
+#define EACH_REG(X) X(0) X(1) X(2) X(3)
 #else
 #define REGS        1
 #define EACH_REG(X) X(0)
@@ -81,6 +86,16 @@ typedef elem KERNEL(loose) __attribute__((vector_size(VBYTES), aligned(sizeof(el
 #define VFMA(a, b, c) _mm256_fmadd_pd(a, b, c)
 #define VMAX(a, b)    _mm256_max_pd(a, b)
 #define VABOVE0(y, v) _mm256_and_pd(_mm256_cmp_pd(y, _mm256_setzero_pd(), _CMP_NLE_UQ), v)
+#elif defined(ADZI_NEON) && ELEM_IS_F32
+#define VSPLAT(x)     vdupq_n_f32(x)
+#define VFMA(a, b, c) vfmaq_f32(c, a, b)
+#define VMAX(a, b)    KERNEL(vmax)(a, b)
+#define VABOVE0(y, v) KERNEL(vabove0)(y, v)
+#elif defined(ADZI_NEON)
+#define VSPLAT(x)     vdupq_n_f64(x)
+#define VFMA(a, b, c) vfmaq_f64(c, a, b)
+#define VMAX(a, b)    KERNEL(vmax)(a, b)
+#define VABOVE0(y, v) KERNEL(vabove0)(y, v)
 #elif ELEM_IS_F32
 #define VSPLAT(x)     ((VEC){ x, x, x, x })
 #define VFMA(a, b, c) ((a) * (b) + (c))
@@ -238,6 +253,24 @@ INLINE void KERNEL(vsums)(VEC v, elem *out)
 #endif
 }
 #endif
+#if defined(ADZI_NEON) && ELEM_IS_F32
+/* VFOUR adds the four registers in the order of the wider ones: (0 + 2) + (1 + 3). */
+#define ADDED(q, a, b, c, d) vpaddq_f32(vpaddq_f32((a)[q], (b)[q]), vpaddq_f32((c)[q], (d)[q]))
+INLINE VEC KERNEL(vfour)(const VEC a[REGS], const VEC b[REGS], const VEC c[REGS], const VEC d[REGS])
+{
+    return (ADDED(0, a, b, c, d) + ADDED(2, a, b, c, d)) +
+           (ADDED(1, a, b, c, d) + ADDED(3, a, b, c, d));
+}
+#define VFOUR    KERNEL(vfour)
+#define VJOIN(v) ((v)[0])
+#elif defined(ADZI_NEON)
+/* The sums of two groups: (0 + 1) + (2 + 3), as in the wider registers. */
+INLINE VEC KERNEL(vtwo)(const VEC a[REGS], const VEC b[REGS])
+{
+    return (vpaddq_f64(a[0], b[0]) + vpaddq_f64(a[1], b[1])) +
+           (vpaddq_f64(a[2], b[2]) + vpaddq_f64(a[3], b[3]));
+}
+#endif
 #if defined(__AVX512F__) && ELEM_IS_F32
 #define HALVES(a, b)                                                                             \
     (_mm512_shuffle_f32x4(a, b, 0x44) + _mm512_shuffle_f32x4(a, b, 0xEE)) /* a0+a2 a1+a3 b0+b2.. \
@@ -260,6 +293,11 @@ INLINE void KERNEL(vsum4)(
 {
 #if defined(__AVX2__)
     KERNEL(vsums)(VFOUR(a, b, c, d), out);
+#elif defined(ADZI_NEON) && ELEM_IS_F32
+    vst1q_f32(out, VFOUR(a, b, c, d));
+#elif defined(ADZI_NEON)
+    vst1q_f64(out, KERNEL(vtwo)(a, b));
+    vst1q_f64(out + 2, KERNEL(vtwo)(c, d));
 #elif ELEM_IS_F32
     out[0] = (a[0][0] + a[0][2]) + (a[0][1] + a[0][3]);
     out[1] = (b[0][0] + b[0][2]) + (b[0][1] + b[0][3]);

@@ -6,6 +6,7 @@
 #include "base/isa.h"
 #include "tensor/gemm/blas.h"
 #include "tensor/gemm/cut.h"
+#include "tensor/kernel/registers.h"
 
 KERNEL_TABLE_PRODUCT(gemm_small);
 KERNEL_TABLE_PRODUCT(gemm_few_rows);
@@ -49,8 +50,8 @@ bool adzi_gemm_is_swapped(const adzi_gemm_args *g)
 bool adzi_gemm_is_few_rows(const adzi_gemm_args *g)
 {
     const bool apart = (g->ldb * adzi_gemm_item_size(g)) % PAGE == 0;
-    return g->tb && !g->ta && adzi_cpu_level >= ADZI_CPU_AVX2 && g->m <= DOTS_MOST &&
-           (g->m > 1 || apart) && g->k >= DOTS_DEPTH && g->n >= DOTS_WEIGHT / g->k;
+    return g->tb && !g->ta && adzi_has_fused() && g->m <= DOTS_MOST && (g->m > 1 || apart) &&
+           g->k >= DOTS_DEPTH && g->n >= DOTS_WEIGHT / g->k;
 }
 
 /* Computes a product in tiles, but for its last `tail` rows, which are dot products. */

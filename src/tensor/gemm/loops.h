@@ -52,7 +52,7 @@ bool adzi_gemm_is_swapped(const adzi_gemm_args *args);
 
 /** True for x W^T of up to 12 rows with a weight of 2^16 elements or more, and for one row if the
  * rows of the weight are whole pages apart. Such products are computed as dot products, several
- * rows of x by four rows of W at a time, with AVX2 or AVX-512. */
+ * rows of x by four rows of W at a time, with fused multiply-adds. */
 bool adzi_gemm_is_few_rows(const adzi_gemm_args *args);
 
 /** Computes a floating-point product, or a batch of them, in tiles. Few rows, see

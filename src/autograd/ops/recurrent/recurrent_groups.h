@@ -4,6 +4,7 @@
 #define ADZI_AUTOGRAD_OPS_RECURRENT_RECURRENT_GROUPS_H
 
 #include "autograd/ops/recurrent/recurrent_layer.h"
+#include "tensor/kernel/registers.h"
 #include "tensor/kernel/vmath.h"
 #ifdef ADZI_X86
 #include <immintrin.h>
@@ -27,7 +28,7 @@ enum {
 
 /* The number of vectors of sums in registers: 16 where there are 32 registers, else 8. It is also
  * the size of the largest group of batch rows. */
-#if defined(__AVX512F__)
+#ifdef ADZI_32_REGISTERS
 enum { MOST_ROWS = 16 };
 #else
 enum { MOST_ROWS = 8 };

@@ -62,13 +62,13 @@
     }
 /* clang-format on */
 /* How many gates a tile of 8 or 4 rows multiplies together. Rows times gates is the number of sums,
- * each a vector in a register: at most 24 of 32 with AVX-512, and 12 of 16 elsewhere. */
+ * each a vector in a register: at most 24 of 32, or 12 of 16. */
 #undef AT_8
 #undef AT_4
 #if GATES == 1
 #define AT_8 1
 #define AT_4 1
-#elif defined(__AVX512F__)
+#elif defined(ADZI_32_REGISTERS)
 #define AT_8 (GATES == 3 ? 3 : 2)
 #define AT_4 GATES
 #else
@@ -77,7 +77,7 @@
 #endif
 #if GATES == 4
 TILE(1, 4)
-#if defined(__AVX512F__)
+#ifdef ADZI_32_REGISTERS
 TILE(16, 1)
 TILE(8, 2)
 TILE(4, 4)
@@ -88,7 +88,7 @@ TILE(4, 2)
 #elif GATES == 3
 TILE(1, 3)
 TILE(4, 3)
-#if defined(__AVX512F__)
+#ifdef ADZI_32_REGISTERS
 TILE(16, 1)
 TILE(8, 3)
 #else
@@ -98,7 +98,7 @@ TILE(8, 1)
 TILE(1, 1)
 TILE(4, 1)
 TILE(8, 1)
-#if defined(__AVX512F__)
+#ifdef ADZI_32_REGISTERS
 TILE(16, 1)
 #endif
 #endif
@@ -120,7 +120,7 @@ INLINE void KERNEL(products_of)(
         } else if (w == 8) {
             KERNEL(tile_8)(x, next_a, panel, next_b, deep, sums + gate);
         }
-#if defined(__AVX512F__)
+#ifdef ADZI_32_REGISTERS
         else {
             KERNEL(tile_16)(x, next_a, panel, next_b, deep, sums + gate);
         }

@@ -1,0 +1,31 @@
+/* What the instruction set of a compilation has, for kernels that keep vectors in registers. */
+#ifndef ADZI_TENSOR_KERNEL_REGISTERS_H
+#define ADZI_TENSOR_KERNEL_REGISTERS_H
+
+#include <stdbool.h>
+
+#include "base/isa.h"
+
+/* aarch64: NEON and fused multiply-adds are in its baseline. */
+#if defined(__aarch64__) && defined(__ARM_NEON)
+#define ADZI_NEON
+#include <arm_neon.h>
+#endif
+
+/* The instruction set has 32 vector registers; others have 16. */
+#if defined(__AVX512F__) || defined(ADZI_NEON)
+#define ADZI_32_REGISTERS
+#endif
+
+/** Whether the kernels in use have fused multiply-adds. With them every processor has the same bits
+ * (docs/reproducibility.md), and matrix products are adze's own. */
+static inline bool adzi_has_fused(void)
+{
+#ifdef ADZI_NEON
+    return true;
+#else
+    return adzi_cpu_level >= ADZI_CPU_AVX2;
+#endif
+}
+
+#endif
