@@ -11,6 +11,7 @@
  *     type_text.c    the functions that compute these numbers
  *     function.c     one function of the file
  *     math.c         exp, tanh and others for programs without libm
+ *     weights_*.c    what functions have learnt, as a file
  *     file.c         the two files
  *
  * A value is a tensor of the trace: its layout, and the memory that holds its elements. Views share
@@ -55,6 +56,7 @@ typedef struct adzi_c99_memory {
     bool array;                 /* the array of a constant is used in the file */
     bool made;                  /* a constant that a function makes in every call */
     bool changes;               /* a variable that some function changes */
+    bool saved;                 /* a file of weights has it */
 } adzi_c99_memory;
 
 /** A tensor of the program. Strides and offset are in elements. */

@@ -247,7 +247,8 @@ static void refused_plans(void **state)
     adz_scope *scope = adz_scope_open();
     accumulation a = accumulation_begin(), b = accumulation_begin();
     adz_plan *const plans[] = { plan_of(&a, drop), plan_of(&a, more), plan_of(&b, more) };
-    static const char *const names[] = { "first", "more", "first", "2nd", "dot", "load", "" };
+    static const char *const names[] = { "first", "more", "first", "2nd", "dot", "load", "",
+        "weights_get" };
     expect_plans_refused(plans, names, 0, ADZ_ERR_ARGUMENT, "there are no plans");
     expect_plans_refused(plans, names, 3, ADZ_ERR_ARGUMENT, "plans 0 and 2 have different modules");
     expect_plans_refused(
@@ -257,6 +258,8 @@ static void refused_plans(void **state)
         plans, names + 4, 1, ADZ_ERR_ARGUMENT, "dot of plan 0 is that of something");
     expect_plans_refused(
         plans, names + 5, 1, ADZ_ERR_ARGUMENT, "load of plan 0 is that of something");
+    expect_plans_refused(
+        plans, names + 7, 1, ADZ_ERR_ARGUMENT, "weights_get of plan 0 is that of something");
     adz_plan *const twice[] = { plans[0], plans[1], plans[1] };
     expect_plans_refused(twice, names, 3, ADZ_ERR_ARGUMENT, "plans 0 and 2 are both called first");
     expect_plans_refused(plans, names, 2, ADZ_ERR_UNSUPPORTED, "a function drops weight.grad");
