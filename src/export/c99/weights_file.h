@@ -44,7 +44,7 @@ typedef struct adzi_weights {
     adzi_c99_writer *w;
     adz_module *module;             /* NULL in the files of further optimizers */
     const adz_optimizer *optimizer; /* NULL: none makes steps */
-    char ending[16];                /* of its names: "", "_1", ... */
+    char ending[24];                /* of its names: "", "_1", ... */
     adz_safetensors *file;
     adzi_weights_source *sources; /* one for each tensor */
     size_t capacity;

@@ -3,7 +3,7 @@
 
 const adzi_row adzi_rows_recurrent[] = {
     { .op = "gru_layer", ONNX(recurrent, recurrent, "GRU") },
-    { .op = "lstm_layer", C99(lstm), ONNX(recurrent, recurrent, "LSTM") },
+    { .op = "lstm_layer", .apart = true, C99(lstm), ONNX(recurrent, recurrent, "LSTM") },
     { .op = "rnn_layer", ONNX(recurrent, recurrent, "RNN") },
     { .op = NULL },
 };
