@@ -16,7 +16,7 @@ import re
 import sys
 
 TARGETS = {
-    "lines of code in src and include": 85120,  # a change that raises it says what for: 2,800 for linear algebra, 420 for several results, 900 for files of weights
+    "lines of code in src and include": 85240,  # a change that raises it says what for: 2,800 for linear algebra, 420 for several results, 900 for files of weights, 120 for results in place of operands
     "longest file, lines": 500,
     "longest function, lines": 50,
     "most files in one folder of src": 40,
