@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench.h"
 
@@ -14,6 +15,20 @@ static int bench_info(int argc, char **argv)
     (void)argc;
     (void)argv;
     return printf("%s\n%s\n", adz_build_info(), adz_matmul_precision_info()) < 0;
+}
+
+/* Becomes the program adze-bits, which the tests' samples are part of. */
+static int bench_bits(int argc, char **argv)
+{
+    (void)argc;
+#ifdef BITS_PROGRAM
+    execv(BITS_PROGRAM, argv - 1);
+    perror(BITS_PROGRAM);
+#else
+    (void)argv;
+    fputs("adze-bench: bits needs the tests' samples: meson configure -Dtests=true\n", stderr);
+#endif
+    return EXIT_FAILURE;
 }
 
 static const struct {
@@ -27,6 +42,7 @@ static const struct {
     { "derivatives", bench_derivatives },
     { "ffn-step", bench_ffn_step },
     { "info", bench_info },
+    { "bits", bench_bits },
 };
 
 static int usage(int status)
@@ -48,6 +64,8 @@ static int usage(int status)
           "                [--captured] [--rounds] [--start FILE] [--json]  one step of a\n"
           "                feed-forward network\n"
           "       adze-bench info\n"
+          "       adze-bench bits [--threads N] [--compare FILE] [ROW...]\n"
+          "                a SHA-256 of each of many small trainings; docs/reproducibility.md\n"
           "--captured replays a plan of the step (adze/plan.h); "
           "--rounds runs a round for every line of standard input; --start saves weights and data\n"
           "before the first step, so that another program can start from them.\n",

@@ -48,13 +48,13 @@ def main():
         git("add", ".gitignore")
         os.mkdir("examples")
         for name, program in programs.items():
-            for place in ".", "examples":
-                before = {entry.name for entry in os.scandir(place)}
-                done = subprocess.run([*wrapper, program, *SHORT[name]], cwd=place, text=True,
+            for folder in ".", "examples":
+                before = {entry.name for entry in os.scandir(folder)}
+                done = subprocess.run([*wrapper, program, *SHORT[name]], cwd=folder, text=True,
                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
                 assert done.returncode == 0, f"{name}: exit {done.returncode}\n{done.stdout}"
-                written = sorted({entry.name for entry in os.scandir(place)} - before)
-                print(f"{name} in {place}: {' '.join(written) or 'nothing'}")
+                written = sorted({entry.name for entry in os.scandir(folder)} - before)
+                print(f"{name} in {folder}: {' '.join(written) or 'nothing'}")
         for line in git("status", "--porcelain", "--untracked-files=all").splitlines():
             if line.startswith("??"):
                 print(f"git shows as new: {line[3:]}")

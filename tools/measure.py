@@ -16,7 +16,7 @@ import re
 import sys
 
 TARGETS = {
-    "lines of code in src and include": 85240,  # a change that raises it says what for: 2,800 for linear algebra, 420 for several results, 900 for files of weights, 120 for results in place of operands
+    "lines of code in src and include": 88020,  # a change that raises it says what for: 2,800 for linear algebra, 420 for several results, 500 for functions in place of libm, 1,400 for mathematics, 1,300 for roots, 900 for files of weights, 120 for results in place of operands
     "longest file, lines": 500,
     "longest function, lines": 50,
     "most files in one folder of src": 40,
@@ -137,13 +137,13 @@ def third_formulas(ops):
                 yield match.group(1).removeprefix("adzi_op_"), said.group(1) if said else None
 
 
-def report(label, value, ok, places, listed):
+def report(label, value, ok, names, listed):
     target = TARGETS[label]
     shown = f"{value:.2f}" if isinstance(value, float) else str(value)
     print(f"{'ok    ' if ok else 'MISSED'} {label}: {shown} (target {target})")
     if listed and not ok:
-        for place in places:
-            print("         " + place)
+        for name in names:
+            print("         " + name)
     return ok
 
 
@@ -164,7 +164,7 @@ def measure(top, listed):
 
     label = "longest function, lines"
     functions = [(n, f"{f.path}:{line}: {name}") for f in everything for name, line, n in f.functions()]
-    long_functions = sorted((-n, place) for n, place in functions if n > TARGETS[label])
+    long_functions = sorted((-n, name) for n, name in functions if n > TARGETS[label])
     worst = max(n for n, _ in functions)
     results.append(report(label, worst, not long_functions, [f"{-n} {p}" for n, p in long_functions], listed))
 
@@ -176,8 +176,8 @@ def measure(top, listed):
     label = "comment lines per code line in src/autograd/ops"
     ops = [f for f in library if f.path.startswith("src/autograd/ops/")]
     ratio = sum(f.comments for f in ops) / sum(f.code for f in ops)
-    places = [f"{f.comments / max(1, f.code):.2f} {f.path}" for f in ops if f.comments < 0.1 * f.code]
-    results.append(report(label, ratio, ratio >= TARGETS[label], places, listed))
+    names = [f"{f.comments / max(1, f.code):.2f} {f.path}" for f in ops if f.comments < 0.1 * f.code]
+    results.append(report(label, ratio, ratio >= TARGETS[label], names, listed))
 
     label = "operators with three formulas"
     three = list(third_formulas(ops))

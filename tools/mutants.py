@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Breaks the code in small ways and checks that a test notices each.
 
-usage: mutants.py [--jobs N] [--list] [--only TEXT]... [NAME...]
+usage: mutants.py [--jobs N] [--list | --stale] [--only TEXT]... [NAME...]
 
 Operators: the script starts at the backward, the fused backward and the expression that an operator
 registers. It follows their calls and kernels through src/autograd/ops, shared helpers included, and makes
@@ -174,9 +174,9 @@ class Source:
 
     def resolve(self, token, file):
         """The definitions that a word in a file stands for."""
-        for place in [file] + [f for f in self.included(file) if f in self.text]:
-            here = [i for i in self.items[place] if self.matches(i, token)]
-            if here and (place not in DERIVATIVES or "derivative" in token):
+        for source in [file] + [f for f in self.included(file) if f in self.text]:
+            here = [i for i in self.items[source] if self.matches(i, token)]
+            if here and (source not in DERIVATIVES or "derivative" in token):
                 return here
         if token.endswith("derivative"):
             return [i for f in DERIVATIVES for i in self.items[f]
@@ -398,9 +398,9 @@ class Build:
         """Objects with the item mutated at the levels, and those where this makes other code; None
         where it does not compile."""
         file = item.file
-        place = job / "src" / file
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(mutant, encoding="utf-8")
+        target = job / "src" / file
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(mutant, encoding="utf-8")
         compiled = []
         try:
             if file in self.compile:
@@ -415,7 +415,7 @@ class Build:
                         if not self.object(*compiled[-1][:2], job, compiled[-1][2]):
                             return None
         finally:
-            place.unlink()
+            target.unlink()
         differ = [(level, o) for name, level, o in compiled
                   if o.read_bytes() != self.untouched(name, level, job)]
         return [o for _, o in differ], {level for level, _ in differ}
@@ -559,6 +559,17 @@ def show(source, units, only):
                 print(f"{place_of(item, number, changed)}   [{users}]")
 
 
+def show_stale(kinds, units, known):
+    """Prints the lines of tests/mutants.txt that no mutant writes any more. Says whether there are any."""
+    written = {(unit, key_of(changed)) for (kind, _), some in zip(kinds, units) for unit, found in some.items()
+               for item in found for _, changed, _ in chosen(item, kind, None)}
+    stale = sorted(key for key in known if key not in written)
+    for unit, line in stale:
+        print(f"tests/mutants.txt lists what is no mutant: {unit} | {line}")
+    print(f"{len(known)} lines, {len(stale)} of them stale")
+    return bool(stale)
+
+
 def conclude(source, units, options, known, tally):
     few = [] if options.names or options.only else [op for op in source.differentiable
                                                     if tally.of_operator[op] < LEAST]
@@ -608,6 +619,8 @@ def main():
     parser = argparse.ArgumentParser(description="Mutants of every backward and of the rooms.")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--list", action="store_true", help="show the mutants, build nothing")
+    parser.add_argument("--stale", action="store_true",
+                        help="show the lines of tests/mutants.txt that are no mutant, build nothing")
     parser.add_argument("--only", action="append", metavar="TEXT", help="just these mutants")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
@@ -620,6 +633,8 @@ def main():
             show(kind, some, options.only)
         return
     known, tally = listed(), Tally()
+    if options.stale:
+        sys.exit(show_stale(kinds, units, known))
     os.nice(5)
     for (kind, setup), some in zip(kinds, units):
         if some:

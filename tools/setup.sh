@@ -257,8 +257,8 @@ is_in_its_place() {
     if [ -f build/set_up_with ]; then
         [ "$(sed 2q build/set_up_with)" = "$(printf '%s\n' "$is_here" | sed 2q)" ]
     else
-        place=$(pwd -P | sed 's/ /$ /g')
-        grep -qF -e "regenerate $place " -e "regenerate '$place' " build/build.ninja
+        here=$(pwd -P | sed 's/ /$ /g')
+        grep -qF -e "regenerate $here " -e "regenerate '$here' " build/build.ninja
     fi
 }
 

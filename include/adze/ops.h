@@ -30,6 +30,9 @@
 #include "adze/ops/pool.h"
 #include "adze/ops/recurrent.h"
 #include "adze/ops/reduction.h"
+#include "adze/ops/rounding.h"
 #include "adze/ops/shape.h"
+#include "adze/ops/special.h"
+#include "adze/ops/trigonometry.h"
 
 #endif

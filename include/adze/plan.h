@@ -184,7 +184,8 @@ ADZ_API adz_plan *adz_plan_new_results(adz_plan_results_function function, void 
 
 /**
  * Runs the function once more, by replaying its launches if nothing has changed since they were
- * recorded. Otherwise the function is called, and the next run captures it anew. That happens after
+ * recorded. Otherwise the function is called, and the next run captures it again. That happens
+ * after
  *
  * - memory that the launches use was freed, such as that of a parameter or an input, or of
  *   gradients that were set to none outside the function;

@@ -5,7 +5,7 @@
 #include "autograd/engine.h"
 #include "autograd/leaf.h"
 #include "autograd/op.h"
-#include "base/options.h"
+#include "adze/options.h"
 #include "base/tracer.h"
 
 /* The gradient from which the backward of a loss starts: 1, with the shape and dtype of the output,
@@ -94,7 +94,7 @@ static bool check_outputs(adz_tensor *const *outputs, adz_tensor *const *gradien
 void adz_backward_options_init(adz_backward_options *options, size_t size)
 {
     adz_backward_options all = ADZ_BACKWARD_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
+    adz_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 adz_status adz_backward(adz_tensor *loss)
@@ -183,7 +183,7 @@ adz_status adz_backward_with(adz_tensor *const *outputs, adz_tensor *const *grad
 {
     adz_backward_options o = ADZ_BACKWARD_OPTIONS;
     if (adzi_pending() != ADZ_OK ||
-        !adzi_options_read(ADZI_BACKWARD_NAME, "ADZ_BACKWARD_OPTIONS", &o, sizeof o, options)) {
+        !adz_options_read(ADZI_BACKWARD_NAME, "ADZ_BACKWARD_OPTIONS", &o, sizeof o, options)) {
         return adzi_pending();
     }
     if (o.create_graph) {
@@ -287,7 +287,7 @@ adz_status adz_autograd_grad(adz_tensor *const *outputs, adz_tensor *const *grad
 {
     adz_backward_options o = ADZ_BACKWARD_OPTIONS;
     if (adzi_pending() != ADZ_OK ||
-        !adzi_options_read("autograd_grad", "ADZ_BACKWARD_OPTIONS", &o, sizeof o, options)) {
+        !adz_options_read("autograd_grad", "ADZ_BACKWARD_OPTIONS", &o, sizeof o, options)) {
         return adzi_pending();
     }
     if (o.inputs != NULL) {

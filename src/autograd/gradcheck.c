@@ -7,7 +7,7 @@
 #include "autograd/gradcheck.h"
 
 #include "autograd/op.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 enum { MAX_OUTPUTS = 16 };
 
@@ -23,7 +23,7 @@ typedef struct {
 void adz_gradcheck_options_init(adz_gradcheck_options *options, size_t size)
 {
     adz_gradcheck_options all = ADZ_GRADCHECK_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
+    adz_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 /* True for an input whose gradient is checked: an f64 tensor that wants a gradient. */
@@ -266,7 +266,7 @@ static bool begin(check *c, const char *op, const adz_gradcheck_function *functi
             return false;
         }
     }
-    return adzi_options_read(op, "ADZ_GRADCHECK_OPTIONS", &c->options, sizeof c->options, options);
+    return adz_options_read(op, "ADZ_GRADCHECK_OPTIONS", &c->options, sizeof c->options, options);
 }
 
 adz_status adz_gradcheck(const adz_gradcheck_function *function, adz_tensor *const *inputs,

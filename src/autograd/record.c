@@ -7,14 +7,14 @@
 #include "autograd/attr.h"
 #include "autograd/op.h"
 #include "autograd/operator.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 enum { MOST = 32 }; /* inputs or results of one call: the bits of a mask */
 
 void adz_record_options_init(adz_record_options *options, size_t size)
 {
     adz_record_options all = ADZ_RECORD_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
+    adz_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 const char adzi_input_names[] =
@@ -147,7 +147,7 @@ adz_status adz_record(const adz_operator *op, adz_tensor *const *inputs, size_t 
 {
     adz_record_options o = ADZ_RECORD_OPTIONS;
     if (!adzi_check_operator("record", op) ||
-        !adzi_options_read(op->name, "ADZ_RECORD_OPTIONS", &o, sizeof o, options)) {
+        !adz_options_read(op->name, "ADZ_RECORD_OPTIONS", &o, sizeof o, options)) {
         return adz_error_code();
     }
     if (op->backward == NULL) {

@@ -7,9 +7,9 @@
 
 #include "base/source.h"
 #include "tensor/copy.h"
-#include "base/options.h"
+#include "adze/options.h"
 
-ADZI_OPTIONS_INIT(adz_csv_options_init, adz_csv_options, ADZ_CSV_OPTIONS)
+ADZ_OPTIONS_INIT(adz_csv_options_init, adz_csv_options, ADZ_CSV_OPTIONS)
 
 void adz_csv_free(adz_csv **address)
 {

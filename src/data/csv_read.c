@@ -9,7 +9,7 @@
 #include "data/csv_field.h"
 #include "data/csv_lexer.h"
 #include "base/source.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 /* A table that is being read. */
 typedef struct reading {
@@ -404,7 +404,7 @@ static adz_status check_options(reading *r, const adz_csv_options *options)
 {
     adz_csv_options *o = &r->options;
     *o = (adz_csv_options)ADZ_CSV_OPTIONS;
-    if (!ADZI_OPTIONS_READ(r->op, ADZ_CSV_OPTIONS, o, options)) {
+    if (!ADZ_OPTIONS_READ(r->op, ADZ_CSV_OPTIONS, o, options)) {
         return adz_error_code();
     }
     if (check_characters(r, ADZ_ERR_ARGUMENT) != ADZ_OK) {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "data/dataset.h"
-#include "base/options.h"
+#include "adze/options.h"
 #include "tensor/random/shuffle.h"
 
 struct adz_loader {
@@ -16,7 +16,7 @@ struct adz_loader {
     adzi_shuffle order;     /* of the current epoch; only when shuffling */
 };
 
-ADZI_OPTIONS_INIT(adz_loader_options_init, adz_loader_options, ADZ_LOADER_OPTIONS)
+ADZ_OPTIONS_INIT(adz_loader_options_init, adz_loader_options, ADZ_LOADER_OPTIONS)
 
 /* ---- life ----------------------------------------------------------------------------------- */
 
@@ -66,7 +66,7 @@ adz_loader *adz_loader_new(adz_dataset *dataset, const adz_loader_options *optio
     ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     const char *op = "adz_loader_new";
     adz_loader_options o = ADZ_LOADER_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_LOADER_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_LOADER_OPTIONS, &o, options)) {
         return NULL;
     }
     if (dataset == NULL) {

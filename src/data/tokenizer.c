@@ -9,10 +9,10 @@
 #include "base/alloc.h"
 #include "tensor/copy.h"
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
 #include "tensor/tensor.h"
 
-ADZI_OPTIONS_INIT(adz_tokenizer_options_init, adz_tokenizer_options, ADZ_TOKENIZER_OPTIONS)
+ADZ_OPTIONS_INIT(adz_tokenizer_options_init, adz_tokenizer_options, ADZ_TOKENIZER_OPTIONS)
 
 adz_tokenizer *adzi_tokenizer_new(const char *op, adz_token_kind kind)
 {

@@ -7,7 +7,7 @@
 #include "data/unicode.h"
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
@@ -218,7 +218,7 @@ adz_tokenizer *adz_tokenizer_build(
     ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     static const char op[] = "adz_tokenizer_build";
     adz_tokenizer_options o = ADZ_TOKENIZER_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_TOKENIZER_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_TOKENIZER_OPTIONS, &o, options)) {
         return NULL;
     }
     if (kind != ADZ_TOKENS_CHARACTERS && kind != ADZ_TOKENS_BYTES && kind != ADZ_TOKENS_WORDS) {

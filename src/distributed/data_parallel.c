@@ -6,14 +6,14 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
 #include "distributed/shard.h"
 #include "nn/module.h"
 #include "tensor/tensor.h"
 
 static const char op[] = "adz_data_parallel_new", op_free[] = "adz_data_parallel_free";
 
-ADZI_OPTIONS_INIT(
+ADZ_OPTIONS_INIT(
     adz_data_parallel_options_init, adz_data_parallel_options, ADZ_DATA_PARALLEL_OPTIONS)
 
 /* ---- checking ------------------------------------------------------------------------------- */
@@ -148,7 +148,7 @@ adz_data_parallel *adz_data_parallel_new(
     if (group == NULL) {
         return adzi_fail_null(op, "group");
     }
-    if (ADZI_OPTIONS_READ(op, ADZ_DATA_PARALLEL_OPTIONS, &o, options)) {
+    if (ADZ_OPTIONS_READ(op, ADZ_DATA_PARALLEL_OPTIONS, &o, options)) {
         check(group, module, &o);
     }
     if (adzi_parallel_compare(group, module, &o) != ADZ_OK) {

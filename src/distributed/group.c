@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "base/options.h"
+#include "adze/options.h"
 #include "base/threads/thread.h"
 #include "distributed/agreement.h"
 
@@ -88,7 +88,7 @@ adz_group *adz_group_new(const adz_transport *transport, void *user)
     if (transport == NULL) {
         return adzi_fail_null(op, "transport");
     }
-    if (!adzi_options_read(op, "{ .size = sizeof(adz_transport) }", &t, sizeof t, transport)) {
+    if (!adz_options_read(op, "{ .size = sizeof(adz_transport) }", &t, sizeof t, transport)) {
         return NULL;
     }
     if (t.ranks < 1 || t.ranks > MOST_RANKS) {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "base/options.h"
+#include "adze/options.h"
 #include "base/sink.h"
 #include "data/unicode.h"
 #include "nn/module.h"
@@ -28,7 +28,7 @@ enum { VALUE_NAME = 1, VALUE_TYPE = 2, TYPE_TENSOR = 1, TENSOR_ELEMENT = 1, TENS
 enum { SHAPE_DIM = 1, DIM_VALUE = 1, DIM_PARAM = 2 };
 enum { TENSOR_RAW_DATA = 9 };
 
-ADZI_OPTIONS_INIT(adz_onnx_options_init, adz_onnx_options, ADZ_ONNX_OPTIONS)
+ADZ_OPTIONS_INIT(adz_onnx_options_init, adz_onnx_options, ADZ_ONNX_OPTIONS)
 
 static bool prints(const adz_operator *op)
 {
@@ -404,7 +404,7 @@ adz_status adzi_write_onnx(
     const char *op, const adzi_export *what, const char *path, const adz_onnx_options *options)
 {
     adz_onnx_options o = ADZ_ONNX_OPTIONS;
-    if (adzi_pending() != ADZ_OK || !ADZI_OPTIONS_READ(op, ADZ_ONNX_OPTIONS, &o, options)) {
+    if (adzi_pending() != ADZ_OK || !ADZ_OPTIONS_READ(op, ADZ_ONNX_OPTIONS, &o, options)) {
         return adzi_pending();
     }
     if (path == NULL) {

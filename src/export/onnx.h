@@ -208,8 +208,10 @@ adzi_onnx_printer adzi_onnx_print_adaptive, adzi_onnx_print_along, adzi_onnx_pri
     adzi_onnx_print_relu, adzi_onnx_print_reshape, adzi_onnx_print_rsqrt,
     adzi_onnx_print_scatter_add, adzi_onnx_print_slice, adzi_onnx_print_split,
     adzi_onnx_print_square, adzi_onnx_print_squeeze, adzi_onnx_print_topk,
-    adzi_onnx_print_transpose, adzi_onnx_print_tril, adzi_onnx_print_triu, adzi_onnx_print_truth,
-    adzi_onnx_print_unbind, adzi_onnx_print_unsqueeze;
+    adzi_onnx_print_transpose, adzi_onnx_print_tril, adzi_onnx_print_triu, adzi_onnx_print_trunc,
+    adzi_onnx_print_truth, adzi_onnx_print_unbind, adzi_onnx_print_unsqueeze,
+    adzi_onnx_print_rounded, adzi_onnx_print_sign, adzi_onnx_print_fmod, adzi_onnx_print_remainder,
+    adzi_onnx_print_hypot;
 
 /* ---- where the batch goes (onnx_batch.c) ---------------------------------------------------- */
 

@@ -274,3 +274,75 @@ bool adzi_onnx_print_fill(adzi_onnx *g)
     return last(g, "Expand", adzi_onnx_number(g, y->dtype, number_of(g, "value")),
         adzi_onnx_ints(g, y->sizes, (size_t)y->rank));
 }
+
+/* Floor, Ceil and Round: an integer is rounded already. */
+bool adzi_onnx_print_rounded(adzi_onnx *g)
+{
+    const bool whole = !adzi_is_float(adzi_onnx_input(g, 0)->dtype);
+    return last(g, whole ? "Identity" : adzi_onnx_type(g), adzi_onnx_in(g, 0), NULL);
+}
+
+/* A truth value is its own sign. */
+bool adzi_onnx_print_sign(adzi_onnx *g)
+{
+    const bool truth = adzi_onnx_input(g, 0)->dtype == ADZ_BOOL;
+    return last(g, truth ? "Identity" : adzi_onnx_type(g), adzi_onnx_in(g, 0), NULL);
+}
+
+bool adzi_onnx_print_trunc(adzi_onnx *g)
+{
+    const char *x = adzi_onnx_in(g, 0);
+    if (!adzi_is_float(adzi_onnx_input(g, 0)->dtype)) {
+        return last(g, "Identity", x, NULL);
+    }
+    const char *size = adzi_onnx_step(g, "Floor", adzi_onnx_step(g, "Abs", x, NULL), NULL);
+    return last(g, "Mul", adzi_onnx_step(g, "Sign", x, NULL), size);
+}
+
+/* fmod: Mod with the sign of the dividend. */
+static void modulo(adzi_onnx *g, const char *y)
+{
+    adzi_onnx_node(g, adzi_onnx_type(g), ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_in(g, 1)),
+        ADZI_NAMES(y), ADZI_ATTRS(ADZI_ATTR_INT("fmod", 1)));
+}
+
+bool adzi_onnx_print_fmod(adzi_onnx *g)
+{
+    modulo(g, adzi_onnx_out(g, 0));
+    return !g->failed;
+}
+
+/* Mod with the sign of the divisor takes integers only. That of floats moves by the divisor where
+ * the signs differ. */
+bool adzi_onnx_print_remainder(adzi_onnx *g)
+{
+    const adz_dtype dtype = adzi_onnx_result(g, 0)->dtype;
+    const char *b = adzi_onnx_in(g, 1), *y = adzi_onnx_temporary(g);
+    if (!adzi_is_float(dtype)) {
+        return last(g, adzi_onnx_type(g), adzi_onnx_in(g, 0), b);
+    }
+    modulo(g, y);
+    const char *zero = adzi_onnx_number(g, dtype, 0);
+    const char *none = adzi_onnx_step(g, "Equal", y, zero);
+    const char *below = adzi_onnx_step(g, "Less", y, zero);
+    const char *apart = adzi_onnx_step(g, "Xor", adzi_onnx_step(g, "Less", b, zero), below);
+    const char *moved = choose(g, apart, adzi_onnx_step(g, "Add", y, b), y);
+    return choose_last(g, none, y, moved);
+}
+
+/* m sqrt(1 + (n / m)^2) for the larger side m and the smaller side n. Where m is 0 or infinite, it
+ * is the length itself. */
+bool adzi_onnx_print_hypot(adzi_onnx *g)
+{
+    const adz_dtype dtype = adzi_onnx_result(g, 0)->dtype;
+    const char *a = adzi_onnx_step(g, "Abs", adzi_onnx_in(g, 0), NULL);
+    const char *b = adzi_onnx_step(g, "Abs", adzi_onnx_in(g, 1), NULL);
+    const char *m = adzi_onnx_step(g, "Max", a, b), *n = adzi_onnx_step(g, "Min", a, b);
+    const char *ratio = adzi_onnx_step(g, "Div", n, m);
+    const char *sum = adzi_onnx_step(
+        g, "Add", adzi_onnx_step(g, "Mul", ratio, ratio), adzi_onnx_number(g, dtype, 1));
+    const char *y = adzi_onnx_step(g, "Mul", m, adzi_onnx_step(g, "Sqrt", sum, NULL));
+    const char *none = adzi_onnx_step(g, "Equal", m, adzi_onnx_number(g, dtype, 0));
+    const char *all = adzi_onnx_step(g, "Equal", m, adzi_onnx_number(g, dtype, (double)INFINITY));
+    return choose_last(g, adzi_onnx_step(g, "Or", none, all), m, y);
+}

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/options.h"
+#include "adze/options.h"
 #include "base/sink.h"
 #include "export/c99/file.h"
 #include "export/c99/program.h"
@@ -15,7 +15,7 @@
 void adz_c_options_init(adz_c_options *options, size_t size)
 {
     adz_c_options all = ADZ_C_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
+    adz_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 /* ---- writing -----------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ adz_status adzi_write_c(const char *op, const char *path, const adzi_export *wha
     if (path == NULL) {
         return adzi_error_null(op, "path");
     }
-    if (!adzi_options_read(op, "ADZ_C_OPTIONS", &o, sizeof o, options)) {
+    if (!adz_options_read(op, "ADZ_C_OPTIONS", &o, sizeof o, options)) {
         return adz_error_code();
     }
     adzi_c99_writer *w = adzi_alloc_zero(sizeof *w);

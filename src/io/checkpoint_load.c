@@ -20,7 +20,7 @@
 #include "optim/optimizer.h"
 #include "optim/scheduler.h"
 #include "tensor/copy.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 static const char op[] = "adz_checkpoint_load";
 
@@ -321,7 +321,7 @@ adz_status adz_checkpoint_load(adz_checkpoint *checkpoint, const char *path)
     if (checkpoint == NULL) {
         return adzi_error_null(op, "checkpoint");
     }
-    if (!ADZI_OPTIONS_READ(op, ADZ_CHECKPOINT, &p.parts, checkpoint)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_CHECKPOINT, &p.parts, checkpoint)) {
         return adz_error_code();
     }
     const adz_status status = plan_all(&p, path);

@@ -11,11 +11,11 @@
 #include "io/safetensors.h"
 #include "io/scattered.h"
 #include "optim/optimizer.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 static const char op[] = "adz_checkpoint_save";
 
-ADZI_OPTIONS_INIT(adz_checkpoint_init, adz_checkpoint, ADZ_CHECKPOINT)
+ADZ_OPTIONS_INIT(adz_checkpoint_init, adz_checkpoint, ADZ_CHECKPOINT)
 
 /* Whether the state of a divided optimizer can be found. */
 static adz_status check_division(const char *which, const adz_checkpoint *c)
@@ -319,7 +319,7 @@ adz_status adz_checkpoint_save(const adz_checkpoint *checkpoint, const char *pat
     if (checkpoint == NULL) {
         return adzi_error_null(op, "checkpoint");
     }
-    if (!ADZI_OPTIONS_READ(op, ADZ_CHECKPOINT, &c, checkpoint)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_CHECKPOINT, &c, checkpoint)) {
         return adz_error_code();
     }
     return c.parallel != NULL ? save_parallel(&c, path) : save_alone(&c, path);

@@ -8,9 +8,9 @@
 #include "io/safetensors.h"
 #include "nn/load.h"
 #include "nn/module.h"
-#include "base/options.h"
+#include "adze/options.h"
 
-ADZI_OPTIONS_INIT(adz_module_save_options_init, adz_module_save_options, ADZ_MODULE_SAVE_OPTIONS)
+ADZ_OPTIONS_INIT(adz_module_save_options_init, adz_module_save_options, ADZ_MODULE_SAVE_OPTIONS)
 
 /* ---- saving --------------------------------------------------------------------------------- */
 
@@ -94,7 +94,7 @@ adz_safetensors *adz_module_to_safetensors(
     ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     const char *op = "adz_module_to_safetensors";
     adz_module_save_options o = ADZ_MODULE_SAVE_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_MODULE_SAVE_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_MODULE_SAVE_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!adzi_check_module(op, "module", module)) {
@@ -192,7 +192,7 @@ adz_status adz_module_from_safetensors_with(
     ADZI_NOT_CAPTURED(ADZI_USES_ELEMENTS, ADZ_ERR_STATE);
     const char *op = "adz_module_from_safetensors";
     adz_load_options o = ADZ_LOAD_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_LOAD_OPTIONS, &o, options) ||
+    if (!ADZ_OPTIONS_READ(op, ADZ_LOAD_OPTIONS, &o, options) ||
         !adzi_check_module(op, "module", module)) {
         return adz_error_code();
     }

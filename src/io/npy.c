@@ -12,11 +12,11 @@
 #include "io/npy.h"
 #include "base/sink.h"
 #include "tensor/copy.h"
-#include "base/options.h"
+#include "adze/options.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
-ADZI_OPTIONS_INIT(adz_npy_options_init, adz_npy_options, ADZ_NPY_OPTIONS)
+ADZ_OPTIONS_INIT(adz_npy_options_init, adz_npy_options, ADZ_NPY_OPTIONS)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
@@ -276,7 +276,7 @@ static size_t make_header(const adz_tensor *t, const adz_npy_options *o, unsigne
 static bool check(const char *op, adz_tensor *t, const adz_npy_options *options, adz_npy_options *o)
 {
     *o = (adz_npy_options)ADZ_NPY_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_NPY_OPTIONS, o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_NPY_OPTIONS, o, options)) {
         return false;
     }
     if (!adzi_check_tensor(op, "t", t)) {

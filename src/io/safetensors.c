@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/source.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 /* ---- making and ending ---------------------------------------------------------------------- */
 
-ADZI_OPTIONS_INIT(adz_safetensors_options_init, adz_safetensors_options, ADZ_SAFETENSORS_OPTIONS)
+ADZ_OPTIONS_INIT(adz_safetensors_options_init, adz_safetensors_options, ADZ_SAFETENSORS_OPTIONS)
 
 adz_safetensors *adz_safetensors_new(void)
 {

@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "base/source.h"
 #include "io/safetensors.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 /* ---- a file mapped into memory -------------------------------------------------------------- */
 
@@ -285,7 +285,7 @@ adz_safetensors *adz_safetensors_load(const char *path, const adz_safetensors_op
     ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     const char *op = "adz_safetensors_load";
     adz_safetensors_options o = ADZ_SAFETENSORS_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_SAFETENSORS_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_SAFETENSORS_OPTIONS, &o, options)) {
         return NULL;
     }
     adzi_source source;

@@ -10,6 +10,7 @@
 #include "base/threads/parallel.h"
 #include "tensor/random/random.h"
 #include "base/random_generator.h"
+#include "tensor/kernel/real.h"
 #include "tensor/tensor.h"
 
 KERNEL_TABLE_FLOAT(uniform);
@@ -286,12 +287,12 @@ adz_tensor *adz_init_kaiming_normal_(
  * it; erfc keeps its relative accuracy in the tail. */
 static double upper_quantile(double q)
 {
-    double t = sqrt(-2 * log(q));
+    double t = sqrt(-2 * adzi_real_log(q));
     double x = t - (2.515517 + t * (0.802853 + t * 0.010328)) /
                        (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
     for (int i = 0; i < 3; ++i) {
-        double error = 0.5 * erfc(x / sqrt(2)) - q;
-        double slope = exp(-0.5 * x * x) / sqrt(2 * 3.14159265358979323846);
+        double error = 0.5 * adzi_real_erfc(x / sqrt(2)) - q;
+        double slope = adzi_real_exp(-0.5 * x * x) / sqrt(2 * ADZI_PI);
         double u = error / slope; /* q is DBL_MIN or more, so the slope is not 0 */
         x += u / (1 - 0.5 * x * u);
     }
@@ -301,7 +302,7 @@ static double upper_quantile(double q)
 /* P(z < x) for a standard normal z. For x <= 0 the result has full relative accuracy. */
 static double below(double x)
 {
-    return 0.5 * erfc(-x / sqrt(2));
+    return 0.5 * adzi_real_erfc(-x / sqrt(2));
 }
 
 /* Draws p uniformly between P(z < low) and P(z < high) and takes the z with P(z < z) = p, where low

@@ -5,10 +5,10 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
 #include "nn/state.h"
 
-ADZI_OPTIONS_INIT(adz_load_options_init, adz_load_options, ADZ_LOAD_OPTIONS)
+ADZ_OPTIONS_INIT(adz_load_options_init, adz_load_options, ADZ_LOAD_OPTIONS)
 
 /* ---- reports -------------------------------------------------------------------------------- */
 

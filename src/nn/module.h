@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "adze/checks.h"
 #include "adze/nn/type.h"
 #include "base/text.h"
 #include "tensor/tensor.h"
@@ -202,24 +203,8 @@ static inline adzi_build adzi_build_begin(void)
     return (adzi_build){ thread, thread->n_temporaries };
 }
 
-/** True for float32 and float64; false with ADZ_ERR_DTYPE recorded for any other dtype. */
-bool adzi_check_module_dtype(const char *op, adz_dtype dtype);
-
-/** The largest number of features of a module. No tensor in memory reaches it. 16 times this
- * number still fits int64_t, so that a layer can multiply it by its number of gates. */
-#define ADZI_MOST_FEATURES (INT64_MAX / 16)
-
-/**
- * True if the number of features `size` is between `least` and ADZI_MOST_FEATURES; false with
- * ADZ_ERR_ARGUMENT recorded if not. `name` is the argument's name in the message.
- */
-bool adzi_check_features(const char *op, const char *name, int64_t size, int64_t least);
-
-/**
- * True if the number of layers `n` is between `least` and 65535; false with ADZ_ERR_ARGUMENT
- * recorded if not. Without the upper bound, a mistaken number would use up all memory.
- */
-bool adzi_check_layers(const char *op, const char *name, int64_t n, int64_t least);
+/** The most layers of a network. Without a bound, a mistaken number would use up all memory. */
+enum { ADZI_MOST_LAYERS = 65535 };
 
 /** Ends a constructor. Returns `module` if `good`; otherwise frees it and returns NULL. `module`
  * may be NULL if it is not `good`. */

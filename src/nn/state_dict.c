@@ -7,7 +7,7 @@
 #include "nn/state.h"
 #include "tensor/copy.h"
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
 #include "tensor/shape.h"
 
 /* ---- collecting ----------------------------------------------------------------------------- */
@@ -397,7 +397,7 @@ adz_status adz_module_load_state_dict_with(
     ADZI_HOLD_REPORTS;
     static const char op[] = "adz_module_load_state_dict";
     adz_load_options o = ADZ_LOAD_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_LOAD_OPTIONS, &o, options) ||
+    if (!ADZ_OPTIONS_READ(op, ADZ_LOAD_OPTIONS, &o, options) ||
         !adzi_check_module(op, "module", module)) {
         return adz_error_code();
     }

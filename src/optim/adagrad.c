@@ -3,7 +3,7 @@
 #include "adze/optim/adagrad.h"
 
 #include "adze/ops/math.h"
-#include "base/options.h"
+#include "adze/options.h"
 #include "optim/adagrad.h"
 #include "optim/expressions.h"
 
@@ -48,13 +48,13 @@ static const adz_optimizer_type adagrad_type = {
     .kernels = ADZI_UPDATE_KERNELS(adagrad),
 };
 
-ADZI_OPTIONS_INIT(adz_adagrad_options_init, adz_adagrad_options, ADZ_ADAGRAD_OPTIONS)
+ADZ_OPTIONS_INIT(adz_adagrad_options_init, adz_adagrad_options, ADZ_ADAGRAD_OPTIONS)
 
 adz_optimizer *adz_adagrad_new(
     adz_tensor_list parameters, double lr, const adz_adagrad_options *options)
 {
     adz_adagrad_options o = ADZ_ADAGRAD_OPTIONS;
-    if (!ADZI_OPTIONS_READ("adz_adagrad_new", ADZ_ADAGRAD_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ("adz_adagrad_new", ADZ_ADAGRAD_OPTIONS, &o, options)) {
         return NULL;
     }
     double settings[ADAGRAD_SETTINGS] = { lr, o.lr_decay, o.eps, o.weight_decay,

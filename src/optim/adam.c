@@ -4,7 +4,7 @@
 #include "adze/ops/compare.h"
 #include "adze/ops/math.h"
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
 #include "optim/adam_family.h"
 #include "optim/expressions.h"
 
@@ -141,12 +141,12 @@ static const adz_optimizer_type adam_type =
 static const adz_optimizer_type adamw_type =
     ADAM_TYPE("AdamW", 0.01, adamw_update, adamw_numbers, adamw_text);
 
-ADZI_OPTIONS_INIT(adz_adam_options_init, adz_adam_options, ADZ_ADAM_OPTIONS)
+ADZ_OPTIONS_INIT(adz_adam_options_init, adz_adam_options, ADZ_ADAM_OPTIONS)
 
 adz_optimizer *adz_adam_new(adz_tensor_list parameters, double lr, const adz_adam_options *options)
 {
     adz_adam_options o = ADZ_ADAM_OPTIONS;
-    if (!ADZI_OPTIONS_READ("adz_adam_new", ADZ_ADAM_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ("adz_adam_new", ADZ_ADAM_OPTIONS, &o, options)) {
         return NULL;
     }
     double settings[ADAM_ALL_SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.amsgrad,
@@ -154,13 +154,13 @@ adz_optimizer *adz_adam_new(adz_tensor_list parameters, double lr, const adz_ada
     return adzi_optimizer_new("adz_adam_new", &adam_type, parameters, settings);
 }
 
-ADZI_OPTIONS_INIT(adz_adamw_options_init, adz_adamw_options, ADZ_ADAMW_OPTIONS)
+ADZ_OPTIONS_INIT(adz_adamw_options_init, adz_adamw_options, ADZ_ADAMW_OPTIONS)
 
 adz_optimizer *adz_adamw_new(
     adz_tensor_list parameters, double lr, const adz_adamw_options *options)
 {
     adz_adamw_options o = ADZ_ADAMW_OPTIONS;
-    if (!ADZI_OPTIONS_READ("adz_adamw_new", ADZ_ADAMW_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ("adz_adamw_new", ADZ_ADAMW_OPTIONS, &o, options)) {
         return NULL;
     }
     double settings[ADAM_ALL_SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.amsgrad,

@@ -7,6 +7,7 @@
 
 #include "optim/adam.h"
 #include "optim/optimizer.h"
+#include "tensor/kernel/real.h"
 
 /* The first settings of every optimizer of the family, in this order. */
 ADZ_C_TEXT(adzi_adam_settings, enum { ADZI_ADAM_LR, ADZI_ADAM_BETA1, ADZI_ADAM_BETA2, ADZI_ADAM_EPS,
@@ -88,7 +89,7 @@ ADZ_C_TEXT(
     adzi_radam_text,
     static inline double adzi_radam_rectification(double beta2, double steps, double *rho) {
         const double last = 2 / (1 - beta2) - 1;
-        const double power = pow(beta2, steps);
+        const double power = adzi_real_pow(beta2, steps);
         *rho = last - 2 * steps * power / (1 - power);
         return *rho > 4 ? sqrt((*rho - 4) * (*rho - 2) * last / ((last - 4) * (last - 2) * *rho))
                         : 0;

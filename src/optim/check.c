@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/tracer.h"
 #include "optim/optimizer.h"
+#include "tensor/kernel/real.h"
 #include "tensor/copy.h"
 
 enum {
@@ -47,14 +48,15 @@ enum { N_SPECIAL = sizeof special / sizeof *special };
  * one of the steps. */
 static double start_at(int64_t i)
 {
-    return i % ODD >= 30 ? special[i % N_SPECIAL] : cos(1.3 * (double)i) + 0.2;
+    return i % ODD >= 30 ? special[i % N_SPECIAL] : adzi_real_cos(1.3 * (double)i) + 0.2;
 }
 
 static double gradient_at(int64_t i, int step)
 {
     const bool is_special = i % ODD >= 12 && i % ODD < 30 && step == (int)(i % 3);
-    return is_special ? special[i % N_SPECIAL]
-                      : sin(0.7 * (double)i + 1.9 * step) * (1 + 0.5 * (double)(i % 3)) + 0.1;
+    return is_special
+               ? special[i % N_SPECIAL]
+               : adzi_real_sin(0.7 * (double)i + 1.9 * step) * (1 + 0.5 * (double)(i % 3)) + 0.1;
 }
 
 /* Elements first .. first + n - 1 of the parameter, or of its gradient in a step of 0 or more.

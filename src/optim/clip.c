@@ -9,6 +9,7 @@
 #include "optim/clip_traced.h"
 #include "base/error.h"
 #include "base/threads/parallel.h"
+#include "tensor/kernel/real.h"
 #include "tensor/tensor.h"
 
 KERNEL_TABLE_FLOAT(norm_sums);
@@ -92,7 +93,9 @@ static void compute_factor(const void *block, int64_t begin, int64_t end)
     clip_numbers *n = args->numbers;
     (void)begin;
     (void)end;
-    n->norm = isinf(args->p) ? n->sum : args->p == 2 ? sqrt(n->sum) : pow(n->sum, 1 / args->p);
+    n->norm = isinf(args->p) ? n->sum
+              : args->p == 2 ? sqrt(n->sum)
+                             : adzi_real_pow(n->sum, 1 / args->p);
     n->factor = args->max_norm / (n->norm + 1e-6);
 }
 

@@ -12,6 +12,7 @@
 #define THIS_FILE "optim/clip.kernel.c"
 #include <math.h>
 #include "optim/clip.h"
+#include "tensor/kernel/real.h"
 #include "tensor/kernel/each_float.h"
 #else
 
@@ -47,7 +48,7 @@ static inline double KERNEL(largest)(const elem *x, int64_t n)
     return most;
 }
 
-/* p = 2 and p = inf have loops of their own; p = 1 needs no pow(). */
+/* p = 2 and p = inf have loops of their own; p = 1 needs no power. */
 void KERNEL(norm_sums)(const void *block, int64_t begin, int64_t end);
 void KERNEL(norm_sums)(const void *block, int64_t begin, int64_t end)
 {
@@ -64,7 +65,7 @@ void KERNEL(norm_sums)(const void *block, int64_t begin, int64_t end)
             double sum = 0;
             for (int64_t i = 0; i < n; ++i) {
                 double size = fabs((double)x[i]);
-                sum += args->p == 1 ? size : pow(size, args->p);
+                sum += args->p == 1 ? size : adzi_real_pow(size, args->p);
             }
             args->sums[k] = sum;
         }

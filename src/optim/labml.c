@@ -1,13 +1,14 @@
 /* The optimizers of labml_nn: Adam and the classes that derive from it there. They differ from
- * PyTorch's in the place of epsilon (`optimized_update`) and in the options of the weight decay. */
+ * PyTorch's instead of epsilon (`optimized_update`) and in the options of the weight decay. */
 #include "adze/optim/labml.h"
 
 #include "optim/adam_family.h"
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
+#include "tensor/kernel/real.h"
 
-/* The places of the settings after those of the Adam family. A setting that a type does not have
- * keeps its place and is 0. EXTRA is `warmup`, or `degenerated_to_sgd` of RAdam and AdaBelief.
+/* The positions of the settings after those of the Adam family. A setting that a type does not have
+ * keeps its position and is 0. EXTRA is `warmup`, or `degenerated_to_sgd` of RAdam and AdaBelief.
  * D_MODEL is Noam's, TOTAL_STEPS that of AdamWarmupCosineDecay, and RECTIFY that of AdaBelief. */
 ADZ_C_TEXT(
     labml_settings, enum { DECOUPLE = ADZI_ADAM_SETTINGS, ABSOLUTE, OPTIMIZED, AMSGRAD, EXTRA,
@@ -63,7 +64,7 @@ ADZ_C_TEXT(
 ADZ_C_TEXT(
     noam_rate_text,
     static double labml_noam_rate(double lr, double warmup, double d_model, double t) {
-        return lr / sqrt(d_model) * fmin(1 / sqrt(t), t * pow(warmup, -1.5));
+        return lr / sqrt(d_model) * fmin(1 / sqrt(t), t * adzi_real_pow(warmup, -1.5));
     })
 
 ADZ_C_TEXT(
@@ -73,7 +74,7 @@ ADZ_C_TEXT(
             return labml_warmup_rate(lr, warmup, t);
         }
         const double progress = (t - warmup) / fmax(1, total_steps - warmup);
-        return lr * fmax(0.1, 0.5 * (1 + cos(3.14159265358979323846 * progress)));
+        return lr * fmax(0.1, 0.5 * (1 + adzi_real_cos(ADZI_PI * progress)));
     })
 
 ADZ_C_TEXT(
@@ -234,13 +235,13 @@ static const adz_optimizer_type ada_belief_type = {
 
 /* ---- constructors --------------------------------------------------------------------------- */
 
-ADZI_OPTIONS_INIT(adz_labml_adam_options_init, adz_labml_adam_options, ADZ_LABML_ADAM_OPTIONS)
+ADZ_OPTIONS_INIT(adz_labml_adam_options_init, adz_labml_adam_options, ADZ_LABML_ADAM_OPTIONS)
 
 adz_optimizer *adz_labml_adam_new(
     adz_tensor_list parameters, double lr, const adz_labml_adam_options *options)
 {
     adz_labml_adam_options o = ADZ_LABML_ADAM_OPTIONS;
-    if (!ADZI_OPTIONS_READ("adz_labml_adam_new", ADZ_LABML_ADAM_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ("adz_labml_adam_new", ADZ_LABML_ADAM_OPTIONS, &o, options)) {
         return NULL;
     }
     double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,
@@ -248,7 +249,7 @@ adz_optimizer *adz_labml_adam_new(
     return adzi_optimizer_new("adz_labml_adam_new", &adam_type, parameters, settings);
 }
 
-ADZI_OPTIONS_INIT(
+ADZ_OPTIONS_INIT(
     adz_labml_amsgrad_options_init, adz_labml_amsgrad_options, ADZ_LABML_AMSGRAD_OPTIONS)
 
 /* Makes an optimizer that derives from AMSGrad in labml_nn. `amsgrad` is on by default for AMSGrad
@@ -259,7 +260,7 @@ static adz_optimizer *derived_new(const char *op, const adz_optimizer_type *type
 {
     adz_labml_amsgrad_options o = ADZ_LABML_AMSGRAD_OPTIONS;
     o.amsgrad = type == &amsgrad_type;
-    if (!ADZI_OPTIONS_READ(op, ADZ_LABML_AMSGRAD_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_LABML_AMSGRAD_OPTIONS, &o, options)) {
         return NULL;
     }
     double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,
@@ -293,13 +294,13 @@ adz_optimizer *adz_labml_noam_new(adz_tensor_list parameters, double lr, double 
     return derived_new("adz_labml_noam_new", &noam_type, parameters, lr, options, warmup, d_model);
 }
 
-ADZI_OPTIONS_INIT(adz_labml_radam_options_init, adz_labml_radam_options, ADZ_LABML_RADAM_OPTIONS)
+ADZ_OPTIONS_INIT(adz_labml_radam_options_init, adz_labml_radam_options, ADZ_LABML_RADAM_OPTIONS)
 
 adz_optimizer *adz_labml_radam_new(
     adz_tensor_list parameters, double lr, const adz_labml_radam_options *options)
 {
     adz_labml_radam_options o = ADZ_LABML_RADAM_OPTIONS;
-    if (!ADZI_OPTIONS_READ("adz_labml_radam_new", ADZ_LABML_RADAM_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ("adz_labml_radam_new", ADZ_LABML_RADAM_OPTIONS, &o, options)) {
         return NULL;
     }
     double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,
@@ -307,14 +308,14 @@ adz_optimizer *adz_labml_radam_new(
     return adzi_optimizer_new("adz_labml_radam_new", &radam_type, parameters, settings);
 }
 
-ADZI_OPTIONS_INIT(
+ADZ_OPTIONS_INIT(
     adz_labml_ada_belief_options_init, adz_labml_ada_belief_options, ADZ_LABML_ADA_BELIEF_OPTIONS)
 
 adz_optimizer *adz_labml_ada_belief_new(
     adz_tensor_list parameters, double lr, const adz_labml_ada_belief_options *options)
 {
     adz_labml_ada_belief_options o = ADZ_LABML_ADA_BELIEF_OPTIONS;
-    if (!ADZI_OPTIONS_READ("adz_labml_ada_belief_new", ADZ_LABML_ADA_BELIEF_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ("adz_labml_ada_belief_new", ADZ_LABML_ADA_BELIEF_OPTIONS, &o, options)) {
         return NULL;
     }
     double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,

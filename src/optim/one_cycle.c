@@ -7,7 +7,8 @@
 
 #include "optim/scheduler.h"
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
+#include "tensor/kernel/real.h"
 
 enum { TOTAL, PCT_START, DIV, FINAL_DIV, LINEAR, THREE };
 
@@ -23,12 +24,12 @@ static double of_group(const adz_scheduler *s, int group, int which)
 /* ---- the curve ------------------------------------------------------------------------------ */
 
 /* The position of an epoch: its phase, and the part of the phase that is over. */
-typedef struct place {
+typedef struct position {
     int phase;
     double part;
-} place;
+} position;
 
-static place place_of(const adz_scheduler *s)
+static position position_of(const adz_scheduler *s)
 {
     double total = s->numbers[TOTAL], peak = s->numbers[PCT_START] * total;
     int phases = s->numbers[THREE] != 0 ? 3 : 2;
@@ -39,7 +40,7 @@ static place place_of(const adz_scheduler *s)
         start = ends[phase++];
     }
     double length = ends[phase] - start;
-    return (place){ phase, length != 0 ? (step - start) / length : 1 };
+    return (position){ phase, length != 0 ? (step - start) / length : 1 };
 }
 
 /* The value between `from` and `to` at a part of a phase, along a straight line or half a cosine.
@@ -48,14 +49,14 @@ static double anneal(const adz_scheduler *s, double from, double to, double part
 {
     const double pi = 3.14159265358979323846;
     return s->numbers[LINEAR] != 0 ? (to - from) * part + from
-                                   : to + (from - to) / 2 * (cos(pi * part) + 1);
+                                   : to + (from - to) / 2 * (adzi_real_cos(pi * part) + 1);
 }
 
 /* The rate, at least 0. PyTorch's straight line runs on below 0 in the call after the last step. */
 static double rate(const adz_scheduler *s, int group, double lr)
 {
     (void)lr;
-    place at = place_of(s);
+    position at = position_of(s);
     double initial = s->base_lrs[group], top = of_group(s, group, MAX_LR);
     double least = initial / s->numbers[FINAL_DIV];
     bool three = s->numbers[THREE] != 0;
@@ -66,7 +67,7 @@ static double rate(const adz_scheduler *s, int group, double lr)
 
 static double momentum(const adz_scheduler *s, int group)
 {
-    place at = place_of(s);
+    position at = position_of(s);
     double low = of_group(s, group, BASE_MOMENTUM), high = of_group(s, group, MAX_MOMENTUM);
     double value = at.phase == 0   ? anneal(s, high, low, at.part)
                    : at.phase == 1 ? anneal(s, low, high, at.part)
@@ -95,7 +96,7 @@ static const adzi_schedule_type one_cycle_type = {
 
 /* ---- constructor ---------------------------------------------------------------------------- */
 
-ADZI_OPTIONS_INIT(adz_one_cycle_options_init, adz_one_cycle_options, ADZ_ONE_CYCLE_OPTIONS)
+ADZ_OPTIONS_INIT(adz_one_cycle_options_init, adz_one_cycle_options, ADZ_ONE_CYCLE_OPTIONS)
 
 bool adzi_setting_is_momentum(const char *name)
 {
@@ -194,7 +195,7 @@ adz_scheduler *adz_one_cycle_lr_new(adz_optimizer *optimizer, double max_lr, int
 {
     static const char op[] = "adz_one_cycle_lr_new";
     adz_one_cycle_options o = ADZ_ONE_CYCLE_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_ONE_CYCLE_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_ONE_CYCLE_OPTIONS, &o, options)) {
         return NULL;
     }
     if (optimizer == NULL) {

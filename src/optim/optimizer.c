@@ -269,7 +269,7 @@ adz_status adzi_check_not_negative(const char *op, const char *name, double valu
                      name, adzi_text_number(value));
 }
 
-/* The place of a group's setting, by its name; NULL with the error recorded. */
+/* Where a group's setting is kept, by its name; NULL with the error recorded. */
 static double *setting(
     const char *op, const adz_optimizer *optimizer, adzi_group *group, const char *name)
 {
@@ -302,14 +302,14 @@ static adz_status set_one(const char *op, adz_optimizer *optimizer, int group, c
     double value, bool commit)
 {
     adzi_group *g = optimizer->groups[group], changed = *g;
-    double *place = setting(op, optimizer, &changed, name);
-    if (place == NULL) {
+    double *kept = setting(op, optimizer, &changed, name);
+    if (kept == NULL) {
         return adz_error_code();
     }
-    if (*place != value && strcmp(name, "lr") != 0) {
+    if (*kept != value && strcmp(name, "lr") != 0) {
         adzi_settings_changed();
     }
-    *place = value;
+    *kept = value;
     adz_status status = adzi_check_settings(op, optimizer, changed.settings);
     if (commit) {
         *g = changed;

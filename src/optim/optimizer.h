@@ -21,7 +21,7 @@
 enum { ADZI_OPTIM_POWERS = 2 };
 
 /** The last power base^step that was computed. Most parameters have the step of the parameter
- * before them, and then pow() is not called again. */
+ * before them, and then adzi_real_pow() is not called again. */
 typedef struct adzi_power {
     double base, power;
     int64_t step; /* 0 before the first power is computed */

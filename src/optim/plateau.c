@@ -6,7 +6,7 @@
 
 #include "optim/scheduler.h"
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 enum { METRIC, FACTOR, PATIENCE, THRESHOLD, KIND, COOLDOWN, EPS }; /* numbers; METRIC is the last */
 enum { BEST, BAD_EPOCHS, COOLING };                                /* moving */
@@ -78,7 +78,7 @@ static const adzi_schedule_type plateau_type = {
     .takes_metric = true,
 };
 
-ADZI_OPTIONS_INIT(adz_plateau_options_init, adz_plateau_options, ADZ_PLATEAU_OPTIONS)
+ADZ_OPTIONS_INIT(adz_plateau_options_init, adz_plateau_options, ADZ_PLATEAU_OPTIONS)
 
 static adz_status check(
     const char *op, const adz_optimizer *optimizer, const adz_plateau_options *o)
@@ -127,7 +127,7 @@ adz_scheduler *adz_reduce_lr_on_plateau_new(
 {
     static const char op[] = "adz_reduce_lr_on_plateau_new";
     adz_plateau_options o = ADZ_PLATEAU_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_PLATEAU_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_PLATEAU_OPTIONS, &o, options)) {
         return NULL;
     }
     if (optimizer == NULL) {

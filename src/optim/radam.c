@@ -2,7 +2,7 @@
 #include "adze/optim/radam.h"
 
 #include "optim/adam_family.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 ADZ_C_TEXT(
     radam_settings, enum { RADAM_DECOUPLED = ADZI_ADAM_SETTINGS, RADAM_MAXIMIZE, RADAM_SETTINGS };)
@@ -54,13 +54,13 @@ static const adz_optimizer_type radam_type = {
     .kernels = ADZI_ADAM_KERNELS,
 };
 
-ADZI_OPTIONS_INIT(adz_radam_options_init, adz_radam_options, ADZ_RADAM_OPTIONS)
+ADZ_OPTIONS_INIT(adz_radam_options_init, adz_radam_options, ADZ_RADAM_OPTIONS)
 
 adz_optimizer *adz_radam_new(
     adz_tensor_list parameters, double lr, const adz_radam_options *options)
 {
     adz_radam_options o = ADZ_RADAM_OPTIONS;
-    if (!ADZI_OPTIONS_READ("adz_radam_new", ADZ_RADAM_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ("adz_radam_new", ADZ_RADAM_OPTIONS, &o, options)) {
         return NULL;
     }
     double settings[RADAM_SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay,

@@ -5,7 +5,7 @@
 
 #include "adze/ops/compare.h"
 #include "adze/ops/math.h"
-#include "base/options.h"
+#include "adze/options.h"
 #include "optim/expressions.h"
 #include "optim/rmsprop.h"
 
@@ -83,13 +83,13 @@ static const adz_optimizer_type rmsprop_type = {
     .kernels = ADZI_UPDATE_KERNELS(rmsprop),
 };
 
-ADZI_OPTIONS_INIT(adz_rmsprop_options_init, adz_rmsprop_options, ADZ_RMSPROP_OPTIONS)
+ADZ_OPTIONS_INIT(adz_rmsprop_options_init, adz_rmsprop_options, ADZ_RMSPROP_OPTIONS)
 
 adz_optimizer *adz_rmsprop_new(
     adz_tensor_list parameters, double lr, const adz_rmsprop_options *options)
 {
     adz_rmsprop_options o = ADZ_RMSPROP_OPTIONS;
-    if (!ADZI_OPTIONS_READ("adz_rmsprop_new", ADZ_RMSPROP_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ("adz_rmsprop_new", ADZ_RMSPROP_OPTIONS, &o, options)) {
         return NULL;
     }
     double settings[RMS_SETTINGS] = { lr, o.alpha, o.eps, o.weight_decay, o.momentum, o.centered,

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/error.h"
+#include "tensor/kernel/real.h"
 
 static const double pi = 3.14159265358979323846;
 
@@ -33,7 +34,7 @@ static double multi_step_rate(const adz_scheduler *s, int group, double lr)
     for (size_t i = 0; i < s->n_list; ++i) {
         times += s->list[i] == (double)s->last_epoch;
     }
-    return times > 0 ? lr * pow(s->numbers[GAMMA], times) : lr;
+    return times > 0 ? lr * adzi_real_pow(s->numbers[GAMMA], times) : lr;
 }
 
 static double exponential_rate(const adz_scheduler *s, int group, double lr)
@@ -135,10 +136,10 @@ static double cosine_rate(const adz_scheduler *s, int group, double lr)
         return lr;
     }
     if (fmod((double)(s->last_epoch - 1) - t_max, 2 * t_max) == 0) {
-        return lr + (s->base_lrs[group] - eta_min) * (1 - cos(pi / t_max)) / 2;
+        return lr + (s->base_lrs[group] - eta_min) * (1 - adzi_real_cos(pi / t_max)) / 2;
     }
-    double now = 1 + cos(pi * (double)s->last_epoch / t_max);
-    double before = 1 + cos(pi * (double)(s->last_epoch - 1) / t_max);
+    double now = 1 + adzi_real_cos(pi * (double)s->last_epoch / t_max);
+    double before = 1 + adzi_real_cos(pi * (double)(s->last_epoch - 1) / t_max);
     double rate = now / before * (lr - eta_min) + eta_min;
     return eta_min >= 0 ? fmax(rate, 0) : rate; /* rounding can give -2e-19 in place of 0 */
 }
@@ -162,8 +163,8 @@ static double restarts_rate(const adz_scheduler *s, int group, double lr)
 {
     (void)lr;
     double eta_min = s->numbers[ETA_MIN];
-    return eta_min +
-           (s->base_lrs[group] - eta_min) * (1 + cos(pi * s->moving[T_CUR] / s->moving[T_I])) / 2;
+    return eta_min + (s->base_lrs[group] - eta_min) *
+                         (1 + adzi_real_cos(pi * s->moving[T_CUR] / s->moving[T_I])) / 2;
 }
 
 static void restarts_advance(adz_scheduler *s)

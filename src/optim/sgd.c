@@ -2,7 +2,7 @@
 #include "adze/optim/sgd.h"
 
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
 #include "optim/expressions.h"
 #include "optim/sgd.h"
 
@@ -70,12 +70,12 @@ const adz_optimizer_type adzi_sgd_type = {
     .numbers_text = { adzi_sgd_names, sgd_text },
 };
 
-ADZI_OPTIONS_INIT(adz_sgd_options_init, adz_sgd_options, ADZ_SGD_OPTIONS)
+ADZ_OPTIONS_INIT(adz_sgd_options_init, adz_sgd_options, ADZ_SGD_OPTIONS)
 
 adz_optimizer *adz_sgd_new(adz_tensor_list parameters, double lr, const adz_sgd_options *options)
 {
     adz_sgd_options o = ADZ_SGD_OPTIONS;
-    if (!ADZI_OPTIONS_READ("adz_sgd_new", ADZ_SGD_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ("adz_sgd_new", ADZ_SGD_OPTIONS, &o, options)) {
         return NULL;
     }
     double settings[ADZI_SGD_SETTINGS] = { lr, o.momentum, o.dampening, o.weight_decay, o.nesterov,

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/tracer.h"
 #include "optim/optimizer.h"
+#include "tensor/kernel/real.h"
 #include "tensor/copy.h"
 #include "tensor/shape.h"
 
@@ -18,7 +19,7 @@ double adzi_moment_power(const adz_moment *at, int i, double base)
 {
     adzi_power *p = &((const adzi_moment *)(const void *)at)->powers[i];
     if (p->step != at->step || p->base != base) {
-        *p = (adzi_power){ base, pow(base, (double)at->step), at->step };
+        *p = (adzi_power){ base, adzi_real_pow(base, (double)at->step), at->step };
     }
     return p->power;
 }

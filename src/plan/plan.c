@@ -7,7 +7,7 @@
 
 #include "adze/ops.h"
 #include "base/context.h"
-#include "base/options.h"
+#include "adze/options.h"
 #include "base/threads/parallel.h"
 #include "tensor/tensor.h"
 
@@ -16,7 +16,7 @@ enum { MOST_ATTEMPTS = 4 };
 
 static const char op_run[] = "adz_plan_run";
 
-ADZI_OPTIONS_INIT(adz_plan_options_init, adz_plan_options, ADZ_PLAN_OPTIONS)
+ADZ_OPTIONS_INIT(adz_plan_options_init, adz_plan_options, ADZ_PLAN_OPTIONS)
 
 /* ---- whether a recording is valid ----------------------------------------------------------- */
 
@@ -280,7 +280,7 @@ static adz_plan *plan_new(
 {
     adz_plan_options o = ADZ_PLAN_OPTIONS;
     adzi_settle(adzi_self());
-    if (adzi_pending() != ADZ_OK || !ADZI_OPTIONS_READ(op, ADZ_PLAN_OPTIONS, &o, options) ||
+    if (adzi_pending() != ADZ_OK || !ADZ_OPTIONS_READ(op, ADZ_PLAN_OPTIONS, &o, options) ||
         adzi_is_recorded(op, "a plan makes no other plan") || !check_options(op, &o)) {
         return NULL;
     }

@@ -253,7 +253,7 @@ typedef struct {
 static adz_status assert_all(const void *block)
 {
     const assert_args *args = block;
-    int64_t i = 0, place[ADZ_MAX_RANK];
+    int64_t i = 0, index[ADZ_MAX_RANK];
     while (i < args->n && args->elements[i]) {
         ++i;
     }
@@ -261,11 +261,11 @@ static adz_status assert_all(const void *block)
         return ADZ_OK;
     }
     for (int d = args->shape.rank - 1; d >= 0; --d) {
-        place[d] = i % args->shape.sizes[d];
+        index[d] = i % args->shape.sizes[d];
         i /= args->shape.sizes[d];
     }
     return adzi_error("assert_all", ADZ_ERR_ARGUMENT, "%s, first at position %s", args->message,
-        adzi_text_sizes(args->shape.rank, place));
+        adzi_text_sizes(args->shape.rank, index));
 }
 
 adz_status adz_assert_all(adz_tensor *condition, const char *message)

@@ -12,11 +12,14 @@ import re
 import subprocess
 import sys
 
-FAMILIES = ['arithmetic', 'math', 'compare', 'activation', 'reduction', 'linalg', 'decomposition', 'shape', 'index',
-            'norm', 'conv', 'pool', 'attention', 'recurrent', 'dropout', 'loss', 'convert']
+FAMILIES = ['arithmetic', 'math', 'trigonometry', 'rounding', 'special', 'compare', 'activation', 'reduction',
+            'linalg', 'decomposition', 'shape', 'index', 'norm', 'conv', 'pool', 'attention', 'recurrent', 'dropout',
+            'loss', 'convert']
 TITLES = {
-    'arithmetic': 'Arithmetic', 'math': 'Mathematics', 'compare': 'Comparisons and choices',
-    'activation': 'Activations', 'reduction': 'Reductions', 'linalg': 'Linear algebra', 'decomposition': 'Solvers and factorisations',
+    'arithmetic': 'Arithmetic', 'math': 'Mathematics', 'trigonometry': 'Trigonometry',
+    'rounding': 'Rounding', 'special': 'Special functions', 'compare': 'Comparisons and choices',
+    'activation': 'Activations', 'reduction': 'Reductions', 'linalg': 'Linear algebra',
+    'decomposition': 'Solvers and factorisations',
     'shape': 'Shape', 'index': 'Indices', 'norm': 'Normalisation', 'conv': 'Convolution', 'pool': 'Pooling',
     'attention': 'Attention', 'recurrent': 'Recurrence', 'dropout': 'Dropout', 'loss': 'Losses',
     'convert': 'Conversions',

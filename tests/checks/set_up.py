@@ -237,11 +237,11 @@ def program_where_one_stands():
     for name in "tools/setup.sh", "examples/run.sh":
         (system.folder / name).parent.mkdir()
         shutil.copy(TOP / name, system.folder / name)
-    place = system.folder / "a place"
-    place.mkdir()
-    done = subprocess.run([f"{system.path}/sh", "../examples/run.sh", "forecast"], text=True, cwd=place,
+    folder = system.folder / "a folder"
+    folder.mkdir()
+    done = subprocess.run([f"{system.path}/sh", "../examples/run.sh", "forecast"], text=True, cwd=folder,
                           env={"PATH": system.path}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-    assert done.returncode == 0 and done.stdout == f"{place.resolve()}\n", done
+    assert done.returncode == 0 and done.stdout == f"{folder.resolve()}\n", done
 
 
 def configure_without_openblas():
@@ -292,13 +292,13 @@ def set_up_again():
 
     assert run(old, "compile")[0].startswith("Setting up")
     assert run(old)[0] == "nothing"
-    for place, rename in ((new, old.rename), (old, lambda to: shutil.copytree(new, to))):
-        rename(place)
-        built = [(place / "build/libtried.so").stat().st_mtime_ns]
-        assert run(place, "compile")[0].startswith("The tree was moved"), place
-        assert f"{place}/a b" in (place / "build/place.h").read_text()
-        assert run(place)[0] == "nothing"
-        assert [(place / "build/libtried.so").stat().st_mtime_ns] == built, "it was compiled again"
+    for folder, rename in ((new, old.rename), (old, lambda to: shutil.copytree(new, to))):
+        rename(folder)
+        built = [(folder / "build/libtried.so").stat().st_mtime_ns]
+        assert run(folder, "compile")[0].startswith("The tree was moved"), folder
+        assert f"{folder}/a b" in (folder / "build/place.h").read_text()
+        assert run(folder)[0] == "nothing"
+        assert [(folder / "build/libtried.so").stat().st_mtime_ns] == built, "it was compiled again"
     record = old / "build/set_up_with"
     record.write_text(re.sub("Meson .*", "Meson 0.9", record.read_text()))
     assert "Meson is another one" in run(old)[0]

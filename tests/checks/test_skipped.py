@@ -46,5 +46,5 @@ for path in sorted(top.glob('tests/**/*')):
             silent.append(f'{path.relative_to(top)}:{number + 1}')
         if '|| exit 77' in line:
             silent.append(f'{path.relative_to(top)}:{number + 1}')
-print('\n'.join(f'{place}: no reason is printed in the line before' for place in silent) or 'every skip has a reason')
+print('\n'.join(f'{line}: no reason is printed in the line before' for line in silent) or 'every skip has a reason')
 sys.exit(bool(silent))

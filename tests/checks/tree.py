@@ -39,7 +39,7 @@ ORDER = {
     "autograd": [
         "attr", "node", "run.h", "op.h", "operator.h", "hooks", "check", "modes", "in_backward", "op", "record",
         ("ops/", "operator", "derived"), "leaf", "run", "delivery", "discover", "dot", "engine", "backward",
-        "gradients", "functional/", "gradcheck.h", "gradcheck_f32", "gradcheck", "operator_check",
+        "gradients", "functional/", "solvers/", "gradcheck.h", "gradcheck_f32", "gradcheck", "operator_check",
     ],
 }
 
@@ -59,8 +59,9 @@ IN_PLACE = re.compile(r"\b[Ii]n(-|\s+(\*\s+)?)place\b(?!\s+(\*\s+)?of\b)")
 # modules and is included by whoever defines one.
 HEADERS = {
     "base": "base", "dlpack": "tensor", "scope": "tensor", "tensor": "tensor", "random": "tensor",
-    "precision": "base",
-    "autograd": "autograd", "functional": "autograd", "ops": "autograd", "custom": "autograd", "record": "autograd",
+    "precision": "base", "options": "base", "checks": "nn",
+    "autograd": "autograd", "functional": "autograd", "solvers": "autograd", "ops": "autograd",
+    "custom": "autograd", "record": "autograd",
     "nn": "nn", "data": "data", "optim": "optim", "distributed": "distributed",
     "data_parallel": "distributed", "io": "io", "export": "export", "plan": "plan",
 }
@@ -92,7 +93,8 @@ BLAS_FILES = {"src/tensor/gemm/blas.c", "src/tensor/gemm/lapack.c"}
 LAPACK = re.compile(r"\b[sd](?:syevd|gesdd)_\s*\(")
 
 # What exports know of an operator is its row. Other files of theirs may name C's functions or ONNX's nodes.
-ROWS = ("src/export/rows/", "src/export/rows.c", "src/export/c99/functions.h", "src/export/c99/math.c")
+ROWS = ("src/export/rows/", "src/export/rows.c", "src/export/c99/functions.h", "src/export/c99/elementary.h",
+        "src/export/c99/math.c")
 LISTED = re.compile(r"'(?:operators|composed)': \[(.*?)\]", re.S)
 COMPARED = re.compile(r"\bstr\w+\([^;]*\bop->name\b|\bop->name\[")
 TOKEN = re.compile(r"/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\])+'|\w+|[(){}\n]", re.S)

@@ -148,9 +148,9 @@ def changed_training():
             return {**header, "__metadata__": words}, data
         return change
 
-    def set_number(name, place, value):
+    def set_number(name, position, value):
         def change(header, data):
-            begin = header[name]["data_offsets"][0] + 8 * place
+            begin = header[name]["data_offsets"][0] + 8 * position
             return header, data[:begin] + struct.pack("<d", value) + data[begin + 8:]
         return change
 

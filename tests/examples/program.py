@@ -50,9 +50,9 @@ def misused(message, *arguments):
     return output
 
 
-def optional_path(place):
-    """The argument at a place as a path, "" without one."""
-    return os.path.abspath(sys.argv[place]) if len(sys.argv) > place else ""
+def optional_path(position):
+    """The argument at a position as a path, "" without one."""
+    return os.path.abspath(sys.argv[position]) if len(sys.argv) > position else ""
 
 
 def handles(pid, number):

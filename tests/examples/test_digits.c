@@ -14,7 +14,7 @@ const char program_name[] = "test_digits";
 
 enum { IMAGES = 200, SIDE = 41, MIDDLE = SIDE / 2, AWAY = 8 };
 
-/* A blob of ink in an image: its mass, its place from the centre, and its width. */
+/* A blob of ink in an image: its mass, its position from the centre, and its width. */
 typedef struct blob {
     double mass, x, y, width;
 } blob;

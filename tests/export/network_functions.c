@@ -79,9 +79,9 @@ adz_tensor *lstm_of_lengths(adz_tensor *x)
 
 adz_tensor *reductions_of(adz_tensor *x)
 {
-    adz_tensor *places = NULL, *parts[9];
-    adz_tensor *most = adz_max_dim(x, -1, ADZ_KEEPDIM, &places);
-    parts[0] = adz_add(most, adz_to(places, (adz_dtype)adz_tensor_dtype(x)));
+    adz_tensor *indices = NULL, *parts[9];
+    adz_tensor *most = adz_max_dim(x, -1, ADZ_KEEPDIM, &indices);
+    parts[0] = adz_add(most, adz_to(indices, (adz_dtype)adz_tensor_dtype(x)));
     parts[1] = adz_std(x, ADZ_DIMS(-1), 1, ADZ_KEEPDIM);
     parts[2] = adz_logsumexp(x, ADZ_DIMS(-1), ADZ_KEEPDIM);
     parts[3] = adz_norm(x, 3, ADZ_DIMS(-1), ADZ_KEEPDIM);

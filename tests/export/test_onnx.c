@@ -114,7 +114,7 @@ static bool is_input(const read_model *m, read_bytes name)
     return found;
 }
 
-/* The place of the node that computes a value; -1: none. */
+/* The position of the node that computes a value; -1: none. */
 static int maker(const read_model *m, read_bytes name)
 {
     int made = -1;
@@ -270,13 +270,13 @@ static void expect_refused(
 
 static adz_tensor *places_of_pool(adz_tensor *x)
 {
-    adz_tensor *places;
-    adz_tensor *y = adz_max_pool1d(x, 2, NULL, &places);
-    return adz_mul(y, adz_to(places, ADZ_F32));
+    adz_tensor *positions;
+    adz_tensor *y = adz_max_pool1d(x, 2, NULL, &positions);
+    return adz_mul(y, adz_to(positions, ADZ_F32));
 }
 
-/* The nodes of a pooling of x[1, 1, 4] with windows of 3 places at 0 and 2; the second window goes
- * one place beyond x, where nothing is padded. */
+/* The nodes of a pooling of x[1, 1, 4] with windows of 3 positions at 0 and 2; the second window
+ * goes one position beyond x, where nothing is padded. */
 static read_model *pooled(const adz_avg_pool_options *o)
 {
     adz_module *net = adz_avg_pool1d_new(3, o);
@@ -288,8 +288,8 @@ static read_model *pooled(const adz_avg_pool_options *o)
     return m;
 }
 
-/* Without padding the mean counts the places in x alone, whatever count_include_pad is. With a
- * divisor of the caller, the mean counts all places, so that a factor makes it the sum. */
+/* Without padding the mean counts the positions in x alone, whatever count_include_pad is. With a
+ * divisor of the caller, the mean counts all positions, so that a factor makes it the sum. */
 static void divisors_without_padding(void **state)
 {
     (void)state;

@@ -112,7 +112,7 @@ static adz_tensor *change_constant(void *user)
     return adz_add(g->x, g->z);
 }
 
-static adz_tensor *places(void *user)
+static adz_tensor *indices(void *user)
 {
     const given *g = user;
     adz_tensor *index = NULL;
@@ -126,7 +126,7 @@ static void calls_without_gradient(void **state)
     (void)state;
     adz_scope *scope = adz_scope_open();
     given g = { .x = adz_ones(ADZ_SHAPE(3, 2), ADZ_F32) };
-    adzi_trace *trace = trace_of(places, &g);
+    adzi_trace *trace = trace_of(indices, &g);
     expect_calls(trace, "max argmax eq");
     assert_int_equal(trace->calls[2].in[0], trace->calls[0].out[1]);
     assert_int_equal(trace->values[trace->calls[0].out[1]].dtype, ADZ_I64);
@@ -182,7 +182,7 @@ static adz_tensor *gradient_of_pool(void *user)
     return adz_autograd_grad(&y, NULL, 1, &g->x, &dx, 1, NULL) == ADZ_OK ? dx : NULL;
 }
 
-/* The mask of relu's gradient and the places of a maximum come from recorded calls, so they depend
+/* The mask of relu's gradient and the indices of a maximum come from recorded calls, so they depend
  * on the input. */
 static void gradients_are_calls(void **state)
 {

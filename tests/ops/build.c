@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "ops/sweep.h"
+#include "tensor/kernel/real.h"
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
@@ -20,7 +21,7 @@ static double uniform(void)
 static double normal(void)
 {
     double u = uniform(), v = uniform();
-    return sqrt(-2 * log(u > 0 ? u : 1e-300)) * cos(6.283185307179586 * v);
+    return sqrt(-2 * adzi_real_log(u > 0 ? u : 1e-300)) * adzi_real_cos(2 * ADZI_PI * v);
 }
 
 static double draw(const case_input *spec, int64_t i, int64_t n)

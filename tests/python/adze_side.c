@@ -37,7 +37,7 @@ static adz_module *make_model(adz_dtype dtype)
     o.is_gated = true;
     o.bias_gate = false;
     o.dropout = 0;
-    /* Stands in two places: stored once, two names. */
+    /* Stored once, under two names. */
     adz_module *tied = adz_linear_new(WIDTH, WIDTH, NULL);
     adz_module *m = ADZ_SEQUENTIAL(adz_linear_new(IN, WIDTH, NULL), tied, adz_relu_new(NULL),
         adz_module_keep(tied), adz_feed_forward_new(WIDTH, 2 * WIDTH, &o),

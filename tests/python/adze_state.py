@@ -7,7 +7,7 @@
     save_checkpoint("run.safetensors", model, optimizer)         # for adz_checkpoint_load
 
 The files are in safetensors form: 8 bytes, little-endian, with the length of a header; the header, a
-JSON object that gives each tensor's dtype, shape and place; the tensors' bytes, little-endian, row
+JSON object that gives each tensor's dtype, shape and position; the tensors' bytes, little-endian, row
 by row, without gaps.
 """
 

@@ -22,6 +22,7 @@ NEVER_SUCCEEDS = {
     'adz_safetensors_unread': 'no file here has a tensor that was left out',
     'adz_data_parallel_shard': 'each call has an optimizer of other parameters',
     'adz_error_set': 'it records a failure',
+    'adz_error_null': 'it records a failure',
     'adz_flat_parameters_check': 'each call has new tensors, which the layout does not have',
     'adz_remove_hook': 'each call has a new tensor, which has no hook',
     'adz_set_allocator': 'the calls around it hold memory',
@@ -130,6 +131,8 @@ HINTS = {
     'adz_plan_write_c': {'path': 'new.c', 'options': 'NULL'},
     'adz_vjp': {'v': 'none'}, 'adz_hessian': {'x': 'scalar'}, 'adz_hvp': {'x': 'scalar', 'v': 'scalar'},
     'adz_jacobian_rows': {'x': 'matrix'},
+    'adz_root': {'options': '.fixed_iterations = 3'},
+    'adz_root_with': {'options': '.fixed_iterations = 3'},
     'adz_operator_call': {'attributes': 'NULL'},
     'adz_operator_check': {'attributes': 'NULL'},
 }
@@ -361,7 +364,7 @@ class Table:
                     raise Unknown(f'{name}: how is it made valid? Say so in FILL')
                 init = ''
             self.out += [f'static const param fields_of_{name}[] = {{'] + fields + ['};',
-                         f'static void fill_{name}(void *place)', '{', f'    {name} *o = place;',
+                         f'static void fill_{name}(void *object)', '{', f'    {name} *o = object;',
                          f'    {init}', f'    {FILL.get(name, "")}', '}']
             sized = str(('size_t', 'size') in self.headers.structs[name][:1]).lower()
             rows.append(f'    {{ "{name}", sizeof({name}), {sized}, fill_{name}, '

@@ -168,8 +168,8 @@ static void make_strings(const param *p, size_t choice, arg *a)
     }
 }
 
-static const char *const named_names[] = { "x", "x by place", "misspelt", "NULL", "NULLs", "none",
-    "twice", "long" };
+static const char *const named_names[] = { "x", "x by position", "misspelt", "NULL", "NULLs",
+    "none", "twice", "long" };
 
 static void make_named(size_t choice, arg *a)
 {

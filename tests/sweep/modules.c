@@ -112,7 +112,7 @@ static adz_module *labml_module(size_t choice)
 
 adz_module *module_make(size_t choice)
 {
-    /* The places in module_names where the families begin. */
+    /* The positions in module_names where the families begin. */
     enum { LABML = 7, FASTAI = 15, DROPOUT = 21 };
     static const char *const configs[] = { "awd_lstm_lm_config", "awd_lstm_clas_config",
         "tfmer_lm_config", "tfmer_clas_config", "tfmerXL_lm_config", "tfmerXL_clas_config" };

@@ -39,8 +39,8 @@ typedef enum kind {
     KIND_GENERATORS,
     KIND_PLANS,
     KIND_ROOM,     /* memory that the function writes to; param.extra: bytes, 0 for plenty */
-    KIND_STRUCT,   /* const or filled in; param.extra: the struct's place in the table */
-    KIND_FUNCTION, /* param.extra: its place in `functions_of_ours` */
+    KIND_STRUCT,   /* const or filled in; param.extra: the struct's position in the table */
+    KIND_FUNCTION, /* param.extra: its position in `functions_of_ours` */
     KIND_FILE,
     KIND_NODE,
     KIND_TENSOR,
@@ -105,8 +105,8 @@ typedef struct param {
 typedef struct structure {
     const char *name;
     size_t size;
-    bool sized;                /* the struct begins with its size */
-    void (*fill)(void *place); /* fills the struct with valid values */
+    bool sized;                 /* the struct begins with its size */
+    void (*fill)(void *object); /* fills the struct with valid values */
     const param *fields;
     size_t n_fields;
 } structure;

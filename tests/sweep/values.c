@@ -145,16 +145,16 @@ static bool field_of(const structure *s, size_t choice, size_t *field, size_t *h
     return false;
 }
 
-static void put_fields(const structure *s, char *place, const arg *inner)
+static void put_fields(const structure *s, char *object, const arg *inner)
 {
     for (size_t i = 0; i < s->n_fields; ++i) {
         if (inner[i].room != SIZE_MAX) {
-            memcpy(place + s->fields[i].offset, &inner[i].v, s->fields[i].size);
+            memcpy(object + s->fields[i].offset, &inner[i].v, s->fields[i].size);
         }
     }
 }
 
-static void make_fields(const structure *s, size_t choice, uint64_t random, char *place, arg *a)
+static void make_fields(const structure *s, size_t choice, uint64_t random, char *object, arg *a)
 {
     arg *inner = call_memory((s->n_fields + 1) * sizeof *inner);
     size_t field, how, valid;
@@ -174,7 +174,7 @@ static void make_fields(const structure *s, size_t choice, uint64_t random, char
         }
     }
     bound_counts(s->fields, s->n_fields, inner);
-    put_fields(s, place, inner);
+    put_fields(s, object, inner);
 }
 
 static void make_struct(const param *p, size_t choice, uint64_t random, arg *a)
@@ -184,17 +184,17 @@ static void make_struct(const param *p, size_t choice, uint64_t random, arg *a)
     if (choice == NULL_STRUCT) {
         return;
     }
-    char *place = call_memory(s->size + ROOM);
-    a->v.p = place;
-    s->fill(place);
+    char *object = call_memory(s->size + ROOM);
+    a->v.p = object;
+    s->fill(object);
     if (!s->sized && choice > NULL_STRUCT) {
-        make_fields(s, choice - NEWER, random, place, a);
+        make_fields(s, choice - NEWER, random, object, a);
     } else if (choice >= WAYS) {
-        make_fields(s, choice - WAYS, random, place, a);
+        make_fields(s, choice - WAYS, random, object, a);
     } else if (choice == NEWER) {
-        *(size_t *)(void *)place = s->size + ROOM;
+        *(size_t *)(void *)object = s->size + ROOM;
     } else if (choice > NEWER) {
-        *(size_t *)(void *)place = size;
+        *(size_t *)(void *)object = size;
     }
 }
 

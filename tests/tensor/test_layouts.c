@@ -39,11 +39,11 @@ static adz_tensor *operand(layout how, int64_t depth, int64_t rows, int64_t colu
 /* Element [i, j, k] of t, broadcast to three dimensions. */
 static float at(adz_tensor *t, int64_t i, int64_t j, int64_t k)
 {
-    const int64_t place[3] = { i, j, k };
+    const int64_t index[3] = { i, j, k };
     const int rank = adz_tensor_rank(t);
     int64_t offset = 0;
     for (int d = 0; d < rank; ++d) {
-        offset += adz_tensor_size(t, d) > 1 ? place[3 - rank + d] * adz_tensor_stride(t, d) : 0;
+        offset += adz_tensor_size(t, d) > 1 ? index[3 - rank + d] * adz_tensor_stride(t, d) : 0;
     }
     return adz_tensor_data_f32(t)[offset];
 }
@@ -95,14 +95,14 @@ static void any_layout_reads_alike(void **state)
 static void any_layout_is_written_alike(void **state)
 {
     (void)state;
-    const layout places[] = { PLAIN, TRANSPOSED, GAPS };
+    const layout layouts[] = { PLAIN, TRANSPOSED, GAPS };
     for (int i = 0; i < SHAPES; ++i) {
         for (int pair = 0; pair < 3 * LAYOUTS; ++pair) {
             const int64_t *s = shapes[i];
             adz_scope *scope = adz_scope_open();
-            adz_tensor *y = operand(places[pair % 3], s[0], s[1], s[2]), *before = adz_clone(y);
+            adz_tensor *y = operand(layouts[pair % 3], s[0], s[1], s[2]), *before = adz_clone(y);
             adz_tensor *b = operand((layout)(pair / 3), s[0], s[1], s[2]);
-            adz_tensor *copied = operand(places[pair % 3], s[0], s[1], s[2]);
+            adz_tensor *copied = operand(layouts[pair % 3], s[0], s[1], s[2]);
             assert_non_null(adz_sub_(y, b));
             assert_non_null(adz_copy_(copied, b));
             for (int64_t j = 0; j < s[0] * s[1] * s[2]; ++j) {

@@ -25,8 +25,9 @@ VMATH_EACH(TABLE)
 static int samples = 1 << 18;
 
 /* How the error is measured: in units of the last place of the result, or absolutely in units of
- * 2^-22 (f32) or 2^-51 (f64) times max(1, |x|). */
-typedef enum measure { ULP, ABSOLUTE } measure;
+ * 2^-22 (f32) or 2^-51 (f64) times max(1, |x|), or of 2^-24 or 2^-53 times
+ * max(1, |y|), or times |f(1 - x)| where that is larger and x < 0: reflected values cancel. */
+typedef enum measure { ULP, ABSOLUTE, SCALED } measure;
 
 typedef struct subject {
     const char *name;
@@ -50,13 +51,28 @@ typedef struct subject {
 static const subject subjects[] = {
     SUBJECT(exp, ULP, 1.1, 1.1),
     SUBJECT(log, ULP, 1.1, 1.1),
-    SUBJECT(log1p, ULP, 1.5, 1.0),
-    SUBJECT(expm1, ULP, 2.0, 1.0),
+    SUBJECT(log1p, ULP, 1.5, 1.5),
+    SUBJECT(expm1, ULP, 2.0, 2.0),
     SUBJECT(tanh, ULP, 2.0, 2.0),
     SUBJECT(sigmoid, ULP, 2.0, 2.0),
     SUBJECT(erf, ULP, 2.0, 2.0),
     SUBJECT(sin, ULP, 1.0, 1.0),
     SUBJECT(cos, ULP, 1.0, 1.0),
+    SUBJECT(exp2, ULP, 0.6, 2.0),
+    SUBJECT(log2, ULP, 0.6, 2.0),
+    SUBJECT(log10, ULP, 0.6, 2.0),
+    SUBJECT(sinh, ULP, 0.6, 2.5),
+    SUBJECT(cosh, ULP, 0.6, 2.0),
+    SUBJECT(asinh, ULP, 0.6, 3.0),
+    SUBJECT(acosh, ULP, 0.6, 3.0),
+    SUBJECT(atanh, ULP, 0.6, 3.0),
+    SUBJECT(tan, ULP, 0.6, 3.5),
+    SUBJECT(asin, ULP, 0.6, 2.5),
+    SUBJECT(acos, ULP, 0.6, 2.0),
+    SUBJECT(atan, ULP, 0.6, 2.0),
+    SUBJECT(erfc, ULP, 0.6, 5.0),
+    SUBJECT(lgamma, SCALED, 1.1, 6.0),
+    SUBJECT(digamma, SCALED, 1.1, 10.0),
     SUBJECT(silu, ABSOLUTE, 1.0, 1.0),
     SUBJECT(silu_derivative, ABSOLUTE, 1.0, 1.0),
     SUBJECT(softplus, ULP, 2.5, 2.5),
@@ -96,6 +112,18 @@ static const double corners[] = {
     745.14,
     746.0,
     1e4,
+    0.5,
+    0.41421356,
+    2.41421356,
+    1.5,
+    1.57079632679,
+    2.5,
+    8.0,
+    26.5,
+    27.2,
+    710.47,
+    0x1p20,
+    0x1p28,
     1e-4,
     1e-8,
     0x1p-25,
@@ -161,6 +189,18 @@ static wide absolute_error(wide x, wide got, wide wanted, int f64)
     return fabsl(got - wanted) / scale * (f64 ? 0x1p51L : 0x1p22L);
 }
 
+static wide scaled_error(wide got, wide wanted, wide reflected, int f64)
+{
+    if (isnan(wanted) || isnan(got))
+        return isnan(wanted) && isnan(got) ? 0 : (wide)INFINITY;
+    wide largest = f64 ? (wide)DBL_MAX : (wide)FLT_MAX;
+    if (isinf(got) || fabsl(wanted) > largest)
+        return isinf(got) && fabsl(wanted) >= largest && (got > 0) == (wanted > 0) ? 0
+                                                                                   : (wide)INFINITY;
+    wide scale = fmaxl(fmaxl(fabsl(wanted), fabsl(reflected)), 1);
+    return fabsl(got - wanted) / scale * (f64 ? 0x1p53L : 0x1p24L);
+}
+
 static void check(const subject *s, int level, int f64, const void *x, const wide *wanted, void *y)
 {
     vmath_array array = { x, y };
@@ -170,6 +210,8 @@ static void check(const subject *s, int level, int f64, const void *x, const wid
         wide at = f64 ? ((const double *)x)[i] : ((const float *)x)[i];
         wide got = f64 ? ((double *)y)[i] : ((float *)y)[i];
         wide error = s->measured == ABSOLUTE ? absolute_error(at, got, wanted[i], f64)
+                     : s->measured == SCALED
+                         ? scaled_error(got, wanted[i], at < 0 ? s->wide_reference(1 - at) : 0, f64)
                      : f64 ? ulp_error(got, wanted[i], DBL_MANT_DIG, -1074, DBL_MAX)
                            : ulp_error(got, wanted[i], FLT_MANT_DIG, -149, FLT_MAX);
         if (!(error <= worst)) {
@@ -249,10 +291,76 @@ static const fact facts[] = {
     { vmath_sigmoid_kernels, INFINITY, 1.0 },
     { vmath_sigmoid_kernels, -INFINITY, 0.0 },
     { vmath_sigmoid_kernels, NAN, NAN },
+    { vmath_sin_kernels, -0.0, -0.0 },
+    { vmath_sin_kernels, INFINITY, NAN },
+    { vmath_cos_kernels, 0.0, 1.0 },
+    { vmath_cos_kernels, NAN, NAN },
     { vmath_erf_kernels, -0.0, -0.0 },
     { vmath_erf_kernels, INFINITY, 1.0 },
     { vmath_erf_kernels, -INFINITY, -1.0 },
     { vmath_erf_kernels, NAN, NAN },
+    { vmath_exp2_kernels, 3.0, 8.0 },
+    { vmath_exp2_kernels, -INFINITY, 0.0 },
+    { vmath_exp2_kernels, INFINITY, INFINITY },
+    { vmath_exp2_kernels, NAN, NAN },
+    { vmath_exp2_kernels, 1024.0, INFINITY },
+    { vmath_log2_kernels, 8.0, 3.0 },
+    { vmath_log2_kernels, 0x1p-20, -20.0 },
+    { vmath_log2_kernels, 0.0, -INFINITY },
+    { vmath_log2_kernels, -1.0, NAN },
+    { vmath_log2_kernels, INFINITY, INFINITY },
+    { vmath_log10_kernels, 1000.0, 3.0 },
+    { vmath_log10_kernels, 1e9, 9.0 },
+    { vmath_log10_kernels, 0.0, -INFINITY },
+    { vmath_log10_kernels, -1.0, NAN },
+    { vmath_log10_kernels, INFINITY, INFINITY },
+    { vmath_sinh_kernels, -0.0, -0.0 },
+    { vmath_sinh_kernels, -INFINITY, -INFINITY },
+    { vmath_sinh_kernels, NAN, NAN },
+    { vmath_cosh_kernels, 0.0, 1.0 },
+    { vmath_cosh_kernels, -INFINITY, INFINITY },
+    { vmath_cosh_kernels, NAN, NAN },
+    { vmath_asinh_kernels, -0.0, -0.0 },
+    { vmath_asinh_kernels, -INFINITY, -INFINITY },
+    { vmath_asinh_kernels, NAN, NAN },
+    { vmath_acosh_kernels, 1.0, 0.0 },
+    { vmath_acosh_kernels, 0.5, NAN },
+    { vmath_acosh_kernels, -3.0, NAN },
+    { vmath_acosh_kernels, INFINITY, INFINITY },
+    { vmath_acosh_kernels, NAN, NAN },
+    { vmath_atanh_kernels, -0.0, -0.0 },
+    { vmath_atanh_kernels, 1.0, INFINITY },
+    { vmath_atanh_kernels, -1.0, -INFINITY },
+    { vmath_atanh_kernels, 2.0, NAN },
+    { vmath_atanh_kernels, -INFINITY, NAN },
+    { vmath_tan_kernels, -0.0, -0.0 },
+    { vmath_tan_kernels, INFINITY, NAN },
+    { vmath_tan_kernels, NAN, NAN },
+    { vmath_asin_kernels, -0.0, -0.0 },
+    { vmath_asin_kernels, 1.5, NAN },
+    { vmath_asin_kernels, NAN, NAN },
+    { vmath_acos_kernels, 1.0, 0.0 },
+    { vmath_acos_kernels, 1.5, NAN },
+    { vmath_acos_kernels, -INFINITY, NAN },
+    { vmath_atan_kernels, -0.0, -0.0 },
+    { vmath_atan_kernels, NAN, NAN },
+    { vmath_erfc_kernels, INFINITY, 0.0 },
+    { vmath_erfc_kernels, -INFINITY, 2.0 },
+    { vmath_erfc_kernels, NAN, NAN },
+    { vmath_erfc_kernels, 0.0, 1.0 },
+    { vmath_lgamma_kernels, 1.0, 0.0 },
+    { vmath_lgamma_kernels, 2.0, 0.0 },
+    { vmath_lgamma_kernels, 0.0, INFINITY },
+    { vmath_lgamma_kernels, -3.0, INFINITY },
+    { vmath_lgamma_kernels, INFINITY, INFINITY },
+    { vmath_lgamma_kernels, -INFINITY, INFINITY },
+    { vmath_lgamma_kernels, NAN, NAN },
+    { vmath_digamma_kernels, 0.0, -INFINITY },
+    { vmath_digamma_kernels, -0.0, INFINITY },
+    { vmath_digamma_kernels, -2.0, NAN },
+    { vmath_digamma_kernels, INFINITY, INFINITY },
+    { vmath_digamma_kernels, -INFINITY, NAN },
+    { vmath_digamma_kernels, NAN, NAN },
     { vmath_softplus_kernels, INFINITY, INFINITY },
     { vmath_softplus_kernels, -INFINITY, 0.0 },
     { vmath_softplus_kernels, NAN, NAN },

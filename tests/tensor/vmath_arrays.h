@@ -18,6 +18,21 @@ typedef struct vmath_array {
     DO(erf)             \
     DO(sin)             \
     DO(cos)             \
+    DO(exp2)            \
+    DO(log2)            \
+    DO(log10)           \
+    DO(sinh)            \
+    DO(cosh)            \
+    DO(asinh)           \
+    DO(acosh)           \
+    DO(atanh)           \
+    DO(tan)             \
+    DO(asin)            \
+    DO(acos)            \
+    DO(atan)            \
+    DO(erfc)            \
+    DO(lgamma)          \
+    DO(digamma)         \
     DO(silu)            \
     DO(silu_derivative) \
     DO(softplus)        \

@@ -100,7 +100,7 @@ typedef struct adz_labml_amsgrad_options {
 ADZ_API void adz_labml_amsgrad_options_init(adz_labml_amsgrad_options *options, size_t size);
 
 /**
- * The annotated AMSGrad: adz_labml_adam_new with the largest v so far in the place of v, which it
+ * The annotated AMSGrad: adz_labml_adam_new with the largest v so far instead of v, which it
  * keeps as "max_exp_avg_sq". One more setting, "amsgrad".
  *
  * @param parameters  one or more contiguous f32 or f64 leaves, kept
@@ -245,7 +245,7 @@ ADZ_API void adz_labml_ada_belief_options_init(adz_labml_ada_belief_options *opt
 
 /**
  * The annotated AdaBelief: adz_labml_radam_new, or adz_labml_adam_new without rectify, over the
- * variance of the gradient around its mean in the place of its mean square. It keeps "step",
+ * variance of the gradient around its mean instead of its mean square. It keeps "step",
  * "exp_avg" (m), "exp_avg_var" (s) and, with amsgrad, "max_exp_avg_var". The settings are RAdam's
  * with "degenerate_to_sgd" so spelled, and "rectify".
  *

@@ -29,11 +29,11 @@ typedef struct adz_one_cycle_options {
     double max_momentum;                 /**< the momentum at first and last; 0.95 */
     double div_factor;                   /**< the first rate is max_lr / div_factor, above 0; 25 */
     double final_div_factor;    /**< the last rate is the first one divided by this, above 0; 1e4 */
-    const double *max_lrs;      /**< in the place of max_lr; NULL */
+    const double *max_lrs;      /**< instead of max_lr; NULL */
     size_t n_max_lrs;           /**< 0 */
-    const double *base_momenta; /**< in the place of base_momentum; NULL */
+    const double *base_momenta; /**< instead of base_momentum; NULL */
     size_t n_base_momenta;      /**< 0 */
-    const double *max_momenta;  /**< in the place of max_momentum; NULL */
+    const double *max_momenta;  /**< instead of max_momentum; NULL */
     size_t n_max_momenta;       /**< 0 */
 } adz_one_cycle_options;
 

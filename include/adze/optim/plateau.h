@@ -34,7 +34,7 @@ typedef struct adz_plateau_options {
     int64_t cooldown;      /**< epochs after a reduction that do not count, 0 or more; 0 */
     double min_lr;         /**< no rate is reduced below it, 0 or more; 0 */
     double eps;            /**< reductions by no more than this are left out, 0 or more; 1e-8 */
-    const double *min_lrs; /**< in the place of min_lr, one for each group, copied; NULL */
+    const double *min_lrs; /**< instead of min_lr, one for each group, copied; NULL */
     size_t n_min_lrs;      /**< 0 */
 } adz_plateau_options;
 

@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-#include "base/options.h"
+#include "adze/options.h"
 
 void adz_functional_options_init(adz_functional_options *options, size_t size)
 {
     adz_functional_options all = ADZ_FUNCTIONAL_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
+    adz_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */
@@ -268,7 +268,7 @@ adz_status adzi_functional_run(adzi_functional *f, const adz_functional_options 
     adz_tensor *kept[ADZI_FUNCTIONAL_FOUND + ADZ_FUNCTION_RESULTS];
     size_t n = 0;
     f->options = (adz_functional_options)ADZ_FUNCTIONAL_OPTIONS;
-    if (!ADZI_OPTIONS_READ(f->op, ADZ_FUNCTIONAL_OPTIONS, &f->options, options) ||
+    if (!ADZ_OPTIONS_READ(f->op, ADZ_FUNCTIONAL_OPTIONS, &f->options, options) ||
         !check_arguments(f)) {
         return adzi_status(NULL);
     }

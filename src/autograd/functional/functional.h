@@ -54,6 +54,9 @@ bool adzi_functional_prepare_jvp(adzi_functional *f);
 /** The derivatives of all y in the direction `vectors`, one for each x; ADZ_NONE stands for 0. */
 bool adzi_functional_jvp(adzi_functional *f, adz_tensor *const *vectors, adz_tensor **dy);
 
+/** Fills `found` with the Jacobians of all y by all x: found[k * n + i]. */
+bool adzi_functional_jacobian(adzi_functional *f);
+
 /** Whether a given vector has the shape and dtype of `t`. Records an error that calls `t` by `what`
  * and its number. */
 bool adzi_functional_fits(const adzi_functional *f, const adz_tensor *vector, const adz_tensor *t,

@@ -134,7 +134,7 @@ static bool forward(adzi_functional *f)
     return good;
 }
 
-static bool compute_jacobian(adzi_functional *f)
+bool adzi_functional_jacobian(adzi_functional *f)
 {
     const bool fewer = passes_of_all(f, f->x, f->n) < passes_of_all(f, f->y, f->n_y);
     f->n_found = f->n_y * f->n;
@@ -220,7 +220,7 @@ static bool check_independent(adzi_functional *f)
 static bool jacobian_by_rows(adzi_functional *f)
 {
     return check_rows_of(f, f->inputs, f->n, "input") && check_rows_of(f, f->y, f->n_y, "result") &&
-           compute_jacobian(f) &&
+           adzi_functional_jacobian(f) &&
            (!f->options.check_rows || f->x[0]->sizes[0] < 2 || check_independent(f));
 }
 
@@ -234,7 +234,7 @@ adz_status adz_jacobian_many(const adz_tensor_function *function, adz_tensor *co
         .inputs = inputs,
         .n = n,
         .n_results = n_results };
-    return adzi_functional_run(&f, options, compute_jacobian, jacobians);
+    return adzi_functional_run(&f, options, adzi_functional_jacobian, jacobians);
 }
 
 adz_status adz_jacobian_rows_many(const adz_tensor_function *function, adz_tensor *const *inputs,
@@ -258,7 +258,7 @@ adz_status adz_hessian_many(const adz_tensor_function *function, adz_tensor *con
         .n = n,
         .n_results = 1,
         .second = true };
-    return adzi_functional_run(&f, options, compute_jacobian, hessians);
+    return adzi_functional_run(&f, options, adzi_functional_jacobian, hessians);
 }
 
 /* One of the three for a function of one tensor. */
@@ -272,8 +272,8 @@ static adz_tensor *run_single(adzi_functional *f, adz_tensor_map map, adz_tensor
     f->inputs = &x;
     f->n = f->n_results = 1;
     return adzi_single_check(f->op, map) &&
-                   adzi_functional_run(
-                       f, options, f->rows ? jacobian_by_rows : compute_jacobian, &found) == ADZ_OK
+                   adzi_functional_run(f, options,
+                       f->rows ? jacobian_by_rows : adzi_functional_jacobian, &found) == ADZ_OK
                ? found
                : NULL;
 }

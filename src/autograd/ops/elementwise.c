@@ -57,6 +57,66 @@ adz_status adzi_unary_fused_of_result(
     return adzi_unary_fused(node, dx, dy, adzi_saved_result(node, 0), kernels);
 }
 
+/* A float y of the shape and dtype of x, or an integer one for an integer x. Nothing is saved. */
+adz_tensor *adzi_unary_kept(
+    const adzi_op *op, adz_tensor *x, adzi_all_kernels kernels, const char *instead)
+{
+    adzi_call call;
+    if (!adzi_enter(&call, op, "x", &x, 1, 0) || !adzi_want_computable(&call, 0) ||
+        (instead != NULL && !adzi_refuse_bool(&call, 0, instead))) {
+        return NULL;
+    }
+    adz_tensor *y = adzi_new_like(&call, x);
+    if (y == NULL || !adzi_record(&call, 1, &y, NULL, 0)) {
+        return NULL;
+    }
+    adzi_pointwise(kernels[adzi_cpu_level][y->dtype], y, 1, call.in, NULL);
+    return adzi_leave(&call, y);
+}
+
+/* A tensor of zeros, as in PyTorch: what led to x still receives a gradient. */
+adz_status adzi_backward_zeros(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    (void)node;
+    dx[0] = adz_zeros_like(dy[0]);
+    return adzi_status(dx[0]);
+}
+
+/* Two integers are converted to f32 directly and not first to their common integer dtype. That
+ * dtype may be unable to hold an operand of rank 0, as u8 cannot hold -1. */
+bool adzi_promote_floats(adzi_call *call)
+{
+    if (adzi_is_float((adz_dtype)call->in[0]->dtype) ||
+        adzi_is_float((adz_dtype)call->in[1]->dtype)) {
+        return adzi_promote(call, 0, 1);
+    }
+    /* Both are integers or bool here, or f16 or bf16, which are refused. */
+    return adzi_want_computable(call, 0) && adzi_want_computable(call, 1) &&
+           adzi_convert(call, 0, ADZ_F32) && adzi_convert(call, 1, ADZ_F32);
+}
+
+/* The whole forward of functions like atan2. Both inputs are saved even if one alone wants a
+ * gradient, because each derivative reads both. */
+adz_tensor *adzi_binary(const adzi_op *op, adz_tensor *a, adz_tensor *b, adzi_float_kernels kernels)
+{
+    adzi_call call;
+    int rank;
+    int64_t sizes[ADZ_MAX_RANK];
+    if (!adzi_enter(&call, op, "a, b", (adz_tensor *[]){ a, b }, 2, 0) ||
+        !adzi_promote_floats(&call) ||
+        !adzi_broadcast(op->name, &rank, sizes, call.in[0], call.in[1])) {
+        return NULL;
+    }
+    adz_tensor *y = adzi_new(&call, (adz_dtype)call.in[0]->dtype, rank, sizes);
+    if (y == NULL || !adzi_record(&call, 1, &y, NULL, 0)) {
+        return NULL;
+    }
+    adzi_save_input(&call, 0);
+    adzi_save_input(&call, 1);
+    adzi_pointwise(kernels[adzi_cpu_level][y->dtype], y, 2, call.in, NULL);
+    return adzi_leave(&call, y);
+}
+
 /* torch.result_type of the inputs from `first` on. Tensors with dimensions decide among themselves.
  * Tensors of rank 0 count as numbers: they matter only if they are of a higher category. The
  * categories are bool, integers and floats, in rising order. */

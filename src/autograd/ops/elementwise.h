@@ -36,6 +36,22 @@ adz_status adzi_unary_fused(adzi_node *node, adz_tensor **dx, adz_tensor *dy, ad
 adz_status adzi_unary_fused_of_result(
     adzi_node *node, adz_tensor **dx, adz_tensor *dy, adzi_float_kernels kernels);
 
+/** The forward of a function that keeps the dtype of x and saves nothing. Refuses bool with the
+ * advice to use `instead`, unless that is NULL. */
+adz_tensor *adzi_unary_kept(
+    const adzi_op *op, adz_tensor *x, adzi_all_kernels kernels, const char *instead);
+
+/** The backward of a function that is constant between its jumps. */
+adz_status adzi_backward_zeros(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
+
+/** The forward of a float function of two tensors, which broadcast: y = f(a, b). Two integers are
+ * converted to f32. The node saves both inputs. */
+adz_tensor *adzi_binary(
+    const adzi_op *op, adz_tensor *a, adz_tensor *b, adzi_float_kernels kernels);
+
+/** Brings both inputs to one float dtype: f32 if both are integers or bool. */
+bool adzi_promote_floats(adzi_call *call);
+
 /** Brings the inputs from `first` on to their common dtype, torch.result_type of them all. The
  * conversions are recorded. In place it fails where the common dtype is not that of input 0. */
 bool adzi_promote_from(adzi_call *call, int first);

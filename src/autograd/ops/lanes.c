@@ -27,8 +27,7 @@ int64_t adzi_lanes(adzi_lanes_args *args, const adz_tensor *x, int dim)
 /* About 8192 elements are worth a thread, and always one lane at least. At a nanosecond each, about
  * the cost of an exponential, they take the ten microseconds that base/threads/parallel.h asks for.
  */
-int64_t adzi_lanes_grain(int64_t n, int64_t lanes)
+int64_t adzi_lanes_grain(int64_t n)
 {
-    const int64_t grain = n > 0 ? 8192 / n : lanes;
-    return grain > 1 ? grain : 1;
+    return adzi_grain_of(8192, n);
 }

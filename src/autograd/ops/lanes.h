@@ -23,8 +23,8 @@ typedef struct adzi_lanes_args {
 /** Sets n and inner for the lanes of `x` along `dim`; returns how many there are. */
 int64_t adzi_lanes(adzi_lanes_args *args, const adz_tensor *x, int dim);
 
-/** The grain of a launch over `lanes` lanes of n elements: how many lanes are worth a thread. */
-int64_t adzi_lanes_grain(int64_t n, int64_t lanes);
+/** The grain of a launch over lanes of n elements: how many lanes are worth a thread. */
+int64_t adzi_lanes_grain(int64_t n);
 
 /**
  * Launches a kernel over the lanes of in[0] along `dim`. All operands are contiguous. The lanes are
@@ -40,7 +40,7 @@ static inline void adzi_lanes_run(
     }
     int64_t lanes = adzi_lanes(&args, in[0], dim);
     if (in[0]->numel > 0) {
-        adzi_launch(kernel, &args, lanes, adzi_lanes_grain(args.n, lanes));
+        adzi_launch(kernel, &args, lanes, adzi_lanes_grain(args.n));
     }
 }
 

@@ -47,6 +47,15 @@ typedef void (*adzi_observer)(
 /** The observer of all launches in the process; NULL for none. Tests set it. */
 extern _Atomic(adzi_observer) adzi_launch_observer;
 
+/** The grain of a launch whose units have `each` elements, a number of any type, if `least`
+ * elements are worth a thread. 1 or more. */
+#define adzi_grain_of(least, each) adzi_count_grain((least), (double)(each))
+
+static inline int64_t adzi_count_grain(double least, double each)
+{
+    return each < least ? (int64_t)(least / (each > 1 ? each : 1)) : 1;
+}
+
 /** Computes all units, on several threads if there are more than `grain`, and does not call the
  * observer. */
 void adzi_launch_unobserved(adzi_kernel kernel, const void *args, int64_t units, int64_t grain);

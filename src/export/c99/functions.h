@@ -1,4 +1,5 @@
-/* The functions that a file in C may bring along, for math.c, which looks them up and prints them.
+/* The functions that a file in C may bring along, for math.c, which looks them up and prints them:
+ * products of rows, conversions, integers, and functions of doubles.
  */
 #ifndef ADZI_EXPORT_C99_FUNCTIONS_H
 #define ADZI_EXPORT_C99_FUNCTIONS_H
@@ -6,7 +7,7 @@
 #include <stddef.h>
 
 /* A function: its name, what libm calls it (NULL: libm has none that would do), and its text. In
- * the text @name is another function of this table. */
+ * the text @name is another function of this table or of elementary.h. */
 typedef struct {
     const char *name, *libm, *text;
 } function;
@@ -129,243 +130,17 @@ static const function functions[] = {
       "{\n"
       "    return a > b || (a != a && b == b);\n"
       "}\n" },
-    { "power2", NULL,
-      "/* 2^n for -126 <= n <= 127, from the bits of its exponent. */\n"
-      "static float @power2(int n)\n"
+    { "modulo", NULL,
+      "/* The remainder with the sign of x; 0 for a divisor of 0, which the library refuses. */\n"
+      "static int32_t @modulo(int32_t x, int32_t y)\n"
       "{\n"
-      "    union {\n"
-      "        int32_t bits;\n"
-      "        float value;\n"
-      "    } x;\n"
-      "    x.bits = (int32_t)(n + 127) * 8388608;\n"
-      "    return x.value;\n"
+      "    return y == 0 || y == -1 ? 0 : x % y;\n"
       "}\n" },
-    { "expm1_near", NULL,
-      "/* e^r - 1 for |r| <= ln(2) / 2: a Taylor series. */\n"
-      "static float @expm1_near(float r)\n"
+    { "whole_remainder", NULL,
+      "static int32_t @whole_remainder(int32_t x, int32_t y)\n"
       "{\n"
-      "    float p = 1.98412698e-4f;\n"
-      "    p = p * r + 1.38888889e-3f;\n"
-      "    p = p * r + 8.33333333e-3f;\n"
-      "    p = p * r + 4.16666667e-2f;\n"
-      "    p = p * r + 0.166666667f;\n"
-      "    p = p * r + 0.5f;\n"
-      "    return r + r * r * p;\n"
-      "}\n" },
-    { "exp", "expf",
-      "/* e^x = 2^n e^r, where n is the integer next to x / ln(2). */\n"
-      "static float @exp(float x)\n"
-      "{\n"
-      "    if (x != x || x > 88.722839f) {\n"
-      "        return x > 0 ? 1.0f / 0.0f : x;\n"
-      "    }\n"
-      "    if (x < -103.97208f) {\n"
-      "        return 0;\n"
-      "    }\n"
-      "    const int n = (int)(x * 1.44269504f + (x < 0 ? -0.5f : 0.5f)), half = n / 2;\n"
-      "    const float r = (x - (float)n * 0.693145752f) - (float)n * 1.42860682e-6f;\n"
-      "    return (1 + @expm1_near(r)) * @power2(half) * @power2(n - half);\n"
-      "}\n" },
-    { "expm1", "expm1f",
-      "/* e^x - 1 = 2^n (e^r - 1) + (2^n - 1). */\n"
-      "static float @expm1(float x)\n"
-      "{\n"
-      "    if (x != x || x == 0 || x > 88.0f) {\n"
-      "        return x > 0 ? @exp(x) : x;\n"
-      "    }\n"
-      "    if (x < -18.0f) {\n"
-      "        return -1;\n"
-      "    }\n"
-      "    const int n = (int)(x * 1.44269504f + (x < 0 ? -0.5f : 0.5f));\n"
-      "    const float r = (x - (float)n * 0.693145752f) - (float)n * 1.42860682e-6f;\n"
-      "    const float scale = @power2(n);\n"
-      "    return scale * @expm1_near(r) + (scale - 1);\n"
-      "}\n" },
-    { "log_near", NULL,
-      "/* log m, where x = 2^n m and m lies between sqrt(1/2) and sqrt(2). x is finite and positive. */\n"
-      "static float @log_near(float x, int *power)\n"
-      "{\n"
-      "    union {\n"
-      "        float value;\n"
-      "        int32_t bits;\n"
-      "    } m;\n"
-      "    int n = -127;\n"
-      "    if (x < 1.17549435e-38f) {\n"
-      "        x *= 8388608;\n"
-      "        n -= 23;\n"
-      "    }\n"
-      "    m.value = x;\n"
-      "    n += (int)(m.bits / 8388608);\n"
-      "    m.bits = m.bits % 8388608 + 127 * 8388608;\n"
-      "    if (m.value > 1.41421356f) {\n"
-      "        m.value *= 0.5f;\n"
-      "        ++n;\n"
-      "    }\n"
-      "    const float f = m.value - 1, s = f / (2 + f), z = s * s;\n"
-      "    float p = 9.09090909e-2f;\n"
-      "    p = p * z + 0.111111111f;\n"
-      "    p = p * z + 0.142857143f;\n"
-      "    p = p * z + 0.2f;\n"
-      "    p = p * z + 0.333333333f;\n"
-      "    *power = n;\n"
-      "    return f - s * (f - 2 * z * p);\n"
-      "}\n" },
-    { "log", "logf",
-      "/* log x = n log 2 + log m. */\n"
-      "static float @log(float x)\n"
-      "{\n"
-      "    if (!(x > 0) || x > 3.402823466e38f) {\n"
-      "        return x == 0 ? -1.0f / 0.0f : x < 0 ? 0.0f / 0.0f : x;\n"
-      "    }\n"
-      "    int n;\n"
-      "    const float near = @log_near(x, &n);\n"
-      "    return (float)n * 0.693145752f + (near + (float)n * 1.42860682e-6f);\n"
-      "}\n" },
-    { "log1p", "log1pf",
-      "/* log(1 + x). The factor x / (u - 1) makes good what rounding 1 + x has lost. */\n"
-      "static float @log1p(float x)\n"
-      "{\n"
-      "    const volatile float u = 1 + x;\n"
-      "    const float d = u - 1;\n"
-      "    return d == 0 || !(x <= 3.402823466e38f) ? x : @log(u) * (x / d);\n"
-      "}\n" },
-    { "sqrt", "sqrtf",
-      "/* The root by Newton's method, from a guess that halves the exponent. */\n"
-      "static float @sqrt(float x)\n"
-      "{\n"
-      "    union {\n"
-      "        float value;\n"
-      "        int32_t bits;\n"
-      "    } y;\n"
-      "    float scale = 1;\n"
-      "    if (!(x > 0) || x > 3.402823466e38f) {\n"
-      "        return x < 0 ? 0.0f / 0.0f : x;\n"
-      "    }\n"
-      "    if (x < 1e-30f) {\n"
-      "        x *= 1.8446744e19f;\n"
-      "        scale = 2.32830644e-10f;\n"
-      "    }\n"
-      "    y.value = x;\n"
-      "    y.bits = 532487669 + y.bits / 2;\n"
-      "    y.value = 0.5f * (y.value + x / y.value);\n"
-      "    y.value = 0.5f * (y.value + x / y.value);\n"
-      "    y.value = 0.5f * (y.value + x / y.value);\n"
-      "    return y.value * scale;\n"
-      "}\n" },
-    { "tanh", "tanhf",
-      "static float @tanh(float x)\n"
-      "{\n"
-      "    const float a = x < 0 ? -x : x;\n"
-      "    if (a > 9.02f) {\n"
-      "        return x < 0 ? -1 : 1;\n"
-      "    }\n"
-      "    const float t = @expm1(2 * a), y = t / (t + 2);\n"
-      "    return x < 0 ? -y : y;\n"
-      "}\n" },
-    { "sigmoid", NULL,
-      "static float @sigmoid(float x)\n"
-      "{\n"
-      "    const float e = @exp(x < 0 ? x : -x);\n"
-      "    return (x < 0 ? e : 1) / (1 + e);\n"
-      "}\n" },
-    { "erfc_far", NULL,
-      "/* 1 - erf(x) for 1 <= x < 4: e^(-x^2) p(1 / (1 + x / 2)). */\n"
-      "static float @erfc_far(float x)\n"
-      "{\n"
-      "    const float t = 1 / (1 + 0.5f * x);\n"
-      "    float p = -0.0536304265f;\n"
-      "    p = p * t - 0.0570652001f;\n"
-      "    p = p * t + 0.403495044f;\n"
-      "    p = p * t + 0.101495415f;\n"
-      "    p = p * t + 0.330757141f;\n"
-      "    p = p * t + 0.273634344f;\n"
-      "    p = p * t + 6.05118403e-4f;\n"
-      "    return @exp(-x * x) * p;\n"
-      "}\n" },
-    { "erf", "erff",
-      "/* A Taylor series up to 1. */\n"
-      "static float @erf(float x)\n"
-      "{\n"
-      "    const float a = x < 0 ? -x : x, z = x * x;\n"
-      "    if (a < 1) {\n"
-      "        float p = 1.48067193e-8f;\n"
-      "        p = p * z - 1.63658469e-7f;\n"
-      "        p = p * z + 1.64621157e-6f;\n"
-      "        p = p * z - 1.49256516e-5f;\n"
-      "        p = p * z + 1.20553327e-4f;\n"
-      "        p = p * z - 8.54832702e-4f;\n"
-      "        p = p * z + 5.22397762e-3f;\n"
-      "        p = p * z - 2.68661706e-2f;\n"
-      "        p = p * z + 0.112837917f;\n"
-      "        p = p * z - 0.376126389f;\n"
-      "        return x * (p * z + 1.12837917f);\n"
-      "    }\n"
-      "    if (a < 4) {\n"
-      "        const float y = 1 - @erfc_far(a);\n"
-      "        return x < 0 ? -y : y;\n"
-      "    }\n"
-      "    return x != x ? x : x < 0 ? -1 : 1;\n"
-      "}\n" },
-    { "gelu", NULL,
-      "/* x Phi(x) = max(x, 0) - |x| Phi(-|x|), in which nothing cancels for x < 0. */\n"
-      "static float @gelu(float x)\n"
-      "{\n"
-      "    const float most = x > 0 ? x : 0 - x, a = 0.707106781f * most;\n"
-      "    if (!(a < 4)) {\n"
-      "        return x < 0 ? x - x : x;\n"
-      "    }\n"
-      "    return (x < 0 ? 0 : x) - 0.5f * most * (a < 1 ? 1 - @erf(a) : @erfc_far(a));\n"
-      "}\n" },
-    { "softplus", NULL,
-      "/* log(1 + e^x). */\n"
-      "static float @softplus(float x)\n"
-      "{\n"
-      "    return (x > 0 ? x : 0) + @log1p(@exp(x > 0 ? -x : x));\n"
-      "}\n" },
-    { "exp_of_product", NULL,
-      "/* e^(y log x) for x > 0. The product is y1 s1, which is exact because both have 12 bits, and a\n"
-      " * rest. */\n"
-      "static float @exp_of_product(float y, float x)\n"
-      "{\n"
-      "    if (!(x > 0) || x > 3.402823466e38f || y > 1e30f || y < -1e30f) {\n"
-      "        return @exp(y * @log(x));\n"
-      "    }\n"
-      "    int n;\n"
-      "    const float near = @log_near(x, &n), whole = (float)n * 0.693145752f;\n"
-      "    const volatile float s = whole + (near + (float)n * 1.42860682e-6f);\n"
-      "    const volatile float s4097 = s * 4097, s1 = s4097 - (s4097 - s);\n"
-      "    const volatile float y4097 = y * 4097, y1 = y4097 - (y4097 - y);\n"
-      "    const float s2 = ((whole - s1) + near) + (float)n * 1.42860682e-6f;\n"
-      "    const float first = @exp(y1 * s1);\n"
-      "    return first == 0 || first - first != 0 ? first : first * @exp((y - y1) * s1 + y * s2);\n"
-      "}\n" },
-    { "pow", "powf",
-      "/* x^n by squaring for whole exponents, else e^(y log |x|), with the special cases of C. */\n"
-      "static float @pow(float x, float y)\n"
-      "{\n"
-      "    if (x == 1 || y == 0) {\n"
-      "        return 1;\n"
-      "    }\n"
-      "    if (x != x || y != y) {\n"
-      "        return x + y;\n"
-      "    }\n"
-      "    const int small = y > -64 && y < 64 && (float)(int)y == y;\n"
-      "    const int whole = y >= 8388608 || y <= -8388608 || (float)(int)y == y;\n"
-      "    const int odd = y > -16777216 && y < 16777216 && (int)y % 2 != 0 && whole;\n"
-      "    const float a = x > 0 ? x : 0 - x;\n"
-      "    if (small) {\n"
-      "        float power = 1, square = x;\n"
-      "        for (int n = y < 0 ? -(int)y : (int)y; n > 0; n /= 2) {\n"
-      "            power = n % 2 != 0 ? power * square : power;\n"
-      "            square *= square;\n"
-      "        }\n"
-      "        return y < 0 ? 1 / power : power;\n"
-      "    }\n"
-      "    if (x < 0 && !whole && x >= -3.402823466e38f) {\n"
-      "        return 0.0f / 0.0f;\n"
-      "    }\n"
-      "    const float power = a == 1 ? 1 : @exp_of_product(y, a);\n"
-      "    return odd && (x < 0 || 1 / x < 0) ? -power : power;\n"
+      "    const int32_t rest = @modulo(x, y);\n"
+      "    return rest != 0 && (y < 0) != (rest < 0) ? rest + y : rest;\n"
       "}\n" },
     { "wide_sqrt", "sqrt",
       "/* The root by Newton's method, which begins with that of x / 4^n between 1 / 2 and 2. */\n"
@@ -469,8 +244,6 @@ static const function functions[] = {
       "    (void)i;\n"
       "    return @wide_powi(base, at->step);\n"
       "}\n" },
-    { "sin", "sinf", NULL },
-    { "cos", "cosf", NULL },
 };
 /* clang-format on */
 

@@ -5,14 +5,26 @@
 #include <string.h>
 
 #include "export/c99/c99.h"
+#include "export/c99/elementary.h"
 #include "export/c99/functions.h"
 
-enum { COUNT = sizeof functions / sizeof *functions };
+enum {
+    GENERAL = sizeof functions / sizeof *functions,
+    COUNT = GENERAL + sizeof elementary / sizeof *elementary
+};
+
+_Static_assert(COUNT <= 64, "a bit of adzi_c99's `helpers` stands for each function");
+
+static const function *function_at(int i)
+{
+    return i < GENERAL ? &functions[i] : &elementary[i - GENERAL];
+}
 
 static int index_of(const char *name, size_t length)
 {
     for (int i = 0; i < COUNT; ++i) {
-        if (strlen(functions[i].name) == length && strncmp(functions[i].name, name, length) == 0) {
+        const char *known = function_at(i)->name;
+        if (strlen(known) == length && strncmp(known, name, length) == 0) {
             return i;
         }
     }
@@ -36,10 +48,10 @@ bool adzi_c99_is_function(const char *name)
 const char *adzi_c99_of_doubles(const char *name, size_t length)
 {
     for (int i = 0; i < COUNT; ++i) {
-        const char *libm = functions[i].libm;
-        if (libm != NULL && strncmp(functions[i].name, "wide_", 5) == 0 && strlen(libm) == length &&
-            strncmp(libm, name, length) == 0) {
-            return functions[i].name;
+        const function *f = function_at(i);
+        if (f->libm != NULL && strncmp(f->name, "wide_", 5) == 0 && strlen(f->libm) == length &&
+            strncmp(f->libm, name, length) == 0) {
+            return f->name;
         }
     }
     return NULL;
@@ -61,7 +73,7 @@ void adzi_c99_expand(adzi_c99 *c, adzi_text *text, const char *part)
             adzi_c99_fail(c, ADZ_ERR_STATE, "%s: no such function in C", part);
             return;
         }
-        const function *f = &functions[i];
+        const function *f = function_at(i);
         if (c->libm && f->libm != NULL) {
             adzi_text_add(text, f->libm);
             continue;
@@ -83,7 +95,7 @@ void adzi_c99_functions(adzi_c99 *c, adzi_text *file)
     adzi_text texts[COUNT] = { { 0 } };
     for (int i = COUNT - 1; i >= 0; --i) {
         if (c->helpers >> i & 1u) {
-            adzi_c99_expand(c, &texts[i], functions[i].text);
+            adzi_c99_expand(c, &texts[i], function_at(i)->text);
         }
     }
     for (int i = 0; i < COUNT; ++i) {

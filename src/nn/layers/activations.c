@@ -8,7 +8,7 @@
 #include "adze/ops/math.h"
 #include "autograd/ops/activation/activation_table.h"
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
 #include "nn/layers/activations.h"
 #include "nn/module.h"
 
@@ -78,12 +78,12 @@ adz_module *adz_activation_new(adz_activation activation)
                : activation_new(activation, adzi_activation_row_of(activation)->p, false);
 }
 
-ADZI_OPTIONS_INIT(adz_relu_options_init, adz_relu_options, ADZ_RELU_OPTIONS)
+ADZ_OPTIONS_INIT(adz_relu_options_init, adz_relu_options, ADZ_RELU_OPTIONS)
 
 adz_module *adz_relu_new(const adz_relu_options *options)
 {
     adz_relu_options o = ADZ_RELU_OPTIONS;
-    return ADZI_OPTIONS_READ("adz_relu_new", ADZ_RELU_OPTIONS, &o, options)
+    return ADZ_OPTIONS_READ("adz_relu_new", ADZ_RELU_OPTIONS, &o, options)
                ? activation_new(ADZ_ACTIVATION_RELU, 0, o.inplace)
                : NULL;
 }

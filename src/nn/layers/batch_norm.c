@@ -15,7 +15,7 @@
 #include "base/tracer.h"
 #include "nn/micro_state.h"
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 enum { WEIGHT, BIAS };     /* parameters */
 enum { MEAN, VAR, COUNT }; /* buffers */
@@ -160,8 +160,8 @@ bool adzi_batch_norm_running(const adz_module *module, adzi_running_buffers *run
            running->count->numel == 1 && running->count->dtype == ADZ_I64;
 }
 
-ADZI_OPTIONS_INIT(adz_batch_norm1d_options_init, adz_batch_norm1d_options, ADZ_BATCH_NORM1D_OPTIONS)
-ADZI_OPTIONS_INIT(adz_batch_norm2d_options_init, adz_batch_norm2d_options, ADZ_BATCH_NORM2D_OPTIONS)
+ADZ_OPTIONS_INIT(adz_batch_norm1d_options_init, adz_batch_norm1d_options, ADZ_BATCH_NORM1D_OPTIONS)
+ADZ_OPTIONS_INIT(adz_batch_norm2d_options_init, adz_batch_norm2d_options, ADZ_BATCH_NORM2D_OPTIONS)
 
 static bool check(const char *op, int64_t features, const adz_batch_norm1d_options *o)
 {
@@ -178,7 +178,7 @@ static bool check(const char *op, int64_t features, const adz_batch_norm1d_optio
             adzi_text_number(o->momentum), adzi_text_number(o->eps));
         return false;
     }
-    return adzi_check_module_dtype(op, o->dtype);
+    return adz_check_parameter_dtype(op, o->dtype);
 }
 
 /* Zeros[features] for a parameter or buffer that is present, else ADZ_NONE. */
@@ -192,7 +192,7 @@ static adz_module *batch_norm_new(const char *op, const adz_module_type *type, i
     const adz_batch_norm1d_options *options)
 {
     adz_batch_norm1d_options o = ADZ_BATCH_NORM1D_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_BATCH_NORM1D_OPTIONS, &o, options) ||
+    if (!ADZ_OPTIONS_READ(op, ADZ_BATCH_NORM1D_OPTIONS, &o, options) ||
         !check(op, num_features, &o)) {
         return NULL;
     }

@@ -13,7 +13,7 @@
 #include "autograd/ops/conv/conv.h"
 #include "nn/module.h"
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 enum { WEIGHT, BIAS };
 
@@ -134,14 +134,13 @@ static size_t repr(adz_module *self, char *buffer, size_t size)
 static const adz_module_type types[2][2] = { { CONV_TYPE("Conv1d"), CONV_TYPE("Conv2d") },
     { CONV_TYPE("ConvTranspose1d"), CONV_TYPE("ConvTranspose2d") } };
 
-ADZI_OPTIONS_INIT(adz_conv_module_options_init, adz_conv_module_options, ADZ_CONV_MODULE_OPTIONS)
+ADZ_OPTIONS_INIT(adz_conv_module_options_init, adz_conv_module_options, ADZ_CONV_MODULE_OPTIONS)
 
 /* Checks channels, groups and the sizes of the kernel, and spreads the latter over n dimensions. */
 static bool check_sizes(const char *op, int n, int64_t in, int64_t out, adz_shape kernel,
     const adz_conv_module_options *o, int64_t *sizes)
 {
-    if (!adzi_check_features(op, "in_channels", in, 1) ||
-        !adzi_check_features(op, "out_channels", out, 1)) {
+    if (!adz_check_size(op, "in_channels", in, 1) || !adz_check_size(op, "out_channels", out, 1)) {
         return false;
     }
     if (o->groups < 1 || in % o->groups != 0 || out % o->groups != 0) {
@@ -205,8 +204,8 @@ static adz_module *build_conv(const char *op, bool transposed, int n, int64_t in
     adz_conv_module_options o = ADZ_CONV_MODULE_OPTIONS;
     conv_state state;
     int64_t kernel[2] = { 1, 1 };
-    if (!ADZI_OPTIONS_READ(op, ADZ_CONV_MODULE_OPTIONS, &o, options) ||
-        !adzi_check_module_dtype(op, o.dtype) ||
+    if (!ADZ_OPTIONS_READ(op, ADZ_CONV_MODULE_OPTIONS, &o, options) ||
+        !adz_check_parameter_dtype(op, o.dtype) ||
         !check_sizes(op, n, in, out, kernel_size, &o, kernel) ||
         !read_options(&state, op, transposed, n, kernel, &o)) {
         return NULL;

@@ -5,7 +5,7 @@
 #include "adze/ops/dropout.h"
 #include "nn/module.h"
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 typedef struct {
     double p;
@@ -60,13 +60,13 @@ static const adz_module_type dropout_type = {
     .elementwise_step = elementwise_step,
 };
 
-ADZI_OPTIONS_INIT(adz_dropout_options_init, adz_dropout_options, ADZ_DROPOUT_OPTIONS)
+ADZ_OPTIONS_INIT(adz_dropout_options_init, adz_dropout_options, ADZ_DROPOUT_OPTIONS)
 
 adz_module *adz_dropout_new(double p, const adz_dropout_options *options)
 {
     static const char op[] = "adz_dropout_new";
     adz_dropout_options o = ADZ_DROPOUT_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_DROPOUT_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_DROPOUT_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!(p >= 0 && p <= 1)) {

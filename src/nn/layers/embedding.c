@@ -7,7 +7,7 @@
 #include "adze/nn/init.h"
 #include "nn/module.h"
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 typedef struct {
     adz_embedding_options options; /* its padding_idx is 0 .. V-1, or ADZ_NO_PADDING */
@@ -67,16 +67,16 @@ adz_status adz_embedding_get_options(
             "the module is of type %s, but must be an Embedding", module->type.name);
     }
     const adz_embedding_options *all = &((const embedding_state *)module->state)->options;
-    return adzi_options_fill(op, options, size, all, sizeof *all);
+    return adz_options_fill(op, options, size, all, sizeof *all);
 }
 
-ADZI_OPTIONS_INIT(
+ADZ_OPTIONS_INIT(
     adz_embedding_table_options_init, adz_embedding_table_options, ADZ_EMBEDDING_TABLE_OPTIONS)
 
 static bool check(int64_t rows, int64_t features, const adz_embedding_table_options *o)
 {
     static const char op[] = "adz_embedding_new";
-    if (!adzi_check_module_dtype(op, o->dtype)) {
+    if (!adz_check_parameter_dtype(op, o->dtype)) {
         return false;
     }
     if (o->sparse) {
@@ -101,7 +101,7 @@ adz_module *adz_embedding_new(
     int64_t num_embeddings, int64_t embedding_dim, const adz_embedding_table_options *options)
 {
     adz_embedding_table_options o = ADZ_EMBEDDING_TABLE_OPTIONS;
-    if (!ADZI_OPTIONS_READ("adz_embedding_new", ADZ_EMBEDDING_TABLE_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ("adz_embedding_new", ADZ_EMBEDDING_TABLE_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!check(num_embeddings, embedding_dim, &o)) {

@@ -14,7 +14,7 @@
 #include "nn/fusion.h"
 #include "nn/layers/activations.h"
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 enum { LAYER1, LAYER2, DROPOUT, ACTIVATION, LINEAR_V }; /* children, in the order of labml_nn */
 
@@ -54,7 +54,7 @@ static const adz_module_type feed_forward_type = {
     .forward = forward,
 };
 
-ADZI_OPTIONS_INIT(adz_feed_forward_options_init, adz_feed_forward_options, ADZ_FEED_FORWARD_OPTIONS)
+ADZ_OPTIONS_INIT(adz_feed_forward_options_init, adz_feed_forward_options, ADZ_FEED_FORWARD_OPTIONS)
 
 static bool add_linear(
     adz_module *self, const char *name, int64_t in, int64_t out, bool bias, adz_dtype dtype)
@@ -104,7 +104,7 @@ adz_module *adz_feed_forward_new(
 {
     static const char op[] = "adz_feed_forward_new";
     adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
-    return ADZI_OPTIONS_READ(op, ADZ_FEED_FORWARD_OPTIONS, &o, options)
+    return ADZ_OPTIONS_READ(op, ADZ_FEED_FORWARD_OPTIONS, &o, options)
                ? network(op, d_model, d_ff, &o)
                : NULL;
 }
@@ -147,7 +147,7 @@ adz_module *adz_feed_forward_variant_new(
     if (variant == NULL) {
         return adzi_fail_null(op, "variant");
     }
-    if (!ADZI_OPTIONS_READ(op, ADZ_FEED_FORWARD_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_FEED_FORWARD_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!set_variant(&o, variant, known, sizeof known)) {

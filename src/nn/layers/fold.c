@@ -5,7 +5,7 @@
 #include "adze/nn/conv.h"
 #include "autograd/ops/conv/fold.h"
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
 #include "nn/layers/numbers.h"
 #include "nn/module.h"
 
@@ -72,7 +72,7 @@ static adz_module *fold_new(const char *op, const adz_module_type *type, adz_sha
     fold_state state = { output_size, kernel_size, ADZ_CONV_OPTIONS };
     adzi_conv conv;
     int64_t kernel[2];
-    if (!ADZI_OPTIONS_READ(op, ADZ_CONV_OPTIONS, &state.options, options) ||
+    if (!ADZ_OPTIONS_READ(op, ADZ_CONV_OPTIONS, &state.options, options) ||
         !adzi_fold_read_kernel(op, &state.options, kernel_size, &conv, kernel)) {
         return NULL;
     }

@@ -14,7 +14,7 @@
 #include "adze/ops/norm.h"
 #include "adze/ops/shape.h"
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
 #include "nn/module.h"
 
 enum { WEIGHT, BIAS }; /* parameters */
@@ -84,16 +84,16 @@ static const adz_module_type group_norm_type = {
     .extra_repr = group_norm_repr,
 };
 
-ADZI_OPTIONS_INIT(adz_group_norm_options_init, adz_group_norm_options, ADZ_GROUP_NORM_OPTIONS)
+ADZ_OPTIONS_INIT(adz_group_norm_options_init, adz_group_norm_options, ADZ_GROUP_NORM_OPTIONS)
 
 adz_module *adz_group_norm_new(
     int64_t num_groups, int64_t num_channels, const adz_group_norm_options *options)
 {
     static const char op[] = "adz_group_norm_new";
     adz_group_norm_options o = ADZ_GROUP_NORM_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_GROUP_NORM_OPTIONS, &o, options) ||
-        !adzi_check_features(op, "num_channels", num_channels, 0) || !check_eps(op, o.eps) ||
-        !adzi_check_module_dtype(op, o.dtype)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_GROUP_NORM_OPTIONS, &o, options) ||
+        !adz_check_size(op, "num_channels", num_channels, 0) || !check_eps(op, o.eps) ||
+        !adz_check_parameter_dtype(op, o.dtype)) {
         return NULL;
     }
     if (num_groups < 1 || num_channels % num_groups != 0) {
@@ -172,7 +172,7 @@ static size_t instance_norm_repr(adz_module *self, char *text, size_t size)
 static const adz_module_type instance_norm_types[] = { INSTANCE_NORM("InstanceNorm1d"),
     INSTANCE_NORM("InstanceNorm2d") };
 
-ADZI_OPTIONS_INIT(
+ADZ_OPTIONS_INIT(
     adz_instance_norm_options_init, adz_instance_norm_options, ADZ_INSTANCE_NORM_OPTIONS)
 
 /* Running statistics of zeros and ones, which `track` can leave out. */
@@ -191,9 +191,9 @@ static adz_module *instance_norm_new(
     const char *op, int spatial, int64_t num_features, const adz_instance_norm_options *options)
 {
     adz_instance_norm_options o = ADZ_INSTANCE_NORM_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_INSTANCE_NORM_OPTIONS, &o, options) ||
-        !adzi_check_features(op, "num_features", num_features, 0) || !check_eps(op, o.eps) ||
-        !adzi_check_module_dtype(op, o.dtype)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_INSTANCE_NORM_OPTIONS, &o, options) ||
+        !adz_check_size(op, "num_features", num_features, 0) || !check_eps(op, o.eps) ||
+        !adz_check_parameter_dtype(op, o.dtype)) {
         return NULL;
     }
     if (!(o.momentum >= 0 && o.momentum <= 1)) {

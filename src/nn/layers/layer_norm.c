@@ -9,7 +9,7 @@
 #include "adze/ops/norm.h"
 #include "nn/module.h"
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 enum { WEIGHT, BIAS };
 
@@ -59,11 +59,11 @@ static const adz_module_type layer_norm_type = {
     .extra_repr = extra_repr,
 };
 
-ADZI_OPTIONS_INIT(adz_layer_norm_options_init, adz_layer_norm_options, ADZ_LAYER_NORM_OPTIONS)
+ADZ_OPTIONS_INIT(adz_layer_norm_options_init, adz_layer_norm_options, ADZ_LAYER_NORM_OPTIONS)
 
 static bool check(const char *op, adz_shape shape, const adz_layer_norm_options *o)
 {
-    if (!adzi_check_module_dtype(op, o->dtype)) {
+    if (!adz_check_parameter_dtype(op, o->dtype)) {
         return false;
     }
     if (shape.rank < 1 || shape.rank > ADZ_MAX_RANK) {
@@ -90,7 +90,7 @@ adz_module *adz_layer_norm_new(adz_shape normalized_shape, const adz_layer_norm_
 {
     static const char op[] = "adz_layer_norm_new";
     adz_layer_norm_options o = ADZ_LAYER_NORM_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_LAYER_NORM_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_LAYER_NORM_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!check(op, normalized_shape, &o)) {

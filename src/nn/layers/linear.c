@@ -8,7 +8,7 @@
 #include "adze/ops/linalg.h"
 #include "nn/module.h"
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 enum { WEIGHT, BIAS };
 
@@ -54,17 +54,17 @@ static const adz_module_type linear_type = {
     .linear_parts = linear_parts,
 };
 
-ADZI_OPTIONS_INIT(adz_linear_options_init, adz_linear_options, ADZ_LINEAR_OPTIONS)
+ADZ_OPTIONS_INIT(adz_linear_options_init, adz_linear_options, ADZ_LINEAR_OPTIONS)
 
 adz_module *adz_linear_new(
     int64_t in_features, int64_t out_features, const adz_linear_options *options)
 {
     static const char op[] = "adz_linear_new";
     adz_linear_options o = ADZ_LINEAR_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_LINEAR_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_LINEAR_OPTIONS, &o, options)) {
         return NULL;
     }
-    if (!adzi_check_module_dtype(op, o.dtype)) {
+    if (!adz_check_parameter_dtype(op, o.dtype)) {
         return NULL;
     }
     if (in_features < 0 || out_features < 0) {

@@ -3,14 +3,31 @@
 #include "adze/nn/pool.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "autograd/ops/pool/avg_pool.h"
 #include "autograd/ops/pool/interpolate.h"
 #include "autograd/ops/pool/max_pool.h"
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
 #include "nn/layers/numbers.h"
 #include "nn/module.h"
+
+#define POOL(its_name, function, repr, maximum)                                 \
+    {                                                                           \
+        .size = sizeof(adz_module_type), .name = its_name, .forward = function, \
+        .extra_repr = repr, .takes_maximum = maximum                            \
+    }
+
+/* A module that holds a copy of the `size` bytes at `state`. */
+static adz_module *new_with(const adz_module_type *type, const void *state, size_t size)
+{
+    adz_module *self = adz_module_new(type, size);
+    if (self != NULL) {
+        memcpy(self->state, state, size);
+    }
+    return self;
+}
 
 /* ---- the largest element ------------------------------------------------------------------- */
 
@@ -46,16 +63,8 @@ static size_t max_pool_repr(adz_module *self, char *buffer, size_t size)
 }
 
 static const adz_module_type max_pool_types[] = {
-    { .size = sizeof(adz_module_type),
-        .name = "MaxPool1d",
-        .forward = max_pool1d,
-        .extra_repr = max_pool_repr,
-        .takes_maximum = true },
-    { .size = sizeof(adz_module_type),
-        .name = "MaxPool2d",
-        .forward = max_pool2d,
-        .extra_repr = max_pool_repr,
-        .takes_maximum = true },
+    POOL("MaxPool1d", max_pool1d, max_pool_repr, true),
+    POOL("MaxPool2d", max_pool2d, max_pool_repr, true),
 };
 
 static adz_module *max_pool_new(
@@ -63,16 +72,12 @@ static adz_module *max_pool_new(
 {
     adzi_window_attr attr;
     max_pool_state state = { kernel_size, ADZ_MAX_POOL_OPTIONS };
-    if (!ADZI_OPTIONS_READ(op, ADZ_MAX_POOL_OPTIONS, &state.options, options) ||
+    if (!ADZ_OPTIONS_READ(op, ADZ_MAX_POOL_OPTIONS, &state.options, options) ||
         !adzi_max_pool_read(op, n, kernel_size, options, &attr)) {
         return NULL;
     }
     state.options.size = sizeof state.options;
-    adz_module *self = adz_module_new(&max_pool_types[n - 1], sizeof state);
-    if (self != NULL) {
-        *(max_pool_state *)self->state = state;
-    }
-    return self;
+    return new_with(&max_pool_types[n - 1], &state, sizeof state);
 }
 
 adz_module *adz_max_pool1d_new(int64_t kernel_size, const adz_max_pool_options *options)
@@ -119,14 +124,8 @@ static size_t avg_pool_repr(adz_module *self, char *buffer, size_t size)
 }
 
 static const adz_module_type avg_pool_types[] = {
-    { .size = sizeof(adz_module_type),
-        .name = "AvgPool1d",
-        .forward = avg_pool1d,
-        .extra_repr = avg_pool_repr },
-    { .size = sizeof(adz_module_type),
-        .name = "AvgPool2d",
-        .forward = avg_pool2d,
-        .extra_repr = avg_pool_repr },
+    POOL("AvgPool1d", avg_pool1d, avg_pool_repr, false),
+    POOL("AvgPool2d", avg_pool2d, avg_pool_repr, false),
 };
 
 static adz_module *avg_pool_new(
@@ -134,16 +133,12 @@ static adz_module *avg_pool_new(
 {
     adzi_window_attr attr;
     avg_pool_state state = { kernel_size, ADZ_AVG_POOL_OPTIONS };
-    if (!ADZI_OPTIONS_READ(op, ADZ_AVG_POOL_OPTIONS, &state.options, options) ||
+    if (!ADZ_OPTIONS_READ(op, ADZ_AVG_POOL_OPTIONS, &state.options, options) ||
         !adzi_avg_pool_read(op, n, kernel_size, options, &attr)) {
         return NULL;
     }
     state.options.size = sizeof state.options;
-    adz_module *self = adz_module_new(&avg_pool_types[n - 1], sizeof state);
-    if (self != NULL) {
-        *(avg_pool_state *)self->state = state;
-    }
-    return self;
+    return new_with(&avg_pool_types[n - 1], &state, sizeof state);
 }
 
 adz_module *adz_avg_pool1d_new(int64_t kernel_size, const adz_avg_pool_options *options)
@@ -158,13 +153,10 @@ adz_module *adz_avg_pool2d_new(adz_shape kernel_size, const adz_avg_pool_options
 
 /* ---- adaptive ------------------------------------------------------------------------------ */
 
-typedef struct {
-    adz_shape output_size;
-} adaptive_state;
-
+/* The state is the output_size. */
 static const adz_shape *output_size_of(const adz_module *self)
 {
-    return &((const adaptive_state *)self->state)->output_size;
+    return self->state;
 }
 
 static adz_tensor *adaptive_avg_pool1d(adz_module *self, adz_tensor *x)
@@ -194,54 +186,46 @@ static size_t adaptive_repr(adz_module *self, char *buffer, size_t size)
     return (size_t)snprintf(buffer, size, "output_size=%s", numbers);
 }
 
-#define ADAPTIVE(its_name, function, maximum)        \
-    static const adz_module_type function##_type = { \
-        .size = sizeof(adz_module_type),             \
-        .name = its_name,                            \
-        .forward = function,                         \
-        .extra_repr = adaptive_repr,                 \
-        .takes_maximum = maximum,                    \
-    }
+static const adz_module_type adaptive_avg_pool_types[] = {
+    POOL("AdaptiveAvgPool1d", adaptive_avg_pool1d, adaptive_repr, false),
+    POOL("AdaptiveAvgPool2d", adaptive_avg_pool2d, adaptive_repr, false),
+};
 
-ADAPTIVE("AdaptiveAvgPool1d", adaptive_avg_pool1d, false);
-ADAPTIVE("AdaptiveAvgPool2d", adaptive_avg_pool2d, false);
-ADAPTIVE("AdaptiveMaxPool1d", adaptive_max_pool1d, true);
-ADAPTIVE("AdaptiveMaxPool2d", adaptive_max_pool2d, true);
+static const adz_module_type adaptive_max_pool_types[] = {
+    POOL("AdaptiveMaxPool1d", adaptive_max_pool1d, adaptive_repr, true),
+    POOL("AdaptiveMaxPool2d", adaptive_max_pool2d, adaptive_repr, true),
+};
 
 static adz_module *adaptive_new(
-    const char *op, const adz_module_type *type, int n, adz_shape output_size)
+    const char *op, const adz_module_type *types, int n, adz_shape output_size)
 {
     int64_t sizes[ADZI_AXES];
     if (!adzi_read_pair(op, "output_size", n, output_size, -1, NULL, sizes)) {
         return NULL;
     }
-    adz_module *self = adz_module_new(type, sizeof(adaptive_state));
-    if (self != NULL) {
-        ((adaptive_state *)self->state)->output_size = output_size;
-    }
-    return self;
+    return new_with(&types[n - 1], &output_size, sizeof output_size);
 }
 
 adz_module *adz_adaptive_avg_pool1d_new(int64_t output_size)
 {
     return adaptive_new(
-        "adz_adaptive_avg_pool1d_new", &adaptive_avg_pool1d_type, 1, ADZ_SHAPE(output_size));
+        "adz_adaptive_avg_pool1d_new", adaptive_avg_pool_types, 1, ADZ_SHAPE(output_size));
 }
 
 adz_module *adz_adaptive_avg_pool2d_new(adz_shape output_size)
 {
-    return adaptive_new("adz_adaptive_avg_pool2d_new", &adaptive_avg_pool2d_type, 2, output_size);
+    return adaptive_new("adz_adaptive_avg_pool2d_new", adaptive_avg_pool_types, 2, output_size);
 }
 
 adz_module *adz_adaptive_max_pool1d_new(int64_t output_size)
 {
     return adaptive_new(
-        "adz_adaptive_max_pool1d_new", &adaptive_max_pool1d_type, 1, ADZ_SHAPE(output_size));
+        "adz_adaptive_max_pool1d_new", adaptive_max_pool_types, 1, ADZ_SHAPE(output_size));
 }
 
 adz_module *adz_adaptive_max_pool2d_new(adz_shape output_size)
 {
-    return adaptive_new("adz_adaptive_max_pool2d_new", &adaptive_max_pool2d_type, 2, output_size);
+    return adaptive_new("adz_adaptive_max_pool2d_new", adaptive_max_pool_types, 2, output_size);
 }
 
 /* ---- interpolation ------------------------------------------------------------------------- */
@@ -286,9 +270,5 @@ adz_module *adz_upsample_new(adz_shape size, const adz_interpolate_options *opti
         return NULL;
     }
     state.options.size = sizeof state.options;
-    adz_module *self = adz_module_new(&upsample_type, sizeof state);
-    if (self != NULL) {
-        *(upsample_state *)self->state = state;
-    }
-    return self;
+    return new_with(&upsample_type, &state, sizeof state);
 }

@@ -10,7 +10,7 @@
 
 #include "adze/nn/init.h"
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
 #include "nn/module.h"
 
 typedef struct {
@@ -44,14 +44,14 @@ static const adz_module_type prelu_type = {
     .extra_repr = extra_repr,
 };
 
-ADZI_OPTIONS_INIT(adz_prelu_options_init, adz_prelu_options, ADZ_PRELU_OPTIONS)
+ADZ_OPTIONS_INIT(adz_prelu_options_init, adz_prelu_options, ADZ_PRELU_OPTIONS)
 
 adz_module *adz_prelu_new(const adz_prelu_options *options)
 {
     static const char op[] = "adz_prelu_new";
     adz_prelu_options o = ADZ_PRELU_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_PRELU_OPTIONS, &o, options) ||
-        !adzi_check_module_dtype(op, o.dtype)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_PRELU_OPTIONS, &o, options) ||
+        !adz_check_parameter_dtype(op, o.dtype)) {
         return NULL;
     }
     if (o.num_parameters < 1 || !isfinite(o.init)) {

@@ -9,7 +9,7 @@
 
 #include "adze/nn/init.h"
 #include "adze/nn/lstm.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 typedef struct {
     int64_t input_size, hidden_size;
@@ -148,8 +148,8 @@ static const adz_module_type types[] = { RECURRENT_TYPE("LSTM"), RECURRENT_TYPE(
 bool adzi_recurrent_check(const char *op, int64_t input_size, int64_t hidden_size,
     adz_activation nonlinearity, adz_dtype dtype)
 {
-    if (!adzi_check_features(op, "input_size", input_size, 1) ||
-        !adzi_check_features(op, "hidden_size", hidden_size, 1)) {
+    if (!adz_check_size(op, "input_size", input_size, 1) ||
+        !adz_check_size(op, "hidden_size", hidden_size, 1)) {
         return false;
     }
     if (nonlinearity != ADZ_ACTIVATION_TANH && nonlinearity != ADZ_ACTIVATION_RELU) {
@@ -158,13 +158,13 @@ bool adzi_recurrent_check(const char *op, int64_t input_size, int64_t hidden_siz
             (int)nonlinearity);
         return false;
     }
-    return adzi_check_module_dtype(op, dtype);
+    return adz_check_parameter_dtype(op, dtype);
 }
 
 static bool check(const char *op, const recurrent_state *state, adz_dtype dtype)
 {
     const adz_rnn_options *o = &state->options;
-    if (!adzi_check_layers(op, "num_layers", o->layers, 1)) {
+    if (!adz_check_range(op, "num_layers", o->layers, 1, ADZI_MOST_LAYERS)) {
         return false;
     }
     if (!(o->dropout >= 0 && o->dropout <= 1)) {
@@ -238,15 +238,15 @@ static adz_module *make(const char *op, const recurrent_state *wanted, adz_dtype
         }                                                                                      \
     }
 
-ADZI_OPTIONS_INIT(adz_lstm_module_options_init, adz_lstm_module_options, ADZ_LSTM_MODULE_OPTIONS)
-ADZI_OPTIONS_INIT(adz_gru_module_options_init, adz_gru_module_options, ADZ_GRU_MODULE_OPTIONS)
-ADZI_OPTIONS_INIT(adz_rnn_module_options_init, adz_rnn_module_options, ADZ_RNN_MODULE_OPTIONS)
+ADZ_OPTIONS_INIT(adz_lstm_module_options_init, adz_lstm_module_options, ADZ_LSTM_MODULE_OPTIONS)
+ADZ_OPTIONS_INIT(adz_gru_module_options_init, adz_gru_module_options, ADZ_GRU_MODULE_OPTIONS)
+ADZ_OPTIONS_INIT(adz_rnn_module_options_init, adz_rnn_module_options, ADZ_RNN_MODULE_OPTIONS)
 
 adz_module *adz_lstm_new(
     int64_t input_size, int64_t hidden_size, const adz_lstm_module_options *options)
 {
     adz_lstm_module_options o = ADZ_LSTM_MODULE_OPTIONS;
-    if (!ADZI_OPTIONS_READ("adz_lstm_new", ADZ_LSTM_MODULE_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ("adz_lstm_new", ADZ_LSTM_MODULE_OPTIONS, &o, options)) {
         return NULL;
     }
     const recurrent_state state = STATE_OF(ADZI_LSTM, ADZ_ACTIVATION_TANH);
@@ -257,7 +257,7 @@ adz_module *adz_gru_new(
     int64_t input_size, int64_t hidden_size, const adz_gru_module_options *options)
 {
     adz_gru_module_options o = ADZ_GRU_MODULE_OPTIONS;
-    if (!ADZI_OPTIONS_READ("adz_gru_new", ADZ_GRU_MODULE_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ("adz_gru_new", ADZ_GRU_MODULE_OPTIONS, &o, options)) {
         return NULL;
     }
     const recurrent_state state = STATE_OF(ADZI_GRU, ADZ_ACTIVATION_TANH);
@@ -268,7 +268,7 @@ adz_module *adz_rnn_new(
     int64_t input_size, int64_t hidden_size, const adz_rnn_module_options *options)
 {
     adz_rnn_module_options o = ADZ_RNN_MODULE_OPTIONS;
-    if (!ADZI_OPTIONS_READ("adz_rnn_new", ADZ_RNN_MODULE_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ("adz_rnn_new", ADZ_RNN_MODULE_OPTIONS, &o, options)) {
         return NULL;
     }
     const recurrent_state state = STATE_OF(ADZI_RNN, o.nonlinearity);

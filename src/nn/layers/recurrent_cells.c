@@ -2,7 +2,7 @@
  * themselves. x is [B, D], or [D] without a batch, and the states are [B, F] or [F]. A step is a
  * sequence of length 1, so the operators of whole sequences compute it. */
 #include "adze/ops/shape.h"
-#include "base/options.h"
+#include "adze/options.h"
 #include "nn/layers/recurrent.h"
 
 typedef struct {
@@ -98,14 +98,14 @@ static size_t extra_repr(adz_module *self, char *buffer, size_t size)
 static const adz_module_type types[] = { CELL_TYPE("LSTMCell"), CELL_TYPE("GRUCell"),
     CELL_TYPE("RNNCell") };
 
-ADZI_OPTIONS_INIT(
+ADZ_OPTIONS_INIT(
     adz_recurrent_cell_options_init, adz_recurrent_cell_options, ADZ_RECURRENT_CELL_OPTIONS)
 
 static adz_module *make(const char *op, adzi_recurrent_kind kind, int64_t input_size,
     int64_t hidden_size, const adz_recurrent_cell_options *options)
 {
     adz_recurrent_cell_options o = ADZ_RECURRENT_CELL_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_RECURRENT_CELL_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_RECURRENT_CELL_OPTIONS, &o, options)) {
         return NULL;
     }
     o.nonlinearity = kind == ADZI_RNN ? o.nonlinearity : ADZ_ACTIVATION_TANH;

@@ -10,7 +10,7 @@
 #include "adze/nn/init.h"
 #include "adze/ops/norm.h"
 #include "base/error.h"
-#include "base/options.h"
+#include "adze/options.h"
 #include "nn/layers/numbers.h"
 #include "nn/module.h"
 
@@ -52,7 +52,7 @@ static const adz_module_type rms_norm_type = {
     .extra_repr = extra_repr,
 };
 
-ADZI_OPTIONS_INIT(adz_rms_norm_options_init, adz_rms_norm_options, ADZ_RMS_NORM_OPTIONS)
+ADZ_OPTIONS_INIT(adz_rms_norm_options_init, adz_rms_norm_options, ADZ_RMS_NORM_OPTIONS)
 
 static bool check(const char *op, adz_shape shape, const adz_rms_norm_options *o)
 {
@@ -71,14 +71,14 @@ static bool check(const char *op, adz_shape shape, const adz_rms_norm_options *o
             adzi_text_number(o->eps));
         return false;
     }
-    return adzi_check_module_dtype(op, o->dtype);
+    return adz_check_parameter_dtype(op, o->dtype);
 }
 
 adz_module *adz_rms_norm_new(adz_shape normalized_shape, const adz_rms_norm_options *options)
 {
     static const char op[] = "adz_rms_norm_new";
     adz_rms_norm_options o = ADZ_RMS_NORM_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_RMS_NORM_OPTIONS, &o, options) ||
+    if (!ADZ_OPTIONS_READ(op, ADZ_RMS_NORM_OPTIONS, &o, options) ||
         !check(op, normalized_shape, &o)) {
         return NULL;
     }

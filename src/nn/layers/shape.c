@@ -184,7 +184,7 @@ static const adz_module_type unshuffle_type = {
 static adz_module *pixels_new(
     const char *op, const adz_module_type *type, const char *name, int64_t factor)
 {
-    if (!adzi_check_features(op, name, factor, 1)) {
+    if (!adz_check_size(op, name, factor, 1)) {
         return NULL;
     }
     adz_module *self = adz_module_new(type, sizeof(pixels_state));

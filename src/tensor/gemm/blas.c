@@ -5,9 +5,10 @@
  * thread that calls it, and adze cuts large products for its own threads (cut.h).
  *
  * Cuts along rows: a block has a multiple of 48 rows and at least BLOCK_WORK multiply-adds.
- * Multiples of 48 keep every element in the same place of OpenBLAS's register tiles. The least size
- * keeps parts away from OpenBLAS's separate code for small matrices. The bits then do not depend on
- * where parts end. Tests hold this for each of OpenBLAS's kernels; OpenBLAS does not promise it.
+ * Multiples of 48 keep every element at the same position in OpenBLAS's register tiles. The least
+ * size keeps parts away from OpenBLAS's separate code for small matrices. The bits then do not
+ * depend on where parts end. Tests hold this for each of OpenBLAS's kernels; OpenBLAS does not
+ * promise it.
  *
  * It does not hold for cuts along columns (f32 on Haswell and Zen) nor for products of a matrix and
  * a vector. There, and everywhere under adz_set_deterministic(), each block is a call of its own.

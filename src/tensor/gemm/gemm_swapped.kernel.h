@@ -20,9 +20,10 @@ static void KERNEL(finish_swapped)(
     }
 }
 
-/* A product of few rows with B stored [n, k], computed as C^T = B A^T. The rows of B take the place
- * of A in the tiles and are read once, where they lie. A^T is small and packed once for all of k.
- * The sums of SWAPPED_BLOCK columns of C are kept in the cache through all layers. */
+/* A product of few rows with B stored [n, k], computed as C^T = B A^T. The rows of B stand
+ * in the tiles where those of A do otherwise, and are read once, where they lie. A^T is small and
+ * packed once for all of k. The sums of SWAPPED_BLOCK columns of C are kept in the cache through
+ * all layers. */
 static void KERNEL(swapped)(const adzi_gemm_args *args, const product *g, const KERNEL(room) * room)
 {
     const panels x = KERNEL(panels_of_columns)(g->m);

@@ -91,8 +91,8 @@ static void round_operand(const operand *o, float *to)
         .ld = o->ld,
         .stride = o->stride,
         .to = to };
-    const int64_t grain = ROUND_GRAIN / o->columns;
-    adzi_launch(kernels[adzi_cpu_level], &args, o->rows * o->items, grain < 1 ? 1 : grain);
+    adzi_launch(
+        kernels[adzi_cpu_level], &args, o->rows * o->items, adzi_grain_of(ROUND_GRAIN, o->columns));
 }
 
 /* Both operands, rounded, in one block of memory. The pointer is NULL if memory was refused. */

@@ -4,7 +4,7 @@
  *
  * makes KERNEL(largest_of)(x, n): of n >= 1 elements, the one that wins over all others. WINS(a, b)
  * is an expression in two elements or in two vectors of them. Elements may be compared more than
- * once, and in any order, so WINS must not depend on places.
+ * once, and in any order, so WINS must not depend on positions.
  *
  * The header is included once per type elem, inside each_float.h or each_type.h, and has no include
  * guard. Vectors are explicit, because compilers unroll a loop over the lanes of a register before

@@ -61,14 +61,15 @@ static NOINLINE void transpose(char *to, int64_t to_ld, const char *from, int64_
 }
 
 /** A position in a walk: the index in each dimension and the offset in elements. */
-typedef struct place {
+typedef struct position {
     int64_t index[ADZ_MAX_RANK];
     int64_t offset;
-} place;
+} position;
 
-static inline place place_of(int64_t i, int rank, const int64_t *sizes, const int64_t *strides)
+static inline position position_of(
+    int64_t i, int rank, const int64_t *sizes, const int64_t *strides)
 {
-    place at = { .offset = 0 };
+    position at = { .offset = 0 };
     for (int d = rank - 1; d >= 0 && i != 0; --d) {
         at.index[d] = i % sizes[d];
         i /= sizes[d];
@@ -79,7 +80,7 @@ static inline place place_of(int64_t i, int rank, const int64_t *sizes, const in
 
 /* Advances by n elements, at most to the end of the innermost dimension. */
 static inline void advance(
-    place *at, int64_t n, int rank, const int64_t *sizes, const int64_t *strides)
+    position *at, int64_t n, int rank, const int64_t *sizes, const int64_t *strides)
 {
     int d = rank - 1;
     at->index[d] += n;
@@ -93,7 +94,7 @@ static inline void advance(
 
 /* Advances by whole rows, at most to the end of the dimension before the innermost. */
 static inline void advance_rows(
-    place *at, int64_t rows, int rank, const int64_t *sizes, const int64_t *strides)
+    position *at, int64_t rows, int rank, const int64_t *sizes, const int64_t *strides)
 {
     at->index[rank - 2] += rows;
     at->offset += rows * strides[rank - 2];
@@ -108,7 +109,7 @@ static inline void advance_rows(
  * 0 unless the dimension before the innermost is contiguous and there are at least two such rows.
  */
 static inline int64_t columns_of(
-    const place *at, int64_t n, int rank, const int64_t *sizes, const int64_t *strides)
+    const position *at, int64_t n, int rank, const int64_t *sizes, const int64_t *strides)
 {
     if (rank < 2 || strides[rank - 2] != 1 || strides[rank - 1] < 2 || at->index[rank - 1] != 0) {
         return 0;
@@ -134,7 +135,7 @@ static inline int64_t columns_of(
 
 /* WALKS(bits) makes the functions for elements of 8, 16, 32 or 64 bits:
  *
- *     splat_<bits>     one element to n places
+ *     splat_<bits>     one element to n positions
  *     collect_<bits>   n elements at a stride to contiguous memory
  *     spread_<bits>    n contiguous elements to a stride
  *     gather_<bits>    a walk that reads rows by copy, splat, collect or transposition
@@ -163,7 +164,7 @@ static inline int64_t columns_of(
         int64_t n, int rank, const int64_t *sizes, const int64_t *strides)                         \
     {                                                                                              \
         const int64_t row = sizes[rank - 1], stride = strides[rank - 1];                           \
-        place at = place_of(first, rank, sizes, strides);                                          \
+        position at = position_of(first, rank, sizes, strides);                                    \
         for (int64_t m; n > 0; n -= m, to += m) {                                                  \
             const item_##item *x = from + at.offset;                                               \
             const int64_t columns = item >= 32 ? columns_of(&at, n, rank, sizes, strides) : 0;     \
@@ -189,7 +190,7 @@ static inline int64_t columns_of(
         int64_t n, int rank, const int64_t *sizes, const int64_t *strides)                         \
     {                                                                                              \
         const int64_t row = sizes[rank - 1], stride = strides[rank - 1];                           \
-        place at = place_of(first, rank, sizes, strides);                                          \
+        position at = position_of(first, rank, sizes, strides);                                    \
         for (int64_t m; n > 0; n -= m, from += m) {                                                \
             const int64_t columns = item >= 32 ? columns_of(&at, n, rank, sizes, strides) : 0;     \
             if (columns > 0) {                                                                     \

@@ -276,7 +276,7 @@ static inline float adzi_gelu_derivative_f32(float x)
 }
 
 /* 1 if |x| > 2^20 or x is NaN. Reducing such arguments without a branch would slow down all others,
- * so libm computes them. Loops look for them first. */
+ * so adzi_sin_far computes them. Loops look for them first. */
 static inline uint32_t adzi_is_far_f32(float x)
 {
     return (adzi_bits_f32(x) & 0x7fffffffu) > 0x49800000u;
@@ -305,12 +305,12 @@ static inline float adzi_sin_near_f32(float x, uint64_t quarters)
 
 static inline float adzi_sin_f32(float x)
 {
-    return adzi_is_far_f32(x) ? sinf(x) : adzi_sin_near_f32(x, 0);
+    return adzi_is_far_f32(x) ? (float)adzi_sin_far((double)x, 0) : adzi_sin_near_f32(x, 0);
 }
 
 static inline float adzi_cos_f32(float x)
 {
-    return adzi_is_far_f32(x) ? cosf(x) : adzi_sin_near_f32(x, 1);
+    return adzi_is_far_f32(x) ? (float)adzi_sin_far((double)x, 1) : adzi_sin_near_f32(x, 1);
 }
 
 #endif

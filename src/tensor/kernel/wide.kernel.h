@@ -53,7 +53,7 @@ enum { LANES = sizeof(wide) / sizeof(double), FOUR_VECTORS = 4 * LANES };
  * Contiguous elements are summed in eight lanes of f64: element i is added to lane i % 8. At the
  * end the lanes are added in one order, ((0 + 4) + (2 + 6)) + ((1 + 5) + (3 + 7)). Registers of
  * two, four or eight lanes therefore give the same bits. An addition waits only for the addition of
- * the element eight places before.
+ * the element eight positions before.
  */
 typedef struct eight {
     wide part[8 / LANES];

@@ -103,9 +103,9 @@ static __attribute__((noinline, unused)) uint64_t adzi_keep_ties(
     for (int k = 0; k < ADZI_GROUP_WORDS; ++k) {
         if (equal >> k & 1) {
             uint64_t at = counter + (uint64_t)(k % ADZI_PHILOX_GROUP);
-            const uint32_t place[4] = { (uint32_t)at, (uint32_t)(at >> 32), 1, 0 };
+            const uint32_t position[4] = { (uint32_t)at, (uint32_t)(at >> 32), 1, 0 };
             uint32_t words[4];
-            adzi_philox(words, place, key);
+            adzi_philox(words, position, key);
             uint32_t more = words[k / ADZI_PHILOX_GROUP] >> shift & 0xffff;
             kept |= (uint64_t)(more <= (last & 0xffff)) << k;
         }

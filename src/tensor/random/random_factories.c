@@ -148,8 +148,8 @@ typedef struct {
     int64_t n;
 } shuffle_args;
 
-/* The shuffle of Fisher and Yates: from the last place down, the element at place i is exchanged
- * with the one at a random place 0 .. i. There is one unit. */
+/* The shuffle of Fisher and Yates: from the last position down, the element at position i is
+ * exchanged with the one at a random position 0 .. i. There is one unit. */
 static void shuffle(const void *block, int64_t begin, int64_t end)
 {
     const shuffle_args *args = block;

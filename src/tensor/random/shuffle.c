@@ -36,8 +36,8 @@ static void words_of_order(uint32_t *words, const uint32_t *key, uint32_t index)
     adzi_philox(words, counter, key);
 }
 
-/* Fisher and Yates: place i takes a row among the first i + 1, whose place gets row i. A word of 32
- * bits chooses it, with a bias below i / 2^32. */
+/* Fisher and Yates: position i takes a row among the first i + 1, whose position gets row i. A word
+ * of 32 bits chooses it, with a bias below i / 2^32. */
 static void fill_table(adzi_shuffle *order, const uint32_t *key)
 {
     uint32_t words[4];
@@ -96,10 +96,10 @@ static uint32_t philox2(uint32_t x, const uint32_t *key)
     return x;
 }
 
-static uint64_t encipher(const adzi_shuffle *order, uint64_t place)
+static uint64_t encipher(const adzi_shuffle *order, uint64_t position)
 {
     uint64_t b = order->sizes[1];
-    uint32_t halves[2] = { (uint32_t)(place / b), (uint32_t)(place % b) };
+    uint32_t halves[2] = { (uint32_t)(position / b), (uint32_t)(position % b) };
     for (int r = 0; r < ADZI_SHUFFLE_ROUNDS; ++r) {
         uint32_t size = order->sizes[r % 2], *half = &halves[r % 2];
         uint64_t word = philox2(halves[1 - r % 2], order->keys[r]);
@@ -117,11 +117,11 @@ int64_t adzi_shuffle_walk(const adzi_shuffle *order, uint64_t row)
     return (int64_t)(row < 2 ? row ^ order->swap : row);
 }
 
-int64_t adzi_shuffle_row(const adzi_shuffle *order, int64_t place)
+int64_t adzi_shuffle_row(const adzi_shuffle *order, int64_t position)
 {
     return order->n <= ADZI_SHUFFLE_TABLE
-               ? order->table[place]
-               : adzi_shuffle_walk(order, encipher(order, (uint64_t)place));
+               ? order->table[position]
+               : adzi_shuffle_walk(order, encipher(order, (uint64_t)position));
 }
 
 /* ---- many rows ------------------------------------------------------------------------------ */
@@ -153,8 +153,8 @@ int64_t adz_shuffle_index(uint64_t seed, uint64_t epoch, int64_t n, int64_t i)
         return -1;
     }
     if (i < 0 || i >= n) {
-        adzi_error(op, ADZ_ERR_INDEX, "place %lld is outside an order of %lld rows", (long long)i,
-            (long long)n);
+        adzi_error(op, ADZ_ERR_INDEX, "position %lld is outside an order of %lld rows",
+            (long long)i, (long long)n);
         return -1;
     }
     adzi_shuffle order;

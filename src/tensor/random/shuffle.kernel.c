@@ -1,7 +1,7 @@
 /* Rows of an order (shuffle.h), many at a time. A unit is one row.
  *
- * A lane is 64 bits wide and holds one half of a place in its lower 32 bits. The multiplication of
- * 32 by 32 bits ignores the upper bits, so Philox needs no masks (philox.h). VECTORS vectors go
+ * A lane is 64 bits wide and holds one half of a position in its lower 32 bits. The multiplication
+ * of 32 by 32 bits ignores the upper bits, so Philox needs no masks (philox.h). VECTORS vectors go
  * through the rounds side by side, because each round waits for the one before it. Without vectors
  * one lane at a time is fastest.
  */
@@ -74,8 +74,8 @@ static inline __attribute__((always_inline)) void round_of(
     }
 }
 
-/* What the cipher gives for BLOCK places from (left, right) on. Places past the end of the order
- * give numbers that nobody reads. */
+/* What the cipher gives for BLOCK positions from (left, right) on. Positions past the end of the
+ * order give numbers that nobody reads. */
 static void encipher_block(const adzi_shuffle *order, uint64_t left, uint64_t right, uint64_t *rows)
 {
     uint64_t start[2][BLOCK];
@@ -112,9 +112,9 @@ void KERNEL_OF(shuffle, any)(const void *block, int64_t begin, int64_t end)
         return;
     }
     for (int64_t i = begin; i < end; i += BLOCK) {
-        uint64_t rows[BLOCK], place = (uint64_t)(a->begin + i), b = order->sizes[1];
+        uint64_t rows[BLOCK], position = (uint64_t)(a->begin + i), b = order->sizes[1];
         int64_t n = end - i < BLOCK ? end - i : BLOCK;
-        encipher_block(order, place / b, place % b, rows);
+        encipher_block(order, position / b, position % b, rows);
         for (int64_t k = 0; k < n; ++k) {
             a->rows[i + k] = adzi_shuffle_walk(order, rows[k]);
         }

@@ -93,7 +93,7 @@ int sweep_n_contents(const sweep_case *c)
  *     infinite and NaN weights, which the library multiplies by the zeros of a padding, or by a
  *     difference that is 0 there and nearly 0 in C. Masks of attention are infinite.
  *     large integers beside floats: C adds them up with 32 bits */
-static bool is_allowed(const sweep_case *c, adz_dtype dtype, int place, int which)
+static bool is_allowed(const sweep_case *c, adz_dtype dtype, int position, int which)
 {
     if (c->elementwise) {
         return true;
@@ -101,7 +101,7 @@ static bool is_allowed(const sweep_case *c, adz_dtype dtype, int place, int whic
     if (is_float(dtype)) {
         const double x = dtype == ADZ_F64 ? doubles[which] : singles[which];
         const bool weighs = c->products || strstr(c->op->name, "norm") != NULL;
-        return isfinite(x) || place == 0 || !weighs || (x < 0 && place == 3);
+        return isfinite(x) || position == 0 || !weighs || (x < 0 && position == 3);
     }
     return c->only < 0 || dtype == ADZ_BOOL || dtype == ADZ_U8 ||
            (wholes[which] < 1000 && wholes[which] > -1000);
@@ -120,7 +120,7 @@ static bool is_mixed(const sweep_case *c, adz_dtype dtype, int which, int start)
 /* Fills a tensor with special values: the value `which` in each element, or one after the other for
  * which < 0. `every` says in how many elements: 1 for all. */
 static void put_specials(
-    const sweep_case *c, adz_tensor *t, int place, int which, int start, int every)
+    const sweep_case *c, adz_tensor *t, int position, int which, int start, int every)
 {
     const adz_dtype dtype = adz_tensor_dtype(t);
     const bool half = dtype == ADZ_F16 || dtype == ADZ_BF16;
@@ -135,7 +135,7 @@ static void put_specials(
     for (int64_t i = 0; i < numel; ++i) {
         const int cycled = (int)((i / every * (every > 1 ? 7 : 1) + start) % n);
         const int value = which >= 0 ? which % n : cycled;
-        if ((i + start) % every == 0 && is_allowed(c, dtype, place, value) &&
+        if ((i + start) % every == 0 && is_allowed(c, dtype, position, value) &&
             (which >= 0 || is_mixed(c, dtype, value, start))) {
             put_special(dtype, value, elements + (size_t)i * size);
         }
@@ -157,7 +157,7 @@ void sweep_fill(sweep_case *c, int k)
     const int most = most_special(c), special = k - DRAWN - MIXED - CYCLES;
     adz_scope *scope = adz_scope_open();
     for (int i = 0; i < (int)c->n_inputs; ++i) {
-        const case_input *spec = &c->specs[c->places[i]];
+        const case_input *spec = &c->specs[c->positions[i]];
         adz_tensor *t = c->inputs[i];
         const int start = k + 5 * i;
         fill_drawn(t, spec, 2000 + (uint64_t)(100 * k + i));
@@ -166,10 +166,10 @@ void sweep_fill(sweep_case *c, int k)
         }
         if (special >= 0) {
             const bool uniform = special / most == (i > 0);
-            put_specials(c, t, c->places[i], uniform ? special % most : -1, start, 1);
+            put_specials(c, t, c->positions[i], uniform ? special % most : -1, start, 1);
         } else {
             put_specials(
-                c, t, c->places[i], -1, start, k < DRAWN + MIXED ? 2 + 3 * (k - DRAWN) : 1);
+                c, t, c->positions[i], -1, start, k < DRAWN + MIXED ? 2 + 3 * (k - DRAWN) : 1);
         }
     }
     adz_scope_close(scope);

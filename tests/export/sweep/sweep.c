@@ -48,7 +48,7 @@ static bool place_argument(sweep_case *c, int i, int input)
     static const adz_module_type type = { .name = "Sweep", .forward = no_forward };
     adz_tensor *leaf = c->b.leaves[i];
     if (c->role == SWEEP_INPUTS || i == input) {
-        c->places[c->n_inputs] = i;
+        c->positions[c->n_inputs] = i;
         c->inputs[c->n_inputs++] = leaf;
     } else if (c->role == SWEEP_CONSTANTS) {
         c->fixed[i] = built_argument(&c->b, i);

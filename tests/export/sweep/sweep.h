@@ -38,7 +38,7 @@ typedef struct sweep_case {
     built b;
     adz_tensor *fixed[CASE_INPUTS]; /* SWEEP_CONSTANTS: the arguments that are no inputs */
     adz_tensor *inputs[CASE_INPUTS];
-    int places[CASE_INPUTS]; /* of the inputs among the arguments */
+    int positions[CASE_INPUTS]; /* of the inputs among the arguments */
     size_t n_inputs;
     adz_module *module; /* SWEEP_VIEWED: owns the buffers; else NULL */
 } sweep_case;

@@ -194,23 +194,24 @@ static void names_are_unique(void **state)
 static void sizes_have_borders(void **state)
 {
     (void)state;
-    assert_true(adzi_check_features("op", "n", 1, 1));
+    assert_true(adz_check_size("op", "n", 1, 1));
     const int64_t most = INT64_MAX / 16;
-    assert_true(adzi_check_features("op", "n", most, 0));
+    assert_true(adz_check_size("op", "n", most, 0));
     assert_int_equal(adz_error_code(), ADZ_OK);
-    assert_false(adzi_check_features("op", "n", 0, 1));
+    assert_false(adz_check_size("op", "n", 0, 1));
     expect_error(ADZ_ERR_ARGUMENT, "op: n is 0, but must be 1 or more");
-    assert_false(adzi_check_features("op", "n", most + 1, 0));
+    assert_false(adz_check_size("op", "n", most + 1, 0));
     expect_error(ADZ_ERR_ARGUMENT, "more than fit in memory");
-    assert_true(adzi_check_layers("op", "n", 2, 2) && adzi_check_layers("op", "n", 65535, 2));
+    assert_true(
+        adz_check_range("op", "n", 2, 2, 65535) && adz_check_range("op", "n", 65535, 2, 65535));
     assert_int_equal(adz_error_code(), ADZ_OK);
-    assert_false(adzi_check_layers("op", "n", 1, 2));
+    assert_false(adz_check_range("op", "n", 1, 2, 65535));
     expect_error(ADZ_ERR_ARGUMENT, "op: n is 1, but must be in [2, 65535]");
-    assert_false(adzi_check_layers("op", "n", 65536, 2));
+    assert_false(adz_check_range("op", "n", 65536, 2, 65535));
     expect_error(ADZ_ERR_ARGUMENT, "op: n is 65536, but must be in [2, 65535]");
-    assert_false(adzi_check_module_dtype("op", ADZ_I64));
+    assert_false(adz_check_parameter_dtype("op", ADZ_I64));
     expect_error(ADZ_ERR_DTYPE, "op: parameters are float32 or float64, not int64");
-    assert_true(adzi_check_module_dtype("op", ADZ_F64));
+    assert_true(adz_check_parameter_dtype("op", ADZ_F64));
 }
 
 static void types_are_checked(void **state)

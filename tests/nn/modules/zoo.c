@@ -10,8 +10,8 @@ static void texts_are_pythons(void **state)
 {
     (void)state;
     static const int64_t sizes[] = { 4, 10, 512 };
-    assert_string_equal(zoo_sizes(3, sizes), "[4, 10, 512]");
-    assert_string_equal(zoo_sizes(0, NULL), "[]");
+    assert_string_equal(adz_text_sizes(adz_shape_of(3, sizes)), "[4, 10, 512]");
+    assert_string_equal(adz_text_sizes(adz_shape_of(0, NULL)), "[]");
     int64_t many[ADZ_MAX_RANK];
     char wanted[400] = "[";
     for (int i = 0; i < ADZ_MAX_RANK; ++i) {
@@ -19,22 +19,25 @@ static void texts_are_pythons(void **state)
         sprintf(wanted + strlen(wanted), "%s%lld", i > 0 ? ", " : "", (long long)INT64_MAX);
     }
     /* A text has 192 bytes. Sizes are left out from the one on that might not fit. */
-    const char *cut = zoo_sizes(ADZ_MAX_RANK, many);
+    const char *cut = adz_text_sizes(adz_shape_of(ADZ_MAX_RANK, many));
     assert_true(strlen(cut) < 192 && cut[strlen(cut) - 1] == ']');
     assert_memory_equal(cut, wanted, strlen(cut) - 1);
-    assert_string_equal(zoo_number(0.25), "0.25");
-    assert_string_equal(zoo_number(3), "3");
-    assert_string_equal(zoo_float(3), "3.0");
-    assert_string_equal(zoo_float(-0.5), "-0.5");
-    assert_string_equal(zoo_float(1e20), "1e+20");
-    assert_string_equal(zoo_float(NAN), "nan");
+    assert_string_equal(adz_text_shape(adz_zeros(ADZ_SHAPE(4, 10), ADZ_F32)), "[4, 10]");
+    assert_string_equal(adz_text_shape(ADZ_NONE), "(none)");
+    assert_string_equal(adz_text_shape(NULL), "(NULL)");
+    assert_string_equal(adz_text_number(0.25), "0.25");
+    assert_string_equal(adz_text_number(3), "3");
+    assert_string_equal(adz_text_float(3), "3.0");
+    assert_string_equal(adz_text_float(-0.5), "-0.5");
+    assert_string_equal(adz_text_float(1e20), "1e+20");
+    assert_string_equal(adz_text_float(NAN), "nan");
     setlocale(LC_ALL, "de_DE.UTF-8"); /* if it is installed: it has a decimal comma */
-    assert_string_equal(zoo_number(0.25), "0.25");
-    assert_string_equal(zoo_float(3), "3.0");
+    assert_string_equal(adz_text_number(0.25), "0.25");
+    assert_string_equal(adz_text_float(3), "3.0");
     setlocale(LC_ALL, "C");
-    const char *first = zoo_number(1); /* It stays while seven more are made. */
+    const char *first = adz_text_number(1); /* It stays while seven more are made. */
     for (int i = 2; i < 9; ++i) {
-        zoo_number(i);
+        adz_text_number(i);
     }
     assert_string_equal(first, "1");
 }
@@ -43,26 +46,28 @@ static void sizes_have_limits(void **state)
 {
     (void)state;
     const int64_t most = INT64_MAX / 16;
-    assert_true(zoo_check_size("op", "n", 2, 2) && zoo_check_size("op", "n", most, 1));
+    assert_true(adz_check_size("op", "n", 2, 2) && adz_check_size("op", "n", most, 1));
     assert_int_equal(adz_error_code(), ADZ_OK);
-    assert_false(zoo_check_size("op", "n", 1, 2));
+    assert_false(adz_check_size("op", "n", 1, 2));
     expect_error(ADZ_ERR_ARGUMENT, "op: n is 1, but must be 2 or more");
-    assert_false(zoo_check_size("op", "n", most + 1, 1));
+    assert_false(adz_check_size("op", "n", most + 1, 1));
     expect_error(ADZ_ERR_ARGUMENT, "more than fit in memory");
-    assert_true(zoo_check_layers("op", "n", 0, 0) && zoo_check_layers("op", "n", 65535, 0));
+    assert_true(
+        adz_check_range("op", "n", 0, 0, 65535) && adz_check_range("op", "n", 65535, 0, 65535));
     assert_int_equal(adz_error_code(), ADZ_OK);
-    assert_false(zoo_check_layers("op", "n", 65536, 0));
+    assert_false(adz_check_range("op", "n", 65536, 0, 65535));
     expect_error(ADZ_ERR_ARGUMENT, "op: n is 65536, but must be in [0, 65535]");
-    assert_false(zoo_check_layers("op", "n", 0, 1));
+    assert_false(adz_check_range("op", "n", 0, 1, 65535));
     expect_error(ADZ_ERR_ARGUMENT, "op: n is 0, but must be in [1, 65535]");
-    assert_true(zoo_check_probability("op", "p", 0) && zoo_check_probability("op", "p", 1));
+    assert_true(adz_check_probability("op", "p", 0) && adz_check_probability("op", "p", 1));
     static const double outside[] = { -0.1, 1.1, NAN };
     for (int i = 0; i < 3; ++i) {
-        assert_false(zoo_check_probability("op", "p", outside[i]));
+        assert_false(adz_check_probability("op", "p", outside[i]));
         expect_error(ADZ_ERR_ARGUMENT, "but must be in [0, 1]");
     }
-    assert_true(zoo_check_dtype("op", ADZ_F32) && zoo_check_dtype("op", ADZ_F64));
-    assert_false(zoo_check_dtype("op", ADZ_I64));
+    assert_true(
+        adz_check_parameter_dtype("op", ADZ_F32) && adz_check_parameter_dtype("op", ADZ_F64));
+    assert_false(adz_check_parameter_dtype("op", ADZ_I64));
     expect_error(ADZ_ERR_DTYPE, "op: parameters are float32 or float64, not int64");
 }
 
@@ -71,15 +76,15 @@ static void errors_keep_the_first(void **state)
     (void)state;
     assert_null(zoo_fail_null("op", "x"));
     expect_error(ADZ_ERR_NULL, "op: x is NULL though no call has failed");
-    zoo_error("first", ADZ_ERR_SHAPE, "%d is %s", 1, "one");
-    assert_int_equal(zoo_error_null("op", "x"), ADZ_ERR_SHAPE);
-    assert_false(zoo_check_tensor("op", "x", NULL));
+    adz_error_format("first", ADZ_ERR_SHAPE, "%d is %s", 1, "one");
+    assert_int_equal(adz_error_null("op", "x"), ADZ_ERR_SHAPE);
+    assert_false(adz_check_tensor("op", "x", NULL));
     expect_error(ADZ_ERR_SHAPE, "first: 1 is one");
-    assert_false(zoo_check_tensor("op", "x", NULL));
+    assert_false(adz_check_tensor("op", "x", NULL));
     expect_error(ADZ_ERR_NULL, "op: x is NULL");
-    assert_false(zoo_check_tensor("op", "x", ADZ_NONE));
+    assert_false(adz_check_tensor("op", "x", ADZ_NONE));
     expect_error(ADZ_ERR_ARGUMENT, "op: x is not optional: ADZ_NONE was given");
-    assert_true(zoo_check_tensor("op", "x", adz_scalar(1, ADZ_F32)));
+    assert_true(adz_check_tensor("op", "x", adz_scalar(1, ADZ_F32)));
 }
 
 static void memory_is_zero_and_counted(void **state)
@@ -121,9 +126,9 @@ static void options_of_any_age_are_read(void **state)
     (void)state;
     const some_options defaults = { sizeof defaults, 1, 2 };
     some_options all = defaults, given = { offsetof(some_options, second), 7, 8 };
-    assert_true(zoo_read_options("op", "START", &all, sizeof all, NULL));
+    assert_true(adz_options_read("op", "START", &all, sizeof all, NULL));
     assert_true(all.first == 1 && all.second == 2);
-    assert_true(zoo_read_options("op", "START", &all, sizeof all, &given));
+    assert_true(adz_options_read("op", "START", &all, sizeof all, &given));
     assert_true(all.first == 7 && all.second == 2);
     struct {
         some_options known;
@@ -133,14 +138,14 @@ static void options_of_any_age_are_read(void **state)
         some_options all;
         int64_t behind;
     } room = { defaults, -1 };
-    assert_true(zoo_read_options("op", "START", &room.all, sizeof room.all, &later));
+    assert_true(adz_options_read("op", "START", &room.all, sizeof room.all, &later));
     assert_true(room.all.first == 3 && room.all.second == 4 && room.behind == -1);
     given.size = sizeof(size_t);
     all = defaults;
-    assert_true(zoo_read_options("op", "START", &all, sizeof all, &given));
+    assert_true(adz_options_read("op", "START", &all, sizeof all, &given));
     assert_true(all.first == 1);
     given.size = sizeof(size_t) - 1;
-    assert_false(zoo_read_options("op", "START", &all, sizeof all, &given));
+    assert_false(adz_options_read("op", "START", &all, sizeof all, &given));
     expect_error(ADZ_ERR_ARGUMENT, "the struct's size is 7");
 }
 
@@ -155,17 +160,17 @@ static void options_of_any_age_are_filled(void **state)
     for (size_t size = sizeof(size_t); size <= offsetof(__typeof__(to), behind); size += 8) {
         memset(&to, 'x', sizeof to);
         const int64_t before = to.behind;
-        assert_int_equal(zoo_fill_options("op", &to, size, &defaults, sizeof defaults), ADZ_OK);
+        assert_int_equal(adz_options_fill("op", &to, size, &defaults, sizeof defaults), ADZ_OK);
         assert_int_equal(to.known.size, size);
         assert_int_equal(to.known.first, size >= 16 ? 1 : before);
         assert_int_equal(to.known.second, size >= 24 ? 2 : before);
         assert_int_equal(to.newer, size >= 32 ? 0 : before);
         assert_int_equal(to.behind, before);
     }
-    assert_int_equal(zoo_fill_options("op", &to, sizeof(size_t) - 1, &defaults, sizeof defaults),
+    assert_int_equal(adz_options_fill("op", &to, sizeof(size_t) - 1, &defaults, sizeof defaults),
         ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "size is 7; hand over sizeof of the struct");
-    assert_int_equal(zoo_fill_options("op", NULL, 8, &defaults, sizeof defaults), ADZ_ERR_NULL);
+    assert_int_equal(adz_options_fill("op", NULL, 8, &defaults, sizeof defaults), ADZ_ERR_NULL);
     expect_error(ADZ_ERR_NULL, "op: the struct to fill is NULL");
 }
 

@@ -1,4 +1,4 @@
-/* Orders that are computed place by place: bijections, equal on every instruction set, and as
+/* Orders that are computed position by position: bijections, equal on every instruction set, and as
  * random as orders that are drawn. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,7 @@ static void assert_holds_each_once(const int64_t *rows, int64_t n)
     unsigned char *seen = calloc((size_t)n + 1, 1);
     for (int64_t i = 0; i < n; ++i) {
         if (rows[i] < 0 || rows[i] >= n || seen[rows[i]]++ != 0) {
-            fail_msg("of %lld rows: row %lld at place %lld", (long long)n, (long long)rows[i],
+            fail_msg("of %lld rows: row %lld at position %lld", (long long)n, (long long)rows[i],
                 (long long)i);
         }
     }
@@ -62,30 +62,32 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Of large orders the first, the last and some places between give different rows in the range. */
+/* Of large orders the first, the last and some positions between give different rows in the range.
+ */
 static void large_orders_repeat_nothing(void **state)
 {
     (void)state;
-    enum { PLACES = 3000 };
+    enum { POSITIONS = 3000 };
     static const int64_t sizes[] = { INT64_C(2147483647), INT64_C(4294967311),
         INT64_C(1000000000039), (INT64_C(1) << 62) - 1, INT64_C(1) << 62 };
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s) {
-        int64_t n = sizes[s], middle = n / 3 - PLACES, rows[3 * PLACES];
+        int64_t n = sizes[s], middle = n / 3 - POSITIONS, rows[3 * POSITIONS];
         adzi_shuffle order;
         adzi_shuffle_prepare(&order, 11, s, n);
-        adzi_shuffle_rows(&order, 0, PLACES, rows);
-        adzi_shuffle_rows(&order, middle, PLACES, rows + PLACES);
-        adzi_shuffle_rows(&order, n - PLACES, PLACES, rows + 2 * PLACES);
+        adzi_shuffle_rows(&order, 0, POSITIONS, rows);
+        adzi_shuffle_rows(&order, middle, POSITIONS, rows + POSITIONS);
+        adzi_shuffle_rows(&order, n - POSITIONS, POSITIONS, rows + 2 * POSITIONS);
         assert_int_equal(rows[0], adz_shuffle_index(11, s, n, 0));
-        assert_int_equal(rows[PLACES + 1], adz_shuffle_index(11, s, n, middle + 1));
-        assert_int_equal(rows[3 * PLACES - 1], adz_shuffle_index(11, s, n, n - 1));
-        qsort(rows, 3 * PLACES, sizeof *rows, by_value);
-        assert_true(rows[0] >= 0 && rows[3 * PLACES - 1] < n);
-        for (int i = 1; i < 3 * PLACES; ++i) {
+        assert_int_equal(rows[POSITIONS + 1], adz_shuffle_index(11, s, n, middle + 1));
+        assert_int_equal(rows[3 * POSITIONS - 1], adz_shuffle_index(11, s, n, n - 1));
+        qsort(rows, 3 * POSITIONS, sizeof *rows, by_value);
+        assert_true(rows[0] >= 0 && rows[3 * POSITIONS - 1] < n);
+        for (int i = 1; i < 3 * POSITIONS; ++i) {
             assert_true(rows[i - 1] < rows[i]);
         }
         /* The median of 9000 rows lies within 5 deviations of the middle. */
-        assert_true(fabs((double)rows[3 * PLACES / 2] / (double)n - 0.5) < 5 / (2 * sqrt(9000.0)));
+        assert_true(
+            fabs((double)rows[3 * POSITIONS / 2] / (double)n - 0.5) < 5 / (2 * sqrt(9000.0)));
     }
 }
 
@@ -154,8 +156,9 @@ static double deviations(const int *cells, int64_t n, double freedom)
     return (sum - freedom) / sqrt(2 * freedom);
 }
 
-/* Places: each row and each place has as many entries as there are orders, which takes 2 n - 1
- * degrees of freedom. Neighbours, in a circle: so it is for the first and the second of a pair. */
+/* Positions: each row and each position has as many entries as there are orders, which takes 2 n -
+ * 1 degrees of freedom. Neighbours, in a circle: so it is for the first and the second of a pair.
+ */
 static void rows_come_anywhere(void **state)
 {
     (void)state;
@@ -165,24 +168,24 @@ static void rows_come_anywhere(void **state)
         { 289, 1500 } };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         int n = cases[c].n;
-        int *places = calloc((size_t)(n * n), sizeof *places);
+        int *positions = calloc((size_t)(n * n), sizeof *positions);
         int *pairs = calloc((size_t)(n * n), sizeof *pairs);
         for (int e = 0; e < cases[c].orders; ++e) {
             int64_t *rows = order_of((uint64_t)e, 0, n);
             for (int i = 0; i < n; ++i) {
-                ++places[i * n + rows[i]];
+                ++positions[i * n + rows[i]];
                 /* The difference keeps out pairs of a row with itself. */
                 int64_t after = (rows[(i + 1) % n] - rows[i] + n) % n;
                 ++pairs[rows[i] * (n - 1) + after - 1];
             }
             free(rows);
         }
-        double one = deviations(places, (int64_t)n * n, (n - 1.0) * (n - 1.0));
+        double one = deviations(positions, (int64_t)n * n, (n - 1.0) * (n - 1.0));
         double two = n < 10 ? 0 : deviations(pairs, (int64_t)n * (n - 1), n * (n - 3.0) + 1);
-        print_message("%d rows: places %.2f, neighbours %.2f deviations\n", n, one, two);
+        print_message("%d rows: positions %.2f, neighbours %.2f deviations\n", n, one, two);
         assert_true(fabs(one) < 4);
         assert_true(fabs(two) < 4);
-        free(places);
+        free(positions);
         free(pairs);
     }
 }
@@ -257,7 +260,8 @@ static void cycles_are_those_of_random_orders(void **state)
     }
 }
 
-/* Two orders that have nothing to do with each other agree at one place on average, whatever n. */
+/* Two orders that have nothing to do with each other agree at one position on average, whatever n.
+ */
 static void neighbouring_keys_give_unrelated_orders(void **state)
 {
     (void)state;
@@ -290,15 +294,15 @@ static void wrong_places_are_refused(void **state)
 {
     (void)state;
     assert_int_equal(adz_shuffle_index(1, 2, 1, 0), 0);
-    static const int64_t places[][2] = { { 0, 0 }, { 1, 1 }, { 2, -1 }, { 300, 300 },
+    static const int64_t positions[][2] = { { 0, 0 }, { 1, 1 }, { 2, -1 }, { 300, 300 },
         { 300, INT64_MAX }, { 300, INT64_MIN } };
-    for (size_t i = 0; i < sizeof places / sizeof *places; ++i) {
-        assert_int_equal(adz_shuffle_index(1, 2, places[i][0], places[i][1]), -1);
+    for (size_t i = 0; i < sizeof positions / sizeof *positions; ++i) {
+        assert_int_equal(adz_shuffle_index(1, 2, positions[i][0], positions[i][1]), -1);
         assert_int_equal(adz_error_code(), ADZ_ERR_INDEX);
         adz_error_clear();
     }
     assert_int_equal(adz_shuffle_index(1, 2, 300, 300), -1);
-    expect_error(ADZ_ERR_INDEX, "place 300 is outside an order of 300 rows");
+    expect_error(ADZ_ERR_INDEX, "position 300 is outside an order of 300 rows");
     assert_int_equal(adz_shuffle_index(1, 2, -1, 0), -1);
     expect_error(ADZ_ERR_ARGUMENT, "n is -1; an order has 0 to 2^62 rows");
     assert_int_equal(adz_shuffle_index(1, 2, (INT64_C(1) << 62) + 1, 0), -1);

@@ -4,7 +4,7 @@
 #include "autograd/ops/activation/activation_table.h"
 #include "autograd/ops/dropout/dropout.h"
 #include "autograd/ops/reduction/sum.h"
-#include "base/options.h"
+#include "adze/options.h"
 #include "base/random_generator.h"
 
 /* Bias, activation function, gate and dropout between two matrix products, in one pass over memory.
@@ -41,7 +41,7 @@ typedef struct {
 void adz_bias_activation_options_init(adz_bias_activation_options *options, size_t size)
 {
     adz_bias_activation_options all = ADZ_BIAS_ACTIVATION_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
+    adz_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 /* ---- backward ------------------------------------------------------------------------------- */
@@ -326,7 +326,7 @@ adz_tensor *adz_bias_activation(adz_tensor *x, adz_tensor *bias, adz_tensor *gat
     adz_tensor *gate_bias, const adz_bias_activation_options *options)
 {
     adz_bias_activation_options o = ADZ_BIAS_ACTIVATION_OPTIONS;
-    if (!adzi_options_read(name, "ADZ_BIAS_ACTIVATION_OPTIONS", &o, sizeof o, options)) {
+    if (!adz_options_read(name, "ADZ_BIAS_ACTIVATION_OPTIONS", &o, sizeof o, options)) {
         return NULL;
     }
     adzi_call call;

@@ -1,4 +1,4 @@
-#include "autograd/op.h"
+#include "autograd/ops/elementwise.h"
 #include "autograd/ops/numbers.h"
 
 /* True division, torch.div.
@@ -39,26 +39,19 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 const adzi_op adzi_op_div = { .name = "div", .backward = backward };
 
-/* Brings both operands to one float dtype. Two integers are converted to f32 directly and not
- * first to their common integer dtype. That dtype may be unable to hold an operand of rank 0, as
- * u8 cannot hold -1. */
+/* Brings both operands to one float dtype. In place an integer a cannot take the result. */
 static bool to_floats(adzi_call *call)
 {
-    if (adzi_is_float((adz_dtype)call->in[0]->dtype) ||
-        adzi_is_float((adz_dtype)call->in[1]->dtype)) {
-        return adzi_promote(call, 0, 1);
-    }
-    /* Both are integers or bool here, or f16 or bf16, which are refused. */
-    if (!adzi_want_computable(call, 0) || !adzi_want_computable(call, 1)) {
+    if (call->inplace && !adzi_is_float((adz_dtype)call->in[0]->dtype) &&
+        !adzi_is_float((adz_dtype)call->in[1]->dtype)) {
+        if (adzi_want_computable(call, 0) && adzi_want_computable(call, 1)) {
+            adzi_error("div", ADZ_ERR_DTYPE,
+                "a%s is %s, and a quotient is a float: it cannot be written there; use adz_div",
+                adzi_text_shape(call->in[0]), adz_dtype_name((adz_dtype)call->in[0]->dtype));
+        }
         return false;
     }
-    if (call->inplace) {
-        adzi_error("div", ADZ_ERR_DTYPE,
-            "a%s is %s, and a quotient is a float: it cannot be written there; use adz_div",
-            adzi_text_shape(call->in[0]), adz_dtype_name((adz_dtype)call->in[0]->dtype));
-        return false;
-    }
-    return adzi_convert(call, 0, ADZ_F32) && adzi_convert(call, 1, ADZ_F32);
+    return adzi_promote_floats(call);
 }
 
 /* Computes all public calls of this file. In place the quotient overwrites a, which the gradient

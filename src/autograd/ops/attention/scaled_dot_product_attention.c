@@ -3,7 +3,7 @@
 #include "autograd/operator.h"
 #include "autograd/ops/attention/attention.kernel.h"
 #include "base/alloc.h"
-#include "base/options.h"
+#include "adze/options.h"
 #include "tensor/random/random.h"
 #include "base/random_generator.h"
 
@@ -37,11 +37,11 @@ static const char name[] = "scaled_dot_product_attention";
 enum { STATS, Y, KEPT, STATE, EXTRAS };
 enum { WORK_PER_THREAD = 1 << 18 }; /* multiply-adds worth a thread */
 
-/* Fills the fields that the caller's version of the struct has; see base/options.h. */
+/* Fills the fields that the caller's version of the struct has; see adze/options.h. */
 void adz_attention_options_init(adz_attention_options *options, size_t size)
 {
     adz_attention_options all = ADZ_ATTENTION_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
+    adz_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 /* ---- what the kernels are told -------------------------------------------------------------- */
@@ -420,7 +420,7 @@ adz_tensor *adz_scaled_dot_product_attention(
     adz_tensor *query, adz_tensor *key, adz_tensor *value, const adz_attention_options *options)
 {
     adz_attention_options o = ADZ_ATTENTION_OPTIONS;
-    if (!adzi_options_read(name, "ADZ_ATTENTION_OPTIONS", &o, sizeof o, options)) {
+    if (!adz_options_read(name, "ADZ_ATTENTION_OPTIONS", &o, sizeof o, options)) {
         return NULL;
     }
     adz_tensor *attn_mask = given(o.attn_mask), *kept = given(o.dropout_mask);

@@ -1,7 +1,7 @@
 #include "autograd/ops/conv/conv.h"
 
 #include "autograd/ops/conv/conv_run.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 /* The operators of convolution: conv1d, conv2d and their transposed forms, torch.nn.functional.
  *

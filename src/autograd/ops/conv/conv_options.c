@@ -1,9 +1,9 @@
 #include "autograd/ops/conv/conv.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 /* The options of a convolution, checked and spread over its spatial dimensions. */
 
-ADZI_OPTIONS_INIT(adz_conv_options_init, adz_conv_options, ADZ_CONV_OPTIONS)
+ADZ_OPTIONS_INIT(adz_conv_options_init, adz_conv_options, ADZ_CONV_OPTIONS)
 
 /* Spreads a list over n dimensions: an empty list gives the default, one number is for all. Numbers
  * below `least` are refused. */
@@ -101,7 +101,7 @@ bool adzi_conv_read(adzi_conv *at, const char *op, const adz_conv_options *optio
     int n, const int64_t *kernel)
 {
     adz_conv_options o = ADZ_CONV_OPTIONS;
-    if (!ADZI_OPTIONS_READ(op, ADZ_CONV_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_CONV_OPTIONS, &o, options)) {
         return false;
     }
     *at = (adzi_conv){ .n = n, .n_padding = n, .n_after = n, .n_dilation = n, .groups = o.groups };

@@ -122,19 +122,11 @@ bool adzi_conv_prepare(adzi_conv_job *job, const adzi_conv *at, bool transposed,
         job, adzi_conv_op(transposed, at->n)->name, room, transposed ? weight->numel : 0);
 }
 
-/* How many images of a kernel are worth a thread that packs them. */
-static int64_t grain_of_pack(const adzi_conv_args *g)
-{
-    const int64_t image = g->channels * g->kernel[0] * g->kernel[1];
-    return COPY_GRAIN / (image < 1 ? 1 : image < COPY_GRAIN ? image : COPY_GRAIN);
-}
-
 /* How many depthwise results are worth a thread. A tap costs more than in a product. */
 static int64_t grain_of_depthwise(const adzi_conv_args *g)
 {
     const double images = (double)(g->items * g->groups * g->maps);
-    const double each = (work_of(g) + 1) / images * 8;
-    return each < WORK_PER_THREAD ? (int64_t)(WORK_PER_THREAD / each) : 1;
+    return adzi_grain_of(WORK_PER_THREAD, (work_of(g) + 1) / images * 8);
 }
 
 void adzi_conv_run(adzi_conv_job *job)
@@ -145,8 +137,8 @@ void adzi_conv_run(adzi_conv_job *job)
     }
     if (g->transposed) {
         const adzi_conv_pack_args pack = { *g, job->weight, job->block };
-        adzi_launch(
-            KERNEL_FOR(conv_pack, job->dtype), &pack, g->groups * g->maps, grain_of_pack(g));
+        adzi_launch(KERNEL_FOR(conv_pack, job->dtype), &pack, g->groups * g->maps,
+            adzi_grain_of(COPY_GRAIN, g->channels * g->kernel[0] * g->kernel[1]));
         g->weight = job->block;
     }
     if (job->depthwise) {

@@ -100,7 +100,7 @@ int64_t adzi_fold_grain(const adzi_conv_args *g)
     enum { GRAIN = 1 << 15 };
     const double each =
         (double)(g->kernel[0] * g->kernel[1]) * (double)(g->result[0] * g->result[1]);
-    return each < GRAIN ? (int64_t)(GRAIN / each) : 1;
+    return adzi_grain_of(GRAIN, each);
 }
 
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)

@@ -43,7 +43,7 @@ adz_tensor *adzi_new_batch(
 /** How many items of `work` multiply-adds are worth a thread. */
 static inline int64_t adzi_items_grain(double work)
 {
-    return work >= (1 << 16) ? 1 : (int64_t)((1 << 16) / (work + 16)) + 1;
+    return adzi_grain_of(1 << 16, work + 16);
 }
 
 /**

@@ -5,6 +5,7 @@
 
 #include "autograd/ops/decomposition/lu.kernel.h"
 #include "tensor/gemm/gemm.h"
+#include "tensor/kernel/vmath.h"
 
 #include "tensor/kernel/each_float.h"
 #else
@@ -68,7 +69,7 @@ static void KERNEL(write_log)(
     elem s = 1;
     for (int64_t i = 0; i < n; ++i) {
         const elem u = lu[i * n + i];
-        sum += log(fabs((double)u));
+        sum += adzi_log_f64(fabs((double)u));
         s *= (pivots[i] != i ? -ELEM(1) : ELEM(1)) * (u > 0 ? ELEM(1) : u < 0 ? -ELEM(1) : u);
     }
     *sign = s;

@@ -10,6 +10,7 @@
 
 #include "autograd/ops/decomposition/qr.kernel.h"
 #include "tensor/gemm/gemm.h"
+#include "tensor/kernel/real.h"
 
 #include "tensor/kernel/each_float.h"
 #else
@@ -68,7 +69,7 @@ static elem KERNEL(reflect)(KERNEL(qr_room) * r, int64_t j, int64_t end)
     if (below == 0) {
         return 0;
     }
-    const double beta = -copysign(hypot(alpha, below), alpha);
+    const double beta = -copysign(adzi_real_hypot(alpha, below), alpha);
     const elem tau = ELEM((beta - alpha) / beta);
     *top = ELEM(beta);
     for (int64_t c = 0; c < width; ++c) {

@@ -1,6 +1,6 @@
 #include "autograd/ops/index/indices.h"
 #include "autograd/ops/index/rows.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 /* Rows of a table by their numbers, torch.nn.functional.embedding.
  *
@@ -94,11 +94,11 @@ static bool resolve(const adz_tensor *weight, const adz_embedding_options *o, em
     return true;
 }
 
-/* Fills the fields that the caller's version of the struct has; see base/options.h. */
+/* Fills the fields that the caller's version of the struct has; see adze/options.h. */
 void adz_embedding_options_init(adz_embedding_options *options, size_t size)
 {
     adz_embedding_options all = ADZ_EMBEDDING_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
+    adz_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 /* All checks come before the recording, the range of the ids included. The copy of rows cannot
@@ -106,7 +106,7 @@ void adz_embedding_options_init(adz_embedding_options *options, size_t size)
 adz_tensor *adz_embedding(adz_tensor *ids, adz_tensor *weight, const adz_embedding_options *options)
 {
     adz_embedding_options o = ADZ_EMBEDDING_OPTIONS;
-    if (!adzi_options_read("embedding", "ADZ_EMBEDDING_OPTIONS", &o, sizeof o, options)) {
+    if (!adz_options_read("embedding", "ADZ_EMBEDDING_OPTIONS", &o, sizeof o, options)) {
         return NULL;
     }
     adzi_call call;

@@ -221,7 +221,8 @@ static adz_tensor *with_replacement(
     }
     const classes_args args = { (const double *)(const void *)sums->data,
         (const double *)(const void *)u->data, (int64_t *)(void *)y->data, classes, n };
-    adzi_launch(find_classes, &args, p->numel / classes, ADZI_POINTWISE_GRAIN / 16 / n + 1);
+    adzi_launch(
+        find_classes, &args, p->numel / classes, adzi_grain_of(ADZI_POINTWISE_GRAIN / 16, n));
     return y;
 }
 

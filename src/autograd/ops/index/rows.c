@@ -71,12 +71,6 @@ static void take_rows(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* Units are rows of `row` elements; a thread is worth ADZI_POINTWISE_GRAIN elements. */
-static int64_t grain_of(int64_t row)
-{
-    return ADZI_POINTWISE_GRAIN / (row > 0 ? row : 1) + 1;
-}
-
 /* A row is the elements behind dimension `dim`, which are contiguous. */
 void adzi_rows_copy(adz_tensor *y, const adz_tensor *x, int dim, const adz_tensor *index)
 {
@@ -90,7 +84,7 @@ void adzi_rows_copy(adz_tensor *y, const adz_tensor *x, int dim, const adz_tenso
         .n = index->numel,
         .size = x->sizes[dim],
         .bytes = row * (int64_t)adzi_item_size(x) };
-    adzi_launch(take_rows, &args, y->numel / row, grain_of(row));
+    adzi_launch(take_rows, &args, y->numel / row, adzi_grain_of(ADZI_POINTWISE_GRAIN, row));
 }
 
 /* The attributes of both operators of this file. */
@@ -258,7 +252,7 @@ adz_tensor *adzi_rows_sum(adz_tensor *y, int dim, adz_tensor *index, int64_t siz
             .row = row,
             .blocks = (row + ADZI_ROWS_BLOCK - 1) / ADZI_ROWS_BLOCK };
         adzi_launch(KERNEL_FOR(rows_sum, y->dtype), &args, x->numel / row * args.blocks,
-            grain_of(row < ADZI_ROWS_BLOCK ? row : ADZI_ROWS_BLOCK));
+            adzi_grain_of(ADZI_POINTWISE_GRAIN, row < ADZI_ROWS_BLOCK ? row : ADZI_ROWS_BLOCK));
     }
     return adzi_leave(&call, x);
 }

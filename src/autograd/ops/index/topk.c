@@ -83,7 +83,7 @@ static void run(const job *j, const adz_tensor *y)
         adzi_launch(KERNEL_FOR(sort_lanes, dtype), &j->sort, j->sort.workers, 1);
     } else if (y->numel > 0) {
         adzi_launch(KERNEL_FOR(topk, dtype), &j->select, y->numel / j->select.k,
-            ADZI_POINTWISE_GRAIN / 4 / j->select.n + 1);
+            adzi_grain_of(ADZI_POINTWISE_GRAIN / 4, j->select.n));
     }
 }
 

@@ -362,7 +362,7 @@ adz_tensor *adzi_class_shares(const char *op, adz_dtype dtype, adz_shape x, adz_
     const shares_args args = { (const int64_t *)(const void *)rows->data, weights_of(weight),
         q->data, dtype, x.sizes[axis], adzi_numel(x.rank - axis - 1, x.sizes + axis + 1),
         attr->ignore_index, attr->smoothing };
-    adzi_launch(compute_shares, &args, rows->numel, ADZI_POINTWISE_GRAIN / (args.c + 1) + 1);
+    adzi_launch(compute_shares, &args, rows->numel, adzi_grain_of(ADZI_POINTWISE_GRAIN, args.c));
     return q;
 }
 

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "autograd/ops/loss/class_target.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 /* The cross entropy of scores and a class or probabilities, torch.nn.functional.cross_entropy.
  *
@@ -31,13 +31,6 @@ static const char name[] = "cross_entropy";
  * adzi_class_numbers_new. */
 enum { LSE, NUMBERS, EXTRAS };
 enum { GRAIN = 4096 }; /* exponentials worth a thread */
-
-/* How many rows of c exponentials are worth a thread: those of about GRAIN exponentials, and one
- * row at least. */
-static int64_t grain_of(int64_t c)
-{
-    return c < GRAIN ? GRAIN / (c > 0 ? c : 1) : 1;
-}
 
 /* ---- backward ------------------------------------------------------------------------------ */
 
@@ -134,7 +127,8 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
             return adzi_status(NULL);
         }
         args.dx = dx_rows->data;
-        adzi_launch(KERNEL_FOR(cross_entropy_dx, x->dtype), &args, lse->numel / 2, grain_of(c));
+        adzi_launch(
+            KERNEL_FOR(cross_entropy_dx, x->dtype), &args, lse->numel / 2, adzi_grain_of(GRAIN, c));
     }
     if (adzi_needs(node, 1)) {
         dx[1] = gradient_rows(x, &dt_rows);
@@ -142,7 +136,8 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
             return adzi_status(NULL);
         }
         args.dt = dt_rows->data;
-        adzi_launch(KERNEL_FOR(cross_entropy_dt, x->dtype), &args, lse->numel / 2, grain_of(c));
+        adzi_launch(
+            KERNEL_FOR(cross_entropy_dt, x->dtype), &args, lse->numel / 2, adzi_grain_of(GRAIN, c));
     }
     return ADZ_OK;
 }
@@ -186,11 +181,11 @@ const adzi_op adzi_op_cross_entropy = {
 
 /* ---- forward ------------------------------------------------------------------------------- */
 
-/* Fills the fields that the caller's version of the struct has; see base/options.h. */
+/* Fills the fields that the caller's version of the struct has; see adze/options.h. */
 void adz_cross_entropy_options_init(adz_cross_entropy_options *options, size_t size)
 {
     adz_cross_entropy_options all = ADZ_CROSS_ENTROPY_OPTIONS;
-    adzi_options_fill(__func__, options, size, &all, sizeof all);
+    adz_options_fill(__func__, options, size, &all, sizeof all);
 }
 
 /* Checks a target of probabilities and returns it as contiguous rows of classes. A floating-point
@@ -253,7 +248,7 @@ static adz_tensor *compute(
         .c = c,
         .ignore_index = attr->ignore_index,
         .smoothing = attr->smoothing };
-    adzi_launch(KERNEL_FOR(cross_entropy, x->dtype), &args, losses->numel, grain_of(c));
+    adzi_launch(KERNEL_FOR(cross_entropy, x->dtype), &args, losses->numel, adzi_grain_of(GRAIN, c));
     adzi_class_reduce(y, losses, numbers);
     return adzi_leave(call, y);
 }
@@ -264,7 +259,7 @@ adz_tensor *adz_cross_entropy(
     adz_tensor *x, adz_tensor *target, adz_tensor *weight, const adz_cross_entropy_options *options)
 {
     adz_cross_entropy_options o = ADZ_CROSS_ENTROPY_OPTIONS;
-    if (!adzi_options_read(name, "ADZ_CROSS_ENTROPY_OPTIONS", &o, sizeof o, options)) {
+    if (!adz_options_read(name, "ADZ_CROSS_ENTROPY_OPTIONS", &o, sizeof o, options)) {
         return NULL;
     }
     adzi_call call;

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "autograd/ops/loss/check_loss.h"
-#include "base/options.h"
+#include "adze/options.h"
 #include "base/recorder.h"
 
 /* Connectionist temporal classification, torch.nn.functional.ctc_loss.
@@ -20,7 +20,7 @@ KERNEL_TABLE_FLOAT(ctc_loss_backward);
 
 static const char name[] = "ctc_loss";
 
-ADZI_OPTIONS_INIT(adz_ctc_loss_options_init, adz_ctc_loss_options, ADZ_CTC_LOSS_OPTIONS)
+ADZ_OPTIONS_INIT(adz_ctc_loss_options_init, adz_ctc_loss_options, ADZ_CTC_LOSS_OPTIONS)
 
 enum { X, TARGETS, STEPS, LABELS, INPUTS };
 
@@ -243,7 +243,7 @@ adz_tensor *adz_ctc_loss(adz_tensor *log_probs, adz_tensor *targets, adz_tensor 
 {
     adz_ctc_loss_options o = ADZ_CTC_LOSS_OPTIONS;
     adz_tensor *given[] = { log_probs, targets, input_lengths, target_lengths }, *labels = NULL;
-    if (!ADZI_OPTIONS_READ(name, ADZ_CTC_LOSS_OPTIONS, &o, options) ||
+    if (!ADZ_OPTIONS_READ(name, ADZ_CTC_LOSS_OPTIONS, &o, options) ||
         !adzi_check_tensor(name, "log_probs", log_probs) ||
         !adzi_check_tensor(name, "targets", targets) ||
         !adzi_check_tensor(name, "input_lengths", input_lengths) ||

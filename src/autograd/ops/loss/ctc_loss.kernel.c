@@ -14,12 +14,14 @@
 #include <string.h>
 
 #include "autograd/ops/loss/ctc_loss.h"
+#include "tensor/kernel/vmath.h"
 
 /* log(e^a + e^b), -inf if both are. */
 static inline double join(double a, double b)
 {
     const double most = a > b ? a : b, least = a > b ? b : a;
-    return most == -INFINITY ? most : most + log1p(exp(least - most));
+    return most == -INFINITY ? most
+                             : most + adzi_log1p_unit_f64(adzi_exp_nonpositive_f64(least - most));
 }
 
 /* The number of labels before those of sequence k, padding included. */
@@ -144,7 +146,7 @@ static void KERNEL(backward_of)(const adzi_ctc_args *a, int64_t k)
             KERNEL(step_back)(a, q.labels, q.last, after, xs + ((t + 1) * a->n + k) * a->c, beta);
         }
         for (int64_t i = 0; i <= q.last; ++i) {
-            dx[class_of(a, q.labels, i)] -= dy * (elem)exp(alpha[i] + beta[i] + loss);
+            dx[class_of(a, q.labels, i)] -= dy * (elem)adzi_exp_f64(alpha[i] + beta[i] + loss);
         }
         double *swapped = beta;
         beta = after;

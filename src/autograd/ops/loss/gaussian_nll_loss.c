@@ -1,8 +1,9 @@
 #include <math.h>
 
 #include "autograd/ops/loss/check_loss.h"
-#include "base/options.h"
+#include "adze/options.h"
 #include "base/recorder.h"
+#include "tensor/kernel/real.h"
 
 /* The negative log likelihood of a normal distribution, torch.nn.functional.gaussian_nll_loss.
  *
@@ -15,7 +16,7 @@
 
 static const char name[] = "gaussian_nll_loss";
 
-ADZI_OPTIONS_INIT(adz_gaussian_nll_loss_options_init, adz_gaussian_nll_loss_options,
+ADZ_OPTIONS_INIT(adz_gaussian_nll_loss_options_init, adz_gaussian_nll_loss_options,
     ADZ_GAUSSIAN_NLL_LOSS_OPTIONS)
 
 typedef struct {
@@ -87,7 +88,7 @@ adz_tensor *adz_gaussian_nll_loss(adz_tensor *x, adz_tensor *target, adz_tensor 
     const adz_gaussian_nll_loss_options *options)
 {
     adz_gaussian_nll_loss_options o = ADZ_GAUSSIAN_NLL_LOSS_OPTIONS;
-    if (!ADZI_OPTIONS_READ(name, ADZ_GAUSSIAN_NLL_LOSS_OPTIONS, &o, options) ||
+    if (!ADZ_OPTIONS_READ(name, ADZ_GAUSSIAN_NLL_LOSS_OPTIONS, &o, options) ||
         !check(x, target, var, &o)) {
         return NULL;
     }
@@ -99,6 +100,6 @@ adz_tensor *adz_gaussian_nll_loss(adz_tensor *x, adz_tensor *target, adz_tensor 
     adz_tensor *v = adz_add(var, limit);
     adz_tensor *l = adz_add(adz_log(v), adz_div(adz_square(adz_sub(x, target)), v));
     l = adz_mul_number(l, 0.5);
-    l = o.full ? adz_add_number(l, 0.5 * log(2 * acos(-1))) : l;
+    l = o.full ? adz_add_number(l, 0.5 * adzi_real_log(2 * ADZI_PI)) : l;
     return adzi_weigh_losses(name, l, ADZ_NONE, o.reduction);
 }

@@ -1,7 +1,8 @@
 #include <math.h>
 
 #include "autograd/ops/loss/check_loss.h"
-#include "base/options.h"
+#include "adze/options.h"
+#include "tensor/kernel/real.h"
 
 /* The negative log likelihood of counts, torch.nn.functional.poisson_nll_loss.
  *
@@ -12,7 +13,7 @@
 
 static const char name[] = "poisson_nll_loss";
 
-ADZI_OPTIONS_INIT(
+ADZ_OPTIONS_INIT(
     adz_poisson_nll_loss_options_init, adz_poisson_nll_loss_options, ADZ_POISSON_NLL_LOSS_OPTIONS)
 
 /* log t! for t above 1, and 0 elsewhere. Where it is 0 the logarithm gets 1, because an infinite
@@ -21,7 +22,7 @@ static adz_tensor *stirling(adz_tensor *t)
 {
     adz_tensor *small = adz_le_number(t, 1), *safe = adz_masked_fill(t, small, 1);
     adz_tensor *powers = adz_sub(adz_mul(safe, adz_log(safe)), safe);
-    adz_tensor *root = adz_mul_number(adz_log(adz_mul_number(safe, 2 * acos(-1))), 0.5);
+    adz_tensor *root = adz_mul_number(adz_log(adz_mul_number(safe, 2 * ADZI_PI)), 0.5);
     return adz_masked_fill(adz_add(powers, root), small, 0);
 }
 
@@ -29,7 +30,7 @@ adz_tensor *adz_poisson_nll_loss(
     adz_tensor *x, adz_tensor *target, const adz_poisson_nll_loss_options *options)
 {
     adz_poisson_nll_loss_options o = ADZ_POISSON_NLL_LOSS_OPTIONS;
-    if (!ADZI_OPTIONS_READ(name, ADZ_POISSON_NLL_LOSS_OPTIONS, &o, options) ||
+    if (!ADZ_OPTIONS_READ(name, ADZ_POISSON_NLL_LOSS_OPTIONS, &o, options) ||
         !adzi_check_loss_input(name, "x", x) || !adzi_check_loss_input(name, "target", target) ||
         !adzi_check_reduction(name, o.reduction)) {
         return NULL;

@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "autograd/ops/loss/check_loss.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 /* A loss of triplets, torch.nn.functional.triplet_margin_loss.
  *
@@ -13,7 +13,7 @@
 
 static const char name[] = "triplet_margin_loss";
 
-ADZI_OPTIONS_INIT(adz_triplet_margin_loss_options_init, adz_triplet_margin_loss_options,
+ADZ_OPTIONS_INIT(adz_triplet_margin_loss_options_init, adz_triplet_margin_loss_options,
     ADZ_TRIPLET_MARGIN_LOSS_OPTIONS)
 
 static bool check(const adz_tensor *anchor, const adz_tensor *positive, const adz_tensor *negative,
@@ -50,7 +50,7 @@ adz_tensor *adz_triplet_margin_loss(adz_tensor *anchor, adz_tensor *positive, ad
     const adz_triplet_margin_loss_options *options)
 {
     adz_triplet_margin_loss_options o = ADZ_TRIPLET_MARGIN_LOSS_OPTIONS;
-    if (!ADZI_OPTIONS_READ(name, ADZ_TRIPLET_MARGIN_LOSS_OPTIONS, &o, options) ||
+    if (!ADZ_OPTIONS_READ(name, ADZ_TRIPLET_MARGIN_LOSS_OPTIONS, &o, options) ||
         !check(anchor, positive, negative, &o)) {
         return NULL;
     }

@@ -34,14 +34,24 @@ adz_tensor *adzi_extremum(const adzi_op *op, adz_tensor *a, adz_tensor *b, adzi_
     return adzi_leave(&call, y);
 }
 
-/* x and the other input receive half of dy each where they are equal, which keeps the sum of both
- * gradients at dy. A comparison with NaN is false. Where a or b is NaN, `excluded` is therefore
- * false for both, and both inputs receive all of dy, as in PyTorch. */
-adz_tensor *adzi_extremum_gradient(
-    adz_tensor *dy, adz_tensor *x, adz_tensor *other, adz_tensor *excluded)
+/* The inputs receive half of dy each where they are equal, which keeps the sum of both gradients at
+ * dy. A comparison with NaN is false. Where a or b is NaN, none of them loses, and both receive all
+ * of dy, as in PyTorch. The comparisons are not recorded: the second derivative with respect to a
+ * and b is 0. */
+adz_status adzi_extremum_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy,
+    adz_tensor *(*loses)(adz_tensor *a, adz_tensor *b))
 {
-    adz_tensor *share = adz_where(adz_eq(x, other), adz_mul_number(dy, 0.5), dy);
-    return adz_masked_fill(share, excluded, 0);
+    for (int i = 0; i < 2; ++i) {
+        if (adzi_needs(node, i)) {
+            adz_tensor *x = adzi_saved_input(node, i), *other = adzi_saved_input(node, 1 - i);
+            adz_tensor *share = adz_where(adz_eq(x, other), adz_mul_number(dy[0], 0.5), dy[0]);
+            dx[i] = adz_masked_fill(share, loses(x, other), 0);
+            if (dx[i] == NULL) {
+                return adzi_status(NULL);
+            }
+        }
+    }
+    return ADZ_OK;
 }
 
 /* dx[i] has the shape of dy, and the kernel broadcasts the inputs to it. dy itself is not written
@@ -65,21 +75,11 @@ adz_status adzi_extremum_fused(
     return ADZ_OK;
 }
 
-/* The expression, which can be differentiated again. The comparisons are not recorded: the second
- * derivative with respect to a and b is 0. */
+/* The expression, which can be differentiated again: an input loses where the other one is larger.
+ */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    for (int i = 0; i < 2; ++i) {
-        if (adzi_needs(node, i)) {
-            /* The other input was chosen where it is larger. */
-            adz_tensor *x = adzi_saved_input(node, i), *other = adzi_saved_input(node, 1 - i);
-            dx[i] = adzi_extremum_gradient(dy[0], x, other, adz_lt(x, other));
-            if (dx[i] == NULL) {
-                return adzi_status(NULL);
-            }
-        }
-    }
-    return ADZ_OK;
+    return adzi_extremum_backward(node, dx, dy, adz_lt);
 }
 
 /* Runs when nobody will differentiate the backward: one pass per input instead of several. */

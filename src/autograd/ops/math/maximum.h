@@ -9,10 +9,10 @@
 adz_tensor *adzi_extremum(
     const adzi_op *op, adz_tensor *a, adz_tensor *b, adzi_all_kernels kernels);
 
-/** The gradient of x: dy / 2 where x equals the other input, 0 where `excluded` is true, else dy.
- * `excluded` is a bool tensor that says where the other input was chosen. */
-adz_tensor *adzi_extremum_gradient(
-    adz_tensor *dy, adz_tensor *x, adz_tensor *other, adz_tensor *excluded);
+/** The backward of both inputs. An input gets dy / 2 where it equals the other input, 0 where
+ * `loses`(input, other input) is true, else dy. */
+adz_status adzi_extremum_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy,
+    adz_tensor *(*loses)(adz_tensor *a, adz_tensor *b));
 
 /** The fused backward of both inputs. The kernel reads (x, the other input, dy) and writes dx. */
 adz_status adzi_extremum_fused(

@@ -12,19 +12,11 @@
 KERNEL_TABLE_ALL(minimum);
 KERNEL_TABLE_FLOAT(minimum_backward);
 
-/* An input receives nothing where it is larger than the other one. */
+/* The expression, which can be differentiated again: an input loses where the other one is smaller.
+ */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    for (int i = 0; i < 2; ++i) {
-        if (adzi_needs(node, i)) {
-            adz_tensor *x = adzi_saved_input(node, i), *other = adzi_saved_input(node, 1 - i);
-            dx[i] = adzi_extremum_gradient(dy[0], x, other, adz_gt(x, other));
-            if (dx[i] == NULL) {
-                return adzi_status(NULL);
-            }
-        }
-    }
-    return ADZ_OK;
+    return adzi_extremum_backward(node, dx, dy, adz_gt);
 }
 
 /* Runs when nobody will differentiate the backward: one pass per input instead of several. */

@@ -1,25 +1,18 @@
 /* Kernels of powers: pow a^b, pow_number x^p[0], and cube x^3 for floats.
  *
- * A unit is one element. Floats use powf and pow of the C library, with its special cases; these
- * loops stay scalar. cube is the frequent exponent 3 as two products. Integers use repeated
+ * A unit is one element. Floats use vmath.h's pow with C's special cases. In f64 these loops stay
+ * scalar. cube is the frequent exponent 3 as two products. Integers use repeated
  * squaring with overflow that wraps (integer_power.h). The bool kernels are never called. */
 #ifndef elem
 #define THIS_FILE "autograd/ops/math/power.kernel.c"
-#include <math.h>
-
 #include "autograd/ops/math/integer_power.h"
 #include "tensor/kernel/pointwise.kernel.h"
+#include "tensor/kernel/vmath.h"
 #include "tensor/kernel/each_type.h"
 #elif ELEM_IS_FLOAT
 
-#undef POWER
-#if ELEM_IS_F32
-#define POWER powf
-#else
-#define POWER pow
-#endif
-POINTWISE2(pow, elem, elem, elem, POWER(a, b))
-POINTWISE1(pow_number, elem, elem, POWER(x, ELEM(p[0])))
+POINTWISE2(pow, elem, elem, elem, VMATH(pow)(a, b))
+POINTWISE1(pow_number, elem, elem, VMATH(pow)(x, ELEM(p[0])))
 POINTWISE1(cube, elem, elem, x *x *x)
 
 #else

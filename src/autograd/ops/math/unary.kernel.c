@@ -42,10 +42,9 @@ POINTWISE2(logsigmoid_backward, elem, elem, elem, a *VMATH(sigmoid)(-b)) /* a = 
 /* TRIGONOMETRIC(name, quarters) makes the kernel of sin(x + quarters * pi / 2): sin for 0 and cos
  * for 1. */
 #undef TRIGONOMETRIC
-#if ELEM_IS_F32
-/* f32: blocks of 64 elements. If no argument of a block is above 2^20 or not finite (`far`), the
- * block is vectorised. Otherwise its elements are computed one by one, and the far ones by libm.
- * Both loops compute the same bits of an element that is not far. */
+/* Blocks of 64 elements. If no argument of a block is above 2^20 or not finite (`far`), the
+ * block is vectorised. Otherwise its elements are computed one by one, and the far ones by
+ * adzi_sin_far. Both loops compute the same bits of an element that is not far. */
 #define TRIGONOMETRIC(name, quarters)                                       \
     static void KERNEL(name##_loop)(                                        \
         void *out, const void *const *in, int64_t n, const double *numbers) \
@@ -58,11 +57,11 @@ POINTWISE2(logsigmoid_backward, elem, elem, elem, a *VMATH(sigmoid)(-b)) /* a = 
             m = n < BLOCK ? n : BLOCK;                                      \
             uint32_t far = 0;                                               \
             for (int64_t i = 0; i < m; ++i) {                               \
-                far |= adzi_is_far_f32(x[i]);                               \
+                far |= VMATH(is_far)(x[i]);                                 \
             }                                                               \
             POINTWISE_FOR(int64_t i = 0; far == 0 && i < m; ++i)            \
             {                                                               \
-                y[i] = adzi_sin_near_f32(x[i], quarters);                   \
+                y[i] = VMATH(sin_near)(x[i], quarters);                     \
             }                                                               \
             for (int64_t i = 0; far != 0 && i < m; ++i) {                   \
                 y[i] = VMATH(name)(x[i]);                                   \
@@ -70,9 +69,6 @@ POINTWISE2(logsigmoid_backward, elem, elem, elem, a *VMATH(sigmoid)(-b)) /* a = 
         }                                                                   \
     }                                                                       \
     POINTWISE_KERNEL(name, ADZI_ITEMS(sizeof(elem), sizeof(elem), 0, 0))
-#else
-#define TRIGONOMETRIC(name, quarters) POINTWISE1(name, elem, elem, VMATH(name)(x))
-#endif
 TRIGONOMETRIC(sin, 0)
 TRIGONOMETRIC(cos, 1)
 

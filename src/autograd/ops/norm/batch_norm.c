@@ -41,12 +41,6 @@ typedef struct {
     double momentum, eps;
 } batch_norm_attr;
 
-/* How many units of `each` elements are worth a thread. */
-static int64_t grain_of(int64_t each)
-{
-    return each < GRAIN ? GRAIN / (each > 0 ? each : 1) : 1;
-}
-
 /* Describes x[N, C, L] to the kernels. `stats` is f64 [2, C]: the means, then the rstd. */
 static adzi_batch_norm_args args_of(const adz_tensor *x, const adz_tensor *stats)
 {
@@ -69,7 +63,7 @@ static int64_t rows_of(const adzi_batch_norm_args *args)
 /* How many of these units are worth a thread. */
 static int64_t row_grain(const adzi_batch_norm_args *args)
 {
-    return grain_of(args->l == 1 ? args->c : args->l);
+    return adzi_grain_of(GRAIN, args->l == 1 ? args->c : args->l);
 }
 
 /* ---- backward ------------------------------------------------------------------------------ */
@@ -201,7 +195,8 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     args.along = args.sum + args.c;
     /* In evaluation dx has no terms from the statistics. */
     args.constant = !adzi_attr(node, batch_norm_attr)->training;
-    adzi_launch(KERNEL_FOR(batch_norm_sums, dtype), &args, args.c, grain_of(args.n * args.l));
+    adzi_launch(
+        KERNEL_FOR(batch_norm_sums, dtype), &args, args.c, adzi_grain_of(GRAIN, args.n * args.l));
     if (adzi_needs(node, X)) {
         dx[X] = adzi_scratch_over("batch_norm", g, x);
         if (dx[X] == NULL) {
@@ -410,7 +405,7 @@ static void launch_statistics(const adzi_call *call, const adzi_batch_norm_args 
         numbers->batches, training };
     if (training) {
         adzi_launch(KERNEL_FOR(batch_norm_moments, call->in[X]->dtype), args, args->c,
-            grain_of(args->n * args->l));
+            adzi_grain_of(GRAIN, args->n * args->l));
     }
     adzi_launch(take_statistics, &s, args->c, GRAIN);
     if (training && s.running_mean.data != NULL && s.count > 0) {

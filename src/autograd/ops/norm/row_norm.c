@@ -28,12 +28,6 @@ static adz_tensor *saved_weight(adzi_node *node)
     return adzi_attr(node, adzi_row_norm_attr)->weighted ? adzi_saved_input(node, 1) : ADZ_NONE;
 }
 
-/* How many units of `each` elements are worth a thread. */
-static int64_t grain_of(int64_t each)
-{
-    return each < GRAIN ? GRAIN / (each > 0 ? each : 1) : 1;
-}
-
 /* dweight and dbias in one launch. Units are columns, so a column is summed by one thread in the
  * order of the rows. */
 static adz_status fused_params(
@@ -53,7 +47,7 @@ static adz_status fused_params(
     args->dw = dx[1] != NULL ? dx[1]->data : NULL;
     args->db = at->centred && dx[2] != NULL ? dx[2]->data : NULL;
     if (args->dw != NULL || args->db != NULL) {
-        adzi_launch(KERNEL_FOR(row_norm_params, dtype), args, at->d, grain_of(at->n));
+        adzi_launch(KERNEL_FOR(row_norm_params, dtype), args, at->d, adzi_grain_of(GRAIN, at->n));
     }
     return ADZ_OK;
 }
@@ -92,7 +86,7 @@ adz_status adzi_row_norm_fused(adzi_node *node, adz_tensor **dx, adz_tensor *con
         return adzi_status(NULL);
     }
     args.out = dx[0]->data;
-    adzi_launch(KERNEL_FOR(row_norm_dx, dtype), &args, at->n, grain_of(at->d));
+    adzi_launch(KERNEL_FOR(row_norm_dx, dtype), &args, at->n, adzi_grain_of(GRAIN, at->d));
     return ADZ_OK;
 }
 
@@ -202,6 +196,6 @@ adz_tensor *adzi_row_norm(const adzi_op *op, bool centred, adz_tensor *x, adz_sh
         .d = attr.d,
         .eps = eps,
         .centred = centred };
-    adzi_launch(KERNEL_FOR(row_norm, x->dtype), &args, attr.n, grain_of(attr.d));
+    adzi_launch(KERNEL_FOR(row_norm, x->dtype), &args, attr.n, adzi_grain_of(GRAIN, attr.d));
     return adzi_leave(&call, y);
 }

@@ -1,12 +1,12 @@
 #include "autograd/ops/pool/avg_pool.h"
 
 #include "autograd/ops/pool/resample.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 /* The mean of each window, which is a linear map of x (autograd/ops/pool/resample.h). The node
  * saves nothing. */
 
-ADZI_OPTIONS_INIT(adz_avg_pool_options_init, adz_avg_pool_options, ADZ_AVG_POOL_OPTIONS)
+ADZ_OPTIONS_INIT(adz_avg_pool_options_init, adz_avg_pool_options, ADZ_AVG_POOL_OPTIONS)
 
 const adz_field adzi_avg_pool_fields[ADZI_AVG_POOL_FIELDS] = { ADZI_FIELD_LIST(adzi_window_attr, n,
                                                                    kernel_size),
@@ -54,7 +54,7 @@ bool adzi_avg_pool_read(const char *op, int n, adz_shape kernel_size,
     *attr = (adzi_window_attr){
         .n = n, .n_stride = n, .n_padding = n, .n_dilation = n, .dilation = { 1, 1 }
     };
-    if (!ADZI_OPTIONS_READ(op, ADZ_AVG_POOL_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_AVG_POOL_OPTIONS, &o, options)) {
         return false;
     }
     attr->ceil_mode = o.ceil_mode;

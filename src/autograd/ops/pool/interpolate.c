@@ -3,12 +3,12 @@
 #include <math.h>
 
 #include "autograd/ops/pool/interpolate.h"
-#include "base/options.h"
+#include "adze/options.h"
 
 /* Another size for signals and images, torch.nn.functional.interpolate. All three modes are linear
  * maps of x along each dimension (autograd/ops/pool/resample.h). The node saves nothing. */
 
-ADZI_OPTIONS_INIT(adz_interpolate_options_init, adz_interpolate_options, ADZ_INTERPOLATE_OPTIONS)
+ADZ_OPTIONS_INIT(adz_interpolate_options_init, adz_interpolate_options, ADZ_INTERPOLATE_OPTIONS)
 
 typedef struct {
     int n;
@@ -69,7 +69,7 @@ const adzi_op adzi_op_interpolate = {
 bool adzi_interpolate_read(const char *op, adz_shape size, const adz_interpolate_options *options,
     adz_interpolate_options *o)
 {
-    if (!ADZI_OPTIONS_READ(op, ADZ_INTERPOLATE_OPTIONS, o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_INTERPOLATE_OPTIONS, o, options)) {
         return false;
     }
     const bool given = size.rank != 0, scaled = o->scale_factor != 0;

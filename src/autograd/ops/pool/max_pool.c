@@ -1,9 +1,9 @@
 #include "autograd/ops/pool/max_pool.h"
 
 #include "autograd/ops/pool/max_windows.h"
-#include "base/options.h"
+#include "adze/options.h"
 
-ADZI_OPTIONS_INIT(adz_max_pool_options_init, adz_max_pool_options, ADZ_MAX_POOL_OPTIONS)
+ADZ_OPTIONS_INIT(adz_max_pool_options_init, adz_max_pool_options, ADZ_MAX_POOL_OPTIONS)
 
 const adz_field adzi_max_pool_fields[ADZI_MAX_POOL_FIELDS] = { ADZI_FIELD_LIST(adzi_window_attr, n,
                                                                    kernel_size),
@@ -40,7 +40,7 @@ bool adzi_max_pool_read(const char *op, int n, adz_shape kernel_size,
     static const int64_t zeros[ADZI_AXES] = { 0 }, ones[ADZI_AXES] = { 1, 1 };
     adz_max_pool_options o = ADZ_MAX_POOL_OPTIONS;
     *attr = (adzi_window_attr){ .n = n, .n_stride = n, .n_padding = n, .n_dilation = n };
-    if (!ADZI_OPTIONS_READ(op, ADZ_MAX_POOL_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_MAX_POOL_OPTIONS, &o, options)) {
         return false;
     }
     attr->ceil_mode = o.ceil_mode;

@@ -29,8 +29,7 @@ static bool read_taps(const char *op, const adzi_axis *axes, adzi_max_windows_ar
 /* How many units are worth a thread, if each of them has `results` results. */
 static int64_t grain(const adzi_max_windows_args *args, int64_t results)
 {
-    const int64_t each = results * args->rows.most * args->columns.most;
-    return GRAIN / (each > 0 ? each : 1) + 1;
+    return adzi_grain_of(GRAIN, results * args->rows.most * args->columns.most);
 }
 
 /* A tensor that holds, for each result, the offset inside its window of the largest element. */
@@ -172,8 +171,8 @@ adz_status adzi_max_windows_fused(
     args.dx = dx[0]->data;
     const int64_t plane = args.rows.in * args.columns.in;
     if (dx[0]->numel > 0) {
-        const int64_t grain = GRAIN / plane + 1;
-        adzi_launch(KERNEL_FOR(max_windows_dx, g->dtype), &args, dx[0]->numel / plane, grain);
+        adzi_launch(KERNEL_FOR(max_windows_dx, g->dtype), &args, dx[0]->numel / plane,
+            adzi_grain_of(GRAIN, plane));
     }
     return ADZ_OK;
 }

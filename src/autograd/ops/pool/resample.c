@@ -11,20 +11,15 @@ static bool read_taps(
            adzi_taps_of(op, &axes[1], true, transposed, &args->columns);
 }
 
-/* A unit reads the rows of its window and writes one row. */
-static int64_t grain_of(const adzi_resample_args *args)
-{
-    const int64_t each = args->rows.most * args->columns.in + args->columns.n;
-    return GRAIN / (each > 0 ? each : 1) + 1;
-}
-
 static void launch(adzi_resample_args *args, adz_tensor *y, const adz_tensor *x)
 {
     args->x = x->data;
     args->y = y->data;
     if (y->numel > 0) {
-        adzi_launch(
-            KERNEL_FOR(resample, x->dtype), args, y->numel / args->columns.n, grain_of(args));
+        /* A unit reads the rows of its window and writes one row. */
+        const int64_t each = args->rows.most * args->columns.in + args->columns.n;
+        adzi_launch(KERNEL_FOR(resample, x->dtype), args, y->numel / args->columns.n,
+            adzi_grain_of(GRAIN, each));
     }
 }
 

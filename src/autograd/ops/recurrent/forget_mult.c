@@ -101,8 +101,8 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     args.dz = grad[Z]->data;
     args.dh0 = adzi_is_none(grad[H0]) ? NULL : grad[H0]->data;
     int64_t lanes = adzi_lanes(&args.lanes, h, at->dim);
-    adzi_launch(KERNEL_FOR(forget_mult_backward, h->dtype), &args, lanes,
-        adzi_lanes_grain(args.lanes.n, lanes));
+    adzi_launch(
+        KERNEL_FOR(forget_mult_backward, h->dtype), &args, lanes, adzi_lanes_grain(args.lanes.n));
     for (int i = 0; i < INPUTS; ++i) {
         dx[i] = adzi_needs(node, i) ? grad[i] : NULL;
     }
@@ -169,7 +169,6 @@ adz_tensor *adz_forget_mult(
     adzi_save_result(&call, 0, h);
     args.lanes.out = h->data;
     int64_t lanes = adzi_lanes(&args.lanes, h, attr.dim);
-    adzi_launch(
-        KERNEL_FOR(forget_mult, h->dtype), &args, lanes, adzi_lanes_grain(args.lanes.n, lanes));
+    adzi_launch(KERNEL_FOR(forget_mult, h->dtype), &args, lanes, adzi_lanes_grain(args.lanes.n));
     return adzi_leave(&call, h);
 }

@@ -13,9 +13,11 @@
 #ifndef elem
 #include "autograd/ops/recurrent/recurrent_groups.h"
 
-#define GATES   3
-#define SAVED   4
-#define CARRIES 1
+#define FORWARD  gru_step
+#define BACKWARD gru_step_back
+#define GATES    3
+#define SAVED    4
+#define CARRIES  1
 
 #define THIS_FILE "autograd/ops/recurrent/gru_layer.kernel.c"
 #include "tensor/kernel/each_float.h"
@@ -79,17 +81,5 @@ INLINE void KERNEL(cell_back)(const adzi_recurrent_step_args *a, int64_t row, in
 }
 
 #include "autograd/ops/recurrent/recurrent_steps.h"
-
-void KERNEL(gru_step)(const void *block, int64_t begin, int64_t end);
-void KERNEL(gru_step)(const void *block, int64_t begin, int64_t end)
-{
-    KERNEL(step_forward)(block, begin, end);
-}
-
-void KERNEL(gru_step_back)(const void *block, int64_t begin, int64_t end);
-void KERNEL(gru_step_back)(const void *block, int64_t begin, int64_t end)
-{
-    KERNEL(step_backward)(block, begin, end);
-}
 
 #endif

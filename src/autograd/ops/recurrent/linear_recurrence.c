@@ -227,7 +227,6 @@ adz_tensor *adzi_linear_recurrence(
     adzi_save_result(&call, 0, s);
     args.out = s->data;
     int64_t lanes = adzi_lanes(&args, s, attr.dim);
-    adzi_launch(
-        KERNEL_FOR(linear_recurrence, s->dtype), &args, lanes, adzi_lanes_grain(args.n, lanes));
+    adzi_launch(KERNEL_FOR(linear_recurrence, s->dtype), &args, lanes, adzi_lanes_grain(args.n));
     return adzi_leave(&call, s);
 }

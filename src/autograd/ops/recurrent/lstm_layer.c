@@ -26,16 +26,6 @@ static void step(adz_tensor *gates, adz_tensor **h, adz_tensor **c, adz_tensor *
     *h = adz_mul(adz_sigmoid(gate[3]), adz_tanh(*c));
 }
 
-static adzi_kernel forward_kernel(adz_dtype dtype)
-{
-    return KERNEL_FOR(lstm_step, dtype);
-}
-
-static adzi_kernel back_kernel(adz_dtype dtype)
-{
-    return KERNEL_FOR(lstm_step_back, dtype);
-}
-
 const adzi_recurrent_cell adzi_lstm_cell = { .op = &adzi_op_lstm_layer,
     .names = "x, h0, c0, weight_ih, weight_hh, bias_ih, bias_hh, lengths",
     .states = 2,
@@ -43,25 +33,7 @@ const adzi_recurrent_cell adzi_lstm_cell = { .op = &adzi_op_lstm_layer,
     .saved = 4,
     .saves_gates = true,
     .step = step,
-    .forward = forward_kernel,
-    .back = back_kernel };
+    .forward = lstm_step_kernels,
+    .back = lstm_step_back_kernels };
 
-static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
-{
-    return adzi_recurrent_fused(&adzi_lstm_cell, node, dx, dy);
-}
-
-static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
-{
-    return adzi_recurrent_expression(&adzi_lstm_cell, y, in, attr);
-}
-
-static const adz_field fields[] = { ADZI_FIELD(adzi_recurrent_attr, reverse),
-    ADZI_FIELD_HIDDEN(adzi_recurrent_attr, relu), ADZI_FIELD_HIDDEN(adzi_recurrent_attr, biased),
-    ADZI_FIELD_HIDDEN(adzi_recurrent_attr, ragged), ADZI_FIELD_HIDDEN(adzi_recurrent_attr, t),
-    ADZI_FIELD_HIDDEN(adzi_recurrent_attr, b), ADZI_FIELD_HIDDEN(adzi_recurrent_attr, in),
-    ADZI_FIELD_HIDDEN(adzi_recurrent_attr, h) };
-
-const adzi_op adzi_op_lstm_layer = {
-    .name = "lstm_layer", .fused = fused, ADZI_FIELDS(fields), .expression = expression
-};
+ADZI_RECURRENT_OP(lstm, ADZI_FIELD_HIDDEN);

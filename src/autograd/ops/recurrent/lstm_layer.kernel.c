@@ -13,9 +13,11 @@
 #ifndef elem
 #include "autograd/ops/recurrent/recurrent_groups.h"
 
-#define GATES   4
-#define SAVED   4
-#define CARRIES 0
+#define FORWARD  lstm_step
+#define BACKWARD lstm_step_back
+#define GATES    4
+#define SAVED    4
+#define CARRIES  0
 
 #define THIS_FILE "autograd/ops/recurrent/lstm_layer.kernel.c"
 #include "tensor/kernel/each_float.h"
@@ -92,17 +94,5 @@ INLINE void KERNEL(cell_back)(const adzi_recurrent_step_args *a, int64_t row, in
 }
 
 #include "autograd/ops/recurrent/recurrent_steps.h"
-
-void KERNEL(lstm_step)(const void *block, int64_t begin, int64_t end);
-void KERNEL(lstm_step)(const void *block, int64_t begin, int64_t end)
-{
-    KERNEL(step_forward)(block, begin, end);
-}
-
-void KERNEL(lstm_step_back)(const void *block, int64_t begin, int64_t end);
-void KERNEL(lstm_step_back)(const void *block, int64_t begin, int64_t end)
-{
-    KERNEL(step_backward)(block, begin, end);
-}
 
 #endif

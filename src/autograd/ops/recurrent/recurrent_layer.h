@@ -48,8 +48,8 @@ typedef struct adzi_recurrent_cell {
                           more if the last gate has different derivatives by its two products */
     bool saves_gates;  /* false: y is all that the backward needs */
     adzi_recurrent_step step;
-    adzi_kernel (*forward)(adz_dtype dtype);
-    adzi_kernel (*back)(adz_dtype dtype);
+    const adzi_kernel (*forward)[2]; /* tables of KERNEL_TABLE_FLOAT */
+    const adzi_kernel (*back)[2];
 } adzi_recurrent_cell;
 
 /** Runs a layer. All results are NULL on failure. */
@@ -63,6 +63,30 @@ adz_status adzi_recurrent_fused(
 /** The forward as an expression: the steps one after the other. */
 adz_status adzi_recurrent_expression(const adzi_recurrent_cell *cell, adz_tensor **y,
     adz_tensor *const *in, const adzi_recurrent_attr *attr);
+
+/**
+ * Defines the operator adzi_op_KIND_layer from adzi_KIND_cell.
+ *
+ * @param relu_field  ADZI_FIELD if the layer is printed with its attribute `relu`,
+ * ADZI_FIELD_HIDDEN if its cell does not read it
+ */
+#define ADZI_RECURRENT_OP(kind, relu_field)                                                        \
+    static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)               \
+    {                                                                                              \
+        return adzi_recurrent_fused(&adzi_##kind##_cell, node, dx, dy);                            \
+    }                                                                                              \
+    static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)          \
+    {                                                                                              \
+        return adzi_recurrent_expression(&adzi_##kind##_cell, y, in, attr);                        \
+    }                                                                                              \
+    static const adz_field fields[] = { ADZI_FIELD(adzi_recurrent_attr, reverse),                  \
+        relu_field(adzi_recurrent_attr, relu), ADZI_FIELD_HIDDEN(adzi_recurrent_attr, biased),     \
+        ADZI_FIELD_HIDDEN(adzi_recurrent_attr, ragged), ADZI_FIELD_HIDDEN(adzi_recurrent_attr, t), \
+        ADZI_FIELD_HIDDEN(adzi_recurrent_attr, b), ADZI_FIELD_HIDDEN(adzi_recurrent_attr, in),     \
+        ADZI_FIELD_HIDDEN(adzi_recurrent_attr, h) };                                               \
+    const adzi_op adzi_op_##kind##_layer = {                                                       \
+        .name = #kind "_layer", .fused = fused, ADZI_FIELDS(fields), .expression = expression      \
+    }
 
 /** The layers. Their files have the formulas. */
 extern const adzi_op adzi_op_lstm_layer, adzi_op_gru_layer, adzi_op_rnn_layer;

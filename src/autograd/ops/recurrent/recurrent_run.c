@@ -78,17 +78,15 @@ static void pack_weight(const adzi_recurrent_run *v, bool transposed)
         .hidden = v->at->h,
         .gates = v->cell->gates,
         .transposed = transposed };
-    int64_t grain = v->cell->gates * v->at->h * ADZI_RECURRENT_COLUMNS;
-    grain = grain > 0 && grain < GRAIN ? GRAIN / grain : 1;
-    adzi_launch(KERNEL_FOR(recurrent_pack, dtype), &args, panels_of(v->at, dtype), grain);
+    adzi_launch(KERNEL_FOR(recurrent_pack, dtype), &args, panels_of(v->at, dtype),
+        adzi_grain_of(GRAIN, v->cell->gates * v->at->h * ADZI_RECURRENT_COLUMNS));
 }
 
 /* The grain of one step's launch, in panels. */
 static int64_t grain_of_step(const adzi_recurrent_run *v, int64_t panels)
 {
     const int64_t work = v->cell->gates * v->at->h * v->at->h * v->at->b;
-    const int64_t each = panels > 0 ? work / panels : 0;
-    return each > 0 && each < GRAIN ? GRAIN / each : 1;
+    return adzi_grain_of(GRAIN, panels > 0 ? work / panels : GRAIN);
 }
 
 static void launch_step(
@@ -96,8 +94,8 @@ static void launch_step(
 {
     const adz_dtype dtype = (adz_dtype)v->y->dtype;
     const int64_t panels = panels_of(v->at, dtype);
-    adzi_launch(back ? v->cell->back(dtype) : v->cell->forward(dtype), args, panels,
-        grain_of_step(v, panels));
+    const adzi_kernel(*kernels)[2] = back ? v->cell->back : v->cell->forward;
+    adzi_launch(kernels[adzi_cpu_level][dtype], args, panels, grain_of_step(v, panels));
 }
 
 /* Arguments that all steps have in common. */
@@ -120,12 +118,6 @@ static const void *states_before(const adzi_recurrent_run *v, int64_t before)
     return before < 0 ? v->in[v->cell->states]->data : row(all, before);
 }
 
-/* How many rows are worth a thread that copies them. */
-static int64_t grain_of_rows(int64_t width)
-{
-    return width < GRAIN ? GRAIN / (width > 0 ? width : 1) : 1;
-}
-
 /* Copies the rows of from[T, B, width] at the last step of each sequence. */
 static void copy_ends(const adzi_recurrent_run *v, const adz_tensor *from, const adz_tensor *to)
 {
@@ -135,8 +127,8 @@ static void copy_ends(const adzi_recurrent_run *v, const adz_tensor *from, const
         .steps = v->at->t,
         .rows = v->at->b,
         .width = from->sizes[2] };
-    adzi_launch(
-        KERNEL_FOR(recurrent_at_ends, from->dtype), &args, v->at->b, grain_of_rows(args.width));
+    adzi_launch(KERNEL_FOR(recurrent_at_ends, from->dtype), &args, v->at->b,
+        adzi_grain_of(GRAIN, args.width));
 }
 
 /* ---- forward -------------------------------------------------------------------------------- */

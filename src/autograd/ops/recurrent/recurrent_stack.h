@@ -21,6 +21,12 @@ typedef struct adzi_recurrent_stack {
     adz_tensor **last[2];       /* [layers * directions]: last states, each [1, B, H] */
 } adzi_recurrent_stack;
 
+/** Initialises the fields that the options `o` of adz_lstm, adz_gru and adz_rnn all have. */
+#define ADZI_RECURRENT_OPTIONS(o)                                                         \
+    .layers = (o).layers, .bias = (o).bias, .batch_first = (o).batch_first,               \
+    .bidirectional = (o).bidirectional, .training = (o).training, .dropout = (o).dropout, \
+    .generator = (o).generator, .lengths = (o).lengths
+
 /**
  * Checks everything and computes. Returns y; fills the last states h and, of an LSTM, c, each of
  * which may be NULL. They are set to NULL at once, so that a failure leaves nothing stale in them.

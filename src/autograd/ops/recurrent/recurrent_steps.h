@@ -179,3 +179,16 @@ INLINE void KERNEL(step_backward)(const adzi_recurrent_step_args *a, int64_t beg
         }
     }
 }
+
+/* What the cell's kernel file defines: FORWARD and BACKWARD, the names of its kernels. */
+void KERNEL(FORWARD)(const void *block, int64_t begin, int64_t end);
+void KERNEL(FORWARD)(const void *block, int64_t begin, int64_t end)
+{
+    KERNEL(step_forward)(block, begin, end);
+}
+
+void KERNEL(BACKWARD)(const void *block, int64_t begin, int64_t end);
+void KERNEL(BACKWARD)(const void *block, int64_t begin, int64_t end)
+{
+    KERNEL(step_backward)(block, begin, end);
+}

@@ -10,9 +10,11 @@
 #ifndef elem
 #include "autograd/ops/recurrent/recurrent_groups.h"
 
-#define GATES   1
-#define SAVED   1
-#define CARRIES 0
+#define FORWARD  rnn_step
+#define BACKWARD rnn_step_back
+#define GATES    1
+#define SAVED    1
+#define CARRIES  0
 
 #define THIS_FILE "autograd/ops/recurrent/rnn_layer.kernel.c"
 #include "tensor/kernel/each_float.h"
@@ -61,17 +63,5 @@ INLINE void KERNEL(cell_back)(const adzi_recurrent_step_args *a, int64_t row, in
 }
 
 #include "autograd/ops/recurrent/recurrent_steps.h"
-
-void KERNEL(rnn_step)(const void *block, int64_t begin, int64_t end);
-void KERNEL(rnn_step)(const void *block, int64_t begin, int64_t end)
-{
-    KERNEL(step_forward)(block, begin, end);
-}
-
-void KERNEL(rnn_step_back)(const void *block, int64_t begin, int64_t end);
-void KERNEL(rnn_step_back)(const void *block, int64_t begin, int64_t end)
-{
-    KERNEL(step_backward)(block, begin, end);
-}
 
 #endif

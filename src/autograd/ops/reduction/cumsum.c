@@ -55,7 +55,7 @@ static adz_tensor *cumsum(adz_tensor *x, int dim, bool reverse)
     if (x->numel > 0) {
         adzi_lanes_args args = { .in = { from->data }, .out = y->data, .reverse = reverse };
         int64_t lanes = adzi_lanes(&args, from, attr.dim);
-        adzi_launch(KERNEL_FOR(cumsum, dtype), &args, lanes, adzi_lanes_grain(args.n, lanes));
+        adzi_launch(KERNEL_FOR(cumsum, dtype), &args, lanes, adzi_lanes_grain(args.n));
     }
     return adzi_leave(&call, y);
 }

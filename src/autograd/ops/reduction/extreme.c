@@ -161,8 +161,7 @@ static adz_tensor *scatter_to_found(adzi_node *node, adz_tensor *dy)
         adzi_lanes_args args = { .in = { found->data, values->data }, .out = dx->data };
         int64_t lanes = adzi_lanes(&args, dx, at->dim);
         adzi_fill(dx, 0);
-        adzi_launch(
-            KERNEL_FOR(extreme_put, dx->dtype), &args, lanes, adzi_lanes_grain(args.n, lanes));
+        adzi_launch(KERNEL_FOR(extreme_put, dx->dtype), &args, lanes, adzi_lanes_grain(args.n));
     }
     return dx;
 }

@@ -48,8 +48,9 @@ static inline void KERNEL(logsumexp_start)(KERNEL(exponentials) * s)
 static inline void KERNEL(raise)(KERNEL(exponentials) * s, elem max)
 {
     if (max > s->max) {
-        s->sum *=
-            KERNEL(finite)(s->max) && KERNEL(finite)(max) ? exp((double)s->max - (double)max) : 1;
+        s->sum *= KERNEL(finite)(s->max) && KERNEL(finite)(max)
+                      ? adzi_exp_f64((double)s->max - (double)max)
+                      : 1;
         s->max = max;
     }
 }

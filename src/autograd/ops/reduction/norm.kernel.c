@@ -4,15 +4,16 @@
  *     y = the number of elements that are not 0, for p = 0
  *
  * A unit is one result, or one block of a long one (reduce.kernel.h). p is p[0] of the arguments.
- * p = 2, 1 and 0 have loops of their own without pow(). Sums run in eight lanes of f64 per chunk of
- * 512 elements, in an order that depends on the shape alone. The derivative is an expression of
- * operators (norm.c).
+ * p = 2, 1 and 0 have loops of their own without adzi_real_pow(). Sums run in eight lanes of f64
+ * per chunk of 512 elements, in an order that depends on the shape alone. The derivative is an
+ * expression of operators (norm.c).
  */
 #ifndef elem
 #define THIS_FILE "autograd/ops/reduction/norm.kernel.c"
 #include <math.h>
 #include <stdbool.h>
 #include "autograd/ops/reduction/reduce.h"
+#include "tensor/kernel/real.h"
 #include "tensor/kernel/wide.kernel.h"
 #include "tensor/kernel/each_float.h"
 #else
@@ -45,7 +46,7 @@ enum { KERNEL(lanes) = 8 };
 
 /* The sums for p = 1, for any other finite p, and for p = 0. p = 2 takes EIGHT(squares). */
 SUM_OF(magnitudes, d)
-SUM_OF(powers, pow(d, p))
+SUM_OF(powers, adzi_real_pow(d, p))
 SUM_OF(nonzeros, d != 0 ? 1 : 0)
 
 /* The state of a reduction. For a finite p, the sum of powers so far is sum * scale^p. For an
@@ -102,7 +103,7 @@ static __attribute__((noinline)) void KERNEL(scaled)(
     run->scale = scale;
     run->sum = 0;
     for (int64_t i = 0; i < n; ++i) {
-        run->sum += pow(fabs((double)x[i]) / scale, p);
+        run->sum += adzi_real_pow(fabs((double)x[i]) / scale, p);
     }
 }
 
@@ -117,10 +118,10 @@ static inline void KERNEL(add_sum)(KERNEL(magnitude) * s, const KERNEL(magnitude
         s->sum = t->sum;
         s->scale = t->scale;
     } else if ((p > 0) == (t->scale > s->scale)) {
-        s->sum = s->sum * pow(s->scale / t->scale, p) + t->sum;
+        s->sum = s->sum * adzi_real_pow(s->scale / t->scale, p) + t->sum;
         s->scale = t->scale;
     } else {
-        s->sum += t->sum * pow(t->scale / s->scale, p);
+        s->sum += t->sum * adzi_real_pow(t->scale / s->scale, p);
     }
 }
 
@@ -171,10 +172,11 @@ static inline void KERNEL(norm_end)(
     if (p == 2) {
         y = s->scale * sqrt(y);
     } else if (s->scale != 1) {
-        double half = pow(y, 0.5 / p); /* in halves, of which none overflows before the product */
+        double half =
+            adzi_real_pow(y, 0.5 / p); /* in halves, of which none overflows before the product */
         y = s->scale * half * half;
     } else if (p != 0 && p != 1 && !isinf(p)) {
-        y = pow(y, 1 / p);
+        y = adzi_real_pow(y, 1 / p);
     }
     ((elem *)(void *)a->out)[r] = (elem)y;
 }

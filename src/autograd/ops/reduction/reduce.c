@@ -91,11 +91,10 @@ void adzi_reduce(adzi_reducer reducer, adz_tensor *y, adz_tensor *indices, const
     if (args.blocks > 1) {
         args.partial = block != NULL ? block : on_stack;
     }
-    /* A thread is worth ADZI_REDUCE_GRAIN elements. */
-    int64_t grain = args.block > 0 ? ADZI_REDUCE_GRAIN / args.block : results;
-    adzi_launch(reducer.run, &args, results * args.blocks, grain > 1 ? grain : 1);
+    adzi_launch(
+        reducer.run, &args, results * args.blocks, adzi_grain_of(ADZI_REDUCE_GRAIN, args.block));
     if (args.blocks > 1) {
-        adzi_launch(reducer.join, &args, results, ADZI_REDUCE_GRAIN / args.blocks);
+        adzi_launch(reducer.join, &args, results, adzi_grain_of(ADZI_REDUCE_GRAIN, args.blocks));
     }
     adzi_free(block, ADZI_REDUCE_PARTIAL);
 }

@@ -68,7 +68,8 @@ adz_tensor *adzi_triangle(const adzi_op *op, adz_tensor *x, int64_t diagonal, bo
     triangle_args args = { from->data, y->data, rows, columns, (int64_t)adzi_item_size(x),
         attr.diagonal, lower };
     if (y->numel > 0) {
-        adzi_launch(copy_triangle, &args, y->numel / columns, ADZI_POINTWISE_GRAIN / columns + 1);
+        adzi_launch(
+            copy_triangle, &args, y->numel / columns, adzi_grain_of(ADZI_POINTWISE_GRAIN, columns));
     }
     return adzi_leave(&call, y);
 }

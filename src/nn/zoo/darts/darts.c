@@ -35,7 +35,7 @@ static bool monte_carlo_step(adz_module *self, adz_bias_activation_options *step
 static size_t monte_carlo_repr(adz_module *self, char *buffer, size_t size)
 {
     const zoo_dropout_state *state = zoo_state(self);
-    return (size_t)snprintf(buffer, size, "p=%s, inplace=False", zoo_float(state->p));
+    return (size_t)snprintf(buffer, size, "p=%s, inplace=False", adz_text_float(state->p));
 }
 
 static const adz_module_type monte_carlo_dropout_type = {
@@ -63,7 +63,7 @@ static adz_status set_always(adz_module *module, void *on)
 adz_status adz_module_mc_dropout(adz_module *module, bool on)
 {
     return module != NULL ? adz_module_apply(module, set_always, &on)
-                          : zoo_error_null("adz_module_mc_dropout", "module");
+                          : adz_error_null("adz_module_mc_dropout", "module");
 }
 
 /* ---- feed-forward networks ------------------------------------------------------------------ */
@@ -74,7 +74,7 @@ static bool read_options(
     const char *op, const adz_feed_forward_options *options, adz_feed_forward_options *all)
 {
     *all = (adz_feed_forward_options)ADZ_FEED_FORWARD_OPTIONS;
-    if (!ZOO_OPTIONS_READ(op, ADZ_FEED_FORWARD_OPTIONS, all, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_FEED_FORWARD_OPTIONS, all, options)) {
         return false;
     }
     adz_dropout_options dropout = ADZ_DROPOUT_OPTIONS;

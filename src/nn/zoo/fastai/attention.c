@@ -44,7 +44,7 @@ static bool is_present(const adz_tensor *t)
 /* True if an optional argument is left out or is a valid tensor; false with the error recorded. */
 static bool check_optional(const char *op, const char *name, const adz_tensor *t)
 {
-    return t != NULL && !is_present(t) ? true : zoo_check_tensor(op, name, t);
+    return t != NULL && !is_present(t) ? true : adz_check_tensor(op, name, t);
 }
 
 adz_tensor *adzi_fastai_call(
@@ -81,8 +81,8 @@ static bool check_names(adz_module *self, const adz_values *in, const char *cons
             known = strcmp(names[k], name) == 0;
         }
         if (!known && is_present(adz_values_at(in, i))) {
-            zoo_error(adz_module_name(self), ADZ_ERR_ARGUMENT, "takes no argument %zu%s%s", i,
-                name[0] != '\0' ? " called " : "", name);
+            adz_error_format(adz_module_name(self), ADZ_ERR_ARGUMENT, "takes no argument %zu%s%s",
+                i, name[0] != '\0' ? " called " : "", name);
             return false;
         }
     }
@@ -98,17 +98,18 @@ static bool read_arguments(adz_module *self, const adz_values *in, arguments *a)
         adz_values_find(in, "r"), adz_values_find(in, "u"), adz_values_find(in, "v"),
         adz_values_find(in, "mem"), false };
     adz_tensor *causal = adz_values_find(in, "is_causal");
-    if (!zoo_check_tensor(op, "x", a->x) || !check_optional(op, "mask", a->mask) ||
+    if (!adz_check_tensor(op, "x", a->x) || !check_optional(op, "mask", a->mask) ||
         !check_optional(op, "is_causal", causal)) {
         return false;
     }
     if (is_present(causal) && adz_tensor_numel(causal) != 1) {
-        zoo_error(op, ADZ_ERR_SHAPE, "is_causal%s must be one number", zoo_shape(causal));
+        adz_error_format(
+            op, ADZ_ERR_SHAPE, "is_causal%s must be one number", adz_text_shape(causal));
         return false;
     }
     a->causal = is_present(causal) && adz_item(causal) != 0;
     if (adz_tensor_rank(a->x) != 3 || adz_tensor_size(a->x, 2) != state->d_model) {
-        zoo_error(op, ADZ_ERR_SHAPE, "x%s must be [B, T, %lld]", zoo_shape(a->x),
+        adz_error_format(op, ADZ_ERR_SHAPE, "x%s must be [B, T, %lld]", adz_text_shape(a->x),
             (long long)state->d_model);
         return false;
     }
@@ -130,12 +131,12 @@ static bool check_mask(adz_module *self, const arguments *a, int64_t keys)
         good = size == 1 || size == full[3 - i];
     }
     if (!good) {
-        zoo_error(adz_module_name(self), ADZ_ERR_SHAPE,
-            "mask%s must broadcast to [%lld, %lld, %lld, %lld]", zoo_shape(mask),
+        adz_error_format(adz_module_name(self), ADZ_ERR_SHAPE,
+            "mask%s must broadcast to [%lld, %lld, %lld, %lld]", adz_text_shape(mask),
             (long long)full[0], (long long)full[1], (long long)full[2], (long long)full[3]);
     } else if (adz_tensor_dtype(mask) != ADZ_BOOL) {
         good = false;
-        zoo_error(adz_module_name(self), ADZ_ERR_DTYPE,
+        adz_error_format(adz_module_name(self), ADZ_ERR_DTYPE,
             "mask is %s, but must be bool, true where a key is hidden",
             adz_dtype_name(adz_tensor_dtype(mask)));
     }
@@ -218,11 +219,11 @@ static adz_status attention_call(adz_module *self, const adz_values *in, adz_val
 adz_tensor *adz_fastai_line_shift(adz_tensor *x, bool mask)
 {
     static const char op[] = "adz_fastai_line_shift";
-    if (!zoo_check_tensor(op, "x", x)) {
+    if (!adz_check_tensor(op, "x", x)) {
         return NULL;
     }
     if (adz_tensor_rank(x) != 4) {
-        return zoo_fail(op, ADZ_ERR_SHAPE, "x%s must be [B, H, n, p]", zoo_shape(x));
+        return zoo_fail(op, ADZ_ERR_SHAPE, "x%s must be [B, H, n, p]", adz_text_shape(x));
     }
     int64_t b = adz_tensor_size(x, 0), h = adz_tensor_size(x, 1), n = adz_tensor_size(x, 2),
             p = adz_tensor_size(x, 3);
@@ -242,7 +243,7 @@ static bool check_argument(
         return false;
     }
     if (!is_present(t)) {
-        zoo_error(
+        adz_error_format(
             op, ADZ_ERR_ARGUMENT, "%s is left out: a TransformerXL gives it to its layers", name);
         return false;
     }
@@ -259,7 +260,7 @@ static bool check_argument(
                                        : snprintf(wanted + n, sizeof wanted - n, "%s%lld", comma,
                                              (long long)sizes[i]));
         }
-        zoo_error(op, ADZ_ERR_SHAPE, "%s%s must be [%s]", name, zoo_shape(t), wanted);
+        adz_error_format(op, ADZ_ERR_SHAPE, "%s%s must be [%s]", name, adz_text_shape(t), wanted);
     }
     return good;
 }
@@ -334,7 +335,7 @@ static const adz_module_type relative_type = {
     .extra_repr = extra_repr,
 };
 
-ZOO_OPTIONS_INIT(
+ADZ_OPTIONS_INIT(
     adz_fastai_attention_options_init, adz_fastai_attention_options, ADZ_FASTAI_ATTENTION_OPTIONS)
 
 /* Adds the children in fastai's order; false with the error recorded. */
@@ -364,11 +365,11 @@ static adz_module *attention_new(const char *op, const adz_module_type *type, in
     int64_t d_model, const adz_fastai_attention_options *options)
 {
     adz_fastai_attention_options o = ADZ_FASTAI_ATTENTION_OPTIONS;
-    if (!ZOO_OPTIONS_READ(op, ADZ_FASTAI_ATTENTION_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_FASTAI_ATTENTION_OPTIONS, &o, options)) {
         return NULL;
     }
-    if (!zoo_check_size(op, "n_heads", n_heads, 1) || !zoo_check_size(op, "d_model", d_model, 1) ||
-        !zoo_check_size(op, "d_head", o.d_head, 0)) {
+    if (!adz_check_size(op, "n_heads", n_heads, 1) || !adz_check_size(op, "d_model", d_model, 1) ||
+        !adz_check_size(op, "d_head", o.d_head, 0)) {
         return NULL;
     }
     if (o.d_head == 0 && d_model < n_heads) {

@@ -87,7 +87,7 @@ static adz_tensor *embed(adz_module *self, const adz_values *in)
     const char *name = adz_module_name(self);
     adz_tensor *ids = adz_values_argument(in, 0, "ids");
     ids = ids != NULL && zoo_is_none(ids) ? adz_values_find(in, "x") : ids;
-    if (!zoo_check_tensor(name, "ids", ids)) {
+    if (!adz_check_tensor(name, "ids", ids)) {
         return NULL;
     }
     const adz_dtype given = adz_tensor_dtype(ids);
@@ -96,7 +96,7 @@ static adz_tensor *embed(adz_module *self, const adz_values *in)
                        adz_tensor_size(ids, 1) > 0
                    ? adz_module_forward(zoo_child(self, ENCODER_DP), ids)
                    : zoo_fail(name, ADZ_ERR_SHAPE, "ids%s must be [B, T], neither of them 0",
-                         zoo_shape(ids));
+                         adz_text_shape(ids));
     }
     const adz_dtype dtype = adz_tensor_dtype(zoo_parameter(zoo_child(self, ENCODER), 0));
     if (given != dtype) {
@@ -107,7 +107,7 @@ static adz_tensor *embed(adz_module *self, const adz_values *in)
                ? ids
                : zoo_fail(name, ADZ_ERR_SHAPE,
                      "x%s must be embedded words [B, T, %lld], or else ids [B, T] of integers",
-                     zoo_shape(ids), (long long)state->emb_sz);
+                     adz_text_shape(ids), (long long)state->emb_sz);
 }
 
 /* True if there is a hidden state and its batch has another size than that of x. */
@@ -224,27 +224,28 @@ static const adz_module_type awd_type = {
 
 /* ---- constructors --------------------------------------------------------------------------- */
 
-ZOO_OPTIONS_INIT(
+ADZ_OPTIONS_INIT(
     adz_fastai_awd_lstm_options_init, adz_fastai_awd_lstm_options, ADZ_FASTAI_AWD_LSTM_OPTIONS)
 
 static bool check(int64_t vocab_sz, int64_t emb_sz, int64_t n_hid, int64_t n_layers,
     const adz_fastai_awd_lstm_options *o)
 {
-    if (!zoo_check_size(op, "vocab_sz", vocab_sz, 1) || !zoo_check_size(op, "emb_sz", emb_sz, 1) ||
-        !zoo_check_size(op, "n_hid", n_hid, 1) || !zoo_check_layers(op, "n_layers", n_layers, 1)) {
+    if (!adz_check_size(op, "vocab_sz", vocab_sz, 1) || !adz_check_size(op, "emb_sz", emb_sz, 1) ||
+        !adz_check_size(op, "n_hid", n_hid, 1) ||
+        !adz_check_range(op, "n_layers", n_layers, 1, ZOO_MOST_LAYERS)) {
         return false;
     }
     if (o->qrnn && o->bidir) {
-        zoo_error(op, ADZ_ERR_ARGUMENT, "qrnn and bidir exclude each other");
+        adz_error_format(op, ADZ_ERR_ARGUMENT, "qrnn and bidir exclude each other");
         return false;
     }
     if (o->bidir && (emb_sz < 2 || (n_layers > 1 && n_hid % 2 != 0))) {
-        zoo_error(op, ADZ_ERR_ARGUMENT,
+        adz_error_format(op, ADZ_ERR_ARGUMENT,
             "with bidir each direction has half of the features, but n_hid is %lld and emb_sz %lld",
             (long long)n_hid, (long long)emb_sz);
         return false;
     }
-    return zoo_check_dtype(op, o->dtype);
+    return adz_check_parameter_dtype(op, o->dtype);
 }
 
 static adz_module *lstm_layer(int64_t in, int64_t out, const adz_fastai_awd_lstm_options *o)
@@ -329,7 +330,7 @@ adz_module *adz_fastai_awd_lstm_new(int64_t vocab_sz, int64_t emb_sz, int64_t n_
     int64_t n_layers, const adz_fastai_awd_lstm_options *options)
 {
     adz_fastai_awd_lstm_options o = ADZ_FASTAI_AWD_LSTM_OPTIONS;
-    if (!ZOO_OPTIONS_READ("adz_fastai_awd_lstm_new", ADZ_FASTAI_AWD_LSTM_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ("adz_fastai_awd_lstm_new", ADZ_FASTAI_AWD_LSTM_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!check(vocab_sz, emb_sz, n_hid, n_layers, &o)) {

@@ -47,14 +47,14 @@ adz_status adz_fastai_config_init(adz_fastai_config *config, size_t size, const 
 {
     static const char op[] = "adz_fastai_config_init";
     if (config == NULL || name == NULL) {
-        return zoo_error_null(op, config == NULL ? "config" : "name");
+        return adz_error_null(op, config == NULL ? "config" : "name");
     }
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
         if (strcmp(known[i].name, name) == 0) {
-            return zoo_fill_options(op, config, size, &known[i].config, sizeof known[i].config);
+            return adz_options_fill(op, config, size, &known[i].config, sizeof known[i].config);
         }
     }
-    return zoo_error(op, ADZ_ERR_ARGUMENT,
+    return adz_error_format(op, ADZ_ERR_ARGUMENT,
         "there is no configuration %.40s; there are awd_lstm_, tfmer_ and tfmerXL_, each followed "
         "by lm_config or clas_config",
         name);
@@ -68,11 +68,11 @@ static bool read_config(
     const char *op, adz_fastai_config *all, const adz_fastai_config *config, double drop_mult)
 {
     if (config == NULL) {
-        zoo_error_null(op, "config");
+        adz_error_null(op, "config");
         return false;
     }
     *all = (adz_fastai_config){ .dtype = ADZ_F32 };
-    if (!zoo_read_options(op, "adz_fastai_config_init", all, sizeof *all, config)) {
+    if (!adz_options_read(op, "adz_fastai_config_init", all, sizeof *all, config)) {
         return false;
     }
     double *const ps[] = { &all->embed_p, &all->output_p, &all->hidden_p, &all->input_p,
@@ -185,7 +185,7 @@ adz_module *adz_fastai_language_model_new(
     return model_new(encoder, adz_fastai_linear_decoder_new(vocab_sz, hidden_width(&c), &o), &c);
 }
 
-ZOO_OPTIONS_INIT(adz_fastai_text_classifier_options_init, adz_fastai_text_classifier_options,
+ADZ_OPTIONS_INIT(adz_fastai_text_classifier_options_init, adz_fastai_text_classifier_options,
     ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS)
 
 /* The head for `n_class` classes; NULL with the error recorded. By default it has one hidden layer
@@ -225,7 +225,7 @@ adz_module *adz_fastai_text_classifier_new(int64_t vocab_sz, int64_t n_class,
 {
     static const char op[] = "adz_fastai_text_classifier_new";
     adz_fastai_text_classifier_options o = ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS;
-    if (!ZOO_OPTIONS_READ(op, ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS, &o, options)) {
         return NULL;
     }
     adz_fastai_config c;

@@ -50,7 +50,7 @@ static bool all_given(const char *op, const char *name, const char *const *words
 {
     for (size_t i = 0; i < n; ++i) {
         if (words == NULL || words[i] == NULL) {
-            zoo_error_null(op, name);
+            adz_error_null(op, name);
             return false;
         }
     }
@@ -66,7 +66,7 @@ adz_status adz_fastai_old_index(const char *const *old_words, size_t n_old,
         return ADZ_ERR_NULL;
     }
     if (old_index == NULL && n_new > 0) {
-        return zoo_error_null(op, "old_index");
+        return adz_error_null(op, "old_index");
     }
     old_word *sorted = zoo_alloc((n_old + 1) * sizeof *sorted);
     if (sorted == NULL) {
@@ -128,11 +128,11 @@ static adz_tensor *entry_of(
     }
     if (adz_tensor_rank(t) != rank || adz_tensor_size(t, 0) < 1) {
         return zoo_fail(op, ADZ_ERR_STATE, "%s%s must have %d dimensions and a row for each word",
-            name, zoo_shape(t), rank);
+            name, adz_text_shape(t), rank);
     }
     if (words > 0 && adz_tensor_size(t, 0) != words) {
         return zoo_fail(op, ADZ_ERR_STATE, "%s%s does not fit the %lld words of %s", name,
-            zoo_shape(t), (long long)words, encoder);
+            adz_text_shape(t), (long long)words, encoder);
     }
     return t;
 }

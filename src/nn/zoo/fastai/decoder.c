@@ -35,11 +35,11 @@ adz_tensor *adzi_last_output(const char *op, const adz_values *in)
             "a name");
     }
     adz_tensor *x = adz_values_at(in, at);
-    if (!zoo_check_tensor(op, "x", x)) {
+    if (!adz_check_tensor(op, "x", x)) {
         return NULL;
     }
     if (adz_tensor_rank(x) != 3) {
-        return zoo_fail(op, ADZ_ERR_SHAPE, "x%s must be [B, T, D]", zoo_shape(x));
+        return zoo_fail(op, ADZ_ERR_SHAPE, "x%s must be [B, T, D]", adz_text_shape(x));
     }
     return x;
 }
@@ -108,8 +108,8 @@ static adz_status decoder_call(adz_module *self, const adz_values *in, adz_value
         return adz_error_code();
     }
     if (adz_tensor_size(x, 2) != adz_tensor_size(weight, 1)) {
-        return zoo_error(adz_module_name(self), ADZ_ERR_SHAPE,
-            "x%s must have the %lld features that n_hid says", zoo_shape(x),
+        return adz_error_format(adz_module_name(self), ADZ_ERR_SHAPE,
+            "x%s must have the %lld features that n_hid says", adz_text_shape(x),
             (long long)adz_tensor_size(weight, 1));
     }
     adz_tensor *h = adz_module_forward(zoo_child(self, OUTPUT_DP), x);
@@ -124,7 +124,7 @@ static const adz_module_type decoder_type = {
     .call = decoder_call,
 };
 
-ZOO_OPTIONS_INIT(adz_fastai_linear_decoder_options_init, adz_fastai_linear_decoder_options,
+ADZ_OPTIONS_INIT(adz_fastai_linear_decoder_options_init, adz_fastai_linear_decoder_options,
     ADZ_FASTAI_LINEAR_DECODER_OPTIONS)
 
 /* The encoder's table, which becomes the decoder's weight. ADZ_NONE if there is no encoder; NULL
@@ -139,7 +139,7 @@ static adz_tensor *table_of(const char *op, adz_module *encoder, int64_t n_out, 
         adz_tensor_size(table, 1) != n_hid) {
         return zoo_fail(op, ADZ_ERR_SHAPE,
             "tie_encoder's weight%s must be [n_out, n_hid], which is [%lld, %lld]",
-            zoo_shape(table), (long long)n_out, (long long)n_hid);
+            adz_text_shape(table), (long long)n_out, (long long)n_hid);
     }
     return table;
 }
@@ -149,7 +149,7 @@ static adz_module *layer_new(const char *op, int64_t n_out, int64_t n_hid, adz_t
 {
     const bool tied = !zoo_is_none(table);
     const adz_dtype dtype = tied ? adz_tensor_dtype(table) : o->dtype;
-    if (!zoo_check_dtype(op, dtype)) {
+    if (!adz_check_parameter_dtype(op, dtype)) {
         return NULL;
     }
     adz_scope *scope = adz_scope_open();
@@ -172,7 +172,7 @@ adz_module *adz_fastai_linear_decoder_new(
 {
     static const char op[] = "adz_fastai_linear_decoder_new";
     adz_fastai_linear_decoder_options o = ADZ_FASTAI_LINEAR_DECODER_OPTIONS;
-    if (!ZOO_OPTIONS_READ(op, ADZ_FASTAI_LINEAR_DECODER_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_FASTAI_LINEAR_DECODER_OPTIONS, &o, options)) {
         return NULL;
     }
     if (n_out < 1 || n_hid < 1) {

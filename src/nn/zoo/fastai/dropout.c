@@ -14,7 +14,7 @@
 adz_tensor *adz_fastai_dropout_mask(
     adz_shape shape, adz_dtype dtype, double p, adz_generator *generator)
 {
-    if (!zoo_check_probability("adz_fastai_dropout_mask", "p", p)) {
+    if (!adz_check_probability("adz_fastai_dropout_mask", "p", p)) {
         return NULL;
     }
     return adz_dropout(adz_ones(shape, dtype), p, true, generator);
@@ -37,11 +37,11 @@ static adz_tensor *rnn_forward(adz_module *self, adz_tensor *x)
 {
     const zoo_dropout_state *state = zoo_state(self);
     const char *name = adz_module_name(self);
-    if (!zoo_check_tensor(name, "x", x)) {
+    if (!adz_check_tensor(name, "x", x)) {
         return NULL;
     }
     if (adz_tensor_rank(x) != 3) {
-        return zoo_fail(name, ADZ_ERR_SHAPE, "x%s must be [B, T, W]", zoo_shape(x));
+        return zoo_fail(name, ADZ_ERR_SHAPE, "x%s must be [B, T, W]", adz_text_shape(x));
     }
     if (!adz_module_is_training(self) || state->p == 0) {
         return x;
@@ -97,7 +97,7 @@ static const adz_module_type embedding_dropout_type = {
     .forward = embedding_forward,
 };
 
-ZOO_OPTIONS_INIT(adz_fastai_embedding_dropout_options_init, adz_fastai_embedding_dropout_options,
+ADZ_OPTIONS_INIT(adz_fastai_embedding_dropout_options_init, adz_fastai_embedding_dropout_options,
     ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS)
 
 adz_module *adz_fastai_embedding_dropout_new(
@@ -105,20 +105,21 @@ adz_module *adz_fastai_embedding_dropout_new(
 {
     static const char op[] = "adz_fastai_embedding_dropout_new";
     adz_fastai_embedding_dropout_options o = ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS;
-    if (!ZOO_OPTIONS_READ(op, ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS, &o, options)) {
         adz_module_free(&emb);
         return NULL;
     }
     adz_embedding_options known;
-    bool good = emb != NULL && zoo_check_probability(op, "embed_p", embed_p);
+    bool good = emb != NULL && adz_check_probability(op, "embed_p", embed_p);
     if (emb == NULL) {
-        zoo_error_null(op, "emb");
+        adz_error_null(op, "emb");
     } else if (good && !isfinite(o.scale)) {
-        zoo_error(op, ADZ_ERR_ARGUMENT, "scale is %s, but must be finite", zoo_number(o.scale));
+        adz_error_format(
+            op, ADZ_ERR_ARGUMENT, "scale is %s, but must be finite", adz_text_number(o.scale));
         good = false;
     } else if (good && adz_embedding_get_options(emb, &known, sizeof known) != ADZ_OK) {
-        zoo_error(op, ADZ_ERR_ARGUMENT, "emb is a module of type %s, but must be an Embedding",
-            adz_module_name(emb));
+        adz_error_format(op, ADZ_ERR_ARGUMENT,
+            "emb is a module of type %s, but must be an Embedding", adz_module_name(emb));
         good = false;
     }
     adz_module *self =

@@ -62,7 +62,7 @@ adz_module *adz_fastai_sequential_ex_new(adz_module *const *modules, size_t coun
 
 /* ---- feed_forward --------------------------------------------------------------------------- */
 
-ZOO_OPTIONS_INIT(adz_fastai_feed_forward_options_init, adz_fastai_feed_forward_options,
+ADZ_OPTIONS_INIT(adz_fastai_feed_forward_options_init, adz_fastai_feed_forward_options,
     ADZ_FASTAI_FEED_FORWARD_OPTIONS)
 
 static adz_module *activation(const char *op, adz_fastai_activation act)
@@ -85,7 +85,7 @@ adz_module *adz_fastai_feed_forward_new(
 {
     static const char op[] = "adz_fastai_feed_forward_new";
     adz_fastai_feed_forward_options o = ADZ_FASTAI_FEED_FORWARD_OPTIONS;
-    if (!ZOO_OPTIONS_READ(op, ADZ_FASTAI_FEED_FORWARD_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_FASTAI_FEED_FORWARD_OPTIONS, &o, options)) {
         return NULL;
     }
     if (d_model < 1 || d_ff < 1) {

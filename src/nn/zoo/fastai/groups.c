@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "adze/autograd.h"
+#include "adze/ops/arithmetic.h"
+#include "adze/ops/math.h"
 
 #include "nn/zoo/zoo.h"
 
@@ -126,7 +128,7 @@ static bool find_parts(
 {
     const char *what = classifier ? "text classifier of this kind" : "language model of this kind";
     if (model == NULL) {
-        zoo_error_null(op, "model");
+        adz_error_null(op, "model");
         return false;
     }
     p->op = op;
@@ -186,7 +188,7 @@ static bool add_own(const parts *p, adz_fastai_groups *groups, size_t index)
         const bool found = zoo_has_entry(p->encoder, names[i]);
         adz_tensor *own = found ? adz_module_parameter(p->encoder, names[i]) : NULL;
         if (own == NULL) {
-            zoo_error(p->op, ADZ_ERR_ARGUMENT,
+            adz_error_format(p->op, ADZ_ERR_ARGUMENT,
                 "the model is no Transformer-XL: its %s has no parameter called %s",
                 adz_module_name(p->encoder), names[i]);
             return false;
@@ -260,11 +262,12 @@ adz_tensor_list adz_fastai_groups_at(const adz_fastai_groups *groups, size_t ind
 {
     static const char op[] = "adz_fastai_groups_at";
     if (groups == NULL) {
-        zoo_error_null(op, "groups");
+        adz_error_null(op, "groups");
         return (adz_tensor_list){ NULL, 0 };
     }
     if (index >= groups->count) {
-        zoo_error(op, ADZ_ERR_INDEX, "there is no group %zu, only %zu", index, groups->count);
+        adz_error_format(
+            op, ADZ_ERR_INDEX, "there is no group %zu, only %zu", index, groups->count);
         return (adz_tensor_list){ NULL, 0 };
     }
     return (adz_tensor_list){ groups->items[index].items, groups->items[index].count };
@@ -273,7 +276,7 @@ adz_tensor_list adz_fastai_groups_at(const adz_fastai_groups *groups, size_t ind
 adz_status adz_fastai_freeze_to(const adz_fastai_groups *groups, int64_t n)
 {
     if (groups == NULL) {
-        return zoo_error_null("adz_fastai_freeze_to", "groups");
+        return adz_error_null("adz_fastai_freeze_to", "groups");
     }
     int64_t count = (int64_t)groups->count, first = n < 0 ? count + n : n;
     for (int64_t i = 0; i < count; ++i) {
@@ -291,15 +294,26 @@ adz_status adz_fastai_lr_range(double start, double stop, size_t n, double *rate
 {
     static const char op[] = "adz_fastai_lr_range";
     if (rates == NULL) {
-        return zoo_error_null(op, "rates");
+        return adz_error_null(op, "rates");
     }
     if (!(start >= 0 && start < INFINITY) || !(stop > 0 && stop < INFINITY) || n < 1) {
-        return zoo_error(op, ADZ_ERR_ARGUMENT,
+        return adz_error_format(op, ADZ_ERR_ARGUMENT,
             "from %s to %s in %zu steps: rates must be above 0, for a group or more",
-            zoo_number(start), zoo_number(stop), n);
+            adz_text_number(start), adz_text_number(stop), n);
     }
-    for (size_t i = 0; i + 1 < n; ++i) {
-        rates[i] = start > 0 ? start * pow(stop / start, (double)i / (double)(n - 1)) : stop / 10;
+    adz_scope *scope = adz_scope_open();
+    /* (stop / start)^(i / (n - 1)) */
+    adz_tensor *exponents =
+        adz_div_number(adz_arange(0, (double)(n - 1), 1, ADZ_F64), n > 1 ? (double)(n - 1) : 1);
+    adz_tensor *base = adz_full(ADZ_SHAPE(1), start > 0 ? stop / start : 1, ADZ_F64);
+    adz_tensor *powers = adz_pow(base, exponents);
+    for (size_t i = 0; powers != NULL && i + 1 < n; ++i) {
+        rates[i] = start > 0 ? start * adz_tensor_data_f64(powers)[i] : stop / 10;
+    }
+    const bool failed = powers == NULL;
+    adz_scope_close(scope);
+    if (failed) {
+        return adz_error_code();
     }
     rates[n - 1] = stop;
     return ADZ_OK;

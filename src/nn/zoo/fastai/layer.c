@@ -15,7 +15,7 @@ static adz_status layer_call(adz_module *self, const adz_values *in, adz_values 
     adz_tensor *x = adz_values_argument(in, 0, "x"), *mask = adz_values_argument(in, 1, "mask");
     for (size_t i = 2; i < adz_values_count(in); ++i) {
         if (adz_values_name(in, i)[0] == '\0' && !zoo_is_none(adz_values_at(in, i))) {
-            return zoo_error(adz_module_name(self), ADZ_ERR_ARGUMENT,
+            return adz_error_format(adz_module_name(self), ADZ_ERR_ARGUMENT,
                 "value %zu has no name, but only x and mask are taken by position", i);
         }
     }
@@ -29,14 +29,14 @@ static const adz_module_type layer_type = {
     .call = layer_call,
 };
 
-ZOO_OPTIONS_INIT(adz_fastai_decoder_layer_options_init, adz_fastai_decoder_layer_options,
+ADZ_OPTIONS_INIT(adz_fastai_decoder_layer_options_init, adz_fastai_decoder_layer_options,
     ADZ_FASTAI_DECODER_LAYER_OPTIONS)
 
 adz_module *adz_fastai_decoder_layer_new(int64_t n_heads, int64_t d_model, int64_t d_head,
     int64_t d_inner, const adz_fastai_decoder_layer_options *options)
 {
     adz_fastai_decoder_layer_options o = ADZ_FASTAI_DECODER_LAYER_OPTIONS;
-    if (!ZOO_OPTIONS_READ(
+    if (!ADZ_OPTIONS_READ(
             "adz_fastai_decoder_layer_new", ADZ_FASTAI_DECODER_LAYER_OPTIONS, &o, options)) {
         return NULL;
     }
@@ -104,5 +104,5 @@ static adz_status init_one(adz_module *module, void *user)
 adz_status adz_fastai_init_transformer(adz_module *module)
 {
     return module != NULL ? adz_module_apply(module, init_one, NULL)
-                          : zoo_error_null("adz_fastai_init_transformer", "module");
+                          : adz_error_null("adz_fastai_init_transformer", "module");
 }

@@ -16,15 +16,16 @@ adz_tensor *adz_fastai_label_smoothing_cross_entropy(
     adz_tensor *x, adz_tensor *target, double eps, adz_reduction reduction)
 {
     static const char op[] = "adz_fastai_label_smoothing_cross_entropy";
-    if (!zoo_check_tensor(op, "x", x) || !zoo_check_tensor(op, "target", target)) {
+    if (!adz_check_tensor(op, "x", x) || !adz_check_tensor(op, "target", target)) {
         return NULL;
     }
     if (adz_tensor_rank(x) < 1 || adz_tensor_rank(x) > 2 || adz_tensor_size(x, -1) < 1) {
-        return zoo_fail(
-            op, ADZ_ERR_SHAPE, "x%s must be [C] or [N, C] with classes; reshape it", zoo_shape(x));
+        return zoo_fail(op, ADZ_ERR_SHAPE, "x%s must be [C] or [N, C] with classes; reshape it",
+            adz_text_shape(x));
     }
     if (!(eps >= 0 && eps <= 1)) {
-        return zoo_fail(op, ADZ_ERR_ARGUMENT, "eps is %s, but must be in [0, 1]", zoo_number(eps));
+        return zoo_fail(
+            op, ADZ_ERR_ARGUMENT, "eps is %s, but must be in [0, 1]", adz_text_number(eps));
     }
     adz_tensor *log_p = adz_log_softmax(x, -1);
     adz_tensor *nll = adz_nll_loss(log_p, target, ADZ_NONE, -100, reduction); /* checks the rest */
@@ -46,8 +47,9 @@ static bool fits(const char *op, const adz_tensor *x, const adz_tensor *target, 
         fit = adz_tensor_size(target, i) == adz_tensor_size(x, i < axis ? i : i + 1);
     }
     if (!fit) {
-        zoo_error(op, ADZ_ERR_SHAPE, "target%s must have the sizes of x%s without dimension %d",
-            zoo_shape(target), zoo_shape(x), axis);
+        adz_error_format(op, ADZ_ERR_SHAPE,
+            "target%s must have the sizes of x%s without dimension %d", adz_text_shape(target),
+            adz_text_shape(x), axis);
     }
     return fit;
 }
@@ -58,12 +60,12 @@ adz_tensor *adz_fastai_cross_entropy_flat(adz_tensor *x, adz_tensor *target, adz
     int axis, const adz_cross_entropy_options *options)
 {
     static const char op[] = "adz_fastai_cross_entropy_flat";
-    if (!zoo_check_tensor(op, "x", x) || !zoo_check_tensor(op, "target", target)) {
+    if (!adz_check_tensor(op, "x", x) || !adz_check_tensor(op, "target", target)) {
         return NULL;
     }
     int at = axis < 0 ? axis + adz_tensor_rank(x) : axis;
     if (at < 0 || at >= adz_tensor_rank(x)) {
-        return zoo_fail(op, ADZ_ERR_ARGUMENT, "axis %d is none of x%s", axis, zoo_shape(x));
+        return zoo_fail(op, ADZ_ERR_ARGUMENT, "axis %d is none of x%s", axis, adz_text_shape(x));
     }
     if (!fits(op, x, target, at)) {
         return NULL;
@@ -82,11 +84,11 @@ adz_tensor *adz_fastai_cross_entropy_flat(adz_tensor *x, adz_tensor *target, adz
 
 static bool check_activations(const char *op, const char *name, const adz_tensor *x)
 {
-    if (!zoo_check_tensor(op, name, x)) {
+    if (!adz_check_tensor(op, name, x)) {
         return false;
     }
     if (adz_tensor_rank(x) != 3) {
-        zoo_error(op, ADZ_ERR_SHAPE, "%s%s must be [B, T, D]", name, zoo_shape(x));
+        adz_error_format(op, ADZ_ERR_SHAPE, "%s%s must be [B, T, D]", name, adz_text_shape(x));
         return false;
     }
     return true;
@@ -103,16 +105,16 @@ adz_tensor *adz_fastai_ar_tar(
     adz_tensor *loss, adz_tensor *out, adz_tensor *raw, double alpha, double beta)
 {
     static const char op[] = "adz_fastai_ar_tar";
-    if (!zoo_check_tensor(op, "loss", loss) || !check_activations(op, "out", out) ||
+    if (!adz_check_tensor(op, "loss", loss) || !check_activations(op, "out", out) ||
         !check_activations(op, "raw", raw)) {
         return NULL;
     }
     if (adz_tensor_rank(loss) != 0) {
-        return zoo_fail(op, ADZ_ERR_SHAPE, "loss%s must be a scalar", zoo_shape(loss));
+        return zoo_fail(op, ADZ_ERR_SHAPE, "loss%s must be a scalar", adz_text_shape(loss));
     }
     if (!isfinite(alpha) || !isfinite(beta)) {
         return zoo_fail(op, ADZ_ERR_ARGUMENT, "alpha %s and beta %s must be finite",
-            zoo_number(alpha), zoo_number(beta));
+            adz_text_number(alpha), adz_text_number(beta));
     }
     if (alpha != 0) {
         loss = adz_add(loss, mean_square(out, alpha));

@@ -113,8 +113,8 @@ static adz_status join_all(const char *op, chunks *kept, adz_values *out)
         }
     }
     if (status == ADZ_OK && !any) {
-        status =
-            zoo_error(op, ADZ_ERR_ARGUMENT, "the encoder gives no results called raw.0 or out.0");
+        status = adz_error_format(
+            op, ADZ_ERR_ARGUMENT, "the encoder gives no results called raw.0 or out.0");
     }
     return status;
 }
@@ -123,19 +123,19 @@ static adz_status check_ids(const adz_module *self, const adz_tensor *ids, int64
 {
     const encoder_state *state = zoo_state(self);
     const char *name = adz_module_name(self);
-    if (!zoo_check_tensor(name, "ids", ids)) {
+    if (!adz_check_tensor(name, "ids", ids)) {
         return adz_error_code();
     }
     if (adz_tensor_rank(ids) != 2 || adz_tensor_size(ids, 1) < 1) {
-        return zoo_error(
-            name, ADZ_ERR_SHAPE, "ids%s must be [B, T] with at least one step", zoo_shape(ids));
+        return adz_error_format(name, ADZ_ERR_SHAPE, "ids%s must be [B, T] with at least one step",
+            adz_text_shape(ids));
     }
     *first = first_kept(state, adz_tensor_size(ids, 1));
     if (*first >= adz_tensor_size(ids, 1)) {
-        return zoo_error(name, ADZ_ERR_SHAPE,
+        return adz_error_format(name, ADZ_ERR_SHAPE,
             "no chunk of ids%s in steps of %lld starts after %lld (T - max_len); raise max_len or "
             "lower bptt",
-            zoo_shape(ids), (long long)state->bptt,
+            adz_text_shape(ids), (long long)state->bptt,
             (long long)(adz_tensor_size(ids, 1) - state->max_len));
     }
     return ADZ_OK;
@@ -183,7 +183,7 @@ adz_module *adz_fastai_multi_batch_encoder_new(
 {
     static const char op[] = "adz_fastai_multi_batch_encoder_new";
     if (module != NULL && (bptt < 1 || max_len < 1)) {
-        zoo_error(op, ADZ_ERR_ARGUMENT, "bptt %lld and max_len %lld must be 1 or more",
+        adz_error_format(op, ADZ_ERR_ARGUMENT, "bptt %lld and max_len %lld must be 1 or more",
             (long long)bptt, (long long)max_len);
         adz_module_free(&module);
         return NULL;

@@ -22,11 +22,12 @@
 /* True if x is [B, T, D] with T above 0; false with the error recorded. */
 static bool check_steps(const char *op, const adz_tensor *x)
 {
-    if (!zoo_check_tensor(op, "x", x)) {
+    if (!adz_check_tensor(op, "x", x)) {
         return false;
     }
     if (adz_tensor_rank(x) != 3 || adz_tensor_size(x, 1) < 1) {
-        zoo_error(op, ADZ_ERR_SHAPE, "x%s must be [B, T, D] with at least one step", zoo_shape(x));
+        adz_error_format(
+            op, ADZ_ERR_SHAPE, "x%s must be [B, T, D] with at least one step", adz_text_shape(x));
         return false;
     }
     return true;
@@ -44,18 +45,19 @@ adz_tensor *adz_fastai_pool(adz_tensor *x, bool is_max)
  * the error recorded, also if a text has padding only. */
 static bool count_steps(const char *op, adz_tensor *x, adz_tensor *mask, adz_tensor **steps)
 {
-    if (!zoo_check_tensor(op, "mask", mask)) {
+    if (!adz_check_tensor(op, "mask", mask)) {
         return false;
     }
     if (adz_tensor_dtype(mask) != ADZ_BOOL) {
-        zoo_error(op, ADZ_ERR_DTYPE, "mask is %s, but must be bool",
+        adz_error_format(op, ADZ_ERR_DTYPE, "mask is %s, but must be bool",
             adz_dtype_name(adz_tensor_dtype(mask)));
         return false;
     }
     if (adz_tensor_rank(mask) != 2 || adz_tensor_size(mask, 0) != adz_tensor_size(x, 0) ||
         adz_tensor_size(mask, 1) != adz_tensor_size(x, 1)) {
-        zoo_error(op, ADZ_ERR_SHAPE, "mask%s must be [%lld, %lld] beside x%s", zoo_shape(mask),
-            (long long)adz_tensor_size(x, 0), (long long)adz_tensor_size(x, 1), zoo_shape(x));
+        adz_error_format(op, ADZ_ERR_SHAPE, "mask%s must be [%lld, %lld] beside x%s",
+            adz_text_shape(mask), (long long)adz_tensor_size(x, 0),
+            (long long)adz_tensor_size(x, 1), adz_text_shape(x));
         return false;
     }
     adz_tensor *some = adz_sum(adz_logical_not(mask), ADZ_DIMS(1), ADZ_KEEPDIM);
@@ -93,7 +95,7 @@ adz_tensor *adz_fastai_masked_concat_pool(adz_tensor *x, adz_tensor *mask)
 
 /* ---- bn_drop_lin ---------------------------------------------------------------------------- */
 
-ZOO_OPTIONS_INIT(adz_fastai_bn_drop_lin_options_init, adz_fastai_bn_drop_lin_options,
+ADZ_OPTIONS_INIT(adz_fastai_bn_drop_lin_options_init, adz_fastai_bn_drop_lin_options,
     ADZ_FASTAI_BN_DROP_LIN_OPTIONS)
 
 /* Appends the layers of a block to the Sequential `to`. The reference to the activation module is
@@ -109,7 +111,7 @@ static bool append_block(const char *op, adz_module *to, int64_t n_in, int64_t n
     dropout.generator = o->generator;
     bool good = to != NULL;
     if (good && (n_in < 1 || n_out < 1)) {
-        zoo_error(op, ADZ_ERR_ARGUMENT, "n_in %lld and n_out %lld must be 1 or more",
+        adz_error_format(op, ADZ_ERR_ARGUMENT, "n_in %lld and n_out %lld must be 1 or more",
             (long long)n_in, (long long)n_out);
         good = false;
     }
@@ -131,7 +133,7 @@ adz_module *adz_fastai_bn_drop_lin_new(
     int64_t n_in, int64_t n_out, const adz_fastai_bn_drop_lin_options *options)
 {
     adz_fastai_bn_drop_lin_options o = ADZ_FASTAI_BN_DROP_LIN_OPTIONS;
-    if (!ZOO_OPTIONS_READ(
+    if (!ADZ_OPTIONS_READ(
             "adz_fastai_bn_drop_lin_new", ADZ_FASTAI_BN_DROP_LIN_OPTIONS, &o, options)) {
         return NULL;
     }
@@ -157,8 +159,8 @@ static adz_status classifier_call(adz_module *self, const adz_values *in, adz_va
         return adz_error_code();
     }
     if (3 * adz_tensor_size(x, 2) != width) {
-        return zoo_error(name, ADZ_ERR_SHAPE,
-            "x%s is pooled to 3 x %lld features, but layers[0] is %lld", zoo_shape(x),
+        return adz_error_format(name, ADZ_ERR_SHAPE,
+            "x%s is pooled to 3 x %lld features, but layers[0] is %lld", adz_text_shape(x),
             (long long)adz_tensor_size(x, 2), (long long)width);
     }
     adz_tensor *pooled = adz_fastai_masked_concat_pool(x, mask);
@@ -173,7 +175,7 @@ static const adz_module_type classifier_type = {
     .call = classifier_call,
 };
 
-ZOO_OPTIONS_INIT(adz_fastai_pooling_classifier_options_init, adz_fastai_pooling_classifier_options,
+ADZ_OPTIONS_INIT(adz_fastai_pooling_classifier_options_init, adz_fastai_pooling_classifier_options,
     ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS)
 
 /* A Sequential of all blocks; each but the last ends in a ReLU. */
@@ -203,7 +205,7 @@ adz_module *adz_fastai_pooling_classifier_new(const int64_t *layers, const doubl
 {
     static const char op[] = "adz_fastai_pooling_classifier_new";
     adz_fastai_pooling_classifier_options o = ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS;
-    if (!ZOO_OPTIONS_READ(op, ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS, &o, options)) {
         return NULL;
     }
     if (layers == NULL || drops == NULL) {

@@ -21,8 +21,8 @@
 
 static bool check_sizes(const char *op, int64_t input_size, int64_t hidden_size)
 {
-    return zoo_check_size(op, "input_size", input_size, 1) &&
-           zoo_check_size(op, "hidden_size", hidden_size, 1);
+    return adz_check_size(op, "input_size", input_size, 1) &&
+           adz_check_size(op, "hidden_size", hidden_size, 1);
 }
 
 /* ---- one layer ------------------------------------------------------------------------------ */
@@ -41,28 +41,29 @@ static bool check_input(adz_module *self, const adz_tensor *x, const adz_tensor 
     const layer_state *state = zoo_state(self);
     const char *name = adz_module_name(self), *shape = state->o.batch_first ? "B, T" : "T, B";
     if (adz_tensor_rank(x) != 3 || adz_tensor_size(x, 2) != state->input_size) {
-        zoo_error(name, ADZ_ERR_SHAPE, "x%s must be [%s, %lld]", zoo_shape(x), shape,
+        adz_error_format(name, ADZ_ERR_SHAPE, "x%s must be [%s, %lld]", adz_text_shape(x), shape,
             (long long)state->input_size);
         return false;
     }
     int64_t batch = adz_tensor_size(x, state->o.batch_first ? 0 : 1);
     if (adz_tensor_size(x, state->o.batch_first ? 1 : 0) == 0) {
-        zoo_error(name, ADZ_ERR_SHAPE, "x%s has no time steps", zoo_shape(x));
+        adz_error_format(name, ADZ_ERR_SHAPE, "x%s has no time steps", adz_text_shape(x));
         return false;
     }
     if (!zoo_is_none(hid) && (adz_tensor_rank(hid) != 2 || adz_tensor_size(hid, 0) != batch ||
                                  adz_tensor_size(hid, 1) != state->hidden_size)) {
-        zoo_error(name, ADZ_ERR_SHAPE, "hid%s must be [%lld, %lld] beside x%s, which is [%s, %lld]",
-            zoo_shape(hid), (long long)batch, (long long)state->hidden_size, zoo_shape(x), shape,
+        adz_error_format(name, ADZ_ERR_SHAPE,
+            "hid%s must be [%lld, %lld] beside x%s, which is [%s, %lld]", adz_text_shape(hid),
+            (long long)batch, (long long)state->hidden_size, adz_text_shape(x), shape,
             (long long)state->input_size);
         return false;
     }
     const adz_tensor *previous = zoo_buffer(self, PREV_X);
     if (!zoo_is_none(previous) && adz_tensor_size(previous, 0) != batch) {
-        zoo_error(name, ADZ_ERR_SHAPE,
+        adz_error_format(name, ADZ_ERR_SHAPE,
             "x%s has a batch of %lld, but the previous call's had %lld; adz_module_reset forgets "
             "it",
-            zoo_shape(x), (long long)batch, (long long)adz_tensor_size(previous, 0));
+            adz_text_shape(x), (long long)batch, (long long)adz_tensor_size(previous, 0));
         return false;
     }
     return true;
@@ -109,8 +110,8 @@ static adz_status layer_call(adz_module *self, const adz_values *in, adz_values 
 {
     const layer_state *state = zoo_state(self);
     adz_tensor *x = adz_values_argument(in, 0, "x"), *hid = adz_values_argument(in, 1, "hid");
-    if (!zoo_check_tensor(adz_module_name(self), "x", x) ||
-        (hid != ADZ_NONE && !zoo_check_tensor(adz_module_name(self), "hid", hid)) ||
+    if (!adz_check_tensor(adz_module_name(self), "x", x) ||
+        (hid != ADZ_NONE && !adz_check_tensor(adz_module_name(self), "hid", hid)) ||
         !check_input(self, x, hid)) {
         return adz_error_code();
     }
@@ -157,7 +158,7 @@ static const adz_module_type layer_type = {
     .select_hidden = layer_select,
 };
 
-ZOO_OPTIONS_INIT(adz_fastai_qrnn_layer_options_init, adz_fastai_qrnn_layer_options,
+ADZ_OPTIONS_INIT(adz_fastai_qrnn_layer_options_init, adz_fastai_qrnn_layer_options,
     ADZ_FASTAI_QRNN_LAYER_OPTIONS)
 
 adz_module *adz_fastai_qrnn_layer_new(
@@ -165,12 +166,12 @@ adz_module *adz_fastai_qrnn_layer_new(
 {
     static const char op[] = "adz_fastai_qrnn_layer_new";
     adz_fastai_qrnn_layer_options o = ADZ_FASTAI_QRNN_LAYER_OPTIONS;
-    if (!ZOO_OPTIONS_READ(op, ADZ_FASTAI_QRNN_LAYER_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_FASTAI_QRNN_LAYER_OPTIONS, &o, options)) {
         return NULL;
     }
     hidden_size = hidden_size == 0 ? input_size : hidden_size;
     if (!check_sizes(op, input_size, hidden_size) ||
-        !zoo_check_probability(op, "zoneout", o.zoneout)) {
+        !adz_check_probability(op, "zoneout", o.zoneout)) {
         return NULL;
     }
     if (o.window != 1 && o.window != 2) {
@@ -220,9 +221,9 @@ static bool check_states(adz_module *self, const adz_tensor *x, const adz_tensor
         fits = adz_tensor_size(hid, i) == wanted[i];
     }
     if (!fits) {
-        zoo_error(adz_module_name(self), ADZ_ERR_SHAPE,
+        adz_error_format(adz_module_name(self), ADZ_ERR_SHAPE,
             "hid%s must have shape %s beside x%s: layers and directions, batch, hidden_size",
-            zoo_shape(hid), zoo_sizes(3, wanted), zoo_shape(x));
+            adz_text_shape(hid), adz_text_sizes(adz_shape_of(3, wanted)), adz_text_shape(x));
     }
     return fits;
 }
@@ -279,8 +280,8 @@ static adz_status qrnn_call(adz_module *self, const adz_values *in, adz_values *
 {
     const qrnn_state *state = zoo_state(self);
     adz_tensor *x = adz_values_argument(in, 0, "x"), *hid = adz_values_argument(in, 1, "hid");
-    if (!zoo_check_tensor(adz_module_name(self), "x", x) ||
-        (hid != ADZ_NONE && !zoo_check_tensor(adz_module_name(self), "hid", hid)) ||
+    if (!adz_check_tensor(adz_module_name(self), "x", x) ||
+        (hid != ADZ_NONE && !adz_check_tensor(adz_module_name(self), "hid", hid)) ||
         !check_states(self, x, hid)) {
         return adz_error_code();
     }
@@ -302,25 +303,25 @@ static const adz_module_type qrnn_type = {
     .call = qrnn_call,
 };
 
-ZOO_OPTIONS_INIT(adz_fastai_qrnn_options_init, adz_fastai_qrnn_options, ADZ_FASTAI_QRNN_OPTIONS)
+ADZ_OPTIONS_INIT(adz_fastai_qrnn_options_init, adz_fastai_qrnn_options, ADZ_FASTAI_QRNN_OPTIONS)
 
 static bool check_options(const char *op, const adz_fastai_qrnn_options *o)
 {
-    if (!zoo_check_layers(op, "n_layers", o->n_layers, 1)) {
+    if (!adz_check_range(op, "n_layers", o->n_layers, 1, ZOO_MOST_LAYERS)) {
         return false;
     }
     if (!o->bias) {
-        zoo_error(op, ADZ_ERR_UNSUPPORTED, "a QRNN without bias does not exist");
+        adz_error_format(op, ADZ_ERR_UNSUPPORTED, "a QRNN without bias does not exist");
     } else if (o->save_prev_x && o->bidirectional) {
-        zoo_error(op, ADZ_ERR_UNSUPPORTED,
+        adz_error_format(op, ADZ_ERR_UNSUPPORTED,
             "save_prev_x does not go with bidirectional: there is no previous x at the end");
     } else if (o->window < 0 || o->window > 2) {
-        zoo_error(op, ADZ_ERR_ARGUMENT,
+        adz_error_format(op, ADZ_ERR_ARGUMENT,
             "window is %lld, but must be 1 or 2, or 0 for 2 in the first layer and 1 above",
             (long long)o->window);
     } else {
-        return zoo_check_probability(op, "dropout", o->dropout) &&
-               zoo_check_probability(op, "zoneout", o->zoneout);
+        return adz_check_probability(op, "dropout", o->dropout) &&
+               adz_check_probability(op, "zoneout", o->zoneout);
     }
     return false;
 }
@@ -353,7 +354,7 @@ adz_module *adz_fastai_qrnn_new(
 {
     static const char op[] = "adz_fastai_qrnn_new";
     adz_fastai_qrnn_options o = ADZ_FASTAI_QRNN_OPTIONS;
-    if (!ZOO_OPTIONS_READ(op, ADZ_FASTAI_QRNN_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_FASTAI_QRNN_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!check_sizes(op, input_size, hidden_size) || !check_options(op, &o)) {

@@ -29,11 +29,11 @@ static bool check_ids(adz_module *self, const adz_values *in, adz_tensor **ids)
 {
     const char *op = adz_module_name(self);
     *ids = adz_values_argument(in, 0, "ids");
-    if (!zoo_check_tensor(op, "ids", *ids)) {
+    if (!adz_check_tensor(op, "ids", *ids)) {
         return false;
     }
     if (adz_tensor_rank(*ids) != 2) {
-        zoo_error(op, ADZ_ERR_SHAPE, "ids%s must be [B, T]", zoo_shape(*ids));
+        adz_error_format(op, ADZ_ERR_SHAPE, "ids%s must be [B, T]", adz_text_shape(*ids));
         return false;
     }
     return true;
@@ -76,7 +76,7 @@ static adz_tensor *embed(adz_module *self, adz_tensor *ids)
     int64_t length = adz_tensor_size(ids, 1);
     if (state->learned && length > state->ctx_len) {
         return zoo_fail(adz_module_name(self), ADZ_ERR_SHAPE,
-            "ids%s are %lld in a row, but ctx_len is %lld", zoo_shape(ids), (long long)length,
+            "ids%s are %lld in a row, but ctx_len is %lld", adz_text_shape(ids), (long long)length,
             (long long)state->ctx_len);
     }
     adz_tensor *positions = adz_arange(0, (double)length, 1, ADZ_I64);
@@ -134,10 +134,10 @@ static int64_t memory_length(adz_module *self, const adz_tensor *ids)
         return 0;
     }
     if (adz_tensor_size(mem, 0) != adz_tensor_size(ids, 0)) {
-        zoo_error(adz_module_name(self), ADZ_ERR_SHAPE,
+        adz_error_format(adz_module_name(self), ADZ_ERR_SHAPE,
             "ids%s beside a memory of a batch of %lld: reset it with adz_module_reset, or pick its "
             "rows with adz_module_select_hidden",
-            zoo_shape(ids), (long long)adz_tensor_size(mem, 0));
+            adz_text_shape(ids), (long long)adz_tensor_size(mem, 0));
         return -1;
     }
     return adz_tensor_size(mem, 1);
@@ -298,26 +298,26 @@ static const adz_module_type xl_type = {
 
 /* ---- constructors --------------------------------------------------------------------------- */
 
-ZOO_OPTIONS_INIT(adz_fastai_transformer_options_init, adz_fastai_transformer_options,
+ADZ_OPTIONS_INIT(adz_fastai_transformer_options_init, adz_fastai_transformer_options,
     ADZ_FASTAI_TRANSFORMER_OPTIONS)
 
-ZOO_OPTIONS_INIT(adz_fastai_transformer_xl_options_init, adz_fastai_transformer_options,
+ADZ_OPTIONS_INIT(adz_fastai_transformer_xl_options_init, adz_fastai_transformer_options,
     ADZ_FASTAI_TRANSFORMER_XL_OPTIONS)
 
 static bool check(const char *op, int64_t vocab_sz, const adz_fastai_transformer_options *o)
 {
-    if (!zoo_check_dtype(op, o->dtype) || !zoo_check_size(op, "vocab_sz", vocab_sz, 1) ||
-        !zoo_check_size(op, "ctx_len", o->ctx_len, 1) ||
-        !zoo_check_layers(op, "n_layers", o->n_layers, 0) ||
-        !zoo_check_size(op, "n_heads", o->n_heads, 1) ||
-        !zoo_check_size(op, "d_model", o->d_model, 1) ||
-        !zoo_check_size(op, "d_head", o->d_head, 0) ||
-        !zoo_check_size(op, "d_inner", o->d_inner, 1) ||
-        !zoo_check_size(op, "mem_len", o->mem_len, 0)) {
+    if (!adz_check_parameter_dtype(op, o->dtype) || !adz_check_size(op, "vocab_sz", vocab_sz, 1) ||
+        !adz_check_size(op, "ctx_len", o->ctx_len, 1) ||
+        !adz_check_range(op, "n_layers", o->n_layers, 0, ZOO_MOST_LAYERS) ||
+        !adz_check_size(op, "n_heads", o->n_heads, 1) ||
+        !adz_check_size(op, "d_model", o->d_model, 1) ||
+        !adz_check_size(op, "d_head", o->d_head, 0) ||
+        !adz_check_size(op, "d_inner", o->d_inner, 1) ||
+        !adz_check_size(op, "mem_len", o->mem_len, 0)) {
         return false;
     }
     if (!o->learned_pos_enc && o->d_model % 2 != 0) {
-        zoo_error(op, ADZ_ERR_ARGUMENT,
+        adz_error_format(op, ADZ_ERR_ARGUMENT,
             "d_model is %lld, but sinusoidal positions have an even width", (long long)o->d_model);
         return false;
     }
@@ -391,7 +391,7 @@ adz_module *adz_fastai_transformer_new(
 {
     static const char op[] = "adz_fastai_transformer_new";
     adz_fastai_transformer_options o = ADZ_FASTAI_TRANSFORMER_OPTIONS;
-    if (!ZOO_OPTIONS_READ(op, ADZ_FASTAI_TRANSFORMER_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_FASTAI_TRANSFORMER_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!check(op, vocab_sz, &o)) {
@@ -428,7 +428,7 @@ adz_module *adz_fastai_transformer_xl_new(
 {
     static const char op[] = "adz_fastai_transformer_xl_new";
     adz_fastai_transformer_options o = ADZ_FASTAI_TRANSFORMER_XL_OPTIONS;
-    if (!ZOO_OPTIONS_READ(op, ADZ_FASTAI_TRANSFORMER_XL_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_FASTAI_TRANSFORMER_XL_OPTIONS, &o, options)) {
         return NULL;
     }
     if (o.learned_pos_enc) {

@@ -80,7 +80,7 @@ static bool add_weight(const char *op, adz_module *self, adz_module *module, con
     const bool found = strlen(name) <= ADZ_VALUE_NAME && zoo_has_entry(module, name);
     adz_tensor *weight = found ? adz_module_parameter(module, name) : NULL;
     if (weight == NULL || zoo_is_none(weight)) {
-        zoo_error(
+        adz_error_format(
             op, ADZ_ERR_ARGUMENT, "%s has no parameter called %s", adz_module_name(module), name);
         return false;
     }
@@ -98,12 +98,12 @@ adz_module *adz_fastai_weight_dropout_new(adz_module *module, double weight_p,
         "weight_hh_l0"
     };
     adz_dropout_options o = ADZ_DROPOUT_OPTIONS;
-    if (!ZOO_OPTIONS_READ(op, ADZ_DROPOUT_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_DROPOUT_OPTIONS, &o, options)) {
         adz_module_free(&module);
         return NULL;
     }
     if (module != NULL && count > 0 && names == NULL) {
-        zoo_error_null(op, "names");
+        adz_error_null(op, "names");
         adz_module_free(&module);
         return NULL;
     }
@@ -111,9 +111,9 @@ adz_module *adz_fastai_weight_dropout_new(adz_module *module, double weight_p,
         names = recurrent;
         count = 1;
     }
-    if (module == NULL || !zoo_check_probability(op, "weight_p", weight_p)) {
+    if (module == NULL || !adz_check_probability(op, "weight_p", weight_p)) {
         if (module == NULL) {
-            zoo_error_null(op, "module");
+            adz_error_null(op, "module");
         }
         adz_module_free(&module);
         return NULL;
@@ -127,7 +127,7 @@ adz_module *adz_fastai_weight_dropout_new(adz_module *module, double weight_p,
     }
     for (size_t i = 0; i < count && good; ++i) {
         good = names[i] != NULL ? add_weight(op, self, module, names[i])
-                                : zoo_error_null(op, "names") == ADZ_OK;
+                                : adz_error_null(op, "names") == ADZ_OK;
     }
     if (!good) {
         adz_module_free(&module);

@@ -83,7 +83,7 @@ static bool check_input(adz_module *self, const adz_tensor *x, const adz_tensor 
     const char *name = adz_module_name(self);
     int64_t width = state->features / state->heads;
     if (adz_tensor_rank(x) != 3 || adz_tensor_size(x, 2) != state->features) {
-        zoo_error(name, ADZ_ERR_SHAPE, "x%s must be [B, T, %lld]", zoo_shape(x),
+        adz_error_format(name, ADZ_ERR_SHAPE, "x%s must be [B, T, %lld]", adz_text_shape(x),
             (long long)state->features);
         return false;
     }
@@ -92,15 +92,15 @@ static bool check_input(adz_module *self, const adz_tensor *x, const adz_tensor 
         (adz_tensor_rank(past) != 5 || adz_tensor_size(past, 0) != 2 ||
             adz_tensor_size(past, 1) != adz_tensor_size(x, 0) ||
             adz_tensor_size(past, 2) != state->heads || adz_tensor_size(past, 4) != width)) {
-        zoo_error(name, ADZ_ERR_SHAPE, "past%s must be [2, %lld, %lld, P, %lld] beside x%s",
-            zoo_shape(past), (long long)adz_tensor_size(x, 0), (long long)state->heads,
-            (long long)width, zoo_shape(x));
+        adz_error_format(name, ADZ_ERR_SHAPE, "past%s must be [2, %lld, %lld, P, %lld] beside x%s",
+            adz_text_shape(past), (long long)adz_tensor_size(x, 0), (long long)state->heads,
+            (long long)width, adz_text_shape(x));
         return false;
     }
     int64_t length = adz_tensor_size(x, 1) + (first ? 0 : adz_tensor_size(past, 3));
     if (length > state->n_ctx) {
-        zoo_error(name, ADZ_ERR_SHAPE,
-            "x%s after a past of %lld makes %lld positions, but n_ctx is %lld", zoo_shape(x),
+        adz_error_format(name, ADZ_ERR_SHAPE,
+            "x%s after a past of %lld makes %lld positions, but n_ctx is %lld", adz_text_shape(x),
             (long long)(length - adz_tensor_size(x, 1)), (long long)length,
             (long long)state->n_ctx);
         return false;
@@ -123,7 +123,7 @@ static adz_status attention_call(adz_module *self, const adz_values *in, adz_val
 {
     const attention_state *state = zoo_state(self);
     adz_tensor *x = adz_values_argument(in, 0, "x"), *past = adz_values_argument(in, 1, "past");
-    if (!zoo_check_tensor(adz_module_name(self), "x", x) || !check_input(self, x, past)) {
+    if (!adz_check_tensor(adz_module_name(self), "x", x) || !check_input(self, x, past)) {
         return adz_error_code();
     }
     adz_tensor *all = adz_module_forward(zoo_child(self, C_ATTN), x), *qkv[3];
@@ -174,7 +174,7 @@ static bool add_mask(adz_module *self, int64_t n_ctx, adz_dtype dtype)
 bool adzi_gpt2_check_heads(const char *op, int64_t features, int64_t heads)
 {
     if (heads < 1 || features % heads != 0) {
-        zoo_error(op, ADZ_ERR_ARGUMENT, "n_head is %lld, but must divide the %lld features",
+        adz_error_format(op, ADZ_ERR_ARGUMENT, "n_head is %lld, but must divide the %lld features",
             (long long)heads, (long long)features);
         return false;
     }
@@ -186,8 +186,8 @@ adz_module *adz_gpt2_attention_new(
 {
     static const char op[] = "adz_gpt2_attention_new";
     adz_gpt2_options o;
-    if (!adzi_gpt2_options(op, &o, options) || !zoo_check_dtype(op, o.dtype) ||
-        !zoo_check_size(op, "nx", nx, 1) || !zoo_check_size(op, "n_ctx", n_ctx, 1) ||
+    if (!adzi_gpt2_options(op, &o, options) || !adz_check_parameter_dtype(op, o.dtype) ||
+        !adz_check_size(op, "nx", nx, 1) || !adz_check_size(op, "n_ctx", n_ctx, 1) ||
         !adzi_gpt2_check_heads(op, nx, o.n_head)) {
         return NULL;
     }
@@ -210,7 +210,7 @@ enum { LN_1, ATTN, LN_2, MLP }; /* children */
 static adz_status block_call(adz_module *self, const adz_values *in, adz_values *out)
 {
     adz_tensor *x = adz_values_argument(in, 0, "x");
-    if (!zoo_check_tensor(adz_module_name(self), "x", x)) {
+    if (!adz_check_tensor(adz_module_name(self), "x", x)) {
         return adz_error_code();
     }
     adz_values *to = adz_values_new(), *from = adz_values_new();
@@ -245,8 +245,8 @@ adz_module *adz_gpt2_block_new(int64_t n_ctx, bool scale, const adz_gpt2_options
 {
     static const char op[] = "adz_gpt2_block_new";
     adz_gpt2_options o;
-    if (!adzi_gpt2_options(op, &o, options) || !zoo_check_size(op, "n_embd", o.n_embd, 1) ||
-        !zoo_check_size(op, "n_ctx", n_ctx, 1) || !adzi_gpt2_check_heads(op, o.n_embd, o.n_head)) {
+    if (!adzi_gpt2_options(op, &o, options) || !adz_check_size(op, "n_embd", o.n_embd, 1) ||
+        !adz_check_size(op, "n_ctx", n_ctx, 1) || !adzi_gpt2_check_heads(op, o.n_embd, o.n_head)) {
         return NULL;
     }
     adz_module *self = adz_module_new(&block_type, 0);

@@ -39,17 +39,17 @@ static const adz_module_type conv1d_type = {
     .extra_repr = conv1d_repr,
 };
 
-ZOO_OPTIONS_INIT(adz_gpt2_conv1d_options_init, adz_gpt2_conv1d_options, ADZ_GPT2_CONV1D_OPTIONS)
+ADZ_OPTIONS_INIT(adz_gpt2_conv1d_options_init, adz_gpt2_conv1d_options, ADZ_GPT2_CONV1D_OPTIONS)
 
 adz_module *adz_gpt2_conv1d_new(int64_t nf, int64_t nx, const adz_gpt2_conv1d_options *options)
 {
     static const char op[] = "adz_gpt2_conv1d_new";
     adz_gpt2_conv1d_options o = ADZ_GPT2_CONV1D_OPTIONS;
-    if (!ZOO_OPTIONS_READ(op, ADZ_GPT2_CONV1D_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_GPT2_CONV1D_OPTIONS, &o, options)) {
         return NULL;
     }
-    if (!zoo_check_dtype(op, o.dtype) || !zoo_check_size(op, "nf", nf, 1) ||
-        !zoo_check_size(op, "nx", nx, 1)) {
+    if (!adz_check_parameter_dtype(op, o.dtype) || !adz_check_size(op, "nf", nf, 1) ||
+        !adz_check_size(op, "nx", nx, 1)) {
         return NULL;
     }
     adz_scope *scope = adz_scope_open();
@@ -72,13 +72,13 @@ bool adzi_gpt2_add_conv1d(
 
 /* ---- LayerNorm ------------------------------------------------------------------------------ */
 
-ZOO_OPTIONS_INIT(
+ADZ_OPTIONS_INIT(
     adz_gpt2_layer_norm_options_init, adz_gpt2_layer_norm_options, ADZ_GPT2_LAYER_NORM_OPTIONS)
 
 adz_module *adz_gpt2_layer_norm_new(int64_t hidden_size, const adz_gpt2_layer_norm_options *options)
 {
     adz_gpt2_layer_norm_options o = ADZ_GPT2_LAYER_NORM_OPTIONS;
-    if (!ZOO_OPTIONS_READ("adz_gpt2_layer_norm_new", ADZ_GPT2_LAYER_NORM_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ("adz_gpt2_layer_norm_new", ADZ_GPT2_LAYER_NORM_OPTIONS, &o, options)) {
         return NULL;
     }
     adz_layer_norm_options all = ADZ_LAYER_NORM_OPTIONS;
@@ -136,14 +136,14 @@ adz_module *adz_gpt2_mlp_new(int64_t n_state, const adz_gpt2_options *options)
 {
     static const char op[] = "adz_gpt2_mlp_new";
     adz_gpt2_options o;
-    if (!adzi_gpt2_options(op, &o, options) || !zoo_check_size(op, "n_state", n_state, 1) ||
-        !zoo_check_size(op, "n_embd", o.n_embd, 1)) {
+    if (!adzi_gpt2_options(op, &o, options) || !adz_check_size(op, "n_state", n_state, 1) ||
+        !adz_check_size(op, "n_embd", o.n_embd, 1)) {
         return NULL;
     }
     return mlp_new(&mlp_type, o.n_embd, n_state, ADZ_GELU_TANH, o.dtype);
 }
 
-ZOO_OPTIONS_INIT(adz_gpt2_notes_feed_forward_options_init, adz_gpt2_notes_feed_forward_options,
+ADZ_OPTIONS_INIT(adz_gpt2_notes_feed_forward_options_init, adz_gpt2_notes_feed_forward_options,
     ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS)
 
 adz_module *adz_gpt2_notes_feed_forward_new(
@@ -151,10 +151,10 @@ adz_module *adz_gpt2_notes_feed_forward_new(
 {
     static const char op[] = "adz_gpt2_notes_feed_forward_new";
     adz_gpt2_notes_feed_forward_options o = ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS;
-    if (!ZOO_OPTIONS_READ(op, ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS, &o, options)) {
         return NULL;
     }
-    if (!zoo_check_size(op, "d_model", d_model, 1) || !zoo_check_size(op, "nx", nx, 1)) {
+    if (!adz_check_size(op, "d_model", d_model, 1) || !adz_check_size(op, "nx", nx, 1)) {
         return NULL;
     }
     adz_dropout_options dropout = ADZ_DROPOUT_OPTIONS;

@@ -12,12 +12,12 @@
 #include "nn/zoo/gpt2/gpt2.h"
 #include "nn/zoo/zoo.h"
 
-ZOO_OPTIONS_INIT(adz_gpt2_options_init, adz_gpt2_options, ADZ_GPT2_OPTIONS)
+ADZ_OPTIONS_INIT(adz_gpt2_options_init, adz_gpt2_options, ADZ_GPT2_OPTIONS)
 
 bool adzi_gpt2_options(const char *op, adz_gpt2_options *o, const adz_gpt2_options *options)
 {
     *o = (adz_gpt2_options)ADZ_GPT2_OPTIONS;
-    return ZOO_OPTIONS_READ(op, ADZ_GPT2_OPTIONS, o, options);
+    return ADZ_OPTIONS_READ(op, ADZ_GPT2_OPTIONS, o, options);
 }
 
 /* ---- the stack ------------------------------------------------------------------------------ */
@@ -47,14 +47,14 @@ static int64_t past_length(adz_module *self, const adz_values *in, size_t layers
     for (size_t i = 0; i < layers; ++i) {
         adz_tensor *past = past_of(in, 3, i);
         if (past == NULL || zoo_is_none(past) != zoo_is_none(first)) {
-            zoo_error(op, ADZ_ERR_ARGUMENT,
+            adz_error_format(op, ADZ_ERR_ARGUMENT,
                 "past.%zu is %s: give the past of all %zu blocks or none", i,
                 zoo_is_none(past) ? "left out" : "given, unlike past.0", layers);
             return -1;
         }
         if (!zoo_is_none(past) && adz_tensor_rank(past) != 5) {
-            zoo_error(
-                op, ADZ_ERR_SHAPE, "past.%zu%s must be [2, B, H, P, D/H]", i, zoo_shape(past));
+            adz_error_format(
+                op, ADZ_ERR_SHAPE, "past.%zu%s must be [2, B, H, P, D/H]", i, adz_text_shape(past));
             return -1;
         }
     }
@@ -63,12 +63,12 @@ static int64_t past_length(adz_module *self, const adz_values *in, size_t layers
 
 static bool check_ids(adz_module *self, const char *name, const adz_tensor *ids)
 {
-    if (!zoo_check_tensor(adz_module_name(self), name, ids)) {
+    if (!adz_check_tensor(adz_module_name(self), name, ids)) {
         return false;
     }
     if (adz_tensor_rank(ids) < 1) {
-        zoo_error(
-            adz_module_name(self), ADZ_ERR_SHAPE, "%s%s must be [..., T]", name, zoo_shape(ids));
+        adz_error_format(adz_module_name(self), ADZ_ERR_SHAPE, "%s%s must be [..., T]", name,
+            adz_text_shape(ids));
         return false;
     }
     return true;
@@ -82,7 +82,7 @@ static adz_tensor *count_positions(adz_module *self, const adz_tensor *ids, int6
     if (past + n > most) {
         return zoo_fail(adz_module_name(self), ADZ_ERR_SHAPE,
             "input_ids%s after a past of %lld makes %lld positions, but n_positions is %lld",
-            zoo_shape(ids), (long long)past, (long long)(past + n), (long long)most);
+            adz_text_shape(ids), (long long)past, (long long)(past + n), (long long)most);
     }
     return adz_arange((double)past, (double)(past + n), 1, ADZ_I64);
 }
@@ -133,7 +133,7 @@ static adz_tensor *unflatten(adz_tensor *h, const adz_tensor *ids)
     adz_shape shape = adz_tensor_shape(ids);
     if (shape.rank == ADZ_MAX_RANK) {
         return zoo_fail("GPT2Model", ADZ_ERR_SHAPE, "input_ids%s leaves no dimension for features",
-            zoo_shape(ids));
+            adz_text_shape(ids));
     }
     shape.sizes[shape.rank++] = adz_tensor_size(h, 2);
     return adz_reshape(h, shape);
@@ -171,10 +171,10 @@ static const adz_module_type model_type = {
 
 static bool check(const char *op, const adz_gpt2_options *o)
 {
-    return zoo_check_layers(op, "n_layer", o->n_layer, 0) &&
-           zoo_check_size(op, "vocab_size", o->vocab_size, 1) &&
-           zoo_check_size(op, "n_positions", o->n_positions, 1) &&
-           zoo_check_size(op, "n_ctx", o->n_ctx, 1) && zoo_check_size(op, "n_embd", o->n_embd, 1) &&
+    return adz_check_range(op, "n_layer", o->n_layer, 0, ZOO_MOST_LAYERS) &&
+           adz_check_size(op, "vocab_size", o->vocab_size, 1) &&
+           adz_check_size(op, "n_positions", o->n_positions, 1) &&
+           adz_check_size(op, "n_ctx", o->n_ctx, 1) && adz_check_size(op, "n_embd", o->n_embd, 1) &&
            adzi_gpt2_check_heads(op, o->n_embd, o->n_head);
 }
 

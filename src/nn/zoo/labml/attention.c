@@ -67,12 +67,12 @@ typedef struct {
 static adz_tensor *prepare_forward(adz_module *self, adz_tensor *x)
 {
     const prepare_state *state = zoo_state(self);
-    if (!zoo_check_tensor(adz_module_name(self), "x", x)) {
+    if (!adz_check_tensor(adz_module_name(self), "x", x)) {
         return NULL;
     }
     if (adz_tensor_rank(x) >= ADZ_MAX_RANK) {
         return zoo_fail(adz_module_name(self), ADZ_ERR_SHAPE,
-            "x%s leaves no dimension for the heads", zoo_shape(x));
+            "x%s leaves no dimension for the heads", adz_text_shape(x));
     }
     adz_shape shape = adz_tensor_shape(x);
     adz_tensor *y = adz_module_forward(zoo_child(self, 0), x);
@@ -98,7 +98,7 @@ static const adz_module_type prepare_type = {
     .extra_repr = prepare_repr,
 };
 
-ZOO_OPTIONS_INIT(
+ADZ_OPTIONS_INIT(
     adz_labml_prepare_options_init, adz_labml_prepare_options, ADZ_LABML_PREPARE_OPTIONS)
 
 adz_module *adz_labml_prepare_new(int64_t d_model, int64_t heads, int64_t d_k, bool bias,
@@ -106,11 +106,11 @@ adz_module *adz_labml_prepare_new(int64_t d_model, int64_t heads, int64_t d_k, b
 {
     static const char op[] = "adz_labml_prepare_new";
     adz_labml_prepare_options o = ADZ_LABML_PREPARE_OPTIONS;
-    if (!ZOO_OPTIONS_READ(op, ADZ_LABML_PREPARE_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_LABML_PREPARE_OPTIONS, &o, options)) {
         return NULL;
     }
-    if (!zoo_check_size(op, "d_model", d_model, 1) || !zoo_check_size(op, "heads", heads, 1) ||
-        !zoo_check_size(op, "d_k", d_k, 1)) {
+    if (!adz_check_size(op, "d_model", d_model, 1) || !adz_check_size(op, "heads", heads, 1) ||
+        !adz_check_size(op, "d_k", d_k, 1)) {
         return NULL;
     }
     if (heads > INT64_MAX / d_k) {
@@ -138,21 +138,22 @@ static bool check_rows(
     const char *op = adz_module_name(self);
     int64_t d_model = adz_tensor_size(zoo_parameter(zoo_child(self, OUTPUT), 0), 0);
     if (adz_tensor_rank(query) != 3 || adz_tensor_size(query, 2) != d_model) {
-        zoo_error(op, ADZ_ERR_SHAPE, "query%s must be [T, B, %lld]", zoo_shape(query),
+        adz_error_format(op, ADZ_ERR_SHAPE, "query%s must be [T, B, %lld]", adz_text_shape(query),
             (long long)d_model);
         return false;
     }
     if (adz_tensor_rank(key) != 3 || adz_tensor_size(key, 1) != adz_tensor_size(query, 1) ||
         adz_tensor_size(key, 2) != d_model) {
-        zoo_error(op, ADZ_ERR_SHAPE, "key%s must be [S, %lld, %lld] beside query%s", zoo_shape(key),
-            (long long)adz_tensor_size(query, 1), (long long)d_model, zoo_shape(query));
+        adz_error_format(op, ADZ_ERR_SHAPE, "key%s must be [S, %lld, %lld] beside query%s",
+            adz_text_shape(key), (long long)adz_tensor_size(query, 1), (long long)d_model,
+            adz_text_shape(query));
         return false;
     }
     if (adz_tensor_rank(value) != 3 || adz_tensor_size(value, 0) != adz_tensor_size(key, 0) ||
         adz_tensor_size(value, 1) != adz_tensor_size(key, 1) ||
         adz_tensor_size(value, 2) != d_model) {
-        zoo_error(op, ADZ_ERR_SHAPE, "value%s must have the shape of key%s", zoo_shape(value),
-            zoo_shape(key));
+        adz_error_format(op, ADZ_ERR_SHAPE, "value%s must have the shape of key%s",
+            adz_text_shape(value), adz_text_shape(key));
         return false;
     }
     return true;
@@ -164,7 +165,7 @@ static adz_tensor *prepare_mask(
     adz_module *self, adz_tensor *mask, const adz_tensor *query, const adz_tensor *key)
 {
     const char *op = adz_module_name(self);
-    if (!zoo_check_tensor(op, "mask", mask)) {
+    if (!adz_check_tensor(op, "mask", mask)) {
         return NULL;
     }
     const int64_t full[] = { adz_tensor_size(query, 0), adz_tensor_size(key, 0),
@@ -175,8 +176,8 @@ static adz_tensor *prepare_mask(
     }
     if (!fits) {
         return zoo_fail(op, ADZ_ERR_SHAPE,
-            "mask%s must be [query, key, batch] = %s, where each size may be 1", zoo_shape(mask),
-            zoo_sizes(3, full));
+            "mask%s must be [query, key, batch] = %s, where each size may be 1",
+            adz_text_shape(mask), adz_text_sizes(adz_shape_of(3, full)));
     }
     if (adz_tensor_dtype(mask) != ADZ_BOOL) {
         mask = adz_ne_number(mask, 0);
@@ -227,8 +228,8 @@ static adz_status attention_call(adz_module *self, const adz_values *in, adz_val
     adz_tensor *mask = adz_values_argument(in, 3, "mask");
     key = zoo_is_none(key) ? query : key;
     value = zoo_is_none(value) ? key : value;
-    if (!zoo_check_tensor(op, "query", query) || !zoo_check_tensor(op, "key", key) ||
-        !zoo_check_tensor(op, "value", value) || !check_rows(self, query, key, value)) {
+    if (!adz_check_tensor(op, "query", query) || !adz_check_tensor(op, "key", key) ||
+        !adz_check_tensor(op, "value", value) || !check_rows(self, query, key, value)) {
         return adz_error_code();
     }
     return adz_values_add(out, "", attend(self, query, key, value, mask));
@@ -240,7 +241,7 @@ static const adz_module_type attention_type = {
     .call = attention_call,
 };
 
-ZOO_OPTIONS_INIT(
+ADZ_OPTIONS_INIT(
     adz_labml_attention_options_init, adz_labml_attention_options, ADZ_LABML_ATTENTION_OPTIONS)
 
 static adz_module *attention_new(
@@ -269,10 +270,10 @@ adz_module *adz_labml_attention_new(
 {
     static const char op[] = "adz_labml_attention_new";
     adz_labml_attention_options o = ADZ_LABML_ATTENTION_OPTIONS;
-    if (!ZOO_OPTIONS_READ(op, ADZ_LABML_ATTENTION_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_LABML_ATTENTION_OPTIONS, &o, options)) {
         return NULL;
     }
-    if (!zoo_check_size(op, "d_model", d_model, 1)) {
+    if (!adz_check_size(op, "d_model", d_model, 1)) {
         return NULL;
     }
     if (heads < 1 || d_model % heads != 0) {

@@ -10,6 +10,7 @@
 #include "adze/nn/labml_transformer.h"
 #include "adze/ops/arithmetic.h"
 #include "adze/ops/convert.h"
+#include "adze/ops/math.h"
 #include "adze/ops/shape.h"
 #include "nn/zoo/labml/labml.h"
 #include "nn/zoo/zoo.h"
@@ -19,7 +20,7 @@
 static bool check_even(const char *op, int64_t d_model)
 {
     if (d_model < 2 || d_model % 2 != 0) {
-        zoo_error(op, ADZ_ERR_ARGUMENT,
+        adz_error_format(op, ADZ_ERR_ARGUMENT,
             "d_model is %lld, but must be even and 2 or more: sines and cosines come in pairs",
             (long long)d_model);
         return false;
@@ -30,23 +31,18 @@ static bool check_even(const char *op, int64_t d_model)
 adz_tensor *adz_labml_get_positional_encoding(int64_t d_model, int64_t max_len, adz_dtype dtype)
 {
     static const char op[] = "adz_labml_get_positional_encoding";
-    if (!zoo_check_dtype(op, dtype) || !check_even(op, d_model) ||
-        !zoo_check_size(op, "max_len", max_len, 1)) {
+    if (!adz_check_parameter_dtype(op, dtype) || !check_even(op, d_model) ||
+        !adz_check_size(op, "max_len", max_len, 1)) {
         return NULL;
     }
-    adz_tensor *y = adz_empty(ADZ_SHAPE(max_len, 1, d_model), ADZ_F64);
-    if (y == NULL) {
-        return NULL;
-    }
-    double *row = adz_tensor_data_f64(y);
-    for (int64_t t = 0; t < max_len; ++t, row += d_model) {
-        for (int64_t i = 0; i < d_model; i += 2) {
-            double angle = (double)t * exp((double)i * -(log(10000.0) / (double)d_model));
-            row[i] = sin(angle);
-            row[i + 1] = cos(angle);
-        }
-    }
-    return dtype == ADZ_F64 ? y : adz_to(y, dtype);
+    const double log_10000 = 9.210340371976182736;
+    adz_tensor *channels = adz_arange(0, (double)d_model, 2, ADZ_F64);
+    adz_tensor *frequencies = adz_exp(adz_mul_number(channels, -(log_10000 / (double)d_model)));
+    adz_tensor *steps = adz_unsqueeze(adz_arange(0, (double)max_len, 1, ADZ_F64), 1);
+    adz_tensor *angles = adz_mul(steps, frequencies);
+    adz_tensor *pairs[] = { adz_sin(angles), adz_cos(angles) };
+    adz_tensor *y = adz_reshape(adz_stack(pairs, 2, 2), ADZ_SHAPE(max_len, 1, d_model));
+    return adz_to(y, dtype);
 }
 
 /* ---- the modules ---------------------------------------------------------------------------- */
@@ -63,17 +59,17 @@ static adz_tensor *encodings(const adz_module *self)
 
 static adz_tensor *forward(adz_module *self, adz_tensor *ids)
 {
-    if (!zoo_check_tensor(adz_module_name(self), "ids", ids)) {
+    if (!adz_check_tensor(adz_module_name(self), "ids", ids)) {
         return NULL;
     }
     adz_tensor *all = encodings(self);
     if (adz_tensor_rank(ids) != 2) {
         return zoo_fail(
-            adz_module_name(self), ADZ_ERR_SHAPE, "ids%s must be [T, B]", zoo_shape(ids));
+            adz_module_name(self), ADZ_ERR_SHAPE, "ids%s must be [T, B]", adz_text_shape(ids));
     }
     if (adz_tensor_size(ids, 0) > adz_tensor_size(all, 0)) {
         return zoo_fail(adz_module_name(self), ADZ_ERR_SHAPE,
-            "ids%s has %lld positions, but max_len is %lld", zoo_shape(ids),
+            "ids%s has %lld positions, but max_len is %lld", adz_text_shape(ids),
             (long long)adz_tensor_size(ids, 0), (long long)adz_tensor_size(all, 0));
     }
     adz_tensor *y = adz_module_forward(zoo_child(self, 0), ids);
@@ -101,7 +97,7 @@ static const adz_module_type learned_type = {
     .reset_parameters = reset_learned,
 };
 
-ZOO_OPTIONS_INIT(
+ADZ_OPTIONS_INIT(
     adz_labml_embeddings_options_init, adz_labml_embeddings_options, ADZ_LABML_EMBEDDINGS_OPTIONS)
 
 static bool add_encodings(
@@ -120,12 +116,12 @@ static adz_module *embeddings_new(const char *op, int64_t d_model, int64_t n_voc
     const adz_labml_embeddings_options *options, bool learned)
 {
     adz_labml_embeddings_options o = ADZ_LABML_EMBEDDINGS_OPTIONS;
-    if (!ZOO_OPTIONS_READ(op, ADZ_LABML_EMBEDDINGS_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_LABML_EMBEDDINGS_OPTIONS, &o, options)) {
         return NULL;
     }
-    if (!zoo_check_size(op, "d_model", d_model, 1) || !(learned || check_even(op, d_model)) ||
-        !zoo_check_size(op, "n_vocab", n_vocab, 1) ||
-        !zoo_check_size(op, "max_len", o.max_len, 1)) {
+    if (!adz_check_size(op, "d_model", d_model, 1) || !(learned || check_even(op, d_model)) ||
+        !adz_check_size(op, "n_vocab", n_vocab, 1) ||
+        !adz_check_size(op, "max_len", o.max_len, 1)) {
         return NULL;
     }
     adz_embedding_table_options table = ADZ_EMBEDDING_TABLE_OPTIONS;

@@ -64,11 +64,11 @@ static adz_status layer_call(adz_module *self, const adz_values *in, adz_values 
     adz_tensor *mask = adz_values_argument(in, 1, "mask");
     adz_tensor *src = adz_values_argument(in, 2, "src");
     adz_tensor *src_mask = adz_values_argument(in, 3, "src_mask");
-    if (!zoo_check_tensor(op, "x", x)) {
+    if (!adz_check_tensor(op, "x", x)) {
         return adz_error_code();
     }
     if (!zoo_is_none(src) && state->src_attn == 0) {
-        return zoo_error(
+        return adz_error_format(
             op, ADZ_ERR_ARGUMENT, "src is given, but the layer was made without options.src_attn");
     }
     return adz_values_add(out, "", run_layer(self, x, mask, src, src_mask));
@@ -80,7 +80,7 @@ static const adz_module_type layer_type = {
     .call = layer_call,
 };
 
-ZOO_OPTIONS_INIT(adz_labml_transformer_layer_options_init, adz_labml_transformer_layer_options,
+ADZ_OPTIONS_INIT(adz_labml_transformer_layer_options_init, adz_labml_transformer_layer_options,
     ADZ_LABML_TRANSFORMER_LAYER_OPTIONS)
 
 static adz_module *norm_new(int64_t d_model, adz_dtype dtype)
@@ -136,10 +136,10 @@ adz_module *adz_labml_transformer_layer_new(int64_t d_model, adz_module *self_at
     adz_labml_transformer_layer_options o = ADZ_LABML_TRANSFORMER_LAYER_OPTIONS;
     adz_module *self = NULL;
     if (self_attn == NULL || feed_forward == NULL) {
-        zoo_error_null(op, self_attn == NULL ? "self_attn" : "feed_forward");
+        adz_error_null(op, self_attn == NULL ? "self_attn" : "feed_forward");
     } else if (adz_error_code() == ADZ_OK &&
-               ZOO_OPTIONS_READ(op, ADZ_LABML_TRANSFORMER_LAYER_OPTIONS, &o, options) &&
-               zoo_check_size(op, "d_model", d_model, 1)) {
+               ADZ_OPTIONS_READ(op, ADZ_LABML_TRANSFORMER_LAYER_OPTIONS, &o, options) &&
+               adz_check_size(op, "d_model", d_model, 1)) {
         self = adz_module_new(&layer_type, sizeof(layer_state));
     }
     if (self == NULL) {
@@ -156,7 +156,7 @@ adz_module *adz_labml_transformer_layer_new(int64_t d_model, adz_module *self_at
 static bool layer_size(const char *op, const adz_module *layer, int64_t *d_model, adz_dtype *dtype)
 {
     if (adz_module_type_of(layer) != &layer_type) {
-        zoo_error(op, ADZ_ERR_ARGUMENT,
+        adz_error_format(op, ADZ_ERR_ARGUMENT,
             "layer is a %s, but must come from adz_labml_transformer_layer_new",
             adz_module_name(layer));
         return false;
@@ -175,7 +175,7 @@ enum { LAYERS, NORM }; /* children */
  * every layer. */
 static adz_status run_stack(adz_module *self, adzi_argument *arguments, size_t n, adz_values *out)
 {
-    if (!zoo_check_tensor(adz_module_name(self), "x", arguments[0].tensor)) {
+    if (!adz_check_tensor(adz_module_name(self), "x", arguments[0].tensor)) {
         return adz_error_code();
     }
     adz_module *layers = zoo_child(self, LAYERS);
@@ -236,7 +236,8 @@ static adz_module *stack_new(
     if (layer == NULL) {
         return zoo_fail_null(op, "layer");
     }
-    if (zoo_check_layers(op, "n_layers", n_layers, 0) && layer_size(op, layer, &d_model, &dtype)) {
+    if (adz_check_range(op, "n_layers", n_layers, 0, ZOO_MOST_LAYERS) &&
+        layer_size(op, layer, &d_model, &dtype)) {
         self = adz_module_new(type, 0);
     }
     if (self != NULL) {

@@ -22,7 +22,7 @@ static const adz_module_type generator_type = {
     .forward = generator_forward,
 };
 
-ZOO_OPTIONS_INIT(
+ADZ_OPTIONS_INIT(
     adz_labml_generator_options_init, adz_labml_generator_options, ADZ_LABML_GENERATOR_OPTIONS)
 
 adz_module *adz_labml_generator_new(
@@ -30,10 +30,10 @@ adz_module *adz_labml_generator_new(
 {
     static const char op[] = "adz_labml_generator_new";
     adz_labml_generator_options o = ADZ_LABML_GENERATOR_OPTIONS;
-    if (!ZOO_OPTIONS_READ(op, ADZ_LABML_GENERATOR_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_LABML_GENERATOR_OPTIONS, &o, options)) {
         return NULL;
     }
-    if (!zoo_check_size(op, "n_vocab", n_vocab, 1) || !zoo_check_size(op, "d_model", d_model, 1)) {
+    if (!adz_check_size(op, "n_vocab", n_vocab, 1) || !adz_check_size(op, "d_model", d_model, 1)) {
         return NULL;
     }
     adz_module *self = adz_module_new(&generator_type, 0);
@@ -70,8 +70,8 @@ static adz_status both_call(adz_module *self, const adz_values *in, adz_values *
     adz_tensor *tgt = adz_values_argument(in, 1, "tgt");
     adz_tensor *src_mask = adz_values_argument(in, 2, "src_mask");
     adz_tensor *tgt_mask = adz_values_argument(in, 3, "tgt_mask");
-    if (!zoo_check_tensor(adz_module_name(self), "src", src) ||
-        !zoo_check_tensor(adz_module_name(self), "tgt", tgt)) {
+    if (!adz_check_tensor(adz_module_name(self), "src", src) ||
+        !adz_check_tensor(adz_module_name(self), "tgt", tgt)) {
         return adz_error_code();
     }
     adz_tensor *memory = encode(self, src, src_mask);
@@ -110,7 +110,7 @@ static adz_module *model_new(const char *op, const adz_module_type *type, const 
         missing = children[i] == NULL ? names[i] : missing;
     }
     if (missing != NULL) {
-        zoo_error_null(op, missing);
+        adz_error_null(op, missing);
     } else {
         self = adz_module_new(type, 0);
     }
@@ -134,11 +134,11 @@ adz_module *adz_labml_encoder_decoder_new(adz_module *encoder, adz_module *decod
 static bool is_both(const char *op, const adz_module *model)
 {
     if (model == NULL) {
-        zoo_error_null(op, "model");
+        adz_error_null(op, "model");
         return false;
     }
     if (adz_module_type_of(model) != &both_type) {
-        zoo_error(op, ADZ_ERR_ARGUMENT,
+        adz_error_format(op, ADZ_ERR_ARGUMENT,
             "model is a %s, but must come from adz_labml_encoder_decoder_new",
             adz_module_name(model));
         return false;
@@ -148,13 +148,13 @@ static bool is_both(const char *op, const adz_module *model)
 
 static bool check_mask(const char *op, const char *name, const adz_tensor *mask)
 {
-    return mask == ADZ_NONE || zoo_check_tensor(op, name, mask);
+    return mask == ADZ_NONE || adz_check_tensor(op, name, mask);
 }
 
 adz_tensor *adz_labml_encode(adz_module *model, adz_tensor *src, adz_tensor *src_mask)
 {
     static const char op[] = "adz_labml_encode";
-    return is_both(op, model) && zoo_check_tensor(op, "src", src) &&
+    return is_both(op, model) && adz_check_tensor(op, "src", src) &&
                    check_mask(op, "src_mask", src_mask)
                ? encode(model, src, src_mask)
                : NULL;
@@ -164,8 +164,8 @@ adz_tensor *adz_labml_decode(adz_module *model, adz_tensor *memory, adz_tensor *
     adz_tensor *tgt, adz_tensor *tgt_mask)
 {
     static const char op[] = "adz_labml_decode";
-    return is_both(op, model) && zoo_check_tensor(op, "memory", memory) &&
-                   check_mask(op, "src_mask", src_mask) && zoo_check_tensor(op, "tgt", tgt) &&
+    return is_both(op, model) && adz_check_tensor(op, "memory", memory) &&
+                   check_mask(op, "src_mask", src_mask) && adz_check_tensor(op, "tgt", tgt) &&
                    check_mask(op, "tgt_mask", tgt_mask)
                ? decode(model, memory, src_mask, tgt, tgt_mask)
                : NULL;
@@ -197,19 +197,20 @@ static adz_status autoregressive_call(adz_module *self, const adz_values *in, ad
     const char *op = adz_module_name(self);
     adz_tensor *ids = adz_values_argument(in, 0, "ids");
     adz_tensor *target = adz_values_argument(in, 1, "target");
-    if (!zoo_check_tensor(op, "ids", ids)) {
+    if (!adz_check_tensor(op, "ids", ids)) {
         return adz_error_code();
     }
     if (adz_tensor_rank(ids) != 2) {
-        return zoo_error(op, ADZ_ERR_SHAPE, "ids%s must be [T, B]", zoo_shape(ids));
+        return adz_error_format(op, ADZ_ERR_SHAPE, "ids%s must be [T, B]", adz_text_shape(ids));
     }
     bool judged = !zoo_is_none(target);
-    if (judged && (!zoo_check_tensor(op, "target", target) || adz_tensor_rank(target) != 2 ||
+    if (judged && (!adz_check_tensor(op, "target", target) || adz_tensor_rank(target) != 2 ||
                       adz_tensor_size(target, 0) != adz_tensor_size(ids, 0) ||
                       adz_tensor_size(target, 1) != adz_tensor_size(ids, 1))) {
-        return target == NULL ? adz_error_code()
-                              : zoo_error(op, ADZ_ERR_SHAPE, "target%s must be shaped like ids%s",
-                                    zoo_shape(target), zoo_shape(ids));
+        return target == NULL
+                   ? adz_error_code()
+                   : adz_error_format(op, ADZ_ERR_SHAPE, "target%s must be shaped like ids%s",
+                         adz_text_shape(target), adz_text_shape(ids));
     }
     adz_tensor *logits = logits_of(self, ids);
     adz_status status = adz_values_add(out, "logits", logits);
@@ -234,7 +235,7 @@ adz_module *adz_labml_autoregressive_model_new(
 
 /* ---- model of characters -------------------------------------------------------------------- */
 
-ZOO_OPTIONS_INIT(adz_labml_character_model_options_init, adz_labml_character_model_options,
+ADZ_OPTIONS_INIT(adz_labml_character_model_options_init, adz_labml_character_model_options,
     ADZ_LABML_CHARACTER_MODEL_OPTIONS)
 
 static adz_module *layer_new(const adz_labml_character_model_options *o)
@@ -257,10 +258,10 @@ adz_module *adz_labml_character_model_new(
 {
     static const char op[] = "adz_labml_character_model_new";
     adz_labml_character_model_options o = ADZ_LABML_CHARACTER_MODEL_OPTIONS;
-    if (!ZOO_OPTIONS_READ(op, ADZ_LABML_CHARACTER_MODEL_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_LABML_CHARACTER_MODEL_OPTIONS, &o, options)) {
         return NULL;
     }
-    if (!zoo_check_size(op, "n_chars", n_chars, 1)) {
+    if (!adz_check_size(op, "n_chars", n_chars, 1)) {
         return NULL;
     }
     adz_labml_embeddings_options embeddings = ADZ_LABML_EMBEDDINGS_OPTIONS;

@@ -37,7 +37,7 @@ static const adz_module_type relu_type = {
 adz_module *adz_notebook_relu_new(const adz_relu_options *options)
 {
     adz_relu_options o = ADZ_RELU_OPTIONS;
-    if (!ZOO_OPTIONS_READ("adz_notebook_relu_new", ADZ_RELU_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ("adz_notebook_relu_new", ADZ_RELU_OPTIONS, &o, options)) {
         return NULL;
     }
     adz_module *self = adz_module_new(&relu_type, sizeof(relu_state));
@@ -53,7 +53,7 @@ adz_module *adz_notebook_dropout_new(double p, const adz_dropout_options *option
 {
     if (!(p >= 0 && p < 1)) {
         return zoo_fail("adz_notebook_dropout_new", ADZ_ERR_ARGUMENT,
-            "p is %s, but must be in [0, 1)", zoo_number(p));
+            "p is %s, but must be in [0, 1)", adz_text_number(p));
     }
     return adz_dropout_new(p, options);
 }
@@ -97,7 +97,7 @@ static const adz_module_type feed_forward_type = {
     .reset_parameters = reset_parameters,
 };
 
-ZOO_OPTIONS_INIT(adz_notebook_feed_forward_options_init, adz_notebook_feed_forward_options,
+ADZ_OPTIONS_INIT(adz_notebook_feed_forward_options_init, adz_notebook_feed_forward_options,
     ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS)
 
 adz_module *adz_notebook_feed_forward_new(
@@ -105,10 +105,10 @@ adz_module *adz_notebook_feed_forward_new(
 {
     static const char op[] = "adz_notebook_feed_forward_new";
     adz_notebook_feed_forward_options o = ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS;
-    if (!ZOO_OPTIONS_READ(op, ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS, &o, options)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS, &o, options)) {
         return NULL;
     }
-    if (!zoo_check_dtype(op, o.dtype)) {
+    if (!adz_check_parameter_dtype(op, o.dtype)) {
         return NULL;
     }
     if (d_model < 1 || d_ff < 1) {

@@ -1,0 +1,64 @@
+/* What the solvers share (adze/solvers.h): the function that is solved, and the tensors by which
+ * its solution has gradients. */
+#ifndef ADZI_AUTOGRAD_SOLVERS_EQUATION_H
+#define ADZI_AUTOGRAD_SOLVERS_EQUATION_H
+
+#include "adze/solvers.h"
+#include "autograd/functional/functional.h"
+
+enum { ADZI_LEAD = 2 }; /* the most inputs of a function before its arguments */
+
+/** A function of the program, and the arguments with which it is called. */
+typedef struct adzi_equation {
+    const char *op;               /* the public function, for messages */
+    adz_tensor_map map;           /* a function of the state alone; or NULL */
+    adz_tensor_function function; /* a function with arguments; or no call */
+    void *user;                   /* for `map` */
+    adz_tensor *arguments[ADZ_SOLVER_ARGUMENTS];
+    size_t n;
+} adzi_equation;
+
+/** Copies the caller's function and its arguments. False with the error recorded. */
+bool adzi_equation_take(
+    adzi_equation *e, const adz_tensor_function *function, adz_tensor *const *arguments, size_t n);
+
+/** Checks that a state of this name is a f32 or f64 tensor. Records an error. */
+bool adzi_equation_check_state(const char *op, const char *name, const adz_tensor *x);
+
+/**
+ * Calls the function with the tensors of `lead` before its arguments. The last one of them is the
+ * state, whose shape and dtype the result must have. NULL with the error recorded.
+ */
+adz_tensor *adzi_equation_call(const adzi_equation *e, adz_tensor *const *lead, size_t n_lead);
+
+/** Replaces the arguments by tensors that share their elements and have no graph. False with the
+ * error recorded. */
+bool adzi_equation_detach(adzi_equation *e);
+
+/**
+ * A tensor that stands for `t` in a backward. If that backward gets a graph, it is a view that
+ * leads to `t`. Else it is a leaf, which wants a gradient if `t` does.
+ */
+adz_tensor *adzi_equation_stand_in(adz_tensor *t, bool graph);
+
+/** Leaves that want a gradient, with a reference of each. */
+typedef struct adzi_leaves {
+    adz_tensor **items;
+    size_t count, capacity;
+} adzi_leaves;
+
+/** Adds the leaves on which `y` depends and that are neither in the list nor equal to one of the
+ * others. False with the error recorded. */
+bool adzi_leaves_add(
+    adzi_leaves *leaves, const char *op, adz_tensor *y, adz_tensor *const *others, size_t n);
+
+/** Whether a tensor is in the list. */
+bool adzi_leaves_have(const adzi_leaves *leaves, const adz_tensor *t);
+
+void adzi_leaves_free(adzi_leaves *leaves);
+
+/** Releases all tensors that were made after `mark` but for `tensors`, which the scope keeps; those
+ * that are NULL are left out. False with the error recorded, after which none is kept. */
+bool adzi_survive(const char *op, size_t mark, adz_tensor *const *tensors, size_t n);
+
+#endif

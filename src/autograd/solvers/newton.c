@@ -1,0 +1,185 @@
+/* Newton's method: each row goes along its own direction, d = -J^-1 f, by a step of its own. */
+#include <float.h>
+#include <math.h>
+
+#include "autograd/ops/decomposition/lu.h"
+#include "autograd/solvers/root.h"
+
+/* A residual has to shrink by this part of the step at least (Armijo's condition). */
+#define SUFFICIENT 1e-4
+/* A row is given up when its step is smaller than this part of the direction. */
+#define SHORTEST 1e-7
+
+static double rounding_error(const adz_tensor *x)
+{
+    return x->dtype == ADZ_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
+}
+
+/* ---- directions ------------------------------------------------------------------------------ */
+
+/* J d = -y, where rows outside of `use` get the identity for J. */
+static adz_tensor *dense_direction(adzi_root *r, adz_tensor *y, adz_tensor *use, bool all)
+{
+    adz_tensor *j = adzi_root_jacobian(&r->f, r->by_rows);
+    if (j == NULL) {
+        return NULL;
+    }
+    if (!all) {
+        adz_tensor *one = adz_eye(j->sizes[2], j->sizes[2], (adz_dtype)j->dtype);
+        j = adz_where(r->by_rows ? adz_unsqueeze(use, -1) : use, j, one);
+    }
+    adzi_lu factors;
+    if (j == NULL || !adzi_lu_factor(r->e.op, j, r->fixed, &factors)) {
+        return NULL;
+    }
+    adz_tensor *b = adz_reshape(adz_neg(y), ADZ_SHAPE(j->sizes[0], j->sizes[2], 1));
+    adz_tensor *d = b != NULL ? adzi_solve_with(&factors, j, b, false) : NULL;
+    return d != NULL ? adz_reshape(d, adz_shape_of(y->rank, y->sizes)) : NULL;
+}
+
+static adz_tensor *jacobian_product(adz_tensor *v, void *root)
+{
+    adz_tensor *product;
+    return adzi_functional_jvp(root, &v, &product) ? product : NULL;
+}
+
+/* The tolerance of GMRES follows the convergence of the search (Eisenstat and Walker): far from the
+ * root an exact direction would be wasted. */
+static adz_tensor *krylov_direction(adzi_root *r, adz_tensor *y, adz_tensor *norm)
+{
+    const double residual = adz_item(norm);
+    double part;
+    if (r->before > 0) {
+        const double rate = residual / r->before;
+        r->forcing = fmin(0.1, 0.9 * rate * rate);
+    }
+    r->before = residual;
+    const double wanted =
+        fmax(fmin(r->forcing, 0.5 * r->o.tolerance / residual + 1e-2), 16 * rounding_error(y));
+    return adzi_functional_prepare_jvp(&r->f)
+               ? adzi_gmres(jacobian_product, r, adz_neg(y), r->o.history > 0 ? r->o.history : 30,
+                     wanted, &part)
+               : NULL;
+}
+
+static adz_tensor *direction(
+    adzi_root *r, adz_tensor *y, adz_tensor *norm, adz_tensor *use, bool all)
+{
+    return r->o.method == ADZ_ROOT_KRYLOV ? krylov_direction(r, y, norm)
+                                          : dense_direction(r, y, use, all);
+}
+
+/* ---- one value of the function --------------------------------------------------------------- */
+
+/* Gives up rows whose direction is not finite or whose step has become too short, on the host. */
+static bool give_up(adzi_root *r, adzi_root_state *s, adz_tensor *finite)
+{
+    adz_tensor *singular = adz_logical_not(finite);
+    adz_tensor *lost = adz_logical_or(singular, adz_le_number(s->scale, SHORTEST));
+    adz_tensor *any = adz_any(singular, ADZ_ALL_DIMS, ADZ_DROPDIM);
+    lost = adz_logical_and(lost, adz_logical_not(s->good));
+    s->failed = adz_logical_or(s->failed, lost);
+    if (any == NULL || s->failed == NULL) {
+        return false;
+    }
+    if (r->failure != ADZ_ROOT_SINGULAR) {
+        r->failure = adz_item(any) != 0 ? ADZ_ROOT_SINGULAR : ADZ_ROOT_STALLED;
+    }
+    return true;
+}
+
+/* Finds the directions from the accepted points `took`, and the rows whose step rounding makes
+ * meaningless. */
+static bool turn(adzi_root *r, adzi_root_state *s, adz_tensor *y, adz_tensor *took)
+{
+    adz_tensor *use = adz_logical_and(took, adz_logical_not(s->good));
+    int64_t used = 0;
+    if (!r->fixed) {
+        adz_tensor *count = adz_sum(adz_to(use, ADZ_F32), ADZ_ALL_DIMS, ADZ_DROPDIM);
+        if (count == NULL) {
+            return false;
+        }
+        used = (int64_t)adz_item(count);
+    }
+    if (r->fixed || used > 0) {
+        adz_tensor *d = direction(r, y, s->norm, use, used == use->numel);
+        s->step = adz_where(use, d, s->step);
+    }
+    s->scale = adz_where(took, adz_ones_like(s->scale), adz_mul_number(s->scale, 0.5));
+    /* A row that was not accepted has a residual that rounding may keep from shrinking. */
+    const double eps = rounding_error(y);
+    adz_tensor *length = adzi_root_norm(r, s->step), *size = adzi_root_norm(r, s->x);
+    adz_tensor *tiny = adz_le(
+        length, adz_where(took, adz_mul_number(size, 4 * eps), adz_mul_number(size, 1024 * eps)));
+    adz_tensor *finite = adz_isfinite(length);
+    s->good = adz_logical_or(s->good, adz_logical_and(tiny, adz_logical_not(s->failed)));
+    if (!r->fixed && !give_up(r, s, finite)) {
+        return false;
+    }
+    adz_tensor *goes = adz_logical_and(finite, adz_logical_not(adz_logical_or(s->good, s->failed)));
+    s->step = adz_where(goes, s->step, adz_zeros_like(s->step));
+    return s->step != NULL;
+}
+
+static bool work(adzi_functional *f)
+{
+    adzi_root *r = (adzi_root *)f;
+    adzi_root_state s = r->state;
+    adz_tensor *y = adz_detach(f->values[0]), *at = adz_detach(f->x[0]);
+    adz_tensor *norm = y != NULL ? adzi_root_norm(r, y) : NULL;
+    adz_tensor *limit = adz_mul(s.norm, adz_number_sub(1, adz_mul_number(s.scale, SUFFICIENT)));
+    adz_tensor *took = adz_logical_and(adz_le(norm, limit), adz_isfinite(norm));
+    s.x = adz_where(took, at, s.x);
+    s.norm = adz_where(took, norm, s.norm);
+    s.good = adz_logical_or(s.good, adz_le_number(s.norm, r->o.tolerance));
+    if (s.x == NULL || s.good == NULL) {
+        return false;
+    }
+    if (!r->fixed && r->found.iterations == 1) {
+        s.failed = adz_logical_not(adz_isfinite(s.norm));
+        r->failure = ADZ_ROOT_NOT_FINITE;
+    }
+    if ((!r->fixed && !adzi_root_look(r, &s)) || (!r->over && !r->last && !turn(r, &s, y, took)) ||
+        (!r->fixed && !adzi_root_look(r, &s))) {
+        return false;
+    }
+    return adzi_root_note_leaves(r) && adzi_root_keep(f, &s);
+}
+
+static bool begin(adzi_root *r)
+{
+    adzi_root_state *s = &r->state;
+    adz_tensor *norm = adzi_root_norm(r, s->x);
+    if (norm == NULL) {
+        return false;
+    }
+    s->norm = adz_full_like(norm, INFINITY);
+    s->scale = adz_ones_like(norm);
+    s->step = adz_zeros_like(s->x);
+    s->good = adz_zeros(adz_shape_of(norm->rank, norm->sizes), ADZ_BOOL);
+    s->failed = adz_zeros(adz_shape_of(norm->rank, norm->sizes), ADZ_BOOL);
+    r->forcing = 0.1;
+    return s->norm != NULL && s->scale != NULL && s->step != NULL && s->failed != NULL;
+}
+
+bool adzi_root_newton(adzi_root *r)
+{
+    if (!begin(r)) {
+        return false;
+    }
+    const int n = r->fixed ? r->o.fixed_iterations : r->o.max_iterations;
+    const size_t mark = adzi_self()->n_temporaries;
+    for (int i = 0; i < n && !r->over; ++i) {
+        adzi_root_state *s = &r->state;
+        r->last = i == n - 1;
+        adz_tensor *x = i == 0 ? s->x : adz_add(s->x, adz_mul(s->step, s->scale));
+        if (x == NULL || !adzi_root_evaluate(r, x, work)) {
+            return false;
+        }
+        adz_tensor *const kept[] = { s->x, s->norm, s->step, s->scale, s->good, s->failed };
+        if (!adzi_survive(r->e.op, mark, kept, ADZI_ROOT_STATES)) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,31 @@
+/* How exports write operators: rounding, signs and remainders. */
+#include "export/rows/row.h"
+
+const adzi_row adzi_rows_rounding[] = {
+    { .op = "ceil", C99_ELEMENT("@ceil($a)"), .c.whole = "$a", ONNX(rounded, broadcast, "Ceil") },
+    { .op = "copysign", C99_ELEMENT("@copysign($a, $b)") },
+    { .op = "floor",
+        C99_ELEMENT("@floor($a)"),
+        .c.whole = "$a",
+        ONNX(rounded, broadcast, "Floor") },
+    { .op = "fmod",
+        C99_ELEMENT("@fmod($a, $b)"),
+        .c.whole = "@modulo($a, $b)",
+        ONNX(fmod, broadcast, "Mod") },
+    { .op = "remainder",
+        C99_ELEMENT("@remainder($a, $b)"),
+        .c.whole = "@whole_remainder($a, $b)",
+        ONNX(remainder, broadcast, "Mod") },
+    { .op = "round",
+        C99_ELEMENT("@round($a)"),
+        .c.whole = "$a",
+        ONNX(rounded, broadcast, "Round") },
+    { .op = "sign",
+        C99_ELEMENT("($a > 0) - ($a < 0)"),
+        .c.integers = "($a > 0) - ($a < 0)",
+        .c.whole = "$a != 0",
+        .c.doubles = true,
+        ONNX(sign, broadcast, "Sign") },
+    { .op = "trunc", C99_ELEMENT("@trunc($a)"), .c.whole = "$a", ONNX(trunc, broadcast, NULL) },
+    { .op = NULL },
+};

@@ -1,0 +1,21 @@
+/* Solvers as operators, adze/solvers.h. */
+#include "autograd/solvers/solvers.h"
+
+int solvers_open(void **state)
+{
+    *state = adz_scope_open();
+    adz_manual_seed(1);
+    return *state == NULL;
+}
+
+int solvers_close(void **state)
+{
+    return adz_scope_close(*state);
+}
+
+int main(void)
+{
+    return run_group("root values", root_values, N_ROOT_VALUES) +
+           run_group("root gradients", root_gradients, N_ROOT_GRADIENTS) +
+           run_group("root refused", root_refused, N_ROOT_REFUSED);
+}

@@ -1,0 +1,45 @@
+/* What the tests of adze/solvers.h share. */
+#ifndef ADZE_TESTS_AUTOGRAD_SOLVERS_H
+#define ADZE_TESTS_AUTOGRAD_SOLVERS_H
+
+#include <math.h>
+
+#include "adze/adze.h"
+#include "errors.h"
+#include "groups.h"
+
+/** max |a - b| of tensors of one shape. */
+static inline double apart(adz_tensor *a, adz_tensor *b)
+{
+    adz_tensor *d = adz_max(adz_abs(adz_sub(adz_detach(a), adz_detach(b))));
+    return d != NULL ? adz_item(d) : INFINITY;
+}
+
+/** A leaf of standard normal numbers that wants a gradient. */
+static inline adz_tensor *leaf(int64_t rows, int64_t columns)
+{
+    return adz_requires_grad_(adz_randn(ADZ_SHAPE(rows, columns), ADZ_F64), true);
+}
+
+/** The derivatives of a function by all inputs agree with differences, to second order. */
+static inline void expect_derivatives(
+    int (*call)(adz_tensor *const *, size_t, adz_tensor **, void *), void *user,
+    adz_tensor *const *inputs, size_t n)
+{
+    const adz_gradcheck_function f = { call, user };
+    adz_gradcheck_report first, second;
+    assert_int_equal(adz_gradcheck(&f, inputs, n, NULL, &first), ADZ_OK);
+    assert_int_equal(adz_gradgradcheck(&f, inputs, n, NULL, &second), ADZ_OK);
+    assert_true(first.nonzero > 0 && second.nonzero > 0);
+}
+
+enum { N_ROOT_VALUES = 6, N_ROOT_GRADIENTS = 5, N_ROOT_REFUSED = 6 };
+/* Each test has a scope. */
+int solvers_open(void **state);
+int solvers_close(void **state);
+
+extern const struct CMUnitTest root_values[N_ROOT_VALUES];
+extern const struct CMUnitTest root_gradients[N_ROOT_GRADIENTS];
+extern const struct CMUnitTest root_refused[N_ROOT_REFUSED];
+
+#endif

@@ -1,0 +1,23 @@
+#include "ops/unary.h"
+
+static adz_tensor *(*const tested)(adz_tensor *) = adz_acos;
+
+FACT(special_values)
+{
+    ASSERT_VALUES(
+        adz_acos(VALUES(ADZ_F32, 1, 2, -(double)INFINITY)), ADZ_F32, 0, (double)NAN, (double)NAN);
+    ASSERT_VALUES(
+        adz_acos(VALUES(ADZ_F64, 1, 2, -(double)INFINITY)), ADZ_F64, 0, (double)NAN, (double)NAN);
+}
+
+FACT(integers_become_floats)
+{
+    ASSERT_VALUES(adz_acos(VALUES(ADZ_I64, 1)), ADZ_F32, 0);
+}
+
+static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(special_values),
+    cmocka_unit_test(integers_become_floats),
+};
+
+const op_case acos_case = { UNARY_CASE("acos", FILL_UNIT) };
