@@ -16,7 +16,7 @@ import re
 import sys
 
 TARGETS = {
-    "lines of code in src and include": 89500,  # a change that raises it says what for: 2,800 for linear algebra, 420 for several results, 500 for functions in place of libm, 1,400 for mathematics, 1,300 for roots, 1,500 for differential equations; 2,800 for linear algebra, 420 for several results, 500 for functions in place of libm, 1,700 for mathematics, 1,300 for roots; 2,800 for linear algebra, 420 for several results, 500 for functions in place of libm, 1,400 for mathematics, 1,300 for roots, 1,500 for differential equations
+    "lines of code in src and include": 90000,  # a change that raises it says what for: 2,800 for linear algebra, 420 for several results, 500 for functions in place of libm, 2,200 for mathematics, 2,800 for solvers, 900 for files of weights, 120 for results in place of operands
     "longest file, lines": 500,
     "longest function, lines": 50,
     "most files in one folder of src": 40,

@@ -150,6 +150,16 @@ ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
  * around the network may compute with f64. Integers are int32_t in C: a computed integer that does
  * not fit keeps its low 32 bits.
  *
+ * A file whose functions change weights, or make steps of an optimizer, also writes and reads what
+ * they have learnt as a checkpoint, for adz_checkpoint_load and from adz_checkpoint_save:
+ *
+ *     void NAME_weights_get(unsigned char *file); // NAME_WEIGHTS_FILE_BYTES bytes
+ *     int NAME_weights_set(const unsigned char *file, unsigned long bytes);
+ *
+ * The second one gives 0, or 1 or 2 for a file that it refuses. They have the module's state and
+ * the first optimizer. Further optimizers have functions whose names end with _1, _2 and so on.
+ * docs/export.md says what a file holds and what is refused.
+ *
  * `float NAME_learning_rate[G]` has the rate of each group of parameters, and may be changed
  * between calls. Other settings are those of the moment. A function that an optimizer's type has
  * for its numbers is written as the text in its `numbers_text` (adze/optim/type.h).
@@ -160,13 +170,14 @@ ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
  * @param path     where the C file goes; ends with ".c". Each file is replaced completely or not at
  *                 all, and none is touched before its text is complete.
  * @param plans    n plans with their inputs and one module in their options
- * @param names    n different identifiers of C: plan i becomes NAME_<names[i]>
+ * @param names    n different identifiers of C: plan i becomes NAME_<names[i]>. None begins with
+ *                 weights_.
  * @param n        1 or more
  * @param options  NULL for the defaults
  * @return         ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_ARGUMENT (a path without ".c", a name that is no
  *                 identifier or given twice, plans of different modules); ADZ_ERR_UNSUPPORTED (an
  *                 operator, an optimizer or a step that cannot be written, which is named; a
- *                 result that would be a constant);
+ *                 result that would be a constant; a file of weights of more than 2 GiB);
  *                 ADZ_ERR_STATE (a call that cannot be a part of a step, or in a function that a
  *                 plan captures); ADZ_ERR_DTYPE (an operator with f64), ADZ_ERR_IO, ADZ_ERR_MEMORY,
  *                 or the error of a plan's function

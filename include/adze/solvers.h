@@ -91,8 +91,8 @@ typedef struct adz_root_options {
                                0; 1e-10. Newton's search also ends where its step is below the
                                rounding error of x. */
     int max_iterations;   /**< values of the function that may be computed; 100 */
-    int fixed_iterations; /**< above 0: computes exactly so many, and reads nothing on the host.
-                             Rows that have converged stay as they are. 0 */
+    int fixed_iterations; /**< above 0: computes exactly so many, at most 10,000, and reads nothing
+                             on the host. Rows that have converged stay as they are. 0 */
     int history; /**< of Anderson: how many steps are remembered, 1 to 16; of Krylov: the dimension
                       of GMRES, 1 to 100, before it restarts. 0, the default, means 5 and 30 */
     bool accept_unconverged; /**< returns the best point if the search does not converge, with the

@@ -92,6 +92,7 @@ static int append(adzi_trace *trace, adzi_value_kind kind, adz_tensor *t, const 
         .tensor = t,
         .call = -1,
         .result = -1,
+        .instead = -1,
         .becomes = (int)trace->n_values };
     memcpy(v.sizes, t->sizes, sizeof v.sizes);
     memcpy(v.strides, t->strides, sizeof v.strides);
@@ -201,33 +202,6 @@ static uint32_t version_after(const adzi_report *r, int k)
     return r->results[k]->storage->version + (r->inplace && k == 0 ? 1 : 0);
 }
 
-/* `t` in the layout of `like`: t itself, or a copy. Later calls make views of the operator's
- * result, and a writer that knows values by their memory needs the same strides. */
-static adz_tensor *with_layout(adz_tensor *t, const adz_tensor *like)
-{
-    int order[ADZ_MAX_RANK], back[ADZ_MAX_RANK];
-    bool same = adzi_same_sizes(t, like);
-    if (!same) {
-        return t; /* the caller reports it */
-    }
-    for (int d = 0; d < t->rank; ++d) {
-        same = same && (t->sizes[d] <= 1 || t->strides[d] == like->strides[d]);
-        int at = d; /* dimensions of `like`, the longest stride first */
-        for (; at > 0 && like->strides[order[at - 1]] < like->strides[d]; --at) {
-            order[at] = order[at - 1];
-        }
-        order[at] = d;
-    }
-    if (same) {
-        return t;
-    }
-    for (int d = 0; d < t->rank; ++d) {
-        back[order[d]] = d;
-    }
-    adz_tensor *ordered = adz_contiguous(adz_permute(t, adz_dims_of(t->rank, order)));
-    return adz_permute(ordered, adz_dims_of(t->rank, back));
-}
-
 /* Gives result k of the operator the graph of result k of its expression, so that a backward goes
  * through the expression and computes nothing again. */
 static bool share_graph(adz_tensor *result, adz_tensor *made)
@@ -259,7 +233,7 @@ static bool record_expression(adzi_trace *trace, const adzi_report *r)
     thread->grad_enabled = graph;
     bool good = expression_of(r->op)(made, r->in, r->attr) == ADZ_OK;
     for (int k = 0; k < r->n_results && good; ++k) {
-        made[k] = made[k] != NULL ? with_layout(made[k], r->results[k]) : NULL;
+        made[k] = made[k] != NULL ? adzi_trace_with_layout(made[k], r->results[k]) : NULL;
         good = made[k] != NULL || adzi_pending() == ADZ_OK;
     }
     thread->grad_enabled = records;
@@ -363,19 +337,8 @@ static bool connect(adzi_trace *trace, adzi_traced_call *call, const adzi_report
     return true;
 }
 
-static bool record_call(adzi_trace *trace, const adzi_report *r)
+static bool record_printed(adzi_trace *trace, const adzi_report *r)
 {
-    const bool printed = is_printed(trace, r->op);
-    if (expression_of(r->op) != NULL && !printed) {
-        return record_expression(trace, r);
-    }
-    if (!printed && trace->prints(r->op)) {
-        trace->failed = true;
-        adzi_error(r->op->name, ADZ_ERR_UNSUPPORTED,
-            "an operator of the program with the name of one of adze's cannot be exported without "
-            "an expression; set .expression of its adz_operator");
-        return false;
-    }
     if (!adzi_grow(
             &trace->calls, &trace->calls_capacity, trace->n_calls + 1, sizeof *trace->calls)) {
         return refuse_memory(trace, sizeof *trace->calls);
@@ -390,6 +353,50 @@ static bool record_call(adzi_trace *trace, const adzi_report *r)
     }
     trace->calls[trace->n_calls++] = call;
     return true;
+}
+
+enum { MOST_APART = 8 }; /* results of a call with two records */
+
+/* Whether a backward reads what the operator's expression computes, which costs as much as the call
+ * itself. */
+static bool is_apart(const adzi_trace *trace, const adzi_report *r)
+{
+    const adzi_row *row = r->op->size == 0 ? adzi_row_of(r->op->name) : NULL;
+    return trace->step && r->records && r->op->backward == NULL && row != NULL && row->apart &&
+           r->n_results <= MOST_APART;
+}
+
+/* Records the expression, whose graph the results get, and the call itself. It is not known yet
+ * whether a backward follows: adzi_trace_choose leaves one of them without use. */
+static bool record_both(adzi_trace *trace, const adzi_report *r)
+{
+    int made[MOST_APART];
+    bool good = record_expression(trace, r) && !trace->failed;
+    for (int k = 0; k < r->n_results && good; ++k) {
+        made[k] = adzi_trace_value_of(trace, r->results[k]);
+        good = made[k] >= 0;
+    }
+    good = good && record_printed(trace, r);
+    for (int k = 0; k < r->n_results && good; ++k) {
+        trace->values[trace->calls[trace->n_calls - 1].out[k]].instead = made[k];
+    }
+    return good;
+}
+
+static bool record_call(adzi_trace *trace, const adzi_report *r)
+{
+    const bool printed = is_printed(trace, r->op);
+    if (expression_of(r->op) != NULL && !printed) {
+        return record_expression(trace, r);
+    }
+    if (!printed && trace->prints(r->op)) {
+        trace->failed = true;
+        adzi_error(r->op->name, ADZ_ERR_UNSUPPORTED,
+            "an operator of the program with the name of one of adze's cannot be exported without "
+            "an expression; set .expression of its adz_operator");
+        return false;
+    }
+    return is_apart(trace, r) ? record_both(trace, r) : record_printed(trace, r);
 }
 
 /* After the report, launches belong to the call. A view computes nothing. */

@@ -71,6 +71,9 @@ typedef struct adzi_row {
     bool copies;               /* the result has the elements of the last input */
     const char *attributes[2]; /* the names of those that the writers need as numbers */
     double otherwise;          /* the value of an attribute that the call has not */
+    /** In a step that goes backward, C gets the expression, from whose parts the derived backward
+     * goes on. The call in one piece would be computed a second time for them. */
+    bool apart;
     adzi_c99_row c;
     adzi_onnx_row onnx;
 } adzi_row;

@@ -282,6 +282,7 @@ adzi_trace *adzi_trace_new(
         adzi_draws_end(&trace->kept->draws);
     }
     if (good) {
+        adzi_trace_choose(trace);
         good = !trace->step || adzi_trace_find_changes(trace);
     }
     if (good) {
@@ -323,6 +324,33 @@ void adzi_trace_free(adzi_trace **trace)
     adzi_free(t->storages, t->storages_capacity * sizeof *t->storages);
     adzi_free(t->births, t->births_capacity * sizeof *t->births);
     adzi_free(t, sizeof *t);
+}
+
+/* ---- layouts ------------------------------------------------------------------------------- */
+
+adz_tensor *adzi_trace_with_layout(adz_tensor *t, const adz_tensor *like)
+{
+    int order[ADZ_MAX_RANK], back[ADZ_MAX_RANK];
+    bool same = adzi_same_sizes(t, like);
+    if (!same) {
+        return t; /* the caller reports it */
+    }
+    for (int d = 0; d < t->rank; ++d) {
+        same = same && (t->sizes[d] <= 1 || t->strides[d] == like->strides[d]);
+        int at = d; /* dimensions of `like`, the longest stride first */
+        for (; at > 0 && like->strides[order[at - 1]] < like->strides[d]; --at) {
+            order[at] = order[at - 1];
+        }
+        order[at] = d;
+    }
+    if (same) {
+        return t;
+    }
+    for (int d = 0; d < t->rank; ++d) {
+        back[order[d]] = d;
+    }
+    adz_tensor *ordered = adz_contiguous(adz_permute(t, adz_dims_of(t->rank, order)));
+    return adz_permute(ordered, adz_dims_of(t->rank, back));
 }
 
 /* ---- plans ---------------------------------------------------------------------------------- */

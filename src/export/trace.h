@@ -49,13 +49,14 @@ typedef struct adzi_traced_value {
     adz_dtype dtype;
     int rank;
     int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK];
-    char *name;             /* owned; NULL for constants and results */
-    adz_tensor *tensor;     /* the tensor that held it first; the trace retains it */
-    adz_tensor *contents;   /* a copy from before the tensor was changed in place, owned; NULL if it
-                               was not changed */
-    uint32_t version;       /* of the storage before that change */
-    int call, result;       /* the call that made a result, and its place there; -1 for others */
-    int becomes;            /* the value of the same variable after a step; itself if it stays */
+    char *name;           /* owned; NULL for constants and results */
+    adz_tensor *tensor;   /* the tensor that held it first; the trace retains it */
+    adz_tensor *contents; /* a copy from before the tensor was changed in place, owned; NULL if it
+                             was not changed */
+    uint32_t version;     /* of the storage before that change */
+    int call, result;     /* the call that made a result, and its place there; -1 for others */
+    int instead; /* of a result: the value that takes its place if the step goes backward; -1 */
+    int becomes; /* the value of the same variable after a step; itself if it stays */
     const char *reader;     /* the function by which the program has read it, or NULL */
     adz_tensor *leaf;       /* whose gradient or state it is; retained; NULL for others */
     adzi_trace_place place; /* of a state or a number */
@@ -118,6 +119,7 @@ typedef struct adzi_trace {
     size_t n_births, births_capacity;
     bool failed;           /* something was refused */
     bool step;             /* as in adzi_export */
+    bool backward;         /* the function has called a backward */
     adzi_kept_state *kept; /* while the function runs: what is put back after it; else NULL */
 } adzi_trace;
 
@@ -173,6 +175,11 @@ bool adzi_trace_knows(const adzi_trace *trace, const adz_tensor *t);
 /** The value that `t` held first, or -1 if nothing has used it. */
 int adzi_trace_first_value(const adzi_trace *trace, const adz_tensor *t);
 
+/** `t` in the layout of `like`: t itself, or a copy that the trace records. Later calls make views
+ * of the operator's result, and a writer that knows values by their memory needs the same strides.
+ */
+adz_tensor *adzi_trace_with_layout(adz_tensor *t, const adz_tensor *like);
+
 /** The name of the value that `t` held first, or NULL. */
 const char *adzi_trace_name_of(const adzi_trace *trace, const adz_tensor *t);
 
@@ -185,6 +192,10 @@ adz_status adzi_trace_note_step(adzi_tracer *tracer, adz_optimizer *optimizer);
 bool adzi_trace_note_update(
     adzi_tracer *tracer, adz_tensor *t, const adzi_trace_place *place, int k);
 adz_status adzi_trace_note_refused(adzi_tracer *tracer, const char *function, const char *why);
+
+/** Chooses between the two records of a call whose row is `apart`: its expression if the function
+ * has called a backward, which goes on from there, or else the call. */
+void adzi_trace_choose(adzi_trace *trace);
 
 /** Fills in `becomes` of all values. Call it before anything is put back. False with the error
  * recorded if a second run of the step would differ. */

@@ -34,6 +34,7 @@ static int add_named(adzi_trace *trace, adzi_value_kind kind, adz_tensor *t, con
 adz_status adzi_trace_note_backward(adzi_tracer *tracer)
 {
     adzi_trace *trace = (adzi_trace *)(void *)tracer;
+    trace->backward = true;
     if (trace->step) {
         return ADZ_OK;
     }
@@ -120,6 +121,31 @@ adz_status adzi_trace_note_refused(adzi_tracer *tracer, const char *function, co
     trace->failed = true;
     return adzi_error(function, ADZ_ERR_STATE,
         "cannot be a part of an exported step, because %s; call it outside the function", why);
+}
+
+/* ---- one of two records --------------------------------------------------------------------- */
+
+static void choose(const adzi_trace *trace, int *value)
+{
+    if (*value >= 0 && trace->values[*value].instead >= 0) {
+        *value = trace->values[*value].instead;
+    }
+}
+
+void adzi_trace_choose(adzi_trace *trace)
+{
+    for (size_t i = 0; i < trace->n_calls && trace->backward; ++i) {
+        for (int k = 0; k < trace->calls[i].n_in; ++k) {
+            choose(trace, &trace->calls[i].in[k]);
+        }
+    }
+    for (size_t i = 0; i < trace->n_tensors && trace->backward; ++i) {
+        choose(trace, &trace->tensors[i].value);
+        choose(trace, &trace->tensors[i].first);
+    }
+    for (size_t k = 0; k < trace->n_outputs && trace->backward; ++k) {
+        choose(trace, &trace->outputs[k]);
+    }
 }
 
 /* ---- what the step changes ------------------------------------------------------------------ */

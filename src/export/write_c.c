@@ -9,6 +9,7 @@
 #include "base/sink.h"
 #include "export/c99/file.h"
 #include "export/c99/program.h"
+#include "export/c99/weights_file.h"
 #include "plan/plan.h"
 
 void adz_c_options_init(adz_c_options *options, size_t size)
@@ -118,7 +119,8 @@ static bool name_files(adzi_c99_writer *w, const char *path, adzi_text *header)
 
 static void free_writer(adzi_c99_writer *w)
 {
-    adzi_text *const texts[] = { &w->arrays, &w->states, &w->file, &w->header };
+    adzi_text *const texts[] = { &w->arrays, &w->states, &w->file, &w->header, &w->learnt,
+        &w->learnt_header };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
         adzi_text_free(texts[i]);
     }
@@ -157,7 +159,7 @@ static bool trace_functions(adzi_c99_writer *w, const adzi_export *what, const c
 }
 
 /* Makes the whole text of both files. What some function changes is known before any is printed. */
-static bool make(adzi_c99_writer *w, const char *header)
+static bool make(adzi_c99_writer *w, const char *header, adz_module *module)
 {
     adzi_c99 *c = &w->c;
     const size_t n = c->n_functions;
@@ -177,6 +179,7 @@ static bool make(adzi_c99_writer *w, const char *header)
         adzi_c99_print_function(c, &w->functions[i]);
         good = !c->failed;
     }
+    good = good && adzi_c99_print_weights(w, module);
     if (good) {
         adzi_c99_make_file(w, header);
         adzi_c99_make_header(w);
@@ -228,7 +231,7 @@ adz_status adzi_write_c(const char *op, const char *path, const adzi_export *wha
     w->c.libm = o.libm;
     w->c.n_functions = n;
     bool good = scope != NULL && name_files(w, path, &header) && trace_functions(w, what, names) &&
-                make(w, base_of(adzi_text_get(&header)));
+                make(w, base_of(adzi_text_get(&header)), what[0].module);
     if (good) {
         good = write_files(w, path, adzi_text_get(&header)) == ADZ_OK;
     }
@@ -261,7 +264,7 @@ static adz_status check_names(const char *op, const char *const *names, size_t n
                 names[i], i);
         }
         if (adzi_c99_is_function(names[i]) || strcmp(names[i], "load") == 0 ||
-            strcmp(names[i], "learning_rate") == 0) {
+            strcmp(names[i], "learning_rate") == 0 || strncmp(names[i], "weights_", 8) == 0) {
             return adzi_error(op, ADZ_ERR_ARGUMENT,
                 "the name %s of plan %zu is that of something else in a C file; take another one",
                 names[i], i);

@@ -5,6 +5,7 @@
 #define ADZI_IO_CHECKPOINT_H
 
 #include "adze/io/checkpoint.h"
+#include "adze/io/safetensors.h"
 
 /** Metadata: the version of the layout. A file without it is no checkpoint. */
 #define ADZI_CHECKPOINT_MARK    "adze_checkpoint"
@@ -41,6 +42,13 @@
 
 /** NAME: the size of a buffer for one of these names. NUMBERS: the numbers of a loader. */
 enum { ADZI_CHECKPOINT_NAME = 40, ADZI_LOADER_NUMBERS = 4 };
+
+/** Adds what adz_checkpoint_save writes of a run without data-parallel training. Messages name that
+ * function. */
+adz_status adzi_checkpoint_collect(const adz_checkpoint *c, adz_safetensors *file);
+
+/** Adds the kind and the groups of an optimizer as metadata. */
+adz_status adzi_checkpoint_add_groups(adz_safetensors *file, const adz_optimizer *optimizer);
 
 /** Checks the caller's struct. ADZ_ERR_NULL if a list or a scheduler is NULL. ADZ_ERR_STATE if the
  * optimizer is divided among ranks and `parallel` does not say which, or in the middle of a step.

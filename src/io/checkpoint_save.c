@@ -101,7 +101,7 @@ static adz_status set_json(adz_safetensors *file, const char *key, const json_t 
 }
 
 /* Adds the optimizer's kind and groups. */
-static adz_status add_groups(adz_safetensors *file, const adz_optimizer *optimizer)
+adz_status adzi_checkpoint_add_groups(adz_safetensors *file, const adz_optimizer *optimizer)
 {
     json_t *json = json_pack("{s:s, s:o}", "name", adz_optimizer_name(optimizer), "param_groups",
         adzi_optimizer_groups(optimizer));
@@ -123,7 +123,7 @@ static adz_status add_optimizer(adz_safetensors *file, const adz_optimizer *opti
         status = adz_safetensors_add(file, adz_state_name(state, i), adz_state_tensor(state, i));
     }
     adz_state_free(&state);
-    return status == ADZ_OK ? add_groups(file, optimizer) : status;
+    return status == ADZ_OK ? adzi_checkpoint_add_groups(file, optimizer) : status;
 }
 
 static adz_status add_scheduler(adz_safetensors *file, size_t index, adz_scheduler *scheduler)
@@ -166,7 +166,7 @@ static adz_status add_loader(adz_safetensors *file, adz_loader *loader)
 
 /* ---- the whole checkpoint ------------------------------------------------------------------- */
 
-static adz_status collect(const adz_checkpoint *c, adz_safetensors *file)
+adz_status adzi_checkpoint_collect(const adz_checkpoint *c, adz_safetensors *file)
 {
     adz_status status =
         adz_safetensors_set_metadata(file, ADZI_CHECKPOINT_MARK, ADZI_CHECKPOINT_VERSION);
@@ -245,7 +245,7 @@ static void write_gathered(adzi_gathering *g, adz_safetensors *file, const char 
 static adz_safetensors *collect_parallel(adzi_gathering *g, const adz_checkpoint *c)
 {
     adz_safetensors *file = adz_safetensors_new();
-    adz_status status = file != NULL ? collect(c, file) : ADZ_ERR_MEMORY;
+    adz_status status = file != NULL ? adzi_checkpoint_collect(c, file) : ADZ_ERR_MEMORY;
     status = status == ADZ_OK ? add_parallel(file, c->parallel) : status;
     if (status == ADZ_OK) {
         adzi_gathering_add(g, file);
@@ -304,7 +304,7 @@ static adz_status save_alone(const adz_checkpoint *c, const char *path)
         return status;
     }
     adz_safetensors *file = adz_safetensors_new();
-    status = file != NULL ? collect(c, file) : adz_error_code();
+    status = file != NULL ? adzi_checkpoint_collect(c, file) : adz_error_code();
     if (status == ADZ_OK) {
         status = adz_safetensors_save(file, path);
     }

@@ -205,6 +205,9 @@ void adzi_optimizer_settle(adz_optimizer *optimizer);
  * reference. NULL with the error recorded under `op`. */
 adz_tensor *adzi_state_new(const char *op, const adz_tensor *t, const adzi_part *part);
 
+/** The number with which a new state is filled. */
+double adzi_state_initial(const adz_optimizer *optimizer, const adzi_group *group, int state);
+
 /* ---- checkpoints ---------------------------------------------------------------------------- */
 
 /** Adds the state tensors to `state` as "state.<index>.<name>", where the parameters of all groups
@@ -212,6 +215,11 @@ adz_tensor *adzi_state_new(const char *op, const adz_tensor *t, const adzi_part 
  * this process has a part of a state only, a tensor of zeros with the state's shape stands for it,
  * which takes the memory of one element. */
 adz_status adzi_optimizer_collect(const adz_optimizer *optimizer, adz_state *state);
+
+/** Adds the states of parameter i of a group, which is number `index` of all. `stepped`: as if it
+ * had made a step, with zeros for what it does not have yet. */
+adz_status adzi_optimizer_collect_one(const adz_optimizer *optimizer, const adzi_group *group,
+    size_t i, size_t index, bool stepped, adz_state *state);
 
 /** The groups in the format of PyTorch's param_groups: settings by name, and "params" with the
  * indices of the parameters. The caller owns the result; NULL with ADZ_ERR_MEMORY recorded. */

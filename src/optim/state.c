@@ -57,22 +57,21 @@ static adz_status add_state(
     return status;
 }
 
-/* Adds the states of parameter i of a group; `index` is its number over all groups. */
-static adz_status collect(const adz_optimizer *optimizer, const adzi_group *group, size_t i,
-    size_t index, adz_state *state)
+adz_status adzi_optimizer_collect_one(const adz_optimizer *optimizer, const adzi_group *group,
+    size_t i, size_t index, bool stepped, adz_state *state)
 {
     char name[96];
     const adzi_kept *kept = &group->kept[i];
     adz_status status = ADZ_OK;
     const adz_optimizer_type *type = optimizer->type;
-    bool counted = !type->uncounted && kept->steps > 0;
+    const bool counted = !type->uncounted && (kept->steps > 0 || stepped);
     const uint32_t needs = adzi_optimizer_needs(optimizer, group->settings);
     if (counted) {
         snprintf(name, sizeof name, "state.%zu.step", index);
         status = add_steps(state, name, kept->steps);
     }
     for (int k = 0; k < optimizer->n_states && status == ADZ_OK; ++k) {
-        if (kept->state[k] != NULL || (counted && (needs & (1u << k)))) {
+        if (kept->state[k] != NULL || ((counted || stepped) && (needs & (1u << k)))) {
             snprintf(name, sizeof name, "state.%zu.%s", index, type->states[k].name);
             status = add_state(state, name, group->parameters[i], kept, k);
         }
@@ -85,7 +84,8 @@ adz_status adzi_optimizer_collect(const adz_optimizer *optimizer, adz_state *sta
     size_t index = 0;
     for (size_t g = 0; g < optimizer->n_groups; ++g) {
         for (size_t i = 0; i < optimizer->groups[g]->count; ++i) {
-            adz_status status = collect(optimizer, optimizer->groups[g], i, index++, state);
+            adz_status status = adzi_optimizer_collect_one(
+                optimizer, optimizer->groups[g], i, index++, false, state);
             if (status != ADZ_OK) {
                 return status;
             }

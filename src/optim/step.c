@@ -35,7 +35,7 @@ adz_tensor *adzi_state_new(const char *op, const adz_tensor *t, const adzi_part 
         adzi_self(), op, (adz_dtype)t->dtype, whole ? t->rank : 1, whole ? t->sizes : &part->count);
 }
 
-static double initial_value(const adz_optimizer *optimizer, const adzi_group *group, int state)
+double adzi_state_initial(const adz_optimizer *optimizer, const adzi_group *group, int state)
 {
     const int setting = optimizer->type->states[state].initial;
     return setting > 0 ? group->settings[setting] : 0;
@@ -57,7 +57,7 @@ static bool make_states(
             const bool open = adzi_trace_open(true);
             kept->state[k] = adzi_state_new(op, t, &kept->part);
             if (kept->state[k] != NULL) {
-                adzi_fill(kept->state[k], initial_value(optimizer, group, k));
+                adzi_fill(kept->state[k], adzi_state_initial(optimizer, group, k));
                 kept->fresh |= 1u << k;
                 adzi_trace_constant(kept->state[k]);
             }

@@ -49,6 +49,15 @@ int main(void)
         net_step(x, target, &loss);
         wrong += differs("loss", i, loss, losses[i], 1e-4 * losses[i] + 1e-9);
     }
+    static unsigned char file[NET_WEIGHTS_FILE_BYTES];
+    static float ignored;
+    net_weights_get(file);
+    net_step(x, target, &ignored); /* which the file takes back */
+    if (net_weights_set(file, NET_WEIGHTS_FILE_BYTES - 1) != 1 ||
+        net_weights_set(file, NET_WEIGHTS_FILE_BYTES) != 0) {
+        printf("the file of weights is not read\n");
+        return 1;
+    }
     net_run(x, result);
     for (int i = 0; i < N_TRAINED; ++i) {
         wrong += differs("trained prediction", i, result[i], trained[i], 2e-3);
@@ -158,14 +167,14 @@ def check_sizes(folder, nm, size, target):
     optimisation, which may leave out elements that one function alone uses."""
     with open(os.path.join(folder, "net.h"), encoding="utf-8") as file:
         announced = {name: int(value) for name, value in
-                     re.findall(r"#define NET_(\w+)_BYTES\s+(\d+)", file.read())}
+                     re.findall(r"#define NET_(WEIGHTS|BUFFER|STATE)_BYTES\s+(\d+)", file.read())}
     found = {"WEIGHTS": 0, "BUFFER": 0, "STATE": 0}
     for line in run([nm, "-S", "sizes.o"], folder).splitlines():
-        match = re.match(r"\w+ (\w+) ([dDbBrR]) ([\w.]+)$", line)
+        match = re.match(r"\w+ (\w+) ([dDbBrR]) (\w[\w.]*)$", line)
         if match:
             name = match.group(3)
             kind = "BUFFER" if name in ("floats", "integers", "bytes", "doubles") else \
-                "WEIGHTS" if re.match(r"(w_|c\d)", name) else "STATE"
+                "WEIGHTS" if re.match(r"(w_|c\d|net_weights_(?!kept))", name) else "STATE"
             found[kind] += int(match.group(1), 16)
     if found != announced:
         raise SystemExit(f"{target}: net.h announces {announced}, sizes.o has {found}")

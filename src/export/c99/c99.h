@@ -11,6 +11,7 @@
  *     type_text.c    the functions that compute these numbers
  *     function.c     one function of the file
  *     math.c         exp, tanh and others for programs without libm
+ *     weights_*.c    what functions have learnt, as a file
  *     file.c         the two files
  *
  * A value is a tensor of the trace: its layout, and the memory that holds its elements. Views share
@@ -51,10 +52,14 @@ typedef struct adzi_c99_memory {
     char label[ADZI_C99_LABEL]; /* for a comment: what it is, and its shape */
     int first, last;            /* the steps of the function that use it; -1 for none */
     int64_t offset;             /* of a buffer, in elements */
-    bool uniform;               /* a constant whose elements are equal: printed as a number */
-    bool array;                 /* the array of a constant is used in the file */
-    bool made;                  /* a constant that a function makes in every call */
-    bool changes;               /* a variable that some function changes */
+    int replaces; /* the buffer whose elements a loop reads before it writes those of this one to
+                     the same positions; -1: none */
+    int until;    /* the last step that uses this buffer or one that replaces it */
+    bool uniform; /* a constant whose elements are equal: printed as a number */
+    bool array;   /* the array of a constant is used in the file */
+    bool made;    /* a constant that a function makes in every call */
+    bool changes; /* a variable that some function changes */
+    bool saved;   /* a file of weights has it */
 } adzi_c99_memory;
 
 /** A tensor of the program. Strides and offset are in elements. */

@@ -109,6 +109,18 @@ static bool last_agrees(const chain *h)
     return true;
 }
 
+static bool uses(const adzi_c99 *c, const adzi_c99_call *call, int memory)
+{
+    bool used = false;
+    for (int k = 0; k < call->n_in && !used; ++k) {
+        used = call->in[k] >= 0 && c->values[call->in[k]].memory == memory;
+    }
+    for (int k = 0; k < call->n_out && !used; ++k) {
+        used = c->values[call->out[k]].memory == memory;
+    }
+    return used;
+}
+
 /* True if something outside the chain uses the memory: another call, the end of the function, or
  * whoever called it. */
 static bool is_kept(const adzi_c99 *c, const chain *h, int memory)
@@ -121,12 +133,7 @@ static bool is_kept(const adzi_c99 *c, const chain *h, int memory)
         if (call >= h->calls && call < h->calls + h->n) {
             continue;
         }
-        for (int k = 0; k < call->n_in && !kept; ++k) {
-            kept = call->in[k] >= 0 && c->values[call->in[k]].memory == memory;
-        }
-        for (int k = 0; k < call->n_out && !kept; ++k) {
-            kept = c->values[call->out[k]].memory == memory;
-        }
+        kept = uses(c, call, memory);
     }
     return kept;
 }
@@ -318,6 +325,75 @@ static void print_call(adzi_c99 *c, const chain *h, int k, int at, const adzi_c9
     adzi_text_free(&text);
 }
 
+/* True if the value is all of a buffer, in row-major order. */
+static bool is_whole_buffer(const adzi_c99 *c, const adzi_c99_value *value)
+{
+    const adzi_c99_memory *m = &c->memories[value->memory];
+    int64_t stride = 1;
+    bool whole = m->kind == ADZI_C99_BUFFER && value->offset == 0 && m->count == value->numel;
+    for (int d = value->rank - 1; d >= 0 && whole; --d) {
+        whole = value->sizes[d] == 1 || value->strides[d] == stride;
+        stride *= value->sizes[d];
+    }
+    return whole;
+}
+
+/* Whether the loop has read all that it reads of a memory when call number `call` stores its
+ * element, and has read it there alone. */
+static bool is_read_before(const adzi_c99 *c, const chain *h, int memory, int call)
+{
+    bool read = false, before = true;
+    for (int i = 0; i < h->n_accesses; ++i) {
+        const access *a = &h->accesses[i];
+        if (a->value.memory == memory) {
+            read = true;
+            before = before && !writes(a) && a->call <= call && is_whole_buffer(c, &a->value);
+        }
+    }
+    return read && before;
+}
+
+/* Whether a buffer is needed after the chain. */
+static bool is_needed_later(const adzi_c99 *c, const chain *h, int memory)
+{
+    bool needed = adzi_c99_is_read_last(c, h->trace, memory);
+    for (const adzi_c99_call *call = h->calls + h->n; call < c->calls + c->n_calls; ++call) {
+        needed = needed || uses(c, call, memory);
+    }
+    return needed;
+}
+
+/* The buffer of an operand whose elements call number `call` may overwrite with its own; -1: none.
+ */
+static int replaced_by(const adzi_c99 *c, const chain *h, int call, adz_dtype dtype)
+{
+    for (int i = 0; i < h->n_accesses; ++i) {
+        const int memory = h->accesses[i].value.memory;
+        const adzi_c99_memory *m = &c->memories[memory];
+        bool free = m->kind == ADZI_C99_BUFFER && m->dtype == dtype && m->first >= 0 &&
+                    is_read_before(c, h, memory, call) && !is_needed_later(c, h, memory);
+        for (size_t k = 0; k < c->n_memories && free; ++k) {
+            free = c->memories[k].replaces != memory;
+        }
+        if (free) {
+            return memory;
+        }
+    }
+    return -1;
+}
+
+/* Notes which of the stored results can lie where an operand of the loop lies. */
+static void note_replacements(adzi_c99 *c, const chain *h)
+{
+    for (int i = 0; i < h->n_accesses; ++i) {
+        const access *a = &h->accesses[i];
+        adzi_c99_memory *m = &c->memories[a->value.memory];
+        if (writes(a) && m->first == c->step && m->start < 0 && is_whole_buffer(c, &a->value)) {
+            m->replaces = replaced_by(c, h, a->call, m->dtype);
+        }
+    }
+}
+
 static void print_chain(adzi_c99 *c, const chain *h)
 {
     const adzi_c99_value *shape = adzi_c99_out(c, h->calls, 0);
@@ -345,6 +421,7 @@ static void print_chain(adzi_c99 *c, const chain *h)
         adzi_c99_line(c, "}");
     }
     adzi_c99_nest_close(c, &nest);
+    note_replacements(c, h);
 }
 
 void adzi_c99_forward_all(adzi_c99 *c, const adzi_trace *trace)
@@ -357,6 +434,9 @@ void adzi_c99_forward_all(adzi_c99 *c, const adzi_trace *trace)
             i += (size_t)h.n;
         } else {
             adzi_c99_forward(c, &c->calls[i++]);
+            if (h.n == 1) {
+                note_replacements(c, &h);
+            }
         }
     }
 }

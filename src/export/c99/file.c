@@ -140,6 +140,7 @@ void adzi_c99_make_header(adzi_c99_writer *w)
             "*/\nextern float %s_learning_rate[%d];\n",
             name, (int)adzi_c99_groups(&w->c));
     }
+    adzi_text_add_n(to, adzi_text_get(&w->learnt_header), w->learnt_header.length);
     adzi_text_add(to, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }
 
@@ -175,7 +176,7 @@ void adzi_c99_make_file(adzi_c99_writer *w, const char *header)
     adzi_text *to = &w->file;
     char clean[ADZI_C99_LABEL];
     adzi_text functions = { 0 };
-    w->state = adzi_c99_print_updates(&w->c, &w->states);
+    w->state += adzi_c99_print_updates(&w->c, &w->states);
     adzi_c99_functions(&w->c, &functions);
     add_arrays(w);
     adzi_c99_comment(clean, sizeof clean, header);
@@ -196,7 +197,12 @@ void adzi_c99_make_file(adzi_c99_writer *w, const char *header)
         adzi_text_add_n(to, adzi_text_get(&w->functions[i].text), w->functions[i].text.length);
         check_text(w, &w->functions[i].text);
     }
-    const adzi_text *const parts[] = { &functions, &w->states, &w->arrays, &w->c.body, to };
+    if (w->learnt.length > 0) {
+        adzi_text_add(to, "\n");
+        adzi_text_add_n(to, adzi_text_get(&w->learnt), w->learnt.length);
+    }
+    const adzi_text *const parts[] = { &functions, &w->states, &w->arrays, &w->c.body, &w->learnt,
+        &w->learnt_header, to };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
         check_text(w, parts[i]);
     }

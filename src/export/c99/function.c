@@ -146,7 +146,7 @@ static void begin(adzi_c99 *c)
     c->step = 0;
     c->variables = 0;
     for (size_t i = 0; i < c->n_memories; ++i) {
-        c->memories[i].first = c->memories[i].last = -1;
+        c->memories[i].first = c->memories[i].last = c->memories[i].replaces = -1;
     }
     for (size_t i = 0; i < c->n_memories; ++i) { /* buffers that begin as constants */
         const adzi_c99_memory *m = &c->memories[i];

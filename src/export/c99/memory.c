@@ -1,11 +1,36 @@
-/* Places of buffers in static memory. Two buffers may share memory if no step uses both. */
+/* Places of buffers in static memory. Two buffers may share memory if no step uses both. A result
+ * that a loop writes where it has read an operand for the last time lies where the operand was. */
 
 #include "base/alloc.h"
 #include "export/c99/c99.h"
 
 static bool live_together(const adzi_c99_memory *a, const adzi_c99_memory *b)
 {
-    return a->first <= b->last && b->first <= a->last;
+    return a->first <= b->until && b->first <= a->until;
+}
+
+static bool is_placed(const adzi_c99_memory *m)
+{
+    return m->kind == ADZI_C99_BUFFER && m->first >= 0;
+}
+
+/* Extends the life of buffers to that of those which replace them. */
+static void extend_lives(adzi_c99 *c)
+{
+    for (size_t i = 0; i < c->n_memories; ++i) {
+        adzi_c99_memory *m = &c->memories[i];
+        m->until = m->last;
+        if (is_placed(m) && m->replaces >= 0) {
+            const adzi_c99_memory *from = &c->memories[m->replaces];
+            m->replaces = is_placed(from) && from->last == m->first ? m->replaces : -1;
+        }
+    }
+    for (size_t i = 0; i < c->n_memories; ++i) {
+        const adzi_c99_memory *m = &c->memories[i];
+        for (int k = m->replaces; is_placed(m) && k >= 0; k = c->memories[k].replaces) {
+            c->memories[k].until = m->last > c->memories[k].until ? m->last : c->memories[k].until;
+        }
+    }
 }
 
 /* The elements that a buffer takes. An empty one takes one, so that it has an address. */
@@ -20,7 +45,7 @@ static size_t collect(const adzi_c99 *c, int arena, int *order)
     size_t n = 0;
     for (size_t i = 0; i < c->n_memories; ++i) {
         const adzi_c99_memory *m = &c->memories[i];
-        if (m->kind != ADZI_C99_BUFFER || m->first < 0 || adzi_c99_arena(m->dtype) != arena) {
+        if (!is_placed(m) || m->replaces >= 0 || adzi_c99_arena(m->dtype) != arena) {
             continue;
         }
         size_t at = n++;
@@ -59,6 +84,7 @@ void adzi_c99_place(adzi_c99 *c)
         adzi_c99_fail(c, ADZ_ERR_MEMORY, "no memory for the plan of %zu buffers", c->n_memories);
         return;
     }
+    extend_lives(c);
     for (int arena = 0; arena < ADZI_C99_ARENAS; ++arena) {
         const size_t n = collect(c, arena, order);
         for (size_t i = 0; i < n; ++i) {
@@ -68,6 +94,13 @@ void adzi_c99_place(adzi_c99 *c)
                 c->arena[arena] = m->offset + room(m);
             }
         }
+    }
+    for (size_t i = 0; i < c->n_memories; ++i) {
+        int k = (int)i;
+        while (is_placed(&c->memories[i]) && c->memories[k].replaces >= 0) {
+            k = c->memories[k].replaces;
+        }
+        c->memories[i].offset = c->memories[k].offset;
     }
     adzi_free(order, (c->n_memories + 1) * sizeof *order);
 }

@@ -74,6 +74,7 @@ int adzi_c99_memory_new(adzi_c99 *c, adzi_c99_kind kind, adz_dtype dtype, int64_
         .first = -1,
         .last = -1,
         .start = -1,
+        .replaces = -1,
         .update = -1,
         .function = c->function };
     const char letter = kind == ADZI_C99_BUFFER ? 'h' : kind == ADZI_C99_NUMBER ? 'n' : 'c';

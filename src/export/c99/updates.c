@@ -112,6 +112,15 @@ size_t adzi_c99_groups(const adzi_c99 *c)
     return groups_before(c, c->n_stepped);
 }
 
+size_t adzi_c99_first_group(const adzi_c99 *c, const adz_optimizer *optimizer)
+{
+    size_t i = 0;
+    while (c->stepped[i].place.optimizer != optimizer) {
+        ++i;
+    }
+    return groups_before(c, i) - c->stepped[i].place.group;
+}
+
 /* ---- numbers ----------------------------------------------------------------------------------
  */
 
@@ -172,12 +181,12 @@ static bool uses(const adzi_c99 *c, int update)
     return false;
 }
 
-/* Whether the numbers of the update depend on the count of steps. */
+/* Whether the numbers of the update, or a checkpoint, depend on the count of steps. */
 static bool counts(const adzi_c99 *c, int update)
 {
     const adz_optimizer_type *type = type_of(c, update);
     const adzi_c99_stepped *s = &c->stepped[c->updates[update].stepped];
-    return type->numbers != NULL && (!type->uncounted || s->fresh != 0);
+    return !type->uncounted || (type->numbers != NULL && s->fresh != 0);
 }
 
 /* Whether the file has the count of steps of a parameter. */
@@ -189,6 +198,18 @@ static bool has_count(const adzi_c99 *c, size_t stepped)
         }
     }
     return false;
+}
+
+bool adzi_c99_makes_steps(const adzi_c99 *c, const adzi_trace_place *place)
+{
+    return find_stepped(c, place) != ADZI_NOWHERE;
+}
+
+size_t adzi_c99_count_of(const adzi_c99 *c, const adzi_trace_place *place)
+{
+    const size_t stepped = find_stepped(c, place);
+    const size_t count = stepped != ADZI_NOWHERE ? c->stepped[stepped].count : ADZI_NOWHERE;
+    return count != ADZI_NOWHERE && has_count(c, count) ? count : ADZI_NOWHERE;
 }
 
 /* "const double settings_3[2] = { (double)NAME_learning_rate[0], 0.9 };" The number is that of the

@@ -5,7 +5,7 @@ const adzi_row adzi_rows_recurrent[] = {
     { .op = "forget_mult" },
     { .op = "gru_layer", ONNX(recurrent, recurrent, "GRU") },
     { .op = "linear_recurrence" },
-    { .op = "lstm_layer", C99(lstm), ONNX(recurrent, recurrent, "LSTM") },
+    { .op = "lstm_layer", .apart = true, C99(lstm), ONNX(recurrent, recurrent, "LSTM") },
     { .op = "rnn_layer", ONNX(recurrent, recurrent, "RNN") },
     { .op = NULL },
 };

@@ -25,10 +25,10 @@ static void announces_its_sizes(void **state)
     c_network n = of(net, adz_randn(ADZ_SHAPE(1, 13), ADZ_F32));
     assert_int_equal(write_network(&n, "sizes.c", NULL), ADZ_OK);
     assert_non_null(strstr(file_text("sizes.h"), "#define SIZES_WEIGHTS_BYTES 3004\n"));
-    assert_non_null(strstr(file_text("sizes.h"), "#define SIZES_BUFFER_BYTES  400\n"));
+    assert_non_null(strstr(file_text("sizes.h"), "#define SIZES_BUFFER_BYTES  200\n"));
     assert_non_null(strstr(file_text("sizes.h"), "void sizes_run(const float *x, float *y);"));
     assert_non_null(strstr(file_text("sizes.c"), "/* 0.weight [50, 13] */"));
-    assert_non_null(strstr(file_text("sizes.c"), "static float floats[100];"));
+    assert_non_null(strstr(file_text("sizes.c"), "static float floats[50];"));
     adz_module_free(&net);
     adz_scope_close(scope);
 }

@@ -12,6 +12,11 @@
 
 enum { MOST_INPUTS = 3 };
 
+/* How far the compiler goes. A test that is not about its results compiles faster without. */
+#ifndef C_LEVEL
+#define C_LEVEL "-O2"
+#endif
+
 /* A module with its inputs, which a test exports and calls. */
 typedef struct {
     adz_module *module;
@@ -55,8 +60,8 @@ static inline compiled compile(const char *name, bool libm)
     static int number;
     snprintf(library, sizeof library, "%s/%s%d.so", temporary_folder, name, number++);
     snprintf(command, sizeof command,
-        "%s -std=c99 -pedantic -Wall -Wextra -Wdouble-promotion -Werror -O2 -ffp-contract=off "
-        "-fPIC -shared -o %s "
+        "%s -std=c99 -pedantic -Wall -Wextra -Wdouble-promotion -Werror " C_LEVEL
+        " -ffp-contract=off -fPIC -shared -o %s "
         "%s/%s.c %s",
         C_COMPILER, library, temporary_folder, name, libm ? "-lm" : "");
     const int status = system(command);

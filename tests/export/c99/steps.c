@@ -53,6 +53,34 @@ static void a_loss_of_its_own_and_a_frozen_body(void **state)
     adz_scope_close(scope);
 }
 
+/* A step goes backward through the parts of an LSTM, and computes them in the forward alone. */
+static void an_lstm_is_computed_once(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_manual_seed(19);
+    adz_module *net = adz_lstm_new(3, 4, NULL);
+    c_network n = of(net, adz_randn(ADZ_SHAPE(5, 2, 3), ADZ_F32));
+    training t = { .optimizer = adz_sgd_new(adz_module_parameters(net), 0.5, NULL),
+        .loss = MSE,
+        .steps = 20,
+        .batches = 3 };
+    check_training(&n, &t);
+    const char *run = strstr(text_of_file("learner.c"), "void learner_run");
+    const char *step = strstr(run, "void learner_step");
+    const char *layer = strstr(run, "lstm_layer:");
+    assert_true(layer != NULL && layer < step);
+    assert_null(strstr(step, "lstm_layer:"));
+    int tanhs = 0;
+    for (const char *at = step; (at = strstr(at, "/* tanh:")) != NULL; ++at) {
+        ++tanhs;
+    }
+    assert_int_equal(tanhs, 2 * 5);
+    adz_optimizer_free(&t.optimizer);
+    adz_module_free(&net);
+    adz_scope_close(scope);
+}
+
 /* ---- every optimizer --------------------------------------------------------------------------
  */
 
@@ -247,7 +275,8 @@ static void refused_plans(void **state)
     adz_scope *scope = adz_scope_open();
     accumulation a = accumulation_begin(), b = accumulation_begin();
     adz_plan *const plans[] = { plan_of(&a, drop), plan_of(&a, more), plan_of(&b, more) };
-    static const char *const names[] = { "first", "more", "first", "2nd", "dot", "load", "" };
+    static const char *const names[] = { "first", "more", "first", "2nd", "dot", "load", "",
+        "weights_get" };
     expect_plans_refused(plans, names, 0, ADZ_ERR_ARGUMENT, "there are no plans");
     expect_plans_refused(plans, names, 3, ADZ_ERR_ARGUMENT, "plans 0 and 2 have different modules");
     expect_plans_refused(
@@ -257,6 +286,8 @@ static void refused_plans(void **state)
         plans, names + 4, 1, ADZ_ERR_ARGUMENT, "dot of plan 0 is that of something");
     expect_plans_refused(
         plans, names + 5, 1, ADZ_ERR_ARGUMENT, "load of plan 0 is that of something");
+    expect_plans_refused(
+        plans, names + 7, 1, ADZ_ERR_ARGUMENT, "weights_get of plan 0 is that of something");
     adz_plan *const twice[] = { plans[0], plans[1], plans[1] };
     expect_plans_refused(twice, names, 3, ADZ_ERR_ARGUMENT, "plans 0 and 2 are both called first");
     expect_plans_refused(plans, names, 2, ADZ_ERR_UNSUPPORTED, "a function drops weight.grad");
@@ -277,6 +308,7 @@ int steps_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loss_of_its_own_and_a_frozen_body),
+        cmocka_unit_test(an_lstm_is_computed_once),
         cmocka_unit_test(every_optimizer),
         cmocka_unit_test(plans_share_variables),
         cmocka_unit_test(a_replaced_buffer_goes_on),
