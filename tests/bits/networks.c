@@ -100,6 +100,24 @@ static void perceptron(hash *h, adz_dtype dtype, const void *user)
     train(h, &n);
 }
 
+/* Activation functions that have no kernels in fused passes, between narrow layers. */
+static void activations(hash *h, adz_dtype dtype, const void *user)
+{
+    (void)user;
+    network n = {
+        .module = CHAIN(dtype, adz_linear_new(21, 33, NULL), adz_hardtanh_new(-1, 2),
+            adz_linear_new(33, 33, NULL), adz_relu6_new(), adz_linear_new(33, 33, NULL),
+            adz_hardswish_new(), adz_linear_new(33, 33, NULL), adz_mish_new(),
+            adz_linear_new(33, 33, NULL), adz_softsign_new(), adz_linear_new(33, 33, NULL),
+            adz_selu_new(), adz_linear_new(33, 33, NULL), adz_celu_new(0.7),
+            adz_linear_new(33, 10, NULL)),
+        .x = adz_randn(ADZ_SHAPE(50, 21), dtype),
+        .targets = adz_randint(0, 10, ADZ_SHAPE(50), ADZ_I64),
+    };
+    n.optimizer = adz_adam_new(parameters(&n), 0.01, NULL);
+    train(h, &n);
+}
+
 static void images(hash *h, adz_dtype dtype, const void *user)
 {
     (void)user;
@@ -200,8 +218,8 @@ void network_rows(void)
     static const struct {
         const char *name;
         row_function run;
-    } rows[] = { { "perceptron", perceptron }, { "images", images }, { "text", text },
-        { "sequences", sequences }, { "schedules", schedules } };
+    } rows[] = { { "perceptron", perceptron }, { "activations", activations }, { "images", images },
+        { "text", text }, { "sequences", sequences }, { "schedules", schedules } };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         row("networks", rows[i].name, with_scope, &rows[i].run);
     }
