@@ -1,4 +1,4 @@
-#include "export/c99/lanes.h"
+#include "export/c99/c99.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Layer norm and batch norm. */
 #include <stdio.h>
 
-#include "export/c99/lanes.h"
+#include "export/c99/c99.h"
 
 /* The last dimensions of x, which layer_norm normalises together. */
 static unsigned normalised_dims(const adzi_c99_call *call, const adzi_c99_value *x)

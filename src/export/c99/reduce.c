@@ -1,5 +1,5 @@
 /* Sums, means, extremes and other reductions. */
-#include "export/c99/lanes.h"
+#include "export/c99/c99.h"
 
 static unsigned mask_of(const adzi_c99_call *call)
 {

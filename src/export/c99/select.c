@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "export/c99/lanes.h"
+#include "export/c99/c99.h"
 
 enum { TEXT = ADZI_C99_INDEX + ADZI_C99_NAME };
 
