@@ -74,7 +74,7 @@ ADZ_C_TEXT(
             return labml_warmup_rate(lr, warmup, t);
         }
         const double progress = (t - warmup) / fmax(1, total_steps - warmup);
-        return lr * fmax(0.1, 0.5 * (1 + adzi_real_cos(ADZI_PI * progress)));
+        return lr * fmax(0.1, 0.5 * (1 + adzi_real_cos(3.14159265358979323846 * progress)));
     })
 
 ADZ_C_TEXT(

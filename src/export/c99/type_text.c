@@ -100,7 +100,11 @@ static bool is(const token *t, const char *word)
 /* The file's function that a text calls by another name, or NULL. */
 static const char *ours(const token *t)
 {
-    return is(t, "adzi_moment_power") ? "moment_power" : adzi_c99_of_doubles(t->at, t->n);
+    static const char real[] = "adzi_real_"; /* the library's functions in place of libm's */
+    const size_t skipped =
+        t->n > strlen(real) && strncmp(t->at, real, strlen(real)) == 0 ? strlen(real) : 0;
+    return is(t, "adzi_moment_power") ? "moment_power"
+                                      : adzi_c99_of_doubles(t->at + skipped, t->n - skipped);
 }
 
 static bool is_keyword(const token *t)
