@@ -9,7 +9,7 @@
 #include "base/sink.h"
 #include "export/c99/file.h"
 #include "export/c99/program.h"
-#include "export/c99/weights_file.h"
+#include "export/c99/weights/weights.h"
 #include "plan/plan.h"
 
 void adz_c_options_init(adz_c_options *options, size_t size)

@@ -11,7 +11,7 @@
  *     type_text.c    the functions that compute these numbers
  *     function.c     one function of the file
  *     math.c         exp, tanh and others for programs without libm
- *     weights_*.c    what functions have learnt, as a file
+ *     weights/       what functions have learnt, as a file
  *     file.c         the two files
  *
  * A value is a tensor of the trace: its layout, and the memory that holds its elements. Views share

@@ -19,7 +19,7 @@ typedef struct adzi_c99_writer {
     const adz_c_options *options;
     adzi_c99_function *functions; /* c.n_functions */
     adzi_text arrays, states, file, header;
-    adzi_text learnt, learnt_header;                /* weights_file.h */
+    adzi_text learnt, learnt_header;                /* weights/weights.h */
     char name[ADZI_C99_NAME], upper[ADZI_C99_NAME]; /* the prefix, and in capitals for macros */
     int64_t weights, state;                         /* bytes */
 } adzi_c99_writer;

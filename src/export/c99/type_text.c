@@ -100,11 +100,11 @@ static bool is(const token *t, const char *word)
 /* The file's function that a text calls by another name, or NULL. */
 static const char *ours(const token *t)
 {
-    static const char real[] = "adzi_real_"; /* adzi_real_pow is what C calls pow */
-    const size_t skip =
-        t->n > sizeof real && strncmp(t->at, real, sizeof real - 1) == 0 ? sizeof real - 1 : 0;
+    static const char real[] = "adzi_real_"; /* the library's functions in place of libm's */
+    const size_t skipped =
+        t->n > strlen(real) && strncmp(t->at, real, strlen(real)) == 0 ? strlen(real) : 0;
     return is(t, "adzi_moment_power") ? "moment_power"
-                                      : adzi_c99_of_doubles(t->at + skip, t->n - skip);
+                                      : adzi_c99_of_doubles(t->at + skipped, t->n - skipped);
 }
 
 static bool is_keyword(const token *t)

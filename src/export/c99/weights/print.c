@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "export/c99/program.h"
-#include "export/c99/weights_file.h"
+#include "export/c99/weights/weights.h"
 
 #define REFUSE(code) " {\n        return " #code ";\n    }\n"
 

@@ -1,6 +1,6 @@
 /* What the file of weights holds: the tensors of a checkpoint, and where a C file has each of them.
  */
-#include "export/c99/weights_file.h"
+#include "export/c99/weights/weights.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
  * save checkpoints make it here, as if every parameter had made a step, so that it holds each
  * state. Its header becomes a constant of the C file. Where the header depends on what the program
  * does, it has room: for learning rates, and for the names of states that no step has made yet. */
-#ifndef ADZI_EXPORT_C99_WEIGHTS_FILE_H
-#define ADZI_EXPORT_C99_WEIGHTS_FILE_H
+#ifndef ADZI_EXPORT_C99_WEIGHTS_WEIGHTS_H
+#define ADZI_EXPORT_C99_WEIGHTS_WEIGHTS_H
 
 #include "io/safetensors.h"
 #include "adze/nn.h"
@@ -63,10 +63,10 @@ bool adzi_c99_print_weights(adzi_c99_writer *w, adz_module *module);
 /** The length of the number that stands for a learning rate in the header: 1.00000000e-03. */
 enum { ADZI_WEIGHTS_RATE = 14 };
 
-/** weights_text.c: adds those of the shared functions that `calls` calls. `name` is the prefix. */
+/** text.c: adds those of the shared functions that `calls` calls. `name` is the prefix. */
 void adzi_weights_add_helpers(const char *name, const char *calls, adzi_text *to);
 
-/** weights_print.c: adds the constants and the two functions of a file. */
+/** print.c: adds the constants and the two functions of a file. */
 void adzi_weights_print(adzi_weights *f);
 
 #endif

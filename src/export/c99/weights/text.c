@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "export/c99/weights_file.h"
+#include "export/c99/weights/weights.h"
 
 /* In the text @name is another function of this table. A function stands behind those that it
  * calls. */
