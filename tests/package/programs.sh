@@ -1,8 +1,8 @@
 #!/bin/sh
 # Lists the programs that must build against the installed library, one a line, as
 #   NAME FILE...
-# Each example is a file examples/NAME.c or a folder examples/NAME of its own, to which what is in
-# examples/shared and examples/text belongs.
+# Each example is a file examples/NAME.c or a folder examples/NAME. To a folder, and to a file that includes one of
+# its headers, belongs what is in examples/shared and examples/text.
 #   programs.sh TOP
 set -eu
 top=$1
@@ -10,7 +10,9 @@ echo "consumer $top/tests/package/consumer.c"
 for file in "$top"/examples/*.c; do
     ! grep -q 'adze/mpi.h' "$file" || continue # mpi.sh builds these
     [ -f "$file" ] || continue
-    echo "$(basename "$file" .c) $file"
+    set -- "$file"
+    ! grep -q '#include "shared/' "$file" || set -- "$@" "$top"/examples/shared/*.c "$top"/examples/text/*.c
+    echo "$(basename "$file" .c) $*"
 done
 for folder in "$top"/examples/*/; do
     [ -f "${folder}main.c" ] || continue
