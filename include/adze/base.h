@@ -136,6 +136,16 @@ ADZ_API adz_status adz_error_take(char *buffer, size_t size);
  */
 ADZ_API adz_status adz_error_set(const char *op, adz_status status, const char *message);
 
+/**
+ * Reports an argument that is NULL. If an error is recorded already, the NULL is what the call that
+ * failed has returned, and that error stays. Otherwise ADZ_ERR_NULL is recorded.
+ *
+ * @param op        the function that was called, for the message
+ * @param argument  its argument
+ * @return          the code of the error that is recorded then
+ */
+ADZ_API adz_status adz_error_null(const char *op, const char *argument);
+
 /** Called with each error or warning as it is recorded. */
 typedef void (*adz_message_callback)(adz_status status, const char *message, void *user);
 

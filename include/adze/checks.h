@@ -53,16 +53,6 @@ adz_error_format(const char *op, adz_status status, const char *format, ...)
 }
 
 /**
- * Reports an argument that is NULL. If an error is recorded already, the NULL is what the call that
- * failed has returned, and that error stays. Otherwise ADZ_ERR_NULL is recorded.
- *
- * @param op        the function that was called, for the message
- * @param argument  its argument
- * @return          the code of the error that is recorded then
- */
-ADZ_API adz_status adz_error_null(const char *op, const char *argument);
-
-/**
  * Checks that an argument is a living tensor.
  *
  * @param op        the function that was called, for the message
@@ -120,9 +110,9 @@ ADZ_API bool adz_check_parameter_dtype(const char *op, adz_dtype dtype);
 /**
  * The sizes of a tensor, for messages.
  *
- * @param t  any tensor
- * @return   "[4, 10]", or "(none)" for ADZ_NONE; "(NULL)" for NULL. Valid until the thread has
- * asked for 8 more texts
+ * @param t  any pointer that adze has handed out, NULL or ADZ_NONE
+ * @return   "[4, 10]"; "(none)" for ADZ_NONE, "(NULL)" for NULL, "(ended)" after its end. Valid
+ * until the thread has asked for 8 more texts
  */
 ADZ_API const char *adz_text_shape(const adz_tensor *t);
 

@@ -154,19 +154,28 @@ void *adzi_fail(const char *op, adz_status code, const char *format, ...)
     return NULL;
 }
 
-adz_status adz_error_set(const char *op, adz_status status, const char *message)
+const char *adzi_error_name(const char *op)
 {
     adzi_thread *thread = adzi_self();
-    char later[sizeof thread->error_name];
-    /* The record keeps a pointer to the name, so the name of an earlier error stays. */
-    char *name = thread->error.code == ADZ_OK ? thread->error_name : later;
+    const char *name = op != NULL && op[0] != '\0' ? op : "error";
+    if (thread->error.code != ADZ_OK || op == thread->error_name) {
+        return name; /* the record keeps the name of the earlier error */
+    }
+    snprintf(thread->error_name, sizeof thread->error_name, "%s", name);
+    return thread->error_name;
+}
+
+adz_status adz_error_set(const char *op, adz_status status, const char *message)
+{
     const int n = sizeof status_names / sizeof *status_names;
     const bool is_error = (int)status < 0 && (int)status > -n;
-    if (op != name) {
-        snprintf(name, sizeof later, "%s", op != NULL && op[0] != '\0' ? op : "error");
-    }
-    return adzi_error(name, is_error ? status : ADZ_ERR_ARGUMENT, "%s",
+    return adzi_error(adzi_error_name(op), is_error ? status : ADZ_ERR_ARGUMENT, "%s",
         message != NULL ? message : "no reason was given");
+}
+
+adz_status adz_error_null(const char *op, const char *argument)
+{
+    return adzi_error_null(adzi_error_name(op), argument);
 }
 
 void *adzi_fail_memory(const char *op, size_t bytes)

@@ -22,6 +22,10 @@ void *adzi_fail_memory(const char *op, size_t bytes);
  */
 adz_status adzi_error_null(const char *op, const char *argument);
 
+/** The name for adzi_error and others if a program gives it: a copy of at most 63 bytes if the
+ * error will be recorded, because the program may free its own. NULL and "" give "error". */
+const char *adzi_error_name(const char *op);
+
 /** adzi_error_null for functions that return a pointer. Always returns NULL. */
 void *adzi_fail_null(const char *op, const char *argument);
 

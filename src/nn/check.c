@@ -9,19 +9,10 @@
  * int64_t, so that a layer can multiply it by its number of gates. */
 #define MOST_FEATURES (INT64_MAX / 16)
 
-adz_status adz_error_null(const char *op, const char *argument)
-{
-    const adz_status earlier = adz_error_code();
-    return earlier != ADZ_OK ? earlier
-                             : adz_error_format(op, ADZ_ERR_NULL,
-                                   "%s is NULL though no call has failed; leave optional tensors "
-                                   "out with ADZ_NONE",
-                                   argument);
-}
-
 bool adz_check_tensor(const char *op, const char *argument, const adz_tensor *t)
 {
-    return adzi_check_tensor(op, argument, t);
+    const bool sound = t != NULL && t->alive == ADZI_ALIVE && !adzi_is_none(t);
+    return sound || adzi_refuse_tensor(adzi_error_name(op), argument, t);
 }
 
 bool adz_check_size(const char *op, const char *name, int64_t size, int64_t least)
@@ -66,7 +57,7 @@ bool adz_check_parameter_dtype(const char *op, adz_dtype dtype)
 
 const char *adz_text_shape(const adz_tensor *t)
 {
-    return t == NULL ? "(NULL)" : adzi_text_shape(t);
+    return t == NULL ? "(NULL)" : t->alive != ADZI_ALIVE ? "(ended)" : adzi_text_shape(t);
 }
 
 const char *adz_text_sizes(adz_shape shape)

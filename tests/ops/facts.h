@@ -75,6 +75,28 @@ static inline adz_tensor *gradient_by_expression(adz_tensor *y, adz_tensor *x)
     return gradient_by(y, x, true);
 }
 
+/** Fails unless a function of one f64 tensor has the values `ys` and the gradients `gs` at the n
+ * numbers `xs`, within 1e-14; NaN equals NaN. `args` holds the call's numbers. */
+static inline void assert_function(int (*call)(const op_args *a, adz_tensor **out), op_args args,
+    int64_t n, const double *xs, const double *ys, const double *gs)
+{
+    adz_tensor *x = adz_requires_grad_(adz_tensor_from(xs, ADZ_SHAPE(n), ADZ_F64), true), *y = NULL;
+    args.in[0] = x;
+    args.n = 1;
+    assert_int_equal(call(&args, &y), 1);
+    adz_tensor *dx = gradient_of(y, x);
+    for (int64_t i = 0; i < n; ++i) {
+        const double got[] = { adz_tensor_at(y, &i), adz_tensor_at(dx, &i) };
+        const double wanted[] = { ys[i], gs[i] };
+        for (int k = 0; k < 2; ++k) {
+            if (!(got[k] == wanted[k] || fabs(got[k] - wanted[k]) <= 1e-14 ||
+                    (isnan(got[k]) && isnan(wanted[k])))) {
+                fail_msg("x = %g: %.17g instead of %.17g", xs[i], got[k], wanted[k]);
+            }
+        }
+    }
+}
+
 /** Defines a fact: FACT(name) { ... } is a test whose body runs in a scope of its own. */
 #define FACT(name)                           \
     static void name##_in_scope(void);       \

@@ -151,7 +151,8 @@ ADZ_API adz_status adz_fastai_freeze_to(const adz_fastai_groups *groups, int64_t
  * @param stop   the last group's, above 0
  * @param n      how many, 1 or more
  * @param rates  receives n numbers
- * @return       ADZ_OK, ADZ_ERR_NULL or ADZ_ERR_ARGUMENT
+ * @return       ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY or, in a function that a
+ *               plan captures, ADZ_ERR_STATE; `rates` is unchanged then
  * @see          fastai.basic_train.Learner.lr_range
  */
 ADZ_API adz_status adz_fastai_lr_range(double start, double stop, size_t n, double *rates);

@@ -83,7 +83,7 @@ typedef struct adzi_thread {
     char held[ADZI_MESSAGE_SIZE]; /* its message */
     char texts[ADZI_TEXTS][ADZI_TEXT_SIZE];
     unsigned next_text;                  /* counts the texts; index modulo ADZI_TEXTS */
-    char error_name[64];                 /* the name that adz_error_set was given */
+    char error_name[64];                 /* a copy of a name; see adzi_error_name */
     char build_info[640];                /* what adz_build_info returns */
     struct adzi_thread *next, *previous; /* the list of all threads, by which bytes are counted */
 } adzi_thread;

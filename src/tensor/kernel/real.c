@@ -28,10 +28,7 @@ double adzi_real_cos(double x)
 
 double adzi_real_erfc(double x)
 {
-    if (!(x >= 0.85)) {
-        return x <= -0.85 ? 2.0 - adzi_real_erfc(-x) : 1.0 - adzi_erf_f64(x);
-    }
-    return x > 28.0 ? 0.0 : adzi_erfc_tail_f64(x);
+    return adzi_erfc_f64(x);
 }
 
 double adzi_real_hypot(double x, double y)

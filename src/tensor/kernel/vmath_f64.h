@@ -291,10 +291,9 @@ static inline double adzi_erfc_tail_f64(double x)
     return adzi_exp_nonpositive_f64(-square) * y;
 }
 
-/* A polynomial for |x| < 0.85, else 1 - erfc |x|; both are computed and one is selected. */
-static inline double adzi_erf_f64(double x)
+/* erf a for a in [0, 0.85] */
+static inline double adzi_erf_near_f64(double a)
 {
-    double a = adzi_abs_f64(x);
     double z = a * a;
     double p = -8.772271460953329e-10;
     p = ADZI_FMA_F64(p, z, 1.4164721682999162e-8);
@@ -308,9 +307,24 @@ static inline double adzi_erf_f64(double x)
     p = ADZI_FMA_F64(p, z, 0.11283791670954584);
     p = ADZI_FMA_F64(p, z, -0.3761263890318374);
     p = ADZI_FMA_F64(p, z, 0.1283791670955126);
-    double small = ADZI_FMA_F64(a, p, a);
+    return ADZI_FMA_F64(a, p, a);
+}
+
+/* A polynomial for |x| < 0.85, else 1 - erfc |x|; both are computed and one is selected. */
+static inline double adzi_erf_f64(double x)
+{
+    double a = adzi_abs_f64(x);
     double large = 1.0 - adzi_erfc_tail_f64(adzi_at_most_f64(a, 6.0)); /* 1 from 5.93 on */
-    return adzi_sign_of_f64(a >= 0.85 ? large : small, x);
+    return adzi_sign_of_f64(a >= 0.85 ? large : adzi_erf_near_f64(a), x);
+}
+
+/* 1 - erf x, for |x| >= 0.85 from the tail, in which nothing cancels. */
+static inline double adzi_erfc_f64(double x)
+{
+    double a = adzi_abs_f64(x);
+    double tail = adzi_erfc_tail_f64(adzi_at_most_f64(a, 28.0)); /* 0 from 27.3 on */
+    double far = x < 0.0 ? 2.0 - tail : tail;
+    return a >= 0.85 ? far : 1.0 - adzi_sign_of_f64(adzi_erf_near_f64(a), x);
 }
 
 /** x Phi(x), with Phi the normal distribution function: PyTorch's gelu with approximate "none". */

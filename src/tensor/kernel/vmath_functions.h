@@ -1,4 +1,4 @@
-/* Trigonometric, hyperbolic and inverse functions of vmath.h, exp2, log2, log10 and erfc.
+/* Trigonometric, hyperbolic and inverse functions of vmath.h, exp2, log2 and log10.
  *
  * They are computed in f64 for both dtypes, and f32 results are rounded once. All are branch-free C
  * without a call of libm, so their bits are the same on every processor with fused multiply-adds.
@@ -322,61 +322,6 @@ static inline double adzi_tan_far_f64(double x)
 static inline double adzi_tan_f64(double x)
 {
     return adzi_tan_is_far(x) ? adzi_tan_far_f64(x) : adzi_tan_near_f64(x);
-}
-
-/* ---- error function ----------------------------------------------------------------------- */
-
-/* 1 - erf x for |x| < 1/2, where erf is an odd polynomial. */
-static inline double adzi_erfc_near_f64(double x)
-{
-    double z = x * x;
-    double p = -1.462091340945175e-07;
-    p = ADZI_FMA_F64(p, z, 1.637123442577e-06);
-    p = ADZI_FMA_F64(p, z, -1.4923003368152099e-05);
-    p = ADZI_FMA_F64(p, z, 0.00012055286202005714);
-    p = ADZI_FMA_F64(p, z, -0.0008548326510724796);
-    p = ADZI_FMA_F64(p, z, 0.0052239776220169365);
-    p = ADZI_FMA_F64(p, z, -0.02686617064499972);
-    p = ADZI_FMA_F64(p, z, 0.1128379167095487);
-    p = ADZI_FMA_F64(p, z, -0.3761263890318375);
-    p = ADZI_FMA_F64(p, z, 1.1283791670955126);
-    return 1.0 - x * p;
-}
-
-/* 1 - erf x = e^(-a^2) p(q) / (1 + 2 a) for a = |x|, q = (a - 4) / (a + 4). a^2 is u^2 + v with an
- * exact u^2 and a small v. */
-static inline double adzi_erfc_f64(double x)
-{
-    double a = adzi_at_most_f64(adzi_abs_f64(x), 28.0);
-    double q = (a - 4.0) / (a + 4.0);
-    double p = -8.906208663934622e-09;
-    p = ADZI_FMA_F64(p, q, -9.456271524915692e-09);
-    p = ADZI_FMA_F64(p, q, 1.0181247475149971e-07);
-    p = ADZI_FMA_F64(p, q, 5.883230632914435e-08);
-    p = ADZI_FMA_F64(p, q, -8.187662562915786e-07);
-    p = ADZI_FMA_F64(p, q, 3.0994402010831546e-07);
-    p = ADZI_FMA_F64(p, q, 5.706827475068264e-06);
-    p = ADZI_FMA_F64(p, q, -1.1232086023404734e-05);
-    p = ADZI_FMA_F64(p, q, -2.4398609353512906e-05);
-    p = ADZI_FMA_F64(p, q, 0.00015062567141369432);
-    p = ADZI_FMA_F64(p, q, -0.00019925669640425623);
-    p = ADZI_FMA_F64(p, q, -0.0007577743061693371);
-    p = ADZI_FMA_F64(p, q, 0.005031969952329153);
-    p = ADZI_FMA_F64(p, q, -0.016197733895959854);
-    p = ADZI_FMA_F64(p, q, 0.03716751554242076);
-    p = ADZI_FMA_F64(p, q, -0.06633036582729279);
-    p = ADZI_FMA_F64(p, q, 0.09373283499798463);
-    p = ADZI_FMA_F64(p, q, -0.10103906603558063);
-    p = ADZI_FMA_F64(p, q, 0.06809705425470212);
-    p = ADZI_FMA_F64(p, q, 0.015379652102606133);
-    p = ADZI_FMA_F64(p, q, -0.13962111684056255);
-    p = ADZI_FMA_F64(p, q, 1.2329951186255526);
-    double u = adzi_upper_f64(a), v = (a - u) * (a + u);
-    double factor = 1.0 - v * (1.0 - v * (0.5 - v * (1.0 / 6 - v * (1.0 / 24))));
-    double y = adzi_exp_nonpositive_f64(-u * u) * (factor * p / ADZI_FMA_F64(2.0, a, 1.0));
-    y = x < 0.0 ? 2.0 - y : y;
-    y = a < 0.5 ? adzi_erfc_near_f64(a < 0.5 ? x : 0.0) : y;
-    return x != x ? x : y;
 }
 
 /* ---- f32 ---------------------------------------------------------------------------------- */

@@ -85,6 +85,19 @@ static void errors_keep_the_first(void **state)
     assert_false(adz_check_tensor("op", "x", ADZ_NONE));
     expect_error(ADZ_ERR_ARGUMENT, "op: x is not optional: ADZ_NONE was given");
     assert_true(adz_check_tensor("op", "x", adz_scalar(1, ADZ_F32)));
+    char name[] = "mine"; /* a name that does not outlive the call */
+    assert_false(adz_check_tensor(name, "x", NULL));
+    memset(name, '?', sizeof name - 1);
+    assert_string_equal(adz_error_operator(), "mine");
+    adz_error_clear();
+    assert_int_equal(adz_error_null(NULL, "x"), ADZ_ERR_NULL);
+    expect_error(ADZ_ERR_NULL, "error: x is NULL");
+    adz_scope *scope = adz_scope_open();
+    adz_set_debug(true);
+    adz_tensor *ended = adz_ones(ADZ_SHAPE(2), ADZ_F32);
+    adz_scope_close(scope);
+    assert_string_equal(adz_text_shape(ended), "(ended)");
+    adz_set_debug(false);
 }
 
 static void memory_is_zero_and_counted(void **state)

@@ -8,30 +8,13 @@ static int call(const op_args *a, adz_tensor **out)
 /* PyTorch 2.15 computed the expected values. */
 FACT(values_and_gradients)
 {
-    const double inf = (double)INFINITY, nan = (double)NAN;
+    const double inf = (double)INFINITY;
     const double xs[] = { -inf, -5, -1, 0, 0.5, 2.5, inf, 1000, -1000 },
                  ys[] = { -0.5, -0.49997730003511875, -0.43233235838169365, 0.0, 0.5, 2.5, inf,
                      1000.0, -0.5 },
                  gs[] = { 0.0, 4.5399929762484854e-05, 0.1353352832366127, 1.0, 1.0, 1.0, 1.0, 1.0,
                      0.0 };
-    enum { N = sizeof xs / sizeof *xs };
-    adz_tensor *x = adz_requires_grad_(adz_tensor_from(xs, ADZ_SHAPE(N), ADZ_F64), true);
-    const op_args args = { .in = { x }, .n = 1, .p = { 0.5 } };
-    adz_tensor *y = NULL;
-    assert_int_equal(call(&args, &y), 1);
-    adz_tensor *dx = gradient_of(y, x);
-    (void)inf;
-    (void)nan;
-    for (int64_t i = 0; i < N; ++i) {
-        const double got[] = { adz_tensor_at(y, &i), adz_tensor_at(dx, &i) },
-                     wanted[] = { ys[i], gs[i] };
-        for (int k = 0; k < 2; ++k) {
-            if (!(got[k] == wanted[k] || fabs(got[k] - wanted[k]) <= 1e-14 ||
-                    (isnan(got[k]) && isnan(wanted[k])))) {
-                fail_msg("x = %g: %.17g instead of %.17g", xs[i], got[k], wanted[k]);
-            }
-        }
-    }
+    assert_function(call, (op_args){ .p = { 0.5 } }, sizeof xs / sizeof *xs, xs, ys, gs);
 }
 
 static const struct CMUnitTest facts[] = { cmocka_unit_test(values_and_gradients) };
