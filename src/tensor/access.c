@@ -244,6 +244,7 @@ adz_status adz_tensor_write(adz_tensor *t, const void *buffer, size_t bytes)
 /* ---- conditions ------------------------------------------------------------------------------ */
 
 typedef struct {
+    const char *op;
     const bool *elements; /* contiguous */
     const char *message;
     int64_t n;
@@ -264,13 +265,17 @@ static adz_status assert_all(const void *block)
         index[d] = i % args->shape.sizes[d];
         i /= args->shape.sizes[d];
     }
-    return adzi_error("assert_all", ADZ_ERR_ARGUMENT, "%s, first at position %s", args->message,
+    return adzi_error(args->op, ADZ_ERR_ARGUMENT, "%s, first at position %s", args->message,
         adzi_text_sizes(args->shape.rank, index));
 }
 
 adz_status adz_assert_all(adz_tensor *condition, const char *message)
 {
-    static const char op[] = "assert_all";
+    return adzi_assert_all("assert_all", condition, message);
+}
+
+adz_status adzi_assert_all(const char *op, adz_tensor *condition, const char *message)
+{
     if (!adzi_check_tensor(op, "condition", condition)) {
         return adz_error_code();
     }
@@ -291,7 +296,7 @@ adz_status adz_assert_all(adz_tensor *condition, const char *message)
         adzi_copy(copy, condition);
         t = copy;
     }
-    const assert_args args = { (const bool *)(const void *)t->data, message, t->numel,
+    const assert_args args = { op, (const bool *)(const void *)t->data, message, t->numel,
         adz_tensor_shape(t) };
     return adzi_repeat(assert_all, &args);
 }

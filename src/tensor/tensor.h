@@ -247,6 +247,9 @@ static inline bool adzi_check_tensor(const char *op, const char *argument, const
     return sound || adzi_refuse_tensor(op, argument, t);
 }
 
+/** adz_assert_all for an operator, whose name `op` the error has. */
+adz_status adzi_assert_all(const char *op, adz_tensor *condition, const char *message);
+
 /** A tensor's sizes for messages, "[4, 10, 512]", or "(none)" for ADZ_NONE. Valid until the thread
  * has asked for 8 more texts. */
 const char *adzi_text_shape(const adz_tensor *t);

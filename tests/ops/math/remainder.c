@@ -27,7 +27,8 @@ FACT(integers)
     ASSERT_VALUES(adz_remainder(a, b), ADZ_I64, 2, 1, -1, -2, 0);
     ASSERT_VALUES(adz_remainder_number(VALUES(ADZ_U8, 200), 7), ADZ_U8, 4);
     ASSERT_VALUES(adz_remainder_number(VALUES(ADZ_I32, 5), 2.5), ADZ_F32, 0);
-    ASSERT_REFUSED(adz_remainder(a, adz_zeros_like(b)), ADZ_ERR_ARGUMENT, "divided by 0");
+    ASSERT_REFUSED(adz_remainder(a, adz_zeros_like(b)), ADZ_ERR_ARGUMENT,
+        "remainder: an integer is divided by 0");
     ASSERT_REFUSED(adz_remainder(VALUES(ADZ_BOOL, 1), VALUES(ADZ_BOOL, 1)), ADZ_ERR_DTYPE, "bool");
 }
 

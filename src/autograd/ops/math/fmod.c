@@ -26,7 +26,7 @@ adz_tensor *adzi_remainder_of(
         return NULL;
     }
     if (adzi_is_integer((adz_dtype)call.in[1]->dtype) &&
-        adz_assert_all(adz_ne_number(call.in[1], 0),
+        adzi_assert_all(op->name, adz_ne_number(call.in[1], 0),
             "an integer is divided by 0; convert the operands to floats with adz_to") != ADZ_OK) {
         return NULL;
     }
