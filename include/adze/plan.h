@@ -190,7 +190,7 @@ ADZ_API adz_plan *adz_plan_new_results(adz_plan_results_function function, void 
  * - memory that the launches use was freed, such as that of a parameter or an input, or of
  *   gradients that were set to none outside the function;
  * - the number of threads, the precision of products, the context, a mode, a hook, a parameter's
- *   place or an option of an optimizer other than a rate changed;
+ *   memory or an option of an optimizer other than a rate changed;
  * - a parameter was frozen, or wants a gradient again;
  * - a leaf whose gradient the function uses has got another one, such as from a backward outside;
  * - a module's hidden state was reset, selected or replaced outside.

@@ -99,7 +99,8 @@ bool adzi_run_discover(adzi_run *run, adz_tensor *const *outputs, size_t n);
  * and outputs that lead to each target that is a leaf. */
 bool adzi_run_mark_wanted(adzi_run *run, adz_tensor *const *outputs, size_t n);
 
-/** adzi_run_mark_wanted for the nodes from place `first` of the order on, which were found later.
+/** adzi_run_mark_wanted for the nodes from position `first` of the order on, which were found
+ * later.
  */
 void adzi_run_mark_from(adzi_run *run, size_t first, adz_tensor *const *outputs, size_t n);
 

@@ -26,11 +26,11 @@ typedef struct adzi_report {
     bool records; /* the call will have a node, unless a trace gives the results another one */
 } adzi_report;
 
-/** A parameter of an optimizer. */
-typedef struct adzi_trace_place {
+/** The position of a parameter in an optimizer: parameter `i` of a group. */
+typedef struct adzi_parameter_position {
     struct adz_optimizer *optimizer;
     size_t group, i;
-} adzi_trace_place;
+} adzi_parameter_position;
 
 /**
  * The functions of a trace. Each of them records an error and fails if what is reported cannot be
@@ -74,7 +74,8 @@ struct adzi_tracer {
      * there is one, do not matter any more. */
     void (*gradient)(adzi_tracer *tracer, struct adzi_gradient *gradient, bool replaced);
     /** `t` is state k of an optimizer's parameter, for k >= 0, or its number -1 - k. */
-    bool (*updates)(adzi_tracer *tracer, adz_tensor *t, const adzi_trace_place *position, int k);
+    bool (*updates)(
+        adzi_tracer *tracer, adz_tensor *t, const adzi_parameter_position *position, int k);
     /** `function` changes what no trace can hold; `why` is a clause. ADZ_OK lets it go on. */
     adz_status (*refuse)(adzi_tracer *tracer, const char *function, const char *why);
     /** The traced function was left by a jump. The trace has ended, and has to be undone. */

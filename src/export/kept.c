@@ -96,11 +96,11 @@ adzi_kept_state *adzi_kept_new(const char *op, adz_module *module)
 
 /* ---- gradients ------------------------------------------------------------------------------ */
 
-static bool is_leaf(const void *list, size_t place, const void *key, size_t size)
+static bool is_leaf(const void *list, size_t position, const void *key, size_t size)
 {
     const adzi_kept_gradient *gradients = list;
     (void)size;
-    return memcmp(&gradients[place].leaf, key, sizeof(adz_tensor *)) == 0;
+    return memcmp(&gradients[position].leaf, key, sizeof(adz_tensor *)) == 0;
 }
 
 adzi_kept_gradient *adzi_kept_add_gradient(
@@ -203,12 +203,12 @@ adzi_kept_optimizer *adzi_kept_add_optimizer(adzi_kept_state *kept, adz_optimize
 }
 
 const adzi_kept_update *adzi_kept_update_of(
-    const adzi_kept_state *kept, const adzi_trace_place *place)
+    const adzi_kept_state *kept, const adzi_parameter_position *position)
 {
-    const adzi_kept_optimizer *k = find_optimizer(kept, place->optimizer);
-    size_t at = place->i;
-    for (size_t g = 0; g < place->group; ++g) {
-        at += place->optimizer->groups[g]->count;
+    const adzi_kept_optimizer *k = find_optimizer(kept, position->optimizer);
+    size_t at = position->i;
+    for (size_t g = 0; g < position->group; ++g) {
+        at += position->optimizer->groups[g]->count;
     }
     return k != NULL ? &k->updates[at] : NULL;
 }

@@ -48,7 +48,7 @@ struct adzi_kept_state {
     size_t n_buffers, buffers_capacity;
     adzi_kept_gradient *gradients;
     size_t n_gradients, gradients_capacity;
-    adzi_index by_leaf; /* places in `gradients` */
+    adzi_index by_leaf; /* positions in `gradients` */
     adzi_kept_optimizer *optimizers;
     size_t n_optimizers, optimizers_capacity;
     adzi_draws draws;
@@ -66,7 +66,7 @@ adzi_kept_optimizer *adzi_kept_add_optimizer(adzi_kept_state *kept, adz_optimize
 
 /** What was kept for a parameter of an optimizer; NULL if it is not kept. */
 const adzi_kept_update *adzi_kept_update_of(
-    const adzi_kept_state *kept, const adzi_trace_place *place);
+    const adzi_kept_state *kept, const adzi_parameter_position *position);
 
 /** Puts everything back and frees the struct. Cannot fail. */
 void adzi_kept_restore(adzi_kept_state *kept);

@@ -60,10 +60,10 @@ bool adzi_onnx_refuse(adzi_onnx *g, const char *reason)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-static bool is_name(const void *list, size_t place, const void *key, size_t size)
+static bool is_name(const void *list, size_t position, const void *key, size_t size)
 {
     char *const *names = list;
-    return strlen(names[place]) == size && memcmp(names[place], key, size) == 0;
+    return strlen(names[position]) == size && memcmp(names[position], key, size) == 0;
 }
 
 static bool is_taken(const adzi_onnx *g, const char *name)
@@ -97,15 +97,15 @@ const char *adzi_onnx_unique(adzi_onnx *g, const char *text)
 
 int adzi_onnx_dtype_of(const adzi_onnx *g, const char *name)
 {
-    const size_t place = adzi_index_find(&g->by_name, name, strlen(name), is_name, g->names);
-    return place != ADZI_NOWHERE ? g->dtypes[place] : -1;
+    const size_t position = adzi_index_find(&g->by_name, name, strlen(name), is_name, g->names);
+    return position != ADZI_NOWHERE ? g->dtypes[position] : -1;
 }
 
 void adzi_onnx_set_dtype(adzi_onnx *g, const char *name, adz_dtype dtype)
 {
-    const size_t place = adzi_index_find(&g->by_name, name, strlen(name), is_name, g->names);
-    if (place != ADZI_NOWHERE) {
-        g->dtypes[place] = (int8_t)dtype;
+    const size_t position = adzi_index_find(&g->by_name, name, strlen(name), is_name, g->names);
+    if (position != ADZI_NOWHERE) {
+        g->dtypes[position] = (int8_t)dtype;
     }
 }
 

@@ -7,7 +7,7 @@
 typedef struct {
     const char *type;  /* of the node */
     int states, gates; /* 2 with a cell state */
-    const int *order;  /* the places of PyTorch's gates in ONNX's order */
+    const int *order;  /* the positions of PyTorch's gates in ONNX's order */
 } kind;
 
 enum { X, H0, C0 };
@@ -28,7 +28,7 @@ static const kind *kind_of(const adzi_onnx *g)
     return k;
 }
 
-/* The place of a weight among the inputs. */
+/* The position of a weight among the inputs. */
 static int at(const kind *k, int weight)
 {
     return 1 + k->states + weight;

@@ -68,8 +68,8 @@ bool adzi_onnx_print_truth(adzi_onnx *g)
     return !g->failed;
 }
 
-/* The place along one dimension, or among all elements, which are then seen as one dimension. */
-static void place(adzi_onnx *g, const char *type, const char *x, int k, const char *y)
+/* The position along one dimension, or among all elements, which are then seen as one dimension. */
+static void position_to(adzi_onnx *g, const char *type, const char *x, int k, const char *y)
 {
     int64_t dims[ADZ_MAX_RANK] = { 0 }, all = -1;
     const size_t n = dims_of(g, dims);
@@ -121,24 +121,24 @@ static void extreme_to(adzi_onnx *g, const char *type, const char *x, const char
     adzi_onnx_node(g, "Where", ADZI_NAMES(nan, number, found), ADZI_NAMES(y), NULL, 0);
 }
 
-/* Its place, which is that of the first NaN if there is one. */
-static void extreme_place(adzi_onnx *g, const char *type, int k)
+/* Its position, which is that of the first NaN if there is one. */
+static void extreme_position_to(adzi_onnx *g, const char *type, int k)
 {
     const char *y = adzi_onnx_out(g, k);
     if (!is_float(g)) {
-        place(g, type, adzi_onnx_in(g, 0), k, y);
+        position_to(g, type, adzi_onnx_in(g, 0), k, y);
         return;
     }
     const char *marks = nan_marks(g), *nan = has_nan(g, marks);
     const char *found = adzi_onnx_temporary(g), *first = adzi_onnx_temporary(g);
-    place(g, type, adzi_onnx_in(g, 0), k, found);
-    place(g, "ArgMax", marks, k, first);
+    position_to(g, type, adzi_onnx_in(g, 0), k, found);
+    position_to(g, "ArgMax", marks, k, first);
     adzi_onnx_node(g, "Where", ADZI_NAMES(nan, first, found), ADZI_NAMES(y), NULL, 0);
 }
 
 bool adzi_onnx_print_arg(adzi_onnx *g)
 {
-    extreme_place(g, adzi_onnx_type(g), 0);
+    extreme_position_to(g, adzi_onnx_type(g), 0);
     return !g->failed;
 }
 
@@ -155,7 +155,7 @@ bool adzi_onnx_print_extreme(adzi_onnx *g)
         extreme_to(g, adzi_onnx_type(g), adzi_onnx_in(g, 0), adzi_onnx_out(g, 0));
     }
     if (g->call->n_out > 1 && adzi_onnx_result(g, 1)->used) {
-        extreme_place(g, g->call->row->onnx.second, 1);
+        extreme_position_to(g, g->call->row->onnx.second, 1);
     }
     return !g->failed;
 }
@@ -277,9 +277,9 @@ bool adzi_onnx_print_matmul(adzi_onnx *g)
     return !g->failed;
 }
 
-/* Where a batch dimension of an operand is in the product: in the leading dimensions, in the rows
- * of a or in the columns of b; -1 if it is summed over. */
-static int place_in_product(const adzi_onnx *g, int i)
+/* The dimension of the product that a batch dimension of an operand becomes: a leading one, that of
+ * the rows of a or that of the columns of b; -1 if it is summed over. */
+static int dimension_in_product(const adzi_onnx *g, int i)
 {
     const adzi_onnx_batch b = *adzi_onnx_batch_in(g, i);
     const int rank = adzi_onnx_input(g, i)->rank, to = adzi_onnx_result(g, 0)->rank;
@@ -292,7 +292,7 @@ static int place_in_product(const adzi_onnx *g, int i)
     return axis == summed ? -1 : axis + (to - rank);
 }
 
-/* Operands with batch dimensions both have them in one place of the product. */
+/* Operands with batch dimensions both have them in one dimension of the product. */
 bool adzi_onnx_carry_matmul(const adzi_onnx *g)
 {
     adzi_onnx_batch y = { -1, 0, 0 };
@@ -304,7 +304,7 @@ bool adzi_onnx_carry_matmul(const adzi_onnx *g)
         if (adzi_onnx_input(g, 0)->rank < 2 || adzi_onnx_input(g, 1)->rank < 2) {
             return false;
         }
-        b.axis = place_in_product(g, i);
+        b.axis = dimension_in_product(g, i);
         if (b.axis < 0 ||
             (y.axis >= 0 && (y.axis != b.axis || y.before != b.before || y.after != b.after ||
                                 b.axis >= adzi_onnx_result(g, 0)->rank - 2))) {

@@ -319,7 +319,7 @@ bool adzi_onnx_carry_unbind(const adzi_onnx *g)
     return true;
 }
 
-/* The place of the first part with the batch, or -1. */
+/* The position of the first part with the batch, or -1. */
 static int first_with_batch(const adzi_onnx *g)
 {
     for (int i = 0; i < g->call->n_in; ++i) {
@@ -373,7 +373,7 @@ bool adzi_onnx_print_cat(adzi_onnx *g)
     return good;
 }
 
-/* All parts have the batch in the same place, which is not the dimension that is joined, or are
+/* All parts have the batch in one dimension, which is not the one that is joined, or are
  * constants of one number. */
 bool adzi_onnx_carry_cat(const adzi_onnx *g)
 {

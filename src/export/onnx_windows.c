@@ -78,8 +78,8 @@ static bool finish(adzi_onnx *g, size_t n, const char *y)
 
 /* ---- windows of one size ------------------------------------------------------------------- */
 
-/* The places of the largest elements count otherwise in ONNX. */
-static bool wants_places(adzi_onnx *g)
+/* ONNX counts the indices of the largest elements in another way. */
+static bool wants_indices(adzi_onnx *g)
 {
     if (g->call->n_out > 1 && adzi_onnx_result(g, 1)->used) {
         adzi_onnx_refuse(g, "gives indices, which count otherwise in ONNX");
@@ -109,7 +109,7 @@ static bool misses_x(adzi_onnx *g, const windows *w)
 bool adzi_onnx_print_max_pool(adzi_onnx *g)
 {
     windows w = { 0 };
-    if (wants_places(g)) {
+    if (wants_indices(g)) {
         return false;
     }
     read_windows(g, &w);
@@ -133,7 +133,7 @@ static void average(
             ADZI_ATTR_INT("count_include_pad", count_include_pad)));
 }
 
-/* A divisor of the caller is a factor behind the mean that counts all places. */
+/* A divisor of the caller is a factor behind the mean that counts all elements of a window. */
 bool adzi_onnx_print_avg_pool(adzi_onnx *g)
 {
     windows w = { 0 };
@@ -151,9 +151,9 @@ bool adzi_onnx_print_avg_pool(adzi_onnx *g)
         return finish(g, w.n, y);
     }
     const char *mean = adzi_onnx_temporary(g);
-    const double places = (double)w.kernel[0] * (w.n == 2 ? (double)w.kernel[1] : 1);
+    const double elements = (double)w.kernel[0] * (w.n == 2 ? (double)w.kernel[1] : 1);
     const char *factor =
-        adzi_onnx_number(g, adzi_onnx_input(g, 0)->dtype, places / (double)divisor);
+        adzi_onnx_number(g, adzi_onnx_input(g, 0)->dtype, elements / (double)divisor);
     average(g, &w, x, mean, true);
     adzi_onnx_node(g, "Mul", ADZI_NAMES(mean, factor), ADZI_NAMES(y), NULL, 0);
     return finish(g, w.n, y);
@@ -171,7 +171,7 @@ bool adzi_onnx_print_adaptive(adzi_onnx *g)
     char type[32];
     w.n = list(g, "output_size", out);
     sizes_of(g, w.n, in, out);
-    if (wants_places(g)) {
+    if (wants_indices(g)) {
         return false;
     }
     for (size_t i = 0; i < w.n; ++i) {

@@ -12,27 +12,27 @@ static bool refuse_memory(adzi_trace *trace, size_t bytes)
     return false;
 }
 
-static bool is_tensor(const void *list, size_t place, const void *key, size_t size)
+static bool is_tensor(const void *list, size_t position, const void *key, size_t size)
 {
     const adzi_traced_tensor *tensors = list;
     (void)size;
-    return memcmp(&tensors[place].tensor, key, sizeof(adz_tensor *)) == 0;
+    return memcmp(&tensors[position].tensor, key, sizeof(adz_tensor *)) == 0;
 }
 
-static size_t place_of(const adzi_trace *trace, const adz_tensor *t)
+static size_t position_of(const adzi_trace *trace, const adz_tensor *t)
 {
     return adzi_index_find(&trace->by_tensor, &t, sizeof t, is_tensor, trace->tensors);
 }
 
-static bool is_storage(const void *list, size_t place, const void *key, size_t size)
+static bool is_storage(const void *list, size_t position, const void *key, size_t size)
 {
     const adzi_trace *trace = list;
-    const adzi_storage *storage = trace->tensors[trace->storages[place]].tensor->storage;
+    const adzi_storage *storage = trace->tensors[trace->storages[position]].tensor->storage;
     (void)size;
     return memcmp(&storage, key, sizeof storage) == 0;
 }
 
-/* The place among the storages, or ADZI_NOWHERE. */
+/* The position among the storages, or ADZI_NOWHERE. */
 static size_t storage_of(const adzi_trace *trace, const adz_tensor *t)
 {
     return adzi_index_find(&trace->by_storage, &t->storage, sizeof t->storage, is_storage, trace);
@@ -52,7 +52,7 @@ static bool reserve(adzi_trace *trace)
 
 bool adzi_trace_hold(adzi_trace *trace, adz_tensor *t, int value, uint32_t version)
 {
-    const size_t known = place_of(trace, t);
+    const size_t known = position_of(trace, t);
     if (known != ADZI_NOWHERE) {
         trace->tensors[known].value = value;
         trace->tensors[known].version = version;
@@ -61,15 +61,15 @@ bool adzi_trace_hold(adzi_trace *trace, adz_tensor *t, int value, uint32_t versi
     if (!reserve(trace)) {
         return false;
     }
-    const size_t storage = storage_of(trace, t), place = trace->n_tensors++;
-    trace->tensors[place] = (adzi_traced_tensor){ adzi_retain(t), value, value, version,
+    const size_t storage = storage_of(trace, t), position = trace->n_tensors++;
+    trace->tensors[position] = (adzi_traced_tensor){ adzi_retain(t), value, value, version,
         storage == ADZI_NOWHERE ? ADZI_NOWHERE : trace->storages[storage] };
-    adzi_index_enter(&trace->by_tensor, &t, sizeof t, place);
+    adzi_index_enter(&trace->by_tensor, &t, sizeof t, position);
     if (storage == ADZI_NOWHERE) {
-        trace->storages[trace->n_storages] = place;
+        trace->storages[trace->n_storages] = position;
         adzi_index_enter(&trace->by_storage, &t->storage, sizeof t->storage, trace->n_storages++);
     } else {
-        trace->storages[storage] = place;
+        trace->storages[storage] = position;
     }
     return true;
 }
@@ -102,13 +102,13 @@ static int append(adzi_trace *trace, adzi_value_kind kind, adz_tensor *t, const 
 
 bool adzi_trace_knows(const adzi_trace *trace, const adz_tensor *t)
 {
-    return place_of(trace, t) != ADZI_NOWHERE;
+    return position_of(trace, t) != ADZI_NOWHERE;
 }
 
 int adzi_trace_first_value(const adzi_trace *trace, const adz_tensor *t)
 {
-    const size_t place = place_of(trace, t);
-    return place != ADZI_NOWHERE ? trace->tensors[place].first : -1;
+    const size_t position = position_of(trace, t);
+    return position != ADZI_NOWHERE ? trace->tensors[position].first : -1;
 }
 
 const char *adzi_trace_name_of(const adzi_trace *trace, const adz_tensor *t)
@@ -140,23 +140,24 @@ static bool is_same_view(const adz_tensor *a, const adz_tensor *b)
  * `shares` becomes true if some traced tensor has the storage of t and depends on the inputs. */
 static size_t find(const adzi_trace *trace, const adz_tensor *t, bool *shares)
 {
-    const size_t own = place_of(trace, t), storage = storage_of(trace, t);
-    size_t place = own == ADZI_NOWHERE && storage != ADZI_NOWHERE ? trace->storages[storage] : own;
+    const size_t own = position_of(trace, t), storage = storage_of(trace, t);
+    size_t position =
+        own == ADZI_NOWHERE && storage != ADZI_NOWHERE ? trace->storages[storage] : own;
     *shares = false;
-    while (
-        place != ADZI_NOWHERE && place != own && !is_same_view(trace->tensors[place].tensor, t)) {
-        const adzi_value_kind kind = trace->values[trace->tensors[place].value].kind;
+    while (position != ADZI_NOWHERE && position != own &&
+           !is_same_view(trace->tensors[position].tensor, t)) {
+        const adzi_value_kind kind = trace->values[trace->tensors[position].value].kind;
         *shares = *shares || kind == ADZI_VALUE_INPUT || kind == ADZI_VALUE_RESULT;
-        place = trace->tensors[place].before;
+        position = trace->tensors[position].before;
     }
-    return place;
+    return position;
 }
 
 int adzi_trace_value_of(adzi_trace *trace, adz_tensor *t)
 {
     bool shares;
-    const size_t place = find(trace, t, &shares);
-    if (place == ADZI_NOWHERE && shares) {
+    const size_t position = find(trace, t, &shares);
+    if (position == ADZI_NOWHERE && shares) {
         trace->failed = true;
         adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
             "a tensor %s shares memory with a computed one, but no operator made it; use views "
@@ -164,12 +165,12 @@ int adzi_trace_value_of(adzi_trace *trace, adz_tensor *t)
             adzi_text_shape(t));
         return -1;
     }
-    if (place == ADZI_NOWHERE) {
+    if (position == ADZI_NOWHERE) {
         return adzi_trace_is_constant(trace, t)
                    ? adzi_trace_add_value(trace, ADZI_VALUE_CONSTANT, t, NULL)
                    : -1;
     }
-    if (trace->tensors[place].version != t->storage->version) {
+    if (trace->tensors[position].version != t->storage->version) {
         trace->failed = true;
         adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
             "a tensor %s is read after %s changed its memory in another way than through this "
@@ -177,7 +178,7 @@ int adzi_trace_value_of(adzi_trace *trace, adz_tensor *t)
             adzi_text_shape(t), t->storage->writer != NULL ? t->storage->writer : "a write");
         return -1;
     }
-    return trace->tensors[place].value;
+    return trace->tensors[position].value;
 }
 
 /* ---- calls ---------------------------------------------------------------------------------- */
@@ -420,8 +421,8 @@ static bool report_host(adzi_tracer *tracer, const adz_tensor *t, const char *fu
 {
     adzi_trace *trace = (adzi_trace *)(void *)tracer;
     bool shares;
-    const size_t place = find(trace, t, &shares);
-    int value = place != ADZI_NOWHERE ? trace->tensors[place].value : -1;
+    const size_t position = find(trace, t, &shares);
+    int value = position != ADZI_NOWHERE ? trace->tensors[position].value : -1;
     if (value < 0 && !shares && trace->step && adzi_trace_is_older(trace, t)) {
         value = adzi_trace_value_of(trace, (adz_tensor *)(uintptr_t)t);
     }

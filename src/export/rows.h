@@ -34,7 +34,7 @@ typedef struct adzi_c99_row {
     const char *element;
     const adzi_c99_special *special;
     size_t n_special;
-    /** What stands in place of `element` for i32 and i64, for bool, and for those and u8, where the
+    /** What is used instead of `element` for i32 and i64, for bool, and for those and u8, where the
      * first two say nothing. Signed integers are computed as unsigned ones, which wrap as they do
      * in the library: in C an overflow of int32_t is undefined. NULL: `element`. */
     const char *integers, *bools, *whole;
@@ -55,7 +55,7 @@ typedef struct adzi_onnx_row {
      * be right for the traced batch size only. */
     bool (*carry)(const struct adzi_onnx *g);
     const char *type;    /* of the node, where one does the work; its dtypes: onnx_types.h */
-    const char *second;  /* of the node for bools, or of that for the places of extremes */
+    const char *second;  /* of the node for bools, or of that for the positions of extremes */
     const char *refused; /* as in C */
 } adzi_onnx_row;
 

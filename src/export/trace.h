@@ -54,16 +54,16 @@ typedef struct adzi_traced_value {
     adz_tensor *contents; /* a copy from before the tensor was changed in place, owned; NULL if it
                              was not changed */
     uint32_t version;     /* of the storage before that change */
-    int call, result;     /* the call that made a result, and its place there; -1 for others */
-    int instead; /* of a result: the value that takes its place if the step goes backward; -1 */
-    int becomes; /* the value of the same variable after a step; itself if it stays */
-    const char *reader;     /* the function by which the program has read it, or NULL */
-    adz_tensor *leaf;       /* whose gradient or state it is; retained; NULL for others */
-    adzi_trace_place place; /* of a state or a number */
-    int which;              /* the number of the state or number */
-    int64_t ahead;          /* of a number: the steps of the parameter before it in the function */
-    uint32_t fresh;         /* of a number: bit k if the traced step has made state k */
-    bool used;              /* an output, or a value that a variable becomes, depends on it */
+    int call, result;     /* the call that made a result, and its position there; -1 for others */
+    int instead;        /* of a result: the value that replaces it if the step goes backward; -1 */
+    int becomes;        /* the value of the same variable after a step; itself if it stays */
+    const char *reader; /* the function by which the program has read it, or NULL */
+    adz_tensor *leaf;   /* whose gradient or state it is; retained; NULL for others */
+    adzi_parameter_position position; /* of a state or a number */
+    int which;                        /* the number of the state or number */
+    int64_t ahead;  /* of a number: the steps of the parameter before it in the function */
+    uint32_t fresh; /* of a number: bit k if the traced step has made state k */
+    bool used;      /* an output, or a value that a variable becomes, depends on it */
 } adzi_traced_value;
 
 /** A tensor that the traced calls have used, and the value that it holds now. */
@@ -114,7 +114,7 @@ typedef struct adzi_trace {
     size_t n_tensors, tensors_capacity;
     size_t *storages; /* the newest tensor of each storage */
     size_t n_storages, storages_capacity;
-    adzi_index by_tensor, by_storage; /* places in these two lists */
+    adzi_index by_tensor, by_storage; /* positions in these two lists */
     adzi_traced_birth *births;
     size_t n_births, births_capacity;
     bool failed;           /* something was refused */
@@ -190,7 +190,7 @@ adz_status adzi_trace_note_backward(adzi_tracer *tracer);
 void adzi_trace_note_gradient(adzi_tracer *tracer, adzi_gradient *gradient, bool replaced);
 adz_status adzi_trace_note_step(adzi_tracer *tracer, adz_optimizer *optimizer);
 bool adzi_trace_note_update(
-    adzi_tracer *tracer, adz_tensor *t, const adzi_trace_place *place, int k);
+    adzi_tracer *tracer, adz_tensor *t, const adzi_parameter_position *position, int k);
 adz_status adzi_trace_note_refused(adzi_tracer *tracer, const char *function, const char *why);
 
 /** Chooses between the two records of a call whose row is `apart`: its expression if the function

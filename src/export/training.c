@@ -90,24 +90,24 @@ adz_status adzi_trace_note_step(adzi_tracer *tracer, adz_optimizer *optimizer)
 }
 
 bool adzi_trace_note_update(
-    adzi_tracer *tracer, adz_tensor *t, const adzi_trace_place *place, int k)
+    adzi_tracer *tracer, adz_tensor *t, const adzi_parameter_position *position, int k)
 {
     adzi_trace *trace = (adzi_trace *)(void *)tracer;
-    const adzi_group *group = place->optimizer->groups[place->group];
-    const adzi_kept_update *before = adzi_kept_update_of(trace->kept, place);
+    const adzi_group *group = position->optimizer->groups[position->group];
+    const adzi_kept_update *before = adzi_kept_update_of(trace->kept, position);
     if (before == NULL || (k >= 0 && adzi_trace_knows(trace, t))) {
         return before != NULL;
     }
-    const adz_tensor *leaf = group->parameters[place->i];
-    const int value =
-        k < 0 ? adzi_trace_add_value(trace, ADZI_VALUE_NUMBER, t, NULL)
-              : add_named(trace, ADZI_VALUE_STATE, t, leaf, place->optimizer->type->states[k].name);
+    const adz_tensor *leaf = group->parameters[position->i];
+    const int value = k < 0 ? adzi_trace_add_value(trace, ADZI_VALUE_NUMBER, t, NULL)
+                            : add_named(trace, ADZI_VALUE_STATE, t, leaf,
+                                  position->optimizer->type->states[k].name);
     if (value >= 0) {
         adzi_traced_value *v = &trace->values[value];
-        v->place = *place;
+        v->position = *position;
         v->which = k < 0 ? -1 - k : k;
-        v->ahead = group->kept[place->i].steps - before->steps;
-        v->fresh = group->kept[place->i].fresh;
+        v->ahead = group->kept[position->i].steps - before->steps;
+        v->fresh = group->kept[position->i].fresh;
     }
     return value >= 0;
 }

@@ -375,7 +375,8 @@ static adz_status compare(
             ++n;
         } else if (adzi_requires_grad(t)) {
             return adzi_error(op, ADZ_ERR_STATE,
-                "parameter %zu%s is not at place %zu of the layout: the module was changed after "
+                "parameter %zu%s is not at position %zu of the layout: the module was changed "
+                "after "
                 "it was laid out; end the layout and make a new one",
                 i, adzi_text_shape(t), n);
         }

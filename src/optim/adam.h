@@ -17,7 +17,7 @@ ADZ_C_TEXT(adzi_adam_names, enum { ADZI_ADAM_ADAPTIVE, ADZI_ADAM_PLAIN, ADZI_ADA
                ADZI_ADAM_N_KEEP, ADZI_ADAM_N_DECAY, ADZI_ADAM_N_SIGN, ADZI_ADAM_N_ROOT,
                ADZI_ADAM_N_EPS, ADZI_ADAM_N_STEP, ADZI_ADAM_N_MODE, ADZI_ADAM_NUMBERS };)
 
-/** The states, in their order: m, v, and the largest v so far, which AMSGrad uses in place of v. */
+/** The states, in their order: m, v, and the largest v so far, which AMSGrad uses instead of v. */
 enum { ADZI_ADAM_M, ADZI_ADAM_V, ADZI_ADAM_MOST };
 
 #endif

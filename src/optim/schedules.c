@@ -141,7 +141,7 @@ static double cosine_rate(const adz_scheduler *s, int group, double lr)
     double now = 1 + adzi_real_cos(pi * (double)s->last_epoch / t_max);
     double before = 1 + adzi_real_cos(pi * (double)(s->last_epoch - 1) / t_max);
     double rate = now / before * (lr - eta_min) + eta_min;
-    return eta_min >= 0 ? fmax(rate, 0) : rate; /* rounding can give -2e-19 in place of 0 */
+    return eta_min >= 0 ? fmax(rate, 0) : rate; /* rounding can give -2e-19 instead of 0 */
 }
 
 static const adzi_schedule_type cosine_type = { .name = "CosineAnnealingLR", .rate = cosine_rate };

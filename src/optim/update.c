@@ -208,8 +208,8 @@ static adz_tensor *view(const expression *e, adz_tensor *t, bool of_part)
 static bool tell_trace(const expression *e, adz_tensor *t, int k)
 {
     adzi_tracer *tracer = adzi_self()->tracer;
-    const adzi_trace_place place = { e->optimizer, e->number, e->i };
-    return tracer == NULL || tracer->updates == NULL || tracer->updates(tracer, t, &place, k);
+    const adzi_parameter_position position = { e->optimizer, e->number, e->i };
+    return tracer == NULL || tracer->updates == NULL || tracer->updates(tracer, t, &position, k);
 }
 
 /* Makes scalars of the numbers, whose elements a launch computes. */

@@ -8,7 +8,7 @@ compiled as a reader would who does what the page says, and with every warning a
 
 - A block with a main is a program. The first one of a page is the frame of its other blocks.
 - A block that begins with FRAME_ABOVE goes above the frame's main, as do further ones that follow it.
-- Any other block takes the place of the frame's line that contains FRAME_LINE.
+- Any other block replaces the frame's line that contains FRAME_LINE.
 - The command is the page's own line that begins with `cc program.c`.
 
 In a header an example stands between @code and @endcode. Definitions that start in the first column

@@ -48,12 +48,12 @@ UPWARD = {
     "adz_autograd_grad": "a derived backward differentiates an expression, which is a backward inside another one",
 }
 
-# Words of docs/glossary.md that have one sense, and the rooms of src/ in which they may occur, alone or in the
-# plural. "in place" is another word.
+# Words of docs/glossary.md that have one sense, and the rooms and files of src/ in which they may occur, alone or in
+# the plural. "in place" and "the last place" of a number are other words.
 ONE_SENSE = {
-    "place": {"autograd", "nn", "optim", "tensor", "export"},
+    "place": {"autograd", "nn", "tensor", "export/kept.c", "export/kept.h"},
 }
-IN_PLACE = re.compile(r"\b[Ii]n(-|\s+(\*\s+)?)place\b(?!\s+(\*\s+)?of\b)")
+OTHER_WORDS = re.compile(r"\b([Ii]n(-|\s+(\*\s+)?)place\b(?!\s+(\*\s+)?of\b)|last\s+(\*\s+)?place\b)")
 
 # The room of each public header. adze.h is the umbrella over all; custom.h spans operators and
 # modules and is included by whoever defines one.
@@ -153,9 +153,9 @@ def check_order(path, lines):
 def check_words(path, text):
     """A word with one sense does not stand for another thing elsewhere."""
     room = path.split("/")[1]
-    text = IN_PLACE.sub(lambda match: re.sub(r"[^\n]", " ", match.group(0)), text)
+    text = OTHER_WORDS.sub(lambda match: re.sub(r"[^\n]", " ", match.group(0)), text)
     for word, rooms in ONE_SENSE.items():
-        if room in rooms:
+        if room in rooms or path.removeprefix("src/") in rooms:
             continue
         for number, line in enumerate(text.splitlines(), 1):
             if re.search(rf"\b{word}s?\b", line, re.I):

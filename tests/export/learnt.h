@@ -201,7 +201,7 @@ static inline void expect_refused(
 }
 
 /* Where the elements of a tensor begin in the device's file. */
-static inline unsigned long place_of(const device *d, const char *name)
+static inline unsigned long offset_of(const device *d, const char *name)
 {
     char key[80], text[MOST_BYTES];
     const unsigned long length = (unsigned long)(d->file[0] + 256 * d->file[1]);

@@ -109,12 +109,12 @@ let wrong = 0;
 const base = e.__heap_base.value;
 const room = count => { const at = room.next; room.next += 4 * count; return at; };
 room.next = (base + 15) & ~15;
-const place = values => {
+const copied = values => {
   const at = room(values.length);
   new Float32Array(e.memory.buffer, at, values.length).set(values);
   return at;
 };
-const x = place(expected.x), target = place(expected.target), y = room(expected.y.length), loss = room(1);
+const x = copied(expected.x), target = copied(expected.target), y = room(expected.y.length), loss = room(1);
 const compare = (what, ours, theirs, tolerance) => {
   if (!(Math.abs(ours - theirs) <= tolerance)) {
     console.log(`${what}: ${ours} and not ${theirs}`);

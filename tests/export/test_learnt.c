@@ -251,7 +251,7 @@ static void odd_tensors(void **state)
     const unsigned long n = save_here(&other, bytes);
     assert_int_equal(d.set(bytes, n), 0);
     d.get(d.file);
-    const unsigned long at = place_of(&d, "model.calls");
+    const unsigned long at = offset_of(&d, "model.calls");
     assert_int_equal(d.set(d.file, d.bytes), 0);
     d.file[at + 5] = 1; /* too large for an int32_t */
     unsigned char changed[MOST_BYTES];

@@ -25,7 +25,7 @@ static void expect_byte_refused(device *d, unsigned long at, unsigned char byte,
 {
     static unsigned char other[MOST_BYTES];
     memcpy(other, d->file, d->bytes);
-    other[place_of(d, "model.3.weight")] ^= 1;
+    other[offset_of(d, "model.3.weight")] ^= 1;
     other[at] = byte;
     expect_refused(d, other, d->bytes, code);
 }
@@ -41,11 +41,11 @@ static void changed_files_change_nothing(void **state)
     expect_byte_refused(&d, 7, 255, 1);
     expect_byte_refused(&d, 8, '[', 1);
     expect_byte_refused(&d, 12, '?', 1);
-    expect_byte_refused(&d, place_of(&d, "model.0.weight") + 1, 77, 2);
-    expect_byte_refused(&d, place_of(&d, "model.1.running_mean"), 77, 2);
-    expect_byte_refused(&d, place_of(&d, "state.2.step") + 6, 64, 2);
-    expect_byte_refused(&d, place_of(&d, "state.2.step"), 0, 2);
-    expect_byte_refused(&d, place_of(&d, "state.3.step"), 9, 2);
+    expect_byte_refused(&d, offset_of(&d, "model.0.weight") + 1, 77, 2);
+    expect_byte_refused(&d, offset_of(&d, "model.1.running_mean"), 77, 2);
+    expect_byte_refused(&d, offset_of(&d, "state.2.step") + 6, 64, 2);
+    expect_byte_refused(&d, offset_of(&d, "state.2.step"), 0, 2);
+    expect_byte_refused(&d, offset_of(&d, "state.3.step"), 9, 2);
     for (unsigned long n = 0; n < d.bytes; ++n) { /* cut at any byte */
         unsigned char *cut = malloc(n > 0 ? n : 1);
         memcpy(cut, d.file, n);
@@ -74,7 +74,7 @@ static void any_header_is_read_safely(void **state)
         unsigned char *other = malloc(d.bytes); /* a sanitizer sees what is read behind it */
         memcpy(other, whole, d.bytes);
         other[i] = bytes[i % sizeof bytes];
-        other[place_of(&d, "model.3.weight")] ^= 1;
+        other[offset_of(&d, "model.3.weight")] ^= 1;
         if (d.set(other, d.bytes) == 0) {
             assert_int_equal(d.set(whole, d.bytes), 0);
         } else {

@@ -268,7 +268,7 @@ static void expect_refused(
     adz_module_free(&net);
 }
 
-static adz_tensor *places_of_pool(adz_tensor *x)
+static adz_tensor *indices_of_pool(adz_tensor *x)
 {
     adz_tensor *positions;
     adz_tensor *y = adz_max_pool1d(x, 2, NULL, &positions);
@@ -327,7 +327,7 @@ static void windows_without_counterpart(void **state)
         "counts a part of its padding, which ONNX cannot express");
     expect_refused(adz_adaptive_avg_pool1d_new(3), x, NULL, ADZ_ERR_UNSUPPORTED,
         "adaptive_avg_pool1d(output_size=[3]) has windows of different sizes");
-    expect_refused(adz_function_new(places_of_pool), x, NULL, ADZ_ERR_UNSUPPORTED, "indices");
+    expect_refused(adz_function_new(indices_of_pool), x, NULL, ADZ_ERR_UNSUPPORTED, "indices");
     adz_max_pool_options m = ADZ_MAX_POOL_OPTIONS;
     m.stride = ADZ_SHAPE(1);
     m.padding = ADZ_SHAPE(4);

@@ -422,13 +422,13 @@ static void functions_without_results(void **state)
     end(&n);
 }
 
-static jmp_buf place;
+static jmp_buf back;
 
 static adz_status jumps(adz_tensor **results, network *n)
 {
     if (n->calls > 1) {
         results[1] = adz_exp(n->x); /* its scope ends with the jump */
-        longjmp(place, 1);
+        longjmp(back, 1);
     }
     return constant(results, n);
 }
@@ -440,7 +440,7 @@ static void a_function_with_results_may_be_left_by_a_jump(void **state)
     static adz_plan *plan;
     n = begin(jumps);
     plan = adz_plan_new_results(function, &n, 2, NULL);
-    if (setjmp(place) == 0) {
+    if (setjmp(back) == 0) {
         adz_plan_run(plan);
     }
     adz_scope *scope = adz_scope_open(); /* this thread records no more */

@@ -4,7 +4,7 @@
  *     print.c        lines, loops and elements: the smallest parts of the text
  *     calls.c        a call, by the printer of its row (export/rows.h)
  *     chain.c        elementwise calls that follow each other, as one loop
- *     memory.c       places of buffers in static memory, from their lifetimes
+ *     memory.c       offsets of buffers in static memory, from their lifetimes
  *     variables.c    memories that functions share
  *     reuse.c        copies that are not needed, results that are computed in their variable
  *     updates.c      the numbers of optimizers' updates
@@ -29,7 +29,7 @@ typedef enum adzi_c99_kind {
     ADZI_C99_CONSTANT, /* known when the file is written */
     ADZI_C99_VARIABLE, /* an array that lives from call to call: a weight, a running statistic, what
                           an optimizer keeps, a gradient to which steps add */
-    ADZI_C99_BUFFER,   /* computed; has a place in static memory */
+    ADZI_C99_BUFFER,   /* computed; lies in static memory */
     ADZI_C99_NUMBER    /* of an update: computed when the function starts */
 } adzi_c99_kind;
 
@@ -44,7 +44,7 @@ typedef struct adzi_c99_memory {
     const adz_tensor *tensor;       /* of a constant or a variable */
     const adz_tensor *leaf;         /* whose state or gradient a variable is; NULL for others */
     const adz_optimizer *optimizer; /* of a state; NULL for others */
-    int which;                      /* of a state or a number: its place in the type */
+    int which;                      /* of a state or a number: its position in the type */
     int update;                     /* of a number: an index in `updates` */
     int function; /* the only function that uses it; -1 for constants and variables */
     int start;    /* the constant that a buffer is filled with when the function starts; or -1 */
@@ -85,7 +85,7 @@ typedef struct adzi_c99_call {
 /** A parameter that a function updates by an optimizer. Parameters that have made as many steps,
  * and make as many in each function, have one count in the file. */
 typedef struct adzi_c99_stepped {
-    adzi_trace_place place;
+    adzi_parameter_position position;
     int64_t steps;  /* before the first call */
     uint32_t fresh; /* bit k: the first step makes state k */
     size_t count;   /* the first parameter with the same steps */
@@ -277,7 +277,7 @@ unsigned adzi_c99_reads(const adzi_c99 *c, const adzi_c99_call *call);
 void adzi_c99_add_element(
     adzi_c99 *c, const adzi_c99_call *call, const char *const inputs[3], adzi_text *text);
 
-/** Prints value = `text` for all elements, with the element of `from` in place of $a. */
+/** Prints value = `text` for all elements, with the element of `from` for $a. */
 void adzi_c99_map(
     adzi_c99 *c, const adzi_c99_value *to, const char *text, const adzi_c99_value *from);
 
@@ -294,7 +294,7 @@ typedef void adzi_c99_printer(adzi_c99 *c, const adzi_c99_call *call);
 adzi_c99_printer adzi_c99_adaptive_avg_pool, adzi_c99_attention, adzi_c99_avg_pool,
     adzi_c99_batch_norm, adzi_c99_cat, adzi_c99_clamp, adzi_c99_conv, adzi_c99_conv_transpose,
     adzi_c99_conv_weight, adzi_c99_convert, adzi_c99_cumsum, adzi_c99_dropout, adzi_c99_elementwise,
-    adzi_c99_embedding, adzi_c99_extreme, adzi_c99_extreme_place, adzi_c99_flip, adzi_c99_fold,
+    adzi_c99_embedding, adzi_c99_extreme, adzi_c99_extreme_position, adzi_c99_flip, adzi_c99_fold,
     adzi_c99_gather, adzi_c99_glu, adzi_c99_index_select, adzi_c99_interpolate, adzi_c99_layer_norm,
     adzi_c99_linear, adzi_c99_linear_relu, adzi_c99_log_softmax, adzi_c99_logsumexp, adzi_c99_lstm,
     adzi_c99_matmul, adzi_c99_max_pool, adzi_c99_norm, adzi_c99_one_hot, adzi_c99_pad,
@@ -311,7 +311,7 @@ void adzi_c99_expand(adzi_c99 *c, adzi_text *text, const char *part);
 /** True if the file may have a function NAME_<name>. */
 bool adzi_c99_is_function(const char *name);
 
-/** The file's function in place of one of math.h that computes with double; NULL: there is none. */
+/** The file's function for one of math.h that computes with double; NULL: there is none. */
 const char *adzi_c99_of_doubles(const char *name, size_t length);
 
 /** Adds the functions that are used to the file. */
@@ -319,8 +319,9 @@ void adzi_c99_functions(adzi_c99 *c, adzi_text *file);
 
 /* ---- memory and names ------------------------------------------------------------------------ */
 
-/** Places the buffers of the function that was printed and raises c->arena. */
-void adzi_c99_place(adzi_c99 *c);
+/** Gives the buffers of the function that was printed their offsets in static memory, and raises
+ * c->arena. */
+void adzi_c99_assign_offsets(adzi_c99 *c);
 
 /** Makes the name of a memory differ from those of all others. */
 void adzi_c99_make_unique(adzi_c99 *c, adzi_c99_memory *m);

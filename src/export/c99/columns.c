@@ -44,7 +44,7 @@ static columns columns_of(const adzi_c99_convolution *k, int64_t phase)
     columns s = { .step = k->transposed ? a->stride : 1, .stride = k->transposed ? 1 : a->stride };
     s.count = phase < width ? (width - phase + s.step - 1) / s.step : 0;
     for (int i = 0; i < a->taps;
-         ++i) { /* a transposed one meets places in order from the last tap */
+         ++i) { /* a transposed one meets positions in order from the last tap */
         const int64_t tap = k->transposed ? a->taps - 1 - i : i;
         const int64_t at =
             k->transposed ? phase + a->padding - tap * a->dilation : tap * a->dilation - a->padding;
@@ -183,7 +183,7 @@ static void print_taps(adzi_c99 *c, const adzi_c99_convolution *k)
     char from[ADZI_C99_INDEX] = "", w[ADZI_C99_INDEX] = "";
     adzi_c99_loop(c, a->taps, i);
     adzi_c99_name_tap(k, a, i, tap);
-    adzi_c99_print_places(c, a, tap, bounds);
+    adzi_c99_print_tap_range(c, a, tap, bounds);
     adzi_c99_add_variable(w, tap, k->weight.column);
     adzi_c99_line(c, "const float weight = w[%s];", w);
     adzi_c99_range(c, bounds[0], bounds[1], 1, q);

@@ -29,7 +29,7 @@ static void print_row(adzi_c99 *c, const adzi_c99_convolution *k, const char *ro
         adzi_c99_add_variable(from, "first", k->out.column);
     }
     adzi_c99_add_meeting(at, a, ranged ? "first" : "", tap, k->in.column);
-    address(c, k, &k->out, k->place, from, dy);
+    address(c, k, &k->out, k->position, from, dy);
     address(c, k, &k->in, row, at, x);
     snprintf(count, sizeof count, ranged ? "last - first" : "%s", bounds[1]);
     if (step == 1 && k->out.column == 1) {
@@ -43,8 +43,8 @@ static void print_row(adzi_c99 *c, const adzi_c99_convolution *k, const char *ro
     }
 }
 
-/* dw[group, r, k, taps] is the sum over items and places of dy[r, place] x[k, what the tap meets].
- */
+/* dw[group, r, k, taps] is the sum over items and positions of
+ * dy[r, position] x[k, what the tap meets]. */
 void adzi_c99_conv_weight(adzi_c99 *c, const adzi_c99_call *call)
 {
     adzi_c99_convolution k = adzi_c99_weight_of(c, call);
@@ -61,15 +61,15 @@ void adzi_c99_conv_weight(adzi_c99 *c, const adzi_c99_call *call)
     if (c->depth == depth) {
         adzi_c99_open_block(c);
     }
-    adzi_c99_print_places(c, &k.column, j, bounds);
+    adzi_c99_print_tap_range(c, &k.column, j, bounds);
     adzi_c99_line(c, "float sum = 0;");
     adzi_c99_row_index(&k, &k.weight, i, index);
     adzi_c99_add_variable(index, j, k.weight.column);
     adzi_c99_element(c, k.weight.memory, index, element, sizeof element);
     const int inner = c->depth, inner_variables = c->variables;
     adzi_c99_loop_over(c, k.items, k.item);
-    adzi_c99_loop_over(c, k.row.small, k.place);
-    adzi_c99_open_meeting(c, &k.row, k.place, i, row);
+    adzi_c99_loop_over(c, k.row.small, k.position);
+    adzi_c99_open_meeting(c, &k.row, k.position, i, row);
     print_row(c, &k, row, j, bounds);
     c->variables = inner_variables;
     while (c->depth > inner) {

@@ -142,7 +142,7 @@ static adzi_c99_value matrix_of(
     return v;
 }
 
-/* True for a kernel of one element, so that the places are the columns of a matrix. */
+/* True for a kernel of one element, so that the positions are the columns of a matrix. */
 static bool is_product(const adzi_c99_convolution *k)
 {
     const int64_t width = k->column.big;
@@ -151,7 +151,7 @@ static bool is_product(const adzi_c99_convolution *k)
                (k->in.row == width * k->in.column && k->out.row == width * k->out.column));
 }
 
-/* The images as [items, groups, channels, places]. */
+/* The images as [items, groups, channels, positions]. */
 static adzi_c99_value image_of(
     const adzi_c99_convolution *k, const adzi_c99_layout *l, int64_t channels, int64_t channel)
 {
@@ -230,10 +230,10 @@ static void open_taps(adzi_c99 *c, adzi_c99_convolution *k, char row[ADZI_C99_IN
         adzi_c99_name_tap(k, a, i, k->tap);
     }
     if (!k->transposed || (a->big == 1 && a->small == 1 && a->taps == 1 && a->padding == 0)) {
-        adzi_c99_open_meeting(c, a, k->place, k->tap, row);
+        adzi_c99_open_meeting(c, a, k->position, k->tap, row);
         return;
     }
-    adzi_c99_add_variable(at, k->place, 1);
+    adzi_c99_add_variable(at, k->position, 1);
     adzi_c99_add_offset(at, a->padding);
     if (k->tap[0] != '\0') {
         const size_t n = strlen(at);
@@ -315,12 +315,12 @@ static void print_convolution(adzi_c99 *c, adzi_c99_convolution *k)
     adzi_c99_loop_over(c, k->groups, k->group);
     k->block = adzi_c99_results_at_once(k);
     open_results(c, k);
-    adzi_c99_loop_over(c, k->transposed ? k->row.big : k->row.small, k->place);
+    adzi_c99_loop_over(c, k->transposed ? k->row.big : k->row.small, k->position);
     if (c->depth == depth) {
         adzi_c99_open_block(c);
     }
     for (int result = 0; result < k->block; ++result) {
-        print_pointer(c, k, "float", adzi_c99_result_row(result), &k->out, k->place, result);
+        print_pointer(c, k, "float", adzi_c99_result_row(result), &k->out, k->position, result);
     }
     print_start(c, k);
     print_sums(c, k);

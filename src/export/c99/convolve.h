@@ -19,7 +19,7 @@ typedef struct adzi_c99_convolution {
     int block; /* how many results are summed at once */
     int64_t items, groups, results, terms;
     adzi_c99_axis row, column;
-    char item[4], group[4], r[4], k[4], place[4], tap[32]; /* variables; "" for one pass */
+    char item[4], group[4], r[4], k[4], position[4], tap[32]; /* variables; "" for one pass */
 } adzi_c99_convolution;
 
 /** What computes the gradient of a weight: `in` is x, `out` is dy, and `weight` the result. */

@@ -174,7 +174,7 @@ static bool fits_array(const adzi_c99 *c, const adzi_c99_value *y)
 
 /* Lets results be computed in the caller's arrays, for good, because no other function uses their
  * buffers. A tensor that is returned twice is computed in the first array. */
-static void place_results(adzi_c99 *c)
+static void use_callers_arrays(adzi_c99 *c)
 {
     for (size_t k = 0; k < c->n_outputs; ++k) {
         const adzi_c99_value *y = &c->values[c->outputs[k]];
@@ -278,12 +278,12 @@ void adzi_c99_print_function(adzi_c99 *c, adzi_c99_function *f)
     if (!add_results(c, f->trace)) {
         return;
     }
-    place_results(c);
+    use_callers_arrays(c);
     print_body(c, f->trace);
     if (c->failed) {
         return;
     }
-    adzi_c99_place(c);
+    adzi_c99_assign_offsets(c);
     add_comment(c, changes_something(f->trace), &f->declaration);
     add_signature(c, f->name, &f->declaration);
     adzi_text_add(&f->declaration, ";\n");

@@ -127,11 +127,11 @@ static void gather(adzi_c99 *c, const adzi_c99_value *x, int dim, const adzi_c99
     const int from = adzi_c99_nest_add(&nest, &lane);
     nest.operand[from].memory = -1;
     adzi_c99_nest_open(c, &nest);
-    char place[2 * TEXT] = "", step[TEXT + 24], element[2 * TEXT + ADZI_C99_NAME];
-    adzi_c99_join(place, sizeof place, nest.operand[from].index);
+    char position[2 * TEXT] = "", step[TEXT + 24], element[2 * TEXT + ADZI_C99_NAME];
+    adzi_c99_join(position, sizeof position, nest.operand[from].index);
     snprintf(step, sizeof step, "%s * %lld", nest.operand[at].text, (long long)stride);
-    adzi_c99_join(place, sizeof place, step);
-    adzi_c99_element(c, x->memory, place, element, sizeof element);
+    adzi_c99_join(position, sizeof position, step);
+    adzi_c99_element(c, x->memory, position, element, sizeof element);
     const char *from_y = nest.operand[to].text;
     if (add_to_x && adzi_c99_arena(x->dtype) == ADZI_C99_INTEGERS) { /* wraps */
         adzi_c99_line(c, "%s = (int32_t)((uint32_t)%s + (uint32_t)%s);", element, element, from_y);

@@ -1,4 +1,4 @@
-/* Places of buffers in static memory. Two buffers may share memory if no step uses both. A result
+/* Offsets of buffers in static memory. Two buffers may share memory if no step uses both. A result
  * that a loop writes where it has read an operand for the last time lies where the operand was. */
 
 #include "base/alloc.h"
@@ -9,7 +9,8 @@ static bool live_together(const adzi_c99_memory *a, const adzi_c99_memory *b)
     return a->first <= b->until && b->first <= a->until;
 }
 
-static bool is_placed(const adzi_c99_memory *m)
+/* True for a buffer that some step uses. Others need no memory. */
+static bool has_offset(const adzi_c99_memory *m)
 {
     return m->kind == ADZI_C99_BUFFER && m->first >= 0;
 }
@@ -20,14 +21,14 @@ static void extend_lives(adzi_c99 *c)
     for (size_t i = 0; i < c->n_memories; ++i) {
         adzi_c99_memory *m = &c->memories[i];
         m->until = m->last;
-        if (is_placed(m) && m->replaces >= 0) {
+        if (has_offset(m) && m->replaces >= 0) {
             const adzi_c99_memory *from = &c->memories[m->replaces];
-            m->replaces = is_placed(from) && from->last == m->first ? m->replaces : -1;
+            m->replaces = has_offset(from) && from->last == m->first ? m->replaces : -1;
         }
     }
     for (size_t i = 0; i < c->n_memories; ++i) {
         const adzi_c99_memory *m = &c->memories[i];
-        for (int k = m->replaces; is_placed(m) && k >= 0; k = c->memories[k].replaces) {
+        for (int k = m->replaces; has_offset(m) && k >= 0; k = c->memories[k].replaces) {
             c->memories[k].until = m->last > c->memories[k].until ? m->last : c->memories[k].until;
         }
     }
@@ -45,7 +46,7 @@ static size_t collect(const adzi_c99 *c, int arena, int *order)
     size_t n = 0;
     for (size_t i = 0; i < c->n_memories; ++i) {
         const adzi_c99_memory *m = &c->memories[i];
-        if (!is_placed(m) || m->replaces >= 0 || adzi_c99_arena(m->dtype) != arena) {
+        if (!has_offset(m) || m->replaces >= 0 || adzi_c99_arena(m->dtype) != arena) {
             continue;
         }
         size_t at = n++;
@@ -57,15 +58,16 @@ static size_t collect(const adzi_c99 *c, int arena, int *order)
     return n;
 }
 
-/* The lowest offset at which a buffer meets no buffer that was placed before it and lives at the
- * same time. The buffers before it are tried in any order until nothing moves any more. */
-static int64_t lowest(const adzi_c99 *c, const int *order, size_t placed)
+/* The lowest offset at which a buffer meets no buffer that got its offset before and lives at the
+ * same time. The `n` buffers before it in `order` are tried in any order until nothing moves any
+ * more. */
+static int64_t lowest(const adzi_c99 *c, const int *order, size_t n)
 {
-    const adzi_c99_memory *m = &c->memories[order[placed]];
+    const adzi_c99_memory *m = &c->memories[order[n]];
     int64_t offset = 0;
     for (bool moved = true; moved;) {
         moved = false;
-        for (size_t i = 0; i < placed; ++i) {
+        for (size_t i = 0; i < n; ++i) {
             const adzi_c99_memory *other = &c->memories[order[i]];
             if (live_together(m, other) && offset < other->offset + room(other) &&
                 other->offset < offset + room(m)) {
@@ -77,7 +79,7 @@ static int64_t lowest(const adzi_c99 *c, const int *order, size_t placed)
     return offset;
 }
 
-void adzi_c99_place(adzi_c99 *c)
+void adzi_c99_assign_offsets(adzi_c99 *c)
 {
     int *order = adzi_alloc((c->n_memories + 1) * sizeof *order);
     if (order == NULL) {
@@ -97,7 +99,7 @@ void adzi_c99_place(adzi_c99 *c)
     }
     for (size_t i = 0; i < c->n_memories; ++i) {
         int k = (int)i;
-        while (is_placed(&c->memories[i]) && c->memories[k].replaces >= 0) {
+        while (has_offset(&c->memories[i]) && c->memories[k].replaces >= 0) {
             k = c->memories[k].replaces;
         }
         c->memories[i].offset = c->memories[k].offset;

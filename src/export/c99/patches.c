@@ -6,8 +6,8 @@
 enum { TEXT = ADZI_C99_INDEX + ADZI_C99_NAME };
 
 /* Prints an assignment between the elements of the image[N, C, H, W] and their copies in the
- * columns[N, C KH KW, places]. N may be absent. An element of the image meets the places in their
- * order, because the taps of a row run backwards. */
+ * columns[N, C KH KW, positions]. N may be absent. An element of the image meets the positions in
+ * their order, because the taps of a row run backwards. */
 static void print_patches(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99_value *image,
     const adzi_c99_value *columns, const char *assignment, bool to_image)
 {
@@ -20,27 +20,27 @@ static void print_patches(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99
         *a = adzi_c99_axis_of(call, d, image->sizes[lead + d], 1, kernel[d]);
         a->small = (a->big + 2 * a->padding - a->dilation * (a->taps - 1) - 1) / a->stride + 1;
     }
-    char item[4], channel[4], place[4], i[4], j[4], q[4], tap[32], bounds[2][24];
+    char item[4], channel[4], position[4], i[4], j[4], q[4], tap[32], bounds[2][24];
     char row[ADZI_C99_INDEX], at[ADZI_C99_INDEX] = "", from[ADZI_C99_INDEX] = "", a[TEXT], b[TEXT];
     const int variables = c->variables, depth = c->depth;
     adzi_c99_loop_over(c, lead == 2 ? image->sizes[0] : 1, item);
     adzi_c99_loop_over(c, image->sizes[lead - 1], channel);
-    adzi_c99_loop_over(c, axis[0].small, place);
+    adzi_c99_loop_over(c, axis[0].small, position);
     adzi_c99_loop_over(c, axis[0].taps, i);
     if (c->depth == depth) {
         adzi_c99_open_block(c);
     }
-    adzi_c99_open_meeting(c, &axis[0], place, i, row);
+    adzi_c99_open_meeting(c, &axis[0], position, i, row);
     adzi_c99_loop(c, axis[1].taps, j);
     snprintf(tap, sizeof tap, "(%lld - %s)", (long long)axis[1].taps - 1, j);
-    adzi_c99_print_places(c, &axis[1], tap, bounds);
+    adzi_c99_print_tap_range(c, &axis[1], tap, bounds);
     adzi_c99_range(c, bounds[0], bounds[1], 1, q);
     adzi_c99_add_offset(at, columns->offset);
     adzi_c99_add_variable(at, item, columns->strides[0]);
     adzi_c99_add_variable(at, channel, kernel[0] * kernel[1] * strides[0]);
     adzi_c99_add_variable(at, i, kernel[1] * strides[0]);
     adzi_c99_add_variable(at, tap, strides[0]);
-    adzi_c99_add_variable(at, place, axis[1].small * strides[1]);
+    adzi_c99_add_variable(at, position, axis[1].small * strides[1]);
     adzi_c99_add_variable(at, q, strides[1]);
     adzi_c99_element(c, columns->memory, at, a, sizeof a);
     adzi_c99_add_offset(from, image->offset);

@@ -7,14 +7,13 @@
 
 enum { AXES = 2, TEXT = ADZI_C99_INDEX + ADZI_C99_NAME };
 
-/* The loops of a pooling: planes, windows of a plane, and places of a window. x is [..., in] and y
- * is
- * [..., out] with n dimensions each that windows cover. */
+/* The loops of a pooling: planes, windows of a plane, and elements of a window. x is [..., in] and
+ * y is [..., out] with n dimensions each that windows cover. */
 typedef struct {
     const adzi_c99_value *x;
     adzi_c99_nest planes;
     int n;
-    char window[AXES][4], place[AXES][4]; /* loop variables */
+    char window[AXES][4], position[AXES][4]; /* loop variables */
 } windows;
 
 /* Adds one value's planes to the loops. Returns its number. */
@@ -26,7 +25,7 @@ static int add_planes(windows *w, adzi_c99_value value)
     return k;
 }
 
-/* The element of operand k at the given place of its plane. */
+/* The element of operand k at the given position of its plane. */
 static void element_of(
     adzi_c99 *c, windows *w, int k, const adzi_c99_value *value, char (*at)[4], char text[TEXT])
 {
@@ -38,10 +37,10 @@ static void element_of(
     adzi_c99_element(c, value->memory, index, text, TEXT);
 }
 
-/* Opens the loop over the places of a window along dimension d, and leaves places in the padding
- * out. An adaptive window j covers the places from j in / out, rounded down, to (j + 1) in / out,
- * rounded up. */
-static void open_places(adzi_c99 *c, const adzi_c99_call *call, windows *w, int d)
+/* Opens the loop over the elements of a window along dimension d, and leaves those in the padding
+ * out. An adaptive window j covers the positions from j in / out, rounded down, to (j + 1) in /
+ * out, rounded up. */
+static void open_window(adzi_c99 *c, const adzi_c99_call *call, windows *w, int d)
 {
     const int64_t *kernel = adzi_c99_attr_list(call, "kernel_size");
     const int64_t *output = adzi_c99_attr_list(call, "output_size");
@@ -52,7 +51,7 @@ static void open_places(adzi_c99 *c, const adzi_c99_call *call, windows *w, int 
         const long long out = output[d];
         snprintf(from, sizeof from, "%s * %lld / %lld", j, in, out);
         snprintf(below, sizeof below, "((%s + 1) * %lld + %lld) / %lld", j, in, out - 1, out);
-        adzi_c99_range(c, from, below, 1, w->place[d]);
+        adzi_c99_range(c, from, below, 1, w->position[d]);
         return;
     }
     const int64_t *stride = adzi_c99_attr_list(call, "stride");
@@ -66,9 +65,9 @@ static void open_places(adzi_c99 *c, const adzi_c99_call *call, windows *w, int 
         snprintf(from + used, sizeof from - (size_t)used, " - %lld", -first);
     }
     snprintf(below, sizeof below, "%s * %lld + %lld", j, (long long)stride[d], end);
-    adzi_c99_range(c, from, below, dilation[d], w->place[d]);
+    adzi_c99_range(c, from, below, dilation[d], w->position[d]);
     if (first < 0 || last + end > in) {
-        adzi_c99_line(c, "if (%s < 0 || %s >= %lld) {", w->place[d], w->place[d], in);
+        adzi_c99_line(c, "if (%s < 0 || %s >= %lld) {", w->position[d], w->position[d], in);
         ++c->depth;
         adzi_c99_line(c, "continue;");
         --c->depth;
@@ -89,9 +88,9 @@ static bool can_miss(const adzi_c99_call *call, const windows *w)
 }
 
 /* Opens the loops over planes and windows, and finds the largest element `most` of each window and
- * its `place` in the memory of x. The first of equal elements wins, and the last NaN. `at` counts
- * the place in its plane, if it is asked for. A window of padding only has -infinity and the place
- * -1. */
+ * its `position` in the memory of x. The first of equal elements wins, and the last NaN. `at`
+ * counts the position in its plane, if it is asked for. A window of padding only has -infinity and
+ * the position -1. */
 static void find_largest(adzi_c99 *c, const adzi_c99_call *call, windows *w, bool counted)
 {
     const adzi_c99_value *x = w->x, *y = adzi_c99_out(c, call, 0);
@@ -102,25 +101,25 @@ static void find_largest(adzi_c99 *c, const adzi_c99_call *call, windows *w, boo
     }
     adzi_c99_line(
         c, "float most = %s;", can_miss(call, w) ? adzi_c99_float(-(double)INFINITY) : "0");
-    adzi_c99_line(c, "int place = -1%s;", counted ? ", at = -1" : "");
+    adzi_c99_line(c, "int position = -1%s;", counted ? ", at = -1" : "");
     for (int d = 0; d < w->n; ++d) {
-        open_places(c, call, w, d);
+        open_window(c, call, w, d);
     }
-    element_of(c, w, 0, x, w->place, element);
+    element_of(c, w, 0, x, w->position, element);
     memcpy(index, w->planes.operand[0].index, sizeof index);
     for (int d = 0; d < w->n; ++d) {
-        adzi_c99_index(index, sizeof index, w->place[d], x->strides[x->rank - w->n + d]);
+        adzi_c99_index(index, sizeof index, w->position[d], x->strides[x->rank - w->n + d]);
     }
     adzi_c99_line(c, "const float e = %s;", element);
-    adzi_c99_line(c, "if (place < 0 || e > most || e != e) {");
+    adzi_c99_line(c, "if (position < 0 || e > most || e != e) {");
     ++c->depth;
     adzi_c99_line(c, "most = e;");
-    adzi_c99_line(c, "place = %s;", index[0] != '\0' ? index : "0");
+    adzi_c99_line(c, "position = %s;", index[0] != '\0' ? index : "0");
     if (counted && w->n == 2) {
-        adzi_c99_line(
-            c, "at = %s * %lld + %s;", w->place[0], (long long)x->sizes[x->rank - 1], w->place[1]);
+        adzi_c99_line(c, "at = %s * %lld + %s;", w->position[0], (long long)x->sizes[x->rank - 1],
+            w->position[1]);
     } else if (counted) {
-        adzi_c99_line(c, "at = %s;", w->place[0]);
+        adzi_c99_line(c, "at = %s;", w->position[0]);
     }
     --c->depth;
     adzi_c99_line(c, "}");
@@ -154,15 +153,15 @@ static windows windows_of(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99
 void adzi_c99_max_pool(adzi_c99 *c, const adzi_c99_call *call)
 {
     const adzi_c99_value *y = adzi_c99_out(c, call, 0);
-    const adzi_c99_value *places = call->n_out > 1 ? adzi_c99_out(c, call, 1) : NULL;
+    const adzi_c99_value *indices = call->n_out > 1 ? adzi_c99_out(c, call, 1) : NULL;
     windows w = windows_of(c, call, y);
-    const int to = places != NULL ? add_planes(&w, *places) : -1;
+    const int to = indices != NULL ? add_planes(&w, *indices) : -1;
     char element[TEXT];
-    find_largest(c, call, &w, places != NULL);
+    find_largest(c, call, &w, indices != NULL);
     element_of(c, &w, 1, y, w.window, element);
     adzi_c99_line(c, "%s = most;", element);
-    if (places != NULL) {
-        element_of(c, &w, to, places, w.window, element);
+    if (indices != NULL) {
+        element_of(c, &w, to, indices, w.window, element);
         adzi_c99_line(c, "%s = at;", element);
     }
     close_windows(c, &w);

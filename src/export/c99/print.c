@@ -9,7 +9,7 @@
 #include "export/c99/program.h"
 
 enum { INDENTATION = 4 };
-enum { OVERFLOW_MARK = '#' }; /* in place of an index that has no room; no index contains it */
+enum { OVERFLOW_MARK = '#' }; /* instead of an index that has no room; no index contains it */
 
 void adzi_c99_fail(adzi_c99 *c, adz_status code, const char *format, ...)
 {

@@ -53,11 +53,11 @@ void adzi_c99_print_numbers(adzi_c99 *c, adzi_text *to);
 void adzi_c99_print_counts(const adzi_c99 *c, adzi_text *to);
 
 /** Whether some function makes steps of a parameter. */
-bool adzi_c99_makes_steps(const adzi_c99 *c, const adzi_trace_place *place);
+bool adzi_c99_makes_steps(const adzi_c99 *c, const adzi_parameter_position *position);
 
 /** The number of the count of a parameter's steps, steps_<number> in the file; ADZI_NOWHERE if the
  * file has none. */
-size_t adzi_c99_count_of(const adzi_c99 *c, const adzi_trace_place *place);
+size_t adzi_c99_count_of(const adzi_c99 *c, const adzi_parameter_position *position);
 
 /** The number of the first group of an optimizer among the groups of all. */
 size_t adzi_c99_first_group(const adzi_c99 *c, const adz_optimizer *optimizer);

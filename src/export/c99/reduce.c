@@ -44,21 +44,21 @@ void adzi_c99_reduce(adzi_c99 *c, const adzi_c99_call *call)
     adzi_c99_lanes_close(c, &lanes);
 }
 
-/* max, min, argmax, argmin: the extreme element of each lane, its place, or both. */
-static void extreme(adzi_c99 *c, const adzi_c99_call *call, bool only_place)
+/* max, min, argmax, argmin: the extreme element of each lane, its position, or both. */
+static void extreme(adzi_c99 *c, const adzi_c99_call *call, bool only_position)
 {
     const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
     const char *than = call->row->c.than;
-    const adzi_c99_value *place = only_place        ? y
-                                  : call->n_out > 1 ? adzi_c99_out(c, call, 1)
-                                                    : NULL;
+    const adzi_c99_value *position = only_position     ? y
+                                     : call->n_out > 1 ? adzi_c99_out(c, call, 1)
+                                                       : NULL;
     adzi_c99_lanes lanes = adzi_c99_lanes_of(x, mask_of(call));
     const int from = adzi_c99_lanes_add(&lanes, x);
-    const int to = only_place ? -1 : adzi_c99_lanes_add_reduced(&lanes, y);
-    const int at = place != NULL ? adzi_c99_lanes_add_reduced(&lanes, place) : -1;
+    const int to = only_position ? -1 : adzi_c99_lanes_add_reduced(&lanes, y);
+    const int at = position != NULL ? adzi_c99_lanes_add_reduced(&lanes, position) : -1;
     adzi_c99_lanes_open(c, &lanes);
     adzi_c99_line(c, "%s most = 0;", adzi_c99_type(x->dtype));
-    adzi_c99_line(c, "int32_t place = 0, at = 0;");
+    adzi_c99_line(c, "int32_t position = 0, at = 0;");
     adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
     const char *element = pass.operand[from].text;
     if (adzi_is_float(x->dtype)) {
@@ -69,7 +69,7 @@ static void extreme(adzi_c99 *c, const adzi_c99_call *call, bool only_place)
     }
     ++c->depth;
     adzi_c99_line(c, "most = %s;", element);
-    adzi_c99_line(c, "place = at;");
+    adzi_c99_line(c, "position = at;");
     --c->depth;
     adzi_c99_line(c, "}");
     adzi_c99_line(c, "++at;");
@@ -78,9 +78,9 @@ static void extreme(adzi_c99 *c, const adzi_c99_call *call, bool only_place)
         adzi_c99_line(c, "%s = most;", adzi_c99_lane_element(c, &lanes, to));
     }
     if (at >= 0) {
-        adzi_c99_line(c, "%s = place;", adzi_c99_lane_element(c, &lanes, at));
+        adzi_c99_line(c, "%s = position;", adzi_c99_lane_element(c, &lanes, at));
     } else {
-        adzi_c99_line(c, "(void)place;");
+        adzi_c99_line(c, "(void)position;");
     }
     adzi_c99_lanes_close(c, &lanes);
 }
@@ -90,7 +90,7 @@ void adzi_c99_extreme(adzi_c99 *c, const adzi_c99_call *call)
     extreme(c, call, false);
 }
 
-void adzi_c99_extreme_place(adzi_c99 *c, const adzi_c99_call *call)
+void adzi_c99_extreme_position(adzi_c99 *c, const adzi_c99_call *call)
 {
     extreme(c, call, true);
 }
@@ -105,7 +105,7 @@ static unsigned lane_of(const adzi_c99_call *call, const adzi_c99_value *x)
 }
 
 /* Prints the declarations of `most`, the largest element, and of `total`, the sum of e^(x - most).
- * `stores` keeps the exponentials in operand 1. `limited` takes 0 in place of an infinite element,
+ * `stores` keeps the exponentials in operand 1. `limited` takes 0 instead of an infinite element,
  * whose difference from itself is NaN. */
 static void print_total(
     adzi_c99 *c, const adzi_c99_lanes *lanes, int from, bool limited, bool stores)

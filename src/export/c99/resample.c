@@ -1,5 +1,5 @@
 /* Means of windows and interpolation: avg_pool, adaptive_avg_pool and interpolate. Each element of
- * the result is a weighted sum of the places that it sees; places that it does not see do not
+ * the result is a weighted sum of the elements that it sees; elements that it does not see do not
  * count, infinite ones included. */
 #include "autograd/ops/pool/adaptive_pool.h"
 #include "autograd/ops/pool/interpolate.h"
@@ -15,7 +15,7 @@ enum { TEXT = ADZI_C99_INDEX + ADZI_C99_NAME, FROM = ADZI_C99_INDEX + 4 * TEXT }
 /* One dimension that windows cover: its table, and the tables in the file if the windows differ. */
 typedef struct {
     adzi_taps taps;
-    int places, weights; /* memories; -1 if all windows are alike */
+    int ranges, weights; /* memories; -1 if all windows are alike */
     char window[4], at[4];
 } axis;
 
@@ -33,7 +33,7 @@ static int constant_of(adzi_c99 *c, adz_tensor *t, const char *what)
     return memory;
 }
 
-/* Makes the tables of a dimension: start and number of the places of each window, and weights. */
+/* Makes the tables of a dimension: start and number of the elements of each window, and weights. */
 static void read_axis(adzi_c99 *c, const adzi_axis *from, axis *a)
 {
     if (!adzi_taps_of(c->current, from, true, false, &a->taps)) {
@@ -41,20 +41,20 @@ static void read_axis(adzi_c99 *c, const adzi_axis *from, axis *a)
         return;
     }
     const int64_t n = a->taps.n, most = a->taps.most;
-    a->places = a->weights = -1;
+    a->ranges = a->weights = -1;
     if (a->taps.step > 0) {
         return;
     }
-    adz_tensor *places = adzi_scratch(c->current, ADZ_I32, 2, (int64_t[]){ n, 2 });
+    adz_tensor *ranges = adzi_scratch(c->current, ADZ_I32, 2, (int64_t[]){ n, 2 });
     adz_tensor *weights = adzi_scratch(c->current, ADZ_F32, 2, (int64_t[]){ n, most });
-    for (int64_t j = 0; j < n && places != NULL && weights != NULL; ++j) {
-        ((int32_t *)places->data)[2 * j] = (int32_t)a->taps.windows[j].start;
-        ((int32_t *)places->data)[2 * j + 1] = (int32_t)a->taps.windows[j].count;
+    for (int64_t j = 0; j < n && ranges != NULL && weights != NULL; ++j) {
+        ((int32_t *)ranges->data)[2 * j] = (int32_t)a->taps.windows[j].start;
+        ((int32_t *)ranges->data)[2 * j + 1] = (int32_t)a->taps.windows[j].count;
         for (int64_t k = 0; k < most; ++k) {
             ((float *)weights->data)[j * most + k] = (float)a->taps.weights[j * most + k];
         }
     }
-    a->places = constant_of(c, places, "start and size of the windows");
+    a->ranges = constant_of(c, ranges, "start and size of the windows");
     a->weights = constant_of(c, weights, "weights");
 }
 
@@ -88,24 +88,24 @@ static int window_axes(
     return attr->n;
 }
 
-/* Opens the loop over the places of a window, and adds the place to an index of x. */
-static void open_places(adzi_c99 *c, axis *a, int64_t stride, char *index)
+/* Opens the loop over the elements of a window, and adds their position to an index of x. */
+static void open_window(adzi_c99 *c, axis *a, int64_t stride, char *index)
 {
-    char below[TEXT], place[2 * TEXT], at[24];
-    if (a->places < 0) {
+    char below[TEXT], position[2 * TEXT], at[24];
+    if (a->ranges < 0) {
         adzi_c99_loop(c, a->taps.most, a->at);
-        snprintf(
-            place, sizeof place, "(%s * %lld + %s)", a->window, (long long)a->taps.step, a->at);
+        snprintf(position, sizeof position, "(%s * %lld + %s)", a->window, (long long)a->taps.step,
+            a->at);
     } else {
         char start[TEXT];
         snprintf(at, sizeof at, "%s * 2", a->window);
-        adzi_c99_element(c, a->places, at, start, sizeof start);
+        adzi_c99_element(c, a->ranges, at, start, sizeof start);
         snprintf(at, sizeof at, "%s * 2 + 1", a->window);
-        adzi_c99_element(c, a->places, at, below, sizeof below);
+        adzi_c99_element(c, a->ranges, at, below, sizeof below);
         adzi_c99_range(c, "0", below, 1, a->at);
-        snprintf(place, sizeof place, "(%s + %s)", start, a->at);
+        snprintf(position, sizeof position, "(%s + %s)", start, a->at);
     }
-    adzi_c99_index(index, FROM, place, stride);
+    adzi_c99_index(index, FROM, position, stride);
 }
 
 /* Adds " * weight" for windows that differ. */
@@ -120,7 +120,7 @@ static void add_weight(adzi_c99 *c, const axis *a, char *text, size_t size)
     }
 }
 
-/* The loops of a call: planes, windows of a plane, and places of a window. */
+/* The loops of a call: planes, windows of a plane, and elements of a window. */
 typedef struct {
     axis axes[ADZI_AXES];
     int first;     /* of the axes that are used */
@@ -173,7 +173,7 @@ static void resample(adzi_c99 *c, const adzi_c99_call *call, axes_function *axes
     open_windows(c, &w, x, y);
     adzi_c99_line(c, "float s = 0;");
     for (int d = w.first; d < ADZI_AXES; ++d) {
-        open_places(c, &w.axes[d], x->strides[x->rank - ADZI_AXES + d], w.from);
+        open_window(c, &w.axes[d], x->strides[x->rank - ADZI_AXES + d], w.from);
     }
     adzi_c99_element(c, x->memory, w.from, element, sizeof element);
     for (int d = w.first; d < ADZI_AXES; ++d) {

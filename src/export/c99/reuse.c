@@ -142,7 +142,7 @@ static bool is_needless(const adzi_c99 *c, const adzi_trace *trace, size_t at)
  */
 
 /* Whether a call may write its result over the elements of `variable` that it reads: it computes
- * each element from those at the same place. */
+ * each element from those at the same position. */
 static bool reads_in_place(
     const adzi_c99 *c, const adzi_c99_call *call, const adzi_c99_value *variable)
 {

@@ -7,7 +7,7 @@
 
 enum { TEXT = ADZI_C99_INDEX + ADZI_C99_NAME };
 
-/* A lane along one dimension: its loop variable runs over the places of the elements. */
+/* A lane along one dimension: its loop variable runs over the positions of the elements. */
 static unsigned lane_of(const adzi_c99_call *call, const adzi_c99_value *x)
 {
     return x->rank > 0 ? 1u << (int)adzi_c99_attr(call, "dim", 0) : 0;
@@ -127,55 +127,56 @@ static void before_text(
     }
 }
 
-/* Prints one round of a selection: `best` and its `place` among the elements of the lane that come
- * after `before`, the result of the round before it, which stood at place_before. Equal elements
- * come in the order of their places. */
+/* Prints one round of a selection: `best` and its `position` among the elements of the lane that
+ * come after `before`, the result of the round before it, which stood at position_before. Equal
+ * elements come in the order of their positions. */
 static void print_round(
     adzi_c99 *c, const adzi_c99_lanes *from, int element, const adzi_c99_value *x, bool largest)
 {
     char passed[TEXT], ahead[TEXT], better[TEXT];
     adzi_c99_line(c, "%s best = 0;", adzi_c99_type(x->dtype));
-    adzi_c99_line(c, "int32_t place = -1, at = 0;");
+    adzi_c99_line(c, "int32_t position = -1, at = 0;");
     adzi_c99_nest pass = adzi_c99_pass(c, from);
     adzi_c99_line(c, "const %s e = %s;", adzi_c99_type(x->dtype), pass.operand[element].text);
     before_text(passed, sizeof passed, x, largest, "before", "e");
     before_text(ahead, sizeof ahead, x, largest, "e", "before");
     before_text(better, sizeof better, x, largest, "e", "best");
-    adzi_c99_line(c, "const int left = place_before < 0 || %s || (!(%s) && at > place_before);",
-        passed, ahead);
-    adzi_c99_line(c, "if (left && (place < 0 || %s)) {", better);
+    adzi_c99_line(c,
+        "const int left = position_before < 0 || %s || (!(%s) && at > position_before);", passed,
+        ahead);
+    adzi_c99_line(c, "if (left && (position < 0 || %s)) {", better);
     ++c->depth;
     adzi_c99_line(c, "best = e;");
-    adzi_c99_line(c, "place = at;");
+    adzi_c99_line(c, "position = at;");
     --c->depth;
     adzi_c99_line(c, "}");
     adzi_c99_line(c, "++at;");
     adzi_c99_nest_close(c, &pass);
 }
 
-/* The k largest or smallest elements of each lane, sorted, and their places. */
+/* The k largest or smallest elements of each lane, sorted, and their positions. */
 void adzi_c99_topk(adzi_c99 *c, const adzi_c99_call *call)
 {
     const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
     const unsigned mask = lane_of(call, x);
     adzi_c99_lanes from = adzi_c99_lanes_of(x, mask);
-    adzi_c99_value best = *y, place = *adzi_c99_out(c, call, 1);
+    adzi_c99_value best = *y, position = *adzi_c99_out(c, call, 1);
     int64_t strides[2] = { 0, 0 };
     for (int d = 0; d < x->rank; ++d) { /* the results' own dimension is walked by hand */
         if (mask >> d & 1u) {
             strides[0] = best.strides[d];
-            strides[1] = place.strides[d];
-            best.sizes[d] = place.sizes[d] = 1;
+            strides[1] = position.strides[d];
+            best.sizes[d] = position.sizes[d] = 1;
         }
     }
     const int element = adzi_c99_lanes_add(&from, x);
-    const int to = adzi_c99_lanes_add(&from, &best), at = adzi_c99_lanes_add(&from, &place);
+    const int to = adzi_c99_lanes_add(&from, &best), at = adzi_c99_lanes_add(&from, &position);
     adzi_c99_lanes_open(c, &from);
     char k[4], texts[2][TEXT];
     adzi_c99_line(c, "%s before = 0;", adzi_c99_type(x->dtype));
-    adzi_c99_line(c, "int32_t place_before = -1;");
+    adzi_c99_line(c, "int32_t position_before = -1;");
     adzi_c99_loop(c, (int64_t)adzi_c99_attr(call, "k", 1), k);
-    const int operands[] = { to, at }, memories[] = { best.memory, place.memory };
+    const int operands[] = { to, at }, memories[] = { best.memory, position.memory };
     for (int i = 0; i < 2; ++i) {
         char index[ADZI_C99_INDEX];
         memcpy(index, from.inner.operand[operands[i]].index, sizeof index);
@@ -184,7 +185,7 @@ void adzi_c99_topk(adzi_c99 *c, const adzi_c99_call *call)
     }
     print_round(c, &from, element, x, adzi_c99_attr(call, "largest", 1) != 0);
     adzi_c99_line(c, "%s = before = best;", texts[0]);
-    adzi_c99_line(c, "%s = place_before = place;", texts[1]);
+    adzi_c99_line(c, "%s = position_before = position;", texts[1]);
     adzi_c99_end(c);
     adzi_c99_lanes_close(c, &from);
 }

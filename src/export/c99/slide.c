@@ -46,10 +46,10 @@ void adzi_c99_add_offset(char index[ADZI_C99_INDEX], int64_t offset)
     }
 }
 
-void adzi_c99_add_meeting(char index[ADZI_C99_INDEX], const adzi_c99_axis *a, const char *place,
+void adzi_c99_add_meeting(char index[ADZI_C99_INDEX], const adzi_c99_axis *a, const char *position,
     const char *tap, int64_t step)
 {
-    adzi_c99_add_variable(index, place, a->stride * step);
+    adzi_c99_add_variable(index, position, a->stride * step);
     adzi_c99_add_variable(index, tap, a->dilation * step);
     adzi_c99_add_offset(index, -a->padding * step);
 }
@@ -68,11 +68,11 @@ void adzi_c99_close_block(adzi_c99 *c)
     adzi_c99_line(c, "}");
 }
 
-bool adzi_c99_open_meeting(adzi_c99 *c, const adzi_c99_axis *a, const char *place, const char *tap,
-    char row[ADZI_C99_INDEX])
+bool adzi_c99_open_meeting(adzi_c99 *c, const adzi_c99_axis *a, const char *position,
+    const char *tap, char row[ADZI_C99_INDEX])
 {
     char at[ADZI_C99_INDEX] = "";
-    adzi_c99_add_meeting(at, a, place, tap, 1);
+    adzi_c99_add_meeting(at, a, position, tap, 1);
     if (adzi_c99_axis_inside(a)) {
         const bool single = strchr(at, ' ') == NULL;
         snprintf(row, ADZI_C99_INDEX, "%s%.*s%s", single ? "" : "(", ADZI_C99_INDEX - 3, at,
@@ -86,7 +86,8 @@ bool adzi_c99_open_meeting(adzi_c99 *c, const adzi_c99_axis *a, const char *plac
     return true;
 }
 
-void adzi_c99_print_places(adzi_c99 *c, const adzi_c99_axis *a, const char *tap, char texts[2][24])
+void adzi_c99_print_tap_range(
+    adzi_c99 *c, const adzi_c99_axis *a, const char *tap, char texts[2][24])
 {
     char shift[40] = "";
     if (adzi_c99_axis_inside(a)) {

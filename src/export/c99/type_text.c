@@ -100,7 +100,7 @@ static bool is(const token *t, const char *word)
 /* The file's function that a text calls by another name, or NULL. */
 static const char *ours(const token *t)
 {
-    static const char real[] = "adzi_real_"; /* the library's functions in place of libm's */
+    static const char real[] = "adzi_real_"; /* the library's functions instead of libm's */
     const size_t skipped =
         t->n > strlen(real) && strncmp(t->at, real, strlen(real)) == 0 ? strlen(real) : 0;
     return is(t, "adzi_moment_power") ? "moment_power"

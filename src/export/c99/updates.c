@@ -13,16 +13,17 @@
 /* ---- counts of steps --------------------------------------------------------------------------
  */
 
-static const adzi_kept *kept_of(const adzi_trace_place *place)
+static const adzi_kept *kept_of(const adzi_parameter_position *position)
 {
-    return &place->optimizer->groups[place->group]->kept[place->i];
+    return &position->optimizer->groups[position->group]->kept[position->i];
 }
 
-static size_t find_stepped(const adzi_c99 *c, const adzi_trace_place *place)
+static size_t find_stepped(const adzi_c99 *c, const adzi_parameter_position *position)
 {
     for (size_t i = 0; i < c->n_stepped; ++i) {
-        const adzi_trace_place *at = &c->stepped[i].place;
-        if (at->optimizer == place->optimizer && at->group == place->group && at->i == place->i) {
+        const adzi_parameter_position *at = &c->stepped[i].position;
+        if (at->optimizer == position->optimizer && at->group == position->group &&
+            at->i == position->i) {
             return i;
         }
     }
@@ -31,7 +32,7 @@ static size_t find_stepped(const adzi_c99 *c, const adzi_trace_place *place)
 
 static size_t add_stepped(adzi_c99 *c, const adzi_traced_value *v)
 {
-    const size_t known = find_stepped(c, &v->place), n = c->n_functions;
+    const size_t known = find_stepped(c, &v->position), n = c->n_functions;
     if (known != ADZI_NOWHERE) {
         return known;
     }
@@ -42,7 +43,7 @@ static size_t add_stepped(adzi_c99 *c, const adzi_traced_value *v)
     }
     memset(c->steps + c->n_stepped * n, 0, n * sizeof *c->steps);
     c->stepped[c->n_stepped] = (adzi_c99_stepped){
-        .place = v->place, .steps = kept_of(&v->place)->steps, .count = c->n_stepped
+        .position = v->position, .steps = kept_of(&v->position)->steps, .count = c->n_stepped
     };
     return c->n_stepped++;
 }
@@ -94,13 +95,14 @@ void adzi_c99_count_together(adzi_c99 *c)
  * A `stepped` behind the last one counts all groups. */
 static size_t groups_before(const adzi_c99 *c, size_t stepped)
 {
-    const adz_optimizer *own = stepped < c->n_stepped ? c->stepped[stepped].place.optimizer : NULL;
-    size_t groups = own != NULL ? c->stepped[stepped].place.group : 0;
-    for (size_t i = 0; i < c->n_stepped && c->stepped[i].place.optimizer != own; ++i) {
-        const adz_optimizer *o = c->stepped[i].place.optimizer;
+    const adz_optimizer *own =
+        stepped < c->n_stepped ? c->stepped[stepped].position.optimizer : NULL;
+    size_t groups = own != NULL ? c->stepped[stepped].position.group : 0;
+    for (size_t i = 0; i < c->n_stepped && c->stepped[i].position.optimizer != own; ++i) {
+        const adz_optimizer *o = c->stepped[i].position.optimizer;
         bool first = true;
         for (size_t k = 0; k < i && first; ++k) {
-            first = c->stepped[k].place.optimizer != o;
+            first = c->stepped[k].position.optimizer != o;
         }
         groups += first ? o->n_groups : 0;
     }
@@ -115,10 +117,10 @@ size_t adzi_c99_groups(const adzi_c99 *c)
 size_t adzi_c99_first_group(const adzi_c99 *c, const adz_optimizer *optimizer)
 {
     size_t i = 0;
-    while (c->stepped[i].place.optimizer != optimizer) {
+    while (c->stepped[i].position.optimizer != optimizer) {
         ++i;
     }
-    return groups_before(c, i) - c->stepped[i].place.group;
+    return groups_before(c, i) - c->stepped[i].position.group;
 }
 
 /* ---- numbers ----------------------------------------------------------------------------------
@@ -128,12 +130,12 @@ static bool same_update(const adzi_c99 *c, const adzi_c99_update *u, size_t step
 {
     const adzi_c99_stepped *a = &c->stepped[u->stepped], *b = &c->stepped[stepped];
     return u->function == c->function && u->ahead == ahead && a->count == b->count &&
-           a->place.optimizer == b->place.optimizer && a->place.group == b->place.group;
+           a->position.optimizer == b->position.optimizer && a->position.group == b->position.group;
 }
 
 static int update_of(adzi_c99 *c, const adzi_traced_value *v)
 {
-    const size_t stepped = find_stepped(c, &v->place);
+    const size_t stepped = find_stepped(c, &v->position);
     for (size_t i = 0; i < c->n_updates; ++i) {
         if (same_update(c, &c->updates[i], stepped, v->ahead)) {
             return (int)i;
@@ -167,7 +169,7 @@ int adzi_c99_number_memory(adzi_c99 *c, const adzi_traced_value *v)
 
 static const adz_optimizer_type *type_of(const adzi_c99 *c, int update)
 {
-    return c->stepped[c->updates[update].stepped].place.optimizer->type;
+    return c->stepped[c->updates[update].stepped].position.optimizer->type;
 }
 
 static bool uses(const adzi_c99 *c, int update)
@@ -200,14 +202,14 @@ static bool has_count(const adzi_c99 *c, size_t stepped)
     return false;
 }
 
-bool adzi_c99_makes_steps(const adzi_c99 *c, const adzi_trace_place *place)
+bool adzi_c99_makes_steps(const adzi_c99 *c, const adzi_parameter_position *position)
 {
-    return find_stepped(c, place) != ADZI_NOWHERE;
+    return find_stepped(c, position) != ADZI_NOWHERE;
 }
 
-size_t adzi_c99_count_of(const adzi_c99 *c, const adzi_trace_place *place)
+size_t adzi_c99_count_of(const adzi_c99 *c, const adzi_parameter_position *position)
 {
-    const size_t stepped = find_stepped(c, place);
+    const size_t stepped = find_stepped(c, position);
     const size_t count = stepped != ADZI_NOWHERE ? c->stepped[stepped].count : ADZI_NOWHERE;
     return count != ADZI_NOWHERE && has_count(c, count) ? count : ADZI_NOWHERE;
 }
@@ -217,13 +219,13 @@ size_t adzi_c99_count_of(const adzi_c99 *c, const adzi_trace_place *place)
 static void print_settings(const adzi_c99 *c, adzi_text *to, int update)
 {
     const size_t stepped = c->updates[update].stepped;
-    const adzi_trace_place *place = &c->stepped[stepped].place;
-    const adz_optimizer *o = place->optimizer;
+    const adzi_parameter_position *position = &c->stepped[stepped].position;
+    const adz_optimizer *o = position->optimizer;
     adzi_text_format(to,
         "    /* %s */\n    const double settings_%d[%d] = { (double)%s_learning_rate[%d]",
         o->type->name, update, o->n_settings, c->name, (int)groups_before(c, stepped));
     for (int k = 1; k < o->n_settings; ++k) {
-        adzi_text_format(to, ", %s", adzi_c99_double(o->groups[place->group]->settings[k]));
+        adzi_text_format(to, ", %s", adzi_c99_double(o->groups[position->group]->settings[k]));
     }
     adzi_text_add(to, " };\n");
 }
@@ -233,7 +235,7 @@ static void print_update(adzi_c99 *c, adzi_text *to, int update)
 {
     const adzi_c99_update *u = &c->updates[update];
     const adzi_c99_stepped *s = &c->stepped[u->stepped];
-    const adz_optimizer_type *type = s->place.optimizer->type;
+    const adz_optimizer_type *type = s->position.optimizer->type;
     print_settings(c, to, update);
     if (type->numbers == NULL) {
         return;
@@ -307,8 +309,8 @@ static int64_t print_rates(const adzi_c99 *c, adzi_text *file)
     const size_t groups = adzi_c99_groups(c);
     adzi_text_format(file, "float %s_learning_rate[%d] = {", c->name, (int)groups);
     for (size_t i = 0, g = 0; i < c->n_stepped; ++i) {
-        const adz_optimizer *o = c->stepped[i].place.optimizer;
-        const bool written = groups_before(c, i) - c->stepped[i].place.group < g;
+        const adz_optimizer *o = c->stepped[i].position.optimizer;
+        const bool written = groups_before(c, i) - c->stepped[i].position.group < g;
         for (size_t k = 0; k < o->n_groups && !written; ++k, ++g) {
             adzi_text_format(
                 file, "%s %s", g > 0 ? "," : "", adzi_c99_float(o->groups[k]->settings[0]));

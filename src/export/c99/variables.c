@@ -70,7 +70,7 @@ static bool is_memory_of(
 {
     if (v->kind == ADZI_VALUE_STATE || v->kind == ADZI_VALUE_GRADIENT) {
         const bool state = v->kind == ADZI_VALUE_STATE;
-        return m->leaf == v->leaf && m->optimizer == (state ? v->place.optimizer : NULL) &&
+        return m->leaf == v->leaf && m->optimizer == (state ? v->position.optimizer : NULL) &&
                m->which == (state ? v->which : 0);
     }
     return m->leaf == NULL &&
@@ -134,7 +134,7 @@ static int add_memory(adzi_c99 *c, const adzi_trace *trace, const adzi_traced_va
     m->leaf = v->leaf;
     m->made = is_made(trace, v);
     if (v->kind == ADZI_VALUE_STATE) {
-        m->optimizer = v->place.optimizer;
+        m->optimizer = v->position.optimizer;
         m->which = v->which;
     }
     m->uniform = constant && adzi_c99_all_equal(m);
@@ -176,7 +176,7 @@ bool adzi_c99_add_variables(adzi_c99 *c, const adzi_trace *trace)
  */
 
 /* A gradient to which another function adds: this one has dropped it, and the tensor that it makes
- * in its place is none of the file's variables. */
+ * instead is none of the file's variables. */
 static bool is_dropped(const adzi_traced_value *v)
 {
     return v->kind == ADZI_VALUE_GRADIENT && !v->used && v->contents == NULL;

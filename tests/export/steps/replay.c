@@ -177,7 +177,7 @@ static adz_tensor *contents_of(const adzi_trace *trace, int value)
 
 static adzi_kept *kept_of(const adzi_traced_value *v)
 {
-    return &v->place.optimizer->groups[v->place.group]->kept[v->place.i];
+    return &v->position.optimizer->groups[v->position.group]->kept[v->position.i];
 }
 
 replay *replay_new(const adzi_trace *trace)
@@ -220,11 +220,11 @@ void replay_free(replay *r)
 static adz_tensor *number_of(const replay *r, size_t i)
 {
     const adzi_traced_value *v = &r->trace->values[i];
-    const adz_optimizer *o = v->place.optimizer;
+    const adz_optimizer *o = v->position.optimizer;
     double numbers[ADZ_OPTIMIZER_NUMBERS];
     const int64_t step = r->before[i] + r->runs * r->by_run[i] + v->ahead + 1;
     adzi_update_numbers(
-        o, o->groups[v->place.group]->settings, step, r->runs == 0 ? v->fresh : 0, numbers);
+        o, o->groups[v->position.group]->settings, step, r->runs == 0 ? v->fresh : 0, numbers);
     return adz_full(adz_shape_of(0, NULL), numbers[v->which], v->dtype);
 }
 

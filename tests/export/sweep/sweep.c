@@ -43,7 +43,7 @@ static adz_tensor *no_forward(adz_module *module, adz_tensor *x)
 }
 
 /* Makes argument i an input of the function, or what it is otherwise. */
-static bool place_argument(sweep_case *c, int i, int input)
+static bool add_argument(sweep_case *c, int i, int input)
 {
     static const adz_module_type type = { .name = "Sweep", .forward = no_forward };
     adz_tensor *leaf = c->b.leaves[i];
@@ -82,7 +82,7 @@ static bool begin(sweep_case *c)
         if (!c->specs[i].none && !input && c->sample % 4 > 1) {
             sweep_fill_special(c, i);
         }
-        if (!c->specs[i].none && !place_argument(c, i, c->sample % 2 == 0 ? first : last)) {
+        if (!c->specs[i].none && !add_argument(c, i, c->sample % 2 == 0 ? first : last)) {
             return false;
         }
     }

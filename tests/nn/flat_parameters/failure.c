@@ -167,14 +167,14 @@ static adz_tensor *parts[3];
 static bool lay_out_and_end(void)
 {
     double sum = 0;
-    void *places[3];
+    void *before[3];
     for (int i = 0; i < 3; ++i) {
-        places[i] = adz_tensor_data(parts[i]);
+        before[i] = adz_tensor_data(parts[i]);
     }
     adz_flat_parameters *flat = adz_flat_parameters_new(adz_tensor_list_of(parts, 3));
     const bool good = flat != NULL;
     for (int i = 0; i < 3; ++i) {
-        assert_true(good || adz_tensor_data(parts[i]) == places[i]);
+        assert_true(good || adz_tensor_data(parts[i]) == before[i]);
         sum += *adz_tensor_data_f32(parts[i]);
     }
     assert_true(sum == 6);

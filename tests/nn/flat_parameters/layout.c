@@ -49,10 +49,10 @@ static void parameters_outlive_the_layout(void **state)
     (void)state;
     adz_tensor *w = leaf(2, 40, ADZ_F32), *v = leaf(3, 2, ADZ_F64), *list[] = { w, v };
     adz_flat_parameters *flat = lay_out(list, 2);
-    void *place = adz_tensor_data(w);
+    void *before = adz_tensor_data(w);
     assert_int_equal(adz_backward(total(adz_square(w))), ADZ_OK);
     adz_flat_parameters_free(&flat);
-    assert_ptr_equal(adz_tensor_data(w), place);
+    assert_ptr_equal(adz_tensor_data(w), before);
     assert_true(all_are(w, 2) && all_are(adz_tensor_grad(w), 4));
     assert_int_equal(adz_backward(total(adz_square(w))), ADZ_OK);
     assert_true(all_are(adz_tensor_grad(w), 8));

@@ -122,7 +122,7 @@ typedef struct {
 static adz_status report(const void *block)
 {
     const report_args *args = block;
-    int64_t i = 0, place[ADZ_MAX_RANK];
+    int64_t i = 0, index[ADZ_MAX_RANK];
     while (i < args->items && args->found[i] == 0) {
         ++i;
     }
@@ -132,14 +132,14 @@ static adz_status report(const void *block)
     const long long pivot = (long long)args->found[i] - 1;
     int64_t rest = i;
     for (int d = args->a.rank - 3; d >= 0; --d) {
-        place[d] = rest % args->a.sizes[d];
+        index[d] = rest % args->a.sizes[d];
         rest /= args->a.sizes[d];
     }
     char what[256];
     snprintf(what, sizeof what, args->what, pivot);
     return adzi_error(args->op, ADZ_ERR_NUMERIC, "%s%s%s%s %s", args->name,
         adzi_text_sizes(args->a.rank, args->a.sizes), args->a.rank > 2 ? ", item " : "",
-        args->a.rank > 2 ? adzi_text_sizes(args->a.rank - 2, place) : "", what);
+        args->a.rank > 2 ? adzi_text_sizes(args->a.rank - 2, index) : "", what);
 }
 
 bool adzi_nothing_found(const char *op, const adz_tensor *found, const adz_tensor *a,

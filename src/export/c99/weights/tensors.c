@@ -87,11 +87,11 @@ static bool add_model(adzi_weights *f)
 
 /* The source of a tensor "state.<index>.<state>" or "state.<index>.step" of a parameter whose steps
  * the file counts in steps_<count>; count: ADZI_NOWHERE if it does not count them. */
-static adzi_weights_source state_source(const adzi_weights *f, const adzi_trace_place *place,
-    size_t count, const char *name, const adz_tensor *t)
+static adzi_weights_source state_source(const adzi_weights *f,
+    const adzi_parameter_position *position, size_t count, const char *name, const adz_tensor *t)
 {
-    const adz_optimizer *o = place->optimizer;
-    const adzi_group *group = o->groups[place->group];
+    const adz_optimizer *o = position->optimizer;
+    const adzi_group *group = o->groups[position->group];
     const char *last = strrchr(name, '.') + 1;
     int which = 0;
     while (which < o->n_states && strcmp(last, o->type->states[which].name) != 0) {
@@ -100,7 +100,7 @@ static adzi_weights_source state_source(const adzi_weights *f, const adzi_trace_
     const bool counted = !o->type->uncounted && count != ADZI_NOWHERE;
     adzi_weights_source s = which == o->n_states
                                 ? (adzi_weights_source){ .home = ADZI_WEIGHTS_STEPS, .t = t }
-                                : source_of(f, t, group->parameters[place->i], o, which);
+                                : source_of(f, t, group->parameters[position->i], o, which);
     if (which < o->n_states) {
         s.initial = adzi_state_initial(o, group, which);
     }
@@ -117,19 +117,19 @@ static adzi_weights_source state_source(const adzi_weights *f, const adzi_trace_
 }
 
 /* Adds the states of a parameter, which is number `index` of its optimizer. */
-static bool add_states(adzi_weights *f, const adzi_trace_place *place, size_t index)
+static bool add_states(adzi_weights *f, const adzi_parameter_position *position, size_t index)
 {
-    const adz_optimizer *o = place->optimizer;
-    const bool stepped = adzi_c99_makes_steps(&f->w->c, place);
-    const size_t count = stepped ? adzi_c99_count_of(&f->w->c, place) : ADZI_NOWHERE;
+    const adz_optimizer *o = position->optimizer;
+    const bool stepped = adzi_c99_makes_steps(&f->w->c, position);
+    const size_t count = stepped ? adzi_c99_count_of(&f->w->c, position) : ADZI_NOWHERE;
     adz_state *state = adz_state_new();
-    bool good = state != NULL && adzi_optimizer_collect_one(o, o->groups[place->group], place->i,
-                                     index, stepped, state) == ADZ_OK;
+    bool good = state != NULL && adzi_optimizer_collect_one(o, o->groups[position->group],
+                                     position->i, index, stepped, state) == ADZ_OK;
     for (size_t k = 0; good && k < adz_state_count(state); ++k) {
         const char *name = adz_state_name(state, k);
         adz_tensor *t = adz_state_tensor(state, k);
         const adzi_weights_source s =
-            stepped ? state_source(f, place, count, name, t)
+            stepped ? state_source(f, position, count, name, t)
                     : (adzi_weights_source){ .home = home_without_array(t), .t = t };
         good = adz_safetensors_add(f->file, name, t) == ADZ_OK && add_source(f, s);
     }
@@ -170,11 +170,11 @@ static bool widen_rates(adzi_weights *f)
 static bool add_optimizer(adzi_weights *f)
 {
     const adz_optimizer *o = f->optimizer;
-    adzi_trace_place place = { .optimizer = (adz_optimizer *)(uintptr_t)o };
+    adzi_parameter_position position = { .optimizer = (adz_optimizer *)(uintptr_t)o };
     size_t index = 0;
-    for (place.group = 0; place.group < o->n_groups; ++place.group) {
-        for (place.i = 0; place.i < o->groups[place.group]->count; ++place.i) {
-            if (!add_states(f, &place, index++)) {
+    for (position.group = 0; position.group < o->n_groups; ++position.group) {
+        for (position.i = 0; position.i < o->groups[position.group]->count; ++position.i) {
+            if (!add_states(f, &position, index++)) {
                 return false;
             }
         }
@@ -363,10 +363,10 @@ static void list_unsaved(adzi_c99_writer *w)
 static const adz_optimizer *optimizer_at(const adzi_c99 *c, size_t k)
 {
     for (size_t i = 0; i < c->n_stepped; ++i) {
-        const adz_optimizer *o = c->stepped[i].place.optimizer;
+        const adz_optimizer *o = c->stepped[i].position.optimizer;
         bool first = true;
         for (size_t before = 0; before < i && first; ++before) {
-            first = c->stepped[before].place.optimizer != o;
+            first = c->stepped[before].position.optimizer != o;
         }
         if (first && k-- == 0) {
             return o;
