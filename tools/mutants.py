@@ -83,7 +83,7 @@ COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
     (r"plan/watch", "watch changes plan refused"),
     (r"plan/compare", "compare host plan"),
     (r"plan/(memory|updates)", "arrangement updates"),
-    (r"plan/", "recording noted arrangement watch compare plan host changes refused"),
+    (r"plan/", "captured_call noted arrangement watch compare plan host changes refused"),
     (r"nn/zoo/fastai/qrnn", "nn-qrnn nn-qrnn_layer nn-fastai"),
     (r"nn/zoo/fastai/(transformer|positions)",
      "nn-fastai_transformer nn-fastai nn-fastai_attention nn-fastai_config"),

@@ -1,6 +1,6 @@
 /**
  * @file plan.h
- * Capture of a step: a function is recorded once as a list of kernel launches, and then run again
+ * Capture of a step: a function is captured once as a list of kernel launches, and then run again
  * without the work around them (PyTorch: torch.cuda.CUDAGraph).
  *
  * The function computes a forward or a whole training step on tensors that exist before the call.
@@ -65,7 +65,7 @@
 extern "C" {
 #endif
 
-/** A function that was recorded. One thread uses it at a time. */
+/** A function that was captured. One thread uses it at a time. */
 typedef struct adz_plan adz_plan;
 
 /**
@@ -184,7 +184,7 @@ ADZ_API adz_plan *adz_plan_new_results(adz_plan_results_function function, void 
 
 /**
  * Runs the function once more, by replaying its launches if nothing has changed since they were
- * recorded. Otherwise the function is called, and the next run captures it again. That happens
+ * captured. Otherwise the function is called, and the next run captures it again. That happens
  * after
  *
  * - memory that the launches use was freed, such as that of a parameter or an input, or of
@@ -261,7 +261,7 @@ typedef struct adz_plan_info {
     size_t tensors;      /**< blocks of memory that are made and freed within a run */
     size_t memory_bytes; /**< the one block for those that fit into no gradient. Known after
                               adz_plan_new; exact unless the next run makes other launches */
-    size_t captures;     /**< how often the launches were recorded and taken into use */
+    size_t captures;     /**< how often the launches were captured and taken into use */
     bool captured;       /**< whether the next run replays launches, if nothing changes before it */
     size_t packed_bytes; /**< copies of weights, see pack_weights; 0 until a run replays them */
 } adz_plan_info;

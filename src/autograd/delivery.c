@@ -15,7 +15,7 @@ adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf, bool hold)
     if (slot != NULL && slot->run == run) {
         return slot;
     }
-    adzi_recorder_gradient(gradient);
+    adzi_capture_gradient(gradient);
     slot = adzi_run_alloc(run, sizeof *slot);
     if (slot == NULL) {
         return NULL;

@@ -1,6 +1,6 @@
 /* Writes the graph of a tensor as a picture in Graphviz's language. */
 #include "autograd/run.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 #include "autograd/op.h"
 
 static bool put(FILE *stream, const char *text)

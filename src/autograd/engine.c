@@ -140,8 +140,8 @@ static bool call_backward(adzi_run *run, adzi_node *node)
         dx[i] = NULL;
     }
     const adzi_op *op = node->op;
-    if (run->thread->recorder != NULL) {
-        run->thread->recorder->op = op->name;
+    if (run->thread->capture != NULL) {
+        run->thread->capture->op = op->name;
     }
     const bool fused = op->fused != NULL && !run->create_graph && !run->express;
     adz_backward_function backward = fused                  ? op->fused

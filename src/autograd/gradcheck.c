@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/recorder.h"
+#include "base/capture.h"
 #include "autograd/gradcheck.h"
 
 #include "autograd/op.h"

@@ -52,7 +52,7 @@ adz_tensor *adz_tensor_grad(const adz_tensor *t)
     if (!adzi_check_tensor("adz_tensor_grad", "t", t)) {
         return NULL;
     }
-    adzi_recorder_gradient(t->gradient);
+    adzi_capture_gradient(t->gradient);
     return t->gradient != NULL ? t->gradient->grad : NULL;
 }
 
@@ -71,7 +71,7 @@ static adz_status copy_grad(const char *op, adz_tensor *t, adz_tensor *grad)
     }
     adzi_gradient *gradient = adzi_gradient_of(op, t);
     adzi_trace_gradient(gradient, true);
-    adzi_recorder_gradient(gradient);
+    adzi_capture_gradient(gradient);
     if (gradient != NULL && adzi_self()->tracer != NULL && grad != gradient->grad) {
         return adzi_gradient_set_traced(gradient, grad) ? ADZ_OK : adzi_status(NULL);
     }

@@ -119,7 +119,7 @@ static const char calls_back[] = "a tensor has a hook, which a replay does not c
 adz_status adzi_hooks_run(const char *op, const adzi_hook_list *list, adz_tensor **grad)
 {
     adzi_thread *thread = adzi_self();
-    if (list->count > 0 && adzi_is_recorded(op, calls_back)) {
+    if (list->count > 0 && adzi_is_captured(op, calls_back)) {
         return ADZ_ERR_STATE;
     }
     for (size_t i = 0; i < list->count; ++i) {
@@ -148,7 +148,7 @@ adz_status adzi_hooks_run(const char *op, const adzi_hook_list *list, adz_tensor
 adz_status adzi_hooks_run_after(const char *op, const adzi_hook_list *list, adz_tensor *t)
 {
     adzi_thread *thread = adzi_self();
-    if (list->count > 0 && adzi_is_recorded(op, calls_back)) {
+    if (list->count > 0 && adzi_is_captured(op, calls_back)) {
         return ADZ_ERR_STATE;
     }
     for (size_t i = 0; i < list->count; ++i) {

@@ -56,7 +56,7 @@ void adzi_gradient_drop(adzi_gradient *gradient)
 {
     adz_tensor *grad = gradient->grad;
     adzi_trace_gradient(gradient, true);
-    adzi_recorder_gradient(gradient);
+    adzi_capture_gradient(gradient);
     gradient->grad = NULL;
     gradient->spoiled = false;
     if (grad != NULL && grad == gradient->place) {
@@ -68,7 +68,7 @@ void adzi_gradient_drop(adzi_gradient *gradient)
 void adzi_gradient_taken(adzi_gradient *gradient, const char *op)
 {
     adz_tensor *grad = gradient->grad;
-    adzi_recorder_gradient(gradient);
+    adzi_capture_gradient(gradient);
     gradient->grad = NULL;
     gradient->spoiled = false;
     if (grad != NULL) {
@@ -80,7 +80,7 @@ void adzi_gradient_taken(adzi_gradient *gradient, const char *op)
 void adzi_gradient_zero(adzi_gradient *gradient)
 {
     adzi_trace_gradient(gradient, gradient->grad != NULL);
-    adzi_recorder_gradient(gradient);
+    adzi_capture_gradient(gradient);
     gradient->spoiled = false;
     if (gradient->grad != NULL) {
         set_to_zero(gradient->grad);

@@ -1,6 +1,6 @@
 /* The modes of a thread: whether calls are recorded, and whether NaN is looked for. */
 #include "autograd/op.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 bool adz_set_grad_enabled(bool on)
 {
@@ -23,7 +23,7 @@ bool adz_set_anomaly_enabled(bool on)
     adzi_thread *thread = adzi_self();
     adzi_settle(thread);
     bool before = thread->anomaly;
-    if (before != on && adzi_is_recorded("adz_set_anomaly_enabled", "a replay looks for no NaN")) {
+    if (before != on && adzi_is_captured("adz_set_anomaly_enabled", "a replay looks for no NaN")) {
         return before;
     }
     thread->anomaly = on;

@@ -74,10 +74,10 @@ bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tenso
         adzi_settle(thread);
     }
     call->record = record && thread->grad_enabled;
-    adzi_recorder *recorder = adzi_recorder_of(thread);
-    call->told = recorder != NULL || thread->tracer != NULL;
-    if (recorder != NULL) {
-        recorder->entered(recorder, op->name, call->in, n_in);
+    adzi_capture *capture = adzi_capture_of(thread);
+    call->told = capture != NULL || thread->tracer != NULL;
+    if (capture != NULL) {
+        capture->entered(capture, op->name, call->in, n_in);
     }
     return true;
 }
@@ -188,8 +188,8 @@ static bool report(
     return call->thread->tracer->call(call->thread->tracer, &r);
 }
 
-/* Tells a recorder of the attributes that are numbers. */
-static void tell_recorder(adzi_recorder *recorder, const adz_operator *op, const void *attr)
+/* Tells a capture of the attributes that are numbers. */
+static void tell_capture(adzi_capture *capture, const adz_operator *op, const void *attr)
 {
     size_t n;
     const adz_field *fields = adzi_attr_fields(op, &n);
@@ -197,9 +197,9 @@ static void tell_recorder(adzi_recorder *recorder, const adz_operator *op, const
         if (fields[i].hidden || fields[i].count > 0) {
             continue;
         }
-        recorder->number(recorder, fields[i].kind == ADZ_FIELD_F64
-                                       ? adzi_attr_number(op, attr, fields[i].name)
-                                       : (double)adzi_attr_whole(op, attr, fields[i].name));
+        capture->number(capture, fields[i].kind == ADZ_FIELD_F64
+                                     ? adzi_attr_number(op, attr, fields[i].name)
+                                     : (double)adzi_attr_whole(op, attr, fields[i].name));
     }
 }
 
@@ -216,9 +216,9 @@ static bool has_graph(const adzi_call *call, int n_results, adz_tensor *const *r
 bool adzi_record_extra(adzi_call *call, int n_results, adz_tensor **results, int n_extras,
     const void *attr, size_t attr_size)
 {
-    adzi_recorder *recorder = adzi_recorder_of(call->thread);
-    if (recorder != NULL && attr != NULL) {
-        tell_recorder(recorder, call->op, attr);
+    adzi_capture *capture = adzi_capture_of(call->thread);
+    if (capture != NULL && attr != NULL) {
+        tell_capture(capture, call->op, attr);
     }
     if (call->thread->tracer != NULL && !report(call, n_results, results, attr, attr_size)) {
         return false;

@@ -7,7 +7,7 @@
 #include "autograd/attr.h"
 #include "autograd/op.h"
 #include "autograd/operator.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 enum { MOST_INPUTS = 32, MOST_RESULTS = 8, MOST_ATTRIBUTES = 512, GRAIN_ELEMENTS = 4096 };
 
@@ -271,16 +271,16 @@ static int64_t count_units(const operator_call *c, int64_t *grain)
     return !rows ? y->numel : last > 0 ? y->numel / last : 0;
 }
 
-/* Tells the recorder of a plan what distinguishes this call from others of the launch below, which
+/* Tells the capture of a plan what distinguishes this call from others of the launch below, which
  * all users' operators share: the kernel and the attributes. */
-static void tell_recorder(const operator_call *c)
+static void tell_capture(const operator_call *c)
 {
-    if (adzi_recorder_of(adzi_self()) == NULL) {
+    if (adzi_capture_of(adzi_self()) == NULL) {
         return;
     }
-    adzi_recorder_number((double)(uintptr_t)c->op.kernels[c->leading->dtype]);
+    adzi_capture_number((double)(uintptr_t)c->op.kernels[c->leading->dtype]);
     for (size_t at = 0; at < c->op.attributes_size; ++at) {
-        adzi_recorder_number((double)((const unsigned char *)c->attributes)[at]);
+        adzi_capture_number((double)((const unsigned char *)c->attributes)[at]);
     }
 }
 
@@ -316,7 +316,7 @@ static void launch(const operator_call *c, adz_tensor *const *compact)
     }
     const int64_t units = count_units(c, &grain);
     if (elements > 0 && units > 0) {
-        tell_recorder(c);
+        tell_capture(c);
         adzi_launch_part(run_kernel, &args, bytes, units, grain);
     }
 }

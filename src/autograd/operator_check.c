@@ -131,12 +131,12 @@ static bool compare(const comparison *c, const adz_operator *expressed)
 
 /* ---- the check ------------------------------------------------------------------------------ */
 
-/* Whether the host may read what the check computes: not while a plan records, and not while a
+/* Whether the host may read what the check computes: not while a plan captures, and not while a
  * function is traced on whose tensors an input depends. */
 static bool check_readable(adz_tensor *const *inputs, size_t n)
 {
     static const char function[] = "adz_operator_check";
-    bool readable = !adzi_is_recorded(function, "it reads elements on the host");
+    bool readable = !adzi_is_captured(function, "it reads elements on the host");
     for (size_t i = 0; i < n && readable; ++i) {
         const adz_tensor *t = inputs[i];
         readable =

@@ -65,12 +65,11 @@ static bool check_result(const adz_operator *op, adz_tensor *t, size_t k, bool s
     return true;
 }
 
-/* While the thread records for a plan: whether result k comes from launches, which a replay
- * repeats. */
+/* While a plan captures: whether result k comes from launches, which a replay repeats. */
 static bool check_captured(const adz_operator *op, const adz_tensor *t, size_t k)
 {
-    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
-    if (recorder == NULL || recorder->computed(recorder, t)) {
+    adzi_capture *capture = adzi_capture_of(adzi_self());
+    if (capture == NULL || capture->computed(capture, t)) {
         return true;
     }
     adzi_error(op->name, ADZ_ERR_STATE,

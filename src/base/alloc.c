@@ -2,7 +2,7 @@
  * lists. Note [Where memory comes from] in blocks.c describes the levels below. */
 #include "base/alloc.h"
 
-#include "base/recorder.h"
+#include "base/capture.h"
 #include "base/system_memory.h"
 #include "base/threads/thread.h"
 
@@ -92,13 +92,13 @@ void adzi_leave_memory(const void *block, size_t bytes)
     }
 }
 
-/* Tells the watcher of all threads that a block is freed, and the recorder of this thread. Returns
- * true if the recorder takes the block. */
+/* Tells the watcher of all threads that a block is freed, and the capture of this thread. Returns
+ * true if the capture takes the block. */
 static bool is_taken(void *block, size_t bytes)
 {
     adzi_leave_memory(block, bytes);
-    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
-    return recorder != NULL && recorder->freed(recorder, block, bytes);
+    adzi_capture *capture = adzi_capture_of(adzi_self());
+    return capture != NULL && capture->freed(capture, block, bytes);
 }
 
 void *adzi_alloc(size_t bytes)
@@ -114,9 +114,9 @@ void *adzi_alloc(size_t bytes)
                                     : adzi_large_take(least);
     if (block != NULL) {
         count_bytes(cache, (int64_t)bytes);
-        adzi_recorder *recorder = adzi_recorder_of(adzi_self());
-        if (recorder != NULL) {
-            recorder->allocated(recorder, block, bytes);
+        adzi_capture *capture = adzi_capture_of(adzi_self());
+        if (capture != NULL) {
+            capture->allocated(capture, block, bytes);
         }
     }
     return block;

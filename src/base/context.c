@@ -1,6 +1,6 @@
 /* Contexts: making and choosing them, and the callbacks and numbers that they hold. */
 #include "base/context.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 #include "base/alloc.h"
 #include "base/error.h"

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "base/recorder.h"
+#include "base/capture.h"
 #include "base/tracer.h"
 #include "base/threads/thread.h"
 #include "base/upper.h"
@@ -42,8 +42,8 @@ void adzi_frames_leave(adzi_thread *thread, size_t first)
         thread->draws = f.draws;
         thread->reading = f.reading;
         thread->deriving = f.deriving;
-        if (f.recorder == NULL) {
-            adzi_recorder_end(); /* a captured function was left by a jump */
+        if (f.capture == NULL) {
+            adzi_capture_end(); /* a captured function was left by a jump */
         }
         adzi_string_free(f.text);
         if (f.run != NULL) {

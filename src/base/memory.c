@@ -4,7 +4,7 @@
 #include "adze/base.h"
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 #include "base/threads/thread.h"
 
 void adz_empty_cache(void)

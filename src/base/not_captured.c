@@ -1,11 +1,11 @@
 /* Refusing what a plan cannot capture and a trace cannot hold. */
 #include "base/error.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 #include "base/tracer.h"
 
-bool adzi_is_recorded(const char *op, const char *why)
+bool adzi_is_captured(const char *op, const char *why)
 {
-    if (adzi_recorder_of(adzi_self()) == NULL) {
+    if (adzi_capture_of(adzi_self()) == NULL) {
         return adzi_trace_refuse(op, why) != ADZ_OK;
     }
     adzi_error(op, ADZ_ERR_STATE,
@@ -17,9 +17,9 @@ bool adzi_is_recorded(const char *op, const char *why)
 
 bool adzi_host_may_touch(const char *op, const adz_tensor *t, const char *why)
 {
-    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
-    if (recorder != NULL && !recorder->host_may_use(recorder, t)) {
-        return !adzi_is_recorded(op, why);
+    adzi_capture *capture = adzi_capture_of(adzi_self());
+    if (capture != NULL && !capture->host_may_use(capture, t)) {
+        return !adzi_is_captured(op, why);
     }
     return adzi_host_may(t, op);
 }

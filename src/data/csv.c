@@ -1,6 +1,6 @@
 /* Tables: names of columns, and the functions that give access to a table. */
 #include "data/csv.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 #include <stdio.h>
 #include <string.h>

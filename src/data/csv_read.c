@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/recorder.h"
+#include "base/capture.h"
 #include "data/csv.h"
 #include "data/csv_field.h"
 #include "data/csv_lexer.h"

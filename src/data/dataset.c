@@ -1,6 +1,6 @@
 /* Datasets: making them from tensors and tables, splitting them into parts, and gathering rows. */
 #include "data/dataset.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 #include <math.h>
 #include <string.h>

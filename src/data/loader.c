@@ -1,5 +1,5 @@
 #include "data/loader.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 #include <string.h>
 
@@ -205,7 +205,7 @@ static bool report_progress(const char *op, const adz_loader *loader)
 bool adz_loader_next(adz_loader *loader, adz_tensor **batch)
 {
     const char *op = "adz_loader_next";
-    if (adzi_is_recorded(op, "the rows of a batch follow from the loader's position")) {
+    if (adzi_is_captured(op, "the rows of a batch follow from the loader's position")) {
         return false;
     }
     if (loader == NULL || batch == NULL) {

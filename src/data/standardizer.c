@@ -6,7 +6,7 @@
  * std[j] is the root of the mean squared distance from mean[j], and 1 for a column of equal values.
  */
 #include "adze/data/standardizer.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Tokenizers: making them, and the way from text to ids (encoding) and back (decoding). */
 #include "data/tokenizer.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 #include <string.h>
 

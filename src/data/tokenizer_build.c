@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/recorder.h"
+#include "base/capture.h"
 #include "data/tokenizer.h"
 #include "data/unicode.h"
 #include "base/alloc.h"

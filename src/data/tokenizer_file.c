@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "base/recorder.h"
+#include "base/capture.h"
 #include "base/sink.h"
 #include "base/source.h"
 #include "data/tokenizer.h"

@@ -2,7 +2,7 @@
  * bytes wait in the stream until the character is complete. */
 #include <string.h>
 
-#include "base/recorder.h"
+#include "base/capture.h"
 #include "data/tokenizer.h"
 #include "data/unicode.h"
 #include "base/alloc.h"

@@ -133,7 +133,7 @@ static bool begin(collective *c, const char *op, adz_group *group, adz_tensor *t
         return false;
     }
     /* The other ranks get this rank's error, and do not wait. */
-    adzi_is_recorded(op, "a replay would send without the other ranks");
+    adzi_is_captured(op, "a replay would send without the other ranks");
     return adzi_may_agree(op, group);
 }
 

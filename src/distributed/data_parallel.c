@@ -1,7 +1,7 @@
 /* Making and ending data-parallel training. Its other parts: startup.c compares the ranks, plan.c
  * lays out memory, step.c and step_end.c make a step, tree.c and sender.c add up gradients. */
 #include "distributed/data_parallel.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include <sched.h>
 #include <string.h>
 
-#include "base/recorder.h"
+#include "base/capture.h"
 #include "distributed/group.h"
 
 /* ---- one message ---------------------------------------------------------------------------- */

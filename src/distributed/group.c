@@ -1,6 +1,6 @@
 /* The life of a group, and what it says about itself. */
 #include "distributed/group.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 #include <stdio.h>
 

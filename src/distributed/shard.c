@@ -1,5 +1,5 @@
 #include "distributed/shard.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "adze/ops/arithmetic.h"
 #include "autograd/engine.h"
 #include "base/error.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 #include "distributed/data_parallel.h"
 #include "nn/module.h"
 #include "tensor/random/philox.h"
@@ -110,7 +110,7 @@ adz_status adz_data_parallel_begin(adz_data_parallel *p, int64_t step, int64_t r
     if (p == NULL) {
         return adzi_error_null(op, "parallel");
     }
-    if (adzi_is_recorded(op, sends)) {
+    if (adzi_is_captured(op, sends)) {
         return ADZ_ERR_STATE;
     }
     if (p->stage != ADZI_BETWEEN_STEPS && p->group->size > 1) {
@@ -157,7 +157,7 @@ bool adz_data_parallel_next(adz_data_parallel *p, adz_micro_batch *micro)
         adzi_error_null(op, p == NULL ? "parallel" : "micro");
         return false;
     }
-    if (adzi_is_recorded(op, sends)) {
+    if (adzi_is_captured(op, sends)) {
         return false;
     }
     if (adzi_pending() != ADZ_OK) {
@@ -239,7 +239,7 @@ adz_status adz_data_parallel_backward(adz_data_parallel *p, adz_tensor *loss, do
     if (p == NULL) {
         return adzi_error_null(op, "parallel");
     }
-    if (adzi_is_recorded(op, sends)) {
+    if (adzi_is_captured(op, sends)) {
         return ADZ_ERR_STATE;
     }
     if (adzi_pending() != ADZ_OK) {

@@ -9,7 +9,7 @@
  * calls once more (Note [Agreement]), which carries the reason to all of them. */
 #include <string.h>
 
-#include "base/recorder.h"
+#include "base/capture.h"
 #include "adze/data/loader.h"
 #include "autograd/leaf.h"
 #include "base/error.h"

@@ -2,7 +2,7 @@
  * expressions. Calls that depend on no input and no parameter are not written; their results are
  * constants. */
 #include "export/onnx.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The C file and its header, made of the parts that the other files print. */
 #include "export/write_c.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 #include <stdio.h>
 #include <string.h>

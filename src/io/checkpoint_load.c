@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/recorder.h"
+#include "base/capture.h"
 #include "data/loader.h"
 #include "base/source.h"
 #include "distributed/agreement.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/recorder.h"
+#include "base/capture.h"
 #include "distributed/agreement.h"
 #include "io/checkpoint.h"
 #include "io/module.h"

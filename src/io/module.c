@@ -1,6 +1,6 @@
 /* Modules in safetensors files: collecting the tensors of a module, and loading them. */
 #include "io/module.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Reading and writing npy files, NumPy's format of one array: a magic string, a header that is the
  * text of a Python dict, and the elements. */
 #include "adze/io/npy.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* A collection of named tensors: making it, adding to it, and looking up tensors and metadata. */
 #include "io/safetensors.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/recorder.h"
+#include "base/capture.h"
 #include "base/bytes.h"
 #include "base/source.h"
 #include "io/safetensors.h"

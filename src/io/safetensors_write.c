@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "base/recorder.h"
+#include "base/capture.h"
 #include "base/bytes.h"
 #include "base/source.h"
 #include "io/elements.h"

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 #include "base/upper.h"
 
 /* A running call: what leave() restores. */
@@ -64,7 +64,7 @@ static inline bool enter(call *f, adz_module *module, uintptr_t floor)
     f->frame = adzi_frame_begin(thread, floor, module);
     f->scope = thread->scope;
     f->mark = thread->n_temporaries;
-    module->is_recorded = module->is_recorded || adzi_recorder_of(thread) != NULL;
+    module->is_captured = module->is_captured || adzi_capture_of(thread) != NULL;
     if (f->frame == SIZE_MAX) {
         adzi_fail_memory(module->type.name, sizeof(adzi_frame));
         return false;

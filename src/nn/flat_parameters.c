@@ -1,6 +1,6 @@
 /* Parameters and gradients in flat buffers. The engine's part is in autograd/leaf.h. */
 #include "adze/nn/flat_parameters.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 #include "autograd/leaf.h"
 #include "base/error.h"

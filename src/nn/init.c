@@ -52,7 +52,7 @@ typedef struct draw {
 static bool begin_draw(
     draw *d, const char *op, adz_tensor *t, adz_dtype dtype, adz_generator *generator)
 {
-    adzi_recorder_name(op);
+    adzi_capture_name(op);
     d->t = t;
     d->target = t;
     generator = adzi_generator_or_default(generator);
@@ -111,8 +111,8 @@ static adz_tensor *uniform(
     if (!begin_draw(&d, op, t, (adz_dtype)t->dtype, generator)) {
         return NULL;
     }
-    adzi_recorder_number(low);
-    adzi_recorder_number(high);
+    adzi_capture_number(low);
+    adzi_capture_number(high);
     adzi_uniform_args args = { &d.generator->state, d.target->data, low, high };
     adzi_launch(KERNEL_FOR(uniform, t->dtype), &args, t->numel, GRAIN);
     return end_draw(&d, op);
@@ -128,8 +128,8 @@ static adz_tensor *normal(
     if (!begin_draw(&d, op, t, (adz_dtype)t->dtype, generator)) {
         return NULL;
     }
-    adzi_recorder_number(mean);
-    adzi_recorder_number(std);
+    adzi_capture_number(mean);
+    adzi_capture_number(std);
     adzi_normal_args args = { &d.generator->state, d.target->data, mean, std };
     adzi_launch(KERNEL_FOR(normal, t->dtype), &args, t->numel, GRAIN);
     return end_draw(&d, op);
@@ -311,7 +311,7 @@ adz_tensor *adz_init_trunc_normal_(
     adz_tensor *t, double mean, double std, double a, double b, adz_generator *generator)
 {
     static const char op[] = "init_trunc_normal_";
-    if (!want_float(op, t) || adzi_is_recorded(op, ADZI_USES_ELEMENTS)) {
+    if (!want_float(op, t) || adzi_is_captured(op, ADZI_USES_ELEMENTS)) {
         return NULL;
     }
     if (!(std > 0) || !(a <= b) || !isfinite(mean)) {
@@ -359,7 +359,7 @@ adz_tensor *adz_init_orthogonal_(adz_tensor *t, double gain, adz_generator *gene
 {
     static const char op[] = "init_orthogonal_";
     double in, out;
-    if (!fans(op, t, &in, &out) || adzi_is_recorded(op, ADZI_USES_ELEMENTS)) {
+    if (!fans(op, t, &in, &out) || adzi_is_captured(op, ADZI_USES_ELEMENTS)) {
         return NULL;
     }
     if (t->numel == 0 || skips(op, t)) {

@@ -1,7 +1,7 @@
 /* Calls that apply to every module or parameter of a tree: gradients, modes, initial values, hidden
  * states, dtypes. */
 #include "nn/micro_state.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * References are in references.c, calls in call.c, walks over a whole tree in listing.c and
  * modes.c. */
 #include "nn/module.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 #include <string.h>
 
@@ -150,28 +150,28 @@ static bool check_entry(const char *op, const adz_module *module, int kind, cons
 }
 
 /* Whether a buffer that is set where there was none makes plans again. What the function of a plan
- * does is part of the plan. A forward outside of plans counts only if a plan has recorded a call of
+ * does is part of the plan. A forward outside of plans counts only if a plan has captured a call of
  * this module, because a second model that carries states would otherwise end the plans of the
  * first one in every step. */
-static bool ends_plans(const adz_module *module, const adzi_recorder *recorder)
+static bool ends_plans(const adz_module *module, const adzi_capture *capture)
 {
-    return recorder == NULL && (adzi_self()->n_frames == 0 || module->is_recorded);
+    return capture == NULL && (adzi_self()->n_frames == 0 || module->is_captured);
 }
 
-/* Makes plans again that use the tensor which t replaces, and tells the recorder of a plan. */
+/* Makes plans again that use the tensor which t replaces, and tells the capture of a plan. */
 static void tell_plans(
     adz_module *module, int kind, const char *name, adz_tensor *old, const adz_tensor *t)
 {
-    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
+    adzi_capture *capture = adzi_capture_of(adzi_self());
     const bool held = old != NULL && !adzi_is_none(old);
     if (old != t && held) { /* plans that use the old tensor are over, even if somebody keeps it */
         adzi_leave_memory(old->storage->data, old->storage->bytes);
     }
-    if (old != t && (kind == PARAMETER || (!held && ends_plans(module, recorder)))) {
+    if (old != t && (kind == PARAMETER || (!held && ends_plans(module, capture)))) {
         adzi_settings_changed();
     }
-    if (recorder != NULL && kind == BUFFER && old != NULL && old != t && !adzi_is_none(old)) {
-        recorder->replaced(recorder, module, name, old);
+    if (capture != NULL && kind == BUFFER && old != NULL && old != t && !adzi_is_none(old)) {
+        capture->replaced(capture, module, name, old);
     }
 }
 

@@ -54,7 +54,7 @@ struct adz_module {
     atomic_int parents; /* how many of them belong to modules that have this one as a child */
     uint32_t alive;     /* ADZI_MODULE_ALIVE until the module ends */
     bool training;
-    bool is_recorded;                /* a plan has recorded a call of this module */
+    bool is_captured;                /* a plan has captured a call of this module */
     adz_module_type type;            /* a copy; fields beyond the user's type->size are zeros */
     const adz_module_type *identity; /* what adz_module_type_of returns */
     void *state;

@@ -1,6 +1,6 @@
 /* Prints a tree of modules in the format of PyTorch's repr. */
 #include "nn/module.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 #include <string.h>
 

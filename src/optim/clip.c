@@ -20,7 +20,7 @@ enum { GRAIN = 16384 };
 
 static adz_tensor *grad_of(const adz_tensor *t)
 {
-    adzi_recorder_gradient(t->gradient);
+    adzi_capture_gradient(t->gradient);
     return t->gradient != NULL ? t->gradient->grad : NULL;
 }
 
@@ -170,15 +170,15 @@ static adz_status clip_norm(
         adzi_fail_memory(op, bytes);
         return ADZ_ERR_MEMORY;
     }
-    adzi_recorder_name(op);
-    adzi_recorder_number(max_norm);
-    adzi_recorder_number(norm_type);
+    adzi_capture_name(op);
+    adzi_capture_number(max_norm);
+    adzi_capture_number(norm_type);
     launch_norm(parameters, (clip_norm_args){ numbers, 0, norm_type, max_norm });
     change(op, parameters, clip_scale_kernels[adzi_cpu_level],
         (adzi_clip_args){ .factor = &numbers->factor });
-    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
-    if (recorder != NULL) {
-        const report_args report = { &numbers->norm, &recorder->grad_norm };
+    adzi_capture *capture = adzi_capture_of(adzi_self());
+    if (capture != NULL) {
+        const report_args report = { &numbers->norm, &capture->grad_norm };
         adzi_repeat(report_norm, &report);
     }
     if (norm != NULL) {
@@ -192,7 +192,7 @@ double adz_clip_grad_norm(adz_tensor_list parameters, double max_norm, double no
 {
     static const char op[] = "adz_clip_grad_norm";
     double norm = NAN;
-    if (adzi_recorder_of(adzi_self()) != NULL) {
+    if (adzi_capture_of(adzi_self()) != NULL) {
         adzi_error(op, ADZ_ERR_STATE,
             "cannot be captured, because the program gets the norm of this call alone; call "
             "adz_clip_grads, and adz_plan_grad_norm after each run");
@@ -223,8 +223,8 @@ adz_status adz_clip_grad_value(adz_tensor_list parameters, double clip_value)
     if (adzi_self()->tracer != NULL) {
         return adzi_clip_value_traced(parameters, clip_value);
     }
-    adzi_recorder_name(op);
-    adzi_recorder_number(clip_value);
+    adzi_capture_name(op);
+    adzi_capture_number(clip_value);
     change(op, parameters, clip_limit_kernels[adzi_cpu_level],
         (adzi_clip_args){ .limit = clip_value });
     return ADZ_OK;

@@ -11,7 +11,7 @@
 /* The gradient of a parameter, or NULL if there is none or it has no elements. */
 static adz_tensor *grad_of(const adz_tensor *t)
 {
-    adzi_recorder_gradient(t->gradient);
+    adzi_capture_gradient(t->gradient);
     adz_tensor *grad = t->gradient != NULL ? t->gradient->grad : NULL;
     return grad != NULL && grad->numel > 0 ? grad : NULL;
 }

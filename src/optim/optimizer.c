@@ -1,6 +1,6 @@
 /* The part that all optimizers share: ownership, groups, settings, gradients. */
 #include "optim/optimizer.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 #include <math.h>
 #include <string.h>
@@ -183,7 +183,7 @@ static bool add_group(const char *op, adz_optimizer *optimizer, adz_tensor_list 
 adz_optimizer *adzi_optimizer_make(const char *op, const adz_optimizer_type *type,
     adz_tensor_list parameters, const double *settings, size_t n)
 {
-    if (adzi_is_recorded(op, ADZI_MAKES_OBJECT)) {
+    if (adzi_is_captured(op, ADZI_MAKES_OBJECT)) {
         return NULL;
     }
     adz_optimizer *optimizer = adzi_alloc_zero(sizeof *optimizer);

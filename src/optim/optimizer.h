@@ -180,7 +180,7 @@ void adzi_update_apply(
 /** The gradient of a parameter, or NULL. A plan is told that the step depends on it. */
 static inline adz_tensor *adzi_update_gradient(const adz_tensor *t)
 {
-    adzi_recorder_gradient(t->gradient);
+    adzi_capture_gradient(t->gradient);
     return t->gradient != NULL ? t->gradient->grad : NULL;
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 enum { LR = 0 }; /* the first setting of every optimizer */
 
@@ -81,7 +81,7 @@ adz_scheduler *adzi_scheduler_new(const char *op, adz_optimizer *optimizer,
     if (optimizer == NULL) {
         return adzi_fail_null(op, "optimizer");
     }
-    if (adzi_is_recorded(op, ADZI_MAKES_OBJECT)) {
+    if (adzi_is_captured(op, ADZI_MAKES_OBJECT)) {
         return NULL;
     }
     adz_scheduler *s = allocate(op, (int)optimizer->n_groups, plan, list, n_list);
@@ -207,7 +207,7 @@ adz_status adz_scheduler_step_metric(adz_scheduler *scheduler, double metric)
         return adzi_error(op, ADZ_ERR_STATE, "%s takes no metric; call adz_scheduler_step",
             scheduler->type->name);
     }
-    if (adzi_is_recorded(op, "the metric is a number of the host")) {
+    if (adzi_is_captured(op, "the metric is a number of the host")) {
         return adz_error_code();
     }
     scheduler->numbers[0] = metric;
@@ -228,7 +228,7 @@ adz_status adz_scheduler_step_to(adz_scheduler *scheduler, double epoch)
         return adzi_error(op, ADZ_ERR_ARGUMENT, "epoch is %s, but must be finite and 0 or more",
             adzi_text_number(epoch));
     }
-    if (adzi_is_recorded(op, "the epoch is a number of the host")) {
+    if (adzi_is_captured(op, "the epoch is a number of the host")) {
         return adz_error_code();
     }
     double moving[ADZI_SCHEDULE_MOVING];

@@ -53,7 +53,7 @@ static bool make_states(
             continue;
         }
         if (kept->state[k] == NULL) {
-            adzi_recorder *paused = adzi_recorder_pause(); /* a replay must not fill it again */
+            adzi_capture *paused = adzi_capture_pause(); /* a replay must not fill it again */
             const bool open = adzi_trace_open(true);
             kept->state[k] = adzi_state_new(op, t, &kept->part);
             if (kept->state[k] != NULL) {
@@ -62,7 +62,7 @@ static bool make_states(
                 adzi_trace_constant(kept->state[k]);
             }
             adzi_trace_open(open);
-            adzi_recorder_resume(paused);
+            adzi_capture_resume(paused);
             if (kept->state[k] == NULL) {
                 return false;
             }

@@ -125,9 +125,9 @@ static void run_kernel(const void *block, int64_t begin, int64_t end)
     args->kernel(&call, begin, end);
 }
 
-/* Tells the recorder of the thread, if there is one, which tensors an update uses. */
-static void tell_recorder(
-    adzi_recorder *recorder, adz_tensor *t, const adzi_kept *kept, uint32_t needs)
+/* Tells the capture of the thread, if there is one, which tensors an update uses. */
+static void tell_capture(
+    adzi_capture *capture, adz_tensor *t, const adzi_kept *kept, uint32_t needs)
 {
     adz_tensor *tensors[2 + ADZ_OPTIMIZER_STATES] = { t, adzi_update_gradient(t) };
     int n = 2;
@@ -136,7 +136,7 @@ static void tell_recorder(
             tensors[n++] = kept->state[k];
         }
     }
-    recorder->updates(recorder, tensors, n);
+    capture->updates(capture, tensors, n);
 }
 
 static size_t bytes_before(const adz_tensor *t, const adzi_kept *kept)
@@ -156,14 +156,14 @@ static void apply_kernel(
     for (int k = 0; k < o->n_states; ++k) {
         args.states[k] = needs & (1u << k) ? kept->state[k]->data : NULL;
     }
-    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
-    if (recorder != NULL) {
-        tell_recorder(recorder, t, kept, needs);
+    adzi_capture *capture = adzi_capture_of(adzi_self());
+    if (capture != NULL) {
+        tell_capture(capture, t, kept, needs);
     }
     adzi_launch(begin_step, &step, 1, 1);
     adzi_launch(run_kernel, &args, kept->part.count, GRAIN);
-    if (recorder != NULL) {
-        recorder->updates(recorder, NULL, 0);
+    if (capture != NULL) {
+        capture->updates(capture, NULL, 0);
     }
 }
 

@@ -1,4 +1,4 @@
-/* The blocks of memory that a recorded call allocates. They are looked up by address, because the
+/* The blocks of memory that a captured call allocates. They are looked up by address, because the
  * arguments of a launch say nothing of what their words are. */
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* Comparing two recordings. Only a function that does the same in two calls in a row is replayed.
+/* Comparing two captured calls. Only a function that does the same in two calls in a row is
+ * replayed.
  *
  * Launches are equal if their kernels, units and arguments are. A word of the arguments that refers
  * to a block of the call is equal to one that refers to the nth block as well. All other bytes have
@@ -21,9 +22,9 @@ typedef struct report {
 /* Writes the name of the call that made a launch to `buffer`, with its source line if that is
  * known. */
 static const char *name_of(
-    const adzi_recording *r, size_t launch, const char *op, char *buffer, size_t size)
+    const adzi_captured_call *c, size_t launch, const char *op, char *buffer, size_t size)
 {
-    const adzi_plan_launch *l = launch < r->n_launches ? &r->launches[launch] : NULL;
+    const adzi_plan_launch *l = launch < c->n_launches ? &c->launches[launch] : NULL;
     if (l != NULL && l->file != NULL) {
         snprintf(buffer, size, "%s at %s:%d", op, l->file, l->line);
     } else {
@@ -42,7 +43,8 @@ static bool same_name(const char *a, const char *b)
 
 /* ---- numbers and elements of the host ------------------------------------------------------- */
 
-static bool same_numbers(const adzi_recording *a, const adzi_recording *b, const report *out)
+static bool same_numbers(
+    const adzi_captured_call *a, const adzi_captured_call *b, const report *out)
 {
     char name[ADZI_TEXT_SIZE];
     for (size_t i = 0; i < a->n_numbers && i < b->n_numbers; ++i) {
@@ -59,7 +61,8 @@ static bool same_numbers(const adzi_recording *a, const adzi_recording *b, const
     return true;
 }
 
-static bool same_constants(const adzi_recording *a, const adzi_recording *b, const report *out)
+static bool same_constants(
+    const adzi_captured_call *a, const adzi_captured_call *b, const report *out)
 {
     for (size_t i = 0; i < a->n_constants && i < b->n_constants; ++i) {
         const adz_tensor *x = a->constants[i], *y = b->constants[i];
@@ -85,25 +88,25 @@ static bool same_kernel(const adzi_plan_launch *a, const adzi_plan_launch *b)
 
 /* The reference of a launch at a location of its arguments, or NULL. */
 static const adzi_plan_reference *reference_at(
-    const adzi_recording *r, const adzi_plan_launch *launch, size_t k, size_t at)
+    const adzi_captured_call *c, const adzi_plan_launch *launch, size_t k, size_t at)
 {
     if (k >= launch->n_references) {
         return NULL;
     }
-    const adzi_plan_reference *reference = &r->references[launch->first_reference + k];
+    const adzi_plan_reference *reference = &c->references[launch->first_reference + k];
     return reference->at == at ? reference : NULL;
 }
 
-static bool same_block(const adzi_recording *a, const adzi_plan_reference *x,
-    const adzi_recording *b, const adzi_plan_reference *y)
+static bool same_block(const adzi_captured_call *a, const adzi_plan_reference *x,
+    const adzi_captured_call *b, const adzi_plan_reference *y)
 {
     return x->offset == y->offset &&
            a->blocks.all[x->block].number == b->blocks.all[y->block].number;
 }
 
 /* Whether two launches of one kernel have equal arguments. */
-static bool same_args(const adzi_recording *a, const adzi_plan_launch *la, const adzi_recording *b,
-    const adzi_plan_launch *lb)
+static bool same_args(const adzi_captured_call *a, const adzi_plan_launch *la,
+    const adzi_captured_call *b, const adzi_plan_launch *lb)
 {
     size_t ka = 0, kb = 0, at = 0;
     for (; at + sizeof(uintptr_t) <= la->size; at += sizeof(uintptr_t)) {
@@ -119,7 +122,8 @@ static bool same_args(const adzi_recording *a, const adzi_plan_launch *la, const
     return memcmp(la->args + at, lb->args + at, la->size - at) == 0;
 }
 
-static bool same_kernels(const adzi_recording *a, const adzi_recording *b, const report *out)
+static bool same_kernels(
+    const adzi_captured_call *a, const adzi_captured_call *b, const report *out)
 {
     char name[ADZI_TEXT_SIZE];
     for (size_t i = 0; i < a->n_launches && i < b->n_launches; ++i) {
@@ -140,7 +144,8 @@ static bool same_kernels(const adzi_recording *a, const adzi_recording *b, const
     return a->n_launches == b->n_launches;
 }
 
-static bool same_launches(const adzi_recording *a, const adzi_recording *b, const report *out)
+static bool same_launches(
+    const adzi_captured_call *a, const adzi_captured_call *b, const report *out)
 {
     char name[ADZI_TEXT_SIZE];
     for (size_t i = 0; a->masked && b->masked && i < b->n_launches; ++i) {
@@ -154,14 +159,15 @@ static bool same_launches(const adzi_recording *a, const adzi_recording *b, cons
 }
 
 /* The arguments before the results. */
-static size_t n_arguments(const adzi_recording *r)
+static size_t n_arguments(const adzi_captured_call *c)
 {
-    return r->n_results > 0 ? r->results_at : r->n_arguments;
+    return c->n_results > 0 ? c->results_at : c->n_arguments;
 }
 
 /* Whether the operators had equal arguments. If not, the operator is named whose argument lies in
  * other memory. */
-static bool same_arguments(const adzi_recording *a, const adzi_recording *b, const report *out)
+static bool same_arguments(
+    const adzi_captured_call *a, const adzi_captured_call *b, const report *out)
 {
     for (size_t i = 0; i < n_arguments(a) && i < n_arguments(b); ++i) {
         const adzi_plan_argument *x = &a->arguments[i], *y = &b->arguments[i];
@@ -177,7 +183,8 @@ static bool same_arguments(const adzi_recording *a, const adzi_recording *b, con
 }
 
 /* Whether the function returned the same tensors. Calls that make views may differ in number. */
-static bool same_results(const adzi_recording *a, const adzi_recording *b, const report *out)
+static bool same_results(
+    const adzi_captured_call *a, const adzi_captured_call *b, const report *out)
 {
     for (size_t k = 0; k < a->n_results && k < b->n_results; ++k) {
         const adzi_plan_argument *x = &a->arguments[a->results_at + k];
@@ -194,8 +201,8 @@ static bool same_results(const adzi_recording *a, const adzi_recording *b, const
     return true;
 }
 
-bool adzi_recordings_agree(
-    const adzi_recording *a, const adzi_recording *b, char *text, size_t size)
+bool adzi_captured_calls_agree(
+    const adzi_captured_call *a, const adzi_captured_call *b, char *text, size_t size)
 {
     const report out = { text, size };
     if (b->why != NULL) {

@@ -23,8 +23,8 @@ static int compare_sizes(const void *a, const void *b)
     return order != 0 ? order : (x->first > y->first) - (x->first < y->first);
 }
 
-/* The blocks of a recording while they are arranged: those of the run, hosts, and those that have a
- * location, in the order of offsets. */
+/* The blocks of a captured call while they are arranged: those of the run, hosts, and those that
+ * have a location, in the order of offsets. */
 typedef struct arrangement {
     adzi_plan_block *all;
     adzi_plan_block **sorted, **hosts, **arranged;
@@ -97,16 +97,16 @@ static size_t arrange_all(arrangement *p)
     return bytes;
 }
 
-bool adzi_plan_arrange(adzi_recording *recording)
+bool adzi_plan_arrange(adzi_captured_call *call)
 {
-    const size_t count = recording->blocks.count;
+    const size_t count = call->blocks.count;
     const size_t bytes = (3 * count + 1) * sizeof(adzi_plan_block *);
     adzi_plan_block **lists = adzi_alloc(bytes);
     if (lists == NULL) {
         return false;
     }
     arrangement p = {
-        .all = recording->blocks.all,
+        .all = call->blocks.all,
         .sorted = lists,
         .hosts = lists + count,
         .arranged = lists + 2 * count,
@@ -121,21 +121,21 @@ bool adzi_plan_arrange(adzi_recording *recording)
     }
     qsort(p.sorted, p.n_sorted, sizeof *p.sorted, compare_sizes);
     qsort(p.hosts, p.n_hosts, sizeof *p.hosts, compare_sizes);
-    recording->memory_bytes = arrange_all(&p);
+    call->memory_bytes = arrange_all(&p);
     adzi_free(lists, bytes);
     return true;
 }
 
-void adzi_recording_move_to(adzi_recording *r, char *memory)
+void adzi_captured_call_move_to(adzi_captured_call *c, char *memory)
 {
-    for (size_t i = 0; i < r->n_launches; ++i) {
-        const adzi_plan_launch *launch = &r->launches[i];
+    for (size_t i = 0; i < c->n_launches; ++i) {
+        const adzi_plan_launch *launch = &c->launches[i];
         for (size_t k = 0; k < launch->n_references; ++k) {
-            const adzi_plan_reference *reference = &r->references[launch->first_reference + k];
-            const adzi_plan_block *block = &r->blocks.all[reference->block];
+            const adzi_plan_reference *reference = &c->references[launch->first_reference + k];
+            const adzi_plan_block *block = &c->blocks.all[reference->block];
             if (block->freed) {
                 const char *begin =
-                    block->host == ADZI_PLAN_MEMORY ? memory : r->blocks.all[block->host].begin;
+                    block->host == ADZI_PLAN_MEMORY ? memory : c->blocks.all[block->host].begin;
                 const uintptr_t word = (uintptr_t)begin + block->offset + reference->offset;
                 memcpy(launch->args + reference->at, &word, sizeof word);
             }

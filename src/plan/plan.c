@@ -1,6 +1,6 @@
-/* Plans: calling the function while it is recorded, and replaying its launches. */
+/* Plans: calling the function while it is captured, and replaying its launches. */
 #include "plan/plan.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static const char op_run[] = "adz_plan_run";
 
 ADZ_OPTIONS_INIT(adz_plan_options_init, adz_plan_options, ADZ_PLAN_OPTIONS)
 
-/* ---- whether a recording is valid ----------------------------------------------------------- */
+/* ---- whether a captured call is valid -------------------------------------------------------- */
 
 static adzi_plan_settings settings_now(void)
 {
@@ -41,7 +41,7 @@ static bool same_settings(const adzi_plan_settings *a, const adzi_plan_settings 
            a->deterministic == b->deterministic && a->grad_enabled == b->grad_enabled;
 }
 
-/* Forgets what was recorded. */
+/* Forgets the captured calls. */
 static void forget(adz_plan *plan)
 {
     adzi_plan_unwatch(plan);
@@ -50,8 +50,8 @@ static void forget(adz_plan *plan)
         plan->memory = NULL;
     }
     adzi_plan_free_packed(plan);
-    adzi_recording_free(plan->last);
-    adzi_recording_free(plan->current);
+    adzi_captured_call_free(plan->last);
+    adzi_captured_call_free(plan->current);
     plan->last = plan->current = NULL;
     plan->captured = false;
     plan->attempts = 0;
@@ -61,9 +61,9 @@ static void forget(adz_plan *plan)
 /* ---- calling the function ------------------------------------------------------------------- */
 
 /* Calls the function in a scope of its own and takes its results. The scope ends before the
- * recording does, so that the memory of its tensors is known to be freed. This function is not
+ * capture does, so that the memory of its tensors is known to be freed. This function is not
  * inlined, because ADZI_FLOOR needs a stack frame of its own. */
-static __attribute__((noinline)) bool call_recorded(const char *op, adz_plan *plan)
+static __attribute__((noinline)) bool call_captured(const char *op, adz_plan *plan)
 {
     adzi_thread *thread = adzi_self();
     const size_t frame = adzi_frame_begin(thread, ADZI_FLOOR(), NULL);
@@ -72,40 +72,40 @@ static __attribute__((noinline)) bool call_recorded(const char *op, adz_plan *pl
         return false;
     }
     bool good = false;
-    adzi_recorder_begin(&plan->recorder);
+    adzi_capture_begin(&plan->capture);
     adz_scope *scope = adz_scope_open();
     if (scope != NULL) {
         good = adzi_function_call(op, &plan->function, plan->returned) &&
                adzi_plan_take_results(op, plan);
         adz_scope_close(scope);
     }
-    adzi_recorder_end();
+    adzi_capture_end();
     adzi_frame_end(thread, frame);
     return good;
 }
 
-/* Runs the function and records it in plan->current. */
-static adz_status record(const char *op, adz_plan *plan)
+/* Runs the function and captures the call in plan->current. */
+static adz_status capture(const char *op, adz_plan *plan)
 {
     ADZI_STEP_DOWN();
     plan->settings = settings_now();
-    plan->current = adzi_recording_new();
+    plan->current = adzi_captured_call_new();
     if (plan->current == NULL) {
         adzi_fail_memory(op, sizeof *plan->current);
         return ADZ_ERR_MEMORY;
     }
-    if (!call_recorded(op, plan)) {
+    if (!call_captured(op, plan)) {
         return adz_error_code();
     }
     adzi_plan_show_results(plan);
-    if (!adzi_recording_close(plan->current)) {
+    if (!adzi_captured_call_close(plan->current)) {
         adzi_fail_memory(op, sizeof *plan->current);
         return ADZ_ERR_MEMORY;
     }
     return ADZ_OK;
 }
 
-/* Takes the last recording into use. */
+/* Takes the last captured call into use. */
 static adz_status take_into_use(const char *op, adz_plan *plan)
 {
     const size_t bytes = plan->last->memory_bytes;
@@ -116,7 +116,7 @@ static adz_status take_into_use(const char *op, adz_plan *plan)
         adzi_fail_memory(op, bytes);
         return ADZ_ERR_MEMORY;
     }
-    adzi_recording_move_to(plan->last, plan->memory);
+    adzi_captured_call_move_to(plan->last, plan->memory);
     ++plan->captures;
     adz_empty_cache(); /* the memory that the calls of the function have used */
     return ADZ_OK;
@@ -144,8 +144,8 @@ static adz_status differ(const char *op, adz_plan *plan, const char *text)
 static adz_status compare(const char *op, adz_plan *plan)
 {
     char text[sizeof plan->refusal] = "";
-    const bool agree = adzi_recordings_agree(plan->last, plan->current, text, sizeof text);
-    adzi_recording_free(plan->last);
+    const bool agree = adzi_captured_calls_agree(plan->last, plan->current, text, sizeof text);
+    adzi_captured_call_free(plan->last);
     plan->last = plan->current;
     plan->current = NULL;
     if (adzi_self()->anomaly) {
@@ -156,11 +156,11 @@ static adz_status compare(const char *op, adz_plan *plan)
 }
 
 /* Calls the function once, and captures it if it made the launches of the call before. A call that
- * fails leaves no recording, because nothing watches what an earlier recording compares. */
+ * fails leaves no captured call, because nothing watches what an earlier one compares. */
 static adz_status call(const char *op, adz_plan *plan)
 {
     adzi_plan_unwatch(plan); /* what the function itself ends is part of the function */
-    adz_status status = record(op, plan);
+    adz_status status = capture(op, plan);
     if (status == ADZ_OK) {
         status = compare(op, plan);
     }
@@ -173,27 +173,27 @@ static adz_status call(const char *op, adz_plan *plan)
 /* ---- replaying ------------------------------------------------------------------------------ */
 
 /* Saved values that a backward would read have changed: the version of a storage rises as it did in
- * the recorded call. */
-static void raise_versions(const adzi_recording *r)
+ * the captured call. */
+static void raise_versions(const adzi_captured_call *c)
 {
-    for (size_t i = 0; i < r->n_written; ++i) {
-        ++r->written[i]->version;
+    for (size_t i = 0; i < c->n_written; ++i) {
+        ++c->written[i]->version;
     }
 }
 
 static adz_status replay(adz_plan *plan)
 {
-    const adzi_recording *r = plan->last;
+    const adzi_captured_call *c = plan->last;
     adz_status status = ADZ_OK;
-    for (size_t i = 0; i < r->n_launches && status == ADZ_OK; ++i) {
-        const adzi_plan_launch *l = &r->launches[i];
+    for (size_t i = 0; i < c->n_launches && status == ADZ_OK; ++i) {
+        const adzi_plan_launch *l = &c->launches[i];
         if (l->kernel != NULL) {
             adzi_launch_sized(l->kernel, l->args, l->size, l->units, l->grain);
         } else {
             status = l->function(l->args);
         }
     }
-    raise_versions(r);
+    raise_versions(c);
     return status;
 }
 
@@ -205,7 +205,7 @@ static bool has_changed(const adz_plan *plan)
     const adzi_plan_settings now = settings_now();
     return atomic_load(&plan->stale) || !same_settings(&now, &plan->settings) ||
            (plan->captured && adzi_self()->anomaly) ||
-           (plan->last != NULL && adzi_recording_is_old(plan->last));
+           (plan->last != NULL && adzi_captured_call_is_old(plan->last));
 }
 
 adz_status adz_plan_run(adz_plan *plan)
@@ -217,7 +217,7 @@ adz_status adz_plan_run(adz_plan *plan)
     if (adzi_pending() != ADZ_OK) {
         return adzi_pending();
     }
-    if (adzi_is_recorded(op_run, "a plan runs no other plan")) {
+    if (adzi_is_captured(op_run, "a plan runs no other plan")) {
         return ADZ_ERR_STATE;
     }
     if (has_changed(plan)) {
@@ -281,15 +281,15 @@ static adz_plan *plan_new(
     adz_plan_options o = ADZ_PLAN_OPTIONS;
     adzi_settle(adzi_self());
     if (adzi_pending() != ADZ_OK || !ADZ_OPTIONS_READ(op, ADZ_PLAN_OPTIONS, &o, options) ||
-        adzi_is_recorded(op, "a plan makes no other plan") || !check_options(op, &o)) {
+        adzi_is_captured(op, "a plan makes no other plan") || !check_options(op, &o)) {
         return NULL;
     }
     adz_plan *plan = adzi_alloc_zero(sizeof *plan);
     if (plan == NULL) {
         return adzi_fail_memory(op, sizeof *plan);
     }
-    adzi_recorder_init(&plan->recorder);
-    plan->recorder.grad_norm = NAN;
+    adzi_capture_init(&plan->capture);
+    plan->capture.grad_norm = NAN;
     plan->function = *function;
     plan->pack_weights = o.pack_weights;
     plan->module = o.module != NULL ? adz_module_keep(o.module) : NULL;
@@ -345,7 +345,7 @@ double adz_plan_grad_norm(const adz_plan *plan)
         adzi_error_null("adz_plan_grad_norm", "plan");
         return NAN;
     }
-    return plan->recorder.grad_norm;
+    return plan->capture.grad_norm;
 }
 
 adz_status adz_plan_info_get(const adz_plan *plan, adz_plan_info *info, size_t size)
@@ -356,14 +356,14 @@ adz_status adz_plan_info_get(const adz_plan *plan, adz_plan_info *info, size_t s
         return adzi_error_null(op, plan == NULL ? "plan" : "info");
     }
     adz_plan_info all = { .captures = plan->captures, .captured = plan->captured };
-    const adzi_recording *r = plan->last;
-    for (size_t i = 0; r != NULL && i < r->n_launches; ++i) {
-        all.launches += r->launches[i].kernel != NULL;
+    const adzi_captured_call *c = plan->last;
+    for (size_t i = 0; c != NULL && i < c->n_launches; ++i) {
+        all.launches += c->launches[i].kernel != NULL;
     }
-    for (size_t i = 0; r != NULL && i < r->blocks.count; ++i) {
-        all.tensors += r->blocks.all[i].freed && r->blocks.all[i].first >= 0;
+    for (size_t i = 0; c != NULL && i < c->blocks.count; ++i) {
+        all.tensors += c->blocks.all[i].freed && c->blocks.all[i].first >= 0;
     }
-    all.memory_bytes = r != NULL ? r->memory_bytes : 0;
+    all.memory_bytes = c != NULL ? c->memory_bytes : 0;
     all.packed_bytes = adzi_plan_packed_bytes(plan);
     memcpy(info, &all, size < sizeof all ? size : sizeof all);
     return ADZ_OK;

@@ -1,12 +1,13 @@
-/* Plans: functions that were recorded as lists of launches.
+/* Plans: functions that were captured as lists of launches.
  *
  * Note [How a function is captured]
- * Each call of the function is recorded (recording.c). A recording has the launches in order with
- * copies of their arguments. Words of the arguments that are addresses of memory allocated during
- * the call are references: a block, and an offset in it. A plan is made of two recordings in a row
- * that agree: equal kernels, sizes and numbers of units, and equal arguments of all operators. An
- * argument is equal to another one if both are outside tensors at one address, or if both calls
- * have made it as their nth. So a function that takes other tensors each time is not captured.
+ * Each call of the function is captured (captured_call.c). A captured call has the launches in
+ * order with copies of their arguments. Words of the arguments that are addresses of memory
+ * allocated during the call are references: a block, and an offset in it. A plan is made of two
+ * captured calls in a row that agree: equal kernels, sizes and numbers of units, and equal
+ * arguments of all operators. An argument is equal to another one if both are outside tensors at
+ * one address, or if both calls have made it as their nth. So a function that takes other tensors
+ * each time does not become a plan.
  *
  * Blocks that were freed before the function returned belong to the run. From the first and the
  * last launch that refers to each of them, memory.c computes a location in one block of memory, and
@@ -17,12 +18,12 @@
  * from the begin of a run to its first launch. Its memory is then a host: blocks of the run that
  * are no longer used at that launch may lie in it.
  *
- * Neither recording changes how memory is used, so both are ordinary calls. */
+ * A capture does not change how memory is used, so both calls are ordinary ones. */
 #ifndef ADZI_PLAN_PLAN_H
 #define ADZI_PLAN_PLAN_H
 
 #include "adze/plan.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 /** A block that was allocated while the function ran. */
 typedef struct adzi_plan_block {
@@ -43,7 +44,7 @@ typedef struct adzi_plan_block {
 /** Says that a block lies in the plan's own memory and in no other block. */
 #define ADZI_PLAN_MEMORY SIZE_MAX
 
-/** The blocks of a recording, and those alive at the moment in the order of their addresses. */
+/** The blocks of a captured call, and those alive at the moment in the order of their addresses. */
 typedef struct adzi_plan_blocks {
     adzi_plan_block *all;
     size_t count, capacity;
@@ -66,7 +67,7 @@ typedef struct adzi_plan_reference {
 typedef struct adzi_plan_launch {
     adzi_kernel kernel;
     adzi_host_function function;
-    char *args; /* once the recording has ended */
+    char *args; /* once the capture has ended */
     size_t args_at, size;
     int64_t units, grain;
     size_t first_reference, n_references;
@@ -97,8 +98,8 @@ typedef struct adzi_plan_update {
     size_t count; /* of tensors; 0 if the launches have to stay where they are */
 } adzi_plan_update;
 
-/** One recorded call. */
-typedef struct adzi_recording {
+/** One captured call. */
+typedef struct adzi_captured_call {
     adzi_plan_launch *launches;
     size_t n_launches, launches_capacity;
     adzi_plan_reference *references;
@@ -116,7 +117,7 @@ typedef struct adzi_recording {
     struct adzi_plan_range {
         char *block;
         size_t bytes;
-    } * kept; /* blocks that the recording has taken, see find_references */
+    } * kept; /* blocks that the captured call has taken, see find_references */
     size_t n_kept, kept_capacity;
     adzi_plan_argument *arguments; /* of all operators, in order */
     size_t n_arguments, arguments_capacity;
@@ -144,13 +145,13 @@ typedef struct adzi_recording {
     struct adzi_plan_carried {
         adz_module *module; /* kept */
         const char *name;   /* of the buffer, which belongs to the module */
-        adz_tensor *tensor; /* the buffer before the call; a reference of the recording */
+        adz_tensor *tensor; /* the buffer before the call; a reference of the captured call */
     } * carried;            /* buffers that the call has replaced */
     size_t n_carried, carried_capacity;
     size_t memory_bytes; /* of the blocks that belong to the run */
-    bool refused;        /* memory for the recording was refused */
+    bool refused;        /* memory for the captured call was refused */
     bool masked;         /* undefined bytes of all arguments are zero */
-} adzi_recording;
+} adzi_captured_call;
 
 /** A function with one result or with several, as the program gives it. */
 typedef struct adzi_function {
@@ -169,7 +170,7 @@ typedef struct adzi_plan_settings {
 } adzi_plan_settings;
 
 struct adz_plan {
-    adzi_recorder recorder; /* the first member, so that calls of it lead to the plan */
+    adzi_capture capture; /* the first member, so that calls of it lead to the plan */
     adzi_function function;
     char **result_names; /* given or not */
     bool named;          /* they were given */
@@ -178,10 +179,10 @@ struct adz_plan {
     size_t n_inputs;
     adz_module *module; /* kept, or NULL */
     bool pack_weights;
-    adz_tensor **outputs;    /* the results of the last run; the plan has one reference of each */
-    adz_tensor **returned;   /* those of the call that runs */
-    adzi_recording *current; /* of the call that runs, or NULL */
-    adzi_recording *last;    /* of the call before; once captured, what is replayed */
+    adz_tensor **outputs;  /* the results of the last run; the plan has one reference of each */
+    adz_tensor **returned; /* those of the call that runs */
+    adzi_captured_call *current; /* the call that runs, or NULL */
+    adzi_captured_call *last;    /* the call before; once captured, what is replayed */
     bool captured;
     char *memory;                    /* memory_bytes of `last`, once captured */
     struct adzi_plan_packed *packed; /* copies of weights that the launches of `last` read */
@@ -222,42 +223,42 @@ void adzi_plan_blocks_free(adzi_plan_blocks *blocks);
 /** Gives each block that belongs to the run a location, in the plan's memory or in a host, such
  * that blocks in use at the same time do not overlap. Sets memory_bytes. False if memory was
  * refused. */
-bool adzi_plan_arrange(adzi_recording *recording);
+bool adzi_plan_arrange(adzi_captured_call *call);
 
 /** Changes the references to blocks of the run to their locations in `memory`. */
-void adzi_recording_move_to(adzi_recording *recording, char *memory);
+void adzi_captured_call_move_to(adzi_captured_call *call, char *memory);
 
 /* ---- updates.c ---- */
 
 /** An optimizer begins to update a parameter. Its launches use `n` tensors: the parameter, its
  * gradient, states. */
-void adzi_plan_update_begin(adzi_recording *recording, adz_tensor *const *tensors, int n);
+void adzi_plan_update_begin(adzi_captured_call *call, adz_tensor *const *tensors, int n);
 
 /** The update has ended. Whether its launches may move. */
-bool adzi_plan_update_end(adzi_recording *recording);
+bool adzi_plan_update_end(adzi_captured_call *call);
 
 /** Moves each update to where its gradient is complete, and finds the launches that refer to each
  * block again. */
-void adzi_plan_move_updates(adzi_recording *recording);
+void adzi_plan_move_updates(adzi_captured_call *call);
 
-/* ---- recording.c ---- */
+/* ---- captured_call.c ---- */
 
-/** The functions of a plan's recorder. They write to plan->current. */
-void adzi_recorder_init(adzi_recorder *recorder);
+/** The functions of a plan's capture. They write to plan->current. */
+void adzi_capture_init(adzi_capture *capture);
 
-adzi_recording *adzi_recording_new(void);
-void adzi_recording_free(adzi_recording *recording);
+adzi_captured_call *adzi_captured_call_new(void);
+void adzi_captured_call_free(adzi_captured_call *call);
 
 /**
  * Copies the buffers that the call has replaced to the tensors that were there before, and puts
  * these back. The next call, and a replay, then find the values at the same address. The thread
- * still records. False with the error recorded.
+ * still captures. False with the error recorded.
  */
-bool adzi_recording_carry(const char *op, adzi_recording *recording);
+bool adzi_captured_call_carry(const char *op, adzi_captured_call *call);
 
-/** Ends the recording of a call that has succeeded: the addresses in `launches` become valid and
+/** Ends the capture of a call that has succeeded: the addresses in `launches` become valid and
  * blocks get locations. False if memory was refused. */
-bool adzi_recording_close(adzi_recording *recording);
+bool adzi_captured_call_close(adzi_captured_call *call);
 
 /** Notes that launch `i`, which follows those noted before, refers to a block. */
 static inline void adzi_plan_use(adzi_plan_block *block, int64_t i)
@@ -305,7 +306,7 @@ void adzi_plan_free_results(adz_plan *plan);
 /**
  * Makes the borrowed tensors in plan->returned references of results without a graph, and carries
  * the buffers that the call has replaced. False with the error recorded; the plan has no reference
- * then. The thread still records.
+ * then. The thread still captures.
  */
 bool adzi_plan_take_results(const char *op, adz_plan *plan);
 
@@ -314,15 +315,15 @@ void adzi_plan_show_results(adz_plan *plan);
 
 /* ---- compare.c ---- */
 
-/** Whether two recordings agree; false if `a` is NULL. `text` then says where they do not, and what
- * the program can do about it. */
-bool adzi_recordings_agree(
-    const adzi_recording *a, const adzi_recording *b, char *text, size_t size);
+/** Whether two captured calls agree; false if `a` is NULL. `text` then says where they do not, and
+ * what the program can do about it. */
+bool adzi_captured_calls_agree(
+    const adzi_captured_call *a, const adzi_captured_call *b, char *text, size_t size);
 
 /* ---- weights.c ---- */
 
-/** Packs the parameters that products of the recording multiply with, and makes the launches read
- * the copies. Call it before adzi_plan_watch. False if memory was refused. */
+/** Packs the parameters that products of the captured call multiply with, and makes the launches
+ * read the copies. Call it before adzi_plan_watch. False if memory was refused. */
 bool adzi_plan_pack_weights(adz_plan *plan);
 
 /** Bytes of all copies. */
@@ -334,11 +335,12 @@ void adzi_plan_free_packed(adz_plan *plan);
 /* ---- watch.c ---- */
 
 /** Whether something that the call depends on has changed since its end: a gradient of a leaf, or a
- * tensor of which the host has read elements. No block that the recording watches may be freed. */
-bool adzi_recording_is_old(const adzi_recording *recording);
+ * tensor of which the host has read elements. No block that the call watches may be freed. */
+bool adzi_captured_call_is_old(const adzi_captured_call *call);
 
-/** Notes the memory outside the plan that the last recording compares and, once captured, to which
- * its launches refer. The plan becomes stale when some of it is freed. False if memory was refused.
+/** Notes the memory outside the plan that the last captured call compares and, once it is in use,
+ * to which its launches refer. The plan becomes stale when some of it is freed. False if memory was
+ * refused.
  */
 bool adzi_plan_watch(adz_plan *plan);
 

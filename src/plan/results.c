@@ -8,7 +8,7 @@
  * itself, and are taken care of here:
  *
  * - A module may replace a buffer. A plan copies the new contents to the old tensor instead
- *   (adzi_recording_carry). A result that is the old tensor is copied before.
+ *   (adzi_captured_call_carry). A result that is the old tensor is copied before.
  * - No kernel need read a result. So two calls in a row must have returned the same tensors, and
  *   elements of the host that are a result are compared as those that a kernel reads. */
 #include <stdio.h>
@@ -155,10 +155,10 @@ bool adzi_function_call(const char *op, const adzi_function *f, adz_tensor **res
 /* ---- taking results ------------------------------------------------------------------------- */
 
 /* Whether the tensor is, or views, a buffer that the call has replaced. */
-static bool is_replaced(const adzi_recording *r, const adz_tensor *t)
+static bool is_replaced(const adzi_captured_call *c, const adz_tensor *t)
 {
-    for (size_t i = 0; i < r->n_carried; ++i) {
-        if (r->carried[i].tensor->storage == t->storage) {
+    for (size_t i = 0; i < c->n_carried; ++i) {
+        if (c->carried[i].tensor->storage == t->storage) {
             return true;
         }
     }
@@ -169,13 +169,13 @@ static bool is_replaced(const adzi_recording *r, const adz_tensor *t)
  * the same tensors. */
 static void note_results(adz_plan *plan)
 {
-    adzi_recording *r = plan->current;
-    r->results_at = r->n_arguments;
-    r->n_results = plan->function.n_results;
-    for (size_t k = 0; k < r->n_results; ++k) {
-        const size_t block = adzi_plan_blocks_find(&r->blocks, plan->returned[k]->storage->data);
+    adzi_captured_call *c = plan->current;
+    c->results_at = c->n_arguments;
+    c->n_results = plan->function.n_results;
+    for (size_t k = 0; k < c->n_results; ++k) {
+        const size_t block = adzi_plan_blocks_find(&c->blocks, plan->returned[k]->storage->data);
         if (block != SIZE_MAX) {
-            r->blocks.all[block].returned = true;
+            c->blocks.all[block].returned = true;
         }
     }
 }
@@ -200,7 +200,7 @@ bool adzi_plan_take_results(const char *op, adz_plan *plan)
         plan->returned[taken] = good ? adzi_retain(y) : NULL;
     }
     /* A buffer that the module got in this call ends here, unless it is a result. */
-    good = good && adzi_recording_carry(op, plan->current);
+    good = good && adzi_captured_call_carry(op, plan->current);
     while (!good && taken > 0) {
         adzi_drop(plan->returned[--taken]);
     }

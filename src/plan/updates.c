@@ -16,17 +16,17 @@
  * is also how launches are moved to other memory. Of memory that the library has not allocated, one
  * storage may be a part of another one (adz_flat_parameters), and an address does not say which is
  * used. Updates of such tensors stay where they are. So do all updates if the compiler cannot clear
- * undefined bytes: these may look like an address in one recording and not in the next one, whose
- * order would then differ. */
+ * undefined bytes: these may look like an address in one captured call and not in the next one,
+ * whose order would then differ. */
 #include <string.h>
 
 #include "plan/plan.h"
 #include "tensor/tensor.h"
 
-void adzi_plan_update_begin(adzi_recording *r, adz_tensor *const *tensors, int n)
+void adzi_plan_update_begin(adzi_captured_call *c, adz_tensor *const *tensors, int n)
 {
-    adzi_plan_update *u = &r->update;
-    *u = (adzi_plan_update){ .first = r->n_launches };
+    adzi_plan_update *u = &c->update;
+    *u = (adzi_plan_update){ .first = c->n_launches };
     for (int i = 0; i < n; ++i) {
         const adzi_storage *storage = tensors[i]->storage;
         if (storage->deleter != NULL || u->count == ADZI_PLAN_UPDATE_TENSORS) {
@@ -36,15 +36,15 @@ void adzi_plan_update_begin(adzi_recording *r, adz_tensor *const *tensors, int n
         u->tensors[u->count++] = (struct adzi_plan_used){
             .begin = storage->data,
             .end = (const char *)storage->data + storage->bytes,
-            .block = adzi_plan_blocks_find(&r->blocks, storage->data),
+            .block = adzi_plan_blocks_find(&c->blocks, storage->data),
         };
     }
 }
 
-bool adzi_plan_update_end(adzi_recording *r)
+bool adzi_plan_update_end(adzi_captured_call *c)
 {
-    adzi_plan_update *u = &r->update;
-    u->launches = r->n_launches - u->first;
+    adzi_plan_update *u = &c->update;
+    u->launches = c->n_launches - u->first;
     return u->count > 0 && u->launches <= ADZI_PLAN_UPDATE_LAUNCHES;
 }
 
@@ -65,12 +65,12 @@ static bool uses(const adzi_plan_update *u, size_t block, uintptr_t word)
 /* Whether an update must not run before a launch. A word that refers to a block of the call may
  * have the address of a tensor that was made later, so it counts as that block alone. */
 static bool must_follow(
-    const adzi_recording *r, const adzi_plan_update *u, const adzi_plan_launch *launch)
+    const adzi_captured_call *c, const adzi_plan_update *u, const adzi_plan_launch *launch)
 {
     if (launch->kernel == NULL) {
         return true;
     }
-    const adzi_plan_reference *next = r->references + launch->first_reference;
+    const adzi_plan_reference *next = c->references + launch->first_reference;
     const adzi_plan_reference *end = next + launch->n_references;
     for (size_t at = 0; at + sizeof(uintptr_t) <= launch->size; at += sizeof(uintptr_t)) {
         uintptr_t word;
@@ -85,37 +85,37 @@ static bool must_follow(
 }
 
 /* The launches that refer to each block, in their new order. */
-static void find_lifetimes(adzi_recording *r)
+static void find_lifetimes(adzi_captured_call *c)
 {
-    for (size_t i = 0; i < r->blocks.count; ++i) {
-        r->blocks.all[i].first = -1;
+    for (size_t i = 0; i < c->blocks.count; ++i) {
+        c->blocks.all[i].first = -1;
     }
-    for (size_t i = 0; i < r->n_launches; ++i) {
-        const adzi_plan_launch *launch = &r->launches[i];
+    for (size_t i = 0; i < c->n_launches; ++i) {
+        const adzi_plan_launch *launch = &c->launches[i];
         for (size_t k = 0; k < launch->n_references; ++k) {
             adzi_plan_use(
-                &r->blocks.all[r->references[launch->first_reference + k].block], (int64_t)i);
+                &c->blocks.all[c->references[launch->first_reference + k].block], (int64_t)i);
         }
     }
 }
 
-void adzi_plan_move_updates(adzi_recording *r)
+void adzi_plan_move_updates(adzi_captured_call *c)
 {
     adzi_plan_launch moved[ADZI_PLAN_UPDATE_LAUNCHES];
-    for (size_t i = 0; i < r->n_updates && r->masked; ++i) {
-        const adzi_plan_update *u = &r->updates[i];
+    for (size_t i = 0; i < c->n_updates && c->masked; ++i) {
+        const adzi_plan_update *u = &c->updates[i];
         const size_t gradient = u->tensors[1].block;
         size_t to = u->first;
-        if (gradient == SIZE_MAX || !r->blocks.all[gradient].freed) {
+        if (gradient == SIZE_MAX || !c->blocks.all[gradient].freed) {
             continue;
         }
-        while (to > 0 && !must_follow(r, u, &r->launches[to - 1])) {
+        while (to > 0 && !must_follow(c, u, &c->launches[to - 1])) {
             --to;
         }
-        adzi_plan_launch *begin = r->launches + to;
-        memcpy(moved, r->launches + u->first, u->launches * sizeof *moved);
+        adzi_plan_launch *begin = c->launches + to;
+        memcpy(moved, c->launches + u->first, u->launches * sizeof *moved);
         memmove(begin + u->launches, begin, (u->first - to) * sizeof *moved);
         memcpy(begin, moved, u->launches * sizeof *moved);
     }
-    find_lifetimes(r);
+    find_lifetimes(c);
 }

@@ -55,20 +55,21 @@ static bool watch_address(adz_plan *plan, const void *address)
 /* The words of one launch that are addresses outside the blocks of the run. A block that lives
  * longer than the call counts as outside. Where undefined bytes are not known, a word that may be a
  * small field is left out; the arguments of operators are watched in addition to the words. */
-static bool watch_launch(adz_plan *plan, const adzi_recording *r, const adzi_plan_launch *launch)
+static bool watch_launch(
+    adz_plan *plan, const adzi_captured_call *c, const adzi_plan_launch *launch)
 {
     size_t reference = 0;
     bool noted = true;
     for (size_t at = 0; at + sizeof(uintptr_t) <= launch->size && noted; at += sizeof(uintptr_t)) {
         const adzi_plan_reference *next = reference < launch->n_references
-                                              ? &r->references[launch->first_reference + reference]
+                                              ? &c->references[launch->first_reference + reference]
                                               : NULL;
         uintptr_t word;
         memcpy(&word, launch->args + at, sizeof word);
         if (next != NULL && next->at == at) {
             ++reference;
-            noted = r->blocks.all[next->block].freed || watch_address(plan, (const void *)word);
-        } else if (adzi_may_be_address(word) && (r->masked || !adzi_may_be_padded(word))) {
+            noted = c->blocks.all[next->block].freed || watch_address(plan, (const void *)word);
+        } else if (adzi_may_be_address(word) && (c->masked || !adzi_may_be_padded(word))) {
             noted = watch_address(plan, (const void *)word);
         }
     }
@@ -97,54 +98,54 @@ static void sort_watched(adz_plan *plan)
     plan->n_watched = kept;
 }
 
-bool adzi_recording_is_old(const adzi_recording *r)
+bool adzi_captured_call_is_old(const adzi_captured_call *c)
 {
     bool same = true;
-    for (size_t i = 0; i < r->n_seen; ++i) {
-        same = same && r->seen[i].storage->version == r->seen[i].version;
+    for (size_t i = 0; i < c->n_seen; ++i) {
+        same = same && c->seen[i].storage->version == c->seen[i].version;
     }
-    for (size_t i = 0; i < r->n_gradients && same; ++i) {
-        const adzi_gradient *g = r->gradients[i].gradient;
-        same = g->grad == r->gradients[i].grad && !g->spoiled;
+    for (size_t i = 0; i < c->n_gradients && same; ++i) {
+        const adzi_gradient *g = c->gradients[i].gradient;
+        same = g->grad == c->gradients[i].grad && !g->spoiled;
     }
     return !same;
 }
 
 /* What a replay uses. */
-static bool watch_used(adz_plan *plan, const adzi_recording *r)
+static bool watch_used(adz_plan *plan, const adzi_captured_call *c)
 {
     bool noted = true;
-    for (size_t i = 0; i < r->n_launches && noted; ++i) {
-        noted = watch_launch(plan, r, &r->launches[i]);
+    for (size_t i = 0; i < c->n_launches && noted; ++i) {
+        noted = watch_launch(plan, c, &c->launches[i]);
     }
-    for (size_t i = 0; i < r->n_written && noted; ++i) {
-        noted = watch_address(plan, r->written[i]);
+    for (size_t i = 0; i < c->n_written && noted; ++i) {
+        noted = watch_address(plan, c->written[i]);
     }
-    for (size_t i = 0; i < r->n_arguments && noted; ++i) {
-        const uintptr_t what = r->arguments[i].what;
+    for (size_t i = 0; i < c->n_arguments && noted; ++i) {
+        const uintptr_t what = c->arguments[i].what;
         noted = what % 2 != 0 || watch_address(plan, (const void *)what);
     }
     return noted;
 }
 
-/* What adzi_recording_is_old reads. */
-static bool watch_compared(adz_plan *plan, const adzi_recording *r)
+/* What adzi_captured_call_is_old reads. */
+static bool watch_compared(adz_plan *plan, const adzi_captured_call *c)
 {
     bool noted = true;
-    for (size_t i = 0; i < r->n_seen && noted; ++i) {
-        noted = watch_address(plan, r->seen[i].storage);
+    for (size_t i = 0; i < c->n_seen && noted; ++i) {
+        noted = watch_address(plan, c->seen[i].storage);
     }
-    for (size_t i = 0; i < r->n_gradients && noted; ++i) {
-        noted = watch_address(plan, r->gradients[i].gradient);
+    for (size_t i = 0; i < c->n_gradients && noted; ++i) {
+        noted = watch_address(plan, c->gradients[i].gradient);
     }
     return noted;
 }
 
 bool adzi_plan_watch(adz_plan *plan)
 {
-    const adzi_recording *r = plan->last;
+    const adzi_captured_call *c = plan->last;
     adzi_plan_unwatch(plan);
-    if (!watch_compared(plan, r) || (plan->captured && !watch_used(plan, r))) {
+    if (!watch_compared(plan, c) || (plan->captured && !watch_used(plan, c))) {
         return false;
     }
     sort_watched(plan);

@@ -4,8 +4,8 @@
  * tensor/gemm/gemm_blocked.kernel.c). An ordinary product copies the weight into strips in every
  * call. Here the copy is made when the launches are taken into use, and every replay reads it.
  *
- * The recording notes the version of each such weight in `seen`, so the plan is made again after a
- * weight was written. Weights that the run itself writes are not packed. */
+ * The captured call notes the version of each such weight in `seen`, so the plan is made again
+ * after a weight was written. Weights that the run itself writes are not packed. */
 #include "plan/plan.h"
 #include "tensor/gemm/loops.h"
 #include "tensor/tensor.h"
@@ -33,10 +33,10 @@ static adzi_storage *storage_at(adz_tensor_list parameters, const void *address)
     return NULL;
 }
 
-static bool is_written(const adzi_recording *r, const adzi_storage *storage)
+static bool is_written(const adzi_captured_call *c, const adzi_storage *storage)
 {
-    for (size_t i = 0; i < r->n_written; ++i) {
-        if (r->written[i] == storage) {
+    for (size_t i = 0; i < c->n_written; ++i) {
+        if (c->written[i] == storage) {
             return true;
         }
     }
@@ -69,21 +69,21 @@ static const void *copy_of(adz_plan *plan, const adzi_gemm_args *g)
 
 bool adzi_plan_pack_weights(adz_plan *plan)
 {
-    adzi_recording *r = plan->last;
+    adzi_captured_call *c = plan->last;
     const adz_tensor_list parameters = adz_module_parameters(plan->module);
-    for (size_t i = 0; i < r->n_launches; ++i) {
-        adzi_plan_launch *launch = &r->launches[i];
+    for (size_t i = 0; i < c->n_launches; ++i) {
+        adzi_plan_launch *launch = &c->launches[i];
         const adzi_gemm_args *g = adzi_gemm_packable(launch->kernel, launch->args);
         adzi_storage *storage = g != NULL ? storage_at(parameters, g->b) : NULL;
-        if (storage == NULL || is_written(r, storage)) {
+        if (storage == NULL || is_written(c, storage)) {
             continue;
         }
         const void *copy = copy_of(plan, g);
         if (copy == NULL ||
-            !adzi_grow(&r->seen, &r->seen_capacity, r->n_seen + 1, sizeof *r->seen)) {
+            !adzi_grow(&c->seen, &c->seen_capacity, c->n_seen + 1, sizeof *c->seen)) {
             return false;
         }
-        r->seen[r->n_seen++] = (struct adzi_plan_seen){ storage, storage->version };
+        c->seen[c->n_seen++] = (struct adzi_plan_seen){ storage, storage->version };
         adzi_gemm_use_packed(launch->args, copy, &launch->units, &launch->grain);
     }
     return true;

@@ -116,7 +116,7 @@ void adzi_fill(adz_tensor *dst, double value)
     if (dst->numel == 0) {
         return;
     }
-    adzi_recorder_number(value);
+    adzi_capture_number(value);
     adzi_fill_args args = { .out = dst->data, .size = (int64_t)adzi_item_size(dst) };
     adzi_encode((adz_dtype)dst->dtype, value, &args.item);
     if (!adzi_is_contiguous(dst)) {

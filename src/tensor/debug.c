@@ -1,6 +1,6 @@
 /* The debug mode of adz_set_debug. One lock guards the lists of all threads. */
 #include "tensor/debug.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 #include <pthread.h>
 #include <string.h>

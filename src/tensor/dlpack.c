@@ -1,6 +1,6 @@
 /* DLPack, by which libraries hand tensors to each other without a copy: from adze, and to adze. */
 #include "adze/dlpack.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 #include <string.h>
 

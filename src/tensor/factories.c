@@ -19,7 +19,7 @@ static adz_tensor *make(const char *op, int rank, const int64_t *sizes, adz_dtyp
     if (adzi_check_sizes(op, rank, sizes, dtype, &numel) != ADZ_OK) {
         return NULL;
     }
-    adzi_recorder_name(op);
+    adzi_capture_name(op);
     adz_tensor *t = adzi_tensor_borrowed(thread, op, dtype, rank, sizes);
     adzi_trace_constant(t);
     return t;
@@ -112,9 +112,9 @@ adz_tensor *adz_tensor_from(const void *data, adz_shape shape, adz_dtype dtype)
     }
     if (t != NULL && t->numel > 0) {
         memcpy(t->data, data, (size_t)t->numel * adzi_item_size(t));
-        adzi_recorder *recorder = adzi_recorder_of(adzi_self());
-        if (recorder != NULL) {
-            recorder->constant(recorder, t);
+        adzi_capture *capture = adzi_capture_of(adzi_self());
+        if (capture != NULL) {
+            capture->constant(capture, t);
         }
     }
     return t;
@@ -127,7 +127,7 @@ adz_tensor *adz_tensor_wrap(void *data, adz_shape shape, adz_dtype dtype,
     adzi_thread *thread = adzi_self();
     int64_t numel;
     if (adzi_check_sizes(op, shape.rank, shape.sizes, dtype, &numel) != ADZ_OK ||
-        adzi_is_recorded(op, "the program may write the memory")) {
+        adzi_is_captured(op, "the program may write the memory")) {
         return NULL;
     }
     if (data == NULL) {
@@ -187,8 +187,8 @@ static adz_tensor *sequence(
     int64_t n = (int64_t)count;
     adz_tensor *t = make(op, 1, &n, dtype);
     if (t != NULL) {
-        adzi_recorder_number(start);
-        adzi_recorder_number(step);
+        adzi_capture_number(start);
+        adzi_capture_number(step);
         const sequence_args args = { t->data, dtype, start, step, end, isnan(end) ? -1 : n - 1 };
         const bool open = adzi_trace_open(true);
         adzi_launch(write_sequence, &args, n, ADZI_POINTWISE_GRAIN);

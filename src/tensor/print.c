@@ -340,7 +340,7 @@ adz_status adz_tensor_print(const adz_tensor *t, FILE *stream)
     if (stream == NULL) {
         return adzi_error_null("tensor_print", "stream");
     }
-    if (adzi_is_recorded("tensor_print", reads) || !make_text(&out, "tensor_print", t)) {
+    if (adzi_is_captured("tensor_print", reads) || !make_text(&out, "tensor_print", t)) {
         return adz_error_code();
     }
     bool ok = fputs(out.text, stream) >= 0 && fputs("\n", stream) >= 0;
@@ -351,7 +351,7 @@ adz_status adz_tensor_print(const adz_tensor *t, FILE *stream)
 size_t adz_tensor_to_string(const adz_tensor *t, char *buffer, size_t size)
 {
     text out = { NULL, 0, 0, false };
-    if (adzi_is_recorded("tensor_to_string", reads) || !make_text(&out, "tensor_to_string", t)) {
+    if (adzi_is_captured("tensor_to_string", reads) || !make_text(&out, "tensor_to_string", t)) {
         return 0;
     }
     if (buffer != NULL && size > 0) {

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/recorder.h"
+#include "base/capture.h"
 #include "tensor/tensor.h"
 
 adz_tensor *adz_sited(adz_tensor *t, const char *file, int line)
@@ -19,9 +19,9 @@ adz_tensor *adz_sited(adz_tensor *t, const char *file, int line)
     if (adzi_is_none(t)) {
         return t;
     }
-    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
-    if (recorder != NULL) {
-        recorder->sited(recorder, file, line);
+    adzi_capture *capture = adzi_capture_of(adzi_self());
+    if (capture != NULL) {
+        capture->sited(capture, file, line);
     }
     if (t->node != NULL) {
         adzi_tape.node_sited(t->node, file, line);

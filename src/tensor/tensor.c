@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/recorder.h"
+#include "base/capture.h"
 #include "base/tracer.h"
 #include "tensor/debug.h"
 #include "tensor/shape.h"
@@ -33,9 +33,9 @@ static void storage_init(adzi_storage *storage, size_t bytes, void *user)
     *storage = (adzi_storage){
         .refs = 1, .bytes = bytes, .data = (char *)storage + ADZI_ALIGNMENT, .user = user
     };
-    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
-    if (recorder != NULL) {
-        recorder->stored(recorder, storage->data, storage_size(bytes) - ADZI_ALIGNMENT);
+    adzi_capture *capture = adzi_capture_of(adzi_self());
+    if (capture != NULL) {
+        capture->stored(capture, storage->data, storage_size(bytes) - ADZI_ALIGNMENT);
     }
 }
 
@@ -350,9 +350,9 @@ const void *adz_tensor_data_constant(const adz_tensor *t)
     if (!adzi_check_tensor(op, "t", t) || !adzi_host_may(t, op)) {
         return NULL;
     }
-    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
-    if (recorder != NULL && !recorder->host_may_read(recorder, t)) {
-        adzi_is_recorded(op, computed); /* the call goes on */
+    adzi_capture *capture = adzi_capture_of(adzi_self());
+    if (capture != NULL && !capture->host_may_read(capture, t)) {
+        adzi_is_captured(op, computed); /* the call goes on */
     }
     return t->data;
 }

@@ -6,7 +6,7 @@
 
 #include "adze/tensor.h"
 #include "base/error.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 #include "base/refs.h"
 #include "base/threads/thread.h"
 
@@ -186,9 +186,9 @@ static inline void adzi_written(adz_tensor *t, const char *op)
 {
     ++t->storage->version;
     t->storage->writer = op;
-    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
-    if (recorder != NULL) {
-        recorder->written(recorder, t);
+    adzi_capture *capture = adzi_capture_of(adzi_self());
+    if (capture != NULL) {
+        capture->written(capture, t);
     }
 }
 

@@ -28,10 +28,10 @@ ROOMS = {
 ORDER = {
     "base": [
         "bytes", "refs", "isa", "cpu", "version", "random_generator", "upper",
-        "alloc.h", "context.h", "threads/thread", "tracer", "threads/parallel.h", "recorder.h",
+        "alloc.h", "context.h", "threads/thread", "tracer", "threads/parallel.h", "capture.h",
         # Memory: the system's, blocks that all threads share, what is counted, the lists of a thread.
         "system_memory", "blocks", "limit", "alloc", "grow", "number",
-        "threads/part", "threads/pool", "threads/parallel", "recorder", "frame",
+        "threads/part", "threads/pool", "threads/parallel", "capture", "frame",
         # Nothing before this line records an error.
         "error", "not_captured", "frame_begin", "memory", "context", "options", "text", "index", "temporary",
         "source", "sink",
@@ -52,6 +52,8 @@ UPWARD = {
 # the plural. "in place" and "the last place" of a number are other words.
 ONE_SENSE = {
     "place": {"autograd", "nn", "tensor", "export/kept.c", "export/kept.h"},
+    # The tape records, and so does a thread its errors. A plan captures, and an export traces.
+    "recording": {"autograd", "base", "nn"},
 }
 OTHER_WORDS = re.compile(r"\b([Ii]n(-|\s+(\*\s+)?)place\b(?!\s+(\*\s+)?of\b)|last\s+(\*\s+)?place\b)")
 

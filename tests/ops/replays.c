@@ -126,25 +126,25 @@ static void replay_sample(
     static const char *const names[] = { "fused", "expression" };
     const char *what = names[expression];
     adz_scope *scope = adz_scope_open();
-    captured recorded = { .c = c, .expression = expression };
+    captured planned = { .c = c, .expression = expression };
     built other;
     outcome expected;
-    build_sample(&recorded.inputs, c, s, layout, dtype, 1000);
+    build_sample(&planned.inputs, c, s, layout, dtype, 1000);
     build_sample(&other, c, s, layout, dtype, 77);
-    adz_plan *plan = capture(&recorded, s, what);
-    write_contents(&recorded.inputs, &other);
+    adz_plan *plan = capture(&planned, s, what);
+    write_contents(&planned.inputs, &other);
     if (!run_built(c, &other, expression, &expected)) {
         FAIL("sample %zu, %s, other contents: %s", s, what, adz_error_message());
     }
     assert_int_equal(adz_plan_run(plan), ADZ_OK);
-    compare(c, s, what, &recorded.got, &expected);
+    compare(c, s, what, &planned.got, &expected);
     for (int i = 0; i < other.args.n; ++i) { /* an operator may write to an input */
-        if (!other.specs[i].none && !same_bits(recorded.inputs.leaves[i], other.leaves[i])) {
+        if (!other.specs[i].none && !same_bits(planned.inputs.leaves[i], other.leaves[i])) {
             FAIL("sample %zu, %s: input %d replayed differs", s, what, i);
         }
     }
     adz_plan_free(&plan);
-    release(&recorded.got);
+    release(&planned.got);
     adz_scope_close(scope);
 }
 

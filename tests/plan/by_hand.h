@@ -1,4 +1,4 @@
-/* Recordings that a test makes by hand: it calls the functions of a recorder itself, with any
+/* Captured calls that a test makes by hand: it calls the functions of a capture itself, with any
  * addresses and arguments. Nothing is computed. */
 #ifndef ADZE_TESTS_PLAN_BY_HAND_H
 #define ADZE_TESTS_PLAN_BY_HAND_H
@@ -10,29 +10,28 @@
 #include "plan/plan.h"
 #include "tensor/tensor.h"
 
-/** An address that only recordings look at. Its low 32 bits are no small number. */
+/** An address that only captured calls look at. Its low 32 bits are no small number. */
 #define ADDRESS(offset) ((char *)(uintptr_t)(0x7000deadbe00 + (offset)))
 
 static inline void by_hand_begin(adz_plan *plan)
 {
     memset(plan, 0, sizeof *plan);
-    adzi_recorder_init(&plan->recorder);
-    plan->recorder.op = "begin";
-    plan->current = adzi_recording_new();
+    adzi_capture_init(&plan->capture);
+    plan->capture.op = "begin";
+    plan->current = adzi_captured_call_new();
 }
 
 static inline void by_hand_end(adz_plan *plan)
 {
-    adzi_recording_free(plan->current);
+    adzi_captured_call_free(plan->current);
     plan->current = NULL;
 }
 
 /** The elements of a new tensor, or memory for kernels if `header` is 0. */
 static inline void by_hand_store(adz_plan *plan, char *block, size_t header, size_t bytes)
 {
-    plan->recorder.allocated(
-        &plan->recorder, block, header + bytes + 16); /* room that is not used */
-    plan->recorder.stored(&plan->recorder, block + header, bytes);
+    plan->capture.allocated(&plan->capture, block, header + bytes + 16); /* room that is not used */
+    plan->capture.stored(&plan->capture, block + header, bytes);
 }
 
 static inline void by_hand_kernel(const void *args, int64_t begin, int64_t end)
@@ -44,7 +43,7 @@ static inline void by_hand_kernel(const void *args, int64_t begin, int64_t end)
 
 static inline void by_hand_launch(adz_plan *plan, const void *args, const void *mask, size_t size)
 {
-    plan->recorder.launched(&plan->recorder, by_hand_kernel, args, mask, size, 1, 1);
+    plan->capture.launched(&plan->capture, by_hand_kernel, args, mask, size, 1, 1);
 }
 
 /** A launch of the words, all of whose bytes are defined. */

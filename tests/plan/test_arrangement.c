@@ -1,5 +1,5 @@
 /* Where the blocks of a run lie (src/plan/memory.c), and where updates move to (updates.c). The
- * tests make recordings by hand.
+ * tests make captured calls by hand.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,12 +18,12 @@ enum { MOST_BLOCKS = 40 };
 
 typedef struct memory {
     adzi_plan_block blocks[MOST_BLOCKS];
-    adzi_recording recording;
+    adzi_captured_call call;
 } memory;
 
 static adzi_plan_block *add(memory *m, size_t bytes, int64_t first, int64_t last)
 {
-    adzi_plan_block *b = &m->blocks[m->recording.blocks.count++];
+    adzi_plan_block *b = &m->blocks[m->call.blocks.count++];
     *b = (adzi_plan_block){ .bytes = bytes, .first = first, .last = last };
     b->tensor = true;
     b->host = ADZI_PLAN_MEMORY;
@@ -39,13 +39,13 @@ static void add_of_run(memory *m, size_t bytes, int64_t first, int64_t last)
 
 static void arrange(memory *m)
 {
-    m->recording.blocks.all = m->blocks;
-    assert_true(adzi_plan_arrange(&m->recording));
+    m->call.blocks.all = m->blocks;
+    assert_true(adzi_plan_arrange(&m->call));
 }
 
 static void assert_offsets(const memory *m, const size_t *offsets)
 {
-    for (size_t i = 0; i < m->recording.blocks.count; ++i) {
+    for (size_t i = 0; i < m->call.blocks.count; ++i) {
         if (m->blocks[i].offset != offsets[i]) {
             fail_msg("block %zu lies at %zu", i, m->blocks[i].offset);
         }
@@ -55,7 +55,7 @@ static void assert_offsets(const memory *m, const size_t *offsets)
 static void the_largest_block_comes_first(void **state)
 {
     (void)state;
-    memory m = { .recording = { .refused = false } };
+    memory m = { .call = { .refused = false } };
     add_of_run(&m, 65, 0, 4);
     add_of_run(&m, 64, 4, 5); /* in use while the launch 4 runs, as the one before is */
     add_of_run(&m, 64, 5, 6);
@@ -65,25 +65,25 @@ static void the_largest_block_comes_first(void **state)
     add(&m, 500, 0, 9);         /* lives longer than the call */
     arrange(&m);
     assert_offsets(&m, (size_t[]){ 0, 128, 256, 256, 0, 9999, 9999 });
-    assert_int_equal(m.recording.memory_bytes, 320);
+    assert_int_equal(m.call.memory_bytes, 320);
 }
 
 static void of_equal_blocks_the_earlier_comes_first(void **state)
 {
     (void)state;
-    memory m = { .recording = { .refused = false } };
+    memory m = { .call = { .refused = false } };
     add_of_run(&m, 64, 2, 3);
     add_of_run(&m, 64, 0, 2);
     add_of_run(&m, 64, 1, 2);
     arrange(&m);
     assert_offsets(&m, (size_t[]){ 128, 0, 64 });
-    assert_int_equal(m.recording.memory_bytes, 192);
+    assert_int_equal(m.call.memory_bytes, 192);
 }
 
 static void a_gap_may_be_filled_exactly(void **state)
 {
     (void)state;
-    memory m = { .recording = { .refused = false } };
+    memory m = { .call = { .refused = false } };
     add_of_run(&m, 256, 0, 1);
     add_of_run(&m, 192, 1, 3);
     add_of_run(&m, 128, 2, 4);
@@ -91,13 +91,13 @@ static void a_gap_may_be_filled_exactly(void **state)
     add_of_run(&m, 60, 3, 3);  /* behind them */
     arrange(&m);
     assert_offsets(&m, (size_t[]){ 0, 256, 0, 128, 448 });
-    assert_int_equal(m.recording.memory_bytes, 512);
+    assert_int_equal(m.call.memory_bytes, 512);
 }
 
 static void blocks_lie_in_tensors_that_are_written_later(void **state)
 {
     (void)state;
-    memory m = { .recording = { .refused = false } };
+    memory m = { .call = { .refused = false } };
     add(&m, 128, 5, 9); /* the smaller one is used first */
     add(&m, 256, 5, 9);
     add_of_run(&m, 128, 0, 4);
@@ -112,10 +112,10 @@ static void blocks_lie_in_tensors_that_are_written_later(void **state)
     const size_t none = ADZI_PLAN_MEMORY;
     assert_offsets(&m, (size_t[]){ 9999, 9999, 0, 0, 320, 0, 0, 9999, 9999, 9999 });
     const size_t hosts[] = { none, none, 0, 1, none, 1, none, none, none, none };
-    for (size_t i = 0; i < m.recording.blocks.count; ++i) {
+    for (size_t i = 0; i < m.call.blocks.count; ++i) {
         assert_true(m.blocks[i].host == hosts[i]);
     }
-    assert_int_equal(m.recording.memory_bytes, 384);
+    assert_int_equal(m.call.memory_bytes, 384);
 }
 
 /* Two blocks of one location that are in use at the same time. */
@@ -131,7 +131,7 @@ static void no_two_blocks_clash(void **state)
     (void)state;
     uint32_t seed = 1;
     for (int round = 0; round < 200; ++round) {
-        memory m = { .recording = { .refused = false } };
+        memory m = { .call = { .refused = false } };
         for (int i = 0; i < MOST_BLOCKS; ++i) {
             seed = seed * 1664525 + 1013904223;
             const int64_t first = seed >> 27;
@@ -147,8 +147,8 @@ static void no_two_blocks_clash(void **state)
             }
             assert_true(!b->freed || b->offset % 64 == 0);
             assert_true(host == NULL || b->last < host->first);
-            assert_true(!b->freed || b->offset + b->bytes <=
-                                         (host != NULL ? host->bytes : m.recording.memory_bytes));
+            assert_true(!b->freed ||
+                        b->offset + b->bytes <= (host != NULL ? host->bytes : m.call.memory_bytes));
         }
     }
 }
@@ -156,11 +156,11 @@ static void no_two_blocks_clash(void **state)
 static void refused_memory_is_noted(void **state)
 {
     (void)state;
-    memory m = { .recording = { .refused = false } };
+    memory m = { .call = { .refused = false } };
     add_of_run(&m, 64, 0, 1);
-    m.recording.blocks.all = m.blocks;
+    m.call.blocks.all = m.blocks;
     adzi_alloc_fail_at(1);
-    assert_false(adzi_plan_arrange(&m.recording));
+    assert_false(adzi_plan_arrange(&m.call));
     adzi_alloc_fail_at(0);
 }
 
@@ -178,20 +178,20 @@ static void references_follow_their_blocks(void **state)
     BY_HAND_LAUNCH(&plan, (uintptr_t)run + 8, 7, (uintptr_t)run);
     by_hand_store(&plan, host, 64, 128);
     BY_HAND_LAUNCH(&plan, (uintptr_t)host + 64 + 24, (uintptr_t)run);
-    plan.recorder.freed(&plan.recorder, run, 128);
-    plan.recorder.freed(&plan.recorder, guest, 100);
-    adzi_recording *r = plan.current;
-    assert_true(adzi_recording_close(r));
-    assert_true(r->memory_bytes == 128 && r->blocks.all[1].host == 2);
-    r->blocks.all[0].offset = 512; /* as if there were other blocks */
-    r->blocks.all[1].offset = 32;
+    plan.capture.freed(&plan.capture, run, 128);
+    plan.capture.freed(&plan.capture, guest, 100);
+    adzi_captured_call *c = plan.current;
+    assert_true(adzi_captured_call_close(c));
+    assert_true(c->memory_bytes == 128 && c->blocks.all[1].host == 2);
+    c->blocks.all[0].offset = 512; /* as if there were other blocks */
+    c->blocks.all[1].offset = 32;
     char *const to = ADDRESS(0x10000);
-    adzi_recording_move_to(r, to);
+    adzi_captured_call_move_to(c, to);
     const uintptr_t expected[][3] = { { 1 }, { (uintptr_t)host + 64 + 32 + 16 },
         { (uintptr_t)to + 512 + 8, 7, (uintptr_t)to + 512 },
         { (uintptr_t)host + 64 + 24, (uintptr_t)to + 512 } };
     for (int i = 0; i < 4; ++i) {
-        assert_memory_equal(r->launches[i].args, expected[i], r->launches[i].size);
+        assert_memory_equal(c->launches[i].args, expected[i], c->launches[i].size);
     }
     by_hand_end(&plan);
 }
@@ -228,8 +228,8 @@ static void begin(updated *u)
 static void launch(updated *u, uintptr_t a, uintptr_t b)
 {
     const uintptr_t words[] = { a, b }, mask[] = { UINTPTR_MAX, UINTPTR_MAX };
-    u->plan.recorder.launched(
-        &u->plan.recorder, by_hand_kernel, words, mask, sizeof words, u->launches++, 1);
+    u->plan.capture.launched(
+        &u->plan.capture, by_hand_kernel, words, mask, sizeof words, u->launches++, 1);
 }
 
 static void update(updated *u, int tensors, int launches)
@@ -238,23 +238,23 @@ static void update(updated *u, int tensors, int launches)
     for (int i = 0; i < 10; ++i) {
         list[i] = &u->tensors[i];
     }
-    u->plan.recorder.updates(&u->plan.recorder, list, tensors);
+    u->plan.capture.updates(&u->plan.capture, list, tensors);
     for (int i = 0; i < launches; ++i) {
         launch(u, (uintptr_t)u->storages[1].data, (uintptr_t)VALUES);
     }
-    u->plan.recorder.updates(&u->plan.recorder, NULL, 0);
+    u->plan.capture.updates(&u->plan.capture, NULL, 0);
 }
 
 static void assert_order(updated *u, const char *digits)
 {
-    adzi_recorder *recorder = &u->plan.recorder;
-    recorder->freed(recorder, GRADIENT, BYTES);
-    recorder->freed(recorder, OTHER, BYTES);
-    adzi_recording *r = u->plan.current;
-    assert_true(adzi_recording_close(r));
+    adzi_capture *capture = &u->plan.capture;
+    capture->freed(capture, GRADIENT, BYTES);
+    capture->freed(capture, OTHER, BYTES);
+    adzi_captured_call *c = u->plan.current;
+    assert_true(adzi_captured_call_close(c));
     char order[32] = "";
-    for (size_t i = 0; i < r->n_launches; ++i) {
-        order[i] = (char)('0' + r->launches[i].units);
+    for (size_t i = 0; i < c->n_launches; ++i) {
+        order[i] = (char)('0' + c->launches[i].units);
     }
     assert_string_equal(order, digits);
     by_hand_end(&u->plan);
@@ -311,7 +311,7 @@ static void blocks_are_told_apart(void **state)
     updated u;
     begin(&u);
     launch(&u, (uintptr_t)GRADIENT, 8);
-    u.plan.recorder.freed(&u.plan.recorder, GRADIENT, BYTES);
+    u.plan.capture.freed(&u.plan.capture, GRADIENT, BYTES);
     by_hand_store(&u.plan, GRADIENT, 0, BYTES);
     update(&u, 2, 1);
     assert_int_equal(u.plan.current->n_updates, 1);
@@ -329,13 +329,13 @@ static void a_gradient_ends_with_its_update(void **state)
     launch(&u, (uintptr_t)OTHER, 8);
     update(&u, 2, 1);
     launch(&u, (uintptr_t)OTHER, 8);
-    adzi_recording *r = u.plan.current;
-    u.plan.recorder.freed(&u.plan.recorder, GRADIENT, BYTES);
-    u.plan.recorder.freed(&u.plan.recorder, OTHER, BYTES);
-    assert_true(adzi_recording_close(r));
-    assert_true(r->blocks.all[0].first == 0 && r->blocks.all[0].last == 1);
-    assert_true(r->blocks.all[1].first == 2 && r->blocks.all[1].last == 3);
-    assert_true(r->blocks.all[2].first == -1);
+    adzi_captured_call *c = u.plan.current;
+    u.plan.capture.freed(&u.plan.capture, GRADIENT, BYTES);
+    u.plan.capture.freed(&u.plan.capture, OTHER, BYTES);
+    assert_true(adzi_captured_call_close(c));
+    assert_true(c->blocks.all[0].first == 0 && c->blocks.all[0].last == 1);
+    assert_true(c->blocks.all[1].first == 2 && c->blocks.all[1].last == 3);
+    assert_true(c->blocks.all[2].first == -1);
     by_hand_end(&u.plan);
 }
 
@@ -404,7 +404,7 @@ static void no_update_passes_the_host(void **state)
     begin(&u);
     const uintptr_t args[1] = { 1 }, mask[1] = { UINTPTR_MAX };
     launch(&u, 7, 8);
-    u.plan.recorder.repeated(&u.plan.recorder, of_the_host, args, mask, sizeof args);
+    u.plan.capture.repeated(&u.plan.capture, of_the_host, args, mask, sizeof args);
     launch(&u, 7, 8);
     update(&u, 2, 1);
     assert_order(&u, "0021");

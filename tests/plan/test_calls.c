@@ -43,7 +43,7 @@ static adz_tensor *squares(void *user)
     return adz_square(c->x);
 }
 
-/* Reads a gradient, which the recording compares from then on. */
+/* Reads a gradient, which the captured call compares from then on. */
 static adz_tensor *descends(void *user)
 {
     caller *c = user;
@@ -213,7 +213,7 @@ static void a_plan_runs_no_other_plan(void **state)
     adz_scope_close(scope);
 }
 
-/* The next run finds a thread that records no more. */
+/* The next run finds a thread that captures no more. */
 static void a_run_may_follow_a_jump(void **state)
 {
     (void)state;
@@ -242,8 +242,8 @@ static void a_run_may_follow_a_jump(void **state)
 
 /* ---- errors within a call -------------------------------------------------------------------- */
 
-/* What the recording before would compare is no longer watched, and may end. */
-static void a_call_that_fails_leaves_no_recording(void **state)
+/* What the captured call before would compare is no longer watched, and may end. */
+static void a_call_that_fails_leaves_no_captured_call(void **state)
 {
     (void)state;
     adz_scope *scope = adz_scope_open();
@@ -266,7 +266,7 @@ static void a_call_that_fails_leaves_no_recording(void **state)
 }
 
 /* The second call differs from the first one, and each of its requests is refused once. */
-static void refused_memory_leaves_no_recording(void **state)
+static void refused_memory_leaves_no_captured_call(void **state)
 {
     (void)state;
     adz_scope *scope = adz_scope_open();
@@ -388,8 +388,8 @@ int main(void)
         cmocka_unit_test(a_pending_error_stops_a_run),
         cmocka_unit_test(a_plan_runs_no_other_plan),
         cmocka_unit_test(a_run_may_follow_a_jump),
-        cmocka_unit_test(a_call_that_fails_leaves_no_recording),
-        cmocka_unit_test(refused_memory_leaves_no_recording),
+        cmocka_unit_test(a_call_that_fails_leaves_no_captured_call),
+        cmocka_unit_test(refused_memory_leaves_no_captured_call),
         cmocka_unit_test(a_stale_plan_may_be_refused),
         cmocka_unit_test(info_counts_launches_and_tensors),
     };

@@ -412,7 +412,7 @@ static void a_refused_function_is_tried_again_after_a_change(void **state)
         expect_error(ADZ_ERR_STATE, "cannot be captured");
         adz_plan_info info;
         adz_plan_info_get(plan, &info, sizeof info);
-        assert_true(info.launches == 0); /* the recording is gone */
+        assert_true(info.launches == 0); /* the captured call is gone */
         adz_set_num_threads(change);
     }
     adz_set_num_threads(0);
@@ -420,7 +420,7 @@ static void a_refused_function_is_tried_again_after_a_change(void **state)
     adz_scope_close(scope);
 }
 
-static adz_tensor *records_no_more(void *user)
+static adz_tensor *captures_no_more(void *user)
 {
     counted *c = user;
     ++c->calls;
@@ -433,7 +433,7 @@ static void a_mode_that_the_function_sets_stays(void **state)
     (void)state;
     adz_scope *scope = adz_scope_open();
     counted c = { .x = adz_ones(ADZ_SHAPE(ROWS), ADZ_F32) };
-    adz_plan *plan = adz_plan_new(records_no_more, &c, NULL);
+    adz_plan *plan = adz_plan_new(captures_no_more, &c, NULL);
     assert_false(adz_is_grad_enabled());
     for (int k = 0; k < 3; ++k) {
         assert_int_equal(adz_plan_run(plan), ADZ_OK);

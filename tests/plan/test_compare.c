@@ -1,5 +1,5 @@
-/* When two recordings agree (src/plan/compare.c). Each test makes two calls by hand that differ in
- * one thing, and asks for the message.
+/* When two captured calls agree (src/plan/compare.c). Each test makes two calls by hand that differ
+ * in one thing, and asks for the message.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,10 +33,10 @@ static void begin(pair *p)
 static bool agree(pair *p)
 {
     for (int i = 0; i < 2; ++i) {
-        assert_true(adzi_recording_close(p->plans[i].current));
+        assert_true(adzi_captured_call_close(p->plans[i].current));
     }
-    const bool agrees =
-        adzi_recordings_agree(p->plans[0].current, p->plans[1].current, p->text, sizeof p->text);
+    const bool agrees = adzi_captured_calls_agree(
+        p->plans[0].current, p->plans[1].current, p->text, sizeof p->text);
     for (int i = 0; i < 2; ++i) {
         by_hand_end(&p->plans[i]);
     }
@@ -68,7 +68,7 @@ static void one_call_agrees_with_nothing(void **state)
     (void)state;
     pair p;
     begin(&p);
-    assert_false(adzi_recordings_agree(NULL, p.plans[1].current, p.text, sizeof p.text));
+    assert_false(adzi_captured_calls_agree(NULL, p.plans[1].current, p.text, sizeof p.text));
     assert_string_equal(p.text, "there was one call only");
     p.text[0] = '\0';
     assert_agree(&p);
@@ -82,8 +82,8 @@ static void one_call_agrees_with_nothing(void **state)
 
 static void number(pair *p, int call, const char *op, double value)
 {
-    p->plans[call].recorder.op = op;
-    p->plans[call].recorder.number(&p->plans[call].recorder, value);
+    p->plans[call].capture.op = op;
+    p->plans[call].capture.number(&p->plans[call].capture, value);
 }
 
 static void numbers_are_compared(void **state)
@@ -116,7 +116,7 @@ static void numbers_are_compared(void **state)
     number(&p, 1, "mul", 2);
     for (int i = 0; i < 2; ++i) {
         BY_HAND_LAUNCH(&p.plans[i], 1);
-        p.plans[i].recorder.sited(&p.plans[i].recorder, i == 0 ? "before.c" : "now.c", 7 + i);
+        p.plans[i].capture.sited(&p.plans[i].capture, i == 0 ? "before.c" : "now.c", 7 + i);
     }
     assert_differ(&p, "a number of mul at now.c:8 was 1 and is 2 now; " ADVICE);
 }
@@ -159,8 +159,8 @@ static void constants_are_compared(void **state)
         begin(&p);
         for (int k = 0; k < 2; ++k) {
             adz_tensor *constant = t[k == 0 ? cases[i].before : cases[i].now];
-            p.plans[k].recorder.constant(&p.plans[k].recorder, t[0]);
-            p.plans[k].recorder.constant(&p.plans[k].recorder, constant);
+            p.plans[k].capture.constant(&p.plans[k].capture, t[0]);
+            p.plans[k].capture.constant(&p.plans[k].capture, constant);
         }
         if (cases[i].agree) {
             assert_agree(&p);
@@ -173,7 +173,7 @@ static void constants_are_compared(void **state)
     for (int more = 0; more < 2; ++more) {
         pair p;
         begin(&p);
-        p.plans[more].recorder.constant(&p.plans[more].recorder, t[2]);
+        p.plans[more].capture.constant(&p.plans[more].capture, t[2]);
         assert_agree(&p);
     }
     adz_scope_close(scope);
@@ -188,8 +188,8 @@ static void all_elements_of_a_constant_are_compared(void **state)
     adz_tensor_data_f64(b)[4] = 1;
     pair p;
     begin(&p);
-    p.plans[0].recorder.constant(&p.plans[0].recorder, a);
-    p.plans[1].recorder.constant(&p.plans[1].recorder, b);
+    p.plans[0].capture.constant(&p.plans[0].capture, a);
+    p.plans[1].capture.constant(&p.plans[1].capture, b);
     assert_false(agree(&p));
     adz_scope_close(scope);
 }
@@ -238,7 +238,7 @@ static void launches_are_compared(void **state)
         pair p;
         begin(&p);
         char op[] = "exp";
-        adzi_recorder *before = &p.plans[0].recorder, *now = &p.plans[1].recorder;
+        adzi_capture *before = &p.plans[0].capture, *now = &p.plans[1].capture;
         before->op = op;
         before->launched(before, by_hand_kernel, args, mask, 16, 5, 4);
         now->op = cases[i].op;
@@ -253,7 +253,7 @@ static void launches_are_compared(void **state)
     for (int k = 0; k < 2; ++k) {
         pair p;
         begin(&p);
-        adzi_recorder *before = &p.plans[0].recorder, *now = &p.plans[1].recorder;
+        adzi_capture *before = &p.plans[0].capture, *now = &p.plans[1].capture;
         before->repeated(before, of_the_host, args, mask, 16);
         now->repeated(now, k == 0 ? of_the_host : another_of_the_host, args, mask, 16);
         assert_true(agree(&p) == (k == 0));
@@ -284,10 +284,10 @@ static void launch(pair *p, int call, size_t size, const void *words, const void
     char *const blocks[2][2] = { { FIRST, SECOND }, { SECOND, FIRST } };
     by_hand_store(plan, blocks[call][0], 0, BYTES);
     by_hand_store(plan, blocks[call][1], 0, BYTES);
-    plan->recorder.op = "exp";
+    plan->capture.op = "exp";
     BY_HAND_LAUNCH(plan, 1);
     by_hand_launch(plan, words, mask, size);
-    plan->recorder.sited(&plan->recorder, "here.c", 3);
+    plan->capture.sited(&plan->capture, "here.c", 3);
     BY_HAND_LAUNCH(plan, (uintptr_t)blocks[call][0]);
 }
 
@@ -348,7 +348,7 @@ static void bytes_in_doubt_are_not_compared(void **state)
 
 static void enter(pair *p, int call, adz_tensor *t)
 {
-    p->plans[call].recorder.entered(&p->plans[call].recorder, "exp", &t, 1);
+    p->plans[call].capture.entered(&p->plans[call].capture, "exp", &t, 1);
 }
 
 static void arguments_of_operators_are_compared(void **state)

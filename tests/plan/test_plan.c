@@ -425,7 +425,7 @@ static void a_function_may_be_left_by_a_jump(void **state)
     if (setjmp(position) == 0) {
         adz_plan_new(jumps, &n, NULL);
     }
-    adz_scope *scope = adz_scope_open(); /* this thread records no more */
+    adz_scope *scope = adz_scope_open(); /* this thread captures no more */
     assert_true(adz_item(adz_ones(ADZ_SHAPE(1), ADZ_F32)) == 1);
     adz_scope_close(scope);
     end(&n);

@@ -1,7 +1,7 @@
-/* Plans and refused memory: a call of the function, its recording or its capture may fail at every
- * request. Afterwards a run has the bits of an ordinary call again.
+/* Plans and refused memory: a call of the function, its capture or its taking into use may fail at
+ * every request. Afterwards a run has the bits of an ordinary call again.
  *
- * The function is a training step with everything that a recording follows: parameters that are
+ * The function is a training step with everything that a capture follows: parameters that are
  * updated, running statistics, a hidden state that each call replaces, random numbers, values that
  * the host writes, and values that the host reads.
  */
@@ -106,7 +106,7 @@ static void end(trainee *t)
     adz_generator_free(&t->generator);
 }
 
-/* Factors that the host computes while the function is recorded. */
+/* Factors that the host computes while the function is captured. */
 static adz_tensor *factors(const adz_tensor *divisors)
 {
     adz_tensor *f = adz_empty(ADZ_SHAPE(WIDTH), ADZ_F32);
@@ -215,7 +215,7 @@ static bool refuse_in_capture(trainee *planned, trainee *ordinary, int n, int *l
         assert_right(planned, ordinary, plan, 1);
     } else {
         take_refusal(status);
-        *late += planned->ended; /* the recording or the capture was refused, not the step */
+        *late += planned->ended; /* the capture or its use was refused, not the step */
         assert_false(is_captured(plan));
     }
     run_rightly(planned, ordinary, plan, 4);

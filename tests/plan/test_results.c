@@ -443,7 +443,7 @@ static void a_function_with_results_may_be_left_by_a_jump(void **state)
     if (setjmp(back) == 0) {
         adz_plan_run(plan);
     }
-    adz_scope *scope = adz_scope_open(); /* this thread records no more */
+    adz_scope *scope = adz_scope_open(); /* this thread captures no more */
     adz_scope_close(scope);
     assert_true(adz_tensor_data_f32(adz_plan_result(plan, 1))[0] == 5);
     n.calls = 0;

@@ -1,5 +1,5 @@
-/* What a plan watches between two runs (src/plan/watch.c). The tests make recordings by hand, and
- * tell the watch of memory that ends.
+/* What a plan watches between two runs (src/plan/watch.c). The tests make captured calls by hand,
+ * and tell the watch of memory that ends.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,11 +16,11 @@ enum { BYTES = 256 };
 /* Ends the call, which the plan has captured or not. */
 static void watch(adz_plan *plan, bool captured)
 {
-    assert_true(adzi_recording_close(plan->current));
+    assert_true(adzi_captured_call_close(plan->current));
     plan->last = plan->current;
     plan->current = NULL;
     plan->captured = captured;
-    plan->stale = true; /* of the recording before */
+    plan->stale = true; /* of the captured call before */
     assert_true(adzi_plan_watch(plan));
     assert_false(plan->stale);
 }
@@ -29,7 +29,7 @@ static void end(adz_plan *plan)
 {
     adzi_plan_unwatch(plan);
     assert_true(plan->n_watched == 0 && plan->watched == NULL && plan->watched_capacity == 0);
-    adzi_recording_free(plan->last);
+    adzi_captured_call_free(plan->last);
 }
 
 /* Whether the plan becomes stale when memory ends. */
@@ -81,23 +81,23 @@ static void what_is_watched(void **state)
     for (int captured = 0; captured < 2; ++captured) {
         adz_plan plan;
         by_hand_begin(&plan);
-        adzi_recorder *recorder = &plan.recorder;
+        adzi_capture *capture = &plan.capture;
         static adzi_storage read, written, used;
         static adzi_gradient gradient;
         adz_tensor a = tensor_at(&read, ADDRESS(0x8000)), b = tensor_at(&written, ADDRESS(0x9000)),
                    c = tensor_at(&used, ADDRESS(0xa002)), *in = &c;
-        assert_true(recorder->host_may_read(recorder, &a));
-        recorder->written(recorder, &b);
-        recorder->entered(recorder, "operator", &in, 1);
-        recorder->gradient(recorder, &gradient);
+        assert_true(capture->host_may_read(capture, &a));
+        capture->written(capture, &b);
+        capture->entered(capture, "operator", &in, 1);
+        capture->gradient(capture, &gradient);
         by_hand_store(&plan, ADDRESS(0), 0, BYTES);
         by_hand_store(&plan, ADDRESS(0x1000), 0, BYTES);
         BY_HAND_LAUNCH(&plan, (uintptr_t)ADDRESS(0), (uintptr_t)ADDRESS(0x1000),
             (uintptr_t)ADDRESS(0x2000), 0xffff, 0x10000, (uintptr_t)1 << 56);
         in = &(adz_tensor){ .storage = &(adzi_storage){ .data = ADDRESS(0x1000) },
             .data = ADDRESS(0x1000) };
-        recorder->entered(recorder, "operator", &in, 1); /* a number is no address */
-        recorder->freed(recorder, ADDRESS(0x1000), BYTES);
+        capture->entered(capture, "operator", &in, 1); /* a number is no address */
+        capture->freed(capture, ADDRESS(0x1000), BYTES);
         watch(&plan, captured != 0);
         assert_true(notices(&plan, &read, sizeof read));
         assert_true(notices(&plan, &gradient, sizeof gradient));
@@ -156,7 +156,7 @@ static void references_belong_to_their_launch(void **state)
     BY_HAND_LAUNCH(&plan, (uintptr_t)ADDRESS(0x4000));
     BY_HAND_LAUNCH(
         &plan, (uintptr_t)ADDRESS(0), (uintptr_t)ADDRESS(0x1000) + 8, (uintptr_t)ADDRESS(0x5000));
-    plan.recorder.freed(&plan.recorder, ADDRESS(0), BYTES);
+    plan.capture.freed(&plan.capture, ADDRESS(0), BYTES);
     watch(&plan, true);
     const ptrdiff_t expected[] = { 0x1008, 0x3000, 0x4000, 0x5000 };
     assert_int_equal(plan.n_watched, 4);
@@ -219,24 +219,24 @@ static void versions_and_gradients_are_compared(void **state)
     for (int i = 0; i < 2; ++i) {
         adz_tensor t = tensor_at(&storages[i], ADDRESS(0x8000));
         storages[i].version = 3;
-        assert_true(plan.recorder.host_may_read(&plan.recorder, &t));
-        plan.recorder.gradient(&plan.recorder, &gradients[i]);
+        assert_true(plan.capture.host_may_read(&plan.capture, &t));
+        plan.capture.gradient(&plan.capture, &gradients[i]);
     }
-    adzi_recording *r = plan.current;
-    assert_true(adzi_recording_close(r));
-    assert_false(adzi_recording_is_old(r));
+    adzi_captured_call *call = plan.current;
+    assert_true(adzi_captured_call_close(call));
+    assert_false(adzi_captured_call_is_old(call));
     for (int i = 0; i < 2; ++i) {
         ++storages[i].version;
-        assert_true(adzi_recording_is_old(r));
+        assert_true(adzi_captured_call_is_old(call));
         --storages[i].version;
         gradients[i].grad = (adz_tensor *)(void *)ADDRESS(0);
-        assert_true(adzi_recording_is_old(r));
+        assert_true(adzi_captured_call_is_old(call));
         gradients[i].grad = NULL;
         gradients[i].spoiled = true;
-        assert_true(adzi_recording_is_old(r));
+        assert_true(adzi_captured_call_is_old(call));
         gradients[i].spoiled = false;
     }
-    assert_false(adzi_recording_is_old(r));
+    assert_false(adzi_captured_call_is_old(call));
     by_hand_end(&plan);
 }
 
@@ -252,16 +252,16 @@ static void a_watch_with_a_gap_is_none(void **state)
     for (int part = 0; part < 6; ++part) {
         adz_plan plan;
         by_hand_begin(&plan);
-        adzi_recorder *recorder = &plan.recorder;
+        adzi_capture *capture = &plan.capture;
         by_hand_store(&plan, ADDRESS(0), 0, BYTES);
         for (int i = 0; i < COUNT; ++i) {
             adz_tensor t = tensor_at(&storages[i], ADDRESS(0x8000 + i * 64)), *in = &t;
             switch (part) {
             case 0:
-                recorder->host_may_read(recorder, &t);
+                capture->host_may_read(capture, &t);
                 break;
             case 1:
-                recorder->gradient(recorder, &gradients[i]);
+                capture->gradient(capture, &gradients[i]);
                 break;
             case 2:
                 BY_HAND_LAUNCH(&plan, (uintptr_t)ADDRESS(0x4000));
@@ -270,16 +270,16 @@ static void a_watch_with_a_gap_is_none(void **state)
                 BY_HAND_LAUNCH(&plan, (uintptr_t)ADDRESS(0));
                 break;
             case 4:
-                recorder->written(recorder, &t);
+                capture->written(capture, &t);
                 break;
             default:
-                recorder->entered(recorder, "operator", &in, 1);
+                capture->entered(capture, "operator", &in, 1);
                 break;
             }
         }
         for (int n = 1; n < 3; ++n) { /* the first growth is for 8 */
             if (n == 1) {
-                assert_true(adzi_recording_close(plan.current));
+                assert_true(adzi_captured_call_close(plan.current));
                 plan.last = plan.current;
                 plan.captured = true;
             }

@@ -1,4 +1,4 @@
-/* Three blocks, tensors and modules for recordings that a test makes by hand. */
+/* Three blocks, tensors and modules for captured calls that a test makes by hand. */
 #ifndef ADZE_TESTS_PLAN_VALUES_H
 #define ADZE_TESTS_PLAN_VALUES_H
 
@@ -13,7 +13,7 @@ enum { HEADER = 64, BYTES = 256 };
 
 static inline void store_all(adz_plan *plan)
 {
-    plan->recorder.allocated(&plan->recorder, OBJECT, BYTES);
+    plan->capture.allocated(&plan->capture, OBJECT, BYTES);
     by_hand_store(plan, WORKING, 0, BYTES);
     by_hand_store(plan, TENSOR, HEADER, BYTES);
 }

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "autograd/functional/functional.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 /* How many passes a tensor needs: one for each element, or for each column. */
 static int64_t passes_of(const adzi_functional *f, const adz_tensor *t)
@@ -191,7 +191,7 @@ static double mixing(adzi_functional *f, size_t i, adz_tensor *dx)
 static bool check_independent(adzi_functional *f)
 {
     adz_tensor *vectors[ADZ_FUNCTION_RESULTS], *dx[ADZ_FUNCTION_INPUTS];
-    if (adzi_is_recorded(f->op, "check_rows reads elements on the host")) {
+    if (adzi_is_captured(f->op, "check_rows reads elements on the host")) {
         return false;
     }
     for (size_t k = 0; k < f->n_y; ++k) {

@@ -38,13 +38,13 @@ static adz_dtype dtype_beside(const adz_tensor *x, double number)
     return x->dtype == ADZ_BOOL ? ADZ_I64 : (adz_dtype)x->dtype;
 }
 
-/* The value is written by a launch and not by the host, so that a recorded step can be replayed. */
+/* The value is written by a launch and not by the host, so that a captured step can be replayed. */
 adz_tensor *adzi_number(const char *op, const adz_tensor *x, double number)
 {
     if (!adzi_check_tensor(op, "x", x)) {
         return NULL;
     }
-    adzi_recorder_name(op);
+    adzi_capture_name(op);
     adz_tensor *t = adzi_scratch(op, dtype_beside(x, number), 0, NULL);
     if (t != NULL) {
         adzi_fill_constant(t, number);

@@ -90,9 +90,9 @@ static bool check_form(const adzi_ode *ode)
                 "than ADZ_ODE_RK4");
             return false;
         }
-        return !adzi_is_recorded(op, "it reads on the host whether the event's sign has changed");
+        return !adzi_is_captured(op, "it reads on the host whether the event's sign has changed");
     }
-    return ode->fixed || !adzi_is_recorded(op,
+    return ode->fixed || !adzi_is_captured(op,
                              "it reads the error of each step on the host, unless steps is set");
 }
 
@@ -101,7 +101,7 @@ static bool read_times(adzi_ode *ode)
 {
     const adzi_thread *thread = adzi_self();
     const int64_t n = ode->n_times;
-    if (adzi_recorder_of(thread) != NULL || thread->tracer != NULL) {
+    if (adzi_capture_of(thread) != NULL || thread->tracer != NULL) {
         return true;
     }
     adz_tensor *times = adz_to(adz_detach(ode->times), ADZ_F64);

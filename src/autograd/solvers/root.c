@@ -13,7 +13,7 @@ bool adzi_root_is_dense(const adz_root_options *o, int64_t unknowns)
 {
     return o->method == ADZ_ROOT_NEWTON || (o->rows && o->method != ADZ_ROOT_KRYLOV) ||
            (o->method != ADZ_ROOT_KRYLOV &&
-               (unknowns <= DENSE_UNKNOWNS || adzi_recorder_of(adzi_self()) != NULL));
+               (unknowns <= DENSE_UNKNOWNS || adzi_capture_of(adzi_self()) != NULL));
 }
 
 /* ---- one value of the function --------------------------------------------------------------- */
@@ -141,7 +141,7 @@ static bool check_form(const adzi_root *r, const adz_tensor *x0)
         return false;
     }
     return r->fixed ||
-           !adzi_is_recorded(op, "it reads on the host whether the search has converged, unless "
+           !adzi_is_captured(op, "it reads on the host whether the search has converged, unless "
                                  "fixed_iterations is set");
 }
 

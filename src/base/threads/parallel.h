@@ -6,7 +6,7 @@
  * such that `grain` units take some ten microseconds. A kernel must give the same bits however its
  * units are cut.
  *
- * A launch can be recorded (base/recorder.h): a plan keeps the kernel and a copy of its arguments,
+ * A launch can be captured (base/capture.h): a plan keeps the kernel and a copy of its arguments,
  * and runs the kernel again later, with other contents in the same memory. Code that launches
  * therefore keeps three rules, which tests/ops/replays.c checks for every operator:
  *
@@ -16,7 +16,7 @@
  * - What depends on the contents of a tensor is computed by a kernel, and so is every write to a
  *   tensor's memory. The host may read a result of a launch only in order to fail: an index out of
  *   range is found by a kernel, and the call that launched it then records the error. Numbers that
- *   a program gives (adz_tensor_from) are constants of the recording.
+ *   a program gives (adz_tensor_from) are constants of the captured call.
  * - Some values change from step to step without being tensors: the offset of a generator, the
  *   learning rate, the number of steps taken. A kernel reads them through a pointer to their owner.
  *
@@ -76,7 +76,7 @@ void adzi_launch_unobserved(adzi_kernel kernel, const void *args, int64_t units,
 void adzi_launch_sized(
     adzi_kernel kernel, const void *args, size_t size, int64_t units, int64_t grain);
 
-/** adzi_launch_sized for a launch that may be recorded. `mask` has the size of the arguments; its
+/** adzi_launch_sized for a launch that may be captured. `mask` has the size of the arguments; its
  * bytes are 0 where the arguments have undefined bytes between fields, and 0xff elsewhere. It is
  * NULL if the compiler cannot tell. */
 void adzi_launch_masked(adzi_kernel kernel, const void *args, const void *mask, size_t size,

@@ -15,7 +15,7 @@ enum {
 struct adzi_run;
 struct adzi_draws;
 struct adzi_tracer;
-struct adzi_recorder;
+struct adzi_capture;
 struct adzi_reading;
 
 /**
@@ -27,11 +27,11 @@ typedef struct adzi_frame {
     const void *owner;    /* the module that is called, which messages name in the path, or NULL */
     char *text;           /* another step of that path, such as a file; owned; or NULL */
     struct adzi_run *run; /* the backward that runs in this call, or NULL */
-    struct adzi_draws *draws;       /* the innermost list of draws when the call began */
-    struct adzi_tracer *tracer;     /* the running trace when the call began, or NULL */
-    struct adzi_recorder *recorder; /* the thread's when the call began, or NULL */
-    struct adzi_reading *reading;   /* of the running call when this one began, or NULL */
-    struct adzi_node *deriving;     /* the thread's when the call began, or NULL */
+    struct adzi_draws *draws;     /* the innermost list of draws when the call began */
+    struct adzi_tracer *tracer;   /* the running trace when the call began, or NULL */
+    struct adzi_capture *capture; /* the thread's when the call began, or NULL */
+    struct adzi_reading *reading; /* of the running call when this one began, or NULL */
+    struct adzi_node *deriving;   /* the thread's when the call began, or NULL */
     bool grad_enabled, anomaly;
 } adzi_frame;
 
@@ -67,12 +67,12 @@ typedef struct adzi_thread {
     uint64_t sequence;            /* the sequence number of the newest node */
     void (*after_node)(void *user); /* called after each node of a backward; NULL for none */
     void *after_node_user;
-    struct adzi_draws *draws;       /* the running lists of draws, innermost first; or NULL */
-    struct adzi_tracer *tracer;     /* gets reports of all calls (base/tracer.h); NULL: no trace */
-    struct adzi_recorder *recorder; /* of the function that a plan captures, or NULL */
-    struct adzi_reading *reading;   /* of the innermost call that has arguments, or NULL */
-    struct adzi_node *deriving;     /* the node whose expression a backward calls, or NULL */
-    bool skips_init;                /* constructors do not draw weights (adz_set_skip_init) */
+    struct adzi_draws *draws;     /* the running lists of draws, innermost first; or NULL */
+    struct adzi_tracer *tracer;   /* gets reports of all calls (base/tracer.h); NULL: no trace */
+    struct adzi_capture *capture; /* of the function that a plan captures, or NULL */
+    struct adzi_reading *reading; /* of the innermost call that has arguments, or NULL */
+    struct adzi_node *deriving;   /* the node whose expression a backward calls, or NULL */
+    bool skips_init;              /* constructors do not draw weights (adz_set_skip_init) */
     const void *mask;   /* of the arguments of the launch that begins; see adzi_launch_masked */
     adzi_frame *frames; /* running calls, outermost first; `first_frames` or allocated */
     size_t n_frames, frames_capacity;
@@ -167,7 +167,7 @@ static inline size_t adzi_frame_begin(adzi_thread *thread, uintptr_t floor, cons
     f->run = NULL;
     f->draws = thread->draws;
     f->tracer = thread->tracer;
-    f->recorder = thread->recorder;
+    f->capture = thread->capture;
     f->reading = thread->reading;
     f->deriving = thread->deriving;
     f->grad_enabled = thread->grad_enabled;

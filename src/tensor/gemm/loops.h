@@ -69,7 +69,7 @@ bool adzi_gemm_loops_run_bf16(const adzi_gemm_args *args);
 /* ---- weights that are packed once ----------------------------------------------------------- */
 
 /**
- * The product that a recorded launch computes, if its tiles would copy B into strips in every run.
+ * The product that a captured launch computes, if its tiles would copy B into strips in every run.
  *
  * @param args  the arguments of the launch, of which the result is a part
  * @return      NULL for other launches
@@ -84,7 +84,7 @@ size_t adzi_gemm_packed_bytes(const adzi_gemm_args *args);
 void adzi_gemm_pack(const adzi_gemm_args *args, void *to);
 
 /**
- * Makes a recorded launch read a packed B. Its blocks then begin where strips do. No bit changes.
+ * Makes a captured launch read a packed B. Its blocks then begin where strips do. No bit changes.
  *
  * @param args    the arguments of a launch that adzi_gemm_packable() takes
  * @param packed  what adzi_gemm_pack() has written

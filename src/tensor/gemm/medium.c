@@ -25,7 +25,7 @@
 #include "base/error.h"
 #include "base/isa.h"
 #include "base/threads/parallel.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 #include "base/threads/thread.h"
 #include "tensor/gemm/cut.h"
 #include "tensor/gemm/loops.h"

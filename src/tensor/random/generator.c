@@ -1,11 +1,11 @@
 /* Generators of random numbers. Every change of a generator's state is a launch, so that a replayed
- * step seeds, draws and advances as the recorded step did. */
+ * step seeds, draws and advances as the captured step did. */
 #include "adze/random.h"
 #include "base/context.h"
 #include "base/error.h"
 #include "base/threads/parallel.h"
 #include "base/random_generator.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 #include "base/tracer.h"
 #include "base/threads/thread.h"
 
@@ -43,8 +43,8 @@ static void launch_state(const state_args *args)
 /* Sets a state by a launch, so that a step that seeds its generator seeds it in every replay. */
 static void set_state(adz_generator *generator, adz_generator_state state)
 {
-    adzi_recorder_number((double)state.seed);
-    adzi_recorder_number((double)state.offset);
+    adzi_capture_number((double)state.seed);
+    adzi_capture_number((double)state.offset);
     const state_args args = { &generator->state, NULL, state };
     launch_state(&args);
 }
@@ -111,7 +111,7 @@ adz_status adz_manual_seed(uint64_t seed)
 
 adz_generator_state adz_generator_get_state(const adz_generator *generator)
 {
-    if (adzi_is_recorded("adz_generator_get_state", "the state is another one in each run")) {
+    if (adzi_is_captured("adz_generator_get_state", "the state is another one in each run")) {
         return (adz_generator_state){ 0, 0 };
     }
     return (generator != NULL ? generator : adz_default_generator())->state;

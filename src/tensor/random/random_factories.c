@@ -34,7 +34,7 @@ static bool begin(draw *d, const char *op, adz_generator *generator, adz_shape s
     if (d->y == NULL) {
         return false;
     }
-    adzi_recorder_name(op);
+    adzi_capture_name(op);
     d->generator = generator;
     d->counters = adzi_philox_counters(d->y->numel, kind);
     return true;
@@ -106,8 +106,8 @@ adz_tensor *adz_generator_randint(
     if (!begin(&d, "randint", generator, shape, dtype, ADZI_DRAW_DOUBLE)) {
         return NULL;
     }
-    adzi_recorder_number((double)low);
-    adzi_recorder_number((double)high);
+    adzi_capture_number((double)low);
+    adzi_capture_number((double)high);
     adzi_randint_args args = { &d.generator->state, d.y->data, low,
         (uint64_t)high - (uint64_t)low };
     adzi_launch(KERNEL_FOR(randint, dtype), &args, d.y->numel, GRAIN);
@@ -116,7 +116,7 @@ adz_tensor *adz_generator_randint(
 
 void adzi_bernoulli_draw(adz_tensor *y, double p, const adz_generator_state *state)
 {
-    adzi_recorder_number(p);
+    adzi_capture_number(p);
     adzi_bernoulli_args args = { state, y->data, p };
     adzi_launch(KERNEL_FOR(bernoulli, y->dtype), &args, y->numel, GRAIN);
 }

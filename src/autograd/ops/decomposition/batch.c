@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 /* Checks of batches of matrices, and the report of what a kernel has found out about an item. */
 

@@ -1,7 +1,7 @@
 #include "autograd/ops/index/nonzero.h"
 
 #include "autograd/op.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 #include "base/tracer.h"
 
 /* The positions of elements that are not 0, torch.nonzero.
@@ -55,7 +55,7 @@ bool adzi_elements_decide(const char *op, const adz_tensor *t)
     /* A trace allows it for constants, whose elements are those of every run. */
     return adzi_self()->tracer != NULL
                ? adzi_host_may(t, op)
-               : !adzi_is_recorded(op, "the elements decide the shape of the result");
+               : !adzi_is_captured(op, "the elements decide the shape of the result");
 }
 
 /* The elements of x that are not 0 as a contiguous mask. */

@@ -4,8 +4,8 @@
 
 #include "adze/tensor.h"
 
-/** False with ADZ_ERR_UNSUPPORTED, under the name `op`, while a plan or an export records: the host
- * has to read elements of `t`. */
+/** False with ADZ_ERR_UNSUPPORTED, under the name `op`, while a plan captures or an export traces:
+ * the host has to read elements of `t`. */
 bool adzi_elements_decide(const char *op, const adz_tensor *t);
 
 #endif

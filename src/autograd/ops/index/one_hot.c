@@ -19,7 +19,7 @@ static int64_t classes(const adz_tensor *ids, int64_t n)
             (long long)n, adzi_text_shape(ids));
         return -1;
     }
-    if (n == -1 && adzi_is_recorded("one_hot", "the largest id decides the shape of the result")) {
+    if (n == -1 && adzi_is_captured("one_hot", "the largest id decides the shape of the result")) {
         return -1;
     }
     /* An id of INT64_MAX is skipped here and refused by the check below. */

@@ -4,7 +4,7 @@
 
 #include "autograd/ops/loss/check_loss.h"
 #include "adze/options.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 /* Connectionist temporal classification, torch.nn.functional.ctc_loss.
  *

@@ -2,7 +2,7 @@
 
 #include "autograd/ops/loss/check_loss.h"
 #include "adze/options.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 #include "tensor/kernel/real.h"
 
 /* The negative log likelihood of a normal distribution, torch.nn.functional.gaussian_nll_loss.

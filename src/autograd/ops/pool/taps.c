@@ -1,17 +1,17 @@
 #include "autograd/ops/pool/taps.h"
 
-#include "base/recorder.h"
+#include "base/capture.h"
 
 /* The tables follow from sizes and attributes alone, so the host writes them, and they are
- * constants of a recording. */
+ * constants of a captured call. */
 
-/* Tells a recording and a trace that the host has written the elements of `t`. */
+/* Tells a capture and a trace that the host has written the elements of `t`. */
 static void written_by_host(adz_tensor *t)
 {
     adzi_trace_constant(t);
-    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
-    if (recorder != NULL && t->numel > 0) {
-        recorder->constant(recorder, t);
+    adzi_capture *capture = adzi_capture_of(adzi_self());
+    if (capture != NULL && t->numel > 0) {
+        capture->constant(capture, t);
     }
 }
 

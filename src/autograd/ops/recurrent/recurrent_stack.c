@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/recorder.h"
+#include "base/capture.h"
 
 /* Layers and directions of a recurrent network, torch.nn.LSTM, GRU and RNN without their modules.
  *

@@ -1,5 +1,5 @@
-/* What a recording keeps of a call (src/plan/recording.c, blocks.c). The tests call the functions
- * of the recorder by hand.
+/* What a captured call keeps (src/plan/captured_call.c, blocks.c). The tests call the functions
+ * of the capture by hand.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,25 +24,25 @@ static void arguments_are_copied_and_aligned(void **state)
     (void)state;
     adz_plan plan;
     by_hand_begin(&plan);
-    adzi_recorder *recorder = &plan.recorder;
+    adzi_capture *capture = &plan.capture;
     uint64_t args[8] = { 1, 2, 3, 4, 5, 6, 7, 8 }, mask[8];
     memset(mask, 0xff, sizeof mask);
     mask[1] = 0;
-    recorder->launched(recorder, by_hand_kernel, args, mask, 24, 7, 3);
-    recorder->op = "second";
-    recorder->launched(recorder, by_hand_kernel, args, mask, sizeof args, 1, 1);
+    capture->launched(capture, by_hand_kernel, args, mask, 24, 7, 3);
+    capture->op = "second";
+    capture->launched(capture, by_hand_kernel, args, mask, sizeof args, 1, 1);
     assert_true(plan.current->masked);
-    recorder->repeated(recorder, of_the_host, args, NULL, 1);
+    capture->repeated(capture, of_the_host, args, NULL, 1);
     assert_false(plan.current->masked);
-    recorder->launched(recorder, by_hand_kernel, args, mask, 8, 1, 1);
+    capture->launched(capture, by_hand_kernel, args, mask, 8, 1, 1);
     assert_false(plan.current->masked);
     args[0] = 0;
-    adzi_recording *r = plan.current;
-    assert_true(adzi_recording_close(r));
-    assert_int_equal(r->n_launches, 4);
-    const adzi_plan_launch *l = r->launches;
+    adzi_captured_call *c = plan.current;
+    assert_true(adzi_captured_call_close(c));
+    assert_int_equal(c->n_launches, 4);
+    const adzi_plan_launch *l = c->launches;
     assert_true(l[0].args_at == 0 && l[1].args_at == 64 && l[2].args_at == 128);
-    assert_true(l[3].args_at == 192 && r->args_bytes == 200);
+    assert_true(l[3].args_at == 192 && c->args_bytes == 200);
     assert_true(l[0].kernel == by_hand_kernel && l[0].units == 7 && l[0].grain == 3);
     assert_true(l[2].kernel == NULL && l[2].function == of_the_host && l[2].size == 1);
     assert_string_equal(l[0].op, "begin");
@@ -51,16 +51,16 @@ static void arguments_are_copied_and_aligned(void **state)
     assert_memory_equal(l[0].args, expected, 24);
     assert_memory_equal(l[1].args, expected, sizeof expected);
     assert_memory_equal(l[2].args, expected, 1);
-    assert_true(l[1].args == r->args + 64 && l[0].size == 24);
+    assert_true(l[1].args == c->args + 64 && l[0].size == 24);
     by_hand_end(&plan);
 }
 
 static void assert_reference(
-    const adzi_recording *r, size_t i, size_t block, size_t offset, size_t at)
+    const adzi_captured_call *c, size_t i, size_t block, size_t offset, size_t at)
 {
-    assert_int_equal(r->references[i].block, block);
-    assert_int_equal(r->references[i].offset, offset);
-    assert_int_equal(r->references[i].at, at);
+    assert_int_equal(c->references[i].block, block);
+    assert_int_equal(c->references[i].offset, offset);
+    assert_int_equal(c->references[i].at, at);
 }
 
 static void addresses_are_references(void **state)
@@ -69,18 +69,18 @@ static void addresses_are_references(void **state)
     adz_plan plan;
     by_hand_begin(&plan);
     store_all(&plan);
-    adzi_recording *r = plan.current;
+    adzi_captured_call *c = plan.current;
     BY_HAND_LAUNCH(&plan, 1, 2);
     BY_HAND_LAUNCH(&plan, (uintptr_t)TENSOR + HEADER + 8, 5, (uintptr_t)WORKING);
     BY_HAND_LAUNCH(&plan, (uintptr_t)TENSOR + HEADER - 1, (uintptr_t)TENSOR + HEADER + BYTES,
         (uintptr_t)WORKING + BYTES, (uintptr_t)WORKING + BYTES - 1);
-    assert_int_equal(r->n_references, 3);
-    assert_reference(r, 0, 2, 8, 0);
-    assert_reference(r, 1, 1, 0, 16);
-    assert_reference(r, 2, 1, BYTES - 1, 24);
-    assert_true(r->launches[0].n_references == 0 && r->launches[1].n_references == 2);
-    assert_true(r->launches[1].first_reference == 0 && r->launches[2].first_reference == 2);
-    const adzi_plan_block *b = r->blocks.all;
+    assert_int_equal(c->n_references, 3);
+    assert_reference(c, 0, 2, 8, 0);
+    assert_reference(c, 1, 1, 0, 16);
+    assert_reference(c, 2, 1, BYTES - 1, 24);
+    assert_true(c->launches[0].n_references == 0 && c->launches[1].n_references == 2);
+    assert_true(c->launches[1].first_reference == 0 && c->launches[2].first_reference == 2);
+    const adzi_plan_block *b = c->blocks.all;
     assert_true(b[2].first == 1 && b[2].last == 1 && b[1].first == 1 && b[1].last == 2);
     assert_true(b[0].first == -1 && b[0].number == -1 && b[1].number == 0 && b[2].number == 1);
     assert_true(b[2].tensor && !b[1].tensor && b[2].begin == TENSOR + HEADER);
@@ -103,16 +103,16 @@ static void what_may_be_padding_is_not_moved(void **state)
     const uintptr_t words[] = { (uintptr_t)block + to, (uintptr_t)TENSOR + HEADER + 2,
         (uintptr_t)OBJECT };
     by_hand_launch(&plan, words, NULL, sizeof words);
-    adzi_recording *r = plan.current;
-    assert_true(r->blocks.all[3].fixed && !r->blocks.all[2].fixed);
-    assert_false(r->blocks.all[0].host_object); /* it may be no address */
+    adzi_captured_call *c = plan.current;
+    assert_true(c->blocks.all[3].fixed && !c->blocks.all[2].fixed);
+    assert_false(c->blocks.all[0].host_object); /* it may be no address */
     BY_HAND_LAUNCH(&plan, (uintptr_t)block + to + 8);
-    assert_true(r->blocks.all[3].fixed); /* once is enough */
-    adzi_recorder *recorder = &plan.recorder;
-    assert_false(recorder->freed(recorder, TENSOR, HEADER + BYTES));
-    assert_true(recorder->freed(recorder, block, 2 * BYTES)); /* the recording takes it */
-    assert_true(r->n_kept == 1 && r->kept[0].block == block && r->kept[0].bytes == 2 * BYTES);
-    assert_true(r->blocks.all[2].freed && !r->blocks.all[3].freed);
+    assert_true(c->blocks.all[3].fixed); /* once is enough */
+    adzi_capture *capture = &plan.capture;
+    assert_false(capture->freed(capture, TENSOR, HEADER + BYTES));
+    assert_true(capture->freed(capture, block, 2 * BYTES)); /* the captured call takes it */
+    assert_true(c->n_kept == 1 && c->kept[0].block == block && c->kept[0].bytes == 2 * BYTES);
+    assert_true(c->blocks.all[2].freed && !c->blocks.all[3].freed);
     by_hand_end(&plan);
 }
 
@@ -122,25 +122,25 @@ static void a_kernel_uses_no_object_that_ends(void **state)
     adz_plan plan;
     by_hand_begin(&plan);
     store_all(&plan);
-    adzi_recorder *recorder = &plan.recorder;
-    recorder->allocated(recorder, ADDRESS(0x3000), BYTES);
+    adzi_capture *capture = &plan.capture;
+    capture->allocated(capture, ADDRESS(0x3000), BYTES);
     BY_HAND_LAUNCH(&plan, (uintptr_t)OBJECT + BYTES - 1, (uintptr_t)TENSOR + 1,
         (uintptr_t)ADDRESS(0x3000) + BYTES);
-    adzi_recording *r = plan.current;
-    assert_true(r->blocks.all[0].host_object && !r->blocks.all[2].host_object);
-    assert_false(r->blocks.all[3].host_object); /* its end is not in it */
-    assert_false(recorder->freed(recorder, ADDRESS(0x3000), BYTES));
-    assert_false(recorder->freed(recorder, TENSOR, HEADER + BYTES));
-    assert_null(r->why);
-    recorder->op = "first";
-    assert_false(recorder->freed(recorder, OBJECT, BYTES));
-    assert_non_null(strstr(r->why, "an object that the function makes and ends"));
-    assert_string_equal(r->why_op, "first");
-    recorder->allocated(recorder, OBJECT, BYTES);
+    adzi_captured_call *c = plan.current;
+    assert_true(c->blocks.all[0].host_object && !c->blocks.all[2].host_object);
+    assert_false(c->blocks.all[3].host_object); /* its end is not in it */
+    assert_false(capture->freed(capture, ADDRESS(0x3000), BYTES));
+    assert_false(capture->freed(capture, TENSOR, HEADER + BYTES));
+    assert_null(c->why);
+    capture->op = "first";
+    assert_false(capture->freed(capture, OBJECT, BYTES));
+    assert_non_null(strstr(c->why, "an object that the function makes and ends"));
+    assert_string_equal(c->why_op, "first");
+    capture->allocated(capture, OBJECT, BYTES);
     BY_HAND_LAUNCH(&plan, (uintptr_t)OBJECT);
-    recorder->op = "second";
-    assert_false(recorder->freed(recorder, OBJECT, BYTES));
-    assert_string_equal(r->why_op, "first");
+    capture->op = "second";
+    assert_false(capture->freed(capture, OBJECT, BYTES));
+    assert_string_equal(c->why_op, "first");
     by_hand_end(&plan);
 }
 
@@ -153,7 +153,7 @@ static void blocks_are_found_by_address(void **state)
     enum { COUNT = 12 };
     adz_plan plan;
     by_hand_begin(&plan);
-    adzi_recorder *recorder = &plan.recorder;
+    adzi_capture *capture = &plan.capture;
     adzi_plan_blocks *blocks = &plan.current->blocks;
     assert_true(adzi_plan_blocks_find(blocks, ADDRESS(0)) == SIZE_MAX);
     assert_true(adzi_plan_blocks_remove(blocks, ADDRESS(0)) == SIZE_MAX);
@@ -171,33 +171,33 @@ static void blocks_are_found_by_address(void **state)
             assert_true(adzi_plan_blocks_find(blocks, begin + 0xa0) == SIZE_MAX);
         }
         char *next = ADDRESS(5 * removed % COUNT * 0x100);
-        recorder->freed(recorder, next + 8, 8); /* of another list */
+        capture->freed(capture, next + 8, 8); /* of another list */
         assert_int_equal(blocks->n_live, COUNT - removed);
-        recorder->freed(recorder, next, 0xa0);
+        capture->freed(capture, next, 0xa0);
         assert_true(blocks->all[removed].freed && blocks->all[removed].number == removed);
     }
     assert_int_equal(blocks->n_live, 0);
-    recorder->stored(recorder, ADDRESS(0), 8); /* of no block */
+    capture->stored(capture, ADDRESS(0), 8); /* of no block */
     adzi_plan_blocks_free(blocks);
     assert_true(blocks->all == NULL && blocks->count == 0 && blocks->capacity == 0);
     by_hand_end(&plan);
 }
 
-/* The memory of the recording itself is no part of the call. */
-static void the_recording_does_not_record_itself(void **state)
+/* The memory of the captured call itself is no part of it. */
+static void the_capture_does_not_capture_itself(void **state)
 {
     (void)state;
     enum { COUNT = 200 };
     static char *blocks[COUNT];
     adz_plan plan;
     by_hand_begin(&plan);
-    adzi_recorder_begin(&plan.recorder);
+    adzi_capture_begin(&plan.capture);
     adz_tensor *t = adz_keep(adz_ones(ADZ_SHAPE(3), ADZ_F32));
     const size_t before = plan.current->blocks.count;
     for (size_t i = 0; i < COUNT; ++i) {
         blocks[i] = adzi_alloc(64);
-        plan.recorder.number(&plan.recorder, 1);
-        plan.recorder.constant(&plan.recorder, t);
+        plan.capture.number(&plan.capture, 1);
+        plan.capture.constant(&plan.capture, t);
         BY_HAND_LAUNCH(&plan, i);
     }
     assert_int_equal(plan.current->blocks.count, before + COUNT);
@@ -206,36 +206,36 @@ static void the_recording_does_not_record_itself(void **state)
         assert_true(plan.current->blocks.all[before + i].begin == blocks[i]);
         adzi_free(blocks[i], 64);
     }
-    adzi_recorder_end();
+    adzi_capture_end();
     adz_release(&t);
     by_hand_end(&plan);
 }
 
 /* ---- refused memory -------------------------------------------------------------------------- */
 
-static void record_everything(adz_plan *plan, adz_module *m, adz_tensor *t)
+static void capture_everything(adz_plan *plan, adz_module *m, adz_tensor *t)
 {
-    adzi_recorder *recorder = &plan->recorder;
-    recorder->number(recorder, 1);
+    adzi_capture *capture = &plan->capture;
+    capture->number(capture, 1);
     store_all(plan);
     by_hand_store(plan, t->storage->data, 0, 24);
-    recorder->updates(recorder, (adz_tensor *[]){ t, t }, 2);
+    capture->updates(capture, (adz_tensor *[]){ t, t }, 2);
     BY_HAND_LAUNCH(plan, (uintptr_t)TENSOR + HEADER, (uintptr_t)WORKING);
-    recorder->updates(recorder, NULL, 0);
+    capture->updates(capture, NULL, 0);
     const uintptr_t unknown[] = { (uintptr_t)ADDRESS(0x5000) };
     by_hand_store(plan, ADDRESS(0x5000), 0, 8);
     by_hand_launch(plan, unknown, NULL, sizeof unknown);
-    recorder->constant(recorder, t);
-    recorder->entered(recorder, "operator", &t, 1);
+    capture->constant(capture, t);
+    capture->entered(capture, "operator", &t, 1);
     adz_tensor outside = view(ADDRESS(0x8000), ADZ_F32, 1, 2, 1);
-    recorder->host_may_read(recorder, &outside);
-    recorder->written(recorder, &outside);
+    capture->host_may_read(capture, &outside);
+    capture->written(capture, &outside);
     static adzi_gradient gradient;
-    recorder->gradient(recorder, &gradient);
-    recorder->replaced(recorder, m, "a", t);
+    capture->gradient(capture, &gradient);
+    capture->replaced(capture, m, "a", t);
 }
 
-/* A recording without some part must not be replayed. */
+/* A captured call without some part must not be replayed. */
 static void every_refusal_is_noted(void **state)
 {
     (void)state;
@@ -246,10 +246,10 @@ static void every_refusal_is_noted(void **state)
     for (int n = 1;; ++n) {
         adz_plan plan;
         by_hand_begin(&plan);
-        adzi_recording *r = plan.current;
+        adzi_captured_call *c = plan.current;
         adzi_alloc_fail_at(n);
-        record_everything(&plan, m, t);
-        const bool closed = adzi_recording_close(r), failed = adzi_alloc_failed();
+        capture_everything(&plan, m, t);
+        const bool closed = adzi_captured_call_close(c), failed = adzi_alloc_failed();
         adzi_alloc_fail_at(0);
         assert_true(closed == !failed);
         by_hand_end(&plan);
@@ -263,21 +263,21 @@ static void every_refusal_is_noted(void **state)
     adz_scope_close(scope);
 }
 
-/* A block that the recording cannot note is freed. */
+/* A block that the captured call cannot note is freed. */
 static void a_block_that_is_not_kept_is_freed(void **state)
 {
     (void)state;
     adz_plan plan;
     by_hand_begin(&plan);
-    adzi_recorder *recorder = &plan.recorder;
+    adzi_capture *capture = &plan.capture;
     by_hand_store(&plan, ADDRESS(0x200), 0, BYTES); /* a low byte of 0 */
     const uintptr_t word = (uintptr_t)ADDRESS(0x200);
     by_hand_launch(&plan, &word, NULL, sizeof word);
     adzi_alloc_fail_at(1);
-    assert_false(recorder->freed(recorder, ADDRESS(0x200), BYTES));
+    assert_false(capture->freed(capture, ADDRESS(0x200), BYTES));
     assert_true(adzi_alloc_failed() && plan.current->refused && plan.current->n_kept == 0);
     adzi_alloc_fail_at(0);
-    assert_false(adzi_recording_close(plan.current));
+    assert_false(adzi_captured_call_close(plan.current));
     by_hand_end(&plan);
 }
 
@@ -289,7 +289,7 @@ int main(void)
         cmocka_unit_test(what_may_be_padding_is_not_moved),
         cmocka_unit_test(a_kernel_uses_no_object_that_ends),
         cmocka_unit_test(blocks_are_found_by_address),
-        cmocka_unit_test(the_recording_does_not_record_itself),
+        cmocka_unit_test(the_capture_does_not_capture_itself),
         cmocka_unit_test(every_refusal_is_noted),
         cmocka_unit_test(a_block_that_is_not_kept_is_freed),
     };

@@ -1,6 +1,6 @@
-/* Recording and tracing: which thread does it, and the functions that code above calls while it
+/* Capturing and tracing: which thread does it, and the functions that code above calls while it
  * does. */
-#include "base/recorder.h"
+#include "base/capture.h"
 
 #include <pthread.h>
 
@@ -9,10 +9,10 @@
 
 _Atomic(uint64_t) adzi_settings_epoch;
 
-/* The observer of launches belongs to the process, a recorder or a tracer to a thread. `before` is
- * the observer that a test had set when the first thread began to record or to trace. */
+/* The observer of launches belongs to the process, a capture or a tracer to a thread. `before` is
+ * the observer that a test had set when the first thread began to capture or to trace. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int n_recording;
+static int n_observing;
 static adzi_observer before;
 
 static void compute(adzi_kernel kernel, const void *args, size_t size, int64_t units, int64_t grain)
@@ -40,27 +40,27 @@ static void compute_traced(adzi_tracer *tracer, adzi_kernel kernel, const void *
 
 static void observe(adzi_kernel kernel, const void *args, size_t size, int64_t units, int64_t grain)
 {
-    /* A thread of the pool has no state of its own, and no recorder. */
+    /* A thread of the pool has no state of its own, and no capture. */
     const adzi_thread *thread = adzi_inside_launch() ? NULL : adzi_thread_current;
     if (thread != NULL && thread->tracer != NULL) {
         compute_traced(thread->tracer, kernel, args, size, units, grain);
         return;
     }
-    adzi_recorder *recorder = thread != NULL ? adzi_recorder_of(thread) : NULL;
-    if (recorder == NULL) {
+    adzi_capture *capture = thread != NULL ? adzi_capture_of(thread) : NULL;
+    if (capture == NULL) {
         compute(kernel, args, size, units, grain);
         return;
     }
-    recorder->launched(recorder, kernel, args, thread->mask, size, units, grain);
-    recorder->inside = true;
+    capture->launched(capture, kernel, args, thread->mask, size, units, grain);
+    capture->inside = true;
     compute(kernel, args, size, units, grain);
-    recorder->inside = false;
+    capture->inside = false;
 }
 
 static void begin_observing(void)
 {
     pthread_mutex_lock(&lock);
-    if (n_recording++ == 0) {
+    if (n_observing++ == 0) {
         before = atomic_load(&adzi_launch_observer);
         atomic_store(&adzi_launch_observer, observe);
     }
@@ -70,7 +70,7 @@ static void begin_observing(void)
 static void end_observing(void)
 {
     pthread_mutex_lock(&lock);
-    if (--n_recording == 0) {
+    if (--n_observing == 0) {
         atomic_store(&adzi_launch_observer, before);
     }
     pthread_mutex_unlock(&lock);
@@ -91,30 +91,30 @@ void adzi_tracer_end(void)
     }
 }
 
-void adzi_recorder_begin(adzi_recorder *recorder)
+void adzi_capture_begin(adzi_capture *capture)
 {
     begin_observing();
-    recorder->inside = false;
-    recorder->op = "a launch";
-    adzi_self()->recorder = recorder;
+    capture->inside = false;
+    capture->op = "a launch";
+    adzi_self()->capture = capture;
 }
 
-void adzi_recorder_end(void)
+void adzi_capture_end(void)
 {
     adzi_thread *thread = adzi_self();
-    if (thread->recorder == NULL) {
+    if (thread->capture == NULL) {
         return;
     }
-    thread->recorder = NULL;
+    thread->capture = NULL;
     end_observing();
 }
 
 adz_status adzi_repeat_sized(
     adzi_host_function function, const void *args, const void *mask, size_t size)
 {
-    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
-    if (recorder != NULL) {
-        recorder->repeated(recorder, function, args, mask, size);
+    adzi_capture *capture = adzi_capture_of(adzi_self());
+    if (capture != NULL) {
+        capture->repeated(capture, function, args, mask, size);
     }
     return function(args);
 }
@@ -122,9 +122,9 @@ adz_status adzi_repeat_sized(
 void *adzi_alloc_for_kernels(size_t bytes)
 {
     void *block = adzi_alloc(bytes);
-    adzi_recorder *recorder = block != NULL ? adzi_recorder_of(adzi_self()) : NULL;
-    if (recorder != NULL) {
-        recorder->stored(recorder, block, bytes);
+    adzi_capture *capture = block != NULL ? adzi_capture_of(adzi_self()) : NULL;
+    if (capture != NULL) {
+        capture->stored(capture, block, bytes);
     }
     return block;
 }

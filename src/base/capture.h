@@ -1,14 +1,14 @@
-/* The seam between a running function and its recording (src/plan).
+/* The seam between a running function and the plan that captures it (src/plan).
  *
- * Note [What a recording sees]
- * While a thread records, its adzi_thread has a recorder. The recorder is told of every launch, of
- * every block of memory that is allocated or freed, of the elements of every new tensor, and of
- * every tensor that is written in place. A kernel may itself launch, allocate and free; that
- * belongs to the kernel and is not told.
+ * Note [What a capture sees]
+ * While a plan captures a call, the adzi_thread of the calling thread has a capture. It is told of
+ * every launch, of every block of memory that is allocated or freed, of the elements of every new
+ * tensor, and of every tensor that is written in place. A kernel may itself launch, allocate and
+ * free; that belongs to the kernel and is not told.
  *
  * A public function that is no operator belongs to one of three classes.
  *
- * - It is refused (adzi_is_recorded). This is the rule. Such a function hands contents of tensors
+ * - It is refused (adzi_is_captured). This is the rule. Such a function hands contents of tensors
  *   to the program, takes them from it, does what is seen outside the program, or makes an object
  *   whose memory a launch refers to.
  * - It may be called, and a replay has nothing to do: the function reads or sets what stays as it
@@ -21,8 +21,8 @@
  * on no list, so it has to be refused: the sweep of plans (tests/sweep/plans) calls every public
  * function while a plan captures, and accepts an error or the bits of ordinary calls.
  */
-#ifndef ADZI_BASE_RECORDER_H
-#define ADZI_BASE_RECORDER_H
+#ifndef ADZI_BASE_CAPTURE_H
+#define ADZI_BASE_CAPTURE_H
 
 #include "base/isa.h"
 #include "base/threads/parallel.h"
@@ -33,76 +33,77 @@
  * are. After a failure the error has been recorded. */
 typedef adz_status (*adzi_host_function)(const void *args);
 
-typedef struct adzi_recorder adzi_recorder;
+typedef struct adzi_capture adzi_capture;
 
 struct adz_module;
 struct adzi_gradient;
 
-struct adzi_recorder {
+struct adzi_capture {
     /** `mask` says which bytes of the arguments are undefined (adzi_launch_masked), or is NULL. */
-    void (*launched)(adzi_recorder *recorder, adzi_kernel kernel, const void *args,
-        const void *mask, size_t size, int64_t units, int64_t grain);
-    void (*repeated)(adzi_recorder *recorder, adzi_host_function function, const void *args,
+    void (*launched)(adzi_capture *capture, adzi_kernel kernel, const void *args, const void *mask,
+        size_t size, int64_t units, int64_t grain);
+    void (*repeated)(adzi_capture *capture, adzi_host_function function, const void *args,
         const void *mask, size_t size);
     /** The launches that follow update a parameter. They use `n` tensors: the parameter, its
      * gradient, states of the optimizer. With 0 the update has ended. */
-    void (*updates)(adzi_recorder *recorder, adz_tensor *const *tensors, int n);
-    void (*allocated)(adzi_recorder *recorder, char *block, size_t bytes);
-    /** True if the recorder takes the block, which then stays allocated. */
-    bool (*freed)(adzi_recorder *recorder, char *block, size_t bytes);
+    void (*updates)(adzi_capture *capture, adz_tensor *const *tensors, int n);
+    void (*allocated)(adzi_capture *capture, char *block, size_t bytes);
+    /** True if the capture takes the block, which then stays allocated. */
+    bool (*freed)(adzi_capture *capture, char *block, size_t bytes);
     /** Kernels use the bytes at `data`, a part of a block that was allocated: the elements of a
      * tensor, or working memory. */
-    void (*stored)(adzi_recorder *recorder, char *data, size_t bytes);
-    /** The host has written the elements of a new tensor: they are constants of the recording. */
-    void (*constant)(adzi_recorder *recorder, adz_tensor *t);
+    void (*stored)(adzi_capture *capture, char *data, size_t bytes);
+    /** The host has written the elements of a new tensor: they are constants of the captured call.
+     */
+    void (*constant)(adzi_capture *capture, adz_tensor *t);
     /** An operator has changed a tensor in place. */
-    void (*written)(adzi_recorder *recorder, adz_tensor *t);
+    void (*written)(adzi_capture *capture, adz_tensor *t);
     /** Whether the host may read and write the elements: the call has made the tensor, and no
-     * kernel has used it yet. It is a constant of the recording from then on. */
-    bool (*host_may_use)(adzi_recorder *recorder, const adz_tensor *t);
+     * kernel has used it yet. It is a constant of the captured call from then on. */
+    bool (*host_may_use)(adzi_capture *capture, const adz_tensor *t);
     /** Whether the host may read the elements: the call has not computed them. If they are written
-     * in place later, the recording ends. */
-    bool (*host_may_read)(adzi_recorder *recorder, const adz_tensor *t);
+     * in place later, the call is not replayed. */
+    bool (*host_may_read)(adzi_capture *capture, const adz_tensor *t);
     /** The call uses a number that the program has computed, or that follows from such numbers. */
-    void (*number)(adzi_recorder *recorder, double value);
+    void (*number)(adzi_capture *capture, double value);
     /** The call depends on whether a leaf has a gradient, or on where that is. */
-    void (*gradient)(adzi_recorder *recorder, struct adzi_gradient *gradient);
+    void (*gradient)(adzi_capture *capture, struct adzi_gradient *gradient);
     /** The source line of the call that has ended last, under ADZ_SITES. */
-    void (*sited)(adzi_recorder *recorder, const char *file, int line);
+    void (*sited)(adzi_capture *capture, const char *file, int line);
     /** A buffer of a module was replaced. The name is the module's own copy. `old` is the tensor
      * before, which may end now. */
     void (*replaced)(
-        adzi_recorder *recorder, struct adz_module *module, const char *name, adz_tensor *old);
+        adzi_capture *capture, struct adz_module *module, const char *name, adz_tensor *old);
     /** An operator was called with `n` tensors, some of which may be ADZ_NONE. */
-    void (*entered)(adzi_recorder *recorder, const char *op, adz_tensor *const *in, int n);
+    void (*entered)(adzi_capture *capture, const char *op, adz_tensor *const *in, int n);
     /** Whether launches have computed the elements of a tensor that the call has made. */
-    bool (*computed)(adzi_recorder *recorder, const adz_tensor *t);
+    bool (*computed)(adzi_capture *capture, const adz_tensor *t);
     const char *op;   /* the operator that runs, for messages */
     double grad_norm; /* what adz_clip_grads has computed in the last run; NaN before */
-    bool inside;      /* a recorded kernel is running */
+    bool inside;      /* a captured kernel is running */
 };
 
-/** The recorder of the calling thread, or NULL if the thread does not record or runs a kernel. */
-static inline adzi_recorder *adzi_recorder_of(const adzi_thread *thread)
+/** The capture of the calling thread, or NULL if no plan captures or a kernel runs. */
+static inline adzi_capture *adzi_capture_of(const adzi_thread *thread)
 {
-    adzi_recorder *recorder = thread->recorder;
-    return recorder != NULL && !recorder->inside ? recorder : NULL;
+    adzi_capture *capture = thread->capture;
+    return capture != NULL && !capture->inside ? capture : NULL;
 }
 
 /**
- * Lets the thread do something that belongs to no recording, such as making what lives longer than
- * the call and is made once only. Returns what adzi_recorder_resume takes, which may be NULL.
+ * Lets the thread do something that belongs to no captured call, such as making what lives longer
+ * than the call and is made once only. Returns what adzi_capture_resume takes, which may be NULL.
  */
-static inline adzi_recorder *adzi_recorder_pause(void)
+static inline adzi_capture *adzi_capture_pause(void)
 {
-    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
-    if (recorder != NULL) {
-        recorder->inside = true;
+    adzi_capture *capture = adzi_capture_of(adzi_self());
+    if (capture != NULL) {
+        capture->inside = true;
     }
-    return recorder;
+    return capture;
 }
 
-static inline void adzi_recorder_resume(adzi_recorder *paused)
+static inline void adzi_capture_resume(adzi_capture *paused)
 {
     if (paused != NULL) {
         paused->inside = false;
@@ -110,40 +111,40 @@ static inline void adzi_recorder_resume(adzi_recorder *paused)
 }
 
 /** Names the call that the thread begins, for messages about its launches. */
-static inline void adzi_recorder_name(const char *op)
+static inline void adzi_capture_name(const char *op)
 {
-    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
-    if (recorder != NULL) {
-        recorder->op = op;
+    adzi_capture *capture = adzi_capture_of(adzi_self());
+    if (capture != NULL) {
+        capture->op = op;
     }
 }
 
-/** Tells the recorder of the thread, if there is one, of a number that a call uses. Launches are
+/** Tells the capture of the thread, if there is one, of a number that a call uses. Launches are
  * compared as bytes if the compiler knows which of them are defined. Numbers are compared in any
  * case. */
-static inline void adzi_recorder_number(double value)
+static inline void adzi_capture_number(double value)
 {
-    adzi_recorder *recorder = adzi_recorder_of(adzi_self());
-    if (recorder != NULL) {
-        recorder->number(recorder, value);
+    adzi_capture *capture = adzi_capture_of(adzi_self());
+    if (capture != NULL) {
+        capture->number(capture, value);
     }
 }
 
-/** Tells the recorder of the thread, if there is one, that the call depends on a gradient. */
-static inline void adzi_recorder_gradient(struct adzi_gradient *gradient)
+/** Tells the capture of the thread, if there is one, that the call depends on a gradient. */
+static inline void adzi_capture_gradient(struct adzi_gradient *gradient)
 {
-    adzi_recorder *recorder = gradient != NULL ? adzi_recorder_of(adzi_self()) : NULL;
-    if (recorder != NULL) {
-        recorder->gradient(recorder, gradient);
+    adzi_capture *capture = gradient != NULL ? adzi_capture_of(adzi_self()) : NULL;
+    if (capture != NULL) {
+        capture->gradient(capture, gradient);
     }
     adzi_trace_gradient(gradient, false);
 }
 
-/** Makes a recorder that of the calling thread. */
-void adzi_recorder_begin(adzi_recorder *recorder);
+/** Makes a capture that of the calling thread. */
+void adzi_capture_begin(adzi_capture *capture);
 
-/** Ends the recording of the calling thread. Does nothing if the thread does not record. */
-void adzi_recorder_end(void);
+/** Ends the capture of the calling thread. Does nothing if there is none. */
+void adzi_capture_end(void);
 
 /** Runs a function of the host now, and at this position of every replay. */
 adz_status adzi_repeat_sized(
@@ -157,15 +158,15 @@ adz_status adzi_repeat_sized(
  * another position. NULL if memory was refused. */
 void *adzi_alloc_for_kernels(size_t bytes);
 
-/** Whether the calling thread records. If so, the error says that `op` cannot be captured, and
- * `why`, which is a clause with "because". */
-bool adzi_is_recorded(const char *op, const char *why);
+/** Whether a plan captures on the calling thread. If so, the error says that `op` cannot be
+ * captured, and `why`, which is a clause with "because". */
+bool adzi_is_captured(const char *op, const char *why);
 
-/** Begins the body of a public function that is refused while the thread records: `failure` is what
+/** Begins the body of a public function that is refused while a plan captures: `failure` is what
  * it then returns, which may be empty. */
 #define ADZI_NOT_CAPTURED(why, failure)        \
     do {                                       \
-        if (adzi_is_recorded(__func__, why)) { \
+        if (adzi_is_captured(__func__, why)) { \
             return failure;                    \
         }                                      \
     } while (0)
@@ -176,8 +177,8 @@ bool adzi_is_recorded(const char *op, const char *why);
 #define ADZI_USES_ELEMENTS "it reads or writes elements on the host"
 
 /** Whether the host may read and write the elements of `t` now. It may not if a plan captures and
- * `t` is no constant of the recording, or if a trace runs and its calls have computed `t`. If not,
- * the error says that `op` cannot be captured, and `why`, which is a clause with "because". */
+ * `t` is no constant of the captured call, or if a trace runs and its calls have computed `t`. If
+ * not, the error says that `op` cannot be captured, and `why`, which is a clause with "because". */
 bool adzi_host_may_touch(const char *op, const adz_tensor *t, const char *why);
 
 /** Counts the changes of settings on which the launches of a function may depend: modes and
@@ -187,7 +188,7 @@ extern _Atomic(uint64_t) adzi_settings_epoch;
 /** A setting has changed. What a captured function changes itself is part of the function. */
 static inline void adzi_settings_changed(void)
 {
-    if (adzi_self()->recorder == NULL) {
+    if (adzi_self()->capture == NULL) {
         atomic_fetch_add_explicit(&adzi_settings_epoch, 1, memory_order_relaxed);
     }
 }

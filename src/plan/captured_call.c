@@ -1,0 +1,465 @@
+/* The functions of a capture, and what a captured call keeps. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "plan/plan.h"
+#include "tensor/copy.h"
+#include "tensor/shape.h"
+#include "tensor/tensor.h"
+
+enum { ARGS_ALIGNMENT = ADZI_ALIGNMENT };
+
+/* The plan to which a capture belongs. */
+static adz_plan *plan_of(adzi_capture *capture)
+{
+    return (adz_plan *)(void *)capture;
+}
+
+/* Notes why the call cannot be replayed, unless there is a reason already. The call itself is right
+ * and goes on. */
+static void refuse(adzi_captured_call *c, const char *op, const char *why)
+{
+    if (c->why == NULL) {
+        c->why = why;
+        c->why_op = op;
+    }
+}
+
+/* adzi_grow for a list of the captured call. This memory is no part of the call. */
+static bool grow(adzi_capture *capture, void *list, size_t *capacity, size_t needed, size_t element)
+{
+    capture->inside = true;
+    const bool grown = adzi_grow(list, capacity, needed, element);
+    capture->inside = false;
+    if (!grown) {
+        plan_of(capture)->current->refused = true;
+    }
+    return grown;
+}
+
+/* Makes room for one more element of a list of the captured call. */
+#define GROW(capture, c, list) \
+    grow((capture), &(c)->list, &(c)->list##_capacity, (c)->n_##list + 1, sizeof *(c)->list)
+
+/* ---- launches ------------------------------------------------------------------------------- */
+
+/* Appends a copy of the arguments. Their location is counted from the begin of the buffer, which
+ * moves when it grows. */
+static bool copy_args(
+    adzi_capture *capture, adzi_plan_launch *launch, const void *args, const unsigned char *mask)
+{
+    adzi_captured_call *c = plan_of(capture)->current;
+    const size_t at = (c->args_bytes + ARGS_ALIGNMENT - 1) / ARGS_ALIGNMENT * ARGS_ALIGNMENT;
+    if (!grow(capture, &c->args, &c->args_capacity, at + launch->size, 1)) {
+        return false;
+    }
+    memcpy(c->args + at, args, launch->size);
+    for (size_t i = 0; mask != NULL && i < launch->size; ++i) {
+        c->args[at + i] = (char)(c->args[at + i] & mask[i]);
+    }
+    c->masked = c->masked && mask != NULL;
+    launch->args_at = at;
+    c->args_bytes = at + launch->size;
+    return true;
+}
+
+/* Finds the words of the arguments that are addresses in living blocks. If undefined bytes are not
+ * known, a word may look like an address and be a small field. Such a word must not be changed, so
+ * the block that it seems to refer to stays where it is. */
+static void find_references(adzi_capture *capture, adzi_plan_launch *launch)
+{
+    adzi_captured_call *c = plan_of(capture)->current;
+    launch->first_reference = c->n_references;
+    for (size_t at = 0; at + sizeof(uintptr_t) <= launch->size; at += sizeof(uintptr_t)) {
+        uintptr_t word;
+        memcpy(&word, c->args + launch->args_at + at, sizeof word);
+        const size_t found = adzi_plan_blocks_find(&c->blocks, (const char *)word);
+        if (found == SIZE_MAX) {
+            if (c->masked) {
+                adzi_plan_blocks_use_by_host(&c->blocks, (const char *)word);
+            }
+            continue;
+        }
+        if (!GROW(capture, c, references)) {
+            return;
+        }
+        adzi_plan_block *block = &c->blocks.all[found];
+        adzi_plan_use(block, (int64_t)c->n_launches);
+        block->fixed = block->fixed || (!c->masked && adzi_may_be_padded(word));
+        c->references[c->n_references++] = (adzi_plan_reference){
+            .block = found, .offset = word - (uintptr_t)block->begin, .at = at
+        };
+    }
+    launch->n_references = c->n_references - launch->first_reference;
+}
+
+static void add(adzi_capture *capture, adzi_plan_launch launch, const void *args, const void *mask)
+{
+    adzi_captured_call *c = plan_of(capture)->current;
+    launch.op = capture->op;
+    if (GROW(capture, c, launches) && copy_args(capture, &launch, args, mask)) {
+        find_references(capture, &launch);
+        c->launches[c->n_launches++] = launch;
+    }
+}
+
+static void launched(adzi_capture *capture, adzi_kernel kernel, const void *args, const void *mask,
+    size_t size, int64_t units, int64_t grain)
+{
+    const adzi_plan_launch launch = {
+        .kernel = kernel, .size = size, .units = units, .grain = grain
+    };
+    add(capture, launch, args, mask);
+}
+
+static void repeated(adzi_capture *capture, adzi_host_function function, const void *args,
+    const void *mask, size_t size)
+{
+    add(capture, (adzi_plan_launch){ .function = function, .size = size }, args, mask);
+}
+
+static void updates(adzi_capture *capture, adz_tensor *const *tensors, int n)
+{
+    adzi_captured_call *c = plan_of(capture)->current;
+    if (n > 0) {
+        adzi_plan_update_begin(c, tensors, n);
+    } else if (adzi_plan_update_end(c) && GROW(capture, c, updates)) {
+        c->updates[c->n_updates++] = c->update;
+    }
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+static void allocated(adzi_capture *capture, char *block, size_t bytes)
+{
+    adzi_captured_call *c = plan_of(capture)->current;
+    capture->inside = true;
+    if (!adzi_plan_blocks_add(&c->blocks, block, bytes)) {
+        c->refused = true;
+    }
+    capture->inside = false;
+}
+
+static void stored(adzi_capture *capture, char *data, size_t bytes)
+{
+    adzi_captured_call *c = plan_of(capture)->current;
+    adzi_plan_blocks_store(&c->blocks, data, bytes);
+}
+
+static bool lies_in(const void *address, const char *block, size_t bytes)
+{
+    return (uintptr_t)address - (uintptr_t)block < bytes;
+}
+
+/* Forgets the storages and gradients that end with a block. */
+static void forget_ended(adzi_captured_call *c, const char *block, size_t bytes)
+{
+    size_t written = 0, seen = 0, gradients = 0;
+    for (size_t i = 0; i < c->n_written; ++i) {
+        if (!lies_in(c->written[i], block, bytes)) {
+            c->written[written++] = c->written[i];
+        }
+    }
+    for (size_t i = 0; i < c->n_seen; ++i) {
+        if (!lies_in(c->seen[i].storage, block, bytes)) {
+            c->seen[seen++] = c->seen[i];
+        }
+    }
+    for (size_t i = 0; i < c->n_gradients; ++i) {
+        if (!lies_in(c->gradients[i].gradient, block, bytes)) {
+            c->gradients[gradients++] = c->gradients[i];
+        }
+    }
+    c->n_written = written;
+    c->n_seen = seen;
+    c->n_gradients = gradients;
+}
+
+static bool freed(adzi_capture *capture, char *block, size_t bytes)
+{
+    adzi_captured_call *c = plan_of(capture)->current;
+    forget_ended(c, block, bytes);
+    const size_t i = adzi_plan_blocks_remove(&c->blocks, block);
+    if (i != SIZE_MAX && c->blocks.all[i].host_object) {
+        refuse(c, capture->op,
+            "a kernel uses an object that the function makes and ends; make it outside");
+    }
+    const bool kept = i != SIZE_MAX && c->blocks.all[i].fixed && GROW(capture, c, kept);
+    if (kept) {
+        c->kept[c->n_kept++] = (struct adzi_plan_range){ block, bytes };
+    }
+    return kept;
+}
+
+static uint64_t mixed(uint64_t hash, uint64_t word)
+{
+    return (hash ^ word) * 0x9e3779b97f4a7c15u;
+}
+
+/* A number that follows from the dtype, the sizes and the strides of a tensor. */
+static uint64_t layout_of(const adz_tensor *t, uint64_t offset)
+{
+    uint64_t hash = mixed(mixed(mixed(offset, t->dtype), t->rank), 0);
+    for (int i = 0; i < t->rank; ++i) {
+        hash = mixed(mixed(hash, (uint64_t)t->sizes[i]), (uint64_t)t->strides[i]);
+    }
+    return hash;
+}
+
+/* What an argument of an operator is: the number of a block that the call has made, or an address
+ * outside. Numbers are odd, and addresses of elements even. */
+static adzi_plan_argument argument_of(
+    const adzi_captured_call *c, const char *op, const adz_tensor *t)
+{
+    const size_t i = adzi_plan_blocks_find(&c->blocks, t->storage->data);
+    if (i == SIZE_MAX) {
+        return (adzi_plan_argument){ (uintptr_t)t->data & ~(uintptr_t)1, layout_of(t, 0), op };
+    }
+    const adzi_plan_block *block = &c->blocks.all[i];
+    return (adzi_plan_argument){ (uintptr_t)block->number * 2 + 1,
+        layout_of(t, (uint64_t)(t->data - block->begin)), op };
+}
+
+static void entered(adzi_capture *capture, const char *op, adz_tensor *const *in, int n)
+{
+    adzi_captured_call *c = plan_of(capture)->current;
+    capture->op = op;
+    for (int i = 0; i < n; ++i) {
+        if (!adzi_is_none(in[i]) && GROW(capture, c, arguments)) {
+            c->arguments[c->n_arguments++] = argument_of(c, op, in[i]);
+        }
+    }
+}
+
+/* ---- values of the host --------------------------------------------------------------------- */
+
+static void number(adzi_capture *capture, double value)
+{
+    adzi_captured_call *c = plan_of(capture)->current;
+    if (GROW(capture, c, numbers)) {
+        c->numbers[c->n_numbers++] = (struct adzi_plan_number){ value, capture->op, c->n_launches };
+    }
+}
+
+static void sited(adzi_capture *capture, const char *file, int line)
+{
+    adzi_captured_call *c = plan_of(capture)->current;
+    for (; c->n_sited < c->n_launches; ++c->n_sited) {
+        c->launches[c->n_sited].file = file;
+        c->launches[c->n_sited].line = line;
+    }
+}
+
+static bool is_constant(const adzi_captured_call *c, const adz_tensor *t)
+{
+    for (size_t i = 0; i < c->n_constants; ++i) {
+        if (c->constants[i]->storage == t->storage) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void constant(adzi_capture *capture, adz_tensor *t)
+{
+    adzi_captured_call *c = plan_of(capture)->current;
+    if (GROW(capture, c, constants)) {
+        c->constants[c->n_constants++] = adzi_retain(t);
+    }
+}
+
+static bool is_written(const adzi_captured_call *c, const adz_tensor *t)
+{
+    for (size_t i = 0; i < c->n_written; ++i) {
+        if (c->written[i] == t->storage) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void written(adzi_capture *capture, adz_tensor *t)
+{
+    adzi_captured_call *c = plan_of(capture)->current;
+    if (is_constant(c, t)) {
+        refuse(c, capture->op,
+            "it changes elements that the host has written; change a copy (adz_clone)");
+    }
+    if (!is_written(c, t) && GROW(capture, c, written)) {
+        c->written[c->n_written++] = t->storage;
+    }
+}
+
+static bool host_may_use(adzi_capture *capture, const adz_tensor *t)
+{
+    adzi_captured_call *c = plan_of(capture)->current;
+    if (is_constant(c, t)) {
+        return true;
+    }
+    const size_t block = adzi_plan_blocks_find(&c->blocks, t->storage->data);
+    if (block == SIZE_MAX || c->blocks.all[block].first >= 0) {
+        return false;
+    }
+    constant(capture, (adz_tensor *)(uintptr_t)t);
+    return true;
+}
+
+static bool host_may_read(adzi_capture *capture, const adz_tensor *t)
+{
+    adzi_captured_call *c = plan_of(capture)->current;
+    if (host_may_use(capture, t)) {
+        return true;
+    }
+    if (is_written(c, t) || adzi_plan_blocks_find(&c->blocks, t->storage->data) != SIZE_MAX) {
+        return false;
+    }
+    if (GROW(capture, c, seen)) {
+        c->seen[c->n_seen++] = (struct adzi_plan_seen){ t->storage, t->storage->version };
+    }
+    return true;
+}
+
+static void gradient(adzi_capture *capture, adzi_gradient *g)
+{
+    adzi_captured_call *c = plan_of(capture)->current;
+    for (size_t i = 0; i < c->n_gradients; ++i) {
+        if (c->gradients[i].gradient == g) {
+            return;
+        }
+    }
+    if (GROW(capture, c, gradients)) {
+        c->gradients[c->n_gradients++] = (struct adzi_plan_gradient){ .gradient = g };
+    }
+}
+
+static bool computed(adzi_capture *capture, const adz_tensor *t)
+{
+    const adzi_captured_call *c = plan_of(capture)->current;
+    const size_t block = adzi_plan_blocks_find(&c->blocks, t->storage->data);
+    const bool used = block != SIZE_MAX && c->blocks.all[block].first >= 0;
+    return (t->numel == 0 || used) && !is_constant(c, t);
+}
+
+/* Keeps the first tensor of a buffer that is replaced several times. */
+static void replaced(adzi_capture *capture, adz_module *module, const char *name, adz_tensor *old)
+{
+    adzi_captured_call *c = plan_of(capture)->current;
+    for (size_t i = 0; i < c->n_carried; ++i) {
+        if (c->carried[i].module == module && strcmp(c->carried[i].name, name) == 0) {
+            return;
+        }
+    }
+    if (GROW(capture, c, carried)) {
+        c->carried[c->n_carried++] =
+            (struct adzi_plan_carried){ adz_module_keep(module), name, adzi_retain(old) };
+    }
+}
+
+void adzi_capture_init(adzi_capture *capture)
+{
+    *capture = (adzi_capture){ .launched = launched,
+        .repeated = repeated,
+        .updates = updates,
+        .allocated = allocated,
+        .freed = freed,
+        .stored = stored,
+        .constant = constant,
+        .written = written,
+        .entered = entered,
+        .computed = computed,
+        .host_may_use = host_may_use,
+        .host_may_read = host_may_read,
+        .number = number,
+        .gradient = gradient,
+        .sited = sited,
+        .replaced = replaced };
+}
+
+/* ---- captured calls ------------------------------------------------------------------------- */
+
+adzi_captured_call *adzi_captured_call_new(void)
+{
+    adzi_captured_call *c = adzi_alloc_zero(sizeof *c);
+    if (c != NULL) {
+        c->masked = true;
+    }
+    return c;
+}
+
+void adzi_captured_call_free(adzi_captured_call *c)
+{
+    if (c == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < c->n_constants; ++i) {
+        adzi_drop(c->constants[i]);
+    }
+    for (size_t i = 0; i < c->n_kept; ++i) {
+        adzi_free(c->kept[i].block, c->kept[i].bytes);
+    }
+    for (size_t i = 0; i < c->n_carried; ++i) {
+        adz_module_free(&c->carried[i].module);
+        adzi_drop(c->carried[i].tensor);
+    }
+    adzi_plan_blocks_free(&c->blocks);
+    adzi_free(c->updates, c->updates_capacity * sizeof *c->updates);
+    adzi_free(c->seen, c->seen_capacity * sizeof *c->seen);
+    adzi_free(c->numbers, c->numbers_capacity * sizeof *c->numbers);
+    adzi_free(c->gradients, c->gradients_capacity * sizeof *c->gradients);
+    adzi_free(c->carried, c->carried_capacity * sizeof *c->carried);
+    adzi_free(c->kept, c->kept_capacity * sizeof *c->kept);
+    adzi_free(c->launches, c->launches_capacity * sizeof *c->launches);
+    adzi_free(c->references, c->references_capacity * sizeof *c->references);
+    adzi_free(c->args, c->args_capacity);
+    adzi_free(c->written, c->written_capacity * sizeof *c->written);
+    adzi_free(c->constants, c->constants_capacity * sizeof *c->constants);
+    adzi_free(c->arguments, c->arguments_capacity * sizeof *c->arguments);
+    adzi_free(c, sizeof *c);
+}
+
+bool adzi_captured_call_carry(const char *op, adzi_captured_call *c)
+{
+    for (size_t i = 0; i < c->n_carried; ++i) {
+        const struct adzi_plan_carried *b = &c->carried[i];
+        adz_tensor *now = adz_module_buffer(b->module, b->name);
+        if (now == b->tensor || adzi_is_none(now) || now->dtype != b->tensor->dtype ||
+            !adzi_same_sizes(now, b->tensor) || !adzi_is_contiguous(b->tensor)) {
+            continue;
+        }
+        adzi_copy(b->tensor, now);
+        adzi_written(b->tensor, op);
+        if (adz_module_set_buffer(b->module, b->name, b->tensor) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool adzi_captured_call_close(adzi_captured_call *c)
+{
+    for (size_t i = 0; i < c->n_gradients; ++i) {
+        c->gradients[i].grad = c->gradients[i].gradient->grad;
+    }
+    for (size_t i = 0; i < c->n_launches; ++i) {
+        c->launches[i].args = c->args + c->launches[i].args_at;
+    }
+    size_t used = 0;
+    for (size_t i = 0; i < c->n_constants; ++i) {
+        const size_t block = adzi_plan_blocks_find(&c->blocks, c->constants[i]->storage->data);
+        if (block != SIZE_MAX && c->blocks.all[block].first < 0 && !c->blocks.all[block].returned) {
+            adzi_drop(c->constants[i]); /* memory of the host that no kernel uses */
+            continue;
+        }
+        if (block != SIZE_MAX) {
+            c->blocks.all[block].tensor = false;
+        }
+        c->constants[used++] = c->constants[i];
+    }
+    c->n_constants = used;
+    if (c->refused) {
+        return false;
+    }
+    adzi_plan_move_updates(c);
+    return adzi_plan_arrange(c);
+}
