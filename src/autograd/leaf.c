@@ -12,7 +12,7 @@ bool adzi_place_is_free(const adzi_gradient *gradient)
     return gradient->place != NULL && !adzi_is_summed_in(gradient->slot);
 }
 
-/* Whether the changes of gradients have to be recorded calls. They can fail then, which the trace
+/* Whether the changes of gradients have to be traced calls. They can fail then, which the trace
  * notices. */
 static bool is_traced(void)
 {
@@ -29,7 +29,7 @@ static void set_to_zero(adz_tensor *t)
     adzi_written(t, ADZI_BACKWARD_NAME);
 }
 
-/* Makes `t` the gradient of a leaf that has none, by a recorded call: a copy in the place, or one
+/* Makes `t` the gradient of a leaf that has none, by a traced call: a copy in the place, or one
  * that only the leaf has. */
 static bool store_traced(adzi_gradient *gradient, adz_tensor *place, adz_tensor *t)
 {
@@ -181,7 +181,7 @@ static void install_sum(adzi_leaf_slot *slot)
     }
 }
 
-/* Adds the sum to the gradient of its leaf, or makes it the gradient, by recorded calls. */
+/* Adds the sum to the gradient of its leaf, or makes it the gradient, by traced calls. */
 static bool commit_traced(adzi_leaf_slot *slot)
 {
     adzi_gradient *gradient = slot->leaf->gradient;
@@ -192,7 +192,7 @@ static bool commit_traced(adzi_leaf_slot *slot)
                                   : store_traced(gradient, gradient->place, slot->grad);
 }
 
-/* Commits all leaves by recorded calls. A trace undoes the changes in any case. */
+/* Commits all leaves by traced calls. A trace undoes the changes in any case. */
 static bool commit_all_traced(adzi_run *run)
 {
     const bool records = run->thread->grad_enabled;

@@ -44,7 +44,7 @@ void adzi_gradient_drop(adzi_gradient *gradient);
 /** Drops the gradient of a leaf whose place the caller has set to zero. Cannot fail. */
 void adzi_gradient_taken(adzi_gradient *gradient, const char *op);
 
-/** Makes a copy of `t` the gradient of a leaf, by recorded calls: for a trace. False with the error
+/** Makes a copy of `t` the gradient of a leaf, by traced calls. False with the error
  * recorded. */
 bool adzi_gradient_set_traced(adzi_gradient *gradient, adz_tensor *t);
 

@@ -45,8 +45,8 @@ struct adzi_run {
     bool commits; /* gradients become those of the leaves; with targets, of these leaves alone */
     bool done;    /* everything has succeeded */
     bool anomaly; /* the thread's anomaly mode, while a backward is called */
-    bool express; /* a trace runs, which sees recorded calls only: no fused backward, and sums by
-                     operators */
+    bool express; /* a trace runs, which sees calls of operators only: no fused backward, and sums
+                     by operators */
     adzi_node *checked;         /* the node whose gradients call_checked has retained, or NULL */
     adz_tensor *const *targets; /* NULL: all leaves */
     adz_tensor **found;         /* the gradient per target, or NULL; references of the run */

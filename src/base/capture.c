@@ -24,7 +24,7 @@ static void compute(adzi_kernel kernel, const void *args, size_t size, int64_t u
     }
 }
 
-/* Computes a launch of a thread whose function is traced (Note [Nothing beside the trace]).
+/* Computes a launch of a thread whose function is traced (Note [Nothing outside the trace]).
  * Launches inside the kernel belong to it. */
 static void compute_traced(adzi_tracer *tracer, adzi_kernel kernel, const void *args, size_t size,
     int64_t units, int64_t grain)

@@ -36,7 +36,7 @@ typedef struct adzi_parameter_position {
  * The functions of a trace. Each of them records an error and fails if what is reported cannot be
  * part of a trace.
  *
- * Note [Nothing beside the trace]
+ * Note [Nothing outside the trace]
  * What a traced function computes reaches the trace through reports of calls only. Elements that
  * are computed in another way would become constants of the exported file. Two checks exclude
  * this, whatever the code between the calls does:
@@ -57,9 +57,9 @@ struct adzi_tracer {
     bool (*change)(adzi_tracer *tracer, adz_tensor *t, const char *op);
     /** A function whose result would differ in each run, such as a draw of random numbers. */
     bool (*unrepeatable)(adzi_tracer *tracer, const char *function);
-    /** adz_backward or adz_backward_with begins. After ADZ_OK it goes on, by recorded calls. */
+    /** adz_backward or adz_backward_with begins. After ADZ_OK it goes on, by reported calls. */
     adz_status (*backward)(adzi_tracer *tracer);
-    /** adz_optimizer_step begins. After ADZ_OK it goes on, by recorded calls. */
+    /** adz_optimizer_step begins. After ADZ_OK it goes on, by reported calls. */
     adz_status (*step)(adzi_tracer *tracer, struct adz_optimizer *optimizer);
     /** A launch that belongs to no reported call. */
     void (*launched)(adzi_tracer *tracer);

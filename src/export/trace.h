@@ -1,4 +1,4 @@
-/* The record of calls: what a function computes, as operators, attributes, inputs and results. The
+/* The trace of a function: what it computes, as operators, attributes, inputs and results. The
  * writers of C99 and ONNX print it.
  *
  * A trace is made by calling the function once while the thread reports every call of a primitive
@@ -124,8 +124,8 @@ typedef struct adzi_trace {
 } adzi_trace;
 
 /**
- * Calls the function and records its calls. An operator that the writer does not print, and that
- * has an expression (adz_operator's `expression`), is recorded as the calls of its expression.
+ * Calls the function and traces its calls. An operator that the writer does not print, and that
+ * has an expression (adz_operator's `expression`), is traced as the calls of its expression.
  *
  * @param op      the public function, for messages
  * @param prints  true for operators that the writer prints itself; NULL: it prints all of them
@@ -149,7 +149,7 @@ adz_tensor *adzi_traced_contents(const adzi_trace *trace, int value);
 /** Frees what a call owns. */
 void adzi_traced_call_end(adzi_traced_call *call);
 
-/* ---- for record.c and trace.c --------------------------------------------------------------- */
+/* ---- for reports.c and trace.c -------------------------------------------------------------- */
 
 /** The functions that the thread reports to. */
 extern const adzi_tracer adzi_trace_reports;
@@ -175,8 +175,9 @@ bool adzi_trace_knows(const adzi_trace *trace, const adz_tensor *t);
 /** The value that `t` held first, or -1 if nothing has used it. */
 int adzi_trace_first_value(const adzi_trace *trace, const adz_tensor *t);
 
-/** `t` in the layout of `like`: t itself, or a copy that the trace records. Later calls make views
- * of the operator's result, and a writer that knows values by their memory needs the same strides.
+/** `t` in the layout of `like`: t itself, or a copy that a call of the trace makes. Later calls
+ * make views of the operator's result, and a writer that knows values by their memory needs the
+ * same strides.
  */
 adz_tensor *adzi_trace_with_layout(adz_tensor *t, const adz_tensor *like);
 
@@ -193,7 +194,7 @@ bool adzi_trace_note_update(
     adzi_tracer *tracer, adz_tensor *t, const adzi_parameter_position *position, int k);
 adz_status adzi_trace_note_refused(adzi_tracer *tracer, const char *function, const char *why);
 
-/** Chooses between the two records of a call whose row is `apart`: its expression if the function
+/** Chooses between the two forms of a call whose row is `apart`: its expression if the function
  * has called a backward, which goes on from there, or else the call. */
 void adzi_trace_choose(adzi_trace *trace);
 
@@ -201,7 +202,7 @@ void adzi_trace_choose(adzi_trace *trace);
  * recorded if a second run of the step would differ. */
 bool adzi_trace_find_changes(adzi_trace *trace);
 
-/* ---- beside.c: what is computed beside the calls --------------------------------------------- */
+/* ---- outside.c: what is computed outside the calls ------------------------------------------- */
 
 /** Reports of the thread: a tensor that was made, a constant, a launch outside a call. */
 void adzi_trace_note_made(adzi_tracer *tracer, const adz_tensor *t, const char *op);

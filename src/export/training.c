@@ -123,7 +123,7 @@ adz_status adzi_trace_note_refused(adzi_tracer *tracer, const char *function, co
         "cannot be a part of an exported step, because %s; call it outside the function", why);
 }
 
-/* ---- one of two records --------------------------------------------------------------------- */
+/* ---- one of two forms ----------------------------------------------------------------------- */
 
 static void choose(const adzi_trace *trace, int *value)
 {

@@ -1,4 +1,4 @@
-/* Clipping by recorded operators, for a trace: what the kernels of clip.c compute. */
+/* Clipping by operators, for a trace: what the kernels of clip.c compute. */
 #include "adze/ops/arithmetic.h"
 #include "adze/ops/compare.h"
 #include "adze/ops/convert.h"

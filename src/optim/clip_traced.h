@@ -1,4 +1,4 @@
-/* adz_clip_grads and adz_clip_grad_value by recorded operators, for a trace. The arguments have
+/* adz_clip_grads and adz_clip_grad_value by operators, for a trace. The arguments have
  * been checked. */
 #ifndef ADZI_OPTIM_CLIP_TRACED_H
 #define ADZI_OPTIM_CLIP_TRACED_H

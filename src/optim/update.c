@@ -422,7 +422,7 @@ static void store(adzi_kept *kept, int k, void *to)
     }
 }
 
-/* Stores all of kept->next by recorded calls, and counts the step. */
+/* Stores all of kept->next by traced calls, and counts the step. */
 static void apply_traced(adz_optimizer *o, const adzi_group *group, adz_tensor *t, adzi_kept *kept)
 {
     const numbers_args step = { o, group->settings, kept, NULL, (adz_dtype)t->dtype };

@@ -1,5 +1,5 @@
-/* The record of calls: which calls and values a trace holds, what it refuses, and that nothing is
- * different after it. */
+/* The trace of a function: which calls and values a trace holds, what it refuses, and that nothing
+ * is different after it. */
 #include "export/trace.h"
 
 #include "adze/adze.h"
@@ -164,7 +164,7 @@ static void nothing_is_changed(void **state)
     adz_scope_close(scope);
 }
 
-/* ---- nothing beside the trace --------------------------------------------------------------- */
+/* ---- nothing outside the trace -------------------------------------------------------------- */
 
 /* dx of relu, summed, with y squared before. */
 static adz_tensor *gradient_of_relu(void *user)
@@ -182,7 +182,7 @@ static adz_tensor *gradient_of_pool(void *user)
     return adz_autograd_grad(&y, NULL, 1, &g->x, &dx, 1, NULL) == ADZ_OK ? dx : NULL;
 }
 
-/* The mask of relu's gradient and the indices of a maximum come from recorded calls, so they depend
+/* The mask of relu's gradient and the indices of a maximum come from traced calls, so they depend
  * on the input. */
 static void gradients_are_calls(void **state)
 {
@@ -269,7 +269,7 @@ static adz_tensor *short_lived_generator(void *user)
     return y;
 }
 
-/* What is allowed beside the calls: constants that say so, and a generator that ends. */
+/* What is allowed outside the calls: constants that say so, and a generator that ends. */
 static void constants_and_generators(void **state)
 {
     static const struct {

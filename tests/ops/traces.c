@@ -1,9 +1,9 @@
 /* The test of the sweep that traces the gradients of an operator.
  *
  * A function that calls adz_autograd_grad is traced: it computes a sample of an operator and its
- * gradients. The trace refuses a kernel that belongs to no recorded call, and a tensor whose
- * elements no recorded call has computed (Note [Nothing beside the trace] in base/tracer.h). So
- * the test fails when a backward computes something beside the operators that it calls.
+ * gradients. The trace refuses a kernel that belongs to no traced call, and a tensor whose
+ * elements no traced call has computed (Note [Nothing outside the trace] in base/tracer.h). So
+ * the test fails when a backward computes something outside the operators that it calls.
  */
 #include <stdio.h>
 

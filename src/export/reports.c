@@ -221,7 +221,7 @@ static bool share_graph(adz_tensor *result, adz_tensor *made)
 
 /* Computes the expression of the operator, whose calls are reported, and makes the results of the
  * operator hold the values of its results. */
-static bool record_expression(adzi_trace *trace, const adzi_report *r)
+static bool trace_expression(adzi_trace *trace, const adzi_report *r)
 {
     adzi_thread *thread = adzi_self();
     size_t bytes = (size_t)r->n_results * sizeof(adz_tensor *);
@@ -338,7 +338,7 @@ static bool connect(adzi_trace *trace, adzi_traced_call *call, const adzi_report
     return true;
 }
 
-static bool record_printed(adzi_trace *trace, const adzi_report *r)
+static bool trace_printed(adzi_trace *trace, const adzi_report *r)
 {
     if (!adzi_grow(
             &trace->calls, &trace->calls_capacity, trace->n_calls + 1, sizeof *trace->calls)) {
@@ -356,7 +356,7 @@ static bool record_printed(adzi_trace *trace, const adzi_report *r)
     return true;
 }
 
-enum { MOST_APART = 8 }; /* results of a call with two records */
+enum { MOST_APART = 8 }; /* results of a call that is traced twice */
 
 /* Whether a backward reads what the operator's expression computes, which costs as much as the call
  * itself. */
@@ -367,28 +367,28 @@ static bool is_apart(const adzi_trace *trace, const adzi_report *r)
            r->n_results <= MOST_APART;
 }
 
-/* Records the expression, whose graph the results get, and the call itself. It is not known yet
+/* Traces the expression, whose graph the results get, and the call itself. It is not known yet
  * whether a backward follows: adzi_trace_choose leaves one of them without use. */
-static bool record_both(adzi_trace *trace, const adzi_report *r)
+static bool trace_both(adzi_trace *trace, const adzi_report *r)
 {
     int made[MOST_APART];
-    bool good = record_expression(trace, r) && !trace->failed;
+    bool good = trace_expression(trace, r) && !trace->failed;
     for (int k = 0; k < r->n_results && good; ++k) {
         made[k] = adzi_trace_value_of(trace, r->results[k]);
         good = made[k] >= 0;
     }
-    good = good && record_printed(trace, r);
+    good = good && trace_printed(trace, r);
     for (int k = 0; k < r->n_results && good; ++k) {
         trace->values[trace->calls[trace->n_calls - 1].out[k]].instead = made[k];
     }
     return good;
 }
 
-static bool record_call(adzi_trace *trace, const adzi_report *r)
+static bool trace_call(adzi_trace *trace, const adzi_report *r)
 {
     const bool printed = is_printed(trace, r->op);
     if (expression_of(r->op) != NULL && !printed) {
-        return record_expression(trace, r);
+        return trace_expression(trace, r);
     }
     if (!printed && trace->prints(r->op)) {
         trace->failed = true;
@@ -397,14 +397,14 @@ static bool record_call(adzi_trace *trace, const adzi_report *r)
             "an expression; set .expression of its adz_operator");
         return false;
     }
-    return is_apart(trace, r) ? record_both(trace, r) : record_printed(trace, r);
+    return is_apart(trace, r) ? trace_both(trace, r) : trace_printed(trace, r);
 }
 
 /* After the report, launches belong to the call. A view computes nothing. */
 static bool report_call(adzi_tracer *tracer, const adzi_report *r)
 {
     tracer->open = true;
-    const bool good = record_call((adzi_trace *)(void *)tracer, r);
+    const bool good = trace_call((adzi_trace *)(void *)tracer, r);
     bool view = !r->inplace && r->n_in > 0;
     for (int k = 0; k < r->n_results && view; ++k) {
         view = r->results[k]->storage == r->in[0]->storage;
@@ -451,7 +451,7 @@ static bool report_change(adzi_tracer *tracer, adz_tensor *t, const char *op)
     if (trace->step) {
         trace->failed = true;
         adzi_error(op, ADZ_ERR_UNSUPPORTED,
-            "changes %s, which no recorded call computes, so an exported step would not; batch "
+            "changes %s, which no traced call computes, so an exported step would not; batch "
             "norm "
             "needs a fixed momentum, or evaluation (adz_module_eval)",
             adzi_text_shape(t));

@@ -1,4 +1,4 @@
-/* What a traced function computes beside the recorded calls: Note [Nothing beside the trace] in
+/* What a traced function computes outside the traced calls: Note [Nothing outside the trace] in
  * base/tracer.h. */
 #include "export/trace.h"
 
@@ -44,7 +44,7 @@ static void name_running(const adzi_tracer *tracer, adzi_text *text)
     }
 }
 
-/* A launch outside a reported call: Note [Nothing beside the trace]. */
+/* A launch outside a reported call: Note [Nothing outside the trace]. */
 void adzi_trace_note_launch(adzi_tracer *tracer)
 {
     adzi_trace *trace = (adzi_trace *)(void *)tracer;
@@ -52,7 +52,7 @@ void adzi_trace_note_launch(adzi_tracer *tracer)
     trace->failed = true;
     name_running(tracer, &running);
     adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
-        "%s computes elements by a kernel that belongs to no recorded call, which an export would "
+        "%s computes elements by a kernel that belongs to no traced call, which an export would "
         "turn into constants; compute them by adze's operators",
         adzi_text_get(&running));
     adzi_text_free(&running);
@@ -73,7 +73,7 @@ bool adzi_trace_is_constant(adzi_trace *trace, const adz_tensor *t)
     trace->failed = true;
     name_running(&trace->tracer, &running);
     adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
-        "%s has made a tensor %s whose elements no recorded call has computed, which an export "
+        "%s has made a tensor %s whose elements no traced call has computed, which an export "
         "would turn into a constant (in %s); compute it by adze's operators, or outside the "
         "function",
         birth->op, adzi_text_shape(t), adzi_text_get(&running));
