@@ -2,7 +2,7 @@
  * @file distributed.h
  * Groups of processes that train together (PyTorch: torch.distributed).
  *
- * A group has `size` ranks, numbered from 0. Each rank is a process of its own and calls the same
+ * A group has `size` ranks, numbered from 0. Each rank is a separate process and calls the same
  * collectives in the same order. A program on a single machine uses adz_group_single, so that a
  * training loop is written once. A program on many machines gets its group from libadze-mpi
  * (adze/mpi.h). docs/distributed.md shows how such programs are built and started.
@@ -64,7 +64,7 @@ typedef struct adz_request {
 
 /**
  * The functions that carry messages between the ranks of a group. libadze-mpi fills in such a
- * struct; a program can bring a network of its own.
+ * struct; a program can bring its own network.
  *
  * A function that returns an adz_status returns ADZ_OK, or records an error (adz_error_set) and
  * returns its code. A message has a sender, a receiver and a tag. It arrives whole. Messages with

@@ -69,7 +69,7 @@ ADZ_API void adz_onnx_options_init(adz_onnx_options *options, size_t size);
  * @param options  NULL for the defaults
  * @return         ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (an option, or a name that is no UTF-8),
  *                 ADZ_ERR_UNSUPPORTED (an operator without a counterpart for its dtypes, elements
- *                 that the program reads by itself or computes beside adze's operators, a result
+ *                 that the program reads by itself or computes without adze's operators, a result
  *                 that does not depend on x, more than 2 GiB), ADZ_ERR_IO, ADZ_ERR_MEMORY, or the
  *                 error of the module
  * @see            torch.onnx.export
@@ -117,7 +117,7 @@ typedef struct adz_c_options {
 ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
 
 /**
- * Writes the functions of several plans of one module as a C99 file and a header beside it. The
+ * Writes the functions of several plans of one module as a C99 file and a header next to it. The
  * files need no library. Each plan becomes a function with the inputs and the batch size of that
  * plan; weights, buffers of the module and what optimizers keep are in the file once.
  *

@@ -252,8 +252,8 @@ typedef struct adz_operator {
  *
  * The kernel is that for the dtype of the first input that is not left out. All inputs have this
  * dtype, unless the operator says otherwise. Without a kernel for it, the operator's expression
- * computes the results; an expression for f64 beside a kernel for f32 serves adz_gradcheck. Inputs
- * that are strided are copied for the kernel. Integers among the inputs and results have no
+ * computes the results; an expression for f64 in addition to a kernel for f32 serves adz_gradcheck.
+ * Inputs that are strided are copied for the kernel. Integers among the inputs and results have no
  * gradient.
  *
  * A plan replays the kernel. An export writes the expression, and refuses an operator without one.

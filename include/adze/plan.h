@@ -42,7 +42,7 @@
  * (PyTorch: an optimizer step in the backward). The bits do not change. Clipping by the norm needs
  * all gradients at once (adz_clip_grads).
  *
- * A run repeats the calls of adze that the function makes. Code of the function beside these calls
+ * A run repeats the calls of adze that the function makes. Code of the function between these calls
  * does not run again, so the calls have to be the same ones each time:
  *
  * - Numbers that the function passes to a call, and elements that it writes into a new tensor
@@ -130,7 +130,7 @@ ADZ_API void adz_plan_options_init(adz_plan_options *options, size_t size);
  * adz_plan_run is an ordinary call, too: only launches that two calls in a row have made become a
  * plan. A training step is therefore made once by this function and once by each run.
  *
- * @param function  computes the result; it is called again when the plan has to be made anew
+ * @param function  computes the result; it is called again when the plan has to capture again
  * @param user      handed to the function
  * @param options   NULL for the defaults
  * @return          yours, end it with adz_plan_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (an
@@ -170,7 +170,7 @@ ADZ_API adz_plan *adz_plan_new(
  * parameter; one that is a view of another result; and one that is returned twice. A result that
  * shares memory with an input or a parameter shows what lies there after the run.
  *
- * @param function   computes the results; it is called again when the plan has to be made anew
+ * @param function   computes the results; it is called again when the plan has to capture again
  * @param user       handed to the function
  * @param n_results  1 to 1024
  * @param options    NULL for the defaults

@@ -82,7 +82,7 @@ typedef enum adz_products {
  * multiply-adds on (2^18 if a side is below 16; half as many in f64). Calls for smaller products do
  * not pay. It does not get products inside fused steps, such as attention and convolutions.
  *
- * Each BLAS sums in an order of its own, which may also depend on the processor. adze's products
+ * Each BLAS sums in its own order, which may also depend on the processor. adze's products
  * have the same bits on all of these processors (docs/reproducibility.md).
  *
  * @param products  ADZ_PRODUCTS_OWN by default, or ADZ_PRODUCTS_BLAS if ADZE_PRODUCTS=blas is in

@@ -43,7 +43,7 @@ ADZ_API adz_status adz_scope_close(adz_scope *scope);
 ADZ_API adz_tensor *adz_scope_return(adz_scope *scope, adz_tensor *t);
 
 /**
- * Begins a block with a scope of its own: ADZ_SCOPE { ... }. The tensors that are made in the block
+ * Begins a block with its own scope: ADZ_SCOPE { ... }. The tensors that are made in the block
  * end with it, unless they are kept with adz_keep. Blocks nest.
  *
  * @code

@@ -7,12 +7,12 @@
  * derived from the expression. It reads what the node has saved for the fused backward and nothing
  * else, so it costs no training step memory:
  *
- * - A saved input is given to the expression as a view with a position of its own in the graph. So
+ * - A saved input is given to the expression as a view with its own position in the graph. So
  * a path from one input to another outside the operator does not count.
  * - An input that needs a gradient and was not saved has a derivative that does not depend on its
  *   value: the operator is linear in it. Zeros replace it.
  * - Any other input that was not saved is left out, as ADZ_NONE. An operator whose derivative
- *   depends on such an input has a backward of its own.
+ *   depends on such an input has its own backward.
  * - What was drawn is not drawn again. The expression finds the mask that the node has saved by
  *   adzi_derived_extra.
  *
@@ -118,7 +118,7 @@ static bool keep_outputs(const adzi_node *node, derivation *d, adz_tensor *const
 }
 
 /* Calls the expression while the thread records. This function is not inlined, because ADZI_FLOOR
- * needs a stack frame of its own. */
+ * needs its own stack frame. */
 static __attribute__((noinline)) bool compute_recorded(
     adzi_node *node, derivation *d, adz_tensor *const *dy)
 {

@@ -444,7 +444,7 @@ static bool compute_with_graph(operator_call *c)
     return good;
 }
 
-/* This function is not inlined, because ADZI_FLOOR needs a stack frame of its own. */
+/* This function is not inlined, because ADZI_FLOOR needs its own stack frame. */
 static __attribute__((noinline)) bool compute_without_graph(operator_call *c)
 {
     adzi_thread *thread = c->call.thread;

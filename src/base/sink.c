@@ -37,7 +37,7 @@ static adz_status open_device(adzi_sink *sink, const struct stat *about)
     return sink->fd >= 0 ? ADZ_OK : adzi_os_error(sink->op, sink->path, "cannot be opened", errno);
 }
 
-/* Opens the target, or a temporary file beside it. */
+/* Opens the target, or a temporary file next to it. */
 static adz_status open_target(adzi_sink *sink, const char *op, const char *path)
 {
     if (strlen(path) >= sizeof sink->target) {

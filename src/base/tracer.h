@@ -63,7 +63,7 @@ struct adzi_tracer {
     adz_status (*step)(adzi_tracer *tracer, struct adz_optimizer *optimizer);
     /** A launch that belongs to no reported call. */
     void (*launched)(adzi_tracer *tracer);
-    /** `op` has made a tensor with a storage of its own, whose elements are not written yet. */
+    /** `op` has made a tensor with its own storage, whose elements are not written yet. */
     void (*made)(adzi_tracer *tracer, const adz_tensor *t, const char *op);
     /** The elements of `t` follow from numbers and data of the program alone. */
     void (*constant)(adzi_tracer *tracer, const adz_tensor *t);

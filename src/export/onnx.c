@@ -64,7 +64,7 @@ static const char *take_name(adzi_onnx *g, const char *given)
     return name;
 }
 
-/* Names the values that have a name of their own: inputs, parameters and buffers. */
+/* Names the values that have their own name: inputs, parameters and buffers. */
 static bool name_given(adzi_onnx *g)
 {
     const adzi_trace *trace = g->trace;

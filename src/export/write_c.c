@@ -32,8 +32,8 @@ static void collect_weights(const adzi_c99_writer *w, adzi_text *bytes)
     }
 }
 
-/* Writes all files beside their targets, and then replaces the targets: an error in one file leaves
- * all of them as they were. */
+/* Writes all files next to their targets, and then replaces the targets: an error in one file
+ * leaves all of them as they were. */
 static adz_status write_all(
     const char *op, const char *const *paths, const adzi_text *const *texts, size_t n)
 {
@@ -272,7 +272,7 @@ static adz_status check_names(const char *op, const char *const *names, size_t n
         for (size_t k = 0; k < i; ++k) {
             if (strcmp(names[i], names[k]) == 0) {
                 return adzi_error(op, ADZ_ERR_ARGUMENT,
-                    "the plans %zu and %zu are both called %s; give each a name of its own", k, i,
+                    "the plans %zu and %zu are both called %s; give each its own name", k, i,
                     names[i]);
             }
         }

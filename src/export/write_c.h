@@ -6,7 +6,7 @@
 #include "export/trace.h"
 
 /**
- * Writes `path` (net.c), the header beside it (net.h) and, if options->weights is set, the file of
+ * Writes `path` (net.c), the header next to it (net.h) and, if options->weights is set, the file of
  * the weights. Each file is replaced completely or not at all, and no file is touched before the
  * whole text has been made.
  *

@@ -130,7 +130,7 @@ static adz_tensor *forward_by_call(adz_module *module, adz_tensor *x)
     return y;
 }
 
-/* The body of adz_module_forward, in a function of its own so that it lies deeper on the stack
+/* The body of adz_module_forward, in its own function so that it lies deeper on the stack
  * (Note [Calls that are left by a jump]). */
 static __attribute__((noinline)) adz_tensor *run_forward(adz_module *module, adz_tensor *x)
 {
@@ -189,7 +189,7 @@ static adz_status call_by_forward(adz_module *module, const adz_values *in, adz_
                      : adzi_error_null(module->type.name, "the result");
 }
 
-/* The body of adz_module_call, in a function of its own so that it lies deeper on the stack
+/* The body of adz_module_call, in its own function so that it lies deeper on the stack
  * (Note [Calls that are left by a jump]). After a failure `out` has the values it had before. */
 static __attribute__((noinline)) adz_status run_call(
     adz_module *module, const adz_values *in, adz_values *out)

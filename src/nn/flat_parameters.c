@@ -149,7 +149,7 @@ static void release_buffer(void *data, void *user)
     adzi_storage_release(user);
 }
 
-/* A tensor like `t` around the elements of a buffer from `offset` on, with a storage of its own: an
+/* A tensor like `t` around the elements of a buffer from `offset` on, with its own storage: an
  * in-place change of one parameter must not raise the version of the others. The storage keeps the
  * buffer alive. */
 static adz_tensor *slice_tensor(

@@ -49,7 +49,7 @@ adz_tensor *adzi_forward_linear(
 /**
  * Computes dropout(activation(layer(x)) gate(x)), where NULL means no gate. The products come
  * first; one pass then applies bias, activation, gate and dropout. The last bits can differ from
- * those of separate calls, because a product of its own can begin its sums with the bias.
+ * those of separate calls, because a separate product can begin its sums with the bias.
  *
  * @return the result, NULL for an error, or ADZ_NONE if the modules are not linear layers or the
  *         result is so small that the pass saves nothing

@@ -69,7 +69,7 @@ void adzi_listing_free(adzi_listing *listing)
     }
 }
 
-/* prefix + name in a string of its own; NULL without an error recorded if memory is refused. */
+/* prefix + name in a separate string; NULL without an error recorded if memory is refused. */
 static char *full_name(const char *prefix, const char *name)
 {
     adzi_text text = { 0 };

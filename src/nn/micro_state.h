@@ -8,7 +8,7 @@
  * - Running statistics (batch norm). While a micro-batch is computed, batch norm hands its batch
  *   statistics out and leaves the running ones alone. When the statistics of all micro-batches are
  *   known on all ranks, each rank updates its running statistics with them, in order. This
- *   concerns BatchNorm1d. A user's module that hands running tensors of its own to adz_batch_norm
+ *   concerns BatchNorm1d. A user's module that hands its own running tensors to adz_batch_norm
  *   moves them on its rank alone.
  * - Carried values (AWD-LSTM, QRNN, Transformer-XL): buffers outside the state dict, of modules
  *   whose type has `reset` or `select_hidden`. Each micro-batch has its own. They are exchanged

@@ -203,7 +203,7 @@ static adz_status reset_or_select(adz_module *module, adz_tensor *rows)
                : status;
 }
 
-/* The body of change_carried, in a function of its own so that it lies deeper on the stack
+/* The body of change_carried, in its own function so that it lies deeper on the stack
  * (Note [Calls that are left by a jump]). */
 static __attribute__((noinline)) adz_status run_change(
     const char *op, adz_module *module, adz_tensor *rows)

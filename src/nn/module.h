@@ -17,7 +17,7 @@ typedef struct adzi_slot {
     bool persistent;    /* part of the state; always true for a parameter */
 } adzi_slot;
 
-/** The masks of a replay: dropouts take them in order instead of drawing masks of their own. */
+/** The masks of a replay: dropouts take them in order instead of drawing their own masks. */
 typedef struct adzi_masks {
     adz_tensor *const *items;
     size_t count, next; /* `next` is the first mask that no dropout has taken */
@@ -77,7 +77,7 @@ struct adz_module {
  * roots. Instead every change takes a number from one process-wide counter. The largest number in
  * a tree tells whether anything in it has changed. Recurrent modules replace buffers with every
  * call. This must not end the list of parameters that a training loop holds, so the replacement
- * of a buffer has a number of its own. */
+ * of a buffer has its own number. */
 
 /** Records why a pointer leads to no living module. Always returns false. */
 bool adzi_refuse_module(const char *op, const char *argument, const adz_module *module);
@@ -151,7 +151,7 @@ struct adz_values {
 };
 
 /* Note [Arguments that nobody reads]
- * A module reads its arguments by adz_values_argument and the functions beside it. So the library
+ * A module reads its arguments by adz_values_argument and the functions next to it. So the library
  * learns from the call itself which names a module takes, also from the modules of users. An
  * argument that is still unread when the call has succeeded is an error: it was misspelt, or the
  * module cannot take it, and the result would ignore it. The error names what the module asked

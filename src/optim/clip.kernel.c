@@ -48,7 +48,7 @@ static inline double KERNEL(largest)(const elem *x, int64_t n)
     return most;
 }
 
-/* p = 2 and p = inf have loops of their own; p = 1 needs no power. */
+/* p = 2 and p = inf have their own loops; p = 1 needs no power. */
 void KERNEL(norm_sums)(const void *block, int64_t begin, int64_t end);
 void KERNEL(norm_sums)(const void *block, int64_t begin, int64_t end)
 {

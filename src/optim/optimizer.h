@@ -80,7 +80,7 @@ typedef struct adzi_kept {
     double numbers[ADZ_OPTIMIZER_NUMBERS]; /* written in a launch */
 } adzi_kept;
 
-/** A group of parameters with settings of its own. */
+/** A group of parameters with its own settings. */
 typedef struct adzi_group {
     double settings[ADZ_OPTIMIZER_SETTINGS];
     double initial_lr; /* the rate when the first scheduler was made; NaN before that */
@@ -105,7 +105,7 @@ struct adz_optimizer {
     int n_settings, n_states, n_numbers;
     const adzi_shard *shard; /* borrowed; NULL if every part is a whole parameter */
     double defaults[ADZ_OPTIMIZER_SETTINGS];
-    adzi_group **groups; /* each has a block of its own, because launches point to its settings */
+    adzi_group **groups; /* each has its own block, because launches point to its settings */
     size_t n_groups, groups_capacity;
     uint64_t preparations; /* counts the calls of adzi_optimizer_prepare and _undo */
     bool prepared;         /* neither _update nor _undo has followed the last _prepare */

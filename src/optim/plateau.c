@@ -30,7 +30,7 @@ static bool is_better(const adz_scheduler *s)
 }
 
 /* Counts the bad epochs. When there are more than `patience`, rate() reduces the rate, and the next
- * call of advance() begins to count anew. The count itself says that the rate is to be reduced, so
+ * call of advance() begins a new count. The count itself says that the rate is to be reduced, so
  * the saved state needs no flag. */
 static void advance(adz_scheduler *s)
 {

@@ -39,7 +39,7 @@ struct adz_scheduler {
     adz_optimizer *optimizer;
     int64_t last_epoch;
     double numbers[ADZI_SCHEDULE_NUMBERS]; /* constants; each schedule has an enum for them */
-    double moving[ADZI_SCHEDULE_MOVING];   /* the numbers that change beside the epoch */
+    double moving[ADZI_SCHEDULE_MOVING];   /* the numbers that change except the epoch */
     double *list;                          /* milestones, or numbers for each group */
     size_t n_list;
     int momentum_setting; /* index of the optimizer's setting that is cycled; -1: none */

@@ -368,7 +368,7 @@ static bool call_expression(expression *e)
     return status == ADZ_OK && adzi_pending() == ADZ_OK && take_results(e, results);
 }
 
-/* This function is not inlined, because ADZI_FLOOR needs a stack frame of its own. */
+/* This function is not inlined, because ADZI_FLOOR needs its own stack frame. */
 static __attribute__((noinline)) bool express_in_scope(expression *e)
 {
     adzi_thread *thread = adzi_self();

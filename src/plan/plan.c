@@ -60,9 +60,9 @@ static void forget(adz_plan *plan)
 
 /* ---- calling the function ------------------------------------------------------------------- */
 
-/* Calls the function in a scope of its own and takes its results. The scope ends before the
+/* Calls the function in its own scope and takes its results. The scope ends before the
  * capture does, so that the memory of its tensors is known to be freed. This function is not
- * inlined, because ADZI_FLOOR needs a stack frame of its own. */
+ * inlined, because ADZI_FLOOR needs its own stack frame. */
 static __attribute__((noinline)) bool call_captured(const char *op, adz_plan *plan)
 {
     adzi_thread *thread = adzi_self();

@@ -16,7 +16,7 @@ adz_tensor adzi_none = { .alive = ADZI_ALIVE, .rank = 0 };
 /* ---- storage -----------------------------------------------------------------------------------
  */
 
-/* Tensors above 4096 bytes get a storage in a block of its own. A header that outlives its storage
+/* Tensors above 4096 bytes get a storage in its own block. A header that outlives its storage
  * then keeps little memory, and so does a storage that outlives its header. */
 enum { JOINED_BYTES = 4096 };
 
@@ -202,7 +202,7 @@ void adzi_tensor_adopt(adz_tensor *t, adz_tensor *value)
 }
 
 /* A header that lies in one block with its storage is freed with the storage, of which it has a
- * reference. Any other header is a block of its own. */
+ * reference. Any other header is a separate block. */
 void adzi_tensor_bury(adz_tensor *t)
 {
     if (t->joined) {

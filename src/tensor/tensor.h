@@ -214,7 +214,7 @@ static inline void adzi_set_sizes(adz_tensor *t, int rank, const int64_t *sizes)
     }
 }
 
-/** Whether every element has an address of its own (no stride 0 over a size above 1). */
+/** Whether every element has its own address (no stride 0 over a size above 1). */
 bool adzi_is_dense(const adz_tensor *t);
 
 /** The gradient part of a tensor, which is made if there is none. NULL with the error recorded

@@ -69,7 +69,7 @@ HEADERS = {
 }
 UMBRELLAS = {"adze.h", "custom.h"}
 
-# Libraries of their own beside libadze, which use its public headers only: their folder and header.
+# Libraries apart from libadze, which use its public headers only: their folder and header.
 SEPARATE = {"mpi"}
 
 LINES_PER_FILE = 500
@@ -173,7 +173,7 @@ def check_zoo(path, lines):
 
 
 def check_separate(path, lines):
-    """A library beside libadze uses what a program of the user's could use."""
+    """A library apart from libadze uses what a program of the user's could use."""
     for number, line in enumerate(lines, 1):
         match = INCLUDE.match(line)
         if match and '"' in line and not match.group(1).startswith("adze/"):

@@ -1,4 +1,4 @@
-/* Plans: what is captured, what is refused, and when a plan is made anew. */
+/* Plans: what is captured, what is refused, and when a plan captures again. */
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -228,7 +228,7 @@ static void indices_are_checked_in_replays(void **state)
     adz_release(&t[1]);
 }
 
-/* ---- when a plan is made anew ---------------------------------------------------------------- */
+/* ---- when a plan captures again -------------------------------------------------------------- */
 
 static void assert_made_anew(network *n, adz_plan *plan, const char *why)
 {

@@ -87,9 +87,9 @@ ADZ_API void adz_checkpoint_init(adz_checkpoint *checkpoint, size_t size);
  * `generator.<i>` and `loader`. With `parallel` there are `carried.<micro-batch>.<name>`, and the
  * number of micro-batches and the seed in the metadata.
  *
- * With `parallel`, rank 0 alone writes the file. It holds one whole state tensor at a time beside
- * its own part. The file does not depend on the number of ranks: a run that was saved on 4 ranks
- * goes on with 1, 2, 3 or 7, whether its optimizer was divided or not.
+ * With `parallel`, rank 0 alone writes the file. It holds one whole state tensor at a time in
+ * addition to its own part. The file does not depend on the number of ranks: a run that was saved
+ * on 4 ranks goes on with 1, 2, 3 or 7, whether its optimizer was divided or not.
  *
  * @param checkpoint  what to write
  * @param path        replaced if it exists

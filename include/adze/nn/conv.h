@@ -52,7 +52,7 @@ typedef struct adz_conv_module_options {
 ADZ_API void adz_conv_module_options_init(adz_conv_module_options *options, size_t size);
 
 /**
- * A convolution layer for signals, adz_conv1d with parameters of its own.
+ * A convolution layer for signals, adz_conv1d with its own parameters.
  *
  * x is [N, C, L] or [C, L]. Parameters: weight[out, in / groups, K] and bias[out]. Both are drawn
  * from U(-1/sqrt(k), 1/sqrt(k)) with k = in / groups times K, as PyTorch does.
@@ -69,7 +69,7 @@ ADZ_API adz_module *adz_conv1d_new(int64_t in_channels, int64_t out_channels, in
     const adz_conv_module_options *options);
 
 /**
- * A convolution layer for images, adz_conv2d with parameters of its own.
+ * A convolution layer for images, adz_conv2d with its own parameters.
  *
  * x is [N, C, H, W] or [C, H, W]. Parameters: weight[out, in / groups, KH, KW] and bias[out]. Both
  * are drawn from U(-1/sqrt(k), 1/sqrt(k)) with k = in / groups times KH times KW, as PyTorch does.
@@ -90,7 +90,7 @@ ADZ_API adz_module *adz_conv2d_new(int64_t in_channels, int64_t out_channels, ad
     const adz_conv_module_options *options);
 
 /**
- * A transposed convolution layer for signals, adz_conv_transpose1d with parameters of its own.
+ * A transposed convolution layer for signals, adz_conv_transpose1d with its own parameters.
  *
  * x is [N, C, L] or [C, L]. Parameters: weight[in, out / groups, K] and bias[out]. Both are drawn
  * from U(-1/sqrt(k), 1/sqrt(k)) with k = out / groups times K, as PyTorch does.
@@ -107,7 +107,7 @@ ADZ_API adz_module *adz_conv_transpose1d_new(int64_t in_channels, int64_t out_ch
     int64_t kernel_size, const adz_conv_module_options *options);
 
 /**
- * A transposed convolution layer for images, adz_conv_transpose2d with parameters of its own.
+ * A transposed convolution layer for images, adz_conv_transpose2d with its own parameters.
  *
  * x is [N, C, H, W] or [C, H, W]. Parameters: weight[in, out / groups, KH, KW] and bias[out]. Both
  * are drawn from U(-1/sqrt(k), 1/sqrt(k)) with k = out / groups times KH times KW, as PyTorch does.

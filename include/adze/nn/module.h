@@ -64,7 +64,7 @@ ADZ_API void adz_module_free(adz_module **module);
 /**
  * Calls a module with one tensor.
  *
- * The call has a scope of its own: what it computed and neither the result nor a gradient needs is
+ * The call has its own scope: what it computed and neither the result nor a gradient needs is
  * freed. An error's message starts with the path of the module that failed.
  *
  * @param module  any module

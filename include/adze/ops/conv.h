@@ -39,7 +39,7 @@ typedef struct adz_conv_options {
     adz_shape dilation;            /**< distance of the kernel's elements, each 1 or more; 1 */
     adz_shape output_padding;      /**< transposed convolutions only: elements that the result gets
                                         at its end, fewer than the stride or the dilation; 0 */
-    int64_t groups;                /**< groups of channels with weights of their own; 1 */
+    int64_t groups;                /**< groups of channels with their own weights; 1 */
 } adz_conv_options;
 
 /** The defaults. */

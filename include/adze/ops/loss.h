@@ -307,7 +307,7 @@ ADZ_API adz_tensor *adz_gaussian_nll_loss(adz_tensor *x, adz_tensor *target, adz
  *
  * @param x1         x1[N, D] or x1[D], f32 or f64
  * @param x2         shaped like x1
- * @param target     target[N], or [] beside x1[D]: 1 or -1, any dtype
+ * @param target     target[N], or [] with x1[D]: 1 or -1, any dtype
  * @param reduction  none, mean or sum
  * @param margin     from -1 to 1 makes sense; PyTorch's default is 0
  * @return           l[N] or a scalar, or the mean or sum as a scalar, borrowed from the scope, or

@@ -203,7 +203,7 @@ typedef enum adz_padding_mode {
 } adz_padding_mode;
 
 /**
- * Surrounds a tensor with elements of its own.
+ * Surrounds a tensor with its own elements.
  *
  * @param x     any dtype that adz_cat takes
  * @param pads  n/2 pairs (before, after): the first pair for the last dimension, the second pair

@@ -159,7 +159,8 @@ ADZ_API adz_tensor *adz_atanh(adz_tensor *x);
  *
  *     y = sqrt(a^2 + b^2)
  *
- * An infinite element gives infinity, also beside NaN. The gradients at the origin are NaN.
+ * An infinite element gives infinity, even if the other one is NaN. The gradients at the origin are
+ * NaN.
  *
  * @param a  any shape, any dtype but f16 and bf16
  * @param b  broadcasts with a

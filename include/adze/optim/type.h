@@ -41,7 +41,7 @@
  * adz_module_free(&model);
  * @endcode
  *
- * The optimizer has groups with settings of their own, schedulers, checkpoints, flat parameters and
+ * The optimizer has groups with their own settings, schedulers, checkpoints, flat parameters and
  * states that are divided among ranks, and plans capture its step. The update is written with
  * adze's operators. Kernels may be added for speed; adz_optimizer_check compares them with the
  * operators.
@@ -220,8 +220,8 @@ ADZ_API const adz_optimizer_type *adz_optimizer_type_of(const adz_optimizer *opt
 
 /**
  * A setting by which an update chooses its operators: `if (adz_update_setting(u, NESTEROV) != 0)`.
- * A change of such a setting makes a plan anew. "lr", "momentum" and "beta1" are refused, because
- * schedulers change them from step to step; the numbers have them.
+ * After a change of such a setting a plan captures again. "lr", "momentum" and "beta1" are refused,
+ * because schedulers change them from step to step; the numbers have them.
  *
  * @param update   as given to the type's `update`
  * @param setting  the number of the setting in the type

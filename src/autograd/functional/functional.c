@@ -258,7 +258,7 @@ static void retire_leaves(adzi_functional *f)
     }
 }
 
-/* This function is not inlined, because ADZI_FLOOR needs a stack frame of its own. */
+/* This function is not inlined, because ADZI_FLOOR needs its own stack frame. */
 static __attribute__((noinline)) bool compute(
     adzi_functional *f, bool (*work)(adzi_functional *), adz_tensor **kept, size_t *n_kept)
 {

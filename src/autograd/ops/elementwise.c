@@ -9,7 +9,7 @@
 /* The whole forward of functions like exp and tanh. An integer or bool x is converted to f32 by
  * adz_to before the call is recorded, so such an x never receives a gradient. The node saves either
  * x or y, whichever gives the cheaper derivative: exp saves y, log saves x.
- * An operator whose result keeps an integer dtype, such as abs, has a forward of its own. */
+ * An operator whose result keeps an integer dtype, such as abs, has its own forward. */
 adz_tensor *adzi_unary(
     const adzi_op *op, adz_tensor *x, adzi_float_kernels kernels, adzi_saves saves)
 {

@@ -184,7 +184,7 @@ static bool is_among(const adz_tensor *t, adz_tensor *const *others, size_t n)
     return false;
 }
 
-/* This function is not inlined, because ADZI_FLOOR needs a stack frame of its own. */
+/* This function is not inlined, because ADZI_FLOOR needs its own stack frame. */
 __attribute__((noinline)) bool adzi_leaves_add(
     adzi_leaves *leaves, const char *op, adz_tensor *y, adz_tensor *const *others, size_t n)
 {

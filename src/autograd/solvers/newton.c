@@ -1,4 +1,4 @@
-/* Newton's method: each row goes along its own direction, d = -J^-1 f, by a step of its own. */
+/* Newton's method: each row goes along its own direction, d = -J^-1 f, by its own step. */
 #include <float.h>
 #include <math.h>
 

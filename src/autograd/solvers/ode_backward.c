@@ -1,6 +1,6 @@
 /* The gradient of a solution. The node keeps some of the states between steps. Its backward goes
  * through the steps from the last one to the first: it computes the states between two kept ones
- * again, and then each step with a graph of its own, which ends with the step. A backward that gets
+ * again, and then each step with its own graph, which ends with the step. A backward that gets
  * a graph records all steps at once. */
 #include <math.h>
 #include <string.h>

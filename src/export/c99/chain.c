@@ -1,7 +1,7 @@
 /* Chains: elementwise calls that follow each other, as one loop. A result that only calls of the
  * chain read is a local variable of the loop and takes no memory.
  *
- * In a loop of its own, a call reads its inputs before later calls write anything. In a joined loop
+ * In a separate loop, a call reads its inputs before later calls write anything. In a joined loop
  * an element is read and written by all calls before the next element. So both compute the same
  * where all calls that use a memory, of which one writes to it, use it by the same layout. */
 #include <stdio.h>

@@ -62,7 +62,7 @@ int adzi_c99_lanes_add_reduced(adzi_c99_lanes *lanes, const adzi_c99_value *valu
 void adzi_c99_lanes_open(adzi_c99 *c, adzi_c99_lanes *lanes)
 {
     adzi_c99_nest_open(c, &lanes->outer);
-    if (lanes->outer.loops == 0) { /* a block of its own for the lane's variables */
+    if (lanes->outer.loops == 0) { /* a separate block for the lane's variables */
         adzi_c99_line(c, "{");
         ++c->depth;
     }

@@ -11,7 +11,7 @@
  * promise it.
  *
  * It does not hold for cuts along columns (f32 on Haswell and Zen) nor for products of a matrix and
- * a vector. There, and everywhere under adz_set_deterministic(), each block is a call of its own.
+ * a vector. There, and everywhere under adz_set_deterministic(), each block is a separate call.
  * Along the columns of a wide C that costs little, because each call packs only the small operand
  * again.
  */
@@ -260,7 +260,7 @@ typedef struct warm_up_args {
 } warm_up_args;
 
 /* A product that takes long enough for all threads of a launch to work at the same time. Each of
- * them then makes BLAS take a buffer of its own. */
+ * them then makes BLAS take its own buffer. */
 static void warm_up(const void *args, int64_t begin, int64_t end)
 {
     const float *zeros = ((const warm_up_args *)args)->zeros;

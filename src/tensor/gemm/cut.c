@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The most blocks of an item if each block is a call of its own. */
+/* The most blocks of an item if each block is a separate call. */
 enum { MOST_ALONE = 8 };
 
 adzi_gemm_cut adzi_gemm_cut_by(const adzi_gemm_args *g, const adzi_gemm_cut_rule *rule)

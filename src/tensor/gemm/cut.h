@@ -14,14 +14,14 @@
  *
  * An implementation gives an element of C either the same bits wherever a block ends, or not. If it
  * does, the neighbouring blocks of a thread become one rectangle and one call. If it does not, each
- * block is a call of its own (`each_alone`), so that the bits depend on the shape alone. Such a
+ * block is a separate call (`each_alone`), so that the bits depend on the shape alone. Such a
  * call packs the operand that all blocks share again, so there are at most eight blocks.
  */
 
 /** How an implementation wants its products cut. */
 typedef struct adzi_gemm_cut_rule {
     bool by_columns;  /**< along the columns of C, else along its rows */
-    bool each_alone;  /**< every block is a call of its own */
+    bool each_alone;  /**< every block is a separate call */
     double work;      /**< least multiply-adds of a block; 0 for no such bound */
     int64_t least;    /**< least rows or columns of a block */
     bool above;       /**< a block exceeds `work` and `least`; else it may equal them */
@@ -86,7 +86,7 @@ static inline const void *adzi_gemm_at(const adzi_gemm_args *g, const void *base
     return (const char *)base + elements * adzi_gemm_item_size(g);
 }
 
-/** A rectangle of one item's C as a product of its own, with a batch of 1 and without `relu`. */
+/** A rectangle of one item's C as a separate product, with a batch of 1 and without `relu`. */
 adzi_gemm_args adzi_gemm_part(const adzi_gemm_args *g, const adzi_gemm_block *block);
 
 /** C = beta C + bias for one item. C is not read when beta is 0. */

@@ -30,7 +30,7 @@ typedef struct adzi_gemm_pack_args {
  *
  * Each layer reads and writes C once more. Layers of 384 elements with AVX2 and of 768 with AVX-512
  * make products with long sides up to 9% faster than layers of 256 (Zen 4). A block has as many
- * rows, and a group as many strips, as have room beside the depth of the layer.
+ * rows, and a group as many strips, as have room with the depth of the layer.
  *
  * A tile needs the strip contiguous, and of A one element per row at a time. So rows of A that are
  * contiguous along k need no copy. A transposed A and a wide B are packed, because the rows of a

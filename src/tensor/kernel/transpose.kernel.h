@@ -5,7 +5,7 @@
  * vector of 16 bytes in f32 or two in f64. With AVX2, two tiles of f32 share their shuffles. */
 
 #if defined(__AVX2__) && ELEM_IS_F32
-/* to[8, 4] = from[4, 8]^T: each half of a register is a tile of its own. */
+/* to[8, 4] = from[4, 8]^T: each half of a register is a separate tile. */
 INLINE void KERNEL(transpose_4x8)(elem *to, int64_t to_ld, const elem *from, int64_t ld)
 {
     const __m256 w = _mm256_loadu_ps(from), x = _mm256_loadu_ps(from + ld);

@@ -214,7 +214,7 @@ static inline double adzi_atan2_f64(double y, double x)
 }
 
 /* sqrt(a^2 + b^2), with operands scaled so that no square leaves the range. An infinite operand
- * gives infinity, also beside NaN, as in C99. */
+ * gives infinity, even if the other one is NaN, as in C99. */
 static inline double adzi_hypot_f64(double a, double b)
 {
     double x = adzi_abs_f64(a), y = adzi_abs_f64(b);

@@ -134,7 +134,7 @@ static const char *add_bias(const pass *a, char *out, const char *x, const char 
 }
 
 /* Computes y of one tile, up to the dropout. `from` is what the next step reads: x at first, then
- * y, over which each step writes. The sum gate + gate_bias needs memory of its own, on the stack.
+ * y, over which each step writes. The sum gate + gate_bias needs its own memory, on the stack.
  */
 static void forward_tile(const pass *a, tile t)
 {

@@ -185,7 +185,7 @@ bool adzi_attention_check(adzi_attention *at, const adz_attention_options *optio
 
 /* ---- the plain composition, which holds the whole matrix of probabilities ------------------- */
 
-/* Rows start with a group of their own, so that kernels can draw any row without the ones before
+/* Rows start with their own group, so that kernels can draw any row without the ones before
  * it. */
 int64_t adzi_attention_row_words(const adzi_attention *at)
 {

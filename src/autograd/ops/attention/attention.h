@@ -32,7 +32,7 @@ static inline bool adzi_attention_draws(const adzi_attention *at)
 
 /**
  * The keys of a row of probabilities as dropout counts them: rounded up to whole groups of Philox,
- * so that every row of the mask begins with a group of its own.
+ * so that every row of the mask begins with its own group.
  */
 int64_t adzi_attention_row_words(const adzi_attention *at);
 

@@ -8,7 +8,7 @@
  * Shapes of one item of the batch: Q[L, E], K[S, E], V[S, Ev], Y[L, Ev]. S and P [L, S] never exist
  * as a whole. drop() zeroes elements with probability 1 - keep and divides the others by keep.
  *
- * A unit is a worker with scratch memory of its own. Workers take tasks off a common counter. A
+ * A unit is a worker with its own scratch memory. Workers take tasks off a common counter. A
  * task of the forward is up to 256 queries of one item, against all keys in blocks of 64. A task of
  * the backward is one item: its blocks of keys in order, and for each of them all blocks of
  * queries. Blocks of scores are [64, 64], 16 KiB in f32. Products run in packed rows whose length
@@ -153,7 +153,7 @@ typedef struct KERNEL(forward) {
 
 /* One block: scores = K Q^T, masks, online softmax, dropout, and y = factor * y + scores^T V.
  * `first` is the block's first query, counted from the first query of the task. The case of 64
- * columns is a call of its own, so that the loops have a constant length. A factor of 1, from a
+ * columns is a separate call, so that the loops have a constant length. A factor of 1, from a
  * maximum that has not changed, leaves the row of y alone. */
 static void KERNEL(attend_block)(const adzi_attention_args *g, KERNEL(forward) * f, const block *at,
     int64_t first, const elem *k, const elem *v, int64_t v_row)

@@ -7,7 +7,7 @@
  * al., "FlashAttention", 2022). m and the reciprocal of the sum are saved, and the backward
  * computes the probabilities again from them.
  *
- * A unit is a worker, which has scratch memory of its own. Workers take tasks off a common counter,
+ * A unit is a worker, which has its own scratch memory. Workers take tasks off a common counter,
  * since a causal mask makes tasks unequal. A task of the forward is up to ADZI_ATTENTION_GROUP
  * queries of one item (one matrix of the batch). A task of the backward is one item. Within a task
  * blocks are summed in order, so the bits depend on the shapes alone.

@@ -169,7 +169,7 @@ static void free_scratch(const adzi_attention_args *args, size_t scratch)
     adzi_free(args->scratch - ADZI_ALIGNMENT, scratch);
 }
 
-/* Sets the counter of tasks to 0. It is a launch of its own, so that a replay sets it again. The
+/* Sets the counter of tasks to 0. It is a separate launch, so that a replay sets it again. The
  * launch has one unit; the test leaves out parts without units. */
 void adzi_attention_begin(const void *args, int64_t begin, int64_t end)
 {

@@ -8,7 +8,7 @@
  * exists as a whole. A block is 64 positions, and a range is at most 128 values of k. The patches
  * of one range in one block are packed into scratch memory and multiplied there.
  *
- * A unit of a launch is a worker with scratch memory of its own, which computes a run of tasks. A
+ * A unit of a launch is a worker with its own scratch memory, which computes a run of tasks. A
  * task of the forward is a block and some maps of a group. A task of the weight's gradient is a
  * range of k, some maps, and a part of the blocks. The parts are added in order afterwards. Ranges,
  * parts and tasks depend on the shapes only, so the bits do not depend on the number of workers. */

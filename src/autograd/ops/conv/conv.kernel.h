@@ -15,7 +15,7 @@
  * same taps, and neighbours in a phase read neighbours of the source. A phase is therefore computed
  * as a convolution with stride 1. No zero is multiplied, whatever the stride is.
  *
- * Heights and widths have phases of their own. A signal of one dimension is an image of height 1.
+ * Heights and widths have their own phases. A signal of one dimension is an image of height 1.
  */
 #ifndef ADZI_AUTOGRAD_OPS_CONV_CONV_KERNEL_H
 #define ADZI_AUTOGRAD_OPS_CONV_CONV_KERNEL_H

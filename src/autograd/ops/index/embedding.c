@@ -38,7 +38,7 @@ static adz_tensor *frequencies(adz_tensor *ids, int64_t rows, adz_dtype dtype)
     return adz_to(adz_reshape(share, shape), dtype);
 }
 
-/* dweight is a sum of rows, an operator of its own, so that it can be differentiated again.
+/* dweight is a sum of rows, a separate operator, so that it can be differentiated again.
  * Gradients are scaled before they are summed. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {

@@ -241,7 +241,7 @@ adz_tensor *adzi_rows_sum(adz_tensor *y, int dim, adz_tensor *index, int64_t siz
     }
     adzi_save_input(&call, 1);
     if (x->numel > 0) {
-        /* A row may be long, so its blocks are units of their own. */
+        /* A row may be long, so its blocks are separate units. */
         int64_t row = adzi_numel(shape.rank - dim - 1, shape.sizes + dim + 1);
         adzi_rows_sum_args args = { .y = from->data,
             .x = x->data,

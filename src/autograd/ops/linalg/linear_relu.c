@@ -51,7 +51,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 }
 
 /* A narrow layer masks dy inside linear_narrow. With many outputs and a gradient of x, that kernel
- * cannot mask, because dx is computed by a product. Other layers mask dy in a pass of its own, in
+ * cannot mask, because dx is computed by a product. Other layers mask dy in a separate pass, in
  * place if the engine is the only owner of dy. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {

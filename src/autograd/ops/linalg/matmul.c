@@ -19,9 +19,9 @@ typedef struct {
     bool ta, tb; /* whether a and b are transposed before they are multiplied */
 } matmul_attr;
 
-/* The gradients are products as well, so the expression is fast enough and no fused backward stands
- * beside it. The gradient of a transposed operand is computed as the transpose of the formula, so
- * it needs no copy: da = (dy op(b)^T)^T = op(b) dy^T. The engine sums over leading dimensions that
+/* The gradients are products as well, so the expression is fast enough and there is no fused
+ * backward. The gradient of a transposed operand is computed as the transpose of the formula, so it
+ * needs no copy: da = (dy op(b)^T)^T = op(b) dy^T. The engine sums over leading dimensions that
  * were broadcast. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {

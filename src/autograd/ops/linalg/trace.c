@@ -1,6 +1,6 @@
 #include "autograd/op.h"
 
-/* The sum of the diagonal of a matrix, torch.trace. A composition: the elements beside the diagonal
+/* The sum of the diagonal of a matrix, torch.trace. A composition: the elements off the diagonal
  * are filled with 0. */
 adz_tensor *adz_trace(adz_tensor *x)
 {
@@ -10,6 +10,6 @@ adz_tensor *adz_trace(adz_tensor *x)
     if (x->rank != 2) {
         return adzi_fail("trace", ADZ_ERR_SHAPE, "x%s is no matrix", adzi_text_shape(x));
     }
-    adz_tensor *beside = adz_logical_not(adz_eye(x->sizes[0], x->sizes[1], ADZ_BOOL));
-    return adz_sum(adz_masked_fill(x, beside, 0), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    adz_tensor *off = adz_logical_not(adz_eye(x->sizes[0], x->sizes[1], ADZ_BOOL));
+    return adz_sum(adz_masked_fill(x, off, 0), ADZ_ALL_DIMS, ADZ_DROPDIM);
 }

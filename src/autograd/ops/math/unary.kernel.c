@@ -1,4 +1,4 @@
-/* Kernels of functions of one number, and of derivatives that have a kernel of their own.
+/* Kernels of functions of one number, and of derivatives that have their own kernel.
  *
  * A unit is one element. POINTWISE1 computes from an operand x. POINTWISE2 computes a derivative
  * from a = dy and the saved b = x or y, as its row says. Derivatives that are missing here are

@@ -273,7 +273,7 @@ static bool check_channels(const adz_tensor *x, const adz_tensor *t, const char 
     return true;
 }
 
-/* Running statistics are updated in place in training, so they need memory of their own and may not
+/* Running statistics are updated in place in training, so they need their own memory and may not
  * be on the tape. */
 static bool check_running(const adz_tensor *mean, const adz_tensor *var, bool training)
 {

@@ -6,7 +6,7 @@
 #include "autograd/ops/pool/windows.h"
 
 /** Reads the caller's options into `o`, which has the defaults. False with the error recorded under
- * `op` if they, or the size beside them, are wrong for any x. */
+ * `op` if they, or the size given with them, are wrong for any x. */
 bool adzi_interpolate_read(const char *op, adz_shape size, const adz_interpolate_options *options,
     adz_interpolate_options *o);
 

@@ -218,7 +218,7 @@ static void run_backward_steps(const adzi_recurrent_run *v)
 }
 
 /* dw_hh of `blocks` blocks of H rows, from the blocks of dgates that begin at block `from`. h0 is
- * not in y, so the first steps of the sequences are a product of their own. All other h_(t-1) are
+ * not in y, so the first steps of the sequences are a separate product. All other h_(t-1) are
  * neighbours in y and take one product, to which skipped steps add 0. */
 static void weight_gradient(
     const adzi_recurrent_run *v, char *dweight, int64_t from, int64_t blocks)

@@ -111,7 +111,7 @@ static int64_t KERNEL(logsumexp_rows)(const adzi_reduce_args *a, int64_t begin, 
     elem m[KERNEL(rows)], y[KERNEL(rows)];
     double sum[KERNEL(rows)];
     KERNEL(exp_sums)(sum, m, x, rows, a->n);
-    /* A loop of its own: the logarithm of one row does not wait for that of another. */
+    /* A separate loop: the logarithm of one row does not wait for that of another. */
     for (int64_t r = 0; r < rows; ++r) {
         y[r] = (elem)((double)m[r] + adzi_log_f64(sum[r]));
     }

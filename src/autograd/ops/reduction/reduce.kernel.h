@@ -48,7 +48,7 @@ static inline int64_t KERNEL(next_offset)(const adzi_reduce_args *a, int64_t *in
     return offset;
 }
 
-/* Copies elements first .. first+n-1 of w contiguous results at x; each result has a row of its own
+/* Copies elements first .. first+n-1 of w contiguous results at x; each result has its own row
  * in `rows`. Not inlined, because its setup would slow down rows that need no copy. */
 static __attribute__((noinline)) void KERNEL(gather)(
     const adzi_reduce_args *a, const elem *x, int64_t first, int64_t n, int64_t w, elem *rows)

@@ -57,7 +57,7 @@ static bool is_worth_blocks(const adzi_reduce_args *args, int64_t results)
     return args->n >= 2 * ADZI_REDUCE_GRAIN && PARTIAL / results >= 3;
 }
 
-/* Sums blocks of the longest reduced dimension into `partial`. Blocks become results of their own:
+/* Sums blocks of the longest reduced dimension into `partial`. Blocks become separate results:
  * their number is a new first kept dimension, so the ordinary kernel computes them. The elements
  * after the last whole block are summed by a second launch. Returns the number of partial sums per
  * result, or 0 if there is only one block. See Note [Few results of many elements]. */

@@ -102,7 +102,7 @@ static adz_tensor *variant_forward(adz_module *self, adz_tensor *x)
     return adz_module_forward(adz_module_child_at(self, 0), x);
 }
 
-/* The module type of one variant: in darts each has a class of its own. */
+/* The module type of one variant: in darts each has its own class. */
 #define VARIANT(text)                                                             \
     {                                                                             \
         .size = sizeof(adz_module_type), .name = text, .forward = variant_forward \

@@ -207,7 +207,7 @@ static int64_t states_of(const qrnn_state *state)
     return state->o.n_layers * (state->o.bidirectional ? 2 : 1);
 }
 
-/* Checks the shape of hid[states, B, F] beside x. The first layer checks x itself. */
+/* Checks the shape of hid[states, B, F] for x. The first layer checks x itself. */
 static bool check_states(adz_module *self, const adz_tensor *x, const adz_tensor *hid)
 {
     const qrnn_state *state = zoo_state(self);
