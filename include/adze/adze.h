@@ -21,6 +21,7 @@
 #include "adze/plan.h"
 #include "adze/precision.h"
 #include "adze/random.h"
+#include "adze/sequences.h"
 #include "adze/solvers.h"
 #include "adze/tensor.h"
 

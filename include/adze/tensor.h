@@ -21,6 +21,7 @@
 
 #include "adze/base.h"
 #include "adze/scope.h"
+#include "adze/sequences.h"
 
 #ifdef __cplusplus
 #include <initializer_list>
@@ -398,44 +399,6 @@ ADZ_API adz_tensor *adz_tensor_from(const void *data, adz_shape shape, adz_dtype
  */
 ADZ_API adz_tensor *adz_tensor_wrap(void *data, adz_shape shape, adz_dtype dtype,
     void (*deleter)(void *data, void *user), void *user);
-
-/**
- * The numbers start, start + step, ... up to but not including end.
- *
- * @param start  first value
- * @param end    bound, not included
- * @param step   not 0, and towards end
- * @param dtype  not bool
- * @return       y[ceil((end - start) / step)], borrowed from the scope, or NULL (ADZ_ERR_ARGUMENT,
- *               ADZ_ERR_DTYPE, ADZ_ERR_MEMORY)
- * @see          torch.arange
- */
-ADZ_API adz_tensor *adz_arange(double start, double end, double step, adz_dtype dtype);
-
-/**
- * Evenly spaced numbers, both ends included.
- *
- * @param start  first value
- * @param end    last value
- * @param steps  0 or more
- * @param dtype  not bool
- * @return       y[steps], borrowed from the scope, or NULL (ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE,
- *               ADZ_ERR_MEMORY)
- * @see          torch.linspace
- */
-ADZ_API adz_tensor *adz_linspace(double start, double end, int64_t steps, adz_dtype dtype);
-
-/**
- * Ones on the diagonal, zeros elsewhere.
- *
- * @param rows     0 or more
- * @param columns  0 or more
- * @param dtype    any dtype
- * @return         y[rows, columns], borrowed from the scope, or NULL (ADZ_ERR_SHAPE,
- *                 ADZ_ERR_DTYPE, ADZ_ERR_MEMORY)
- * @see            torch.eye
- */
-ADZ_API adz_tensor *adz_eye(int64_t rows, int64_t columns, adz_dtype dtype);
 
 /**
  * A tensor with undefined contents, of another tensor's shape and dtype.

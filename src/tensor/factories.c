@@ -7,6 +7,7 @@
 #include "base/tracer.h"
 #include "tensor/copy.h"
 #include "tensor/kernel/pointwise.h"
+#include "tensor/kernel/real.h"
 #include "tensor/range.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
@@ -159,6 +160,7 @@ typedef struct {
     adz_dtype dtype;
     double start, step, end;
     int64_t last; /* the index whose value is exactly `end`; -1 for none */
+    double base;  /* the elements are its powers by the values; NAN: the values themselves */
 } sequence_args;
 
 /* value(i) = start + i * step. Each value is computed from its index, so that rounding errors do
@@ -169,14 +171,15 @@ static void write_sequence(const void *block, int64_t begin, int64_t end)
     const int64_t item = (int64_t)adz_dtype_size(args->dtype);
     for (int64_t i = begin; i < end; ++i) {
         const double value = i == args->last ? args->end : args->start + (double)i * args->step;
-        adzi_encode(args->dtype, value, args->out + i * item);
+        adzi_encode(args->dtype, isnan(args->base) ? value : adzi_real_pow(args->base, value),
+            args->out + i * item);
     }
 }
 
-/* A tensor of `count` elements, start + i * step. The last element is exactly `end`, unless `end`
- * is NAN. */
-static adz_tensor *sequence(
-    const char *op, double start, double step, double end, double count, adz_dtype dtype)
+/* A tensor of `count` values start + i * step, or of the powers of a base by them. The last value
+ * is exactly `end`, unless `end` is NAN. */
+static adz_tensor *sequence(const char *op, double start, double step, double end, double count,
+    adz_dtype dtype, double base)
 {
     if (dtype == ADZ_BOOL) {
         return adzi_fail(op, ADZ_ERR_DTYPE, "a sequence cannot be bool; choose a dtype of numbers");
@@ -189,7 +192,9 @@ static adz_tensor *sequence(
     if (t != NULL) {
         adzi_capture_number(start);
         adzi_capture_number(step);
-        const sequence_args args = { t->data, dtype, start, step, end, isnan(end) ? -1 : n - 1 };
+        adzi_capture_number(isnan(base) ? 0 : base);
+        const sequence_args args = { t->data, dtype, start, step, end, isnan(end) ? -1 : n - 1,
+            base };
         const bool open = adzi_trace_open(true);
         adzi_launch(write_sequence, &args, n, ADZI_POINTWISE_GRAIN);
         adzi_trace_open(open);
@@ -204,18 +209,47 @@ adz_tensor *adz_arange(double start, double end, double step, adz_dtype dtype)
         return adzi_fail("arange", ADZ_ERR_ARGUMENT, "from %s to %s by %s: step must lead to end",
             adzi_text_number(start), adzi_text_number(end), adzi_text_number(step));
     }
-    return sequence("arange", start, step, NAN, ceil((end - start) / step), dtype);
+    return sequence("arange", start, step, NAN, ceil((end - start) / step), dtype, NAN);
 }
 
-adz_tensor *adz_linspace(double start, double end, int64_t steps, adz_dtype dtype)
+/* The values of linspace, or the powers of `base` by them. */
+static adz_tensor *spaced(
+    const char *op, double start, double end, int64_t steps, adz_dtype dtype, double base)
 {
     if (steps < 0 || !isfinite(start) || !isfinite(end)) {
-        return adzi_fail("linspace", ADZ_ERR_ARGUMENT,
+        return adzi_fail(op, ADZ_ERR_ARGUMENT,
             "%lld steps from %s to %s: steps must be 0 or more and both ends finite",
             (long long)steps, adzi_text_number(start), adzi_text_number(end));
     }
     double step = steps > 1 ? (end - start) / (double)(steps - 1) : 0;
-    return sequence("linspace", start, step, steps > 1 ? end : NAN, (double)steps, dtype);
+    return sequence(op, start, step, steps > 1 ? end : NAN, (double)steps, dtype, base);
+}
+
+adz_tensor *adz_linspace(double start, double end, int64_t steps, adz_dtype dtype)
+{
+    return spaced("linspace", start, end, steps, dtype, NAN);
+}
+
+/* An integer holds neither infinity nor NaN, so the powers of both ends have to be in its range. A
+ * positive base has all others between them. */
+adz_tensor *adz_logspace(double start, double end, int64_t steps, double base, adz_dtype dtype)
+{
+    static const char op[] = "logspace";
+    if (!isfinite(base)) {
+        return adzi_fail(
+            op, ADZ_ERR_ARGUMENT, "base is %s, but must be finite", adzi_text_number(base));
+    }
+    if (adzi_is_integer(dtype) && base <= 0) {
+        return adzi_fail(op, ADZ_ERR_ARGUMENT,
+            "base is %s, but must be positive for %s, which holds no NaN; use a dtype of floats",
+            adzi_text_number(base), adz_dtype_name(dtype));
+    }
+    if (isfinite(start) && isfinite(end) && steps > 0 &&
+        (!holds(op, adzi_real_pow(base, start), dtype) ||
+            (steps > 1 && !holds(op, adzi_real_pow(base, end), dtype)))) {
+        return NULL;
+    }
+    return spaced(op, start, end, steps, dtype, base);
 }
 
 /* A unit is an element of the diagonal of out[rows, columns]. */

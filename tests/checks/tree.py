@@ -61,7 +61,7 @@ OTHER_WORDS = re.compile(r"\b([Ii]n(-|\s+(\*\s+)?)place\b(?!\s+(\*\s+)?of\b)|las
 # modules and is included by whoever defines one.
 HEADERS = {
     "base": "base", "dlpack": "tensor", "scope": "tensor", "tensor": "tensor", "random": "tensor",
-    "precision": "base", "options": "base", "checks": "nn",
+    "precision": "base", "sequences": "tensor", "options": "base", "checks": "nn",
     "autograd": "autograd", "functional": "autograd", "solvers": "autograd", "ops": "autograd",
     "custom": "autograd", "operator": "autograd",
     "nn": "nn", "data": "data", "optim": "optim", "distributed": "distributed",

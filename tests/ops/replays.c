@@ -20,6 +20,9 @@ static const struct {
     { "one_hot", -1, "the largest index decides the shape of the result" },
     { "nonzero", 0, "the elements decide the shape of the result" },
     { "masked_select", 0, "the mask decides the shape of the result" },
+    { "bincount", 0, "the largest number decides the shape of the result" },
+    { "unique", 0, "the elements decide the shape of the result" },
+    { "index_put", -1, "the mask decides how many values are put" },
 };
 
 static bool is_replayed(const op_case *c, size_t s)

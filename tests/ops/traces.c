@@ -16,6 +16,9 @@ static const struct {
 } not_traced[] = {
     { "scaled_dot_product_attention", "draws random numbers" }, /* a mask is given */
     { "masked_select", "by the program itself" },
+    { "bincount", "by the program itself" },
+    { "unique", "by the program itself" },
+    { "index_put", "by the program itself" }, /* with a mask */
     { "instance_norm", "in another way than through this tensor" },
 };
 

@@ -196,8 +196,9 @@ typedef struct object_list {
 
 static const object_list tensor_lists[] = { { "matrices", 3, { 0, 0, 0 } }, { "loss", 1, { 17 } },
     { "leaf", 1, { 1 } }, { "lstm", 4, { 20, 20, 21, 21 } }, { "gru", 4, { 29, 29, 30, 30 } },
-    { "rnn", 4, { 0, 0, 4, 4 } }, { "matrix and ids", 2, { 0, 3 } }, { "NULL", 0, { 0 } },
-    { "first NULL", 2, { -1, 0 } }, { "last NULL", 3, { 0, 0, -1 } }, { "none", 2, { 18, 18 } },
+    { "rnn", 4, { 0, 0, 4, 4 } }, { "matrix and ids", 2, { 0, 3 } }, { "ids", 1, { 3 } },
+    { "vectors", 2, { 4, 4 } }, { "NULL", 0, { 0 } }, { "first NULL", 2, { -1, 0 } },
+    { "last NULL", 3, { 0, 0, -1 } }, { "none", 2, { 18, 18 } },
     { "of all kinds", 4, { 0, 3, 5, 9 } } };
 static const object_list other_lists[] = { { "three", 3, { 0, 0, 0 } }, { "one", 1, { 0 } },
     { "NULL", 0, { 0 } }, { "first NULL", 2, { -1, 0 } }, { "last NULL", 3, { 0, 0, -1 } } };

@@ -128,23 +128,6 @@ static void sizes_are_checked(void **state)
     assert_int_equal(adz_error_code(), ADZ_ERR_MEMORY);
 }
 
-static void sequences(void **state)
-{
-    (void)state;
-    adz_tensor *a = adz_arange(0, 1, 0.1, ADZ_F64), *l = adz_linspace(-1, 1, 5, ADZ_F32);
-    assert_int_equal(adz_tensor_numel(a), 10);
-    assert_float_equal(adz_tensor_at(a, (int64_t[]){ 7 }), 0.7, 1e-15);
-    assert_int_equal(adz_tensor_numel(adz_arange(5, 0, -2, ADZ_I64)), 3);
-    assert_null(adz_arange(0, 5, -1, ADZ_F32));
-    adz_error_clear();
-    assert_float_equal(adz_tensor_at(l, (int64_t[]){ 4 }), 1, 0);
-    assert_float_equal(adz_tensor_at(l, (int64_t[]){ 1 }), -0.5, 0);
-    assert_int_equal(adz_tensor_numel(adz_linspace(0, 1, 0, ADZ_F32)), 0);
-    adz_tensor *e = adz_eye(2, 3, ADZ_I64);
-    int64_t expected[] = { 1, 0, 0, 0, 1, 0 };
-    assert_memory_equal(adz_tensor_data_i64(e), expected, sizeof expected);
-}
-
 static int deleted;
 
 static void count_deletion(void *data, void *user)
@@ -456,7 +439,6 @@ int main(void)
 #endif
         TEST(a_thread_ends_its_root_scope),
         TEST(sizes_are_checked),
-        TEST(sequences),
         TEST(the_callers_memory),
         TEST(a_user_without_a_deleter_stays_the_callers),
         TEST(reading_and_writing),

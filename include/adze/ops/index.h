@@ -308,6 +308,125 @@ ADZ_API adz_tensor *adz_masked_select(adz_tensor *x, adz_tensor *mask);
  */
 ADZ_API adz_tensor *adz_take_along_dim(adz_tensor *x, adz_tensor *indices, int dim);
 
+/**
+ * Where values belong in sorted lanes, so that the lanes stay sorted.
+ *
+ *     y = the number of elements e of the lane with e < value, or e <= value if `right`
+ *
+ * NaN counts as the largest of all, as adz_sort has it. The lanes are checked in each call, which
+ * takes one pass over them: search for many values in one call.
+ *
+ * @param sorted  sorted[n] for values of any shape, or sorted[..., n] with a lane for each row of
+ *                values; ascending; any dtype but f16 and bf16
+ * @param values  values[..., m] in sorted's dtype, with the leading sizes of sorted
+ * @param right   false for the position before elements that equal the value, PyTorch's default;
+ *                true for the one behind them
+ * @return        i64, shaped like values, 0 .. n, borrowed from the scope, or NULL
+ * @errors        ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT (a lane is not sorted),
+ *                ADZ_ERR_MEMORY
+ * @grad          none
+ * @see           torch.searchsorted, torch.bucketize
+ */
+ADZ_API adz_tensor *adz_searchsorted(adz_tensor *sorted, adz_tensor *values, bool right);
+
+/**
+ * How often each number occurs, or the sum of the weights of each number.
+ *
+ *     y[v] = the number of i with x[i] = v, or the sum of weights[i] over them
+ *
+ * The size depends on the elements, so plans and exports refuse the call. adz_scatter_add sums into
+ * a tensor of a given size.
+ *
+ * @param x          x[n], i64, i32 or u8, 0 or more
+ * @param weights    weights[n], any dtype but f16 and bf16, or ADZ_NONE to count
+ * @param minlength  the least size of y, 0 or more; PyTorch's default is 0
+ * @return           y[max(minlength, 1 + the largest element)], i64 without weights, f32 for f32
+ *                   weights, else f64; borrowed from the scope, or NULL
+ * @errors           ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_ARGUMENT, ADZ_ERR_STATE
+ *                   (in a plan), ADZ_ERR_UNSUPPORTED (in an export), ADZ_ERR_MEMORY
+ * @grad             weights, to any order, which PyTorch does not have; saves x
+ * @see              torch.bincount
+ */
+ADZ_API adz_tensor *adz_bincount(adz_tensor *x, adz_tensor *weights, int64_t minlength);
+
+/**
+ * The distinct elements of a tensor in ascending order.
+ *
+ *     x[i] = y[inverse[i]]
+ *
+ * 0 and -0 are equal. Each NaN is an element of its own, as in PyTorch. The number of elements
+ * depends on x, so plans and exports refuse the call.
+ *
+ * @param x        any shape, any dtype but f16 and bf16
+ * @param inverse  receives the index in y of each element, i64, shaped like x, borrowed from the
+ *                 scope; NULL after a failure; may be NULL
+ * @param counts   receives how often each value occurs, i64, shaped like y, borrowed from the
+ * scope; NULL after a failure; may be NULL
+ * @return         y[K], borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_DTYPE, ADZ_ERR_STATE (in a plan), ADZ_ERR_UNSUPPORTED (in an export),
+ *                 ADZ_ERR_MEMORY
+ * @grad           x, to any order: the gradient of a value goes to its first occurrence, where
+ *                 PyTorch has an error; saves indices
+ * @see            torch.unique
+ */
+ADZ_API adz_tensor *adz_unique(adz_tensor *x, adz_tensor **inverse, adz_tensor **counts);
+
+/**
+ * Writes or adds values at coordinates.
+ *
+ *     y = x, then y[i_0[k], i_1[k], ...] = values[k], or += values[k]
+ *
+ * The indices count along the first dimensions of x and broadcast with each other. A bool mask
+ * counts for as many dimensions as it has and stands for the coordinates where it is true. To index
+ * other dimensions, permute x first. If values are written and some coordinates are equal, the last
+ * value stays. Sums of floats run in f64.
+ *
+ * @param x           any dtype but f16 and bf16
+ * @param indices     n tensors: i64 or i32, 0 .. size of their dimension - 1, or bool masks, which
+ *                    plans and exports refuse, because the number of coordinates depends on them;
+ *                    adz_where and adz_masked_fill need none
+ * @param n           1 to rank of x
+ * @param values      in x's dtype; broadcasts to the shape of the indices followed by the
+ *                    dimensions of x that are not indexed
+ * @param accumulate  true to add, false to write; PyTorch's default is false
+ * @return            y, shaped like x, borrowed from the scope, or NULL
+ * @errors            ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_STATE
+ *                    (a mask in a plan), ADZ_ERR_UNSUPPORTED (a mask in an export), ADZ_ERR_MEMORY
+ * @grad              x and values, to any order; a value that another one has replaced has gradient
+ *                    0; saves the coordinates
+ * @see               torch.index_put
+ */
+ADZ_API adz_tensor *adz_index_put(
+    adz_tensor *x, adz_tensor *const *indices, size_t n, adz_tensor *values, bool accumulate);
+
+/**
+ * Writes or adds values at coordinates, in place.
+ *
+ *     x[i_0[k], i_1[k], ...] = values[k], or += values[k]
+ *
+ * The indices count along the first dimensions of x and broadcast with each other. A bool mask
+ * counts for as many dimensions as it has and stands for the coordinates where it is true. If
+ * values are written and some coordinates are equal, the last value stays. Sums of floats run in
+ * f64.
+ *
+ * @param x           any dtype but f16 and bf16
+ * @param indices     n tensors: i64 or i32, 0 .. size of their dimension - 1, or bool masks, which
+ *                    plans and exports refuse
+ * @param n           1 to rank of x
+ * @param values      in x's dtype; broadcasts to the shape of the indices followed by the
+ *                    dimensions of x that are not indexed; may share memory with x
+ * @param accumulate  true to add, false to write; PyTorch's default is false
+ * @return            x, or NULL
+ * @errors            ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX,
+ *                    ADZ_ERR_INPLACE, ADZ_ERR_STATE (a mask in a plan), ADZ_ERR_UNSUPPORTED (a mask
+ *                    in an export), ADZ_ERR_MEMORY
+ * @grad              x and values, to any order; a value that another one has replaced has gradient
+ *                    0; saves the coordinates
+ * @see               torch.Tensor.index_put_
+ */
+ADZ_API adz_tensor *adz_index_put_(
+    adz_tensor *x, adz_tensor *const *indices, size_t n, adz_tensor *values, bool accumulate);
+
 #ifdef __cplusplus
 }
 #endif

@@ -417,6 +417,66 @@ ADZ_API adz_tensor *adz_pixel_shuffle(adz_tensor *x, int64_t upscale_factor);
  */
 ADZ_API adz_tensor *adz_pixel_unshuffle(adz_tensor *x, int64_t downscale_factor);
 
+/**
+ * The diagonal of the matrices in two dimensions. It is the last dimension of the result.
+ *
+ *     y[..., k] = x[..., k, k + offset], or x[..., k - offset, k] for a negative offset
+ *
+ * A diagonal outside of the matrices is empty.
+ *
+ * @param x       rank 2 to 8, any dtype
+ * @param offset  0 is the main diagonal, positive ones are above it; PyTorch's default is 0
+ * @param dim1    the dimension of the rows, 0 .. rank-1, or -rank .. -1 counted from the last;
+ *                PyTorch's default is 0
+ * @param dim2    the dimension of the columns, another one than dim1; PyTorch's default is 1
+ * @return        a view without dim1 and dim2 and with a new last dimension, borrowed from the
+ *                scope, or NULL
+ * @errors        ADZ_ERR_SHAPE, ADZ_ERR_DIM, ADZ_ERR_MEMORY
+ * @grad          x, to any order; saves nothing
+ * @see           torch.diagonal
+ */
+ADZ_API adz_tensor *adz_diagonal(adz_tensor *x, int64_t offset, int dim1, int dim2);
+
+/**
+ * The diagonal of a matrix, or the square matrix of zeros with a vector on a diagonal.
+ *
+ *     y[k] = x[k, k + offset], or x[k - offset, k] for a negative offset    if x is a matrix
+ *     y[k, k + offset] = x[k], or y[k - offset, k] = x[k]                   if x is a vector
+ *
+ * @param x       x[rows, columns] or x[n], any dtype
+ * @param offset  0 is the main diagonal, positive ones are above it; PyTorch's default is 0
+ * @return        a new tensor, for a vector y[n + |offset|, n + |offset|], borrowed from the scope,
+ *                or NULL
+ * @errors        ADZ_ERR_SHAPE, ADZ_ERR_MEMORY
+ * @grad          x, to any order; saves nothing
+ * @see           torch.diag
+ */
+ADZ_API adz_tensor *adz_diag(adz_tensor *x, int64_t offset);
+
+/** The order of the first two dimensions of a grid. */
+typedef enum adz_meshgrid_indexing {
+    ADZ_MESHGRID_IJ = 0, /**< the first vector along the rows, the second along the columns */
+    ADZ_MESHGRID_XY = 1  /**< the first vector along the columns, the second along the rows */
+} adz_meshgrid_indexing;
+
+/**
+ * The coordinates of a grid of points.
+ *
+ *     y_k[i_0, i_1, ...] = x_k[i_k]     ADZ_MESHGRID_IJ; ADZ_MESHGRID_XY swaps i_0 and i_1 of y
+ *
+ * @param tensors   n vectors or scalars of one dtype; vector k gives its size to dimension k
+ * @param n         1 to 8
+ * @param indexing  PyTorch's "ij" or "xy"
+ * @param out       receives n views of one shape, borrowed from the scope; NULL in all positions on
+ *                  failure
+ * @return          ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE or
+ *                  ADZ_ERR_MEMORY
+ * @grad            each tensor, to any order; saves nothing
+ * @see             torch.meshgrid
+ */
+ADZ_API adz_status adz_meshgrid(
+    adz_tensor *const *tensors, size_t n, adz_meshgrid_indexing indexing, adz_tensor **out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -9,6 +9,7 @@
 const adzi_row adzi_rows_index[] = {
     { .op = "embedding", C99(embedding), ONNX(embedding, first, NULL) },
     { .op = "gather", C99(gather), .c.doubles = true, ONNX(gather, gather, "GatherElements") },
+    { .op = "index_put" },
     { .op = "index_select",
         C99(index_select),
         .c.doubles = true,
@@ -19,6 +20,7 @@ const adzi_row adzi_rows_index[] = {
     { .op = "rows", .internal = true, C99(index_select), .onnx = { .refused = GRADIENT } },
     { .op = "rows_sum", .internal = true, C99(rows_sum), .onnx = { .refused = GRADIENT } },
     { .op = "scatter_add", C99(scatter_add), ONNX(scatter_add, none, NULL) },
+    { .op = "searchsorted" },
     { .op = "topk", C99(topk), ONNX(topk, but_dim, NULL) },
     { .op = NULL },
 };

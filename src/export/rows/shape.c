@@ -3,6 +3,7 @@
 
 const adzi_row adzi_rows_shape[] = {
     { .op = "cat", C99(cat), .c.doubles = true, ONNX(cat, cat, NULL) },
+    { .op = "diagonal", .view = true },
     { .op = "expand", .view = true, ONNX(expand, broadcast, NULL) },
     { .op = "flip", C99(flip), ONNX(flip, flip, NULL) },
     { .op = "pad", C99(pad), ONNX(pad, pad, NULL) },
