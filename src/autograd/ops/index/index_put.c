@@ -246,7 +246,11 @@ static bool add_index(coordinates *c, const adz_tensor *x, adz_tensor *index)
         return false;
     }
     adz_tensor *at = adzi_compact(op, adz_to(index, ADZ_I64));
-    if (at == NULL || !adzi_indices_within(op, at, x->sizes[c->dims], positions[c->dims], x)) {
+    const bool open = adzi_trace_open(true); /* a check is no computation of the trace */
+    const bool within =
+        at != NULL && adzi_indices_within(op, at, x->sizes[c->dims], positions[c->dims], x);
+    adzi_trace_open(open);
+    if (!within) {
         return false;
     }
     c->along[c->dims++] = at;
