@@ -9,6 +9,8 @@
 #include "adze/optim/adam.h"
 #include "adze/optim/clip.h"
 #include "adze/optim/labml.h"
+#include "adze/optim/lbfgs.h"
+#include "adze/optim/levenberg_marquardt.h"
 #include "adze/optim/one_cycle.h"
 #include "adze/optim/optimizer.h"
 #include "adze/optim/plateau.h"

@@ -209,6 +209,13 @@ static bool check_optimizer(const char *op, const adzi_sharding *s, adz_optimize
             optimizer->type->name);
         return false;
     }
+    if (optimizer->search != NULL) {
+        adzi_error(op, ADZ_ERR_UNSUPPORTED,
+            "%s treats all parameters as one vector, so ranks cannot divide its state; call "
+            "adz_optimizer_step_closure on every rank instead of adz_data_parallel_shard",
+            optimizer->type->name);
+        return false;
+    }
     if (optimizer->type->whole) {
         adzi_error(op, ADZ_ERR_UNSUPPORTED,
             "an update of %s depends on all elements of a parameter (`whole`), so ranks cannot "

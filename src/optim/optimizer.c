@@ -1,5 +1,5 @@
 /* The part that all optimizers share: ownership, groups, settings, gradients. */
-#include "optim/optimizer.h"
+#include "optim/search.h"
 #include "base/capture.h"
 
 #include <math.h>
@@ -50,6 +50,11 @@ void adz_optimizer_free(adz_optimizer **optimizer)
     if (atomic_fetch_sub_explicit(&gone->refs, 1, memory_order_acq_rel) == 1) {
         for (size_t g = 0; g < gone->n_groups; ++g) {
             group_free(gone->groups[g]);
+        }
+        if (gone->search != NULL) {
+            adzi_search_drop(gone, gone->memory);
+            adzi_search_drop(gone, gone->working);
+            adzi_drop(gone->before);
         }
         adzi_free(gone->groups, gone->groups_capacity * sizeof *gone->groups);
         adzi_index_free(&gone->parameters);
@@ -231,6 +236,13 @@ int adz_optimizer_add_param_group(adz_optimizer *optimizer, adz_tensor_list para
     static const char op[] = "adz_optimizer_add_param_group";
     if (optimizer == NULL) {
         adzi_error_null(op, "optimizer");
+        return -1;
+    }
+    if (optimizer->search != NULL) {
+        adzi_error(op, ADZ_ERR_UNSUPPORTED,
+            "%s treats all parameters as one vector and has one group; give all of them to its "
+            "constructor",
+            optimizer->type->name);
         return -1;
     }
     return add_group(op, optimizer, parameters) ? (int)optimizer->n_groups - 1 : -1;

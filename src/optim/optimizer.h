@@ -3,7 +3,8 @@
  * An optimizer is described by an adz_optimizer_type: settings, states, the update of one parameter
  * as an expression of operators, and kernels that compute it faster. type.c reads types,
  * optimizer.c has the groups and their settings, step.c makes the steps, update.c computes the
- * update of one parameter, state.c writes and reads the state. */
+ * update of one parameter, state.c writes and reads the state. search.c makes the steps of
+ * optimizers that evaluate a closure. */
 #ifndef ADZI_OPTIM_OPTIMIZER_H
 #define ADZI_OPTIM_OPTIMIZER_H
 
@@ -97,6 +98,8 @@ typedef struct adzi_shard {
         adzi_part *part);
 } adzi_shard;
 
+struct adzi_search;
+
 struct adz_optimizer {
     atomic_int refs;
     const adz_optimizer_type *type;     /* &given */
@@ -110,7 +113,10 @@ struct adz_optimizer {
     uint64_t preparations; /* counts the calls of adzi_optimizer_prepare and _undo */
     bool prepared;         /* neither _update nor _undo has followed the last _prepare */
     adzi_power powers[ADZI_OPTIM_POWERS];
-    adzi_index parameters; /* the addresses of the parameters of all groups */
+    adzi_index parameters;            /* the addresses of the parameters of all groups */
+    const struct adzi_search *search; /* NULL, or how a step evaluates a closure (search.h) */
+    void *memory, *working;           /* what a search keeps, and the copy in a running step */
+    adz_tensor *before;               /* the parameters before a running step; NULL between steps */
 };
 
 /** adz_optimizer_new with the error recorded under `op`. */
@@ -176,6 +182,10 @@ void adzi_update_numbers(const adz_optimizer *optimizer, const double *settings,
  * kernel, or by storing `kept->next`. Cannot fail, but for a trace, which notices. */
 void adzi_update_apply(
     const char *op, adz_optimizer *optimizer, adzi_group *group, size_t i, uint32_t needs);
+
+/** Whether the gradient of parameter i, which exists, can be used. False with the error recorded.
+ */
+bool adzi_check_gradient(const char *op, const adz_tensor *t, size_t i);
 
 /** The gradient of a parameter, or NULL. A plan is told that the step depends on it. */
 static inline adz_tensor *adzi_update_gradient(const adz_tensor *t)

@@ -5,7 +5,7 @@
 
 #include "nn/state.h"
 #include "base/text.h"
-#include "optim/optimizer.h"
+#include "optim/search.h"
 #include "tensor/copy.h"
 #include "base/error.h"
 #include "tensor/shape.h"
@@ -82,6 +82,9 @@ adz_status adzi_optimizer_collect_one(const adz_optimizer *optimizer, const adzi
 adz_status adzi_optimizer_collect(const adz_optimizer *optimizer, adz_state *state)
 {
     size_t index = 0;
+    if (optimizer->search != NULL) {
+        return adzi_search_collect(optimizer, state);
+    }
     for (size_t g = 0; g < optimizer->n_groups; ++g) {
         for (size_t i = 0; i < optimizer->groups[g]->count; ++i) {
             adz_status status = adzi_optimizer_collect_one(
@@ -180,6 +183,7 @@ struct adzi_restore {
     adz_optimizer *optimizer;
     adzi_group *groups; /* one per group; only settings and initial_lr are used */
     adzi_kept *kept;    /* one per parameter, numbered over all groups */
+    void *memory;       /* of a search */
     size_t n_groups, n_parameters;
 };
 
@@ -308,6 +312,10 @@ static adz_status read_all(
         r->groups[g] = *optimizer->groups[g];
         status = read_group(optimizer, json_array_get(groups, g), &r->groups[g]);
     }
+    if (status == ADZ_OK && optimizer->search != NULL) {
+        r->memory = adzi_search_read(optimizer, state);
+        return adzi_status(r->memory);
+    }
     for (size_t i = 0; i < adz_state_count(state) && status == ADZ_OK; ++i) {
         const char *name = adz_state_name(state, i);
         if (strncmp(name, "state.", strlen("state.")) == 0) {
@@ -320,6 +328,9 @@ static adz_status read_all(
 void adzi_restore_commit(adzi_restore *r)
 {
     size_t index = 0;
+    void *memory = r->optimizer->memory;
+    r->optimizer->memory = r->memory;
+    r->memory = memory;
     for (size_t g = 0; g < r->n_groups; ++g) {
         adzi_group *group = r->optimizer->groups[g];
         memcpy(group->settings, r->groups[g].settings, sizeof group->settings);
@@ -341,6 +352,9 @@ void adzi_restore_free(adzi_restore **address)
     }
     for (size_t i = 0; i < r->n_parameters && r->kept != NULL; ++i) {
         adzi_kept_release(&r->kept[i]);
+    }
+    if (r->memory != NULL) {
+        adzi_search_drop(r->optimizer, r->memory);
     }
     adzi_free(r->groups, r->n_groups * sizeof *r->groups);
     adzi_free(r->kept, r->n_parameters * sizeof *r->kept);

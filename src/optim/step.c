@@ -2,13 +2,13 @@
 #include "autograd/leaf.h"
 #include "base/error.h"
 #include "base/tracer.h"
-#include "optim/optimizer.h"
+#include "optim/search.h"
 #include "tensor/copy.h"
 #include "tensor/shape.h"
 
 /* ---- what can fail -------------------------------------------------------------------------- */
 
-static bool check_gradient(const char *op, const adz_tensor *t, size_t i)
+bool adzi_check_gradient(const char *op, const adz_tensor *t, size_t i)
 {
     const adz_tensor *grad = adzi_update_gradient(t);
     if (t->gradient->spoiled) {
@@ -104,6 +104,9 @@ void adzi_optimizer_settle(adz_optimizer *optimizer)
     if (optimizer->prepared) {
         adzi_optimizer_undo(optimizer);
     }
+    if (optimizer->working != NULL) {
+        adzi_search_undo(optimizer);
+    }
 }
 
 /* Prepares the update of parameter i of a group. False with the error recorded. */
@@ -111,7 +114,7 @@ static bool prepare_one(
     const char *op, adz_optimizer *optimizer, adzi_group *group, size_t i, uint32_t needs)
 {
     const adz_tensor *t = group->parameters[i];
-    return check_gradient(op, t, i) && make_states(op, optimizer, group, i, needs) &&
+    return adzi_check_gradient(op, t, i) && make_states(op, optimizer, group, i, needs) &&
            (!adzi_update_is_expressed(optimizer, t, &group->kept[i]) ||
                adzi_update_express(op, optimizer, group, i, needs));
 }
@@ -166,6 +169,12 @@ adz_status adz_optimizer_step(adz_optimizer *optimizer)
     if (optimizer->shard != NULL && adzi_pending() == ADZ_OK) {
         return adzi_error(op, ADZ_ERR_STATE,
             "the state of this %s is divided among ranks; call adz_data_parallel_step",
+            optimizer->type->name);
+    }
+    if (optimizer->search != NULL && adzi_pending() == ADZ_OK) {
+        return adzi_error(op, ADZ_ERR_STATE,
+            "%s evaluates the loss several times in a step; call adz_optimizer_step_closure with a "
+            "function that computes it",
             optimizer->type->name);
     }
     adzi_tracer *tracer = adzi_self()->tracer;

@@ -48,12 +48,81 @@ ADZ_API const char *adz_optimizer_name(const adz_optimizer *optimizer);
  *
  * @param optimizer  any optimizer
  * @return           ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_DTYPE (the parameters' dtype has changed since
- *                   the last step), ADZ_ERR_STATE (a failed backward has spoiled a gradient, or the
- *                   optimizer is sharded: call adz_data_parallel_step), ADZ_ERR_MEMORY, or the code
- *                   of the error that is pending
+ *                   the last step), ADZ_ERR_STATE (a failed backward has spoiled a gradient, the
+ *                   optimizer is sharded: call adz_data_parallel_step, or it needs a closure: call
+ *                   adz_optimizer_step_closure), ADZ_ERR_MEMORY, or the code of the error that is
+ *                   pending
  * @see              torch.optim.Optimizer.step
  */
 ADZ_API adz_status adz_optimizer_step(adz_optimizer *optimizer);
+
+/**
+ * A function that computes the loss for adz_optimizer_step_closure, perhaps several times in a
+ * step.
+ *
+ * It clears the gradients with adz_optimizer_zero_grad, computes the loss, calls adz_backward and
+ * returns the loss. It must give the same loss for the same parameters: the batch and what is drawn
+ * at random stay as they are within a step. For adz_levenberg_marquardt_new it returns the
+ * residuals instead, and calls no backward. What it makes ends after each call.
+ *
+ * @param user  the pointer that was given
+ * @return      one element; or residuals of any shape, f32 or f64; borrowed. NULL for a failure,
+ *              with the error recorded
+ */
+typedef adz_tensor *(*adz_optimizer_closure)(void *user);
+
+/**
+ * Makes a step with a function that computes the loss.
+ *
+ * Any optimizer has such steps. L-BFGS (adz_lbfgs_new) and Levenberg-Marquardt
+ * (adz_levenberg_marquardt_new) have no others, because they evaluate the loss several times. Other
+ * optimizers call the closure once, and then step as adz_optimizer_step does.
+ *
+ * @code
+ * typedef struct {
+ *     adz_module *model;
+ *     adz_optimizer *optimizer;
+ *     adz_tensor *x, *y;
+ * } fit;
+ *
+ * static adz_tensor *loss_of(void *user)
+ * {
+ *     fit *f = user;
+ *     adz_optimizer_zero_grad(f->optimizer);
+ *     adz_tensor *loss =
+ *         adz_mse_loss(adz_module_forward(f->model, f->x), f->y, ADZ_MEAN);
+ *     return adz_backward(loss) == ADZ_OK ? loss : NULL;
+ * }
+ *
+ * static adz_status train(fit *f)
+ * {
+ *     double loss;
+ *     return adz_optimizer_step_closure(f->optimizer, loss_of, f, &loss);
+ * }
+ * @endcode
+ *
+ * All or nothing: after a failure the parameters and the state are as before the step. A closure
+ * that leaves by longjmp has left them at a trial point; the next step, load or save puts them
+ * back.
+ *
+ * On several ranks each rank calls it, with a closure whose loss and gradients are those of all
+ * ranks, because the ranks must decide alike (adz_group_all_reduce).
+ *
+ * @param optimizer  any optimizer whose state is not divided among ranks
+ * @param closure    called with gradients enabled
+ * @param user       handed to the closure
+ * @param loss       receives the loss before the step, half the sum of squared residuals for
+ *                   Levenberg-Marquardt; NULL, or untouched on failure
+ * @return           ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_SHAPE (the loss has several elements),
+ *                   ADZ_ERR_GRAPH (the closure has computed no gradient), ADZ_ERR_NUMERIC (the loss
+ *                   or a gradient is not finite), ADZ_ERR_STATE (in a function that a plan
+ *                   captures, or the closure steps, loads or saves the optimizer),
+ *                   ADZ_ERR_UNSUPPORTED (in an export), the error of the closure, an error as for
+ *                   adz_optimizer_step, or the code of the error that is pending
+ * @see              torch.optim.Optimizer.step with a closure
+ */
+ADZ_API adz_status adz_optimizer_step_closure(
+    adz_optimizer *optimizer, adz_optimizer_closure closure, void *user, double *loss);
 
 /**
  * Drops the gradients of all parameters. Call it before the forward, which then has their
@@ -81,7 +150,8 @@ ADZ_API adz_status adz_optimizer_fill_grad_zero(adz_optimizer *optimizer);
  * @param optimizer   any optimizer
  * @param parameters  one or more contiguous f32 or f64 leaves, kept; none of them in a group yet
  * @return            the group's number, 1 for the first one added; -1 with ADZ_ERR_NULL,
- *                    ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_GRAPH, ADZ_ERR_SHAPE or
+ *                    ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_GRAPH, ADZ_ERR_SHAPE,
+ *                    ADZ_ERR_UNSUPPORTED (L-BFGS and Levenberg-Marquardt have one group) or
  *                    ADZ_ERR_MEMORY recorded
  * @see               torch.optim.Optimizer.add_param_group
  */

@@ -1,0 +1,79 @@
+/* What the files of L-BFGS share. lbfgs.c has the step, line_search.c its line search, and
+ * lbfgs_memory.c what is kept from step to step. */
+#ifndef ADZI_OPTIM_LBFGS_H
+#define ADZI_OPTIM_LBFGS_H
+
+#include "optim/search.h"
+
+/** A move s, and the change y of the gradient by it. */
+typedef struct adzi_lbfgs_pair {
+    adz_tensor *y, *s;
+    double ro; /* 1 / (y s) */
+} adzi_lbfgs_pair;
+
+/** The memory. Its tensors never change, so copies of a memory share them. */
+typedef struct adzi_lbfgs_memory {
+    double func_evals, n_iter; /* of all steps */
+    double t, prev_loss;       /* the length of the last move, and the loss before it */
+    double h_diag;             /* the first approximation of the inverse Hessian is h_diag I */
+    adz_tensor *d, *prev_grad; /* the last direction, and the gradient before it; NULL at first */
+    adzi_lbfgs_pair *pairs;    /* the oldest one first */
+    size_t n, capacity;
+    adz_tensor *g; /* the gradient in a running step; NULL between steps */
+} adzi_lbfgs_memory;
+
+/** Replaces a tensor of a memory. */
+void adzi_lbfgs_keep(adz_tensor **place, adz_tensor *t);
+
+/** Forgets the oldest pairs, until at most `most` are left. */
+void adzi_lbfgs_forget(adzi_lbfgs_memory *m, size_t most);
+
+/** Adds a pair, of which there will be at most `most`. False with the error recorded. */
+bool adzi_lbfgs_remember(const char *op, adzi_lbfgs_memory *m, adzi_lbfgs_pair pair, size_t most);
+
+/** Functions of adzi_search. */
+bool adzi_lbfgs_copy(void *memory);
+void adzi_lbfgs_drop(void *memory);
+adz_status adzi_lbfgs_collect(const void *memory, adz_state *state);
+bool adzi_lbfgs_read(const adz_optimizer *o, void *memory, const char *name, adz_tensor *t);
+bool adzi_lbfgs_complete(const void *memory);
+
+/** The sum of the products of two vectors. NaN with the error recorded. */
+double adzi_lbfgs_dot(adz_tensor *a, adz_tensor *b);
+
+/** The largest absolute value of a vector. NaN with the error recorded. */
+double adzi_lbfgs_largest(adz_tensor *x);
+
+/** The loss at one point of a line: x + t d. */
+typedef struct adzi_line_point {
+    double t, loss;
+    double slope;         /* of the loss with respect to t */
+    adz_tensor *gradient; /* borrowed */
+} adzi_line_point;
+
+/** A line that starts at x in the direction d. */
+typedef struct adzi_line {
+    adzi_search_run *run;
+    adz_tensor *x, *d;
+    double sign;           /* -1 to ascend */
+    double tolerance;      /* the search ends when an interval moves no parameter further */
+    int64_t most;          /* evaluations of one search, at most */
+    int64_t evaluations;   /* of this line so far */
+    adzi_line_point start; /* t is 0 */
+} adzi_line;
+
+/** Moves the parameters to x + t d, calls the closure and fills `p`. Points where the loss or the
+ * slope is not finite get an infinite loss and slope. False with the error recorded. */
+bool adzi_line_evaluate(adzi_line *line, double t, adzi_line_point *p);
+
+/**
+ * Finds a point that satisfies the strong Wolfe conditions: the loss falls by at least 1e-4 of what
+ * the slope at the start promises, and the slope has at most 0.9 of its absolute value there.
+ *
+ * @param t     the first step that is tried
+ * @param best  receives the point, or the lowest one that was found before the search had to end
+ * @return      false with the error recorded
+ */
+bool adzi_line_search(adzi_line *line, double t, adzi_line_point *best);
+
+#endif

@@ -1,0 +1,7 @@
+/* Steps with a closure: L-BFGS, Levenberg-Marquardt, and other optimizers. */
+#include "tests.h"
+
+int main(void)
+{
+    return lbfgs_tests() + least_squares_tests() + refused_tests() + state_tests();
+}
