@@ -60,9 +60,10 @@ FLAGS = ("", "avx2 fma f16c bmi2", "avx512f avx512dq avx512bw avx512vl") # of /p
 COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
     (r"optim/(schedule|one_cycle|plateau)", "schedules optim"),
     (r"optim/clip", "optim"),
+    (r"optim/search", "closures"),
     (r"optim/optimizer", "optim optimizers schedules index flat_parameters distributed"),
-    (r"optim/step", "optimizers optim flat_parameters distributed"),
-    (r"optim/state", "optimizers optim checkpoint parallel_checkpoint"),
+    (r"optim/step", "optimizers optim closures flat_parameters distributed"),
+    (r"optim/state", "optimizers optim closures checkpoint parallel_checkpoint"),
     (r"optim/(type|check)", "optimizer_types"),
     (r"optim/update", "optimizer_types optimizers flat_parameters distributed"),
     (r"optim/", "optimizers optimizer_types optim"),

@@ -113,10 +113,11 @@ struct adz_optimizer {
     uint64_t preparations; /* counts the calls of adzi_optimizer_prepare and _undo */
     bool prepared;         /* neither _update nor _undo has followed the last _prepare */
     adzi_power powers[ADZI_OPTIM_POWERS];
-    adzi_index parameters;            /* the addresses of the parameters of all groups */
-    const struct adzi_search *search; /* NULL, or how a step evaluates a closure (search.h) */
-    void *memory, *working;           /* what a search keeps, and the copy in a running step */
-    adz_tensor *before;               /* the parameters before a running step; NULL between steps */
+    adzi_index parameters; /* the addresses of the parameters of all groups */
+    const struct adzi_search
+        *search;            /* NULL, or how a step evaluates a closure (search/search.h) */
+    void *memory, *working; /* what a search keeps, and the copy in a running step */
+    adz_tensor *before;     /* the parameters before a running step; NULL between steps */
 };
 
 /** adz_optimizer_new with the error recorded under `op`. */

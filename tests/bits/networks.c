@@ -178,6 +178,61 @@ static void sequences(hash *h, adz_dtype dtype, const void *user)
     recurrent(h, dtype, adz_gru_new(33, 45, NULL));
 }
 
+/* ---- steps with a closure ----------------------------------------------------------------------
+ */
+
+/* The residuals of a network, or the loss of them. */
+typedef struct {
+    adz_module *module;
+    adz_tensor *x, *y;
+    adz_optimizer *optimizer;
+} fit;
+
+static adz_tensor *fit_residuals(void *user)
+{
+    fit *f = user;
+    return adz_sub(adz_module_forward(f->module, f->x), f->y);
+}
+
+static adz_tensor *fit_loss(void *user)
+{
+    fit *f = user;
+    adz_optimizer_zero_grad(f->optimizer);
+    adz_tensor *loss = adz_mean(adz_square(fit_residuals(f)), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    return adz_backward(loss) == ADZ_OK ? loss : NULL;
+}
+
+static void closures(hash *h, adz_dtype dtype, const void *user)
+{
+    (void)user;
+    for (int lm = 0; lm < 2; ++lm) {
+        fit f = { .module = CHAIN(dtype, adz_linear_new(3, 40, NULL), adz_tanh_new(),
+                      adz_linear_new(40, 1, NULL)),
+            .x = adz_randn(ADZ_SHAPE(270, 3), dtype),
+            .y = adz_randn(ADZ_SHAPE(270, 1), dtype) };
+        adz_lbfgs_options options = ADZ_LBFGS_OPTIONS;
+        options.strong_wolfe = true;
+        options.max_iter = 10;
+        const adz_tensor_list all = adz_module_parameters(f.module);
+        f.optimizer =
+            lm ? adz_levenberg_marquardt_new(all, 1, NULL) : adz_lbfgs_new(all, 1, &options);
+        adz_optimizer_set(f.optimizer, 0, "max_iter", lm ? 4 : 10);
+        covered("optimizer", adz_optimizer_name(f.optimizer));
+        for (int step = 0; step < 2; ++step) {
+            double loss = 0;
+            must(adz_optimizer_step_closure(
+                     f.optimizer, lm ? fit_residuals : fit_loss, &f, &loss) == ADZ_OK,
+                "a step with a closure");
+            hash_bytes(h, &loss, sizeof loss);
+        }
+        for (size_t i = 0; i < all.count; ++i) {
+            hash_tensor(h, all.items[i]);
+        }
+        adz_optimizer_free(&f.optimizer);
+        adz_module_free(&f.module);
+    }
+}
+
 /* ---- schedules ------------------------------------------------------------------------------- */
 
 static void schedules(hash *h, adz_dtype dtype, const void *user)
@@ -219,7 +274,8 @@ void network_rows(void)
         const char *name;
         row_function run;
     } rows[] = { { "perceptron", perceptron }, { "activations", activations }, { "images", images },
-        { "text", text }, { "sequences", sequences }, { "schedules", schedules } };
+        { "text", text }, { "sequences", sequences }, { "closures", closures },
+        { "schedules", schedules } };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         row("networks", rows[i].name, with_scope, &rows[i].run);
     }

@@ -180,7 +180,7 @@ CALLBACKS = {
     'adz_message_callback': 'on_message', 'adz_load_rename': 'rename_tensor',
     'adz_activation_function': 'activation', 'adz_lambda_function': 'of_user', 'adz_module_visitor': 'visit',
     'adz_lr_lambda': 'lambda', 'adz_plan_function': 'captured', 'adz_loader_progress': 'progress',
-    'adz_plan_results_function': 'captured_results',
+    'adz_plan_results_function': 'captured_results', 'adz_optimizer_closure': 'closure_of_ours',
     'adz_fastai_attention_class': 'adz_fastai_attention_new',
     'adz_backward_function': 'backward_of_ours', 'deleter': 'deleter', 'call': 'function_checked',
     'adz_expression_function': 'expression_of_ours', 'adz_kernel_function': 'kernel_of_ours',

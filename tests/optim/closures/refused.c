@@ -117,6 +117,13 @@ static void constructors_refuse(void **state)
     m.max_iter = 0;
     assert_null(adz_levenberg_marquardt_new(list, 1, &m));
     expect_error(ADZ_ERR_ARGUMENT, "max_iter is 0");
+}
+
+static void settings_and_types_are_checked(void **state)
+{
+    (void)state;
+    adz_tensor *x = leaf((const double[]){ 1 }, 1, ADZ_F64);
+    const adz_tensor_list list = adz_tensor_list_of(&x, 1);
     adz_optimizer *good = adz_lbfgs_new(list, 1, NULL);
     assert_int_equal(adz_optimizer_set(good, 0, "max_iter", 2.5), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "max_iter is 2.5, but must be a whole number");
@@ -340,6 +347,7 @@ int refused_tests(void)
     const struct CMUnitTest tests[] = {
         TEST(closures_are_checked),
         TEST(constructors_refuse),
+        TEST(settings_and_types_are_checked),
         TEST(a_failure_leaves_nothing_behind),
         TEST(numbers_that_are_not_finite_are_refused),
         TEST(a_closure_does_not_end_its_step),

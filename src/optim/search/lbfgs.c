@@ -8,7 +8,7 @@
 #include "adze/options.h"
 #include "adze/scope.h"
 #include "base/error.h"
-#include "optim/lbfgs.h"
+#include "optim/search/lbfgs.h"
 
 enum {
     LR,

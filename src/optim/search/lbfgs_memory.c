@@ -4,7 +4,7 @@
 #include "adze/ops.h"
 #include "adze/scope.h"
 #include "base/error.h"
-#include "optim/lbfgs.h"
+#include "optim/search/lbfgs.h"
 #include "tensor/copy.h"
 
 /* ---- the memory ------------------------------------------------------------------------------ */

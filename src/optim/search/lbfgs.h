@@ -3,7 +3,7 @@
 #ifndef ADZI_OPTIM_LBFGS_H
 #define ADZI_OPTIM_LBFGS_H
 
-#include "optim/search.h"
+#include "optim/search/search.h"
 
 /** A move s, and the change y of the gradient by it. */
 typedef struct adzi_lbfgs_pair {

@@ -2,7 +2,7 @@
  * tries the points that torch.optim.LBFGS tries. */
 #include <math.h>
 
-#include "optim/lbfgs.h"
+#include "optim/search/lbfgs.h"
 
 static const double decrease = 1e-4, curvature = 0.9;
 

@@ -1,5 +1,5 @@
 /* Steps that evaluate a closure: the call, the parameters as one vector, and the way back. */
-#include "optim/search.h"
+#include "optim/search/search.h"
 
 #include <math.h>
 #include <string.h>

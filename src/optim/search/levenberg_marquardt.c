@@ -8,7 +8,7 @@
 #include "adze/options.h"
 #include "adze/scope.h"
 #include "base/error.h"
-#include "optim/residual_jacobian.h"
+#include "optim/search/residual_jacobian.h"
 
 enum { LR, MAX_ITER, DAMPING, TOLERANCE_GRAD, TOLERANCE_CHANGE, SETTINGS };
 

@@ -2,7 +2,7 @@
 #ifndef ADZI_OPTIM_RESIDUAL_JACOBIAN_H
 #define ADZI_OPTIM_RESIDUAL_JACOBIAN_H
 
-#include "optim/search.h"
+#include "optim/search/search.h"
 
 /**
  * The Jacobian of residuals with respect to all parameters.

@@ -1,7 +1,7 @@
 /* The Jacobian of residuals. With more residuals than parameters it is computed column by column: a
  * backward u -> J^T u is linear in u, so J^T is its Jacobian, which adz_jacobian computes in one
  * pass per parameter. With fewer residuals each row is one backward. */
-#include "optim/residual_jacobian.h"
+#include "optim/search/residual_jacobian.h"
 
 #include "adze/functional.h"
 #include "adze/ops.h"
