@@ -54,7 +54,7 @@ ADZ_API void adz_lbfgs_options_init(adz_lbfgs_options *options, size_t size);
  * begins. Its settings are "lr", "max_iter", "max_eval", "tolerance_grad", "tolerance_change",
  * "history_size", "strong_wolfe" and "maximize". It keeps "func_evals", "n_iter", "d", "t",
  * "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad" and "prev_loss", which takes the memory
- * of 2 history_size + 2 copies of the parameters at most, and five more in a step.
+ * of 2 history_size + 2 copies of the parameters at most, and nine more in a step.
  *
  * A parameter without a gradient stays as it is. A loss or a gradient that is not finite where an
  * iteration begins is ADZ_ERR_NUMERIC; PyTorch goes on with NaN. The line search shortens moves to

@@ -24,14 +24,24 @@ enum {
 
 double adzi_lbfgs_dot(adz_tensor *a, adz_tensor *b)
 {
-    adz_tensor *sum = adz_sum(adz_mul(a, b), ADZ_ALL_DIMS, ADZ_DROPDIM);
-    return sum != NULL ? adz_item(sum) : NAN;
+    double value = NAN;
+    ADZ_SCOPE
+    {
+        adz_tensor *sum = adz_sum(adz_mul(a, b), ADZ_ALL_DIMS, ADZ_DROPDIM);
+        value = sum != NULL ? adz_item(sum) : NAN;
+    }
+    return value;
 }
 
 double adzi_lbfgs_largest(adz_tensor *x)
 {
-    adz_tensor *largest = adz_amax(adz_abs(x), ADZ_ALL_DIMS, ADZ_DROPDIM);
-    return largest != NULL ? adz_item(largest) : NAN;
+    double value = NAN;
+    ADZ_SCOPE
+    {
+        adz_tensor *largest = adz_amax(adz_abs(x), ADZ_ALL_DIMS, ADZ_DROPDIM);
+        value = largest != NULL ? adz_item(largest) : NAN;
+    }
+    return value;
 }
 
 /* ---- the direction --------------------------------------------------------------------------- */
@@ -44,12 +54,12 @@ static adz_tensor *two_loops(const adzi_lbfgs_memory *m, adz_tensor *g, double *
     for (size_t i = m->n; i-- > 0 && q != NULL;) {
         const adzi_lbfgs_pair *p = &m->pairs[i];
         factors[i] = adzi_lbfgs_dot(p->s, q) * p->ro;
-        q = adz_add_scaled(q, p->y, -factors[i]);
+        q = adz_add_scaled_(q, p->y, -factors[i]);
     }
-    q = adz_mul_number(q, m->h_diag);
+    q = q != NULL ? adz_mul_number_(q, m->h_diag) : NULL;
     for (size_t i = 0; i < m->n && q != NULL; ++i) {
         const adzi_lbfgs_pair *p = &m->pairs[i];
-        q = adz_add_scaled(q, p->s, factors[i] - adzi_lbfgs_dot(p->y, q) * p->ro);
+        q = adz_add_scaled_(q, p->s, factors[i] - adzi_lbfgs_dot(p->y, q) * p->ro);
     }
     return q;
 }
@@ -100,26 +110,54 @@ typedef struct {
     bool done;
 } progress;
 
-bool adzi_line_evaluate(adzi_line *line, double t, adzi_line_point *p)
+/* The line's gradient that ends next: of none of the points that are kept. */
+static adz_tensor **free_gradient(
+    adzi_line *line, const adzi_line_point *a, const adzi_line_point *b)
+{
+    adz_tensor **gradient = line->gradients;
+    while (*gradient != NULL && (*gradient == a->gradient || *gradient == b->gradient)) {
+        ++gradient;
+    }
+    return gradient;
+}
+
+static bool evaluate_in_scope(adzi_line *line, adzi_line_point *p, adz_tensor **gradient)
 {
     adzi_search_run *run = line->run;
-    adz_tensor *x = adz_add_scaled(line->x, line->d, t);
-    *p = (adzi_line_point){ .t = t };
+    adz_tensor *x = adz_add_scaled(line->x, line->d, p->t), *g = NULL;
     if (x == NULL) {
         return false;
     }
     adzi_search_move(run->op, run->optimizer, x);
-    if (!adzi_search_evaluate(run, &p->loss, &p->gradient)) {
+    if (!adzi_search_evaluate(run, &p->loss, &g)) {
         return false;
     }
+    g = line->sign < 0 ? adz_neg(g) : g;
+    if (g == NULL) {
+        return false;
+    }
+    adzi_lbfgs_keep(gradient, g);
+    p->gradient = g;
     p->loss *= line->sign;
-    p->gradient = line->sign < 0 ? adz_neg(p->gradient) : p->gradient;
-    p->slope = p->gradient != NULL ? adzi_lbfgs_dot(p->gradient, line->d) : NAN;
+    p->slope = adzi_lbfgs_dot(g, line->d);
     if (!isfinite(p->loss) || !isfinite(p->slope)) {
         p->loss = p->slope = INFINITY;
     }
     ++line->evaluations;
     return adzi_pending() == ADZ_OK;
+}
+
+bool adzi_line_evaluate(adzi_line *line, double t, adzi_line_point *p, const adzi_line_point *a,
+    const adzi_line_point *b)
+{
+    adz_tensor **gradient = free_gradient(line, a, b);
+    adz_scope *scope = adz_scope_open();
+    *p = (adzi_line_point){ .t = t };
+    const bool good = scope != NULL && evaluate_in_scope(line, p, gradient);
+    if (scope != NULL) {
+        adz_scope_close(scope);
+    }
+    return good;
 }
 
 /* Checks the loss and the gradients of a point that the step goes on from, and whether the
@@ -150,13 +188,14 @@ static bool move(progress *p, double t, double slope, bool last)
         .sign = p->sign,
         .tolerance = 1e-9,
         .most = (int64_t)s[MAX_EVAL] - p->evaluations,
+        .gradients = m->gradients,
         .start = { 0, p->loss, slope, p->memory->g } };
     adzi_line_point to = { t, p->loss, slope, p->memory->g };
     bool good = line.x != NULL;
     if (good && searches) {
         good = adzi_line_search(&line, t, &to);
     } else if (good && !last) {
-        good = adzi_line_evaluate(&line, t, &to);
+        good = adzi_line_evaluate(&line, t, &to, &line.start, &line.start);
     }
     adz_tensor *x = good ? adz_add_scaled(line.x, m->d, to.t) : NULL;
     if (x == NULL) {
@@ -169,7 +208,8 @@ static bool move(progress *p, double t, double slope, bool last)
     m->func_evals += (double)line.evaluations;
     p->evaluations += line.evaluations;
     p->loss = to.loss;
-    adzi_lbfgs_keep(&p->memory->g, to.gradient);
+    adzi_lbfgs_keep(&m->g, to.gradient);
+    adzi_lbfgs_end_line(m);
     return arrive(p);
 }
 
@@ -306,7 +346,8 @@ adz_optimizer *adz_lbfgs_new(
     if (!ADZ_OPTIONS_READ(op, ADZ_LBFGS_OPTIONS, &o, options)) {
         return NULL;
     }
-    const double evaluations = o.max_eval != 0 ? (double)o.max_eval : (double)(o.max_iter * 5 / 4);
+    const double evaluations =
+        o.max_eval != 0 ? (double)o.max_eval : floor((double)o.max_iter * 5 / 4);
     const double settings[SETTINGS] = { lr, (double)o.max_iter, evaluations, o.tolerance_grad,
         o.tolerance_change, (double)o.history_size, o.strong_wolfe, o.maximize };
     return adzi_search_new(op, &lbfgs_type, &lbfgs_search, parameters, settings);

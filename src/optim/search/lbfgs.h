@@ -5,6 +5,9 @@
 
 #include "optim/search/search.h"
 
+/** A line search compares two points with a third one. */
+enum { ADZI_LINE_GRADIENTS = 3 };
+
 /** A move s, and the change y of the gradient by it. */
 typedef struct adzi_lbfgs_pair {
     adz_tensor *y, *s;
@@ -19,11 +22,15 @@ typedef struct adzi_lbfgs_memory {
     adz_tensor *d, *prev_grad; /* the last direction, and the gradient before it; NULL at first */
     adzi_lbfgs_pair *pairs;    /* the oldest one first */
     size_t n, capacity;
-    adz_tensor *g; /* the gradient in a running step; NULL between steps */
+    /* In a running step: the gradient, and gradients of a line search. NULL between steps. */
+    adz_tensor *g, *gradients[ADZI_LINE_GRADIENTS];
 } adzi_lbfgs_memory;
 
 /** Replaces a tensor of a memory. */
 void adzi_lbfgs_keep(adz_tensor **place, adz_tensor *t);
+
+/** Releases the gradients of a line search. */
+void adzi_lbfgs_end_line(adzi_lbfgs_memory *m);
 
 /** Forgets the oldest pairs, until at most `most` are left. */
 void adzi_lbfgs_forget(adzi_lbfgs_memory *m, size_t most);
@@ -48,23 +55,26 @@ double adzi_lbfgs_largest(adz_tensor *x);
 typedef struct adzi_line_point {
     double t, loss;
     double slope;         /* of the loss with respect to t */
-    adz_tensor *gradient; /* borrowed */
+    adz_tensor *gradient; /* of the memory */
 } adzi_line_point;
 
 /** A line that starts at x in the direction d. */
 typedef struct adzi_line {
     adzi_search_run *run;
     adz_tensor *x, *d;
-    double sign;           /* -1 to ascend */
-    double tolerance;      /* the search ends when an interval moves no parameter further */
-    int64_t most;          /* evaluations of one search, at most */
-    int64_t evaluations;   /* of this line so far */
-    adzi_line_point start; /* t is 0 */
+    double sign;            /* -1 to ascend */
+    double tolerance;       /* the search ends when an interval moves no parameter further */
+    int64_t most;           /* evaluations of one search, at most */
+    int64_t evaluations;    /* of this line so far */
+    adz_tensor **gradients; /* of the memory: ADZI_LINE_GRADIENTS */
+    adzi_line_point start;  /* t is 0 */
 } adzi_line;
 
 /** Moves the parameters to x + t d, calls the closure and fills `p`. Points where the loss or the
- * slope is not finite get an infinite loss and slope. False with the error recorded. */
-bool adzi_line_evaluate(adzi_line *line, double t, adzi_line_point *p);
+ * slope is not finite get an infinite loss and slope. The gradients of `a` and `b` stay, and those
+ * of other points may end. False with the error recorded. */
+bool adzi_line_evaluate(adzi_line *line, double t, adzi_line_point *p, const adzi_line_point *a,
+    const adzi_line_point *b);
 
 /**
  * Finds a point that satisfies the strong Wolfe conditions: the loss falls by at least 1e-4 of what

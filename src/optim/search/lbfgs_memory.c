@@ -38,6 +38,15 @@ void adzi_lbfgs_drop(void *memory)
     adzi_drop(m->d);
     adzi_drop(m->prev_grad);
     adzi_drop(m->g);
+    adzi_lbfgs_end_line(m);
+}
+
+void adzi_lbfgs_end_line(adzi_lbfgs_memory *m)
+{
+    for (int i = 0; i < ADZI_LINE_GRADIENTS; ++i) {
+        adzi_drop(m->gradients[i]);
+        m->gradients[i] = NULL;
+    }
 }
 
 /* Replaces a tensor of the memory. */

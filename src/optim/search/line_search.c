@@ -46,7 +46,7 @@ typedef struct {
 static bool find_bracket(adzi_line *line, double t, bracket *b)
 {
     adzi_line_point before = line->start, now;
-    if (!adzi_line_evaluate(line, t, &now)) {
+    if (!adzi_line_evaluate(line, t, &now, &before, &before)) {
         return false;
     }
     for (b->n = 0; b->iterations < line->most;) {
@@ -63,7 +63,7 @@ static bool find_bracket(adzi_line *line, double t, bracket *b)
         const double least = now.t + 0.01 * (now.t - before.t), most = now.t * 10;
         const double next = interpolate(&before, &now, least, most);
         before = now;
-        if (!adzi_line_evaluate(line, next, &now)) {
+        if (!adzi_line_evaluate(line, next, &now, &before, &before)) {
             return false;
         }
         ++b->iterations;
@@ -122,7 +122,7 @@ bool adzi_line_search(adzi_line *line, double t, adzi_line_point *best)
     while (!good && b.iterations < line->most &&
            fabs(b.points[1].t - b.points[0].t) * size >= line->tolerance) {
         adzi_line_point p;
-        if (!adzi_line_evaluate(line, next_in(&b, &slow), &p)) {
+        if (!adzi_line_evaluate(line, next_in(&b, &slow), &p, &b.points[0], &b.points[1])) {
             return false;
         }
         ++b.iterations;
