@@ -105,8 +105,8 @@ typedef adz_tensor *(*adz_optimizer_closure)(void *user);
  * that leaves by longjmp has left them at a trial point; the next step, load or save puts them
  * back.
  *
- * On several ranks each rank calls it, with a closure whose loss and gradients are those of all
- * ranks, because the ranks must decide alike (adz_group_all_reduce).
+ * Ranks must decide alike: on each of them the closure gives the loss and the gradients of all
+ * ranks, as adz_data_parallel_end does. Levenberg-Marquardt needs all residuals on each rank.
  *
  * @param optimizer  any optimizer whose state is not divided among ranks
  * @param closure    called with gradients enabled

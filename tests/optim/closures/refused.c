@@ -307,6 +307,24 @@ static void plans_and_other_dtypes_are_refused(void **state)
     adz_module_free(&m);
 }
 
+static void ranks_do_not_divide_it(void **state)
+{
+    (void)state;
+    adz_module *m = adz_linear_new(2, 1, NULL);
+    adz_group *group = adz_group_single();
+    adz_data_parallel *parallel = adz_data_parallel_new(group, m, NULL);
+    assert_non_null(parallel);
+    adz_optimizer *o = adz_lbfgs_new(adz_module_parameters(m), 1, NULL);
+    assert_int_equal(adz_data_parallel_shard(parallel, o), ADZ_ERR_UNSUPPORTED);
+    expect_error(ADZ_ERR_UNSUPPORTED, "LBFGS treats all parameters as one vector, so ranks cannot");
+    assert_int_equal(adz_data_parallel_step(parallel, o), ADZ_ERR_STATE);
+    expect_error(ADZ_ERR_STATE, "call adz_optimizer_step_closure");
+    adz_optimizer_free(&o);
+    adz_data_parallel_free(&parallel);
+    adz_group_free(&group);
+    adz_module_free(&m);
+}
+
 /* ---- refused memory
  * ------------------------------------------------------------------------------ */
 
@@ -353,6 +371,7 @@ int refused_tests(void)
         TEST(a_closure_does_not_end_its_step),
         TEST(a_jump_is_taken_back),
         TEST(plans_and_other_dtypes_are_refused),
+        TEST(ranks_do_not_divide_it),
         TEST(refused_memory_changes_nothing),
     };
     return cmocka_run_group_tests_name("closures: refused", tests, temporary_begin, temporary_end);
