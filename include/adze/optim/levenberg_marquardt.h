@@ -40,12 +40,12 @@ ADZ_API void adz_levenberg_marquardt_options_init(
     adz_levenberg_marquardt_options *options, size_t size);
 
 /**
- * Least squares by the method of Levenberg and Marquardt. It minimises half the sum of squared
- * residuals. Use it to fit models with up to some thousand parameters; it needs far fewer
- * iterations than methods that know the gradient only.
+ * Least squares by Levenberg and Marquardt's method: minimises half the sum of squared residuals.
+ * Use it for up to some thousand parameters. Methods that know the gradient only need more steps.
  *
- *     (J^T J + damping D) h = -J^T r,   D = the diagonal of J^T J,   x = x + lr h
+ *     (J^T J + damping D) h = -J^T r,   x = x + lr h
  *     r[M] the residuals, J[M, P] their derivatives by all parameters x[P]
+ *     D the diagonal of J^T J, each element at least 1e-6 of the largest one
  *
  * The damping follows the gain: the decrease of the loss, divided by the decrease that the linear
  * model promises. A move with a gain above 0 is made, and the damping is multiplied by

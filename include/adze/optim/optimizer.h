@@ -90,7 +90,7 @@ typedef adz_tensor *(*adz_optimizer_closure)(void *user);
  *     fit *f = user;
  *     adz_optimizer_zero_grad(f->optimizer);
  *     adz_tensor *loss =
- *         adz_mse_loss(adz_module_forward(f->model, f->x), f->y, ADZ_MEAN);
+ *         adz_mse_loss(adz_module_forward(f->model, f->x), f->y, ADZ_REDUCE_MEAN);
  *     return adz_backward(loss) == ADZ_OK ? loss : NULL;
  * }
  *

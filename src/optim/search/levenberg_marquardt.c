@@ -102,13 +102,13 @@ static bool make_model(const adzi_search_run *run, adz_tensor *r, double loss, m
     return true;
 }
 
-/* The rows sqrt(damping D). D is 1 for parameters that no residual depends on, which makes the
- * equations solvable. */
+/* The rows sqrt(damping D). D has a least value, because a parameter on which the residuals hardly
+ * depend, such as a weight of a saturated unit, would move without bounds. */
 static adz_tensor *damped_rows(const model *m, double damping)
 {
-    adz_tensor *d = adz_where(adz_eq_number(m->scale, 0), adz_ones_like(m->scale), m->scale);
+    const double top = largest(m->scale), least = top > 0 ? 1e-6 * top : 1;
     const int64_t n = m->scale->numel;
-    adz_tensor *roots = adz_sqrt(adz_mul_number(d, damping));
+    adz_tensor *roots = adz_sqrt(adz_mul_number(adz_clamp(m->scale, least, INFINITY), damping));
     return adz_mul(adz_eye(n, n, ADZ_F64), adz_reshape(roots, ADZ_SHAPE(1, n)));
 }
 

@@ -143,6 +143,28 @@ static void networks_are_fitted(void **state)
     adz_module_free(&c.model);
 }
 
+/* Units saturate on the way, and the residuals hardly depend on their weights then. */
+static void saturated_units_do_not_run_away(void **state)
+{
+    (void)state;
+    for (unsigned seed = 1; seed < 4; ++seed) {
+        adz_manual_seed(seed);
+        curve c = { .x = adz_reshape(adz_linspace(-2, 2, 50, ADZ_F64), ADZ_SHAPE(50, 1)) };
+        c.y = adz_sin(adz_mul_number(c.x, 2));
+        c.model = ADZ_SEQUENTIAL(
+            adz_linear_new(1, 12, NULL), adz_tanh_new(), adz_linear_new(12, 1, NULL));
+        adz_module_to(c.model, ADZ_F64);
+        adz_optimizer *o = adz_levenberg_marquardt_new(adz_module_parameters(c.model), 1, NULL);
+        double loss = NAN;
+        for (int step = 0; step < 6; ++step) {
+            assert_int_equal(adz_optimizer_step_closure(o, network, &c, &loss), ADZ_OK);
+        }
+        assert_true(loss < 1e-3);
+        adz_optimizer_free(&o);
+        adz_module_free(&c.model);
+    }
+}
+
 static adz_tensor *root(void *user)
 {
     problem *p = user;
@@ -167,6 +189,7 @@ int least_squares_tests(void)
         TEST(moves_follow_the_formula),
         TEST(a_curve_is_fitted),
         TEST(networks_are_fitted),
+        TEST(saturated_units_do_not_run_away),
         TEST(undefined_points_are_taken_back),
     };
     return cmocka_run_group_tests_name("closures: least squares", tests, NULL, NULL);
