@@ -27,7 +27,7 @@ typedef struct adzi_lbfgs_memory {
 } adzi_lbfgs_memory;
 
 /** Replaces a tensor of a memory. */
-void adzi_lbfgs_keep(adz_tensor **place, adz_tensor *t);
+void adzi_lbfgs_keep(adz_tensor **slot, adz_tensor *t);
 
 /** Releases the gradients of a line search. */
 void adzi_lbfgs_end_line(adzi_lbfgs_memory *m);

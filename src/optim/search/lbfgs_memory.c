@@ -50,10 +50,10 @@ void adzi_lbfgs_end_line(adzi_lbfgs_memory *m)
 }
 
 /* Replaces a tensor of the memory. */
-void adzi_lbfgs_keep(adz_tensor **place, adz_tensor *t)
+void adzi_lbfgs_keep(adz_tensor **slot, adz_tensor *t)
 {
-    adz_tensor *old = *place;
-    *place = adzi_retain(t);
+    adz_tensor *old = *slot;
+    *slot = adzi_retain(t);
     adzi_drop(old);
 }
 
@@ -190,12 +190,12 @@ bool adzi_lbfgs_read(const adz_optimizer *o, void *memory, const char *name, adz
     }
     const bool vector = t->rank == 1 && t->numel == numel;
     const bool matrix = t->rank == 2 && t->sizes[1] == numel;
-    adz_tensor **place = strcmp(name, "d") == 0                ? &m->d
-                         : strcmp(name, "prev_flat_grad") == 0 ? &m->prev_grad
-                                                               : NULL;
-    if (place != NULL && vector) {
-        *place = vector_of((adz_dtype)o->groups[0]->parameters[0]->dtype, t, 0, numel);
-        return *place != NULL;
+    adz_tensor **slot = strcmp(name, "d") == 0                ? &m->d
+                        : strcmp(name, "prev_flat_grad") == 0 ? &m->prev_grad
+                                                              : NULL;
+    if (slot != NULL && vector) {
+        *slot = vector_of((adz_dtype)o->groups[0]->parameters[0]->dtype, t, 0, numel);
+        return *slot != NULL;
     }
     if ((strcmp(name, "ro") == 0 && t->rank == 1) ||
         ((strcmp(name, "old_dirs") == 0 || strcmp(name, "old_stps") == 0) && matrix)) {
