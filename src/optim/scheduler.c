@@ -49,7 +49,7 @@ void adz_scheduler_free(adz_scheduler **scheduler)
 
 /* Makes a copy of `plan` with memory for the rates and a copy of the list. NULL with the error
  * recorded under `op`. */
-static adz_scheduler *allocate(
+static adz_scheduler *scheduler_alloc(
     const char *op, int n_groups, const adz_scheduler *plan, const double *list, size_t n_list)
 {
     adz_scheduler *s = adzi_alloc_zero(sizeof *s);
@@ -84,7 +84,7 @@ adz_scheduler *adzi_scheduler_new(const char *op, adz_optimizer *optimizer,
     if (adzi_is_captured(op, ADZI_MAKES_OBJECT)) {
         return NULL;
     }
-    adz_scheduler *s = allocate(op, (int)optimizer->n_groups, plan, list, n_list);
+    adz_scheduler *s = scheduler_alloc(op, (int)optimizer->n_groups, plan, list, n_list);
     if (s == NULL) {
         return NULL;
     }
