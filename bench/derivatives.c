@@ -2,6 +2,7 @@
  *
  *   jacobian  the Jacobians of 6-64-64-6 with tanh at 1 point, f64
  *   jacobians the same at 1,000 points
+ *   jvp       the product of the Jacobian of 64-256-256-64 with tanh and a vector, batch 64, f32
  *   hvp       the product of the Hessian of the mlp row's loss with a vector, f32
  *   pinn      a step of a physics-informed network, 1-32-32-1 with tanh: u'' = -sin(pi x) at 1,000
  *             points, f32, Adam
@@ -12,7 +13,8 @@
  *
  * ode is adaptive, so it cannot be captured; implicit is captured with 6 iterations.
  *
- * The products alone, in a plan, are what the Jacobians are compared with. */
+ * The Jacobians are compared with their products alone, in a plan; jvp is compared with the
+ * forward, captured or not as it is. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +57,21 @@ static adz_tensor *products(void *user)
         h = adz_matmul(adz_matmul(dy, w[1]), w[0]);
     }
     return h;
+}
+
+static adz_tensor *tangents(void *user)
+{
+    derivatives *d = user;
+    return adz_jvp(apply, d->x, d->v, d->net, NULL);
+}
+
+static adz_tensor *forward(void *user)
+{
+    derivatives *d = user;
+    const bool before = adz_set_grad_enabled(false);
+    adz_tensor *y = adz_module_forward(d->net, d->x);
+    adz_set_grad_enabled(before);
+    return y;
 }
 
 /* ---- the Hessian of a loss ------------------------------------------------------------------- */
@@ -204,6 +221,12 @@ static bool make(derivatives *d, const char *row)
         adz_module_to(d->net, ADZ_F64);
         d->x = adz_keep(adz_randn(ADZ_SHAPE(points, 6), ADZ_F64));
         d->compute = jacobians;
+    } else if (strcmp(row, "jvp") == 0) {
+        d->net = ADZ_SEQUENTIAL(adz_linear_new(64, 256, NULL), adz_tanh_new(),
+            adz_linear_new(256, 256, NULL), adz_tanh_new(), adz_linear_new(256, 64, NULL));
+        d->x = adz_keep(adz_randn(ADZ_SHAPE(64, 64), ADZ_F32));
+        d->v = adz_keep(adz_randn(ADZ_SHAPE(64, 64), ADZ_F32));
+        d->compute = tangents;
     } else if (strcmp(row, "hvp") == 0) {
         d->net = ADZ_SEQUENTIAL(
             adz_linear_new(13, 50, NULL), adz_relu_new(NULL), adz_linear_new(50, 1, NULL));
@@ -223,8 +246,8 @@ static bool make(derivatives *d, const char *row)
         make_solver(d, row);
     } else {
         fprintf(stderr,
-            "derivatives: no row \"%s\"; jacobian, jacobians, hvp, pinn, ode, implicit and kepler "
-            "are there\n",
+            "derivatives: no row \"%s\"; jacobian, jacobians, jvp, hvp, pinn, ode, implicit and "
+            "kepler are there\n",
             row);
         return false;
     }
@@ -238,22 +261,30 @@ int bench_derivatives(int argc, char **argv)
     if (argc < 1 || !read_step_options(argc - 1, argv + 1, &o) || !make(&d, argv[0])) {
         return EXIT_FAILURE;
     }
-    const start_tensor start[] = { { "x", d.x }, { "target", d.target } };
-    save_start(o.start, d.net, start, d.target != NULL ? 2 : 1);
+    const start_tensor start[] = { { "x", d.x },
+        { d.v != NULL ? "v" : "target", d.v != NULL ? d.v : d.target } };
+    save_start(o.start, d.net, start, start[1].tensor != NULL ? 2 : 1);
     d.fixed = o.captured;
     o.first_loss = first_value(&d);
     adz_set_num_threads((int)o.threads);
     adz_plan *plan = o.captured ? adz_plan_new(d.compute, &d, NULL) : NULL;
-    const bool floors = d.compute == jacobians;
-    adz_plan *floor = floors ? adz_plan_new(products, &d, NULL) : NULL;
+    derivatives least = d;
+    least.compute = d.compute == jacobians ? products : d.compute == tangents ? forward : NULL;
+    const bool captured = o.captured || least.compute == products;
+    adz_plan *floor =
+        least.compute != NULL && captured ? adz_plan_new(least.compute, &least, NULL) : NULL;
     const int status = run_step_rounds(argv[0], &o, plan != NULL ? run_plan : run_step,
-        plan != NULL ? (void *)plan : &d, floor != NULL ? run_plan : NULL, floor);
+        plan != NULL ? (void *)plan : &d,
+        floor != NULL           ? run_plan
+        : least.compute != NULL ? run_step
+                                : NULL,
+        floor != NULL ? (void *)floor : &least);
     adz_plan_free(&plan);
     adz_plan_free(&floor);
     adz_optimizer_free(&d.adam);
     adz_module_free(&d.net);
-    adz_tensor **kept[] = { &d.x, &d.target };
-    for (int i = 0; i < 2; ++i) {
+    adz_tensor **kept[] = { &d.x, &d.target, &d.v };
+    for (int i = 0; i < 3; ++i) {
         adz_release(kept[i]);
     }
     return status;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares derivatives for solvers with torch.func, torch.compile and jitted JAX, round by round in turn, on one thread.
 
-    derivatives.py ADZE_BENCH [--row jacobian,jacobians,hvp,pinn,ode,implicit,kepler] [--sides torch,compile,jax]
+    derivatives.py ADZE_BENCH [--row jacobian,jacobians,jvp,hvp,pinn,ode,implicit,kepler] [--sides torch,compile,jax]
                    [--rounds 7] [--json]
 
 bench/derivatives.c describes the rows. All sides start from the weights and data of adze's. If their first values
@@ -17,11 +17,11 @@ import subprocess
 import sys
 import tempfile
 
-STEPS = {"jacobian": (20000, 300), "jacobians": (400, 60), "hvp": (8000, 300), "pinn": (600, 100),
+STEPS = {"jacobian": (20000, 300), "jacobians": (400, 60), "jvp": (1000, 100), "hvp": (8000, 300), "pinn": (600, 100),
          "ode": (200, 20), "implicit": (300, 30), "kepler": (2000, 100)}  # adze, peers
-TOLERANCE = {"jacobian": 1e-12, "jacobians": 1e-12, "hvp": 1e-4, "pinn": 1e-4,
+TOLERANCE = {"jacobian": 1e-12, "jacobians": 1e-12, "jvp": 1e-4, "hvp": 1e-4, "pinn": 1e-4,
              "ode": 1e-3, "implicit": 1e-6, "kepler": 1e-9}
-SIZES = {"jacobian": (6, 64, 64, 6), "jacobians": (6, 64, 64, 6), "hvp": (13, 50, 1), "pinn": (1, 32, 32, 1),
+SIZES = {"jacobian": (6, 64, 64, 6), "jacobians": (6, 64, 64, 6), "jvp": (64, 256, 256, 64), "hvp": (13, 50, 1), "pinn": (1, 32, 32, 1),
          "ode": (2, 50, 2), "implicit": (8, 50, 8), "kepler": ()}
 SOLVERS = ("ode", "implicit", "kepler")
 NOT_CAPTURED = ("ode",)
@@ -77,7 +77,7 @@ def torch_work(row, given, compiled):
     import torch
     from torch import func
     torch.set_num_threads(1)
-    x, target = given.pop("x"), given.pop("target", None)
+    x, target, v = given.pop("x"), given.pop("target", None), given.pop("v", None)
     activation = torch.relu if row == "hvp" else torch.tanh
     w = dict(given)
 
@@ -95,6 +95,9 @@ def torch_work(row, given, compiled):
     if row.startswith("jacobian"):
         work = fast(func.vmap(func.jacrev(lambda x: net(w, x))))
         return (lambda: work(x).square().mean().item()), (lambda: work(x))
+    if row == "jvp":
+        work = fast(lambda x, v: func.jvp(lambda x: net(w, x), (x,), (v,))[1])
+        return (lambda: work(x, v).square().mean().item()), (lambda: work(x, v))
     if row == "hvp":
         def loss(w):
             return (net(w, x) - target).square().mean()
@@ -156,7 +159,7 @@ def jax_work(row, given):
     from jax import numpy as jnp
     jax.config.update("jax_enable_x64", True)
     w = {name: jnp.asarray(t.numpy()) for name, t in given.items()}
-    x, target = w.pop("x"), w.pop("target", None)
+    x, target, v = w.pop("x"), w.pop("target", None), w.pop("v", None)
     activation = jax.nn.relu if row == "hvp" else jnp.tanh
 
     def net(w, x):
@@ -172,6 +175,9 @@ def jax_work(row, given):
     if row.startswith("jacobian"):
         work = jax.jit(jax.vmap(jax.jacrev(net, 1), (None, 0)))
         return (lambda: float(jnp.mean(work(w, x) ** 2))), (lambda: work(w, x).block_until_ready())
+    if row == "jvp":
+        work = jax.jit(lambda w, x, v: jax.jvp(lambda x: net(w, x), (x,), (v,))[1])
+        return (lambda: float(jnp.mean(work(w, x, v) ** 2))), (lambda: work(w, x, v).block_until_ready())
     if row == "hvp":
         gradient = jax.grad(lambda w: jnp.mean((net(w, x) - target) ** 2))
         work = jax.jit(lambda w, v: jax.jvp(gradient, (w,), (v,))[1])
@@ -243,8 +249,9 @@ def compare(program, row, peers, rounds):
     for side in sides.values():
         side.process.stdin.close()
         side.process.wait()
+    least = "forward" if row == "jvp" else "products"
     found = {name: round(statistics.median(values), 3) for name, values in times.items()}
-    return {"row": row, **found, **({"products": round(statistics.median(floor), 3)} if floor else {})}
+    return {"row": row, **found, **({least: round(statistics.median(floor), 3)} if floor else {})}
 
 
 def main():
@@ -252,7 +259,7 @@ def main():
         return peer_side(*sys.argv[2:5])
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
-    parser.add_argument("--row", default="jacobian,jacobians,hvp,pinn,ode,implicit,kepler")
+    parser.add_argument("--row", default="jacobian,jacobians,jvp,hvp,pinn,ode,implicit,kepler")
     parser.add_argument("--sides", default="torch,compile,jax")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--json", action="store_true", help="one object per row")
@@ -263,7 +270,8 @@ def main():
             print(json.dumps(found), flush=True)
             continue
         best = min(found[side] for side in arguments.sides.split(","))
-        floor = f"; {found['captured'] / found['products']:.2f} of its products" if "products" in found else ""
+        least = next((name for name in ("products", "forward") if name in found), None)
+        floor = f"; {found['captured'] / found[least]:.2f} of its {least}" if least is not None else ""
         print(", ".join(f"{name} {value} us" for name, value in found.items() if name != "row"))
         captured = f", captured {best / found['captured']:.2f} times" if "captured" in found else ""
         print(f"{row}: {best / found['adze']:.2f} times as fast as the best peer{captured}{floor}", flush=True)

@@ -163,6 +163,7 @@ adz_tensor *adzi_scratch_over(const char *op, adz_tensor *dy, const adz_tensor *
 {
     bool ours = dy->dtype == like->dtype && adzi_is_exclusive(dy) && dy->storage->deleter == NULL &&
                 adzi_same_sizes(dy, like) && adzi_is_contiguous(dy);
+    dy->is_zero = dy->is_zero && !ours; /* the caller writes to it */
     return ours ? dy : adzi_scratch_like(op, like);
 }
 

@@ -2,7 +2,7 @@
 #ifndef ADZI_TENSOR_COPY_H
 #define ADZI_TENSOR_COPY_H
 
-#include "adze/tensor.h"
+#include "tensor/tensor.h"
 
 /** dst = src. src is broadcast to the sizes of dst and converted to its dtype; both may have any
  * layout. Allocates nothing and cannot fail. */
@@ -17,6 +17,13 @@ void adzi_encode(adz_dtype dtype, double value, void *item);
 
 /** dst = value, converted to dst's dtype. Cannot fail. */
 void adzi_fill(adz_tensor *dst, double value);
+
+/** Fills a tensor with zeros, and says so to those who would multiply with it. */
+static inline void adzi_fill_zeros(adz_tensor *dst)
+{
+    adzi_fill(dst, 0);
+    dst->is_zero = true;
+}
 
 /** adzi_fill for a new tensor whose elements are a constant: a trace takes it for one, wherever the
  * call is. */

@@ -177,6 +177,7 @@ adz_tensor *adzi_tensor_view(adzi_thread *thread, const char *op, adz_tensor *ba
     t->data = data;
     t->numel = adzi_numel(rank, sizes);
     t->is_view = true;
+    t->is_zero = base->is_zero;
     for (int i = 0; i < rank; ++i) {
         t->sizes[i] = sizes[i];
         t->strides[i] = strides[i];

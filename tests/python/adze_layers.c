@@ -4,8 +4,10 @@
  *                                 FOLDER/layers.safetensors with its x and y in evaluation
  *     adze_layers read FOLDER     reads states that PyTorch has written, and writes the results for
  *                                 these x to FOLDER/answers.safetensors
+ *     adze_layers derive FOLDER   writes states in f64, and FOLDER/derivatives.safetensors with
+ *                                 products with Jacobians, Jacobians and Hessians by x
  *
- * The layers stand in test_layers.py too. */
+ * The layers stand in test_layers.py and test_derivatives.py too. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,13 +146,80 @@ static adz_module *rnn_cell(void)
     return adz_rnn_cell_new(9, 5, NULL);
 }
 
+static adz_module *linear(void)
+{
+    return adz_linear_new(9, 5, NULL);
+}
+
+static adz_module *layer_norm(void)
+{
+    return adz_layer_norm_new(ADZ_SHAPE(9), NULL);
+}
+
+static adz_module *max_pool2d(void)
+{
+    return adz_max_pool2d_new(ADZ_SHAPE(3, 2), NULL);
+}
+
+static adz_module *avg_pool2d(void)
+{
+    return adz_avg_pool2d_new(ADZ_SHAPE(2, 3), NULL);
+}
+
+static adz_module *adaptive_avg_pool2d(void)
+{
+    return adz_adaptive_avg_pool2d_new(ADZ_SHAPE(4, 3));
+}
+
+static adz_module *gelu(void)
+{
+    return adz_gelu_new(ADZ_GELU_NONE);
+}
+
+static adz_module *leaky_relu(void)
+{
+    return adz_leaky_relu_new(0.1);
+}
+
+static adz_module *softmax(void)
+{
+    return adz_softmax_new(-1);
+}
+
+/* A feed-forward network. */
+static adz_module *network(void)
+{
+    return ADZ_SEQUENTIAL(adz_linear_new(9, 16, NULL), adz_tanh_new(), adz_linear_new(16, 16, NULL),
+        adz_silu_new(), adz_linear_new(16, 3, NULL));
+}
+
 enum kind { SIGNAL, IMAGE, ROWS };
 
-static const struct {
+typedef struct {
     const char *name;
     adz_module *(*make)(void);
     enum kind x;
-} layers[] = {
+} layer;
+
+/* Layers whose derivatives are compared, but whose states are not. */
+static const layer others[] = {
+    { "linear", linear, SIGNAL },
+    { "layer_norm", layer_norm, SIGNAL },
+    { "max_pool2d", max_pool2d, IMAGE },
+    { "avg_pool2d", avg_pool2d, IMAGE },
+    { "adaptive_avg_pool2d", adaptive_avg_pool2d, IMAGE },
+    { "gelu", gelu, SIGNAL },
+    { "silu", adz_silu_new, SIGNAL },
+    { "sigmoid", adz_sigmoid_new, SIGNAL },
+    { "tanh", adz_tanh_new, SIGNAL },
+    { "mish", adz_mish_new, SIGNAL },
+    { "hardswish", adz_hardswish_new, SIGNAL },
+    { "leaky_relu", leaky_relu, SIGNAL },
+    { "softmax", softmax, SIGNAL },
+    { "network", network, SIGNAL },
+};
+
+static const layer layers[] = {
     { "conv1d", conv1d, SIGNAL },
     { "conv1d_same", conv1d_same, SIGNAL },
     { "conv2d", conv2d, IMAGE },
@@ -212,10 +281,58 @@ static void read_layers(const char *folder, adz_safetensors *data, adz_safetenso
     }
 }
 
+static adz_tensor *apply(adz_tensor *x, void *module)
+{
+    return adz_module_forward(module, x);
+}
+
+static adz_tensor *number(adz_tensor *x, void *module)
+{
+    return adz_sum(adz_sin(adz_module_forward(module, x)), ADZ_ALL_DIMS, ADZ_DROPDIM);
+}
+
+static void derive(const char *folder, const layer *l, adz_safetensors *file)
+{
+    adz_module *m = l->make();
+    adz_module_to(m, ADZ_F64);
+    adz_tensor *x = adz_to(adz_narrow(input(l->x), 0, 0, 1), ADZ_F64);
+    adz_module_forward(m, adz_to(input(l->x), ADZ_F64)); /* running statistics move */
+    adz_module_eval(m);
+    adz_tensor *v = adz_randn_like(x), *u = adz_randn_like(adz_detach(adz_module_forward(m, x)));
+    const struct {
+        const char *what;
+        adz_tensor *t;
+    } found[] = { { "x", x }, { "v", v }, { "u", u }, { "jvp", adz_jvp(apply, x, v, m, NULL) },
+        { "vjp", adz_vjp(apply, x, u, m, NULL) }, { "hvp", adz_hvp(number, x, v, m, NULL) },
+        { "jacobian", adz_jacobian(apply, x, m, NULL) },
+        { "hessian", adz_hessian(number, x, m, NULL) } };
+    for (size_t i = 0; i < sizeof found / sizeof *found; ++i) {
+        char name[100];
+        snprintf(name, sizeof name, "%s.%s", l->name, found[i].what);
+        adz_safetensors_add(file, name, found[i].t);
+    }
+    if (adz_module_parameters(m).count > 0) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s.safetensors", folder, l->name);
+        adz_module_save(m, path);
+    }
+    adz_module_free(&m);
+}
+
+static void derive_all(const char *folder, adz_safetensors *file)
+{
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; ++i) {
+        derive(folder, layers + i, file);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
+        derive(folder, others + i, file);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3) {
-        fprintf(stderr, "usage: adze_layers write|read FOLDER\n");
+        fprintf(stderr, "usage: adze_layers write|read|derive FOLDER\n");
         return 2;
     }
     adz_on_error(die, NULL);
@@ -226,6 +343,9 @@ int main(int argc, char **argv)
     snprintf(path, sizeof path, "%s/layers.safetensors", argv[2]);
     if (strcmp(argv[1], "write") == 0) {
         write_layers(argv[2], file);
+    } else if (strcmp(argv[1], "derive") == 0) {
+        derive_all(argv[2], file);
+        snprintf(path, sizeof path, "%s/derivatives.safetensors", argv[2]);
     } else {
         adz_safetensors *data = adz_safetensors_load(path, NULL);
         read_layers(argv[2], data, file);

@@ -1,11 +1,11 @@
-"""adze's linear algebra for Python: tensors of f64 from NumPy's arrays, by ctypes."""
+"""adze's linear algebra for Python: tensors of f64 and f32 from NumPy's arrays, by ctypes."""
 
 import contextlib
 import ctypes
 
 import numpy
 
-F64 = 1
+F32, F64 = 0, 1
 RANK = 8
 
 
@@ -40,9 +40,11 @@ class Adze:
             self.lib.adz_scope_close(scope)
 
     def tensor(self, array):
-        array = numpy.ascontiguousarray(array, dtype=numpy.float64)
+        """A copy of the array: f32 if the array is, else f64."""
+        single = numpy.asarray(array).dtype == numpy.float32
+        array = numpy.ascontiguousarray(array, dtype=numpy.float32 if single else numpy.float64)
         shape = Shape(array.ndim, (ctypes.c_int64 * RANK)(*array.shape))
-        return self._made(self.lib.adz_tensor_from(array.ctypes.data_as(ctypes.c_void_p), shape, F64))
+        return self._made(self.lib.adz_tensor_from(array.ctypes.data_as(ctypes.c_void_p), shape, F32 if single else F64))
 
     def array(self, tensor):
         tensor = self._made(self.lib.adz_contiguous(tensor))

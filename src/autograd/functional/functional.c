@@ -213,6 +213,7 @@ bool adzi_functional_prepare_jvp(adzi_functional *f)
             return false;
         }
         f->u[k]->requires_grad = true;
+        f->u[k]->is_zero = true;
     }
     return gradients(f->y, f->u, f->n_y, f->x, f->dx, f->n, true);
 }

@@ -6,7 +6,9 @@
  * Note [Forward mode by two gradients]
  * A vjp J^T u is linear in u. Its gradient with respect to u, with v as the upstream gradient, is
  * J v. So a jvp needs no rules of its own for operators: it differentiates a vjp, whatever u is.
- * That vjp is made once, with zeros for u, and each jvp is one backward through its graph. */
+ * That vjp is made once, with zeros for u, and each jvp is one backward through its graph. Zeros
+ * that are known to be zeros (is_zero) are not multiplied, so a network of products costs its
+ * forward once more, and not twice. */
 #ifndef ADZI_AUTOGRAD_FUNCTIONAL_FUNCTIONAL_H
 #define ADZI_AUTOGRAD_FUNCTIONAL_FUNCTIONAL_H
 

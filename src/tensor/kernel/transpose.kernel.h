@@ -2,7 +2,8 @@
  *
  * The header is included once per type elem, inside each_float.h, where INLINE and KERNEL are
  * defined, and has no include guard. Each tile reads four rows and writes four rows, each by one
- * vector of 16 bytes in f32 or two in f64. With AVX2, two tiles of f32 share their shuffles. */
+ * vector of 16 bytes in f32. In f64 that is a vector of 32 bytes with AVX2 and two of 16 bytes
+ * without. With AVX2, two tiles of f32 share their shuffles. */
 
 #if defined(__AVX2__) && ELEM_IS_F32
 /* to[8, 4] = from[4, 8]^T: each half of a register is a separate tile. */
@@ -19,6 +20,21 @@ INLINE void KERNEL(transpose_4x8)(elem *to, int64_t to_ld, const elem *from, int
         _mm_storeu_ps(to + i * to_ld, _mm256_castps256_ps128(rows[i]));
         _mm_storeu_ps(to + (i + 4) * to_ld, _mm256_extractf128_ps(rows[i], 1));
     }
+}
+#endif
+
+#if defined(__AVX2__) && !ELEM_IS_F32
+/* to[4, 4] = from[4, 4]^T. */
+INLINE void KERNEL(transpose_4x4)(elem *to, int64_t to_ld, const elem *from, int64_t ld)
+{
+    const __m256d w = _mm256_loadu_pd(from), x = _mm256_loadu_pd(from + ld);
+    const __m256d y = _mm256_loadu_pd(from + 2 * ld), z = _mm256_loadu_pd(from + 3 * ld);
+    const __m256d wx0 = _mm256_unpacklo_pd(w, x), wx1 = _mm256_unpackhi_pd(w, x);
+    const __m256d yz0 = _mm256_unpacklo_pd(y, z), yz1 = _mm256_unpackhi_pd(y, z);
+    _mm256_storeu_pd(to, _mm256_permute2f128_pd(wx0, yz0, 0x20));
+    _mm256_storeu_pd(to + to_ld, _mm256_permute2f128_pd(wx1, yz1, 0x20));
+    _mm256_storeu_pd(to + 2 * to_ld, _mm256_permute2f128_pd(wx0, yz0, 0x31));
+    _mm256_storeu_pd(to + 3 * to_ld, _mm256_permute2f128_pd(wx1, yz1, 0x31));
 }
 #endif
 
@@ -46,6 +62,8 @@ INLINE void KERNEL(transpose)(
             _mm_storeu_ps(t + to_ld, x);
             _mm_storeu_ps(t + 2 * to_ld, y);
             _mm_storeu_ps(t + 3 * to_ld, z);
+#elif defined(__AVX2__)
+            KERNEL(transpose_4x4)(t, to_ld, f + p, ld);
 #else
             for (int h = 0; h < 4; h += 2) {
                 for (int u = 0; u < 4; u += 2) {

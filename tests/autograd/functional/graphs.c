@@ -1,5 +1,6 @@
 /* Derivatives in graphs, in regions without gradients and in plans; what stays untouched. */
 #include "autograd/functional/functional.h"
+#include "tensor/tensor.h"
 
 /* The sum of squares of the rows' Jacobians of a network, as a function of its input. */
 static int size_of_jacobian(adz_tensor *const *in, size_t n, adz_tensor **out, void *net)
@@ -130,6 +131,51 @@ static void plans_replay_jacobians(void **state)
     adz_module_free(&c.net);
 }
 
+typedef struct {
+    adz_module *net;
+    int gradients, zeros; /* that the hook has seen */
+} watched;
+
+static adz_tensor *watch(adz_tensor *gradient, void *user)
+{
+    watched *w = user;
+    ++w->gradients;
+    w->zeros += gradient->is_zero;
+    return gradient;
+}
+
+/* Two networks after each other, and what goes past them. */
+static adz_tensor *past_networks(adz_tensor *x, void *user)
+{
+    const watched *w = user;
+    adz_tensor *h = adz_mul_number(x, 2);
+    adz_register_hook(h, watch, user);
+    adz_tensor *y = adz_module_forward(w->net, adz_reshape(h, ADZ_SHAPE(4, 3)));
+    adz_tensor *tall = adz_matmul(adz_transpose(y, 0, 1), adz_tanh(h));
+    return adz_add(adz_matmul(y, tall), adz_tanh(h));
+}
+
+/* The vjp that a jvp differentiates is of zeros. They are known, so nothing multiplies by them, and
+ * sums of them with other numbers are not taken for zeros. */
+static void tangents_multiply_no_zeros(void **state)
+{
+    (void)state;
+    watched w = { small_network(4), 0, 0 };
+    adz_tensor *x = adz_randn(ADZ_SHAPE(4, 3), ADZ_F64), *v = adz_randn(ADZ_SHAPE(4, 3), ADZ_F64);
+    adz_tensor *tangent = adz_jvp(past_networks, x, v, &w, NULL);
+    assert_true(w.gradients == 1 && w.zeros == 1);
+    adz_tensor *j = adz_jacobian(past_networks, x, &w, NULL);
+    assert_int_equal(w.zeros, 1);
+    adz_tensor *wanted =
+        adz_matmul(adz_reshape(j, ADZ_SHAPE(12, 12)), adz_reshape(v, ADZ_SHAPE(12)));
+    assert_true(apart(adz_reshape(tangent, ADZ_SHAPE(12)), wanted) < 1e-13);
+    adz_tensor *zeros = adz_mul_number(x, 1);
+    zeros->is_zero = true;
+    adz_fill_(zeros, 3);
+    assert_true(adz_equal(adz_mul(zeros, x), adz_mul_number(x, 3)));
+    adz_module_free(&w.net);
+}
+
 /* A dropout has one mask in the value and in all derivatives. */
 static adz_tensor *dropped(adz_tensor *x, void *user)
 {
@@ -196,6 +242,7 @@ const struct CMUnitTest functional_graphs[N_FUNCTIONAL_GRAPHS] = {
     cmocka_unit_test_setup_teardown(products_have_derivatives, functional_open, functional_close),
     cmocka_unit_test_setup_teardown(nothing_else_changes, functional_open, functional_close),
     cmocka_unit_test_setup_teardown(plans_replay_jacobians, functional_open, functional_close),
+    cmocka_unit_test_setup_teardown(tangents_multiply_no_zeros, functional_open, functional_close),
     cmocka_unit_test_setup_teardown(a_dropout_is_drawn_once, functional_open, functional_close),
     cmocka_unit_test_setup_teardown(jacobians_by_parameters, functional_open, functional_close),
 };

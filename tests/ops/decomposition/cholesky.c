@@ -43,10 +43,22 @@ FACT(residuals_are_small)
     }
 }
 
+static adz_tensor *both_factors(adz_tensor *a)
+{
+    adz_tensor *parts[] = { adz_cholesky(definite(a), false), adz_cholesky(definite(a), true) };
+    return adz_cat(parts, 2, -1);
+}
+
+FACT(items_do_not_mix)
+{
+    assert_items_do_not_mix(both_factors, true);
+}
+
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(one_triangle_is_read),
     cmocka_unit_test(other_matrices_are_refused_by_item_and_pivot),
     cmocka_unit_test(residuals_are_small),
+    cmocka_unit_test(items_do_not_mix),
 };
 
 const op_case cholesky_case = {

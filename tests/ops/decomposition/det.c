@@ -24,9 +24,19 @@ FACT(singular_matrices_have_gradients)
     assert_true(farthest(gradient_of(adz_det(a), a), MATRIX(2, 0, 0, 0, 0)) < 1e-12);
 }
 
+FACT(items_do_not_mix)
+{
+    assert_items_do_not_mix(adz_det, true);
+    /* a pivot of 0 takes nothing from other rows, however large its row is */
+    adz_tensor *a = MATRIX(2, 0, INFINITY, 0, 1);
+    ASSERT_VALUES(adz_det(a), ADZ_F64, 0);
+    ASSERT_VALUES(adz_det(adz_expand(a, ADZ_SHAPE(3, 2, 2))), ADZ_F64, 0, 0, 0);
+}
+
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(signs_follow_exchanges),
     cmocka_unit_test(singular_matrices_have_gradients),
+    cmocka_unit_test(items_do_not_mix),
 };
 
 const op_case det_case = {

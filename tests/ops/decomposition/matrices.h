@@ -3,6 +3,7 @@
 #define ADZE_TESTS_OPS_DECOMPOSITION_MATRICES_H
 
 #include "ops/facts.h"
+#include "ops/sweep.h"
 
 static inline adz_tensor *identity_like(adz_tensor *a)
 {
@@ -53,6 +54,28 @@ static inline adz_tensor *normal_matrices(adz_shape shape)
 {
     adz_manual_seed(7);
     return adz_randn(shape, ADZ_F64);
+}
+
+/* Fails unless a function of 11 matrices gives each the bits that it gives it alone. Half of the
+ * matrices have whole numbers, among which are equal pivots and zeros, if `whole` is set. */
+static inline void assert_items_do_not_mix(adz_tensor *(*of)(adz_tensor *a), bool whole)
+{
+    static const int64_t sizes[] = { 1, 2, 3, 5, 8, 16, 17 };
+    for (size_t i = 0; i < 2 * sizeof sizes / sizeof *sizes; ++i) {
+        const int64_t n = sizes[i / 2];
+        adz_tensor *a = normal_matrices(ADZ_SHAPE(11, n, n));
+        if (whole) {
+            adz_copy_(adz_narrow(a, 0, 0, 5), adz_round(adz_narrow(a, 0, 0, 5)));
+        }
+        a = adz_to(a, i % 2 == 0 ? ADZ_F64 : ADZ_F32);
+        adz_tensor *all = of(a);
+        for (int64_t item = 0; item < 11; ++item) {
+            adz_tensor *alone = of(adz_narrow(a, 0, item, 1));
+            if (alone == NULL || !same_bits(adz_contiguous(adz_narrow(all, 0, item, 1)), alone)) {
+                fail_msg("n = %d, item %d: %s", (int)n, (int)item, adz_error_message());
+            }
+        }
+    }
 }
 
 #endif

@@ -19,8 +19,9 @@ FACT(the_diagonal_is_positive)
 
 FACT(residuals_are_small)
 {
-    static const int64_t sizes[][2] = { { 1, 1 }, { 3, 2 }, { 2, 3 }, { 31, 31 }, { 32, 33 },
-        { 33, 32 }, { 65, 64 }, { 40, 100 }, { 100, 40 }, { 200, 200 } };
+    static const int64_t sizes[][2] = { { 1, 1 }, { 3, 2 }, { 2, 3 }, { 12, 5 }, { 5, 12 },
+        { 32, 16 }, { 31, 31 }, { 32, 33 }, { 33, 32 }, { 65, 64 }, { 40, 100 }, { 100, 40 },
+        { 200, 200 } };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
         adz_tensor *a = normal_matrices(ADZ_SHAPE(2, sizes[i][0], sizes[i][1])), *r;
         adz_tensor *q = adz_qr(a, &r), *qt = adz_transpose(q, -2, -1);
@@ -44,10 +45,41 @@ FACT(large_and_small_elements_keep_their_digits)
     }
 }
 
+static adz_tensor *both_factors(adz_tensor *a)
+{
+    adz_tensor *parts[2] = { NULL, NULL };
+    adz_tensor *tall[] = { a, a };
+    parts[0] = adz_qr(adz_cat(tall, 2, -2), &parts[1]);
+    return adz_cat(parts, 2, -2);
+}
+
+FACT(items_do_not_mix)
+{
+    assert_items_do_not_mix(both_factors, true);
+}
+
+/* Small matrices and larger ones go through different kernels. */
+FACT(columns_of_other_sizes_keep_their_digits)
+{
+    static const double tiny[] = { 1e-30, 1e-30, 1, 0, 1e-170, 1e-170, 0, 1 };
+    adz_tensor *r, *a = adz_reshape(VALUES(ADZ_F64, 3, 1, 4, 0), ADZ_SHAPE(2, 2));
+    adz_tensor *q = adz_qr(adz_to(adz_mul_number(a, 1e-30), ADZ_F32), &r);
+    assert_true(farthest(q, adz_to(MATRIX(2, 0.6, 0.8, 0.8, -0.6), ADZ_F32)) < 1e-6);
+    for (int i = 0; i < 2; ++i) {
+        a = adz_tensor_from(tiny + 4 * i, ADZ_SHAPE(2, 2), ADZ_F64);
+        q = adz_qr(i == 0 ? a : adz_transpose(a, 0, 1), &r);
+        assert_true(farthest(adz_matmul(q, r), i == 0 ? a : adz_transpose(a, 0, 1)) < 1e-15);
+        assert_true(
+            farthest(adz_matmul(adz_transpose(q, 0, 1), q), adz_eye(2, 2, ADZ_F64)) < 1e-15);
+    }
+}
+
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(the_diagonal_is_positive),
     cmocka_unit_test(residuals_are_small),
     cmocka_unit_test(large_and_small_elements_keep_their_digits),
+    cmocka_unit_test(items_do_not_mix),
+    cmocka_unit_test(columns_of_other_sizes_keep_their_digits),
 };
 
 const op_case qr_case = {

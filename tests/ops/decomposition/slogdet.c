@@ -19,8 +19,34 @@ FACT(logarithms_do_not_overflow)
     adz_error_clear();
 }
 
+static adz_tensor *logarithms(adz_tensor *a)
+{
+    return adz_slogdet(a, NULL);
+}
+
+FACT(items_do_not_mix)
+{
+    assert_items_do_not_mix(logarithms, true);
+}
+
+/* Products of pivots that leave the range are logarithms before they do. */
+FACT(products_out_of_range_have_logarithms)
+{
+    static const double pivots[] = { 1e-300, 1e300, 1e-100, 1e308, 1e308, 5e-324, 1 };
+    double sum = 0;
+    for (int i = 0; i < 7; ++i) {
+        sum += log(pivots[i]);
+    }
+    adz_tensor *a = adz_diag(adz_tensor_from(pivots, ADZ_SHAPE(7), ADZ_F64), 0);
+    assert_true(fabs(adz_tensor_at(logarithms(a), NULL) - sum) < 1e-12 * fabs(sum));
+    assert_true(adz_tensor_at(logarithms(MATRIX(2, 0, 1, 0, 2)), NULL) == -(double)INFINITY);
+    assert_true(adz_tensor_at(logarithms(MATRIX(1, INFINITY)), NULL) == (double)INFINITY);
+}
+
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(logarithms_do_not_overflow),
+    cmocka_unit_test(items_do_not_mix),
+    cmocka_unit_test(products_out_of_range_have_logarithms),
 };
 
 const op_case slogdet_case = {

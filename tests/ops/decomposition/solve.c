@@ -65,11 +65,26 @@ FACT(replays_report_singular_matrices)
     adz_plan_free(&plan);
 }
 
+/* Solutions with one column, with several, and with the transposed matrices. */
+static adz_tensor *all_solutions(adz_tensor *a)
+{
+    adz_tensor *b = adz_narrow(a, -1, 0, 1), *leaf = adz_requires_grad_(adz_clone(b), true);
+    adz_tensor *transposed = gradient_by_expression(adz_solve(a, leaf), leaf);
+    adz_tensor *parts[] = { adz_solve(a, b), adz_solve(a, a), transposed };
+    return adz_cat(parts, 3, -1);
+}
+
+FACT(items_do_not_mix)
+{
+    assert_items_do_not_mix(all_solutions, false);
+}
+
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(small_systems_have_exact_solutions),
     cmocka_unit_test(singular_items_are_named),
     cmocka_unit_test(residuals_are_small),
     cmocka_unit_test(replays_report_singular_matrices),
+    cmocka_unit_test(items_do_not_mix),
 };
 
 const op_case solve_case = {

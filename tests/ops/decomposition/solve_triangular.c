@@ -44,10 +44,27 @@ FACT(every_side_and_triangle_solves)
     }
 }
 
+/* Both triangles, with and without a diagonal, from both sides, and with one column. */
+static adz_tensor *all_solutions(adz_tensor *a)
+{
+    adz_tensor *t = regular(a), *parts[9];
+    for (int way = 0; way < 8; ++way) {
+        parts[way] = adz_solve_triangular(t, a, way & 1, way & 2, way & 4);
+    }
+    parts[8] = adz_solve_triangular(t, adz_narrow(a, -1, 0, 1), true, true, false);
+    return adz_cat(parts, 9, -1);
+}
+
+FACT(items_do_not_mix)
+{
+    assert_items_do_not_mix(all_solutions, false);
+}
+
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(the_other_triangle_is_not_read),
     cmocka_unit_test(zeros_on_a_diagonal_are_named),
     cmocka_unit_test(every_side_and_triangle_solves),
+    cmocka_unit_test(items_do_not_mix),
 };
 
 const op_case solve_triangular_case = {

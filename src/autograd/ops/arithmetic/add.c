@@ -67,6 +67,7 @@ static adz_tensor *add(adz_tensor *a, adz_tensor *b, double alpha, bool inplace)
     }
     adzi_pointwise(alpha == 1 ? KERNEL_FOR(add, dtype) : KERNEL_FOR(add_scaled, dtype), y, 2,
         call.in, &(double[ADZI_POINTWISE_PARAMS]){ alpha }[0]);
+    y->is_zero = call.in[0]->is_zero && call.in[1]->is_zero;
     return adzi_leave(&call, y);
 }
 
@@ -109,5 +110,6 @@ void adzi_accumulate(adz_tensor *a, const adz_tensor *b)
 {
     adz_tensor other = *b;
     adz_tensor *in[2] = { a, &other };
+    a->is_zero = a->is_zero && b->is_zero;
     adzi_pointwise(KERNEL_FOR(add, a->dtype), a, 2, in, NULL);
 }

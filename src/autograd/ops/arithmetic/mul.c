@@ -83,7 +83,11 @@ static adz_tensor *mul(adz_tensor *a, adz_tensor *b, bool inplace)
             adzi_save_input(&call, 1 - i); /* in place input 0 is the copy of the old values */
         }
     }
-    adzi_pointwise(KERNEL_FOR(mul, y->dtype), y, 2, call.in, NULL);
+    if (call.in[0]->is_zero || call.in[1]->is_zero) {
+        adzi_fill_zeros(y);
+    } else {
+        adzi_pointwise(KERNEL_FOR(mul, y->dtype), y, 2, call.in, NULL);
+    }
     return adzi_leave(&call, y);
 }
 

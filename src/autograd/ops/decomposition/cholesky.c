@@ -10,7 +10,7 @@
  *
  * One triangle of a is read; the gradient is symmetric, as PyTorch's is. The node saves y. */
 
-KERNEL_TABLE_FLOAT(cholesky);
+KERNEL_TABLE_PRODUCT(cholesky);
 
 typedef struct {
     bool upper;
@@ -42,16 +42,18 @@ adz_tensor *adz_cholesky(adz_tensor *a, bool upper)
     if (!ADZI_ENTER(&call, cholesky, a) || !adzi_want_square(&call, 0, "a")) {
         return NULL;
     }
-    adz_tensor *found = adzi_new_findings("cholesky", a);
+    const adz_tensor *from = adzi_compact("cholesky", a);
+    adz_tensor *found = from != NULL ? adzi_new_findings("cholesky", a) : NULL;
     adz_tensor *y = found != NULL ? adzi_new_like(&call, a) : NULL;
     if (y == NULL) {
         return NULL;
     }
-    adzi_copy(y, a);
     const int64_t n = adzi_columns(a);
-    const adzi_cholesky_args args = {
-        .y = y->data, .found = (int64_t *)(void *)found->data, .n = n, .upper = upper
-    };
+    const adzi_cholesky_args args = { .a = from->data,
+        .y = y->data,
+        .found = (int64_t *)(void *)found->data,
+        .n = n,
+        .upper = upper };
     adzi_launch(KERNEL_FOR(cholesky, a->dtype), &args, found->numel,
         adzi_items_grain((double)n * (double)n * (double)n / 3));
     const cholesky_attr attr = { upper };

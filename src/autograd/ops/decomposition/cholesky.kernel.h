@@ -7,7 +7,8 @@
 
 /** The arguments of cholesky. A unit is a matrix. */
 typedef struct adzi_cholesky_args {
-    char *y;        /**< [items, n, n], holds a copy of the matrices and gets the factors */
+    const char *a;  /**< [items, n, n] */
+    char *y;        /**< [items, n, n], gets the factors */
     int64_t *found; /**< the first pivot that is not positive, counted from 1, or 0 */
     int64_t n;
     bool upper;

@@ -10,8 +10,8 @@
  * One triangle of a is read. The node saves w and v. Equal eigenvalues give a division by 0 if dv
  * is not NULL, as in PyTorch. */
 
-KERNEL_TABLE_FLOAT(eigh);
-KERNEL_TABLE_FLOAT(eigh_large);
+KERNEL_TABLE_PRODUCT(eigh);
+KERNEL_TABLE_PRODUCT(eigh_large);
 
 typedef struct {
     bool upper;

@@ -6,14 +6,9 @@
 
 #include "autograd/ops/decomposition/jacobi.kernel.h"
 
+#define F64_AT_ALL_LEVELS
 #include "tensor/kernel/each_float.h"
 #else
-
-static inline elem KERNEL(root)(elem x)
-{
-    return ELEM_IS_F32 ? (elem)sqrtf((float)x) : (elem)sqrt((double)x);
-}
-
 #include "autograd/ops/decomposition/rotations.kernel.h"
 
 /* Makes the matrices diagonal. v gets their vectors as rows. */

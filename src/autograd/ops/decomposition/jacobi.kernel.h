@@ -1,21 +1,16 @@
-/* Jacobi rotations for matrices of up to 32 rows or columns; used by eigh and svd.
- *
- * Note [Lanes of matrices]
- * LANES matrices are computed at a time. Element (i, j) of all of them is a run of LANES elements,
- * so that loops over lanes become vector instructions. Lanes do not mix: the bits of a matrix are
- * the same whether it is computed alone or with others. A lane that has converged rotates by the
- * identity, which changes no bit. */
+/* Jacobi rotations for matrices of up to 32 rows or columns; used by eigh and svd. */
 #ifndef ADZI_AUTOGRAD_OPS_DECOMPOSITION_JACOBI_KERNEL_H
 #define ADZI_AUTOGRAD_OPS_DECOMPOSITION_JACOBI_KERNEL_H
 
 #include <stdbool.h>
 
+#include "autograd/ops/decomposition/loops/matrix_lanes.h"
 #include "autograd/ops/decomposition/workers.h"
 #include "tensor/gemm/lapack.h"
 
 enum {
-    ADZI_JACOBI_MOST = 32, /**< the largest matrix; LAPACK computes larger ones */
-    ADZI_JACOBI_LANES = 8,
+    ADZI_JACOBI_MOST = 32,  /**< the largest matrix; LAPACK computes larger ones */
+    ADZI_JACOBI_LANES = 16, /**< more than ADZI_MATRIX_LANES: chains of divisions and roots wait */
     ADZI_JACOBI_SWEEPS = 40 /**< far more than any matrix takes */
 };
 

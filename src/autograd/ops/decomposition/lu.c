@@ -4,21 +4,22 @@
 
 /* Launches with LU factors, on which solve, inv, det and slogdet rest. */
 
-KERNEL_TABLE_FLOAT(lu_factor);
-KERNEL_TABLE_FLOAT(lu_solve);
-KERNEL_TABLE_FLOAT(lu_determinant);
+KERNEL_TABLE_PRODUCT(lu_factor);
+KERNEL_TABLE_PRODUCT(lu_solve);
+KERNEL_TABLE_PRODUCT(lu_determinant);
 
 bool adzi_lu_factor(const char *op, adz_tensor *a, bool regular, adzi_lu *factors)
 {
     const int64_t n = adzi_columns(a);
-    factors->lu = adzi_scratch_like(op, a);
+    const adz_tensor *from = adzi_compact(op, a);
+    factors->lu = from == NULL ? NULL : adzi_scratch_like(op, a);
     factors->pivots = factors->lu != NULL ? adzi_scratch(op, ADZ_I64, a->rank - 1, a->sizes) : NULL;
     adz_tensor *found = factors->pivots != NULL ? adzi_new_findings(op, a) : NULL;
     if (found == NULL) {
         return false;
     }
-    adzi_copy(factors->lu, a);
-    const adzi_lu_args args = { .lu = factors->lu->data,
+    const adzi_lu_args args = { .a = from->data,
+        .lu = factors->lu->data,
         .pivots = (int64_t *)(void *)factors->pivots->data,
         .found = (int64_t *)(void *)found->data,
         .n = n };

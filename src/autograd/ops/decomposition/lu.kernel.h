@@ -11,7 +11,8 @@
 #include "autograd/ops/decomposition/lead.h"
 
 typedef struct adzi_lu_args {
-    char *lu;        /**< [items, n, n], holds a copy of the matrices and gets the factors */
+    const char *a;   /**< [items, n, n] */
+    char *lu;        /**< [items, n, n], gets the factors */
     int64_t *pivots; /**< [items, n] */
     int64_t *found;  /**< the first pivot that is 0, counted from 1, or 0 */
     int64_t n;

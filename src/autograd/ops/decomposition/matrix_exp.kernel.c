@@ -15,7 +15,7 @@
 
 #include "tensor/kernel/each_float.h"
 #else
-#include "autograd/ops/decomposition/lu_loops.kernel.h"
+#include "autograd/ops/decomposition/loops/lu_loops.kernel.h"
 
 static const double KERNEL(pade)[] = {
 #if ELEM_IS_F32
@@ -59,10 +59,14 @@ static int KERNEL(scale)(int64_t n, const elem *a, elem *to)
 static void KERNEL(polynomial)(
     int64_t n, const double *c, bool identity, elem *const *powers, bool more, elem *to)
 {
-    const elem c0 = identity ? ELEM(c[0]) : 0, c2 = ELEM(c[2]), c4 = ELEM(c[4]), c6 = ELEM(c[6]);
+    const elem c2 = ELEM(c[2]), c4 = ELEM(c[4]), c6 = ELEM(c[6]);
+    const elem *a2 = powers[0], *a4 = powers[1], *a6 = powers[2];
     for (int64_t i = 0; i < n * n; ++i) {
-        const elem sum = c2 * powers[0][i] + c4 * powers[1][i] + c6 * powers[2][i];
-        to[i] = (more ? to[i] : 0) + sum + (i % (n + 1) == 0 ? c0 : 0);
+        const elem sum = c2 * a2[i] + c4 * a4[i] + c6 * a6[i];
+        to[i] = more ? to[i] + sum : sum;
+    }
+    for (int64_t i = 0; i < n && identity; ++i) {
+        to[i * (n + 1)] += ELEM(c[0]);
     }
 }
 

@@ -1,4 +1,5 @@
 #include "autograd/ops/decomposition/batch.h"
+#include "autograd/ops/decomposition/loops/matrix_lanes.h"
 #include "autograd/ops/decomposition/qr.kernel.h"
 #include "autograd/ops/decomposition/solve_triangular.h"
 #include "autograd/ops/linalg/matmul.h"
@@ -12,7 +13,8 @@
  * first m columns x of a = [x y] and r = [u v], in which y = q v gives dq + y dv^T, and dy = q dv.
  * The node saves q and r. */
 
-KERNEL_TABLE_FLOAT(qr);
+KERNEL_TABLE_PRODUCT(qr);
+KERNEL_TABLE_PRODUCT(qr_small);
 
 /* The gradient of the columns that q and the square r are made of. dq or dr may be NULL. */
 static adz_tensor *square_gradient(adz_tensor *q, adz_tensor *r, adz_tensor *dq, adz_tensor *dr)
@@ -80,7 +82,8 @@ adz_tensor *adz_qr(adz_tensor *a, adz_tensor **r)
     const int64_t items = k > 0 ? adzi_items(a) : 0;
     if (!adzi_workers_begin("qr", &args.workers, items,
             adzi_qr_room(m, n) * (int64_t)adz_dtype_size(dtype),
-            4 * (double)m * (double)n * (double)k, 1)) {
+            4 * (double)m * (double)n * (double)k,
+            adzi_qr_in_lanes(m, n) ? ADZI_MATRIX_LANES : 1)) {
         return NULL;
     }
     if (!adzi_record(&call, 2, y, NULL, 0)) {
@@ -89,7 +92,8 @@ adz_tensor *adz_qr(adz_tensor *a, adz_tensor **r)
     }
     adzi_save_result(&call, 0, y[0]);
     adzi_save_result(&call, 1, y[1]);
-    adzi_launch(KERNEL_FOR(qr, dtype), &args, args.workers.count, 1);
+    adzi_launch(adzi_qr_in_lanes(m, n) ? KERNEL_FOR(qr_small, dtype) : KERNEL_FOR(qr, dtype), &args,
+        args.workers.count, 1);
     adzi_workers_end(&args.workers);
     if (r != NULL) {
         *r = y[1];

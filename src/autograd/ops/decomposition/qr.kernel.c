@@ -1,4 +1,4 @@
-/* Kernel of qr: Householder reflections, in blocks.
+/* Kernel of qr for large matrices: Householder reflections, in blocks.
  *
  * A reflection is I - tau v v^T with v_j = 1. A block of them is I - V T V^T with an upper triangle
  * T, so that products apply it to the columns on the right. V stays below the diagonal of a. The
@@ -12,9 +12,10 @@
 #include "tensor/gemm/gemm.h"
 #include "tensor/kernel/real.h"
 
+#define F64_AT_ALL_LEVELS
 #include "tensor/kernel/each_float.h"
 #else
-#include "autograd/ops/decomposition/product.kernel.h"
+#include "autograd/ops/decomposition/loops/product.kernel.h"
 
 /* The matrices of one item; see adzi_qr_room. */
 typedef struct KERNEL(qr_room) {

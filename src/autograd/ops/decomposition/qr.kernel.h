@@ -1,9 +1,15 @@
 #ifndef ADZI_AUTOGRAD_OPS_DECOMPOSITION_QR_KERNEL_H
 #define ADZI_AUTOGRAD_OPS_DECOMPOSITION_QR_KERNEL_H
 
+#include <stdbool.h>
+
 #include "autograd/ops/decomposition/workers.h"
 
-enum { ADZI_QR_BLOCK = 32 }; /**< columns whose reflections are applied by products */
+enum {
+    ADZI_QR_BLOCK = 32,      /**< columns whose reflections are applied by products */
+    ADZI_QR_LANES_ROWS = 32, /**< rows of matrices that are factored in lanes */
+    ADZI_QR_LANES_COLUMNS = 16
+};
 
 /** Arguments of qr; k is the smaller one of m and n. */
 typedef struct adzi_qr_args {
@@ -13,9 +19,18 @@ typedef struct adzi_qr_args {
     adzi_workers workers;
 } adzi_qr_args;
 
+/** True for matrices that are factored in lanes: Note [Lanes of matrices]. */
+static inline bool adzi_qr_in_lanes(int64_t m, int64_t n)
+{
+    return m <= ADZI_QR_LANES_ROWS && n <= ADZI_QR_LANES_COLUMNS;
+}
+
 /** Elements of working memory for an item. */
 static inline int64_t adzi_qr_room(int64_t m, int64_t n)
 {
+    if (adzi_qr_in_lanes(m, n)) {
+        return m * n + m * (m < n ? m : n) + n; /* a, q and tau */
+    }
     const int64_t b = ADZI_QR_BLOCK, k = m < n ? m : n;
     return m * n + m * b + 2 * b * n + k * b + b * b;
 }

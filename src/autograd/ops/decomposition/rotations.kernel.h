@@ -1,5 +1,6 @@
-/* What eigh and svd share: Note [Lanes of matrices] in jacobi.kernel.h. Included after the element
+/* What eigh and svd share: Note [Lanes of matrices] in matrix_lanes.h. Included after the element
  * type is known. */
+#include "autograd/ops/decomposition/loops/root.kernel.h"
 
 /* The rotations of one pair of rows or columns, a lane each: the sine, and sine / (1 + cosine). By
  * these two (Rutishauser 1966) a small rotation makes a small rounding error. */
@@ -99,9 +100,8 @@ static inline void KERNEL(order)(
             const int64_t last = adzi_worker_begin(&args->workers, worker + 1);          \
             for (int64_t i = adzi_worker_begin(&args->workers, worker), items; i < last; \
                  i += items) {                                                           \
-                items = last - i < ADZI_JACOBI_LANES ? last - i : ADZI_JACOBI_LANES;     \
-                if (items < 3) {                                                         \
-                    items = 1;                                                           \
+                items = adzi_lanes_of(last - i, ADZI_JACOBI_LANES);                      \
+                if (items == 1) {                                                        \
                     KERNEL(op##_lanes)(args, i, 1, memory, 1);                           \
                 } else {                                                                 \
                     KERNEL(op##_lanes)(args, i, items, memory, ADZI_JACOBI_LANES);       \

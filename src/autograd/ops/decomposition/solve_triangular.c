@@ -13,8 +13,8 @@
  * gradient of the other one is 0. The node saves a and x. Transposed operands are read where they
  * are. */
 
-KERNEL_TABLE_FLOAT(solve_triangular);
-KERNEL_TABLE_FLOAT(zero_diagonal);
+KERNEL_TABLE_PRODUCT(solve_triangular);
+KERNEL_TABLE_PRODUCT(zero_diagonal);
 
 typedef struct {
     bool upper, transposed, unitriangular;

@@ -11,8 +11,8 @@
  * with skew(M) = M - M^T and E_ij = s_j^2 - s_i^2, where a quotient is 0 for i = j. The node saves
  * all results. Equal or zero singular values give a division by 0, as in PyTorch. */
 
-KERNEL_TABLE_FLOAT(svd);
-KERNEL_TABLE_FLOAT(svd_large);
+KERNEL_TABLE_PRODUCT(svd);
+KERNEL_TABLE_PRODUCT(svd_large);
 
 static adz_tensor *skew_over(adz_tensor *m, adz_tensor *e)
 {

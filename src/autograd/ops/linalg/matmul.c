@@ -270,6 +270,10 @@ adz_tensor *adzi_matmul(adz_tensor *a, bool ta, adz_tensor *b, bool tb)
             adzi_save_input(&call, 1 - i);
         }
     }
+    if (call.in[0]->is_zero || call.in[1]->is_zero) {
+        adzi_fill_zeros(y);
+        return adzi_leave(&call, y);
+    }
     batch_strides(ra, &of, of.a);
     batch_strides(rb, &of, of.b);
     multiply_batches(y, ma, ta, mb, tb, &of, k);

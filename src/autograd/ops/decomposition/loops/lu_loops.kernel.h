@@ -1,5 +1,5 @@
 /* LU factors of one matrix: Note [LU] in lu.kernel.h. Included after the element type is known. */
-#include "autograd/ops/decomposition/triangular.kernel.h"
+#include "autograd/ops/decomposition/loops/triangular.kernel.h"
 
 enum { KERNEL(lu_panel) = 16 }; /* columns that are factored without a product */
 

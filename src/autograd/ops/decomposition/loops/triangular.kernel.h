@@ -2,7 +2,7 @@
  * (tensor/kernel/each_float.h).
  *
  * Sums run in the order of the shape. The bits depend on neither threads nor the batch. */
-#include "autograd/ops/decomposition/product.kernel.h"
+#include "autograd/ops/decomposition/loops/product.kernel.h"
 
 /* op(T), stored by rows with the leading dimension ld. */
 typedef struct KERNEL(triangle) {
@@ -77,30 +77,50 @@ static void KERNEL(solve_column)(
     }
 }
 
-/* B[n, k] = op(T)^-1 B for op(T)[n, n], in blocks of rows: a product takes the blocks that are
- * solved from the next one. */
+/* The part of op(T) that begins at a row and a column. */
+static inline const elem *KERNEL(part)(const KERNEL(triangle) * a, int64_t row, int64_t column)
+{
+    return a->transposed ? a->t + column * a->ld + row : a->t + row * a->ld + column;
+}
+
+/* The size of the first half of n rows: a multiple of the block. */
+static inline int64_t KERNEL(half)(int64_t n)
+{
+    const int64_t block = KERNEL(triangle_block);
+    return (n / 2 + block - 1) / block * block;
+}
+
+/* B[n, k] = op(T)^-1 B for op(T)[n, n], by halves of the rows: a product takes the half that is
+ * solved from the other one. Halves keep the products large. */
 static void KERNEL(solve_triangle)(
     const KERNEL(triangle) * a, int64_t n, elem *b, int64_t ldb, int64_t k)
 {
-    const int64_t block = KERNEL(triangle_block);
-    for (int64_t done = 0, rows; done < n; done += rows) {
-        rows = n - done < block ? n - done : block;
-        const int64_t first = a->upper ? n - done - rows : done;
-        const int64_t solved = a->upper ? first + rows : 0;
-        if (done > 0) {
-            const elem *t =
-                a->transposed ? a->t + solved * a->ld + first : a->t + first * a->ld + solved;
-            KERNEL(product)
-            (a->transposed, false, rows, k, done, -1, t, a->ld, b + solved * ldb, ldb, 1,
-                b + first * ldb, ldb);
-        }
+    if (n <= KERNEL(triangle_block)) {
         if (k == 1) {
-            KERNEL(solve_column)(a, first, rows, b, ldb);
-            continue;
+            KERNEL(solve_column)(a, 0, n, b, ldb);
+            return;
         }
         for (int64_t c = 0; c < k; c += KERNEL(chunk)) {
             const int64_t w = k - c < KERNEL(chunk) ? k - c : KERNEL(chunk);
-            KERNEL(solve_block)(a, first, rows, b + c, ldb, w);
+            KERNEL(solve_block)(a, 0, n, b + c, ldb, w);
         }
+        return;
     }
+    const int64_t half = KERNEL(half)(n), rest = n - half;
+    KERNEL(triangle) upper = *a, lower = *a;
+    lower.t = KERNEL(part)(a, half, half);
+    elem *below = b + half * ldb;
+    if (a->upper) {
+        KERNEL(solve_triangle)(&lower, rest, below, ldb, k);
+        KERNEL(product)
+        (a->transposed, false, half, k, rest, -1, KERNEL(part)(a, 0, half), a->ld, below, ldb, 1, b,
+            ldb);
+        KERNEL(solve_triangle)(&upper, half, b, ldb, k);
+        return;
+    }
+    KERNEL(solve_triangle)(&upper, half, b, ldb, k);
+    KERNEL(product)
+    (a->transposed, false, rest, k, half, -1, KERNEL(part)(a, half, 0), a->ld, b, ldb, 1, below,
+        ldb);
+    KERNEL(solve_triangle)(&lower, rest, below, ldb, k);
 }
