@@ -92,6 +92,12 @@ ADZ_API adz_status adz_plan_write_onnx(
 
 /* ---- C99 ------------------------------------------------------------------------------------- */
 
+/** Where a C file keeps its buffers, and what its functions change. */
+typedef enum adz_c_state {
+    ADZ_C_STATE_STATIC = 0, /**< in static memory: one instance, and one call at a time */
+    ADZ_C_STATE_CALLER = 1  /**< in a struct NAME_state that every function gets */
+} adz_c_state;
+
 /** How a C file is written. Start from ADZ_C_OPTIONS. */
 typedef struct adz_c_options {
     size_t size;      /**< sizeof(adz_c_options) */
@@ -100,12 +106,13 @@ typedef struct adz_c_options {
     const char *weights; /**< path of a separate file for the weights, in the byte order of this
                               machine, which the caller hands to NAME_load; NULL: they are arrays
                               in the C file */
+    adz_c_state state;   /**< ADZ_C_STATE_STATIC by default */
 } adz_c_options;
 
 /** The defaults. */
-#define ADZ_C_OPTIONS                            \
-    {                                            \
-        sizeof(adz_c_options), NULL, false, NULL \
+#define ADZ_C_OPTIONS                                                \
+    {                                                                \
+        sizeof(adz_c_options), NULL, false, NULL, ADZ_C_STATE_STATIC \
     }
 
 /**
@@ -164,6 +171,18 @@ ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
  * between calls. Other settings are those of the moment. A function that an optimizer's type has
  * for its numbers is written as the text in its `numbers_text` (adze/optim/type.h).
  *
+ * Under ADZ_C_STATE_CALLER a program has as many instances as it likes, and each thread may have
+ * one. Buffers and all that functions change are in a struct, which NAME_init makes ready and each
+ * function gets first. Nothing of the file is written to. Functions return an int, which is 0, or
+ * tells a state that is NULL, that another version of the file has made, or that is too small:
+ *
+ *     static law_state state;
+ *     law_init(&state, sizeof state); // law_state_bytes() in other languages
+ *     law_tangent(&state, x, y, dydx);
+ *
+ * Two calls with one state at the same time are an error. A file that is compiled without NDEBUG,
+ * or with NAME_DEBUG, finds it.
+ *
  * Every function is called once and changes nothing: parameters, gradients, optimizers, buffers and
  * generators are put back.
  *
@@ -175,7 +194,8 @@ ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
  * @param n        1 or more
  * @param options  NULL for the defaults
  * @return         ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_ARGUMENT (a path without ".c", a name that is no
- *                 identifier or given twice, plans of different modules); ADZ_ERR_UNSUPPORTED (an
+ *                 identifier or given twice, plans of different modules, an option);
+ *                 ADZ_ERR_UNSUPPORTED (an
  *                 operator, an optimizer or a step that cannot be written, which is named; a
  *                 result that would be a constant; a file of weights of more than 2 GiB);
  *                 ADZ_ERR_STATE (a call that cannot be a part of a step, or in a function that a

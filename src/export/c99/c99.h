@@ -103,6 +103,8 @@ typedef struct adzi_c99 {
     const char *op;   /* the public function, for messages */
     const char *name; /* the prefix of every public identifier */
     bool libm;
+    bool separate; /* the weights are in a file of their own */
+    bool caller;   /* the caller holds the state */
 
     adzi_c99_memory *memories;
     size_t n_memories, memories_capacity;
@@ -331,6 +333,18 @@ void adzi_c99_identifier(char *to, size_t size, const char *prefix, const char *
 
 /** Makes a name fit for a comment: whatever could end the comment becomes an underscore. */
 void adzi_c99_comment(char *to, size_t size, const char *name);
+
+/* ---- state.c ----------------------------------------------------------------------------------
+ */
+
+/** True if the weights of a memory are handed over by NAME_load. */
+bool adzi_c99_is_separate(const adzi_c99 *c, const adzi_c99_memory *m);
+
+/** True if the caller's state has the memory, as a field that has its name. */
+bool adzi_c99_in_state(const adzi_c99 *c, const adzi_c99_memory *m);
+
+/** What comes before the name of something that functions change: "state->", or nothing. */
+const char *adzi_c99_of_state(const adzi_c99 *c);
 
 /* ---- lanes.c: loops over the lanes of a tensor and over the elements of each lane, for operators
  * that reduce or normalise over some dimensions -------------------------------------------------
