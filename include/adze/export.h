@@ -107,12 +107,13 @@ typedef struct adz_c_options {
                               machine, which the caller hands to NAME_load; NULL: they are arrays
                               in the C file */
     adz_c_state state;   /**< ADZ_C_STATE_STATIC by default */
+    adz_dtype precision; /**< ADZ_F32, or ADZ_F64: all floats are double in C; ADZ_F32 by default */
 } adz_c_options;
 
 /** The defaults. */
-#define ADZ_C_OPTIONS                                                \
-    {                                                                \
-        sizeof(adz_c_options), NULL, false, NULL, ADZ_C_STATE_STATIC \
+#define ADZ_C_OPTIONS                                                         \
+    {                                                                         \
+        sizeof(adz_c_options), NULL, false, NULL, ADZ_C_STATE_STATIC, ADZ_F32 \
     }
 
 /**
@@ -154,7 +155,9 @@ ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
  * input nor on what the function changes would be a constant, and is refused.
  *
  * Inputs keep the shapes that they have, in row-major order. Float tensors are f32; a standardiser
- * around the network may compute with f64. Integers are int32_t in C: a computed integer that does
+ * around the network may compute with f64. With the precision ADZ_F64 all of them are double in C,
+ * also those of a module of f32, which computes as if adz_module_to had converted it. Such a file
+ * has no steps of optimizers. Integers are int32_t in C: a computed integer that does
  * not fit keeps its low 32 bits.
  *
  * A file whose functions change weights, or make steps of an optimizer, also writes and reads what
@@ -199,7 +202,8 @@ ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
  *                 operator, an optimizer or a step that cannot be written, which is named; a
  *                 result that would be a constant; a file of weights of more than 2 GiB);
  *                 ADZ_ERR_STATE (a call that cannot be a part of a step, or in a function that a
- *                 plan captures); ADZ_ERR_DTYPE (an operator with f64), ADZ_ERR_IO, ADZ_ERR_MEMORY,
+ *                 plan captures); ADZ_ERR_DTYPE (an operator with f64 in a file of f32; a module of
+ *                 f32 that functions of a file of f64 change), ADZ_ERR_IO, ADZ_ERR_MEMORY,
  *                 or the error of a plan's function
  */
 ADZ_API adz_status adz_c_write(const char *path, adz_plan *const *plans, const char *const *names,

@@ -21,13 +21,24 @@ void adz_c_options_init(adz_c_options *options, size_t size)
 /* ---- writing -----------------------------------------------------------------------------------
  */
 
+/* Adds the elements of a memory in the file's type of floats. */
+static void add_weights(const adzi_c99_writer *w, const adzi_c99_memory *m, adzi_text *bytes)
+{
+    for (int64_t i = 0; i < m->count; ++i) {
+        const double x = adzi_c99_contents(m, i);
+        const float narrow = (float)x;
+        adzi_text_add_n(bytes, w->c.wide ? (const char *)&x : (const char *)&narrow,
+            w->c.wide ? sizeof x : sizeof narrow);
+    }
+}
+
 /* The contents of the file of weights. */
 static void collect_weights(const adzi_c99_writer *w, adzi_text *bytes)
 {
     for (size_t i = 0; i < w->c.n_memories; ++i) {
         const adzi_c99_memory *m = &w->c.memories[i];
         if (adzi_c99_has_array(m) && adzi_c99_is_separate(&w->c, m)) {
-            adzi_text_add_n(bytes, m->data, (size_t)m->count * sizeof(float));
+            add_weights(w, m, bytes);
         }
     }
 }
@@ -215,6 +226,10 @@ static adz_status read_options(const char *op, adz_c_options *o, const adz_c_opt
         return adzi_error(op, ADZ_ERR_ARGUMENT,
             "options.state is %d; take ADZ_C_STATE_STATIC or ADZ_C_STATE_CALLER", (int)o->state);
     }
+    if (o->precision != ADZ_F32 && o->precision != ADZ_F64) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT, "options.precision is %d; take ADZ_F32 or ADZ_F64",
+            (int)o->precision);
+    }
     return ADZ_OK;
 }
 
@@ -242,6 +257,7 @@ adz_status adzi_write_c(const char *op, const char *path, const adzi_export *wha
     w->c.op = op;
     w->c.libm = o.libm;
     w->c.separate = o.weights != NULL;
+    w->c.wide = o.precision == ADZ_F64;
     w->c.caller = o.state == ADZ_C_STATE_CALLER;
     w->c.n_functions = n;
     bool good = scope != NULL && name_files(w, path, &header) && trace_functions(w, what, names) &&

@@ -33,12 +33,14 @@ typedef enum adzi_c99_kind {
     ADZI_C99_NUMBER    /* of an update: computed when the function starts */
 } adzi_c99_kind;
 
+enum { ADZI_C99_HELPERS = 192 };
 enum { ADZI_C99_ARENAS = 4, ADZI_C99_NAME = 128, ADZI_C99_LABEL = 160, ADZI_C99_INDEX = 200 };
 
 /** Elements of one type. */
 typedef struct adzi_c99_memory {
     adzi_c99_kind kind;
-    adz_dtype dtype;
+    adz_dtype dtype;                /* in C: f64 instead of f32 in a file of doubles */
+    adz_dtype stored;               /* of `data` */
     int64_t count;                  /* elements */
     const void *data;               /* contents of a constant or a variable */
     const adz_tensor *tensor;       /* of a constant or a variable */
@@ -105,6 +107,7 @@ typedef struct adzi_c99 {
     bool libm;
     bool separate; /* the weights are in a file of their own */
     bool caller;   /* the caller holds the state */
+    bool wide;     /* floats are doubles in C */
 
     adzi_c99_memory *memories;
     size_t n_memories, memories_capacity;
@@ -133,7 +136,7 @@ typedef struct adzi_c99 {
     int step;                       /* counts calls */
     int depth;                      /* of indentation */
     int variables;                  /* loop variables in use */
-    uint64_t helpers;               /* bit i: function i of math.c is used */
+    bool helpers[ADZI_C99_HELPERS]; /* the functions of math.c that are used */
     bool failed;                    /* an error is recorded */
     int64_t arena[ADZI_C99_ARENAS]; /* elements of the static buffers, by type */
     const char *current;            /* the operator that is being printed, for messages */
@@ -162,6 +165,15 @@ int64_t adzi_c99_bytes(adz_dtype dtype);
 
 /** A number as a literal of the type float. The text is the thread's (adzi_text_float). */
 const char *adzi_c99_float(double x);
+
+/** A number as a literal of the file's type of floats, which is the other function's result. */
+const char *adzi_c99_real(const adzi_c99 *c, double x);
+
+/** The dtype in C of a tensor's elements. */
+adz_dtype adzi_c99_dtype(const adzi_c99 *c, adz_dtype dtype);
+
+/** The file's type of floats: "float" or "double". */
+const char *adzi_c99_real_type(const adzi_c99 *c);
 
 /** A number as a literal of the type double. */
 const char *adzi_c99_double(double x);
@@ -307,7 +319,7 @@ adzi_c99_printer adzi_c99_adaptive_avg_pool, adzi_c99_attention, adzi_c99_avg_po
 /* ---- functions of the file's own ------------------------------------------------------------- */
 
 /** Adds `part` to a text and replaces @exp and the like by the function's name in the file, which
- * is noted as used. */
+ * is noted as used. In a file of doubles "float" becomes "double", and 0.5f becomes 0.5. */
 void adzi_c99_expand(adzi_c99 *c, adzi_text *text, const char *part);
 
 /** True if the file may have a function NAME_<name>. */

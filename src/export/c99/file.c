@@ -18,7 +18,8 @@ static const int64_t arena_bytes[ADZI_C99_ARENAS] = { 4, 4, 1, 8 };
 /* Weights that the caller hands over: pointers into his memory, or arrays that are filled. */
 bool adzi_c99_is_separate(const adzi_c99 *c, const adzi_c99_memory *m)
 {
-    return c->separate && m->kind == ADZI_C99_VARIABLE && m->leaf == NULL && m->dtype == ADZ_F32;
+    return c->separate && m->kind == ADZI_C99_VARIABLE && m->leaf == NULL &&
+           m->dtype == adzi_c99_dtype(c, ADZ_F32);
 }
 
 bool adzi_c99_has_array(const adzi_c99_memory *m)
@@ -49,9 +50,8 @@ static void add_array(adzi_c99_writer *w, const adzi_c99_memory *m, adzi_text *t
     }
     adzi_text_format(to, "/* %s */\n", m->label);
     if (adzi_c99_is_separate(&w->c, m)) {
-        adzi_text_format(to,
-            m->changes ? "static float %s[%lld];\n\n" : "static const float *%s;\n\n", m->name,
-            count);
+        adzi_text_format(to, m->changes ? "static %s %s[%lld];\n\n" : "static const %s *%s;\n\n",
+            adzi_c99_type(m->dtype), m->name, count);
         return;
     }
     adzi_text_format(to, "static %s%s %s%s[%lld]", m->changes && !of_state ? "" : "const ",
@@ -88,9 +88,10 @@ static void add_load_signature(const adzi_c99_writer *w, adzi_text *to)
 {
     const char *name = w->c.name;
     if (w->c.caller) {
-        adzi_text_format(to, "int %s_load(%s_state *state, const float *weights)", name, name);
+        adzi_text_format(to, "int %s_load(%s_state *state, const %s *weights)", name, name,
+            adzi_c99_real_type(&w->c));
     } else {
-        adzi_text_format(to, "void %s_load(const float *weights)", name);
+        adzi_text_format(to, "void %s_load(const %s *weights)", name, adzi_c99_real_type(&w->c));
     }
 }
 

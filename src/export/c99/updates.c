@@ -55,6 +55,14 @@ bool adzi_c99_add_steps(adzi_c99 *c, const adzi_trace *trace)
         if (v->kind != ADZI_VALUE_NUMBER) {
             continue;
         }
+        if (c->wide) { /* a file of weights would have to hold rates of double as text */
+            adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
+                "a function makes steps of the optimizer %s, which a file with the precision f64 "
+                "does not have; write training steps with options.precision ADZ_F32, and the "
+                "trained module with ADZ_F64",
+                v->position.optimizer->type->name);
+            return false;
+        }
         const size_t stepped = add_stepped(c, v);
         if (stepped == ADZI_NOWHERE) {
             return false;

@@ -72,7 +72,7 @@ static void make_plans(derived all[FUNCTIONS], adz_tensor *x, adz_tensor *z)
     }
 }
 
-static int compare(const derived *d, void *library)
+static int compare(const derived *d, void *library, double tolerance)
 {
     char symbol[60];
     snprintf(symbol, sizeof symbol, "all_%s", d->name);
@@ -93,7 +93,8 @@ static int compare(const derived *d, void *library)
             adz_amax(adz_abs(adz_sub(ours[k], results[k])), ADZ_ALL_DIMS, ADZ_DROPDIM);
         adz_tensor *most = adz_amax(adz_abs(results[k]), ADZ_ALL_DIMS, ADZ_DROPDIM);
         const double apart = adz_item(difference), size = adz_item(most);
-        if (!(apart <= 2e-6 * (size + 0.1))) { /* some derivatives are differences that cancel */
+        if (!(apart <=
+                tolerance * (size + 0.1))) { /* some derivatives are differences that cancel */
             printf("%s: result %d is off by %g of %g\n", d->name, k, apart, size);
             ++wrong;
         }
@@ -103,38 +104,53 @@ static int compare(const derived *d, void *library)
 }
 
 /* All functions are one file, which compiles faster than many. */
-static void derivatives_of_every_operator(void **state)
+static void check_derivatives(adz_dtype precision, double tolerance)
 {
-    (void)state;
     static derived all[FUNCTIONS];
     adz_plan *plans[FUNCTIONS];
     const char *names[FUNCTIONS];
     adz_scope *scope = adz_scope_open();
     adz_manual_seed(12);
-    adz_tensor *x = adz_randn(ADZ_SHAPE(4, 6), ADZ_F32), *z = adz_randn(ADZ_SHAPE(4, 6), ADZ_F32);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(4, 6), precision), *z = adz_randn_like(x);
+    adz_c_options o = ADZ_C_OPTIONS;
+    o.precision = precision;
     make_plans(all, x, z);
     for (int i = 0; i < FUNCTIONS; ++i) {
         plans[i] = all[i].plan;
         names[i] = all[i].name;
     }
-    if (adz_c_write(temporary_path("all.c"), plans, names, FUNCTIONS, NULL) != ADZ_OK) {
+    if (adz_c_write(temporary_path("all.c"), plans, names, FUNCTIONS, &o) != ADZ_OK) {
         fail_msg("%s", adz_error_message());
     }
     void *library = compile_batch();
     int wrong = 0;
     for (int i = 0; i < FUNCTIONS; ++i) {
-        wrong += compare(&all[i], library);
+        wrong += compare(&all[i], library, tolerance);
         adz_plan_free(&all[i].plan);
     }
     dlclose(library);
+    temporary_files(true);
     adz_scope_close(scope);
     assert_int_equal(wrong, 0);
+}
+
+static void derivatives_of_every_operator(void **state)
+{
+    (void)state;
+    check_derivatives(ADZ_F32, 2e-6);
+}
+
+static void derivatives_in_f64(void **state)
+{
+    (void)state;
+    check_derivatives(ADZ_F64, 1e-14);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(derivatives_of_every_operator),
+        cmocka_unit_test(derivatives_in_f64),
     };
     return cmocka_run_group_tests_name("c99: derivatives", tests, temporary_begin, temporary_end);
 }

@@ -19,7 +19,8 @@ static const char *prefix(const adzi_weights *f)
 }
 
 /* The array of a tensor in C: its name, or the field of the caller's state. */
-static const char *place(const adzi_weights *f, const adzi_c99_memory *m, char text[ADZI_C99_LABEL])
+static const char *home_of_array(
+    const adzi_weights *f, const adzi_c99_memory *m, char text[ADZI_C99_LABEL])
 {
     snprintf(text, ADZI_C99_LABEL, "%s%s",
         adzi_c99_in_state(&f->w->c, m) ? adzi_c99_of_state(&f->w->c) : "", m->name);
@@ -144,7 +145,7 @@ static void print_array(adzi_weights *f, verb v, const adzi_weights_source *s, c
     const int size = (int)adzi_c99_bytes(m->dtype);
     const long long n = (long long)m->count;
     char text[ADZI_C99_LABEL];
-    const char *name = prefix(f), *array = place(f, m, text);
+    const char *name = prefix(f), *array = home_of_array(f, m, text);
     adzi_text *to = f->to;
     if (v == PUT && whole) {
         adzi_text_format(to, "    %s_weights_put_whole(%s, %s, %lld);\n", name, from, array, n);
@@ -228,7 +229,7 @@ static void print_state(adzi_weights *f, const adzi_weights_source *s, size_t i,
     adzi_text_format(
         f->to, "    for (long i = 0; i < %lld && at[%zu] == 0; ++i) {\n", (long long)m->count, i);
     adzi_text_format(f->to, "        %s[i] = %s;\n    }\n    if (at[%zu] != 0) {\n    ",
-        place(f, m, array), initial, i);
+        home_of_array(f, m, array), initial, i);
     print_array(f, TAKE, s, from);
     adzi_text_add(f->to, "    }\n");
 }
