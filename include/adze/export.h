@@ -92,6 +92,12 @@ ADZ_API adz_status adz_plan_write_onnx(
 
 /* ---- C99 ------------------------------------------------------------------------------------- */
 
+/** Where a C file keeps its buffers, and what its functions change. */
+typedef enum adz_c_state {
+    ADZ_C_STATE_STATIC = 0, /**< in static memory: one instance, and one call at a time */
+    ADZ_C_STATE_CALLER = 1  /**< in a struct NAME_state that every function gets */
+} adz_c_state;
+
 /** How a C file is written. Start from ADZ_C_OPTIONS. */
 typedef struct adz_c_options {
     size_t size;      /**< sizeof(adz_c_options) */
@@ -100,12 +106,14 @@ typedef struct adz_c_options {
     const char *weights; /**< path of a separate file for the weights, in the byte order of this
                               machine, which the caller hands to NAME_load; NULL: they are arrays
                               in the C file */
+    adz_c_state state;   /**< ADZ_C_STATE_STATIC by default */
+    adz_dtype precision; /**< ADZ_F32, or ADZ_F64: all floats are double in C; ADZ_F32 by default */
 } adz_c_options;
 
 /** The defaults. */
-#define ADZ_C_OPTIONS                            \
-    {                                            \
-        sizeof(adz_c_options), NULL, false, NULL \
+#define ADZ_C_OPTIONS                                                         \
+    {                                                                         \
+        sizeof(adz_c_options), NULL, false, NULL, ADZ_C_STATE_STATIC, ADZ_F32 \
     }
 
 /**
@@ -147,7 +155,9 @@ ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
  * input nor on what the function changes would be a constant, and is refused.
  *
  * Inputs keep the shapes that they have, in row-major order. Float tensors are f32; a standardiser
- * around the network may compute with f64. Integers are int32_t in C: a computed integer that does
+ * around the network may compute with f64. With the precision ADZ_F64 all of them are double in C,
+ * also those of a module of f32, which computes as if adz_module_to had converted it. Such a file
+ * has no steps of optimizers. Integers are int32_t in C: a computed integer that does
  * not fit keeps its low 32 bits.
  *
  * A file whose functions change weights, or make steps of an optimizer, also writes and reads what
@@ -164,6 +174,18 @@ ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
  * between calls. Other settings are those of the moment. A function that an optimizer's type has
  * for its numbers is written as the text in its `numbers_text` (adze/optim/type.h).
  *
+ * Under ADZ_C_STATE_CALLER a program has as many instances as it likes, and each thread may have
+ * one. Buffers and all that functions change are in a struct, which NAME_init makes ready and each
+ * function gets first. Nothing of the file is written to. Functions return an int, which is 0, or
+ * tells a state that is NULL, that another version of the file has made, or that is too small:
+ *
+ *     static law_state state;
+ *     law_init(&state, sizeof state); // law_state_bytes() in other languages
+ *     law_tangent(&state, x, y, dydx);
+ *
+ * Two calls with one state at the same time are an error. A file that is compiled without NDEBUG,
+ * or with NAME_DEBUG, finds it.
+ *
  * Every function is called once and changes nothing: parameters, gradients, optimizers, buffers and
  * generators are put back.
  *
@@ -175,11 +197,13 @@ ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
  * @param n        1 or more
  * @param options  NULL for the defaults
  * @return         ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_ARGUMENT (a path without ".c", a name that is no
- *                 identifier or given twice, plans of different modules); ADZ_ERR_UNSUPPORTED (an
+ *                 identifier or given twice, plans of different modules, an option);
+ *                 ADZ_ERR_UNSUPPORTED (an
  *                 operator, an optimizer or a step that cannot be written, which is named; a
  *                 result that would be a constant; a file of weights of more than 2 GiB);
  *                 ADZ_ERR_STATE (a call that cannot be a part of a step, or in a function that a
- *                 plan captures); ADZ_ERR_DTYPE (an operator with f64), ADZ_ERR_IO, ADZ_ERR_MEMORY,
+ *                 plan captures); ADZ_ERR_DTYPE (an operator with f64 in a file of f32; a module of
+ *                 f32 that functions of a file of f64 change), ADZ_ERR_IO, ADZ_ERR_MEMORY,
  *                 or the error of a plan's function
  */
 ADZ_API adz_status adz_c_write(const char *path, adz_plan *const *plans, const char *const *names,

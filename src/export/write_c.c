@@ -21,13 +21,24 @@ void adz_c_options_init(adz_c_options *options, size_t size)
 /* ---- writing -----------------------------------------------------------------------------------
  */
 
+/* Adds the elements of a memory in the file's type of floats. */
+static void add_weights(const adzi_c99_writer *w, const adzi_c99_memory *m, adzi_text *bytes)
+{
+    for (int64_t i = 0; i < m->count; ++i) {
+        const double x = adzi_c99_contents(m, i);
+        const float narrow = (float)x;
+        adzi_text_add_n(bytes, w->c.wide ? (const char *)&x : (const char *)&narrow,
+            w->c.wide ? sizeof x : sizeof narrow);
+    }
+}
+
 /* The contents of the file of weights. */
 static void collect_weights(const adzi_c99_writer *w, adzi_text *bytes)
 {
     for (size_t i = 0; i < w->c.n_memories; ++i) {
         const adzi_c99_memory *m = &w->c.memories[i];
-        if (adzi_c99_has_array(m) && adzi_c99_is_separate(w, m)) {
-            adzi_text_add_n(bytes, m->data, (size_t)m->count * sizeof(float));
+        if (adzi_c99_has_array(m) && adzi_c99_is_separate(&w->c, m)) {
+            add_weights(w, m, bytes);
         }
     }
 }
@@ -120,7 +131,7 @@ static bool name_files(adzi_c99_writer *w, const char *path, adzi_text *header)
 static void free_writer(adzi_c99_writer *w)
 {
     adzi_text *const texts[] = { &w->arrays, &w->states, &w->file, &w->header, &w->learnt,
-        &w->learnt_header };
+        &w->learnt_header, &w->fields, &w->starts };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
         adzi_text_free(texts[i]);
     }
@@ -206,6 +217,22 @@ static adz_status write_files(const adzi_c99_writer *w, const char *path, const 
     return status;
 }
 
+static adz_status read_options(const char *op, adz_c_options *o, const adz_c_options *options)
+{
+    if (!adz_options_read(op, "ADZ_C_OPTIONS", o, sizeof *o, options)) {
+        return adz_error_code();
+    }
+    if (o->state != ADZ_C_STATE_STATIC && o->state != ADZ_C_STATE_CALLER) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT,
+            "options.state is %d; take ADZ_C_STATE_STATIC or ADZ_C_STATE_CALLER", (int)o->state);
+    }
+    if (o->precision != ADZ_F32 && o->precision != ADZ_F64) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT, "options.precision is %d; take ADZ_F32 or ADZ_F64",
+            (int)o->precision);
+    }
+    return ADZ_OK;
+}
+
 adz_status adzi_write_c(const char *op, const char *path, const adzi_export *what,
     const char *const *names, size_t n, const adz_c_options *options)
 {
@@ -216,7 +243,7 @@ adz_status adzi_write_c(const char *op, const char *path, const adzi_export *wha
     if (path == NULL) {
         return adzi_error_null(op, "path");
     }
-    if (!adz_options_read(op, "ADZ_C_OPTIONS", &o, sizeof o, options)) {
+    if (read_options(op, &o, options) != ADZ_OK) {
         return adz_error_code();
     }
     adzi_c99_writer *w = adzi_alloc_zero(sizeof *w);
@@ -229,6 +256,9 @@ adz_status adzi_write_c(const char *op, const char *path, const adzi_export *wha
     w->options = &o;
     w->c.op = op;
     w->c.libm = o.libm;
+    w->c.separate = o.weights != NULL;
+    w->c.wide = o.precision == ADZ_F64;
+    w->c.caller = o.state == ADZ_C_STATE_CALLER;
     w->c.n_functions = n;
     bool good = scope != NULL && name_files(w, path, &header) && trace_functions(w, what, names) &&
                 make(w, base_of(adzi_text_get(&header)), what[0].module);
@@ -251,8 +281,21 @@ static bool is_identifier(const char *name)
     return name[0] != '\0' && strcmp(made, name) == 0;
 }
 
+/* True if NAME_<name> is something else in a file. Some names are used by files whose caller holds
+ * the state. */
+static bool is_taken(const char *name, bool caller)
+{
+    static const char *const taken[] = { "load", "learning_rate", "init", "enter", "leave", "state",
+        "state_bytes" };
+    bool found = adzi_c99_is_function(name) || strncmp(name, "weights_", 8) == 0;
+    for (size_t i = 0; i < (caller ? sizeof taken / sizeof *taken : 2) && !found; ++i) {
+        found = strcmp(name, taken[i]) == 0;
+    }
+    return found;
+}
+
 /* The names are parts of identifiers, and NAME_<name> must not be something else in the file. */
-static adz_status check_names(const char *op, const char *const *names, size_t n)
+static adz_status check_names(const char *op, const char *const *names, size_t n, bool caller)
 {
     for (size_t i = 0; i < n; ++i) {
         if (names[i] == NULL) {
@@ -263,8 +306,7 @@ static adz_status check_names(const char *op, const char *const *names, size_t n
                 "the name \"%.100s\" of plan %zu is no identifier of C; use letters, digits and _",
                 names[i], i);
         }
-        if (adzi_c99_is_function(names[i]) || strcmp(names[i], "load") == 0 ||
-            strcmp(names[i], "learning_rate") == 0 || strncmp(names[i], "weights_", 8) == 0) {
+        if (is_taken(names[i], caller)) {
             return adzi_error(op, ADZ_ERR_ARGUMENT,
                 "the name %s of plan %zu is that of something else in a C file; take another one",
                 names[i], i);
@@ -326,8 +368,10 @@ adz_status adz_c_write(const char *path, adz_plan *const *plans, const char *con
     if (n > 0 && (plans == NULL || names == NULL)) {
         return adzi_error_null(op, plans == NULL ? "plans" : "names");
     }
-    adz_status status = check_plans(op, plans, n);
-    status = status == ADZ_OK ? check_names(op, names, n) : status;
+    adz_c_options o = ADZ_C_OPTIONS;
+    adz_status status = read_options(op, &o, options);
+    status = status == ADZ_OK ? check_plans(op, plans, n) : status;
+    status = status == ADZ_OK ? check_names(op, names, n, o.state == ADZ_C_STATE_CALLER) : status;
     return status == ADZ_OK ? write_plans(op, path, plans, names, n, options) : status;
 }
 

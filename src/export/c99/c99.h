@@ -33,12 +33,14 @@ typedef enum adzi_c99_kind {
     ADZI_C99_NUMBER    /* of an update: computed when the function starts */
 } adzi_c99_kind;
 
+enum { ADZI_C99_HELPERS = 192 };
 enum { ADZI_C99_ARENAS = 4, ADZI_C99_NAME = 128, ADZI_C99_LABEL = 160, ADZI_C99_INDEX = 200 };
 
 /** Elements of one type. */
 typedef struct adzi_c99_memory {
     adzi_c99_kind kind;
-    adz_dtype dtype;
+    adz_dtype dtype;                /* in C: f64 instead of f32 in a file of doubles */
+    adz_dtype stored;               /* of `data` */
     int64_t count;                  /* elements */
     const void *data;               /* contents of a constant or a variable */
     const adz_tensor *tensor;       /* of a constant or a variable */
@@ -103,6 +105,9 @@ typedef struct adzi_c99 {
     const char *op;   /* the public function, for messages */
     const char *name; /* the prefix of every public identifier */
     bool libm;
+    bool separate; /* the weights are in a file of their own */
+    bool caller;   /* the caller holds the state */
+    bool wide;     /* floats are doubles in C */
 
     adzi_c99_memory *memories;
     size_t n_memories, memories_capacity;
@@ -131,7 +136,7 @@ typedef struct adzi_c99 {
     int step;                       /* counts calls */
     int depth;                      /* of indentation */
     int variables;                  /* loop variables in use */
-    uint64_t helpers;               /* bit i: function i of math.c is used */
+    bool helpers[ADZI_C99_HELPERS]; /* the functions of math.c that are used */
     bool failed;                    /* an error is recorded */
     int64_t arena[ADZI_C99_ARENAS]; /* elements of the static buffers, by type */
     const char *current;            /* the operator that is being printed, for messages */
@@ -160,6 +165,15 @@ int64_t adzi_c99_bytes(adz_dtype dtype);
 
 /** A number as a literal of the type float. The text is the thread's (adzi_text_float). */
 const char *adzi_c99_float(double x);
+
+/** A number as a literal of the file's type of floats, which is the other function's result. */
+const char *adzi_c99_real(const adzi_c99 *c, double x);
+
+/** The dtype in C of a tensor's elements. */
+adz_dtype adzi_c99_dtype(const adzi_c99 *c, adz_dtype dtype);
+
+/** The file's type of floats: "float" or "double". */
+const char *adzi_c99_real_type(const adzi_c99 *c);
 
 /** A number as a literal of the type double. */
 const char *adzi_c99_double(double x);
@@ -305,7 +319,7 @@ adzi_c99_printer adzi_c99_adaptive_avg_pool, adzi_c99_attention, adzi_c99_avg_po
 /* ---- functions of the file's own ------------------------------------------------------------- */
 
 /** Adds `part` to a text and replaces @exp and the like by the function's name in the file, which
- * is noted as used. */
+ * is noted as used. In a file of doubles "float" becomes "double", and 0.5f becomes 0.5. */
 void adzi_c99_expand(adzi_c99 *c, adzi_text *text, const char *part);
 
 /** True if the file may have a function NAME_<name>. */
@@ -331,6 +345,18 @@ void adzi_c99_identifier(char *to, size_t size, const char *prefix, const char *
 
 /** Makes a name fit for a comment: whatever could end the comment becomes an underscore. */
 void adzi_c99_comment(char *to, size_t size, const char *name);
+
+/* ---- state.c ----------------------------------------------------------------------------------
+ */
+
+/** True if the weights of a memory are handed over by NAME_load. */
+bool adzi_c99_is_separate(const adzi_c99 *c, const adzi_c99_memory *m);
+
+/** True if the caller's state has the memory, as a field that has its name. */
+bool adzi_c99_in_state(const adzi_c99 *c, const adzi_c99_memory *m);
+
+/** What comes before the name of something that functions change: "state->", or nothing. */
+const char *adzi_c99_of_state(const adzi_c99 *c);
 
 /* ---- lanes.c: loops over the lanes of a tensor and over the elements of each lane, for operators
  * that reduce or normalise over some dimensions -------------------------------------------------

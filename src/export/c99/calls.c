@@ -45,7 +45,7 @@ static void print_comment(adzi_c99 *c, const adzi_c99_call *call, const char *wh
     adzi_c99_line(c, "/* %s */", clean);
 }
 
-/* Most operators use functions of the type float. */
+/* Most operators use functions of the file's type of floats. */
 static bool fits_type(adzi_c99 *c, const adzi_c99_call *call)
 {
     bool doubles = false;
@@ -53,11 +53,11 @@ static bool fits_type(adzi_c99 *c, const adzi_c99_call *call)
         const adzi_c99_value *v = adzi_c99_in(c, call, i);
         doubles = doubles || (v != NULL && v->dtype == ADZ_F64);
     }
-    const bool fits = !doubles || (call->row != NULL && call->row->c.doubles);
+    const bool fits = !doubles || c->wide || (call->row != NULL && call->row->c.doubles);
     if (!fits) {
         adzi_c99_fail(c, ADZ_ERR_DTYPE,
-            "%s%s%s has a float64 argument, but is computed with float in C; convert the module "
-            "and its inputs to float32",
+            "%s%s%s has a float64 argument, but is computed with float in C; set "
+            "options.precision to ADZ_F64, or convert the module and its inputs to float32",
             call->path, call->path[0] != '\0' ? ": " : "", call->op->name);
     }
     return fits;

@@ -4,10 +4,11 @@
 #include <stdio.h>
 
 #include "export/c99/program.h"
+#include "export/c99/state.h"
 
 const char *const adzi_c99_arenas[ADZI_C99_ARENAS] = { "floats", "integers", "bytes", "doubles" };
 
-static const char *const arena_types[ADZI_C99_ARENAS] = { "float", "int32_t", "unsigned char",
+const char *const adzi_c99_arena_types[ADZI_C99_ARENAS] = { "float", "int32_t", "unsigned char",
     "double" };
 static const int64_t arena_bytes[ADZI_C99_ARENAS] = { 4, 4, 1, 8 };
 
@@ -15,10 +16,10 @@ static const int64_t arena_bytes[ADZI_C99_ARENAS] = { 4, 4, 1, 8 };
  */
 
 /* Weights that the caller hands over: pointers into his memory, or arrays that are filled. */
-bool adzi_c99_is_separate(const adzi_c99_writer *w, const adzi_c99_memory *m)
+bool adzi_c99_is_separate(const adzi_c99 *c, const adzi_c99_memory *m)
 {
-    return w->options->weights != NULL && m->kind == ADZI_C99_VARIABLE && m->leaf == NULL &&
-           m->dtype == ADZ_F32;
+    return c->separate && m->kind == ADZI_C99_VARIABLE && m->leaf == NULL &&
+           m->dtype == adzi_c99_dtype(c, ADZ_F32);
 }
 
 bool adzi_c99_has_array(const adzi_c99_memory *m)
@@ -39,17 +40,23 @@ static bool is_zero(const adzi_c99_memory *m)
 static void add_array(adzi_c99_writer *w, const adzi_c99_memory *m, adzi_text *to)
 {
     const long long count = m->count > 0 ? m->count : 1; /* C has no empty arrays */
+    const bool of_state = adzi_c99_in_state(&w->c, m), zero = is_zero(m);
     w->c.current = m->label;
+    if (of_state) {
+        adzi_c99_add_array_field(w, m, zero);
+        if (zero || adzi_c99_is_separate(&w->c, m)) {
+            return;
+        }
+    }
     adzi_text_format(to, "/* %s */\n", m->label);
-    if (adzi_c99_is_separate(w, m)) {
-        adzi_text_format(to,
-            m->changes ? "static float %s[%lld];\n\n" : "static const float *%s;\n\n", m->name,
-            count);
+    if (adzi_c99_is_separate(&w->c, m)) {
+        adzi_text_format(to, m->changes ? "static %s %s[%lld];\n\n" : "static const %s *%s;\n\n",
+            adzi_c99_type(m->dtype), m->name, count);
         return;
     }
-    adzi_text_format(to, "static %s%s %s[%lld]", m->changes ? "" : "const ",
-        adzi_c99_type(m->dtype), m->name, count);
-    if (is_zero(m)) {
+    adzi_text_format(to, "static %s%s %s%s[%lld]", m->changes && !of_state ? "" : "const ",
+        adzi_c99_type(m->dtype), of_state ? "initial_" : "", m->name, count);
+    if (zero) {
         adzi_text_add(to, ";\n\n");
         return;
     }
@@ -69,9 +76,22 @@ static void add_arrays(adzi_c99_writer *w)
         const adzi_c99_memory *m = &w->c.memories[i];
         if (adzi_c99_has_array(m)) {
             const int64_t bytes = (m->count > 0 ? m->count : 1) * adzi_c99_bytes(m->dtype);
-            *(m->leaf != NULL ? &w->state : &w->weights) += bytes;
+            const bool initial = adzi_c99_in_state(&w->c, m); /* the array is what it begins with */
+            *(m->leaf != NULL && !initial ? &w->state : &w->weights) +=
+                initial && (is_zero(m) || adzi_c99_is_separate(&w->c, m)) ? 0 : bytes;
             add_array(w, m, &w->arrays);
         }
+    }
+}
+
+static void add_load_signature(const adzi_c99_writer *w, adzi_text *to)
+{
+    const char *name = w->c.name;
+    if (w->c.caller) {
+        adzi_text_format(to, "int %s_load(%s_state *state, const %s *weights)", name, name,
+            adzi_c99_real_type(&w->c));
+    } else {
+        adzi_text_format(to, "void %s_load(const %s *weights)", name, adzi_c99_real_type(&w->c));
     }
 }
 
@@ -79,22 +99,27 @@ static void add_arrays(adzi_c99_writer *w)
 static void add_load(adzi_c99_writer *w, adzi_text *to)
 {
     long long at = 0;
-    adzi_text_format(to, "void %s_load(const float *weights)\n{\n", w->c.name);
+    const char *state = adzi_c99_of_state(&w->c);
+    add_load_signature(w, to);
+    adzi_text_add(to, "\n{\n");
+    adzi_c99_print_enter(&w->c, to);
     for (size_t i = 0; i < w->c.n_memories; ++i) {
         const adzi_c99_memory *m = &w->c.memories[i];
-        if (adzi_c99_has_array(m) && adzi_c99_is_separate(w, m)) {
+        if (adzi_c99_has_array(m) && adzi_c99_is_separate(&w->c, m)) {
             if (m->changes) {
                 adzi_text_format(to,
-                    "    for (int i = 0; i < %lld; ++i) {\n        %s[i] = weights[%lld + i];\n"
+                    "    for (int i = 0; i < %lld; ++i) {\n        %s%s[i] = weights[%lld + i];\n"
                     "    }\n",
-                    (long long)m->count, m->name, at);
+                    (long long)m->count, state, m->name, at);
             } else {
-                adzi_text_format(to, "    %s = weights + %lld;\n", m->name, at);
+                adzi_text_format(to, "    %s%s = weights + %lld;\n", state, m->name, at);
             }
             at += m->count;
         }
     }
-    adzi_text_add(to, at == 0 ? "    (void)weights;\n}\n\n" : "}\n\n");
+    adzi_text_add(to, at == 0 ? "    (void)weights;\n" : "");
+    adzi_c99_print_leave(&w->c, to);
+    adzi_text_add(to, "}\n\n");
 }
 
 /* ---- the files --------------------------------------------------------------------------------
@@ -116,25 +141,28 @@ void adzi_c99_make_header(adzi_c99_writer *w)
         "/* Bytes of the weights and other constants, and of the buffers. */\n"
         "#define %s_WEIGHTS_BYTES %lld\n#define %s_BUFFER_BYTES  %lld\n",
         upper, (long long)w->weights, upper, (long long)buffer);
-    if (w->state > 0) {
+    if (w->state > 0 && !w->c.caller) {
         adzi_text_format(to,
             "/* Bytes of learning rates, optimizers' states and kept gradients. */\n"
             "#define %s_STATE_BYTES   %lld\n",
             upper, (long long)w->state);
     }
     adzi_text_add(to, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
+    if (w->c.caller) {
+        adzi_c99_declare_state(w, to);
+    }
     if (w->options->weights != NULL) {
         adzi_text_format(to,
             "\n/* Hands the weights over, before anything else is called: the contents "
-            "of the file of weights.\n * They must stay where they are. */\n"
-            "void %s_load(const float *weights);\n",
-            name);
+            "of the file of weights.\n * They must stay where they are. */\n");
+        add_load_signature(w, to);
+        adzi_text_add(to, ";\n");
     }
     for (size_t i = 0; i < w->c.n_functions; ++i) {
         const adzi_text *declaration = &w->functions[i].declaration;
         adzi_text_add_n(to, adzi_text_get(declaration), declaration->length);
     }
-    if (w->c.n_updates > 0) {
+    if (w->c.n_updates > 0 && !w->c.caller) {
         adzi_text_format(to,
             "\n/* The learning rate of each group of parameters, which may change between calls. "
             "*/\nextern float %s_learning_rate[%d];\n",
@@ -154,8 +182,8 @@ static void add_shared(adzi_c99_writer *w, adzi_text *to, const adzi_text *funct
     }
     adzi_text_add_n(to, adzi_text_get(&w->arrays), w->arrays.length);
     for (int arena = 0; arena < ADZI_C99_ARENAS; ++arena) {
-        if (w->c.arena[arena] > 0) {
-            adzi_text_format(to, "static %s %s[%lld];\n", arena_types[arena],
+        if (w->c.arena[arena] > 0 && !w->c.caller) {
+            adzi_text_format(to, "static %s %s[%lld];\n", adzi_c99_arena_types[arena],
                 adzi_c99_arenas[arena], (long long)w->c.arena[arena]);
         }
     }
@@ -188,7 +216,13 @@ void adzi_c99_make_file(adzi_c99_writer *w, const char *header)
     if (w->c.libm) {
         adzi_text_add(to, "#include <math.h>\n\n");
     }
+    if (w->c.caller) {
+        adzi_c99_make_state(w);
+    }
     add_shared(w, to, &functions);
+    if (w->c.caller) {
+        adzi_c99_define_checks(w, to);
+    }
     if (w->options->weights != NULL) {
         add_load(w, to);
     }
@@ -201,8 +235,12 @@ void adzi_c99_make_file(adzi_c99_writer *w, const char *header)
         adzi_text_add(to, "\n");
         adzi_text_add_n(to, adzi_text_get(&w->learnt), w->learnt.length);
     }
+    if (w->c.caller) { /* all that a state begins with stands before it */
+        adzi_text_add(to, "\n");
+        adzi_c99_define_init(w, to);
+    }
     const adzi_text *const parts[] = { &functions, &w->states, &w->arrays, &w->c.body, &w->learnt,
-        &w->learnt_header, to };
+        &w->learnt_header, &w->fields, &w->starts, to };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
         check_text(w, parts[i]);
     }

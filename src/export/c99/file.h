@@ -19,20 +19,22 @@ typedef struct adzi_c99_writer {
     const adz_c_options *options;
     adzi_c99_function *functions; /* c.n_functions */
     adzi_text arrays, states, file, header;
-    adzi_text learnt, learnt_header;                /* weights/weights.h */
+    adzi_text learnt, learnt_header; /* weights/weights.h */
+    adzi_text fields, starts;        /* of the caller's state, and what they begin with */
+    uint64_t version;                /* of a file with such a state */
     char name[ADZI_C99_NAME], upper[ADZI_C99_NAME]; /* the prefix, and in capitals for macros */
     int64_t weights, state;                         /* bytes */
 } adzi_c99_writer;
 
 /** The names of the static buffers. */
 extern const char *const adzi_c99_arenas[ADZI_C99_ARENAS];
+extern const char *const adzi_c99_arena_types[ADZI_C99_ARENAS];
 
 /** function.c: prints function c->function. The variables of all functions must be known. */
 void adzi_c99_print_function(adzi_c99 *c, adzi_c99_function *f);
 
-/** True if the memory is an array of the file, and if its contents are in the file of weights. */
+/** True if the memory is an array of the file. */
 bool adzi_c99_has_array(const adzi_c99_memory *m);
-bool adzi_c99_is_separate(const adzi_c99_writer *w, const adzi_c99_memory *m);
 
 /** Makes the text of the C file, which includes `header`. The functions must have been printed. */
 void adzi_c99_make_file(adzi_c99_writer *w, const char *header);

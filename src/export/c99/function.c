@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "export/c99/file.h"
 #include "export/c99/program.h"
+#include "export/c99/state.h"
 
 /* ---- the parts around the calls ---------------------------------------------------------------
  */
@@ -47,10 +48,13 @@ static bool add_results(adzi_c99 *c, const adzi_trace *trace)
     return true;
 }
 
-/* Adds "void NAME_run(const float *x, float *y)". */
+/* Adds "void NAME_run(const float *x, float *y)", or "int NAME_run(NAME_state *state, ...". */
 static void add_signature(const adzi_c99 *c, const char *name, adzi_text *to)
 {
-    adzi_text_format(to, "void %s_%s(", c->name, name);
+    adzi_text_format(to, "%s %s_%s(", c->caller ? "int" : "void", c->name, name);
+    if (c->caller) {
+        adzi_text_format(to, "%s_state *state, ", c->name);
+    }
     for (size_t i = 0; i < c->n_inputs; ++i) {
         const adzi_c99_memory *m = &c->memories[c->values[i].memory];
         adzi_text_format(to, "const %s *%s, ", adzi_c99_type(m->dtype), m->name);
@@ -81,19 +85,6 @@ static void add_comment(const adzi_c99 *c, bool changes, adzi_text *to)
     adzi_text_add(to, " */\n");
 }
 
-/* Pointers to the buffers that the function uses. */
-static void add_buffers(const adzi_c99 *c, adzi_text *to)
-{
-    for (size_t i = 0; i < c->n_memories; ++i) {
-        const adzi_c99_memory *m = &c->memories[i];
-        if (m->kind == ADZI_C99_BUFFER && m->first >= 0) {
-            adzi_text_format(to, "    %s *const %s = %s + %lld; /* %s */\n",
-                adzi_c99_type(m->dtype), m->name, adzi_c99_arenas[adzi_c99_arena(m->dtype)],
-                (long long)m->offset, m->label);
-        }
-    }
-}
-
 /* True if a name stands in the function that was printed. Printing may have made an element whose
  * text was not needed. */
 static bool is_mentioned(const adzi_c99 *c, const char *name)
@@ -107,6 +98,22 @@ static bool is_mentioned(const adzi_c99 *c, const char *name)
         }
     }
     return false;
+}
+
+/* Pointers to the buffers that the function uses, and to what the caller's state has of it. */
+static void add_buffers(const adzi_c99 *c, adzi_text *to)
+{
+    for (size_t i = 0; i < c->n_memories; ++i) {
+        const adzi_c99_memory *m = &c->memories[i];
+        if (m->kind == ADZI_C99_BUFFER && m->first >= 0) {
+            adzi_text_format(to, "    %s *const %s = %s%s + %lld; /* %s */\n",
+                adzi_c99_type(m->dtype), m->name, adzi_c99_of_state(c),
+                adzi_c99_arenas[adzi_c99_arena(m->dtype)], (long long)m->offset, m->label);
+        } else if (m->first >= 0 && adzi_c99_in_state(c, m) && is_mentioned(c, m->name)) {
+            adzi_text_format(to, "    %s%s *const %s = state->%s;\n", m->changes ? "" : "const ",
+                adzi_c99_type(m->dtype), m->name, m->name);
+        }
+    }
 }
 
 static void add_unused(const adzi_c99 *c, adzi_text *to)
@@ -289,10 +296,12 @@ void adzi_c99_print_function(adzi_c99 *c, adzi_c99_function *f)
     adzi_text_add(&f->declaration, ";\n");
     add_signature(c, f->name, &f->text);
     adzi_text_add(&f->text, "\n{\n");
+    adzi_c99_print_enter(c, &f->text);
     add_buffers(c, &f->text);
     adzi_c99_print_numbers(c, &f->text);
     add_unused(c, &f->text);
     adzi_text_add_n(&f->text, adzi_text_get(&c->body), c->body.length);
     adzi_c99_print_counts(c, &f->text);
+    adzi_c99_print_leave(c, &f->text);
     adzi_text_add(&f->text, "}\n");
 }

@@ -17,7 +17,7 @@ static unsigned normalised_dims(const adzi_c99_call *call, const adzi_c99_value 
 static void print_moments(
     adzi_c99 *c, const adzi_c99_lanes *lanes, int from, double eps, bool refines)
 {
-    const char *n = adzi_c99_float((double)lanes->count);
+    const char *n = adzi_c99_real(c, (double)lanes->count);
     adzi_c99_line(c, "float mean = 0, variance = 0;");
     adzi_c99_nest pass = adzi_c99_pass(c, lanes);
     adzi_c99_line(c, "mean += %s;", pass.operand[from].text);
@@ -35,7 +35,7 @@ static void print_moments(
     adzi_c99_line(c, "const float d = %s - mean;", pass.operand[from].text);
     adzi_c99_line(c, "variance += d * d;");
     adzi_c99_nest_close(c, &pass);
-    adzi_c99_line(c, "const float rstd = 1 / @sqrt(variance / %s + %s);", n, adzi_c99_float(eps));
+    adzi_c99_line(c, "const float rstd = 1 / @sqrt(variance / %s + %s);", n, adzi_c99_real(c, eps));
 }
 
 /* y = (x - mean) rstd weight + bias. */
@@ -117,7 +117,7 @@ static void print_statistics(adzi_c99 *c, channel *ch, bool of_batch, double eps
     adzi_c99_line(
         c, "const float mean = %s;", adzi_c99_lane_element(c, &ch->lanes, ch->in[RUNNING_MEAN]));
     adzi_c99_line(c, "const float rstd = 1 / @sqrt(%s + %s);",
-        adzi_c99_lane_element(c, &ch->lanes, ch->in[RUNNING_VAR]), adzi_c99_float(eps));
+        adzi_c99_lane_element(c, &ch->lanes, ch->in[RUNNING_VAR]), adzi_c99_real(c, eps));
 }
 
 /* Per channel: y = (x - mean) rstd weight + bias. The calls that move the running statistics are

@@ -100,7 +100,7 @@ static void find_largest(adzi_c99 *c, const adzi_c99_call *call, windows *w, boo
         adzi_c99_loop(c, y->sizes[y->rank - w->n + d], w->window[d]);
     }
     adzi_c99_line(
-        c, "float most = %s;", can_miss(call, w) ? adzi_c99_float(-(double)INFINITY) : "0");
+        c, "float most = %s;", can_miss(call, w) ? adzi_c99_real(c, -(double)INFINITY) : "0");
     adzi_c99_line(c, "int position = -1%s;", counted ? ", at = -1" : "");
     for (int d = 0; d < w->n; ++d) {
         open_window(c, call, w, d);

@@ -140,6 +140,21 @@ const char *adzi_c99_float(double x)
     return text;
 }
 
+const char *adzi_c99_real(const adzi_c99 *c, double x)
+{
+    return c->wide ? adzi_c99_double(x) : adzi_c99_float(x);
+}
+
+adz_dtype adzi_c99_dtype(const adzi_c99 *c, adz_dtype dtype)
+{
+    return c->wide && dtype == ADZ_F32 ? ADZ_F64 : dtype;
+}
+
+const char *adzi_c99_real_type(const adzi_c99 *c)
+{
+    return c->wide ? "double" : "float";
+}
+
 const char *adzi_c99_double(double x)
 {
     if (isnan(x)) {
@@ -174,7 +189,7 @@ const char *adzi_c99_whole(adzi_c99 *c, int64_t x)
 
 const char *adzi_c99_number(adzi_c99 *c, adz_dtype dtype, double x)
 {
-    switch (dtype) {
+    switch (adzi_c99_dtype(c, dtype)) {
     case ADZ_BOOL:
         return x != 0 ? "1" : "0";
     case ADZ_F64:

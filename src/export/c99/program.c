@@ -69,7 +69,8 @@ int adzi_c99_memory_new(adzi_c99 *c, adzi_c99_kind kind, adz_dtype dtype, int64_
     }
     adzi_c99_memory *m = &c->memories[c->n_memories];
     *m = (adzi_c99_memory){ .kind = kind,
-        .dtype = dtype,
+        .dtype = adzi_c99_dtype(c, dtype),
+        .stored = dtype,
         .count = count,
         .first = -1,
         .last = -1,
@@ -281,7 +282,9 @@ static int result_memory(adzi_c99 *c, const adzi_trace *trace, const adzi_traced
 static bool add_value(adzi_c99 *c, const adzi_trace *trace, size_t i)
 {
     const adzi_traced_value *v = &trace->values[i];
-    adzi_c99_value value = { .rank = v->rank, .numel = v->tensor->numel, .dtype = v->dtype };
+    adzi_c99_value value = {
+        .rank = v->rank, .numel = v->tensor->numel, .dtype = adzi_c99_dtype(c, v->dtype)
+    };
     memcpy(value.sizes, v->sizes, sizeof value.sizes);
     memcpy(value.strides, v->strides, sizeof value.strides);
     value.memory = v->kind == ADZI_VALUE_RESULT

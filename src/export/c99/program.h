@@ -62,6 +62,12 @@ size_t adzi_c99_count_of(const adzi_c99 *c, const adzi_parameter_position *posit
 /** The number of the first group of an optimizer among the groups of all. */
 size_t adzi_c99_first_group(const adzi_c99 *c, const adz_optimizer *optimizer);
 
+/** Whether the file has the count steps_<i>, of the parameters that agree with parameter i. */
+bool adzi_c99_has_count(const adzi_c99 *c, size_t i);
+
+/** The learning rates in C: NAME_learning_rate, or the field of a state. */
+const char *adzi_c99_rates(const adzi_c99 *c, char text[ADZI_C99_LABEL]);
+
 /** The groups of all optimizers, whose rates the file has. */
 size_t adzi_c99_groups(const adzi_c99 *c);
 

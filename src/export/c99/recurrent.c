@@ -57,7 +57,7 @@ static void print_scores(adzi_c99 *c, const attention *a, const char *i, const c
         element(c, q, base_of(a, Q), i, "", true, x);
         element(c, k, base_of(a, K), s, "", true, w);
         adzi_c99_line(c, "float score = @dot(%s, %s, %lld) * %s;", x, w,
-            (long long)q->sizes[q->rank - 1], adzi_c99_float(a->scale));
+            (long long)q->sizes[q->rank - 1], adzi_c99_real(c, a->scale));
     } else {
         adzi_c99_line(c, "float score = 0;");
         adzi_c99_loop(c, q->sizes[q->rank - 1], d);
@@ -65,7 +65,7 @@ static void print_scores(adzi_c99 *c, const attention *a, const char *i, const c
         element(c, k, base_of(a, K), s, d, false, w);
         adzi_c99_line(c, "score += %s * %s;", x, w);
         adzi_c99_end(c);
-        adzi_c99_line(c, "score *= %s;", adzi_c99_float(a->scale));
+        adzi_c99_line(c, "score *= %s;", adzi_c99_real(c, a->scale));
     }
     if (mask != NULL) {
         adzi_c99_value full = *mask;

@@ -38,7 +38,7 @@ void adzi_c99_reduce(adzi_c99 *c, const adzi_c99_call *call)
     adzi_c99_line(c, "%s;", whole && r->whole != NULL ? r->whole : r->element);
     adzi_c99_nest_close(c, &pass);
     if (r->mean) {
-        adzi_c99_line(c, "s /= %s;", adzi_c99_float((double)lanes.count));
+        adzi_c99_line(c, "s /= %s;", adzi_c99_real(c, (double)lanes.count));
     }
     adzi_c99_line(c, "%s = s;", adzi_c99_lane_element(c, &lanes, to));
     adzi_c99_lanes_close(c, &lanes);

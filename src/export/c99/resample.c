@@ -33,6 +33,15 @@ static int constant_of(adzi_c99 *c, adz_tensor *t, const char *what)
     return memory;
 }
 
+static void set_weight(adz_tensor *weights, int64_t i, double x)
+{
+    if (weights->dtype == ADZ_F64) {
+        ((double *)weights->data)[i] = x;
+    } else {
+        ((float *)weights->data)[i] = (float)x;
+    }
+}
+
 /* Makes the tables of a dimension: start and number of the elements of each window, and weights. */
 static void read_axis(adzi_c99 *c, const adzi_axis *from, axis *a)
 {
@@ -46,12 +55,13 @@ static void read_axis(adzi_c99 *c, const adzi_axis *from, axis *a)
         return;
     }
     adz_tensor *ranges = adzi_scratch(c->current, ADZ_I32, 2, (int64_t[]){ n, 2 });
-    adz_tensor *weights = adzi_scratch(c->current, ADZ_F32, 2, (int64_t[]){ n, most });
+    adz_tensor *weights =
+        adzi_scratch(c->current, adzi_c99_dtype(c, ADZ_F32), 2, (int64_t[]){ n, most });
     for (int64_t j = 0; j < n && ranges != NULL && weights != NULL; ++j) {
         ((int32_t *)ranges->data)[2 * j] = (int32_t)a->taps.windows[j].start;
         ((int32_t *)ranges->data)[2 * j + 1] = (int32_t)a->taps.windows[j].count;
         for (int64_t k = 0; k < most; ++k) {
-            ((float *)weights->data)[j * most + k] = (float)a->taps.weights[j * most + k];
+            set_weight(weights, j * most + k, a->taps.weights[j * most + k]);
         }
     }
     a->ranges = constant_of(c, ranges, "start and size of the windows");
@@ -184,7 +194,8 @@ static void resample(adzi_c99 *c, const adzi_c99_call *call, axes_function *axes
         adzi_c99_end(c);
     }
     adzi_c99_element(c, y->memory, w.to, element, sizeof element);
-    adzi_c99_line(c, w.factor == 1 ? "%s = s;" : "%s = s * %s;", element, adzi_c99_float(w.factor));
+    adzi_c99_line(
+        c, w.factor == 1 ? "%s = s;" : "%s = s * %s;", element, adzi_c99_real(c, w.factor));
     for (int d = w.first; d < ADZI_AXES; ++d) {
         adzi_c99_end(c);
     }

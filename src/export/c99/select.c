@@ -1,4 +1,5 @@
 /* Operators that walk a lane in order: cumsum, norm and topk. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +47,7 @@ void adzi_c99_cumsum(adzi_c99 *c, const adzi_c99_call *call)
 }
 
 /* The statement that takes |x| = a into a norm of order p, and the norm of the sum s. */
-static void norm_parts(double p, char step[64], char result[64])
+static void norm_parts(const adzi_c99 *c, double p, char step[64], char result[64])
 {
     snprintf(result, 64, "s");
     if (p == 0) {
@@ -59,8 +60,8 @@ static void norm_parts(double p, char step[64], char result[64])
     } else if (isinf(p)) {
         snprintf(step, 64, "s = a %c s || a != a ? a : s", p > 0 ? '>' : '<');
     } else {
-        snprintf(step, 64, "s += @pow(a, %s)", adzi_c99_float(p));
-        snprintf(result, 64, "%s@pow(s, %s)", p > 0 ? "scale * " : "", adzi_c99_float(1 / p));
+        snprintf(step, 64, "s += @pow(a, %s)", adzi_c99_real(c, p));
+        snprintf(result, 64, "%s@pow(s, %s)", p > 0 ? "scale * " : "", adzi_c99_real(c, 1 / p));
     }
 }
 
@@ -84,7 +85,8 @@ static void print_scaled(adzi_c99 *c, const adzi_c99_lanes *lanes, int from, con
     ++c->depth;
     adzi_c99_line(c, "float most = 0;");
     print_pass(c, lanes, from, "", "most = a > most ? a : most");
-    adzi_c99_line(c, "if (most > 0 && most <= 3.402823466e38f) {");
+    adzi_c99_line(
+        c, "if (most > 0 && most <= %s) {", adzi_c99_real(c, c->wide ? DBL_MAX : (double)FLT_MAX));
     ++c->depth;
     adzi_c99_line(c, "s = 0;");
     adzi_c99_line(c, "scale = most;");
@@ -100,13 +102,13 @@ void adzi_c99_norm(adzi_c99 *c, const adzi_c99_call *call)
     const adzi_c99_value *x = adzi_c99_in(c, call, 0);
     const double p = adzi_c99_attr(call, "p", 2);
     char step[64], result[64];
-    norm_parts(p, step, result);
+    norm_parts(c, p, step, result);
     adzi_c99_lanes lanes = adzi_c99_lanes_of(x, (unsigned)adzi_c99_attr(call, "dim", 0));
     const int from = adzi_c99_lanes_add(&lanes, x);
     const int to = adzi_c99_lanes_add_reduced(&lanes, adzi_c99_out(c, call, 0));
     adzi_c99_lanes_open(c, &lanes);
     adzi_c99_line(
-        c, "float s = %s;", p == -(double)INFINITY ? adzi_c99_float((double)INFINITY) : "0");
+        c, "float s = %s;", p == -(double)INFINITY ? adzi_c99_real(c, (double)INFINITY) : "0");
     print_pass(c, &lanes, from, "", step);
     if (strstr(result, "scale") != NULL) {
         print_scaled(c, &lanes, from, step);

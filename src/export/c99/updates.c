@@ -55,6 +55,14 @@ bool adzi_c99_add_steps(adzi_c99 *c, const adzi_trace *trace)
         if (v->kind != ADZI_VALUE_NUMBER) {
             continue;
         }
+        if (c->wide) { /* a file of weights would have to hold rates of double as text */
+            adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
+                "a function makes steps of the optimizer %s, which a file with the precision f64 "
+                "does not have; write training steps with options.precision ADZ_F32, and the "
+                "trained module with ADZ_F64",
+                v->position.optimizer->type->name);
+            return false;
+        }
         const size_t stepped = add_stepped(c, v);
         if (stepped == ADZI_NOWHERE) {
             return false;
@@ -191,8 +199,7 @@ static bool counts(const adzi_c99 *c, int update)
     return !type->uncounted || (type->numbers != NULL && s->fresh != 0);
 }
 
-/* Whether the file has the count of steps of a parameter. */
-static bool has_count(const adzi_c99 *c, size_t stepped)
+bool adzi_c99_has_count(const adzi_c99 *c, size_t stepped)
 {
     for (size_t i = 0; i < c->n_updates; ++i) {
         if (c->stepped[c->updates[i].stepped].count == stepped && counts(c, (int)i)) {
@@ -211,7 +218,14 @@ size_t adzi_c99_count_of(const adzi_c99 *c, const adzi_parameter_position *posit
 {
     const size_t stepped = find_stepped(c, position);
     const size_t count = stepped != ADZI_NOWHERE ? c->stepped[stepped].count : ADZI_NOWHERE;
-    return count != ADZI_NOWHERE && has_count(c, count) ? count : ADZI_NOWHERE;
+    return count != ADZI_NOWHERE && adzi_c99_has_count(c, count) ? count : ADZI_NOWHERE;
+}
+
+const char *adzi_c99_rates(const adzi_c99 *c, char text[ADZI_C99_LABEL])
+{
+    snprintf(text, ADZI_C99_LABEL, "%s%slearning_rate", c->caller ? "state->" : c->name,
+        c->caller ? "" : "_");
+    return text;
 }
 
 /* "const double settings_3[2] = { (double)NAME_learning_rate[0], 0.9 };" The number is that of the
@@ -221,9 +235,10 @@ static void print_settings(const adzi_c99 *c, adzi_text *to, int update)
     const size_t stepped = c->updates[update].stepped;
     const adzi_parameter_position *position = &c->stepped[stepped].position;
     const adz_optimizer *o = position->optimizer;
-    adzi_text_format(to,
-        "    /* %s */\n    const double settings_%d[%d] = { (double)%s_learning_rate[%d]",
-        o->type->name, update, o->n_settings, c->name, (int)groups_before(c, stepped));
+    char rates[ADZI_C99_LABEL];
+    adzi_text_format(to, "    /* %s */\n    const double settings_%d[%d] = { (double)%s[%d]",
+        o->type->name, update, o->n_settings, adzi_c99_rates(c, rates),
+        (int)groups_before(c, stepped));
     for (int k = 1; k < o->n_settings; ++k) {
         adzi_text_format(to, ", %s", adzi_c99_double(o->groups[position->group]->settings[k]));
     }
@@ -241,12 +256,14 @@ static void print_update(adzi_c99 *c, adzi_text *to, int update)
         return;
     }
     char name[ADZI_C99_NAME], step[64] = "0", fresh[96] = "0";
+    const char *state = adzi_c99_of_state(c);
     adzi_c99_type_text(c, NULL, type, name);
     if (!type->uncounted) {
-        snprintf(step, sizeof step, "steps_%d + %lld", (int)s->count, (long long)u->ahead + 1);
+        snprintf(
+            step, sizeof step, "%ssteps_%d + %lld", state, (int)s->count, (long long)u->ahead + 1);
     }
     if (s->fresh != 0 && u->ahead == 0) {
-        snprintf(fresh, sizeof fresh, "steps_%d == %lld ? %uu : 0u", (int)s->count,
+        snprintf(fresh, sizeof fresh, "%ssteps_%d == %lld ? %uu : 0u", state, (int)s->count,
             (long long)s->steps, (unsigned)s->fresh);
     }
     adzi_text_format(
@@ -294,8 +311,9 @@ void adzi_c99_print_counts(const adzi_c99 *c, adzi_text *to)
 {
     for (size_t i = 0; i < c->n_stepped; ++i) {
         const int64_t steps = c->steps[i * c->n_functions + (size_t)c->function];
-        if (c->stepped[i].count == i && steps > 0 && has_count(c, i)) {
-            adzi_text_format(to, "    steps_%d += %lld;\n", (int)i, (long long)steps);
+        if (c->stepped[i].count == i && steps > 0 && adzi_c99_has_count(c, i)) {
+            adzi_text_format(
+                to, "    %ssteps_%d += %lld;\n", adzi_c99_of_state(c), (int)i, (long long)steps);
         }
     }
 }
@@ -307,7 +325,8 @@ void adzi_c99_print_counts(const adzi_c99 *c, adzi_text *to)
 static int64_t print_rates(const adzi_c99 *c, adzi_text *file)
 {
     const size_t groups = adzi_c99_groups(c);
-    adzi_text_format(file, "float %s_learning_rate[%d] = {", c->name, (int)groups);
+    adzi_text_format(file, "%sfloat %s_learning_rate[%d] = {", c->caller ? "static const " : "",
+        c->caller ? "initial" : c->name, (int)groups);
     for (size_t i = 0, g = 0; i < c->n_stepped; ++i) {
         const adz_optimizer *o = c->stepped[i].position.optimizer;
         const bool written = groups_before(c, i) - c->stepped[i].position.group < g;
@@ -327,7 +346,7 @@ int64_t adzi_c99_print_updates(adzi_c99 *c, adzi_text *file)
     }
     int64_t bytes = print_rates(c, file);
     for (size_t i = 0; i < c->n_stepped; ++i) {
-        if (c->stepped[i].count == i && has_count(c, i)) {
+        if (c->stepped[i].count == i && !c->caller && adzi_c99_has_count(c, i)) {
             adzi_text_format(
                 file, "static int64_t steps_%d = %lld;\n", (int)i, (long long)c->stepped[i].steps);
             bytes += (int64_t)sizeof(int64_t);

@@ -135,5 +135,5 @@ adzi_c99_value adzi_c99_scratch(adzi_c99 *c, adz_dtype dtype, int rank, const in
     if (memory >= 0) {
         snprintf(c->memories[memory].label, ADZI_C99_LABEL, "scratch memory of %s", c->current);
     }
-    return contiguous(memory >= 0 ? memory : 0, dtype, rank, sizes);
+    return contiguous(memory >= 0 ? memory : 0, adzi_c99_dtype(c, dtype), rank, sizes);
 }

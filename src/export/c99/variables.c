@@ -12,7 +12,7 @@
 
 double adzi_c99_contents(const adzi_c99_memory *m, int64_t i)
 {
-    switch (m->dtype) {
+    switch (m->stored) {
     case ADZ_F64:
         return ((const double *)m->data)[i];
     case ADZ_I64:
@@ -48,7 +48,7 @@ bool adzi_c99_all_equal(const adzi_c99_memory *m)
 
 static size_t bytes_of(const adzi_c99_memory *m)
 {
-    return (size_t)m->count * adz_dtype_size(m->dtype);
+    return (size_t)m->count * adz_dtype_size(m->stored);
 }
 
 /* True for a constant that the function makes in every call, and not one that it has found. */
@@ -61,7 +61,7 @@ static bool is_made(const adzi_trace *trace, const adzi_traced_value *v)
 static bool same_contents(const adzi_c99_memory *m, const adz_tensor *t)
 {
     const bool whole = adzi_is_contiguous(t) && m->kind == ADZI_C99_CONSTANT && m->made;
-    return whole && m->dtype == (adz_dtype)t->dtype && m->count == t->numel && m->count > 0 &&
+    return whole && m->stored == (adz_dtype)t->dtype && m->count == t->numel && m->count > 0 &&
            memcmp(m->data, t->data, bytes_of(m)) == 0;
 }
 

@@ -3,7 +3,7 @@
 
 /* The sigmoid stands for the tanh: tanh(u) = 2 sigmoid(2 u) - 1. */
 static const adzi_c99_special tanh_gelu[] = {
-    { ADZ_GELU_TANH, "$a * @sigmoid(1.59576912f * ($a + 0.044715f * $a * $a * $a))" },
+    { ADZ_GELU_TANH, "$a * @sigmoid(1.5957691216057308f * ($a + 0.044715f * $a * $a * $a))" },
 };
 
 const adzi_row adzi_rows_activation[] = {

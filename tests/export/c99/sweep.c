@@ -51,6 +51,16 @@ static void crashed(int number)
 /* ---- writing -----------------------------------------------------------------------------------
  */
 
+/* True for the cases that are written with the precision f64, which have no input of f32. */
+static bool is_wide(const sweep_case *c)
+{
+    bool wide = c->dtype == ADZ_F64 && c->only < 0;
+    for (size_t i = 0; i < c->n_inputs && wide; ++i) {
+        wide = adz_tensor_dtype(c->inputs[i]) != ADZ_F32;
+    }
+    return wide;
+}
+
 /* Writes a case under the name k<number>. Without libm some functions are refused, so that every
  * second case, and what was refused for that reason, uses it. */
 static adz_status write_case(sweep_case *c, int number)
@@ -63,6 +73,7 @@ static adz_status write_case(sweep_case *c, int number)
     adz_c_options o = ADZ_C_OPTIONS;
     o.name = name;
     o.libm = number % 2 == 1;
+    o.precision = is_wide(c) ? ADZ_F64 : ADZ_F32;
     static const char *const names[] = { "run" };
     adz_status status = adzi_write_c("test", temporary_path("k.c"), &what, names, 1, &o);
     if (status != ADZ_OK && !o.libm && strstr(adz_error_message(), "options.libm") != NULL) {
@@ -134,7 +145,10 @@ enum { GUARD = 64 };
 /* What the function in C computes, shaped like `like`. NULL if it wrote behind its result. */
 static adz_tensor *run_case(const sweep_case *c, sweep_function run, adz_tensor *like)
 {
-    const adz_dtype dtype = adz_tensor_dtype(like), stored = dtype == ADZ_I64 ? ADZ_I32 : dtype;
+    const adz_dtype dtype = adz_tensor_dtype(like);
+    const adz_dtype stored = dtype == ADZ_I64                 ? ADZ_I32
+                             : dtype == ADZ_F32 && is_wide(c) ? ADZ_F64
+                                                              : dtype;
     const size_t bytes = (size_t)adz_tensor_numel(like) * adz_dtype_size(stored);
     const void *in[CASE_INPUTS];
     unsigned char *y = malloc(bytes + GUARD);

@@ -151,7 +151,7 @@ FUNCTION(rsqrt, y, ELEM(1) / SQUARE_ROOT(x),
 DERIVED(selu,
     ELEM(SELU_SCALE) * (x <= 0 ? ELEM(SELU_ALPHA) * VMATH(expm1)(x) : x),
     adz_mul_number(adz_elu(x, SELU_ALPHA), SELU_SCALE),
-    C99_ELEMENT("1.05070099f * ($a > 0 ? $a : 1.67326324f * @expm1($a))"))
+    C99_ELEMENT("1.0507009873554805f * ($a > 0 ? $a : 1.6732632423543772f * @expm1($a))"))
 /* 0 for NaN, as in PyTorch. */
 STEPS(sign, (elem)((x > 0) - (x < 0)), x > 0 ? 1 : x == 0 ? 0 : -1, NULL,
     C99_ELEMENT("($a > 0) - ($a < 0)"), .c.integers = "($a > 0) - ($a < 0)", .c.whole = "$a != 0",

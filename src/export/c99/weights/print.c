@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "export/c99/program.h"
+#include "export/c99/state.h"
 #include "export/c99/weights/weights.h"
 
 #define REFUSE(code) " {\n        return " #code ";\n    }\n"
@@ -15,6 +16,15 @@ static const adzi_c99_memory *array_of(const adzi_weights *f, const adzi_weights
 static const char *prefix(const adzi_weights *f)
 {
     return f->w->c.name;
+}
+
+/* The array of a tensor in C: its name, or the field of the caller's state. */
+static const char *home_of_array(
+    const adzi_weights *f, const adzi_c99_memory *m, char text[ADZI_C99_LABEL])
+{
+    snprintf(text, ADZI_C99_LABEL, "%s%s",
+        adzi_c99_in_state(&f->w->c, m) ? adzi_c99_of_state(&f->w->c) : "", m->name);
+    return text;
 }
 
 /* ---- constants --------------------------------------------------------------------------------
@@ -85,6 +95,16 @@ static void print_tables(adzi_weights *f)
     f->w->weights += (int64_t)(pieces * 2 * sizeof(uint32_t));
 }
 
+/* The field of the caller's state for integers that no function changes. */
+static void add_kept_field(adzi_weights *f, size_t bytes)
+{
+    char field[40], from[ADZI_C99_NAME + 40];
+    snprintf(field, sizeof field, "weights_kept%s", f->ending);
+    snprintf(from, sizeof from, "%s_weights_kept%s", prefix(f), f->ending);
+    adzi_c99_add_field(f->w, "unsigned char", field, (int64_t)bytes, "integers of files");
+    adzi_c99_add_start(f->w, field, from, (int64_t)bytes);
+}
+
 static void print_constants(adzi_weights *f)
 {
     adzi_text_format(f->to,
@@ -98,8 +118,13 @@ static void print_constants(adzi_weights *f)
         "/* What is in the file and no function uses. */\n"
         "static const unsigned char %s_weights_constants%s[] = {");
     const size_t kept = print_home(f, ADZI_WEIGHTS_KEPT,
-        "/* Integers that no function changes, but a file may. */\n"
-        "static unsigned char %s_weights_kept%s[] = {");
+        f->w->c.caller ? "/* Integers that no function changes, but a file may, at the start. */\n"
+                         "static const unsigned char %s_weights_kept%s[] = {"
+                       : "/* Integers that no function changes, but a file may. */\n"
+                         "static unsigned char %s_weights_kept%s[] = {");
+    if (kept > 0 && f->w->c.caller) {
+        add_kept_field(f, kept);
+    }
     f->w->weights += (int64_t)(f->header + constant);
     f->w->state += (int64_t)kept;
 }
@@ -119,7 +144,8 @@ static void print_array(adzi_weights *f, verb v, const adzi_weights_source *s, c
     const bool whole = m->dtype == ADZ_I64;
     const int size = (int)adzi_c99_bytes(m->dtype);
     const long long n = (long long)m->count;
-    const char *name = prefix(f), *array = m->name;
+    char text[ADZI_C99_LABEL];
+    const char *name = prefix(f), *array = home_of_array(f, m, text);
     adzi_text *to = f->to;
     if (v == PUT && whole) {
         adzi_text_format(to, "    %s_weights_put_whole(%s, %s, %lld);\n", name, from, array, n);
@@ -146,9 +172,10 @@ static void print_array(adzi_weights *f, verb v, const adzi_weights_source *s, c
 static void print_bytes(adzi_weights *f, verb v, const adzi_weights_source *s, const char *from)
 {
     const bool kept = s->home == ADZI_WEIGHTS_KEPT;
+    const bool field = kept && f->w->c.caller;
     char bytes[ADZI_C99_NAME + 80];
-    snprintf(bytes, sizeof bytes, "%s_weights_%s%s + %zu", prefix(f), kept ? "kept" : "constants",
-        f->ending, s->offset);
+    snprintf(bytes, sizeof bytes, "%s%sweights_%s%s + %zu", field ? "state->" : prefix(f),
+        field ? "" : "_", kept ? "kept" : "constants", f->ending, s->offset);
     if (v == PUT) {
         adzi_text_format(
             f->to, "    %s_weights_move(%s, %s, %zu, 1);\n", prefix(f), from, bytes, s->bytes);
@@ -197,12 +224,12 @@ static void print_agreement(adzi_weights *f, const adzi_weights_source *s, size_
 static void print_state(adzi_weights *f, const adzi_weights_source *s, size_t i, const char *from)
 {
     const adzi_c99_memory *m = array_of(f, s);
-    char initial[80];
+    char initial[80], array[ADZI_C99_LABEL];
     snprintf(initial, sizeof initial, "%s", adzi_c99_number(&f->w->c, m->dtype, s->initial));
     adzi_text_format(
         f->to, "    for (long i = 0; i < %lld && at[%zu] == 0; ++i) {\n", (long long)m->count, i);
-    adzi_text_format(
-        f->to, "        %s[i] = %s;\n    }\n    if (at[%zu] != 0) {\n    ", m->name, initial, i);
+    adzi_text_format(f->to, "        %s[i] = %s;\n    }\n    if (at[%zu] != 0) {\n    ",
+        home_of_array(f, m, array), initial, i);
     print_array(f, TAKE, s, from);
     adzi_text_add(f->to, "    }\n");
 }
@@ -220,18 +247,29 @@ static bool begins_count(const adzi_weights *f, size_t i)
 /* ---- the functions ----------------------------------------------------------------------------
  */
 
+/* "int NAME_weights_set(const unsigned char *file, unsigned long bytes)" */
+static void print_signature(
+    const adzi_weights *f, const char *function, const char *parameters, char *text, size_t size)
+{
+    const bool caller = f->w->c.caller, status = caller || strcmp(function, "set") == 0;
+    snprintf(text, size, "%s %s_weights_%s%s(%s%s%s)", status ? "int" : "void", prefix(f), function,
+        f->ending, caller ? prefix(f) : "", caller ? "_state *state, " : "", parameters);
+}
+
 static void print_tensor(adzi_weights *f, verb v, size_t i)
 {
     const adzi_weights_source *s = &f->sources[i];
-    char from[80], absent[120];
+    char from[80], absent[120], steps[20];
+    const char *state = adzi_c99_of_state(&f->w->c);
+    snprintf(steps, sizeof steps, "%ssteps", state);
     snprintf(from, sizeof from, v == PUT ? "file + %zu" : "at[%zu]", v == PUT ? s->at : i);
     if (v == CHECK && may_be_missing(s)) {
         print_agreement(f, s, i);
     }
     if (s->home == ADZI_WEIGHTS_STEPS && v == PUT) {
         adzi_text_format(f->to,
-            "    %s_weights_move(%s, (const unsigned char *)&steps_%zu, 1, 8);\n", prefix(f), from,
-            s->count);
+            "    %s_weights_move(%s, (const unsigned char *)&%ssteps_%zu, 1, 8);\n", prefix(f),
+            from, state, s->count);
     } else if (s->home == ADZI_WEIGHTS_ARRAY && v == TAKE && may_be_missing(s) &&
                array_of(f, s)->changes) {
         print_state(f, s, i, from);
@@ -241,12 +279,12 @@ static void print_tensor(adzi_weights *f, verb v, size_t i)
         print_bytes(f, v, s, from);
     }
     if (v == PUT && may_be_missing(s)) {
-        absence(f, s, "steps", absent, sizeof absent);
+        absence(f, s, steps, absent, sizeof absent);
         adzi_text_format(
             f->to, "    %s_weights_absent(file + %zu, %s);\n", prefix(f), s->entry + 1, absent);
     }
     if (v == TAKE && begins_count(f, i)) {
-        adzi_text_format(f->to, "    steps_%zu = new_steps_%zu;\n", s->count, s->count);
+        adzi_text_format(f->to, "    %ssteps_%zu = new_steps_%zu;\n", state, s->count, s->count);
     }
 }
 
@@ -263,20 +301,39 @@ static void print_tensors(adzi_weights *f, verb v)
     }
 }
 
+/* The public function of a file whose caller holds the state, around the one that does the work. */
+static void print_wrapper(adzi_weights *f, const char *name, const char *inner,
+    const char *parameters, const char *arguments)
+{
+    char signature[3 * ADZI_C99_NAME], call[2 * ADZI_C99_NAME];
+    if (f->w->c.caller) {
+        print_signature(f, name, parameters, signature, sizeof signature);
+        snprintf(call, sizeof call, "%s_weights_%s%s(state, %s)", prefix(f), inner, f->ending,
+            arguments);
+        adzi_c99_define_call(&f->w->c, f->to, signature, call);
+    }
+}
+
 static void print_get(adzi_weights *f)
 {
     const char *name = prefix(f);
+    char rates[ADZI_C99_LABEL];
     adzi_text_format(f->to,
-        "void %s_weights_get%s(unsigned char *file)\n{\n"
+        f->w->c.caller ? "static int %s_weights_fill%s(%s_state *state, "
+                       : "void %s_weights_get%s(",
+        name, f->ending, name);
+    adzi_text_format(f->to,
+        "unsigned char *file)\n{\n"
         "    %s_weights_move(file, %s_weights_header%s, %zu, 1);\n",
-        name, f->ending, name, name, f->ending, f->header);
+        name, name, f->ending, f->header);
     const size_t first = f->optimizer != NULL ? adzi_c99_first_group(&f->w->c, f->optimizer) : 0;
     for (size_t g = 0; g < groups_of(f); ++g) {
-        adzi_text_format(f->to, "    %s_weights_put_rate(file + %zu, %s_learning_rate[%zu]);\n",
-            name, f->pieces[4 * g + 1], name, first + g);
+        adzi_text_format(f->to, "    %s_weights_put_rate(file + %zu, %s[%zu]);\n", name,
+            f->pieces[4 * g + 1], adzi_c99_rates(&f->w->c, rates), first + g);
     }
     print_tensors(f, PUT);
-    adzi_text_add(f->to, "}\n\n");
+    adzi_text_add(f->to, f->w->c.caller ? "    return 0;\n}\n\n" : "}\n\n");
+    print_wrapper(f, "get", "fill", "unsigned char *file", "file");
 }
 
 /* Prints what finds the tensors of the file and reads its learning rates. */
@@ -308,9 +365,11 @@ static void print_search(adzi_weights *f)
 static void print_set(adzi_weights *f)
 {
     const char *name = prefix(f);
+    char rates[ADZI_C99_LABEL];
     adzi_text_format(f->to,
-        "int %s_weights_set%s(const unsigned char *file, unsigned long bytes)\n{\n", name,
-        f->ending);
+        f->w->c.caller ? "static int %s_weights_read%s(%s_state *state, " : "int %s_weights_set%s(",
+        name, f->ending, name);
+    adzi_text_add(f->to, "const unsigned char *file, unsigned long bytes)\n{\n");
     print_search(f);
     for (size_t i = 0; i < f->file->n_tensors; ++i) {
         if (begins_count(f, i)) {
@@ -321,9 +380,12 @@ static void print_set(adzi_weights *f)
     print_tensors(f, TAKE);
     const size_t first = f->optimizer != NULL ? adzi_c99_first_group(&f->w->c, f->optimizer) : 0;
     for (size_t g = 0; g < groups_of(f); ++g) {
-        adzi_text_format(f->to, "    %s_learning_rate[%zu] = rates[%zu];\n", name, first + g, g);
+        adzi_text_format(
+            f->to, "    %s[%zu] = rates[%zu];\n", adzi_c99_rates(&f->w->c, rates), first + g, g);
     }
     adzi_text_add(f->to, "    return 0;\n}\n\n");
+    print_wrapper(
+        f, "set", "read", "const unsigned char *file, unsigned long bytes", "file, bytes");
 }
 
 /* ---- the header of C --------------------------------------------------------------------------
@@ -331,24 +393,27 @@ static void print_set(adzi_weights *f)
 
 static void print_declarations(adzi_weights *f)
 {
-    const char *name = prefix(f), *end = f->ending;
+    const char *end = f->ending;
+    char get[3 * ADZI_C99_NAME], set[3 * ADZI_C99_NAME];
     adzi_text *to = &f->w->learnt_header;
+    print_signature(f, "get", "unsigned char *file", get, sizeof get);
+    print_signature(f, "set", "const unsigned char *file, unsigned long bytes", set, sizeof set);
     adzi_text_format(to,
         "\n/* %s,\n * as a file in safetensors form. adze reads it by adz_checkpoint_load. */\n"
         "#define %s_WEIGHTS_FILE%s_BYTES %zu\n\n"
         "/* Fills %s_WEIGHTS_FILE%s_BYTES bytes with the file. */\n"
-        "void %s_weights_get%s(unsigned char *file);\n\n",
+        "%s;\n\n",
         f->module == NULL      ? "What another optimizer keeps"
         : f->optimizer != NULL ? "What the functions have learnt, with the state of the optimizer"
                                : "What the functions have learnt",
-        f->w->upper, end, f->size, f->w->upper, end, name, end);
+        f->w->upper, end, f->size, f->w->upper, end, get);
     adzi_text_format(to,
         "/* Goes on from such a file, or from one that adz_checkpoint_save has written. 0; 1: it "
         "is "
         "cut off, or of\n * another network or optimizer; 2: it changes what no function changes. "
         "After 1 and 2 all is as it was. */\n"
-        "int %s_weights_set%s(const unsigned char *file, unsigned long bytes);\n",
-        name, end);
+        "%s;\n",
+        set);
 }
 
 void adzi_weights_print(adzi_weights *f)

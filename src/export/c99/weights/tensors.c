@@ -325,20 +325,38 @@ static void note_saved(const adzi_weights *f)
     }
 }
 
+/* A file of weights has the dtypes of the module, and arrays have those of the file in C. */
+static bool check_dtypes(const adzi_weights *f)
+{
+    adzi_c99 *c = &f->w->c;
+    for (size_t i = 0; i < f->file->n_tensors && !c->failed; ++i) {
+        const adzi_weights_source *s = &f->sources[i];
+        const adzi_c99_memory *m = s->home == ADZI_WEIGHTS_ARRAY ? &c->memories[s->memory] : NULL;
+        if (m != NULL && m->stored != m->dtype) {
+            adzi_c99_fail(c, ADZ_ERR_DTYPE,
+                "%s is float32, but functions of the file change the module with the precision "
+                "f64; convert the module by adz_module_to first, or set options.precision to "
+                "ADZ_F32",
+                m->label);
+        }
+    }
+    return !c->failed;
+}
+
 static bool print_file(adzi_weights *f, adzi_text *to)
 {
     f->to = to;
     f->file = adz_safetensors_new();
     bool good = f->file != NULL;
     good = good && add_model(f) && (f->optimizer == NULL || add_optimizer(f)) && make_image(f);
-    if (good && (f->optimizer != NULL || changes_an_array(f))) {
+    if (good && (f->optimizer != NULL || changes_an_array(f)) && check_dtypes(f)) {
         note_saved(f);
         adzi_weights_print(f);
     }
     adzi_free(f->pieces, f->pieces_capacity * sizeof *f->pieces);
     adzi_free(f->sources, f->capacity * sizeof *f->sources);
     adz_safetensors_free(&f->file);
-    return good;
+    return good && !f->w->c.failed;
 }
 
 /* Says in the header which variables are in no file. */

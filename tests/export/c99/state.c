@@ -1,0 +1,178 @@
+/* Files whose caller holds the state: several instances, threads, no memory of the file's that is
+ * written, and states that are refused. */
+#include "side_by_side.h"
+
+static const char flags[] =
+    "-pedantic -Wall -Wextra -Wdouble-promotion -Werror -O1 -ffp-contract=off";
+
+/* Runs a command of the shell, and skips the test if the compiler cannot be run. */
+static void expect_success(const char *command)
+{
+    const int status = system(command);
+    if (status != 0 && system(C_COMPILER " --version > /dev/null 2>&1") != 0) {
+        skip();
+    }
+    if (status != 0) {
+        fail_msg("status %d: %s", status, command);
+    }
+}
+
+static adz_module *network(unsigned long seed)
+{
+    adz_batch_norm1d_options o = ADZ_BATCH_NORM1D_OPTIONS;
+    o.momentum = 0.3;
+    adz_manual_seed(seed);
+    return ADZ_SEQUENTIAL(adz_linear_new(4, 6, NULL), adz_batch_norm1d_new(6, &o), adz_tanh_new(),
+        adz_linear_new(6, 2, NULL));
+}
+
+static adz_status write_learner(
+    const char *name, unsigned long seed, adz_c_state state, const char *weights)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_module *net = network(seed);
+    c_network n = of(net, adz_randn(ADZ_SHAPE(5, 4), ADZ_F32));
+    training t = { .optimizer = adz_adam_new(adz_module_parameters(net), 0.01, NULL),
+        .loss = MSE,
+        .batch_statistics = true };
+    adz_c_options o = ADZ_C_OPTIONS;
+    o.state = state;
+    o.weights = weights;
+    const adz_status status = write_training(&n, &t, name, &o);
+    adz_optimizer_free(&t.optimizer);
+    adz_module_free(&net);
+    adz_scope_close(scope);
+    return status;
+}
+
+/* Every line that defines something static defines a constant or a function. */
+static void expect_nothing_written(const char *name)
+{
+    char line[1024];
+    FILE *file = fopen(temporary_path(name), "rb");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) != NULL) {
+        const bool constant = strncmp(line, "static const ", 13) == 0 && strchr(line, '*') == NULL;
+        const bool variable = strncmp(line, "static ", 7) == 0
+                                  ? !constant && !strchr(line, '(')
+                                  : line[0] == 'f' && strchr(line, '=');
+        if (variable) {
+            fail_msg("%s: %s", name, line);
+        }
+    }
+    fclose(file);
+}
+
+static void instances_learn_apart(void **state)
+{
+    (void)state;
+    static const char *const debug[] = { "", "-DNDEBUG" };
+    char command[2000];
+    assert_int_equal(write_learner("net.c", 1, ADZ_C_STATE_CALLER, NULL), ADZ_OK);
+    assert_int_equal(write_learner("other.c", 2, ADZ_C_STATE_CALLER, NULL), ADZ_OK);
+    assert_int_equal(write_learner("plain.c", 1, ADZ_C_STATE_STATIC, NULL), ADZ_OK);
+    expect_nothing_written("net.c");
+    for (int i = 0; i < 2; ++i) {
+        snprintf(command, sizeof command,
+            "%s -std=c99 %s %s -D_POSIX_C_SOURCE=200112L -I %s %s %s/net.c %s/other.c %s/plain.c "
+            "-lpthread -o %s/program && ./%s/program",
+            C_COMPILER, flags, debug[i], temporary_folder, USER_PROGRAM, temporary_folder,
+            temporary_folder, temporary_folder, temporary_folder, temporary_folder);
+        expect_success(command);
+    }
+    temporary_files(true);
+}
+
+static adz_tensor *predict(void *user)
+{
+    const c_network *n = user;
+    return adz_module_forward(n->module, n->in[0]);
+}
+
+/* Weights that the caller hands over stay his: the state points to them. */
+static void separate_weights(void **state)
+{
+    (void)state;
+    char path[512], command[2000];
+    snprintf(path, sizeof path, "%s", temporary_path("apart.bin"));
+    assert_int_equal(write_learner("apart.c", 1, ADZ_C_STATE_CALLER, path), ADZ_OK);
+    expect_nothing_written("apart.c");
+    snprintf(command, sizeof command, "%s -std=c99 %s -c %s/apart.c -o %s/apart.o", C_COMPILER,
+        flags, temporary_folder, temporary_folder);
+    expect_success(command);
+    temporary_files(true);
+
+    adz_scope *scope = adz_scope_open();
+    adz_module *net = adz_linear_new(4, 3, NULL);
+    c_network n = of(net, adz_randn(ADZ_SHAPE(1, 4), ADZ_F32));
+    const adzi_export what = {
+        .function = predict, .user = &n, .inputs = { n.in, 1 }, .module = net
+    };
+    static const char *const names[] = { "run" };
+    adz_c_options o = ADZ_C_OPTIONS;
+    o.weights = path;
+    o.state = ADZ_C_STATE_CALLER;
+    assert_int_equal(adzi_write_c("test", temporary_path("apart.c"), &what, names, 1, &o), ADZ_OK);
+    expect_nothing_written("apart.c");
+    const compiled c = compile("apart", false);
+    int (*init)(void *, unsigned long), (*load)(void *, const float *),
+        (*run)(void *, const float *, float *);
+    unsigned long (*bytes)(void);
+    *(void **)(void *)&init = dlsym(c.library, "apart_init");
+    *(void **)(void *)&load = dlsym(c.library, "apart_load");
+    *(void **)(void *)&run = dlsym(c.library, "apart_run");
+    *(void **)(void *)&bytes = dlsym(c.library, "apart_state_bytes");
+    float weights[15], y[3];
+    FILE *file = fopen(path, "rb");
+    assert_int_equal(fread(weights, sizeof *weights, 15, file), 15);
+    fclose(file);
+    void *instance = malloc(bytes());
+    assert_int_equal(init(instance, bytes()), 0);
+    assert_int_equal(load(NULL, weights), -1);
+    assert_int_equal(load(instance, weights), 0);
+    assert_int_equal(run(instance, adz_tensor_data_f32(n.in[0]), y), 0);
+    const float *right = adz_tensor_data_f32(predict(&n));
+    for (int i = 0; i < 3; ++i) {
+        assert_true(fabs((double)(y[i] - right[i])) < 1e-6);
+    }
+    free(instance);
+    dlclose(c.library);
+    adz_module_free(&net);
+    adz_scope_close(scope);
+}
+
+static void refused_options(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_module *net = adz_linear_new(4, 3, NULL);
+    c_network n = of(net, adz_randn(ADZ_SHAPE(1, 4), ADZ_F32));
+    adz_plan_options o = ADZ_PLAN_OPTIONS;
+    o.inputs = adz_tensor_list_of(n.in, 1);
+    adz_plan *plan = adz_plan_new(predict, &n, &o);
+    const char *names[] = { "init" };
+    adz_c_options c = ADZ_C_OPTIONS;
+    temporary_files(true);
+    c.state = (adz_c_state)7;
+    assert_int_equal(adz_c_write(temporary_path("n.c"), &plan, names, 1, &c), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "options.state is 7; take ADZ_C_STATE_STATIC");
+    c.state = ADZ_C_STATE_CALLER;
+    assert_int_equal(adz_c_write(temporary_path("n.c"), &plan, names, 1, &c), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "init of plan 0 is that of something else");
+    assert_int_equal(temporary_files(false), 0);
+    c.state = ADZ_C_STATE_STATIC; /* has no such function */
+    assert_int_equal(adz_c_write(temporary_path("n.c"), &plan, names, 1, &c), ADZ_OK);
+    adz_plan_free(&plan);
+    adz_module_free(&net);
+    adz_scope_close(scope);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(instances_learn_apart),
+        cmocka_unit_test(separate_weights),
+        cmocka_unit_test(refused_options),
+    };
+    return cmocka_run_group_tests_name("c99: states", tests, temporary_begin, temporary_end);
+}
