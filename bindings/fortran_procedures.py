@@ -246,7 +246,15 @@ class Procedure:
     def array(self, p, name):
         type_ = p['type']
         if type_ in ('const char *const *', 'const adz_text *'):
-            return self.texts(p, name)
+            self.texts(p, name)
+            return
+        if p.get('retained'): # no copy: the program's array must live on
+            self.dummy(name, f'type({type_.split()[0]}), intent(in), target, contiguous')
+            self.declared[-1] += '(:)'
+            self.local.append(f'type(c_ptr) :: {name}__p')
+            self.before += [f'{name}__p = c_null_ptr', f'if (size({name}) > 0) {name}__p = c_loc({name})']
+            self.passed.append(f'{name}__p')
+            return
         optional = ', optional' if self.optional(p) else ''
         element = ARRAYS.get(type_, f'type({type_.split()[0]})')
         self.wide += [name] if type_ == 'const int64_t *' else []
@@ -259,7 +267,6 @@ class Procedure:
                          f'{name}__c(:) = {name}' + ('' if type_ in ARRAYS else '%p')], optional)
         if p.get('length') == 'the rank of t': # a NULL tensor is left to C
             self.checks.append((name, False, '/=', 'max(adz_tensor_rank(t), merge(0, size(index), c_associated(t%p)))'))
-        return None
 
     def kept(self, name, statements, optional):
         """Passes the copy of an array, or NULL if it is empty or left out."""

@@ -37,6 +37,8 @@ LENGTHS = {
 NO_COUNTS = {('adz_vjp_many', 'n_results'), ('adz_plan_new_results', 'n_results')}
 # The library keeps a pointer to these structs, so they live as long as what was made from them.
 RETAINED = ('adz_module_type', 'adz_operator', 'adz_optimizer_type', 'adz_transport')
+# The result points into these arrays.
+POINTED_INTO = [('adz_tensor_list_of', 'items')]
 ARRAY_OF = {'const int *', 'const int64_t *', 'const double *', 'const char *const *', 'const adz_text *',
             'const adz_named_tensor *'}
 WRITTEN_NUMBERS = {'int64_t *', 'double *', 'size_t *', 'bool *', 'int *'}
@@ -213,7 +215,7 @@ class Interface:
             made.append({'name': parameter, 'type': type_, 'comment': text,
                          'nullable': type_.endswith('*') and may_be_null(text) or '(*' in type_ and
                          may_be_null(text) or type_ in self.headers.callbacks and may_be_null(text),
-                         'taken': parameter in TAKEN.get(name, []),
+                         'taken': parameter in TAKEN.get(name, []), 'retained': (name, parameter) in POINTED_INTO,
                          'role': self.role(name, type_, parameter, parameters)})
         self.counted(name, made)
         returned = found.get('return', '')

@@ -37,6 +37,21 @@ contains
     y_ = y%p
   end function
 
+  ! Two results, for a plan: the double and the square of the tensor that user points to.
+  function two_results(results, user) bind(C) result(status)
+    type(c_ptr), intent(inout) :: results(*)
+    type(c_ptr), value :: user
+    integer(c_int) :: status
+    type(adz_tensor), pointer :: x
+    type(adz_tensor) :: y
+    call c_f_pointer(user, x)
+    y = adz_add(x, x)
+    results(1) = y%p
+    y = adz_square(x)
+    results(2) = y%p
+    status = adz_error_code()
+  end function
+
   subroutine on_error(status, message, user) bind(C)
     integer(c_int), value :: status
     type(c_ptr), value :: message, user
@@ -151,7 +166,9 @@ contains
   end subroutine
 
   subroutine lists_and_options()
-    type(adz_tensor) :: a, b, parts(3), indices
+    type(adz_tensor) :: a, b, parts(3), batch(2), indices
+    type(adz_dataset) :: data
+    type(adz_loader) :: loader
     type(adz_tensor), allocatable :: parameters(:)
     type(adz_named_tensor), allocatable :: named(:)
     type(adz_module) :: net
@@ -174,6 +191,15 @@ contains
     call refused(ADZ_ERR_ARGUMENT, 'at least 4', 'too few results')
     b = adz_sort(adz_tensor_from([3d0, 1d0, 2d0]), 0, .false., indices)
     call check(adz_tensor_at(indices, [0]) == 1, 'a second result')
+
+    data = adz_dataset_new([adz_ones([5, 2], ADZ_F32), adz_zeros([5, 1], ADZ_F32)])
+    loader = adz_loader_new(data, adz_loader_options(batch_size=2))
+    call check(adz_loader_next(loader, batch), 'a batch')
+    call check(all(adz_tensor_shape(batch(2)) == [2, 1]), 'the shape of a batch')
+    if (adz_loader_next(loader, batch(:1))) call check(.false., 'a batch without room')
+    call refused(ADZ_ERR_ARGUMENT, 'at least 2', 'a batch without room')
+    call adz_loader_free(loader)
+    call adz_dataset_free(data)
 
     net = adz_linear_new(3, 2, adz_linear_options(bias=.false., dtype=ADZ_F64))
     parameters = adz_module_parameters(net)
@@ -218,10 +244,23 @@ contains
     real(c_double), target :: number
     character(200), target :: heard
     type(adz_tensor) :: x, j
+    type(adz_tensor), target :: inputs(1)
+    type(adz_plan) :: plan
+    type(adz_plan_options) :: options
+    real(c_double) :: squares(2)
     number = 7
     x = adz_tensor_from([2d0, 3d0])
     j = adz_jacobian(squared, x, c_loc(number))
     call check(adz_tensor_at(j, [1, 1]) == 6 .and. adz_tensor_at(j, [0, 1]) == 0, 'a function of the program')
+    inputs = x
+    options%inputs = adz_tensor_list_of(inputs)
+    plan = adz_plan_new_results(two_results, c_loc(inputs(1)), 2, options)
+    call check(adz_associated(plan), 'a function with two results is captured')
+    status = adz_tensor_write(x, [5d0, 6d0])
+    status = adz_plan_run(plan)
+    status = adz_tensor_read(adz_plan_result(plan, 1), squares)
+    call check(status == ADZ_OK .and. all(squares == [25, 36]), 'a plan computes with other inputs')
+    call adz_plan_free(plan)
     heard = ''
     call adz_on_error(on_error, c_loc(heard))
     x = adz_matmul(x, adz_zeros([3, 3], ADZ_F64))
