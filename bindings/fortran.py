@@ -124,9 +124,20 @@ class Fortran:
         deleter = [{'name': 'data', 'type': 'void *'}, {'name': 'user', 'type': 'void *'}]
         return lines + self.interface('adz_tensor_wrap__deleter', '', 'void', deleter) + ['  end interface', '']
 
+    def associated(self):
+        """adz_associated(t), for every type of object: whether it is not NULL."""
+        lines = []
+        for name in self.table['handles']:
+            lines += [f'  logical function adzf_associated_{name[4:]}(object) result(yes)',
+                      f'    type({name}), intent(in) :: object', '    yes = c_associated(object%p)',
+                      '  end function', '']
+        return lines, [f'adzf_associated_{name[4:]}' for name in self.table['handles']]
+
     def module(self, head):
         declarations, procedures = head.split('\ncontains\n', 1)
-        more, bodies, generic = arrays()
+        bodies, generic = arrays()
+        more, generic['adz_associated'] = self.associated()
+        bodies += more
         lines = [declarations.rstrip(), ''] + self.constants() + self.types() + self.callbacks() + ['  interface']
         for name, function in self.table['functions'].items():
             lines += self.raw(name, function)
@@ -139,7 +150,7 @@ class Fortran:
         for name, both in generic.items():
             lines += [f'  interface {name}'] + [f'    module procedure {one}' for one in both] + ['  end interface']
         public = [f'  public :: {name}' for name in self.public(generic)]
-        lines += public + more + ['', 'contains', '', procedures.rstrip().removesuffix('end module adze').rstrip(), '']
+        lines += public + ['', 'contains', '', procedures.rstrip().removesuffix('end module adze').rstrip(), '']
         for p in self.procedures:
             lines += p.written()
         return '\n'.join(lines + bodies + ['end module adze', ''])
@@ -157,11 +168,11 @@ def first_sentence(comment):
 
 
 def main():
-    table = json.loads(pathlib.Path(sys.argv[1]).read_text())
-    text = Fortran(table).module(pathlib.Path(sys.argv[2]).read_text())
+    table = json.loads(pathlib.Path(sys.argv[1]).read_text(encoding='utf-8'))
+    text = Fortran(table).module(pathlib.Path(sys.argv[2]).read_text(encoding='utf-8'))
     output = pathlib.Path(sys.argv[3])
-    if not output.exists() or output.read_text() != text:
-        output.write_text(text)
+    if not output.exists() or output.read_text(encoding='utf-8') != text:
+        output.write_text(text, encoding='utf-8')
 
 
 if __name__ == '__main__':

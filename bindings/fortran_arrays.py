@@ -60,7 +60,7 @@ POINTER = '''  function adzf_pointer_{k}_{r}(t, array) result(adz_r)
 
 
 def arrays():
-    """(further declarations, bodies, {generic name: [its specific procedures]})"""
+    """(the procedures, {generic name: [its specific procedures]})"""
     bodies, generic = [], {}
     for name, short, text in (('adz_tensor_from', 'from', FROM), ('adz_tensor_wrap', 'wrap', WRAP),
                               ('adz_tensor_read', 'read', READ), ('adz_tensor_write', 'write', WRITE),
@@ -70,4 +70,4 @@ def arrays():
                 bodies.append(text.replace('{t}', type_).format(
                     k=kind, r=rank, d=dtype, colons=', '.join([':'] * rank), ones=', '.join(['1'] * rank)))
                 generic.setdefault(name, []).append(f'adzf_{short}_{kind}_{rank}')
-    return [], bodies, generic
+    return bodies, generic

@@ -19,7 +19,7 @@ module adze
   implicit none
   private
 
-  public :: adz_texts, adz_string, adz_associated
+  public :: adz_texts, adz_string
 
   ! Texts for the components of options that are C strings. The program keeps it as long as the options:
   !
@@ -58,42 +58,11 @@ module adze
     end function
   end interface
 
-  ! Whether an object is not NULL: the call that returned it has succeeded.
-  interface adz_associated
-    module procedure adzf_associated_tensor, adzf_associated_module, adzf_associated_optimizer
-    module procedure adzf_associated_scheduler, adzf_associated_plan
-  end interface
-
   interface adzf_texts
     module procedure adzf_strings, adzf_counted
   end interface
 
 contains
-
-  logical function adzf_associated_tensor(t) result(yes)
-    type(adz_tensor), intent(in) :: t
-    yes = c_associated(t%p)
-  end function
-
-  logical function adzf_associated_module(t) result(yes)
-    type(adz_module), intent(in) :: t
-    yes = c_associated(t%p)
-  end function
-
-  logical function adzf_associated_optimizer(t) result(yes)
-    type(adz_optimizer), intent(in) :: t
-    yes = c_associated(t%p)
-  end function
-
-  logical function adzf_associated_scheduler(t) result(yes)
-    type(adz_scheduler), intent(in) :: t
-    yes = c_associated(t%p)
-  end function
-
-  logical function adzf_associated_plan(t) result(yes)
-    type(adz_plan), intent(in) :: t
-    yes = c_associated(t%p)
-  end function
 
   ! ---- texts
 

@@ -229,8 +229,8 @@ class Interface:
 
 def write(path, text):
     """Replaces a file if its text is another, so that a build does not repeat what depends on it."""
-    if not path.exists() or path.read_text() != text:
-        path.write_text(text)
+    if not path.exists() or path.read_text(encoding='utf-8') != text:
+        path.write_text(text, encoding='utf-8')
 
 
 def main():

@@ -82,7 +82,7 @@ class Headers:
             if path.name == 'mpi.h': # of another library; tests/mpi calls its functions
                 continue
             self.names.append(path.relative_to(folder))
-            tokens += self.read(path.read_text(), path.relative_to(folder))
+            tokens += self.read(path.read_text(encoding='utf-8'), path.relative_to(folder))
         if tokens != len(self.functions) or tokens == 0:
             raise Unknown(f'the headers say ADZ_API {tokens} times, '
                           f'but {len(self.functions)} functions were read')

@@ -29,7 +29,7 @@ def compared(name, field, table):
 
 
 def main():
-    table = json.loads(pathlib.Path(sys.argv[1]).read_text())
+    table = json.loads(pathlib.Path(sys.argv[1]).read_text(encoding='utf-8'))
     lines, calls = [], []
     for name, struct in table['structs'].items():
         init = struct['init'] and table['functions'][struct['init']]
@@ -48,7 +48,7 @@ def main():
             '  subroutine wrong(type_, field)', '    character(*), intent(in) :: type_, field',
             "    print '(5a)', type_, '%', field, ' differs from C'", '    failures = failures + 1',
             '  end subroutine', *lines, 'end program', '']
-    pathlib.Path(sys.argv[2]).write_text('\n'.join(text))
+    pathlib.Path(sys.argv[2]).write_text('\n'.join(text), encoding='utf-8')
 
 
 if __name__ == '__main__':

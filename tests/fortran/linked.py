@@ -10,7 +10,7 @@ import sys
 
 
 def main():
-    functions = set(json.loads(pathlib.Path(sys.argv[1]).read_text())['functions'])
+    functions = set(json.loads(pathlib.Path(sys.argv[1]).read_text(encoding='utf-8'))['functions'])
     listed = subprocess.run(['nm', '-u', sys.argv[2]], capture_output=True, text=True, check=True).stdout
     called = {word for word in listed.split() if word.startswith('adz_')}
     for name in sorted(functions - called):
