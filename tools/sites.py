@@ -4,19 +4,18 @@
 usage: sites.py OUTPUT INCLUDE_FOLDER
 """
 import pathlib
-import re
 import sys
 
-PROTOTYPE = re.compile(r"^ADZ_API adz_tensor \*(adz_\w+)\(", re.M)
+from headers import Headers
+
 # Accessors return what exists, and adz_sited itself does the work.
 SKIPPED = {"adz_none", "adz_keep", "adz_sited", "adz_tensor_grad", "adz_scope_return"}
 
 
 def main():
     output, folder = sys.argv[1:]
-    names = set()
-    for header in sorted(pathlib.Path(folder).rglob("*.h")):
-        names.update(PROTOTYPE.findall(header.read_text(encoding="utf-8")))
+    functions = Headers(pathlib.Path(folder)).functions
+    names = {name for result, name, _ in functions if result == "adz_tensor *"}
     names = sorted(n for n in names - SKIPPED if not n.startswith("adz_node_"))
     lines = [
         "/**",

@@ -50,6 +50,9 @@ done <"$work/programs"
 say "docs/install.md's lines with pkg-config, over several openblas.pc, with gcc and clang"
 sh "$top/tests/package/pkg_config.sh" "$prefix" "$libdir" "$work/lines"
 
+say "docs/fortran.md's lines, and ctypes by the installed table"
+sh "$top/tests/package/fortran.sh" "$prefix" "$libdir" "$work/fortran"
+
 say 'CMake find_package'
 cmake -S "$top/tests/package/cmake" -B "$work/cmake" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
     -DADZE_VERSION="$version" >"$work/cmake.log" 2>&1 &&

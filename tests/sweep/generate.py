@@ -12,6 +12,9 @@ import pathlib
 import re
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / 'tools'))
+from headers import TAKEN, Headers, Unknown  # noqa: E402
+
 # Functions that the sweep leaves out, each with its reason.
 NOT_CALLED = {
     'adz_update_setting': 'there is an update only in the step of an optimizer of the program',
@@ -71,21 +74,6 @@ WRITTEN = {'int64_t *', 'double *', 'size_t *', 'adz_tensor **', 'adz_dataset **
 
 # Nobody but the caller knows how much memory there is, so results are not read.
 UNUSABLE = ['adz_tensor_wrap', 'adz_tensor_from_dlpack']
-
-# Functions that take a reference over, failure included: by name, then by parameter.
-TAKEN = {'adz_module_add_child': ['child'], 'adz_module_set_child': ['child'],
-         'adz_sequential_new': ['modules'], 'adz_sequential_append': ['module'],
-         'adz_module_list_new': ['modules'], 'adz_module_list_append': ['module'],
-         'adz_fastai_sequential_ex_new': ['modules'], 'adz_fastai_sequential_rnn_new': ['modules'],
-         'adz_fastai_embedding_dropout_new': ['emb'], 'adz_fastai_weight_dropout_new': ['module'],
-         'adz_fastai_multi_batch_encoder_new': ['module'],
-         'adz_activation_checkpoint_new': ['module'],
-         'adz_labml_transformer_layer_new': ['self_attn', 'feed_forward'],
-         'adz_labml_encoder_new': ['layer'], 'adz_labml_decoder_new': ['layer'],
-         'adz_labml_encoder_decoder_new': ['encoder', 'decoder', 'src_embed', 'tgt_embed',
-                                           'generator'],
-         'adz_labml_autoregressive_model_new': ['src_embed', 'encoder', 'generator'],
-         'adz_fastai_bn_drop_lin_options': ['actn']}
 
 # What to call with so that the call succeeds, where the first choice of each kind does not.
 HINTS = {
@@ -200,64 +188,6 @@ DLPACK_FIELDS = [('void *', 'data'), ('int32_t', 'device.device_type'), ('int32_
                  ('uint8_t', 'dtype.code'), ('uint8_t', 'dtype.bits'), ('uint16_t', 'dtype.lanes'),
                  ('const int64_t *', 'shape'), ('const int64_t *', 'strides'),
                  ('uint64_t', 'byte_offset')]
-
-
-class Unknown(Exception):
-    pass
-
-
-def words(text):
-    return ' '.join(text.split())
-
-
-def split(text, at):
-    """The parts of a list, of which some may have parentheses."""
-    parts, depth, part = [], 0, ''
-    for letter in text:
-        depth += (letter == '(') - (letter == ')')
-        if letter == at and depth == 0:
-            parts.append(words(part))
-            part = ''
-        else:
-            part += letter
-    return [p for p in parts + [words(part)] if p]
-
-
-def declared(text):
-    """(type, name) of "const char *path", "bool on" or "void (*deleter)(void *data)"."""
-    pointer = re.match(r'.*?\(\*(\w+)\)\(', text)
-    if pointer:
-        return words(text.replace(pointer.group(1), '', 1)), pointer.group(1)
-    found = re.match(r'(.*?)(\w+)(\[\w+\])?\Z', text)
-    return words(found.group(1)), found.group(2)
-
-
-class Headers:
-    def __init__(self, folder):
-        self.functions, self.structs, self.enums, self.names = [], {}, {}, []
-        self.arrays = set() # (struct, field): of an array, the first element is changed
-        tokens = 0
-        for path in sorted(folder.rglob('*.h')):
-            if path.name == 'mpi.h': # of another library; tests/mpi calls its functions
-                continue
-            self.names.append(path.relative_to(folder))
-            text = re.sub(r'/\*.*?\*/|//[^\n]*', '', path.read_text(), flags=re.S)
-            text = re.sub(r'^[ \t]*#(?:.*\\\n)*.*$', '', text, flags=re.M)
-            tokens += len(re.findall(r'\bADZ_API\b', text))
-            for result, name, arguments in re.findall(
-                    r'\bADZ_API\s+([^;{]*?)\b(adz_\w+)\(((?:[^();]|\([^()]*\))*)\);', text):
-                arguments = [] if words(arguments) == 'void' else split(arguments, ',')
-                self.functions.append((words(result), name, [declared(a) for a in arguments]))
-            for body, name in re.findall(r'typedef struct \w*\s*\{(.*?)\n\} (\w+);', text, flags=re.S):
-                self.structs[name] = [declared(f) for f in split(body, ';')]
-                self.arrays.update((name, declared(f)[1]) for f in split(body, ';') if f.endswith(']'))
-            for other, name in re.findall(r'typedef (adz_\w+) (adz_\w+);', text):
-                self.structs.update({name: self.structs[other]} if other in self.structs else {})
-            for name, body in re.findall(r'typedef enum (\w+)\s*\{(.*?)\}', text, flags=re.S):
-                self.enums[name] = len(split(body, ','))
-        if tokens != len(self.functions) or tokens == 0:
-            raise Unknown(f'the headers say ADZ_API {tokens} times, '
-                          f'but {len(self.functions)} functions were read')
 
 
 class Table:
