@@ -116,13 +116,13 @@ static void find_functions(functions *f, void *library, const kind *k)
     if (k->state == ADZ_C_STATE_CALLER) {
         unsigned long (*bytes)(void);
         int (*init)(void *, unsigned long);
-        *(void **)&bytes = dlsym(library, "law_state_bytes");
-        *(void **)&init = dlsym(library, "law_init");
+        *(void **)(void *)&bytes = dlsym(library, "law_state_bytes");
+        *(void **)(void *)&init = dlsym(library, "law_init");
         f->state = malloc(bytes());
         init(f->state, bytes());
-        *(void **)&f->of_state = run;
+        *(void **)(void *)&f->of_state = run;
     } else {
-        *(void **)&f->of_file = run;
+        *(void **)(void *)&f->of_file = run;
     }
 }
 
@@ -166,7 +166,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < 6; ++i) {
         f.w[i] = adz_tensor_data_f64(parameters.items[i]);
     }
-    *(void **)&f.by_hand = dlsym(compile(argv[1], "by_hand", BY_HAND, compiler), "by_hand");
+    *(void **)(void *)&f.by_hand = dlsym(compile(argv[1], "by_hand", BY_HAND, compiler), "by_hand");
     for (const kind *k = kinds; k->name != NULL; ++k) {
         char path[TEXT];
         snprintf(path, sizeof path, "%s/%s.c", argv[1], k->name);

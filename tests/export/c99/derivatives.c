@@ -57,10 +57,17 @@ static adz_status value_and_derivative(adz_tensor **results, void *user)
     return adz_error_code();
 }
 
-static void make_plans(derived all[FUNCTIONS], adz_tensor *x, adz_tensor *z)
+/* Makes the plans of all functions; in f32 only those of one kind, which has all orders. Returns
+ * how many. */
+static size_t make_plans(derived all[FUNCTIONS], adz_tensor *x, adz_tensor *z)
 {
+    size_t n = 0;
     for (int i = 0; i < FUNCTIONS; ++i) {
-        derived *d = &all[i];
+        derived *d = &all[n];
+        if (adz_tensor_dtype(x) == ADZ_F32 && i % KINDS != HVP) {
+            continue;
+        }
+        ++n;
         *d = (derived){ .kind = i % KINDS, .which = i / KINDS, .in = { x, z } };
         snprintf(d->name, sizeof d->name, "%s_%s", kinds[d->kind], all_trained[d->which].name);
         adz_plan_options o = ADZ_PLAN_OPTIONS;
@@ -70,6 +77,7 @@ static void make_plans(derived all[FUNCTIONS], adz_tensor *x, adz_tensor *z)
             fail_msg("%s: %s", d->name, adz_error_message());
         }
     }
+    return n;
 }
 
 static int compare(const derived *d, void *library, double tolerance)
@@ -114,17 +122,17 @@ static void check_derivatives(adz_dtype precision, double tolerance)
     adz_tensor *x = adz_randn(ADZ_SHAPE(4, 6), precision), *z = adz_randn_like(x);
     adz_c_options o = ADZ_C_OPTIONS;
     o.precision = precision;
-    make_plans(all, x, z);
-    for (int i = 0; i < FUNCTIONS; ++i) {
+    const size_t n = make_plans(all, x, z);
+    for (size_t i = 0; i < n; ++i) {
         plans[i] = all[i].plan;
         names[i] = all[i].name;
     }
-    if (adz_c_write(temporary_path("all.c"), plans, names, FUNCTIONS, &o) != ADZ_OK) {
+    if (adz_c_write(temporary_path("all.c"), plans, names, n, &o) != ADZ_OK) {
         fail_msg("%s", adz_error_message());
     }
     void *library = compile_batch();
     int wrong = 0;
-    for (int i = 0; i < FUNCTIONS; ++i) {
+    for (size_t i = 0; i < n; ++i) {
         wrong += compare(&all[i], library, tolerance);
         adz_plan_free(&all[i].plan);
     }

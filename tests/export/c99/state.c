@@ -83,6 +83,33 @@ static void instances_learn_apart(void **state)
     temporary_files(true);
 }
 
+/* Files in C are C++ as well, with each kind of state and each precision. */
+static void files_are_cpp(void **state)
+{
+    (void)state;
+    static const char compiler[] = C_COMPILER " -x c++ -std=c++17 -fsyntax-only";
+    char command[2000];
+    adz_scope *scope = adz_scope_open();
+    adz_module *net = network(1);
+    c_network n = of(net, adz_randn(ADZ_SHAPE(5, 4), ADZ_F32));
+    adz_c_options o = ADZ_C_OPTIONS;
+    o.precision = ADZ_F64;
+    adz_module_eval(net);
+    snprintf(command, sizeof command, "%s /dev/null > /dev/null 2>&1", compiler);
+    if (system(command) != 0) {
+        skip();
+    }
+    assert_int_equal(write_network(&n, "wide.c", &o), ADZ_OK);
+    assert_int_equal(write_learner("net.c", 1, ADZ_C_STATE_CALLER, NULL), ADZ_OK);
+    assert_int_equal(write_learner("plain.c", 1, ADZ_C_STATE_STATIC, NULL), ADZ_OK);
+    snprintf(command, sizeof command, "%s %s %s/wide.c %s/net.c %s/plain.c", compiler, flags,
+        temporary_folder, temporary_folder, temporary_folder);
+    expect_success(command);
+    temporary_files(true);
+    adz_module_free(&net);
+    adz_scope_close(scope);
+}
+
 static adz_tensor *predict(void *user)
 {
     const c_network *n = user;
@@ -171,6 +198,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(instances_learn_apart),
+        cmocka_unit_test(files_are_cpp),
         cmocka_unit_test(separate_weights),
         cmocka_unit_test(refused_options),
     };
