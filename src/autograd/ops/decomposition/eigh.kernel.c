@@ -11,6 +11,24 @@
 #else
 #include "autograd/ops/decomposition/rotations.kernel.h"
 
+/* Rotates the rows and the columns p < q of symmetric matrices, of which only the upper triangle is
+ * kept. The element between the two becomes 0. */
+static inline void KERNEL(turn)(
+    const KERNEL(rotation) * r, elem *a, int64_t n, int64_t p, int64_t q, const int lanes)
+{
+    elem *rp = a + p * n * lanes, *rq = a + q * n * lanes;
+    KERNEL(rotate)(r, a + p * lanes, n, a + q * lanes, n, p, lanes);
+    KERNEL(rotate)
+    (r, rp + (p + 1) * lanes, 1, a + ((p + 1) * n + q) * lanes, n, q - p - 1, lanes);
+    KERNEL(rotate)(r, rp + (q + 1) * lanes, 1, rq + (q + 1) * lanes, 1, n - q - 1, lanes);
+    for (int l = 0; l < lanes; ++l) {
+        const elem moved = r->t[l] * rp[q * lanes + l];
+        rp[p * lanes + l] -= moved;
+        rq[q * lanes + l] += moved;
+        rp[q * lanes + l] *= r->s[l] == 0; /* in lanes that have rotated */
+    }
+}
+
 /* Makes the matrices diagonal. v gets their vectors as rows. */
 static inline void KERNEL(diagonalise)(elem *a, elem *v, int64_t n, const int lanes)
 {
@@ -38,15 +56,8 @@ static inline void KERNEL(diagonalise)(elem *a, elem *v, int64_t n, const int la
                     continue;
                 }
                 turned = true;
-                KERNEL(rotate)(&r, rp, rq, n, 1, lanes);
-                KERNEL(rotate)(&r, a + p * lanes, a + q * lanes, n, n, lanes);
-                KERNEL(rotate)(&r, v + p * n * lanes, v + q * n * lanes, n, 1, lanes);
-                /* What rounding has left of the element goes, in lanes that have rotated. */
-                for (int l = 0; l < lanes; ++l) {
-                    const elem keep = r.s[l] == 0;
-                    rp[q * lanes + l] *= keep;
-                    rq[p * lanes + l] *= keep;
-                }
+                KERNEL(turn)(&r, a, n, p, q, lanes);
+                KERNEL(rotate)(&r, v + p * n * lanes, 1, v + q * n * lanes, 1, n, lanes);
             }
         }
     }

@@ -2,18 +2,19 @@
  * type is known. */
 #include "autograd/ops/decomposition/loops/root.kernel.h"
 
-/* The rotations of one pair of rows or columns, a lane each: the sine, and sine / (1 + cosine). By
- * these two (Rutishauser 1966) a small rotation makes a small rounding error. */
+/* The rotations of one pair of rows or columns, a lane each: the tangent, the sine, and sine / (1 +
+ * cosine). By the last two (Rutishauser 1966) a small rotation makes a small rounding error. */
 typedef struct KERNEL(rotation) {
-    elem s[ADZI_JACOBI_LANES], tau[ADZI_JACOBI_LANES];
+    elem t[ADZI_JACOBI_LANES], s[ADZI_JACOBI_LANES], tau[ADZI_JACOBI_LANES];
 } KERNEL(rotation);
 
-/* x' = c x - s y, y' = s x + c y for n runs of lanes, `step` runs apart. */
-static inline void KERNEL(rotate)(
-    const KERNEL(rotation) * r, elem *x, elem *y, int64_t n, int64_t step, const int lanes)
+/* x' = c x - s y, y' = s x + c y for n runs of lanes; x has `step_x` and y `step_y` from one run to
+ * the next. */
+static inline void KERNEL(rotate)(const KERNEL(rotation) * r, elem *x, int64_t step_x, elem *y,
+    int64_t step_y, int64_t n, const int lanes)
 {
     for (int64_t i = 0; i < n; ++i) {
-        elem *restrict p = x + i * step * lanes, *restrict q = y + i * step * lanes;
+        elem *restrict p = x + i * step_x * lanes, *restrict q = y + i * step_y * lanes;
         for (int l = 0; l < lanes; ++l) {
             const elem a = p[l], b = q[l];
             p[l] = a - r->s[l] * (b + r->tau[l] * a);
@@ -34,6 +35,7 @@ static inline bool KERNEL(angles)(KERNEL(rotation) * r, const elem *p, const ele
         const elem size = theta < 0 ? -theta : theta;
         const elem t = (theta < 0 ? -ELEM(1) : ELEM(1)) / (size + KERNEL(root)(theta * theta + 1));
         const elem c = 1 / KERNEL(root)(t * t + 1);
+        r->t[l] = turns ? t : 0;
         r->s[l] = turns ? t * c : 0;
         r->tau[l] = r->s[l] / (1 + c);
         any |= turns;

@@ -45,8 +45,8 @@ static inline bool KERNEL(turn)(const KERNEL(sides) * of, int64_t p, int64_t q, 
     if (!KERNEL(angles)(&r, pp, qq, pq, least, lanes)) {
         return false;
     }
-    KERNEL(rotate)(&r, x, y, of->big, 1, lanes);
-    KERNEL(rotate)(&r, of->v + p * of->k * lanes, of->v + q * of->k * lanes, of->k, 1, lanes);
+    KERNEL(rotate)(&r, x, 1, y, 1, of->big, lanes);
+    KERNEL(rotate)(&r, of->v + p * of->k * lanes, 1, of->v + q * of->k * lanes, 1, of->k, lanes);
     return true;
 }
 
