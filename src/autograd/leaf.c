@@ -172,6 +172,7 @@ static void install_sum(adzi_leaf_slot *slot)
     if (slot->grad == NULL) {
         return;
     }
+    slot->grad->is_zero = false; /* the program may write to it */
     if (*grad == NULL) {
         *grad = slot->grad;
         slot->grad = NULL;

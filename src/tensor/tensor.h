@@ -60,7 +60,8 @@ struct adz_tensor {
     bool is_view;       /* shares storage with the tensor it was made from */
     bool retains_grad;
     bool is_one : 1;  /* every element is 1, also for a plan: products with it are left out */
-    bool is_zero : 1; /* every element is 0, also for a plan: products with it are zeros */
+    bool is_zero : 1; /* every element is 0, also for a plan: products with it are zeros. False for
+                       what a program gets, which it may write to */
     bool joined;      /* a storage follows in the same block; see adzi_home */
     uint32_t history; /* the history of the storage when `node` was set */
     uint32_t result;  /* the index of the tensor among the results of `node` */

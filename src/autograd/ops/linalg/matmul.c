@@ -223,6 +223,18 @@ static bool shape_of_product(
     return true;
 }
 
+/* The sizes of op(a) op(b), and their number. */
+static int sizes_of_product(
+    const adz_tensor *a, bool ta, const adz_tensor *b, bool tb, const batch *of, int64_t *sizes)
+{
+    for (int i = 0; i < of->rank; ++i) {
+        sizes[i] = of->sizes[i];
+    }
+    sizes[of->rank] = a->sizes[a->rank - (ta ? 1 : 2)];
+    sizes[of->rank + 1] = b->sizes[b->rank - (tb ? 2 : 1)];
+    return of->rank + 2;
+}
+
 /* Computes y = op(a) op(b) for ranks of 2 and more. Ranks of 1 are handled by adz_matmul. Operands
  * are promoted to one dtype first, by conversions that the tape records. The result gets its shape
  * from both operands: leading dimensions, rows of op(a), columns of op(b). */
@@ -241,12 +253,7 @@ adz_tensor *adzi_matmul(adz_tensor *a, bool ta, adz_tensor *b, bool tb)
     if (!shape_of_product(call.in[0], ta, call.in[1], tb, &of, &k)) {
         return NULL;
     }
-    int rank = of.rank + 2;
-    for (int i = 0; i < of.rank; ++i) {
-        sizes[i] = of.sizes[i];
-    }
-    sizes[rank - 2] = call.in[0]->sizes[call.in[0]->rank - (ta ? 1 : 2)];
-    sizes[rank - 1] = call.in[1]->sizes[call.in[1]->rank - (tb ? 2 : 1)];
+    const int rank = sizes_of_product(call.in[0], ta, call.in[1], tb, &of, sizes);
     adz_dtype dtype = (adz_dtype)call.in[0]->dtype;
     adzi_matrix ma, mb;
     if (adzi_check_sizes("matmul", rank, sizes, dtype, &numel) != ADZ_OK) {
