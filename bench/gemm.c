@@ -378,7 +378,6 @@ int main(int argc, char **argv)
 {
     const char *part = argc > 1 ? argv[1] : "";
     printf("%s\n\n", adz_build_info());
-    adzi_gemm_warm();
     if (part[0] == '\0' || strcmp(part, "small") == 0) {
         adzi_gemm_args g = { .m = 64 };
         printf("a launch that stays here: %.1f ns; one that is cut: %.0f ns\n\n",

@@ -70,7 +70,8 @@ ADZ_API const char *adz_matmul_precision_info(void);
 
 /** Who computes products of f32 and f64 matrices. */
 typedef enum adz_products {
-    ADZ_PRODUCTS_OWN = 0, /**< adze, on processors with AVX2, AVX-512 or NEON; the BLAS on others */
+    ADZ_PRODUCTS_OWN = 0, /**< adze, on processors with AVX2, AVX-512 or NEON, and on all processors
+                               in a build without a BLAS; on others the BLAS */
     ADZ_PRODUCTS_BLAS = 1 /**< the BLAS that adze was built with */
 } adz_products;
 
@@ -87,7 +88,8 @@ typedef enum adz_products {
  *
  * @param products  ADZ_PRODUCTS_OWN by default, or ADZ_PRODUCTS_BLAS if ADZE_PRODUCTS=blas is in
  * the environment
- * @return          ADZ_OK or ADZ_ERR_ARGUMENT
+ * @return          ADZ_OK, ADZ_ERR_ARGUMENT, or ADZ_ERR_UNSUPPORTED for ADZ_PRODUCTS_BLAS if adze
+ * was built without a BLAS (Meson option `blas`)
  */
 ADZ_API adz_status adz_set_products(adz_products products);
 

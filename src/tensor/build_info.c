@@ -21,11 +21,10 @@ const char *adz_build_info(void)
         ADZ_VERSION_MAJOR, ADZ_VERSION_MINOR, ADZ_VERSION_PATCH, model, adz_cpu_name(), threads,
         threads == 1 ? "" : "s", adzi_threads_kind(), adzi_blas_info());
     if (used > 0 && (size_t)used < size) {
-        const char *products = getenv("ADZE_PRODUCTS");
-        const int more = adzi_products_request_ignored()
-                             ? snprintf(text + used, size - (size_t)used,
-                                   "; ADZE_PRODUCTS=%.32s ignored: it is neither own nor blas",
-                                   products != NULL ? products : "")
+        const char *products = getenv("ADZE_PRODUCTS"), *why = adzi_products_request_ignored();
+        const int more = why != NULL ? snprintf(text + used, size - (size_t)used,
+                                           "; ADZE_PRODUCTS=%.32s ignored: %s",
+                                           products != NULL ? products : "", why)
                          : adz_get_products() == ADZ_PRODUCTS_BLAS
                              ? snprintf(text + used, size - (size_t)used, "; products by BLAS")
                              : 0;

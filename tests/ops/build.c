@@ -4,6 +4,22 @@
 
 #include "ops/sweep.h"
 #include "tensor/kernel/real.h"
+#include "tensor/gemm/lapack.h"
+
+bool has_lapack(void)
+{
+    return adzi_lapack_eigh_bytes(ADZ_F64, 64) >= 0;
+}
+
+size_t n_samples(const op_case *c)
+{
+    size_t n = 0;
+    while (n < sizeof c->samples / sizeof *c->samples && c->samples[n].in[0].given &&
+           (!c->samples[n].lapack || has_lapack())) {
+        ++n;
+    }
+    return n;
+}
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 

@@ -11,15 +11,6 @@
 
 sweep_counts counts;
 
-size_t n_samples(const op_case *c)
-{
-    size_t n = 0;
-    while (n < sizeof c->samples / sizeof *c->samples && c->samples[n].in[0].given) {
-        ++n;
-    }
-    return n;
-}
-
 static size_t n_rejects(const op_case *c)
 {
     size_t n = 0;

@@ -1,6 +1,5 @@
 /* Plans: what is captured, what is refused, and when a plan captures again. */
 #include <math.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -229,7 +228,6 @@ static void indices_are_checked_in_replays(void **state)
 }
 
 /* ---- when a plan captures again -------------------------------------------------------------- */
-
 static void assert_made_anew(network *n, adz_plan *plan, const char *why)
 {
     const int before = n->calls;
@@ -253,8 +251,10 @@ static void what_changes_makes_a_plan_anew(void **state)
     assert_made_anew(&n, plan, "another number of threads");
     adz_set_matmul_precision(ADZ_MATMUL_MEDIUM);
     assert_made_anew(&n, plan, "another precision");
-    adz_set_products(ADZ_PRODUCTS_BLAS);
-    assert_made_anew(&n, plan, "products of the BLAS");
+    if (adz_set_products(ADZ_PRODUCTS_BLAS) == ADZ_OK) { /* not in a build without a BLAS */
+        assert_made_anew(&n, plan, "products of the BLAS");
+    }
+    adz_error_clear();
     adz_set_deterministic(!adz_is_deterministic());
     assert_made_anew(&n, plan, "other rules for products");
     adz_set_deterministic(!adz_is_deterministic());

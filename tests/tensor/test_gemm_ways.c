@@ -8,8 +8,12 @@
 #include <cmocka.h>
 
 #include "adze/base.h"
+#include "adze/ops.h"
 #include "adze/precision.h"
+#include "adze/scope.h"
+#include "adze/sequences.h"
 #include "base/cpu.h"
+#include "tensor/gemm/lapack.h"
 #include "tensor/gemm/loops.h"
 
 static adzi_gemm_args product(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k)
@@ -34,6 +38,12 @@ static void expect(const adzi_gemm_args *args, const char *name)
         fail_msg("%d x %d x %d goes to %s instead of %s", (int)args->m, (int)args->n, (int)args->k,
             found, name);
     }
+}
+
+/* Who computes large products that are not for our loops by the rules. */
+static const char *blas(void)
+{
+    return adzi_has_blas() ? "OpenBLAS" : "tiles";
 }
 
 static int by_rule(void **state)
@@ -92,7 +102,7 @@ static void small_products_stay_in_small_loops(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         adzi_gemm_args g =
             product(cases[i].dtype, cases[i].ta, cases[i].tb, cases[i].m, cases[i].n, cases[i].k);
-        expect(&g, cases[i].small ? "small loops" : "OpenBLAS");
+        expect(&g, cases[i].small ? "small loops" : blas());
     }
     adzi_gemm_args nothing = product(ADZ_F32, false, false, 500, 500, 500);
     nothing.alpha = 0;
@@ -104,23 +114,26 @@ static void sides_whose_product_overflows_are_large(void **state)
     (void)state;
     adzi_gemm_backend_choice = ADZI_GEMM_BLAS_ALONE;
     adzi_gemm_args g = product(ADZ_F32, false, false, INT64_C(1) << 22, INT64_C(1) << 21, 1 << 21);
-    expect(&g, "OpenBLAS");
+    expect(&g, blas());
 }
 
 static void rows_too_far_apart_for_blas_go_to_small_loops(void **state)
 {
     (void)state;
     const int64_t limit = adzi_gemm_size_limit;
+    if (!adzi_has_blas()) {
+        skip();
+    }
     adzi_gemm_size_limit = 1000;
     adzi_gemm_args g = product(ADZ_F32, false, false, 200, 200, 200);
     adzi_gemm_backend_choice = ADZI_GEMM_BLAS_ALONE;
-    expect(&g, "OpenBLAS");
+    expect(&g, blas());
     int64_t *const distances[] = { &g.lda, &g.ldb, &g.ldc };
     for (int i = 0; i < 3; ++i) {
         *distances[i] = 1001;
         expect(&g, "small loops, far rows");
         *distances[i] = 1000;
-        expect(&g, "OpenBLAS");
+        expect(&g, blas());
     }
     adzi_gemm_size_limit = limit;
 }
@@ -134,7 +147,7 @@ static void choices_of_tests_are_followed(void **state)
     adzi_gemm_args vector = product(ADZ_F32, false, false, 1, 3000, 400);
     expect(&vector, "tiles");
     adzi_gemm_backend_choice = ADZI_GEMM_BLAS_ALONE;
-    expect(&vector, "OpenBLAS");
+    expect(&vector, blas());
 }
 
 /* With AVX2 and AVX-512 the shape alone decides. */
@@ -161,7 +174,7 @@ static void tiles_get_all_matrices_with_vectors(void **state)
                 product(dtype, cases[i].ta, cases[i].tb, cases[i].m, cases[i].n, cases[i].k);
             adzi_cpu_level = bits / 2;
             if (adzi_cpu_level <= adzi_cpu_best()) {
-                expect(&g, adzi_cpu_level == ADZI_CPU_BASELINE ? "OpenBLAS" : cases[i].name);
+                expect(&g, adzi_cpu_level == ADZI_CPU_BASELINE ? blas() : cases[i].name);
             }
         }
     }
@@ -179,10 +192,10 @@ static void vectors_are_dot_products_or_sums_of_rows(void **state)
     adzi_gemm_args column_of_sums = product(ADZ_F32, true, false, 3000, 1, 400);
     for (adzi_cpu_level = 0; adzi_cpu_level <= adzi_cpu_best(); ++adzi_cpu_level) {
         const bool ours = adzi_cpu_level >= ADZI_CPU_AVX2;
-        expect(&row, ours ? "dot products" : "OpenBLAS");
-        expect(&column, ours ? "dot products" : "OpenBLAS");
-        expect(&row_of_sums, ours ? "tiles" : "OpenBLAS");
-        expect(&column_of_sums, ours ? "tiles" : "OpenBLAS");
+        expect(&row, ours ? "dot products" : blas());
+        expect(&column, ours ? "dot products" : blas());
+        expect(&row_of_sums, ours ? "tiles" : blas());
+        expect(&column_of_sums, ours ? "tiles" : blas());
     }
     adzi_cpu_level = used;
 }
@@ -196,11 +209,19 @@ static void a_user_may_choose_the_blas(void **state)
     const char *said = adz_build_info();
     assert_null(strstr(said, "products by BLAS"));
     assert_int_equal(adz_get_products(), ADZ_PRODUCTS_OWN);
+    if (!adzi_has_blas()) {
+        assert_int_equal(adz_set_products(ADZ_PRODUCTS_BLAS), ADZ_ERR_UNSUPPORTED);
+        assert_non_null(strstr(adz_error_message(), "-Dblas=openblas"));
+        adz_error_clear();
+        assert_int_equal(adz_get_products(), ADZ_PRODUCTS_OWN);
+        assert_non_null(strstr(said, "no BLAS"));
+        return;
+    }
     assert_int_equal(adz_set_products(ADZ_PRODUCTS_BLAS), ADZ_OK);
     assert_int_equal(adz_get_products(), ADZ_PRODUCTS_BLAS);
     assert_non_null(strstr(adz_build_info(), "products by BLAS"));
-    expect(&g, "OpenBLAS");
-    expect(&few, "OpenBLAS");
+    expect(&g, blas());
+    expect(&few, blas());
     expect(&small, "small loops");
     assert_int_equal(adz_set_products((adz_products)2), ADZ_ERR_ARGUMENT);
     assert_non_null(strstr(adz_error_message(), "adz_set_products"));
@@ -212,13 +233,36 @@ static void a_user_may_choose_the_blas(void **state)
     }
 }
 
+/* A build without a BLAS has no LAPACK either. Some builds of OpenBLAS lack it, too. */
+static void what_needs_lapack_is_refused_without_it(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *a = adz_eye(33, 34, ADZ_F32);
+    adz_tensor *square = adz_narrow(a, 1, 0, 33);
+    const bool has_lapack = adzi_lapack_eigh_bytes(ADZ_F32, 33) >= 0;
+    assert_true(adzi_has_blas() || !has_lapack);
+    assert_true((adz_eigh(square, false, NULL) != NULL) == has_lapack);
+    assert_int_equal(adz_error_code(), has_lapack ? ADZ_OK : ADZ_ERR_UNSUPPORTED);
+    adz_error_clear();
+    assert_true((adz_svd(a, NULL, NULL) != NULL) == has_lapack);
+    assert_int_equal(adz_error_code(), has_lapack ? ADZ_OK : ADZ_ERR_UNSUPPORTED);
+    adz_error_clear();
+    assert_non_null(adz_eigh(adz_narrow(adz_narrow(square, 0, 0, 32), 1, 0, 32), false, NULL));
+    adz_scope_close(scope);
+}
+
 /* Run as `test_gemm_ways environment VALUE` with ADZE_PRODUCTS=VALUE. */
 static int check_environment(const char *value)
 {
-    const bool blas = strcmp(value, "blas") == 0, known = blas || strcmp(value, "own") == 0;
-    const bool said = strstr(adz_build_info(), "is neither own nor blas") != NULL;
-    const bool right = adz_get_products() == (blas ? ADZ_PRODUCTS_BLAS : ADZ_PRODUCTS_OWN);
-    return right && said != known ? EXIT_SUCCESS : EXIT_FAILURE;
+    const bool asked = strcmp(value, "blas") == 0, gets = asked && adzi_has_blas();
+    const char *why = asked && !gets ? "ADZE_PRODUCTS=blas ignored: this build has no BLAS"
+                      : !asked && strcmp(value, "own") != 0 ? "ignored: it is neither own nor blas"
+                                                            : NULL;
+    const char *info = adz_build_info();
+    const bool said = why != NULL ? strstr(info, why) != NULL : strstr(info, "ignored") == NULL;
+    const bool right = adz_get_products() == (gets ? ADZ_PRODUCTS_BLAS : ADZ_PRODUCTS_OWN);
+    return right && said ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static void medium_rounds_f32_alone(void **state)
@@ -250,6 +294,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(vectors_are_dot_products_or_sums_of_rows, by_rule),
         cmocka_unit_test_setup(a_user_may_choose_the_blas, by_rule),
         cmocka_unit_test_setup(medium_rounds_f32_alone, by_rule),
+        cmocka_unit_test(what_needs_lapack_is_refused_without_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,6 +89,11 @@ static void inspect_blas(void)
         known ? kinds[blas.parallel] : "unknown threads");
 }
 
+bool adzi_has_blas(void)
+{
+    return true;
+}
+
 const char *adzi_blas_info(void)
 {
     pthread_once(&blas_once, inspect_blas);
@@ -249,35 +254,4 @@ bool adzi_blas_run(const adzi_gemm_args *g)
     const blas_args args = { adzi_gemm_cut_by(g, &rule) };
     ADZI_GEMM_LAUNCH_CUT(compute_blocks, &args);
     return true;
-}
-
-/* ---- warming up ----------------------------------------------------------------------------- */
-
-enum { WARM_SIDE = 32, WARM_DEPTH = 2048 };
-
-typedef struct warm_up_args {
-    const float *zeros; /* both operands, WARM_SIDE * WARM_DEPTH elements */
-} warm_up_args;
-
-/* A product that takes long enough for all threads of a launch to work at the same time. Each of
- * them then makes BLAS take its own buffer. */
-static void warm_up(const void *args, int64_t begin, int64_t end)
-{
-    const float *zeros = ((const warm_up_args *)args)->zeros;
-    float c[WARM_SIDE * WARM_SIDE];
-    int before = adzi_blas_enter();
-    for (int64_t i = begin; i < end; ++i) {
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, WARM_SIDE, WARM_SIDE, WARM_DEPTH, 1.0f,
-            zeros, WARM_DEPTH, zeros, WARM_DEPTH, 0.0f, c, WARM_SIDE);
-    }
-    adzi_blas_leave(before);
-}
-
-void adzi_gemm_warm(void)
-{
-    static float zeros[WARM_SIDE * WARM_DEPTH]; /* without const it takes no room in the file */
-    const warm_up_args args = { zeros };
-    for (int round = 0; round < 2; ++round) {
-        adzi_launch(warm_up, &args, adzi_num_threads(), 1);
-    }
 }

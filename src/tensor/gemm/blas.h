@@ -1,11 +1,12 @@
-/* Products by OpenBLAS, always on the thread that asks for them. */
+/* Products by OpenBLAS, always on the thread that asks for them. A build without a BLAS has these
+ * functions too; no_blas.c says what they do there. */
 #ifndef ADZI_TENSOR_GEMM_BLAS_H
 #define ADZI_TENSOR_GEMM_BLAS_H
 
 #include "tensor/gemm/gemm.h"
 
 /** Computes a floating-point product without its `relu`; m, n, k and batch are 1 or more. Rows must
- * not be too far apart. Always returns true. */
+ * not be too far apart. Returns false if this build has no BLAS; nothing is computed then. */
 bool adzi_blas_run(const adzi_gemm_args *args);
 
 /** True if two rows are further apart than BLAS's integers can say. Our own loops compute such a

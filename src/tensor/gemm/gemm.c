@@ -50,19 +50,25 @@ bool adz_is_deterministic(void)
 static struct {
     pthread_once_t once;
     adz_products products;
-    bool ignored;
+    const char *ignored;
 } environment = { .once = PTHREAD_ONCE_INIT };
 
 static void read_environment(void)
 {
     const char *text = getenv("ADZE_PRODUCTS");
-    if (text != NULL && text[0] != '\0') {
-        environment.products = strcmp(text, "blas") == 0 ? ADZ_PRODUCTS_BLAS : ADZ_PRODUCTS_OWN;
-        environment.ignored = strcmp(text, "blas") != 0 && strcmp(text, "own") != 0;
+    if (text == NULL || text[0] == '\0' || strcmp(text, "own") == 0) {
+        return;
+    }
+    if (strcmp(text, "blas") != 0) {
+        environment.ignored = "it is neither own nor blas";
+    } else if (!adzi_has_blas()) {
+        environment.ignored = "this build has no BLAS";
+    } else {
+        environment.products = ADZ_PRODUCTS_BLAS;
     }
 }
 
-bool adzi_products_request_ignored(void)
+const char *adzi_products_request_ignored(void)
 {
     pthread_once(&environment.once, read_environment);
     return environment.ignored;
@@ -73,6 +79,10 @@ adz_status adz_set_products(adz_products products)
     if (products != ADZ_PRODUCTS_OWN && products != ADZ_PRODUCTS_BLAS) {
         return adzi_error("adz_set_products", ADZ_ERR_ARGUMENT,
             "%d is neither ADZ_PRODUCTS_OWN nor ADZ_PRODUCTS_BLAS", (int)products);
+    }
+    if (products == ADZ_PRODUCTS_BLAS && !adzi_has_blas()) {
+        return adzi_error("adz_set_products", ADZ_ERR_UNSUPPORTED,
+            "this build has no BLAS: build adze with -Dblas=openblas, or keep ADZ_PRODUCTS_OWN");
     }
     atomic_store_explicit(&adzi_self()->context->products, (int)products + 1, memory_order_relaxed);
     return ADZ_OK;
@@ -140,11 +150,11 @@ static bool run_small(const adzi_gemm_args *g)
 
 /* ---- large products in our own tiles -------------------------------------------------------- */
 
-/* True on processors that our tiles are compiled for. */
-static bool suits_our_tiles(const adzi_gemm_args *g)
+/* True if this build has a BLAS and our tiles are not to compute the product. */
+static bool suits_blas(const adzi_gemm_args *g)
 {
     (void)g;
-    return adzi_gemm_backend_choice == ADZI_GEMM_OURS || are_ours();
+    return adzi_has_blas() && adzi_gemm_backend_choice != ADZI_GEMM_OURS && !are_ours();
 }
 
 /* True if the elements of C are dot products of rows that are contiguous along k, and the rows of
@@ -221,18 +231,19 @@ const adzi_gemm_way adzi_gemm_ways[] = {
         .takes = suits_swapped_tiles,
         .run = adzi_gemm_loops_run,
         .relu = true },
+    { .name = "OpenBLAS",
+        .what = "everything else on processors without fused multiply-adds, or as "
+                "adz_set_products() asks, if this build has a BLAS",
+        .why = "it has packed kernels for the most processors",
+        .takes = suits_blas,
+        .run = adzi_blas_run },
     { .name = "tiles",
-        .what = "everything else with AVX2, AVX-512 or NEON",
+        .what = "everything else",
         .why = "Emerald Rapids: 0.4 to 0.95 of OpenBLAS's time; Zen 4: 0.4 to 0.95 "
                "(docs/measurements/product.md)",
-        .takes = suits_our_tiles,
+        .takes = takes_all,
         .run = adzi_gemm_loops_run,
         .relu = true },
-    { .name = "OpenBLAS",
-        .what = "everything else: processors without fused multiply-adds, and adz_set_products()",
-        .why = "it has packed kernels for the most processors",
-        .takes = takes_all,
-        .run = adzi_blas_run },
 };
 const int adzi_gemm_n_ways = sizeof adzi_gemm_ways / sizeof *adzi_gemm_ways;
 

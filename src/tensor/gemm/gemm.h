@@ -60,13 +60,15 @@ typedef struct adzi_gemm_block {
     int64_t item, row, rows, column, columns;
 } adzi_gemm_block;
 
-/** Makes BLAS take the memory it works in, so that a later lack of memory is adze's to report. */
-void adzi_gemm_warm(void);
+/** Why ADZE_PRODUCTS is not followed, such as "is neither own nor blas"; NULL if it is. */
+const char *adzi_products_request_ignored(void);
 
-/** True if ADZE_PRODUCTS is set to what is neither own nor blas. */
-bool adzi_products_request_ignored(void);
+/** False in a build without a BLAS (Meson option `blas`). Our tiles then compute what the BLAS
+ * would. */
+bool adzi_has_blas(void);
 
-/** What BLAS this is and how it was built for threads: "OpenBLAS 0.3.21 ... (openmp)". */
+/** What BLAS this is and how it was built for threads: "OpenBLAS 0.3.21 ... (openmp)", or "no
+ * BLAS". */
 const char *adzi_blas_info(void);
 
 /* ---- which implementation computes a product ------------------------------------------------ */

@@ -6,10 +6,7 @@
 #include <limits.h>
 #include <stddef.h>
 
-#include "lapack_built.h"
 #include "tensor/gemm/blas.h"
-
-#ifdef ADZI_LAPACK
 
 /* Fortran passes everything by its address, and the length of each text behind the arguments. */
 #define ADDRESS(name, elem)                                                                      \
@@ -92,33 +89,3 @@ bool adzi_lapack_svd(
     adzi_blas_leave(before);
     return info == 0;
 }
-
-#else
-
-int64_t adzi_lapack_eigh_bytes(adz_dtype dtype, int64_t n)
-{
-    (void)dtype;
-    (void)n;
-    return -1;
-}
-
-bool adzi_lapack_eigh(adz_dtype dtype, int64_t n, void *a, void *w, void *work)
-{
-    (void)dtype, (void)n, (void)a, (void)w, (void)work;
-    return false;
-}
-
-int64_t adzi_lapack_svd_bytes(adz_dtype dtype, int64_t m, int64_t n)
-{
-    (void)dtype, (void)m, (void)n;
-    return -1;
-}
-
-bool adzi_lapack_svd(
-    adz_dtype dtype, int64_t m, int64_t n, void *a, void *u, void *s, void *vh, void *work)
-{
-    (void)dtype, (void)m, (void)n, (void)a, (void)u, (void)s, (void)vh, (void)work;
-    return false;
-}
-
-#endif

@@ -35,7 +35,6 @@ void one_thread_means_one(void **state)
         skip();
     }
     adz_set_num_threads(1);
-    adzi_gemm_warm();
     float *x = random_storage(ADZ_F32, 500 * 500), *y = calloc(500 * 500, sizeof *y);
     adzi_gemm(ADZ_F32, false, true, 500, 500, 500, 1, x, 500, x, 500, 0, y, 500);
     adzi_gemm(ADZ_F32, false, true, 500, 1, 500, 1, x, 500, x, 500, 0, y, 1);

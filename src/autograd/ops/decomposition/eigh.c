@@ -61,7 +61,9 @@ static bool compute(adz_tensor *a, bool upper, adz_tensor *w, adz_tensor *v)
         const int64_t lapack = adzi_lapack_eigh_bytes((adz_dtype)a->dtype, n);
         if (lapack < 0) {
             adzi_error("eigh", ADZ_ERR_UNSUPPORTED,
-                "a%s: matrices of more than %d rows need LAPACK, which this build lacks",
+                "a%s: matrices of more than %d rows need LAPACK, which this build lacks: build "
+                "adze "
+                "with -Dblas=openblas and an OpenBLAS that has LAPACK",
                 adzi_text_shape(a), ADZI_JACOBI_MOST);
             return false;
         }

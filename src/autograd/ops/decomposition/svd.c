@@ -95,7 +95,8 @@ static bool compute(adz_tensor *a, adz_tensor *const *y)
         const int64_t lapack = adzi_lapack_svd_bytes((adz_dtype)a->dtype, m, n);
         if (lapack < 0) {
             adzi_error("svd", ADZ_ERR_UNSUPPORTED,
-                "a%s: two sides of more than %d need LAPACK, which this build lacks",
+                "a%s: two sides of more than %d need LAPACK, which this build lacks: build adze "
+                "with -Dblas=openblas and an OpenBLAS that has LAPACK",
                 adzi_text_shape(a), ADZI_JACOBI_MOST);
             return false;
         }
