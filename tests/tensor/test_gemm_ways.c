@@ -117,7 +117,7 @@ static void sides_whose_product_overflows_are_large(void **state)
     expect(&g, blas());
 }
 
-static void rows_too_far_apart_for_blas_go_to_small_loops(void **state)
+static void sizes_beyond_the_integers_of_blas_go_to_tiles(void **state)
 {
     (void)state;
     const int64_t limit = adzi_gemm_size_limit;
@@ -128,11 +128,11 @@ static void rows_too_far_apart_for_blas_go_to_small_loops(void **state)
     adzi_gemm_args g = product(ADZ_F32, false, false, 200, 200, 200);
     adzi_gemm_backend_choice = ADZI_GEMM_BLAS_ALONE;
     expect(&g, blas());
-    int64_t *const distances[] = { &g.lda, &g.ldb, &g.ldc };
-    for (int i = 0; i < 3; ++i) {
-        *distances[i] = 1001;
-        expect(&g, "small loops, far rows");
-        *distances[i] = 1000;
+    int64_t *const sizes[] = { &g.lda, &g.ldb, &g.ldc, &g.m, &g.n, &g.k };
+    for (int i = 0; i < 6; ++i) {
+        *sizes[i] = 1001;
+        expect(&g, "tiles");
+        *sizes[i] = 1000;
         expect(&g, blas());
     }
     adzi_gemm_size_limit = limit;
@@ -288,7 +288,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(integers_have_loops_of_their_own, by_rule),
         cmocka_unit_test_setup(small_products_stay_in_small_loops, by_rule),
         cmocka_unit_test_setup(sides_whose_product_overflows_are_large, by_rule),
-        cmocka_unit_test_setup(rows_too_far_apart_for_blas_go_to_small_loops, by_rule),
+        cmocka_unit_test_setup(sizes_beyond_the_integers_of_blas_go_to_tiles, by_rule),
         cmocka_unit_test_setup(choices_of_tests_are_followed, by_rule),
         cmocka_unit_test_setup(tiles_get_all_matrices_with_vectors, by_rule),
         cmocka_unit_test_setup(vectors_are_dot_products_or_sums_of_rows, by_rule),

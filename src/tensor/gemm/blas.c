@@ -174,18 +174,7 @@ static void call_blas(const adzi_gemm_args *whole, const adzi_gemm_args *g)
     }
 }
 
-/* The part of a product of one item that takes `depth` of k from `from` on. */
-static adzi_gemm_args part_of_depth(const adzi_gemm_args *g, int64_t from, int64_t depth)
-{
-    adzi_gemm_args part = *g;
-    part.a = adzi_gemm_at(g, g->a, from * (g->ta ? g->lda : 1));
-    part.b = adzi_gemm_at(g, g->b, from * (g->tb ? 1 : g->ldb));
-    part.k = depth;
-    part.beta = from == 0 ? g->beta : 1;
-    return part;
-}
-
-/* A rectangle of one item, in as many calls as BLAS's integers need. */
+/* A rectangle of one item. */
 static void multiply(const adzi_gemm_args *whole, const adzi_gemm_block *block)
 {
     adzi_gemm_args g = adzi_gemm_part(whole, block);
@@ -194,25 +183,17 @@ static void multiply(const adzi_gemm_args *whole, const adzi_gemm_block *block)
         adzi_gemm_start(&g);
         g.beta = 1;
     }
-    const int64_t limit = adzi_gemm_size_limit;
-    const int64_t step = limit > ROW_MULTIPLE ? limit - limit % ROW_MULTIPLE : limit;
-    for (int64_t i = 0; i < g.m; i += adzi_gemm_least(step, g.m - i)) {
-        for (int64_t j = 0; j < g.n; j += adzi_gemm_least(step, g.n - j)) {
-            const adzi_gemm_args tile =
-                adzi_gemm_part(&g, &(adzi_gemm_block){ 0, i, adzi_gemm_least(step, g.m - i), j,
-                                       adzi_gemm_least(step, g.n - j) });
-            for (int64_t p = 0; p < g.k; p += adzi_gemm_least(step, g.k - p)) {
-                const adzi_gemm_args part = part_of_depth(&tile, p, adzi_gemm_least(step, g.k - p));
-                call_blas(whole, &part);
-            }
-        }
-    }
+    call_blas(whole, &g);
 }
 
-bool adzi_blas_rows_too_far(const adzi_gemm_args *g)
+bool adzi_blas_takes(const adzi_gemm_args *g)
 {
-    const int64_t limit = adzi_gemm_size_limit;
-    return g->lda > limit || g->ldb > limit || g->ldc > limit;
+    const int64_t sizes[] = { g->m, g->n, g->k, g->lda, g->ldb, g->ldc };
+    bool fit = true;
+    for (int i = 0; i < 6; ++i) {
+        fit = fit && sizes[i] <= adzi_gemm_size_limit;
+    }
+    return fit;
 }
 
 /* ---- products cut between threads ----------------------------------------------------------- */

@@ -5,13 +5,12 @@
 
 #include "tensor/gemm/gemm.h"
 
-/** Computes a floating-point product without its `relu`; m, n, k and batch are 1 or more. Rows must
- * not be too far apart. Returns false if this build has no BLAS; nothing is computed then. */
+/** Computes a floating-point product that adzi_blas_takes(), without its `relu`; m, n, k and batch
+ * are 1 or more. Returns false, with nothing done, if this build has no BLAS. */
 bool adzi_blas_run(const adzi_gemm_args *args);
 
-/** True if two rows are further apart than BLAS's integers can say. Our own loops compute such a
- * product. */
-bool adzi_blas_rows_too_far(const adzi_gemm_args *args);
+/** True if BLAS's integers hold the sizes and leading dimensions of a product. */
+bool adzi_blas_takes(const adzi_gemm_args *args);
 
 /** Keeps BLAS and LAPACK calls of this thread on this thread until adzi_blas_leave(), which gets
  * the returned value. */

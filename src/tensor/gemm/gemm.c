@@ -150,11 +150,10 @@ static bool run_small(const adzi_gemm_args *g)
 
 /* ---- large products in our own tiles -------------------------------------------------------- */
 
-/* True if this build has a BLAS and our tiles are not to compute the product. */
+/* True if our tiles are not to compute the product and a BLAS can. */
 static bool suits_blas(const adzi_gemm_args *g)
 {
-    (void)g;
-    return adzi_has_blas() && adzi_gemm_backend_choice != ADZI_GEMM_OURS && !are_ours();
+    return adzi_blas_takes(g) && adzi_gemm_backend_choice != ADZI_GEMM_OURS && !are_ours();
 }
 
 /* True if the elements of C are dot products of rows that are contiguous along k, and the rows of
@@ -208,12 +207,6 @@ const adzi_gemm_way adzi_gemm_ways[] = {
         .why = "Emerald Rapids: AVX-512 0.2 to 0.95 of the time of tiles, AVX2 0.2 to 1.1 "
                "(bench-gemm cross)",
         .takes = is_small,
-        .run = run_small,
-        .relu = true },
-    { .name = "small loops, far rows",
-        .what = "rows further apart than BLAS's integers can say",
-        .why = "no BLAS can compute them",
-        .takes = adzi_blas_rows_too_far,
         .run = run_small,
         .relu = true },
     { .name = "dot products",

@@ -93,8 +93,8 @@ const adzi_gemm_way *adzi_gemm_way_of(const adzi_gemm_args *args);
 
 /* ---- for tests and the bench ---------------------------------------------------------------- */
 
-/** The largest size that is given to BLAS in one call, because BLAS's integers hold no more. Tests
- * lower it. */
+/** The largest size of a product that BLAS gets, because BLAS's integers hold no more. Tests lower
+ * it. */
 extern int64_t adzi_gemm_size_limit;
 
 /** The largest f32 product, in multiply-adds, that our loops for small products compute. It is four

@@ -13,8 +13,7 @@
  *     B stored [n, k]                          strips of B, packed
  *
  * An element of a tile is one chain of multiply-adds in the order of p. An element of a single row
- * is four such chains, of every fourth p. Which of them it is depends on the shape alone. The loops
- * take any size, so they also compute products whose sizes do not fit the integers of BLAS. */
+ * is four such chains, of every fourth p. Which of them it is depends on the shape alone. */
 #ifndef elem
 #include <math.h>
 #include <string.h>

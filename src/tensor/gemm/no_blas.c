@@ -21,7 +21,7 @@ bool adzi_blas_run(const adzi_gemm_args *args)
     return false;
 }
 
-bool adzi_blas_rows_too_far(const adzi_gemm_args *args)
+bool adzi_blas_takes(const adzi_gemm_args *args)
 {
     (void)args;
     return false;
