@@ -39,7 +39,7 @@ contains
     integer(c_int) :: code
     code = law_tangent(state, strain, stress, tangent)
     if (code /= 0) error stop 'the law refuses its state: was law_init called?'
-    if (step == 0) return
+    if (step <= 0) return
     code = law_tangent(state, strain + step, moved, unused)
     tangent = (moved - stress) / step
   end subroutine
