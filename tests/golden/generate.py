@@ -27,6 +27,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "python"))
 import adze_state  # noqa: E402
 import losses  # noqa: E402
+import mathematics  # noqa: E402
 import sequences  # noqa: E402
 
 CASES = {}
@@ -590,7 +591,7 @@ def differs(name, tensors, metadata):
     stored, given = adze_state.read(os.path.join(HERE, name + ".safetensors"))
     return given != metadata or stored.keys() != tensors.keys() or any(
         tensor.shape != stored[key].shape or tensor.dtype != stored[key].dtype
-        or not torch.allclose(tensor.double(), stored[key].double(), rtol=1e-10, atol=1e-12)
+        or not torch.allclose(tensor.double(), stored[key].double(), rtol=1e-10, atol=1e-12, equal_nan=True)
         for key, tensor in tensors.items())
 
 
@@ -601,6 +602,7 @@ def main():
         part()
     sequences.sequences(sys.modules[__name__])
     losses.losses(sys.modules[__name__])
+    mathematics.mathematics(sys.modules[__name__])
     if sys.argv[1:] != ["--check"]:
         for name, (tensors, metadata) in CASES.items():
             adze_state.write(os.path.join(HERE, name + ".safetensors"), tensors, metadata)

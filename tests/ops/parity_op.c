@@ -7,9 +7,14 @@
 #include "ops/parity.h"
 #include "ops/sweep.h"
 
+/* The case of an operator: one that lists its name among its vectors, or is called so and lists
+ * none. */
 static const op_case *case_for(const char *op)
 {
     for (int i = 0; i < n_op_cases; ++i) {
+        if (op_cases[i]->vectors[0] == NULL && strcmp(op_cases[i]->name, op) == 0) {
+            return op_cases[i];
+        }
         for (int k = 0; k < 8 && op_cases[i]->vectors[k] != NULL; ++k) {
             if (strcmp(op_cases[i]->vectors[k], op) == 0) {
                 return op_cases[i];
@@ -75,12 +80,30 @@ static adz_tensor *find(
 static const char *const arguments[] = { "input", "param", "buffer", NULL };
 static const char *const outputs[] = { "output", "buffer_after", NULL };
 
-/* The file's name of result k. Files with one result call it y; files with several name each. */
+/* The file's name of input i, or NULL behind the last one. A case without names has a, b, ... */
+static const char *input_name(const op_case *c, int i)
+{
+    static const char *const letters[CASE_INPUTS] = { "a", "b", "c", "d" };
+    return (c->inputs[0] != NULL ? c->inputs : letters)[i];
+}
+
+/* The file's name of result k. Files with one result call it y; files with several name each, or
+ * call them y, y1 and y2. */
 static const char *output_name(const vector_file *v, const op_case *c, int k)
 {
+    static const char *const numbered[CASE_RESULTS] = { "y", "y1", "y2" };
     return c->outputs[k] != NULL && find(v, "", outputs, c->outputs[k]) != NULL ? c->outputs[k]
-           : k == 0                                                             ? "y"
+           : k == 0 || c->outputs[0] == NULL                                    ? numbered[k]
                                                                                 : NULL;
+}
+
+/* The case's numbers, config.p. */
+static void read_numbers(const json_t *config, op_args *args)
+{
+    const json_t *numbers = json_object_get(config, "p");
+    for (size_t i = 0; i < json_array_size(numbers) && i < CASE_PARAMS; ++i) {
+        args->p[i] = json_number_value(json_array_get(numbers, i));
+    }
 }
 
 static bool compute(
@@ -88,8 +111,8 @@ static bool compute(
 {
     op_args args = { .n = 0 };
     char name[80];
-    for (int i = 0; i < CASE_INPUTS && c->inputs[i] != NULL; ++i) {
-        adz_tensor *t = find(v, "", arguments, c->inputs[i]);
+    for (int i = 0; i < CASE_INPUTS && input_name(c, i) != NULL; ++i) {
+        adz_tensor *t = find(v, "", arguments, input_name(c, i));
         args.in[i] = ADZ_NONE;
         run->leaves[i] = NULL;
         if (t == NULL) {
@@ -98,17 +121,19 @@ static bool compute(
         args.n = i + 1;
         if (adz_tensor_dtype(t) == ADZ_F64) {
             t = from_f32 ? adz_to(adz_to(t, ADZ_F32), dtype) : adz_to(t, dtype);
-            if (find(v, "grad.", arguments, c->inputs[i]) != NULL) {
+            if (find(v, "grad.", arguments, input_name(c, i)) != NULL) {
                 adz_requires_grad_(t, true);
             }
         }
         run->leaves[i] = t;
-        const json_t *views = json_object_get(json_object_get(v->config, "views"), c->inputs[i]);
+        const json_t *views =
+            json_object_get(json_object_get(v->config, "views"), input_name(c, i));
         for (size_t s = 0; s < json_array_size(views); ++s) {
             t = view_step(t, json_array_get(views, s));
         }
         args.in[i] = t;
     }
+    read_numbers(v->config, &args);
     if (c->config != NULL && !c->config(v->config, &args)) {
         return false;
     }
@@ -157,8 +182,8 @@ static bool run_case(const vector_file *v, const op_case *c, bool f32, verdict *
             parity_judge(out, "", result, run.results[k], expected);
         }
     }
-    for (int i = 0; i < CASE_INPUTS && c->inputs[i] != NULL; ++i) {
-        adz_tensor *expected = find(v, "grad.", arguments, c->inputs[i]);
+    for (int i = 0; i < CASE_INPUTS && input_name(c, i) != NULL; ++i) {
+        adz_tensor *expected = find(v, "grad.", arguments, input_name(c, i));
         if (expected == NULL) {
             continue;
         }
@@ -166,7 +191,7 @@ static bool run_case(const vector_file *v, const op_case *c, bool f32, verdict *
         expected = f32 ? adz_tensor_grad(again.leaves[i]) : expected;
         got = got != NULL ? got : adz_zeros_like(run.leaves[i]);
         expected = expected != NULL ? expected : adz_zeros_like(run.leaves[i]);
-        parity_judge(out, "grad.", c->inputs[i], got, expected);
+        parity_judge(out, "grad.", input_name(c, i), got, expected);
     }
     if (out->compared != count_expected(v)) {
         snprintf(out->note, sizeof out->note,
