@@ -156,9 +156,9 @@ ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
  *
  * Inputs keep the shapes that they have, in row-major order. Float tensors are f32; a standardiser
  * around the network may compute with f64. With the precision ADZ_F64 all of them are double in C,
- * also those of a module of f32, which computes as if adz_module_to had converted it. Such a file
- * has no steps of optimizers. Integers are int32_t in C: a computed integer that does
- * not fit keeps its low 32 bits.
+ * also those of a module of f32, which computes as if adz_module_to had converted it. A file of
+ * doubles that changes tensors of the plans' module needs a module of f64, for its checkpoints.
+ * Integers are int32_t in C: a computed integer that does not fit keeps its low 32 bits.
  *
  * A file whose functions change weights, or make steps of an optimizer, also writes and reads what
  * they have learnt as a checkpoint, for adz_checkpoint_load and from adz_checkpoint_save:
@@ -170,9 +170,10 @@ ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
  * the first optimizer. Further optimizers have functions whose names end with _1, _2 and so on.
  * docs/export.md says what a file holds and what is refused.
  *
- * `float NAME_learning_rate[G]` has the rate of each group of parameters, and may be changed
- * between calls. Other settings are those of the moment. A function that an optimizer's type has
- * for its numbers is written as the text in its `numbers_text` (adze/optim/type.h).
+ * `float NAME_learning_rate[G]`, or double with the precision ADZ_F64, has the rate of each group
+ * of parameters, and may be changed between calls. Other settings are those of the moment. A
+ * function that an optimizer's type has for its numbers is written as the text in its
+ * `numbers_text` (adze/optim/type.h).
  *
  * Under ADZ_C_STATE_CALLER a program has as many instances as it likes, and each thread may have
  * one. Buffers and all that functions change are in a struct, which NAME_init makes ready and each

@@ -2,6 +2,8 @@
 #ifndef ADZE_TESTS_EXPORT_LEARNT_H
 #define ADZE_TESTS_EXPORT_LEARNT_H
 
+#include <ctype.h>
+
 #define C_LEVEL "-O0"
 #include "../optim/optimizers/cases.h"
 #include "c99/side_by_side.h"
@@ -20,6 +22,12 @@ typedef struct device {
     unsigned char file[MOST_BYTES]; /* what `get` has written */
 } device;
 
+/* A float of a file, which is a double in a file of doubles. */
+typedef union {
+    float f32;
+    double f64;
+} real;
+
 static inline const char *text_of(const char *name)
 {
     static char text[1 << 17];
@@ -30,23 +38,33 @@ static inline const char *text_of(const char *name)
     return text;
 }
 
-/* `ending` is that of the functions of another optimizer. */
-static inline device device_of(compiled c, const char *ending)
+/* The functions of the file NAME.c. `ending` is that of the functions of another optimizer. */
+static inline device device_named(compiled c, const char *file, const char *ending)
 {
     device d = { .c = c };
-    char name[80];
-    snprintf(name, sizeof name, "sent_weights_get%s", ending);
+    char name[120], upper[40] = "";
+    snprintf(name, sizeof name, "%s_weights_get%s", file, ending);
     *(void **)(void *)&d.get = dlsym(d.c.library, name);
-    snprintf(name, sizeof name, "sent_weights_set%s", ending);
+    snprintf(name, sizeof name, "%s_weights_set%s", file, ending);
     *(void **)(void *)&d.set = dlsym(d.c.library, name);
     assert_non_null(*(void **)(void *)&d.get);
     assert_non_null(*(void **)(void *)&d.set);
-    snprintf(name, sizeof name, "SENT_WEIGHTS_FILE%s_BYTES ", ending);
-    const char *at = strstr(text_of("sent.h"), name);
+    for (size_t i = 0; file[i] != '\0' && i < sizeof upper - 1; ++i) {
+        upper[i] = (char)toupper((unsigned char)file[i]);
+    }
+    snprintf(name, sizeof name, "%s_WEIGHTS_FILE%s_BYTES ", upper, ending);
+    char header[60];
+    snprintf(header, sizeof header, "%s.h", file);
+    const char *at = strstr(text_of(header), name);
     assert_non_null(at);
     d.bytes = strtoul(at + strlen(name), NULL, 10);
     assert_true(d.bytes > 0 && d.bytes <= MOST_BYTES);
     return d;
+}
+
+static inline device device_of(compiled c, const char *ending)
+{
+    return device_named(c, "sent", ending);
 }
 
 /* ---- networks ---------------------------------------------------------------------------------
@@ -61,17 +79,25 @@ typedef struct learner {
 
 static inline void fill_from(adz_tensor *t, int seed)
 {
-    float *x = adz_tensor_data_f32(t);
-    for (int64_t i = 0; i < adz_tensor_numel(t); ++i) {
-        x[i] = (float)((i * (seed + 3)) % 11 - 5) / 4;
+    double x[64];
+    const int64_t n = adz_tensor_numel(t);
+    assert_true(n <= 64);
+    for (int64_t i = 0; i < n; ++i) {
+        x[i] = (double)((i * (seed + 3)) % 11 - 5) / 4;
     }
+    adz_copy_(t, adz_reshape(adz_tensor_from(x, ADZ_SHAPE(n), ADZ_F64), adz_tensor_shape(t)));
+}
+
+static inline adz_dtype dtype_of(adz_module *net)
+{
+    return adz_tensor_dtype(adz_module_parameters(net).items[0]);
 }
 
 /* The tensors belong to the scope of the caller. */
 static inline learner learner_of(adz_module *net, adz_optimizer *optimizer)
 {
     adz_module_eval(net);
-    learner l = { .network = of(net, adz_zeros(ADZ_SHAPE(BATCH, FEATURES), ADZ_F32)),
+    learner l = { .network = of(net, adz_zeros(ADZ_SHAPE(BATCH, FEATURES), dtype_of(net))),
         .training = { .optimizer = optimizer, .loss = MSE, .batches = 1 } };
     fill_from(l.network.in[0], 1);
     l.target = target_like(&l.network, &l.training);
@@ -104,31 +130,39 @@ static inline void step_here(learner *l)
 
 static inline void step_there(const device *d, const learner *l)
 {
-    float loss;
-    d->c.step(adz_tensor_data_f32(l->network.in[0]), adz_tensor_data_f32(l->target), &loss);
+    real loss;
+    d->c.step(adz_tensor_data(l->network.in[0]), adz_tensor_data(l->target), &loss);
 }
 
 static inline void expect_same(const device *d, learner *l, const char *when)
 {
     adz_scope *scope = adz_scope_open();
     const double apart = difference(&d->c, &l->network, 1);
-    if (!(apart <= 1e-5)) {
+    if (!(apart <= (dtype_of(l->network.module) == ADZ_F64 ? 1e-13 : 1e-5))) {
         fail_msg("%s %s: the predictions differ by %g", adz_optimizer_name(l->training.optimizer),
             when, apart);
     }
     adz_scope_close(scope);
 }
 
-/* Writes a learner, with libm where its optimizer needs it. */
-static inline device send(learner *l)
+/* Writes a learner as NAME.c, with libm where its optimizer needs it. Returns whether it does. */
+static inline bool write_learner(learner *l, const char *name, const adz_c_options *options)
 {
-    adz_c_options o = ADZ_C_OPTIONS;
-    if (write_training(&l->network, &l->training, "sent.c", &o) != ADZ_OK) {
+    adz_c_options o = *options;
+    o.precision = dtype_of(l->network.module);
+    if (write_training(&l->network, &l->training, name, &o) != ADZ_OK) {
         expect_error(ADZ_ERR_UNSUPPORTED, "needs cos of the mathematical library");
         o.libm = true;
-        assert_int_equal(write_training(&l->network, &l->training, "sent.c", &o), ADZ_OK);
+        assert_int_equal(write_training(&l->network, &l->training, name, &o), ADZ_OK);
     }
-    return device_of(compile("sent", o.libm), "");
+    return o.libm;
+}
+
+static inline device send(learner *l)
+{
+    const adz_c_options o = ADZ_C_OPTIONS;
+    const bool libm = write_learner(l, "sent.c", &o);
+    return device_of(compile("sent", libm), "");
 }
 
 /* ---- files ------------------------------------------------------------------------------------
@@ -186,6 +220,45 @@ static inline void step_both(const device *d, learner *l, int steps, const char 
         step_here(l);
     }
     expect_same(d, l, when);
+}
+
+/* ---- both ways --------------------------------------------------------------------------------
+ */
+
+typedef adz_optimizer *make_optimizer(adz_tensor_list parameters);
+
+/* Three learners of one optimizer: the first one is written. */
+static inline void begin_learners(learner l[3], make_optimizer *make, adz_dtype dtype)
+{
+    for (int i = 0; i < 3; ++i) {
+        adz_module *net = adz_linear_new(FEATURES, 2, NULL);
+        assert_int_equal(adz_module_to(net, dtype), ADZ_OK);
+        l[i] = learner_of(net, make(adz_module_parameters(net)));
+    }
+}
+
+static inline void end_learners(learner l[3])
+{
+    for (int i = 0; i < 3; ++i) {
+        end_learner(&l[i]);
+    }
+}
+
+/* The library goes on as the device does, after no step, one and some. Then the device goes on from
+ * what the library has saved: after steps, and before the first one. */
+static inline void check_both_ways(device *d, learner l[3])
+{
+    for (int round = 0; round < 3; ++round) {
+        bring_home(&l[1], d);
+        step_both(d, &l[1], 1 + round, "after a step at home");
+    }
+    step_here(&l[1]);
+    step_here(&l[1]);
+    assert_int_equal(send_file(d, &l[1]), 0);
+    step_both(d, &l[1], 2, "after what the library has saved");
+    assert_int_equal(send_file(d, &l[2]), 0);
+    step_both(d, &l[2], 2, "after a file without steps");
+    bring_home(&l[1], d);
 }
 
 /* ---- refusals ---------------------------------------------------------------------------------

@@ -6,35 +6,15 @@
 /* ---- coming home ------------------------------------------------------------------------------
  */
 
-typedef adz_optimizer *make_optimizer(adz_tensor_list parameters);
-
-/* The library goes on as the device does, after no step, one and some. Then the device goes on from
- * what the library has saved: after steps, and before the first one. */
-static void check_both_ways(make_optimizer *make)
+static void check_optimizer(make_optimizer *make)
 {
     adz_scope *scope = adz_scope_open();
-    adz_module *nets[3];
     learner l[3];
-    for (int i = 0; i < 3; ++i) {
-        nets[i] = adz_linear_new(FEATURES, 2, NULL);
-        l[i] = learner_of(nets[i], make(adz_module_parameters(nets[i])));
-    }
+    begin_learners(l, make, ADZ_F32);
     device d = send(&l[0]);
-    for (int round = 0; round < 3; ++round) {
-        bring_home(&l[1], &d);
-        step_both(&d, &l[1], 1 + round, "after a step at home");
-    }
-    step_here(&l[1]);
-    step_here(&l[1]);
-    assert_int_equal(send_file(&d, &l[1]), 0);
-    step_both(&d, &l[1], 2, "after what the library has saved");
-    assert_int_equal(send_file(&d, &l[2]), 0);
-    step_both(&d, &l[2], 2, "after a file without steps");
-    bring_home(&l[1], &d);
+    check_both_ways(&d, l);
     dlclose(d.c.library);
-    for (int i = 0; i < 3; ++i) {
-        end_learner(&l[i]);
-    }
+    end_learners(l);
     adz_scope_close(scope);
 }
 
@@ -42,7 +22,7 @@ static void every_optimizer(void **state)
 {
     (void)state;
     for (int i = 0; i < n_cases; ++i) {
-        check_both_ways(cases[i].make);
+        check_optimizer(cases[i].make);
     }
 }
 
@@ -65,45 +45,84 @@ static adz_optimizer *filled(adz_tensor_list parameters)
 static void first_steps(void **state)
 {
     (void)state;
-    check_both_ways(dampened);
-    check_both_ways(filled);
+    check_optimizer(dampened);
+    check_optimizer(filled);
+}
+
+static void set_rate(const device *d, adz_dtype dtype, double rate)
+{
+    if (dtype == ADZ_F64) {
+        *(double *)d->c.learning_rate = rate;
+    } else {
+        *(float *)d->c.learning_rate = (float)rate;
+    }
+}
+
+static double rate_of(const device *d, adz_dtype dtype)
+{
+    return dtype == ADZ_F64 ? *(const double *)d->c.learning_rate
+                            : (double)*(const float *)d->c.learning_rate;
+}
+
+static const double rates_of_floats[] = { 0.1, 0.02, 1e-3, 3e-5, 1, 12.5, 0, 1.17549435e-38,
+    3.4028235e38, 1e-45, 0.333333343, 9.99999975e-05, 123456.789, 16777216, 3e-39 };
+static const double rates_of_doubles[] = { 0.1, 0.02, 1e-3, 3e-5, 1, 12.5, 0, 1.0 / 3, 0.1 + 0.2,
+    4.9406564584124654e-324, 1.7976931348623157e308, 2.2250738585072014e-308,
+    2.2250738585072009e-308, 9007199254740993e3, 1e23, 9.5e-5, 123456.789, 8.41e21, 5e-320,
+    9.9999999999999989e-9, 0.99999999999999989, 6.0221407599999999e23 };
+
+static learner batch_learner(int seed, double rate, adz_dtype dtype)
+{
+    adz_module *net = new_network(seed);
+    assert_int_equal(adz_module_to(net, dtype), ADZ_OK);
+    learner l = learner_of(net, adz_adam_new(adz_module_parameters(net), rate, NULL));
+    l.training.batch_statistics = true;
+    return l;
 }
 
 /* A device goes on from its own file with all bits, and with its learning rate. */
-static void a_device_goes_on_from_its_file(void **state)
+static void check_rates(adz_dtype dtype, const double *rates, size_t n)
 {
-    (void)state;
-    static const float rates[] = { 0.1f, 0.02f, 1e-3f, 3e-5f, 1, 12.5f, 0, 1.17549435e-38f,
-        3.4028235e38f, 1e-45f, 0.333333343f, 9.99999975e-05f, 123456.789f };
     adz_scope *scope = adz_scope_open();
-    adz_module *net = new_network(1), *home = new_network(2);
-    learner l = learner_of(net, adz_adam_new(adz_module_parameters(net), 0.02, NULL));
-    learner other = learner_of(home, adz_adam_new(adz_module_parameters(home), 0.5, NULL));
-    l.training.batch_statistics = other.training.batch_statistics = true;
+    learner l = batch_learner(1, 0.02, dtype), other = batch_learner(2, 0.5, dtype);
     device before = send(&l), after = device_of(compile("sent", false), "");
-    for (size_t i = 0; i < sizeof rates / sizeof *rates; ++i) {
-        before.c.learning_rate[0] = 0.02f;
+    for (size_t i = 0; i < n; ++i) {
+        const double rate = dtype == ADZ_F64 ? rates[i] : (double)(float)rates[i];
+        set_rate(&before, dtype, 0.02);
         step_there(&before, &l);
-        before.c.learning_rate[0] = rates[i];
+        set_rate(&before, dtype, rate);
         before.get(before.file);
         assert_int_equal(after.set(before.file, before.bytes), 0);
         after.get(after.file);
         assert_memory_equal(before.file, after.file, before.bytes);
-        assert_true(after.c.learning_rate[0] == rates[i]);
+        assert_true(rate_of(&after, dtype) == rate);
         bring_home(&other, &before);
-        assert_true((float)adz_optimizer_get(other.training.optimizer, 0, "lr") == rates[i]);
+        const double home = adz_optimizer_get(other.training.optimizer, 0, "lr");
+        assert_true((dtype == ADZ_F64 ? home : (double)(float)home) == rate);
+        assert_int_equal(send_file(&before, &other), 0);
+        assert_true(rate_of(&before, dtype) == rate);
     }
-    before.c.learning_rate[0] = 0.1f;
+    set_rate(&before, dtype, 0.1);
     bring_home(&other, &before);
     assert_true(adz_optimizer_get(other.training.optimizer, 0, "lr") == 0.1);
-    before.c.learning_rate[0] = -1;
-    assert_int_equal(load_into(&other, &before), ADZ_ERR_STATE);
-    expect_error(ADZ_ERR_STATE, "has no lr");
+    static const double none[] = { -1, (double)NAN, (double)INFINITY };
+    for (int i = 0; i < 3; ++i) {
+        set_rate(&before, dtype, none[i]);
+        assert_int_equal(load_into(&other, &before), ADZ_ERR_STATE);
+        expect_error(ADZ_ERR_STATE, "has no lr");
+    }
     dlclose(before.c.library);
     dlclose(after.c.library);
     end_learner(&l);
     end_learner(&other);
     adz_scope_close(scope);
+}
+
+static void a_device_goes_on_from_its_file(void **state)
+{
+    (void)state;
+    check_rates(ADZ_F32, rates_of_floats, sizeof rates_of_floats / sizeof *rates_of_floats);
+    check_rates(ADZ_F64, rates_of_doubles, sizeof rates_of_doubles / sizeof *rates_of_doubles);
 }
 
 /* ---- other files ------------------------------------------------------------------------------

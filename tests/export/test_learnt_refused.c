@@ -5,9 +5,10 @@
  */
 
 /* A device whose first layer is frozen, after some steps. */
-static device begin_refusals(learner *l)
+static device begin_refusals(learner *l, adz_dtype dtype)
 {
     adz_module *net = new_network(1);
+    assert_int_equal(adz_module_to(net, dtype), ADZ_OK);
     const adz_tensor_list p = adz_module_parameters(net);
     adz_requires_grad_(p.items[0], false);
     adz_requires_grad_(p.items[1], false);
@@ -30,12 +31,11 @@ static void expect_byte_refused(device *d, unsigned long at, unsigned char byte,
     expect_refused(d, other, d->bytes, code);
 }
 
-static void changed_files_change_nothing(void **state)
+static void check_changed_files(adz_dtype dtype)
 {
-    (void)state;
     adz_scope *scope = adz_scope_open();
     learner l;
-    device d = begin_refusals(&l);
+    device d = begin_refusals(&l, dtype);
     expect_byte_refused(&d, 0, (unsigned char)(d.file[0] ^ 1), 1);
     expect_byte_refused(&d, 3, 1, 1);
     expect_byte_refused(&d, 7, 255, 1);
@@ -58,15 +58,21 @@ static void changed_files_change_nothing(void **state)
     adz_scope_close(scope);
 }
 
-/* Whatever stands in the header: a file that is refused changes nothing. */
-static void any_header_is_read_safely(void **state)
+static void changed_files_change_nothing(void **state)
 {
     (void)state;
+    check_changed_files(ADZ_F32);
+    check_changed_files(ADZ_F64);
+}
+
+/* Whatever stands in the header: a file that is refused changes nothing. */
+static void check_headers(adz_dtype dtype)
+{
     static const unsigned char bytes[] = { 0, '"', '\\', '{', '}', '[', ']', ',', '9', 'e', 255 };
     static unsigned char whole[MOST_BYTES], now[MOST_BYTES];
     adz_scope *scope = adz_scope_open();
     learner l;
-    device d = begin_refusals(&l);
+    device d = begin_refusals(&l, dtype);
     const unsigned long header = 8 + (unsigned long)(d.file[0] + 256 * d.file[1]);
     memcpy(whole, d.file, d.bytes);
     int refused = 0;
@@ -90,13 +96,20 @@ static void any_header_is_read_safely(void **state)
     adz_scope_close(scope);
 }
 
+static void any_header_is_read_safely(void **state)
+{
+    (void)state;
+    check_headers(ADZ_F32);
+    check_headers(ADZ_F64);
+}
+
 static void files_of_others_change_nothing(void **state)
 {
     (void)state;
     static unsigned char bytes[MOST_BYTES];
     adz_scope *scope = adz_scope_open();
     learner l, other;
-    device d = begin_refusals(&l);
+    device d = begin_refusals(&l, ADZ_F32);
     adz_module *net = new_network(1);
     adz_adam_options o = ADZ_ADAM_OPTIONS;
     o.eps = 1e-6;

@@ -325,8 +325,12 @@ void adzi_c99_expand(adzi_c99 *c, adzi_text *text, const char *part);
 /** True if the file may have a function NAME_<name>. */
 bool adzi_c99_is_function(const char *name);
 
+/** Adds n characters of C without "@". In a file of doubles "float" becomes "double", and 0.5f
+ * becomes 0.5. */
+void adzi_c99_add_plain(const adzi_c99 *c, adzi_text *text, const char *at, size_t n);
+
 /** The file's function for one of math.h that computes with double; NULL: there is none. */
-const char *adzi_c99_of_doubles(const char *name, size_t length);
+const char *adzi_c99_of_doubles(const adzi_c99 *c, const char *name, size_t length);
 
 /** Adds the functions that are used to the file. */
 void adzi_c99_functions(adzi_c99 *c, adzi_text *file);

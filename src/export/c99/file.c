@@ -165,8 +165,8 @@ void adzi_c99_make_header(adzi_c99_writer *w)
     if (w->c.n_updates > 0 && !w->c.caller) {
         adzi_text_format(to,
             "\n/* The learning rate of each group of parameters, which may change between calls. "
-            "*/\nextern float %s_learning_rate[%d];\n",
-            name, (int)adzi_c99_groups(&w->c));
+            "*/\nextern %s %s_learning_rate[%d];\n",
+            adzi_c99_real_type(&w->c), name, (int)adzi_c99_groups(&w->c));
     }
     adzi_text_add_n(to, adzi_text_get(&w->learnt_header), w->learnt_header.length);
     adzi_text_add(to, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");

@@ -74,8 +74,14 @@ bool adzi_c99_is_function(const char *name)
     return index_of(name, strlen(name)) >= 0;
 }
 
-const char *adzi_c99_of_doubles(const char *name, size_t length)
+const char *adzi_c99_of_doubles(const adzi_c99 *c, const char *name, size_t length)
 {
+    char wide[64];
+    const int n = snprintf(wide, sizeof wide, "f64_%.*s", (int)length, name);
+    const int known = c->wide && n < (int)sizeof wide ? index_of(wide, (size_t)n) : -1;
+    if (known >= 0) {
+        return function_at(known)->name;
+    }
     for (int i = 0; i < COUNT; ++i) {
         const function *f = function_at(i);
         if (f->libm != NULL && strncmp(f->name, "wide_", 5) == 0 && strlen(f->libm) == length &&
@@ -105,8 +111,7 @@ static size_t token_length(const char *at, size_t n)
     return i > 0 ? i : 1;
 }
 
-/* Adds n characters of C, which are of doubles in a file of doubles. */
-static void add_plain(const adzi_c99 *c, adzi_text *text, const char *at, size_t n)
+void adzi_c99_add_plain(const adzi_c99 *c, adzi_text *text, const char *at, size_t n)
 {
     if (!c->wide) {
         adzi_text_add_n(text, at, n);
@@ -130,7 +135,7 @@ void adzi_c99_expand(adzi_c99 *c, adzi_text *text, const char *part)
     for (const char *at = part; *at != '\0'; ++at) {
         if (*at != '@') {
             const size_t plain = strcspn(at, "@");
-            add_plain(c, text, at, plain);
+            adzi_c99_add_plain(c, text, at, plain);
             at += plain - 1;
             continue;
         }

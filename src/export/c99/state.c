@@ -54,7 +54,8 @@ static void add_counts(adzi_c99_writer *w)
     adzi_c99 *c = &w->c;
     const int64_t groups = c->n_updates > 0 ? (int64_t)adzi_c99_groups(c) : 0;
     if (groups > 0) {
-        adzi_c99_add_field(w, "float", "learning_rate", groups, "of each group of parameters");
+        adzi_c99_add_field(
+            w, adzi_c99_real_type(c), "learning_rate", groups, "of each group of parameters");
         adzi_c99_add_start(w, "learning_rate", "initial_learning_rate", groups);
     }
     for (size_t i = 0; i < c->n_stepped; ++i) {

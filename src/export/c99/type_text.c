@@ -98,13 +98,13 @@ static bool is(const token *t, const char *word)
 }
 
 /* The file's function that a text calls by another name, or NULL. */
-static const char *ours(const token *t)
+static const char *ours(const adzi_c99 *c, const token *t)
 {
     static const char real[] = "adzi_real_"; /* the library's functions instead of libm's */
     const size_t skipped =
         t->n > strlen(real) && strncmp(t->at, real, strlen(real)) == 0 ? strlen(real) : 0;
     return is(t, "adzi_moment_power") ? "moment_power"
-                                      : adzi_c99_of_doubles(t->at + skipped, t->n - skipped);
+                                      : adzi_c99_of_doubles(c, t->at + skipped, t->n - skipped);
 }
 
 static bool is_keyword(const token *t)
@@ -131,7 +131,7 @@ static void check_calls(adzi_c99 *c, const adz_optimizer_type *type, const char 
 {
     for (token t = { .at = text }; next(&t) && !c->failed;) {
         bool good =
-            !t.word || t.after != '(' || is_function(&t) || is_keyword(&t) || ours(&t) != NULL;
+            !t.word || t.after != '(' || is_function(&t) || is_keyword(&t) || ours(c, &t) != NULL;
         for (size_t i = 0; i < texts_of(type) && !good; ++i) {
             good = defines(type->numbers_text[i], &t);
         }
@@ -179,7 +179,7 @@ static void add_lines(adzi_c99 *c, adzi_text *file, const char *text)
         } else if (t.blank) {
             adzi_text_add(file, " ");
         }
-        const char *function = t.word && t.after == '(' ? ours(&t) : NULL;
+        const char *function = t.word && t.after == '(' ? ours(c, &t) : NULL;
         if (function != NULL) {
             char call[64];
             snprintf(call, sizeof call, "@%s", function);

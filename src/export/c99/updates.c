@@ -55,14 +55,6 @@ bool adzi_c99_add_steps(adzi_c99 *c, const adzi_trace *trace)
         if (v->kind != ADZI_VALUE_NUMBER) {
             continue;
         }
-        if (c->wide) { /* a file of weights would have to hold rates of double as text */
-            adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
-                "a function makes steps of the optimizer %s, which a file with the precision f64 "
-                "does not have; write training steps with options.precision ADZ_F32, and the "
-                "trained module with ADZ_F64",
-                v->position.optimizer->type->name);
-            return false;
-        }
         const size_t stepped = add_stepped(c, v);
         if (stepped == ADZI_NOWHERE) {
             return false;
@@ -163,7 +155,7 @@ int adzi_c99_number_memory(adzi_c99 *c, const adzi_traced_value *v)
     for (size_t i = 0; i < c->n_memories && update >= 0; ++i) {
         const adzi_c99_memory *m = &c->memories[i];
         if (m->kind == ADZI_C99_NUMBER && m->update == update && m->which == v->which &&
-            m->dtype == v->dtype) {
+            m->stored == v->dtype) {
             return (int)i;
         }
     }
@@ -325,18 +317,18 @@ void adzi_c99_print_counts(const adzi_c99 *c, adzi_text *to)
 static int64_t print_rates(const adzi_c99 *c, adzi_text *file)
 {
     const size_t groups = adzi_c99_groups(c);
-    adzi_text_format(file, "%sfloat %s_learning_rate[%d] = {", c->caller ? "static const " : "",
-        c->caller ? "initial" : c->name, (int)groups);
+    adzi_text_format(file, "%s%s %s_learning_rate[%d] = {", c->caller ? "static const " : "",
+        adzi_c99_real_type(c), c->caller ? "initial" : c->name, (int)groups);
     for (size_t i = 0, g = 0; i < c->n_stepped; ++i) {
         const adz_optimizer *o = c->stepped[i].position.optimizer;
         const bool written = groups_before(c, i) - c->stepped[i].position.group < g;
         for (size_t k = 0; k < o->n_groups && !written; ++k, ++g) {
             adzi_text_format(
-                file, "%s %s", g > 0 ? "," : "", adzi_c99_float(o->groups[k]->settings[0]));
+                file, "%s %s", g > 0 ? "," : "", adzi_c99_real(c, o->groups[k]->settings[0]));
         }
     }
     adzi_text_add(file, " };\n");
-    return (int64_t)(groups * sizeof(float));
+    return (int64_t)groups * adzi_c99_bytes(adzi_c99_dtype(c, ADZ_F32));
 }
 
 int64_t adzi_c99_print_updates(adzi_c99 *c, adzi_text *file)

@@ -82,19 +82,19 @@ static inline int compare_batch(const char *name, const void *ours, adz_tensor *
 }
 
 /* Writes all functions as NAME.c. Returns the number of those that cannot be written. */
-static inline int write_batch(const batch_case *cases, size_t n, adz_tensor *x, adz_tensor *z)
+static inline int write_batch(const batch_case *facts, size_t n, adz_tensor *x, adz_tensor *z)
 {
     int refused = 0;
     for (size_t i = 0; i < n; ++i) {
-        batch_call call = { &cases[i], { x, z } };
+        batch_call call = { &facts[i], { x, z } };
         const adzi_export what = {
             .function = run_batch_call, .user = &call, .inputs = { call.in, z != NULL ? 2 : 1 }
         };
         char file[80];
-        snprintf(file, sizeof file, "%s.c", cases[i].name);
+        snprintf(file, sizeof file, "%s.c", facts[i].name);
         static const char *const names[] = { "run" };
         if (adzi_write_c("test", temporary_path(file), &what, names, 1, NULL) != ADZ_OK) {
-            printf("%s: %s\n", cases[i].name, adz_error_message());
+            printf("%s: %s\n", facts[i].name, adz_error_message());
             adz_error_clear();
             ++refused;
         }
@@ -125,25 +125,25 @@ static inline void *compile_batch(void)
 
 /* Checks all functions on x and z, of which z may be NULL. */
 static inline void check_batch(
-    const batch_case *cases, size_t n, adz_tensor *x, adz_tensor *z, double tolerance)
+    const batch_case *facts, size_t n, adz_tensor *x, adz_tensor *z, double tolerance)
 {
-    assert_int_equal(write_batch(cases, n, x, z), 0);
+    assert_int_equal(write_batch(facts, n, x, z), 0);
     void *library = compile_batch();
     int wrong = 0;
     for (size_t i = 0; i < n; ++i) {
         adz_scope *scope = adz_scope_open();
         char symbol[80];
-        snprintf(symbol, sizeof symbol, "%s_run", cases[i].name);
+        snprintf(symbol, sizeof symbol, "%s_run", facts[i].name);
         compiled c = { .library = library };
         *(void **)(void *)&c.run = dlsym(library, symbol);
         assert_non_null(*(void **)(void *)&c.run);
-        adz_tensor *y = adz_contiguous(cases[i].call(x, z));
+        adz_tensor *y = adz_contiguous(facts[i].call(x, z));
         assert_non_null(y);
         void *ours = malloc((size_t)adz_tensor_numel(y) * 8 + 8);
         memset(ours, 0x5a, (size_t)adz_tensor_numel(y) * 8 + 8);
         c_network inputs = { .in = { x, z }, .n_in = z != NULL ? 2 : 1 };
         call_run(&c, &inputs, ours);
-        wrong += compare_batch(cases[i].name, ours, y, tolerance);
+        wrong += compare_batch(facts[i].name, ours, y, tolerance);
         free(ours);
         adz_scope_close(scope);
     }

@@ -236,7 +236,7 @@ static void refused(void **state)
     learner l = { .net = law(), .x = adz_randn(ADZ_SHAPE(2, 6), ADZ_F32) };
     expect_refused(&l, ADZ_BF16, ADZ_ERR_ARGUMENT, "take ADZ_F32 or ADZ_F64");
     l.optimizer = adz_sgd_new(adz_module_parameters(l.net), 0.1, NULL);
-    expect_refused(&l, ADZ_F64, ADZ_ERR_UNSUPPORTED, "makes steps of the optimizer");
+    expect_refused(&l, ADZ_F64, ADZ_ERR_DTYPE, "convert the module by adz_module_to first");
     adz_optimizer_free(&l.optimizer);
     adz_module_free(&l.net);
     adz_batch_norm1d_options o = ADZ_BATCH_NORM1D_OPTIONS;

@@ -40,8 +40,8 @@ static adz_tensor *call_network(void *user)
 typedef struct {
     void *library;
     void (*run)(void); /* cast to the type that its inputs give it */
-    void (*step)(const void *x, const void *target, float *loss);
-    float *learning_rate;
+    void (*step)(const void *x, const void *target, void *loss);
+    void *learning_rate; /* floats, or doubles in a file of doubles */
 } compiled;
 
 static inline adz_status write_network(c_network *n, const char *name, const adz_c_options *options)
@@ -51,6 +51,21 @@ static inline adz_status write_network(c_network *n, const char *name, const adz
     };
     static const char *const names[] = { "run" };
     return adzi_write_c("adz_plan_write_c", temporary_path(name), &what, names, 1, options);
+}
+
+/* The functions of the file NAME.c in a library. */
+static inline compiled functions_of(void *library, const char *name)
+{
+    char symbol[640];
+    compiled c = { .library = library };
+    snprintf(symbol, sizeof symbol, "%s_run", name);
+    *(void **)(void *)&c.run = dlsym(library, symbol);
+    snprintf(symbol, sizeof symbol, "%s_step", name);
+    *(void **)(void *)&c.step = dlsym(library, symbol);
+    snprintf(symbol, sizeof symbol, "%s_learning_rate", name);
+    c.learning_rate = dlsym(library, symbol);
+    assert_non_null(*(void **)(void *)&c.run);
+    return c;
 }
 
 /* Compiles net.c. Skips the test if the machine has no compiler now. */
@@ -70,18 +85,11 @@ static inline compiled compile(const char *name, bool libm)
     }
     assert_int_equal(status, 0);
     snprintf(symbol, sizeof symbol, "./%s", library);
-    compiled c = { .library = dlopen(symbol, RTLD_NOW | RTLD_LOCAL) };
-    if (c.library == NULL) {
+    void *opened = dlopen(symbol, RTLD_NOW | RTLD_LOCAL);
+    if (opened == NULL) {
         fail_msg("%s", dlerror());
     }
-    snprintf(symbol, sizeof symbol, "%s_run", name);
-    *(void **)(void *)&c.run = dlsym(c.library, symbol);
-    snprintf(symbol, sizeof symbol, "%s_step", name);
-    *(void **)(void *)&c.step = dlsym(c.library, symbol);
-    snprintf(symbol, sizeof symbol, "%s_learning_rate", name);
-    c.learning_rate = dlsym(c.library, symbol);
-    assert_non_null(*(void **)(void *)&c.run);
-    return c;
+    return functions_of(opened, name);
 }
 
 /* The contents of an input as the C function reads them: integers are int32_t. The caller frees. */
@@ -121,6 +129,12 @@ static inline void call_run(const compiled *c, c_network *n, void *y)
     }
 }
 
+/* The elements of an array as doubles. */
+static inline adz_tensor *wide_copy(const void *data, int64_t count, adz_dtype dtype)
+{
+    return adz_to(adz_tensor_from(data, ADZ_SHAPE(count), dtype), ADZ_F64);
+}
+
 /* The largest difference between the compiled function and the library. It is relative to the
  * largest element of the result, or of a row if `rows` rows are compared one by one. */
 static inline double difference(const compiled *c, c_network *n, int64_t rows)
@@ -130,17 +144,19 @@ static inline double difference(const compiled *c, c_network *n, int64_t rows)
         fail_msg("%s", adz_error_message());
     }
     const int64_t count = adz_tensor_numel(y);
-    float *ours = malloc((size_t)count * sizeof *ours);
-    memset(ours, 0xff, (size_t)count * sizeof *ours);
-    call_run(c, n, ours);
+    const adz_dtype dtype = adz_tensor_dtype(y);
+    void *results = malloc((size_t)count * sizeof(double));
+    memset(results, 0xff, (size_t)count * sizeof(double));
+    call_run(c, n, results);
+    const double *ours = adz_tensor_data_f64(wide_copy(results, count, dtype));
+    const double *theirs = adz_tensor_data_f64(wide_copy(adz_tensor_data(y), count, dtype));
     double result = 0;
-    const float *theirs = adz_tensor_data_f32(y);
     for (int64_t r = 0; r < rows; ++r) {
         double worst = 0, largest = 0;
         for (int64_t i = r * count / rows; i < (r + 1) * count / rows; ++i) {
-            const double d = fabs((double)ours[i] - (double)theirs[i]);
+            const double d = fabs(ours[i] - theirs[i]);
             worst = d > worst || isnan(d) ? d : worst;
-            largest = fabs((double)theirs[i]) > largest ? fabs((double)theirs[i]) : largest;
+            largest = fabs(theirs[i]) > largest ? fabs(theirs[i]) : largest;
         }
         if (isnan(worst) || worst > result * largest) {
             result = worst / largest;
@@ -149,7 +165,7 @@ static inline double difference(const compiled *c, c_network *n, int64_t rows)
             }
         }
     }
-    free(ours);
+    free(results);
     return result;
 }
 
@@ -157,10 +173,11 @@ static inline double difference(const compiled *c, c_network *n, int64_t rows)
 static inline void refill(c_network *n)
 {
     for (size_t i = 0; i < n->n_in; ++i) {
-        if (adz_tensor_dtype(n->in[i]) == ADZ_F32) {
+        const adz_dtype dtype = adz_tensor_dtype(n->in[i]);
+        if (dtype == ADZ_F32 || dtype == ADZ_F64) {
             ADZ_NO_GRAD
             {
-                adz_copy_(n->in[i], adz_randn(adz_tensor_shape(n->in[i]), ADZ_F32));
+                adz_copy_(n->in[i], adz_randn(adz_tensor_shape(n->in[i]), dtype));
             }
         }
     }

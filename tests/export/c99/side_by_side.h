@@ -53,7 +53,7 @@ static inline adz_tensor *target_like(c_network *n, const training *t)
     if (t->loss == CROSS_ENTROPY) {
         return adz_randint(0, adz_tensor_size(y, 1), ADZ_SHAPE(adz_tensor_size(y, 0)), ADZ_I64);
     }
-    return adz_randn(adz_tensor_shape(y), ADZ_F32);
+    return adz_randn(adz_tensor_shape(y), adz_tensor_dtype(y));
 }
 
 /* Writes the network and its step. */

@@ -26,19 +26,21 @@ static adz_module *network(unsigned long seed)
         adz_linear_new(6, 2, NULL));
 }
 
-static adz_status write_learner(
-    const char *name, unsigned long seed, adz_c_state state, const char *weights)
+static const adz_c_options plain = ADZ_C_OPTIONS;
+static const adz_c_options caller = {
+    .size = sizeof(adz_c_options), .state = ADZ_C_STATE_CALLER, .precision = ADZ_F32
+};
+
+static adz_status write_learner(const char *name, unsigned long seed, const adz_c_options *options)
 {
     adz_scope *scope = adz_scope_open();
     adz_module *net = network(seed);
-    c_network n = of(net, adz_randn(ADZ_SHAPE(5, 4), ADZ_F32));
+    assert_int_equal(adz_module_to(net, options->precision), ADZ_OK);
+    c_network n = of(net, adz_randn(ADZ_SHAPE(5, 4), options->precision));
     training t = { .optimizer = adz_adam_new(adz_module_parameters(net), 0.01, NULL),
         .loss = MSE,
         .batch_statistics = true };
-    adz_c_options o = ADZ_C_OPTIONS;
-    o.state = state;
-    o.weights = weights;
-    const adz_status status = write_training(&n, &t, name, &o);
+    const adz_status status = write_training(&n, &t, name, options);
     adz_optimizer_free(&t.optimizer);
     adz_module_free(&net);
     adz_scope_close(scope);
@@ -68,9 +70,9 @@ static void instances_learn_apart(void **state)
     (void)state;
     static const char *const debug[] = { "", "-DNDEBUG" };
     char command[2000];
-    assert_int_equal(write_learner("net.c", 1, ADZ_C_STATE_CALLER, NULL), ADZ_OK);
-    assert_int_equal(write_learner("other.c", 2, ADZ_C_STATE_CALLER, NULL), ADZ_OK);
-    assert_int_equal(write_learner("plain.c", 1, ADZ_C_STATE_STATIC, NULL), ADZ_OK);
+    assert_int_equal(write_learner("net.c", 1, &caller), ADZ_OK);
+    assert_int_equal(write_learner("other.c", 2, &caller), ADZ_OK);
+    assert_int_equal(write_learner("plain.c", 1, &plain), ADZ_OK);
     expect_nothing_written("net.c");
     for (int i = 0; i < 2; ++i) {
         snprintf(command, sizeof command,
@@ -100,10 +102,12 @@ static void files_are_cpp(void **state)
         skip();
     }
     assert_int_equal(write_network(&n, "wide.c", &o), ADZ_OK);
-    assert_int_equal(write_learner("net.c", 1, ADZ_C_STATE_CALLER, NULL), ADZ_OK);
-    assert_int_equal(write_learner("plain.c", 1, ADZ_C_STATE_STATIC, NULL), ADZ_OK);
-    snprintf(command, sizeof command, "%s %s %s/wide.c %s/net.c %s/plain.c", compiler, flags,
-        temporary_folder, temporary_folder, temporary_folder);
+    assert_int_equal(write_learner("net.c", 1, &caller), ADZ_OK);
+    assert_int_equal(write_learner("plain.c", 1, &plain), ADZ_OK);
+    assert_int_equal(write_learner("wide_plain.c", 1, &o), ADZ_OK);
+    o.state = ADZ_C_STATE_CALLER;
+    assert_int_equal(write_learner("wide_net.c", 1, &o), ADZ_OK);
+    snprintf(command, sizeof command, "%s %s %s/*.c", compiler, flags, temporary_folder);
     expect_success(command);
     temporary_files(true);
     adz_module_free(&net);
@@ -122,7 +126,9 @@ static void separate_weights(void **state)
     (void)state;
     char path[512], command[2000];
     snprintf(path, sizeof path, "%s", temporary_path("apart.bin"));
-    assert_int_equal(write_learner("apart.c", 1, ADZ_C_STATE_CALLER, path), ADZ_OK);
+    adz_c_options apart = caller;
+    apart.weights = path;
+    assert_int_equal(write_learner("apart.c", 1, &apart), ADZ_OK);
     expect_nothing_written("apart.c");
     snprintf(command, sizeof command, "%s -std=c99 %s -c %s/apart.c -o %s/apart.o", C_COMPILER,
         flags, temporary_folder, temporary_folder);
@@ -136,10 +142,8 @@ static void separate_weights(void **state)
         .function = predict, .user = &n, .inputs = { n.in, 1 }, .module = net
     };
     static const char *const names[] = { "run" };
-    adz_c_options o = ADZ_C_OPTIONS;
-    o.weights = path;
-    o.state = ADZ_C_STATE_CALLER;
-    assert_int_equal(adzi_write_c("test", temporary_path("apart.c"), &what, names, 1, &o), ADZ_OK);
+    assert_int_equal(
+        adzi_write_c("test", temporary_path("apart.c"), &what, names, 1, &apart), ADZ_OK);
     expect_nothing_written("apart.c");
     const compiled c = compile("apart", false);
     int (*init)(void *, unsigned long), (*load)(void *, const float *),

@@ -328,8 +328,9 @@ static void print_get(adzi_weights *f)
         name, name, f->ending, f->header);
     const size_t first = f->optimizer != NULL ? adzi_c99_first_group(&f->w->c, f->optimizer) : 0;
     for (size_t g = 0; g < groups_of(f); ++g) {
-        adzi_text_format(f->to, "    %s_weights_put_rate(file + %zu, %s[%zu]);\n", name,
-            f->pieces[4 * g + 1], adzi_c99_rates(&f->w->c, rates), first + g);
+        adzi_text_format(f->to, "    %s_weights_put_rate(file + %zu, %s[%zu], %zu);\n", name,
+            f->pieces[4 * g + 1], adzi_c99_rates(&f->w->c, rates), first + g,
+            strlen(adzi_weights_rate(&f->w->c)));
     }
     print_tensors(f, PUT);
     adzi_text_add(f->to, f->w->c.caller ? "    return 0;\n}\n\n" : "}\n\n");
@@ -354,11 +355,11 @@ static void print_search(adzi_weights *f)
         end, n);
     if (groups > 0) {
         adzi_text_format(f->to,
-            "    float rates[%zu];\n"
+            "    %s rates[%zu];\n"
             "    const int other = %s_weights_read_rates(file, metadata, n, %s_weights_header%s,\n"
             "        %s_weights_pieces%s, %zu, rates);\n"
             "    if (other != 0) {\n        return other;\n    }\n",
-            groups, name, name, end, name, end, groups);
+            adzi_c99_real_type(&f->w->c), groups, name, name, end, name, end, groups);
     }
 }
 

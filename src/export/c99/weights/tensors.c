@@ -137,6 +137,11 @@ static bool add_states(adzi_weights *f, const adzi_parameter_position *position,
     return good;
 }
 
+const char *adzi_weights_rate(const adzi_c99 *c)
+{
+    return c->wide ? "0.0000000000000000e+000" : "0.00000000e+00";
+}
+
 /* Makes room for any rate in the text of the groups. */
 static bool widen_rates(adzi_weights *f)
 {
@@ -153,7 +158,7 @@ static bool widen_rates(adzi_weights *f)
         adzi_text_add_n(&text, at, n);
         at = next != NULL ? next + strlen(rate) : NULL;
         if (at != NULL) {
-            adzi_text_add(&text, "0.00000000e+00");
+            adzi_text_add(&text, adzi_weights_rate(&f->w->c));
             at += strspn(at, "+-.0123456789eE");
         }
     }
@@ -222,7 +227,7 @@ static void find_pieces(adzi_weights *f, const char *text, const char *at)
     const char *next = strstr(strstr(at, "\\\"param_groups\\\":["), rate);
     size_t n = 0;
     while (next != NULL && next < end) {
-        const char *behind = next + strlen(rate) + ADZI_WEIGHTS_RATE;
+        const char *behind = next + strlen(rate) + strlen(adzi_weights_rate(&f->w->c));
         const char *list = strstr(behind, parameters), *scheduled = strstr(behind, initial);
         add_piece(f, &n, text, at, next + strlen(rate));
         add_piece(f, &n, text, behind, scheduled != NULL && scheduled < list ? scheduled : list);
@@ -407,7 +412,7 @@ bool adzi_c99_print_weights(adzi_c99_writer *w, adz_module *module)
         o = optimizer_at(&w->c, k + 1);
     }
     if (files.length > 0) {
-        adzi_weights_add_helpers(w->c.name, adzi_text_get(&files), &w->learnt);
+        adzi_weights_add_helpers(&w->c, adzi_text_get(&files), &w->learnt);
         adzi_text_add_n(&w->learnt, adzi_text_get(&files), files.length);
     }
     list_unsaved(w);

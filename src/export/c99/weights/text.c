@@ -167,34 +167,111 @@ static const helper helpers[] = {
       "    }\n"
       "    return 1;\n"
       "}\n" },
-    { "scaled",
-      "/* x times a power of ten. */\n"
-      "static double @scaled(double x, int power)\n"
+    { "scale",
+      "/* A number from 0 on, exactly: pieces of 16 bits from the lowest on, of which @half are behind the point.\n"
+      " * A float has @bits bits, is below 2 to the @range, and needs @digits decimal digits. */\n"
+      "enum {\n"
+      "    @half = sizeof(float) == 8 ? 68 : 16,\n"
+      "    @bits = sizeof(float) == 8 ? 53 : 24,\n"
+      "    @range = sizeof(float) == 8 ? 1024 : 128,\n"
+      "    @digits = sizeof(float) == 8 ? 17 : 9,\n"
+      "    @tens = sizeof(float) == 8 ? 308 : 38\n"
+      "};\n"
+      "\n"
+      "/* Multiplies a number by a power of ten. Returns 1 if something behind its last piece is left out. */\n"
+      "static int @scale(uint16_t *x, int power)\n"
       "{\n"
+      "    int more = 0;\n"
       "    for (; power > 0; --power) {\n"
-      "        x *= 10;\n"
+      "        uint32_t carry = 0;\n"
+      "        for (int i = 0; i < 2 * @half; ++i) {\n"
+      "            carry += (uint32_t)x[i] * 10;\n"
+      "            x[i] = (uint16_t)(carry & 0xffff);\n"
+      "            carry >>= 16;\n"
+      "        }\n"
       "    }\n"
       "    for (; power < 0; ++power) {\n"
-      "        x /= 10;\n"
+      "        uint32_t rest = 0;\n"
+      "        for (int i = 2 * @half - 1; i >= 0; --i) {\n"
+      "            rest = rest << 16 | x[i];\n"
+      "            x[i] = (uint16_t)(rest / 10);\n"
+      "            rest %= 10;\n"
+      "        }\n"
+      "        more |= rest != 0;\n"
       "    }\n"
-      "    return x;\n"
+      "    return more;\n"
+      "}\n" },
+    { "bit",
+      "static int @bit(const uint16_t *x, int i)\n"
+      "{\n"
+      "    return x[i / 16] >> i % 16 & 1;\n"
+      "}\n" },
+    { "rounded",
+      "/* The float next to a number, to which `more` adds something small; -1 if that is infinite. */\n"
+      "static float @rounded(const uint16_t *x, int more)\n"
+      "{\n"
+      "    const int least = 16 * @half + 3 - @range - @bits; /* the lowest bit of the smallest float */\n"
+      "    uint64_t whole = 0;\n"
+      "    int high = 32 * @half - 1, low;\n"
+      "    while (high >= least && @bit(x, high) == 0) {\n"
+      "        --high;\n"
+      "    }\n"
+      "    low = high - @bits + 1 > least ? high - @bits + 1 : least;\n"
+      "    for (int i = high; i >= low; --i) {\n"
+      "        whole = whole << 1 | (uint64_t)@bit(x, i);\n"
+      "    }\n"
+      "    for (int i = low - 2; i >= 0 && more == 0; --i) {\n"
+      "        more = @bit(x, i);\n"
+      "    }\n"
+      "    whole += @bit(x, low - 1) != 0 && (more != 0 || (whole & 1) != 0);\n"
+      "    float y = (float)whole;\n"
+      "    low -= 16 * @half;\n"
+      "    if (low + @bits + (int)(whole >> @bits) > @range) {\n"
+      "        return -1;\n"
+      "    }\n"
+      "    for (; low > 0; --low) {\n"
+      "        y *= 2;\n"
+      "    }\n"
+      "    for (; low < 0; ++low) {\n"
+      "        y *= 0.5f;\n"
+      "    }\n"
+      "    return y;\n"
+      "}\n" },
+    { "decimal",
+      "/* The float next to digits times a power of ten; -1 if that is infinite. */\n"
+      "static float @decimal(uint64_t digits, int power)\n"
+      "{\n"
+      "    uint16_t x[2 * @half] = { 0 };\n"
+      "    if (digits == 0 || power < -@tens - 36) {\n"
+      "        return 0;\n"
+      "    }\n"
+      "    if (power > @tens) {\n"
+      "        return -1;\n"
+      "    }\n"
+      "    for (int i = 0; i < 4; ++i) {\n"
+      "        x[@half + i] = (uint16_t)(digits >> 16 * i & 0xffff);\n"
+      "    }\n"
+      "    return @rounded(x, @scale(x, power));\n"
       "}\n" },
     { "number",
-      "/* Reads a number of JSON that is not below 0. Returns where the text goes on, or -1. */\n"
-      "static long @number(const unsigned char *text, long at, long n, double *x)\n"
+      "/* Reads a number of JSON that is not below 0; -1 if it is infinite. Digits behind the 19th count as zeros.\n"
+      " * Returns where the text goes on, or -1. */\n"
+      "static long @number(const unsigned char *text, long at, long n, float *x)\n"
       "{\n"
-      "    int digits = 0, point = 0, scale = 0, power = 0, sign = 1;\n"
-      "    *x = 0;\n"
+      "    uint64_t digits = 0;\n"
+      "    int any = 0, point = 0, scale = 0, power = 0, sign = 1;\n"
       "    for (; at >= 0 && at < n && (text[at] == '.' || (text[at] >= '0' && text[at] <= '9')); ++at) {\n"
       "        if (text[at] == '.') {\n"
       "            point = 1;\n"
-      "        } else {\n"
-      "            *x = *x * 10 + (text[at] - '0');\n"
+      "        } else if (digits < UINT64_C(1000000000000000000)) {\n"
+      "            digits = digits * 10 + (uint64_t)(text[at] - '0');\n"
       "            scale -= point;\n"
-      "            ++digits;\n"
+      "            any = 1;\n"
+      "        } else {\n"
+      "            scale += 1 - point;\n"
       "        }\n"
       "    }\n"
-      "    if (digits > 0 && at + 1 < n && (text[at] == 'e' || text[at] == 'E')) {\n"
+      "    if (any != 0 && at + 1 < n && (text[at] == 'e' || text[at] == 'E')) {\n"
       "        ++at;\n"
       "        sign = text[at] == '-' ? -1 : 1;\n"
       "        at += text[at] == '-' || text[at] == '+';\n"
@@ -202,8 +279,8 @@ static const helper helpers[] = {
       "            power = power * 10 + (text[at] - '0');\n"
       "        }\n"
       "    }\n"
-      "    *x = @scaled(*x, scale + sign * power);\n"
-      "    return digits > 0 ? at : -1;\n"
+      "    *x = @decimal(digits, scale + sign * power);\n"
+      "    return any != 0 ? at : -1;\n"
       "}\n" },
     { "piece",
       "/* Skips a piece of `header`; -1 if the text has something else. */\n"
@@ -213,13 +290,6 @@ static const helper helpers[] = {
       "    const long length = (long)(piece[1] - piece[0]);\n"
       "    return at >= 0 && length <= n - at && @same(text + at, header + piece[0], length) ? at + length\n"
       "                                                                                    : -1;\n"
-      "}\n" },
-    { "to_float",
-      "/* The float next to x; -1 if that is infinite. */\n"
-      "static float @to_float(double x)\n"
-      "{\n"
-      "    const double most = 3.4028234663852886e38;\n"
-      "    return x <= most ? (float)x : x < 3.4028235677e38 ? (float)most : -1.0f;\n"
       "}\n" },
     { "read_rates",
       "/* Reads the rate of each group. The settings around it must be those of `header`, whose pieces are\n"
@@ -234,59 +304,96 @@ static const helper helpers[] = {
       "        return 1;\n"
       "    }\n"
       "    for (int g = 0; g < groups; ++g) {\n"
-      "        double x;\n"
-      "        at = @number(file, at, n, &x);\n"
-      "        rates[g] = @to_float(x);\n"
+      "        float initial_rate;\n"
+      "        at = @number(file, at, n, &rates[g]);\n"
       "        if (at < 0 || !(rates[g] >= 0)) {\n"
       "            return 2;\n"
       "        }\n"
       "        at = @piece(file, at, n, header, pieces[2 * g + 1]);\n"
       "        if (at >= 0 && n - at > 16 && @same(file + at, initial, 16)) {\n"
-      "            at = @number(file, at + 16, n, &x);\n"
+      "            at = @number(file, at + 16, n, &initial_rate);\n"
       "        }\n"
       "        at = @piece(file, at, n, header, pieces[2 * g + 2]);\n"
       "    }\n"
       "    return at < 0 ? 2 : 0;\n"
       "}\n" },
-    { "put_rate",
-      "/* Writes a rate as 14 characters, with the fewest digits that give it back. One that is no number\n"
-      " * from 0 on is null, which nothing reads. */\n"
-      "static void @put_rate(unsigned char *to, float rate)\n"
+    { "whole",
+      "/* What is before the point of a number; all bits if it has more than 64. */\n"
+      "static uint64_t @whole(const uint16_t *x)\n"
       "{\n"
-      "    double x = (double)rate, unit = 1e8;\n"
+      "    uint64_t whole = 0;\n"
+      "    int large = 0;\n"
+      "    for (int i = 2 * @half - 1; i >= @half; --i) {\n"
+      "        large |= i >= @half + 4 && x[i] != 0;\n"
+      "        whole = whole << 16 | x[i];\n"
+      "    }\n"
+      "    return large != 0 ? ~(uint64_t)0 : whole;\n"
+      "}\n" },
+    { "put_bits",
+      "/* Puts a float into a number of zeros. */\n"
+      "static void @put_bits(uint16_t *x, float y)\n"
+      "{\n"
+      "    int at = 16 * @half;\n"
+      "    for (; y >= 1; ++at) {\n"
+      "        y *= 0.5f;\n"
+      "    }\n"
+      "    while (y > 0) {\n"
+      "        --at;\n"
+      "        y *= 2;\n"
+      "        if (y >= 1) {\n"
+      "            x[at / 16] = (uint16_t)(x[at / 16] | 1u << at % 16);\n"
+      "            y -= 1;\n"
+      "        }\n"
+      "    }\n"
+      "}\n" },
+    { "put_rate",
+      "/* Writes a rate as `length` characters. They give it back, with fewer digits where these suffice. A rate\n"
+      " * that is no number from 0 on is null, which nothing reads. */\n"
+      "static void @put_rate(unsigned char *to, float rate, int length)\n"
+      "{\n"
+      "    uint16_t x[2 * @half] = { 0 };\n"
+      "    uint64_t digits, most, unit = 1, some = 0;\n"
       "    int power = 0;\n"
-      "    long digits = 0;\n"
-      "    if (!(x >= 0 && x < 3.402824e38)) {\n"
-      "        for (int i = 0; i < 14; ++i) {\n"
-      "            to[i] = (unsigned char)\"null          \"[i];\n"
+      "    if (!(rate >= 0 && rate - rate == 0)) {\n"
+      "        for (int i = 0; i < length; ++i) {\n"
+      "            to[i] = (unsigned char)(i < 4 ? \"null\"[i] : ' ');\n"
       "        }\n"
       "        return;\n"
       "    }\n"
-      "    for (; x >= 10; ++power) {\n"
-      "        x /= 10;\n"
+      "    for (int i = 1; i < @digits; ++i) {\n"
+      "        unit *= 10;\n"
       "    }\n"
-      "    for (; x > 0 && x < 1; --power) {\n"
-      "        x *= 10;\n"
+      "    @put_bits(x, rate);\n"
+      "    for (; @whole(x) >= 10 * unit; ++power) {\n"
+      "        (void)@scale(x, -1);\n"
       "    }\n"
-      "    for (; unit >= 1; unit /= 10) {\n"
-      "        digits = (long)unit * (long)(x * (1e8 / unit) + 0.5);\n"
-      "        if (@to_float(@scaled((double)digits, power - 8)) == rate) {\n"
+      "    for (; rate > 0 && @whole(x) < unit; --power) {\n"
+      "        (void)@scale(x, 1);\n"
+      "    }\n"
+      "    digits = @whole(x) + (x[@half - 1] >> 15);\n"
+      "    most = 10 * unit;\n"
+      "    for (; unit > 0; unit /= 10) {\n"
+      "        some = (digits + unit / 2) / unit * unit;\n"
+      "        if (@decimal(some, power) == rate) {\n"
       "            break;\n"
       "        }\n"
       "    }\n"
-      "    if (digits >= 1000000000) {\n"
-      "        digits /= 10;\n"
+      "    if (some == most) { /* all digits were nines */\n"
+      "        some /= 10;\n"
       "        ++power;\n"
       "    }\n"
-      "    for (int i = 9; i >= 0; --i) {\n"
-      "        to[i] = (unsigned char)(i == 1 ? '.' : '0' + digits % 10);\n"
-      "        digits /= i == 1 ? 1 : 10;\n"
+      "    power = rate > 0 ? power + @digits - 1 : 0;\n"
+      "    for (int i = @digits; i >= 0; --i) {\n"
+      "        to[i] = (unsigned char)(i == 1 ? '.' : (int)('0' + some % 10));\n"
+      "        some /= i == 1 ? 1 : 10;\n"
       "    }\n"
-      "    to[10] = 'e';\n"
-      "    to[11] = power < 0 ? '-' : '+';\n"
+      "    to[@digits + 1] = 'e';\n"
+      "    to[@digits + 2] = power < 0 ? '-' : '+';\n"
       "    power = power < 0 ? -power : power;\n"
-      "    to[12] = (unsigned char)('0' + power / 10);\n"
-      "    to[13] = (unsigned char)('0' + power % 10);\n"
+      "    for (int i = length - 1; i > @digits + 2; --i) {\n"
+      "        to[i] = (unsigned char)('0' + power % 10);\n"
+      "        power /= 10;\n"
+      "    }\n"
       "}\n" },
 };
 /* clang-format on */
@@ -294,20 +401,23 @@ static const helper helpers[] = {
 enum { COUNT = sizeof helpers / sizeof *helpers };
 
 /* Adds the text of a helper, in which `@` becomes "NAME_weights_". */
-static void expand(const char *name, const char *text, adzi_text *to)
+static void expand(const adzi_c99 *c, const char *text, adzi_text *to)
 {
-    for (const char *at = text; *at != '\0'; ++at) {
+    for (const char *at = text; *at != '\0';) {
+        const size_t plain = strcspn(at, "@");
+        adzi_c99_add_plain(c, to, at, plain);
+        at += plain;
         if (*at == '@') {
-            adzi_text_format(to, "%s_weights_", name);
-        } else {
-            adzi_text_add_n(to, at, 1);
+            adzi_text_format(to, "%s_weights_", c->name);
+            ++at;
         }
     }
     adzi_text_add(to, "\n");
 }
 
-void adzi_weights_add_helpers(const char *name, const char *calls, adzi_text *to)
+void adzi_weights_add_helpers(const adzi_c99 *c, const char *calls, adzi_text *to)
 {
+    const char *name = c->name;
     bool used[COUNT] = { false };
     for (int i = COUNT - 1; i >= 0; --i) {
         char call[ADZI_C99_NAME + 40];
@@ -320,7 +430,7 @@ void adzi_weights_add_helpers(const char *name, const char *calls, adzi_text *to
     }
     for (int i = 0; i < COUNT; ++i) {
         if (used[i]) {
-            expand(name, helpers[i].text, to);
+            expand(c, helpers[i].text, to);
         }
     }
 }

@@ -60,11 +60,11 @@ typedef struct adzi_weights {
  * w->learnt_header. Call it after the functions were printed. False with the error recorded. */
 bool adzi_c99_print_weights(adzi_c99_writer *w, adz_module *module);
 
-/** The length of the number that stands for a learning rate in the header: 1.00000000e-03. */
-enum { ADZI_WEIGHTS_RATE = 14 };
+/** The number that stands for a learning rate in the header: as many digits as it may need. */
+const char *adzi_weights_rate(const adzi_c99 *c);
 
-/** text.c: adds those of the shared functions that `calls` calls. `name` is the prefix. */
-void adzi_weights_add_helpers(const char *name, const char *calls, adzi_text *to);
+/** text.c: adds those of the shared functions that `calls` calls. */
+void adzi_weights_add_helpers(const adzi_c99 *c, const char *calls, adzi_text *to);
 
 /** print.c: adds the constants and the two functions of a file. */
 void adzi_weights_print(adzi_weights *f);
