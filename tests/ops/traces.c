@@ -18,6 +18,7 @@ static const struct {
     { "masked_select", "by the program itself" },
     { "bincount", "by the program itself" },
     { "unique", "by the program itself" },
+    { "unique_dim", "by the program itself" },
     { "index_put", "by the program itself" }, /* with a mask */
     { "instance_norm", "in another way than through this tensor" },
 };

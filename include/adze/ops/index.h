@@ -330,6 +330,29 @@ ADZ_API adz_tensor *adz_take_along_dim(adz_tensor *x, adz_tensor *indices, int d
 ADZ_API adz_tensor *adz_searchsorted(adz_tensor *sorted, adz_tensor *values, bool right);
 
 /**
+ * Where values belong in lanes that are given with the order of their elements.
+ *
+ *     y = adz_searchsorted of the lane x[sorter[0]], x[sorter[1]], ...
+ *
+ * Use it with the result of adz_argsort, when the positions have to stay those of another tensor.
+ * PyTorch does not look whether the lanes ascend in this order.
+ *
+ * @param x       x[n] for values of any shape, or x[..., n] with a lane for each row of values; any
+ *                dtype but f16 and bf16
+ * @param sorter  shaped like x, i64 or i32; 0 .. n-1: the indices that sort each lane
+ * @param values  values[..., m] in x's dtype, with the leading sizes of x
+ * @param right   false for the position before elements that equal the value, PyTorch's default;
+ *                true for the one behind them
+ * @return        i64, shaped like values, 0 .. n, borrowed from the scope, or NULL
+ * @errors        ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_INDEX, ADZ_ERR_ARGUMENT (a lane does not
+ *                ascend in this order), ADZ_ERR_MEMORY
+ * @grad          none
+ * @see           torch.searchsorted with sorter
+ */
+ADZ_API adz_tensor *adz_searchsorted_by(
+    adz_tensor *x, adz_tensor *sorter, adz_tensor *values, bool right);
+
+/**
  * How often each number occurs, or the sum of the weights of each number.
  *
  *     y[v] = the number of i with x[i] = v, or the sum of weights[i] over them
@@ -370,6 +393,31 @@ ADZ_API adz_tensor *adz_bincount(adz_tensor *x, adz_tensor *weights, int64_t min
  * @see            torch.unique
  */
 ADZ_API adz_tensor *adz_unique(adz_tensor *x, adz_tensor **inverse, adz_tensor **counts);
+
+/**
+ * The distinct slices along one dimension, such as the distinct rows of a matrix for dim 0.
+ *
+ *     slice i of x = slice inverse[i] of y
+ *
+ * Slices are in ascending order of their first elements, then of their second ones, and so on in
+ * row-major order. 0 and -0 are equal. NaN is the largest, and a slice with a NaN equals no other
+ * one. The number of slices depends on x, so plans and exports refuse the call.
+ *
+ * @param x        rank 1 or more, any dtype but f16 and bf16; slices of one element or more
+ * @param dim      0 .. rank-1, or -rank .. -1 counted from the last
+ * @param inverse  receives the index in y of each slice, i64 [size of dim], borrowed from the
+ *                 scope; NULL after a failure; may be NULL
+ * @param counts   receives how often each slice occurs, i64 [K], borrowed from the scope; NULL
+ *                 after a failure; may be NULL
+ * @return         y, shaped like x with K slices along dim, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_DIM, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_STATE (in a plan),
+ *                 ADZ_ERR_UNSUPPORTED (in an export), ADZ_ERR_MEMORY
+ * @grad           x, to any order: the gradient of a slice goes to its first occurrence, where
+ *                 PyTorch has an error; saves indices
+ * @see            torch.unique with dim
+ */
+ADZ_API adz_tensor *adz_unique_dim(
+    adz_tensor *x, int dim, adz_tensor **inverse, adz_tensor **counts);
 
 /**
  * Writes or adds values at coordinates.

@@ -354,6 +354,28 @@ ADZ_API adz_tensor *adz_quantile(
     adz_tensor *x, double q, int dim, bool keepdim, adz_quantile_rule rule);
 
 /**
+ * Several quantiles along one dimension, which share one sort.
+ *
+ *     y[k] = adz_quantile of x for q[k]
+ *
+ * In an exported file a q outside 0 .. 1 gives NaN.
+ *
+ * @param x        f32 or f64, one element or more along dim
+ * @param q        q[K] or rank 0, in x's dtype, each from 0 to 1
+ * @param dim      0 .. rank-1, or -rank .. -1 counted from the last
+ * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
+ * @param rule     what counts between two elements
+ * @return         y[K, ...] with the shape that adz_quantile gives for x in place of the dots, or
+ *                 without K for q of rank 0; borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_SHAPE, ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad           x and, for ADZ_QUANTILE_LINEAR, q; to any order; saves the indices of the sorted
+ *                 elements
+ * @see            torch.quantile with a tensor q
+ */
+ADZ_API adz_tensor *adz_quantiles(
+    adz_tensor *x, adz_tensor *q, int dim, bool keepdim, adz_quantile_rule rule);
+
+/**
  * Running products along one dimension.
  *
  *     y_i = x_0 x_1 ... x_i

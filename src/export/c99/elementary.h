@@ -255,7 +255,28 @@ static const function elementary[] = {
     { "atan2", "atan2f", NULL },
     { "erfc", "erfcf", NULL },
     { "lgamma", "lgammaf", NULL },
-    { "fmod", "fmodf", NULL },
+    { "fmod", "fmodf",
+      "/* What is left of x when multiples of y are taken away, the largest ones first. Nothing is rounded. */\n"
+      "static float @fmod(float x, float y)\n"
+      "{\n"
+      "    const float b = y < 0 ? -y : y;\n"
+      "    float a = x < 0 ? -x : x, d = b;\n"
+      "    if (!(b > 0) || a - a != 0) {\n"
+      "        return 0.0f / 0.0f;\n"
+      "    }\n"
+      "    if (a < b) {\n"
+      "        return x;\n"
+      "    }\n"
+      "    while (a - d >= d) {\n"
+      "        d += d;\n"
+      "    }\n"
+      "    while (d > b) {\n"
+      "        a = a >= d ? a - d : a;\n"
+      "        d *= 0.5f;\n"
+      "    }\n"
+      "    a = a >= b ? a - b : a;\n"
+      "    return x < 0 ? -a : a;\n"
+      "}\n" },
     { "copysign", "copysignf",
       "static float @copysign(float x, float y)\n"
       "{\n"

@@ -20,7 +20,5 @@ const adzi_row adzi_rows_index[] = {
     { .op = "rows", .internal = true, C99(index_select), .onnx = { .refused = GRADIENT } },
     { .op = "rows_sum", .internal = true, C99(rows_sum), .onnx = { .refused = GRADIENT } },
     { .op = "scatter_add", C99(scatter_add), ONNX(scatter_add, none, NULL) },
-    { .op = "searchsorted" },
-    { .op = "topk", C99(topk), ONNX(topk, but_dim, NULL) },
     { .op = NULL },
 };

@@ -41,6 +41,8 @@
     FUNCTION(atan2, adz_atan2(x, z))             \
     FUNCTION(hypot, adz_hypot(x, z))             \
     FUNCTION(copysign, adz_copysign(x, z))       \
+    FUNCTION(fmod, adz_fmod(x, z))               \
+    FUNCTION(remainder, adz_remainder(x, z))     \
     FUNCTION(logaddexp, adz_logaddexp(x, z))
 
 enum { SPECIAL = 30, DRAWN = 4000, NUMBERS = SPECIAL * SPECIAL + DRAWN };

@@ -96,6 +96,8 @@ CASE(p_div, adz_div(x, z))
 CASE(p_maximum, adz_maximum(x, z))
 CASE(p_minimum, adz_minimum(x, z))
 CASE(p_pow, adz_pow(x, z))
+CASE(p_fmod, adz_fmod(x, z))
+CASE(p_remainder, adz_remainder(x, z))
 CASE(p_eq, adz_eq(x, z))
 CASE(p_ne, adz_ne(x, z))
 CASE(p_lt, adz_lt(x, z))
@@ -113,7 +115,7 @@ static void pairs_of_special_floats(void **state)
     adz_scope *scope = adz_scope_open();
     static const batch_case cases[] = { ROW(p_add), ROW(p_sub), ROW(p_mul), ROW(p_div),
         ROW(p_maximum), ROW(p_minimum), ROW(p_eq), ROW(p_ne), ROW(p_lt), ROW(p_le), ROW(p_gt),
-        ROW(p_ge), ROW(p_and), ROW(p_or), ROW(p_xor), ROW(p_where) };
+        ROW(p_ge), ROW(p_and), ROW(p_or), ROW(p_xor), ROW(p_where), ROW(p_fmod), ROW(p_remainder) };
     adz_tensor *x, *z;
     all_pairs(&x, &z);
     static const batch_case powers[] = { ROW(p_pow) }; /* the logarithm's error grows with y */

@@ -33,10 +33,16 @@ FACT(items_do_not_mix)
     ASSERT_VALUES(adz_det(adz_expand(a, ADZ_SHAPE(3, 2, 2))), ADZ_F64, 0, 0, 0);
 }
 
+FACT(the_same_bits_without_a_gradient)
+{
+    assert_same_bits_without_gradient(adz_det);
+}
+
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(signs_follow_exchanges),
     cmocka_unit_test(singular_matrices_have_gradients),
     cmocka_unit_test(items_do_not_mix),
+    cmocka_unit_test(the_same_bits_without_a_gradient),
 };
 
 const op_case det_case = {

@@ -78,4 +78,24 @@ static inline void assert_items_do_not_mix(adz_tensor *(*of)(adz_tensor *a), boo
     }
 }
 
+/* Fails unless `call` has the same bits with and without a gradient, for batches of several sizes
+ * of matrices with singular and with very large and small ones. Without one no factors are kept. */
+static inline void assert_same_bits_without_gradient(adz_tensor *(*call)(adz_tensor *))
+{
+    adz_manual_seed(11);
+    for (int64_t n = 0; n <= 18; n += n < 4 ? 1 : 7) {
+        for (int64_t items = 1; items <= 41; items += 8) {
+            adz_tensor *a = adz_randn(ADZ_SHAPE(items, n, n), ADZ_F64);
+            adz_tensor *scale =
+                adz_exp(adz_mul_number(adz_randn(ADZ_SHAPE(items, 1, 1), ADZ_F64), 60));
+            adz_tensor *zero = adz_gt_number(adz_rand(ADZ_SHAPE(items, n, 1), ADZ_F64), 0.9);
+            a = adz_masked_fill(adz_mul(a, scale), zero, 0);
+            adz_tensor *plain = call(a), *kept = call(adz_requires_grad_(adz_clone(a), true));
+            assert_non_null(plain);
+            assert_memory_equal(adz_tensor_data_f64(plain), adz_tensor_data_f64(adz_detach(kept)),
+                (size_t)items * sizeof(double));
+        }
+    }
+}
+
 #endif

@@ -43,9 +43,26 @@ FACT(products_out_of_range_have_logarithms)
     assert_true(adz_tensor_at(logarithms(MATRIX(1, INFINITY)), NULL) == (double)INFINITY);
 }
 
+static adz_tensor *size_of(adz_tensor *a)
+{
+    return adz_slogdet(a, NULL);
+}
+static adz_tensor *sign_of(adz_tensor *a)
+{
+    adz_tensor *sign = NULL;
+    return adz_slogdet(a, &sign) != NULL ? sign : NULL;
+}
+
+FACT(the_same_bits_without_a_gradient)
+{
+    assert_same_bits_without_gradient(size_of);
+    assert_same_bits_without_gradient(sign_of);
+}
+
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(logarithms_do_not_overflow),
     cmocka_unit_test(items_do_not_mix),
+    cmocka_unit_test(the_same_bits_without_a_gradient),
     cmocka_unit_test(products_out_of_range_have_logarithms),
 };
 

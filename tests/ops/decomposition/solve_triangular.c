@@ -23,7 +23,30 @@ FACT(zeros_on_a_diagonal_are_named)
     adz_tensor *a = adz_reshape(VALUES(ADZ_F64, 1, 0, 0, 1, 1, 1, 1, 0), ADZ_SHAPE(2, 1, 2, 2));
     ASSERT_REFUSED(adz_solve_triangular(a, MATRIX(1, 1, 1), true, true, false), ADZ_ERR_NUMERIC,
         "a[2, 1, 2, 2], item [1, 0] is singular: element 1 of its diagonal is 0");
+    adz_tensor *three = adz_ones(ADZ_SHAPE(3, 2, 1), ADZ_F64); /* three systems for each matrix */
+    ASSERT_REFUSED(adz_solve_triangular(a, three, true, true, false), ADZ_ERR_NUMERIC,
+        "a[2, 1, 2, 2], item [1, 0] is singular: element 1 of its diagonal is 0");
     assert_non_null(adz_solve_triangular(a, MATRIX(1, 1, 1), true, true, true));
+}
+
+/* The first zero of the first item that has one, wherever items are solved together. */
+FACT(zeros_in_a_large_batch_are_named)
+{
+    for (int64_t n = 8; n <= 20; n += 12) {
+        adz_tensor *a = adz_clone(adz_expand(adz_eye(n, n, ADZ_F64), ADZ_SHAPE(21, n, n)));
+        double *e = adz_tensor_data_f64(a);
+        e[(13 * n + 3) * n + 3] = e[(13 * n + 5) * n + 5] = e[(14 * n + 1) * n + 1] = 0;
+        adz_tensor *each = adz_ones(ADZ_SHAPE(21, n, 1), ADZ_F64);
+        adz_tensor *one = adz_ones(ADZ_SHAPE(n, 1), ADZ_F64);
+        ASSERT_REFUSED(adz_solve_triangular(a, each, true, true, false), ADZ_ERR_NUMERIC,
+            "item [13] is singular: element 3 of its diagonal is 0");
+        ASSERT_REFUSED(adz_solve_triangular(a, one, false, true, false), ADZ_ERR_NUMERIC,
+            "item [13] is singular: element 3 of its diagonal is 0");
+        assert_non_null(adz_solve_triangular(a, each, true, true, true));
+        each = adz_ones(ADZ_SHAPE(2, 21, n, 1), ADZ_F64);
+        ASSERT_REFUSED(adz_solve_triangular(a, each, true, true, false), ADZ_ERR_NUMERIC,
+            "item [13] is singular: element 3 of its diagonal is 0");
+    }
 }
 
 FACT(every_side_and_triangle_solves)
@@ -63,6 +86,7 @@ FACT(items_do_not_mix)
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(the_other_triangle_is_not_read),
     cmocka_unit_test(zeros_on_a_diagonal_are_named),
+    cmocka_unit_test(zeros_in_a_large_batch_are_named),
     cmocka_unit_test(every_side_and_triangle_solves),
     cmocka_unit_test(items_do_not_mix),
 };

@@ -28,7 +28,7 @@ adz_tensor *adz_det(adz_tensor *a)
     adzi_call call;
     adzi_lu factors;
     if (!ADZI_ENTER(&call, det, a) || !adzi_want_square(&call, 0, "a") ||
-        !adzi_lu_factor("det", a, false, &factors)) {
+        !adzi_lu_factor_kept(&call, a, &factors)) {
         return NULL;
     }
     adz_tensor *missing = adzi_new_batch(&call, (adz_dtype)a->dtype, a, 0, 0, 0);
@@ -41,7 +41,7 @@ adz_tensor *adz_det(adz_tensor *a)
     adzi_save_result(&call, 0, y);
     adzi_save_lu(&call, &factors);
     adzi_save_extra(&call, 2, missing);
-    adzi_lu_determinant(
-        &factors, (adzi_lu_determinant_args){ .det = y->data, .missing = missing->data });
+    adzi_lu_determinant(&factors, (adzi_lu_determinant_args){ .det = y->data,
+                                      .missing = factors.pivots != NULL ? missing->data : NULL });
     return adzi_leave(&call, y);
 }

@@ -28,6 +28,15 @@ bool adzi_lu_factor(const char *op, adz_tensor *a, bool regular, adzi_lu *factor
     return !regular || adzi_nothing_found(op, found, a, "a", "is singular: pivot %lld is 0");
 }
 
+bool adzi_lu_factor_kept(const adzi_call *call, adz_tensor *a, adzi_lu *factors)
+{
+    if (call->record || call->told || adzi_columns(a) > ADZI_LU_ALONE) {
+        return adzi_lu_factor(call->op->name, a, false, factors);
+    }
+    *factors = (adzi_lu){ adzi_compact(call->op->name, a), NULL };
+    return factors->lu != NULL;
+}
+
 void adzi_lu_solve(const adzi_lu *factors, adz_tensor *x, bool transposed, bool identity)
 {
     const int64_t n = adzi_rows(x), k = adzi_columns(x);
@@ -53,10 +62,15 @@ void adzi_lu_solve(const adzi_lu *factors, adz_tensor *x, bool transposed, bool 
 void adzi_lu_determinant(const adzi_lu *factors, adzi_lu_determinant_args args)
 {
     args.lu = factors->lu->data;
-    args.pivots = (const int64_t *)(const void *)factors->pivots->data;
     args.n = adzi_columns(factors->lu);
+    double work = 16 * (double)args.n;
+    if (factors->pivots != NULL) {
+        args.pivots = (const int64_t *)(const void *)factors->pivots->data;
+    } else {
+        work += (double)args.n * (double)args.n * (double)args.n * 2 / 3;
+    }
     adzi_launch(KERNEL_FOR(lu_determinant, factors->lu->dtype), &args, adzi_items(factors->lu),
-        adzi_items_grain(16 * (double)args.n));
+        adzi_items_grain(work));
 }
 
 void adzi_save_lu(adzi_call *call, const adzi_lu *factors)

@@ -5,7 +5,8 @@
 #include "autograd/op.h"
 #include "autograd/ops/decomposition/lu.kernel.h"
 
-/** The factors of a batch of matrices: lu[..., n, n] and pivots[..., n], i64. */
+/** The factors of a batch of matrices: lu[..., n, n] and pivots[..., n], i64. Without pivots, lu is
+ * matrices that adzi_lu_determinant factors by itself. */
 typedef struct adzi_lu {
     adz_tensor *lu, *pivots;
 } adzi_lu;
@@ -13,6 +14,10 @@ typedef struct adzi_lu {
 /** Factors the matrices of `a`, borrowed from the scope. With `regular`, fails with ADZ_ERR_NUMERIC
  * if a pivot is 0. */
 bool adzi_lu_factor(const char *op, adz_tensor *a, bool regular, adzi_lu *factors);
+
+/** Factors the matrices of `a` if the call keeps the factors or the matrices are large. Else the
+ * result has no pivots. */
+bool adzi_lu_factor_kept(const adzi_call *call, adz_tensor *a, adzi_lu *factors);
 
 /** Launches the solve of all items of `x`, which holds b. */
 void adzi_lu_solve(const adzi_lu *factors, adz_tensor *x, bool transposed, bool identity);

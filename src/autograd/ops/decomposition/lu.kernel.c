@@ -231,8 +231,20 @@ static elem KERNEL(product_of_pivots)(const elem *lu, const int64_t *pivots, int
 static inline elem KERNEL(parts_of_log)(
     const elem *lu, const int64_t *pivots, int64_t n, double *sum, double *product)
 {
-    elem sign = 1;
+    /* Usually no product of pivots comes near an end of the range. */
+    bool usual = n <= ADZI_LU_ALONE, negative = false;
     *sum = 0;
+    *product = 1;
+    for (int64_t i = 0; i < n && usual; ++i) {
+        const double u = (double)lu[i * n + i], size = fabs(u);
+        usual = (size > 0x1p-25) & (size < 0x1p25);
+        negative ^= (u < 0) ^ (pivots[i] != i);
+        *product *= size;
+    }
+    if (usual) {
+        return negative ? -ELEM(1) : ELEM(1);
+    }
+    elem sign = 1;
     *product = 1;
     for (int64_t i = 0; i < n; ++i) {
         const elem u = lu[i * n + i];
@@ -283,9 +295,9 @@ static void KERNEL(fill_pivots)(elem *lu, int64_t n)
     }
 }
 
-void KERNEL(lu_determinant)(const void *block, int64_t begin, int64_t end)
+/* The determinants of factors. */
+static void KERNEL(determinants)(const adzi_lu_determinant_args *args, int64_t begin, int64_t end)
 {
-    const adzi_lu_determinant_args *args = block;
     const int64_t n = args->n;
     if (args->det == NULL) {
         KERNEL(write_logs)(args, begin, end);
@@ -297,11 +309,44 @@ void KERNEL(lu_determinant)(const void *block, int64_t begin, int64_t end)
         const elem det = KERNEL(product_of_pivots)(lu, pivots, n);
         ((elem *)(void *)args->det)[item] = det;
         elem missing = 0;
-        if (det == 0) {
+        if (det == 0 && args->missing != NULL) {
             KERNEL(fill_pivots)(lu, n);
             missing = KERNEL(product_of_pivots)(lu, pivots, n);
         }
-        ((elem *)(void *)args->missing)[item] = missing;
+        if (args->missing != NULL) {
+            ((elem *)(void *)args->missing)[item] = missing;
+        }
+    }
+}
+
+/* An array of elements from item `first` on; NULL stays NULL. */
+static char *KERNEL(from_item)(char *array, int64_t first)
+{
+    return array != NULL ? array + first * (int64_t)sizeof(elem) : NULL;
+}
+
+void KERNEL(lu_determinant)(const void *block, int64_t begin, int64_t end)
+{
+    const adzi_lu_determinant_args *args = block;
+    if (args->pivots != NULL) {
+        KERNEL(determinants)(args, begin, end);
+        return;
+    }
+    /* Factors of some matrices stay in the first-level cache, where the determinants read them. */
+    elem lu[LOGARITHMS * ADZI_LU_ALONE * ADZI_LU_ALONE] __attribute__((aligned(64)));
+    int64_t pivots[LOGARITHMS * ADZI_LU_ALONE], found[LOGARITHMS];
+    for (int64_t first = begin; first < end; first += LOGARITHMS) {
+        const int64_t items = end - first < LOGARITHMS ? end - first : LOGARITHMS;
+        const adzi_lu_args factor = { KERNEL(from_item)(args->lu, first * args->n * args->n),
+            (char *)lu, pivots, found, args->n };
+        KERNEL(lu_factor)(&factor, 0, items);
+        const adzi_lu_determinant_args rest = { .lu = (char *)lu,
+            .pivots = pivots,
+            .n = args->n,
+            .det = KERNEL(from_item)(args->det, first),
+            .sign = KERNEL(from_item)(args->sign, first),
+            .logabs = KERNEL(from_item)(args->logabs, first) };
+        KERNEL(determinants)(&rest, 0, items);
     }
 }
 

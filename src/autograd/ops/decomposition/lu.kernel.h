@@ -29,10 +29,13 @@ typedef struct adzi_lu_solve_args {
     bool identity;   /**< b is the identity, and x holds nothing */
 } adzi_lu_solve_args;
 
+enum { ADZI_LU_ALONE = 16 }; /**< rows of the largest matrix whose factors need not be kept */
+
 /** Arguments of lu_determinant. Pointers that are NULL are not written to. */
 typedef struct adzi_lu_determinant_args {
     char *lu; /**< gets small numbers in place of pivots that are 0, if `missing` is wanted */
-    const int64_t *pivots;
+    const int64_t *pivots; /**< NULL if lu is matrices that are yet to be factored, which stay as
+                                they are; then n is at most ADZI_LU_ALONE */
     int64_t n;
     char *det;           /**< [items] */
     char *missing;       /**< [items]: what is added to det by these small numbers */

@@ -31,7 +31,7 @@ adz_tensor *adz_slogdet(adz_tensor *a, adz_tensor **sign)
         *sign = NULL;
     }
     if (!ADZI_ENTER(&call, slogdet, a) || !adzi_want_square(&call, 0, "a") ||
-        !adzi_lu_factor("slogdet", a, false, &factors)) {
+        !adzi_lu_factor_kept(&call, a, &factors)) {
         return NULL;
     }
     adz_tensor *signs = adzi_new_batch(&call, (adz_dtype)a->dtype, a, 0, 0, 0);

@@ -63,22 +63,30 @@ static bool shape_of_x(const adz_tensor *a, const adz_tensor *b, int *rank, int6
     return true;
 }
 
-/* Fails if an element of a diagonal is 0. */
-static bool no_zero(adz_tensor *a, adzi_triangular_args args)
+/* Solves for x, which holds b. Fails if an element of a diagonal is 0. Where each item has its own
+ * matrix, the solve looks for zeros, so that a is read once. */
+static bool solve(adz_tensor *a, adz_tensor *x, adzi_triangular_args args)
 {
-    if (args.unit) {
-        return true;
-    }
-    const adz_tensor *found = adzi_new_findings("solve_triangular", a);
-    if (found == NULL) {
+    const adz_tensor *found = args.unit ? NULL : adzi_new_findings("solve_triangular", a);
+    if (!args.unit && found == NULL) {
         return false;
     }
-    args.found = (int64_t *)(void *)found->data;
-    args.lead = adzi_lead_of(a, a->rank - 2, a->sizes);
-    adzi_launch(
-        KERNEL_FOR(zero_diagonal, a->dtype), &args, found->numel, adzi_items_grain((double)args.n));
-    return adzi_nothing_found(
-        "solve_triangular", found, a, "a", "is singular: element %lld of its diagonal is 0");
+    args.found = found != NULL ? (int64_t *)(void *)found->data : NULL;
+    if (found != NULL && (x->numel == 0 || adzi_items(x) != found->numel)) {
+        args.lead = adzi_lead_of(a, a->rank - 2, a->sizes);
+        adzi_launch(KERNEL_FOR(zero_diagonal, a->dtype), &args, found->numel,
+            adzi_items_grain((double)args.n));
+        args.found = NULL;
+    }
+    args.x = x->data;
+    args.lead = adzi_lead_of(a, x->rank - 2, x->sizes);
+    if (x->numel > 0) {
+        const double work = (double)args.n * (double)args.n * (double)args.k;
+        adzi_launch(
+            KERNEL_FOR(solve_triangular, a->dtype), &args, adzi_items(x), adzi_items_grain(work));
+    }
+    return found == NULL || adzi_nothing_found("solve_triangular", found, a, "a",
+                                "is singular: element %lld of its diagonal is 0");
 }
 
 adz_tensor *adzi_solve_triangular(
@@ -105,24 +113,18 @@ adz_tensor *adzi_solve_triangular(
         .n = sizes[rank - 2],
         .k = sizes[rank - 1] };
     const triangular_attr attr = { upper, transposed, unitriangular };
-    if (!no_zero(t, args)) {
+    adz_tensor *x = adzi_new(&call, (adz_dtype)t->dtype, rank, sizes);
+    if (x == NULL) {
         return NULL;
     }
-    adz_tensor *x = adzi_new(&call, (adz_dtype)t->dtype, rank, sizes);
-    if (x == NULL || !adzi_record(&call, 1, &x, &attr, sizeof attr)) {
+    /* The solve comes before the record, because a may be singular. */
+    adzi_copy(x, call.in[1]);
+    if (!solve(t, x, args) || !adzi_record(&call, 1, &x, &attr, sizeof attr)) {
         return NULL;
     }
     adzi_save_input(&call, 0);
     if (adzi_wants(&call, 0)) {
         adzi_save_result(&call, 0, x);
-    }
-    adzi_copy(x, call.in[1]);
-    args.x = x->data;
-    args.lead = adzi_lead_of(t, rank - 2, sizes);
-    if (x->numel > 0) {
-        const double work = (double)args.n * (double)args.n * (double)args.k;
-        adzi_launch(
-            KERNEL_FOR(solve_triangular, t->dtype), &args, adzi_items(x), adzi_items_grain(work));
     }
     return adzi_leave(&call, x);
 }

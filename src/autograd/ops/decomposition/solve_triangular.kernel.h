@@ -15,7 +15,8 @@ typedef struct adzi_triangular_args {
     bool unit;
     char *x; /**< holds b, and gets the result: [items, n, k] */
     int64_t n, k;
-    int64_t *found; /**< zero_diagonal: the first zero of each diagonal, counted from 1 */
+    int64_t *found; /**< gets the first zero of each diagonal, counted from 1, or 0; may be NULL for
+                         solve_triangular, and has an element for each item of x otherwise */
 } adzi_triangular_args;
 
 #endif

@@ -10,11 +10,11 @@
 #ifndef elem
 #include <string.h>
 
-#include "autograd/ops/index/sort.kernel.h"
+#include "autograd/ops/order/sort.kernel.h"
 
 enum { DIGITS = 256 }; /* values of a byte */
 
-#define THIS_FILE "autograd/ops/index/sort.kernel.c"
+#define THIS_FILE "autograd/ops/order/sort.kernel.c"
 #include "tensor/kernel/each_type.h"
 #else
 

@@ -1,6 +1,6 @@
 /* Arguments of the kernel sort_lanes, which sorts whole lanes. A unit is a worker. */
-#ifndef ADZI_AUTOGRAD_OPS_INDEX_SORT_KERNEL_H
-#define ADZI_AUTOGRAD_OPS_INDEX_SORT_KERNEL_H
+#ifndef ADZI_AUTOGRAD_OPS_ORDER_SORT_KERNEL_H
+#define ADZI_AUTOGRAD_OPS_ORDER_SORT_KERNEL_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
-#include "autograd/ops/index/topk.kernel.h"
+#include "autograd/ops/order/topk.kernel.h"
 
 #include "autograd/op.h"
-#include "autograd/ops/index/sort.kernel.h"
+#include "autograd/ops/order/sort.kernel.h"
 #include "base/alloc.h"
 
 /* The k largest or smallest elements along one dimension, torch.topk.

@@ -4,9 +4,9 @@
  *
  * A unit is one value. NaN counts as the largest element, as sort has it. */
 #ifndef elem
-#include "autograd/ops/index/searchsorted.kernel.h"
+#include "autograd/ops/order/searchsorted.kernel.h"
 
-#define THIS_FILE "autograd/ops/index/searchsorted.kernel.c"
+#define THIS_FILE "autograd/ops/order/searchsorted.kernel.c"
 #include "tensor/kernel/each_type.h"
 #else
 

@@ -1,4 +1,4 @@
-#include "autograd/ops/index/searchsorted.kernel.h"
+#include "autograd/ops/order/searchsorted.kernel.h"
 
 #include "autograd/op.h"
 
@@ -83,7 +83,7 @@ static adz_status report(const void *block)
                ? ADZ_OK
                : adzi_error("searchsorted", ADZ_ERR_ARGUMENT,
                      "element %lld of lane %lld of sorted is less than the one before "
-                     "it; sort the lanes with adz_sort",
+                     "it; sort the lanes with adz_sort, or their indices with adz_argsort",
                      (long long)(*args->bad % args->n), (long long)(*args->bad / args->n));
 }
 

@@ -1,6 +1,6 @@
 /* Arguments of the kernels of searchsorted. */
-#ifndef ADZI_AUTOGRAD_OPS_INDEX_SEARCHSORTED_KERNEL_H
-#define ADZI_AUTOGRAD_OPS_INDEX_SEARCHSORTED_KERNEL_H
+#ifndef ADZI_AUTOGRAD_OPS_ORDER_SEARCHSORTED_KERNEL_H
+#define ADZI_AUTOGRAD_OPS_ORDER_SEARCHSORTED_KERNEL_H
 
 #include <stdbool.h>
 #include <stdint.h>

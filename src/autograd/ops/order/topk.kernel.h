@@ -1,7 +1,7 @@
 /* Arguments of the kernel topk. A unit is one lane along dim, numbered outer * inner_size + inner.
  */
-#ifndef ADZI_AUTOGRAD_OPS_INDEX_TOPK_KERNEL_H
-#define ADZI_AUTOGRAD_OPS_INDEX_TOPK_KERNEL_H
+#ifndef ADZI_AUTOGRAD_OPS_ORDER_TOPK_KERNEL_H
+#define ADZI_AUTOGRAD_OPS_ORDER_TOPK_KERNEL_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -16,7 +16,7 @@
 #ifndef elem
 #include <string.h>
 
-#include "autograd/ops/index/topk.kernel.h"
+#include "autograd/ops/order/topk.kernel.h"
 #include "base/isa.h"
 
 enum {
@@ -62,7 +62,7 @@ static inline int64_t largest_below(const int64_t *keys, int64_t n, int64_t belo
 #undef KERNEL
 #endif
 
-#define THIS_FILE "autograd/ops/index/topk.kernel.c"
+#define THIS_FILE "autograd/ops/order/topk.kernel.c"
 #include "tensor/kernel/each_type.h"
 #else
 
