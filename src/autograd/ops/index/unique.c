@@ -47,7 +47,7 @@ adz_tensor *adz_unique(adz_tensor *x, adz_tensor **inverse, adz_tensor **counts)
     if (!adzi_check_tensor(op, "x", x) || !adzi_elements_decide(op, x)) {
         return NULL;
     }
-    if (x->dtype == ADZ_F16 || x->dtype == ADZ_BF16) {
+    if (adzi_is_half((adz_dtype)x->dtype)) {
         return adzi_fail(op, ADZ_ERR_DTYPE, "x is %s, which is for storage; convert it with adz_to",
             adz_dtype_name((adz_dtype)x->dtype));
     }
