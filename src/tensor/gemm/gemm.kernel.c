@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "tensor/gemm/gemm_product.kernel.h"
+#include "tensor/kernel/half.h"
 
 enum {
     TILE_ROWS = 4,    /* rows of C in registers at a time, two vectors wide */
@@ -435,9 +436,10 @@ void KERNEL(gemm_sum_rows)(const void *opaque, int64_t begin, int64_t end)
     for (; begin < end; ++begin) {
         const product g = KERNEL(product_of)(args, begin);
         if (g.m == 1 && !args->tb) {
-            KERNEL(sum_of_rows)(&g, g.a, g.ap, g.b, g.ldb, g.n, 1, 1);
+            SUM_OF_ROWS(args->b_stored)(&g, g.a, g.ap, args->b, g.ldb, g.n, 1, 1);
         } else {
-            KERNEL(sum_of_rows)(&g, g.b, args->tb ? 1 : g.ldb, g.a, g.ap, g.m, g.ldc, 0);
+            SUM_OF_ROWS(args->a_stored)
+            (&g, g.b, args->tb ? 1 : g.ldb, args->a, g.ap, g.m, g.ldc, 0);
         }
     }
 }

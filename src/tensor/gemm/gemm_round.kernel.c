@@ -4,6 +4,9 @@
 #include "tensor/gemm/round.h"
 #include "tensor/kernel/half.h"
 #include "base/isa.h"
+#ifdef ADZI_X86
+#include <immintrin.h>
+#endif
 
 /* x rounded to bf16. A NaN stays a NaN and is made quiet. Without a branch, so that loops
  * vectorise. */
@@ -12,6 +15,24 @@ static inline float rounded(float x)
     uint32_t bits = adzi_bits_of(x);
     uint32_t nearest = bits + 0x7fffu + ((bits >> 16) & 1u), quiet = bits | 0x400000u;
     return adzi_float_of(((bits & 0x7fffffffu) > 0x7f800000u ? quiet : nearest) & 0xffff0000u);
+}
+
+/* y[0 .. n - 1] from f16, by the instruction for it where there is one. */
+static void widen_f16(float *restrict y, const uint16_t *restrict x, int64_t n)
+{
+    int64_t j = 0;
+#if defined(__AVX512F__)
+    for (; j + 16 <= n; j += 16) {
+        _mm512_storeu_ps(y + j, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(x + j))));
+    }
+#elif defined(__F16C__)
+    for (; j + 8 <= n; j += 8) {
+        _mm256_storeu_ps(y + j, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(x + j))));
+    }
+#endif
+    for (; j < n; ++j) {
+        y[j] = adzi_from_f16(x[j]);
+    }
 }
 
 /* One row. The elements of `from` have the type `stored`, of which `value` makes an f32. */
@@ -36,7 +57,7 @@ void KERNEL_OF(gemm_round, f32)(const void *opaque, int64_t begin, int64_t end)
         } else if (r->stored == ADZ_F16 && r->rounds) {
             COPY_ROW(uint16_t, ROUNDED_F16)
         } else if (r->stored == ADZ_F16) {
-            COPY_ROW(uint16_t, adzi_from_f16)
+            widen_f16(y, (const uint16_t *)from + at, r->columns);
         } else {
             COPY_ROW(float, rounded)
         }

@@ -54,7 +54,9 @@ static size_t bytes_of(bool half, int64_t width, int64_t k)
 adzi_gemm_widths adzi_gemm_widths_of(const adzi_gemm_args *g, int64_t most, bool a_whole)
 {
     const bool a = adzi_is_half((adz_dtype)g->a_stored), b = adzi_is_half((adz_dtype)g->b_stored);
-    adzi_gemm_widths widths = { .rows = width_of(a && !a_whole, g->m, g->k, most),
+    adzi_gemm_widths widths = { .a = a,
+        .b = b,
+        .rows = width_of(a && !a_whole, g->m, g->k, most),
         .columns = width_of(b, g->n, g->k, most) };
     widths.for_a = bytes_of(a, widths.rows, g->k);
     widths.bytes = widths.for_a + bytes_of(b, widths.columns, g->k);
@@ -77,7 +79,7 @@ static const float *widen(
 
 /* Where operands are widened, and how much of them at a time. */
 typedef struct room {
-    int64_t rows, columns, depth;
+    adzi_gemm_widths widths;
     float *a, *b;
 } room;
 
@@ -92,10 +94,10 @@ static void compute_columns(
     const adzi_gemm_args *g, const room *r, adzi_gemm_compute compute, const void *opaque)
 {
     for (int64_t j = 0, n = 0; j < g->n; j += n) {
-        n = next_of(g->n - j, r->columns);
+        n = next_of(g->n - j, r->widths.columns);
         adzi_gemm_args part =
             adzi_gemm_part(g, &(adzi_gemm_block){ .rows = g->m, .column = j, .columns = n });
-        if (adzi_is_half((adz_dtype)part.b_stored)) {
+        if (r->widths.b) {
             const int64_t columns = part.tb ? part.k : n;
             part.b = widen(part.b_stored, part.b, part.tb ? n : part.k, columns, part.ldb, r->b);
             part.ldb = columns;
@@ -111,10 +113,10 @@ static void compute_rows(
     const adzi_gemm_args *g, const room *r, adzi_gemm_compute compute, const void *opaque)
 {
     for (int64_t i = 0, m = 0; i < g->m; i += m) {
-        m = next_of(g->m - i, r->rows);
+        m = next_of(g->m - i, r->widths.rows);
         adzi_gemm_args part =
             adzi_gemm_part(g, &(adzi_gemm_block){ .row = i, .rows = m, .columns = g->n });
-        if (adzi_is_half((adz_dtype)part.a_stored)) {
+        if (r->widths.a) {
             const int64_t columns = part.ta ? m : part.k;
             part.a = widen(part.a_stored, part.a, part.ta ? part.k : m, columns, part.lda, r->a);
             part.lda = columns;
@@ -126,10 +128,13 @@ static void compute_rows(
 }
 
 /* Computes a product in parts of k that are added to C, with memory on the stack. */
-static void compute_spare(const adzi_gemm_args *g, adzi_gemm_compute compute, const void *opaque)
+static void compute_spare(const adzi_gemm_args *g, const adzi_gemm_widths *widths,
+    adzi_gemm_compute compute, const void *opaque)
 {
     _Alignas(ADZI_ALIGNMENT) float spare[2][SPARE_DEPTH * (2 * UNIT - 1)];
-    const room r = { UNIT, UNIT, SPARE_DEPTH, spare[0], spare[1] };
+    room r = { *widths, spare[0], spare[1] };
+    r.widths.rows = widths->a ? UNIT : g->m;
+    r.widths.columns = widths->b ? UNIT : g->n;
     adzi_gemm_args part = *g;
     for (int64_t p = 0; p < g->k; p += SPARE_DEPTH) {
         part.k = adzi_gemm_least(g->k - p, SPARE_DEPTH);
@@ -146,11 +151,10 @@ void adzi_gemm_in_widths(const adzi_gemm_args *g, const adzi_gemm_widths *widths
     adzi_gemm_compute compute, const void *opaque)
 {
     if (wide == NULL) {
-        compute_spare(g, compute, opaque);
+        compute_spare(g, widths, compute, opaque);
         return;
     }
-    const room r = { widths->rows, widths->columns, g->k, wide,
-        (float *)((char *)wide + widths->for_a) };
+    const room r = { *widths, wide, (float *)((char *)wide + widths->for_a) };
     compute_rows(g, &r, compute, opaque);
 }
 

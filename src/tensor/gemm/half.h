@@ -10,14 +10,16 @@
 bool adzi_gemm_has_half(const adzi_gemm_args *args);
 
 /** How many rows of op(A) and columns of op(B) a thread widens at a time, and the memory for them.
- * Operands in f32 are not cut. */
+ * Operands that are not widened are not cut. */
 typedef struct adzi_gemm_widths {
+    bool a, b; /**< this operand is widened */
     int64_t rows, columns;
     size_t for_a, bytes; /**< bytes of the widened rows of A; of both */
 } adzi_gemm_widths;
 
 /**
- * Chooses the widths for a product.
+ * Chooses the widths for a product, whose operands in half precision are widened unless a_stored or
+ * b_stored of `args` is 0.
  *
  * @param most     bytes of a widened operand at a time, if a few rows or columns of it fit
  * @param a_whole  all rows of op(A) are widened together

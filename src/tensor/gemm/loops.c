@@ -132,7 +132,11 @@ static bool run(const adzi_gemm_args *g, adzi_kernel kernel, bool tiles, bool sw
         .swapped = swapped,
         .tail = swapped ? tail_of(g) : 0 };
     if (adzi_gemm_has_half(g)) {
-        args.widths = adzi_gemm_widths_of(g, tiles ? WIDENED_TILES : WIDENED, swapped);
+        adzi_gemm_args widened = *g;
+        if (kernel == KERNEL_FOR(gemm_sum_rows, g->dtype)) { /* it reads rows as they are stored */
+            *(g->m == 1 && !g->tb ? &widened.b_stored : &widened.a_stored) = 0;
+        }
+        args.widths = adzi_gemm_widths_of(&widened, tiles ? WIDENED_TILES : WIDENED, swapped);
     }
     ADZI_GEMM_LAUNCH_CUT(compute_blocks, &args);
     return true;
