@@ -38,6 +38,7 @@ enum { MANY_REGISTERS = 0 };
 #include "tensor/kernel/each_float.h"
 #else
 #include "tensor/gemm/gemm_product.kernel.h"
+#include "tensor/gemm/gemm_stored.kernel.h"
 #include "tensor/gemm/gemm_dots.kernel.h"
 #include "tensor/gemm/gemm_sums.kernel.h"
 #include "tensor/kernel/transpose.kernel.h"
@@ -424,7 +425,7 @@ void KERNEL(gemm_few_rows)(const void *opaque, int64_t begin, int64_t end)
 {
     for (; begin < end; ++begin) {
         const product g = KERNEL(product_of)(opaque, begin);
-        KERNEL(few_rows)(&g);
+        KERNEL(few_rows)(&g, ((const adzi_gemm_args *)opaque)->b_stored);
     }
 }
 

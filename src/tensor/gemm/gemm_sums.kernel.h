@@ -9,8 +9,6 @@
  *
  * The header is included once per type, inside each_float.h and after gemm_dots.kernel.h, and has
  * no include guard. */
-#include "tensor/gemm/gemm_stored.kernel.h"
-
 #undef SUM_COLUMNS
 #undef EACH_SUMMED
 #define SUM_COLUMNS    ((int)(8192 / sizeof(elem)))

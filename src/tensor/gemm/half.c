@@ -9,6 +9,9 @@
  * where rows and columns are cut, but a part must not be so thin that it is computed in another
  * way. So cuts are at multiples of 16, and the last part has 16 or more.
  *
+ * Dot products of few rows and sums of rows take as long as reading the larger operand takes. Their
+ * kernels widen it in registers (gemm_stored.kernel.h).
+ *
  * Implementations that read the operands by themselves, such as OpenBLAS, get copies of whole
  * operands, which live for the call. */
 #include "tensor/gemm/half.h"

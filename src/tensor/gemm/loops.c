@@ -132,8 +132,10 @@ static bool run(const adzi_gemm_args *g, adzi_kernel kernel, bool tiles, bool sw
         .swapped = swapped,
         .tail = swapped ? tail_of(g) : 0 };
     if (adzi_gemm_has_half(g)) {
-        adzi_gemm_args widened = *g;
-        if (kernel == KERNEL_FOR(gemm_sum_rows, g->dtype)) { /* it reads rows as they are stored */
+        adzi_gemm_args widened = *g; /* two kernels read the larger operand as it is stored */
+        if (kernel == KERNEL_FOR(gemm_few_rows, g->dtype) && adzi_has_fused()) {
+            widened.b_stored = 0;
+        } else if (kernel == KERNEL_FOR(gemm_sum_rows, g->dtype)) {
             *(g->m == 1 && !g->tb ? &widened.b_stored : &widened.a_stored) = 0;
         }
         args.widths = adzi_gemm_widths_of(&widened, tiles ? WIDENED_TILES : WIDENED, swapped);
@@ -156,7 +158,10 @@ bool adzi_gemm_loops_run_small(const adzi_gemm_args *g)
 
 bool adzi_gemm_loops_run(const adzi_gemm_args *g)
 {
-    if (adzi_gemm_is_few_rows(g)) {
+    /* Dot products of one row have one order of sums in both kernels. This one reads a B that is
+     * stored in half precision. */
+    const bool one_row = g->m == 1 && g->tb && !g->ta && adzi_has_fused() && g->b_stored != 0;
+    if (adzi_gemm_is_few_rows(g) || one_row) {
         return run(g, KERNEL_FOR(gemm_few_rows, g->dtype), false, false);
     }
     if ((g->m == 1 && !g->tb) || (g->n == 1 && g->ta)) {

