@@ -1,6 +1,7 @@
 /* Operands and weights that are stored in half precision: results have the bits of operands that
  * were widened before. */
 #include "../nn.h"
+#include "../temporary.h"
 #include "tensor/gemm/gemm.h"
 #include "tensor/kernel/registers.h"
 
@@ -328,6 +329,65 @@ static void states_keep_half_precision(void **state)
     adz_scope_close(scope);
 }
 
+typedef struct call {
+    adz_module *module;
+    adz_tensor *x;
+} call;
+
+static adz_tensor *forward(void *user)
+{
+    const call *c = user;
+    return adz_module_forward(c->module, c->x);
+}
+
+/* A plan reads the weights as they are stored, and packs no copies of them. */
+static void plans_read_stored_weights(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_module *m = network();
+    adz_module_store_weights(m, ADZ_BF16);
+    call c = { m, adz_keep(adz_randint(0, ROWS, ADZ_SHAPE(200), ADZ_I64)) };
+    adz_plan_options options = ADZ_PLAN_OPTIONS;
+    options.module = m;
+    options.pack_weights = true;
+    adz_plan *plan = adz_plan_new(forward, &c, &options);
+    assert_non_null(plan);
+    for (int run = 0; run < 4; ++run) {
+        assert_int_equal(adz_plan_run(plan), ADZ_OK);
+    }
+    adz_plan_info info;
+    adz_plan_info_get(plan, &info, sizeof info);
+    assert_true(info.captured && info.packed_bytes == 0);
+    assert_true(same_bits(adz_plan_output(plan), forward(&c)));
+    adz_plan_free(&plan);
+    adz_release(&c.x);
+    adz_module_free(&m);
+    adz_scope_close(scope);
+}
+
+/* An ONNX file converts the weights, because its products have one dtype. */
+static void exports_convert_stored_weights(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_module *m = adz_linear_new(8, 5, NULL);
+    adz_module_store_weights(m, ADZ_BF16);
+    const char *path = temporary_path("half.onnx");
+    assert_int_equal(
+        adz_module_write_onnx(m, adz_ones(ADZ_SHAPE(2, 8), ADZ_F32), path, NULL), ADZ_OK);
+    size_t length = 0;
+    unsigned char *text = read_file(path, &length);
+    bool casts = false;
+    for (size_t i = 0; i + 4 <= length; ++i) {
+        casts = casts || memcmp(text + i, "Cast", 4) == 0;
+    }
+    assert_true(casts);
+    free(text);
+    adz_module_free(&m);
+    adz_scope_close(scope);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +401,8 @@ int main(void)
         cmocka_unit_test(stored_weights_are_not_trained),
         cmocka_unit_test(what_cannot_be_stored_is_refused),
         cmocka_unit_test(states_keep_half_precision),
+        cmocka_unit_test(plans_read_stored_weights),
+        cmocka_unit_test(exports_convert_stored_weights),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, temporary_begin, temporary_end);
 }
