@@ -1,9 +1,10 @@
 /* Measures matrix products: small ones in our loops and in BLAS, large ones cut by us and by
  * OpenBLAS's own threads. It prints and checks nothing.
  *
- * usage: bench-gemm [small|cross|cuts|large|backends|backends64|ways]
+ * usage: bench-gemm [small|cross|cuts|large|backends|backends64|half|ways]
  *
- * Without an argument it runs all parts but the last two. `ways` prints the table that says which
+ * Without an argument it runs all parts but the last three. `half` compares weights in half
+ * precision with weights in f32. `ways` prints the table that says which
  * implementation gets a product. */
 #include <cblas.h>
 #include <stdio.h>
@@ -365,6 +366,59 @@ static void backends(adz_dtype dtype)
     adz_set_num_threads(0);
 }
 
+/* The median over rounds of the time with a weight in f32, divided by the time with one in half
+ * precision; one thread, whose processor time counts. */
+static double gain_of_half(const adzi_gemm_args *wide, const adzi_gemm_args *half)
+{
+    const double work = 2.0 * (double)wide->m * (double)wide->n * (double)wide->k;
+    const int repeats = work < 3e7 ? (int)(3e7 / work) + 1 : 1;
+    double found[ROUNDS];
+    for (int round = -1; round < ROUNDS; ++round) {
+        double took[2];
+        for (int w = 0; w < 2; ++w) {
+            const double start = cpu_now();
+            for (int i = 0; i < repeats; ++i) {
+                adzi_gemm_run(w == 0 ? wide : half);
+            }
+            took[w] = cpu_now() - start;
+        }
+        found[round < 0 ? 0 : round] = took[0] / took[1];
+    }
+    qsort(found, ROUNDS, sizeof found[0], by_value);
+    return found[ROUNDS / 2];
+}
+
+/* Linear layers whose weight is stored in two bytes, as [out, in] (NT) and as [in, out] (NN). */
+static void half_weights(void)
+{
+    static const int64_t layers[][2] = { { 768, 3072 }, { 3072, 768 }, { 4096, 4096 } };
+    static const int64_t rows[] = { 1, 8, 32, 128 };
+    printf("\nhow many times as fast is a weight in bf16, and in f16, as one in f32; 1 thread\n");
+    adz_set_num_threads(1);
+    for (size_t s = 0; s < sizeof layers / sizeof *layers * 2; ++s) {
+        for (size_t r = 0; r < sizeof rows / sizeof *rows; ++r) {
+            const bool tb = s % 2 == 0;
+            problem p = make(ADZ_F32, false, tb, rows[r], layers[s / 2][1], layers[s / 2][0]);
+            adzi_gemm_args half = p.g;
+            uint16_t *weight = malloc((size_t)(p.g.n * p.g.k) * sizeof *weight);
+            for (int64_t i = 0; i < p.g.n * p.g.k; ++i) { /* around 0.5 as f16, and tiny as bf16 */
+                weight[i] = (uint16_t)(0x3800 + i % 127);
+            }
+            half.b = weight;
+            printf("%s %5d %5d %5d", tb ? "NT" : "NN", (int)p.g.m, (int)p.g.n, (int)p.g.k);
+            for (int f16 = 0; f16 < 2; ++f16) {
+                half.b_stored = f16 ? ADZ_F16 : ADZ_BF16;
+                printf(" %5.2f", gain_of_half(&p.g, &half));
+            }
+            printf("\n");
+            fflush(stdout);
+            free(weight);
+            unmake(&p);
+        }
+    }
+    adz_set_num_threads(0);
+}
+
 /* The table that says which implementation gets a product. */
 static void ways(void)
 {
@@ -398,6 +452,9 @@ int main(int argc, char **argv)
     }
     if (strcmp(part, "ways") == 0) {
         ways();
+    }
+    if (strcmp(part, "half") == 0) {
+        half_weights();
     }
     if (strcmp(part, "backends64") == 0) {
         backends(ADZ_F64);

@@ -102,9 +102,9 @@ typedef struct adz_plan_options {
                              them, instead of in each run; false. It serves inference: weights that
                              the function updates are left out. The copies take as much memory as
                              the weights. After a weight was written, the next run calls the
-                             function, and new copies are made. Products of OpenBLAS, and
-                             of so few rows that the weight is read where it lies, have none. No bit
-                             changes. */
+                             function, and new copies are made. Products of OpenBLAS, of
+                             so few rows that the weight is read where it lies, and of weights in
+                             half precision have none. No bit changes. */
     const char *const *result_names; /**< a name for each result, copied; NULL: "output" for a
                                           single one, else "output0", "output1" and so on. Given
                                           names are not empty and differ from one another and from

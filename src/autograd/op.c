@@ -108,7 +108,7 @@ bool adzi_want_index(adzi_call *call, int i)
 bool adzi_want_computable(adzi_call *call, int i)
 {
     const adz_tensor *t = call->in[i];
-    if (t->dtype != ADZ_F16 && t->dtype != ADZ_BF16) {
+    if (!adzi_is_half((adz_dtype)t->dtype)) {
         return true;
     }
     adzi_error(call->op->name, ADZ_ERR_DTYPE,

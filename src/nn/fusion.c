@@ -61,7 +61,8 @@ static bool takes(adz_module *module, linear_parts *parts, const adz_tensor *x)
     module->type.linear_parts(module, &parts->weight, &parts->bias);
     const adz_tensor *weight = parts->weight;
     return weight != NULL && weight->rank == 2 && x->sizes[x->rank - 1] == weight->sizes[1] &&
-           x->dtype == weight->dtype;
+           (x->dtype == weight->dtype ||
+               (x->dtype == ADZ_F32 && adzi_is_half((adz_dtype)weight->dtype)));
 }
 
 adz_tensor *adzi_forward_linear(

@@ -113,6 +113,18 @@ static bool check_name(
 
 /* ---- parameters and buffers ----------------------------------------------------------------- */
 
+bool adzi_module_may_store(const adz_module *module, size_t i)
+{
+    return i < 32 && (module->type.half_parameters >> i & 1) != 0;
+}
+
+/* True for a weight in half precision, if the module's type declares that it reads it. */
+static bool is_stored_weight(const adz_module *module, const char *name, const adz_tensor *t)
+{
+    const size_t i = position_of(module, PARAMETER, name, strlen(name));
+    return adzi_is_half((adz_dtype)t->dtype) && adzi_module_may_store(module, i);
+}
+
 /* True if t, which may be ADZ_NONE, can become a parameter or buffer of this name; or an error. */
 static bool check_entry(const char *op, const adz_module *module, int kind, const char *name,
     const adz_tensor *t, bool replace)
@@ -139,7 +151,8 @@ static bool check_entry(const char *op, const adz_module *module, int kind, cons
                 adzi_text_shape(t));
             return false;
         }
-        if (kind == PARAMETER && !adzi_is_float((adz_dtype)t->dtype)) {
+        if (kind == PARAMETER && !adzi_is_float((adz_dtype)t->dtype) &&
+            !is_stored_weight(module, name, t)) {
             adzi_error(op, ADZ_ERR_DTYPE,
                 "%s%s is %s; parameters are float32 or float64, others are buffers", name,
                 adzi_text_shape(t), adz_dtype_name((adz_dtype)t->dtype));
@@ -206,7 +219,7 @@ static adz_tensor *put_slot(
     }
     (*slots)[i].tensor = adzi_is_none(t) ? t : adzi_retain(t);
     if (wants_gradient) {
-        t->requires_grad = true;
+        t->requires_grad = adzi_is_float((adz_dtype)t->dtype);
     }
     tell_plans(module, kind, (*slots)[i].name, old, t);
     if (old != NULL && kind == BUFFER) {

@@ -72,6 +72,9 @@ struct adz_module {
                                         owns it; NULL if there is none */
 };
 
+/** True if parameter i may be in half precision: adz_module_type.half_parameters. */
+bool adzi_module_may_store(const adz_module *module, size_t i);
+
 /* Note [When a listing is stale]
  * A module can stand in several trees and does not know them, so it cannot report a change to the
  * roots. Instead every change takes a number from one process-wide counter. The largest number in

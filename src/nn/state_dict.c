@@ -150,7 +150,7 @@ static outcome compare_values(
 static outcome compare(const load *l, const adz_tensor *given, adz_dtype dtype, int64_t *value)
 {
     const adz_dtype from = (adz_dtype)given->dtype;
-    const bool half = from == ADZ_F16 || from == ADZ_BF16;
+    const bool half = adzi_is_half(from);
     int64_t least, most;
     if (from == dtype || (half && adzi_is_float(dtype))) {
         return FITS;

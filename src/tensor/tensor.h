@@ -103,6 +103,12 @@ static inline bool adzi_is_float(adz_dtype dtype)
     return dtype == ADZ_F32 || dtype == ADZ_F64;
 }
 
+/** True for the dtypes that are storage only. */
+static inline bool adzi_is_half(adz_dtype dtype)
+{
+    return dtype == ADZ_F16 || dtype == ADZ_BF16;
+}
+
 static inline bool adzi_requires_grad(const adz_tensor *t)
 {
     return t->node != NULL || t->requires_grad;

@@ -296,7 +296,8 @@ ADZ_API bool adz_module_is_training(const adz_module *module);
  *
  * @param module  any module; everything below it changes too
  * @param on      true as a new parameter does
- * @return        ADZ_OK, ADZ_ERR_NULL or ADZ_ERR_MEMORY
+ * @return        ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_MEMORY, or ADZ_ERR_DTYPE (on, and a weight is in
+ * half precision) with nothing changed
  * @see           torch.nn.Module.requires_grad_
  */
 ADZ_API adz_status adz_module_requires_grad(adz_module *module, bool on);
@@ -346,8 +347,9 @@ ADZ_API adz_status adz_module_reset(adz_module *module);
 ADZ_API adz_status adz_module_select_hidden(adz_module *module, adz_tensor *rows);
 
 /**
- * Converts all parameters, their gradients and all float buffers. An optimizer
- * keeps the tensors, because they stay the objects that they were. Its state keeps its dtype.
+ * Converts all parameters, their gradients and all float buffers. Weights that
+ * adz_module_store_weights stored in half precision are converted too. An optimizer keeps the
+ * tensors, because they stay the objects that they were. Its state keeps its dtype.
  *
  * @param module  any module
  * @param dtype   ADZ_F32 or ADZ_F64
@@ -356,6 +358,29 @@ ADZ_API adz_status adz_module_select_hidden(adz_module *module, adz_tensor *rows
  * @see           torch.nn.Module.to
  */
 ADZ_API adz_status adz_module_to(adz_module *module, adz_dtype dtype);
+
+/**
+ * Stores the weights of linear layers and embedding tables in half precision, for inference in two
+ * bytes per weight. Products widen them while they read them and compute in f32, so a result has
+ * the bits of a module whose weights were rounded and widened again. Biases, normalisations and
+ * all other parameters stay f32.
+ *
+ * Call it after loading, or before, to load a file of the same dtype without a conversion. The
+ * weights stop wanting a gradient and lose theirs. They cannot be trained: adz_requires_grad_ and
+ * the optimizers refuse them by name. Gradients of other parameters flow through them.
+ * adz_module_to converts them back to f32 or f64, and adz_module_requires_grad makes them
+ * trainable again.
+ *
+ * Linear, Embedding and GPT-2's Conv1D store weights so, and types that declare half_parameters. A
+ * weight is converted wherever it is shared. A module that reads it in another way, such as a
+ * recurrent layer, then fails with ADZ_ERR_DTYPE.
+ *
+ * @param module  any module whose weights are f32 or in half precision
+ * @param dtype   ADZ_BF16 or ADZ_F16. Weights above 65504 become infinite in ADZ_F16
+ * @return        ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY, or ADZ_ERR_STATE (a weight
+ *                lies in a flat buffer) with nothing changed
+ */
+ADZ_API adz_status adz_module_store_weights(adz_module *module, adz_dtype dtype);
 
 /**
  * A deep copy: parameters and buffers copied, without gradients. What occurs several times

@@ -100,6 +100,11 @@ typedef struct adz_module_type {
      * MaxPool2d. A Sequential may then compute a ReLU that stands before the module after it. The
      * results and gradients are the same, the sign of a zero aside. */
     bool takes_maximum;
+
+    /** Declares which parameters adz_module_store_weights may store in half precision: bit i stands
+     * for the i-th parameter that was added. `forward` may only give such a parameter to adz_linear
+     * or adz_matmul, with f32 tensors, or convert what it reads of it with adz_to. */
+    uint32_t half_parameters;
 } adz_module_type;
 
 /**
@@ -135,6 +140,7 @@ ADZ_API const adz_module_type *adz_module_type_of(const adz_module *module);
  * @param name    not empty, without a dot, not taken by a parameter, buffer or child; copied
  * @param t       a contiguous f32 or f64 leaf, kept; it starts to want a gradient. One that is
  *                another module's parameter too is tied: listed once, saved under each name.
+ *                f16 and bf16, without a gradient, where the type's half_parameters allow them.
  *                ADZ_NONE keeps the position of a parameter that is left out.
  * @return        t, borrowed from the module; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (the name),
  *                ADZ_ERR_DTYPE, ADZ_ERR_GRAPH (no leaf), ADZ_ERR_SHAPE (not contiguous) or

@@ -21,6 +21,9 @@ extern "C" {
  * A vector counts as a row on the left and as a column on the right, and its dimension is removed
  * from the result. Leading dimensions broadcast. Transposed operands are read without a copy.
  *
+ * If one operand is f32, the other one may be f16 or bf16. It is widened while it is read, so the
+ * result has the bits of a product with adz_to(b, ADZ_F32), without that copy.
+ *
  * @param a  rank 1 to 8; f32, f64, i32, i64 or u8
  * @param b  rank 1 to 8; its inner size k is that of a
  * @return   y in the promoted dtype, borrowed from the scope, or NULL
@@ -36,8 +39,8 @@ ADZ_API adz_tensor *adz_matmul(adz_tensor *a, adz_tensor *b);
  *     y[..., H] = x[..., D] w[H, D]^T + b[H]
  *
  * @param x       rank 1 to 8, f32 or f64
- * @param weight  w[H, D], of x's dtype
- * @param bias    b[H], or ADZ_NONE
+ * @param weight  w[H, D], of x's dtype, or f16 or bf16 with an f32 x, as in adz_matmul
+ * @param bias    b[H] of x's dtype, or ADZ_NONE
  * @return        y, borrowed from the scope, or NULL
  * @errors        ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad          x, weight and bias, to any order; saves x and weight where needed
@@ -53,8 +56,8 @@ ADZ_API adz_tensor *adz_linear(adz_tensor *x, adz_tensor *weight, adz_tensor *bi
  *     y[..., H] = max(0, x[..., D] w[H, D]^T + b[H])
  *
  * @param x       x[..., D], rank 1 to 8, f32 or f64
- * @param weight  w[H, D], of x's dtype
- * @param bias    b[H], or ADZ_NONE
+ * @param weight  w[H, D], of x's dtype, or f16 or bf16 with an f32 x, as in adz_matmul
+ * @param bias    b[H] of x's dtype, or ADZ_NONE
  * @return        y, with the bits of adz_relu(adz_linear(x, weight, bias)), borrowed from the
  *                scope, or NULL
  * @errors        ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "adze/nn/init.h"
+#include "adze/ops/convert.h"
 #include "nn/module.h"
 #include "base/error.h"
 #include "adze/options.h"
@@ -16,7 +17,8 @@ typedef struct {
 static adz_tensor *forward(adz_module *self, adz_tensor *ids)
 {
     const embedding_state *state = self->state;
-    return adz_embedding(ids, adzi_parameter(self, 0), &state->options);
+    adz_tensor *y = adz_embedding(ids, adzi_parameter(self, 0), &state->options);
+    return y != NULL && adzi_is_half((adz_dtype)y->dtype) ? adz_to(y, ADZ_F32) : y;
 }
 
 /* Draws the table from N(0, 1) as PyTorch does, then zeroes the row of the padding. */
@@ -53,6 +55,7 @@ static const adz_module_type embedding_type = {
     .forward = forward,
     .reset_parameters = reset_parameters,
     .extra_repr = extra_repr,
+    .half_parameters = 1,
 };
 
 adz_status adz_embedding_get_options(

@@ -52,6 +52,7 @@ static const adz_module_type linear_type = {
     .reset_parameters = reset_parameters,
     .extra_repr = repr,
     .linear_parts = linear_parts,
+    .half_parameters = 1u << WEIGHT,
 };
 
 ADZ_OPTIONS_INIT(adz_linear_options_init, adz_linear_options, ADZ_LINEAR_OPTIONS)

@@ -57,13 +57,14 @@ adzi_gemm_args adzi_gemm_part(const adzi_gemm_args *g, const adzi_gemm_block *bl
     adzi_gemm_args part = *g;
     part.m = block->rows;
     part.n = block->columns;
-    part.a = adzi_gemm_at(g, g->a, block->item * g->stride_a + block->row * (g->ta ? 1 : g->lda));
-    part.b =
-        adzi_gemm_at(g, g->b, block->item * g->stride_b + block->column * (g->tb ? g->ldb : 1));
+    part.a = adzi_gemm_at(
+        g, g->a_stored, g->a, block->item * g->stride_a + block->row * (g->ta ? 1 : g->lda));
+    part.b = adzi_gemm_at(
+        g, g->b_stored, g->b, block->item * g->stride_b + block->column * (g->tb ? g->ldb : 1));
     part.c = (char *)g->c + (block->item * g->stride_c + block->row * g->ldc + block->column) *
                                 adzi_gemm_item_size(g);
-    part.bias = g->bias != NULL ? adzi_gemm_at(g, g->bias, block->column) : NULL;
-    part.packed = g->packed != NULL ? adzi_gemm_at(g, g->packed, block->column * g->k) : NULL;
+    part.bias = g->bias != NULL ? adzi_gemm_at(g, 0, g->bias, block->column) : NULL;
+    part.packed = g->packed != NULL ? adzi_gemm_at(g, 0, g->packed, block->column * g->k) : NULL;
     part.relu = false;
     part.batch = 1;
     return part;

@@ -6,6 +6,7 @@
 
 #include "base/threads/parallel.h"
 #include "tensor/gemm/gemm.h"
+#include "tensor/tensor.h"
 
 /* Note [Cutting products]
  *
@@ -80,10 +81,13 @@ static inline int64_t adzi_gemm_item_size(const adzi_gemm_args *g)
     return g->dtype == ADZ_F32 ? (int64_t)sizeof(float) : (int64_t)sizeof(double);
 }
 
-/** The address of an element that lies so many elements after another one. */
-static inline const void *adzi_gemm_at(const adzi_gemm_args *g, const void *base, int64_t elements)
+/** The address of an element that lies so many elements after another one. `stored` is F16 or BF16
+ * for an operand that is stored as such, else 0. */
+static inline const void *adzi_gemm_at(
+    const adzi_gemm_args *g, uint8_t stored, const void *base, int64_t elements)
 {
-    return (const char *)base + elements * adzi_gemm_item_size(g);
+    const int64_t size = adzi_is_half((adz_dtype)stored) ? 2 : adzi_gemm_item_size(g);
+    return (const char *)base + elements * size;
 }
 
 /** A rectangle of one item's C as a separate product, with a batch of 1 and without `relu`. */

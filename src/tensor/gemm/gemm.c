@@ -13,6 +13,7 @@
 #include "base/threads/thread.h"
 #include "tensor/gemm/blas.h"
 #include "tensor/gemm/cut.h"
+#include "tensor/gemm/half.h"
 #include "tensor/gemm/loops.h"
 #include "tensor/gemm/medium.h"
 #include "tensor/kernel/registers.h"
@@ -143,6 +144,9 @@ static bool is_small(const adzi_gemm_args *g)
  */
 static bool run_small(const adzi_gemm_args *g)
 {
+    if (adzi_gemm_has_half(g)) {
+        return adzi_gemm_loops_run_small(g);
+    }
     adzi_launch(KERNEL_FOR(gemm_small, g->dtype), g, g->batch,
         adzi_gemm_grain((double)g->m * (double)g->n * (double)(g->k + 1)));
     return true;
@@ -154,6 +158,11 @@ static bool run_small(const adzi_gemm_args *g)
 static bool suits_blas(const adzi_gemm_args *g)
 {
     return adzi_blas_takes(g) && adzi_gemm_backend_choice != ADZI_GEMM_OURS && !are_ours();
+}
+
+static bool run_blas(const adzi_gemm_args *g)
+{
+    return adzi_gemm_has_half(g) ? adzi_gemm_run_copies(g, false, adzi_blas_run) : adzi_blas_run(g);
 }
 
 /* True if the elements of C are dot products of rows that are contiguous along k, and the rows of
@@ -229,7 +238,7 @@ const adzi_gemm_way adzi_gemm_ways[] = {
                 "adz_set_products() asks, if this build has a BLAS",
         .why = "it has packed kernels for the most processors",
         .takes = suits_blas,
-        .run = adzi_blas_run },
+        .run = run_blas },
     { .name = "tiles",
         .what = "everything else",
         .why = "Emerald Rapids: 0.4 to 0.95 of OpenBLAS's time; Zen 4: 0.4 to 0.95 "
@@ -273,6 +282,9 @@ static void run(const adzi_gemm_args *args, bool may_round)
     adzi_gemm_args g = *args;
     if (g.k == 0) { /* A and B have no elements, and a plan must not see addresses of nothing */
         g.a = g.b = g.c;
+    }
+    if (g.k == 0 || g.alpha == 0) { /* nothing is read, so nothing is widened */
+        g.a_stored = g.b_stored = ADZ_F32;
     }
     g.lda = tidy(g.lda, g.ta ? g.k : g.m, g.ta ? g.m : g.k);
     g.ldb = tidy(g.ldb, g.tb ? g.n : g.k, g.tb ? g.k : g.n);

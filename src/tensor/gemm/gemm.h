@@ -18,13 +18,17 @@
  * not read. Integers wrap around; alpha and beta are converted to integers for them. Item i of a
  * batch begins i * stride_a elements after a, i * stride_b after b and i * stride_c after c. A
  * stride of 0 repeats an operand. The items of C must not overlap each other or an operand.
+ *
+ * An operand of an f32 product may be stored in half precision, see Note [Operands in half
+ * precision] in half.c. Strides and leading dimensions count its own elements.
  */
 typedef struct adzi_gemm_args {
-    adz_dtype dtype;    /**< of A, B, C and bias: F32, F64, I32, I64 or U8 */
-    bool ta, tb;        /**< A is stored [k, m], B is stored [n, k] */
-    int64_t m, n, k;    /**< 0 or more */
-    double alpha;       /**< factor of the product */
-    const void *a;      /**< stored [m, k] or [k, m] */
+    adz_dtype dtype;            /**< of A, B, C and bias: F32, F64, I32, I64 or U8 */
+    bool ta, tb;                /**< A is stored [k, m], B is stored [n, k] */
+    uint8_t a_stored, b_stored; /**< ADZ_F16 or ADZ_BF16 if A or B is stored as such, else 0 */
+    int64_t m, n, k;            /**< 0 or more */
+    double alpha;               /**< factor of the product */
+    const void *a;              /**< stored [m, k] or [k, m] */
     int64_t lda;        /**< elements from one row of A to the next: at least the row's length */
     const void *b;      /**< stored [k, n] or [n, k] */
     int64_t ldb;        /**< elements from one row of B to the next */

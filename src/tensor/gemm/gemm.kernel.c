@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "tensor/gemm/gemm_product.kernel.h"
+#include "tensor/kernel/half.h"
 
 enum {
     TILE_ROWS = 4,    /* rows of C in registers at a time, two vectors wide */
@@ -37,6 +38,7 @@ enum { MANY_REGISTERS = 0 };
 #include "tensor/kernel/each_float.h"
 #else
 #include "tensor/gemm/gemm_product.kernel.h"
+#include "tensor/gemm/gemm_stored.kernel.h"
 #include "tensor/gemm/gemm_dots.kernel.h"
 #include "tensor/gemm/gemm_sums.kernel.h"
 #include "tensor/kernel/transpose.kernel.h"
@@ -423,7 +425,7 @@ void KERNEL(gemm_few_rows)(const void *opaque, int64_t begin, int64_t end)
 {
     for (; begin < end; ++begin) {
         const product g = KERNEL(product_of)(opaque, begin);
-        KERNEL(few_rows)(&g);
+        KERNEL(few_rows)(&g, ((const adzi_gemm_args *)opaque)->b_stored);
     }
 }
 
@@ -435,9 +437,10 @@ void KERNEL(gemm_sum_rows)(const void *opaque, int64_t begin, int64_t end)
     for (; begin < end; ++begin) {
         const product g = KERNEL(product_of)(args, begin);
         if (g.m == 1 && !args->tb) {
-            KERNEL(sum_of_rows)(&g, g.a, g.ap, g.b, g.ldb, g.n, 1, 1);
+            SUM_OF_ROWS(args->b_stored)(&g, g.a, g.ap, args->b, g.ldb, g.n, 1, 1);
         } else {
-            KERNEL(sum_of_rows)(&g, g.b, args->tb ? 1 : g.ldb, g.a, g.ap, g.m, g.ldc, 0);
+            SUM_OF_ROWS(args->a_stored)
+            (&g, g.b, args->tb ? 1 : g.ldb, args->a, g.ap, g.m, g.ldc, 0);
         }
     }
 }

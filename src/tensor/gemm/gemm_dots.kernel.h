@@ -241,15 +241,15 @@ NOINLINE void KERNEL(rows_of_dots)(const product *g)
         s[r][2] = VFMA(v, b2, s[r][2]);                              \
         s[r][3] = VFMA(v, b3, s[r][3]);                              \
     }
-#define ADD_ALL_DOTS(whole_, lanes_)                           \
-    {                                                          \
-        const bool whole = (whole_);                           \
-        const int lanes = (lanes_);                            \
-        const VEC b0 = KERNEL(load)(b + p, whole, lanes);      \
-        const VEC b1 = KERNEL(load)(b + l1 + p, whole, lanes); \
-        const VEC b2 = KERNEL(load)(b + l2 + p, whole, lanes); \
-        const VEC b3 = KERNEL(load)(b + l3 + p, whole, lanes); \
-        EACH_DOT_ROW(ADD_DOTS)                                 \
+#define ADD_ALL_DOTS(whole_, lanes_)                                                 \
+    {                                                                                \
+        const bool whole = (whole_);                                                 \
+        const int lanes = (lanes_);                                                  \
+        const VEC b0 = KERNEL(load_stored)(g->b, at + p, whole, lanes, stored);      \
+        const VEC b1 = KERNEL(load_stored)(g->b, at + l1 + p, whole, lanes, stored); \
+        const VEC b2 = KERNEL(load_stored)(g->b, at + l2 + p, whole, lanes, stored); \
+        const VEC b3 = KERNEL(load_stored)(g->b, at + l3 + p, whole, lanes, stored); \
+        EACH_DOT_ROW(ADD_DOTS)                                                       \
     }
 #define KEEP_DOTS(r)             \
     if ((r) < rows) {            \
@@ -268,12 +268,14 @@ NOINLINE void KERNEL(rows_of_dots)(const product *g)
  * fewer, its row j is computed in place of the missing ones. The registers of a group take turns:
  * each passes over all of k, because the sums of one fill the registers. The first pass of the
  * first block of rows of x prefetches B, because the processor stops at the end of each short row.
- */
-INLINE void KERNEL(block_of_dots)(const product *g, int64_t i, int64_t j, const int rows)
+ * B is stored as in KERNEL(load_stored). */
+INLINE void KERNEL(block_of_dots)(
+    const product *g, int64_t i, int64_t j, const int rows, const int stored)
 {
     const VEC zero = { 0 };
     const int columns = g->n - j < 4 ? (int)(g->n - j) : 4;
-    const elem *x = g->a + i * g->ai, *b = g->b + j * g->ldb;
+    const elem *x = g->a + i * g->ai;
+    const int64_t at = j * g->ldb, size = stored == 0 ? (int64_t)sizeof(elem) : 2;
     const elem *bias = g->bias != NULL ? g->bias + j : NULL;
     const int64_t l1 = columns > 1 ? g->ldb : 0, l2 = columns > 2 ? 2 * g->ldb : 0;
     const int64_t l3 = columns > 3 ? 3 * g->ldb : 0;
@@ -286,11 +288,12 @@ INLINE void KERNEL(block_of_dots)(const product *g, int64_t i, int64_t j, const 
         int64_t p = q * VW;
         for (; p < end; p += GW) {
             if (i == 0 && q == 0) {
-                const elem *ahead = b + p + DOTS_AHEAD + (p + DOTS_AHEAD < g->k ? 0 : next);
+                const int64_t skipped = p + DOTS_AHEAD < g->k ? 0 : next;
+                const char *ahead = (const char *)g->b + (at + p + DOTS_AHEAD + skipped) * size;
                 __builtin_prefetch(ahead);
-                __builtin_prefetch(ahead + l1);
-                __builtin_prefetch(ahead + l2);
-                __builtin_prefetch(ahead + l3);
+                __builtin_prefetch(ahead + l1 * size);
+                __builtin_prefetch(ahead + l2 * size);
+                __builtin_prefetch(ahead + l3 * size);
             }
             ADD_ALL_DOTS(true, VW)
         }
@@ -308,47 +311,72 @@ INLINE void KERNEL(block_of_dots)(const product *g, int64_t i, int64_t j, const 
 #undef KEEP_DOTS
 #undef PUT_DOTS
 
-/* One function per number of rows, so that the compiler allocates registers for each alone. */
-#define BLOCK_OF_DOTS(rows)                                                            \
-    NOINLINE void KERNEL(block_of_dots_##rows)(const product *g, int64_t i, int64_t j) \
-    {                                                                                  \
-        KERNEL(block_of_dots)(g, i, j, rows);                                          \
+/* One function per number of rows and way to store B, so that the compiler allocates registers for
+ * each alone. */
+#define BLOCK_OF_DOTS(rows, name, stored)                                                       \
+    NOINLINE void KERNEL(block_of_dots_##rows##_##name)(const product *g, int64_t i, int64_t j) \
+    {                                                                                           \
+        KERNEL(block_of_dots)(g, i, j, rows, stored);                                           \
     }
-BLOCK_OF_DOTS(1)
-BLOCK_OF_DOTS(2)
-BLOCK_OF_DOTS(3)
 #if DOT_ROWS > 3
-BLOCK_OF_DOTS(4)
-BLOCK_OF_DOTS(5)
-BLOCK_OF_DOTS(6)
+#define BLOCKS_OF_DOTS(name, stored) \
+    BLOCK_OF_DOTS(1, name, stored)   \
+    BLOCK_OF_DOTS(2, name, stored)   \
+    BLOCK_OF_DOTS(3, name, stored)   \
+    BLOCK_OF_DOTS(4, name, stored)   \
+    BLOCK_OF_DOTS(5, name, stored)   \
+    BLOCK_OF_DOTS(6, name, stored)
+#define LIST_OF_DOTS(name)                                                  \
+    {                                                                       \
+        KERNEL(block_of_dots_1_##name), KERNEL(block_of_dots_2_##name),     \
+            KERNEL(block_of_dots_3_##name), KERNEL(block_of_dots_4_##name), \
+            KERNEL(block_of_dots_5_##name), KERNEL(block_of_dots_6_##name)  \
+    }
+#else
+#define BLOCKS_OF_DOTS(name, stored) \
+    BLOCK_OF_DOTS(1, name, stored)   \
+    BLOCK_OF_DOTS(2, name, stored)   \
+    BLOCK_OF_DOTS(3, name, stored)
+#define LIST_OF_DOTS(name)                                              \
+    {                                                                   \
+        KERNEL(block_of_dots_1_##name), KERNEL(block_of_dots_2_##name), \
+            KERNEL(block_of_dots_3_##name)                              \
+    }
 #endif
-#undef BLOCK_OF_DOTS
+BLOCKS_OF_DOTS(whole, 0)
+#if ELEM_IS_F32
+BLOCKS_OF_DOTS(f16, ADZ_F16)
+BLOCKS_OF_DOTS(bf16, ADZ_BF16)
+#endif
 
 /* A product of few rows with B stored [n, k] and rows of A that are contiguous along k. B is read
- * once; its four rows stay in the cache while the rows of A pass. */
-NOINLINE void KERNEL(few_rows)(const product *g)
+ * once; its four rows stay in the cache while the rows of A pass. B is stored as `stored` says, as
+ * in adzi_gemm_args.b_stored. */
+NOINLINE void KERNEL(few_rows)(const product *g, const int stored)
 {
-    static void (*const blocks[])(const product *, int64_t, int64_t) = {
-        KERNEL(block_of_dots_1),
-        KERNEL(block_of_dots_2),
-        KERNEL(block_of_dots_3),
-#if DOT_ROWS > 3
-        KERNEL(block_of_dots_4),
-        KERNEL(block_of_dots_5),
-        KERNEL(block_of_dots_6),
+    static void (*const blocks[][DOT_ROWS])(const product *, int64_t, int64_t) = {
+        LIST_OF_DOTS(whole),
+#if ELEM_IS_F32
+        LIST_OF_DOTS(f16),
+        LIST_OF_DOTS(bf16),
 #endif
     };
+    const int way = stored == 0 ? 0 : stored == ADZ_F16 ? 1 : 2;
     const int64_t parts = (g->m + DOT_ROWS - 1) / DOT_ROWS, high = (g->m + parts - 1) / parts;
     for (int64_t j = 0; j < g->n; j += 4) {
         for (int64_t i = 0; i < g->m; i += high) {
-            blocks[(g->m - i < high ? g->m - i : high) - 1](g, i, j);
+            blocks[way][(g->m - i < high ? g->m - i : high) - 1](g, i, j);
         }
     }
 }
+#undef BLOCK_OF_DOTS
+#undef BLOCKS_OF_DOTS
+#undef LIST_OF_DOTS
 #else
-/* The baseline has too few registers for blocks of rows. */
-static void KERNEL(few_rows)(const product *g)
+/* The baseline has too few registers for blocks of rows. It gets B in f32. */
+static void KERNEL(few_rows)(const product *g, const int stored)
 {
+    (void)stored;
     KERNEL(rows_of_dots)(g);
 }
 #endif

@@ -5,7 +5,7 @@
  *
  * Rows are read in the order of memory, eight at a time, so that a large matrix is streamed. The
  * sums of SUM_COLUMNS columns stay in the first-level cache. An element is one chain of
- * multiply-adds in the order of p.
+ * multiply-adds in the order of p. Rows in half precision are widened in registers.
  *
  * The header is included once per type, inside each_float.h and after gemm_dots.kernel.h, and has
  * no include guard. */
@@ -14,14 +14,16 @@
 #define SUM_COLUMNS    ((int)(8192 / sizeof(elem)))
 #define EACH_SUMMED(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 
-/* sums[0 .. count - 1] += x[p * x_step] b[p * ld + j] for `high` rows, eight or one. */
+/* sums[j] += x[p * x_step] b[at + p * ld + j] for j = 0 .. count - 1 and `high` rows, eight or one.
+ * `stored` as in KERNEL(load_stored). */
 INLINE void KERNEL(add_rows)(elem *sums, int64_t count, const elem *x, int64_t x_step,
-    const elem *b, int64_t ld, const int high)
+    const void *b, int64_t at, int64_t ld, const int high, const int stored)
 {
 #define TAKE(r) const VEC x##r = VSPLAT(x[(r) < high ? (r)*x_step : 0]);
-#define ADD(r)                                                                    \
-    if ((r) < high) {                                                             \
-        s = VFMA(x##r, KERNEL(load)(b + (r)*ld + j, whole, (int)(count - j)), s); \
+#define ADD(r)                                                                            \
+    if ((r) < high) {                                                                     \
+        const int lanes = (int)(count - j);                                               \
+        s = VFMA(x##r, KERNEL(load_stored)(b, at + (r)*ld + j, whole, lanes, stored), s); \
     }
     EACH_SUMMED(TAKE)
     for (int64_t j = 0; j < count; j += VW) {
@@ -56,9 +58,8 @@ static void KERNEL(put_sums)(
     }
 }
 
-/* C as a sum of the rows of `rows`, which has k rows of n elements. */
-NOINLINE void KERNEL(sum_of_rows)(const product *g, const elem *x, int64_t x_step, const elem *rows,
-    int64_t ld, int64_t n, int64_t step, int64_t bias_step)
+INLINE void KERNEL(sums_of_rows)(const product *g, const elem *x, int64_t x_step, const void *rows,
+    int64_t ld, int64_t n, int64_t step, int64_t bias_step, const int stored)
 {
     _Alignas(64) elem sums[SUM_COLUMNS];
     for (int64_t j = 0; j < n; j += SUM_COLUMNS) {
@@ -66,11 +67,37 @@ NOINLINE void KERNEL(sum_of_rows)(const product *g, const elem *x, int64_t x_ste
         memset(sums, 0, sizeof sums);
         int64_t p = 0;
         for (; p + 8 <= g->k; p += 8) {
-            KERNEL(add_rows)(sums, count, x + p * x_step, x_step, rows + p * ld + j, ld, 8);
+            KERNEL(add_rows)(sums, count, x + p * x_step, x_step, rows, p * ld + j, ld, 8, stored);
         }
         for (; p < g->k; ++p) {
-            KERNEL(add_rows)(sums, count, x + p * x_step, x_step, rows + p * ld + j, ld, 1);
+            KERNEL(add_rows)(sums, count, x + p * x_step, x_step, rows, p * ld + j, ld, 1, stored);
         }
         KERNEL(put_sums)(g, j, step, bias_step, sums, count);
     }
 }
+
+/* C as a sum of the rows of `rows`, which has k rows of n elements. One function for each way in
+ * which they are stored. */
+#define SUM_FUNCTION(name, stored)                                                            \
+    NOINLINE void KERNEL(sum_of_rows_##name)(const product *g, const elem *x, int64_t x_step, \
+        const void *rows, int64_t ld, int64_t n, int64_t step, int64_t bias_step)             \
+    {                                                                                         \
+        KERNEL(sums_of_rows)(g, x, x_step, rows, ld, n, step, bias_step, stored);             \
+    }
+SUM_FUNCTION(whole, 0)
+#if ELEM_IS_F32
+SUM_FUNCTION(f16, ADZ_F16)
+SUM_FUNCTION(bf16, ADZ_BF16)
+#endif
+#undef SUM_FUNCTION
+
+/* The function for rows that are stored as `stored` says, as in adzi_gemm_args.a_stored. */
+#undef SUM_OF_ROWS
+#if ELEM_IS_F32
+#define SUM_OF_ROWS(stored)                               \
+    ((stored) == ADZ_F16       ? KERNEL(sum_of_rows_f16)  \
+        : (stored) == ADZ_BF16 ? KERNEL(sum_of_rows_bf16) \
+                               : KERNEL(sum_of_rows_whole))
+#else
+#define SUM_OF_ROWS(stored) KERNEL(sum_of_rows_whole)
+#endif

@@ -6,6 +6,7 @@
 #include "base/isa.h"
 #include "tensor/gemm/blas.h"
 #include "tensor/gemm/cut.h"
+#include "tensor/gemm/half.h"
 #include "tensor/kernel/registers.h"
 
 KERNEL_TABLE_PRODUCT(gemm_small);
@@ -28,7 +29,9 @@ enum {
     SWAPPED_DEPTH = 64,    /* least k of one: the sums are copied once more */
     SWAPPED_WIDER = 4,     /* C has so many times as many columns as rows, or more */
     PACKED_WIDTH = 128,    /* least columns of a B that is packed once: strips have no narrow end */
-    SHORT_ROW = 1024       /* bytes of a row of a B that tiles read where it lies */
+    SHORT_ROW = 1024,      /* bytes of a row of a B that tiles read where it lies */
+    WIDENED = 1 << 17,     /* bytes of an operand in half precision that are widened at a time */
+    WIDENED_TILES = 1 << 21 /* for tiles, of which each part reads all rows of A */
 };
 
 typedef struct loops_args {
@@ -37,7 +40,14 @@ typedef struct loops_args {
     bool tiles;         /* the kernel is gemm_blocked, which needs working memory */
     bool swapped;       /* the tiles compute C^T = B A^T */
     int64_t tail;       /* the last rows of a swapped product, which dot products compute, or 0 */
+    adzi_gemm_widths widths; /* of operands in half precision */
 } loops_args;
+
+/* A thread's part of the work. */
+typedef struct worker {
+    const loops_args *args;
+    void *work, *wide; /* for tiles, and for widened operands; NULL if none or refused */
+} worker;
 
 bool adzi_gemm_is_swapped(const adzi_gemm_args *g)
 {
@@ -69,25 +79,37 @@ static void compute_tiles(const loops_args *args, const adzi_gemm_args *part, vo
     }
 }
 
+/* Computes a part of the product whose operands are in the dtype of C. */
+static void compute_part(const void *opaque, const adzi_gemm_args *part)
+{
+    const worker *w = opaque;
+    if (w->work != NULL) {
+        compute_tiles(w->args, part, w->work);
+    } else {
+        (w->args->tiles ? KERNEL_FOR(gemm_small, part->dtype) : w->args->kernel)(part, 0, 1);
+    }
+}
+
 /* Computes blocks begin .. end - 1. */
 static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
 {
     const loops_args *args = opaque;
     const size_t bytes = ADZI_GEMM_WORK((size_t)adzi_gemm_item_size(&args->cut.g));
-    void *work = args->tiles && begin < end ? adzi_alloc(bytes) : NULL;
+    const bool half = args->widths.bytes > 0;
+    const worker w = { args, args->tiles && begin < end ? adzi_alloc(bytes) : NULL,
+        half && begin < end ? adzi_alloc(args->widths.bytes) : NULL };
     while (begin < end) {
         const adzi_gemm_block block = adzi_gemm_cut_next(&args->cut, &begin, end);
         adzi_gemm_args part = adzi_gemm_part(&args->cut.g, &block);
         part.relu = args->cut.g.relu;
-        if (work != NULL) {
-            compute_tiles(args, &part, work);
+        if (half) {
+            adzi_gemm_in_widths(&part, &args->widths, w.wide, compute_part, &w);
         } else {
-            (args->tiles ? KERNEL_FOR(gemm_small, part.dtype) : args->kernel)(&part, 0, 1);
+            compute_part(&w, &part);
         }
     }
-    if (work != NULL) {
-        adzi_free(work, bytes);
-    }
+    adzi_free(w.work, bytes);
+    adzi_free(w.wide, args->widths.bytes);
 }
 
 /* The last rows of a swapped product, which would fill a vector of AVX-512 in part only. Dot
@@ -104,8 +126,20 @@ static int64_t tail_of(const adzi_gemm_args *g)
 static bool run(const adzi_gemm_args *g, adzi_kernel kernel, bool tiles, bool swapped)
 {
     const adzi_gemm_cut_rule rule = { .by_columns = g->n > g->m, .multiple = UNIT };
-    const loops_args args = { adzi_gemm_cut_by(g, &rule), kernel, tiles, swapped,
-        swapped ? tail_of(g) : 0 };
+    loops_args args = { .cut = adzi_gemm_cut_by(g, &rule),
+        .kernel = kernel,
+        .tiles = tiles,
+        .swapped = swapped,
+        .tail = swapped ? tail_of(g) : 0 };
+    if (adzi_gemm_has_half(g)) {
+        adzi_gemm_args widened = *g; /* two kernels read the larger operand as it is stored */
+        if (kernel == KERNEL_FOR(gemm_few_rows, g->dtype) && adzi_has_fused()) {
+            widened.b_stored = 0;
+        } else if (kernel == KERNEL_FOR(gemm_sum_rows, g->dtype)) {
+            *(g->m == 1 && !g->tb ? &widened.b_stored : &widened.a_stored) = 0;
+        }
+        args.widths = adzi_gemm_widths_of(&widened, tiles ? WIDENED_TILES : WIDENED, swapped);
+    }
     ADZI_GEMM_LAUNCH_CUT(compute_blocks, &args);
     return true;
 }
@@ -117,16 +151,24 @@ static bool needs_no_tiles(const adzi_gemm_args *g)
     return g->m == 1 || g->n == 1 || (g->m <= FEW_ROWS && !g->tb);
 }
 
+bool adzi_gemm_loops_run_small(const adzi_gemm_args *g)
+{
+    return run(g, KERNEL_FOR(gemm_small, g->dtype), false, false);
+}
+
 bool adzi_gemm_loops_run(const adzi_gemm_args *g)
 {
-    if (adzi_gemm_is_few_rows(g)) {
+    /* Dot products of one row have one order of sums in both kernels. This one reads a B that is
+     * stored in half precision. */
+    const bool one_row = g->m == 1 && g->tb && !g->ta && adzi_has_fused() && g->b_stored != 0;
+    if (adzi_gemm_is_few_rows(g) || one_row) {
         return run(g, KERNEL_FOR(gemm_few_rows, g->dtype), false, false);
     }
     if ((g->m == 1 && !g->tb) || (g->n == 1 && g->ta)) {
         return run(g, KERNEL_FOR(gemm_sum_rows, g->dtype), false, false);
     }
     if (needs_no_tiles(g)) {
-        return run(g, KERNEL_FOR(gemm_small, g->dtype), false, false);
+        return adzi_gemm_loops_run_small(g);
     }
     return run(g, KERNEL_FOR(gemm_blocked, g->dtype), true, adzi_gemm_is_swapped(g));
 }
@@ -163,7 +205,9 @@ adzi_gemm_args *adzi_gemm_packable(adzi_kernel kernel, void *args)
     adzi_gemm_args *g = &loops->cut.g;
     const bool in_tiles = loops->kernel == KERNEL_FOR(gemm_blocked, g->dtype) && !loops->swapped;
     const bool copied = g->tb || g->ldb * adzi_gemm_item_size(g) > SHORT_ROW;
-    return in_tiles && copied && g->batch == 1 && g->n >= PACKED_WIDTH ? g : NULL;
+    return in_tiles && copied && !adzi_gemm_has_half(g) && g->batch == 1 && g->n >= PACKED_WIDTH
+               ? g
+               : NULL;
 }
 
 size_t adzi_gemm_packed_bytes(const adzi_gemm_args *g)

@@ -62,6 +62,9 @@ bool adzi_gemm_is_few_rows(const adzi_gemm_args *args);
  * on the number of threads. Always returns true. */
 bool adzi_gemm_loops_run(const adzi_gemm_args *args);
 
+/** Computes a product by the loops for small products, cut for threads. Always returns true. */
+bool adzi_gemm_loops_run_small(const adzi_gemm_args *args);
+
 /** Computes an f32 product from copies that are rounded to bf16. The processor must have
  * AVX512_BF16. If memory is refused, the product is computed in f32. Always returns true. */
 bool adzi_gemm_loops_run_bf16(const adzi_gemm_args *args);

@@ -28,15 +28,10 @@
 #include "base/capture.h"
 #include "base/threads/thread.h"
 #include "tensor/gemm/cut.h"
+#include "tensor/gemm/half.h"
 #include "tensor/gemm/loops.h"
-#include "tensor/gemm/round.h"
-
-ADZI_DECLARE_KERNEL(gemm_round, f32);
-static const adzi_kernel kernels[ADZI_CPU_LEVELS] = { ADZI_KERNEL_COLUMN(gemm_round, f32, baseline),
-    ADZI_KERNEL_COLUMN(gemm_round, f32, avx2), ADZI_KERNEL_COLUMN(gemm_round, f32, avx512) };
 
 enum {
-    ROUND_GRAIN = 1 << 15,       /* so many elements are worth a thread */
     LEAST_NATIVE_WORK = 1 << 18, /* with fewer multiply-adds, bf16 code costs more than it saves */
 };
 
@@ -67,83 +62,11 @@ const char *adz_matmul_precision_info(void)
                : "medium: rounded to bf16, multiplied in f32 (this processor has no fast bf16)";
 }
 
-/* ---- rounding ------------------------------------------------------------------------------- */
-
-/* One operand: the stored matrices of a batch. If the stride is 0, there is one matrix. */
-typedef struct operand {
-    const float *from;
-    int64_t rows, columns, ld, stride, items;
-} operand;
-
-/* The number of elements of an operand, or 0 if it is 2^50 or more. */
-static int64_t elements(const operand *o)
+static bool run_f32(const adzi_gemm_args *g)
 {
-    double count = (double)o->items * (double)o->rows * (double)o->columns;
-    return count < 0x1p50 ? o->items * o->rows * o->columns : 0;
-}
-
-/* Rounds an operand to memory, as f32 with the values of bf16. */
-static void round_operand(const operand *o, float *to)
-{
-    const adzi_round_args args = { .from = o->from,
-        .rows = o->rows,
-        .columns = o->columns,
-        .ld = o->ld,
-        .stride = o->stride,
-        .to = to };
-    adzi_launch(
-        kernels[adzi_cpu_level], &args, o->rows * o->items, adzi_grain_of(ROUND_GRAIN, o->columns));
-}
-
-/* Both operands, rounded, in one block of memory. The pointer is NULL if memory was refused. */
-typedef struct rounded_pair {
-    void *block;
-    float *a, *b;
-    size_t bytes;
-} rounded_pair;
-
-/* Rounds both operands to one new block. False if memory was refused. */
-static bool round_pair(const operand *a, const operand *b, rounded_pair *out)
-{
-    int64_t in_a = elements(a), in_b = elements(b);
-    if (in_a == 0 || in_b == 0) {
-        return false;
-    }
-    const size_t for_a =
-        ((size_t)in_a * sizeof(float) + ADZI_ALIGNMENT - 1) / ADZI_ALIGNMENT * ADZI_ALIGNMENT;
-    out->bytes = for_a + (size_t)in_b * sizeof(float);
-    out->block = adzi_alloc_for_kernels(out->bytes);
-    if (out->block == NULL) {
-        return false;
-    }
-    out->a = out->block;
-    out->b = (float *)((char *)out->block + for_a);
-    round_operand(a, out->a);
-    round_operand(b, out->b);
+    adzi_gemm_run_f32(g);
     return true;
 }
-
-static operand operand_a(const adzi_gemm_args *g)
-{
-    return (operand){ .from = g->a,
-        .rows = g->ta ? g->k : g->m,
-        .columns = g->ta ? g->m : g->k,
-        .ld = g->lda,
-        .stride = g->stride_a,
-        .items = g->stride_a == 0 ? 1 : g->batch };
-}
-
-static operand operand_b(const adzi_gemm_args *g)
-{
-    return (operand){ .from = g->b,
-        .rows = g->tb ? g->n : g->k,
-        .columns = g->tb ? g->k : g->n,
-        .ld = g->ldb,
-        .stride = g->stride_b,
-        .items = g->stride_b == 0 ? 1 : g->batch };
-}
-
-/* ---- multiplying ---------------------------------------------------------------------------- */
 
 /* True at ADZ_MATMUL_MEDIUM for a product that reads its operands. */
 bool adzi_gemm_medium_takes(const adzi_gemm_args *g)
@@ -163,19 +86,5 @@ bool adzi_gemm_medium_takes_ours(const adzi_gemm_args *g)
 
 bool adzi_gemm_medium_run_rounded(const adzi_gemm_args *g)
 {
-    rounded_pair pair;
-    const operand a = operand_a(g), b = operand_b(g);
-    if (!round_pair(&a, &b, &pair)) {
-        return false;
-    }
-    adzi_gemm_args rounded = *g;
-    rounded.a = pair.a;
-    rounded.b = pair.b;
-    rounded.lda = a.columns;
-    rounded.ldb = b.columns;
-    rounded.stride_a = g->stride_a == 0 ? 0 : a.rows * a.columns;
-    rounded.stride_b = g->stride_b == 0 ? 0 : b.rows * b.columns;
-    adzi_gemm_run_f32(&rounded);
-    adzi_free(pair.block, pair.bytes);
-    return true;
+    return adzi_gemm_run_copies(g, true, run_f32);
 }

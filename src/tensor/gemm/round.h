@@ -2,12 +2,18 @@
 #ifndef ADZI_TENSOR_GEMM_ROUND_H
 #define ADZI_TENSOR_GEMM_ROUND_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/** Rounds the stored matrices of a batch to bf16 (to nearest, ties to even) and stores them as f32
- * without gaps. A unit is a row of one item. */
+#include "adze/base.h"
+
+/** Copies the stored matrices of a batch to f32 without gaps. Half precision is widened, which is
+ * exact. If asked for, elements are rounded to bf16, to nearest, ties to even. A unit is a row of
+ * one item. */
 typedef struct adzi_round_args {
-    const float *from;
+    const void *from;
+    adz_dtype stored; /**< F32, F16 or BF16 */
+    bool rounds;
     int64_t rows, columns, ld, stride; /**< ld, stride: elements from row to row, item to item */
     float *to;                         /**< items of rows * columns elements */
 } adzi_round_args;

@@ -15,6 +15,12 @@ void batches_equal_their_items(void **state);
 void nothing_is_nothing(void **state);
 void integers_wrap_around(void **state);
 
+/* half.c */
+void half_precision_is_widened(void **state);
+void large_half_precision_is_widened(void **state);
+void half_precision_at_medium(void **state);
+void half_precision_without_memory(void **state);
+
 /* bits.c */
 void same_bits_from_any_thread_count(void **state);
 void same_bits_when_deterministic(void **state);

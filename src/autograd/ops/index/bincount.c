@@ -30,7 +30,7 @@ static bool check(const adz_tensor *x, const adz_tensor *weights, int64_t minlen
             adzi_text_shape(weights), adzi_text_shape(x));
         return false;
     }
-    if (!adzi_is_none(weights) && (weights->dtype == ADZ_F16 || weights->dtype == ADZ_BF16)) {
+    if (!adzi_is_none(weights) && adzi_is_half((adz_dtype)weights->dtype)) {
         adzi_error(op, ADZ_ERR_DTYPE, "weights are %s, which is for storage; convert with adz_to",
             adz_dtype_name((adz_dtype)weights->dtype));
         return false;

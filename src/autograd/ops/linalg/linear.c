@@ -89,7 +89,20 @@ static adz_tensor *gradient_of_x(adzi_node *node, const adz_tensor *g, int64_t n
     /* The product writes dx in the shape of x; leading dimensions are rows. */
     adz_tensor *dx = adzi_scratch(node->op->name, dtype, g->rank, sizes);
     if (dx != NULL) {
-        adzi_gemm(dtype, false, m.transposed, n, d, h, 1, g->data, h, m.data, m.ld, 0, dx->data, d);
+        adzi_gemm_run(&(adzi_gemm_args){ .dtype = dtype,
+            .tb = m.transposed,
+            .b_stored = m.stored,
+            .m = n,
+            .n = d,
+            .k = h,
+            .alpha = 1,
+            .a = g->data,
+            .lda = h,
+            .b = m.data,
+            .ldb = m.ld,
+            .c = dx->data,
+            .ldc = d,
+            .batch = 1 });
     }
     return dx;
 }
@@ -253,7 +266,7 @@ const adzi_op adzi_op_linear = { .name = "linear", .backward = backward, .fused 
 
 /* Checks shapes and dtypes, and names both operands in the message. `op` is the operator that
  * contains the affine map: linear or linear_relu. Nothing is promoted: the three inputs must have
- * one dtype. */
+ * one dtype, except that an f32 x takes a weight in half precision. */
 static bool check(
     const char *op, const adz_tensor *x, const adz_tensor *weight, const adz_tensor *bias)
 {
@@ -268,7 +281,8 @@ static bool check(
             adzi_text_shape(bias), adzi_text_shape(weight));
         return false;
     }
-    if (x->dtype != weight->dtype || (!adzi_is_none(bias) && bias->dtype != weight->dtype)) {
+    const bool half = x->dtype == ADZ_F32 && adzi_is_half((adz_dtype)weight->dtype);
+    if ((x->dtype != weight->dtype && !half) || (!adzi_is_none(bias) && bias->dtype != x->dtype)) {
         adzi_error(op, ADZ_ERR_DTYPE, "x is %s, weight %s%s%s; convert one with adz_to",
             adz_dtype_name((adz_dtype)x->dtype), adz_dtype_name((adz_dtype)weight->dtype),
             adzi_is_none(bias) ? "" : ", bias ",
@@ -287,7 +301,8 @@ adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product)
 {
     const char *op = call->op->name;
     const adz_tensor *x = call->in[X], *weight = call->in[WEIGHT];
-    if (!adzi_want_float(call, X) || !check(op, x, weight, call->in[BIAS])) {
+    if (!adzi_want_float(call, X) || !check(op, x, weight, call->in[BIAS]) ||
+        (adzi_is_half((adz_dtype)weight->dtype) && !adzi_take_half(call, WEIGHT))) {
         return NULL;
     }
     const adz_tensor *xs = adzi_compact(op, call->in[X]), *bs = adzi_compact(op, call->in[BIAS]);
@@ -312,6 +327,7 @@ adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product)
     *product = (adzi_gemm_args){ .dtype = dtype,
         .ta = false,
         .tb = !w.transposed,
+        .b_stored = w.stored,
         .m = rows_of(x),
         .n = h,
         .k = d,

@@ -61,6 +61,7 @@ bool adzi_as_matrix(const adz_tensor *t, adzi_matrix *matrix)
     int64_t rows = t->sizes[t->rank - 2], columns = t->sizes[t->rank - 1];
     int64_t down = t->strides[t->rank - 2], right = t->strides[t->rank - 1];
     matrix->data = t->data;
+    matrix->stored = adzi_is_half((adz_dtype)t->dtype) ? t->dtype : 0;
     /* Row-major: elements of a row are neighbours. */
     if ((right == 1 || columns <= 1) && (down >= columns || rows <= 1)) {
         matrix->transposed = false;
@@ -90,6 +91,8 @@ adz_tensor *adzi_matrix_of(const char *op, adz_tensor *t, adzi_matrix *matrix)
     }
     return copy;
 }
+
+enum { HALF = 2 }; /* bytes of an element in half precision */
 
 /* The leading dimensions of a product: their sizes, and the strides of a and b. A stride of 0
  * repeats a matrix. */
@@ -132,22 +135,31 @@ static void coalesce(batch *of)
     of->rank = last + 1;
 }
 
-/* Steps to the next item of the outer batch dimensions 0 .. n_outer-1, the last of them fastest,
- * and moves both operands there. `item` is the size of an element in bytes. Returns false after the
- * last item, also if there are no outer dimensions. */
-static bool next_item(
-    const batch *of, int n_outer, int64_t *index, const char **a, const char **b, int64_t item)
+/* Elements from one item of an operand, which has these strides, to the next one along dimension d
+ * of the outer dimensions 0 .. n_outer - 1. Those behind it, which are at their ends, go back. */
+static int64_t step_of(const batch *of, const int64_t *strides, int d, int n_outer)
 {
+    int64_t step = strides[d];
+    for (int i = d + 1; i < n_outer; ++i) {
+        step -= strides[i] * (of->sizes[i] - 1);
+    }
+    return step;
+}
+
+/* Steps to the next item of the outer batch dimensions 0 .. n_outer-1, the last of them fastest,
+ * and moves both operands there. Returns false after the last item, also if there are no outer
+ * dimensions. */
+static bool next_item(const batch *of, int n_outer, int64_t *index, adzi_gemm_args *args)
+{
+    const int64_t item = (int64_t)adz_dtype_size(args->dtype);
     for (int d = n_outer - 1; d >= 0; --d) {
-        *a += of->a[d] * item;
-        *b += of->b[d] * item;
         if (++index[d] < of->sizes[d]) {
+            const int64_t a = step_of(of, of->a, d, n_outer), b = step_of(of, of->b, d, n_outer);
+            args->a = (const char *)args->a + a * (args->a_stored != 0 ? HALF : item);
+            args->b = (const char *)args->b + b * (args->b_stored != 0 ? HALF : item);
             return true;
         }
-        /* This dimension is done: go back to its start and step the one before it. */
-        index[d] = 0;
-        *a -= of->a[d] * of->sizes[d] * item;
-        *b -= of->b[d] * of->sizes[d] * item;
+        index[d] = 0; /* this dimension is done: step the one before it */
     }
     return false;
 }
@@ -166,11 +178,15 @@ static void multiply_batches(
     adzi_gemm_args args = { .dtype = (adz_dtype)y->dtype,
         .ta = ta != a.transposed,
         .tb = tb != b.transposed,
+        .a_stored = a.stored,
+        .b_stored = b.stored,
         .m = m,
         .n = n,
         .k = k,
         .alpha = 1,
+        .a = a.data,
         .lda = a.ld,
+        .b = b.data,
         .ldb = b.ld,
         .c = y->data,
         .ldc = n,
@@ -184,13 +200,10 @@ static void multiply_batches(
         args.stride_b = of->b[inner];
     }
     int64_t index[ADZ_MAX_RANK] = { 0 };
-    const char *at_a = a.data, *at_b = b.data;
     do {
-        args.a = at_a;
-        args.b = at_b;
         adzi_gemm_run(&args);
         args.c = (char *)args.c + args.batch * m * n * item;
-    } while (next_item(of, inner, index, &at_a, &at_b, item));
+    } while (next_item(of, inner, index, &args));
 }
 
 /* Checks the inner sizes and broadcasts the leading ones by NumPy's rules. Fills the sizes of the
@@ -235,13 +248,28 @@ static int sizes_of_product(
     return of->rank + 2;
 }
 
-/* Computes y = op(a) op(b) for ranks of 2 and more. Ranks of 1 are handled by adz_matmul. Operands
- * are promoted to one dtype first, by conversions that the tape records. The result gets its shape
- * from both operands: leading dimensions, rows of op(a), columns of op(b). */
+bool adzi_take_half(adzi_call *call, int i)
+{
+    return call->thread->tracer == NULL || adzi_convert(call, i, ADZ_F32);
+}
+
+/* Promotes the operands to one dtype, by conversions that the tape records. An operand in half
+ * precision stays as it is if the other one is f32. */
+static bool promote(adzi_call *call)
+{
+    const int half = adzi_is_half((adz_dtype)call->in[0]->dtype) ? 0 : 1;
+    if (call->in[1 - half]->dtype == ADZ_F32 && adzi_is_half((adz_dtype)call->in[half]->dtype)) {
+        return adzi_take_half(call, half);
+    }
+    return adzi_promote(call, 0, 1);
+}
+
+/* Computes y = op(a) op(b) for ranks of 2 and more. Ranks of 1 are handled by adz_matmul. The
+ * result gets its shape from both operands: leading dimensions, rows of op(a), columns of op(b). */
 adz_tensor *adzi_matmul(adz_tensor *a, bool ta, adz_tensor *b, bool tb)
 {
     adzi_call call;
-    if (!ADZI_ENTER(&call, matmul, a, b) || !adzi_promote(&call, 0, 1)) {
+    if (!ADZI_ENTER(&call, matmul, a, b) || !promote(&call)) {
         return NULL;
     }
     if (call.in[0]->dtype == ADZ_BOOL) {
@@ -254,7 +282,9 @@ adz_tensor *adzi_matmul(adz_tensor *a, bool ta, adz_tensor *b, bool tb)
         return NULL;
     }
     const int rank = sizes_of_product(call.in[0], ta, call.in[1], tb, &of, sizes);
-    adz_dtype dtype = (adz_dtype)call.in[0]->dtype;
+    /* The dtype of an operand that is not in half precision. */
+    const int whole = adzi_is_half((adz_dtype)call.in[0]->dtype) ? 1 : 0;
+    adz_dtype dtype = (adz_dtype)call.in[whole]->dtype;
     adzi_matrix ma, mb;
     if (adzi_check_sizes("matmul", rank, sizes, dtype, &numel) != ADZ_OK) {
         return NULL;

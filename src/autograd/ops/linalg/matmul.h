@@ -3,6 +3,7 @@
 #ifndef ADZI_AUTOGRAD_OPS_LINALG_MATMUL_H
 #define ADZI_AUTOGRAD_OPS_LINALG_MATMUL_H
 
+#include "autograd/op.h"
 #include "tensor/gemm/gemm.h"
 #include "tensor/tensor.h"
 
@@ -16,6 +17,7 @@ adz_tensor *adzi_matmul(adz_tensor *a, bool ta, adz_tensor *b, bool tb);
 typedef struct adzi_matrix {
     const void *data;
     bool transposed; /* stored column by column */
+    uint8_t stored;  /* as adzi_gemm_args.a_stored: its dtype if that is half precision, else 0 */
     int64_t ld;      /* the leading dimension: elements from one stored row to the next */
 } adzi_matrix;
 
@@ -30,5 +32,12 @@ bool adzi_as_matrix(const adz_tensor *t, adzi_matrix *matrix);
  * which is borrowed from the scope. NULL if `t` is NULL or memory was refused.
  */
 adz_tensor *adzi_matrix_of(const char *op, adz_tensor *t, adzi_matrix *matrix);
+
+/**
+ * Prepares the product of an f32 input with input i, which is in half precision. The product reads
+ * input i as it is stored. While a function is traced, it is converted to f32 instead, because
+ * exported files have products of one dtype only. False if that failed.
+ */
+bool adzi_take_half(adzi_call *call, int i);
 
 #endif

@@ -18,7 +18,7 @@ adz_tensor *adz_cumprod(adz_tensor *x, int dim)
         return NULL;
     }
     adz_tensor *y = x->dtype == ADZ_F32 || x->dtype == ADZ_F64 ? x : adz_to(x, ADZ_I64);
-    if (x->dtype == ADZ_F16 || x->dtype == ADZ_BF16) {
+    if (adzi_is_half((adz_dtype)x->dtype)) {
         return adzi_fail(op, ADZ_ERR_DTYPE, "x is %s, which is for storage; convert it with adz_to",
             adz_dtype_name((adz_dtype)x->dtype));
     }

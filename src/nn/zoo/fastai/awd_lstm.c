@@ -98,7 +98,9 @@ static adz_tensor *embed(adz_module *self, const adz_values *in)
                    : zoo_fail(name, ADZ_ERR_SHAPE, "ids%s must be [B, T], neither of them 0",
                          adz_text_shape(ids));
     }
-    const adz_dtype dtype = adz_tensor_dtype(zoo_parameter(zoo_child(self, ENCODER), 0));
+    /* A table in half precision is widened where it is looked up. */
+    const adz_dtype stored = adz_tensor_dtype(zoo_parameter(zoo_child(self, ENCODER), 0));
+    const adz_dtype dtype = stored == ADZ_F64 ? ADZ_F64 : ADZ_F32;
     if (given != dtype) {
         return zoo_fail(name, ADZ_ERR_DTYPE, "x is %s, the module %s; convert one",
             adz_dtype_name(given), adz_dtype_name(dtype));

@@ -96,6 +96,7 @@ static const adz_module_type layer_type = {
     .forward = layer_forward,
     .reset_parameters = layer_reset,
     .extra_repr = layer_repr,
+    .half_parameters = 1u << WEIGHT,
 };
 
 enum { DECODER, OUTPUT_DP };

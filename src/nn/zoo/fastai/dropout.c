@@ -6,6 +6,7 @@
 
 #include "adze/ops/arithmetic.h"
 #include "adze/nn/embedding.h"
+#include "adze/ops/convert.h"
 #include "adze/ops/dropout.h"
 #include "nn/zoo/zoo.h"
 
@@ -83,9 +84,12 @@ static adz_tensor *embedding_forward(adz_module *self, adz_tensor *ids)
         options.padding_idx = -1;
     }
     adz_tensor *y = adz_embedding(ids, zoo_parameter(emb, 0), &options);
+    if (y != NULL && adz_tensor_dtype(y) != ADZ_F64) {
+        y = adz_to(y, ADZ_F32); /* from a table in half precision */
+    }
     if (y != NULL && adz_module_is_training(self) && state->p > 0) {
         adz_tensor *mask = mask_of(self, ADZ_SHAPE(adz_tensor_size(weight, 0), 1),
-            adz_tensor_dtype(weight), state->p, state->generator);
+            adz_tensor_dtype(y), state->p, state->generator);
         y = adz_mul(y, adz_embedding(ids, mask, NULL));
     }
     return state->scale != 1 ? adz_mul_number(y, state->scale) : y;

@@ -37,6 +37,7 @@ static const adz_module_type conv1d_type = {
     .forward = conv1d_forward,
     .reset_parameters = conv1d_reset,
     .extra_repr = conv1d_repr,
+    .half_parameters = 1u << WEIGHT,
 };
 
 ADZ_OPTIONS_INIT(adz_gpt2_conv1d_options_init, adz_gpt2_conv1d_options, ADZ_GPT2_CONV1D_OPTIONS)

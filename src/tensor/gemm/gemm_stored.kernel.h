@@ -1,0 +1,41 @@
+/* Vectors of f32 from elements that are stored as f16 or bf16.
+ *
+ * The header is included once per type, inside each_float.h and after gemm_product.kernel.h, and
+ * has no include guard. In f64 no operand is in half precision. */
+
+/* VW elements from `p`, which are f16 or bf16. */
+INLINE VEC KERNEL(vload_half)(const uint16_t *p, const bool f16)
+{
+#if defined(__AVX512F__) && ELEM_IS_F32
+    const __m256i half = _mm256_loadu_si256((const void *)p);
+    const __m512i wide = _mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16);
+    return f16 ? (VEC)_mm512_cvtph_ps(half) : (VEC)_mm512_castsi512_ps(wide);
+#elif defined(__AVX2__) && ELEM_IS_F32
+    const __m128i half = _mm_loadu_si128((const void *)p);
+    const __m256i wide = _mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16);
+    return f16 ? (VEC)_mm256_cvtph_ps(half) : (VEC)_mm256_castsi256_ps(wide);
+#else
+    VEC v = { 0 };
+    for (int i = 0; i < VW; ++i) {
+        v[i] = f16 ? adzi_from_f16(p[i]) : adzi_from_bf16(p[i]);
+    }
+    return v;
+#endif
+}
+
+/* The vector from element `at` on, which is whole or has `lanes` valid lanes. `stored` is F16 or
+ * BF16 if the elements are stored as such, else 0. */
+INLINE VEC KERNEL(load_stored)(
+    const void *from, int64_t at, const bool whole, const int lanes, const int stored)
+{
+    if (stored == 0) {
+        return KERNEL(load)((const elem *)from + at, whole, lanes);
+    }
+    const uint16_t *p = (const uint16_t *)from + at;
+    uint16_t part[VW] = { 0 };
+    if (!whole) {
+        memcpy(part, p, (size_t)lanes * sizeof *p);
+        p = part;
+    }
+    return KERNEL(vload_half)(p, stored == ADZ_F16);
+}
