@@ -108,17 +108,23 @@ static void launched(adzi_capture *capture, adzi_kernel kernel, const void *args
     size_t size, int64_t units, int64_t grain)
 {
     adzi_captured_call *c = plan_of(capture)->current;
-    adzi_plan_launch launch = {
-        .kernel = kernel, .size = size, .units = units, .grain = grain, .chain = 1
-    };
+    adzi_plan_launch launch = { .kernel = kernel,
+        .size = size,
+        .units = units,
+        .grain = grain,
+        .chain = 1,
+        .fills = c->fills };
     memcpy(launch.items, c->items, sizeof launch.items);
     memset(c->items, 0, sizeof c->items);
+    c->fills = false;
     add(capture, launch, args, mask);
 }
 
-static void elementwise(adzi_capture *capture, const uint8_t *items)
+static void elementwise(adzi_capture *capture, const uint8_t *items, bool fills)
 {
-    memcpy(plan_of(capture)->current->items, items, ADZI_ELEMENTWISE_OPERANDS);
+    adzi_captured_call *c = plan_of(capture)->current;
+    memcpy(c->items, items, ADZI_ELEMENTWISE_OPERANDS);
+    c->fills = fills;
 }
 
 static void repeated(adzi_capture *capture, adzi_host_function function, const void *args,

@@ -7,6 +7,8 @@
  * in the cache. No result changes, because element i of a launch depends on element i of its
  * operands only.
  *
+ * A fill of few elements between two such launches, such as the 1 of 1 - y, runs before the chain.
+ *
  * This is right if no launch of the chain writes what another one reads or writes at another
  * element. For each pair of operands of two launches, one of them written, either the memory is
  * disjoint, or both begin at the same address and have elements of one size and in the output's
@@ -49,9 +51,22 @@ static operand strided(
     return o;
 }
 
+/* Adds the operand of a fill. False if it is not contiguous. */
+static bool add_filled(operands *list, const adzi_plan_launch *l)
+{
+    adzi_fill_args args;
+    memcpy(&args, l->args, sizeof args);
+    list->all[list->n++] =
+        (operand){ args.out, args.out + l->units * args.size, l->items[0], true };
+    return args.rank == 0;
+}
+
 /* Adds the operands of a launch. False if its output is not contiguous. */
 static bool add_operands(operands *list, const adzi_plan_launch *l)
 {
+    if (l->fills) {
+        return add_filled(list, l);
+    }
     adzi_pointwise_args args;
     memcpy(&args, l->args, l->size);
     const char *data[1 + ADZI_POINTWISE_INPUTS] = { args.out };
@@ -82,22 +97,16 @@ static bool agree(const operand *a, const operand *b)
            (a->begin == b->begin && a->item == b->item && a->item != 0);
 }
 
-/* Adds a launch to a chain, if all launches then run block by block. */
-static bool extend(operands *chain, const adzi_plan_launch *l)
+/* Whether all operands of a chain agree with those of another launch. */
+static bool all_agree(const operands *chain, const operands *mine)
 {
-    operands mine = { .n = 0 };
-    if (!add_operands(&mine, l)) {
-        return false;
-    }
     for (int i = 0; i < chain->n; ++i) {
-        for (int k = 0; k < mine.n; ++k) {
-            if (!agree(&chain->all[i], &mine.all[k])) {
+        for (int k = 0; k < mine->n; ++k) {
+            if (!agree(&chain->all[i], &mine->all[k])) {
                 return false;
             }
         }
     }
-    memcpy(chain->all + chain->n, mine.all, (size_t)mine.n * sizeof *mine.all);
-    chain->n += mine.n;
     return true;
 }
 
@@ -107,20 +116,61 @@ static bool suits(const adzi_plan_launch *l)
     return l->items[0] != 0 && l->units * l->items[0] >= LEAST_BYTES;
 }
 
+/* Adds the launch behind a chain to it, if all launches then run block by block. */
+static bool extend(adzi_plan_launch *first, operands *chain)
+{
+    const adzi_plan_launch *l = first + first->chain;
+    operands mine = { .n = 0 };
+    if (!suits(l) || l->units != first->units || !add_operands(&mine, l) ||
+        !all_agree(chain, &mine)) {
+        return false;
+    }
+    memcpy(chain->all + chain->n, mine.all, (size_t)mine.n * sizeof *mine.all);
+    chain->n += mine.n;
+    ++first->chain;
+    return true;
+}
+
+/* Moves the fill behind a chain before it, if its few elements are none of the chain's so far, and
+ * if the launch behind it then joins the chain. Returns whether it did. */
+static bool step_over_fill(adzi_plan_launch *first, operands *chain)
+{
+    const adzi_plan_launch fill = first[first->chain];
+    operands filled = { .n = 0 };
+    if (!fill.fills || suits(&fill) || !add_filled(&filled, &fill) || !all_agree(chain, &filled)) {
+        return false;
+    }
+    const size_t before = first->chain;
+    memmove(first + 1, first, before * sizeof *first);
+    first[0] = fill;
+    first[0].chain = 1;
+    if (extend(first + 1, chain)) {
+        return true;
+    }
+    memmove(first, first + 1, before * sizeof *first);
+    first[before] = fill;
+    return false;
+}
+
 void adzi_plan_find_chains(adzi_captured_call *call)
 {
-    for (size_t i = 0; i < call->n_launches;) {
-        adzi_plan_launch *first = &call->launches[i];
+    const adzi_plan_launch *end = call->launches + call->n_launches;
+    for (adzi_plan_launch *first = call->launches; first < end; first += first->chain) {
         operands chain = { .n = 0 };
-        first->chain = 1;
-        if (suits(first) && extend(&chain, first)) {
-            while (first->chain < LONGEST && i + first->chain < call->n_launches &&
-                   suits(first + first->chain) && first[first->chain].units == first->units &&
-                   extend(&chain, first + first->chain)) {
-                ++first->chain;
-            }
+        first->chain = 0;
+        if (!extend(first, &chain)) {
+            first->chain = 1;
+            continue;
         }
-        i += first->chain;
+        while (first->chain < LONGEST && first + first->chain < end) {
+            if (extend(first, &chain)) {
+                continue;
+            }
+            if (first + first->chain + 1 >= end || !step_over_fill(first, &chain)) {
+                break;
+            }
+            ++first; /* behind the fill */
+        }
     }
 }
 

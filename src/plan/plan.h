@@ -71,6 +71,7 @@ typedef struct adzi_plan_launch {
     size_t args_at, size;
     int64_t units, grain;
     uint8_t items[ADZI_ELEMENTWISE_OPERANDS]; /* of an elementwise launch: see adzi_capture */
+    bool fills;                               /* it is a fill */
     size_t chain; /* how many launches from this one on run block by block; 1 for itself */
     size_t first_reference, n_references;
     const char *op;   /* for messages */
@@ -151,6 +152,7 @@ typedef struct adzi_captured_call {
     } * carried;            /* buffers that the call has replaced */
     size_t n_carried, carried_capacity;
     uint8_t items[ADZI_ELEMENTWISE_OPERANDS]; /* of the launch that comes next */
+    bool fills;                               /* it is a fill */
     size_t memory_bytes;                      /* of the blocks that belong to the run */
     bool refused;                             /* memory for the captured call was refused */
     bool masked;                              /* undefined bytes of all arguments are zero */

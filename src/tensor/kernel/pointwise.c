@@ -72,7 +72,7 @@ static void announce(const adz_tensor *y, int n_in, adz_tensor *const *in)
     for (int k = 0; k < n_in; ++k) {
         items[k + 1] = (uint8_t)adz_dtype_size((adz_dtype)in[k]->dtype);
     }
-    capture->elementwise(capture, items);
+    capture->elementwise(capture, items, false);
 }
 
 void adzi_pointwise_factor(adzi_kernel kernel, adz_tensor *y, int n_in, adz_tensor *const *in,
