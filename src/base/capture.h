@@ -38,10 +38,17 @@ typedef struct adzi_capture adzi_capture;
 struct adz_module;
 struct adzi_gradient;
 
+/** The output and the inputs of an elementwise launch. */
+enum { ADZI_ELEMENTWISE_OPERANDS = 5 };
+
 struct adzi_capture {
     /** `mask` says which bytes of the arguments are undefined (adzi_launch_masked), or is NULL. */
     void (*launched)(adzi_capture *capture, adzi_kernel kernel, const void *args, const void *mask,
         size_t size, int64_t units, int64_t grain);
+    /** The launch that follows is elementwise: element i of its output depends on element i of its
+     * inputs, which broadcast. `items` are the bytes of an element of the output and of each input,
+     * then 0. Its arguments are adzi_pointwise_args, or those of a fill, which has no input. */
+    void (*elementwise)(adzi_capture *capture, const uint8_t *items, bool fills);
     void (*repeated)(adzi_capture *capture, adzi_host_function function, const void *args,
         const void *mask, size_t size);
     /** The launches that follow update a parameter. They use `n` tensors: the parameter, its

@@ -107,16 +107,30 @@ static void add(adzi_capture *capture, adzi_plan_launch launch, const void *args
 static void launched(adzi_capture *capture, adzi_kernel kernel, const void *args, const void *mask,
     size_t size, int64_t units, int64_t grain)
 {
-    const adzi_plan_launch launch = {
-        .kernel = kernel, .size = size, .units = units, .grain = grain
-    };
+    adzi_captured_call *c = plan_of(capture)->current;
+    adzi_plan_launch launch = { .kernel = kernel,
+        .size = size,
+        .units = units,
+        .grain = grain,
+        .chain = 1,
+        .fills = c->fills };
+    memcpy(launch.items, c->items, sizeof launch.items);
+    memset(c->items, 0, sizeof c->items);
+    c->fills = false;
     add(capture, launch, args, mask);
+}
+
+static void elementwise(adzi_capture *capture, const uint8_t *items, bool fills)
+{
+    adzi_captured_call *c = plan_of(capture)->current;
+    memcpy(c->items, items, ADZI_ELEMENTWISE_OPERANDS);
+    c->fills = fills;
 }
 
 static void repeated(adzi_capture *capture, adzi_host_function function, const void *args,
     const void *mask, size_t size)
 {
-    add(capture, (adzi_plan_launch){ .function = function, .size = size }, args, mask);
+    add(capture, (adzi_plan_launch){ .function = function, .size = size, .chain = 1 }, args, mask);
 }
 
 static void updates(adzi_capture *capture, adz_tensor *const *tensors, int n)
@@ -359,6 +373,7 @@ static void replaced(adzi_capture *capture, adz_module *module, const char *name
 void adzi_capture_init(adzi_capture *capture)
 {
     *capture = (adzi_capture){ .launched = launched,
+        .elementwise = elementwise,
         .repeated = repeated,
         .updates = updates,
         .allocated = allocated,

@@ -117,6 +117,7 @@ static adz_status take_into_use(const char *op, adz_plan *plan)
         return ADZ_ERR_MEMORY;
     }
     adzi_captured_call_move_to(plan->last, plan->memory);
+    adzi_plan_find_chains(plan->last);
     ++plan->captures;
     adz_empty_cache(); /* the memory that the calls of the function have used */
     return ADZ_OK;
@@ -185,9 +186,11 @@ static adz_status replay(adz_plan *plan)
 {
     const adzi_captured_call *c = plan->last;
     adz_status status = ADZ_OK;
-    for (size_t i = 0; i < c->n_launches && status == ADZ_OK; ++i) {
+    for (size_t i = 0; i < c->n_launches && status == ADZ_OK; i += c->launches[i].chain) {
         const adzi_plan_launch *l = &c->launches[i];
-        if (l->kernel != NULL) {
+        if (l->chain > 1) {
+            adzi_plan_run_chain(l);
+        } else if (l->kernel != NULL) {
             adzi_launch_sized(l->kernel, l->args, l->size, l->units, l->grain);
         } else {
             status = l->function(l->args);

@@ -70,6 +70,9 @@ typedef struct adzi_plan_launch {
     char *args; /* once the capture has ended */
     size_t args_at, size;
     int64_t units, grain;
+    uint8_t items[ADZI_ELEMENTWISE_OPERANDS]; /* of an elementwise launch: see adzi_capture */
+    bool fills;                               /* it is a fill */
+    size_t chain; /* how many launches from this one on run block by block; 1 for itself */
     size_t first_reference, n_references;
     const char *op;   /* for messages */
     const char *file; /* the source line of the call under ADZ_SITES, or NULL */
@@ -148,9 +151,11 @@ typedef struct adzi_captured_call {
         adz_tensor *tensor; /* the buffer before the call; a reference of the captured call */
     } * carried;            /* buffers that the call has replaced */
     size_t n_carried, carried_capacity;
-    size_t memory_bytes; /* of the blocks that belong to the run */
-    bool refused;        /* memory for the captured call was refused */
-    bool masked;         /* undefined bytes of all arguments are zero */
+    uint8_t items[ADZI_ELEMENTWISE_OPERANDS]; /* of the launch that comes next */
+    bool fills;                               /* it is a fill */
+    size_t memory_bytes;                      /* of the blocks that belong to the run */
+    bool refused;                             /* memory for the captured call was refused */
+    bool masked;                              /* undefined bytes of all arguments are zero */
 } adzi_captured_call;
 
 /** A function with one result or with several, as the program gives it. */
@@ -227,6 +232,14 @@ bool adzi_plan_arrange(adzi_captured_call *call);
 
 /** Changes the references to blocks of the run to their locations in `memory`. */
 void adzi_captured_call_move_to(adzi_captured_call *call, char *memory);
+
+/* ---- chains.c ---- */
+
+/** Finds the chains of elementwise launches. All addresses must be final. */
+void adzi_plan_find_chains(adzi_captured_call *call);
+
+/** Runs the launches of a chain of 2 or more. */
+void adzi_plan_run_chain(const adzi_plan_launch *first);
 
 /* ---- updates.c ---- */
 

@@ -124,6 +124,11 @@ void adzi_fill(adz_tensor *dst, double value)
         memcpy(args.sizes, dst->sizes, sizeof args.sizes);
         memcpy(args.strides, dst->strides, sizeof args.strides);
     }
+    adzi_capture *capture = adzi_capture_of(adzi_self());
+    if (capture != NULL) {
+        const uint8_t items[ADZI_ELEMENTWISE_OPERANDS] = { (uint8_t)args.size };
+        capture->elementwise(capture, items, true);
+    }
     adzi_launch(KERNEL_FOR(fill, 0), &args, dst->numel, ADZI_POINTWISE_GRAIN);
 }
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/capture.h"
 #include "base/threads/parallel.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
@@ -60,12 +61,27 @@ static void set_strides(
     coalesce(args);
 }
 
+/* Tells the capture of the thread, if there is one, that an elementwise launch comes. */
+static void announce(const adz_tensor *y, int n_in, adz_tensor *const *in)
+{
+    adzi_capture *capture = adzi_capture_of(adzi_self());
+    if (capture == NULL) {
+        return;
+    }
+    uint8_t items[ADZI_ELEMENTWISE_OPERANDS] = { (uint8_t)adz_dtype_size((adz_dtype)y->dtype) };
+    for (int k = 0; k < n_in; ++k) {
+        items[k + 1] = (uint8_t)adz_dtype_size((adz_dtype)in[k]->dtype);
+    }
+    capture->elementwise(capture, items, false);
+}
+
 void adzi_pointwise_factor(adzi_kernel kernel, adz_tensor *y, int n_in, adz_tensor *const *in,
     const double *p, const void *factor)
 {
     if (y->numel == 0) {
         return;
     }
+    announce(y, n_in, in);
     adzi_pointwise_args args;
     memset(&args, 0, ADZI_POINTWISE_FLAT_SIZE);
     args.out = y->data;

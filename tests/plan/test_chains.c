@@ -1,0 +1,139 @@
+/* Chains of elementwise launches: a replay gives the bits of an ordinary call, and only launches
+ * that may run block by block are in one chain.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "adze/adze.h"
+#include "plan/plan.h"
+#include "tensor/tensor.h"
+
+enum { ROWS = 200, COLUMNS = 50 };
+
+typedef struct {
+    adz_tensor *x, *y, *row;
+    adz_tensor *(*function)(const void *what);
+} operands;
+
+static adz_tensor *call(void *user)
+{
+    const operands *o = user;
+    return o->function(o);
+}
+
+/* Flat operands, a row, a column, a number, and a dtype of another size. */
+static adz_tensor *of_all_kinds(const void *what)
+{
+    const operands *o = what;
+    adz_tensor *h = adz_add(adz_tanh(adz_mul(o->x, o->y)), o->row);
+    adz_tensor *gate = adz_gt(h, o->y);
+    adz_tensor *column = adz_slice(o->x, 1, 3, 4, 1);
+    return adz_where(gate, adz_sub(h, column), adz_add_number(adz_square(h), 1));
+}
+
+/* Writes in place to what earlier launches read. */
+static adz_tensor *in_place(const void *what)
+{
+    const operands *o = what;
+    adz_tensor *h = adz_exp(o->x);
+    adz_tensor *sum = adz_add(h, o->y);
+    adz_mul_(h, o->y);
+    adz_sub_(sum, h);
+    return adz_mul(sum, h);
+}
+
+/* Reads at other elements what the launch before has written. */
+static adz_tensor *other_elements(const void *what)
+{
+    const operands *o = what;
+    adz_tensor *h = adz_mul(o->x, o->y);
+    adz_tensor *turned = adz_reshape(adz_transpose(h, 0, 1), ADZ_SHAPE(ROWS, COLUMNS));
+    adz_tensor *sum = adz_add(turned, o->x);
+    adz_tensor *last = adz_slice(sum, 0, ROWS - 1, ROWS, 1);
+    return adz_mul(adz_sub(sum, last), adz_select(h, 0, 1));
+}
+
+/* Views of one tensor, half a tensor apart. */
+static adz_tensor *halves(const void *what)
+{
+    const operands *o = what;
+    adz_tensor *h = adz_cat((adz_tensor *[]){ o->x, o->y }, 2, 0);
+    adz_tensor *top = adz_slice(h, 0, 0, ROWS, 1), *middle = adz_slice(h, 0, 1, ROWS + 1, 1);
+    adz_neg_(top);
+    adz_mul_(middle, o->y);
+    return adz_add(top, middle);
+}
+
+/* The longest chain of a captured call. */
+static size_t longest(const adz_plan *plan)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < plan->last->n_launches; i += plan->last->launches[i].chain) {
+        const size_t chain = plan->last->launches[i].chain;
+        most = chain > most ? chain : most;
+    }
+    return most;
+}
+
+/* Replays with several contents and numbers of threads have the bits of ordinary calls. */
+static size_t compare(adz_tensor *(*function)(const void *), adz_dtype dtype)
+{
+    size_t chain = 0;
+    for (int threads = 1; threads <= 2; ++threads) {
+        adz_scope *scope = adz_scope_open();
+        adz_set_num_threads(threads);
+        operands o = { adz_randn(ADZ_SHAPE(ROWS, COLUMNS), dtype),
+            adz_randn(ADZ_SHAPE(ROWS, COLUMNS), dtype), adz_randn(ADZ_SHAPE(COLUMNS), dtype),
+            function };
+        adz_plan *plan = adz_plan_new(call, &o, NULL);
+        for (int run = 0; run < 4; ++run) {
+            adz_copy_(o.x, adz_randn(ADZ_SHAPE(ROWS, COLUMNS), dtype));
+            adz_copy_(o.y, adz_randn(ADZ_SHAPE(ROWS, COLUMNS), dtype));
+            adz_tensor *wanted = adz_clone(function(&o));
+            assert_int_equal(adz_plan_run(plan), ADZ_OK);
+            assert_true(adz_equal(adz_plan_output(plan), wanted));
+        }
+        assert_true(plan->captured);
+        chain = longest(plan);
+        adz_plan_free(&plan);
+        adz_scope_close(scope);
+    }
+    adz_set_num_threads(1);
+    return chain;
+}
+
+static void launches_of_all_kinds(void **state)
+{
+    (void)state;
+    assert_true(compare(of_all_kinds, ADZ_F32) >= 4);
+    assert_true(compare(of_all_kinds, ADZ_F64) >= 4);
+}
+
+static void changes_in_place(void **state)
+{
+    (void)state;
+    assert_true(compare(in_place, ADZ_F32) >= 4);
+}
+
+static void elements_of_others_end_a_chain(void **state)
+{
+    (void)state;
+    compare(other_elements, ADZ_F32);
+    compare(other_elements, ADZ_F64);
+    compare(halves, ADZ_F32);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(launches_of_all_kinds),
+        cmocka_unit_test(changes_in_place),
+        cmocka_unit_test(elements_of_others_end_a_chain),
+    };
+    return cmocka_run_group_tests_name("chains", tests, NULL, NULL);
+}
