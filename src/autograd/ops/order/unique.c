@@ -68,7 +68,7 @@ bool adzi_unique_begin(const char *op, adz_tensor *x, adz_tensor **inverse, adz_
     if (!adzi_check_tensor(op, "x", x) || !adzi_elements_decide(op, x)) {
         return false;
     }
-    if (x->dtype == ADZ_F16 || x->dtype == ADZ_BF16) {
+    if (adzi_is_half((adz_dtype)x->dtype)) {
         adzi_error(op, ADZ_ERR_DTYPE, "x is %s, which is for storage; convert it with adz_to",
             adz_dtype_name((adz_dtype)x->dtype));
         return false;
