@@ -154,6 +154,9 @@ static bool step_over_fill(adzi_plan_launch *first, operands *chain)
 
 void adzi_plan_find_chains(adzi_captured_call *call)
 {
+    if (call->n_launches == 0) {
+        return; /* there may be no array */
+    }
     const adzi_plan_launch *end = call->launches + call->n_launches;
     for (adzi_plan_launch *first = call->launches; first < end; first += first->chain) {
         operands chain = { .n = 0 };
