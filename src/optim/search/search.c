@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "adze/scope.h"
-#include "base/error.h"
 #include "base/capture.h"
+#include "base/error.h"
 #include "tensor/copy.h"
 #include "tensor/shape.h"
 
@@ -86,7 +86,7 @@ static adz_tensor *gradients(const adzi_search_run *run)
 
 /* ---- the closure ----------------------------------------------------------------------------- */
 
-/* This function is not inlined, because ADZI_FLOOR needs a stack frame of its own. */
+/* This function is not inlined, because ADZI_FLOOR needs its own stack frame. */
 static __attribute__((noinline)) adz_tensor *call_closure(
     const char *op, adz_optimizer_closure closure, void *user)
 {

@@ -1,5 +1,6 @@
 /* Derivatives in graphs, in regions without gradients and in plans; what stays untouched. */
 #include "autograd/functional/functional.h"
+#include "autograd/op.h"
 #include "tensor/tensor.h"
 
 /* The sum of squares of the rows' Jacobians of a network, as a function of its input. */
@@ -222,7 +223,17 @@ static void tangents_multiply_no_zeros(void **state)
     adz_tensor *wanted =
         adz_matmul(adz_reshape(j, ADZ_SHAPE(12, 12)), adz_reshape(v, ADZ_SHAPE(12)));
     assert_true(apart(adz_reshape(tangent, ADZ_SHAPE(12)), wanted) < 1e-13);
-    adz_tensor *zeros = adz_mul_number(x, 1);
+    adz_tensor *zeros = adz_mul_number(x, 0);
+    zeros->is_zero = true;
+    assert_true(adz_equal(adz_mul(adz_add(zeros, x), x), adz_square(x)));
+    assert_true(adz_equal(adz_mul(adz_add(x, zeros), x), adz_square(x)));
+    assert_true(adz_add(zeros, zeros)->is_zero);
+    adzi_accumulate(zeros, x);
+    assert_true(adz_equal(adz_mul(zeros, x), adz_square(x)));
+    zeros = adz_mul_number(x, 0);
+    zeros->is_zero = true;
+    adz_tensor *over = adzi_scratch_over("test", zeros, x);
+    assert_true(over == zeros && !zeros->is_zero);
     zeros->is_zero = true;
     adz_fill_(zeros, 3);
     assert_true(adz_equal(adz_mul(zeros, x), adz_mul_number(x, 3)));

@@ -53,16 +53,16 @@ adz_status adz_meshgrid(
         return adzi_no_results(out, n <= ADZI_LIST_MOST ? n : 0);
     }
     adz_shape grid = { .rank = (int)n };
-    int place[ADZ_MAX_RANK]; /* the dimension along which vector k counts */
+    int along[ADZ_MAX_RANK]; /* the dimension along which vector k counts */
     for (int k = 0; k < grid.rank; ++k) {
         const bool swapped = indexing == ADZ_MESHGRID_XY && k < 2 && n > 1;
-        place[k] = swapped ? 1 - k : k;
-        grid.sizes[place[k]] = tensors[k]->numel;
+        along[k] = swapped ? 1 - k : k;
+        grid.sizes[along[k]] = tensors[k]->numel;
     }
     for (int k = 0; k < grid.rank; ++k) {
         adz_shape alone = { .rank = grid.rank };
         for (int d = 0; d < grid.rank; ++d) {
-            alone.sizes[d] = d == place[k] ? grid.sizes[d] : 1;
+            alone.sizes[d] = d == along[k] ? grid.sizes[d] : 1;
         }
         out[k] = adz_expand(adz_reshape(tensors[k], alone), grid);
         if (out[k] == NULL) {
