@@ -7,13 +7,15 @@
 #include "ops/parity.h"
 #include "ops/sweep.h"
 
-/* The case of an operator: one that lists its name among its vectors, or is called so and lists
- * none. */
+/* The case of an operator: one that lists the name among its vectors, or else one that is called so
+ * and lists none. The cases "pow" and "dropout" list none, and the files of these names are of
+ * other cases, which list them. */
 static const op_case *case_for(const char *op)
 {
+    const op_case *called = NULL;
     for (int i = 0; i < n_op_cases; ++i) {
         if (op_cases[i]->vectors[0] == NULL && strcmp(op_cases[i]->name, op) == 0) {
-            return op_cases[i];
+            called = op_cases[i];
         }
         for (int k = 0; k < 8 && op_cases[i]->vectors[k] != NULL; ++k) {
             if (strcmp(op_cases[i]->vectors[k], op) == 0) {
@@ -21,7 +23,7 @@ static const op_case *case_for(const char *op)
             }
         }
     }
-    return NULL;
+    return called;
 }
 
 static int64_t integer(const json_t *list, size_t i)
