@@ -24,7 +24,7 @@ static const char help[] =
     "  --data FILE.csv     table with a header line, one row for each step of time\n"
     "  --column NAME       the column to forecast, also --target. A missing value (NA, or an "
     "empty\n"
-    "                      field beside others) is interpolated and left out of all errors\n"
+    "                      field among others) is interpolated and left out of all errors\n"
     "  --season N          steps after which the series repeats itself; 1 if it does not (12)\n"
     "  --horizon N         steps to forecast (12)\n"
     "  --window N          steps that a network reads (a season, and at least 24)\n"

@@ -6,7 +6,7 @@
 #include "base/threads/thread.h"
 #include "base/upper.h"
 
-/* From so many tensors in the root scope on, a warning is given. */
+/* With this many tensors in the root scope, a warning suggests opening a scope. */
 enum { MANY_IN_ROOT = 10000 };
 
 /* The most common mistake is a training loop that opens no scope, so that the root scope grows. A

@@ -5,7 +5,7 @@
 
 The examples are the patches in docs/examples. Each must apply to the tree on its own. All of them together
 are then built without optimisation, and the tests that the patches name in their lines "Tests:" must pass.
-WORK_DIR is made anew. With --openmp parallel loops run over OpenMP, and the tests run that depend on it: the build
+WORK_DIR is made again. With --openmp parallel loops run over OpenMP, and the tests run that depend on it: the build
 is needed anyway.
 """
 import json

@@ -237,7 +237,7 @@ static void a_dead_transport_leaves_the_old_file(void **state)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* Rank 0 has room for one state tensor beside what all ranks hold already, and not for two. */
+/* Rank 0 has room for one state tensor more than what all ranks hold already, and not for two. */
 static void in_little_memory(adz_group *group, void *user)
 {
     enum { SIDE = 1024 };

@@ -144,7 +144,8 @@ static void other_layouts(adz_group *group, void *user)
     check(adz_group_all_reduce(group, plain, ADZ_GROUP_SUM) == ADZ_OK);
     check(adz_group_all_reduce(group, view, ADZ_GROUP_SUM) == ADZ_OK);
     check(adz_equal(view, plain));
-    check(adz_equal(adz_select(base, 1, 0), adz_select(before, 1, 0))); /* beside the view */
+    check(adz_equal(
+        adz_select(base, 1, 0), adz_select(before, 1, 0))); /* the elements outside the view */
     check(ranks == 1 || !adz_equal(base, before));
     check(adz_group_broadcast(group, view, ranks - 1) == ADZ_OK);
     check(adz_equal(view, plain));

@@ -1,4 +1,4 @@
-/* Data-parallel training: its bits beside those of one process, and its errors. */
+/* Data-parallel training: its bits compared with those of one process, and its errors. */
 #include "ranks.h"
 
 #include <math.h>
@@ -164,7 +164,7 @@ static void batch_norm_does_not_depend_on_the_ranks(void **state)
     compare_ranks((task){ .micro_batches = 6, .bucket_bytes = 1, .dtype = ADZ_F64, .norm = true });
 }
 
-/* ---- beside one process that adds by hand --------------------------------------------------- */
+/* ---- compared with one process that adds by hand --------------------------------------------- */
 
 enum { MICRO = 8, MOST = 1024 };
 

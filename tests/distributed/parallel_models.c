@@ -54,7 +54,7 @@ typedef struct task {
     bool fast, holds; /* holds: no_sync in all steps but the last */
     float expected[MOST];
     int64_t n;   /* 0 until the first run */
-    float bound; /* of the difference, beside 1 plus the largest */
+    float bound; /* of the difference, divided by 1 plus the largest */
 } task;
 
 static int64_t copy_parameters(adz_module *model, float *to)

@@ -67,7 +67,7 @@ def of_transformers():
 
 
 def writes_the_same_text():
-    """The program computes the whole context anew for each token, as the function in C does. A recurrent
+    """The program computes the whole context again for each token, as the function in C does. A recurrent
     network carries its state on instead, so of its text the first token is compared."""
     line = "the quick brown fox jumps over the lazy dog\n"
     text = line[:12]

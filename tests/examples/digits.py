@@ -160,7 +160,7 @@ def predictions():
         assert said(run("--predict", name, "--load", "m.safetensors")) == answers, name
     again = run("--data", "drawn.csv", "--test-rows", "tests.txt", "--load", "m.safetensors", "--epochs", 1,
                 "--lr", 1e-9, *QUIET, "--save", "again.safetensors")
-    assert accuracy > 0.4 and result(again)[0] > accuracy - 0.05, "it started anew"
+    assert accuracy > 0.4 and result(again)[0] > accuracy - 0.05, "it started from the beginning"
     dim = write_table("dim.csv", [[value / 255 for value in row[:-1]] + [row[-1]] for row in chosen])
     assert "are they on another scale?" in run("--predict", dim, "--load", "m.safetensors")
 

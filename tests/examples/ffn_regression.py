@@ -163,7 +163,7 @@ def real_table():
     assert math.isnan(one["test_r2"]), one  # one row has no spread to explain
     output = run("--data", "table.csv", "--load", "m.safetensors", "--test-rows", "rows.txt",
                  "--split", 1, "--lr", 0.001, "--epochs", 1, "--plot", "none")
-    assert result(output)["test_rmse"] < 1.3 * first["test_rmse"], output  # it did not start anew
+    assert result(output)["test_rmse"] < 1.3 * first["test_rmse"], output  # it did not start from the beginning
 
 
 def choices():

@@ -163,7 +163,7 @@ def make_expected(folder):
 
 
 def check_sizes(folder, nm, size, target):
-    """The arrays take as many bytes as net.h says; prints them beside the code. sizes.o was compiled without
+    """The arrays take as many bytes as net.h says; prints them with the size of the code. sizes.o was compiled without
     optimisation, which may leave out elements that one function alone uses."""
     with open(os.path.join(folder, "net.h"), encoding="utf-8") as file:
         announced = {name: int(value) for name, value in

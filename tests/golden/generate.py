@@ -2,7 +2,7 @@
 """The project's own reference vectors, computed in double precision with PyTorch: operators, feed-forward
 networks, training runs and schedules. adze-parity reads them.
 
-usage: generate.py           writes the files beside this script
+usage: generate.py           writes the files into the folder of this script
        generate.py --check   computes them again and compares; 77 without torch
 
 Each file is one case in safetensors form. The metadata says what to build (`group`, `reference`,

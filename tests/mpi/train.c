@@ -2,7 +2,7 @@
  *
  *     train FILE [THREADS] [shard] [fast] [delegate]
  *
- * delegate: checks the fast mode beside the default one, on the same ranks. */
+ * delegate: compares the fast mode with the default one, on the same ranks. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static adz_module *train(bool sgd, bool shard, bool fast)
     return network;
 }
 
-/* The largest difference of two networks' parameters, beside 1 plus the parameter. */
+/* The largest difference of two networks' parameters, divided by 1 plus the parameter. */
 static double difference(adz_module *a, adz_module *b)
 {
     adz_tensor_list p = adz_module_parameters(a), q = adz_module_parameters(b);

@@ -276,8 +276,8 @@ static size_t peak_of(adz_module *m)
     return after.peak_bytes - before.live_bytes;
 }
 
-/* Without checkpoints, each of the eight parts would keep three activations. They are large beside
- * the working memory of a product, which each thread has. */
+/* Without checkpoints, each of the eight parts would keep three activations. They are large
+ * compared with the working memory of a product, which each thread has. */
 static void less_memory(void **state)
 {
     (void)state;

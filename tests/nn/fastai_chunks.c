@@ -20,7 +20,7 @@ static void expect_kept(int64_t length, int64_t bptt, int64_t max_len, int64_t f
     adz_tensor *ids = adz_randint(0, 6, ADZ_SHAPE(3, length), ADZ_I64);
     const stub_state *s = adz_module_state(adz_module_child(m, "module"));
     int64_t bytes = 0;
-    for (int64_t round = 1; round <= 3; ++round) { /* each call starts anew */
+    for (int64_t round = 1; round <= 3; ++round) { /* each call starts from the beginning */
         adz_scope *scope = adz_scope_open();
         adz_values *out = call(m, ids);
         assert_non_null(out);

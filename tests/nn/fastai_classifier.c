@@ -99,11 +99,11 @@ static void bad_masks_are_refused(void **state)
     assert_null(adz_fastai_masked_concat_pool(x, mask_of(bits, 2, 3)));
     expect_error(ADZ_ERR_ARGUMENT, "a text is nothing but padding, first at position [1, 0]");
     assert_null(adz_fastai_masked_concat_pool(x, mask_of(bits, 3, 2)));
-    expect_error(ADZ_ERR_SHAPE, "mask[3, 2] must be [2, 3] beside x[2, 3, 2]");
+    expect_error(ADZ_ERR_SHAPE, "mask[3, 2] must be [2, 3] for x[2, 3, 2]");
     assert_null(adz_fastai_masked_concat_pool(x, adz_zeros(ADZ_SHAPE(2, 4), ADZ_BOOL)));
-    expect_error(ADZ_ERR_SHAPE, "mask[2, 4] must be [2, 3] beside x[2, 3, 2]");
+    expect_error(ADZ_ERR_SHAPE, "mask[2, 4] must be [2, 3] for x[2, 3, 2]");
     assert_null(adz_fastai_masked_concat_pool(x, adz_zeros(ADZ_SHAPE(3, 3), ADZ_BOOL)));
-    expect_error(ADZ_ERR_SHAPE, "mask[3, 3] must be [2, 3] beside x[2, 3, 2]");
+    expect_error(ADZ_ERR_SHAPE, "mask[3, 3] must be [2, 3] for x[2, 3, 2]");
     assert_null(adz_fastai_pool(ADZ_NONE, true));
     expect_error(ADZ_ERR_ARGUMENT, "adz_fastai_pool: x is not optional");
     assert_null(adz_fastai_masked_concat_pool(x, adz_zeros(ADZ_SHAPE(2, 3, 2), ADZ_BOOL)));

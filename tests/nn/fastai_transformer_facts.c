@@ -157,7 +157,7 @@ static void a_failed_call_remembers_nothing(void **state)
     adz_tensor *ids = some_ids(2, 3);
     assert_non_null(adz_module_forward(m, ids));
     assert_null(adz_module_forward(m, some_ids(3, 3)));
-    expect_error(ADZ_ERR_SHAPE, "ids[3, 3] beside a memory of a batch of 2");
+    expect_error(ADZ_ERR_SHAPE, "ids[3, 3] does not fit a memory of a batch of 2");
     assert_null(adz_module_forward(m, adz_full(ADZ_SHAPE(2, 3), 7, ADZ_I64)));
     expect_error(ADZ_ERR_INDEX, "encoder: embedding: ");
     assert_int_equal(adz_tensor_size(adz_module_buffer(m, "mem_0"), 1), 3);

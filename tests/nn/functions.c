@@ -82,7 +82,7 @@ static void failures_of_lambdas_are_errors(void **state)
     adz_module_free(&m);
 }
 
-/* The state that the network hands on beside its steps is ignored, in calls with lists as well. */
+/* The state that the network hands on besides its steps is ignored, in calls with lists as well. */
 static void steps_are_selected(void **state)
 {
     (void)state;

@@ -134,7 +134,7 @@ void a_wrong_past_is_refused(void **state)
             expect_error(
                 ADZ_ERR_SHAPE, "x[1, 2, 6] after a past of 2 makes 4 positions, but n_ctx is 3");
         } else if (i >= 0) {
-            expect_error(ADZ_ERR_SHAPE, "must be [2, 1, 2, P, 3] beside x[1, 2, 6]");
+            expect_error(ADZ_ERR_SHAPE, "must be [2, 1, 2, P, 3] for x[1, 2, 6]");
         }
     }
     given[1] = adz_ones(ADZ_SHAPE(2, 1, 2, 1), ADZ_F32);

@@ -256,8 +256,7 @@ static void every_size_counts(void **state)
         }
         adz_tensor *odd = adz_ones(adz_shape_of(i < 3 ? 3 : 2, of_key), ADZ_F64);
         if (i > 0) { /* i = 0 is skipped: any number of keys is allowed. */
-            expect_call_refused(
-                m, odd, ADZ_NONE, ADZ_NONE, "must be [S, 2, 4] beside query[3, 2, 4]");
+            expect_call_refused(m, odd, ADZ_NONE, ADZ_NONE, "must be [S, 2, 4] for query[3, 2, 4]");
         }
         expect_call_refused(m, key, odd, ADZ_NONE, "must have the shape of key[5, 2, 4]");
         expect_call_refused(m, key, key, adz_ones(adz_shape_of(i < 3 ? 3 : 2, of_mask), ADZ_BOOL),

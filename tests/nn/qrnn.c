@@ -164,7 +164,7 @@ static void every_size_counts(void **state)
         adz_ones(ADZ_SHAPE(4, 2), ADZ_F32) };
     for (int i = 0; i < 4; ++i) {
         assert_null(call_from(m, x, odd[i], NULL));
-        expect_error(ADZ_ERR_SHAPE, "must have shape [1, 4, 2] beside x[4, 5, 3]: layers and");
+        expect_error(ADZ_ERR_SHAPE, "must have shape [1, 4, 2] for x[4, 5, 3]: layers and");
     }
     adz_module_free(&m);
     adz_fastai_qrnn_options o = ADZ_FASTAI_QRNN_OPTIONS;
@@ -212,7 +212,7 @@ static void bad_inputs_are_refused(void **state)
     expect_refused(plain(NULL), adz_ones(ADZ_SHAPE(4), ADZ_F32), "x[4] must be [B, T, 3]");
     adz_module *m = two_ways(NULL);
     assert_null(call_from(m, x, adz_ones(ADZ_SHAPE(2, 5, 2), ADZ_F32), NULL));
-    expect_error(ADZ_ERR_SHAPE, "hid[2, 5, 2] must have shape [4, 5, 2] beside x[4, 5, 3]");
+    expect_error(ADZ_ERR_SHAPE, "hid[2, 5, 2] must have shape [4, 5, 2] for x[4, 5, 3]");
     assert_null(call_from(m, x, adz_ones(ADZ_SHAPE(4, 4, 2), ADZ_F32), NULL));
     expect_error(ADZ_ERR_SHAPE, "hid[4, 4, 2]");
     adz_module_free(&m);

@@ -199,7 +199,7 @@ static void bad_inputs_are_refused(void **state)
     adz_fastai_qrnn_layer_options o = wide();
     adz_module *m = adz_fastai_qrnn_layer_new(3, 2, &o);
     assert_null(call_from(m, x, adz_ones(ADZ_SHAPE(5, 2), ADZ_F32), NULL));
-    expect_error(ADZ_ERR_SHAPE, "hid[5, 2] must be [4, 2] beside x[4, 5, 3]");
+    expect_error(ADZ_ERR_SHAPE, "hid[5, 2] must be [4, 2] for x[4, 5, 3]");
     call_from(m, x, ADZ_NONE, NULL);
     assert_null(call_from(m, adz_narrow(x, 0, 0, 2), ADZ_NONE, NULL));
     expect_error(ADZ_ERR_SHAPE, "the previous call's had 4; adz_module_reset");
@@ -222,12 +222,12 @@ static void every_size_counts(void **state)
         adz_ones(ADZ_SHAPE(4, 2, 1), ADZ_F32) };
     for (int i = 0; i < 3; ++i) {
         assert_null(call_from(m, x, odd[i], NULL));
-        expect_error(ADZ_ERR_SHAPE, "must be [4, 2] beside x[4, 5, 3], which is [B, T, 3]");
+        expect_error(ADZ_ERR_SHAPE, "must be [4, 2] for x[4, 5, 3], which is [B, T, 3]");
     }
     adz_module_free(&m);
     m = looking_ahead(NULL);
     assert_null(call_from(m, adz_ones(ADZ_SHAPE(5, 4, 2), ADZ_F32), odd[1], NULL));
-    expect_error(ADZ_ERR_SHAPE, "hid[4, 3] must be [4, 2] beside x[5, 4, 2], which is [T, B, 2]");
+    expect_error(ADZ_ERR_SHAPE, "hid[4, 3] must be [4, 2] for x[5, 4, 2], which is [T, B, 2]");
     adz_module_free(&m);
 }
 

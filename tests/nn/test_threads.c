@@ -237,7 +237,7 @@ static void expect_same_reading(const reader *alone, const reader *beside)
     assert_memory_equal(alone->dx, beside->dx, sizeof alone->dx);
 }
 
-/* What each run gives in a thread of its own, and what it gives beside the others. */
+/* What each run gives in a thread of its own, and what it gives while the others run. */
 static trainer trained_alone[TRAINERS], trainers[TRAINERS];
 static reader read_alone[READERS], readers[READERS];
 

@@ -7,7 +7,7 @@
 
 enum { MOST = 8 }; /* calls of the operator in one sample, and results of a call */
 
-/* A tracer that computes the expression of each call of one operator beside the call. */
+/* A tracer that computes the expression of each call of one operator besides the call. */
 typedef struct {
     adzi_tracer tracer; /* first, so that reports find the struct */
     const char *name;

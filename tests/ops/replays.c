@@ -3,7 +3,7 @@
  * Each sample of an operator becomes a plan of its forward and backward. Once the plan is captured,
  * other contents are written into the inputs, and the plan runs again. Results and gradients must
  * have the bits of an ordinary call with these contents. So the test fails when the host computes
- * something from the contents of a tensor, writes to a tensor beside the launches, or uses memory
+ * something from the contents of a tensor, writes to a tensor outside the launches, or uses memory
  * that a plan does not know.
  */
 #include <stdio.h>
@@ -76,7 +76,7 @@ static adz_tensor *compute(void *user)
     return o.results[0];
 }
 
-/* Writes the contents of the leaves `from` into the memory of the leaves `to`, beside the tape. */
+/* Writes the contents of the leaves `from` into the memory of the leaves `to`, without the tape. */
 static void write_contents(const built *to, const built *from)
 {
     for (int i = 0; i < to->args.n; ++i) {

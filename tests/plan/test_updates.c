@@ -1,7 +1,7 @@
 /* A plan updates a parameter as soon as its gradient is complete (src/plan/updates.c).
  *
  * Each test trains two equal networks, one by a plan and one by ordinary steps, and compares their
- * bits after each step. The functions differ in what they do with parameters and gradients beside
+ * bits after each step. The functions differ in what they do with parameters and gradients besides
  * the step.
  */
 #include <math.h>

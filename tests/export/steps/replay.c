@@ -35,7 +35,7 @@ static const struct {
     { "maximum", adz_maximum, NULL }, { "minimum", adz_minimum, NULL },
     { "mul", adz_mul, adz_mul_ }, { "ne", adz_ne, NULL }, { "sub", adz_sub, adz_sub_ } };
 
-/* What a call needs beside its inputs. */
+/* What a call needs besides its inputs. */
 typedef struct {
     const adzi_traced_call *c;
     adz_tensor **in;
@@ -255,7 +255,7 @@ adz_tensor *replay_run(replay *r, adz_tensor *const *inputs)
                 r->held[i] = inputs[i];
             } else if (v->kind == ADZI_VALUE_NUMBER) {
                 r->held[i] = number_of(r, i);
-            } else if (v->contents != NULL && v->becomes == (int)i) { /* made anew in each run */
+            } else if (v->contents != NULL && v->becomes == (int)i) { /* made again in each run */
                 adz_copy_(r->held[i], contents_of(t, (int)i));
             }
         }

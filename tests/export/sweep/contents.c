@@ -94,7 +94,7 @@ int sweep_n_contents(const sweep_case *c)
  *     difference that is 0 there and nearly 0 in C. Masks of attention are infinite.
  *     subnormal weights of f64: the library multiplies by the inverse of their sum, which is
  *     infinite, and C divides by it. In f32 the library computes it in f64.
- *     large integers beside floats: C adds them up with 32 bits */
+ *     large integers among floats: C adds them up with 32 bits */
 static bool is_allowed(const sweep_case *c, adz_dtype dtype, int position, int which)
 {
     if (c->elementwise) {

@@ -205,7 +205,7 @@ static void visit_dtypes(walk *w, size_t sample)
     }
 }
 
-/* Every dtype for one input beside others of f32, and int32 for indices. */
+/* Every dtype for one input while the others are f32, and int32 for indices. */
 static void visit_mixtures(walk *w, size_t sample)
 {
     const case_input *in = w->op->samples[sample].in;

@@ -26,7 +26,7 @@ typedef struct sweep_case {
     const op_case *op;
     size_t sample;
     adz_dtype dtype; /* of the tensors whose dtype the sample leaves open */
-    int only;        /* the one input that has this dtype, beside others of f32; -1 for all */
+    int only;        /* the one input that has this dtype while the others are f32; -1 for all */
     case_layout layout;
     sweep_role role;
     int result;       /* the result of the operator that the function returns */

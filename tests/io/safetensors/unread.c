@@ -1,4 +1,5 @@
-/* Integers that are widened, and tensors that adze cannot hold, beside others that it can. */
+/* Integers that are widened, and tensors that adze cannot hold, in files with others that it can.
+ */
 #include "files.h"
 #include "../../errors.h"
 #include "../../temporary.h"

@@ -5,7 +5,7 @@ static int call(const op_args *a, adz_tensor **out)
     return conv_case(adz_conv2d, a, out);
 }
 
-/* ---- beside a plain loop -------------------------------------------------------------------- */
+/* ---- compared with a plain loop -------------------------------------------------------------- */
 
 typedef struct images {
     const double *big, *weight, *small;

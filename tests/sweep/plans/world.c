@@ -54,7 +54,7 @@ void world_begin(world *w, const example *e)
                                : adz_zeros(ADZ_SHAPE(ROWS, COLUMNS), ADZ_F32);
     w->y = has_tokens(e->kind) ? adz_ones(ADZ_SHAPE(ROWS, COLUMNS, 1), ADZ_F32)
                                : adz_ones(ADZ_SHAPE(ROWS, 1), ADZ_F32);
-    if (!is_fresh(e->f)) { /* making them later would make the plan anew */
+    if (!is_fresh(e->f)) { /* making them later would make the plan again */
         arguments_make(w);
     }
 }

@@ -1,4 +1,4 @@
-/* Products beside the threads of a program, and in a child process. */
+/* Products while a program has threads, and in a child process. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>

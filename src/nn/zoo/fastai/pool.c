@@ -55,7 +55,7 @@ static bool count_steps(const char *op, adz_tensor *x, adz_tensor *mask, adz_ten
     }
     if (adz_tensor_rank(mask) != 2 || adz_tensor_size(mask, 0) != adz_tensor_size(x, 0) ||
         adz_tensor_size(mask, 1) != adz_tensor_size(x, 1)) {
-        adz_error_format(op, ADZ_ERR_SHAPE, "mask%s must be [%lld, %lld] beside x%s",
+        adz_error_format(op, ADZ_ERR_SHAPE, "mask%s must be [%lld, %lld] for x%s",
             adz_text_shape(mask), (long long)adz_tensor_size(x, 0),
             (long long)adz_tensor_size(x, 1), adz_text_shape(x));
         return false;

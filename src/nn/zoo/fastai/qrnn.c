@@ -53,7 +53,7 @@ static bool check_input(adz_module *self, const adz_tensor *x, const adz_tensor 
     if (!zoo_is_none(hid) && (adz_tensor_rank(hid) != 2 || adz_tensor_size(hid, 0) != batch ||
                                  adz_tensor_size(hid, 1) != state->hidden_size)) {
         adz_error_format(name, ADZ_ERR_SHAPE,
-            "hid%s must be [%lld, %lld] beside x%s, which is [%s, %lld]", adz_text_shape(hid),
+            "hid%s must be [%lld, %lld] for x%s, which is [%s, %lld]", adz_text_shape(hid),
             (long long)batch, (long long)state->hidden_size, adz_text_shape(x), shape,
             (long long)state->input_size);
         return false;
@@ -222,7 +222,7 @@ static bool check_states(adz_module *self, const adz_tensor *x, const adz_tensor
     }
     if (!fits) {
         adz_error_format(adz_module_name(self), ADZ_ERR_SHAPE,
-            "hid%s must have shape %s beside x%s: layers and directions, batch, hidden_size",
+            "hid%s must have shape %s for x%s: layers and directions, batch, hidden_size",
             adz_text_shape(hid), adz_text_sizes(adz_shape_of(3, wanted)), adz_text_shape(x));
     }
     return fits;

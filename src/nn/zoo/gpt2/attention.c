@@ -92,7 +92,7 @@ static bool check_input(adz_module *self, const adz_tensor *x, const adz_tensor 
         (adz_tensor_rank(past) != 5 || adz_tensor_size(past, 0) != 2 ||
             adz_tensor_size(past, 1) != adz_tensor_size(x, 0) ||
             adz_tensor_size(past, 2) != state->heads || adz_tensor_size(past, 4) != width)) {
-        adz_error_format(name, ADZ_ERR_SHAPE, "past%s must be [2, %lld, %lld, P, %lld] beside x%s",
+        adz_error_format(name, ADZ_ERR_SHAPE, "past%s must be [2, %lld, %lld, P, %lld] for x%s",
             adz_text_shape(past), (long long)adz_tensor_size(x, 0), (long long)state->heads,
             (long long)width, adz_text_shape(x));
         return false;

@@ -144,7 +144,7 @@ static bool check_rows(
     }
     if (adz_tensor_rank(key) != 3 || adz_tensor_size(key, 1) != adz_tensor_size(query, 1) ||
         adz_tensor_size(key, 2) != d_model) {
-        adz_error_format(op, ADZ_ERR_SHAPE, "key%s must be [S, %lld, %lld] beside query%s",
+        adz_error_format(op, ADZ_ERR_SHAPE, "key%s must be [S, %lld, %lld] for query%s",
             adz_text_shape(key), (long long)adz_tensor_size(query, 1), (long long)d_model,
             adz_text_shape(query));
         return false;
