@@ -90,19 +90,25 @@ static bool add_operands(operands *list, const adzi_plan_launch *l)
     return true;
 }
 
-/* Whether two operands of two launches allow that these run block by block. */
-static bool agree(const operand *a, const operand *b)
+/* Whether two operands of two launches allow that these run in any order. */
+static bool are_apart(const operand *a, const operand *b)
 {
-    return (!a->written && !b->written) || a->end <= b->begin || b->end <= a->begin ||
-           (a->begin == b->begin && a->item == b->item && a->item != 0);
+    return (!a->written && !b->written) || a->end <= b->begin || b->end <= a->begin;
 }
 
-/* Whether all operands of a chain agree with those of another launch. */
-static bool all_agree(const operands *chain, const operands *mine)
+/* Whether two operands of two launches of as many elements allow that these run block by block. */
+static bool agree(const operand *a, const operand *b)
+{
+    return are_apart(a, b) || (a->begin == b->begin && a->item == b->item && a->item != 0);
+}
+
+/* Whether a relation holds for all operands of a chain and those of another launch. */
+static bool all_are(
+    bool (*relation)(const operand *, const operand *), const operands *chain, const operands *mine)
 {
     for (int i = 0; i < chain->n; ++i) {
         for (int k = 0; k < mine->n; ++k) {
-            if (!agree(&chain->all[i], &mine->all[k])) {
+            if (!relation(&chain->all[i], &mine->all[k])) {
                 return false;
             }
         }
@@ -122,7 +128,7 @@ static bool extend(adzi_plan_launch *first, operands *chain)
     const adzi_plan_launch *l = first + first->chain;
     operands mine = { .n = 0 };
     if (!suits(l) || l->units != first->units || !add_operands(&mine, l) ||
-        !all_agree(chain, &mine)) {
+        !all_are(agree, chain, &mine)) {
         return false;
     }
     memcpy(chain->all + chain->n, mine.all, (size_t)mine.n * sizeof *mine.all);
@@ -137,7 +143,8 @@ static bool step_over_fill(adzi_plan_launch *first, operands *chain)
 {
     const adzi_plan_launch fill = first[first->chain];
     operands filled = { .n = 0 };
-    if (!fill.fills || suits(&fill) || !add_filled(&filled, &fill) || !all_agree(chain, &filled)) {
+    if (!fill.fills || suits(&fill) || !add_filled(&filled, &fill) ||
+        !all_are(are_apart, chain, &filled)) {
         return false;
     }
     const size_t before = first->chain;

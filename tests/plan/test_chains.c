@@ -69,6 +69,17 @@ static adz_tensor *halves(const void *what)
     return adz_add(top, middle);
 }
 
+/* Fills the first row of what earlier launches have written and read. The fill has to stay behind
+ * them. */
+static adz_tensor *filled(const void *what)
+{
+    const operands *o = what;
+    adz_tensor *h = adz_mul(o->x, o->y);
+    adz_tensor *e = adz_exp(h);
+    adz_fill_(adz_slice(h, 0, 0, 1, 1), 7);
+    return adz_sub(adz_mul(e, o->x), h);
+}
+
 /* The longest chain of a captured call. */
 static size_t longest(const adz_plan *plan)
 {
@@ -126,6 +137,7 @@ static void elements_of_others_end_a_chain(void **state)
     compare(other_elements, ADZ_F32);
     compare(other_elements, ADZ_F64);
     compare(halves, ADZ_F32);
+    compare(filled, ADZ_F32);
 }
 
 int main(void)
