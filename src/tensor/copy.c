@@ -121,8 +121,8 @@ void adzi_fill(adz_tensor *dst, double value)
     adzi_encode((adz_dtype)dst->dtype, value, &args.item);
     if (!adzi_is_contiguous(dst)) {
         args.rank = dst->rank;
-        memcpy(args.sizes, dst->sizes, sizeof args.sizes);
-        memcpy(args.strides, dst->strides, sizeof args.strides);
+        memcpy(args.sizes, dst->sizes, (size_t)dst->rank * sizeof *args.sizes);
+        memcpy(args.strides, dst->strides, (size_t)dst->rank * sizeof *args.strides);
     }
     adzi_capture *capture = adzi_capture_of(adzi_self());
     if (capture != NULL) {

@@ -16,7 +16,7 @@
 enum { ROWS = 200, COLUMNS = 50 };
 
 typedef struct {
-    adz_tensor *x, *y, *row;
+    adz_tensor *x, *y, *row, *number;
     adz_tensor *(*function)(const void *what);
 } operands;
 
@@ -80,6 +80,90 @@ static adz_tensor *filled(const void *what)
     return adz_sub(adz_mul(e, o->x), h);
 }
 
+/* ---- random programs ------------------------------------------------------------------------ */
+
+enum { TENSORS = 5, STEPS = 14, PROGRAMS = 60 };
+
+static uint32_t program; /* the program that `random_steps` runs */
+
+/* A number below n, the next of the program's. */
+static int pick(uint32_t *state, int n)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return (int)((*state >> 16) % (uint32_t)n);
+}
+
+/* A part of a tensor: some rows, some columns, or one element. */
+static adz_tensor *part_of(adz_tensor *t, uint32_t *state)
+{
+    const int row = pick(state, 2), rows = 1 + pick(state, 2), column = pick(state, 3);
+    switch (pick(state, 3)) {
+    case 0:
+        return adz_slice(t, 0, row, row + rows, 1);
+    case 1:
+        return adz_slice(t, 1, column, column + rows, 1);
+    default:
+        t = adz_slice(t, 0, row, row + 1, 1);
+        return adz_slice(t, 1, column, column + 1, 1);
+    }
+}
+
+/* One step: makes all[i], or writes to it or to a part of it. */
+static void random_step(adz_tensor **all, const operands *o, uint32_t *state)
+{
+    const int i = pick(state, TENSORS), j = pick(state, TENSORS), k = pick(state, TENSORS);
+    adz_tensor *a = all[j], *b = all[k];
+    switch (pick(state, 14)) {
+    case 0:
+        all[i] = adz_mul(a, b);
+        return;
+    case 1:
+        all[i] = adz_tanh(a);
+        return;
+    case 2:
+        all[i] = adz_where(adz_gt(a, b), b, adz_neg(a));
+        return;
+    case 3:
+        all[i] = adz_add(a, o->row);
+        return;
+    case 4:
+        all[i] = adz_sub(a, adz_slice(b, 1, 1, 2, 1));
+        return;
+    case 5:
+        all[i] = adz_to(adz_square(adz_to(a, ADZ_F64)), ADZ_F32);
+        return;
+    case 6:
+        all[i] = adz_add(a, adz_reshape(adz_transpose(b, 0, 1), ADZ_SHAPE(ROWS, COLUMNS)));
+        return;
+    case 7:
+        adz_add_(all[i], i == j ? o->x : a);
+        return;
+    case 8:
+        adz_fill_(part_of(all[i], state), 0.5 * pick(state, 5));
+        return;
+    case 9:
+        adz_fill_(all[i], 0.5 * pick(state, 5));
+        return;
+    case 10:
+        adz_copy_(part_of(all[i], state), o->number);
+        return;
+    default:
+        adz_mul_(adz_slice(all[i], 0, 0, ROWS - 1, 1), adz_slice(i == j ? o->y : a, 0, 1, ROWS, 1));
+    }
+}
+
+static adz_tensor *random_steps(const void *what)
+{
+    const operands *o = what;
+    uint32_t state = program;
+    adz_tensor *all[TENSORS] = { adz_clone(o->x), adz_clone(o->y), adz_neg(o->x), adz_tanh(o->y),
+        adz_mul(o->x, o->y) };
+    for (int step = 0; step < STEPS; ++step) {
+        random_step(all, o, &state);
+    }
+    return adz_cat(all, TENSORS, 0);
+}
+
 /* The longest chain of a captured call. */
 static size_t longest(const adz_plan *plan)
 {
@@ -100,7 +184,7 @@ static size_t compare(adz_tensor *(*function)(const void *), adz_dtype dtype)
         adz_set_num_threads(threads);
         operands o = { adz_randn(ADZ_SHAPE(ROWS, COLUMNS), dtype),
             adz_randn(ADZ_SHAPE(ROWS, COLUMNS), dtype), adz_randn(ADZ_SHAPE(COLUMNS), dtype),
-            function };
+            adz_scalar(3, dtype), function };
         adz_plan *plan = adz_plan_new(call, &o, NULL);
         for (int run = 0; run < 4; ++run) {
             adz_copy_(o.x, adz_randn(ADZ_SHAPE(ROWS, COLUMNS), dtype));
@@ -140,12 +224,24 @@ static void elements_of_others_end_a_chain(void **state)
     compare(filled, ADZ_F32);
 }
 
+static void random_programs(void **state)
+{
+    (void)state;
+    size_t most = 0;
+    for (program = 1; program <= PROGRAMS; ++program) {
+        const size_t chain = compare(random_steps, ADZ_F32);
+        most = chain > most ? chain : most;
+    }
+    assert_true(most >= 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launches_of_all_kinds),
         cmocka_unit_test(changes_in_place),
         cmocka_unit_test(elements_of_others_end_a_chain),
+        cmocka_unit_test(random_programs),
     };
     return cmocka_run_group_tests_name("chains", tests, NULL, NULL);
 }
