@@ -14,45 +14,35 @@ typedef struct {
 } function;
 
 /* clang-format off */
+/* The function `dot` for a type. */
+#define DOT(type) \
+    "static " type " @dot(const " type " *a, const " type " *b, int n)\n" \
+    "{\n" \
+    "    " type " lane[8] = { 0, 0, 0, 0, 0, 0, 0, 0 }, rest = 0;\n" \
+    "    int i = 0;\n" \
+    "    for (; i + 8 <= n; i += 8) {\n" \
+    "        for (int k = 0; k < 8; ++k) {\n" \
+    "            lane[k] += a[i + k] * b[i + k];\n" \
+    "        }\n" \
+    "    }\n" \
+    "    for (; i < n; ++i) {\n" \
+    "        rest += a[i] * b[i];\n" \
+    "    }\n" \
+    "    return (((lane[0] + lane[4]) + (lane[2] + lane[6])) +\n" \
+    "            ((lane[1] + lane[5]) + (lane[3] + lane[7]))) + rest;\n" \
+    "}\n"
+
 static const function functions[] = {
     { "dot", NULL,
       "/* The sum of a[i] * b[i], in eight lanes. */\n"
-      "static float @dot(const float *a, const float *b, int n)\n"
-      "{\n"
-      "    float lane[8] = { 0, 0, 0, 0, 0, 0, 0, 0 }, rest = 0;\n"
-      "    int i = 0;\n"
-      "    for (; i + 8 <= n; i += 8) {\n"
-      "        for (int k = 0; k < 8; ++k) {\n"
-      "            lane[k] += a[i + k] * b[i + k];\n"
-      "        }\n"
-      "    }\n"
-      "    for (; i < n; ++i) {\n"
-      "        rest += a[i] * b[i];\n"
-      "    }\n"
-      "    return (((lane[0] + lane[4]) + (lane[2] + lane[6])) +\n"
-      "            ((lane[1] + lane[5]) + (lane[3] + lane[7]))) + rest;\n"
-      "}\n" },
+      DOT("float") },
     { "f64_dot", NULL,
       "/* The sum of a[i] * b[i], in eight lanes. Inlined into a loop over short rows, gcc takes the\n"
       " * loop for its vectors, and gathers their elements one by one. */\n"
       "#if defined __GNUC__ && !defined __clang__\n"
       "__attribute__((noinline))\n"
       "#endif\n"
-      "static double @dot(const double *a, const double *b, int n)\n"
-      "{\n"
-      "    double lane[8] = { 0, 0, 0, 0, 0, 0, 0, 0 }, rest = 0;\n"
-      "    int i = 0;\n"
-      "    for (; i + 8 <= n; i += 8) {\n"
-      "        for (int k = 0; k < 8; ++k) {\n"
-      "            lane[k] += a[i + k] * b[i + k];\n"
-      "        }\n"
-      "    }\n"
-      "    for (; i < n; ++i) {\n"
-      "        rest += a[i] * b[i];\n"
-      "    }\n"
-      "    return (((lane[0] + lane[4]) + (lane[2] + lane[6])) +\n"
-      "            ((lane[1] + lane[5]) + (lane[3] + lane[7]))) + rest;\n"
-      "}\n" },
+      DOT("double") },
     { "add_lanes", NULL,
       "/* The sum of eight lanes and of what was left. */\n"
       "static float @add_lanes(const float lane[8], float rest)\n"
