@@ -130,8 +130,9 @@ ADZ_API void adz_root_options_init(adz_root_options *options, size_t size);
  *                  ADZ_ERR_ARGUMENT (an option), ADZ_ERR_STATE (in a plan, see above),
  *                  ADZ_ERR_NULL, ADZ_ERR_MEMORY or the error of the function recorded
  * @grad            what the function uses, to any order. The Jacobian at the root must be regular;
- *                  at a fold, where it is not, the backward is ADZ_ERR_NUMERIC. Under
- *                  create_graph it forms the whole Jacobian, also after ADZ_ROOT_KRYLOV.
+ *                  at a fold, where it is not, the backward is ADZ_ERR_NUMERIC. After
+ *                  ADZ_ROOT_KRYLOV, and for more than 2048 unknowns after ADZ_ROOT_ANDERSON without
+ *                  `rows`, GMRES solves its systems, and no derivative forms the Jacobian.
  * @see             jaxopt.ScipyRootFinding, jax.lax.custom_root; torch has no such function
  */
 ADZ_API adz_tensor *adz_root(adz_tensor_map function, adz_tensor *x0, void *user,

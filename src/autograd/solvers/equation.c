@@ -162,6 +162,23 @@ adz_tensor *adzi_equation_leaf(adz_tensor *t)
     return leaf;
 }
 
+void adzi_cuts_add(adzi_cuts *cuts, adz_tensor *stand_in)
+{
+    if (stand_in->node != NULL) {
+        cuts->items[cuts->n] = stand_in;
+        cuts->edges[cuts->n++] = stand_in->node->inputs[0];
+        stand_in->node->inputs[0] = (adzi_edge){ .node = NULL };
+    }
+}
+
+void adzi_cuts_mend(adzi_cuts *cuts)
+{
+    for (size_t i = 0; i < cuts->n; ++i) {
+        cuts->items[i]->node->inputs[0] = cuts->edges[i];
+    }
+    cuts->n = 0;
+}
+
 /* ---- leaves ---------------------------------------------------------------------------------- */
 
 bool adzi_leaves_have(const adzi_leaves *leaves, const adz_tensor *t)

@@ -49,6 +49,23 @@ bool adzi_equation_detach(adzi_equation *e);
  */
 adz_tensor *adzi_equation_stand_in(adz_tensor *t, bool graph);
 
+/**
+ * Stand-ins that lead nowhere for a while. The leaves that a function uses may also be behind the
+ * tensors for which it gets stand-ins. A backward that computes the derivative of the function by
+ * these leaves must not reach them through the stand-ins, but its graph leads through them.
+ */
+typedef struct adzi_cuts {
+    adz_tensor *items[ADZ_SOLVER_ARGUMENTS + ADZI_LEAD];
+    adzi_edge edges[ADZ_SOLVER_ARGUMENTS + ADZI_LEAD];
+    size_t n;
+} adzi_cuts;
+
+/** Takes the way of a stand-in away. Does nothing for a leaf, and for one that leads nowhere. */
+void adzi_cuts_add(adzi_cuts *cuts, adz_tensor *stand_in);
+
+/** Gives all stand-ins their ways back. They must still exist. */
+void adzi_cuts_mend(adzi_cuts *cuts);
+
 /** A leaf that shares the elements of `t` and wants a gradient. Unlike adz_requires_grad_, this is
  * no change of settings that a plan would have to notice. */
 adz_tensor *adzi_equation_leaf(adz_tensor *t);

@@ -24,6 +24,7 @@ static bool dot(adz_tensor *a, adz_tensor *b, double *value)
 /* Makes w orthogonal to the basis, twice, so that rounding leaves nothing behind. */
 static adz_tensor *orthogonal(cycle *y, adz_tensor *w, int k)
 {
+    const size_t mark = adzi_self()->n_temporaries;
     for (int i = 0; i <= k; ++i) {
         y->h[i][k] = 0;
     }
@@ -35,6 +36,9 @@ static adz_tensor *orthogonal(cycle *y, adz_tensor *w, int k)
             }
             y->h[i][k] += part;
             w = adz_add_scaled(w, y->v[i], -part);
+            if (!adzi_survive("gmres", mark, &w, 1)) {
+                return NULL;
+            }
         }
     }
     return w;
@@ -79,6 +83,7 @@ static bool run_cycle(cycle *y, adzi_product product, void *user, adz_tensor *r,
     y->g[0] = size;
     y->v[0] = adz_mul_number(r, 1 / size);
     for (bool more = true; k < dimension && more; ++k) {
+        const size_t mark = adzi_self()->n_temporaries;
         adz_tensor *w = y->v[k] != NULL ? product(y->v[k], user) : NULL;
         double square;
         w = w != NULL ? orthogonal(y, w, k) : NULL;
@@ -89,6 +94,9 @@ static bool run_cycle(cycle *y, adzi_product product, void *user, adz_tensor *r,
         rotate(y, k, below);
         more = below > 0 && fabs(y->g[k + 1]) > wanted;
         y->v[k + 1] = more ? adz_mul_number(w, 1 / below) : NULL;
+        if (!adzi_survive("gmres", mark, &y->v[k + 1], 1)) {
+            return false;
+        }
     }
     *x = add_solution(y, *x, k);
     return *x != NULL;
@@ -106,6 +114,7 @@ adz_tensor *adzi_gmres(
         return NULL;
     }
     cycle *y = (cycle *)(void *)memory->data;
+    const size_t mark = adzi_self()->n_temporaries;
     for (int i = 0; i < RESTARTS; ++i) {
         const double size = sqrt(square);
         first = i == 0 ? size : first;
@@ -118,7 +127,8 @@ adz_tensor *adzi_gmres(
             return NULL;
         }
         r = adz_sub(b, product(x, user));
-        if (r == NULL || !dot(r, r, &square)) {
+        adz_tensor *const kept[] = { x, r };
+        if (r == NULL || !dot(r, r, &square) || !adzi_survive("gmres", mark, kept, 2)) {
             return NULL;
         }
     }

@@ -269,8 +269,16 @@ static bool pull_graph(pull *p)
             return false;
         }
     }
+    adzi_cuts cuts = { .n = 0 };
+    adzi_cuts_add(&cuts, y);
+    adzi_cuts_add(&cuts, p->ode.times);
+    for (size_t i = 0; i < p->ode.e.n; ++i) {
+        adzi_cuts_add(&cuts, p->ode.e.arguments[i]);
+    }
     /* A target must want a gradient, which y0 may not. */
-    if (!pull_back(p, n, adzi_requires_grad(y) ? 0 : 1)) {
+    const bool good = pull_back(p, n, adzi_requires_grad(y) ? 0 : 1);
+    adzi_cuts_mend(&cuts);
+    if (!good) {
         return false;
     }
     p->dstate = adzi_requires_grad(y) && !adzi_is_none(p->grads[0]) ? p->grads[0] : NULL;

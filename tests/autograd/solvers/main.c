@@ -17,6 +17,7 @@ int main(void)
 {
     return run_group("root values", root_values, N_ROOT_VALUES) +
            run_group("root gradients", root_gradients, N_ROOT_GRADIENTS) +
+           run_group("higher", higher, N_HIGHER) +
            run_group("root refused", root_refused, N_ROOT_REFUSED) +
            run_group("ode values", ode_values, N_ODE_VALUES) +
            run_group("ode gradients", ode_gradients, N_ODE_GRADIENTS) +

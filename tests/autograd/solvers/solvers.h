@@ -34,6 +34,7 @@ static inline void expect_derivatives(
 }
 
 enum { N_ROOT_VALUES = 6, N_ROOT_GRADIENTS = 5, N_ROOT_REFUSED = 6 };
+enum { N_HIGHER = 4 };
 enum { N_ODE_VALUES = 5, N_ODE_GRADIENTS = 6, N_ODE_REFUSED = 6 };
 /* Each test has a scope. */
 int solvers_open(void **state);
@@ -41,6 +42,7 @@ int solvers_close(void **state);
 
 extern const struct CMUnitTest root_values[N_ROOT_VALUES];
 extern const struct CMUnitTest root_gradients[N_ROOT_GRADIENTS];
+extern const struct CMUnitTest higher[N_HIGHER];
 extern const struct CMUnitTest root_refused[N_ROOT_REFUSED];
 extern const struct CMUnitTest ode_values[N_ODE_VALUES];
 extern const struct CMUnitTest ode_gradients[N_ODE_GRADIENTS];
