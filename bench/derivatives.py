@@ -5,11 +5,12 @@
                    [--rounds 7] [--json]
 
 bench/derivatives.c describes the rows. All sides start from the weights and data of adze's. If their first values
-differ, the script ends with 1. Row ode needs torchdiffeq for the sides of torch. Only the ratios mean something,
-because other work on the machine slows all sides.
+differ, the script ends with 1. In row ode the sides of torch need torchdiffeq, and diffrax is another side if it is
+installed. Only the ratios mean something, because other work on the machine slows all sides.
 """
 
 import argparse
+import importlib.util
 import json
 import os
 import statistics
@@ -120,18 +121,30 @@ def torch_work(row, given, compiled):
     return (lambda: loss_of().item()), step
 
 
-def jax_solver(row, w, x, target, net):
+def jax_solve(slope, y, times, w):
+    from jax.experimental.ode import odeint
+    return odeint(lambda y, t, w: slope(t, y, w), y, times, w, rtol=1e-6, atol=1e-8)
+
+
+def diffrax_solve(slope, y, times, w):
+    import diffrax
+    return diffrax.diffeqsolve(diffrax.ODETerm(slope), diffrax.Dopri5(), times[0], times[-1], None, y, w,
+                               saveat=diffrax.SaveAt(ts=times),
+                               stepsize_controller=diffrax.PIDController(rtol=1e-6, atol=1e-8)).ys
+
+
+def jax_solver(row, w, x, target, net, diffrax):
     import jax
     from jax import numpy as jnp
     if row == "kepler":
         work = jax.jit(jax.grad(lambda x: kepler_loss(jnp.cos, jnp.sin, x, target)))
         return lambda: work(x)
     if row == "ode":
-        from jax.experimental.ode import odeint
         times = jnp.linspace(0, 10, 100)
+        solve = diffrax_solve if diffrax else jax_solve
 
         def loss(w):
-            return jnp.mean(odeint(lambda y, t, w: net(w, y), x, times, w, rtol=1e-6, atol=1e-8) ** 2)
+            return jnp.mean(solve(lambda t, y, w: net(w, y), x, times, w) ** 2)
     else:
         def layer(w, z, x):
             return x + 0.3 * net(w, z) - z
@@ -153,7 +166,7 @@ def jax_solver(row, w, x, target, net):
     return lambda: work(w)["0.weight"]
 
 
-def jax_work(row, given):
+def jax_work(row, given, diffrax):
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
     import jax
     from jax import numpy as jnp
@@ -170,7 +183,7 @@ def jax_work(row, given):
         return x
 
     if row in SOLVERS:
-        work = jax_solver(row, w, x, target, net)
+        work = jax_solver(row, w, x, target, net, diffrax)
         return (lambda: float(jnp.mean(work() ** 2))), (lambda: work().block_until_ready())
     if row.startswith("jacobian"):
         work = jax.jit(jax.vmap(jax.jacrev(net, 1), (None, 0)))
@@ -202,7 +215,10 @@ def jax_work(row, given):
 def peer_side(side, row, start):
     from turns import load_start
     given = load_start(start)
-    first, step = jax_work(row, given) if side == "jax" else torch_work(row, given, side == "compile")
+    if side in ("jax", "diffrax"):
+        first, step = jax_work(row, given, side == "diffrax")
+    else:
+        first, step = torch_work(row, given, side == "compile")
     args = argparse.Namespace(bench=row, threads=1, steps=STEPS[row][1], rounds=True, first_loss=first())
     from rounds import answer_rounds
     answer_rounds(args, step, {})
@@ -265,11 +281,14 @@ def main():
     parser.add_argument("--json", action="store_true", help="one object per row")
     arguments = parser.parse_args()
     for row in arguments.row.split(","):
-        found = compare(arguments.program, row, arguments.sides.split(","), arguments.rounds)
+        sides = arguments.sides.split(",")
+        if row == "ode" and "jax" in sides and importlib.util.find_spec("diffrax") is not None:
+            sides.append("diffrax")
+        found = compare(arguments.program, row, sides, arguments.rounds)
         if arguments.json:
             print(json.dumps(found), flush=True)
             continue
-        best = min(found[side] for side in arguments.sides.split(","))
+        best = min(found[side] for side in sides)
         least = next((name for name in ("products", "forward") if name in found), None)
         floor = f"; {found['captured'] / found[least]:.2f} of its {least}" if least is not None else ""
         print(", ".join(f"{name} {value} us" for name, value in found.items() if name != "row"))

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Makes build/peers, a Python environment with the programs that adze is compared with: PyTorch, JAX and MKL.
+# Makes build/peers, a Python environment with the programs that adze is compared with: PyTorch, JAX, MKL and solvers of
+# differential equations.
 #
 # usage: peers.sh [PACKAGE...]      other packages or versions, such as torch==2.4.0 jax mkl
 #
@@ -9,7 +10,7 @@
 set -eu
 
 folder=$(cd "$(dirname "$0")/.." && pwd)/build/peers
-[ $# -gt 0 ] || set -- torch jax mkl numpy
+[ $# -gt 0 ] || set -- torch jax mkl numpy torchdiffeq diffrax
 
 if ! python3 -m venv "$folder"; then
     echo "peers.sh: python3 cannot make an environment; on Debian install python3-venv" >&2
@@ -20,4 +21,4 @@ if ! "$folder/bin/python3" -m pip install --quiet --disable-pip-version-check "$
     echo "peers.sh: the scripts in bench/ use Debian's PyTorch (python3-torch) where it is installed" >&2
     exit 1
 fi
-"$folder/bin/python3" -m pip list --disable-pip-version-check 2>/dev/null | grep -iE '^(torch|jax|mkl|numpy) '
+"$folder/bin/python3" -m pip list --disable-pip-version-check 2>/dev/null | grep -iE '^(torch|jax|mkl|numpy|torchdiffeq|diffrax) '
