@@ -58,10 +58,10 @@ extern int adzi_cpu_level;
  *
  * Only f32 has AVX-512 kernels. At level avx512 the AVX2 kernels compute f64, integers and bools,
  * with the same bits. They are at most half as fast, and only on data in the first-level cache;
- * their AVX-512 twins took a sixth of the time that the library takes to compile. Products are
- * the exception, because they wait for arithmetic and not for memory, and so are small matrices
- * that are computed in lanes. Their files define F64_AT_ALL_LEVELS before they include
- * each_float.h, and KERNEL_TABLE_PRODUCT is their table. */
+ * their AVX-512 twins took a sixth of the time that the library takes to compile. Products, tanh
+ * and sigmoid are the exception, because they wait for arithmetic and not for memory, and so are
+ * small matrices that are computed in lanes. Their files define F64_AT_ALL_LEVELS before they
+ * include each_float.h, and KERNEL_TABLE_PRODUCT is their table. */
 #define ADZI_TABLE_OF_FLOATS(name, doubles_of_avx512)               \
     ADZI_DECLARE_KERNEL(name, f32);                                 \
     ADZI_DECLARE_KERNEL(name, f64);                                 \

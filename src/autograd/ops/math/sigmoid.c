@@ -7,8 +7,8 @@
  *
  * x has any shape. The node saves y, so that the gradient needs no second exponential. */
 
-KERNEL_TABLE_FLOAT(sigmoid);
-KERNEL_TABLE_FLOAT(sigmoid_backward);
+KERNEL_TABLE_PRODUCT(sigmoid);
+KERNEL_TABLE_PRODUCT(sigmoid_backward);
 
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {

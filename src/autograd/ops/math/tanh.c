@@ -7,8 +7,8 @@
  *
  * x has any shape. The node saves y, so that the gradient needs no second exponential. */
 
-KERNEL_TABLE_FLOAT(tanh);
-KERNEL_TABLE_FLOAT(tanh_backward);
+KERNEL_TABLE_PRODUCT(tanh);
+KERNEL_TABLE_PRODUCT(tanh_backward);
 
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {

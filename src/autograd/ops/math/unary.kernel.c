@@ -15,10 +15,6 @@ POINTWISE1(abs, elem, elem, VMATH(abs)(x))
 POINTWISE1(square, elem, elem, x *x)
 POINTWISE2(square_backward, elem, elem, elem, ELEM(2) * a * b) /* a = dy, b = x */
 
-POINTWISE1(tanh, elem, elem, VMATH(tanh)(x))
-POINTWISE2(tanh_backward, elem, elem, elem, a *(ELEM(1) - b * b)) /* a = dy, b = y */
-POINTWISE1(sigmoid, elem, elem, VMATH(sigmoid)(x))
-POINTWISE2(sigmoid_backward, elem, elem, elem, a *(b *(ELEM(1) - b))) /* a = dy, b = y */
 POINTWISE1(logsigmoid, elem, elem, VMATH(logsigmoid)(x))
 POINTWISE2(logsigmoid_backward, elem, elem, elem, a *VMATH(sigmoid)(-b)) /* a = dy, b = x */
 
