@@ -1,5 +1,6 @@
 #include "ops/facts.h"
 #include "base/cpu.h"
+#include "tensor/kernel/registers.h"
 
 static int call(const op_args *a, adz_tensor **out)
 {
@@ -130,9 +131,32 @@ FACT(nan_lets_the_gradient_through_a_narrow_layer)
     }
 }
 
+/* If the rows of dy are one row in memory, dx is computed as one row, with the bits of the product
+ * of all rows. */
+FACT(equal_rows_are_multiplied_once)
+{
+    static const int64_t sizes[][3] = { { 1000, 6, 64 }, { 301, 64, 70 }, { 1000, 48, 6 },
+        { 5, 900, 130 } };
+    for (int i = 0; i < 4 * 2; ++i) {
+        const int64_t n = sizes[i / 2][0], h = sizes[i / 2][1], d = sizes[i / 2][2];
+        const adz_dtype dtype = i % 2 == 0 ? ADZ_F32 : ADZ_F64;
+        adz_tensor *x = adz_requires_grad_(adz_randn(ADZ_SHAPE(n, d), dtype), true), *dx, *wanted;
+        adz_tensor *y = adz_linear(x, adz_randn(ADZ_SHAPE(h, d), dtype), ADZ_NONE);
+        adz_tensor *dy = adz_expand(adz_randn(ADZ_SHAPE(h), dtype), ADZ_SHAPE(n, h));
+        adz_tensor *copy = adz_clone(dy);
+        adz_backward_options o = ADZ_BACKWARD_OPTIONS;
+        o.retain_graph = true;
+        assert_int_equal(adz_autograd_grad(&y, &copy, 1, &x, &wanted, 1, &o), ADZ_OK);
+        assert_int_equal(adz_autograd_grad(&y, &dy, 1, &x, &dx, 1, NULL), ADZ_OK);
+        assert_true(adz_equal(dx, wanted));
+        assert_true(!adzi_has_fused() || adz_tensor_stride(dx, 0) == 0);
+    }
+}
+
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(narrow_layers_have_the_gradients_of_their_parts),
     cmocka_unit_test(nan_lets_the_gradient_through_a_narrow_layer),
+    cmocka_unit_test(equal_rows_are_multiplied_once),
     cmocka_unit_test(results_too_large_are_refused),
     cmocka_unit_test(the_gradient_of_a_bias_is_the_sum_of_rows),
 };

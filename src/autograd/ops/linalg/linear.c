@@ -5,6 +5,8 @@
 #include "autograd/ops/linalg/matmul.h"
 #include "autograd/ops/reduction/sum.h"
 #include "base/context.h"
+#include "tensor/gemm/loops.h"
+#include "tensor/kernel/registers.h"
 
 /* An affine map of rows, torch.nn.functional.linear.
  *
@@ -28,7 +30,8 @@ enum { X = ADZI_LINEAR_X, WEIGHT = ADZI_LINEAR_WEIGHT, BIAS = ADZI_LINEAR_BIAS }
  * they go through the cache in blocks. */
 enum {
     NARROW_INPUTS_WORK = 1 << 16, /* multiply-adds of a layer with narrow inputs */
-    NARROW_OUTPUTS_X = 1 << 12    /* elements of x, times the number of outputs and one */
+    NARROW_OUTPUTS_X = 1 << 12,   /* elements of x, times the number of outputs and one */
+    EQUAL = 4                     /* rows of the smallest tile */
 };
 
 /* The number of rows N of a tensor [..., D] that is read as [N, D]. A tensor [D] is one row,
@@ -254,9 +257,60 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_linear_gradients(node, dx, dy[0]);
 }
 
+/* The rows of an expanded dy are one row in memory, as in each pass of a Jacobian by rows. */
+static bool has_equal_rows(const adz_tensor *g)
+{
+    bool equal = g->rank > 1 && g->numel > 0 && g->strides[g->rank - 1] == 1;
+    for (int i = 0; i < g->rank - 1; ++i) {
+        equal = equal && (g->strides[i] == 0 || g->sizes[i] == 1);
+    }
+    return equal;
+}
+
+/* Whether dx = g w of equal rows is computed as a product of a few rows. Its elements must have the
+ * bits that they have among all rows. So all rows must go through tiles, which sum an element in
+ * one order, as the loops for small products do with a tile of EQUAL rows. */
+static bool takes_equal_rows(const adzi_node *node, const adz_tensor *g)
+{
+    const adz_tensor *w = node->inputs[WEIGHT].saved;
+    if (!has_equal_rows(g) || adzi_needs(node, WEIGHT) || adzi_needs(node, BIAS) || w == NULL ||
+        !adzi_is_contiguous(w) || w->dtype != g->dtype) {
+        return false;
+    }
+    const int64_t h = w->sizes[0], d = w->sizes[1];
+    const adzi_gemm_args all = { .dtype = (adz_dtype)g->dtype,
+        .m = rows_of(g),
+        .n = d,
+        .k = h,
+        .alpha = 1,
+        .lda = h,
+        .ldb = d,
+        .ldc = d,
+        .batch = 1 };
+    return adzi_has_fused() && all.m > EQUAL && d > 1 &&
+           adzi_gemm_way_of(&all)->run == adzi_gemm_loops_run;
+}
+
+/* dx of equal rows: one row of a product of EQUAL rows, expanded. */
+static adz_status gradient_of_equal_rows(adzi_node *node, adz_tensor **dx, adz_tensor *g)
+{
+    const int64_t h = g->sizes[g->rank - 1];
+    while (g != NULL && g->rank > 1) {
+        g = adz_select(g, 0, 0);
+    }
+    g = g != NULL ? adz_expand(g, ADZ_SHAPE(EQUAL, h)) : NULL;
+    g = adzi_compact(node->op->name, g);
+    adz_tensor *rows = g != NULL ? gradient_of_x(node, g, EQUAL, h) : NULL;
+    dx[X] = rows != NULL ? adz_expand(adz_select(rows, 0, 0), adzi_input_shape(node, X)) : NULL;
+    return adzi_status(dx[X]);
+}
+
 /* Runs if they are not. The kernels read a contiguous dy. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
+    if (takes_equal_rows(node, dy[0])) {
+        return gradient_of_equal_rows(node, dx, dy[0]);
+    }
     const adz_tensor *g = adzi_compact(node->op->name, dy[0]);
     return g != NULL ? adzi_linear_gradients_fused(node, dx, g) : adzi_status(NULL);
 }
