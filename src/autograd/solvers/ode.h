@@ -69,13 +69,19 @@ adz_tensor *adzi_ode_scaled(const adzi_ode_span *span, adz_tensor *s);
 /** t + c h. */
 adz_tensor *adzi_ode_moment(const adzi_ode_span *span, double c);
 
-/** The dense output at `theta`, the part of the step from 0 to 1; NULL stands for `part`. */
-adz_tensor *adzi_ode_dense(const adzi_ode_move *move, adz_tensor *theta, double part);
+/** The dense output at `theta`, the part of the step from 0 to 1, with `rest` = 1 - theta. If both
+ * are NULL, `part` stands for theta. They may have more dimensions than the state, for several
+ * times. */
+adz_tensor *adzi_ode_dense(
+    const adzi_ode_move *move, adz_tensor *theta, adz_tensor *rest, double part);
 
-/** The states at the times that lie in step k, from time *next on, which becomes the time after
- * them. states[i] belongs to the former *next + i; the last one may be y1 itself. */
+/**
+ * The states at the times that lie in step k, from time *next on, which becomes the time after
+ * them. Each of the `count` tensors in `states`, 2 at most, holds those at times that follow each
+ * other, along a dimension before those of y.
+ */
 bool adzi_ode_states(const adzi_ode *ode, int64_t k, const adzi_ode_span *span,
-    const adzi_ode_move *move, int64_t *next, adz_tensor **states);
+    const adzi_ode_move *move, int64_t *next, adz_tensor **states, size_t *count);
 
 /** Whether step k needs the dense output for the times from `next` on. */
 bool adzi_ode_is_dense(const adzi_ode *ode, int64_t k, int64_t next);
@@ -91,9 +97,9 @@ bool adzi_ode_at_event(
     const adzi_ode *ode, const adzi_ode_span *span, const adzi_ode_move *move, adz_tensor **found);
 
 /** The last steps of a solution: from step `from` with the state y to the end, each recorded.
- * `list` receives what the solution gives: the states at the times after the first one, or the
- * event. */
-bool adzi_ode_replay(const adzi_ode *ode, adz_tensor *y, adz_tensor **list);
+ * `list` receives what the solution gives, `count` tensors: the states at the times after the first
+ * one, as adzi_ode_states gives them, or the event. */
+bool adzi_ode_replay(const adzi_ode *ode, adz_tensor *y, adz_tensor **list, size_t *count);
 
 /** Makes the results those of a node that gives them their gradients. kept[C, ...] holds the state
  * before every step whose number is a multiple of `stride`. False with the error recorded. */

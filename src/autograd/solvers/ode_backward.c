@@ -106,6 +106,21 @@ static int64_t first_time(const adzi_ode *ode, int64_t k, int64_t after)
     return after;
 }
 
+/* The upstream gradients of the outputs from `begin` to `end`, which hold states at times from
+ * `first` on. */
+static bool slice_upstream(pull *p, size_t begin, size_t end, int64_t first)
+{
+    for (size_t i = begin; i < end; ++i) {
+        const int64_t m = p->outputs[i]->sizes[0];
+        p->upstream[i] = adz_narrow(p->dy[0], 0, first, m);
+        if (p->upstream[i] == NULL) {
+            return false;
+        }
+        first += m;
+    }
+    return true;
+}
+
 /* What step k gives, and its upstream gradients. */
 static bool collect(pull *p, int64_t k, const adzi_ode_span *span, const adzi_ode_move *move,
     int64_t first, size_t *n)
@@ -118,14 +133,9 @@ static bool collect(pull *p, int64_t k, const adzi_ode_span *span, const adzi_od
         return adzi_ode_at_event(&p->ode, span, move, p->outputs);
     }
     int64_t next = first;
-    if (!has_event(p) && !adzi_ode_states(&p->ode, k, span, move, &next, p->outputs)) {
+    if (!has_event(p) && (!adzi_ode_states(&p->ode, k, span, move, &next, p->outputs, n) ||
+                             !slice_upstream(p, 0, *n, first))) {
         return false;
-    }
-    for (; first + (int64_t)*n < next; ++*n) {
-        p->upstream[*n] = adz_select(p->dy[0], 0, first + (int64_t)*n);
-        if (p->upstream[*n] == NULL) {
-            return false;
-        }
     }
     if (p->dstate != NULL) {
         p->outputs[*n] = move->y1;
@@ -229,11 +239,13 @@ static bool pull_steps(pull *p)
 
 /* ---- all steps at once ----------------------------------------------------------------------- */
 
-bool adzi_ode_replay(const adzi_ode *ode, adz_tensor *y, adz_tensor **list)
+bool adzi_ode_replay(const adzi_ode *ode, adz_tensor *y, adz_tensor **list, size_t *count)
 {
     int64_t next = 1;
+    size_t n = 0;
     adzi_ode_move move = { .first = NULL };
     const bool event = ode->event.function.call != NULL;
+    *count = 0;
     for (int64_t k = 0; k < ode->n_steps; ++k) {
         adzi_ode_span span;
         const bool last = event && k == ode->n_steps - 1;
@@ -243,11 +255,13 @@ bool adzi_ode_replay(const adzi_ode *ode, adz_tensor *y, adz_tensor **list)
             return false;
         }
         if (last) {
+            *count = 2;
             return adzi_ode_at_event(ode, &span, &move, list);
         }
-        if (!event && !adzi_ode_states(ode, k, &span, &move, &next, list + next - 1)) {
+        if (!event && !adzi_ode_states(ode, k, &span, &move, &next, list + *count, &n)) {
             return false;
         }
+        *count += event ? 0 : n;
         y = move.y1;
     }
     return true;
@@ -256,16 +270,20 @@ bool adzi_ode_replay(const adzi_ode *ode, adz_tensor *y, adz_tensor **list)
 static bool pull_graph(pull *p)
 {
     const bool event = has_event(p);
-    const size_t n = event ? 2 : (size_t)p->ode.n_times;
+    size_t n;
     adz_tensor *y = adzi_equation_stand_in(p->y0, true);
     p->ode.graph = true;
     p->targets[0] = p->outputs[0] = y;
-    if (y == NULL || !adzi_ode_replay(&p->ode, y, p->outputs + (event ? 0 : 1))) {
+    if (y == NULL || !adzi_ode_replay(&p->ode, y, p->outputs + (event ? 0 : 1), &n)) {
         return false;
     }
-    for (size_t i = 0; i < n; ++i) {
-        p->upstream[i] = event ? p->dy[i] : adz_select(p->dy[0], 0, (int64_t)i);
-        if (!event && p->upstream[i] == NULL) {
+    if (event) {
+        p->upstream[0] = p->dy[0];
+        p->upstream[1] = p->dy[1];
+    } else {
+        p->upstream[0] = adz_select(p->dy[0], 0, 0);
+        n += 1; /* the first state */
+        if (p->upstream[0] == NULL || !slice_upstream(p, 1, n, 1)) {
             return false;
         }
     }

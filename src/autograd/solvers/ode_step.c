@@ -149,10 +149,11 @@ static adz_tensor *part_of(adz_tensor *x, adz_tensor *theta, double part)
     return theta != NULL ? adz_mul(x, theta) : adz_mul_number(x, part);
 }
 
-adz_tensor *adzi_ode_dense(const adzi_ode_move *move, adz_tensor *theta, double part)
+adz_tensor *adzi_ode_dense(
+    const adzi_ode_move *move, adz_tensor *theta, adz_tensor *rest, double part)
 {
-    adz_tensor *rest = theta != NULL ? adz_number_sub(1, theta) : NULL, *const *d = move->dense;
-    if (theta != NULL && rest == NULL) {
+    adz_tensor *const *d = move->dense;
+    if ((theta == NULL) != (rest == NULL)) {
         return NULL;
     }
     adz_tensor *y = d[3] != NULL ? adz_add(d[2], part_of(d[3], rest, 1 - part)) : d[2];
@@ -212,34 +213,62 @@ bool adzi_ode_is_dense(const adzi_ode *ode, int64_t k, int64_t next)
            ode->event.function.call == NULL;
 }
 
-bool adzi_ode_states(const adzi_ode *ode, int64_t k, const adzi_ode_span *span,
-    const adzi_ode_move *move, int64_t *next, adz_tensor **states)
+/* The parts of the step at m times from `first` on, and what is left of it, as tensors that
+ * broadcast to states along a new first dimension. */
+static bool parts_of(const adzi_ode *ode, const adzi_ode_span *span, int rank, int64_t first,
+    int64_t m, adz_tensor **theta, adz_tensor **rest)
 {
-    if (ode->fixed) {
-        if ((k + 1) % ode->o.steps == 0) {
-            states[0] = move->y1;
-            *next = (k + 1) / ode->o.steps + 1;
-        }
-        return true;
+    int64_t sizes[ADZ_MAX_RANK] = { m };
+    for (int d = 1; d <= rank; ++d) {
+        sizes[d] = 1;
     }
-    for (int64_t i = 0; *next < ode->n_times && ode->at[*next] <= ode->ends[k + 1]; ++i) {
-        const double t = ode->at[*next];
-        adz_tensor *theta = NULL;
-        if (t < ode->ends[k + 1] && ode->by_tensors) {
-            adz_tensor *passed = adz_sub(adz_select(ode->times, 0, *next), span->t);
-            theta = span->h != NULL ? adz_div(passed, span->h)
-                                    : adz_mul_number(passed, 1 / span->length);
-            if (theta == NULL) {
-                return false;
-            }
+    if (ode->by_tensors) {
+        adz_tensor *passed = adz_sub(adz_narrow(ode->times, 0, first, m), span->t);
+        passed =
+            span->h != NULL ? adz_div(passed, span->h) : adz_mul_number(passed, 1 / span->length);
+        *theta = adz_reshape(passed, adz_shape_of(rank + 1, sizes));
+        *rest = adz_number_sub(1, *theta);
+        return *rest != NULL;
+    }
+    adz_tensor *numbers[2];
+    for (int i = 0; i < 2; ++i) {
+        numbers[i] = adzi_scratch(ode->e.op, ADZ_F64, rank + 1, sizes);
+        for (int64_t j = 0; j < m && numbers[i] != NULL; ++j) {
+            const double part = (ode->at[first + j] - span->from) / span->length;
+            ((double *)(void *)numbers[i]->data)[j] = i == 0 ? part : 1 - part;
         }
-        states[i] = t < ode->ends[k + 1]
-                        ? adzi_ode_dense(move, theta, (t - span->from) / span->length)
-                        : move->y1;
-        if (states[i] == NULL) {
+        numbers[i] = adz_to(numbers[i], (adz_dtype)ode->times->dtype);
+    }
+    *theta = numbers[0];
+    *rest = numbers[1];
+    return *theta != NULL && *rest != NULL;
+}
+
+bool adzi_ode_states(const adzi_ode *ode, int64_t k, const adzi_ode_span *span,
+    const adzi_ode_move *move, int64_t *next, adz_tensor **states, size_t *count)
+{
+    const int64_t first = *next;
+    bool ends = ode->fixed && (k + 1) % ode->o.steps == 0; /* a time is the end of the step */
+    *count = 0;
+    if (!ode->fixed) {
+        while (*next < ode->n_times && ode->at[*next] < ode->ends[k + 1]) {
+            ++*next;
+        }
+        ends = *next < ode->n_times && ode->at[*next] == ode->ends[k + 1];
+    }
+    if (*next > first) {
+        adz_tensor *theta, *rest;
+        states[*count] = parts_of(ode, span, move->y0->rank, first, *next - first, &theta, &rest)
+                             ? adzi_ode_dense(move, theta, rest, 0)
+                             : NULL;
+        if (states[(*count)++] == NULL) {
             return false;
         }
+    }
+    if (ends) {
         ++*next;
+        states[*count] = adz_unsqueeze(move->y1, 0);
+        return states[(*count)++] != NULL;
     }
     return true;
 }

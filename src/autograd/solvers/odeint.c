@@ -147,20 +147,18 @@ bool adzi_ode_keep_state(adzi_ode_run *run, int64_t k)
 bool adzi_ode_write_states(
     adzi_ode_run *run, int64_t k, const adzi_ode_span *span, const adzi_ode_move *move)
 {
-    const int64_t first = run->next,
-                  most[] = { (run->ode->n_times - first + 1) * (int64_t)sizeof(adz_tensor *) };
-    adz_tensor *memory = adzi_scratch(run->ode->e.op, ADZ_U8, 1, most);
-    if (memory == NULL) {
+    int64_t first = run->next;
+    adz_tensor *states[2];
+    size_t count;
+    if (!adzi_ode_states(run->ode, k, span, move, &run->next, states, &count)) {
         return false;
     }
-    adz_tensor **states = (adz_tensor **)(void *)memory->data;
-    if (!adzi_ode_states(run->ode, k, span, move, &run->next, states)) {
-        return false;
-    }
-    for (int64_t i = first; i < run->next; ++i) {
-        if (adz_copy_(adz_select(run->out, 0, i), states[i - first]) == NULL) {
+    for (size_t i = 0; i < count; ++i) {
+        const int64_t m = states[i]->sizes[0];
+        if (adz_copy_(adz_narrow(run->out, 0, first, m), states[i]) == NULL) {
             return false;
         }
+        first += m;
     }
     return true;
 }
@@ -262,12 +260,12 @@ static bool unrolled(adzi_ode *ode, adz_tensor *y0, adz_tensor **results)
         return false;
     }
     adz_tensor **list = (adz_tensor **)(void *)memory->data;
-    list[0] = y0;
+    size_t count;
+    list[0] = adz_unsqueeze(y0, 0);
     ode->n_steps = (ode->n_times - 1) * ode->o.steps;
     ode->report = (adz_ode_report){ ode->n_steps, 0, NAN };
     ode->graph = true;
-    results[0] =
-        adzi_ode_replay(ode, y0, list + 1) ? adz_stack(list, (size_t)ode->n_times, 0) : NULL;
+    results[0] = adzi_ode_replay(ode, y0, list + 1, &count) ? adz_cat(list, count + 1, 0) : NULL;
     return results[0] != NULL;
 }
 
