@@ -14,6 +14,9 @@ INLINE VEC KERNEL(vload_half)(const uint16_t *p, const bool f16)
     const __m128i half = _mm_loadu_si128((const void *)p);
     const __m256i wide = _mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16);
     return f16 ? (VEC)_mm256_cvtph_ps(half) : (VEC)_mm256_castsi256_ps(wide);
+#elif defined(ADZI_NEON) && ELEM_IS_F32
+    const uint16x4_t half = vld1_u16(p);
+    return f16 ? (VEC)vcvt_f32_f16(vreinterpret_f16_u16(half)) : (VEC)vshll_n_u16(half, 16);
 #else
     VEC v = { 0 };
     for (int i = 0; i < VW; ++i) {

@@ -1,8 +1,12 @@
 /* Conversions of f16 and bf16, which are bit patterns in uint16_t, from and to f32.
  *
- * Both dtypes are storage only, so conversions are all there is. They are branch-free portable C:
- * every case is computed and one is selected, so that loops vectorise. Rounding is to nearest, ties
- * to even. NaN stays NaN, and what is too large for f16 becomes infinity. */
+ * Both dtypes are storage only, so conversions are all there is. Rounding is to nearest, ties to
+ * even. What is too large for f16 becomes infinity. A NaN keeps its sign and its upper bits, and
+ * becomes quiet. Instructions of x86 and ARM give these bits.
+ *
+ * aarch64 has an instruction for f16, of which compilers make loops over vectors. Elsewhere the
+ * conversions are branch-free portable C: every case is computed and one is selected, so that loops
+ * vectorise. */
 #ifndef ADZI_TENSOR_KERNEL_HALF_H
 #define ADZI_TENSOR_KERNEL_HALF_H
 
@@ -36,6 +40,25 @@ static inline float adzi_from_bf16(uint16_t half)
     return adzi_float_of((uint32_t)half << 16);
 }
 
+#ifdef __aarch64__
+
+static inline uint16_t adzi_to_f16(float x)
+{
+    const __fp16 half = (__fp16)x;
+    uint16_t bits;
+    memcpy(&bits, &half, sizeof bits);
+    return bits;
+}
+
+static inline float adzi_from_f16(uint16_t bits)
+{
+    __fp16 half;
+    memcpy(&half, &bits, sizeof half);
+    return (float)half;
+}
+
+#else
+
 /* f32 to f16, with 5 exponent bits and 10 bits of mantissa. */
 static inline uint16_t adzi_to_f16(float x)
 {
@@ -47,8 +70,8 @@ static inline uint16_t adzi_to_f16(float x)
     /* Denormal results: after adding 0.5, the last bit of an f32 is worth 2^-24, the least f16. */
     const uint32_t least = adzi_bits_of(adzi_float_of(rest) + 0.5f) - 0x3f000000u;
     half = rest < 0x38800000u ? least : half;
-    half = rest >= 0x47800000u ? 0x7c00u : half; /* 65536 and above */
-    half = rest > 0x7f800000u ? 0x7e00u : half;
+    half = rest >= 0x47800000u ? 0x7c00u : half;                        /* 65536 and above */
+    half = rest > 0x7f800000u ? 0x7e00u | (rest >> 13 & 0x3ffu) : half; /* NaN */
     return (uint16_t)(sign | half);
 }
 
@@ -59,8 +82,11 @@ static inline float adzi_from_f16(uint16_t half)
     uint32_t bits = (rest << 13) + (112u << 23);
     const uint32_t tiny = adzi_bits_of((float)(int32_t)rest * 0x1p-24f);
     bits = rest < 0x0400u ? tiny : bits;
-    bits = rest >= 0x7c00u ? 0x7f800000u | (rest << 13) : bits;
+    const uint32_t quiet = rest > 0x7c00u ? 0x7fc00000u : 0x7f800000u; /* NaN, or infinity */
+    bits = rest >= 0x7c00u ? quiet | (rest << 13) : bits;
     return adzi_float_of(sign | bits);
 }
+
+#endif
 
 #endif

@@ -17,6 +17,13 @@
 #define ADZI_32_REGISTERS
 #endif
 
+/* A loop of at most 16 turns over an array of registers, which is in memory if the loop remains. */
+#ifdef __OPTIMIZE__
+#define ADZI_UNROLLED_FOR _Pragma("GCC unroll 16") for
+#else /* without optimisation gcc ignores the pragma and warns */
+#define ADZI_UNROLLED_FOR for
+#endif
+
 /** Whether the kernels in use have fused multiply-adds. With them every processor has the same bits
  * (docs/reproducibility.md), and matrix products are adze's own. */
 static inline bool adzi_has_fused(void)

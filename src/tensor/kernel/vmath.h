@@ -89,8 +89,7 @@ static inline float adzi_abs_f32(float x)
 
 static inline float adzi_sign_of_f32(float magnitude, float sign)
 {
-    return adzi_from_bits_f32(
-        (adzi_bits_f32(magnitude) & 0x7fffffffu) | (adzi_bits_f32(sign) & 0x80000000u));
+    return __builtin_copysignf(magnitude, sign);
 }
 
 static inline double adzi_abs_f64(double x)
@@ -111,6 +110,14 @@ static inline float adzi_at_most_f32(float x, float limit)
 {
     int32_t bits = (int32_t)adzi_bits_f32(x), limit_bits = (int32_t)adzi_bits_f32(limit);
     return adzi_from_bits_f32((uint32_t)(bits < limit_bits ? bits : limit_bits));
+}
+
+/* max(x, limit) for limit < 0. Negative floats have the larger bits the smaller they are. A
+ * negative NaN becomes limit. */
+static inline float adzi_at_least_f32(float x, float limit)
+{
+    uint32_t bits = adzi_bits_f32(x), limit_bits = adzi_bits_f32(limit);
+    return adzi_from_bits_f32(bits < limit_bits ? bits : limit_bits);
 }
 
 static inline double adzi_at_most_f64(double x, double limit)

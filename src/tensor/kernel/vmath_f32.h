@@ -36,9 +36,10 @@ static inline float adzi_power_of_two_f32(uint32_t shifted, uint32_t offset)
 /* e^x = 2^n e^r, with n and r from adzi_exp_reduce_f32. */
 static inline float adzi_exp_f32(float x)
 {
-    /* Outside of these limits the result is infinity or 0. Inside, 2^n fits the scaling below. */
-    x = x > 89.0f ? 89.0f : x;
-    x = x < -104.0f ? -104.0f : x;
+    /* Outside of these limits the result is infinity or 0. Inside, 2^n fits the scaling below. The
+     * limits are compared as integers, which loses NaN; the last line puts it back. */
+    const float given = x;
+    x = adzi_at_least_f32(adzi_at_most_f32(x, 89.0f), -104.0f);
     uint32_t n;
     float y = 1.0f + adzi_exp_reduce_f32(x, &n);
     /* The result is scaled in two steps, because 2^128 and 2^-149 are no normal floats. The first
@@ -46,7 +47,8 @@ static inline float adzi_exp_f32(float x)
      * operations, because gcc turns another choice on x into two copies of the code behind it. */
     uint32_t last = 0x4f800000u - ((adzi_bits_f32(x) >> 2) & 0x20000000u);
     uint32_t first = (n << 23) + (0x7f000000u - last);
-    return y * adzi_from_bits_f32(first) * adzi_from_bits_f32(last);
+    y = y * adzi_from_bits_f32(first) * adzi_from_bits_f32(last);
+    return given == given ? y : given;
 }
 
 /* exp for x <= 0. For x <= -104, such as the -inf of masked logits, the last factor is 0 and not

@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 
+#include "tensor/kernel/registers.h"
+
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
@@ -69,11 +71,14 @@ static inline adzi_philox_keys adzi_philox_keys_of(uint64_t seed)
  * `first` on. The upper 64 bits of the counters are 0. Two groups together take a fifth less time
  * than one after the other, because their multiplications overlap.
  *
- * With vectors, each 64-bit lane holds one counter's word in its lower half. The multiplication of
- * 32 by 32 bits ignores the upper half, which may hold anything. A round therefore needs neither
- * masks nor shuffles. One register holds even counters and another odd ones. A shift and a
- * blend at the end put them side by side. gcc does not find this form: plain loops take ten times
- * as long.
+ * With vectors of AVX, each 64-bit lane holds one counter's word in its lower half. The
+ * multiplication of 32 by 32 bits ignores the upper half, which may hold anything. A round
+ * therefore needs neither masks nor shuffles. One register holds even counters and another odd
+ * ones. A shift and a blend at the end put them side by side. gcc does not find this form: plain
+ * loops take ten times as long.
+ *
+ * NEON multiplies lanes of 32 bits, two at a time, so a register holds a word of four counters. The
+ * halves of the four products are then collected from two registers.
  */
 #if defined(__AVX512F__)
 
@@ -153,6 +158,50 @@ static inline void adzi_philox_groups(uint32_t (*words)[4][ADZI_PHILOX_GROUP], i
     }
 }
 
+#elif defined(ADZI_NEON)
+
+/* The lower and the upper halves of four lanes of 64 bits. */
+#define ADZI_LOWER(a, b) vuzp1q_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b))
+#define ADZI_UPPER(a, b) vuzp2q_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b))
+
+static inline void adzi_philox_groups(uint32_t (*words)[4][ADZI_PHILOX_GROUP], int groups,
+    const adzi_philox_keys *keys, uint64_t first)
+{
+    const uint32x2_t m =
+        vset_lane_u32(ADZI_PHILOX_MULTIPLIER_1, vdup_n_u32(ADZI_PHILOX_MULTIPLIER_0), 1);
+    const uint64x2_t steps = vsetq_lane_u64(1, vdupq_n_u64(0), 1);
+    for (int g = 0; g < groups; ++g) {
+        uint32x4_t x[4][4];
+        ADZI_UNROLLED_FOR(int v = 0; v < 4; ++v)
+        {
+            const uint64x2_t at = vaddq_u64(vdupq_n_u64(first), steps), two = vdupq_n_u64(2);
+            x[0][v] = ADZI_LOWER(at, vaddq_u64(at, two));
+            x[1][v] = ADZI_UPPER(at, vaddq_u64(at, two));
+            x[2][v] = x[3][v] = vdupq_n_u32(0);
+            first += 4;
+        }
+        for (int round = 0; round < ADZI_PHILOX_ROUNDS; ++round) {
+            const uint32x4_t key0 = vdupq_n_u32((uint32_t)keys->round[round][0]);
+            const uint32x4_t key1 = vdupq_n_u32((uint32_t)keys->round[round][1]);
+            ADZI_UNROLLED_FOR(int v = 0; v < 4; ++v)
+            {
+                const uint64x2_t a = vmull_lane_u32(vget_low_u32(x[0][v]), m, 0);
+                const uint64x2_t b = vmull_high_lane_u32(x[0][v], m, 0);
+                const uint64x2_t c = vmull_lane_u32(vget_low_u32(x[2][v]), m, 1);
+                const uint64x2_t d = vmull_high_lane_u32(x[2][v], m, 1);
+                x[0][v] = veorq_u32(veorq_u32(ADZI_UPPER(c, d), x[1][v]), key0);
+                x[1][v] = ADZI_LOWER(c, d);
+                x[2][v] = veorq_u32(veorq_u32(ADZI_UPPER(a, b), x[3][v]), key1);
+                x[3][v] = ADZI_LOWER(a, b);
+            }
+        }
+        ADZI_UNROLLED_FOR(int v = 0; v < 16; ++v)
+        {
+            vst1q_u32(words[g][v % 4] + v / 4 * 4, x[v % 4][v / 4]);
+        }
+    }
+}
+
 #else
 
 static inline void adzi_philox_groups(uint32_t (*words)[4][ADZI_PHILOX_GROUP], int groups,
@@ -169,6 +218,26 @@ static inline void adzi_philox_groups(uint32_t (*words)[4][ADZI_PHILOX_GROUP], i
     }
 }
 
+#endif
+
+#ifdef ADZI_NEON
+/* Bits of `below` and `equal` for sixteen words, one in each byte. */
+static inline __attribute__((always_inline)) uint8x16x2_t adzi_compare_sixteen(
+    const uint32_t *words, uint16x8_t half, const int shift)
+{
+    const uint8x16_t bits = vreinterpretq_u8_u64(vdupq_n_u64(0x8040201008040201u));
+    uint16x8_t at[2];
+    for (int i = 0; i < 2; ++i) {
+        const uint16x8_t a = vreinterpretq_u16_u32(vld1q_u32(words + 8 * i));
+        const uint16x8_t b = vreinterpretq_u16_u32(vld1q_u32(words + 8 * i + 4));
+        at[i] = shift > 0 ? vuzp2q_u16(a, b) : vuzp1q_u16(a, b);
+    }
+#define ADZI_BITS(test)                                               \
+    vandq_u8(bits, vuzp1q_u8(vreinterpretq_u8_u16(test(at[0], half)), \
+                       vreinterpretq_u8_u16(test(at[1], half))))
+    return (uint8x16x2_t){ { ADZI_BITS(vcltq_u16), ADZI_BITS(vceqq_u16) } };
+#undef ADZI_BITS
+}
 #endif
 
 /** Compares the upper halves (shift 16) or the lower halves (shift 0) of 64 words with `half`. Bit
@@ -194,6 +263,18 @@ static inline __attribute__((always_inline)) void adzi_compare_halves(
         int same = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(other, at)));
         *below |= (uint64_t)(unsigned)less << k;
         *equal |= (uint64_t)(unsigned)same << k;
+    }
+#elif defined(ADZI_NEON)
+    /* Eight neighbouring bytes have different bits, so adding them up joins the bits. */
+    const uint16x8_t other = vdupq_n_u16((uint16_t)half);
+    const uint8x16x2_t a = adzi_compare_sixteen(words, other, shift);
+    const uint8x16x2_t b = adzi_compare_sixteen(words + 16, other, shift);
+    const uint8x16x2_t c = adzi_compare_sixteen(words + 32, other, shift);
+    const uint8x16x2_t d = adzi_compare_sixteen(words + 48, other, shift);
+    for (int i = 0; i < 2; ++i) {
+        uint8x16_t sums = vpaddq_u8(vpaddq_u8(a.val[i], b.val[i]), vpaddq_u8(c.val[i], d.val[i]));
+        sums = vpaddq_u8(sums, sums);
+        *(i == 0 ? below : equal) = vgetq_lane_u64(vreinterpretq_u64_u8(sums), 0);
     }
 #else
     for (int k = 0; k < 64; ++k) {

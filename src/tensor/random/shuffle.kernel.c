@@ -8,6 +8,7 @@
 #include "tensor/random/shuffle.h"
 
 #include "base/isa.h"
+#include "tensor/kernel/registers.h"
 
 #if defined(__AVX512F__)
 #include <immintrin.h>
@@ -33,6 +34,18 @@ enum { VECTORS = 4 };
 #define XOR(a, b, c)   _mm256_xor_si256(_mm256_xor_si256(a, b), c)
 #define UPPER(a)       _mm256_srli_epi64(a, 32)
 #define REDUCE(a, n)   _mm256_min_epu32(a, _mm256_sub_epi32(a, n))
+#elif defined(ADZI_NEON)
+typedef uint64x2_t lanes;
+enum { VECTORS = 4 };
+#define SPLAT(x)       vdupq_n_u64(x)
+#define LOAD(p)        vld1q_u64(p)
+#define STORE(p, v)    vst1q_u64(p, v)
+#define MULTIPLY(a, b) vmull_u32(vmovn_u64(a), vmovn_u64(b))
+#define ADD(a, b)      vaddq_u64(a, b)
+#define XOR(a, b, c)   veorq_u64(veorq_u64(a, b), c)
+#define UPPER(a)       vshrq_n_u64(a, 32)
+#define WORDS(a)       vreinterpretq_u32_u64(a)
+#define REDUCE(a, n)   vreinterpretq_u64_u32(vminq_u32(WORDS(a), vsubq_u32(WORDS(a), WORDS(n))))
 #else
 typedef uint64_t lanes;
 enum { VECTORS = 1 };
