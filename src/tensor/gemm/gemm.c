@@ -309,17 +309,11 @@ void adzi_gemm_run_f32(const adzi_gemm_args *args)
     run(args, false);
 }
 
-void adzi_gemm(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha,
-    const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc)
+adzi_gemm_args adzi_gemm_product(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k,
+    double alpha, const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c,
+    int64_t ldc)
 {
-    adzi_gemm_batched(dtype, ta, tb, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta, c, ldc, 0, 1);
-}
-
-void adzi_gemm_batched(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k,
-    double alpha, const void *a, int64_t lda, int64_t stride_a, const void *b, int64_t ldb,
-    int64_t stride_b, double beta, void *c, int64_t ldc, int64_t stride_c, int64_t batch)
-{
-    const adzi_gemm_args args = { .dtype = dtype,
+    return (adzi_gemm_args){ .dtype = dtype,
         .ta = ta,
         .tb = tb,
         .m = m,
@@ -333,9 +327,26 @@ void adzi_gemm_batched(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, 
         .beta = beta,
         .c = c,
         .ldc = ldc,
-        .batch = batch,
-        .stride_a = stride_a,
-        .stride_b = stride_b,
-        .stride_c = stride_c };
+        .batch = 1 };
+}
+
+void adzi_gemm(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha,
+    const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc)
+{
+    const adzi_gemm_args args =
+        adzi_gemm_product(dtype, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    adzi_gemm_run(&args);
+}
+
+void adzi_gemm_batched(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k,
+    double alpha, const void *a, int64_t lda, int64_t stride_a, const void *b, int64_t ldb,
+    int64_t stride_b, double beta, void *c, int64_t ldc, int64_t stride_c, int64_t batch)
+{
+    adzi_gemm_args args =
+        adzi_gemm_product(dtype, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    args.stride_a = stride_a;
+    args.stride_b = stride_b;
+    args.stride_c = stride_c;
+    args.batch = batch;
     adzi_gemm_run(&args);
 }

@@ -50,6 +50,11 @@ void adzi_gemm_run(const adzi_gemm_args *args);
 /** Computes an f32 product in f32, whatever adz_set_matmul_precision() says. */
 void adzi_gemm_run_f32(const adzi_gemm_args *args);
 
+/** The description of one product, C = alpha op(A) op(B) + beta C, without a bias or a ReLU. */
+adzi_gemm_args adzi_gemm_product(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k,
+    double alpha, const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c,
+    int64_t ldc);
+
 /** C = alpha op(A) op(B) + beta C. */
 void adzi_gemm(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha,
     const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc);

@@ -42,6 +42,7 @@ enum { MANY_REGISTERS = 0 };
 #include "tensor/gemm/gemm_dots.kernel.h"
 #include "tensor/gemm/gemm_sums.kernel.h"
 #include "tensor/kernel/transpose.kernel.h"
+#include "tensor/gemm/gemm_tile.kernel.h"
 
 /* A strip of op(B), at most two vectors wide: element [p, j] is b[p * ldb + j]. */
 typedef struct KERNEL(strip) {
@@ -50,7 +51,7 @@ typedef struct KERNEL(strip) {
     int64_t j;      /* its first column in C */
     int last_lanes; /* columns in its last vector */
 } KERNEL(strip);
-#define strip KERNEL(strip)
+#define strip           KERNEL(strip)
 
 /* The bias of the strip's one or two vectors. `whole` says that the last vector of the strip is
  * full; otherwise it has s->last_lanes columns. */
@@ -61,30 +62,56 @@ INLINE void KERNEL(bias_of)(
     bias[1] = vecs > 1 ? KERNEL(load)(g->bias + s->j + VW, whole, s->last_lanes) : bias[0];
 }
 
-/* Writes row i of C across the strip from the sums of its one or two vectors. */
+/* Writes row i of C across the strip from the sums of its one or two vectors. `general`: alpha,
+ * beta and the bias are applied to them first, and C is read where beta is not 0. */
 INLINE void KERNEL(put)(const product *g, const strip *s, int64_t i, VEC sum0, VEC sum1,
-    const int vecs, const bool whole)
+    const int vecs, const bool whole, const bool general)
 {
     const VEC floor = VSPLAT(g->floor);
+    const int lanes = s->last_lanes;
     elem *c = g->c + i * g->ldc + s->j;
-    KERNEL(store)(c, VMAX(floor, sum0), whole || vecs > 1, s->last_lanes);
+    if (general) {
+        const elem *bias = g->bias != NULL ? g->bias + s->j : NULL;
+        sum0 = KERNEL(finished)(g, c, bias, sum0, whole || vecs > 1, lanes);
+        if (vecs > 1) {
+            bias = bias != NULL ? bias + VW : NULL;
+            sum1 = KERNEL(finished)(g, c + VW, bias, sum1, whole, lanes);
+        }
+    }
+    KERNEL(store)(c, VMAX(floor, sum0), whole || vecs > 1, lanes);
     if (vecs > 1) {
-        KERNEL(store)(c + VW, VMAX(floor, sum1), whole, s->last_lanes);
+        KERNEL(store)(c + VW, VMAX(floor, sum1), whole, lanes);
     }
 }
 
-/* KERNEL(put) for a product with alpha, beta or a bias: reads C where beta is not 0. */
-INLINE void KERNEL(put_general)(const product *g, const strip *s, int64_t i, VEC sum0, VEC sum1,
-    const int vecs, const bool whole)
+/* `rows` rows of C from row i, across the strip: four, or eight. Eight are for strips that are one
+ * vector wide, because four sums would not hide the latency of a multiply-add, and for wider strips
+ * if 32 registers hold sixteen sums. */
+INLINE void KERNEL(tile)(
+    const product *g, const strip *s, int64_t i, const int rows, const int vecs, const bool whole)
 {
-    const elem *c = g->c + i * g->ldc + s->j;
-    const elem *bias = g->bias != NULL ? g->bias + s->j : NULL;
-    sum0 = KERNEL(finished)(g, c, bias, sum0, whole || vecs > 1, s->last_lanes);
-    if (vecs > 1) {
-        bias = bias != NULL ? bias + VW : NULL;
-        sum1 = KERNEL(finished)(g, c + VW, bias, sum1, whole, s->last_lanes);
+    VEC sums[8][4], bias[2] = { { 0 }, { 0 } };
+    const KERNEL(reads) from = { g->a + i * g->ai, s->b, g->ai, g->ap, s->ldb };
+    KERNEL(sum_tile)(sums, &from, g->k, rows, vecs, whole, s->last_lanes);
+    if (g->finish == BIASED) {
+        KERNEL(bias_of)(g, s, vecs, whole, bias);
     }
-    KERNEL(put)(g, s, i, sum0, sum1, vecs, whole);
+#define PUT(r, general) KERNEL(put)(g, s, i + (r), sums[r][0], sums[r][1], vecs, whole, general);
+#define PUT_ROW(r)                     \
+    if ((r) < rows) {                  \
+        if (g->finish == GENERAL) {    \
+            PUT(r, true)               \
+        } else {                       \
+            if (g->finish == BIASED) { \
+                sums[r][0] += bias[0]; \
+                sums[r][1] += bias[1]; \
+            }                          \
+            PUT(r, false)              \
+        }                              \
+    }
+    EACH_OF_8(PUT_ROW)
+#undef PUT_ROW
+#undef PUT
 }
 
 /* Adds one element of A, times the one or two vectors of row p of B, to the sums of its row. The
@@ -97,93 +124,6 @@ INLINE void KERNEL(put_general)(const product *g, const strip *s, int64_t i, VEC
             sum1 = VFMA(x, b1, sum1); \
         }                             \
     }
-
-/* Four rows of C from row i, across the strip. */
-INLINE void KERNEL(tile)(
-    const product *g, const strip *s, int64_t i, const int vecs, const bool whole)
-{
-    VEC zero = { 0 };
-    VEC s00 = zero, s01 = zero, s10 = zero, s11 = zero;
-    VEC s20 = zero, s21 = zero, s30 = zero, s31 = zero;
-    const int64_t ai = g->ai, ap = g->ap, ldb = s->ldb;
-    const int lanes = s->last_lanes;
-    const elem *a = g->a + i * ai, *b = s->b;
-    for (int64_t p = g->k; p > 0; --p) {
-        VEC b0 = KERNEL(load)(b, whole || vecs > 1, lanes);
-        VEC b1 = vecs > 1 ? KERNEL(load)(b + VW, whole, lanes) : b0;
-        ADD_PRODUCT(a, s00, s01)
-        ADD_PRODUCT(a + ai, s10, s11)
-        ADD_PRODUCT(a + 2 * ai, s20, s21)
-        ADD_PRODUCT(a + 3 * ai, s30, s31)
-        a += ap;
-        b += ldb;
-    }
-    if (g->finish == GENERAL) {
-        KERNEL(put_general)(g, s, i, s00, s01, vecs, whole);
-        KERNEL(put_general)(g, s, i + 1, s10, s11, vecs, whole);
-        KERNEL(put_general)(g, s, i + 2, s20, s21, vecs, whole);
-        KERNEL(put_general)(g, s, i + 3, s30, s31, vecs, whole);
-        return;
-    }
-    if (g->finish == BIASED) {
-        VEC bias[2];
-        KERNEL(bias_of)(g, s, vecs, whole, bias);
-        s00 += bias[0], s10 += bias[0], s20 += bias[0], s30 += bias[0];
-        s01 += bias[1], s11 += bias[1], s21 += bias[1], s31 += bias[1];
-    }
-    KERNEL(put)(g, s, i, s00, s01, vecs, whole);
-    KERNEL(put)(g, s, i + 1, s10, s11, vecs, whole);
-    KERNEL(put)(g, s, i + 2, s20, s21, vecs, whole);
-    KERNEL(put)(g, s, i + 3, s30, s31, vecs, whole);
-}
-
-/* Eight rows of C from row i. Use it for strips that are one vector wide, because four sums would
- * not hide the latency of a multiply-add. Use it for wider strips if 32 registers hold sixteen
- * sums.
- */
-INLINE void KERNEL(tall_tile)(
-    const product *g, const strip *s, int64_t i, const int vecs, const bool whole)
-{
-    VEC zero = { 0 };
-    VEC s00 = zero, s01 = zero, s10 = zero, s11 = zero, s20 = zero, s21 = zero, s30 = zero;
-    VEC s31 = zero, s40 = zero, s41 = zero, s50 = zero, s51 = zero, s60 = zero, s61 = zero;
-    VEC s70 = zero, s71 = zero;
-    const int64_t ai = g->ai, ap = g->ap, ldb = s->ldb;
-    const int lanes = s->last_lanes;
-    const elem *a = g->a + i * ai, *b = s->b;
-    for (int64_t p = g->k; p > 0; --p) {
-        VEC b0 = KERNEL(load)(b, whole || vecs > 1, lanes);
-        VEC b1 = vecs > 1 ? KERNEL(load)(b + VW, whole, lanes) : b0;
-        ADD_PRODUCT(a, s00, s01)
-        ADD_PRODUCT(a + ai, s10, s11)
-        ADD_PRODUCT(a + 2 * ai, s20, s21)
-        ADD_PRODUCT(a + 3 * ai, s30, s31)
-        ADD_PRODUCT(a + 4 * ai, s40, s41)
-        ADD_PRODUCT(a + 5 * ai, s50, s51)
-        ADD_PRODUCT(a + 6 * ai, s60, s61)
-        ADD_PRODUCT(a + 7 * ai, s70, s71)
-        a += ap;
-        b += ldb;
-    }
-    VEC left[] = { s00, s10, s20, s30, s40, s50, s60, s70 };
-    VEC right[] = { s01, s11, s21, s31, s41, s51, s61, s71 }, bias[2];
-    if (g->finish == GENERAL) {
-        for (int r = 0; r < TALL_ROWS; ++r) {
-            KERNEL(put_general)(g, s, i + r, left[r], right[r], vecs, whole);
-        }
-        return;
-    }
-    if (g->finish == BIASED) {
-        KERNEL(bias_of)(g, s, vecs, whole, bias);
-        for (int r = 0; r < TALL_ROWS; ++r) {
-            left[r] += bias[0];
-            right[r] += bias[1];
-        }
-    }
-    for (int r = 0; r < TALL_ROWS; ++r) {
-        KERNEL(put)(g, s, i + r, left[r], right[r], vecs, whole);
-    }
-}
 
 /* Row i of C across the strip. Four sums per vector, each of every fourth p, hide the latency of a
  * multiply-add. */
@@ -216,15 +156,16 @@ INLINE void KERNEL(row)(
     s00 = (s00 + s10) + (s20 + s30);
     s01 = (s01 + s11) + (s21 + s31);
     if (g->finish == BARE) {
-        KERNEL(put)(g, s, i, s00, s01, vecs, whole);
+        KERNEL(put)(g, s, i, s00, s01, vecs, whole, false);
     } else {
-        KERNEL(put_general)(g, s, i, s00, s01, vecs, whole);
+        KERNEL(put)(g, s, i, s00, s01, vecs, whole, true);
     }
 }
 #undef ADD_PRODUCT
 
 /* All rows of C across the strip where k is 1, an outer product. There is nothing to sum and the
- * time goes into stores, so the loops over rows are unrolled. */
+ * time goes into stores, so the loops over rows are unrolled. A loop without bias and maximum takes
+ * four fifths of the time of one with them. */
 INLINE void KERNEL(outer)(const product *g, const strip *s, const int vecs, const bool whole)
 {
     VEC b0 = KERNEL(load)(s->b, whole || vecs > 1, s->last_lanes);
@@ -235,7 +176,7 @@ INLINE void KERNEL(outer)(const product *g, const strip *s, const int vecs, cons
     if (g->finish == GENERAL) {
         for (int64_t i = 0; i < m; ++i, a += ai) {
             VEC x = VSPLAT(*a);
-            KERNEL(put_general)(g, s, i, x * b0, x * b1, vecs, whole);
+            KERNEL(put)(g, s, i, x * b0, x * b1, vecs, whole, true);
         }
         return;
     }
@@ -266,36 +207,21 @@ INLINE void KERNEL(outer)(const product *g, const strip *s, const int vecs, cons
     }
 }
 
-/* C = a b^T, for k = 1: all strips. */
-NOINLINE void KERNEL(outer_product)(const product *g)
-{
-    for (int64_t j = 0; j < g->n; j += 2 * VW) {
-        const int64_t columns = g->n - j;
-        strip s = { g->b + j, g->ldb, j, 0 };
-        if (columns >= 2 * VW) {
-            KERNEL(outer)(g, &s, 2, true);
-        } else if (columns == VW) {
-            KERNEL(outer)(g, &s, 1, true);
-        } else if (columns > VW) {
-            s.last_lanes = (int)columns - VW;
-            KERNEL(outer)(g, &s, 2, false);
-        } else {
-            s.last_lanes = (int)columns;
-            KERNEL(outer)(g, &s, 1, false);
-        }
-    }
-}
-
 /* All rows of C across the strip: tall tiles where they pay, tiles of four rows, then single rows.
  */
-INLINE void KERNEL(rows)(const product *g, const strip *s, const int vecs, const bool whole)
+INLINE void KERNEL(rows)(
+    const product *g, const strip *s, const int vecs, const bool whole, const bool is_outer)
 {
+    if (is_outer) {
+        KERNEL(outer)(g, s, vecs, whole);
+        return;
+    }
     int64_t i = 0;
     for (; (vecs == 1 || MANY_REGISTERS) && i + TALL_ROWS <= g->m; i += TALL_ROWS) {
-        KERNEL(tall_tile)(g, s, i, vecs, whole);
+        KERNEL(tile)(g, s, i, TALL_ROWS, vecs, whole);
     }
     for (; i + TILE_ROWS <= g->m; i += TILE_ROWS) {
-        KERNEL(tile)(g, s, i, vecs, whole);
+        KERNEL(tile)(g, s, i, TILE_ROWS, vecs, whole);
     }
     for (; i < g->m; ++i) {
         KERNEL(row)(g, s, i, vecs, whole);
@@ -303,18 +229,32 @@ INLINE void KERNEL(rows)(const product *g, const strip *s, const int vecs, const
 }
 
 /* All rows of C across a strip of `columns` columns. */
-static void KERNEL(strip_product)(const product *g, strip *s, int64_t columns)
+INLINE void KERNEL(any_strip)(const product *g, strip *s, int64_t columns, const bool is_outer)
 {
     if (columns == 2 * VW) {
-        KERNEL(rows)(g, s, 2, true);
+        KERNEL(rows)(g, s, 2, true, is_outer);
     } else if (columns == VW) {
-        KERNEL(rows)(g, s, 1, true);
+        KERNEL(rows)(g, s, 1, true, is_outer);
     } else if (columns > VW) {
         s->last_lanes = (int)columns - VW;
-        KERNEL(rows)(g, s, 2, false);
+        KERNEL(rows)(g, s, 2, false, is_outer);
     } else {
         s->last_lanes = (int)columns;
-        KERNEL(rows)(g, s, 1, false);
+        KERNEL(rows)(g, s, 1, false, is_outer);
+    }
+}
+
+static void KERNEL(strip_product)(const product *g, strip *s, int64_t columns)
+{
+    KERNEL(any_strip)(g, s, columns, false);
+}
+
+/* C = a b^T, for k = 1: all strips. */
+NOINLINE void KERNEL(outer_product)(const product *g)
+{
+    for (int64_t j = 0; j < g->n; j += 2 * VW) {
+        strip s = { g->b + j, g->ldb, j, 0 };
+        KERNEL(any_strip)(g, &s, g->n - j < 2 * VW ? g->n - j : 2 * VW, true);
     }
 }
 
@@ -356,42 +296,13 @@ NOINLINE void KERNEL(product_transposed)(const product *g)
     }
 }
 
-/* The product of item i of a batch, with strides spelled out. */
-INLINE product KERNEL(product_of)(const adzi_gemm_args *args, int64_t i)
-{
-    const bool nothing = args->k == 0 || args->alpha == 0;
-    product g = {
-        .a = args->a,
-        .b = args->b,
-        .c = args->c,
-        .bias = args->bias,
-        .ai = args->ta ? 1 : args->lda,
-        .ap = args->ta ? args->lda : 1,
-        .ldb = args->ldb,
-        .ldc = args->ldc,
-        .m = args->m,
-        .n = args->n,
-        .k = nothing ? 0 : args->k,
-        .alpha = nothing ? ELEM(1) : (elem)args->alpha,
-        .beta = (elem)args->beta,
-        .floor = args->relu ? ELEM(0) : NO_FLOOR,
-    };
-    g.finish = KERNEL(finish_of)(&g);
-    if (i > 0) {
-        g.a += i * args->stride_a;
-        g.b += i * args->stride_b;
-        g.c += i * args->stride_c;
-    }
-    return g;
-}
-
 /* Computes item i of a batch. Most calls have one item, so it is not inlined: strides kept in
  * registers from item to item would cost that one item more than they save. */
 NOINLINE void KERNEL(one_product)(const adzi_gemm_args *args, int64_t i)
 {
     product g = KERNEL(product_of)(args, i);
     if (g.n == 1 && !args->ta) {
-        KERNEL(column_of_dots)(&g, args->tb ? 1 : g.ldb);
+        KERNEL(any_dots)(&g, g.m, g.a, g.ai, g.b, args->tb ? 1 : g.ldb, g.ldc, 0);
     } else if (g.n == 1 && g.ldc == 1 && g.bias == NULL) {
         /* One contiguous column, read as a row: C^T = op(B)^T op(A)^T, with A stored [k, m]. */
         const elem *column = g.b;
@@ -437,10 +348,12 @@ void KERNEL(gemm_sum_rows)(const void *opaque, int64_t begin, int64_t end)
     for (; begin < end; ++begin) {
         const product g = KERNEL(product_of)(args, begin);
         if (g.m == 1 && !args->tb) {
-            SUM_OF_ROWS(args->b_stored)(&g, g.a, g.ap, args->b, g.ldb, g.n, 1, 1);
+            KERNEL(sum_of_rows)
+            [KERNEL(way_stored)(args->b_stored)](&g, g.a, g.ap, args->b, g.ldb, g.n, 1, 1);
         } else {
-            SUM_OF_ROWS(args->a_stored)
-            (&g, g.b, args->tb ? 1 : g.ldb, args->a, g.ap, g.m, g.ldc, 0);
+            const int64_t step = args->tb ? 1 : g.ldb;
+            KERNEL(sum_of_rows)
+            [KERNEL(way_stored)(args->a_stored)](&g, g.b, step, args->a, g.ap, g.m, g.ldc, 0);
         }
     }
 }

@@ -29,13 +29,11 @@
 /* DEPTH is the most elements of k in a layer. In bf16 it is the most pairs of them.
  *
  * A tile has HIGH rows of three vectors: 24 of 32 registers, or 12 of 16. The others hold a row of
- * B and an element of A. EACH_ROW applies a macro to every row of a tile. */
+ * B and an element of A. */
 #ifdef ADZI_32_REGISTERS
 enum { HIGH = 8, DEPTH = 768 };
-#define EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #else
 enum { HIGH = 4, DEPTH = 384 };
-#define EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 #define WIDE (3 * VW)
 
@@ -104,51 +102,25 @@ typedef struct KERNEL(room) {
     elem *a, *b;
 } KERNEL(room);
 
-/* The epilogue of a tile: alpha, beta, bias and ReLU, for the rows and columns that exist. */
-static void KERNEL(finish_tile)(
-    const product *g, elem *c, int64_t column, VEC sums[HIGH][3], int64_t rows, int64_t columns)
+/* The epilogue: alpha, beta, bias and ReLU. Writes sums[rows, columns], whose rows are `ld` apart,
+ * to C from row i and column j on. The product is copied, because a store to C cannot change a
+ * local variable: so its fields stay in registers. */
+static void KERNEL(finish_sums)(const product *to, int64_t i, int64_t j, const elem *sums,
+    int64_t ld, int64_t rows, int64_t columns)
 {
-    const VEC floor = VSPLAT(g->floor);
-    for (int64_t i = 0; i < rows; ++i, c += g->ldc) {
-        for (int v = 0; v < 3 && v * VW < columns; ++v) {
-            const bool whole = columns - v * VW >= VW;
-            const int lanes = whole ? VW : (int)(columns - v * VW);
-            const elem *bias = g->bias != NULL ? g->bias + column + v * VW : NULL;
-            VEC sum = KERNEL(finished)(g, c + v * VW, bias, sums[i][v], whole, lanes);
-            KERNEL(store)(c + v * VW, VMAX(floor, sum), whole, lanes);
+    const product g = *to;
+    const VEC floor = VSPLAT(g.floor);
+    elem *c = g.c + i * g.ldc + j;
+    for (; rows > 0; --rows, sums += ld, c += g.ldc) {
+        for (int64_t v = 0; v < columns; v += VW) {
+            const bool whole = columns - v >= VW;
+            const int lanes = whole ? VW : (int)(columns - v);
+            const elem *bias = g.bias != NULL ? g.bias + j + v : NULL;
+            VEC sum = KERNEL(finished)(&g, c + v, bias, VLOAD(sums + v), whole, lanes);
+            KERNEL(store)(c + v, VMAX(floor, sum), whole, lanes);
         }
     }
 }
-
-/* The statements for row r of a tile:
- *
- *     FETCH  prefetches the row's part of C
- *     ZERO   clears the sums;   TAKE loads them from memory;   SCALE multiplies them by beta
- *     PUT    writes the sums to C;   SUMS lists them for finish_tile */
-#define FETCH(r)                                           \
-    __builtin_prefetch(c + r * g->ldc, 1);                 \
-    __builtin_prefetch(c + r * g->ldc + vecs * VW / 2, 1); \
-    __builtin_prefetch(c + r * g->ldc + vecs * VW - 1, 1);
-#define EACH_VECTOR(STORE, r)                   \
-    STORE(c + r * g->ldc, s[r][0])              \
-    if (vecs > 1) {                             \
-        STORE(c + r * g->ldc + VW, s[r][1])     \
-    }                                           \
-    if (vecs > 2) {                             \
-        STORE(c + r * g->ldc + 2 * VW, s[r][2]) \
-    }
-#define ZERO(r) s[r][0] = s[r][1] = s[r][2] = zero;
-#define TAKE(r)                                          \
-    s[r][0] = VLOAD(at + r * ld);                        \
-    s[r][1] = vecs > 1 ? VLOAD(at + r * ld + VW) : zero; \
-    s[r][2] = vecs > 2 ? VLOAD(at + r * ld + 2 * VW) : zero;
-#define SCALE(r)     \
-    s[r][0] *= beta; \
-    s[r][1] *= beta; \
-    s[r][2] *= beta;
-#define PUT_VECTOR(at, sum) VSTORE(at, sum);
-#define PUT(r)              EACH_VECTOR(PUT_VECTOR, r)
-#define SUMS(r)             { s[r][0], s[r][1], s[r][2] },
 
 /* Copies the part of C that a tile covers and that exists to `to`, HIGH rows of WIDE elements. */
 static void KERNEL(copy_of_tile)(
@@ -161,58 +133,55 @@ static void KERNEL(copy_of_tile)(
     }
 }
 
-/* A tile: HIGH rows of C from row i, and `vecs` vectors of columns from column j. finish_tile gets
- * the sums as a copy, because an array whose address is taken is kept in memory. */
+/* A tile: HIGH rows of C from row i, and `vecs` vectors of columns from column j. Sums that are not
+ * the elements of C, or not all of them, go through memory. */
 INLINE void KERNEL(any_tile)(
     const product *g, const KERNEL(reads) * from, int64_t i, int64_t j, const int vecs, elem *copy)
 {
     elem *c = g->c + i * g->ldc + j;
     const int64_t rows = g->m - i, columns = g->n - j;
     const bool whole = rows >= HIGH && columns >= vecs * VW;
-    const VEC zero = { 0 };
+    _Alignas(64) elem part[HIGH * WIDE];
     VEC s[8][4];
     if (g->begin == ELEM(0)) {
-        EACH_ROW(FETCH)
-        EACH_ROW(ZERO)
+#pragma GCC unroll 8
+        for (int r = 0; r < HIGH; ++r) {
+            __builtin_prefetch(c + r * g->ldc, 1);
+            __builtin_prefetch(c + r * g->ldc + vecs * VW / 2, 1);
+            __builtin_prefetch(c + r * g->ldc + vecs * VW - 1, 1);
+        }
+        KERNEL(clear_tile)(s);
     } else {
-        elem part[HIGH * WIDE];
-        const elem *at = whole ? c : part;
-        const int64_t ld = whole ? g->ldc : WIDE;
         if (!whole) {
             KERNEL(copy_of_tile)(part, g, c, rows, columns);
         }
-        EACH_ROW(TAKE)
-        if (g->begin != ELEM(1)) {
-            const VEC beta = VSPLAT(g->begin);
-            EACH_ROW(SCALE)
-        }
+        KERNEL(take_tile)(s, whole ? c : part, whole ? g->ldc : WIDE, g->begin, HIGH, vecs);
     }
-    KERNEL(add_tile_and_copy)(s, from, KERNEL(panel_rows)(g->k), HIGH, vecs, copy);
+    KERNEL(add_tile_and_copy)(s, from, KERNEL(panel_rows)(g->k), HIGH, vecs, true, VW, copy);
     if (whole && g->finish == BARE) {
-        EACH_ROW(PUT)
+        KERNEL(put_tile)(c, g->ldc, s, false, HIGH, vecs);
     } else {
-        VEC sums[HIGH][3] = { EACH_ROW(SUMS) };
-        KERNEL(finish_tile)
-        (g, c, j, sums, rows < HIGH ? rows : HIGH, columns < vecs * VW ? columns : vecs * VW);
+        KERNEL(put_tile)(part, WIDE, s, false, HIGH, vecs);
+        KERNEL(finish_sums)
+        (g, i, j, part, WIDE, rows < HIGH ? rows : HIGH, columns < vecs * VW ? columns : vecs * VW);
     }
 }
 
 /* One function per width, and one that copies the strip, so that the compiler allocates registers
  * for each alone. */
-#define TILE(vecs)                                                                       \
-    NOINLINE void KERNEL(tile_of_##vecs)(                                                \
-        const product *g, const KERNEL(reads) * from, int64_t i, int64_t j)              \
-    {                                                                                    \
-        KERNEL(any_tile)(g, from, i, j, vecs, NULL);                                     \
-    }                                                                                    \
-    NOINLINE void KERNEL(copying_tile_of_##vecs)(                                        \
+#define TILE(name, vecs, copies)                                                         \
+    NOINLINE void KERNEL(name##_##vecs)(                                                 \
         const product *g, const KERNEL(reads) * from, int64_t i, int64_t j, elem * copy) \
     {                                                                                    \
-        KERNEL(any_tile)(g, from, i, j, vecs, copy);                                     \
+        KERNEL(any_tile)(g, from, i, j, vecs, (copies) ? copy : NULL);                   \
     }
-TILE(1)
-TILE(2)
-TILE(3)
+TILE(tile, 1, false)
+TILE(tile, 2, false)
+TILE(tile, 3, false)
+TILE(copying_tile, 1, true)
+TILE(copying_tile, 2, true)
+TILE(copying_tile, 3, true)
+#undef TILE
 
 /* A block of rows of op(A), packed or where it lies. */
 typedef struct KERNEL(rows) {
@@ -222,34 +191,22 @@ typedef struct KERNEL(rows) {
     const elem *tail;  /* a packed copy of the last rows if they are fewer than HIGH, or NULL */
 } KERNEL(rows);
 
-/* A tile of any width, which may copy the strip. */
-INLINE void KERNEL(tile)(
-    const product *g, const KERNEL(reads) * from, int64_t i, int64_t j, int64_t vecs, elem *copy)
-{
-    if (copy != NULL) {
-        (vecs == 3      ? KERNEL(copying_tile_of_3)
-            : vecs == 2 ? KERNEL(copying_tile_of_2)
-                        : KERNEL(copying_tile_of_1))(g, from, i, j, copy);
-    } else if (vecs == 3) {
-        KERNEL(tile_of_3)(g, from, i, j);
-    } else if (vecs == 2) {
-        KERNEL(tile_of_2)(g, from, i, j);
-    } else {
-        KERNEL(tile_of_1)(g, from, i, j);
-    }
-}
-
 /* Rows row .. end - 1 of C across a strip of `vecs` vectors. If `copy` is not NULL, the first tile
  * reads the strip where it lies and copies it there, and the others read the copy. */
 static void KERNEL(rows_of_strip)(const product *g, const KERNEL(rows) * a, const elem *b,
     int64_t b_step, int64_t vecs, int64_t row, int64_t end, int64_t column, elem *copy)
 {
+    static void (*const tiles[2][3])(
+        const product *, const KERNEL(reads) *, int64_t, int64_t, elem *) = {
+        { KERNEL(tile_1), KERNEL(tile_2), KERNEL(tile_3) },
+        { KERNEL(copying_tile_1), KERNEL(copying_tile_2), KERNEL(copying_tile_3) },
+    };
     KERNEL(reads) from = { a->at, b, a->row, a->step, b_step };
     for (; row < end; row += HIGH, from.a += a->next) {
         if (end - row < HIGH && a->tail != NULL) {
             from = (KERNEL(reads)){ a->tail, from.b, 1, HIGH, from.b_step };
         }
-        KERNEL(tile)(g, &from, row, column, vecs, copy);
+        tiles[copy != NULL][vecs - 1](g, &from, row, column, copy);
         if (copy != NULL) {
             from.b = copy;
             from.b_step = vecs * VW;
@@ -270,11 +227,13 @@ static KERNEL(rows)
     const int64_t a_row = args->lda * (int64_t)sizeof(elem);
     const bool near = a_row * g->k <= NEAR_A || (g->n <= WIDE && a_row <= NEAR_STRIP);
     if (PAIRS || (args->ta && !near)) {
-        KERNEL(copy_a)(room, args, a, g->k, end - i);
+        const panels x = KERNEL(panels_of_rows)(end - i);
+        KERNEL(pack)(room, &x, !args->ta, a, args->lda, g->k);
         return (KERNEL(rows)){ room, 1, HIGH, KERNEL(panel_rows)(g->k) * HIGH, NULL };
     }
     if (last > 0) {
-        KERNEL(copy_a)(room, args, g->a + (end - last) * g->ai, g->k, last);
+        const panels x = KERNEL(panels_of_rows)(last);
+        KERNEL(pack)(room, &x, !args->ta, g->a + (end - last) * g->ai, args->lda, g->k);
     }
     return (KERNEL(rows)){ a, g->ai, g->ap, HIGH * g->ai, room };
 }
@@ -301,7 +260,7 @@ static KERNEL(strips) KERNEL(feed_b)(
     const int64_t row = args->ldb * (int64_t)sizeof(elem);
     const bool near = row <= NEAR_ROW || (row <= NEAR_PAGE && g->m <= NEAR_ROWS);
     if (PAIRS || args->tb) {
-        KERNEL(copy_b)(room, args, b, g->k, &x);
+        KERNEL(pack)(room, &x, args->tb, b, args->ldb, g->k);
         return strips;
     }
     strips.in_place = b;
@@ -310,7 +269,7 @@ static KERNEL(strips) KERNEL(feed_b)(
         const int64_t from = KERNEL(begin_of)(&x, x.count - 1);
         const panels last = KERNEL(panels_of_columns)(columns - from);
         elem *to = room + (strips.copied ? from * strips.depth : 0);
-        KERNEL(copy_b)(to, args, b + from, g->k, &last);
+        KERNEL(pack)(to, &last, false, b + from, args->ldb, g->k);
     }
     return strips;
 }
@@ -415,7 +374,7 @@ void KERNEL(gemm_pack)(const void *opaque, int64_t begin, int64_t end)
     for (int64_t j = begin * unit; j < g->n && j < end * unit; j += unit) {
         const panels x = KERNEL(whole_strips)(g->n - j < unit ? g->n - j : unit);
         const elem *from = (const elem *)g->b + j * (g->tb ? g->ldb : 1);
-        KERNEL(copy_b)((elem *)pack->to + j * g->k, g, from, g->k, &x);
+        KERNEL(pack)((elem *)pack->to + j * g->k, &x, g->tb, from, g->ldb, g->k);
     }
 }
 #endif
@@ -430,20 +389,7 @@ void KERNEL(gemm_blocked)(const void *opaque, int64_t begin, int64_t end)
     if (begin == end) {
         return;
     }
-    product g = { .a = args->a,
-        .b = args->b,
-        .c = args->c,
-        .bias = args->bias,
-        .packed = args->packed,
-        .ai = args->ta ? 1 : args->lda,
-        .ap = args->ta ? args->lda : 1,
-        .ldb = args->ldb,
-        .ldc = args->ldc,
-        .m = args->m,
-        .n = args->n,
-        .alpha = (elem)args->alpha,
-        .beta = (elem)args->beta,
-        .floor = args->relu ? ELEM(0) : NO_FLOOR };
+    product g = KERNEL(product_of)(args, 0);
 #if !PAIRS
     if (blocked->swapped) {
         KERNEL(swapped)(args, &g, &room);
@@ -453,15 +399,6 @@ void KERNEL(gemm_blocked)(const void *opaque, int64_t begin, int64_t end)
     KERNEL(layers)(args, &g, &room);
 }
 
-#undef FETCH
-#undef EACH_VECTOR
-#undef PUT_VECTOR
-#undef ZERO
-#undef TAKE
-#undef SCALE
-#undef PUT
-#undef TILE
-#undef SUMS
 #undef panels
 #undef product
 #endif

@@ -22,53 +22,57 @@ INLINE void KERNEL(put_dots)(const product *g, elem *c, int64_t ldc, const elem 
     }
 }
 
-/* The products of y with four rows of x, lane by lane. Where `rows` is less than four, the first
- * row is computed in place of the missing ones. */
-INLINE void KERNEL(four_sums)(
-    const elem *x, int64_t ldx, const int rows, const elem *y, int64_t k, VEC s[4][REGS])
+/* s[r] = the products of y with row r of x, lane by lane, for `fours` times four rows, at most 16.
+ * If `rows` is less than four, the first row is computed in place of the missing ones. */
+INLINE void KERNEL(row_sums)(const elem *x, const int64_t ldx, const int fours, const int rows,
+    const elem *y, const int64_t k, VEC s[16][REGS])
 {
     const VEC zero = { 0 };
-    const elem *x1 = rows > 1 ? x + ldx : x;
-    const elem *x2 = rows > 2 ? x + 2 * ldx : x;
-    const elem *x3 = rows > 3 ? x + 3 * ldx : x;
+    const int64_t l1 = rows > 1 ? ldx : 0, l2 = rows > 2 ? 2 * ldx : 0;
+    const int64_t l3 = rows > 3 ? 3 * ldx : 0;
     int64_t p = 0;
-#define CLEAR(q) s[0][q] = s[1][q] = s[2][q] = s[3][q] = zero;
-#define ADD(q)                                              \
-    {                                                       \
-        const VEC v = VLOAD(y + p + (q)*VW);                \
-        s[0][q] = VFMA(VLOAD(x + p + (q)*VW), v, s[0][q]);  \
-        s[1][q] = VFMA(VLOAD(x1 + p + (q)*VW), v, s[1][q]); \
-        s[2][q] = VFMA(VLOAD(x2 + p + (q)*VW), v, s[2][q]); \
-        s[3][q] = VFMA(VLOAD(x3 + p + (q)*VW), v, s[3][q]); \
+#define EACH_FOUR(X, q)  \
+    X(0, q)              \
+    if (fours > 1) {     \
+        X(4, q)          \
+    }                    \
+    if (fours > 2) {     \
+        X(8, q) X(12, q) \
     }
-#define ADD_REST(q)                                                    \
-    {                                                                  \
-        const int rest = KERNEL(lanes_of)((int)(k - p), q);            \
-        const VEC v = VLOAD_PART(y + p + (q)*VW, rest);                \
-        s[0][q] = VFMA(VLOAD_PART(x + p + (q)*VW, rest), v, s[0][q]);  \
-        s[1][q] = VFMA(VLOAD_PART(x1 + p + (q)*VW, rest), v, s[1][q]); \
-        s[2][q] = VFMA(VLOAD_PART(x2 + p + (q)*VW, rest), v, s[2][q]); \
-        s[3][q] = VFMA(VLOAD_PART(x3 + p + (q)*VW, rest), v, s[3][q]); \
+#define CLEAR_FOUR(r, q) s[r][q] = s[(r) + 1][q] = s[(r) + 2][q] = s[(r) + 3][q] = zero;
+#define ADD_FOUR(r, q)                                                                 \
+    {                                                                                  \
+        const elem *four = row + (r)*ldx;                                              \
+        s[r][q] = VFMA(KERNEL(load)(four, whole, lanes), v, s[r][q]);                  \
+        s[(r) + 1][q] = VFMA(KERNEL(load)(four + l1, whole, lanes), v, s[(r) + 1][q]); \
+        s[(r) + 2][q] = VFMA(KERNEL(load)(four + l2, whole, lanes), v, s[(r) + 2][q]); \
+        s[(r) + 3][q] = VFMA(KERNEL(load)(four + l3, whole, lanes), v, s[(r) + 3][q]); \
     }
+#define CLEAR(q) EACH_FOUR(CLEAR_FOUR, q)
+#define ADD(q, whole_, lanes_)                                    \
+    {                                                             \
+        const bool whole = (whole_);                              \
+        const int lanes = (lanes_);                               \
+        const VEC v = KERNEL(load)(y + p + (q)*VW, whole, lanes); \
+        const elem *row = x + p + (q)*VW;                         \
+        EACH_FOUR(ADD_FOUR, q)                                    \
+    }
+#define ADD_WHOLE(q) ADD(q, true, VW)
+#define ADD_REST(q)  ADD(q, false, KERNEL(lanes_of)((int)(k - p), q))
     EACH_REG(CLEAR)
     for (; p + GW <= k; p += GW) {
-        EACH_REG(ADD)
+        EACH_REG(ADD_WHOLE)
     }
     if (p < k) {
         EACH_REG(ADD_REST)
     }
+#undef EACH_FOUR
+#undef CLEAR_FOUR
+#undef ADD_FOUR
 #undef CLEAR
 #undef ADD
+#undef ADD_WHOLE
 #undef ADD_REST
-}
-
-/* out[r] = the dot product of y and row r of x, for four rows. */
-INLINE void KERNEL(four_dots)(
-    const elem *x, int64_t ldx, const int rows, const elem *y, int64_t k, elem *out)
-{
-    VEC s[4][REGS];
-    KERNEL(four_sums)(x, ldx, rows, y, k, s);
-    VSUM4(s[0], s[1], s[2], s[3], out);
 }
 
 /* alpha v + bias, clipped at the floor, for the vector of dot products from row r on. */
@@ -84,61 +88,26 @@ INLINE VEC KERNEL(finished_dots)(
     return VMAX(VSPLAT(g->floor), v);
 }
 
-#if defined(VJOIN) && REGS == 1
-/* Adds one vector of products to each sum of four rows of x, the first of which is `row`. */
-#define ADD_FOUR(row, s0, s1, s2, s3)                              \
-    s0 = VFMA(KERNEL(load)((row), whole, lanes), v, s0);           \
-    s1 = VFMA(KERNEL(load)((row) + ldx, whole, lanes), v, s1);     \
-    s2 = VFMA(KERNEL(load)((row) + 2 * ldx, whole, lanes), v, s2); \
-    s3 = VFMA(KERNEL(load)((row) + 3 * ldx, whole, lanes), v, s3);
-
-/* Adds one vector of products to the sums of VW rows of x. */
-#define ADD_ALL(whole_, lanes_)                          \
-    {                                                    \
-        const bool whole = (whole_);                     \
-        const int lanes = (lanes_);                      \
-        const VEC v = KERNEL(load)(y + p, whole, lanes); \
-        const elem *row = x + p;                         \
-        ADD_FOUR(row, s00, s01, s02, s03)                \
-        if (VW > 4) {                                    \
-            ADD_FOUR(row + 4 * ldx, s10, s11, s12, s13)  \
-        }                                                \
-        if (VW > 8) {                                    \
-            ADD_FOUR(row + 8 * ldx, s20, s21, s22, s23)  \
-            ADD_FOUR(row + 12 * ldx, s30, s31, s32, s33) \
-        }                                                \
-    }
-
-/* The dot products of y with VW rows of x, one per lane. */
+#ifdef VJOIN
+/* The dot products of y with VW rows of x, one per lane. If a group has several registers, the sums
+ * of four rows fill half of all registers; else those of all VW rows do. */
 INLINE VEC KERNEL(vector_of_dots)(const elem *x, const int64_t ldx, const elem *y, const int64_t k)
 {
-    VEC zero = { 0 }, s00 = zero, s01 = zero, s02 = zero, s03 = zero;
-    VEC s10 = zero, s11 = zero, s12 = zero, s13 = zero, s20 = zero, s21 = zero, s22 = zero;
-    VEC s23 = zero, s30 = zero, s31 = zero, s32 = zero, s33 = zero;
-    int64_t p = 0;
-    for (; p + VW <= k; p += VW) {
-        ADD_ALL(true, VW)
+    enum { FOURS = REGS == 1 ? VW / 4 : 1 };
+    VEC s[16][REGS], fours[4];
+#define SUM_OF_FOUR(f) VFOUR(s[4 * (f)], s[4 * (f) + 1], s[4 * (f) + 2], s[4 * (f) + 3])
+    for (int f = 0; f < VW / 4; f += FOURS, x += 4 * FOURS * ldx) {
+        KERNEL(row_sums)(x, ldx, FOURS, 4, y, k, s);
+        fours[f] = SUM_OF_FOUR(0);
+        if (FOURS > 1) {
+            fours[1] = SUM_OF_FOUR(1);
+        }
+        if (FOURS > 2) {
+            fours[2] = SUM_OF_FOUR(2);
+            fours[3] = SUM_OF_FOUR(3);
+        }
     }
-    if (p < k) {
-        ADD_ALL(false, (int)(k - p))
-    }
-    const VEC fours[] = { VFOUR(&s00, &s01, &s02, &s03), VFOUR(&s10, &s11, &s12, &s13),
-        VFOUR(&s20, &s21, &s22, &s23), VFOUR(&s30, &s31, &s32, &s33) };
-    return VJOIN(fours);
-}
-#undef ADD_ALL
-#undef ADD_FOUR
-#elif defined(VJOIN)
-/* The dot products of y with VW rows of x, one per lane. Four rows at a time, because their sums
- * fill half of the registers. */
-INLINE VEC KERNEL(vector_of_dots)(const elem *x, const int64_t ldx, const elem *y, const int64_t k)
-{
-    VEC fours[VW / 4];
-    for (int f = 0; f < VW / 4; ++f, x += 4 * ldx) {
-        VEC s[4][REGS];
-        KERNEL(four_sums)(x, ldx, 4, y, k, s);
-        fours[f] = VFOUR(s[0], s[1], s[2], s[3]);
-    }
+#undef SUM_OF_FOUR
     return VJOIN(fours);
 }
 #endif
@@ -173,8 +142,10 @@ NOINLINE void KERNEL(dots)(const product *g, int64_t rows, const elem *x, int64_
     for (; i < rows; i += 4) {
         const elem *bias = g->bias != NULL ? g->bias + i * bias_step : NULL;
         const int left = rows - i < 4 ? (int)(rows - i) : 4;
+        VEC s[16][REGS];
         elem sum[4];
-        KERNEL(four_dots)(x + i * ldx, ldx, left, y, k, sum);
+        KERNEL(row_sums)(x + i * ldx, ldx, 1, left, y, k, s);
+        VSUM4(s[0], s[1], s[2], s[3], sum);
         KERNEL(put_dots)(g, g->c + i * ldc, ldc, bias, bias_step, sum, left);
     }
 }
@@ -200,17 +171,24 @@ NOINLINE void KERNEL(dots_apart)(const product *g, int64_t rows, const elem *x, 
     }
 }
 
+/* KERNEL(dots) for any distance of the elements of y. */
+INLINE void KERNEL(any_dots)(const product *g, int64_t rows, const elem *x, int64_t ldx,
+    const elem *y, int64_t y_step, int64_t ldc, int64_t bias_step)
+{
+    if (y_step == 1 || g->k <= 1) {
+        KERNEL(dots)(g, rows, x, ldx, y, g->k, ldc, bias_step);
+    } else {
+        KERNEL(dots_apart)(g, rows, x, ldx, y, y_step, ldc, bias_step);
+    }
+}
+
 /* Rows of C one at a time, for B stored [n, k]. Use it where C has so few rows that a transposed
  * copy of B would not pay. */
 NOINLINE void KERNEL(rows_of_dots)(const product *g)
 {
     product row = *g;
     for (int64_t i = 0; i < g->m; ++i) {
-        if (g->ap == 1 || g->k <= 1) {
-            KERNEL(dots)(&row, g->n, g->b, g->ldb, row.a, g->k, 1, 1);
-        } else {
-            KERNEL(dots_apart)(&row, g->n, g->b, g->ldb, row.a, g->ap, 1, 1);
-        }
+        KERNEL(any_dots)(&row, g->n, g->b, g->ldb, row.a, g->ap, 1, 1);
         row.a += g->ai;
         row.c += g->ldc;
     }
@@ -218,16 +196,19 @@ NOINLINE void KERNEL(rows_of_dots)(const product *g)
 
 #undef DOT_ROWS
 #undef EACH_DOT_ROW
+#undef EACH_COUNT
 #undef DOTS_AHEAD
 #if defined(VFOUR) || defined(ADZI_NEON)
 /* Up to DOT_ROWS rows of x by four rows of B: 24 sums in 32 registers, or 12 in 16. */
 #define DOTS_AHEAD ((int64_t)(1024 / sizeof(elem))) /* elements of a row that are prefetched */
 #ifdef ADZI_32_REGISTERS
-#define DOT_ROWS        6
-#define EACH_DOT_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5)
+#define DOT_ROWS            6
+#define EACH_DOT_ROW(X)     X(0) X(1) X(2) X(3) X(4) X(5)
+#define EACH_COUNT(X, name) X(1, name) X(2, name) X(3, name) X(4, name) X(5, name) X(6, name)
 #else
-#define DOT_ROWS        3
-#define EACH_DOT_ROW(X) X(0) X(1) X(2)
+#define DOT_ROWS            3
+#define EACH_DOT_ROW(X)     X(0) X(1) X(2)
+#define EACH_COUNT(X, name) X(1, name) X(2, name) X(3, name)
 #endif
 
 /* CLEAR_DOTS clears the sums of row r of x. ADD_DOTS adds one vector of products to them. KEEP_DOTS
@@ -313,55 +294,24 @@ INLINE void KERNEL(block_of_dots)(
 
 /* One function per number of rows and way to store B, so that the compiler allocates registers for
  * each alone. */
-#define BLOCK_OF_DOTS(rows, name, stored)                                                       \
+#define BLOCK(rows, name)                                                                       \
     NOINLINE void KERNEL(block_of_dots_##rows##_##name)(const product *g, int64_t i, int64_t j) \
     {                                                                                           \
-        KERNEL(block_of_dots)(g, i, j, rows, stored);                                           \
+        KERNEL(block_of_dots)(g, i, j, rows, STORED_##name);                                    \
     }
-#if DOT_ROWS > 3
-#define BLOCKS_OF_DOTS(name, stored) \
-    BLOCK_OF_DOTS(1, name, stored)   \
-    BLOCK_OF_DOTS(2, name, stored)   \
-    BLOCK_OF_DOTS(3, name, stored)   \
-    BLOCK_OF_DOTS(4, name, stored)   \
-    BLOCK_OF_DOTS(5, name, stored)   \
-    BLOCK_OF_DOTS(6, name, stored)
-#define LIST_OF_DOTS(name)                                                  \
-    {                                                                       \
-        KERNEL(block_of_dots_1_##name), KERNEL(block_of_dots_2_##name),     \
-            KERNEL(block_of_dots_3_##name), KERNEL(block_of_dots_4_##name), \
-            KERNEL(block_of_dots_5_##name), KERNEL(block_of_dots_6_##name)  \
-    }
-#else
-#define BLOCKS_OF_DOTS(name, stored) \
-    BLOCK_OF_DOTS(1, name, stored)   \
-    BLOCK_OF_DOTS(2, name, stored)   \
-    BLOCK_OF_DOTS(3, name, stored)
-#define LIST_OF_DOTS(name)                                              \
-    {                                                                   \
-        KERNEL(block_of_dots_1_##name), KERNEL(block_of_dots_2_##name), \
-            KERNEL(block_of_dots_3_##name)                              \
-    }
-#endif
-BLOCKS_OF_DOTS(whole, 0)
-#if ELEM_IS_F32
-BLOCKS_OF_DOTS(f16, ADZ_F16)
-BLOCKS_OF_DOTS(bf16, ADZ_BF16)
-#endif
+#define BLOCKS(name)      EACH_COUNT(BLOCK, name)
+#define ENTRY(rows, name) KERNEL(block_of_dots_##rows##_##name),
+#define ENTRIES(name)     { EACH_COUNT(ENTRY, name) },
+EACH_STORED(BLOCKS)
 
 /* A product of few rows with B stored [n, k] and rows of A that are contiguous along k. B is read
  * once; its four rows stay in the cache while the rows of A pass. B is stored as `stored` says, as
  * in adzi_gemm_args.b_stored. */
 NOINLINE void KERNEL(few_rows)(const product *g, const int stored)
 {
-    static void (*const blocks[][DOT_ROWS])(const product *, int64_t, int64_t) = {
-        LIST_OF_DOTS(whole),
-#if ELEM_IS_F32
-        LIST_OF_DOTS(f16),
-        LIST_OF_DOTS(bf16),
-#endif
-    };
-    const int way = stored == 0 ? 0 : stored == ADZ_F16 ? 1 : 2;
+    static void (*const blocks[][DOT_ROWS])(
+        const product *, int64_t, int64_t) = { EACH_STORED(ENTRIES) };
+    const int way = KERNEL(way_stored)(stored);
     const int64_t parts = (g->m + DOT_ROWS - 1) / DOT_ROWS, high = (g->m + parts - 1) / parts;
     for (int64_t j = 0; j < g->n; j += 4) {
         for (int64_t i = 0; i < g->m; i += high) {
@@ -369,9 +319,10 @@ NOINLINE void KERNEL(few_rows)(const product *g, const int stored)
         }
     }
 }
-#undef BLOCK_OF_DOTS
-#undef BLOCKS_OF_DOTS
-#undef LIST_OF_DOTS
+#undef BLOCK
+#undef BLOCKS
+#undef ENTRY
+#undef ENTRIES
 #else
 /* The baseline has too few registers for blocks of rows. It gets B in f32. */
 static void KERNEL(few_rows)(const product *g, const int stored)
@@ -380,14 +331,3 @@ static void KERNEL(few_rows)(const product *g, const int stored)
     KERNEL(rows_of_dots)(g);
 }
 #endif
-
-/* C of one column: element i is the dot product of row i of A with the column of B, whose elements
- * are b_step apart. */
-static void KERNEL(column_of_dots)(const product *g, int64_t b_step)
-{
-    if (b_step == 1 || g->k <= 1) {
-        KERNEL(dots)(g, g->m, g->a, g->ai, g->b, g->k, g->ldc, 0);
-    } else {
-        KERNEL(dots_apart)(g, g->m, g->a, g->ai, g->b, b_step, g->ldc, 0);
-    }
-}

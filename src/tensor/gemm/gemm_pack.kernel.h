@@ -98,24 +98,7 @@ INLINE void KERNEL(pack_transposed)(
 #endif
 
 #if defined(__AVX2__) && ELEM_IS_F32
-/* Mixtures of two vectors, made in each 16 bytes for themselves: LOW and HIGHER take the elements
- * of a half in turn, FRONT and BACK take a pair of each. */
 #define SQUARE 1
-#undef LOW
-#undef HIGHER
-#undef FRONT
-#undef BACK
-#if defined(__AVX512F__)
-#define LOW(a, b)    _mm512_unpacklo_ps(a, b)
-#define HIGHER(a, b) _mm512_unpackhi_ps(a, b)
-#define FRONT(a, b)  _mm512_shuffle_ps(a, b, 0x44)
-#define BACK(a, b)   _mm512_shuffle_ps(a, b, 0xEE)
-#else
-#define LOW(a, b)    _mm256_unpacklo_ps(a, b)
-#define HIGHER(a, b) _mm256_unpackhi_ps(a, b)
-#define FRONT(a, b)  _mm256_shuffle_ps(a, b, 0x44)
-#define BACK(a, b)   _mm256_shuffle_ps(a, b, 0xEE)
-#endif
 
 /* Writes rows i, i + 4, ... of the square from the quarters of r[0], r[4], ... */
 INLINE void KERNEL(put_quarters)(elem *to, int64_t to_ld, const VEC *r)
@@ -140,6 +123,7 @@ INLINE void KERNEL(put_quarters)(elem *to, int64_t to_ld, const VEC *r)
  * next square but one reads are prefetched. */
 INLINE void KERNEL(pack_square)(elem *to, int64_t to_ld, const elem *from, int64_t ld)
 {
+    enum { FRONT = 0x44, BACK = 0xEE }; /* these shuffles take a pair of each vector */
     VEC r[VW], t[VW];
 #pragma GCC unroll 16
     for (int i = 0; i < VW; ++i) {
@@ -148,15 +132,15 @@ INLINE void KERNEL(pack_square)(elem *to, int64_t to_ld, const elem *from, int64
     }
 #pragma GCC unroll 8
     for (int i = 0; i < VW; i += 2) {
-        t[i] = LOW(r[i], r[i + 1]);
-        t[i + 1] = HIGHER(r[i], r[i + 1]);
+        t[i] = INTRINSIC(unpacklo)(r[i], r[i + 1]);
+        t[i + 1] = INTRINSIC(unpackhi)(r[i], r[i + 1]);
     }
 #pragma GCC unroll 4
     for (int i = 0; i < VW; i += 4) {
-        r[i] = FRONT(t[i], t[i + 2]);
-        r[i + 1] = BACK(t[i], t[i + 2]);
-        r[i + 2] = FRONT(t[i + 1], t[i + 3]);
-        r[i + 3] = BACK(t[i + 1], t[i + 3]);
+        r[i] = INTRINSIC(shuffle)(t[i], t[i + 2], FRONT);
+        r[i + 1] = INTRINSIC(shuffle)(t[i], t[i + 2], BACK);
+        r[i + 2] = INTRINSIC(shuffle)(t[i + 1], t[i + 3], FRONT);
+        r[i + 3] = INTRINSIC(shuffle)(t[i + 1], t[i + 3], BACK);
     }
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
@@ -298,25 +282,14 @@ INLINE void KERNEL(transpose_panels)(
     }
 }
 
-/* Packs rows of op(A) from their first element `a` on. */
-NOINLINE void KERNEL(copy_a)(
-    elem *to, const adzi_gemm_args *args, const elem *a, int64_t depth, int64_t rows)
+/* Packs panels of `depth` elements of k from the first element on. If `along_k` is true, elements
+ * that follow each other along k lie next to each other in memory: a transposed copy. */
+NOINLINE void KERNEL(pack)(
+    elem *to, const panels *x, bool along_k, const elem *from, int64_t ld, int64_t depth)
 {
-    const panels x = KERNEL(panels_of_rows)(rows);
-    if (args->ta) {
-        KERNEL(copy_panels)(to, &x, a, args->lda, depth);
+    if (along_k) {
+        KERNEL(transpose_panels)(to, x, from, ld, depth);
     } else {
-        KERNEL(transpose_panels)(to, &x, a, args->lda, depth);
-    }
-}
-
-/* Packs strips of op(B) from their first element `b` on. */
-NOINLINE void KERNEL(copy_b)(
-    elem *to, const adzi_gemm_args *args, const elem *b, int64_t depth, const panels *x)
-{
-    if (args->tb) {
-        KERNEL(transpose_panels)(to, x, b, args->ldb, depth);
-    } else {
-        KERNEL(copy_panels)(to, x, b, args->ldb, depth);
+        KERNEL(copy_panels)(to, x, from, ld, depth);
     }
 }

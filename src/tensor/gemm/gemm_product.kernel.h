@@ -50,6 +50,36 @@ INLINE finish KERNEL(finish_of)(const product *g)
     return !plain ? GENERAL : g->bias != NULL ? BIASED : BARE;
 }
 
+/* The product of item i of a batch, with strides spelled out. */
+INLINE product KERNEL(product_of)(const adzi_gemm_args *args, int64_t i)
+{
+    const bool nothing = args->k == 0 || args->alpha == 0;
+    product g = {
+        .a = args->a,
+        .b = args->b,
+        .c = args->c,
+        .bias = args->bias,
+        .packed = args->packed,
+        .ai = args->ta ? 1 : args->lda,
+        .ap = args->ta ? args->lda : 1,
+        .ldb = args->ldb,
+        .ldc = args->ldc,
+        .m = args->m,
+        .n = args->n,
+        .k = nothing ? 0 : args->k,
+        .alpha = nothing ? ELEM(1) : (elem)args->alpha,
+        .beta = (elem)args->beta,
+        .floor = args->relu ? ELEM(0) : NO_FLOOR,
+    };
+    g.finish = KERNEL(finish_of)(&g);
+    if (i > 0) {
+        g.a += i * args->stride_a;
+        g.b += i * args->stride_b;
+        g.c += i * args->stride_c;
+    }
+    return g;
+}
+
 /* The general epilogue of one vector of C: alpha sum + beta C + bias. C is not read where beta is
  * 0, so that NaN in an uninitialised C does not spread. */
 INLINE VEC KERNEL(finished)(

@@ -8,13 +8,10 @@
 #include <immintrin.h>
 #endif
 
-/* x rounded to bf16. A NaN stays a NaN and is made quiet. Without a branch, so that loops
- * vectorise. */
+/* x rounded to bf16, as an f32. */
 static inline float rounded(float x)
 {
-    uint32_t bits = adzi_bits_of(x);
-    uint32_t nearest = bits + 0x7fffu + ((bits >> 16) & 1u), quiet = bits | 0x400000u;
-    return adzi_float_of(((bits & 0x7fffffffu) > 0x7f800000u ? quiet : nearest) & 0xffff0000u);
+    return adzi_from_bf16(adzi_to_bf16(x));
 }
 
 /* y[0 .. n - 1] from f16, by the instruction for it where there is one. */

@@ -42,3 +42,21 @@ INLINE VEC KERNEL(load_stored)(
     }
     return KERNEL(vload_half)(p, stored == ADZ_F16);
 }
+
+/* The ways in which an operand is stored: EACH_STORED applies a macro to the name of each, and
+ * STORED_name is its dtype as in adzi_gemm_args.a_stored. */
+#define STORED_whole 0
+#define STORED_f16   ADZ_F16
+#define STORED_bf16  ADZ_BF16
+#undef EACH_STORED
+#if ELEM_IS_F32
+#define EACH_STORED(X) X(whole) X(f16) X(bf16)
+#else
+#define EACH_STORED(X) X(whole)
+#endif
+
+/* The index of a way among them. */
+INLINE int KERNEL(way_stored)(int stored)
+{
+    return stored == ADZ_F16 ? 1 : stored == ADZ_BF16 ? 2 : 0;
+}

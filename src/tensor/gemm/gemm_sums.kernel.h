@@ -77,27 +77,16 @@ INLINE void KERNEL(sums_of_rows)(const product *g, const elem *x, int64_t x_step
 }
 
 /* C as a sum of the rows of `rows`, which has k rows of n elements. One function for each way in
- * which they are stored. */
-#define SUM_FUNCTION(name, stored)                                                            \
+ * which they are stored, and their list. */
+#define SUM_FUNCTION(name)                                                                    \
     NOINLINE void KERNEL(sum_of_rows_##name)(const product *g, const elem *x, int64_t x_step, \
         const void *rows, int64_t ld, int64_t n, int64_t step, int64_t bias_step)             \
     {                                                                                         \
-        KERNEL(sums_of_rows)(g, x, x_step, rows, ld, n, step, bias_step, stored);             \
+        KERNEL(sums_of_rows)(g, x, x_step, rows, ld, n, step, bias_step, STORED_##name);      \
     }
-SUM_FUNCTION(whole, 0)
-#if ELEM_IS_F32
-SUM_FUNCTION(f16, ADZ_F16)
-SUM_FUNCTION(bf16, ADZ_BF16)
-#endif
+#define SUM_ENTRY(name) KERNEL(sum_of_rows_##name),
+EACH_STORED(SUM_FUNCTION)
+static void (*const KERNEL(sum_of_rows)[])(const product *, const elem *, int64_t, const void *,
+    int64_t, int64_t, int64_t, int64_t) = { EACH_STORED(SUM_ENTRY) };
 #undef SUM_FUNCTION
-
-/* The function for rows that are stored as `stored` says, as in adzi_gemm_args.a_stored. */
-#undef SUM_OF_ROWS
-#if ELEM_IS_F32
-#define SUM_OF_ROWS(stored)                               \
-    ((stored) == ADZ_F16       ? KERNEL(sum_of_rows_f16)  \
-        : (stored) == ADZ_BF16 ? KERNEL(sum_of_rows_bf16) \
-                               : KERNEL(sum_of_rows_whole))
-#else
-#define SUM_OF_ROWS(stored) KERNEL(sum_of_rows_whole)
-#endif
+#undef SUM_ENTRY

@@ -1,24 +1,6 @@
 /* Products of few rows with a weight that is stored [n, k], computed as C^T = B A^T.
  *
  * The header is included once per type, inside gemm_blocked.kernel.c, and has no include guard. */
-/* Writes columns j .. j + count - 1 of C from sums[column of C, row of C], whose rows are `ld`
- * apart. `by_rows` holds g->m rows of SWAPPED_BLOCK elements. */
-static void KERNEL(finish_swapped)(
-    const product *g, int64_t j, int64_t count, const elem *sums, int64_t ld, elem *by_rows)
-{
-    const VEC floor = VSPLAT(g->floor);
-    KERNEL(transpose)(by_rows, SWAPPED_BLOCK, sums, ld, g->m, count);
-    for (int64_t i = 0; i < g->m; ++i, by_rows += SWAPPED_BLOCK) {
-        elem *c = g->c + i * g->ldc + j;
-        for (int64_t v = 0; v < count; v += VW) {
-            const bool whole = count - v >= VW;
-            const int lanes = whole ? VW : (int)(count - v);
-            const elem *bias = g->bias != NULL ? g->bias + j + v : NULL;
-            VEC sum = KERNEL(finished)(g, c + v, bias, VLOAD(by_rows + v), whole, lanes);
-            KERNEL(store)(c + v, VMAX(floor, sum), whole, lanes);
-        }
-    }
-}
 
 /* A product of few rows with B stored [n, k], computed as C^T = B A^T. The rows of B stand
  * in the tiles where those of A do otherwise, and are read once, where they lie. A^T is small and
@@ -30,10 +12,8 @@ static void KERNEL(swapped)(const adzi_gemm_args *args, const product *g, const 
     const int64_t ld = x.units * VW;
     elem *sums = room->a, *by_rows = sums + SWAPPED_BLOCK * ld,
          *tail = by_rows + SWAPPED_BLOCK * ld;
-    const adzi_gemm_args flipped = {
-        .ta = !args->tb, .lda = args->ldb, .tb = !args->ta, .ldb = args->lda
-    };
-    KERNEL(copy_b)(room->b, &flipped, g->a, args->k, &x);
+    const adzi_gemm_args flipped = { .ta = !args->tb, .lda = args->ldb };
+    KERNEL(pack)(room->b, &x, !args->ta, g->a, args->lda, args->k);
     for (int64_t j = 0; j < g->n; j += SWAPPED_BLOCK) {
         const int64_t count = g->n - j < SWAPPED_BLOCK ? g->n - j : SWAPPED_BLOCK;
         product part = { .a = g->b + j * g->ldb,
@@ -58,6 +38,7 @@ static void KERNEL(swapped)(const adzi_gemm_args *args, const product *g, const 
             part.a += part.k;
             part.begin = ELEM(1);
         }
-        KERNEL(finish_swapped)(g, j, count, sums, ld, by_rows);
+        KERNEL(transpose)(by_rows, SWAPPED_BLOCK, sums, ld, g->m, count);
+        KERNEL(finish_sums)(g, 0, j, by_rows, SWAPPED_BLOCK, g->m, count);
     }
 }

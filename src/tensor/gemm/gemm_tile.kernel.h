@@ -17,7 +17,6 @@
 /* EACH_OF_8 applies a macro to rows 0 .. 7. Conditions on `rows` and `vecs` are constants and
  * vanish. Literal indices are needed: an array that is indexed by a variable is kept in memory. */
 #undef EACH_OF_8
-#undef ZERO_ROW
 #define EACH_OF_8(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 
 /* Where a tile reads: element [r, p] of its rows of A is a[r * a_row + p * a_step], and row p of
@@ -27,11 +26,49 @@ typedef struct KERNEL(reads) {
     int64_t a_row, a_step, b_step;
 } KERNEL(reads);
 
-/* ZERO_ROW clears the sums of a row. ADD_ROW adds a[row, p] times the vectors of b[p]; `far` is
- * a + 4 rows, for shorter addresses. */
-#define ZERO_ROW(r)           \
-    s[r][0] = s[r][1] = zero; \
-    s[r][2] = s[r][3] = zero;
+/* s[r][v] = 0. */
+INLINE void KERNEL(clear_tile)(VEC s[8][4])
+{
+    const VEC zero = { 0 };
+#define CLEAR_ROW(r) s[r][0] = s[r][1] = s[r][2] = s[r][3] = zero;
+    EACH_OF_8(CLEAR_ROW)
+#undef CLEAR_ROW
+}
+
+/* s[r][v] = factor times vector v of row r at `from`, whose rows are `ld` apart. */
+INLINE void KERNEL(take_tile)(
+    VEC s[8][4], const elem *from, int64_t ld, elem factor, const int rows, const int vecs)
+{
+    const VEC factors = VSPLAT(factor);
+#define TAKE(r, v)                               \
+    if ((r) < rows && (v) < vecs) {              \
+        s[r][v] = VLOAD(from + (r)*ld + (v)*VW); \
+        if (factor != ELEM(1)) {                 \
+            s[r][v] *= factors;                  \
+        }                                        \
+    }
+#define TAKE_ROW(r) TAKE(r, 0) TAKE(r, 1) TAKE(r, 2) TAKE(r, 3)
+    EACH_OF_8(TAKE_ROW)
+#undef TAKE_ROW
+#undef TAKE
+}
+
+/* Writes the sums of a tile to `to`, whose rows are `ld` apart, or adds them to what is there. */
+INLINE void KERNEL(put_tile)(
+    elem *to, int64_t ld, VEC s[8][4], const bool add, const int rows, const int vecs)
+{
+#define PUT(r, v)                                        \
+    if ((r) < rows && (v) < vecs) {                      \
+        elem *at = to + (r)*ld + (v)*VW;                 \
+        VSTORE(at, add ? VLOAD(at) + s[r][v] : s[r][v]); \
+    }
+#define PUT_ROW(r) PUT(r, 0) PUT(r, 1) PUT(r, 2) PUT(r, 3)
+    EACH_OF_8(PUT_ROW)
+#undef PUT_ROW
+#undef PUT
+}
+
+/* ADD_ROW adds a[row, p] times the vectors of b[p]; `far` is a + 4 rows, for shorter addresses. */
 #define ADD_ROW(r)                                                  \
     if ((r) < rows) {                                               \
         const VEC x = VSPLAT(((r) < 4 ? a : far)[(r) % 4 * a_row]); \
@@ -87,26 +124,27 @@ INLINE void KERNEL(add_packed_tile)(
 }
 #endif
 
-/* s[r][v] += the sum over p of A[r, p] times vector v of row p of B. If `copy` is not NULL, the
- * rows of B, of at most three vectors, are also written there one behind another. Use it for the
- * first tile of a strip whose rows are far apart: other tiles then read the copy. */
-INLINE void KERNEL(add_tile_and_copy)(
-    VEC s[8][4], const KERNEL(reads) * from, int64_t k, const int rows, const int vecs, elem *copy)
+/* s[r][v] += the sum over p of A[r, p] times vector v of row p of B, whose last vector is
+ * `whole` or has `lanes` lanes in memory; then there are at most two vectors. If `copy` is not
+ * NULL, the rows of B, of at most three whole vectors, are also written there one behind another.
+ * Use it for the first tile of a strip whose rows are far apart: other tiles then read the copy. */
+INLINE void KERNEL(add_tile_and_copy)(VEC s[8][4], const KERNEL(reads) * from, int64_t k,
+    const int rows, const int vecs, const bool whole, const int lanes, elem *copy)
 {
     const VEC zero = { 0 };
     const int64_t a_row = from->a_row, a_step = from->a_step, b_step = from->b_step;
     const elem *a = from->a, *b = from->b;
     const elem *far = rows > 4 ? a + 4 * a_row : a;
 #ifdef ADZI_NEON
-    if (rows == 8 && vecs <= 3 && a_row == 1 && copy == NULL) {
+    if (rows == 8 && vecs <= 3 && whole && a_row == 1 && copy == NULL) {
         KERNEL(add_packed_tile)(s, from, k, vecs);
         return;
     }
 #endif
 #pragma GCC unroll 4
     for (; k > 0; --k, a += a_step, far += a_step, b += b_step) {
-        const VEC b0 = VLOAD(b);
-        const VEC b1 = vecs > 1 ? VLOAD(b + VW) : zero;
+        const VEC b0 = KERNEL(load)(b, whole || vecs > 1, lanes);
+        const VEC b1 = vecs > 1 ? KERNEL(load)(b + VW, whole || vecs > 2, lanes) : zero;
         const VEC b2 = vecs > 2 ? VLOAD(b + 2 * VW) : zero;
         const VEC b3 = vecs > 3 ? VLOAD(b + 3 * VW) : zero;
         if (copy != NULL) {
@@ -128,12 +166,11 @@ INLINE void KERNEL(add_tile_and_copy)(
 }
 
 /* s[r][v] = the sums of a tile whose strip is not copied. */
-INLINE void KERNEL(sum_tile)(
-    VEC s[8][4], const KERNEL(reads) * from, int64_t k, const int rows, const int vecs)
+INLINE void KERNEL(sum_tile)(VEC s[8][4], const KERNEL(reads) * from, int64_t k, const int rows,
+    const int vecs, const bool whole, const int lanes)
 {
-    const VEC zero = { 0 };
-    EACH_OF_8(ZERO_ROW)
-    KERNEL(add_tile_and_copy)(s, from, k, rows, vecs, NULL);
+    KERNEL(clear_tile)(s);
+    KERNEL(add_tile_and_copy)(s, from, k, rows, vecs, whole, lanes, NULL);
 }
 
 #undef ADD_ROW

@@ -29,28 +29,14 @@
 
 #include "tensor/gemm/gemm_tile.kernel.h"
 
-/* PUT_ROW writes the sums of a row to C, or adds them. */
-#define PUT(r, v)                                        \
-    if (vecs > (v)) {                                    \
-        elem *to = c + (r)*ldc + (v)*VW;                 \
-        VSTORE(to, add ? VLOAD(to) + s[r][v] : s[r][v]); \
-    }
-#define PUT_ROW(r)                              \
-    if ((r) < rows) {                           \
-        PUT(r, 0) PUT(r, 1) PUT(r, 2) PUT(r, 3) \
-    }
-
 /* One tile of C. A[i, p] is a[i * ai + p * ap]; ldb and ldc are leading dimensions. */
 INLINE void KERNEL(tile)(const elem *a, int64_t ai, int64_t ap, const elem *b, int64_t ldb, elem *c,
     int64_t ldc, int64_t k, const bool add, const int rows, const int vecs)
 {
     VEC s[8][4];
-    KERNEL(sum_tile)(s, &(KERNEL(reads)){ a, b, ai, ap, ldb }, k, rows, vecs);
-    EACH_OF_8(PUT_ROW)
+    KERNEL(sum_tile)(s, &(KERNEL(reads)){ a, b, ai, ap, ldb }, k, rows, vecs, true, VW);
+    KERNEL(put_tile)(c, ldc, s, add, rows, vecs);
 }
-
-#undef PUT
-#undef PUT_ROW
 
 /* All rows of C across a strip of `vecs` vectors: eight rows at a time in narrow strips, MORE_ROWS
  * or four in wide ones, and the last ones alone. */

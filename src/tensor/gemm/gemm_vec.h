@@ -64,48 +64,49 @@ typedef elem KERNEL(vec) __attribute__((vector_size(VBYTES)));
 typedef elem KERNEL(loose) __attribute__((vector_size(VBYTES), aligned(sizeof(elem)), may_alias));
 #define VEC KERNEL(vec)
 
+/* INTRINSIC(name) is the intrinsic of that name for VEC: _mm512_name_ps and so on. */
+#undef INTRINSIC
+#undef COMPARE
+#undef LANE_MASK
 #if defined(__AVX512F__) && ELEM_IS_F32
-#define VSPLAT(x)     _mm512_set1_ps(x)
-#define VFMA(a, b, c) _mm512_fmadd_ps(a, b, c)
-#define VMAX(a, b)    _mm512_max_ps(a, b)
-#define VABOVE0(y, v) \
-    _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(y, _mm512_setzero_ps(), _CMP_NLE_UQ), v)
+#define INTRINSIC(name) _mm512_##name##_ps
+#define COMPARE         _mm512_cmp_ps_mask
+#define LANE_MASK       __mmask16
 #elif defined(__AVX512F__)
-#define VSPLAT(x)     _mm512_set1_pd(x)
-#define VFMA(a, b, c) _mm512_fmadd_pd(a, b, c)
-#define VMAX(a, b)    _mm512_max_pd(a, b)
-#define VABOVE0(y, v) \
-    _mm512_maskz_mov_pd(_mm512_cmp_pd_mask(y, _mm512_setzero_pd(), _CMP_NLE_UQ), v)
+#define INTRINSIC(name) _mm512_##name##_pd
+#define COMPARE         _mm512_cmp_pd_mask
+#define LANE_MASK       __mmask8
 #elif defined(__AVX2__) && ELEM_IS_F32
-#define VSPLAT(x)     _mm256_set1_ps(x)
-#define VFMA(a, b, c) _mm256_fmadd_ps(a, b, c)
-#define VMAX(a, b)    _mm256_max_ps(a, b)
-#define VABOVE0(y, v) _mm256_and_ps(_mm256_cmp_ps(y, _mm256_setzero_ps(), _CMP_NLE_UQ), v)
+#define INTRINSIC(name) _mm256_##name##_ps
 #elif defined(__AVX2__)
-#define VSPLAT(x)     _mm256_set1_pd(x)
-#define VFMA(a, b, c) _mm256_fmadd_pd(a, b, c)
-#define VMAX(a, b)    _mm256_max_pd(a, b)
-#define VABOVE0(y, v) _mm256_and_pd(_mm256_cmp_pd(y, _mm256_setzero_pd(), _CMP_NLE_UQ), v)
-#elif defined(ADZI_NEON) && ELEM_IS_F32
-#define VSPLAT(x)     vdupq_n_f32(x)
-#define VFMA(a, b, c) vfmaq_f32(c, a, b)
-#define VMAX(a, b)    KERNEL(vmax)(a, b)
-#define VABOVE0(y, v) KERNEL(vabove0)(y, v)
+#define INTRINSIC(name) _mm256_##name##_pd
+#elif ELEM_IS_F32
+#define INTRINSIC(name) name##_f32
+#else
+#define INTRINSIC(name) name##_f64
+#endif
+
+#if defined(__AVX2__)
+#define VSPLAT(x)     INTRINSIC(set1)(x)
+#define VFMA(a, b, c) INTRINSIC(fmadd)(a, b, c)
+#define VMAX(a, b)    INTRINSIC(max)(a, b)
 #elif defined(ADZI_NEON)
-#define VSPLAT(x)     vdupq_n_f64(x)
-#define VFMA(a, b, c) vfmaq_f64(c, a, b)
-#define VMAX(a, b)    KERNEL(vmax)(a, b)
-#define VABOVE0(y, v) KERNEL(vabove0)(y, v)
+#define VSPLAT(x)     INTRINSIC(vdupq_n)(x)
+#define VFMA(a, b, c) INTRINSIC(vfmaq)(c, a, b)
 #elif ELEM_IS_F32
 #define VSPLAT(x)     ((VEC){ x, x, x, x })
 #define VFMA(a, b, c) ((a) * (b) + (c))
-#define VMAX(a, b)    KERNEL(vmax)(a, b)
-#define VABOVE0(y, v) KERNEL(vabove0)(y, v)
 #else
 #define VSPLAT(x)     ((VEC){ x, x })
 #define VFMA(a, b, c) ((a) * (b) + (c))
-#define VMAX(a, b)    KERNEL(vmax)(a, b)
+#endif
+#if defined(__AVX512F__)
+#define VABOVE0(y, v) INTRINSIC(maskz_mov)(COMPARE(y, INTRINSIC(setzero)(), _CMP_NLE_UQ), v)
+#elif defined(__AVX2__)
+#define VABOVE0(y, v) INTRINSIC(andnot)(INTRINSIC(cmp)(y, INTRINSIC(setzero)(), _CMP_LE_OQ), v)
+#else
 #define VABOVE0(y, v) KERNEL(vabove0)(y, v)
+#define VMAX(a, b)    KERNEL(vmax)(a, b)
 #endif
 
 INLINE VEC KERNEL(vload)(const elem *p)
@@ -118,49 +119,31 @@ INLINE void KERNEL(vstore)(elem *p, VEC v)
     *(KERNEL(loose) *)p = v;
 }
 
-#if defined(__AVX512F__) && ELEM_IS_F32
+#if defined(__AVX512F__)
 INLINE VEC KERNEL(vload_part)(const elem *p, int count)
 {
-    return _mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1u), p);
+    return INTRINSIC(maskz_loadu)((LANE_MASK)((1u << count) - 1u), p);
 }
 INLINE void KERNEL(vstore_part)(elem *p, VEC v, int count)
 {
-    _mm512_mask_storeu_ps(p, (__mmask16)((1u << count) - 1u), v);
-}
-#elif defined(__AVX512F__)
-INLINE VEC KERNEL(vload_part)(const elem *p, int count)
-{
-    return _mm512_maskz_loadu_pd((__mmask8)((1u << count) - 1u), p);
-}
-INLINE void KERNEL(vstore_part)(elem *p, VEC v, int count)
-{
-    _mm512_mask_storeu_pd(p, (__mmask8)((1u << count) - 1u), v);
-}
-#elif defined(__AVX2__) && ELEM_IS_F32
-INLINE __m256i KERNEL(lanes)(int count)
-{
-    return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-}
-INLINE VEC KERNEL(vload_part)(const elem *p, int count)
-{
-    return _mm256_maskload_ps(p, KERNEL(lanes)(count));
-}
-INLINE void KERNEL(vstore_part)(elem *p, VEC v, int count)
-{
-    _mm256_maskstore_ps(p, KERNEL(lanes)(count), v);
+    INTRINSIC(mask_storeu)(p, (LANE_MASK)((1u << count) - 1u), v);
 }
 #elif defined(__AVX2__)
 INLINE __m256i KERNEL(lanes)(int count)
 {
+#if ELEM_IS_F32
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+#else
     return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
+#endif
 }
 INLINE VEC KERNEL(vload_part)(const elem *p, int count)
 {
-    return _mm256_maskload_pd(p, KERNEL(lanes)(count));
+    return INTRINSIC(maskload)(p, KERNEL(lanes)(count));
 }
 INLINE void KERNEL(vstore_part)(elem *p, VEC v, int count)
 {
-    _mm256_maskstore_pd(p, KERNEL(lanes)(count), v);
+    INTRINSIC(maskstore)(p, KERNEL(lanes)(count), v);
 }
 #else
 INLINE VEC KERNEL(vload_part)(const elem *p, int count)
@@ -202,22 +185,23 @@ INLINE VEC KERNEL(vabove0)(VEC y, VEC v)
 #undef BLEND
 #undef SWAP1
 #undef SWAP2
-#if defined(__AVX512F__) && ELEM_IS_F32
-#define BLEND(lanes, a, b) _mm512_mask_blend_ps(lanes, a, b)
-#define SWAP1(v)           _mm512_permute_ps(v, 0xB1)
-#define SWAP2(v)           _mm512_permute_ps(v, 0x4E)
-#elif defined(__AVX512F__)
-#define BLEND(lanes, a, b) _mm512_mask_blend_pd((lanes)&0xFF, a, b)
-#define SWAP1(v)           _mm512_permute_pd(v, 0x55)
-#define SWAP2(v)           _mm512_shuffle_f64x2(v, v, 0xB1)
-#elif defined(__AVX2__) && ELEM_IS_F32
-#define BLEND(lanes, a, b) _mm256_blend_ps(a, b, (lanes)&0xFF)
-#define SWAP1(v)           _mm256_permute_ps(v, 0xB1)
-#define SWAP2(v)           _mm256_permute_ps(v, 0x4E)
-#elif defined(__AVX2__)
-#define BLEND(lanes, a, b) _mm256_blend_pd(a, b, (lanes)&0xF)
-#define SWAP1(v)           _mm256_permute_pd(v, 0x5)
-#define SWAP2(v)           _mm256_permute2f128_pd(v, v, 1)
+#undef ALL_LANES
+#define ALL_LANES ((1 << VW) - 1)
+#if defined(__AVX512F__)
+#define BLEND(lanes, a, b) INTRINSIC(mask_blend)((lanes)&ALL_LANES, a, b)
+#else
+#define BLEND(lanes, a, b) INTRINSIC(blend)(a, b, (lanes)&ALL_LANES)
+#endif
+#if ELEM_IS_F32
+#define SWAP1(v) INTRINSIC(permute)(v, 0xB1)
+#define SWAP2(v) INTRINSIC(permute)(v, 0x4E)
+#else
+#define SWAP1(v) INTRINSIC(permute)(v, 0x55 & ALL_LANES)
+#if defined(__AVX512F__)
+#define SWAP2(v) _mm512_shuffle_f64x2(v, v, 0xB1)
+#else
+#define SWAP2(v) _mm256_permute2f128_pd(v, v, 1)
+#endif
 #endif
 #define LANES1         0xAAAA
 #define LANES2         0xCCCC
@@ -335,7 +319,7 @@ INLINE void KERNEL(store)(elem *to, VEC v, bool whole, int lanes)
 INLINE int KERNEL(lanes_of)(int count, const int q)
 {
     const int rest = count - q * VW;
-    return rest < 0 ? 0 : rest < VW ? rest : VW;
+    return REGS == 1 || (rest >= 0 && rest < VW) ? rest : rest < 0 ? 0 : VW;
 }
 
 /* Adds the products of x[0 .. length - 1] and y to the lanes of a group. */

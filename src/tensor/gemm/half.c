@@ -66,25 +66,54 @@ adzi_gemm_widths adzi_gemm_widths_of(const adzi_gemm_args *g, int64_t most, bool
     return widths;
 }
 
-/* Widens a stored matrix in half precision and returns the copy, which has no gaps. */
-static const float *widen(
-    uint8_t stored, const void *from, int64_t rows, int64_t columns, int64_t ld, float *to)
+/* One side of a product: the rows of op(A) or the columns of op(B), and the fields that describe
+ * it. */
+typedef struct side {
+    const void **at;
+    int64_t *ld, *stride;
+    uint8_t *stored;
+    int64_t extent, k;
+    bool along_k; /* stored as [extent, k], else as [k, extent] */
+} side;
+
+static side side_of(adzi_gemm_args *g, bool of_b)
 {
-    const adzi_round_args args = { .from = from,
-        .stored = (adz_dtype)stored,
-        .rows = rows,
-        .columns = columns,
-        .ld = ld,
-        .to = to };
-    kernels[adzi_cpu_level](&args, 0, rows);
-    return to;
+    return of_b ? (side){ &g->b, &g->ldb, &g->stride_b, &g->b_stored, g->n, g->k, g->tb }
+                : (side){ &g->a, &g->lda, &g->stride_a, &g->a_stored, g->m, g->k, !g->ta };
 }
 
-/* Where operands are widened, and how much of them at a time. */
+/* A copy of a side, for memory that is still to be named. */
+static adzi_round_args copy_of(const side *s, bool rounds)
+{
+    return (adzi_round_args){ .from = *s->at,
+        .stored = (adz_dtype)*s->stored,
+        .rounds = rounds,
+        .rows = s->along_k ? s->extent : s->k,
+        .columns = s->along_k ? s->k : s->extent,
+        .ld = *s->ld,
+        .stride = *s->stride };
+}
+
+/* Makes the product read the copy. */
+static void use_copy(const side *s, const adzi_round_args *copy)
+{
+    *s->at = copy->to;
+    *s->ld = copy->columns;
+    *s->stride = copy->stride == 0 ? 0 : copy->rows * copy->columns;
+    *s->stored = ADZ_F32;
+}
+
+/* Where the sides are widened, and how much of them at a time: rows of op(A), columns of op(B). */
 typedef struct room {
-    adzi_gemm_widths widths;
-    float *a, *b;
+    int64_t widths[2];
+    float *to[2]; /* NULL: the side is in f32 */
 } room;
+
+static room room_of(const adzi_gemm_widths *widths, float *a, float *b)
+{
+    return (
+        room){ { widths->rows, widths->columns }, { widths->a ? a : NULL, widths->b ? b : NULL } };
+}
 
 /* Rows or columns of the next part: all that are left if these are few more than `width`. */
 static int64_t next_of(int64_t left, int64_t width)
@@ -92,41 +121,29 @@ static int64_t next_of(int64_t left, int64_t width)
     return left < width + UNIT ? left : width;
 }
 
-/* Computes all columns of a product whose A is in f32. */
-static void compute_columns(
-    const adzi_gemm_args *g, const room *r, adzi_gemm_compute compute, const void *opaque)
+/* Computes a product in parts: rows of op(A), and then columns of op(B) for each of them. */
+static void compute_side(const adzi_gemm_args *g, bool of_b, const room *r,
+    adzi_gemm_compute compute, const void *opaque)
 {
-    for (int64_t j = 0, n = 0; j < g->n; j += n) {
-        n = next_of(g->n - j, r->widths.columns);
-        adzi_gemm_args part =
-            adzi_gemm_part(g, &(adzi_gemm_block){ .rows = g->m, .column = j, .columns = n });
-        if (r->widths.b) {
-            const int64_t columns = part.tb ? part.k : n;
-            part.b = widen(part.b_stored, part.b, part.tb ? n : part.k, columns, part.ldb, r->b);
-            part.ldb = columns;
-            part.b_stored = ADZ_F32;
-        }
+    const int64_t extent = of_b ? g->n : g->m;
+    for (int64_t from = 0, count = 0; from < extent; from += count) {
+        count = next_of(extent - from, r->widths[of_b]);
+        const adzi_gemm_block block = of_b ? (adzi_gemm_block){ 0, 0, g->m, from, count }
+                                           : (adzi_gemm_block){ 0, from, count, 0, g->n };
+        adzi_gemm_args part = adzi_gemm_part(g, &block);
         part.relu = g->relu;
-        compute(opaque, &part);
-    }
-}
-
-/* Computes all rows of a product. */
-static void compute_rows(
-    const adzi_gemm_args *g, const room *r, adzi_gemm_compute compute, const void *opaque)
-{
-    for (int64_t i = 0, m = 0; i < g->m; i += m) {
-        m = next_of(g->m - i, r->widths.rows);
-        adzi_gemm_args part =
-            adzi_gemm_part(g, &(adzi_gemm_block){ .row = i, .rows = m, .columns = g->n });
-        if (r->widths.a) {
-            const int64_t columns = part.ta ? m : part.k;
-            part.a = widen(part.a_stored, part.a, part.ta ? part.k : m, columns, part.lda, r->a);
-            part.lda = columns;
-            part.a_stored = ADZ_F32;
+        if (r->to[of_b] != NULL) {
+            const side s = side_of(&part, of_b);
+            adzi_round_args copy = copy_of(&s, false);
+            copy.to = r->to[of_b];
+            kernels[adzi_cpu_level](&copy, 0, copy.rows);
+            use_copy(&s, &copy);
         }
-        part.relu = g->relu;
-        compute_columns(&part, r, compute, opaque);
+        if (of_b) {
+            compute(opaque, &part);
+        } else {
+            compute_side(&part, true, r, compute, opaque);
+        }
     }
 }
 
@@ -135,16 +152,17 @@ static void compute_spare(const adzi_gemm_args *g, const adzi_gemm_widths *width
     adzi_gemm_compute compute, const void *opaque)
 {
     _Alignas(ADZI_ALIGNMENT) float spare[2][SPARE_DEPTH * (2 * UNIT - 1)];
-    room r = { *widths, spare[0], spare[1] };
-    r.widths.rows = widths->a ? UNIT : g->m;
-    r.widths.columns = widths->b ? UNIT : g->n;
+    adzi_gemm_widths least = *widths;
+    least.rows = widths->a ? UNIT : g->m;
+    least.columns = widths->b ? UNIT : g->n;
+    const room r = room_of(&least, spare[0], spare[1]);
     adzi_gemm_args part = *g;
     for (int64_t p = 0; p < g->k; p += SPARE_DEPTH) {
         part.k = adzi_gemm_least(g->k - p, SPARE_DEPTH);
         part.a = adzi_gemm_at(g, g->a_stored, g->a, p * (g->ta ? g->lda : 1));
         part.b = adzi_gemm_at(g, g->b_stored, g->b, p * (g->tb ? 1 : g->ldb));
         part.relu = g->relu && p + part.k == g->k;
-        compute_rows(&part, &r, compute, opaque);
+        compute_side(&part, false, &r, compute, opaque);
         part.beta = 1;
         part.bias = NULL;
     }
@@ -157,82 +175,48 @@ void adzi_gemm_in_widths(const adzi_gemm_args *g, const adzi_gemm_widths *widths
         compute_spare(g, widths, compute, opaque);
         return;
     }
-    const room r = { *widths, wide, (float *)((char *)wide + widths->for_a) };
-    compute_rows(g, &r, compute, opaque);
+    const room r = room_of(widths, wide, (float *)((char *)wide + widths->for_a));
+    compute_side(g, false, &r, compute, opaque);
 }
 
 /* ---- copies of whole operands --------------------------------------------------------------- */
 
-/* One operand: the stored matrices of a batch. If the stride is 0, there is one matrix. */
-typedef struct operand {
-    adzi_round_args copy;
-    int64_t items;
-} operand;
-
-static operand operand_a(const adzi_gemm_args *g, bool rounds)
+/* Copies a side of all items, unless it can be read as it is. If the stride is 0, there is one
+ * matrix. Sets `bytes` to the size of the copy, or to 0. False: memory was refused. */
+static bool copy_side(const side *s, bool rounds, int64_t batch, size_t *bytes)
 {
-    return (operand){ .copy = { .from = g->a,
-                          .stored = (adz_dtype)g->a_stored,
-                          .rounds = rounds,
-                          .rows = g->ta ? g->k : g->m,
-                          .columns = g->ta ? g->m : g->k,
-                          .ld = g->lda,
-                          .stride = g->stride_a },
-        .items = g->stride_a == 0 ? 1 : g->batch };
-}
-
-static operand operand_b(const adzi_gemm_args *g, bool rounds)
-{
-    return (operand){ .copy = { .from = g->b,
-                          .stored = (adz_dtype)g->b_stored,
-                          .rounds = rounds,
-                          .rows = g->tb ? g->n : g->k,
-                          .columns = g->tb ? g->k : g->n,
-                          .ld = g->ldb,
-                          .stride = g->stride_b },
-        .items = g->stride_b == 0 ? 1 : g->batch };
-}
-
-/* Makes a copy of an operand, unless it can be read as it is. */
-static bool copy_operand(operand *o, const void **at, int64_t *ld, int64_t *stride, size_t *bytes)
-{
-    adzi_round_args *copy = &o->copy;
-    const double count = (double)o->items * (double)copy->rows * (double)copy->columns;
+    adzi_round_args copy = copy_of(s, rounds);
+    const int64_t items = copy.stride == 0 ? 1 : batch;
+    const double count = (double)items * (double)copy.rows * (double)copy.columns;
     *bytes = 0;
-    if (!copy->rounds && !adzi_is_half(copy->stored)) {
+    if (!rounds && !adzi_is_half(copy.stored)) {
         return true;
     }
-    if (count >= 0x1p50) {
+    const size_t size = count < 0x1p50 ? (size_t)count * sizeof(float) : 0;
+    copy.to = size > 0 ? adzi_alloc_for_kernels(size) : NULL;
+    if (copy.to == NULL) {
         return false;
     }
-    *bytes = (size_t)(o->items * copy->rows * copy->columns) * sizeof(float);
-    copy->to = adzi_alloc_for_kernels(*bytes);
-    if (copy->to == NULL) {
-        return false;
-    }
-    adzi_launch(kernels[adzi_cpu_level], copy, copy->rows * o->items,
-        adzi_grain_of(ROUND_GRAIN, copy->columns));
-    *at = copy->to;
-    *ld = copy->columns;
-    *stride = *stride == 0 ? 0 : copy->rows * copy->columns;
+    adzi_launch(kernels[adzi_cpu_level], &copy, copy.rows * items,
+        adzi_grain_of(ROUND_GRAIN, copy.columns));
+    use_copy(s, &copy);
+    *bytes = size;
     return true;
 }
 
 bool adzi_gemm_run_copies(
     const adzi_gemm_args *g, bool rounds, bool (*run)(const adzi_gemm_args *args))
 {
-    operand a = operand_a(g, rounds), b = operand_b(g, rounds);
     adzi_gemm_args copied = *g;
+    const side a = side_of(&copied, false), b = side_of(&copied, true);
     size_t for_a = 0, for_b = 0;
-    copied.a_stored = copied.b_stored = ADZ_F32;
-    bool good = copy_operand(&a, &copied.a, &copied.lda, &copied.stride_a, &for_a) &&
-                copy_operand(&b, &copied.b, &copied.ldb, &copied.stride_b, &for_b);
-    good = good && run(&copied);
-    if (a.copy.to != NULL) {
-        adzi_free(a.copy.to, for_a);
+    const bool good = copy_side(&a, rounds, g->batch, &for_a) &&
+                      copy_side(&b, rounds, g->batch, &for_b) && run(&copied);
+    if (for_a > 0) {
+        adzi_free((void *)copied.a, for_a);
     }
-    if (b.copy.to != NULL) {
-        adzi_free(b.copy.to, for_b);
+    if (for_b > 0) {
+        adzi_free((void *)copied.b, for_b);
     }
     return good;
 }
