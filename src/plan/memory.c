@@ -81,16 +81,6 @@ static void insert(arrangement *p, adzi_plan_block *block)
     p->arranged[at] = block;
 }
 
-/* A block of one number keeps its location for the whole run. The fill that writes it may then run
- * before the launches around it, which form a chain. */
-static void keep_number(adzi_plan_block *block, const adzi_captured_call *call)
-{
-    if (block->bytes <= sizeof(double)) {
-        block->first = 0;
-        block->last = (int64_t)call->n_launches;
-    }
-}
-
 /* Locations all blocks of the run. Returns the bytes of the plan's memory. */
 static size_t arrange_all(arrangement *p)
 {
@@ -124,7 +114,6 @@ bool adzi_plan_arrange(adzi_captured_call *call)
     for (size_t i = 0; i < count; ++i) {
         adzi_plan_block *block = &p.all[i];
         if (block->first >= 0 && block->freed) {
-            keep_number(block, call);
             p.sorted[p.n_sorted++] = block;
         } else if (block->tensor && !block->fixed) {
             p.hosts[p.n_hosts++] = block;
