@@ -31,7 +31,7 @@ enum { X = ADZI_LINEAR_X, WEIGHT = ADZI_LINEAR_WEIGHT, BIAS = ADZI_LINEAR_BIAS }
 enum {
     NARROW_INPUTS_WORK = 1 << 16, /* multiply-adds of a layer with narrow inputs */
     NARROW_OUTPUTS_X = 1 << 12,   /* elements of x, times the number of outputs and one */
-    EQUAL = 4                     /* rows of the smallest tile */
+    EQUAL = 4                     /* rows that stand for any number of equal ones: a tile */
 };
 
 /* The number of rows N of a tensor [..., D] that is read as [N, D]. A tensor [D] is one row,
@@ -257,7 +257,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_linear_gradients(node, dx, dy[0]);
 }
 
-/* The rows of an expanded dy are one row in memory, as in each pass of a Jacobian by rows. */
+/* Whether all rows of g are one row in memory, as in an expanded dy. Each pass of a Jacobian by
+ * rows begins with one. */
 static bool has_equal_rows(const adz_tensor *g)
 {
     bool equal = g->rank > 1 && g->numel > 0 && g->strides[g->rank - 1] == 1;
@@ -305,7 +306,7 @@ static adz_status gradient_of_equal_rows(adzi_node *node, adz_tensor **dx, adz_t
     return adzi_status(dx[X]);
 }
 
-/* Runs if they are not. The kernels read a contiguous dy. */
+/* Runs if the gradients are not to be differentiated again. The kernels read a contiguous dy. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     if (takes_equal_rows(node, dy[0])) {

@@ -136,8 +136,7 @@ static int64_t memory_length(adz_module *self, const adz_tensor *ids)
     if (adz_tensor_size(mem, 0) != adz_tensor_size(ids, 0)) {
         adz_error_format(adz_module_name(self), ADZ_ERR_SHAPE,
             "ids%s does not fit a memory of a batch of %lld: reset it with adz_module_reset, or "
-            "pick its "
-            "rows with adz_module_select_hidden",
+            "pick its rows with adz_module_select_hidden",
             adz_text_shape(ids), (long long)adz_tensor_size(mem, 0));
         return -1;
     }
