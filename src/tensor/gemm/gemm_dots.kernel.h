@@ -4,8 +4,8 @@
  *
  * Both operands of a dot product are contiguous along k, so k is what is vectorised. Rows of x are
  * taken four at a time, or one per lane of a vector, to hide the latency of a multiply-add. Lane l
- * of a sum holds p = l, l + GW, ... (Note [Groups of lanes] in gemm_vec.h). Both ways give the same
- * bits, which depend on k and on the stride of y.
+ * of a sum holds p = l, l + GW, ... (Note [Groups of lanes] in tensor/kernel/vector.h). Both ways
+ * give the same bits, which depend on k and on the stride of y.
  *
  * The header is included once per type, inside each_float.h and after gemm_product.kernel.h, and
  * has no include guard. */

@@ -27,7 +27,7 @@ typedef enum finish { BARE, BIASED, GENERAL } finish;
 #endif
 
 #ifdef elem
-#include "tensor/gemm/gemm_vec.h"
+#include "tensor/kernel/vector.h"
 
 /* One product with its strides spelled out: op(A)[i, p] is a[i * ai + p * ap]. */
 typedef struct KERNEL(product) {

@@ -4,7 +4,7 @@
  * k - 1. Each sum is one chain of multiply-adds in the order of p, which may continue the chain of
  * an earlier tile. So its bits depend on k alone, and not on where k is cut.
  *
- * The header is included once per type, inside each_float.h and after gemm_vec.h, and has no
+ * The header is included once per type, inside each_float.h and after vector.h, and has no
  * include guard. A file may define VMADD(x, y, c), the multiply-add; otherwise it is VFMA. */
 #ifndef VMADD
 #define VMADD(x, y, c) VFMA(x, y, c)

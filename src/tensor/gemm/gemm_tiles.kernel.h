@@ -1,7 +1,7 @@
 /* Products of small blocks in cache, C[m, n] = A[m, k] B[k, n] or C += A B. Attention and
  * convolutions multiply by them.
  *
- * The header is included once per type elem, inside each_float.h and after gemm_vec.h, and has no
+ * The header is included once per type elem, inside each_float.h and after vector.h, and has no
  * include guard. n is a multiple of the vector width; m and k are any.
  *
  * C is computed in tiles of `rows` rows and `vecs` vectors. Every element of C is one chain of

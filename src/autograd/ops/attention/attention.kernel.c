@@ -35,7 +35,7 @@
 
 #include "tensor/kernel/each_float.h"
 #else
-#include "tensor/gemm/gemm_vec.h"
+#include "tensor/kernel/vector.h"
 
 #include "tensor/gemm/gemm_tiles.kernel.h"
 #include "tensor/kernel/transpose.kernel.h"

@@ -19,7 +19,7 @@
 #define F64_AT_ALL_LEVELS
 #include "tensor/kernel/each_float.h"
 #else
-#include "tensor/gemm/gemm_vec.h"
+#include "tensor/kernel/vector.h"
 #include "tensor/gemm/gemm_tiles.kernel.h"
 #include "tensor/kernel/transpose.kernel.h"
 

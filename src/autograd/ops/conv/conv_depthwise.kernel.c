@@ -30,7 +30,7 @@ enum {
 #define F64_AT_ALL_LEVELS
 #include "tensor/kernel/each_float.h"
 #else
-#include "tensor/gemm/gemm_vec.h"
+#include "tensor/kernel/vector.h"
 
 /* y[z] += factor x[z step] for `length` elements. */
 INLINE void KERNEL(add_scaled)(

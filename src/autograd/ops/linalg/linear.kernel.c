@@ -60,7 +60,7 @@
 #define F64_AT_ALL_LEVELS
 #include "tensor/kernel/each_float.h"
 #else
-#include "tensor/gemm/gemm_vec.h"
+#include "tensor/kernel/vector.h"
 
 /* The arguments with their types, copied to a local variable: the compiler knows that what a loop
  * writes does not change them. */

@@ -1,6 +1,6 @@
 /* Columns of a hidden state, cut into vectors. Included once per element type, inside each_float.h.
  */
-#include "tensor/gemm/gemm_vec.h"
+#include "tensor/kernel/vector.h"
 
 enum {
     KERNEL(unit_columns) = ADZI_RECURRENT_COLUMNS / sizeof(elem)
