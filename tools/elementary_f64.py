@@ -11,7 +11,7 @@ library and for its files. The functions are those without fused multiply-adds, 
 import re
 import sys
 
-HEADERS = ["vmath.h", "vmath_f64.h", "vmath_functions.h", "vmath_gamma.h", "vmath_activations.h", "real.c"]
+HEADERS = ["vmath.h", "vmath_f64.h", "vmath_pow.h", "vmath_functions.h", "vmath_gamma.h", "vmath_activations.h", "real.c"]
 
 # What the library takes from string.h and math.h.
 OWN = {
@@ -80,8 +80,8 @@ static double @round(double x)
 }
 
 # Rows of other names in the library.
-NAMES = {"adzi_real_pow": "pow", "two_over_pi": "sin_two_over_pi"}
-SKIPPED = {"pow_f64", "real_exp", "real_log", "real_sin", "real_cos", "real_erfc", "real_hypot"}
+NAMES = {"adzi_log_table": "pow_table", "two_over_pi": "sin_two_over_pi"}
+SKIPPED = {"real_pow", "real_exp", "real_log", "real_sin", "real_cos", "real_erfc", "real_hypot"}
 
 
 def decimal(match):
@@ -138,7 +138,7 @@ def read(folder):
     text = re.sub(r"\bisnan\((\w+)\)", r"(\1 != \1)", text)
     text = re.sub(r"\bisinf\((\w+)\)", r"(\1 == \1 && \1 - \1 != 0.0)", text)
     text = re.sub(r"\bsignbit\((\w+)\)", r"(adzi_bits_f64(\1) >> 63)", text)
-    return re.sub(r"\bbool\b", "int", text).replace("static inline", "static")
+    return re.sub(r"\bbool\b", "int", text).replace("static inline", "static").replace("ADZI_VMATH_INLINE", "static")
 
 
 def rows(text):
@@ -146,7 +146,7 @@ def rows(text):
     found = {}
     comment = r"(?P<comment>/\*(?:[^*]|\*(?!/))*\*/\n)?"
     function = r"(?:static )?(?:double|float|int|uint32_t|uint64_t|void) \*?(?P<f>\w+)\([^;{]*?\)\n\{\n.*?\n\}\n"
-    array = r"static const \w+ (?P<a>\w+)\[[^;]*?\};\n"
+    array = r"(?:static )?const \w+ (?P<a>\w+)\[[^;]*?\};\n"
     for match in re.finditer(rf"^{comment}(?P<body>{function}|{array})", text, flags=re.S | re.M):
         name = match.group("f") or match.group("a")
         code = re.sub(r"/\*.*?\*/", "", match.group("body"), flags=re.S)

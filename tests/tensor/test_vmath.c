@@ -71,6 +71,8 @@ static const subject subjects[] = {
     SUBJECT(acos, ULP, 0.6, 2.0),
     SUBJECT(atan, ULP, 0.6, 2.0),
     SUBJECT(erfc, ULP, 0.6, 4.0),
+    SUBJECT(pow_of, ULP, 0.6, 1.0),
+    SUBJECT(pow_by, ULP, 0.6, 1.0),
     SUBJECT(lgamma, SCALED, 1.1, 6.0),
     SUBJECT(digamma, SCALED, 1.1, 10.0),
     SUBJECT(silu, ABSOLUTE, 1.0, 1.0),

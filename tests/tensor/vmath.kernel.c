@@ -7,6 +7,17 @@
 #include "tensor/kernel/each_float.h"
 #else
 
+/* pow has two arguments: here are a power of x, and a power by x. */
+static inline elem VMATH(pow_of)(elem x)
+{
+    return VMATH(pow)(x, ELEM(2.625));
+}
+
+static inline elem VMATH(pow_by)(elem x)
+{
+    return VMATH(pow)(ELEM(1.375), x);
+}
+
 #define ARRAY_FUNCTION(name)                                                \
     void KERNEL(vmath_##name)(const void *args, int64_t begin, int64_t end) \
     {                                                                       \

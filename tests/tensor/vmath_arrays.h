@@ -7,7 +7,8 @@ typedef struct vmath_array {
     void *y;
 } vmath_array;
 
-/* Applies the macro DO to every function of vmath.h with one argument. */
+/* Applies the macro DO to every function of vmath.h with one argument, and to pow with one argument
+ * that is a constant. */
 #define VMATH_EACH(DO)  \
     DO(exp)             \
     DO(log)             \
@@ -31,6 +32,8 @@ typedef struct vmath_array {
     DO(acos)            \
     DO(atan)            \
     DO(erfc)            \
+    DO(pow_of)          \
+    DO(pow_by)          \
     DO(lgamma)          \
     DO(digamma)         \
     DO(silu)            \

@@ -34,6 +34,14 @@
     {                                                                                            \
         return erf##M(x);                                                                        \
     }                                                                                            \
+    static W reference_pow_of_##W(W x)                                                           \
+    {                                                                                            \
+        return pow##M(x, 2.625);                                                                 \
+    }                                                                                            \
+    static W reference_pow_by_##W(W x)                                                           \
+    {                                                                                            \
+        return pow##M(1.375, x);                                                                 \
+    }                                                                                            \
     static W reference_sin_##W(W x)                                                              \
     {                                                                                            \
         return sin##M(x);                                                                        \

@@ -114,126 +114,44 @@ double adzi_sin_far(double x, uint64_t quarters)
 /* Logarithms of c for 64 intervals of the mantissa, which begin at 0.6875. They are 2^-7 wide below
  * 1 and 2^-6 wide above. A row is 256 / c and log c in two parts. The first part has a unit of
  * 2^-42, so that its sum with k ADZI_LN2_HI_F64 is exact. Next to 1, c is 1. */
-static const double log_rows[64 * 3] = { 370, -0x1.792a55fdd4p-2, -0x1.e89f0577p-44, 366,
-    -0x1.6e08eaa2bap-2, -0x1.e38c1393p-46, 362, -0x1.62c82f2b9cp-2, -0x1.e54bdbd8p-44, 358,
-    -0x1.5767717456p-2, 0x1.64ead952p-44, 354, -0x1.4be5f95778p-2, 0x1.d7c92cdap-44, 350,
-    -0x1.404308686ap-2, -0x1.f8ef4305p-44, 347, -0x1.3772662bfep-2, 0x1.e9436ac5p-44, 343,
-    -0x1.2b9303ab8ap-2, 0x1.6db12d6cp-45, 340, -0x1.22941fbcf8p-2, 0x1.a6976f5fp-44, 336,
-    -0x1.1675cababap-2, -0x1.8380e732p-44, 333, -0x1.0d46b579abp-2, -0x1.d2c81f64p-44, 329,
-    -0x1.00e6c45ad5p-2, -0x1.cc68d52ep-50, 326, -0x1.ef0adcbdc6p-3, 0x1.b26b79c8p-45, 323,
-    -0x1.dc1bca0abep-3, -0x1.8fac1a63p-44, 320, -0x1.c8ff7c79aap-3, 0x1.7794f68ap-45, 317,
-    -0x1.b5b519e8fcp-3, 0x1.4b722ecp-44, 314, -0x1.a23bc1fe2cp-3, 0x1.539cd91ep-44, 311,
-    -0x1.8e928de886p-3, -0x1.a8154b14p-44, 308, -0x1.7ab890210ep-3, 0x1.bdb90725p-45, 305,
-    -0x1.66acd4272ap-3, -0x1.aa1bdbfcp-44, 302, -0x1.526e5e3a1cp-3, 0x1.790ba38p-44, 299,
-    -0x1.3dfc2b0eccp-3, -0x1.8a72a62cp-45, 297, -0x1.303d718e48p-3, 0x1.680b5ce4p-50, 294,
-    -0x1.1b72ad52f6p-3, -0x1.e80a4181p-45, 291, -0x1.0671512ca6p-3, 0x1.a47579cep-45, 289,
-    -0x1.f0a30c0118p-4, 0x1.d599e833p-44, 286, -0x1.c5e548f5bcp-4, -0x1.d0c57586p-46, 284,
-    -0x1.a926d3a4acp-4, -0x1.563650bdp-44, 281, -0x1.7da766d7bp-4, -0x1.2cc84448p-44, 279,
-    -0x1.60658a9374p-4, -0x1.0c3b1defp-44, 277, -0x1.42edcbea64p-4, -0x1.bc0eeea8p-46, 274,
-    -0x1.16536eea38p-4, 0x1.47c5e769p-46, 272, -0x1.f0a30c0118p-5, 0x1.d599e833p-45, 270,
-    -0x1.b42dd71198p-5, 0x1.c827ae5dp-46, 267, -0x1.58a5bafc9p-5, 0x1.b2b73957p-45, 265,
-    -0x1.1b0d98924p-5, 0x1.3401e9afp-44, 263, -0x1.b9fc027bp-6, 0x1.b9a010aep-44, 261,
-    -0x1.3cea44347p-6, 0x1.6a2c432dp-44, 259, -0x1.7dc475f82p-7, 0x1.eb1245b6p-44, 256, 0, 0, 256,
-    0, 0, 250, 0x1.8492528c9p-6, -0x1.aa0ba326p-45, 246, 0x1.466aed42ep-5, -0x1.c167375cp-45, 243,
-    0x1.aaef2d0fbp-5, 0x1.0fc1a354p-45, 239, 0x1.1973bd1464p-4, 0x1.566d155p-44, 236,
-    0x1.4d3115d208p-4, -0x1.53a2582fp-48, 232, 0x1.9335e5d594p-4, 0x1.3115c3acp-45, 229,
-    0x1.c885801bc4p-4, 0x1.646d1c66p-45, 226, 0x1.fe89139dbcp-4, 0x1.56594d83p-44, 223,
-    0x1.1aa2b7e24p-3, -0x1.1ac38ddep-44, 220, 0x1.365fcb015ap-3, -0x1.fd3a0afcp-44, 217,
-    0x1.527e5e4a1cp-3, -0x1.4e60b8d5p-44, 214, 0x1.6f0128b756p-3, 0x1.577390d3p-44, 211,
-    0x1.8beafeb39p-3, -0x1.73d54aafp-47, 209, 0x1.9f6c40708ap-3, -0x1.337d94bdp-44, 206,
-    0x1.bd087383bep-3, -0x1.d4bc4595p-45, 204, 0x1.d1037f2656p-3, -0x1.84a7e75bp-47, 201,
-    0x1.ef5ade4ddp-3, -0x1.a211565cp-51, 199, 0x1.01eae5626cp-2, 0x1.a43dcfaep-44, 196,
-    0x1.1178e8227ep-2, 0x1.1ef78ce3p-44, 194, 0x1.1bf99635a7p-2, -0x1.1ac89576p-44, 192,
-    0x1.269621134ep-2, -0x1.1b61f105p-44, 189, 0x1.36b6776be1p-2, 0x1.16ecdb0fp-46, 187,
-    0x1.419b423d5fp-2, -0x1.ce379227p-44 };
-
-/* log x for a normal or denormal x > 0, as the returned number plus *low, within 2^-66 of its size.
- * With the mantissa m of x and r = m / c - 1, which is kept with its rounding error, it is
- *
- *     k ln 2 + log c + r - r^2/2 + r^3 P(r) */
-static double precise_log(double x, double *low)
-{
-    const int lifted = x < 0x1p-1022 ? 52 : 0;
-    const uint64_t bits = adzi_bits_f64(lifted != 0 ? x * 0x1p52 : x);
-    const uint64_t offset = bits - 0x3fe6000000000000u;
-    const double *row = log_rows + 3 * (offset >> 46 & 63);
-    const double k = (double)(((int64_t)offset >> 52) - lifted);
-    const double m = adzi_from_bits_f64(bits - (offset & 0xfff0000000000000u));
-    const double m1 = adzi_from_bits_f64(adzi_bits_f64(m) & 0xfffffffff8000000u);
-    const double inverse = row[0] / 256, part = (m - m1) * inverse;
-    double r;
-    const double r_low = adzi_difference_f64(m1 * inverse - 1.0, -part, &r);
-    double p = 0.09096179427299228;
-    p = p * r - 0.10004671198288774;
-    p = p * r + 0.1111110982821829;
-    p = p * r - 0.12499999127384315;
-    p = p * r + 0.14285714285844323;
-    p = p * r - 0.16666666666727037;
-    p = p * r + 0.19999999999999996;
-    p = p * r - 0.25;
-    p = p * r + 0.3333333333333333;
-    const double square = r * r;
-    const double square_low = adzi_product_error_f64(r, r, square);
-    double sum, y;
-    double rest = adzi_difference_f64(k * ADZI_LN2_HI_F64 + row[1], -r, &sum);
-    rest += adzi_difference_f64(sum, 0.5 * square, &sum);
-    rest += r_low - (0.5 * square_low + r * r_low) + row[2] + k * ADZI_LN2_LO_F64 + square * r * p;
-    y = sum + rest;
-    *low = (sum - y) + rest;
-    return y;
-}
-
-/* e^(x + low), for |x| <= 800 */
-static double precise_exp(double x, double low)
-{
-    const double n = x * 1.4426950408889634 + ADZI_ROUND_F64 - ADZI_ROUND_F64;
-    const double part = x - n * ADZI_LN2_HI_F64, less = n * ADZI_LN2_LO_F64;
-    double r;
-    low += adzi_difference_f64(part, less, &r);
-    const double above = r * r * adzi_exp_rest_f64(r);
-    double y;
-    const double error = adzi_difference_f64(1.0, -r, &y);
-    return ldexp(y + (error + above + low * (1.0 + r + above)), (int)n);
-}
-
-/* 2 if y is an odd integer, 1 if it is an even one, else 0. */
-static int parity(double y)
-{
-    const double size = adzi_abs_f64(y);
-    if (size >= 0x1p53) {
-        return 1;
-    }
-    const int64_t whole = (int64_t)size;
-    return (double)whole != size ? 0 : 1 + (int)(whole & 1);
-}
+const double adzi_log_table[3][64] = {
+    { 370, 366, 362, 358, 354, 350, 347, 343, 340, 336, 333, 329, 326, 323, 320, 317, 314, 311, 308,
+        305, 302, 299, 297, 294, 291, 289, 286, 284, 281, 279, 277, 274, 272, 270, 267, 265, 263,
+        261, 259, 256, 256, 250, 246, 243, 239, 236, 232, 229, 226, 223, 220, 217, 214, 211, 209,
+        206, 204, 201, 199, 196, 194, 192, 189, 187 },
+    { -0x1.792a55fdd4p-2, -0x1.6e08eaa2bap-2, -0x1.62c82f2b9cp-2, -0x1.5767717456p-2,
+        -0x1.4be5f95778p-2, -0x1.404308686ap-2, -0x1.3772662bfep-2, -0x1.2b9303ab8ap-2,
+        -0x1.22941fbcf8p-2, -0x1.1675cababap-2, -0x1.0d46b579abp-2, -0x1.00e6c45ad5p-2,
+        -0x1.ef0adcbdc6p-3, -0x1.dc1bca0abep-3, -0x1.c8ff7c79aap-3, -0x1.b5b519e8fcp-3,
+        -0x1.a23bc1fe2cp-3, -0x1.8e928de886p-3, -0x1.7ab890210ep-3, -0x1.66acd4272ap-3,
+        -0x1.526e5e3a1cp-3, -0x1.3dfc2b0eccp-3, -0x1.303d718e48p-3, -0x1.1b72ad52f6p-3,
+        -0x1.0671512ca6p-3, -0x1.f0a30c0118p-4, -0x1.c5e548f5bcp-4, -0x1.a926d3a4acp-4,
+        -0x1.7da766d7bp-4, -0x1.60658a9374p-4, -0x1.42edcbea64p-4, -0x1.16536eea38p-4,
+        -0x1.f0a30c0118p-5, -0x1.b42dd71198p-5, -0x1.58a5bafc9p-5, -0x1.1b0d98924p-5,
+        -0x1.b9fc027bp-6, -0x1.3cea44347p-6, -0x1.7dc475f82p-7, 0, 0, 0x1.8492528c9p-6,
+        0x1.466aed42ep-5, 0x1.aaef2d0fbp-5, 0x1.1973bd1464p-4, 0x1.4d3115d208p-4, 0x1.9335e5d594p-4,
+        0x1.c885801bc4p-4, 0x1.fe89139dbcp-4, 0x1.1aa2b7e24p-3, 0x1.365fcb015ap-3,
+        0x1.527e5e4a1cp-3, 0x1.6f0128b756p-3, 0x1.8beafeb39p-3, 0x1.9f6c40708ap-3,
+        0x1.bd087383bep-3, 0x1.d1037f2656p-3, 0x1.ef5ade4ddp-3, 0x1.01eae5626cp-2,
+        0x1.1178e8227ep-2, 0x1.1bf99635a7p-2, 0x1.269621134ep-2, 0x1.36b6776be1p-2,
+        0x1.419b423d5fp-2 },
+    { -0x1.e89f0577p-44, -0x1.e38c1393p-46, -0x1.e54bdbd8p-44, 0x1.64ead952p-44, 0x1.d7c92cdap-44,
+        -0x1.f8ef4305p-44, 0x1.e9436ac5p-44, 0x1.6db12d6cp-45, 0x1.a6976f5fp-44, -0x1.8380e732p-44,
+        -0x1.d2c81f64p-44, -0x1.cc68d52ep-50, 0x1.b26b79c8p-45, -0x1.8fac1a63p-44, 0x1.7794f68ap-45,
+        0x1.4b722ecp-44, 0x1.539cd91ep-44, -0x1.a8154b14p-44, 0x1.bdb90725p-45, -0x1.aa1bdbfcp-44,
+        0x1.790ba38p-44, -0x1.8a72a62cp-45, 0x1.680b5ce4p-50, -0x1.e80a4181p-45, 0x1.a47579cep-45,
+        0x1.d599e833p-44, -0x1.d0c57586p-46, -0x1.563650bdp-44, -0x1.2cc84448p-44,
+        -0x1.0c3b1defp-44, -0x1.bc0eeea8p-46, 0x1.47c5e769p-46, 0x1.d599e833p-45, 0x1.c827ae5dp-46,
+        0x1.b2b73957p-45, 0x1.3401e9afp-44, 0x1.b9a010aep-44, 0x1.6a2c432dp-44, 0x1.eb1245b6p-44, 0,
+        0, -0x1.aa0ba326p-45, -0x1.c167375cp-45, 0x1.0fc1a354p-45, 0x1.566d155p-44,
+        -0x1.53a2582fp-48, 0x1.3115c3acp-45, 0x1.646d1c66p-45, 0x1.56594d83p-44, -0x1.1ac38ddep-44,
+        -0x1.fd3a0afcp-44, -0x1.4e60b8d5p-44, 0x1.577390d3p-44, -0x1.73d54aafp-47,
+        -0x1.337d94bdp-44, -0x1.d4bc4595p-45, -0x1.84a7e75bp-47, -0x1.a211565cp-51,
+        0x1.a43dcfaep-44, 0x1.1ef78ce3p-44, -0x1.1ac89576p-44, -0x1.1b61f105p-44, 0x1.16ecdb0fp-46,
+        -0x1.ce379227p-44 }
+};
 
 double adzi_real_pow(double x, double y)
 {
-    const double size = adzi_abs_f64(x);
-    if (x == 1.0 || y == 0.0) {
-        return 1.0;
-    }
-    if (isnan(x) || isnan(y)) {
-        return x + y;
-    }
-    const bool negative = signbit(x) != 0 && parity(y) == 2;
-    if (x < 0.0 && parity(y) == 0 && !isinf(x)) {
-        return NAN;
-    }
-    double result;
-    if (size == 1.0) {
-        result = 1.0;
-    } else if (size == 0.0 || isinf(size) || isinf(y)) {
-        result = (size < 1.0) == (y < 0.0) ? INFINITY : 0.0;
-    } else {
-        double low;
-        const double log = precise_log(size, &low);
-        const double product = y * log;
-        if (adzi_abs_f64(product) > 800.0) {
-            result = product > 0.0 ? INFINITY : 0.0;
-        } else {
-            result = precise_exp(product, adzi_product_error_f64(y, log, product) + y * low);
-        }
-    }
-    return negative ? -result : result;
+    return adzi_pow_f64(x, y);
 }

@@ -25,6 +25,9 @@ double adzi_real_erfc(double x);
 /** sqrt(x^2 + y^2), without overflow between */
 double adzi_real_hypot(double x, double y);
 
+/** The table of the logarithm in pow, which real.c describes. */
+extern const double adzi_log_table[3][64];
+
 /** sin(x + quarters pi/2) for |x| > 2^20, infinities and NaN. */
 double adzi_sin_far(double x, uint64_t quarters);
 

@@ -20,7 +20,7 @@
  * softplus and logsigmoid are within 2.5. silu, gelu in both forms and their derivatives are within
  * 2^-22 max(1, |x|) absolutely (2^-51 in f64). Infinities, NaN, signed zeros and denormals give the
  * results of C11's Annex F. pow is within 1.0, with the special cases of Annex F. Loops over sin
- * and cos of an argument above 2^20, and over pow in f64, stay scalar.
+ * and cos of an argument above 2^20 stay scalar.
  *
  * No function is libm's, because a C library has several variants of a function and chooses one by
  * the processor.
@@ -51,6 +51,10 @@
 #define ADZI_FMA_F32(a, b, c) ((a) * (b) + (c))
 #define ADZI_FMA_F64(a, b, c) ((a) * (b) + (c))
 #endif
+
+/* For functions that are too large for a compiler to inline everywhere. Loops over them have no
+ * vectors otherwise. */
+#define ADZI_VMATH_INLINE static inline __attribute__((always_inline))
 
 static inline uint32_t adzi_bits_f32(float x)
 {

@@ -1,6 +1,5 @@
 /* The f64 functions of vmath.h. They use the methods that vmath_f32.h explains, with Horner's
- * scheme. pow, and sin and cos of arguments above 2^20, are functions of real.c, one value at a
- * time. */
+ * scheme. sin and cos of arguments above 2^20 are functions of real.c, one value at a time. */
 #ifndef ADZI_TENSOR_KERNEL_VMATH_F64_H
 #define ADZI_TENSOR_KERNEL_VMATH_F64_H
 
@@ -403,11 +402,6 @@ static inline double adzi_sin_f64(double x)
 static inline double adzi_cos_f64(double x)
 {
     return adzi_is_far_f64(x) ? adzi_sin_far(x, 1) : adzi_sin_near_f64(x, 1);
-}
-
-static inline double adzi_pow_f64(double x, double y)
-{
-    return adzi_real_pow(x, y);
 }
 
 #endif

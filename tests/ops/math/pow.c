@@ -24,6 +24,30 @@ FACT(special_values)
     ASSERT_VALUES(adz_pow(a, b), ADZ_F32, 1, INFINITY, 1, NAN, -8, 1);
 }
 
+/* All pairs of special numbers, as C11's Annex F has them and as the C library computes them, with
+ * as many elements as vectors take. */
+FACT(special_values_are_those_of_c)
+{
+    static const double values[] = { 0, 0.5, 1, 0x1.0000000000001p0, 1.5, 2, 3, 7.5, 0x1p51,
+        0x1p52 + 1, 0x1p53 - 1, 0x1p53 + 2, 0x1p-1074, 0x1p1023, INFINITY, NAN };
+    enum { N = 2 * sizeof values / sizeof *values };
+    adz_tensor *a = adz_empty(ADZ_SHAPE(N, N), ADZ_F64), *b = adz_empty(ADZ_SHAPE(N, N), ADZ_F64);
+    double *x = adz_tensor_data(a), *y = adz_tensor_data(b);
+    for (int i = 0; i < N * N; ++i) {
+        x[i] = (i / N % 2 ? -1 : 1) * values[i / N / 2];
+        y[i] = (i % 2 ? -1 : 1) * values[i % N / 2];
+    }
+    const double *z = adz_tensor_data_constant(adz_pow(a, b));
+    for (int i = 0; i < N * N; ++i) {
+        const double wanted = pow(x[i], y[i]);
+        const bool same =
+            isnan(wanted) ? isnan(z[i]) : z[i] == wanted && signbit(z[i]) == signbit(wanted);
+        if (!same && !(fabs(z[i] - wanted) <= 0x1p-52 * fabs(wanted) + 0x1p-1074)) {
+            fail_msg("pow(%a, %a) = %a, not %a", x[i], y[i], z[i], wanted);
+        }
+    }
+}
+
 /* The gradients at points where the formulas would give 0 times infinity. */
 FACT(gradients_at_zero)
 {
@@ -36,6 +60,7 @@ FACT(gradients_at_zero)
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(integers),
     cmocka_unit_test(special_values),
+    cmocka_unit_test(special_values_are_those_of_c),
     cmocka_unit_test(gradients_at_zero),
 };
 

@@ -1,8 +1,8 @@
 /* Kernels of powers: pow a^b, pow_number x^p[0], and cube x^3 for floats.
  *
- * A unit is one element. Floats use vmath.h's pow with C's special cases. In f64 these loops stay
- * scalar. cube is the frequent exponent 3 as two products. Integers use repeated
- * squaring with overflow that wraps (integer_power.h). The bool kernels are never called. */
+ * A unit is one element. Floats use vmath.h's pow with C's special cases. cube is the frequent
+ * exponent 3 as two products. Integers use repeated squaring with overflow that wraps
+ * (integer_power.h). The bool kernels are never called. */
 #ifndef elem
 #define THIS_FILE "autograd/ops/math/power.kernel.c"
 #include "autograd/ops/math/integer_power.h"
