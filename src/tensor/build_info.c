@@ -8,6 +8,7 @@
 #include "base/threads/parallel.h"
 #include "base/threads/thread.h"
 #include "tensor/gemm/gemm.h"
+#include "tensor/precision.h"
 
 const char *adz_build_info(void)
 {

@@ -2,15 +2,8 @@
  */
 #include "tensor/gemm/gemm.h"
 
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "adze/precision.h"
-#include "base/context.h"
-#include "base/error.h"
 #include "base/isa.h"
-#include "base/threads/thread.h"
 #include "tensor/gemm/blas.h"
 #include "tensor/gemm/cut.h"
 #include "tensor/gemm/half.h"
@@ -34,67 +27,6 @@ static const adzi_kernel gemm_int_kernels[ADZI_CPU_LEVELS][3] = { INT_ROW(baseli
 
 int64_t adzi_gemm_small_limit = 1 << 16;
 adzi_gemm_choice adzi_gemm_backend_choice = ADZI_GEMM_BY_RULE;
-
-bool adz_set_deterministic(bool on)
-{
-    return atomic_exchange_explicit(&adzi_self()->context->deterministic, on, memory_order_relaxed);
-}
-
-bool adz_is_deterministic(void)
-{
-    return atomic_load_explicit(&adzi_self()->context->deterministic, memory_order_relaxed);
-}
-
-/* ---- whose products ------------------------------------------------------------------------- */
-
-/* What ADZE_PRODUCTS says. */
-static struct {
-    pthread_once_t once;
-    adz_products products;
-    const char *ignored;
-} environment = { .once = PTHREAD_ONCE_INIT };
-
-static void read_environment(void)
-{
-    const char *text = getenv("ADZE_PRODUCTS");
-    if (text == NULL || text[0] == '\0' || strcmp(text, "own") == 0) {
-        return;
-    }
-    if (strcmp(text, "blas") != 0) {
-        environment.ignored = "it is neither own nor blas";
-    } else if (!adzi_has_blas()) {
-        environment.ignored = "this build has no BLAS";
-    } else {
-        environment.products = ADZ_PRODUCTS_BLAS;
-    }
-}
-
-const char *adzi_products_request_ignored(void)
-{
-    pthread_once(&environment.once, read_environment);
-    return environment.ignored;
-}
-
-adz_status adz_set_products(adz_products products)
-{
-    if (products != ADZ_PRODUCTS_OWN && products != ADZ_PRODUCTS_BLAS) {
-        return adzi_error("adz_set_products", ADZ_ERR_ARGUMENT,
-            "%d is neither ADZ_PRODUCTS_OWN nor ADZ_PRODUCTS_BLAS", (int)products);
-    }
-    if (products == ADZ_PRODUCTS_BLAS && !adzi_has_blas()) {
-        return adzi_error("adz_set_products", ADZ_ERR_UNSUPPORTED,
-            "this build has no BLAS: build adze with -Dblas=openblas, or keep ADZ_PRODUCTS_OWN");
-    }
-    atomic_store_explicit(&adzi_self()->context->products, (int)products + 1, memory_order_relaxed);
-    return ADZ_OK;
-}
-
-adz_products adz_get_products(void)
-{
-    const int set = atomic_load_explicit(&adzi_self()->context->products, memory_order_relaxed);
-    pthread_once(&environment.once, read_environment);
-    return set != 0 ? (adz_products)(set - 1) : environment.products;
-}
 
 /* True if the table may give large products to our loops and tiles. */
 static bool are_ours(void)

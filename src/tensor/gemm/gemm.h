@@ -69,9 +69,6 @@ typedef struct adzi_gemm_block {
     int64_t item, row, rows, column, columns;
 } adzi_gemm_block;
 
-/** Why ADZE_PRODUCTS is not followed, such as "is neither own nor blas"; NULL if it is. */
-const char *adzi_products_request_ignored(void);
-
 /** False in a build without a BLAS (Meson option `blas`). Our tiles then compute what the BLAS
  * would. */
 bool adzi_has_blas(void);

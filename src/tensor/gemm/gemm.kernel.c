@@ -38,7 +38,7 @@ enum { MANY_REGISTERS = 0 };
 #include "tensor/kernel/each_float.h"
 #else
 #include "tensor/gemm/gemm_product.kernel.h"
-#include "tensor/gemm/gemm_stored.kernel.h"
+#include "tensor/kernel/vector_stored.h"
 #include "tensor/gemm/gemm_dots.kernel.h"
 #include "tensor/gemm/gemm_sums.kernel.h"
 #include "tensor/kernel/transpose.kernel.h"

@@ -10,7 +10,7 @@
  * way. So cuts are at multiples of 16, and the last part has 16 or more.
  *
  * Dot products of few rows and sums of rows take as long as reading the larger operand takes. Their
- * kernels widen it in registers (gemm_stored.kernel.h).
+ * kernels widen it in registers (tensor/kernel/vector_stored.h).
  *
  * Implementations that read the operands by themselves, such as OpenBLAS, get copies of whole
  * operands, which live for the call. */

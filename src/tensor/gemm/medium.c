@@ -16,16 +16,8 @@
  */
 #include "tensor/gemm/medium.h"
 
-#include <stdatomic.h>
-
-#include "adze/precision.h"
-#include "base/alloc.h"
 #include "base/context.h"
 #include "base/cpu.h"
-#include "base/error.h"
-#include "base/isa.h"
-#include "base/threads/parallel.h"
-#include "base/capture.h"
 #include "base/threads/thread.h"
 #include "tensor/gemm/cut.h"
 #include "tensor/gemm/half.h"
@@ -36,31 +28,6 @@ enum {
 };
 
 adzi_bf16_choice adzi_gemm_bf16_choice = ADZI_BF16_BY_RULE;
-
-adz_status adz_set_matmul_precision(adz_matmul_precision precision)
-{
-    if (precision != ADZ_MATMUL_HIGHEST && precision != ADZ_MATMUL_HIGH &&
-        precision != ADZ_MATMUL_MEDIUM) {
-        return adzi_error("adz_set_matmul_precision", ADZ_ERR_ARGUMENT,
-            "%d is none of ADZ_MATMUL_HIGHEST, ADZ_MATMUL_HIGH, ADZ_MATMUL_MEDIUM", (int)precision);
-    }
-    atomic_store_explicit(
-        &adzi_self()->context->matmul_precision, (int)precision, memory_order_relaxed);
-    return ADZ_OK;
-}
-
-adz_matmul_precision adz_get_matmul_precision(void)
-{
-    return (adz_matmul_precision)atomic_load_explicit(
-        &adzi_self()->context->matmul_precision, memory_order_relaxed);
-}
-
-const char *adz_matmul_precision_info(void)
-{
-    return adzi_cpu_has_fast_bf16()
-               ? "medium: bf16 on AVX512_BF16, by adze's own loops"
-               : "medium: rounded to bf16, multiplied in f32 (this processor has no fast bf16)";
-}
 
 static bool run_f32(const adzi_gemm_args *g)
 {

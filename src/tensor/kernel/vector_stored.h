@@ -1,6 +1,6 @@
 /* Vectors of f32 from elements that are stored as f16 or bf16.
  *
- * The header is included once per type, inside each_float.h and after gemm_product.kernel.h, and
+ * The header is included once per type, inside each_float.h and after tensor/kernel/vector.h, and
  * has no include guard. In f64 no operand is in half precision. */
 
 /* VW elements from `p`, which are f16 or bf16. */
@@ -43,8 +43,8 @@ INLINE VEC KERNEL(load_stored)(
     return KERNEL(vload_half)(p, stored == ADZ_F16);
 }
 
-/* The ways in which an operand is stored: EACH_STORED applies a macro to the name of each, and
- * STORED_name is its dtype as in adzi_gemm_args.a_stored. */
+/* The ways in which elements are stored: EACH_STORED applies a macro to the name of each, and
+ * STORED_name is the `stored` of KERNEL(load_stored). */
 #define STORED_whole 0
 #define STORED_f16   ADZ_F16
 #define STORED_bf16  ADZ_BF16

@@ -1,0 +1,99 @@
+/* Settings of products: their precision and who computes them (adze/precision.h), and
+ * adz_set_deterministic. */
+#include "adze/precision.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "base/cpu.h"
+#include "base/error.h"
+#include "base/threads/thread.h"
+#include "tensor/gemm/gemm.h"
+#include "tensor/precision.h"
+
+bool adz_set_deterministic(bool on)
+{
+    return atomic_exchange_explicit(&adzi_self()->context->deterministic, on, memory_order_relaxed);
+}
+
+bool adz_is_deterministic(void)
+{
+    return atomic_load_explicit(&adzi_self()->context->deterministic, memory_order_relaxed);
+}
+
+adz_status adz_set_matmul_precision(adz_matmul_precision precision)
+{
+    if (precision != ADZ_MATMUL_HIGHEST && precision != ADZ_MATMUL_HIGH &&
+        precision != ADZ_MATMUL_MEDIUM) {
+        return adzi_error("adz_set_matmul_precision", ADZ_ERR_ARGUMENT,
+            "%d is none of ADZ_MATMUL_HIGHEST, ADZ_MATMUL_HIGH, ADZ_MATMUL_MEDIUM", (int)precision);
+    }
+    atomic_store_explicit(
+        &adzi_self()->context->matmul_precision, (int)precision, memory_order_relaxed);
+    return ADZ_OK;
+}
+
+adz_matmul_precision adz_get_matmul_precision(void)
+{
+    return (adz_matmul_precision)atomic_load_explicit(
+        &adzi_self()->context->matmul_precision, memory_order_relaxed);
+}
+
+const char *adz_matmul_precision_info(void)
+{
+    return adzi_cpu_has_fast_bf16()
+               ? "medium: bf16 on AVX512_BF16, by adze's own loops"
+               : "medium: rounded to bf16, multiplied in f32 (this processor has no fast bf16)";
+}
+
+/* What ADZE_PRODUCTS says. */
+static struct {
+    pthread_once_t once;
+    adz_products products;
+    const char *ignored;
+} environment = { .once = PTHREAD_ONCE_INIT };
+
+static void read_environment(void)
+{
+    const char *text = getenv("ADZE_PRODUCTS");
+    if (text == NULL || text[0] == '\0' || strcmp(text, "own") == 0) {
+        return;
+    }
+    if (strcmp(text, "blas") != 0) {
+        environment.ignored = "it is neither own nor blas";
+    } else if (!adzi_has_blas()) {
+        environment.ignored = "this build has no BLAS";
+    } else {
+        environment.products = ADZ_PRODUCTS_BLAS;
+    }
+}
+
+const char *adzi_products_request_ignored(void)
+{
+    pthread_once(&environment.once, read_environment);
+    return environment.ignored;
+}
+
+adz_status adz_set_products(adz_products products)
+{
+    if (products != ADZ_PRODUCTS_OWN && products != ADZ_PRODUCTS_BLAS) {
+        return adzi_error("adz_set_products", ADZ_ERR_ARGUMENT,
+            "%d is neither ADZ_PRODUCTS_OWN nor ADZ_PRODUCTS_BLAS", (int)products);
+    }
+    if (products == ADZ_PRODUCTS_BLAS && !adzi_has_blas()) {
+        return adzi_error("adz_set_products", ADZ_ERR_UNSUPPORTED,
+            "this build has no BLAS: build adze with -Dblas=openblas, or keep ADZ_PRODUCTS_OWN");
+    }
+    atomic_store_explicit(&adzi_self()->context->products, (int)products + 1, memory_order_relaxed);
+    return ADZ_OK;
+}
+
+adz_products adz_get_products(void)
+{
+    const int set = atomic_load_explicit(&adzi_self()->context->products, memory_order_relaxed);
+    pthread_once(&environment.once, read_environment);
+    return set != 0 ? (adz_products)(set - 1) : environment.products;
+}
