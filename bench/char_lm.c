@@ -1,12 +1,12 @@
 /* bench-char-lm: adze's side of bench/torch_char_lm.py, which runs it.
  *
- *     bench-char-lm small|large|token|small-again|large-again|small-captured|large-captured
- *                   THREADS [START]
+ *     bench-char-lm small|large|wide[-again|-captured] THREADS [START]
+ *     bench-char-lm token THREADS [START]
  *
  * The GPT-2 of examples/char-lm. small: a training step of 4 layers, d_model 128, 4 heads, 12 rows
- * of 64; large: 4 layers, d_model 256, 8 heads, 8 rows of 256; AdamW and clipping included.
- * "again": every block keeps its input alone and computes the rest again in the backward.
- * "captured": the step is replayed by a plan. token: a
+ * of 64; large: 4 layers, d_model 256, 8 heads, 8 rows of 256; wide: 2 layers, d_model 768, 12
+ * heads, 4 rows of 256; AdamW and clipping included. "again": every block keeps its input alone and
+ * computes the rest again in the backward. "captured": the step is replayed by a plan. token: a
  * token that the small one writes once its context is full, which every 33rd time means to read the
  * newer half again: the mean of 33. For each line on standard input it prints the seconds by the
  * clock and of the processor, the loss, and after "memory" the bytes by which the process's peak
@@ -146,17 +146,27 @@ static void compute_again(adz_module *network, int64_t layers)
     }
 }
 
-static work new_work(const char *which, const char *start)
+static options options_of(const char *which)
 {
-    bool large = strncmp(which, "large", 5) == 0;
-    work w = { .writes = strcmp(which, "token") == 0,
-        .captured = strstr(which, "-captured") != NULL };
-    w.o = (options){ .layers = 4,
+    if (strncmp(which, "wide", 4) == 0) {
+        return (options){
+            .layers = 2, .heads = 12, .width = 768, .hidden = 3072, .context = 256, .batch = 4
+        };
+    }
+    const bool large = strncmp(which, "large", 5) == 0;
+    return (options){ .layers = 4,
         .heads = large ? 8 : 4,
         .width = large ? 256 : 128,
         .hidden = large ? 1024 : 512,
         .context = large ? 256 : 64,
         .batch = large ? 8 : 12 };
+}
+
+static work new_work(const char *which, const char *start)
+{
+    work w = { .o = options_of(which),
+        .writes = strcmp(which, "token") == 0,
+        .captured = strstr(which, "-captured") != NULL };
     w.network = new_network(&w.o, VOCABULARY);
     save_start(start, w.network, NULL, 0);
     if (strstr(which, "-again") != NULL) {
@@ -175,8 +185,7 @@ int main(int argc, char **argv)
 {
     int threads = argc == 3 || argc == 4 ? atoi(argv[2]) : 0;
     if (threads < 1) {
-        fputs("usage: bench-char-lm small|large|token|small-again|large-again|small-captured|"
-              "large-captured THREADS [START]\n",
+        fputs("usage: bench-char-lm small|large|wide[-again|-captured]|token THREADS [START]\n",
             stderr);
         return EXIT_FAILURE;
     }

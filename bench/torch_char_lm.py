@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the character model with PyTorch: a training step and a written token, in turn.
 
-    torch_char_lm.py BENCH_CHAR_LM [--work small,large,small-again,large-again,token] [--threads 1,2] [--rounds 15]
+    torch_char_lm.py BENCH_CHAR_LM [--work small,large,wide,small-again,large-again,token] [--threads 1,2] [--rounds 15]
 
 PyTorch's side is the usual small GPT: one product for queries, keys and values, scaled_dot_product_attention (a
 masked softmax in PyTorch 1, or with --plain), the table of tokens as head, AdamW and clipping. It starts from the weights of adze's side, and writes without a cache, as
@@ -22,7 +22,8 @@ from turns import both_sides, fresh_peak, load_start, process_bytes
 
 VOCABULARY = 65
 PLAIN = os.environ.get('ADZE_BENCH_PLAIN') == '1' # --plain, for both processes
-SIZES = {'small': (4, 4, 128, 64, 12), 'large': (4, 8, 256, 256, 8), 'token': (4, 4, 128, 64, 12)}
+SIZES = {'small': (4, 4, 128, 64, 12), 'large': (4, 8, 256, 256, 8), 'wide': (2, 12, 768, 256, 4),
+         'token': (4, 4, 128, 64, 12)}
 
 
 def torch_model(layers, heads, width, context):

@@ -4,7 +4,7 @@
     two_builds.py OLD/bench NEW/bench [--rows W1,mlp,W2,...] [--rounds 15] [--threads 1]
 
 OLD/bench and NEW/bench are the folders of the benchmark programs in two build folders. A row is one of
-`table.py`, or a model with a program: char-small, char-large, char-small-captured, lstm, gru, cnn, stack,
+`table.py`, or a model with a program: char-small, char-large, char-wide, char-small-captured, lstm, gru, cnn, stack,
 attention-128. For each row it prints the median over the rounds of the new build's time over the old one's, and
 the ratio of the shortest times. Processor time is compared, because other work on the machine changes it less.
 """
@@ -18,6 +18,7 @@ from turns import Side
 PROGRAMS = {
     "char-small": ("bench-char-lm", "small"),
     "char-large": ("bench-char-lm", "large"),
+    "char-wide": ("bench-char-lm", "wide"),
     "char-small-captured": ("bench-char-lm", "small-captured"),
     "lstm": ("bench-lstm-lm",),
     "gru": ("bench-gru",),
