@@ -1,5 +1,5 @@
-/* Nodes of the tape: making and freeing them, and saving and reading the values that a backward
- * needs. */
+/* Nodes of the tape: making and freeing them, and how they are connected. saved.c has what a node
+ * keeps for its backward. */
 #include "autograd/node.h"
 
 #include <string.h>
@@ -21,6 +21,7 @@ static void fill_edge(adzi_edge *edge, adz_tensor *t, uint64_t *sequence)
     edge->node = NULL;
     edge->leaf = NULL;
     edge->saved = NULL;
+    edge->again = false;
     if (adzi_is_none(t)) {
         return;
     }
@@ -71,6 +72,9 @@ adzi_node *adzi_node_new(adzi_thread *thread, const adzi_op *op, adz_tensor *con
     node->saves = false;
     node->targeted = false;
     node->watched = false;
+    atomic_init(&node->kept, false);
+    node->readers = 0;
+    node->again = NULL;
     node->bytes = (uint32_t)bytes;
     node->entry = NULL;
     node->file = NULL;
@@ -106,7 +110,7 @@ void adzi_node_attach(adzi_node *node, int k, adz_tensor *t)
     }
     adzi_refs_add_unshared(&node->refs, 1);
     t->node = node;
-    t->result = (uint32_t)k;
+    t->result = (uint16_t)k;
     t->history = t->storage->history;
 }
 
@@ -214,128 +218,12 @@ static void node_sited(adzi_node *node, const char *file, int line)
 
 ADZI_AT_LOAD register_tape(void)
 {
-    adzi_tape = (adzi_tape_calls){ adzi_node_release, gradient_free, node_name, node_sited };
-}
-
-/* ---- saving ------------------------------------------------------------------------------------
- */
-
-void adzi_node_save_input(adzi_node *node, int i, adz_tensor *value)
-{
-    if (adzi_is_none(value)) {
-        return;
-    }
-    adzi_edge *edge = &node->inputs[i];
-    edge->saved = value == edge->leaf ? value : adzi_retain(value);
-    edge->version = value->storage->version;
-    node->saves = true;
-}
-
-void adzi_node_save_result(adzi_node *node, int k, adz_tensor *t)
-{
-    adzi_refs_take(&t->storage->refs);
-    node->results[k].saved = t->storage;
-    node->results[k].version = t->storage->version;
-    node->saves = true;
-}
-
-void adzi_node_save_extra(adzi_node *node, int slot, adz_tensor *t)
-{
-    node->extras[slot].saved = adzi_retain(t);
-    node->extras[slot].version = t->storage->version;
-    node->saves = true;
-}
-
-void adzi_node_release_saved(adzi_node *node)
-{
-    if (!node->saves) {
-        return;
-    }
-    for (int i = 0, n = node->n_inputs; i < n; ++i) {
-        adz_tensor *saved = node->inputs[i].saved;
-        node->inputs[i].saved = NULL;
-        if (saved != node->inputs[i].leaf) {
-            adzi_drop(saved);
-        }
-    }
-    for (int k = 0, n = node->n_results; k < n; ++k) {
-        adzi_storage *saved = node->results[k].saved;
-        node->results[k].saved = NULL;
-        if (saved != NULL) {
-            adzi_storage_release(saved);
-        }
-    }
-    for (int k = 0, n = node->n_extras; k < n; ++k) {
-        adz_tensor *saved = node->extras[k].saved;
-        node->extras[k].saved = NULL;
-        adzi_drop(saved);
-    }
-    node->saves = false;
+    adzi_tape = (adzi_tape_calls){ adzi_node_release, gradient_free, node_name, node_sited,
+        adzi_result_ends };
 }
 
 /* ---- reading -----------------------------------------------------------------------------------
  */
-
-static adz_tensor *refuse_version(
-    const adzi_node *node, const char *what, int i, const adzi_storage *storage)
-{
-    adzi_text call = { 0 };
-    adzi_error(node->op->name, ADZ_ERR_VERSION,
-        "%s %d is needed for the gradient of %s but was changed in place by %s since; use the form "
-        "that returns a new tensor there",
-        what, i, adzi_attr_text(&call, node->op, node->attr),
-        storage->writer != NULL ? storage->writer : "a write");
-    adzi_text_free(&call);
-    return NULL;
-}
-
-static adz_tensor *not_saved(const adzi_node *node, const char *what, int i)
-{
-    adzi_text call = { 0 };
-    adzi_error(node->op->name, ADZ_ERR_GRAPH, "%s %d was not saved for the gradient of %s", what, i,
-        adzi_attr_text(&call, node->op, node->attr));
-    adzi_text_free(&call);
-    return NULL;
-}
-
-adz_tensor *adzi_saved_input(adzi_node *node, int i)
-{
-    const adzi_edge *edge = &node->inputs[i];
-    if (edge->saved == NULL) {
-        return not_saved(node, "input", i);
-    }
-    if (edge->saved->storage->version != edge->version) {
-        return refuse_version(node, "input", i, edge->saved->storage);
-    }
-    return edge->saved;
-}
-
-adz_tensor *adzi_saved_result(adzi_node *node, int k)
-{
-    const adzi_result *r = &node->results[k];
-    if (r->saved == NULL) {
-        return not_saved(node, "result", k);
-    }
-    if (r->saved->version != r->version) {
-        return refuse_version(node, "result", k, r->saved);
-    }
-    adzi_thread *thread = adzi_self();
-    if (!adzi_scope_reserve(thread, 1)) {
-        return adzi_fail_memory(node->op->name, sizeof(adz_tensor));
-    }
-    adz_tensor *t =
-        adzi_tensor_over(thread, node->op->name, r->saved, (adz_dtype)r->dtype, r->rank, r->sizes);
-    if (t == NULL) {
-        return NULL;
-    }
-    if (thread->grad_enabled) { /* without recording, nothing would follow the connection */
-        adzi_refs_take(&node->refs);
-        t->node = node;
-        t->result = (uint32_t)k;
-        t->history = t->storage->history;
-    }
-    return adzi_borrow(thread, t);
-}
 
 adz_tensor *adzi_saved_result_as_input(adzi_node *node, int k, int i)
 {
@@ -348,18 +236,6 @@ adz_tensor *adzi_saved_result_as_input(adzi_node *node, int k, int i)
         adzi_node_release(adzi_self(), node);
     }
     return t;
-}
-
-adz_tensor *adzi_saved_extra(adzi_node *node, int slot)
-{
-    adzi_extra *extra = &node->extras[slot];
-    if (extra->saved == NULL) {
-        return not_saved(node, "value", slot);
-    }
-    if (extra->saved->storage->version != extra->version) {
-        return refuse_version(node, "value", slot, extra->saved->storage);
-    }
-    return extra->saved;
 }
 
 adz_shape adzi_result_shape(const adzi_node *node, int k)

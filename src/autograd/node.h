@@ -18,7 +18,8 @@ typedef struct adzi_edge {
     adz_tensor *leaf;  /* the input itself if it is a leaf, or NULL; both NULL: no gradient */
     adz_tensor *saved; /* the saved input, or NULL; if equal to `leaf`, both share a reference */
     uint32_t version;  /* version of the input's storage when the input was saved */
-    uint32_t result;   /* the input is this result of `node` */
+    uint16_t result;   /* the input is this result of `node` */
+    bool again;        /* the backward reads the input, which `node` may have to compute again */
 } adzi_edge;
 
 /** What a node keeps of a result, whose tensor may be released before the backward. */
@@ -44,6 +45,7 @@ struct adzi_node {
     uint64_t sequence; /* higher than that of every node it depends on */
     atomic_int refs;
     uint16_t n_inputs, n_results, n_extras;
+    uint16_t readers; /* edges that lead to result 0 and are `again` */
     uint32_t bytes;
     union {
         struct adzi_entry *entry; /* of the running backward, or NULL */
@@ -58,6 +60,9 @@ struct adzi_node {
     adzi_result *results;
     adzi_extra *extras;
     void *attr; /* the operator's attributes, behind the extras; autograd/attr.h */
+    /* Computes result 0 again, by calls of operators, from what the node has saved; or NULL. */
+    adz_tensor *(*again)(adzi_node *node);
+    atomic_bool kept; /* some node has saved result 0, so computing it again would save nothing */
     adzi_edge inputs[];
 };
 
@@ -84,6 +89,28 @@ void adzi_node_attach(adzi_node *node, int k, adz_tensor *t);
  */
 void adzi_node_save_input(adzi_node *node, int i, adz_tensor *value);
 
+/**
+ * Saves input i of a product, or leaves it to the node that computed the input to compute it again.
+ * `work` is the number of multiply-adds of the product for each element of the input. Note [Inputs
+ * that are computed again] in saved.c says when. adzi_saved_input reads the input in either case.
+ */
+void adzi_node_save_factor(adzi_node *node, int i, adz_tensor *value, int64_t work);
+
+/** From which size of a result, and how many multiply-adds for each element, results are computed
+ * again. A test may lower the limits. */
+typedef struct adzi_again_limits {
+    size_t bytes;
+    int64_t work;
+} adzi_again_limits;
+
+extern adzi_again_limits adzi_again_from;
+
+/** Whether a result of this size is computed again at all. */
+bool adzi_is_worth_again(const adz_tensor *t);
+
+/** Tells the node of a tensor that ends, and whose readers may compute it again. */
+void adzi_result_ends(adz_tensor *t);
+
 /** Saves result k's value, which must be contiguous from its storage's start. */
 void adzi_node_save_result(adzi_node *node, int k, adz_tensor *t);
 
@@ -93,7 +120,8 @@ void adzi_node_save_extra(adzi_node *node, int slot, adz_tensor *t);
 /* ---- reading, in a backward --------------------------------------------------------------------
  */
 
-/** Saved input i; NULL with ADZ_ERR_VERSION if it was changed in place after it was saved. */
+/** Saved input i; NULL with ADZ_ERR_VERSION if it was changed in place after it was saved, or with
+ * the error of the call that computes it again. */
 adz_tensor *adzi_saved_input(adzi_node *node, int i);
 
 /**

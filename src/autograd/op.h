@@ -150,6 +150,19 @@ static inline void adzi_save_input(adzi_call *call, int i)
     }
 }
 
+/**
+ * Names the function that computes result 0 again, with the same bits, from what the node has
+ * saved. Use it where that takes little time. Products that read the result then need not keep it
+ * (Note [Inputs that are computed again] in saved.c). Call it after adzi_record; it does nothing if
+ * the call is not recorded.
+ */
+static inline void adzi_offer_again(adzi_call *call, adz_tensor *(*again)(adzi_node *node))
+{
+    if (call->node != NULL && !call->inplace) {
+        call->node->again = again;
+    }
+}
+
 /** Saves result k for the backward. Call it after adzi_record; it does nothing if the call is not
  * recorded. */
 static inline void adzi_save_result(adzi_call *call, int k, adz_tensor *y)

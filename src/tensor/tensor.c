@@ -223,6 +223,9 @@ void adzi_tensor_destroy(adz_tensor *t)
         adzi_tape.gradient_free(t);
     }
     if (t->node != NULL) {
+        if (t->again) {
+            adzi_tape.result_ends(t);
+        }
         adzi_tape.node_release(thread, t->node);
     }
     if (!t->joined || t->storage != adzi_home(t)) {

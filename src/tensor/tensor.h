@@ -64,7 +64,8 @@ struct adz_tensor {
                        what a program gets, which it may write to */
     bool joined;      /* a storage follows in the same block; see adzi_home */
     uint32_t history; /* the history of the storage when `node` was set */
-    uint32_t result;  /* the index of the tensor among the results of `node` */
+    uint16_t result;  /* the index of the tensor among the results of `node` */
+    bool again;       /* `node` may have to compute the tensor again, and hears of its end */
     adzi_storage *storage;
     char *data; /* the first element */
     int64_t numel;
@@ -240,6 +241,8 @@ typedef struct adzi_tape_calls {
     const char *(*node_name)(const struct adzi_node *node);
     /** Notes the source line of the call that has made a node, unless one is noted already. */
     void (*node_sited)(struct adzi_node *node, const char *file, int line);
+    /** Tells the node of a tensor with `again` that the tensor ends. */
+    void (*result_ends)(adz_tensor *t);
 } adzi_tape_calls;
 
 extern adzi_tape_calls adzi_tape;

@@ -37,7 +37,7 @@ ORDER = {
         "source", "sink",
     ],
     "autograd": [
-        "attr", "node", "run.h", "op.h", "operator.h", "hooks", "check", "modes", "in_backward", "op", "record",
+        "attr", "node.h", "saved", "node", "run.h", "op.h", "operator.h", "hooks", "check", "modes", "in_backward", "op", "record",
         ("ops/", "operator", "derived"), "leaf", "run", "delivery", "discover", "dot", "engine", "backward",
         "gradients", "functional/", "solvers/", "gradcheck.h", "gradcheck_f32", "gradcheck", "operator_check",
     ],

@@ -3,5 +3,6 @@
 
 int main(void)
 {
-    return graphs_tests() + hooks_tests() + inputs_tests() + memory_tests() + leaves_tests();
+    return again_tests() + again_graphs_tests() + graphs_tests() + hooks_tests() + inputs_tests() +
+           memory_tests() + leaves_tests();
 }

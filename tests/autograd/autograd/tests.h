@@ -2,6 +2,8 @@
 #ifndef ADZE_TESTS_AUTOGRAD_AUTOGRAD_TESTS_H
 #define ADZE_TESTS_AUTOGRAD_AUTOGRAD_TESTS_H
 
+int again_tests(void);
+int again_graphs_tests(void);
 int graphs_tests(void);
 int hooks_tests(void);
 int inputs_tests(void);

@@ -10,7 +10,7 @@
 
 /* Integers are refused, as in PyTorch's functions of these names. */
 adz_tensor *adzi_activate(const adzi_op *op, adz_tensor *x, const adzi_kernel *kernels,
-    const double *p, const void *attr, size_t attr_size)
+    const double *p, const void *attr, size_t attr_size, adz_tensor *(*again)(adzi_node *node))
 {
     adzi_call call;
     if (!adzi_enter(&call, op, "x", &x, 1, 0) || !adzi_want_float(&call, 0)) {
@@ -21,6 +21,7 @@ adz_tensor *adzi_activate(const adzi_op *op, adz_tensor *x, const adzi_kernel *k
         return NULL;
     }
     adzi_save_input(&call, 0);
+    adzi_offer_again(&call, again);
     adzi_pointwise(kernels[x->dtype], y, 1, call.in, p);
     return adzi_leave(&call, y);
 }

@@ -11,10 +11,11 @@
  * @param kernels  the kernels of this processor's level, [dtype]
  * @param p        ADZI_POINTWISE_PARAMS numbers that the kernels read, or NULL for none
  * @param attr     the operator's attributes, which the node copies; NULL for none
+ * @param again    computes y again from the node, by the public function; NULL if that takes long
  * @return         y, shaped like x, borrowed from the scope, or NULL with the error recorded
  */
 adz_tensor *adzi_activate(const adzi_op *op, adz_tensor *x, const adzi_kernel *kernels,
-    const double *p, const void *attr, size_t attr_size);
+    const double *p, const void *attr, size_t attr_size, adz_tensor *(*again)(adzi_node *node));
 
 /** The fused backward, dx = dy f'(x, p). The kernel reads (dy, x) and the numbers p. Fails where x
  * was changed in place after the forward. */

@@ -200,6 +200,30 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
+KERNEL_TABLE_FLOAT(dropout_again);
+
+/* y of a node that has saved its inputs: a call without dropout, to which the mask is applied in
+ * place. A trace sees calls only, so it gets the mask's own call. */
+static adz_tensor *again(adzi_node *node)
+{
+    enum { GRAIN = ADZI_POINTWISE_GRAIN / ADZI_GROUP_WORDS };
+    const bias_activation_attr *at = adzi_attr(node, bias_activation_attr);
+    adz_bias_activation_options o = ADZ_BIAS_ACTIVATION_OPTIONS;
+    o.activation = at->activation;
+    adz_tensor *y = adz_bias_activation(
+        saved(node, X), saved(node, BIAS), saved(node, GATE), saved(node, GATE_BIAS), &o);
+    if (y == NULL || at->dropout == 0) {
+        return y;
+    }
+    adz_tensor *kept = adzi_saved_extra(node, 0);
+    if (kept == NULL || adzi_self()->tracer != NULL) {
+        return adzi_dropout_again(y, at->dropout, kept);
+    }
+    adzi_dropout_args args = mask_args(y, y, at->dropout, kept);
+    adzi_launch(KERNEL_FOR(dropout_again, y->dtype), &args, kept->numel, GRAIN);
+    return y;
+}
+
 /* f(z) by the operator of the activation function, which is recorded. */
 static adz_tensor *activate(adz_activation activation, adz_tensor *z)
 {
@@ -353,6 +377,9 @@ adz_tensor *adz_bias_activation(adz_tensor *x, adz_tensor *bias, adz_tensor *gat
     }
     for (int i = X; i < INPUTS && reads_inputs(&attr); ++i) {
         adzi_save_input(&call, i);
+    }
+    if (reads_inputs(&attr)) {
+        adzi_offer_again(&call, again);
     }
     set_size(&args, x);
     if (args.drops) {

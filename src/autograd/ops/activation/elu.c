@@ -54,9 +54,14 @@ const adzi_op adzi_op_elu = { .name = "elu",
     ADZI_FIELDS(fields),
     .expression = expression };
 
+static adz_tensor *again(adzi_node *node)
+{
+    return adz_elu(adzi_saved_input(node, 0), adzi_attr(node, elu_attr)->alpha);
+}
+
 adz_tensor *adz_elu(adz_tensor *x, double alpha)
 {
     const elu_attr attr = { alpha };
     return adzi_activate(&adzi_op_elu, x, elu_kernels[adzi_cpu_level],
-        (double[ADZI_POINTWISE_PARAMS]){ alpha }, &attr, sizeof attr);
+        (double[ADZI_POINTWISE_PARAMS]){ alpha }, &attr, sizeof attr, again);
 }

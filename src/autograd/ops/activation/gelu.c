@@ -78,6 +78,11 @@ const adzi_op adzi_op_gelu = { .name = "gelu",
     ADZI_FIELDS(fields),
     .expression = expression };
 
+static adz_tensor *again(adzi_node *node)
+{
+    return adz_gelu(adzi_saved_input(node, 0), adzi_attr(node, gelu_attr)->approximate);
+}
+
 adz_tensor *adz_gelu(adz_tensor *x, adz_gelu_approximate approximate)
 {
     if (approximate != ADZ_GELU_NONE && approximate != ADZ_GELU_TANH) {
@@ -87,5 +92,5 @@ adz_tensor *adz_gelu(adz_tensor *x, adz_gelu_approximate approximate)
     const adzi_kernel *kernels = approximate == ADZ_GELU_TANH ? gelu_tanh_kernels[adzi_cpu_level]
                                                               : gelu_kernels[adzi_cpu_level];
     const gelu_attr attr = { approximate };
-    return adzi_activate(&adzi_op_gelu, x, kernels, NULL, &attr, sizeof attr);
+    return adzi_activate(&adzi_op_gelu, x, kernels, NULL, &attr, sizeof attr, again);
 }

@@ -47,9 +47,15 @@ const adzi_op adzi_op_leaky_relu = { .name = "leaky_relu",
     ADZI_FIELDS(fields),
     .expression = expression };
 
+static adz_tensor *again(adzi_node *node)
+{
+    return adz_leaky_relu(
+        adzi_saved_input(node, 0), adzi_attr(node, leaky_relu_attr)->negative_slope);
+}
+
 adz_tensor *adz_leaky_relu(adz_tensor *x, double negative_slope)
 {
     const leaky_relu_attr attr = { negative_slope };
     return adzi_activate(&adzi_op_leaky_relu, x, leaky_relu_kernels[adzi_cpu_level],
-        (double[ADZI_POINTWISE_PARAMS]){ negative_slope }, &attr, sizeof attr);
+        (double[ADZI_POINTWISE_PARAMS]){ negative_slope }, &attr, sizeof attr, again);
 }

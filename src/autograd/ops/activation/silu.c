@@ -31,7 +31,12 @@ const adzi_op adzi_op_silu = {
     .name = "silu", .backward = adzi_derived_slope, .fused = fused, .expression = expression
 };
 
+static adz_tensor *again(adzi_node *node)
+{
+    return adz_silu(adzi_saved_input(node, 0));
+}
+
 adz_tensor *adz_silu(adz_tensor *x)
 {
-    return adzi_activate(&adzi_op_silu, x, silu_kernels[adzi_cpu_level], NULL, NULL, 0);
+    return adzi_activate(&adzi_op_silu, x, silu_kernels[adzi_cpu_level], NULL, NULL, 0, again);
 }

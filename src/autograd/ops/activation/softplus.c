@@ -65,6 +65,12 @@ const adzi_op adzi_op_softplus = { .name = "softplus",
     ADZI_FIELDS(fields),
     .expression = expression };
 
+static adz_tensor *again(adzi_node *node)
+{
+    const softplus_attr *at = adzi_attr(node, softplus_attr);
+    return adz_softplus(adzi_saved_input(node, 0), at->beta, at->threshold);
+}
+
 /* A negative beta is allowed, as in PyTorch. */
 adz_tensor *adz_softplus(adz_tensor *x, double beta, double threshold)
 {
@@ -74,5 +80,5 @@ adz_tensor *adz_softplus(adz_tensor *x, double beta, double threshold)
     }
     const softplus_attr attr = { beta, threshold };
     return adzi_activate(&adzi_op_softplus, x, softplus_kernels[adzi_cpu_level],
-        SOFTPLUS_NUMBERS(&attr), &attr, sizeof attr);
+        SOFTPLUS_NUMBERS(&attr), &attr, sizeof attr, again);
 }

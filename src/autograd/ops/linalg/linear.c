@@ -415,7 +415,7 @@ void adzi_linear_save(adzi_call *call)
     }
     /* A frozen weight does not keep x alive. */
     if (adzi_requires_grad(call->in[WEIGHT])) {
-        adzi_node_save_input(call->node, X, call->in[X]);
+        adzi_node_save_factor(call->node, X, call->in[X], call->in[WEIGHT]->sizes[0]);
     }
 }
 

@@ -304,7 +304,7 @@ adz_tensor *adzi_matmul(adz_tensor *a, bool ta, adz_tensor *b, bool tb)
      * contiguous copy, so that a second derivative reaches it. */
     for (int i = 0; i < 2; ++i) {
         if (adzi_wants(&call, i)) {
-            adzi_save_input(&call, 1 - i);
+            adzi_node_save_factor(call.node, 1 - i, call.in[1 - i], y->sizes[rank - 2 + i]);
         }
     }
     if (call.in[0]->is_zero || call.in[1]->is_zero) {

@@ -43,5 +43,5 @@ adz_tensor *adz_polygamma(int n, adz_tensor *x)
         x = adz_to(x, ADZ_F32);
     }
     return adzi_activate(&adzi_op_polygamma, x, polygamma_kernels[adzi_cpu_level],
-        (double[ADZI_POINTWISE_PARAMS]){ n }, &attr, sizeof attr);
+        (double[ADZI_POINTWISE_PARAMS]){ n }, &attr, sizeof attr, NULL);
 }

@@ -21,6 +21,11 @@ KERNEL_TABLE_FLOAT(row_norm_dx);
 KERNEL_TABLE_FLOAT(row_norm_params);
 
 enum { GRAIN = 8192 }; /* elements worth a thread */
+enum {
+    STATS,
+    BIAS,
+    KEPT
+}; /* what a node keeps besides inputs; BIAS only if y may be computed again */
 
 /* The weight, ADZ_NONE if the call had none, or NULL if it has changed since the forward. */
 static adz_tensor *saved_weight(adzi_node *node)
@@ -52,6 +57,16 @@ static adz_status fused_params(
     return ADZ_OK;
 }
 
+/* y of a node with a large y. The bias is a copy that the node has made, because gradients do not
+ * read it: a program may write to the bias before the backward. */
+static adz_tensor *again(adzi_node *node)
+{
+    const adzi_row_norm_attr *at = adzi_attr(node, adzi_row_norm_attr);
+    adz_tensor *bias = node->extras[BIAS].saved != NULL ? adzi_saved_extra(node, BIAS) : ADZ_NONE;
+    return adzi_row_norm(node->op, at->centred, adzi_saved_input(node, 0),
+        adz_shape_of(at->rank, at->normalized_shape), saved_weight(node), bias, at->eps);
+}
+
 /* One launch for the parameters, and one for dx with rows as units. Both read the saved mean and
  * rstd. dx comes last, because it may be written over dy. */
 adz_status adzi_row_norm_fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
@@ -59,7 +74,7 @@ adz_status adzi_row_norm_fused(adzi_node *node, adz_tensor **dx, adz_tensor *con
     const char *op = node->op->name;
     const adzi_row_norm_attr *at = adzi_attr(node, adzi_row_norm_attr);
     adz_tensor *x = adzi_saved_input(node, 0), *w = saved_weight(node);
-    adz_tensor *stats = adzi_saved_extra(node, 0), *g = adzi_compact(op, dy[0]);
+    adz_tensor *stats = adzi_saved_extra(node, STATS), *g = adzi_compact(op, dy[0]);
     if (x == NULL || w == NULL || stats == NULL || g == NULL) {
         return adzi_status(NULL);
     }
@@ -147,6 +162,36 @@ static bool check(const char *op, const adz_tensor *x, adz_shape normalized,
     return fits(op, x, weight, normalized, "weight") && fits(op, x, bias, normalized, "bias");
 }
 
+/* Allocates what the node of a recorded call keeps besides its inputs: the statistics, and a copy
+ * of the bias if y is large. A call off the tape needs neither. */
+static bool make_kept(
+    adzi_call *call, const adzi_row_norm_attr *at, const adz_tensor *y, adz_tensor **kept)
+{
+    const char *op = call->op->name;
+    kept[STATS] = kept[BIAS] = NULL;
+    if (!call->record) {
+        return true;
+    }
+    kept[STATS] = adzi_scratch(op, ADZ_F64, 2, (int64_t[]){ at->n, 2 });
+    const bool copies = at->centred && !adzi_is_none(call->in[2]) && adzi_is_worth_again(y);
+    kept[BIAS] = copies ? adzi_compact_copy(op, call->in[2]) : NULL;
+    return kept[STATS] != NULL && (!copies || kept[BIAS] != NULL);
+}
+
+static void save(adzi_call *call, const adz_tensor *y, adz_tensor *const *kept)
+{
+    adzi_save_input(call, 0);
+    adzi_save_input(call, 1);
+    for (int k = 0; k < KEPT; ++k) {
+        if (kept[k] != NULL) {
+            adzi_save_extra(call, k, kept[k]);
+        }
+    }
+    if (adzi_is_worth_again(y)) {
+        adzi_offer_again(call, again);
+    }
+}
+
 /* Units of the launch are rows. The copies of views are made before the recording, because they can
  * fail. */
 adz_tensor *adzi_row_norm(const adzi_op *op, bool centred, adz_tensor *x, adz_shape normalized,
@@ -176,22 +221,17 @@ adz_tensor *adzi_row_norm(const adzi_op *op, bool centred, adz_tensor *x, adz_sh
     if (y == NULL) {
         return NULL;
     }
-    /* Statistics are written for the backward only, so a call off the tape needs no memory. */
-    adz_tensor *stats =
-        call.record ? adzi_scratch(op->name, ADZ_F64, 2, (int64_t[]){ attr.n, 2 }) : NULL;
-    if ((call.record && stats == NULL) || !adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
+    adz_tensor *kept[KEPT];
+    if (!make_kept(&call, &attr, y, kept) ||
+        !adzi_record_extra(&call, 1, &y, KEPT, &attr, sizeof attr)) {
         return NULL;
     }
-    adzi_save_input(&call, 0);
-    adzi_save_input(&call, 1);
-    if (stats != NULL) {
-        adzi_save_extra(&call, 0, stats);
-    }
+    save(&call, y, kept);
     adzi_row_norm_args args = { .x = xs->data,
         .weight = adzi_is_none(w) ? NULL : w->data,
         .bias = adzi_is_none(b) ? NULL : b->data,
         .out = y->data,
-        .stats = stats != NULL ? (double *)(void *)stats->data : NULL,
+        .stats = kept[STATS] != NULL ? (double *)(void *)kept[STATS]->data : NULL,
         .n = attr.n,
         .d = attr.d,
         .eps = eps,
