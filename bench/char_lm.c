@@ -1,17 +1,18 @@
 /* bench-char-lm: adze's side of bench/torch_char_lm.py, which runs it.
  *
- *     bench-char-lm small|large|wide[-again|-captured] THREADS [START]
+ *     bench-char-lm small|large|wide[-again|-captured|-recomputing] THREADS [START]
  *     bench-char-lm token THREADS [START]
  *
  * The GPT-2 of examples/char-lm. small: a training step of 4 layers, d_model 128, 4 heads, 12 rows
  * of 64; large: 4 layers, d_model 256, 8 heads, 8 rows of 256; wide: 2 layers, d_model 768, 12
  * heads, 4 rows of 256; AdamW and clipping included. "again": every block keeps its input alone and
- * computes the rest again in the backward. "captured": the step is replayed by a plan. token: a
- * token that the small one writes once its context is full, which every 33rd time means to read the
- * newer half again: the mean of 33. For each line on standard input it prints the seconds by the
- * clock and of the processor, the loss, and after "memory" the bytes by which the process's peak
- * grew, and the peak of what adze has allocated; for the line "first" the loss alone, without a
- * step. The first weights are saved to START.
+ * computes the rest again in the backward. "captured": the step is replayed by a plan.
+ * "recomputing": under adz_set_recomputing(). token: a token that the small one writes once its
+ * context is full, which every 33rd time means to read the newer half again: the mean of 33. For
+ * each line on standard input it prints the seconds by the clock and of the processor, the loss,
+ * and after "memory" the bytes by which the process's peak grew, and the peak of what adze has
+ * allocated; for the line "first" the loss alone, without a step. The first weights are saved to
+ * START.
  */
 #include <math.h>
 #include <stdio.h>
@@ -169,6 +170,7 @@ static work new_work(const char *which, const char *start)
         .captured = strstr(which, "-captured") != NULL };
     w.network = new_network(&w.o, VOCABULARY);
     save_start(start, w.network, NULL, 0);
+    adz_set_recomputing(strstr(which, "-recomputing") != NULL);
     if (strstr(which, "-again") != NULL) {
         compute_again(w.network, w.o.layers);
     }
@@ -185,7 +187,8 @@ int main(int argc, char **argv)
 {
     int threads = argc == 3 || argc == 4 ? atoi(argv[2]) : 0;
     if (threads < 1) {
-        fputs("usage: bench-char-lm small|large|wide[-again|-captured]|token THREADS [START]\n",
+        fputs("usage: bench-char-lm small|large|wide[-again|-captured|-recomputing]|token THREADS "
+              "[START]\n",
             stderr);
         return EXIT_FAILURE;
     }

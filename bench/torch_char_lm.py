@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the character model with PyTorch: a training step and a written token, in turn.
 
-    torch_char_lm.py BENCH_CHAR_LM [--work small,large,wide,small-again,large-again,token] [--threads 1,2] [--rounds 15]
+    torch_char_lm.py BENCH_CHAR_LM [--work small,large,wide,small-again,large-recomputing,token] [--threads 1,2] [--rounds 15]
 
 PyTorch's side is the usual small GPT: one product for queries, keys and values, scaled_dot_product_attention (a
 masked softmax in PyTorch 1, or with --plain), the table of tokens as head, AdamW and clipping. It starts from the weights of adze's side, and writes without a cache, as
@@ -93,7 +93,7 @@ def torch_side(work, threads, start):
 
     torch.set_num_threads(threads)
     torch.manual_seed(1)
-    layers, heads, width, context, batch = SIZES[work.removesuffix('-again')]
+    layers, heads, width, context, batch = SIZES[work.removesuffix('-again').removesuffix('-recomputing')]
     model = torch_model(layers, heads, width, context)
     missing, unknown = model.load_state_dict(weights_of(start, layers), strict=False)
     assert not unknown and all(name.endswith('.hidden') for name in missing), (missing, unknown)

@@ -339,6 +339,35 @@ ADZ_API bool adz_set_anomaly_enabled(bool on);
  */
 ADZ_API bool adz_is_anomaly_enabled(void);
 
+/**
+ * Lets backwards compute some activations again instead of keeping them from the forward, for the
+ * context that the calling thread uses. A step then takes less memory and a little more time; the
+ * gradients have the same bits.
+ *
+ * A linear layer or a matrix product keeps its input for the gradient of its weight. With this
+ * setting it does not keep an input that is the result of adz_layer_norm, adz_rms_norm, adz_gelu,
+ * adz_silu, adz_elu, adz_leaky_relu, adz_softplus or adz_bias_activation, if the input has 64 kB or
+ * more and the product has 64 multiply-adds or more for each of its elements. These operators keep
+ * their own inputs, from which the result is computed again. A step of char-lm's transformer then
+ * grows the process by three quarters of what it does otherwise, for 1 to 5% more time
+ * (docs/measurements/memory.md).
+ *
+ * adz_activation_checkpoint_new saves more memory, for more time. With either, a write to what an
+ * activation is computed from makes the backward fail with ADZ_ERR_VERSION. Graphs that were
+ * recorded before the call stay as they are.
+ *
+ * @param on  false by default
+ * @return    what it was before
+ */
+ADZ_API bool adz_set_recomputing(bool on);
+
+/**
+ * Whether adz_set_recomputing is on.
+ *
+ * @return false by default
+ */
+ADZ_API bool adz_is_recomputing(void);
+
 /** A function of several tensors with several results. */
 typedef struct adz_tensor_function {
     /** Computes outputs from inputs. Fills at most 16 outputs and returns how many; 0 for a

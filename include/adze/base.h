@@ -251,9 +251,9 @@ ADZ_API adz_dtype adz_promote_types(adz_dtype a, adz_dtype b);
 typedef struct adz_context adz_context;
 
 /**
- * A new context. It begins with the number of threads, the determinism, the choice of
- * adz_set_products and the callbacks of the context that the calling thread uses. The precision of
- * products is the default one, and the default generator is its own.
+ * A new context. It begins with the number of threads, the determinism, the choices of
+ * adz_set_products and adz_set_recomputing, and the callbacks of the context that the calling
+ * thread uses. The precision of products is the default one, and the default generator is its own.
  *
  * @return yours, end it with adz_context_free; NULL when memory was refused
  */

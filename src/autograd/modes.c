@@ -1,6 +1,8 @@
-/* The modes of a thread: whether calls are recorded, and whether NaN is looked for. */
+/* Modes of a thread, whether calls are recorded and whether NaN is looked for, and of a context:
+ * whether activations are computed again. */
 #include "autograd/op.h"
 #include "base/capture.h"
+#include "base/context.h"
 
 bool adz_set_grad_enabled(bool on)
 {
@@ -35,4 +37,14 @@ bool adz_is_anomaly_enabled(void)
     adzi_thread *thread = adzi_self();
     adzi_settle(thread);
     return thread->anomaly;
+}
+
+bool adz_set_recomputing(bool on)
+{
+    return atomic_exchange_explicit(&adzi_self()->context->recomputing, on, memory_order_relaxed);
+}
+
+bool adz_is_recomputing(void)
+{
+    return atomic_load_explicit(&adzi_self()->context->recomputing, memory_order_relaxed);
 }

@@ -96,16 +96,7 @@ void adzi_node_save_input(adzi_node *node, int i, adz_tensor *value);
  */
 void adzi_node_save_factor(adzi_node *node, int i, adz_tensor *value, int64_t work);
 
-/** From which size of a result, and how many multiply-adds for each element, results are computed
- * again. A test may lower the limits. */
-typedef struct adzi_again_limits {
-    size_t bytes;
-    int64_t work;
-} adzi_again_limits;
-
-extern adzi_again_limits adzi_again_from;
-
-/** Whether a result of this size is computed again at all. */
+/** Whether a result of this size is computed again at all: only under adz_set_recomputing(). */
 bool adzi_is_worth_again(const adz_tensor *t);
 
 /** Tells the node of a tensor that ends, and whose readers may compute it again. */

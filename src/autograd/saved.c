@@ -6,9 +6,10 @@
 
 /* Note [Inputs that are computed again]
  *
- * A layer_norm or an activation function saves its own input, from which its result can be computed
- * again. A product that reads this result need not keep it then. The edge of the product says
- * `again`, and the node that computed the result counts the edge among its readers.
+ * This note holds under adz_set_recomputing(). A layer_norm or an activation function saves its own
+ * input, from which its result can be computed again. A product that reads this result need not
+ * keep it then. The edge of the product says `again`, and the node that computed the result counts
+ * the edge among its readers.
  *
  * While the result lives, its storage is saved once for all readers. When the tensor ends and
  * nobody else holds the storage, the elements are released: this happens in the forward, at the end
@@ -24,21 +25,22 @@
  *   would take memory for which there was no need before.
  * - A node that has done its own backward keeps what it has saved until its readers are done.
  *
- * A result is kept if it is small, or if the product has so little work for each element that
- * computing the element again would be noticed. It is also kept in a trace, which records all
+ * A result is kept if it is small, or if the product has little work for each element. It is also
+ * kept in a trace, which records all
  * calls.
  *
  * The tensor may end on another thread, which has a reference by adz_keep. Therefore a lock guards
  * the storage of the result. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Smaller results stay in the processor's cache, and take little memory. A layer norm or a gelu
- * takes 0.5 to 0.8 ns for each element, and 512 multiply-adds forth and back take 24 ns. */
-adzi_again_limits adzi_again_from = { .bytes = 1 << 20, .work = 512 };
+enum {
+    AGAIN_BYTES = 1 << 16, /* smaller results take little memory */
+    AGAIN_WORK = 64        /* with less work for each element, a second forward takes long */
+};
 
 bool adzi_is_worth_again(const adz_tensor *t)
 {
-    return (size_t)t->numel * adzi_item_size(t) >= adzi_again_from.bytes &&
+    return (size_t)t->numel * adzi_item_size(t) >= AGAIN_BYTES && adz_is_recomputing() &&
            adzi_self()->tracer == NULL;
 }
 
@@ -95,7 +97,7 @@ static bool save_for_readers(adzi_result *r, adzi_storage *storage)
 void adzi_node_save_factor(adzi_node *node, int i, adz_tensor *value, int64_t work)
 {
     adzi_edge *edge = &node->inputs[i];
-    if (work < adzi_again_from.work || adzi_is_none(value) || !can_repeat(edge, value) ||
+    if (work < AGAIN_WORK || adzi_is_none(value) || !can_repeat(edge, value) ||
         !save_for_readers(&edge->node->results[0], value->storage)) {
         adzi_node_save_input(node, i, value);
         return;

@@ -17,6 +17,7 @@ adz_context *adz_context_new(void)
     adz_context *from = adzi_self()->context;
     atomic_init(&context->threads, atomic_load(&from->threads));
     atomic_init(&context->deterministic, atomic_load(&from->deterministic));
+    atomic_init(&context->recomputing, atomic_load(&from->recomputing));
     atomic_init(&context->products, atomic_load(&from->products));
     context->on_error = from->on_error;
     context->on_error_user = from->on_error_user;

@@ -12,7 +12,7 @@
 
 struct adz_context {
     atomic_int threads; /* 0 for the number of processors */
-    atomic_bool deterministic;
+    atomic_bool deterministic, recomputing;
     atomic_int matmul_precision; /* an adz_matmul_precision */
     atomic_int products;         /* an adz_products + 1, or 0 for what ADZE_PRODUCTS says */
     adz_generator generator;     /* the default generator; valid once `seeded` is true */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "adze/autograd.h"
 #include "adze/ops.h"
 #include "base/context.h"
 #include "adze/options.h"
@@ -30,6 +31,7 @@ static adzi_plan_settings settings_now(void)
         .precision = (int)adz_get_matmul_precision(),
         .products = (int)adz_get_products(),
         .deterministic = adz_is_deterministic(),
+        .recomputing = adz_is_recomputing(),
         .grad_enabled = thread->grad_enabled,
     };
 }
@@ -38,7 +40,8 @@ static bool same_settings(const adzi_plan_settings *a, const adzi_plan_settings 
 {
     return a->epoch == b->epoch && a->context == b->context && a->threads == b->threads &&
            a->precision == b->precision && a->products == b->products &&
-           a->deterministic == b->deterministic && a->grad_enabled == b->grad_enabled;
+           a->deterministic == b->deterministic && a->recomputing == b->recomputing &&
+           a->grad_enabled == b->grad_enabled;
 }
 
 /* Forgets the captured calls. */

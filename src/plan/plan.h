@@ -171,7 +171,7 @@ typedef struct adzi_plan_settings {
     uint64_t epoch;
     const adz_context *context;
     int threads, precision, products;
-    bool deterministic, grad_enabled;
+    bool deterministic, recomputing, grad_enabled;
 } adzi_plan_settings;
 
 struct adz_plan {

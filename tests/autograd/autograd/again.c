@@ -42,6 +42,25 @@ static void the_bits_are_those_of_a_kept_input(void **state)
     }
 }
 
+/* The setting is off by default, belongs to the context and says what it was before. */
+static void the_setting_belongs_to_the_context(void **state)
+{
+    (void)state;
+    assert_true(adz_is_recomputing()); /* by the set-up of the test */
+    adz_context *inherits = adz_context_new();
+    assert_null(adz_context_use(inherits));
+    assert_true(adz_set_recomputing(false));
+    assert_false(adz_is_recomputing());
+    assert_ptr_equal(adz_context_use(NULL), inherits);
+    assert_true(adz_is_recomputing());
+    adz_context_free(&inherits);
+    assert_true(adz_set_recomputing(false));
+    adz_tensor *w = drawn(ADZ_SHAPE(OUT, WIDTH), ADZ_F32);
+    adz_tensor *z = adz_linear(adz_silu(drawn(ADZ_SHAPE(ROWS, WIDTH), ADZ_F32)), w, ADZ_NONE);
+    assert_non_null(z->node->inputs[0].saved);
+    assert_false(adz_set_recomputing(true));
+}
+
 /* Small results, and products with little work for each element. */
 static void what_would_not_pay_is_saved(void **state)
 {
@@ -316,7 +335,7 @@ static void a_backward_takes_no_more_memory(void **state)
     const network n = network_new(ADZ_F32);
     const size_t one = ROWS * WIDTH * sizeof(float);
     const size_t again = growth(&n), after = bytes_after_readers(&n);
-    adzi_again_from.bytes = SIZE_MAX;
+    adz_set_recomputing(false);
     assert_true(again <= growth(&n) + one + one / 8);
     assert_true(after <= bytes_after_readers(&n) + one + one / 8);
     adz_set_num_threads(0);
@@ -346,6 +365,7 @@ int again_tests(void)
 {
     const struct CMUnitTest tests[] = {
         AGAIN(the_bits_are_those_of_a_kept_input),
+        AGAIN(the_setting_belongs_to_the_context),
         AGAIN(what_would_not_pay_is_saved),
         AGAIN(only_one_of_two_in_a_row),
         AGAIN(a_write_is_refused),

@@ -7,20 +7,19 @@
 
 enum { ROWS = 300, WIDTH = 64, OUT = 72, SMALL = 8 }; /* x has 76 kB in f32 */
 
-/* Small networks, in which each element still has some work. */
-static inline int lower_limits(void **state)
+static inline int begin_recomputing(void **state)
 {
-    adzi_again_from = (adzi_again_limits){ .bytes = 1 << 16, .work = 64 };
+    adz_set_recomputing(true);
     return open_scope(state);
 }
 
-static inline int restore_limits(void **state)
+static inline int end_recomputing(void **state)
 {
-    adzi_again_from = (adzi_again_limits){ .bytes = 1 << 20, .work = 512 };
+    adz_set_recomputing(false);
     return close_scope(state);
 }
 
-#define AGAIN(f) cmocka_unit_test_setup_teardown(f, lower_limits, restore_limits)
+#define AGAIN(f) cmocka_unit_test_setup_teardown(f, begin_recomputing, end_recomputing)
 
 /* ---- what can be computed again -------------------------------------------------------------- */
 

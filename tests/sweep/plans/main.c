@@ -57,6 +57,7 @@ static void restore_settings(void)
     adz_set_memory_limit(8 << 20);
     adz_set_grad_enabled(true);
     adz_set_deterministic(false);
+    adz_set_recomputing(false);
     adz_set_debug(false);
     adz_set_anomaly_enabled(false);
     adz_set_matmul_precision(ADZ_MATMUL_HIGHEST);

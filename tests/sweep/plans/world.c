@@ -125,9 +125,9 @@ adz_tensor *world_step(void *user)
 
 static uint64_t digest_mode(uint64_t digest)
 {
-    const int modes[] = { adz_is_grad_enabled(), adz_is_deterministic(), adz_get_num_threads(),
-        (int)adz_get_matmul_precision(), (int)adz_get_products(), adz_is_debug(),
-        adz_is_anomaly_enabled() };
+    const int modes[] = { adz_is_grad_enabled(), adz_is_deterministic(), adz_is_recomputing(),
+        adz_get_num_threads(), (int)adz_get_matmul_precision(), (int)adz_get_products(),
+        adz_is_debug(), adz_is_anomaly_enabled() };
     return digest_bytes(digest, modes, sizeof modes);
 }
 
