@@ -258,9 +258,6 @@ static void what_changes_makes_a_plan_anew(void **state)
     adz_set_deterministic(!adz_is_deterministic());
     assert_made_anew(&n, plan, "other rules for products");
     adz_set_deterministic(!adz_is_deterministic());
-    adz_set_recomputing(true);
-    assert_made_anew(&n, plan, "activations that are computed again");
-    adz_set_recomputing(false);
     adz_set_matmul_precision(ADZ_MATMUL_HIGHEST);
     adz_set_products(ADZ_PRODUCTS_OWN);
     adz_set_num_threads(0);

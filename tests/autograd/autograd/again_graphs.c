@@ -136,6 +136,7 @@ static void a_refused_request_changes_nothing(void **state)
 typedef struct {
     const network *n;
     const producer *made_by;
+    int calls;
 } planned;
 
 static adz_tensor *gradient_of_w(void *user)
@@ -153,7 +154,7 @@ static void a_plan_has_the_same_bits(void **state)
     adz_plan *plans[N_PRODUCERS];
     planned functions[N_PRODUCERS];
     for (int k = 0; k < N_PRODUCERS - 1; ++k) {
-        functions[k] = (planned){ &n, &producers[k] };
+        functions[k] = (planned){ &n, &producers[k], 0 };
         plans[k] = adz_plan_new(gradient_of_w, &functions[k], NULL);
         assert_non_null(plans[k]);
     }
@@ -169,6 +170,28 @@ static void a_plan_has_the_same_bits(void **state)
             (size_t)eager[k]->numel * sizeof(float));
         adz_plan_free(&plans[k]);
     }
+}
+
+static adz_tensor *counted_call(void *user)
+{
+    ++((planned *)user)->calls;
+    return gradient_of_w(user);
+}
+
+static void the_setting_makes_a_plan_anew(void **state)
+{
+    (void)state;
+    const network n = network_new(ADZ_F32);
+    planned p = { .n = &n, .made_by = &producers[0] };
+    adz_plan *plan = adz_plan_new(counted_call, &p, NULL);
+    assert_int_equal(adz_plan_run(plan), ADZ_OK);
+    const int captured = p.calls;
+    assert_int_equal(adz_plan_run(plan), ADZ_OK);
+    assert_int_equal(p.calls, captured);
+    adz_set_recomputing(false);
+    assert_int_equal(adz_plan_run(plan), ADZ_OK);
+    assert_true(p.calls > captured);
+    adz_plan_free(&plan);
 }
 
 static void anomaly_mode_sees_no_difference(void **state)
@@ -236,6 +259,7 @@ int again_graphs_tests(void)
         AGAIN(second_gradients_have_the_same_bits),
         AGAIN(a_refused_request_changes_nothing),
         AGAIN(a_plan_has_the_same_bits),
+        AGAIN(the_setting_makes_a_plan_anew),
         AGAIN(anomaly_mode_sees_no_difference),
         AGAIN(hooks_of_the_result_run),
     };
