@@ -46,5 +46,5 @@ bool adz_set_recomputing(bool on)
 
 bool adz_is_recomputing(void)
 {
-    return atomic_load_explicit(&adzi_self()->context->recomputing, memory_order_relaxed);
+    return adzi_recomputes(adzi_self()->context);
 }

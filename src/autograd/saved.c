@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "autograd/node.h"
+#include "base/context.h"
 
 /* Note [Inputs that are computed again]
  *
@@ -40,8 +41,9 @@ enum {
 
 bool adzi_is_worth_again(const adz_tensor *t)
 {
-    return (size_t)t->numel * adzi_item_size(t) >= AGAIN_BYTES && adz_is_recomputing() &&
-           adzi_self()->tracer == NULL;
+    const adzi_thread *thread = adzi_self();
+    return (size_t)t->numel * adzi_item_size(t) >= AGAIN_BYTES &&
+           adzi_recomputes(thread->context) && thread->tracer == NULL;
 }
 
 /* ---- saving ------------------------------------------------------------------------------------

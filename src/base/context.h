@@ -31,4 +31,10 @@ static inline bool adzi_is_medium(const adz_context *context)
            ADZ_MATMUL_MEDIUM;
 }
 
+/** Whether activations are computed again, see adz_set_recomputing. */
+static inline bool adzi_recomputes(const adz_context *context)
+{
+    return atomic_load_explicit(&context->recomputing, memory_order_relaxed);
+}
+
 #endif
