@@ -61,6 +61,7 @@ size_t adzi_plan_blocks_remove(adzi_plan_blocks *blocks, const char *begin)
         return SIZE_MAX;
     }
     const size_t block = blocks->live[at - 1].block;
+    blocks->all[block].ended = true;
     blocks->all[block].freed = !blocks->all[block].fixed;
     --blocks->n_live;
     memmove(

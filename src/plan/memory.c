@@ -15,12 +15,15 @@ static size_t rounded(size_t bytes)
     return (bytes + ADZI_ALIGNMENT - 1) / ADZI_ALIGNMENT * ADZI_ALIGNMENT;
 }
 
-/* The larger block comes first, and of two equal ones that which is used first. */
+/* The larger block comes first, and of two equal ones that which is used first. Blocks that are
+ * equal in both keep their order, since qsort need not be stable. */
 static int compare_sizes(const void *a, const void *b)
 {
     const adzi_plan_block *x = *(adzi_plan_block *const *)a, *y = *(adzi_plan_block *const *)b;
-    const int order = (x->bytes < y->bytes) - (x->bytes > y->bytes);
-    return order != 0 ? order : (x->first > y->first) - (x->first < y->first);
+    if (x->bytes != y->bytes) {
+        return x->bytes < y->bytes ? 1 : -1;
+    }
+    return x->first != y->first ? (x->first > y->first) - (x->first < y->first) : (x > y) - (x < y);
 }
 
 /* The blocks of a captured call while they are arranged: those of the run, hosts, and those that
@@ -81,6 +84,20 @@ static void insert(arrangement *p, adzi_plan_block *block)
     p->arranged[at] = block;
 }
 
+/* Whether a block of one number has ended within the call. */
+static bool is_number(const adzi_plan_block *block)
+{
+    return block->ended && block->bytes <= sizeof(double);
+}
+
+/* Reserves a location for the whole run. The fill that writes a number may then run before the
+ * launches around it, which form a chain. */
+static void keep_location(adzi_plan_block *block, const adzi_captured_call *call)
+{
+    block->first = 0;
+    block->last = (int64_t)call->n_launches;
+}
+
 /* Locations all blocks of the run. Returns the bytes of the plan's memory. */
 static size_t arrange_all(arrangement *p)
 {
@@ -113,7 +130,12 @@ bool adzi_plan_arrange(adzi_captured_call *call)
     };
     for (size_t i = 0; i < count; ++i) {
         adzi_plan_block *block = &p.all[i];
-        if (block->first >= 0 && block->freed) {
+        if (block->first >= 0 && is_number(block)) {
+            /* One that is in doubt does not move, and its location remains unused. Which of them
+             * are in doubt depends on addresses, and the memory of a plan must not. */
+            keep_location(block, call);
+            p.sorted[p.n_sorted++] = block;
+        } else if (block->first >= 0 && block->freed) {
             p.sorted[p.n_sorted++] = block;
         } else if (block->tensor && !block->fixed) {
             p.hosts[p.n_hosts++] = block;

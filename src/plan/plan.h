@@ -31,7 +31,8 @@ typedef struct adzi_plan_block {
     size_t bytes;
     bool stored;         /* kernels use it: a tensor's elements, or working memory */
     bool tensor;         /* they are a tensor's elements, which only kernels write */
-    bool freed;          /* before the function returned */
+    bool ended;          /* its owner gave it back before the function returned */
+    bool freed;          /* it has ended, and is not fixed */
     bool fixed;          /* it stays where it is, and is not freed */
     bool returned;       /* a result of the function lies in it */
     bool host_object;    /* not for kernels alone, but a kernel refers to it */

@@ -34,7 +34,8 @@ static adzi_plan_block *add(memory *m, size_t bytes, int64_t first, int64_t last
 /* A block that ends within the call. */
 static void add_of_run(memory *m, size_t bytes, int64_t first, int64_t last)
 {
-    add(m, bytes, first, last)->freed = true;
+    adzi_plan_block *b = add(m, bytes, first, last);
+    b->ended = b->freed = true;
 }
 
 static void arrange(memory *m)
@@ -118,6 +119,45 @@ static void blocks_lie_in_tensors_that_are_written_later(void **state)
     assert_int_equal(m.call.memory_bytes, 384);
 }
 
+/* The fill of a number may then run earlier, and no other block lies where it writes. */
+static void numbers_keep_their_location(void **state)
+{
+    (void)state;
+    memory m = { .call = { .n_launches = 9 } };
+    add(&m, 256, 5, 9); /* lives longer than the call */
+    add_of_run(&m, 128, 0, 2);
+    add_of_run(&m, 8, 3, 3);
+    add_of_run(&m, 4, 4, 4);
+    add_of_run(&m, 9, 3, 3); /* more than a number */
+    arrange(&m);
+    assert_offsets(&m, (size_t[]){ 9999, 0, 0, 64, 0 });
+    const size_t none = ADZI_PLAN_MEMORY;
+    const size_t hosts[] = { none, 0, none, none, 0 };
+    for (size_t i = 0; i < m.call.blocks.count; ++i) {
+        assert_true(m.blocks[i].host == hosts[i]);
+    }
+    assert_int_equal(m.call.memory_bytes, 128);
+}
+
+/* An address that may be another word keeps a number where it is. Whether it may depends on where
+ * the number happens to lie, so the memory of the plan has to be as large in both cases. */
+static void numbers_in_doubt_change_no_memory(void **state)
+{
+    (void)state;
+    for (int doubt = 0; doubt < 8; ++doubt) {
+        memory m = { .call = { .n_launches = 9 } };
+        add_of_run(&m, 128, 0, 9);
+        for (int i = 0; i < 3; ++i) {
+            add_of_run(&m, sizeof(float), 2 * i, 2 * i + 1);
+            adzi_plan_block *number = &m.blocks[1 + i];
+            number->fixed = doubt >> i & 1;
+            number->freed = !number->fixed;
+        }
+        arrange(&m);
+        assert_int_equal(m.call.memory_bytes, 128 + 3 * 64);
+    }
+}
+
 /* Two blocks of one location that are in use at the same time. */
 static bool clash(const adzi_plan_block *a, const adzi_plan_block *b)
 {
@@ -136,7 +176,7 @@ static void no_two_blocks_clash(void **state)
             seed = seed * 1664525 + 1013904223;
             const int64_t first = seed >> 27;
             adzi_plan_block *b = add(&m, (seed >> 8) % 500, first, first + (seed >> 20) % 8);
-            b->freed = i % 5 != 0;
+            b->ended = b->freed = i % 5 != 0;
         }
         arrange(&m);
         for (size_t i = 0; i < MOST_BLOCKS; ++i) {
@@ -429,6 +469,8 @@ int main(void)
         cmocka_unit_test(of_equal_blocks_the_earlier_comes_first),
         cmocka_unit_test(a_gap_may_be_filled_exactly),
         cmocka_unit_test(blocks_lie_in_tensors_that_are_written_later),
+        cmocka_unit_test(numbers_keep_their_location),
+        cmocka_unit_test(numbers_in_doubt_change_no_memory),
         cmocka_unit_test(no_two_blocks_clash),
         cmocka_unit_test(refused_memory_is_noted),
         cmocka_unit_test(references_follow_their_blocks),

@@ -69,6 +69,17 @@ static adz_tensor *halves(const void *what)
     return adz_add(top, middle);
 }
 
+/* Numbers that are filled in while the memory of an earlier result is free. */
+static adz_tensor *numbers(const void *what)
+{
+    const operands *o = what;
+    adz_tensor *h = adz_exp(adz_mul(o->x, o->y));
+    for (int i = 0; i < 4; ++i) {
+        h = adz_sub(adz_number_sub(i, h), o->x);
+    }
+    return h;
+}
+
 /* Fills the first row of what earlier launches have written and read. The fill has to stay behind
  * them. */
 static adz_tensor *filled(const void *what)
@@ -207,6 +218,7 @@ static void launches_of_all_kinds(void **state)
     (void)state;
     assert_true(compare(of_all_kinds, ADZ_F32) >= 4);
     assert_true(compare(of_all_kinds, ADZ_F64) >= 4);
+    assert_true(compare(numbers, ADZ_F32) >= 10);
 }
 
 static void changes_in_place(void **state)
