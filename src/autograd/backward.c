@@ -274,7 +274,7 @@ static __attribute__((noinline)) adz_status run_grad(const wish *w, const adz_ba
     }
     for (size_t i = 0; ok && i < w->n_inputs; ++i) {
         if (run->found[i] != NULL) {
-            run->found[i]->is_zero = false; /* the program may write to it */
+            adzi_may_be_written(run->found[i]);
         }
         w->results[i] =
             run->found[i] != NULL ? adzi_borrow(run->thread, run->found[i]) : adz_none();

@@ -122,7 +122,7 @@ adz_status adzi_hooks_run(const char *op, const adzi_hook_list *list, adz_tensor
     if (list->count > 0 && adzi_is_captured(op, calls_back)) {
         return ADZ_ERR_STATE;
     }
-    (*grad)->is_zero = false; /* the program may write to it */
+    adzi_may_be_written(*grad);
     for (size_t i = 0; i < list->count; ++i) {
         size_t mark = thread->n_temporaries;
         adz_tensor *t = list->hooks[i].call(*grad, list->hooks[i].user);

@@ -172,7 +172,7 @@ static void install_sum(adzi_leaf_slot *slot)
     if (slot->grad == NULL) {
         return;
     }
-    slot->grad->is_zero = false; /* the program may write to it */
+    adzi_may_be_written(slot->grad);
     if (*grad == NULL) {
         *grad = slot->grad;
         slot->grad = NULL;

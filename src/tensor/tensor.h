@@ -62,6 +62,7 @@ struct adz_tensor {
     bool is_one : 1;  /* every element is 1, also for a plan: products with it are left out */
     bool is_zero : 1; /* every element is 0, also for a plan: products with it are zeros. False for
                        what a program gets, which it may write to */
+    bool is_unit : 1; /* see adzi_unit_column */
     bool joined;      /* a storage follows in the same block; see adzi_home */
     uint32_t history; /* the history of the storage when `node` was set */
     uint16_t result;  /* the index of the tensor among the results of `node` */
@@ -92,11 +93,26 @@ static inline bool adzi_is_none(const adz_tensor *t)
     return t == &adzi_none;
 }
 
+/** The program may write to a tensor, so nothing is known of its elements any more. */
+static inline void adzi_may_be_written(adz_tensor *t)
+{
+    t->is_zero = t->is_unit = false;
+}
+
 /** Bytes of one element. */
 static inline size_t adzi_item_size(const adz_tensor *t)
 {
     static const uint8_t bytes[] = { 4, 8, 4, 8, 1, 1, 2, 2 }; /* in the order of adz_dtype */
     return bytes[t->dtype];
+}
+
+/** The column c in which each row of a tensor is 1, if `is_unit` is true. The other columns are 0.
+ * The row, of n elements, is a slice of the 2 n - 1 numbers in the storage, of which the middle one
+ * is 1. A product of such rows with a matrix is the matrix's row c, also for a plan. */
+static inline int64_t adzi_unit_column(const adz_tensor *t)
+{
+    const int64_t item = (int64_t)adzi_item_size(t);
+    return t->sizes[t->rank - 1] - 1 - (t->data - (const char *)t->storage->data) / item;
 }
 
 static inline bool adzi_is_float(adz_dtype dtype)

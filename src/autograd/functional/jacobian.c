@@ -4,6 +4,7 @@
 
 #include "autograd/functional/functional.h"
 #include "base/capture.h"
+#include "tensor/copy.h"
 
 /* How many passes a tensor needs: one for each element, or for each column. */
 static int64_t passes_of(const adzi_functional *f, const adz_tensor *t)
@@ -21,11 +22,19 @@ static int64_t passes_of_all(const adzi_functional *f, adz_tensor *const *tensor
 }
 
 /* 2 n - 1 numbers, of which the middle one is 1 and the others 0. Each vector of n elements of
- * which one is 1 is a slice of it. */
-static adz_tensor *slices_for(const adz_tensor *t, int64_t n)
+ * which one is 1 is a slice of it. The host writes them, so a plan has no launches for them. */
+static adz_tensor *slices_for(const adzi_functional *f, const adz_tensor *t, int64_t n)
 {
-    adz_tensor *indices = adz_arange(0, (double)(n > 0 ? 2 * n - 1 : 0), 1, ADZ_I64);
-    return adz_to(adz_eq_number(indices, (double)(n - 1)), (adz_dtype)t->dtype);
+    const int64_t size = n > 0 ? 2 * n - 1 : 0;
+    const size_t item = adzi_item_size(t);
+    const adz_tensor *numbers = adzi_scratch(f->op, (adz_dtype)t->dtype, 1, &size);
+    if (numbers == NULL) {
+        return NULL;
+    }
+    for (int64_t i = 0; i < size; ++i) {
+        adzi_encode((adz_dtype)t->dtype, i == n - 1, numbers->data + (size_t)i * item);
+    }
+    return adz_tensor_from(numbers->data, ADZ_SHAPE(size), (adz_dtype)t->dtype);
 }
 
 /* The vector of pass `e` of n for t. */
@@ -34,7 +43,14 @@ static adz_tensor *vector_of(
 {
     adz_tensor *one = adz_narrow(slices, 0, n - 1 - e, n);
     const adz_shape shape = adz_shape_of(t->rank, t->sizes);
-    return f->rows ? adz_expand(one, shape) : adz_reshape(one, shape);
+    if (!f->rows) {
+        return adz_reshape(one, shape);
+    }
+    adz_tensor *rows = adz_expand(one, shape);
+    if (rows != NULL) {
+        rows->is_unit = true;
+    }
+    return rows;
 }
 
 /* ---- the passes ------------------------------------------------------------------------------ */
@@ -48,7 +64,7 @@ static bool make_passes(adzi_functional *f, pass go, adz_tensor *const *from, si
 {
     adz_tensor *vectors[ADZ_FUNCTION_INPUTS], *found[ADZ_FUNCTION_INPUTS];
     const int64_t count = passes_of(f, from[k]);
-    adz_tensor *slices = slices_for(from[k], count);
+    adz_tensor *slices = slices_for(f, from[k], count);
     for (size_t i = 0; i < n; ++i) {
         vectors[i] = ADZ_NONE;
     }

@@ -38,7 +38,7 @@ bool adzi_begin_inplace(adzi_call *call, bool needs_old)
     adz_tensor *x = call->in[0];
     const char *op = call->op->name;
     call->inplace = true;
-    x->is_zero = false;
+    adzi_may_be_written(x);
     if (call->record && x->node == NULL && x->requires_grad) {
         adzi_error(op, ADZ_ERR_INPLACE,
             "%s_ would change x%s, a leaf that wants a gradient; use adz_%s, which returns a new "

@@ -132,6 +132,34 @@ static void plans_replay_jacobians(void **state)
     adz_module_free(&c.net);
 }
 
+static adz_tensor *value(void *user)
+{
+    captured *c = user;
+    return adz_detach(apply(c->x, c->net));
+}
+
+/* The launches of a plan. */
+static size_t launches_of(adz_plan_function function, captured *c)
+{
+    adz_plan *plan = adz_plan_new(function, c, NULL);
+    adz_plan_info info;
+    assert_int_equal(adz_plan_run(plan), ADZ_OK);
+    assert_int_equal(adz_plan_info_get(plan, &info, sizeof info), ADZ_OK);
+    assert_true(info.captured);
+    adz_plan_free(&plan);
+    return info.launches;
+}
+
+/* A pass of a single layer copies a row of the weight. Its unit vector takes no launch. */
+static void unit_vectors_are_not_multiplied(void **state)
+{
+    (void)state;
+    captured c = { adz_linear_new(3, 2, NULL), adz_randn(ADZ_SHAPE(1, 3), ADZ_F32),
+        ADZ_JACOBIAN_REVERSE };
+    assert_int_equal(launches_of(tangent, &c), launches_of(value, &c) + 2);
+    adz_module_free(&c.net);
+}
+
 /* An operator that gives its input, and looks at the gradients that come back. */
 static int gradients_seen, zeros_seen;
 
@@ -305,6 +333,8 @@ const struct CMUnitTest functional_graphs[N_FUNCTIONAL_GRAPHS] = {
         parameters_get_gradients_of_derivatives, functional_open, functional_close),
     cmocka_unit_test_setup_teardown(products_have_derivatives, functional_open, functional_close),
     cmocka_unit_test_setup_teardown(nothing_else_changes, functional_open, functional_close),
+    cmocka_unit_test_setup_teardown(
+        unit_vectors_are_not_multiplied, functional_open, functional_close),
     cmocka_unit_test_setup_teardown(plans_replay_jacobians, functional_open, functional_close),
     cmocka_unit_test_setup_teardown(tangents_multiply_no_zeros, functional_open, functional_close),
     cmocka_unit_test_setup_teardown(

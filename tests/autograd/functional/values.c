@@ -212,6 +212,31 @@ static void second_derivatives_of_several(void **state)
     assert_true(adz_item(p[0]) == 144 && adz_item(p[1]) == 216);
 }
 
+/* A row of the Jacobian is a row of the weight. A product with the unit vector would multiply the
+ * other rows by 0 and lose the sign of -0. */
+static void the_jacobian_of_a_layer_is_its_weight(void **state)
+{
+    (void)state;
+    for (adz_dtype dtype = ADZ_F32; dtype <= ADZ_F64; ++dtype) {
+        adz_module *layer = adz_linear_new(3, 4, NULL);
+        assert_int_equal(adz_module_to(layer, dtype), ADZ_OK);
+        adz_tensor *weight = adz_detach(adz_module_parameter(layer, "weight"));
+        adz_fill_(adz_narrow(adz_select(weight, 0, 2), 0, 1, 1), INFINITY);
+        adz_fill_(adz_select(weight, 0, 1), -0.0);
+        adz_tensor *before = adz_clone(weight);
+        for (int n = 1; n <= 9; n += 4) {
+            adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
+            o.mode = ADZ_JACOBIAN_REVERSE;
+            adz_tensor *j = adz_jacobian_rows(apply, adz_zeros(ADZ_SHAPE(n, 3), dtype), layer, &o);
+            assert_true(adz_equal(j, adz_expand(weight, ADZ_SHAPE(n, 4, 3))));
+            assert_true(signbit(adz_tensor_at(j, (int64_t[]){ n - 1, 1, 2 })));
+            adz_zero_(j);
+            assert_true(adz_equal(weight, before)); /* the Jacobian is no view of it */
+        }
+        adz_module_free(&layer);
+    }
+}
+
 const struct CMUnitTest functional_values[N_FUNCTIONAL_VALUES] = {
     cmocka_unit_test_setup_teardown(a_jacobian_by_hand, functional_open, functional_close),
     cmocka_unit_test_setup_teardown(products_by_hand, functional_open, functional_close),
@@ -224,4 +249,6 @@ const struct CMUnitTest functional_values[N_FUNCTIONAL_VALUES] = {
     cmocka_unit_test_setup_teardown(several_inputs_and_results, functional_open, functional_close),
     cmocka_unit_test_setup_teardown(
         second_derivatives_of_several, functional_open, functional_close),
+    cmocka_unit_test_setup_teardown(
+        the_jacobian_of_a_layer_is_its_weight, functional_open, functional_close),
 };

@@ -306,9 +306,30 @@ static adz_status gradient_of_equal_rows(adzi_node *node, adz_tensor **dx, adz_t
     return adzi_status(dx[X]);
 }
 
+/* Whether dx is a row of the weight: each row of g is one unit vector, and only x needs a
+ * gradient. */
+static bool takes_unit_rows(const adzi_node *node, const adz_tensor *g)
+{
+    const adz_tensor *w = node->inputs[WEIGHT].saved;
+    return g->is_unit && !adzi_needs(node, WEIGHT) && !adzi_needs(node, BIAS) && w != NULL &&
+           w->dtype == g->dtype;
+}
+
+/* dx of unit vectors: a view of the weight, without a product. */
+static adz_status gradient_of_unit_rows(adzi_node *node, adz_tensor **dx, const adz_tensor *g)
+{
+    adz_tensor *w = adzi_saved_input(node, WEIGHT);
+    adz_tensor *row = w != NULL ? adz_select(w, 0, adzi_unit_column(g)) : NULL;
+    dx[X] = row != NULL ? adz_expand(row, adzi_input_shape(node, X)) : NULL;
+    return adzi_status(dx[X]);
+}
+
 /* Runs if the gradients are not to be differentiated again. The kernels read a contiguous dy. */
 static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
+    if (takes_unit_rows(node, dy[0])) {
+        return gradient_of_unit_rows(node, dx, dy[0]);
+    }
     if (takes_equal_rows(node, dy[0])) {
         return gradient_of_equal_rows(node, dx, dy[0]);
     }
