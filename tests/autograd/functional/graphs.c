@@ -160,6 +160,26 @@ static void unit_vectors_are_not_multiplied(void **state)
     adz_module_free(&c.net);
 }
 
+static adz_tensor *sum_of_tanh(adz_tensor *x, void *user)
+{
+    (void)user;
+    return adz_sum(adz_tanh(x), ADZ_ALL_DIMS, ADZ_DROPDIM);
+}
+
+static adz_tensor *curvature(void *user)
+{
+    const captured *c = user;
+    return adz_hvp(sum_of_tanh, c->x, c->x, NULL, NULL);
+}
+
+/* The gradient of 1 - y^2 is that of a square, not of a product of two factors. */
+static void the_second_derivative_of_tanh_takes_few_launches(void **state)
+{
+    (void)state;
+    captured c = { NULL, adz_randn(ADZ_SHAPE(8), ADZ_F64), ADZ_JACOBIAN_AUTO };
+    assert_int_equal(launches_of(curvature, &c), 12);
+}
+
 /* An operator that gives its input, and looks at the gradients that come back. */
 static int gradients_seen, zeros_seen;
 
@@ -335,6 +355,8 @@ const struct CMUnitTest functional_graphs[N_FUNCTIONAL_GRAPHS] = {
     cmocka_unit_test_setup_teardown(nothing_else_changes, functional_open, functional_close),
     cmocka_unit_test_setup_teardown(
         unit_vectors_are_not_multiplied, functional_open, functional_close),
+    cmocka_unit_test_setup_teardown(
+        the_second_derivative_of_tanh_takes_few_launches, functional_open, functional_close),
     cmocka_unit_test_setup_teardown(plans_replay_jacobians, functional_open, functional_close),
     cmocka_unit_test_setup_teardown(tangents_multiply_no_zeros, functional_open, functional_close),
     cmocka_unit_test_setup_teardown(

@@ -13,7 +13,7 @@ KERNEL_TABLE_PRODUCT(tanh_backward);
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *y = adzi_saved_result(node, 0);
-    dx[0] = adz_mul(dy[0], adz_number_sub(1, adz_mul(y, y)));
+    dx[0] = adz_mul(dy[0], adz_number_sub(1, adz_square(y)));
     return adzi_status(dx[0]);
 }
 
