@@ -260,7 +260,8 @@ ADZ_API adz_status adz_autograd_grad(adz_tensor *const *outputs, adz_tensor *con
 /* ---- hooks and checks --------------------------------------------------------------------- */
 
 /**
- * A hook: it sees a gradient before the gradient is used, and may replace it.
+ * A hook: it sees a gradient before the gradient is used, and may replace it. It does not write to
+ * the gradient, which may share its elements with a weight or with other gradients.
  *
  * @param grad  the gradient, borrowed
  * @param user  the pointer given to adz_register_hook
