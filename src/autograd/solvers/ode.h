@@ -10,6 +10,7 @@
 #define ADZI_AUTOGRAD_SOLVERS_ODE_H
 
 #include "autograd/solvers/equation.h"
+#include "autograd/solvers/weighted.h"
 
 /** One solution, in its first run or in a backward. */
 typedef struct adzi_ode {
@@ -38,9 +39,17 @@ typedef struct adzi_ode_span {
 typedef struct adzi_ode_move {
     adz_tensor *y0, *y1, *error;
     adz_tensor *first,
-        *last;            /* f at the begin, and at the end if the method computes it; or NULL */
-    adz_tensor *dense[4]; /* the coefficients of the dense output; the last may be NULL */
+        *last; /* f at the begin, and at the end if the method computes it; or NULL */
+    adz_tensor *k[ADZI_WEIGHTED_TERMS]; /* the stages, n_stages of them */
+    int n_stages;
+    /* The dense output at the part p of the step, from 0 to 1, with q = 1 - p, is
+     * y0 + h sum_i k[i] (w_i0 p + w_i1 p q + w_i2 p^2 q + w_i3 p^2 q^2) with w_ic = weight(c, i).
+     */
+    double (*weight)(int c, int i);
+    const adzi_ode_span *span; /* its length is h; NULL: h is 1 */
 } adzi_ode_move;
+
+enum { ADZI_ODE_DENSE = 4 };
 
 /** The span of step k of the grid. False with the error recorded. */
 bool adzi_ode_span_of(const adzi_ode *ode, int64_t k, adzi_ode_span *span);
@@ -48,20 +57,15 @@ bool adzi_ode_span_of(const adzi_ode *ode, int64_t k, adzi_ode_span *span);
 /** f(t, y). */
 adz_tensor *adzi_ode_slope(const adzi_ode *ode, adz_tensor *t, adz_tensor *y);
 
-/**
- * One step from y. `move->first` may be known. With `dense`, the coefficients of the dense output
- * are computed, too.
- */
+/** One step from y. `move->first` may be known. */
 bool adzi_ode_step(
-    const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y, bool dense, adzi_ode_move *move);
+    const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y, adzi_ode_move *move);
 bool adzi_ode_rodas(
-    const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y, bool dense, adzi_ode_move *move);
+    const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y, adzi_ode_move *move);
 
-/** sum_i a[i] k[i], where a[i] is not 0. */
-adz_tensor *adzi_ode_sum(adz_tensor *const *k, const double *a, int n);
-
-/** y + h s. */
-adz_tensor *adzi_ode_advance(const adzi_ode_span *span, adz_tensor *y, adz_tensor *s);
+/** y + h sum_i a[i] k[i], where a[i] is not 0. If y is NULL, it is 0. */
+adz_tensor *adzi_ode_advance(
+    const adzi_ode_span *span, adz_tensor *y, adz_tensor *const *k, const double *a, int n);
 
 /** h s. */
 adz_tensor *adzi_ode_scaled(const adzi_ode_span *span, adz_tensor *s);
@@ -69,11 +73,9 @@ adz_tensor *adzi_ode_scaled(const adzi_ode_span *span, adz_tensor *s);
 /** t + c h. */
 adz_tensor *adzi_ode_moment(const adzi_ode_span *span, double c);
 
-/** The dense output at `theta`, the part of the step from 0 to 1, with `rest` = 1 - theta. If both
- * are NULL, `part` stands for theta. They may have more dimensions than the state, for several
- * times. */
-adz_tensor *adzi_ode_dense(
-    const adzi_ode_move *move, adz_tensor *theta, adz_tensor *rest, double part);
+/** The dense output at the part `theta` of the step from 0 to 1. A tensor may have more dimensions
+ * than the state, for several times. If it is NULL, the number `part` stands for it. */
+adz_tensor *adzi_ode_dense(const adzi_ode_move *move, adz_tensor *theta, double part);
 
 /**
  * The states at the times that lie in step k, from time *next on, which becomes the time after
@@ -82,9 +84,6 @@ adz_tensor *adzi_ode_dense(
  */
 bool adzi_ode_states(const adzi_ode *ode, int64_t k, const adzi_ode_span *span,
     const adzi_ode_move *move, int64_t *next, adz_tensor **states, size_t *count);
-
-/** Whether step k needs the dense output for the times from `next` on. */
-bool adzi_ode_is_dense(const adzi_ode *ode, int64_t k, int64_t next);
 
 /** The value of the event's function at a time, on the host. */
 bool adzi_ode_sign(const adzi_ode *ode, double t, adz_tensor *y, double *value);

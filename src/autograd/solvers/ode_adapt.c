@@ -128,8 +128,7 @@ static bool look_for_event(
     run->sign = run->sign == 0 ? value : run->sign;
     if (found) {
         *over = true;
-        return adzi_ode_step(ode, span, run->y, true, move) &&
-               adzi_ode_locate(ode, move, run->t, run->sign) &&
+        return adzi_ode_locate(ode, move, run->t, run->sign) &&
                adzi_ode_at_event(ode, span, move, run->found);
     }
     if (*over) {
@@ -177,8 +176,7 @@ static bool try_step(adzi_ode_run *run, int64_t k, double end, bool *over)
     ode->ends[k + 1] = stops ? stop : run->t + run->h;
     ode->n_steps = k + 1;
     *over = stops && stop == end;
-    if (!adzi_ode_span_of(ode, k, &span) ||
-        !adzi_ode_step(ode, &span, run->y, adzi_ode_is_dense(ode, k, run->next), &move)) {
+    if (!adzi_ode_span_of(ode, k, &span) || !adzi_ode_step(ode, &span, run->y, &move)) {
         return false;
     }
     const double error = size_of(&ode->o, move.error, run->y, move.y1);

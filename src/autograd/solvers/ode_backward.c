@@ -151,13 +151,11 @@ static bool pull_step(pull *p, int64_t k, adz_tensor *y, int64_t first)
     adzi_ode_span span;
     adzi_ode_move move = { .first = NULL };
     size_t n;
-    const bool event = has_event(p) && k == ode->n_steps - 1;
     const bool before = adz_set_grad_enabled(true);
     ode->graph = true;
     p->targets[0] = adzi_equation_leaf(y);
     bool good = p->targets[0] != NULL && adzi_ode_span_of(ode, k, &span) &&
-                adzi_ode_step(
-                    ode, &span, p->targets[0], event || adzi_ode_is_dense(ode, k, first), &move) &&
+                adzi_ode_step(ode, &span, p->targets[0], &move) &&
                 collect(p, k, &span, &move, first, &n);
     adz_set_grad_enabled(before);
     ode->graph = false;
@@ -193,7 +191,7 @@ static bool pull_segment(pull *p, int64_t from, int64_t to, adz_tensor **states,
         adzi_ode_span span;
         adzi_ode_move move = { .first = NULL };
         if (!adzi_ode_span_of(ode, k, &span) ||
-            !adzi_ode_step(ode, &span, states[k - from], false, &move) ||
+            !adzi_ode_step(ode, &span, states[k - from], &move) ||
             !adzi_survive(ode->e.op, here, &move.y1, 1)) {
             return false;
         }
@@ -250,8 +248,7 @@ bool adzi_ode_replay(const adzi_ode *ode, adz_tensor *y, adz_tensor **list, size
         adzi_ode_span span;
         const bool last = event && k == ode->n_steps - 1;
         move = (adzi_ode_move){ .first = move.last };
-        if (!adzi_ode_span_of(ode, k, &span) ||
-            !adzi_ode_step(ode, &span, y, last || adzi_ode_is_dense(ode, k, next), &move)) {
+        if (!adzi_ode_span_of(ode, k, &span) || !adzi_ode_step(ode, &span, y, &move)) {
             return false;
         }
         if (last) {

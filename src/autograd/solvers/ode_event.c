@@ -29,7 +29,7 @@ bool adzi_ode_locate(adzi_ode *ode, const adzi_ode_move *move, double begin, dou
     for (int i = 0; i < MOST_HALVINGS && high - low > 1e-16 && at_high != 0; ++i) {
         double part = low + (high - low) * at_low / (at_low - at_high);
         part = part > low && part < high && i < MOST_HALVINGS / 2 ? part : (low + high) / 2;
-        if (!adzi_ode_sign(ode, begin + part * h, adzi_ode_dense(move, NULL, NULL, part), &value)) {
+        if (!adzi_ode_sign(ode, begin + part * h, adzi_ode_dense(move, NULL, part), &value)) {
             return false;
         }
         if (value * sign > 0) {
@@ -55,7 +55,7 @@ static adz_tensor *event_value(const adzi_ode *ode, const adzi_ode_span *span,
     adz_tensor *passed = adz_sub(t, span->t);
     adz_tensor *theta =
         span->h != NULL ? adz_div(passed, span->h) : adz_mul_number(passed, 1 / span->length);
-    *y = theta != NULL ? adzi_ode_dense(move, theta, adz_number_sub(1, theta), 0) : NULL;
+    *y = theta != NULL ? adzi_ode_dense(move, theta, 0) : NULL;
     adz_tensor *lead[] = { t, *y };
     return *y != NULL ? adzi_equation_number(&ode->event, lead, 2) : NULL;
 }

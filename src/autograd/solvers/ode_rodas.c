@@ -26,9 +26,9 @@ static const double c[STAGES][STAGES] = { { 0 }, { -5.6688 },
     { 7.496443313967647, -10.24680431464352, -33.99990352819905, 11.70890893206160 },
     { 8.083246795921522, -7.981132988064893, -31.52159432874371, 16.31930543123136,
         -6.058818238834054 } };
-static const double dense_a[5] = { 10.12623508344586, -7.487995877610167, -34.80091861555747,
+static const double dense_a[STAGES] = { 10.12623508344586, -7.487995877610167, -34.80091861555747,
     -7.992771707568823, 1.025137723295662 };
-static const double dense_b[5] = { -0.6762803392801253, 6.087714651680015, 16.43084320892478,
+static const double dense_b[STAGES] = { -0.6762803392801253, 6.087714651680015, 16.43084320892478,
     24.76722511418386, -6.594389125716872 };
 
 /* f as a function of one of its inputs, for its derivative. */
@@ -89,17 +89,24 @@ static adz_tensor *right_side(
 {
     adz_tensor *b = f;
     if (i > 0) {
-        adz_tensor *s = adzi_ode_sum(k, c[i], i);
+        adz_tensor *s = adzi_ode_advance(NULL, NULL, k, c[i], i);
         s = span->h != NULL ? adz_div(s, span->h) : adz_mul_number(s, 1 / span->length);
         b = adz_add(b, s);
     }
     return slope_in_time[i] != 0 ? adz_add_scaled(b, f_t, slope_in_time[i]) : b;
 }
 
-bool adzi_ode_rodas(
-    const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y, bool dense, adzi_ode_move *move)
+static double dense_weight(int function, int i)
 {
-    adz_tensor *k[STAGES], *at = y;
+    const double weights[ADZI_ODE_DENSE] = { i == STAGES - 1 ? 1 : a[STAGES - 1][i], dense_a[i],
+        dense_b[i], 0 };
+    return weights[function];
+}
+
+bool adzi_ode_rodas(
+    const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y, adzi_ode_move *move)
+{
+    adz_tensor **k = move->k, *f = move->first, *at = y;
     adz_tensor *f_t = slope_by_time(ode, span, y), *w = system_of(span, jacobian(ode, span, y));
     adz_tensor *values = w != NULL ? adz_detach(w) : NULL;
     adzi_lu factors;
@@ -107,9 +114,8 @@ bool adzi_ode_rodas(
         return false;
     }
     for (int i = 0; i < STAGES; ++i) {
-        adz_tensor *f = move->first;
         if (i > 0) {
-            at = adz_add(y, adzi_ode_sum(k, a[i], i));
+            at = adzi_ode_advance(NULL, y, k, a[i], i);
             f = adzi_ode_slope(ode, adzi_ode_moment(span, alpha[i]), at);
         }
         adz_tensor *b = f != NULL ? right_side(span, k, i, f, f_t) : NULL;
@@ -122,13 +128,7 @@ bool adzi_ode_rodas(
     }
     move->y1 = adz_add(at, k[STAGES - 1]);
     move->error = k[STAGES - 1];
-    move->last = NULL;
-    if (dense && move->y1 != NULL) {
-        move->dense[0] = adz_sub(move->y1, y);
-        move->dense[1] = adzi_ode_sum(k, dense_a, 5);
-        move->dense[2] = adzi_ode_sum(k, dense_b, 5);
-        move->dense[3] = NULL;
-        return move->dense[0] != NULL && move->dense[1] != NULL && move->dense[2] != NULL;
-    }
+    move->n_stages = STAGES;
+    move->weight = dense_weight;
     return move->y1 != NULL;
 }

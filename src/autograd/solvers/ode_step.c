@@ -29,28 +29,19 @@ adz_tensor *adzi_ode_slope(const adzi_ode *ode, adz_tensor *t, adz_tensor *y)
     return t != NULL && y != NULL ? adzi_equation_call(&ode->e, lead, 2) : NULL;
 }
 
-adz_tensor *adzi_ode_sum(adz_tensor *const *k, const double *a, int n)
-{
-    adz_tensor *sum = NULL;
-    for (int i = 0; i < n; ++i) {
-        if (a[i] != 0) {
-            sum = sum == NULL ? adz_mul_number(k[i], a[i]) : adz_add_scaled(sum, k[i], a[i]);
-            if (sum == NULL) {
-                return NULL;
-            }
-        }
-    }
-    return sum;
-}
-
 adz_tensor *adzi_ode_scaled(const adzi_ode_span *span, adz_tensor *s)
 {
     return span->h != NULL ? adz_mul(s, span->h) : adz_mul_number(s, span->length);
 }
 
-adz_tensor *adzi_ode_advance(const adzi_ode_span *span, adz_tensor *y, adz_tensor *s)
+adz_tensor *adzi_ode_advance(
+    const adzi_ode_span *span, adz_tensor *y, adz_tensor *const *k, const double *a, int n)
 {
-    return span->h != NULL ? adz_add(y, adz_mul(s, span->h)) : adz_add_scaled(y, s, span->length);
+    if (span == NULL || span->h == NULL) {
+        return adzi_weighted_sum(y, span != NULL ? span->length : 1, k, a, n);
+    }
+    adz_tensor *s = adz_mul(adzi_weighted_sum(NULL, 1, k, a, n), span->h);
+    return y != NULL ? adz_add(y, s) : s;
 }
 
 adz_tensor *adzi_ode_moment(const adzi_ode_span *span, double c)
@@ -66,8 +57,8 @@ static bool stages(const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y
     int n, const double *c, const double (*a)[STAGES], adz_tensor **end)
 {
     for (int i = 1; i < n; ++i) {
-        adz_tensor *s = a != NULL ? adzi_ode_sum(k, a[i], i) : adz_mul_number(k[i - 1], c[i]);
-        *end = s != NULL ? adzi_ode_advance(span, y, s) : NULL;
+        *end = a != NULL ? adzi_ode_advance(span, y, k, a[i], i)
+                         : adzi_ode_advance(span, y, &k[i - 1], &c[i], 1);
         k[i] = adzi_ode_slope(ode, adzi_ode_moment(span, c[i]), *end);
         if (k[i] == NULL) {
             return false;
@@ -76,61 +67,42 @@ static bool stages(const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y
     return true;
 }
 
-/* The dense output is y0 + p (d + q (b + p (c + q e))) with p = theta and q = 1 - theta. */
-static bool hermite(
-    const adzi_ode_span *span, adz_tensor *first, adz_tensor *last, adzi_ode_move *move)
+/* The dense output in the functions of ode.h. */
+static double dense_weight(int c, int i)
 {
-    adz_tensor **d = move->dense;
-    d[0] = adz_sub(move->y1, move->y0);
-    d[1] = adz_sub(adzi_ode_scaled(span, first), d[0]);
-    d[2] = adz_sub(adz_sub(d[0], adzi_ode_scaled(span, last)), d[1]);
-    d[3] = NULL;
-    return d[2] != NULL;
+    const double b = dp_a[STAGES - 1][i], first = i == 0, last = i == STAGES - 1;
+    return c == 0 ? b : c == 1 ? first - b : c == 2 ? 2 * b - first - last : dp_dense[i];
 }
 
 static bool dormand_prince(
-    const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y, bool dense, adzi_ode_move *move)
+    const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y, adzi_ode_move *move)
 {
-    adz_tensor *k[STAGES] = { move->first };
+    adz_tensor **k = move->k;
     if (!stages(ode, span, y, k, STAGES, dp_c, dp_a, &move->y1)) {
         return false;
     }
     move->last = k[STAGES - 1];
-    move->error = NULL;
-    if (!ode->fixed) {
-        adz_tensor *s = adzi_ode_sum(k, dp_error, STAGES);
-        move->error = s != NULL ? adzi_ode_scaled(span, s) : NULL;
-        if (move->error == NULL) {
-            return false;
-        }
-    }
-    if (dense) {
-        adz_tensor *s = adzi_ode_sum(k, dp_dense, STAGES);
-        return s != NULL && hermite(span, k[0], k[STAGES - 1], move) &&
-               (move->dense[3] = adzi_ode_scaled(span, s)) != NULL;
-    }
-    return true;
+    move->weight = dense_weight;
+    move->n_stages = STAGES;
+    move->span = span;
+    move->error =
+        ode->fixed || ode->graph ? NULL : adzi_ode_advance(span, NULL, k, dp_error, STAGES);
+    return move->error != NULL || ode->fixed || ode->graph;
 }
 
 static bool classical(
-    const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y, bool dense, adzi_ode_move *move)
+    const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y, adzi_ode_move *move)
 {
-    adz_tensor *k[4] = { move->first }, *end;
-    if (!stages(ode, span, y, k, 4, rk_c, NULL, &end)) {
+    adz_tensor *end;
+    if (!stages(ode, span, y, move->k, 4, rk_c, NULL, &end)) {
         return false;
     }
-    adz_tensor *s = adzi_ode_sum(k, rk_weights, 4);
-    move->y1 = s != NULL ? adzi_ode_advance(span, y, s) : NULL;
-    move->last = move->error = NULL;
-    if (move->y1 != NULL && dense) {
-        move->last = adzi_ode_slope(ode, adzi_ode_moment(span, 1), move->y1);
-        return move->last != NULL && hermite(span, k[0], move->last, move);
-    }
+    move->y1 = adzi_ode_advance(span, y, move->k, rk_weights, 4);
     return move->y1 != NULL;
 }
 
 bool adzi_ode_step(
-    const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y, bool dense, adzi_ode_move *move)
+    const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y, adzi_ode_move *move)
 {
     move->y0 = y;
     if (move->first == NULL) {
@@ -139,27 +111,78 @@ bool adzi_ode_step(
     if (move->first == NULL) {
         return false;
     }
-    return ode->o.method == ADZ_ODE_RODAS4 ? adzi_ode_rodas(ode, span, y, dense, move)
-           : ode->o.method == ADZ_ODE_RK4  ? classical(ode, span, y, dense, move)
-                                           : dormand_prince(ode, span, y, dense, move);
+    move->k[0] = move->first;
+    return ode->o.method == ADZ_ODE_RODAS4 ? adzi_ode_rodas(ode, span, y, move)
+           : ode->o.method == ADZ_ODE_RK4  ? classical(ode, span, y, move)
+                                           : dormand_prince(ode, span, y, move);
 }
 
-static adz_tensor *part_of(adz_tensor *x, adz_tensor *theta, double part)
+/* ---- the dense output ------------------------------------------------------------------------ */
+
+/* The weight of stage i at a part of the step. */
+static double weight_at(const adzi_ode_move *move, int i, double part)
 {
-    return theta != NULL ? adz_mul(x, theta) : adz_mul_number(x, part);
+    const double p = part, q = 1 - part,
+                 of[ADZI_ODE_DENSE] = { p, p * q, p * p * q, p * p * q * q };
+    double sum = 0;
+    for (int c = 0; c < ADZI_ODE_DENSE; ++c) {
+        sum += of[c] * move->weight(c, i);
+    }
+    return sum;
 }
 
-adz_tensor *adzi_ode_dense(
-    const adzi_ode_move *move, adz_tensor *theta, adz_tensor *rest, double part)
+/* The tensor by which function c of the part is multiplied; NULL: nothing has been added. */
+static adz_tensor *coefficient(const adzi_ode_move *move, int c)
 {
-    adz_tensor *const *d = move->dense;
-    if ((theta == NULL) != (rest == NULL)) {
+    double a[ADZI_WEIGHTED_TERMS];
+    for (int i = 0; i < move->n_stages; ++i) {
+        a[i] = move->weight(c, i);
+    }
+    return adzi_ode_advance(move->span, NULL, move->k, a, move->n_stages);
+}
+
+adz_tensor *adzi_ode_dense(const adzi_ode_move *move, adz_tensor *theta, double part)
+{
+    if (theta == NULL) {
+        double a[ADZI_WEIGHTED_TERMS];
+        for (int i = 0; i < move->n_stages; ++i) {
+            a[i] = weight_at(move, i, part);
+        }
+        return adzi_ode_advance(move->span, move->y0, move->k, a, move->n_stages);
+    }
+    adz_tensor *rest = adz_number_sub(1, theta), *y = coefficient(move, ADZI_ODE_DENSE - 1);
+    for (int c = ADZI_ODE_DENSE - 2; c >= 0 && y != NULL; --c) {
+        y = adz_add(coefficient(move, c), adz_mul(y, c % 2 == 0 ? rest : theta));
+    }
+    return adz_add(move->y0, adz_mul(y, theta));
+}
+
+/* The states at m times from `first` on, which are numbers. */
+static adz_tensor *between(const adzi_ode *ode, const adzi_ode_span *span,
+    const adzi_ode_move *move, int64_t first, int64_t m)
+{
+    adz_tensor *used[ADZI_WEIGHTED_TERMS];
+    int columns[ADZI_WEIGHTED_TERMS];
+    int64_t sizes[] = { m, 0 };
+    for (int i = 0; i < move->n_stages; ++i) {
+        if (weight_at(move, i, 0.5) != 0) {
+            columns[sizes[1]] = i;
+            used[sizes[1]++] = move->k[i];
+        }
+    }
+    adz_tensor *weights = adzi_scratch(ode->e.op, ADZ_F64, 2, sizes);
+    if (weights == NULL) {
         return NULL;
     }
-    adz_tensor *y = d[3] != NULL ? adz_add(d[2], part_of(d[3], rest, 1 - part)) : d[2];
-    y = adz_add(d[1], part_of(y, theta, part));
-    y = adz_add(d[0], part_of(y, rest, 1 - part));
-    return adz_add(move->y0, part_of(y, theta, part));
+    double *next = (double *)(void *)weights->data;
+    for (int64_t j = 0; j < m; ++j) {
+        const double part = (ode->at[first + j] - span->from) / span->length;
+        for (int i = 0; i < sizes[1]; ++i) {
+            *next++ = weight_at(move, columns[i], part);
+        }
+    }
+    return adzi_weighted_sums(
+        move->y0, move->span != NULL ? span->length : 1, used, (int)sizes[1], weights);
 }
 
 /* ---- the grid -------------------------------------------------------------------------------- */
@@ -207,41 +230,19 @@ bool adzi_ode_span_of(const adzi_ode *ode, int64_t k, adzi_ode_span *span)
     return span->t != NULL;
 }
 
-bool adzi_ode_is_dense(const adzi_ode *ode, int64_t k, int64_t next)
-{
-    return !ode->fixed && next < ode->n_times && ode->at[next] < ode->ends[k + 1] &&
-           ode->event.function.call == NULL;
-}
-
-/* The parts of the step at m times from `first` on, and what is left of it, as tensors that
- * broadcast to states along a new first dimension. */
-static bool parts_of(const adzi_ode *ode, const adzi_ode_span *span, int rank, int64_t first,
-    int64_t m, adz_tensor **theta, adz_tensor **rest)
+/* The states at m times from `first` on, which are tensors. */
+static adz_tensor *between_tensors(const adzi_ode *ode, const adzi_ode_span *span,
+    const adzi_ode_move *move, int64_t first, int64_t m)
 {
     int64_t sizes[ADZ_MAX_RANK] = { m };
-    for (int d = 1; d <= rank; ++d) {
+    const int rank = move->y0->rank + 1;
+    for (int d = 1; d < rank; ++d) {
         sizes[d] = 1;
     }
-    if (ode->by_tensors) {
-        adz_tensor *passed = adz_sub(adz_narrow(ode->times, 0, first, m), span->t);
-        passed =
-            span->h != NULL ? adz_div(passed, span->h) : adz_mul_number(passed, 1 / span->length);
-        *theta = adz_reshape(passed, adz_shape_of(rank + 1, sizes));
-        *rest = adz_number_sub(1, *theta);
-        return *rest != NULL;
-    }
-    adz_tensor *numbers[2];
-    for (int i = 0; i < 2; ++i) {
-        numbers[i] = adzi_scratch(ode->e.op, ADZ_F64, rank + 1, sizes);
-        for (int64_t j = 0; j < m && numbers[i] != NULL; ++j) {
-            const double part = (ode->at[first + j] - span->from) / span->length;
-            ((double *)(void *)numbers[i]->data)[j] = i == 0 ? part : 1 - part;
-        }
-        numbers[i] = adz_to(numbers[i], (adz_dtype)ode->times->dtype);
-    }
-    *theta = numbers[0];
-    *rest = numbers[1];
-    return *theta != NULL && *rest != NULL;
+    adz_tensor *passed = adz_sub(adz_narrow(ode->times, 0, first, m), span->t);
+    passed = span->h != NULL ? adz_div(passed, span->h) : adz_mul_number(passed, 1 / span->length);
+    passed = adz_reshape(passed, adz_shape_of(rank, sizes));
+    return passed != NULL ? adzi_ode_dense(move, passed, 0) : NULL;
 }
 
 bool adzi_ode_states(const adzi_ode *ode, int64_t k, const adzi_ode_span *span,
@@ -257,10 +258,8 @@ bool adzi_ode_states(const adzi_ode *ode, int64_t k, const adzi_ode_span *span,
         ends = *next < ode->n_times && ode->at[*next] == ode->ends[k + 1];
     }
     if (*next > first) {
-        adz_tensor *theta, *rest;
-        states[*count] = parts_of(ode, span, move->y0->rank, first, *next - first, &theta, &rest)
-                             ? adzi_ode_dense(move, theta, rest, 0)
-                             : NULL;
+        states[*count] =
+            (ode->by_tensors ? between_tensors : between)(ode, span, move, first, *next - first);
         if (states[(*count)++] == NULL) {
             return false;
         }

@@ -181,7 +181,7 @@ static bool take_fixed_steps(adzi_ode_run *run)
         adzi_ode_span span;
         adzi_ode_move move = { .first = run->first };
         if (!adzi_ode_keep_state(run, k) || !adzi_ode_span_of(ode, k, &span) ||
-            !adzi_ode_step(ode, &span, run->y, false, &move) ||
+            !adzi_ode_step(ode, &span, run->y, &move) ||
             !adzi_ode_write_states(run, k, &span, &move)) {
             return false;
         }

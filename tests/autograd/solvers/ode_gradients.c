@@ -53,6 +53,61 @@ static void solutions_have_derivatives(void **state)
     expect_derivatives(solution, &o, in, 3);
 }
 
+static int solution_at(adz_tensor *const *in, size_t n, adz_tensor **out, void *times)
+{
+    const adz_tensor_function f = { pendulum, NULL };
+    adz_ode_options o = ADZ_ODE_OPTIONS;
+    (void)n;
+    o.rtol = o.atol = 1e-10;
+    out[0] = adz_odeint_with(&f, in[0], times, in + 1, 1, &o, NULL);
+    return out[0] != NULL;
+}
+
+/* Some steps have several times, which are numbers. */
+static void states_within_steps_have_derivatives(void **state)
+{
+    (void)state;
+    adz_tensor *in[3], *times = adz_linspace(0.1, 0.3, 20, ADZ_F64);
+    given(in);
+    expect_derivatives(solution_at, times, (adz_tensor *[]){ in[0], in[2] }, 2);
+}
+
+/* ---- layouts and sizes ----------------------------------------------------------------------- */
+
+/* The slopes are contiguous, or columns of a matrix. */
+static adz_tensor *slopes(adz_tensor *t, adz_tensor *y, void *is_view)
+{
+    adz_tensor *f = adz_mul_number(adz_mul(t, adz_square(y)), -2);
+    adz_tensor *pair[] = { adz_unsqueeze(f, 1), adz_unsqueeze(y, 1) };
+    return is_view != NULL ? adz_select(adz_cat(pair, 2, 1), 1, 0) : f;
+}
+
+/* The states at many times, and the gradient of the sum of their squares by the first one. */
+static adz_tensor *all_of(adz_dtype dtype, void *is_view)
+{
+    adz_tensor *y0 = adz_requires_grad_(adz_ones(ADZ_SHAPE(9000), dtype), true), *dy0;
+    adz_tensor *y = adz_odeint(slopes, y0, adz_linspace(0, 0.5, 12, dtype), is_view, NULL, NULL);
+    adz_tensor *loss = adz_sum(adz_square(y), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    assert_int_equal(adz_autograd_grad(&loss, NULL, 1, &y0, &dy0, 1, NULL), ADZ_OK);
+    return adz_cat((adz_tensor *[]){ adz_detach(y), adz_unsqueeze(dy0, 0) }, 2, 0);
+}
+
+static void layouts_and_threads_change_no_bit(void **state)
+{
+    (void)state;
+    char view;
+    for (adz_dtype dtype = ADZ_F32; dtype <= ADZ_F64; ++dtype) {
+        adz_set_num_threads(1);
+        adz_tensor *all = all_of(dtype, NULL);
+        assert_true(adz_equal(all, all_of(dtype, &view)));
+        adz_tensor *first = adz_narrow(all, 1, 0, 1);
+        assert_true(adz_equal(all, adz_contiguous(adz_expand(first, ADZ_SHAPE(13, 9000)))));
+        adz_set_num_threads(3);
+        assert_true(adz_equal(all, all_of(dtype, NULL)));
+        adz_set_num_threads(0);
+    }
+}
+
 static int crossing(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
 {
     (void)n;
@@ -222,6 +277,9 @@ static void plans_replay_fixed_steps(void **state)
 
 const struct CMUnitTest ode_gradients[N_ODE_GRADIENTS] = {
     cmocka_unit_test_setup_teardown(solutions_have_derivatives, solvers_open, solvers_close),
+    cmocka_unit_test_setup_teardown(
+        states_within_steps_have_derivatives, solvers_open, solvers_close),
+    cmocka_unit_test_setup_teardown(layouts_and_threads_change_no_bit, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(events_have_derivatives, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(captured_parameters_get_gradients, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(

@@ -35,7 +35,7 @@ static inline void expect_derivatives(
 
 enum { N_ROOT_VALUES = 6, N_ROOT_GRADIENTS = 5, N_ROOT_REFUSED = 6 };
 enum { N_HIGHER = 4 };
-enum { N_ODE_VALUES = 5, N_ODE_GRADIENTS = 6, N_ODE_REFUSED = 6 };
+enum { N_ODE_VALUES = 5, N_ODE_GRADIENTS = 8, N_ODE_REFUSED = 6 };
 /* Each test has a scope. */
 int solvers_open(void **state);
 int solvers_close(void **state);
