@@ -119,40 +119,44 @@ bool adzi_ode_step(
 
 /* ---- the dense output ------------------------------------------------------------------------ */
 
-/* The weight of stage i at a part of the step. */
-static double weight_at(const adzi_ode_move *move, int i, double part)
+/* The weights of the stages in the functions of the dense output. */
+typedef struct dense_weights {
+    double of[ADZI_ODE_DENSE][ADZI_WEIGHTED_TERMS];
+} dense_weights;
+
+static dense_weights weights_of(const adzi_ode_move *move)
 {
-    const double p = part, q = 1 - part,
-                 of[ADZI_ODE_DENSE] = { p, p * q, p * p * q, p * p * q * q };
-    double sum = 0;
+    dense_weights w;
     for (int c = 0; c < ADZI_ODE_DENSE; ++c) {
-        sum += of[c] * move->weight(c, i);
+        for (int i = 0; i < move->n_stages; ++i) {
+            w.of[c][i] = move->weight(c, i);
+        }
     }
-    return sum;
+    return w;
 }
 
-/* The tensor by which function c of the part is multiplied; NULL: nothing has been added. */
-static adz_tensor *coefficient(const adzi_ode_move *move, int c)
+/* The weight of stage i at a part of the step. */
+static double weight_at(const dense_weights *w, int i, double part)
 {
-    double a[ADZI_WEIGHTED_TERMS];
-    for (int i = 0; i < move->n_stages; ++i) {
-        a[i] = move->weight(c, i);
-    }
-    return adzi_ode_advance(move->span, NULL, move->k, a, move->n_stages);
+    const double p = part, q = 1 - part;
+    return p * (w->of[0][i] + q * (w->of[1][i] + p * (w->of[2][i] + q * w->of[3][i])));
 }
 
 adz_tensor *adzi_ode_dense(const adzi_ode_move *move, adz_tensor *theta, double part)
 {
+    const dense_weights w = weights_of(move);
+    const int n = move->n_stages;
     if (theta == NULL) {
         double a[ADZI_WEIGHTED_TERMS];
-        for (int i = 0; i < move->n_stages; ++i) {
-            a[i] = weight_at(move, i, part);
+        for (int i = 0; i < n; ++i) {
+            a[i] = weight_at(&w, i, part);
         }
-        return adzi_ode_advance(move->span, move->y0, move->k, a, move->n_stages);
+        return adzi_ode_advance(move->span, move->y0, move->k, a, n);
     }
-    adz_tensor *rest = adz_number_sub(1, theta), *y = coefficient(move, ADZI_ODE_DENSE - 1);
-    for (int c = ADZI_ODE_DENSE - 2; c >= 0 && y != NULL; --c) {
-        y = adz_add(coefficient(move, c), adz_mul(y, c % 2 == 0 ? rest : theta));
+    adz_tensor *rest = adz_number_sub(1, theta), *y = NULL;
+    for (int c = ADZI_ODE_DENSE - 1; c >= 0 && rest != NULL; --c) {
+        adz_tensor *d = adzi_ode_advance(move->span, NULL, move->k, w.of[c], n);
+        y = y == NULL ? d : adz_add(d, adz_mul(y, c % 2 == 0 ? rest : theta));
     }
     return adz_add(move->y0, adz_mul(y, theta));
 }
@@ -162,10 +166,11 @@ static adz_tensor *between(const adzi_ode *ode, const adzi_ode_span *span,
     const adzi_ode_move *move, int64_t first, int64_t m)
 {
     adz_tensor *used[ADZI_WEIGHTED_TERMS];
+    const dense_weights w = weights_of(move);
     int columns[ADZI_WEIGHTED_TERMS];
     int64_t sizes[] = { m, 0 };
     for (int i = 0; i < move->n_stages; ++i) {
-        if (weight_at(move, i, 0.5) != 0) {
+        if (weight_at(&w, i, 0.5) != 0) {
             columns[sizes[1]] = i;
             used[sizes[1]++] = move->k[i];
         }
@@ -178,7 +183,7 @@ static adz_tensor *between(const adzi_ode *ode, const adzi_ode_span *span,
     for (int64_t j = 0; j < m; ++j) {
         const double part = (ode->at[first + j] - span->from) / span->length;
         for (int i = 0; i < sizes[1]; ++i) {
-            *next++ = weight_at(move, columns[i], part);
+            *next++ = weight_at(&w, columns[i], part);
         }
     }
     return adzi_weighted_sums(
