@@ -202,3 +202,14 @@ bool adzi_refuse_bool(adzi_call *call, int i, const char *instead)
         adzi_text_shape(t), call->op->name, instead);
     return false;
 }
+
+adz_tensor *adzi_scaled_gradient(adz_tensor *dy, double number)
+{
+    const adzi_thread *thread = adzi_self();
+    if (thread->grad_enabled || thread->tracer != NULL || dy->rank < 2 || dy->strides[0] != 0 ||
+        dy->sizes[0] < 2) {
+        return adz_mul_number(dy, number);
+    }
+    adz_tensor *row = adz_mul_number(adz_narrow(dy, 0, 0, 1), number);
+    return row != NULL ? adz_expand(row, adz_shape_of(dy->rank, dy->sizes)) : NULL;
+}

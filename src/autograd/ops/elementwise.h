@@ -59,6 +59,13 @@ bool adzi_promote_from(adzi_call *call, int first);
 /** Finds the broadcast shape of all inputs. Fails with ADZ_ERR_SHAPE where they do not fit. */
 bool adzi_broadcast_inputs(adzi_call *call, int *rank, int64_t *sizes);
 
+/**
+ * dy times a number, for a backward. If the rows of dy are one row in memory and the gradient gets
+ * no graph, that row is multiplied once, and the result is expanded as well. Each pass of a
+ * Jacobian by rows begins with such a dy.
+ */
+adz_tensor *adzi_scaled_gradient(adz_tensor *dy, double number);
+
 /** Fails with ADZ_ERR_DTYPE unless input i is bool. */
 bool adzi_want_mask(adzi_call *call, int i);
 

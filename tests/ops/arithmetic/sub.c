@@ -45,6 +45,27 @@ FACT(integers_wrap_and_promote)
     ASSERT_VALUES(adz_number_sub(0.5, u1), ADZ_F32, -2.5, -4.5);
 }
 
+/* If the rows of dy are one row in memory, so are those of the gradients, which have the bits of
+ * other gradients. A gradient with a graph is computed from all rows. */
+FACT(equal_rows_are_scaled_once)
+{
+    for (int k = 0; k < 4; ++k) {
+        adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(5, 3), ADZ_F64), true), *dx, *wanted;
+        adz_tensor *one = adz_randn(ADZ_SHAPE(5, 3), ADZ_F64);
+        adz_tensor *y = k % 2 == 0 ? adz_sub(one, x) : adz_add_scaled(one, x, 0.3);
+        adz_tensor *dy = adz_expand(VALUES(ADZ_F64, -0.0, 3, INFINITY), ADZ_SHAPE(5, 3));
+        adz_tensor *copy = adz_clone(dy);
+        adz_backward_options o = ADZ_BACKWARD_OPTIONS;
+        o.retain_graph = true;
+        assert_int_equal(adz_autograd_grad(&y, &copy, 1, &x, &wanted, 1, &o), ADZ_OK);
+        o.create_graph = k >= 2;
+        assert_int_equal(adz_autograd_grad(&y, &dy, 1, &x, &dx, 1, &o), ADZ_OK);
+        assert_true(adz_equal(dx, wanted) &&
+                    signbit(adz_tensor_at(dx, (int64_t[]){ 4, 0 })) == (k % 2 == 1));
+        assert_true((adz_tensor_stride(dx, 0) == 0) == (k < 2));
+    }
+}
+
 FACT(bool_has_no_difference)
 {
     adz_tensor *b = VALUES(ADZ_BOOL, 1, 0);
@@ -66,6 +87,7 @@ FACT(in_position_subtracts_and_records)
 
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(integers_wrap_and_promote),
+    cmocka_unit_test(equal_rows_are_scaled_once),
     cmocka_unit_test(bool_has_no_difference),
     cmocka_unit_test(in_position_subtracts_and_records),
 };

@@ -1,4 +1,5 @@
 #include "autograd/op.h"
+#include "autograd/ops/elementwise.h"
 #include "autograd/ops/numbers.h"
 
 /* The sum of two tensors with a factor, torch.add.
@@ -30,7 +31,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
         dx[0] = dy[0];
     }
     if (adzi_needs(node, 1)) {
-        dx[1] = alpha == 1 ? dy[0] : adz_mul_number(dy[0], alpha);
+        dx[1] = alpha == 1 ? dy[0] : adzi_scaled_gradient(dy[0], alpha);
         return adzi_status(dx[1]);
     }
     return ADZ_OK;

@@ -30,7 +30,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
         dx[0] = dy[0];
     }
     if (adzi_needs(node, 1)) {
-        dx[1] = adz_mul_number(dy[0], -adzi_attr(node, sub_attr)->alpha);
+        dx[1] = adzi_scaled_gradient(dy[0], -adzi_attr(node, sub_attr)->alpha);
         return adzi_status(dx[1]);
     }
     return ADZ_OK;

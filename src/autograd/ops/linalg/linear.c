@@ -270,7 +270,8 @@ static bool has_equal_rows(const adz_tensor *g)
 
 /* Whether dx = g w of equal rows is computed as a product of a few rows. Its elements must have the
  * bits that they have among all rows. So all rows must go through tiles, which sum an element in
- * one order, as the loops for small products do with a tile of EQUAL rows. */
+ * one order, as the loops for small products do with a tile of EQUAL rows. They compute rows that
+ * do not fill a tile one by one. */
 static bool takes_equal_rows(const adzi_node *node, const adz_tensor *g)
 {
     const adz_tensor *w = node->inputs[WEIGHT].saved;
@@ -288,8 +289,10 @@ static bool takes_equal_rows(const adzi_node *node, const adz_tensor *g)
         .ldb = d,
         .ldc = d,
         .batch = 1 };
-    return adzi_has_fused() && all.m > EQUAL && d > 1 &&
-           adzi_gemm_way_of(&all)->run == adzi_gemm_loops_run;
+    const adzi_gemm_way *way = adzi_gemm_way_of(&all);
+    const bool in_tiles =
+        way->run == adzi_gemm_loops_run || (all.m % EQUAL == 0 && way->relu && !way->rounds);
+    return adzi_has_fused() && all.m > EQUAL && d > 1 && in_tiles;
 }
 
 /* dx of equal rows: one row of a product of EQUAL rows, expanded. */
