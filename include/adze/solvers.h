@@ -200,12 +200,17 @@ typedef struct adz_ode_options {
                     of ADZ_ODE_RODAS4 cheaper. All rows take the same steps. false */
     int64_t checkpoints; /**< the most states that are kept for the backward, 1 or more. The steps
                               between two of them are computed twice in the backward. 256 */
+    int64_t graph_bytes; /**< the graph of the steps is kept for the backward if it takes at most so
+                              many bytes, 0 or more. The backward then computes no step again. Not
+                              with ADZ_ODE_RODAS4, with an event, or if the times want a gradient.
+                              16 MiB */
 } adz_ode_options;
 
 /** The defaults. */
-#define ADZ_ODE_OPTIONS                                                                       \
-    {                                                                                         \
-        sizeof(adz_ode_options), ADZ_ODE_DORMAND_PRINCE, 1e-6, 1e-8, 0, 100000, 0, false, 256 \
+#define ADZ_ODE_OPTIONS                                                                        \
+    {                                                                                          \
+        sizeof(adz_ode_options), ADZ_ODE_DORMAND_PRINCE, 1e-6, 1e-8, 0, 100000, 0, false, 256, \
+            16 << 20                                                                           \
     }
 
 /**
@@ -221,8 +226,8 @@ ADZ_API void adz_ode_options_init(adz_ode_options *options, size_t size);
  *
  * The gradient is that of the computed steps: it differentiates the formulas of the method, with
  * the step sizes as constants. So it belongs to the solution that is returned, whatever its error.
- * Memory for the backward is that of `checkpoints` states and of the graph of one step. Under
- * create_graph it is the graph of all steps.
+ * Memory for the backward is that of `checkpoints` states and of the graph of one step, and
+ * `graph_bytes` at most. Under create_graph it is the graph of all steps.
  *
  * @param function  computes dy/dt
  * @param y0        any shape, f32 or f64; [N, D] with `rows`

@@ -231,6 +231,41 @@ __attribute__((noinline)) bool adzi_leaves_add(
     return good;
 }
 
+static int64_t bytes_of(const adzi_node *node)
+{
+    int64_t bytes = node->bytes;
+    for (int i = 0; i < node->n_inputs; ++i) {
+        const adz_tensor *t = node->inputs[i].saved;
+        bytes += t != NULL && t != node->inputs[i].leaf ? t->numel * (int64_t)adzi_item_size(t) : 0;
+    }
+    for (int k = 0; k < node->n_results; ++k) {
+        const adzi_storage *s = node->results[k].saved;
+        bytes += s != NULL ? (int64_t)s->bytes : 0;
+    }
+    for (int i = 0; i < node->n_extras; ++i) {
+        const adz_tensor *t = node->extras[i].saved;
+        bytes += t != NULL ? t->numel * (int64_t)adzi_item_size(t) : 0;
+    }
+    return bytes;
+}
+
+/* This function is not inlined, because ADZI_FLOOR needs its own stack frame. */
+__attribute__((noinline)) int64_t adzi_graph_bytes(adz_tensor *y)
+{
+    adzi_run *run = adzi_requires_grad(y) ? adzi_run_begin(adzi_self(), ADZI_FLOOR()) : NULL;
+    int64_t bytes = 0;
+    if (run == NULL) {
+        return adzi_requires_grad(y) ? -1 : 0;
+    }
+    const bool good = adzi_run_discover(run, &y, 1);
+    for (size_t i = 0; i < run->n_order && good; ++i) {
+        bytes += bytes_of(run->order[i]);
+    }
+    run->done = true; /* the run has changed no leaf, so none has to be put right */
+    adzi_run_end(run);
+    return good ? bytes : -1;
+}
+
 void adzi_leaves_free(adzi_leaves *leaves)
 {
     for (size_t i = 0; i < leaves->count; ++i) {

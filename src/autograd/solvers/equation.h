@@ -86,6 +86,10 @@ bool adzi_leaves_have(const adzi_leaves *leaves, const adz_tensor *t);
 
 void adzi_leaves_free(adzi_leaves *leaves);
 
+/** The bytes of the graph behind `y`, and of what its nodes have saved except leaves. A tensor
+ * counts once for each node that has saved it. -1 with the error recorded. */
+int64_t adzi_graph_bytes(adz_tensor *y);
+
 /** Releases all tensors that were made after `mark` but for `tensors`, which the scope keeps; those
  * that are NULL are left out. False with the error recorded, after which none is kept. */
 bool adzi_survive(const char *op, size_t mark, adz_tensor *const *tensors, size_t n);

@@ -51,6 +51,17 @@ typedef struct adzi_ode_move {
 
 enum { ADZI_ODE_DENSE = 4 };
 
+/** The recorded steps of a first run: Note [Kept graphs] in ode_graph.c. */
+typedef struct adzi_ode_graph {
+    adz_tensor *y0, *arguments[ADZ_SOLVER_ARGUMENTS]; /* the leaves in which the graph begins */
+    adz_tensor **states; /* at the times after the first one, as adzi_ode_states gives them */
+    size_t n;            /* of the states; 0: no graph is kept */
+} adzi_ode_graph;
+
+/** Copies a graph, with references of the copy. False with the error recorded. */
+bool adzi_ode_graph_copy(adzi_ode_graph *copy, const adzi_ode *ode, const adzi_ode_graph *graph);
+void adzi_ode_graph_free(adzi_ode_graph *graph);
+
 /** The span of step k of the grid. False with the error recorded. */
 bool adzi_ode_span_of(const adzi_ode *ode, int64_t k, adzi_ode_span *span);
 
@@ -102,7 +113,7 @@ bool adzi_ode_replay(const adzi_ode *ode, adz_tensor *y, adz_tensor **list, size
 
 /** Makes the results those of a node that gives them their gradients. kept[C, ...] holds the state
  * before every step whose number is a multiple of `stride`. False with the error recorded. */
-bool adzi_ode_record(
-    adzi_ode *ode, adz_tensor *y0, adz_tensor *kept, int64_t stride, adz_tensor **results, int n);
+bool adzi_ode_record(adzi_ode *ode, adz_tensor *y0, adz_tensor *kept, int64_t stride,
+    const adzi_ode_graph *graph, adz_tensor **results, int n);
 
 #endif

@@ -176,7 +176,7 @@ static bool try_step(adzi_ode_run *run, int64_t k, double end, bool *over)
     ode->ends[k + 1] = stops ? stop : run->t + run->h;
     ode->n_steps = k + 1;
     *over = stops && stop == end;
-    if (!adzi_ode_span_of(ode, k, &span) || !adzi_ode_step(ode, &span, run->y, &move)) {
+    if (!adzi_ode_span_of(ode, k, &span) || !adzi_ode_run_step(run, &span, &move)) {
         return false;
     }
     const double error = size_of(&ode->o, move.error, run->y, move.y1);
@@ -206,6 +206,7 @@ bool adzi_ode_adapt(adzi_ode_run *run)
         (ode->event.function.call != NULL && !adzi_ode_sign(ode, run->t, run->y, &run->sign))) {
         return false;
     }
+    run->first = run->records ? NULL : run->first; /* it has no graph */
     while (!over) {
         if (!try_step(run, ode->n_steps, end, &over)) {
             return false;

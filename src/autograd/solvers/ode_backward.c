@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "autograd/run.h"
 #include "autograd/solvers/ode.h"
 #include "base/alloc.h"
 
@@ -15,6 +16,7 @@ typedef struct recipe {
     int64_t stride;
     double *numbers;
     size_t n_numbers;
+    adzi_ode_graph graph;
 } recipe;
 
 enum { FIRST_ARGUMENT = 2 };
@@ -22,6 +24,7 @@ enum { FIRST_ARGUMENT = 2 };
 static void recipe_free(void *attributes)
 {
     recipe *r = *(recipe **)attributes;
+    adzi_ode_graph_free(&r->graph);
     adzi_free(r->numbers, r->n_numbers * sizeof(double));
     adzi_free(r, sizeof *r);
 }
@@ -74,10 +77,14 @@ static bool pull_back(pull *p, size_t n, size_t first)
 /* A leaf that appears only in some steps has no edge in the graph, and would get no gradient. */
 static bool check_leaves(const pull *p, adz_tensor *y)
 {
+    const adzi_ode_graph *g = &p->recipe->graph;
     adzi_leaves others = { NULL, 0, 0 };
     bool good = adzi_leaves_add(&others, p->ode.e.op, y, p->targets, p->n);
     for (size_t i = 0; i < others.count && good; ++i) {
-        good = false;
+        good = others.items[i] == g->y0;
+        for (size_t k = 0; k < p->ode.e.n && !good; ++k) {
+            good = others.items[i] == g->arguments[k];
+        }
         for (int k = 0; k < p->node->n_inputs && !good; ++k) {
             good = p->node->inputs[k].leaf == others.items[i];
         }
@@ -211,6 +218,14 @@ static bool pull_segment(pull *p, int64_t from, int64_t to, adz_tensor **states,
     return survive(p, mark);
 }
 
+/* Adds the gradient of the first state of the result, which is y0. */
+static bool add_first(pull *p)
+{
+    adz_tensor *first = adz_select(p->dy[0], 0, 0);
+    p->dstate = p->dstate != NULL ? adz_add(p->dstate, first) : first;
+    return p->dstate != NULL;
+}
+
 static bool pull_steps(pull *p)
 {
     const int64_t stride = p->recipe->stride, n = p->ode.n_steps;
@@ -227,42 +242,36 @@ static bool pull_steps(pull *p)
         good = pull_segment(p, from, to, (adz_tensor **)(void *)memory->data, &after);
     }
     adz_set_grad_enabled(before);
-    if (good && !has_event(p)) {
-        adz_tensor *first = adz_select(p->dy[0], 0, 0);
-        p->dstate = p->dstate != NULL ? adz_add(p->dstate, first) : first;
-        good = p->dstate != NULL;
+    return good && (has_event(p) || add_first(p));
+}
+
+/* One pass through the graph of the first run, which ends afterwards unless it is retained. */
+static bool pull_kept(pull *p)
+{
+    recipe *r = *(recipe **)p->node->attr;
+    const adzi_ode_graph *g = &r->graph;
+    const bool from_y0 = adzi_requires_grad(g->y0);
+    for (size_t i = 1; i < p->n; ++i) {
+        const int k = p->positions[i] - FIRST_ARGUMENT;
+        p->targets[i] = k >= 0 && (size_t)k < p->ode.e.n ? g->arguments[k] : p->targets[i];
     }
-    return good;
+    p->targets[0] = g->y0;
+    memcpy(p->outputs, g->states, g->n * sizeof *p->outputs);
+    if (!check_leaves(p, g->states[g->n - 1]) || !slice_upstream(p, 0, g->n, 1) ||
+        !pull_back(p, g->n, from_y0 ? 0 : 1)) {
+        return false;
+    }
+    p->dstate = from_y0 && !adzi_is_none(p->grads[0]) ? p->grads[0] : NULL;
+    for (size_t i = 1; i < p->n; ++i) {
+        p->sums[i] = adzi_is_none(p->grads[i]) ? NULL : p->grads[i];
+    }
+    if (!p->node->entry->run->keep_graph) {
+        adzi_ode_graph_free(&r->graph);
+    }
+    return add_first(p);
 }
 
 /* ---- all steps at once ----------------------------------------------------------------------- */
-
-bool adzi_ode_replay(const adzi_ode *ode, adz_tensor *y, adz_tensor **list, size_t *count)
-{
-    int64_t next = 1;
-    size_t n = 0;
-    adzi_ode_move move = { .first = NULL };
-    const bool event = ode->event.function.call != NULL;
-    *count = 0;
-    for (int64_t k = 0; k < ode->n_steps; ++k) {
-        adzi_ode_span span;
-        const bool last = event && k == ode->n_steps - 1;
-        move = (adzi_ode_move){ .first = move.last };
-        if (!adzi_ode_span_of(ode, k, &span) || !adzi_ode_step(ode, &span, y, &move)) {
-            return false;
-        }
-        if (last) {
-            *count = 2;
-            return adzi_ode_at_event(ode, &span, &move, list);
-        }
-        if (!event && !adzi_ode_states(ode, k, &span, &move, &next, list + *count, &n)) {
-            return false;
-        }
-        *count += event ? 0 : n;
-        y = move.y1;
-    }
-    return true;
-}
 
 static bool pull_graph(pull *p)
 {
@@ -357,7 +366,10 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     p.upstream = p.outputs + states;
     p.positions = (int *)(void *)(p.upstream + states);
     p.create_graph = adz_is_grad_enabled();
-    if (!take_inputs(&p) || !(p.create_graph ? pull_graph(&p) : pull_steps(&p))) {
+    bool (*const way)(pull * p) = p.create_graph   ? pull_graph
+                                  : r->graph.n > 0 ? pull_kept
+                                                   : pull_steps;
+    if (!take_inputs(&p) || !way(&p)) {
         return adzi_status(NULL);
     }
     dx[0] = adzi_needs(node, 0) ? p.dstate : NULL;
@@ -394,7 +406,7 @@ static bool note_leaves(const adzi_ode *ode, adz_tensor *y, adzi_leaves *leaves)
     return g != NULL && adzi_leaves_add(leaves, at.e.op, g, NULL, 0);
 }
 
-static recipe *recipe_new(const adzi_ode *ode, int64_t stride)
+static recipe *recipe_new(const adzi_ode *ode, int64_t stride, const adzi_ode_graph *graph)
 {
     recipe *r = adzi_alloc_zero(sizeof *r);
     if (r == NULL) {
@@ -403,6 +415,10 @@ static recipe *recipe_new(const adzi_ode *ode, int64_t stride)
     r->ode = *ode;
     r->stride = stride;
     r->ode.times = NULL;
+    if (!adzi_ode_graph_copy(&r->graph, ode, graph)) {
+        adzi_free(r, sizeof *r);
+        return NULL;
+    }
     if (ode->fixed) {
         r->ode.at = r->ode.ends = NULL;
         return r;
@@ -411,7 +427,7 @@ static recipe *recipe_new(const adzi_ode *ode, int64_t stride)
     r->numbers = adzi_alloc(r->n_numbers * sizeof(double));
     if (r->numbers == NULL) {
         adzi_fail_memory(ode->e.op, r->n_numbers * sizeof(double));
-        adzi_free(r, sizeof *r);
+        recipe_free(&r);
         return NULL;
     }
     r->ode.ends = r->numbers;
@@ -421,11 +437,11 @@ static recipe *recipe_new(const adzi_ode *ode, int64_t stride)
     return r;
 }
 
-static bool record(const adzi_ode *ode, adz_tensor *kept, int64_t stride, adz_tensor **inputs,
-    int n_inputs, adz_tensor **results, int n)
+static bool record(const adzi_ode *ode, adz_tensor *kept, int64_t stride,
+    const adzi_ode_graph *graph, adz_tensor **inputs, int n_inputs, adz_tensor **results, int n)
 {
     adzi_call call;
-    recipe *r = recipe_new(ode, stride);
+    recipe *r = recipe_new(ode, stride, graph);
     if (r == NULL) {
         return false;
     }
@@ -450,8 +466,8 @@ static bool record(const adzi_ode *ode, adz_tensor *kept, int64_t stride, adz_te
     return true;
 }
 
-bool adzi_ode_record(
-    adzi_ode *ode, adz_tensor *y0, adz_tensor *kept, int64_t stride, adz_tensor **results, int n)
+bool adzi_ode_record(adzi_ode *ode, adz_tensor *y0, adz_tensor *kept, int64_t stride,
+    const adzi_ode_graph *graph, adz_tensor **results, int n)
 {
     adzi_leaves leaves = { NULL, 0, 0 };
     const bool event = ode->event.function.call != NULL;
@@ -473,7 +489,7 @@ bool adzi_ode_record(
         for (size_t i = 0; i < count; ++i) {
             wants = wants || adzi_requires_grad(inputs[i]);
         }
-        good = !wants || record(ode, kept, stride, inputs, (int)count, results, n);
+        good = !wants || record(ode, kept, stride, graph, inputs, (int)count, results, n);
     }
     adzi_leaves_free(&leaves);
     return good && memory != NULL;

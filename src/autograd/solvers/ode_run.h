@@ -1,4 +1,4 @@
-/* The first run of a solution, without a graph. */
+/* The first run of a solution. */
 #ifndef ADZI_AUTOGRAD_SOLVERS_ODE_RUN_H
 #define ADZI_AUTOGRAD_SOLVERS_ODE_RUN_H
 
@@ -15,7 +15,23 @@ typedef struct adzi_ode_run {
     adz_tensor *found[2];  /* the event */
     double t, h, sign;     /* with error control; of the event's function */
     size_t mark;           /* of the scope: what was made before stays */
+    bool records;          /* steps are recorded for `graph` */
+    int64_t most_steps;    /* of which the graph may be kept */
+    adzi_ode_graph graph;  /* its states lie in `list` */
+    adz_tensor *list, *fresh[2];
+    size_t n_fresh; /* states of the running step */
 } adzi_ode_run;
+
+/** Replaces the state and the arguments by leaves if the steps are to be recorded. False with the
+ * error recorded. */
+bool adzi_ode_graph_begin(adzi_ode_run *run, const adz_tensor *y0, adz_tensor *const *arguments);
+
+/** Takes up the states of a step that was accepted, after which the graph may be given up. False
+ * with the error recorded. */
+bool adzi_ode_graph_take(adzi_ode_run *run, adzi_ode_move *move);
+
+/** A step of the run. */
+bool adzi_ode_run_step(adzi_ode_run *run, const adzi_ode_span *span, adzi_ode_move *move);
 
 /** Steps with error control, to the last time or to the event. */
 bool adzi_ode_adapt(adzi_ode_run *run);
@@ -28,6 +44,6 @@ bool adzi_ode_write_states(
     adzi_ode_run *run, int64_t k, const adzi_ode_span *span, const adzi_ode_move *move);
 
 /** Goes on to the end of a step, and releases what the step has made. */
-bool adzi_ode_go_on(adzi_ode_run *run, const adzi_ode_move *move);
+bool adzi_ode_go_on(adzi_ode_run *run, adzi_ode_move *move);
 
 #endif

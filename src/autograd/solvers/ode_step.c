@@ -276,3 +276,33 @@ bool adzi_ode_states(const adzi_ode *ode, int64_t k, const adzi_ode_span *span,
     }
     return true;
 }
+
+/* ---- all steps --------------------------------------------------------------------------------
+ */
+
+bool adzi_ode_replay(const adzi_ode *ode, adz_tensor *y, adz_tensor **list, size_t *count)
+{
+    int64_t next = 1;
+    size_t n = 0;
+    adzi_ode_move move = { .first = NULL };
+    const bool event = ode->event.function.call != NULL;
+    *count = 0;
+    for (int64_t k = 0; k < ode->n_steps; ++k) {
+        adzi_ode_span span;
+        const bool last = event && k == ode->n_steps - 1;
+        move = (adzi_ode_move){ .first = move.last };
+        if (!adzi_ode_span_of(ode, k, &span) || !adzi_ode_step(ode, &span, y, &move)) {
+            return false;
+        }
+        if (last) {
+            *count = 2;
+            return adzi_ode_at_event(ode, &span, &move, list);
+        }
+        if (!event && !adzi_ode_states(ode, k, &span, &move, &next, list + *count, &n)) {
+            return false;
+        }
+        *count += event ? 0 : n;
+        y = move.y1;
+    }
+    return true;
+}

@@ -23,6 +23,10 @@ static bool check_options(const char *op, const adz_ode_options *o)
         adzi_error(op, ADZ_ERR_ARGUMENT,
             "steps is %lld, max_steps %lld and checkpoints %lld; they must be at least 0, 1 and 1",
             (long long)o->steps, (long long)o->max_steps, (long long)o->checkpoints);
+    } else if (o->graph_bytes < 0) {
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "graph_bytes is %lld; it must be 0, to keep no graph, or more",
+            (long long)o->graph_bytes);
     } else if (!(o->first_step >= 0) || isinf(o->first_step)) {
         adzi_error(op, ADZ_ERR_ARGUMENT, "first_step is %s; it must be 0 or more, and finite",
             adzi_text_number(o->first_step));
@@ -150,9 +154,14 @@ bool adzi_ode_write_states(
     int64_t first = run->next;
     adz_tensor *states[2];
     size_t count;
-    if (!adzi_ode_states(run->ode, k, span, move, &run->next, states, &count)) {
+    adz_set_grad_enabled(run->records);
+    const bool good = adzi_ode_states(run->ode, k, span, move, &run->next, states, &count);
+    adz_set_grad_enabled(false);
+    if (!good) {
         return false;
     }
+    memcpy(run->fresh, states, count * sizeof *states);
+    run->n_fresh = count;
     for (size_t i = 0; i < count; ++i) {
         const int64_t m = states[i]->sizes[0];
         if (adz_copy_(adz_narrow(run->out, 0, first, m), states[i]) == NULL) {
@@ -163,12 +172,20 @@ bool adzi_ode_write_states(
     return true;
 }
 
-bool adzi_ode_go_on(adzi_ode_run *run, const adzi_ode_move *move)
+bool adzi_ode_go_on(adzi_ode_run *run, adzi_ode_move *move)
 {
+    if (!adzi_ode_graph_take(run, move)) {
+        return false;
+    }
     run->y = move->y1;
     run->first = move->last;
-    adz_tensor *const kept[] = { run->y, run->first, run->memory, run->found[0], run->found[1] };
-    return adzi_survive(run->ode->e.op, run->mark, kept, sizeof kept / sizeof *kept);
+    const size_t n = run->records ? run->n_fresh : 0;
+    adz_tensor *const kept[] = { n > 0 ? run->fresh[0] : NULL, n > 1 ? run->fresh[1] : NULL, run->y,
+        run->first, run->memory, run->found[0], run->found[1], run->list };
+    const bool good = adzi_survive(run->ode->e.op, run->mark, kept, sizeof kept / sizeof *kept);
+    run->mark += good ? n : 0; /* the states of the graph stay until the end */
+    run->n_fresh = 0;
+    return good;
 }
 
 static bool take_fixed_steps(adzi_ode_run *run)
@@ -181,8 +198,7 @@ static bool take_fixed_steps(adzi_ode_run *run)
         adzi_ode_span span;
         adzi_ode_move move = { .first = run->first };
         if (!adzi_ode_keep_state(run, k) || !adzi_ode_span_of(ode, k, &span) ||
-            !adzi_ode_step(ode, &span, run->y, &move) ||
-            !adzi_ode_write_states(run, k, &span, &move)) {
+            !adzi_ode_run_step(run, &span, &move) || !adzi_ode_write_states(run, k, &span, &move)) {
             return false;
         }
         ++ode->report.steps;
@@ -217,6 +233,8 @@ static adz_tensor *rows_of(const adz_tensor *y0, int64_t n)
 static bool prepare(adzi_ode_run *run, adz_tensor *y0, bool wants)
 {
     adzi_ode *ode = run->ode;
+    adz_tensor *const times = ode->times;
+    adzi_equation given = ode->e;
     const int64_t most = ode->fixed ? (ode->n_times - 1) * ode->o.steps : ode->o.max_steps;
     const int64_t room = ode->o.checkpoints < most ? ode->o.checkpoints : most;
     ode->times = adz_detach(ode->times);
@@ -225,7 +243,8 @@ static bool prepare(adzi_ode_run *run, adz_tensor *y0, bool wants)
     run->kept = wants ? rows_of(y0, room > 1 ? room : 2) : NULL;
     run->stride = run->next = 1;
     if (ode->times == NULL || run->y == NULL || (wants && run->kept == NULL) ||
-        !adzi_equation_detach(&ode->e) || !read_times(ode)) {
+        !adzi_equation_detach(&ode->e) || !read_times(ode) ||
+        (!adzi_requires_grad(times) && !adzi_ode_graph_begin(run, y0, given.arguments))) {
         return false;
     }
     memcpy(ode->event.arguments, ode->e.arguments, sizeof ode->e.arguments);
@@ -287,7 +306,8 @@ static bool solve(adzi_ode *ode, adz_tensor *y0, adz_tensor **results, int n)
     memcpy(ode->e.arguments, given.e.arguments, sizeof given.e.arguments);
     memcpy(ode->event.arguments, given.e.arguments, sizeof given.e.arguments);
     return results[0] != NULL && results[n - 1] != NULL &&
-           (!thread->grad_enabled || adzi_ode_record(ode, y0, run.kept, run.stride, results, n));
+           (!thread->grad_enabled ||
+               adzi_ode_record(ode, y0, run.kept, run.stride, &run.graph, results, n));
 }
 
 static adz_status run(adzi_ode *ode, adz_tensor *y0, adz_tensor *times,

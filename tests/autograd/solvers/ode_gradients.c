@@ -198,6 +198,7 @@ static void checkpoints_and_threads_change_no_bit(void **state)
     adz_module *net = network();
     adz_ode_options o = ADZ_ODE_OPTIONS;
     double loss;
+    o.graph_bytes = 0;
     for (int fixed = 0; fixed < 2; ++fixed) {
         o.steps = fixed * 3;
         o.checkpoints = 256;
