@@ -349,8 +349,8 @@ ADZ_API bool adz_is_anomaly_enabled(void);
  * setting it does not keep an input that is the result of adz_layer_norm, adz_rms_norm, adz_gelu,
  * adz_silu, adz_elu, adz_leaky_relu, adz_softplus or adz_bias_activation, if the input has 64 kB or
  * more and the product has 64 multiply-adds or more for each of its elements. These operators keep
- * their own inputs, from which the result is computed again. A step of char-lm's transformer then
- * grows the process by three quarters of what it does otherwise, for 1 to 5% more time
+ * their own inputs, from which the result is computed again. Steps of three transformers then grew
+ * the process by 0.76 to 0.89 of what they did otherwise, for 1 to 5% more time
  * (docs/measurements/memory.md).
  *
  * adz_activation_checkpoint_new saves more memory, for more time. With either, a write to what an

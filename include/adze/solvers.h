@@ -232,7 +232,7 @@ ADZ_API void adz_ode_options_init(adz_ode_options *options, size_t size);
  * @param function  computes dy/dt
  * @param y0        any shape, f32 or f64; [N, D] with `rows`
  * @param times     times[T], T >= 2, of the dtype of y0, increasing
- * @param user      handed to the function, also in the backward
+ * @param user      handed to the function, also in the backward if that computes steps again
  * @param options   NULL for the defaults
  * @param report    receives what the solution took, also if it fails; or NULL
  * @return          y[T, ...], the states at the times, borrowed; NULL with ADZ_ERR_NUMERIC (the

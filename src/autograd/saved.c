@@ -27,8 +27,7 @@
  * - A node that has done its own backward keeps what it has saved until its readers are done.
  *
  * A result is kept if it is small, or if the product has little work for each element. It is also
- * kept in a trace, which records all
- * calls.
+ * kept in a trace, which records all calls.
  *
  * The tensor may end on another thread, which has a reference by adz_keep. Therefore a lock guards
  * the storage of the result. */

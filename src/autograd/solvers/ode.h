@@ -1,8 +1,8 @@
 /* Initial value problems.
  *
  * Note [The grid of a solution]
- * A solution chooses its steps while it computes without a graph, and notes their ends. A backward
- * goes through the same steps again, so it differentiates what was computed. Steps of a fixed
+ * A solution chooses its steps in its first run, and notes their ends. A backward goes through the
+ * same steps, so it differentiates what was computed. Steps of a fixed
  * number have ends that are computed from the times in tensors. With error control an end is a
  * number, which is constant in the backward, except for the first time and the last one. The other
  * times enter through the dense output of the step in which they lie. */

@@ -1,6 +1,7 @@
-/* The gradient of a solution. The node keeps some of the states between steps. Its backward goes
- * through the steps from the last one to the first: it computes the states between two kept ones
- * again, and then each step with its own graph, which ends with the step. A backward that gets
+/* The gradient of a solution. The node keeps the graph of its steps if that is small (Note [Kept
+ * graphs] in ode_graph.c), and some of the states between steps. Without the graph its backward
+ * goes through the steps from the last one to the first: it computes the states between two kept
+ * ones again, and then each step with its own graph, which ends with the step. A backward that gets
  * a graph records all steps at once. */
 #include <math.h>
 #include <string.h>

@@ -21,11 +21,8 @@ KERNEL_TABLE_FLOAT(row_norm_dx);
 KERNEL_TABLE_FLOAT(row_norm_params);
 
 enum { GRAIN = 8192 }; /* elements worth a thread */
-enum {
-    STATS,
-    BIAS,
-    KEPT
-}; /* what a node keeps besides inputs; BIAS only if y may be computed again */
+/* What a node keeps besides its inputs: the statistics, and the bias if y may be computed again. */
+enum { STATS, BIAS, KEPT };
 
 /* The weight, ADZ_NONE if the call had none, or NULL if it has changed since the forward. */
 static adz_tensor *saved_weight(adzi_node *node)
