@@ -106,44 +106,56 @@ static inline KERNEL(lanes) KERNEL(pivot_lanes)(const KERNEL(lanes) * a, int64_t
     return at;
 }
 
+/* Whether a lane is in the mask. */
+static inline bool KERNEL(any_lane)(KERNEL(mask) m)
+{
+    int64_t any = 0;
+    for (int l = 0; l < KERNEL(width); ++l) {
+        any |= m[l];
+    }
+    return any != 0;
+}
+
+/* Exchanges row j of each lane with its row at >= j. Rows that no lane exchanges cost one test: in
+ * systems of implicit methods the pivots usually are on the diagonal. */
+static inline void KERNEL(exchange_lanes)(KERNEL(lanes) * a, int64_t n, int64_t j, KERNEL(lanes) at)
+{
+    const KERNEL(lanes) none = { 0 };
+    for (int64_t i = j + 1; i < n; ++i) {
+        const KERNEL(mask) here = (KERNEL(mask))(at == none + (elem)i);
+        if (!KERNEL(any_lane)(here)) {
+            continue;
+        }
+        for (int64_t c = 0; c < n; ++c) {
+            const KERNEL(lanes) top = AT(a, j * n + c), e = AT(a, i * n + c);
+            AT(a, j * n + c) = PICK(here, e, top);
+            AT(a, i * n + c) = PICK(here, top, e);
+        }
+    }
+}
+
 /* LU factors. Writes the pivots[n] of each lane. Returns its first pivot that is 0, counted from 1,
- * or 0; such a pivot takes nothing from the rows below it. A column at a time, the rows of pivots
- * are exchanged with row j and taken from the rows below it. */
+ * or 0; such a pivot takes nothing from the rows below it. */
 static inline KERNEL(lanes)
     KERNEL(factor_lanes)(KERNEL(lanes) * a, int64_t n, KERNEL(lanes) * pivots)
 {
     const KERNEL(lanes) none = { 0 };
-    KERNEL(lanes) found = none, factor[ADZI_LANES_MOST];
-    KERNEL(mask) here[ADZI_LANES_MOST]; /* the lanes that exchange row i with row j */
+    KERNEL(lanes) found = none;
     for (int64_t j = 0; j < n; ++j) {
-        const KERNEL(lanes) at = KERNEL(pivot_lanes)(a, n, j);
-        KERNEL(mask) zero = { 0 };
-        AT(pivots, j) = at;
+        AT(pivots, j) = KERNEL(pivot_lanes)(a, n, j);
+        KERNEL(exchange_lanes)(a, n, j, AT(pivots, j));
+        const KERNEL(lanes) *row = a + j * n * KERNEL(parts);
+        const KERNEL(mask) zero = (KERNEL(mask))(AT(row, j) == none);
+        const KERNEL(lanes) top = PICK(zero, none + 1, AT(row, j));
+        const bool regular = !KERNEL(any_lane)(zero);
+        found = PICK(zero & (KERNEL(mask))(found == none), none + (elem)(j + 1), found);
         for (int64_t i = j + 1; i < n; ++i) {
-            here[i] = (KERNEL(mask))(at == none + (elem)i);
-        }
-        for (int64_t step = 0; step < n; ++step) {
-            const int64_t c = step == 0 ? j : step <= j ? step - 1 : step; /* column j is first */
-            KERNEL(lanes) *column = a + c * KERNEL(parts), top = AT(column, j * n);
-            const KERNEL(lanes) old = top;
-            for (int64_t i = j + 1; i < n; ++i) {
-                top = PICK(here[i], AT(column, i * n), top);
-            }
-            AT(column, j * n) = top;
-            if (c == j) {
-                zero = (KERNEL(mask))(top == none);
-                found = PICK(zero & (KERNEL(mask))(found == none), none + (elem)(j + 1), found);
-                top = PICK(zero, none + 1, top);
-            }
-            for (int64_t i = j + 1; i < n; ++i) {
-                KERNEL(lanes) e = AT(column, i * n);
-                e = PICK(here[i], old, e);
-                if (c == j) {
-                    e = factor[i] = e / top;
-                } else if (c > j) {
-                    e = PICK(zero, e, e - factor[i] * top);
-                }
-                AT(column, i * n) = e;
+            KERNEL(lanes) *below = a + i * n * KERNEL(parts);
+            const KERNEL(lanes) factor = AT(below, j) / top;
+            AT(below, j) = factor;
+            for (int64_t c = j + 1; c < n; ++c) {
+                const KERNEL(lanes) e = AT(below, c), less = e - factor * AT(row, c);
+                AT(below, c) = regular ? less : PICK(zero, e, less);
             }
         }
     }
