@@ -135,6 +135,79 @@ static void every_size_of_element_is_copied(void **state)
     }
 }
 
+/* A number from 0 to n - 1, the same in every run. */
+static int64_t some(int64_t n)
+{
+    static uint64_t state = 1;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)(state >> 33) % n;
+}
+
+/* A part of x with its dimensions in another order. */
+static adz_tensor *any_view(adz_tensor *x)
+{
+    const int rank = adz_tensor_rank(x);
+    for (int d = 0; d < rank; ++d) {
+        const int64_t n = adz_tensor_size(x, d), start = some(n);
+        x = adz_slice(x, d, start, n - some(n - start), 1 + some(2));
+        x = adz_transpose(x, d, (int)some(rank));
+    }
+    return x;
+}
+
+/* Compares y with x, element by element. */
+static void assert_same_elements(adz_tensor *y, adz_tensor *x)
+{
+    const size_t item = adz_dtype_size(adz_tensor_dtype(x));
+    const int rank = adz_tensor_rank(x);
+    int64_t index[4] = { 0 }, n = adz_tensor_numel(x);
+    assert_int_equal(adz_tensor_numel(y), n);
+    while (n-- > 0) {
+        int64_t from = 0, to = 0;
+        for (int d = 0; d < rank; ++d) {
+            from += index[d] * adz_tensor_stride(x, d);
+            to += index[d] * adz_tensor_stride(y, d);
+        }
+        assert_memory_equal((const char *)adz_tensor_data(y) + (size_t)to * item,
+            (const char *)adz_tensor_data(x) + (size_t)from * item, item);
+        for (int d = rank - 1; d >= 0 && ++index[d] == adz_tensor_size(x, d); --d) {
+            index[d] = 0;
+        }
+    }
+}
+
+/* Rows of any length, broadcast rows and columns among them, to memory of any layout. */
+static void any_view_is_copied(void **state)
+{
+    (void)state;
+    const adz_dtype dtypes[] = { ADZ_U8, ADZ_BF16, ADZ_F32, ADZ_F64 };
+    const int level = adzi_cpu_level;
+    for (int i = 0; i < 4000; ++i) {
+        adzi_cpu_level = i % (level + 1);
+        adz_scope *scope = adz_scope_open();
+        int64_t kept[4], all[4];
+        for (int d = 0; d < 4; ++d) {
+            all[d] = 1 + some(some(3) == 0 ? 40 : 6);
+            kept[d] = some(3) == 0 ? 1 : all[d];
+        }
+        adz_tensor *few =
+            adz_randint(0, 100, ADZ_SHAPE(kept[0], kept[1], kept[2], kept[3]), ADZ_I64);
+        adz_tensor *x = adz_to(few, dtypes[i / 4 % 4]);
+        x = any_view(adz_expand(x, ADZ_SHAPE(all[0], all[1], all[2], all[3])));
+        assert_same_elements(adz_contiguous(x), x);
+        adz_tensor *y = any_view(adz_zeros(ADZ_SHAPE(24, 24, 5, 5), dtypes[i / 4 % 4]));
+        for (int d = 0; d < 4; ++d) {
+            const int64_t nx = adz_tensor_size(x, d), ny = adz_tensor_size(y, d);
+            x = adz_narrow(x, d, 0, nx < ny ? nx : ny);
+            y = adz_narrow(y, d, 0, nx < ny ? nx : ny);
+        }
+        assert_non_null(adz_copy_(y, x));
+        assert_same_elements(y, x);
+        adz_scope_close(scope);
+    }
+    adzi_cpu_level = level;
+}
+
 int main(void)
 {
     adz_set_num_threads(2);
@@ -142,6 +215,7 @@ int main(void)
         cmocka_unit_test(any_layout_reads_alike),
         cmocka_unit_test(any_layout_is_written_alike),
         cmocka_unit_test(every_size_of_element_is_copied),
+        cmocka_unit_test(any_view_is_copied),
     };
     return cmocka_run_group_tests_name("layouts", tests, NULL, NULL);
 }

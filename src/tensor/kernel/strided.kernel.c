@@ -43,6 +43,7 @@ typedef double __attribute__((may_alias)) any_double;
 /* Rows that are written at a time: as many 4-byte elements as a cache line holds. With more, rows
  * that are a power of two apart would evict each other from the cache. */
 enum { ROWS_AT_ONCE = 16 };
+enum { SHORT_ROW = 128 }; /* bytes of the longest row that is copied by vectors of 16 bytes */
 
 /* to[p * to_ld + j] = from[j * ld + p] for items of 4 or 8 bytes. */
 static NOINLINE void transpose(char *to, int64_t to_ld, const char *from, int64_t ld, int64_t depth,
@@ -105,18 +106,41 @@ static inline void advance_rows(
     }
 }
 
-/* The number of whole rows from here on, within n elements, that can be transposed together. It is
- * 0 unless the dimension before the innermost is contiguous and there are at least two such rows.
- */
-static inline int64_t columns_of(
-    const position *at, int64_t n, int rank, const int64_t *sizes, const int64_t *strides)
+/* How many whole rows the next n elements begin with, within the dimension before the innermost. It
+ * is 0 in the middle of a row. */
+static inline int64_t rows_of(const position *at, int64_t n, int rank, const int64_t *sizes)
 {
-    if (rank < 2 || strides[rank - 2] != 1 || strides[rank - 1] < 2 || at->index[rank - 1] != 0) {
+    if (rank < 2 || at->index[rank - 1] != 0) {
         return 0;
     }
     const int64_t rows = n / sizes[rank - 1], left = sizes[rank - 2] - at->index[rank - 2];
-    const int64_t some = rows < left ? rows : left;
-    return some > 1 ? some : 0;
+    return rows < left ? rows : left;
+}
+
+/* Whether rows can be transposed together: the dimension before the innermost is contiguous. */
+static inline bool are_columns(int rank, const int64_t *strides)
+{
+    return strides[rank - 2] == 1 && strides[rank - 1] > 1;
+}
+
+/* Copies rows of so many bytes. Advancing from row to row costs more than a copy of a short row,
+ * and so do the tests for what a number of bytes leaves after its vectors. */
+static NOINLINE void copy_rows(
+    char *to, int64_t to_step, const char *from, int64_t from_step, int64_t rows, size_t bytes)
+{
+    typedef char part __attribute__((vector_size(16), aligned(1), may_alias));
+    if (bytes % sizeof(part) == 0 && bytes <= SHORT_ROW) {
+        for (int64_t i = 0; i < rows; ++i) {
+            for (size_t b = 0; b < bytes; b += sizeof(part)) {
+                *(part *)(void *)(to + i * to_step + (int64_t)b) =
+                    *(const part *)(const void *)(from + i * from_step + (int64_t)b);
+            }
+        }
+        return;
+    }
+    for (int64_t i = 0; i < rows; ++i) {
+        adzi_copy_bytes(to + i * to_step, from + i * from_step, bytes);
+    }
 }
 
 /* Copies n elements between two strides, one of which is 1. Unrolled four times by hand, because
@@ -141,74 +165,92 @@ static inline int64_t columns_of(
  *     gather_<bits>    a walk that reads rows by copy, splat, collect or transposition
  *     scatter_<bits>   a walk that writes rows by copy, spread or transposition
  */
-#define WALKS(item)                                                                                \
-    typedef uint##item##_t __attribute__((may_alias)) item_##item;                                 \
-    static NOINLINE void splat_##item(item_##item *to, const item_##item *from, int64_t n)         \
-    {                                                                                              \
-        const item_##item value = *from;                                                           \
-        for (int64_t i = 0; i < n; ++i) {                                                          \
-            to[i] = value;                                                                         \
-        }                                                                                          \
-    }                                                                                              \
-    static NOINLINE void collect_##item(                                                           \
-        item_##item *to, const item_##item *from, int64_t stride, int64_t n)                       \
-    {                                                                                              \
-        SPREAD(to, 1, from, stride)                                                                \
-    }                                                                                              \
-    static NOINLINE void spread_##item(                                                            \
-        item_##item *to, int64_t stride, const item_##item *from, int64_t n)                       \
-    {                                                                                              \
-        SPREAD(to, stride, from, 1)                                                                \
-    }                                                                                              \
-    static NOINLINE void gather_##item(item_##item *to, const item_##item *from, int64_t first,    \
-        int64_t n, int rank, const int64_t *sizes, const int64_t *strides)                         \
-    {                                                                                              \
-        const int64_t row = sizes[rank - 1], stride = strides[rank - 1];                           \
-        position at = position_of(first, rank, sizes, strides);                                    \
-        for (int64_t m; n > 0; n -= m, to += m) {                                                  \
-            const item_##item *x = from + at.offset;                                               \
-            const int64_t columns = item >= 32 ? columns_of(&at, n, rank, sizes, strides) : 0;     \
-            if (columns > 0) {                                                                     \
-                transpose((char *)to, row, (const char *)x, stride, columns, row, item / 8);       \
-                m = columns * row;                                                                 \
-                advance_rows(&at, columns, rank, sizes, strides);                                  \
-                continue;                                                                          \
-            }                                                                                      \
-            m = row - at.index[rank - 1];                                                          \
-            m = m < n ? m : n;                                                                     \
-            if (stride == 1) {                                                                     \
-                adzi_copy_bytes(to, x, (size_t)m * sizeof *to);                                    \
-            } else if (stride == 0) {                                                              \
-                splat_##item(to, x, m);                                                            \
-            } else {                                                                               \
-                collect_##item(to, x, stride, m);                                                  \
-            }                                                                                      \
-            advance(&at, m, rank, sizes, strides);                                                 \
-        }                                                                                          \
-    }                                                                                              \
-    static NOINLINE void scatter_##item(item_##item *to, const item_##item *from, int64_t first,   \
-        int64_t n, int rank, const int64_t *sizes, const int64_t *strides)                         \
-    {                                                                                              \
-        const int64_t row = sizes[rank - 1], stride = strides[rank - 1];                           \
-        position at = position_of(first, rank, sizes, strides);                                    \
-        for (int64_t m; n > 0; n -= m, from += m) {                                                \
-            const int64_t columns = item >= 32 ? columns_of(&at, n, rank, sizes, strides) : 0;     \
-            if (columns > 0) {                                                                     \
-                transpose((char *)(to + at.offset), stride, (const char *)from, row, row, columns, \
-                    item / 8);                                                                     \
-                m = columns * row;                                                                 \
-                advance_rows(&at, columns, rank, sizes, strides);                                  \
-                continue;                                                                          \
-            }                                                                                      \
-            m = row - at.index[rank - 1];                                                          \
-            m = m < n ? m : n;                                                                     \
-            if (stride == 1) {                                                                     \
-                adzi_copy_bytes(to + at.offset, from, (size_t)m * sizeof *to);                     \
-            } else {                                                                               \
-                spread_##item(to + at.offset, stride, from, m);                                    \
-            }                                                                                      \
-            advance(&at, m, rank, sizes, strides);                                                 \
-        }                                                                                          \
+#define WALKS(item)                                                                              \
+    typedef uint##item##_t __attribute__((may_alias)) item_##item;                               \
+    static NOINLINE void splat_##item(item_##item *to, const item_##item *from, int64_t n)       \
+    {                                                                                            \
+        const item_##item value = *from;                                                         \
+        for (int64_t i = 0; i < n; ++i) {                                                        \
+            to[i] = value;                                                                       \
+        }                                                                                        \
+    }                                                                                            \
+    static NOINLINE void collect_##item(                                                         \
+        item_##item *to, const item_##item *from, int64_t stride, int64_t n)                     \
+    {                                                                                            \
+        SPREAD(to, 1, from, stride)                                                              \
+    }                                                                                            \
+    static NOINLINE void spread_##item(                                                          \
+        item_##item *to, int64_t stride, const item_##item *from, int64_t n)                     \
+    {                                                                                            \
+        SPREAD(to, stride, from, 1)                                                              \
+    }                                                                                            \
+    static NOINLINE void gather_##item(item_##item *to, const item_##item *from, int64_t first,  \
+        int64_t n, int rank, const int64_t *sizes, const int64_t *strides)                       \
+    {                                                                                            \
+        const int64_t row = sizes[rank - 1], stride = strides[rank - 1];                         \
+        position at = position_of(first, rank, sizes, strides);                                  \
+        for (int64_t m; n > 0; n -= m, to += m) {                                                \
+            const item_##item *x = from + at.offset;                                             \
+            const int64_t rows = rows_of(&at, n, rank, sizes);                                   \
+            if (rows > 1 &&                                                                      \
+                (stride == 0 || stride == 1 || (item >= 32 && are_columns(rank, strides)))) {    \
+                const int64_t next = strides[rank - 2];                                          \
+                m = rows * row;                                                                  \
+                if (stride == 0 && next == 0) {                                                  \
+                    splat_##item(to, x, m);                                                      \
+                } else if (stride == 0) {                                                        \
+                    for (int64_t i = 0; i < rows; ++i) {                                         \
+                        splat_##item(to + i * row, x + i * next, row);                           \
+                    }                                                                            \
+                } else if (stride == 1) {                                                        \
+                    copy_rows((char *)to, (item / 8) * row, (const char *)x, (item / 8) * next,  \
+                        rows, (size_t)row * sizeof *to);                                         \
+                } else {                                                                         \
+                    transpose((char *)to, row, (const char *)x, stride, rows, row, item / 8);    \
+                }                                                                                \
+                advance_rows(&at, rows, rank, sizes, strides);                                   \
+                continue;                                                                        \
+            }                                                                                    \
+            m = row - at.index[rank - 1];                                                        \
+            m = m < n ? m : n;                                                                   \
+            if (stride == 1) {                                                                   \
+                adzi_copy_bytes(to, x, (size_t)m * sizeof *to);                                  \
+            } else if (stride == 0) {                                                            \
+                splat_##item(to, x, m);                                                          \
+            } else {                                                                             \
+                collect_##item(to, x, stride, m);                                                \
+            }                                                                                    \
+            advance(&at, m, rank, sizes, strides);                                               \
+        }                                                                                        \
+    }                                                                                            \
+    static NOINLINE void scatter_##item(item_##item *to, const item_##item *from, int64_t first, \
+        int64_t n, int rank, const int64_t *sizes, const int64_t *strides)                       \
+    {                                                                                            \
+        const int64_t row = sizes[rank - 1], stride = strides[rank - 1];                         \
+        position at = position_of(first, rank, sizes, strides);                                  \
+        for (int64_t m; n > 0; n -= m, from += m) {                                              \
+            item_##item *y = to + at.offset;                                                     \
+            const int64_t rows = rows_of(&at, n, rank, sizes);                                   \
+            if (rows > 1 && (stride == 1 || (item >= 32 && are_columns(rank, strides)))) {       \
+                if (stride == 1) {                                                               \
+                    copy_rows((char *)y, strides[rank - 2] * (item / 8), (const char *)from,     \
+                        row * (item / 8), rows, (size_t)row * sizeof *to);                       \
+                } else {                                                                         \
+                    transpose((char *)y, stride, (const char *)from, row, row, rows, item / 8);  \
+                }                                                                                \
+                m = rows * row;                                                                  \
+                advance_rows(&at, rows, rank, sizes, strides);                                   \
+                continue;                                                                        \
+            }                                                                                    \
+            m = row - at.index[rank - 1];                                                        \
+            m = m < n ? m : n;                                                                   \
+            if (stride == 1) {                                                                   \
+                adzi_copy_bytes(y, from, (size_t)m * sizeof *to);                                \
+            } else {                                                                             \
+                spread_##item(y, stride, from, m);                                               \
+            }                                                                                    \
+            advance(&at, m, rank, sizes, strides);                                               \
+        }                                                                                        \
     }
 
 WALKS(8)
