@@ -11,7 +11,8 @@
  *   kepler    Kepler's equation for 8 bodies: six Newton steps and a loss with its gradient, some
  *             200 operations on 8 numbers, f64
  *
- * ode is adaptive, so it cannot be captured; implicit is captured with 6 iterations.
+ * ode is adaptive, so it cannot be captured; implicit is captured with as many iterations as the
+ * search needs that reads its convergence.
  *
  * The Jacobians are compared with their products alone, in a plan; jvp is compared with the
  * forward, captured or not as it is. */
@@ -27,7 +28,7 @@ typedef struct {
     adz_tensor *x, *target, *v;
     adz_optimizer *adam;
     adz_tensor *(*compute)(void *user);
-    bool fixed; /* an implicit layer makes a fixed number of iterations */
+    int iterations; /* of an implicit layer in a plan, or 0 */
 } derivatives;
 
 static adz_tensor *apply(adz_tensor *x, void *net)
@@ -156,8 +157,20 @@ static adz_tensor *implicit_gradient(void *user)
     derivatives *d = user;
     adz_root_options o = ADZ_ROOT_OPTIONS;
     o.rows = true;
-    o.fixed_iterations = d->fixed ? 6 : 0;
+    o.fixed_iterations = d->iterations;
     return pull(d, adz_root(layer, d->x, d, &o, NULL));
+}
+
+/* How many iterations the search needs. */
+static int needed_iterations(derivatives *d)
+{
+    adz_root_options o = ADZ_ROOT_OPTIONS;
+    adz_root_report report = { 0 };
+    adz_scope *scope = adz_scope_open();
+    o.rows = true;
+    adz_root(layer, d->x, d, &o, &report);
+    adz_scope_close(scope);
+    return report.iterations;
 }
 
 /* The eccentricities are x[8] and the mean anomalies target[8]. The steps are written out. */
@@ -264,7 +277,7 @@ int bench_derivatives(int argc, char **argv)
     const start_tensor start[] = { { "x", d.x },
         { d.v != NULL ? "v" : "target", d.v != NULL ? d.v : d.target } };
     save_start(o.start, d.net, start, start[1].tensor != NULL ? 2 : 1);
-    d.fixed = o.captured;
+    d.iterations = o.captured && d.compute == implicit_gradient ? needed_iterations(&d) : 0;
     o.first_loss = first_value(&d);
     adz_set_num_threads((int)o.threads);
     adz_plan *plan = o.captured ? adz_plan_new(d.compute, &d, NULL) : NULL;
