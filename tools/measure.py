@@ -16,7 +16,7 @@ import re
 import sys
 
 TARGETS = {
-    "lines of code in src and include": 95600,  # a change that raises it says what for: 2,800 for linear algebra, 420 for several results, 500 for functions in place of libm, 2,200 for mathematics, 2,800 for solvers, 900 for files of weights, 120 for results in place of operands, 800 for writes at coordinates, searches and diagonals, 1,500 for optimizers that step by a closure, 500 for C files of doubles and with states of their callers, 1,100 for small matrices in lanes, builds without a BLAS and the rest, 700 for operands in half precision, 250 for derivatives of roots by products alone, Jacobians and solutions at many points, 250 for inputs that are computed again, 250 for sums of the stages of differential equations, 250 for graphs of solutions that are kept
+    "lines of code in src and include": 95750,  # a change that raises it says what for: 2,800 for linear algebra, 420 for several results, 500 for functions in place of libm, 2,200 for mathematics, 2,800 for solvers, 900 for files of weights, 120 for results in place of operands, 800 for writes at coordinates, searches and diagonals, 1,500 for optimizers that step by a closure, 500 for C files of doubles and with states of their callers, 1,100 for small matrices in lanes, builds without a BLAS and the rest, 700 for operands in half precision, 250 for derivatives of roots by products alone, Jacobians and solutions at many points, 250 for inputs that are computed again, 250 for sums of the stages of differential equations, 250 for graphs of solutions that are kept, 150 for copies of short rows, rows that lanes exchange and the gradient of tanh
     "longest file, lines": 500,
     "longest function, lines": 50,
     "most files in one folder of src": 40,
