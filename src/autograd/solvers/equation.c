@@ -162,19 +162,31 @@ adz_tensor *adzi_equation_leaf(adz_tensor *t)
     return leaf;
 }
 
-void adzi_cuts_add(adzi_cuts *cuts, adz_tensor *stand_in)
+/* A view of the stand-in, which has a node with one edge, becomes the keeper. */
+bool adzi_cuts_add(adzi_cuts *cuts, adz_tensor *stand_in)
 {
-    if (stand_in->node != NULL) {
-        cuts->items[cuts->n] = stand_in;
-        cuts->edges[cuts->n++] = stand_in->node->inputs[0];
-        stand_in->node->inputs[0] = (adzi_edge){ .node = NULL };
+    adzi_node *node = stand_in->node;
+    if (node == NULL) {
+        return true;
     }
+    adz_tensor *keeper = adz_expand(stand_in, adz_shape_of(stand_in->rank, stand_in->sizes));
+    if (keeper == NULL) {
+        return false;
+    }
+    keeper->node->inputs[0] = node->inputs[0];
+    node->inputs[0] = (adzi_edge){ .node = NULL };
+    adzi_node_release(adzi_self(), node); /* the view has led to it */
+    cuts->items[cuts->n] = stand_in;
+    cuts->keepers[cuts->n++] = keeper;
+    return true;
 }
 
 void adzi_cuts_mend(adzi_cuts *cuts)
 {
     for (size_t i = 0; i < cuts->n; ++i) {
-        cuts->items[i]->node->inputs[0] = cuts->edges[i];
+        adzi_edge *kept = &cuts->keepers[i]->node->inputs[0];
+        cuts->items[i]->node->inputs[0] = *kept;
+        *kept = (adzi_edge){ .node = NULL };
     }
     cuts->n = 0;
 }

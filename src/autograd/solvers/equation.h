@@ -53,15 +53,19 @@ adz_tensor *adzi_equation_stand_in(adz_tensor *t, bool graph);
  * Stand-ins that lead nowhere for a while. The leaves that a function uses may also be behind the
  * tensors for which it gets stand-ins. A backward that computes the derivative of the function by
  * these leaves must not reach them through the stand-ins, but its graph leads through them.
+ *
+ * A way that is taken away is kept by another tensor of the scope, so it ends with that tensor if
+ * the program's code leaves the backward by a jump.
  */
 typedef struct adzi_cuts {
     adz_tensor *items[ADZ_SOLVER_ARGUMENTS + ADZI_LEAD];
-    adzi_edge edges[ADZ_SOLVER_ARGUMENTS + ADZI_LEAD];
+    adz_tensor *keepers[ADZ_SOLVER_ARGUMENTS + ADZI_LEAD];
     size_t n;
 } adzi_cuts;
 
-/** Takes the way of a stand-in away. Does nothing for a leaf, and for one that leads nowhere. */
-void adzi_cuts_add(adzi_cuts *cuts, adz_tensor *stand_in);
+/** Takes the way of a stand-in away. Does nothing for a leaf. False with the error recorded if
+ * memory was refused. */
+bool adzi_cuts_add(adzi_cuts *cuts, adz_tensor *stand_in);
 
 /** Gives all stand-ins their ways back. They must still exist. */
 void adzi_cuts_mend(adzi_cuts *cuts);

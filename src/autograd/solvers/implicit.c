@@ -152,10 +152,9 @@ static bool bilinear(pull *p, adz_tensor *w, adz_tensor **y, adz_tensor **v)
     const bool transposed = p->recipe->transposed;
     adz_tensor *u = adzi_saved_result(p->node, 0);
     adz_tensor *left = u == NULL ? NULL : adzi_equation_stand_in(transposed ? u : w, p->graph);
-    if (left == NULL) {
+    if (left == NULL || !adzi_cuts_add(&p->cuts, left)) {
         return false;
     }
-    adzi_cuts_add(&p->cuts, left);
     *v = transposed ? w : u;
     *y = product(p, left, true, true);
     return *y != NULL;
@@ -187,14 +186,14 @@ static bool derive(pull *p)
 static bool work(adzi_functional *f)
 {
     pull *p = (pull *)f;
-    adzi_cuts_add(&p->cuts, f->x[0]);
-    for (size_t i = 0; i < p->e.n; ++i) {
-        adzi_cuts_add(&p->cuts, p->e.arguments[i]);
+    bool good = adzi_cuts_add(&p->cuts, f->x[0]);
+    for (size_t i = 0; i < p->e.n && good; ++i) {
+        good = adzi_cuts_add(&p->cuts, p->e.arguments[i]);
     }
     for (size_t i = 0; i < p->n; ++i) {
         p->targets[i] = p->targets[i] == p->x ? f->x[0] : p->targets[i];
     }
-    const bool good = derive(p);
+    good = good && derive(p);
     adzi_cuts_mend(&p->cuts);
     for (size_t i = 0; i < p->n && good; ++i) {
         adzi_retain(p->gradients[i]);

@@ -295,13 +295,12 @@ static bool pull_graph(pull *p)
         }
     }
     adzi_cuts cuts = { .n = 0 };
-    adzi_cuts_add(&cuts, y);
-    adzi_cuts_add(&cuts, p->ode.times);
-    for (size_t i = 0; i < p->ode.e.n; ++i) {
-        adzi_cuts_add(&cuts, p->ode.e.arguments[i]);
+    bool good = adzi_cuts_add(&cuts, y) && adzi_cuts_add(&cuts, p->ode.times);
+    for (size_t i = 0; i < p->ode.e.n && good; ++i) {
+        good = adzi_cuts_add(&cuts, p->ode.e.arguments[i]);
     }
     /* A target must want a gradient, which y0 may not. */
-    const bool good = pull_back(p, n, adzi_requires_grad(y) ? 0 : 1);
+    good = good && pull_back(p, n, adzi_requires_grad(y) ? 0 : 1);
     adzi_cuts_mend(&cuts);
     if (!good) {
         return false;

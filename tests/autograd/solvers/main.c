@@ -1,8 +1,12 @@
 /* Solvers as operators, adze/solvers.h. */
 #include "autograd/solvers/solvers.h"
+#include "base/alloc.h"
+
+static int64_t before; /* living tensors when a test begins */
 
 int solvers_open(void **state)
 {
+    before = adzi_live_tensors();
     *state = adz_scope_open();
     adz_manual_seed(1);
     return *state == NULL;
@@ -10,7 +14,12 @@ int solvers_open(void **state)
 
 int solvers_close(void **state)
 {
-    return adz_scope_close(*state);
+    const bool closed = adz_scope_close(*state) == ADZ_OK;
+    const int left = (int)(adzi_live_tensors() - before);
+    if (left != 0) {
+        print_error("%d tensors are left\n", left);
+    }
+    return !closed || left != 0;
 }
 
 int main(void)

@@ -210,6 +210,54 @@ static void a_jump_restores_the_mode(void **state)
     assert_true(adz_tensor_requires_grad(adz_exp(x)));
 }
 
+static bool armed;
+
+static adz_tensor *jump_from_hook(adz_tensor *grad, void *user)
+{
+    (void)grad;
+    (void)user;
+    longjmp(out_of_function, 1);
+}
+
+static int decays_by(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
+{
+    (void)n;
+    (void)user;
+    out[0] = adz_neg(adz_mul(in[1], in[2]));
+    if (armed) {
+        adz_register_hook(out[0], jump_from_hook, NULL);
+    }
+    return 1;
+}
+
+/* The teardown counts what is left behind. */
+static void a_jump_from_a_hook_leaves_nothing(void **state)
+{
+    (void)state;
+    const adz_tensor_function f = { decays_by, NULL };
+    adz_backward_options o = ADZ_BACKWARD_OPTIONS;
+    o.create_graph = true;
+    adz_tensor *w = adz_requires_grad_(adz_full(ADZ_SHAPE(2), 0.5, ADZ_F64), true), *dw = NULL;
+    adz_tensor *rate = adz_mul_number(w, 2), *times = adz_linspace(0, 1, 3, ADZ_F64);
+    adz_tensor *y = adz_odeint_with(&f, adz_mul_number(w, 3), times, &rate, 1, NULL, NULL);
+    adz_tensor *loss = adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM);
+    for (volatile int i = 0; i < 2; ++i) {
+        armed = true;
+        if (setjmp(out_of_function) == 0) {
+            adz_autograd_grad(&loss, NULL, 1, &w, &dw, 1, &o);
+            fail_msg("the hook has not jumped");
+        }
+        armed = false;
+    }
+    adz_error_clear();
+    assert_int_equal(adz_autograd_grad(&loss, NULL, 1, &w, &dw, 1, &o), ADZ_OK);
+    double wanted = 0; /* y = 3 w exp(-2 w t), so dy/dw = 3 (1 - 2 w t) exp(-2 w t) */
+    for (int i = 0; i < 3; ++i) {
+        wanted += 3 * (1 - 0.5 * i) * exp(-0.5 * i);
+    }
+    assert_true(fabs(adz_item(adz_select(dw, 0, 1)) - wanted) < 1e-4);
+}
+
 const struct CMUnitTest ode_refused[N_ODE_REFUSED] = {
     cmocka_unit_test_setup_teardown(functions_are_checked, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(times_and_options_are_checked, solvers_open, solvers_close),
@@ -218,4 +266,5 @@ const struct CMUnitTest ode_refused[N_ODE_REFUSED] = {
     cmocka_unit_test_setup_teardown(exports_have_fixed_steps, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(refused_memory_harms_nothing, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(a_jump_restores_the_mode, solvers_open, solvers_close),
+    cmocka_unit_test_setup_teardown(a_jump_from_a_hook_leaves_nothing, solvers_open, solvers_close),
 };
