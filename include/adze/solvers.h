@@ -19,10 +19,10 @@
  *
  * A solver calls the function as often as it needs to, and keeps no graph of its iterations. The
  * gradient of a root comes from the implicit function theorem. That of a solution of a differential
- * equation goes back through its steps, each of which is computed again. It reaches the arguments,
- * and all other tensors that the function uses and that want a gradient. The backward calls the
- * function again, so `user` and these tensors have to live until then, and must not change. The
- * function must give the same values for the same inputs: it may not draw random numbers.
+ * equation goes back through its steps, computed again or kept (`graph_bytes`). It reaches the
+ * arguments, and all other tensors that the function uses and that want a gradient. The backward
+ * calls the function again, so `user` and these tensors have to live until then and may not change.
+ * The function must give the same values for the same inputs: it may not draw random numbers.
  *
  * Inside a function that a plan captures:
  *
