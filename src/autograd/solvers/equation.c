@@ -169,7 +169,9 @@ bool adzi_cuts_add(adzi_cuts *cuts, adz_tensor *stand_in)
     if (node == NULL) {
         return true;
     }
+    const bool before = adz_set_grad_enabled(true); /* the program's function may have ended it */
     adz_tensor *keeper = adz_expand(stand_in, adz_shape_of(stand_in->rank, stand_in->sizes));
+    adz_set_grad_enabled(before);
     if (keeper == NULL) {
         return false;
     }

@@ -120,7 +120,7 @@ static inline int64_t rows_of(const position *at, int64_t n, int rank, const int
 /* Whether rows can be transposed together: the dimension before the innermost is contiguous. */
 static inline bool are_columns(int rank, const int64_t *strides)
 {
-    return strides[rank - 2] == 1 && strides[rank - 1] > 1;
+    return rank > 1 && strides[rank - 2] == 1 && strides[rank - 1] > 1;
 }
 
 /* Copies rows of so many bytes. Advancing from row to row costs more than a copy of a short row,
@@ -188,12 +188,13 @@ static NOINLINE void copy_rows(
         int64_t n, int rank, const int64_t *sizes, const int64_t *strides)                       \
     {                                                                                            \
         const int64_t row = sizes[rank - 1], stride = strides[rank - 1];                         \
+        const bool together =                                                                    \
+            stride == 0 || stride == 1 || (item >= 32 && are_columns(rank, strides));            \
         position at = position_of(first, rank, sizes, strides);                                  \
         for (int64_t m; n > 0; n -= m, to += m) {                                                \
             const item_##item *x = from + at.offset;                                             \
-            const int64_t rows = rows_of(&at, n, rank, sizes);                                   \
-            if (rows > 1 &&                                                                      \
-                (stride == 0 || stride == 1 || (item >= 32 && are_columns(rank, strides)))) {    \
+            const int64_t rows = together ? rows_of(&at, n, rank, sizes) : 0;                    \
+            if (rows > 1) {                                                                      \
                 const int64_t next = strides[rank - 2];                                          \
                 m = rows * row;                                                                  \
                 if (stride == 0 && next == 0) {                                                  \
@@ -227,11 +228,12 @@ static NOINLINE void copy_rows(
         int64_t n, int rank, const int64_t *sizes, const int64_t *strides)                       \
     {                                                                                            \
         const int64_t row = sizes[rank - 1], stride = strides[rank - 1];                         \
+        const bool together = stride == 1 || (item >= 32 && are_columns(rank, strides));         \
         position at = position_of(first, rank, sizes, strides);                                  \
         for (int64_t m; n > 0; n -= m, from += m) {                                              \
             item_##item *y = to + at.offset;                                                     \
-            const int64_t rows = rows_of(&at, n, rank, sizes);                                   \
-            if (rows > 1 && (stride == 1 || (item >= 32 && are_columns(rank, strides)))) {       \
+            const int64_t rows = together ? rows_of(&at, n, rank, sizes) : 0;                    \
+            if (rows > 1) {                                                                      \
                 if (stride == 1) {                                                               \
                     copy_rows((char *)y, strides[rank - 2] * (item / 8), (const char *)from,     \
                         row * (item / 8), rows, (size_t)row * sizeof *to);                       \

@@ -234,6 +234,27 @@ static void a_jump_from_a_hook_leaves_nothing(void **state)
     assert_true(fabs(adz_item(adz_select(dw, 0, 1)) - 0.5) < 1e-12); /* d sqrt(2 w) at w = 2 */
 }
 
+static int careless_square_less(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
+{
+    const int count = square_less(in, n, out, user);
+    adz_set_grad_enabled(false);
+    return count;
+}
+
+static void a_function_may_end_the_mode(void **state)
+{
+    (void)state;
+    const adz_tensor_function f = { careless_square_less, NULL };
+    adz_backward_options o = ADZ_BACKWARD_OPTIONS;
+    o.create_graph = true;
+    adz_tensor *w = adz_requires_grad_(adz_full(ADZ_SHAPE(2), 4, ADZ_F64), true), *dw = NULL;
+    adz_tensor *x = adz_root_with(&f, adz_ones(ADZ_SHAPE(2), ADZ_F64), &w, 1, NULL, NULL);
+    adz_tensor *loss = adz_sum(x, ADZ_ALL_DIMS, ADZ_DROPDIM);
+    assert_int_equal(adz_autograd_grad(&loss, NULL, 1, &w, &dw, 1, &o), ADZ_OK);
+    assert_true(fabs(adz_item(adz_select(dw, 0, 1)) - 0.25) < 1e-12);
+    assert_true(adz_is_grad_enabled());
+}
+
 const struct CMUnitTest root_refused[N_ROOT_REFUSED] = {
     cmocka_unit_test_setup_teardown(functions_are_checked, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(arguments_and_options_are_checked, solvers_open, solvers_close),
@@ -242,4 +263,5 @@ const struct CMUnitTest root_refused[N_ROOT_REFUSED] = {
     cmocka_unit_test_setup_teardown(refused_memory_harms_nothing, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(a_jump_restores_the_mode, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(a_jump_from_a_hook_leaves_nothing, solvers_open, solvers_close),
+    cmocka_unit_test_setup_teardown(a_function_may_end_the_mode, solvers_open, solvers_close),
 };

@@ -33,7 +33,7 @@ static inline void expect_derivatives(
     assert_true(first.nonzero > 0 && second.nonzero > 0);
 }
 
-enum { N_ROOT_VALUES = 6, N_ROOT_GRADIENTS = 5, N_ROOT_REFUSED = 7 };
+enum { N_ROOT_VALUES = 6, N_ROOT_GRADIENTS = 5, N_ROOT_REFUSED = 8 };
 enum { N_HIGHER = 4 };
 enum { N_ODE_VALUES = 5, N_ODE_GRADIENTS = 8, N_ODE_GRAPH = 6, N_ODE_REFUSED = 7 };
 /* Each test has a scope. */
