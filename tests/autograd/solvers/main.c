@@ -22,6 +22,23 @@ int solvers_close(void **state)
     return !closed || left != 0;
 }
 
+jmp_buf out_of_function;
+bool solvers_armed;
+
+static adz_tensor *jump(adz_tensor *grad, void *user)
+{
+    (void)grad;
+    (void)user;
+    longjmp(out_of_function, 1);
+}
+
+void jump_from_gradient(adz_tensor *t)
+{
+    if (solvers_armed) {
+        adz_register_hook(t, jump, NULL);
+    }
+}
+
 int main(void)
 {
     return run_group("root values", root_values, N_ROOT_VALUES) +

@@ -40,6 +40,13 @@ enum { N_ODE_VALUES = 5, N_ODE_GRADIENTS = 8, N_ODE_GRAPH = 6, N_ODE_REFUSED = 7
 int solvers_open(void **state);
 int solvers_close(void **state);
 
+/** Where jumps out of a function or a hook lead. */
+extern jmp_buf out_of_function;
+
+/** While `solvers_armed` is true, registers a hook of t that jumps to out_of_function. */
+extern bool solvers_armed;
+void jump_from_gradient(adz_tensor *t);
+
 extern const struct CMUnitTest root_values[N_ROOT_VALUES];
 extern const struct CMUnitTest root_gradients[N_ROOT_GRADIENTS];
 extern const struct CMUnitTest higher[N_HIGHER];

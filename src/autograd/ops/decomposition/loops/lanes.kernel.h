@@ -116,8 +116,9 @@ static inline bool KERNEL(any_lane)(KERNEL(mask) m)
     return any != 0;
 }
 
-/* Exchanges row j of each lane with its row at >= j. Rows that no lane exchanges cost one test: in
- * systems of implicit methods the pivots usually are on the diagonal. */
+/* Exchanges rows j and `at` of each lane, where at >= j. A row that no lane exchanges costs one
+ * test. In systems of implicit methods that is most rows, because pivots usually are on the
+ * diagonal. */
 static inline void KERNEL(exchange_lanes)(KERNEL(lanes) * a, int64_t n, int64_t j, KERNEL(lanes) at)
 {
     const KERNEL(lanes) none = { 0 };
