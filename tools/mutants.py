@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Breaks the code in small ways and checks that a test notices each.
 
-usage: mutants.py [--jobs N] [--list | --stale] [--only TEXT]... [NAME...]
+usage: mutants.py [--jobs N] [--list | --stale] [--only TEXT]... [--one-in N] [NAME...]
 
 Operators: the script starts at the backward, the fused backward and the expression that an operator
 registers. It follows their calls and kernels through src/autograd/ops, shared helpers included, and makes
@@ -14,8 +14,8 @@ For each mutant one object is compiled again; of a kernel it is the object of th
 operators that reach the function then run until one fails. A mutant of a kernel that survives is compiled for
 the other instruction sets that the processor has, because some code serves wide registers only. A change that compiles to equal code at all levels is no mutant.
 
-Other rooms: the files of src/optim, src/data, src/io, src/plan and src/nn, and the parts of src/base that they use, are
-mutated function by function. More rules apply to their decisions: comparisons that include or exclude their
+Other rooms: the files of src/optim, src/data, src/io, src/plan, src/nn, src/autograd/solvers and
+src/autograd/functional, and the parts of src/base that they use, are mutated function by function. More rules apply to their decisions: comparisons that include or exclude their
 border, == and !=, && and ||, guards that never hold, `!` and statements left out, true and false. COVER says
 which tests run for which file. The sweep of wrong arguments over the file's public functions comes last. The
 heads of loops and the release of memory are left to the sanitizers.
@@ -28,7 +28,8 @@ equivalent, with the reason:
 NAME is one of these: a file of src/autograd/ops without its ending, which is an operator (relu) or a helper
 (extreme); an entry of the table of elementwise functions (acos); a folder (optim); a file in a folder (optim/adam); or `backwards`, which means all files of
 src/autograd/ops. With --only, only those mutants run whose line in --list contains one of the texts, for
-example recurrent_run.c:52: or panels_of.
+example recurrent_run.c:52: or panels_of. With --one-in 10, one mutant in ten runs, chosen by a hash of its line,
+so that a sample is the same everywhere.
 """
 import argparse
 import collections
@@ -44,8 +45,9 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 
-from mutants_c import ENTERED, ROOMS, all_mutants, items, words
+from mutants_c import ENTERED, ROOMS, all_mutants, in_room, items, words
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 OPS = "autograd/ops"
@@ -58,6 +60,8 @@ FLAGS = ("", "avx2 fma f16c bmi2", "avx512f avx512dq avx512bw avx512vl") # of /p
 # Which of `meson test --list` cover a file of the rooms: the first line that fits. They run in this
 # order until one fails.
 COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
+    (r"autograd/solvers/", "solvers closures"),
+    (r"autograd/functional/", "functional solvers closures jumps"),
     (r"optim/(schedule|one_cycle|plateau)", "schedules optim"),
     (r"optim/clip", "optim"),
     (r"optim/search", "closures"),
@@ -301,7 +305,7 @@ def unit_of(file):
     """A file's name without its ending, in a room after the room's."""
     path = pathlib.PurePath(file)
     name = path.name.split(".")[0]
-    return f"{path.parent}/{name}" if path.parts[0] in ROOMS else name
+    return f"{path.parent}/{name}" if in_room(file) else name
 
 
 def key_of(changed):
@@ -517,10 +521,12 @@ def place_of(item, number, changed):
     return f"{item.file}:{number + 1}: {changed.strip()}"
 
 
-def chosen(item, source, only):
-    """An item's mutants that --only asks for, or all."""
+def chosen(item, source, options):
+    """An item's mutants that --only and --one-in ask for, or all."""
     for number, changed, mutant in all_mutants(source.text[item.file], item):
-        if not only or any(text in place_of(item, number, changed) for text in only):
+        place = place_of(item, number, changed)
+        sampled = zlib.crc32(f"{item.file} {changed}".encode()) % options.one_in == 0
+        if sampled and (not options.only or any(text in place for text in options.only)):
             yield number, changed, mutant
 
 
@@ -529,10 +535,10 @@ def tests_of(source, item):
     return [f"op-{op}" if source.operators else op for op in source.tests[item]]
 
 
-def check_unit(unit, found, source, build, job, known, only):
+def check_unit(unit, found, source, build, job, known, options):
     tally, start = Tally(), time.monotonic()
     for item in found:
-        left = list(chosen(item, source, only))
+        left = list(chosen(item, source, options))
         tests = tests_of(source, item)
         if left and source.operators:
             tests.sort(key=lambda test: (
@@ -558,18 +564,18 @@ def check_unit(unit, found, source, build, job, known, only):
     return tally
 
 
-def show(source, units, only):
+def show(source, units, options):
     for unit in units.values():
         for item in unit:
             users = ", ".join(sorted(source.users[item]))
-            for number, changed, _ in chosen(item, source, only):
+            for number, changed, _ in chosen(item, source, options):
                 print(f"{place_of(item, number, changed)}   [{users}]")
 
 
-def show_stale(kinds, units, known):
+def show_stale(kinds, units, options, known):
     """Prints the lines of tests/mutants.txt that no mutant writes any more. Says whether there are any."""
     written = {(unit, key_of(changed)) for (kind, _), some in zip(kinds, units) for unit, found in some.items()
-               for item in found for _, changed, _ in chosen(item, kind, None)}
+               for item in found for _, changed, _ in chosen(item, kind, options)}
     stale = sorted(key for key in known if key not in written)
     for unit, line in stale:
         print(f"tests/mutants.txt lists what is no mutant: {unit} | {line}")
@@ -578,9 +584,10 @@ def show_stale(kinds, units, known):
 
 
 def conclude(source, units, options, known, tally):
-    few = [] if options.names or options.only else [op for op in source.differentiable
+    some = options.only or options.one_in > 1
+    few = [] if options.names or some else [op for op in source.differentiable
                                                     if tally.of_operator[op] < LEAST]
-    stale = [] if options.only else sorted(k for k in known - tally.matched if k[0] in units)
+    stale = [] if some else sorted(k for k in known - tally.matched if k[0] in units)
     print(f"{len(units)} files, {tally.built} mutants, {len(tally.survivors)} survivors, "
           f"{tally.equivalent} listed as equivalent")
     for op in few:
@@ -600,7 +607,7 @@ def check_units(source, units, options, known, setup, temporary):
     def work(name):
         job = jobs.pop()
         try:
-            return check_unit(name, units[name], source, build, job, known, options.only)
+            return check_unit(name, units[name], source, build, job, known, options)
         finally:
             jobs.append(job)
 
@@ -629,6 +636,7 @@ def main():
     parser.add_argument("--stale", action="store_true",
                         help="show the lines of tests/mutants.txt that are no mutant, build nothing")
     parser.add_argument("--only", action="append", metavar="TEXT", help="just these mutants")
+    parser.add_argument("--one-in", type=int, default=1, metavar="N", help="just one mutant in N, by a hash")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     source = Source()
@@ -637,11 +645,11 @@ def main():
     units = asked_for(options.names, source.units(), rooms.units())
     if options.list:
         for (kind, _), some in zip(kinds, units):
-            show(kind, some, options.only)
+            show(kind, some, options)
         return
     known, tally = listed(), Tally()
     if options.stale:
-        sys.exit(show_stale(kinds, units, known))
+        sys.exit(show_stale(kinds, units, options, known))
     os.nice(5)
     for (kind, setup), some in zip(kinds, units):
         if some:

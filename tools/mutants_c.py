@@ -2,7 +2,8 @@
 import collections
 import re
 
-ROOMS = ("optim", "data", "io", "nn", "base", "plan") # folders of src whose decisions are mutated too
+# Folders of src whose decisions are mutated too.
+ROOMS = ("optim", "data", "io", "nn", "base", "plan", "autograd/solvers", "autograd/functional")
 
 # ---- reading C ----------------------------------------------------------------------------------
 
@@ -11,6 +12,11 @@ TOKEN = re.compile(r"[A-Za-z_]\w*")
 KERNEL = re.compile(r"\b[A-Z_]*KERNEL\w*\((\w+)")
 ENTERED = re.compile(r"\bADZI_ENTER\w*\(&?\w+, (\w+)")
 DEFINED = re.compile(r"(?:\b(?:KERNEL|VMATH)\((\w+(?:##\w+)?)\)|(\w+))\s*\((?![^()]*\)\()")
+
+
+def in_room(file):
+    """Whether a file of src is in one of the rooms."""
+    return file.startswith(tuple(room + "/" for room in ROOMS))
 
 
 def without_comments(text):
@@ -197,7 +203,7 @@ def all_mutants(text, item):
     for mutant in mutants(text, item):
         seen.add(mutant[:2])
         yield mutant
-    if not item.file.startswith(ROOMS):
+    if not in_room(item.file):
         return
     lines, plain = text.split("\n"), without_comments(text).split("\n")
     first = item.first
