@@ -181,17 +181,21 @@ typedef enum adz_ode_method {
 
 /** What the solution took. */
 typedef struct adz_ode_report {
-    int64_t steps;    /**< steps that were accepted */
-    int64_t rejected; /**< steps that were tried again with a shorter one */
-    double time;      /**< how far the solution came; NAN if the host has not looked */
+    int64_t steps;       /**< steps that were accepted */
+    int64_t rejected;    /**< steps that were tried again with a shorter one */
+    double time;         /**< how far the solution came; NAN if the host has not looked */
+    int64_t evaluations; /**< calls of the function, those for Jacobians included; without those of
+                              a backward */
+    int64_t jacobians;   /**< Jacobians that were computed, by ADZ_ODE_RODAS4 */
 } adz_ode_report;
 
 /** Options of adz_odeint. Start from ADZ_ODE_OPTIONS. */
 typedef struct adz_ode_options {
     size_t size;           /**< sizeof(adz_ode_options) */
     adz_ode_method method; /**< ADZ_ODE_DORMAND_PRINCE */
-    double rtol;           /**< the error of a step relative to the state, above 0; 1e-6 */
-    double atol;           /**< the absolute error of a step, above 0; 1e-8 */
+    double rtol;   /**< the error of a step relative to the state, not below the rounding error of
+                        the dtype, 1.2e-7 or 2.3e-16; 1e-6 */
+    double atol;   /**< the absolute error of a step, above 0; 1e-8 */
     int64_t steps; /**< above 0: so many equal steps between two times, without error control, which
                         a plan can capture. 0, the default: error control; 1 step for ADZ_ODE_RK4 */
     int64_t max_steps; /**< the most steps in all, rejected ones included; 100,000 */
@@ -204,13 +208,19 @@ typedef struct adz_ode_options {
                               many bytes, 0 or more. The backward then computes no step again. Not
                               with ADZ_ODE_RODAS4, with an event, or if the times want a gradient.
                               16 MiB */
+    double max_step;     /**< the longest step with error control; 0, the default, sets no limit */
+    const double *atols; /**< instead of atol, one for each element of y, or for each of the D
+                              columns with `rows`; read during the call only; NULL */
+    size_t n_atols;      /**< 0 */
+    int event_direction; /**< of adz_odeint_event: 1, an event is where its function rises through
+                              0; -1, where it falls; 0, the default, both */
 } adz_ode_options;
 
 /** The defaults. */
 #define ADZ_ODE_OPTIONS                                                                        \
     {                                                                                          \
         sizeof(adz_ode_options), ADZ_ODE_DORMAND_PRINCE, 1e-6, 1e-8, 0, 100000, 0, false, 256, \
-            16 << 20                                                                           \
+            16 << 20, 0, NULL, 0, 0                                                            \
     }
 
 /**
@@ -228,6 +238,9 @@ ADZ_API void adz_ode_options_init(adz_ode_options *options, size_t size);
  * the step sizes as constants. So it belongs to the solution that is returned, whatever its error.
  * Memory for the backward is that of `checkpoints` states and of the graph of one step, and
  * `graph_bytes` at most. Under create_graph it is the graph of all steps.
+ *
+ * A replay of a plan fails as an ordinary call does if the times do not increase, or if the
+ * solution is not finite.
  *
  * @param function  computes dy/dt
  * @param y0        any shape, f32 or f64; [N, D] with `rows`
@@ -268,8 +281,13 @@ ADZ_API adz_tensor *adz_odeint_with(const adz_tensor_function *function, adz_ten
  * Solves an initial value problem up to an event: the first time at which a function of time and
  * state changes its sign.
  *
- * The sign is looked at after each step, so two events within one step are missed. An event at the
- * first time itself does not count.
+ * The sign is looked at after each step, so two events within one step are missed unless `max_step`
+ * keeps the steps short. With `event_direction` only events of that direction end the solution.
+ *
+ * An event at the first time itself does not count, so a solution can go on from the event of the
+ * one before. If the event's function is 0 there up to rounding, its derivative by time says which
+ * sign comes next. Up to rounding means 8 units in the last place of the state, and of the way that
+ * the state would go at its first speed in the time |times[0]| + times[1] - times[0].
  *
  * @param function   computes one tensor, f(t, y, arguments ...), from n + 2
  * @param y0         any shape, f32 or f64; [N, D] with `rows`
@@ -283,7 +301,7 @@ ADZ_API adz_tensor *adz_odeint_with(const adz_tensor_function *function, adz_ten
  *                   then; untouched on failure
  * @param report     receives what the solution took, also if it fails; or NULL
  * @return           ADZ_OK, or an error as for adz_odeint; ADZ_ERR_NUMERIC also if there is
- *                   no event
+ *                   no event, or if the event's function becomes NaN
  * @grad             found, by y0, times[0], the arguments and what else the functions use,
  *                   to second order
  * @see              torchdiffeq.odeint_event

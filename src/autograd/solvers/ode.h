@@ -9,6 +9,8 @@
 #ifndef ADZI_AUTOGRAD_SOLVERS_ODE_H
 #define ADZI_AUTOGRAD_SOLVERS_ODE_H
 
+#include <float.h>
+
 #include "autograd/solvers/equation.h"
 #include "autograd/solvers/weighted.h"
 
@@ -25,8 +27,15 @@ typedef struct adzi_ode {
     double *at;        /* with error control: the times */
     double *ends;      /* with error control: the begin of step 0, and the end of each step */
     int64_t n_steps;
-    double event_at; /* where the event was found */
+    double event_at;        /* where the event was found */
+    adz_ode_report *counts; /* in the first run: takes up the calls of the function; else NULL */
 } adzi_ode;
+
+/** The rounding error of the dtype of a tensor. */
+static inline double adzi_ode_eps(const adz_tensor *t)
+{
+    return t->dtype == ADZ_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
+}
 
 /** Where a step lies. */
 typedef struct adzi_ode_span {
@@ -96,10 +105,24 @@ adz_tensor *adzi_ode_dense(const adzi_ode_move *move, adz_tensor *theta, double 
 bool adzi_ode_states(const adzi_ode *ode, int64_t k, const adzi_ode_span *span,
     const adzi_ode_move *move, int64_t *next, adz_tensor **states, size_t *count);
 
-/** The value of the event's function at a time, on the host. */
-bool adzi_ode_sign(const adzi_ode *ode, double t, adz_tensor *y, double *value);
+/** The value of the event's function at a time, on the host. NaN is an error. */
+bool adzi_ode_event_value(const adzi_ode *ode, double t, adz_tensor *y, double *value);
 
-/** Finds the event in a step whose signs differ, on the host: event_at, and the end of the step. */
+/**
+ * The sign of the event's function, -1, 0 or 1, right after the first time.
+ *
+ * @param f      the slope of y there
+ * @param reach  the time in which rounding errors of y grow as f says
+ */
+bool adzi_ode_event_begin(
+    const adzi_ode *ode, double t, adz_tensor *y, adz_tensor *f, double reach, double *sign);
+
+/** Looks at the end of a step. True in *found if the event lies in the step. `sign` is that of the
+ * begin, and becomes that of the end. */
+bool adzi_ode_event_within(
+    const adzi_ode *ode, const adzi_ode_move *move, double *sign, bool *found);
+
+/** Finds the event in a step that begins with `sign` and ends without it, on the host: event_at. */
 bool adzi_ode_locate(adzi_ode *ode, const adzi_ode_move *move, double begin, double sign);
 
 /** The time of the event and the state then, as expressions of what the step depends on. */

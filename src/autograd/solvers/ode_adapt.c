@@ -18,18 +18,34 @@ static double element(const adz_tensor *t, int64_t i)
                                : (double)((const float *)(const void *)t->data)[i];
 }
 
-/* The root mean square of x, each element as a part of atol + rtol max(|y|, |z|). All are
- * contiguous. */
+/* An element of x as a part of atol + rtol max(|y|, |z|); NaN if y or z is not finite. */
+static double part_of(const adz_ode_options *o, const adz_tensor *x, const adz_tensor *y,
+    const adz_tensor *z, int64_t i)
+{
+    const double from = fabs(element(y, i)), to = fabs(element(z, i));
+    const double atol = o->atols != NULL ? o->atols[(size_t)i % o->n_atols] : o->atol;
+    return isfinite(from) && isfinite(to) ? element(x, i) / (atol + o->rtol * fmax(from, to)) : NAN;
+}
+
+/* The root mean square of those parts. All tensors are contiguous. */
 static double size_of(
     const adz_ode_options *o, const adz_tensor *x, const adz_tensor *y, const adz_tensor *z)
 {
-    double sum = 0;
+    double sum = 0, largest = 0;
     for (int64_t i = 0; i < x->numel; ++i) {
-        const double state = fmax(fabs(element(y, i)), fabs(element(z, i)));
-        const double part = element(x, i) / (o->atol + o->rtol * state);
+        const double part = part_of(o, x, y, z, i);
+        sum += part * part;
+        largest = fmax(largest, fabs(part));
+    }
+    if (!isinf(sum) || isinf(largest)) {
+        return x->numel > 0 ? sqrt(sum / (double)x->numel) : 0;
+    }
+    sum = 0; /* the squares have overflowed */
+    for (int64_t i = 0; i < x->numel; ++i) {
+        const double part = part_of(o, x, y, z, i) / largest;
         sum += part * part;
     }
-    return x->numel > 0 ? sqrt(sum / (double)x->numel) : 0;
+    return largest * sqrt(sum / (double)x->numel);
 }
 
 static double order_of(const adzi_ode *ode)
@@ -37,21 +53,47 @@ static double order_of(const adzi_ode *ode)
     return ode->o.method == ADZ_ODE_RODAS4 ? 4 : 5;
 }
 
-/* The first step after Hairer, Norsett and Wanner I, section II.4. */
+static bool fail(const adzi_ode_run *run, const char *why, const char *way_out)
+{
+    adz_tensor *largest = adz_max(adz_abs(run->y));
+    adzi_error(run->ode->e.op, ADZ_ERR_NUMERIC,
+        "%s at t = %s, after %lld steps, with a state of %s whose largest element is %s; %s", why,
+        adzi_text_number(run->t), (long long)run->ode->report.steps, adzi_text_shape(run->y),
+        adzi_text_number(largest != NULL ? adz_item(largest) : NAN), way_out);
+    return false;
+}
+
+/* The shortest step: a shorter one would be lost in the rounding errors of the time. */
+static double shortest_step(const adzi_ode_run *run)
+{
+    const double eps = adzi_ode_eps(run->ode->times);
+    return 4 * eps * fmax(fabs(run->t), DBL_MIN / eps);
+}
+
+/* The first step after Hairer, Norsett and Wanner I, section II.4, but not shorter than the time
+ * can resolve. */
 static bool choose_first_step(adzi_ode_run *run, double most)
 {
     const adzi_ode *ode = run->ode;
     const adz_ode_options *o = &ode->o;
+    const double least = 2 * shortest_step(run);
     adz_tensor *t = adz_scalar(run->t, (adz_dtype)ode->times->dtype), *y = run->y;
     adz_tensor *f = adzi_ode_slope(ode, t, y);
     run->first = f = f != NULL ? adz_clone(f) : NULL;
-    if (f == NULL || o->first_step > 0) {
-        run->h = o->first_step;
-        return f != NULL;
+    if (f == NULL) {
+        return false;
     }
     const double d0 = size_of(o, y, y, y), d1 = size_of(o, f, y, y);
+    if (!isfinite(d0) || !isfinite(d1)) {
+        return fail(run, isfinite(d0) ? "the function is not finite" : "the state is not finite",
+            "begin where it is, or look at the function and the state");
+    }
+    if (o->first_step > 0) {
+        run->h = fmax(o->first_step, least);
+        return true;
+    }
     double h = d0 < 1e-5 || d1 < 1e-5 ? 1e-6 : FIRST_OF * d0 / d1;
-    h = fmin(h, most);
+    h = fmin(fmax(h, least), most);
     const adzi_ode_span span = { t, NULL, run->t, h };
     adz_tensor *z = adz_add_scaled(y, f, h);
     adz_tensor *g = adzi_ode_slope(ode, adzi_ode_moment(&span, 1), z);
@@ -63,7 +105,7 @@ static bool choose_first_step(adzi_ode_run *run, double most)
     const double other = most_of <= 1e-15 ? fmax(1e-6, h * 1e-3)
                                           : adzi_real_pow(FIRST_OF / most_of, 1 / order_of(ode));
     run->h = fmin(100 * h, other);
-    run->h = isfinite(run->h) && run->h > 0 ? run->h : h;
+    run->h = fmax(isfinite(run->h) && run->h > 0 ? run->h : h, least);
     return true;
 }
 
@@ -88,47 +130,40 @@ static bool reserve_end(adzi_ode_run *run)
     return true;
 }
 
-static bool fail(const adzi_ode_run *run, const char *why, const char *way_out)
-{
-    adz_tensor *largest = adz_max(adz_abs(run->y));
-    adzi_error(run->ode->e.op, ADZ_ERR_NUMERIC,
-        "%s at t = %s, after %lld steps, with a state of %s whose largest element is %s; %s", why,
-        adzi_text_number(run->t), (long long)run->ode->report.steps, adzi_text_shape(run->y),
-        adzi_text_number(largest != NULL ? adz_item(largest) : NAN), way_out);
-    return false;
-}
-
-static bool check_step(const adzi_ode_run *run)
+/* Whether a step may be tried that goes no further than `stop`. */
+static bool check_step(const adzi_ode_run *run, double stop)
 {
     const adzi_ode *ode = run->ode;
-    const double eps = ode->times->dtype == ADZ_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
+    const double least = shortest_step(run);
     if (ode->report.steps + ode->report.rejected >= ode->o.max_steps) {
         return fail(run, "max_steps were not enough: the solution is",
             ode->o.method == ADZ_ODE_RODAS4 ? "raise max_steps or the tolerances"
                                             : "raise max_steps or the tolerances, or use "
                                               "ADZ_ODE_RODAS4 if the equation is stiff");
     }
-    if (!(run->h > 4 * eps * fmax(fabs(run->t), DBL_MIN / eps))) {
-        return fail(run, "the step has become too short",
-            "the solution blows up or is not smooth there: end before, or raise the tolerances");
+    if (run->h > least || run->t + run->h >= stop) {
+        return true;
     }
-    return true;
+    if (ode->o.max_step > 0 && ode->o.max_step <= least) {
+        return fail(run, "max_step is too short for the time", "raise max_step, or use f64");
+    }
+    return fail(run, "the step has become too short",
+        "the solution blows up or is not smooth there: end before, or raise the tolerances");
 }
 
-/* Ends the solution if the sign of the event differs from that at the begin. */
+/* Ends the solution at an event. */
 static bool look_for_event(
-    adzi_ode_run *run, int64_t k, const adzi_ode_span *span, adzi_ode_move *move, bool *over)
+    adzi_ode_run *run, const adzi_ode_span *span, adzi_ode_move *move, bool *over)
 {
     adzi_ode *ode = run->ode;
-    double value;
-    if (!adzi_ode_sign(ode, ode->ends[k + 1], move->y1, &value)) {
+    const double sign = run->sign;
+    bool found;
+    if (!adzi_ode_event_within(ode, move, &run->sign, &found)) {
         return false;
     }
-    const bool found = run->sign != 0 && !(value * run->sign > 0);
-    run->sign = run->sign == 0 ? value : run->sign;
     if (found) {
         *over = true;
-        return adzi_ode_locate(ode, move, run->t, run->sign) &&
+        return adzi_ode_locate(ode, move, run->t, sign) &&
                adzi_ode_at_event(ode, span, move, run->found);
     }
     if (*over) {
@@ -145,7 +180,7 @@ static bool accept(
     adzi_ode *ode = run->ode;
     const bool event = ode->event.function.call != NULL;
     ++ode->report.steps;
-    if (!adzi_ode_keep_state(run, k) || !(event ? look_for_event(run, k, span, move, over)
+    if (!adzi_ode_keep_state(run, k) || !(event ? look_for_event(run, span, move, over)
                                                 : adzi_ode_write_states(run, k, span, move))) {
         return false;
     }
@@ -161,19 +196,29 @@ static double next_stop(const adzi_ode_run *run, double end)
                                                                                : end;
 }
 
+/* The end of the next step: `stop`, if it comes that far. */
+static double end_of_step(adzi_ode_run *run, double stop)
+{
+    const double most = run->ode->o.max_step;
+    run->h = most > 0 ? fmin(run->h, most) : run->h;
+    const double end = run->t + run->h;
+    const bool near = run->t + 1.01 * run->h >= stop && !(most > 0 && stop - run->t > most);
+    return near || end >= stop ? stop : end;
+}
+
 /* Tries step k. True with *over if it was the last one. */
 static bool try_step(adzi_ode_run *run, int64_t k, double end, bool *over)
 {
     adzi_ode *ode = run->ode;
     adzi_ode_span span;
     adzi_ode_move move = { .first = run->first };
-    if (!check_step(run) || !reserve_end(run)) {
+    const double stop = next_stop(run, end), to = end_of_step(run, stop), wanted = run->h;
+    const bool stops = to == stop;
+    if (!check_step(run, stop) || !reserve_end(run)) {
         return false;
     }
-    const double wanted = run->h, stop = next_stop(run, end);
-    const bool stops = run->t + 1.01 * run->h >= stop;
     ode->ends[k] = run->t;
-    ode->ends[k + 1] = stops ? stop : run->t + run->h;
+    ode->ends[k + 1] = to;
     ode->n_steps = k + 1;
     *over = stops && stop == end;
     if (!adzi_ode_span_of(ode, k, &span) || !adzi_ode_run_step(run, &span, &move)) {
@@ -203,7 +248,8 @@ bool adzi_ode_adapt(adzi_ode_run *run)
     bool over = false;
     run->t = ode->report.time = ode->at[0];
     if (!choose_first_step(run, end - run->t) ||
-        (ode->event.function.call != NULL && !adzi_ode_sign(ode, run->t, run->y, &run->sign))) {
+        (ode->event.function.call != NULL && !adzi_ode_event_begin(ode, run->t, run->y, run->first,
+                                                 end - run->t + fabs(run->t), &run->sign))) {
         return false;
     }
     run->first = run->records ? NULL : run->first; /* it has no graph */

@@ -54,6 +54,9 @@ static adz_tensor *jacobian(const adzi_ode *ode, const adzi_ode_span *span, adz_
     adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
     adz_tensor *j;
     o.create_graph = ode->graph;
+    if (ode->counts != NULL) {
+        ++ode->counts->jacobians;
+    }
     if ((ode->o.rows ? adz_jacobian_rows_many : adz_jacobian_many)(&f, &y, 1, 1, &j, &o) !=
         ADZ_OK) {
         return NULL;

@@ -22,6 +22,21 @@ typedef struct adzi_ode_run {
     size_t n_fresh; /* states of the running step */
 } adzi_ode_run;
 
+/** Checks options that depend on no tensor. False with the error recorded. */
+bool adzi_ode_check_options(const char *op, const adz_ode_options *options);
+
+/** Checks the tensors, and whether the form of the solution can be computed, captured or exported.
+ * Sets n_times. False with the error recorded. */
+bool adzi_ode_check(adzi_ode *ode, const adz_tensor *y0);
+
+/** Reads the times, which must increase, into `at`. If a plan captures, `at` stays NULL, and each
+ * replay checks its times. False with the error recorded. */
+bool adzi_ode_read_times(adzi_ode *ode);
+
+/** Checks the states of fixed steps, also in each replay. `y` is one of them. False with the error
+ * recorded. */
+bool adzi_ode_check_finite(const adzi_ode *ode, adz_tensor *out, const adz_tensor *y);
+
 /** Replaces the state and the arguments by leaves if the steps are to be recorded. False with the
  * error recorded. */
 bool adzi_ode_graph_begin(adzi_ode_run *run, const adz_tensor *y0, adz_tensor *const *arguments);

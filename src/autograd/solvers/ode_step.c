@@ -26,6 +26,9 @@ static const double rk_weights[4] = { 1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6 };
 adz_tensor *adzi_ode_slope(const adzi_ode *ode, adz_tensor *t, adz_tensor *y)
 {
     adz_tensor *lead[] = { t, y };
+    if (ode->counts != NULL) {
+        ++ode->counts->evaluations;
+    }
     return t != NULL && y != NULL ? adzi_equation_call(&ode->e, lead, 2) : NULL;
 }
 

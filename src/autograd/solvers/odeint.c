@@ -1,4 +1,4 @@
-/* The public functions for differential equations, their checks, and the first run. */
+/* The public functions for differential equations, and the first run. */
 #include <math.h>
 #include <string.h>
 
@@ -6,127 +6,6 @@
 #include "adze/options.h"
 
 ADZ_OPTIONS_INIT(adz_ode_options_init, adz_ode_options, ADZ_ODE_OPTIONS)
-
-/* ---- checks ---------------------------------------------------------------------------------- */
-
-static bool check_options(const char *op, const adz_ode_options *o)
-{
-    if ((int)o->method < ADZ_ODE_DORMAND_PRINCE || o->method > ADZ_ODE_RODAS4) {
-        adzi_error(
-            op, ADZ_ERR_ARGUMENT, "method is %d, which is no adz_ode_method", (int)o->method);
-    } else if (!(o->rtol > 0) || !(o->atol > 0) || isinf(o->rtol) || isinf(o->atol)) {
-        adzi_error(op, ADZ_ERR_ARGUMENT,
-            "rtol is %s and atol %s; both must be above 0 and finite: without an allowed error no "
-            "step is short enough. For steps without error control set steps",
-            adzi_text_number(o->rtol), adzi_text_number(o->atol));
-    } else if (o->steps < 0 || o->max_steps < 1 || o->checkpoints < 1) {
-        adzi_error(op, ADZ_ERR_ARGUMENT,
-            "steps is %lld, max_steps %lld and checkpoints %lld; they must be at least 0, 1 and 1",
-            (long long)o->steps, (long long)o->max_steps, (long long)o->checkpoints);
-    } else if (o->graph_bytes < 0) {
-        adzi_error(op, ADZ_ERR_ARGUMENT,
-            "graph_bytes is %lld; it must be 0, to keep no graph, or more",
-            (long long)o->graph_bytes);
-    } else if (!(o->first_step >= 0) || isinf(o->first_step)) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "first_step is %s; it must be 0 or more, and finite",
-            adzi_text_number(o->first_step));
-    } else {
-        return true;
-    }
-    return false;
-}
-
-static bool check_state(const adzi_ode *ode, const adz_tensor *y0, const adz_tensor *times)
-{
-    const char *op = ode->e.op;
-    if (!adzi_equation_check_state(op, "y0", y0) ||
-        !adzi_equation_check_state(op, "times", times)) {
-        return false;
-    }
-    if (times->dtype != y0->dtype) {
-        adzi_error(op, ADZ_ERR_DTYPE, "times are %s, and y0 is %s; they must have one dtype",
-            adz_dtype_name((adz_dtype)times->dtype), adz_dtype_name((adz_dtype)y0->dtype));
-        return false;
-    }
-    const bool event = ode->event.function.call != NULL;
-    if (times->rank != 1 || times->sizes[0] < 2 || (event && times->sizes[0] != 2)) {
-        adzi_error(op, ADZ_ERR_SHAPE, "times are %s; they must be a vector of %s times",
-            adzi_text_shape(times), event ? "2" : "2 or more");
-        return false;
-    }
-    if ((ode->o.rows && y0->rank != 2) || y0->rank == ADZ_MAX_RANK) {
-        adzi_error(op, ADZ_ERR_SHAPE,
-            "y0 is %s; it must have less than %d dimensions, and be a matrix [N, D] with rows",
-            adzi_text_shape(y0), ADZ_MAX_RANK);
-        return false;
-    }
-    return true;
-}
-
-/* Whether there are not too many fixed steps. */
-static bool check_steps(const adzi_ode *ode)
-{
-    const int64_t spans = ode->n_times - 1, most = ode->o.max_steps;
-    if (ode->fixed && ode->o.steps > most / spans) {
-        adzi_error(ode->e.op, ADZ_ERR_ARGUMENT,
-            "%lld steps in each of %lld spans between times are more than max_steps, %lld; raise "
-            "it",
-            (long long)ode->o.steps, (long long)spans, (long long)most);
-        return false;
-    }
-    return true;
-}
-
-/* Whether the form can be captured or exported. */
-static bool check_form(const adzi_ode *ode)
-{
-    const char *op = ode->e.op;
-    const bool event = ode->event.function.call != NULL;
-    if ((event && !adzi_equation_not_exported(op, "an event")) ||
-        (!ode->fixed && !adzi_equation_not_exported(op, "error control")) ||
-        (ode->o.method == ADZ_ODE_RODAS4 && !adzi_equation_not_exported(op, "ADZ_ODE_RODAS4"))) {
-        return false;
-    }
-    if (event) {
-        if (ode->fixed) {
-            adzi_error(op, ADZ_ERR_ARGUMENT,
-                "an event needs a method with error control; set steps to 0, and another method "
-                "than ADZ_ODE_RK4");
-            return false;
-        }
-        return !adzi_is_captured(op, "it reads on the host whether the event's sign has changed");
-    }
-    return ode->fixed || !adzi_is_captured(op,
-                             "it reads the error of each step on the host, unless steps is set");
-}
-
-/* Reads the times, which must increase. In a plan they are not read. */
-static bool read_times(adzi_ode *ode)
-{
-    const adzi_thread *thread = adzi_self();
-    const int64_t n = ode->n_times;
-    if (adzi_capture_of(thread) != NULL || thread->tracer != NULL) {
-        return true;
-    }
-    adz_tensor *times = adz_to(adz_detach(ode->times), ADZ_F64);
-    adz_tensor *memory = times != NULL ? adzi_scratch(ode->e.op, ADZ_F64, 1, &n) : NULL;
-    if (memory == NULL ||
-        adz_tensor_read(times, memory->data, (size_t)n * sizeof(double)) != ADZ_OK) {
-        return false;
-    }
-    ode->at = (double *)(void *)memory->data;
-    for (int64_t i = 0; i < n; ++i) {
-        if (!isfinite(ode->at[i]) || (i > 0 && !(ode->at[i] > ode->at[i - 1]))) {
-            adzi_error(ode->e.op, ADZ_ERR_ARGUMENT,
-                "times[%lld] is %s, after %s; times must be finite and increase. For a solution "
-                "backwards in time, change the sign of t and of the function",
-                (long long)i, adzi_text_number(ode->at[i]),
-                i > 0 ? adzi_text_number(ode->at[i - 1]) : "nothing");
-            return false;
-        }
-    }
-    return true;
-}
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
@@ -206,20 +85,8 @@ static bool take_fixed_steps(adzi_ode_run *run)
             return false;
         }
     }
-    if (ode->at == NULL) {
-        ode->report.time = NAN;
-        return true;
-    }
-    ode->report.time = ode->at[ode->n_times - 1];
-    adz_tensor *finite = adz_all(adz_isfinite(run->out), ADZ_ALL_DIMS, ADZ_DROPDIM);
-    if (finite != NULL && adz_item(finite) == 0) {
-        adzi_error(ode->e.op, ADZ_ERR_NUMERIC,
-            "the solution from a state of %s is not finite after %lld steps: it blows up, or the "
-            "steps are too long for the equation; set steps higher, or use error control",
-            adzi_text_shape(run->y), (long long)ode->n_steps);
-        return false;
-    }
-    return finite != NULL;
+    ode->report.time = ode->at != NULL ? ode->at[ode->n_times - 1] : NAN;
+    return adzi_ode_check_finite(ode, run->out, run->y);
 }
 
 /* [n, ...] for n states like y0. */
@@ -243,7 +110,7 @@ static bool prepare(adzi_ode_run *run, adz_tensor *y0, bool wants)
     run->kept = wants ? rows_of(y0, room > 1 ? room : 2) : NULL;
     run->stride = run->next = 1;
     if (ode->times == NULL || run->y == NULL || (wants && run->kept == NULL) ||
-        !adzi_equation_detach(&ode->e) || !read_times(ode) ||
+        !adzi_equation_detach(&ode->e) || !adzi_ode_read_times(ode) ||
         (!adzi_requires_grad(times) && !adzi_ode_graph_begin(run, y0, given.arguments))) {
         return false;
     }
@@ -282,7 +149,7 @@ static bool unrolled(adzi_ode *ode, adz_tensor *y0, adz_tensor **results)
     size_t count;
     list[0] = adz_unsqueeze(y0, 0);
     ode->n_steps = (ode->n_times - 1) * ode->o.steps;
-    ode->report = (adz_ode_report){ ode->n_steps, 0, NAN };
+    ode->report.steps = ode->n_steps;
     ode->graph = true;
     results[0] = adzi_ode_replay(ode, y0, list + 1, &count) ? adz_cat(list, count + 1, 0) : NULL;
     return results[0] != NULL;
@@ -297,7 +164,11 @@ static bool solve(adzi_ode *ode, adz_tensor *y0, adz_tensor **results, int n)
         return unrolled(ode, y0, results);
     }
     adzi_ode_run run = { .ode = ode };
-    if (!first_run(&run, y0, thread->grad_enabled)) {
+    ode->counts = &ode->report;
+    const bool good = first_run(&run, y0, thread->grad_enabled);
+    ode->counts = NULL;
+    ode->o.atols = NULL; /* the program's array may end with the call */
+    if (!good) {
         return false;
     }
     results[0] = run.out != NULL ? run.out : adz_clone(run.found[0]);
@@ -316,8 +187,8 @@ static adz_status run(adzi_ode *ode, adz_tensor *y0, adz_tensor *times,
     const char *op = ode->e.op;
     adz_tensor *made[2] = { NULL };
     ode->o = (adz_ode_options)ADZ_ODE_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_ODE_OPTIONS, &ode->o, options) || !check_options(op, &ode->o) ||
-        !check_state(ode, y0, times)) {
+    if (!ADZ_OPTIONS_READ(op, ADZ_ODE_OPTIONS, &ode->o, options) ||
+        !adzi_ode_check_options(op, &ode->o)) {
         return adzi_status(NULL);
     }
     if (ode->o.method == ADZ_ODE_RK4 && ode->o.steps == 0) {
@@ -325,9 +196,8 @@ static adz_status run(adzi_ode *ode, adz_tensor *y0, adz_tensor *times,
     }
     ode->fixed = ode->o.steps > 0;
     ode->times = times;
-    ode->n_times = times->sizes[0];
     ode->report.time = NAN;
-    if (!check_steps(ode) || !check_form(ode)) {
+    if (!adzi_ode_check(ode, y0)) {
         return adzi_status(NULL);
     }
     const size_t mark = adzi_self()->n_temporaries;
