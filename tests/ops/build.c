@@ -6,6 +6,8 @@
 #include "tensor/kernel/real.h"
 #include "tensor/gemm/lapack.h"
 
+double case_units[CASE_INPUTS];
+
 bool has_lapack(void)
 {
     return adzi_lapack_eigh_bytes(ADZ_F64, 64) >= 0;
@@ -163,6 +165,9 @@ void build_inputs(built *b, const case_input *specs, const double *p, const char
     b->specs = specs;
     memcpy(b->args.p, p, sizeof b->args.p);
     b->args.text = text;
+    for (int i = 0; i < CASE_INPUTS; ++i) {
+        case_units[i] = 1;
+    }
     for (int i = 0; i < CASE_INPUTS && specs[i].given; ++i) {
         const case_input *spec = &specs[i];
         b->args.n = i + 1;
@@ -192,14 +197,15 @@ int call_built(const op_case *c, built *b, adz_tensor **out)
 
 /* ---- forward and backward -------------------------------------------------------------------- */
 
-/* A gradient of normal numbers for y; NULL on failure. It is a constant of a plan. */
-static adz_tensor *draw_upstream(adz_tensor *y)
+/* A gradient of normal numbers times 2^exponent for y; NULL on failure. It is a constant of a plan.
+ */
+static adz_tensor *draw_upstream(adz_tensor *y, int exponent)
 {
     int64_t n = adz_tensor_numel(y);
     double *values = malloc((size_t)(n + 1) * sizeof *values);
     assert_non_null(values);
     for (int64_t i = 0; i < n; ++i) {
-        values[i] = normal();
+        values[i] = ldexp(normal(), exponent);
     }
     adz_tensor *g = adz_tensor_from(values, adz_tensor_shape(y), ADZ_F64);
     free(values);
@@ -213,6 +219,11 @@ static bool wants_gradient(const built *b, int i)
 
 bool run_built(const op_case *c, built *b, bool expression, outcome *o)
 {
+    return run_scaled(c, b, expression, (const int[CASE_RESULTS]){ 0 }, o);
+}
+
+bool run_scaled(const op_case *c, built *b, bool expression, const int *exponents, outcome *o)
+{
     memset(o, 0, sizeof *o);
     o->n_results = call_built(c, b, o->results);
     if (o->n_results <= 0 || c->not_differentiable) {
@@ -224,7 +235,7 @@ bool run_built(const op_case *c, built *b, bool expression, outcome *o)
     for (int k = 0; k < o->n_results; ++k) {
         if (adz_tensor_requires_grad(o->results[k])) {
             ys[n_y] = o->results[k];
-            upstream[n_y] = draw_upstream(ys[n_y]);
+            upstream[n_y] = draw_upstream(ys[n_y], exponents[k]);
             if (upstream[n_y++] == NULL) {
                 return false;
             }

@@ -52,6 +52,9 @@ typedef struct outcome {
  * recorded. */
 bool run_built(const op_case *c, built *b, bool expression, outcome *o);
 
+/** run_built with the upstream gradient of result k times 2^exponents[k]. */
+bool run_scaled(const op_case *c, built *b, bool expression, const int *exponents, outcome *o);
+
 /** max|a - b| / (max|b| + tiny) for tensors of any dtype; infinite if shapes, NaN or infinities
  * differ. */
 double difference(adz_tensor *a, adz_tensor *b, double tiny);

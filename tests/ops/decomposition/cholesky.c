@@ -3,7 +3,7 @@
 /* p[0]: upper, p[1]: the matrices are taken as they are */
 static int call(const op_args *a, adz_tensor **out)
 {
-    adz_tensor *x = a->p[1] != 0 ? a->in[0] : definite(a->in[0]);
+    adz_tensor *x = a->p[1] != 0 ? a->in[0] : definite_of(a->in[0], case_units[0]);
     return case_one(adz_cholesky(x, a->p[0] != 0), out);
 }
 

@@ -2,7 +2,7 @@
 
 static int call(const op_args *a, adz_tensor **out)
 {
-    return case_one(adz_inv(a->p[0] != 0 ? a->in[0] : regular(a->in[0])), out);
+    return case_one(adz_inv(a->p[0] != 0 ? a->in[0] : regular_of(a->in[0], case_units[0])), out);
 }
 
 FACT(singular_items_are_named)

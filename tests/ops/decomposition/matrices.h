@@ -16,18 +16,32 @@ static inline bool is_square(adz_tensor *a)
     return a != NULL && adz_tensor_rank(a) >= 2 && adz_tensor_size(a, -1) == adz_tensor_size(a, -2);
 }
 
-/* Matrices of small condition: the diagonal dominates. */
-static inline adz_tensor *regular(adz_tensor *a)
+/* Matrices of small condition: the diagonal dominates elements of the size `unit`. */
+static inline adz_tensor *regular_of(adz_tensor *a, double unit)
 {
-    return is_square(a) ? adz_add(adz_mul_number(a, 0.5), adz_mul_number(identity_like(a), 4)) : a;
+    return is_square(a)
+               ? adz_add(adz_mul_number(a, 0.5), adz_mul_number(identity_like(a), 4 * unit))
+               : a;
 }
 
-/* Symmetric positive definite matrices. */
+static inline adz_tensor *regular(adz_tensor *a)
+{
+    return regular_of(a, 1);
+}
+
+/* Symmetric positive definite matrices of the size `unit`, a power of 2, for elements of it. */
+static inline adz_tensor *definite_of(adz_tensor *a, double unit)
+{
+    return is_square(a)
+               ? adz_add(adz_mul_number(
+                             adz_matmul(adz_div_number(a, unit), adz_transpose(a, -2, -1)), 0.5),
+                     adz_mul_number(identity_like(a), unit))
+               : a;
+}
+
 static inline adz_tensor *definite(adz_tensor *a)
 {
-    return is_square(a) ? adz_add(adz_mul_number(adz_matmul(a, adz_transpose(a, -2, -1)), 0.5),
-                              identity_like(a))
-                        : a;
+    return definite_of(a, 1);
 }
 
 /* A matrix of numbers that wants a gradient, n x n, f64. */
