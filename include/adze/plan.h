@@ -109,12 +109,18 @@ typedef struct adz_plan_options {
                                           single one, else "output0", "output1" and so on. Given
                                           names are not empty and differ from one another and from
                                           those of the inputs */
+    bool restore; /**< puts back what making the plan has changed; false. The call of the function
+                       by adz_plan_new then leaves weights, gradients, optimizers, buffers,
+                       generators and all other tensors as they were, also if it fails. Set it for
+                       a training step that is only exported, and if the tensors hold no batch yet.
+                       What the function sets, such as a mode, stays. A step of a scheduler and more
+                       than 16 generators are refused */
 } adz_plan_options;
 
 /** The defaults. */
-#define ADZ_PLAN_OPTIONS                                               \
-    {                                                                  \
-        sizeof(adz_plan_options), { NULL, 0 }, NULL, NULL, false, NULL \
+#define ADZ_PLAN_OPTIONS                                                      \
+    {                                                                         \
+        sizeof(adz_plan_options), { NULL, 0 }, NULL, NULL, false, NULL, false \
     }
 
 /**
@@ -128,14 +134,17 @@ ADZ_API void adz_plan_options_init(adz_plan_options *options, size_t size);
 /**
  * Makes a plan of a function and runs it for the first time, which is an ordinary call. The first
  * adz_plan_run is an ordinary call, too: only launches that two calls in a row have made become a
- * plan. A training step is therefore made once by this function and once by each run.
+ * plan. A training step is therefore made once by this function and once by each run. It trains on
+ * what the tensors hold at that moment: write the first batch before, or set the option `restore`,
+ * with which the step is undone. The first two runs are ordinary calls then.
  *
  * @param function  computes the result; it is called again when the plan has to capture again
  * @param user      handed to the function
  * @param options   NULL for the defaults
  * @return          yours, end it with adz_plan_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (an
  *                  option), ADZ_ERR_STATE (the function cannot be captured; or it returned NULL
- *                  without an error), ADZ_ERR_MEMORY, or the error of the function
+ *                  without an error; or it changes what `restore` cannot put back),
+ *                  ADZ_ERR_MEMORY, or the error of the function
  * @see             torch.cuda.CUDAGraph, torch.compile
  */
 ADZ_API adz_plan *adz_plan_new(

@@ -221,6 +221,9 @@ bool adzi_record_extra(adzi_call *call, int n_results, adz_tensor **results, int
     if (capture != NULL && attr != NULL) {
         tell_capture(capture, call->op, attr);
     }
+    if (capture != NULL && capture->changes != NULL && call->inplace) {
+        capture->changes(capture, call->in[0]);
+    }
     if (call->thread->tracer != NULL && !report(call, n_results, results, attr, attr_size)) {
         return false;
     }

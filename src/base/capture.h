@@ -36,6 +36,7 @@ typedef adz_status (*adzi_host_function)(const void *args);
 typedef struct adzi_capture adzi_capture;
 
 struct adz_module;
+struct adz_optimizer;
 struct adzi_gradient;
 
 /** The output and the inputs of an elementwise launch. */
@@ -85,6 +86,13 @@ struct adzi_capture {
     void (*entered)(adzi_capture *capture, const char *op, adz_tensor *const *in, int n);
     /** Whether launches have computed the elements of a tensor that the call has made. */
     bool (*computed)(adzi_capture *capture, const adz_tensor *t);
+    /** The elements of `t` are about to be changed, by an operator in place or as statistics. NULL
+     * unless the plan puts everything back. */
+    void (*changes)(adzi_capture *capture, adz_tensor *t);
+    /** An optimizer is about to prepare a step. NULL unless the plan puts everything back. */
+    void (*steps)(adzi_capture *capture, struct adz_optimizer *optimizer);
+    /** The captured function was left by a jump, and the capture has ended. May be NULL. */
+    void (*abandoned)(adzi_capture *capture);
     const char *op;   /* the operator that runs, for messages */
     double grad_norm; /* what adz_clip_grads has computed in the last run; NaN before */
     bool inside;      /* a captured kernel is running */
@@ -146,6 +154,20 @@ static inline void adzi_capture_gradient(struct adzi_gradient *gradient)
     }
     adzi_trace_gradient(gradient, false);
 }
+
+/** Tells the capture of the thread, if it wants to know, that elements of `t` are about to be
+ * changed. Call it before launches that write to a tensor which may be older than the call. */
+static inline void adzi_capture_changes(adz_tensor *t)
+{
+    adzi_capture *capture = adzi_capture_of(adzi_self());
+    if (capture != NULL && capture->changes != NULL) {
+        capture->changes(capture, t);
+    }
+}
+
+/** ADZ_OK unless a plan captures that puts everything back, which includes nothing of `what`. The
+ * error is recorded then, and names the function `op`. */
+adz_status adzi_capture_keeps(const char *op, const char *what);
 
 /** Makes a capture that of the calling thread. */
 void adzi_capture_begin(adzi_capture *capture);

@@ -24,6 +24,16 @@ bool adzi_frames_grow(adzi_thread *thread)
     return true;
 }
 
+/* Ends the capture of the thread, whose function was left by a jump. */
+static void leave_capture(adzi_thread *thread)
+{
+    adzi_capture *capture = thread->capture;
+    adzi_capture_end();
+    if (capture != NULL && capture->abandoned != NULL) {
+        capture->abandoned(capture);
+    }
+}
+
 /* Ends the trace of the thread, and undoes it. */
 static void abandon(adzi_tracer *tracer)
 {
@@ -43,7 +53,7 @@ void adzi_frames_leave(adzi_thread *thread, size_t first)
         thread->reading = f.reading;
         thread->deriving = f.deriving;
         if (f.capture == NULL) {
-            adzi_capture_end(); /* a captured function was left by a jump */
+            leave_capture(thread);
         }
         adzi_string_free(f.text);
         if (f.run != NULL) {

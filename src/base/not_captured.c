@@ -15,6 +15,16 @@ bool adzi_is_captured(const char *op, const char *why)
     return true;
 }
 
+adz_status adzi_capture_keeps(const char *op, const char *what)
+{
+    const adzi_capture *capture = adzi_capture_of(adzi_self());
+    if (capture == NULL || capture->steps == NULL) {
+        return ADZ_OK;
+    }
+    return adzi_error(op, ADZ_ERR_STATE,
+        "a plan that puts everything back (adz_plan_options.restore) cannot put back %s", what);
+}
+
 bool adzi_host_may_touch(const char *op, const adz_tensor *t, const char *why)
 {
     adzi_capture *capture = adzi_capture_of(adzi_self());

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "export/kept.h"
 #include "plan/plan.h"
 
 /* ---- what a trace leaves as it was ---------------------------------------------------------- */

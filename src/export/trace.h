@@ -13,6 +13,7 @@
 #include "base/index.h"
 #include "export/rows.h"
 #include "optim/optimizer.h"
+#include "plan/kept.h"
 
 /** Computes a forward or a step on tensors that it finds through `user`. The result is borrowed
  * from a scope around the call; NULL with an error recorded. */
@@ -94,8 +95,6 @@ typedef struct adzi_traced_birth {
     const char *op;              /* that made it */
     bool accounted; /* a constant that its maker declares, or written by the program itself */
 } adzi_traced_birth;
-
-typedef struct adzi_kept_state adzi_kept_state;
 
 typedef struct adzi_trace {
     adzi_tracer tracer;                     /* first, so that reports find the trace */

@@ -2,7 +2,7 @@
  * which variables the step changes, and whether a second run would do the same. */
 #include <string.h>
 
-#include "export/kept.h"
+#include "export/trace.h"
 
 /* ---- names ---------------------------------------------------------------------------------- */
 

@@ -78,9 +78,10 @@ static adz_tensor *end_draw(draw *d, const char *op)
     return written(op, d->t);
 }
 
-/* Fills t with NaN if the thread skips draws. True if it does. */
+/* Begins to overwrite t. Fills it with NaN if the thread skips draws. True if it does. */
 static bool skips(const char *op, adz_tensor *t)
 {
+    adzi_capture_changes(t);
     if (!adzi_self()->skips_init) {
         return false;
     }

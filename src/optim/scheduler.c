@@ -191,7 +191,8 @@ adz_status adz_scheduler_step(adz_scheduler *scheduler)
         return adzi_error(op, ADZ_ERR_STATE, "%s needs a metric; call adz_scheduler_step_metric",
             scheduler->type->name);
     }
-    if (adzi_trace_refuse(op, in_trace) != ADZ_OK) {
+    if (adzi_trace_refuse(op, in_trace) != ADZ_OK ||
+        adzi_capture_keeps(op, "the schedule, so call it outside of the function") != ADZ_OK) {
         return adz_error_code();
     }
     return adzi_repeat(step_again, &(step_args){ scheduler });

@@ -125,6 +125,10 @@ adz_status adzi_optimizer_prepare(const char *op, adz_optimizer *optimizer)
     if (adzi_pending() != ADZ_OK) {
         return adzi_pending();
     }
+    adzi_capture *capture = adzi_capture_of(adzi_self());
+    if (capture != NULL && capture->steps != NULL) {
+        capture->steps(capture, optimizer);
+    }
     adzi_optimizer_settle(optimizer);
     ++optimizer->preparations;
     optimizer->prepared = true;

@@ -238,6 +238,16 @@ adz_status adz_plan_run(adz_plan *plan)
     return plan->captured ? replay(plan) : call(op_run, plan);
 }
 
+/* The first call of the function, after which everything may be put back. */
+static bool begin(const char *op, adz_plan *plan, bool restore)
+{
+    if (!restore) {
+        return call(op, plan) == ADZ_OK;
+    }
+    return adzi_plan_restore_begin(op, plan) &&
+           adzi_plan_restore_end(op, plan, call(op, plan) == ADZ_OK);
+}
+
 /* ---- beginning and ending ------------------------------------------------------------------- */
 
 static bool copy_inputs(const char *op, adz_plan *plan, const adz_plan_options *o)
@@ -300,7 +310,7 @@ static adz_plan *plan_new(
     plan->pack_weights = o.pack_weights;
     plan->module = o.module != NULL ? adz_module_keep(o.module) : NULL;
     if (!copy_inputs(op, plan, &o) || !adzi_plan_make_results(op, plan, &o) ||
-        call(op, plan) != ADZ_OK) {
+        !begin(op, plan, o.restore)) {
         adz_plan_free(&plan);
     }
     return plan;

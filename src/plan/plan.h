@@ -24,6 +24,7 @@
 
 #include "adze/plan.h"
 #include "base/capture.h"
+#include "plan/kept.h"
 
 /** A block that was allocated while the function ran. */
 typedef struct adzi_plan_block {
@@ -177,6 +178,9 @@ typedef struct adzi_plan_settings {
 
 struct adz_plan {
     adzi_capture capture; /* the first member, so that calls of it lead to the plan */
+    adzi_capture ordinary; /* the functions of a capture that does not restore */
+    adzi_kept_state *kept; /* what is put back after the call that runs; else NULL */
+    const char *unkept;    /* the operator that has changed something else, or NULL */
     adzi_function function;
     char **result_names; /* given or not */
     bool named;          /* they were given */
@@ -326,6 +330,15 @@ bool adzi_plan_take_results(const char *op, adz_plan *plan);
 
 /** Makes the results that were taken those of the last run. */
 void adzi_plan_show_results(adz_plan *plan);
+
+/* ---- restore.c ---- */
+
+/** Keeps what the next call of the function changes. False with the error recorded. */
+bool adzi_plan_restore_begin(const char *op, adz_plan *plan);
+
+/** Puts back what the call has changed. Returns `good` unless something cannot be put back: false
+ * then, with the error recorded. */
+bool adzi_plan_restore_end(const char *op, adz_plan *plan, bool good);
 
 /* ---- compare.c ---- */
 

@@ -17,7 +17,7 @@ ROOMS = {
     "data": {"base", "tensor", "autograd", "nn"},
     "optim": {"base", "tensor", "autograd", "nn"},
     "distributed": {"base", "tensor", "autograd", "nn", "data", "optim"},
-    "plan": {"base", "tensor", "autograd", "nn"},
+    "plan": {"base", "tensor", "autograd", "nn", "optim"},
     "io": {"base", "tensor", "autograd", "nn", "data", "optim", "distributed"},
     "export": {"base", "tensor", "autograd", "nn", "data", "optim", "plan", "io"},
 }
@@ -51,7 +51,7 @@ UPWARD = {
 # Words of docs/glossary.md that have one sense, and the rooms and files of src/ in which they may occur, alone or in
 # the plural. "in place" and "the last place" of a number are other words.
 ONE_SENSE = {
-    "place": {"autograd", "nn", "tensor", "export/kept.c", "export/kept.h"},
+    "place": {"autograd", "nn", "tensor", "plan/kept.c", "plan/kept.h"},
     # The tape records, and so does a thread its errors. A plan captures, and an export traces.
     "recording": {"autograd", "base", "nn"},
 }

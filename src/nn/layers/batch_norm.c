@@ -51,6 +51,7 @@ static void launch_count(adz_module *self, bool reset)
 {
     const count_args args = { (int64_t *)(void *)buffer(self, COUNT)->data, reset };
     const bool open = adzi_trace_open(true); /* an export has no use for the count */
+    adzi_capture_changes(buffer(self, COUNT));
     adzi_launch(change_count, &args, 1, 1);
     adzi_trace_open(open);
     adzi_written(buffer(self, COUNT), self->type.name);

@@ -414,16 +414,19 @@ static void launch_statistics(const adzi_call *call, const adzi_batch_norm_args 
     }
 }
 
-/* Tells a trace that the running statistics will change. */
+/* Tells a trace and a capture that the running statistics will change. */
 static bool report_changes(const adzi_call *call)
 {
     adzi_tracer *tracer = call->thread->tracer;
-    for (int i = RUNNING_MEAN; i <= RUNNING_VAR && tracer != NULL; ++i) {
-        if (!adzi_is_none(call->in[i]) && !tracer->change(tracer, call->in[i], call->op->name)) {
-            return false;
+    bool good = true;
+    for (int i = RUNNING_MEAN; i <= RUNNING_VAR && good; ++i) {
+        if (adzi_is_none(call->in[i])) {
+            continue;
         }
+        adzi_capture_changes(call->in[i]);
+        good = tracer == NULL || tracer->change(tracer, call->in[i], call->op->name);
     }
-    return true;
+    return good;
 }
 
 /* Computes all calls. The saved statistics are an extra value of the node. */

@@ -71,6 +71,9 @@ void adzi_batch_norm_move(adz_tensor *running_mean, adz_tensor *running_var, adz
 {
     const move_args args = { adzi_running_of(running_mean), adzi_running_of(running_var),
         (int64_t *)(void *)count->data, batches, stride, n, running_mean->numel, momentum };
+    adzi_capture_changes(running_mean);
+    adzi_capture_changes(running_var);
+    adzi_capture_changes(count);
     adzi_launch(move_all, &args, args.channels, GRAIN);
     adzi_launch(count_all, &args, 1, 1);
     adzi_written(running_mean, "batch_norm");

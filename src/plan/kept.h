@@ -1,11 +1,15 @@
-/* What a traced function changes, and how it is put back: buffers, generators, gradients, and the
- * state of optimizers. Tensors that are changed in place are put back by trace.c. */
-#ifndef ADZI_EXPORT_KEPT_H
-#define ADZI_EXPORT_KEPT_H
+/* What a function changes, and how it is put back: buffers, generators, gradients, the state of
+ * optimizers, and tensors that are changed in place. Exports (trace.c) and plans with the option
+ * `restore` (restore.c) use it. A trace copies tensors before they are changed in place by itself,
+ * because their earlier elements are a part of the file. */
+#ifndef ADZI_PLAN_KEPT_H
+#define ADZI_PLAN_KEPT_H
 
+#include "base/index.h"
 #include "base/random_generator.h"
-#include "export/trace.h"
+#include "base/tracer.h"
 #include "nn/module.h"
+#include "optim/optimizer.h"
 
 /** A buffer of a module before the function was called. */
 typedef struct adzi_kept_buffer {
@@ -42,7 +46,14 @@ typedef struct adzi_kept_optimizer {
     size_t count;
 } adzi_kept_optimizer;
 
-struct adzi_kept_state {
+/** The elements of a storage before it was changed in place. */
+typedef struct adzi_kept_contents {
+    adz_tensor *tensor; /* one that has the storage; retained */
+    char *copy;         /* of all bytes of the storage; owned */
+    uint32_t version;
+} adzi_kept_contents;
+
+typedef struct adzi_kept_state {
     const char *op;
     adzi_kept_buffer *buffers;
     size_t n_buffers, buffers_capacity;
@@ -51,8 +62,11 @@ struct adzi_kept_state {
     adzi_index by_leaf; /* positions in `gradients` */
     adzi_kept_optimizer *optimizers;
     size_t n_optimizers, optimizers_capacity;
+    adzi_kept_contents *contents;
+    size_t n_contents, contents_capacity;
+    adzi_index by_storage; /* positions in `contents` */
     adzi_draws draws;
-};
+} adzi_kept_state;
 
 /** Keeps the buffers of a module, which may be NULL. NULL with the error recorded under `op`. */
 adzi_kept_state *adzi_kept_new(const char *op, adz_module *module);
@@ -67,6 +81,17 @@ adzi_kept_optimizer *adzi_kept_add_optimizer(adzi_kept_state *kept, adz_optimize
 /** What was kept for a parameter of an optimizer; NULL if it is not kept. */
 const adzi_kept_update *adzi_kept_update_of(
     const adzi_kept_state *kept, const adzi_parameter_position *position);
+
+/** Keeps all elements of the storage of `t` unless they are kept already. False with the error
+ * recorded. */
+bool adzi_kept_add_contents(adzi_kept_state *kept, adz_tensor *t);
+
+/** Keeps buffer `index` of a module, which is or was `t`, unless it is kept already. False with the
+ * error recorded. */
+bool adzi_kept_add_buffer(adzi_kept_state *kept, adz_module *module, size_t index, adz_tensor *t);
+
+/** Whether a change of the elements of `t` will be undone. */
+bool adzi_kept_has(const adzi_kept_state *kept, const adz_tensor *t);
 
 /** Puts everything back and frees the struct. Cannot fail. */
 void adzi_kept_restore(adzi_kept_state *kept);

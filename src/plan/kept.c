@@ -1,5 +1,5 @@
-/* What a traced function changes, and how it is put back. */
-#include "export/kept.h"
+/* What a function changes, and how it is put back. */
+#include "plan/kept.h"
 
 #include <string.h>
 
@@ -30,26 +30,36 @@ static void put_back(adz_tensor *t, const adz_tensor *copy, uint32_t version)
 
 /* ---- buffers -------------------------------------------------------------------------------- */
 
-/* Keeps a module's buffers. A module that has several names is kept several times, which changes
- * nothing. */
+bool adzi_kept_add_buffer(adzi_kept_state *kept, adz_module *module, size_t index, adz_tensor *t)
+{
+    for (size_t i = 0; i < kept->n_buffers; ++i) {
+        if (kept->buffers[i].module == module && kept->buffers[i].index == index) {
+            return true;
+        }
+    }
+    if (!adzi_grow(
+            &kept->buffers, &kept->buffers_capacity, kept->n_buffers + 1, sizeof *kept->buffers)) {
+        adzi_fail_memory(kept->op, sizeof *kept->buffers);
+        return false;
+    }
+    const bool none = adzi_is_none(t);
+    adz_tensor *copy = none ? NULL : copy_of(kept->op, t);
+    if (!none && copy == NULL) {
+        return false;
+    }
+    kept->buffers[kept->n_buffers++] = (adzi_kept_buffer){ module, index, none ? t : adzi_retain(t),
+        copy, none ? 0 : t->storage->version };
+    return true;
+}
+
+/* Keeps a module's buffers. */
 static adz_status keep_buffers(adz_module *module, const char *prefix, void *user)
 {
-    adzi_kept_state *kept = user;
     (void)prefix;
-    if (!adzi_grow(&kept->buffers, &kept->buffers_capacity, kept->n_buffers + module->n_buffers,
-            sizeof *kept->buffers)) {
-        adzi_fail_memory(kept->op, module->n_buffers * sizeof *kept->buffers);
-        return ADZ_ERR_MEMORY;
-    }
     for (size_t i = 0; i < module->n_buffers; ++i) {
-        adz_tensor *t = module->buffers[i].tensor;
-        const bool none = adzi_is_none(t);
-        adz_tensor *copy = none ? NULL : copy_of(kept->op, t);
-        if (!none && copy == NULL) {
+        if (!adzi_kept_add_buffer(user, module, i, module->buffers[i].tensor)) {
             return ADZ_ERR_MEMORY;
         }
-        kept->buffers[kept->n_buffers++] = (adzi_kept_buffer){ module, i, none ? t : adzi_retain(t),
-            copy, none ? 0 : t->storage->version };
     }
     return ADZ_OK;
 }
@@ -237,6 +247,69 @@ static void restore_optimizer(adzi_kept_optimizer *k)
     adz_optimizer_free(&k->optimizer);
 }
 
+/* ---- contents of storages ------------------------------------------------------------------- */
+
+static bool has_storage(const void *list, size_t position, const void *key, size_t size)
+{
+    const adzi_kept_contents *contents = list;
+    (void)size;
+    return memcmp(&contents[position].tensor->storage, key, sizeof(adzi_storage *)) == 0;
+}
+
+static bool is_kept(const adzi_kept_state *kept, const adz_tensor *t)
+{
+    return adzi_index_find(&kept->by_storage, &t->storage, sizeof t->storage, has_storage,
+               kept->contents) != ADZI_NOWHERE;
+}
+
+bool adzi_kept_add_contents(adzi_kept_state *kept, adz_tensor *t)
+{
+    if (is_kept(kept, t)) {
+        return true;
+    }
+    const size_t bytes = t->storage->bytes;
+    char *copy = adzi_alloc(bytes);
+    if (copy == NULL ||
+        !adzi_grow(&kept->contents, &kept->contents_capacity, kept->n_contents + 1,
+            sizeof *kept->contents) ||
+        !adzi_index_reserve(&kept->by_storage, 1)) {
+        adzi_free(copy, copy != NULL ? bytes : 0);
+        adzi_fail_memory(kept->op, bytes);
+        return false;
+    }
+    memcpy(copy, t->storage->data, bytes);
+    kept->contents[kept->n_contents] =
+        (adzi_kept_contents){ adzi_retain(t), copy, t->storage->version };
+    adzi_index_enter(&kept->by_storage, &t->storage, sizeof t->storage, kept->n_contents++);
+    return true;
+}
+
+/* The version does not tell whether there is anything to put back: the states of optimizers change
+ * without it. */
+static void restore_contents(const adzi_kept_contents *c)
+{
+    adzi_storage *storage = c->tensor->storage;
+    memcpy(storage->data, c->copy, storage->bytes);
+    storage->version = c->version;
+    adzi_free(c->copy, storage->bytes);
+    adzi_drop(c->tensor);
+}
+
+bool adzi_kept_has(const adzi_kept_state *kept, const adz_tensor *t)
+{
+    bool has = is_kept(kept, t);
+    for (size_t i = 0; i < kept->n_gradients && !has; ++i) {
+        const adzi_kept_gradient *g = &kept->gradients[i];
+        const adz_tensor *place = g->leaf->gradient->place;
+        has = (g->grad != NULL && g->grad->storage == t->storage) ||
+              (place != NULL && place->storage == t->storage);
+    }
+    for (size_t i = 0; i < kept->n_buffers && !has; ++i) {
+        has = kept->buffers[i].copy != NULL && kept->buffers[i].tensor->storage == t->storage;
+    }
+    return has;
+}
+
 /* ---- everything ----------------------------------------------------------------------------- */
 
 static void restore_generators(const adzi_draws *draws)
@@ -258,7 +331,12 @@ void adzi_kept_restore(adzi_kept_state *kept)
         restore_optimizer(&kept->optimizers[i]);
     }
     restore_buffers(kept);
+    for (size_t i = 0; i < kept->n_contents; ++i) {
+        restore_contents(&kept->contents[i]);
+    }
     adzi_index_free(&kept->by_leaf);
+    adzi_index_free(&kept->by_storage);
+    adzi_free(kept->contents, kept->contents_capacity * sizeof *kept->contents);
     adzi_free(kept->gradients, kept->gradients_capacity * sizeof *kept->gradients);
     adzi_free(kept->optimizers, kept->optimizers_capacity * sizeof *kept->optimizers);
     adzi_free(kept->buffers, kept->buffers_capacity * sizeof *kept->buffers);
