@@ -1,6 +1,8 @@
 /* A step of RODAS, the Rosenbrock method of Hairer and Wanner (Solving Ordinary Differential
  * Equations II, section IV.7): order 4, six stages, L-stable, with an error estimate of order 3 and
- * dense output. With J = df/dy and f_t = df/dt, stage i solves
+ * dense output. The coefficients are those of Steinebach, 1995 (METH = 3 of Hairer and Wanner's
+ * program), which keep the order for parabolic equations. With J = df/dy and f_t = df/dt, stage i
+ * solves
  *
  *     (1 / (h gamma) - J) k_i = f(t + alpha_i h, y + sum_j a_ij k_j) + sum_j c_ij k_j / h + d_i h
  * f_t
@@ -13,23 +15,22 @@ enum { STAGES = 6 };
 
 #define GAMMA 0.25
 
-static const double alpha[STAGES] = { 0, 0.386, 0.21, 0.63, 1, 1 };
-static const double slope_in_time[STAGES] = { 0.25, -0.1043, 0.1035, -0.03620000000000023, 0, 0 };
-static const double a[STAGES][STAGES] = { { 0 }, { 1.544000000000000 },
-    { 0.9466785280815826, 0.2557011698983284 },
-    { 3.314825187068521, 2.896124015972201, 0.9986419139977817 },
-    { 1.221224509226641, 6.019134481288629, 12.53708332932087, -0.6878860361058950 },
-    { 1.221224509226641, 6.019134481288629, 12.53708332932087, -0.6878860361058950, 1 } };
-static const double c[STAGES][STAGES] = { { 0 }, { -5.6688 },
-    { -2.430093356833875, -0.2063599157091915 },
-    { -0.1073529058151375, -9.594562251023355, -20.47028614809616 },
-    { 7.496443313967647, -10.24680431464352, -33.99990352819905, 11.70890893206160 },
-    { 8.083246795921522, -7.981132988064893, -31.52159432874371, 16.31930543123136,
-        -6.058818238834054 } };
-static const double dense_a[STAGES] = { 10.12623508344586, -7.487995877610167, -34.80091861555747,
-    -7.992771707568823, 1.025137723295662 };
-static const double dense_b[STAGES] = { -0.6762803392801253, 6.087714651680015, 16.43084320892478,
-    24.76722511418386, -6.594389125716872 };
+static const double alpha[STAGES] = { 0, 0.75, 0.21, 0.63, 1, 1 };
+static const double slope_in_time[STAGES] = { 0.25, -0.5, -0.023504, -0.0362, 0, 0 };
+static const double a[STAGES][STAGES] = { { 0 }, { 3 }, { 1.831036793486759, 0.4955183967433795 },
+    { 2.304376582692669, -0.05249275245743001, -1.176798761832782 },
+    { -7.170454962423024, -4.741636671481785, -16.31002631330971, -1.062004044111401 },
+    { -7.170454962423024, -4.741636671481785, -16.31002631330971, -1.062004044111401, 1 } };
+static const double c[STAGES][STAGES] = { { 0 }, { -12 },
+    { -8.791795173947035, -2.207865586973518 },
+    { 10.81793056857153, 6.780270611428266, 19.53485944642410 },
+    { 34.19095006749676, 15.49671153725963, 54.74760875964130, 14.16005392148534 },
+    { 34.62605830930532, 15.30084976114473, 56.99955578662667, 18.40807009793095,
+        -5.714285714285717 } };
+static const double dense_a[STAGES] = { 25.09876703708589, 11.62013104361867, 28.49148307714626,
+    -5.664021568594133 };
+static const double dense_b[STAGES] = { 1.638054557396973, -0.7373619806678748, 8.477918219238990,
+    15.99253148779520, -1.882352941176471 };
 
 /* f as a function of one of its inputs, for its derivative. */
 typedef struct part {

@@ -1,0 +1,72 @@
+/* The stiff equations of stiff_set.h at three tolerances. */
+#include <math.h>
+
+#include "autograd/solvers/stiff_set.h"
+#include "errors.h"
+#include "groups.h"
+
+/* The most steps at each tolerance, a tenth more than were counted. */
+typedef struct {
+    adz_ode_method method;
+    double error; /* the largest one, as a part of the tolerance */
+    int steps[STIFF_SET][3];
+} expected;
+
+static const expected rodas = { ADZ_ODE_RODAS4, 5,
+    { { 323, 968, 3260 }, { 193, 614, 2170 }, { 1256, 4325, 15034 }, { 1066, 3713, 13389 },
+        { 50, 145, 490 } } };
+
+static void solve(const stiff_problem *p, const expected *e, double tolerance, int most)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_ode_options o = ADZ_ODE_OPTIONS;
+    adz_ode_report report;
+    double atols[STIFF_MOST];
+    const double times[] = { 0, p->end };
+    o.method = e->method;
+    o.rtol = tolerance;
+    o.atols = atols;
+    o.n_atols = (size_t)p->n;
+    for (int i = 0; i < p->n; ++i) {
+        atols[i] = tolerance * (i == 1 && p->tiny != 0 ? p->tiny : p->size);
+    }
+    adz_tensor *y = NULL;
+    ADZ_NO_GRAD
+    {
+        y = adz_odeint(p->f, adz_tensor_from(p->y0, ADZ_SHAPE(p->n), ADZ_F64),
+            adz_tensor_from(times, ADZ_SHAPE(2), ADZ_F64), p->data(), &o, &report);
+    }
+    assert_non_null(y);
+    double worst = 0;
+    for (int i = 0; i < p->n; ++i) {
+        const double error = adz_tensor_at(y, (int64_t[]){ 1, i }) - p->at_end[i];
+        worst = fmax(worst, fabs(error) / (atols[i] + tolerance * fabs(p->at_end[i])));
+    }
+    if (!(worst < e->error && report.steps + report.rejected <= most)) {
+        fail_msg("%s at %g: an error of %g tolerances after %lld steps and %lld rejected ones",
+            p->name, tolerance, worst, (long long)report.steps, (long long)report.rejected);
+    }
+    adz_scope_close(scope);
+}
+
+static void solve_all(const expected *e)
+{
+    const double tolerances[] = { 1e-6, 1e-8, 1e-10 };
+    for (int i = 0; i < STIFF_SET; ++i) {
+        for (int k = 0; k < 3; ++k) {
+            solve(&stiff_set[i], e, tolerances[k], e->steps[i][k]);
+        }
+    }
+}
+
+static void rodas_solves_the_set(void **state)
+{
+    (void)state;
+    solve_all(&rodas);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(rodas_solves_the_set) };
+    return run_group("stiff", tests, sizeof tests / sizeof *tests);
+}
