@@ -174,9 +174,13 @@ typedef enum adz_ode_method {
     ADZ_ODE_DORMAND_PRINCE = 0, /**< Runge-Kutta of order 5 with error control and dense output of
                                      order 4; for equations that are not stiff */
     ADZ_ODE_RK4 = 1,            /**< the classical Runge-Kutta method of order 4, by fixed steps */
-    ADZ_ODE_RODAS4 = 2 /**< RODAS of Hairer and Wanner with the coefficients of Steinebach: a
+    ADZ_ODE_RODAS4 = 2, /**< RODAS of Hairer and Wanner with the coefficients of Steinebach: a
                             Rosenbrock method of order 4 with the Jacobian and error control;
                             L-stable, for stiff equations. A step ends at each of the times */
+    ADZ_ODE_BDF = 3 /**< differentiation formulas of order 1 to 5 with error control (Shampine and
+                         Reichelt's NDF); for stiff equations of which much accuracy is wanted or
+                         whose Jacobian costs much: it is computed rarely. Gradients to third
+                         order */
 } adz_ode_method;
 
 /** What the solution took. */

@@ -19,13 +19,15 @@ typedef struct adzi_ode {
     adzi_equation e, event; /* `event` has the same arguments; no call: there is none */
     adz_ode_options o;
     adz_ode_report report;
-    adz_tensor *times; /* as given, or what stands for it in a backward */
-    int64_t n_times;   /* T */
-    bool fixed;        /* o.steps equal steps between two times */
-    bool by_tensors;   /* ends of steps are computed from `times`, where they depend on it */
-    bool graph;        /* steps are recorded, and so are the Jacobians in them */
-    double *at;        /* with error control: the times */
-    double *ends;      /* with error control: the begin of step 0, and the end of each step */
+    adz_tensor *times;      /* as given, or what stands for it in a backward */
+    int64_t n_times;        /* T */
+    bool fixed;             /* o.steps equal steps between two times */
+    bool by_tensors;        /* ends of steps are computed from `times`, where they depend on it */
+    bool graph;             /* steps are recorded, and so are the Jacobians in them */
+    double *at;             /* with error control: the times */
+    double *ends;           /* with error control: the begin of step 0, and the end of each step */
+    double *orders;         /* of ADZ_ODE_BDF: of each step */
+    const adz_tensor *like; /* has the shape and the dtype of y */
     int64_t n_steps;
     double event_at;        /* where the event was found */
     adz_ode_report *counts; /* in the first run: takes up the calls of the function; else NULL */
@@ -39,6 +41,7 @@ static inline double adzi_ode_eps(const adz_tensor *t)
 
 /** Where a step lies. */
 typedef struct adzi_ode_span {
+    int64_t k;           /* the number of the step */
     adz_tensor *t;       /* its begin, a scalar */
     adz_tensor *h;       /* its length; NULL: `length` */
     double from, length; /* as numbers, with error control only */
@@ -47,6 +50,7 @@ typedef struct adzi_ode_span {
 /** What a step computes. */
 typedef struct adzi_ode_move {
     adz_tensor *y0, *y1, *error;
+    adz_tensor *state; /* with which the next step begins: y1, or differences (ode_bdf.h) */
     adz_tensor *first,
         *last; /* f at the begin, and at the end if the method computes it; or NULL */
     adz_tensor *k[ADZI_WEIGHTED_TERMS]; /* the stages, n_stages of them */
@@ -56,6 +60,7 @@ typedef struct adzi_ode_move {
      */
     double (*weight)(int c, int i);
     const adzi_ode_span *span; /* its length is h; NULL: h is 1 */
+    int order; /* of ADZ_ODE_BDF, else 0: then k[0 .. order] are differences at the end, in f64 */
 } adzi_ode_move;
 
 enum { ADZI_ODE_DENSE = 4 };
@@ -82,6 +87,24 @@ bool adzi_ode_step(
     const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y, adzi_ode_move *move);
 bool adzi_ode_rodas(
     const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y, adzi_ode_move *move);
+bool adzi_ode_bdf(
+    const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *state, adzi_ode_move *move);
+
+/** What the first step begins with: y0, or its differences. */
+adz_tensor *adzi_ode_state_of(const adzi_ode *ode, adz_tensor *y0);
+
+/** df/dy as [N, D, D], or [1, n, n] without rows. With `graph` it can be differentiated. */
+adz_tensor *adzi_ode_jacobian(const adzi_ode *ode, adz_tensor *t, adz_tensor *y, bool graph);
+
+/** The end of a step of ADZ_ODE_BDF as a time, which depends on the first time if that wants a
+ * gradient. */
+adz_tensor *adzi_ode_end_of(const adzi_ode *ode, const adzi_ode_span *span);
+
+/** The weight of difference i at a part of a step of ADZ_ODE_BDF. */
+double adzi_bdf_weight(int i, double part);
+
+/** adzi_ode_dense for ADZ_ODE_BDF. */
+adz_tensor *adzi_bdf_dense(const adzi_ode_move *move, adz_tensor *theta, double part);
 
 /** y + h sum_i a[i] k[i], where a[i] is not 0. If y is NULL, it is 0. */
 adz_tensor *adzi_ode_advance(

@@ -50,7 +50,7 @@ static double size_of(
 
 static double order_of(const adzi_ode *ode)
 {
-    return ode->o.method == ADZ_ODE_RODAS4 ? 4 : 5;
+    return ode->o.method == ADZ_ODE_BDF ? 2 : ode->o.method == ADZ_ODE_RODAS4 ? 4 : 5;
 }
 
 static bool fail(const adzi_ode_run *run, const char *why, const char *way_out)
@@ -94,7 +94,7 @@ static bool choose_first_step(adzi_ode_run *run, double most)
     }
     double h = d0 < 1e-5 || d1 < 1e-5 ? 1e-6 : FIRST_OF * d0 / d1;
     h = fmin(fmax(h, least), most);
-    const adzi_ode_span span = { t, NULL, run->t, h };
+    const adzi_ode_span span = { 0, t, NULL, run->t, h };
     adz_tensor *z = adz_add_scaled(y, f, h);
     adz_tensor *g = adzi_ode_slope(ode, adzi_ode_moment(&span, 1), z);
     g = g != NULL ? adz_sub(g, f) : NULL;
@@ -109,24 +109,27 @@ static bool choose_first_step(adzi_ode_run *run, double most)
     return true;
 }
 
-/* Room for the end of one more step. */
+/* Room for the end and the order of one more step. */
 static bool reserve_end(adzi_ode_run *run)
 {
     adzi_ode *ode = run->ode;
-    const int64_t has = run->memory != NULL ? run->memory->numel : 0;
+    const int64_t has = run->memory != NULL ? run->memory->sizes[1] : 0;
     if (ode->n_steps + 2 <= has) {
         return true;
     }
-    const int64_t wants[] = { has > 0 ? 2 * has : 64 };
-    adz_tensor *memory = adzi_scratch(ode->e.op, ADZ_F64, 1, wants);
+    const int64_t wants[] = { 2, has > 0 ? 2 * has : 64 };
+    adz_tensor *memory = adzi_scratch(ode->e.op, ADZ_F64, 2, wants);
     if (memory == NULL) {
         return false;
     }
+    double *ends = (double *)(void *)memory->data, *orders = ends + wants[1];
     if (has > 0) {
-        memcpy(memory->data, run->memory->data, (size_t)has * sizeof(double));
+        memcpy(ends, ode->ends, (size_t)has * sizeof(double));
+        memcpy(orders, ode->orders, (size_t)has * sizeof(double));
     }
     run->memory = memory;
-    ode->ends = (double *)(void *)memory->data;
+    ode->ends = ends;
+    ode->orders = orders;
     return true;
 }
 
@@ -137,7 +140,7 @@ static bool check_step(const adzi_ode_run *run, double stop)
     const double least = shortest_step(run);
     if (ode->report.steps + ode->report.rejected >= ode->o.max_steps) {
         return fail(run, "max_steps were not enough: the solution is",
-            ode->o.method == ADZ_ODE_RODAS4 ? "raise max_steps or the tolerances"
+            ode->o.method >= ADZ_ODE_RODAS4 ? "raise max_steps or the tolerances"
                                             : "raise max_steps or the tolerances, or use "
                                               "ADZ_ODE_RODAS4 if the equation is stiff");
     }
@@ -173,15 +176,14 @@ static bool look_for_event(
     return true;
 }
 
-/* Accepts a step. */
-static bool accept(
+bool adzi_ode_accept(
     adzi_ode_run *run, int64_t k, const adzi_ode_span *span, adzi_ode_move *move, bool *over)
 {
     adzi_ode *ode = run->ode;
     const bool event = ode->event.function.call != NULL;
     ++ode->report.steps;
-    if (!adzi_ode_keep_state(run, k) || !(event ? look_for_event(run, span, move, over)
-                                                : adzi_ode_write_states(run, k, span, move))) {
+    if (!(event ? look_for_event(run, span, move, over)
+                : adzi_ode_write_states(run, k, span, move))) {
         return false;
     }
     run->t = ode->report.time = event && *over ? ode->event_at : ode->ends[k + 1];
@@ -206,20 +208,30 @@ static double end_of_step(adzi_ode_run *run, double stop)
     return near || end >= stop ? stop : end;
 }
 
+bool adzi_ode_may_step(adzi_ode_run *run, double stop)
+{
+    adzi_ode *ode = run->ode;
+    const double to = end_of_step(run, stop);
+    if (!check_step(run, stop) || !reserve_end(run)) {
+        return false;
+    }
+    ode->ends[ode->n_steps] = run->t;
+    ode->ends[++ode->n_steps] = to;
+    return true;
+}
+
 /* Tries step k. True with *over if it was the last one. */
 static bool try_step(adzi_ode_run *run, int64_t k, double end, bool *over)
 {
     adzi_ode *ode = run->ode;
     adzi_ode_span span;
     adzi_ode_move move = { .first = run->first };
-    const double stop = next_stop(run, end), to = end_of_step(run, stop), wanted = run->h;
-    const bool stops = to == stop;
-    if (!check_step(run, stop) || !reserve_end(run)) {
+    const double stop = next_stop(run, end);
+    if (!adzi_ode_may_step(run, stop)) {
         return false;
     }
-    ode->ends[k] = run->t;
-    ode->ends[k + 1] = to;
-    ode->n_steps = k + 1;
+    const double wanted = run->h;
+    const bool stops = ode->ends[k + 1] == stop;
     *over = stops && stop == end;
     if (!adzi_ode_span_of(ode, k, &span) || !adzi_ode_run_step(run, &span, &move)) {
         return false;
@@ -234,11 +246,12 @@ static bool try_step(adzi_ode_run *run, int64_t k, double end, bool *over)
         ++ode->report.rejected;
         ode->n_steps = k;
         *over = false;
-        move.y1 = run->y;
+        move.y1 = move.state = run->y;
         move.last = move.first; /* f at the begin */
         return adzi_ode_go_on(run, &move);
     }
-    return accept(run, k, &span, &move, over) && adzi_ode_go_on(run, &move);
+    return adzi_ode_keep_state(run, k) && adzi_ode_accept(run, k, &span, &move, over) &&
+           adzi_ode_go_on(run, &move);
 }
 
 bool adzi_ode_adapt(adzi_ode_run *run)
@@ -251,6 +264,9 @@ bool adzi_ode_adapt(adzi_ode_run *run)
         (ode->event.function.call != NULL && !adzi_ode_event_begin(ode, run->t, run->y, run->first,
                                                  end - run->t + fabs(run->t), &run->sign))) {
         return false;
+    }
+    if (ode->o.method == ADZ_ODE_BDF) {
+        return adzi_ode_adapt_bdf(run, end);
     }
     run->first = run->records ? NULL : run->first; /* it has no graph */
     while (!over) {

@@ -7,33 +7,14 @@
 #include <string.h>
 
 #include "autograd/run.h"
-#include "autograd/solvers/ode.h"
+#include "autograd/solvers/ode_bdf.h"
+#include "autograd/solvers/ode_node.h"
 #include "base/alloc.h"
-
-/* What the backward needs besides the tensors. The inputs of the node are y0, the times, the
- * arguments, and then the leaves that the functions use. */
-typedef struct recipe {
-    adzi_ode ode; /* without tensors; `ends` and `at` lie in `numbers` */
-    int64_t stride;
-    double *numbers;
-    size_t n_numbers;
-    adzi_ode_graph graph;
-} recipe;
-
-enum { FIRST_ARGUMENT = 2 };
-
-static void recipe_free(void *attributes)
-{
-    recipe *r = *(recipe **)attributes;
-    adzi_ode_graph_free(&r->graph);
-    adzi_free(r->numbers, r->n_numbers * sizeof(double));
-    adzi_free(r, sizeof *r);
-}
 
 /* A running backward. */
 typedef struct pull {
     adzi_ode ode;
-    const recipe *recipe;
+    const adzi_ode_recipe *recipe;
     adzi_node *node;
     adz_tensor *y0, *const *dy;
     adz_tensor **targets;             /* a state, and then the inputs that need a gradient */
@@ -146,7 +127,7 @@ static bool collect(pull *p, int64_t k, const adzi_ode_span *span, const adzi_od
         return false;
     }
     if (p->dstate != NULL) {
-        p->outputs[*n] = move->y1;
+        p->outputs[*n] = move->state;
         p->upstream[(*n)++] = p->dstate;
     }
     return true;
@@ -167,7 +148,7 @@ static bool pull_step(pull *p, int64_t k, adz_tensor *y, int64_t first)
                 collect(p, k, &span, &move, first, &n);
     adz_set_grad_enabled(before);
     ode->graph = false;
-    if (!good || !check_leaves(p, move.y1) || !pull_back(p, n, 0)) {
+    if (!good || !check_leaves(p, move.state) || !pull_back(p, n, 0)) {
         return false;
     }
     p->dstate = adzi_is_none(p->grads[0]) ? NULL : p->grads[0];
@@ -200,10 +181,10 @@ static bool pull_segment(pull *p, int64_t from, int64_t to, adz_tensor **states,
         adzi_ode_move move = { .first = NULL };
         if (!adzi_ode_span_of(ode, k, &span) ||
             !adzi_ode_step(ode, &span, states[k - from], &move) ||
-            !adzi_survive(ode->e.op, here, &move.y1, 1)) {
+            !adzi_survive(ode->e.op, here, &move.state, 1)) {
             return false;
         }
-        states[k + 1 - from] = move.y1;
+        states[k + 1 - from] = move.state;
     }
     if (states[0] == NULL) {
         return false;
@@ -227,6 +208,16 @@ static bool add_first(pull *p)
     return p->dstate != NULL;
 }
 
+/* Makes the gradient of the first state that of y0. */
+static bool leave_state(pull *p)
+{
+    if (p->ode.o.method == ADZ_ODE_BDF && p->dstate != NULL) {
+        p->dstate = adzi_bdf_value(p->y0, adz_select(p->dstate, 0, 0));
+        return p->dstate != NULL;
+    }
+    return true;
+}
+
 static bool pull_steps(pull *p)
 {
     const int64_t stride = p->recipe->stride, n = p->ode.n_steps;
@@ -242,6 +233,7 @@ static bool pull_steps(pull *p)
         const int64_t to = from + stride < n ? from + stride : n;
         good = pull_segment(p, from, to, (adz_tensor **)(void *)memory->data, &after);
     }
+    good = good && leave_state(p);
     adz_set_grad_enabled(before);
     return good && (has_event(p) || add_first(p));
 }
@@ -249,11 +241,11 @@ static bool pull_steps(pull *p)
 /* One pass through the graph of the first run, which ends afterwards unless it is retained. */
 static bool pull_kept(pull *p)
 {
-    recipe *r = *(recipe **)p->node->attr;
+    adzi_ode_recipe *r = *(adzi_ode_recipe **)p->node->attr;
     const adzi_ode_graph *g = &r->graph;
     const bool from_y0 = adzi_requires_grad(g->y0);
     for (size_t i = 1; i < p->n; ++i) {
-        const int k = p->positions[i] - FIRST_ARGUMENT;
+        const int k = p->positions[i] - ADZI_ODE_FIRST_ARGUMENT;
         p->targets[i] = k >= 0 && (size_t)k < p->ode.e.n ? g->arguments[k] : p->targets[i];
     }
     p->targets[0] = g->y0;
@@ -320,7 +312,7 @@ static bool take_inputs(pull *p)
     p->n = 1;
     for (int i = 0; i < node->n_inputs; ++i) {
         adz_tensor *t = adzi_saved_input(node, i);
-        const bool leaf = (size_t)i >= FIRST_ARGUMENT + p->ode.e.n;
+        const bool leaf = (size_t)i >= ADZI_ODE_FIRST_ARGUMENT + p->ode.e.n;
         if (t != NULL && i > 0 && !leaf) {
             t = adzi_needs(node, i) || p->create_graph ? adzi_equation_stand_in(t, p->create_graph)
                                                        : adz_detach(t);
@@ -330,14 +322,15 @@ static bool take_inputs(pull *p)
         }
         if (i == 0) {
             p->y0 = t;
+            p->ode.like = t;
             continue;
         }
         if (i == 1) {
             p->ode.times = t;
             p->ode.by_tensors = adzi_requires_grad(t);
         } else if (!leaf) {
-            p->ode.e.arguments[i - FIRST_ARGUMENT] = t;
-            p->ode.event.arguments[i - FIRST_ARGUMENT] = t;
+            p->ode.e.arguments[i - ADZI_ODE_FIRST_ARGUMENT] = t;
+            p->ode.event.arguments[i - ADZI_ODE_FIRST_ARGUMENT] = t;
         }
         if (adzi_needs(node, i)) {
             p->positions[p->n] = i;
@@ -347,9 +340,9 @@ static bool take_inputs(pull *p)
     return true;
 }
 
-static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+adz_status adzi_ode_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    const recipe *r = *(recipe *const *)node->attr;
+    const adzi_ode_recipe *r = *(adzi_ode_recipe *const *)node->attr;
     const size_t inputs = (size_t)node->n_inputs + 1, states = (size_t)r->ode.n_times + 2;
     const int64_t bytes[] = { (
         int64_t)((3 * inputs + 2 * states) * sizeof(adz_tensor *) + inputs * sizeof(int)) };
@@ -377,120 +370,4 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
         dx[p.positions[i]] = p.sums[i];
     }
     return ADZ_OK;
-}
-
-static const adzi_op odeint_op = {
-    .size = sizeof(adzi_op), .name = "odeint", .backward = backward, .attributes_free = recipe_free
-};
-
-/* ---- the node -------------------------------------------------------------------------------- */
-
-/* The leaves that the functions use at the last state. */
-static bool note_leaves(const adzi_ode *ode, adz_tensor *y, adzi_leaves *leaves)
-{
-    adzi_ode at = *ode;
-    if (!adzi_equation_detach(&at.e)) {
-        return false;
-    }
-    memcpy(at.event.arguments, at.e.arguments, sizeof at.e.arguments);
-    adz_tensor *times = adz_detach(ode->times);
-    adz_tensor *t = times != NULL ? adz_select(times, 0, ode->n_times - 1) : NULL;
-    adz_tensor *f = adzi_ode_slope(&at, t, y), *lead[] = { t, y };
-    if (f == NULL || !adzi_leaves_add(leaves, at.e.op, f, NULL, 0)) {
-        return false;
-    }
-    if (ode->event.function.call == NULL) {
-        return true;
-    }
-    adz_tensor *g = adzi_equation_number(&at.event, lead, 2);
-    return g != NULL && adzi_leaves_add(leaves, at.e.op, g, NULL, 0);
-}
-
-static recipe *recipe_new(const adzi_ode *ode, int64_t stride, const adzi_ode_graph *graph)
-{
-    recipe *r = adzi_alloc_zero(sizeof *r);
-    if (r == NULL) {
-        return adzi_fail_memory(ode->e.op, sizeof *r);
-    }
-    r->ode = *ode;
-    r->stride = stride;
-    r->ode.times = NULL;
-    if (!adzi_ode_graph_copy(&r->graph, ode, graph)) {
-        adzi_free(r, sizeof *r);
-        return NULL;
-    }
-    if (ode->fixed) {
-        r->ode.at = r->ode.ends = NULL;
-        return r;
-    }
-    r->n_numbers = (size_t)(ode->n_steps + 1 + ode->n_times);
-    r->numbers = adzi_alloc(r->n_numbers * sizeof(double));
-    if (r->numbers == NULL) {
-        adzi_fail_memory(ode->e.op, r->n_numbers * sizeof(double));
-        recipe_free(&r);
-        return NULL;
-    }
-    r->ode.ends = r->numbers;
-    r->ode.at = r->numbers + ode->n_steps + 1;
-    memcpy(r->ode.ends, ode->ends, (size_t)(ode->n_steps + 1) * sizeof(double));
-    memcpy(r->ode.at, ode->at, (size_t)ode->n_times * sizeof(double));
-    return r;
-}
-
-static bool record(const adzi_ode *ode, adz_tensor *kept, int64_t stride,
-    const adzi_ode_graph *graph, adz_tensor **inputs, int n_inputs, adz_tensor **results, int n)
-{
-    adzi_call call;
-    recipe *r = recipe_new(ode, stride, graph);
-    if (r == NULL) {
-        return false;
-    }
-    if (!adzi_enter(&call, &odeint_op, "argument", inputs, n_inputs, 0) ||
-        !adzi_record_extra(&call, n, results, 1, &r, sizeof(recipe *))) {
-        recipe_free(&r);
-        return false;
-    }
-    if (call.node == NULL) {
-        recipe_free(&r);
-        return true;
-    }
-    for (int i = 0; i < n_inputs; ++i) {
-        adzi_save_input(&call, i);
-    }
-    adzi_save_extra(&call, 0, kept);
-    for (int i = 0; i < n; ++i) {
-        if (adzi_leave(&call, results[i]) == NULL) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool adzi_ode_record(adzi_ode *ode, adz_tensor *y0, adz_tensor *kept, int64_t stride,
-    const adzi_ode_graph *graph, adz_tensor **results, int n)
-{
-    adzi_leaves leaves = { NULL, 0, 0 };
-    const bool event = ode->event.function.call != NULL;
-    adz_tensor *last = event ? results[1] : adz_select(results[0], 0, ode->n_times - 1);
-    last = last != NULL ? adz_clone(last) : NULL;
-    bool good = last != NULL && note_leaves(ode, last, &leaves);
-    const size_t count = FIRST_ARGUMENT + ode->e.n + leaves.count;
-    const int64_t bytes[] = { (int64_t)(count * sizeof(adz_tensor *)) };
-    adz_tensor *memory = good ? adzi_scratch(ode->e.op, ADZ_U8, 1, bytes) : NULL;
-    if (memory != NULL) {
-        adz_tensor **inputs = (adz_tensor **)(void *)memory->data;
-        bool wants = false;
-        inputs[0] = y0;
-        inputs[1] = ode->times;
-        memcpy(inputs + FIRST_ARGUMENT, ode->e.arguments, ode->e.n * sizeof *inputs);
-        for (size_t i = 0; i < leaves.count; ++i) {
-            inputs[FIRST_ARGUMENT + ode->e.n + i] = leaves.items[i];
-        }
-        for (size_t i = 0; i < count; ++i) {
-            wants = wants || adzi_requires_grad(inputs[i]);
-        }
-        good = !wants || record(ode, kept, stride, graph, inputs, (int)count, results, n);
-    }
-    adzi_leaves_free(&leaves);
-    return good && memory != NULL;
 }

@@ -9,7 +9,7 @@
 
 bool adzi_ode_check_options(const char *op, const adz_ode_options *o)
 {
-    if ((int)o->method < ADZ_ODE_DORMAND_PRINCE || o->method > ADZ_ODE_RODAS4) {
+    if ((int)o->method < ADZ_ODE_DORMAND_PRINCE || o->method > ADZ_ODE_BDF) {
         adzi_error(
             op, ADZ_ERR_ARGUMENT, "method is %d, which is no adz_ode_method", (int)o->method);
     } else if (!(o->rtol > 0) || !(o->atol > 0) || isinf(o->rtol) || isinf(o->atol)) {
@@ -103,10 +103,17 @@ static bool check_state(const adzi_ode *ode, const adz_tensor *y0)
     return check_tolerances(ode, y0);
 }
 
-/* Whether there are not too many fixed steps. */
+/* Whether the method has fixed steps, and not too many. */
 static bool check_steps(const adzi_ode *ode)
 {
     const int64_t spans = ode->n_times - 1, most = ode->o.max_steps;
+    if (ode->fixed && ode->o.method == ADZ_ODE_BDF) {
+        adzi_error(ode->e.op, ADZ_ERR_ARGUMENT,
+            "steps is %lld, but ADZ_ODE_BDF chooses its steps; set steps to 0, or use "
+            "ADZ_ODE_RODAS4",
+            (long long)ode->o.steps);
+        return false;
+    }
     if (ode->fixed && ode->o.steps > most / spans) {
         adzi_error(ode->e.op, ADZ_ERR_ARGUMENT,
             "%lld steps in each of %lld spans between times are more than max_steps, %lld; raise "

@@ -22,8 +22,8 @@
 /* Whether the form of the solution allows it. A stiff method would record Jacobians. */
 static bool may_record(const adzi_ode *ode)
 {
-    return ode->o.graph_bytes > 0 && ode->o.method != ADZ_ODE_RODAS4 &&
-           ode->event.function.call == NULL;
+    const bool stiff = ode->o.method == ADZ_ODE_RODAS4 || ode->o.method == ADZ_ODE_BDF;
+    return ode->o.graph_bytes > 0 && !stiff && ode->event.function.call == NULL;
 }
 
 bool adzi_ode_graph_begin(adzi_ode_run *run, const adz_tensor *y0, adz_tensor *const *arguments)
@@ -35,7 +35,7 @@ bool adzi_ode_graph_begin(adzi_ode_run *run, const adz_tensor *y0, adz_tensor *c
         return true;
     }
     run->y = adzi_requires_grad(y0) ? adzi_equation_leaf(run->y) : run->y;
-    run->graph.y0 = run->y;
+    run->graph.y0 = run->state = run->y;
     for (size_t i = 0; i < ode->e.n; ++i) {
         ode->e.arguments[i] = adzi_equation_stand_in(arguments[i], false);
         if (ode->e.arguments[i] == NULL) {
@@ -59,7 +59,7 @@ static bool give_up(adzi_ode_run *run, adzi_ode_move *move)
 {
     run->records = false;
     run->graph.n = run->n_fresh = 0;
-    move->y1 = adz_detach(move->y1);
+    move->y1 = move->state = adz_detach(move->y1);
     move->last = move->last != NULL ? adz_detach(move->last) : NULL;
     return move->y1 != NULL;
 }

@@ -47,14 +47,13 @@ static int call_part(adz_tensor *const *inputs, size_t n, adz_tensor **results, 
     return results[0] != NULL;
 }
 
-/* J as [N, D, D], or [1, n, n] without rows. */
-static adz_tensor *jacobian(const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y)
+adz_tensor *adzi_ode_jacobian(const adzi_ode *ode, adz_tensor *t, adz_tensor *y, bool graph)
 {
-    part p = { ode, span->t, NULL };
+    part p = { ode, t, NULL };
     const adz_tensor_function f = { call_part, &p };
     adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
     adz_tensor *j;
-    o.create_graph = ode->graph;
+    o.create_graph = graph;
     if (ode->counts != NULL) {
         ++ode->counts->jacobians;
     }
@@ -111,7 +110,8 @@ bool adzi_ode_rodas(
     const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y, adzi_ode_move *move)
 {
     adz_tensor **k = move->k, *f = move->first, *at = y;
-    adz_tensor *f_t = slope_by_time(ode, span, y), *w = system_of(span, jacobian(ode, span, y));
+    adz_tensor *f_t = slope_by_time(ode, span, y),
+               *w = system_of(span, adzi_ode_jacobian(ode, span->t, y, ode->graph));
     adz_tensor *values = w != NULL ? adz_detach(w) : NULL;
     adzi_lu factors;
     if (f_t == NULL || values == NULL || !adzi_lu_factor(ode->e.op, values, ode->fixed, &factors)) {

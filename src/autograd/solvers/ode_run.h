@@ -8,6 +8,8 @@
 typedef struct adzi_ode_run {
     adzi_ode *ode;
     adz_tensor *y, *first; /* the state, and f there; first is NULL if it is not known */
+    adz_tensor *state;     /* with which the next step begins: y, or differences (ode_bdf.h) */
+    adz_tensor *stiff[3];  /* of ADZ_ODE_BDF: the Jacobian and the factors, or NULL */
     adz_tensor *out;       /* [T, ...], the states at the times; NULL with an event */
     adz_tensor *kept;      /* [C, ...], states for the backward; NULL if none is wanted */
     adz_tensor *memory;    /* of ode->ends */
@@ -50,6 +52,18 @@ bool adzi_ode_run_step(adzi_ode_run *run, const adzi_ode_span *span, adzi_ode_mo
 
 /** Steps with error control, to the last time or to the event. */
 bool adzi_ode_adapt(adzi_ode_run *run);
+
+/** The steps of ADZ_ODE_BDF, from run->t with run->h. */
+bool adzi_ode_adapt_bdf(adzi_ode_run *run, double end);
+
+/** Notes the end of one more step, which goes no further than `stop`. False with the error recorded
+ * if none may be tried. */
+bool adzi_ode_may_step(adzi_ode_run *run, double stop);
+
+/** Accepts step k: finds the event in it, or writes the states at its times. True in *over if the
+ * event was found. */
+bool adzi_ode_accept(
+    adzi_ode_run *run, int64_t k, const adzi_ode_span *span, adzi_ode_move *move, bool *over);
 
 /** Keeps the state before step k, if it is one of those to keep. */
 bool adzi_ode_keep_state(adzi_ode_run *run, int64_t k);

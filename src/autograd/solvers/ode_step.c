@@ -1,7 +1,7 @@
 /* Steps of Runge-Kutta methods, and their dense output. */
 #include <math.h>
 
-#include "autograd/solvers/ode.h"
+#include "autograd/solvers/ode_bdf.h"
 
 enum { STAGES = 7 };
 
@@ -107,6 +107,9 @@ static bool classical(
 bool adzi_ode_step(
     const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y, adzi_ode_move *move)
 {
+    if (ode->o.method == ADZ_ODE_BDF) {
+        return adzi_ode_bdf(ode, span, y, move);
+    }
     move->y0 = y;
     if (move->first == NULL) {
         move->first = adzi_ode_slope(ode, span->t, y);
@@ -115,9 +118,16 @@ bool adzi_ode_step(
         return false;
     }
     move->k[0] = move->first;
-    return ode->o.method == ADZ_ODE_RODAS4 ? adzi_ode_rodas(ode, span, y, move)
-           : ode->o.method == ADZ_ODE_RK4  ? classical(ode, span, y, move)
-                                           : dormand_prince(ode, span, y, move);
+    const bool good = ode->o.method == ADZ_ODE_RODAS4 ? adzi_ode_rodas(ode, span, y, move)
+                      : ode->o.method == ADZ_ODE_RK4  ? classical(ode, span, y, move)
+                                                      : dormand_prince(ode, span, y, move);
+    move->state = move->y1;
+    return good;
+}
+
+adz_tensor *adzi_ode_state_of(const adzi_ode *ode, adz_tensor *y0)
+{
+    return ode->o.method == ADZ_ODE_BDF ? adzi_bdf_begin(y0) : y0;
 }
 
 /* ---- the dense output ------------------------------------------------------------------------ */
@@ -147,6 +157,9 @@ static double weight_at(const dense_weights *w, int i, double part)
 
 adz_tensor *adzi_ode_dense(const adzi_ode_move *move, adz_tensor *theta, double part)
 {
+    if (move->order > 0) {
+        return adzi_bdf_dense(move, theta, part);
+    }
     const dense_weights w = weights_of(move);
     const int n = move->n_stages;
     if (theta == NULL) {
@@ -164,33 +177,47 @@ adz_tensor *adzi_ode_dense(const adzi_ode_move *move, adz_tensor *theta, double 
     return adz_add(move->y0, adz_mul(y, theta));
 }
 
+/* The weights of the terms `used` at m times from `first` on, at which a step of differentiation
+ * formulas has been interpolated. */
+typedef struct terms {
+    adz_tensor *used[ADZI_WEIGHTED_TERMS], *base;
+    int columns[ADZI_WEIGHTED_TERMS], n;
+} terms;
+
+static terms terms_of(const adzi_ode_move *move, const dense_weights *w)
+{
+    terms t = { .base = move->order > 0 ? NULL : move->y0 };
+    const int n = move->order > 0 ? move->order + 1 : move->n_stages;
+    for (int i = 0; i < n; ++i) {
+        if (move->order > 0 || weight_at(w, i, 0.5) != 0) {
+            t.columns[t.n] = i;
+            t.used[t.n++] = move->k[i];
+        }
+    }
+    return t;
+}
+
 /* The states at m times from `first` on, which are numbers. */
 static adz_tensor *between(const adzi_ode *ode, const adzi_ode_span *span,
     const adzi_ode_move *move, int64_t first, int64_t m)
 {
-    adz_tensor *used[ADZI_WEIGHTED_TERMS];
     const dense_weights w = weights_of(move);
-    int columns[ADZI_WEIGHTED_TERMS];
-    int64_t sizes[] = { m, 0 };
-    for (int i = 0; i < move->n_stages; ++i) {
-        if (weight_at(&w, i, 0.5) != 0) {
-            columns[sizes[1]] = i;
-            used[sizes[1]++] = move->k[i];
-        }
-    }
-    adz_tensor *weights = adzi_scratch(ode->e.op, ADZ_F64, 2, sizes);
+    terms t = terms_of(move, &w);
+    adz_tensor *weights = adzi_scratch(ode->e.op, ADZ_F64, 2, (int64_t[]){ m, t.n });
     if (weights == NULL) {
         return NULL;
     }
     double *next = (double *)(void *)weights->data;
     for (int64_t j = 0; j < m; ++j) {
         const double part = (ode->at[first + j] - span->from) / span->length;
-        for (int i = 0; i < sizes[1]; ++i) {
-            *next++ = weight_at(&w, columns[i], part);
+        for (int i = 0; i < t.n; ++i) {
+            *next++ =
+                move->order > 0 ? adzi_bdf_weight(i, part) : weight_at(&w, t.columns[i], part);
         }
     }
-    return adzi_weighted_sums(
-        move->y0, move->span != NULL ? span->length : 1, used, (int)sizes[1], weights);
+    adz_tensor *y =
+        adzi_weighted_sums(t.base, move->span != NULL ? span->length : 1, t.used, t.n, weights);
+    return y != NULL ? adz_to(y, (adz_dtype)move->y1->dtype) : NULL;
 }
 
 /* ---- the grid -------------------------------------------------------------------------------- */
@@ -216,9 +243,21 @@ static adz_tensor *end_of(const adzi_ode *ode, int64_t i, double t)
     return i >= 0 ? adz_select(ode->times, 0, i) : adz_scalar(t, (adz_dtype)ode->times->dtype);
 }
 
+/* The begin of step k of ADZ_ODE_BDF. All its steps move with the first time. */
+static adz_tensor *shifted(const adzi_ode *ode, int64_t k)
+{
+    return ode->by_tensors ? adz_add_number(adz_select(ode->times, 0, 0), ode->ends[k] - ode->at[0])
+                           : adz_scalar(ode->ends[k], (adz_dtype)ode->times->dtype);
+}
+
+adz_tensor *adzi_ode_end_of(const adzi_ode *ode, const adzi_ode_span *span)
+{
+    return shifted(ode, span->k + 1);
+}
+
 bool adzi_ode_span_of(const adzi_ode *ode, int64_t k, adzi_ode_span *span)
 {
-    *span = (adzi_ode_span){ NULL, NULL, NAN, NAN };
+    *span = (adzi_ode_span){ k, NULL, NULL, NAN, NAN };
     if (ode->fixed) {
         const int64_t i = k / ode->o.steps, j = k % ode->o.steps;
         adz_tensor *begin = adz_select(ode->times, 0, i);
@@ -227,9 +266,13 @@ bool adzi_ode_span_of(const adzi_ode *ode, int64_t k, adzi_ode_span *span)
         span->t = j == 0 ? begin : adz_add_scaled(begin, width, (double)j / (double)ode->o.steps);
         return span->t != NULL && span->h != NULL;
     }
-    const int64_t begins = time_at(ode, ode->ends[k]), ends = time_at(ode, ode->ends[k + 1]);
     span->from = ode->ends[k];
     span->length = ode->ends[k + 1] - ode->ends[k];
+    if (ode->o.method == ADZ_ODE_BDF) {
+        span->t = shifted(ode, k);
+        return span->t != NULL;
+    }
+    const int64_t begins = time_at(ode, ode->ends[k]), ends = time_at(ode, ode->ends[k + 1]);
     span->t = end_of(ode, begins, span->from);
     if (begins >= 0 || ends >= 0) {
         span->h = adz_sub(end_of(ode, ends, ode->ends[k + 1]), span->t);
@@ -265,6 +308,10 @@ bool adzi_ode_states(const adzi_ode *ode, int64_t k, const adzi_ode_span *span,
         }
         ends = *next < ode->n_times && ode->at[*next] == ode->ends[k + 1];
     }
+    if (ends && move->order > 0 && ode->by_tensors) {
+        ends = false; /* only the dense output depends on the time */
+        ++*next;
+    }
     if (*next > first) {
         states[*count] =
             (ode->by_tensors ? between_tensors : between)(ode, span, move, first, *next - first);
@@ -290,11 +337,12 @@ bool adzi_ode_replay(const adzi_ode *ode, adz_tensor *y, adz_tensor **list, size
     adzi_ode_move move = { .first = NULL };
     const bool event = ode->event.function.call != NULL;
     *count = 0;
+    y = adzi_ode_state_of(ode, y);
     for (int64_t k = 0; k < ode->n_steps; ++k) {
         adzi_ode_span span;
         const bool last = event && k == ode->n_steps - 1;
         move = (adzi_ode_move){ .first = move.last };
-        if (!adzi_ode_span_of(ode, k, &span) || !adzi_ode_step(ode, &span, y, &move)) {
+        if (y == NULL || !adzi_ode_span_of(ode, k, &span) || !adzi_ode_step(ode, &span, y, &move)) {
             return false;
         }
         if (last) {
@@ -305,7 +353,7 @@ bool adzi_ode_replay(const adzi_ode *ode, adz_tensor *y, adz_tensor **list, size
             return false;
         }
         *count += event ? 0 : n;
-        y = move.y1;
+        y = move.state;
     }
     return true;
 }

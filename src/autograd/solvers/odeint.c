@@ -24,7 +24,7 @@ bool adzi_ode_keep_state(adzi_ode_run *run, int64_t k)
         run->stride *= 2;
         return adzi_ode_keep_state(run, k);
     }
-    return adz_copy_(adz_select(run->kept, 0, k / run->stride), run->y) != NULL;
+    return adz_copy_(adz_select(run->kept, 0, k / run->stride), run->state) != NULL;
 }
 
 bool adzi_ode_write_states(
@@ -57,10 +57,12 @@ bool adzi_ode_go_on(adzi_ode_run *run, adzi_ode_move *move)
         return false;
     }
     run->y = move->y1;
+    run->state = move->state;
     run->first = move->last;
     const size_t n = run->records ? run->n_fresh : 0;
     adz_tensor *const kept[] = { n > 0 ? run->fresh[0] : NULL, n > 1 ? run->fresh[1] : NULL, run->y,
-        run->first, run->memory, run->found[0], run->found[1], run->list };
+        run->first, run->memory, run->found[0], run->found[1], run->list, run->stiff[0],
+        run->stiff[1], run->stiff[2] };
     const bool good = adzi_survive(run->ode->e.op, run->mark, kept, sizeof kept / sizeof *kept);
     run->mark += good ? n : 0; /* the states of the graph stay until the end */
     run->n_fresh = 0;
@@ -101,13 +103,15 @@ static bool prepare(adzi_ode_run *run, adz_tensor *y0, bool wants)
 {
     adzi_ode *ode = run->ode;
     adz_tensor *const times = ode->times;
+    ode->like = y0;
     adzi_equation given = ode->e;
     const int64_t most = ode->fixed ? (ode->n_times - 1) * ode->o.steps : ode->o.max_steps;
     const int64_t room = ode->o.checkpoints < most ? ode->o.checkpoints : most;
     ode->times = adz_detach(ode->times);
     run->y = adz_clone(adz_detach(y0));
     run->out = ode->event.function.call == NULL ? rows_of(y0, ode->n_times) : NULL;
-    run->kept = wants ? rows_of(y0, room > 1 ? room : 2) : NULL;
+    run->state = run->y != NULL ? adzi_ode_state_of(ode, run->y) : NULL;
+    run->kept = wants && run->state != NULL ? rows_of(run->state, room > 1 ? room : 2) : NULL;
     run->stride = run->next = 1;
     if (ode->times == NULL || run->y == NULL || (wants && run->kept == NULL) ||
         !adzi_equation_detach(&ode->e) || !adzi_ode_read_times(ode) ||

@@ -5,6 +5,10 @@
 
 #include "autograd/solvers/solvers.h"
 
+enum { ADAPTIVE = 3 };
+static const adz_ode_method adaptive[ADAPTIVE] = { ADZ_ODE_DORMAND_PRINCE, ADZ_ODE_RODAS4,
+    ADZ_ODE_BDF };
+
 static adz_tensor *pair(double a, double b, adz_dtype dtype)
 {
     return adz_to(adz_tensor_from((double[]){ a, b }, ADZ_SHAPE(2), ADZ_F64), dtype);
@@ -67,11 +71,13 @@ static void a_ball_bounces(void **state)
         double y[] = { 10, 0 }, found[6], scale = k % 4 < 2 ? 1 : -1;
         adz_ode_options o = ADZ_ODE_OPTIONS;
         scale *= k / 8 == 0 ? 1 : k / 8 == 1 ? 0x1p-90 : 0x1p90;
-        o.method = k % 3 == 0 ? ADZ_ODE_DORMAND_PRINCE : ADZ_ODE_RODAS4;
+        o.method = adaptive[k % ADAPTIVE];
         o.event_direction = k / 4 % 2 == 0 ? 0 : scale > 0 ? -1 : 1;
         go_on(falls, -0.5, dtype, &o, &scale, y, found, 6);
+        /* The Runge-Kutta methods are exact here. */
+        const double bound = dtype == ADZ_F64 && o.method != ADZ_ODE_BDF ? 1e-12 : 1e-5;
         for (int i = 0; i < 6; ++i) {
-            assert_true(fabs(found[i] - right[i] * sqrt(2)) < (dtype == ADZ_F64 ? 1e-8 : 2e-4));
+            assert_true(fabs(found[i] - right[i] * sqrt(2)) < bound);
         }
     }
 }
@@ -158,17 +164,17 @@ static void steps_begin_late(void **state)
 {
     (void)state;
     const double spans[] = { 10, 0x1p-10, 0x1p-13, 0x1p-14 };
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < 4 * ADAPTIVE; ++i) {
         adz_ode_options o = ADZ_ODE_OPTIONS;
-        o.method = i % 2 == 0 ? ADZ_ODE_DORMAND_PRINCE : ADZ_ODE_RODAS4;
-        adz_tensor *times = pair(1000, 1000 + spans[i / 2], ADZ_F32);
+        o.method = adaptive[i % ADAPTIVE];
+        adz_tensor *times = pair(1000, 1000 + spans[i / ADAPTIVE], ADZ_F32);
         for (int given = 0; given < 2; ++given) {
             o.first_step = given * 1e-9;
             adz_tensor *y =
                 adz_odeint(constant, adz_zeros(ADZ_SHAPE(1), ADZ_F32), times, NULL, &o, NULL);
             assert_non_null(y);
             const double end = adz_tensor_at(y, (int64_t[]){ 1, 0 });
-            assert_true(fabs(end / spans[i / 2] - 1) < 1e-3);
+            assert_true(fabs(end / spans[i / ADAPTIVE] - 1) < 1e-3);
         }
     }
 }
@@ -184,10 +190,10 @@ static adz_tensor *pulse(adz_tensor *t, adz_tensor *y, void *user)
 static void max_step_is_kept(void **state)
 {
     (void)state;
-    for (int m = ADZ_ODE_DORMAND_PRINCE; m <= ADZ_ODE_RODAS4; m += 2) {
+    for (int m = 0; m < ADAPTIVE; ++m) {
         adz_ode_options o = ADZ_ODE_OPTIONS;
         adz_ode_report report;
-        o.method = (adz_ode_method)m;
+        o.method = adaptive[m];
         adz_tensor *y0 = adz_zeros(ADZ_SHAPE(1), ADZ_F64), *times = pair(0, 10, ADZ_F64), *y;
         o.max_step = 0.03;
         y = adz_odeint(pulse, y0, times, NULL, &o, &report);
@@ -219,8 +225,8 @@ static void reports_count(void **state)
 {
     (void)state;
     adz_tensor *y0 = adz_requires_grad_(pair(1, 2, ADZ_F64), true), *times = pair(0, 2, ADZ_F64);
-    for (int m = ADZ_ODE_DORMAND_PRINCE; m <= ADZ_ODE_RODAS4; ++m) {
-        for (int steps = 0; steps < 2; ++steps) {
+    for (int m = ADZ_ODE_DORMAND_PRINCE; m <= ADZ_ODE_BDF; ++m) {
+        for (int steps = 0; steps < (m == ADZ_ODE_BDF ? 1 : 2); ++steps) {
             adz_ode_options o = ADZ_ODE_OPTIONS;
             adz_ode_report report;
             int64_t calls = 0;
@@ -232,7 +238,8 @@ static void reports_count(void **state)
             }
             assert_int_equal(report.evaluations, calls);
             const bool stiff = m == ADZ_ODE_RODAS4;
-            assert_int_equal(report.jacobians, stiff ? report.steps + report.rejected : 0);
+            const bool rarely = m == ADZ_ODE_BDF && report.jacobians >= 1 && report.jacobians < 5;
+            assert_true(rarely || report.jacobians == (stiff ? report.steps + report.rejected : 0));
             assert_true(steps == 0 || m != ADZ_ODE_RK4 || calls == 200);
         }
     }
@@ -357,7 +364,9 @@ static void tiny_tolerances_are_usable(void **state)
     adz_ode_options o = ADZ_ODE_OPTIONS;
     o.atol = 1e-300;
     o.max_steps = 1000;
-    for (double slope = 1; slope > 1e-200; slope *= 1e-150) {
+    for (int m = 0; m < 2 * ADAPTIVE; ++m) {
+        double slope = m % 2 == 0 ? 1 : 1e-150;
+        o.method = adaptive[m / 2];
         adz_tensor *y = adz_odeint(
             constant, adz_zeros(ADZ_SHAPE(3), ADZ_F64), pair(0, 2, ADZ_F64), &slope, &o, NULL);
         assert_true(fabs(adz_tensor_at(y, (int64_t[]){ 1, 2 }) / (2 * slope) - 1) < 1e-6);
@@ -367,16 +376,35 @@ static void tiny_tolerances_are_usable(void **state)
 static void infinities_are_refused(void **state)
 {
     (void)state;
-    double slope = 1e38;
-    adz_tensor *y0 = adz_zeros(ADZ_SHAPE(1), ADZ_F32), *times = pair(0, 10, ADZ_F32);
-    assert_null(adz_odeint(constant, y0, times, &slope, NULL, NULL));
-    expect_error(ADZ_ERR_NUMERIC, "the step has become too short at t = 3.4");
-    slope = NAN;
-    assert_null(adz_odeint(constant, y0, times, &slope, NULL, NULL));
-    expect_error(ADZ_ERR_NUMERIC, "the function is not finite at t = 0");
-    adz_fill_(y0, INFINITY);
-    assert_null(adz_odeint(constant, y0, times, NULL, NULL, NULL));
-    expect_error(ADZ_ERR_NUMERIC, "the state is not finite at t = 0");
+    adz_tensor *times = pair(0, 10, ADZ_F32);
+    for (int m = 0; m < ADAPTIVE; ++m) {
+        adz_tensor *y0 = adz_zeros(ADZ_SHAPE(1), ADZ_F32);
+        adz_ode_options o = ADZ_ODE_OPTIONS;
+        double slope = 1e38;
+        o.method = adaptive[m];
+        assert_null(adz_odeint(constant, y0, times, &slope, &o, NULL));
+        expect_error(ADZ_ERR_NUMERIC, "the step has become too short at t = 3.4");
+        slope = NAN;
+        assert_null(adz_odeint(constant, y0, times, &slope, &o, NULL));
+        expect_error(ADZ_ERR_NUMERIC, "the function is not finite at t = 0");
+        adz_fill_(y0, INFINITY);
+        assert_null(adz_odeint(constant, y0, times, NULL, &o, NULL));
+        expect_error(ADZ_ERR_NUMERIC, "the state is not finite at t = 0");
+    }
+}
+
+/* A state without elements needs no steps of its own. */
+static void nothing_is_solved(void **state)
+{
+    (void)state;
+    for (int m = 0; m < ADAPTIVE; ++m) {
+        adz_ode_options o = ADZ_ODE_OPTIONS;
+        o.method = adaptive[m];
+        adz_tensor *y = adz_odeint(
+            constant, adz_zeros(ADZ_SHAPE(0), ADZ_F64), pair(0, 2, ADZ_F64), NULL, &o, NULL);
+        assert_non_null(y);
+        assert_int_equal(adz_tensor_size(y, 1), 0);
+    }
 }
 
 /* ---- replays --------------------------------------------------------------------------------- */
@@ -454,5 +482,6 @@ const struct CMUnitTest ode_ends[N_ODE_ENDS] = {
     TEST(scale_changes_nothing),
     TEST(tiny_tolerances_are_usable),
     TEST(infinities_are_refused),
+    TEST(nothing_is_solved),
     TEST(replays_check_times_and_states),
 };

@@ -35,7 +35,14 @@ static inline void expect_derivatives(
 
 enum { N_ROOT_VALUES = 6, N_ROOT_GRADIENTS = 5, N_ROOT_REFUSED = 8 };
 enum { N_HIGHER = 4 };
-enum { N_ODE_VALUES = 5, N_ODE_GRADIENTS = 8, N_ODE_GRAPH = 6, N_ODE_REFUSED = 7, N_ODE_ENDS = 14 };
+enum {
+    N_ODE_VALUES = 5,
+    N_ODE_GRADIENTS = 8,
+    N_ODE_GRAPH = 6,
+    N_ODE_REFUSED = 7,
+    N_ODE_ENDS = 15,
+    N_ODE_BDF = 7
+};
 /* Each test has a scope. */
 int solvers_open(void **state);
 int solvers_close(void **state);
@@ -56,5 +63,6 @@ extern const struct CMUnitTest ode_gradients[N_ODE_GRADIENTS];
 extern const struct CMUnitTest ode_graph[N_ODE_GRAPH];
 extern const struct CMUnitTest ode_refused[N_ODE_REFUSED];
 extern const struct CMUnitTest ode_ends[N_ODE_ENDS];
+extern const struct CMUnitTest ode_bdf[N_ODE_BDF];
 
 #endif
