@@ -108,7 +108,8 @@ ADZ_API adz_tensor *adz_inv(adz_tensor *a);
 /**
  * Determinants. That of an empty matrix is 1.
  *
- * The gradient at a singular matrix is computed as PyTorch does it: pivots that are 0 count as the
+ * The gradient is right as far as it fits into the dtype, even where the determinant itself does
+ * not. At a singular matrix it is computed as PyTorch does it: pivots that are 0 count as the
  * rounding error of the largest one. Derivatives of second and higher order are not accurate there.
  *
  * @param a  a[..., n, n]
@@ -153,21 +154,54 @@ ADZ_API adz_tensor *adz_slogdet(adz_tensor *a, adz_tensor **sign);
  */
 ADZ_API adz_tensor *adz_qr(adz_tensor *a, adz_tensor **r);
 
+/** How least squares are computed; the names are PyTorch's. */
+typedef enum adz_lstsq_driver {
+    ADZ_LSTSQ_GELS = 0, /**< QR factors; refuses a matrix that has no full rank */
+    ADZ_LSTSQ_GELSY = 1 /**< any rank; the shortest solution, slower and by singular values */
+} adz_lstsq_driver;
+
 /**
  * Least squares: the x for which the norm of a x - b is smallest, and of several the shortest one.
  *
- * The matrices must have full rank: QR factors solve the problem. For others multiply b by
- * adz_pinv.
+ * The matrices must have full rank to rounding: a matrix is refused if the distance of a column
+ * from the space of the columns before it is at most max(m, n) times the rounding error of the
+ * dtype (2^-52 or 2^-23) times the column's largest element in r. For m < n, rows take the place of
+ * columns. Columns may have different units: their scale does not matter. For other matrices use
+ * adz_lstsq_by with ADZ_LSTSQ_GELSY.
+ *
+ * As in adz_solve, b counts as a batch of vectors if it has one dimension, or the shape of a
+ * without the last dimension.
  *
  * @param a  a[..., m, n]
- * @param b  b[..., m, k]; leading sizes broadcast
- * @return   x[..., n, k] in the promoted dtype, borrowed from the scope, or NULL
- * @errors   ADZ_ERR_NUMERIC (the diagonal of r has a 0), ADZ_ERR_SHAPE, ADZ_ERR_DTYPE,
- *           ADZ_ERR_MEMORY
+ * @param b  b[..., m, k], or vectors b[..., m]; leading sizes broadcast
+ * @return   x[..., n, k], or x[..., n] for vectors, in the promoted dtype, borrowed from the scope,
+ *           or NULL
+ * @errors   ADZ_ERR_NUMERIC (an item of a has no full rank, or an element that is not finite),
+ *           ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
  * @grad     a and b, to any order; saves a, b, x and the QR factors
  * @see      torch.linalg.lstsq
  */
 ADZ_API adz_tensor *adz_lstsq(adz_tensor *a, adz_tensor *b);
+
+/**
+ * Least squares by a driver of your choice.
+ *
+ * ADZ_LSTSQ_GELS is adz_lstsq. ADZ_LSTSQ_GELSY multiplies b by adz_pinv: singular values up to
+ * max(m, n) times the rounding error times the largest one count as 0.
+ *
+ * @param a       a[..., m, n]
+ * @param b       b[..., m, k], or vectors b[..., m], as in adz_lstsq
+ * @param driver  ADZ_LSTSQ_GELS or ADZ_LSTSQ_GELSY
+ * @return        x[..., n, k], or x[..., n] for vectors, in the promoted dtype, borrowed from the
+ *                scope, or NULL
+ * @errors        ADZ_ERR_ARGUMENT (an unknown driver), ADZ_ERR_NUMERIC (those of adz_lstsq; with
+ *                ADZ_LSTSQ_GELSY an element of a that is not finite), ADZ_ERR_SHAPE, ADZ_ERR_DTYPE,
+ *                ADZ_ERR_MEMORY
+ * @grad          a and b, to any order; with ADZ_LSTSQ_GELSY as long as a change of a leaves its
+ *                rank as it is
+ * @see           torch.linalg.lstsq (driver)
+ */
+ADZ_API adz_tensor *adz_lstsq_by(adz_tensor *a, adz_tensor *b, adz_lstsq_driver driver);
 
 /**
  * Eigenvalues and eigenvectors of symmetric matrices.
@@ -185,9 +219,9 @@ ADZ_API adz_tensor *adz_lstsq(adz_tensor *a, adz_tensor *b);
  * @return         w[..., n], borrowed from the scope, or NULL
  * @errors         ADZ_ERR_NUMERIC (an element is not finite), ADZ_ERR_UNSUPPORTED (more than 32
  * rows, and no LAPACK), ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
- * @grad           a, to any order, symmetric; saves w and v. As in PyTorch, the gradient of vectors
- *                 is infinite or NaN where two eigenvalues are equal; that of values is right
- * there.
+ * @grad           a, to any order, symmetric whatever the other triangle holds, which PyTorch's
+ *                 gradient of vectors is not; saves w and v. As in PyTorch, the gradient of vectors
+ *                 is infinite or NaN where two eigenvalues are equal; that of values is right there
  * @see            torch.linalg.eigh, torch.linalg.eigvalsh
  */
 ADZ_API adz_tensor *adz_eigh(adz_tensor *a, bool upper, adz_tensor **vectors);

@@ -1,4 +1,4 @@
-#include "ops/decomposition/matrices.h"
+#include "ops/decomposition/scales.h"
 
 /* p[0]: upper, p[1]: the matrices are taken as they are */
 static int call(const op_args *a, adz_tensor **out)
@@ -54,7 +54,41 @@ FACT(items_do_not_mix)
     assert_items_do_not_mix(both_factors, true);
 }
 
+SCALE_FACT(
+    gradients_keep_the_scale, adz_cholesky(a, false), 1, MATRIX(3, 2, 1, 0.5, 1, 3, 1, 0.5, 1, 2))
+SCALE_FACT(gradients_of_upper_factors_keep_the_scale, adz_cholesky(a, true), 1,
+    MATRIX(3, 2, 1, 0.5, 1, 3, 1, 0.5, 1, 2))
+
+/* Derivatives with respect to the leaf itself, of which one triangle is read. */
+static double loss_of(adz_tensor *a)
+{
+    adz_tensor *weights = MATRIX(3, 1, 0, 0, 2, -1, 0, 3, 5, 4);
+    return adz_tensor_at(
+        adz_sum(adz_mul(adz_cholesky(a, false), weights), ADZ_ALL_DIMS, ADZ_DROPDIM), NULL);
+}
+
+FACT(the_gradient_of_the_leaf_is_symmetric)
+{
+    adz_tensor *a = MATRIX_LEAF(3, 2, 9, 8, 1, 3, 7, 0.5, 1, 2);
+    adz_tensor *weights = MATRIX(3, 1, 0, 0, 2, -1, 0, 3, 5, 4);
+    adz_tensor *g = gradient_of(adz_mul(adz_cholesky(a, false), weights), a);
+    assert_true(farthest(g, adz_transpose(g, 0, 1)) < 1e-14);
+    for (int64_t i = 0; i < 3; ++i) {
+        for (int64_t j = 0; j <= i; ++j) {
+            adz_tensor *unit = adz_zeros(ADZ_SHAPE(3, 3), ADZ_F64);
+            adz_tensor_data_f64(unit)[i * 3 + j] = 1e-6;
+            const double up = loss_of(adz_add(adz_detach(a), unit));
+            const double slope = (up - loss_of(adz_sub(adz_detach(a), unit))) / 2e-6;
+            const double got = adz_tensor_at(g, (int64_t[]){ i, j }) * (i == j ? 1 : 2);
+            assert_true(fabs(slope - got) < 1e-8);
+        }
+    }
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(gradients_keep_the_scale),
+    cmocka_unit_test(gradients_of_upper_factors_keep_the_scale),
+    cmocka_unit_test(the_gradient_of_the_leaf_is_symmetric),
     cmocka_unit_test(one_triangle_is_read),
     cmocka_unit_test(other_matrices_are_refused_by_item_and_pivot),
     cmocka_unit_test(residuals_are_small),

@@ -1,4 +1,4 @@
-#include "ops/decomposition/matrices.h"
+#include "ops/decomposition/scales.h"
 
 static int call(const op_args *a, adz_tensor **out)
 {
@@ -38,7 +38,21 @@ FACT(the_same_bits_without_a_gradient)
     assert_same_bits_without_gradient(adz_det);
 }
 
+SCALE_FACT(gradients_keep_the_scale, adz_det(a), 6, MATRIX(3, 2, 1, 0.5, -1, 3, 1, 0.25, 1, -2))
+
+FACT(the_product_of_pivots_may_leave_the_range_on_the_way)
+{
+    adz_tensor *d = adz_to(VALUES(ADZ_F64, 1e30, 1e30, 3e-30, 1e-30), ADZ_F32);
+    adz_tensor *a = adz_mul(adz_eye(4, 4, ADZ_F32), d);
+    assert_true(fabs(adz_tensor_at(adz_det(a), NULL) - 3) < 1e-5);
+    a = adz_mul(adz_eye(4, 4, ADZ_F64), VALUES(ADZ_F64, 1e-200, 1e-200, -1e200, 1e200));
+    assert_true(fabs(adz_tensor_at(adz_det(a), NULL) + 1) < 1e-15);
+    assert_true(isinf(adz_tensor_at(adz_det(adz_mul_number(adz_eye(2, 2, ADZ_F64), 1e200)), NULL)));
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(gradients_keep_the_scale),
+    cmocka_unit_test(the_product_of_pivots_may_leave_the_range_on_the_way),
     cmocka_unit_test(signs_follow_exchanges),
     cmocka_unit_test(singular_matrices_have_gradients),
     cmocka_unit_test(items_do_not_mix),

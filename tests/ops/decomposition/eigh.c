@@ -1,4 +1,4 @@
-#include "ops/decomposition/matrices.h"
+#include "ops/decomposition/scales.h"
 
 /* p[0]: upper, p[1]: the matrices are taken as they are. Others get far eigenvalues. */
 static int call(const op_args *a, adz_tensor **out)
@@ -65,7 +65,76 @@ FACT(equal_values_have_gradients_without_vectors)
     assert_true(isnan(sum) || sum - sum != 0);
 }
 
+static int values_and_vectors(adz_tensor *a, adz_tensor **y)
+{
+    y[0] = adz_eigh(a, false, &y[1]);
+    return y[0] != NULL ? 2 : 0;
+}
+
+FACT(gradients_keep_the_scale)
+{
+    const scaled_case c = { .call = values_and_vectors, .n_results = 2, .halves = { 2, 0 } };
+    assert_gradient_keeps_scale(&c, MATRIX(3, 2, 1, 0.5, 1, 3, 1, 0.5, 1, -2));
+}
+
+/* A number made of values and vectors of the leaf itself, of which one triangle is read. */
+static adz_tensor *mixture(adz_tensor *a)
+{
+    adz_tensor *v, *w = adz_eigh(a, false, &v);
+    adz_tensor *of_v =
+        adz_sum(adz_mul(v, MATRIX(3, 1, 2, 3, 5, -1, 4, 0.5, 2, -3)), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    return adz_add(
+        of_v, adz_sum(adz_mul(w, VALUES(ADZ_F64, 1, -2, 0.5)), ADZ_ALL_DIMS, ADZ_DROPDIM));
+}
+
+/* The product of the mixture's gradient with a symmetric matrix. */
+static adz_tensor *slope_of(adz_tensor *a)
+{
+    adz_tensor *g = gradient_by_expression(mixture(a), a);
+    return adz_sum(adz_mul(g, MATRIX(3, 1, 2, 3, 2, -1, 4, 3, 4, 2)), ADZ_ALL_DIMS, ADZ_DROPDIM);
+}
+
+/* The derivative of `of` by element i of a. */
+static double quotient(adz_tensor *(*of)(adz_tensor *), adz_tensor *a, int64_t i)
+{
+    double ends[2];
+    for (int side = 0; side < 2; ++side) {
+        adz_tensor *moved = adz_clone(adz_detach(a));
+        adz_tensor_data_f64(moved)[i] += side == 0 ? 1e-5 : -1e-5;
+        ends[side] = adz_tensor_at(of(adz_requires_grad_(moved, true)), NULL);
+    }
+    return (ends[0] - ends[1]) / 2e-5;
+}
+
+static void check_leaf(adz_tensor *(*of)(adz_tensor *), adz_tensor *a)
+{
+    adz_tensor *g = gradient_of(of(a), a);
+    assert_true(farthest(g, adz_transpose(g, 0, 1)) < 1e-13);
+    for (int64_t i = 0; i < 3; ++i) {
+        for (int64_t j = 0; j <= i; ++j) {
+            const double got = adz_tensor_at(g, (int64_t[]){ i, j }) * (i == j ? 1 : 2);
+            const double wanted = quotient(of, a, i * 3 + j);
+            if (!(fabs(got - wanted) < 1e-7 * (1 + fabs(wanted)))) {
+                fail_msg("(%d, %d): %.12g instead of %.12g", (int)i, (int)j, got, wanted);
+            }
+        }
+    }
+}
+
+FACT(gradients_of_the_leaf_are_symmetric)
+{
+    adz_tensor *a = MATRIX_LEAF(2, 2, 0.3, 0.3, 1), *v;
+    adz_eigh(a, false, &v);
+    adz_tensor *g = gradient_of(adz_mul(v, MATRIX(2, 1, 2, 3, 5)), a);
+    assert_true(farthest(g, MATRIX(2, -0.556, 0.9265, 0.9265, 0.556)) < 1e-3);
+    a = MATRIX_LEAF(3, 2, 9, 8, 1, -3, 7, 0.5, 0.25, 4);
+    check_leaf(mixture, a);
+    check_leaf(slope_of, a);
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(gradients_keep_the_scale),
+    cmocka_unit_test(gradients_of_the_leaf_are_symmetric),
     cmocka_unit_test(values_ascend_and_signs_are_fixed),
     cmocka_unit_test(residuals_are_small),
     cmocka_unit_test(without_lapack_large_matrices_are_refused),

@@ -1,4 +1,4 @@
-#include "ops/decomposition/matrices.h"
+#include "ops/decomposition/scales.h"
 
 static int call(const op_args *a, adz_tensor **out)
 {
@@ -21,7 +21,10 @@ FACT(products_with_the_matrix_are_the_identity)
     }
 }
 
+SCALE_FACT(gradients_keep_the_scale, adz_inv(a), -2, MATRIX(3, 2, 1, 0.5, -1, 3, 1, 0.25, 1, -2))
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(gradients_keep_the_scale),
     cmocka_unit_test(singular_items_are_named),
     cmocka_unit_test(products_with_the_matrix_are_the_identity),
 };

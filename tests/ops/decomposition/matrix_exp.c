@@ -1,4 +1,4 @@
-#include "ops/decomposition/matrices.h"
+#include "ops/decomposition/scales.h"
 
 static int call(const op_args *a, adz_tensor **out)
 {
@@ -20,7 +20,20 @@ FACT(known_exponentials)
     assert_true(farthest(both, identity_like(a)) < 1e-10);
 }
 
+static int exponential(adz_tensor *a, adz_tensor **y)
+{
+    y[0] = adz_matrix_exp(a);
+    return y[0] != NULL;
+}
+
+FACT(gradients_keep_the_scale)
+{
+    const scaled_case c = { .call = exponential, .n_results = 1, .halves = { 2 }, .fixed = true };
+    assert_gradient_keeps_scale(&c, MATRIX(3, 2, 1, 0.5, -1, 3, 1, 0.25, 1, -2));
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(gradients_keep_the_scale),
     cmocka_unit_test(known_exponentials),
 };
 

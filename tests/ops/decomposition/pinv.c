@@ -1,4 +1,4 @@
-#include "ops/decomposition/matrices.h"
+#include "ops/decomposition/scales.h"
 
 /* p[0]: rtol; p[1]: a square of the matrix is taken, which has the rank of its short side */
 static int call(const op_args *a, adz_tensor **out)
@@ -19,7 +19,13 @@ FACT(small_values_are_dropped)
     ASSERT_REFUSED(adz_pinv(a, NAN), ADZ_ERR_ARGUMENT, "rtol is nan");
 }
 
+SCALE_FACT(gradients_keep_the_scale, adz_pinv(a, -1), -2, MATRIX(2, 2, 1, 0.5, -1, 3, 1))
+SCALE_FACT(
+    gradients_of_wide_matrices_keep_the_scale, adz_pinv(a, -1), -2, MATRIX(3, 2, 1, 0.5, -1, 3, 1))
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(gradients_keep_the_scale),
+    cmocka_unit_test(gradients_of_wide_matrices_keep_the_scale),
     cmocka_unit_test(small_values_are_dropped),
 };
 

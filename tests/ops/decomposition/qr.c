@@ -1,4 +1,4 @@
-#include "ops/decomposition/matrices.h"
+#include "ops/decomposition/scales.h"
 
 static int call(const op_args *a, adz_tensor **out)
 {
@@ -74,7 +74,21 @@ FACT(columns_of_other_sizes_keep_their_digits)
     }
 }
 
+static int q_and_r(adz_tensor *a, adz_tensor **y)
+{
+    y[0] = adz_qr(a, &y[1]);
+    return y[0] != NULL ? 2 : 0;
+}
+
+FACT(gradients_keep_the_scale)
+{
+    const scaled_case c = { .call = q_and_r, .n_results = 2, .halves = { 0, 2 } };
+    assert_gradient_keeps_scale(&c, MATRIX(2, 2, 1, 0.5, -1, 3, 1));
+    assert_gradient_keeps_scale(&c, MATRIX(3, 2, 1, 0.5, -1, 3, 1));
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(gradients_keep_the_scale),
     cmocka_unit_test(the_diagonal_is_positive),
     cmocka_unit_test(residuals_are_small),
     cmocka_unit_test(large_and_small_elements_keep_their_digits),

@@ -1,4 +1,4 @@
-#include "ops/decomposition/matrices.h"
+#include "ops/decomposition/scales.h"
 
 static int call(const op_args *a, adz_tensor **out)
 {
@@ -59,7 +59,11 @@ FACT(the_same_bits_without_a_gradient)
     assert_same_bits_without_gradient(sign_of);
 }
 
+SCALE_FACT(
+    gradients_keep_the_scale, adz_slogdet(a, NULL), 0, MATRIX(3, 2, 1, 0.5, -1, 3, 1, 0.25, 1, -2))
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(gradients_keep_the_scale),
     cmocka_unit_test(logarithms_do_not_overflow),
     cmocka_unit_test(items_do_not_mix),
     cmocka_unit_test(the_same_bits_without_a_gradient),

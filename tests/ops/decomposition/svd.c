@@ -1,4 +1,4 @@
-#include "ops/decomposition/matrices.h"
+#include "ops/decomposition/scales.h"
 
 /* p[0]: the matrices are taken as they are. Others get singular values far from each other. */
 static int call(const op_args *a, adz_tensor **out)
@@ -73,7 +73,37 @@ FACT(singular_matrices_have_all_vectors)
     check(adz_mul(adz_eye(4, 4, ADZ_F64), VALUES(ADZ_F64, 1, 0, 2, 0)));
 }
 
+static int all_factors(adz_tensor *a, adz_tensor **y)
+{
+    y[1] = adz_svd(a, &y[0], &y[2]);
+    return y[1] != NULL ? 3 : 0;
+}
+
+FACT(gradients_keep_the_scale)
+{
+    const scaled_case c = { .call = all_factors, .n_results = 3, .halves = { 0, 2, 0 } };
+    assert_gradient_keeps_scale(&c, MATRIX(2, 2, 1, 0.5, -1, 3, 1));
+    assert_gradient_keeps_scale(&c, MATRIX(3, 2, 1, 0.5, -1, 3, 1, 0.25, 1, -2));
+}
+
+/* Columns whose sizes differ by so much that the square of a rotation's angle overflows. */
+FACT(vectors_of_graded_matrices_are_orthogonal)
+{
+    for (uint64_t i = 0; i < 60; ++i) {
+        adz_manual_seed(i);
+        adz_tensor *scale = adz_exp(adz_mul_number(adz_rand(ADZ_SHAPE(5), ADZ_F32), -41));
+        adz_tensor *u, *a = adz_mul(adz_randn(ADZ_SHAPE(6, 5), ADZ_F32), scale);
+        adz_svd(a, &u, NULL);
+        assert_true(farthest(adz_matmul(adz_transpose(u, 0, 1), u), identity_like(u)) < 4e-6);
+    }
+    adz_tensor *u, *a = adz_to(MATRIX(2, 0.9, 2e-20, 0, 1.2e-18), ADZ_F32);
+    adz_svd(a, &u, NULL);
+    assert_true(farthest(adz_matmul(adz_transpose(u, 0, 1), u), identity_like(u)) < 1e-6);
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(gradients_keep_the_scale),
+    cmocka_unit_test(vectors_of_graded_matrices_are_orthogonal),
     cmocka_unit_test(values_descend_and_signs_are_fixed),
     cmocka_unit_test(residuals_are_small),
     cmocka_unit_test(without_lapack_large_matrices_are_refused),

@@ -63,6 +63,18 @@ bool adzi_broadcast_lead(
     return true;
 }
 
+bool adzi_is_vectors(const adz_tensor *a, const adz_tensor *b)
+{
+    if (b->rank == 1) {
+        return true;
+    }
+    bool same = b->rank == a->rank - 1;
+    for (int i = 0; i < b->rank && same; ++i) {
+        same = a->sizes[i] == b->sizes[i];
+    }
+    return same;
+}
+
 adz_tensor *adzi_new_batch(
     adzi_call *call, adz_dtype dtype, const adz_tensor *like, int n, int64_t rows, int64_t columns)
 {

@@ -36,6 +36,10 @@ adzi_lead adzi_lead_of(const adz_tensor *t, int rank, const int64_t *sizes);
 bool adzi_broadcast_lead(
     const char *op, const adz_tensor *a, const adz_tensor *b, int *rank, int64_t *sizes);
 
+/** True if b is a batch of vectors, as torch.linalg.solve takes them: it has one dimension, or the
+ * shape of a without the last dimension. */
+bool adzi_is_vectors(const adz_tensor *a, const adz_tensor *b);
+
 /** A new result with the leading sizes of `like` and `n` last sizes, at most two. */
 adz_tensor *adzi_new_batch(
     adzi_call *call, adz_dtype dtype, const adz_tensor *like, int n, int64_t rows, int64_t columns);

@@ -1,5 +1,6 @@
 #include "autograd/ops/decomposition/batch.h"
 #include "autograd/ops/decomposition/cholesky.kernel.h"
+#include "autograd/ops/decomposition/scale.h"
 #include "autograd/ops/decomposition/solve_triangular.h"
 #include "autograd/ops/linalg/matmul.h"
 
@@ -8,7 +9,8 @@
  *     a = y y^T,   y lower          (upper: a = y^T y)
  *     da = (y^-T (P + P^T) y^-1) / 2,   P = the lower triangle of y^T dy, half its diagonal
  *
- * One triangle of a is read; the gradient is symmetric, as PyTorch's is. The node saves y. */
+ * One triangle of a is read; the gradient is symmetric, as PyTorch's is. The node saves y.
+ * Powers of two: Note [Scaled backwards] in scale.h. */
 
 KERNEL_TABLE_PRODUCT(cholesky);
 
@@ -19,15 +21,18 @@ typedef struct {
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const bool upper = adzi_attr(node, cholesky_attr)->upper;
-    adz_tensor *y = adzi_saved_result(node, 0);
+    adz_tensor *y = adzi_saved_result(node, 0), *size = y != NULL ? adzi_exponent(y) : NULL;
+    adz_tensor *scale = size != NULL ? adzi_exponent(dy[0]) : NULL;
+    adz_tensor *g = adzi_unscale(dy[0], scale);
+    y = adzi_unscale(y, size);
     /* y^T dy for the lower factor; for the upper one y dy^T, which is the same of the transposes.
      */
-    adz_tensor *p = upper ? adzi_matmul(y, false, dy[0], true) : adzi_matmul(y, true, dy[0], false);
+    adz_tensor *p = upper ? adzi_matmul(y, false, g, true) : adzi_matmul(y, true, g, false);
     adz_tensor *both = adz_add(adz_tril(p, 0), adzi_mt(adz_tril(p, -1)));
     /* S is symmetric: y^-T S, transposed, is S y^-1, and y^-T of that is the formula. */
     adz_tensor *half = adzi_solve_triangular(y, both, upper, !upper, false);
     adz_tensor *da = adzi_solve_triangular(y, adzi_mt(half), upper, !upper, false);
-    dx[0] = adz_mul_number(da, 0.5);
+    dx[0] = adzi_ldexp(adz_mul_number(da, 0.5), adz_sub(scale, size));
     return adzi_status(dx[0]);
 }
 

@@ -1,14 +1,17 @@
 #include "autograd/ops/decomposition/batch.h"
 #include "autograd/ops/decomposition/jacobi.kernel.h"
+#include "autograd/ops/decomposition/scale.h"
 #include "autograd/ops/linalg/matmul.h"
 
 /* Eigenvalues and eigenvectors of symmetric matrices, torch.linalg.eigh.
  *
  *     a v_i = w_i v_i,   w ascending, v^T v = I
- *     da = v (diag(dw) + (v^T dv) / E) v^T,   E_ij = w_j - w_i, and the quotient is 0 for i = j
+ *     da = v (diag(dw) + (M - M^T) / 2 / E) v^T,   M = v^T dv, E_ij = w_j - w_i,
  *
- * One triangle of a is read. The node saves w and v. Equal eigenvalues give a division by 0 if dv
- * is not NULL, as in PyTorch. */
+ * where a quotient is 0 for i = j. The symmetric part of M belongs to changes of v that are no
+ * rotations, which no symmetric a makes. PyTorch 2.15 keeps it, so that its gradient is not
+ * symmetric. One triangle of a is read. The node saves w and v. Equal eigenvalues give a division
+ * by 0 if dv is not NULL, as in PyTorch. Powers of two: Note [Scaled backwards] in scale.h. */
 
 KERNEL_TABLE_PRODUCT(eigh);
 KERNEL_TABLE_PRODUCT(eigh_large);
@@ -17,23 +20,47 @@ typedef struct {
     bool upper;
 } eigh_attr;
 
+/* diag(dw) + (M - M^T) / 2 / E from values of about 1. dw may be NULL. */
+static adz_tensor *middle_of(adz_tensor *w, adz_tensor *v, adz_tensor *dw, adz_tensor *dv)
+{
+    const int64_t n = adzi_columns(v);
+    adz_tensor *gaps = adz_sub(adz_unsqueeze(w, -2), adz_unsqueeze(w, -1));
+    adz_tensor *m = adzi_matmul(v, true, dv, false);
+    adz_tensor *turns = adz_mul_number(adz_sub(m, adzi_mt(m)), 0.5);
+    turns = adz_div(turns, adz_add(gaps, adz_eye(n, n, (adz_dtype)v->dtype)));
+    return dw != NULL ? adz_add(adzi_diagonal_matrix(dw, n), turns) : turns;
+}
+
+/* The gradient with that of vectors: values and upstream gradients are scaled to about 1. */
+static adz_tensor *scaled(adz_tensor *w, adz_tensor *v, adz_tensor *const *dy)
+{
+    adz_tensor *column = adz_unsqueeze(w, -1),
+               *size = column != NULL ? adzi_exponent(column) : NULL;
+    adz_tensor *parts[2] = { dy[0] != NULL ? adz_unsqueeze(dy[0], -1) : NULL, dy[1] };
+    adz_tensor *more[2] = { NULL, adz_neg(size) };
+    adz_tensor *scale = more[1] != NULL ? adzi_common_exponent(2, parts, more) : NULL;
+    adz_tensor *dw = dy[0] != NULL ? adz_squeeze(adzi_unscale(parts[0], scale), -1) : NULL;
+    adz_tensor *dv = adzi_unscale(dy[1], adz_add(size, scale));
+    w = adz_squeeze(adzi_unscale(column, size), -1);
+    if (w == NULL || dv == NULL || (dy[0] != NULL && dw == NULL)) {
+        return NULL;
+    }
+    adz_tensor *half = adz_matmul(v, middle_of(w, v, dw, dv));
+    return adzi_ldexp(adzi_matmul(half, false, v, true), scale);
+}
+
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     adz_tensor *w = adzi_saved_result(node, 0), *v = adzi_saved_result(node, 1);
     if (w == NULL || v == NULL) {
         return adzi_status(NULL);
     }
-    const int64_t n = adzi_columns(v);
-    adz_tensor *middle = dy[0] != NULL ? adzi_diagonal_matrix(dy[0], n) : NULL;
-    if (dy[1] != NULL) {
-        adz_tensor *eye = adz_eye(n, n, (adz_dtype)v->dtype);
-        adz_tensor *gaps = adz_sub(adz_unsqueeze(w, -2), adz_unsqueeze(w, -1));
-        adz_tensor *turns =
-            adz_mul(adzi_matmul(v, true, dy[1], false), adz_add_number(adz_neg(eye), 1));
-        turns = adz_div(turns, adz_add(gaps, eye));
-        middle = dy[0] != NULL ? adz_add(middle, turns) : turns;
+    if (dy[1] == NULL) {
+        adz_tensor *middle = adzi_diagonal_matrix(dy[0], adzi_columns(v));
+        dx[0] = adzi_matmul(adz_matmul(v, middle), false, v, true);
+    } else {
+        dx[0] = scaled(w, v, dy);
     }
-    dx[0] = adzi_matmul(adz_matmul(v, middle), false, v, true);
     return adzi_status(dx[0]);
 }
 

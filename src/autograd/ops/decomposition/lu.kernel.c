@@ -216,14 +216,40 @@ void KERNEL(lu_solve)(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* The product of the pivots, with the sign of the exchanges. */
-static elem KERNEL(product_of_pivots)(const elem *lu, const int64_t *pivots, int64_t n)
+/* The product of the pivots, with the sign of the exchanges, is result 2^exponent. As long as no
+ * partial product comes near an end of the range, the exponent is 0. Otherwise each partial product
+ * is brought to a size of about 1, because the last one may be in the range again. */
+static elem KERNEL(product_of_pivots)(
+    const elem *lu, const int64_t *pivots, int64_t n, int64_t *exponent)
 {
+    const double least = ELEM_IS_F32 ? 0x1p-100 : 0x1p-900, most = 1 / least;
     elem det = 1;
+    *exponent = 0;
+    bool usual = true;
     for (int64_t i = 0; i < n; ++i) {
         det *= pivots[i] != i ? -lu[i * n + i] : lu[i * n + i];
+        const double size = fabs((double)det);
+        usual = usual & (size > least) & (size < most);
+    }
+    if (usual) {
+        return det;
+    }
+    det = 1;
+    for (int64_t i = 0; i < n; ++i) {
+        const double u = (double)(pivots[i] != i ? -lu[i * n + i] : lu[i * n + i]);
+        int of_pivot = 0, of_product = 0;
+        det *= ELEM(frexp(u, &of_pivot));
+        det = ELEM(frexp((double)det, &of_product));
+        *exponent += (fabs(u) < (double)INFINITY ? of_pivot : 0) + of_product;
     }
     return det;
+}
+
+/* x 2^exponent, rounded once. */
+static elem KERNEL(with_exponent)(elem x, int64_t exponent)
+{
+    const int64_t e = exponent < -5000 ? -5000 : exponent > 5000 ? 5000 : exponent;
+    return e == 0 ? x : ELEM(ldexp((double)x, (int)e));
 }
 
 /* The product of the pivots of one matrix, which may overflow itself: its sign, and two parts of
@@ -295,6 +321,9 @@ static void KERNEL(fill_pivots)(elem *lu, int64_t n)
     }
 }
 
+#undef LEAST
+#define LEAST (ELEM_IS_F32 ? 0x1p-126 : 0x1p-1022) /* the least normal number */
+
 /* The determinants of factors. */
 static void KERNEL(determinants)(const adzi_lu_determinant_args *args, int64_t begin, int64_t end)
 {
@@ -306,16 +335,27 @@ static void KERNEL(determinants)(const adzi_lu_determinant_args *args, int64_t b
     for (int64_t item = begin; item < end; ++item) {
         elem *lu = (elem *)(void *)args->lu + item * n * n;
         const int64_t *pivots = args->pivots + item * n;
-        const elem det = KERNEL(product_of_pivots)(lu, pivots, n);
+        int64_t exponent;
+        elem product = KERNEL(product_of_pivots)(lu, pivots, n, &exponent);
+        const elem det = KERNEL(with_exponent)(product, exponent);
         ((elem *)(void *)args->det)[item] = det;
-        elem missing = 0;
-        if (det == 0 && args->missing != NULL) {
+        if (args->parts == NULL) {
+            continue;
+        }
+        if (product == 0) {
             KERNEL(fill_pivots)(lu, n);
-            missing = KERNEL(product_of_pivots)(lu, pivots, n);
+            product = KERNEL(product_of_pivots)(lu, pivots, n, &exponent);
         }
-        if (args->missing != NULL) {
-            ((elem *)(void *)args->missing)[item] = missing;
+        int more = 0;
+        product = ELEM(frexp((double)product, &more));
+        exponent += more;
+        elem *parts = (elem *)(void *)args->parts + 2 * item;
+        const double size = fabs((double)det);
+        parts[0] = size >= LEAST && size < (double)INFINITY ? 0 : product;
+        if (size > 0 && size < LEAST) { /* denormal: what rounding has taken */
+            parts[0] -= KERNEL(with_exponent)(det, -exponent);
         }
+        parts[1] = (elem)exponent;
     }
 }
 

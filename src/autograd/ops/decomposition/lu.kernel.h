@@ -33,12 +33,13 @@ enum { ADZI_LU_ALONE = 16 }; /**< rows of the largest matrix whose factors need 
 
 /** Arguments of lu_determinant. Pointers that are NULL are not written to. */
 typedef struct adzi_lu_determinant_args {
-    char *lu; /**< gets small numbers in place of pivots that are 0, if `missing` is wanted */
+    char *lu; /**< gets small numbers in place of pivots that are 0, if `parts` is wanted */
     const int64_t *pivots; /**< NULL if lu is matrices that are yet to be factored, which stay as
                                 they are; then n is at most ADZI_LU_ALONE */
     int64_t n;
-    char *det;           /**< [items] */
-    char *missing;       /**< [items]: what is added to det by these small numbers */
+    char *det;   /**< [items] */
+    char *parts; /**< [items, 2]: rest and exponent. det 2^-exponent + rest is the product of the
+                      pivots with these small numbers, scaled to a size of about 1 */
     char *sign, *logabs; /**< [items] */
 } adzi_lu_determinant_args;
 

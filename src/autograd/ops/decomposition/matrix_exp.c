@@ -1,5 +1,6 @@
 #include "autograd/ops/decomposition/batch.h"
 #include "autograd/ops/decomposition/matrix_exp.kernel.h"
+#include "autograd/ops/decomposition/scale.h"
 
 /* Exponentials of matrices, torch.linalg.matrix_exp.
  *
@@ -7,24 +8,34 @@
  *     da = the upper right block of exp [a^T dy]
  *                                       [0  a^T]
  *
- * The gradient is the same operator of a larger matrix, so it can be differentiated again. The node
- * saves a. */
+ * The gradient is the same operator of a larger matrix, so it can be differentiated again. dy is
+ * scaled to a norm of about 1: the norm of the larger matrix decides how often it is halved, and
+ * each halving too many costs digits. The node saves a. */
 
 KERNEL_TABLE_FLOAT(matrix_exp);
 
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    adz_tensor *a = adzi_saved_input(node, 0), *t = adzi_mt(a);
+    adz_tensor *a = adzi_saved_input(node, 0), *t = a != NULL ? adzi_mt(a) : NULL;
     adz_tensor *zeros = t != NULL ? adz_zeros(adz_tensor_shape(t), (adz_dtype)t->dtype) : NULL;
-    adz_tensor *upper[] = { t, dy[0] }, *lower[] = { zeros, t };
-    if (zeros == NULL) {
+    adz_tensor *size = zeros != NULL ? adzi_exponent(dy[0]) : NULL;
+    if (size == NULL) {
+        return adzi_status(NULL);
+    }
+    const int64_t n = adzi_columns(a);
+    int digits = 1;
+    for (int64_t left = n; left > 1; left = (left + 1) / 2) {
+        ++digits; /* a row has the sum of n elements */
+    }
+    size = adz_add_number(size, digits);
+    adz_tensor *upper[] = { t, adzi_unscale(dy[0], size) }, *lower[] = { zeros, t };
+    if (upper[1] == NULL) {
         return adzi_status(NULL);
     }
     adz_tensor *rows[] = { adz_cat(upper, 2, -1), adz_cat(lower, 2, -1) };
     adz_tensor *block = rows[0] != NULL && rows[1] != NULL ? adz_cat(rows, 2, -2) : NULL;
-    adz_tensor *e = block != NULL ? adz_matrix_exp(block) : NULL;
-    const int64_t n = adzi_columns(a);
-    dx[0] = e != NULL ? adz_narrow(adz_narrow(e, -2, 0, n), -1, n, n) : NULL;
+    adz_tensor *y = block != NULL ? adz_matrix_exp(block) : NULL;
+    dx[0] = y != NULL ? adzi_ldexp(adz_narrow(adz_narrow(y, -2, 0, n), -1, n, n), size) : NULL;
     return adzi_status(dx[0]);
 }
 

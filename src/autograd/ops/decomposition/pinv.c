@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "autograd/ops/decomposition/batch.h"
+#include "autograd/ops/decomposition/scale.h"
 #include "autograd/ops/linalg/matmul.h"
 
 /* Pseudo-inverses by Moore and Penrose, torch.linalg.pinv.
@@ -12,27 +13,35 @@
  *
  * which is the formula for m <= n; the other one has its products in reverse order. The formula
  * holds as long as a change of a does not change its rank. It reads no singular values, so equal
- * ones do no harm. The node saves a and y. */
-static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+ * ones do no harm. The node saves a and y. Powers of two: Note [Scaled backwards] in scale.h. */
+static adz_tensor *gradient(adz_tensor *a, adz_tensor *y, adz_tensor *dy)
 {
-    adz_tensor *a = adzi_saved_input(node, 0), *y = adzi_saved_result(node, 0);
-    if (a == NULL || y == NULL) {
-        return adzi_status(NULL);
+    adz_tensor *yt = adzi_mt(y), *gt = adzi_mt(dy);
+    if (a == NULL || yt == NULL || gt == NULL) {
+        return NULL;
     }
-    adz_tensor *yt = adzi_mt(y), *gt = adzi_mt(dy[0]);
     if (adzi_rows(a) <= adzi_columns(a)) {
         adz_tensor *k = adz_matmul(gt, y), *kyt = adz_matmul(k, yt);
         adz_tensor *sum = adz_sub(kyt, adzi_mt(adz_matmul(y, k)));
         sum = adz_sub(sum, adz_matmul(adz_matmul(a, y), kyt));
         adz_tensor *rest = adz_sub(gt, adz_matmul(k, a));
-        dx[0] = adz_add(sum, adz_matmul(adz_matmul(yt, y), rest));
-    } else {
-        adz_tensor *k = adz_matmul(y, gt), *ytk = adz_matmul(yt, k);
-        adz_tensor *sum = adz_sub(ytk, adzi_mt(adz_matmul(k, y)));
-        sum = adz_sub(sum, adz_matmul(adz_matmul(ytk, y), a));
-        adz_tensor *rest = adz_sub(gt, adz_matmul(a, k));
-        dx[0] = adz_add(sum, adz_matmul(rest, adz_matmul(y, yt)));
+        return adz_add(sum, adz_matmul(adz_matmul(yt, y), rest));
     }
+    adz_tensor *k = adz_matmul(y, gt), *ytk = adz_matmul(yt, k);
+    adz_tensor *sum = adz_sub(ytk, adzi_mt(adz_matmul(k, y)));
+    sum = adz_sub(sum, adz_matmul(adz_matmul(ytk, y), a));
+    adz_tensor *rest = adz_sub(gt, adz_matmul(a, k));
+    return adz_add(sum, adz_matmul(rest, adz_matmul(y, yt)));
+}
+
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *a = adzi_saved_input(node, 0), *y = adzi_saved_result(node, 0);
+    adz_tensor *size = a != NULL && y != NULL ? adzi_exponent(a) : NULL;
+    adz_tensor *scale = size != NULL ? adzi_exponent(dy[0]) : NULL;
+    adz_tensor *g = adzi_unscale(dy[0], scale);
+    g = gradient(adzi_unscale(a, size), adzi_ldexp(y, size), g);
+    dx[0] = adzi_ldexp(g, adz_sub(scale, adz_mul_number(size, 2)));
     return adzi_status(dx[0]);
 }
 
@@ -53,8 +62,7 @@ adz_tensor *adzi_large_values(const char *op, adz_tensor *a, adz_tensor *s, doub
                 adzi_text_number(rtol));
         }
     } else {
-        const int64_t m = adzi_rows(a), n = adzi_columns(a);
-        rtol = (double)(m > n ? m : n) * (a->dtype == ADZ_F32 ? 0x1p-23 : 0x1p-52);
+        rtol = adzi_default_rtol(a);
     }
     if (s == NULL) {
         return NULL;

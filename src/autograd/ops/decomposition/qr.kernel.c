@@ -200,4 +200,34 @@ void KERNEL(qr)(const void *block, int64_t begin, int64_t end)
     }
 }
 
+/* The largest element of column j is at most its norm, and at least the norm over the root of j. */
+static elem KERNEL(largest)(const elem *r, int64_t n, int64_t j)
+{
+    elem most = 0;
+    for (int64_t i = 0; i <= j; ++i) {
+        const elem size = ELEM(fabs((double)r[i * n + j]));
+        most = size > most ? size : most;
+    }
+    return most;
+}
+
+/* Which R have full rank. Element (j, j) is the distance of column j from the space of the columns
+ * before it. If that is no more than rounding of the column, column j depends on the others. */
+void KERNEL(low_rank)(const void *block, int64_t begin, int64_t end)
+{
+    const adzi_low_rank_args *args = block;
+    const int64_t n = args->n;
+    for (int64_t item = begin; item < end; ++item) {
+        const elem *r = (const elem *)(const void *)args->r + item * n * n;
+        args->found[item] = 0;
+        for (int64_t j = n - 1; j >= 0; --j) {
+            const double size = fabs((double)r[j * n + j]);
+            const double least = args->rtol * (double)KERNEL(largest)(r, n, j);
+            if (!(size > least && size < (double)INFINITY)) { /* NaN is not above */
+                args->found[item] = j + 1;
+            }
+        }
+    }
+}
+
 #endif

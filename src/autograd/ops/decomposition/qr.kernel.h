@@ -25,6 +25,14 @@ static inline bool adzi_qr_in_lanes(int64_t m, int64_t n)
     return m <= ADZI_QR_LANES_ROWS && n <= ADZI_QR_LANES_COLUMNS;
 }
 
+/** Arguments of low_rank. A unit is a matrix. */
+typedef struct adzi_low_rank_args {
+    const char *r;  /**< [items, n, n], upper triangles */
+    int64_t *found; /**< the first column that is no direction of its own, counted from 1, or 0 */
+    int64_t n;
+    double rtol; /**< the part of a column's norm that counts as rounding */
+} adzi_low_rank_args;
+
 /** Elements of working memory for an item. */
 static inline int64_t adzi_qr_room(int64_t m, int64_t n)
 {

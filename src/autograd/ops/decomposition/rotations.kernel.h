@@ -28,12 +28,15 @@ static inline void KERNEL(rotate)(const KERNEL(rotation) * r, elem *x, int64_t s
 static inline bool KERNEL(angles)(KERNEL(rotation) * r, const elem *p, const elem *q,
     const elem *off, const elem *least, const int lanes)
 {
+    const elem far = ELEM_IS_F32 ? ELEM(0x1p40) : ELEM(0x1p400); /* its square is in the range */
     int any = 0;
     for (int l = 0; l < lanes; ++l) {
         const bool turns = (off[l] < 0 ? -off[l] : off[l]) > least[l];
         const elem theta = (q[l] - p[l]) / (turns ? 2 * off[l] : 1);
         const elem size = theta < 0 ? -theta : theta;
-        const elem t = (theta < 0 ? -ELEM(1) : ELEM(1)) / (size + KERNEL(root)(theta * theta + 1));
+        /* beyond `far` the root is `size` to rounding */
+        const elem bound = size < far ? size : far, root = KERNEL(root)(bound * bound + 1);
+        const elem t = (theta < 0 ? -ELEM(1) : ELEM(1)) / (size + (size < far ? root : size));
         const elem c = 1 / KERNEL(root)(t * t + 1);
         r->t[l] = turns ? t : 0;
         r->s[l] = turns ? t * c : 0;

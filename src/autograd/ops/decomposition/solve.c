@@ -85,26 +85,12 @@ adz_tensor *adzi_solve_with(const adzi_lu *factors, adz_tensor *a, adz_tensor *b
     return solve(factors, a, b, transposed);
 }
 
-/* True if b is a batch of vectors: torch.linalg.solve takes b as such if its shape is that of a
- * without the last dimension, or if it has one dimension. */
-static bool is_vectors(const adz_tensor *a, const adz_tensor *b)
-{
-    if (b->rank == 1) {
-        return true;
-    }
-    bool same = b->rank == a->rank - 1;
-    for (int i = 0; i < b->rank && same; ++i) {
-        same = a->sizes[i] == b->sizes[i];
-    }
-    return same;
-}
-
 adz_tensor *adz_solve(adz_tensor *a, adz_tensor *b)
 {
     if (!adzi_check_tensor("solve", "a", a) || !adzi_check_tensor("solve", "b", b)) {
         return NULL;
     }
-    if (!is_vectors(a, b)) {
+    if (!adzi_is_vectors(a, b)) {
         return solve(NULL, a, b, false);
     }
     adz_tensor *column = adz_unsqueeze(b, -1);

@@ -1,5 +1,6 @@
 #include "autograd/ops/decomposition/batch.h"
 #include "autograd/ops/decomposition/jacobi.kernel.h"
+#include "autograd/ops/decomposition/scale.h"
 #include "autograd/ops/linalg/matmul.h"
 
 /* Singular values and vectors, torch.linalg.svd with full_matrices=False.
@@ -8,49 +9,78 @@
  *     da = u (skew(u^T du) / E s + s skew(vh dvh^T) / E + diag(ds)) vh
  *          + (I - u u^T) du / s vh + u / s dvh (I - vh^T vh),
  *
- * with skew(M) = M - M^T and E_ij = s_j^2 - s_i^2, where a quotient is 0 for i = j. The node saves
- * all results. Equal or zero singular values give a division by 0, as in PyTorch. */
+ * with skew(M) = M - M^T and E_ij = s_j^2 - s_i^2, where a quotient is 0 for i = j. E is computed
+ * as (s_j - s_i) (s_j + s_i), and the sum divides s: squares lose digits and leave the range. The
+ * node saves all results. Equal or zero singular values give a division by 0, as in PyTorch. Powers
+ * of two: Note [Scaled backwards] in scale.h. */
 
 KERNEL_TABLE_PRODUCT(svd);
 KERNEL_TABLE_PRODUCT(svd_large);
 
-static adz_tensor *skew_over(adz_tensor *m, adz_tensor *e)
+/* skew(m) / (s_j - s_i). */
+static adz_tensor *skew_over(adz_tensor *m, adz_tensor *gaps)
 {
-    return adz_div(adz_sub(m, adzi_mt(m)), e);
+    return adz_div(adz_sub(m, adzi_mt(m)), gaps);
 }
 
-/* The gradient if those of vectors are not all NULL: the middle part, of which ds gives `middle`,
- * and what lies outside of the spaces of u or vh. */
-static adz_tensor *of_vectors(adz_tensor *const *y, adz_tensor *const *dy, adz_tensor *middle)
+/* The gradient, from `du`, `middle` and `dvh`, any of which may be NULL: the middle part, and what
+ * lies outside of the spaces of u or vh. */
+static adz_tensor *of_vectors(
+    adz_tensor *const *y, adz_tensor *s, adz_tensor *du, adz_tensor *middle, adz_tensor *dvh)
 {
-    adz_tensor *u = y[0], *s = y[1], *vh = y[2];
+    adz_tensor *u = y[0], *vh = y[2], *of_u = NULL, *of_v = NULL;
     const int64_t m = adzi_rows(u), k = adzi_columns(u), n = adzi_columns(vh);
-    adz_tensor *row = adz_unsqueeze(s, -2), *column = adz_unsqueeze(s, -1);
-    adz_tensor *gaps = adz_sub(adz_square(row), adz_square(column));
-    adz_tensor *e = adz_add(gaps, adz_eye(k, k, (adz_dtype)s->dtype));
-    adz_tensor *of_u = NULL, *of_v = NULL;
-    bool none = dy[1] == NULL;
-    if (dy[0] != NULL) {
-        of_u = adzi_matmul(u, true, dy[0], false);
-        adz_tensor *part = adz_mul(skew_over(of_u, e), row);
+    adz_tensor *row = adzi_mt(s), *column = s, *eye = adz_eye(k, k, (adz_dtype)u->dtype);
+    adz_tensor *gaps = adz_add(adz_sub(row, column), eye);
+    adz_tensor *sums = adz_add(adz_add(row, column), eye);
+    bool none = middle == NULL;
+    if (du != NULL) {
+        of_u = adzi_matmul(u, true, du, false);
+        adz_tensor *part = adz_mul(skew_over(of_u, gaps), adz_div(row, sums));
         middle = none ? part : adz_add(middle, part);
         none = false;
     }
-    if (dy[2] != NULL) {
-        of_v = adzi_matmul(vh, false, dy[2], true);
-        adz_tensor *part = adz_mul(column, skew_over(of_v, e));
+    if (dvh != NULL) {
+        of_v = adzi_matmul(vh, false, dvh, true);
+        adz_tensor *part = adz_mul(adz_div(column, sums), skew_over(of_v, gaps));
         middle = none ? part : adz_add(middle, part);
     }
     adz_tensor *da = adz_matmul(adz_matmul(u, middle), vh);
-    if (dy[0] != NULL && m > k) {
-        adz_tensor *beyond = adz_sub(dy[0], adz_matmul(u, of_u));
+    if (du != NULL && m > k) {
+        adz_tensor *beyond = adz_sub(du, adz_matmul(u, of_u));
         da = adz_add(da, adz_matmul(adz_div(beyond, row), vh));
     }
-    if (dy[2] != NULL && n > k) {
-        adz_tensor *beyond = adz_sub(dy[2], adz_matmul(adzi_mt(of_v), vh));
+    if (dvh != NULL && n > k) {
+        adz_tensor *beyond = adz_sub(dvh, adz_matmul(adzi_mt(of_v), vh));
         da = adz_add(da, adz_matmul(u, adz_div(beyond, column)));
     }
     return da;
+}
+
+/* The gradient with those of vectors: by singular values of about 1 and upstream gradients of about
+ * 1. */
+static adz_tensor *scaled(adz_tensor *const *y, adz_tensor *const *dy)
+{
+    adz_tensor *s = adz_unsqueeze(y[1], -1), *size = s != NULL ? adzi_exponent(s) : NULL;
+    adz_tensor *smaller = adz_neg(size);
+    adz_tensor *parts[3] = { dy[0], dy[1] != NULL ? adz_unsqueeze(dy[1], -1) : NULL, dy[2] };
+    adz_tensor *more[3] = { smaller, NULL, smaller };
+    adz_tensor *scale = smaller != NULL ? adzi_common_exponent(3, parts, more) : NULL;
+    adz_tensor *both = adz_add(size, scale);
+    if (both == NULL) {
+        return NULL;
+    }
+    adz_tensor *du = dy[0] != NULL ? adzi_unscale(dy[0], both) : NULL;
+    adz_tensor *dvh = dy[2] != NULL ? adzi_unscale(dy[2], both) : NULL;
+    adz_tensor *middle = NULL;
+    if (dy[1] != NULL) {
+        adz_tensor *ds = adz_squeeze(adzi_unscale(parts[1], scale), -1);
+        middle = adzi_diagonal_matrix(ds, adzi_columns(y[0]));
+    }
+    s = adzi_unscale(s, size);
+    const bool failed = (dy[0] != NULL && du == NULL) || (dy[1] != NULL && middle == NULL) ||
+                        (dy[2] != NULL && dvh == NULL) || s == NULL;
+    return failed ? NULL : adzi_ldexp(of_vectors(y, s, du, middle, dvh), scale);
 }
 
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
@@ -62,11 +92,11 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
             return adzi_status(NULL);
         }
     }
-    adz_tensor *middle = dy[1] != NULL ? adzi_diagonal_matrix(dy[1], adzi_columns(y[0])) : NULL;
     if (dy[0] == NULL && dy[2] == NULL) {
+        adz_tensor *middle = adzi_diagonal_matrix(dy[1], adzi_columns(y[0]));
         dx[0] = adz_matmul(adz_matmul(y[0], middle), y[2]);
     } else {
-        dx[0] = of_vectors(y, dy, middle);
+        dx[0] = scaled(y, dy);
     }
     return adzi_status(dx[0]);
 }
