@@ -9,7 +9,7 @@
 #define F64_AT_ALL_LEVELS
 #include "tensor/kernel/each_float.h"
 #else
-#include "autograd/ops/decomposition/rotations.kernel.h"
+#include "autograd/ops/decomposition/loops/rotations.kernel.h"
 
 /* Rotates the rows and the columns p < q of symmetric matrices, of which only the upper triangle is
  * kept. The element between the two becomes 0. */

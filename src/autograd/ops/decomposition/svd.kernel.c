@@ -13,7 +13,7 @@
 #define F64_AT_ALL_LEVELS
 #include "tensor/kernel/each_float.h"
 #else
-#include "autograd/ops/decomposition/rotations.kernel.h"
+#include "autograd/ops/decomposition/loops/rotations.kernel.h"
 
 /* What the columns of several matrices are: g[k, big] and v[k, k], lanes side by side. */
 typedef struct KERNEL(sides) {
