@@ -3,6 +3,7 @@
 #include "base/capture.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "autograd/leaf.h"
@@ -52,9 +53,7 @@ void adz_optimizer_free(adz_optimizer **optimizer)
             group_free(gone->groups[g]);
         }
         if (gone->search != NULL) {
-            adzi_search_drop(gone, gone->memory);
-            adzi_search_drop(gone, gone->working);
-            adzi_drop(gone->before);
+            adzi_search_end(gone);
         }
         adzi_free(gone->groups, gone->groups_capacity * sizeof *gone->groups);
         adzi_index_free(&gone->parameters);
@@ -281,13 +280,18 @@ adz_status adzi_check_not_negative(const char *op, const char *name, double valu
                      name, adzi_text_number(value));
 }
 
-/* Where a group's setting is kept, by its name; NULL with the error recorded. */
-static double *setting(
-    const char *op, const adz_optimizer *optimizer, adzi_group *group, const char *name)
+enum { NAMES = 1024 };
+
+/* Adds a name to a list. What does not fit is left out. */
+static void append_name(char *names, const char *name)
 {
-    if (name == NULL) {
-        return adzi_fail_null(op, "name");
-    }
+    const size_t used = strlen(names);
+    snprintf(names + used, NAMES - used, "%s%s", used > 0 ? ", " : "", name);
+}
+
+/* Where a group's setting is kept, by its name; NULL if there is none. */
+static double *find_setting(const adz_optimizer *optimizer, adzi_group *group, const char *name)
+{
     for (int i = 0; i < optimizer->n_settings; ++i) {
         if (strcmp(optimizer->type->settings[i].name, name) == 0) {
             return &group->settings[i];
@@ -296,8 +300,30 @@ static double *setting(
     if (strcmp(name, "initial_lr") == 0 && !isnan(group->initial_lr)) {
         return &group->initial_lr;
     }
-    return adzi_fail(
-        op, ADZ_ERR_ARGUMENT, "%s has no setting called %s", optimizer->type->name, name);
+    return NULL;
+}
+
+/* find_setting, with an error that lists the names if there is none. */
+static double *setting(
+    const char *op, const adz_optimizer *optimizer, adzi_group *group, const char *name)
+{
+    char names[NAMES] = "";
+    double *found = NULL;
+    if (name == NULL) {
+        return adzi_fail_null(op, "name");
+    }
+    found = find_setting(optimizer, group, name);
+    if (found != NULL) {
+        return found;
+    }
+    for (int i = 0; i < optimizer->n_settings; ++i) {
+        append_name(names, optimizer->type->settings[i].name);
+    }
+    if (!isnan(group->initial_lr)) {
+        append_name(names, "initial_lr");
+    }
+    return adzi_fail(op, ADZ_ERR_ARGUMENT, "%s has no setting called %s; it has %s%s",
+        optimizer->type->name, name, names, adzi_search_number_names(optimizer));
 }
 
 double adz_optimizer_get(const adz_optimizer *optimizer, int group, const char *name)
@@ -305,7 +331,11 @@ double adz_optimizer_get(const adz_optimizer *optimizer, int group, const char *
     ADZI_NOT_CAPTURED(ADZI_READS_SETTING, NAN);
     static const char op[] = "adz_optimizer_get";
     adzi_group *g = group_at(op, optimizer, group);
-    const double *value = g != NULL ? setting(op, optimizer, g, name) : NULL;
+    const double *value = NULL;
+    if (g != NULL && name != NULL && find_setting(optimizer, g, name) == NULL) {
+        value = adzi_search_number_of(optimizer, name);
+    }
+    value = value == NULL && g != NULL ? setting(op, optimizer, g, name) : value;
     return value != NULL ? *value : NAN;
 }
 

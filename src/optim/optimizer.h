@@ -115,9 +115,13 @@ struct adz_optimizer {
     adzi_power powers[ADZI_OPTIM_POWERS];
     adzi_index parameters; /* the addresses of the parameters of all groups */
     const struct adzi_search
-        *search;            /* NULL, or how a step evaluates a closure (search/search.h) */
-    void *memory, *working; /* what a search keeps, and the copy in a running step */
-    adz_tensor *before;     /* the parameters before a running step; NULL between steps */
+        *search;              /* NULL, or how a step evaluates a closure (search/search.h) */
+    void *memory, *working;   /* what a search keeps, and the copy in a running step */
+    adz_tensor *before;       /* the parameters before a running step; NULL between steps */
+    adz_tensor *constants[2]; /* of a search, f64 [P]: the lower and the upper bounds, or the scale;
+                                 NULL if there are none */
+    adz_search_report report; /* of the last step of a search, if there is one */
+    bool reported;
 };
 
 /** adz_optimizer_new with the error recorded under `op`. */

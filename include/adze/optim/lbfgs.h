@@ -17,10 +17,11 @@ typedef struct adz_lbfgs_options {
     int64_t max_iter;        /**< iterations of a step at most, 1 to 1e9; 20 */
     int64_t max_eval;        /**< a step ends after so many calls of the closure, 1 to 1e9; 0, the
                                   default: max_iter 5 / 4 */
-    double tolerance_grad;   /**< ends a step when no gradient has a larger absolute value, 0 or
-                                  more; 1e-7 */
-    double tolerance_change; /**< ends a step when no parameter moves further, the loss changes by
-                                  less, or its slope is smaller; 0 or more; 1e-9 */
+    double tolerance_grad;   /**< a step has converged when the largest gradient times the largest
+                                  parameter is at most this part of the loss, 0 or more; 1e-7 */
+    double tolerance_change; /**< ends a step when a move is at most this part of the largest
+                                  parameter and changes the loss by at most this part of it; 0 or
+                                  more; 1e-9 */
     int64_t history_size;    /**< pairs of vectors that are kept, 1 to 1e9; 100 */
     bool strong_wolfe;       /**< find the length of each move by a line search, until it satisfies
                                   the strong Wolfe conditions; false: the length is lr. PyTorch's
@@ -51,10 +52,23 @@ ADZ_API void adz_lbfgs_options_init(adz_lbfgs_options *options, size_t size);
  *     g the gradient of all parameters x, H from the last pairs s = t d and y = the change of g
  *
  * The first move of all has t = min(1, 1 / sum |g|) lr, the others have lr, where a line search
- * begins. Its settings are "lr", "max_iter", "max_eval", "tolerance_grad", "tolerance_change",
+ * begins.
+ *
+ * The tests of convergence are relative, and do not depend on the unit of the loss; PyTorch's are
+ * absolute. Call adz_lbfgs_set_scale if parameters differ by orders of magnitude. A step ends with
+ * ADZ_SEARCH_CONVERGED if tolerance_grad is reached. It ends at rest if a move or the decrease that
+ * the direction promises is below tolerance_change or rounding errors. It has converged then if the
+ * gradient is at most 100 times tolerance_grad, or the square root of the dtype's rounding error;
+ * else it has stalled. A loss that falls to 0 has no relative gradient. The step has converged
+ * where such a loss is a rounding error of the largest one, and the next move below
+ * tolerance_change. adz_optimizer_report tells why a step ended.
+ *
+ * Its settings are "lr", "max_iter", "max_eval", "tolerance_grad", "tolerance_change",
  * "history_size", "strong_wolfe" and "maximize". It keeps "func_evals", "n_iter", "d", "t",
- * "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad" and "prev_loss", which takes the memory
- * of 2 history_size + 2 copies of the parameters at most, and nine more in a step.
+ * "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss", "unit" and "largest_loss",
+ * which takes the memory of 2 history_size + 2 copies of the parameters at most, and some ten more
+ * in a step. The unit is a power of two by which the loss and the kept gradients are divided. It is
+ * 1 unless their squares could overflow or underflow.
  *
  * A parameter without a gradient stays as it is. A loss or a gradient that is not finite where an
  * iteration begins is ADZ_ERR_NUMERIC; PyTorch goes on with NaN. The line search shortens moves to
@@ -70,6 +84,25 @@ ADZ_API void adz_lbfgs_options_init(adz_lbfgs_options *options, size_t size);
  */
 ADZ_API adz_optimizer *adz_lbfgs_new(
     adz_tensor_list parameters, double lr, const adz_lbfgs_options *options);
+
+/**
+ * Sets the scale of the parameters: a typical absolute value of each element, such as that where
+ * the search begins. L-BFGS then moves as if each parameter were divided by its scale, and measures
+ * gradients and moves in these units. Use it where parameters have different units: the loss may
+ * curve 1e10 times more along one of them than along another.
+ *
+ * The first move of all has t = lr / sum |s g|. The scale is copied, and is in no checkpoint.
+ *
+ * @param optimizer  made by adz_lbfgs_new
+ * @param scale      one tensor per parameter, of its shape or of one element, f32 or f64, finite
+ *                   and above 0; an empty list takes the scale away
+ * @return           ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE,
+ *                   ADZ_ERR_UNSUPPORTED (another optimizer), ADZ_ERR_STATE (in a function that a
+ *                   plan captures), ADZ_ERR_MEMORY, or the code of the error that is pending;
+ *                   nothing has changed
+ * @see              x_scale of scipy.optimize.least_squares
+ */
+ADZ_API adz_status adz_lbfgs_set_scale(adz_optimizer *optimizer, adz_tensor_list scale);
 
 #ifdef __cplusplus
 }

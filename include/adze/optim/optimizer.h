@@ -124,6 +124,40 @@ typedef adz_tensor *(*adz_optimizer_closure)(void *user);
 ADZ_API adz_status adz_optimizer_step_closure(
     adz_optimizer *optimizer, adz_optimizer_closure closure, void *user, double *loss);
 
+/** Why a step of L-BFGS or Levenberg-Marquardt ended. */
+typedef enum adz_search_reason {
+    ADZ_SEARCH_CONVERGED = 0, /**< a minimum was found: the tests of the optimizer hold */
+    ADZ_SEARCH_LIMIT = 1,     /**< max_iter or max_eval was not enough; another step goes on */
+    ADZ_SEARCH_STALLED = 2    /**< no move lowers the loss, but the gradient is too large for a
+                                   minimum: rounding hides the decrease, the units of the
+                                   parameters differ too much, or the derivatives are wrong */
+} adz_search_reason;
+
+/** What a step of L-BFGS or Levenberg-Marquardt was. */
+typedef struct adz_search_report {
+    adz_search_reason reason; /**< why the step ended */
+    int64_t iterations;       /**< of this step */
+    int64_t evaluations;      /**< calls of the closure in this step */
+    double loss;     /**< after the step; half the sum of squares for Levenberg-Marquardt; infinite
+                          if it is too large for double. NaN after a step of L-BFGS without line
+                          search that reached max_iter, because nobody has computed the loss */
+    double gradient; /**< the largest absolute value of a gradient of the loss, after the step or,
+                          where `loss` is NaN, before the last move. Gradients that point out of the
+                          bounds do not count. */
+} adz_search_report;
+
+/**
+ * What the last step of L-BFGS or Levenberg-Marquardt was. Call the step again while the reason is
+ * ADZ_SEARCH_LIMIT. A step that fails leaves the report as it was, and so does a load.
+ *
+ * @param optimizer  made by adz_lbfgs_new or adz_levenberg_marquardt_new
+ * @param report     filled
+ * @return           ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_UNSUPPORTED (another optimizer), ADZ_ERR_STATE
+ *                   (no step has succeeded yet, or in a function that a plan captures)
+ * @see              scipy.optimize.OptimizeResult; torch has no such function
+ */
+ADZ_API adz_status adz_optimizer_report(const adz_optimizer *optimizer, adz_search_report *report);
+
 /**
  * Drops the gradients of all parameters. Call it before the forward, which then has their
  * memory: between forward and backward both are held.
@@ -175,14 +209,14 @@ ADZ_API int adz_optimizer_group_count(const adz_optimizer *optimizer);
 ADZ_API adz_tensor_list adz_optimizer_group_parameters(const adz_optimizer *optimizer, int group);
 
 /**
- * One setting of one group.
+ * One setting of one group, or a number that L-BFGS or Levenberg-Marquardt keeps, such as "n_iter".
  *
  * @param optimizer  any optimizer
  * @param group      below adz_optimizer_group_count
  * @param name       "lr", or another name that the optimizer's constructor gives; "initial_lr" once
- *                   a scheduler has been made
+ *                   a scheduler has been made. A setting comes before a number of the same name.
  * @return           the value, 0 or 1 for a flag; NaN with ADZ_ERR_NULL, ADZ_ERR_INDEX or
- *                   ADZ_ERR_ARGUMENT recorded
+ *                   ADZ_ERR_ARGUMENT (the message lists the names) recorded
  */
 ADZ_API double adz_optimizer_get(const adz_optimizer *optimizer, int group, const char *name);
 

@@ -7,6 +7,7 @@
 #include "adze/ops.h"
 #include "adze/options.h"
 #include "adze/scope.h"
+#include "base/capture.h"
 #include "base/error.h"
 #include "optim/search/lbfgs.h"
 
@@ -22,90 +23,17 @@ enum {
     SETTINGS
 };
 
-double adzi_lbfgs_dot(adz_tensor *a, adz_tensor *b)
-{
-    double value = NAN;
-    ADZ_SCOPE
-    {
-        adz_tensor *sum = adz_sum(adz_mul(a, b), ADZ_ALL_DIMS, ADZ_DROPDIM);
-        value = sum != NULL ? adz_item(sum) : NAN;
-    }
-    return value;
-}
-
-double adzi_lbfgs_largest(adz_tensor *x)
-{
-    double value = NAN;
-    ADZ_SCOPE
-    {
-        adz_tensor *largest = adz_amax(adz_abs(x), ADZ_ALL_DIMS, ADZ_DROPDIM);
-        value = largest != NULL ? adz_item(largest) : NAN;
-    }
-    return value;
-}
-
-/* ---- the direction --------------------------------------------------------------------------- */
-
-/* -H g, where H approximates the inverse Hessian from the pairs: the two-loop recursion. The
- * factors of the first loop are kept in `factors`. */
-static adz_tensor *two_loops(const adzi_lbfgs_memory *m, adz_tensor *g, double *factors)
-{
-    adz_tensor *q = adz_neg(g);
-    for (size_t i = m->n; i-- > 0 && q != NULL;) {
-        const adzi_lbfgs_pair *p = &m->pairs[i];
-        factors[i] = adzi_lbfgs_dot(p->s, q) * p->ro;
-        q = adz_add_scaled_(q, p->y, -factors[i]);
-    }
-    q = q != NULL ? adz_mul_number_(q, m->h_diag) : NULL;
-    for (size_t i = 0; i < m->n && q != NULL; ++i) {
-        const adzi_lbfgs_pair *p = &m->pairs[i];
-        q = adz_add_scaled_(q, p->s, factors[i] - adzi_lbfgs_dot(p->y, q) * p->ro);
-    }
-    return q;
-}
-
-/* Learns from the last move, and keeps the next direction in the memory. */
-static bool turn(const adzi_search_run *run, adzi_lbfgs_memory *m, adz_tensor *g)
-{
-    if (m->n_iter == 1) {
-        adz_tensor *d = adz_neg(g);
-        m->h_diag = 1;
-        if (d != NULL) {
-            adzi_lbfgs_keep(&m->d, d);
-        }
-        return d != NULL;
-    }
-    const size_t most = (size_t)run->settings[HISTORY_SIZE];
-    adz_tensor *y = adz_sub(g, m->prev_grad), *s = adz_mul_number(m->d, m->t);
-    const double ys = adzi_lbfgs_dot(y, s);
-    adzi_lbfgs_forget(m, most);
-    if (ys > 1e-10) {
-        if (!adzi_lbfgs_remember(run->op, m, (adzi_lbfgs_pair){ y, s, 1 / ys }, most)) {
-            return false;
-        }
-        m->h_diag = ys / adzi_lbfgs_dot(y, y);
-    }
-    double *factors = adzi_alloc((m->n + 1) * sizeof *factors);
-    if (factors == NULL) {
-        adzi_fail_memory(run->op, (m->n + 1) * sizeof *factors);
-        return false;
-    }
-    adz_tensor *d = adzi_pending() == ADZ_OK ? two_loops(m, g, factors) : NULL;
-    adzi_free(factors, (m->n + 1) * sizeof *factors);
-    if (d != NULL) {
-        adzi_lbfgs_keep(&m->d, d);
-    }
-    return d != NULL;
-}
-
 /* ---- the step -------------------------------------------------------------------------------- */
 
-/* A step between two iterations. Loss and gradient have the sign. */
+/* A step between two iterations. Loss and gradient have the sign, and are divided by the unit. */
 typedef struct {
     adzi_search_run *run;
     adzi_lbfgs_memory *memory;
-    double sign; /* -1 to ascend */
+    adz_tensor *scale; /* in the parameters' dtype; or NULL */
+    double sign;       /* -1 to ascend */
     double loss;
+    double largest;      /* the largest absolute value of a gradient, times the scale */
+    double size;         /* that of a parameter, divided by the scale */
     int64_t evaluations; /* of this step */
     bool done;
 } progress;
@@ -121,6 +49,11 @@ static adz_tensor **free_gradient(
     return gradient;
 }
 
+static adz_tensor *with_factor(adz_tensor *g, double factor)
+{
+    return factor == 1 ? g : factor == -1 ? adz_neg(g) : adz_mul_number(g, factor);
+}
+
 static bool evaluate_in_scope(adzi_line *line, adzi_line_point *p, adz_tensor **gradient)
 {
     adzi_search_run *run = line->run;
@@ -132,13 +65,13 @@ static bool evaluate_in_scope(adzi_line *line, adzi_line_point *p, adz_tensor **
     if (!adzi_search_evaluate(run, &p->loss, &g)) {
         return false;
     }
-    g = line->sign < 0 ? adz_neg(g) : g;
+    g = with_factor(g, line->factor);
     if (g == NULL) {
         return false;
     }
     adzi_lbfgs_keep(gradient, g);
     p->gradient = g;
-    p->loss *= line->sign;
+    p->loss *= line->factor;
     p->slope = adzi_lbfgs_dot(g, line->d);
     if (!isfinite(p->loss) || !isfinite(p->slope)) {
         p->loss = p->slope = INFINITY;
@@ -160,24 +93,53 @@ bool adzi_line_evaluate(adzi_line *line, double t, adzi_line_point *p, const adz
     return good;
 }
 
+static void end(progress *p, adz_search_reason reason)
+{
+    p->done = true;
+    p->run->reason = reason;
+}
+
+/* The largest gradient relative to the loss and the size of the parameters: by which part the loss
+ * changes if the parameter moves by the size of the largest one. Its units cancel. */
+static double relative_gradient(const progress *p)
+{
+    return p->largest == 0 ? 0 : p->largest / fabs(p->loss) * p->size;
+}
+
+/* Ends a step that cannot gain anything more. */
+static void end_at_rest(progress *p)
+{
+    const double eps = adzi_lbfgs_rounding(p->run->dtype);
+    const double most = fmax(100 * p->run->settings[TOLERANCE_GRAD], sqrt(eps));
+    end(p, relative_gradient(p) <= most ? ADZ_SEARCH_CONVERGED : ADZ_SEARCH_STALLED);
+}
+
 /* Checks the loss and the gradients of a point that the step goes on from, and whether the
  * gradients are small enough to end there. */
 static bool arrive(progress *p)
 {
-    const double largest = adzi_lbfgs_largest(p->memory->g);
-    if (adzi_pending() == ADZ_OK && !(isfinite(p->loss) && isfinite(largest))) {
+    adzi_lbfgs_memory *m = p->memory;
+    adz_tensor *x = adzi_search_values(p->run->op, p->run->optimizer);
+    const double size = adzi_lbfgs_largest(adzi_lbfgs_over(x, p->scale));
+    p->largest = adzi_lbfgs_largest(adzi_lbfgs_times(m->g, p->scale));
+    p->size = p->scale != NULL ? fmax(size, 1) : size;
+    if (adzi_pending() == ADZ_OK && !(isfinite(p->loss) && isfinite(p->largest))) {
         adzi_error(p->run->op, ADZ_ERR_NUMERIC,
             "after %.0f iterations of L-BFGS the loss is %s, and the largest gradient %s; "
             "set strong_wolfe, which shortens moves to such points, or a smaller lr",
-            p->memory->n_iter, adzi_text_number(p->sign * p->loss), adzi_text_number(largest));
+            m->n_iter, adzi_text_number(p->sign * p->loss * m->unit),
+            adzi_text_number(p->largest * m->unit));
     }
-    p->done = largest <= p->run->settings[TOLERANCE_GRAD];
+    m->largest_loss = fmax(m->largest_loss, fabs(p->loss));
+    if (relative_gradient(p) <= p->run->settings[TOLERANCE_GRAD]) {
+        end(p, ADZ_SEARCH_CONVERGED);
+    }
     return adzi_pending() == ADZ_OK;
 }
 
 /* Moves the parameters along the direction. After the last iteration nobody needs the loss, unless
  * a line search asks for it. */
-static bool move(progress *p, double t, double slope, bool last)
+static bool move(progress *p, double reach, double slope, bool last)
 {
     adzi_lbfgs_memory *m = p->memory;
     const double *s = p->run->settings;
@@ -185,17 +147,18 @@ static bool move(progress *p, double t, double slope, bool last)
     adzi_line line = { .run = p->run,
         .x = adzi_search_values(p->run->op, p->run->optimizer),
         .d = m->d,
-        .sign = p->sign,
-        .tolerance = 1e-9,
+        .factor = p->sign / m->unit,
+        .reach = reach,
+        .tolerance = adzi_lbfgs_rounding(p->run->dtype) * p->size,
         .most = (int64_t)s[MAX_EVAL] - p->evaluations,
         .gradients = m->gradients,
-        .start = { 0, p->loss, slope, p->memory->g } };
-    adzi_line_point to = { t, p->loss, slope, p->memory->g };
+        .start = { 0, p->loss, slope, m->g } };
+    adzi_line_point to = { m->t, p->loss, slope, m->g };
     bool good = line.x != NULL;
     if (good && searches) {
-        good = adzi_line_search(&line, t, &to);
+        good = adzi_line_search(&line, m->t, &to);
     } else if (good && !last) {
-        good = adzi_line_evaluate(&line, t, &to, &line.start, &line.start);
+        good = adzi_line_evaluate(&line, m->t, &to, &line.start, &line.start);
     }
     adz_tensor *x = good ? adz_add_scaled(line.x, m->d, to.t) : NULL;
     if (x == NULL) {
@@ -207,77 +170,147 @@ static bool move(progress *p, double t, double slope, bool last)
     m->t = to.t;
     m->func_evals += (double)line.evaluations;
     p->evaluations += line.evaluations;
-    p->loss = to.loss;
+    p->loss = searches || !last ? to.loss : NAN;
     adzi_lbfgs_keep(&m->g, to.gradient);
     adzi_lbfgs_end_line(m);
-    return arrive(p);
+    return !searches && last ? true : arrive(p);
+}
+
+/* Sets the length of the first trial. The first move of all has a length of 1 in units of the
+ * scale, and without a scale that of torch.optim.LBFGS. A line search would find its way back from
+ * a point that is too far away, but not from one where the loss is flat. It therefore begins with
+ * 100 times the largest parameter at most. */
+static bool choose_length(progress *p, double reach)
+{
+    adzi_lbfgs_memory *m = p->memory;
+    m->t = p->run->settings[LR];
+    if (m->n_iter == 1) {
+        adz_tensor *g = adzi_lbfgs_times(m->g, p->scale);
+        adz_tensor *sum = adz_sum(adz_abs(g), ADZ_ALL_DIMS, ADZ_DROPDIM);
+        const double length = sum != NULL ? 1 / adz_item(sum) : NAN;
+        m->t *= p->scale != NULL ? length : fmin(m->unit, length);
+        if (p->run->settings[STRONG_WOLFE] != 0 && p->size > 0) {
+            m->t = fmin(m->t, 100 * p->size / reach);
+        }
+    }
+    return adzi_pending() == ADZ_OK;
+}
+
+/* Whether the direction promises less than the rounding error of the loss. */
+static bool is_at_rest(const progress *p, double slope)
+{
+    const adzi_lbfgs_memory *m = p->memory;
+    const double eps = adzi_lbfgs_rounding(p->run->dtype);
+    return !(slope < 0) || (m->n > 0 && -slope <= eps * fabs(p->loss));
+}
+
+/* Whether the loss falls to 0, where it has no relative gradient: it has become a rounding error of
+ * the largest loss, and the direction is short against the parameters. */
+static bool vanishes(const progress *p, double reach)
+{
+    const adzi_lbfgs_memory *m = p->memory;
+    const double eps = adzi_lbfgs_rounding(p->run->dtype);
+    return m->n > 0 && reach <= fmax(p->run->settings[TOLERANCE_CHANGE], eps) * p->size &&
+           fabs(p->loss) <= eps * sqrt(eps) * m->largest_loss;
+}
+
+/* Decides whether the step ends after a move. */
+static void judge(progress *p, double before, double moved, bool first, bool last)
+{
+    const double *s = p->run->settings;
+    const bool used = p->evaluations >= (int64_t)s[MAX_EVAL];
+    const bool little = moved <= s[TOLERANCE_CHANGE] * p->size &&
+                        fabs(p->loss - before) <= s[TOLERANCE_CHANGE] * fabs(p->loss);
+    if (p->done) {
+        return;
+    }
+    if (moved == 0 && (first || !used)) {
+        end_at_rest(p);
+    } else if (moved > 0 && little) {
+        end_at_rest(p);
+    } else if (last || used) {
+        end(p, ADZ_SEARCH_LIMIT);
+    }
 }
 
 static bool iterate(progress *p, int64_t i)
 {
     adzi_lbfgs_memory *m = p->memory;
-    const double *s = p->run->settings;
+    const double *s = p->run->settings, before = p->loss;
     const bool last = i == (int64_t)s[MAX_ITER];
     ++m->n_iter;
-    if (!turn(p->run, m, p->memory->g)) {
+    if (!adzi_lbfgs_turn(p->run, m, p->scale, (size_t)s[HISTORY_SIZE])) {
         return false;
     }
-    adzi_lbfgs_keep(&m->prev_grad, p->memory->g);
+    adzi_lbfgs_keep(&m->prev_grad, m->g);
     m->prev_loss = p->loss;
-    m->t = s[LR];
-    if (m->n_iter == 1) {
-        adz_tensor *sum = adz_sum(adz_abs(p->memory->g), ADZ_ALL_DIMS, ADZ_DROPDIM);
-        m->t *= sum != NULL ? fmin(1, 1 / adz_item(sum)) : NAN;
-    }
-    const double slope = adzi_lbfgs_dot(p->memory->g, m->d), before = p->loss;
-    if (adzi_pending() != ADZ_OK) {
+    const double slope = adzi_lbfgs_dot(m->g, m->d);
+    const double reach = adzi_lbfgs_largest(adzi_lbfgs_over(m->d, p->scale));
+    if (!choose_length(p, reach) || adzi_pending() != ADZ_OK) {
         return false;
     }
-    if (slope > -s[TOLERANCE_CHANGE]) {
-        p->done = true;
+    if (vanishes(p, reach)) {
+        end(p, ADZ_SEARCH_CONVERGED);
         return true;
     }
-    if (!move(p, m->t, slope, last)) {
+    if (is_at_rest(p, slope)) {
+        end_at_rest(p);
+        return true;
+    }
+    if (!move(p, reach, slope, last)) {
         return false;
     }
-    const double moved = adzi_lbfgs_largest(m->d) * fabs(m->t);
-    p->done = p->done || last || p->evaluations >= (int64_t)s[MAX_EVAL] ||
-              moved <= s[TOLERANCE_CHANGE] || fabs(p->loss - before) < s[TOLERANCE_CHANGE];
+    judge(p, before, reach * fabs(m->t), i == 1, last);
     return adzi_pending() == ADZ_OK;
 }
 
 /* Evaluates the closure where the step begins. */
 static bool start(progress *p)
 {
+    adzi_lbfgs_memory *m = p->memory;
     double loss = 0;
     adz_tensor *g = NULL;
     if (!adzi_search_evaluate(p->run, &loss, &g)) {
         return false;
     }
-    g = p->sign < 0 ? adz_neg(g) : g;
-    if (g == NULL) {
+    if (m->unit == 0) {
+        const double largest = adzi_lbfgs_largest(adzi_lbfgs_times(g, p->scale));
+        m->unit = m->n_iter > 0 ? 1 : adzi_lbfgs_unit(p->run->dtype, loss, largest);
+    }
+    g = with_factor(g, p->sign / m->unit);
+    if (g == NULL || adzi_pending() != ADZ_OK) {
         return false;
     }
-    ++p->memory->func_evals;
+    ++m->func_evals;
     p->run->loss = loss;
-    p->loss = p->sign * loss;
+    p->loss = p->sign * loss / m->unit;
     p->evaluations = 1;
-    adzi_lbfgs_keep(&p->memory->g, g);
+    adzi_lbfgs_keep(&m->g, g);
     return arrive(p);
+}
+
+/* Whether the step can begin. False with the error recorded. */
+static bool prepare(progress *p)
+{
+    adzi_search_run *run = p->run;
+    adz_tensor *scale = run->optimizer->constants[0];
+    if (p->memory->d != NULL && (adz_dtype)p->memory->d->dtype != run->dtype) {
+        adzi_error(run->op, ADZ_ERR_DTYPE,
+            "the parameters are %s, the history of L-BFGS %s; make the optimizer after "
+            "adz_module_to",
+            adz_dtype_name(run->dtype), adz_dtype_name((adz_dtype)p->memory->d->dtype));
+        return false;
+    }
+    p->scale = scale != NULL ? adz_to(scale, run->dtype) : NULL;
+    run->reason = ADZ_SEARCH_LIMIT;
+    return adzi_pending() == ADZ_OK;
 }
 
 static bool step(adzi_search_run *run)
 {
     adzi_lbfgs_memory *m = run->memory;
     progress p = { .run = run, .memory = m, .sign = run->settings[MAXIMIZE] != 0 ? -1 : 1 };
-    if (m->d != NULL && (adz_dtype)m->d->dtype != run->dtype) {
-        adzi_error(run->op, ADZ_ERR_DTYPE,
-            "the parameters are %s, the history of L-BFGS %s; make the optimizer after "
-            "adz_module_to",
-            adz_dtype_name(run->dtype), adz_dtype_name((adz_dtype)m->d->dtype));
-        return false;
-    }
-    bool good = true;
+    bool good = prepare(&p);
     for (int64_t i = 0; i <= (int64_t)run->settings[MAX_ITER] && good && !p.done; ++i) {
         adz_scope *scope = adz_scope_open();
         good = scope != NULL && (i == 0 ? start(&p) : iterate(&p, i));
@@ -286,6 +319,8 @@ static bool step(adzi_search_run *run)
         }
     }
     if (good) { /* else the memory may be gone */
+        run->after = p.sign * p.loss * m->unit;
+        run->gradient = adzi_lbfgs_largest(m->g) * m->unit;
         adzi_drop(m->g);
         m->g = NULL;
     }
@@ -328,7 +363,9 @@ static const adzi_search lbfgs_search = {
     .numbers = { { "func_evals", offsetof(adzi_lbfgs_memory, func_evals) },
         { "n_iter", offsetof(adzi_lbfgs_memory, n_iter) }, { "t", offsetof(adzi_lbfgs_memory, t) },
         { "prev_loss", offsetof(adzi_lbfgs_memory, prev_loss) },
-        { "H_diag", offsetof(adzi_lbfgs_memory, h_diag) } },
+        { "H_diag", offsetof(adzi_lbfgs_memory, h_diag) },
+        { "unit", offsetof(adzi_lbfgs_memory, unit), true },
+        { "largest_loss", offsetof(adzi_lbfgs_memory, largest_loss), true } },
     .copy = adzi_lbfgs_copy,
     .drop = adzi_lbfgs_drop,
     .collect = adzi_lbfgs_collect,
@@ -351,4 +388,42 @@ adz_optimizer *adz_lbfgs_new(
     const double settings[SETTINGS] = { lr, (double)o.max_iter, evaluations, o.tolerance_grad,
         o.tolerance_change, (double)o.history_size, o.strong_wolfe, o.maximize };
     return adzi_search_new(op, &lbfgs_type, &lbfgs_search, parameters, settings);
+}
+
+/* ---- the scale ------------------------------------------------------------------------------- */
+
+adz_status adz_lbfgs_set_scale(adz_optimizer *optimizer, adz_tensor_list scale)
+{
+    ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
+    static const char op[] = "adz_lbfgs_set_scale";
+    if (optimizer == NULL) {
+        return adzi_error_null(op, "optimizer");
+    }
+    if (adzi_pending() != ADZ_OK) {
+        return adzi_pending();
+    }
+    if (optimizer->search != &lbfgs_search) {
+        return adzi_error(op, ADZ_ERR_UNSUPPORTED, "%s is no L-BFGS", optimizer->type->name);
+    }
+    adzi_optimizer_settle(optimizer);
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *all = scope != NULL ? adzi_search_constant(op, optimizer, "scale", scale, 1) : NULL;
+    for (int64_t k = 0; all != NULL && k < all->numel && adzi_pending() == ADZ_OK; ++k) {
+        const double value = adz_tensor_at(all, &k);
+        if (!(value > 0 && isfinite(value))) {
+            adzi_error(op, ADZ_ERR_ARGUMENT,
+                "the scale of element %lld of all parameters is %s, but must be finite and above 0",
+                (long long)k, adzi_text_number(value));
+        }
+    }
+    const bool good = all != NULL && adzi_pending() == ADZ_OK;
+    if (good) {
+        adzi_drop(optimizer->constants[0]);
+        optimizer->constants[0] = scale.count != 0 ? adzi_retain(all) : NULL;
+    }
+    adzi_drop(all);
+    if (scope != NULL) {
+        adz_scope_close(scope);
+    }
+    return good ? ADZ_OK : adz_error_code();
 }

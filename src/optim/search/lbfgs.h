@@ -18,7 +18,11 @@ typedef struct adzi_lbfgs_pair {
 typedef struct adzi_lbfgs_memory {
     double func_evals, n_iter; /* of all steps */
     double t, prev_loss;       /* the length of the last move, and the loss before it */
-    double h_diag;             /* the first approximation of the inverse Hessian is h_diag I */
+    double h_diag;             /* the first approximation of the inverse Hessian is h_diag I, and
+                                  h_diag times the squares of the scale if there is one */
+    double
+        unit; /* losses and gradients are divided by this power of two; 0 before the first step */
+    double largest_loss;       /* the largest absolute value that a loss has had */
     adz_tensor *d, *prev_grad; /* the last direction, and the gradient before it; NULL at first */
     adzi_lbfgs_pair *pairs;    /* the oldest one first */
     size_t n, capacity;
@@ -45,6 +49,29 @@ adz_status adzi_lbfgs_collect(const void *memory, adz_state *state);
 bool adzi_lbfgs_read(const adz_optimizer *o, void *memory, const char *name, adz_tensor *t);
 bool adzi_lbfgs_complete(const void *memory);
 
+/**
+ * Learns from the last move, and keeps the next direction in the memory.
+ *
+ * @param scale  the scale in the parameters' dtype; NULL without one
+ * @param most   pairs that are kept
+ * @return       false with the error recorded
+ */
+bool adzi_lbfgs_turn(
+    const adzi_search_run *run, adzi_lbfgs_memory *m, adz_tensor *scale, size_t most);
+
+/** The relative rounding error of a dtype. */
+double adzi_lbfgs_rounding(adz_dtype dtype);
+
+/** Chooses the unit of losses and gradients: 1, unless their squares could overflow or underflow.
+ */
+double adzi_lbfgs_unit(adz_dtype dtype, double loss, double largest);
+
+/** x times the scale, which may be NULL. */
+adz_tensor *adzi_lbfgs_times(adz_tensor *x, adz_tensor *scale);
+
+/** x divided by the scale, which may be NULL. */
+adz_tensor *adzi_lbfgs_over(adz_tensor *x, adz_tensor *scale);
+
 /** The sum of the products of two vectors. NaN with the error recorded. */
 double adzi_lbfgs_dot(adz_tensor *a, adz_tensor *b);
 
@@ -62,7 +89,8 @@ typedef struct adzi_line_point {
 typedef struct adzi_line {
     adzi_search_run *run;
     adz_tensor *x, *d;
-    double sign;            /* -1 to ascend */
+    double factor;          /* of losses and gradients: 1 / unit, negative to ascend */
+    double reach;           /* the largest element of d, divided by the scale */
     double tolerance;       /* the search ends when an interval moves no parameter further */
     int64_t most;           /* evaluations of one search, at most */
     int64_t evaluations;    /* of this line so far */

@@ -1,11 +1,11 @@
 /* What L-BFGS keeps from step to step: copying it, and reading and writing it for checkpoints. */
+#include <math.h>
 #include <string.h>
 
 #include "adze/ops.h"
 #include "adze/scope.h"
 #include "base/error.h"
 #include "optim/search/lbfgs.h"
-#include "tensor/copy.h"
 
 /* ---- the memory ------------------------------------------------------------------------------ */
 
@@ -125,25 +125,6 @@ adz_status adzi_lbfgs_collect(const void *memory, adz_state *state)
 
 static const char restore[] = "adz_optimizer_restore";
 
-/* A copy of `count` elements of a tensor of a file, from `begin` on, with one reference. */
-static adz_tensor *vector_of(adz_dtype dtype, const adz_tensor *t, int64_t begin, int64_t count)
-{
-    adz_scope *scope = adz_scope_open();
-    adz_tensor *copy = adzi_tensor_new(adzi_self(), restore, dtype, 1, &count);
-    adz_tensor *flat = adz_reshape((adz_tensor *)(uintptr_t)t, ADZ_SHAPE(t->numel));
-    flat = adz_narrow(flat, 0, begin, count);
-    if (copy != NULL && flat != NULL) {
-        adzi_copy(copy, flat);
-    } else {
-        adzi_drop(copy);
-        copy = NULL;
-    }
-    if (scope != NULL) {
-        adz_scope_close(scope);
-    }
-    return copy;
-}
-
 /* Makes room for n pairs, or checks that there are n. */
 static bool have_pairs(adzi_lbfgs_memory *m, const char *name, size_t n)
 {
@@ -172,8 +153,8 @@ static bool read_history(
             continue;
         }
         adz_tensor **to = strcmp(name, "old_dirs") == 0 ? &m->pairs[i].y : &m->pairs[i].s;
-        *to =
-            vector_of((adz_dtype)o->groups[0]->parameters[0]->dtype, t, (int64_t)i * numel, numel);
+        *to = adzi_search_vector(
+            (adz_dtype)o->groups[0]->parameters[0]->dtype, t, (int64_t)i * numel, numel);
         if (*to == NULL) {
             return false;
         }
@@ -184,17 +165,14 @@ static bool read_history(
 bool adzi_lbfgs_read(const adz_optimizer *o, void *memory, const char *name, adz_tensor *t)
 {
     adzi_lbfgs_memory *m = memory;
-    int64_t numel = 0;
-    for (size_t i = 0; i < o->groups[0]->count; ++i) {
-        numel += o->groups[0]->parameters[i]->numel;
-    }
+    const int64_t numel = adzi_search_numel(o);
     const bool vector = t->rank == 1 && t->numel == numel;
     const bool matrix = t->rank == 2 && t->sizes[1] == numel;
     adz_tensor **slot = strcmp(name, "d") == 0                ? &m->d
                         : strcmp(name, "prev_flat_grad") == 0 ? &m->prev_grad
                                                               : NULL;
     if (slot != NULL && vector) {
-        *slot = vector_of((adz_dtype)o->groups[0]->parameters[0]->dtype, t, 0, numel);
+        *slot = adzi_search_vector((adz_dtype)o->groups[0]->parameters[0]->dtype, t, 0, numel);
         return *slot != NULL;
     }
     if ((strcmp(name, "ro") == 0 && t->rank == 1) ||
@@ -211,6 +189,12 @@ bool adzi_lbfgs_complete(const void *memory)
 {
     const adzi_lbfgs_memory *m = memory;
     const char *missing = NULL;
+    int exponent = 0;
+    if (m->unit != 0 && frexp(m->unit, &exponent) != 0.5) {
+        adzi_error(restore, ADZ_ERR_STATE, "state.0.unit is %s, but must be a power of two or 0",
+            adzi_text_number(m->unit));
+        return false;
+    }
     if (m->n_iter > 0 && (m->d == NULL || m->prev_grad == NULL)) {
         missing = m->d == NULL ? "d" : "prev_flat_grad";
     }

@@ -1,138 +1,81 @@
-/* The method of Levenberg and Marquardt. A Jacobian is replaced by its QR factors: the damped
- * equations are those of the least squares with the rows of R and of sqrt(damping D). */
+/* The step of Levenberg-Marquardt. It ends by the tests of MINPACK, which do not depend on the
+ * units of residuals and parameters. */
 #include "adze/optim/levenberg_marquardt.h"
 
+#include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "adze/ops.h"
 #include "adze/options.h"
 #include "adze/scope.h"
 #include "base/error.h"
-#include "optim/search/residual_jacobian.h"
+#include "optim/search/levenberg_marquardt.h"
 
 enum { LR, MAX_ITER, DAMPING, TOLERANCE_GRAD, TOLERANCE_CHANGE, SETTINGS };
 
-/* The loss near x: 0.5 |r + J h|^2. The tensors are f64, with references. */
-typedef struct {
-    adz_tensor *r;     /* R[K, P] of the factors of J */
-    adz_tensor *right; /* -Q^T r, [K, 1] */
-    adz_tensor *scale; /* the diagonal of J^T J, [P] */
-    adz_tensor *g;     /* J^T r, [P, 1] */
-    double loss;
-} model;
+static const double least_damping = 1e-20, most_damping = 1e20;
 
-/* The memory. */
-typedef struct {
-    double func_evals, n_iter; /* of all steps */
-    double damping, growth;    /* the next refused move multiplies the damping by `growth` */
-    model model;               /* in a running step; NULL between steps */
-} lm_memory;
+/* ---- the memory ------------------------------------------------------------------------------ */
 
-static void model_drop(model *m)
+static bool memory_copy(void *memory)
 {
-    adz_tensor **all[] = { &m->r, &m->right, &m->scale, &m->g };
-    for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
-        adzi_drop(*all[i]);
-        *all[i] = NULL;
-    }
+    adzi_lm_memory *m = memory;
+    m->scale = m->scale != NULL ? adzi_retain(m->scale) : NULL;
+    m->model = (adzi_lm_model){ .r = NULL };
+    return true;
 }
 
 static void memory_drop(void *memory)
 {
-    model_drop(&((lm_memory *)memory)->model);
+    adzi_lm_memory *m = memory;
+    adzi_drop(m->scale);
+    adzi_lm_model_drop(&m->model);
 }
 
-static double item(adz_tensor *t)
+static adz_status memory_collect(const void *memory, adz_state *state)
 {
-    return t != NULL ? adz_item(t) : NAN;
+    const adzi_lm_memory *m = memory;
+    return m->scale != NULL ? adzi_search_add(state, "scale", m->scale) : ADZ_OK;
 }
 
-static double largest(adz_tensor *x)
+static bool memory_read(const adz_optimizer *o, void *memory, const char *name, adz_tensor *t)
 {
-    return item(adz_amax(adz_abs(x), ADZ_ALL_DIMS, ADZ_DROPDIM));
-}
-
-static double dot(adz_tensor *a, adz_tensor *b)
-{
-    return item(adz_sum(adz_mul(a, b), ADZ_ALL_DIMS, ADZ_DROPDIM));
-}
-
-/* Calls the closure. *r gets the residuals as a vector with its graph, in the scope that is open.
- * An infinite loss stands for one that is not finite. False with the error recorded. */
-static bool evaluate(adzi_search_run *run, adz_tensor **r, double *loss)
-{
-    adz_tensor *t = adzi_search_call(run);
-    if (t == NULL) {
+    adzi_lm_memory *m = memory;
+    const int64_t numel = adzi_search_numel(o);
+    if (strcmp(name, "scale") != 0 || t->rank != 1 || t->numel != numel || m->scale != NULL) {
+        adzi_error("adz_optimizer_restore", ADZ_ERR_STATE,
+            "Levenberg-Marquardt of %lld elements cannot have state.0.%s%s; the state is that of "
+            "another optimizer",
+            (long long)numel, name, adzi_text_shape(t));
         return false;
     }
-    if (!adzi_is_float((adz_dtype)t->dtype) || t->numel == 0) {
-        adzi_error(run->op, t->numel == 0 ? ADZ_ERR_SHAPE : ADZ_ERR_DTYPE,
-            "the closure returned %s%s; Levenberg-Marquardt needs one or more residuals, f32 or "
-            "f64",
-            adz_dtype_name((adz_dtype)t->dtype), adzi_text_shape(t));
-        return false;
+    m->scale = adzi_search_vector(ADZ_F64, t, 0, numel);
+    for (int64_t k = 0; k < numel && m->scale != NULL; ++k) {
+        const double scale = adz_tensor_at(m->scale, &k);
+        if (!(scale >= 0 && isfinite(scale))) {
+            adzi_error("adz_optimizer_restore", ADZ_ERR_STATE,
+                "state.0.scale[%lld] is %s, but must be finite and 0 or more", (long long)k,
+                adzi_text_number(scale));
+            return false;
+        }
     }
-    *r = adz_reshape(t, ADZ_SHAPE(t->numel));
-    adz_tensor *values = *r != NULL ? adz_to(adz_detach(*r), ADZ_F64) : NULL;
-    *loss = 0.5 * dot(values, values);
-    *loss = isfinite(*loss) ? *loss : INFINITY;
-    return adzi_pending() == ADZ_OK;
+    return m->scale != NULL;
 }
 
-/* Makes the model of the residuals r, which have their graph. False with the error recorded. */
-static bool make_model(const adzi_search_run *run, adz_tensor *r, double loss, model *m)
-{
-    adz_tensor *factor = NULL, *j = adzi_residual_jacobian(run, r);
-    const double size = j != NULL ? largest(j) : NAN;
-    if (adzi_pending() == ADZ_OK && !isfinite(size)) {
-        adzi_error(run->op, ADZ_ERR_NUMERIC,
-            "the loss is %s, but a derivative of a residual is not finite", adzi_text_number(loss));
-    }
-    adz_tensor *values = adz_to(adz_detach(r), ADZ_F64);
-    adz_tensor *column = adz_reshape(values, ADZ_SHAPE(r->numel, 1));
-    adz_tensor *q = adzi_pending() == ADZ_OK ? adz_qr(j, &factor) : NULL;
-    adz_tensor *right = adz_neg(adz_matmul(adz_transpose(q, 0, 1), column));
-    adz_tensor *scale = adz_sum(adz_mul(j, j), ADZ_DIMS(0), ADZ_DROPDIM);
-    adz_tensor *g = adz_matmul(adz_transpose(j, 0, 1), column);
-    if (adzi_pending() != ADZ_OK) {
-        return false;
-    }
-    *m = (model){ adzi_retain(factor), adzi_retain(right), adzi_retain(scale), adzi_retain(g),
-        loss };
-    return true;
-}
-
-/* The rows sqrt(damping D). D has a least value, because a parameter on which the residuals hardly
- * depend, such as a weight of a saturated unit, would move without bounds. */
-static adz_tensor *damped_rows(const model *m, double damping)
-{
-    const double top = largest(m->scale), least = top > 0 ? 1e-6 * top : 1;
-    const int64_t n = m->scale->numel;
-    adz_tensor *roots = adz_sqrt(adz_mul_number(adz_clamp(m->scale, least, INFINITY), damping));
-    return adz_mul(adz_eye(n, n, ADZ_F64), adz_reshape(roots, ADZ_SHAPE(1, n)));
-}
-
-/* The move h[P, 1], and the decrease of the loss that the model promises for lr h. */
-static adz_tensor *move_of(const model *m, double damping, double lr, double *promised)
-{
-    const int64_t n = m->scale->numel;
-    adz_tensor *rows[] = { m->r, damped_rows(m, damping) };
-    adz_tensor *right[] = { m->right, adz_zeros(ADZ_SHAPE(n, 1), ADZ_F64) };
-    adz_tensor *h = rows[1] != NULL && right[1] != NULL
-                        ? adz_lstsq(adz_cat(rows, 2, 0), adz_cat(right, 2, 0))
-                        : NULL;
-    adz_tensor *unused = adz_reshape(adz_eq_number(m->scale, 0), ADZ_SHAPE(n, 1));
-    h = adz_masked_fill(h, unused, 0); /* rounding must not move what no residual depends on */
-    adz_tensor *rh = adz_matmul(m->r, h);
-    *promised = -lr * dot(m->g, h) - 0.5 * lr * lr * dot(rh, rh);
-    return adzi_pending() == ADZ_OK ? h : NULL;
-}
+/* ---- the step -------------------------------------------------------------------------------- */
 
 /* What becomes of a move. */
-typedef enum { FAILED, REFUSED, MADE, CONVERGED } outcome;
+typedef enum { FAILED, REFUSED, MADE, CONVERGED, STALLED } outcome;
+
+/* The rounding error of the parameters, below which no tolerance makes sense. */
+static double rounding(const adzi_search_run *run)
+{
+    return run->dtype == ADZ_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
+}
 
 /* Changes the damping after a move. */
-static void learn(lm_memory *memory, bool made, double gain)
+static void learn(adzi_lm_memory *memory, bool made, double gain)
 {
     if (made) {
         const double x = 2 * gain - 1;
@@ -142,98 +85,136 @@ static void learn(lm_memory *memory, bool made, double gain)
         memory->damping *= memory->growth;
         memory->growth = fmin(2 * memory->growth, 1e20);
     }
-    memory->damping = fmin(fmax(memory->damping, 1e-20), 1e20);
+    memory->damping = fmin(fmax(memory->damping, least_damping), most_damping);
 }
 
-/* Tries one move from the model's point. After MADE the model is that of the new point. After
- * CONVERGED nothing more is to be gained; a move may have been made. */
-static outcome try_move(adzi_search_run *run, model *m)
+/* The part of the sum of squares that a move has gained; -INFINITY if it left the finite numbers.
+ */
+static double gained(adzi_squares before, adzi_squares after)
 {
-    lm_memory *memory = run->memory;
-    const double *s = run->settings;
-    double promised = 0, loss = INFINITY;
+    if (after.square == 0) {
+        return 1;
+    }
+    const double unit = after.unit / before.unit;
+    const double ratio = after.square * unit * unit / before.square;
+    return isfinite(ratio) ? 1 - ratio : -INFINITY;
+}
+
+/* Why the search ends after a move that was refused: the shortest moves that change the parameters
+ * do not lower the loss. The point is a minimum if the gradient promises no decrease that exceeds
+ * the rounding error of the loss. */
+static outcome no_shorter(const adzi_search_run *run, const adzi_lm_model *m)
+{
+    const double cosine = adzi_lm_cosine(m);
+    return cosine * cosine <= rounding(run) ? CONVERGED : STALLED;
+}
+
+/* Goes on after the closure was called at the end of a move: keeps the move, or takes it back. */
+static outcome judge(adzi_search_run *run, const adzi_lm_move *move, adz_tensor *x, adz_tensor *r,
+    adzi_squares squares)
+{
+    adzi_lm_memory *memory = run->memory;
+    const double eps = rounding(run), *s = run->settings;
+    const double change = fmax(s[TOLERANCE_CHANGE], eps), least = fmax(change * change, eps);
+    const double gain_of_loss = gained(memory->model.squares, squares);
+    const double gain = gain_of_loss / move->promised;
+    const bool made = move->promised > 0 && gain > 0 && isfinite(gain_of_loss);
+    /* A move that is short because it was damped says nothing. */
+    const bool calm = memory->damping <= 1;
+    const bool little = fabs(gain_of_loss) <= least && move->promised <= least && gain <= 2;
+    const bool small = little || move->length <= change * move->size;
+    const bool ends = calm && move->promised > 0 && small;
+    learn(memory, made, gain);
+    if (!made) {
+        adzi_search_move(run->op, run->optimizer, x);
+        const bool shortest = move->length <= eps * move->size || memory->damping >= most_damping;
+        return ends ? CONVERGED : shortest ? no_shorter(run, &memory->model) : REFUSED;
+    }
+    run->after = adzi_squares_loss(squares);
+    if (!adzi_lm_model_make(run, r, squares, true)) {
+        return FAILED;
+    }
+    return ends ? CONVERGED : MADE;
+}
+
+/* Tries one move from the model's point. After MADE the model is that of the new point. */
+static outcome try_move(adzi_search_run *run)
+{
+    adzi_lm_memory *memory = run->memory;
     adz_tensor *x = adzi_search_values(run->op, run->optimizer), *r = NULL;
-    adz_tensor *h = x != NULL ? move_of(m, memory->damping, s[LR], &promised) : NULL;
-    adz_tensor *change = adz_mul_number(h, s[LR]);
-    const double size = largest(x), moved = largest(change);
-    if (adzi_pending() != ADZ_OK) {
+    adzi_lm_move move = { .next = NULL };
+    adzi_squares squares = { 1, 0 };
+    if (x != NULL) {
+        move = adzi_lm_move_from(run, &memory->model, x, memory->damping, run->settings[LR]);
+    }
+    if (move.next == NULL) {
         return FAILED;
     }
-    if (moved <= s[TOLERANCE_CHANGE] * (size + s[TOLERANCE_CHANGE])) {
-        return CONVERGED;
-    }
-    change = adz_to(adz_reshape(change, ADZ_SHAPE(run->numel)), run->dtype);
-    adz_tensor *next = adz_add(x, change);
-    if (next == NULL) {
-        return FAILED;
-    }
-    adzi_search_move(run->op, run->optimizer, next);
-    if (!evaluate(run, &r, &loss)) {
+    adzi_search_move(run->op, run->optimizer, move.next);
+    if (!adzi_lm_evaluate(run, &r, &squares)) {
         return FAILED;
     }
     ++memory->func_evals;
     ++memory->n_iter;
-    const double gain = (m->loss - loss) / promised;
-    const bool made = gain > 0 && isfinite(loss);
-    learn(memory, made, gain);
-    if (!made) {
-        adzi_search_move(run->op, run->optimizer, x);
-        return REFUSED;
-    }
-    const bool little = m->loss - loss <= s[TOLERANCE_CHANGE] * m->loss;
-    model_drop(m);
-    return little ? CONVERGED : make_model(run, r, loss, m) ? MADE : FAILED;
+    return judge(run, &move, x, r, squares);
 }
 
 /* Evaluates the closure where the step begins. */
-static bool start(adzi_search_run *run, model *m)
+static bool start(adzi_search_run *run)
 {
-    lm_memory *memory = run->memory;
+    adzi_lm_memory *memory = run->memory;
     adz_tensor *r = NULL;
-    double loss = 0;
-    if (!evaluate(run, &r, &loss)) {
+    adzi_squares squares = { 1, 0 };
+    if (!adzi_lm_check_bounds(run) || !adzi_lm_evaluate(run, &r, &squares)) {
         return false;
     }
-    if (!isfinite(loss)) {
-        adzi_error(run->op, ADZ_ERR_NUMERIC,
-            "a residual is not finite, or their squares overflow, where the step begins");
+    if (!isfinite(squares.square)) {
+        adzi_error(run->op, ADZ_ERR_NUMERIC, "a residual is not finite where the step begins");
         return false;
     }
     if (memory->func_evals++ == 0) {
         memory->damping = run->settings[DAMPING];
         memory->growth = 2;
     }
-    run->loss = loss;
-    return make_model(run, r, loss, m);
+    run->loss = run->after = adzi_squares_loss(squares);
+    return adzi_lm_model_make(run, r, squares, true);
+}
+
+/* The start, or one move, in a scope of its own. */
+static outcome advance(adzi_search_run *run, bool first)
+{
+    adzi_lm_memory *memory = run->memory;
+    adz_scope *scope = adz_scope_open();
+    outcome now = FAILED;
+    if (scope != NULL) {
+        now = !first ? try_move(run) : start(run) ? MADE : FAILED;
+        adz_scope_close(scope);
+    }
+    if (now == MADE && adzi_lm_cosine(&memory->model) <= run->settings[TOLERANCE_GRAD]) {
+        now = CONVERGED;
+    }
+    return now;
 }
 
 static bool step(adzi_search_run *run)
 {
-    model *m = &((lm_memory *)run->memory)->model;
+    adzi_lm_memory *memory = run->memory;
     outcome now = MADE;
     for (int64_t i = 0; i <= (int64_t)run->settings[MAX_ITER]; ++i) {
-        adz_scope *scope = adz_scope_open();
-        if (scope == NULL) {
-            now = FAILED;
-        } else if (i == 0) {
-            now = start(run, m) ? MADE : FAILED;
-        } else {
-            now = try_move(run, m);
-        }
-        if (now == MADE && largest(m->g) <= run->settings[TOLERANCE_GRAD]) {
-            now = CONVERGED;
-        }
-        if (scope != NULL) {
-            adz_scope_close(scope);
-        }
-        if (now == FAILED || now == CONVERGED) {
+        now = advance(run, i == 0);
+        if (now != MADE && now != REFUSED) {
             break;
         }
     }
-    if (now != FAILED) { /* else the memory may be gone */
-        model_drop(m);
+    if (now == FAILED) {
+        return false; /* the memory may be gone */
     }
-    return now != FAILED;
+    run->gradient = adzi_lm_gradient(&memory->model);
+    run->reason = now == CONVERGED ? ADZ_SEARCH_CONVERGED
+                  : now == STALLED ? ADZ_SEARCH_STALLED
+                                   : ADZ_SEARCH_LIMIT;
+    adzi_lm_model_drop(&memory->model);
+    return true;
 }
 
 /* ---- the optimizer --------------------------------------------------------------------------- */
@@ -251,7 +232,7 @@ static const adz_optimizer_type lm_type = {
     .size = sizeof(adz_optimizer_type),
     .name = "LevenbergMarquardt",
     .settings = { { "lr", 1, ADZ_RANGE_NOT_NEGATIVE }, { "max_iter", 20, ADZ_RANGE_CHECKED },
-        { "damping", 1e-3, ADZ_RANGE_CHECKED }, { "tolerance_grad", 1e-7, ADZ_RANGE_NOT_NEGATIVE },
+        { "damping", 1e-3, ADZ_RANGE_CHECKED }, { "tolerance_grad", 1e-10, ADZ_RANGE_NOT_NEGATIVE },
         { "tolerance_change", 1e-9, ADZ_RANGE_NOT_NEGATIVE } },
     .update = adzi_search_no_update,
     .check = check,
@@ -260,13 +241,22 @@ static const adz_optimizer_type lm_type = {
 };
 
 static const adzi_search lm_search = {
-    .size = sizeof(lm_memory),
+    .size = sizeof(adzi_lm_memory),
     .step = step,
-    .numbers = { { "func_evals", offsetof(lm_memory, func_evals) },
-        { "n_iter", offsetof(lm_memory, n_iter) }, { "damping", offsetof(lm_memory, damping) },
-        { "growth", offsetof(lm_memory, growth) } },
+    .numbers = { { "func_evals", offsetof(adzi_lm_memory, func_evals) },
+        { "n_iter", offsetof(adzi_lm_memory, n_iter) },
+        { "damping", offsetof(adzi_lm_memory, damping) },
+        { "growth", offsetof(adzi_lm_memory, growth) } },
+    .copy = memory_copy,
     .drop = memory_drop,
+    .collect = memory_collect,
+    .read = memory_read,
 };
+
+bool adzi_lm_is(const adz_optimizer *optimizer)
+{
+    return optimizer->search == &lm_search;
+}
 
 ADZ_OPTIONS_INIT(adz_levenberg_marquardt_options_init, adz_levenberg_marquardt_options,
     ADZ_LEVENBERG_MARQUARDT_OPTIONS)

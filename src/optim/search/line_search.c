@@ -25,11 +25,15 @@ static double interpolate(
     const adzi_line_point *left = a->t <= b->t ? a : b, *right = a->t <= b->t ? b : a;
     const double width = right->t - left->t;
     const double d1 = a->slope + b->slope - 3 * (a->loss - b->loss) / (a->t - b->t);
-    const double square = d1 * d1 - a->slope * b->slope;
+    /* The squares of slopes overflow and underflow, unless the largest one is near 1. */
+    int exponent = 0;
+    frexp(fmax(fabs(d1), fmax(fabs(a->slope), fabs(b->slope))), &exponent);
+    const double d = ldexp(d1, -exponent);
+    const double square = d * d - ldexp(a->slope, -exponent) * ldexp(b->slope, -exponent);
     if (!(square >= 0) || isinf(square)) {
         return (low + high) / 2;
     }
-    const double d2 = sqrt(square);
+    const double d2 = ldexp(sqrt(square), exponent);
     const double part = (right->slope + d2 - d1) / (right->slope - left->slope + 2 * d2);
     const double t = right->t - width * part;
     return isnan(t) ? (low + high) / 2 : fmin(fmax(t, low), high);
@@ -111,7 +115,6 @@ static bool narrow(const adzi_line *line, bracket *b, const adzi_line_point *p, 
 
 bool adzi_line_search(adzi_line *line, double t, adzi_line_point *best)
 {
-    const double size = adzi_lbfgs_largest(line->d);
     bracket b = { .n = 0 };
     bool slow = false;
     if (!find_bracket(line, t, &b)) {
@@ -120,7 +123,7 @@ bool adzi_line_search(adzi_line *line, double t, adzi_line_point *best)
     int low = b.n == 1 || b.points[0].loss <= b.points[1].loss ? 0 : 1;
     bool good = b.n == 1;
     while (!good && b.iterations < line->most &&
-           fabs(b.points[1].t - b.points[0].t) * size >= line->tolerance) {
+           fabs(b.points[1].t - b.points[0].t) * line->reach >= line->tolerance) {
         adzi_line_point p;
         if (!adzi_line_evaluate(line, next_in(&b, &slow), &p, &b.points[0], &b.points[1])) {
             return false;

@@ -12,8 +12,9 @@
 
 /* ---- the parameters as one vector ------------------------------------------------------------ */
 
-static int64_t count_elements(const adzi_group *group)
+int64_t adzi_search_numel(const adz_optimizer *optimizer)
 {
+    const adzi_group *group = optimizer->groups[0];
     int64_t count = 0;
     for (size_t i = 0; i < group->count; ++i) {
         count += group->parameters[i]->numel;
@@ -29,7 +30,7 @@ static size_t bytes_of(const adz_tensor *t)
 adz_tensor *adzi_search_values(const char *op, const adz_optimizer *optimizer)
 {
     const adzi_group *group = optimizer->groups[0];
-    const int64_t count = count_elements(group);
+    const int64_t count = adzi_search_numel(optimizer);
     adz_tensor *all =
         adzi_tensor_borrowed(adzi_self(), op, (adz_dtype)group->parameters[0]->dtype, 1, &count);
     size_t at = 0;
@@ -183,6 +184,15 @@ void adzi_search_undo(adz_optimizer *optimizer)
     ++optimizer->preparations;
 }
 
+void adzi_search_end(adz_optimizer *optimizer)
+{
+    adzi_search_drop(optimizer, optimizer->memory);
+    adzi_search_drop(optimizer, optimizer->working);
+    adzi_drop(optimizer->before);
+    adzi_drop(optimizer->constants[0]);
+    adzi_drop(optimizer->constants[1]);
+}
+
 /* Checks that the parameters make one vector. The dtype may have changed since the last step. */
 static bool check_parameters(const char *op, const adz_optimizer *optimizer)
 {
@@ -204,7 +214,7 @@ static bool check_parameters(const char *op, const adz_optimizer *optimizer)
             return false;
         }
     }
-    if (count_elements(group) == 0) {
+    if (adzi_search_numel(optimizer) == 0) {
         adzi_error(op, ADZ_ERR_ARGUMENT, "the parameters have no elements");
         return false;
     }
@@ -232,13 +242,23 @@ static bool begin(adzi_search_run *run)
     memcpy(run->settings, o->groups[0]->settings, sizeof run->settings);
     run->memory = o->working;
     run->dtype = (adz_dtype)o->groups[0]->parameters[0]->dtype;
-    run->numel = count_elements(o->groups[0]);
+    run->numel = adzi_search_numel(o);
     run->preparations = ++o->preparations;
     return o->before != NULL;
 }
 
-static void commit(adz_optimizer *o)
+/* Keeps the memory of the step, and reports what the step was. */
+static void commit(adzi_search_run *run)
 {
+    adz_optimizer *o = run->optimizer;
+    o->report = (adz_search_report){ .reason = run->reason,
+        .iterations = (int64_t)adzi_search_counted(o, o->working, ADZI_SEARCH_ITERATIONS) -
+                      (int64_t)adzi_search_counted(o, o->memory, ADZI_SEARCH_ITERATIONS),
+        .evaluations = (int64_t)adzi_search_counted(o, o->working, ADZI_SEARCH_EVALUATIONS) -
+                       (int64_t)adzi_search_counted(o, o->memory, ADZI_SEARCH_EVALUATIONS),
+        .loss = run->after,
+        .gradient = run->gradient };
+    o->reported = true;
     adzi_search_drop(o, o->memory);
     o->memory = o->working;
     o->working = NULL;
@@ -254,7 +274,7 @@ static adz_status run_search(adzi_search_run *run)
     bool good = scope != NULL && begin(run);
     good = good && o->search->step(run) && adzi_pending() == ADZ_OK && still_runs(run);
     if (good) {
-        commit(o);
+        commit(run);
     } else if (o->working != NULL) {
         adzi_search_undo(o);
     }
@@ -262,6 +282,38 @@ static adz_status run_search(adzi_search_run *run)
         adz_scope_close(scope);
     }
     return good ? ADZ_OK : adz_error_code();
+}
+
+/* Checks that a closure may be called now. False with the error recorded. */
+static bool may_call(const char *op)
+{
+    adzi_settle(adzi_self()); /* a backward that was left by a jump may spoil gradients */
+    if (adzi_pending() != ADZ_OK) {
+        return false;
+    }
+    if (adzi_self()->tracer != NULL) {
+        adzi_error(op, ADZ_ERR_UNSUPPORTED,
+            "a step with a closure cannot be exported, because the closure's loss decides what "
+            "is done; export a step by adz_optimizer_step");
+        return false;
+    }
+    return true;
+}
+
+bool adzi_search_open(adzi_search_run *run)
+{
+    adz_optimizer *o = run->optimizer;
+    if (!may_call(run->op)) {
+        return false;
+    }
+    adzi_optimizer_settle(o);
+    if (!check_parameters(run->op, o)) {
+        return false;
+    }
+    run->dtype = (adz_dtype)o->groups[0]->parameters[0]->dtype;
+    run->numel = adzi_search_numel(o);
+    run->preparations = o->preparations;
+    return true;
 }
 
 adz_status adz_optimizer_step_closure(
@@ -272,14 +324,8 @@ adz_status adz_optimizer_step_closure(
     if (optimizer == NULL || closure == NULL) {
         return adzi_error_null(op, optimizer == NULL ? "optimizer" : "closure");
     }
-    adzi_settle(adzi_self()); /* a backward that was left by a jump may spoil gradients */
-    if (adzi_pending() != ADZ_OK) {
-        return adzi_pending();
-    }
-    if (adzi_self()->tracer != NULL) {
-        return adzi_error(op, ADZ_ERR_UNSUPPORTED,
-            "a step with a closure cannot be exported, because the closure's loss decides what "
-            "is done; export a step by adz_optimizer_step");
+    if (!may_call(op)) {
+        return adz_error_code();
     }
     adzi_search_run run = { .op = op, .optimizer = optimizer, .closure = closure, .user = user };
     adz_status status;
@@ -331,107 +377,4 @@ adz_optimizer *adzi_search_new(const char *op, const adz_optimizer_type *type,
         adz_optimizer_free(&o);
     }
     return o;
-}
-
-/* ---- checkpoints ----------------------------------------------------------------------------- */
-
-static const char prefix[] = "state.0.";
-
-adz_status adzi_search_add(adz_state *state, const char *name, adz_tensor *t)
-{
-    char full[96];
-    snprintf(full, sizeof full, "%s%s", prefix, name);
-    return t != NULL ? adz_state_add(state, full, t) : adz_error_code();
-}
-
-static double *number_at(const adzi_search *search, void *memory, int k)
-{
-    return (double *)(void *)((char *)memory + search->numbers[k].offset);
-}
-
-static int count_numbers(const adzi_search *search)
-{
-    int n = 0;
-    while (n < ADZI_SEARCH_NUMBERS && search->numbers[n].name != NULL) {
-        ++n;
-    }
-    return n;
-}
-
-adz_status adzi_search_collect(const adz_optimizer *optimizer, adz_state *state)
-{
-    const adzi_search *search = optimizer->search;
-    adz_status status = ADZ_OK;
-    if (*number_at(search, optimizer->memory, 0) == 0) {
-        return ADZ_OK;
-    }
-    adz_scope *scope = adz_scope_open();
-    for (int k = 0; k < count_numbers(search) && status == ADZ_OK; ++k) {
-        adz_tensor *t = adz_scalar(*number_at(search, optimizer->memory, k), ADZ_F64);
-        status = adzi_search_add(state, search->numbers[k].name, t);
-    }
-    if (status == ADZ_OK && search->collect != NULL) {
-        status = search->collect(optimizer->memory, state);
-    }
-    if (scope != NULL) {
-        adz_scope_close(scope);
-    }
-    return scope != NULL ? status : adz_error_code();
-}
-
-/* Reads one entry of a state. `found` gets bit k for number k. */
-static bool read_entry(
-    const adz_optimizer *optimizer, void *memory, const char *full, adz_tensor *t, unsigned *found)
-{
-    const adzi_search *search = optimizer->search;
-    const bool ours = strncmp(full, prefix, strlen(prefix)) == 0;
-    const char *name = full + (ours ? strlen(prefix) : 0);
-    for (int k = 0; k < count_numbers(search) && ours; ++k) {
-        if (strcmp(name, search->numbers[k].name) == 0) {
-            const double value = t->numel == 1 ? adz_item(t) : NAN;
-            *number_at(search, memory, k) = value;
-            *found |= 1u << k;
-            if (!isfinite(value)) {
-                adzi_error("adz_optimizer_restore", ADZ_ERR_STATE, "%s is no number", full);
-            }
-            return isfinite(value);
-        }
-    }
-    if (ours && search->read != NULL) {
-        return search->read(optimizer, memory, name, t);
-    }
-    adzi_error("adz_optimizer_restore", ADZ_ERR_STATE,
-        "%s has no %s; the state is that of another optimizer", optimizer->type->name, full);
-    return false;
-}
-
-void *adzi_search_read(const adz_optimizer *optimizer, const adz_state *state)
-{
-    const adzi_search *search = optimizer->search;
-    void *memory = adzi_alloc_zero(search->size);
-    bool good = memory != NULL, any = false;
-    unsigned found = 0;
-    if (!good) {
-        return adzi_fail_memory("adz_optimizer_restore", search->size);
-    }
-    for (size_t i = 0; i < adz_state_count(state) && good; ++i) {
-        const char *name = adz_state_name(state, i);
-        if (strncmp(name, "state.", strlen("state.")) == 0) {
-            any = true;
-            good = read_entry(optimizer, memory, name, adz_state_tensor(state, i), &found);
-        }
-    }
-    for (int k = 0; k < count_numbers(search) && good && any; ++k) {
-        good = (found & (1u << k)) != 0;
-        if (!good) {
-            adzi_error("adz_optimizer_restore", ADZ_ERR_STATE, "there is no %s%s", prefix,
-                search->numbers[k].name);
-        }
-    }
-    good = good && (!any || search->complete == NULL || search->complete(memory));
-    if (!good) {
-        adzi_search_drop(optimizer, memory);
-        return NULL;
-    }
-    return memory;
 }

@@ -1,4 +1,5 @@
-/* L-BFGS step by step, compared with torch.optim.LBFGS of PyTorch 2.15. */
+/* L-BFGS step by step, compared with torch.optim.LBFGS of PyTorch 2.15. The tests of convergence
+ * are other ones and do not end any of these steps. */
 #include "tests.h"
 
 /* What PyTorch has after a step. */
@@ -80,21 +81,6 @@ static const table tables[] = {
                     0.98205289917332994 } },
         },
         { 39, 57 } },
-    { "wide tolerances", 1,
-        OPTIONS(.max_iter = 20, .tolerance_grad = 2, .tolerance_change = 0.05, .history_size = 100,
-            .strong_wolfe = true),
-        {
-            { 1, 9, 325.29999999999995,
-                { -0.10102387231872073, -0.0034535394984476424, 0.014981924748173264,
-                    0.01384843350910249, 0.0014292508124535922 } },
-            { 3, 13, 4.1725767277292736,
-                { -0.088269810140671492, 0.017773368949383223, 0.0071706961081753184,
-                    0.0062116172656211917, -0.0028062137109980357 } },
-            { 8, 18, 4.1416922879306517,
-                { -0.088269810140671492, 0.017773368949383223, 0.0071706961081753184,
-                    0.0062116172656211917, -0.0028062137109980357 } },
-        },
-        { 10, 18 } },
     { "ascent", 1,
         OPTIONS(.max_iter = 5, .tolerance_grad = 1e-7, .tolerance_change = 1e-9,
             .history_size = 100, .strong_wolfe = true, .maximize = true),

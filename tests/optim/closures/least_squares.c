@@ -6,6 +6,7 @@
 
 typedef struct {
     double x[2], damping, growth;
+    double scale[2]; /* the largest squared lengths of the columns of J */
 } plain;
 
 static double plain_residuals(const double *x, double *r)
@@ -24,7 +25,10 @@ static void plain_move(plain *p, double lr)
     const double a = j[0][0] * j[0][0] + j[1][0] * j[1][0], b = j[0][0] * j[0][1];
     const double c = j[0][1] * j[0][1];
     const double g[2] = { j[0][0] * r[0] + j[1][0] * r[1], j[0][1] * r[0] };
-    const double da = a * (1 + p->damping), dc = c * (1 + p->damping), det = da * dc - b * b;
+    p->scale[0] = fmax(p->scale[0], a);
+    p->scale[1] = fmax(p->scale[1], c);
+    const double da = a + p->damping * p->scale[0], dc = c + p->damping * p->scale[1];
+    const double det = da * dc - b * b;
     const double h[2] = { -(dc * g[0] - b * g[1]) / det, -(da * g[1] - b * g[0]) / det };
     const double curve = a * h[0] * h[0] + 2 * b * h[0] * h[1] + c * h[1] * h[1];
     const double promised = -lr * (g[0] * h[0] + g[1] * h[1]) - lr * lr * curve / 2;
@@ -45,7 +49,7 @@ static void moves_follow_the_formula(void **state)
     (void)state;
     for (int half = 0; half < 2; ++half) {
         const double lr = half ? 0.5 : 1;
-        plain want = { { -1.2, 1 }, 1e-3, 2 };
+        plain want = { { -1.2, 1 }, 1e-3, 2, { 0, 0 } };
         problem p = { .x = leaf(want.x, 2, ADZ_F64), .sign = 1 };
         adz_levenberg_marquardt_options options = ADZ_LEVENBERG_MARQUARDT_OPTIONS;
         options.max_iter = 1;
