@@ -25,6 +25,7 @@ NEVER_SUCCEEDS = {
     'adz_safetensors_unread': 'no file here has a tensor that was left out',
     'adz_data_parallel_shard': 'each call has an optimizer of other parameters',
     'adz_error_set': 'it records a failure',
+    'adz_levenberg_marquardt_covariance': 'the closure here returns no residuals with a graph',
     'adz_error_null': 'it records a failure',
     'adz_flat_parameters_check': 'each call has new tensors, which the layout does not have',
     'adz_remove_hook': 'each call has a new tensor, which has no hook',
@@ -128,6 +129,8 @@ HINTS = {
     'adz_odeint': {'times': 'times', 'options': '.steps = 2'},
     'adz_odeint_with': {'y0': 'scalar', 'times': 'times', 'options': '.steps = 2'},
     'adz_odeint_event': {'y0': 'scalar', 'times': 'times'},
+    'adz_optimizer_report': {'optimizer': 'after a step'},
+    'adz_levenberg_marquardt_set_bounds': {'optimizer': 'LM', 'lower': 'NULL of 0', 'upper': 'NULL of 0'},
     'adz_operator_call': {'attributes': 'NULL'},
     'adz_operator_check': {'attributes': 'NULL'},
 }

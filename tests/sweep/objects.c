@@ -118,7 +118,15 @@ adz_tensor *tensor_make(size_t choice)
 
 /* ---- optimizers and schedulers --------------------------------------------------------------- */
 
-static const char *const optimizer_names[] = { "SGD", "Adam", "LabML RAdam", "L-BFGS" };
+/* Leaves the gradients as they are. */
+static adz_tensor *constant_loss(void *user)
+{
+    (void)user;
+    return adz_ones(ADZ_SHAPE(1), ADZ_F32);
+}
+
+static const char *const optimizer_names[] = { "SGD", "Adam", "LabML RAdam", "L-BFGS", "LM",
+    "after a step" };
 static const char *const scheduler_names[] = { "StepLR", "ReduceLROnPlateau", "OneCycleLR",
     "CosineAnnealingWarmRestarts" };
 
@@ -129,10 +137,15 @@ adz_optimizer *optimizer_make(size_t choice)
     for (int i = 0; i < 2; ++i) {
         adz_tensor_set_grad(leaves[i], tensor_make(12));
     }
-    return choice == 0   ? adz_sgd_new(list, 0.1, NULL)
-           : choice == 1 ? adz_adam_new(list, 0.1, NULL)
-           : choice == 3 ? adz_lbfgs_new(list, 0.1, NULL)
-                         : adz_labml_radam_new(list, 0.1, NULL);
+    adz_optimizer *o = choice == 0                  ? adz_sgd_new(list, 0.1, NULL)
+                       : choice == 1                ? adz_adam_new(list, 0.1, NULL)
+                       : choice == 2                ? adz_labml_radam_new(list, 0.1, NULL)
+                       : choice == 3 || choice == 5 ? adz_lbfgs_new(list, 0.1, NULL)
+                                                    : adz_levenberg_marquardt_new(list, 1, NULL);
+    if (choice == 5) {
+        adz_optimizer_step_closure(o, constant_loss, NULL, NULL);
+    }
+    return o;
 }
 
 static adz_scheduler *scheduler_make(size_t choice)
@@ -467,13 +480,6 @@ static void use_tensor(adz_tensor *t)
     if (t != ADZ_NONE && adz_tensor_requires_grad(t) && !adz_tensor_is_leaf(t)) {
         adz_backward(adz_sum(t, ADZ_ALL_DIMS, ADZ_DROPDIM));
     }
-}
-
-/* Leaves the gradients as they are. */
-static adz_tensor *constant_loss(void *user)
-{
-    (void)user;
-    return adz_ones(ADZ_SHAPE(1), ADZ_F32);
 }
 
 void object_use(kind k, void *object)
