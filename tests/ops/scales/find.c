@@ -72,6 +72,17 @@ bool scale_range(adz_tensor *t, int *largest, int *smallest)
     return any;
 }
 
+bool scale_has_word(const char *words, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *at = words; at != NULL && (at = strstr(at, word)) != NULL; ++at) {
+        if ((at == words || at[-1] == ' ') && (at[n] == ' ' || at[n] == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const char *scale_word(const scale_law *law, int n, char *text)
 {
     for (int i = 0; i < n; ++i) {

@@ -25,21 +25,9 @@ const scale_declared *scale_declaration(const char *name)
     return NULL;
 }
 
-/* True if a word occurs in a list of words with single spaces between them. */
-static bool has_word(const char *words, const char *word)
-{
-    const size_t n = strlen(word);
-    for (const char *at = words; (at = strstr(at, word)) != NULL; ++at) {
-        if ((at == words || at[-1] == ' ') && (at[n] == ' ' || at[n] == 0)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void add_word(char *words, const char *word)
 {
-    if (!has_word(words, word)) {
+    if (!scale_has_word(words, word)) {
         assert_true(strlen(words) + strlen(word) + 2 < WORDS);
         strcat(strcat(words, *words != 0 ? " " : ""), word);
     }
@@ -51,7 +39,7 @@ static bool within(const char *a, const char *b)
     char copy[WORDS], *rest = copy;
     snprintf(copy, sizeof copy, "%s", a);
     for (char *word; (word = strsep(&rest, " ")) != NULL;) {
-        if (*word != 0 && !has_word(b, word)) {
+        if (*word != 0 && !scale_has_word(b, word)) {
             return false;
         }
     }
@@ -61,6 +49,7 @@ static bool within(const char *a, const char *b)
 /* Checks the laws of a sample in f32 and f64, and adds them to `words`. */
 static int sweep_sample(const op_case *c, size_t s, options o, bool show, char *words)
 {
+    const scale_declared *declared = scale_declaration(c->name);
     scale_law laws[SCALES_LAWS + 1];
     int n = scale_find(c, s, laws), inputs = 0, wrong = 0;
     while (inputs < CASE_INPUTS && c->samples[s].in[inputs].given) {
@@ -69,6 +58,9 @@ static int sweep_sample(const op_case *c, size_t s, options o, bool show, char *
     for (int i = 0; i < n; ++i) {
         char word[CASE_INPUTS + 1];
         add_word(words, scale_word(&laws[i], inputs, word));
+        if (declared != NULL && scale_has_word(declared->left_out, word)) {
+            laws[i--] = laws[--n];
+        }
     }
     laws[n++] = (scale_law){ .e = { 0 } }; /* the upstream gradients alone */
     for (int dtype = ADZ_F32; dtype <= ADZ_F64; ++dtype) {

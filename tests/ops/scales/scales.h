@@ -28,9 +28,13 @@ typedef struct scale_declared {
     const char *name;
     const char *laws; /* words such as "+0 0+": the signs of d of each input, "" for none. */
     unsigned zero;    /* bit i: p[i] is set to 0, such as the eps of a normalisation */
-    bool sums; /* partial sums are larger than the result: they get room for all elements. Large
-        samples always have room */
-    const char *fails; /* not NULL: the operator fails the sweep for this reason */
+    bool sums;    /* partial sums are larger than the result: they get room for all elements. Large
+           samples always have room */
+    bool squares; /* squares of the inputs must fit: in the dtype for gradients with a graph,
+                   and in f64 for all else */
+    const char *left_out; /* words of laws that are found but not checked, because ... */
+    const char *because;  /* the reason of `sums`, `squares` or `left_out` where it is no sum */
+    const char *fails;    /* not NULL: the operator fails the sweep for this reason */
 } scale_declared;
 
 extern const scale_declared scale_declarations[];
@@ -55,6 +59,9 @@ bool scale_takes(const case_input *spec);
 /** Finds the laws of sample s, of which there are at most SCALES_LAWS. A law holds in vain, and is
  * left out, where all results are empty or 0. */
 int scale_find(const op_case *c, size_t s, scale_law *laws);
+
+/** True if a word occurs in a list of words with single spaces between them, or NULL. */
+bool scale_has_word(const char *words, const char *word);
 
 /** The word of a law in a declaration, without zeros at its end. */
 const char *scale_word(const scale_law *law, int n, char *text);

@@ -1,7 +1,10 @@
 #include "autograd/op.h"
 
 /* The mean of the elements that are not NaN, torch.nanmean. A composition: NaN where there is none.
- */
+ *
+ *     y = mean(x with 0 for NaN) * n / count,   n = number of elements per result
+ *
+ * The sum of the elements, which PyTorch divides by the count, may overflow although y fits. */
 adz_tensor *adz_nanmean(adz_tensor *x, adz_dims dims, bool keepdim)
 {
     static const char op[] = "nanmean";
@@ -15,6 +18,11 @@ adz_tensor *adz_nanmean(adz_tensor *x, adz_dims dims, bool keepdim)
     }
     adz_tensor *none = adz_isnan(x);
     adz_tensor *count = adz_sum(adz_logical_not(none), dims, keepdim);
-    adz_tensor *sum = adz_sum(adz_masked_fill(x, none, 0), dims, keepdim);
-    return adz_div(sum, adz_to(count, (adz_dtype)x->dtype));
+    adz_tensor *mean = adz_mean(adz_masked_fill(x, none, 0), dims, keepdim);
+    if (count == NULL || mean == NULL) {
+        return NULL;
+    }
+    const adz_dtype dtype = (adz_dtype)x->dtype;
+    const double n = mean->numel > 0 ? (double)(x->numel / mean->numel) : 1;
+    return adz_mul(mean, adz_number_div(n, adz_to(count, dtype)));
 }

@@ -8,13 +8,17 @@
  * x has any shape and is f32 or f64. The node saves x and y: y is the root that the derivative
  * divides by. The forward is shared with var (variance.h). */
 
-/* dx = dy / (2 y) * d var / dx. Where y is 0 the quotient is infinite, so the gradient is masked to
- * 0. */
+/* dx = dy / (n - correction) * (d / h),   d = (x - m) / 2,   h = y / 2. The quotient of d and h is
+ * of moderate size at every scale of x, while dy / y and 1 / y may leave the range. Where y is 0,
+ * dy is masked. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    adz_tensor *y = adzi_saved_result(node, 0);
-    adz_tensor *g = adz_masked_fill(adz_div(dy[0], adz_mul_number(y, 2)), adz_eq_number(y, 0), 0);
-    dx[0] = adz_mul(adzi_variance_kept(node, g), adzi_variance_slope(node));
+    adz_tensor *half = adz_mul_number(adzi_saved_result(node, 0), 0.5);
+    adz_tensor *none = adz_eq_number(half, 0);
+    adz_tensor *g = adz_mul_number(dy[0], 1 / adzi_variance_divisor(node));
+    adz_tensor *size = adzi_variance_kept(node, adz_masked_fill(half, none, 1));
+    adz_tensor *ratio = adz_div(adzi_variance_deviation(node), size);
+    dx[0] = adz_mul(adzi_variance_kept(node, adz_masked_fill(g, none, 0)), ratio);
     return adzi_status(dx[0]);
 }
 

@@ -17,6 +17,8 @@
  * of threads or on the width of a register.
  */
 #ifndef elem
+#include <float.h>
+#include <math.h>
 #include "tensor/kernel/wide.kernel.h"
 
 #define THIS_FILE "autograd/ops/reduction/sum.kernel.c"
@@ -28,6 +30,8 @@
  * integers of 64 bits, in which overflow wraps. */
 #undef SUM
 #undef OUT
+#undef OF_DOUBLES
+#define OF_DOUBLES (ELEM_IS_FLOAT && !ELEM_IS_F32)
 #if ELEM_IS_FLOAT
 #define SUM double
 #define OUT elem
@@ -88,21 +92,6 @@ static inline SUM KERNEL(run)(const elem *x, int64_t n, int64_t stride)
     return total;
 }
 
-/* Writes result r, or partial sum r if the results are cut into blocks. A result is multiplied by
- * the scale in f64 and rounded once. A partial sum stays in the type SUM and is not scaled:
- * sum_join scales the total. */
-static inline void KERNEL(finish)(const adzi_reduce_args *a, int64_t r, SUM sum)
-{
-    if (a->partial != NULL) {
-        ((SUM *)(void *)a->partial)[r] = sum;
-        return;
-    }
-#if ELEM_IS_FLOAT
-    sum *= adzi_reduce_scale(a);
-#endif
-    ((OUT *)(void *)a->out)[r] = (OUT)sum;
-}
-
 /* Advances index and offset to the next position of the first n dimensions, the last of them
  * fastest. Returns 0 after the last position. It needs no division, where an offset computed from a
  * number would take one per dimension. */
@@ -130,6 +119,57 @@ static inline int64_t KERNEL(offset_of)(const adzi_reduce_args *a, int64_t at, i
         at /= a->kept[d];
     }
     return offset;
+}
+
+#if OF_DOUBLES
+/* Slow path of a mean of doubles whose sum is not finite: the sum of all x_i / n of result r. It is
+ * finite where the mean fits. The elements are added in the order of the reduced dimensions.
+ * PyTorch's mean is infinite there. */
+static __attribute__((noinline)) double KERNEL(sum_of_parts)(const adzi_reduce_args *a, int64_t r)
+{
+    const elem *x = (const elem *)(const void *)a->in + KERNEL(offset_of)(a, r, a->n_kept);
+    int64_t index[ADZ_MAX_RANK] = { 0 }, offset = 0;
+    double total = 0;
+    do {
+        total += x[offset] * a->scale;
+    } while (KERNEL(step)(a->n_reduced, a->reduced, a->reduced_strides, index, &offset));
+    return total;
+}
+
+/* Computes those of n means from r on again that are not finite. The search has no branch in its
+ * loop, so it vectorises. */
+static inline void KERNEL(mend_means)(const adzi_reduce_args *a, int64_t r, int64_t n)
+{
+    elem *out = (elem *)(void *)a->out + r;
+    int any = 0;
+    for (int64_t j = 0; j < n; ++j) {
+        any |= !(fabs(out[j]) <= DBL_MAX);
+    }
+    for (int64_t j = 0; j < n && any && a->scale < 1; ++j) {
+        out[j] = isfinite(out[j]) ? out[j] : KERNEL(sum_of_parts)(a, r + j);
+    }
+}
+#endif
+
+/* Writes result r, or partial sum r if the results are cut into blocks. A result is multiplied by
+ * the scale in f64 and rounded once. A partial sum stays in the type SUM and is not scaled:
+ * sum_join scales the total. */
+static inline void KERNEL(finish)(const adzi_reduce_args *a, int64_t r, SUM sum)
+{
+    if (a->partial != NULL) {
+        ((SUM *)(void *)a->partial)[r] = sum;
+        return;
+    }
+#if OF_DOUBLES
+    if (!isfinite(sum) && a->scale < 1) {
+        sum = KERNEL(sum_of_parts)(a, r);
+    } else {
+        sum *= adzi_reduce_scale(a);
+    }
+#elif ELEM_IS_FLOAT
+    sum *= adzi_reduce_scale(a);
+#endif
+    ((OUT *)(void *)a->out)[r] = (OUT)sum;
 }
 
 /* Slow path for any layout: one result after the other. The innermost reduced dimension is summed
@@ -167,6 +207,9 @@ static void KERNEL(by_row)(const adzi_reduce_args *a, int64_t begin, int64_t end
     for (int64_t r = begin; r < end; ++r, x += stride) {
         out[r] = (elem)(EIGHT(sum)(x, n, 0) * scale);
     }
+#if OF_DOUBLES
+    KERNEL(mend_means)(a, begin, end - begin);
+#endif
 }
 
 #if ELEM_IS_F32
@@ -280,6 +323,9 @@ static inline void KERNEL(finish_row)(
     for (int64_t j = 0; j < n; ++j) {
         out[j] = (OUT)(sums[j] * scale);
     }
+#if OF_DOUBLES
+    KERNEL(mend_means)(a, r, n);
+#endif
 #else
     for (int64_t j = 0; j < n; ++j) {
         out[j] = (OUT)sums[j];

@@ -44,9 +44,18 @@ adz_tensor *adzi_variance_expression(adz_tensor *x, const adzi_variance_attr *at
     return adz_mul_number(adz_sum(adz_mul(d, d), dims, at->keepdim), factor);
 }
 
-/* 2 (x - m) / (n - correction), with the mean computed again from x. It is an expression, because
- * the mean depends on x in a second derivative. */
-adz_tensor *adzi_variance_slope(adzi_node *node)
+double adzi_variance_divisor(adzi_node *node)
+{
+    const adzi_variance_attr *at = adzi_attr(node, adzi_variance_attr);
+    double divisor = (double)adzi_reduced_count(adzi_input_shape(node, 0), at->mask);
+    divisor -= at->correction;
+    return divisor > 0 ? divisor : 0;
+}
+
+/* (x - m) / 2, with the mean computed again from x. It is an expression, because the mean depends
+ * on x in a second derivative. The factor 1/2 is exact. With it no difference overflows, not even
+ * that of elements at opposite ends of the range. */
+adz_tensor *adzi_variance_deviation(adzi_node *node)
 {
     const adzi_variance_attr *at = adzi_attr(node, adzi_variance_attr);
     adz_tensor *x = adzi_saved_input(node, 0);
@@ -56,24 +65,24 @@ adz_tensor *adzi_variance_slope(adzi_node *node)
             dims[n++] = i;
         }
     }
-    double count = (double)adzi_reduced_count(adzi_input_shape(node, 0), at->mask);
-    double divisor = count - at->correction;
     /* Without reduced dimensions every element is its own mean. x - x is 0, and NaN where x is not
      * finite. */
     if (n == 0) {
-        return adz_mul_number(adz_add_scaled(x, x, -1), 2 / (divisor > 0 ? divisor : 0));
+        return adz_add_scaled(x, x, -1);
     }
     /* If all x are far from 0, the rounding of the mean may exceed the deviations. Subtracting the
      * mean of the deviations as well removes that error. */
-    adz_tensor *d = adz_add_scaled(x, adz_mean(x, adz_dims_of(n, dims), ADZ_KEEPDIM), -1);
-    d = d != NULL ? adz_add_scaled(d, adz_mean(d, adz_dims_of(n, dims), ADZ_KEEPDIM), -1) : NULL;
-    return adz_mul_number(d, 2 / (divisor > 0 ? divisor : 0));
+    adz_tensor *mean = adz_mean(x, adz_dims_of(n, dims), ADZ_KEEPDIM);
+    adz_tensor *d = adz_add_scaled(adz_mul_number(mean, -0.5), x, 0.5);
+    return d != NULL ? adz_add_scaled(d, adz_mean(d, adz_dims_of(n, dims), ADZ_KEEPDIM), -1) : NULL;
 }
 
 /* dx = dy * 2 (x - m) / (n - correction). dy is broadcast over the reduced dimensions. */
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    dx[0] = adz_mul(adzi_variance_kept(node, dy[0]), adzi_variance_slope(node));
+    adz_tensor *slope =
+        adz_mul_number(adzi_variance_deviation(node), 4 / adzi_variance_divisor(node));
+    dx[0] = adz_mul(adzi_variance_kept(node, dy[0]), slope);
     return adzi_status(dx[0]);
 }
 

@@ -11,6 +11,7 @@
 #ifndef elem
 #define THIS_FILE "autograd/ops/reduction/var.kernel.c"
 #include <math.h>
+#include <stdbool.h>
 #include "autograd/ops/reduction/reduce.h"
 #include "tensor/kernel/wide.kernel.h"
 #include "tensor/kernel/each_float.h"
@@ -62,13 +63,78 @@ static inline void KERNEL(var_run)(
     }
 }
 
+#if !ELEM_IS_F32
+/* Note [The scale of a variance]
+ *
+ * Squares of doubles far from 1 overflow or vanish, and so do differences of elements at opposite
+ * ends of the range, although the standard deviation is an ordinary number. Such a result is
+ * computed again from elements divided by a power of 2, which is exact, so that the largest of them
+ * lies between 1/2 and 1. All other results cost one comparison more. Floats are summed in doubles
+ * and need none of this. PyTorch gives infinity or 0 there. */
+static inline bool KERNEL(in_range)(double squares)
+{
+    return squares >= 1e-250 && squares <= 1e250;
+}
+
+/* 2^e times x for |e| up to 2100. One factor alone might be outside the range. */
+static inline double KERNEL(times_power)(double x, int e)
+{
+    return x * ldexp(1, e / 2) * ldexp(1, e - e / 2);
+}
+
+/* One pass over the elements of result r: the largest magnitude (pass 0), the sum of distances from
+ * the first element (pass 1), or of squared deviations from the mean origin + offset (pass 2). The
+ * last two divide elements by 2^e. */
+static double KERNEL(pass)(const adzi_reduce_args *a, int64_t r, int pass, int e, double offset)
+{
+    const elem *x = (const elem *)(const void *)a->in + KERNEL(result_offset)(a, r);
+    const double origin = KERNEL(times_power)((double)x[0], -e);
+    int64_t index[ADZ_MAX_RANK] = { 0 }, at = 0;
+    double total = 0;
+    for (int64_t i = 0; i < a->n; ++i) {
+        const double d = KERNEL(times_power)((double)x[at], -e) - origin;
+        if (pass == 0) {
+            const double size = fabs((double)x[at]);
+            total = size > total || size != size ? size : total;
+        } else {
+            total += pass == 1 ? d : (d - offset) * (d - offset);
+        }
+        at = KERNEL(next_offset)(a, index, at);
+    }
+    return total;
+}
+
+/* Slow path, see Note [The scale of a variance]: y is the result as it was computed. It is kept for
+ * a single element, for zeros, and for elements that are not finite. */
+static __attribute__((noinline)) double KERNEL(var_again)(
+    const adzi_reduce_args *a, int64_t r, double divisor, double y)
+{
+    const double most = a->n > 1 ? KERNEL(pass)(a, r, 0, 0, 0) : 0;
+    if (most == 0 || !isfinite(most)) {
+        return y;
+    }
+    int e;
+    frexp(most, &e);
+    const double offset = KERNEL(pass)(a, r, 1, e, 0) / (double)a->n;
+    const double variance = KERNEL(pass)(a, r, 2, e, offset) / divisor;
+    return a->p[1] != 0 ? ldexp(sqrt(variance), e) : ldexp(variance, 2 * e);
+}
+#endif
+
 /* p[0] is the correction, 1 for the unbiased estimate; p[1] asks for the root. A divisor of 0 or
  * less counts as 0, as in PyTorch. */
 static inline void KERNEL(var_end)(const KERNEL(moments) * s, const adzi_reduce_args *a, int64_t r)
 {
     double divisor = (double)s->n - a->p[0];
-    double y = s->squares / (divisor > 0 ? divisor : 0);
-    ((elem *)(void *)a->out)[r] = (elem)(a->p[1] != 0 ? sqrt(y) : y);
+    divisor = divisor > 0 ? divisor : 0;
+    double y = s->squares / divisor;
+    y = a->p[1] != 0 ? sqrt(y) : y;
+#if !ELEM_IS_F32
+    if (!KERNEL(in_range)(s->squares)) {
+        y = KERNEL(var_again)(a, r, divisor, y);
+    }
+#endif
+    ((elem *)(void *)a->out)[r] = (elem)y;
 }
 
 REDUCTION(var, KERNEL(moments))

@@ -20,8 +20,11 @@ adz_tensor *adzi_variance(
 /** The variance of x as an expression. */
 adz_tensor *adzi_variance_expression(adz_tensor *x, const adzi_variance_attr *at);
 
-/** d var / d x = 2 (x - mean) / (n - correction), as an expression. */
-adz_tensor *adzi_variance_slope(adzi_node *node);
+/** (x - mean) / 2 as an expression. The derivative of var is 4 times it over the divisor. */
+adz_tensor *adzi_variance_deviation(adzi_node *node);
+
+/** n - correction, or 0 if that is negative. */
+double adzi_variance_divisor(adzi_node *node);
 
 /** Reshapes t, a gradient or result of the node, so that it broadcasts to the node's input: reduced
  * dimensions get size 1. */
