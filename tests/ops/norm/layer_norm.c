@@ -1,4 +1,5 @@
 #include "ops/facts.h"
+#include "ops/sweep.h"
 
 /* p[0] = eps, p[1] = rank of the normalized shape, p[2 ..] its sizes */
 static int call(const op_args *a, adz_tensor **out)
@@ -73,19 +74,27 @@ FACT(long_rows_have_the_gradients_of_the_expression)
 }
 
 /* A variance that overflows gives NaN. Zeros could be mistaken for a valid result. */
-FACT(a_variance_beyond_all_numbers_gives_nan)
+/* Gradients with a graph square the deviations in the dtype of x. They are NaN here, not wrong. */
+FACT(a_variance_beyond_all_numbers_costs_no_digits)
 {
-    adz_tensor *x = VALUES(ADZ_F64, 1e160, 2e160, 3e160, 4e160);
-    x = adz_requires_grad_(x, true);
-    adz_tensor *y = adz_layer_norm(x, ADZ_SHAPE(4), ADZ_NONE, ADZ_NONE, 1e-5);
-    ASSERT_VALUES(adz_flatten(y, 0, -1), ADZ_F64, NAN, NAN, NAN, NAN);
-    ASSERT_VALUES(adz_flatten(gradient_of(y, x), 0, -1), ADZ_F64, NAN, NAN, NAN, NAN);
-    adz_tensor *g = gradient_by_expression(y, x);
-    ASSERT_VALUES(adz_flatten(g, 0, -1), ADZ_F64, NAN, NAN, NAN, NAN);
+    adz_tensor *y[2], *dx[2], *again[2];
+    for (int k = 0; k < 2; ++k) {
+        const double scale = k ? ldexp(1, 532) : 1;
+        adz_tensor *x = adz_mul_number(VALUES(ADZ_F64, 1, 2, 3, 7), scale);
+        x = adz_requires_grad_(adz_detach(x), true);
+        y[k] = adz_layer_norm(x, ADZ_SHAPE(4), ADZ_NONE, ADZ_NONE, 0);
+        adz_tensor *loss = adz_mul(y[k], VALUES(ADZ_F64, 1, -2, 5, 3));
+        dx[k] = adz_mul_number(gradient_of(loss, x), scale);
+        again[k] = adz_mul_number(gradient_by_expression(loss, x), scale);
+    }
+    assert_true(difference(y[1], y[0], 0) < 1e-15);
+    assert_true(difference(dx[1], dx[0], 0) < 1e-15);
+    assert_true(difference(again[0], dx[0], 0) < 1e-14);
+    ASSERT_VALUES(adz_flatten(again[1], 0, -1), ADZ_F64, NAN, NAN, NAN, NAN);
 }
 
 static const struct CMUnitTest facts[] = {
-    cmocka_unit_test(a_variance_beyond_all_numbers_gives_nan),
+    cmocka_unit_test(a_variance_beyond_all_numbers_costs_no_digits),
     cmocka_unit_test(long_rows_have_the_gradients_of_the_expression),
     cmocka_unit_test(a_large_mean_costs_no_digits_in_f32),
     cmocka_unit_test(nor_does_a_mean_that_is_rounded),

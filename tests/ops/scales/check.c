@@ -39,7 +39,8 @@ static void keep_in_range(bounds *k, const task *t, adz_tensor *x, int rate, boo
     }
     const bool f32 = t->dtype == ADZ_F32 || adz_tensor_dtype(x) != ADZ_F64;
     const int top = (f32 ? FLT_MAX_EXP : DBL_MAX_EXP) - 1 - margin - largest;
-    const int bottom = (f32 ? FLT_MIN_EXP : DBL_MIN_EXP) - 1 - (exact ? smallest : largest);
+    int bottom = (f32 ? FLT_MIN_EXP : DBL_MIN_EXP) - 1 - (exact ? smallest : largest);
+    bottom += exact ? margin : 0; /* differences are smaller than the elements */
     /* bottom <= k * rate / 4 <= top */
     const int up = rate > 0 ? top : -bottom, down = rate > 0 ? bottom : -top;
     const int size = rate > 0 ? rate : -rate;
@@ -48,7 +49,7 @@ static void keep_in_range(bounds *k, const task *t, adz_tensor *x, int rate, boo
     k->low = low > k->low ? low : k->low;
 }
 
-/* Keeps the squares of an input in range. Kernels compute them in f64, expressions in the dtype. */
+/* Keeps the squares of an input in range, of f64 or of the dtype. */
 static void keep_squares(bounds *k, const task *t, const built *b, int i)
 {
     task wide = *t;
@@ -62,12 +63,24 @@ static int result_rate(const task *t, int j)
     return t->gradient - t->law->e[j];
 }
 
+/* Keeps the products of the upstream gradient of result j and each input in range. */
+static void keep_products(bounds *k, const task *t, const built *b, int j)
+{
+    const scale_declared *declared = scale_declaration(t->c->name);
+    for (int i = 0; declared != NULL && declared->products && i < b->args.n; ++i) {
+        if (scale_takes(&b->specs[i])) {
+            adz_tensor *x = adz_mul_number(adz_detach(b->leaves[i]), 8);
+            keep_in_range(k, t, x, QUARTERS * t->law->d[i] + result_rate(t, j), false, 0);
+        }
+    }
+}
+
 /* True if a gradient is made of rounding errors alone, and has no digits to keep. */
 static bool is_noise(const task *t, adz_tensor *gradient)
 {
     int largest, smallest;
     const int digits = t->dtype == ADZ_F32 ? FLT_MANT_DIG : DBL_MANT_DIG;
-    return scale_range(gradient, &largest, &smallest) && largest < 6 - digits;
+    return scale_range(gradient, &largest, &smallest) && largest < 10 - digits;
 }
 
 /* The scales at which inputs, upstream gradients, results and gradients are all in range. */
@@ -78,7 +91,7 @@ static bounds range_of(const task *t, const built *b, const outcome *o)
     for (int i = 0; i < b->args.n; ++i) {
         if (scale_takes(&b->specs[i])) {
             keep_in_range(&k, t, b->leaves[i], QUARTERS * t->law->d[i], true, t->margin);
-            if (declared != NULL && declared->squares) {
+            if (declared != NULL && (t->expression ? declared->graph_squares : declared->squares)) {
                 keep_squares(&k, t, b, i);
             }
         }
@@ -86,6 +99,7 @@ static bounds range_of(const task *t, const built *b, const outcome *o)
     for (int j = 0; j < o->n_results; ++j) {
         keep_in_range(&k, t, o->results[j], t->law->e[j], false, t->margin);
         if (t->backward && adz_tensor_requires_grad(o->results[j])) {
+            keep_products(&k, t, b, j);
             /* Upstream gradients are normal numbers, with elements between 2^-14 and 2^3. */
             adz_tensor *g = adz_tensor_from((double[]){ 0x1p-14, 0x1.8p2 }, ADZ_SHAPE(2), ADZ_F64);
             keep_in_range(&k, t, g, result_rate(t, j), true, t->margin);
@@ -128,6 +142,20 @@ static double ulps(const task *t, adz_tensor *got, adz_tensor *base, int exponen
     }
     adz_scope_close(scope);
     return worst;
+}
+
+/* ulps of a gradient. Where the base is 0, rounding may leave any small number. */
+static double gradient_ulps(const task *t, adz_tensor *got, adz_tensor *base, int exponent)
+{
+    int largest, smallest;
+    if (base == NULL || is_noise(t, base)) {
+        return 0;
+    }
+    if (scale_range(base, &largest, &smallest)) {
+        return ulps(t, got, base, exponent);
+    }
+    adz_tensor *all = adz_all(adz_isfinite(adz_detach(got)), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    return adz_tensor_at(adz_to(all, ADZ_F64), NULL) != 0 ? 0 : (double)INFINITY;
 }
 
 /* The binades that a sum over the dimensions of all tensors may need. */
@@ -213,9 +241,7 @@ static int at_scale(const task *t, int k, const outcome *base, bool report)
     }
     for (int i = 0; t->backward && i < CASE_INPUTS; ++i) {
         int exponent = k * (t->gradient - QUARTERS * t->law->d[i]) / QUARTERS;
-        double far = base->gradients[i] != NULL && !is_noise(t, base->gradients[i])
-                         ? ulps(t, o.gradients[i], base->gradients[i], exponent)
-                         : 0;
+        double far = gradient_ulps(t, o.gradients[i], base->gradients[i], exponent);
         if (!(far <= most)) {
             wrong = 1;
             if (report) {

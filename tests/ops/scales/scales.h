@@ -30,10 +30,11 @@ typedef struct scale_declared {
     unsigned zero;    /* bit i: p[i] is set to 0, such as the eps of a normalisation */
     bool sums;    /* partial sums are larger than the result: they get room for all elements. Large
            samples always have room */
-    bool squares; /* squares of the inputs must fit: in the dtype for gradients with a graph,
-                   and in f64 for all else */
+    bool squares; /* squares of the inputs must fit: into f64, in which kernels compute */
+    bool graph_squares;   /* ... and into the dtype for gradients with a graph */
+    bool products;        /* products of inputs and upstream gradients must fit */
     const char *left_out; /* words of laws that are found but not checked, because ... */
-    const char *because;  /* the reason of `sums`, `squares` or `left_out` where it is no sum */
+    const char *because;  /* the reason of `squares`, `products` or `left_out` */
     const char *fails;    /* not NULL: the operator fails the sweep for this reason */
 } scale_declared;
 

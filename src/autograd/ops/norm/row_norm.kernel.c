@@ -32,44 +32,103 @@ enum {
  * rounding of the mean would otherwise shift all elements. */
 #define CENTRED(x, high, low) (((x) - (high)) - (low))
 
-/* 1 / sqrt of a variance that is infinite. Finite elements whose squares leave the range of f64
- * give NaN, because 0 would be wrong. An infinite element of a row that is not centred gives 0, so
- * that finite elements become 0, as in PyTorch, and infinite ones NaN. */
-static double KERNEL(rstd_of_infinite)(const elem *x, int64_t d, bool centred)
+typedef struct {
+    double mean, rstd;
+} KERNEL(row_stats);
+
+/* The statistics of a row whose squares leave the range of f64, which only doubles can do. The
+ * deviations are divided by the power of 2 above the largest of them, or above sqrt(eps) if that is
+ * larger. An infinite element of a row that is not centred gives an rstd of 0, so that finite
+ * elements become 0, as in PyTorch, and infinite ones NaN. In a centred row all are NaN. */
+static __attribute__((noinline)) KERNEL(row_stats)
+    KERNEL(stats_again)(const elem *x, int64_t d, double eps, bool centred)
 {
-    bool found = false;
+    double sum = 0, most = sqrt(eps), squares = 0;
+    int e = 0;
     for (int64_t j = 0; j < d; ++j) {
-        found |= isinf(x[j]) != 0;
+        sum += (double)x[j] / (double)d;
     }
-    return found && !centred ? 0.0 : (double)NAN;
+    sum = centred ? sum : 0;
+    for (int64_t j = 0; j < d; ++j) {
+        const double size = fabs((double)x[j] - sum);
+        most = size > most || size != size ? size : most;
+    }
+    if (most == 0 || !isfinite(most)) {
+        return (KERNEL(row_stats)){ sum, isinf(most) && centred ? (double)NAN : 1 / most };
+    }
+    frexp(most, &e);
+    for (int64_t j = 0; j < d; ++j) {
+        const double u = ldexp((double)x[j] - sum, -e);
+        squares += u * u;
+    }
+    const double root = ldexp(sqrt(eps), -e);
+    return (KERNEL(row_stats)){ sum, ldexp(1 / sqrt(squares / (double)d + root * root), -e) };
+}
+
+/* y of a row with known statistics, which are stored if they are wanted. */
+static inline void KERNEL(normalise_row)(
+    const adzi_row_norm_args *args, int64_t i, double mean, double rstd)
+{
+    const elem *w = args->weight, *b = args->bias;
+    const int64_t d = args->d;
+    const elem *x = (const elem *)args->x + i * d;
+    elem *y = (elem *)args->out + i * d;
+    elem high = (elem)mean, low = (elem)(mean - (double)high), r = (elem)rstd;
+    for (int64_t j = 0; j < d; ++j) {
+        elem unit = CENTRED(x[j], high, low) * r;
+        unit = w != NULL ? unit * w[j] : unit;
+        y[j] = b != NULL ? unit + b[j] : unit;
+    }
+    if (args->stats != NULL) {
+        args->stats[2 * i] = mean;
+        args->stats[2 * i + 1] = rstd;
+    }
+}
+
+/* The mean of a row. */
+static inline double KERNEL(row_mean)(const adzi_row_norm_args *args, const elem *x)
+{
+    return args->centred ? EIGHT(sum)(x, args->d, 0) / (double)args->d : 0;
+}
+
+/* variance + eps. Two passes: the mean is subtracted before squaring, so a large mean costs no
+ * digits. */
+static inline double KERNEL(row_size)(const adzi_row_norm_args *args, const elem *x, double mean)
+{
+    return EIGHT(squares)(x, args->d, mean) / (double)args->d + args->eps;
+}
+
+static inline bool KERNEL(in_range)(double size)
+{
+    return size >= 1e-280 && size <= 1e280;
+}
+
+/* Computes the rows again whose squares are out of range. */
+static __attribute__((noinline)) void KERNEL(rows_again)(
+    const adzi_row_norm_args *args, int64_t begin, int64_t end)
+{
+    for (int64_t i = begin; i < end; ++i) {
+        const elem *x = (const elem *)args->x + i * args->d;
+        if (!KERNEL(in_range)(KERNEL(row_size)(args, x, KERNEL(row_mean)(args, x)))) {
+            const KERNEL(row_stats) s = KERNEL(stats_again)(x, args->d, args->eps, args->centred);
+            KERNEL(normalise_row)(args, i, s.mean, s.rstd);
+        }
+    }
 }
 
 void KERNEL(row_norm)(const void *block, int64_t begin, int64_t end);
 void KERNEL(row_norm)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_row_norm_args *args = block;
-    const elem *w = args->weight, *b = args->bias;
-    int64_t d = args->d;
+    bool all = true;
     for (int64_t i = begin; i < end; ++i) {
-        const elem *x = (const elem *)args->x + i * d;
-        elem *y = (elem *)args->out + i * d;
-        /* Two passes: the mean is subtracted before squaring, so a large mean costs no digits. */
-        double mean = args->centred ? EIGHT(sum)(x, d, 0) / (double)d : 0;
-        double variance = EIGHT(squares)(x, d, mean) / (double)d;
-        double rstd = 1 / sqrt(variance + args->eps);
-        if (isinf(variance)) {
-            rstd = KERNEL(rstd_of_infinite)(x, d, args->centred);
-        }
-        elem high = (elem)mean, low = (elem)(mean - (double)high), r = (elem)rstd;
-        for (int64_t j = 0; j < d; ++j) {
-            elem unit = CENTRED(x[j], high, low) * r;
-            unit = w != NULL ? unit * w[j] : unit;
-            y[j] = b != NULL ? unit + b[j] : unit;
-        }
-        if (args->stats != NULL) {
-            args->stats[2 * i] = mean;
-            args->stats[2 * i + 1] = rstd;
-        }
+        const elem *x = (const elem *)args->x + i * args->d;
+        const double mean = KERNEL(row_mean)(args, x), size = KERNEL(row_size)(args, x, mean);
+        KERNEL(normalise_row)(args, i, mean, 1 / sqrt(size));
+        all = all && KERNEL(in_range)(size);
+    }
+    if (!all) {
+        KERNEL(rows_again)(args, begin, end);
     }
 }
 
