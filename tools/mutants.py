@@ -64,7 +64,7 @@ COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
     (r"autograd/functional/", "functional solvers closures jumps"),
     (r"optim/(schedule|one_cycle|plateau)", "schedules optim"),
     (r"optim/clip", "optim"),
-    (r"optim/search", "closures"),
+    (r"optim/search", "closures strd"),
     (r"optim/optimizer", "optim optimizers schedules index flat_parameters distributed"),
     (r"optim/step", "optimizers optim closures flat_parameters distributed"),
     (r"optim/state", "optimizers optim closures checkpoint parallel_checkpoint"),

@@ -177,21 +177,25 @@ static bool move(progress *p, double reach, double slope, bool last)
 }
 
 /* Sets the length of the first trial. The first move of all has a length of 1 in units of the
- * scale, and without a scale that of torch.optim.LBFGS. A line search would find its way back from
- * a point that is too far away, but not from one where the loss is flat. It therefore begins with
- * 100 times the largest parameter at most. */
-static bool choose_length(progress *p, double reach)
+ * scale, and without a scale that of torch.optim.LBFGS. A line search would find its way from a
+ * move that is too short or too long, but not if rounding hides what the move gains, and not from a
+ * point where the loss is flat. The slope therefore promises 10 rounding errors of the loss at
+ * least, and the move is 100 times the largest parameter at most. */
+static bool choose_length(progress *p, double slope, double reach)
 {
     adzi_lbfgs_memory *m = p->memory;
     m->t = p->run->settings[LR];
-    if (m->n_iter == 1) {
-        adz_tensor *g = adzi_lbfgs_times(m->g, p->scale);
-        adz_tensor *sum = adz_sum(adz_abs(g), ADZ_ALL_DIMS, ADZ_DROPDIM);
-        const double length = sum != NULL ? 1 / adz_item(sum) : NAN;
-        m->t *= p->scale != NULL ? length : fmin(m->unit, length);
-        if (p->run->settings[STRONG_WOLFE] != 0 && p->size > 0) {
-            m->t = fmin(m->t, 100 * p->size / reach);
-        }
+    if (m->n_iter > 1) {
+        return true;
+    }
+    adz_tensor *g = adzi_lbfgs_times(m->g, p->scale);
+    adz_tensor *sum = adz_sum(adz_abs(g), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    const double length = sum != NULL ? 1 / adz_item(sum) : NAN;
+    m->t *= p->scale != NULL ? length : fmin(m->unit, length);
+    if (p->run->settings[STRONG_WOLFE] != 0 && slope < 0) {
+        const double visible = 10 * adzi_lbfgs_rounding(p->run->dtype) * fabs(p->loss) / -slope;
+        m->t = fmax(m->t, visible);
+        m->t = p->size > 0 ? fmin(m->t, 100 * p->size / reach) : m->t;
     }
     return adzi_pending() == ADZ_OK;
 }
@@ -246,7 +250,7 @@ static bool iterate(progress *p, int64_t i)
     m->prev_loss = p->loss;
     const double slope = adzi_lbfgs_dot(m->g, m->d);
     const double reach = adzi_lbfgs_largest(adzi_lbfgs_over(m->d, p->scale));
-    if (!choose_length(p, reach) || adzi_pending() != ADZ_OK) {
+    if (!choose_length(p, slope, reach) || adzi_pending() != ADZ_OK) {
         return false;
     }
     if (vanishes(p, reach)) {

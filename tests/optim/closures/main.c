@@ -3,5 +3,6 @@
 
 int main(void)
 {
-    return lbfgs_tests() + least_squares_tests() + refused_tests() + state_tests();
+    return bounds_tests() + ends_tests() + lines_tests() + lbfgs_tests() + least_squares_tests() +
+           refused_tests() + state_tests();
 }

@@ -66,6 +66,9 @@ static inline adz_optimizer *lm_of(problem *p, const adz_levenberg_marquardt_opt
     return p->optimizer;
 }
 
+int bounds_tests(void);
+int ends_tests(void);
+int lines_tests(void);
 int lbfgs_tests(void);
 int least_squares_tests(void);
 int refused_tests(void);
