@@ -13,7 +13,7 @@ import sys
 import tarfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-VERSION = '1.0.2' # its setup.py runs with every Python that has setuptools
+VERSION = '1.3.4'
 MOST_ROWS = 37
 HEAD = '''/* Written by strd.py from the files of NIST, which are in the public domain:
  * https://www.itl.nist.gov/div898/strd/nls/nls_main.shtml. The regressions of at most %d rows. */
@@ -29,8 +29,8 @@ def get(folder):
     folder.mkdir(parents=True, exist_ok=True)
     found = list(folder.glob('lmfit-*/NIST_STRD'))
     if not found:
-        subprocess.run([sys.executable, '-m', 'pip', 'download', '--no-binary', ':all:', '--no-deps',
-                        '--no-build-isolation', '--dest', str(folder), 'lmfit==' + VERSION], check=False)
+        subprocess.run([sys.executable, '-m', 'pip', 'download', '--no-binary', 'lmfit', '--no-deps',
+                        '--dest', str(folder), 'lmfit==' + VERSION], check=False)
         for archive in folder.glob('lmfit-*.tar.gz'):
             with tarfile.open(archive) as tar:
                 tar.extractall(folder, members=[m for m in tar.getmembers() if '/NIST_STRD/' in m.name])
