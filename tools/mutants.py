@@ -60,6 +60,7 @@ FLAGS = ("", "avx2 fma f16c bmi2", "avx512f avx512dq avx512bw avx512vl") # of /p
 # Which of `meson test --list` cover a file of the rooms: the first line that fits. They run in this
 # order until one fails.
 COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
+    (r"autograd/solvers/ode_(adapt|bdf|rodas|step)", "solvers stiff"),
     (r"autograd/solvers/", "solvers closures"),
     (r"autograd/functional/", "functional solvers closures jumps"),
     (r"optim/(schedule|one_cycle|plateau)", "schedules optim"),
