@@ -178,9 +178,9 @@ typedef enum adz_ode_method {
                             Rosenbrock method of order 4 with the Jacobian and error control;
                             L-stable, for stiff equations. A step ends at each of the times */
     ADZ_ODE_BDF = 3 /**< differentiation formulas of order 1 to 5 with error control (Shampine and
-                         Reichelt's NDF); for stiff equations of which much accuracy is wanted or
-                         whose Jacobian costs much: it is computed rarely. Gradients to third
-                         order */
+                         Reichelt's NDF), for stiff equations. Mostly faster than ADZ_ODE_RODAS4,
+                         because a step calls the function two or three times and forms the
+                         Jacobian rarely; the errors of its steps add up to more */
 } adz_ode_method;
 
 /** What the solution took. */
@@ -205,13 +205,13 @@ typedef struct adz_ode_options {
     int64_t max_steps; /**< the most steps in all, rejected ones included; 100,000 */
     double first_step; /**< the first step with error control; 0, the default, chooses it */
     bool rows; /**< y is [N, D], and row n of f depends on row n of y only, which makes the Jacobian
-                    of ADZ_ODE_RODAS4 cheaper. All rows take the same steps. false */
+                    of a method for stiff equations cheaper. All rows take the same steps. false */
     int64_t checkpoints; /**< the most states that are kept for the backward, 1 or more. The steps
                               between two of them are computed twice in the backward. 256 */
     int64_t graph_bytes; /**< the graph of the steps is kept for the backward if it takes at most so
                               many bytes, 0 or more. The backward then computes no step again. Not
-                              with ADZ_ODE_RODAS4, with an event, or if the times want a gradient.
-                              16 MiB */
+                              with a method for stiff equations, with an event, or if the times want
+                              a gradient. 16 MiB */
     double max_step;     /**< the longest step with error control; 0, the default, sets no limit */
     const double *atols; /**< instead of atol, one for each element of y, or for each of the D
                               columns with `rows`; read during the call only; NULL */
@@ -257,7 +257,8 @@ ADZ_API void adz_ode_options_init(adz_ode_options *options, size_t size);
  *                  ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT (times that do not increase, an option),
  *                  ADZ_ERR_STATE (in a plan, see above), ADZ_ERR_NULL, ADZ_ERR_MEMORY or the error
  *                  of the function recorded
- * @grad            y0, times and what the function uses, to any order
+ * @grad            y0, times and what the function uses, to any order; to third order by
+ *                  ADZ_ODE_BDF
  * @see             torchdiffeq.odeint, diffrax.diffeqsolve; torch has no such function
  */
 ADZ_API adz_tensor *adz_odeint(adz_ode_map function, adz_tensor *y0, adz_tensor *times, void *user,

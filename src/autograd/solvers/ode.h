@@ -24,6 +24,7 @@ typedef struct adzi_ode {
     bool fixed;             /* o.steps equal steps between two times */
     bool by_tensors;        /* ends of steps are computed from `times`, where they depend on it */
     bool graph;             /* steps are recorded, and so are the Jacobians in them */
+    int chords;             /* the order of derivatives that recorded steps of ADZ_ODE_BDF have */
     double *at;             /* with error control: the times */
     double *ends;           /* with error control: the begin of step 0, and the end of each step */
     double *orders;         /* of ADZ_ODE_BDF: of each step */

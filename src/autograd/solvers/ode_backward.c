@@ -142,6 +142,7 @@ static bool pull_step(pull *p, int64_t k, adz_tensor *y, int64_t first)
     size_t n;
     const bool before = adz_set_grad_enabled(true);
     ode->graph = true;
+    ode->chords = 1;
     p->targets[0] = adzi_equation_leaf(y);
     bool good = p->targets[0] != NULL && adzi_ode_span_of(ode, k, &span) &&
                 adzi_ode_step(ode, &span, p->targets[0], &move) &&
@@ -272,6 +273,7 @@ static bool pull_graph(pull *p)
     size_t n;
     adz_tensor *y = adzi_equation_stand_in(p->y0, true);
     p->ode.graph = true;
+    p->ode.chords = 3;
     p->targets[0] = p->outputs[0] = y;
     if (y == NULL || !adzi_ode_replay(&p->ode, y, p->outputs + (event ? 0 : 1), &n)) {
         return false;

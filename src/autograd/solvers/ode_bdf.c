@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { COLUMNS = ADZI_BDF_ORDER + 1, MOST_ITERATIONS = 12, CHORDS = 3 };
+enum { COLUMNS = ADZI_BDF_ORDER + 1, MOST_ITERATIONS = 12 };
 
 /* ---- coefficients ---------------------------------------------------------------------------- */
 
@@ -162,7 +162,7 @@ static adz_tensor *solve(const equation *e)
     if (!factor_at(e, y, &at)) {
         return NULL;
     }
-    for (int i = 0; i < CHORDS && y != NULL; ++i) {
+    for (int i = 0; i < e->ode->chords && y != NULL; ++i) {
         y = improve(e, &at, y, NULL);
     }
     return y;

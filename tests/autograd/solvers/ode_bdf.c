@@ -43,36 +43,37 @@ static adz_tensor *solution(adz_tensor *const *in, const adz_ode_options *o)
 
 static adz_tensor *event_of(adz_tensor *const *in, const adz_ode_options *o);
 
-/* A loss of the solution or of its event, its gradients, and gradients of a function of those. */
+/* The first `orders` gradients: of a loss of the solution or of its event, and of the squares of
+ * the gradient before. */
 static void derivatives(adz_tensor *(*f)(adz_tensor *const *, const adz_ode_options *),
-    const adz_ode_options *o, bool graph, adz_tensor **in, adz_tensor **found)
+    const adz_ode_options *o, int orders, adz_tensor **in, adz_tensor **found)
 {
     adz_backward_options b = ADZ_BACKWARD_OPTIONS;
-    adz_tensor *y = f(in, o), *first[3];
+    adz_tensor *y = f(in, o), *parts[3];
     assert_non_null(y);
     adz_tensor *loss = adz_sum(adz_sin(y), ADZ_ALL_DIMS, ADZ_DROPDIM);
-    b.create_graph = graph;
-    assert_int_equal(adz_autograd_grad(&loss, NULL, 1, in, first, 3, &b), ADZ_OK);
-    found[0] = adz_cat(first, 3, 0);
-    if (graph) {
-        adz_tensor *again = adz_sum(adz_square(found[0]), ADZ_ALL_DIMS, ADZ_DROPDIM);
-        assert_int_equal(adz_autograd_grad(&again, NULL, 1, in, first, 3, NULL), ADZ_OK);
-        found[1] = adz_cat(first, 3, 0);
+    for (int i = 0; i < orders; ++i) {
+        b.create_graph = i + 1 < orders;
+        assert_int_equal(adz_autograd_grad(&loss, NULL, 1, in, parts, 3, &b), ADZ_OK);
+        found[i] = adz_cat(parts, 3, 0);
+        loss = adz_sum(adz_square(found[i]), ADZ_ALL_DIMS, ADZ_DROPDIM);
     }
 }
 
 /* The derivatives are those of Dormand and Prince's method, which are checked by differences. */
-static void compare(adz_tensor *(*f)(adz_tensor *const *, const adz_ode_options *), adz_tensor **in)
+static void compare(
+    adz_tensor *(*f)(adz_tensor *const *, const adz_ode_options *), int orders, adz_tensor **in)
 {
     const adz_ode_options other = exact(ADZ_ODE_DORMAND_PRINCE);
     adz_ode_options o = exact(ADZ_ODE_BDF);
-    adz_tensor *right[2], *found[2];
-    derivatives(f, &other, true, in, right);
-    derivatives(f, &o, true, in, found);
-    assert_true(apart(found[0], right[0]) < 1e-7);
-    assert_true(apart(found[1], right[1]) < 1e-5);
+    adz_tensor *right[3], *found[3];
+    derivatives(f, &other, orders, in, right);
+    derivatives(f, &o, orders, in, found);
+    for (int i = 0; i < orders; ++i) {
+        assert_true(apart(found[i], right[i]) < 1e-5 * adz_item(adz_max(adz_abs(right[i]))));
+    }
     for (o.checkpoints = 1; o.checkpoints < 1000; o.checkpoints *= 7) {
-        derivatives(f, &o, false, in, found);
+        derivatives(f, &o, 1, in, found);
         assert_true(apart(found[0], right[0]) < 1e-7);
     }
 }
@@ -82,7 +83,7 @@ static void gradients_are_those_of_the_solution(void **state)
     (void)state;
     adz_tensor *in[3];
     given(in);
-    compare(solution, in);
+    compare(solution, 3, in);
 }
 
 static int crossing(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
@@ -107,7 +108,7 @@ static void events_have_gradients(void **state)
     adz_tensor *in[3];
     given(in);
     in[1] = wanting((double[]){ 0.1, 3 }, 2);
-    compare(event_of, in);
+    compare(event_of, 2, in);
 }
 
 static adz_tensor *bell(adz_tensor *t, adz_tensor *y, void *user) /* y = 1 / (1 + t^2) */
@@ -168,6 +169,44 @@ static void rows_are_solved_together(void **state)
         assert_true(fabs(end - (cos(3) + sin(3) - exp(-3)) / 2) < 5 * o.rtol);
         assert_true(fabs(adz_tensor_at(y[1], (int64_t[]){ 3, 3, 1 }) - cos(3)) < 5 * o.rtol);
     }
+}
+
+static int robertson(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
+{
+    (void)n;
+    (void)user; /* the argument is the logarithms of the rates */
+    adz_tensor *k = adz_exp(in[2]), *r[3];
+    adz_tensor *a = adz_narrow(in[1], 0, 0, 1), *b = adz_narrow(in[1], 0, 1, 1);
+    r[0] = adz_mul(adz_narrow(k, 0, 0, 1), a);
+    r[1] = adz_mul(adz_narrow(k, 0, 1, 1), adz_square(b));
+    r[2] = adz_mul(adz_narrow(k, 0, 2, 1), adz_mul(b, adz_narrow(in[1], 0, 2, 1)));
+    adz_tensor *parts[] = { adz_sub(r[2], r[0]), adz_sub(adz_sub(r[0], r[2]), r[1]), r[1] };
+    out[0] = adz_cat(parts, 3, 0);
+    return out[0] != NULL;
+}
+
+/* The gradients of a stiff solution by the state and by the rates are those of RODAS. */
+static void stiff_gradients_agree(void **state)
+{
+    (void)state;
+    const adz_tensor_function f = { robertson, NULL };
+    adz_tensor *in[2] = { wanting((double[]){ 1, 0, 0 }, 3),
+        wanting((double[]){ log(0.04), log(3e7), log(1e4) }, 3) };
+    adz_tensor *times = adz_tensor_from((double[]){ 0, 40, 4000 }, ADZ_SHAPE(3), ADZ_F64);
+    adz_tensor *scale = adz_tensor_from((double[]){ 1, 1e4, 1 }, ADZ_SHAPE(3), ADZ_F64), *all[2];
+    for (int i = 0; i < 2; ++i) {
+        adz_ode_options o = ADZ_ODE_OPTIONS;
+        adz_tensor *parts[2];
+        o.method = i == 0 ? ADZ_ODE_RODAS4 : ADZ_ODE_BDF;
+        o.rtol = 1e-9;
+        o.atol = 1e-13;
+        adz_tensor *y = adz_odeint_with(&f, in[0], times, in + 1, 1, &o, NULL);
+        assert_non_null(y);
+        adz_tensor *loss = adz_sum(adz_mul(y, scale), ADZ_ALL_DIMS, ADZ_DROPDIM);
+        assert_int_equal(adz_autograd_grad(&loss, NULL, 1, in, parts, 2, NULL), ADZ_OK);
+        all[i] = adz_cat(parts, 2, 0);
+    }
+    assert_true(apart(all[0], all[1]) < 1e-6 * adz_item(adz_max(adz_abs(all[0]))));
 }
 
 static adz_tensor *linear(adz_tensor *t, adz_tensor *y, void *matrix)
@@ -259,6 +298,7 @@ const struct CMUnitTest ode_bdf[N_ODE_BDF] = {
     TEST(events_have_gradients),
     TEST(the_tolerance_is_kept),
     TEST(rows_are_solved_together),
+    TEST(stiff_gradients_agree),
     TEST(scale_changes_nothing),
     TEST(what_cannot_be_done_is_refused),
     TEST(refused_memory_harms_nothing),

@@ -41,7 +41,7 @@ enum {
     N_ODE_GRAPH = 6,
     N_ODE_REFUSED = 7,
     N_ODE_ENDS = 15,
-    N_ODE_BDF = 7
+    N_ODE_BDF = 8
 };
 /* Each test has a scope. */
 int solvers_open(void **state);
