@@ -49,10 +49,11 @@ static int64_t blocks_of(const adz_tensor *t)
 
 /* The results of the launches. */
 typedef struct {
-    double sum;    /* the sum of |g|^p over all gradients; for p = inf the largest |g| */
+    double sum;    /* the sum of |g|^p over all gradients, or minus its p-th root if the sum leaves
+                      the range of f64; for p = inf the largest |g| */
     double norm;   /* sum^(1/p); for p = inf the sum itself */
     double factor; /* max_norm / (norm + 1e-6); below 1, the gradients are multiplied by it */
-    double sums[]; /* the sums of the blocks of one gradient */
+    double sums[]; /* the sums of the blocks of one gradient, or minus their roots */
 } clip_numbers;
 
 typedef struct {
@@ -60,6 +61,15 @@ typedef struct {
     int64_t blocks; /* the number of sums of the gradient that was summed last */
     double p, max_norm;
 } clip_norm_args;
+
+/* The sum of two sums of powers, of which one or both are given as minus their p-th root, and which
+ * is returned so. The larger root is divided out before powers are taken. */
+static double add_roots(double a, double b, double p)
+{
+    const double x = a < 0 ? -a : adzi_real_pow(a, 1 / p), y = b < 0 ? -b : adzi_real_pow(b, 1 / p);
+    const double most = x > y ? x : y, least = x > y ? y : x;
+    return isinf(most) ? -most : -most * adzi_real_pow(1 + adzi_real_pow(least / most, p), 1 / p);
+}
 
 /* Kernel of one unit: adds the sums of one gradient's blocks to the total, in order. For p = inf it
  * takes the largest one; a NaN is kept. */
@@ -70,7 +80,7 @@ static void add_blocks(const void *block, int64_t begin, int64_t end)
     for (int64_t k = 0; k < args->blocks && begin < end; ++k) {
         const double sum = args->numbers->sums[k];
         if (!isinf(args->p)) {
-            all += sum;
+            all = all < 0 || sum < 0 ? add_roots(all, sum, args->p) : all + sum;
         } else if (!isnan(all) && !(sum <= all)) {
             all = sum;
         }
@@ -94,6 +104,7 @@ static void compute_factor(const void *block, int64_t begin, int64_t end)
     (void)begin;
     (void)end;
     n->norm = isinf(args->p) ? n->sum
+              : n->sum < 0   ? -n->sum
               : args->p == 2 ? sqrt(n->sum)
                              : adzi_real_pow(n->sum, 1 / args->p);
     n->factor = args->max_norm / (n->norm + 1e-6);

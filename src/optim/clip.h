@@ -8,7 +8,8 @@
 enum { ADZI_NORM_BLOCK = 4096 };
 
 /** norm_sums: unit k is block k of x. sums[k] becomes the sum of |x|^p over the block, or the
- * largest |x| if p is infinite. */
+ * largest |x| if p is infinite. If the sum leaves the range of f64, sums[k] is minus its p-th root.
+ */
 typedef struct adzi_norm_args {
     const void *x;
     int64_t numel;

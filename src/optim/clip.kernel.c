@@ -1,6 +1,7 @@
 /* Kernels of clipping gradients, by their common norm or by value.
  *
- *     norm_sums   sums[k] = sum of |x|^p over block k, or max |x| for p = inf
+ *     norm_sums   sums[k] = sum of |x|^p over block k, or max |x| for p = inf; negative: see the
+ *                 note below
  *     clip_scale  x *= factor, where factor = max_norm / (norm + 1e-6) is below 1
  *     clip_limit  x = min(max(x, -limit), limit)
  *
@@ -11,6 +12,7 @@
 #ifndef elem
 #define THIS_FILE "optim/clip.kernel.c"
 #include <math.h>
+#include <stdbool.h>
 #include "optim/clip.h"
 #include "tensor/kernel/real.h"
 #include "tensor/kernel/each_float.h"
@@ -48,6 +50,30 @@ static inline double KERNEL(largest)(const elem *x, int64_t n)
     return most;
 }
 
+/* Note [A norm beyond the range of its powers]
+ *
+ * Sums of powers may leave the range of f64 although the norm is an ordinary number: squares of
+ * doubles, and high powers of floats. The kernel then writes minus the norm of the block instead of
+ * its sum of powers, from elements divided by the largest of them. PyTorch's norm is infinite or 0
+ * there, and clipping by an infinite norm makes all gradients 0. */
+static __attribute__((noinline)) double KERNEL(minus_norm)(
+    const elem *x, int64_t n, double p, double sum)
+{
+    int any = sum != 0; /* a block of zeros is found by a loop that vectorises */
+    for (int64_t i = 0; i < n && sum == 0; ++i) {
+        any |= x[i] != 0;
+    }
+    const double most = any ? KERNEL(largest)(x, n) : 0;
+    double scaled = 0;
+    if (most == 0 || !isfinite(most)) {
+        return sum;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+        scaled += adzi_real_pow(fabs((double)x[i]) / most, p);
+    }
+    return -most * adzi_real_pow(scaled, 1 / p);
+}
+
 /* p = 2 and p = inf have their own loops; p = 1 needs no power. */
 void KERNEL(norm_sums)(const void *block, int64_t begin, int64_t end);
 void KERNEL(norm_sums)(const void *block, int64_t begin, int64_t end)
@@ -68,6 +94,10 @@ void KERNEL(norm_sums)(const void *block, int64_t begin, int64_t end)
                 sum += args->p == 1 ? size : adzi_real_pow(size, args->p);
             }
             args->sums[k] = sum;
+        }
+        const bool in_range = args->sums[k] >= 1e-250 && args->sums[k] <= 1e250;
+        if (!in_range && args->p != 1 && !isinf(args->p)) {
+            args->sums[k] = KERNEL(minus_norm)(x, n, args->p, args->sums[k]);
         }
     }
 }
