@@ -17,8 +17,10 @@ const scale_declared scale_declarations[] = {
     { .name = "div",
         .laws = "+ ++ +- 0+",
         .sums = true,
-        .fails = "the gradient of the divisor divides by it before the upstream gradient is small "
-                 "enough" },
+        .left_out = "+ 0+ +-",
+        .in_graphs = true,
+        .because =
+            "a / b^2 must fit, because the upstream gradient over b may be infinite where a is 0" },
     { .name = "fill", .laws = "+" },
     { .name = "mul", .laws = "+ ++ +- 0+", .sums = true },
     { .name = "neg", .laws = "+" },
@@ -243,7 +245,9 @@ const scale_declared scale_declarations[] = {
     { .name = "nll_loss",
         .laws = "+ +0+ +0- 00+",
         .sums = true,
-        .fails = "the gradient divides by the sum of the weights first" },
+        .left_out = "00+ +0- +0+",
+        .because = "the upstream gradient is divided by the sum of the weights before it is "
+                   "multiplied by a weight, and losses times weights must fit" },
     { .name = "smooth_l1_loss", .laws = "" },
     { .name = "cosine_embedding_loss", .laws = "" },
     { .name = "gaussian_nll_loss", .laws = "", .sums = true },

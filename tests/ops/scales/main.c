@@ -58,7 +58,7 @@ static int sweep_sample(const op_case *c, size_t s, options o, bool show, char *
     for (int i = 0; i < n; ++i) {
         char word[CASE_INPUTS + 1];
         add_word(words, scale_word(&laws[i], inputs, word));
-        if (declared != NULL && scale_has_word(declared->left_out, word)) {
+        if (declared != NULL && !declared->in_graphs && scale_has_word(declared->left_out, word)) {
             laws[i--] = laws[--n];
         }
     }

@@ -34,6 +34,7 @@ typedef struct scale_declared {
     bool graph_squares;   /* ... and into the dtype for gradients with a graph */
     bool products;        /* products of inputs and upstream gradients must fit */
     const char *left_out; /* words of laws that are found but not checked, because ... */
+    bool in_graphs;       /* `left_out` concerns gradients with a graph alone */
     const char *because;  /* the reason of `squares`, `products` or `left_out` */
     const char *fails;    /* not NULL: the operator fails the sweep for this reason */
 } scale_declared;

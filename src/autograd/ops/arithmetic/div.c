@@ -15,6 +15,7 @@
  * float and y must have the shape and the dtype of a. */
 
 KERNEL_TABLE_FLOAT(div);
+KERNEL_TABLE_FLOAT(div_slope);
 
 /* The derivative with respect to b is computed before it is multiplied by dy. For a = 0 and a tiny
  * b the product (dy / b) (a / b) would be infinity times 0, which is NaN. The engine then sums the
@@ -37,7 +38,32 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return ADZ_OK;
 }
 
-const adzi_op adzi_op_div = { .name = "div", .backward = backward };
+/* The kernel of db takes the other order, -(dy / b) (a / b), where a / b^2 leaves the range: it is
+ * right wherever da and y are. PyTorch's gradient, and that with a graph, is 0 or infinite there.
+ */
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *b = adzi_saved_input(node, 1);
+    if (b == NULL) {
+        return adzi_status(NULL);
+    }
+    if (adzi_needs(node, 1)) {
+        adz_tensor *a = adzi_saved_input(node, 0);
+        dx[1] = a != NULL ? adzi_scratch_like("div", dy[0]) : NULL;
+        if (dx[1] == NULL) {
+            return adzi_status(NULL);
+        }
+        adz_tensor *in[] = { dy[0], a, b };
+        adzi_pointwise(KERNEL_FOR(div_slope, b->dtype), dx[1], 3, in, NULL);
+    }
+    if (adzi_needs(node, 0)) {
+        dx[0] = adz_div(dy[0], b);
+        return adzi_status(dx[0]);
+    }
+    return ADZ_OK;
+}
+
+const adzi_op adzi_op_div = { .name = "div", .backward = backward, .fused = fused };
 
 /* Brings both operands to one float dtype. In place an integer a cannot take the result. */
 static bool to_floats(adzi_call *call)
