@@ -55,7 +55,8 @@ extern "C" {
 /** How a root is searched for. */
 typedef enum adz_root_method {
     ADZ_ROOT_AUTO = 0,     /**< Newton with `rows` or for up to 2048 unknowns, else Krylov */
-    ADZ_ROOT_NEWTON = 1,   /**< Newton's method with the Jacobian and a line search */
+    ADZ_ROOT_NEWTON = 1,   /**< Newton's method with the Jacobian and a line search. Rows for which
+                                that fails go on within a trust region, by Powell's dogleg method */
     ADZ_ROOT_KRYLOV = 2,   /**< Newton's method, whose linear systems GMRES solves by products with
                                 the Jacobian, which is never formed; for many unknowns */
     ADZ_ROOT_ANDERSON = 3, /**< Anderson's acceleration of x = g(x). The function is g: its
@@ -64,10 +65,11 @@ typedef enum adz_root_method {
 
 /** Why a search for a root ended. */
 typedef enum adz_root_reason {
-    ADZ_ROOT_CONVERGED = 0,  /**< the residual or the step is small enough */
+    ADZ_ROOT_CONVERGED = 0,  /**< the residual is at most the tolerance, or as small as rounding
+                                  errors of x let it be */
     ADZ_ROOT_ITERATIONS = 1, /**< max_iterations were not enough */
-    ADZ_ROOT_STALLED = 2,    /**< no step along the search direction makes the residual smaller */
-    ADZ_ROOT_SINGULAR = 3,   /**< the Jacobian is singular, or not finite */
+    ADZ_ROOT_STALLED = 2,    /**< no step makes the residual smaller, which is above the tolerance */
+    ADZ_ROOT_SINGULAR = 3,   /**< the Jacobian is not finite, or singular with no way down */
     ADZ_ROOT_NOT_FINITE = 4, /**< the function is not finite at x0 */
     ADZ_ROOT_UNCHECKED = 5   /**< fixed_iterations: the host has not looked */
 } adz_root_reason;
@@ -89,12 +91,14 @@ typedef struct adz_root_options {
                     unknowns, which are solved together; false: one system of all elements */
     double tolerance;     /**< the largest absolute element of the residual that counts as 0, above
                                0; 1e-10. Newton's search also ends where its step is below the
-                               rounding error of x. */
-    int max_iterations;   /**< values of the function that may be computed; 100 */
+                               rounding error of x, if each |f_i| is then at most 1024 eps times the
+                               sum of |J_ij| |x_j| over j. */
+    int max_iterations;   /**< values of the function that may be computed; 200 */
     int fixed_iterations; /**< above 0: computes exactly so many, at most 10,000, and reads nothing
                              on the host. Rows that have converged stay as they are. 0 */
     int history; /**< of Anderson: how many steps are remembered, 1 to 16; of Krylov: the dimension
-                      of GMRES, 1 to 100, before it restarts. 0, the default, means 5 and 30 */
+                      of GMRES, 1 to 100, before it restarts, which grows to 100 if restarts make
+                      little progress. 0, the default, means 5 and 30 */
     bool accept_unconverged; /**< returns the best point if the search does not converge, with the
                                   reason in the report; false: that is an error */
 } adz_root_options;
@@ -102,7 +106,7 @@ typedef struct adz_root_options {
 /** The defaults. */
 #define ADZ_ROOT_OPTIONS                                                        \
     {                                                                           \
-        sizeof(adz_root_options), ADZ_ROOT_AUTO, false, 1e-10, 100, 0, 0, false \
+        sizeof(adz_root_options), ADZ_ROOT_AUTO, false, 1e-10, 200, 0, 0, false \
     }
 
 /**
@@ -116,8 +120,13 @@ ADZ_API void adz_root_options_init(adz_root_options *options, size_t size);
 /**
  * A root of a function: x with f(x) = 0, or x with g(x) = x for ADZ_ROOT_ANDERSON.
  *
- * A step of Newton's method is halved until the residual shrinks. With `rows`, each row has a
- * step of its own, and rows that have converged wait for the others.
+ * A step of Newton's method is halved until the residual shrinks. If a row needs less than a tenth
+ * of a step, or its Jacobian is singular, its search goes on within a trust region, but not with
+ * fixed_iterations nor by ADZ_ROOT_KRYLOV. With `rows`, each row has a step of its own, and rows
+ * that have converged wait for the others.
+ *
+ * A function and a tolerance that are both multiplied by a power of two have the same root in the
+ * same steps, and so have unknowns in other units, unless numbers leave the range of the dtype.
  *
  * @param function  computes f(x), of the shape and dtype of x
  * @param x0        where the search begins, f32 or f64; [N, D] with `rows`. The root has no

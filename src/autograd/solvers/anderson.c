@@ -13,6 +13,17 @@
  * search that converges along one direction are nearly parallel. */
 #define RIDGE 1e-13
 
+/* The reciprocal of a power of two near the largest element of each item of [N, n, D], as [N, 1,
+ * 1]. Products of numbers that are multiplied by it neither overflow nor become 0. */
+static adz_tensor *unit_of(adz_tensor *t)
+{
+    const double most = t != NULL && t->dtype == ADZ_F64 ? 1000 : 120;
+    adz_tensor *size = adz_amax(adz_abs(t), ADZ_DIMS(1, 2), ADZ_KEEPDIM);
+    adz_tensor *exponent = adz_floor(adz_log2(size));
+    exponent = adz_where(adz_isfinite(exponent), exponent, adz_zeros_like(exponent));
+    return adz_exp2(adz_neg(adz_clamp(exponent, -most, most)));
+}
+
 /* [N, n, D] from the differences, [1, n, D] without rows. */
 static adz_tensor *stacked(const adzi_root *r, adz_tensor *const *list)
 {
@@ -37,13 +48,14 @@ static adz_tensor *next_point(const adzi_root *r, adz_tensor *at, adz_tensor *f)
     const int64_t rows = residuals->sizes[0], n = residuals->sizes[1];
     const bool f32 = residuals->dtype == ADZ_F32;
     adz_tensor *column = adz_reshape(f, ADZ_SHAPE(rows, residuals->sizes[2], 1));
-    adz_tensor *normal = adz_matmul(residuals, adz_transpose(residuals, 1, 2));
+    adz_tensor *unit = unit_of(residuals), *units = adz_mul(residuals, unit);
+    adz_tensor *normal = units != NULL ? adz_matmul(units, adz_transpose(units, 1, 2)) : NULL;
     adz_tensor *one = adz_eye(n, n, (adz_dtype)residuals->dtype);
     adz_tensor *trace = adz_sum(adz_mul(normal, one), ADZ_DIMS(1, 2), ADZ_KEEPDIM);
     adz_tensor *ridge = adz_add_number(
         adz_mul_number(trace, (f32 ? 1e-6 : RIDGE) / (double)n), f32 ? FLT_MIN : DBL_MIN);
     normal = adz_add(normal, adz_mul(one, ridge));
-    adz_tensor *c = adz_solve(normal, adz_matmul(residuals, column)); /* [N, n, 1] */
+    adz_tensor *c = adz_solve(normal, adz_matmul(units, adz_mul(column, unit))); /* [N, n, 1] */
     adz_tensor *back = adz_matmul(adz_transpose(adz_add(points, residuals), 1, 2), c);
     return back != NULL
                ? adz_sub(adz_add(at, f), adz_reshape(back, adz_shape_of(at->rank, at->sizes)))

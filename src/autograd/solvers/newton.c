@@ -7,10 +7,14 @@
 
 /* A residual has to shrink by this part of the step at least (Armijo's condition). */
 #define SUFFICIENT 1e-4
-/* A row is given up when its step is smaller than this part of the direction. */
-#define SHORTEST 1e-7
+/* A row is given up when its step is smaller than this part of the direction. A trust region then
+ * takes it over, which only GMRES has not. */
+#define SHORTEST        0.1
+#define SHORTEST_KRYLOV 1e-7
+/* GMRES that leaves more than this part of the residual has found no direction. */
+#define NO_DIRECTION 0.9999
 
-static double rounding_error(const adz_tensor *x)
+double adzi_root_rounding(const adz_tensor *x)
 {
     return x->dtype == ADZ_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
 }
@@ -24,6 +28,7 @@ static adz_tensor *dense_direction(adzi_root *r, adz_tensor *y, adz_tensor *use,
     if (j == NULL) {
         return NULL;
     }
+    r->jacobian = j;
     if (!all) {
         adz_tensor *one = adz_eye(j->sizes[2], j->sizes[2], (adz_dtype)j->dtype);
         j = adz_where(r->by_rows ? adz_unsqueeze(use, -1) : use, j, one);
@@ -48,18 +53,19 @@ static adz_tensor *jacobian_product(adz_tensor *v, void *root)
 static adz_tensor *krylov_direction(adzi_root *r, adz_tensor *y, adz_tensor *norm)
 {
     const double residual = adz_item(norm);
-    double part;
+    adzi_gmres_report found;
     if (r->before > 0) {
         const double rate = residual / r->before;
         r->forcing = fmin(0.1, 0.9 * rate * rate);
     }
     r->before = residual;
     const double wanted =
-        fmax(fmin(r->forcing, 0.5 * r->o.tolerance / residual + 1e-2), 16 * rounding_error(y));
-    return adzi_functional_prepare_jvp(&r->f)
-               ? adzi_gmres(jacobian_product, r, adz_neg(y), r->o.history > 0 ? r->o.history : 30,
-                     wanted, &part)
-               : NULL;
+        fmax(fmin(r->forcing, 0.5 * r->o.tolerance / residual + 1e-2), 16 * adzi_root_rounding(y));
+    adz_tensor *d = adzi_functional_prepare_jvp(&r->f)
+                        ? adzi_gmres(jacobian_product, r, adz_neg(y),
+                              r->o.history > 0 ? r->o.history : 30, wanted, &found)
+                        : NULL;
+    return d == NULL || found.part <= NO_DIRECTION ? d : adz_full_like(d, NAN);
 }
 
 static adz_tensor *direction(
@@ -71,11 +77,79 @@ static adz_tensor *direction(
 
 /* ---- one value of the function --------------------------------------------------------------- */
 
+/* The sums of |J_ij| |x_j| at the running point, shaped like x. Without the Jacobian, its products
+ * with x and with x of alternating signs stand for them. */
+static adz_tensor *magnitudes(adzi_root *r)
+{
+    adz_tensor *x = adz_detach(r->f.x[0]), *flat, *sums;
+    if (r->o.method != ADZ_ROOT_KRYLOV) {
+        adz_tensor *j = r->jacobian != NULL ? r->jacobian : adzi_root_jacobian(&r->f, r->by_rows);
+        flat = j != NULL ? adz_reshape(adz_abs(x), ADZ_SHAPE(j->sizes[0], j->sizes[2], 1)) : NULL;
+        sums = flat != NULL ? adz_matmul(adz_abs(adz_detach(j)), flat) : NULL;
+        return sums != NULL ? adz_reshape(sums, adz_shape_of(x->rank, x->sizes)) : NULL;
+    }
+    if (x == NULL || !adzi_functional_prepare_jvp(&r->f)) {
+        return NULL;
+    }
+    adz_tensor *index = adz_arange(0, (double)x->numel, 1, (adz_dtype)x->dtype);
+    adz_tensor *sign = adz_sub_number(adz_mul_number(adz_remainder_number(index, 2), 2), 1);
+    adz_tensor *turned =
+        sign != NULL ? adz_mul(x, adz_reshape(sign, adz_shape_of(x->rank, x->sizes))) : NULL;
+    adz_tensor *first = adz_abs(jacobian_product(x, r));
+    return turned != NULL && first != NULL
+               ? adz_maximum(first, adz_abs(jacobian_product(turned, r)))
+               : NULL;
+}
+
+/* Whether the residual of each row is what rounding errors of x may cause. A step of length 0 alone
+ * says nothing: where the Jacobian is infinite, each step is 0. */
+adz_tensor *adzi_root_is_rounding(const adzi_root *r, adz_tensor *y, adz_tensor *sums)
+{
+    adz_tensor *allowed = adz_mul_number(sums, 1024 * adzi_root_rounding(y));
+    adz_tensor *below = adz_logical_and(adz_le(adz_abs(y), allowed), adz_isfinite(allowed));
+    return r->by_rows ? adz_all(below, ADZ_DIMS(1), ADZ_KEEPDIM)
+                      : adz_all(below, ADZ_ALL_DIMS, ADZ_DROPDIM);
+}
+
+/* Whether the next point of each row is the one from which its step goes. */
+static adz_tensor *changes_nothing(const adzi_root *r, const adzi_root_state *s)
+{
+    adz_tensor *same = adz_eq(adz_add(s->x, adz_mul(s->step, s->scale)), s->x);
+    return r->by_rows ? adz_all(same, ADZ_DIMS(1), ADZ_KEEPDIM)
+                      : adz_all(same, ADZ_ALL_DIMS, ADZ_DROPDIM);
+}
+
+/* Ends rows whose step rounding makes meaningless: they are good if their residual is a matter of
+ * rounding as well, and have failed if it is not and the step changes no element of x. A plan
+ * cannot look, and lets them stay where they are. */
+static bool settle(adzi_root *r, adzi_root_state *s, adz_tensor *y, adz_tensor *tiny)
+{
+    tiny = adz_logical_and(tiny, adz_logical_not(adz_logical_or(s->good, s->failed)));
+    adz_tensor *any = tiny != NULL ? adz_any(tiny, ADZ_ALL_DIMS, ADZ_DROPDIM) : NULL;
+    adz_tensor *small = tiny;
+    if (any == NULL) {
+        return false;
+    }
+    if (!r->fixed) {
+        if (adz_item(any) == 0) {
+            return true;
+        }
+        adz_tensor *sums = magnitudes(r);
+        small = sums != NULL ? adzi_root_is_rounding(r, y, sums) : NULL;
+        adz_tensor *stuck = changes_nothing(r, s);
+        stuck = adz_logical_and(stuck, adz_logical_and(tiny, adz_logical_not(small)));
+        s->failed = adz_logical_or(s->failed, stuck);
+    }
+    s->good = adz_logical_or(s->good, adz_logical_and(tiny, small));
+    return s->good != NULL && s->failed != NULL;
+}
+
 /* Gives up rows whose direction is not finite or whose step has become too short, on the host. */
 static bool give_up(adzi_root *r, adzi_root_state *s, adz_tensor *finite)
 {
     adz_tensor *singular = adz_logical_not(finite);
-    adz_tensor *lost = adz_logical_or(singular, adz_le_number(s->scale, SHORTEST));
+    const double shortest = r->o.method == ADZ_ROOT_KRYLOV ? SHORTEST_KRYLOV : SHORTEST;
+    adz_tensor *lost = adz_logical_or(singular, adz_le_number(s->scale, shortest));
     adz_tensor *any = adz_any(singular, ADZ_ALL_DIMS, ADZ_DROPDIM);
     lost = adz_logical_and(lost, adz_logical_not(s->good));
     s->failed = adz_logical_or(s->failed, lost);
@@ -94,6 +168,7 @@ static bool turn(adzi_root *r, adzi_root_state *s, adz_tensor *y, adz_tensor *to
 {
     adz_tensor *use = adz_logical_and(took, adz_logical_not(s->good));
     int64_t used = 0;
+    r->jacobian = NULL;
     if (!r->fixed) {
         adz_tensor *count = adz_sum(adz_to(use, ADZ_F32), ADZ_ALL_DIMS, ADZ_DROPDIM);
         if (count == NULL) {
@@ -107,13 +182,12 @@ static bool turn(adzi_root *r, adzi_root_state *s, adz_tensor *y, adz_tensor *to
     }
     s->scale = adz_where(took, adz_ones_like(s->scale), adz_mul_number(s->scale, 0.5));
     /* A row that was not accepted has a residual that rounding may keep from shrinking. */
-    const double eps = rounding_error(y);
+    const double eps = adzi_root_rounding(y);
     adz_tensor *length = adzi_root_norm(r, s->step), *size = adzi_root_norm(r, s->x);
     adz_tensor *tiny = adz_le(
         length, adz_where(took, adz_mul_number(size, 4 * eps), adz_mul_number(size, 1024 * eps)));
     adz_tensor *finite = adz_isfinite(length);
-    s->good = adz_logical_or(s->good, adz_logical_and(tiny, adz_logical_not(s->failed)));
-    if (!r->fixed && !give_up(r, s, finite)) {
+    if (!settle(r, s, y, tiny) || (!r->fixed && !give_up(r, s, finite))) {
         return false;
     }
     adz_tensor *goes = adz_logical_and(finite, adz_logical_not(adz_logical_or(s->good, s->failed)));
@@ -162,11 +236,8 @@ static bool begin(adzi_root *r)
     return s->norm != NULL && s->scale != NULL && s->step != NULL && s->failed != NULL;
 }
 
-bool adzi_root_newton(adzi_root *r)
+static bool search(adzi_root *r)
 {
-    if (!begin(r)) {
-        return false;
-    }
     const int n = r->fixed ? r->o.fixed_iterations : r->o.max_iterations;
     const size_t mark = adzi_self()->n_temporaries;
     for (int i = 0; i < n && !r->over; ++i) {
@@ -182,4 +253,15 @@ bool adzi_root_newton(adzi_root *r)
         }
     }
     return true;
+}
+
+bool adzi_root_newton(adzi_root *r)
+{
+    if (!begin(r) || !search(r)) {
+        return false;
+    }
+    const bool left =
+        !r->fixed && r->over && r->found.rows_left > 0 && r->found.reason != ADZ_ROOT_NOT_FINITE;
+    return !left || r->o.method == ADZ_ROOT_KRYLOV || r->found.iterations >= r->o.max_iterations ||
+           adzi_root_trust(r);
 }

@@ -23,6 +23,18 @@ typedef struct adzi_root_state {
 
 enum { ADZI_ROOT_STATES = 6, ADZI_ROOT_HISTORY = 16 };
 
+/** What a search within a trust region knows besides its state. R is the number of rows, 1 without
+ * rows, and n that of unknowns. A field is NULL before the first step. */
+typedef struct adzi_trust {
+    adz_tensor *y;         /* [R, n, 1]: the residual at the best point */
+    adz_tensor *j;         /* [R, n, n]: the Jacobian there */
+    adz_tensor *newton;    /* [R, n, 1]: Newton's step from there */
+    adz_tensor *predicted; /* [R, 1, 1]: by how much the model shrinks the square of the residual */
+    adz_tensor *reach;     /* [R, 1, 1]: the length of the step */
+} adzi_trust;
+
+enum { ADZI_ROOT_TRUST = 5 };
+
 /** One search. */
 typedef struct adzi_root {
     adzi_functional f; /* of the running value of the function; the first member */
@@ -36,7 +48,9 @@ typedef struct adzi_root {
     bool over;               /* the host has seen that no row is left */
     adz_root_reason failure; /* why rows were given up */
     adzi_root_state state;
+    adzi_trust trust;
     adzi_leaves leaves;
+    adz_tensor *jacobian;   /* of the running call, if it is known */
     double forcing, before; /* Krylov: the tolerance of GMRES; the residual at the last point */
     adz_tensor *points[ADZI_ROOT_HISTORY],
         *residuals[ADZI_ROOT_HISTORY]; /* Anderson's differences */
@@ -46,6 +60,17 @@ typedef struct adzi_root {
 /** Searches from state.x. False with the error recorded. Both leave the reason in `found`. */
 bool adzi_root_newton(adzi_root *r);
 bool adzi_root_anderson(adzi_root *r);
+
+/** Searches on, from state.x, for the rows that Newton's search has given up: by the dogleg method
+ * of Powell within a region in which the linear model is trusted. */
+bool adzi_root_trust(adzi_root *r);
+
+/** The distance of 1 from the next number of the dtype. */
+double adzi_root_rounding(const adz_tensor *x);
+
+/** Whether the residual y of each row is what rounding errors of x may cause. `sums` are those of
+ * |J_ij| |x_j|, shaped like x. */
+adz_tensor *adzi_root_is_rounding(const adzi_root *r, adz_tensor *y, adz_tensor *sums);
 
 /** One value of the function at `x`, and `work` on it, which fills what adzi_root_keep keeps. */
 bool adzi_root_evaluate(adzi_root *r, adz_tensor *x, bool (*work)(adzi_functional *));
@@ -72,15 +97,21 @@ bool adzi_root_is_dense(const adz_root_options *o, int64_t unknowns);
 /** A product of a matrix with a vector; NULL with the error recorded. */
 typedef adz_tensor *(*adzi_product)(adz_tensor *v, void *user);
 
+/** How well a linear system is solved. */
+typedef struct adzi_gmres_report {
+    double part;     /* |b - A x| / |b| */
+    double backward; /* |b - A x| / (|A| |x|), with the largest |A v| / |v| that was seen for |A| */
+} adzi_gmres_report;
+
 /**
  * Solves A x = b by GMRES with restarts, until the residual is at most `rtol` times that of 0.
  *
- * @param dimension  vectors before a restart
- * @return           x, shaped like b, borrowed, also if it did not converge; *part is the residual
- *                   as a part of that of 0. NULL with the error recorded.
+ * @param dimension  vectors before the first restart; slow cycles get more of them, up to 100
+ * @return           x, shaped like b, borrowed, also if it did not converge. NULL with the error
+ *                   recorded.
  */
-adz_tensor *adzi_gmres(
-    adzi_product product, void *user, adz_tensor *b, int dimension, double rtol, double *part);
+adz_tensor *adzi_gmres(adzi_product product, void *user, adz_tensor *b, int dimension, double rtol,
+    adzi_gmres_report *found);
 
 /** Makes the root a result of a node that gives it its gradients. `x` has no other owner but the
  * scope. NULL with the error recorded. */

@@ -34,6 +34,7 @@ static inline void expect_derivatives(
 }
 
 enum { N_ROOT_VALUES = 6, N_ROOT_GRADIENTS = 5, N_ROOT_REFUSED = 8 };
+enum { N_ROOT_ENDS = 7, N_ROOT_SET = 4 };
 enum { N_HIGHER = 4 };
 enum {
     N_ODE_VALUES = 5,
@@ -58,6 +59,8 @@ extern const struct CMUnitTest root_values[N_ROOT_VALUES];
 extern const struct CMUnitTest root_gradients[N_ROOT_GRADIENTS];
 extern const struct CMUnitTest higher[N_HIGHER];
 extern const struct CMUnitTest root_refused[N_ROOT_REFUSED];
+extern const struct CMUnitTest root_ends[N_ROOT_ENDS];
+extern const struct CMUnitTest root_set[N_ROOT_SET];
 extern const struct CMUnitTest ode_values[N_ODE_VALUES];
 extern const struct CMUnitTest ode_gradients[N_ODE_GRADIENTS];
 extern const struct CMUnitTest ode_graph[N_ODE_GRAPH];
