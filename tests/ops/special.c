@@ -178,7 +178,7 @@ static const struct {
         { 0, 0, 0, 0, 0, 0, 0 }, { 0, 0, 0, 0, 0, 0, 0 } },
     { "power_half", of_power_half, 7, { -INFINITY, -1, 0, 0, 1, INFINITY, NAN },
         { NAN, NAN, 0, 0, 1, INFINITY, NAN }, { NAN, NAN, -INFINITY, INFINITY, 0.5, 0, NAN },
-        { 0, NAN, -INFINITY, -INFINITY, -0.25, 0, NAN } },
+        { NAN, NAN, -INFINITY, -INFINITY, -0.25, 0, NAN } },
     { "power_1", of_power_1, 7, { -INFINITY, -1, 0, 0, 1, INFINITY, NAN },
         { -INFINITY, -1, 0, 0, 1, INFINITY, NAN }, { 1, 1, 1, 1, 1, 1, 1 },
         { 0, 0, 0, 0, 0, 0, 0 } },

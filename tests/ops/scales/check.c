@@ -49,13 +49,18 @@ static void keep_in_range(bounds *k, const task *t, adz_tensor *x, int rate, boo
     k->low = low > k->low ? low : k->low;
 }
 
-/* Keeps the squares of an input in range, of f64 or of the dtype. */
+/* Keeps the squares of an input in range, of f64 or of the dtype, and in graphs their gradients. */
 static void keep_squares(bounds *k, const task *t, const built *b, int i)
 {
     task wide = *t;
     wide.dtype = t->expression ? t->dtype : ADZ_F64;
     adz_tensor *x = adz_to(adz_detach(b->leaves[i]), wide.dtype);
     keep_in_range(k, &wide, adz_square(x), 2 * QUARTERS * t->law->d[i], true, SCALES_ROOM);
+    if (t->backward && t->expression) { /* the gradient of the square */
+        adz_tensor *one = adz_ones(ADZ_SHAPE(1), ADZ_F64);
+        const int rate = t->gradient - 2 * QUARTERS * t->law->d[i];
+        keep_in_range(k, t, one, rate, true, SCALES_ROOM);
+    }
 }
 
 static int result_rate(const task *t, int j)
@@ -70,7 +75,7 @@ static void keep_products(bounds *k, const task *t, const built *b, int j)
     for (int i = 0; declared != NULL && declared->products && i < b->args.n; ++i) {
         if (scale_takes(&b->specs[i])) {
             adz_tensor *x = adz_mul_number(adz_detach(b->leaves[i]), 8);
-            keep_in_range(k, t, x, QUARTERS * t->law->d[i] + result_rate(t, j), false, 0);
+            keep_in_range(k, t, x, QUARTERS * t->law->d[i] + result_rate(t, j), false, t->margin);
         }
     }
 }

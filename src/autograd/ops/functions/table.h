@@ -135,16 +135,17 @@ DERIVED2(logaddexp, VMATH(logaddexp)(a, b),
 DERIVED(mish, x * VMATH(tanh)(VMATH(softplus)(x)),
     adz_mul(x, adz_tanh(adz_softplus(x, 1, 20))),
     C99_ELEMENT("$a * @tanh(@softplus($a))"))
-/* The node saves y, so that the gradient needs products alone and no division. */
+/* The node saves y, so that the gradient needs products alone and no division. dy comes first, because y^2
+ * may leave the range where dy y^2 does not. */
 FUNCTION(reciprocal, y, ELEM(1) / x,
-    adz_neg(adz_mul(dy, adz_mul(y, y))),
+    adz_neg(adz_mul(adz_mul(dy, y), y)),
     C99_ELEMENT("1 / $a"), .c.doubles = true, ONNX_NODE("Reciprocal"))
 /* The even one of two nearest integers. */
 STEPS(round, KERNEL(nearest)(x), x, "x itself",
     C99_ELEMENT("@round($a)"), .c.whole = "$a", ONNX(rounded, broadcast, "Round"))
-/* 1 / sqrt(x), and -dy y^3 / 2 */
+/* 1 / sqrt(x), and -dy y^3 / 2 without the third power, which may leave the range */
 FUNCTION(rsqrt, y, ELEM(1) / SQUARE_ROOT(x),
-    adz_mul(adz_mul_number(dy, -0.5), adz_mul(y, adz_mul(y, y))),
+    adz_mul(adz_mul(adz_mul(adz_mul_number(dy, -0.5), y), y), y),
     C99_ELEMENT("1 / @sqrt($a)"), ONNX(rsqrt, broadcast, NULL))
 /* The self-normalising unit with the constants of its paper: scale x where x > 0, else scale alpha
  * (e^x - 1). */

@@ -4,7 +4,7 @@
 /* Powers with one exponent e, torch.pow with a number.
  *
  *     y  = x^e
- *     dx = dy e x^(e - 1), and 0 for e = 0
+ *     dx = dy e x^(e - 1), and 0 for e = 0; dy e x^e / x for e < 0
  *
  * x has any shape. An integer x stays an integer if e is a whole number, and becomes f32 otherwise.
  * The node keeps e as an attribute. It saves x, except for e = 0 and e = 1, whose derivative is a
@@ -36,7 +36,13 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
         return ADZ_OK;
     }
     adz_tensor *x = adzi_saved_input(node, 0);
-    /* Written with operators, so that powers of any order can be differentiated again. */
+    /* Written with operators, so that powers of any order can be differentiated again. For a
+     * negative e the power x^(e - 1) leaves the range before the gradient does. */
+    if (e < 0) {
+        adz_tensor *product = adz_mul(dy[0], adz_mul_number(adz_pow_number(x, e), e));
+        dx[0] = adz_div(product, x);
+        return adzi_status(dx[0]);
+    }
     adz_tensor *power = e == 2 ? x : adz_pow_number(x, e - 1);
     dx[0] = adz_mul(dy[0], adz_mul_number(power, e));
     return adzi_status(dx[0]);
