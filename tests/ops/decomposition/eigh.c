@@ -8,7 +8,8 @@ static int call(const op_args *a, adz_tensor **out)
         const int64_t n = adz_tensor_size(x, -1);
         adz_tensor *far = adz_to(adz_arange(0, (double)n, 1, ADZ_I64), adz_tensor_dtype(x));
         x = adz_mul_number(adz_add(x, adz_transpose(x, -2, -1)), 0.2);
-        x = adz_add(x, adz_mul(adz_mul_number(adz_unsqueeze(far, -1), 2 * case_units[0]), identity_like(x)));
+        far = adz_mul(adz_mul_number(adz_unsqueeze(far, -1), 2), identity_like(x));
+        x = adz_add(x, adz_mul_number(far, case_units[0]));
     }
     out[0] = adz_eigh(x, a->p[0] != 0, &out[1]);
     return out[0] != NULL ? 2 : 0;

@@ -5,7 +5,7 @@ static int call(const op_args *a, adz_tensor **out)
 {
     adz_tensor *x = a->in[0];
     if (a->p[1] != 0) {
-        x = adz_matmul(x, adz_transpose(x, -2, -1));
+        x = adz_matmul(adz_div_number(x, case_units[0]), adz_transpose(x, -2, -1));
     }
     return case_one(adz_pinv(x, a->p[0]), out);
 }

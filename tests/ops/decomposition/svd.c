@@ -8,8 +8,8 @@ static int call(const op_args *a, adz_tensor **out)
         const int64_t m = adz_tensor_size(x, -2), n = adz_tensor_size(x, -1);
         adz_tensor *far = adz_to(adz_arange(1, (double)m + 1, 1, ADZ_I64), adz_tensor_dtype(x));
         adz_tensor *eye = adz_eye(m, n, adz_tensor_dtype(x));
-        x = adz_add(
-            adz_mul_number(x, 0.2), adz_mul(adz_mul_number(adz_unsqueeze(far, -1), 2 * case_units[0]), eye));
+        far = adz_mul(adz_mul_number(adz_unsqueeze(far, -1), 2), eye);
+        x = adz_add(adz_mul_number(x, 0.2), adz_mul_number(far, case_units[0]));
     }
     out[0] = adz_svd(x, &out[1], &out[2]);
     return out[0] != NULL ? 3 : 0;
