@@ -13,15 +13,27 @@
  * search that converges along one direction are nearly parallel. */
 #define RIDGE 1e-13
 
-/* The reciprocal of a power of two near the largest element of each item of [N, n, D], as [N, 1,
- * 1]. Products of numbers that are multiplied by it neither overflow nor become 0. */
-static adz_tensor *unit_of(adz_tensor *t)
+/* Residuals between these need no other unit: their products are normal numbers of the dtype. */
+#define SMALL_F32 1e-15
+#define LARGE_F32 1e15
+#define SMALL_F64 1e-140
+#define LARGE_F64 1e140
+
+/* Whether the residuals of all rows that are left may be multiplied with each other. A plan cannot
+ * know it. */
+static bool in_range(const adzi_root *r, bool f32)
 {
-    const double most = t != NULL && t->dtype == ADZ_F64 ? 1000 : 120;
+    return !r->fixed && r->o.tolerance > (f32 ? SMALL_F32 : SMALL_F64) &&
+           r->found.residual < (f32 ? LARGE_F32 : LARGE_F64);
+}
+
+/* The reciprocal of a power of two near the largest element of each item of [N, n, D], as [N, 1,
+ * 1]. It is exact. Products of numbers that are multiplied by it neither overflow nor become 0. */
+static adz_tensor *unit_of(adz_tensor *t, bool f32)
+{
+    const double most = f32 ? 120 : 1000;
     adz_tensor *size = adz_amax(adz_abs(t), ADZ_DIMS(1, 2), ADZ_KEEPDIM);
-    adz_tensor *exponent = adz_floor(adz_log2(size));
-    exponent = adz_where(adz_isfinite(exponent), exponent, adz_zeros_like(exponent));
-    return adz_exp2(adz_neg(adz_clamp(exponent, -most, most)));
+    return adz_exp2(adz_neg(adz_clamp(adz_floor(adz_log2(size)), -most, most)));
 }
 
 /* [N, n, D] from the differences, [1, n, D] without rows. */
@@ -48,14 +60,19 @@ static adz_tensor *next_point(const adzi_root *r, adz_tensor *at, adz_tensor *f)
     const int64_t rows = residuals->sizes[0], n = residuals->sizes[1];
     const bool f32 = residuals->dtype == ADZ_F32;
     adz_tensor *column = adz_reshape(f, ADZ_SHAPE(rows, residuals->sizes[2], 1));
-    adz_tensor *unit = unit_of(residuals), *units = adz_mul(residuals, unit);
+    adz_tensor *units = residuals;
+    if (!in_range(r, f32)) {
+        adz_tensor *unit = unit_of(residuals, f32);
+        units = adz_mul(residuals, unit);
+        column = adz_mul(column, unit);
+    }
     adz_tensor *normal = units != NULL ? adz_matmul(units, adz_transpose(units, 1, 2)) : NULL;
     adz_tensor *one = adz_eye(n, n, (adz_dtype)residuals->dtype);
     adz_tensor *trace = adz_sum(adz_mul(normal, one), ADZ_DIMS(1, 2), ADZ_KEEPDIM);
     adz_tensor *ridge = adz_add_number(
         adz_mul_number(trace, (f32 ? 1e-6 : RIDGE) / (double)n), f32 ? FLT_MIN : DBL_MIN);
     normal = adz_add(normal, adz_mul(one, ridge));
-    adz_tensor *c = adz_solve(normal, adz_matmul(units, adz_mul(column, unit))); /* [N, n, 1] */
+    adz_tensor *c = adz_solve(normal, adz_matmul(units, column)); /* [N, n, 1] */
     adz_tensor *back = adz_matmul(adz_transpose(adz_add(points, residuals), 1, 2), c);
     return back != NULL
                ? adz_sub(adz_add(at, f), adz_reshape(back, adz_shape_of(at->rank, at->sizes)))

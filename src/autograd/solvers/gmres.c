@@ -67,16 +67,13 @@ static adz_tensor *scaled(adz_tensor *t, int exponent)
     return adz_mul_number(adz_mul_number(t, ldexp(1, half)), ldexp(1, exponent - half));
 }
 
+/* Of a vector whose largest element is not far from 1. */
 static bool length_of(adz_tensor *t, double *length)
 {
-    int exponent;
     double square;
-    adz_tensor *unit = exponent_of(t, &exponent) ? scaled(t, -exponent) : NULL;
-    if (unit == NULL || !dot(unit, unit, &square)) {
-        return false;
-    }
-    *length = ldexp(sqrt(square), exponent);
-    return true;
+    const bool good = dot(t, t, &square);
+    *length = sqrt(square);
+    return good;
 }
 
 /* Makes w orthogonal to the basis, twice, so that rounding leaves nothing behind. */
@@ -138,14 +135,14 @@ static adz_tensor *add_solution(cycle *y, const matrix *a, adz_tensor *x, int k)
 static adz_tensor *next_vector(cycle *y, matrix *a, int k, double *below, double *length)
 {
     int exponent;
-    double square = 0, sum = 0;
+    double sum = 0;
     adz_tensor *w = y->v[k] != NULL ? a->product(y->v[k], a->user) : NULL;
     if (w == NULL || !exponent_of(w, &exponent)) {
         return NULL;
     }
     w = scaled(w, -exponent);
     w = w != NULL ? orthogonal(y, w, k) : NULL;
-    if (w == NULL || !dot(w, w, &square)) {
+    if (w == NULL || !length_of(w, length)) {
         return NULL;
     }
     a->exponent = a->known ? a->exponent : exponent;
@@ -154,8 +151,7 @@ static adz_tensor *next_vector(cycle *y, matrix *a, int k, double *below, double
         sum += y->h[i][k] * y->h[i][k];
         y->h[i][k] = ldexp(y->h[i][k], exponent - a->exponent);
     }
-    a->norm = fmax(a->norm, ldexp(sqrt(sum + square), exponent - a->exponent));
-    *length = sqrt(square);
+    a->norm = fmax(a->norm, ldexp(sqrt(sum + *length * *length), exponent - a->exponent));
     *below = ldexp(*length, exponent - a->exponent);
     return w;
 }
@@ -192,12 +188,26 @@ static adz_tensor *residual_of(const matrix *a, adz_tensor *b, adz_tensor *x)
     return product != NULL ? adz_sub(b, scaled(product, -a->exponent)) : NULL;
 }
 
+/* How large the residual is beside |A| |x|. */
+static bool measure(const matrix *a, adz_tensor *x, double size, adzi_gmres_report *found)
+{
+    int exponent;
+    double length;
+    if (!exponent_of(x, &exponent) || !length_of(scaled(x, -exponent), &length)) {
+        return false;
+    }
+    if (length > 0) {
+        found->backward = size / (a->norm * ldexp(length, exponent));
+    }
+    return true;
+}
+
 /* Cycles until the residual of b, whose largest element is about 1, is small. */
 static adz_tensor *solve(
     cycle *y, matrix *a, adz_tensor *b, int dimension, double rtol, adzi_gmres_report *found)
 {
     adz_tensor *x = adz_zeros_like(b), *r = b;
-    double first, size, last = INFINITY, length = 0;
+    double first, size, last = INFINITY;
     if (x == NULL || !length_of(b, &first)) {
         return NULL;
     }
@@ -218,12 +228,8 @@ static adz_tensor *solve(
             return NULL;
         }
     }
-    found->part = size == 0 ? 0 : size / first;
-    found->backward = found->part;
-    if (size > 0 && length_of(x, &length) && length > 0) {
-        found->backward = size / (a->norm * length);
-    }
-    return x;
+    found->part = found->backward = size == 0 ? 0 : size / first;
+    return found->part <= rtol || measure(a, x, size, found) ? x : NULL;
 }
 
 adz_tensor *adzi_gmres(adzi_product product, void *user, adz_tensor *b, int dimension, double rtol,

@@ -120,36 +120,27 @@ static adz_tensor *changes_nothing(const adzi_root *r, const adzi_root_state *s)
 }
 
 /* Ends rows whose step rounding makes meaningless: they are good if their residual is a matter of
- * rounding as well, and have failed if it is not and the step changes no element of x. A plan
- * cannot look, and lets them stay where they are. */
+ * rounding as well, and have failed if it is not and the step changes no element of x. */
 static bool settle(adzi_root *r, adzi_root_state *s, adz_tensor *y, adz_tensor *tiny)
 {
-    tiny = adz_logical_and(tiny, adz_logical_not(adz_logical_or(s->good, s->failed)));
-    adz_tensor *any = tiny != NULL ? adz_any(tiny, ADZ_ALL_DIMS, ADZ_DROPDIM) : NULL;
-    adz_tensor *small = tiny;
-    if (any == NULL) {
-        return false;
-    }
-    if (!r->fixed) {
-        if (adz_item(any) == 0) {
-            return true;
-        }
-        adz_tensor *sums = magnitudes(r);
-        small = sums != NULL ? adzi_root_is_rounding(r, y, sums) : NULL;
-        adz_tensor *stuck = changes_nothing(r, s);
-        stuck = adz_logical_and(stuck, adz_logical_and(tiny, adz_logical_not(small)));
-        s->failed = adz_logical_or(s->failed, stuck);
-    }
+    adz_tensor *sums = magnitudes(r);
+    adz_tensor *small = sums != NULL ? adzi_root_is_rounding(r, y, sums) : NULL;
+    adz_tensor *stuck = changes_nothing(r, s);
+    stuck = adz_logical_and(stuck, adz_logical_and(tiny, adz_logical_not(small)));
+    s->failed = adz_logical_or(s->failed, stuck);
     s->good = adz_logical_or(s->good, adz_logical_and(tiny, small));
     return s->good != NULL && s->failed != NULL;
 }
 
-/* Gives up rows whose direction is not finite or whose step has become too short, on the host. */
-static bool give_up(adzi_root *r, adzi_root_state *s, adz_tensor *finite)
+static double shortest(const adzi_root *r)
 {
-    adz_tensor *singular = adz_logical_not(finite);
-    const double shortest = r->o.method == ADZ_ROOT_KRYLOV ? SHORTEST_KRYLOV : SHORTEST;
-    adz_tensor *lost = adz_logical_or(singular, adz_le_number(s->scale, shortest));
+    return r->o.method == ADZ_ROOT_KRYLOV ? SHORTEST_KRYLOV : SHORTEST;
+}
+
+/* Gives up rows whose direction is not finite or whose step has become too short. */
+static bool give_up(adzi_root *r, adzi_root_state *s, adz_tensor *singular)
+{
+    adz_tensor *lost = adz_logical_or(singular, adz_le_number(s->scale, shortest(r)));
     adz_tensor *any = adz_any(singular, ADZ_ALL_DIMS, ADZ_DROPDIM);
     lost = adz_logical_and(lost, adz_logical_not(s->good));
     s->failed = adz_logical_or(s->failed, lost);
@@ -160,6 +151,24 @@ static bool give_up(adzi_root *r, adzi_root_state *s, adz_tensor *finite)
         r->failure = adz_item(any) != 0 ? ADZ_ROOT_SINGULAR : ADZ_ROOT_STALLED;
     }
     return true;
+}
+
+/* Ends the rows that cannot go on, on the host. Most steps end none, and cost one look. */
+static bool end_rows(
+    adzi_root *r, adzi_root_state *s, adz_tensor *y, adz_tensor *tiny, adz_tensor *finite)
+{
+    adz_tensor *open = adz_logical_not(adz_logical_or(s->good, s->failed));
+    adz_tensor *singular = adz_logical_not(finite);
+    adz_tensor *ended = adz_logical_or(tiny, adz_le_number(s->scale, shortest(r)));
+    ended = adz_logical_and(open, adz_logical_or(ended, singular));
+    adz_tensor *any = ended != NULL ? adz_any(ended, ADZ_ALL_DIMS, ADZ_DROPDIM) : NULL;
+    if (any == NULL || adz_item(any) == 0) {
+        return any != NULL;
+    }
+    tiny = adz_logical_and(tiny, open);
+    any = tiny != NULL ? adz_any(tiny, ADZ_ALL_DIMS, ADZ_DROPDIM) : NULL;
+    return any != NULL && (adz_item(any) == 0 || settle(r, s, y, tiny)) &&
+           give_up(r, s, singular) && adzi_root_look(r, s);
 }
 
 /* Finds the directions from the accepted points `took`, and the rows whose step rounding makes
@@ -187,7 +196,9 @@ static bool turn(adzi_root *r, adzi_root_state *s, adz_tensor *y, adz_tensor *to
     adz_tensor *tiny = adz_le(
         length, adz_where(took, adz_mul_number(size, 4 * eps), adz_mul_number(size, 1024 * eps)));
     adz_tensor *finite = adz_isfinite(length);
-    if (!settle(r, s, y, tiny) || (!r->fixed && !give_up(r, s, finite))) {
+    if (r->fixed) { /* a plan cannot look at the residual, and lets such rows stay */
+        s->good = adz_logical_or(s->good, adz_logical_and(tiny, adz_logical_not(s->failed)));
+    } else if (!end_rows(r, s, y, tiny, finite)) {
         return false;
     }
     adz_tensor *goes = adz_logical_and(finite, adz_logical_not(adz_logical_or(s->good, s->failed)));
@@ -213,8 +224,7 @@ static bool work(adzi_functional *f)
         s.failed = adz_logical_not(adz_isfinite(s.norm));
         r->failure = ADZ_ROOT_NOT_FINITE;
     }
-    if ((!r->fixed && !adzi_root_look(r, &s)) || (!r->over && !r->last && !turn(r, &s, y, took)) ||
-        (!r->fixed && !adzi_root_look(r, &s))) {
+    if ((!r->fixed && !adzi_root_look(r, &s)) || (!r->over && !r->last && !turn(r, &s, y, took))) {
         return false;
     }
     return adzi_root_note_leaves(r) && adzi_root_keep(f, &s);

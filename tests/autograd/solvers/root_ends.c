@@ -118,6 +118,41 @@ static void rounding_ends_a_search_in_f32(void **state)
     }
 }
 
+/* x = c x, whose residuals are 2^k times those for k = 0: the same steps find the same root. */
+static adz_tensor *shrinking(adz_tensor *x, void *to)
+{
+    adz_tensor *mean = adz_mean(x, ADZ_ALL_DIMS, ADZ_KEEPDIM);
+    return adz_add(adz_sub(adz_mul_number(x, 0.9), adz_mul_number(mean, 0.3)), to);
+}
+
+static void anderson_works_in_all_units(void **state)
+{
+    (void)state;
+    const double shifts[] = { 1, 2, -3, 5 };
+    for (int form = 0; form < 4; ++form) {
+        const bool f32 = form % 2 != 0;
+        adz_root_options o = ADZ_ROOT_OPTIONS;
+        adz_root_report plain, other;
+        o.method = ADZ_ROOT_ANDERSON;
+        o.fixed_iterations = form / 2 != 0 ? 12 : 0;
+        o.tolerance = f32 ? 1e-4 : 1e-12;
+        adz_tensor *to =
+            adz_to(adz_tensor_from(shifts, ADZ_SHAPE(4, 1), ADZ_F64), f32 ? ADZ_F32 : ADZ_F64);
+        adz_tensor *x = adz_root(shrinking, adz_zeros_like(to), to, &o, &plain);
+        assert_non_null(x);
+        const int most = f32 ? 100 : 900;
+        for (int k = -most; k <= most; k += most / 2) {
+            adz_root_options scaled = o;
+            scaled.tolerance = ldexp(o.tolerance, k);
+            adz_tensor *shift = adz_mul_number(to, ldexp(1, k));
+            adz_tensor *y = adz_root(shrinking, adz_zeros_like(to), shift, &scaled, &other);
+            assert_non_null(y);
+            assert_true(adz_equal(y, adz_mul_number(x, ldexp(1, k))));
+            assert_int_equal(plain.iterations, other.iterations);
+        }
+    }
+}
+
 /* ---- gradients ------------------------------------------------------------------------------- */
 
 /* Three unknowns that depend on each other. x^2 + mean(x) = p */
@@ -223,6 +258,7 @@ const struct CMUnitTest root_ends[N_ROOT_ENDS] = {
     cmocka_unit_test_setup_teardown(
         a_small_unknown_is_found_beside_a_large_one, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(rounding_ends_a_search_in_f32, solvers_open, solvers_close),
+    cmocka_unit_test_setup_teardown(anderson_works_in_all_units, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(upstreams_are_only_a_factor, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(jacobians_are_only_a_factor, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(short_histories_cost_no_digits, solvers_open, solvers_close),
