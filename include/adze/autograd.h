@@ -324,8 +324,10 @@ ADZ_API adz_status adz_remove_hook(adz_tensor *t, uint64_t id);
  * Turns anomaly mode on or off for this thread. It makes every operator slower.
  *
  * In anomaly mode an operator that computes a NaN or an infinity from finite inputs fails with
- * ADZ_ERR_NUMERIC, forward and backward. The message names the operator and, under ADZ_SITES, the
- * file and line of the call.
+ * ADZ_ERR_NUMERIC, forward and backward. In the forward an operator also fails if NaN enters by one
+ * of its inputs, such as from data, and if it makes NaN of infinities. Views, results that are
+ * finite again, and infinities of infinite inputs, such as masks, are no errors. The message names
+ * the operator, the input and the index and, under ADZ_SITES, the file and line of the call.
  *
  * @param on  false by default
  * @return    what it was before

@@ -38,12 +38,15 @@ typedef enum adz_batch_dimension {
 typedef struct adz_onnx_options {
     size_t size;                         /**< sizeof(adz_onnx_options) */
     adz_batch_dimension batch_dimension; /**< ADZ_BATCH_AUTO by default */
+    bool
+        allow_nonfinite; /**< true writes weights that are NaN or infinite, too; false refuses them,
+                              because they are most often those of a training that went wrong */
 } adz_onnx_options;
 
 /** The defaults. */
-#define ADZ_ONNX_OPTIONS                         \
-    {                                            \
-        sizeof(adz_onnx_options), ADZ_BATCH_AUTO \
+#define ADZ_ONNX_OPTIONS                                \
+    {                                                   \
+        sizeof(adz_onnx_options), ADZ_BATCH_AUTO, false \
     }
 
 /**
@@ -70,7 +73,8 @@ ADZ_API void adz_onnx_options_init(adz_onnx_options *options, size_t size);
  * @return         ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (an option, or a name that is no UTF-8),
  *                 ADZ_ERR_UNSUPPORTED (an operator without a counterpart for its dtypes, elements
  *                 that the program reads by itself or computes without adze's operators, a result
- *                 that does not depend on x, more than 2 GiB), ADZ_ERR_IO, ADZ_ERR_MEMORY, or the
+ *                 that does not depend on x, more than 2 GiB), ADZ_ERR_NUMERIC (a weight is NaN or
+ *                 infinite, without allow_nonfinite), ADZ_ERR_IO, ADZ_ERR_MEMORY, or the
  *                 error of the module
  * @see            torch.onnx.export
  */
@@ -84,7 +88,8 @@ ADZ_API adz_status adz_module_write_onnx(
  * @param plan     of a forward in evaluation, with one input or more
  * @param path     the file, which is replaced completely or not at all
  * @param options  NULL for the defaults
- * @return         as adz_module_write_onnx, with the error of the function in place of the module's
+ * @return         as adz_module_write_onnx, with the error of the function in place of the
+ * module's; ADZ_ERR_STATE if the function reads another tensor now than an input of the plan
  * @see            torch.onnx.export
  */
 ADZ_API adz_status adz_plan_write_onnx(
@@ -108,12 +113,15 @@ typedef struct adz_c_options {
                               in the C file */
     adz_c_state state;   /**< ADZ_C_STATE_STATIC by default */
     adz_dtype precision; /**< ADZ_F32, or ADZ_F64: all floats are double in C; ADZ_F32 by default */
+    bool
+        allow_nonfinite; /**< true writes weights that are NaN or infinite, too; false refuses them,
+                              because they are most often those of a training that went wrong */
 } adz_c_options;
 
 /** The defaults. */
-#define ADZ_C_OPTIONS                                                         \
-    {                                                                         \
-        sizeof(adz_c_options), NULL, false, NULL, ADZ_C_STATE_STATIC, ADZ_F32 \
+#define ADZ_C_OPTIONS                                                                \
+    {                                                                                \
+        sizeof(adz_c_options), NULL, false, NULL, ADZ_C_STATE_STATIC, ADZ_F32, false \
     }
 
 /**
@@ -201,9 +209,12 @@ ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
  *                 identifier or given twice, plans of different modules, an option);
  *                 ADZ_ERR_UNSUPPORTED (an
  *                 operator, an optimizer or a step that cannot be written, which is named; a
- *                 result that would be a constant; a file of weights of more than 2 GiB);
- *                 ADZ_ERR_STATE (a call that cannot be a part of a step, or in a function that a
- *                 plan captures); ADZ_ERR_DTYPE (an operator with f64 in a file of f32; a module of
+ *                 result that would be a constant; batch norm in training in a function that makes
+ *                 no backward and no step; a file of weights of more than 2 GiB);
+ *                 ADZ_ERR_NUMERIC (a weight is NaN or infinite, without allow_nonfinite);
+ *                 ADZ_ERR_STATE (a call that cannot be a part of a step; a function that reads
+ *                 another tensor now than an input of its plan; a call in a function that a plan
+ *                 captures); ADZ_ERR_DTYPE (an operator with f64 in a file of f32; a module of
  *                 f32 that functions of a file of f64 change), ADZ_ERR_IO, ADZ_ERR_MEMORY,
  *                 or the error of a plan's function
  */

@@ -3,7 +3,7 @@
  */
 #include "autograd/op.h"
 
-#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- starting a call ---------------------------------------------------------------------------
@@ -40,11 +40,11 @@ bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tenso
     call->op = op;
     call->in = n_in <= ADZI_CALL_INPUTS ? call->inputs : in;
     call->n_in = n_in;
+    call->names = names;
     call->inplace = false;
     call->node = NULL;
     call->old = NULL;
     call->second = NULL;
-    adzi_trace_enter(thread->tracer, op->name);
     bool record = false;
     for (int i = 0; i < n_in; ++i) {
         adz_tensor *t = in[i];
@@ -74,6 +74,7 @@ bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tenso
         adzi_settle(thread);
     }
     call->record = record && thread->grad_enabled;
+    adzi_trace_enter(thread->tracer, op->name, call->in, n_in);
     adzi_capture *capture = adzi_capture_of(thread);
     call->told = capture != NULL || thread->tracer != NULL;
     if (capture != NULL) {
@@ -273,24 +274,79 @@ static void commit_inplace(adzi_call *call, adz_tensor *x, bool saves_result)
     }
 }
 
-/* Ends a call. In anomaly mode, fails if y has NaN or infinity although the inputs were finite. */
+/* Anomaly mode. The first input, except the one that the call has overwritten, with an element that
+ * is NaN or, unless `nan_only`, infinite; -1 for none. */
+static int first_nonfinite(const adzi_call *call, bool nan_only, int64_t *index)
+{
+    for (int i = call->inplace ? 1 : 0; i < call->n_in; ++i) {
+        const adz_tensor *t = call->in[i];
+        if (t != NULL && !adzi_is_none(t) &&
+            adzi_find_nonfinite(t, nan_only, index) != ADZI_FINITE) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static bool is_view_of_input(const adzi_call *call, const adz_tensor *y)
+{
+    bool view = false;
+    for (int i = 0; i < call->n_in && !call->inplace && !view; ++i) {
+        view =
+            call->in[i] != NULL && !adzi_is_none(call->in[i]) && call->in[i]->storage == y->storage;
+    }
+    return view;
+}
+
+/* Anomaly mode, after a call whose result is not finite. NaN enters a computation by an input that
+ * no call has computed, or is made of numbers or of infinities. Infinities may pass, because masks
+ * consist of them. A view passes everything on, so that programs may look for NaN themselves. */
+static bool check_result(const adzi_call *call, const adz_tensor *y)
+{
+    int64_t at[ADZ_MAX_RANK], from[ADZ_MAX_RANK];
+    adzi_nonfinite kind = adzi_find_nonfinite(y, true, at);
+    const bool nan = kind == ADZI_NAN;
+    kind = nan ? kind : adzi_find_nonfinite(y, false, at);
+    if (kind == ADZI_FINITE || is_view_of_input(call, y)) {
+        return true;
+    }
+    char name[48], result[160];
+    snprintf(result, sizeof result, "%s at %s of the result %s", adzi_nonfinite_text(kind),
+        adzi_text_sizes(y->rank, at), adzi_text_shape(y));
+    int i = first_nonfinite(call, true, from);
+    if (i >= 0) {
+        const adz_tensor *t = call->in[i];
+        adzi_error(call->op->name, ADZ_ERR_NUMERIC,
+            "NaN enters by input %d, %s%s, which has it at %s", i,
+            argument_name(call->names, i, name, sizeof name), adzi_text_shape(t),
+            adzi_text_sizes(t->rank, from));
+        return false;
+    }
+    i = first_nonfinite(call, false, from);
+    if (i >= 0 && !nan) {
+        return true;
+    }
+    if (i >= 0) {
+        const adz_tensor *t = call->in[i];
+        adzi_error(call->op->name, ADZ_ERR_NUMERIC,
+            "%s, from input %d, %s%s, which is infinite at %s", result, i,
+            argument_name(call->names, i, name, sizeof name), adzi_text_shape(t),
+            adzi_text_sizes(t->rank, from));
+    } else {
+        adzi_error(call->op->name, ADZ_ERR_NUMERIC,
+            call->inplace ? "%s, which was changed in place" : "%s, from finite arguments", result);
+    }
+    return false;
+}
+
+/* Ends a call. In anomaly mode, fails if NaN or infinity enters by it. */
 static adz_tensor *leave(adzi_call *call, adz_tensor *y, bool saves_result)
 {
     adzi_trace_leave(call->thread->tracer);
     if (call->inplace) {
         commit_inplace(call, y, saves_result);
     }
-    if (!call->thread->anomaly || !adzi_has_nonfinite(y)) {
-        return y;
-    }
-    for (int i = 0; i < call->n_in; ++i) {
-        const adz_tensor *t = call->inplace && i == 0 ? NULL : call->in[i];
-        if (t != NULL && !adzi_is_none(t) && adzi_has_nonfinite(t)) {
-            return y; /* an argument was not finite already */
-        }
-    }
-    return adzi_fail(call->op->name, ADZ_ERR_NUMERIC,
-        "NaN or infinity in the result %s, from finite arguments", adzi_text_shape(y));
+    return !call->thread->anomaly || check_result(call, y) ? y : NULL;
 }
 
 adz_tensor *adzi_leave(adzi_call *call, adz_tensor *y)

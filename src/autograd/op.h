@@ -38,6 +38,7 @@ typedef struct adzi_call {
     const adzi_op *op;
     adz_tensor **in; /* `inputs`; for more, the caller's array, which must outlive the call */
     int n_in;
+    const char *names; /* of the inputs, for messages */
     adz_tensor *inputs[ADZI_CALL_INPUTS];
     bool record;        /* some input wants a gradient and the thread records */
     bool inplace;       /* the result is in[0] itself */
@@ -246,8 +247,25 @@ static inline adz_tensor *adzi_compact(const char *op, adz_tensor *t)
 /** a += b, b broadcast to a; records nothing. a is contiguous, both have one dtype. Cannot fail. */
 void adzi_accumulate(adz_tensor *a, const adz_tensor *b);
 
+/** What an element is. */
+typedef enum adzi_nonfinite { ADZI_FINITE, ADZI_INFINITE, ADZI_NAN } adzi_nonfinite;
+
+/**
+ * Finds the first element in row-major order that is NaN or, unless `nan_only`, infinite.
+ *
+ * @param index  room for ADZ_MAX_RANK numbers, filled with the element's index; may be NULL
+ * @return       what the element is; ADZI_FINITE if there is none, and for integers
+ */
+adzi_nonfinite adzi_find_nonfinite(const adz_tensor *t, bool nan_only, int64_t *index);
+
+/** "NaN" or "infinity", for messages. */
+const char *adzi_nonfinite_text(adzi_nonfinite kind);
+
 /** True if an element is NaN or infinite; false for integers. */
-bool adzi_has_nonfinite(const adz_tensor *t);
+static inline bool adzi_has_nonfinite(const adz_tensor *t)
+{
+    return adzi_find_nonfinite(t, false, NULL) != ADZI_FINITE;
+}
 
 /* Every operator, by name: the generated registry. */
 extern const adzi_op *const adzi_ops[];

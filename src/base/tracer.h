@@ -55,6 +55,10 @@ struct adzi_tracer {
     bool (*host)(adzi_tracer *tracer, const adz_tensor *t, const char *function);
     /** `op` is about to change `t`, although `t` is not its first input. */
     bool (*change)(adzi_tracer *tracer, adz_tensor *t, const char *op);
+    /** An operator begins with `n` tensors, some of which may be ADZ_NONE. */
+    void (*entered)(adzi_tracer *tracer, adz_tensor *const *in, int n);
+    /** Traced calls are about to move running statistics by those of a batch. */
+    void (*moves_statistics)(adzi_tracer *tracer);
     /** A function whose result would differ in each run, such as a draw of random numbers. */
     bool (*unrepeatable)(adzi_tracer *tracer, const char *function);
     /** adz_backward or adz_backward_with begins. After ADZ_OK it goes on, by reported calls. */
@@ -91,11 +95,15 @@ void adzi_tracer_begin(adzi_tracer *tracer);
 void adzi_tracer_end(void);
 
 /** An operator begins. */
-static inline void adzi_trace_enter(adzi_tracer *tracer, const char *op)
+static inline void adzi_trace_enter(
+    adzi_tracer *tracer, const char *op, adz_tensor *const *in, int n)
 {
     if (tracer != NULL) {
         tracer->open = true;
         tracer->last = op;
+        if (tracer->entered != NULL) {
+            tracer->entered(tracer, in, n);
+        }
     }
 }
 

@@ -419,7 +419,9 @@ adz_status adzi_write_onnx(
     if (trace == NULL) {
         return adzi_status(NULL);
     }
-    const adz_status status = write_trace(op, trace, path, &o);
+    const adz_status status = o.allow_nonfinite || adzi_trace_is_finite(trace)
+                                  ? write_trace(op, trace, path, &o)
+                                  : adzi_pending();
     adzi_trace_free(&trace);
     return status;
 }

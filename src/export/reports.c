@@ -478,6 +478,8 @@ static bool report_unrepeatable(adzi_tracer *tracer, const char *function)
 const adzi_tracer adzi_trace_reports = { .call = report_call,
     .host = report_host,
     .change = report_change,
+    .entered = adzi_trace_note_entered,
+    .moves_statistics = adzi_trace_note_moves,
     .unrepeatable = report_unrepeatable,
     .backward = adzi_trace_note_backward,
     .step = adzi_trace_note_step,

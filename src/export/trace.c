@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "io/finite.h"
 #include "plan/plan.h"
 
 /* ---- what a trace leaves as it was ---------------------------------------------------------- */
@@ -234,6 +235,66 @@ static bool check_constants(const adzi_trace *trace)
     return true;
 }
 
+/* A file that was written with batch norm in training by mistake would normalise by its batch. */
+static bool check_statistics(const adzi_trace *trace)
+{
+    if (trace->moved[0] == '\0' || trace->backward || trace->kept->n_optimizers > 0) {
+        return true;
+    }
+    adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
+        "%s is in training, although the function makes neither a backward nor a step of an "
+        "optimizer; call adz_module_eval before the export, or in the function",
+        trace->moved);
+    return false;
+}
+
+void adzi_trace_note_entered(adzi_tracer *tracer, adz_tensor *const *in, int n)
+{
+    const adzi_trace *trace = (const adzi_trace *)(const void *)tracer;
+    for (int k = 0; k < n; ++k) {
+        for (int i = 0; i < trace->n_inputs; ++i) {
+            adzi_traced_value *v = &trace->values[i];
+            v->entered = v->entered || (!adzi_is_none(in[k]) && in[k]->data == v->tensor->data);
+        }
+    }
+}
+
+/* An input that the function has read when the plan was made, and does not read now, would be a
+ * constant in the file. */
+static bool check_inputs(const adzi_trace *trace, const adzi_export *what)
+{
+    for (int i = 0; i < trace->n_inputs && what->reads != NULL; ++i) {
+        const adzi_traced_value *v = &trace->values[i];
+        if (what->reads[i] && !v->entered) {
+            adzi_error(trace->op, ADZ_ERR_STATE,
+                "the function was called again for the file, and reads another tensor now in place "
+                "of the input \"%s\" %s, which it has read when the plan was made; let it read "
+                "that tensor, or make a new plan",
+                v->name, adzi_text_shape(v->tensor));
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Buffers may be infinite, because masks are, and so may other constants. */
+bool adzi_trace_is_finite(const adzi_trace *trace)
+{
+    bool finite = true;
+    for (size_t i = 0; i < trace->n_values && finite; ++i) {
+        const adzi_traced_value *v = &trace->values[i];
+        const bool state = v->kind == ADZI_VALUE_BUFFER || v->kind == ADZI_VALUE_STATE ||
+                           v->kind == ADZI_VALUE_GRADIENT;
+        const bool weight = v->kind == ADZI_VALUE_PARAMETER ||
+                            (v->kind == ADZI_VALUE_CONSTANT && v->tensor->requires_grad);
+        if (v->used && (state || weight)) {
+            finite = adzi_check_finite(trace->op, v->name != NULL ? v->name : "a weight ",
+                         v->contents != NULL ? v->contents : v->tensor, state) == ADZ_OK;
+        }
+    }
+    return finite;
+}
+
 /* ---- making and freeing --------------------------------------------------------------------- */
 
 /* Enters what is known before the function is called. */
@@ -282,7 +343,8 @@ adzi_trace *adzi_trace_new(
     }
     if (good) {
         adzi_trace_choose(trace);
-        good = !trace->step || adzi_trace_find_changes(trace);
+        good = check_statistics(trace) && check_inputs(trace, what) &&
+               (!trace->step || adzi_trace_find_changes(trace));
     }
     if (good) {
         mark_used(trace);
@@ -361,6 +423,7 @@ adzi_export adzi_export_of(const adz_plan *plan)
         .n_results = plan->function.n_results,
         .user = plan->function.user,
         .inputs = { plan->inputs, plan->n_inputs },
+        .reads = plan->reads,
         .input_names = (const char *const *)plan->input_names,
         .result_names = plan->named ? (const char *const *)plan->result_names : NULL,
         .module = plan->module };

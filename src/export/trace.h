@@ -23,7 +23,8 @@ typedef adz_tensor *(*adzi_export_function)(void *user);
 typedef struct adzi_export {
     adzi_export_function function; /* if there is one result; else NULL */
     void *user;
-    adz_tensor_list inputs;         /* tensors whose contents differ from run to run */
+    adz_tensor_list inputs; /* tensors whose contents differ from run to run */
+    const bool *reads; /* of each: the function has read it when its plan was made; NULL: unknown */
     const char *const *input_names; /* one for each; NULL: "input", or "input0", "input1", ... */
     adz_module *module; /* names parameters and buffers as its state does; NULL: there is none */
     bool step; /* the function may be a training step: a trace has its gradients and updates, and
@@ -64,6 +65,7 @@ typedef struct adzi_traced_value {
     int which;                        /* the number of the state or number */
     int64_t ahead;  /* of a number: the steps of the parameter before it in the function */
     uint32_t fresh; /* of a number: bit k if the traced step has made state k */
+    bool entered;   /* of an input: an operator took it */
     bool used;      /* an output, or a value that a variable becomes, depends on it */
 } adzi_traced_value;
 
@@ -116,9 +118,10 @@ typedef struct adzi_trace {
     adzi_index by_tensor, by_storage; /* positions in these two lists */
     adzi_traced_birth *births;
     size_t n_births, births_capacity;
-    bool failed;           /* something was refused */
-    bool step;             /* as in adzi_export */
-    bool backward;         /* the function has called a backward */
+    bool failed;     /* something was refused */
+    bool step;       /* as in adzi_export */
+    bool backward;   /* the function has called a backward */
+    char moved[160]; /* the call that has moved running statistics by those of its batch, or "" */
     adzi_kept_state *kept; /* while the function runs: what is put back after it; else NULL */
 } adzi_trace;
 
@@ -152,6 +155,9 @@ void adzi_traced_call_end(adzi_traced_call *call);
 
 /** The functions that the thread reports to. */
 extern const adzi_tracer adzi_trace_reports;
+
+/** A report of the thread: an operator begins. Notes which inputs it takes. */
+void adzi_trace_note_entered(adzi_tracer *tracer, adz_tensor *const *in, int n);
 
 /** Undoes and frees a trace whose function was left by a jump. */
 void adzi_trace_abandon(adzi_tracer *tracer);
@@ -192,6 +198,7 @@ adz_status adzi_trace_note_step(adzi_tracer *tracer, adz_optimizer *optimizer);
 bool adzi_trace_note_update(
     adzi_tracer *tracer, adz_tensor *t, const adzi_parameter_position *position, int k);
 adz_status adzi_trace_note_refused(adzi_tracer *tracer, const char *function, const char *why);
+void adzi_trace_note_moves(adzi_tracer *tracer);
 
 /** Chooses between the two forms of a call whose row is `apart`: its expression if the function
  * has called a backward, which goes on from there, or else the call. */
@@ -211,6 +218,10 @@ void adzi_trace_note_launch(adzi_tracer *tracer);
 /** Whether a tensor that no call made is a constant: it is older than the trace, or its maker says
  * so. Records an error if not. */
 bool adzi_trace_is_constant(adzi_trace *trace, const adz_tensor *t);
+
+/** Whether a file may hold the weights that the trace uses: none is NaN or infinite. Records an
+ * error if not. */
+bool adzi_trace_is_finite(const adzi_trace *trace);
 
 /** Whether the tensor's storage was not made while the trace ran. */
 bool adzi_trace_is_older(const adzi_trace *trace, const adz_tensor *t);

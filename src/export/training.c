@@ -1,5 +1,6 @@
 /* What a trace does with the reports of a training step: backwards, gradients, optimizers. Also
  * which variables the step changes, and whether a second run would do the same. */
+#include <stdio.h>
 #include <string.h>
 
 #include "export/trace.h"
@@ -121,6 +122,17 @@ adz_status adzi_trace_note_refused(adzi_tracer *tracer, const char *function, co
     trace->failed = true;
     return adzi_error(function, ADZ_ERR_STATE,
         "cannot be a part of an exported step, because %s; call it outside the function", why);
+}
+
+void adzi_trace_note_moves(adzi_tracer *tracer)
+{
+    adzi_trace *trace = (adzi_trace *)(void *)tracer;
+    char path[128];
+    if (trace->moved[0] == '\0') {
+        const bool inside = adzi_calls_path(path, sizeof path) > 0;
+        snprintf(trace->moved, sizeof trace->moved, "%s%sbatch_norm", inside ? path : "",
+            inside ? ": " : "");
+    }
 }
 
 /* ---- one of two forms ----------------------------------------------------------------------- */

@@ -164,7 +164,8 @@ static bool trace_functions(adzi_c99_writer *w, const adzi_export *what, const c
         step.step = true;
         w->functions[i].name = names[i];
         w->functions[i].trace = adzi_trace_new(w->c.op, &step, adzi_c99_prints);
-        good = w->functions[i].trace != NULL;
+        good = w->functions[i].trace != NULL &&
+               (w->options->allow_nonfinite || adzi_trace_is_finite(w->functions[i].trace));
     }
     return good;
 }

@@ -7,6 +7,7 @@
 #include "base/capture.h"
 #include "distributed/agreement.h"
 #include "io/checkpoint.h"
+#include "io/finite.h"
 #include "io/module.h"
 #include "io/safetensors.h"
 #include "io/scattered.h"
@@ -52,6 +53,32 @@ adz_status adzi_checkpoint_check(const char *which, const adz_checkpoint *c)
     }
     adzi_optimizer_settle(c->optimizer);
     return check_division(which, c);
+}
+
+/* Whether weights and the states of the optimizer may be saved. Records an error if not. */
+static adz_status check_finite(const adz_checkpoint *c)
+{
+    adz_status status = ADZ_OK;
+    if (c->allow_nonfinite) {
+        return status;
+    }
+    if (c->model != NULL) {
+        status = adzi_module_check_finite(op, c->model);
+    }
+    size_t index = 0;
+    for (size_t g = 0; c->optimizer != NULL && g < c->optimizer->n_groups; ++g) {
+        const adzi_group *group = c->optimizer->groups[g];
+        for (size_t i = 0; i < group->count; ++i, ++index) {
+            for (int k = 0; k < c->optimizer->n_states && status == ADZ_OK; ++k) {
+                char name[96];
+                const adz_tensor *state = group->kept[i].state[k];
+                snprintf(
+                    name, sizeof name, "state.%zu.%s", index, c->optimizer->type->states[k].name);
+                status = state != NULL ? adzi_check_finite(op, name, state, true) : ADZ_OK;
+            }
+        }
+    }
+    return status;
 }
 
 /* ---- numbers -------------------------------------------------------------------------------- */
@@ -280,7 +307,8 @@ static adz_status save_parallel(const adz_checkpoint *c, const char *path)
     }
     if (adzi_pending() == ADZ_OK && path == NULL) {
         adzi_error_null(op, "path");
-    } else if (adzi_pending() == ADZ_OK && adzi_checkpoint_check(op, c) == ADZ_OK) {
+    } else if (adzi_pending() == ADZ_OK && adzi_checkpoint_check(op, c) == ADZ_OK &&
+               check_finite(c) == ADZ_OK) {
         describe(&call, c, path);
         adzi_gathering_begin(op, &g, c);
     }
@@ -300,6 +328,7 @@ static adz_status save_alone(const adz_checkpoint *c, const char *path)
         return adzi_error_null(op, "path");
     }
     adz_status status = adzi_checkpoint_check(op, c);
+    status = status == ADZ_OK ? check_finite(c) : status;
     if (status != ADZ_OK) {
         return status;
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/source.h"
+#include "io/finite.h"
 #include "io/safetensors.h"
 #include "nn/load.h"
 #include "nn/module.h"
@@ -88,16 +89,15 @@ adz_status adzi_module_collect(
     return status;
 }
 
-adz_safetensors *adz_module_to_safetensors(
-    adz_module *module, const adz_module_save_options *options)
+static adz_safetensors *collect(
+    const char *op, adz_module *module, const adz_module_save_options *options)
 {
-    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
-    const char *op = "adz_module_to_safetensors";
     adz_module_save_options o = ADZ_MODULE_SAVE_OPTIONS;
     if (!ADZ_OPTIONS_READ(op, ADZ_MODULE_SAVE_OPTIONS, &o, options)) {
         return NULL;
     }
-    if (!adzi_check_module(op, "module", module)) {
+    if (!adzi_check_module(op, "module", module) ||
+        (!o.allow_nonfinite && adzi_module_check_finite(op, module) != ADZ_OK)) {
         return NULL;
     }
     adz_safetensors *file = adz_safetensors_new();
@@ -107,6 +107,13 @@ adz_safetensors *adz_module_to_safetensors(
         adz_safetensors_free(&file);
     }
     return file;
+}
+
+adz_safetensors *adz_module_to_safetensors(
+    adz_module *module, const adz_module_save_options *options)
+{
+    ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
+    return collect("adz_module_to_safetensors", module, options);
 }
 
 adz_status adz_module_save_with(
@@ -120,7 +127,7 @@ adz_status adz_module_save_with(
     if (path == NULL) {
         return adzi_error_null("adz_module_save", "path");
     }
-    adz_safetensors *file = adz_module_to_safetensors(module, options);
+    adz_safetensors *file = collect("adz_module_save", module, options);
     adz_status status = file != NULL ? adz_safetensors_save(file, path) : adz_error_code();
     adz_safetensors_free(&file);
     return status;

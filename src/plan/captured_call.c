@@ -246,6 +246,17 @@ static void entered(adzi_capture *capture, const char *op, adz_tensor *const *in
     }
 }
 
+void adzi_captured_call_reads(
+    const adzi_captured_call *c, adz_tensor *const *tensors, bool *reads, size_t n)
+{
+    const size_t end = c->n_results > 0 ? c->results_at : c->n_arguments;
+    for (size_t i = 0; i < end; ++i) {
+        for (size_t k = 0; k < n; ++k) {
+            reads[k] = reads[k] || c->arguments[i].what == (uintptr_t)tensors[k]->data;
+        }
+    }
+}
+
 /* ---- values of the host --------------------------------------------------------------------- */
 
 static void number(adzi_capture *capture, double value)

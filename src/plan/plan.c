@@ -259,8 +259,9 @@ static bool copy_inputs(const char *op, adz_plan *plan, const adz_plan_options *
     }
     plan->inputs = adzi_alloc_zero(n * sizeof *plan->inputs);
     plan->input_names = adzi_alloc_zero(n * sizeof *plan->input_names);
+    plan->reads = adzi_alloc_zero(n * sizeof *plan->reads);
     plan->n_inputs = n;
-    bool good = plan->inputs != NULL && plan->input_names != NULL;
+    bool good = plan->inputs != NULL && plan->input_names != NULL && plan->reads != NULL;
     for (size_t i = 0; i < n && good; ++i) {
         char name[32];
         if (!adzi_check_tensor(op, "an input", o->inputs.items[i])) {
@@ -312,6 +313,8 @@ static adz_plan *plan_new(
     if (!copy_inputs(op, plan, &o) || !adzi_plan_make_results(op, plan, &o) ||
         !begin(op, plan, o.restore)) {
         adz_plan_free(&plan);
+    } else if (plan->last != NULL) {
+        adzi_captured_call_reads(plan->last, plan->inputs, plan->reads, plan->n_inputs);
     }
     return plan;
 }
@@ -347,6 +350,7 @@ void adz_plan_free(adz_plan **plan)
     }
     adzi_free(gone->inputs, gone->n_inputs * sizeof *gone->inputs);
     adzi_free(gone->input_names, gone->n_inputs * sizeof *gone->input_names);
+    adzi_free(gone->reads, gone->n_inputs * sizeof *gone->reads);
     adz_module_free(&gone->module);
     adzi_plan_free_results(gone);
     adzi_free(gone, sizeof *gone);

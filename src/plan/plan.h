@@ -177,7 +177,7 @@ typedef struct adzi_plan_settings {
 } adzi_plan_settings;
 
 struct adz_plan {
-    adzi_capture capture; /* the first member, so that calls of it lead to the plan */
+    adzi_capture capture;  /* the first member, so that calls of it lead to the plan */
     adzi_capture ordinary; /* the functions of a capture that does not restore */
     adzi_kept_state *kept; /* what is put back after the call that runs; else NULL */
     const char *unkept;    /* the operator that has changed something else, or NULL */
@@ -186,6 +186,7 @@ struct adz_plan {
     bool named;          /* they were given */
     adz_tensor **inputs; /* kept */
     char **input_names;
+    bool *reads; /* of each input: an operator of the first call took it; false if not known */
     size_t n_inputs;
     adz_module *module; /* kept, or NULL */
     bool pack_weights;
@@ -277,6 +278,10 @@ bool adzi_captured_call_carry(const char *op, adzi_captured_call *call);
 /** Ends the capture of a call that has succeeded: the addresses in `launches` become valid and
  * blocks get locations. False if memory was refused. */
 bool adzi_captured_call_close(adzi_captured_call *call);
+
+/** Notes which of `n` tensors from before the call its operators took. */
+void adzi_captured_call_reads(
+    const adzi_captured_call *call, adz_tensor *const *tensors, bool *reads, size_t n);
 
 /** Notes that launch `i`, which follows those noted before, refers to a block. */
 static inline void adzi_plan_use(adzi_plan_block *block, int64_t i)

@@ -62,12 +62,15 @@ typedef struct adz_checkpoint {
                                     that adz_data_parallel_shard has divided is gathered. Saving and
                                     loading are collective then: all ranks call them, with equal
                                     parts */
+    bool allow_nonfinite; /**< true saves weights that are NaN or infinite, too; false, the default,
+                               refuses them, because they are most often those of a training that
+                               went wrong. It does not matter for loading */
 } adz_checkpoint;
 
 /** A checkpoint without parts. */
-#define ADZ_CHECKPOINT                                                         \
-    {                                                                          \
-        sizeof(adz_checkpoint), NULL, NULL, NULL, 0, NULL, 0, NULL, 0, 0, NULL \
+#define ADZ_CHECKPOINT                                                                \
+    {                                                                                 \
+        sizeof(adz_checkpoint), NULL, NULL, NULL, 0, NULL, 0, NULL, 0, 0, NULL, false \
     }
 
 /**
@@ -94,9 +97,10 @@ ADZ_API void adz_checkpoint_init(adz_checkpoint *checkpoint, size_t size);
  * @param checkpoint  what to write
  * @param path        replaced if it exists
  * @return            ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, ADZ_ERR_IO, ADZ_ERR_MEMORY,
- *                    ADZ_ERR_STATE (the optimizer is divided and `parallel` is not set, a step has
- *                    begun, or the ranks differ), or an error of the transport; after a failure the
- *                    old file is unchanged. With `parallel` a failure on one rank is one on every
+ *                    ADZ_ERR_NUMERIC (a parameter is NaN or infinite, or a buffer or a state of the
+ *                    optimizer is NaN), ADZ_ERR_STATE (the optimizer is divided and `parallel` is
+ *                    not set, a step has begun, or the ranks differ), or an error of the transport;
+ * after a failure the old file is unchanged. With `parallel` a failure on one rank is one on every
  *                    rank
  * @see               torch.save of a dict of state_dicts
  */

@@ -18,12 +18,14 @@ typedef struct adz_module_save_options {
     bool dedup;  /**< true writes a tied parameter once, under its first name, and its other names
                     into  the metadata; false, the default, writes it under every name, as PyTorch
                     does */
+    bool allow_nonfinite; /**< true saves weights that are NaN or infinite, too; false refuses them,
+                               because they are most often those of a training that went wrong */
 } adz_module_save_options;
 
 /** The defaults. */
-#define ADZ_MODULE_SAVE_OPTIONS                \
-    {                                          \
-        sizeof(adz_module_save_options), false \
+#define ADZ_MODULE_SAVE_OPTIONS                       \
+    {                                                 \
+        sizeof(adz_module_save_options), false, false \
     }
 
 /**
@@ -40,8 +42,9 @@ ADZ_API void adz_module_save_options_init(adz_module_save_options *options, size
  *
  * @param module  any module
  * @param path    replaced if it exists
- * @return        ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_IO, ADZ_ERR_MEMORY or the code of an error that is
- *                pending; after a failure the old file is unchanged
+ * @return        ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_NUMERIC (a parameter is NaN or infinite, or a buffer
+ *                is NaN), ADZ_ERR_IO, ADZ_ERR_MEMORY or the code of an error that is pending; after
+ *                a failure the old file is unchanged
  * @see           torch.save of a state_dict, safetensors.torch.save_model
  */
 ADZ_API adz_status adz_module_save(adz_module *module, const char *path);
@@ -53,9 +56,10 @@ ADZ_API adz_status adz_module_save(adz_module *module, const char *path);
  * @param module   any module
  * @param path     replaced if it exists
  * @param options  NULL for the defaults
- * @return         ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (an option), ADZ_ERR_IO, ADZ_ERR_MEMORY
- *                 or the code of an error that is pending; after a failure the old file is
- * unchanged
+ * @return         ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (an option), ADZ_ERR_NUMERIC (a parameter
+ *                 is NaN or infinite, or a buffer is NaN, without allow_nonfinite), ADZ_ERR_IO,
+ *                 ADZ_ERR_MEMORY or the code of an error that is pending; after a failure the old
+ *                 file is unchanged
  */
 ADZ_API adz_status adz_module_save_with(
     adz_module *module, const char *path, const adz_module_save_options *options);
@@ -98,7 +102,8 @@ ADZ_API adz_status adz_module_load_with(
  *
  * @param module   any module; the collection shares its tensors
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_safetensors_free; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
+ * @return         yours, end it with adz_safetensors_free; NULL with ADZ_ERR_NULL, ADZ_ERR_NUMERIC
+ *                 (as adz_module_save_with) or ADZ_ERR_MEMORY
  */
 ADZ_API adz_safetensors *adz_module_to_safetensors(
     adz_module *module, const adz_module_save_options *options);

@@ -111,6 +111,9 @@ adz_tensor *adzi_batch_norm_traced(adz_tensor *x, adz_tensor *running_mean, adz_
     }
     adzi_thread *thread = adzi_self();
     const bool records = thread->grad_enabled;
+    if (thread->tracer->moves_statistics != NULL) {
+        thread->tracer->moves_statistics(thread->tracer);
+    }
     thread->grad_enabled = false;
     const bool moved = move_traced(running_mean, adz_mean(x, dims, ADZ_DROPDIM), momentum) &&
                        move_traced(running_var, adz_var(x, dims, 1, ADZ_DROPDIM), momentum);
