@@ -12,8 +12,9 @@ command -v "$compiler" >/dev/null 2>&1 || {
 }
 
 checked=0
-case "$*" in
+case "$language $*" in
     *ADZE_WITH_MPI*) headers=adze/mpi.h ;;
+    'c++ '*) headers=$(cd "$dir" && find adze -name '*.h*' ! -name mpi.h | sort) ;;
     *) headers=$(cd "$dir" && find adze -name '*.h' ! -name mpi.h | sort) ;;
 esac
 for header in $headers; do

@@ -29,7 +29,7 @@ flags() {
 }
 
 say "adze $version: every header is installed"
-(cd "$top/include" && find adze -name '*.h' ! -name mpi.h) | while read -r header; do
+(cd "$top/include" && find adze -name '*.h' ! -name mpi.h -o -name '*.hpp') | while read -r header; do
     [ -f "$prefix/include/$header" ] || {
         echo "not installed: $header"
         exit 1
@@ -118,6 +118,17 @@ say 'exceptions out of callbacks, from C++17'
 ${CXX:-g++} -std=c++17 -O1 -Wall -Wextra -Wpedantic -Werror $(flags --cflags) \
     "$top/tests/package/exceptions.cpp" -o "$work/exceptions" $(flags --libs)
 "$work/exceptions"
+
+say 'adze.hpp'
+# shellcheck disable=SC2046
+${CXX:-g++} -std=c++17 -O1 -Wall -Wextra -Wpedantic -Werror $(flags --cflags) \
+    "$top/tests/package/raii.cpp" -o "$work/raii" $(flags --libs)
+"$work/raii"
+sed -n '/^```cpp/,/^```/p' "$top/docs/recipes.md" | grep -v '^```' >"$work/recipe.cpp"
+# shellcheck disable=SC2046
+${CXX:-g++} -std=c++17 -O1 -Wall -Wextra -Wpedantic -Werror $(flags --cflags) \
+    "$work/recipe.cpp" -o "$work/recipe" $(flags --libs)
+"$work/recipe" >/dev/null
 
 say 'the toy regression from C++17 and from Python'
 # shellcheck disable=SC2046

@@ -1,61 +1,22 @@
 // The toy regression from C++17: y = sin(2 x) from a network of one hidden layer.
 // Prints the first and the last loss; toy.py prints the same.
-#include <adze/adze.h>
+#include <adze/adze.hpp>
 
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
+#include <iterator>
 #include <stdexcept>
 #include <vector>
 
 namespace
 {
 
-template <auto End> struct Ended {
-    template <typename T> void operator()(T *object) const
-    {
-        End(&object);
-    }
-};
-using Module = std::unique_ptr<adz_module, Ended<adz_module_free>>;
-using Optimizer = std::unique_ptr<adz_optimizer, Ended<adz_optimizer_free>>;
-
-class Scope
-{
-  public:
-    Scope() : scope_(adz_scope_open())
-    {
-    }
-    ~Scope()
-    {
-        adz_scope_close(scope_);
-    }
-    Scope(const Scope &) = delete;
-    Scope &operator=(const Scope &) = delete;
-
-  private:
-    adz_scope *scope_;
-};
-
-template <typename T> T *made(T *result)
-{
-    if (result == nullptr)
-        throw std::runtime_error(adz_error_message());
-    return result;
-}
-
-void done(adz_status status)
-{
-    if (status != ADZ_OK)
-        throw std::runtime_error(adz_error_message());
-}
-
-Module network()
+adze::Module network()
 {
     adz_module *layers[] = { adz_linear_new(1, 32, nullptr), adz_relu_new(nullptr),
         adz_linear_new(32, 1, nullptr) };
-    return Module(made(adz_sequential_new(layers, std::size(layers))));
+    return adze::Module(adz_sequential_new(layers, std::size(layers)));
 }
 
 void train()
@@ -66,22 +27,21 @@ void train()
         inputs[i] = -2.0f + 4.0f * static_cast<float>(i) / (rows - 1);
         targets[i] = static_cast<float>(std::sin(2.0 * inputs[i]));
     }
-    done(adz_manual_seed(7));
-    Module model = network();
+    adz_manual_seed(7);
+    adze::Module model = network();
     adz_sgd_options options = ADZ_SGD_OPTIONS;
     options.momentum = 0.9;
-    Optimizer sgd(made(adz_sgd_new(adz_module_parameters(model.get()), 0.05, &options)));
+    adze::Optimizer sgd(adz_sgd_new(adz_module_parameters(model), 0.05, &options));
 
     double first = 0, last = 0;
     for (int step = 0; step < steps; ++step) {
-        Scope scope;
+        adze::Scope scope;
         adz_tensor *x = adz_tensor_from(inputs.data(), ADZ_SHAPE(rows, 1), ADZ_F32);
         adz_tensor *y = adz_tensor_from(targets.data(), ADZ_SHAPE(rows, 1), ADZ_F32);
-        adz_tensor *loss =
-            made(adz_mse_loss(adz_module_forward(model.get(), x), y, ADZ_REDUCE_MEAN));
-        done(adz_module_zero_grad(model.get()));
-        done(adz_backward(loss));
-        done(adz_optimizer_step(sgd.get()));
+        adz_tensor *loss = adz_mse_loss(adz_module_forward(model, x), y, ADZ_REDUCE_MEAN);
+        adz_module_zero_grad(model);
+        adz_backward(loss);
+        adz_optimizer_step(sgd);
         last = adz_item(loss);
         if (step == 0)
             first = last;
@@ -95,6 +55,7 @@ void train()
 
 int main()
 {
+    adze::throw_errors();
     try {
         train();
     } catch (const std::exception &error) {

@@ -4,6 +4,7 @@
  *     print.c        lines, loops and elements: the smallest parts of the text
  *     calls.c        a call, by the printer of its row (export/rows.h)
  *     chain.c        elementwise calls that follow each other, as one loop
+ *     repeat.c       constants whose rows are equal
  *     memory.c       offsets of buffers in static memory, from their lifetimes
  *     variables.c    memories that functions share
  *     reuse.c        copies that are not needed, results that are computed in their variable

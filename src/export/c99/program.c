@@ -366,6 +366,7 @@ bool adzi_c99_program(adzi_c99 *c, const adzi_trace *trace)
             return false;
         }
     }
+    adzi_c99_fold_constants(c);
     name_inputs(c);
     for (size_t i = 0; i < trace->n_calls; ++i) {
         if (!add_call(c, trace, &trace->calls[i])) {

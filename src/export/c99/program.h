@@ -104,6 +104,12 @@ void adzi_c99_forward_all(adzi_c99 *c, const adzi_trace *trace);
  * error recorded. */
 bool adzi_c99_program(adzi_c99 *c, const adzi_trace *trace);
 
+/* ---- repeat.c ---------------------------------------------------------------------------------
+ */
+
+/** Shortens the constants of function c->function that consist of equal parts to one part. */
+void adzi_c99_fold_constants(adzi_c99 *c);
+
 /** Releases what a program holds. */
 void adzi_c99_free(adzi_c99 *c);
 
