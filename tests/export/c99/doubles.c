@@ -244,10 +244,14 @@ static void refused(void **state)
     adz_batch_norm1d_options o = ADZ_BATCH_NORM1D_OPTIONS;
     o.momentum = 0.1;
     l.net = adz_batch_norm1d_new(6, &o);
+    l.optimizer = adz_sgd_new(adz_module_parameters(l.net), 0.1, NULL);
     expect_refused(&l, ADZ_F64, ADZ_ERR_DTYPE, "convert the module by adz_module_to first");
+    adz_optimizer_free(&l.optimizer);
     adz_module_to(l.net, ADZ_F64);
+    l.optimizer = adz_sgd_new(adz_module_parameters(l.net), 0.1, NULL);
     l.x = adz_to(l.x, ADZ_F64);
     expect_refused(&l, ADZ_F32, ADZ_ERR_DTYPE, "set options.precision to ADZ_F64");
+    adz_optimizer_free(&l.optimizer);
     adz_module_free(&l.net);
     adz_scope_close(scope);
 }

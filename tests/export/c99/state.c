@@ -85,6 +85,95 @@ static void instances_learn_apart(void **state)
     temporary_files(true);
 }
 
+/* ---- the state of a stream --------------------------------------------------------------------
+ */
+
+enum { STREAM_INPUTS = 2, STREAM_STATES = 4, STREAM_STEPS = 5 };
+
+typedef struct stream {
+    adz_module *gru;
+    adz_tensor *x, *state;
+} stream;
+
+/* One step, which moves the state on. No module has the state. */
+static adz_tensor *next(void *user)
+{
+    stream *s = user;
+    adz_values *all = adz_values_new();
+    adz_tensor *y = ADZ_CALL_RESULTS(s->gru, all, { NULL, s->x }, { "h0", s->state });
+    ADZ_NO_GRAD
+    {
+        adz_copy_(s->state, adz_values_find(all, "h"));
+    }
+    adz_values_free(&all);
+    return y;
+}
+
+static void *open_stream(void)
+{
+    char command[2000], library[600];
+    snprintf(library, sizeof library, "./%s/gru.so", temporary_folder);
+    snprintf(command, sizeof command, "%s -std=c99 %s -fPIC -shared -o %s %s/gru.c", C_COMPILER,
+        flags, library, temporary_folder);
+    expect_success(command);
+    return dlopen(library, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* Each struct of the caller is a stream, which begins anew with the function `init`. */
+static void streams_have_a_state(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_manual_seed(3);
+    stream s = { adz_gru_new(STREAM_INPUTS, STREAM_STATES, NULL),
+        adz_zeros(ADZ_SHAPE(1, 1, STREAM_INPUTS), ADZ_F32),
+        adz_full(ADZ_SHAPE(1, 1, STREAM_STATES), 0.25, ADZ_F32) };
+    adz_plan_options o = ADZ_PLAN_OPTIONS;
+    o.inputs = adz_tensor_list_of(&s.x, 1);
+    o.module = s.gru;
+    o.restore = true;
+    adz_plan *plan = adz_plan_new(next, &s, &o);
+    assert_int_equal(adz_plan_write_c(plan, temporary_path("gru.c"), &caller), ADZ_OK);
+    void *library = open_stream(), *streams[2];
+    assert_non_null(library);
+    int (*init)(void *state, size_t bytes);
+    int (*run)(void *state, const float *x, float *y);
+    unsigned long (*bytes)(void);
+    *(void **)(void *)&init = dlsym(library, "gru_init");
+    *(void **)(void *)&run = dlsym(library, "gru_run");
+    *(void **)(void *)&bytes = dlsym(library, "gru_state_bytes");
+    for (int k = 0; k < 2; ++k) {
+        streams[k] = aligned_alloc(64, ((size_t)bytes() + 63) / 64 * 64);
+    }
+    for (int round = 0; round < 2; ++round) {
+        assert_int_equal(init(streams[0], (size_t)bytes()), 0);
+        adz_fill_(s.state, 0.25);
+        for (int i = 0; i < STREAM_STEPS; ++i) {
+            float x[STREAM_INPUTS] = { (float)i, 1 }, y[STREAM_STATES], other[STREAM_STATES];
+            assert_int_equal(init(streams[1], (size_t)bytes()), 0);
+            assert_int_equal(run(streams[1], x, other), 0); /* another stream, in between */
+            assert_int_equal(run(streams[0], x, y), 0);
+            adz_tensor_write(s.x, x, sizeof x);
+            const float *ours = adz_tensor_data_f32(next(&s));
+            for (int k = 0; k < STREAM_STATES; ++k) {
+                assert_true(fabs((double)(y[k] - ours[k])) < 1e-6);
+                assert_true(i == 0 || y[k] != other[k]);
+            }
+        }
+    }
+    for (int k = 0; k < 2; ++k) {
+        free(streams[k]);
+    }
+    dlclose(library);
+    temporary_files(true);
+    adz_plan_free(&plan);
+    adz_module_free(&s.gru);
+    adz_scope_close(scope);
+}
+
+/* ---- the files --------------------------------------------------------------------------------
+ */
+
 /* Files in C are C++ as well, with each kind of state and each precision. */
 static void files_are_cpp(void **state)
 {
@@ -202,6 +291,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(instances_learn_apart),
+        cmocka_unit_test(streams_have_a_state),
         cmocka_unit_test(files_are_cpp),
         cmocka_unit_test(separate_weights),
         cmocka_unit_test(refused_options),
