@@ -149,7 +149,8 @@ ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
  * @endcode
  *
  * A plan may be a forward or a whole training step: zeroing, forward, any loss, adz_backward,
- * clipping, adz_optimizer_step. What the functions change is an array that keeps its contents from
+ * clipping, adz_optimizer_step. Making the plan of a step makes one, unless the plan has the option
+ * `restore`. What the functions change is an array that keeps its contents from
  * call to call: weights, running statistics of batch norm, states of optimizers, gradients to which
  * steps add. It begins with the present contents. What no function changes is constant.
  *

@@ -1,3 +1,4 @@
+#include <float.h>
 #include <string.h>
 
 #include "autograd/op.h"
@@ -46,14 +47,13 @@ static adzi_nonfinite kind_of(const char *element, size_t bytes, float_bits bits
 
 /* Whether some of n floats is NaN or infinite. Compilers make vectors of this loop, by which large
  * weights are looked at before they are saved. */
-static bool any_of_singles(const char *data, int64_t n)
+static bool any_of_singles(const float *x, int64_t n)
 {
-    const uint32_t *x = (const uint32_t *)(const void *)data;
-    uint32_t found = 0;
+    int finite = 1;
     for (int64_t i = 0; i < n; ++i) {
-        found |= (x[i] & 0x7f800000) == 0x7f800000;
+        finite &= x[i] >= -FLT_MAX && x[i] <= FLT_MAX;
     }
-    return found != 0;
+    return finite == 0;
 }
 
 /* Walks the elements in row-major order: `index` counts like the digits of a number, and `offset`
@@ -62,7 +62,8 @@ adzi_nonfinite adzi_find_nonfinite(const adz_tensor *t, bool nan_only, int64_t *
 {
     const adz_dtype dtype = (adz_dtype)t->dtype;
     if ((!adzi_is_float(dtype) && !adzi_is_half(dtype)) || t->numel == 0 ||
-        (dtype == ADZ_F32 && adzi_is_contiguous(t) && !any_of_singles(t->data, t->numel))) {
+        (dtype == ADZ_F32 && adzi_is_contiguous(t) &&
+            !any_of_singles((const float *)(const void *)t->data, t->numel))) {
         return ADZI_FINITE;
     }
     int64_t own[ADZ_MAX_RANK], *at = index != NULL ? index : own, offset = 0;
