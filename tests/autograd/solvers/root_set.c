@@ -1,6 +1,6 @@
 /* Searches on the test set of root_systems.h. A root is certified by its residual, which the test
  * computes again, and by its known values. Chebyquad has no root for 8 unknowns, so that 59 of the
- * 62 runs have one. With exact Jacobians, SciPy's hybr solves 44. */
+ * 62 runs have one. With exact Jacobians, SciPy's hybr solves 41. */
 #include "autograd/solvers/root_systems.h"
 
 typedef struct tally {
