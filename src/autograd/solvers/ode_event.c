@@ -81,7 +81,8 @@ bool adzi_ode_event_begin(
     const double rounding = part * dot(slopes[1], adz_abs(y), true) +
                             part * reach * (dot(slopes[1], adz_abs(f), true) + fabs(by_time));
     const double rate = dot(slopes[1], f, false) + by_time;
-    *sign = sign_of(fabs(value) > rounding ? value : rate);
+    /* Slopes that are not finite say nothing. */
+    *sign = sign_of(fabs(value) <= rounding && isfinite(rounding) ? rate : value);
     return adzi_pending() == ADZ_OK;
 }
 

@@ -131,6 +131,29 @@ static void events_that_are_nan_are_refused(void **state)
     }
 }
 
+static int height_by_speed(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
+{
+    (void)n;
+    (void)user; /* height - |velocity| / 10, whose derivative by a velocity of 0 is NaN */
+    adz_tensor *speed = adz_sqrt(adz_square(adz_select(in[1], 0, 1)));
+    out[0] = adz_sub(adz_select(in[1], 0, 0), adz_mul_number(speed, 0.1));
+    return out[0] != NULL;
+}
+
+/* The sign of the value counts if the derivatives are not finite, also in a long first step. */
+static void a_begin_without_a_slope_has_a_sign(void **state)
+{
+    (void)state;
+    const adz_tensor_function f = { falls, NULL }, g = { height_by_speed, NULL };
+    adz_tensor *found[2];
+    adz_ode_options o = ADZ_ODE_OPTIONS;
+    o.first_step = 5; /* 10 - 5 t^2 = t */
+    assert_int_equal(adz_odeint_event(&f, pair(10, 0, ADZ_F64), pair(0, 50, ADZ_F64), NULL, 0, &g,
+                         &o, found, NULL),
+        ADZ_OK);
+    assert_true(fabs(adz_item(found[0]) - (sqrt(201) - 1) / 10) < 1e-9);
+}
+
 static int flat(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
 {
     (void)n;
@@ -473,6 +496,7 @@ const struct CMUnitTest ode_ends[N_ODE_ENDS] = {
     TEST(directions_choose_events),
     TEST(a_begin_near_an_event_counts),
     TEST(events_that_are_nan_are_refused),
+    TEST(a_begin_without_a_slope_has_a_sign),
     TEST(events_without_a_rate_are_refused),
     TEST(steps_begin_late),
     TEST(max_step_is_kept),
