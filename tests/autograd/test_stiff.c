@@ -1,6 +1,7 @@
 /* The stiff equations of stiff_set.h at three tolerances. */
 #include <math.h>
 
+#include "autograd/solvers/ode_bdf.h"
 #include "autograd/solvers/stiff_set.h"
 #include "errors.h"
 #include "groups.h"
@@ -77,9 +78,24 @@ static void bdf_solves_the_set(void **state)
     solve_all(&bdf);
 }
 
+/* kappa gamma + 1 / (order + 1), and (1 - kappa) gamma, with the kappa of Shampine and Reichelt. */
+static void coefficients_are_those_of_the_formulas(void **state)
+{
+    (void)state;
+    const double error[] = { 0.315, 1.0 / 6, 0.25 - 0.0823 * 11 / 6, 0.2 - 0.0415 * 25 / 12,
+        1.0 / 6 };
+    const double alpha[] = { 1.185, 5.0 / 3, 1.0823 * 11 / 6, 1.0415 * 25 / 12, 137.0 / 60 };
+    for (int order = 1; order <= ADZI_BDF_ORDER; ++order) {
+        const adzi_bdf b = adzi_bdf_of(order);
+        assert_true(fabs(b.error - error[order - 1]) < 1e-14);
+        assert_true(fabs(b.alpha - alpha[order - 1]) < 1e-14);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(rodas_solves_the_set),
-        cmocka_unit_test(bdf_solves_the_set) };
+        cmocka_unit_test(bdf_solves_the_set),
+        cmocka_unit_test(coefficients_are_those_of_the_formulas) };
     return run_group("stiff", tests, sizeof tests / sizeof *tests);
 }

@@ -265,20 +265,62 @@ static void what_cannot_be_done_is_refused(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "method is 4");
 }
 
-static adz_status solve_and_pull(void *rate)
+/* ---- refused memory -------------------------------------------------------------------------- */
+
+typedef struct request {
+    adz_tensor *rate;
+    adz_ode_method method;
+    bool graph, event;
+} request;
+
+static int approaches(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
 {
-    adz_scope *scope = adz_scope_open();
+    (void)n;
+    (void)user;
+    out[0] = stiff(in[0], in[1], in[2]);
+    return out[0] != NULL;
+}
+
+static int half(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
+{
+    (void)n;
+    (void)user;
+    out[0] = adz_sub_number(adz_select(in[1], 0, 0), 0.2);
+    return out[0] != NULL;
+}
+
+static adz_tensor *loss_of(const request *r)
+{
+    const adz_tensor_function f = { approaches, NULL }, g = { half, NULL };
     adz_ode_options o = ADZ_ODE_OPTIONS;
-    o.method = ADZ_ODE_BDF;
-    o.rtol = o.atol = 1e-2;
+    o.method = r->method;
+    o.rtol = o.atol = 0.3;
     o.checkpoints = 2;
-    adz_tensor *y0 = adz_ones(ADZ_SHAPE(2), ADZ_F64), *leaves[] = { rate }, *dx;
-    adz_tensor *times = adz_linspace(0, 0.3, 3, ADZ_F64);
-    adz_tensor *y = times != NULL ? adz_odeint(stiff, y0, times, rate, &o, NULL) : NULL;
-    adz_tensor *loss = y != NULL ? adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM) : NULL;
+    o.graph_bytes = 0;
+    adz_tensor *y0 = adz_zeros(ADZ_SHAPE(2), ADZ_F64), *rate = r->rate, *found[2];
+    adz_tensor *times = adz_linspace(0, 0.5, r->event ? 2 : 3, ADZ_F64);
+    if (y0 == NULL || times == NULL) {
+        return NULL;
+    }
+    if (r->event) {
+        return adz_odeint_event(&f, y0, times, &rate, 1, &g, &o, found, NULL) == ADZ_OK ? found[0]
+                                                                                        : NULL;
+    }
+    adz_tensor *y = adz_odeint_with(&f, y0, times, &rate, 1, &o, NULL);
+    return y != NULL ? adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM) : NULL;
+}
+
+static adz_status solve_and_pull(void *user)
+{
+    const request *r = user;
+    adz_scope *scope = adz_scope_open();
+    adz_backward_options b = ADZ_BACKWARD_OPTIONS;
+    adz_tensor *loss = loss_of(r), *leaves[] = { r->rate }, *dx = NULL;
     adz_status status = loss != NULL ? ADZ_OK : adz_error_code();
+    b.create_graph = r->graph;
     if (status == ADZ_OK) {
-        status = adz_autograd_grad(&loss, NULL, 1, leaves, &dx, 1, NULL);
+        status = adz_autograd_grad(&loss, NULL, 1, leaves, &dx, 1, &b);
+        assert_true(status != ADZ_OK || !(adz_tensor_at(dx, (int64_t[]){ 0 }) == 0));
     }
     adz_scope_close(scope);
     return status;
@@ -288,7 +330,12 @@ static void refused_memory_harms_nothing(void **state)
 {
     (void)state;
     adz_tensor *rate = adz_requires_grad_(adz_full(ADZ_SHAPE(2), 1, ADZ_F64), true);
-    assert_true(refuse_each(solve_and_pull, NULL, rate) >= 10);
+    request requests[] = { { rate, ADZ_ODE_BDF, false, false }, { rate, ADZ_ODE_BDF, true, false },
+        { rate, ADZ_ODE_BDF, false, true }, { rate, ADZ_ODE_DORMAND_PRINCE, true, false },
+        { rate, ADZ_ODE_DORMAND_PRINCE, false, true } };
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; ++i) {
+        assert_true(refuse_each(solve_and_pull, NULL, &requests[i]) >= 10);
+    }
     assert_true(adz_is_grad_enabled());
 }
 

@@ -229,6 +229,10 @@ static void max_step_is_kept(void **state)
         o.max_step = 1.245; /* 8 such steps end 0.04 before 10 */
         adz_odeint(constant, y0, times, NULL, &o, &report);
         assert_int_equal(report.steps, 9);
+        o.max_step = 0; /* no tiny step remains at the end */
+        o.first_step = 9.95;
+        adz_odeint(constant, y0, times, NULL, &o, &report);
+        assert_int_equal(report.steps, 1);
     }
     adz_ode_options o = ADZ_ODE_OPTIONS;
     o.max_step = 1e-9;
