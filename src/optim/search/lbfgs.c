@@ -177,10 +177,9 @@ static bool move(progress *p, double reach, double slope, bool last)
 }
 
 /* Sets the length of the first trial. The first move of all has a length of 1 in units of the
- * scale, and without a scale that of torch.optim.LBFGS. A line search would find its way from a
- * move that is too short or too long, but not if rounding hides what the move gains, and not from a
- * point where the loss is flat. The slope therefore promises 10 rounding errors of the loss at
- * least, and the move is 100 times the largest parameter at most. */
+ * scale, and without a scale that of torch.optim.LBFGS. Rounding would hide what a very short move
+ * gains from the line search, so the slope promises 10 rounding errors of the loss at least. A very
+ * long move may end where the loss is flat, so it is 100 times the largest parameter at most. */
 static bool choose_length(progress *p, double slope, double reach)
 {
     adzi_lbfgs_memory *m = p->memory;

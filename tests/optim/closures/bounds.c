@@ -121,6 +121,27 @@ static void a_bound_decides_the_fit(void **state)
     }
 }
 
+/* The bounds of one side may be left out. */
+static void one_side_suffices(void **state)
+{
+    (void)state;
+    curve c = curve_of(ADZ_F64);
+    adz_optimizer *o = fit_of(&c);
+    adz_tensor *none = adz_full(ADZ_SHAPE(1), -infinite, ADZ_F64);
+    adz_tensor *lower[] = { none, adz_full(ADZ_SHAPE(1), 0.5, ADZ_F64),
+        adz_full(ADZ_SHAPE(1), -1.2, ADZ_F64) };
+    ADZ_NO_GRAD
+    {
+        adz_fill_(c.b, -1);
+    }
+    assert_int_equal(adz_levenberg_marquardt_set_bounds(
+                         o, adz_tensor_list_of(lower, 3), (adz_tensor_list){ NULL, 0 }),
+        ADZ_OK);
+    assert_int_equal(adz_optimizer_step_closure(o, decay, &c, NULL), ADZ_OK);
+    assert_true(HOLDS(c.b, 0, -1.2));
+    adz_optimizer_free(&o);
+}
+
 static adz_status bounds(adz_optimizer *o, adz_tensor **lower, adz_tensor **upper)
 {
     return adz_levenberg_marquardt_set_bounds(
@@ -298,6 +319,7 @@ int bounds_tests(void)
     const struct CMUnitTest tests[] = {
         TEST(minima_are_within_bounds),
         TEST(a_bound_decides_the_fit),
+        TEST(one_side_suffices),
         TEST(bounds_are_checked),
         TEST(the_covariance_is_that_of_scipy),
         TEST(what_is_not_determined_has_no_covariance),

@@ -166,6 +166,56 @@ static void an_unknown_loss_is_no_number(void **state)
     adz_optimizer_free(&p.optimizer);
 }
 
+/* The report has the loss of an ascent as the closure gives it. */
+static void ascents_are_reported(void **state)
+{
+    (void)state;
+    problem p = begin(ADZ_F64);
+    p.sign = -1;
+    adz_lbfgs_options options = ADZ_LBFGS_OPTIONS;
+    options.strong_wolfe = options.maximize = true;
+    options.max_iter = 6;
+    lbfgs_of(&p, &options);
+    assert_int_equal(adz_optimizer_step_closure(p.optimizer, loss_of, &p, NULL), ADZ_OK);
+    adz_search_report r = report_of(p.optimizer);
+    assert_true(r.reason == ADZ_SEARCH_LIMIT && r.loss < 0);
+    assert_true(fabs(r.loss - adz_item(loss_of(&p))) <= 1e-12);
+    adz_optimizer_free(&p.optimizer);
+}
+
+static double damping_of(adz_optimizer *o)
+{
+    adz_checkpoint c = ADZ_CHECKPOINT;
+    c.optimizer = o;
+    assert_int_equal(adz_checkpoint_save(&c, temporary_path("damping")), ADZ_OK);
+    adz_safetensors *file = adz_safetensors_load(temporary_path("damping"), NULL);
+    const double value = adz_item(adz_safetensors_get(file, "state.0.damping"));
+    adz_safetensors_free(&file);
+    return value;
+}
+
+/* A damping below the least one rises to it, and the largest one ends a search that moves nothing.
+ */
+static void the_damping_has_limits(void **state)
+{
+    (void)state;
+    problem p = begin(ADZ_F64);
+    adz_optimizer *o = lm_of(&p, NULL);
+    adz_optimizer_set(o, 0, "damping", 1e-30);
+    adz_optimizer_set(o, 0, "max_iter", 1);
+    assert_int_equal(adz_optimizer_step_closure(o, residuals, &p, NULL), ADZ_OK);
+    assert_true(damping_of(o) == 1e-20);
+    adz_optimizer_free(&o);
+    p = begin(ADZ_F64);
+    o = lm_of(&p, NULL);
+    adz_optimizer_set(o, 0, "damping", 1e19);
+    adz_optimizer_set(o, 0, "max_iter", 9);
+    assert_int_equal(adz_optimizer_step_closure(o, lying_residuals, &p, NULL), ADZ_OK);
+    assert_int_equal(report_of(o).reason, ADZ_SEARCH_STALLED);
+    assert_true(damping_of(o) <= 1e20);
+    adz_optimizer_free(&o);
+}
+
 static void reports_are_checked(void **state)
 {
     (void)state;
@@ -293,7 +343,8 @@ static void lbfgs_knows_no_units(void **state)
     (void)state;
     static const int exponents[][4] = { { 600, 0, 0 }, { -600, 0, 0 }, { 0, 90, -90 },
         { -900, 0, 0 }, { 900, 0, 0 }, { 300, 200, 250 }, { -300, -200, 100 }, { 80, 0, 0, 1 },
-        { -80, 0, 0, 1 }, { 0, 20, -20, 1 }, { -40, 30, -10, 1 } };
+        { -80, 0, 0, 1 }, { 0, 20, -20, 1 }, { -40, 30, -10, 1 }, { 55, 0, 0, 1 },
+        { -55, 0, 0, 1 } };
     for (size_t i = 0; i < sizeof exponents / sizeof *exponents; ++i) {
         const int *e = exponents[i];
         const adz_dtype dtype = e[3] ? ADZ_F32 : ADZ_F64;
@@ -324,6 +375,46 @@ static void a_unit_of_the_loss_flips_nothing(void **state)
         searching(&u.p, 20);
         assert_true(run(&u, loss_in_units) < 400);
         assert_true(HOLDS(u.p.x, 1e-5, 1, 1, 1, 1, 1));
+        adz_optimizer_free(&u.p.optimizer);
+    }
+}
+
+/* A wide tolerance ends a step before the limit, without a claim. */
+static void small_changes_end_a_step(void **state)
+{
+    (void)state;
+    in_units u = begin_in_units(ADZ_F64, 0, 0, 0);
+    adz_optimizer *o = searching(&u.p, 200);
+    adz_optimizer_set(o, 0, "tolerance_change", 0.05);
+    assert_int_equal(adz_optimizer_step_closure(o, loss_in_units, &u, NULL), ADZ_OK);
+    adz_search_report r = report_of(o);
+    assert_int_equal(r.reason, ADZ_SEARCH_STALLED);
+    assert_true(r.iterations > 1 && r.iterations < 40 && r.gradient > 1e-3);
+    adz_optimizer_set(o, 0, "tolerance_grad", 1e9);
+    assert_int_equal(adz_optimizer_step_closure(o, loss_in_units, &u, NULL), ADZ_OK);
+    r = report_of(o);
+    assert_true(r.reason == ADZ_SEARCH_CONVERGED && r.evaluations == 1 && r.iterations == 0);
+    adz_optimizer_free(&o);
+}
+
+/* Without a scale the first trial is 100 times as far as the largest parameter at most. */
+static adz_tensor *recording(void *user)
+{
+    in_units *u = user;
+    adz_tensor *largest = adz_amax(adz_abs(u->p.x), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    u->p.sign = u->p.calls == 1 ? adz_item(largest) : u->p.sign;
+    return loss_in_units(user);
+}
+
+static void the_first_move_is_no_leap(void **state)
+{
+    (void)state;
+    for (int exponent = -60; exponent <= 0; exponent += 60) {
+        in_units u = begin_in_units(ADZ_F64, 0, exponent, exponent);
+        searching(&u.p, 20);
+        assert_int_equal(adz_optimizer_step_closure(u.p.optimizer, recording, &u, NULL), ADZ_OK);
+        const double moved = ldexp(u.p.sign, -exponent); /* in units of the parameters */
+        assert_true(exponent == 0 ? moved < 2 : moved > 50 && moved < 132);
         adz_optimizer_free(&u.p.optimizer);
     }
 }
@@ -366,12 +457,16 @@ int ends_tests(void)
         TEST(a_minimum_is_recognised),
         TEST(noise_does_not_stall_a_fit),
         TEST(an_unknown_loss_is_no_number),
+        TEST(small_changes_end_a_step),
+        TEST(ascents_are_reported),
+        TEST(the_damping_has_limits),
         TEST(reports_are_checked),
         TEST(names_are_listed),
         TEST(least_squares_know_no_units),
         TEST(lbfgs_knows_no_units),
         TEST(a_unit_of_the_loss_flips_nothing),
+        TEST(the_first_move_is_no_leap),
         TEST(the_scale_is_checked),
     };
-    return cmocka_run_group_tests_name("closures: ends", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("closures: ends", tests, temporary_begin, temporary_end);
 }

@@ -124,6 +124,54 @@ static void files_with_gaps_are_refused(void **state)
     adz_optimizer_free(&p.optimizer);
 }
 
+/* Files that were written before there were these entries load. */
+static void entries_that_came_later_may_lack(void **state)
+{
+    (void)state;
+    static const struct {
+        bool lm;
+        const char *name;
+    } later[] = { { true, "state.0.scale" }, { false, "state.0.unit" },
+        { false, "state.0.largest_loss" } };
+    for (size_t i = 0; i < sizeof later / sizeof *later; ++i) {
+        problem p = begin(ADZ_F64);
+        make(&p, later[i].lm);
+        steps(&p, later[i].lm, 3);
+        const double before = adz_item(adz_sum(adz_square(residuals(&p)), ADZ_ALL_DIMS, false));
+        assert_int_equal(save(p.optimizer, "whole"), ADZ_OK);
+        change_file(later[i].name, NULL);
+        assert_int_equal(load(p.optimizer, "changed"), ADZ_OK);
+        steps(&p, later[i].lm, 2);
+        assert_true(adz_item(adz_sum(adz_square(residuals(&p)), ADZ_ALL_DIMS, false)) < before);
+        adz_optimizer_free(&p.optimizer);
+    }
+}
+
+static void wrong_scales_and_units_are_refused(void **state)
+{
+    (void)state;
+    problem p = begin(ADZ_F64);
+    make(&p, true);
+    steps(&p, true, 1);
+    assert_int_equal(save(p.optimizer, "whole"), ADZ_OK);
+    expect_refused(&p, "state.0.scale", adz_ones(ADZ_SHAPE(4), ADZ_F64),
+        "Levenberg-Marquardt of 5 elements cannot have state.0.scale[4]");
+    expect_refused(&p, "state.0.scale", adz_ones(ADZ_SHAPE(5, 1), ADZ_F64), "state.0.scale[5, 1]");
+    expect_refused(&p, "state.0.scale", adz_full(ADZ_SHAPE(5), -1, ADZ_F64),
+        "state.0.scale[0] is -1, but must be finite and 0 or more");
+    expect_refused(
+        &p, "state.0.scale", adz_full(ADZ_SHAPE(5), INFINITY, ADZ_F64), "state.0.scale[0] is inf");
+    adz_optimizer_free(&p.optimizer);
+    p = begin(ADZ_F64);
+    make(&p, false);
+    steps(&p, false, 1);
+    assert_int_equal(save(p.optimizer, "whole"), ADZ_OK);
+    expect_refused(&p, "state.0.unit", adz_scalar(3, ADZ_F64),
+        "state.0.unit is 3, but must be a power of two or 0");
+    expect_refused(&p, "state.0.unit", adz_scalar(-2, ADZ_F64), "state.0.unit is -2");
+    adz_optimizer_free(&p.optimizer);
+}
+
 /* A smaller history, set between steps, forgets the oldest pairs. */
 static void the_history_can_be_made_smaller(void **state)
 {
@@ -168,6 +216,8 @@ int state_tests(void)
     const struct CMUnitTest tests[] = {
         TEST(a_load_goes_on_bit_for_bit),
         TEST(files_with_gaps_are_refused),
+        TEST(entries_that_came_later_may_lack),
+        TEST(wrong_scales_and_units_are_refused),
         TEST(the_history_can_be_made_smaller),
         TEST(refused_memory_is_an_error),
     };
