@@ -255,6 +255,67 @@ static void trials_are_those_of_pytorch(void **state)
     }
 }
 
+/* A first trial that is much too short or much too long takes no more than max_eval evaluations. */
+static void searches_keep_to_their_evaluations(void **state)
+{
+    (void)state;
+    for (int far = 0; far < 2; ++far) {
+        line l = line_of(0, 1);
+        adz_search_report r;
+        adz_optimizer_set(l.optimizer, 0, "lr", far ? 1e30 : 1e-30);
+        adz_optimizer_set(l.optimizer, 0, "max_eval", 6);
+        assert_int_equal(adz_optimizer_step_closure(l.optimizer, loss_of_line, &l, NULL), ADZ_OK);
+        assert_int_equal(adz_optimizer_report(l.optimizer, &r), ADZ_OK);
+        assert_true(r.evaluations == l.calls && l.calls >= 6 && l.calls <= 8);
+        assert_int_equal(r.iterations, 1);
+        assert_int_equal(r.reason, ADZ_SEARCH_LIMIT);
+        adz_optimizer_free(&l.optimizer);
+    }
+}
+
+/* sum |x - 1|: at the kink no point has a small slope, and the search ends at the rounding error.
+ */
+static adz_tensor *kink(adz_tensor *x)
+{
+    return adz_abs(adz_add_number(x, -1));
+}
+
+static void a_kink_ends_a_search(void **state)
+{
+    (void)state;
+    line l = line_of(0, 1);
+    l.terms = kink;
+    adz_search_report r;
+    adz_optimizer_set(l.optimizer, 0, "max_eval", 5000);
+    assert_int_equal(adz_optimizer_step_closure(l.optimizer, loss_of_line, &l, NULL), ADZ_OK);
+    assert_int_equal(adz_optimizer_report(l.optimizer, &r), ADZ_OK);
+    assert_true(r.evaluations < 500 && r.loss < 10);
+    adz_optimizer_free(&l.optimizer);
+}
+
+/* f(x) = -x + 2.00015 x^2 - 1.0001 x^3 of the first element: f(1) is 5e-5 above f(0), with slope 0.
+ */
+static adz_tensor *rise(adz_tensor *x)
+{
+    adz_tensor *first = adz_narrow(x, 0, 0, 1), *square = adz_square(first);
+    adz_tensor *sum = adz_add_scaled(adz_mul_number(square, 2.00015), first, -1);
+    return adz_add_scaled(sum, adz_mul(square, first), -1.0001);
+}
+
+static void a_small_rise_is_too_high(void **state)
+{
+    (void)state;
+    line l = line_of(0, 1);
+    l.terms = rise;
+    adz_optimizer_set(l.optimizer, 0, "lr", 1);
+    adz_optimizer_set(l.optimizer, 0, "max_iter", 1);
+    adz_search_report r;
+    assert_int_equal(adz_optimizer_step_closure(l.optimizer, loss_of_line, &l, NULL), ADZ_OK);
+    assert_int_equal(adz_optimizer_report(l.optimizer, &r), ADZ_OK);
+    assert_true(r.loss < -0.1 && r.evaluations > 2);
+    adz_optimizer_free(&l.optimizer);
+}
+
 /* A loss whose squared slopes overflow or underflow has the same trials. The unit of the loss is a
  * power of two, so that no bit differs, and the scale makes the first move independent of it. */
 static void squares_of_slopes_do_not_overflow(void **state)
@@ -285,6 +346,9 @@ int lines_tests(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(trials_are_those_of_pytorch),
+        TEST(searches_keep_to_their_evaluations),
+        TEST(a_kink_ends_a_search),
+        TEST(a_small_rise_is_too_high),
         TEST(squares_of_slopes_do_not_overflow),
     };
     return cmocka_run_group_tests_name("closures: line search", tests, NULL, NULL);
