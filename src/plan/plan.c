@@ -238,14 +238,26 @@ adz_status adz_plan_run(adz_plan *plan)
     return plan->captured ? replay(plan) : call(op_run, plan);
 }
 
+/* The first call was left by a jump, so nobody gets the plan. */
+static void abandoned(adzi_capture *capture)
+{
+    adz_plan *plan = (adz_plan *)(void *)capture;
+    if (plan->kept != NULL) {
+        adzi_plan_restore(plan);
+    }
+    adz_plan_free(&plan);
+}
+
 /* The first call of the function, after which everything may be put back. */
 static bool begin(const char *op, adz_plan *plan, bool restore)
 {
-    if (!restore) {
-        return call(op, plan) == ADZ_OK;
+    if (restore && !adzi_plan_restore_begin(op, plan)) {
+        return false;
     }
-    return adzi_plan_restore_begin(op, plan) &&
-           adzi_plan_restore_end(op, plan, call(op, plan) == ADZ_OK);
+    plan->capture.abandoned = abandoned;
+    const bool good = call(op, plan) == ADZ_OK;
+    plan->capture.abandoned = NULL;
+    return restore ? adzi_plan_restore_end(op, plan, good) : good;
 }
 
 /* ---- beginning and ending ------------------------------------------------------------------- */

@@ -341,6 +341,9 @@ void adzi_plan_show_results(adz_plan *plan);
 /** Keeps what the next call of the function changes. False with the error recorded. */
 bool adzi_plan_restore_begin(const char *op, adz_plan *plan);
 
+/** Puts back what the call has changed. Cannot fail. */
+void adzi_plan_restore(adz_plan *plan);
+
 /** Puts back what the call has changed. Returns `good` unless something cannot be put back: false
  * then, with the error recorded. */
 bool adzi_plan_restore_end(const char *op, adz_plan *plan, bool good);

@@ -88,22 +88,16 @@ static void written(adzi_capture *capture, adz_tensor *t)
 
 /* ---- beginning and ending ------------------------------------------------------------------- */
 
-static void put_back(adz_plan *plan)
+void adzi_plan_restore(adz_plan *plan)
 {
     adzi_draws_end(&plan->kept->draws);
     adzi_kept_restore(plan->kept);
     plan->kept = NULL;
     plan->capture.changes = NULL;
     plan->capture.steps = NULL;
-    plan->capture.abandoned = NULL;
     plan->capture.gradient = plan->ordinary.gradient;
     plan->capture.replaced = plan->ordinary.replaced;
     plan->capture.written = plan->ordinary.written;
-}
-
-static void abandoned(adzi_capture *capture)
-{
-    put_back(plan_of(capture));
 }
 
 bool adzi_plan_restore_begin(const char *op, adz_plan *plan)
@@ -115,7 +109,6 @@ bool adzi_plan_restore_begin(const char *op, adz_plan *plan)
     plan->ordinary = plan->capture;
     plan->capture.changes = changes;
     plan->capture.steps = steps;
-    plan->capture.abandoned = abandoned;
     plan->capture.gradient = gradient;
     plan->capture.replaced = replaced;
     plan->capture.written = written;
@@ -127,7 +120,7 @@ bool adzi_plan_restore_begin(const char *op, adz_plan *plan)
 bool adzi_plan_restore_end(const char *op, adz_plan *plan, bool good)
 {
     const bool drawn = plan->kept->draws.count > ADZI_MOST_DRAWN;
-    put_back(plan);
+    adzi_plan_restore(plan);
     atomic_store(&plan->stale, true);
     if (adzi_pending() != ADZ_OK) {
         return false;
