@@ -295,7 +295,10 @@ static void replaced_buffers_are_put_back(void **state)
         assert_ptr_equal(adz_module_buffer(c.counter, "count"), buffer);
         assert_true(adz_item(buffer) == 1);
         for (int i = 1; i < 5; ++i) {
+            adz_plan_info info;
             assert_int_equal(adz_plan_run(plan), ADZ_OK);
+            assert_int_equal(adz_plan_info_get(plan, &info, sizeof info), ADZ_OK);
+            assert_int_equal(info.captured, i >= 2); /* two ordinary calls come first */
             assert_true(adz_item(adz_module_buffer(c.counter, "count")) == 1 + 2 * i);
         }
         adz_plan_free(&plan);
