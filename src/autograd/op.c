@@ -288,10 +288,10 @@ static int first_nonfinite(const adzi_call *call, bool nan_only, int64_t *index)
     return -1;
 }
 
-/* Anomaly mode, after a call whose result is not finite. NaN enters a computation by an input that
- * no call has computed, or is made of numbers or of infinities. Infinities may pass, because masks
- * consist of them. A view does not come here: it passes everything on, so that programs may look
- * for NaN themselves. */
+/* Anomaly mode, at the end of a call. NaN enters a computation by an input that no call has
+ * computed, or is made of numbers or of infinities. Infinities may pass, because masks consist of
+ * them. A view does not come here: it passes everything on, so that programs may look for NaN
+ * themselves. */
 static bool check_result(const adzi_call *call, const adz_tensor *y)
 {
     int64_t at[ADZ_MAX_RANK], from[ADZ_MAX_RANK];
