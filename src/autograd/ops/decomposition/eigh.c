@@ -1,5 +1,6 @@
 #include "autograd/ops/decomposition/batch.h"
 #include "autograd/ops/decomposition/jacobi.kernel.h"
+#include "autograd/ops/decomposition/loops/room.h"
 #include "autograd/ops/decomposition/scale.h"
 #include "autograd/ops/linalg/matmul.h"
 
@@ -83,29 +84,17 @@ static bool compute(adz_tensor *a, bool upper, adz_tensor *w, adz_tensor *v)
         .n = n,
         .upper = upper,
         .found = (int64_t *)(void *)found->data };
-    int64_t bytes = 2 * n * n * size;
-    if (large) {
-        const int64_t lapack = adzi_lapack_eigh_bytes((adz_dtype)a->dtype, n);
-        if (lapack < 0) {
-            adzi_error("eigh", ADZ_ERR_UNSUPPORTED,
-                "a%s: matrices of more than %d rows need LAPACK, which this build lacks: build "
-                "adze "
-                "with -Dblas=openblas and an OpenBLAS that has LAPACK",
-                adzi_text_shape(a), ADZI_JACOBI_MOST);
-            return false;
-        }
-        bytes = (n * n + n + 2) * size + (n + 8) * (int64_t)sizeof(int) + lapack;
-    }
+    const int64_t bytes = large ? adzi_eigh_bytes(n, size) : 2 * n * n * size;
     if (!adzi_workers_begin("eigh", &args.workers, found->numel, bytes,
-            large ? 0 : 40 * (double)n * (double)n * (double)n, large ? 1 : ADZI_JACOBI_LANES)) {
+            (large ? 10 : 40) * (double)n * (double)n * (double)n, large ? 1 : ADZI_JACOBI_LANES)) {
         return false;
     }
     const adzi_kernel kernel =
         large ? KERNEL_FOR(eigh_large, a->dtype) : KERNEL_FOR(eigh, a->dtype);
-    adzi_launch(kernel, &args, large ? 1 : args.workers.count, 1);
+    adzi_launch(kernel, &args, args.workers.count, 1);
     adzi_workers_end(&args.workers);
     return adzi_nothing_found("eigh", found, a, "a",
-        "has no eigenvalues: an element is not finite, or LAPACK did not converge");
+        "has no eigenvalues: an element is not finite, or the steps did not converge");
 }
 
 adz_tensor *adz_eigh(adz_tensor *a, bool upper, adz_tensor **vectors)

@@ -1,15 +1,25 @@
-/* Kernels of eigh: rotations for up to 32 rows, LAPACK for more. */
+/* Kernels of eigh: rotations for up to 32 rows; for more, divide and conquer of a tridiagonal
+ * matrix.
+ */
 #ifndef elem
 #define THIS_FILE "autograd/ops/decomposition/eigh.kernel.c"
 #include <math.h>
 #include <string.h>
 
 #include "autograd/ops/decomposition/jacobi.kernel.h"
+#include "autograd/ops/decomposition/loops/room.h"
+#include "tensor/gemm/gemm.h"
+#include "tensor/kernel/real.h"
 
 #define F64_AT_ALL_LEVELS
 #include "tensor/kernel/each_float.h"
 #else
+#include "autograd/ops/decomposition/loops/product.kernel.h"
 #include "autograd/ops/decomposition/loops/rotations.kernel.h"
+#include "autograd/ops/decomposition/loops/wide.kernel.h"
+#include "autograd/ops/decomposition/loops/reflectors.kernel.h"
+#include "autograd/ops/decomposition/loops/bidiagonal.kernel.h"
+#include "autograd/ops/decomposition/loops/tridiagonal.kernel.h"
 
 /* Rotates the rows and the columns p < q of symmetric matrices, of which only the upper triangle is
  * kept. The element between the two becomes 0. */
@@ -123,23 +133,78 @@ static inline void KERNEL(eigh_lanes)(
 
 JACOBI_KERNEL(eigh)
 
+/* The eigenvalues of a tridiagonal matrix T, and its vectors as rows of b->vt. T + shift is
+ * positive definite, so that it is B^T B with an upper bidiagonal B. The right singular vectors of
+ * B are the vectors of T, and the values of T are those of B, squared, less the shift. */
+static bool KERNEL(tridiagonal_values)(
+    const KERNEL(tridiagonal) * t, const KERNEL(bidiagonal) * b, elem *values)
+{
+    const int64_t n = t->n;
+    double shift = 0; /* Gershgorin's bound */
+    for (int64_t i = 0; i < n; ++i) {
+        const double left = i > 0 ? fabs(t->e[i - 1]) : 0, right = i + 1 < n ? fabs(t->e[i]) : 0;
+        shift = fmax(shift, fabs(t->d[i]) + left + right);
+        values[i] = 0;
+    }
+    if (shift == 0) {
+        return true;
+    }
+    shift *= 1 + 0x1p-20; /* all steps of the factorisation are far from 0 */
+    double rest = t->d[0] + shift;
+    for (int64_t i = 0; i < n; ++i) {
+        b->d[i] = sqrt(rest);
+        b->e[i] = i + 1 < n ? t->e[i] / b->d[i] : 0;
+        rest = i + 1 < n ? t->d[i + 1] + shift - b->e[i] * b->e[i] : 0;
+    }
+    const bool good = KERNEL(divide)(b, 0, n, false);
+    for (int64_t i = 0; i < n; ++i) {
+        values[i] = ELEM(b->d[i] * b->d[i] - shift);
+    }
+    return good;
+}
+
+static bool KERNEL(eigh_of)(const adzi_eigh_args *args, int64_t item, char *memory)
+{
+    const int64_t n = args->n, size = (int64_t)sizeof(elem), rows = 2 * ADZI_REFLECTORS;
+    KERNEL(tridiagonal) t = { .a = adzi_take(&memory, n * n * size), .n = n };
+    t.x = adzi_take(&memory, rows * n * size);
+    t.y = adzi_take(&memory, rows * n * size);
+    t.tau = adzi_take(&memory, n * size);
+    elem *values = adzi_take(&memory, n * size);
+    int *order = adzi_take(&memory, n * (int64_t)sizeof *order);
+    KERNEL(reflectors) r = KERNEL(reflectors_of)(&memory, n);
+    KERNEL(bidiagonal) b = KERNEL(bidiagonal_of)(&memory, n, false);
+    t.d = b.gaps; /* not in use yet */
+    t.e = b.gaps + n;
+    const double factor = KERNEL(load)(args, item, t.a, 1);
+    if (args->found[item] != 0) {
+        return false;
+    }
+    KERNEL(tridiagonalise)(&t);
+    if (!KERNEL(tridiagonal_values)(&t, &b, values)) {
+        return false;
+    }
+    r.v = t.a;
+    r.ld = n;
+    r.tau = t.tau;
+    r.count = n - 1;
+    r.width = n;
+    r.shift = 1;
+    KERNEL(apply_reflectors)(&r, n, b.vt, n);
+    KERNEL(order)(values, n, 1, false, order);
+    KERNEL(write)(args, item, values, 1, b.vt, 1, factor, order);
+    return true;
+}
+
 void KERNEL(eigh_large)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_eigh_args *args = block;
-    const int64_t n = args->n, items = begin < end ? args->workers.items : 0;
-    elem *a = adzi_worker_memory(&args->workers, 0), *values = a + n * n;
-    int *order = (int *)(void *)(values + n + n % 2);
-    void *work = order + n + n % 4 + 4;
-    for (int64_t i = 0; i < n && items > 0; ++i) {
-        order[i] = (int)i;
-    }
-    for (int64_t item = 0; item < items; ++item) {
-        const double factor = KERNEL(load)(args, item, a, 1);
-        if (args->found[item] == 0 &&
-            !adzi_lapack_eigh(ELEM_IS_F32 ? ADZ_F32 : ADZ_F64, n, a, values, work)) {
-            args->found[item] = 1;
+    for (int64_t worker = begin; worker < end; ++worker) {
+        char *memory = adzi_worker_memory(&args->workers, worker);
+        const int64_t last = adzi_worker_begin(&args->workers, worker + 1);
+        for (int64_t i = adzi_worker_begin(&args->workers, worker); i < last; ++i) {
+            args->found[i] = KERNEL(eigh_of)(args, i, memory) ? 0 : 1;
         }
-        KERNEL(write)(args, item, values, 1, a, 1, factor, order);
     }
 }
 

@@ -1,0 +1,86 @@
+/* Householder reflections I - tau v v^T with v_0 = 1, and blocks of them. Included after the
+ * element type is known (tensor/kernel/each_float.h). */
+
+/* The reflection that turns x into a multiple `beta` of the first unit vector. x becomes v. Returns
+ * tau. The largest elements have a size of about 1: squares that vanish are rounding. */
+static elem KERNEL(reflection_of)(int64_t n, elem *x, double *beta)
+{
+    double below = 0;
+    for (int64_t i = 1; i < n; ++i) {
+        below += (double)x[i] * (double)x[i];
+    }
+    const double alpha = (double)x[0];
+    x[0] = 1;
+    *beta = alpha;
+    if (below == 0) {
+        for (int64_t i = 1; i < n; ++i) {
+            x[i] = 0;
+        }
+        return 0;
+    }
+    *beta = -copysign(sqrt(alpha * alpha + below), alpha);
+    for (int64_t i = 1; i < n; ++i) {
+        x[i] = ELEM((double)x[i] / (alpha - *beta));
+    }
+    return ELEM((*beta - alpha) / *beta);
+}
+
+/* Reflections whose vectors are rows of a matrix: the one of row i begins at column i + shift, with
+ * a 1; what is on the left of it is not read. */
+typedef struct KERNEL(reflectors) {
+    const elem *v; /* [count, width], with rows ld elements apart */
+    int64_t ld;
+    const elem *tau; /* [count] */
+    int64_t count, width, shift;
+    elem *t, *inner; /* [block, block] each */
+    elem *m;         /* 2 [rows, block] */
+    elem *block;     /* [block, width] */
+} KERNEL(reflectors);
+
+/* Takes the working memory of reflections with up to n elements: adzi_reflectors_bytes(). */
+static KERNEL(reflectors) KERNEL(reflectors_of)(char **memory, int64_t n)
+{
+    const int64_t b = ADZI_REFLECTORS, size = (int64_t)sizeof(elem);
+    KERNEL(reflectors) r = { .t = adzi_take(memory, b * b * size) };
+    r.inner = adzi_take(memory, b * b * size);
+    r.m = adzi_take(memory, 2 * n * b * size);
+    r.block = adzi_take(memory, n * b * size);
+    return r;
+}
+
+/* T of a block of c reflections H_0 H_1 ... = I - V T V^T: an upper triangle, T_jj = tau_j, and
+ * above it -tau_j T V^T v_j. */
+static void KERNEL(block_t)(const KERNEL(reflectors) * r, const elem *tau, int64_t c, int64_t width)
+{
+    KERNEL(product)(false, true, c, c, width, 1, r->block, width, r->block, width, 0, r->inner, c);
+    for (int64_t j = 0; j < c; ++j) {
+        for (int64_t i = 0; i < c; ++i) {
+            elem sum = 0;
+            for (int64_t k = i; k < j; ++k) {
+                sum += r->t[i * c + k] * r->inner[k * c + j];
+            }
+            r->t[i * c + j] = i < j ? -tau[j] * sum : i == j ? tau[j] : 0;
+        }
+    }
+}
+
+/* Z = Z (H_0 H_1 ...)^T for Z[rows, width]: the last block comes first. */
+static void KERNEL(apply_reflectors)(
+    const KERNEL(reflectors) * r, int64_t rows, elem *z, int64_t ld)
+{
+    const int64_t b = ADZI_REFLECTORS;
+    for (int64_t first = (r->count - 1) / b * b; first >= 0 && r->count > 0; first -= b) {
+        const int64_t c = r->count - first < b ? r->count - first : b;
+        const int64_t left = first + r->shift, width = r->width - left;
+        for (int64_t i = 0; i < c; ++i) {
+            memset(r->block + i * width, 0, (size_t)i * sizeof(elem));
+            memcpy(r->block + i * width + i, r->v + (first + i) * r->ld + left + i,
+                (size_t)(width - i) * sizeof(elem));
+        }
+        KERNEL(block_t)(r, r->tau + first, c, width);
+        elem *one = r->m, *two = r->m + rows * c;
+        KERNEL(product)(false, true, rows, c, width, 1, z + left, ld, r->block, width, 0, one, c);
+        KERNEL(product)(false, true, rows, c, c, 1, one, c, r->t, c, 0, two, c);
+        KERNEL(product)(false, false, rows, width, c, -1, two, c, r->block, width, 1, z + left, ld);
+    }
+}
