@@ -133,32 +133,55 @@ static inline void KERNEL(eigh_lanes)(
 
 JACOBI_KERNEL(eigh)
 
-/* The eigenvalues of a tridiagonal matrix T, and its vectors as rows of b->vt. T + shift is
- * positive definite, so that it is B^T B with an upper bidiagonal B. The right singular vectors of
- * B are the vectors of T, and the values of T are those of B, squared, less the shift. */
+/* True if T - x is positive definite. */
+static bool KERNEL(is_above)(const KERNEL(tridiagonal) * t, double x)
+{
+    double rest = t->d[0] - x;
+    for (int64_t i = 1; i < t->n && rest > 0; ++i) {
+        rest = t->d[i] - x - t->e[i - 1] * t->e[i - 1] / rest;
+    }
+    return rest > 0;
+}
+
+/* A number a little below the least eigenvalue of T, by bisection between Gershgorin's bounds. */
+static double KERNEL(lower_bound)(const KERNEL(tridiagonal) * t)
+{
+    double low = (double)INFINITY, high = low, size = 0;
+    for (int64_t i = 0; i < t->n; ++i) {
+        const double left = i > 0 ? fabs(t->e[i - 1]) : 0;
+        const double both = left + (i + 1 < t->n ? fabs(t->e[i]) : 0);
+        low = fmin(low, t->d[i] - both);
+        high = fmin(high, t->d[i]);
+        size = fmax(size, fabs(t->d[i]) + both);
+    }
+    for (int step = 0; step < 12; ++step) {
+        const double middle = low + (high - low) / 2;
+        if (KERNEL(is_above)(t, middle)) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low - size * 0x1p-20;
+}
+
+/* The eigenvalues of a tridiagonal matrix T, and its vectors as rows of b->vt. T - x with an x
+ * below the values is B^T B with an upper bidiagonal B. The right singular vectors of B are the
+ * vectors of T, and the values of T are those of B, squared, plus x. */
 static bool KERNEL(tridiagonal_values)(
     const KERNEL(tridiagonal) * t, const KERNEL(bidiagonal) * b, elem *values)
 {
     const int64_t n = t->n;
-    double shift = 0; /* Gershgorin's bound */
+    const double low = KERNEL(lower_bound)(t);
+    double rest = t->d[0] - low;
     for (int64_t i = 0; i < n; ++i) {
-        const double left = i > 0 ? fabs(t->e[i - 1]) : 0, right = i + 1 < n ? fabs(t->e[i]) : 0;
-        shift = fmax(shift, fabs(t->d[i]) + left + right);
-        values[i] = 0;
-    }
-    if (shift == 0) {
-        return true;
-    }
-    shift *= 1 + 0x1p-20; /* all steps of the factorisation are far from 0 */
-    double rest = t->d[0] + shift;
-    for (int64_t i = 0; i < n; ++i) {
-        b->d[i] = sqrt(rest);
-        b->e[i] = i + 1 < n ? t->e[i] / b->d[i] : 0;
-        rest = i + 1 < n ? t->d[i + 1] + shift - b->e[i] * b->e[i] : 0;
+        b->d[i] = sqrt(rest > 0 ? rest : 0);
+        b->e[i] = i + 1 < n && b->d[i] > 0 ? t->e[i] / b->d[i] : 0;
+        rest = i + 1 < n ? t->d[i + 1] - low - b->e[i] * b->e[i] : 0;
     }
     const bool good = KERNEL(divide)(b, 0, n, false);
     for (int64_t i = 0; i < n; ++i) {
-        values[i] = ELEM(b->d[i] * b->d[i] - shift);
+        values[i] = ELEM(b->d[i] * b->d[i] + low);
     }
     return good;
 }

@@ -1,5 +1,6 @@
 #include "autograd/ops/decomposition/batch.h"
 #include "autograd/ops/decomposition/jacobi.kernel.h"
+#include "autograd/ops/decomposition/loops/room.h"
 #include "autograd/ops/decomposition/scale.h"
 #include "autograd/ops/linalg/matmul.h"
 
@@ -120,27 +121,16 @@ static bool compute(adz_tensor *a, adz_tensor *const *y)
         .m = m,
         .n = n,
         .found = (int64_t *)(void *)found->data };
-    int64_t bytes = (m * n + k * k) * size;
-    if (large) {
-        const int64_t lapack = adzi_lapack_svd_bytes((adz_dtype)a->dtype, m, n);
-        if (lapack < 0) {
-            adzi_error("svd", ADZ_ERR_UNSUPPORTED,
-                "a%s: two sides of more than %d need LAPACK, which this build lacks: build adze "
-                "with -Dblas=openblas and an OpenBLAS that has LAPACK",
-                adzi_text_shape(a), ADZI_JACOBI_MOST);
-            return false;
-        }
-        bytes = (m * n + 16) * size + lapack;
-    }
+    const int64_t bytes = large ? adzi_svd_bytes(m + n - k, k, size) : (m * n + k * k) * size;
     if (!adzi_workers_begin("svd", &args.workers, found->numel, bytes,
-            large ? 0 : 40 * (double)m * (double)n * (double)k, large ? 1 : ADZI_JACOBI_LANES)) {
+            (large ? 20 : 40) * (double)m * (double)n * (double)k, large ? 1 : ADZI_JACOBI_LANES)) {
         return false;
     }
     const adzi_kernel kernel = large ? KERNEL_FOR(svd_large, a->dtype) : KERNEL_FOR(svd, a->dtype);
-    adzi_launch(kernel, &args, large ? 1 : args.workers.count, 1);
+    adzi_launch(kernel, &args, args.workers.count, 1);
     adzi_workers_end(&args.workers);
     return adzi_nothing_found("svd", found, a, "a",
-        "has no singular values: an element is not finite, or LAPACK did not converge");
+        "has no singular values: an element is not finite, or the steps did not converge");
 }
 
 adz_tensor *adz_svd(adz_tensor *a, adz_tensor **u, adz_tensor **vh)

@@ -1,4 +1,5 @@
-/* Kernels of svd: one-sided rotations if a side is at most 32, LAPACK for more.
+/* Kernels of svd: one-sided rotations if a side is at most 32; for more, divide and conquer of a
+ * bidiagonal matrix.
  *
  * The columns of A (of A^T if it is wide) are rotated in pairs until all are orthogonal: A V = G.
  * Their norms are the singular values, and the columns divided by them are U. Columns are stored as
@@ -9,11 +10,19 @@
 #include <string.h>
 
 #include "autograd/ops/decomposition/jacobi.kernel.h"
+#include "autograd/ops/decomposition/loops/room.h"
+#include "tensor/gemm/gemm.h"
+#include "tensor/kernel/real.h"
 
 #define F64_AT_ALL_LEVELS
 #include "tensor/kernel/each_float.h"
 #else
+#include "autograd/ops/decomposition/loops/product.kernel.h"
 #include "autograd/ops/decomposition/loops/rotations.kernel.h"
+#include "autograd/ops/decomposition/loops/wide.kernel.h"
+#include "autograd/ops/decomposition/loops/reflectors.kernel.h"
+#include "autograd/ops/decomposition/loops/bidiagonal.kernel.h"
+#include "autograd/ops/decomposition/loops/bidiagonalise.kernel.h"
 
 /* What the columns of several matrices are: g[k, big] and v[k, k], lanes side by side. */
 typedef struct KERNEL(sides) {
@@ -203,23 +212,113 @@ static inline void KERNEL(svd_lanes)(
 
 JACOBI_KERNEL(svd)
 
+/* Writes the rows x[k, n] in an order, or their transpose. */
+static void KERNEL(write_rows)(
+    const elem *x, int64_t k, int64_t n, const int *order, bool transposed, elem *to)
+{
+    enum { TILE = 16 };
+    for (int64_t i = 0; i < k && !transposed; ++i) {
+        memcpy(to + i * n, x + order[i] * n, (size_t)n * sizeof *x);
+    }
+    for (int64_t first = 0; first < k && transposed; first += TILE) {
+        const int64_t last = first + TILE < k ? first + TILE : k;
+        for (int64_t j = 0; j < n; ++j) {
+            for (int64_t i = first; i < last; ++i) {
+                to[j * k + i] = x[order[i] * n + j];
+            }
+        }
+    }
+}
+
+/* Copies an item, scaled and tall: its longer side is the rows. Returns the factor, or 0 if an
+ * element is not finite. */
+static double KERNEL(load_tall)(const adzi_svd_args *args, int64_t item, elem *to)
+{
+    const int64_t m = args->m, n = args->n;
+    const elem *a = (const elem *)(const void *)args->a + item * m * n;
+    bool finite;
+    const double factor = KERNEL(range)(a, m * n, 1, &finite);
+    for (int64_t i = 0; i < m; ++i) {
+        for (int64_t j = 0; j < n; ++j) {
+            to[m >= n ? i * n + j : j * m + i] = ELEM((double)a[i * n + j] * factor);
+        }
+    }
+    return finite ? factor : 0;
+}
+
+/* The vectors of A from those of its bidiagonal matrix: left[k, big] and b->vt[k, k], as rows. */
+static void KERNEL(vectors_of)(const KERNEL(bidiagonaliser) * a, const KERNEL(bidiagonal) * b,
+    KERNEL(reflectors) * r, elem *left)
+{
+    const int64_t k = a->n, big = a->m;
+    for (int64_t i = 0; i < k; ++i) {
+        memcpy(left + i * big, b->ut + i * k, (size_t)k * sizeof *left);
+        memset(left + i * big + k, 0, (size_t)(big - k) * sizeof *left);
+    }
+    r->v = a->u;
+    r->ld = r->width = big;
+    r->tau = a->tau_u;
+    r->count = k;
+    r->shift = 0;
+    KERNEL(apply_reflectors)(r, k, left, big);
+    r->v = a->v;
+    r->ld = r->width = k;
+    r->tau = a->tau_v;
+    r->count = k - 1;
+    r->shift = 1;
+    KERNEL(apply_reflectors)(r, k, b->vt, k);
+}
+
+static bool KERNEL(svd_of)(const adzi_svd_args *args, int64_t item, char *memory)
+{
+    const int64_t m = args->m, n = args->n, k = m < n ? m : n, big = m + n - k;
+    const int64_t size = (int64_t)sizeof(elem), rows = 2 * ADZI_REFLECTORS;
+    KERNEL(bidiagonaliser) a = { .a = adzi_take(&memory, big * k * size), .m = big, .n = k };
+    a.u = adzi_take(&memory, big * k * size);
+    elem *left = adzi_take(&memory, big * k * size), *values;
+    a.v = adzi_take(&memory, k * k * size);
+    a.left = adzi_take(&memory, rows * big * size);
+    a.right = adzi_take(&memory, rows * big * size);
+    a.tau_u = adzi_take(&memory, big * size);
+    a.tau_v = adzi_take(&memory, big * size);
+    values = adzi_take(&memory, big * size);
+    int *order = adzi_take(&memory, k * (int64_t)sizeof *order);
+    KERNEL(reflectors) r = KERNEL(reflectors_of)(&memory, big);
+    KERNEL(bidiagonal) b = KERNEL(bidiagonal_of)(&memory, k, true);
+    a.d = b.d;
+    a.e = b.e;
+    const double factor = KERNEL(load_tall)(args, item, a.a);
+    if (factor == 0) {
+        return false;
+    }
+    KERNEL(bidiagonalise)(&a);
+    if (!KERNEL(divide)(&b, 0, k, false)) {
+        return false;
+    }
+    KERNEL(vectors_of)(&a, &b, &r, left);
+    for (int64_t i = 0; i < k; ++i) {
+        values[i] = ELEM(b.d[i]);
+    }
+    KERNEL(order)(values, k, 1, true, order);
+    elem *u = (elem *)(void *)args->u + item * m * k, *s = (elem *)(void *)args->s + item * k;
+    elem *vh = (elem *)(void *)args->vh + item * k * n;
+    for (int64_t i = 0; i < k; ++i) {
+        s[i] = ELEM(b.d[order[i]] / factor);
+    }
+    KERNEL(write_rows)(m >= n ? left : b.vt, k, m, order, true, u);
+    KERNEL(write_rows)(m >= n ? b.vt : left, k, n, order, false, vh);
+    KERNEL(fix_signs)(u, vh, m, n, k);
+    return true;
+}
+
 void KERNEL(svd_large)(const void *block, int64_t begin, int64_t end)
 {
     const adzi_svd_args *args = block;
-    const int64_t m = args->m, n = args->n, k = m < n ? m : n;
-    const int64_t items = begin < end ? args->workers.items : 0;
-    elem *a = adzi_worker_memory(&args->workers, 0);
-    void *work = a + (m * n + 15) / 16 * 16;
-    for (int64_t item = 0; item < items; ++item) {
-        elem *u = (elem *)(void *)args->u + item * m * k, *s = (elem *)(void *)args->s + item * k;
-        elem *vh = (elem *)(void *)args->vh + item * k * n;
-        bool finite;
-        memcpy(a, (const elem *)(const void *)args->a + item * m * n, (size_t)(m * n) * sizeof *a);
-        KERNEL(range)(a, m * n, 1, &finite);
-        args->found[item] =
-            !finite || !adzi_lapack_svd(ELEM_IS_F32 ? ADZ_F32 : ADZ_F64, m, n, a, u, s, vh, work);
-        if (args->found[item] == 0) {
-            KERNEL(fix_signs)(u, vh, m, n, k);
+    for (int64_t worker = begin; worker < end; ++worker) {
+        char *memory = adzi_worker_memory(&args->workers, worker);
+        const int64_t last = adzi_worker_begin(&args->workers, worker + 1);
+        for (int64_t i = adzi_worker_begin(&args->workers, worker); i < last; ++i) {
+            args->found[i] = KERNEL(svd_of)(args, i, memory) ? 0 : 1;
         }
     }
 }

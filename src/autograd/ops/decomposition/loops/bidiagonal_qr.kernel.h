@@ -74,7 +74,7 @@ static void KERNEL(clear_row)(
 /* Row `last` has the diagonal element 0: the other element of its column moves up until it is gone.
  */
 static void KERNEL(clear_column)(
-    const KERNEL(bidiagonal) * b, int64_t first, int64_t n, int64_t low, int64_t last)
+    const KERNEL(bidiagonal) * b, int64_t first, int64_t columns, int64_t low, int64_t last)
 {
     double f = b->e[last - 1], c, s;
     b->e[last - 1] = 0;
@@ -85,14 +85,15 @@ static void KERNEL(clear_column)(
             f = -s * b->e[j - 1];
             b->e[j - 1] *= c;
         }
-        KERNEL(rotate_vectors)(b, b->vt, first, n, j, last, c, s);
+        KERNEL(rotate_vectors)(b, b->vt, first, columns, j, last, c, s);
     }
 }
 
-/* One implicit QR step on rows low .. last, of which no element is 0. The shift is an eigenvalue of
+/* One implicit QR step on rows low .. last, of which no element is 0. Right vectors have `columns`
+ * elements. The shift is an eigenvalue of
  * the last 2 x 2 block of B^T B. */
-static void KERNEL(qr_step)(
-    const KERNEL(bidiagonal) * b, int64_t first, int64_t n, int64_t low, int64_t last)
+static void KERNEL(qr_step)(const KERNEL(bidiagonal) * b, int64_t first, int64_t n, int64_t columns,
+    int64_t low, int64_t last)
 {
     double *d = b->d, *e = b->e, c, s;
     const double x = d[low], y = d[last - 1], z = d[last], h = e[last - 1];
@@ -110,7 +111,7 @@ static void KERNEL(qr_step)(
         e[i] = c * e[i] - s * d[i];
         bulge = s * d[i + 1];
         d[i + 1] *= c;
-        KERNEL(rotate_vectors)(b, b->vt, first, n, i, i + 1, c, s);
+        KERNEL(rotate_vectors)(b, b->vt, first, columns, i, i + 1, c, s);
         d[i] = KERNEL(givens)(f, bulge, &c, &s);
         f = c * e[i] + s * d[i + 1];
         d[i + 1] = c * d[i + 1] - s * e[i];
@@ -153,9 +154,9 @@ static bool KERNEL(small_bidiagonal)(
         if (zero >= 0) {
             KERNEL(clear_row)(b, first, n, zero, last);
         } else if (fabs(d[last]) <= small) {
-            KERNEL(clear_column)(b, first, n, low, last);
+            KERNEL(clear_column)(b, first, n + wide, low, last);
         } else {
-            KERNEL(qr_step)(b, first, n, low, last);
+            KERNEL(qr_step)(b, first, n, n + wide, low, last);
         }
     }
     for (int64_t i = first; i < first + n; ++i) {
