@@ -11,19 +11,6 @@ enum { STEPS = 2 };
 /* The family of each case, in the order of op_cases; meson writes them. */
 static const char *const families[] = { BITS_FAMILIES };
 
-/* True for a sample that LAPACK computes: its bits are those of the BLAS that was linked. */
-static bool uses_lapack(const op_sample *sample)
-{
-    for (int i = 0; i < CASE_INPUTS && sample->in[i].given; ++i) {
-        for (int d = 0; d < sample->in[i].rank; ++d) {
-            if (sample->in[i].sizes[d] > 32) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 static void step(built *b, const outcome *o)
 {
     const bool recording = adz_set_grad_enabled(false);
@@ -62,9 +49,7 @@ static void family(hash *h, adz_dtype dtype, const void *user)
     for (int i = 0; i < n_op_cases; ++i) {
         const op_case *c = op_cases[i];
         for (size_t s = 0; strcmp(families[i], name) == 0 && s < n_samples(c); ++s) {
-            if (strcmp(name, "decomposition") != 0 || !uses_lapack(&c->samples[s])) {
-                train(h, c, s, dtype);
-            }
+            train(h, c, s, dtype);
         }
     }
 }

@@ -123,11 +123,7 @@ typedef struct op_sample {
     const char *text; /* for arguments that are no numbers, such as the equation of einsum */
     bool large;       /* takes kernels past their blocks: too large for numeric derivatives and for
                          refusing each request; every other check runs */
-    bool lapack; /* LAPACK computes it. Such samples stand last; without LAPACK they are left out */
 } op_sample;
-
-/** False in a build without LAPACK. */
-bool has_lapack(void);
 
 /** A call that must fail. */
 typedef struct op_reject {

@@ -13,7 +13,6 @@
 #include "adze/scope.h"
 #include "adze/sequences.h"
 #include "base/cpu.h"
-#include "tensor/gemm/lapack.h"
 #include "tensor/gemm/loops.h"
 #include "tensor/kernel/registers.h"
 
@@ -234,25 +233,6 @@ static void a_user_may_choose_the_blas(void **state)
     }
 }
 
-/* A build without a BLAS has no LAPACK either. Some builds of OpenBLAS lack it, too. */
-static void what_needs_lapack_is_refused_without_it(void **state)
-{
-    (void)state;
-    adz_scope *scope = adz_scope_open();
-    adz_tensor *a = adz_eye(33, 34, ADZ_F32);
-    adz_tensor *square = adz_narrow(a, 1, 0, 33);
-    const bool has_lapack = adzi_lapack_eigh_bytes(ADZ_F32, 33) >= 0;
-    assert_true(adzi_has_blas() || !has_lapack);
-    assert_true((adz_eigh(square, false, NULL) != NULL) == has_lapack);
-    assert_int_equal(adz_error_code(), has_lapack ? ADZ_OK : ADZ_ERR_UNSUPPORTED);
-    adz_error_clear();
-    assert_true((adz_svd(a, NULL, NULL) != NULL) == has_lapack);
-    assert_int_equal(adz_error_code(), has_lapack ? ADZ_OK : ADZ_ERR_UNSUPPORTED);
-    adz_error_clear();
-    assert_non_null(adz_eigh(adz_narrow(adz_narrow(square, 0, 0, 32), 1, 0, 32), false, NULL));
-    adz_scope_close(scope);
-}
-
 /* Run as `test_gemm_ways environment VALUE` with ADZE_PRODUCTS=VALUE. */
 static int check_environment(const char *value)
 {
@@ -295,7 +275,6 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(vectors_are_dot_products_or_sums_of_rows, by_rule),
         cmocka_unit_test_setup(a_user_may_choose_the_blas, by_rule),
         cmocka_unit_test_setup(medium_rounds_f32_alone, by_rule),
-        cmocka_unit_test(what_needs_lapack_is_refused_without_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

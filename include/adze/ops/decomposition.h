@@ -209,16 +209,17 @@ ADZ_API adz_tensor *adz_lstsq_by(adz_tensor *a, adz_tensor *b, adz_lstsq_driver 
  *     a v[:, i] = w[i] v[:, i],   w ascending,   v^T v = I
  *
  * The element of largest absolute value of each vector, the first one of several, is positive.
- * PyTorch leaves signs to LAPACK. Up to 32 rows are computed by Jacobi rotations, more by
- * OpenBLAS's LAPACK on one thread. The bits of the latter depend on the processor.
+ * PyTorch leaves signs to LAPACK. Up to 32 rows are computed by Jacobi rotations, more by divide
+ * and conquer of a tridiagonal matrix. adze computes both itself, with the bits of every processor
+ * and in every build.
  *
  * @param a        a[..., n, n], of which one triangle is read
  * @param upper    whether that is the upper one; PyTorch's default is the lower one
  * @param vectors  set to v[..., n, n], borrowed from the scope; or NULL. After a failure it is set
  *                 to NULL.
  * @return         w[..., n], borrowed from the scope, or NULL
- * @errors         ADZ_ERR_NUMERIC (an element is not finite), ADZ_ERR_UNSUPPORTED (more than 32
- * rows, and no LAPACK), ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @errors         ADZ_ERR_NUMERIC (an element is not finite), ADZ_ERR_SHAPE, ADZ_ERR_DTYPE,
+ *                 ADZ_ERR_MEMORY
  * @grad           a, to any order, symmetric whatever the other triangle holds, which PyTorch's
  *                 gradient of vectors is not; saves w and v. As in PyTorch, the gradient of vectors
  *                 is infinite or NaN where two eigenvalues are equal; that of values is right there
@@ -233,15 +234,16 @@ ADZ_API adz_tensor *adz_eigh(adz_tensor *a, bool upper, adz_tensor **vectors);
  *
  * The element of largest absolute value of each column of u, the first one of several, is positive.
  * PyTorch leaves signs to LAPACK. If m or n is at most 32, Jacobi rotations compute the factors,
- * else OpenBLAS's LAPACK on one thread. The bits of the latter depend on the processor.
+ * else divide and conquer of a bidiagonal matrix. adze computes both itself, with the bits of every
+ * processor and in every build.
  *
  * @param a   a[..., m, n]
  * @param u   set to u[..., m, k], borrowed from the scope; or NULL. After a failure it is set to
  * NULL.
  * @param vh  set to vh[..., k, n] like u; or NULL
  * @return    s[..., k], borrowed from the scope, or NULL
- * @errors    ADZ_ERR_NUMERIC (an element is not finite), ADZ_ERR_UNSUPPORTED (two sides above 32,
- * and no LAPACK), ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
+ * @errors    ADZ_ERR_NUMERIC (an element is not finite), ADZ_ERR_SHAPE, ADZ_ERR_DTYPE,
+ *            ADZ_ERR_MEMORY
  * @grad      a, to any order; saves u, s and vh. As in PyTorch, the gradient of vectors is infinite
  *            or NaN where two singular values are equal, or where one is 0 and m differs from n.
  * That of values is right there.

@@ -1,4 +1,4 @@
-/* OpenBLAS. Only this file and lapack.c include cblas.h.
+/* OpenBLAS. Only this file includes cblas.h.
  *
  * Note [Cutting products for OpenBLAS]
  * OpenBLAS's own threads change the last bits with their number. So OpenBLAS always computes on the

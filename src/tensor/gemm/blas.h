@@ -12,7 +12,7 @@ bool adzi_blas_run(const adzi_gemm_args *args);
 /** True if BLAS's integers hold the sizes and leading dimensions of a product. */
 bool adzi_blas_takes(const adzi_gemm_args *args);
 
-/** Keeps BLAS and LAPACK calls of this thread on this thread until adzi_blas_leave(), which gets
+/** Keeps BLAS calls of this thread on this thread until adzi_blas_leave(), which gets
  * the returned value. */
 int adzi_blas_enter(void);
 

@@ -6,21 +6,20 @@
 
 #include "autograd/ops/decomposition/loops/matrix_lanes.h"
 #include "autograd/ops/decomposition/workers.h"
-#include "tensor/gemm/lapack.h"
 
 enum {
-    ADZI_JACOBI_MOST = 32,  /**< the largest matrix; LAPACK computes larger ones */
+    ADZI_JACOBI_MOST = 32,  /**< the largest matrix; larger ones are divided */
     ADZI_JACOBI_LANES = 16, /**< more than ADZI_MATRIX_LANES: chains of divisions and roots wait */
     ADZI_JACOBI_SWEEPS = 40 /**< far more than any matrix takes */
 };
 
-/** Arguments of eigh and eigh_large. A unit of eigh is a worker; eigh_large has one unit. */
+/** Arguments of eigh and eigh_large. A unit is a worker. */
 typedef struct adzi_eigh_args {
     const char *a; /**< [items, n, n] */
     char *w, *v;   /**< [items, n] and [items, n, n] */
     int64_t n;
     bool upper;     /**< the triangle that is read */
-    int64_t *found; /**< 1 for an item with an element that is not finite, or 0 */
+    int64_t *found; /**< 1 for an item without a result, or 0 */
     adzi_workers workers;
 } adzi_eigh_args;
 

@@ -297,13 +297,13 @@ static bool KERNEL(svd_of)(const adzi_svd_args *args, int64_t item, char *memory
     }
     KERNEL(vectors_of)(&a, &b, &r, left);
     for (int64_t i = 0; i < k; ++i) {
-        values[i] = ELEM(b.d[i]);
+        values[i] = ELEM(b.d[i] / factor);
     }
     KERNEL(order)(values, k, 1, true, order);
     elem *u = (elem *)(void *)args->u + item * m * k, *s = (elem *)(void *)args->s + item * k;
     elem *vh = (elem *)(void *)args->vh + item * k * n;
     for (int64_t i = 0; i < k; ++i) {
-        s[i] = ELEM(b.d[order[i]] / factor);
+        s[i] = values[order[i]];
     }
     KERNEL(write_rows)(m >= n ? left : b.vt, k, m, order, true, u);
     KERNEL(write_rows)(m >= n ? b.vt : left, k, n, order, false, vh);

@@ -137,10 +137,13 @@ static bool KERNEL(small_bidiagonal)(
         const double other = i + 1 < first + n ? fabs(e[i]) : 0;
         most = fmax(most, fmax(fabs(d[i]), other));
     }
-    const double small = most * (ELEM_IS_F32 ? 0x1p-27 : 0x1p-54);
+    double small = most * (ELEM_IS_F32 ? 0x1p-26 : 0x1p-52);
     int64_t last = first + n - 1;
     for (int64_t steps = 0; last > first && steps < 60 * n; ++steps) {
         int64_t low = last, zero = -1;
+        if (steps % (4 * n) == 4 * n - 1) {
+            small *= 2; /* rounding may keep an element of a cluster above it */
+        }
         while (low > first && !(fabs(e[low - 1]) <= small)) {
             --low;
         }

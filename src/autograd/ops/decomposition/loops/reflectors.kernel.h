@@ -1,18 +1,37 @@
 /* Householder reflections I - tau v v^T with v_0 = 1, and blocks of them. Included after the
  * element type is known (tensor/kernel/each_float.h). */
 
+/* Sixteen partial sums have small errors, also where all elements are equal. */
+static double KERNEL(sum_of_squares)(int64_t n, const elem *x)
+{
+    double sums[16] = { 0 };
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        for (int l = 0; l < 16; ++l) {
+            sums[l] += (double)x[i + l] * (double)x[i + l];
+        }
+    }
+    for (int l = 0; i + l < n; ++l) {
+        sums[l] += (double)x[i + l] * (double)x[i + l];
+    }
+    for (int half = 8; half > 0; half /= 2) {
+        for (int l = 0; l < half; ++l) {
+            sums[l] += sums[l + half];
+        }
+    }
+    return sums[0];
+}
+
 /* The reflection that turns x into a multiple `beta` of the first unit vector. x becomes v. Returns
- * tau. The largest elements have a size of about 1: squares that vanish are rounding. */
+ * tau. The largest elements of the matrix have a size of about 1: what is so small that its square
+ * loses digits counts as 0. */
 static elem KERNEL(reflection_of)(int64_t n, elem *x, double *beta)
 {
-    double below = 0;
-    for (int64_t i = 1; i < n; ++i) {
-        below += (double)x[i] * (double)x[i];
-    }
+    const double below = KERNEL(sum_of_squares)(n - 1, x + 1);
     const double alpha = (double)x[0];
     x[0] = 1;
     *beta = alpha;
-    if (below == 0) {
+    if (below < 0x1p-900) {
         for (int64_t i = 1; i < n; ++i) {
             x[i] = 0;
         }
