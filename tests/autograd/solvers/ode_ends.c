@@ -202,6 +202,28 @@ static void steps_begin_late(void **state)
     }
 }
 
+static adz_tensor *decays(adz_tensor *t, adz_tensor *y, void *user)
+{
+    (void)t;
+    (void)user;
+    return adz_mul_number(y, -1000);
+}
+
+/* A first step that is far too short or too long costs steps. */
+static void first_steps_are_chosen(void **state)
+{
+    (void)state;
+    const int64_t most[ADAPTIVE] = { 37, 66, 128 };
+    for (int m = 0; m < ADAPTIVE; ++m) {
+        adz_ode_options o = ADZ_ODE_OPTIONS;
+        adz_ode_report report;
+        o.method = adaptive[m];
+        adz_tensor *y0 = adz_ones(ADZ_SHAPE(1), ADZ_F64);
+        assert_non_null(adz_odeint(decays, y0, pair(0, 0.01, ADZ_F64), NULL, &o, &report));
+        assert_true(report.rejected <= 1 && report.steps <= most[m]);
+    }
+}
+
 static adz_tensor *pulse(adz_tensor *t, adz_tensor *y, void *user)
 {
     (void)user; /* of the integral 1, around 5 */
@@ -503,6 +525,7 @@ const struct CMUnitTest ode_ends[N_ODE_ENDS] = {
     TEST(a_begin_without_a_slope_has_a_sign),
     TEST(events_without_a_rate_are_refused),
     TEST(steps_begin_late),
+    TEST(first_steps_are_chosen),
     TEST(max_step_is_kept),
     TEST(reports_count),
     TEST(absolute_tolerances_are_of_elements),

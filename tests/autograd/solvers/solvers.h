@@ -41,7 +41,7 @@ enum {
     N_ODE_GRADIENTS = 8,
     N_ODE_GRAPH = 6,
     N_ODE_REFUSED = 7,
-    N_ODE_ENDS = 16,
+    N_ODE_ENDS = 17,
     N_ODE_BDF = 8
 };
 /* Each test has a scope. */
