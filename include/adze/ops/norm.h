@@ -16,7 +16,8 @@ extern "C" {
  *
  *     y = (x - mean) / sqrt(variance + eps) weight + bias
  *
- * The variance is the biased one. Mean and variance are computed in f64, in two passes.
+ * The variance is the biased one. Mean and variance are computed in f64, in two passes. Gradients
+ * with a graph square x - mean in the dtype of x, and are NaN where that overflows.
  *
  * @param x           x[..., normalized], f32 or f64
  * @param normalized  the last sizes of x, one or more: what is normalised together

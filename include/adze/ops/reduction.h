@@ -34,6 +34,8 @@ ADZ_API adz_tensor *adz_sum(adz_tensor *x, adz_dims dims, bool keepdim);
  *
  *     y = sum(x) / n
  *
+ * A mean that fits is right although the sum overflows, where torch.mean is infinite.
+ *
  * @param x        any shape, f32 or f64
  * @param dims     dimensions to average over, or ADZ_ALL_DIMS; the mean of no elements is NaN
  * @param keepdim  ADZ_KEEPDIM or ADZ_DROPDIM
@@ -51,6 +53,8 @@ ADZ_API adz_tensor *adz_mean(adz_tensor *x, adz_dims dims, bool keepdim);
  *
  * The result is accurate for large means too: f64 deviations are taken from the mean of 512
  * elements at a time.
+ *
+ * A variance that fits is right although a sum of squares overflows, where torch.var is infinite.
  *
  * @param x           any shape, f32 or f64
  * @param dims        dimensions to take the variance over, or ADZ_ALL_DIMS
@@ -70,6 +74,8 @@ ADZ_API adz_tensor *adz_var(adz_tensor *x, adz_dims dims, double correction, boo
  *     y = sqrt(sum((x - mean)^2) / (n - correction))
  *
  * The gradient is 0 where y is 0.
+ *
+ * A deviation that fits is right although its square overflows, where torch.std is infinite.
  *
  * @param x           any shape, f32 or f64
  * @param dims        dimensions to take the deviation over, or ADZ_ALL_DIMS
@@ -404,6 +410,8 @@ ADZ_API adz_tensor *adz_count_nonzero(adz_tensor *x, adz_dims dims, bool keepdim
 
 /**
  * The mean over dimensions of the elements that are not NaN; NaN where there is none.
+ *
+ * A mean that fits is right although the sum overflows, where torch.nanmean is infinite.
  *
  * @param x        any shape, f32 or f64
  * @param dims     dimensions to average over, or ADZ_ALL_DIMS

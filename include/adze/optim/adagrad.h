@@ -43,6 +43,9 @@ ADZ_API void adz_adagrad_options_init(adz_adagrad_options *options, size_t size)
  *     s = s + g^2,  at first s = initial_accumulator_value
  *     w = w - lr / (1 + (t - 1) lr_decay) g / (sqrt(s) + eps),  t = 1, 2, ...
  *
+ * Squares are taken in the dtype, as in PyTorch: a gradient beyond 1.8e19 in f32 makes s infinite,
+ * and its parameter stays where it is from then on. adz_clip_grad_norm prevents it.
+ *
  * @param parameters  one or more contiguous f32 or f64 leaves, kept
  * @param lr          0 or more (PyTorch's default: 0.01)
  * @param options     NULL for the defaults

@@ -45,6 +45,9 @@ ADZ_API void adz_adam_options_init(adz_adam_options *options, size_t size);
  *     u = amsgrad ? the largest v so far : v
  *     w = w - lr (m / (1 - beta1^t)) / (sqrt(u / (1 - beta2^t)) + eps),  t = 1, 2, ...
  *
+ * Squares are taken in the dtype, as in PyTorch: a gradient beyond 5e20 in f32 makes v infinite,
+ * and its parameter stays where it is from then on. adz_clip_grad_norm prevents it.
+ *
  * @param parameters  one or more contiguous f32 or f64 leaves, kept
  * @param lr          0 or more (PyTorch's default: 0.001)
  * @param options     NULL for the defaults

@@ -17,6 +17,9 @@ extern "C" {
  *     norm = (sum |g|^norm_type)^(1/norm_type) over all elements of all gradients
  *     g = g min(1, max_norm / (norm + 1e-6))
  *
+ * A norm that fits is right although a sum of powers overflows, where PyTorch makes all gradients
+ * 0.
+ *
  * @param parameters  those without a gradient are left out
  * @param max_norm    0 or more
  * @param norm_type   above 0; INFINITY for the largest magnitude (PyTorch's default: 2)

@@ -46,6 +46,9 @@ ADZ_API void adz_rmsprop_options_init(adz_rmsprop_options *options, size_t size)
  *     d = g / (sqrt(centered ? v - a^2 : v) + eps)
  *     m = momentum m + d,  w = w - lr m
  *
+ * Squares are taken in the dtype, as in PyTorch: a gradient beyond 1.8e20 in f32 makes v infinite,
+ * and its parameter stays where it is from then on. adz_clip_grad_norm prevents it.
+ *
  * @param parameters  one or more contiguous f32 or f64 leaves, kept
  * @param lr          0 or more (PyTorch's default: 0.01)
  * @param options     NULL for the defaults

@@ -88,10 +88,9 @@ static bool sweep(const op_case *c, options o)
     if (o.print) {
         printf("%s: laws \"%s\", %d failures\n", c->name, words, wrong);
     }
-    if (declared == NULL || !within(words, declared->laws) || !within(declared->laws, words)) {
-        printf("%s: the laws found are \"%s\", declared (scales/declared.c) is %s%s%s\n", c->name,
-            words, declared == NULL ? "nothing" : "\"", declared == NULL ? "" : declared->laws,
-            declared == NULL ? "" : "\"");
+    const char *laws = declared != NULL ? declared->laws : "";
+    if (!within(words, laws) || !within(laws, words)) {
+        printf("%s: its laws are \"%s\", but scales/declared.c has \"%s\"\n", c->name, words, laws);
         return false;
     }
     if (fails && wrong == 0) {
