@@ -88,6 +88,57 @@ static void counts_are_checked(void **state)
     assert_true(out[0] == x && out[1] == x);
 }
 
+static int sum_of_all(adz_tensor *const *in, size_t n, adz_tensor **out, void *calls)
+{
+    ++*(int *)calls;
+    out[0] = adz_sum(in[0], ADZ_ALL_DIMS, ADZ_DROPDIM);
+    for (size_t i = 1; i < n; ++i) {
+        out[0] = adz_add(out[0], adz_sum(in[i], ADZ_ALL_DIMS, ADZ_DROPDIM));
+    }
+    return 1;
+}
+
+/* Wrong arguments are found before the function is called, and a wrong result before it is used. */
+static void wrong_arguments_call_nothing(void **state)
+{
+    (void)state;
+    int calls = 0;
+    const adz_tensor_function f = { sum_of_all, &calls }, none = { NULL, NULL };
+    adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
+    adz_tensor *x = adz_ones(ADZ_SHAPE(3), ADZ_F64), *whole = adz_ones(ADZ_SHAPE(3), ADZ_I64);
+    adz_tensor *nothing = ADZ_NONE, *unset = NULL, *out[16];
+    expect_null(adz_jacobian_many(NULL, &x, 1, 1, out, NULL), "adz_jacobian_many", "function");
+    expect_null(adz_jacobian_many(&none, &x, 1, 1, out, NULL), "adz_jacobian_many", "function");
+    expect_null(adz_jacobian_many(&f, NULL, 1, 1, out, NULL), "adz_jacobian_many", "inputs");
+    expect_null(adz_jacobian_many(&f, &x, 1, 1, NULL, NULL), "adz_jacobian_many",
+        "the array for the derivatives");
+    expect_null(adz_jvp_many(&f, &x, 1, NULL, 1, out, NULL), "adz_jvp_many", "vectors");
+    expect_null(adz_hvp_many(&f, &x, 1, NULL, out, NULL), "adz_hvp_many", "vectors");
+    assert_int_equal(adz_jacobian_many(&f, &x, 0, 1, out, NULL), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "0 inputs and 1 results; 1 to 16 inputs and 1 to");
+    assert_int_equal(adz_jacobian_many(&f, &x, 1, 0, out, NULL), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "1 inputs and 0 results");
+    assert_int_equal(adz_jacobian_many(&f, &x, 1, 17, out, NULL), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "1 inputs and 17 results");
+    assert_int_equal(adz_jacobian_many(&f, &whole, 1, 1, out, NULL), ADZ_ERR_DTYPE);
+    expect_error(ADZ_ERR_DTYPE, "input 0 is [3], which has no derivatives");
+    adz_jacobian_many(&f, &nothing, 1, 1, out, NULL);
+    expect_error(ADZ_ERR_ARGUMENT, "input is not optional: ADZ_NONE was given");
+    o.mode = (adz_jacobian_mode)-1;
+    assert_int_equal(adz_jacobian_many(&f, &x, 1, 1, out, &o), ADZ_ERR_ARGUMENT);
+    expect_error(ADZ_ERR_ARGUMENT, "mode is -1");
+    assert_int_equal(calls, 0);
+    assert_int_equal(adz_jvp_many(&f, &x, 1, &unset, 1, out, NULL), ADZ_ERR_NULL);
+    expect_error(ADZ_ERR_NULL, "a vector is NULL");
+    adz_tensor *all[16];
+    for (int i = 0; i < 16; ++i) {
+        all[i] = x;
+    }
+    o.mode = ADZ_JACOBIAN_FORWARD;
+    assert_int_equal(adz_jacobian_many(&f, all, 16, 1, out, &o), ADZ_OK);
+    assert_true(adz_equal(out[15], x));
+}
+
 static adz_tensor *centred(adz_tensor *x, void *user)
 {
     (void)user;
@@ -153,6 +204,8 @@ const struct CMUnitTest functional_refused[N_FUNCTIONAL_REFUSED] = {
     cmocka_unit_test_setup_teardown(arguments_are_checked, functional_open, functional_close),
     cmocka_unit_test_setup_teardown(functions_are_checked, functional_open, functional_close),
     cmocka_unit_test_setup_teardown(counts_are_checked, functional_open, functional_close),
+    cmocka_unit_test_setup_teardown(
+        wrong_arguments_call_nothing, functional_open, functional_close),
     cmocka_unit_test_setup_teardown(dependent_rows_are_found, functional_open, functional_close),
     cmocka_unit_test_setup_teardown(
         refused_memory_harms_nothing, functional_open, functional_close),
