@@ -209,9 +209,9 @@ ADZ_API adz_tensor *adz_lstsq_by(adz_tensor *a, adz_tensor *b, adz_lstsq_driver 
  *     a v[:, i] = w[i] v[:, i],   w ascending,   v^T v = I
  *
  * The element of largest absolute value of each vector, the first one of several, is positive.
- * PyTorch leaves signs to LAPACK. Up to 32 rows are computed by Jacobi rotations, more by divide
- * and conquer of a tridiagonal matrix. adze computes both itself, with the bits of every processor
- * and in every build.
+ * PyTorch leaves signs to LAPACK. Up to 20 rows (32 in f32) are computed by Jacobi rotations, more
+ * by divide and conquer of a tridiagonal matrix. adze computes both itself, with the bits of every
+ * processor and in every build.
  *
  * @param a        a[..., n, n], of which one triangle is read
  * @param upper    whether that is the upper one; PyTorch's default is the lower one
@@ -233,9 +233,9 @@ ADZ_API adz_tensor *adz_eigh(adz_tensor *a, bool upper, adz_tensor **vectors);
  *     a = u diag(s) vh,   s descending,   u^T u = vh vh^T = I,   k = min(m, n)
  *
  * The element of largest absolute value of each column of u, the first one of several, is positive.
- * PyTorch leaves signs to LAPACK. If m or n is at most 32, Jacobi rotations compute the factors,
- * else divide and conquer of a bidiagonal matrix. adze computes both itself, with the bits of every
- * processor and in every build.
+ * PyTorch leaves signs to LAPACK. If m or n is at most 20 (32 in f32), Jacobi rotations compute
+ * the factors, else divide and conquer of a bidiagonal matrix. adze computes both itself, with the
+ * bits of every processor and in every build.
  *
  * @param a   a[..., m, n]
  * @param u   set to u[..., m, k], borrowed from the scope; or NULL. After a failure it is set to

@@ -73,7 +73,7 @@ const adzi_op adzi_op_eigh = { .name = "eigh", .backward = backward, ADZI_FIELDS
 static bool compute(adz_tensor *a, bool upper, adz_tensor *w, adz_tensor *v)
 {
     const int64_t n = adzi_columns(a), size = (int64_t)adz_dtype_size((adz_dtype)a->dtype);
-    const bool large = n > ADZI_JACOBI_MOST;
+    const bool large = n > adzi_jacobi_most(a->dtype == ADZ_F32);
     const adz_tensor *found = adzi_new_findings("eigh", a);
     if (found == NULL) {
         return false;

@@ -1,4 +1,4 @@
-/* Kernels of eigh: rotations for up to 32 rows; for more, divide and conquer of a tridiagonal
+/* Kernels of eigh: rotations for few rows; for more, divide and conquer of a tridiagonal
  * matrix.
  */
 #ifndef elem

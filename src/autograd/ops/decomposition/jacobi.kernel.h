@@ -1,4 +1,4 @@
-/* Jacobi rotations for matrices of up to 32 rows or columns; used by eigh and svd. */
+/* Jacobi rotations for matrices of up to 32 rows or columns (20 in f64); used by eigh and svd. */
 #ifndef ADZI_AUTOGRAD_OPS_DECOMPOSITION_JACOBI_KERNEL_H
 #define ADZI_AUTOGRAD_OPS_DECOMPOSITION_JACOBI_KERNEL_H
 
@@ -8,10 +8,17 @@
 #include "autograd/ops/decomposition/workers.h"
 
 enum {
-    ADZI_JACOBI_MOST = 32,  /**< the largest matrix; larger ones are divided */
+    ADZI_JACOBI_MOST = 32,  /**< the largest matrix */
     ADZI_JACOBI_LANES = 16, /**< more than ADZI_MATRIX_LANES: chains of divisions and roots wait */
     ADZI_JACOBI_SWEEPS = 40 /**< far more than any matrix takes */
 };
+
+/** The largest matrix that rotations make diagonal. From there on, reflections to a bidiagonal
+ * matrix are faster: a vector of f32 holds twice as many matrices. */
+static inline int64_t adzi_jacobi_most(bool is_f32)
+{
+    return is_f32 ? ADZI_JACOBI_MOST : 20;
+}
 
 /** Arguments of eigh and eigh_large. A unit is a worker. */
 typedef struct adzi_eigh_args {

@@ -109,7 +109,7 @@ static bool compute(adz_tensor *a, adz_tensor *const *y)
 {
     const int64_t m = adzi_rows(a), n = adzi_columns(a), k = m < n ? m : n;
     const int64_t size = (int64_t)adz_dtype_size((adz_dtype)a->dtype);
-    const bool large = k > ADZI_JACOBI_MOST;
+    const bool large = k > adzi_jacobi_most(a->dtype == ADZ_F32);
     const adz_tensor *found = adzi_new_findings("svd", a);
     if (found == NULL || k == 0) {
         return found != NULL;

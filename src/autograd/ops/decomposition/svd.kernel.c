@@ -1,4 +1,4 @@
-/* Kernels of svd: one-sided rotations if a side is at most 32; for more, divide and conquer of a
+/* Kernels of svd: one-sided rotations if a side is short; else divide and conquer of a
  * bidiagonal matrix.
  *
  * The columns of A (of A^T if it is wide) are rotated in pairs until all are orthogonal: A V = G.

@@ -20,7 +20,7 @@
 #include "autograd/ops/decomposition/loops/bidiagonal_qr.kernel.h"
 #include "autograd/ops/decomposition/loops/secular.kernel.h"
 
-enum { KERNEL(bidiagonal_small) = 24 }; /* rows that are not divided */
+enum { KERNEL(bidiagonal_small) = 32 }; /* rows that are not divided */
 
 /* The part of a matrix that is put together: rows first .. first + n - 1 with row k between. */
 typedef struct KERNEL(merger) {
