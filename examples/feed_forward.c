@@ -2,17 +2,8 @@
  * that PyTorch opens too.
  *   feed_forward [FILE.safetensors] */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <adze/adze.h>
-
-/* The first call that fails calls this function, so that no return value needs a check. */
-static void die(adz_status status, const char *message, void *user)
-{
-    (void)user;
-    fprintf(stderr, "%s (%s)\n", message, adz_status_name(status));
-    exit(1);
-}
 
 /* The rule to learn: the tanh of each feature plus the feature before it. */
 static adz_tensor *target(adz_tensor *x)
@@ -24,7 +15,7 @@ static adz_tensor *target(adz_tensor *x)
 
 int main(int argc, char **argv)
 {
-    adz_on_error(die, NULL);
+    adz_on_error(adz_die, NULL); /* the first call that fails ends the program */
     adz_manual_seed(42);
 
     adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;

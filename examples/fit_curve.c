@@ -2,7 +2,6 @@
  * knows gradients only. L-BFGS learns from them how the loss curves. Levenberg-Marquardt knows the
  * derivatives of each residual. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <adze/adze.h>
 
@@ -12,14 +11,6 @@ typedef struct {
     adz_optimizer *method;
     int evaluations;
 } fit;
-
-/* The first call that fails calls this function, so that no return value needs a check. */
-static void die(adz_status status, const char *message, void *user)
-{
-    (void)user;
-    fprintf(stderr, "%s (%s)\n", message, adz_status_name(status));
-    exit(1);
-}
 
 /* limit / (1 + exp(-rate (x - middle))) */
 static adz_tensor *curve(adz_tensor *p, adz_tensor *x)
@@ -70,7 +61,7 @@ static adz_tensor_list begin(fit *f)
 
 int main(void)
 {
-    adz_on_error(die, NULL);
+    adz_on_error(adz_die, NULL); /* the first call that fails ends the program */
     adz_manual_seed(7);
     fit f = { .x = adz_linspace(0, 10, POINTS, ADZ_F64) };
     adz_tensor *truth = adz_tensor_from((double[]){ 8, 1.2, 4.5 }, ADZ_SHAPE(3), ADZ_F64);

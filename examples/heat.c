@@ -3,7 +3,6 @@
  * measurements depend on the conductivity. heat [PICTURE.svg|PICTURE.png] */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <adze/adze.h>
 
@@ -15,14 +14,6 @@ const char program_name[] = "heat"; /* for messages about the picture */
 enum { POINTS = 19, TIMES = 6, SENSORS = 4 }; /* the ends of the rod are no points */
 static const double length = 1, conductivity = 0.12, noise = 0.01;
 static const int64_t sensors[SENSORS] = { 2, 6, 11, 16 }; /* indices of points */
-
-/* The first call that fails calls this function, so that no return value needs a check. */
-static void die(adz_status status, const char *message, void *user)
-{
-    (void)user;
-    fprintf(stderr, "%s (%s)\n", message, adz_status_name(status));
-    exit(1);
-}
 
 static double position(int64_t point)
 {
@@ -101,7 +92,7 @@ int main(int argc, char **argv)
     if (argc > 1) {
         check_plot_path(argv[1]);
     }
-    adz_on_error(die, NULL);
+    adz_on_error(adz_die, NULL); /* the first call that fails ends the program */
     adz_manual_seed(3);
     adz_tensor *times = adz_linspace(0, 1, TIMES, ADZ_F64);
     adz_tensor *errors = adz_mul_number(adz_randn(ADZ_SHAPE(TIMES, POINTS), ADZ_F64), noise);

@@ -3,7 +3,6 @@
  * orbit is then followed by Newton's law with adz_odeint, to its next pericentre. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <adze/adze.h>
 
@@ -12,14 +11,6 @@ enum { OBSERVATIONS = 12, ELEMENTS = 4 };
  * of time makes the gravitational parameter 1. */
 static const double truth[ELEMENTS] = { 1.3, 0.4, 0.7, 0.3 };
 static const double guess[ELEMENTS] = { 1.0, 0.1, 0.5, 0.5 };
-
-/* The first call that fails calls this function, so that no return value needs a check. */
-static void die(adz_status status, const char *message, void *user)
-{
-    (void)user;
-    fprintf(stderr, "%s (%s)\n", message, adz_status_name(status));
-    exit(1);
-}
 
 /* Kepler's equation E - e sin(E) - M = 0. The arguments are E[N, 1], e[1] and M[N, 1]. */
 static int kepler(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
@@ -107,7 +98,7 @@ static double half_period(adz_tensor *elements)
 
 int main(void)
 {
-    adz_on_error(die, NULL);
+    adz_on_error(adz_die, NULL); /* the first call that fails ends the program */
     adz_manual_seed(5);
     adz_tensor *times =
         adz_reshape(adz_linspace(0, 6, OBSERVATIONS, ADZ_F64), ADZ_SHAPE(OBSERVATIONS, 1));

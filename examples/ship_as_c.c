@@ -7,13 +7,6 @@
 
 #include <adze/adze.h>
 
-static void die(adz_status status, const char *message, void *user)
-{
-    (void)user;
-    fprintf(stderr, "%s (%s)\n", message, adz_status_name(status));
-    exit(1);
-}
-
 typedef struct {
     adz_module *net;
     adz_tensor *x; /* [1, D]: one row of the table, in its own units */
@@ -57,7 +50,7 @@ static void write_c(network *n)
 
 int main(int argc, char **argv)
 {
-    adz_on_error(die, NULL);
+    adz_on_error(adz_die, NULL); /* the first call that fails ends the program */
     adz_manual_seed(1);
     adz_csv *table = adz_csv_read(argc > 1 ? argv[1] : "table.csv", NULL);
     adz_tensor *all = adz_to(adz_csv_values(table), ADZ_F32);

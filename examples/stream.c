@@ -3,7 +3,6 @@
  * captured as a plan, so a block allocates nothing. The result has the bits of one call over the
  * whole signal; the program compares both and ends with 1 if they differ. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <adze/adze.h>
@@ -15,14 +14,6 @@ typedef struct {
     adz_tensor *x;            /* [1, CHANNELS, BLOCK], the block to compute */
     adz_tensor *past[LAYERS]; /* [1, CHANNELS, (KERNEL - 1) dilation], what a layer read before */
 } stream;
-
-/* The first call that fails calls this function, so that no return value needs a check. */
-static void die(adz_status status, const char *message, void *user)
-{
-    (void)user;
-    fprintf(stderr, "%s (%s)\n", message, adz_status_name(status));
-    exit(1);
-}
 
 /* Computes one block. Before the first one the past is zeros, which is what padding in front of the
  * whole signal is. */
@@ -50,7 +41,7 @@ static adz_tensor *whole(const stream *s, adz_tensor *y)
 
 int main(void)
 {
-    adz_on_error(die, NULL);
+    adz_on_error(adz_die, NULL); /* the first call that fails ends the program */
     adz_manual_seed(1);
     adz_set_grad_enabled(false);
     stream s = { adz_sequential_new(NULL, 0), adz_zeros(ADZ_SHAPE(1, CHANNELS, BLOCK), ADZ_F32),

@@ -1,20 +1,11 @@
 /* Learns y = x^2 from random points: the smallest complete training program. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <adze/adze.h>
 
-/* The first call that fails calls this function, so that no return value needs a check. */
-static void die(adz_status status, const char *message, void *user)
-{
-    (void)user;
-    fprintf(stderr, "%s (%s)\n", message, adz_status_name(status));
-    exit(1);
-}
-
 int main(void)
 {
-    adz_on_error(die, NULL);
+    adz_on_error(adz_die, NULL); /* the first call that fails ends the program */
     adz_manual_seed(42);
 
     adz_module *model = ADZ_SEQUENTIAL(

@@ -10,6 +10,8 @@ from headers import Headers
 
 # Accessors return what exists, and adz_sited itself does the work.
 SKIPPED = {"adz_none", "adz_keep", "adz_sited", "adz_tensor_grad", "adz_scope_return"}
+# adze/typed.h has a macro of this name, too.
+CHECKED = "adz_tensor_from"
 
 
 def main():
@@ -27,10 +29,16 @@ def main():
         "#define ADZE_SITES_H",
         "",
         '#include "adze/autograd.h"',
+        '#include "adze/typed.h"',
         "",
         "/** @cond each macro is the function of the same name */",
     ]
-    lines += [f"#define {n}(...) adz_sited(({n})(__VA_ARGS__), __FILE__, __LINE__)" for n in names]
+    for n in names:
+        if n == CHECKED:
+            lines += [f"#ifdef {n}", f"#undef {n}",
+                      f"#define {n}(...) adz_sited(ADZ_FROM_(__VA_ARGS__), __FILE__, __LINE__)", "#else"]
+        lines += [f"#define {n}(...) adz_sited(({n})(__VA_ARGS__), __FILE__, __LINE__)"]
+        lines += ["#endif"] if n == CHECKED else []
     lines += ["/** @endcond */", "", "#endif", ""]
     text = "\n".join(lines)
     path = pathlib.Path(output)

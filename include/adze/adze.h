@@ -24,6 +24,7 @@
 #include "adze/sequences.h"
 #include "adze/solvers.h"
 #include "adze/tensor.h"
+#include "adze/typed.h"
 
 #ifdef ADZ_SITES
 #include "adze/sites.h"

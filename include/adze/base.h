@@ -92,7 +92,7 @@ ADZ_API const char *adz_status_name(adz_status status);
  * An error stays recorded until it is cleared or taken. An error that follows it does not replace
  * it, because it is often a consequence; adz_on_error hears of both. Until then, calls that change
  * parameters (backward, optimizer steps, loading) and calls that save refuse to run and return its
- * code.
+ * code. adz_on_error hears of these calls, too.
  *
  * @return ADZ_OK when none is recorded
  */
@@ -153,7 +153,21 @@ typedef void (*adz_message_callback)(adz_status status, const char *message, voi
  * Sets a callback that is called with each error. The failing call itself calls it, on its thread.
  * A call that reads or writes files or makes a layer calls it at its end, when it has cleaned up:
  * a callback that ends the process leaves no temporary file behind. If such a call records several
- * errors, the callback hears of the first.
+ * errors, the callback hears of the first. A call that is refused because of an earlier error calls
+ * it with that error's code and message. Calls that only hand a NULL on do not call it.
+ *
+ * Most programs end at their first error:
+ *
+ * @code
+ * adz_on_error(adz_die, NULL);
+ * @endcode
+ *
+ * Without a callback the library prints an error that the program does not look at. It prints it on
+ * stderr, each message once, when the program goes on: when it opens a scope, asks for the elements
+ * of a tensor that is NULL, makes the third call that the error refuses, or ends. At the end of the
+ * thread it says how many calls were refused. A program has looked at an error if it has called
+ * adz_error_message, adz_error_take or adz_error_clear. A program that looks at results and does
+ * not want anything to be printed sets adz_quiet.
  *
  * @param callback  NULL for none (the default)
  * @param user      handed to the callback
@@ -161,8 +175,29 @@ typedef void (*adz_message_callback)(adz_status status, const char *message, voi
 ADZ_API void adz_on_error(adz_message_callback callback, void *user);
 
 /**
+ * A callback for adz_on_error that prints the message and the name of the status on stderr and ends
+ * the process by exit(EXIT_FAILURE). It never returns. As a callback of adz_on_warning it ends the
+ * process at the first warning.
+ *
+ * @param status   printed by its name
+ * @param message  printed
+ * @param user     not used
+ */
+ADZ_API void adz_die(adz_status status, const char *message, void *user);
+
+/**
+ * A callback that does nothing. After adz_on_error(adz_quiet, NULL) the library prints no errors:
+ * the program looks at what calls return. adz_on_warning(adz_quiet, NULL) keeps warnings quiet.
+ *
+ * @param status   not used
+ * @param message  not used
+ * @param user     not used
+ */
+ADZ_API void adz_quiet(adz_status status, const char *message, void *user);
+
+/**
  * Sets a callback that is called with each warning. Without one, warnings are printed on stderr,
- * each text once in the life of the process. A callback that does nothing keeps them quiet.
+ * each text once in the life of the process. adz_quiet keeps them quiet.
  *
  * @param callback  NULL to print them (the default)
  * @param user      handed to the callback

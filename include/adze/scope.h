@@ -152,9 +152,16 @@ ADZ_API adz_tensor *adz_none(void);
 /**
  * Turns the search for leaks and stale pointers on or off, for all threads.
  *
- * While it is on, adz_report_alive lists the tensors that were made and not ended. The headers of
- * tensors and modules that ended are not used again, so every later use of a stale pointer is an
- * error. The search is slow, and memory grows with the number of tensors made.
+ * While it is on, adz_report_alive lists the tensors that were made and not ended. The search is
+ * slow. No tensor, module, optimizer or other object gets the address of one that has ended, so
+ * every later use of a stale pointer is an error. Otherwise the use of a pointer is noticed only
+ * until its memory is used again. A tensor that is used after its scope was closed, for want of an
+ * adz_keep, may then be another tensor.
+ *
+ * The check for stale pointers alone is on in a library that was built with the build type `debug`,
+ * and with ADZE_DEBUG_HANDLES=1 in the environment of any library. ADZE_DEBUG_HANDLES=0 turns it
+ * off. It uses up address space, of which there is enough for 10^11 tensors, but no memory. A
+ * program of very small tensors takes two to three times as long.
  *
  * For valgrind and AddressSanitizer, set ADZE_DEBUG_MEMORY=1 in the environment instead. The
  * library then takes every block from malloc and gives it back at once, without caches and slabs.

@@ -372,7 +372,8 @@ ADZ_API adz_tensor *adz_full(adz_shape shape, double value, adz_dtype dtype);
 ADZ_API adz_tensor *adz_scalar(double value, adz_dtype dtype);
 
 /**
- * A tensor holding a copy of an array.
+ * A tensor holding a copy of an array. In C11, a call of it does not compile if the array has
+ * elements of another type than the dtype (adze/typed.h).
  *
  * @param data   contiguous elements of the given dtype, as many as the shape has; may be NULL for
  *               none
@@ -383,6 +384,20 @@ ADZ_API adz_tensor *adz_scalar(double value, adz_dtype dtype);
  * @see          torch.tensor
  */
 ADZ_API adz_tensor *adz_tensor_from(const void *data, adz_shape shape, adz_dtype dtype);
+
+/**
+ * adz_tensor_from with a check of the size of the elements. Calls of adz_tensor_from become calls
+ * of it in C11, see adze/typed.h.
+ *
+ * @param data   contiguous elements, as many as the shape has; may be NULL for none
+ * @param shape  rank 0 to 8, sizes 0 or more
+ * @param dtype  the elements' dtype
+ * @param item   bytes of an element of the array; 0 if they are not known
+ * @return       borrowed from the scope, or NULL (ADZ_ERR_NULL, ADZ_ERR_SHAPE, ADZ_ERR_MEMORY, and
+ *               ADZ_ERR_DTYPE if the dtype has elements of another size)
+ */
+ADZ_API adz_tensor *adz_tensor_from_sized(
+    const void *data, adz_shape shape, adz_dtype dtype, size_t item);
 
 /**
  * A tensor over the caller's memory, which is not copied.

@@ -1,4 +1,5 @@
 /* The calls that start a backward. */
+#include <math.h>
 #include <string.h>
 
 #include "autograd/delivery.h"
@@ -178,11 +179,32 @@ static bool check_leaves(adz_tensor *const *inputs, size_t n)
     return true;
 }
 
+/* A training whose loss is NaN goes on without an error, and all its parameters become NaN. */
+static void warn_of_nan(adz_tensor *const *outputs, size_t n)
+{
+    const adzi_thread *thread = adzi_self();
+    for (size_t i = 0; i < n && thread->tracer == NULL && adzi_capture_of(thread) == NULL; ++i) {
+        const adz_tensor *t = outputs[i];
+        double value = 0;
+        if (t->numel == 1 && t->dtype == ADZ_F32) {
+            value = (double)*(const float *)(const void *)t->data;
+        } else if (t->numel == 1 && t->dtype == ADZ_F64) {
+            value = *(const double *)(const void *)t->data;
+        }
+        if (!isfinite(value)) {
+            adzi_warn(ADZI_BACKWARD_NAME,
+                "the loss is %s, so gradients may be NaN or infinite; "
+                "adz_set_anomaly_enabled(true) names the call that computed the first such number",
+                isnan(value) ? "nan" : adzi_text_number(value));
+        }
+    }
+}
+
 adz_status adz_backward_with(adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n,
     const adz_backward_options *options)
 {
     adz_backward_options o = ADZ_BACKWARD_OPTIONS;
-    if (adzi_pending() != ADZ_OK ||
+    if (adzi_refused(ADZI_BACKWARD_NAME) != ADZ_OK ||
         !adz_options_read(ADZI_BACKWARD_NAME, "ADZ_BACKWARD_OPTIONS", &o, sizeof o, options)) {
         return adzi_pending();
     }
@@ -198,6 +220,7 @@ adz_status adz_backward_with(adz_tensor *const *outputs, adz_tensor *const *grad
     if (tracer != NULL && tracer->backward != NULL && tracer->backward(tracer) != ADZ_OK) {
         return adz_error_code();
     }
+    warn_of_nan(outputs, n);
     ADZI_STEP_DOWN();
     return run_backward(outputs, gradients, n, &o);
 }
@@ -289,7 +312,7 @@ adz_status adz_autograd_grad(adz_tensor *const *outputs, adz_tensor *const *grad
     const adz_backward_options *options)
 {
     adz_backward_options o = ADZ_BACKWARD_OPTIONS;
-    if (adzi_pending() != ADZ_OK ||
+    if (adzi_refused("autograd_grad") != ADZ_OK ||
         !adz_options_read("autograd_grad", "ADZ_BACKWARD_OPTIONS", &o, sizeof o, options)) {
         return adzi_pending();
     }

@@ -100,7 +100,7 @@ static bool take_attributes(operator_call *c, const adz_operator *given, const v
         return attributes == NULL;
     }
     if (attributes == NULL) {
-        adzi_error_null(c->op.name, "attributes");
+        adzi_pass_null(c->op.name, "attributes");
         return false;
     }
     if (adzi_attr_fields(given, &n) == NULL) {
@@ -188,7 +188,7 @@ static bool take_inputs(operator_call *c, const adz_operator *given, adz_tensor 
     c->n_in = (int)n;
     c->n_out = c->op.n_results > 0 ? (int)c->op.n_results : 1;
     if (c->n_out > 1 && more == NULL) {
-        adzi_error_null(c->op.name, "more, which gets the further results,");
+        adzi_pass_null(c->op.name, "more, which gets the further results,");
         return false;
     }
     memcpy(c->in, inputs, n * sizeof *inputs);

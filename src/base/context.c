@@ -4,13 +4,14 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/handle.h"
 #include "base/threads/parallel.h"
 #include "base/threads/thread.h"
 
 adz_context *adz_context_new(void)
 {
     ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
-    adz_context *context = adzi_alloc_zero(sizeof *context);
+    adz_context *context = adzi_handle_new(sizeof *context);
     if (context == NULL) {
         return adzi_fail_memory("adz_context_new", sizeof *context);
     }
@@ -29,15 +30,12 @@ adz_context *adz_context_new(void)
 void adz_context_free(adz_context **context)
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, );
-    if (context == NULL || *context == NULL) {
-        return;
-    }
+    adz_context *gone = adzi_handle_take("adz_context_free", "context", context);
     adzi_thread *thread = adzi_self();
-    if (thread->context == *context) {
+    if (gone != NULL && thread->context == gone) {
         thread->context = &adzi_context_default;
     }
-    adzi_free(*context, sizeof **context);
-    *context = NULL;
+    adzi_handle_end(gone, sizeof *gone);
 }
 
 adz_context *adz_context_use(adz_context *context)
@@ -45,6 +43,9 @@ adz_context *adz_context_use(adz_context *context)
     ADZI_NOT_CAPTURED(ADZI_ACTS, NULL);
     adzi_thread *thread = adzi_self();
     adz_context *before = thread->context;
+    if (context != NULL && !adzi_check_handle("adz_context_use", "context", context)) {
+        return before == &adzi_context_default ? NULL : before;
+    }
     thread->context = context != NULL ? context : &adzi_context_default;
     return before == &adzi_context_default ? NULL : before;
 }

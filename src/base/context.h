@@ -8,9 +8,11 @@
 
 #include "adze/base.h"
 #include "adze/precision.h"
+#include "base/handle.h"
 #include "base/random_generator.h"
 
 struct adz_context {
+    adzi_handle handle;
     atomic_int threads; /* 0 for the number of processors */
     atomic_bool deterministic, recomputing;
     atomic_int matmul_precision; /* an adz_matmul_precision */

@@ -22,16 +22,29 @@ void *adzi_fail_memory(const char *op, size_t bytes);
  */
 adz_status adzi_error_null(const char *op, const char *argument);
 
+/** adzi_error_null for operators and modules, which hand a NULL on: if an error is recorded, nobody
+ * is told again. */
+void adzi_pass_null(const char *op, const char *argument);
+
 /** The name for adzi_error and others if a program gives it: a copy of at most 63 bytes if the
  * error will be recorded, because the program may free its own. NULL and "" give "error". */
 const char *adzi_error_name(const char *op);
 
-/** adzi_error_null for functions that return a pointer. Always returns NULL. */
+/** adzi_pass_null for functions that return a pointer. Always returns NULL. */
 void *adzi_fail_null(const char *op, const char *argument);
 
-/** The code of the recorded error, or ADZ_OK. Calls that change parameters refuse to run with this
- * code while an error is recorded. */
+/** The code of the recorded error, or ADZ_OK. */
 adz_status adzi_pending(void);
+
+/**
+ * The code of the recorded error, or ADZ_OK. Calls that change parameters and calls that save begin
+ * with this and refuse to run while an error is recorded. The callback of adz_on_error then hears
+ * that `op` was refused, and why. It may jump away, so nothing may be in the caller's hands yet.
+ */
+adz_status adzi_refused(const char *op);
+
+/** The message of the recorded error for the library's own use: the program has not read it. */
+const char *adzi_error_text(void);
 
 /** ADZ_OK if `result` is not NULL, else the recorded code. If no error is recorded, ADZ_ERR_NULL is
  * recorded first. */

@@ -121,6 +121,7 @@ void adzi_thread_trim(adzi_thread *thread)
 static void end_thread(adzi_thread *thread)
 {
     adzi_frames_leave(thread, 0);
+    adzi_upper.error_end(thread);
     if (thread->n_temporaries > 0) { /* without tensors, src/tensor may not be linked at all */
         adzi_upper.scope_unwind(thread, 0);
     }

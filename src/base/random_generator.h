@@ -3,8 +3,10 @@
 #define ADZI_BASE_RANDOM_GENERATOR_H
 
 #include "adze/base.h"
+#include "base/handle.h"
 
 struct adz_generator {
+    adzi_handle handle;
     adz_generator_state state;
 };
 

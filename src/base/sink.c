@@ -71,7 +71,7 @@ adz_status adzi_sink_open(adzi_sink *sink, const char *op, const char *path)
     if (path == NULL) {
         return adzi_error_null(op, "path");
     }
-    if (adzi_pending() != ADZ_OK) { /* what would be written may lack what has failed */
+    if (adzi_refused(op) != ADZ_OK) { /* what would be written may lack what has failed */
         return adzi_pending();
     }
     adzi_hold_reports();

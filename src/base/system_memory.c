@@ -93,6 +93,29 @@ void adzi_system_deallocate(void *block, size_t bytes)
     }
 }
 
+#if defined(MAP_NORESERVE) && defined(MADV_DONTNEED)
+void *adzi_system_reserve(size_t bytes)
+{
+    char *start = mmap(NULL, 2 * bytes, PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (start == MAP_FAILED) {
+        return NULL;
+    }
+    const size_t before = -(uintptr_t)start & (bytes - 1);
+    if (before > 0) {
+        (void)munmap(start, before);
+    }
+    (void)munmap(start + before + bytes, bytes - before);
+    return start + before;
+}
+
+void adzi_system_discard(void *block, size_t bytes)
+{
+    (void)madvise(block, bytes, MADV_DONTNEED);
+}
+#define ADZI_RESERVES
+#endif
+
 #else
 
 void *adzi_system_allocate(size_t bytes, size_t alignment)
@@ -106,4 +129,18 @@ void adzi_system_deallocate(void *block, size_t bytes)
     free(block);
 }
 
+#endif
+
+#ifndef ADZI_RESERVES
+void *adzi_system_reserve(size_t bytes)
+{
+    (void)bytes;
+    return NULL;
+}
+
+void adzi_system_discard(void *block, size_t bytes)
+{
+    (void)block;
+    (void)bytes;
+}
 #endif

@@ -22,4 +22,12 @@ void *adzi_system_allocate(size_t bytes, size_t alignment);
 /** Gives a block back. `bytes` is the size with which it was allocated. */
 void adzi_system_deallocate(void *block, size_t bytes);
 
+/** Reserves address space, at a multiple of `bytes`, which is a power of two. Its pages read as
+ * zeros and take memory when they are written to. NULL if the system or the build does not do that.
+ */
+void *adzi_system_reserve(size_t bytes);
+
+/** Gives the memory of reserved pages back. They read as zeros then. */
+void adzi_system_discard(void *block, size_t bytes);
+
 #endif

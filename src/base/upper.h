@@ -20,6 +20,9 @@ typedef struct adzi_upper_rooms {
     /** base/frame.c: releases what the state of a thread that ends holds. */
     void (*thread_end)(struct adzi_thread *thread);
 
+    /** base/errors/unheard.c: prints the thread's error if nobody has heard of it. */
+    void (*error_end)(struct adzi_thread *thread);
+
     /** src/tensor: releases a thread's temporaries from `mark` on. */
     void (*scope_unwind)(struct adzi_thread *thread, size_t mark);
 

@@ -1,6 +1,7 @@
 /* Tables: names of columns, and the functions that give access to a table. */
 #include "data/csv.h"
 #include "base/capture.h"
+#include "base/handle.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,14 +14,13 @@ ADZ_OPTIONS_INIT(adz_csv_options_init, adz_csv_options, ADZ_CSV_OPTIONS)
 
 void adz_csv_free(adz_csv **address)
 {
-    if (address == NULL || *address == NULL) {
+    adz_csv *csv = adzi_handle_take("adz_csv_free", "csv", address);
+    if (csv == NULL) {
         return;
     }
-    adz_csv *csv = *address;
-    *address = NULL;
     adzi_columns_free(&csv->columns);
     adzi_drop(csv->values);
-    adzi_free(csv, sizeof *csv);
+    adzi_handle_end(csv, sizeof *csv);
 }
 
 /* ---- names ---------------------------------------------------------------------------------- */
@@ -136,10 +136,7 @@ int64_t adzi_find_column(const char *op, adz_status code, const char *where,
 
 static bool check(const char *op, const adz_csv *csv)
 {
-    if (csv == NULL) {
-        adzi_error_null(op, "csv");
-    }
-    return csv != NULL;
+    return adzi_check_handle(op, "csv", csv);
 }
 
 adz_tensor *adz_csv_values(adz_csv *csv)

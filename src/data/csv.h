@@ -4,6 +4,7 @@
 #define ADZI_DATA_CSV_H
 
 #include "adze/data/csv.h"
+#include "base/handle.h"
 #include "base/index.h"
 #include "base/source.h"
 #include "tensor/tensor.h"
@@ -24,6 +25,7 @@ bool adzi_columns_add(adzi_columns *columns, char *name);
 void adzi_columns_free(adzi_columns *columns);
 
 struct adz_csv {
+    adzi_handle handle;
     adzi_columns columns;
     adz_tensor *values; /* [rows, columns], f32 or f64, one reference */
     int64_t dropped;    /* rows left out because a value is missing */

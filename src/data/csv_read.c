@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/capture.h"
+#include "base/handle.h"
 #include "data/csv.h"
 #include "data/csv_field.h"
 #include "data/csv_lexer.h"
@@ -310,7 +311,7 @@ static bool take_names(reading *r, adz_csv *csv)
 /* Makes the table from the values that were read. */
 static adz_csv *make_table(reading *r)
 {
-    adz_csv *csv = adzi_alloc_zero(sizeof *csv);
+    adz_csv *csv = adzi_handle_new(sizeof *csv);
     const int64_t sizes[] = { (int64_t)(r->n_values / r->width), (int64_t)r->width };
     if (csv == NULL) {
         return adzi_fail_memory(r->op, sizeof *csv);

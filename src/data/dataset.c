@@ -1,6 +1,7 @@
 /* Datasets: making them from tensors and tables, splitting them into parts, and gathering rows. */
 #include "data/dataset.h"
 #include "base/capture.h"
+#include "base/handle.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,8 +13,8 @@
 
 adz_dataset *adz_dataset_keep(adz_dataset *dataset)
 {
-    if (dataset == NULL) {
-        return adzi_fail_null("adz_dataset_keep", "dataset");
+    if (!adzi_check_handle("adz_dataset_keep", "dataset", dataset)) {
+        return NULL;
     }
     atomic_fetch_add(&dataset->refs, 1);
     return dataset;
@@ -21,11 +22,10 @@ adz_dataset *adz_dataset_keep(adz_dataset *dataset)
 
 void adz_dataset_free(adz_dataset **address)
 {
-    if (address == NULL || *address == NULL) {
+    adz_dataset *dataset = adzi_handle_take("adz_dataset_free", "dataset", address);
+    if (dataset == NULL) {
         return;
     }
-    adz_dataset *dataset = *address;
-    *address = NULL;
     if (atomic_fetch_sub(&dataset->refs, 1) != 1) {
         return;
     }
@@ -33,13 +33,13 @@ void adz_dataset_free(adz_dataset **address)
         adzi_drop(dataset->tensors[i]);
     }
     adzi_free(dataset->rows, (size_t)dataset->size * sizeof *dataset->rows);
-    adzi_free(dataset, sizeof *dataset);
+    adzi_handle_end(dataset, sizeof *dataset);
 }
 
 /* A dataset without tensors, with one reference. */
 static adz_dataset *empty(const char *op)
 {
-    adz_dataset *dataset = adzi_alloc_zero(sizeof *dataset);
+    adz_dataset *dataset = adzi_handle_new(sizeof *dataset);
     if (dataset == NULL) {
         return adzi_fail_memory(op, sizeof *dataset);
     }
@@ -199,8 +199,11 @@ static int64_t base_row(const adz_dataset *dataset, int64_t row)
 
 static bool check_rows(const char *op, const adz_dataset *dataset, const int64_t *rows, size_t n)
 {
-    if (dataset == NULL || (rows == NULL && n > 0)) {
-        adzi_error_null(op, dataset == NULL ? "dataset" : "rows");
+    if (!adzi_check_handle(op, "dataset", dataset)) {
+        return false;
+    }
+    if (rows == NULL && n > 0) {
+        adzi_error_null(op, "rows");
         return false;
     }
     for (size_t i = 0; i < n; ++i) {
@@ -339,8 +342,11 @@ adz_status adz_dataset_split(adz_dataset *dataset, const double *shares, size_t 
 {
     ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, ADZ_ERR_STATE);
     const char *op = "adz_dataset_split";
-    if (dataset == NULL || parts == NULL) {
-        return adzi_error_null(op, dataset == NULL ? "dataset" : "parts");
+    if (!adzi_check_handle(op, "dataset", dataset)) {
+        return adz_error_code();
+    }
+    if (parts == NULL) {
+        return adzi_error_null(op, "parts");
     }
     if (!check_shares(op, shares, n)) {
         return adz_error_code();
@@ -365,8 +371,7 @@ adz_status adz_dataset_split(adz_dataset *dataset, const double *shares, size_t 
 
 int64_t adz_dataset_size(adz_dataset *dataset)
 {
-    if (dataset == NULL) {
-        adzi_error_null("adz_dataset_size", "dataset");
+    if (!adzi_check_handle("adz_dataset_size", "dataset", dataset)) {
         return -1;
     }
     return dataset->size;
@@ -374,8 +379,7 @@ int64_t adz_dataset_size(adz_dataset *dataset)
 
 size_t adz_dataset_count(adz_dataset *dataset)
 {
-    if (dataset == NULL) {
-        adzi_error_null("adz_dataset_count", "dataset");
+    if (!adzi_check_handle("adz_dataset_count", "dataset", dataset)) {
         return 0;
     }
     return dataset->count;
@@ -384,8 +388,8 @@ size_t adz_dataset_count(adz_dataset *dataset)
 adz_tensor *adz_dataset_tensor(adz_dataset *dataset, size_t index)
 {
     const char *op = "adz_dataset_tensor";
-    if (dataset == NULL) {
-        return adzi_fail_null(op, "dataset");
+    if (!adzi_check_handle(op, "dataset", dataset)) {
+        return NULL;
     }
     if (index >= dataset->count) {
         return adzi_fail(op, ADZ_ERR_INDEX, "index %zu is outside the dataset's %zu tensors", index,

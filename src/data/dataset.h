@@ -6,6 +6,7 @@
 
 #include "adze/data/dataset.h"
 #include "tensor/tensor.h"
+#include "base/handle.h"
 
 /** The most tensors of a dataset. */
 enum { ADZI_DATASET_TENSORS = 16 };
@@ -13,6 +14,7 @@ enum { ADZI_DATASET_TENSORS = 16 };
 /** Rows of one or more tensors with equal first sizes. A part of a dataset shares its tensors and
  * has a list of its own rows. */
 struct adz_dataset {
+    adzi_handle handle;
     atomic_int refs;
     size_t count;
     adz_tensor *tensors[ADZI_DATASET_TENSORS]; /* contiguous, one reference each */

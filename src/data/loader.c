@@ -1,5 +1,6 @@
 #include "data/loader.h"
 #include "base/capture.h"
+#include "base/handle.h"
 
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "tensor/random/shuffle.h"
 
 struct adz_loader {
+    adzi_handle handle;
     adz_dataset *dataset; /* one reference */
     adz_loader_options options;
     uint64_t seed, epoch;
@@ -69,13 +71,13 @@ adz_loader *adz_loader_new(adz_dataset *dataset, const adz_loader_options *optio
     if (!ADZ_OPTIONS_READ(op, ADZ_LOADER_OPTIONS, &o, options)) {
         return NULL;
     }
-    if (dataset == NULL) {
-        return adzi_fail_null(op, "dataset");
+    if (!adzi_check_handle(op, "dataset", dataset)) {
+        return NULL;
     }
     if (!check_options(op, &o)) {
         return NULL;
     }
-    adz_loader *loader = adzi_alloc_zero(sizeof *loader);
+    adz_loader *loader = adzi_handle_new(sizeof *loader);
     if (loader == NULL) {
         return adzi_fail_memory(op, sizeof *loader);
     }
@@ -89,13 +91,12 @@ adz_loader *adz_loader_new(adz_dataset *dataset, const adz_loader_options *optio
 
 void adz_loader_free(adz_loader **address)
 {
-    if (address == NULL || *address == NULL) {
+    adz_loader *loader = adzi_handle_take("adz_loader_free", "loader", address);
+    if (loader == NULL) {
         return;
     }
-    adz_loader *loader = *address;
-    *address = NULL;
     adz_dataset_free(&loader->dataset);
-    adzi_free(loader, sizeof *loader);
+    adzi_handle_end(loader, sizeof *loader);
 }
 
 static int64_t batches(const adz_loader *loader)
@@ -106,8 +107,7 @@ static int64_t batches(const adz_loader *loader)
 
 int64_t adz_loader_batches(adz_loader *loader)
 {
-    if (loader == NULL) {
-        adzi_error_null("adz_loader_batches", "loader");
+    if (!adzi_check_handle("adz_loader_batches", "loader", loader)) {
         return -1;
     }
     return batches(loader);
@@ -149,8 +149,11 @@ static adz_loader_share next_share(const adz_loader *loader)
 adz_status adz_loader_get_share(adz_loader *loader, adz_loader_share *share)
 {
     ADZI_NOT_CAPTURED(ADZI_READS_SETTING, ADZ_ERR_STATE);
-    if (loader == NULL || share == NULL) {
-        return adzi_error_null("adz_loader_get_share", loader == NULL ? "loader" : "share");
+    if (!adzi_check_handle("adz_loader_get_share", "loader", loader)) {
+        return adz_error_code();
+    }
+    if (share == NULL) {
+        return adzi_error_null("adz_loader_get_share", "share");
     }
     *share = loader->share;
     return ADZ_OK;
@@ -208,8 +211,11 @@ bool adz_loader_next(adz_loader *loader, adz_tensor **batch)
     if (adzi_is_captured(op, "the rows of a batch follow from the loader's position")) {
         return false;
     }
-    if (loader == NULL || batch == NULL) {
-        adzi_error_null(op, loader == NULL ? "loader" : "batch");
+    if (!adzi_check_handle(op, "loader", loader)) {
+        return false;
+    }
+    if (batch == NULL) {
+        adzi_error_null(op, "batch");
         return false;
     }
     memset(batch, 0, loader->dataset->count * sizeof *batch);
@@ -233,8 +239,11 @@ adz_status adz_loader_rows(adz_loader *loader, int64_t begin, int64_t n, adz_ten
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     const char *op = "adz_loader_rows";
-    if (loader == NULL || batch == NULL) {
-        return adzi_error_null(op, loader == NULL ? "loader" : "batch");
+    if (!adzi_check_handle(op, "loader", loader)) {
+        return adz_error_code();
+    }
+    if (batch == NULL) {
+        return adzi_error_null(op, "batch");
     }
     int64_t size = loader->dataset->size;
     memset(batch, 0, loader->dataset->count * sizeof *batch);
@@ -250,8 +259,11 @@ adz_status adz_loader_rows(adz_loader *loader, int64_t begin, int64_t n, adz_ten
 adz_status adz_loader_get_position(adz_loader *loader, adz_loader_position *position)
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
-    if (loader == NULL || position == NULL) {
-        return adzi_error_null("adz_loader_get_position", loader == NULL ? "loader" : "position");
+    if (!adzi_check_handle("adz_loader_get_position", "loader", loader)) {
+        return adz_error_code();
+    }
+    if (position == NULL) {
+        return adzi_error_null("adz_loader_get_position", "position");
     }
     *position = (adz_loader_position){ loader->seed, loader->epoch, loader->consumed,
         loader->dataset->size };
@@ -286,8 +298,11 @@ adz_status adz_loader_set_position(adz_loader *loader, const adz_loader_position
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     const char *op = "adz_loader_set_position";
-    if (loader == NULL || position == NULL) {
-        return adzi_error_null(op, loader == NULL ? "loader" : "position");
+    if (!adzi_check_handle(op, "loader", loader)) {
+        return adz_error_code();
+    }
+    if (position == NULL) {
+        return adzi_error_null(op, "position");
     }
     adz_status status = adzi_loader_check_position(op, loader, position);
     if (status == ADZ_OK) {

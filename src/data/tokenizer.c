@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "tensor/copy.h"
 #include "base/error.h"
+#include "base/handle.h"
 #include "adze/options.h"
 #include "tensor/tensor.h"
 
@@ -16,7 +17,7 @@ ADZ_OPTIONS_INIT(adz_tokenizer_options_init, adz_tokenizer_options, ADZ_TOKENIZE
 
 adz_tokenizer *adzi_tokenizer_new(const char *op, adz_token_kind kind)
 {
-    adz_tokenizer *t = adzi_alloc_zero(sizeof *t);
+    adz_tokenizer *t = adzi_handle_new(sizeof *t);
     if (t == NULL) {
         return adzi_fail_memory(op, sizeof *t);
     }
@@ -26,10 +27,10 @@ adz_tokenizer *adzi_tokenizer_new(const char *op, adz_token_kind kind)
 
 void adz_tokenizer_free(adz_tokenizer **address)
 {
-    if (address != NULL && *address != NULL) {
-        adzi_vocabulary_free(&(*address)->words);
-        adzi_free(*address, sizeof **address);
-        *address = NULL;
+    adz_tokenizer *gone = adzi_handle_take("adz_tokenizer_free", "tokenizer", address);
+    if (gone != NULL) {
+        adzi_vocabulary_free(&gone->words);
+        adzi_handle_end(gone, sizeof *gone);
     }
 }
 
@@ -47,10 +48,7 @@ bool adzi_tokenizer_add_bytes(adz_tokenizer *t)
 
 static bool check(const char *op, const adz_tokenizer *t)
 {
-    if (t == NULL) {
-        adzi_error_null(op, "tokenizer");
-    }
-    return t != NULL;
+    return adzi_check_handle(op, "tokenizer", t);
 }
 
 bool adzi_tokenizer_check_id(const char *op, const adz_tokenizer *t, int64_t id)

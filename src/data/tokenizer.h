@@ -4,8 +4,10 @@
 
 #include "data/tokenizer_rules.h"
 #include "data/vocabulary.h"
+#include "base/handle.h"
 
 struct adz_tokenizer {
+    adzi_handle handle;
     adz_token_kind kind;
     bool special; /* the vocabulary begins with the special tokens */
     /* For words only: fastai's rules are applied; xxbos, xxeos and xxfld are added to each text. */

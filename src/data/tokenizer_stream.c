@@ -7,8 +7,10 @@
 #include "data/unicode.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/handle.h"
 
 struct adz_token_stream {
+    adzi_handle handle;
     const adz_tokenizer *tokenizer;
     bool begun;    /* an id was decoded, so that a space comes before the next word */
     char held[4];  /* the first bytes of an incomplete character */
@@ -23,7 +25,7 @@ adz_token_stream *adz_token_stream_new(const adz_tokenizer *tokenizer)
     if (tokenizer == NULL) {
         return adzi_fail_null(op, "tokenizer");
     }
-    adz_token_stream *stream = adzi_alloc_zero(sizeof *stream);
+    adz_token_stream *stream = adzi_handle_new(sizeof *stream);
     if (stream == NULL) {
         return adzi_fail_memory(op, sizeof *stream);
     }
@@ -33,10 +35,10 @@ adz_token_stream *adz_token_stream_new(const adz_tokenizer *tokenizer)
 
 void adz_token_stream_free(adz_token_stream **address)
 {
-    if (address != NULL && *address != NULL) {
-        adzi_text_free(&(*address)->out);
-        adzi_free(*address, sizeof **address);
-        *address = NULL;
+    adz_token_stream *gone = adzi_handle_take("adz_token_stream_free", "stream", address);
+    if (gone != NULL) {
+        adzi_text_free(&gone->out);
+        adzi_handle_end(gone, sizeof *gone);
     }
 }
 
@@ -87,8 +89,7 @@ adz_text adz_token_stream_next(adz_token_stream *stream, int64_t id)
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, ((adz_text){ NULL, 0 }));
     static const char op[] = "adz_token_stream_next";
-    if (stream == NULL) {
-        adzi_error_null(op, "stream");
+    if (!adzi_check_handle(op, "stream", stream)) {
         return (adz_text){ NULL, 0 };
     }
     const adz_tokenizer *t = stream->tokenizer;
@@ -114,8 +115,7 @@ adz_text adz_token_stream_end(adz_token_stream *stream)
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, ((adz_text){ NULL, 0 }));
     static const char op[] = "adz_token_stream_end";
-    if (stream == NULL) {
-        adzi_error_null(op, "stream");
+    if (!adzi_check_handle(op, "stream", stream)) {
         return (adz_text){ NULL, 0 };
     }
     adz_token_stream before = *stream;

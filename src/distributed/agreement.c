@@ -214,8 +214,8 @@ static void sign(const adz_group *group, adzi_group_call *call)
     call->left = call->operation == ADZI_GROUP_CALL_FREE;
     call->status = adzi_pending();
     if (call->status != ADZ_OK) {
-        snprintf(call->reason, sizeof call->reason, "%s failed: %.300s", group->name,
-            adz_error_message());
+        snprintf(
+            call->reason, sizeof call->reason, "%s failed: %.300s", group->name, adzi_error_text());
     }
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/handle.h"
 #include "adze/options.h"
 #include "distributed/shard.h"
 #include "nn/module.h"
@@ -22,7 +23,7 @@ ADZ_OPTIONS_INIT(
 static void check(
     const adz_group *group, const adz_module *module, const adz_data_parallel_options *o)
 {
-    if (adzi_pending() != ADZ_OK) {
+    if (adzi_refused(op) != ADZ_OK) {
         return;
     }
     if (!adzi_check_module(op, "module", module)) {
@@ -73,15 +74,14 @@ static void destroy(adz_data_parallel *p)
     adzi_micro_state_free(&p->state);
     adz_flat_parameters_free(&p->flat);
     adz_module_free(&p->module);
-    adzi_free(p, sizeof *p);
+    adzi_handle_end(p, sizeof *p);
 }
 
 void adz_data_parallel_free(adz_data_parallel **parallel)
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, );
-    if (parallel != NULL && *parallel != NULL) {
-        adz_data_parallel *gone = *parallel;
-        *parallel = NULL;
+    adz_data_parallel *gone = adzi_handle_take(op_free, "parallel", parallel);
+    if (gone != NULL) {
         destroy(gone);
     }
 }
@@ -112,7 +112,7 @@ static bool add_hooks(adz_data_parallel *p)
 static adz_data_parallel *make(
     adz_group *group, adz_module *module, const adz_data_parallel_options *o)
 {
-    adz_data_parallel *p = adzi_alloc_zero(sizeof *p);
+    adz_data_parallel *p = adzi_handle_new(sizeof *p);
     if (p == NULL) {
         return adzi_fail_memory(op, sizeof *p);
     }

@@ -4,6 +4,7 @@
 
 #include "adze/data_parallel.h"
 #include "autograd/engine.h"
+#include "base/handle.h"
 #include "base/random_generator.h"
 #include "distributed/group.h"
 #include "nn/micro_state.h"
@@ -111,6 +112,7 @@ typedef enum adzi_stage {
 } adzi_stage;
 
 struct adz_data_parallel {
+    adzi_handle handle;
     adz_group *group;
     adz_module *module;
     uint64_t checked; /* the stamp of the module when its parameters were compared last; 0 before */

@@ -1,6 +1,7 @@
 /* The life of a group, and what it says about itself. */
 #include "distributed/group.h"
 #include "base/capture.h"
+#include "base/handle.h"
 
 #include <stdio.h>
 
@@ -27,7 +28,7 @@ adz_status adzi_group_break(const char *op, adz_group *group, adz_status status)
     status = reported(op, group, status);
     if (group->broken == ADZ_OK) {
         group->broken = status;
-        snprintf(group->reason, sizeof group->reason, "%s", adz_error_message());
+        snprintf(group->reason, sizeof group->reason, "%s", adzi_error_text());
     }
     return status;
 }
@@ -50,7 +51,7 @@ adz_status adzi_group_ready(const char *op, adz_group *group)
 
 static adz_group *make(const char *op, const adz_transport *transport, void *user)
 {
-    adz_group *group = adzi_alloc_zero(sizeof *group);
+    adz_group *group = adzi_handle_new(sizeof *group);
     if (group == NULL) {
         return adzi_fail_memory(op, sizeof *group);
     }
@@ -126,24 +127,22 @@ static void say_goodbye(adz_group *group)
 void adz_group_free(adz_group **address)
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, );
-    if (address == NULL || *address == NULL) {
+    adz_group *group = adzi_handle_take("adz_group_free", "group", address);
+    if (group == NULL) {
         return;
     }
-    adz_group *group = *address;
-    *address = NULL;
     say_goodbye(group);
     if (group->transport.free != NULL) {
         group->transport.free(group->user);
     }
-    adzi_free(group, sizeof *group);
+    adzi_handle_end(group, sizeof *group);
 }
 
 /* ---- asking --------------------------------------------------------------------------------- */
 
 int adz_group_rank(const adz_group *group)
 {
-    if (group == NULL) {
-        adzi_error_null("adz_group_rank", "group");
+    if (!adzi_check_handle("adz_group_rank", "group", group)) {
         return -1;
     }
     return group->rank;
@@ -151,8 +150,7 @@ int adz_group_rank(const adz_group *group)
 
 int adz_group_size(const adz_group *group)
 {
-    if (group == NULL) {
-        adzi_error_null("adz_group_size", "group");
+    if (!adzi_check_handle("adz_group_size", "group", group)) {
         return -1;
     }
     return group->size;
@@ -166,8 +164,7 @@ const char *adz_group_name(const adz_group *group)
 uint64_t adz_group_bytes_sent(const adz_group *group)
 {
     ADZI_NOT_CAPTURED(ADZI_READS_SETTING, 0);
-    if (group == NULL) {
-        adzi_error_null("adz_group_bytes_sent", "group");
+    if (!adzi_check_handle("adz_group_bytes_sent", "group", group)) {
         return 0;
     }
     return group->sent;
@@ -177,14 +174,13 @@ void adz_group_abort(adz_group *group, int code, const char *message)
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, );
     static const char op[] = "adz_group_abort";
-    if (group == NULL) {
-        adzi_error_null(op, "group");
+    if (!adzi_check_handle(op, "group", group)) {
         return;
     }
     char text[ADZI_GROUP_REASON];
     const bool recorded = message == NULL && adzi_pending() != ADZ_OK;
     snprintf(text, sizeof text, "%s",
-        recorded          ? adz_error_message()
+        recorded          ? adzi_error_text()
         : message != NULL ? message
                           : "the program gave no reason");
     if (group->transport.abort != NULL) {

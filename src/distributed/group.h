@@ -4,6 +4,7 @@
 
 #include "adze/distributed.h"
 #include "base/error.h"
+#include "base/handle.h"
 
 struct adzi_exchange;
 
@@ -13,6 +14,7 @@ enum {
 };
 
 struct adz_group {
+    adzi_handle handle;
     adz_transport transport;
     void *user;
     int rank, size;

@@ -130,7 +130,7 @@ adz_status adz_data_parallel_begin(adz_data_parallel *p, int64_t step, int64_t r
         p->before[k] = adz_generator_get_state(p->generators[k]);
     }
     p->stage = ADZI_IN_STEP;
-    if (adzi_pending() != ADZ_OK) {
+    if (adzi_refused(op) != ADZ_OK) {
         return adzi_pending();
     }
     const adz_status status = check_begin(op, p, step, rows);
@@ -160,7 +160,7 @@ bool adz_data_parallel_next(adz_data_parallel *p, adz_micro_batch *micro)
     if (adzi_is_captured(op, sends)) {
         return false;
     }
-    if (adzi_pending() != ADZ_OK) {
+    if (adzi_refused(op) != ADZ_OK) {
         return false;
     }
     if (p->stage == ADZI_BETWEEN_STEPS) {
@@ -242,7 +242,7 @@ adz_status adz_data_parallel_backward(adz_data_parallel *p, adz_tensor *loss, do
     if (adzi_is_captured(op, sends)) {
         return ADZ_ERR_STATE;
     }
-    if (adzi_pending() != ADZ_OK) {
+    if (adzi_refused(op) != ADZ_OK) {
         return adzi_pending();
     }
     if (p->stage != ADZI_IN_MICRO) {

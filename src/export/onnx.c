@@ -404,7 +404,7 @@ adz_status adzi_write_onnx(
     const char *op, const adzi_export *what, const char *path, const adz_onnx_options *options)
 {
     adz_onnx_options o = ADZ_ONNX_OPTIONS;
-    if (adzi_pending() != ADZ_OK || !ADZ_OPTIONS_READ(op, ADZ_ONNX_OPTIONS, &o, options)) {
+    if (adzi_refused(op) != ADZ_OK || !ADZ_OPTIONS_READ(op, ADZ_ONNX_OPTIONS, &o, options)) {
         return adzi_pending();
     }
     if (path == NULL) {

@@ -316,7 +316,7 @@ static bool begin(adzi_trace *trace, const adzi_export *what)
 adzi_trace *adzi_trace_new(
     const char *op, const adzi_export *what, bool (*prints)(const adz_operator *op))
 {
-    if (adzi_pending() != ADZ_OK) {
+    if (adzi_refused(op) != ADZ_OK) {
         return NULL;
     }
     const bool given = what->function != NULL || what->several != NULL;

@@ -238,7 +238,7 @@ adz_status adzi_write_c(const char *op, const char *path, const adzi_export *wha
     const char *const *names, size_t n, const adz_c_options *options)
 {
     adz_c_options o = ADZ_C_OPTIONS;
-    if (adzi_pending() != ADZ_OK) {
+    if (adzi_refused(op) != ADZ_OK) {
         return adzi_pending();
     }
     if (path == NULL) {
@@ -363,7 +363,7 @@ adz_status adz_c_write(const char *path, adz_plan *const *plans, const char *con
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     static const char op[] = "adz_c_write";
-    if (adzi_pending() != ADZ_OK) {
+    if (adzi_refused(op) != ADZ_OK) {
         return adzi_pending();
     }
     if (n > 0 && (plans == NULL || names == NULL)) {

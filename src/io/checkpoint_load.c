@@ -298,7 +298,7 @@ static adz_status plan_all(plan *p, const char *path)
     if (parallel != NULL && !adzi_may_agree(op, parallel->group)) {
         return adzi_pending();
     }
-    adz_status status = adzi_pending();
+    adz_status status = parallel != NULL ? adzi_pending() : adzi_refused(op);
     if (status == ADZ_OK && path == NULL) {
         status = adzi_error_null(op, "path");
     }

@@ -327,7 +327,8 @@ static adz_status save_alone(const adz_checkpoint *c, const char *path)
     if (path == NULL) {
         return adzi_error_null(op, "path");
     }
-    adz_status status = adzi_checkpoint_check(op, c);
+    adz_status status = adzi_refused(op);
+    status = status == ADZ_OK ? adzi_checkpoint_check(op, c) : status;
     status = status == ADZ_OK ? check_finite(c) : status;
     if (status != ADZ_OK) {
         return status;

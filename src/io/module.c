@@ -203,10 +203,10 @@ adz_status adz_module_from_safetensors_with(
         !adzi_check_module(op, "module", module)) {
         return adz_error_code();
     }
-    if (file == NULL) {
-        return adzi_error_null(op, "file");
+    if (!adzi_check_handle(op, "file", file)) {
+        return adz_error_code();
     }
-    if (adzi_pending() != ADZ_OK) {
+    if (adzi_refused(op) != ADZ_OK) {
         return adzi_pending();
     }
     adz_state *state = adzi_module_pick(op, module, &o, file);
@@ -235,7 +235,7 @@ adz_status adz_module_load_with(
     if (path == NULL) {
         return adzi_error_null(op, "path");
     }
-    if (adzi_pending() != ADZ_OK) {
+    if (adzi_refused(op) != ADZ_OK) {
         return adzi_pending();
     }
     adz_safetensors *file = adz_safetensors_load(path, NULL);

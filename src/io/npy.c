@@ -335,7 +335,7 @@ adz_tensor *adz_npy_to_memory(adz_tensor *t, const adz_npy_options *options)
     adz_npy_options o;
     unsigned char header[HEADER_MOST + HEADER_ALIGNMENT];
     adzi_sink sink;
-    if (!check(op, t, options, &o) || adzi_pending() != ADZ_OK) {
+    if (!check(op, t, options, &o) || adzi_refused(op) != ADZ_OK) {
         return NULL;
     }
     size_t n = make_header(t, &o, header);

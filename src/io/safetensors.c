@@ -1,6 +1,7 @@
 /* A collection of named tensors: making it, adding to it, and looking up tensors and metadata. */
 #include "io/safetensors.h"
 #include "base/capture.h"
+#include "base/handle.h"
 
 #include <string.h>
 
@@ -14,17 +15,16 @@ ADZ_OPTIONS_INIT(adz_safetensors_options_init, adz_safetensors_options, ADZ_SAFE
 adz_safetensors *adz_safetensors_new(void)
 {
     ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
-    adz_safetensors *file = adzi_alloc_zero(sizeof *file);
+    adz_safetensors *file = adzi_handle_new(sizeof *file);
     return file != NULL ? file : adzi_fail_memory("adz_safetensors_new", sizeof *file);
 }
 
 void adz_safetensors_free(adz_safetensors **address)
 {
-    if (address == NULL || *address == NULL) {
+    adz_safetensors *file = adzi_handle_take("adz_safetensors_free", "file", address);
+    if (file == NULL) {
         return;
     }
-    adz_safetensors *file = *address;
-    *address = NULL;
     for (size_t i = 0; i < file->n_tensors; ++i) {
         adzi_string_free(file->tensors[i].name);
         adzi_drop(file->tensors[i].tensor);
@@ -42,7 +42,7 @@ void adz_safetensors_free(adz_safetensors **address)
     adzi_free(file->metadata, file->metadata_capacity * sizeof *file->metadata);
     adzi_index_free(&file->names);
     adzi_index_free(&file->keys);
-    adzi_free(file, sizeof *file);
+    adzi_handle_end(file, sizeof *file);
 }
 
 /* ---- names ---------------------------------------------------------------------------------- */
@@ -151,8 +151,8 @@ adz_status adz_safetensors_add(adz_safetensors *file, const char *name, adz_tens
     ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     const char *op = "adz_safetensors_add";
     adzi_shown shown;
-    if (file == NULL) {
-        return adzi_error_null(op, "file");
+    if (!adzi_check_handle(op, "file", file)) {
+        return adz_error_code();
     }
     adz_status status = check_text(op, "name", name);
     if (status != ADZ_OK) {
@@ -212,8 +212,8 @@ adz_status adz_safetensors_set_metadata(adz_safetensors *file, const char *key, 
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     const char *op = "adz_safetensors_set_metadata";
-    if (file == NULL) {
-        return adzi_error_null(op, "file");
+    if (!adzi_check_handle(op, "file", file)) {
+        return adz_error_code();
     }
     adz_status status = check_text(op, "key", key);
     status = status == ADZ_OK ? check_text(op, "value", value) : status;
@@ -237,8 +237,7 @@ adz_status adz_safetensors_set_metadata(adz_safetensors *file, const char *key, 
 
 static bool check_index(const char *op, const adz_safetensors *file, size_t index, size_t count)
 {
-    if (file == NULL) {
-        adzi_error_null(op, "file");
+    if (!adzi_check_handle(op, "file", file)) {
         return false;
     }
     if (index >= count) {
@@ -269,8 +268,7 @@ bool adzi_safetensors_append_unread(adz_safetensors *file, const char *name, con
 
 size_t adz_safetensors_unread_count(adz_safetensors *file)
 {
-    if (file == NULL) {
-        adzi_error_null("adz_safetensors_unread_count", "file");
+    if (!adzi_check_handle("adz_safetensors_unread_count", "file", file)) {
         return 0;
     }
     return file->n_unread;
@@ -287,8 +285,7 @@ const char *adz_safetensors_unread(adz_safetensors *file, size_t index)
 
 size_t adz_safetensors_count(adz_safetensors *file)
 {
-    if (file == NULL) {
-        adzi_error_null("adz_safetensors_count", "file");
+    if (!adzi_check_handle("adz_safetensors_count", "file", file)) {
         return 0;
     }
     return file->n_tensors;
@@ -312,8 +309,11 @@ adz_tensor *adz_safetensors_get(adz_safetensors *file, const char *name)
 {
     const char *op = "adz_safetensors_get";
     adzi_shown shown;
-    if (file == NULL || name == NULL) {
-        return adzi_fail_null(op, file == NULL ? "file" : "name");
+    if (!adzi_check_handle(op, "file", file)) {
+        return NULL;
+    }
+    if (name == NULL) {
+        return adzi_fail_null(op, "name");
     }
     size_t position = adzi_safetensors_find(file, name), unread = find_unread(file, name);
     if (position == file->n_tensors && unread < file->n_unread) {
@@ -333,8 +333,7 @@ bool adz_safetensors_has(adz_safetensors *file, const char *name)
 
 size_t adz_safetensors_metadata_count(adz_safetensors *file)
 {
-    if (file == NULL) {
-        adzi_error_null("adz_safetensors_metadata_count", "file");
+    if (!adzi_check_handle("adz_safetensors_metadata_count", "file", file)) {
         return 0;
     }
     return file->n_metadata;
@@ -350,8 +349,11 @@ const char *adz_safetensors_metadata_key(adz_safetensors *file, size_t index)
 
 const char *adz_safetensors_metadata(adz_safetensors *file, const char *key)
 {
-    if (file == NULL || key == NULL) {
-        return adzi_fail_null("adz_safetensors_metadata", file == NULL ? "file" : "key");
+    if (!adzi_check_handle("adz_safetensors_metadata", "file", file)) {
+        return NULL;
+    }
+    if (key == NULL) {
+        return adzi_fail_null("adz_safetensors_metadata", "key");
     }
     const adzi_pair *pair = find_pair(file, key);
     return pair != NULL ? pair->value : NULL;

@@ -4,6 +4,7 @@
 #define ADZI_IO_SAFETENSORS_H
 
 #include "adze/io/safetensors.h"
+#include "base/handle.h"
 #include "base/sink.h"
 #include "io/stored.h"
 #include "base/index.h"
@@ -33,6 +34,7 @@ typedef struct adzi_pair {
 } adzi_pair;
 
 struct adz_safetensors {
+    adzi_handle handle;
     adzi_named *tensors;
     size_t n_tensors, tensors_capacity;
     adzi_index names; /* finds a tensor by its name */

@@ -186,8 +186,11 @@ adz_status adzi_safetensors_save(adz_safetensors *file, const char *path, adzi_l
 {
     ADZI_HOLD_REPORTS;
     const char *op = "adz_safetensors_save";
-    if (file == NULL || path == NULL) {
-        return adzi_error_null(op, file == NULL ? "file" : "path");
+    if (!adzi_check_handle(op, "file", file)) {
+        return adz_error_code();
+    }
+    if (path == NULL) {
+        return adzi_error_null(op, "path");
     }
     layout l;
     header h;
@@ -221,10 +224,10 @@ adz_tensor *adz_safetensors_to_memory(adz_safetensors *file)
     ADZI_HOLD_REPORTS;
     ADZI_NOT_CAPTURED(ADZI_USES_ELEMENTS, NULL);
     const char *op = "adz_safetensors_to_memory";
-    if (file == NULL) {
-        return adzi_fail_null(op, "file");
+    if (!adzi_check_handle(op, "file", file)) {
+        return NULL;
     }
-    if (adzi_pending() != ADZ_OK) {
+    if (adzi_refused(op) != ADZ_OK) {
         return NULL;
     }
     layout l;

@@ -141,7 +141,7 @@ static __attribute__((noinline)) adz_tensor *run_forward(adz_module *module, adz
     adz_tensor *y =
         module->type.forward != NULL ? module->type.forward(module, x) : forward_by_call(module, x);
     if (y == NULL) {
-        adzi_error_null(module->type.name, "the result");
+        adzi_pass_null(module->type.name, "the result");
     }
     leave(&f, y != NULL && hand_out(&f, 0, y));
     return y;
@@ -185,8 +185,11 @@ static adz_status call_by_forward(adz_module *module, const adz_values *in, adz_
     }
     adzi_read_all(in);
     adz_tensor *y = module->type.forward(module, in->items[0].tensor);
-    return y != NULL ? adz_values_add(out, "", y)
-                     : adzi_error_null(module->type.name, "the result");
+    if (y == NULL) {
+        adzi_pass_null(module->type.name, "the result");
+        return adz_error_code();
+    }
+    return adz_values_add(out, "", y);
 }
 
 /* The body of adz_module_call, in its own function so that it lies deeper on the stack

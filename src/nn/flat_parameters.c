@@ -4,6 +4,7 @@
 
 #include "autograd/leaf.h"
 #include "base/error.h"
+#include "base/handle.h"
 #include "base/index.h"
 #include "tensor/copy.h"
 
@@ -28,6 +29,7 @@ typedef struct slice {
 } slice;
 
 struct adz_flat_parameters {
+    adzi_handle handle;
     slice *slices;
     size_t count, capacity;
     group groups[GROUPS];
@@ -229,7 +231,7 @@ static void destroy(adz_flat_parameters *flat)
         adzi_drop(flat->groups[g].gradients);
     }
     adzi_free(flat->slices, flat->capacity * sizeof *flat->slices);
-    adzi_free(flat, sizeof *flat);
+    adzi_handle_end(flat, sizeof *flat);
 }
 
 adz_flat_parameters *adz_flat_parameters_new(adz_tensor_list parameters)
@@ -243,7 +245,7 @@ adz_flat_parameters *adz_flat_parameters_new(adz_tensor_list parameters)
         }
         return NULL;
     }
-    adz_flat_parameters *flat = adzi_alloc_zero(sizeof *flat);
+    adz_flat_parameters *flat = adzi_handle_new(sizeof *flat);
     if (flat == NULL) {
         return adzi_fail_memory(op, sizeof *flat);
     }
@@ -260,9 +262,8 @@ adz_flat_parameters *adz_flat_parameters_new(adz_tensor_list parameters)
 void adz_flat_parameters_free(adz_flat_parameters **flat)
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, );
-    if (flat != NULL && *flat != NULL) {
-        adz_flat_parameters *gone = *flat;
-        *flat = NULL;
+    adz_flat_parameters *gone = adzi_handle_take("adz_flat_parameters_free", "flat", flat);
+    if (gone != NULL) {
         destroy(gone);
     }
 }
@@ -276,8 +277,8 @@ size_t adz_flat_parameters_count(const adz_flat_parameters *flat)
 
 static const slice *slice_at(const char *op, const adz_flat_parameters *flat, size_t index)
 {
-    if (flat == NULL) {
-        return adzi_fail_null(op, "flat");
+    if (!adzi_check_handle(op, "flat", flat)) {
+        return NULL;
     }
     if (index >= flat->count) {
         return adzi_fail(
@@ -300,8 +301,8 @@ int adz_flat_parameters_group_count(const adz_flat_parameters *flat)
 
 static const group *group_at(const char *op, const adz_flat_parameters *flat, int g)
 {
-    if (flat == NULL) {
-        return adzi_fail_null(op, "flat");
+    if (!adzi_check_handle(op, "flat", flat)) {
+        return NULL;
     }
     if (g < 0 || g >= flat->n_groups) {
         return adzi_fail(op, ADZ_ERR_INDEX, "there is no group %d, only %d", g, flat->n_groups);
@@ -346,8 +347,8 @@ adz_status adz_flat_parameters_attach_grad(adz_flat_parameters *flat, size_t ind
 adz_status adz_flat_parameters_touch(adz_flat_parameters *flat)
 {
     static const char op[] = "adz_flat_parameters_touch";
-    if (flat == NULL) {
-        return adzi_error_null(op, "flat");
+    if (!adzi_check_handle(op, "flat", flat)) {
+        return adz_error_code();
     }
     for (size_t i = 0; i < flat->count; ++i) {
         adzi_written(flat->slices[i].parameter, op);

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/handle.h"
 #include "adze/options.h"
 #include "nn/state.h"
 
@@ -20,12 +21,13 @@ typedef struct names {
 } names;
 
 struct adz_load_report {
+    adzi_handle handle;
     names lists[KINDS]; /* by adz_load_kind */
 };
 
 adz_load_report *adz_load_report_new(void)
 {
-    adz_load_report *report = adzi_alloc_zero(sizeof *report);
+    adz_load_report *report = adzi_handle_new(sizeof *report);
     return report != NULL ? report : adzi_fail_memory("adz_load_report_new", sizeof *report);
 }
 
@@ -42,16 +44,16 @@ void adzi_load_report_clear(adz_load_report *report)
 
 void adz_load_report_free(adz_load_report **report)
 {
-    if (report == NULL || *report == NULL) {
+    adz_load_report *gone = adzi_handle_take("adz_load_report_free", "report", report);
+    if (gone == NULL) {
         return;
     }
-    adzi_load_report_clear(*report);
+    adzi_load_report_clear(gone);
     for (int kind = 0; kind < KINDS; ++kind) {
-        names *list = &(*report)->lists[kind];
+        names *list = &gone->lists[kind];
         adzi_free(list->items, list->capacity * sizeof *list->items);
     }
-    adzi_free(*report, sizeof **report);
-    *report = NULL;
+    adzi_handle_end(gone, sizeof *gone);
 }
 
 bool adzi_load_report_add(
@@ -75,8 +77,8 @@ bool adzi_load_report_add(
 /* The list of a kind; NULL with the error recorded under `op`. */
 static const names *list_of(const char *op, const adz_load_report *report, adz_load_kind kind)
 {
-    if (report == NULL) {
-        return adzi_fail_null(op, "report");
+    if (!adzi_check_handle(op, "report", report)) {
+        return NULL;
     }
     if ((int)kind < 0 || (int)kind >= KINDS) {
         return adzi_fail(op, ADZ_ERR_ARGUMENT, "%d is no adz_load_kind", (int)kind);

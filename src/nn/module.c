@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/handle.h"
 
 /* ---- making --------------------------------------------------------------------------------- */
 
@@ -27,13 +28,14 @@ adz_module *adz_module_new(const adz_module_type *type, size_t state_size)
         return adzi_fail(
             op, ADZ_ERR_ARGUMENT, "the type has no %s", all.name == NULL ? "name" : "forward");
     }
-    adz_module *module = adzi_alloc_zero(sizeof *module);
+    adz_module *module = adzi_handle_alloc(sizeof *module);
     void *state = state_size > 0 ? adzi_alloc_zero(state_size) : NULL;
     if (module == NULL || (state_size > 0 && state == NULL)) {
-        adzi_free(module, sizeof *module);
+        adzi_handle_free(module, sizeof *module);
         adzi_free(state, state_size);
         return adzi_fail_memory(op, sizeof *module + state_size);
     }
+    memset(module, 0, sizeof *module);
     atomic_init(&module->refs, 1);
     module->alive = ADZI_MODULE_ALIVE;
     module->training = true;

@@ -6,6 +6,7 @@
 
 #include "adze/checks.h"
 #include "adze/nn/type.h"
+#include "base/handle.h"
 #include "base/text.h"
 #include "tensor/tensor.h"
 #include "base/threads/thread.h"
@@ -147,6 +148,7 @@ typedef struct adzi_value {
 enum { ADZI_FEW_VALUES = 6 };
 
 struct adz_values {
+    adzi_handle handle;
     size_t count, capacity;
     bool handed_on;    /* results of a child that the next child gets: it may leave some unread */
     adzi_value *items; /* points to `few`, or to a block of its own if there are more values */

@@ -2,12 +2,12 @@
 #include "nn/module.h"
 
 #include "base/error.h"
-#include "tensor/debug.h"
+#include "base/handle.h"
 
 bool adzi_refuse_module(const char *op, const char *argument, const adz_module *module)
 {
     if (module == NULL) {
-        adzi_error_null(op, argument);
+        adzi_pass_null(op, argument);
     } else {
         adzi_error(op, ADZ_ERR_OWNERSHIP,
             "%s is a stale pointer: the module has ended, because its last reference or its parent "
@@ -74,9 +74,7 @@ static void destroy(adz_module *module)
     adzi_free(module->children, module->children_capacity * sizeof *module->children);
     adzi_listing_free(module->listing);
     adzi_free(module->state, module->state_size);
-    if (!adzi_debug_keep_block(module, sizeof *module)) {
-        adzi_free(module, sizeof *module);
-    }
+    adzi_handle_free(module, sizeof *module);
 }
 
 /* Ends a reference. */

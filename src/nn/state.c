@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/handle.h"
 #include "base/index.h"
 #include "tensor/tensor.h"
 
@@ -14,6 +15,7 @@ typedef struct entry {
 } entry;
 
 struct adz_state {
+    adzi_handle handle;
     entry *entries;
     size_t count, capacity;
     adzi_index names; /* finds an entry by its name */
@@ -26,23 +28,23 @@ adz_tensor_list adz_tensor_list_of(adz_tensor *const *items, size_t count)
 
 adz_state *adz_state_new(void)
 {
-    adz_state *state = adzi_alloc_zero(sizeof *state);
+    adz_state *state = adzi_handle_new(sizeof *state);
     return state != NULL ? state : adzi_fail_memory("adz_state_new", sizeof *state);
 }
 
 void adz_state_free(adz_state **state)
 {
-    if (state == NULL || *state == NULL) {
+    adz_state *gone = adzi_handle_take("adz_state_free", "state", state);
+    if (gone == NULL) {
         return;
     }
-    for (size_t i = 0; i < (*state)->count; ++i) {
-        adzi_string_free((*state)->entries[i].name);
-        adzi_drop((*state)->entries[i].tensor);
+    for (size_t i = 0; i < gone->count; ++i) {
+        adzi_string_free(gone->entries[i].name);
+        adzi_drop(gone->entries[i].tensor);
     }
-    adzi_free((*state)->entries, (*state)->capacity * sizeof(entry));
-    adzi_index_free(&(*state)->names);
-    adzi_free(*state, sizeof **state);
-    *state = NULL;
+    adzi_free(gone->entries, gone->capacity * sizeof(entry));
+    adzi_index_free(&gone->names);
+    adzi_handle_end(gone, sizeof *gone);
 }
 
 /* Callback of adzi_index_find: true if the entry at `position` has this name. */
@@ -61,8 +63,11 @@ size_t adzi_state_find(const adz_state *state, const char *name)
 adz_status adz_state_add(adz_state *state, const char *name, adz_tensor *t)
 {
     static const char op[] = "adz_state_add";
-    if (state == NULL || name == NULL) {
-        return adzi_error_null(op, state == NULL ? "state" : "name");
+    if (!adzi_check_handle(op, "state", state)) {
+        return adz_error_code();
+    }
+    if (name == NULL) {
+        return adzi_error_null(op, "name");
     }
     if (!adzi_check_tensor(op, "t", t)) {
         return adz_error_code();
@@ -93,8 +98,8 @@ size_t adz_state_count(const adz_state *state)
 /* The entry with this index; NULL with the error recorded under `op`. */
 static const entry *at(const char *op, const adz_state *state, size_t index)
 {
-    if (state == NULL) {
-        return adzi_fail_null(op, "state");
+    if (!adzi_check_handle(op, "state", state)) {
+        return NULL;
     }
     if (index >= state->count) {
         return adzi_fail(op, ADZ_ERR_INDEX, "there is no entry %zu, only %zu", index, state->count);
@@ -116,8 +121,11 @@ adz_tensor *adz_state_tensor(const adz_state *state, size_t index)
 
 adz_tensor *adz_state_find(const adz_state *state, const char *name)
 {
-    if (state == NULL || name == NULL) {
-        return adzi_fail_null("adz_state_find", state == NULL ? "state" : "name");
+    if (!adzi_check_handle("adz_state_find", "state", state)) {
+        return NULL;
+    }
+    if (name == NULL) {
+        return adzi_fail_null("adz_state_find", "name");
     }
     size_t i = adzi_state_find(state, name);
     return i < state->count ? state->entries[i].tensor : NULL;

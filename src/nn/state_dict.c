@@ -327,7 +327,7 @@ static void copy_all(const load *l, const adz_state *targets)
 static adz_status check_and_load(const char *op, adz_module *module, const adz_state *state,
     const adz_load_options *options, bool only_check)
 {
-    if (adzi_pending() != ADZ_OK) {
+    if (adzi_refused(op) != ADZ_OK) {
         return adzi_pending();
     }
     adzi_load_report_clear(options->report);
@@ -401,10 +401,10 @@ adz_status adz_module_load_state_dict_with(
         !adzi_check_module(op, "module", module)) {
         return adz_error_code();
     }
-    if (state == NULL) {
-        return adzi_error_null(op, "state");
+    if (!adzi_check_handle(op, "state", state)) {
+        return adz_error_code();
     }
-    if (adzi_pending() != ADZ_OK) {
+    if (adzi_refused(op) != ADZ_OK) {
         return adzi_pending();
     }
     if (o.prefix == NULL && o.rename == NULL) {

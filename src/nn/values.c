@@ -4,6 +4,7 @@
 
 #include "nn/module.h"
 #include "base/error.h"
+#include "base/handle.h"
 
 /* ---- what a call reads ----------------------------------------------------------------------- */
 
@@ -101,6 +102,7 @@ adz_status adzi_reading_check(const adzi_reading *reading, const char *module)
 
 void adzi_values_begin(adz_values *values)
 {
+    values->handle.mark = ADZI_HANDLE_ALIVE;
     values->count = 0;
     values->capacity = ADZI_FEW_VALUES;
     values->handed_on = false;
@@ -116,7 +118,7 @@ void adzi_values_end(adz_values *values)
 
 adz_values *adz_values_new(void)
 {
-    adz_values *values = adzi_alloc(sizeof *values);
+    adz_values *values = adzi_handle_new(sizeof *values);
     if (values == NULL) {
         return adzi_fail_memory("adz_values_new", sizeof *values);
     }
@@ -126,10 +128,10 @@ adz_values *adz_values_new(void)
 
 void adz_values_free(adz_values **values)
 {
-    if (values != NULL && *values != NULL) {
-        adzi_values_end(*values);
-        adzi_free(*values, sizeof **values);
-        *values = NULL;
+    adz_values *gone = adzi_handle_take("adz_values_free", "values", values);
+    if (gone != NULL) {
+        adzi_values_end(gone);
+        adzi_handle_end(gone, sizeof *gone);
     }
 }
 
@@ -171,8 +173,12 @@ static const adzi_value *find(const adz_values *values, const char *name)
 adz_status adz_values_add(adz_values *values, const char *name, adz_tensor *t)
 {
     static const char op[] = "adz_values_add";
-    if (values == NULL || t == NULL) {
-        return adzi_error_null(op, values == NULL ? "values" : "t");
+    if (!adzi_check_handle(op, "values", values)) {
+        return adz_error_code();
+    }
+    if (t == NULL) {
+        adzi_pass_null(op, "t");
+        return adz_error_code();
     }
     name = name != NULL ? name : "";
     size_t length = strlen(name);
@@ -212,8 +218,8 @@ static adz_tensor *read(const adz_values *values, const adzi_value *value, const
 
 const char *adz_values_name(const adz_values *values, size_t index)
 {
-    if (values == NULL) {
-        return adzi_fail_null("adz_values_name", "values");
+    if (!adzi_check_handle("adz_values_name", "values", values)) {
+        return NULL;
     }
     if (index >= values->count) {
         return adzi_fail("adz_values_name", ADZ_ERR_INDEX, "there is no value %zu, only %zu", index,
@@ -225,8 +231,8 @@ const char *adz_values_name(const adz_values *values, size_t index)
 
 adz_tensor *adz_values_at(const adz_values *values, size_t index)
 {
-    if (values == NULL) {
-        return adzi_fail_null("adz_values_at", "values");
+    if (!adzi_check_handle("adz_values_at", "values", values)) {
+        return NULL;
     }
     note_value(reading_of(values), index);
     return index < values->count ? values->items[index].tensor : ADZ_NONE;

@@ -414,7 +414,7 @@ adz_status adz_optimizer_check(
     const adz_optimizer_type *type, const double *settings, size_t n_settings, double ulps)
 {
     ADZI_NOT_CAPTURED(ADZI_USES_ELEMENTS, ADZ_ERR_STATE);
-    if (adzi_pending() != ADZ_OK) {
+    if (adzi_refused(function) != ADZ_OK) {
         return adzi_pending();
     }
     if (adzi_self()->tracer != NULL) {

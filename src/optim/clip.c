@@ -27,7 +27,7 @@ static adz_tensor *grad_of(const adz_tensor *t)
 /* Checks that every parameter is a living tensor. */
 static adz_status check(const char *op, adz_tensor_list parameters)
 {
-    if (adzi_pending() != ADZ_OK) {
+    if (adzi_refused(op) != ADZ_OK) {
         return adzi_pending();
     }
     if (parameters.items == NULL && parameters.count > 0) {

@@ -8,6 +8,7 @@
 
 #include "autograd/leaf.h"
 #include "base/error.h"
+#include "base/handle.h"
 
 /* ---- ownership ------------------------------------------------------------------------------ */
 
@@ -34,8 +35,8 @@ static void group_free(adzi_group *group)
 
 adz_optimizer *adz_optimizer_keep(adz_optimizer *optimizer)
 {
-    if (optimizer == NULL) {
-        return adzi_fail_null("adz_optimizer_keep", "optimizer");
+    if (!adzi_check_handle("adz_optimizer_keep", "optimizer", optimizer)) {
+        return NULL;
     }
     atomic_fetch_add_explicit(&optimizer->refs, 1, memory_order_relaxed);
     return optimizer;
@@ -43,12 +44,8 @@ adz_optimizer *adz_optimizer_keep(adz_optimizer *optimizer)
 
 void adz_optimizer_free(adz_optimizer **optimizer)
 {
-    if (optimizer == NULL || *optimizer == NULL) {
-        return;
-    }
-    adz_optimizer *gone = *optimizer;
-    *optimizer = NULL;
-    if (atomic_fetch_sub_explicit(&gone->refs, 1, memory_order_acq_rel) == 1) {
+    adz_optimizer *gone = adzi_handle_take("adz_optimizer_free", "optimizer", optimizer);
+    if (gone != NULL && atomic_fetch_sub_explicit(&gone->refs, 1, memory_order_acq_rel) == 1) {
         for (size_t g = 0; g < gone->n_groups; ++g) {
             group_free(gone->groups[g]);
         }
@@ -57,7 +54,7 @@ void adz_optimizer_free(adz_optimizer **optimizer)
         }
         adzi_free(gone->groups, gone->groups_capacity * sizeof *gone->groups);
         adzi_index_free(&gone->parameters);
-        adzi_free(gone, sizeof *gone);
+        adzi_handle_end(gone, sizeof *gone);
     }
 }
 
@@ -190,7 +187,7 @@ adz_optimizer *adzi_optimizer_make(const char *op, const adz_optimizer_type *typ
     if (adzi_is_captured(op, ADZI_MAKES_OBJECT)) {
         return NULL;
     }
-    adz_optimizer *optimizer = adzi_alloc_zero(sizeof *optimizer);
+    adz_optimizer *optimizer = adzi_handle_new(sizeof *optimizer);
     if (optimizer == NULL) {
         return adzi_fail_memory(op, sizeof *optimizer);
     }
@@ -233,8 +230,7 @@ int adz_optimizer_add_param_group(adz_optimizer *optimizer, adz_tensor_list para
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, -1);
     static const char op[] = "adz_optimizer_add_param_group";
-    if (optimizer == NULL) {
-        adzi_error_null(op, "optimizer");
+    if (!adzi_check_handle(op, "optimizer", optimizer)) {
         return -1;
     }
     if (optimizer->search != NULL) {
@@ -254,8 +250,8 @@ int adz_optimizer_group_count(const adz_optimizer *optimizer)
 
 static adzi_group *group_at(const char *op, const adz_optimizer *optimizer, int group)
 {
-    if (optimizer == NULL) {
-        return adzi_fail_null(op, "optimizer");
+    if (!adzi_check_handle(op, "optimizer", optimizer)) {
+        return NULL;
     }
     if (group < 0 || (size_t)group >= optimizer->n_groups) {
         return adzi_fail(
@@ -363,8 +359,8 @@ adz_status adz_optimizer_set(adz_optimizer *optimizer, int group, const char *na
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     static const char op[] = "adz_optimizer_set";
-    if (optimizer == NULL) {
-        return adzi_error_null(op, "optimizer");
+    if (!adzi_check_handle(op, "optimizer", optimizer)) {
+        return adz_error_code();
     }
     if (group != -1 && group_at(op, optimizer, group) == NULL) {
         return adz_error_code();
@@ -385,8 +381,8 @@ adz_status adz_optimizer_set(adz_optimizer *optimizer, int group, const char *na
 
 adz_status adz_optimizer_zero_grad(adz_optimizer *optimizer)
 {
-    if (optimizer == NULL) {
-        return adzi_error_null("adz_optimizer_zero_grad", "optimizer");
+    if (!adzi_check_handle("adz_optimizer_zero_grad", "optimizer", optimizer)) {
+        return adz_error_code();
     }
     adzi_settle(adzi_self()); /* a backward that was left by a jump may spoil gradients */
     for (size_t g = 0; g < optimizer->n_groups; ++g) {
@@ -399,8 +395,8 @@ adz_status adz_optimizer_zero_grad(adz_optimizer *optimizer)
 
 adz_status adz_optimizer_fill_grad_zero(adz_optimizer *optimizer)
 {
-    if (optimizer == NULL) {
-        return adzi_error_null("adz_optimizer_fill_grad_zero", "optimizer");
+    if (!adzi_check_handle("adz_optimizer_fill_grad_zero", "optimizer", optimizer)) {
+        return adz_error_code();
     }
     adzi_settle(adzi_self()); /* a backward that was left by a jump may spoil gradients */
     for (size_t g = 0; g < optimizer->n_groups; ++g) {

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #include "adze/optim/type.h"
+#include "base/handle.h"
 #include "base/index.h"
 #include "base/isa.h"
 #include "base/threads/parallel.h"
@@ -101,6 +102,7 @@ typedef struct adzi_shard {
 struct adzi_search;
 
 struct adz_optimizer {
+    adzi_handle handle;
     atomic_int refs;
     const adz_optimizer_type *type;     /* &given */
     const adz_optimizer_type *identity; /* the user's struct, or a static one of the library */

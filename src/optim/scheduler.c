@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/capture.h"
+#include "base/handle.h"
 
 enum { LR = 0 }; /* the first setting of every optimizer */
 
@@ -15,8 +16,8 @@ enum { LR = 0 }; /* the first setting of every optimizer */
 
 adz_scheduler *adz_scheduler_keep(adz_scheduler *scheduler)
 {
-    if (scheduler == NULL) {
-        return adzi_fail_null("adz_scheduler_keep", "scheduler");
+    if (!adzi_check_handle("adz_scheduler_keep", "scheduler", scheduler)) {
+        return NULL;
     }
     atomic_fetch_add_explicit(&scheduler->refs, 1, memory_order_relaxed);
     return scheduler;
@@ -32,17 +33,13 @@ static void dispose(adz_scheduler *s)
     adz_optimizer_free(&s->optimizer);
     adzi_free(s->base_lrs, rates_size(s->n_groups));
     adzi_free(s->list, s->n_list * sizeof *s->list);
-    adzi_free(s, sizeof *s);
+    adzi_handle_end(s, sizeof *s);
 }
 
 void adz_scheduler_free(adz_scheduler **scheduler)
 {
-    if (scheduler == NULL || *scheduler == NULL) {
-        return;
-    }
-    adz_scheduler *gone = *scheduler;
-    *scheduler = NULL;
-    if (atomic_fetch_sub_explicit(&gone->refs, 1, memory_order_acq_rel) == 1) {
+    adz_scheduler *gone = adzi_handle_take("adz_scheduler_free", "scheduler", scheduler);
+    if (gone != NULL && atomic_fetch_sub_explicit(&gone->refs, 1, memory_order_acq_rel) == 1) {
         dispose(gone);
     }
 }
@@ -52,16 +49,18 @@ void adz_scheduler_free(adz_scheduler **scheduler)
 static adz_scheduler *scheduler_alloc(
     const char *op, int n_groups, const adz_scheduler *plan, const double *list, size_t n_list)
 {
-    adz_scheduler *s = adzi_alloc_zero(sizeof *s);
+    adz_scheduler *s = adzi_handle_new(sizeof *s);
     double *rates = adzi_alloc_zero(rates_size(n_groups));
     double *copy = n_list > 0 ? adzi_alloc(n_list * sizeof *copy) : NULL;
     if (s == NULL || rates == NULL || (n_list > 0 && copy == NULL)) {
-        adzi_free(s, sizeof *s);
+        adzi_handle_end(s, sizeof *s);
         adzi_free(rates, rates_size(n_groups));
         adzi_free(copy, n_list * sizeof *copy);
         return adzi_fail_memory(op, sizeof *s);
     }
+    const adzi_handle handle = s->handle;
     *s = *plan;
+    s->handle = handle;
     atomic_init(&s->refs, 1);
     if (n_list > 0) {
         memcpy(copy, list, n_list * sizeof *copy);
@@ -184,8 +183,8 @@ static adz_status step_again(const void *block)
 adz_status adz_scheduler_step(adz_scheduler *scheduler)
 {
     const char *op = op_step;
-    if (scheduler == NULL) {
-        return adzi_error_null(op, "scheduler");
+    if (!adzi_check_handle(op, "scheduler", scheduler)) {
+        return adz_error_code();
     }
     if (scheduler->type->takes_metric) {
         return adzi_error(op, ADZ_ERR_STATE, "%s needs a metric; call adz_scheduler_step_metric",
@@ -201,8 +200,8 @@ adz_status adz_scheduler_step(adz_scheduler *scheduler)
 adz_status adz_scheduler_step_metric(adz_scheduler *scheduler, double metric)
 {
     static const char op[] = "adz_scheduler_step_metric";
-    if (scheduler == NULL) {
-        return adzi_error_null(op, "scheduler");
+    if (!adzi_check_handle(op, "scheduler", scheduler)) {
+        return adz_error_code();
     }
     if (!scheduler->type->takes_metric) {
         return adzi_error(op, ADZ_ERR_STATE, "%s takes no metric; call adz_scheduler_step",
@@ -218,8 +217,8 @@ adz_status adz_scheduler_step_metric(adz_scheduler *scheduler, double metric)
 adz_status adz_scheduler_step_to(adz_scheduler *scheduler, double epoch)
 {
     static const char op[] = "adz_scheduler_step_to";
-    if (scheduler == NULL) {
-        return adzi_error_null(op, "scheduler");
+    if (!adzi_check_handle(op, "scheduler", scheduler)) {
+        return adz_error_code();
     }
     if (scheduler->type->move == NULL) {
         return adzi_error(op, ADZ_ERR_STATE,
@@ -242,8 +241,7 @@ adz_status adz_scheduler_step_to(adz_scheduler *scheduler, double epoch)
 int64_t adz_scheduler_last_epoch(const adz_scheduler *scheduler)
 {
     ADZI_NOT_CAPTURED(ADZI_READS_SETTING, -1);
-    if (scheduler == NULL) {
-        adzi_error_null("adz_scheduler_last_epoch", "scheduler");
+    if (!adzi_check_handle("adz_scheduler_last_epoch", "scheduler", scheduler)) {
         return -1;
     }
     return scheduler->last_epoch;
@@ -253,8 +251,7 @@ double adz_scheduler_last_lr(const adz_scheduler *scheduler, int group)
 {
     ADZI_NOT_CAPTURED(ADZI_READS_SETTING, NAN);
     static const char op[] = "adz_scheduler_last_lr";
-    if (scheduler == NULL) {
-        adzi_error_null(op, "scheduler");
+    if (!adzi_check_handle(op, "scheduler", scheduler)) {
         return NAN;
     }
     if (group < 0 || group >= scheduler->n_groups) {
@@ -272,8 +269,7 @@ double adz_scheduler_last_lr(const adz_scheduler *scheduler, int group)
 size_t adz_scheduler_get_state(const adz_scheduler *scheduler, double *values, size_t count)
 {
     ADZI_NOT_CAPTURED(ADZI_READS_SETTING, 0);
-    if (scheduler == NULL) {
-        adzi_error_null("adz_scheduler_get_state", "scheduler");
+    if (!adzi_check_handle("adz_scheduler_get_state", "scheduler", scheduler)) {
         return 0;
     }
     size_t rates = 2 * (size_t)scheduler->n_groups;
@@ -304,8 +300,11 @@ adz_status adz_scheduler_set_state(adz_scheduler *scheduler, const double *value
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     static const char op[] = "adz_scheduler_set_state";
-    if (scheduler == NULL || values == NULL) {
-        return adzi_error_null(op, scheduler == NULL ? "scheduler" : "values");
+    if (!adzi_check_handle(op, "scheduler", scheduler)) {
+        return adz_error_code();
+    }
+    if (values == NULL) {
+        return adzi_error_null(op, "values");
     }
     if (!adzi_scheduler_fits(scheduler, values, count)) {
         return adzi_error(op, ADZ_ERR_ARGUMENT,

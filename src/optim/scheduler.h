@@ -4,6 +4,7 @@
 
 #include "adze/optim/scheduler.h"
 #include "optim/optimizer.h"
+#include "base/handle.h"
 
 enum { ADZI_SCHEDULE_NUMBERS = 7, ADZI_SCHEDULE_MOVING = 3 };
 
@@ -34,6 +35,7 @@ typedef struct adzi_schedule_type {
 } adzi_schedule_type;
 
 struct adz_scheduler {
+    adzi_handle handle;
     atomic_int refs;
     const adzi_schedule_type *type;
     adz_optimizer *optimizer;

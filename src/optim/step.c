@@ -122,7 +122,7 @@ static bool prepare_one(
 adz_status adzi_optimizer_prepare(const char *op, adz_optimizer *optimizer)
 {
     adzi_settle(adzi_self()); /* a backward that was left by a jump may spoil gradients */
-    if (adzi_pending() != ADZ_OK) {
+    if (adzi_refused(op) != ADZ_OK) {
         return adzi_pending();
     }
     adzi_capture *capture = adzi_capture_of(adzi_self());
@@ -133,17 +133,26 @@ adz_status adzi_optimizer_prepare(const char *op, adz_optimizer *optimizer)
     ++optimizer->preparations;
     optimizer->prepared = true;
     bool good = true;
+    size_t updated = 0;
     for (size_t g = 0; g < optimizer->n_groups && good; ++g) {
         adzi_group *group = optimizer->groups[g];
         const uint32_t needs = adzi_optimizer_needs(optimizer, group->settings);
         for (size_t i = 0; i < group->count && good; ++i) {
-            good = adzi_update_gradient(group->parameters[i]) == NULL ||
-                   prepare_one(op, optimizer, group, i, needs);
+            const bool wanted = adzi_update_gradient(group->parameters[i]) != NULL;
+            good = !wanted || prepare_one(op, optimizer, group, i, needs);
+            updated += wanted;
         }
     }
     if (!good) {
         adzi_optimizer_undo(optimizer);
         return adz_error_code();
+    }
+    if (updated == 0) {
+        adzi_warn(op,
+            "no parameter of this %s has a gradient, so the step changes nothing: call "
+            "adz_backward, with a loss that depends on them, between zeroing gradients and the "
+            "step",
+            optimizer->type->name);
     }
     return ADZ_OK;
 }
@@ -164,11 +173,25 @@ void adzi_optimizer_update(const char *op, adz_optimizer *optimizer)
     optimizer->prepared = false;
 }
 
+/* Whether nothing but the optimizer has its parameters, so that nobody can use what it computes. */
+static bool is_alone(const adz_optimizer *optimizer)
+{
+    for (size_t g = 0; g < optimizer->n_groups; ++g) {
+        for (size_t i = 0; i < optimizer->groups[g]->count; ++i) {
+            const adz_tensor *t = optimizer->groups[g]->parameters[i];
+            if (atomic_load_explicit(&t->refs, memory_order_relaxed) > 1) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 adz_status adz_optimizer_step(adz_optimizer *optimizer)
 {
     static const char op[] = "adz_optimizer_step";
-    if (optimizer == NULL) {
-        return adzi_error_null(op, "optimizer");
+    if (!adzi_check_handle(op, "optimizer", optimizer)) {
+        return adz_error_code();
     }
     if (optimizer->shard != NULL && adzi_pending() == ADZ_OK) {
         return adzi_error(op, ADZ_ERR_STATE,
@@ -179,6 +202,13 @@ adz_status adz_optimizer_step(adz_optimizer *optimizer)
         return adzi_error(op, ADZ_ERR_STATE,
             "%s evaluates the loss several times in a step; call adz_optimizer_step_closure with a "
             "function that computes it",
+            optimizer->type->name);
+    }
+    if (adzi_pending() == ADZ_OK && is_alone(optimizer)) {
+        return adzi_error(op, ADZ_ERR_OWNERSHIP,
+            "the module of this %s was freed, so the optimizer alone has its parameters and "
+            "nobody uses them; free the optimizer before its module, or take a reference with "
+            "adz_module_keep or adz_keep",
             optimizer->type->name);
     }
     adzi_tracer *tracer = adzi_self()->tracer;

@@ -216,11 +216,11 @@ static bool has_changed(const adz_plan *plan)
 
 adz_status adz_plan_run(adz_plan *plan)
 {
-    if (plan == NULL) {
-        return adzi_error_null(op_run, "plan");
+    if (plan == NULL || !adzi_check_handle(op_run, "plan", &plan->handle)) {
+        return plan == NULL ? adzi_error_null(op_run, "plan") : adz_error_code();
     }
     adzi_settle(adzi_self());
-    if (adzi_pending() != ADZ_OK) {
+    if (adzi_refused(op_run) != ADZ_OK) {
         return adzi_pending();
     }
     if (adzi_is_captured(op_run, "a plan runs no other plan")) {
@@ -309,14 +309,16 @@ static adz_plan *plan_new(
 {
     adz_plan_options o = ADZ_PLAN_OPTIONS;
     adzi_settle(adzi_self());
-    if (adzi_pending() != ADZ_OK || !ADZ_OPTIONS_READ(op, ADZ_PLAN_OPTIONS, &o, options) ||
+    if (adzi_refused(op) != ADZ_OK || !ADZ_OPTIONS_READ(op, ADZ_PLAN_OPTIONS, &o, options) ||
         adzi_is_captured(op, "a plan makes no other plan") || !check_options(op, &o)) {
         return NULL;
     }
-    adz_plan *plan = adzi_alloc_zero(sizeof *plan);
+    adz_plan *plan = adzi_handle_alloc(sizeof *plan);
     if (plan == NULL) {
         return adzi_fail_memory(op, sizeof *plan);
     }
+    memset(plan, 0, sizeof *plan);
+    plan->handle.mark = ADZI_HANDLE_ALIVE;
     adzi_capture_init(&plan->capture);
     plan->capture.grad_norm = NAN;
     plan->function = *function;
@@ -353,6 +355,9 @@ void adz_plan_free(adz_plan **plan)
     }
     adz_plan *gone = *plan;
     *plan = NULL;
+    if (!adzi_check_handle("adz_plan_free", "plan", &gone->handle)) {
+        return;
+    }
     forget(gone);
     for (size_t i = 0; gone->inputs != NULL && i < gone->n_inputs; ++i) {
         adzi_drop(gone->inputs[i]);
@@ -365,7 +370,8 @@ void adz_plan_free(adz_plan **plan)
     adzi_free(gone->reads, gone->n_inputs * sizeof *gone->reads);
     adz_module_free(&gone->module);
     adzi_plan_free_results(gone);
-    adzi_free(gone, sizeof *gone);
+    gone->handle.mark = 0;
+    adzi_handle_free(gone, sizeof *gone);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */

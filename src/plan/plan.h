@@ -24,6 +24,7 @@
 
 #include "adze/plan.h"
 #include "base/capture.h"
+#include "base/handle.h"
 #include "plan/kept.h"
 
 /** A block that was allocated while the function ran. */
@@ -177,7 +178,8 @@ typedef struct adzi_plan_settings {
 } adzi_plan_settings;
 
 struct adz_plan {
-    adzi_capture capture;  /* the first member, so that calls of it lead to the plan */
+    adzi_capture capture; /* the first member, so that calls of it lead to the plan */
+    adzi_handle handle;
     adzi_capture ordinary; /* the functions of a capture that does not restore */
     adzi_kept_state *kept; /* what is put back after the call that runs; else NULL */
     const char *unkept;    /* the operator that has changed something else, or NULL */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/tracer.h"
+#include "base/errors/unheard.h"
 #include "tensor/copy.h"
 #include "tensor/kernel/half.h"
 #include "tensor/shape.h"
@@ -47,6 +48,7 @@ static const char reads[] = ADZI_USES_ELEMENTS;
 static bool one_element(const char *op, const adz_tensor *t)
 {
     if (!adzi_check_tensor(op, "t", t)) {
+        adzi_count_refused(adzi_self());
         return false;
     }
     if (t->numel != 1) {

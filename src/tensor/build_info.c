@@ -6,6 +6,7 @@
 #include "adze/precision.h"
 #include "base/cpu.h"
 #include "base/threads/parallel.h"
+#include "base/threads/request.h"
 #include "base/threads/thread.h"
 #include "tensor/gemm/gemm.h"
 #include "tensor/precision.h"
@@ -30,6 +31,11 @@ const char *adz_build_info(void)
                              ? snprintf(text + used, size - (size_t)used, "; products by BLAS")
                              : 0;
         used = more < 0 ? more : used + more;
+    }
+    const char *no_number = adzi_threads_request_ignored();
+    if (no_number != NULL && used > 0 && (size_t)used < size) {
+        used += snprintf(text + used, size - (size_t)used,
+            "; ADZE_NUM_THREADS=%.32s ignored: it %s", getenv("ADZE_NUM_THREADS"), no_number);
     }
     if (ignored != NULL && used > 0 && (size_t)used < size) {
         const char *wanted = getenv("ADZE_CPU");

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/threads/thread.h"
+#include "base/errors/unheard.h"
 #include "base/upper.h"
 
 /* With this many tensors in the root scope, a warning suggests opening a scope. */
@@ -55,6 +56,9 @@ adz_scope *adz_scope_open(void)
         return adzi_fail_memory("adz_scope_open", sizeof(adzi_thread));
     }
     adzi_settle(thread);
+    if (thread->error.code != ADZ_OK) {
+        adzi_print_unheard(thread);
+    }
     adz_scope *scope = thread->scope->inner;
     if (scope == NULL) {
         scope = adzi_alloc_zero(sizeof *scope);

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/capture.h"
+#include "base/handle.h"
 #include "base/tracer.h"
+#include "base/errors/unheard.h"
 #include "tensor/debug.h"
 #include "tensor/shape.h"
 
@@ -95,7 +97,7 @@ void adzi_storage_release(adzi_storage *storage)
 static adz_tensor *header_new(
     adzi_thread *thread, const char *op, adz_dtype dtype, int rank, size_t behind)
 {
-    adz_tensor *t = adzi_alloc(sizeof *t + behind);
+    adz_tensor *t = behind > 0 ? adzi_alloc(sizeof *t + behind) : adzi_handle_alloc(sizeof *t);
     if (t == NULL) {
         return adzi_fail_memory(op, sizeof *t + behind);
     }
@@ -114,7 +116,8 @@ adz_tensor *adzi_tensor_new(
 {
     const int64_t numel = adzi_numel(rank, sizes);
     const size_t bytes = (size_t)numel * adz_dtype_size(dtype);
-    const bool joined = bytes <= JOINED_BYTES;
+    const bool joined =
+        bytes <= JOINED_BYTES && !atomic_load_explicit(&adzi_handles_kept, memory_order_relaxed);
     adzi_storage *storage = joined ? NULL : storage_new(bytes);
     if (!joined && storage == NULL) {
         return adzi_fail_memory(op, bytes);
@@ -204,12 +207,12 @@ void adzi_tensor_adopt(adz_tensor *t, adz_tensor *value)
 
 /* A header that lies in one block with its storage is freed with the storage, of which it has a
  * reference. Any other header is a separate block. */
-void adzi_tensor_bury(adz_tensor *t)
+static void bury(adz_tensor *t)
 {
     if (t->joined) {
         adzi_storage_release(adzi_home(t));
     } else {
-        adzi_free(t, sizeof *t);
+        adzi_handle_free(t, sizeof *t);
     }
 }
 
@@ -232,15 +235,16 @@ void adzi_tensor_destroy(adz_tensor *t)
         adzi_storage_release(t->storage);
     }
     adzi_count_tensor(&thread->cache, -1);
-    if (!atomic_load_explicit(&adzi_debug_on, memory_order_relaxed) || !adzi_debug_ended(t)) {
-        adzi_tensor_bury(t);
+    if (atomic_load_explicit(&adzi_debug_on, memory_order_relaxed)) {
+        adzi_debug_ended(t);
     }
+    bury(t);
 }
 
 bool adzi_refuse_tensor(const char *op, const char *argument, const adz_tensor *t)
 {
     if (t == NULL) {
-        adzi_error_null(op, argument);
+        adzi_pass_null(op, argument);
     } else if (t->alive != ADZI_ALIVE) {
         adzi_error(op, ADZ_ERR_OWNERSHIP,
             "%s is a stale pointer: its scope was closed or it was released; adz_keep it or hand "
@@ -338,10 +342,21 @@ static const char hands_out[] =
     "the program could read or write elements through the pointer (what an operator of your own "
     "does to elements is captured if adz_operator_call runs it as a kernel)";
 
+/* Checks a tensor whose elements the program asks for. It goes on and crashes if it does not look
+ * at the result, so this is the last moment to print why the tensor is NULL. */
+static bool check_asked(const char *op, const adz_tensor *t)
+{
+    const bool good = adzi_check_tensor(op, "t", t);
+    if (!good) {
+        adzi_print_unheard(adzi_self());
+    }
+    return good;
+}
+
 void *adz_tensor_data(adz_tensor *t)
 {
     static const char op[] = "adz_tensor_data";
-    return adzi_check_tensor(op, "t", t) && adzi_host_may_touch(op, t, hands_out) ? t->data : NULL;
+    return check_asked(op, t) && adzi_host_may_touch(op, t, hands_out) ? t->data : NULL;
 }
 
 static const char computed[] =
@@ -351,7 +366,7 @@ static const char computed[] =
 const void *adz_tensor_data_constant(const adz_tensor *t)
 {
     static const char op[] = "adz_tensor_data_constant";
-    if (!adzi_check_tensor(op, "t", t) || !adzi_host_may(t, op)) {
+    if (!check_asked(op, t) || !adzi_host_may(t, op)) {
         return NULL;
     }
     adzi_capture *capture = adzi_capture_of(adzi_self());
@@ -364,7 +379,7 @@ const void *adz_tensor_data_constant(const adz_tensor *t)
 /* The elements of a tensor that has the dtype; NULL with ADZ_ERR_DTYPE recorded if it does not. */
 static void *typed_data(const char *op, adz_tensor *t, adz_dtype dtype)
 {
-    if (!adzi_check_tensor(op, "t", t)) {
+    if (!check_asked(op, t)) {
         return NULL;
     }
     if (t->dtype != dtype) {

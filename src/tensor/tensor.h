@@ -221,10 +221,6 @@ static inline void adzi_written(adz_tensor *t, const char *op)
  * caller's reference of `value`. */
 void adzi_tensor_adopt(adz_tensor *t, adz_tensor *value);
 
-/** Frees the header of a tensor that has ended. Debug mode calls it for headers that it has kept.
- */
-void adzi_tensor_bury(adz_tensor *t);
-
 /** Whether the tensor is contiguous: its elements lie in row-major order without gaps. */
 bool adzi_is_contiguous(const adz_tensor *t);
 

@@ -50,7 +50,7 @@ static void the_first_error_stays(void **state)
     expect_error(ADZ_ERR_SHAPE, "matmul");
     assert_int_equal(adz_set_num_threads(-1), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "-1 threads");
-    adz_on_error(NULL, NULL);
+    adz_on_error(adz_quiet, NULL);
 }
 
 /* Errors of the user follow the same rule, and the name of the first one stays. */
@@ -79,7 +79,7 @@ static void constructors_report_after_cleaning_up(void **state)
         adzi_alloc_fail_at(n);
         adz_module *m = adz_linear_new(30, 40, NULL);
         adzi_alloc_fail_at(0);
-        adz_on_error(NULL, NULL);
+        adz_on_error(adz_quiet, NULL);
         adz_module_free(&m);
         assert_int_equal(h.calls, adz_error_code() != ADZ_OK);
         if (h.calls == 0) {
@@ -116,7 +116,7 @@ static void callbacks_may_jump_away(void **state)
         status = ADZ_OK;
         expect_error(ADZ_ERR_IO, "No such file");
     }
-    adz_on_error(NULL, NULL);
+    adz_on_error(adz_quiet, NULL);
 }
 
 /* ---- warnings ------------------------------------------------------------------------------- */
@@ -200,13 +200,13 @@ static void a_new_context_begins_like_the_old_one(void **state)
     assert_int_equal(h.calls, 1);
     assert_int_equal(w.calls, 3);
     adz_set_num_threads(2);
-    adz_on_error(NULL, NULL);
+    adz_on_error(adz_quiet, NULL);
     adz_context_use(NULL);
     assert_int_equal(adz_get_num_threads(), 3);
     adz_set_num_threads(-1);
     adz_error_clear();
     assert_int_equal(h.calls, 2);
-    adz_on_error(NULL, NULL);
+    adz_on_error(adz_quiet, NULL);
     adz_on_warning(NULL, NULL);
     adz_set_num_threads(0);
     adz_set_deterministic(false);

@@ -323,6 +323,16 @@ static void environment_is_heard(void **state)
     ask_again("ADZE_NUM_THREADS= ADZE_CPU=", plain, sizeof plain);
     assert_int_equal(atoi(line), atoi(plain)); /* "3x" is no number and counts as unset */
     assert_null(strstr(plain, "ignored"));
+    assert_non_null(strstr(line, "; ADZE_NUM_THREADS=3x ignored: it is no number from 1 to 32767"));
+    static const char *const wrong[] = { "0", "-2", "3x", "32768", "99999999999999999999", "two" };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+        char setting[80], says[120];
+        snprintf(setting, sizeof setting, "exec 2>&1 >/dev/null; ADZE_NUM_THREADS=%s", wrong[i]);
+        snprintf(says, sizeof says, "adze: warning: ADZE_NUM_THREADS=%s ignored: it is no number",
+            wrong[i]);
+        ask_again(setting, line, sizeof line);
+        assert_ptr_equal(strstr(line, says), line); /* the first line, before that of the program */
+    }
 
     /* The new process is asked, because under valgrind this process sees fewer instruction sets. */
     if (strstr(plain, " avx512 ") == NULL) {

@@ -37,12 +37,6 @@ HEAD = """#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <adze/adze.h>
-
-static void die(adz_status status, const char *message, void *user)
-{
-    fprintf(stderr, "%s (%s)\\n", message, adz_status_name(status));
-    exit(1);
-}
 """
 WHOLE_FLAGS = ['-std=c11', '-O1', '-Wall', '-Wextra', '-Wpedantic', '-Werror']
 BODY_FLAGS = ['-std=c11', '-O1', '-Wall', '-Wextra', '-Werror', '-Wno-unused-variable',
@@ -159,7 +153,7 @@ def wrapped(text):
     if is_program(text):
         return text
     definitions, body = split(text)
-    return f'{HEAD}\n{definitions}\nint main(void)\n{{\n    adz_on_error(die, NULL);\n{body}    return 0;\n}}\n'
+    return f'{HEAD}\n{definitions}\nint main(void)\n{{\n    adz_on_error(adz_die, NULL);\n{body}    return 0;\n}}\n'
 
 
 NUMBER = re.compile(r'[-+]?\d*\.\d+(?:e[-+]?\d+)?')

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 """Links between the rooms of src/ run one way, as their includes do (tree.py).
 
-usage: links.py ARCHIVE...
+usage: links.py [--names] ARCHIVE...
 
 Reads the symbols of the library's objects from static archives. An object may use what its own room
 or a room below defines. ROOMS of tree.py says which rooms are below, and ORDER which files of a room are.
+
+Names that other objects see begin with adz_ or adzi_: a program that is linked with the archive may have
+any other name. Only the object of adz_die calls exit. With
+--names nothing else is looked at.
 """
 
 import re
@@ -65,16 +69,30 @@ def findings(symbols):
             yield f"{member} uses {symbol}, which {defined[symbol]} above it in the room {room} defines"
 
 
+def names(symbols):
+    """The names of the archive that a program may have, too, and calls that end the process."""
+    for member, kind, symbol in symbols:
+        if kind in "TDBRC" and not re.match(r"adzi?_", symbol):
+            yield f"{member} defines {symbol}, a name that neither begins with adz_ nor with adzi_"
+        elif kind == "U" and symbol in ("exit", "_exit") and (member, symbol) != ("base_errors_die.c", "exit"):
+            yield f"{member} calls {symbol}, which only adz_die in base_errors_die.c may do"
+
+
 def main():
     lines = []
-    for archive in sys.argv[1:]:
+    names_only = sys.argv[1] == "--names"
+    for archive in sys.argv[2 if names_only else 1:]:
         lines += subprocess.run(["nm", archive], check=True, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.splitlines()
     symbols = list(read(lines))
+    if names_only:
+        found = sorted(set(names(symbols)))
+        print("\n".join(found) if found else f"{len(symbols)} symbols have the library's prefix, or are hidden")
+        return 1 if found or len(symbols) < 1000 else 0
     rooms = {room_of(member) for member, _, _ in symbols}
     if rooms != set(ROOMS):
         sys.exit(f"no objects of {', '.join(sorted(set(ROOMS) - rooms))}: nothing was checked")
-    found = sorted(set(findings(symbols)))
+    found = sorted(set(findings(symbols)) | set(names(symbols)))
     print("\n".join(found) if found else f"{len(symbols)} symbols link one way")
     return 1 if found else 0
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""links.py notices a symbol of a room above, and only that."""
+"""links.py notices a symbol of a room above, a name without the library's prefix, and a call of exit."""
 
 import os
 import sys
@@ -54,6 +54,17 @@ class Links(unittest.TestCase):
 
     def test_a_file_without_a_position_is_an_error(self):
         self.assertRaises(ValueError, self.found, ("base_attic.c", ["U adzi_alloc"]), ("base_alloc.c", ["T adzi_alloc"]))
+
+    def test_a_name_without_a_prefix_is_found(self):
+        found = list(links.names(links.read(listing(("nn_zoo_zoo.c", ["T zoo_free", "D table", "t local", "T adzi_zoo_free",
+                                                                      "T adz_relu", "U zoo_free", "V DW.ref.personality"])))))
+        self.assertEqual([line.split(",")[0] for line in found],
+                         ["nn_zoo_zoo.c defines zoo_free", "nn_zoo_zoo.c defines table"])
+
+    def test_a_call_of_exit_is_found(self):
+        found = list(links.names(links.read(listing(("base_errors_die.c", ["U exit"]), ("base_errors_error.c", ["U exit"])))))
+        self.assertEqual(len(found), 1)
+        self.assertIn("base_errors_error.c calls exit", found[0])
 
     def test_generated_objects_have_a_room(self):
         self.assertEqual(links.room_of("meson-generated_.._autograd_ops_registry.c"), "autograd")

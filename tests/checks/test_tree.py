@@ -57,7 +57,7 @@ KEEPS = [
     ("src/optim/a.c", "/* 2 units in the last place, or of the last\n * place */\n"),
     ("src/nn/a.c", "/* without recording */\n"),
     ("src/plan/kept.c", "/* the place of a gradient */\n"),
-    ("src/base/error.c", '#include "base/limit.h"\n#include "base/error.h"\n'),
+    ("src/base/errors/error.c", '#include "base/limit.h"\n#include "base/error.h"\n'),
     ("src/base/alloc.c", '#include "base/capture.h"\n'),
     ("src/autograd/ops/math/sin.c", '#include "autograd/ops/math/cos.h"\n'),
     ("src/autograd/derived.c", '#include "autograd/ops/math/sin.h"\n'),

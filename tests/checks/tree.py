@@ -27,13 +27,13 @@ ROOMS = {
 # one tuple call each other: the derived backward is made of operators, and is the backward of some.
 ORDER = {
     "base": [
-        "bytes", "refs", "isa", "cpu", "version", "random_generator", "upper",
+        "bytes", "refs", "isa", "cpu", "version", "handle.h", "random_generator", "upper",
         "alloc.h", "context.h", "threads/thread", "tracer", "threads/parallel.h", "capture.h",
         # Memory: the system's, blocks that all threads share, what is counted, the lists of a thread.
         "system_memory", "blocks", "limit", "alloc", "grow", "number",
-        "threads/part", "threads/pool", "threads/parallel", "capture", "frame",
+        "threads/request", "threads/part", "threads/pool", "threads/parallel", "capture", "frame",
         # Nothing before this line records an error.
-        "error", "not_captured", "frame_begin", "memory", "context", "options", "text", "index", "temporary",
+        "errors/status", "errors/unheard", "error", "errors/error", "errors/die", "handle", "not_captured", "frame_begin", "memory", "context", "options", "text", "index", "temporary",
         "source", "sink",
     ],
     "autograd": [
@@ -60,7 +60,7 @@ OTHER_WORDS = re.compile(r"\b([Ii]n(-|\s+(\*\s+)?)place\b(?!\s+(\*\s+)?of\b)|las
 # The room of each public header. adze.h is the umbrella over all; custom.h spans operators and
 # modules and is included by whoever defines one.
 HEADERS = {
-    "base": "base", "dlpack": "tensor", "scope": "tensor", "tensor": "tensor", "random": "tensor",
+    "base": "base", "dlpack": "tensor", "scope": "tensor", "tensor": "tensor", "random": "tensor", "typed": "tensor",
     "precision": "base", "sequences": "tensor", "options": "base", "checks": "nn",
     "autograd": "autograd", "functional": "autograd", "solvers": "autograd", "ops": "autograd",
     "custom": "autograd", "operator": "autograd",

@@ -76,5 +76,6 @@ adz_tensor *vector_tensor(const vector_file *v, const char *name)
                      : strcmp(dtype, "I64") == 0 ? ADZ_I64
                      : strcmp(dtype, "F32") == 0 ? ADZ_F32
                                                  : ADZ_BOOL;
-    return adz_tensor_from(v->bytes + v->data + start, adz_shape_of(rank, sizes), type);
+    return adz_tensor_from(
+        (const void *)(v->bytes + v->data + start), adz_shape_of(rank, sizes), type);
 }

@@ -42,7 +42,7 @@ void complain(const char *format, ...)
 void restore_settings(void)
 {
     adz_context_use(NULL);
-    adz_on_error(NULL, NULL);
+    adz_on_error(adz_quiet, NULL);
     adz_on_warning(NULL, NULL);
     adz_set_num_threads(2);
     adz_set_memory_limit(MEMORY_LIMIT);

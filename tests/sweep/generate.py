@@ -18,6 +18,7 @@ from headers import TAKEN, Headers, Unknown  # noqa: E402
 # Functions that the sweep leaves out, each with its reason.
 NOT_CALLED = {
     'adz_update_setting': 'there is an update only in the step of an optimizer of the program',
+    'adz_die': 'it ends the process',
 }
 
 # Functions that fail whatever the sweep gives them, each with its reason.

@@ -1,7 +1,6 @@
 /* Launches: how many threads there are, and how the units of a launch are cut for them. */
 #include "base/threads/parallel.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 
 #include "adze/base.h"
 #include "base/context.h"
+#include "base/threads/request.h"
 #include "base/threads/thread.h"
 
 _Atomic(adzi_observer) adzi_launch_observer;
@@ -41,20 +41,11 @@ static int available_processors(void)
     return count < 1 ? 1 : (int)count;
 }
 
-/* ADZE_NUM_THREADS if it is a number from 1 to 32767, else the number of processors that this
- * process may use. */
+/* ADZE_NUM_THREADS, or else the number of processors that this process may use. */
 static int find_default(void)
 {
-    const char *text = getenv("ADZE_NUM_THREADS");
-    if (text != NULL && text[0] >= '0' && text[0] <= '9') {
-        char *end = NULL;
-        errno = 0;
-        long value = strtol(text, &end, 10);
-        if (errno == 0 && *end == '\0' && value >= 1 && value <= INT16_MAX) {
-            return (int)value;
-        }
-    }
-    return available_processors();
+    const int request = adzi_threads_request();
+    return request > 0 ? request : available_processors();
 }
 
 static void mark_forked(void)

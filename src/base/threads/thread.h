@@ -41,7 +41,10 @@ typedef struct adzi_error_record {
     adz_status code;
     const char *op;
     char text[ADZI_MESSAGE_SIZE];
-    bool sited; /* a source line has been appended */
+    bool sited;     /* a source line has been appended */
+    bool heard;     /* a callback has got it, or the program has read the message */
+    bool printed;   /* it was printed, because nobody had heard of it */
+    size_t refused; /* calls that it refused; those that only hand a NULL on do not count */
 } adzi_error_record;
 
 struct adz_scope {
@@ -81,6 +84,7 @@ typedef struct adzi_thread {
     unsigned holds;       /* calls that hold reports back: Note [Reports after cleaning up] */
     adz_status held_code; /* of the report that waits for the end of these calls, or ADZ_OK */
     char held[ADZI_MESSAGE_SIZE]; /* its message */
+    uintptr_t reporting;          /* the stack frame that calls the callback, or 0 */
     char texts[ADZI_TEXTS][ADZI_TEXT_SIZE];
     unsigned next_text;                  /* counts the texts; index modulo ADZI_TEXTS */
     char error_name[64];                 /* a copy of a name; see adzi_error_name */

@@ -4,7 +4,7 @@
 #include "adze/ops/shape.h"
 #include "nn/zoo/zoo.h"
 
-adz_tensor *zoo_split_heads(adz_tensor *x, int64_t heads)
+adz_tensor *adzi_zoo_split_heads(adz_tensor *x, int64_t heads)
 {
     int64_t width = adz_tensor_size(x, 2) / heads;
     adz_tensor *parts =
@@ -12,7 +12,7 @@ adz_tensor *zoo_split_heads(adz_tensor *x, int64_t heads)
     return adz_permute(parts, ADZ_DIMS(0, 2, 1, 3));
 }
 
-adz_tensor *zoo_merge_heads(adz_tensor *x)
+adz_tensor *adzi_zoo_merge_heads(adz_tensor *x)
 {
     adz_tensor *rows = adz_permute(x, ADZ_DIMS(0, 2, 1, 3));
     return rows == NULL

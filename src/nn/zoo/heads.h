@@ -5,9 +5,9 @@
 #include "adze/tensor.h"
 
 /** Splits x[B, T, D] into heads: [B, H, T, D/H], a view if x allows it. NULL passes through. */
-adz_tensor *zoo_split_heads(adz_tensor *x, int64_t heads);
+adz_tensor *adzi_zoo_split_heads(adz_tensor *x, int64_t heads);
 
 /** Merges the heads of x[B, H, T, D/H] to [B, T, D]. NULL passes through. */
-adz_tensor *zoo_merge_heads(adz_tensor *x);
+adz_tensor *adzi_zoo_merge_heads(adz_tensor *x);
 
 #endif

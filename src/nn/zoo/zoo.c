@@ -6,7 +6,7 @@
 #include "adze/ops/linalg.h"
 #include "adze/ops/shape.h"
 
-bool zoo_has_entry(adz_module *module, const char *name)
+bool adzi_zoo_has_entry(adz_module *module, const char *name)
 {
     adz_state *state = adz_module_state_dict(module);
     const bool found = state != NULL && adz_state_find(state, name) != NULL;
@@ -16,7 +16,7 @@ bool zoo_has_entry(adz_module *module, const char *name)
 
 /* ---- tensors and modules -------------------------------------------------------------------- */
 
-adz_module *zoo_or_free(bool good, adz_module *module)
+adz_module *adzi_zoo_or_free(bool good, adz_module *module)
 {
     if (!good) {
         adz_module_free(&module);
@@ -24,13 +24,13 @@ adz_module *zoo_or_free(bool good, adz_module *module)
     return module;
 }
 
-adz_module *zoo_built(adz_scope *scope, adz_module *module, bool good)
+adz_module *adzi_zoo_built(adz_scope *scope, adz_module *module, bool good)
 {
     adz_scope_close(scope);
-    return zoo_or_free(good, module);
+    return adzi_zoo_or_free(good, module);
 }
 
-adz_status zoo_append(adz_values *to, const adz_values *from, size_t first)
+adz_status adzi_zoo_append(adz_values *to, const adz_values *from, size_t first)
 {
     adz_status status = ADZ_OK;
     for (size_t i = first; i < adz_values_count(from) && status == ADZ_OK; ++i) {
@@ -39,7 +39,7 @@ adz_status zoo_append(adz_values *to, const adz_values *from, size_t first)
     return status;
 }
 
-void *zoo_scratch(size_t bytes)
+void *adzi_zoo_scratch(size_t bytes)
 {
     adz_tensor *memory = adz_empty(ADZ_SHAPE((int64_t)bytes), ADZ_U8);
     void *start = memory != NULL ? adz_tensor_data(memory) : NULL;
@@ -48,7 +48,7 @@ void *zoo_scratch(size_t bytes)
 
 enum { HEADER = 16 }; /* bytes before the memory; they hold the address of the tensor */
 
-void *zoo_alloc(size_t bytes)
+void *adzi_zoo_alloc(size_t bytes)
 {
     adz_scope *scope = adz_scope_open();
     adz_tensor *memory = adz_keep(adz_empty(ADZ_SHAPE((int64_t)(HEADER + bytes)), ADZ_U8));
@@ -62,7 +62,7 @@ void *zoo_alloc(size_t bytes)
     return start + HEADER;
 }
 
-void zoo_free(void *memory)
+void adzi_zoo_free(void *memory)
 {
     if (memory != NULL) {
         adz_tensor *t;
@@ -71,7 +71,7 @@ void zoo_free(void *memory)
     }
 }
 
-adz_tensor *zoo_linear(
+adz_tensor *adzi_zoo_linear(
     adz_module *self, const char *width, adz_tensor *x, adz_tensor *w, adz_tensor *b)
 {
     const char *name = adz_module_name(self);
@@ -88,7 +88,7 @@ adz_tensor *zoo_linear(
 
 /* ---- dropout -------------------------------------------------------------------------------- */
 
-adz_module *zoo_dropout_new(
+adz_module *adzi_zoo_dropout_new(
     const char *op, const adz_module_type *type, double p, const adz_dropout_options *options)
 {
     adz_dropout_options o = ADZ_DROPOUT_OPTIONS;
@@ -103,7 +103,7 @@ adz_module *zoo_dropout_new(
     return self;
 }
 
-adz_tensor *zoo_apply_dropout(
+adz_tensor *adzi_zoo_apply_dropout(
     adz_module *self, adz_tensor *x, double p, bool active, adz_generator *generator)
 {
     adz_tensor *mask = active && p > 0 ? adz_module_next_mask(self) : ADZ_NONE;
@@ -111,7 +111,7 @@ adz_tensor *zoo_apply_dropout(
                              : adz_dropout_mask(x, mask, 1 - p);
 }
 
-bool zoo_attention_dropout(adz_module *dropout, adz_attention_options *options)
+bool adzi_zoo_attention_dropout(adz_module *dropout, adz_attention_options *options)
 {
     adz_bias_activation_options step = ADZ_BIAS_ACTIVATION_OPTIONS;
     const adz_module_type *type = adz_module_type_of(dropout);

@@ -19,7 +19,7 @@
 
 /** Whether the state of a module has an entry of this name. False with the error recorded if memory
  * was refused. */
-bool zoo_has_entry(adz_module *module, const char *name);
+bool adzi_zoo_has_entry(adz_module *module, const char *name);
 
 /** The most layers of a network. Without a bound, a mistaken number would use up all memory. */
 enum { ZOO_MOST_LAYERS = 65535 };
@@ -55,27 +55,27 @@ static inline adz_module *zoo_child(const adz_module *module, size_t i)
 }
 
 /** Returns the module if `good`; otherwise frees it and returns NULL. */
-adz_module *zoo_or_free(bool good, adz_module *module);
+adz_module *adzi_zoo_or_free(bool good, adz_module *module);
 
 /** Appends the values of `from` to `to`, from index `first` on. */
-adz_status zoo_append(adz_values *to, const adz_values *from, size_t first);
+adz_status adzi_zoo_append(adz_values *to, const adz_values *from, size_t first);
 
 /** Closes a constructor's scope. Returns the module if `good`; otherwise frees it and returns NULL.
  */
-adz_module *zoo_built(adz_scope *scope, adz_module *module, bool good);
+adz_module *adzi_zoo_built(adz_scope *scope, adz_module *module, bool good);
 
 /** Memory of `bytes` zeros that lives as long as the innermost scope; NULL with the error recorded.
  */
-void *zoo_scratch(size_t bytes);
+void *adzi_zoo_scratch(size_t bytes);
 
-/** Memory of `bytes` zeros that lives until zoo_free; NULL with the error recorded. It is the
+/** Memory of `bytes` zeros that lives until adzi_zoo_free; NULL with the error recorded. It is the
  * memory of a tensor, so that the memory limit counts it. */
-void *zoo_alloc(size_t bytes);
-void zoo_free(void *memory);
+void *adzi_zoo_alloc(size_t bytes);
+void adzi_zoo_free(void *memory);
 
 /** y[..., out] = x[..., in] w + b for w[in, out] and b[out] or ADZ_NONE. If the last size of x is
  * not `in`, the result is NULL and the message calls that size `width`. */
-adz_tensor *zoo_linear(
+adz_tensor *adzi_zoo_linear(
     adz_module *self, const char *width, adz_tensor *x, adz_tensor *w, adz_tensor *b);
 
 /* ---- dropout -------------------------------------------------------------------------------- */
@@ -89,16 +89,16 @@ typedef struct zoo_dropout_state {
 
 /** Makes a dropout module of `type`, whose state is a zoo_dropout_state. NULL with the error
  * recorded if p is not in [0, 1]. */
-adz_module *zoo_dropout_new(
+adz_module *adzi_zoo_dropout_new(
     const char *op, const adz_module_type *type, double p, const adz_dropout_options *options);
 
 /** Applies dropout to x if `active`: by the module's next mask if a replay is running, else by a
  * mask from the generator. */
-adz_tensor *zoo_apply_dropout(
+adz_tensor *adzi_zoo_apply_dropout(
     adz_module *self, adz_tensor *x, double p, bool active, adz_generator *generator);
 
 /** Fills the fields of `options` about dropout from the module `dropout`, so that attention applies
  * it; false with the error recorded. */
-bool zoo_attention_dropout(adz_module *dropout, adz_attention_options *options);
+bool adzi_zoo_attention_dropout(adz_module *dropout, adz_attention_options *options);
 
 #endif

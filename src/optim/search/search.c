@@ -288,7 +288,7 @@ static adz_status run_search(adzi_search_run *run)
 static bool may_call(const char *op)
 {
     adzi_settle(adzi_self()); /* a backward that was left by a jump may spoil gradients */
-    if (adzi_pending() != ADZ_OK) {
+    if (adzi_refused(op) != ADZ_OK) {
         return false;
     }
     if (adzi_self()->tracer != NULL) {
@@ -321,8 +321,11 @@ adz_status adz_optimizer_step_closure(
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     static const char op[] = "adz_optimizer_step_closure";
-    if (optimizer == NULL || closure == NULL) {
-        return adzi_error_null(op, optimizer == NULL ? "optimizer" : "closure");
+    if (!adzi_check_handle(op, "optimizer", optimizer)) {
+        return adz_error_code();
+    }
+    if (closure == NULL) {
+        return adzi_error_null(op, "closure");
     }
     if (!may_call(op)) {
         return adz_error_code();

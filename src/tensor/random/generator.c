@@ -63,6 +63,7 @@ adz_generator *adz_generator_new(uint64_t seed)
     if (generator == NULL) {
         return adzi_fail_memory("adz_generator_new", sizeof *generator);
     }
+    generator->handle.mark = ADZI_HANDLE_ALIVE;
     set_state(generator, (adz_generator_state){ seed, 0 });
     return generator;
 }
@@ -81,10 +82,10 @@ static void forget(const adz_generator *generator)
 
 void adz_generator_free(adz_generator **generator)
 {
-    if (generator != NULL && *generator != NULL) {
-        forget(*generator);
-        adzi_free(*generator, sizeof **generator);
-        *generator = NULL;
+    adz_generator *gone = adzi_handle_take("adz_generator_free", "generator", generator);
+    if (gone != NULL) {
+        forget(gone);
+        adzi_handle_end(gone, sizeof *gone);
     }
 }
 
@@ -92,6 +93,7 @@ adz_generator *adz_default_generator(void)
 {
     adz_context *context = adzi_self()->context;
     if (!context->seeded) {
+        context->generator.handle.mark = ADZI_HANDLE_PART;
         context->generator.state = (adz_generator_state){ DEFAULT_SEED, 0 };
         context->seeded = true;
     }

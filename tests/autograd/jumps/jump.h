@@ -25,7 +25,7 @@ static inline int open_scope(void **state)
 static inline int close_scope(void **state)
 {
     (void)state;
-    adz_on_error(NULL, NULL);
+    adz_on_error(adz_quiet, NULL);
     adz_scope_close(scope);
     adz_error_clear();
     return !adz_is_grad_enabled() || adz_is_anomaly_enabled();

@@ -64,7 +64,7 @@ static void an_error_callback_leaves_a_forward(void **state)
         }
     }
     assert_memory_equal(adz_error_message(), "0: linear: ", 11);
-    adz_on_error(NULL, NULL);
+    adz_on_error(adz_quiet, NULL);
     adz_error_clear();
     scribble();
     call_that_fails();

@@ -93,7 +93,7 @@ static void errors_are_reported_after_cleaning_up(void **state)
             fail_with[failing[k]] = ENOSPC;
             adz_on_error(look, &h);
             assert_int_equal(savers[i](temporary_path("kept")), ADZ_ERR_IO);
-            adz_on_error(NULL, NULL);
+            adz_on_error(adz_quiet, NULL);
             expect_error(ADZ_ERR_IO, "No space left");
             assert_int_equal(h.calls, 1);
             assert_int_equal(h.status, ADZ_ERR_IO);

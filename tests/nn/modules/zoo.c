@@ -105,7 +105,7 @@ static void memory_is_zero_and_counted(void **state)
     (void)state;
     const int64_t before = adzi_live_bytes();
     for (size_t bytes = 1; bytes < 5000; bytes += 777) {
-        char *memory = zoo_alloc(bytes);
+        char *memory = adzi_zoo_alloc(bytes);
         assert_non_null(memory);
         assert_int_equal((uintptr_t)memory % 16, 0);
         for (size_t i = 0; i < bytes; ++i) {
@@ -113,19 +113,19 @@ static void memory_is_zero_and_counted(void **state)
         }
         memset(memory, 'x', bytes);
         assert_true(adzi_live_bytes() >= before + (int64_t)bytes);
-        zoo_free(memory);
+        adzi_zoo_free(memory);
         assert_int_equal(adzi_live_bytes(), before);
     }
-    zoo_free(NULL);
+    adzi_zoo_free(NULL);
     adzi_alloc_fail_at(1);
-    assert_null(zoo_alloc(100000));
+    assert_null(adzi_zoo_alloc(100000));
     adzi_alloc_fail_at(0);
     expect_error(ADZ_ERR_MEMORY, "memory was refused");
     adzi_alloc_fail_at(1);
-    assert_null(zoo_scratch(100000));
+    assert_null(adzi_zoo_scratch(100000));
     adzi_alloc_fail_at(0);
     adz_error_clear();
-    const char *scratch = zoo_scratch(10);
+    const char *scratch = adzi_zoo_scratch(10);
     assert_true(scratch != NULL && scratch[0] == 0 && scratch[9] == 0);
 }
 
@@ -193,17 +193,17 @@ static void products_say_what_does_not_fit(void **state)
     adz_module *m = adz_identity_new();
     adz_tensor *w = adz_tensor_from((double[]){ 1, 2, 3, 4 }, ADZ_SHAPE(2, 2), ADZ_F64);
     adz_tensor *x = adz_tensor_from((double[]){ 1, 10 }, ADZ_SHAPE(2), ADZ_F64);
-    assert_true(HOLDS(zoo_linear(m, "width", x, w, ADZ_NONE), 0, 31, 42));
-    assert_true(HOLDS(zoo_linear(m, "width", x, w, x), 0, 32, 52));
-    assert_null(zoo_linear(m, "width", adz_ones(ADZ_SHAPE(3), ADZ_F64), w, ADZ_NONE));
+    assert_true(HOLDS(adzi_zoo_linear(m, "width", x, w, ADZ_NONE), 0, 31, 42));
+    assert_true(HOLDS(adzi_zoo_linear(m, "width", x, w, x), 0, 32, 52));
+    assert_null(adzi_zoo_linear(m, "width", adz_ones(ADZ_SHAPE(3), ADZ_F64), w, ADZ_NONE));
     expect_error(ADZ_ERR_SHAPE, "Identity: x[3] must end in width, which is 2");
-    assert_null(zoo_linear(m, "width", adz_scalar(1, ADZ_F64), w, ADZ_NONE));
+    assert_null(adzi_zoo_linear(m, "width", adz_scalar(1, ADZ_F64), w, ADZ_NONE));
     expect_error(ADZ_ERR_SHAPE, "Identity: x[] must end in width, which is 2");
-    expect_null(zoo_linear(m, "width", NULL, w, ADZ_NONE) == NULL, "Identity", "x");
+    expect_null(adzi_zoo_linear(m, "width", NULL, w, ADZ_NONE) == NULL, "Identity", "x");
     adz_module_free(&m);
 }
 
-/* zoo_attention_dropout copies the probability, mode and generator of a dropout module to the
+/* adzi_zoo_attention_dropout copies the probability, mode and generator of a dropout module to the
  * options of attention, and refuses a module of another kind. */
 static void attention_asks_its_dropout(void **state)
 {
@@ -214,16 +214,16 @@ static void attention_asks_its_dropout(void **state)
     for (int training = 1; training >= 0; --training) {
         adz_attention_options o = ADZ_ATTENTION_OPTIONS;
         adz_module_train(m, training);
-        assert_true(zoo_attention_dropout(m, &o));
+        assert_true(adzi_zoo_attention_dropout(m, &o));
         assert_true(o.dropout_p == 0.25 && o.training == training && o.generator == g);
         assert_ptr_equal(o.dropout_mask, training ? ADZ_NONE : NULL);
     }
     adz_attention_options o = ADZ_ATTENTION_OPTIONS;
     adz_module *idle = adz_dropout_new(0, &d); /* It needs no mask. */
-    assert_true(zoo_attention_dropout(idle, &o));
+    assert_true(adzi_zoo_attention_dropout(idle, &o));
     assert_null(o.dropout_mask);
     adz_module_free(&idle);
-    assert_false(zoo_attention_dropout(other, &o));
+    assert_false(adzi_zoo_attention_dropout(other, &o));
     expect_error(ADZ_ERR_ARGUMENT, "the child is a Linear, but attention needs a dropout there");
     adz_module_free(&m);
     adz_module_free(&other);

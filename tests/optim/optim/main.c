@@ -3,5 +3,5 @@
 
 int main(void)
 {
-    return sgd_tests() + clip_tests() + training_tests();
+    return sgd_tests() + clip_tests() + training_tests() + warning_tests();
 }

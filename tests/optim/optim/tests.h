@@ -5,5 +5,6 @@
 int sgd_tests(void);
 int clip_tests(void);
 int training_tests(void);
+int warning_tests(void);
 
 #endif

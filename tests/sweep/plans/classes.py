@@ -23,6 +23,7 @@ NOT_CALLED = {
     'adz_node_attributes': 'as adz_node_needs',
     'adz_update_setting': 'there is an update only in the step of an optimizer of the program',
     'adz_set_allocator': 'the calls around it hold memory',
+    'adz_die': 'it ends the process',
 }
 
 

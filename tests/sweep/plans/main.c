@@ -51,7 +51,7 @@ static bool is_among(const function *f, const char *const *names, size_t n)
 static void restore_settings(void)
 {
     adz_context_use(NULL);
-    adz_on_error(NULL, NULL);
+    adz_on_error(adz_quiet, NULL);
     adz_on_warning(NULL, NULL);
     adz_set_num_threads(0); /* as in a new context */
     adz_set_memory_limit(8 << 20);

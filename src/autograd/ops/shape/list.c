@@ -10,7 +10,7 @@
 bool adzi_check_list(const char *op, adz_tensor *const *tensors, size_t n)
 {
     if (tensors == NULL) {
-        adzi_error_null(op, "tensors");
+        adzi_pass_null(op, "tensors");
         return false;
     }
     if (n == 0 || n > ADZI_LIST_MOST) {

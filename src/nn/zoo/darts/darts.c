@@ -19,7 +19,7 @@ static bool is_active(const adz_module *self)
 static adz_tensor *monte_carlo_forward(adz_module *self, adz_tensor *x)
 {
     const zoo_dropout_state *state = zoo_state(self);
-    return zoo_apply_dropout(self, x, state->p, is_active(self), state->generator);
+    return adzi_zoo_apply_dropout(self, x, state->p, is_active(self), state->generator);
 }
 
 /* Declares the dropout, so that the linear layer before it can compute it. */
@@ -48,7 +48,7 @@ static const adz_module_type monte_carlo_dropout_type = {
 
 adz_module *adz_darts_monte_carlo_dropout_new(double p, const adz_dropout_options *options)
 {
-    return zoo_dropout_new(
+    return adzi_zoo_dropout_new(
         "adz_darts_monte_carlo_dropout_new", &monte_carlo_dropout_type, p, options);
 }
 

@@ -161,10 +161,10 @@ static adz_tensor *attend(
     } else {
         o.attn_mask = is_present(a->mask) ? adz_logical_not(a->mask) : ADZ_NONE;
     }
-    if (o.attn_mask == NULL || !zoo_attention_dropout(zoo_child(self, DROP_ATT), &o)) {
+    if (o.attn_mask == NULL || !adzi_zoo_attention_dropout(zoo_child(self, DROP_ATT), &o)) {
         return NULL;
     }
-    return zoo_merge_heads(adz_scaled_dot_product_attention(qkv[0], qkv[1], qkv[2], &o));
+    return adzi_zoo_merge_heads(adz_scaled_dot_product_attention(qkv[0], qkv[1], qkv[2], &o));
 }
 
 /* Computes q, k and v of context[B, M + T, d_model] by one linear layer and splits them into heads.
@@ -179,7 +179,7 @@ static bool project(adz_module *self, adz_tensor *context, int64_t queries, adz_
     }
     qkv[0] = adz_narrow(qkv[0], 1, adz_tensor_size(qkv[0], 1) - queries, queries);
     for (int i = 0; i < 3; ++i) {
-        qkv[i] = zoo_split_heads(qkv[i], state->n_heads);
+        qkv[i] = adzi_zoo_split_heads(qkv[i], state->n_heads);
         if (qkv[i] == NULL) {
             return false;
         }

@@ -182,8 +182,9 @@ static adz_status call(adz_module *self, const adz_values *in, adz_values *out)
 {
     const awd_state *state = zoo_state(self);
     adz_values *outs = adz_values_new(), *hidden = adz_values_new();
-    bool good = run_layers(self, in, out, outs, hidden) && zoo_append(out, outs, 0) == ADZ_OK &&
-                zoo_append(out, hidden, 0) == ADZ_OK;
+    bool good = run_layers(self, in, out, outs, hidden) &&
+                adzi_zoo_append(out, outs, 0) == ADZ_OK &&
+                adzi_zoo_append(out, hidden, 0) == ADZ_OK;
     for (size_t i = 0; i < adz_values_count(hidden) && good; ++i) {
         char name[48];
         name_hidden(name, state, (int64_t)i / state->n_carried, (int)i % state->n_carried);

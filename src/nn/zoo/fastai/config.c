@@ -200,7 +200,7 @@ static adz_module *head_new(const char *op, int64_t n_class, const adz_fastai_co
     const int64_t *lin_ftrs = o->lin_ftrs != NULL ? o->lin_ftrs : &one_of_50;
     size_t hidden = o->lin_ftrs != NULL ? o->n_lin_ftrs : 1;
     size_t bytes = (hidden + 2) * (sizeof(int64_t) + sizeof(double));
-    int64_t *widths = zoo_alloc(bytes);
+    int64_t *widths = adzi_zoo_alloc(bytes);
     if (widths == NULL) {
         return NULL;
     }
@@ -216,7 +216,7 @@ static adz_module *head_new(const char *op, int64_t n_class, const adz_fastai_co
     head.dtype = c->dtype;
     head.generator = c->generator;
     adz_module *module = adz_fastai_pooling_classifier_new(widths, drops, hidden + 2, &head);
-    zoo_free(widths);
+    adzi_zoo_free(widths);
     return module;
 }
 

@@ -68,7 +68,7 @@ adz_status adz_fastai_old_index(const char *const *old_words, size_t n_old,
     if (old_index == NULL && n_new > 0) {
         return adz_error_null(op, "old_index");
     }
-    old_word *sorted = zoo_alloc((n_old + 1) * sizeof *sorted);
+    old_word *sorted = adzi_zoo_alloc((n_old + 1) * sizeof *sorted);
     if (sorted == NULL) {
         return ADZ_ERR_MEMORY;
     }
@@ -82,7 +82,7 @@ adz_status adz_fastai_old_index(const char *const *old_words, size_t n_old,
         const old_word *found = bsearch(&wanted, sorted, n_old, sizeof *sorted, by_word);
         old_index[i] = found != NULL ? (int64_t)found->position : -1;
     }
-    zoo_free(sorted);
+    adzi_zoo_free(sorted);
     return ADZ_OK;
 }
 

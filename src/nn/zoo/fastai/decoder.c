@@ -165,7 +165,7 @@ static adz_module *layer_new(const char *op, int64_t n_out, int64_t n_hid, adz_t
         ((layer_state *)zoo_state(layer))->tied = true;
         good = adz_module_set_parameter(layer, "weight", table) != NULL;
     }
-    return zoo_built(scope, layer, good);
+    return adzi_zoo_built(scope, layer, good);
 }
 
 adz_module *adz_fastai_linear_decoder_new(
@@ -188,7 +188,7 @@ adz_module *adz_fastai_linear_decoder_new(
                 adz_module_add_child(self, "decoder", layer_new(op, n_out, n_hid, table, &o)) &&
                 adz_module_add_child(
                     self, "output_dp", adz_fastai_rnn_dropout_new(o.output_p, &dropout)) != NULL;
-    return zoo_or_free(good, self);
+    return adzi_zoo_or_free(good, self);
 }
 
 /* ---- SequentialRNN -------------------------------------------------------------------------- */
@@ -208,7 +208,7 @@ static adz_status sequential_call(adz_module *self, const adz_values *in, adz_va
         current = next;
     }
     if (status == ADZ_OK) {
-        status = zoo_append(out, current, 0);
+        status = adzi_zoo_append(out, current, 0);
     }
     adz_values_free(&lists[0]);
     adz_values_free(&lists[1]);

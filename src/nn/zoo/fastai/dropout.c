@@ -59,7 +59,7 @@ static const adz_module_type rnn_dropout_type = {
 
 adz_module *adz_fastai_rnn_dropout_new(double p, const adz_dropout_options *options)
 {
-    return zoo_dropout_new("adz_fastai_rnn_dropout_new", &rnn_dropout_type, p, options);
+    return adzi_zoo_dropout_new("adz_fastai_rnn_dropout_new", &rnn_dropout_type, p, options);
 }
 
 /* ---- EmbeddingDropout ----------------------------------------------------------------------- */

@@ -25,7 +25,7 @@ struct adz_fastai_groups {
 
 static adz_fastai_groups *groups_new(size_t count)
 {
-    adz_fastai_groups *groups = zoo_alloc(sizeof(adz_fastai_groups) + count * sizeof(group));
+    adz_fastai_groups *groups = adzi_zoo_alloc(sizeof(adz_fastai_groups) + count * sizeof(group));
     if (groups != NULL) {
         groups->count = count;
     }
@@ -43,9 +43,9 @@ void adz_fastai_groups_free(adz_fastai_groups **groups)
         for (size_t k = 0; k < g->count; ++k) {
             adz_release(&g->items[k]);
         }
-        zoo_free(g->items);
+        adzi_zoo_free(g->items);
     }
-    zoo_free(*groups);
+    adzi_zoo_free(*groups);
     *groups = NULL;
 }
 
@@ -71,14 +71,14 @@ static bool add(adz_fastai_groups *groups, size_t index, adz_tensor *t)
     }
     if (g->count == g->capacity) {
         const size_t capacity = 2 * g->capacity + 8;
-        adz_tensor **items = zoo_alloc(capacity * sizeof *items);
+        adz_tensor **items = adzi_zoo_alloc(capacity * sizeof *items);
         if (items == NULL) {
             return false;
         }
         if (g->count > 0) {
             memcpy(items, g->items, g->count * sizeof *items);
         }
-        zoo_free(g->items);
+        adzi_zoo_free(g->items);
         g->items = items;
         g->capacity = capacity;
     }
@@ -185,7 +185,7 @@ static bool add_own(const parts *p, adz_fastai_groups *groups, size_t index)
 {
     static const char *const names[] = { "u", "v" };
     for (int i = 0; i < 2; ++i) {
-        const bool found = zoo_has_entry(p->encoder, names[i]);
+        const bool found = adzi_zoo_has_entry(p->encoder, names[i]);
         adz_tensor *own = found ? adz_module_parameter(p->encoder, names[i]) : NULL;
         if (own == NULL) {
             adz_error_format(p->op, ADZ_ERR_ARGUMENT,

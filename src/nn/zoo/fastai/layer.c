@@ -62,7 +62,7 @@ adz_module *adz_fastai_decoder_layer_new(int64_t n_heads, int64_t d_model, int64
         adz_module_add_child(self, "mhra", attn_cls(n_heads, d_model, &attention)) != NULL &&
         adz_module_add_child(self, "ff", adz_fastai_feed_forward_new(d_model, d_inner, &ff)) !=
             NULL;
-    return zoo_or_free(good, self);
+    return adzi_zoo_or_free(good, self);
 }
 
 /* ---- initial values ------------------------------------------------------------------------- */

@@ -24,8 +24,8 @@ typedef struct chunks {
 static bool chunks_begin(chunks *all, size_t capacity)
 {
     *all = (chunks){ NULL, NULL, 0 };
-    all->lists = zoo_scratch(capacity * sizeof *all->lists);
-    all->parts = zoo_scratch(capacity * sizeof(adz_tensor *));
+    all->lists = adzi_zoo_scratch(capacity * sizeof *all->lists);
+    all->parts = adzi_zoo_scratch(capacity * sizeof(adz_tensor *));
     return all->lists != NULL && all->parts != NULL;
 }
 
@@ -195,5 +195,5 @@ adz_module *adz_fastai_multi_batch_encoder_new(
     if (self != NULL) {
         *(encoder_state *)zoo_state(self) = (encoder_state){ bptt, max_len, pad_idx };
     }
-    return zoo_or_free(adz_module_add_child(self, "module", module) != NULL, self);
+    return adzi_zoo_or_free(adz_module_add_child(self, "module", module) != NULL, self);
 }

@@ -55,5 +55,5 @@ adz_module *adz_fastai_positional_encoding_new(
     adz_module *self = adz_module_new(&positional_encoding_type, 0);
     bool good =
         self != NULL && adz_module_add_buffer(self, "freq", frequencies(d, o.dtype), true) != NULL;
-    return zoo_built(scope, self, good);
+    return adzi_zoo_built(scope, self, good);
 }

@@ -122,7 +122,7 @@ static adz_status layer_call(adz_module *self, const adz_values *in, adz_values 
     if (adz_split_sizes(gates, sizes, state->o.output_gate ? 3 : 2, 2, gate) != ADZ_OK) {
         return adz_error_code();
     }
-    adz_tensor *f = zoo_apply_dropout(self, adz_sigmoid(gate[1]), state->o.zoneout,
+    adz_tensor *f = adzi_zoo_apply_dropout(self, adz_sigmoid(gate[1]), state->o.zoneout,
         adz_module_is_training(self), state->o.generator);
     adz_tensor *h =
         adz_forget_mult(adz_tanh(gate[0]), f, hid, state->o.batch_first, state->o.backward);
@@ -189,7 +189,7 @@ adz_module *adz_fastai_qrnn_layer_new(
                    adz_linear_new(o.window * input_size, gates * hidden_size, &linear)) != NULL &&
                adz_module_add_buffer(self, "prev_x", ADZ_NONE, false) != NULL;
     }
-    return zoo_or_free(good, self);
+    return adzi_zoo_or_free(good, self);
 }
 
 /* ---- a stack of layers ---------------------------------------------------------------------- */
@@ -253,7 +253,7 @@ static adz_tensor *run_layer(
 static adz_tensor *draw_and_ignore(adz_module *self, adz_tensor *x)
 {
     const qrnn_state *state = zoo_state(self);
-    adz_tensor *ignored = zoo_apply_dropout(
+    adz_tensor *ignored = adzi_zoo_apply_dropout(
         self, x, state->o.dropout, adz_module_is_training(self), state->o.generator);
     return ignored != NULL ? x : NULL;
 }
@@ -286,7 +286,7 @@ static adz_status qrnn_call(adz_module *self, const adz_values *in, adz_values *
         return adz_error_code();
     }
     size_t count = (size_t)states_of(state);
-    adz_tensor *ys[2], **states = zoo_scratch(count * sizeof(adz_tensor *));
+    adz_tensor *ys[2], **states = adzi_zoo_scratch(count * sizeof(adz_tensor *));
     if (states == NULL) {
         return ADZ_ERR_MEMORY;
     }
@@ -367,5 +367,5 @@ adz_module *adz_fastai_qrnn_new(
         good = add_stack(self, "layers", false) &&
                (!o.bidirectional || add_stack(self, "layers_bwd", true));
     }
-    return zoo_or_free(good, self);
+    return adzi_zoo_or_free(good, self);
 }

@@ -190,7 +190,7 @@ static adz_tensor *run_with_memory(
     adz_module *self, size_t i, adz_tensor *h, const adz_values *shared)
 {
     adz_values *rest = adz_values_new();
-    adz_status status = zoo_append(rest, shared, 0);
+    adz_status status = adzi_zoo_append(rest, shared, 0);
     if (status == ADZ_OK && n_memories(self) > 0) {
         status = adz_values_add(rest, "mem", adz_module_buffer_at(self, i));
     }
@@ -236,7 +236,7 @@ static adz_status xl_call(adz_module *self, const adz_values *in, adz_values *ou
     if (remembered < 0) {
         return adz_error_code();
     }
-    adz_tensor **mems = zoo_scratch((n_layers(self) + 1) * sizeof *mems);
+    adz_tensor **mems = adzi_zoo_scratch((n_layers(self) + 1) * sizeof *mems);
     if (mems == NULL) {
         return ADZ_ERR_MEMORY;
     }
@@ -441,5 +441,5 @@ adz_module *adz_fastai_transformer_xl_new(
     o.attn_cls = o.attn_cls != NULL ? o.attn_cls : adz_fastai_relative_attention_new;
     adz_scope *scope = adz_scope_open();
     adz_module *self = encoder_new(&xl_type, vocab_sz, &o);
-    return zoo_built(scope, self, self != NULL && add_own(self, &o));
+    return adzi_zoo_built(scope, self, self != NULL && add_own(self, &o));
 }

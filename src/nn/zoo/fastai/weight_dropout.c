@@ -38,7 +38,7 @@ static adz_status call(adz_module *self, const adz_values *in, adz_values *out)
     adz_values *weights = adz_values_new();
     adz_status status = ADZ_OK; /* A list that is NULL refuses what is added. */
     for (size_t i = 0; i < state->count && status == ADZ_OK; ++i) {
-        adz_tensor *dropped = zoo_apply_dropout(
+        adz_tensor *dropped = adzi_zoo_apply_dropout(
             self, zoo_parameter(self, i), state->p, adz_module_is_training(self), state->generator);
         status = adz_values_add(weights, state->names[i], dropped);
     }
@@ -77,7 +77,7 @@ static bool add_weight(const char *op, adz_module *self, adz_module *module, con
 {
     weight_dropout_state *state = zoo_state(self);
     char *known = state->names[state->count], raw[ADZ_VALUE_NAME + 8];
-    const bool found = strlen(name) <= ADZ_VALUE_NAME && zoo_has_entry(module, name);
+    const bool found = strlen(name) <= ADZ_VALUE_NAME && adzi_zoo_has_entry(module, name);
     adz_tensor *weight = found ? adz_module_parameter(module, name) : NULL;
     if (weight == NULL || zoo_is_none(weight)) {
         adz_error_format(
@@ -134,5 +134,5 @@ adz_module *adz_fastai_weight_dropout_new(adz_module *module, double weight_p,
     } else {
         good = adz_module_add_child(self, "module", module) != NULL;
     }
-    return zoo_or_free(good, self);
+    return adzi_zoo_or_free(good, self);
 }

@@ -132,7 +132,7 @@ static adz_status attention_call(adz_module *self, const adz_values *in, adz_val
         return adz_error_code();
     }
     for (int i = 0; i < 3; ++i) {
-        qkv[i] = zoo_split_heads(qkv[i], state->heads);
+        qkv[i] = adzi_zoo_split_heads(qkv[i], state->heads);
     }
     adz_tensor *present = keys_and_values(all, state->heads);
     if (!zoo_is_none(past)) {
@@ -141,7 +141,7 @@ static adz_status attention_call(adz_module *self, const adz_values *in, adz_val
             qkv[i] = adz_select(present, 0, i - 1);
         }
     }
-    adz_tensor *y = zoo_merge_heads(attend(self, qkv[0], qkv[1], qkv[2]));
+    adz_tensor *y = adzi_zoo_merge_heads(attend(self, qkv[0], qkv[1], qkv[2]));
     y = adz_module_forward(zoo_child(self, C_PROJ), y);
     adz_status status = adz_values_add(out, "", y);
     return status == ADZ_OK ? adz_values_add(out, "present", present) : status;
@@ -199,7 +199,7 @@ adz_module *adz_gpt2_attention_new(
                adzi_gpt2_add_conv1d(self, "c_attn", 3 * nx, nx, o.dtype) &&
                adzi_gpt2_add_conv1d(self, "c_proj", nx, nx, o.dtype);
     }
-    return zoo_or_free(good, self);
+    return adzi_zoo_or_free(good, self);
 }
 
 /* ---- blocks --------------------------------------------------------------------------------- */
@@ -255,5 +255,5 @@ adz_module *adz_gpt2_block_new(int64_t n_ctx, bool scale, const adz_gpt2_options
                     self, "attn", adz_gpt2_attention_new(o.n_embd, n_ctx, scale, &o)) != NULL &&
                 adzi_gpt2_add_norm(self, "ln_2", &o) &&
                 adz_module_add_child(self, "mlp", adz_gpt2_mlp_new(4 * o.n_embd, &o)) != NULL;
-    return zoo_or_free(good, self);
+    return adzi_zoo_or_free(good, self);
 }

@@ -14,7 +14,7 @@ enum { WEIGHT, BIAS };
 
 static adz_tensor *conv1d_forward(adz_module *self, adz_tensor *x)
 {
-    return zoo_linear(self, "nx", x, zoo_parameter(self, WEIGHT), zoo_parameter(self, BIAS));
+    return adzi_zoo_linear(self, "nx", x, zoo_parameter(self, WEIGHT), zoo_parameter(self, BIAS));
 }
 
 static adz_status conv1d_reset(adz_module *self)
@@ -60,7 +60,7 @@ adz_module *adz_gpt2_conv1d_new(int64_t nf, int64_t nx, const adz_gpt2_conv1d_op
         adz_module_add_parameter(self, "weight", adz_empty(ADZ_SHAPE(nx, nf), o.dtype)) != NULL &&
         adz_module_add_parameter(self, "bias", adz_empty(ADZ_SHAPE(nf), o.dtype)) != NULL &&
         conv1d_reset(self) == ADZ_OK;
-    return zoo_built(scope, self, good);
+    return adzi_zoo_built(scope, self, good);
 }
 
 bool adzi_gpt2_add_conv1d(
@@ -130,7 +130,7 @@ static adz_module *mlp_new(const adz_module_type *type, int64_t width, int64_t h
     bool good = self != NULL && adzi_gpt2_add_conv1d(self, "c_fc", hidden, width, dtype) &&
                 adzi_gpt2_add_conv1d(self, "c_proj", width, hidden, dtype) &&
                 adz_module_add_child(self, "act", adz_gelu_new(gelu)) != NULL;
-    return zoo_or_free(good, self);
+    return adzi_zoo_or_free(good, self);
 }
 
 adz_module *adz_gpt2_mlp_new(int64_t n_state, const adz_gpt2_options *options)

@@ -157,7 +157,7 @@ static adz_status model_call(adz_module *self, const adz_values *in, adz_values 
     h = h != NULL ? unflatten(adz_module_forward(zoo_child(self, LN_F), h), ids) : NULL;
     adz_status status = adz_values_add(out, "", h);
     if (status == ADZ_OK) {
-        status = zoo_append(out, presents, 0);
+        status = adzi_zoo_append(out, presents, 0);
     }
     adz_values_free(&presents);
     return status;
@@ -213,7 +213,7 @@ adz_module *adz_gpt2_model_new(const adz_gpt2_options *options)
                     self, "wpe", adz_embedding_new(o.n_positions, o.n_embd, &table)) != NULL &&
                 adz_module_add_child(self, "h", blocks_new(&o)) != NULL &&
                 adzi_gpt2_add_norm(self, "ln_f", &o) && add_drop(self, &o);
-    return zoo_or_free(good, self);
+    return adzi_zoo_or_free(good, self);
 }
 
 /* ---- the language model --------------------------------------------------------------------- */
@@ -271,7 +271,7 @@ static adz_status lm_call(adz_module *self, const adz_values *in, adz_values *ou
                                      : adz_values_add(out, "loss", loss_of(logits, labels));
     }
     if (status == ADZ_OK && zoo_is_none(labels)) {
-        status = zoo_append(out, from, 1);
+        status = adzi_zoo_append(out, from, 1);
     }
     adz_values_free(&to);
     adz_values_free(&from);
@@ -317,5 +317,5 @@ adz_module *adz_gpt2_lm_head_model_new(const adz_gpt2_options *options)
     adz_module *self = adz_module_new(&lm_type, 0);
     adz_module *stack = adz_module_add_child(self, "transformer", adz_gpt2_model_new(&o));
     adz_module *head = head_new(zoo_parameter(zoo_child(stack, WTE), 0));
-    return zoo_or_free(adz_module_add_child(self, "lm_head", head) != NULL, self);
+    return adzi_zoo_or_free(adz_module_add_child(self, "lm_head", head) != NULL, self);
 }

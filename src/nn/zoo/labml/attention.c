@@ -54,7 +54,7 @@ adz_module *adzi_labml_adopt(
             adz_module_free(&child);
         }
     }
-    return zoo_or_free(good, self);
+    return adzi_zoo_or_free(good, self);
 }
 
 /* ---- PrepareForMultiHeadAttention ----------------------------------------------------------- */
@@ -189,7 +189,7 @@ static adz_tensor *prepare_mask(
  * permuted to the operator's [B, H, T, S]. After an error the mask is NULL. */
 static void plan_dropout(adz_module *self, adz_attention_options *o)
 {
-    if (zoo_attention_dropout(zoo_child(self, DROPOUT), o) && o->dropout_mask != NULL &&
+    if (adzi_zoo_attention_dropout(zoo_child(self, DROPOUT), o) && o->dropout_mask != NULL &&
         !zoo_is_none(o->dropout_mask)) {
         o->dropout_mask = adz_permute(o->dropout_mask, ADZ_DIMS(2, 3, 0, 1));
     }
@@ -262,7 +262,7 @@ static adz_module *attention_new(
     good =
         good && adzi_labml_add_linear(self, "output", d_model, d_model, true, o->dtype) &&
         adz_module_add_child(self, "dropout", adz_dropout_new(o->dropout_prob, &dropout)) != NULL;
-    return zoo_or_free(good, self);
+    return adzi_zoo_or_free(good, self);
 }
 
 adz_module *adz_labml_attention_new(

@@ -136,7 +136,7 @@ static adz_module *embeddings_new(const char *op, int64_t d_model, int64_t n_voc
                    NULL &&
                add_encodings(self, d_model, &o, learned);
     }
-    return zoo_built(scope, self, good);
+    return adzi_zoo_built(scope, self, good);
 }
 
 adz_module *adz_labml_embeddings_new(

@@ -66,10 +66,10 @@ enum { RELU, DROPOUT };  /* children */
 static adz_tensor *forward(adz_module *self, adz_tensor *x)
 {
     adz_tensor *h =
-        zoo_linear(self, "d_model", x, zoo_parameter(self, W1), zoo_parameter(self, B1));
+        adzi_zoo_linear(self, "d_model", x, zoo_parameter(self, W1), zoo_parameter(self, B1));
     h = adz_module_forward(zoo_child(self, RELU), h);
     h = adz_module_forward(zoo_child(self, DROPOUT), h);
-    return zoo_linear(self, "d_ff", h, zoo_parameter(self, W2), zoo_parameter(self, B2));
+    return adzi_zoo_linear(self, "d_ff", h, zoo_parameter(self, W2), zoo_parameter(self, B2));
 }
 
 /* Draws w[in, out] from N(0, 1 / in). */
@@ -132,5 +132,5 @@ adz_module *adz_notebook_feed_forward_new(
                 adz_module_add_child(
                     self, "dropout", adz_notebook_dropout_new(o.dropout, &dropout)) != NULL &&
                 reset_parameters(self) == ADZ_OK;
-    return zoo_built(scope, self, good);
+    return adzi_zoo_built(scope, self, good);
 }

@@ -1,30 +1,19 @@
 /* The error record of a thread, warnings, and texts of shapes and numbers for messages. */
 #include "base/error.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <locale.h>
 #include <stdarg.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/context.h"
 #include "base/number.h"
+#include "base/errors/status.h"
 #include "base/threads/thread.h"
 #include "base/tracer.h"
+#include "base/errors/unheard.h"
 #include "base/upper.h"
-
-static const char *const status_names[] = { "ADZ_OK", "ADZ_ERR_NULL", "ADZ_ERR_ARGUMENT",
-    "ADZ_ERR_SHAPE", "ADZ_ERR_DIM", "ADZ_ERR_DTYPE", "ADZ_ERR_INDEX", "ADZ_ERR_MEMORY",
-    "ADZ_ERR_GRAPH", "ADZ_ERR_VERSION", "ADZ_ERR_INPLACE", "ADZ_ERR_OWNERSHIP", "ADZ_ERR_STATE",
-    "ADZ_ERR_IO", "ADZ_ERR_FORMAT", "ADZ_ERR_NUMERIC", "ADZ_ERR_CANCELLED", "ADZ_ERR_UNSUPPORTED" };
-
-const char *adz_status_name(adz_status status)
-{
-    const int n = sizeof status_names / sizeof *status_names;
-    return (int)status <= 0 && (int)status > -n ? status_names[-(int)status] : "unknown status";
-}
 
 /* ---- recording ---------------------------------------------------------------------------------
  */
@@ -61,13 +50,15 @@ size_t adzi_calls_path(char *buffer, size_t size)
 }
 
 /* Calls the context's callback, or keeps the message for adzi_release_reports. */
-static void report(adzi_thread *thread, adz_status code, const char *text)
+static __attribute__((noinline)) void report(adzi_thread *thread, adz_status code, const char *text)
 {
     if (thread->context->on_error == NULL) {
         return;
     }
     if (thread->holds == 0) {
+        thread->reporting = ADZI_FLOOR();
         thread->context->on_error(code, text, thread->context->on_error_user);
+        thread->reporting = 0;
     } else if (thread->held_code == ADZ_OK) {
         thread->held_code = code;
         memcpy(thread->held, text, strlen(text) + 1);
@@ -93,8 +84,10 @@ static void record(const char *op, adz_status code, const char *format, va_list 
         memcpy(error->text, text, sizeof text);
         error->code = code;
         error->op = op;
-        error->sited = false;
+        error->sited = error->heard = error->printed = false;
+        error->refused = 0;
     }
+    error->heard = error->heard || thread->context->on_error != NULL;
     report(thread, code, text);
 }
 
@@ -167,15 +160,14 @@ const char *adzi_error_name(const char *op)
 
 adz_status adz_error_set(const char *op, adz_status status, const char *message)
 {
-    const int n = sizeof status_names / sizeof *status_names;
-    const bool is_error = (int)status < 0 && (int)status > -n;
-    return adzi_error(adzi_error_name(op), is_error ? status : ADZ_ERR_ARGUMENT, "%s",
+    return adzi_error(adzi_error_name(op), adzi_is_error(status) ? status : ADZ_ERR_ARGUMENT, "%s",
         message != NULL ? message : "no reason was given");
 }
 
 adz_status adz_error_null(const char *op, const char *argument)
 {
-    return adzi_error_null(adzi_error_name(op), argument);
+    adzi_pass_null(adzi_error_name(op), argument);
+    return adzi_pending();
 }
 
 void *adzi_fail_memory(const char *op, size_t bytes)
@@ -196,19 +188,63 @@ void *adzi_fail_memory(const char *op, size_t bytes)
         bytes, memory.live_bytes, memory.cached_bytes, limit, advice);
 }
 
+/* Tells the callback that a call was refused because of the recorded error. */
+static __attribute__((noinline)) void report_refused(adzi_thread *thread, const char *op)
+{
+    char text[ADZI_MESSAGE_SIZE];
+    snprintf(text, sizeof text,
+        "%s: refused, because an earlier error was not cleared (adz_error_clear, adz_error_take): "
+        "%.3500s",
+        op, thread->error.text);
+    report(thread, thread->error.code, text);
+}
+
+/* Whether the callback hears of refused calls. It does not hear of those that it makes itself, or
+ * it would be called for ever. They lie below it on the stack. Calls after a jump out of it lie
+ * above it, because whoever calls it has a large buffer in its stack frame. */
+static bool hears_of_refused(adzi_thread *thread)
+{
+    if (ADZI_FLOOR() >= thread->reporting) {
+        thread->reporting = 0;
+    }
+    return thread->context->on_error != NULL && thread->reporting == 0;
+}
+
+adz_status adzi_refused(const char *op)
+{
+    adzi_thread *thread = adzi_self();
+    const adz_status code = thread->error.code;
+    if (code != ADZ_OK) {
+        adzi_count_refused(thread);
+        if (hears_of_refused(thread)) {
+            adzi_settle(thread);
+            report_refused(thread, op);
+        }
+    }
+    return code;
+}
+
 adz_status adzi_error_null(const char *op, const char *argument)
 {
-    adz_status pending = adz_error_code();
-    if (pending != ADZ_OK) {
-        return pending;
+    const adz_status pending = adzi_refused(op);
+    if (pending == ADZ_OK) {
+        adzi_pass_null(op, argument);
     }
-    return adzi_error(op, ADZ_ERR_NULL,
-        "%s is NULL though no call has failed; leave optional tensors out with ADZ_NONE", argument);
+    return adzi_pending();
+}
+
+void adzi_pass_null(const char *op, const char *argument)
+{
+    if (adzi_pending() == ADZ_OK) {
+        adzi_error(op, ADZ_ERR_NULL,
+            "%s is NULL though no call has failed; leave optional tensors out with ADZ_NONE",
+            argument);
+    }
 }
 
 void *adzi_fail_null(const char *op, const char *argument)
 {
-    adzi_error_null(op, argument);
+    adzi_pass_null(op, argument);
     return NULL;
 }
 
@@ -230,43 +266,6 @@ adz_status adzi_status(const void *result)
 /* ---- warnings ----------------------------------------------------------------------------------
  */
 
-enum { PRINTED = 64 };
-
-/* The warnings that were printed, as hashes of their texts. */
-static struct {
-    pthread_mutex_t lock;
-    uint64_t hashes[PRINTED];
-    size_t count;
-} printed = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-/* Prints a warning on stderr, each text once: a training loop gives the same one in every step. */
-static void print_warning(const char *text)
-{
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
-    for (const char *c = text; *c != '\0'; ++c) {
-        hash = (hash ^ (unsigned char)*c) * 1099511628211u;
-    }
-    pthread_mutex_lock(&printed.lock);
-    size_t i = 0;
-    while (i < printed.count && printed.hashes[i] != hash) {
-        ++i;
-    }
-    const bool is_new = i == printed.count && i < PRINTED;
-    const bool is_last = is_new && i == PRINTED - 1;
-    if (is_new) {
-        printed.hashes[printed.count++] = hash;
-    }
-    pthread_mutex_unlock(&printed.lock);
-    if (is_new) {
-        char line[ADZI_MESSAGE_SIZE + 100];
-        int n = snprintf(line, sizeof line, "adze: warning: %s%s\n", text,
-            is_last ? "\nadze: further warnings are not printed; adz_on_warning gets all" : "");
-        /* In one call, so that lines of several threads do not mix. A failure has no remedy. */
-        ssize_t done = write(STDERR_FILENO, line, (size_t)n);
-        (void)done;
-    }
-}
-
 /* Writes a warning and hands it out. Its 4 kB buffer is not in the stack frame of adzi_warn, where
  * adzi_settle must not run too far down the stack. */
 static void send_warning(const char *op, const char *format, va_list arguments)
@@ -276,7 +275,8 @@ static void send_warning(const char *op, const char *format, va_list arguments)
     int n = snprintf(text, sizeof text, "%s: ", op);
     vsnprintf(text + n, sizeof text - (size_t)n, format, arguments);
     if (context->on_warning == NULL) {
-        print_warning(text);
+        adzi_print_once("warning", text, "",
+            "adze: further warnings are not printed; adz_on_warning gets all\n");
         return;
     }
     const unsigned holds = adzi_pause_reports();
@@ -303,8 +303,14 @@ adz_status adz_error_code(void)
 
 const char *adz_error_message(void)
 {
-    const adzi_error_record *error = &adzi_self()->error;
+    adzi_error_record *error = &adzi_self()->error;
+    error->heard = true;
     return error->code == ADZ_OK ? "" : error->text;
+}
+
+const char *adzi_error_text(void)
+{
+    return adzi_self()->error.text;
 }
 
 const char *adz_error_operator(void)
