@@ -170,11 +170,46 @@ static adz_status tangent_of(void *x)
     return status;
 }
 
+static adz_tensor *cubes(adz_tensor *x, void *user)
+{
+    (void)user;
+    return adz_pow_number(x, 3);
+}
+
+static adz_tensor *sum_of_cubes(adz_tensor *x, void *user)
+{
+    return adz_sum(cubes(x, user), ADZ_ALL_DIMS, ADZ_DROPDIM);
+}
+
+static adz_status rows_of(void *x)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
+    o.check_rows = true;
+    adz_tensor *j = adz_jacobian_rows(cubes, x, NULL, &o);
+    assert_true(j == NULL || adz_tensor_rank(j) == 3);
+    const adz_status status = adzi_status(j);
+    adz_scope_close(scope);
+    return status;
+}
+
+static adz_status curvature_of(void *x)
+{
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *h = adz_hessian(sum_of_cubes, x, NULL, NULL);
+    adz_tensor *g = h != NULL ? adz_vjp(sum_of_cubes, x, ADZ_NONE, NULL, NULL) : NULL;
+    const adz_status status = adzi_status(g);
+    adz_scope_close(scope);
+    return status;
+}
+
 static void refused_memory_harms_nothing(void **state)
 {
     (void)state;
     adz_tensor *x = adz_randn(ADZ_SHAPE(2, 3), ADZ_F64);
     assert_true(refuse_each(tangent_of, NULL, x) >= 10);
+    assert_true(refuse_each(rows_of, NULL, x) >= 10);
+    assert_true(refuse_each(curvature_of, NULL, x) >= 10);
     assert_true(adz_is_grad_enabled());
 }
 

@@ -121,6 +121,39 @@ static void failures_say_why(void **state)
     assert_true(found.reason == ADZ_ROOT_STALLED || found.reason == ADZ_ROOT_SINGULAR);
 }
 
+static int sum_of_arguments(adz_tensor *const *in, size_t n, adz_tensor **out, void *user)
+{
+    (void)user;
+    out[0] = adz_mul_number(in[0], -2);
+    for (size_t i = 1; i < n; ++i) {
+        out[0] = adz_add(out[0], in[i]);
+    }
+    return out[0] != NULL;
+}
+
+static void anderson_says_why_as_well(void **state)
+{
+    (void)state;
+    const adz_tensor_function f = { sum_of_arguments, NULL };
+    adz_tensor *x = adz_full(ADZ_SHAPE(2), 0.7, ADZ_F64), *many[ADZ_SOLVER_ARGUMENTS];
+    adz_root_options o = ADZ_ROOT_OPTIONS;
+    adz_root_report found;
+    o.method = ADZ_ROOT_ANDERSON;
+    assert_null(adz_root(logarithm, x, NULL, &o, &found));
+    expect_error(ADZ_ERR_NUMERIC, "the function is not finite at x0");
+    assert_int_equal(found.reason, ADZ_ROOT_NOT_FINITE);
+    o.max_iterations = 4;
+    assert_null(adz_root(above_zero, x, NULL, &o, &found)); /* x = x^2 + 1 has no solution */
+    expect_error(ADZ_ERR_NUMERIC, "max_iterations were not enough");
+    assert_true(found.reason == ADZ_ROOT_ITERATIONS && found.iterations == 4);
+    assert_true(found.rows_left == 1 && found.residual > 0.5);
+    for (int i = 0; i < ADZ_SOLVER_ARGUMENTS; ++i) {
+        many[i] = x;
+    }
+    adz_tensor *y = adz_root_with(&f, x, many, ADZ_SOLVER_ARGUMENTS, NULL, NULL);
+    assert_true(y != NULL && fabs(adz_item(adz_max(y)) - 4.9) < 1e-12); /* 14 / 2 x 0.7 */
+}
+
 /* A row without a root does not keep the others from theirs. */
 static adz_tensor *some(adz_tensor *x, void *wanted)
 {
@@ -246,6 +279,7 @@ const struct CMUnitTest root_refused[N_ROOT_REFUSED] = {
     cmocka_unit_test_setup_teardown(functions_are_checked, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(arguments_and_options_are_checked, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(failures_say_why, solvers_open, solvers_close),
+    cmocka_unit_test_setup_teardown(anderson_says_why_as_well, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(other_rows_go_on, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(refused_memory_harms_nothing, solvers_open, solvers_close),
     cmocka_unit_test_setup_teardown(a_jump_restores_the_mode, solvers_open, solvers_close),
