@@ -117,8 +117,9 @@ ADZ_API adz_optimizer *adz_levenberg_marquardt_new(
  * @param optimizer  made by adz_levenberg_marquardt_new
  * @param lower      one tensor per parameter, of its shape or of one element, f32 or f64; -INFINITY
  *                   where there is no bound. An empty list: no lower bounds
- * @param upper      the same for the upper bounds, with INFINITY. Two empty lists take the bounds
- *                   away
+ * @param upper      one tensor per parameter, of its shape or of one element, f32 or f64; INFINITY
+ *                   where there is no bound. An empty list: no upper bounds. Two empty lists take
+ *                   the bounds away
  * @return           ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (a lower bound above the upper one, NaN,
  *                   or a list of another length), ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_UNSUPPORTED
  *                   (another optimizer), ADZ_ERR_STATE (in a function that a plan captures),
