@@ -27,7 +27,7 @@ typedef struct learner {
     adz_tensor *x, *target;
     adz_tensor *average; /* of the losses; no module has it */
     bool adds;           /* the step adds to earlier gradients */
-    bool clips, fails, jumps, schedules;
+    bool clips, fails, jumps, schedules, seeds;
 } learner;
 
 static jmp_buf position;
@@ -35,6 +35,10 @@ static jmp_buf position;
 static adz_tensor *train(void *user)
 {
     learner *l = user;
+    if (l->seeds) {
+        adz_manual_seed(99);
+        adz_generator_set_state(l->generator, (adz_generator_state){ 5, 6 });
+    }
     if (!l->adds) {
         adz_optimizer_zero_grad(l->optimizer);
     }
@@ -209,6 +213,18 @@ static void flat_gradients_are_put_back(void **state)
         end(&l);
         adz_scope_close(scope);
     }
+}
+
+/* A function that seeds its generators leaves them as they were, too. */
+static void seeds_are_put_back(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    learner l = begin(sgd, 1);
+    l.seeds = true;
+    expect_restored(&l, false);
+    end(&l);
+    adz_scope_close(scope);
 }
 
 /* A plan that was restored computes what ordinary steps compute, once it replays as well. */
@@ -411,6 +427,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_is_put_back),
         cmocka_unit_test(flat_gradients_are_put_back),
+        cmocka_unit_test(seeds_are_put_back),
         cmocka_unit_test(a_restored_plan_trains),
         cmocka_unit_test(the_default_makes_a_step),
         cmocka_unit_test(replaced_buffers_are_put_back),

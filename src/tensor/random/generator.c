@@ -40,11 +40,35 @@ static void launch_state(const state_args *args)
     adzi_trace_open(open);
 }
 
+/* Adds a generator and its state to a list of draws, unless the list has it already. */
+static void note(adzi_draws *draws, adz_generator *generator)
+{
+    for (size_t i = 0; i < draws->count && i < ADZI_MOST_DRAWN; ++i) {
+        if (draws->drawn[i].generator == generator) {
+            return;
+        }
+    }
+    if (draws->count < ADZI_MOST_DRAWN) {
+        draws->drawn[draws->count].generator = generator;
+        adzi_generator_copy_state(&draws->drawn[draws->count].before, &generator->state);
+    }
+    draws->count += draws->count <= ADZI_MOST_DRAWN;
+}
+
+/* Adds a generator to the lists of the thread, before its state changes. */
+static void note_everywhere(adz_generator *generator)
+{
+    for (adzi_draws *draws = adzi_self()->draws; draws != NULL; draws = draws->outer) {
+        note(draws, generator);
+    }
+}
+
 /* Sets a state by a launch, so that a step that seeds its generator seeds it in every replay. */
 static void set_state(adz_generator *generator, adz_generator_state state)
 {
     adzi_capture_number((double)state.seed);
     adzi_capture_number((double)state.offset);
+    note_everywhere(generator);
     const state_args args = { &generator->state, NULL, state };
     launch_state(&args);
 }
@@ -139,21 +163,6 @@ void adzi_draws_end(adzi_draws *draws)
     adzi_self()->draws = draws->outer;
 }
 
-/* Adds a generator and its state to a list of draws, unless the list has it already. */
-static void note(adzi_draws *draws, adz_generator *generator)
-{
-    for (size_t i = 0; i < draws->count && i < ADZI_MOST_DRAWN; ++i) {
-        if (draws->drawn[i].generator == generator) {
-            return;
-        }
-    }
-    if (draws->count < ADZI_MOST_DRAWN) {
-        draws->drawn[draws->count].generator = generator;
-        adzi_generator_copy_state(&draws->drawn[draws->count].before, &generator->state);
-    }
-    draws->count += draws->count <= ADZI_MOST_DRAWN;
-}
-
 /* Adds `counters` to the offset of a state. There is one unit. */
 typedef struct {
     adz_generator_state *state;
@@ -170,9 +179,7 @@ static void advance(const void *block, int64_t begin, int64_t end)
 
 void adzi_generator_advance(adz_generator *generator, uint64_t counters)
 {
-    for (adzi_draws *draws = adzi_self()->draws; draws != NULL; draws = draws->outer) {
-        note(draws, generator);
-    }
+    note_everywhere(generator);
     const advance_args args = { &generator->state, counters };
     const bool open = adzi_trace_open(true);
     adzi_launch(advance, &args, 1, 1);
