@@ -246,13 +246,9 @@ const scale_declared scale_declarations[] = {
     { .name = "median", .laws = "+" },
     { .name = "quantile",
         .laws = "+",
-        .fails =
-            "two neighbours are subtracted although they may lie at opposite ends of the range",
         .fails = "elements at opposite ends of the range differ by more than the largest number" },
     { .name = "quantiles",
         .laws = "+",
-        .fails =
-            "two neighbours are subtracted although they may lie at opposite ends of the range",
         .fails = "elements at opposite ends of the range differ by more than the largest number" },
     { .name = "searchsorted_by", .laws = "+ ++ +- 0+" },
     { .name = "sort", .laws = "+" },
