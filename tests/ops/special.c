@@ -71,7 +71,8 @@ TWO(of_two_logits, adz_binary_cross_entropy_with_logits(a, b, ADZ_NONE, ADZ_REDU
 TWO(of_two_kl, adz_kl_div(a, b, ADZ_REDUCE_NONE, false))
 TWO(of_two_kl_of_logs, adz_kl_div(a, b, ADZ_REDUCE_NONE, true))
 
-/* f and its first and second derivatives at x. */
+/* f and its first and second derivatives at x. The second derivative of 0^x is 0 for x >= 0, and
+ * not PyTorch's NaN. */
 static const struct {
     const char *name;
     adz_tensor *(*f)(adz_tensor *);
@@ -200,7 +201,7 @@ static const struct {
         { INFINITY, INFINITY, NAN, NAN, INFINITY, INFINITY, NAN } },
     { "zero_to", of_zero_to, 7, { -INFINITY, -1, 0, 0, 1, INFINITY, NAN },
         { INFINITY, INFINITY, 1, 1, 0, 0, NAN }, { -INFINITY, -INFINITY, 0, 0, 0, 0, NAN },
-        { INFINITY, INFINITY, NAN, NAN, NAN, NAN, NAN } },
+        { INFINITY, INFINITY, 0, 0, 0, 0, NAN } },
     { "two_to", of_two_to, 8, { -INFINITY, -1, 0, 0, 1, INFINITY, NAN, 2e+03 },
         { 0, 0.5, 1, 1, 2, INFINITY, NAN, INFINITY },
         { 0, 0.34657359027997264, 0.6931471805599453, 0.6931471805599453, 1.3862943611198906,

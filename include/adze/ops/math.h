@@ -180,7 +180,7 @@ ADZ_API adz_tensor *adz_log1p(adz_tensor *x);
  * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
  *           scope, or NULL
  * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
- * @grad     x, to any order; saves y
+ * @grad     x, to any order, e^x also where y is next to -1; saves x
  * @see      torch.expm1
  */
 ADZ_API adz_tensor *adz_expm1(adz_tensor *x);
@@ -222,7 +222,7 @@ ADZ_API adz_tensor *adz_cos(adz_tensor *x);
  * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
  *           scope, or NULL
  * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
- * @grad     x, to any order; saves y
+ * @grad     x, to any order, by 1 - y^2, to an error of eps where y is next to 1 or -1; saves y
  * @see      torch.tanh
  */
 ADZ_API adz_tensor *adz_tanh(adz_tensor *x);
@@ -236,7 +236,7 @@ ADZ_API adz_tensor *adz_tanh(adz_tensor *x);
  * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
  *           scope, or NULL
  * @errors   ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
- * @grad     x, to any order; saves y
+ * @grad     x, to any order, by y (1 - y), to an error of eps where y is next to 1; saves y
  * @see      torch.sigmoid
  */
 ADZ_API adz_tensor *adz_sigmoid(adz_tensor *x);

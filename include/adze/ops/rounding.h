@@ -125,7 +125,7 @@ ADZ_API adz_tensor *adz_copysign(adz_tensor *a, adz_tensor *b);
  * @return   y in the promoted dtype, borrowed from the scope, or NULL
  * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT (an integer divided by 0),
  * ADZ_ERR_MEMORY
- * @grad     a and b, to any order; saves both
+ * @grad     a and b (whose is -(a - y) / b), to any order; saves both, and y, where b wants one
  * @see      torch.fmod
  */
 ADZ_API adz_tensor *adz_fmod(adz_tensor *a, adz_tensor *b);
@@ -152,7 +152,7 @@ ADZ_API adz_tensor *adz_fmod_number(adz_tensor *a, double number);
  * @return   y in the promoted dtype, borrowed from the scope, or NULL
  * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT (an integer divided by 0),
  * ADZ_ERR_MEMORY
- * @grad     a and b, to any order; saves both
+ * @grad     a and b (whose is -(a - y) / b), to any order; saves both, and y, where b wants one
  * @see      torch.remainder
  */
 ADZ_API adz_tensor *adz_remainder(adz_tensor *a, adz_tensor *b);

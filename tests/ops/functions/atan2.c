@@ -29,6 +29,26 @@ FACT(the_origin_has_no_gradient)
     ASSERT_VALUES(gradient_of(y, b), ADZ_F64, 0, -(1.0 / 25 * 3));
 }
 
+/* At (3 s, 4 s) the gradients are 4 / (25 s) and -3 / (25 s), also where s^2 overflows or is 0.
+ * They are 0 where an input is infinite, and PyTorch's are NaN. */
+FACT(gradients_of_all_sizes)
+{
+    const double sizes[] = { 0x1p-1000, 0x1p-600, 1, 0x1p600, 0x1p1000 };
+    for (int i = 0; i < 5; ++i) {
+        const double s = sizes[i];
+        adz_tensor *a = LEAF(3 * s), *b = LEAF(4 * s), *y = adz_atan2(a, b);
+        ASSERT_VALUES(adz_mul_number(gradient_of(y, a), s), ADZ_F64, 4.0 / 5 / 5);
+        ASSERT_VALUES(adz_mul_number(gradient_by_expression(y, b), s), ADZ_F64, -3.0 / 5 / 5);
+    }
+    adz_tensor *a = LEAF((double)INFINITY, 1, (double)INFINITY),
+               *b = LEAF(1, -(double)INFINITY, (double)INFINITY), *y = adz_atan2(a, b);
+    ASSERT_VALUES(gradient_of(y, a), ADZ_F64, 0, 0, 0);
+    ASSERT_VALUES(gradient_of(y, b), ADZ_F64, 0, 0, 0);
+    adz_tensor *origin = LEAF(0, 3),
+               *db = gradient_by_expression(adz_atan2(origin, LEAF(0, 4)), origin);
+    ASSERT_VALUES(adz_sign(gradient_of(db, origin)), ADZ_F64, 0, -1);
+}
+
 FACT(extreme_sizes)
 {
     adz_tensor *none = adz_atan2(VALUES(ADZ_F64, -0.0), VALUES(ADZ_F64, 1));
@@ -44,6 +64,7 @@ FACT(extreme_sizes)
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(special_values),
     cmocka_unit_test(the_origin_has_no_gradient),
+    cmocka_unit_test(gradients_of_all_sizes),
     cmocka_unit_test(extreme_sizes),
 };
 

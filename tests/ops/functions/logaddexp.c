@@ -24,8 +24,22 @@ FACT(small_sums_are_accurate)
     assert_true(fabs(y / 4.248354255291589e-18 - 1) <= 1e-14);
 }
 
+/* Where a = b the second derivatives are 1/4, and between equal infinities there are none. */
+FACT(second_derivatives_of_equals)
+{
+    const double inf = (double)INFINITY;
+    adz_tensor *a = LEAF(2, -3, inf, -inf, 0, 800), *b = LEAF(2, -3, inf, -inf, 1, 0);
+    adz_tensor *y = adz_logaddexp(a, b), *da = gradient_by_expression(y, a);
+    const double s = 0.26894142136999512, p = s * (1 - s);
+    ASSERT_VALUES(gradient_of(y, a), ADZ_F64, 0.5, 0.5, 0.5, 0.5, s, 1);
+    ASSERT_VALUES(da, ADZ_F64, 0.5, 0.5, 0.5, 0.5, s, 1);
+    ASSERT_VALUES(gradient_of(da, a), ADZ_F64, 0.25, 0.25, 0, 0, p, 0);
+    ASSERT_VALUES(gradient_of(da, b), ADZ_F64, -0.25, -0.25, 0, 0, -p, 0);
+}
+
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(special_values),
+    cmocka_unit_test(second_derivatives_of_equals),
     cmocka_unit_test(small_sums_are_accurate),
 };
 

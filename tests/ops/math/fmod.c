@@ -21,6 +21,16 @@ FACT(special_values)
         ADZ_F64, (double)NAN, (double)NAN, (double)NAN);
 }
 
+/* q is that of the value, and not the rounded a / b, as in PyTorch. */
+FACT(gradients_by_the_quotient_of_the_value)
+{
+    const double inf = (double)INFINITY;
+    adz_tensor *a = LEAF(1, -1, 1, -1, 1.7e308), *b = LEAF(0.1, 0.1, -inf, inf, -1e308);
+    adz_tensor *y = adz_fmod(a, b);
+    ASSERT_VALUES(gradient_of(y, b), ADZ_F64, -9, 9, 0, 0, 1);
+    ASSERT_VALUES(gradient_by_expression(y, b), ADZ_F64, -9, 9, 0, 0, 1);
+}
+
 FACT(integers)
 {
     adz_tensor *a = VALUES(ADZ_I64, 5, -5, 5, -5, -0x1p63), *b = VALUES(ADZ_I64, 3, 3, -3, -3, -1);
@@ -34,6 +44,7 @@ FACT(integers)
 
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(special_values),
+    cmocka_unit_test(gradients_by_the_quotient_of_the_value),
     cmocka_unit_test(integers),
 };
 

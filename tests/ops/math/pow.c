@@ -57,11 +57,28 @@ FACT(gradients_at_zero)
     ASSERT_VALUES(gradient_of(adz_number_pow(0, b), b), ADZ_F64, 0, 0, 0, 0);
 }
 
+/* Where a = 0 and b > 2 all second derivatives are 0, as a^b log(a)^2 is, and a gradient of 0 times
+ * log(0) would be NaN. Where b = 0 and a does not vanish, the mixed ones are 1 / a. */
+FACT(second_derivatives_at_zero)
+{
+    adz_tensor *a = LEAF(0, 0, 0, 2, 4), *b = LEAF(3, 2, 2.5, 0, 0), *y = adz_pow(a, b);
+    adz_tensor *da = gradient_by_expression(y, a), *db = gradient_by_expression(y, b);
+    ASSERT_VALUES(gradient_of(da, a), ADZ_F64, 0, 2, 0, 0, 0);
+    ASSERT_VALUES(gradient_of(da, b), ADZ_F64, 0, 0, 0, 0.5, 0.25);
+    ASSERT_VALUES(gradient_of(db, a), ADZ_F64, 0, 0, 0, 0.5, 0.25);
+    ASSERT_VALUES(gradient_of(db, b), ADZ_F64, 0, 0, 0, log(2) * log(2), log(4) * log(4));
+    adz_tensor *zero = LEAF(0), *none = LEAF(0);
+    da = gradient_by_expression(adz_pow(zero, none), zero);
+    ASSERT_VALUES(gradient_of(da, zero), ADZ_F64, 0);
+    ASSERT_VALUES(gradient_of(da, none), ADZ_F64, 0);
+}
+
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(integers),
     cmocka_unit_test(special_values),
     cmocka_unit_test(special_values_are_those_of_c),
     cmocka_unit_test(gradients_at_zero),
+    cmocka_unit_test(second_derivatives_at_zero),
 };
 
 const op_case pow_case = {

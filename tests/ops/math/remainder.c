@@ -21,6 +21,18 @@ FACT(special_values)
         ADZ_F64, (double)NAN, (double)NAN, (double)NAN);
 }
 
+/* q is that of the value, and not the rounded a / b. An infinite divisor of the other sign has q =
+ * -1. */
+FACT(gradients_by_the_quotient_of_the_value)
+{
+    const double inf = (double)INFINITY;
+    adz_tensor *a = LEAF(1, -1, 1, -1, 1.7e308, -1e-20, 0x1p60),
+               *b = LEAF(0.1, 0.1, -inf, inf, -1e308, 1, 3);
+    adz_tensor *y = adz_remainder(a, b);
+    ASSERT_VALUES(gradient_of(y, b), ADZ_F64, -9, 10, 1, 1, 2, 1, -384307168202282304.0);
+    ASSERT_VALUES(gradient_by_expression(y, b), ADZ_F64, -9, 10, 1, 1, 2, 1, -384307168202282304.0);
+}
+
 FACT(integers)
 {
     adz_tensor *a = VALUES(ADZ_I64, 5, -5, 5, -5, -0x1p63), *b = VALUES(ADZ_I64, 3, 3, -3, -3, -1);
@@ -34,6 +46,7 @@ FACT(integers)
 
 static const struct CMUnitTest facts[] = {
     cmocka_unit_test(special_values),
+    cmocka_unit_test(gradients_by_the_quotient_of_the_value),
     cmocka_unit_test(integers),
 };
 

@@ -52,9 +52,10 @@ static adz_tensor *limited(adz_tensor *x)
     return adz_masked_fill(adz_masked_fill(x, above, 40), below, -40);
 }
 
-/* The forward as an expression, by the formula that was chosen. tanh(u) is 1 or -1 where |x| is
- * above 40. Without the limit x^3 could overflow there, and a derivative would be infinity times
- * 0. */
+/* The forward as an expression, by the formula that was chosen. (1 + t) / 2 is the sigmoid of 2 u,
+ * and 1 + erf is erfc of the opposite: the sums would cancel where x is below 0. The sigmoid is 1 or
+ * 0 where |x| is above 40. Without the limit x^3 could overflow there, and a derivative would be
+ * infinity times 0. */
 static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
 {
     const gelu_attr *at = attr;
@@ -62,11 +63,11 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
     if (at->approximate == ADZ_GELU_TANH) {
         adz_tensor *z = limited(x);
         adz_tensor *cube = adz_mul_number(adz_mul(adz_mul(z, z), z), TANH_CUBE);
-        cdf = adz_tanh(adz_mul_number(adz_add(z, cube), TANH_SLOPE));
+        cdf = adz_sigmoid(adz_mul_number(adz_add(z, cube), 2 * TANH_SLOPE));
     } else {
-        cdf = adz_erf(adz_mul_number(x, SQRT_HALF));
+        cdf = adz_mul_number(adz_erfc(adz_mul_number(x, -SQRT_HALF)), 0.5);
     }
-    y[0] = adz_mul(x, adz_mul_number(adz_add_number(cdf, 1), 0.5));
+    y[0] = adz_mul(x, cdf);
     return adzi_status(y[0]);
 }
 

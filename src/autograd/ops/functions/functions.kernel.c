@@ -100,10 +100,11 @@ POINTWISE_KERNEL(tan, ADZI_ITEMS(sizeof(elem), sizeof(elem), 0, 0))
 
 #define FUNCTION(fn, saved, kernel, ...) POINTWISE1(fn, elem, elem, kernel)
 #define FUNCTION_BY_LOOP(...)
-#define DERIVED(fn, kernel, ...)            POINTWISE1(fn, elem, elem, kernel)
-#define FUNCTION2(fn, kernel, ...)          POINTWISE2(fn, elem, elem, elem, kernel)
-#define DERIVED2(fn, kernel, ...)           POINTWISE2(fn, elem, elem, elem, kernel)
-#define STEPS(fn, kernel, of_integers, ...) POINTWISE1(fn, elem, elem, kernel)
+#define DERIVED(fn, kernel, ...)             POINTWISE1(fn, elem, elem, kernel)
+#define FUNCTION2(fn, kernel, ...)           POINTWISE2(fn, elem, elem, elem, kernel)
+#define FUNCTION2_EXPRESSED(fn, kernel, ...) POINTWISE2(fn, elem, elem, elem, kernel)
+#define DERIVED2(fn, kernel, ...)            POINTWISE2(fn, elem, elem, elem, kernel)
+#define STEPS(fn, kernel, of_integers, ...)  POINTWISE1(fn, elem, elem, kernel)
 #include "autograd/ops/functions/table.h"
 
 #else
@@ -112,6 +113,7 @@ POINTWISE_KERNEL(tan, ADZI_ITEMS(sizeof(elem), sizeof(elem), 0, 0))
 #define FUNCTION_BY_LOOP(...)
 #define DERIVED(...)
 #define FUNCTION2(...)
+#define FUNCTION2_EXPRESSED(...)
 #define DERIVED2(...)
 #define STEPS(fn, kernel, of_integers, ...) POINTWISE1(fn, elem, elem, of_integers)
 #include "autograd/ops/functions/table.h"

@@ -15,7 +15,8 @@
  * The gradient is derived from it, and a writer that `row` leaves out writes it. The node saves x.
  *
  * FUNCTION2(name, kernel, gradient_a, gradient_b, row) and DERIVED2(name, kernel, expression, row):
- * y = f(a, b), whose shapes broadcast. The node saves a and b.
+ * y = f(a, b), whose shapes broadcast. The node saves a and b. FUNCTION2_EXPRESSED(name, kernel,
+ * expression, gradient_a, gradient_b, row) has an expression for exports, and gradients of its own.
  *
  * STEPS(name, kernel, kernel_of_integers, instead, row): a function that is constant between its
  * jumps, so dx is 0 and nothing is saved. y has the dtype of x. bool is refused with the advice to
@@ -31,34 +32,34 @@
 /* clang-format off */
 /* -dy / sqrt(1 - x^2) */
 FUNCTION(acos, x, VMATH(acos)(x),
-    adz_neg(adz_mul(dy, adz_rsqrt(adz_number_sub(1, adz_mul(x, x))))),
+    adz_neg(adz_mul(dy, adz_rsqrt(less_square(x)))),
     C99_ELEMENT("@acos($a)"), ONNX_NODE("Acos"))
-/* dy / sqrt(x^2 - 1) */
+/* dy / sqrt(x^2 - 1) by the roots of the factors: the square may overflow, and it cancels near 1. */
 FUNCTION(acosh, x, VMATH(acosh)(x),
-    adz_mul(dy, adz_rsqrt(adz_sub_number(adz_mul(x, x), 1))),
+    adz_mul(dy, adz_mul(adz_rsqrt(adz_sub_number(x, 1)), adz_rsqrt(adz_add_number(x, 1)))),
     C99_ELEMENT("@acosh($a)"), ONNX_NODE("Acosh"))
 /* dy / sqrt(1 - x^2) */
 FUNCTION(asin, x, VMATH(asin)(x),
-    adz_mul(dy, adz_rsqrt(adz_number_sub(1, adz_mul(x, x)))),
+    adz_mul(dy, adz_rsqrt(less_square(x))),
     C99_ELEMENT("@asin($a)"), ONNX_NODE("Asin"))
-/* dy / sqrt(x^2 + 1) */
+/* dy / sqrt(x^2 + 1), in which the square may overflow */
 FUNCTION(asinh, x, VMATH(asinh)(x),
-    adz_mul(dy, adz_rsqrt(adz_add_number(adz_mul(x, x), 1))),
+    adz_mul(dy, adz_reciprocal(length_with_one(x))),
     C99_ELEMENT("@asinh($a)"), ONNX_NODE("Asinh"))
-/* dy / (1 + x^2) */
+/* dy / (1 + x^2) by two divisions: the square of 1 + x^2 in the second derivative may overflow. */
 FUNCTION(atan, x, VMATH(atan)(x),
-    adz_div(dy, adz_add_number(adz_mul(x, x), 1)),
+    adz_div(adz_div(dy, length_with_one(x)), length_with_one(x)),
     C99_ELEMENT("@atan($a)"), ONNX_NODE("Atan"))
-/* The angle of the point (b, a): dy b / (a^2 + b^2) and -dy a / (a^2 + b^2), both 0 where a = b = 0. */
+/* The angle of the point (b, a): dy b / (a^2 + b^2) and -dy a / (a^2 + b^2). */
 FUNCTION2(atan2, VMATH(atan2)(a, b),
-    adz_mul(over_squares(dy, a, b), b),
-    adz_neg(adz_mul(over_squares(dy, a, b), a)),
+    angle_gradient(dy, a, b, false),
+    angle_gradient(dy, a, b, true),
     C99_ELEMENT("@atan2($a, $b)"),
     NO_ONNX("has no node in ONNX, and atan of a quotient cannot tell the quadrants of zeros and "
             "infinities; use adz_atan where the divisor is positive"))
 /* dy / (1 - x^2) */
 FUNCTION(atanh, x, VMATH(atanh)(x),
-    adz_div(dy, adz_number_sub(1, adz_mul(x, x))),
+    adz_div(dy, less_square(x)),
     C99_ELEMENT("@atanh($a)"), ONNX_NODE("Atanh"))
 STEPS(ceil, KERNEL(above)(x), x, "x itself",
     C99_ELEMENT("@ceil($a)"), .c.whole = "$a", ONNX(rounded, broadcast, "Ceil"))
@@ -92,9 +93,9 @@ FUNCTION(exp, y, VMATH(exp)(x),
 DERIVED(exp2, VMATH(exp2)(x),
     adz_number_pow(2, x),
     C99_ELEMENT("@exp2($a)"))
-/* e^x - 1: y + 1 is the derivative without a second exponential. */
-FUNCTION(expm1, y, VMATH(expm1)(x),
-    adz_mul(dy, adz_add_number(y, 1)),
+/* e^x - 1. The derivative is e^x and not y + 1: for x < 0, y has lost the digits of e^x. */
+FUNCTION(expm1, x, VMATH(expm1)(x),
+    adz_mul(dy, adz_exp(x)),
     C99_ELEMENT("@expm1($a)"), ONNX(expm1, broadcast, NULL))
 STEPS(floor, KERNEL(below)(x), x, "x itself",
     C99_ELEMENT("@floor($a)"), .c.whole = "$a", ONNX(rounded, broadcast, "Floor"))
@@ -125,11 +126,12 @@ FUNCTION(log1p, x, VMATH(log1p)(x),
 DERIVED(log2, VMATH(log2)(x),
     adz_mul_number(adz_log(x), 1.4426950408889634),
     C99_ELEMENT("@log2($a)"))
-/* log(e^a + e^b) = max(a, b) + log(1 + e^-|a - b|). The difference of equal infinities would be NaN. The
- * maximum gives either of two equal operands half of the gradient. */
-DERIVED2(logaddexp, VMATH(logaddexp)(a, b),
-    adz_add(adz_maximum(a, b), adz_log1p(adz_exp(adz_neg(adz_abs(
-        adz_masked_fill(adz_sub(a, b), adz_eq(a, b), 0)))))),
+/* log(e^a + e^b) = max(a, b) + log(1 + e^-|a - b|), and dy sigmoid(a - b) and dy sigmoid(b - a). Third
+ * formula: the second derivative where a = b is 1/4, and that of the expression 0. */
+FUNCTION2_EXPRESSED(logaddexp, VMATH(logaddexp)(a, b),
+    adz_add(adz_maximum(a, b), adz_log1p(adz_exp(adz_neg(adz_abs(difference(a, b)))))),
+    adz_mul(dy, adz_sigmoid(difference(a, b))),
+    adz_mul(dy, adz_sigmoid(difference(b, a))),
     BY_EXPRESSION)
 /* x tanh(log(1 + e^x)) */
 DERIVED(mish, x * VMATH(tanh)(VMATH(softplus)(x)),
@@ -164,10 +166,10 @@ FUNCTION_BY_LOOP(sin, x,
 FUNCTION(sinh, x, VMATH(sinh)(x),
     adz_mul(dy, adz_cosh(x)),
     C99_ELEMENT("@sinh($a)"), ONNX_NODE("Sinh"))
-/* x / (1 + |x|) */
-DERIVED(softsign, x / (ELEM(1) + VMATH(abs)(x)),
-    adz_div(x, adz_add_number(adz_abs(x), 1)),
-    C99_ELEMENT("$a / (1 + ($a < 0 ? -$a : $a))"))
+/* x / (1 + |x|), and dy / (1 + |x|)^2. The derivative of the quotient cancels where |x| is large. */
+FUNCTION(softsign, x, x / (ELEM(1) + VMATH(abs)(x)),
+    adz_div(adz_div(dy, adz_add_number(adz_abs(x), 1)), adz_add_number(adz_abs(x), 1)),
+    C99_ELEMENT("$a / (1 + ($a < 0 ? -$a : $a))"), ONNX_NODE("Softsign"))
 /* dy / (2 y). At x = 0 the gradient is infinite, or NaN where dy is 0. */
 FUNCTION(sqrt, y, SQUARE_ROOT(x),
     adz_div(dy, adz_mul_number(y, 2)),
@@ -186,5 +188,6 @@ STEPS(trunc, VMATH(sign_of)(KERNEL(below)(VMATH(abs)(x)), x), x, "x itself",
 #undef FUNCTION_BY_LOOP
 #undef DERIVED
 #undef FUNCTION2
+#undef FUNCTION2_EXPRESSED
 #undef DERIVED2
 #undef STEPS

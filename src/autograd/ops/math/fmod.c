@@ -7,10 +7,10 @@
  * it.
  *
  *     y  = a - b trunc(a / b), with the sign of a
- *     da = dy,   db = -dy trunc(a / b)
+ *     da = dy,   db = -dy trunc(a / b) = -dy (a - y) / b
  *
  * a and b have any shapes that broadcast to y. Their dtypes are promoted to one. The node saves
- * both if b wants a gradient. */
+ * both, and y, if b wants a gradient. */
 
 KERNEL_TABLE_ALL(fmod);
 
@@ -37,29 +37,31 @@ adz_tensor *adzi_remainder_of(
     if (adzi_wants(&call, 1)) {
         adzi_save_input(&call, 0);
         adzi_save_input(&call, 1);
+        adzi_save_result(&call, 0, y);
     }
     adzi_pointwise(kernels[adzi_cpu_level][y->dtype], y, 2, call.in, NULL);
     return adzi_leave(&call, y);
 }
 
-adz_status adzi_remainder_backward(
-    adzi_node *node, adz_tensor **dx, adz_tensor *const *dy, adz_tensor *(*round)(adz_tensor *))
+/* q is next to (a - y) / b, which is whole but for rounding. It is not the rounded a / b cut off: 1
+ * / 0.1 rounds to 10, and 1 = 9 * 0.1 + 0.0999... PyTorch 2.15 takes 10 for fmod. The quotients are
+ * subtracted, because a - y may overflow. If y is b, then q is -1: remainder has moved a small a,
+ * whose sign is not that of b, which may be infinite. */
+adz_status adzi_remainder_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     dx[0] = adzi_needs(node, 0) ? dy[0] : NULL;
     if (adzi_needs(node, 1)) {
-        adz_tensor *quotient = adz_div(adzi_saved_input(node, 0), adzi_saved_input(node, 1));
-        dx[1] = adz_neg(adz_mul(dy[0], round(quotient)));
+        adz_tensor *a = adz_detach(adzi_saved_input(node, 0));
+        adz_tensor *b = adz_detach(adzi_saved_input(node, 1));
+        adz_tensor *y = adz_detach(adzi_saved_result(node, 0));
+        adz_tensor *q = adz_round(adz_sub(adz_div(a, b), adz_div(y, b)));
+        dx[1] = adz_neg(adz_mul(dy[0], adz_masked_fill(q, adz_eq(y, b), -1)));
         return adzi_status(dx[1]);
     }
     return ADZ_OK;
 }
 
-static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
-{
-    return adzi_remainder_backward(node, dx, dy, adz_trunc);
-}
-
-const adzi_op adzi_op_fmod = { .name = "fmod", .backward = backward };
+const adzi_op adzi_op_fmod = { .name = "fmod", .backward = adzi_remainder_backward };
 
 adz_tensor *adz_fmod(adz_tensor *a, adz_tensor *b)
 {

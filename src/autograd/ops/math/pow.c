@@ -12,24 +12,28 @@
 
 KERNEL_TABLE_ALL(pow);
 
-/* Where b is 0, y is 1 for every a. The mask gives 0 there also for a = 0, where the formula has
- * 0 times infinity. */
+/* Where b is 0, y is 1 for every a. At a = 0 the formula has 0 times infinity there. dy and b are
+ * masked, and not the product: the derivatives of the formula have the same infinity. Elsewhere
+ * nothing is masked, because the derivative of the gradient by b is 1 / a where b is 0. */
 static adz_tensor *base_gradient(adzi_node *node, adz_tensor *dy)
 {
     adz_tensor *a = adzi_saved_input(node, 0), *b = adzi_saved_input(node, 1);
-    adz_tensor *slope = adz_mul(b, adz_pow(a, adz_sub_number(b, 1)));
-    return adz_masked_fill(adz_mul(dy, slope), adz_eq_number(b, 0), 0);
+    adz_tensor *flat =
+        adz_logical_and(adz_eq_number(b, 0), adz_logical_not(adz_gt_number(adz_abs(a), 0)));
+    adz_tensor *exponent = adz_masked_fill(b, flat, 1);
+    adz_tensor *slope = adz_mul(exponent, adz_pow(a, adz_sub_number(exponent, 1)));
+    return adz_mul(adz_masked_fill(dy, flat, 0), slope);
 }
 
 /* 0^b is 0 for every b > 0, so the derivative at a = 0 is 0 although log a is -inf. PyTorch
- * gives 0 for b = 0 as well. */
+ * gives 0 for b = 0 as well. The logarithm is taken of 1 there, so that derivatives of the gradient
+ * are 0, too, where PyTorch 2.15 gives NaN. */
 static adz_tensor *exponent_gradient(adzi_node *node, adz_tensor *dy)
 {
     adz_tensor *a = adzi_saved_input(node, 0), *b = adzi_saved_input(node, 1);
     /* The logarithm of a negative a is NaN, and so is the gradient of its exponent. */
-    adz_tensor *slope = adz_mul(adzi_saved_result(node, 0), adz_log(a));
     adz_tensor *flat = adz_logical_and(adz_eq_number(a, 0), adz_ge_number(b, 0));
-    return adz_mul(dy, adz_masked_fill(slope, flat, 0));
+    return adz_mul(dy, adz_mul(adzi_saved_result(node, 0), adz_log(adz_masked_fill(a, flat, 1))));
 }
 
 /* The engine sums the gradients of broadcast inputs over the broadcast dimensions. A fused

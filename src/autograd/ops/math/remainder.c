@@ -5,19 +5,14 @@
 /* The remainder of a division whose quotient is rounded down, torch.remainder.
  *
  *     y  = a - b floor(a / b), with the sign of b, as Python's %
- *     da = dy,   db = -dy floor(a / b)
+ *     da = dy,   db = -dy floor(a / b) = -dy (a - y) / b
  *
  * a and b have any shapes that broadcast to y. Their dtypes are promoted to one. The node saves
- * both if b wants a gradient. */
+ * both, and y, if b wants a gradient. */
 
 KERNEL_TABLE_ALL(remainder);
 
-static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
-{
-    return adzi_remainder_backward(node, dx, dy, adz_floor);
-}
-
-const adzi_op adzi_op_remainder = { .name = "remainder", .backward = backward };
+const adzi_op adzi_op_remainder = { .name = "remainder", .backward = adzi_remainder_backward };
 
 adz_tensor *adz_remainder(adz_tensor *a, adz_tensor *b)
 {
