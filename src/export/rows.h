@@ -45,6 +45,7 @@ typedef struct adzi_c99_row {
     /** Of an operator with neither a printer nor an expression: why not, as what it does or has,
      * and what to do. */
     const char *refused;
+    const char *of_doubles; /* why only files of doubles can contain it; NULL: all can */
 } adzi_c99_row;
 
 /** How an operator is written in ONNX. */

@@ -107,8 +107,8 @@ ADZ_API adz_tensor *adz_lgamma(adz_tensor *x);
  *
  *     y = gamma'(x) / gamma(x), -inf at 0, inf at -0, NaN at -1, -2, ...
  *
- * For x < 0 the error is relative to the larger of 1, |y| and the result for 1 - x. Exports cannot
- * contain it.
+ * For x < 0 the error is relative to the larger of 1, |y| and the result for 1 - x. Of exports,
+ * C files of doubles can contain it.
  *
  * @param x  any shape, any dtype but f16 and bf16
  * @return   y, shaped like x, in x's dtype or f32 if that is not a float, borrowed from the
@@ -124,7 +124,7 @@ ADZ_API adz_tensor *adz_digamma(adz_tensor *x);
  *
  *     y = derivative n of digamma(x)
  *
- * At 0, -1, -2, ... the result is inf for odd n and -inf for even n. Exports cannot contain it.
+ * At 0, -1, -2, ... the result is inf for odd n and -inf for even n. C files of doubles can contain it.
  *
  * @param n  0 to 100; 0 is adz_digamma
  * @param x  any shape, any dtype but f16 and bf16

@@ -45,15 +45,30 @@ static void print_comment(adzi_c99 *c, const adzi_c99_call *call, const char *wh
     adzi_c99_line(c, "/* %s */", clean);
 }
 
-/* Most operators use functions of the file's type of floats. */
+static void refuse(adzi_c99 *c, const adzi_c99_call *call, const char *why)
+{
+    adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED, "%s%s%s cannot be written in C: it %s", call->path,
+        call->path[0] != '\0' ? ": " : "", call->op->name, why);
+}
+
+/* Most operators use functions of the file's type of floats. A few need one of doubles. */
 static bool fits_type(adzi_c99 *c, const adzi_c99_call *call)
 {
+    const adzi_c99_row *row = call->row != NULL ? &call->row->c : NULL;
+    if (row != NULL && row->of_doubles != NULL && !c->wide) {
+        char why[200];
+        snprintf(why, sizeof why,
+            "%s; set options.precision to ADZ_F64, or export what comes before it",
+            row->of_doubles);
+        refuse(c, call, why);
+        return false;
+    }
     bool doubles = false;
     for (int i = 0; i < call->n_in; ++i) {
         const adzi_c99_value *v = adzi_c99_in(c, call, i);
         doubles = doubles || (v != NULL && v->dtype == ADZ_F64);
     }
-    const bool fits = !doubles || c->wide || (call->row != NULL && call->row->c.doubles);
+    const bool fits = !doubles || c->wide || (row != NULL && row->doubles);
     if (!fits) {
         adzi_c99_fail(c, ADZ_ERR_DTYPE,
             "%s%s%s has a float64 argument, but is computed with float in C; set "
@@ -79,13 +94,12 @@ void adzi_c99_forward(adzi_c99 *c, const adzi_c99_call *call)
     if (!adzi_c99_begin_call(c, call)) {
         return;
     }
-    if (call->row != NULL && call->row->c.print != NULL) {
-        call->row->c.print(c, call);
+    const adzi_c99_row *row = call->row != NULL ? &call->row->c : NULL;
+    if (row != NULL && row->print != NULL) {
+        row->print(c, call);
     } else {
-        adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED, "%s%s%s cannot be written in C: it %s", call->path,
-            call->path[0] != '\0' ? ": " : "", call->op->name,
-            call->row != NULL && call->row->c.refused != NULL
-                ? call->row->c.refused
-                : "has neither a printer nor an expression");
+        refuse(c, call,
+            row != NULL && row->refused != NULL ? row->refused
+                                                : "has neither a printer nor an expression");
     }
 }

@@ -13,29 +13,47 @@ static unsigned normalised_dims(const adzi_c99_call *call, const adzi_c99_value 
     return mask;
 }
 
-/* Prints the mean of the lane and rstd = 1 / sqrt(variance + eps). */
-static void print_moments(
-    adzi_c99 *c, const adzi_c99_lanes *lanes, int from, double eps, bool refines)
+/* An element without the mean of its lane, of which `rest` was rounded away. */
+#define CENTRED "((%s - mean) - rest)"
+
+/* Prints the mean of the lane, as that of the differences from its first element, and rstd = 1 /
+ * sqrt(variance + eps). The differences keep the digits of elements whose mean is large, and those
+ * of equal elements are exactly 0. */
+static void print_moments(adzi_c99 *c, adzi_c99_lanes *lanes, int from, double eps, bool refines)
 {
     const char *n = adzi_c99_real(c, (double)lanes->count);
-    adzi_c99_line(c, "float mean = 0, variance = 0;");
+    adzi_c99_line(c, "const float first = %s;", adzi_c99_lane_element(c, lanes, from));
+    adzi_c99_line(c, "float level = 0, variance = 0;");
     adzi_c99_nest pass = adzi_c99_pass(c, lanes);
-    adzi_c99_line(c, "mean += %s;", pass.operand[from].text);
+    adzi_c99_line(c, "level += %s - first;", pass.operand[from].text);
     adzi_c99_nest_close(c, &pass);
-    adzi_c99_line(c, "mean /= %s;", n);
-    if (refines) { /* equal elements have a variance of 0, which multiplies an error by a large rstd
-                    */
-        adzi_c99_line(c, "float rest = 0;");
+    adzi_c99_line(c, "level /= %s;", n);
+    if (refines) { /* the sum over a batch is long */
+        adzi_c99_line(c, "float more = 0;");
         pass = adzi_c99_pass(c, lanes);
-        adzi_c99_line(c, "rest += %s - mean;", pass.operand[from].text);
+        adzi_c99_line(c, "more += (%s - first) - level;", pass.operand[from].text);
         adzi_c99_nest_close(c, &pass);
-        adzi_c99_line(c, "mean += rest / %s;", n);
+        adzi_c99_line(c, "level += more / %s;", n);
     }
+    adzi_c99_line(c, "const float mean = first + level, rest = level - (mean - first);");
     pass = adzi_c99_pass(c, lanes);
-    adzi_c99_line(c, "const float d = %s - mean;", pass.operand[from].text);
+    adzi_c99_line(c, "const float d = " CENTRED ";", pass.operand[from].text);
     adzi_c99_line(c, "variance += d * d;");
     adzi_c99_nest_close(c, &pass);
     adzi_c99_line(c, "const float rstd = 1 / @sqrt(variance / %s + %s);", n, adzi_c99_real(c, eps));
+}
+
+/* Prints the last pass: y = (x - mean) rstd weight + bias, each of the last two if its operand is
+ * not -1. */
+static void print_result(
+    adzi_c99 *c, const adzi_c99_lanes *lanes, int to, int from, int weight, int bias)
+{
+    adzi_c99_nest pass = adzi_c99_pass(c, lanes);
+    const bool w = weight >= 0, b = bias >= 0;
+    adzi_c99_line(c, "%s = " CENTRED " * rstd%s%s%s%s;", pass.operand[to].text,
+        pass.operand[from].text, w ? " * " : "", w ? pass.operand[weight].text : "", b ? " + " : "",
+        b ? pass.operand[bias].text : "");
+    adzi_c99_nest_close(c, &pass);
 }
 
 /* y = (x - mean) rstd weight + bias. */
@@ -49,11 +67,7 @@ void adzi_c99_layer_norm(adzi_c99 *c, const adzi_c99_call *call)
     const int b = adzi_c99_lanes_add(&lanes, adzi_c99_in(c, call, 2));
     adzi_c99_lanes_open(c, &lanes);
     print_moments(c, &lanes, from, adzi_c99_attr(call, "eps", 1e-5), false);
-    adzi_c99_nest pass = adzi_c99_pass(c, &lanes);
-    adzi_c99_line(c, "%s = (%s - mean) * rstd%s%s%s%s;", pass.operand[to].text,
-        pass.operand[from].text, w >= 0 ? " * " : "", w >= 0 ? pass.operand[w].text : "",
-        b >= 0 ? " + " : "", b >= 0 ? pass.operand[b].text : "");
-    adzi_c99_nest_close(c, &pass);
+    print_result(c, &lanes, to, from, w, b);
     adzi_c99_lanes_close(c, &lanes);
 }
 
@@ -114,8 +128,8 @@ static void print_statistics(adzi_c99 *c, channel *ch, bool of_batch, double eps
         print_moments(c, &ch->lanes, ch->in[X], eps, true);
         return;
     }
-    adzi_c99_line(
-        c, "const float mean = %s;", adzi_c99_lane_element(c, &ch->lanes, ch->in[RUNNING_MEAN]));
+    adzi_c99_line(c, "const float mean = %s, rest = 0;",
+        adzi_c99_lane_element(c, &ch->lanes, ch->in[RUNNING_MEAN]));
     adzi_c99_line(c, "const float rstd = 1 / @sqrt(%s + %s);",
         adzi_c99_lane_element(c, &ch->lanes, ch->in[RUNNING_VAR]), adzi_c99_real(c, eps));
 }
@@ -128,11 +142,6 @@ void adzi_c99_batch_norm(adzi_c99 *c, const adzi_c99_call *call)
     const int to = adzi_c99_lanes_add(&ch.lanes, adzi_c99_out(c, call, 0));
     adzi_c99_lanes_open(c, &ch.lanes);
     print_statistics(c, &ch, is_of_batch(c, call), adzi_c99_attr(call, "eps", 1e-5));
-    const int w = ch.in[WEIGHT], b = ch.in[BIAS];
-    adzi_c99_nest pass = adzi_c99_pass(c, &ch.lanes);
-    adzi_c99_line(c, "%s = (%s - mean) * rstd%s%s%s%s;", pass.operand[to].text,
-        pass.operand[ch.in[X]].text, w >= 0 ? " * " : "", w >= 0 ? pass.operand[w].text : "",
-        b >= 0 ? " + " : "", b >= 0 ? pass.operand[b].text : "");
-    adzi_c99_nest_close(c, &pass);
+    print_result(c, &ch.lanes, to, ch.in[X], ch.in[WEIGHT], ch.in[BIAS]);
     adzi_c99_lanes_close(c, &ch.lanes);
 }

@@ -11,6 +11,10 @@
 /** An expression of y. */
 #define C99_ELEMENT(y_) .c = { .print = adzi_c99_elementwise, .element = y_ }
 
+/** An expression of y in files of doubles. `why_` follows "it". */
+#define C99_OF_DOUBLES(y_, why_) \
+    .c = { .print = adzi_c99_elementwise, .element = y_, .of_doubles = why_ }
+
 /** Functions add the nodes and say where the batch goes; `type_` may be NULL. */
 #define ONNX(print_, carry_, type_) \
     .onnx = { .print = adzi_onnx_print_##print_, .carry = adzi_onnx_carry_##carry_, .type = type_ }

@@ -66,6 +66,59 @@ static void views_with_offsets(void **state)
     adz_scope_close(scope);
 }
 
+/* ---- lost digits ----------------------------------------------------------------------------- */
+
+static adz_tensor *norm_of_batch(adz_tensor *x, bool training)
+{
+    adz_tensor *mean = training ? ADZ_NONE : adz_full(ADZ_SHAPE(6), 10000.25, ADZ_F32);
+    adz_tensor *var = training ? ADZ_NONE : adz_full(ADZ_SHAPE(6), 2, ADZ_F32);
+    return adz_batch_norm(x, mean, var, ADZ_NONE, ADZ_NONE, training, 0.1, 1e-5);
+}
+
+static adz_tensor *slope_of_norm(adz_tensor *x)
+{
+    adz_tensor *leaf = adz_requires_grad_(adz_detach(x), true), *dx = NULL;
+    adz_tensor *y = adz_layer_norm(leaf, ADZ_SHAPE(50), ADZ_NONE, ADZ_NONE, 1e-5);
+    adz_tensor *sum = adz_sum(adz_mul(adz_square(y), y), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    return adz_autograd_grad(&sum, NULL, 1, &leaf, &dx, 1, NULL) == ADZ_OK ? dx : NULL;
+}
+
+/* The sum with 6 has the digits that the result has beside 1. */
+CASE(n_layer, adz_add_number(adz_layer_norm(x, ADZ_SHAPE(50), ADZ_NONE, ADZ_NONE, 1e-5), 6))
+CASE(n_layers, adz_add_number(adz_layer_norm(x, ADZ_SHAPE(6, 50), ADZ_NONE, ADZ_NONE, 1e-5), 6))
+CASE(n_batch, adz_add_number(norm_of_batch(x, true), 6))
+CASE(n_eval, adz_add_number(norm_of_batch(x, false), 6))
+CASE(n_group, adz_add_number(adz_group_norm(x, 2, ADZ_NONE, ADZ_NONE, 1e-5), 6))
+CASE(n_slope, adz_add_number(slope_of_norm(x), 9))
+
+/* Rows with a mean of 10^4 and a spread of 1, and then rows of equal elements. */
+static void norms_of_large_means(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    static const batch_case cases[] = { ROW(n_layer), ROW(n_layers), ROW(n_batch), ROW(n_eval),
+        ROW(n_group), ROW(n_slope) };
+    adz_manual_seed(5);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(4, 6, 50), ADZ_F32);
+    CHECK_BATCH(cases, adz_add_number(x, 10000.25), NULL, 5e-6);
+    CHECK_BATCH(cases, adz_full(ADZ_SHAPE(4, 6, 50), 10000.1, ADZ_F32), NULL, 1e-6);
+    adz_scope_close(scope);
+}
+
+CASE(t_gelu, adz_gelu(x, ADZ_GELU_NONE))
+CASE(t_erfc, adz_erfc(x))
+
+/* The values where they are small. The library's gelu has an absolute bound of its error. */
+static void tails(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    static const batch_case gelu[] = { ROW(t_gelu) }, erfc[] = { ROW(t_erfc) };
+    CHECK_BATCH(gelu, adz_arange(-6.5, -5.5, 0.0625, ADZ_F32), NULL, 0.25);
+    CHECK_BATCH(erfc, adz_arange(-5, 9, 0.0625, ADZ_F32), NULL, 2e-6);
+    adz_scope_close(scope);
+}
+
 /* ---- attention ------------------------------------------------------------------------------- */
 
 /* The first `queries` rows of x attend to the first `keys` rows of z. */
@@ -175,6 +228,8 @@ int edge_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(views_with_offsets),
+        cmocka_unit_test(norms_of_large_means),
+        cmocka_unit_test(tails),
         cmocka_unit_test(attention_of_unequal_lengths),
         cmocka_unit_test(empty_tensors),
         cmocka_unit_test(layers_of_one_element),

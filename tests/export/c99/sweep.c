@@ -244,7 +244,9 @@ static bool must_be_written(const op_case *op)
 {
     for (int i = 0; i < adzi_n_ops; ++i) {
         if (strcmp(adzi_ops[i]->name, op->name) == 0) {
-            return adzi_c99_prints(adzi_ops[i]) || adzi_ops[i]->expression != NULL;
+            const adzi_row *row = adzi_row_of(op->name);
+            return (adzi_c99_prints(adzi_ops[i]) || adzi_ops[i]->expression != NULL) &&
+                   (row == NULL || row->c.of_doubles == NULL);
         }
     }
     return false;

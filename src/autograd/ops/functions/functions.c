@@ -59,13 +59,13 @@ static adz_tensor *is_negative(adz_tensor *x)
 #define SAVES_x ADZI_SAVES_X
 #define SAVES_y ADZI_SAVES_Y
 
-/* y = f(x): the operator with one formula, and the public function. */
-#define UNARY(fn, saved, formula)                                            \
-    KERNEL_TABLE_FLOAT(fn);                                                  \
-    const adzi_op adzi_op_##fn = { .name = #fn, .formula = fn##_##formula }; \
-    adz_tensor *adz_##fn(adz_tensor *x)                                      \
-    {                                                                        \
-        return adzi_unary(&adzi_op_##fn, x, fn##_kernels, SAVES_##saved);    \
+/* y = f(x): the operator with its formulas, and the public function. */
+#define UNARY(fn, saved, ...)                                             \
+    KERNEL_TABLE_FLOAT(fn);                                               \
+    const adzi_op adzi_op_##fn = { .name = #fn, __VA_ARGS__ };            \
+    adz_tensor *adz_##fn(adz_tensor *x)                                   \
+    {                                                                     \
+        return adzi_unary(&adzi_op_##fn, x, fn##_kernels, SAVES_##saved); \
     }
 
 #define BINARY(fn, ...)                                        \
@@ -77,14 +77,22 @@ static adz_tensor *is_negative(adz_tensor *x)
     }
 
 #define FUNCTION(fn, saved, kernel, gradient, ...) FUNCTION_BY_LOOP(fn, saved, gradient, )
-#define FUNCTION_BY_LOOP(fn, saved, gradient, ...)                                              \
+#define GRADIENT(fn, saved, gradient)                                                           \
     static adz_status fn##_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *given) \
     {                                                                                           \
         adz_tensor *dy = given[0], *saved = READ_##saved(node, 0);                              \
         dx[0] = gradient;                                                                       \
         return adzi_status(dx[0]);                                                              \
-    }                                                                                           \
-    UNARY(fn, saved, backward)
+    }
+
+#define FUNCTION_BY_LOOP(fn, saved, gradient, ...) \
+    GRADIENT(fn, saved, gradient)                  \
+    UNARY(fn, saved, .backward = fn##_backward)
+
+#define FUNCTION_EXPRESSED(fn, kernel, formula, gradient, ...) \
+    GRADIENT(fn, x, gradient)                                  \
+    EXPRESSION(fn, formula)                                    \
+    UNARY(fn, x, .backward = fn##_backward, .expression = fn##_expression)
 
 #define GRADIENTS2(fn, gradient_a, gradient_b)                                                     \
     static adz_status fn##_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *given)    \
@@ -107,15 +115,18 @@ static adz_tensor *is_negative(adz_tensor *x)
     EXPRESSION2(fn, formula)                                                  \
     BINARY(fn, .backward = fn##_backward, .expression = fn##_expression)
 
-#define DERIVED(fn, kernel, formula, ...)                                                      \
+#define EXPRESSION(fn, formula)                                                                \
     static adz_status fn##_expression(adz_tensor **y, adz_tensor *const *in, const void *attr) \
     {                                                                                          \
         adz_tensor *x = in[0];                                                                 \
         (void)attr;                                                                            \
         y[0] = formula;                                                                        \
         return adzi_status(y[0]);                                                              \
-    }                                                                                          \
-    UNARY(fn, x, expression)
+    }
+
+#define DERIVED(fn, kernel, formula, ...) \
+    EXPRESSION(fn, formula)               \
+    UNARY(fn, x, .expression = fn##_expression)
 
 #define EXPRESSION2(fn, formula)                                                               \
     static adz_status fn##_expression(adz_tensor **y, adz_tensor *const *in, const void *attr) \

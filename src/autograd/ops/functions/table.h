@@ -15,8 +15,11 @@
  * The gradient is derived from it, and a writer that `row` leaves out writes it. The node saves x.
  *
  * FUNCTION2(name, kernel, gradient_a, gradient_b, row) and DERIVED2(name, kernel, expression, row):
- * y = f(a, b), whose shapes broadcast. The node saves a and b. FUNCTION2_EXPRESSED(name, kernel,
- * expression, gradient_a, gradient_b, row) has an expression for exports, and gradients of its own.
+ * y = f(a, b), whose shapes broadcast. The node saves a and b.
+ *
+ * FUNCTION_EXPRESSED(name, kernel, expression, gradient, row) and FUNCTION2_EXPRESSED(name, kernel,
+ * expression, gradient_a, gradient_b, row): functions with an expression, which exports write, whose
+ * derivative would lose digits, and with gradients of their own. The node saves the inputs.
  *
  * STEPS(name, kernel, kernel_of_integers, instead, row): a function that is constant between its
  * jumps, so dx is 0 and nothing is saved. y has the dtype of x. bool is refused with the advice to
@@ -77,7 +80,7 @@ FUNCTION(cosh, x, VMATH(cosh)(x),
 /* The derivative of the logarithm of the gamma function. */
 FUNCTION(digamma, x, VMATH(digamma)(x),
     adz_mul(dy, adz_polygamma(1, x)),
-    NO_C99("needs double precision near its zero; export what comes before it"),
+    C99_OF_DOUBLES("@digamma($a)", "needs double precision near its zero"),
     NO_ONNX("has no counterpart in ONNX; export what comes before it"))
 /* dy 2 / sqrt(pi) e^(-x^2) */
 FUNCTION(erf, x, VMATH(erf)(x),
@@ -166,10 +169,12 @@ FUNCTION_BY_LOOP(sin, x,
 FUNCTION(sinh, x, VMATH(sinh)(x),
     adz_mul(dy, adz_cosh(x)),
     C99_ELEMENT("@sinh($a)"), ONNX_NODE("Sinh"))
-/* x / (1 + |x|), and dy / (1 + |x|)^2. The derivative of the quotient cancels where |x| is large. */
-FUNCTION(softsign, x, x / (ELEM(1) + VMATH(abs)(x)),
+/* x / (1 + |x|), and dy / (1 + |x|)^2. Third formula: the derivative of the quotient cancels where |x| is
+ * large. */
+FUNCTION_EXPRESSED(softsign, x / (ELEM(1) + VMATH(abs)(x)),
+    adz_div(x, adz_add_number(adz_abs(x), 1)),
     adz_div(adz_div(dy, adz_add_number(adz_abs(x), 1)), adz_add_number(adz_abs(x), 1)),
-    C99_ELEMENT("$a / (1 + ($a < 0 ? -$a : $a))"), ONNX_NODE("Softsign"))
+    C99_ELEMENT("$a / (1 + ($a < 0 ? -$a : $a))"))
 /* dy / (2 y). At x = 0 the gradient is infinite, or NaN where dy is 0. */
 FUNCTION(sqrt, y, SQUARE_ROOT(x),
     adz_div(dy, adz_mul_number(y, 2)),
@@ -188,6 +193,7 @@ STEPS(trunc, VMATH(sign_of)(KERNEL(below)(VMATH(abs)(x)), x), x, "x itself",
 #undef FUNCTION_BY_LOOP
 #undef DERIVED
 #undef FUNCTION2
+#undef FUNCTION_EXPRESSED
 #undef FUNCTION2_EXPRESSED
 #undef DERIVED2
 #undef STEPS

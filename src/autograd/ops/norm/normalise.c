@@ -15,10 +15,26 @@ static adz_tensor *unknown_where(adz_tensor *rstd, adz_tensor *mask)
     return adz_mul(rstd, adz_masked_fill(ones, mask, NAN));
 }
 
+/* x minus the first element of each lane along dims, as a constant. What is normalised does not
+ * change, and the mean of the differences keeps the digits that a large mean would round away. */
+static adz_tensor *from_first(adz_tensor *x, adz_dims dims)
+{
+    unsigned mask;
+    if (x == NULL || x->numel == 0 || !adzi_dims_mask("normalise", x, dims, &mask)) {
+        return x;
+    }
+    adz_tensor *first = adz_detach(x);
+    for (int d = 0; d < x->rank; ++d) {
+        first = (mask >> d & 1) != 0 ? adz_narrow(first, d, 0, 1) : first;
+    }
+    return adz_sub(x, first);
+}
+
 /* Computes unit and rstd from x. m and v are means over `dims`, so v is the biased variance. */
 adzi_normalised adzi_normalise(adz_tensor *x, adz_dims dims, double eps)
 {
-    adz_tensor *d = adz_sub(x, adz_mean(x, dims, ADZ_KEEPDIM));
+    adz_tensor *level = from_first(x, dims);
+    adz_tensor *d = adz_sub(level, adz_mean(level, dims, ADZ_KEEPDIM));
     adz_tensor *variance = adz_mean(adz_mul(d, d), dims, ADZ_KEEPDIM);
     adz_tensor *rstd = adz_rsqrt(adz_add_number(variance, eps));
     /* A variance that overflowed gives NaN, as in the kernels, and not a unit of 0. */
