@@ -124,7 +124,7 @@ ADZ_API adz_tensor *adz_digamma(adz_tensor *x);
  *
  *     y = derivative n of digamma(x)
  *
- * At 0, -1, -2, ... the result is inf for odd n and -inf for even n. C files of doubles can contain it.
+ * At 0, -1, -2, ... y is inf for odd n and -inf for even n. C files of doubles can contain it.
  *
  * @param n  0 to 100; 0 is adz_digamma
  * @param x  any shape, any dtype but f16 and bf16
