@@ -344,7 +344,8 @@ typedef enum adz_quantile_rule {
  *     y = x at the position q (n - 1) of the sorted lane, whose elements have the positions 0 .. n
  * - 1
  *
- * A lane with a NaN gives NaN. As in PyTorch the position is computed in x's dtype.
+ * A lane with a NaN gives NaN. As in PyTorch the position is computed in x's dtype, but in f64 for
+ * more than 2^24 elements.
  *
  * @param x        f32 or f64, one element or more along dim
  * @param q        0 for the smallest to 1 for the largest element; 0.5 for the middle
@@ -386,12 +387,12 @@ ADZ_API adz_tensor *adz_quantiles(
  *
  *     y_i = x_0 x_1 ... x_i
  *
- * @param x    any dtype but f16 and bf16
+ * @param x    any dtype but f16 and bf16; multiplied from the first element on
  * @param dim  0 .. rank-1, or -rank .. -1 counted from the last
  * @return     y, shaped like x, in x's dtype, i64 for integers and bool; borrowed from the scope,
  *             or NULL
  * @errors     ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
- * @grad       x, to any order, also where elements are 0; saves about log2(n) tensors of x's size
+ * @grad       x, to any order, also where elements are 0; saves x and y
  * @see        torch.cumprod
  */
 ADZ_API adz_tensor *adz_cumprod(adz_tensor *x, int dim);

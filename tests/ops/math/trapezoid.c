@@ -16,7 +16,24 @@ FACT(values)
     ASSERT_REFUSED(adz_trapezoid(y, x, 2, 0), ADZ_ERR_ARGUMENT, "dx is 2");
 }
 
+/* Neither the sum of two elements nor the distance of two positions may overflow, and no result is
+ * rounded more often than the sum. */
+FACT(values_at_the_ends_of_the_range)
+{
+    adz_tensor *y = VALUES(ADZ_F64, 0x1p1023, 0x1p1023, 0x1p1023, 0x1p1023);
+    assert_true(adz_item(adz_trapezoid(y, ADZ_NONE, 0x1p-20, 0)) == 0x3p1003);
+    adz_tensor *x = VALUES(ADZ_F64, 0, 0x1p-20, 0x2p-20, 0x3p-20);
+    assert_true(adz_item(adz_trapezoid(y, x, 1, 0)) == 0x3p1003);
+    adz_tensor *far = VALUES(ADZ_F64, -0x1p1023, 0x1p1023),
+               *low = VALUES(ADZ_F64, 0x1p-30, 0x1p-30);
+    assert_true(adz_item(adz_trapezoid(low, far, 1, 0)) == 0x1p994);
+    assert_true(adz_item(adz_trapezoid(VALUES(ADZ_F64, 3, 5), VALUES(ADZ_I64, 2, 5), 1, 0)) == 12);
+    const double odd = (0.1 + 0.7) * (0.3 / 2);
+    assert_true(adz_item(adz_trapezoid(VALUES(ADZ_F64, 0.1, 0.7), ADZ_NONE, 0.3, 0)) == odd);
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(values_at_the_ends_of_the_range),
     cmocka_unit_test(values),
 };
 

@@ -43,7 +43,22 @@ FACT(nan_and_infinite_elements)
         adz_item(adz_quantile(adz_scalar(3, ADZ_F32), 0.3, -1, true, ADZ_QUANTILE_LOWER)) == 3);
 }
 
+/* f32 has no position 2^24 + 1. */
+FACT(positions_of_long_lanes)
+{
+    const int64_t n = (INT64_C(1) << 24) + 3;
+    adz_tensor *x = adz_empty(ADZ_SHAPE(n), ADZ_F32);
+    float *elements = adz_tensor_data_f32(x);
+    for (uint32_t i = 0; i < (uint32_t)n; ++i) {
+        const uint32_t bits = 0x3f800000u + i; /* of the numbers from 1 on, one after the other */
+        memcpy(&elements[i], &bits, sizeof bits);
+    }
+    const double q = (double)(n - 2) / (double)(n - 1), wanted = (double)elements[n - 2];
+    assert_true(quantile_of(x, q, ADZ_QUANTILE_LINEAR) == wanted);
+}
+
 static const struct CMUnitTest facts[] = {
+    cmocka_unit_test(positions_of_long_lanes),
     cmocka_unit_test(rules_between_two_elements),
     cmocka_unit_test(nan_and_infinite_elements),
 };

@@ -1,10 +1,13 @@
+#include <math.h>
+
 #include "autograd/op.h"
 
 /* The integral by the trapezoidal rule, torch.trapezoid.
  *
  *     result = sum over i of (y_i + y_(i + 1)) / 2 (x_(i + 1) - x_i)
  *
- * A composition. The positions x broadcast with y. */
+ * A composition. The positions x broadcast with y. Factors of 2 keep sums of two elements and
+ * differences of two positions from overflowing. They are exact, so they change no other result. */
 
 /* The distances along dimension d of y, from positions that are like y or a vector. */
 static adz_tensor *distances(const adz_tensor *y, adz_tensor *x, int d)
@@ -53,9 +56,13 @@ adz_tensor *adz_trapezoid(adz_tensor *y, adz_tensor *x, double dx, int dim)
         return NULL;
     }
     const int64_t n = y->sizes[d], m = n > 0 ? n - 1 : 0;
-    adz_tensor *sums = adz_add(adz_narrow(y, d, 0, m), adz_narrow(y, d, n - m, m));
+    /* dx is factor 2^power. */
+    int power = 0;
+    const double factor = isfinite(dx) ? frexp(dx, &power) : dx;
+    adz_tensor *scaled = adz_mul_number(y, adzi_is_none(x) ? ldexp(0.5, power) : 0.5);
+    adz_tensor *sums = adz_add(adz_narrow(scaled, d, 0, m), adz_narrow(scaled, d, n - m, m));
     if (adzi_is_none(x)) {
-        return adz_mul_number(adz_sum(sums, ADZ_DIMS(d), ADZ_DROPDIM), dx / 2);
+        return adz_mul_number(adz_sum(sums, ADZ_DIMS(d), ADZ_DROPDIM), factor);
     }
     const int along = d - (y->rank - x->rank);
     if (x->rank == 0 || x->rank > y->rank ||
@@ -64,6 +71,8 @@ adz_tensor *adz_trapezoid(adz_tensor *y, adz_tensor *x, double dx, int dim)
             "x%s must be a vector of %lld positions along dimension %d of y%s, or like y",
             adzi_text_shape(x), (long long)n, d, adzi_text_shape(y));
     }
-    adz_tensor *parts = adz_mul(sums, distances(y, x, d));
-    return adz_mul_number(adz_sum(parts, ADZ_DIMS(d), ADZ_DROPDIM), 0.5);
+    const bool halved = adzi_is_float((adz_dtype)x->dtype);
+    adz_tensor *at = halved ? adz_mul_number(x, 0.5) : x;
+    adz_tensor *parts = at != NULL ? adz_mul(sums, distances(y, at, d)) : NULL;
+    return adz_mul_number(adz_sum(parts, ADZ_DIMS(d), ADZ_DROPDIM), halved ? 2 : 1);
 }

@@ -60,6 +60,11 @@ adz_tensor *adzi_quantile_between(
     return adz_where(adz_isnan(last), last, y);
 }
 
+bool adzi_quantile_in_single(const adz_tensor *x, int64_t n)
+{
+    return x->dtype == ADZ_F32 && n <= INT64_C(1) << 24;
+}
+
 /* The position at most n - 1, above which single precision may round it. */
 static int64_t rounded(const adzi_rounding *way, double position, int64_t n)
 {
@@ -81,10 +86,9 @@ adz_tensor *adz_quantile(adz_tensor *x, double q, int dim, bool keepdim, adz_qua
     if (x->rank == 0) {
         return adz_clone(x);
     }
-    /* As in PyTorch the position is computed in the dtype of x. */
     const int64_t n = x->sizes[dim];
     const double position =
-        x->dtype == ADZ_F32 ? (double)((float)q * (float)(n - 1)) : q * (double)(n - 1);
+        adzi_quantile_in_single(x, n) ? (double)((float)q * (float)(n - 1)) : q * (double)(n - 1);
     const int64_t low = rounded(way->low, position, n);
     const int64_t high = way->high != NULL ? rounded(way->high, position, n) : low;
     adz_tensor *sorted = adz_sort(x, dim, false, NULL), *weight = NULL, *upper = NULL;

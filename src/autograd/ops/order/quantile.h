@@ -22,6 +22,10 @@ typedef struct adzi_quantile_way {
 const adzi_quantile_way *adzi_quantile_check(
     const char *op, const adz_tensor *x, adz_quantile_rule rule, int *dim);
 
+/** Whether the position in lanes of n elements is computed in f32, as PyTorch does for x in f32.
+ * From 2^24 on, which PyTorch refuses, f32 does not have every position. */
+bool adzi_quantile_in_single(const adz_tensor *x, int64_t n);
+
 /**
  * The quantiles of sorted lanes.
  *

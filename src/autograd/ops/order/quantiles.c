@@ -79,15 +79,17 @@ static adz_tensor *along(
         column.sizes[d] = d == 0 ? q->numel : 1;
     }
     /* A position that is no number would be no index. */
-    adz_tensor *position = adz_where(inside, adz_mul_number(q, (double)(n - 1)), adz_zeros_like(q));
+    adz_tensor *wide = adzi_quantile_in_single(x, n) ? q : adz_to(q, ADZ_F64);
+    adz_tensor *position =
+        adz_where(inside, adz_mul_number(wide, (double)(n - 1)), adz_zeros_like(wide));
     adz_tensor *sorted = adz_sort(x, dim, false, NULL), *high = NULL, *weight = NULL;
     adz_tensor *at = indices_of(way->low, position, n);
     adz_tensor *low = adz_index_select(sorted, dim, at);
     if (way->high != NULL) {
         high = adz_index_select(sorted, dim, indices_of(way->high, position, n));
         weight = way->middle ? adz_full_like(q, 0.5)
-                             : adz_sub(position, adz_to(at, (adz_dtype)x->dtype));
-        weight = adz_reshape(weight, column);
+                             : adz_sub(position, adz_to(at, adz_tensor_dtype(position)));
+        weight = adz_to(adz_reshape(weight, column), (adz_dtype)x->dtype);
         if (high == NULL || weight == NULL) {
             return NULL;
         }
