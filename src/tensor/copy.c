@@ -106,7 +106,8 @@ void adzi_encode(adz_dtype dtype, double value, void *item)
     int64_t i = value >= -0x1p63 && value < 0x1p63 ? (int64_t)value : INT64_MIN;
     int32_t i4 = (int32_t)i;
     uint8_t u = dtype == ADZ_BOOL ? (uint8_t)(value != 0) : (uint8_t)i;
-    uint16_t h = dtype == ADZ_F16 ? adzi_to_f16(f) : adzi_to_bf16(f);
+    const float once = adzi_half_source_f64(value);
+    uint16_t h = dtype == ADZ_F16 ? adzi_to_f16(once) : adzi_to_bf16(once);
     const void *from[] = { &f, &value, &i4, &i, &u, &u, &h, &h };
     memcpy(item, from[dtype], adz_dtype_size(dtype));
 }

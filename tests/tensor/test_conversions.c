@@ -231,6 +231,56 @@ static void check_rounding(const format *f)
     free(r.want);
 }
 
+/* Doubles next to the middle of two numbers, which f32 would move to the middle. */
+static void check_doubles(const format *f)
+{
+    const int64_t n = 2 * (int64_t)f->infinity;
+    double *x = malloc((size_t)n * sizeof *x);
+    assert_non_null(x);
+    for (uint32_t h = 0; h < f->infinity; ++h) {
+        const double sign = h % 3 == 0 ? -1 : 1;
+        const double middle = (value_of(f, h) + value_of(f, h + 1)) / 2;
+        x[2 * h] = sign * nextafter(middle, 0);
+        x[2 * h + 1] = sign * nextafter(middle, INFINITY);
+    }
+    const uint16_t *got =
+        adz_tensor_data(adz_to(adz_tensor_from(x, ADZ_SHAPE(n), ADZ_F64), f->dtype));
+    for (uint32_t i = 0; i < (uint32_t)n; ++i) {
+        const uint32_t wanted = (i / 2 + i % 2) | (i / 2 % 3 == 0 ? 0x8000u : 0);
+        if (got[i] != wanted) {
+            fail_msg("%s of %a at %s: %04x, not %04x", adz_dtype_name(f->dtype), x[i],
+                cpu_level_names[adzi_cpu_level], got[i], wanted);
+        }
+    }
+    const uint16_t *filled = adz_tensor_data(adz_full(ADZ_SHAPE(1), x[1], f->dtype));
+    assert_int_equal(filled[0], got[1]);
+    free(x);
+}
+
+/* One above the middle of two numbers in bf16, which neither f32 nor f64 has. */
+static void check_integers(const format *f)
+{
+    if (f->dtype != ADZ_BF16) {
+        return;
+    }
+    const int64_t one = (INT64_C(1) << 60) + (INT64_C(1) << 52) + 1, integers[] = { one, -one };
+    const int32_t whole[] = { (1 << 30) + (1 << 22) + 1 };
+    const uint16_t *y =
+        adz_tensor_data(adz_to(adz_tensor_from(integers, ADZ_SHAPE(2), ADZ_I64), ADZ_BF16));
+    const uint16_t *z =
+        adz_tensor_data(adz_to(adz_tensor_from(whole, ADZ_SHAPE(1), ADZ_I32), ADZ_BF16));
+    assert_int_equal(y[0], 0x5d81); /* 129 * 2^53 */
+    assert_int_equal(y[1], 0xdd81);
+    assert_int_equal(z[0], 0x4e81); /* 129 * 2^23 */
+}
+
+static void wide_numbers_are_rounded_once(void **state)
+{
+    (void)state;
+    at_all_levels(check_doubles);
+    at_all_levels(check_integers);
+}
+
 static void rounding_is_to_nearest_even(void **state)
 {
     (void)state;
@@ -243,6 +293,7 @@ int main(void)
         cmocka_unit_test(every_pattern_is_widened),
         cmocka_unit_test(products_widen_every_pattern),
         cmocka_unit_test(rounding_is_to_nearest_even),
+        cmocka_unit_test(wide_numbers_are_rounded_once),
     };
     return cmocka_run_group_tests_name("conversions", tests, NULL, NULL);
 }

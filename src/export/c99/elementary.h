@@ -286,6 +286,17 @@ static const function elementary[] = {
       "    a = a >= b ? a - b : a;\n"
       "    return x < 0 ? -a : a;\n"
       "}\n" },
+    { "lerp", NULL,
+      "/* a + w (b - a), from the nearer end. */\n"
+      "static float @lerp(float a, float b, float w)\n"
+      "{\n"
+      "    const int near = w < 0.5f && w > -0.5f;\n"
+      "    const float from = near ? a : b, factor = near ? w : w - 1, step = b - a;\n"
+      "    if (step - step == 0) {\n"
+      "        return from + factor * step;\n"
+      "    }\n"
+      "    return a == a && b == b && (factor == 0 || a == b) ? from : (1 - w) * a + w * b;\n"
+      "}\n" },
     { "copysign", "copysignf",
       "static float @copysign(float x, float y)\n"
       "{\n"

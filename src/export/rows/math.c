@@ -29,6 +29,8 @@ const adzi_row adzi_rows_math[] = {
         C99_ELEMENT("@fmod($a, $b)"),
         .c.whole = "@modulo($a, $b)",
         ONNX(fmod, broadcast, "Mod") },
+    { .op = "lerp", C99_ELEMENT("@lerp($a, $b, $c)") },
+    { .op = "lerp_number", .attributes = { "weight" }, C99_ELEMENT("@lerp($a, $b, $0)") },
     { .op = "logsigmoid", C99_ELEMENT("($a < 0 ? $a : 0) - @log1p(@exp($a < 0 ? $a : -$a))") },
     { .op = "maximum",
         C99_ELEMENT("$a > $b || $a != $a ? $a : $b"),

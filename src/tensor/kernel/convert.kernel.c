@@ -3,7 +3,7 @@
  * A unit is one element. Values are converted as in C: floats are truncated to integers, and
  * integers wrap. A float out of the range of i64, or NaN, gives INT64_MIN, of which narrower
  * integers keep the low bits. To bool, everything except 0 is true, NaN included. f16 and bf16 are
- * rounded to nearest by way of f32. bool as a source is u8. */
+ * rounded to nearest, once. bool as a source is u8. */
 #include "tensor/kernel/half.h"
 #include "tensor/kernel/pointwise.kernel.h"
 #include "tensor/kernel/registers.h"
@@ -56,16 +56,26 @@ static inline int64_t integer_of(double x)
     }                                                                    \
     POINTWISE_KERNEL(name, ADZI_ITEMS(sizeof(TY), sizeof(TX), 0, 0))
 
-/* FROM_ALL makes the kernels of the target type TY from every source. FROM_FLOAT, FROM_INT and
- * FROM_HALF are the expressions for sources that are floats, integers, and halves as floats. */
-#define FROM_ALL(TY, FROM_FLOAT, FROM_INT, FROM_HALF)               \
+/* FROM_SOME makes the kernels of the target type TY from sources that are no wider than f32, and
+ * FROM_ALL those from every source. FROM_FLOAT, FROM_INT and FROM_HALF are the expressions for
+ * sources that are floats, integers, and halves as floats. */
+#define FROM_SOME(TY, FROM_FLOAT, FROM_INT, FROM_HALF)              \
     CONVERSION(from_f32, TY, float, FROM_FLOAT(x))                  \
-    CONVERSION(from_f64, TY, double, FROM_FLOAT(x))                 \
-    CONVERSION(from_i32, TY, int32_t, FROM_INT(x))                  \
-    CONVERSION(from_i64, TY, int64_t, FROM_INT(x))                  \
     CONVERSION(from_u8, TY, uint8_t, FROM_INT(x))                   \
     CONVERSION(from_f16, TY, uint16_t, FROM_HALF(adzi_from_f16(x))) \
     CONVERSION(from_bf16, TY, uint16_t, FROM_HALF(adzi_from_bf16(x)))
+#define FROM_ALL(TY, FROM_FLOAT, FROM_INT, FROM_HALF) \
+    FROM_SOME(TY, FROM_FLOAT, FROM_INT, FROM_HALF)    \
+    CONVERSION(from_f64, TY, double, FROM_FLOAT(x))   \
+    CONVERSION(from_i32, TY, int32_t, FROM_INT(x))    \
+    CONVERSION(from_i64, TY, int64_t, FROM_INT(x))
+
+/* The kernels of a half from every source. */
+#define FROM_ALL_TO_HALF(TO)                                             \
+    FROM_SOME(uint16_t, TO, TO, TO)                                      \
+    CONVERSION(from_f64, uint16_t, double, TO(adzi_half_source_f64(x)))  \
+    CONVERSION(from_i32, uint16_t, int32_t, TO(adzi_half_source_f64(x))) \
+    CONVERSION(from_i64, uint16_t, int64_t, TO(adzi_half_source_i64(x)))
 
 #define AS_IS(v)   (v)
 #define TRUTH(v)   ((v) != 0)
@@ -92,7 +102,7 @@ FROM_ALL(uint8_t, INTEGER, AS_IS, INTEGER)
 FROM_ALL(uint8_t, TRUTH, TRUTH, TRUTH)
 #undef ELEM_NAME
 #define ELEM_NAME bf16
-FROM_ALL(uint16_t, TO_BF16, TO_BF16, TO_BF16)
+FROM_ALL_TO_HALF(TO_BF16)
 #undef ELEM_NAME
 #ifdef ROUND_EIGHT
 #undef CONVERSION
@@ -101,5 +111,5 @@ FROM_ALL(uint16_t, TO_BF16, TO_BF16, TO_BF16)
 #define TO_F16(v) ((float)(v))
 #endif
 #define ELEM_NAME f16
-FROM_ALL(uint16_t, TO_F16, TO_F16, TO_F16)
+FROM_ALL_TO_HALF(TO_F16)
 #undef ELEM_NAME

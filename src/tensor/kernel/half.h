@@ -10,6 +10,7 @@
 #ifndef ADZI_TENSOR_KERNEL_HALF_H
 #define ADZI_TENSOR_KERNEL_HALF_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -38,6 +39,25 @@ static inline uint16_t adzi_to_bf16(float x)
 static inline float adzi_from_bf16(uint16_t half)
 {
     return adzi_float_of((uint32_t)half << 16);
+}
+
+/* An f32 that the conversions below round as x itself: rounded to f32 first, x would be rounded
+ * twice. It is x cut off, with the last bit set if anything was lost ("round to odd"). */
+static inline float adzi_half_source_f64(double x)
+{
+    const float near = (float)x;
+    const double wide = (double)near;
+    const uint32_t beyond = (x < 0 ? wide < x : wide > x) ? 1u : 0u;
+    return adzi_float_of((adzi_bits_of(near) - beyond) | (wide != x ? 1u : 0u));
+}
+
+/* The same for an integer. f64 holds 53 bits; the last one of them says whether others were lost.
+ */
+static inline float adzi_half_source_i64(int64_t i)
+{
+    const bool small = i > -(INT64_C(1) << 53) && i < INT64_C(1) << 53;
+    const int64_t lost = i & 0x7ff, cut = (i - lost) | (lost != 0 ? 0x800 : 0);
+    return adzi_half_source_f64((double)(small ? i : cut));
 }
 
 #ifdef __aarch64__

@@ -23,6 +23,10 @@ FACT(infinite_ends)
     ASSERT_VALUES(gradient_of(y, w), ADZ_F64, inf, inf);
     ASSERT_VALUES(gradient_of(y, a), ADZ_F64, 0.75, 0.25);
     ASSERT_VALUES(gradient_of(y, b), ADZ_F64, 0.25, 0.75);
+    const double most = 0x1p1023, nan = (double)NAN;
+    a = LEAF(2, -inf, most, most, inf, nan, -inf), b = LEAF(inf, 5, -most, -most, inf, 1, inf);
+    w = LEAF(0, 1, 0.5, 0, 0.25, 0, 0.5);
+    ASSERT_VALUES(adz_lerp(a, b, w), ADZ_F64, 2, 5, 0, most, inf, nan, nan);
 }
 
 static const struct CMUnitTest facts[] = {

@@ -39,6 +39,8 @@ FACT(nan_and_infinite_elements)
     assert_true(quantile_of(x, 0.9, ADZ_QUANTILE_LINEAR) == inf);
     assert_true(quantile_of(x, 0.5, ADZ_QUANTILE_LINEAR) == inf);
     assert_true(quantile_of(x, 0.1, ADZ_QUANTILE_LINEAR) == (double)(1 + (0.1F * 3)));
+    assert_true(quantile_of(VALUES(ADZ_F64, 0x1p1023, -0x1p1023), 0.5, ADZ_QUANTILE_LINEAR) == 0);
+    assert_true(quantile_of(VALUES(ADZ_F64, -inf, 5), 0.5, ADZ_QUANTILE_LINEAR) == -inf);
     assert_true(
         adz_item(adz_quantile(adz_scalar(3, ADZ_F32), 0.3, -1, true, ADZ_QUANTILE_LOWER)) == 3);
 }

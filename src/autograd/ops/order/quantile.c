@@ -52,9 +52,7 @@ adz_tensor *adzi_quantile_between(
 {
     adz_tensor *y = low;
     if (high != NULL) {
-        adz_tensor *step = adz_sub(high, low);
-        step = adz_masked_fill(step, adz_eq(high, low), 0); /* also between equal infinities */
-        y = adz_add(low, adz_mul(step, weight));
+        y = adz_lerp(low, high, weight); /* also between infinities and far ends */
     }
     adz_tensor *last = sorted != NULL ? adz_narrow(sorted, dim, sorted->sizes[dim] - 1, 1) : NULL;
     return adz_where(adz_isnan(last), last, y);
