@@ -358,8 +358,13 @@ static void lbfgs_knows_no_units(void **state)
         }
         const int calls = run(&both[0], loss_in_units);
         assert_int_equal(calls, run(&both[1], loss_in_units));
-        assert_int_equal(
-            report_of(both[0].p.optimizer).reason, report_of(both[1].p.optimizer).reason);
+        const adz_search_report r = report_of(both[0].p.optimizer);
+        const adz_search_report q = report_of(both[1].p.optimizer);
+        assert_int_equal(r.reason, q.reason);
+        assert_true(q.loss == ldexp(r.loss, e[0]));
+        if (e[1] == 0 && e[2] == 0) {
+            assert_true(q.gradient == ldexp(r.gradient, e[0]) && q.gradient > 0);
+        }
         assert_true(adz_equal(adz_div(both[1].p.x, both[1].units), both[0].p.x));
         adz_optimizer_free(&both[0].p.optimizer);
         adz_optimizer_free(&both[1].p.optimizer);

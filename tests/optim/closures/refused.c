@@ -174,6 +174,15 @@ static void a_failure_leaves_nothing_behind(void **state)
     }
 }
 
+/* At 0 the loss is 0, and its gradient infinite. */
+static adz_tensor *cusp(void *user)
+{
+    problem *p = user;
+    adz_optimizer_zero_grad(p->optimizer);
+    adz_tensor *loss = adz_sum(adz_sqrt(p->x), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    return adz_backward(loss) == ADZ_OK ? loss : NULL;
+}
+
 static void numbers_that_are_not_finite_are_refused(void **state)
 {
     (void)state;
@@ -187,10 +196,15 @@ static void numbers_that_are_not_finite_are_refused(void **state)
     adz_optimizer_set(p.optimizer, 0, "lr", 1e200);
     expect_failure(&p, loss_of, ADZ_ERR_NUMERIC, "set strong_wolfe");
     adz_optimizer_free(&p.optimizer);
+    problem zero = { .x = leaf((const double[]){ 0, 0 }, 2, ADZ_F64) };
+    lbfgs_with_search(&zero);
+    expect_failure(&zero, cusp, ADZ_ERR_NUMERIC, "the loss is 0, and the largest gradient inf");
+    adz_optimizer_free(&zero.optimizer);
     p.calls = 0;
     p.undefined = 1;
     lm_of(&p, NULL);
-    expect_failure(&p, residuals, ADZ_ERR_NUMERIC, "a residual is not finite");
+    expect_failure(
+        &p, residuals, ADZ_ERR_NUMERIC, "a residual is not finite where the step begins");
     adz_optimizer_free(&p.optimizer);
 }
 
