@@ -51,7 +51,8 @@ play_system() {
     git ls-files -z | tar --null --files-from - --create --file - | tar --extract --directory "$root/adze" --file -
     in_root "$root" '(apt-get update && apt-get -y dist-upgrade) >/var/log/upgrade.log 2>&1 || { tail /var/log/upgrade.log; exit 1; }
         rm -rf /var/lib/apt/lists/*'
-    in_root "$root" 'sh examples/run.sh --epochs 2 --plot none && sh tests/run.sh --timeout-multiplier 6'
+    in_root "$root" 'sh examples/run.sh --epochs 2 --plot none && sh tests/run.sh --timeout-multiplier 6 &&
+        sh tests/run.sh --all --timeout-multiplier 6'
     in_root "$root" 'apt-get install -y --no-install-recommends openmpi-bin libopenmpi-dev clang cmake g++ >build/apt.log ||
         { tail build/apt.log; exit 1; }
         sh tests/run.sh --timeout-multiplier 6 --suite mpi --suite distributed --suite checks

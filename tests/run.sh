@@ -1,17 +1,38 @@
 #!/bin/sh
-# Installs what is missing, builds, and runs the tests. Arguments go to `meson test`:
+# Installs what is missing, builds what the tests need, and runs them.
+#   sh tests/run.sh              the tests that find most faults in little time
+#   sh tests/run.sh --all        all tests, with the kernels for all processors
 #   sh tests/run.sh --suite ops        sh tests/run.sh version        sh tests/run.sh --list
+# Further arguments go to `meson test`.
 set -eu
 cd "$(dirname "$0")/.."
 . tools/setup.sh
 
-set_up
-complete_build
+all=
+if [ "${1-}" = --all ]; then
+    all=all
+    shift
+fi
+if [ -n "$all" ]; then set_up; else set_up -Dkernels=native; fi
+complete_build $all
 case " $* " in
 *' --list '* | *' --help '* | *' -h '*) exec meson test -C build "$@" ;;
 esac
 tests_exist "$@" || exit 2
-compile
+case " $* " in
+*' --suite'* | *' --no-suite'*) chosen=yes ;;
+*) chosen=$all$(names_among "$@") ;;
+esac
+if [ -z "$chosen" ]; then
+    say 'These are the tests that find most faults in little time; sh tests/run.sh --all runs all of them.'
+    set -- --no-suite thorough "$@"
+fi
+if [ -n "$all" ]; then
+    compile
+else
+    # shellcheck disable=SC2046
+    compile_files $(files_of_tests "$@")
+fi
 rm -f build/meson-logs/testlog*.json
 status=0
 meson test -C build --no-rebuild --print-errorlogs "$@" || status=$?

@@ -207,20 +207,36 @@ say_tenths() {
 # Compiles the targets named, or everything. Without a terminal it says how far it is, and shows what
 # was printed only when it fails.
 compile() {
+    compile_by "meson compile -C build${*:+ $*}" meson compile -C build "$@"
+}
+
+# Compiles files of build/, as ninja names them.
+compile_files() {
+    if command -v ninja >/dev/null 2>&1; then
+        compile_by 'ninja -C build' ninja -C build "$@"
+    else
+        compile_by 'ninja -C build' ninja-build -C build "$@"
+    fi
+}
+
+# Runs a command of a build, which has a short name for the message when it fails: compile_by NAME COMMAND...
+compile_by() {
     say 'Building ...'
+    build_name=$1
+    shift
     if [ -t 2 ]; then
-        meson compile -C build "$@" >&2
+        "$@" >&2
         return
     fi
     build_log=$(mktemp)
     build_status=$(mktemp)
     {
-        NINJA_STATUS='[%f/%t] ' meson compile -C build "$@" 2>&1 || echo failed >"$build_status"
+        NINJA_STATUS='[%f/%t] ' "$@" 2>&1 || echo failed >"$build_status"
     } | say_tenths "$build_log"
     build_failed=$(cat "$build_status")
     if [ -n "$build_failed" ]; then
         cat "$build_log" >&2
-        say "failed: meson compile -C build${*:+ $*}"
+        say "failed: $build_name"
     fi
     rm -f "$build_log" "$build_status"
     [ -z "$build_failed" ]
@@ -296,16 +312,28 @@ set_up() {
     printf '%s\n' "$is_here" >build/set_up_with
 }
 
-# Tests, and kernels for all processors, where examples/run.sh has set build/ up without.
+# Adds the tests to a build/ that examples/run.sh has set up without them. With the word "all", adds the kernels for
+# other processors and what else a first build left out.
 complete_build() {
-    missing=$(meson introspect build --buildoptions | tr '{' '\n' | sed -n \
-        -e 's/.*"name": "kernels".*"value": "native".*/-Dkernels=all/p' \
-        -e 's/.*"name": "tests".*"value": false.*/-Dtests=true/p')
-    if [ -n "$missing" ]; then
-        say 'Adding the tests and the kernels for other processors to build/ ...'
+    options=$(meson introspect build --buildoptions | tr '{' '\n')
+    missing=$(printf '%s\n' "$options" | sed -n -e 's/.*"name": "tests".*"value": false.*/-Dtests=true/p')
+    if [ "${1-}" = all ]; then
+        missing="$missing $(printf '%s\n' "$options" | sed -n \
+            -e 's/.*"name": "kernels".*"value": "native".*/-Dkernels=all/p')"
+    fi
+    if [ -n "${missing# }" ]; then
+        say "Adding to build/:${missing}"
         # shellcheck disable=SC2086
         quietly meson configure build $missing
     fi
+}
+
+# Prints the files that the tests need which these arguments of `meson test` choose, as ninja names them.
+files_of_tests() {
+    meson introspect build --tests >build/meson-logs/tests.json
+    meson introspect build --targets >build/meson-logs/targets.json
+    meson test -C build --no-rebuild --list "$@" 2>/dev/null |
+        python3 tests/needed.py build/meson-logs/tests.json build/meson-logs/targets.json build
 }
 
 # Brings Meson's list of tests up to date, after meson.build or an option has changed.
@@ -318,7 +346,7 @@ renew_list() {
     done
 }
 
-# Prints the names of tests that are close to a misspelt one, the closest first. Meson lists "adze:ops / NAME";
+# Prints the five names of tests that are closest to a misspelt one, the closest first. Meson lists "adze:ops / NAME";
 # Meson 1.12 lists "ops - adze:NAME".
 close_names() {
     meson test -C build --no-rebuild --list 2>/dev/null | sed -e 's|.* / ||' -e 's|^[^:]* - [^:]*:||' | awk -v wanted="$1" '
@@ -338,13 +366,12 @@ close_names() {
         }
         {
             d = index($0, wanted) ? 0 : distance(wanted, $0)
-            if (d <= length(wanted) / 2) print d, $0
+            print d, $0
         }' | sort -n | sed -e 's/^[0-9.]* //' -e 5q
 }
 
-# Whether every test that the arguments of `meson test` name exists, and some test is left; says what is wrong.
-tests_exist() {
-    renew_list
+# Prints the words of the arguments of `meson test` that name tests: those that are neither options nor their values.
+names_among() {
     is_value=false
     for word in "$@"; do
         if $is_value; then
@@ -355,15 +382,23 @@ tests_exist() {
         -C | -j | -t | --gdb-path | --logbase | --max-lines | --maxfail | --no-suite | --num-processes | \
             --repeat | --setup | --slice | --suite | --test-args | --timeout-multiplier | --wrapper) is_value=true ;;
         -*) ;;
-        *)
+        *) printf '%s\n' "$word" ;;
+        esac
+    done
+}
+
+# Whether every test that the arguments of `meson test` name exists, and some test is left; says what is wrong.
+tests_exist() {
+    renew_list
+    names_among "$@" | {
+        while IFS= read -r word; do
             meson test -C build --no-rebuild --list "$word" >/dev/null 2>&1 && continue
             say "There is no test $word. These names are close to it:"
             say "$(close_names "$word" | sed 's/^/  /')"
             say 'sh tests/run.sh --list names all tests.'
-            return 1
-            ;;
-        esac
-    done
+            exit 1
+        done
+    } || return 1
     refused=$(meson test -C build --no-rebuild --list "$@" 2>&1 >/dev/null) || {
         say "No test fits: $*. ${refused:-sh tests/run.sh --list names all tests.}"
         return 1

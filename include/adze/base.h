@@ -22,11 +22,12 @@ extern "C" {
 
 /* Version of these headers, as numbers. */
 #define ADZ_VERSION_MAJOR 0 /**< rises when old programs must change (from 1.0 on) */
-#define ADZ_VERSION_MINOR 2 /**< rises with additions; before 1.0, with any change */
+#define ADZ_VERSION_MINOR 3 /**< rises with additions; before 1.0, with any change */
 #define ADZ_VERSION_PATCH 0 /**< rises with corrections */
+#define ADZ_VERSION_TAG   "-dev" /**< "-dev" before the release of this number, "" in the release */
 
 /**
- * The version of the loaded library, "0.1.0".
+ * The version of the loaded library, "0.1.0", or "0.1.0-dev" before that release.
  *
  * @return a string that lives as long as the library
  */

@@ -4,7 +4,7 @@
 /* Two steps, because # does not expand its argument. */
 #define TEXT(number)     #number
 #define EXPANDED(number) TEXT(number)
-#define VERSION(a, b, c) EXPANDED(a) "." EXPANDED(b) "." EXPANDED(c)
+#define VERSION(a, b, c) EXPANDED(a) "." EXPANDED(b) "." EXPANDED(c) ADZ_VERSION_TAG
 
 const char *adz_version(void)
 {

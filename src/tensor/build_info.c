@@ -19,9 +19,8 @@ const char *adz_build_info(void)
     adzi_processor_model(model, sizeof model);
     const char *ignored = adzi_cpu_request_ignored();
     int threads = adzi_num_threads();
-    int used = snprintf(text, size, "adze %d.%d.%d; %s; %s; %d thread%s (%s); %s",
-        ADZ_VERSION_MAJOR, ADZ_VERSION_MINOR, ADZ_VERSION_PATCH, model, adz_cpu_name(), threads,
-        threads == 1 ? "" : "s", adzi_threads_kind(), adzi_blas_info());
+    int used = snprintf(text, size, "adze %s; %s; %s; %d thread%s (%s); %s", adz_version(), model,
+        adz_cpu_name(), threads, threads == 1 ? "" : "s", adzi_threads_kind(), adzi_blas_info());
     if (used > 0 && (size_t)used < size) {
         const char *products = getenv("ADZE_PRODUCTS"), *why = adzi_products_request_ignored();
         const int more = why != NULL ? snprintf(text + used, size - (size_t)used,

@@ -18,8 +18,8 @@ static void library_and_headers_agree(void **state)
 {
     (void)state;
     char text[64];
-    snprintf(
-        text, sizeof text, "%d.%d.%d", ADZ_VERSION_MAJOR, ADZ_VERSION_MINOR, ADZ_VERSION_PATCH);
+    snprintf(text, sizeof text, "%d.%d.%d%s", ADZ_VERSION_MAJOR, ADZ_VERSION_MINOR,
+        ADZ_VERSION_PATCH, ADZ_VERSION_TAG);
     assert_string_equal(adz_version(), text);
 }
 

@@ -160,15 +160,18 @@ echo '{{"name": "tests", "value": {}, "section": "user"}}, {{"name": "bench", "v
 
 
 def kernels_and_tests():
-    """A build of the examples gets the tests, and kernels for all processors; another build stays as it is."""
-    for kernels, tests, changes in (("native", "false", ["configure build -Dkernels=all -Dtests=true"]),
-                                    ("native", "true", ["configure build -Dkernels=all"]),
-                                    ("all", "false", ["configure build -Dtests=true"]), ("all", "true", [])):
+    """A build of the examples gets the tests, and for all tests the kernels for all processors; others stay as they are."""
+    for kernels, tests, wanted, changes in (("native", "false", "", "-Dtests=true"), ("native", "true", "", ""),
+                                            ("native", "false", "all", "-Dtests=true -Dkernels=all"),
+                                            ("native", "true", "all", "-Dkernels=all"), ("all", "false", "all", "-Dtests=true"),
+                                            ("all", "true", "all", "")):
         system = System(0, meson=OPTIONS.format(kernels, tests))
-        code, said = system.run("complete_build")
+        code, said = system.run(f"complete_build {wanted}")
         assert code == 0, said
-        assert system.calls() == ["introspect build --buildoptions"] + changes, system.calls()
-        assert ("Adding the" in said) == bool(changes), said
+        calls = ["introspect build --buildoptions"] + ([f"configure build {changes}"] if changes else [])
+        assert system.calls() == calls, system.calls()
+        assert all(change in said for change in changes.split()), said
+        assert ("Adding" in said) == bool(changes), said
 
 
 LISTED = """#!/bin/sh
@@ -194,6 +197,8 @@ def misspelt_tests():
                          ("nn-grux", "nn-gru")):
         code, said = system.run(f"tests_exist op-softmax {wrong}")
         assert code == 1 and f"There is no test {wrong}." in said and f"\n  {close}\n" in said, said
+    code, said = system.run("tests_exist nosuchtest")
+    assert code == 1 and len(re.findall(r"^  \S", said, re.M)) == 5, said
     code, said = system.run("tests_exist --suite opps")
     assert code == 1 and "No test fits: --suite opps." in said, said
 
@@ -309,7 +314,7 @@ def set_up_again():
         said, log = run(old)
         assert "Looking again" in said and f"Message: Open MPI {version}\n" in log, (said, log)
         assert run(old)[0] == "nothing"
-    assert run(old, "complete_build && tests_exist one")[0].startswith("Adding the tests")
+    assert run(old, "complete_build && tests_exist one")[0].startswith("Adding to build/:")
 
 
 def main():

@@ -36,6 +36,22 @@ say "adze $version: every header is installed"
     }
 done
 
+say 'the licence, the pages, and where the .pc files say that they are'
+for page in LICENSE README.md docs/tutorial.md docs/loss-curve.svg; do
+    [ -s "$prefix/share/doc/adze/$page" ] || {
+        echo "not installed: $page"
+        exit 1
+    }
+done
+find "$libdir/pkgconfig" -name '*.pc' | while read -r file; do
+    folder=$(pkg-config --define-variable=prefix="$prefix" --variable=docdir "$(basename "$file" .pc)")
+    page=$folder$(sed -n 's|^URL: file://${docdir}||p' "$file")
+    if ! grep -q '^License: MIT$' "$file" || [ ! -f "$page" ]; then
+        echo "$file: no licence, or no page at its URL: $page"
+        exit 1
+    fi
+done
+
 say 'pkg-config alone'
 mkdir "$work/pkg-config"
 sh "$top/tests/package/programs.sh" "$top" >"$work/programs"
