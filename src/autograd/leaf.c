@@ -1,3 +1,4 @@
+/* Gradients of leaves: where they are stored, when a leaf is ready, and the hooks that then run. */
 #include "autograd/leaf.h"
 
 #include "adze/ops/arithmetic.h"

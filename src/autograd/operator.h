@@ -48,9 +48,9 @@ adz_status adzi_derived_slope(adzi_node *node, adz_tensor **dx, adz_tensor *cons
  */
 adz_tensor *adzi_derived_extra(const void *attr, int slot);
 
-/** For an expression: zeros shaped like result 0 of the node whose derived backward calls the
- * expression with these attributes. They stand for an input of that shape in which the operator is
- * linear, and which was neither saved nor wants a gradient. */
+/** Zeros shaped like result 0 of a node, for the expression that its derived backward calls with
+ * these attributes. They replace an input of that shape that was not saved and needs no gradient.
+ * This is right for an input in which the operator is linear. */
 adz_tensor *adzi_derived_zeros(const void *attr);
 
 #endif

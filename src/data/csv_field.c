@@ -1,3 +1,5 @@
+/* Reads the fields of a CSV file as numbers, with the decimal mark and the separator of thousands
+ * of the file. */
 #include "data/csv_field.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Loaders: batches of a dataset in a shuffled order that is drawn again for each epoch. */
 #include "data/loader.h"
 #include "base/capture.h"
 #include "base/handle.h"

@@ -1,3 +1,5 @@
+/* Divides the states of an optimizer among the ranks of a group: each rank keeps and updates a part
+ * of the parameters. */
 #include "distributed/shard.h"
 #include "base/capture.h"
 

@@ -1,3 +1,4 @@
+/* Writes the wire format of protobuf, as far as ONNX files need it. */
 #include "export/protobuf.h"
 
 #include <string.h>

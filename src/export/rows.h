@@ -34,9 +34,10 @@ typedef struct adzi_c99_row {
     const char *element;
     const adzi_c99_special *special;
     size_t n_special;
-    /** What is used instead of `element` for i32 and i64, for bool, and for those and u8, where the
-     * first two say nothing. Signed integers are computed as unsigned ones, which wrap as they do
-     * in the library: in C an overflow of int32_t is undefined. NULL: `element`. */
+    /** The expression for i32 and i64; the one for bool; and the one for each of these and u8 whose
+     * own member is NULL. If all are NULL, `element` is used. Signed integers are computed as
+     * unsigned ones, which wrap as they do in the library: in C an overflow of int32_t is
+     * undefined. */
     const char *integers, *bools, *whole;
     const char *start; /* of a reduction: s before the first element; NULL: the end of the dtype */
     const char *than;  /* ">" for the largest element, "<" for the smallest one */
@@ -55,9 +56,9 @@ typedef struct adzi_onnx_row {
     /** Finds the batch dimension of the results from that of the inputs. False if the nodes would
      * be right for the traced batch size only. */
     bool (*carry)(const struct adzi_onnx *g);
-    const char *type;    /* of the node, where one does the work; its dtypes: onnx_types.h */
-    const char *second;  /* of the node for bools, or of that for the positions of extremes */
-    const char *refused; /* as in C */
+    const char *type;    /* the node's type, if one node computes the operator (onnx_types.h) */
+    const char *second;  /* the type of the node for bools, or for the positions of extremes */
+    const char *refused; /* why the operator cannot be written, and what to do instead */
 } adzi_onnx_row;
 
 typedef struct adzi_row {
@@ -71,9 +72,10 @@ typedef struct adzi_row {
     bool overwrites;           /* in place, it does not read the old elements */
     bool copies;               /* the result has the elements of the last input */
     const char *attributes[2]; /* the names of those that the writers need as numbers */
-    double otherwise;          /* the value of an attribute that the call has not */
-    /** In a step that goes backward, C gets the expression, from whose parts the derived backward
-     * goes on. The call in one piece would be computed a second time for them. */
+    double otherwise;          /* the value of an attribute that the call does not have */
+    /** In a training step, the C file gets the operator's expression and not the single call. The
+     * derived backward uses the values within the expression, which would be computed twice
+     * otherwise. */
     bool apart;
     adzi_c99_row c;
     adzi_onnx_row onnx;

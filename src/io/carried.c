@@ -1,3 +1,5 @@
+/* Saves and loads the values that modules carry from call to call, such as the state of an
+ * AWD-LSTM. */
 #include "io/carried.h"
 
 #include <stdio.h>

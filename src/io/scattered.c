@@ -1,3 +1,5 @@
+/* The part of a checkpoint that is divided among ranks: states of optimizers whose parameters are
+ * sharded. */
 #include "io/scattered.h"
 
 #include <stdio.h>

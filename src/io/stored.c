@@ -1,3 +1,4 @@
+/* The dtypes of npy and safetensors files, and the dtype of adze that each is read as. */
 #include "io/stored.h"
 
 #include <string.h>

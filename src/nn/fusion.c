@@ -1,3 +1,5 @@
+/* Calls that compute several modules at once: linear layers with the activation, gate, dropout and
+ * residual that follow them. */
 #include "nn/fusion.h"
 
 #include "adze/ops/linalg.h"

@@ -33,8 +33,8 @@ void adzi_ada_belief_f64(const adz_update_call *call, int64_t begin, int64_t end
     KERNEL_FOR(ada_belief, ADZ_F64)(call, begin, end);
 }
 
-/* How far the parameter moves against m: step m / (root sqrt(square) + eps). The two other modes
- * are chosen by the number MODE, because a plan replays both kinds of steps. */
+/* The change of the parameter, step * m / (root * sqrt(square) + eps), which is subtracted from it.
+ * The two other modes are chosen by the number MODE, because a plan replays both kinds of steps. */
 static adz_tensor *moved(
     adz_tensor *kept, adz_tensor *m, adz_tensor *square, adz_tensor *const *n, bool modes)
 {

@@ -14,9 +14,9 @@
  * the references are changed to these locations. All other addresses stay as they are. They belong
  * to tensors and objects that live longer than the call, and watch.c notices when one is freed.
  *
- * A tensor that the call makes and that outlives it, such as a gradient, holds nothing of value
- * from the begin of a run to its first launch. Its memory is then a host: blocks of the run that
- * are no longer used at that launch may lie in it.
+ * A tensor that the call makes and that outlives it, such as a gradient, is not read between the
+ * begin of a run and the first launch that writes it. Until then its memory is a host: blocks of
+ * the run may use it if their last launch comes before that launch.
  *
  * A capture does not change how memory is used, so both calls are ordinary ones. */
 #ifndef ADZI_PLAN_PLAN_H

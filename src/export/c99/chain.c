@@ -93,8 +93,8 @@ static bool writes(const access *a)
     return a->input < 0;
 }
 
-/* True if the last call uses no memory, of which a call of the chain writes some, by two layouts.
- */
+/* True if the last call can be joined: two calls of the chain use a memory that one of them writes
+ * only by the same layout. */
 static bool last_agrees(const chain *h)
 {
     for (int i = 0; i < h->n_accesses; ++i) {

@@ -25,7 +25,8 @@ static const char *whole_text(const adzi_c99_row *r, adz_dtype dtype)
     return text != NULL ? text : r->whole;
 }
 
-/* What the letters of an expression stand for; NULL for what the call has not. */
+/* The texts of the operands $a, $b and $c and the numbers of an expression. An operand that the
+ * call does not have is NULL. */
 typedef struct {
     const char *a, *b, *c;
     double numbers[2];

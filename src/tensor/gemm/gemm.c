@@ -212,7 +212,8 @@ static void run(const adzi_gemm_args *args, bool may_round)
         return;
     }
     adzi_gemm_args g = *args;
-    if (g.k == 0) { /* A and B have no elements, and a plan must not see addresses of nothing */
+    if (g.k ==
+        0) { /* A and B are empty, and a plan must not record the addresses of empty memory */
         g.a = g.b = g.c;
     }
     if (g.k == 0 || g.alpha == 0) { /* nothing is read, so nothing is widened */

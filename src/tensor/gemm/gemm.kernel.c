@@ -13,7 +13,8 @@
  *     B stored [n, k]                          strips of B, packed
  *
  * An element of a tile is one chain of multiply-adds in the order of p. An element of a single row
- * is four such chains, of every fourth p. Which of them it is depends on the shape alone. */
+ * is the sum of four such chains, each of every fourth p. The order of summation depends on the
+ * shape alone. */
 #ifndef elem
 #include <math.h>
 #include <string.h>

@@ -48,7 +48,8 @@ bool adzi_conv_read(adzi_conv *at, const char *op, const adz_conv_options *optio
 /** The name of a rule in messages and in the printed forms of layers. */
 const char *adzi_conv_rule_name(adz_padding_rule rule);
 
-/** Sets padding_after such that images of these sizes belong together. */
+/** Sets padding_after such that a convolution of an image of size `big` gives one of size `small`.
+ */
 void adzi_conv_fit(adzi_conv *at, const int64_t *big, const int64_t *small, const int64_t *kernel);
 
 /** The sizes of small that a big image gives. Returns false with the error recorded. */

@@ -75,9 +75,9 @@ INLINE void KERNEL(step_forward)(const adzi_recurrent_step_args *a, int64_t begi
     }
 }
 
-/* dh of one batch row without dy: the gates' shares of the product, and what the step after has
- * carried on. The last step has no step after it, so its dh is the gradient of the layer's last
- * state. */
+/* The gradient dh of one batch row's state, without the upstream gradient dy of this step: the
+ * gates' shares of the product, and what the following step passes back. The last step has no
+ * following step, so its dh is the gradient of the layer's last state. */
 INLINE void KERNEL(state_gradient)(const adzi_recurrent_step_args *a, int64_t row, int64_t j0,
     int lanes, elem (*sums)[MOST_ROWS][VW], int r, elem *dh)
 {

@@ -18,8 +18,9 @@ enum {
     ADZI_LANES_MOST = 16 /**< rows and columns of matrices that are factored and solved in lanes */
 };
 
-/** How many of `left` items a kernel with so many lanes computes at a time: one or two cost less
- * one after the other. */
+/** The number of matrices, of the `left` ones that remain, that a kernel with `lanes` lanes
+ * computes at a time. One or two matrices are computed one after the other, which costs less than
+ * lanes that are mostly empty. */
 static inline int64_t adzi_lanes_of(int64_t left, int64_t lanes)
 {
     return left < 3 ? 1 : left < lanes ? left : lanes;
