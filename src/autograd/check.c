@@ -1,3 +1,4 @@
+/* Looks for elements that are NaN or infinite, for anomaly mode and for what saves weights. */
 #include <float.h>
 #include <string.h>
 
