@@ -303,7 +303,7 @@ static double *find_setting(const adz_optimizer *optimizer, adzi_group *group, c
 static double *setting(
     const char *op, const adz_optimizer *optimizer, adzi_group *group, const char *name)
 {
-    char names[NAMES] = "";
+    char names[NAMES] = "", counted[NAMES] = "";
     double *found = NULL;
     if (name == NULL) {
         return adzi_fail_null(op, "name");
@@ -318,8 +318,12 @@ static double *setting(
     if (!isnan(group->initial_lr)) {
         append_name(names, "initial_lr");
     }
-    return adzi_fail(op, ADZ_ERR_ARGUMENT, "%s has no setting called %s; it has %s%s",
-        optimizer->type->name, name, names, adzi_search_number_names(optimizer));
+    for (int k = 0; adzi_search_number_name(optimizer, k) != NULL; ++k) {
+        append_name(counted, adzi_search_number_name(optimizer, k));
+    }
+    return adzi_fail(op, ADZ_ERR_ARGUMENT, "%s has no setting called %s; it has %s%s%s",
+        optimizer->type->name, name, names,
+        counted[0] != '\0' ? "; adz_optimizer_get also knows " : "", counted);
 }
 
 double adz_optimizer_get(const adz_optimizer *optimizer, int group, const char *name)

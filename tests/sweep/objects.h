@@ -1,4 +1,5 @@
-/* Declarations of objects.c, modules.c and files.c: functions that make one kind of object each. */
+/* Declarations of objects.c, tensors.c, modules.c and files.c: functions that make one kind of
+ * object each. */
 #ifndef ADZE_TESTS_SWEEP_OBJECTS_H
 #define ADZE_TESTS_SWEEP_OBJECTS_H
 
@@ -6,7 +7,8 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
-enum { MODULE_CHOICES = 23 };
+enum { MODULE_CHOICES = 23, TENSOR_CHOICES = 33, SENSIBLE_TENSORS = 22 };
+extern const char *const tensor_names[TENSOR_CHOICES];
 extern const char *const module_names[MODULE_CHOICES];
 extern const char csv_text[25]; /* a table as text */
 

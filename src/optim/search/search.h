@@ -119,9 +119,8 @@ double adzi_search_counted(const adz_optimizer *optimizer, const void *memory, i
 /** The number of the optimizer's memory with this name; NULL if there is none. */
 const double *adzi_search_number_of(const adz_optimizer *optimizer, const char *name);
 
-/** "; adz_optimizer_get also knows func_evals, ..." with the names of the memory's numbers, for an
- * error; "" if there are none. Valid until the thread calls it again. */
-const char *adzi_search_number_names(const adz_optimizer *optimizer);
+/** The name of number k of the optimizer's memory; NULL if it has no such number. */
+const char *adzi_search_number_name(const adz_optimizer *optimizer, int k);
 
 /** Ends the memory of the optimizer or of a state that was read. A NULL is left alone. */
 void adzi_search_drop(const adz_optimizer *optimizer, void *memory);

@@ -68,17 +68,10 @@ const double *adzi_search_number_of(const adz_optimizer *optimizer, const char *
     return NULL;
 }
 
-const char *adzi_search_number_names(const adz_optimizer *optimizer)
+const char *adzi_search_number_name(const adz_optimizer *optimizer, int k)
 {
-    static _Thread_local char text[256];
     const adzi_search *search = optimizer->search;
-    size_t used = 0;
-    text[0] = '\0';
-    for (int k = 0; search != NULL && k < count_numbers(search) && used < sizeof text; ++k) {
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
-            k == 0 ? "; adz_optimizer_get also knows " : ", ", search->numbers[k].name);
-    }
-    return text;
+    return search != NULL && k < count_numbers(search) ? search->numbers[k].name : NULL;
 }
 
 adz_status adzi_search_collect(const adz_optimizer *optimizer, adz_state *state)
