@@ -12,6 +12,7 @@ import sys
 
 # Functions that are not called, each with its reason.
 NOT_CALLED = {
+    'adz_die': 'it ends the program',
     'adz_error_clear': 'it ends the error that is looked for', 'adz_error_take': 'as adz_error_clear',
     'adz_report_alive': 'it prints', 'adz_tensor_print': 'it prints NULL',
 }

@@ -7,6 +7,13 @@
 
 double case_units[CASE_INPUTS];
 
+void reset_case_units(void)
+{
+    for (int i = 0; i < CASE_INPUTS; ++i) {
+        case_units[i] = 1;
+    }
+}
+
 size_t n_samples(const op_case *c)
 {
     size_t n = 0;
@@ -158,9 +165,7 @@ void build_inputs(built *b, const case_input *specs, const double *p, const char
     b->specs = specs;
     memcpy(b->args.p, p, sizeof b->args.p);
     b->args.text = text;
-    for (int i = 0; i < CASE_INPUTS; ++i) {
-        case_units[i] = 1;
-    }
+    reset_case_units();
     for (int i = 0; i < CASE_INPUTS && specs[i].given; ++i) {
         const case_input *spec = &specs[i];
         b->args.n = i + 1;

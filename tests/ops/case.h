@@ -187,6 +187,8 @@ typedef struct op_case {
 /** The power of 2 by which each input of the sample was multiplied. Outside the sweep over scales
  * all are 1. A call that adds numbers to an input multiplies them by its unit. */
 extern double case_units[CASE_INPUTS];
+/** Sets all of them to 1. */
+void reset_case_units(void);
 
 /** One result. */
 static inline int case_one(adz_tensor *y, adz_tensor **out)

@@ -112,6 +112,7 @@ static bool compute(
     const vector_file *v, const op_case *c, adz_dtype dtype, bool from_f32, computed *run)
 {
     op_args args = { .n = 0 };
+    reset_case_units();
     char name[80];
     for (int i = 0; i < CASE_INPUTS && input_name(c, i) != NULL; ++i) {
         adz_tensor *t = find(v, "", arguments, input_name(c, i));

@@ -93,7 +93,7 @@ HINTS = {
     'adz_module_functional_call': {'parameters': 'empty'},
     'adz_nll_loss': {'target': 'ids', 'weight': 'none'},
     'adz_confusion_matrix': {'predictions': 'ids', 'targets': 'ids', 'classes': '12'},
-    'adz_cholesky': {'a': 'definite'},
+    'adz_cholesky': {'a': 'definite'}, 'adz_lstsq': {'a': 'definite', 'b': 'matrix'},
     'adz_bincount': {'x': 'ids', 'weights': 'none'},
     'adz_diagonal': {'dim2': '1'},
     'adz_index_put': {'indices': 'ids'}, 'adz_index_put_': {'indices': 'ids'},

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "optim/search/levenberg_marquardt.h"
 #include "optim/search/residual_jacobian.h"
+#include "tensor/kernel/real.h"
 
 /* The least power of two by which anything is divided: its reciprocal is finite. */
 enum { LEAST_EXPONENT = -1000 };
@@ -296,7 +297,7 @@ adzi_lm_move adzi_lm_move_from(
     for (int64_t k = 0; k < run->numel; ++k) {
         const double d = data_of(m->scale)[k];
         data_of(h)[k] = d > 0 ? quotient_in(data_of(z)[k], d, m->squares.unit) : 0;
-        move.size = hypot(move.size, product_in(d, adz_tensor_at(x, &k), m->squares.unit));
+        move.size = adzi_real_hypot(move.size, product_in(d, adz_tensor_at(x, &k), m->squares.unit));
     }
     adz_tensor *next = adz_add(x, adz_to(h, run->dtype));
     const bool bounded = run->optimizer->constants[0] != NULL;

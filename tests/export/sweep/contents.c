@@ -145,7 +145,7 @@ static void put_specials(
             put_special(dtype, value, elements + (size_t)i * size);
         }
     }
-    adz_tensor *from = adz_tensor_from(elements, adz_tensor_shape(t), type);
+    adz_tensor *from = adz_tensor_from((const void *)elements, adz_tensor_shape(t), type);
     assert_non_null(adz_copy_(t, from));
     free(elements);
 }
