@@ -165,7 +165,8 @@ static adz_tensor *run_case(const sweep_case *c, sweep_function run, adz_tensor 
     for (size_t i = 0; i < c->n_inputs; ++i) {
         free((void *)(uintptr_t)in[i]);
     }
-    adz_tensor *got = adz_to(adz_tensor_from(y, adz_tensor_shape(like), stored), dtype);
+    adz_tensor *got =
+        adz_to(adz_tensor_from((const void *)y, adz_tensor_shape(like), stored), dtype);
     free(y);
     return intact ? got : NULL;
 }
