@@ -51,5 +51,7 @@ int main(void)
            run_group("ode gradients", ode_gradients, N_ODE_GRADIENTS) +
            run_group("ode graph", ode_graph, N_ODE_GRAPH) +
            run_group("ode refused", ode_refused, N_ODE_REFUSED) +
-           run_group("ode ends", ode_ends, N_ODE_ENDS) + run_group("ode bdf", ode_bdf, N_ODE_BDF);
+           run_group("ode ends", ode_ends, N_ODE_ENDS) +
+           run_group("ode events", ode_events, N_ODE_EVENTS) +
+           run_group("ode bdf", ode_bdf, N_ODE_BDF);
 }

@@ -41,7 +41,8 @@ enum {
     N_ODE_GRADIENTS = 8,
     N_ODE_GRAPH = 6,
     N_ODE_REFUSED = 7,
-    N_ODE_ENDS = 17,
+    N_ODE_ENDS = 11,
+    N_ODE_EVENTS = 6,
     N_ODE_BDF = 8
 };
 /* Each test has a scope. */
@@ -66,6 +67,17 @@ extern const struct CMUnitTest ode_gradients[N_ODE_GRADIENTS];
 extern const struct CMUnitTest ode_graph[N_ODE_GRAPH];
 extern const struct CMUnitTest ode_refused[N_ODE_REFUSED];
 extern const struct CMUnitTest ode_ends[N_ODE_ENDS];
+extern const struct CMUnitTest ode_events[N_ODE_EVENTS];
 extern const struct CMUnitTest ode_bdf[N_ODE_BDF];
+
+/** The methods that choose their steps. */
+enum { ADAPTIVE = 3 };
+extern const adz_ode_method adaptive[ADAPTIVE];
+
+/** A tensor of two numbers. */
+static inline adz_tensor *pair(double a, double b, adz_dtype dtype)
+{
+    return adz_to(adz_tensor_from((double[]){ a, b }, ADZ_SHAPE(2), ADZ_F64), dtype);
+}
 
 #endif

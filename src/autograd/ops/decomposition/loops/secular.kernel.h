@@ -55,6 +55,13 @@ static double KERNEL(secular_step)(
     return a <= 0 ? (a - root) / (2 * c) : 2 * b / (a + root);
 }
 
+/* A number between two others: the geometric mean if they have one sign, because they may differ by
+ * many powers of two. */
+static double KERNEL(middle)(double low, double high)
+{
+    return low * high > 0 ? copysign(sqrt(low * high), low) : low + (high - low) / 2;
+}
+
 /* Finds root i of 1 + sum of z_j^2 / (d_j^2 - x), between d_i^2 and d_(i+1)^2. Writes d_j^2 - x to
  * `gaps` with small relative errors, and returns sqrt(x). d ascends; n poles. */
 static double KERNEL(secular_root)(
@@ -92,9 +99,7 @@ static double KERNEL(secular_root)(
         double next = x + KERNEL(secular_step)(
                               below, above, gaps[i] - x, is_last ? 0 : gaps[i + 1] - x, is_last);
         if (!(next > low && next < high) || steps % 8 == 7) {
-            /* the middle; of numbers of one sign that differ by much, their geometric mean */
-            const double far = low + (high - low) / 2;
-            next = low * high > 0 ? copysign(sqrt(low * high), low) : far;
+            next = KERNEL(middle)(low, high);
         }
         if (next == x || !(next > low && next < high)) {
             break;
