@@ -13,6 +13,17 @@ compiler_works() {
         ${CC:-cc} -x c - -o /dev/null 2>/dev/null
 }
 
+# Prints the Debian package of the C compiler that CC asks for: clang for clang, gcc-13 for "ccache gcc-13". Prints
+# nothing for a compiler that is in no package of its name.
+compiler_package() {
+    compiler=${CC:-cc}
+    compiler=${compiler##* }
+    case ${compiler##*/} in
+    cc) echo gcc ;;
+    gcc | gcc-[0-9]* | clang | clang-[0-9]*) echo "${compiler##*/}" ;;
+    esac
+}
+
 # Whether the C compiler finds a header.
 has_header() {
     printf '#include <%s>\n' "$1" | ${CC:-cc} -x c -fsyntax-only - 2>/dev/null
@@ -23,7 +34,7 @@ with_tests=true
 
 # Prints the Debian packages that would fill what is missing here.
 missing_packages() {
-    compiler_works || printf ' gcc libc6-dev'
+    compiler_works || printf ' %s libc6-dev' "$(compiler_package)"
     command -v meson >/dev/null 2>&1 || printf ' meson'
     command -v ninja >/dev/null 2>&1 || command -v ninja-build >/dev/null 2>&1 ||
         printf ' ninja-build'
@@ -138,6 +149,10 @@ go_on_without() {
 # Installs what is missing. Where the extras cannot be had, go on without: this is tried and said once, before
 # build/ is set up.
 install_missing() {
+    if [ -z "$(compiler_package)" ] && ! compiler_works; then
+        say "CC=$CC compiles nothing here, and no package has its name. Install it, or unset CC to build with gcc."
+        return 1
+    fi
     packages=$(missing_packages)
     extras=$(missing_extras)
     if [ -z "$packages" ] && [ -n "$sudo_word" ] && [ -f build/build.ninja ]; then

@@ -71,6 +71,18 @@ def one_line_for_root():
     assert "Going on" not in said and said.count("try again") == 1, said
 
 
+def the_compiler_that_cc_names():
+    """The package of the compiler that CC asks for is installed, and a compiler without a package is named."""
+    for compiler, package in ("clang", "clang"), ("ccache gcc-13", "gcc-13"), ("/usr/bin/cc", "gcc"):
+        system = System(0, apt_get=APT)
+        system.run(f"CC='{compiler}'; install_missing")
+        asked = system.calls()[-1].split()
+        assert package in asked and ("gcc" in asked) == (package == "gcc"), asked
+    system = System(0, apt_get=APT)
+    code, said = system.run("CC=tcc; install_missing")
+    assert code == 1 and system.calls() == [] and "CC=tcc compiles nothing here" in said, said
+
+
 def extras_without_root():
     """Without root, packages that adze can do without are named once, before build/ is set up, and that is no
     failure. They are not asked for again."""
@@ -318,7 +330,7 @@ def set_up_again():
 
 
 def main():
-    checks = [one_line_for_root, extras_without_root, no_cmocka_for_examples, size_comes_first, sudo_that_refuses,
+    checks = [one_line_for_root, the_compiler_that_cc_names, extras_without_root, no_cmocka_for_examples, size_comes_first, sudo_that_refuses,
               another_blas, progress, kernels_and_tests, misspelt_tests, read_only_tree,
               no_such_program, program_where_one_stands]
     if len(sys.argv) > 2:
