@@ -21,9 +21,9 @@ extern "C" {
 #endif
 
 /* Version of these headers, as numbers. */
-#define ADZ_VERSION_MAJOR 0 /**< rises when old programs must change (from 1.0 on) */
-#define ADZ_VERSION_MINOR 3 /**< rises with additions; before 1.0, with any change */
-#define ADZ_VERSION_PATCH 0 /**< rises with corrections */
+#define ADZ_VERSION_MAJOR 0      /**< rises when old programs must change (from 1.0 on) */
+#define ADZ_VERSION_MINOR 3      /**< rises with additions; before 1.0, with any change */
+#define ADZ_VERSION_PATCH 0      /**< rises with corrections */
 #define ADZ_VERSION_TAG   "-dev" /**< "-dev" before the release of this number, "" in the release */
 
 /**
