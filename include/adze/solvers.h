@@ -68,8 +68,8 @@ typedef enum adz_root_reason {
     ADZ_ROOT_CONVERGED = 0,  /**< the residual is at most the tolerance, or as small as rounding
                                   errors of x let it be */
     ADZ_ROOT_ITERATIONS = 1, /**< max_iterations were not enough */
-    ADZ_ROOT_STALLED = 2,    /**< no step makes the residual smaller, which is above the tolerance */
-    ADZ_ROOT_SINGULAR = 3,   /**< the Jacobian is not finite, or singular with no way down */
+    ADZ_ROOT_STALLED = 2,  /**< no step makes the residual smaller, which is above the tolerance */
+    ADZ_ROOT_SINGULAR = 3, /**< the Jacobian is not finite, or singular with no way down */
     ADZ_ROOT_NOT_FINITE = 4, /**< the function is not finite at x0 */
     ADZ_ROOT_UNCHECKED = 5   /**< fixed_iterations: the host has not looked */
 } adz_root_reason;

@@ -72,8 +72,8 @@ ADZ_API adz_tensor *adz_atan(adz_tensor *x);
  *
  *     y = atan(a / b), in [-pi, pi] by the signs of both
  *
- * Zeros and infinities give the angles of C99. The gradients at the origin and of infinite inputs are
- * 0. ONNX files cannot contain it.
+ * Zeros and infinities give the angles of C99. The gradients at the origin and of infinite inputs
+ * are 0. ONNX files cannot contain it.
  *
  * @param a  any shape, any dtype but f16 and bf16: the second coordinate
  * @param b  broadcasts with a: the first coordinate

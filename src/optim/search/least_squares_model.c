@@ -297,7 +297,8 @@ adzi_lm_move adzi_lm_move_from(
     for (int64_t k = 0; k < run->numel; ++k) {
         const double d = data_of(m->scale)[k];
         data_of(h)[k] = d > 0 ? quotient_in(data_of(z)[k], d, m->squares.unit) : 0;
-        move.size = adzi_real_hypot(move.size, product_in(d, adz_tensor_at(x, &k), m->squares.unit));
+        move.size =
+            adzi_real_hypot(move.size, product_in(d, adz_tensor_at(x, &k), m->squares.unit));
     }
     adz_tensor *next = adz_add(x, adz_to(h, run->dtype));
     const bool bounded = run->optimizer->constants[0] != NULL;

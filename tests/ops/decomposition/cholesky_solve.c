@@ -3,7 +3,8 @@
 /* p[0]: upper */
 static int call(const op_args *a, adz_tensor **out)
 {
-    return case_one(adz_cholesky_solve(a->in[0], regular_of(a->in[1], case_units[1]), a->p[0] != 0), out);
+    return case_one(
+        adz_cholesky_solve(a->in[0], regular_of(a->in[1], case_units[1]), a->p[0] != 0), out);
 }
 
 FACT(it_solves_with_the_matrix_of_the_factor)

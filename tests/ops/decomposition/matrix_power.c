@@ -3,7 +3,8 @@
 /* p[0]: the power; p[1]: the matrices are taken as they are */
 static int call(const op_args *a, adz_tensor **out)
 {
-    adz_tensor *x = a->p[1] != 0 ? a->in[0] : adz_mul_number(regular_of(a->in[0], case_units[0]), 0.25);
+    adz_tensor *x =
+        a->p[1] != 0 ? a->in[0] : adz_mul_number(regular_of(a->in[0], case_units[0]), 0.25);
     return case_one(adz_matrix_power(x, (int64_t)a->p[0]), out);
 }
 

@@ -3,7 +3,8 @@
 /* p[0]: the matrices are taken as they are */
 static int call(const op_args *a, adz_tensor **out)
 {
-    return case_one(adz_solve(a->p[0] != 0 ? a->in[0] : regular_of(a->in[0], case_units[0]), a->in[1]), out);
+    return case_one(
+        adz_solve(a->p[0] != 0 ? a->in[0] : regular_of(a->in[0], case_units[0]), a->in[1]), out);
 }
 
 FACT(small_systems_have_exact_solutions)

@@ -3,8 +3,8 @@
 /* p[0]: upper, p[1]: left, p[2]: unitriangular */
 static int call(const op_args *a, adz_tensor **out)
 {
-    return case_one(
-        adz_solve_triangular(regular_of(a->in[0], case_units[0]), a->in[1], a->p[0] != 0, a->p[1] != 0, a->p[2] != 0),
+    return case_one(adz_solve_triangular(regular_of(a->in[0], case_units[0]), a->in[1],
+                        a->p[0] != 0, a->p[1] != 0, a->p[2] != 0),
         out);
 }
 

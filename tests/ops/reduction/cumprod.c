@@ -26,8 +26,8 @@ FACT(elements_are_multiplied_in_order)
     adz_tensor *y = adz_cumprod(VALUES(ADZ_F64, -1, 0, 2), 0);
     assert_true(signbit(adz_tensor_at(y, (int64_t[]){ 1 })) != 0);
     adz_tensor *tiny = adz_requires_grad_(VALUES(ADZ_F32, 0x1p-100, 0x1p-100, 0x1p120), true);
-    ASSERT_VALUES(gradient_of(adz_select(adz_cumprod(tiny, 0), 0, 2), tiny), ADZ_F32, 0x1p20,
-        0x1p20, 0);
+    ASSERT_VALUES(
+        gradient_of(adz_select(adz_cumprod(tiny, 0), 0, 2), tiny), ADZ_F32, 0x1p20, 0x1p20, 0);
 }
 
 static const struct CMUnitTest facts[] = {

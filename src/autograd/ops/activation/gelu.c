@@ -53,8 +53,8 @@ static adz_tensor *limited(adz_tensor *x)
 }
 
 /* The forward as an expression, by the formula that was chosen. (1 + t) / 2 is the sigmoid of 2 u,
- * and 1 + erf is erfc of the opposite: the sums would cancel where x is below 0. The sigmoid is 1 or
- * 0 where |x| is above 40. Without the limit x^3 could overflow there, and a derivative would be
+ * and 1 + erf is erfc of the opposite: the sums would cancel where x is below 0. The sigmoid is 1
+ * or 0 where |x| is above 40. Without the limit x^3 could overflow there, and a derivative would be
  * infinity times 0. */
 static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
 {

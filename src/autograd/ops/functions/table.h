@@ -18,8 +18,8 @@
  * y = f(a, b), whose shapes broadcast. The node saves a and b.
  *
  * FUNCTION_EXPRESSED(name, kernel, expression, gradient, row) and FUNCTION2_EXPRESSED(name, kernel,
- * expression, gradient_a, gradient_b, row): functions with an expression, which exports write, whose
- * derivative would lose digits, and with gradients of their own. The node saves the inputs.
+ * expression, gradient_a, gradient_b, row): functions with an expression, which exports write,
+ * whose derivative would lose digits, and with gradients of their own. The node saves the inputs.
  *
  * STEPS(name, kernel, kernel_of_integers, instead, row): a function that is constant between its
  * jumps, so dx is 0 and nothing is saved. y has the dtype of x. bool is refused with the advice to
