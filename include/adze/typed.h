@@ -162,14 +162,16 @@
 #define ADZ_IS_ALLOWED_(dtype, allowed) \
     (!ADZ_IS_CONSTANT_(dtype) ||        \
         ((allowed) >> __builtin_choose_expr(ADZ_IS_CONSTANT_(dtype), dtype, 0) & 1))
-#define ADZ_FROM_DATA_(shape, dtype, ...)                                               \
-    (adz_tensor_from_sized)(                                                            \
-        (__VA_ARGS__), (shape), (dtype), ADZ_ITEM_((__VA_ARGS__)) + 0 * sizeof(struct { \
-            _Static_assert(ADZ_IS_ALLOWED_((dtype), ADZ_ALLOWED_((__VA_ARGS__))),       \
-                "adz_tensor_from: the array has elements of another type than the "     \
-                "dtype; make them equal, or cast the array to void *");                 \
-            char unused;                                                                \
-        }))
+/* The assertion stands in a block and not in a struct, in which clang takes a compound literal for
+ * a static one. */
+#define ADZ_FROM_DATA_(shape, dtype, ...)                                                      \
+    (adz_tensor_from_sized)(                                                                   \
+        (__VA_ARGS__), (shape), (dtype), ADZ_ITEM_((__VA_ARGS__)) + 0 * sizeof(__extension__({ \
+            _Static_assert(ADZ_IS_ALLOWED_((dtype), ADZ_ALLOWED_((__VA_ARGS__))),              \
+                "adz_tensor_from: the array has elements of another type than the "            \
+                "dtype; make them equal, or cast the array to void *");                        \
+            0;                                                                                 \
+        })))
 
 #define ADZ_CHECKED_(first, ...) \
     ADZ_JOINED_(ADZ_ARGS_, ADZ_COUNT_(first, __VA_ARGS__), _)((first), __VA_ARGS__)

@@ -41,6 +41,7 @@ TAKEN = [
 ] + (['l, s, ADZ_I64'] if sys.maxsize > 2 ** 32 else [])
 LITERALS = [
     '(float[]){ 1 }, ADZ_SHAPE(1), ADZ_F32', '(double[]){ 1, 2, 3 }, ADZ_SHAPE(3), ADZ_F64',
+    '(double[]){ d[0][1], 2 + d[1][0] }, ADZ_SHAPE(2), ADZ_F64',
     '(float[2][2]){ { 1, 2 }, { 3, 4 } }, ADZ_SHAPE(2, 2), ADZ_F32',
     '(double[]){ %s }, ADZ_SHAPE(64), ADZ_F64' % LONG, '(double[]){ %s, 64 }, ADZ_SHAPE(65), ADZ_F64' % LONG,
     '(double[]){ %s, %s, (1), (2) }, ADZ_SHAPE(130), ADZ_F64' % (LONG, LONG),

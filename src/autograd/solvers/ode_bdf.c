@@ -101,12 +101,12 @@ static adz_tensor *residual(const equation *e, adz_tensor *y)
 }
 
 /* The Jacobian of the equation, and its factors. */
-typedef struct system {
+typedef struct newton_system {
     adz_tensor *m;
     adzi_lu factors;
-} system;
+} newton_system;
 
-static bool factor_at(const equation *e, adz_tensor *y, system *at)
+static bool factor_at(const equation *e, adz_tensor *y, newton_system *at)
 {
     adz_tensor *state = adzi_bdf_value(e->ode->like, adz_detach(y)), *t = adz_detach(e->t);
     adz_tensor *j = state != NULL && t != NULL ? adzi_ode_jacobian(e->ode, t, state, false) : NULL;
@@ -115,7 +115,7 @@ static bool factor_at(const equation *e, adz_tensor *y, system *at)
 }
 
 /* y + m^-1 residual(y). The size of the change, if it is asked for. */
-static adz_tensor *improve(const equation *e, const system *at, adz_tensor *y, double *size)
+static adz_tensor *improve(const equation *e, const newton_system *at, adz_tensor *y, double *size)
 {
     adz_tensor *r = residual(e, y);
     r = r != NULL ? adz_reshape(r, ADZ_SHAPE(at->m->sizes[0], at->m->sizes[2], 1)) : NULL;
@@ -132,7 +132,7 @@ static adz_tensor *improve(const equation *e, const system *at, adz_tensor *y, d
 static adz_tensor *root_of(const equation *given)
 {
     equation e = *given;
-    system at;
+    newton_system at;
     double size = INFINITY, before = INFINITY;
     const bool mode = adz_set_grad_enabled(false);
     e.t = adz_detach(e.t);
@@ -155,7 +155,7 @@ static adz_tensor *root_of(const equation *given)
 static adz_tensor *solve(const equation *e)
 {
     adz_tensor *y = root_of(e);
-    system at;
+    newton_system at;
     if (!e->ode->graph || y == NULL) {
         return y;
     }

@@ -218,7 +218,7 @@ static bool begin(adzi_root *r)
     s->failed = adz_logical_not(adz_isfinite(s->norm));
     s->step = adz_zeros_like(s->x);
     s->scale = NULL;
-    r->trust = (adzi_trust){ NULL };
+    r->trust = (adzi_trust){ .y = NULL };
     r->failure = ADZ_ROOT_STALLED;
     r->over = r->last = false;
     return s->good != NULL && s->failed != NULL && s->step != NULL;
