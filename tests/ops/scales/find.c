@@ -75,6 +75,9 @@ bool scale_range(adz_tensor *t, int *largest, int *smallest)
 bool scale_has_word(const char *words, const char *word)
 {
     const size_t n = strlen(word);
+    if (n == 0) { /* of an operator without inputs */
+        return words != NULL && words[0] == 0;
+    }
     for (const char *at = words; at != NULL && (at = strstr(at, word)) != NULL; ++at) {
         if ((at == words || at[-1] == ' ') && (at[n] == ' ' || at[n] == 0)) {
             return true;
