@@ -1,4 +1,4 @@
-/* bench-stiff: the stiff equations of tests/autograd/solvers/stiff_set.h by ADZ_ODE_RODAS4 and
+/* bench-stiff: the stiff equations of tests/solvers/equations/stiff_set.h by ADZ_ODE_RODAS4 and
  * ADZ_ODE_BDF, on one thread. Each round prints one line for each equation, tolerance and method:
  * its name, the tolerance, the method, milliseconds of processor time, steps, calls of the
  * function, and the error as a part of the tolerance. bench/stiff.py runs it in turn with LSODA.
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "autograd/solvers/stiff_set.h"
+#include "solvers/equations/stiff_set.h"
 #include "bench.h"
 
 static void solve(const stiff_problem *p, double tolerance, adz_ode_method method)

@@ -4,7 +4,7 @@
     stiff.py BENCH_STIFF [--rounds 7]
 
 LSODA calls functions of Python floats, which is the fastest way to call it from Python. Both sides get one absolute
-tolerance for each element, those of tests/autograd/solvers/stiff_set.h. The times are the shortest processor times of
+tolerance for each element, those of tests/solvers/equations/stiff_set.h. The times are the shortest processor times of
 all rounds, in milliseconds, and their ratio is adze's time over LSODA's.
 """
 import argparse

@@ -4,7 +4,7 @@
 usage: mutants.py [--jobs N] [--list | --stale] [--only TEXT]... [--one-in N] [NAME...]
 
 Operators: the script starts at the backward, the fused backward and the expression that an operator
-registers. It follows their calls and kernels through src/autograd/ops, shared helpers included, and makes
+registers. It follows their calls and kernels through src/ops, shared helpers included, and makes
 mutants by rule from each function that it reaches. The rules swap + - * / and the operators of those names,
 double constants, drop, scale or shift gradients, and move dimensions by one. They leave out the forward of
 another public operator, which is that operator's business. They also leave out how work is cut into parts
@@ -14,8 +14,8 @@ For each mutant one object is compiled again; of a kernel it is the object of th
 operators that reach the function then run until one fails. A mutant of a kernel that survives is compiled for
 the other instruction sets that the processor has, because some code serves wide registers only. A change that compiles to equal code at all levels is no mutant.
 
-Other rooms: the files of src/optim, src/data, src/io, src/plan, src/nn, src/autograd/solvers and
-src/autograd/functional, and the parts of src/base that they use, are mutated function by function. More rules apply to their decisions: comparisons that include or exclude their
+Other rooms: the files of src/optim, src/data, src/io, src/plan, src/nn, src/solvers and
+src/solvers/functional, and the parts of src/base that they use, are mutated function by function. More rules apply to their decisions: comparisons that include or exclude their
 border, == and !=, && and ||, guards that never hold, `!` and statements left out, true and false. COVER says
 which tests run for which file. The sweep of wrong arguments over the file's public functions comes last. The
 heads of loops and the release of memory are left to the sanitizers.
@@ -25,9 +25,9 @@ equivalent, with the reason:
 
     <name> | <the line as mutated> | <why no test can tell it apart>
 
-NAME is one of these: a file of src/autograd/ops without its ending, which is an operator (relu) or a helper
+NAME is one of these: a file of src/ops without its ending, which is an operator (relu) or a helper
 (extreme); an entry of the table of elementwise functions (acos); a folder (optim); a file in a folder (optim/adam); or `backwards`, which means all files of
-src/autograd/ops. With --only, only those mutants run whose line in --list contains one of the texts, for
+src/ops. With --only, only those mutants run whose line in --list contains one of the texts, for
 example recurrent_run.c:52: or panels_of. With --one-in 10, one mutant in ten runs, chosen by a hash of its line,
 so that a sample is the same everywhere.
 """
@@ -50,7 +50,7 @@ import zlib
 from mutants_c import ENTERED, ROOMS, all_mutants, in_room, items, words
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
-OPS = "autograd/ops"
+OPS = "ops"
 # Helpers outside of that folder whose formulas are derivatives.
 DERIVATIVES = ["tensor/kernel/vmath_activations.h", "tensor/kernel/vmath_f32.h", "tensor/kernel/vmath_f64.h"]
 TABLE = OPS + "/functions/table.h" # an entry is an operator
@@ -60,12 +60,12 @@ FLAGS = ("", "avx2 fma f16c bmi2", "avx512f avx512dq avx512bw avx512vl") # of /p
 # Which of `meson test --list` cover a file of the rooms: the first line that fits. They run in this
 # order until one fails.
 COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
-    (r"autograd/solvers/ode_(adapt|bdf|rodas|step)", "solvers stiff"),
-    (r"autograd/solvers/", "solvers closures"),
-    (r"autograd/functional/", "functional solvers closures jumps"),
+    (r"solvers/ode_(adapt|bdf|rodas|step)", "solvers stiff"),
+    (r"solvers/", "solvers closures"),
+    (r"solvers/functional/", "functional solvers closures jumps"),
     (r"optim/(schedule|one_cycle|plateau)", "schedules optim"),
     (r"optim/clip", "optim"),
-    (r"optim/search", "closures strd"),
+    (r"solvers/closures", "closures strd"),
     (r"optim/optimizer", "optim optimizers schedules index flat_parameters distributed"),
     (r"optim/step", "optimizers optim closures flat_parameters distributed"),
     (r"optim/state", "optimizers optim closures checkpoint parallel_checkpoint"),
@@ -155,7 +155,7 @@ class Source:
             for item in self.items[file]:
                 if not item.is_static and file not in DERIVATIVES:
                     self.exported[item.name].append(item)
-        # What src/autograd/ops/meson.build lists and what it reads.
+        # What src/ops/meson.build lists and what it reads.
         self.entries = re.findall(r"^[A-Z0-9_]+\((\w+),", self.text[TABLE], flags=re.M)
         rows = "".join(p.read_text("utf-8") for p in sorted((root / "export/rows").glob("*.c")))
         self.registered = [row.split('"')[0] for row in rows.split('.op = "')[1:] if ".internal = true" not in row]

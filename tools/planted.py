@@ -47,8 +47,8 @@ def only_under(condition, line, wrong):
     return f"#if {condition}\n{wrong}\n#else\n{line}\n#endif"
 
 
-UNARY = "src/autograd/ops/math/unary.kernel.c"
-SIGMOIDS = "src/autograd/ops/math/sigmoids.kernel.c"
+UNARY = "src/ops/math/unary.kernel.c"
+SIGMOIDS = "src/ops/math/sigmoids.kernel.c"
 TANH = "POINTWISE1(tanh, elem, elem, VMATH(tanh)(x))"
 SIGMOID = "POINTWISE1(sigmoid, elem, elem, VMATH(sigmoid)(x))"
 SQUARE = "POINTWISE1(square, elem, elem, x *x)"
@@ -73,7 +73,7 @@ FAULTS = [
     Fault("a read past the end", "src/base/number.c", SCALED,
           "volatile double past = powers[p->exponent > 0 ? 23 : 0];\n    (void)past;\n    " + SCALED,
           r"number\.c:\d+.*(global-buffer-overflow|out of bounds)|global-buffer-overflow"),
-    Fault("undefined behaviour", "src/autograd/ops/shape/flip.c", "    flip_attr attr = { mask };",
+    Fault("undefined behaviour", "src/ops/shape/flip.c", "    flip_attr attr = { mask };",
           "    flip_attr attr = { mask };\n    volatile int shifted = 1 << (31 + x->rank);\n    (void)shifted;",
           failed_test("op-flip")),
     Fault("a German decimal comma", "src/tensor/print.c",
@@ -92,9 +92,9 @@ FAULTS = [
     Fault("a symbol that should be hidden", "src/base/version.c", "const char *adz_version(void)",
           "ADZ_API int adz_planted(void);\nint adz_planted(void)\n{\n    return 1;\n}\n\n"
           "const char *adz_version(void)", failed_test("exports")),
-    Fault("a wrong gradient", "src/autograd/ops/math/square.c", "adzi_saved_input(node, 0)), 2);",
+    Fault("a wrong gradient", "src/ops/math/square.c", "adzi_saved_input(node, 0)), 2);",
           "adzi_saved_input(node, 0)), 2.5);", failed_test("op-square")),
-    Fault("a wrong exported file", "src/autograd/ops/functions/table.h", 'C99_ELEMENT("@sin($a)")',
+    Fault("a wrong exported file", "src/ops/functions/table.h", 'C99_ELEMENT("@sin($a)")',
           'C99_ELEMENT("@cos($a)")', failed_test("c99")),
     Fault("a file's bad byte", "src/io/safetensors_header.c", "if (extent->end > r->data_size) {",
           "if (extent->end > r->data_size + 1) {", failed_test("safetensors")),

@@ -1,9 +1,8 @@
 /* Delivers gradients to the entries of nodes and the slots of leaves, and makes these slots. */
 #include "autograd/delivery.h"
+#include "autograd/operators.h"
 
-#include "adze/ops/arithmetic.h"
 #include "autograd/op.h"
-#include "autograd/ops/reduction/sum.h"
 
 adzi_leaf_slot *adzi_run_leaf(adzi_run *run, adz_tensor *leaf, bool hold)
 {

@@ -20,6 +20,7 @@
  * nodes have saved. Two things would be kept without need, and are not: the result of a log_softmax
  * inside the expression, and the products with the gradient of 1 in adzi_derived_slope. */
 #include "autograd/op.h"
+#include "autograd/operators.h"
 #include "autograd/operator.h"
 
 enum { MOST = 32 };

@@ -7,7 +7,9 @@
 #include "autograd/gradcheck.h"
 
 #include "autograd/op.h"
+#include "autograd/operators.h"
 #include "adze/options.h"
+#include "adze/random.h"
 
 enum { MAX_OUTPUTS = 16 };
 

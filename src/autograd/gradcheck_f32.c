@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "autograd/op.h"
+#include "autograd/operators.h"
 
 enum { MAX_OUTPUTS = 16 };
 

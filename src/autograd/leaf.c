@@ -1,8 +1,7 @@
 /* Gradients of leaves: where they are stored, when a leaf is ready, and the hooks that then run. */
 #include "autograd/leaf.h"
+#include "autograd/operators.h"
 
-#include "adze/ops/arithmetic.h"
-#include "adze/ops/convert.h"
 #include "autograd/op.h"
 
 /* ---- gradients with a place --------------------------------------------------------------------

@@ -21,7 +21,6 @@
 #ifndef ADZI_AUTOGRAD_OP_H
 #define ADZI_AUTOGRAD_OP_H
 
-#include "adze/ops.h"
 #include "autograd/node.h"
 #include "tensor/copy.h"
 #include "base/isa.h"

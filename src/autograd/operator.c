@@ -5,8 +5,8 @@
 
 #include "adze/operator.h"
 #include "autograd/attr.h"
-#include "autograd/op.h"
 #include "autograd/operator.h"
+#include "autograd/operators.h"
 #include "base/capture.h"
 
 enum { MOST_INPUTS = 32, MOST_RESULTS = 8, MOST_ATTRIBUTES = 512, GRAIN_ELEMENTS = 4096 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "autograd/op.h"
+#include "autograd/operators.h"
 #include "autograd/operator.h"
 
 enum { MOST_INPUTS = 32, MOST_RESULTS = 8 };

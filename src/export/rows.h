@@ -2,7 +2,7 @@
  * else in this folder knows operators by their names.
  *
  * A writer for which the row has no printer writes the operator's expression (export/trace.h). Each
- * operator with a node has a row, from which src/autograd/ops/meson.build knows it. */
+ * operator with a node has a row, from which src/ops/meson.build knows it. */
 #ifndef ADZI_EXPORT_ROWS_H
 #define ADZI_EXPORT_ROWS_H
 

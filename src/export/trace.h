@@ -9,7 +9,7 @@
 
 #include "adze/nn.h"
 #include "adze/plan.h"
-#include "autograd/op.h"
+#include "ops/op.h"
 #include "base/index.h"
 #include "export/rows.h"
 #include "optim/optimizer.h"

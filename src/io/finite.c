@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "autograd/op.h"
+#include "ops/op.h"
 #include "nn/module.h"
 
 adz_status adzi_check_finite(const char *op, const char *name, const adz_tensor *t, bool nan_only)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "autograd/engine.h"
-#include "autograd/op.h"
+#include "ops/op.h"
 #include "nn/module.h"
 #include "base/alloc.h"
 #include "base/random_generator.h"

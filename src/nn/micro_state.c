@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "autograd/ops/norm/batch_norm.h"
+#include "ops/norm/batch_norm.h"
 #include "base/error.h"
 #include "nn/layers/batch_norm.h"
 #include "tensor/copy.h"

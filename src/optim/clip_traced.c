@@ -5,7 +5,7 @@
 #include "adze/ops/math.h"
 #include "adze/ops/reduction.h"
 #include "adze/ops/shape.h"
-#include "autograd/op.h"
+#include "ops/op.h"
 #include "optim/clip_traced.h"
 
 /* The gradient of a parameter, or NULL if there is none or it has no elements. */

@@ -1,5 +1,5 @@
 /* The part that all optimizers share: ownership, groups, settings, gradients. */
-#include "optim/search/search.h"
+#include "optim/closure.h"
 #include "base/capture.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 
 #include "nn/state.h"
 #include "base/text.h"
-#include "optim/search/search.h"
+#include "optim/closure.h"
 #include "tensor/copy.h"
 #include "base/error.h"
 #include "tensor/shape.h"

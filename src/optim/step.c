@@ -2,7 +2,7 @@
 #include "autograd/leaf.h"
 #include "base/error.h"
 #include "base/tracer.h"
-#include "optim/search/search.h"
+#include "optim/closure.h"
 #include "tensor/copy.h"
 #include "tensor/shape.h"
 

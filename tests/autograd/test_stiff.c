@@ -1,8 +1,8 @@
 /* The stiff equations of stiff_set.h at three tolerances. */
 #include <math.h>
 
-#include "autograd/solvers/ode_bdf.h"
-#include "autograd/solvers/stiff_set.h"
+#include "solvers/ode_bdf.h"
+#include "solvers/equations/stiff_set.h"
 #include "errors.h"
 #include "groups.h"
 

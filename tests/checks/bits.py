@@ -49,7 +49,7 @@ def main(source, program):
     run = subprocess.run([program, "--covered"], check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     wanted, covered = constructors(headers), run.stdout.splitlines()
     operators = {line.split()[1] for line in covered if line.startswith("operator ")}
-    tested = {p.stem for p in top.glob("src/autograd/ops/*/*.c")} & {p.stem for p in top.glob("tests/ops/*/*.c")}
+    tested = {p.stem for p in top.glob("src/ops/*/*.c")} & {p.stem for p in top.glob("tests/ops/*/*.c")}
     found = list(missing(wanted, covered, calls))
     found += [f"the operator {name} is in no row of the table of hashes" for name in sorted(tested - operators)]
     print("\n".join(found) or f"{len(operators)} operators and {len(wanted)} constructors have rows")

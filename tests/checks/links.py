@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 
-from tree import ORDER, ROOMS, UPWARD, position
+from tree import ORDER, ROOMS, TAKES, UPWARD, position
 
 MEMBER = re.compile(r"(?:.*[/(])?([^/():]+)\.o\)?:$")
 
@@ -63,7 +63,7 @@ def findings(symbols):
         if kind != "U" or symbol not in defined:
             continue
         room, other = room_of(member), room_of(defined[symbol])
-        if other != room and other not in ROOMS[room]:
+        if other != room and other not in ROOMS[room] and symbol not in TAKES.get((room, other), ("", set()))[1]:
             yield f"{member} of the room {room} uses {symbol}, which {defined[symbol]} of {other} defines"
         elif other == room and room in ORDER and symbol not in UPWARD and is_above(room, defined[symbol], member):
             yield f"{member} uses {symbol}, which {defined[symbol]} above it in the room {room} defines"

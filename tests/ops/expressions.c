@@ -2,7 +2,7 @@
  * with the forward itself. */
 #include <stdio.h>
 
-#include "autograd/op.h"
+#include "ops/op.h"
 #include "ops/sweep.h"
 
 enum { MOST = 8 }; /* calls of the operator in one sample, and results of a call */

@@ -5,7 +5,7 @@
  * wanting a gradient, wants one. tests/checks/operators.py makes the table of it. */
 #include <stdio.h>
 
-#include "autograd/op.h"
+#include "ops/op.h"
 #include "ops/sweep.h"
 
 static const adzi_op *registered(const char *name)

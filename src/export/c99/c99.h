@@ -20,7 +20,7 @@
 #ifndef ADZI_EXPORT_C99_H
 #define ADZI_EXPORT_C99_H
 
-#include "autograd/op.h"
+#include "ops/op.h"
 #include "base/text.h"
 #include "export/rows.h"
 #include "optim/optimizer.h"

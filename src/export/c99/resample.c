@@ -1,9 +1,9 @@
 /* Means of windows and interpolation: avg_pool, adaptive_avg_pool and interpolate. Each element of
  * the result is a weighted sum of the elements that it sees; elements that it does not see do not
  * count, infinite ones included. */
-#include "autograd/ops/pool/adaptive_pool.h"
-#include "autograd/ops/pool/interpolate.h"
-#include "autograd/ops/pool/resample.h"
+#include "ops/pool/adaptive_pool.h"
+#include "ops/pool/interpolate.h"
+#include "ops/pool/resample.h"
 
 #include <stdio.h>
 #include <string.h>

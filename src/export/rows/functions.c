@@ -17,6 +17,6 @@
 #define STEPS(fn, kernel, kernel_of_integers, instead, ...) { .op = #fn, __VA_ARGS__ },
 
 const adzi_row adzi_rows_functions[] = {
-#include "autograd/ops/functions/table.h"
+#include "ops/functions/table.h"
     { .op = NULL },
 };

@@ -6,7 +6,7 @@
 
 #include "adze/nn/containers.h"
 #include "adze/ops/math.h"
-#include "autograd/ops/activation/activation_table.h"
+#include "ops/activation/activation_table.h"
 #include "base/error.h"
 #include "adze/options.h"
 #include "nn/layers/activations.h"

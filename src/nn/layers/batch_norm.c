@@ -10,7 +10,7 @@
 
 #include "adze/nn/init.h"
 #include "adze/ops/norm.h"
-#include "autograd/ops/norm/batch_norm.h"
+#include "ops/norm/batch_norm.h"
 #include "base/threads/parallel.h"
 #include "base/tracer.h"
 #include "nn/micro_state.h"

@@ -10,7 +10,7 @@
 
 #include "adze/nn/init.h"
 #include "adze/ops/shape.h"
-#include "autograd/ops/conv/conv.h"
+#include "ops/conv/conv.h"
 #include "nn/module.h"
 #include "base/error.h"
 #include "adze/options.h"

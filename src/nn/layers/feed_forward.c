@@ -10,7 +10,7 @@
 #include "adze/nn/dropout.h"
 #include "adze/nn/linear.h"
 #include "adze/ops/arithmetic.h"
-#include "autograd/ops/activation/activation_table.h"
+#include "ops/activation/activation_table.h"
 #include "nn/fusion.h"
 #include "nn/layers/activations.h"
 #include "base/error.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "adze/nn/conv.h"
-#include "autograd/ops/conv/fold.h"
+#include "ops/conv/fold.h"
 #include "base/error.h"
 #include "adze/options.h"
 #include "nn/layers/numbers.h"

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "autograd/ops/pool/avg_pool.h"
-#include "autograd/ops/pool/interpolate.h"
-#include "autograd/ops/pool/max_pool.h"
+#include "ops/pool/avg_pool.h"
+#include "ops/pool/interpolate.h"
+#include "ops/pool/max_pool.h"
 #include "base/error.h"
 #include "adze/options.h"
 #include "nn/layers/numbers.h"

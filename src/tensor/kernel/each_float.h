@@ -3,7 +3,7 @@
  * A kernel file starts with
  *
  *     #ifndef elem
- *     #define THIS_FILE "autograd/ops/activation/relu.kernel.c"
+ *     #define THIS_FILE "ops/activation/relu.kernel.c"
  *     #include "tensor/kernel/each_float.h"
  *     #else
  *     ... bodies over the element type elem, named with KERNEL(relu) ...

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "adze/nn/type.h"
-#include "autograd/op.h"
+#include "ops/op.h"
 #include "export/c99/c99.h"
 
 enum { RESULTS = 3 }; /* of one call that are exported */

@@ -1,5 +1,5 @@
-#include "autograd/ops/activation/activation_table.h"
-#include "autograd/ops/activation/bias_activation.h"
+#include "ops/activation/activation_table.h"
+#include "ops/activation/bias_activation.h"
 
 #include "ops/facts.h"
 

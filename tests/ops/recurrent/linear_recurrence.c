@@ -1,4 +1,4 @@
-#include "autograd/ops/recurrent/linear_recurrence.h"
+#include "ops/recurrent/linear_recurrence.h"
 
 #include "ops/facts.h"
 

@@ -1,4 +1,4 @@
-#include "autograd/ops/recurrent/recurrent_layer.h"
+#include "ops/recurrent/recurrent_layer.h"
 
 #include "ops/facts.h"
 

@@ -1,0 +1,107 @@
+#include "ops/activation/glu.h"
+
+#include "ops/op.h"
+
+/* The gated linear unit, torch.nn.functional.glu (Dauphin et al., 2016).
+ *
+ *     y  = a s,   s = sigmoid(b)
+ *     da = dy s
+ *     db = dy a s (1 - s)
+ *
+ * a and b are the first and the second half of x[..., 2 D, ...] along dim; y is [..., D, ...]. The
+ * node saves x and computes s again, because s would be one more tensor in memory. It keeps dim as
+ * an attribute, counted from the first dimension. */
+
+KERNEL_TABLE_FLOAT(glu);
+KERNEL_TABLE_FLOAT(glu_backward);
+
+typedef struct {
+    int dim; /* 0 .. rank-1 */
+} glu_attr;
+
+/* The length of a run of consecutive elements of a contiguous x that belong to one half: half of
+ * x's dimension times the sizes of the dimensions after it. Runs of a and of b alternate. */
+static int64_t run_of(const adz_tensor *x, int dim)
+{
+    int64_t run = x->sizes[dim] / 2;
+    for (int i = dim + 1; i < x->rank; ++i) {
+        run *= x->sizes[i];
+    }
+    return run;
+}
+
+/* One kernel writes da and db to their positions in dx, so that nothing is sliced or concatenated.
+ * dy cannot be written over, because dx is twice as large. A unit is an element of dy. */
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const char *op = node->op->name;
+    const adz_tensor *x = adzi_compact(op, adzi_saved_input(node, 0));
+    const adz_tensor *g = x != NULL ? adzi_compact(op, dy[0]) : NULL;
+    if (g == NULL || (dx[0] = adzi_scratch_like(op, x)) == NULL) {
+        return adzi_status(NULL);
+    }
+    const adzi_glu_args args = { .x = x->data,
+        .dy = g->data,
+        .out = dx[0]->data,
+        .run = run_of(x, adzi_attr(node, glu_attr)->dim) };
+    adzi_launch(KERNEL_FOR(glu_backward, x->dtype), &args, g->numel, ADZI_POINTWISE_GRAIN);
+    return ADZ_OK;
+}
+
+/* The forward as an expression, on the two halves of x. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    const int d = ((const glu_attr *)attr)->dim;
+    adz_tensor *halves[2] = { NULL };
+    const int64_t size = in[0]->sizes[d] / 2;
+    if (adz_split_sizes(in[0], (int64_t[]){ size, size }, 2, d, halves) != ADZ_OK) {
+        return adzi_status(NULL);
+    }
+    y[0] = adz_mul(halves[0], adz_sigmoid(halves[1]));
+    return adzi_status(y[0]);
+}
+
+static const adz_field fields[] = { ADZI_FIELD(glu_attr, dim) };
+
+const adzi_op adzi_op_glu = {
+    .name = "glu", .fused = fused, ADZI_FIELDS(fields), .expression = expression
+};
+
+/* The size of x along dim must be even. A scalar has no dimension to halve. The kernel walks
+ * contiguous runs, so another layout of x is copied first. The copy is not kept: the node saves x
+ * itself. A unit of the launch is an element of y. */
+adz_tensor *adz_glu(adz_tensor *x, int dim)
+{
+    adzi_call call;
+    if (!ADZI_ENTER(&call, glu, x) || !adzi_want_float(&call, 0)) {
+        return NULL;
+    }
+    glu_attr attr = { adzi_dim("glu", x, dim) };
+    if (attr.dim < 0) {
+        return NULL;
+    }
+    if (x->rank == 0 || x->sizes[attr.dim] % 2 != 0) {
+        return adzi_fail("glu", ADZ_ERR_SHAPE,
+            "dimension %d of x%s has to be even: its first half is gated by its second", dim,
+            adzi_text_shape(x));
+    }
+    int64_t sizes[ADZ_MAX_RANK];
+    for (int i = 0; i < x->rank; ++i) {
+        sizes[i] = x->sizes[i];
+    }
+    sizes[attr.dim] /= 2;
+    const adz_tensor *compact = adzi_compact("glu", call.in[0]);
+    if (compact == NULL) {
+        return NULL;
+    }
+    adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, x->rank, sizes);
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_save_input(&call, 0);
+    const adzi_glu_args args = {
+        .x = compact->data, .dy = NULL, .out = y->data, .run = run_of(x, attr.dim)
+    };
+    adzi_launch(KERNEL_FOR(glu, y->dtype), &args, y->numel, ADZI_POINTWISE_GRAIN);
+    return adzi_leave(&call, y);
+}

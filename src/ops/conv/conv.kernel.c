@@ -1,0 +1,439 @@
+/* Kernels of convolutions; see Note [Two directions, one kernel] in conv.kernel.h.
+ *
+ *     result[m, q] = bias[m] + sum over k of A[m, k] P[k, q]
+ *     dA[m, k]     = sum over q of dresult[m, q] P[k, q]
+ *
+ * k stands for a channel and a tap, q for a position: an item, a row and a column of the result.
+ * P holds the patches, P[k, q] = the source at the index that tap k of position q reads. It never
+ * exists as a whole. A block is 64 positions, and a range is at most 128 values of k. The patches
+ * of one range in one block are packed into scratch memory and multiplied there.
+ *
+ * A unit of a launch is a worker with its own scratch memory, which computes a run of tasks. A
+ * task of the forward is a block and some maps of a group. A task of the weight's gradient is a
+ * range of k, some maps, and a part of the blocks. The parts are added in order afterwards. Ranges,
+ * parts and tasks depend on the shapes only, so the bits do not depend on the number of workers. */
+#ifndef elem
+#define THIS_FILE "ops/conv/conv.kernel.c"
+#include "ops/conv/conv_patches.kernel.h"
+
+#define F64_AT_ALL_LEVELS
+#include "tensor/kernel/each_float.h"
+#else
+#include "tensor/kernel/vector.h"
+#include "tensor/gemm/gemm_tiles.kernel.h"
+#include "tensor/kernel/transpose.kernel.h"
+
+/* ---- patches --------------------------------------------------------------------------------- */
+
+/* The lanes low .. high - 1 of a vector in memory, and 0 in the others, whose memory is not read.
+ */
+#if defined(__AVX512F__) && ELEM_IS_F32
+#define LANES(low, high)  ((__mmask16)((1u << (high)) - (1u << (low))))
+#define VLOAD_LANES(p, m) _mm512_maskz_loadu_ps(m, p)
+#elif defined(__AVX512F__)
+#define LANES(low, high)  ((__mmask8)((1u << (high)) - (1u << (low))))
+#define VLOAD_LANES(p, m) _mm512_maskz_loadu_pd(m, p)
+#elif defined(__AVX2__)
+#define LANES(low, high) _mm256_andnot_si256(KERNEL(lanes)((int)(low)), KERNEL(lanes)((int)(high)))
+#if ELEM_IS_F32
+#define VLOAD_LANES(p, m) _mm256_maskload_ps(p, m)
+#else
+#define VLOAD_LANES(p, m) _mm256_maskload_pd(p, m)
+#endif
+#else
+typedef struct KERNEL(range_of_lanes) {
+    int64_t low, high;
+} KERNEL(range_of_lanes);
+
+INLINE VEC KERNEL(vload_lanes)(const elem *p, KERNEL(range_of_lanes) m)
+{
+    VEC v = { 0 };
+    for (int64_t i = m.low; i < m.high; ++i) {
+        v[i] = p[i];
+    }
+    return v;
+}
+#define LANES(low, high)  ((KERNEL(range_of_lanes)){ low, high })
+#define VLOAD_LANES(p, m) KERNEL(vload_lanes)(p, m)
+#endif
+
+/* Copies a run of each channel of a range, whose indices are neighbours in the source. Lanes
+ * outside `part` become 0. A vector may write beyond the run, where the next run is written later.
+ */
+INLINE void KERNEL(copy_runs)(elem *to, int64_t apart, const elem *from, int64_t plane,
+    int64_t channels, inside part, const run *r)
+{
+    for (int64_t v = 0; v < r->length; v += VW) {
+        const int64_t low = part.low < v ? 0 : part.low - v < VW ? part.low - v : VW;
+        const int64_t high = part.high < v ? 0 : part.high - v < VW ? part.high - v : VW;
+        const __typeof__(LANES(low, high)) lanes = LANES(low, high < low ? low : high);
+        const int64_t room = BLOCK - r->at - v;
+        elem *vector = to + v;
+        const elem *from_index = from + v;
+        if (room >= VW) {
+            for (int64_t c = 0; c < channels; ++c, vector += apart, from_index += plane) {
+                VSTORE(vector, VLOAD_LANES(from_index, lanes));
+            }
+        } else {
+            for (int64_t c = 0; c < channels; ++c, vector += apart, from_index += plane) {
+                VSTORE_PART(vector, VLOAD_LANES(from_index, lanes), (int)room);
+            }
+        }
+    }
+}
+#undef LANES
+#undef VLOAD_LANES
+
+/* copy_runs for indices that are `step` elements apart in the source. */
+INLINE void KERNEL(gather_runs)(elem *to, int64_t apart, const elem *from, int64_t plane,
+    int64_t channels, inside part, const run *r, int64_t step)
+{
+    for (int64_t c = 0; c < channels; ++c, to += apart, from += plane) {
+        for (int64_t z = 0; z < part.low; ++z) {
+            to[z] = ELEM(0);
+        }
+        for (int64_t z = part.low; z < part.high; ++z) {
+            to[z] = from[z * step];
+        }
+        for (int64_t z = part.high; z < r->length; ++z) {
+            to[z] = ELEM(0);
+        }
+    }
+}
+
+/* Packs the patches of a range: to[row][position], a row of BLOCK elements per channel and tap.
+ * Columns up to a multiple of the vector become 0. */
+static void KERNEL(pack_patches)(elem *to, const adzi_conv_args *g, const adzi_conv_phase *p,
+    const runs *at, int64_t group, const adzi_conv_range *range)
+{
+    const int64_t plane = g->source[0] * g->source[1], apart = range->taps * BLOCK;
+    const int64_t padded = (at->count + VW - 1) / VW * VW;
+    for (int64_t t = 0; t < range->taps; ++t) {
+        const int64_t i = (range->tap + t) / p->w.taps, j = (range->tap + t) % p->w.taps;
+        elem *rows = to + t * BLOCK;
+        for (const run *r = at->run; r < at->run + at->n; ++r) {
+            const int64_t row = r->row * p->h.step + p->h.offset + i * p->h.offset_step;
+            const int64_t first = r->column * p->w.step + p->w.offset + j * p->w.offset_step;
+            const inside none = { 0, 0 };
+            const bool exists = is_row(row, g->source[0]);
+            const inside part =
+                exists ? indices_inside(first, p->w.step, r->length, g->source[1]) : none;
+            const elem *from = (const elem *)g->x + channel_of(g, r->item, group, range->channel) +
+                               (exists ? row * g->source[1] + first : 0);
+            if (p->w.step == 1) {
+                KERNEL(copy_runs)(rows + r->at, apart, from, plane, range->channels, part, r);
+            } else {
+                KERNEL(gather_runs)
+                (rows + r->at, apart, from, plane, range->channels, part, r, p->w.step);
+            }
+        }
+        for (int64_t c = 0; c < range->channels && at->count < padded; ++c) {
+            memset(rows + c * apart + at->count, 0, (size_t)(padded - at->count) * sizeof(elem));
+        }
+    }
+}
+
+/* ---- forward --------------------------------------------------------------------------------- */
+
+/* Scratch memory of a worker in the forward. */
+typedef struct KERNEL(room) {
+    elem *patches; /* [DEPTH, BLOCK] */
+    elem *sums;    /* [MAPS, BLOCK] */
+} KERNEL(room);
+
+/* Adds the bias to sums[maps, BLOCK] and writes them to the result, from map `map` on. */
+static void KERNEL(put_block)(const adzi_conv_args *g, const adzi_conv_phase *p, const runs *at,
+    const elem *sums, int64_t map, int64_t maps, int64_t group)
+{
+    const elem *bias = g->bias;
+    const int64_t plane = g->result[0] * g->result[1];
+    for (const run *r = at->run; r < at->run + at->n; ++r) {
+        const int64_t row = p->h.start + r->row * p->h.stride;
+        const int64_t first = p->w.start + r->column * p->w.stride, stride = p->w.stride;
+        elem *y = (elem *)g->y + ((r->item * g->groups + group) * g->maps + map) * plane +
+                  row * g->result[1] + first;
+        for (int64_t m = 0; m < maps; ++m) {
+            const elem b = bias != NULL ? bias[group * g->maps + map + m] : ELEM(0);
+            const elem *restrict from = sums + m * BLOCK + r->at;
+            elem *restrict to = y + m * plane;
+            if (stride == 1) {
+                for (int64_t z = 0; z < r->length; ++z) {
+                    to[z] = from[z] + b;
+                }
+            } else {
+                for (int64_t z = 0; z < r->length; ++z) {
+                    to[z * stride] = from[z] + b;
+                }
+            }
+        }
+    }
+}
+
+/* Returns true if `height` rows of `width` elements, which lie `apart`, are finite. */
+static bool KERNEL(all_finite)(const elem *x, int64_t apart, int64_t height, int64_t width)
+{
+    VEC sum = { 0 };
+    for (int64_t i = 0; i < height; ++i, x += apart) {
+        for (int64_t j = 0; j < width; j += VW) {
+            const int rest = width - j < VW ? (int)(width - j) : VW;
+            const VEC v = KERNEL(load)(x + j, rest == VW, rest);
+            sum += v - v; /* 0, or NaN */
+        }
+    }
+    elem total = ELEM(0);
+    for (int l = 0; l < VW; ++l) {
+        total += sum[l];
+    }
+    return total == ELEM(0);
+}
+
+/* Sums over all channels and the taps that read an element of the source. `a` is the weight of one
+ * map, x the source of a group, `row` and `column` the index that tap 0 reads. */
+static elem KERNEL(sum_inside)(const adzi_conv_args *g, const adzi_conv_phase *p, const elem *a,
+    const elem *x, int64_t row, int64_t column)
+{
+    elem sum = ELEM(0);
+    for (int64_t c = 0; c < g->channels; ++c, x += g->source[0] * g->source[1]) {
+        for (int64_t i = 0; i < p->h.taps; ++i) {
+            const int64_t from = row + i * p->h.offset_step;
+            for (int64_t j = 0; j < p->w.taps; ++j, ++a) {
+                const int64_t at = column + j * p->w.offset_step;
+                if (is_row(from, g->source[0]) && is_row(at, g->source[1])) {
+                    sum += *a * x[from * g->source[1] + at];
+                }
+            }
+        }
+    }
+    return sum;
+}
+
+/* Slow path of a transposed convolution: computes the sums of a block again that are NaN and whose
+ * taps lie outside the source in part. The patches hold zeros there, and the product of 0 with an
+ * infinite weight is NaN, although the weight does not belong to the result. */
+static __attribute__((noinline)) void KERNEL(mend_border)(const adzi_conv_args *g, elem *sums,
+    const adzi_conv_phase *p, const runs *at, const elem *a, int64_t maps, int64_t group)
+{
+    const int64_t depth = g->channels * p->h.taps * p->w.taps;
+    for (const run *r = at->run; r < at->run + at->n; ++r) {
+        const int64_t row = r->row * p->h.step + p->h.offset;
+        const elem *x = (const elem *)g->x + channel_of(g, r->item, group, 0);
+        for (int64_t z = 0; z < r->length; ++z) {
+            const int64_t column = (r->column + z) * p->w.step + p->w.offset;
+            const bool inside_all = all_inside(&p->h, row, row, g->source[0]) &&
+                                    all_inside(&p->w, column, column, g->source[1]);
+            for (int64_t m = 0; m < maps && !inside_all; ++m) {
+                elem *sum = &sums[m * BLOCK + r->at + z];
+                if (*sum != *sum) {
+                    *sum = KERNEL(sum_inside)(g, p, a + m * depth, x, row, column);
+                }
+            }
+        }
+    }
+}
+
+/* A task of the forward: one block of a phase, maps map .. map + maps - 1 of a group. Sums over k
+ * are added up range after range. Ranges of a large kernel that lie outside the source are passed
+ * over; a convolution multiplies their weights by the zeros of the padding if that gives NaN. A
+ * phase without taps has the bias alone. */
+static void KERNEL(forward_block)(const adzi_conv_args *g, const KERNEL(room) * room,
+    const adzi_conv_phase *p, int64_t block, int64_t group, int64_t map, int64_t maps)
+{
+    runs at;
+    const int64_t begin = block * BLOCK, left = p->positions - begin;
+    find_runs(&at, p, begin, left < BLOCK ? left : BLOCK);
+    const int64_t taps = p->h.taps * p->w.taps, depth = g->channels * taps;
+    const int64_t ranges = adzi_conv_ranges(g->channels, taps);
+    const int64_t whole = g->kernel[0] * g->kernel[1];
+    const elem *a =
+        (const elem *)g->weight + (group * whole + p->weight) * g->maps * g->channels + map * depth;
+    const int64_t padded = (at.count + VW - 1) / VW * VW;
+    bool started = false;
+    for (int64_t i = 0; i < ranges; ++i) {
+        const adzi_conv_range range = adzi_conv_range_at(g->channels, taps, i);
+        const elem *part = a + range.channel * taps + range.tap;
+        const int64_t rows = range.channels * range.taps;
+        if (!reads_source(g, p, &at, &range) &&
+            (g->transposed || KERNEL(all_finite)(part, depth, maps, rows))) {
+            continue;
+        }
+        KERNEL(pack_patches)(room->patches, g, p, &at, group, &range);
+        if (!started) {
+            started = true;
+            KERNEL(multiply)
+            (part, depth, 1, room->patches, BLOCK, room->sums, BLOCK, maps, padded, rows);
+        } else {
+            KERNEL(multiply_add)
+            (part, depth, 1, room->patches, BLOCK, room->sums, BLOCK, maps, padded, rows);
+        }
+    }
+    if (!started) {
+        memset(room->sums, 0, (size_t)(maps * BLOCK) * sizeof(elem));
+    } else if (g->transposed && meets_border(g, p, &at) &&
+               !KERNEL(all_finite)(room->sums, BLOCK, maps, at.count)) {
+        KERNEL(mend_border)(g, room->sums, p, &at, a, maps, group);
+    }
+    KERNEL(put_block)(g, p, &at, room->sums, map, maps, group);
+}
+
+/* Tasks task .. end - 1, all of one group and chunk of maps: blocks first .. first + end - task - 1
+ * of all phases. */
+static void KERNEL(forward_run)(
+    const adzi_conv_args *g, const KERNEL(room) * room, int64_t chunk, int64_t first, int64_t count)
+{
+    const int64_t group = chunk / g->chunks, part = chunk % g->chunks;
+    const int64_t map = g->maps * part / g->chunks, end = g->maps * (part + 1) / g->chunks;
+    adzi_conv_phase p = adzi_conv_phase_first(g);
+    do {
+        int64_t from = first > p.block ? first - p.block : 0;
+        int64_t to = first + count - p.block < p.blocks ? first + count - p.block : p.blocks;
+        for (; from < to; ++from) {
+            KERNEL(forward_block)(g, room, &p, from, group, map, end - map);
+        }
+    } while (adzi_conv_phase_next(g, &p) && p.block < first + count);
+}
+
+/* The forward. A unit is a worker, which computes a run of tasks. Task t is block t % blocks of
+ * chunk t / blocks. */
+void KERNEL(conv)(const void *opaque, int64_t begin, int64_t end)
+{
+    const adzi_conv_args *g = opaque;
+    for (int64_t worker = begin; worker < end; ++worker) {
+        KERNEL(room) room = { .patches = (elem *)(void *)(g->scratch + worker * g->scratch_size) };
+        room.sums = room.patches + ADZI_CONV_DEPTH * BLOCK;
+        int64_t task = g->tasks * worker / g->workers;
+        const int64_t last = g->tasks * (worker + 1) / g->workers;
+        while (task < last) {
+            const int64_t left = g->blocks - task % g->blocks;
+            const int64_t count = left < last - task ? left : last - task;
+            KERNEL(forward_run)(g, &room, task / g->blocks, task % g->blocks, count);
+            task += count;
+        }
+    }
+}
+
+/* ---- gradient of the weight ------------------------------------------------------------------ */
+
+/* Scratch memory of a worker. */
+typedef struct KERNEL(weight_room) {
+    elem *patches; /* [DEPTH, BLOCK] */
+    elem *dy;      /* [BLOCK, MAPS]: the gradient of a block, transposed */
+    elem *sums;    /* [DEPTH, MAPS] */
+} KERNEL(weight_room);
+
+/* Packs dy of a block transposed: to[position, map]. Runs of one image are neighbours in dy. */
+static void KERNEL(pack_gradient)(elem *to, int64_t ld, const adzi_conv_args *g, const runs *at,
+    int64_t map, int64_t maps, int64_t group)
+{
+    const int64_t plane = g->result[0] * g->result[1];
+    for (int64_t i = 0; i < at->n;) {
+        const run *r = &at->run[i];
+        int64_t length = r->length;
+        for (++i; i < at->n && at->run[i].item == r->item; ++i) {
+            length += at->run[i].length;
+        }
+        const elem *from = (const elem *)g->y +
+                           ((r->item * g->groups + group) * g->maps + map) * plane +
+                           r->row * g->result[1] + r->column;
+        KERNEL(transpose)(to + r->at * ld, ld, from, plane, length, maps);
+    }
+}
+
+/* One part of the gradient of a range of k and a chunk of maps, over blocks first .. last - 1. The
+ * maps of dy are padded to whole vectors, whose products are not stored. */
+static void KERNEL(weight_task)(const adzi_conv_weight_args *args, const KERNEL(weight_room) * room,
+    int64_t chunk, int64_t range_at, int64_t part)
+{
+    const adzi_conv_args *g = &args->conv;
+    const adzi_conv_phase p = adzi_conv_phase_first(g);
+    const int64_t group = chunk / g->chunks, which = chunk % g->chunks;
+    const int64_t map = g->maps * which / g->chunks;
+    const int64_t maps = g->maps * (which + 1) / g->chunks - map, ld = (maps + VW - 1) / VW * VW;
+    const int64_t taps = g->kernel[0] * g->kernel[1], depth = g->channels * taps;
+    const adzi_conv_range range = adzi_conv_range_at(g->channels, taps, range_at);
+    const int64_t rows = range.channels * range.taps;
+    memset(room->dy, 0, (size_t)(BLOCK * ld) * sizeof(elem));
+    memset(room->sums, 0, (size_t)(rows * ld) * sizeof(elem));
+    const int64_t last = p.blocks * (part + 1) / args->parts;
+    for (int64_t block = p.blocks * part / args->parts; block < last; ++block) {
+        runs at;
+        const int64_t begin = block * BLOCK, left = p.positions - begin;
+        find_runs(&at, &p, begin, left < BLOCK ? left : BLOCK);
+        KERNEL(pack_gradient)(room->dy, ld, g, &at, map, maps, group);
+        if (!reads_source(g, &p, &at, &range) && KERNEL(all_finite)(room->dy, ld, at.count, maps)) {
+            continue; /* zeros of the padding times finite numbers */
+        }
+        KERNEL(pack_patches)(room->patches, g, &p, &at, group, &range);
+        KERNEL(multiply_add)
+        (room->patches, BLOCK, 1, room->dy, ld, room->sums, ld, rows, ld, at.count);
+    }
+    elem *dw = (elem *)args->dw + ((part * g->groups + group) * g->maps + map) * depth +
+               range.channel * taps + range.tap;
+    KERNEL(transpose)(dw, depth, room->sums, ld, maps, rows);
+}
+
+/* The gradient of the weight. Task t is part t % parts of range t / parts % depth_chunks of chunk
+ * t / parts / depth_chunks. */
+void KERNEL(conv_weight)(const void *opaque, int64_t begin, int64_t end)
+{
+    const adzi_conv_weight_args *args = opaque;
+    const adzi_conv_args *g = &args->conv;
+    for (int64_t worker = begin; worker < end; ++worker) {
+        KERNEL(weight_room)
+        room = { .patches = (elem *)(void *)(g->scratch + worker * g->scratch_size) };
+        room.dy = room.patches + ADZI_CONV_DEPTH * BLOCK;
+        room.sums = room.dy + ADZI_CONV_MAPS * BLOCK;
+        const int64_t last = g->tasks * (worker + 1) / g->workers;
+        for (int64_t task = g->tasks * worker / g->workers; task < last; ++task) {
+            const int64_t rest = task / args->parts;
+            KERNEL(weight_task)
+            (args, &room, rest / args->depth_chunks, rest % args->depth_chunks, task % args->parts);
+        }
+    }
+}
+
+/* The sum of the partial sums, in order. A unit is an element. */
+void KERNEL(conv_sum)(const void *opaque, int64_t begin, int64_t end)
+{
+    const adzi_conv_sum_args *g = opaque;
+    const elem *restrict parts = g->parts;
+    elem *restrict out = g->out;
+    for (int64_t i = begin; i < end; ++i) {
+        out[i] = parts[i];
+    }
+    for (int64_t p = 1; p < g->count; ++p) {
+        const elem *restrict part = parts + p * g->n;
+        for (int64_t i = begin; i < end; ++i) {
+            out[i] += part[i];
+        }
+    }
+}
+
+/* ---- weights of transposed convolutions ------------------------------------------------------ */
+
+/* Packs weight[groups * channels, maps, taps] as one matrix [maps, channels * taps] per group and
+ * phase, with the taps of the phase alone. A unit is a map. */
+void KERNEL(conv_pack)(const void *opaque, int64_t begin, int64_t end)
+{
+    const adzi_conv_pack_args *args = opaque;
+    const adzi_conv_args *g = &args->conv;
+    const int64_t whole = g->kernel[0] * g->kernel[1];
+    adzi_conv_phase p = adzi_conv_phase_first(g);
+    do {
+        const int64_t taps = p.h.taps * p.w.taps;
+        for (int64_t unit = begin; unit < end && taps > 0; ++unit) {
+            const int64_t group = unit / g->maps, m = unit % g->maps;
+            const elem *from =
+                (const elem *)args->from + (group * g->channels * g->maps + m) * whole;
+            elem *row = (elem *)args->to + (group * whole + p.weight) * g->maps * g->channels +
+                        m * taps * g->channels;
+            for (int64_t c = 0; c < g->channels; ++c, from += g->maps * whole) {
+                for (int64_t t = 0; t < taps; ++t) {
+                    const int64_t i = p.h.first + t / p.w.taps * p.h.apart;
+                    const int64_t j = p.w.first + t % p.w.taps * p.w.apart;
+                    *row++ = from[i * g->kernel[1] + j];
+                }
+            }
+        }
+    } while (adzi_conv_phase_next(g, &p));
+}
+#endif

@@ -1,0 +1,15 @@
+#include "ops/conv/conv.h"
+
+/* The code of all convolutions is in conv.c. */
+
+const adzi_op adzi_op_conv_transpose2d = { .name = "conv_transpose2d",
+    .backward = adzi_conv_transpose_backward,
+    .fields = adzi_conv_fields,
+    .n_fields = ADZI_CONV_FIELDS,
+    .expression = adzi_conv_transpose_expression };
+
+adz_tensor *adz_conv_transpose2d(
+    adz_tensor *x, adz_tensor *weight, adz_tensor *bias, const adz_conv_options *options)
+{
+    return adzi_conv_public(true, 2, x, weight, bias, options);
+}

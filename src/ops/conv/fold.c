@@ -1,0 +1,108 @@
+#include "ops/conv/fold.h"
+
+/* The sum of patches as an image, torch.nn.functional.fold.
+ *
+ *     y[c, p] = the sum of x[c KH KW + t, q] over all t and q
+ *               with q stride + t dilation - padding = p
+ *     dx      = adz_unfold of dy
+ *
+ * x[N, C KH KW, L], y[N, C, H, W], where L is the number of positions of the kernel in the image; N
+ * may be absent. The node saves no tensor. */
+
+KERNEL_TABLE_FLOAT(fold);
+
+static const char name[] = "fold";
+
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const adzi_fold *at = adzi_attr(node, adzi_fold);
+    int64_t grid[2];
+    adzi_fold_grid(at, grid);
+    dx[0] = adzi_unfold_call(dy[0], at, grid);
+    return adzi_status(dx[0]);
+}
+
+const adzi_op adzi_op_fold = {
+    .name = "fold", .backward = backward, .fields = adzi_fold_fields, .n_fields = ADZI_FOLD_FIELDS
+};
+
+adz_tensor *adzi_fold_call(adz_tensor *x, const adzi_fold *at, const int64_t *grid)
+{
+    adzi_call call;
+    if (!ADZI_ENTER(&call, fold, x)) {
+        return NULL;
+    }
+    int64_t sizes[ADZ_MAX_RANK], numel;
+    const int lead = x->rank - 2;
+    memcpy(sizes, x->sizes, sizeof sizes);
+    sizes[lead] = x->sizes[lead] / (at->kernel_size[0] * at->kernel_size[1]);
+    sizes[lead + 1] = at->output_size[0];
+    sizes[lead + 2] = at->output_size[1];
+    const adz_tensor *from = adzi_compact(name, x);
+    adz_tensor *y = from != NULL && adzi_check_sizes(name, lead + 3, sizes, (adz_dtype)x->dtype,
+                                        &numel) == ADZ_OK
+                        ? adzi_new(&call, (adz_dtype)x->dtype, lead + 3, sizes)
+                        : NULL;
+    if (y == NULL || !adzi_record(&call, 1, &y, at, sizeof *at)) {
+        return NULL;
+    }
+    if (y->numel > 0) {
+        adzi_conv_args g = adzi_fold_geometry(at, adzi_numel(lead + 1, sizes), grid);
+        g.x = from->data;
+        g.y = y->data;
+        adzi_launch(KERNEL_FOR(fold, x->dtype), &g, g.items, adzi_fold_grain(&g));
+    }
+    return adzi_leave(&call, y);
+}
+
+/* Checks that x holds the patches of such an image. */
+static bool check(const adz_tensor *x, const adzi_fold *at, const int64_t *grid)
+{
+    int64_t taps, positions;
+    const bool counted = !__builtin_mul_overflow(at->kernel_size[0], at->kernel_size[1], &taps) &&
+                         !__builtin_mul_overflow(grid[0], grid[1], &positions);
+    if (!counted || x->sizes[x->rank - 2] % taps != 0 || x->sizes[x->rank - 1] != positions) {
+        adzi_error(name, ADZ_ERR_SHAPE,
+            "x%s does not hold patches of %lld x %lld elements at %lld x %lld positions; it is [N, "
+            "C KH KW, L]",
+            adzi_text_shape(x), (long long)at->kernel_size[0], (long long)at->kernel_size[1],
+            (long long)grid[0], (long long)grid[1]);
+        return false;
+    }
+    return true;
+}
+
+bool adzi_fold_read_output(const char *op, adz_shape output_size, int64_t *image)
+{
+    image[0] = image[1] = 0;
+    if (output_size.rank == 1 || output_size.rank == 2) {
+        image[0] = output_size.sizes[0];
+        image[1] = output_size.sizes[output_size.rank - 1];
+    }
+    if (image[0] < 1 || image[1] < 1) {
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "output_size must be one size for both dimensions, or two, of 1 or more");
+        return false;
+    }
+    return true;
+}
+
+adz_tensor *adz_fold(
+    adz_tensor *x, adz_shape output_size, adz_shape kernel_size, const adz_conv_options *options)
+{
+    adzi_call call;
+    adzi_fold at;
+    int64_t grid[2], image[2];
+    if (!ADZI_ENTER(&call, fold, x) || !adzi_want_float(&call, 0)) {
+        return NULL;
+    }
+    if (x->rank != 2 && x->rank != 3) {
+        return adzi_fail(name, ADZ_ERR_SHAPE,
+            "x%s has rank %d; it is [N, C KH KW, L] or [C KH KW, L]", adzi_text_shape(x), x->rank);
+    }
+    if (!adzi_fold_read_output(name, output_size, image) ||
+        !adzi_fold_read(&at, name, options, kernel_size, image, grid) || !check(x, &at, grid)) {
+        return NULL;
+    }
+    return adzi_fold_call(x, &at, grid);
+}

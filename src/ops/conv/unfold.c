@@ -1,0 +1,162 @@
+#include "ops/conv/fold.h"
+
+/* The patches of an image, torch.nn.functional.unfold.
+ *
+ *     y[c KH KW + t, q] = x[c, q stride + t dilation - padding], 0 outside x
+ *     dx                = adz_fold of dy
+ *
+ * x[N, C, H, W], y[N, C KH KW, L], where L is the number of positions of the kernel in the image; N
+ * may be absent. The node saves no tensor. */
+
+KERNEL_TABLE_FLOAT(unfold);
+
+static const char name[] = "unfold";
+
+const adz_field adzi_fold_fields[ADZI_FOLD_FIELDS] = {
+    ADZI_FIELD(adzi_fold, kernel_size),
+    ADZI_FIELD(adzi_fold, stride),
+    ADZI_FIELD(adzi_fold, padding),
+    ADZI_FIELD(adzi_fold, dilation),
+    ADZI_FIELD(adzi_fold, output_size),
+};
+
+/* A copy of the numbers that the sizes of a convolution depend on. */
+static adzi_conv conv_of(const adzi_fold *at)
+{
+    adzi_conv conv = { .n = 2 };
+    for (int d = 0; d < 2; ++d) {
+        conv.stride[d] = at->stride[d];
+        conv.padding[d] = conv.padding_after[d] = at->padding[d];
+        conv.dilation[d] = at->dilation[d];
+    }
+    return conv;
+}
+
+bool adzi_fold_read_kernel(const char *op, const adz_conv_options *options, adz_shape kernel_size,
+    adzi_conv *conv, int64_t *kernel)
+{
+    kernel[0] = kernel[1] = 0;
+    if (kernel_size.rank == 1 || kernel_size.rank == 2) {
+        kernel[0] = kernel_size.sizes[0];
+        kernel[1] = kernel_size.sizes[kernel_size.rank - 1];
+    }
+    if (kernel[0] < 1 || kernel[1] < 1) {
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "kernel_size must be one size for both dimensions, or two, of 1 or more");
+        return false;
+    }
+    if (!adzi_conv_read(conv, op, options, false, 2, kernel)) {
+        return false;
+    }
+    if (conv->groups != 1 ||
+        memcmp(conv->padding, conv->padding_after, sizeof conv->padding) != 0) {
+        adzi_error(op, ADZ_ERR_ARGUMENT, "groups %lld must be 1, and padding the same at both ends",
+            (long long)conv->groups);
+        return false;
+    }
+    return true;
+}
+
+bool adzi_fold_read(adzi_fold *at, const char *op, const adz_conv_options *options,
+    adz_shape kernel_size, const int64_t *image, int64_t *grid)
+{
+    adzi_conv conv;
+    int64_t kernel[2];
+    if (!adzi_fold_read_kernel(op, options, kernel_size, &conv, kernel)) {
+        return false;
+    }
+    for (int d = 0; d < 2; ++d) {
+        at->kernel_size[d] = kernel[d];
+        at->stride[d] = conv.stride[d];
+        at->padding[d] = conv.padding[d];
+        at->dilation[d] = conv.dilation[d];
+        at->output_size[d] = image[d];
+    }
+    return adzi_conv_small(&conv, op, image, kernel, grid);
+}
+
+void adzi_fold_grid(const adzi_fold *at, int64_t *grid)
+{
+    const adzi_conv conv = conv_of(at);
+    adzi_conv_small(&conv, name, at->output_size, at->kernel_size, grid);
+}
+
+adzi_conv_args adzi_fold_geometry(const adzi_fold *at, int64_t images, const int64_t *grid)
+{
+    adzi_conv_args g = { .items = images, .groups = 1 };
+    for (int d = 0; d < 2; ++d) {
+        g.source[d] = at->output_size[d];
+        g.result[d] = grid[d];
+        g.kernel[d] = at->kernel_size[d];
+        g.stride[d] = at->stride[d];
+        g.pad[d] = at->padding[d];
+        g.dilation[d] = at->dilation[d];
+    }
+    return g;
+}
+
+int64_t adzi_fold_grain(const adzi_conv_args *g)
+{
+    enum { GRAIN = 1 << 15 };
+    const double each =
+        (double)(g->kernel[0] * g->kernel[1]) * (double)(g->result[0] * g->result[1]);
+    return adzi_grain_of(GRAIN, each);
+}
+
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const adzi_fold *at = adzi_attr(node, adzi_fold);
+    int64_t grid[2];
+    adzi_fold_grid(at, grid);
+    dx[0] = adzi_fold_call(dy[0], at, grid);
+    return adzi_status(dx[0]);
+}
+
+const adzi_op adzi_op_unfold = {
+    .name = "unfold", .backward = backward, .fields = adzi_fold_fields, .n_fields = ADZI_FOLD_FIELDS
+};
+
+adz_tensor *adzi_unfold_call(adz_tensor *x, const adzi_fold *at, const int64_t *grid)
+{
+    adzi_call call;
+    if (!ADZI_ENTER(&call, unfold, x)) {
+        return NULL;
+    }
+    int64_t sizes[ADZ_MAX_RANK], numel;
+    const int lead = x->rank - 3;
+    memcpy(sizes, x->sizes, sizeof sizes);
+    if (__builtin_mul_overflow(
+            x->sizes[lead], at->kernel_size[0] * at->kernel_size[1], &sizes[lead]) ||
+        __builtin_mul_overflow(grid[0], grid[1], &sizes[lead + 1])) {
+        return adzi_fail(
+            name, ADZ_ERR_SHAPE, "x%s has more patches than can be counted", adzi_text_shape(x));
+    }
+    const adz_tensor *from = adzi_compact(name, x);
+    adz_tensor *y = from != NULL && adzi_check_sizes(name, lead + 2, sizes, (adz_dtype)x->dtype,
+                                        &numel) == ADZ_OK
+                        ? adzi_new(&call, (adz_dtype)x->dtype, lead + 2, sizes)
+                        : NULL;
+    if (y == NULL || !adzi_record(&call, 1, &y, at, sizeof *at)) {
+        return NULL;
+    }
+    if (y->numel > 0) {
+        adzi_conv_args g = adzi_fold_geometry(at, adzi_numel(x->rank - 2, x->sizes), grid);
+        g.x = from->data;
+        g.y = y->data;
+        adzi_launch(KERNEL_FOR(unfold, x->dtype), &g, g.items, adzi_fold_grain(&g));
+    }
+    return adzi_leave(&call, y);
+}
+
+adz_tensor *adz_unfold(adz_tensor *x, adz_shape kernel_size, const adz_conv_options *options)
+{
+    adzi_call call;
+    adzi_fold at;
+    int64_t grid[2];
+    if (!ADZI_ENTER(&call, unfold, x) || !adzi_want_float(&call, 0) ||
+        !adzi_conv_check_images(name, x, "x", 2) ||
+        !adzi_fold_read(&at, name, options, kernel_size, x->sizes + x->rank - 2, grid)) {
+        return NULL;
+    }
+    return adzi_unfold_call(x, &at, grid);
+}

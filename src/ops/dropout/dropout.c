@@ -1,0 +1,162 @@
+#include "ops/dropout/dropout.h"
+
+#include "tensor/random/random.h"
+#include "base/random_generator.h"
+
+/* Sets elements to zero at random and scales the others, torch.nn.functional.dropout.
+ *
+ *     y  = x m / (1 - p),   m = 1 with probability 1 - p, else 0
+ *     dx = dy m / (1 - p)
+ *
+ * x has any shape, f32 or f64. The expected value of y is x. For p = 1, y is x times 0, so that NaN
+ * stays NaN as in PyTorch, and nothing is drawn.
+ *
+ * The node saves m as an extra tensor kept[ceil(numel / 64)], i64, one bit per element in row-major
+ * order, and p as an attribute. Reading the bits is several times as fast as drawing them again
+ * from the generator's state, and they are 1/32 of the size of an f32 x. */
+
+KERNEL_TABLE_FLOAT(dropout);
+KERNEL_TABLE_FLOAT(dropout_again);
+
+/* The units of a launch are groups of 64 elements, one word of the mask each. */
+enum { GROUP = 64, GRAIN = ADZI_POINTWISE_GRAIN / GROUP };
+
+typedef struct {
+    double p;
+} dropout_attr;
+
+/* y is linear in x, so the gradient is the operator itself, applied to dy with the mask that the
+ * forward drew. It can be differentiated again to any order. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    dx[0] = adzi_dropout_again(dy[0], adzi_attr(node, dropout_attr)->p, adzi_saved_extra(node, 0));
+    return adzi_status(dx[0]);
+}
+
+/* The arguments of both kernels. `dropout` reads the state and writes `kept` unless it is NULL.
+ * `dropout_again` reads `kept` and no state. Both x and y are contiguous and may be one memory. */
+static adzi_dropout_args arguments(const adz_tensor *x, adz_tensor *y, double p,
+    const adz_tensor *kept, const adz_generator_state *state)
+{
+    const double keep = 1 - p;
+    return (adzi_dropout_args){ .state = state,
+        .x = x->data,
+        .y = y->data,
+        .kept = kept != NULL ? (uint64_t *)(void *)kept->data : NULL,
+        .n = y->numel,
+        .keep = keep,
+        .scale = keep > 0 ? 1 / keep : 0 };
+}
+
+/* The last group may be short. */
+static int64_t groups_of(int64_t numel)
+{
+    return (numel + GROUP - 1) / GROUP;
+}
+
+/* Computes the gradient without recording, over dy itself if the engine is its only owner. */
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *g = adzi_compact("dropout", dy[0]), *kept = adzi_saved_extra(node, 0);
+    dx[0] = g != NULL && kept != NULL ? adzi_scratch_over("dropout", g, g) : NULL;
+    if (dx[0] == NULL) {
+        return adzi_status(NULL);
+    }
+    adzi_dropout_args args = arguments(g, dx[0], adzi_attr(node, dropout_attr)->p, kept, NULL);
+    adzi_launch(KERNEL_FOR(dropout_again, g->dtype), &args, groups_of(args.n), GRAIN);
+    return ADZ_OK;
+}
+
+static const adz_field fields[] = { ADZI_FIELD(dropout_attr, p) };
+
+const adzi_op adzi_op_dropout = {
+    .name = "dropout", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
+};
+
+/* Draws a mask from `state` and applies it. The mask is stored only if the call is recorded, since
+ * without a backward nobody reads it. */
+static adz_tensor *apply(adz_tensor *x, double p, const adz_generator_state *state)
+{
+    const dropout_attr attr = { p };
+    adzi_call call;
+    if (!ADZI_ENTER(&call, dropout, x) || !adzi_want_float(&call, 0)) {
+        return NULL;
+    }
+    adz_tensor *xs = adzi_compact("dropout", x); /* bits follow row-major order */
+    adz_tensor *y = xs != NULL ? adzi_new_like(&call, xs) : NULL, *kept = NULL;
+    if (y == NULL) {
+        return NULL;
+    }
+    int64_t groups = groups_of(y->numel);
+    if (call.record && (kept = call.second = adzi_new(&call, ADZ_I64, 1, &groups)) == NULL) {
+        return NULL;
+    }
+    if (!adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_save_extra(&call, 0, kept); /* does nothing where the call is not recorded */
+    adzi_dropout_args args = arguments(xs, y, p, kept, state);
+    adzi_launch(KERNEL_FOR(dropout, x->dtype), &args, groups, GRAIN);
+    return adzi_leave(&call, y);
+}
+
+/* ---- with the mask of an earlier call ------------------------------------------------------- */
+
+/* The derivative of this operator is the operator itself with the same mask. */
+static adz_status again_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    dx[0] = adzi_dropout_again(dy[0], adzi_attr(node, dropout_attr)->p, adzi_saved_input(node, 1));
+    return adzi_status(dx[0]);
+}
+
+static const adzi_op adzi_op_again = {
+    .name = "dropout_again", .backward = again_backward, ADZI_FIELDS(fields)
+};
+
+/* The mask is an input of the call, so that a trace knows where it comes from. */
+adz_tensor *adzi_dropout_again(adz_tensor *x, double p, adz_tensor *kept)
+{
+    const dropout_attr attr = { p };
+    adzi_call call;
+    if (!ADZI_ENTER(&call, again, x, kept) || !adzi_want_float(&call, 0)) {
+        return NULL;
+    }
+    adz_tensor *xs = adzi_compact("dropout", x); /* bits follow row-major order */
+    adz_tensor *y = xs != NULL ? adzi_new_like(&call, xs) : NULL;
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_save_input(&call, 1);
+    adzi_dropout_args args = arguments(xs, y, p, kept, NULL);
+    adzi_launch(KERNEL_FOR(dropout_again, x->dtype), &args, groups_of(args.n), GRAIN);
+    return adzi_leave(&call, y);
+}
+
+/* ---- the public call ------------------------------------------------------------------------ */
+
+/* Checks p, chooses the generator and moves it on once the call has succeeded. A call that fails
+ * draws nothing, so that a repeated call gives the mask that the first one would have given. The
+ * generator moves by one 32-bit word per element, rounded up to whole groups of 64. */
+adz_tensor *adz_dropout(adz_tensor *x, double p, bool training, adz_generator *generator)
+{
+    adzi_call call;
+    if (!ADZI_ENTER(&call, dropout, x) || !adzi_want_float(&call, 0)) {
+        return NULL;
+    }
+    if (!(p >= 0 && p <= 1)) {
+        return adzi_fail("dropout", ADZ_ERR_ARGUMENT, "p is %s, but a probability lies in [0, 1]",
+            adzi_text_number(p));
+    }
+    if (!training || p == 0) {
+        return x; /* as PyTorch does; no node is made */
+    }
+    const bool draws = p < 1;
+    if (draws && (generator = adzi_generator_or_default(generator)) == NULL) {
+        return NULL;
+    }
+    adz_tensor *y = apply(x, p, draws ? &generator->state : &adzi_nothing_drawn);
+    if (y != NULL && draws) {
+        adzi_generator_advance(generator, adzi_philox_counters(x->numel, ADZI_DRAW_WORD));
+    }
+    return y;
+}

@@ -1,0 +1,131 @@
+#include "ops/index/indices.h"
+#include "ops/index/rows.h"
+#include "adze/options.h"
+
+/* Rows of a table by their numbers, torch.nn.functional.embedding.
+ *
+ *     y[..., :]     = weight[ids[...], :]
+ *     dweight[v, :] = sum of dy[i, :] over the positions i with ids[i] = v
+ *
+ * ids[...] are i64 or i32, weight[V, D], y[..., D]. The row padding_idx is read like any other and
+ * receives no gradient. With scale_grad_by_freq, dy[i] is divided by the number of times ids[i]
+ * occurs. The node saves the ids and not the weight: the gradient needs the number of rows only.
+ * ids are not differentiable. */
+
+typedef struct {
+    int64_t padding_idx;     /* the row without a gradient, resolved; -1 for none */
+    bool scale_grad_by_freq; /* gradients are divided by how often their row was looked up */
+} embedding_attr;
+
+/* The ids, with -1 instead of the padding row. adzi_rows_sum drops what is summed into row -1. */
+static adz_tensor *without_padding(adz_tensor *ids, int64_t padding)
+{
+    return ids != NULL && padding >= 0
+               ? adz_masked_fill(ids, adz_eq_number(ids, (double)padding), -1)
+               : ids;
+}
+
+/* 1 / how often each id occurs, shaped like the ids with a dimension of size 1 behind. Counts and
+ * quotients are f64, so that they are exact or rounded once. */
+static adz_tensor *frequencies(adz_tensor *ids, int64_t rows, adz_dtype dtype)
+{
+    adz_shape shape = adz_shape_of(ids->rank, ids->sizes);
+    shape.sizes[shape.rank++] = 1;
+    adz_tensor *flat = adz_reshape(ids, ADZ_SHAPE(ids->numel));
+    adz_tensor *ones = adz_ones(ADZ_SHAPE(ids->numel), ADZ_F64);
+    adz_tensor *count = adz_scatter_add(adz_zeros(ADZ_SHAPE(rows), ADZ_F64), 0, flat, ones);
+    adz_tensor *share = adz_reciprocal(adz_gather(count, 0, flat));
+    return adz_to(adz_reshape(share, shape), dtype);
+}
+
+/* dweight is a sum of rows, a separate operator, so that it can be differentiated again.
+ * Gradients are scaled before they are summed. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const embedding_attr *at = adzi_attr(node, embedding_attr);
+    /* The ids have no gradient, so there is nothing else to compute. */
+    if (!adzi_needs(node, 1)) {
+        return ADZ_OK;
+    }
+    int64_t rows = adzi_input_shape(node, 1).sizes[0];
+    adz_tensor *ids = adzi_saved_input(node, 0), *g = dy[0];
+    if (ids != NULL && at->scale_grad_by_freq) {
+        g = adz_mul(g, frequencies(ids, rows, (adz_dtype)g->dtype));
+    }
+    dx[1] = adzi_rows_sum(g, 0, without_padding(ids, at->padding_idx), rows);
+    return adzi_status(dx[1]);
+}
+
+static const adz_field fields[] = { ADZI_FIELD(embedding_attr, padding_idx),
+    ADZI_FIELD(embedding_attr, scale_grad_by_freq) };
+
+const adzi_op adzi_op_embedding = {
+    .name = "embedding", .backward = backward, ADZI_FIELDS(fields)
+};
+
+/* Checks the weight and the options, and turns a padding_idx counted from the end into a row.
+ * padding_idx -1 is then free to mean that there is no padding. */
+static bool resolve(const adz_tensor *weight, const adz_embedding_options *o, embedding_attr *attr)
+{
+    if (weight->rank != 2) {
+        adzi_error("embedding", ADZ_ERR_SHAPE, "weight%s needs two dimensions, [rows, features]",
+            adzi_text_shape(weight));
+        return false;
+    }
+    /* A sparse gradient would save memory and have the values of the dense one. */
+    if (o->sparse) {
+        adzi_error("embedding", ADZ_ERR_UNSUPPORTED,
+            "there are no sparse gradients; leave sparse false: the dense gradient has the same "
+            "values and every optimizer takes it");
+        return false;
+    }
+    int64_t rows = weight->sizes[0], padding = o->padding_idx;
+    attr->scale_grad_by_freq = o->scale_grad_by_freq;
+    attr->padding_idx = -1;
+    if (padding != ADZ_NO_PADDING) {
+        if (padding < -rows || padding >= rows) {
+            adzi_error("embedding", ADZ_ERR_INDEX,
+                "padding_idx %lld is outside -%lld .. %lld of weight%s", (long long)padding,
+                (long long)rows, (long long)rows - 1, adzi_text_shape(weight));
+            return false;
+        }
+        attr->padding_idx = padding < 0 ? padding + rows : padding;
+    }
+    return true;
+}
+
+/* Fills the fields that the caller's version of the struct has; see adze/options.h. */
+void adz_embedding_options_init(adz_embedding_options *options, size_t size)
+{
+    adz_embedding_options all = ADZ_EMBEDDING_OPTIONS;
+    adz_options_fill(__func__, options, size, &all, sizeof all);
+}
+
+/* All checks come before the recording, the range of the ids included. The copy of rows cannot
+ * fail. */
+adz_tensor *adz_embedding(adz_tensor *ids, adz_tensor *weight, const adz_embedding_options *options)
+{
+    adz_embedding_options o = ADZ_EMBEDDING_OPTIONS;
+    if (!adz_options_read("embedding", "ADZ_EMBEDDING_OPTIONS", &o, sizeof o, options)) {
+        return NULL;
+    }
+    adzi_call call;
+    embedding_attr attr;
+    adz_shape shape;
+    if (!ADZI_ENTER(&call, embedding, ids, weight) || !resolve(weight, &o, &attr) ||
+        !adzi_want_indices(&call, 0) ||
+        !adzi_indices_within("embedding", call.in[0], weight->sizes[0], "rows of weight", weight) ||
+        !adzi_rows_sizes("embedding", weight, 0, call.in[0], &shape)) {
+        return NULL;
+    }
+    /* Rows are copied as blocks of bytes, which needs contiguous memory. */
+    adz_tensor *table = adzi_compact("embedding", weight);
+    adz_tensor *y =
+        table != NULL ? adzi_new(&call, (adz_dtype)weight->dtype, shape.rank, shape.sizes) : NULL;
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_save_input(&call, 0);
+    adzi_rows_copy(y, table, 0, call.in[0]);
+    return adzi_leave(&call, y);
+}

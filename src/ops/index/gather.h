@@ -1,0 +1,27 @@
+/* The common part of gather and scatter_add: the check of an index, and both operations without the
+ * tape. Each is the gradient of the other. */
+#ifndef ADZI_OPS_INDEX_GATHER_H
+#define ADZI_OPS_INDEX_GATHER_H
+
+#include "ops/op.h"
+
+/**
+ * Fails with ADZ_ERR_SHAPE unless the index has t's rank and no size above t's, dimension `except`
+ * aside (-1: none).
+ */
+bool adzi_index_fits(
+    const char *op, const adz_tensor *index, const adz_tensor *t, const char *name, int except);
+
+/** y = the elements of x at the index, which has been checked and has y's shape, not empty; y and
+ * index are contiguous. Cannot fail. */
+void adzi_gather_into(adz_tensor *y, const adz_tensor *x, const adz_tensor *index, int dim);
+
+/** Returns true if adzi_scatter_into may write to y itself. Returns false if many f32 numbers are
+ * added along `dim` and a lane of y is so long that their f64 sums need an f64 copy of y, which the
+ * caller has to pass instead. */
+bool adzi_scatter_fits(const adz_tensor *y, const adz_tensor *index, int dim);
+
+/** y += src at the index, which has been checked, all of one rank. Cannot fail. */
+void adzi_scatter_into(adz_tensor *y, const adz_tensor *src, const adz_tensor *index, int dim);
+
+#endif

@@ -1,0 +1,104 @@
+/* Kernels of scatter_add: elements are added to y at the coordinates that an index names.
+ *
+ *     y[i_0, .., index[i_0, .., i_dim, ..], ..] += from[i_0, .., i_dim, ..]
+ *
+ * It is also the derivative of gather. A unit is one lane of the index along dim. All elements of
+ * a lane are added to one lane of y, and no other unit writes there, so threads need no atomics.
+ * Within a lane, elements are added in the order of the index, so the bits do not depend on the
+ * number of threads. Operands may have any strides.
+ *
+ *     scatter_add        y has the dtype of `from`
+ *     scatter_add_wide   y is f64, for lanes longer than ADZI_SCATTER_LANE
+ *     scatter_add_lane   lanes of up to ADZI_SCATTER_LANE elements, summed in an f64 buffer
+ */
+#ifndef elem
+#define THIS_FILE "ops/index/scatter_add.kernel.c"
+#include "ops/index/scatter_add.kernel.h"
+#include "tensor/kernel/each_type.h"
+#else
+
+/* The offsets of the first elements of a lane in y, in `from` and in the index. */
+static inline void KERNEL(scatter_lane)(
+    const adzi_scatter_args *args, int64_t lane, int64_t *y, int64_t *from, int64_t *index)
+{
+    *y = *from = *index = 0;
+    for (int d = args->rank - 1; d >= 0; --d) {
+        const int64_t position = d > 0 ? lane % args->sizes[d] : lane;
+        lane = d > 0 ? lane / args->sizes[d] : 0;
+        *y += position * args->y_strides[d];
+        *from += position * args->from_strides[d];
+        *index += position * args->index_strides[d];
+    }
+}
+
+/* SCATTER(name, TY, SUM) makes a kernel that replaces an element a of y, of type TY, by the
+ * expression SUM of a and of the element b that is added. */
+#define SCATTER(name, TY, SUM)                                             \
+    void KERNEL(name)(const void *block, int64_t begin, int64_t end)       \
+    {                                                                      \
+        const adzi_scatter_args *args = block;                             \
+        for (int64_t lane = begin; lane < end; ++lane) {                   \
+            int64_t at_y, at_from, at_index;                               \
+            KERNEL(scatter_lane)(args, lane, &at_y, &at_from, &at_index);  \
+            TY *y = (TY *)args->y + at_y;                                  \
+            const elem *from = (const elem *)args->from + at_from;         \
+            const int64_t *index = args->index + at_index;                 \
+            for (int64_t i = 0; i < args->n; ++i) {                        \
+                TY *to = y + index[i * args->index_along] * args->y_along; \
+                const TY a = *to, b = (TY)from[i * args->from_along];      \
+                *to = (TY)(SUM);                                           \
+            }                                                              \
+        }                                                                  \
+    }
+
+#if ELEM_IS_BOOL
+SCATTER(scatter_add, elem, a | b)
+#elif ELEM_IS_FLOAT
+SCATTER(scatter_add, elem, a + b)
+SCATTER(scatter_add_wide, double, a + b)
+
+/* Adds one lane by way of a buffer of f64 sums, which is rounded once at the end. f, i and s are
+ * the strides of `from`, of the index and of y; a call with the constant 1 gets loops without
+ * multiplications. */
+static inline __attribute__((always_inline)) void KERNEL(add_lane)(const adzi_scatter_args *args,
+    elem *y, const elem *from, const int64_t *index, const int64_t f, const int64_t i,
+    const int64_t s)
+{
+    const int64_t n = args->n, length = args->length;
+    double sums[ADZI_SCATTER_LANE];
+    for (int64_t k = 0; k < length; ++k) {
+        sums[k] = (double)y[k * s];
+    }
+    for (int64_t k = 0; k < n; ++k) {
+        sums[index[k * i]] += (double)from[k * f];
+    }
+    for (int64_t k = 0; k < length; ++k) {
+        y[k * s] = (elem)sums[k];
+    }
+}
+
+/* scatter_add with sums in f64, for lanes of y of at most ADZI_SCATTER_LANE elements. */
+void KERNEL(scatter_add_lane)(const void *block, int64_t begin, int64_t end)
+{
+    const adzi_scatter_args *args = block;
+    const int64_t f = args->from_along, i = args->index_along, s = args->y_along;
+    for (int64_t lane = begin; lane < end; ++lane) {
+        int64_t at_y, at_from, at_index;
+        KERNEL(scatter_lane)(args, lane, &at_y, &at_from, &at_index);
+        elem *y = (elem *)args->y + at_y;
+        const elem *from = (const elem *)args->from + at_from;
+        const int64_t *index = args->index + at_index;
+        if (f == 1 && i == 1 && s == 1) {
+            KERNEL(add_lane)(args, y, from, index, 1, 1, 1);
+        } else {
+            KERNEL(add_lane)(args, y, from, index, f, i, s);
+        }
+    }
+}
+#else
+/* Unsigned, so that overflow wraps. */
+SCATTER(scatter_add, elem, (uint64_t)a + (uint64_t)b)
+#endif
+#undef SCATTER
+
+#endif

@@ -1,0 +1,32 @@
+#include "ops/op.h"
+
+/* Elements by their indices along one dimension, torch.take_along_dim. A composition: x and the
+ * indices broadcast in all other dimensions, and gather does the rest. */
+adz_tensor *adz_take_along_dim(adz_tensor *x, adz_tensor *indices, int dim)
+{
+    static const char op[] = "take_along_dim";
+    if (!adzi_check_tensor(op, "x", x) || !adzi_check_tensor(op, "indices", indices)) {
+        return NULL;
+    }
+    if (x->rank != indices->rank || x->rank == 0) {
+        return adzi_fail(op, ADZ_ERR_SHAPE,
+            "x%s and indices%s must have the same number of dimensions, 1 or more",
+            adzi_text_shape(x), adzi_text_shape(indices));
+    }
+    const int d = adzi_dim(op, x, dim);
+    if (d < 0) {
+        return NULL;
+    }
+    adz_shape from = adz_tensor_shape(x), at = adz_tensor_shape(indices);
+    for (int i = 0; i < x->rank; ++i) {
+        if (i != d && from.sizes[i] != at.sizes[i] && from.sizes[i] != 1 && at.sizes[i] != 1) {
+            return adzi_fail(op, ADZ_ERR_SHAPE,
+                "dimension %d of x%s and indices%s does not broadcast", i, adzi_text_shape(x),
+                adzi_text_shape(indices));
+        }
+        if (i != d) {
+            from.sizes[i] = at.sizes[i] = from.sizes[i] == 1 ? at.sizes[i] : from.sizes[i];
+        }
+    }
+    return adz_gather(adz_expand(x, from), d, adz_expand(indices, at));
+}

@@ -1,0 +1,39 @@
+/* The affine map x w^T + b, for operators that contain one: linear and linear_relu. Their inputs
+ * are x, weight and bias in this order; the bias may be ADZ_NONE. */
+#ifndef ADZI_OPS_LINALG_LINEAR_H
+#define ADZI_OPS_LINALG_LINEAR_H
+
+#include "ops/op.h"
+#include "ops/linalg/linear.kernel.h"
+#include "tensor/gemm/gemm.h"
+
+enum { ADZI_LINEAR_X, ADZI_LINEAR_WEIGHT, ADZI_LINEAR_BIAS };
+
+/** Checks a call's inputs, makes its result and fills the product that computes it; nothing is
+ * recorded yet. NULL with the error recorded. */
+adz_tensor *adzi_linear_begin(adzi_call *call, adzi_gemm_args *product);
+
+/** After adzi_record: saves what the gradients below read. */
+void adzi_linear_save(adzi_call *call);
+
+/** dx = g w,  dw = g^T x,  db = sum of g's rows, as expressions; x and g read as [N, D], [N, H]. */
+adz_status adzi_linear_gradients(adzi_node *node, adz_tensor **dx, adz_tensor *g);
+
+/** The gradients of adzi_linear_gradients by kernels, without recording. g is contiguous. */
+adz_status adzi_linear_gradients_fused(adzi_node *node, adz_tensor **dx, const adz_tensor *g);
+
+/** Tells whether the layer has so few inputs or outputs, and so few rows, that linear_narrow
+ * computes its gradients. Fills the sizes of `layer`, and y and factor for no mask. */
+bool adzi_linear_is_narrow(
+    const adzi_node *node, const adz_tensor *g, adzi_linear_narrow_args *layer);
+
+/**
+ * The gradients of a narrow layer, by linear_narrow. `layer` comes from adzi_linear_is_narrow. To
+ * mask g by a ReLU, set layer->y and layer->factor: g counts as 0 where y[i] <= 0, and as
+ * g[i] * factor elsewhere. With more than ADZI_LINEAR_NARROW outputs a mask is allowed only if no
+ * gradient of x is wanted. g is contiguous.
+ */
+adz_status adzi_linear_gradients_narrow(
+    adzi_node *node, adz_tensor **dx, const adz_tensor *g, adzi_linear_narrow_args *layer);
+
+#endif

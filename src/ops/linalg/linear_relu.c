@@ -1,0 +1,157 @@
+#include "ops/linalg/linear.h"
+#include "tensor/random/random.h"
+#include "base/random_generator.h"
+
+/* A linear layer, ReLU and dropout in one operator.
+ *
+ *     z  = x w^T + b
+ *     y  = dropout(max(z, 0)):  y_i = max(z_i, 0) / (1 - p) where i is kept, else 0
+ *     dz = dy / (1 - p) where y > 0, else 0
+ *     dx = dz w,   dw = dz^T x,   db = sum of the rows of dz
+ *
+ * x[N, D], w[H, D], b[H] or ADZ_NONE, y[N, H]. The bits are those of the three operators one after
+ * the other. The ReLU runs in the epilogue of the product. The node saves x and w as linear does,
+ * and y. It saves no mask: whatever ReLU or dropout removed is 0 in y. */
+
+KERNEL_TABLE_FLOAT(linear_relu_backward);
+KERNEL_TABLE_FLOAT(dropout);
+
+typedef struct {
+    double p; /* of dropout; 0 without it */
+} linear_relu_attr;
+
+/* The factor of the elements that the dropout keeps: 1 / (1 - p), 1 without dropout, and 0 for p
+ * of 1. */
+static double factor_of(const adzi_node *node)
+{
+    const double p = adzi_attr(node, linear_relu_attr)->p;
+    return p < 1 ? 1 / (1 - p) : 0;
+}
+
+/* Masks the upstream gradient by ReLU and dropout: dz = dy * factor where y > 0, and 0
+ * elsewhere. */
+static void mask_gradient(adz_tensor *dz, adz_tensor *dy, adz_tensor *y, double factor)
+{
+    adzi_pointwise(KERNEL_FOR(linear_relu_backward, y->dtype), dz, 2, (adz_tensor *[]){ dy, y },
+        (double[ADZI_POINTWISE_PARAMS]){ factor });
+}
+
+/* The gradients as expressions. The slope of ReLU and dropout, 0 where y <= 0 and the factor
+ * elsewhere, is piecewise constant, so only dy and the operands of the product are differentiated
+ * again. */
+/* Third formula: the node saves y instead of the bias and the mask of the dropout. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const adz_dtype dtype = (adz_dtype)dy[0]->dtype;
+    adz_tensor *y = adzi_saved_result(node, 0);
+    adz_tensor *slope =
+        adz_where(adz_le_number(y, 0), adz_scalar(0, dtype), adz_scalar(factor_of(node), dtype));
+    adz_tensor *dz = adz_mul(dy[0], slope);
+    return dz != NULL ? adzi_linear_gradients(node, dx, dz) : adzi_status(NULL);
+}
+
+/* A narrow layer masks dy inside linear_narrow. With many outputs and a gradient of x, that kernel
+ * cannot mask, because dx is computed by a product. Other layers mask dy in a separate pass, in
+ * place if the engine is the only owner of dy. */
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    adz_tensor *y = adzi_saved_result(node, 0);
+    if (y == NULL) {
+        return adzi_status(NULL);
+    }
+    const double factor = factor_of(node);
+    /* Few outputs or no dx: then linear_narrow can apply the mask while it reads dy. */
+    const bool narrow_outputs = y->sizes[y->rank - 1] <= ADZI_LINEAR_NARROW;
+    adzi_linear_narrow_args layer;
+    if (adzi_is_contiguous(dy[0]) && adzi_linear_is_narrow(node, dy[0], &layer) &&
+        (narrow_outputs || !adzi_needs(node, ADZI_LINEAR_X))) {
+        layer.y = y->data;
+        layer.factor = factor;
+        return adzi_linear_gradients_narrow(node, dx, dy[0], &layer);
+    }
+    adz_tensor *dz = adzi_scratch_over(node->op->name, dy[0], y);
+    if (dz == NULL) {
+        return adzi_status(NULL);
+    }
+    mask_gradient(dz, dy[0], y, factor);
+    return adzi_linear_gradients_fused(node, dx, dz);
+}
+
+/* The forward as an expression. Dropout in training has none, because it draws a mask. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    const linear_relu_attr *at = attr;
+    if (at->p > 0) {
+        return adzi_error("linear_relu", ADZ_ERR_UNSUPPORTED,
+            "dropout in training draws random numbers and has no expression; call adz_module_eval");
+    }
+    y[0] = adz_relu(adz_linear(in[ADZI_LINEAR_X], in[ADZI_LINEAR_WEIGHT], in[ADZI_LINEAR_BIAS]));
+    return adzi_status(y[0]);
+}
+
+static const adz_field fields[] = { ADZI_FIELD(linear_relu_attr, p) };
+
+const adzi_op adzi_op_linear_relu = { .name = "linear_relu",
+    .backward = backward,
+    .fused = fused,
+    ADZI_FIELDS(fields),
+    .expression = expression };
+
+/* The operator without dropout. */
+adz_tensor *adz_linear_relu(adz_tensor *x, adz_tensor *weight, adz_tensor *bias)
+{
+    return adz_linear_relu_dropout(x, weight, bias, 0, false, NULL);
+}
+
+/* Applies dropout to y in place. Units are groups of ADZI_GROUP_WORDS elements, which share one set
+ * of random numbers. The state is read when the launch runs. */
+static void apply_dropout(adz_tensor *y, double keep, const adz_generator_state *state)
+{
+    adzi_dropout_args args = { .state = state,
+        .x = y->data,
+        .y = y->data,
+        .n = y->numel,
+        .keep = keep,
+        .scale = keep > 0 ? 1 / keep : 0 };
+    adzi_launch(KERNEL_FOR(dropout, y->dtype), &args,
+        (y->numel + ADZI_GROUP_WORDS - 1) / ADZI_GROUP_WORDS,
+        ADZI_POINTWISE_GRAIN / ADZI_GROUP_WORDS);
+}
+
+/* The generator advances only after success, by as many numbers as y has elements. */
+adz_tensor *adz_linear_relu_dropout(adz_tensor *x, adz_tensor *weight, adz_tensor *bias, double p,
+    bool training, adz_generator *generator)
+{
+    adzi_call call;
+    adzi_gemm_args product;
+    if (!ADZI_ENTER_OPTIONAL(
+            &call, linear_relu, ADZI_OPTIONAL(ADZI_LINEAR_BIAS), x, weight, bias)) {
+        return NULL;
+    }
+    if (!(p >= 0 && p <= 1)) {
+        return adzi_fail(call.op->name, ADZ_ERR_ARGUMENT,
+            "p is %s, but a probability lies in [0, 1]", adzi_text_number(p));
+    }
+    /* With p = 1 everything is dropped and no number is drawn. */
+    const bool drops = training && p > 0, draws = drops && p < 1;
+    if (draws && (generator = adzi_generator_or_default(generator)) == NULL) {
+        return NULL;
+    }
+    const linear_relu_attr attr = { drops ? p : 0 };
+    adz_tensor *y = adzi_linear_begin(&call, &product);
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_linear_save(&call);
+    adzi_save_result(&call, 0, y);
+    product.relu = true;
+    adzi_gemm_run(&product);
+    if (drops) {
+        apply_dropout(y, 1 - p, draws ? &generator->state : &adzi_nothing_drawn);
+    }
+    y = adzi_leave(&call, y);
+    if (draws && y != NULL) { /* only now: a call that failed has drawn nothing */
+        adzi_generator_advance(generator, adzi_philox_counters(y->numel, ADZI_DRAW_WORD));
+    }
+    return y;
+}

@@ -1,0 +1,85 @@
+#include "ops/loss/class_target.h"
+
+/* The negative log likelihood, torch.nn.functional.nll_loss.
+ *
+ *     l_r   = -w_{t_r} * x_{r, t_r}
+ *     y     = l, its sum, or its sum over the sum of w_{t_r} for the mean
+ *     dx_rc = -g_r * w_c if c = t_r, else 0
+ *
+ * x[N, C, ...] holds log-probabilities, the target is i64 [N, ...], w[C] are optional class weights
+ * without a gradient. Rows whose target is ignore_index do not count. g_r is dy of the row, or dy
+ * times the factor of the mean. The node saves the target, the weights and the factor of the mean,
+ * but not x, because the loss is linear in x. */
+
+KERNEL_TABLE_FLOAT(nll_loss);
+
+/* The factors w_c at the class of each row times dy. The shape of x comes from the edge. */
+static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const adzi_class_attr *attr = adzi_attr(node, adzi_class_attr);
+    adz_tensor *target = adzi_saved_input(node, 1), *numbers = adzi_saved_extra(node, 0);
+    adz_tensor *weight = attr->weighted ? adzi_saved_input(node, 2) : ADZ_NONE;
+    if (target == NULL || weight == NULL || numbers == NULL) {
+        return adzi_status(NULL);
+    }
+    const adz_shape x = adzi_input_shape(node, 0);
+    adz_tensor *shares =
+        adzi_class_shares("nll_loss", (adz_dtype)dy[0]->dtype, x, target, weight, attr);
+    adz_tensor *g = adzi_class_upstream(node, dy[0], adzi_class_axis(x.rank), numbers);
+    dx[0] = adz_mul(adz_mul_number(g, -1), shares);
+    return adzi_status(dx[0]);
+}
+
+/* The forward as an expression. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)
+{
+    return adzi_class_expression(y, in[0], in[1], in[2], attr);
+}
+
+static const adz_field fields[] = { ADZI_CLASS_FIELDS,
+    ADZI_FIELD_HIDDEN(adzi_class_attr, smoothing) };
+
+const adzi_op adzi_op_nll_loss = {
+    .name = "nll_loss", .fused = fused, ADZI_FIELDS(fields), .expression = expression
+};
+
+/* The launch computes losses per row; a second one reduces them. */
+adz_tensor *adz_nll_loss(adz_tensor *x, adz_tensor *target, adz_tensor *weight,
+    int64_t ignore_index, adz_reduction reduction)
+{
+    adzi_call call;
+    adzi_class_attr attr = { .reduction = reduction, .ignore_index = ignore_index };
+    if (!ADZI_ENTER_OPTIONAL(&call, nll_loss, ADZI_OPTIONAL(2), x, target, weight) ||
+        !adzi_class_check(&call, &attr)) {
+        return NULL;
+    }
+    /* Everything that can fail comes before the recording: checks, copies and memory. */
+    adz_tensor *rows = adzi_class_rows(&call);
+    adz_tensor *numbers = rows != NULL ? adzi_class_numbers_new(&call, rows, &attr) : NULL;
+    adz_tensor *xs = numbers != NULL ? adzi_compact("nll_loss", x) : NULL;
+    adz_tensor *ws = xs != NULL ? adzi_compact("nll_loss", weight) : NULL;
+    if (ws == NULL) {
+        return NULL;
+    }
+    int64_t sizes[ADZ_MAX_RANK];
+    int rank = adzi_class_loss_sizes(x, sizes), axis = adzi_class_axis(x->rank);
+    adz_tensor *losses = adzi_new(&call, (adz_dtype)x->dtype, rank, sizes);
+    adz_tensor *y = adzi_class_result(&call, losses, 1, &attr);
+    if (y == NULL) {
+        return NULL;
+    }
+    adzi_save_input(&call, 1);
+    adzi_save_input(&call, 2);
+    adzi_save_extra(&call, 0, numbers);
+    /* Units of the launch are rows. A row reads one element of x at a distance of l. */
+    adzi_class_args args = { .x = xs->data,
+        .target = (const int64_t *)(const void *)rows->data,
+        .weight = adzi_is_none(ws) ? NULL : ws->data,
+        .losses = losses->data,
+        .c = x->sizes[axis],
+        .l = adzi_numel(x->rank - axis - 1, x->sizes + axis + 1),
+        .ignore_index = ignore_index };
+    adzi_launch(KERNEL_FOR(nll_loss, x->dtype), &args, losses->numel, ADZI_POINTWISE_GRAIN);
+    adzi_class_reduce(y, losses, numbers);
+    return adzi_leave(&call, y);
+}

@@ -1,0 +1,61 @@
+#include <math.h>
+
+#include "ops/loss/check_loss.h"
+#include "adze/options.h"
+
+/* A loss of triplets, torch.nn.functional.triplet_margin_loss.
+ *
+ *     d(u, v) = |u - v + eps|_p over the last dimension
+ *     l = max(0, margin + d(anchor, positive) - d(anchor, negative))
+ *     swap: the last distance is at most d(positive, negative)
+ *
+ * All are [N, D] or [D]. A composition: they are differentiable to any order. */
+
+static const char name[] = "triplet_margin_loss";
+
+ADZ_OPTIONS_INIT(adz_triplet_margin_loss_options_init, adz_triplet_margin_loss_options,
+    ADZ_TRIPLET_MARGIN_LOSS_OPTIONS)
+
+static bool check(const adz_tensor *anchor, const adz_tensor *positive, const adz_tensor *negative,
+    const adz_triplet_margin_loss_options *o)
+{
+    if (!adzi_check_loss_input(name, "anchor", anchor) ||
+        !adzi_check_loss_input(name, "positive", positive) ||
+        !adzi_check_loss_input(name, "negative", negative) ||
+        !adzi_check_reduction(name, o->reduction)) {
+        return false;
+    }
+    if (anchor->rank < 1 || !adzi_same_sizes(anchor, positive) ||
+        !adzi_same_sizes(anchor, negative)) {
+        adzi_error(name, ADZ_ERR_SHAPE,
+            "anchor%s, positive%s and negative%s must have one shape, [N, D] or [D]",
+            adzi_text_shape(anchor), adzi_text_shape(positive), adzi_text_shape(negative));
+        return false;
+    }
+    if (!(o->margin > 0) || !(o->p > 0) || !isfinite(o->eps)) {
+        adzi_error(name, ADZ_ERR_ARGUMENT,
+            "margin is %s, p is %s, eps is %s; margin and p must be above 0, eps finite",
+            adzi_text_number(o->margin), adzi_text_number(o->p), adzi_text_number(o->eps));
+        return false;
+    }
+    return true;
+}
+
+static adz_tensor *distance(adz_tensor *u, adz_tensor *v, const adz_triplet_margin_loss_options *o)
+{
+    return adz_norm(adz_add_number(adz_sub(u, v), o->eps), o->p, ADZ_DIMS(-1), ADZ_DROPDIM);
+}
+
+adz_tensor *adz_triplet_margin_loss(adz_tensor *anchor, adz_tensor *positive, adz_tensor *negative,
+    const adz_triplet_margin_loss_options *options)
+{
+    adz_triplet_margin_loss_options o = ADZ_TRIPLET_MARGIN_LOSS_OPTIONS;
+    if (!ADZ_OPTIONS_READ(name, ADZ_TRIPLET_MARGIN_LOSS_OPTIONS, &o, options) ||
+        !check(anchor, positive, negative, &o)) {
+        return NULL;
+    }
+    adz_tensor *near = distance(anchor, positive, &o), *far = distance(anchor, negative, &o);
+    far = o.swap ? adz_minimum(far, distance(positive, negative, &o)) : far;
+    adz_tensor *l = adz_clamp(adz_add_number(adz_sub(near, far), o.margin), 0, INFINITY);
+    return adzi_weigh_losses(name, l, ADZ_NONE, o.reduction);
+}

@@ -1,0 +1,21 @@
+/* Tensors with one element per channel of x[N, C, ...]. */
+#ifndef ADZI_OPS_NORM_CHANNELS_H
+#define ADZI_OPS_NORM_CHANNELS_H
+
+#include "ops/op.h"
+
+/** Fails unless `t` is a living tensor or ADZ_NONE. */
+static inline bool adzi_check_optional(const char *op, const char *name, const adz_tensor *t)
+{
+    return adzi_is_none(t) || adzi_check_tensor(op, name, t);
+}
+
+/** Fails with ADZ_ERR_SHAPE or ADZ_ERR_DTYPE unless `t` is ADZ_NONE or has one element of x's dtype
+ * per channel. */
+bool adzi_check_channels(
+    const char *op, const adz_tensor *x, const adz_tensor *t, const char *name);
+
+/** x weight + bias, as an expression; either may be ADZ_NONE. */
+adz_tensor *adzi_affine_channels(adz_tensor *x, adz_tensor *weight, adz_tensor *bias);
+
+#endif

@@ -1,0 +1,238 @@
+#include "ops/norm/row_norm.h"
+
+#include <string.h>
+
+#include "ops/op.h"
+
+/* What layer_norm and rms_norm share: the calls and the fused backward. Each states its own
+ * mathematics. Rows of x[N, D] are centred, which is what layer_norm does, or only scaled.
+ *
+ * D is the product of the normalized shape, with which x ends, and N the product of the dimensions
+ * before it. Weight and bias have the normalized shape and may be ADZ_NONE. The node saves x, the
+ * weight, and mean and rstd of each row in f64. So the fused backward needs no second pass for the
+ * statistics. The expression computes them again from x, because a second derivative goes through
+ * them. First gradients take the fused backward; gradients with a graph, and traces, take the
+ * derivative of the expression. */
+
+/* `row_norm` computes y and the statistics, `dx` the gradient of x, and `params` those of weight
+ * and bias. */
+KERNEL_TABLE_FLOAT(row_norm);
+KERNEL_TABLE_FLOAT(row_norm_dx);
+KERNEL_TABLE_FLOAT(row_norm_params);
+
+enum { GRAIN = 8192 }; /* elements worth a thread */
+/* What a node keeps besides its inputs: the statistics, and the bias if y may be computed again. */
+enum { STATS, BIAS, KEPT };
+
+/* The weight, ADZ_NONE if the call had none, or NULL if it has changed since the forward. */
+static adz_tensor *saved_weight(adzi_node *node)
+{
+    return adzi_attr(node, adzi_row_norm_attr)->weighted ? adzi_saved_input(node, 1) : ADZ_NONE;
+}
+
+/* dweight and dbias in one launch. Units are columns, so a column is summed by one thread in the
+ * order of the rows. */
+static adz_status fused_params(
+    adzi_node *node, adz_tensor **dx, adzi_row_norm_args *args, adz_dtype dtype)
+{
+    const adzi_row_norm_attr *at = adzi_attr(node, adzi_row_norm_attr);
+    /* The gradients have the normalized shape, whose elements are the D columns. */
+    for (int i = 1; i < (at->centred ? 3 : 2); ++i) {
+        if (adzi_needs(node, i)) {
+            dx[i] = adzi_scratch_gradient(node, i, dtype, at->rank, at->normalized_shape);
+            if (dx[i] == NULL) {
+                return adzi_status(NULL);
+            }
+        }
+    }
+    /* A NULL tells the kernel that this gradient is not wanted. */
+    args->dw = dx[1] != NULL ? dx[1]->data : NULL;
+    args->db = at->centred && dx[2] != NULL ? dx[2]->data : NULL;
+    if (args->dw != NULL || args->db != NULL) {
+        adzi_launch(KERNEL_FOR(row_norm_params, dtype), args, at->d, adzi_grain_of(GRAIN, at->n));
+    }
+    return ADZ_OK;
+}
+
+/* y of a node with a large y. The bias is a copy that the node has made, because gradients do not
+ * read it: a program may write to the bias before the backward. */
+static adz_tensor *again(adzi_node *node)
+{
+    const adzi_row_norm_attr *at = adzi_attr(node, adzi_row_norm_attr);
+    adz_tensor *bias = node->extras[BIAS].saved != NULL ? adzi_saved_extra(node, BIAS) : ADZ_NONE;
+    return adzi_row_norm(node->op, at->centred, adzi_saved_input(node, 0),
+        adz_shape_of(at->rank, at->normalized_shape), saved_weight(node), bias, at->eps);
+}
+
+/* One launch for the parameters, and one for dx with rows as units. Both read the saved mean and
+ * rstd. dx comes last, because it may be written over dy. */
+adz_status adzi_row_norm_fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const char *op = node->op->name;
+    const adzi_row_norm_attr *at = adzi_attr(node, adzi_row_norm_attr);
+    adz_tensor *x = adzi_saved_input(node, 0), *w = saved_weight(node);
+    adz_tensor *stats = adzi_saved_extra(node, STATS), *g = adzi_compact(op, dy[0]);
+    if (x == NULL || w == NULL || stats == NULL || g == NULL) {
+        return adzi_status(NULL);
+    }
+    /* The saved tensors may be views; the kernels read contiguous [N, D]. */
+    x = adzi_compact(op, x);
+    w = adzi_compact(op, w);
+    if (x == NULL || w == NULL) {
+        return adzi_status(NULL);
+    }
+    adz_dtype dtype = (adz_dtype)x->dtype;
+    adzi_row_norm_args args = { .x = x->data,
+        .dy = g->data,
+        .weight = adzi_is_none(w) ? NULL : w->data,
+        .stats = (double *)(void *)stats->data,
+        .n = at->n,
+        .d = at->d,
+        .centred = at->centred };
+    const adz_status status = fused_params(node, dx, &args, dtype);
+    if (status != ADZ_OK || !adzi_needs(node, 0)) {
+        return status;
+    }
+    dx[0] = adzi_scratch_over(op, g, x);
+    if (dx[0] == NULL) {
+        return adzi_status(NULL);
+    }
+    args.out = dx[0]->data;
+    adzi_launch(KERNEL_FOR(row_norm_dx, dtype), &args, at->n, adzi_grain_of(GRAIN, at->d));
+    return ADZ_OK;
+}
+
+adz_dims adzi_row_norm_dims(const adz_tensor *x, const adzi_row_norm_attr *at)
+{
+    adz_dims dims = { .count = 0 };
+    for (int i = x->rank - at->rank; i < x->rank; ++i) {
+        dims.dims[dims.count++] = i;
+    }
+    return dims;
+}
+
+const adz_field adzi_row_norm_fields[7] = { ADZI_FIELD_LIST(
+                                                adzi_row_norm_attr, rank, normalized_shape),
+    ADZI_FIELD(adzi_row_norm_attr, eps), ADZI_FIELD_HIDDEN(adzi_row_norm_attr, n),
+    ADZI_FIELD_HIDDEN(adzi_row_norm_attr, d), ADZI_FIELD_HIDDEN(adzi_row_norm_attr, weighted),
+    ADZI_FIELD_HIDDEN(adzi_row_norm_attr, centred) };
+
+/* Checks that weight or bias has the normalized shape and the dtype of x. */
+static bool fits(const char *op, const adz_tensor *x, const adz_tensor *t, adz_shape normalized,
+    const char *name)
+{
+    bool same = adzi_is_none(t) || t->rank == normalized.rank;
+    for (int i = 0; i < normalized.rank && same && !adzi_is_none(t); ++i) {
+        same = t->sizes[i] == normalized.sizes[i];
+    }
+    if (!same) {
+        adzi_error(op, ADZ_ERR_SHAPE, "%s%s must have the normalized shape %s", name,
+            adzi_text_shape(t), adzi_text_sizes(normalized.rank, normalized.sizes));
+    } else if (!adzi_is_none(t) && t->dtype != x->dtype) {
+        adzi_error(op, ADZ_ERR_DTYPE, "x is %s, %s %s; convert one with adz_to",
+            adz_dtype_name((adz_dtype)x->dtype), name, adz_dtype_name((adz_dtype)t->dtype));
+        same = false;
+    }
+    return same;
+}
+
+/* Checks that x ends in the normalized shape, and the optional parameters against it. */
+static bool check(const char *op, const adz_tensor *x, adz_shape normalized,
+    const adz_tensor *weight, const adz_tensor *bias, double eps)
+{
+    /* The last sizes of x have to be the normalized shape. */
+    bool ends = normalized.rank >= 1 && normalized.rank <= x->rank;
+    int lead = ends ? x->rank - normalized.rank : 0;
+    for (int i = 0; i < normalized.rank && ends; ++i) {
+        ends = x->sizes[lead + i] == normalized.sizes[i];
+    }
+    if (!ends) {
+        adzi_error(op, ADZ_ERR_SHAPE,
+            "x%s does not end in the normalized shape %s, which has one dimension or more",
+            adzi_text_shape(x), adzi_text_sizes(normalized.rank, normalized.sizes));
+        return false;
+    }
+    if (!(eps >= 0)) {
+        adzi_error(op, ADZ_ERR_ARGUMENT, "eps is %s, but must be 0 or more", adzi_text_number(eps));
+        return false;
+    }
+    return fits(op, x, weight, normalized, "weight") && fits(op, x, bias, normalized, "bias");
+}
+
+/* Allocates what the node of a recorded call keeps besides its inputs: the statistics, and a copy
+ * of the bias if y is large. A call off the tape needs neither. */
+static bool make_kept(
+    adzi_call *call, const adzi_row_norm_attr *at, const adz_tensor *y, adz_tensor **kept)
+{
+    const char *op = call->op->name;
+    kept[STATS] = kept[BIAS] = NULL;
+    if (!call->record) {
+        return true;
+    }
+    kept[STATS] = adzi_scratch(op, ADZ_F64, 2, (int64_t[]){ at->n, 2 });
+    const bool copies = at->centred && !adzi_is_none(call->in[2]) && adzi_is_worth_again(y);
+    kept[BIAS] = copies ? adzi_compact_copy(op, call->in[2]) : NULL;
+    return kept[STATS] != NULL && (!copies || kept[BIAS] != NULL);
+}
+
+static void save(adzi_call *call, const adz_tensor *y, adz_tensor *const *kept)
+{
+    adzi_save_input(call, 0);
+    adzi_save_input(call, 1);
+    for (int k = 0; k < KEPT; ++k) {
+        if (kept[k] != NULL) {
+            adzi_save_extra(call, k, kept[k]);
+        }
+    }
+    if (adzi_is_worth_again(y)) {
+        adzi_offer_again(call, again);
+    }
+}
+
+/* Units of the launch are rows. The copies of views are made before the recording, because they can
+ * fail. */
+adz_tensor *adzi_row_norm(const adzi_op *op, bool centred, adz_tensor *x, adz_shape normalized,
+    adz_tensor *weight, adz_tensor *bias, double eps)
+{
+    adzi_call call;
+    const char *names = centred ? "x, weight, bias" : "x, weight";
+    if (!adzi_enter(&call, op, names, (adz_tensor *[]){ x, weight, bias }, centred ? 3 : 2,
+            ADZI_OPTIONAL_FROM(1)) ||
+        !adzi_want_float(&call, 0) || !check(op->name, x, normalized, weight, bias, eps)) {
+        return NULL;
+    }
+    /* The sizes are attributes, so that the backward need not work them out again. */
+    adzi_row_norm_attr attr = { .n = 1,
+        .d = 1,
+        .eps = eps,
+        .weighted = weight != ADZ_NONE,
+        .rank = normalized.rank,
+        .centred = centred };
+    memcpy(attr.normalized_shape, normalized.sizes, sizeof attr.normalized_shape);
+    for (int i = 0; i < x->rank; ++i) {
+        *(i < x->rank - normalized.rank ? &attr.n : &attr.d) *= x->sizes[i];
+    }
+    adz_tensor *xs = adzi_compact(op->name, x), *w = adzi_compact(op->name, weight);
+    adz_tensor *b = adzi_compact(op->name, bias);
+    adz_tensor *y = xs != NULL && w != NULL && b != NULL ? adzi_new_like(&call, xs) : NULL;
+    if (y == NULL) {
+        return NULL;
+    }
+    adz_tensor *kept[KEPT];
+    if (!make_kept(&call, &attr, y, kept) ||
+        !adzi_record_extra(&call, 1, &y, KEPT, &attr, sizeof attr)) {
+        return NULL;
+    }
+    save(&call, y, kept);
+    adzi_row_norm_args args = { .x = xs->data,
+        .weight = adzi_is_none(w) ? NULL : w->data,
+        .bias = adzi_is_none(b) ? NULL : b->data,
+        .out = y->data,
+        .stats = kept[STATS] != NULL ? (double *)(void *)kept[STATS]->data : NULL,
+        .n = attr.n,
+        .d = attr.d,
+        .eps = eps,
+        .centred = centred };
+    adzi_launch(KERNEL_FOR(row_norm, x->dtype), &args, attr.n, adzi_grain_of(GRAIN, attr.d));
+    return adzi_leave(&call, y);
+}

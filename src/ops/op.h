@@ -1,0 +1,9 @@
+/* What an operator's file is written with: the other operators, and how a call is checked, recorded
+ * and launched (autograd/op.h, which begins with an example). */
+#ifndef ADZI_OPS_OP_H
+#define ADZI_OPS_OP_H
+
+#include "adze/ops.h"
+#include "autograd/op.h"
+
+#endif

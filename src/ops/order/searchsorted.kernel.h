@@ -1,0 +1,25 @@
+/* Arguments of the kernels of searchsorted. */
+#ifndef ADZI_OPS_ORDER_SEARCHSORTED_KERNEL_H
+#define ADZI_OPS_ORDER_SEARCHSORTED_KERNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct adzi_search_args {
+    const void *sorted; /* [lanes, n] */
+    const void *values; /* [lanes, per], or any number of values if there is one lane */
+    int64_t *y;         /* shaped like the values */
+    int64_t n;          /* elements of a lane */
+    int64_t per;        /* values that are searched for in one lane */
+    bool right;         /* behind the elements that equal the value, and not before them */
+} adzi_search_args;
+
+/** Arguments of search_ascends, which has one unit. */
+typedef struct adzi_ascends_args {
+    const void *sorted; /* [lanes, n] */
+    int64_t lanes, n;
+    int64_t *bad; /* the result: the number of the first element that is less than the one before
+                     it in its lane, or -1 */
+} adzi_ascends_args;
+
+#endif

@@ -1,0 +1,11 @@
+#include "ops/pool/adaptive_pool.h"
+
+const adzi_op adzi_op_adaptive_avg_pool1d = { .name = "adaptive_avg_pool1d",
+    .fused = adzi_adaptive_avg_fused,
+    ADZI_FIELDS(adzi_adaptive_fields),
+    .expression = adzi_adaptive_avg_expression };
+
+adz_tensor *adz_adaptive_avg_pool1d(adz_tensor *x, int64_t output_size)
+{
+    return adzi_adaptive_avg(&adzi_op_adaptive_avg_pool1d, x, 1, ADZ_SHAPE(output_size));
+}

@@ -1,0 +1,11 @@
+#include "ops/pool/adaptive_pool.h"
+
+const adzi_op adzi_op_adaptive_max_pool1d = { .name = "adaptive_max_pool1d",
+    .backward = adzi_adaptive_max_backward,
+    .fused = adzi_adaptive_max_fused,
+    ADZI_FIELDS(adzi_adaptive_fields) };
+
+adz_tensor *adz_adaptive_max_pool1d(adz_tensor *x, int64_t output_size, adz_tensor **indices)
+{
+    return adzi_adaptive_max(&adzi_op_adaptive_max_pool1d, x, 1, ADZ_SHAPE(output_size), indices);
+}

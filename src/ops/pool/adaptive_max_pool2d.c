@@ -1,0 +1,11 @@
+#include "ops/pool/adaptive_pool.h"
+
+const adzi_op adzi_op_adaptive_max_pool2d = { .name = "adaptive_max_pool2d",
+    .backward = adzi_adaptive_max_backward,
+    .fused = adzi_adaptive_max_fused,
+    ADZI_FIELDS(adzi_adaptive_fields) };
+
+adz_tensor *adz_adaptive_max_pool2d(adz_tensor *x, adz_shape output_size, adz_tensor **indices)
+{
+    return adzi_adaptive_max(&adzi_op_adaptive_max_pool2d, x, 2, output_size, indices);
+}

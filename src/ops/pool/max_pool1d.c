@@ -1,0 +1,13 @@
+#include "ops/pool/max_pool.h"
+
+const adzi_op adzi_op_max_pool1d = { .name = "max_pool1d",
+    .backward = adzi_max_pool_backward,
+    .fused = adzi_max_pool_fused,
+    .fields = adzi_max_pool_fields,
+    .n_fields = ADZI_MAX_POOL_FIELDS };
+
+adz_tensor *adz_max_pool1d(
+    adz_tensor *x, int64_t kernel_size, const adz_max_pool_options *options, adz_tensor **indices)
+{
+    return adzi_max_pool(&adzi_op_max_pool1d, x, 1, ADZ_SHAPE(kernel_size), options, indices);
+}

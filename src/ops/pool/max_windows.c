@@ -1,0 +1,178 @@
+#include "ops/pool/max_windows.h"
+
+/* The largest element of each window.
+ *
+ *     y[p][i][j]     = the largest x[p][h][w] of window (i, j)
+ *     indices        = h W + w of this element, the first one of several equal ones
+ *     dx[p][indices] += dy[p][i][j]
+ *
+ * A NaN in a window makes the result NaN, and its position is that of the last NaN, as in PyTorch.
+ * The node saves which element of its window is the largest. This takes a byte per result, a
+ * sixteenth of the memory of x if windows have two by two elements. x is not saved, so it can be
+ * freed here, unless the layer before the pooling has saved it. While a function is traced, the
+ * node saves the positions as well. They are a result of the call then, from which recorded
+ * operators compute the gradient. */
+
+KERNEL_TABLE_FLOAT(max_windows);
+KERNEL_TABLE_FLOAT(max_windows_indices);
+KERNEL_TABLE_FLOAT(max_windows_dx);
+
+enum { GRAIN = 8192 };                  /* elements worth a thread */
+enum { NUMBERS, INDICES, MOST_EXTRAS }; /* what the node saves; positions in a trace only */
+
+static bool read_taps(const char *op, const adzi_axis *axes, adzi_max_windows_args *args)
+{
+    return adzi_taps_of(op, &axes[0], false, false, &args->rows) &&
+           adzi_taps_of(op, &axes[1], false, false, &args->columns);
+}
+
+/* How many units are worth a thread, if each of them has `results` results. */
+static int64_t grain(const adzi_max_windows_args *args, int64_t results)
+{
+    return adzi_grain_of(GRAIN, results * args->rows.most * args->columns.most);
+}
+
+/* A tensor that holds, for each result, the offset inside its window of the largest element. */
+static adz_tensor *new_numbers(
+    const char *op, adzi_max_windows_args *args, int rank, const int64_t *sizes)
+{
+    args->numbers_wide = args->rows.most * args->columns.most > ADZI_NARROW_NUMBERS;
+    adz_tensor *numbers = adzi_scratch(op, args->numbers_wide ? ADZ_I64 : ADZ_U8, rank, sizes);
+    args->numbers = numbers != NULL ? numbers->data : NULL;
+    return numbers;
+}
+
+/* Writes the indices of the largest elements from their numbers. `dtype` is that of x; it chooses
+ * one of two kernels that do the same. */
+static void find_indices(adzi_max_windows_args *args, adz_tensor *found, adz_dtype dtype)
+{
+    args->indices = (int64_t *)(void *)found->data;
+    if (found->numel > 0) {
+        adzi_launch(KERNEL_FOR(max_windows_indices, dtype), args, found->numel / args->columns.n,
+            grain(args, args->columns.n));
+    }
+}
+
+adz_tensor *adzi_max_windows(adzi_call *call, int n, const adzi_axis *axes, const void *attr,
+    size_t attr_size, adz_tensor **indices)
+{
+    const char *op = call->op->name;
+    adz_tensor *x = adzi_compact(op, call->in[0]);
+    adzi_max_windows_args args = { .x = NULL };
+    adz_tensor *y = NULL, *numbers = NULL, *found = NULL;
+    const bool traced = call->record && call->thread->tracer != NULL;
+    if (x == NULL || !read_taps(op, axes, &args) ||
+        (y = adzi_new_planes(call, (adz_dtype)x->dtype, x, n, axes)) == NULL ||
+        ((indices != NULL || traced) &&
+            (found = call->second = adzi_new_planes(call, ADZ_I64, x, n, axes)) == NULL) ||
+        (numbers = new_numbers(op, &args, y->rank, y->sizes)) == NULL ||
+        !adzi_record_extra(call, 1, &y, traced ? MOST_EXTRAS : INDICES, attr, attr_size)) {
+        return NULL;
+    }
+    adzi_save_extra(call, NUMBERS, numbers);
+    if (traced) {
+        adzi_save_extra(call, INDICES, found);
+    }
+    args.x = x->data;
+    args.y = y->data;
+    if (y->numel > 0) {
+        adzi_launch(KERNEL_FOR(max_windows, x->dtype), &args, y->numel / args.columns.n,
+            grain(&args, args.columns.n));
+    }
+    if (found != NULL) {
+        find_indices(&args, found, (adz_dtype)x->dtype);
+    }
+    y = adzi_leave(call, y);
+    if (indices != NULL) {
+        *indices = y != NULL ? found : NULL;
+    }
+    return y;
+}
+
+/* Reads the windows and the saved numbers. False with the error recorded if memory was refused. */
+static bool read_saved(adzi_node *node, const adzi_axis *axes, adzi_max_windows_args *args)
+{
+    adz_tensor *numbers = adzi_saved_extra(node, NUMBERS);
+    if (numbers == NULL || !read_taps(node->op->name, axes, args)) {
+        return false;
+    }
+    args->numbers = numbers->data;
+    args->numbers_wide = numbers->dtype == ADZ_I64;
+    return true;
+}
+
+/* Whether a window has no position of x, but padding only. */
+static bool some_empty(const adzi_taps *t)
+{
+    bool found = false;
+    for (int64_t j = 0; j < t->n; ++j) {
+        found |= t->windows[j].count == 0;
+    }
+    return found;
+}
+
+/* The indices of the largest elements: those that a traced call has saved, or as the numbers say.
+ */
+static adz_tensor *indices_of(
+    adzi_node *node, adzi_max_windows_args *args, adz_shape windows, adz_dtype dtype)
+{
+    if (node->n_extras > INDICES) {
+        return adz_reshape(adzi_saved_extra(node, INDICES), windows);
+    }
+    adz_tensor *found = adzi_scratch(node->op->name, ADZ_I64, windows.rank, windows.sizes);
+    if (found != NULL) {
+        find_indices(args, found, dtype);
+    }
+    return found;
+}
+
+/* The positions are piecewise constant in x, so they are found without a graph, and only dy is
+ * differentiated again. */
+adz_status adzi_max_windows_backward(
+    adzi_node *node, adz_tensor **dx, adz_tensor *const *dy, int n, const adzi_axis *axes)
+{
+    const adz_shape x = adzi_input_shape(node, 0);
+    const adz_dtype dtype = (adz_dtype)dy[0]->dtype;
+    adzi_max_windows_args args = { .x = NULL };
+    if (!read_saved(node, axes, &args)) {
+        return adzi_status(NULL);
+    }
+    adz_shape planes = { .rank = x.rank - n + 1 }, windows;
+    for (int d = 0; d < x.rank - n; ++d) {
+        planes.sizes[d] = x.sizes[d];
+    }
+    windows = planes;
+    planes.sizes[planes.rank - 1] = args.rows.in * args.columns.in;
+    windows.sizes[planes.rank - 1] = args.rows.n * args.columns.n;
+    adz_tensor *found = indices_of(node, &args, windows, dtype);
+    adz_tensor *zeros = adz_zeros(planes, dtype), *g = adz_reshape(dy[0], windows);
+    if (some_empty(&args.rows) || some_empty(&args.columns)) {
+        adz_tensor *empty = adz_lt_number(found, 0);
+        found = adz_masked_fill(found, empty, 0);
+        g = adz_masked_fill(g, empty, 0);
+    }
+    adz_tensor *sums = adz_scatter_add(zeros, -1, found, g);
+    dx[0] = adz_reshape(sums, x);
+    return adzi_status(dx[0]);
+}
+
+adz_status adzi_max_windows_fused(
+    adzi_node *node, adz_tensor **dx, adz_tensor *const *dy, const adzi_axis *axes)
+{
+    const char *op = node->op->name;
+    const adz_shape x = adzi_input_shape(node, 0);
+    adz_tensor *g = adzi_compact(op, dy[0]);
+    adzi_max_windows_args args = { .x = NULL };
+    if (g == NULL || !read_saved(node, axes, &args) ||
+        (dx[0] = adzi_scratch(op, (adz_dtype)g->dtype, x.rank, x.sizes)) == NULL) {
+        return adzi_status(NULL);
+    }
+    args.dy = g->data;
+    args.dx = dx[0]->data;
+    const int64_t plane = args.rows.in * args.columns.in;
+    if (dx[0]->numel > 0) {
+        adzi_launch(KERNEL_FOR(max_windows_dx, g->dtype), &args, dx[0]->numel / plane,
+            adzi_grain_of(GRAIN, plane));
+    }
+    return ADZ_OK;
+}

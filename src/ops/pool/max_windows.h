@@ -1,0 +1,39 @@
+/* The largest element of each window: the common part of max_pool and adaptive_max_pool. */
+#ifndef ADZI_OPS_POOL_MAX_WINDOWS_H
+#define ADZI_OPS_POOL_MAX_WINDOWS_H
+
+#include "ops/pool/taps.h"
+
+/** Numbers of elements in a window are bytes if no window has more elements than this. */
+enum { ADZI_NARROW_NUMBERS = 256 };
+
+/** Arguments of the kernels. x is [P, H, W], y is [P, rows.n, columns.n]. Units of max_windows and
+ * max_windows_indices are rows of y, those of max_windows_dx are planes. */
+typedef struct adzi_max_windows_args {
+    const void *x;
+    void *y;       /* the result of max_windows */
+    void *numbers; /* which element of its window is the largest, u8 or i64, shaped like y. Written
+                      by max_windows, unless it is NULL; read by the others */
+    int64_t *indices; /* the result of max_windows_indices: index h W + w in the plane of x */
+    const void *dy;
+    void *dx;
+    adzi_taps rows, columns;
+    bool numbers_wide; /* the numbers are i64 */
+} adzi_max_windows_args;
+
+/**
+ * Computes a call. `attr` has been read, and the axes follow from it and from x. `indices` receives
+ * the indices, or is NULL.
+ */
+adz_tensor *adzi_max_windows(adzi_call *call, int n, const adzi_axis *axes, const void *attr,
+    size_t attr_size, adz_tensor **indices);
+
+/** The gradient as an expression: dy is added at the indices of the largest elements. */
+adz_status adzi_max_windows_backward(
+    adzi_node *node, adz_tensor **dx, adz_tensor *const *dy, int n, const adzi_axis *axes);
+
+/** The gradient in one launch. */
+adz_status adzi_max_windows_fused(
+    adzi_node *node, adz_tensor **dx, adz_tensor *const *dy, const adzi_axis *axes);
+
+#endif

@@ -1,0 +1,32 @@
+/* Means of windows and interpolation: linear maps of planes,
+ *
+ *     y[p] = A x[p] B^T,   A[out_h, in_h] and B[out_w, in_w] with few elements that are not 0
+ *
+ * and therefore, for the gradient, dx[p] = A^T dy[p] B. */
+#ifndef ADZI_OPS_POOL_RESAMPLE_H
+#define ADZI_OPS_POOL_RESAMPLE_H
+
+#include "ops/pool/taps.h"
+
+/** Arguments of the kernel resample. A unit is a row of a plane of y. */
+typedef struct adzi_resample_args {
+    const void *x;
+    void *y;
+    adzi_taps rows, columns;
+    double scale; /* factor of every result */
+} adzi_resample_args;
+
+/** Computes a call whose attributes have been read, and ends it. Nothing is saved. */
+adz_tensor *adzi_resample_call(adzi_call *call, int n, const adzi_axis *axes, double scale,
+    const void *attr, size_t attr_size);
+
+/** The gradient of such a call in one launch. */
+adz_status adzi_resample_fused(
+    adzi_node *node, adz_tensor **dx, adz_tensor *const *dy, const adzi_axis *axes, double scale);
+
+/** The map as an expression of operators, scale A x B^T. x has any layout, and its last n
+ * dimensions are those of the axes. */
+adz_tensor *adzi_resample_expression(
+    const char *op, adz_tensor *x, int n, const adzi_axis *axes, double scale);
+
+#endif

@@ -1,0 +1,106 @@
+/* Windows over the last one or two dimensions of a tensor, for pooling and interpolation.
+ *
+ * An operator over windows treats x as [P, H, W]: P planes, which are independent, of H rows. An
+ * operator of one dimension has H = 1. */
+#ifndef ADZI_OPS_POOL_WINDOWS_H
+#define ADZI_OPS_POOL_WINDOWS_H
+
+#include "ops/op.h"
+
+enum { ADZI_AXES = 2 }; /* the most dimensions that a window covers */
+
+/** The attributes of a pooling with windows of one size. Each array has a number of used elements
+ * of its own, as tables of fields want it; all of them are n. */
+typedef struct adzi_window_attr {
+    int n; /* dimensions of a window, 1 or 2 */
+    int64_t kernel_size[ADZI_AXES];
+    int n_stride;
+    int64_t stride[ADZI_AXES];
+    int n_padding;
+    int64_t padding[ADZI_AXES];
+    int n_dilation;
+    int64_t dilation[ADZI_AXES];
+    int64_t divisor_override; /* 0: none */
+    bool ceil_mode, count_include_pad;
+} adzi_window_attr;
+
+/** The attributes of an adaptive pooling. */
+typedef struct adzi_adaptive_attr {
+    int n;
+    int64_t output_size[ADZI_AXES];
+} adzi_adaptive_attr;
+
+extern const adz_field adzi_adaptive_fields[2];
+
+/** How the windows of one dimension follow from its sizes. */
+typedef enum adzi_axis_kind {
+    ADZI_AXIS_WINDOW,   /* kernel, stride, padding and dilation */
+    ADZI_AXIS_ADAPTIVE, /* `out` windows that cover all positions */
+    ADZI_AXIS_NEAREST,  /* one position each */
+    ADZI_AXIS_LINEAR    /* two neighbouring positions each */
+} adzi_axis_kind;
+
+/** One dimension: `in` positions of x, of which each of `out` positions of y sees a window. */
+typedef struct adzi_axis {
+    adzi_axis_kind kind;
+    int64_t in, out;
+    int64_t kernel, stride, padding, dilation;
+    bool include_pad;   /* the mean divides by the padded window */
+    bool sum;           /* no mean: every weight is 1 */
+    double scale;       /* positions of x per position of y; 0: from the sizes */
+    bool align_corners; /* of ADZI_AXIS_LINEAR */
+} adzi_axis;
+
+/** The positions that position j of y sees: start, start + dilation, ... `count` times. */
+typedef struct adzi_window {
+    int64_t start, count;
+} adzi_window;
+
+adzi_window adzi_axis_window(const adzi_axis *axis, int64_t j);
+
+/** The weight of position `k` of the window of position j, for means and interpolation. */
+double adzi_axis_weight(const adzi_axis *axis, int64_t j, int64_t k);
+
+/** A dimension of size 1 that stays as it is, for operators of one dimension. */
+adzi_axis adzi_axis_single(void);
+
+/**
+ * Reads one or two numbers of the caller into `to`. A shape with one number gives it to every
+ * dimension; an empty shape gives `otherwise`. Fails with ADZ_ERR_ARGUMENT if a number is under
+ * `least` or above 2^31 - 1. `otherwise` may be `to`, which then keeps its numbers.
+ */
+bool adzi_read_pair(const char *op, const char *name, int n, adz_shape given, int64_t least,
+    const int64_t *otherwise, int64_t *to);
+
+/** Fails with ADZ_ERR_ARGUMENT if the padding is more than half of a window. */
+bool adzi_check_padding(const char *op, const adzi_window_attr *attr);
+
+/** Checks that x has the n dimensions of a window behind one or two others: [C, L] or [N, C, L],
+ * [C, H, W] or [N, C, H, W]. None of the n may be empty. */
+bool adzi_check_planes(const char *op, const adz_tensor *x, int n);
+
+/** Works out the axes of a pooling of x[...]. Fails with ADZ_ERR_SHAPE if a window is larger than
+ * the padded x. */
+bool adzi_window_axes(
+    const char *op, int rank, const int64_t *sizes, const adzi_window_attr *attr, adzi_axis *axes);
+
+/** The axes of an adaptive pooling. */
+void adzi_adaptive_axes(
+    int rank, const int64_t *sizes, const adzi_adaptive_attr *attr, adzi_axis *axes);
+
+/** Reads the output size of an adaptive pooling, in which -1 stands for the size of x, and checks
+ * x. */
+bool adzi_read_adaptive(
+    const char *op, const adz_tensor *x, int n, adz_shape given, adzi_adaptive_attr *attr);
+
+/** Makes a contiguous result of x's dtype in which the last n sizes are those of the axes. */
+adz_tensor *adzi_new_planes(
+    adzi_call *call, adz_dtype dtype, const adz_tensor *x, int n, const adzi_axis *axes);
+
+/** The number of planes of x. */
+static inline int64_t adzi_planes(int rank, const int64_t *sizes, int n)
+{
+    return adzi_numel(rank - n, sizes);
+}
+
+#endif

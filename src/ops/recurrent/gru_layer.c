@@ -1,0 +1,44 @@
+#include "ops/recurrent/recurrent_layer.h"
+
+/* One direction of one layer of a GRU (Cho et al., 2014; gates as in torch.nn.GRU).
+ *
+ *     r, z, n = x_t w_ih^T + b_ih;   pr, pz, pn = h_(t-1) w_hh^T + b_hh
+ *     r = sigmoid(r + pr),   z = sigmoid(z + pz),   n = tanh(n + r pn)
+ *     h_t = (1 - z) n + z h_(t-1),   y_t = h_t
+ *
+ * x[T, B, I], y[T, B, H]. The node saves the inputs, y, and r, z, n and pn of every step. The
+ * derivative of n by the product of h has the factor r, so a step has four blocks of derivatives.
+ */
+
+KERNEL_TABLE_FLOAT(gru_step);
+KERNEL_TABLE_FLOAT(gru_step_back);
+
+static void step(adz_tensor *gates, adz_tensor **h, adz_tensor **c, adz_tensor *weight,
+    adz_tensor *bias, const adzi_recurrent_attr *attr)
+{
+    adz_tensor *of_x[3] = { NULL }, *of_h[3] = { NULL };
+    adz_tensor *product = adz_linear(*h, weight, bias);
+    const int64_t sizes[] = { attr->h, attr->h, attr->h };
+    (void)c;
+    if (adz_split_sizes(gates, sizes, 3, 1, of_x) != ADZ_OK ||
+        adz_split_sizes(product, sizes, 3, 1, of_h) != ADZ_OK) {
+        *h = NULL;
+        return;
+    }
+    adz_tensor *r = adz_sigmoid(adz_add(of_x[0], of_h[0]));
+    adz_tensor *z = adz_sigmoid(adz_add(of_x[1], of_h[1]));
+    adz_tensor *n = adz_tanh(adz_add(of_x[2], adz_mul(r, of_h[2])));
+    *h = adz_add(n, adz_mul(z, adz_sub(*h, n)));
+}
+
+const adzi_recurrent_cell adzi_gru_cell = { .op = &adzi_op_gru_layer,
+    .names = "x, h0, weight_ih, weight_hh, bias_ih, bias_hh, lengths",
+    .states = 1,
+    .gates = 3,
+    .saved = 4,
+    .saves_gates = true,
+    .step = step,
+    .forward = gru_step_kernels,
+    .back = gru_step_back_kernels };
+
+ADZI_RECURRENT_OP(gru, ADZI_FIELD_HIDDEN);

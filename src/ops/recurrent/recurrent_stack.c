@@ -1,0 +1,377 @@
+#include "ops/recurrent/recurrent_stack.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/capture.h"
+
+/* Layers and directions of a recurrent network, torch.nn.LSTM, GRU and RNN without their modules.
+ *
+ *     y^0 = x;   y^l = [forward layer l of y^(l-1), backward layer l of y^(l-1)]
+ *
+ * x is [T, B, I], or [B, T, I] with batch_first, or [T, I] without a batch. The initial states are
+ * [layers * D, B, H], or ADZ_NONE for 0. y is [T, B, D * H], where D is 2 if bidirectional, else 1.
+ * The last states have the shape of the initial ones.
+ *
+ * Weights come in the order of PyTorch: weight_ih[G H, I or D * H], weight_hh[G H, H], bias_ih[G
+ * H], bias_hh[G H] for each layer and direction. It is a composition: recurrent_layer.c records a
+ * node per layer and direction, and saves what its backward reads. So this file has no derivative,
+ * and x, the states and all weights are differentiable to any order. Dropout acts between layers.
+ */
+
+static const char *const state_names[] = { "h0", "c0" };
+
+/* The number of cells, which is also the size of dimension 0 of the states. Cell l * D + d is
+ * direction d of layer l. */
+static size_t cells_of(const adzi_recurrent_stack *net)
+{
+    return (size_t)(net->layers * net->directions);
+}
+
+static bool has_lengths(const adzi_recurrent_stack *net)
+{
+    return net->lengths != NULL && net->lengths != ADZ_NONE;
+}
+
+/* ---- checks -------------------------------------------------------------------------------- */
+
+/* Checks the options and that the number of weights fits them. The test of dropout refuses NaN,
+ * too. */
+static bool check_options(const adzi_recurrent_stack *net)
+{
+    if (net->layers < 1 || net->layers > 65535 || !(net->dropout >= 0 && net->dropout <= 1)) {
+        adzi_error(net->name, ADZ_ERR_ARGUMENT,
+            "layers is %lld and must be 1 or more; dropout is %s and must lie in [0, 1]",
+            (long long)net->layers, adzi_text_number(net->dropout));
+        return false;
+    }
+    /* Four weights per cell, or two without biases. */
+    size_t wanted = (size_t)net->layers * (net->bidirectional ? 2 : 1) * (net->bias ? 4 : 2);
+    if (net->n_weights != wanted) {
+        adzi_error(net->name, ADZ_ERR_ARGUMENT,
+            "%zu weights are given, but %lld layers%s%s take %zu: weight_ih, weight_hh%s of each",
+            net->n_weights, (long long)net->layers, net->bidirectional ? " of two directions" : "",
+            net->bias ? " with biases" : " without biases", wanted,
+            net->bias ? ", bias_ih, bias_hh" : "");
+        return false;
+    }
+    return true;
+}
+
+/* Checks weight i: a matrix [G H, columns], or a bias [G H]. `kind` is its name for messages. */
+static bool check_weight(
+    const adzi_recurrent_stack *net, size_t i, const char *kind, int rank, int64_t columns)
+{
+    const adz_tensor *w = net->weights[i];
+    if (!adzi_check_tensor(net->name, kind, w)) {
+        return false;
+    }
+    int64_t sizes[2] = { net->cell->gates * net->hidden, columns };
+    bool fits = w->rank == rank && w->sizes[0] == sizes[0] && (rank == 1 || w->sizes[1] == columns);
+    if (!fits) {
+        adzi_error(net->name, ADZ_ERR_SHAPE, "weight %zu, %s%s, must have shape %s", i, kind,
+            adzi_text_shape(w), adzi_text_sizes(rank, sizes));
+        return false;
+    }
+    if (w->dtype != net->x->dtype) {
+        adzi_error(net->name, ADZ_ERR_DTYPE, "x is %s, weight %zu %s; convert one with adz_to",
+            adz_dtype_name((adz_dtype)net->x->dtype), i, adz_dtype_name((adz_dtype)w->dtype));
+        return false;
+    }
+    return true;
+}
+
+/* Checks all weights, cell by cell. The first layer reads the features of x, the other ones the
+ * outputs of all directions. */
+static bool check_weights(const adzi_recurrent_stack *net)
+{
+    size_t each = net->bias ? 4 : 2;
+    for (size_t i = 0; i < cells_of(net) * each; i += each) {
+        /* Weights of the first layer come first in the list. */
+        bool first = i < (size_t)net->directions * each;
+        int64_t in = first ? net->x->sizes[2] : net->directions * net->hidden;
+        if (!check_weight(net, i, "weight_ih", 2, in) ||
+            !check_weight(net, i + 1, "weight_hh", 2, net->hidden) ||
+            (each == 4 && (!check_weight(net, i + 2, "bias_ih", 1, 0) ||
+                              !check_weight(net, i + 3, "bias_hh", 1, 0)))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Checks h0 or c0: [layers * directions, B, H] in the dtype of x. Nothing broadcasts, so a state
+ * that all samples share has to be expanded by the caller. */
+static bool check_state(const adzi_recurrent_stack *net, int which)
+{
+    /* States are ordered by layer, and by direction within a layer. */
+    const adz_tensor *state = net->first[which];
+    int64_t sizes[3] = { (int64_t)cells_of(net), net->x->sizes[1], net->hidden };
+    bool fits = state->rank == 3;
+    for (int i = 0; i < 3 && fits; ++i) {
+        fits = state->sizes[i] == sizes[i];
+    }
+    if (!fits) {
+        adzi_error(net->name, ADZ_ERR_SHAPE,
+            "%s%s must have shape %s: layers and directions, batch, "
+            "hidden",
+            state_names[which], adzi_text_shape(state), adzi_text_sizes(3, sizes));
+    } else if (state->dtype != net->x->dtype) {
+        adzi_error(net->name, ADZ_ERR_DTYPE, "x is %s, %s %s; convert one with adz_to",
+            adz_dtype_name((adz_dtype)net->x->dtype), state_names[which],
+            adz_dtype_name((adz_dtype)state->dtype));
+        fits = false;
+    }
+    return fits;
+}
+
+typedef struct {
+    const char *name;
+    const int64_t *lengths;
+    int64_t n, steps;
+} lengths_args;
+
+/* Refuses a length that is no number of steps of x. Replays of a plan look at the lengths again. */
+static adz_status report_lengths(const void *block)
+{
+    const lengths_args *a = block;
+    for (int64_t i = 0; i < a->n; ++i) {
+        if (a->lengths[i] < 1 || a->lengths[i] > a->steps) {
+            return adzi_error(a->name, ADZ_ERR_INDEX,
+                "lengths[%lld] is %lld, but must be 1 or more and at most %lld, the time steps of "
+                "x; leave out empty sequences",
+                (long long)i, (long long)a->lengths[i], (long long)a->steps);
+        }
+    }
+    return ADZ_OK;
+}
+
+/* Checks lengths: i64 [B], each in 1 .. T. */
+static bool check_lengths(const adzi_recurrent_stack *net)
+{
+    adz_tensor *lengths = net->lengths;
+    const int64_t batch = net->x->sizes[1];
+    if ((adz_dtype)lengths->dtype != ADZ_I64) {
+        adzi_error(net->name, ADZ_ERR_DTYPE, "lengths is %s, but must be int64",
+            adz_dtype_name((adz_dtype)lengths->dtype));
+        return false;
+    }
+    if (lengths->rank != 1 || lengths->sizes[0] != batch) {
+        adzi_error(net->name, ADZ_ERR_SHAPE,
+            "lengths%s must have shape [%lld], one length for each sequence of the batch",
+            adzi_text_shape(lengths), (long long)batch);
+        return false;
+    }
+    lengths = adzi_compact(net->name, lengths);
+    if (lengths == NULL) {
+        return false;
+    }
+    const lengths_args args = { net->name, (const int64_t *)(const void *)lengths->data, batch,
+        net->x->sizes[0] };
+    return adzi_repeat(report_lengths, &args) == ADZ_OK;
+}
+
+/* Checks shapes and dtypes after the batch and time have been brought into order. The layer checks
+ * them as well, but only here does a message name the weight by its number. A sequence without a
+ * step is refused, because it has no last state. */
+static bool check(const adzi_recurrent_stack *net)
+{
+    if (net->x->sizes[0] == 0) {
+        adzi_error(net->name, ADZ_ERR_SHAPE, "x%s has no time steps", adzi_text_shape(net->x));
+        return false;
+    }
+    if (!adzi_is_float((adz_dtype)net->x->dtype)) {
+        adzi_error(net->name, ADZ_ERR_DTYPE, "x%s is %s; float32 or float64 is needed",
+            adzi_text_shape(net->x), adz_dtype_name((adz_dtype)net->x->dtype));
+        return false;
+    }
+    bool good = check_weights(net);
+    for (int i = 0; i < net->cell->states && good; ++i) {
+        good = check_state(net, i);
+    }
+    return good && (!has_lengths(net) || check_lengths(net));
+}
+
+/* ---- computing ----------------------------------------------------------------------------- */
+
+/* x with 0 in the padding. The padding may hold anything, even NaN, which 0 times it would hand to
+ * the gradients of the weights. */
+static adz_tensor *without_padding(const adzi_recurrent_stack *net)
+{
+    adz_tensor *steps = adz_arange(0, (double)net->x->sizes[0], 1, ADZ_I64);
+    adz_tensor *padded = adz_ge(adz_unsqueeze(steps, 1), adz_unsqueeze(net->lengths, 0));
+    return adz_masked_fill(net->x, adz_unsqueeze(padded, 2), 0);
+}
+
+/* One layer over x[T, B, I]. Returns y[T, B, directions * H] and stores the last states of its
+ * cells. Both directions read the whole x; their outputs are joined along the features. */
+static adz_tensor *layer(const adzi_recurrent_stack *net, int64_t index, adz_tensor *x)
+{
+    adz_tensor *ys[2] = { NULL, NULL };
+    size_t each = net->bias ? 4 : 2;
+    const bool two = net->cell->states == 2;
+    /* The states of a cell are views of h0 and c0, so their gradients flow back through the
+     * select. */
+    for (int64_t d = 0; d < net->directions; ++d) {
+        size_t cell = (size_t)(index * net->directions + d);
+        adz_tensor *const *w = net->weights + cell * each;
+        /* The second direction runs from the last step to the first. */
+        const adzi_recurrent_input in = { .x = x,
+            .h0 = adz_select(net->first[0], 0, (int64_t)cell),
+            .c0 = two ? adz_select(net->first[1], 0, (int64_t)cell) : NULL,
+            .lengths = has_lengths(net) ? net->lengths : ADZ_NONE,
+            .w = { w[0], w[1], net->bias ? w[2] : ADZ_NONE, net->bias ? w[3] : ADZ_NONE },
+            .reverse = d == 1,
+            .relu = net->relu };
+        adzi_recurrent_states out = adzi_recurrent_layer(net->cell, &in);
+        ys[d] = out.y;
+        net->last[0][cell] = adz_unsqueeze(out.h, 0);
+        if (two) {
+            net->last[1][cell] = adz_unsqueeze(out.c, 0);
+        }
+        if (net->last[two][cell] == NULL) {
+            return NULL;
+        }
+    }
+    return net->directions == 1 ? ys[0] : adz_cat(ys, 2, 2);
+}
+
+/* All layers one after the other. The last states of all cells are joined along dimension 0, in the
+ * order of the cells. A single cell needs no copy. */
+static adz_tensor *compute(const adzi_recurrent_stack *net, adz_tensor **states)
+{
+    /* The output of a layer is the input of the one after it. */
+    adz_tensor *y = has_lengths(net) ? without_padding(net) : net->x;
+    for (int64_t i = 0; i < net->layers; ++i) {
+        /* Dropout acts on the input of every layer but the first, so never on the result. Outside
+         * training adz_dropout returns y itself. */
+        if (i > 0 && net->dropout > 0) {
+            y = adz_dropout(y, net->dropout, net->training, net->generator);
+        }
+        y = layer(net, i, y);
+        if (y == NULL) {
+            return NULL;
+        }
+    }
+    size_t n = cells_of(net);
+    for (int i = 0; i < net->cell->states; ++i) {
+        states[i] = n == 1 ? net->last[i][0] : adz_cat(net->last[i], n, 0);
+        y = states[i] != NULL ? y : NULL;
+    }
+    return y;
+}
+
+/* A call with time first and a batch. One tensor of zeros may stand for h0 and c0. It is made
+ * before the checks, so that they see every state as a tensor. */
+static adz_tensor *sequence(adzi_recurrent_stack *net, adz_tensor **states)
+{
+    const int n_states = net->cell->states;
+    if (net->first[0] == ADZ_NONE || net->first[n_states - 1] == ADZ_NONE) {
+        adz_tensor *zeros =
+            adz_zeros(ADZ_SHAPE((int64_t)cells_of(net), net->x->sizes[1], net->hidden),
+                (adz_dtype)net->x->dtype);
+        for (int i = 0; i < n_states; ++i) {
+            net->first[i] = net->first[i] == ADZ_NONE ? zeros : net->first[i];
+        }
+        if (zeros == NULL) {
+            return NULL;
+        }
+    }
+    if (!check(net)) {
+        return NULL;
+    }
+    /* One block holds the lists of last states. The tensors in them belong to the scope, so only
+     * the block is freed. */
+    size_t bytes = (size_t)n_states * cells_of(net) * sizeof(adz_tensor *);
+    net->last[0] = adzi_alloc(bytes);
+    if (net->last[0] == NULL) {
+        return adzi_fail_memory(net->name, bytes);
+    }
+    net->last[1] = net->last[0] + (n_states - 1) * (int64_t)cells_of(net);
+    adz_tensor *y = compute(net, states);
+    adzi_free(net->last[0], bytes);
+    return y;
+}
+
+/* A call without a batch, x[T, I] and states [cells, H], is one with a batch of 1. The added
+ * dimension is a view and is removed from all results. */
+static adz_tensor *unbatched(adzi_recurrent_stack *net, adz_tensor **states)
+{
+    if (has_lengths(net)) {
+        return adzi_fail(net->name, ADZ_ERR_ARGUMENT,
+            "lengths are given, but x%s has no batch; slice x to its steps instead",
+            adzi_text_shape(net->x));
+    }
+    net->x = adz_unsqueeze(net->x, 1);
+    bool good = net->x != NULL;
+    for (int i = 0; i < net->cell->states; ++i) {
+        net->first[i] = net->first[i] == ADZ_NONE ? ADZ_NONE : adz_unsqueeze(net->first[i], 1);
+        good = good && net->first[i] != NULL;
+    }
+    adz_tensor *y = good ? adz_squeeze(sequence(net, states), 1) : NULL;
+    for (int i = 0; i < net->cell->states && y != NULL; ++i) {
+        states[i] = adz_squeeze(states[i], 1);
+        y = states[i] != NULL ? y : NULL;
+    }
+    return y;
+}
+
+/* Brings x to the shape [T, B, I] and y back to the layout of x. The states have the batch in
+ * dimension 1 in any case, as in PyTorch. */
+static adz_tensor *dispatch(adzi_recurrent_stack *net, adz_tensor **states)
+{
+    if (net->x->rank == 2) {
+        return unbatched(net, states);
+    }
+    if (net->x->rank != 3) {
+        return adzi_fail(net->name, ADZ_ERR_SHAPE, "x%s must have shape [time, batch, features]%s",
+            adzi_text_shape(net->x), net->batch_first ? " with time and batch swapped" : "");
+    }
+    /* Transposing is a view; the layer copies it once if it has to. The result is a view as well,
+     * whose memory has time first. */
+    if (!net->batch_first) {
+        return sequence(net, states);
+    }
+    net->x = adz_transpose(net->x, 0, 1);
+    return net->x != NULL ? adz_transpose(sequence(net, states), 0, 1) : NULL;
+}
+
+static bool check_tensors(const adzi_recurrent_stack *net)
+{
+    bool good = adzi_check_tensor(net->name, "x", net->x);
+    for (int i = 0; i < net->cell->states && good; ++i) {
+        good = net->first[i] == ADZ_NONE ||
+               adzi_check_tensor(net->name, state_names[i], net->first[i]);
+    }
+    return good && (!has_lengths(net) || adzi_check_tensor(net->name, "lengths", net->lengths));
+}
+
+adz_tensor *adzi_recurrent_run_stack(adzi_recurrent_stack *net, adz_tensor **h, adz_tensor **c)
+{
+    adz_tensor *states[2] = { NULL, NULL }, **given[] = { h, c };
+    for (int i = 0; i < 2; ++i) {
+        if (given[i] != NULL) {
+            *given[i] = NULL;
+        }
+    }
+    if (!check_tensors(net)) {
+        return NULL;
+    }
+    if (net->weights == NULL) {
+        return adzi_fail_null(net->name, "weights");
+    }
+    /* weight_hh of the first cell gives H, so it is checked before the others. */
+    if (!check_options(net) || !adzi_check_tensor(net->name, "weight_hh", net->weights[1])) {
+        return NULL;
+    }
+    net->directions = net->bidirectional ? 2 : 1;
+    /* H is read from weight_hh[G H, H], which every layer has. */
+    net->hidden = net->weights[1]->rank == 2 ? net->weights[1]->sizes[1] : 0;
+    adz_tensor *y = dispatch(net, states);
+    for (int i = 0; i < net->cell->states && y != NULL; ++i) {
+        if (given[i] != NULL) {
+            *given[i] = states[i];
+        }
+    }
+    return y;
+}

@@ -1,0 +1,30 @@
+#include "ops/recurrent/recurrent_layer.h"
+
+/* One direction of one layer of a plain recurrent network (Elman, 1990; as in torch.nn.RNN).
+ *
+ *     h_t = f(x_t w_ih^T + b_ih + h_(t-1) w_hh^T + b_hh),   y_t = h_t,   f is tanh or relu
+ *
+ * x[T, B, I], y[T, B, H]. The node saves the inputs and y, from which both derivatives follow. */
+
+KERNEL_TABLE_FLOAT(rnn_step);
+KERNEL_TABLE_FLOAT(rnn_step_back);
+
+static void step(adz_tensor *gates, adz_tensor **h, adz_tensor **c, adz_tensor *weight,
+    adz_tensor *bias, const adzi_recurrent_attr *attr)
+{
+    adz_tensor *sum = adz_add(gates, adz_linear(*h, weight, bias));
+    (void)c;
+    *h = attr->relu ? adz_relu(sum) : adz_tanh(sum);
+}
+
+const adzi_recurrent_cell adzi_rnn_cell = { .op = &adzi_op_rnn_layer,
+    .names = "x, h0, weight_ih, weight_hh, bias_ih, bias_hh, lengths",
+    .states = 1,
+    .gates = 1,
+    .saved = 1,
+    .saves_gates = false,
+    .step = step,
+    .forward = rnn_step_kernels,
+    .back = rnn_step_back_kernels };
+
+ADZI_RECURRENT_OP(rnn, ADZI_FIELD);

@@ -1,0 +1,61 @@
+/* Kernel of cumsum, the sums of a lane from its first element to each.
+ *
+ *     y_i = x_0 + ... + x_i,   or x_i + ... + x_(n-1) with `reverse`, which is the derivative
+ *
+ * A unit is one lane along a dimension (ops/lanes.h). Steps of a lane depend on each
+ * other, so loops run over up to 256 neighbouring lanes, whose elements of one step are contiguous.
+ * Lanes that are rows (inner = 1) go one by one. Each sum is taken in the order of its lane, so the
+ * bits do not depend on how lanes are cut into threads.
+ */
+#ifndef elem
+#define THIS_FILE "ops/reduction/cumsum.kernel.c"
+#include "ops/lanes.h"
+#include "tensor/kernel/each_type.h"
+#else
+
+/* The type of a running sum and of a result. f32 is summed in f64 and rounded per result. Integers
+ * are summed as unsigned integers of 64 bits, in which overflow wraps. */
+#undef SUM
+#undef OUT
+#if ELEM_IS_FLOAT
+#define SUM double
+#define OUT elem
+#else
+#define SUM uint64_t
+#define OUT int64_t
+#endif
+
+enum { KERNEL(columns) = 256 }; /* neighbouring lanes that are walked together: 2 KiB of sums */
+
+void KERNEL(cumsum)(const void *block, int64_t begin, int64_t end)
+{
+    const adzi_lanes_args *a = block;
+    const int64_t n = a->n, inner = a->inner;
+    for (int64_t w; begin < end; begin += w) {
+        int64_t column = begin % inner;
+        w = inner - column < end - begin ? inner - column : end - begin;
+        w = w < KERNEL(columns) ? w : KERNEL(columns);
+        int64_t position = begin / inner * n * inner + column;
+        const elem *x = (const elem *)(const void *)a->in[0] + position;
+        OUT *y = (OUT *)(void *)a->out + position;
+        if (w == 1) { /* a single lane: its sum stays in a register */
+            SUM alone = 0;
+            for (int64_t i = 0; i < n; ++i) {
+                int64_t row = (a->reverse ? n - 1 - i : i) * inner;
+                alone += (SUM)x[row];
+                y[row] = (OUT)alone;
+            }
+            continue;
+        }
+        SUM sum[KERNEL(columns)] = { 0 };
+        for (int64_t i = 0; i < n; ++i) {
+            int64_t row = (a->reverse ? n - 1 - i : i) * inner;
+            for (int64_t j = 0; j < w; ++j) {
+                sum[j] += (SUM)x[row + j];
+                y[row + j] = (OUT)sum[j];
+            }
+        }
+    }
+}
+
+#endif

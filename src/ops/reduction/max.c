@@ -1,0 +1,27 @@
+#include "ops/reduction/extreme.h"
+
+/* The largest element, torch.max: of the whole tensor, or along one dimension with its index.
+ *
+ *     y    = max_i x_i
+ *     dx_i = dy / c where x_i = y (whole tensor, c ties)
+ *     dx_i = dy where i = index   (along a dimension)
+ *
+ * For the whole tensor the node saves x and y, along a dimension only the indices. The two rules of
+ * the gradient are PyTorch's. */
+
+const adzi_op adzi_op_max = { .name = "max",
+    .backward = adzi_extreme_backward,
+    .fused = adzi_extreme_fused,
+    ADZI_FIELDS(adzi_extreme_fields) };
+
+/* If the maximum is NaN, the NaN elements share the gradient. */
+adz_tensor *adz_max(adz_tensor *x)
+{
+    return adzi_extreme(&adzi_op_max, ADZI_LARGEST, x, ADZ_ALL_DIMS, ADZ_DROPDIM, true);
+}
+
+/* `indices` is i64 and may be NULL. Among equal elements the first one counts. */
+adz_tensor *adz_max_dim(adz_tensor *x, int dim, bool keepdim, adz_tensor **indices)
+{
+    return adzi_extreme_dim(&adzi_op_max, ADZI_LARGEST, x, dim, keepdim, indices);
+}

@@ -1,0 +1,75 @@
+#include "ops/op.h"
+
+typedef struct {
+    int dim;
+    int64_t shift;
+} roll_attr;
+
+/* Messages and pictures of graphs show the attributes by this table. */
+static const adz_field fields[] = { ADZI_FIELD(roll_attr, shift), ADZI_FIELD(roll_attr, dim) };
+
+/* y_i = x_(i - shift), so dx_i = dy_(i + shift): the gradient is rolled back. */
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const roll_attr *at = adzi_attr(node, roll_attr);
+    dx[0] = adz_roll(dy[0], -at->shift, at->dim);
+    return adzi_status(dx[0]);
+}
+
+/* The forward as an expression: the last positions come before the others. */
+static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *block)
+{
+    const roll_attr *at = block;
+    const int64_t size = in[0]->sizes[at->dim];
+    const int64_t start = at->shift < 0 ? at->shift + size : at->shift;
+    adz_tensor *parts[] = { adz_narrow(in[0], at->dim, size - start, start),
+        adz_narrow(in[0], at->dim, 0, size - start) };
+    y[0] = adz_cat(parts, 2, at->dim);
+    return adzi_status(y[0]);
+}
+
+const adzi_op adzi_op_roll = {
+    .name = "roll", .backward = backward, ADZI_FIELDS(fields), .expression = expression
+};
+
+/* Copies `count` positions of x along dim, beginning at `from`, to y beginning at `to`. */
+static void copy_positions(
+    adz_tensor *y, const adz_tensor *x, int dim, int64_t to, int64_t from, int64_t count)
+{
+    if (count == 0 || x->numel == 0) {
+        return;
+    }
+    const int64_t item = (int64_t)adzi_item_size(x);
+    adz_tensor target = *y, source = *x;
+    target.data += to * y->strides[dim] * item;
+    source.data += from * x->strides[dim] * item;
+    target.sizes[dim] = source.sizes[dim] = count;
+    target.numel = source.numel = x->numel / x->sizes[dim] * count;
+    adzi_copy(&target, &source);
+}
+
+adz_tensor *adz_roll(adz_tensor *x, int64_t shift, int dim)
+{
+    adzi_call call;
+    roll_attr attr;
+    if (!ADZI_ENTER(&call, roll, x)) {
+        return NULL;
+    }
+    if (x->rank == 0) {
+        return adzi_fail("roll", ADZ_ERR_DIM, "a scalar has no dimension to roll");
+    }
+    if ((attr.dim = adzi_dim("roll", x, dim)) < 0) {
+        return NULL;
+    }
+    adz_tensor *y = adzi_new_like(&call, x);
+    const int64_t size = x->sizes[attr.dim];
+    attr.shift = size > 0 ? shift % size : 0;
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    const int64_t start =
+        attr.shift < 0 ? attr.shift + size : attr.shift; /* of x's first position */
+    copy_positions(y, x, attr.dim, start, 0, size - start);
+    copy_positions(y, x, attr.dim, 0, size - start, start);
+    return adzi_leave(&call, y);
+}

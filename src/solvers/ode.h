@@ -1,0 +1,166 @@
+/* Initial value problems.
+ *
+ * Note [The grid of a solution]
+ * A solution chooses its steps in its first run, and notes their ends. A backward goes through the
+ * same steps, so it differentiates what was computed. Steps of a fixed
+ * number have ends that are computed from the times in tensors. With error control an end is a
+ * number, which is constant in the backward, except for the first time and the last one. The other
+ * times enter through the dense output of the step in which they lie. */
+#ifndef ADZI_SOLVERS_ODE_H
+#define ADZI_SOLVERS_ODE_H
+
+#include <float.h>
+
+#include "solvers/equation.h"
+#include "solvers/weighted.h"
+
+/** One solution, in its first run or in a backward. */
+typedef struct adzi_ode {
+    adzi_equation e, event; /* `event` has the same arguments; no call: there is none */
+    adz_ode_options o;
+    adz_ode_report report;
+    adz_tensor *times;      /* as given, or what stands for it in a backward */
+    int64_t n_times;        /* T */
+    bool fixed;             /* o.steps equal steps between two times */
+    bool by_tensors;        /* ends of steps are computed from `times`, where they depend on it */
+    bool graph;             /* steps are recorded, and so are the Jacobians in them */
+    int chords;             /* the order of derivatives that recorded steps of ADZ_ODE_BDF have */
+    double *at;             /* with error control: the times */
+    double *ends;           /* with error control: the begin of step 0, and the end of each step */
+    double *orders;         /* of ADZ_ODE_BDF: of each step */
+    const adz_tensor *like; /* has the shape and the dtype of y */
+    int64_t n_steps;
+    double event_at;        /* where the event was found */
+    adz_ode_report *counts; /* in the first run: takes up the calls of the function; else NULL */
+} adzi_ode;
+
+/** The rounding error of the dtype of a tensor. */
+static inline double adzi_ode_eps(const adz_tensor *t)
+{
+    return t->dtype == ADZ_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
+}
+
+/** Where a step lies. */
+typedef struct adzi_ode_span {
+    int64_t k;           /* the number of the step */
+    adz_tensor *t;       /* its begin, a scalar */
+    adz_tensor *h;       /* its length; NULL: `length` */
+    double from, length; /* as numbers, with error control only */
+} adzi_ode_span;
+
+/** What a step computes. */
+typedef struct adzi_ode_move {
+    adz_tensor *y0, *y1, *error;
+    adz_tensor *state; /* with which the next step begins: y1, or differences (ode_bdf.h) */
+    adz_tensor *first,
+        *last; /* f at the begin, and at the end if the method computes it; or NULL */
+    adz_tensor *k[ADZI_WEIGHTED_TERMS]; /* the stages, n_stages of them */
+    int n_stages;
+    /* The dense output at the part p of the step, from 0 to 1, with q = 1 - p, is
+     * y0 + h sum_i k[i] (w_i0 p + w_i1 p q + w_i2 p^2 q + w_i3 p^2 q^2) with w_ic = weight(c, i).
+     */
+    double (*weight)(int c, int i);
+    const adzi_ode_span *span; /* its length is h; NULL: h is 1 */
+    int order; /* of ADZ_ODE_BDF, else 0: then k[0 .. order] are differences at the end, in f64 */
+} adzi_ode_move;
+
+enum { ADZI_ODE_DENSE = 4 };
+
+/** The recorded steps of a first run: Note [Kept graphs] in ode_graph.c. */
+typedef struct adzi_ode_graph {
+    adz_tensor *y0, *arguments[ADZ_SOLVER_ARGUMENTS]; /* the leaves in which the graph begins */
+    adz_tensor **states; /* at the times after the first one, as adzi_ode_states gives them */
+    size_t n;            /* of the states; 0: no graph is kept */
+} adzi_ode_graph;
+
+/** Copies a graph, with references of the copy. False with the error recorded. */
+bool adzi_ode_graph_copy(adzi_ode_graph *copy, const adzi_ode *ode, const adzi_ode_graph *graph);
+void adzi_ode_graph_free(adzi_ode_graph *graph);
+
+/** The span of step k of the grid. False with the error recorded. */
+bool adzi_ode_span_of(const adzi_ode *ode, int64_t k, adzi_ode_span *span);
+
+/** f(t, y). */
+adz_tensor *adzi_ode_slope(const adzi_ode *ode, adz_tensor *t, adz_tensor *y);
+
+/** One step from y. `move->first` may be known. */
+bool adzi_ode_step(
+    const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y, adzi_ode_move *move);
+bool adzi_ode_rodas(
+    const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y, adzi_ode_move *move);
+bool adzi_ode_bdf(
+    const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *state, adzi_ode_move *move);
+
+/** What the first step begins with: y0, or its differences. */
+adz_tensor *adzi_ode_state_of(const adzi_ode *ode, adz_tensor *y0);
+
+/** df/dy as [N, D, D], or [1, n, n] without rows. With `graph` it can be differentiated. */
+adz_tensor *adzi_ode_jacobian(const adzi_ode *ode, adz_tensor *t, adz_tensor *y, bool graph);
+
+/** The end of a step of ADZ_ODE_BDF as a time, which depends on the first time if that wants a
+ * gradient. */
+adz_tensor *adzi_ode_end_of(const adzi_ode *ode, const adzi_ode_span *span);
+
+/** The weight of difference i at a part of a step of ADZ_ODE_BDF. */
+double adzi_bdf_weight(int i, double part);
+
+/** adzi_ode_dense for ADZ_ODE_BDF. */
+adz_tensor *adzi_bdf_dense(const adzi_ode_move *move, adz_tensor *theta, double part);
+
+/** y + h sum_i a[i] k[i], where a[i] is not 0. If y is NULL, it is 0. */
+adz_tensor *adzi_ode_advance(
+    const adzi_ode_span *span, adz_tensor *y, adz_tensor *const *k, const double *a, int n);
+
+/** h s. */
+adz_tensor *adzi_ode_scaled(const adzi_ode_span *span, adz_tensor *s);
+
+/** t + c h. */
+adz_tensor *adzi_ode_moment(const adzi_ode_span *span, double c);
+
+/** The dense output at the part `theta` of the step from 0 to 1. A tensor may have more dimensions
+ * than the state, for several times. If it is NULL, the number `part` stands for it. */
+adz_tensor *adzi_ode_dense(const adzi_ode_move *move, adz_tensor *theta, double part);
+
+/**
+ * The states at the times that lie in step k, from time *next on, which becomes the time after
+ * them. Each of the `count` tensors in `states`, 2 at most, holds those at times that follow each
+ * other, along a dimension before those of y.
+ */
+bool adzi_ode_states(const adzi_ode *ode, int64_t k, const adzi_ode_span *span,
+    const adzi_ode_move *move, int64_t *next, adz_tensor **states, size_t *count);
+
+/** The value of the event's function at a time, on the host. NaN is an error. */
+bool adzi_ode_event_value(const adzi_ode *ode, double t, adz_tensor *y, double *value);
+
+/**
+ * The sign of the event's function, -1, 0 or 1, right after the first time.
+ *
+ * @param f      the slope of y there
+ * @param reach  the time in which rounding errors of y grow as f says
+ */
+bool adzi_ode_event_begin(
+    const adzi_ode *ode, double t, adz_tensor *y, adz_tensor *f, double reach, double *sign);
+
+/** Looks at the end of a step. True in *found if the event lies in the step. `sign` is that of the
+ * begin, and becomes that of the end. */
+bool adzi_ode_event_within(
+    const adzi_ode *ode, const adzi_ode_move *move, double *sign, bool *found);
+
+/** Finds the event in a step that begins with `sign` and ends without it, on the host: event_at. */
+bool adzi_ode_locate(adzi_ode *ode, const adzi_ode_move *move, double begin, double sign);
+
+/** The time of the event and the state then, as expressions of what the step depends on. */
+bool adzi_ode_at_event(
+    const adzi_ode *ode, const adzi_ode_span *span, const adzi_ode_move *move, adz_tensor **found);
+
+/** The last steps of a solution: from step `from` with the state y to the end, each recorded.
+ * `list` receives what the solution gives, `count` tensors: the states at the times after the first
+ * one, as adzi_ode_states gives them, or the event. */
+bool adzi_ode_replay(const adzi_ode *ode, adz_tensor *y, adz_tensor **list, size_t *count);
+
+/** Makes the results those of a node that gives them their gradients. kept[C, ...] holds the state
+ * before every step whose number is a multiple of `stride`. False with the error recorded. */
+bool adzi_ode_record(adzi_ode *ode, adz_tensor *y0, adz_tensor *kept, int64_t stride,
+    const adzi_ode_graph *graph, adz_tensor **results, int n);
+
+#endif

@@ -1,0 +1,278 @@
+/* Steps with error control. The host reads the error of each step, and chooses the next one. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "solvers/ode_run.h"
+#include "tensor/kernel/real.h"
+
+/* The error of a step may be a little smaller than allowed, so that the next one rarely fails. */
+#define SAFETY   0.9
+#define SHRINK   0.2
+#define GROWTH   5.0
+#define FIRST_OF 0.01 /* the first step changes the state by about this part */
+
+static double element(const adz_tensor *t, int64_t i)
+{
+    return t->dtype == ADZ_F64 ? ((const double *)(const void *)t->data)[i]
+                               : (double)((const float *)(const void *)t->data)[i];
+}
+
+/* An element of x as a part of atol + rtol max(|y|, |z|); NaN if y or z is not finite. */
+static double part_of(const adz_ode_options *o, const adz_tensor *x, const adz_tensor *y,
+    const adz_tensor *z, int64_t i)
+{
+    const double from = fabs(element(y, i)), to = fabs(element(z, i));
+    const double atol = o->atols != NULL ? o->atols[(size_t)i % o->n_atols] : o->atol;
+    return isfinite(from) && isfinite(to) ? element(x, i) / (atol + o->rtol * fmax(from, to)) : NAN;
+}
+
+/* The root mean square of those parts. All tensors are contiguous. */
+static double size_of(
+    const adz_ode_options *o, const adz_tensor *x, const adz_tensor *y, const adz_tensor *z)
+{
+    double sum = 0, largest = 0;
+    for (int64_t i = 0; i < x->numel; ++i) {
+        const double part = part_of(o, x, y, z, i);
+        sum += part * part;
+        largest = fmax(largest, fabs(part));
+    }
+    if (!isinf(sum) || isinf(largest)) {
+        return x->numel > 0 ? sqrt(sum / (double)x->numel) : 0;
+    }
+    sum = 0; /* the squares have overflowed */
+    for (int64_t i = 0; i < x->numel; ++i) {
+        const double part = part_of(o, x, y, z, i) / largest;
+        sum += part * part;
+    }
+    return largest * sqrt(sum / (double)x->numel);
+}
+
+static double order_of(const adzi_ode *ode)
+{
+    return ode->o.method == ADZ_ODE_BDF ? 2 : ode->o.method == ADZ_ODE_RODAS4 ? 4 : 5;
+}
+
+static bool fail(const adzi_ode_run *run, const char *why, const char *way_out)
+{
+    adz_tensor *largest = adz_max(adz_abs(run->y));
+    adzi_error(run->ode->e.op, ADZ_ERR_NUMERIC,
+        "%s at t = %s, after %lld steps, with a state of %s whose largest element is %s; %s", why,
+        adzi_text_number(run->t), (long long)run->ode->report.steps, adzi_text_shape(run->y),
+        adzi_text_number(largest != NULL ? adz_item(largest) : NAN), way_out);
+    return false;
+}
+
+/* The shortest step: a shorter one would be lost in the rounding errors of the time. */
+static double shortest_step(const adzi_ode_run *run)
+{
+    const double eps = adzi_ode_eps(run->ode->times);
+    return 4 * eps * fmax(fabs(run->t), DBL_MIN / eps);
+}
+
+/* The first step after Hairer, Norsett and Wanner I, section II.4, but not shorter than the time
+ * can resolve. */
+static bool choose_first_step(adzi_ode_run *run, double most)
+{
+    const adzi_ode *ode = run->ode;
+    const adz_ode_options *o = &ode->o;
+    const double least = 2 * shortest_step(run);
+    adz_tensor *t = adz_scalar(run->t, (adz_dtype)ode->times->dtype), *y = run->y;
+    adz_tensor *f = adzi_ode_slope(ode, t, y);
+    run->first = f = f != NULL ? adz_clone(f) : NULL;
+    if (f == NULL) {
+        return false;
+    }
+    const double d0 = size_of(o, y, y, y), d1 = size_of(o, f, y, y);
+    if (!isfinite(d0) || !isfinite(d1)) {
+        return fail(run, isfinite(d0) ? "the function is not finite" : "the state is not finite",
+            "begin where it is, or look at the function and the state");
+    }
+    if (o->first_step > 0) {
+        run->h = fmax(o->first_step, least);
+        return true;
+    }
+    double h = d0 < 1e-5 || d1 < 1e-5 ? 1e-6 : FIRST_OF * d0 / d1;
+    h = fmin(fmax(h, least), most);
+    const adzi_ode_span span = { 0, t, NULL, run->t, h };
+    adz_tensor *z = adz_add_scaled(y, f, h);
+    adz_tensor *g = adzi_ode_slope(ode, adzi_ode_moment(&span, 1), z);
+    g = g != NULL ? adz_sub(g, f) : NULL;
+    if (g == NULL) {
+        return false;
+    }
+    const double most_of = fmax(d1, size_of(o, g, y, y) / h);
+    const double other = most_of <= 1e-15 ? fmax(1e-6, h * 1e-3)
+                                          : adzi_real_pow(FIRST_OF / most_of, 1 / order_of(ode));
+    run->h = fmin(100 * h, other);
+    run->h = fmax(isfinite(run->h) && run->h > 0 ? run->h : h, least);
+    return true;
+}
+
+/* Room for the end and the order of one more step. */
+static bool reserve_end(adzi_ode_run *run)
+{
+    adzi_ode *ode = run->ode;
+    const int64_t has = run->memory != NULL ? run->memory->sizes[1] : 0;
+    if (ode->n_steps + 2 <= has) {
+        return true;
+    }
+    const int64_t wants[] = { 2, has > 0 ? 2 * has : 64 };
+    adz_tensor *memory = adzi_scratch(ode->e.op, ADZ_F64, 2, wants);
+    if (memory == NULL) {
+        return false;
+    }
+    double *ends = (double *)(void *)memory->data, *orders = ends + wants[1];
+    if (has > 0) {
+        memcpy(ends, ode->ends, (size_t)has * sizeof(double));
+        memcpy(orders, ode->orders, (size_t)has * sizeof(double));
+    }
+    run->memory = memory;
+    ode->ends = ends;
+    ode->orders = orders;
+    return true;
+}
+
+/* Whether a step may be tried that goes no further than `stop`. */
+static bool check_step(const adzi_ode_run *run, double stop)
+{
+    const adzi_ode *ode = run->ode;
+    const double least = shortest_step(run);
+    if (ode->report.steps + ode->report.rejected >= ode->o.max_steps) {
+        return fail(run, "max_steps were not enough: the solution is",
+            ode->o.method >= ADZ_ODE_RODAS4 ? "raise max_steps or the tolerances"
+                                            : "raise max_steps or the tolerances, or use "
+                                              "ADZ_ODE_RODAS4 if the equation is stiff");
+    }
+    if (run->h > least || run->t + run->h >= stop) {
+        return true;
+    }
+    if (ode->o.max_step > 0 && ode->o.max_step <= least) {
+        return fail(run, "max_step is too short for the time", "raise max_step, or use f64");
+    }
+    return fail(run, "the step has become too short",
+        "the solution blows up or is not smooth there: end before, or raise the tolerances");
+}
+
+/* Ends the solution at an event. */
+static bool look_for_event(
+    adzi_ode_run *run, const adzi_ode_span *span, adzi_ode_move *move, bool *over)
+{
+    adzi_ode *ode = run->ode;
+    const double sign = run->sign;
+    bool found;
+    if (!adzi_ode_event_within(ode, move, &run->sign, &found)) {
+        return false;
+    }
+    if (found) {
+        *over = true;
+        return adzi_ode_locate(ode, move, run->t, sign) &&
+               adzi_ode_at_event(ode, span, move, run->found);
+    }
+    if (*over) {
+        return fail(run, "there is no event before the last time; the solution is",
+            "set a later time, or look at the sign of the event's function");
+    }
+    return true;
+}
+
+bool adzi_ode_accept(
+    adzi_ode_run *run, int64_t k, const adzi_ode_span *span, adzi_ode_move *move, bool *over)
+{
+    adzi_ode *ode = run->ode;
+    const bool event = ode->event.function.call != NULL;
+    ++ode->report.steps;
+    if (!(event ? look_for_event(run, span, move, over)
+                : adzi_ode_write_states(run, k, span, move))) {
+        return false;
+    }
+    run->t = ode->report.time = event && *over ? ode->event_at : ode->ends[k + 1];
+    return true;
+}
+
+/* Where the next step has to end at the latest. */
+static double next_stop(const adzi_ode_run *run, double end)
+{
+    const adzi_ode *ode = run->ode;
+    return ode->o.method == ADZ_ODE_RODAS4 && ode->event.function.call == NULL ? ode->at[run->next]
+                                                                               : end;
+}
+
+/* The end of the next step: `stop`, if it comes that far. */
+static double end_of_step(adzi_ode_run *run, double stop)
+{
+    const double most = run->ode->o.max_step;
+    run->h = most > 0 ? fmin(run->h, most) : run->h;
+    const double end = run->t + run->h;
+    const bool near = run->t + 1.01 * run->h >= stop && !(most > 0 && stop - run->t > most);
+    return near || end >= stop ? stop : end;
+}
+
+bool adzi_ode_may_step(adzi_ode_run *run, double stop)
+{
+    adzi_ode *ode = run->ode;
+    const double to = end_of_step(run, stop);
+    if (!check_step(run, stop) || !reserve_end(run)) {
+        return false;
+    }
+    ode->ends[ode->n_steps] = run->t;
+    ode->ends[++ode->n_steps] = to;
+    return true;
+}
+
+/* Tries step k. True with *over if it was the last one. */
+static bool try_step(adzi_ode_run *run, int64_t k, double end, bool *over)
+{
+    adzi_ode *ode = run->ode;
+    adzi_ode_span span;
+    adzi_ode_move move = { .first = run->first };
+    const double stop = next_stop(run, end);
+    if (!adzi_ode_may_step(run, stop)) {
+        return false;
+    }
+    const double wanted = run->h;
+    const bool stops = ode->ends[k + 1] == stop;
+    *over = stops && stop == end;
+    if (!adzi_ode_span_of(ode, k, &span) || !adzi_ode_run_step(run, &span, &move)) {
+        return false;
+    }
+    const double error = size_of(&ode->o, move.error, run->y, move.y1);
+    const double factor = error == 0 ? GROWTH : SAFETY * adzi_real_pow(error, -1 / order_of(ode));
+    run->h = span.length * (isnan(factor) ? SHRINK : fmin(GROWTH, fmax(SHRINK, factor)));
+    if (error <= 1) {
+        /* A step that was cut short at a time says little about the next one. */
+        run->h = stops ? fmax(run->h, wanted) : run->h;
+    } else {
+        ++ode->report.rejected;
+        ode->n_steps = k;
+        *over = false;
+        move.y1 = move.state = run->y;
+        move.last = move.first; /* f at the begin */
+        return adzi_ode_go_on(run, &move);
+    }
+    return adzi_ode_keep_state(run, k) && adzi_ode_accept(run, k, &span, &move, over) &&
+           adzi_ode_go_on(run, &move);
+}
+
+bool adzi_ode_adapt(adzi_ode_run *run)
+{
+    adzi_ode *ode = run->ode;
+    const double end = ode->at[ode->n_times - 1];
+    bool over = false;
+    run->t = ode->report.time = ode->at[0];
+    if (!choose_first_step(run, end - run->t) ||
+        (ode->event.function.call != NULL && !adzi_ode_event_begin(ode, run->t, run->y, run->first,
+                                                 end - run->t + fabs(run->t), &run->sign))) {
+        return false;
+    }
+    if (ode->o.method == ADZ_ODE_BDF) {
+        return adzi_ode_adapt_bdf(run, end);
+    }
+    run->first = run->records ? NULL : run->first; /* it has no graph */
+    while (!over) {
+        if (!try_step(run, ode->n_steps, end, &over)) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,375 @@
+/* The gradient of a solution. The node keeps the graph of its steps if that is small (Note [Kept
+ * graphs] in ode_graph.c), and some of the states between steps. Without the graph its backward
+ * goes through the steps from the last one to the first: it computes the states between two kept
+ * ones again, and then each step with its own graph, which ends with the step. A backward that gets
+ * a graph records all steps at once. */
+#include <math.h>
+#include <string.h>
+
+#include "autograd/run.h"
+#include "solvers/ode_bdf.h"
+#include "solvers/ode_node.h"
+#include "base/alloc.h"
+
+/* A running backward. */
+typedef struct pull {
+    adzi_ode ode;
+    const adzi_ode_recipe *recipe;
+    adzi_node *node;
+    adz_tensor *y0, *const *dy;
+    adz_tensor **targets;             /* a state, and then the inputs that need a gradient */
+    adz_tensor **grads;               /* of the targets */
+    adz_tensor **sums;                /* over the steps, of the targets from 1 on; or NULL */
+    int *positions;                   /* of the targets among the inputs */
+    size_t n;                         /* targets */
+    bool create_graph;                /* the gradients get a graph */
+    adz_tensor **outputs, **upstream; /* T + 2 each */
+    adz_tensor *dstate; /* the gradient of the state after the running step; or NULL */
+} pull;
+
+/* ---- gradients ------------------------------------------------------------------------------- */
+
+static bool has_event(const pull *p)
+{
+    return p->ode.event.function.call != NULL;
+}
+
+/* The gradients of the first n outputs by the targets from `first` on. False if there is an error.
+ */
+static bool pull_back(pull *p, size_t n, size_t first)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; ++i) {
+        if (adzi_requires_grad(p->outputs[i]) && p->upstream[i] != NULL) {
+            p->outputs[count] = p->outputs[i];
+            p->upstream[count++] = p->upstream[i];
+        }
+    }
+    adz_backward_options o = ADZ_BACKWARD_OPTIONS;
+    o.create_graph = p->create_graph;
+    o.retain_graph = o.allow_unused = true; /* the function may use tensors with older graphs */
+    for (size_t i = first; i < p->n; ++i) {
+        p->grads[i] = ADZ_NONE;
+    }
+    return count == 0 || first == p->n ||
+           adz_autograd_grad(p->outputs, p->upstream, count, p->targets + first, p->grads + first,
+               p->n - first, &o) == ADZ_OK;
+}
+
+/* A leaf that appears only in some steps has no edge in the graph, and would get no gradient. */
+static bool check_leaves(const pull *p, adz_tensor *y)
+{
+    const adzi_ode_graph *g = &p->recipe->graph;
+    adzi_leaves others = { NULL, 0, 0 };
+    bool good = adzi_leaves_add(&others, p->ode.e.op, y, p->targets, p->n);
+    for (size_t i = 0; i < others.count && good; ++i) {
+        good = others.items[i] == g->y0;
+        for (size_t k = 0; k < p->ode.e.n && !good; ++k) {
+            good = others.items[i] == g->arguments[k];
+        }
+        for (int k = 0; k < p->node->n_inputs && !good; ++k) {
+            good = p->node->inputs[k].leaf == others.items[i];
+        }
+        if (!good) {
+            adzi_error(p->ode.e.op, ADZ_ERR_UNSUPPORTED,
+                "the function uses a tensor of %s, which wants a gradient, at some times only and "
+                "not at the last one; make it an argument of the function",
+                adzi_text_shape(others.items[i]));
+        }
+    }
+    adzi_leaves_free(&others);
+    return good;
+}
+
+/* ---- one step -------------------------------------------------------------------------------- */
+
+/* The first time that lies in step k, if `after` is the first one after the step. */
+static int64_t first_time(const adzi_ode *ode, int64_t k, int64_t after)
+{
+    if (ode->fixed) {
+        return (k + 1) % ode->o.steps == 0 ? (k + 1) / ode->o.steps : after;
+    }
+    while (after > 1 && ode->at[after - 1] > ode->ends[k]) {
+        --after;
+    }
+    return after;
+}
+
+/* The upstream gradients of the outputs from `begin` to `end`, which hold states at times from
+ * `first` on. */
+static bool slice_upstream(pull *p, size_t begin, size_t end, int64_t first)
+{
+    for (size_t i = begin; i < end; ++i) {
+        const int64_t m = p->outputs[i]->sizes[0];
+        p->upstream[i] = adz_narrow(p->dy[0], 0, first, m);
+        if (p->upstream[i] == NULL) {
+            return false;
+        }
+        first += m;
+    }
+    return true;
+}
+
+/* What step k gives, and its upstream gradients. */
+static bool collect(pull *p, int64_t k, const adzi_ode_span *span, const adzi_ode_move *move,
+    int64_t first, size_t *n)
+{
+    *n = 0;
+    if (has_event(p) && k == p->ode.n_steps - 1) {
+        *n = 2;
+        p->upstream[0] = p->dy[0];
+        p->upstream[1] = p->dy[1];
+        return adzi_ode_at_event(&p->ode, span, move, p->outputs);
+    }
+    int64_t next = first;
+    if (!has_event(p) && (!adzi_ode_states(&p->ode, k, span, move, &next, p->outputs, n) ||
+                             !slice_upstream(p, 0, *n, first))) {
+        return false;
+    }
+    if (p->dstate != NULL) {
+        p->outputs[*n] = move->state;
+        p->upstream[(*n)++] = p->dstate;
+    }
+    return true;
+}
+
+/* Step k from the state y: p->dstate becomes the gradient of y, and the sums grow. */
+static bool pull_step(pull *p, int64_t k, adz_tensor *y, int64_t first)
+{
+    adzi_ode *ode = &p->ode;
+    adzi_ode_span span;
+    adzi_ode_move move = { .first = NULL };
+    size_t n;
+    const bool before = adz_set_grad_enabled(true);
+    ode->graph = true;
+    ode->chords = 1;
+    p->targets[0] = adzi_equation_leaf(y);
+    bool good = p->targets[0] != NULL && adzi_ode_span_of(ode, k, &span) &&
+                adzi_ode_step(ode, &span, p->targets[0], &move) &&
+                collect(p, k, &span, &move, first, &n);
+    adz_set_grad_enabled(before);
+    ode->graph = false;
+    if (!good || !check_leaves(p, move.state) || !pull_back(p, n, 0)) {
+        return false;
+    }
+    p->dstate = adzi_is_none(p->grads[0]) ? NULL : p->grads[0];
+    for (size_t i = 1; i < p->n; ++i) {
+        adz_tensor *g = p->grads[i];
+        if (!adzi_is_none(g)) {
+            p->sums[i] = p->sums[i] != NULL ? adz_add(p->sums[i], g) : g;
+            good = good && p->sums[i] != NULL;
+        }
+    }
+    return good;
+}
+
+static bool survive(pull *p, size_t mark)
+{
+    p->sums[0] = p->dstate; /* targets[0] is a state, which has no sum */
+    return adzi_survive(p->ode.e.op, mark, p->sums, p->n);
+}
+
+/* The steps from `from` to `to`, from the last to the first. `states` has room for them. */
+static bool pull_segment(pull *p, int64_t from, int64_t to, adz_tensor **states, int64_t *after)
+{
+    adzi_ode *ode = &p->ode;
+    adz_tensor *kept = adzi_saved_extra(p->node, 0);
+    const size_t mark = adzi_self()->n_temporaries;
+    states[0] = kept != NULL ? adz_clone(adz_select(kept, 0, from / p->recipe->stride)) : NULL;
+    for (int64_t k = from; k + 1 < to && states[k - from] != NULL; ++k) {
+        const size_t here = adzi_self()->n_temporaries;
+        adzi_ode_span span;
+        adzi_ode_move move = { .first = NULL };
+        if (!adzi_ode_span_of(ode, k, &span) ||
+            !adzi_ode_step(ode, &span, states[k - from], &move) ||
+            !adzi_survive(ode->e.op, here, &move.state, 1)) {
+            return false;
+        }
+        states[k + 1 - from] = move.state;
+    }
+    if (states[0] == NULL) {
+        return false;
+    }
+    const size_t here = adzi_self()->n_temporaries;
+    for (int64_t k = to - 1; k >= from; --k) {
+        const int64_t first = has_event(p) ? 0 : first_time(ode, k, *after);
+        if (!pull_step(p, k, states[k - from], first) || !survive(p, here)) {
+            return false;
+        }
+        *after = first;
+    }
+    return survive(p, mark);
+}
+
+/* Adds the gradient of the first state of the result, which is y0. */
+static bool add_first(pull *p)
+{
+    adz_tensor *first = adz_select(p->dy[0], 0, 0);
+    p->dstate = p->dstate != NULL ? adz_add(p->dstate, first) : first;
+    return p->dstate != NULL;
+}
+
+/* Makes the gradient of the first state that of y0. */
+static bool leave_state(pull *p)
+{
+    if (p->ode.o.method == ADZ_ODE_BDF && p->dstate != NULL) {
+        p->dstate = adzi_bdf_value(p->y0, adz_select(p->dstate, 0, 0));
+        return p->dstate != NULL;
+    }
+    return true;
+}
+
+static bool pull_steps(pull *p)
+{
+    const int64_t stride = p->recipe->stride, n = p->ode.n_steps;
+    const int64_t bytes[] = { stride * (int64_t)sizeof(adz_tensor *) };
+    adz_tensor *memory = adzi_scratch(p->ode.e.op, ADZ_U8, 1, bytes);
+    int64_t after = p->ode.n_times;
+    if (memory == NULL) {
+        return false;
+    }
+    const bool before = adz_set_grad_enabled(false);
+    bool good = true;
+    for (int64_t from = (n - 1) / stride * stride; from >= 0 && good; from -= stride) {
+        const int64_t to = from + stride < n ? from + stride : n;
+        good = pull_segment(p, from, to, (adz_tensor **)(void *)memory->data, &after);
+    }
+    good = good && leave_state(p);
+    adz_set_grad_enabled(before);
+    return good && (has_event(p) || add_first(p));
+}
+
+/* One pass through the graph of the first run, which ends afterwards unless it is retained. */
+static bool pull_kept(pull *p)
+{
+    adzi_ode_recipe *r = *(adzi_ode_recipe **)p->node->attr;
+    const adzi_ode_graph *g = &r->graph;
+    const bool from_y0 = adzi_requires_grad(g->y0);
+    for (size_t i = 1; i < p->n; ++i) {
+        const int k = p->positions[i] - ADZI_ODE_FIRST_ARGUMENT;
+        p->targets[i] = k >= 0 && (size_t)k < p->ode.e.n ? g->arguments[k] : p->targets[i];
+    }
+    p->targets[0] = g->y0;
+    memcpy(p->outputs, g->states, g->n * sizeof *p->outputs);
+    if (!check_leaves(p, g->states[g->n - 1]) || !slice_upstream(p, 0, g->n, 1) ||
+        !pull_back(p, g->n, from_y0 ? 0 : 1)) {
+        return false;
+    }
+    p->dstate = from_y0 && !adzi_is_none(p->grads[0]) ? p->grads[0] : NULL;
+    for (size_t i = 1; i < p->n; ++i) {
+        p->sums[i] = adzi_is_none(p->grads[i]) ? NULL : p->grads[i];
+    }
+    if (!p->node->entry->run->keep_graph) {
+        adzi_ode_graph_free(&r->graph);
+    }
+    return add_first(p);
+}
+
+/* ---- all steps at once ----------------------------------------------------------------------- */
+
+static bool pull_graph(pull *p)
+{
+    const bool event = has_event(p);
+    size_t n;
+    adz_tensor *y = adzi_equation_stand_in(p->y0, true);
+    p->ode.graph = true;
+    p->ode.chords = 3;
+    p->targets[0] = p->outputs[0] = y;
+    if (y == NULL || !adzi_ode_replay(&p->ode, y, p->outputs + (event ? 0 : 1), &n)) {
+        return false;
+    }
+    if (event) {
+        p->upstream[0] = p->dy[0];
+        p->upstream[1] = p->dy[1];
+    } else {
+        p->upstream[0] = adz_select(p->dy[0], 0, 0);
+        n += 1; /* the first state */
+        if (p->upstream[0] == NULL || !slice_upstream(p, 1, n, 1)) {
+            return false;
+        }
+    }
+    adzi_cuts cuts = { .n = 0 };
+    bool good = adzi_cuts_add(&cuts, y) && adzi_cuts_add(&cuts, p->ode.times);
+    for (size_t i = 0; i < p->ode.e.n && good; ++i) {
+        good = adzi_cuts_add(&cuts, p->ode.e.arguments[i]);
+    }
+    /* A target must want a gradient, which y0 may not. */
+    good = good && pull_back(p, n, adzi_requires_grad(y) ? 0 : 1);
+    adzi_cuts_mend(&cuts);
+    if (!good) {
+        return false;
+    }
+    p->dstate = adzi_requires_grad(y) && !adzi_is_none(p->grads[0]) ? p->grads[0] : NULL;
+    for (size_t i = 1; i < p->n; ++i) {
+        p->sums[i] = adzi_is_none(p->grads[i]) ? NULL : p->grads[i];
+    }
+    return true;
+}
+
+/* ---- the backward ---------------------------------------------------------------------------- */
+
+static bool take_inputs(pull *p)
+{
+    adzi_node *node = p->node;
+    p->n = 1;
+    for (int i = 0; i < node->n_inputs; ++i) {
+        adz_tensor *t = adzi_saved_input(node, i);
+        const bool leaf = (size_t)i >= ADZI_ODE_FIRST_ARGUMENT + p->ode.e.n;
+        if (t != NULL && i > 0 && !leaf) {
+            t = adzi_needs(node, i) || p->create_graph ? adzi_equation_stand_in(t, p->create_graph)
+                                                       : adz_detach(t);
+        }
+        if (t == NULL) {
+            return false;
+        }
+        if (i == 0) {
+            p->y0 = t;
+            p->ode.like = t;
+            continue;
+        }
+        if (i == 1) {
+            p->ode.times = t;
+            p->ode.by_tensors = adzi_requires_grad(t);
+        } else if (!leaf) {
+            p->ode.e.arguments[i - ADZI_ODE_FIRST_ARGUMENT] = t;
+            p->ode.event.arguments[i - ADZI_ODE_FIRST_ARGUMENT] = t;
+        }
+        if (adzi_needs(node, i)) {
+            p->positions[p->n] = i;
+            p->targets[p->n++] = t;
+        }
+    }
+    return true;
+}
+
+adz_status adzi_ode_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const adzi_ode_recipe *r = *(adzi_ode_recipe *const *)node->attr;
+    const size_t inputs = (size_t)node->n_inputs + 1, states = (size_t)r->ode.n_times + 2;
+    const int64_t bytes[] = { (
+        int64_t)((3 * inputs + 2 * states) * sizeof(adz_tensor *) + inputs * sizeof(int)) };
+    adz_tensor *memory = adzi_scratch(r->ode.e.op, ADZ_U8, 1, bytes);
+    if (memory == NULL) {
+        return adzi_status(NULL);
+    }
+    memset(memory->data, 0, (size_t)bytes[0]);
+    pull p = { .ode = r->ode, .recipe = r, .node = node, .dy = dy };
+    p.targets = (adz_tensor **)(void *)memory->data;
+    p.grads = p.targets + inputs;
+    p.sums = p.grads + inputs;
+    p.outputs = p.sums + inputs;
+    p.upstream = p.outputs + states;
+    p.positions = (int *)(void *)(p.upstream + states);
+    p.create_graph = adz_is_grad_enabled();
+    bool (*const way)(pull * p) = p.create_graph   ? pull_graph
+                                  : r->graph.n > 0 ? pull_kept
+                                                   : pull_steps;
+    if (!take_inputs(&p) || !way(&p)) {
+        return adzi_status(NULL);
+    }
+    dx[0] = adzi_needs(node, 0) ? p.dstate : NULL;
+    for (size_t i = 1; i < p.n; ++i) {
+        dx[p.positions[i]] = p.sums[i];
+    }
+    return ADZ_OK;
+}

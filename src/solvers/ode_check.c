@@ -1,0 +1,225 @@
+/* What a differential equation is refused for: options, shapes, the form, times, and fixed steps
+ * that lead to infinity. */
+#include <math.h>
+#include <string.h>
+
+#include "solvers/ode_run.h"
+
+/* ---- checks of a call ------------------------------------------------------------------------ */
+
+bool adzi_ode_check_options(const char *op, const adz_ode_options *o)
+{
+    if ((int)o->method < ADZ_ODE_DORMAND_PRINCE || o->method > ADZ_ODE_BDF) {
+        adzi_error(
+            op, ADZ_ERR_ARGUMENT, "method is %d, which is no adz_ode_method", (int)o->method);
+    } else if (!(o->rtol > 0) || !(o->atol > 0) || isinf(o->rtol) || isinf(o->atol)) {
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "rtol is %s and atol %s; both must be above 0 and finite: without an allowed error no "
+            "step is short enough. For steps without error control set steps",
+            adzi_text_number(o->rtol), adzi_text_number(o->atol));
+    } else if (o->steps < 0 || o->max_steps < 1 || o->checkpoints < 1) {
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "steps is %lld, max_steps %lld and checkpoints %lld; they must be at least 0, 1 and 1",
+            (long long)o->steps, (long long)o->max_steps, (long long)o->checkpoints);
+    } else if (o->graph_bytes < 0) {
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "graph_bytes is %lld; it must be 0, to keep no graph, or more",
+            (long long)o->graph_bytes);
+    } else if (!(o->first_step >= 0) || isinf(o->first_step)) {
+        adzi_error(op, ADZ_ERR_ARGUMENT, "first_step is %s; it must be 0 or more, and finite",
+            adzi_text_number(o->first_step));
+    } else if (!(o->max_step >= 0)) {
+        adzi_error(op, ADZ_ERR_ARGUMENT, "max_step is %s; it must be 0, for no limit, or more",
+            adzi_text_number(o->max_step));
+    } else if (o->event_direction < -1 || o->event_direction > 1) {
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "event_direction is %d; it must be 1 for a function that rises through 0, -1 for one "
+            "that falls, or 0 for both",
+            o->event_direction);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+/* Whether there is a tolerance for each element, and rounding errors alone do not exceed them. */
+static bool check_tolerances(const adzi_ode *ode, const adz_tensor *y0)
+{
+    const adz_ode_options *o = &ode->o;
+    const double eps = adzi_ode_eps(y0);
+    const int64_t wanted = o->rows ? y0->sizes[1] : y0->numel;
+    if (!ode->fixed && o->rtol < eps) {
+        adzi_error(ode->e.op, ADZ_ERR_ARGUMENT,
+            "rtol is %s, below the rounding error of %s, %s, which no step can go below; raise "
+            "rtol, or use f64",
+            adzi_text_number(o->rtol), adz_dtype_name((adz_dtype)y0->dtype), adzi_text_number(eps));
+        return false;
+    }
+    if (o->atols == NULL) {
+        return true;
+    }
+    if ((int64_t)o->n_atols != wanted) {
+        adzi_error(ode->e.op, ADZ_ERR_ARGUMENT,
+            "n_atols is %zu; atols must have %lld elements, one for each %s of y0%s", o->n_atols,
+            (long long)wanted, o->rows ? "column" : "element", adzi_text_shape(y0));
+        return false;
+    }
+    for (size_t i = 0; i < o->n_atols; ++i) {
+        if (!(o->atols[i] > 0) || isinf(o->atols[i])) {
+            adzi_error(ode->e.op, ADZ_ERR_ARGUMENT,
+                "atols[%zu] is %s; it must be above 0 and finite", i,
+                adzi_text_number(o->atols[i]));
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_state(const adzi_ode *ode, const adz_tensor *y0)
+{
+    const char *op = ode->e.op;
+    const adz_tensor *times = ode->times;
+    if (!adzi_equation_check_state(op, "y0", y0) ||
+        !adzi_equation_check_state(op, "times", times)) {
+        return false;
+    }
+    if (times->dtype != y0->dtype) {
+        adzi_error(op, ADZ_ERR_DTYPE, "times are %s, and y0 is %s; they must have one dtype",
+            adz_dtype_name((adz_dtype)times->dtype), adz_dtype_name((adz_dtype)y0->dtype));
+        return false;
+    }
+    const bool event = ode->event.function.call != NULL;
+    if (times->rank != 1 || times->sizes[0] < 2 || (event && times->sizes[0] != 2)) {
+        adzi_error(op, ADZ_ERR_SHAPE, "times are %s; they must be a vector of %s times",
+            adzi_text_shape(times), event ? "2" : "2 or more");
+        return false;
+    }
+    if ((ode->o.rows && y0->rank != 2) || y0->rank == ADZ_MAX_RANK) {
+        adzi_error(op, ADZ_ERR_SHAPE,
+            "y0 is %s; it must have less than %d dimensions, and be a matrix [N, D] with rows",
+            adzi_text_shape(y0), ADZ_MAX_RANK);
+        return false;
+    }
+    return check_tolerances(ode, y0);
+}
+
+/* Whether the method has fixed steps, and not too many. */
+static bool check_steps(const adzi_ode *ode)
+{
+    const int64_t spans = ode->n_times - 1, most = ode->o.max_steps;
+    if (ode->fixed && ode->o.method == ADZ_ODE_BDF) {
+        adzi_error(ode->e.op, ADZ_ERR_ARGUMENT,
+            "steps is %lld, but ADZ_ODE_BDF chooses its steps; set steps to 0, or use "
+            "ADZ_ODE_RODAS4",
+            (long long)ode->o.steps);
+        return false;
+    }
+    if (ode->fixed && ode->o.steps > most / spans) {
+        adzi_error(ode->e.op, ADZ_ERR_ARGUMENT,
+            "%lld steps in each of %lld spans between times are more than max_steps, %lld; raise "
+            "it",
+            (long long)ode->o.steps, (long long)spans, (long long)most);
+        return false;
+    }
+    return true;
+}
+
+/* Whether the form can be captured or exported. */
+static bool check_form(const adzi_ode *ode)
+{
+    const char *op = ode->e.op;
+    const bool event = ode->event.function.call != NULL;
+    if ((event && !adzi_equation_not_exported(op, "an event")) ||
+        (!ode->fixed && !adzi_equation_not_exported(op, "error control")) ||
+        (ode->o.method == ADZ_ODE_RODAS4 && !adzi_equation_not_exported(op, "ADZ_ODE_RODAS4"))) {
+        return false;
+    }
+    if (event) {
+        if (ode->fixed) {
+            adzi_error(op, ADZ_ERR_ARGUMENT,
+                "an event needs a method with error control; set steps to 0, and another method "
+                "than ADZ_ODE_RK4");
+            return false;
+        }
+        return !adzi_is_captured(op, "it reads on the host whether the event's sign has changed");
+    }
+    return ode->fixed || !adzi_is_captured(op,
+                             "it reads the error of each step on the host, unless steps is set");
+}
+
+bool adzi_ode_check(adzi_ode *ode, const adz_tensor *y0)
+{
+    if (!check_state(ode, y0)) {
+        return false;
+    }
+    ode->n_times = ode->times->sizes[0];
+    return check_steps(ode) && check_form(ode);
+}
+
+/* ---- checks of elements ---------------------------------------------------------------------- */
+
+typedef struct times_args {
+    const char *op;
+    const double *at;
+    int64_t n;
+} times_args;
+
+static adz_status report_times(const void *block)
+{
+    const times_args *args = block;
+    for (int64_t i = 0; i < args->n; ++i) {
+        if (!isfinite(args->at[i]) || (i > 0 && !(args->at[i] > args->at[i - 1]))) {
+            return adzi_error(args->op, ADZ_ERR_ARGUMENT,
+                "times[%lld] is %s, after %s; times must be finite and increase. For a solution "
+                "backwards in time, change the sign of t and of the function",
+                (long long)i, adzi_text_number(args->at[i]),
+                i > 0 ? adzi_text_number(args->at[i - 1]) : "nothing");
+        }
+    }
+    return ADZ_OK;
+}
+
+bool adzi_ode_read_times(adzi_ode *ode)
+{
+    const adzi_thread *thread = adzi_self();
+    const int64_t n = ode->n_times;
+    adz_tensor *times = adz_to(adz_detach(ode->times), ADZ_F64);
+    adz_tensor *memory = times != NULL ? adzi_scratch(ode->e.op, ADZ_F64, 1, &n) : NULL;
+    if (memory == NULL) {
+        return false;
+    }
+    adzi_copy(memory, times);
+    const times_args args = { ode->e.op, (const double *)(const void *)memory->data, n };
+    ode->at = adzi_capture_of(thread) == NULL ? (double *)(void *)memory->data : NULL;
+    return adzi_repeat(report_times, &args) == ADZ_OK;
+}
+
+typedef struct finite_args {
+    const char *op;
+    const bool *finite;
+    adz_shape state;
+    int64_t steps;
+} finite_args;
+
+static adz_status report_finite(const void *block)
+{
+    const finite_args *args = block;
+    return *args->finite
+               ? ADZ_OK
+               : adzi_error(args->op, ADZ_ERR_NUMERIC,
+                     "the solution from a state of %s is not finite after %lld steps: it blows up, "
+                     "or the steps are too long for the equation; set steps higher, or use error "
+                     "control",
+                     adzi_text_sizes(args->state.rank, args->state.sizes), (long long)args->steps);
+}
+
+bool adzi_ode_check_finite(const adzi_ode *ode, adz_tensor *out, const adz_tensor *y)
+{
+    const adz_tensor *finite = adz_all(adz_isfinite(out), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    if (finite == NULL) {
+        return false;
+    }
+    const finite_args args = { ode->e.op, (const bool *)(const void *)finite->data,
+        adz_tensor_shape(y), ode->n_steps };
+    return adzi_repeat(report_finite, &args) == ADZ_OK;
+}

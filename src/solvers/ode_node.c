@@ -1,0 +1,134 @@
+/* Makes a solution a node of the tape, with what its backward needs. */
+#include "solvers/ode_node.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+static void recipe_free(void *attributes)
+{
+    adzi_ode_recipe *r = *(adzi_ode_recipe **)attributes;
+    adzi_ode_graph_free(&r->graph);
+    adzi_free(r->numbers, r->n_numbers * sizeof(double));
+    adzi_free(r, sizeof *r);
+}
+
+static const adzi_op odeint_op = { .size = sizeof(adzi_op),
+    .name = "odeint",
+    .backward = adzi_ode_backward,
+    .attributes_free = recipe_free };
+
+/* The leaves that the functions use at the last state. */
+static bool note_leaves(const adzi_ode *ode, adz_tensor *y, adzi_leaves *leaves)
+{
+    adzi_ode at = *ode;
+    if (!adzi_equation_detach(&at.e)) {
+        return false;
+    }
+    memcpy(at.event.arguments, at.e.arguments, sizeof at.e.arguments);
+    adz_tensor *times = adz_detach(ode->times);
+    adz_tensor *t = times != NULL ? adz_select(times, 0, ode->n_times - 1) : NULL;
+    adz_tensor *f = adzi_ode_slope(&at, t, y), *lead[] = { t, y };
+    if (f == NULL || !adzi_leaves_add(leaves, at.e.op, f, NULL, 0)) {
+        return false;
+    }
+    if (ode->event.function.call == NULL) {
+        return true;
+    }
+    adz_tensor *g = adzi_equation_number(&at.event, lead, 2);
+    return g != NULL && adzi_leaves_add(leaves, at.e.op, g, NULL, 0);
+}
+
+static adzi_ode_recipe *recipe_new(const adzi_ode *ode, int64_t stride, const adzi_ode_graph *graph)
+{
+    adzi_ode_recipe *r = adzi_alloc_zero(sizeof *r);
+    if (r == NULL) {
+        return adzi_fail_memory(ode->e.op, sizeof *r);
+    }
+    r->ode = *ode;
+    r->stride = stride;
+    r->ode.times = NULL;
+    r->ode.like = NULL;
+    if (!adzi_ode_graph_copy(&r->graph, ode, graph)) {
+        adzi_free(r, sizeof *r);
+        return NULL;
+    }
+    if (ode->fixed) {
+        r->ode.at = r->ode.ends = NULL;
+        return r;
+    }
+    r->n_numbers = (size_t)(2 * ode->n_steps + 1 + ode->n_times);
+    r->numbers = adzi_alloc(r->n_numbers * sizeof(double));
+    if (r->numbers == NULL) {
+        adzi_fail_memory(ode->e.op, r->n_numbers * sizeof(double));
+        recipe_free(&r);
+        return NULL;
+    }
+    r->ode.ends = r->numbers;
+    r->ode.at = r->numbers + ode->n_steps + 1;
+    r->ode.orders = r->ode.at + ode->n_times;
+    if (ode->o.method == ADZ_ODE_BDF) {
+        memcpy(r->ode.orders, ode->orders, (size_t)ode->n_steps * sizeof(double));
+    }
+    memcpy(r->ode.ends, ode->ends, (size_t)(ode->n_steps + 1) * sizeof(double));
+    memcpy(r->ode.at, ode->at, (size_t)ode->n_times * sizeof(double));
+    return r;
+}
+
+static bool record(const adzi_ode *ode, adz_tensor *kept, int64_t stride,
+    const adzi_ode_graph *graph, adz_tensor **inputs, int n_inputs, adz_tensor **results, int n)
+{
+    adzi_call call;
+    adzi_ode_recipe *r = recipe_new(ode, stride, graph);
+    if (r == NULL) {
+        return false;
+    }
+    if (!adzi_enter(&call, &odeint_op, "argument", inputs, n_inputs, 0) ||
+        !adzi_record_extra(&call, n, results, 1, &r, sizeof(adzi_ode_recipe *))) {
+        recipe_free(&r);
+        return false;
+    }
+    if (call.node == NULL) {
+        recipe_free(&r);
+        return true;
+    }
+    for (int i = 0; i < n_inputs; ++i) {
+        adzi_save_input(&call, i);
+    }
+    adzi_save_extra(&call, 0, kept);
+    for (int i = 0; i < n; ++i) {
+        if (adzi_leave(&call, results[i]) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool adzi_ode_record(adzi_ode *ode, adz_tensor *y0, adz_tensor *kept, int64_t stride,
+    const adzi_ode_graph *graph, adz_tensor **results, int n)
+{
+    adzi_leaves leaves = { NULL, 0, 0 };
+    const bool event = ode->event.function.call != NULL;
+    adz_tensor *last = event ? results[1] : adz_select(results[0], 0, ode->n_times - 1);
+    last = last != NULL ? adz_clone(last) : NULL;
+    bool good = last != NULL && note_leaves(ode, last, &leaves);
+    const size_t count = ADZI_ODE_FIRST_ARGUMENT + ode->e.n + leaves.count;
+    const int64_t bytes[] = { (int64_t)(count * sizeof(adz_tensor *)) };
+    adz_tensor *memory = good ? adzi_scratch(ode->e.op, ADZ_U8, 1, bytes) : NULL;
+    if (memory != NULL) {
+        adz_tensor **inputs = (adz_tensor **)(void *)memory->data;
+        bool wants = false;
+        inputs[0] = y0;
+        inputs[1] = ode->times;
+        memcpy(inputs + ADZI_ODE_FIRST_ARGUMENT, ode->e.arguments, ode->e.n * sizeof *inputs);
+        for (size_t i = 0; i < leaves.count; ++i) {
+            inputs[ADZI_ODE_FIRST_ARGUMENT + ode->e.n + i] = leaves.items[i];
+        }
+        for (size_t i = 0; i < count; ++i) {
+            wants = wants || adzi_requires_grad(inputs[i]);
+        }
+        good = !wants || record(ode, kept, stride, graph, inputs, (int)count, results, n);
+    }
+    adzi_leaves_free(&leaves);
+    return good && memory != NULL;
+}

@@ -1,0 +1,78 @@
+/* The first run of a solution. */
+#ifndef ADZI_SOLVERS_ODE_RUN_H
+#define ADZI_SOLVERS_ODE_RUN_H
+
+#include "solvers/ode.h"
+
+/** What a run collects. */
+typedef struct adzi_ode_run {
+    adzi_ode *ode;
+    adz_tensor *y, *first; /* the state, and f there; first is NULL if it is not known */
+    adz_tensor *state;     /* with which the next step begins: y, or differences (ode_bdf.h) */
+    adz_tensor *stiff[3];  /* of ADZ_ODE_BDF: the Jacobian and the factors, or NULL */
+    adz_tensor *out;       /* [T, ...], the states at the times; NULL with an event */
+    adz_tensor *kept;      /* [C, ...], states for the backward; NULL if none is wanted */
+    adz_tensor *memory;    /* of ode->ends */
+    int64_t stride, next;  /* of the kept states; the next time */
+    adz_tensor *found[2];  /* the event */
+    double t, h, sign;     /* with error control; of the event's function */
+    size_t mark;           /* of the scope: what was made before stays */
+    bool records;          /* steps are recorded for `graph` */
+    int64_t most_steps;    /* of which the graph may be kept */
+    adzi_ode_graph graph;  /* its states lie in `list` */
+    adz_tensor *list, *fresh[2];
+    size_t n_fresh; /* states of the running step */
+} adzi_ode_run;
+
+/** Checks options that depend on no tensor. False with the error recorded. */
+bool adzi_ode_check_options(const char *op, const adz_ode_options *options);
+
+/** Checks the tensors, and whether the form of the solution can be computed, captured or exported.
+ * Sets n_times. False with the error recorded. */
+bool adzi_ode_check(adzi_ode *ode, const adz_tensor *y0);
+
+/** Reads the times, which must increase, into `at`. If a plan captures, `at` stays NULL, and each
+ * replay checks its times. False with the error recorded. */
+bool adzi_ode_read_times(adzi_ode *ode);
+
+/** Checks the states of fixed steps, also in each replay. `y` is one of them. False with the error
+ * recorded. */
+bool adzi_ode_check_finite(const adzi_ode *ode, adz_tensor *out, const adz_tensor *y);
+
+/** Replaces the state and the arguments by leaves if the steps are to be recorded. False with the
+ * error recorded. */
+bool adzi_ode_graph_begin(adzi_ode_run *run, const adz_tensor *y0, adz_tensor *const *arguments);
+
+/** Takes up the states of a step that was accepted, after which the graph may be given up. False
+ * with the error recorded. */
+bool adzi_ode_graph_take(adzi_ode_run *run, adzi_ode_move *move);
+
+/** A step of the run. */
+bool adzi_ode_run_step(adzi_ode_run *run, const adzi_ode_span *span, adzi_ode_move *move);
+
+/** Steps with error control, to the last time or to the event. */
+bool adzi_ode_adapt(adzi_ode_run *run);
+
+/** The steps of ADZ_ODE_BDF, from run->t with run->h. */
+bool adzi_ode_adapt_bdf(adzi_ode_run *run, double end);
+
+/** Notes the end of one more step, which goes no further than `stop`. False with the error recorded
+ * if none may be tried. */
+bool adzi_ode_may_step(adzi_ode_run *run, double stop);
+
+/** Accepts step k: finds the event in it, or writes the states at its times. True in *over if the
+ * event was found. */
+bool adzi_ode_accept(
+    adzi_ode_run *run, int64_t k, const adzi_ode_span *span, adzi_ode_move *move, bool *over);
+
+/** Keeps the state before step k, if it is one of those to keep. */
+bool adzi_ode_keep_state(adzi_ode_run *run, int64_t k);
+
+/** Writes the states at the times in step k to `out`. */
+bool adzi_ode_write_states(
+    adzi_ode_run *run, int64_t k, const adzi_ode_span *span, const adzi_ode_move *move);
+
+/** Goes on to the end of a step, and releases what the step has made. */
+bool adzi_ode_go_on(adzi_ode_run *run, adzi_ode_move *move);
+
+#endif

@@ -1,0 +1,261 @@
+/* The public functions for differential equations, and the first run. */
+#include <math.h>
+#include <string.h>
+
+#include "solvers/ode_run.h"
+#include "adze/options.h"
+
+ADZ_OPTIONS_INIT(adz_ode_options_init, adz_ode_options, ADZ_ODE_OPTIONS)
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+bool adzi_ode_keep_state(adzi_ode_run *run, int64_t k)
+{
+    if (run->kept == NULL || k % run->stride != 0) {
+        return true;
+    }
+    const int64_t room = run->kept->sizes[0];
+    if (k / run->stride == room) { /* every other state makes room */
+        const size_t bytes = (size_t)(run->kept->numel / room) * adzi_item_size(run->kept);
+        for (int64_t i = 1; 2 * i < room; ++i) {
+            memcpy(run->kept->data + (size_t)i * bytes, run->kept->data + (size_t)(2 * i) * bytes,
+                bytes);
+        }
+        run->stride *= 2;
+        return adzi_ode_keep_state(run, k);
+    }
+    return adz_copy_(adz_select(run->kept, 0, k / run->stride), run->state) != NULL;
+}
+
+bool adzi_ode_write_states(
+    adzi_ode_run *run, int64_t k, const adzi_ode_span *span, const adzi_ode_move *move)
+{
+    int64_t first = run->next;
+    adz_tensor *states[2];
+    size_t count;
+    adz_set_grad_enabled(run->records);
+    const bool good = adzi_ode_states(run->ode, k, span, move, &run->next, states, &count);
+    adz_set_grad_enabled(false);
+    if (!good) {
+        return false;
+    }
+    memcpy(run->fresh, states, count * sizeof *states);
+    run->n_fresh = count;
+    for (size_t i = 0; i < count; ++i) {
+        const int64_t m = states[i]->sizes[0];
+        if (adz_copy_(adz_narrow(run->out, 0, first, m), states[i]) == NULL) {
+            return false;
+        }
+        first += m;
+    }
+    return true;
+}
+
+bool adzi_ode_go_on(adzi_ode_run *run, adzi_ode_move *move)
+{
+    if (!adzi_ode_graph_take(run, move)) {
+        return false;
+    }
+    run->y = move->y1;
+    run->state = move->state;
+    run->first = move->last;
+    const size_t n = run->records ? run->n_fresh : 0;
+    adz_tensor *const kept[] = { n > 0 ? run->fresh[0] : NULL, n > 1 ? run->fresh[1] : NULL, run->y,
+        run->first, run->memory, run->found[0], run->found[1], run->list, run->stiff[0],
+        run->stiff[1], run->stiff[2] };
+    const bool good = adzi_survive(run->ode->e.op, run->mark, kept, sizeof kept / sizeof *kept);
+    run->mark += good ? n : 0; /* the states of the graph stay until the end */
+    run->n_fresh = 0;
+    return good;
+}
+
+static bool take_fixed_steps(adzi_ode_run *run)
+{
+    adzi_ode *ode = run->ode;
+    ode->n_steps = (ode->n_times - 1) * ode->o.steps;
+    const int64_t room = run->kept != NULL ? run->kept->sizes[0] : 1;
+    run->stride = (ode->n_steps + room - 1) / room;
+    for (int64_t k = 0; k < ode->n_steps; ++k) {
+        adzi_ode_span span;
+        adzi_ode_move move = { .first = run->first };
+        if (!adzi_ode_keep_state(run, k) || !adzi_ode_span_of(ode, k, &span) ||
+            !adzi_ode_run_step(run, &span, &move) || !adzi_ode_write_states(run, k, &span, &move)) {
+            return false;
+        }
+        ++ode->report.steps;
+        if (!adzi_ode_go_on(run, &move)) {
+            return false;
+        }
+    }
+    ode->report.time = ode->at != NULL ? ode->at[ode->n_times - 1] : NAN;
+    return adzi_ode_check_finite(ode, run->out, run->y);
+}
+
+/* [n, ...] for n states like y0. */
+static adz_tensor *rows_of(const adz_tensor *y0, int64_t n)
+{
+    int64_t sizes[ADZ_MAX_RANK] = { n };
+    memcpy(sizes + 1, y0->sizes, (size_t)y0->rank * sizeof *sizes);
+    return adz_zeros(adz_shape_of(y0->rank + 1, sizes), (adz_dtype)y0->dtype);
+}
+
+static bool prepare(adzi_ode_run *run, adz_tensor *y0, bool wants)
+{
+    adzi_ode *ode = run->ode;
+    adz_tensor *const times = ode->times;
+    ode->like = y0;
+    adzi_equation given = ode->e;
+    const int64_t most = ode->fixed ? (ode->n_times - 1) * ode->o.steps : ode->o.max_steps;
+    const int64_t room = ode->o.checkpoints < most ? ode->o.checkpoints : most;
+    ode->times = adz_detach(ode->times);
+    run->y = adz_clone(adz_detach(y0));
+    run->out = ode->event.function.call == NULL ? rows_of(y0, ode->n_times) : NULL;
+    run->state = run->y != NULL ? adzi_ode_state_of(ode, run->y) : NULL;
+    run->kept = wants && run->state != NULL ? rows_of(run->state, room > 1 ? room : 2) : NULL;
+    run->stride = run->next = 1;
+    if (ode->times == NULL || run->y == NULL || (wants && run->kept == NULL) ||
+        !adzi_equation_detach(&ode->e) || !adzi_ode_read_times(ode) ||
+        (!adzi_requires_grad(times) && !adzi_ode_graph_begin(run, y0, given.arguments))) {
+        return false;
+    }
+    memcpy(ode->event.arguments, ode->e.arguments, sizeof ode->e.arguments);
+    run->mark = adzi_self()->n_temporaries;
+    return ode->event.function.call != NULL ||
+           (run->out != NULL && adz_copy_(adz_select(run->out, 0, 0), run->y) != NULL);
+}
+
+/* Runs without a graph. This function is not inlined, because ADZI_FLOOR needs a stack frame of its
+ * own. */
+static __attribute__((noinline)) bool first_run(adzi_ode_run *run, adz_tensor *y0, bool wants)
+{
+    adzi_thread *thread = adzi_self();
+    const size_t frame = adzi_frame_begin(thread, ADZI_FLOOR(), NULL);
+    if (frame == SIZE_MAX) {
+        adzi_fail_memory(run->ode->e.op, sizeof(adzi_frame));
+        return false;
+    }
+    thread->grad_enabled = false;
+    const bool good =
+        prepare(run, y0, wants) && (run->ode->fixed ? take_fixed_steps(run) : adzi_ode_adapt(run));
+    adzi_frames_leave(thread, frame);
+    return good;
+}
+
+/* The solution as the graph of its steps, for an export. */
+static bool unrolled(adzi_ode *ode, adz_tensor *y0, adz_tensor **results)
+{
+    const int64_t bytes[] = { (ode->n_times + 1) * (int64_t)sizeof(adz_tensor *) };
+    adz_tensor *memory = adzi_scratch(ode->e.op, ADZ_U8, 1, bytes);
+    if (memory == NULL) {
+        return false;
+    }
+    adz_tensor **list = (adz_tensor **)(void *)memory->data;
+    size_t count;
+    list[0] = adz_unsqueeze(y0, 0);
+    ode->n_steps = (ode->n_times - 1) * ode->o.steps;
+    ode->report.steps = ode->n_steps;
+    ode->graph = true;
+    results[0] = adzi_ode_replay(ode, y0, list + 1, &count) ? adz_cat(list, count + 1, 0) : NULL;
+    return results[0] != NULL;
+}
+
+/* Whether gradients can be asked for at all. */
+static bool solve(adzi_ode *ode, adz_tensor *y0, adz_tensor **results, int n)
+{
+    adzi_thread *thread = adzi_self();
+    adzi_ode given = *ode;
+    if (thread->tracer != NULL) {
+        return unrolled(ode, y0, results);
+    }
+    adzi_ode_run run = { .ode = ode };
+    ode->counts = &ode->report;
+    const bool good = first_run(&run, y0, thread->grad_enabled);
+    ode->counts = NULL;
+    ode->o.atols = NULL; /* the program's array may end with the call */
+    if (!good) {
+        return false;
+    }
+    results[0] = run.out != NULL ? run.out : adz_clone(run.found[0]);
+    results[n - 1] = run.out != NULL ? run.out : adz_clone(run.found[1]);
+    ode->times = given.times;
+    memcpy(ode->e.arguments, given.e.arguments, sizeof given.e.arguments);
+    memcpy(ode->event.arguments, given.e.arguments, sizeof given.e.arguments);
+    return results[0] != NULL && results[n - 1] != NULL &&
+           (!thread->grad_enabled ||
+               adzi_ode_record(ode, y0, run.kept, run.stride, &run.graph, results, n));
+}
+
+static adz_status run(adzi_ode *ode, adz_tensor *y0, adz_tensor *times,
+    const adz_ode_options *options, adz_tensor **results, int n, adz_ode_report *report)
+{
+    const char *op = ode->e.op;
+    adz_tensor *made[2] = { NULL };
+    ode->o = (adz_ode_options)ADZ_ODE_OPTIONS;
+    if (!ADZ_OPTIONS_READ(op, ADZ_ODE_OPTIONS, &ode->o, options) ||
+        !adzi_ode_check_options(op, &ode->o)) {
+        return adzi_status(NULL);
+    }
+    if (ode->o.method == ADZ_ODE_RK4 && ode->o.steps == 0) {
+        ode->o.steps = 1;
+    }
+    ode->fixed = ode->o.steps > 0;
+    ode->times = times;
+    ode->report.time = NAN;
+    if (!adzi_ode_check(ode, y0)) {
+        return adzi_status(NULL);
+    }
+    const size_t mark = adzi_self()->n_temporaries;
+    const bool good = solve(ode, y0, made, n);
+    if (report != NULL) {
+        *report = ode->report;
+    }
+    if (!good) {
+        adzi_scope_unwind(adzi_self(), mark);
+        return adzi_status(NULL);
+    }
+    if (!adzi_survive(op, mark, made, (size_t)n)) {
+        return adzi_status(NULL);
+    }
+    memcpy(results, made, (size_t)n * sizeof *made);
+    return ADZ_OK;
+}
+
+adz_tensor *adz_odeint(adz_ode_map function, adz_tensor *y0, adz_tensor *times, void *user,
+    const adz_ode_options *options, adz_ode_report *report)
+{
+    adzi_ode ode = { .e = { .op = "adz_odeint", .ode = function, .user = user } };
+    adz_tensor *y;
+    if (function == NULL) {
+        return adzi_fail_null("adz_odeint", "function");
+    }
+    return run(&ode, y0, times, options, &y, 1, report) == ADZ_OK ? y : NULL;
+}
+
+adz_tensor *adz_odeint_with(const adz_tensor_function *function, adz_tensor *y0, adz_tensor *times,
+    adz_tensor *const *arguments, size_t n, const adz_ode_options *options, adz_ode_report *report)
+{
+    adzi_ode ode = { .e = { .op = "adz_odeint_with" } };
+    adz_tensor *y;
+    return adzi_equation_take(&ode.e, function, arguments, n) &&
+                   run(&ode, y0, times, options, &y, 1, report) == ADZ_OK
+               ? y
+               : NULL;
+}
+
+adz_status adz_odeint_event(const adz_tensor_function *function, adz_tensor *y0, adz_tensor *times,
+    adz_tensor *const *arguments, size_t n, const adz_tensor_function *event,
+    const adz_ode_options *options, adz_tensor **found, adz_ode_report *report)
+{
+    adzi_ode ode = { .e = { .op = "adz_odeint_event" }, .event = { .op = "adz_odeint_event" } };
+    if (event == NULL) {
+        return adzi_error_null(ode.e.op, "event");
+    }
+    if (found == NULL) {
+        return adzi_error_null(ode.e.op, "found");
+    }
+    if (!adzi_equation_take(&ode.event, event, arguments, n) ||
+        !adzi_equation_take(&ode.e, function, arguments, n)) {
+        return adzi_status(NULL);
+    }
+    return run(&ode, y0, times, options, found, 2, report);
+}

@@ -1,0 +1,242 @@
+/* The public functions for roots, their checks, and what the methods share. */
+#include "solvers/root.h"
+
+#include <math.h>
+
+#include "adze/options.h"
+
+ADZ_OPTIONS_INIT(adz_root_options_init, adz_root_options, ADZ_ROOT_OPTIONS)
+
+enum { DENSE_UNKNOWNS = 2048, MOST_DIMENSION = 100, MOST_FIXED = 10000 };
+
+bool adzi_root_is_dense(const adz_root_options *o, int64_t unknowns)
+{
+    return o->method == ADZ_ROOT_NEWTON || (o->rows && o->method != ADZ_ROOT_KRYLOV) ||
+           (o->method != ADZ_ROOT_KRYLOV &&
+               (unknowns <= DENSE_UNKNOWNS || adzi_capture_of(adzi_self()) != NULL));
+}
+
+/* ---- one value of the function --------------------------------------------------------------- */
+
+static int call_equation(adz_tensor *const *inputs, size_t n, adz_tensor **results, void *root)
+{
+    const adzi_root *r = root;
+    results[0] = adzi_equation_call(&r->e, inputs, n);
+    return results[0] != NULL;
+}
+
+bool adzi_root_evaluate(adzi_root *r, adz_tensor *x, bool (*work)(adzi_functional *))
+{
+    const adz_tensor_function function = { call_equation, r };
+    adz_tensor *out[ADZI_ROOT_STATES + 2 * ADZI_ROOT_HISTORY];
+    r->f = (adzi_functional){ .op = r->e.op,
+        .function = &function,
+        .inputs = &x,
+        .n = 1,
+        .n_results = 1,
+        .rows = r->by_rows };
+    ++r->found.iterations;
+    return adzi_functional_run(&r->f, NULL, work, out) == ADZ_OK;
+}
+
+bool adzi_root_keep(adzi_functional *f, const adzi_root_state *s)
+{
+    adz_tensor *const all[] = { s->x, s->norm, s->step, s->scale, s->good, s->failed };
+    ((adzi_root *)f)->state = *s;
+    for (size_t i = 0; i < ADZI_ROOT_STATES; ++i) {
+        f->found[i] = all[i];
+        if (all[i] == NULL) {
+            return false;
+        }
+    }
+    f->n_found = ADZI_ROOT_STATES;
+    return true;
+}
+
+adz_tensor *adzi_root_norm(const adzi_root *r, adz_tensor *y)
+{
+    adz_tensor *size = adz_abs(y);
+    return r->by_rows ? adz_amax(size, ADZ_DIMS(1), ADZ_KEEPDIM)
+                      : adz_amax(size, ADZ_ALL_DIMS, ADZ_DROPDIM);
+}
+
+bool adzi_root_look(adzi_root *r, const adzi_root_state *s)
+{
+    adz_tensor *done = adz_logical_or(s->good, s->failed);
+    adz_tensor *left = adz_sum(adz_to(adz_logical_not(done), ADZ_F32), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    adz_tensor *bad = adz_sum(adz_to(adz_logical_not(s->good), ADZ_F32), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    adz_tensor *worst = adz_max(s->norm);
+    if (left == NULL || bad == NULL || worst == NULL) {
+        return false;
+    }
+    r->over = adz_item(left) == 0;
+    r->found.rows_left = (int64_t)adz_item(bad);
+    r->found.residual = adz_item(worst);
+    r->found.reason = r->found.rows_left == 0 ? ADZ_ROOT_CONVERGED
+                      : r->over               ? r->failure
+                                              : ADZ_ROOT_ITERATIONS;
+    return true;
+}
+
+bool adzi_root_note_leaves(adzi_root *r)
+{
+    return !r->wants || !(r->over || r->last) ||
+           adzi_leaves_add(&r->leaves, r->e.op, r->f.values[0], r->f.x, 1);
+}
+
+adz_tensor *adzi_root_jacobian(adzi_functional *f, bool rows)
+{
+    if (!adzi_functional_jacobian(f)) {
+        return NULL;
+    }
+    const int64_t n = f->x[0]->numel;
+    return rows ? f->found[0] : adz_reshape(f->found[0], ADZ_SHAPE(1, n, n));
+}
+
+/* ---- a search -------------------------------------------------------------------------------- */
+
+static bool check_options(const char *op, const adz_root_options *o)
+{
+    const int most = o->method == ADZ_ROOT_ANDERSON ? ADZI_ROOT_HISTORY : MOST_DIMENSION;
+    if ((int)o->method < ADZ_ROOT_AUTO || o->method > ADZ_ROOT_ANDERSON) {
+        adzi_error(
+            op, ADZ_ERR_ARGUMENT, "method is %d, which is no adz_root_method", (int)o->method);
+    } else if (!(o->tolerance > 0) || isinf(o->tolerance)) {
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "tolerance is %s; it must be above 0 and finite, because rounding keeps a residual "
+            "from "
+            "being 0; the default is 1e-10",
+            adzi_text_number(o->tolerance));
+    } else if (o->max_iterations < 1 || o->fixed_iterations < 0 ||
+               o->fixed_iterations > MOST_FIXED) {
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "max_iterations is %d and fixed_iterations %d; they must be at least 1, and 0 to %d",
+            o->max_iterations, o->fixed_iterations, MOST_FIXED);
+    } else if (o->history < 0 || o->history > most) {
+        adzi_error(op, ADZ_ERR_ARGUMENT, "history is %d; it must be 0, for the default, to %d",
+            o->history, most);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+static bool check_form(const adzi_root *r, const adz_tensor *x0)
+{
+    const char *op = r->e.op;
+    if (r->o.rows && x0->rank != 2) {
+        adzi_error(op, ADZ_ERR_SHAPE,
+            "x0 is %s; with rows it must be a matrix [N, D], of which each row is a system",
+            adzi_text_shape(x0));
+        return false;
+    }
+    if (!adzi_equation_not_exported(op, "a search for a root")) {
+        return false;
+    }
+    if (r->o.method == ADZ_ROOT_KRYLOV && r->fixed) {
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "fixed_iterations with ADZ_ROOT_KRYLOV, whose GMRES reads dot products on the host; "
+            "use "
+            "ADZ_ROOT_NEWTON or ADZ_ROOT_ANDERSON");
+        return false;
+    }
+    return r->fixed ||
+           !adzi_is_captured(op, "it reads on the host whether the search has converged, unless "
+                                 "fixed_iterations is set");
+}
+
+/* Fails if the search did not converge and this is not accepted. */
+static bool judge(const adzi_root *r, const adz_tensor *x)
+{
+    static const char *const whys[] = { "", "max_iterations were not enough",
+        "no step along the direction of the search makes the residual smaller",
+        "the Jacobian is singular or not finite", "the function is not finite at x0", "" };
+    if (r->found.reason == ADZ_ROOT_CONVERGED || r->fixed || r->o.accept_unconverged) {
+        return true;
+    }
+    adzi_error(r->e.op, ADZ_ERR_NUMERIC,
+        "no root of a function of %s: %s. After %d values of the function the residual is %s, "
+        "above "
+        "the tolerance %s%s. Begin nearer to the root, raise tolerance or max_iterations, or set "
+        "accept_unconverged",
+        adzi_text_shape(x), whys[r->found.reason], r->found.iterations,
+        adzi_text_number(r->found.residual), adzi_text_number(r->o.tolerance),
+        r->found.rows_left > 1 ? " in several rows" : "");
+    return false;
+}
+
+static adz_tensor *search(adzi_root *r, adz_tensor *x0)
+{
+    adz_tensor *x = adz_clone(adz_detach(x0));
+    if (x == NULL || !adzi_equation_detach(&r->e)) {
+        return NULL;
+    }
+    if (x->numel == 0) {
+        r->found = (adz_root_report){ .reason = ADZ_ROOT_CONVERGED };
+        return x;
+    }
+    r->state.x = x;
+    const bool good =
+        r->o.method == ADZ_ROOT_ANDERSON ? adzi_root_anderson(r) : adzi_root_newton(r);
+    if (!good || !judge(r, x0)) {
+        return NULL;
+    }
+    return adz_clone(r->state.x); /* a contiguous tensor that nobody else has */
+}
+
+/* Searches, and records the root. `r` has the function; the other fields are set here. */
+static adz_tensor *run(
+    adzi_root *r, adz_tensor *x0, const adz_root_options *options, adz_root_report *report)
+{
+    const char *op = r->e.op;
+    adzi_thread *thread = adzi_self();
+    adz_tensor *arguments[ADZ_SOLVER_ARGUMENTS];
+    r->o = (adz_root_options)ADZ_ROOT_OPTIONS;
+    if (!ADZ_OPTIONS_READ(op, ADZ_ROOT_OPTIONS, &r->o, options) || !check_options(op, &r->o) ||
+        !adzi_equation_check_state(op, "x0", x0)) {
+        return NULL;
+    }
+    r->fixed = r->o.fixed_iterations > 0;
+    if (!check_form(r, x0)) {
+        return NULL;
+    }
+    if (r->o.method == ADZ_ROOT_AUTO && !adzi_root_is_dense(&r->o, x0->numel) && !r->fixed) {
+        r->o.method = ADZ_ROOT_KRYLOV;
+    }
+    r->by_rows = r->o.rows && r->o.method != ADZ_ROOT_KRYLOV;
+    r->wants = thread->grad_enabled;
+    r->found = (adz_root_report){ 0, NAN, -1, ADZ_ROOT_UNCHECKED };
+    for (size_t i = 0; i < r->e.n; ++i) {
+        arguments[i] = r->e.arguments[i];
+    }
+    const size_t mark = thread->n_temporaries;
+    adz_tensor *x = search(r, x0);
+    if (report != NULL) {
+        *report = r->found;
+    }
+    for (size_t i = 0; i < r->e.n; ++i) {
+        r->e.arguments[i] = arguments[i];
+    }
+    if (x == NULL) {
+        adzi_scope_unwind(thread, mark);
+    } else {
+        x = adzi_survive(op, mark, &x, 1) ? adzi_root_record(r, x) : NULL;
+    }
+    adzi_leaves_free(&r->leaves);
+    return x;
+}
+
+adz_tensor *adz_root(adz_tensor_map function, adz_tensor *x0, void *user,
+    const adz_root_options *options, adz_root_report *report)
+{
+    adzi_root r = { .e = { .op = "adz_root", .map = function, .user = user } };
+    return adzi_single_check("adz_root", function) ? run(&r, x0, options, report) : NULL;
+}
+
+adz_tensor *adz_root_with(const adz_tensor_function *function, adz_tensor *x0,
+    adz_tensor *const *arguments, size_t n, const adz_root_options *options,
+    adz_root_report *report)
+{
+    adzi_root r = { .e = { .op = "adz_root_with" } };
+    return adzi_equation_take(&r.e, function, arguments, n) ? run(&r, x0, options, report) : NULL;
+}
