@@ -51,8 +51,8 @@ static inline float adzi_half_source_f64(double x)
     return adzi_float_of((adzi_bits_of(near) - beyond) | (wide != x ? 1u : 0u));
 }
 
-/* The same for an integer. f64 holds 53 bits; the last one of them says whether others were lost.
- */
+/* An f32 that rounds to the f16 or bf16 to which the integer rounds. f64 holds 53 bits, so a larger
+ * integer is cut first, and its last bit says whether lower bits were lost. */
 static inline float adzi_half_source_i64(int64_t i)
 {
     const bool small = i > -(INT64_C(1) << 53) && i < INT64_C(1) << 53;
