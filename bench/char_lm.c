@@ -187,8 +187,8 @@ int main(int argc, char **argv)
 {
     int threads = argc == 3 || argc == 4 ? atoi(argv[2]) : 0;
     if (threads < 1) {
-        fputs("usage: bench-char-lm small|large|wide[-again|-captured|-recomputing]|token THREADS "
-              "[START]\n",
+        fputs(
+            "usage: bench-char-lm small|large|wide[-again|-captured|-recomputing]|token THREADS [START]\n",
             stderr);
         return EXIT_FAILURE;
     }

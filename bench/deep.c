@@ -37,10 +37,9 @@ int bench_deep(int argc, char **argv)
     }
     double scale = 1e9 / (double)ops;
     printf(
-        json ? "{\"bench\": \"deep\", \"ops\": %lld, \"forward_ns\": %.0f, \"backward_ns\": %.0f, "
-               "\"free_ns\": %.0f, \"total_ns\": %.0f, \"bytes_per_op\": %.0f}\n"
-             : "%lld operators deep: forward %.0f ns each, backward %.0f, freeing %.0f, together "
-               "%.0f; %.0f bytes each at the peak\n",
+        json
+            ? "{\"bench\": \"deep\", \"ops\": %lld, \"forward_ns\": %.0f, \"backward_ns\": %.0f, \"free_ns\": %.0f, \"total_ns\": %.0f, \"bytes_per_op\": %.0f}\n"
+            : "%lld operators deep: forward %.0f ns each, backward %.0f, freeing %.0f, together %.0f; %.0f bytes each at the peak\n",
         (long long)ops, best[0] * scale, best[1] * scale, best[2] * scale,
         (best[0] + best[1] + best[2]) * scale, (double)info.peak_bytes / (double)ops);
     return EXIT_SUCCESS;

@@ -259,8 +259,7 @@ static bool make(derivatives *d, const char *row)
         make_solver(d, row);
     } else {
         fprintf(stderr,
-            "derivatives: no row \"%s\"; jacobian, jacobians, jvp, hvp, pinn, ode, implicit and "
-            "kepler are there\n",
+            "derivatives: no row \"%s\"; jacobian, jacobians, jvp, hvp, pinn, ode, implicit and kepler are there\n",
             row);
         return false;
     }

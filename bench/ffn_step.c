@@ -271,14 +271,13 @@ static void report(const ffn *f, record *r)
             steps.median / openblas.median);
         return;
     }
-    printf("{\"bench\": \"ffn-step\", \"median_us\": %.3f, \"min_us\": %.3f, "
-           "\"gemm_openblas_us\": %s, \"gemm_openblas_min_us\": %s, \"gemm_onednn_us\": %s, ",
+    printf(
+        "{\"bench\": \"ffn-step\", \"median_us\": %.3f, \"min_us\": %.3f, \"gemm_openblas_us\": %s, \"gemm_openblas_min_us\": %s, \"gemm_onednn_us\": %s, ",
         steps.median * 1e6, steps.least * 1e6, microseconds(openblas.median, blas),
         microseconds(openblas.least, least), microseconds(onednn.median, dnnl));
     printf("\"gemm_mkl_us\": %s, ", microseconds(mkl.median, intel));
-    printf("\"update_us\": %s, \"system_allocs_per_step\": %.0f, \"page_faults_per_step\": %.0f, "
-           "\"peak_rss_kb\": %ld, \"allocator_peak_kb\": %zu, \"cpu_us\": %.3f, "
-           "\"gemm_openblas_cpu_us\": %.3f, \"threads\": %lld, ",
+    printf(
+        "\"update_us\": %s, \"system_allocs_per_step\": %.0f, \"page_faults_per_step\": %.0f, \"peak_rss_kb\": %ld, \"allocator_peak_kb\": %zu, \"cpu_us\": %.3f, \"gemm_openblas_cpu_us\": %.3f, \"threads\": %lld, ",
         microseconds(update.median, pass), allocations, faults, r->resident,
         r->allocator_peak / 1024, r->processor * 1e6, r->openblas_processor * 1e6,
         (long long)f->s.threads);

@@ -225,8 +225,8 @@ static void one_after_the_other(
 
 static void cuts(void)
 {
-    printf("\nwhat cutting costs: time of 2 parts, of 4 parts and of the deterministic blocks,"
-           " all on one thread, over one call's; f32 NT, then f64 NN\n");
+    printf(
+        "\nwhat cutting costs: time of 2 parts, of 4 parts and of the deterministic blocks, all on one thread, over one call's; f32 NT, then f64 NN\n");
     adz_set_num_threads(1);
     for (size_t s = 0; s < LARGE_SHAPES; ++s) {
         const int64_t *z = large_shapes[s];
@@ -252,8 +252,8 @@ static void cuts(void)
 static void large_products(void)
 {
     int threads = adz_get_num_threads();
-    printf("\nlarge products, f32 NT and f64 NN: GFlop/s with 1 thread, then with %d: ours,"
-           " deterministic, and OpenBLAS's own threads\n",
+    printf(
+        "\nlarge products, f32 NT and f64 NN: GFlop/s with 1 thread, then with %d: ours, deterministic, and OpenBLAS's own threads\n",
         threads);
     for (size_t s = 0; s < LARGE_SHAPES; ++s) {
         const int64_t *z = large_shapes[s];
@@ -334,8 +334,7 @@ static void backends(adz_dtype dtype)
     static const int64_t rows[] = { 1, 4, 8, 40, 128, 200, 512, 2000 };
     int threads = adz_get_num_threads();
     printf(
-        "\none linear layer's products, %s: OpenBLAS in microseconds, and how many times as fast "
-        "are our tiles, and what the rule chooses; with 1 thread, then with %d\n",
+        "\none linear layer's products, %s: OpenBLAS in microseconds, and how many times as fast are our tiles, and what the rule chooses; with 1 thread, then with %d\n",
         adz_dtype_name(dtype), threads);
     for (size_t s = 0; s < sizeof layers / sizeof *layers * 3; ++s) {
         for (size_t r = 0; r < sizeof rows / sizeof *rows; ++r) {

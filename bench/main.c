@@ -47,28 +47,25 @@ static const struct {
 
 static int usage(int status)
 {
-    fputs("usage: adze-bench op NAME|all [--size N] [--threads N] [--json]  one operator, on rows "
-          "of 64\n"
-          "       adze-bench toy [--steps N] [--captured] [--rounds] [--start FILE] [--json]\n"
-          "                Linear(1,32) ReLU Linear(32,1), batch 32, SGD\n"
-          "       adze-bench mlp [--steps N] [--captured] [--rounds] [--start FILE] [--json]\n"
-          "                the network of uci-regression, Adam\n"
-          "       adze-bench deep [--ops N] [--json]      a chain of N additions\n"
-          "       adze-bench derivatives jacobian|jacobians|hvp|pinn [--steps N] [--captured] "
-          "[--rounds]\n"
-          "                [--start FILE] [--json]  derivatives that solvers need\n"
-          "       adze-bench ffn-step [--batch N] [--seq N] [--d-model N] [--d-ff N] [--depth N] "
-          "[--gated]\n"
-          "                [--activation relu|gelu|silu] [--dropout P] [--optimizer sgd|adamw]\n"
-          "                [--precision f32|bf16] [--mode train|infer] [--threads N] [--steps N]\n"
-          "                [--captured] [--rounds] [--start FILE] [--json]  one step of a\n"
-          "                feed-forward network\n"
-          "       adze-bench info\n"
-          "       adze-bench bits [--threads N] [--compare FILE] [ROW...]\n"
-          "                a SHA-256 of each of many small trainings; docs/reproducibility.md\n"
-          "--captured replays a plan of the step (adze/plan.h); "
-          "--rounds runs a round for every line of standard input; --start saves weights and data\n"
-          "before the first step, so that another program can start from them.\n",
+    fputs(
+        "usage: adze-bench op NAME|all [--size N] [--threads N] [--json]  one operator, on rows of 64\n"
+        "       adze-bench toy [--steps N] [--captured] [--rounds] [--start FILE] [--json]\n"
+        "                Linear(1,32) ReLU Linear(32,1), batch 32, SGD\n"
+        "       adze-bench mlp [--steps N] [--captured] [--rounds] [--start FILE] [--json]\n"
+        "                the network of uci-regression, Adam\n"
+        "       adze-bench deep [--ops N] [--json]      a chain of N additions\n"
+        "       adze-bench derivatives jacobian|jacobians|hvp|pinn [--steps N] [--captured] [--rounds]\n"
+        "                [--start FILE] [--json]  derivatives that solvers need\n"
+        "       adze-bench ffn-step [--batch N] [--seq N] [--d-model N] [--d-ff N] [--depth N] [--gated]\n"
+        "                [--activation relu|gelu|silu] [--dropout P] [--optimizer sgd|adamw]\n"
+        "                [--precision f32|bf16] [--mode train|infer] [--threads N] [--steps N]\n"
+        "                [--captured] [--rounds] [--start FILE] [--json]  one step of a\n"
+        "                feed-forward network\n"
+        "       adze-bench info\n"
+        "       adze-bench bits [--threads N] [--compare FILE] [ROW...]\n"
+        "                a SHA-256 of each of many small trainings; docs/reproducibility.md\n"
+        "--captured replays a plan of the step (adze/plan.h); --rounds runs a round for every line of standard input; --start saves weights and data\n"
+        "before the first step, so that another program can start from them.\n",
         status == EXIT_SUCCESS ? stdout : stderr);
     return status;
 }

@@ -53,9 +53,10 @@ static void report(const operation *op, operands *in, int64_t size, bool json)
         both = nanoseconds(&w);
     }
     adz_scope_close(scope);
-    printf(json ? "{\"op\": \"%s\", \"size\": %lld, \"forward_ns\": %.1f, \"recorded_ns\": %.1f, "
-                  "\"with_backward_ns\": %.1f}\n"
-                : "%s over %lld elements: %.1f ns, recorded %.1f ns, with backward %.1f ns\n",
+    printf(
+        json
+            ? "{\"op\": \"%s\", \"size\": %lld, \"forward_ns\": %.1f, \"recorded_ns\": %.1f, \"with_backward_ns\": %.1f}\n"
+            : "%s over %lld elements: %.1f ns, recorded %.1f ns, with backward %.1f ns\n",
         op->name, (long long)size, forward, recorded, both);
     fflush(stdout);
 }

@@ -86,9 +86,8 @@ int run_step_rounds(const char *name, const step_options *o, void (*step)(void *
                 printf("\"by_hand_us\": %.3f, \"by_hand_min_us\": %.3f, ", least.median * 1e6,
                     least.least * 1e6);
             }
-            printf("\"cpu_us\": %.3f, \"system_allocs_per_step\": %.0f, "
-                   "\"page_faults_per_step\": %.0f, \"peak_rss_kb\": %ld, "
-                   "\"allocator_peak_kb\": %zu, \"threads\": %lld}\n",
+            printf(
+                "\"cpu_us\": %.3f, \"system_allocs_per_step\": %.0f, \"page_faults_per_step\": %.0f, \"peak_rss_kb\": %ld, \"allocator_peak_kb\": %zu, \"threads\": %lld}\n",
                 processor * 1e6, allocations, faults, peak_resident(), memory.peak_bytes / 1024,
                 (long long)o->threads);
         }

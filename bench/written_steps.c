@@ -303,8 +303,8 @@ int main(int argc, char **argv)
         ++which;
     }
     if (argc < 3 || networks[which].name == NULL) {
-        fprintf(stderr, "usage: bench-written-steps mlp|ffn|norm|cnn|lstm|gpt2|minilm FOLDER "
-                        "[COMMAND]\n");
+        fprintf(stderr,
+            "usage: bench-written-steps mlp|ffn|norm|cnn|lstm|gpt2|minilm FOLDER [COMMAND]\n");
         return EXIT_FAILURE;
     }
     adz_on_error(end_on_error, "bench-written-steps");

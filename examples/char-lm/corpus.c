@@ -57,14 +57,14 @@ static void check_length(const options *o, const corpus *c)
 {
     int64_t needed = o->batch * o->context + 1;
     if (c->train.n < needed) {
-        fail("%s: the text has %lld tokens to train on; one batch of %lld rows of %lld needs %lld: "
-             "give a longer text, or a smaller --batch-size or --context",
+        fail(
+            "%s: the text has %lld tokens to train on; one batch of %lld rows of %lld needs %lld: give a longer text, or a smaller --batch-size or --context",
             c->name, (long long)c->train.n, (long long)o->batch, (long long)o->context,
             (long long)needed);
     }
     if (c->valid.n < 2) {
-        fail("%s: the text has %lld tokens to validate on, 2 are needed: a larger --validation "
-             "than %g",
+        fail(
+            "%s: the text has %lld tokens to validate on, 2 are needed: a larger --validation than %g",
             c->name, (long long)c->valid.n, o->valid);
     }
 }

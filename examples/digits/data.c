@@ -46,9 +46,8 @@ static double brightest(adz_dataset *rows)
 static void check_size(const char *path, const images *all, const options *o, const model *m)
 {
     if (m != NULL && (all->height != m->height || all->width != m->width)) {
-        fail("%s: has images of %lld x %lld pixels, and %s reads images of %lld x %lld; resize "
-             "them, "
-             "or train a model on such images",
+        fail(
+            "%s: has images of %lld x %lld pixels, and %s reads images of %lld x %lld; resize them, or train a model on such images",
             path, (long long)all->height, (long long)all->width, o->load, (long long)m->height,
             (long long)m->width);
     }
@@ -66,15 +65,15 @@ static void check_range(const char *path, const images *all, const options *o, c
         if ((double)all->pixels[i] > 2 * m->range) {
             char text[64];
             snprintf(text, sizeof text, "image %lld (from 0)", (long long)(i / size));
-            fail("%s: %s: a pixel is %g, and %s was trained on pixels from 0 to %g; bring them to "
-                 "that scale, or train a model on such images",
+            fail(
+                "%s: %s: a pixel is %g, and %s was trained on pixels from 0 to %g; bring them to that scale, or train a model on such images",
                 path, all->range > 0 ? text : text_of_row(path, i / size, text),
                 (double)all->pixels[i], o->load, m->range);
         }
     }
     if (m != NULL && (double)most < m->range / 4) {
-        remark("%s: its brightest pixel is %g, and %s was trained on pixels from 0 to %g; are they "
-               "on another scale?",
+        remark(
+            "%s: its brightest pixel is %g, and %s was trained on pixels from 0 to %g; are they on another scale?",
             path, (double)most, o->load, m->range);
     }
 }

@@ -91,8 +91,7 @@ static idx read_file(const char *path, int rank, const char *what)
     }
     if (size - header != wanted) {
         fail(
-            "%s: its header says %s bytes, and %zu follow it instead of %zu: the file is %s; fetch "
-            "it again",
+            "%s: its header says %s bytes, and %zu follow it instead of %zu: the file is %s; fetch it again",
             path, sizes, size - header, wanted, size - header < wanted ? "truncated" : "too long");
     }
     file.elements = file.bytes + header;

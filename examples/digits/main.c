@@ -17,8 +17,7 @@ static void print_header(const model *m, const problem *p)
     char *shown = allocate(4 * strlen(p->name) + 1);
     make_visible(p->name, shown);
     printf(
-        "%s: %lld x %lld pixels from 0 to %g; %lld images to train on, %lld to validate, %lld to "
-        "test\n",
+        "%s: %lld x %lld pixels from 0 to %g; %lld images to train on, %lld to validate, %lld to test\n",
         shown, (long long)m->height, (long long)m->width, m->range,
         (long long)adz_dataset_size(p->train), (long long)adz_dataset_size(p->validation),
         (long long)adz_dataset_size(p->test));

@@ -69,8 +69,8 @@ _Noreturn static char *unpack(const char *path, char *packed, size_t packed_size
     (void)packed;
     (void)packed_size;
     (void)size;
-    fail("%s: is packed by gzip, and this program was built without zlib; unpack it with gunzip, "
-         "or install zlib (zlib1g-dev on Debian) and build again",
+    fail(
+        "%s: is packed by gzip, and this program was built without zlib; unpack it with gunzip, or install zlib (zlib1g-dev on Debian) and build again",
         path);
 }
 

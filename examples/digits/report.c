@@ -148,8 +148,8 @@ void print_report(const options *o, const model *m, const problem *p, const hist
     adz_module_free(&linear);
     print_matrix(verdicts, tests);
     report_mistakes(o, m, p->test, verdicts);
-    printf("result: test_accuracy=%.4f linear_accuracy=%.4f test_loss=%.4f epochs=%lld "
-           "seconds=%.2f\n",
+    printf(
+        "result: test_accuracy=%.4f linear_accuracy=%.4f test_loss=%.4f epochs=%lld seconds=%.2f\n",
         accuracy_of(verdicts, tests), simple, loss_of(verdicts, tests), (long long)h->count,
         h->seconds);
     free(verdicts);

@@ -50,15 +50,15 @@ static void find_size(const char *path, int64_t pixels, wanted_size *size)
     if (size->height == 0) {
         size->height = size->width = (int64_t)lround(sqrt((double)pixels));
         if (size->height * size->width != pixels) {
-            fail("%s: %lld columns of pixels make no square image; take out columns that are no "
-                 "pixels, or say how large the images are, such as --size 4x6",
+            fail(
+                "%s: %lld columns of pixels make no square image; take out columns that are no pixels, or say how large the images are, such as --size 4x6",
                 path, (long long)pixels);
         }
     }
     const long long height = size->height, width = size->width;
     if (height * width != pixels) {
-        fail("%s: has %lld columns of pixels, and %s asks for images of %lld x %lld pixels, which "
-             "are %lld; take out columns that are no pixels, or make images of that size",
+        fail(
+            "%s: has %lld columns of pixels, and %s asks for images of %lld x %lld pixels, which are %lld; take out columns that are no pixels, or make images of that size",
             path, (long long)pixels, size->giver, height, width, height * width);
     }
     if (height < SHORTEST_SIDE || width < SHORTEST_SIDE || height > LONGEST_SIDE ||
@@ -81,8 +81,8 @@ static int64_t find_target(const char *path, adz_csv *csv, const char *target, b
         found = same ? i : found;
     }
     if (found < 0 && !may_lack) {
-        fail("%s: there is no column '%s'; --target names the column of the digits. The first line "
-             "has %lld names, from '%s' to '%s'",
+        fail(
+            "%s: there is no column '%s'; --target names the column of the digits. The first line has %lld names, from '%s' to '%s'",
             path, target, (long long)columns, adz_csv_name(csv, 0), adz_csv_name(csv, columns - 1));
     }
     return found;
@@ -117,8 +117,8 @@ static float checked_pixel(
 {
     char row_text[64];
     if (!(value >= 0 && value <= 1e6)) {
-        fail("%s: %s: the pixel '%s' is %g; a pixel is a number from 0, the background, to at most "
-             "1000000",
+        fail(
+            "%s: %s: the pixel '%s' is %g; a pixel is a number from 0, the background, to at most 1000000",
             path, text_of_row(path, row, row_text), adz_csv_name(csv, column), value);
     }
     return (float)value;

@@ -119,8 +119,8 @@ static void check_names(const char *path, char *const *features, size_t n, const
     qsort(sorted, n, sizeof *sorted, compare_names);
     for (size_t i = 1; i < n; ++i) {
         if (strcmp(sorted[i - 1], sorted[i]) == 0) {
-            fail("%s: two columns are named '%s', and a model could not tell them apart when it "
-                 "predicts; rename one in the first line, or choose others with --features",
+            fail(
+                "%s: two columns are named '%s', and a model could not tell them apart when it predicts; rename one in the first line, or choose others with --features",
                 path, sorted[i]);
         }
     }

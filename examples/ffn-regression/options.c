@@ -60,25 +60,20 @@ static const char help[] =
     "  --restart              with --load: begin another training in any case\n"
     "  --predict FILE.csv     write predictions with the loaded model, without training\n"
     "  --output FILE          where to write predictions (predictions.csv)\n"
-    "  --export-c FILE.c      write the model as C99 that needs no library, and FILE.h: columns "
-    "in, a\n"
-    "                         prediction in the target's unit out; with --load at once, else "
-    "after\n"
+    "  --export-c FILE.c      write the model as C99 that needs no library, and FILE.h: columns in, a\n"
+    "                         prediction in the target's unit out; with --load at once, else after\n"
     "                         the training\n"
-    "  --export-onnx FILE     write the model as ONNX: columns in, predictions in the target's "
-    "unit\n"
+    "  --export-onnx FILE     write the model as ONNX: columns in, predictions in the target's unit\n"
     "                         out; with --load at once, else after the training\n"
     "  --history FILE         where to write loss and RMSE of each epoch (history.csv)\n"
     "  --plot FILE            loss curve, .svg or .png, drawn by gnuplot; none draws none\n"
     "                         (loss.svg)\n"
     "\n"
-    "Ctrl-C and SIGTERM end the training, save and report; a second one ends the program. Give "
-    "the\n"
+    "Ctrl-C and SIGTERM end the training, save and report; a second one ends the program. Give the\n"
     "same options and --load FILE to go on.\n"
     "mpirun -n N ffn-regression trains on N processes, on one machine or many. A last batch with\n"
     "fewer rows than micro-batches joins the batch before it.\n"
-    "Exit codes: 2 if the command line is wrong, 1 for another failure, also of an installed "
-    "gnuplot.\n"
+    "Exit codes: 2 if the command line is wrong, 1 for another failure, also of an installed gnuplot.\n"
     "The last line reads: result: test_rmse=... test_r2=... ridge_rmse=... trivial_rmse=...\n"
     "train_rmse=... epochs=... seconds=...\n"
     "ridge: linear regression with a penalty, on the same rows; trivial: the mean of the target.\n";
@@ -115,8 +110,7 @@ static void read_hidden(void *to, char *text)
         next = cut(size);
         if (*size == '\0') {
             usage_error(
-                "--hidden: between, before or after the commas a size is missing; two layers are "
-                "given as --hidden 20,10");
+                "--hidden: between, before or after the commas a size is missing; two layers are given as --hidden 20,10");
         }
         if (o->n_hidden == MAX_HIDDEN) {
             usage_error("--hidden: more than %d layers", MAX_HIDDEN);
@@ -220,8 +214,8 @@ void adopt_setting(options *o, int index, char *text)
     argument *row = &t.rows[SHAPE + index];
     argument_text(row, here, sizeof here);
     if ((o->given >> (SHAPE + index) & 1) != 0 && strcmp(here, text) != 0) {
-        fail("--%s %s: the training in %s goes on with %s; leave the option out, or add --restart "
-             "to begin another training from its weights",
+        fail(
+            "--%s %s: the training in %s goes on with %s; leave the option out, or add --restart to begin another training from its weights",
             row->name, here, o->load, text);
     }
     values_are_from(o->load);

@@ -61,8 +61,8 @@ void print_report(const model *m, const problem *p, const history *h)
     if (h->best > 0) {
         printf("the weights are those of epoch %lld\n", (long long)h->best);
     }
-    printf("result: test_rmse=%.4g test_r2=%.4g ridge_rmse=%.4g trivial_rmse=%.4g train_rmse=%.4g "
-           "epochs=%lld seconds=%.2f\n",
+    printf(
+        "result: test_rmse=%.4g test_r2=%.4g ridge_rmse=%.4g trivial_rmse=%.4g train_rmse=%.4g epochs=%lld seconds=%.2f\n",
         test.rmse, test.r2, test.ridge, test.trivial, train.rmse, (long long)h->count, h->seconds);
 }
 

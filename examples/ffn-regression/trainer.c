@@ -221,17 +221,15 @@ int64_t resume_training(trainer *t, adz_safetensors *file, epoch_record *epochs)
 {
     char here[64];
     if (strcmp(adz_safetensors_metadata(file, TRAINING_MARK), TRAINING_VERSION) != 0) {
-        fail("%s: its training was saved by an earlier version of this program, which visited the "
-             "rows in another order; add --restart to begin another training from its weights",
+        fail(
+            "%s: its training was saved by an earlier version of this program, which visited the rows in another order; add --restart to begin another training from its weights",
             t->o->load);
     }
     const char *there = adz_safetensors_metadata(file, rows);
     rows_text(t->p, here);
     if (there == NULL || strcmp(here, there) != 0) {
         fail(
-            "%s: the rows to train on, to validate and to test are not those that its training was "
-            "begun with; give it the same data, or add --restart to begin another training from "
-            "its weights",
+            "%s: the rows to train on, to validate and to test are not those that its training was begun with; give it the same data, or add --restart to begin another training from its weights",
             t->o->load);
     }
     adz_scope *scope = adz_scope_open();

@@ -185,8 +185,8 @@ void fit_to_series(linear_model *l, const series *s)
         return;
     }
     if (rest.count == 0) {
-        fail("%s: the linear model reads logarithms, but not all values are positive; train it on "
-             "this series",
+        fail(
+            "%s: the linear model reads logarithms, but not all values are positive; train it on this series",
             s->name);
     }
     remark("%s: not all values are positive; autoregressions of logarithms are left out", s->name);

@@ -75,8 +75,8 @@ static ensemble load_and_check(const options *o, const series *s)
     }
     fit_to_series(&e.linear, s);
     if (e.trained > test_start(s->n)) {
-        remark("%s was trained on %lld values, but the test part begins after %lld; its errors "
-               "there look better than they are",
+        remark(
+            "%s was trained on %lld values, but the test part begins after %lld; its errors there look better than they are",
             o->load, (long long)e.trained, (long long)test_start(s->n));
     }
     return e;
@@ -86,8 +86,8 @@ static ensemble load_and_check(const options *o, const series *s)
 static int64_t steps_ahead(const options *o, int64_t horizon)
 {
     if (o->forecast > horizon) {
-        usage_error("--forecast %lld: the model looks %lld steps ahead; train it with "
-                    "--horizon %lld",
+        usage_error(
+            "--forecast %lld: the model looks %lld steps ahead; train it with --horizon %lld",
             (long long)o->forecast, (long long)horizon, (long long)o->forecast);
     }
     return o->forecast > 0 ? o->forecast : horizon;

@@ -60,8 +60,8 @@ static void check_enough(
         int64_t middle = least + (most - least) / 2;
         *(is_enough(n, middle) ? &most : &least) = middle;
     }
-    fail("%s: %lld values are too few for --window %lld, --horizon %lld and --season %lld, which "
-         "need %lld; give a longer series or smaller numbers",
+    fail(
+        "%s: %lld values are too few for --window %lld, --horizon %lld and --season %lld, which need %lld; give a longer series or smaller numbers",
         s->name, (long long)s->n, (long long)n->window, (long long)n->horizon, (long long)n->season,
         (long long)least + 1);
 }
@@ -74,8 +74,8 @@ static void check_known(const series *s, const char *part, int64_t begin, int64_
             return;
         }
     }
-    fail("%s: all values of the %s part are missing, those of rows %lld to %lld; give a series "
-         "without so long a gap",
+    fail(
+        "%s: all values of the %s part are missing, those of rows %lld to %lld; give a series without so long a gap",
         s->name, part, (long long)begin + 1, (long long)end);
 }
 
@@ -94,8 +94,8 @@ static void check_changes(const series *s)
         ++same;
     }
     if (same == test) {
-        fail("%s: each of the first %lld values is %g, and the networks learn from these; leave "
-             "out constant rows at the beginning",
+        fail(
+            "%s: each of the first %lld values is %g, and the networks learn from these; leave out constant rows at the beginning",
             s->name, (long long)test, s->values[0]);
     }
 }

@@ -14,8 +14,8 @@ void print_series(const network *n, const series *s)
         s->name, (long long)s->n, (long long)test, (long long)(test - test / 2),
         (long long)(s->n - test));
     if (s->n_missing > 0) {
-        printf("%lld missing value%s: interpolated where the networks read them, and left out of "
-               "losses, errors and coverage\n",
+        printf(
+            "%lld missing value%s: interpolated where the networks read them, and left out of losses, errors and coverage\n",
             (long long)s->n_missing, plural(s->n_missing));
     }
     printf("window %lld, horizon %lld, season %lld\n", (long long)n->window, (long long)n->horizon,
@@ -65,8 +65,8 @@ void print_scores(const scores *r, int model, double seconds)
         100 * r->coverage95);
     printf("%-16s %10.5g\n%-16s %10.5g\n%-16s %10.5g\n", "linear", r->linear_rmse, "naive",
         r->naive_rmse, "seasonal-naive", r->seasonal_naive_rmse);
-    printf("result: rmse=%.4g mase=%.4f naive_rmse=%.4g seasonal_naive_rmse=%.4g linear_rmse=%.4g "
-           "coverage80=%.4f coverage95=%.4f seconds=%.2f\n",
+    printf(
+        "result: rmse=%.4g mase=%.4f naive_rmse=%.4g seasonal_naive_rmse=%.4g linear_rmse=%.4g coverage80=%.4f coverage95=%.4f seconds=%.2f\n",
         r->rmse, r->mase, r->naive_rmse, r->seasonal_naive_rmse, r->linear_rmse, r->coverage80,
         r->coverage95, seconds);
 }

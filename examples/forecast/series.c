@@ -70,13 +70,13 @@ static void check_span(const char *path, const char *column, double low, double 
 {
     double largest = fmax(fabs(low), fabs(high));
     if (largest > LARGEST_VALUE) {
-        fail("%s: column '%s' has the value %g, but %g is the largest that can be forecast; write "
-             "the column in a larger unit",
+        fail(
+            "%s: column '%s' has the value %g, but %g is the largest that can be forecast; write the column in a larger unit",
             path, column, fabs(low) > fabs(high) ? low : high, LARGEST_VALUE);
     }
     if (high > low && high - low < SMALLEST_SPAN) {
-        fail("%s: the values of column '%s' differ by at most %g, and %g is the least that can be "
-             "forecast; write the column in a smaller unit",
+        fail(
+            "%s: the values of column '%s' differ by at most %g, and %g is the least that can be forecast; write the column in a smaller unit",
             path, column, high - low, SMALLEST_SPAN);
     }
 }
@@ -94,8 +94,8 @@ static void check_values(const char *path, const char *column, const series *s)
         high = s->missing[i] ? high : fmax(high, s->values[i]);
     }
     if (low == high) {
-        fail("%s: column '%s' is constant: each of its %lld values is %g, so there is nothing to "
-             "forecast; name another one with --column",
+        fail(
+            "%s: column '%s' is constant: each of its %lld values is %g, so there is nothing to forecast; name another one with --column",
             path, column, (long long)(s->n - s->n_missing), low);
     }
     check_span(path, column, low, high);
@@ -124,8 +124,8 @@ static void check_empty_lines(const char *path)
         if (blank && number > 1) {
             empty = empty > 0 ? empty : number;
         } else if (empty > 0) {
-            fail("%s: line %zu is empty, and the table has one column; write NA where a value is "
-                 "missing, so that its step of time is kept",
+            fail(
+                "%s: line %zu is empty, and the table has one column; write NA where a value is missing, so that its step of time is kept",
                 path, empty);
         }
     }
@@ -149,8 +149,8 @@ series read_series(const char *path, const char *column)
     const double *values = s.n > 0 ? adz_tensor_data_f64(adz_csv_values(csv)) : NULL;
     for (int64_t i = 0; i < s.n; ++i) {
         if (isinf(values[i])) {
-            fail("%s: row %lld of column '%s' (from 1, without the header) is %g; leave the field "
-                 "empty if the value is missing",
+            fail(
+                "%s: row %lld of column '%s' (from 1, without the header) is %g; leave the field empty if the value is missing",
                 path, (long long)i + 1, column, values[i]);
         }
         s.values[i] = values[i];

@@ -45,8 +45,8 @@ void check_corpus(const corpus *t, int64_t length, int64_t batch)
 {
     int64_t needed = length * batch + 1;
     if (t->train_count < needed) {
-        fail("%s: %lld of its %lld characters are for training, but a batch takes %lld; give a "
-             "longer text, or a smaller --batch or --length",
+        fail(
+            "%s: %lld of its %lld characters are for training, but a batch takes %lld; give a longer text, or a smaller --batch or --length",
             t->name, (long long)t->train_count, (long long)t->characters, (long long)needed);
     }
     if (t->characters - t->train_count < 2) {

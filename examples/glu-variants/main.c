@@ -17,8 +17,8 @@ static void print_head(const options *o, const corpus *t)
     printf("%s: %lld characters, %lld different ones; the last %lld are for validation\n", t->name,
         (long long)t->characters, (long long)t->vocabulary,
         (long long)(t->characters - t->train_count));
-    printf("%lld layer%s, %lld features, %lld head%s, windows of %lld, batches of %lld, %lld "
-           "step%s, dropout %g\n",
+    printf(
+        "%lld layer%s, %lld features, %lld head%s, windows of %lld, batches of %lld, %lld step%s, dropout %g\n",
         (long long)o->layers, plural(o->layers), (long long)o->d_model, (long long)o->heads,
         plural(o->heads), (long long)o->length, (long long)o->batch, (long long)o->steps,
         plural(o->steps), o->dropout);

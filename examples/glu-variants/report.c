@@ -96,8 +96,8 @@ static const summary *best_of(const summary *s, size_t count)
 void print_table(const options *o, const summary *s, size_t count)
 {
     const summary *best = best_of(s, count);
-    printf("\nvariant    d_ff  parameters  training loss  validation loss%s  bits/character  "
-           "characters/s\n",
+    printf(
+        "\nvariant    d_ff  parameters  training loss  validation loss%s  bits/character  characters/s\n",
         o->runs > 1 ? " +- error" : "");
     for (size_t v = 0; v < count; ++v) {
         double characters = (double)(o->steps * o->batch * o->length);
@@ -121,8 +121,8 @@ void print_result_line(
     const options *o, const summary *s, size_t count, double simple, double seconds)
 {
     const summary *best = best_of(s, count);
-    printf("result: best=%s val_loss=%.4f bpc=%.4f bigram_loss=%.4f parameters=%lld steps=%lld "
-           "seconds=%.1f\n",
+    printf(
+        "result: best=%s val_loss=%.4f bpc=%.4f bigram_loss=%.4f parameters=%lld steps=%lld seconds=%.1f\n",
         best->variant, best->val_loss, best->val_loss / LN2, simple, (long long)best->parameters,
         (long long)o->steps, seconds);
 }

@@ -58,8 +58,7 @@ FILE *gnuplot_begin(const char *path, int width, int height)
     if (ends_with(path, ".png")) {
         const int w = width * 5 / 4, h = height * 5 / 4;
         fprintf(script,
-            "if (strstrt(GPVAL_TERMINALS, 'pngcairo')) set terminal pngcairo noenhanced size %d,%d;"
-            " else set terminal png noenhanced truecolor size %d,%d\n",
+            "if (strstrt(GPVAL_TERMINALS, 'pngcairo')) set terminal pngcairo noenhanced size %d,%d; else set terminal png noenhanced truecolor size %d,%d\n",
             w, h, w, h);
     } else {
         fprintf(script, "set terminal svg noenhanced size %d,%d background rgb 'white'\n", width,

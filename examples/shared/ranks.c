@@ -107,8 +107,8 @@ static void check_launcher(void)
         return;
     }
 #ifdef WITH_MPI
-    fail("the launcher has started %ld processes, but they do not know each other: this program "
-         "needs the launcher of %s",
+    fail(
+        "the launcher has started %ld processes, but they do not know each other: this program needs the launcher of %s",
         wanted,
 #ifdef OPEN_MPI
         "Open MPI (mpirun.openmpi, or mpirun)"
@@ -117,8 +117,8 @@ static void check_launcher(void)
 #endif
     );
 #else
-    fail("the launcher has started %ld processes, but this program was built without MPI; install "
-         "libopenmpi-dev or libmpich-dev and build it again",
+    fail(
+        "the launcher has started %ld processes, but this program was built without MPI; install libopenmpi-dev or libmpich-dev and build it again",
         wanted);
 #endif
 }
@@ -162,8 +162,8 @@ void check_micro_batches(int64_t micro_batches, int64_t rows)
             m, count_ranks());
     }
     if (rows < micro_batches) {
-        usage_error("--micro-batches %lld: a batch of %lld row%s cannot be cut into so many; give "
-                    "--micro-batches up to %lld, or batches of more rows",
+        usage_error(
+            "--micro-batches %lld: a batch of %lld row%s cannot be cut into so many; give --micro-batches up to %lld, or batches of more rows",
             m, n, plural(rows), n);
     }
 }

@@ -81,9 +81,8 @@ void check_row_list(const char *path, const row_list *list, const char *data, in
     for (size_t i = 0; i < list->count; ++i) {
         long long row = (long long)list->rows[i], line = (long long)list->lines[i];
         if (row < 0 || row >= n_rows) {
-            fail("%s: line %lld: there is no row %lld: %s has %lld rows, numbered from 0 without "
-                 "the "
-                 "header",
+            fail(
+                "%s: line %lld: there is no row %lld: %s has %lld rows, numbered from 0 without the header",
                 path, line, row, data, (long long)n_rows);
         }
         if (first[row] > 0) {

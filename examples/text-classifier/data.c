@@ -39,9 +39,8 @@ char **find_labels(const text_table *table, const char *path, size_t *count)
         fail("%s: every label is '%s'; there is nothing to learn", path, all[0]);
     }
     if (n > MOST_LABELS) {
-        fail("%s: there are %zu different labels, at most %d are possible; is "
-             "--label the right "
-             "column?",
+        fail(
+            "%s: there are %zu different labels, at most %d are possible; is --label the right column?",
             path, n, MOST_LABELS);
     }
     for (size_t i = 0; i < n; ++i) {
@@ -109,8 +108,8 @@ void check_lengths(const network *n, const samples *s)
         int64_t length = s->items[i].length, left_out = length - n->max_len;
         int64_t first = left_out >= 0 ? (left_out / n->bptt + 1) * n->bptt : 0;
         if (first >= length) {
-            fail("--max-len %lld and --bptt %lld leave nothing of a text of %lld tokens; raise the "
-                 "one or lower the other",
+            fail(
+                "--max-len %lld and --bptt %lld leave nothing of a text of %lld tokens; raise the one or lower the other",
                 (long long)n->max_len, (long long)n->bptt, (long long)length);
         }
     }

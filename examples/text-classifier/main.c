@@ -57,8 +57,8 @@ static void print_header(const char *name, const model *m, const problem *p)
 {
     char *shown = allocate(4 * strlen(name) + 1);
     make_visible(name, shown);
-    printf("%s: %zu labels; %zu texts to train on, %zu to validate, %zu to test; "
-           "%lld tokens in the vocabulary\n",
+    printf(
+        "%s: %zu labels; %zu texts to train on, %zu to validate, %zu to test; %lld tokens in the vocabulary\n",
         shown, m->n_labels, p->train.count, p->validation.count, p->test.count,
         (long long)adz_tokenizer_size(m->tokenizer));
     free(shown);

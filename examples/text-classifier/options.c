@@ -23,8 +23,7 @@ static const char help[] =
     "  --examples N           texts to draw from the grammar (5000)\n"
     "  --write-data FILE.csv  write those texts, with their labels\n"
     "tokens\n"
-    "  --tokens KIND          words, characters (words; with --encoder those of the language "
-    "model)\n"
+    "  --tokens KIND          words, characters (words; with --encoder those of the language model)\n"
     "  --max-vocab N          size of the vocabulary (10000)\n"
     "  --min-freq N           how often a token must occur to be in it (2)\n"
     "network\n"
@@ -64,8 +63,7 @@ static const char help[] =
     "  --output FILE          where to write predictions (predictions.csv)\n"
     "  --history FILE         where to write loss and accuracy of each epoch (history.csv)\n"
     "\n"
-    "Ctrl-C and SIGTERM end the training, which is saved and reported; a second one ends the "
-    "program.\n"
+    "Ctrl-C and SIGTERM end the training, which is saved and reported; a second one ends the program.\n"
     "Exit codes: 2 if the command line is wrong, 1 for another failure.\n"
     "The last line reads: result: accuracy=... bag_accuracy=... best_possible=...\n"
     "seconds=...; the bag of words is logistic regression on tf-idf, on the same texts.\n";
@@ -85,8 +83,7 @@ static void read_head(void *to, char *text)
         }
         if (*size == '\0') {
             usage_error(
-                "--head: between, before or after the commas a width is missing; two layers are "
-                "--head 10,5, and none are --head 0");
+                "--head: between, before or after the commas a width is missing; two layers are --head 10,5, and none are --head 0");
         }
         if (n->n_head == MAX_HEAD) {
             usage_error("--head: more than %d widths", MAX_HEAD);

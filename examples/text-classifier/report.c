@@ -98,9 +98,8 @@ static void print_matrix(char *const *labels, size_t n, const size_t *counts)
         width = length > width ? length : width;
     }
     width = width > 24 ? 24 : width;
-    printf("\nconfusion matrix of the test texts: a row for each label, a column "
-           "for what was "
-           "predicted\n%*s",
+    printf(
+        "\nconfusion matrix of the test texts: a row for each label, a column for what was predicted\n%*s",
         (int)width, "");
     for (size_t i = 0; i < n; ++i) {
         printf("  %*.*s", (int)width, (int)width, labels[i]);

@@ -43,15 +43,14 @@ static void take_option(
     size_t size = strcspn(from, "\n");
     snprintf(value, sizeof value, "%.*s", (int)(size < 63 ? size : 63), from);
     if (strcmp(name, "arch") == 0 && strcmp(value, "gpt2") == 0) {
-        fail("%s: a gpt2 has no encoder to take over; train a transformer, "
-             "transformer-xl, awd-lstm or qrnn",
+        fail(
+            "%s: a gpt2 has no encoder to take over; train a transformer, transformer-xl, awd-lstm or qrnn",
             path);
     }
     if (strcmp(name, "ffn") == 0 && strcmp(value, "gelu") != 0 && strcmp(value, "relu") != 0 &&
         strcmp(value, "swish") != 0) {
         fail(
-            "%s: its feed-forward networks are of the kind %s; an encoder with gelu, relu or swish "
-            "can be taken over",
+            "%s: its feed-forward networks are of the kind %s; an encoder with gelu, relu or swish can be taken over",
             path, value);
     }
     set_argument(find_argument(table, n, to), value);
@@ -128,8 +127,7 @@ static adz_tokenizer *tokenizer_like(
 {
     adz_token_kind kind = adz_tokenizer_kind(old);
     if (kind == ADZ_TOKENS_BYTES) {
-        fail("%s: a model of bytes leaves no number for padding; train one of "
-             "characters or words",
+        fail("%s: a model of bytes leaves no number for padding; train one of characters or words",
             o->encoder);
     }
     return make_tokenizer(table, name, kind, o->max_vocab, o->min_freq);

@@ -26,8 +26,8 @@ void check_utf8(const char *path, const char *text, size_t size, const char *ins
     for (const char *before = text; before < end; ++before) {
         line += *before == '\n';
     }
-    fail("%s: line %zu: %s at byte %zu (0x%02x): this is no text in UTF-8; 'iconv -f %s -t UTF-8' "
-         "converts one in that encoding%s",
+    fail(
+        "%s: line %zu: %s at byte %zu (0x%02x): this is no text in UTF-8; 'iconv -f %s -t UTF-8' converts one in that encoding%s",
         path, line, *end == '\0' ? "a zero byte" : "no UTF-8", at, (unsigned char)*end,
         likely_encoding(text, size), instead);
 }

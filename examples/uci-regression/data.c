@@ -98,8 +98,8 @@ static row_list read_split(const char *path, size_t line, const char *text, int6
         taken[list.rows[i]] = true;
     }
     if (listed.count == 0 || (int64_t)listed.count > n - 2) {
-        fail("%s: line %zu: %zu of %lld rows to test on leave %lld to train on; at least 1 and 2 "
-             "are needed",
+        fail(
+            "%s: line %zu: %zu of %lld rows to test on leave %lld to train on; at least 1 and 2 are needed",
             path, line, listed.count, (long long)n, (long long)n - (int64_t)listed.count);
     }
     free(taken);
@@ -138,8 +138,8 @@ static void check_targets(const char *folder, const uci_set *set)
             ++same;
         }
         if (same == n) {
-            fail("%s: the target 'y' is %g in every training row of split %zu: there is nothing to "
-                 "learn",
+            fail(
+                "%s: the target 'y' is %g in every training row of split %zu: there is nothing to learn",
                 folder, y[0], k + 1);
         }
         adz_dataset_free(&rows.train);
@@ -215,8 +215,8 @@ static void read_entry(const char *path, size_t line, const char *name, char *va
         ++i;
     }
     if (!hidden && !epochs && i == 4) {
-        fail("%s: line %zu: '%s' is not known; there are hidden, epochs, dropout, tau, "
-             "chosen_dropout_per_split and chosen_tau_per_split",
+        fail(
+            "%s: line %zu: '%s' is not known; there are hidden, epochs, dropout, tau, chosen_dropout_per_split and chosen_tau_per_split",
             path, line, name);
     }
     if (twice || (i < 4 && lists[i].to->count > 0)) {

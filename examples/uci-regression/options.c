@@ -20,12 +20,10 @@ static const char help[] =
     "  data.csv       a table with a header line; the column y is predicted from all others\n"
     "  test_rows.txt  one line for each split: its test rows, counted from 0 without the header\n"
     "  hyper.txt      lines of a name and its values: hidden; epochs N or N xM (N times M);\n"
-    "                 dropout and tau, the rates and precisions of --grid; and, one value for "
-    "each\n"
+    "                 dropout and tau, the rates and precisions of --grid; and, one value for each\n"
     "                 split, chosen_dropout_per_split and chosen_tau_per_split\n"
     "\n"
-    "  --grid      choose dropout and tau for each split: the best log likelihood on a fifth of "
-    "its\n"
+    "  --grid      choose dropout and tau for each split: the best log likelihood on a fifth of its\n"
     "              training rows\n"
     "  --splits N  at most the first N splits of each set\n"
     "  --epochs N  number of epochs, instead of that in hyper.txt (toy set: 4000)\n"
@@ -37,12 +35,10 @@ static const char help[] =
     "              (uncertainty.svg)\n"
     "\n"
     "The last lines read, one for each set: result: set=... rmse=... rmse_se=... ll=... ll_se=...\n"
-    "rmse_no_dropout=... ridge_rmse=... seconds=...; a single split has no standard error (_se): "
-    "it is left out.\n"
+    "rmse_no_dropout=... ridge_rmse=... seconds=...; a single split has no standard error (_se): it is left out.\n"
     "Ctrl-C and SIGTERM end the program with a report on the finished splits, or on the toy\n"
     "set as it is learnt by then; a second one ends it at once.\n"
-    "Exit codes: 2 if the command line is wrong, 1 for another failure, also of an installed "
-    "gnuplot.\n";
+    "Exit codes: 2 if the command line is wrong, 1 for another failure, also of an installed gnuplot.\n";
 
 options parse_options(int argc, char **argv)
 {

@@ -24,21 +24,18 @@ static void write_data(FILE *script, const picture *p)
 static void write_script(FILE *script, const picture *p)
 {
     write_data(script, p);
-    fputs("set key top left reverse Left opaque box lc rgb '#cccccc' samplen 2 spacing 1.25 width "
-          "-4 height 0.4\n"
-          "set border 3 lc rgb '#666666'\nset tics nomirror out\n"
-          "set label 'no rows here' at 0.25,-2.7 center tc rgb '#666666'\n"
-          "set xlabel 'x'\nset ylabel 'y'\nset xrange [-4.5:4.5]\nset yrange [-3:5]\n"
-          "plot $curve using 1:($4-2*$6):($4+2*$6) with filledcurves fc rgb '#cfe2f3'"
-          " title 'predicted: with the noise, 2 deviations',\\\n"
-          " $curve using 1:($4-2*$5):($4+2*$5) with filledcurves fc rgb '#7fb2de'"
-          " title 'predicted: dropout passes alone, 2 deviations',\\\n"
-          " $rows using 1:2 with points pt 7 ps 0.35 lc rgb '#777777' title 'training rows',\\\n"
-          " $curve using 1:($2-2*$3) with lines dt 3 lw 1.5 lc rgb 'black' notitle,\\\n"
-          " $curve using 1:($2+2*$3) with lines dt 3 lw 1.5 lc rgb 'black'"
-          " title 'truth: with the noise, 2 deviations',\\\n"
-          " $curve using 1:2 with lines dt 2 lw 2 lc rgb 'black' title 'truth',\\\n"
-          " $curve using 1:4 with lines lw 2.5 lc rgb '#1f5fa8' title 'predicted mean'\n",
+    fputs(
+        "set key top left reverse Left opaque box lc rgb '#cccccc' samplen 2 spacing 1.25 width -4 height 0.4\n"
+        "set border 3 lc rgb '#666666'\nset tics nomirror out\n"
+        "set label 'no rows here' at 0.25,-2.7 center tc rgb '#666666'\n"
+        "set xlabel 'x'\nset ylabel 'y'\nset xrange [-4.5:4.5]\nset yrange [-3:5]\n"
+        "plot $curve using 1:($4-2*$6):($4+2*$6) with filledcurves fc rgb '#cfe2f3' title 'predicted: with the noise, 2 deviations',\\\n"
+        " $curve using 1:($4-2*$5):($4+2*$5) with filledcurves fc rgb '#7fb2de' title 'predicted: dropout passes alone, 2 deviations',\\\n"
+        " $rows using 1:2 with points pt 7 ps 0.35 lc rgb '#777777' title 'training rows',\\\n"
+        " $curve using 1:($2-2*$3) with lines dt 3 lw 1.5 lc rgb 'black' notitle,\\\n"
+        " $curve using 1:($2+2*$3) with lines dt 3 lw 1.5 lc rgb 'black' title 'truth: with the noise, 2 deviations',\\\n"
+        " $curve using 1:2 with lines dt 2 lw 2 lc rgb 'black' title 'truth',\\\n"
+        " $curve using 1:4 with lines lw 2.5 lc rgb '#1f5fa8' title 'predicted mean'\n",
         script);
 }
 

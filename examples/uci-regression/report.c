@@ -135,8 +135,8 @@ static void print_verdict(const set_result *results, size_t count)
         }
     }
     if (compared > 0) {
-        printf("%d of %d figures (RMSE and log likelihood) lie within two published standard "
-               "errors plus two of these, or are better.\n",
+        printf(
+            "%d of %d figures (RMSE and log likelihood) lie within two published standard errors plus two of these, or are better.\n",
             compared - misses, compared);
     }
 }
@@ -168,14 +168,14 @@ void print_result_line(const char *name, const outcome *splits, size_t count, do
 {
     const figures f = figures_of(splits, count);
     if (count == 1) { /* one split has no standard error */
-        printf("result: set=%s rmse=%.4f ll=%.4f rmse_no_dropout=%.4f ridge_rmse=%.4f "
-               "seconds=%.1f\n",
+        printf(
+            "result: set=%s rmse=%.4f ll=%.4f rmse_no_dropout=%.4f ridge_rmse=%.4f seconds=%.1f\n",
             name, f.rmse.mean, f.log_likelihood.mean, f.rmse_no_dropout.mean, f.ridge_rmse.mean,
             seconds);
         return;
     }
-    printf("result: set=%s rmse=%.4f rmse_se=%.4f ll=%.4f ll_se=%.4f rmse_no_dropout=%.4f "
-           "ridge_rmse=%.4f seconds=%.1f\n",
+    printf(
+        "result: set=%s rmse=%.4f rmse_se=%.4f ll=%.4f ll_se=%.4f rmse_no_dropout=%.4f ridge_rmse=%.4f seconds=%.1f\n",
         name, f.rmse.mean, f.rmse.error, f.log_likelihood.mean, f.log_likelihood.error,
         f.rmse_no_dropout.mean, f.ridge_rmse.mean, seconds);
 }

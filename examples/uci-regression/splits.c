@@ -96,8 +96,8 @@ static void print_split(const splits *c, size_t k)
     if (!s->score.complete) {
         return;
     }
-    printf("%s split %zu/%zu: dropout %g, tau %g: RMSE %.3f, log likelihood %.3f, RMSE without "
-           "dropout %.3f\n",
+    printf(
+        "%s split %zu/%zu: dropout %g, tau %g: RMSE %.3f, log likelihood %.3f, RMSE without dropout %.3f\n",
         c->set->name, k + 1, c->result->count, s->dropout, s->tau, s->score.rmse,
         s->score.log_likelihood, s->score.rmse_no_dropout);
     fflush(stdout);

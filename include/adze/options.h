@@ -55,8 +55,7 @@ static inline bool adz_options_read(
     memcpy(&given, options, sizeof given);
     if (given < sizeof given) {
         snprintf(text, sizeof text,
-            "the struct's size is %zu, so none of its fields would be read; begin with %s, which "
-            "sets the size and the defaults, and change fields after that",
+            "the struct's size is %zu, so none of its fields would be read; begin with %s, which sets the size and the defaults, and change fields after that",
             given, start);
         adz_error_set(op, ADZ_ERR_ARGUMENT, text);
         return false;

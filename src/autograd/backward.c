@@ -15,8 +15,7 @@ static adz_tensor *one_like(const adz_tensor *y, size_t i)
 {
     if (y->numel != 1) {
         return adzi_fail(ADZI_BACKWARD_NAME, ADZ_ERR_SHAPE,
-            "output %zu has shape %s; only one element has a gradient of its own: reduce it with "
-            "adz_sum or adz_mean, or give its gradient to adz_backward_with",
+            "output %zu has shape %s; only one element has a gradient of its own: reduce it with adz_sum or adz_mean, or give its gradient to adz_backward_with",
             i, adzi_text_shape(y));
     }
     adz_tensor *one = adzi_scratch_like(ADZI_BACKWARD_NAME, y);
@@ -76,9 +75,7 @@ static bool check_outputs(adz_tensor *const *outputs, adz_tensor *const *gradien
         }
         if (!adzi_requires_grad(outputs[i])) {
             adzi_error(ADZI_BACKWARD_NAME, ADZ_ERR_GRAPH,
-                "output %zu%s depends on nothing that wants a gradient: call adz_requires_grad_ on "
-                "a "
-                "leaf before the forward, and compute it outside ADZ_NO_GRAD",
+                "output %zu%s depends on nothing that wants a gradient: call adz_requires_grad_ on a leaf before the forward, and compute it outside ADZ_NO_GRAD",
                 i, adzi_text_shape(outputs[i]));
             return false;
         }
@@ -169,8 +166,7 @@ static bool check_leaves(adz_tensor *const *inputs, size_t n)
         }
         if (inputs[i]->node != NULL || !adzi_requires_grad(inputs[i])) {
             adzi_error(ADZI_BACKWARD_NAME, ADZ_ERR_GRAPH,
-                "input %zu%s %s; adz_backward_with writes to leaves, adz_autograd_grad returns the "
-                "gradient of any tensor",
+                "input %zu%s %s; adz_backward_with writes to leaves, adz_autograd_grad returns the gradient of any tensor",
                 i, adzi_text_shape(inputs[i]),
                 inputs[i]->node != NULL ? "is the result of an operator" : "wants no gradient");
             return false;
@@ -193,8 +189,7 @@ static void warn_of_nan(adz_tensor *const *outputs, size_t n)
         }
         if (!isfinite(value)) {
             adzi_warn(ADZI_BACKWARD_NAME,
-                "the loss is %s, so gradients may be NaN or infinite; "
-                "adz_set_anomaly_enabled(true) names the call that computed the first such number",
+                "the loss is %s, so gradients may be NaN or infinite; adz_set_anomaly_enabled(true) names the call that computed the first such number",
                 isnan(value) ? "nan" : adzi_text_number(value));
         }
     }
@@ -318,8 +313,7 @@ adz_status adz_autograd_grad(adz_tensor *const *outputs, adz_tensor *const *grad
     }
     if (o.inputs != NULL) {
         return adzi_error("autograd_grad", ADZ_ERR_ARGUMENT,
-            "the inputs of the options are for adz_backward_with; the argument inputs says what is "
-            "wanted here");
+            "the inputs of the options are for adz_backward_with; the argument inputs says what is wanted here");
     }
     if (!check_outputs(outputs, gradients, n_outputs) || !check_inputs(inputs, results, n_inputs)) {
         return adz_error_code();

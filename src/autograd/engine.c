@@ -187,9 +187,7 @@ static bool compute(adzi_run *run, adzi_node *node)
     }
     if (node->released) {
         adzi_error(node->op->name, ADZ_ERR_GRAPH,
-            "this graph was released by an earlier backward; give that one retain_graph, or "
-            "compute "
-            "the forward again");
+            "this graph was released by an earlier backward; give that one retain_graph, or compute the forward again");
         return false;
     }
     size_t mark = run->thread->n_temporaries;

@@ -246,8 +246,7 @@ static adz_status judge(const check *c)
         return ADZ_OK;
     }
     return adzi_error(c->op, ADZ_ERR_NUMERIC,
-        "input %zu, element %lld, against output %zu, element %lld: analytic %s, numeric %s, "
-        "difference %s",
+        "input %zu, element %lld, against output %zu, element %lld: analytic %s, numeric %s, difference %s",
         r->input, (long long)r->index, r->output, (long long)r->output_index,
         adzi_text_number(r->analytic), adzi_text_number(r->numeric), adzi_text_number(r->error));
 }

@@ -154,8 +154,7 @@ static bool compare_output(pair *p, int k)
     }
     if (y->dtype != ADZ_F32 || !adzi_same_sizes(y, wide)) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
-            "output %d%s is %s for f32 inputs, but float64%s for f64 inputs: it has to be float32 "
-            "of that shape",
+            "output %d%s is %s for f32 inputs, but float64%s for f64 inputs: it has to be float32 of that shape",
             k, adzi_text_shape(y), adz_dtype_name((adz_dtype)y->dtype), adzi_text_shape(wide));
         return false;
     }
@@ -196,8 +195,7 @@ static adz_status judge(const pair *p)
             (long long)r->output_index, single, wide, adzi_text_number(r->error));
     }
     return adzi_error(op, ADZ_ERR_NUMERIC,
-        "in f32, input %zu, element %lld, against output %zu, element %lld: derivative %s, but %s "
-        "in f64: difference %s",
+        "in f32, input %zu, element %lld, against output %zu, element %lld: derivative %s, but %s in f64: difference %s",
         r->input, (long long)r->index, r->output, (long long)r->output_index, single, wide,
         adzi_text_number(r->error));
 }

@@ -20,8 +20,7 @@ adz_tensor *adz_requires_grad_(adz_tensor *t, bool on)
     if (t->node != NULL) {
         return on ? t
                   : adzi_fail(op, ADZ_ERR_GRAPH,
-                        "t%s was made by %s; only leaves can stop wanting a gradient, use "
-                        "adz_detach",
+                        "t%s was made by %s; only leaves can stop wanting a gradient, use adz_detach",
                         adzi_text_shape(t), t->node->op->name);
     }
     if (on && adzi_gradient_of(op, t) == NULL) {

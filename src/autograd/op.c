@@ -62,9 +62,7 @@ bool adzi_enter(adzi_call *call, const adzi_op *op, const char *names, adz_tenso
             record = true;
             if (t->node != NULL && t->history != t->storage->history) {
                 adzi_error(op->name, ADZ_ERR_VERSION,
-                    "input %d%s is a view made before %s changed its storage in place; make the "
-                    "view "
-                    "again",
+                    "input %d%s is a view made before %s changed its storage in place; make the view again",
                     i, adzi_text_shape(t), t->storage->writer);
                 return false;
             }

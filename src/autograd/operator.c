@@ -45,8 +45,7 @@ static bool check_numbers(const adz_operator *op)
     if (op->n_inputs > MOST_INPUTS || op->n_results > MOST_RESULTS ||
         op->attributes_size > MOST_ATTRIBUTES) {
         adzi_error(op->name, ADZ_ERR_ARGUMENT,
-            "the operator says %zu inputs, %zu results and %zu bytes of attributes; there can be "
-            "%d, %d and %d",
+            "the operator says %zu inputs, %zu results and %zu bytes of attributes; there can be %d, %d and %d",
             op->n_inputs, op->n_results, op->attributes_size, (int)MOST_INPUTS, (int)MOST_RESULTS,
             (int)MOST_ATTRIBUTES);
         return false;
@@ -54,8 +53,7 @@ static bool check_numbers(const adz_operator *op)
     const bool counted = op->units >= ADZ_UNITS_ELEMENTS && op->units <= ADZ_UNITS_CALL;
     if ((has_kernel(op) && !counted) || op->grain < 0) {
         adzi_error(op->name, ADZ_ERR_ARGUMENT,
-            "the operator says units %d and grain %lld; set .units to what its kernels count, "
-            "ADZ_UNITS_ELEMENTS, ADZ_UNITS_ROWS or ADZ_UNITS_CALL, and .grain to 0 or more",
+            "the operator says units %d and grain %lld; set .units to what its kernels count, ADZ_UNITS_ELEMENTS, ADZ_UNITS_ROWS or ADZ_UNITS_CALL, and .grain to 0 or more",
             (int)op->units, (long long)op->grain);
         return false;
     }
@@ -71,14 +69,12 @@ bool adzi_read_operator(const char *function, const adz_operator *given, adz_ope
     memcpy(op, given, given->size < sizeof *op ? given->size : sizeof *op);
     if (!has_kernel(op) && op->expression == NULL) {
         adzi_error(op->name, ADZ_ERR_ARGUMENT,
-            "the operator has neither a kernel nor an expression, so nothing computes it; set "
-            ".kernels or .expression");
+            "the operator has neither a kernel nor an expression, so nothing computes it; set .kernels or .expression");
         return false;
     }
     if (op->attributes_free != NULL) {
         adzi_error(op->name, ADZ_ERR_ARGUMENT,
-            "the attributes own memory (attributes_free), which a plan could not replay; hand it "
-            "over as a tensor, an input of the operator");
+            "the attributes own memory (attributes_free), which a plan could not replay; hand it over as a tensor, an input of the operator");
         return false;
     }
     return check_numbers(op);
@@ -105,8 +101,7 @@ static bool take_attributes(operator_call *c, const adz_operator *given, const v
     }
     if (adzi_attr_fields(given, &n) == NULL) {
         adzi_error(c->op.name, ADZ_ERR_ARGUMENT,
-            "the attributes have %zu bytes, but no table of fields says what they are; set .fields "
-            "and .n_fields",
+            "the attributes have %zu bytes, but no table of fields says what they are; set .fields and .n_fields",
             size);
         return false;
     }
@@ -165,8 +160,7 @@ static bool check_kernel(const operator_call *c)
             }
         }
         adzi_error(op->name, ADZ_ERR_DTYPE,
-            "the first input%s is %s, and the operator has kernels for %s; convert it with adz_to, "
-            "or give the operator a kernel for %s or an expression",
+            "the first input%s is %s, and the operator has kernels for %s; convert it with adz_to, or give the operator a kernel for %s or an expression",
             adzi_text_shape(c->leading), adz_dtype_name((adz_dtype)c->leading->dtype),
             adzi_text_get(&dtypes), adz_dtype_name((adz_dtype)c->leading->dtype));
         adzi_text_free(&dtypes);
@@ -226,8 +220,7 @@ static bool find_shapes(operator_call *c)
     c->call.record = c->call.record && floats;
     if (c->call.record && c->op.backward == NULL && c->op.expression == NULL) {
         adzi_error(c->op.name, ADZ_ERR_GRAPH,
-            "an input wants a gradient, but the operator has neither a backward nor an expression; "
-            "set one of them, or call it inside ADZ_NO_GRAD");
+            "an input wants a gradient, but the operator has neither a backward nor an expression; set one of them, or call it inside ADZ_NO_GRAD");
         return false;
     }
     return true;

@@ -90,8 +90,7 @@ static bool agree(const comparison *c, const char *what, int number, const char 
         if (x[i] != y[i] && !(isnan(x[i]) && isnan(y[i])) &&
             !(isfinite(y[i]) && difference <= allowed)) {
             adzi_error(c->name, ADZ_ERR_NUMERIC,
-                "%s %d%s, element %lld in row-major order, is %s by the operator's %s, but %s by "
-                "its expression",
+                "%s %d%s, element %lld in row-major order, is %s by the operator's %s, but %s by its expression",
                 what, number, adzi_text_shape(a), (long long)i, adzi_text_number(x[i]), way,
                 adzi_text_number(y[i]));
             return false;

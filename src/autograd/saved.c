@@ -207,8 +207,7 @@ static adz_tensor *refuse_version(
 {
     adzi_text call = { 0 };
     adzi_error(node->op->name, ADZ_ERR_VERSION,
-        "%s %d is needed for the gradient of %s but was changed in place by %s since; use the form "
-        "that returns a new tensor there",
+        "%s %d is needed for the gradient of %s but was changed in place by %s since; use the form that returns a new tensor there",
         what, i, adzi_attr_text(&call, node->op, node->attr),
         storage->writer != NULL ? storage->writer : "a write");
     adzi_text_free(&call);

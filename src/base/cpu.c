@@ -75,8 +75,7 @@ static void require_lowest_built(int best)
 {
     if (best < ADZI_LOWEST_BUILT) {
         fprintf(stderr,
-            "adze: this library was built for processors with %s alone, which this one does not "
-            "have. Configure the build with -Dkernels=all.\n",
+            "adze: this library was built for processors with %s alone, which this one does not have. Configure the build with -Dkernels=all.\n",
             level_names[ADZI_LOWEST_BUILT]);
         abort();
     }

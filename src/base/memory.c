@@ -21,8 +21,7 @@ adz_status adz_set_allocator(const adz_allocator *allocator)
     const size_t held = adzi_use_allocator(allocator);
     if (held != 0) {
         return adzi_error("adz_set_allocator", ADZ_ERR_STATE,
-            "%zu bytes of the present allocator are still held, by tensors, models, generators or "
-            "other threads; end them first, or set the allocator before anything is made",
+            "%zu bytes of the present allocator are still held, by tensors, models, generators or other threads; end them first, or set the allocator before anything is made",
             held);
     }
     return ADZ_OK;

@@ -9,9 +9,7 @@ bool adzi_is_captured(const char *op, const char *why)
         return adzi_trace_refuse(op, why) != ADZ_OK;
     }
     adzi_error(op, ADZ_ERR_STATE,
-        "cannot be captured, because %s; call it outside the function "
-        "that a plan runs",
-        why);
+        "cannot be captured, because %s; call it outside the function that a plan runs", why);
     return true;
 }
 

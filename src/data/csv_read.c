@@ -130,8 +130,7 @@ static adz_status read_names(reading *r)
     }
     if (r->options.header && all_numbers) {
         adzi_warn(r->op,
-            "%s: its first line, taken for names, consists of numbers; set header to false if it "
-            "has none",
+            "%s: its first line, taken for names, consists of numbers; set header to false if it has none",
             r->where);
     }
     if (!r->options.header) {
@@ -216,8 +215,7 @@ static adz_status read_value(
         return r->options.missing != ADZ_CSV_MISSING_ERROR
                    ? ADZ_OK
                    : bad_field(r, field, column,
-                         "is a missing value; choose what becomes of such (NaN, or its row left "
-                         "out)");
+                         "is a missing value; choose what becomes of such (NaN, or its row left out)");
     }
     adzi_number_result result =
         adzi_csv_number_read(&r->numbers, field->text, field->length, value);
@@ -346,8 +344,7 @@ static adz_status check_characters(const reading *r, adz_status code)
     /* strchr finds a character of 0 as well: at the end of the string. */
     if (strchr(taken, o->delimiter) != NULL) {
         return adzi_error(r->op, code,
-            "delimiter 0x%02x can be part of a number or a quoted field; use ',', ';', '|' or a "
-            "tab",
+            "delimiter 0x%02x can be part of a number or a quoted field; use ',', ';', '|' or a tab",
             (unsigned)(unsigned char)o->delimiter);
     }
     if (o->decimal != '.' && o->decimal != ',') {
@@ -369,9 +366,7 @@ static adz_status check_characters(const reading *r, adz_status code)
     if (o->decimal == o->thousands ||
         (comments && (o->comment == o->delimiter || o->comment == o->thousands))) {
         return adzi_error(r->op, code,
-            "decimal 0x%02x and thousands 0x%02x must differ, and comment 0x%02x from both and "
-            "from "
-            "delimiter 0x%02x",
+            "decimal 0x%02x and thousands 0x%02x must differ, and comment 0x%02x from both and from delimiter 0x%02x",
             (unsigned)(unsigned char)o->decimal, (unsigned)(unsigned char)o->thousands,
             (unsigned)(unsigned char)o->comment, (unsigned)(unsigned char)o->delimiter);
     }

@@ -277,8 +277,7 @@ adz_status adzi_loader_check_position(
     int64_t size = loader->dataset->size;
     if (position->rows != size) {
         return adzi_error(op, ADZ_ERR_ARGUMENT,
-            "the position is that of a loader over %lld rows, this one has %lld; was it another "
-            "dataset?",
+            "the position is that of a loader over %lld rows, this one has %lld; was it another dataset?",
             (long long)position->rows, (long long)size);
     }
     if (position->consumed < 0 || position->consumed > size) {

@@ -82,8 +82,7 @@ adz_tensor *adz_confusion_matrix(adz_tensor *predictions, adz_tensor *targets, i
     }
     if (!is_whole(predictions) || !is_whole(targets)) {
         return adzi_fail(op, ADZ_ERR_DTYPE,
-            "predictions are %s and targets %s, but classes are integers; adz_argmax makes them "
-            "from scores",
+            "predictions are %s and targets %s, but classes are integers; adz_argmax makes them from scores",
             adz_dtype_name((adz_dtype)predictions->dtype),
             adz_dtype_name((adz_dtype)targets->dtype));
     }
@@ -115,8 +114,7 @@ static const double *read_confusion(const char *op, adz_tensor *confusion, doubl
     }
     if (confusion->rank != 2 || confusion->sizes[0] != confusion->sizes[1]) {
         return adzi_fail(op, ADZ_ERR_SHAPE,
-            "confusion%s is not [C, C], as adz_confusion_matrix "
-            "makes it",
+            "confusion%s is not [C, C], as adz_confusion_matrix makes it",
             adzi_text_shape(confusion));
     }
     if (!is_whole(confusion)) {

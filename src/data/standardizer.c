@@ -165,9 +165,7 @@ static bool check_column(
         return true;
     }
     adzi_error(op, ADZ_ERR_NUMERIC,
-        "x%s: column %lld lies between %s and %s, and its mean or its deviation %s does not fit "
-        "%s; multiply "
-        "the column by a constant%s",
+        "x%s: column %lld lies between %s and %s, and its mean or its deviation %s does not fit %s; multiply the column by a constant%s",
         adzi_text_shape(x), (long long)i, adzi_text_number(c->low), adzi_text_number(c->high),
         adzi_text_number(c->std), adz_dtype_name(dtype),
         single ? ", or make the standardizer with ADZ_F64" : "");

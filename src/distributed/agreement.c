@@ -175,8 +175,7 @@ static adz_status receive_call(const char *op, adz_group *group, int from, adzi_
         return status;
     }
     adzi_error(op, ADZ_ERR_FORMAT,
-        "%s: rank %d sent something that is no call of a collective; does every rank run the "
-        "same version of adze?",
+        "%s: rank %d sent something that is no call of a collective; does every rank run the same version of adze?",
         group->name, from);
     return adzi_group_break(op, group, ADZ_ERR_FORMAT);
 }

@@ -34,8 +34,7 @@ static void check(
             o->micro_batches, (int)ADZI_TREE_LEAVES);
     } else if (o->micro_batches < group->size) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
-            "there are %d ranks and %d micro-batches; each rank needs at least one, so start fewer "
-            "ranks or raise micro_batches",
+            "there are %d ranks and %d micro-batches; each rank needs at least one, so start fewer ranks or raise micro_batches",
             group->size, o->micro_batches);
     } else if (o->bucket_bytes == 0) {
         adzi_error(op, ADZ_ERR_ARGUMENT, "bucket_bytes is 0, but must be 1 or more");

@@ -116,8 +116,7 @@ static bool no_part(
 {
     (void)shard, (void)t, (void)i, (void)part;
     adzi_error(op, ADZ_ERR_STATE,
-        "adz_data_parallel_free has ended the training that divided this optimizer's state; make a "
-        "new optimizer");
+        "adz_data_parallel_free has ended the training that divided this optimizer's state; make a new optimizer");
     return false;
 }
 
@@ -213,16 +212,13 @@ static bool check_optimizer(const char *op, const adzi_sharding *s, adz_optimize
     }
     if (optimizer->search != NULL) {
         adzi_error(op, ADZ_ERR_UNSUPPORTED,
-            "%s treats all parameters as one vector, so ranks cannot divide its state; call "
-            "adz_optimizer_step_closure on every rank instead of adz_data_parallel_shard",
+            "%s treats all parameters as one vector, so ranks cannot divide its state; call adz_optimizer_step_closure on every rank instead of adz_data_parallel_shard",
             optimizer->type->name);
         return false;
     }
     if (optimizer->type->whole) {
         adzi_error(op, ADZ_ERR_UNSUPPORTED,
-            "an update of %s depends on all elements of a parameter (`whole`), so ranks cannot "
-            "divide its state; call adz_optimizer_step on every rank instead of "
-            "adz_data_parallel_shard",
+            "an update of %s depends on all elements of a parameter (`whole`), so ranks cannot divide its state; call adz_optimizer_step on every rank instead of adz_data_parallel_shard",
             optimizer->type->name);
         return false;
     }

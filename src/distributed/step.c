@@ -94,8 +94,7 @@ static adz_status check_begin(const char *op, adz_data_parallel *p, int64_t step
     }
     if (rows < p->micro_batches) {
         return adzi_error(op, ADZ_ERR_ARGUMENT,
-            "a batch of %lld row%s cannot be cut into %d micro-batches; take larger batches, fewer "
-            "micro-batches, or leave out the last batch of an epoch (drop_last)",
+            "a batch of %lld row%s cannot be cut into %d micro-batches; take larger batches, fewer micro-batches, or leave out the last batch of an epoch (drop_last)",
             (long long)rows, rows == 1 ? "" : "s", p->micro_batches);
     }
     return check_model(op, p);
@@ -115,8 +114,7 @@ adz_status adz_data_parallel_begin(adz_data_parallel *p, int64_t step, int64_t r
     }
     if (p->stage != ADZI_BETWEEN_STEPS && p->group->size > 1) {
         return adzi_error(op, ADZ_ERR_STATE,
-            "the step before has not ended; all ranks call adz_data_parallel_end, also after an "
-            "error");
+            "the step before has not ended; all ranks call adz_data_parallel_end, also after an error");
     }
     adzi_parallel_leave(p);
     p->step = step;
@@ -204,9 +202,7 @@ adz_status adzi_parallel_ready(adz_tensor *leaf, void *user)
     const uint64_t bit = (uint64_t)1 << parameter->index % 64;
     if ((*word & bit) != 0) {
         return adzi_error("adz_data_parallel_backward", ADZ_ERR_STATE,
-            "parameter %zu%s got a second gradient in one backward, when the first may have been "
-            "sent: it is used inside and outside of an activation checkpoint; use it on one side "
-            "alone",
+            "parameter %zu%s got a second gradient in one backward, when the first may have been sent: it is used inside and outside of an activation checkpoint; use it on one side alone",
             parameter->index, adzi_text_shape(leaf));
     }
     *word |= bit;

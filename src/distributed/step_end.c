@@ -39,8 +39,7 @@ static adz_status report_step(const adz_data_parallel *p, int micro)
 {
     const adzi_micro_record *a = adzi_parallel_record(p, 0), *b = adzi_parallel_record(p, micro);
     return adzi_error(op, ADZ_ERR_STATE,
-        "the ranks differ in their steps: rank 0 is in step %lld with %lld rows, rank %d in step "
-        "%lld with %lld rows",
+        "the ranks differ in their steps: rank 0 is in step %lld with %lld rows, rank %d in step %lld with %lld rows",
         (long long)a->step, (long long)a->rows, rank_of(p, micro), (long long)b->step,
         (long long)b->rows);
 }
@@ -51,8 +50,7 @@ static adz_status report_gradient(const adz_data_parallel *p, int micro, size_t 
     const bool first = has_gradient(p, 0, parameter);
     const int with = first ? 0 : micro, without = first ? micro : 0;
     return adzi_error(op, ADZ_ERR_STATE,
-        "parameter %zu%s has a gradient from micro-batch %d (rank %d) and none from micro-batch %d "
-        "(rank %d); every micro-batch must use it, or none",
+        "parameter %zu%s has a gradient from micro-batch %d (rank %d) and none from micro-batch %d (rank %d); every micro-batch must use it, or none",
         parameter, adzi_text_shape(s.parameter), with, rank_of(p, with), without,
         rank_of(p, without));
 }
@@ -115,8 +113,7 @@ static void check_complete(adz_data_parallel *p)
         adzi_error(op, ADZ_ERR_STATE, "no step has begun; call adz_data_parallel_begin first");
     } else if (p->stage == ADZI_IN_MICRO || p->micro + 1 < p->count) {
         adzi_error(op, ADZ_ERR_STATE,
-            "micro-batch %d has no gradient; call adz_data_parallel_next until it returns false, "
-            "and adz_data_parallel_backward for each micro-batch",
+            "micro-batch %d has no gradient; call adz_data_parallel_next until it returns false, and adz_data_parallel_backward for each micro-batch",
             p->first + p->micro + (p->stage == ADZI_IN_MICRO ? 0 : 1));
     }
 }
@@ -234,8 +231,7 @@ adz_status adz_data_parallel_no_sync(adz_data_parallel *p, bool no_sync)
     }
     if (!p->fast) {
         return adzi_error(name, ADZ_ERR_STATE,
-            "it needs the option `fast`; without it take more micro-batches, which add up in the "
-            "same way");
+            "it needs the option `fast`; without it take more micro-batches, which add up in the same way");
     }
     if (p->stage != ADZI_BETWEEN_STEPS) {
         return adzi_error(name, ADZ_ERR_STATE, "a step has begun; call it between two steps");

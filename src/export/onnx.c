@@ -50,8 +50,7 @@ static const char *take_name(adzi_onnx *g, const char *given)
 {
     if (given[0] == '\0' || !is_utf8(given)) {
         adzi_error(g->op, ADZ_ERR_ARGUMENT,
-            "the name \"%s\" of an input, result, parameter or buffer is %s; names in ONNX files "
-            "are not empty and UTF-8",
+            "the name \"%s\" of an input, result, parameter or buffer is %s; names in ONNX files are not empty and UTF-8",
             given, given[0] == '\0' ? "empty" : "not UTF-8");
         return NULL;
     }

@@ -48,8 +48,7 @@ bool adzi_onnx_print_conv(adzi_onnx *g)
         }
         if (more[d] >= stride[d] && more[d] > 0) {
             return adzi_onnx_refuse(g,
-                "has an output_padding beyond the padding that is not below the stride, which "
-                "runtimes do not take; use a larger stride, or adz_pad behind it");
+                "has an output_padding beyond the padding that is not below the stride, which runtimes do not take; use a larger stride, or adz_pad behind it");
         }
     }
     const char *x = adzi_onnx_in(g, X);

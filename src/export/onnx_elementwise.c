@@ -134,8 +134,8 @@ static bool whole_power(adzi_onnx *g, double e)
         return !g->failed;
     }
     if (!(e >= 1 && e <= 8)) {
-        return adzi_onnx_refuse(g, "is a power of integers, which runtimes compute in floating "
-                                   "point; exponents from 0 to 8 are written as products");
+        return adzi_onnx_refuse(g,
+            "is a power of integers, which runtimes compute in floating point; exponents from 0 to 8 are written as products");
     }
     for (int i = 2; i < (int)e; ++i) {
         y = adzi_onnx_step(g, "Mul", y, x);

@@ -142,8 +142,7 @@ bool adzi_onnx_print_avg_pool(adzi_onnx *g)
     read_windows(g, &w);
     if (divisor == 0 && include && w.padded && w.beyond) {
         return adzi_onnx_refuse(g,
-            "has a last window that counts a part of its padding, which ONNX "
-            "cannot express; set count_include_pad or ceil_mode to false");
+            "has a last window that counts a part of its padding, which ONNX cannot express; set count_include_pad or ceil_mode to false");
     }
     const char *x = batched(g, w.n), *y = result_of(g, w.n);
     if (divisor == 0) {

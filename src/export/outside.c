@@ -52,8 +52,7 @@ void adzi_trace_note_launch(adzi_tracer *tracer)
     trace->failed = true;
     name_running(tracer, &running);
     adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
-        "%s computes elements by a kernel that belongs to no traced call, which an export would "
-        "turn into constants; compute them by adze's operators",
+        "%s computes elements by a kernel that belongs to no traced call, which an export would turn into constants; compute them by adze's operators",
         adzi_text_get(&running));
     adzi_text_free(&running);
 }
@@ -73,9 +72,7 @@ bool adzi_trace_is_constant(adzi_trace *trace, const adz_tensor *t)
     trace->failed = true;
     name_running(&trace->tracer, &running);
     adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
-        "%s has made a tensor %s whose elements no traced call has computed, which an export "
-        "would turn into a constant (in %s); compute it by adze's operators, or outside the "
-        "function",
+        "%s has made a tensor %s whose elements no traced call has computed, which an export would turn into a constant (in %s); compute it by adze's operators, or outside the function",
         birth->op, adzi_text_shape(t), adzi_text_get(&running));
     adzi_text_free(&running);
     return false;

@@ -160,8 +160,7 @@ int adzi_trace_value_of(adzi_trace *trace, adz_tensor *t)
     if (position == ADZI_NOWHERE && shares) {
         trace->failed = true;
         adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
-            "a tensor %s shares memory with a computed one, but no operator made it; use views "
-            "that adze's operators make",
+            "a tensor %s shares memory with a computed one, but no operator made it; use views that adze's operators make",
             adzi_text_shape(t));
         return -1;
     }
@@ -173,8 +172,7 @@ int adzi_trace_value_of(adzi_trace *trace, adz_tensor *t)
     if (trace->tensors[position].version != t->storage->version) {
         trace->failed = true;
         adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
-            "a tensor %s is read after %s changed its memory in another way than through this "
-            "tensor; compute a new tensor there (adz_cat and adz_stack join parts)",
+            "a tensor %s is read after %s changed its memory in another way than through this tensor; compute a new tensor there (adz_cat and adz_stack join parts)",
             adzi_text_shape(t), t->storage->writer != NULL ? t->storage->writer : "a write");
         return -1;
     }
@@ -393,8 +391,7 @@ static bool trace_call(adzi_trace *trace, const adzi_report *r)
     if (!printed && trace->prints(r->op)) {
         trace->failed = true;
         adzi_error(r->op->name, ADZ_ERR_UNSUPPORTED,
-            "an operator of the program with the name of one of adze's cannot be exported without "
-            "an expression; set .expression of its adz_operator");
+            "an operator of the program with the name of one of adze's cannot be exported without an expression; set .expression of its adz_operator");
         return false;
     }
     return is_apart(trace, r) ? trace_both(trace, r) : trace_printed(trace, r);
@@ -436,8 +433,7 @@ static bool report_host(adzi_tracer *tracer, const adz_tensor *t, const char *fu
     }
     trace->failed = true;
     adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
-        "%s accesses elements of %s%s by the program itself, which an export cannot repeat; use "
-        "adze's operators, or an operator of your own with an expression (adz_operator_call)",
+        "%s accesses elements of %s%s by the program itself, which an export cannot repeat; use adze's operators, or an operator of your own with an expression (adz_operator_call)",
         function,
         kind != ADZI_VALUE_RESULT || value < 0 ? "an input "
                                                : trace->calls[trace->values[value].call].op->name,
@@ -451,9 +447,7 @@ static bool report_change(adzi_tracer *tracer, adz_tensor *t, const char *op)
     if (trace->step) {
         trace->failed = true;
         adzi_error(op, ADZ_ERR_UNSUPPORTED,
-            "changes %s, which no traced call computes, so an exported step would not; batch "
-            "norm "
-            "needs a fixed momentum, or evaluation (adz_module_eval)",
+            "changes %s, which no traced call computes, so an exported step would not; batch norm needs a fixed momentum, or evaluation (adz_module_eval)",
             adzi_text_shape(t));
         return false;
     }
@@ -469,8 +463,7 @@ static bool report_unrepeatable(adzi_tracer *tracer, const char *function)
     adzi_trace *trace = (adzi_trace *)(void *)tracer;
     trace->failed = true;
     adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
-        "%s draws random numbers, which an export would turn into constants; call "
-        "adz_module_eval, or draw outside and pass them as an input",
+        "%s draws random numbers, which an export would turn into constants; call adz_module_eval, or draw outside and pass them as an input",
         function);
     return false;
 }

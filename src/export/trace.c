@@ -181,8 +181,7 @@ static bool refuse_output(const adzi_trace *trace, size_t k)
         adzi_text_format(&which, " \"%s\"", trace->output_names[k]);
     }
     adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
-        "%s does not depend on %s, so that it would be a constant; %scompute it from the input by "
-        "adze's operators, and not by the program itself",
+        "%s does not depend on %s, so that it would be a constant; %scompute it from the input by adze's operators, and not by the program itself",
         adzi_text_get(&which), trace->n_inputs > 1 ? "any input" : trace->values[0].name,
         trace->n_outputs > 1 ? "leave it out, or " : "");
     adzi_text_free(&which);
@@ -195,8 +194,7 @@ static bool check_outputs(const adzi_trace *trace)
 {
     if (trace->n_inputs == 0) {
         adzi_error(trace->op, ADZ_ERR_ARGUMENT,
-            "there are no inputs, so that the result would be a constant; name the tensors that "
-            "differ from run to run in adz_plan_options.inputs");
+            "there are no inputs, so that the result would be a constant; name the tensors that differ from run to run in adz_plan_options.inputs");
         return false;
     }
     bool *varies = adzi_alloc(trace->n_values * sizeof *varies), depends = false;
@@ -242,8 +240,7 @@ static bool check_statistics(const adzi_trace *trace)
         return true;
     }
     adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
-        "%s is in training, although the function makes neither a backward nor a step of an "
-        "optimizer; call adz_module_eval before the export, or in the function",
+        "%s is in training, although the function makes neither a backward nor a step of an optimizer; call adz_module_eval before the export, or in the function",
         trace->moved);
     return false;
 }
@@ -267,9 +264,7 @@ static bool check_inputs(const adzi_trace *trace, const adzi_export *what)
         const adzi_traced_value *v = &trace->values[i];
         if (what->reads[i] && !v->entered) {
             adzi_error(trace->op, ADZ_ERR_STATE,
-                "the function was called again for the file, and reads another tensor now in place "
-                "of the input \"%s\" %s, which it has read when the plan was made; let it read "
-                "that tensor, or make a new plan",
+                "the function was called again for the file, and reads another tensor now in place of the input \"%s\" %s, which it has read when the plan was made; let it read that tensor, or make a new plan",
                 v->name, adzi_text_shape(v->tensor));
             return false;
         }

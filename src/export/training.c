@@ -41,8 +41,7 @@ adz_status adzi_trace_note_backward(adzi_tracer *tracer)
     }
     trace->failed = true;
     return adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
-        "the function calls adz_backward; only a forward can be exported, so return the prediction "
-        "before it");
+        "the function calls adz_backward; only a forward can be exported, so return the prediction before it");
 }
 
 void adzi_trace_note_gradient(adzi_tracer *tracer, adzi_gradient *gradient, bool replaced)
@@ -81,8 +80,7 @@ adz_status adzi_trace_note_step(adzi_tracer *tracer, adz_optimizer *optimizer)
     if (!trace->step) {
         trace->failed = true;
         return adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
-            "the function calls adz_optimizer_step; only a forward can be exported, so return the "
-            "prediction before it");
+            "the function calls adz_optimizer_step; only a forward can be exported, so return the prediction before it");
     }
     const bool good = adzi_kept_add_optimizer(trace->kept, optimizer) != NULL &&
                       name_parameters(trace, optimizer);
@@ -182,10 +180,8 @@ static bool check_gradient(adzi_trace *trace, const adzi_kept_gradient *g)
         return true;
     }
     adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
-        is ? "the function leaves a gradient of %s%s, to which its next run would add; call "
-             "adz_optimizer_zero_grad in the function, before adz_backward"
-           : "the function uses the earlier gradient of %s%s and then drops it, so its next run "
-             "would differ; call adz_optimizer_zero_grad before the export",
+        is ? "the function leaves a gradient of %s%s, to which its next run would add; call adz_optimizer_zero_grad in the function, before adz_backward"
+           : "the function uses the earlier gradient of %s%s and then drops it, so its next run would differ; call adz_optimizer_zero_grad before the export",
         name != NULL ? name : "a tensor ", adzi_text_shape(g->leaf));
     return false;
 }
@@ -238,8 +234,7 @@ static bool check_read(const adzi_trace *trace)
         const adzi_traced_value *v = &trace->values[i];
         if (v->reader != NULL && (v->becomes != (int)i || v->kind == ADZI_VALUE_NUMBER)) {
             adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
-                "%s accesses elements of %s, which the step changes, by the program itself; use "
-                "adze's operators",
+                "%s accesses elements of %s, which the step changes, by the program itself; use adze's operators",
                 v->reader, v->name != NULL ? v->name : "a tensor");
             return false;
         }

@@ -93,8 +93,7 @@ static bool name_files(adzi_c99_writer *w, const char *path, adzi_text *header)
     for (const char *at = base; *at != '\0'; ++at) {
         if ((unsigned char)*at < ' ' || strchr("\"\\?<>", *at) != NULL) {
             adzi_error(op, ADZ_ERR_ARGUMENT,
-                "the name of the file has a character that cannot stand in an #include: use "
-                "letters, digits, '-' and '_'");
+                "the name of the file has a character that cannot stand in an #include: use letters, digits, '-' and '_'");
             return false;
         }
     }
@@ -110,8 +109,7 @@ static bool name_files(adzi_c99_writer *w, const char *path, adzi_text *header)
     adzi_text_free(&stem);
     if (!fits) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
-            "the name of the file, or options.name, has more than %d characters; set options.name "
-            "to a shorter prefix for the names in C",
+            "the name of the file, or options.name, has more than %d characters; set options.name to a shorter prefix for the names in C",
             ADZI_C99_NAME - 1);
         return false;
     }
@@ -334,8 +332,7 @@ static adz_status check_plans(const char *op, adz_plan *const *plans, size_t n)
         }
         if (plans[i]->module != plans[0]->module) {
             return adzi_error(op, ADZ_ERR_ARGUMENT,
-                "the plans 0 and %zu have different modules; a file holds one module, so set the "
-                "same one in the options of all plans",
+                "the plans 0 and %zu have different modules; a file holds one module, so set the same one in the options of all plans",
                 i);
         }
     }

@@ -31,16 +31,13 @@ static adz_status check_run(
     snprintf(text, sizeof text, "%d", p->micro_batches);
     if (strcmp(micro, text) != 0) {
         return adzi_error(op, ADZ_ERR_STATE,
-            "the file's run has %.20s micro-batches, this one %d; results depend on their number, "
-            "so "
-            "make the adz_data_parallel with micro_batches = %.20s",
+            "the file's run has %.20s micro-batches, this one %d; results depend on their number, so make the adz_data_parallel with micro_batches = %.20s",
             micro, p->micro_batches, micro);
     }
     snprintf(text, sizeof text, "%llu", (unsigned long long)p->seed);
     if (seed == NULL || strcmp(seed, text) != 0) {
         return adzi_error(op, ADZ_ERR_STATE,
-            "the file's run has the seed %.20s, this one %s; make the adz_data_parallel with the "
-            "seed of the file",
+            "the file's run has the seed %.20s, this one %s; make the adz_data_parallel with the seed of the file",
             seed != NULL ? seed : "(none)", text);
     }
     return ADZ_OK;
@@ -88,11 +85,11 @@ static adz_status check_names(const char *op, const adz_safetensors *file, size_
         const char *name = file->tensors[i].name;
         all += strncmp(name, ADZI_CHECKPOINT_CARRIED, strlen(ADZI_CHECKPOINT_CARRIED)) == 0;
     }
-    return all == found ? ADZ_OK
-                        : adzi_error(op, ADZ_ERR_STATE,
-                              "the file has %zu carried values, of which the module knows %zu; it "
-                              "was saved from another module",
-                              all, found);
+    return all == found
+               ? ADZ_OK
+               : adzi_error(op, ADZ_ERR_STATE,
+                     "the file has %zu carried values, of which the module knows %zu; it was saved from another module",
+                     all, found);
 }
 
 adz_status adzi_carried_read(

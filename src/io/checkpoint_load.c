@@ -78,9 +78,7 @@ static adz_status read_epoch(plan *p)
     }
     if (drawn && p->parts.loader != NULL) {
         return adzi_error(op, ADZ_ERR_UNSUPPORTED,
-            "its loader's position counts batches of an order that an earlier version drew, which "
-            "is gone; load it with loader = NULL, which restores all other parts, and begin an "
-            "epoch");
+            "its loader's position counts batches of an order that an earlier version drew, which is gone; load it with loader = NULL, which restores all other parts, and begin an epoch");
     }
     adz_status status = read_number(p, "epoch", &p->parts.epoch);
     return status == ADZ_OK ? read_number(p, "step", &p->parts.step) : status;

@@ -26,10 +26,9 @@ static adz_status check_division(const char *which, const adz_checkpoint *c)
         return ADZ_OK;
     }
     return adzi_error(which, ADZ_ERR_STATE,
-        s == NULL ? "adz_data_parallel_free has ended the training that divided the state of this "
-                    "%s among ranks"
-                  : "the state of this %s is divided among ranks; set `parallel` to the "
-                    "adz_data_parallel that adz_data_parallel_shard was called with",
+        s == NULL
+            ? "adz_data_parallel_free has ended the training that divided the state of this %s among ranks"
+            : "the state of this %s is divided among ranks; set `parallel` to the adz_data_parallel that adz_data_parallel_shard was called with",
         adz_optimizer_name(c->optimizer));
 }
 

@@ -15,9 +15,7 @@ adz_status adzi_check_finite(const char *op, const char *name, const adz_tensor 
         return ADZ_OK;
     }
     return adzi_error(op, ADZ_ERR_NUMERIC,
-        "%s%s is %s at %s, so the file would hold the weights of a training that went wrong; "
-        "adz_set_anomaly_enabled finds where it begins, and the option allow_nonfinite saves it "
-        "all the same",
+        "%s%s is %s at %s, so the file would hold the weights of a training that went wrong; adz_set_anomaly_enabled finds where it begins, and the option allow_nonfinite saves it all the same",
         name, adzi_text_shape(t), adzi_nonfinite_text(kind), adzi_text_sizes(t->rank, at));
 }
 

@@ -149,8 +149,7 @@ static adz_tensor *read_items(const char *op, const char *where, const adzi_sour
     const int64_t bad = adzi_stored_widen(h->stored, t->data, t->numel);
     if (bad < t->numel) {
         return adzi_fail(op, ADZ_ERR_UNSUPPORTED,
-            "%s: element %lld of its %s does not fit int64; convert it with astype to float64 "
-            "before saving",
+            "%s: element %lld of its %s does not fit int64; convert it with astype to float64 before saving",
             where, (long long)bad, h->stored->numpy);
     }
     return check_bools(op, where, t) == ADZ_OK ? t : NULL;

@@ -86,8 +86,7 @@ static adz_status parse_descr(cursor *c, adzi_npy_header *h)
         return ADZ_OK;
     }
     return adzi_error(c->op, ADZ_ERR_UNSUPPORTED,
-        "%s: dtype '%s' is not offered; convert it with astype to a float of 2, 4 or 8 bytes, an "
-        "integer or bool before saving",
+        "%s: dtype '%s' is not offered; convert it with astype to a float of 2, 4 or 8 bytes, an integer or bool before saving",
         c->where, adzi_show_bytes(&shown, text, length));
 }
 

@@ -150,8 +150,7 @@ static adz_status check_offsets(
     }
     if (extent->end > r->data_size) {
         return adzi_error(r->op, ADZ_ERR_FORMAT,
-            "%s: tensor %s: it ends at byte %llu of the data, of which there are %llu; the file is "
-            "cut short or its header is wrong",
+            "%s: tensor %s: it ends at byte %llu of the data, of which there are %llu; the file is cut short or its header is wrong",
             r->where, adzi_show(&shown, extent->name), (unsigned long long)extent->end,
             (unsigned long long)r->data_size);
     }

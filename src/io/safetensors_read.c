@@ -183,8 +183,8 @@ static bool load_metadata(const char *op, json_t *json, adz_safetensors *file)
 /* Warns of tensors that were left out. A file of which nothing could be read is an error. */
 static bool report_unread(const loading *l, const adz_safetensors *file)
 {
-    static const char way_out[] = "convert it to one of F64, F32, F16, BF16, BOOL or an integer "
-                                  "that fits int64";
+    static const char way_out[] =
+        "convert it to one of F64, F32, F16, BF16, BOOL or an integer that fits int64";
     adzi_shown shown;
     if (file->n_unread == 0) {
         return true;

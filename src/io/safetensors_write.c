@@ -160,8 +160,7 @@ static bool is_complete(const char *op, const adz_safetensors *file)
     adzi_shown shown;
     if (file->n_unread > 0) {
         adzi_error(op, ADZ_ERR_STATE,
-            "tensor %s of the file that was loaded could not be read and would be missing; add one "
-            "of this name, or add the others to a new collection",
+            "tensor %s of the file that was loaded could not be read and would be missing; add one of this name, or add the others to a new collection",
             adzi_show(&shown, file->unread[0].key));
     }
     return file->n_unread == 0;

@@ -65,10 +65,10 @@ static adz_status ready(void *user)
     if (level < MPI_THREAD_SERIALIZED) {
         MPI_Is_thread_main(&is_main);
     }
-    return is_main ? ADZ_OK
-                   : adz_error_set("libadze-mpi", ADZ_ERR_STATE,
-                         "this is not the thread that initialised MPI; call from that thread, or "
-                         "initialise MPI with MPI_THREAD_SERIALIZED");
+    return is_main
+               ? ADZ_OK
+               : adz_error_set("libadze-mpi", ADZ_ERR_STATE,
+                     "this is not the thread that initialised MPI; call from that thread, or initialise MPI with MPI_THREAD_SERIALIZED");
 }
 
 static adz_status start_send(
@@ -179,16 +179,15 @@ static bool usable(const char *op)
     MPI_Finalized(&finalized);
     if (!initialized || finalized) {
         fail(op, ADZ_ERR_STATE,
-            finalized ? "MPI_Finalize was called before this; MPI cannot be started again"
-                      : "MPI is not initialised; call MPI_Init_thread with MPI_THREAD_FUNNELED "
-                        "first, or adz_mpi_group_world");
+            finalized
+                ? "MPI_Finalize was called before this; MPI cannot be started again"
+                : "MPI is not initialised; call MPI_Init_thread with MPI_THREAD_FUNNELED first, or adz_mpi_group_world");
         return false;
     }
     MPI_Query_thread(&level);
     if (level < MPI_THREAD_FUNNELED && adz_get_num_threads() > 1) {
         fail(op, ADZ_ERR_STATE,
-            "MPI was initialised for a single thread (MPI_Init), but adze uses several; call "
-            "MPI_Init_thread with MPI_THREAD_FUNNELED, or adz_set_num_threads(1)");
+            "MPI was initialised for a single thread (MPI_Init), but adze uses several; call MPI_Init_thread with MPI_THREAD_FUNNELED, or adz_set_num_threads(1)");
         return false;
     }
     return true;

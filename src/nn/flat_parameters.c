@@ -48,13 +48,11 @@ static bool check_parameter(
             t->node->op->name);
     } else if (t->gradient != NULL && t->gradient->place != NULL) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
-            "parameter %zu%s is laid out already; end the other layout with "
-            "adz_flat_parameters_free first",
+            "parameter %zu%s is laid out already; end the other layout with adz_flat_parameters_free first",
             i, shape);
     } else if (adzi_index_has_address(storages, t->storage)) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
-            "parameter %zu%s is a view that shares its memory with an earlier parameter; replace "
-            "it by adz_clone of it",
+            "parameter %zu%s is a view that shares its memory with an earlier parameter; replace it by adz_clone of it",
             i, shape);
     } else if (!adzi_is_contiguous(t)) {
         adzi_error(op, ADZ_ERR_SHAPE,
@@ -376,17 +374,14 @@ static adz_status compare(
             ++n;
         } else if (adzi_requires_grad(t)) {
             return adzi_error(op, ADZ_ERR_STATE,
-                "parameter %zu%s is not at position %zu of the layout: the module was changed "
-                "after "
-                "it was laid out; end the layout and make a new one",
+                "parameter %zu%s is not at position %zu of the layout: the module was changed after it was laid out; end the layout and make a new one",
                 i, adzi_text_shape(t), n);
         }
     }
     return n == flat->count
                ? ADZ_OK
                : adzi_error(op, ADZ_ERR_STATE,
-                     "the layout has %zu parameters, of which %zu%s is not in the list: the module "
-                     "was changed after it was laid out; end the layout and make a new one",
+                     "the layout has %zu parameters, of which %zu%s is not in the list: the module was changed after it was laid out; end the layout and make a new one",
                      flat->count, n, adzi_text_shape(flat->slices[n].parameter));
 }
 

@@ -215,8 +215,7 @@ void adzi_load_hint(adzi_text *text, const adz_state *given, const adz_state *wa
     name = find_prefix(wanted, given, &best, &head);
     if (name != NULL) {
         adzi_text_format(text,
-            "%zu of %zu names fit the module's child: load into adz_module_child(module, "
-            "\"%.*s\"). ",
+            "%zu of %zu names fit the module's child: load into adz_module_child(module, \"%.*s\"). ",
             best, adz_state_count(given), (int)head - 1, name);
     }
 }

@@ -281,8 +281,7 @@ static bool same_running(const adzi_running_buffers *a, const adzi_running_buffe
 static adz_status fail_changed(const char *op, const adz_module *module)
 {
     return adzi_error(op, ADZ_ERR_STATE,
-        "a %s was added, removed or given other buffers since adz_data_parallel_new; call "
-        "adz_data_parallel_free and make a new one",
+        "a %s was added, removed or given other buffers since adz_data_parallel_new; call adz_data_parallel_free and make a new one",
         module->type.name);
 }
 

@@ -317,8 +317,7 @@ static bool check_not_laid_out(const char *op, const adz_tensor *t)
     const bool laid_out = t->gradient != NULL && t->gradient->place != NULL;
     if (laid_out) {
         adzi_error(op, ADZ_ERR_STATE,
-            "a parameter%s lies in a flat buffer of %s; end the layout with "
-            "adz_flat_parameters_free before you convert the module",
+            "a parameter%s lies in a flat buffer of %s; end the layout with adz_flat_parameters_free before you convert the module",
             adzi_text_shape(t), adz_dtype_name((adz_dtype)t->dtype));
     }
     return !laid_out;
@@ -381,8 +380,7 @@ adz_status adz_module_to(adz_module *module, adz_dtype dtype)
     conversions all = { .op = "adz_module_to", .dtype = dtype };
     if (!adzi_is_float(dtype)) {
         return adzi_error(all.op, ADZ_ERR_DTYPE,
-            "%s; modules compute in float32 or float64, and adz_module_store_weights stores "
-            "weights in half precision",
+            "%s; modules compute in float32 or float64, and adz_module_store_weights stores weights in half precision",
             adz_dtype_name(dtype));
     }
     const adzi_listing *listing = adzi_module_listing(all.op, module);

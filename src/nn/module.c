@@ -301,8 +301,7 @@ static bool check_child(
     }
     if (adzi_module_refs_of_callers(child) < 1) {
         adzi_error(op, ADZ_ERR_OWNERSHIP,
-            "the %s belongs to another parent already, which has the only reference; to put it "
-            "into two positions, hand in adz_module_keep(child)",
+            "the %s belongs to another parent already, which has the only reference; to put it into two positions, hand in adz_module_keep(child)",
             child->type.name);
         return false;
     }

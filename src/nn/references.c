@@ -10,8 +10,7 @@ bool adzi_refuse_module(const char *op, const char *argument, const adz_module *
         adzi_pass_null(op, argument);
     } else {
         adzi_error(op, ADZ_ERR_OWNERSHIP,
-            "%s is a stale pointer: the module has ended, because its last reference or its parent "
-            "was freed; take a reference with adz_module_keep",
+            "%s is a stale pointer: the module has ended, because its last reference or its parent was freed; take a reference with adz_module_keep",
             argument);
     }
     return false;
@@ -98,8 +97,7 @@ void adz_module_free(adz_module **module)
     }
     if (adzi_module_refs_of_callers(gone) < 1) {
         adzi_error(op, ADZ_ERR_OWNERSHIP,
-            "the %s belongs to its parent, which ends it; adz_module_keep takes a reference of "
-            "your own",
+            "the %s belongs to its parent, which ends it; adz_module_keep takes a reference of your own",
             gone->type.name);
         return;
     }

@@ -257,8 +257,7 @@ static adz_status refuse(const load *l, const adz_state *targets, bool names,
             adz_state_count(l->state), adzi_text_get(&hint), adzi_text_get(&message));
     } else {
         status = adzi_error(l->op, ADZ_ERR_STATE,
-            "%zu missing, %zu unexpected, %zu of another shape, %zu of another dtype; nothing was "
-            "loaded. %s%s",
+            "%zu missing, %zu unexpected, %zu of another shape, %zu of another dtype; nothing was loaded. %s%s",
             names ? l->n_missing : 0, names ? n_unexpected : 0, l->n_misshaped, l->n_mistyped,
             adzi_text_get(&hint), adzi_text_get(&message));
     }

@@ -41,8 +41,7 @@ bool adzi_begin_inplace(adzi_call *call, bool needs_old)
     adzi_may_be_written(x);
     if (call->record && x->node == NULL && x->requires_grad) {
         adzi_error(op, ADZ_ERR_INPLACE,
-            "%s_ would change x%s, a leaf that wants a gradient; use adz_%s, which returns a new "
-            "tensor, or ADZ_NO_GRAD for an update that is no part of the graph",
+            "%s_ would change x%s, a leaf that wants a gradient; use adz_%s, which returns a new tensor, or ADZ_NO_GRAD for an update that is no part of the graph",
             op, adzi_text_shape(x), op);
         return false;
     }
@@ -54,8 +53,7 @@ bool adzi_begin_inplace(adzi_call *call, bool needs_old)
     }
     if (!adzi_is_dense(x)) {
         adzi_error(op, ADZ_ERR_INPLACE,
-            "%s_ would write several elements of x%s to one address (it was expanded); use "
-            "adz_contiguous first",
+            "%s_ would write several elements of x%s to one address (it was expanded); use adz_contiguous first",
             op, adzi_text_shape(x));
         return false;
     }

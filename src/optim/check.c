@@ -120,8 +120,7 @@ static void report(const check *c, const char *way, int k, int64_t i, double x, 
             adzi_text_number(c->settings[s]));
     }
     adzi_error(function, ADZ_ERR_NUMERIC,
-        "%s: in step %d of a %s parameter of %lld elements, with %s, element %lld of %s is %s by "
-        "%s, but %s by its `update`",
+        "%s: in step %d of a %s parameter of %lld elements, with %s, element %lld of %s is %s by %s, but %s by its `update`",
         c->type->name, c->step + 1, adz_dtype_name(c->dtype), (long long)c->n,
         adzi_text_get(&settings), (long long)i, name_of(c, k), adzi_text_number(x), way,
         adzi_text_number(y));
@@ -244,8 +243,8 @@ static bool compare_values(const check *c)
 {
     const adz_optimizer *o = c->optimizers[EXPRESSED];
     const adz_optimizer *by_kernel = c->optimizers[BY_KERNEL], *halves = c->optimizers[HALVES];
-    const char *by_halves = "the update of one half (is an element's update that of every element "
-                            "by itself? If not, set `whole`)";
+    const char *by_halves =
+        "the update of one half (is an element's update that of every element by itself? If not, set `whole`)";
     bool good = true;
     for (int k = 0; k <= o->n_states && good; ++k) {
         const adz_tensor *t = value_of(o, 0, k);

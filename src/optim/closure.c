@@ -79,8 +79,7 @@ static adz_tensor *gradients(const adzi_search_run *run)
     }
     if (all != NULL && found == 0) {
         return adzi_fail(run->op, ADZ_ERR_GRAPH,
-            "no parameter has a gradient after the closure; it has to call adz_backward on the "
-            "loss that it returns");
+            "no parameter has a gradient after the closure; it has to call adz_backward on the loss that it returns");
     }
     return all;
 }
@@ -133,8 +132,7 @@ static bool still_runs(const adzi_search_run *run)
     }
     if (adzi_pending() == ADZ_OK) {
         adzi_error(run->op, ADZ_ERR_STATE,
-            "the closure has ended the step of %s that called it; it may clear gradients, compute "
-            "the loss and call adz_backward, and may not step, save or load the optimizer",
+            "the closure has ended the step of %s that called it; it may clear gradients, compute the loss and call adz_backward, and may not step, save or load the optimizer",
             run->optimizer->type->name);
     }
     return false;
@@ -202,8 +200,7 @@ static bool check_parameters(const char *op, const adz_optimizer *optimizer)
         const adz_tensor *t = group->parameters[i];
         if (t->dtype != first->dtype) {
             adzi_error(op, ADZ_ERR_DTYPE,
-                "parameter %zu%s is %s and parameter 0%s %s; %s treats all parameters as one "
-                "vector, so call adz_module_to to give them one dtype",
+                "parameter %zu%s is %s and parameter 0%s %s; %s treats all parameters as one vector, so call adz_module_to to give them one dtype",
                 i, adzi_text_shape(t), adz_dtype_name((adz_dtype)t->dtype), adzi_text_shape(first),
                 adz_dtype_name((adz_dtype)first->dtype), optimizer->type->name);
             return false;
@@ -293,8 +290,7 @@ static bool may_call(const char *op)
     }
     if (adzi_self()->tracer != NULL) {
         adzi_error(op, ADZ_ERR_UNSUPPORTED,
-            "a step with a closure cannot be exported, because the closure's loss decides what "
-            "is done; export a step by adz_optimizer_step");
+            "a step with a closure cannot be exported, because the closure's loss decides what is done; export a step by adz_optimizer_step");
         return false;
     }
     return true;

@@ -235,8 +235,7 @@ int adz_optimizer_add_param_group(adz_optimizer *optimizer, adz_tensor_list para
     }
     if (optimizer->search != NULL) {
         adzi_error(op, ADZ_ERR_UNSUPPORTED,
-            "%s treats all parameters as one vector and has one group; give all of them to its "
-            "constructor",
+            "%s treats all parameters as one vector and has one group; give all of them to its constructor",
             optimizer->type->name);
         return -1;
     }

@@ -110,8 +110,7 @@ adz_scheduler *adz_linear_lr_new(
     static const char op[] = "adz_linear_lr_new";
     if (!(start_factor > 0 && start_factor <= 1) || !(end_factor >= 0 && end_factor <= 1)) {
         return adzi_fail(op, ADZ_ERR_ARGUMENT,
-            "start_factor is %s, end_factor %s; the one must be above 0 and at most 1, the other "
-            "from 0 to 1",
+            "start_factor is %s, end_factor %s; the one must be above 0 and at most 1, the other from 0 to 1",
             adzi_text_number(start_factor), adzi_text_number(end_factor));
     }
     if (total_iters < 0) {

@@ -13,8 +13,7 @@ bool adzi_check_gradient(const char *op, const adz_tensor *t, size_t i)
     const adz_tensor *grad = adzi_update_gradient(t);
     if (t->gradient->spoiled) {
         adzi_error(op, ADZ_ERR_STATE,
-            "a backward failed after it had written the gradient of parameter %zu%s; call "
-            "adz_optimizer_zero_grad or adz_module_zero_grad and compute the batch again",
+            "a backward failed after it had written the gradient of parameter %zu%s; call adz_optimizer_zero_grad or adz_module_zero_grad and compute the batch again",
             i, adzi_text_shape(t));
         return false;
     }
@@ -149,9 +148,7 @@ adz_status adzi_optimizer_prepare(const char *op, adz_optimizer *optimizer)
     }
     if (updated == 0) {
         adzi_warn(op,
-            "no parameter of this %s has a gradient, so the step changes nothing: call "
-            "adz_backward, with a loss that depends on them, between zeroing gradients and the "
-            "step",
+            "no parameter of this %s has a gradient, so the step changes nothing: call adz_backward, with a loss that depends on them, between zeroing gradients and the step",
             optimizer->type->name);
     }
     return ADZ_OK;
@@ -200,15 +197,12 @@ adz_status adz_optimizer_step(adz_optimizer *optimizer)
     }
     if (optimizer->search != NULL && adzi_pending() == ADZ_OK) {
         return adzi_error(op, ADZ_ERR_STATE,
-            "%s evaluates the loss several times in a step; call adz_optimizer_step_closure with a "
-            "function that computes it",
+            "%s evaluates the loss several times in a step; call adz_optimizer_step_closure with a function that computes it",
             optimizer->type->name);
     }
     if (adzi_pending() == ADZ_OK && is_alone(optimizer)) {
         return adzi_error(op, ADZ_ERR_OWNERSHIP,
-            "the module of this %s was freed, so the optimizer alone has its parameters and "
-            "nobody uses them; free the optimizer before its module, or take a reference with "
-            "adz_module_keep or adz_keep",
+            "the module of this %s was freed, so the optimizer alone has its parameters and nobody uses them; free the optimizer before its module, or take a reference with adz_module_keep or adz_keep",
             optimizer->type->name);
     }
     adzi_tracer *tracer = adzi_self()->tracer;

@@ -80,8 +80,7 @@ static bool read_settings(const char *op, adz_optimizer *o)
     }
     if (l.names[0] == NULL || strcmp(l.names[0], "lr") != 0) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
-            "the first setting of the type %s has to be \"lr\", the learning rate, which "
-            "schedulers change",
+            "the first setting of the type %s has to be \"lr\", the learning rate, which schedulers change",
             type->name);
         return false;
     }
@@ -131,8 +130,7 @@ static bool read_numbers(const char *op, adz_optimizer *o)
     const bool computed = type->numbers != NULL;
     if (computed != (type->n_numbers > 0) || type->n_numbers > ADZ_OPTIMIZER_NUMBERS) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
-            "the type %s has %s function `numbers`, but n_numbers is %zu; set it to 1 to %d with "
-            "that function and to 0 without",
+            "the type %s has %s function `numbers`, but n_numbers is %zu; set it to 1 to %d with that function and to 0 without",
             type->name, computed ? "a" : "no", type->n_numbers, ADZ_OPTIMIZER_NUMBERS);
         return false;
     }
@@ -151,8 +149,7 @@ static bool check_kernels(const char *op, const adz_optimizer_type *type)
         }
         if (type->kernels[i] != NULL && type->whole) {
             adzi_error(op, ADZ_ERR_ARGUMENT,
-                "the type %s is `whole` and has a kernel; a kernel gets some of the elements, so "
-                "leave out one of them",
+                "the type %s is `whole` and has a kernel; a kernel gets some of the elements, so leave out one of them",
                 type->name);
             return false;
         }
@@ -180,8 +177,7 @@ bool adzi_optimizer_read_type(const char *op, adz_optimizer *o, const adz_optimi
     }
     if (o->given.update == NULL) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
-            "the type %s has no `update`; write the update of a parameter with adze's operators, "
-            "also if the type has kernels",
+            "the type %s has no `update`; write the update of a parameter with adze's operators, also if the type has kernels",
             o->given.name);
         return false;
     }
@@ -248,8 +244,7 @@ double adz_update_setting(const adz_update *update, int setting)
     const char *name = o->type->settings[setting].name;
     if (setting == 0 || adzi_setting_is_momentum(name)) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
-            "schedulers change %s from step to step, and a plan would keep this value; use the "
-            "numbers of the update",
+            "schedulers change %s from step to step, and a plan would keep this value; use the numbers of the update",
             name);
         return NAN;
     }

@@ -295,8 +295,7 @@ static bool take_result(const expression *e, adz_tensor *result, int k)
     if (result == NULL) {
         if (adzi_pending() == ADZ_OK) {
             adzi_error(e->op, ADZ_ERR_STATE,
-                "the update of %s gives no result %d, %s, of parameter %zu%s; a value that stays "
-                "is update->%s",
+                "the update of %s gives no result %d, %s, of parameter %zu%s; a value that stays is update->%s",
                 type->name, k, name_of(e, k), e->i, adzi_text_shape(e->t),
                 k == 0 ? "parameter" : "states[...]");
         }
@@ -328,8 +327,7 @@ static bool take_results(const expression *e, adz_tensor *const *results)
     bool good = true;
     if (versions_of(e) != e->versions) {
         adzi_error(e->op, ADZ_ERR_STATE,
-            "the update of %s has changed parameter %zu%s, its gradient or a state in place; give "
-            "the new values as results",
+            "the update of %s has changed parameter %zu%s, its gradient or a state in place; give the new values as results",
             e->optimizer->type->name, e->i, adzi_text_shape(e->t));
         return false;
     }
@@ -356,8 +354,7 @@ static bool call_expression(expression *e)
     const adz_status status = e->optimizer->type->update(results, &update);
     if (e->optimizer->preparations != preparations) { /* a step, or its end, has spoilt this one */
         adzi_error(e->op, ADZ_ERR_STATE,
-            "the update of %s uses the optimizer whose step calls it; it may use the tensors that "
-            "it gets, and no more",
+            "the update of %s uses the optimizer whose step calls it; it may use the tensors that it gets, and no more",
             e->optimizer->type->name);
         return false;
     }

@@ -69,8 +69,7 @@ static bool same_constants(
         const size_t bytes = (size_t)y->numel * adzi_item_size(y);
         if (x->numel == y->numel && x->dtype == y->dtype && memcmp(x->data, y->data, bytes) != 0) {
             snprintf(out->text, out->size,
-                "the elements of a tensor%s that the function makes (adz_tensor_from, or a pointer "
-                "to the elements) differ; %s",
+                "the elements of a tensor%s that the function makes (adz_tensor_from, or a pointer to the elements) differ; %s",
                 adzi_text_shape(y), advice);
             return false;
         }

@@ -231,8 +231,7 @@ adz_status adz_plan_run(adz_plan *plan)
     }
     if (plan->refusal[0] != '\0') {
         return adzi_error(op_run, ADZ_ERR_STATE,
-            "the function cannot be captured, and this run has done nothing: calls of the function "
-            "differ from one another (%s)",
+            "the function cannot be captured, and this run has done nothing: calls of the function differ from one another (%s)",
             plan->refusal);
     }
     return plan->captured ? replay(plan) : call(op_run, plan);

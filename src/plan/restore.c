@@ -127,13 +127,11 @@ bool adzi_plan_restore_end(const char *op, adz_plan *plan, bool good)
     }
     if (drawn) {
         adzi_error(op, ADZ_ERR_STATE,
-            "the function draws from more than %d generators, which the option restore does not "
-            "put back; leave the option out",
+            "the function draws from more than %d generators, which the option restore does not put back; leave the option out",
             ADZI_MOST_DRAWN);
     } else if (plan->unkept != NULL) {
         adzi_error(op, ADZ_ERR_STATE,
-            "%s has changed a tensor that the option restore does not put back; call it outside of "
-            "the function, or leave the option out",
+            "%s has changed a tensor that the option restore does not put back; call it outside of the function, or leave the option out",
             plan->unkept);
     }
     return good && adzi_pending() == ADZ_OK;

@@ -34,8 +34,7 @@ static bool is_free(const char *op, const adz_plan *plan, size_t k, const char *
     for (size_t i = 0; i < k; ++i) {
         if (strcmp(plan->result_names[i], name) == 0) {
             adzi_error(op, ADZ_ERR_ARGUMENT,
-                "result_names[%zu] and result_names[%zu] are both \"%s\"; give each result a name "
-                "that no other one has",
+                "result_names[%zu] and result_names[%zu] are both \"%s\"; give each result a name that no other one has",
                 i, k, name);
             return false;
         }
@@ -43,8 +42,7 @@ static bool is_free(const char *op, const adz_plan *plan, size_t k, const char *
     for (size_t i = 0; i < plan->n_inputs; ++i) {
         if (strcmp(plan->input_names[i], name) == 0) {
             adzi_error(op, ADZ_ERR_ARGUMENT,
-                "result_names[%zu] is \"%s\", which is the name of input %zu as well; give the "
-                "result another name",
+                "result_names[%zu] is \"%s\", which is the name of input %zu as well; give the result another name",
                 k, name, i);
             return false;
         }
@@ -120,9 +118,9 @@ static bool check_result(
     }
     if (results[k] == NULL) {
         adzi_error(op, ADZ_ERR_STATE,
-            f->n_results == 1 ? "the function returned NULL without an error"
-                              : "the function gave no result %zu, without an error; it fills the "
-                                "array with all %zu results",
+            f->n_results == 1
+                ? "the function returned NULL without an error"
+                : "the function gave no result %zu, without an error; it fills the array with all %zu results",
             k, f->n_results);
         return false;
     }

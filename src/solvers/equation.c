@@ -59,8 +59,7 @@ static bool fits(const adzi_equation *e, const adz_tensor *y, const adz_tensor *
     if (adzi_is_none(y) || y->dtype != x->dtype || !adzi_same_sizes(y, x)) {
         const bool shape = !adzi_is_none(y) && y->dtype == x->dtype;
         adzi_error(e->op, shape ? ADZ_ERR_SHAPE : ADZ_ERR_DTYPE,
-            "the function gave %s%s for a state of %s%s; each call must give the shape and dtype "
-            "of the state",
+            "the function gave %s%s for a state of %s%s; each call must give the shape and dtype of the state",
             adzi_is_none(y) ? "ADZ_NONE" : adz_dtype_name((adz_dtype)y->dtype),
             adzi_is_none(y) ? "" : adzi_text_shape(y), adz_dtype_name((adz_dtype)x->dtype),
             adzi_text_shape(x));
@@ -87,8 +86,7 @@ static adz_tensor *call(const adzi_equation *e, adz_tensor *const *lead, size_t 
     if (count <= 0) {
         if (adzi_pending() == ADZ_OK) {
             adzi_error(e->op, ADZ_ERR_NULL,
-                "the function gave nothing for a state of %s and recorded no error; it must give a "
-                "tensor",
+                "the function gave nothing for a state of %s and recorded no error; it must give a tensor",
                 adzi_text_shape(lead[n_lead - 1]));
         }
         return NULL;
@@ -126,8 +124,7 @@ bool adzi_equation_not_exported(const char *op, const char *what)
 {
     if (adzi_self()->tracer != NULL) {
         adzi_error(op, ADZ_ERR_UNSUPPORTED,
-            "%s cannot be exported; adz_odeint with ADZ_ODE_RK4, or with steps and "
-            "ADZ_ODE_DORMAND_PRINCE, can",
+            "%s cannot be exported; adz_odeint with ADZ_ODE_RK4, or with steps and ADZ_ODE_DORMAND_PRINCE, can",
             what);
         return false;
     }

@@ -131,8 +131,7 @@ static adz_tensor *krylov(pull *p, adz_tensor *b, bool transposed)
     adz_set_grad_enabled(before);
     if (u != NULL && !solved(&found, f32)) {
         return adzi_fail(p->e.op, ADZ_ERR_NUMERIC,
-            "GMRES solves the system of the gradient of %s only to %s of its size; the Jacobian at "
-            "the root is singular or badly scaled: use ADZ_ROOT_NEWTON, or scale the function",
+            "GMRES solves the system of the gradient of %s only to %s of its size; the Jacobian at the root is singular or badly scaled: use ADZ_ROOT_NEWTON, or scale the function",
             adzi_text_shape(b), adzi_text_number(found.part));
     }
     return u;

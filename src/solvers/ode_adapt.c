@@ -140,9 +140,9 @@ static bool check_step(const adzi_ode_run *run, double stop)
     const double least = shortest_step(run);
     if (ode->report.steps + ode->report.rejected >= ode->o.max_steps) {
         return fail(run, "max_steps were not enough: the solution is",
-            ode->o.method >= ADZ_ODE_RODAS4 ? "raise max_steps or the tolerances"
-                                            : "raise max_steps or the tolerances, or use "
-                                              "ADZ_ODE_RODAS4 if the equation is stiff");
+            ode->o.method >= ADZ_ODE_RODAS4
+                ? "raise max_steps or the tolerances"
+                : "raise max_steps or the tolerances, or use ADZ_ODE_RODAS4 if the equation is stiff");
     }
     if (run->h > least || run->t + run->h >= stop) {
         return true;

@@ -72,8 +72,7 @@ static bool check_leaves(const pull *p, adz_tensor *y)
         }
         if (!good) {
             adzi_error(p->ode.e.op, ADZ_ERR_UNSUPPORTED,
-                "the function uses a tensor of %s, which wants a gradient, at some times only and "
-                "not at the last one; make it an argument of the function",
+                "the function uses a tensor of %s, which wants a gradient, at some times only and not at the last one; make it an argument of the function",
                 adzi_text_shape(others.items[i]));
         }
     }

@@ -14,8 +14,7 @@ bool adzi_ode_check_options(const char *op, const adz_ode_options *o)
             op, ADZ_ERR_ARGUMENT, "method is %d, which is no adz_ode_method", (int)o->method);
     } else if (!(o->rtol > 0) || !(o->atol > 0) || isinf(o->rtol) || isinf(o->atol)) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
-            "rtol is %s and atol %s; both must be above 0 and finite: without an allowed error no "
-            "step is short enough. For steps without error control set steps",
+            "rtol is %s and atol %s; both must be above 0 and finite: without an allowed error no step is short enough. For steps without error control set steps",
             adzi_text_number(o->rtol), adzi_text_number(o->atol));
     } else if (o->steps < 0 || o->max_steps < 1 || o->checkpoints < 1) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
@@ -33,8 +32,7 @@ bool adzi_ode_check_options(const char *op, const adz_ode_options *o)
             adzi_text_number(o->max_step));
     } else if (o->event_direction < -1 || o->event_direction > 1) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
-            "event_direction is %d; it must be 1 for a function that rises through 0, -1 for one "
-            "that falls, or 0 for both",
+            "event_direction is %d; it must be 1 for a function that rises through 0, -1 for one that falls, or 0 for both",
             o->event_direction);
     } else {
         return true;
@@ -50,8 +48,7 @@ static bool check_tolerances(const adzi_ode *ode, const adz_tensor *y0)
     const int64_t wanted = o->rows ? y0->sizes[1] : y0->numel;
     if (!ode->fixed && o->rtol < eps) {
         adzi_error(ode->e.op, ADZ_ERR_ARGUMENT,
-            "rtol is %s, below the rounding error of %s, %s, which no step can go below; raise "
-            "rtol, or use f64",
+            "rtol is %s, below the rounding error of %s, %s, which no step can go below; raise rtol, or use f64",
             adzi_text_number(o->rtol), adz_dtype_name((adz_dtype)y0->dtype), adzi_text_number(eps));
         return false;
     }
@@ -109,15 +106,13 @@ static bool check_steps(const adzi_ode *ode)
     const int64_t spans = ode->n_times - 1, most = ode->o.max_steps;
     if (ode->fixed && ode->o.method == ADZ_ODE_BDF) {
         adzi_error(ode->e.op, ADZ_ERR_ARGUMENT,
-            "steps is %lld, but ADZ_ODE_BDF chooses its steps; set steps to 0, or use "
-            "ADZ_ODE_RODAS4",
+            "steps is %lld, but ADZ_ODE_BDF chooses its steps; set steps to 0, or use ADZ_ODE_RODAS4",
             (long long)ode->o.steps);
         return false;
     }
     if (ode->fixed && ode->o.steps > most / spans) {
         adzi_error(ode->e.op, ADZ_ERR_ARGUMENT,
-            "%lld steps in each of %lld spans between times are more than max_steps, %lld; raise "
-            "it",
+            "%lld steps in each of %lld spans between times are more than max_steps, %lld; raise it",
             (long long)ode->o.steps, (long long)spans, (long long)most);
         return false;
     }
@@ -137,8 +132,7 @@ static bool check_form(const adzi_ode *ode)
     if (event) {
         if (ode->fixed) {
             adzi_error(op, ADZ_ERR_ARGUMENT,
-                "an event needs a method with error control; set steps to 0, and another method "
-                "than ADZ_ODE_RK4");
+                "an event needs a method with error control; set steps to 0, and another method than ADZ_ODE_RK4");
             return false;
         }
         return !adzi_is_captured(op, "it reads on the host whether the event's sign has changed");
@@ -170,8 +164,7 @@ static adz_status report_times(const void *block)
     for (int64_t i = 0; i < args->n; ++i) {
         if (!isfinite(args->at[i]) || (i > 0 && !(args->at[i] > args->at[i - 1]))) {
             return adzi_error(args->op, ADZ_ERR_ARGUMENT,
-                "times[%lld] is %s, after %s; times must be finite and increase. For a solution "
-                "backwards in time, change the sign of t and of the function",
+                "times[%lld] is %s, after %s; times must be finite and increase. For a solution backwards in time, change the sign of t and of the function",
                 (long long)i, adzi_text_number(args->at[i]),
                 i > 0 ? adzi_text_number(args->at[i - 1]) : "nothing");
         }
@@ -207,9 +200,7 @@ static adz_status report_finite(const void *block)
     return *args->finite
                ? ADZ_OK
                : adzi_error(args->op, ADZ_ERR_NUMERIC,
-                     "the solution from a state of %s is not finite after %lld steps: it blows up, "
-                     "or the steps are too long for the equation; set steps higher, or use error "
-                     "control",
+                     "the solution from a state of %s is not finite after %lld steps: it blows up, or the steps are too long for the equation; set steps higher, or use error control",
                      adzi_text_sizes(args->state.rank, args->state.sizes), (long long)args->steps);
 }
 

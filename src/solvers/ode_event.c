@@ -9,9 +9,7 @@ static bool check_value(const adzi_ode *ode, double t, double value)
 {
     if (isnan(value)) {
         adzi_error(ode->e.op, ADZ_ERR_NUMERIC,
-            "the event's function is NaN at t = %s; it must be a number on both sides of the "
-            "event. Write it without roots and logarithms of what changes its sign, or set "
-            "max_step",
+            "the event's function is NaN at t = %s; it must be a number on both sides of the event. Write it without roots and logarithms of what changes its sign, or set max_step",
             adzi_text_number(t));
         return false;
     }
@@ -179,8 +177,7 @@ bool adzi_ode_at_event(
     }
     if (slope == 0 || !isfinite(slope)) {
         adzi_error(ode->e.op, ADZ_ERR_NUMERIC,
-            "the event's function at t = %s changes with time at a rate of %s, so its time has no "
-            "derivative; the rate must be finite and not 0",
+            "the event's function at t = %s changes with time at a rate of %s, so its time has no derivative; the rate must be finite and not 0",
             adzi_text_number(ode->event_at), adzi_text_number(slope));
         return false;
     }

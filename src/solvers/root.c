@@ -103,9 +103,7 @@ static bool check_options(const char *op, const adz_root_options *o)
             op, ADZ_ERR_ARGUMENT, "method is %d, which is no adz_root_method", (int)o->method);
     } else if (!(o->tolerance > 0) || isinf(o->tolerance)) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
-            "tolerance is %s; it must be above 0 and finite, because rounding keeps a residual "
-            "from "
-            "being 0; the default is 1e-10",
+            "tolerance is %s; it must be above 0 and finite, because rounding keeps a residual from being 0; the default is 1e-10",
             adzi_text_number(o->tolerance));
     } else if (o->max_iterations < 1 || o->fixed_iterations < 0 ||
                o->fixed_iterations > MOST_FIXED) {
@@ -135,14 +133,12 @@ static bool check_form(const adzi_root *r, const adz_tensor *x0)
     }
     if (r->o.method == ADZ_ROOT_KRYLOV && r->fixed) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
-            "fixed_iterations with ADZ_ROOT_KRYLOV, whose GMRES reads dot products on the host; "
-            "use "
-            "ADZ_ROOT_NEWTON or ADZ_ROOT_ANDERSON");
+            "fixed_iterations with ADZ_ROOT_KRYLOV, whose GMRES reads dot products on the host; use ADZ_ROOT_NEWTON or ADZ_ROOT_ANDERSON");
         return false;
     }
     return r->fixed ||
-           !adzi_is_captured(op, "it reads on the host whether the search has converged, unless "
-                                 "fixed_iterations is set");
+           !adzi_is_captured(op,
+               "it reads on the host whether the search has converged, unless fixed_iterations is set");
 }
 
 /* Fails if the search did not converge and this is not accepted. */
@@ -155,10 +151,7 @@ static bool judge(const adzi_root *r, const adz_tensor *x)
         return true;
     }
     adzi_error(r->e.op, ADZ_ERR_NUMERIC,
-        "no root of a function of %s: %s. After %d values of the function the residual is %s, "
-        "above "
-        "the tolerance %s%s. Begin nearer to the root, raise tolerance or max_iterations, or set "
-        "accept_unconverged",
+        "no root of a function of %s: %s. After %d values of the function the residual is %s, above the tolerance %s%s. Begin nearer to the root, raise tolerance or max_iterations, or set accept_unconverged",
         adzi_text_shape(x), whys[r->found.reason], r->found.iterations,
         adzi_text_number(r->found.residual), adzi_text_number(r->o.tolerance),
         r->found.rows_left > 1 ? " in several rows" : "");

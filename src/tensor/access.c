@@ -231,8 +231,7 @@ adz_status adz_tensor_write(adz_tensor *t, const void *buffer, size_t bytes)
     }
     if (!adzi_is_dense(t)) {
         return adzi_error(op, ADZ_ERR_INPLACE,
-            "t%s was expanded: several elements lie at one address; write to a copy "
-            "(adz_contiguous)",
+            "t%s was expanded: several elements lie at one address; write to a copy (adz_contiguous)",
             adzi_text_shape(t));
     }
     adz_tensor in = around(t, buffer);

@@ -126,8 +126,7 @@ adz_tensor *adz_tensor_from_sized(const void *data, adz_shape shape, adz_dtype d
     const size_t needed = adz_dtype_size(dtype);
     if (item != 0 && needed != 0 && item != needed) {
         return adzi_fail("tensor_from", ADZ_ERR_DTYPE,
-            "the array has elements of %zu bytes, and %s has %zu; take the array's dtype, or cast "
-            "the array to void * if its bytes are %s",
+            "the array has elements of %zu bytes, and %s has %zu; take the array's dtype, or cast the array to void * if its bytes are %s",
             item, adz_dtype_name(dtype), needed, adz_dtype_name(dtype));
     }
     return adz_tensor_from(data, shape, dtype);

@@ -85,8 +85,7 @@ static bool check_open(const char *op, const adz_scope *scope, const adzi_thread
     }
     if (scope->thread != thread || !scope->open || scope == &thread->root) {
         adzi_error(op, ADZ_ERR_OWNERSHIP,
-            "this scope is not open on this thread; each adz_scope_open is closed once, by the "
-            "thread that called it");
+            "this scope is not open on this thread; each adz_scope_open is closed once, by the thread that called it");
         return false;
     }
     return true;
@@ -162,8 +161,7 @@ adz_status adz_release(adz_tensor **t)
     if (atomic_fetch_sub(&(*t)->keeps, 1) <= 0) {
         atomic_fetch_add(&(*t)->keeps, 1);
         return adzi_error("adz_release", ADZ_ERR_OWNERSHIP,
-            "this tensor%s was not kept: a scope owns it and will end it; release only what "
-            "adz_keep returned",
+            "this tensor%s was not kept: a scope owns it and will end it; release only what adz_keep returned",
             adzi_text_shape(*t));
     }
     adz_tensor *gone = *t;

@@ -148,8 +148,7 @@ bool adzi_broadcast_with(const char *op, int *rank, int64_t *sizes, const adz_te
         int64_t na = ia < 0 ? 1 : before[ia], nb = ib < 0 ? 1 : t->sizes[ib];
         if (na != nb && na != 1 && nb != 1) {
             adzi_error(op, ADZ_ERR_SHAPE,
-                "shapes do not broadcast: a%s and b%s differ in dimension %d (sizes must be equal "
-                "or 1, counted from the last)",
+                "shapes do not broadcast: a%s and b%s differ in dimension %d (sizes must be equal or 1, counted from the last)",
                 adzi_text_sizes(n, before), adzi_text_shape(t), i - r);
             return false;
         }

@@ -247,9 +247,7 @@ bool adzi_refuse_tensor(const char *op, const char *argument, const adz_tensor *
         adzi_pass_null(op, argument);
     } else if (t->alive != ADZI_ALIVE) {
         adzi_error(op, ADZ_ERR_OWNERSHIP,
-            "%s is a stale pointer: its scope was closed or it was released; adz_keep it or hand "
-            "it "
-            "out with adz_scope_return",
+            "%s is a stale pointer: its scope was closed or it was released; adz_keep it or hand it out with adz_scope_return",
             argument);
     } else {
         adzi_error(op, ADZ_ERR_ARGUMENT, "%s is not optional: ADZ_NONE was given", argument);
@@ -339,8 +337,7 @@ bool adz_tensor_is_contiguous(const adz_tensor *t)
 }
 
 static const char hands_out[] =
-    "the program could read or write elements through the pointer (what an operator of your own "
-    "does to elements is captured if adz_operator_call runs it as a kernel)";
+    "the program could read or write elements through the pointer (what an operator of your own does to elements is captured if adz_operator_call runs it as a kernel)";
 
 /* Checks a tensor whose elements the program asks for. It goes on and crashes if it does not look
  * at the result, so this is the last moment to print why the tensor is NULL. */
@@ -360,8 +357,7 @@ void *adz_tensor_data(adz_tensor *t)
 }
 
 static const char computed[] =
-    "the function has computed the elements (what an operator of your own does to elements is "
-    "captured if adz_operator_call runs it as a kernel)";
+    "the function has computed the elements (what an operator of your own does to elements is captured if adz_operator_call runs it as a kernel)";
 
 const void *adz_tensor_data_constant(const adz_tensor *t)
 {

@@ -361,8 +361,7 @@ static void a_wrong_gradient_names_the_call(void **state)
     adz_tensor *y = cube(x, backward_of_another_shape);
     assert_int_equal(adz_backward(adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_ERR_SHAPE);
     assert_string_equal(adz_error_message(),
-        "cube: the backward gave a gradient [5] for input 0, which has shape [2] (in the backward "
-        "of cube(factor=3))");
+        "cube: the backward gave a gradient [5] for input 0, which has shape [2] (in the backward of cube(factor=3))");
     adz_error_clear();
     adz_scope_close(scope);
 }

@@ -53,8 +53,7 @@ static void a_limit_gives_an_error(void **state)
     adz_memory_info info = memory_now();
     char text[300];
     snprintf(text, sizeof text,
-        "memory was refused: 4194304 bytes were asked for; %zu bytes are live, %zu bytes cached; "
-        "adz_set_memory_limit allows %zu bytes live",
+        "memory was refused: 4194304 bytes were asked for; %zu bytes are live, %zu bytes cached; adz_set_memory_limit allows %zu bytes live",
         info.live_bytes, info.cached_bytes, limit);
     assert_non_null(strstr(adz_error_message(), text));
     adz_error_clear();

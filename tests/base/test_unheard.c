@@ -228,8 +228,7 @@ static void a_program_may_die_of_its_first_error(void **state)
 {
     (void)state;
     assert_string_equal(printed_by(die_of_it),
-        "0: linear: x[16, 4] and weight[8, 3] do not fit: weight is [out, in] and x's last size is "
-        "in (ADZ_ERR_SHAPE)\n");
+        "0: linear: x[16, 4] and weight[8, 3] do not fit: weight is [out, in] and x's last size is in (ADZ_ERR_SHAPE)\n");
 }
 
 /* ---- refused calls -------------------------------------------------------------------------- */

@@ -112,8 +112,7 @@ static const char *why_elsewhere(void)
     static const char *const names[ADZI_CPU_LEVELS] = { "baseline", "avx2", "avx512" };
     const char *level = getenv("ADZE_CPU");
     if (!adzi_has_fused()) {
-        return "the table is that of processors with fused multiply-adds, and these kernels have "
-               "none";
+        return "the table is that of processors with fused multiply-adds, and these kernels have none";
     }
     const bool other = level != NULL && strcmp(level, names[adzi_cpu_level]) != 0;
     return other ? "this processor or build has no kernels for the level that ADZE_CPU names"

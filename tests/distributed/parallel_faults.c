@@ -115,15 +115,14 @@ static void models_differ(adz_group *group, void *user)
     adz_module *net = adz_linear_new(2, me == 2 ? 3 : 1, NULL);
     check(adz_data_parallel_new(group, net, NULL) == NULL);
     check_error(ADZ_ERR_STATE,
-        "the ranks differ in the model's parameter 0: rank 0 has weight[1, 2] float32, rank 2 "
-        "weight[3, 2] float32");
+        "the ranks differ in the model's parameter 0: rank 0 has weight[1, 2] float32, rank 2 weight[3, 2] float32");
     adz_module_free(&net);
     adz_linear_options o = ADZ_LINEAR_OPTIONS;
     o.bias = me != 1;
     net = adz_linear_new(2, 1, &o);
     check(adz_data_parallel_new(group, net, NULL) == NULL);
-    check_error(ADZ_ERR_STATE, "the ranks differ in the number of the model's parameters: rank 0 "
-                               "has 2, rank 1 1");
+    check_error(ADZ_ERR_STATE,
+        "the ranks differ in the number of the model's parameters: rank 0 has 2, rank 1 1");
     adz_module_free(&net);
     net = adz_linear_new(2, 1, NULL);
     adz_requires_grad_(adz_module_parameter(net, "bias"), me != 0);
@@ -188,8 +187,8 @@ static void small_batches(adz_group *group, void *user)
     check_error(ADZ_ERR_ARGUMENT, "step is -1");
     goes_on(&r);
     check(step(&r, r.rank == 2 ? 4 : 5, ROWS) == ADZ_ERR_STATE);
-    check_error(ADZ_ERR_STATE, "the ranks differ in their steps: rank 0 is in step 5 with 16 rows, "
-                               "rank 2 in step 4 with 16 rows");
+    check_error(ADZ_ERR_STATE,
+        "the ranks differ in their steps: rank 0 is in step 5 with 16 rows, rank 2 in step 4 with 16 rows");
     goes_on(&r);
     end_run(&r);
 }
@@ -206,8 +205,7 @@ static void leave_out_from(const run *r, int first)
     }
     check(adz_data_parallel_end(r->parallel, NULL) == ADZ_ERR_STATE);
     snprintf(message, sizeof message,
-        "parameter 2[4, 3] has a gradient from micro-batch 0 (rank 0) and none from micro-batch %d "
-        "(rank ",
+        "parameter 2[4, 3] has a gradient from micro-batch 0 (rank 0) and none from micro-batch %d (rank ",
         first);
     check_error(ADZ_ERR_STATE, message);
 }

@@ -207,8 +207,7 @@ static void titles_are_quoted_or_refused(void **state)
     title = "y\nsystem('id')";
     assert_int_equal(output_of(write_title, text, sizeof text), 1);
     assert_string_equal(text,
-        "test: 'y\\nsystem('id')' cannot stand in a picture: it contains a control "
-        "character\n");
+        "test: 'y\\nsystem('id')' cannot stand in a picture: it contains a control character\n");
     title = "\xe4";
     assert_int_equal(output_of(write_title, text, sizeof text), 1);
     assert_string_equal(text, "test: '\\xe4' cannot stand in a picture: it is not UTF-8\n");

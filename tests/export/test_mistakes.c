@@ -211,9 +211,9 @@ static void another_tensor_is_refused(void **state)
         adz_tensor **changed = i == 0 ? &u.x : &u.target, *before = *changed;
         *changed = adz_clone(before);
         expect_written(plan, i < 2, ADZ_ERR_STATE,
-            i == 0 ? "reads another tensor now in place of the input \"x\" [4, 3], which it has "
-                     "read when the plan was made"
-                   : "reads another tensor now in place of the input \"target\" [4, 1]");
+            i == 0
+                ? "reads another tensor now in place of the input \"x\" [4, 3], which it has read when the plan was made"
+                : "reads another tensor now in place of the input \"target\" [4, 1]");
         *changed = before;
         expect_written(plan, i < 2, ADZ_OK, NULL);
         adz_plan_free(&plan);

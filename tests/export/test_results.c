@@ -243,11 +243,9 @@ static void a_c_function_fills_all_results(void **state)
     for (int named = 0; named < 2; ++named) {
         write_c(&d, "found.c", RESULTS, named ? result_names : NULL, NULL);
         assert_non_null(strstr(file_text("found.h"),
-            named ? "void found_run(const float *x, float *y_boxes, float *y_scores, int32_t "
-                    "*y_best, unsigned char *y_sure, double *y_wide, float *y_image, float "
-                    "*y_again, float *y_turned);"
-                  : "void found_run(const float *x, float *y0, float *y1, int32_t *y2, unsigned "
-                    "char *y3, double *y4, float *y5, float *y6, float *y7);"));
+            named
+                ? "void found_run(const float *x, float *y_boxes, float *y_scores, int32_t *y_best, unsigned char *y_sure, double *y_wide, float *y_image, float *y_again, float *y_turned);"
+                : "void found_run(const float *x, float *y0, float *y1, int32_t *y2, unsigned char *y3, double *y4, float *y5, float *y6, float *y7);"));
         assert_non_null(strstr(file_text("found.h"),
             named ? " *     y_scores: scores [3, 6]\n" : " *     y1: result 1 [3, 6]\n"));
         const compiled c = compile("found", false);
@@ -313,9 +311,8 @@ static void a_step_fills_all_results(void **state)
     learner.several = learn;
     adz_plan *plans[] = { plan_of(&d, RESULTS, result_names), plan_of(&learner, 4, names) };
     assert_int_equal(adz_c_write(temporary_path("taught.c"), plans, functions, 2, NULL), ADZ_OK);
-    assert_non_null(
-        strstr(file_text("taught.h"), "void taught_step(const float *x, float *y_loss, "
-                                      "float *y_scores, float *y_norm, float *y_bias);"));
+    assert_non_null(strstr(file_text("taught.h"),
+        "void taught_step(const float *x, float *y_loss, float *y_scores, float *y_norm, float *y_bias);"));
     assert_non_null(strstr(file_text("taught.h"), "Computes the results, and changes variables"));
     const compiled c = compile("taught", false);
     void (*step)(const float *, float *, float *, float *, float *);
@@ -389,8 +386,7 @@ static void a_result_must_depend_on_an_input(void **state)
     adz_scope *scope = adz_scope_open();
     detector d = begin(with_parameter);
     expect_refused(&d, result_names, ADZ_ERR_UNSUPPORTED,
-        "result 1 \"scores\" does not depend on input, so that it would be a constant; leave it "
-        "out, or compute it from the input");
+        "result 1 \"scores\" does not depend on input, so that it would be a constant; leave it out, or compute it from the input");
     d.several = with_constant;
     expect_refused(&d, NULL, ADZ_ERR_UNSUPPORTED, "result 1 does not depend on input");
     d.several = with_overwritten;

@@ -163,17 +163,14 @@ const module_case conv_module = {
         { images, "Conv2d(3, 4, kernel_size=(3, 2), stride=(2, 1), padding=(1, 1))", "weight bias",
             { X(2, 3, 5, 4) } },
         { same,
-            "Conv2d(2, 2, kernel_size=(2, 2), stride=(1, 1), padding=same, dilation=(2, 2), "
-            "bias=False, padding_mode=reflect)",
+            "Conv2d(2, 2, kernel_size=(2, 2), stride=(1, 1), padding=same, dilation=(2, 2), bias=False, padding_mode=reflect)",
             "weight", { X(2, 2, 4, 4) } },
         { depthwise,
-            "Conv2d(3, 6, kernel_size=(3, 1), stride=(1, 1), padding=(0, 2), groups=3, "
-            "padding_mode=circular)",
+            "Conv2d(3, 6, kernel_size=(3, 1), stride=(1, 1), padding=(0, 2), groups=3, padding_mode=circular)",
             "weight bias", { X(3, 4, 4) } },
         { signals, "Conv1d(3, 4, kernel_size=(5,), stride=(1,))", "weight bias", { X(2, 3, 7) } },
         { causal,
-            "Conv1d(2, 3, kernel_size=(2,), stride=(1,), padding=(4,), dilation=(4,), "
-            "padding_mode=replicate)",
+            "Conv1d(2, 3, kernel_size=(2,), stride=(1,), padding=(4,), dilation=(4,), padding_mode=replicate)",
             "weight bias", { X(2, 2, 6) } },
         { zeros_in_front,
             "Conv1d(2, 3, kernel_size=(3,), stride=(1,), padding=causal, dilation=(2,))",

@@ -125,8 +125,7 @@ const module_case fastai_module = {
                      "    (6): LayerNorm((4,), eps=1e-05, elementwise_affine=True)\n"
                      "  )\n"
                      ")",
-                     "layers.0.weight layers.0.bias layers.3.weight layers.3.bias layers.6.weight "
-                     "layers.6.bias",
+                     "layers.0.weight layers.0.bias layers.3.weight layers.3.bias layers.6.weight layers.6.bias",
                      { X(2, 3, 4) } },
         { once,
             "SequentialEx(\n"
@@ -139,8 +138,7 @@ const module_case fastai_module = {
             "    (5): LayerNorm((4,), eps=1e-05, elementwise_affine=True)\n"
             "  )\n"
             ")",
-            "layers.0.weight layers.0.bias layers.2.weight layers.2.bias layers.5.weight "
-            "layers.5.bias",
+            "layers.0.weight layers.0.bias layers.2.weight layers.2.bias layers.5.weight layers.5.bias",
             { X(2, 4) } },
         { plain,
             "SequentialEx(\n"
@@ -154,8 +152,7 @@ const module_case fastai_module = {
             "    (6): LayerNorm((3,), eps=1e-05, elementwise_affine=True)\n"
             "  )\n"
             ")",
-            "layers.0.weight layers.0.bias layers.3.weight layers.3.bias layers.6.weight "
-            "layers.6.bias",
+            "layers.0.weight layers.0.bias layers.3.weight layers.3.bias layers.6.weight layers.6.bias",
             { X(3) } } },
     FACTS(facts),
 };

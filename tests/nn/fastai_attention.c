@@ -438,8 +438,8 @@ const module_case fastai_attention_module = {
                                                       "      (6): " NORM "    )\n"
                                                       "  )\n"
                                                       ")",
-            NAMES("mhra.") " ff.layers.0.weight ff.layers.0.bias ff.layers.3.weight "
-                           "ff.layers.3.bias ff.layers.6.weight ff.layers.6.bias",
+            NAMES(
+                "mhra.") " ff.layers.0.weight ff.layers.0.bias ff.layers.3.weight ff.layers.3.bias ff.layers.6.weight ff.layers.6.bias",
             { X(2, 3, 4) } },
         { relative_layer,
             "DecoderLayer(\n"
@@ -460,9 +460,8 @@ const module_case fastai_attention_module = {
                                                       "      (5): " NORM "    )\n"
                                                       "  )\n"
                                                       ")",
-            NAMES_WITHOUT_BIAS("mhra.") " mhra.r_attn.weight ff.layers.0.weight ff.layers.0.bias "
-                                        "ff.layers.2.weight ff.layers.2.bias ff.layers.5.weight "
-                                        "ff.layers.5.bias",
+            NAMES_WITHOUT_BIAS(
+                "mhra.") " mhra.r_attn.weight ff.layers.0.weight ff.layers.0.bias ff.layers.2.weight ff.layers.2.bias ff.layers.5.weight ff.layers.5.bias",
             { X(1, 2, 4), X_NAMED("r", 4, 4), X_NAMED("u", 1, 1, 3), X_NAMED("v", 1, 1, 3),
                 X_NAMED("mem", 1, 2, 4) } } },
     FACTS(facts),

@@ -307,11 +307,7 @@ const module_case fastai_awd_lstm_module = {
                      "    (0-1): 2 x RNNDropout()\n"
                      "  )\n"
                      ")",
-                     "encoder.weight encoder_dp.emb.weight rnns.0.weight_hh_l0_raw "
-                     "rnns.0.module.weight_ih_l0 rnns.0.module.weight_hh_l0 "
-                     "rnns.0.module.bias_ih_l0 rnns.0.module.bias_hh_l0 rnns.1.weight_hh_l0_raw "
-                     "rnns.1.module.weight_ih_l0 rnns.1.module.weight_hh_l0 "
-                     "rnns.1.module.bias_ih_l0 rnns.1.module.bias_hh_l0",
+                     "encoder.weight encoder_dp.emb.weight rnns.0.weight_hh_l0_raw rnns.0.module.weight_ih_l0 rnns.0.module.weight_hh_l0 rnns.0.module.bias_ih_l0 rnns.0.module.bias_hh_l0 rnns.1.weight_hh_l0_raw rnns.1.module.weight_ih_l0 rnns.1.module.weight_hh_l0 rnns.1.module.bias_ih_l0 rnns.1.module.bias_hh_l0",
                      { IDS(6, 2, 3) } },
         { two_directions,
             "AWD_LSTM(\n"
@@ -329,11 +325,7 @@ const module_case fastai_awd_lstm_module = {
             "    (0): RNNDropout()\n"
             "  )\n"
             ")",
-            "encoder.weight encoder_dp.emb.weight rnns.0.weight_hh_l0_raw "
-            "rnns.0.module.weight_ih_l0 rnns.0.module.weight_hh_l0 rnns.0.module.bias_ih_l0 "
-            "rnns.0.module.bias_hh_l0 rnns.0.module.weight_ih_l0_reverse "
-            "rnns.0.module.weight_hh_l0_reverse rnns.0.module.bias_ih_l0_reverse "
-            "rnns.0.module.bias_hh_l0_reverse",
+            "encoder.weight encoder_dp.emb.weight rnns.0.weight_hh_l0_raw rnns.0.module.weight_ih_l0 rnns.0.module.weight_hh_l0 rnns.0.module.bias_ih_l0 rnns.0.module.bias_hh_l0 rnns.0.module.weight_ih_l0_reverse rnns.0.module.weight_hh_l0_reverse rnns.0.module.bias_ih_l0_reverse rnns.0.module.bias_hh_l0_reverse",
             { X(2, 3, 4) } },
         { quasi,
             "AWD_LSTM(\n"
@@ -366,10 +358,7 @@ const module_case fastai_awd_lstm_module = {
             "    (0-1): 2 x RNNDropout()\n"
             "  )\n"
             ")",
-            "encoder.weight encoder_dp.emb.weight rnns.0.layers.0.linear.weight_raw "
-            "rnns.0.layers.0.linear.module.weight rnns.0.layers.0.linear.module.bias "
-            "rnns.1.layers.0.linear.weight_raw rnns.1.layers.0.linear.module.weight "
-            "rnns.1.layers.0.linear.module.bias",
+            "encoder.weight encoder_dp.emb.weight rnns.0.layers.0.linear.weight_raw rnns.0.layers.0.linear.module.weight rnns.0.layers.0.linear.module.bias rnns.1.layers.0.linear.weight_raw rnns.1.layers.0.linear.module.weight rnns.1.layers.0.linear.module.bias",
             { IDS(5, 2, 3) } } },
     FACTS(facts),
 };

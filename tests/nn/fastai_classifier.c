@@ -397,27 +397,26 @@ const module_case fastai_classifier_module = {
             "    (0): " NORM(6) "    (1): Dropout(p=0.25, inplace=False)\n"
                                 "    (2): Linear(in_features=6, out_features=4, bias=True)\n"
                                 "    (3): ReLU(inplace=True)\n"
-                                "    (4): " NORM(4) "    (5): Linear(in_features=4, "
-                                                    "out_features=3, bias=True)\n"
-                                                    "  )\n"
-                                                    ")",
+                                "    (4): " NORM(
+                                    4) "    (5): Linear(in_features=4, out_features=3, bias=True)\n"
+                                       "  )\n"
+                                       ")",
             NORM_NAMES("layers.0.") " layers.2.weight layers.2.bias " NORM_NAMES(
                 "layers.4.") " layers.5.weight layers.5.bias",
             { X(4, 3, 2) } },
         { chunked, STUB("", "bptt=2, max_len=4"), "module.encoder.weight", { IDS(6, 2, 7) } },
         { classifier,
             "SequentialRNN(\n"
-            "  (0): " STUB(
-                "  ", "bptt=3, max_len=100") "\n"
-                                             "  (1): PoolingLinearClassifier(\n"
-                                             "    (layers): Sequential(\n"
-                                             "      (0): " NORM(
-                                                 3) "      (1): Dropout(p=0.1, inplace=False)\n"
-                                                    "      (2): Linear(in_features=3, "
-                                                    "out_features=2, bias=True)\n"
-                                                    "    )\n"
-                                                    "  )\n"
-                                                    ")",
+            "  (0): " STUB("  ",
+                "bptt=3, max_len=100") "\n"
+                                       "  (1): PoolingLinearClassifier(\n"
+                                       "    (layers): Sequential(\n"
+                                       "      (0): " NORM(
+                                           3) "      (1): Dropout(p=0.1, inplace=False)\n"
+                                              "      (2): Linear(in_features=3, out_features=2, bias=True)\n"
+                                              "    )\n"
+                                              "  )\n"
+                                              ")",
             "0.module.encoder.weight " NORM_NAMES("1.layers.0.") " 1.layers.2.weight "
                                                                  "1.layers.2.bias",
             { IDS(6, 3, 5) } } },

@@ -251,10 +251,7 @@ const module_case fastai_config_module = {
                      "    (output_dp): RNNDropout()\n"
                      "  )\n"
                      ")",
-                     "0.encoder.weight 0.encoder_dp.emb.weight 0.rnns.0.weight_hh_l0_raw "
-                     "0.rnns.0.module.weight_ih_l0 0.rnns.0.module.weight_hh_l0 "
-                     "0.rnns.0.module.bias_ih_l0 0.rnns.0.module.bias_hh_l0 1.decoder.weight "
-                     "1.decoder.bias",
+                     "0.encoder.weight 0.encoder_dp.emb.weight 0.rnns.0.weight_hh_l0_raw 0.rnns.0.module.weight_ih_l0 0.rnns.0.module.weight_hh_l0 0.rnns.0.module.bias_ih_l0 0.rnns.0.module.bias_hh_l0 1.decoder.weight 1.decoder.bias",
                      { IDS(6, 2, 3) } },
         { xl_classifier,
             "SequentialRNN(\n"
@@ -293,29 +290,16 @@ const module_case fastai_config_module = {
             "  )\n"
             "  (1): PoolingLinearClassifier(\n"
             "    (layers): Sequential(\n"
-            "      (0): BatchNorm1d(12, eps=1e-05, momentum=0.1, affine=True, "
-            "track_running_stats=True)\n"
+            "      (0): BatchNorm1d(12, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)\n"
             "      (1): Linear(in_features=12, out_features=3, bias=True)\n"
             "      (2): ReLU(inplace=True)\n"
-            "      (3): BatchNorm1d(3, eps=1e-05, momentum=0.1, affine=True, "
-            "track_running_stats=True)\n"
+            "      (3): BatchNorm1d(3, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)\n"
             "      (4): Dropout(p=0.1, inplace=False)\n"
             "      (5): Linear(in_features=3, out_features=2, bias=True)\n"
             "    )\n"
             "  )\n"
             ")",
-            "0.module.u 0.module.v 0.module.encoder.weight 0.module.pos_enc.freq "
-            "0.module.layers.0.mhra.attention.weight 0.module.layers.0.mhra.out.weight "
-            "0.module.layers.0.mhra.ln.weight 0.module.layers.0.mhra.ln.bias "
-            "0.module.layers.0.mhra.r_attn.weight 0.module.layers.0.ff.layers.0.weight "
-            "0.module.layers.0.ff.layers.0.bias 0.module.layers.0.ff.layers.3.weight "
-            "0.module.layers.0.ff.layers.3.bias 0.module.layers.0.ff.layers.6.weight "
-            "0.module.layers.0.ff.layers.6.bias 1.layers.0.weight 1.layers.0.bias "
-            "1.layers.0.running_mean 1.layers.0.running_var "
-            "1.layers.0.num_batches_tracked 1.layers.1.weight 1.layers.1.bias "
-            "1.layers.3.weight 1.layers.3.bias 1.layers.3.running_mean "
-            "1.layers.3.running_var 1.layers.3.num_batches_tracked 1.layers.5.weight "
-            "1.layers.5.bias",
+            "0.module.u 0.module.v 0.module.encoder.weight 0.module.pos_enc.freq 0.module.layers.0.mhra.attention.weight 0.module.layers.0.mhra.out.weight 0.module.layers.0.mhra.ln.weight 0.module.layers.0.mhra.ln.bias 0.module.layers.0.mhra.r_attn.weight 0.module.layers.0.ff.layers.0.weight 0.module.layers.0.ff.layers.0.bias 0.module.layers.0.ff.layers.3.weight 0.module.layers.0.ff.layers.3.bias 0.module.layers.0.ff.layers.6.weight 0.module.layers.0.ff.layers.6.bias 1.layers.0.weight 1.layers.0.bias 1.layers.0.running_mean 1.layers.0.running_var 1.layers.0.num_batches_tracked 1.layers.1.weight 1.layers.1.bias 1.layers.3.weight 1.layers.3.bias 1.layers.3.running_mean 1.layers.3.running_var 1.layers.3.num_batches_tracked 1.layers.5.weight 1.layers.5.bias",
             { IDS(7, 3, 4) } } },
     FACTS(facts),
 };

@@ -382,8 +382,7 @@ const module_case fastai_dropout_module = {
             "WeightDropout(\n"
             "  (module): LSTM(2, 3)\n"
             ")",
-            "weight_hh_l0_raw module.weight_ih_l0 module.weight_hh_l0 module.bias_ih_l0 "
-            "module.bias_hh_l0",
+            "weight_hh_l0_raw module.weight_ih_l0 module.weight_hh_l0 module.bias_ih_l0 module.bias_hh_l0",
             { X(3, 2, 2) } } },
     FACTS(facts),
 };

@@ -98,14 +98,14 @@ void a_transformer_is_split_in_thirds(void **state)
     m = adz_fastai_text_classifier_new(9, 2, &c, NULL);
     expect_groups(m, adz_fastai_tfmer_xl_clas_split(m),
         " 0.module.encoder.weight |" XL_LAYER(
-            "0.module.layers.0.") " 0.module.u 0.module.v "
-                                  "|" XL_LAYER("0.module.layers."
-                                               "1.") " "
-                                                     "|" XL_LAYER("0."
-                                                                  "module."
-                                                                  "layers."
-                                                                  "2.") " "
-                                                                        "|" HEAD);
+            "0.module.layers.0.") " 0.module.u 0.module.v |" XL_LAYER("0.module.layers."
+                                                                      "1.") " "
+                                                                            "|" XL_LAYER(
+                                                                                "0."
+                                                                                "module."
+                                                                                "layers."
+                                                                                "2.") " "
+                                                                                      "|" HEAD);
     adz_module_free(&m);
 }
 

@@ -250,15 +250,12 @@ const module_case gru_rnn_module = {
     .samples = { { gru, "GRU(3, 2)", "weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0",
                      { X(3, 2, 3), X_NAMED("h0", 1, 2, 2) } },
         { deep_gru,
-            "GRU(2, 3, num_layers=2, bias=False, batch_first=True, dropout=0.3, "
-            "bidirectional=True)",
-            "weight_ih_l0 weight_hh_l0 weight_ih_l0_reverse weight_hh_l0_reverse weight_ih_l1 "
-            "weight_hh_l1 weight_ih_l1_reverse weight_hh_l1_reverse",
+            "GRU(2, 3, num_layers=2, bias=False, batch_first=True, dropout=0.3, bidirectional=True)",
+            "weight_ih_l0 weight_hh_l0 weight_ih_l0_reverse weight_hh_l0_reverse weight_ih_l1 weight_hh_l1 weight_ih_l1_reverse weight_hh_l1_reverse",
             { X(2, 3, 2) } },
         { rnn, "RNN(3, 2)", "weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0", { X(4, 3) } },
         { relu_rnn, "RNN(2, 3, num_layers=2, dropout=0.5, nonlinearity=relu)",
-            "weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0 weight_ih_l1 weight_hh_l1 bias_ih_l1 "
-            "bias_hh_l1",
+            "weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0 weight_ih_l1 weight_hh_l1 bias_ih_l1 bias_hh_l1",
             { X(3, 2, 2), X_NAMED("h0", 2, 2, 3) } },
         { lstm_cell, "LSTMCell(3, 2)", CELL,
             { X(4, 3), X_NAMED("h0", 4, 2), X_NAMED("c0", 4, 2) } },

@@ -356,8 +356,7 @@ const module_case labml_attention_module = {
             "  (output): Linear(in_features=4, out_features=4, bias=True)\n"
             "  (dropout): Dropout(p=0.1, inplace=False)\n"
             ")",
-            "query.linear.weight query.linear.bias key.linear.weight key.linear.bias "
-            "value.linear.weight value.linear.bias output.weight output.bias",
+            "query.linear.weight query.linear.bias key.linear.weight key.linear.bias value.linear.weight value.linear.bias output.weight output.bias",
             { X(3, 2, 4), IDS_NAMED("mask", 2, 3, 3, 2) } },
         { without_bias,
             "MultiHeadAttention(\n"
@@ -376,8 +375,7 @@ const module_case labml_attention_module = {
             "  (output): Linear(in_features=6, out_features=6, bias=True)\n"
             "  (dropout): Dropout(p=0.4, inplace=False)\n"
             ")",
-            "query.linear.weight key.linear.weight value.linear.weight value.linear.bias "
-            "output.weight output.bias",
+            "query.linear.weight key.linear.weight value.linear.weight value.linear.bias output.weight output.bias",
             { X(2, 2, 6), X(4, 2, 6), X(4, 2, 6), IDS(2, 1, 4, 2) } } },
     FACTS(facts),
 };

@@ -178,13 +178,11 @@ const module_case labml_transformer_module = {
                             "norm") "  )\n  (src_embed): EmbeddingsWithPositionalEncoding(\n"
                                     "    (linear): Embedding(7, 4)\n  )\n"
                                     "  (tgt_embed): EmbeddingsWithLearnedPositionalEncoding(\n"
-                                    "    (linear): Embedding(7, 4)\n  )\n  (generator): "
-                                    "Identity()\n)",
-            LAYER_NAMES("encoder.layers.0.") NORM_NAMES("encoder.norm.")
-                SOURCE_LAYER_NAMES("decoder.layers.0.") NORM_NAMES("decoder.layers.0.norm_ff.")
-                    NORM_NAMES(
-                        "decoder.norm.") "src_embed.positional_encodings src_embed.linear.weight "
-                                         "tgt_embed.positional_encodings tgt_embed.linear.weight",
+                                    "    (linear): Embedding(7, 4)\n  )\n  (generator): Identity()\n)",
+            LAYER_NAMES("encoder.layers.0.") NORM_NAMES("encoder.norm.") SOURCE_LAYER_NAMES(
+                "decoder.layers.0.") NORM_NAMES("decoder.layers.0.norm_ff.")
+                NORM_NAMES(
+                    "decoder.norm.") "src_embed.positional_encodings src_embed.linear.weight tgt_embed.positional_encodings tgt_embed.linear.weight",
             { IDS(7, 3, 2), IDS(7, 2, 2), IDS(2, 1, 3, 2), IDS(2, 2, 2, 1) } },
         { characters,
             "AutoregressiveModel(\n  (src_embed): EmbeddingsWithPositionalEncoding(\n"

@@ -272,16 +272,13 @@ const module_case qrnn_module = {
                                      "  (layers_bwd): ModuleList(\n" LAYER("0", "6", "6")
                                          LAYER("1", "2", "6") "  )\n"
                                                               ")",
-            "layers.0.linear.weight layers.0.linear.bias layers.1.linear.weight "
-            "layers.1.linear.bias layers_bwd.0.linear.weight layers_bwd.0.linear.bias "
-            "layers_bwd.1.linear.weight layers_bwd.1.linear.bias",
+            "layers.0.linear.weight layers.0.linear.bias layers.1.linear.weight layers.1.linear.bias layers_bwd.0.linear.weight layers_bwd.0.linear.bias layers_bwd.1.linear.weight layers_bwd.1.linear.bias",
             { X(3, 2, 3), X(4, 2, 2) } },
         { stateful,
             "QRNN(\n"
             "  (layers): ModuleList(\n" LAYER("0", "4", "6") LAYER("1", "6", "6") "  )\n"
                                                                                   ")",
-            "layers.0.linear.weight layers.0.linear.bias layers.1.linear.weight "
-            "layers.1.linear.bias",
+            "layers.0.linear.weight layers.0.linear.bias layers.1.linear.weight layers.1.linear.bias",
             { X(2, 3, 2) } } },
     FACTS(facts),
 };

@@ -209,10 +209,8 @@ const module_case recurrent_module = {
     .samples = { { lstm, "LSTM(3, 2)", "weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0",
                      { X(3, 2, 3), X_NAMED("h0", 1, 2, 2), X_NAMED("c0", 1, 2, 2) } },
         { deep_lstm,
-            "LSTM(2, 3, num_layers=2, bias=False, batch_first=True, dropout=0.3, "
-            "bidirectional=True)",
-            "weight_ih_l0 weight_hh_l0 weight_ih_l0_reverse weight_hh_l0_reverse weight_ih_l1 "
-            "weight_hh_l1 weight_ih_l1_reverse weight_hh_l1_reverse",
+            "LSTM(2, 3, num_layers=2, bias=False, batch_first=True, dropout=0.3, bidirectional=True)",
+            "weight_ih_l0 weight_hh_l0 weight_ih_l0_reverse weight_hh_l0_reverse weight_ih_l1 weight_hh_l1 weight_ih_l1_reverse weight_hh_l1_reverse",
             { X(2, 3, 2) } },
         { norm, "BatchNorm1d(3, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)",
             "weight bias running_mean running_var num_batches_tracked", { X(4, 3) } },

@@ -78,8 +78,8 @@ static void compare_seconds(
     for (size_t k = 0; k < g->n_x; ++k) {
         const double d = apart(a[k], b[k]);
         if (!(d <= 1e-9)) {
-            FAIL("sample %zu: the derivative by input %zu of the gradient of input %zu, asked for "
-                 "alone, differs by %g",
+            FAIL(
+                "sample %zu: the derivative by input %zu of the gradient of input %zu, asked for alone, differs by %g",
                 s, k, i, d);
         }
     }

@@ -29,8 +29,8 @@ int main(int argc, char **argv)
             ++ran;
         }
     }
-    printf("%d operators: %zu samples, %zu layouts, %zu derivatives, %zu rejects, %zu refused "
-           "requests\n",
+    printf(
+        "%d operators: %zu samples, %zu layouts, %zu derivatives, %zu rejects, %zu refused requests\n",
         ran, counts.samples, counts.layouts, counts.derivatives, counts.rejects,
         counts.failure_points);
     if (ran == 0) {

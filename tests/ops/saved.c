@@ -129,8 +129,8 @@ static void check_value(const op_case *c, size_t s, kind what, int i, bool *exis
         const int first = status_after_change(c, s, what, i, false, FUSED, &same);
         const int graph = status_after_change(c, s, what, i, false, GRAPH, &same);
         if (first == ADZ_OK && graph != ADZ_OK && !is_allowed(c, what, i)) {
-            FAIL("sample %zu: a write to input %d is tolerated without a graph, but not with "
-                 "create_graph",
+            FAIL(
+                "sample %zu: a write to input %d is tolerated without a graph, but not with create_graph",
                 s, i);
         }
     }

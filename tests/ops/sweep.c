@@ -65,9 +65,8 @@ static void structure(void **state)
     }
     if (n < 6 || !transposed || !one || !(zero || c->no_empty) || (c->broadcasts && !broadcast) ||
         n_rejects(c) < 2) {
-        FAIL("%zu samples (6 wanted), transposed %d, size 1 %d, size 0 %d, broadcast %d, %zu "
-             "rejects "
-             "(2 wanted)",
+        FAIL(
+            "%zu samples (6 wanted), transposed %d, size 1 %d, size 0 %d, broadcast %d, %zu rejects (2 wanted)",
             n, transposed, one, zero, broadcast, n_rejects(c));
     }
     counts.samples += n;

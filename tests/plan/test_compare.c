@@ -166,8 +166,7 @@ static void constants_are_compared(void **state)
             assert_agree(&p);
         } else {
             assert_differ(&p,
-                "the elements of a tensor[3] that the function makes (adz_tensor_from, or a "
-                "pointer to the elements) differ; " ADVICE);
+                "the elements of a tensor[3] that the function makes (adz_tensor_from, or a pointer to the elements) differ; " ADVICE);
         }
     }
     for (int more = 0; more < 2; ++more) {

@@ -193,8 +193,7 @@ static __attribute__((noinline)) void report_refused(adzi_thread *thread, const 
 {
     char text[ADZI_MESSAGE_SIZE];
     snprintf(text, sizeof text,
-        "%s: refused, because an earlier error was not cleared (adz_error_clear, adz_error_take): "
-        "%.3500s",
+        "%s: refused, because an earlier error was not cleared (adz_error_clear, adz_error_take): %.3500s",
         op, thread->error.text);
     report(thread, thread->error.code, text);
 }

@@ -72,9 +72,7 @@ void adzi_print_unheard(adzi_thread *thread)
     error->printed = true;
     char more[ROOM / 2];
     snprintf(more, sizeof more,
-        " (%s)\nadze: the program goes on without having looked at this error. "
-        "adz_on_error(adz_die, NULL) ends it at its first error; adz_on_error(adz_quiet, NULL) "
-        "prints none.",
+        " (%s)\nadze: the program goes on without having looked at this error. adz_on_error(adz_die, NULL) ends it at its first error; adz_on_error(adz_quiet, NULL) prints none.",
         adz_status_name(error->code));
     adzi_print_once("error", error->text, more, "adze: further errors are not printed\n");
 }

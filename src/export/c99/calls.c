@@ -71,8 +71,7 @@ static bool fits_type(adzi_c99 *c, const adzi_c99_call *call)
     const bool fits = !doubles || c->wide || (row != NULL && row->doubles);
     if (!fits) {
         adzi_c99_fail(c, ADZ_ERR_DTYPE,
-            "%s%s%s has a float64 argument, but is computed with float in C; set "
-            "options.precision to ADZ_F64, or convert the module and its inputs to float32",
+            "%s%s%s has a float64 argument, but is computed with float in C; set options.precision to ADZ_F64, or convert the module and its inputs to float32",
             call->path, call->path[0] != '\0' ? ": " : "", call->op->name);
     }
     return fits;

@@ -174,8 +174,7 @@ const char *adzi_c99_whole(adzi_c99 *c, int64_t x)
 {
     if (x < INT32_MIN || x > INT32_MAX) {
         adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
-            "%s uses the integer %lld of int64, which does not fit in the int32_t that a file in C "
-            "has for integers",
+            "%s uses the integer %lld of int64, which does not fit in the int32_t that a file in C has for integers",
             c->current != NULL ? c->current : "the function", (long long)x);
         return "0";
     }

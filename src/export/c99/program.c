@@ -25,8 +25,8 @@ void adzi_c99_identifier(char *to, size_t size, const char *prefix, const char *
 
 void adzi_c99_comment(char *to, size_t size, const char *name)
 {
-    static const char fit[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                              "0123456789 .,:;_-+=()[]<>";
+    static const char fit[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,:;_-+=()[]<>";
     size_t n = 0;
     for (; name[n] != '\0' && n + 1 < size; ++n) {
         to[n] = strchr(fit, name[n]) != NULL ? name[n] : '_';
@@ -88,8 +88,7 @@ static int input_memory(adzi_c99 *c, const adzi_traced_value *v)
 {
     if (!adzi_is_contiguous(v->tensor)) {
         adzi_c99_fail(c, ADZ_ERR_ARGUMENT,
-            "%s%s is not contiguous; make it contiguous with adz_contiguous before the plan is "
-            "made",
+            "%s%s is not contiguous; make it contiguous with adz_contiguous before the plan is made",
             v->name != NULL ? v->name : "an input", adzi_text_shape(v->tensor));
         return -1;
     }
@@ -218,8 +217,7 @@ static int view_memory(adzi_c99 *c, const adzi_trace *trace, const adz_tensor *t
     const adz_tensor *holder = holder_of(trace, from, t);
     if (!same_layout(holder, trace->values[from].tensor)) {
         adzi_c99_fail(c, ADZ_ERR_STATE,
-            "%s: %s views a result whose expression lies otherwise in memory; call adz_clone "
-            "before it",
+            "%s: %s views a result whose expression lies otherwise in memory; call adz_clone before it",
             call->path, call->op->name);
         return -1;
     }
@@ -234,8 +232,7 @@ static bool can_change(adzi_c99 *c, int memory, const adzi_traced_call *call)
     const bool can = m->kind == ADZI_C99_BUFFER || (m->kind == ADZI_C99_VARIABLE && m->changes);
     if (!can) {
         adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
-            "%s changes %s in place; a function in C leaves its inputs as they are, and weights if "
-            "only a part of them is changed",
+            "%s changes %s in place; a function in C leaves its inputs as they are, and weights if only a part of them is changed",
             call->op->name, m->label);
     }
     return can;

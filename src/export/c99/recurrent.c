@@ -121,8 +121,7 @@ void adzi_c99_attention(adzi_c99 *c, const adzi_c99_call *call)
         .scale = adzi_c99_attr(call, "scale", 1) };
     if (adzi_c99_attr(call, "drops", 0) != 0) {
         adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
-            "scaled_dot_product_attention with dropout draws random numbers; call adz_module_eval "
-            "before the plan is made");
+            "scaled_dot_product_attention with dropout draws random numbers; call adz_module_eval before the plan is made");
         return;
     }
     for (int i = Q; i <= MASK; ++i) {

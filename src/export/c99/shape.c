@@ -187,8 +187,7 @@ void adzi_c99_glu(adzi_c99 *c, const adzi_c99_call *call)
 void adzi_c99_refuse_dropout(adzi_c99 *c, double p)
 {
     adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
-        "dropout with p = %s draws random numbers, which a function in C cannot; call "
-        "adz_module_eval before the plan is made",
+        "dropout with p = %s draws random numbers, which a function in C cannot; call adz_module_eval before the plan is made",
         adzi_text_float(p));
 }
 

@@ -146,8 +146,7 @@ void adzi_c99_define_checks(const adzi_c99_writer *w, adzi_text *to)
         upper, upper, upper);
     adzi_text_format(to,
         "/* 0 if a call may use the state, which it has to give back. */\n"
-        "static int %s_enter(%s_state *state)\n{\n    if (state == 0) {\n        return -1;\n    "
-        "}\n"
+        "static int %s_enter(%s_state *state)\n{\n    if (state == 0) {\n        return -1;\n    }\n"
         "    if (state->version != UINT64_C(%llu)) {\n        return -2;\n    }\n",
         name, name, (unsigned long long)w->version);
     adzi_text_format(to,

@@ -137,8 +137,7 @@ static void check_calls(adzi_c99 *c, const adz_optimizer_type *type, const char 
         }
         if (!good) {
             adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
-                "the numbers of the optimizer %s call %.*s, which a file in C does not have; use "
-                "sqrt, pow, exp, log, fmin, fmax, or a function of its numbers_text",
+                "the numbers of the optimizer %s call %.*s, which a file in C does not have; use sqrt, pow, exp, log, fmin, fmax, or a function of its numbers_text",
                 type->name, (int)t.n, t.at);
         }
     }
@@ -151,8 +150,7 @@ static void check_names(adzi_c99 *c, const adz_optimizer_type *type, const char 
         for (size_t i = 0; i < c->n_texts && is_definition(&t) && !c->failed; ++i) {
             if (defines(c->texts[i], &t)) {
                 adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
-                    "numbers_text of the optimizer %s defines %.*s, which that of another "
-                    "optimizer of the file defines as well; give it another name",
+                    "numbers_text of the optimizer %s defines %.*s, which that of another optimizer of the file defines as well; give it another name",
                     type->name, (int)t.n, t.at);
             }
         }
@@ -228,8 +226,7 @@ void adzi_c99_type_text(
     }
     if (name[0] == '\0') {
         adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
-            "the optimizer %s cannot be written in C: its type has a function `numbers`, but no "
-            "text of it; define the function by ADZ_C_TEXT and set .numbers_text",
+            "the optimizer %s cannot be written in C: its type has a function `numbers`, but no text of it; define the function by ADZ_C_TEXT and set .numbers_text",
             type->name);
     }
     for (size_t i = 0; i < n && file != NULL && !c->failed; ++i) {

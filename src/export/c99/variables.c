@@ -194,8 +194,7 @@ bool adzi_c99_mark_changes(adzi_c99 *c, const adzi_trace *trace)
         adzi_c99_memory *m = memory >= 0 ? &c->memories[memory] : NULL;
         if (m != NULL && is_dropped(v)) {
             adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
-                "a function drops %s, to which another one adds; zero it in place "
-                "(adz_module_fill_grad_zero)",
+                "a function drops %s, to which another one adds; zero it in place (adz_module_fill_grad_zero)",
                 m->label);
             return false;
         }
@@ -220,8 +219,7 @@ bool adzi_c99_check_overlaps(adzi_c99 *c)
         for (size_t k = 0; c->memories[i].changes && k < c->n_memories; ++k) {
             if (overlap(&c->memories[i], &c->memories[k])) {
                 adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
-                    "%s shares memory with %s, which a step changes; make the view inside the "
-                    "function, or a copy (adz_clone) before it",
+                    "%s shares memory with %s, which a step changes; make the view inside the function, or a copy (adz_clone) before it",
                     c->memories[k].label, c->memories[i].label);
                 return false;
             }

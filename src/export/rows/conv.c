@@ -10,8 +10,8 @@ const adzi_row adzi_rows_conv[] = {
     { .op = "conv_transpose2d", C99(conv_transpose), ONNX(conv, conv, "ConvTranspose") },
     { .op = "conv_weight",
         C99(conv_weight),
-        .onnx = { .refused = "is the gradient of a weight, for which ONNX has no node; export the "
-                             "forward alone" } },
+        .onnx = { .refused =
+                      "is the gradient of a weight, for which ONNX has no node; export the forward alone" } },
     { .op = "fold", C99(fold), .onnx = { .refused = NO_PATCHES } },
     { .op = "unfold", C99(unfold), .onnx = { .refused = NO_PATCHES } },
     { .op = NULL },

@@ -174,8 +174,7 @@ static bool check(const char *op, int64_t features, const adz_batch_norm1d_optio
     }
     if (!share || !(o->eps >= 0)) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
-            "momentum is %s, but must be in [0, 1] or ADZ_CUMULATIVE_MOMENTUM; eps is %s, but must "
-            "be 0 or more",
+            "momentum is %s, but must be in [0, 1] or ADZ_CUMULATIVE_MOMENTUM; eps is %s, but must be 0 or more",
             adzi_text_number(o->momentum), adzi_text_number(o->eps));
         return false;
     }

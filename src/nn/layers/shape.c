@@ -71,9 +71,7 @@ static bool unflattened(const adz_tensor *x, int d, adz_shape parts, adz_shape *
     }
     if (!fits || known != x->sizes[d]) {
         adzi_error("Unflatten", ADZ_ERR_SHAPE,
-            "dimension %d of x%s cannot be split into %s: their product must be its size, and x "
-            "may "
-            "have at most %d dimensions then",
+            "dimension %d of x%s cannot be split into %s: their product must be its size, and x may have at most %d dimensions then",
             d, adzi_text_shape(x), adzi_text_sizes(parts.rank, parts.sizes), ADZ_MAX_RANK);
         return false;
     }

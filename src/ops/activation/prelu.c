@@ -15,9 +15,7 @@ adz_tensor *adz_prelu(adz_tensor *x, adz_tensor *weight)
     const int64_t channels = x->rank > 1 ? x->sizes[1] : 1;
     if (weight->rank > 1 || (weight->numel != 1 && weight->numel != channels)) {
         return adzi_fail(op, ADZ_ERR_SHAPE,
-            "weight%s must have one element, or one for each of the %lld channels of x%s, which "
-            "are "
-            "its second dimension",
+            "weight%s must have one element, or one for each of the %lld channels of x%s, which are its second dimension",
             adzi_text_shape(weight), (long long)channels, adzi_text_shape(x));
     }
     if (x->dtype != weight->dtype || (x->dtype != ADZ_F32 && x->dtype != ADZ_F64)) {

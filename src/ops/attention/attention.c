@@ -81,8 +81,7 @@ static bool check_shapes(
     }
     if (!fits) {
         adzi_error(name, ADZ_ERR_SHAPE,
-            "query%s, key%s and value%s do not fit [..., L, E], [..., S, E] and [..., S, Ev] whose "
-            "leading sizes broadcast",
+            "query%s, key%s and value%s do not fit [..., L, E], [..., S, E] and [..., S, Ev] whose leading sizes broadcast",
             adzi_text_shape(q), adzi_text_shape(k), adzi_text_shape(v));
         return false;
     }

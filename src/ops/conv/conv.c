@@ -55,8 +55,7 @@ bool adzi_conv_small(
         }
         if (reach > padded) {
             adzi_error(op, ADZ_ERR_SHAPE,
-                "a kernel of size %lld with dilation %lld spans %lld elements, but dimension %d of "
-                "the input has %lld with padding %lld; pad more or use a smaller kernel",
+                "a kernel of size %lld with dilation %lld spans %lld elements, but dimension %d of the input has %lld with padding %lld; pad more or use a smaller kernel",
                 (long long)kernel[d], (long long)at->dilation[d], (long long)reach, d - at->n,
                 (long long)padded, (long long)at->padding[d]);
             return false;
@@ -81,8 +80,7 @@ static bool big_of(
                     !__builtin_add_overflow(big[d], reach, &big[d]);
         if (!fits || big[d] < 1) {
             adzi_error(op, ADZ_ERR_SHAPE,
-                "dimension %d of the input, size %lld, gives no result with kernel size %lld, "
-                "stride %lld, padding %lld and dilation %lld; %s",
+                "dimension %d of the input, size %lld, gives no result with kernel size %lld, stride %lld, padding %lld and dilation %lld; %s",
                 d - at->n, (long long)small[d], (long long)kernel[d], (long long)at->stride[d],
                 (long long)at->padding[d], (long long)at->dilation[d],
                 fits ? "its size would be below 1, so pad less" : "its size overflows");

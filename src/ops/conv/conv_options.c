@@ -42,8 +42,7 @@ static bool pad_by_rule(adzi_conv *at, const char *op, adz_padding_rule rule, co
         int64_t all;
         if (rule == ADZ_PADDING_SAME && at->stride[d] != 1) {
             adzi_error(op, ADZ_ERR_ARGUMENT,
-                "padding \"same\" needs stride 1, but the stride is %lld; give the padding as "
-                "numbers",
+                "padding \"same\" needs stride 1, but the stride is %lld; give the padding as numbers",
                 (long long)at->stride[d]);
             return false;
         }

@@ -63,8 +63,7 @@ static bool check(const adz_tensor *x, const adzi_fold *at, const int64_t *grid)
                          !__builtin_mul_overflow(grid[0], grid[1], &positions);
     if (!counted || x->sizes[x->rank - 2] % taps != 0 || x->sizes[x->rank - 1] != positions) {
         adzi_error(name, ADZ_ERR_SHAPE,
-            "x%s does not hold patches of %lld x %lld elements at %lld x %lld positions; it is [N, "
-            "C KH KW, L]",
+            "x%s does not hold patches of %lld x %lld elements at %lld x %lld positions; it is [N, C KH KW, L]",
             adzi_text_shape(x), (long long)at->kernel_size[0], (long long)at->kernel_size[1],
             (long long)grid[0], (long long)grid[1]);
         return false;

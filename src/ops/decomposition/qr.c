@@ -112,10 +112,8 @@ static bool has_full_rank(const adz_tensor *r, adz_tensor *named)
         adzi_items_grain((double)n * (double)n / 2));
     return adzi_nothing_found("lstsq", found, named, "a",
         adzi_rows(named) >= adzi_columns(named)
-            ? "has no full rank to rounding, or an element that is not finite: column %lld depends "
-              "on the columns before it; ADZ_LSTSQ_GELSY gives the shortest solution"
-            : "has no full rank to rounding, or an element that is not finite: row %lld depends on "
-              "the rows before it; ADZ_LSTSQ_GELSY gives the shortest solution");
+            ? "has no full rank to rounding, or an element that is not finite: column %lld depends on the columns before it; ADZ_LSTSQ_GELSY gives the shortest solution"
+            : "has no full rank to rounding, or an element that is not finite: row %lld depends on the rows before it; ADZ_LSTSQ_GELSY gives the shortest solution");
 }
 
 /* The factors. Unless `named` is NULL, fails for a matrix without full rank; so the factors come

@@ -58,8 +58,7 @@ FUNCTION2(atan2, VMATH(atan2)(a, b),
     angle_gradient(dy, a, b, false),
     angle_gradient(dy, a, b, true),
     C99_ELEMENT("@atan2($a, $b)"),
-    NO_ONNX("has no node in ONNX, and atan of a quotient cannot tell the quadrants of zeros and "
-            "infinities; use adz_atan where the divisor is positive"))
+    NO_ONNX("has no node in ONNX, and atan of a quotient cannot tell the quadrants of zeros and infinities; use adz_atan where the divisor is positive"))
 /* dy / (1 - x^2) */
 FUNCTION(atanh, x, VMATH(atanh)(x),
     adz_div(dy, less_square(x)),

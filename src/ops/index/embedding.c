@@ -75,8 +75,7 @@ static bool resolve(const adz_tensor *weight, const adz_embedding_options *o, em
     /* A sparse gradient would save memory and have the values of the dense one. */
     if (o->sparse) {
         adzi_error("embedding", ADZ_ERR_UNSUPPORTED,
-            "there are no sparse gradients; leave sparse false: the dense gradient has the same "
-            "values and every optimizer takes it");
+            "there are no sparse gradients; leave sparse false: the dense gradient has the same values and every optimizer takes it");
         return false;
     }
     int64_t rows = weight->sizes[0], padding = o->padding_idx;

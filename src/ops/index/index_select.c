@@ -41,8 +41,7 @@ adz_tensor *adz_index_select(adz_tensor *x, int dim, adz_tensor *index)
     }
     if (x->rank == 0 || index->rank > 1) {
         return adzi_fail("index_select", ADZ_ERR_SHAPE,
-            "x%s needs a dimension and index%s is a list of numbers along it; for an index of "
-            "x's rank use adz_gather",
+            "x%s needs a dimension and index%s is a list of numbers along it; for an index of x's rank use adz_gather",
             adzi_text_shape(x), adzi_text_shape(index));
     }
     int d = adzi_dim("index_select", x, dim);

@@ -36,8 +36,7 @@ static bool check_row(const double *p, int64_t row, int64_t classes, int64_t n, 
     }
     if (possible == 0 || isinf(total) || (!replacement && n > possible)) {
         adzi_error("multinomial", ADZ_ERR_ARGUMENT,
-            "row %lld has %lld classes of weight above 0 with the sum %s: %lld cannot be drawn "
-            "from it %s replacement",
+            "row %lld has %lld classes of weight above 0 with the sum %s: %lld cannot be drawn from it %s replacement",
             (long long)row, (long long)possible, adzi_text_number(total), (long long)n,
             replacement ? "with" : "without");
         return false;

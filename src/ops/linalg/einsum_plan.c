@@ -51,8 +51,7 @@ static const char *read_term(const adzi_einsum *plan, const char *at, term *t)
         int label = label_of(*at);
         if (label < 0 || t->n == ADZ_MAX_RANK) {
             adzi_error("einsum", ADZ_ERR_ARGUMENT,
-                "'%s': %s at character %d; it is made of letters, at most %d a tensor, commas, "
-                "'...' and '->'",
+                "'%s': %s at character %d; it is made of letters, at most %d a tensor, commas, '...' and '->'",
                 plan->equation, label < 0 ? "something else" : "a letter too many",
                 (int)(at - plan->equation), ADZ_MAX_RANK);
             return NULL;

@@ -67,8 +67,7 @@ static adz_status report(const void *block)
         return ADZ_OK;
     }
     return adzi_error("binary_cross_entropy", ADZ_ERR_ARGUMENT,
-        "x%s has elements that are no probabilities in [0, 1]; for unbounded scores use "
-        "adz_binary_cross_entropy_with_logits",
+        "x%s has elements that are no probabilities in [0, 1]; for unbounded scores use adz_binary_cross_entropy_with_logits",
         adzi_text_sizes(args->x.rank, args->x.sizes));
 }
 

@@ -145,8 +145,7 @@ static adz_status report(const void *block)
         for (int64_t i = 0; status == ADZ_OK && i < a->labels[k] && i < there; ++i) {
             if (labels[i] < 0 || labels[i] >= a->c || labels[i] == a->blank) {
                 status = adzi_error(name, ADZ_ERR_INDEX,
-                    "label %lld of target %lld is %lld, but must be one of the %lld classes and "
-                    "not the blank, %lld",
+                    "label %lld of target %lld is %lld, but must be one of the %lld classes and not the blank, %lld",
                     (long long)i, (long long)k, (long long)labels[i], (long long)a->c,
                     (long long)a->blank);
             }
@@ -171,9 +170,7 @@ static bool check_shapes(const adzi_call *call, const adz_ctc_loss_options *o)
     }
     if (!fits) {
         adzi_error(name, ADZ_ERR_SHAPE,
-            "log_probs%s, targets%s, input_lengths%s and target_lengths%s must be [T, N, C], "
-            "[N, S] or [sum of target_lengths], [N] and [N]; without a batch [T, C], [S], [] and "
-            "[]",
+            "log_probs%s, targets%s, input_lengths%s and target_lengths%s must be [T, N, C], [N, S] or [sum of target_lengths], [N] and [N]; without a batch [T, C], [S], [] and []",
             adzi_text_shape(in[X]), adzi_text_shape(in[TARGETS]), adzi_text_shape(in[STEPS]),
             adzi_text_shape(in[LABELS]));
         return false;

@@ -34,8 +34,7 @@ static adz_status report_negative(const void *block)
                                              : ((const double *)(const void *)a->var)[i];
         if (v < 0) {
             return adzi_error(name, ADZ_ERR_ARGUMENT,
-                "var has a negative element, %s; a variance is 0 or more, such as adz_exp or "
-                "adz_softplus gives it",
+                "var has a negative element, %s; a variance is 0 or more, such as adz_exp or adz_softplus gives it",
                 adzi_text_number(v));
         }
     }

@@ -230,8 +230,7 @@ adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_t
     }
     if (c.broadcasts) {
         adzi_warn(op,
-            "x%s and target%s differ in shape and are broadcast, which is seldom what is meant; "
-            "adz_reshape one of them",
+            "x%s and target%s differ in shape and are broadcast, which is seldom what is meant; adz_reshape one of them",
             adzi_text_shape(x), adzi_text_shape(target));
     }
     /* The factor of the reduction is an attribute, so the backward need not know the shape. */

@@ -260,8 +260,7 @@ static bool check_channels(const adz_tensor *x, const adz_tensor *t, const char 
     }
     if (t->rank != 1 || t->sizes[0] != x->sizes[1]) {
         adzi_error("batch_norm", ADZ_ERR_SHAPE,
-            "%s%s does not fit x%s: it has one element per "
-            "channel, and axis 1 of x holds the channels",
+            "%s%s does not fit x%s: it has one element per channel, and axis 1 of x holds the channels",
             name, adzi_text_shape(t), adzi_text_shape(x));
         return false;
     }
@@ -292,8 +291,7 @@ static bool check_running(const adz_tensor *mean, const adz_tensor *var, bool tr
     }
     if (training && !(adzi_is_dense(mean) && adzi_is_dense(var))) {
         adzi_error("batch_norm", ADZ_ERR_INPLACE,
-            "running_mean or running_var was expanded and cannot be updated in place; use "
-            "adz_contiguous");
+            "running_mean or running_var was expanded and cannot be updated in place; use adz_contiguous");
         return false;
     }
     return true;

@@ -7,8 +7,7 @@ bool adzi_check_channels(const char *op, const adz_tensor *x, const adz_tensor *
     }
     if (t->rank != 1 || t->sizes[0] != x->sizes[1]) {
         adzi_error(op, ADZ_ERR_SHAPE,
-            "%s%s does not fit x%s: it has one element per channel, and axis 1 of x holds the "
-            "channels",
+            "%s%s does not fit x%s: it has one element per channel, and axis 1 of x holds the channels",
             name, adzi_text_shape(t), adzi_text_shape(x));
         return false;
     }

@@ -15,8 +15,7 @@ static bool check(
     }
     if (groups < 1 || x->sizes[1] % groups != 0) {
         adzi_error("group_norm", ADZ_ERR_ARGUMENT,
-            "%lld groups do not divide the %lld channels of x%s; use 1 or a divisor of the "
-            "channels",
+            "%lld groups do not divide the %lld channels of x%s; use 1 or a divisor of the channels",
             (long long)groups, (long long)x->sizes[1], adzi_text_shape(x));
         return false;
     }

@@ -63,8 +63,7 @@ static bool check(adzi_call *call)
     }
     if (!fits) {
         adzi_error("searchsorted", ADZ_ERR_SHAPE,
-            "sorted%s does not fit values%s: it is a vector, or has their sizes but for the last "
-            "dimension",
+            "sorted%s does not fit values%s: it is a vector, or has their sizes but for the last dimension",
             adzi_text_shape(sorted), adzi_text_shape(values));
     }
     return fits;
@@ -82,8 +81,7 @@ static adz_status report(const void *block)
     return *args->bad < 0
                ? ADZ_OK
                : adzi_error("searchsorted", ADZ_ERR_ARGUMENT,
-                     "element %lld of lane %lld of sorted is less than the one before "
-                     "it; sort the lanes with adz_sort, or their indices with adz_argsort",
+                     "element %lld of lane %lld of sorted is less than the one before it; sort the lanes with adz_sort, or their indices with adz_argsort",
                      (long long)(*args->bad % args->n), (long long)(*args->bad / args->n));
 }
 

@@ -11,8 +11,7 @@ adz_tensor *adz_searchsorted_by(adz_tensor *x, adz_tensor *sorter, adz_tensor *v
     }
     if (x->rank == 0 || !adzi_same_sizes(x, sorter)) {
         return adzi_fail(op, ADZ_ERR_SHAPE,
-            "sorter%s and x%s need the same shape with a dimension; take sorter from adz_argsort "
-            "of x along its last dimension",
+            "sorter%s and x%s need the same shape with a dimension; take sorter from adz_argsort of x along its last dimension",
             adzi_text_shape(sorter), adzi_text_shape(x));
     }
     return adz_searchsorted(adz_gather(adz_detach(x), -1, sorter), values, right);

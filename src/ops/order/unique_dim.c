@@ -41,9 +41,9 @@ adz_tensor *adz_unique_dim(adz_tensor *x, int dim, adz_tensor **inverse, adz_ten
     }
     if (x->rank == 0 || (x->numel == 0 && x->sizes[d] > 0)) {
         return adzi_fail(op, ADZ_ERR_SHAPE,
-            x->rank == 0 ? "x%s has no dimension; adz_unique takes any shape"
-                         : "the slices of x%s along a dimension that is not empty have no elements "
-                           "to compare",
+            x->rank == 0
+                ? "x%s has no dimension; adz_unique takes any shape"
+                : "the slices of x%s along a dimension that is not empty have no elements to compare",
             adzi_text_shape(x));
     }
     adz_tensor *order, *begins;

@@ -140,8 +140,7 @@ bool adzi_check_padding(const char *op, const adzi_window_attr *attr)
         const int64_t reach = attr->dilation[i] * (attr->kernel_size[i] - 1) + 1;
         if (attr->padding[i] > reach / 2) {
             adzi_error(op, ADZ_ERR_ARGUMENT,
-                "padding %lld is more than half of the window of %lld positions (kernel_size %lld, "
-                "dilation %lld); use at most %lld",
+                "padding %lld is more than half of the window of %lld positions (kernel_size %lld, dilation %lld); use at most %lld",
                 (long long)attr->padding[i], (long long)reach, (long long)attr->kernel_size[i],
                 (long long)attr->dilation[i], (long long)(reach / 2));
             return false;
@@ -199,8 +198,7 @@ bool adzi_window_axes(
         a->out = windows_of(a, attr->ceil_mode);
         if (a->out < 1) {
             adzi_error(op, ADZ_ERR_SHAPE,
-                "a window of %lld positions (kernel_size %lld, dilation %lld) does not fit into "
-                "dimension %d of x%s with padding %lld; use a smaller kernel or a larger x",
+                "a window of %lld positions (kernel_size %lld, dilation %lld) does not fit into dimension %d of x%s with padding %lld; use a smaller kernel or a larger x",
                 (long long)(a->dilation * (a->kernel - 1) + 1), (long long)a->kernel,
                 (long long)a->dilation, d, adzi_text_sizes(rank, sizes), (long long)a->padding);
             return false;

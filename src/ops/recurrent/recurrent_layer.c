@@ -198,8 +198,7 @@ static bool check(const adzi_call *call, const adzi_recurrent_cell *cell, adzi_r
     }
     if (!fits) {
         adzi_error(name, ADZ_ERR_SHAPE,
-            "x%s, h0%s, weight_ih%s, weight_hh%s and the others do not fit [T, B, I], states [B, "
-            "H], [%dH, I] and [%dH, H], T at least 1, biases [%dH], lengths [B]",
+            "x%s, h0%s, weight_ih%s, weight_hh%s and the others do not fit [T, B, I], states [B, H], [%dH, I] and [%dH, H], T at least 1, biases [%dH], lengths [B]",
             adzi_text_shape(x), adzi_text_shape(in[H0]), adzi_text_shape(w[WEIGHT_IH]),
             adzi_text_shape(w[WEIGHT_HH]), (int)gates, (int)gates, (int)gates);
         return false;

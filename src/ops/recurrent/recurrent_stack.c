@@ -113,9 +113,8 @@ static bool check_state(const adzi_recurrent_stack *net, int which)
     }
     if (!fits) {
         adzi_error(net->name, ADZ_ERR_SHAPE,
-            "%s%s must have shape %s: layers and directions, batch, "
-            "hidden",
-            state_names[which], adzi_text_shape(state), adzi_text_sizes(3, sizes));
+            "%s%s must have shape %s: layers and directions, batch, hidden", state_names[which],
+            adzi_text_shape(state), adzi_text_sizes(3, sizes));
     } else if (state->dtype != net->x->dtype) {
         adzi_error(net->name, ADZ_ERR_DTYPE, "x is %s, %s %s; convert one with adz_to",
             adz_dtype_name((adz_dtype)net->x->dtype), state_names[which],
@@ -138,8 +137,7 @@ static adz_status report_lengths(const void *block)
     for (int64_t i = 0; i < a->n; ++i) {
         if (a->lengths[i] < 1 || a->lengths[i] > a->steps) {
             return adzi_error(a->name, ADZ_ERR_INDEX,
-                "lengths[%lld] is %lld, but must be 1 or more and at most %lld, the time steps of "
-                "x; leave out empty sequences",
+                "lengths[%lld] is %lld, but must be 1 or more and at most %lld, the time steps of x; leave out empty sequences",
                 (long long)i, (long long)a->lengths[i], (long long)a->steps);
         }
     }

@@ -56,8 +56,7 @@ static bool padded(const adz_tensor *x, const pad_attr *attr, int64_t *sizes)
                     !__builtin_add_overflow(sizes[d], high, &sizes[d]);
         if (!fits) {
             adzi_error("pad", ADZ_ERR_SHAPE,
-                "dimension %d of x%s cannot be padded by %lld and %lld: negative padding crops, at "
-                "most the whole size",
+                "dimension %d of x%s cannot be padded by %lld and %lld: negative padding crops, at most the whole size",
                 d, adzi_text_shape(x), (long long)low, (long long)high);
             return false;
         }

@@ -35,8 +35,7 @@ adz_tensor *adz_repeat(adz_tensor *x, adz_shape repeats)
     }
     if (!fits) {
         return adzi_fail("repeat", ADZ_ERR_SHAPE,
-            "repeats %s do not fit x%s: one number, 0 or more, for each dimension and for new ones "
-            "in front",
+            "repeats %s do not fit x%s: one number, 0 or more, for each dimension and for new ones in front",
             repeats.rank < 0 ? "(more than 8)" : adzi_text_sizes(repeats.rank, repeats.sizes),
             adzi_text_shape(x));
     }

@@ -21,8 +21,7 @@ adz_tensor *adz_repeat_interleave(adz_tensor *x, int64_t repeats, int dim)
     adz_shape apart = adz_shape_of(x->rank, x->sizes), whole = apart;
     if (repeats < 0 || !adzi_multiply(whole.sizes[d], repeats, &whole.sizes[d])) {
         return adzi_fail(op, ADZ_ERR_ARGUMENT,
-            "repeats is %lld, but must be 0 or more, and so few that dimension %d of x%s does not "
-            "overflow",
+            "repeats is %lld, but must be 0 or more, and so few that dimension %d of x%s does not overflow",
             (long long)repeats, d, adzi_text_shape(x));
     }
     if (adzi_check_sizes(op, whole.rank, whole.sizes, (adz_dtype)x->dtype, &numel) != ADZ_OK) {

@@ -85,8 +85,7 @@ adz_status adz_split_sizes(adz_tensor *x, const int64_t *sizes, size_t n, int di
     /* A missing list of sizes is reported as a list that does not fit. */
     if (!fits || total != x->sizes[d]) {
         adzi_error("split", ADZ_ERR_SHAPE,
-            "the %zu sizes given are not 0 or more with the sum %lld, the size of dimension %d of "
-            "x%s",
+            "the %zu sizes given are not 0 or more with the sum %lld, the size of dimension %d of x%s",
             n, (long long)x->sizes[d], d, adzi_text_shape(x));
         return adzi_no_results(out, n);
     }

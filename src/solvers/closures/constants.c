@@ -22,8 +22,7 @@ static bool check_constant(const char *op, const char *what, const adz_tensor *c
     }
     if (!adzi_is_float((adz_dtype)constant->dtype) || !(same || constant->numel == 1)) {
         adzi_error(op, same || constant->numel == 1 ? ADZ_ERR_DTYPE : ADZ_ERR_SHAPE,
-            "the %s of parameter %zu%s is %s%s, but must be f32 or f64, and of the parameter's "
-            "shape or of one element",
+            "the %s of parameter %zu%s is %s%s, but must be f32 or f64, and of the parameter's shape or of one element",
             what, i, adzi_text_shape(parameter), adz_dtype_name((adz_dtype)constant->dtype),
             adzi_text_shape(constant));
         return false;

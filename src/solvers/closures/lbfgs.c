@@ -125,8 +125,7 @@ static bool arrive(progress *p)
     p->size = p->scale != NULL ? fmax(size, 1) : size;
     if (adzi_pending() == ADZ_OK && !(isfinite(p->loss) && isfinite(p->largest))) {
         adzi_error(p->run->op, ADZ_ERR_NUMERIC,
-            "after %.0f iterations of L-BFGS the loss is %s, and the largest gradient %s; "
-            "set strong_wolfe, which shortens moves to such points, or a smaller lr",
+            "after %.0f iterations of L-BFGS the loss is %s, and the largest gradient %s; set strong_wolfe, which shortens moves to such points, or a smaller lr",
             m->n_iter, adzi_text_number(p->sign * p->loss * m->unit),
             adzi_text_number(p->largest * m->unit));
     }
@@ -299,8 +298,7 @@ static bool prepare(progress *p)
     adz_tensor *scale = run->optimizer->constants[0];
     if (p->memory->d != NULL && (adz_dtype)p->memory->d->dtype != run->dtype) {
         adzi_error(run->op, ADZ_ERR_DTYPE,
-            "the parameters are %s, the history of L-BFGS %s; make the optimizer after "
-            "adz_module_to",
+            "the parameters are %s, the history of L-BFGS %s; make the optimizer after adz_module_to",
             adz_dtype_name(run->dtype), adz_dtype_name((adz_dtype)p->memory->d->dtype));
         return false;
     }

@@ -95,8 +95,7 @@ bool adzi_lm_check_bounds(const adzi_search_run *run)
         const double low = adz_tensor_at(lower, &k), high = adz_tensor_at(upper, &k);
         if (!(at >= low && at <= high)) {
             adzi_error(run->op, ADZ_ERR_ARGUMENT,
-                "element %lld of all parameters is %s where the step begins, outside of its bounds "
-                "%s and %s; move it between them first",
+                "element %lld of all parameters is %s where the step begins, outside of its bounds %s and %s; move it between them first",
                 (long long)k, adzi_text_number(at), adzi_text_number(low), adzi_text_number(high));
         }
     }
@@ -141,9 +140,7 @@ static bool check_determined(
         const double part = fabs(adz_tensor_at(r, (int64_t[]){ k, k }));
         if (!(part > eps * (double)(m > n ? m : n))) {
             adzi_error(run->op, ADZ_ERR_NUMERIC,
-                "the residuals do not determine element %lld of all parameters: its column of the "
-                "Jacobian is 0, or a sum of the columns before it; fix the element, or take it out "
-                "of the model",
+                "the residuals do not determine element %lld of all parameters: its column of the Jacobian is 0, or a sum of the columns before it; fix the element, or take it out of the model",
                 (long long)index_at(elements, k));
             return false;
         }
@@ -193,8 +190,7 @@ static adz_tensor *covariance(adzi_search_run *run, double *variance)
     }
     if (r->numel <= elements->numel) {
         return adzi_fail(run->op, ADZ_ERR_SHAPE,
-            "%lld residuals do not tell how far they scatter about a model of %lld parameters; "
-            "there must be more residuals",
+            "%lld residuals do not tell how far they scatter about a model of %lld parameters; there must be more residuals",
             (long long)r->numel, (long long)elements->numel);
     }
     if (!adzi_lm_model_make(run, r, squares, false)) {

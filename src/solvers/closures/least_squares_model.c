@@ -85,8 +85,7 @@ bool adzi_lm_evaluate(adzi_search_run *run, adz_tensor **r, adzi_squares *square
     }
     if (!adzi_is_float((adz_dtype)t->dtype) || t->numel == 0) {
         adzi_error(run->op, t->numel == 0 ? ADZ_ERR_SHAPE : ADZ_ERR_DTYPE,
-            "the closure returned %s%s; Levenberg-Marquardt needs one or more residuals, f32 or "
-            "f64",
+            "the closure returned %s%s; Levenberg-Marquardt needs one or more residuals, f32 or f64",
             adz_dtype_name((adz_dtype)t->dtype), adzi_text_shape(t));
         return false;
     }

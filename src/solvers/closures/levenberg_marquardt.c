@@ -45,8 +45,7 @@ static bool memory_read(const adz_optimizer *o, void *memory, const char *name, 
     const int64_t numel = adzi_search_numel(o);
     if (strcmp(name, "scale") != 0 || t->rank != 1 || t->numel != numel || m->scale != NULL) {
         adzi_error("adz_optimizer_restore", ADZ_ERR_STATE,
-            "Levenberg-Marquardt of %lld elements cannot have state.0.%s%s; the state is that of "
-            "another optimizer",
+            "Levenberg-Marquardt of %lld elements cannot have state.0.%s%s; the state is that of another optimizer",
             (long long)numel, name, adzi_text_shape(t));
         return false;
     }

@@ -111,9 +111,9 @@ adz_tensor *adzi_residual_jacobian(const adzi_search_run *run, adz_tensor *r)
     }
     if (p.n == 0 || !adzi_requires_grad(r)) {
         adzi_error(run->op, ADZ_ERR_GRAPH,
-            p.n == 0 ? "no parameter wants a gradient; call adz_requires_grad_"
-                     : "the residuals have no graph; the closure has to compute them from the "
-                       "parameters, and outside of ADZ_NO_GRAD");
+            p.n == 0
+                ? "no parameter wants a gradient; call adz_requires_grad_"
+                : "the residuals have no graph; the closure has to compute them from the parameters, and outside of ADZ_NO_GRAD");
     } else if (r->numel > run->numel) {
         jacobian = by_columns(&p);
         if (jacobian == NULL && adz_error_code() == ADZ_ERR_UNSUPPORTED) {

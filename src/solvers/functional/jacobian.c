@@ -224,8 +224,7 @@ static bool check_independent(adzi_functional *f)
         const double allowed = f->x[i]->dtype == ADZ_F64 ? 1e-9 : 1e-4;
         if (isnan(part) || part > allowed) {
             adzi_error(f->op, ADZ_ERR_ARGUMENT,
-                "the rows of the function depend on each other: with weights for the rows, the "
-                "gradient of input %zu differs by %g of its size; use adz_jacobian",
+                "the rows of the function depend on each other: with weights for the rows, the gradient of input %zu differs by %g of its size; use adz_jacobian",
                 i, part);
             return false;
         }

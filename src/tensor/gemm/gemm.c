@@ -145,36 +145,36 @@ const adzi_gemm_way adzi_gemm_ways[] = {
         .relu = true },
     { .name = "small loops",
         .what = "up to 2^16 multiply-adds, 2^18 with a side below 16; half as many in f64",
-        .why = "Emerald Rapids: AVX-512 0.2 to 0.95 of the time of tiles, AVX2 0.2 to 1.1 "
-               "(bench-gemm cross)",
+        .why =
+            "Emerald Rapids: AVX-512 0.2 to 0.95 of the time of tiles, AVX2 0.2 to 1.1 (bench-gemm cross)",
         .takes = is_small,
         .run = run_small,
         .relu = true },
     { .name = "dot products",
-        .what = "x W^T of one row, A B of one column, and x W^T of up to 12 rows from 2^16 weights "
-                "on, with AVX2, AVX-512 or NEON",
-        .why = "Emerald Rapids: one row as fast as memory is read; Zen 4: up to 12 rows, for which "
-               "tiles take 1.3 to 3.6 times as long",
+        .what =
+            "x W^T of one row, A B of one column, and x W^T of up to 12 rows from 2^16 weights on, with AVX2, AVX-512 or NEON",
+        .why =
+            "Emerald Rapids: one row as fast as memory is read; Zen 4: up to 12 rows, for which tiles take 1.3 to 3.6 times as long",
         .takes = suits_dots,
         .run = adzi_gemm_loops_run,
         .relu = true },
     { .name = "tiles, W in place",
-        .what = "x W^T of 13 to 64 rows, x up to 768 kB, both sides of W 512 or more, with AVX2 or "
-                "AVX-512",
+        .what =
+            "x W^T of 13 to 64 rows, x up to 768 kB, both sides of W 512 or more, with AVX2 or AVX-512",
         .why = "Emerald Rapids: 0.70 to 0.95 of the time of tiles that pack W",
         .takes = suits_swapped_tiles,
         .run = adzi_gemm_loops_run,
         .relu = true },
     { .name = "OpenBLAS",
-        .what = "everything else on processors without fused multiply-adds, or as "
-                "adz_set_products() asks, if this build has a BLAS",
+        .what =
+            "everything else on processors without fused multiply-adds, or as adz_set_products() asks, if this build has a BLAS",
         .why = "it has packed kernels for the most processors",
         .takes = suits_blas,
         .run = run_blas },
     { .name = "tiles",
         .what = "everything else",
-        .why = "Emerald Rapids: 0.4 to 0.95 of OpenBLAS's time; Zen 4: 0.4 to 0.95 "
-               "(docs/measurements/product.md)",
+        .why =
+            "Emerald Rapids: 0.4 to 0.95 of OpenBLAS's time; Zen 4: 0.4 to 0.95 (docs/measurements/product.md)",
         .takes = takes_all,
         .run = adzi_gemm_loops_run,
         .relu = true },

@@ -285,9 +285,7 @@ static void values_of_the_program_are_refused(void **state)
     adz_scope *scope = adz_scope_open();
     outside = adz_ones(ADZ_SHAPE(ROWS * WIDTH), ADZ_F32);
     expect_refused(outside_cube, 0,
-        "cube: cannot be captured, because the program has computed result 0[4, 5] itself, and "
-        "each run of the plan would repeat these values; give the operator a kernel and call it by "
-        "adz_operator_call");
+        "cube: cannot be captured, because the program has computed result 0[4, 5] itself, and each run of the plan would repeat these values; give the operator a kernel and call it by adz_operator_call");
     expect_refused(read_cube, 0, "cube: cannot be captured");
     for (int before = 0; before <= 200; before += 200) {
         expect_refused(host_cube, before, "captured if adz_operator_call runs it as a kernel");

@@ -38,8 +38,7 @@ static void differences_are_found(void **state)
         { cube_f32, NULL, NULL, NULL },
         { NULL, cube_backward, NULL, NULL },
         { negative_f32, cube_backward, NULL,
-            "cube: result 0[2], element 1 in row-major order, is -8 by the operator's kernel, but "
-            "8 by its expression" },
+            "cube: result 0[2], element 1 in row-major order, is -8 by the operator's kernel, but 8 by its expression" },
         { cube_f32, negative_backward, NULL,
             "cube: the gradient of input 0[2], element 1 in row-major order, is " },
         { cube_f32, none_backward, NULL, "by the operator's backward, but " },

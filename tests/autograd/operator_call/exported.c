@@ -107,8 +107,7 @@ static void *load(const char *name)
     char command[2000], library[600];
     snprintf(library, sizeof library, "./%s/%s.so", temporary_folder, name);
     snprintf(command, sizeof command,
-        "%s -std=c99 -pedantic -Wall -Wextra -Werror -O1 -ffp-contract=off -fPIC -shared -o %s "
-        "%s/%s.c",
+        "%s -std=c99 -pedantic -Wall -Wextra -Werror -O1 -ffp-contract=off -fPIC -shared -o %s %s/%s.c",
         C_COMPILER, library, temporary_folder, name);
     const int status = system(command);
     if (status != 0 && system(C_COMPILER " --version > /dev/null 2>&1") != 0) {

@@ -118,11 +118,9 @@ static const struct {
     { { KERNEL, .n_results = 2 }, 1, NULL, ADZ_F32, false, ADZ_ERR_NULL,
         "mine: more, which gets the further results, is NULL" },
     { { KERNEL }, 1, NULL, ADZ_I64, false, ADZ_ERR_DTYPE,
-        "the first input[2] is int64, and the operator has kernels for float32; convert it "
-        "with adz_to, or give the operator a kernel for int64 or an expression" },
+        "the first input[2] is int64, and the operator has kernels for float32; convert it with adz_to, or give the operator a kernel for int64 or an expression" },
     { { KERNEL }, 1, NULL, ADZ_F32, true, ADZ_ERR_GRAPH,
-        "mine: an input wants a gradient, but the operator has neither a backward nor an "
-        "expression; set one of them, or call it inside ADZ_NO_GRAD" },
+        "mine: an input wants a gradient, but the operator has neither a backward nor an expression; set one of them, or call it inside ADZ_NO_GRAD" },
     { { KERNEL, .shape_rule = refusing_rule }, 1, NULL, ADZ_F32, false, ADZ_ERR_DIM,
         "mine: x is too flat" },
     { { KERNEL, .shape_rule = silent_rule }, 1, NULL, ADZ_F32, false, ADZ_ERR_SHAPE,
@@ -132,8 +130,7 @@ static const struct {
     { { MINE, .expression = missing_expression }, 1, NULL, ADZ_F32, false, ADZ_ERR_NULL,
         "mine: a result of the expression is NULL" },
     { { MINE, .expression = longer_expression }, 1, NULL, ADZ_F32, false, ADZ_ERR_SHAPE,
-        "result 0 is float32[2] by the operator's shape rule, but float32[7] by its "
-        "expression" },
+        "result 0 is float32[2] by the operator's shape rule, but float32[7] by its expression" },
     { { MINE, .expression = failing_expression }, 1, NULL, ADZ_F32, false, ADZ_ERR_SHAPE,
         "matmul: " },
 };

@@ -76,8 +76,7 @@ static inline compiled compile(const char *name, bool libm)
     snprintf(library, sizeof library, "%s/%s%d.so", temporary_folder, name, number++);
     snprintf(command, sizeof command,
         "%s -std=c99 -pedantic -Wall -Wextra -Wdouble-promotion -Werror " C_LEVEL
-        " -ffp-contract=off -fPIC -shared -o %s "
-        "%s/%s.c %s",
+        " -ffp-contract=off -fPIC -shared -o %s %s/%s.c %s",
         C_COMPILER, library, temporary_folder, name, libm ? "-lm" : "");
     const int status = system(command);
     if (status != 0 && system(C_COMPILER " --version > /dev/null 2>&1") != 0) {

@@ -76,8 +76,7 @@ static void instances_learn_apart(void **state)
     expect_nothing_written("net.c");
     for (int i = 0; i < 2; ++i) {
         snprintf(command, sizeof command,
-            "%s -std=c99 %s %s -D_POSIX_C_SOURCE=200112L -I %s %s %s/net.c %s/other.c %s/plain.c "
-            "-lpthread -o %s/program && ./%s/program",
+            "%s -std=c99 %s %s -D_POSIX_C_SOURCE=200112L -I %s %s %s/net.c %s/other.c %s/plain.c -lpthread -o %s/program && ./%s/program",
             C_COMPILER, flags, debug[i], temporary_folder, USER_PROGRAM, temporary_folder,
             temporary_folder, temporary_folder, temporary_folder, temporary_folder);
         expect_success(command);

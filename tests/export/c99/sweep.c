@@ -292,8 +292,8 @@ int main(int argc, char **argv)
         }
     }
     temporary_end(NULL);
-    printf("%d operators: %zu cases compared on %zu contents, %zu elements; %zu refused; %zu "
-           "faults\n",
+    printf(
+        "%d operators: %zu cases compared on %zu contents, %zu elements; %zu refused; %zu faults\n",
         swept, totals.compared, totals.runs, totals.elements, totals.refused, totals.faults);
     return swept > 0 && totals.compared > 0 && totals.faults == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -198,8 +198,7 @@ static bool run_compiler(sweep_program *p)
     const char *level = getenv("ADZE_SWEEP_O");
     snprintf(p->library, PATH, "%.*s.%d.so", (int)strlen(p->source) - 2, p->source, number++);
     snprintf(command, sizeof command,
-        "LC_ALL=C %s -std=c99 -pedantic -Wall -Wextra -Wdouble-promotion -Werror %s%s "
-        "-ffp-contract=off -fPIC -shared -o %s %s -lm > %s 2>&1",
+        "LC_ALL=C %s -std=c99 -pedantic -Wall -Wextra -Wdouble-promotion -Werror %s%s -ffp-contract=off -fPIC -shared -o %s %s -lm > %s 2>&1",
         C_COMPILER, level != NULL ? "-O" : "-O0 -ftrapv", level != NULL ? level : "", p->library,
         p->source, p->log);
     return system(command) == 0;

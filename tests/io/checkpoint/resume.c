@@ -82,8 +82,8 @@ static void parts_may_be_left_out(void **state)
     assert_int_equal(adz_checkpoint_save(&c, temporary_path("model")), ADZ_OK);
     c.optimizer = other.sgd;
     assert_int_equal(adz_checkpoint_load(&c, temporary_path("model")), ADZ_ERR_STATE);
-    expect_error(ADZ_ERR_STATE, "model: adz_checkpoint_load: the file has no "
-                                "optimizer; it was saved without one");
+    expect_error(ADZ_ERR_STATE,
+        "model: adz_checkpoint_load: the file has no optimizer; it was saved without one");
     c = (adz_checkpoint)ADZ_CHECKPOINT;
     c.loader = other.loader;
     assert_int_equal(adz_checkpoint_load(&c, temporary_path("model")), ADZ_ERR_STATE);

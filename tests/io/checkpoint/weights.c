@@ -107,8 +107,8 @@ static void wrong_weights_are_said(void **state)
     adz_module *bare = adz_linear_new(3, 2, &o);
     assert_int_equal(adz_module_save(small, temporary_path("small")), ADZ_OK);
     assert_int_equal(adz_module_load(wide, temporary_path("small"), true), ADZ_ERR_STATE);
-    assert_non_null(strstr(adz_error_message(), "small: adz_module_load_state_dict: 0 missing, 0 "
-                                                "unexpected, 1 of another shape"));
+    assert_non_null(strstr(adz_error_message(),
+        "small: adz_module_load_state_dict: 0 missing, 0 unexpected, 1 of another shape"));
     assert_non_null(strstr(adz_error_message(), "weight ([2, 3] given, [2, 5] here)"));
     assert_int_equal(adz_module_load(small, temporary_path("small"), true), ADZ_ERR_STATE);
     adz_error_clear(); /* the load above failed because of this recorded error */

@@ -333,8 +333,8 @@ static void bytes_are_numpys(void **state)
     adz_scope *scope = adz_scope_open();
     adz_tensor *t = adz_tensor_from((float[]){ 1, 2, 3 }, ADZ_SHAPE(3), ADZ_F32);
     adz_tensor *bytes = adz_npy_to_memory(t, NULL);
-    static const char text[] = "\x93NUMPY\1\0v\0{'descr': '<f4', 'fortran_order': False, 'shape': "
-                               "(3,), }";
+    static const char text[] =
+        "\x93NUMPY\1\0v\0{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }";
     const char *at = adz_tensor_data(bytes);
     assert_int_equal(adz_tensor_numel(bytes), 128 + 12);
     assert_memory_equal(at, text, sizeof text - 1);

@@ -189,11 +189,9 @@ static void good_oddities_are_read(void **state)
         { T("U8", "1,1,1,1,1,1,1,1", 0, 1), 1, 1 },
         { T("U8", "1,0,4611686018427387904", 0, 0), 0, 1 },
         /* A tensor without bytes stands before and behind another tensor. */
-        { "{\"z\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[4,4]},"
-          "\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}",
+        { "{\"z\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[4,4]},\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}",
             4, 2 },
-        { "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},"
-          "\"z\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}",
+        { "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},\"z\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}",
             4, 2 },
         { "{\"\":{\"data_offsets\":[0,1],\"shape\":[1],\"dtype\":\"U8\"}}", 1, 1 },
         /* Brackets in a name do not count as nesting, also after an escaped quote. */

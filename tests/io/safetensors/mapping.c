@@ -66,9 +66,7 @@ static void elements_are_aligned(void **state)
 {
     (void)state;
     static const char header[] =
-        "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
-        "\"b\":{\"dtype\":\"F64\",\"shape\":[2],\"data_offsets\":[1,17]},"
-        "\"c\":{\"dtype\":\"F64\",\"shape\":[0],\"data_offsets\":[17,17]}}";
+        "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},\"b\":{\"dtype\":\"F64\",\"shape\":[2],\"data_offsets\":[1,17]},\"c\":{\"dtype\":\"F64\",\"shape\":[0],\"data_offsets\":[17,17]}}";
     static unsigned char bytes[1024];
     for (size_t spaces = 0; spaces < 8; ++spaces) {
         char text[sizeof header + 8];
@@ -89,8 +87,8 @@ static void elements_are_aligned(void **state)
 static void a_file_that_cannot_be_mapped_is_said(void **state)
 {
     (void)state;
-    static const char header[] = "{\"t\":{\"dtype\":\"U8\",\"shape\":[4398046511104],"
-                                 "\"data_offsets\":[0,4398046511104]}}";
+    static const char header[] =
+        "{\"t\":{\"dtype\":\"U8\",\"shape\":[4398046511104],\"data_offsets\":[0,4398046511104]}}";
     unsigned char bytes[200];
     size_t size = make(bytes, header, 0);
     write_file(temporary_path("huge"), bytes, size);

@@ -53,9 +53,7 @@ static void bytes_are_the_formats(void **state)
     adz_safetensors_add(file, "w", adz_tensor_from((float[]){ 1, -2 }, ADZ_SHAPE(1, 2), ADZ_F32));
     adz_tensor *bytes = adz_safetensors_to_memory(file);
     static const char header[] =
-        "{\"__metadata__\":{\"format\":\"pt\"},"
-        "\"b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[8,9]},"
-        "\"w\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[0,8]}}";
+        "{\"__metadata__\":{\"format\":\"pt\"},\"b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[8,9]},\"w\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[0,8]}}";
     const unsigned char *at = adz_tensor_data(bytes);
     size_t padded = (strlen(header) + 7) / 8 * 8;
     assert_int_equal(adz_tensor_numel(bytes), 8 + padded + 9);

@@ -39,8 +39,8 @@ static void full_disk_leaves_the_old_file(void **state)
     adz_status status = adz_safetensors_save(big, temporary_path("kept"));
     setrlimit(RLIMIT_FSIZE, &old);
     assert_int_equal(status, ADZ_ERR_IO);
-    expect_error(ADZ_ERR_IO, "kept: cannot be written, what was there is "
-                             "unchanged: File too large");
+    expect_error(
+        ADZ_ERR_IO, "kept: cannot be written, what was there is unchanged: File too large");
     assert_true(kept_is_intact(NULL));
     const char *device = device_path("full");
     if (device != NULL) {

@@ -33,9 +33,7 @@ static void a_load_that_fits_nothing_is_an_error(void **state)
     adz_state *given = sevens((const char *[]){ "net.0.weight", "net.1.weight", "other" }, 3);
     assert_int_equal(adz_module_load_state_dict(m, given, false), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE,
-        "none of 3 tensors has a name of the module; nothing was loaded. 2 of 2 names fit with the "
-        "prefix \"net.\" of adz_load_options. missing: 0.weight, 1.weight; unexpected: "
-        "net.0.weight, net.1.weight, other");
+        "none of 3 tensors has a name of the module; nothing was loaded. 2 of 2 names fit with the prefix \"net.\" of adz_load_options. missing: 0.weight, 1.weight; unexpected: net.0.weight, net.1.weight, other");
     assert_int_equal(adz_module_load_state_dict(m, given, true), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "with the prefix \"net.\"");
     adz_state_free(&given);
@@ -58,8 +56,7 @@ static void a_child_that_would_fit_is_named(void **state)
     adz_state *given = sevens((const char *[]){ "0.weight", "1.weight" }, 2);
     assert_int_equal(adz_module_load_state_dict(m, given, true), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE,
-        "2 of 2 names fit the module's child: load into adz_module_child(module, \"0\"). missing: "
-        "0.0.weight");
+        "2 of 2 names fit the module's child: load into adz_module_child(module, \"0\"). missing: 0.0.weight");
     assert_int_equal(adz_module_load_state_dict(adz_module_child(m, "0"), given, true), ADZ_OK);
     assert_true(is_loaded(m, "0.1.weight"));
     adz_state_free(&given);

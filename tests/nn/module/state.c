@@ -14,10 +14,7 @@ static void states_load_all_or_nothing(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "called 1.bias already");
     assert_int_equal(adz_module_load_state_dict(m, given, true), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE,
-        "1 missing, 1 unexpected, 1 of another shape, 1 of another dtype; nothing was loaded. "
-        "missing: 2.weight; unexpected: 1.bias; of another shape: 1.weight ([2, 2] given, [4] "
-        "here); of another dtype, which adz_module_to changes: 0.weight (float64 given, float32 "
-        "here)");
+        "1 missing, 1 unexpected, 1 of another shape, 1 of another dtype; nothing was loaded. missing: 2.weight; unexpected: 1.bias; of another shape: 1.weight ([2, 2] given, [4] here); of another dtype, which adz_module_to changes: 0.weight (float64 given, float32 here)");
     assert_int_equal(adz_module_load_state_dict(m, given, false), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "0 missing, 0 unexpected, 1 of another shape");
     adz_tensor *w = adz_module_parameter(m, "0.weight");

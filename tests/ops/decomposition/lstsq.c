@@ -27,8 +27,7 @@ FACT(a_matrix_without_full_rank_is_refused)
     ASSERT_REFUSED(adz_lstsq(wide, MATRIX(1, 1, 1)), ADZ_ERR_NUMERIC, "row 1 depends on the rows");
     adz_tensor *both[] = { MATRIX(2, 1, 0, 0, 1, 1, 1), a };
     ASSERT_REFUSED(adz_lstsq(adz_stack(both, 2, 0), b), ADZ_ERR_NUMERIC,
-        "a[2, 3, 2], item [1] has no full rank to rounding, or an element that is not finite: "
-        "column 1 depends on the columns before it");
+        "a[2, 3, 2], item [1] has no full rank to rounding, or an element that is not finite: column 1 depends on the columns before it");
     for (int place = 0; place < 6; ++place) {
         const double v[] = { place == 0 ? INFINITY : 1, place == 1 ? INFINITY : 2,
             place == 2 ? -INFINITY : 3, place == 3 ? INFINITY : 5, place == 4 ? NAN : 1,

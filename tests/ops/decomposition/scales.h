@@ -52,8 +52,8 @@ static inline void assert_gradient_keeps_scale(const scaled_case *c, adz_tensor 
             adz_tensor *da = gradient_at_scale(c, a, k, j, most);
             const double off = da == NULL ? 0 : farthest(times_power(da, -j), right) / size;
             if (!(off < (type == 0 ? 1e-5 : 1e-14))) {
-                fail_msg("f%d, matrix times 2^%d, gradient times 2^%d: off by %g of the largest "
-                         "element: %s",
+                fail_msg(
+                    "f%d, matrix times 2^%d, gradient times 2^%d: off by %g of the largest element: %s",
                     type == 0 ? 32 : 64, k, j, off, adz_error_message());
             }
             adz_scope_close(scope);

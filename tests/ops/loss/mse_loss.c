@@ -27,8 +27,7 @@ FACT(broadcasting_gives_a_warning)
     adz_mse_loss(adz_reshape(x, ADZ_SHAPE(2, 1)), VALUES(ADZ_F64, 1, 2), ADZ_REDUCE_MEAN);
     adz_on_warning(NULL, NULL);
     assert_string_equal(warning,
-        "mse_loss: x[2, 1] and target[2] differ in shape and are broadcast, which is seldom what "
-        "is meant; adz_reshape one of them");
+        "mse_loss: x[2, 1] and target[2] differ in shape and are broadcast, which is seldom what is meant; adz_reshape one of them");
 }
 
 /* x and target are expanded to their common shape first, so the dtype of a scalar counts like that

@@ -186,8 +186,8 @@ static bool is_float(adz_tensor *t)
 static void complain(const task *t, int k, const built *b, const char *what, int which, double far)
 {
     char word[CASE_INPUTS + 1];
-    printf("    %s: sample %zu, %s, scales '%s', gradients by %g, 2^%d%s%s: %s %d is %.3g ulps "
-           "off%s%s\n",
+    printf(
+        "    %s: sample %zu, %s, scales '%s', gradients by %g, 2^%d%s%s: %s %d is %.3g ulps off%s%s\n",
         t->c->name, t->s, adz_dtype_name(t->dtype), scale_word(t->law, b->args.n, word),
         t->gradient / 4.0, k, t->expression ? ", expression" : "", t->flat ? ", flat" : "", what,
         which, far, adz_error_code() != ADZ_OK ? ": " : "",

@@ -226,8 +226,8 @@ const scale_declared scale_declarations[] = {
         .laws = "+ +0+ +0- 00+",
         .sums = true,
         .left_out = "00+ +0- +0+",
-        .because = "the upstream gradient is divided by the sum of the weights before it is "
-                   "multiplied by a weight, and losses times weights must fit" },
+        .because =
+            "the upstream gradient is divided by the sum of the weights before it is multiplied by a weight, and losses times weights must fit" },
     { .name = "gaussian_nll_loss", .laws = "", .sums = true },
     { .name = "embedding", .laws = "0+" },
     { .name = "gather", .laws = "+" },

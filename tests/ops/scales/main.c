@@ -132,8 +132,7 @@ int main(int argc, char **argv)
         declared_failures += d->fails != NULL;
     }
     printf(
-        "%d operators in f32 and f64: %zu runs at %zu scales; %d operators are declared to fail, "
-        "%d others failed\n",
+        "%d operators in f32 and f64: %zu runs at %zu scales; %d operators are declared to fail, %d others failed\n",
         ran, scale_counts.runs, scale_counts.scales, declared_failures, failed);
     return failed == 0 && ran > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -290,8 +290,8 @@ static int at_scales(const char *name, solver solve, const scales *s, const solu
     if (far <= most) {
         return 0;
     }
-    printf("%s, way %d, %s, unknowns times 2^%d, function times 2^%d, upstream times 2^%d: %g "
-           "apart %s\n",
+    printf(
+        "%s, way %d, %s, unknowns times 2^%d, function times 2^%d, upstream times 2^%d: %g apart %s\n",
         name, s->way, adz_dtype_name(s->dtype), s->unknowns, s->function, s->upstream, far,
         found.why);
     return 1;

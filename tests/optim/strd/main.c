@@ -41,8 +41,8 @@ static const char *const reasons[] = { "converged", "limit", "stalled" };
 
 static void show(const char *method, strd_units u, int solved, int silent, int64_t evaluations)
 {
-    printf("%-16s residuals %5g, parameters %5g %5g: %d of %d solved, %d converged elsewhere, %lld "
-           "evaluations\n",
+    printf(
+        "%-16s residuals %5g, parameters %5g %5g: %d of %d solved, %d converged elsewhere, %lld evaluations\n",
         method, u.residuals, u.even, u.odd, solved, 2 * count, silent, (long long)evaluations);
 }
 

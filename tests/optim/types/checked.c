@@ -86,8 +86,7 @@ static void faults_of_a_kernel_are_found(void **state)
         const char *says;
     } faults[] = {
         { ULP, 0,
-            "Mean: in step 1 of a float32 parameter of 1 elements, with lr=0.1, start=0.25, "
-            "ascend=0, element 0 of the parameter is " },
+            "Mean: in step 1 of a float32 parameter of 1 elements, with lr=0.1, start=0.25, ascend=0, element 0 of the parameter is " },
         { RELATIVE, 4, "by its kernel, but " },
         { FORGETS_STATE, 0, "element 0 of sum is 0.25 by its kernel, but 0.3" },
         { FROM_ZERO, 0, "by its kernel called for two ranges of elements, but" },

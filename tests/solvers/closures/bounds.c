@@ -165,8 +165,8 @@ static void bounds_are_checked(void **state)
     expect_error(ADZ_ERR_UNSUPPORTED, "LBFGS is no Levenberg-Marquardt");
     expect_null(bounds(NULL, &low, &high) == ADZ_ERR_NULL, op, "optimizer");
     assert_int_equal(bounds(o, &high, &low), ADZ_ERR_ARGUMENT);
-    expect_error(ADZ_ERR_ARGUMENT, "the lower bound of element 0 of all parameters is 2, the upper "
-                                   "one -1");
+    expect_error(
+        ADZ_ERR_ARGUMENT, "the lower bound of element 0 of all parameters is 2, the upper one -1");
     assert_int_equal(bounds(o, &nan, &high), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "is nan");
     assert_int_equal(bounds(o, &ends, &ends), ADZ_ERR_ARGUMENT);
@@ -190,8 +190,8 @@ static void bounds_are_checked(void **state)
         adz_fill_(p.x, -1.5);
     }
     assert_int_equal(adz_optimizer_step_closure(o, residuals, &p, NULL), ADZ_ERR_ARGUMENT);
-    expect_error(ADZ_ERR_ARGUMENT, "element 0 of all parameters is -1.5 where the step begins, "
-                                   "outside of its bounds -1 and 2");
+    expect_error(ADZ_ERR_ARGUMENT,
+        "element 0 of all parameters is -1.5 where the step begins, outside of its bounds -1 and 2");
     adz_optimizer_free(&o);
     adz_optimizer_free(&lbfgs);
 }

@@ -237,9 +237,7 @@ static void names_are_listed(void **state)
     adz_optimizer *o = lm_of(&p, NULL);
     assert_true(isnan(adz_optimizer_get(o, 0, "n_iters")));
     expect_error(ADZ_ERR_ARGUMENT,
-        "LevenbergMarquardt has no setting called n_iters; it has lr, max_iter, damping, "
-        "tolerance_grad, tolerance_change; adz_optimizer_get also knows func_evals, n_iter, "
-        "damping, growth");
+        "LevenbergMarquardt has no setting called n_iters; it has lr, max_iter, damping, tolerance_grad, tolerance_change; adz_optimizer_get also knows func_evals, n_iter, damping, growth");
     assert_true(adz_optimizer_get(o, 0, "n_iter") == 0);
     assert_int_equal(adz_optimizer_set(o, 0, "n_iter", 3), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "has no setting called n_iter; it has lr");

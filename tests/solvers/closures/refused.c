@@ -56,8 +56,8 @@ static void closures_are_checked(void **state)
     expect_failure(&p, several, ADZ_ERR_SHAPE, "the closure returned [5]; a loss has one element");
     expect_failure(&p, one_of, ADZ_ERR_GRAPH, "it has to call adz_backward on the loss");
     assert_int_equal(adz_optimizer_step(p.optimizer), ADZ_ERR_STATE);
-    expect_error(ADZ_ERR_STATE, "LBFGS evaluates the loss several times in a step; call "
-                                "adz_optimizer_step_closure");
+    expect_error(ADZ_ERR_STATE,
+        "LBFGS evaluates the loss several times in a step; call adz_optimizer_step_closure");
     adz_tensor *other = leaf((const double[]){ 1 }, 1, ADZ_F64);
     assert_int_equal(adz_optimizer_add_param_group(p.optimizer, adz_tensor_list_of(&other, 1)), -1);
     expect_error(ADZ_ERR_UNSUPPORTED, "LBFGS treats all parameters as one vector");

@@ -133,8 +133,8 @@ static void expect_bits(int64_t m, int64_t n, int64_t k, const variety *v, int m
             multiply(&p);
             const bool same = same_values(p.got, p.want, p.count);
             if (!same) {
-                print_error("m %d n %d k %d%s%s a %s b %s alpha %g beta %g bias %d relu %d batch "
-                            "%d level %d threads %d\n",
+                print_error(
+                    "m %d n %d k %d%s%s a %s b %s alpha %g beta %g bias %d relu %d batch %d level %d threads %d\n",
                     (int)m, (int)n, (int)k, v->ta ? " ta" : "", v->tb ? " tb" : "",
                     adz_dtype_name(v->a), adz_dtype_name(v->b), v->factors[0], v->factors[1],
                     v->bias, v->relu, (int)v->batch, level, threads);

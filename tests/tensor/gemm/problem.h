@@ -225,8 +225,8 @@ static inline void expect_right(const problem *p, const way *w)
 {
     int64_t wrong = solve(p, w);
     if (wrong != 0) {
-        print_error("%s%s%s m %lld n %lld k %lld alpha %g beta %g bias %d pad %lld dense %u relu "
-                    "%d level %d\n",
+        print_error(
+            "%s%s%s m %lld n %lld k %lld alpha %g beta %g bias %d pad %lld dense %u relu %d level %d\n",
             w->dtype == ADZ_F32 ? "f32" : "f64", w->ta ? " ta" : "", w->tb ? " tb" : "",
             (long long)p->m, (long long)p->n, (long long)p->k, w->alpha, w->beta, w->bias,
             (long long)w->pad, w->dense, w->relu, adzi_cpu_level);

@@ -345,12 +345,10 @@ static void print_search(adzi_weights *f)
     adzi_text_format(f->to,
         "    const unsigned char *at[%zu];\n"
         "    const long n = %s_weights_data(file, bytes);\n"
-        "    const long metadata = n > 0 ? %s_weights_member(file, 9, n, %s_weights_header%s + 9, "
-        "16) "
-        ": -1;\n"
+        "    const long metadata = n > 0 ? %s_weights_member(file, 9, n, %s_weights_header%s + 9, 16) : -1;\n"
         "    if (%s_weights_member(file, metadata, n, %s_weights_header%s + %zu, %zu) < 0 ||\n"
-        "        !%s_weights_find(file, bytes, n, %s_weights_header%s, %s_weights_tensors%s, %zu, "
-        "at))" REFUSE(1),
+        "        !%s_weights_find(file, bytes, n, %s_weights_header%s, %s_weights_tensors%s, %zu, at))" REFUSE(
+            1),
         n, name, name, name, end, name, name, end, f->mark, f->mark_length, name, name, end, name,
         end, n);
     if (groups > 0) {

@@ -339,9 +339,7 @@ static bool check_dtypes(const adzi_weights *f)
         const adzi_c99_memory *m = s->home == ADZI_WEIGHTS_ARRAY ? &c->memories[s->memory] : NULL;
         if (m != NULL && m->stored != m->dtype) {
             adzi_c99_fail(c, ADZ_ERR_DTYPE,
-                "%s is float32, but functions of the file change the module with the precision "
-                "f64; convert the module by adz_module_to first, or set options.precision to "
-                "ADZ_F32",
+                "%s is float32, but functions of the file change the module with the precision f64; convert the module by adz_module_to first, or set options.precision to ADZ_F32",
                 m->label);
         }
     }

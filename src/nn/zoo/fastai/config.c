@@ -55,8 +55,7 @@ adz_status adz_fastai_config_init(adz_fastai_config *config, size_t size, const 
         }
     }
     return adz_error_format(op, ADZ_ERR_ARGUMENT,
-        "there is no configuration %.40s; there are awd_lstm_, tfmer_ and tfmerXL_, each followed "
-        "by lm_config or clas_config",
+        "there is no configuration %.40s; there are awd_lstm_, tfmer_ and tfmerXL_, each followed by lm_config or clas_config",
         name);
 }
 

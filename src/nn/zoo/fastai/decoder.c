@@ -31,8 +31,7 @@ adz_tensor *adzi_last_output(const char *op, const adz_values *in)
     }
     if (at == adz_values_count(in)) {
         return zoo_fail(op, ADZ_ERR_ARGUMENT,
-            "there is neither an encoder's out.0 among the arguments nor a first argument without "
-            "a name");
+            "there is neither an encoder's out.0 among the arguments nor a first argument without a name");
     }
     adz_tensor *x = adz_values_at(in, at);
     if (!adz_check_tensor(op, "x", x)) {

@@ -133,8 +133,7 @@ static adz_status check_ids(const adz_module *self, const adz_tensor *ids, int64
     *first = first_kept(state, adz_tensor_size(ids, 1));
     if (*first >= adz_tensor_size(ids, 1)) {
         return adz_error_format(name, ADZ_ERR_SHAPE,
-            "no chunk of ids%s in steps of %lld starts after %lld (T - max_len); raise max_len or "
-            "lower bptt",
+            "no chunk of ids%s in steps of %lld starts after %lld (T - max_len); raise max_len or lower bptt",
             adz_text_shape(ids), (long long)state->bptt,
             (long long)(adz_tensor_size(ids, 1) - state->max_len));
     }

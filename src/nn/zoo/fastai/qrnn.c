@@ -61,8 +61,7 @@ static bool check_input(adz_module *self, const adz_tensor *x, const adz_tensor 
     const adz_tensor *previous = zoo_buffer(self, PREV_X);
     if (!zoo_is_none(previous) && adz_tensor_size(previous, 0) != batch) {
         adz_error_format(name, ADZ_ERR_SHAPE,
-            "x%s has a batch of %lld, but the previous call's had %lld; adz_module_reset forgets "
-            "it",
+            "x%s has a batch of %lld, but the previous call's had %lld; adz_module_reset forgets it",
             adz_text_shape(x), (long long)batch, (long long)adz_tensor_size(previous, 0));
         return false;
     }

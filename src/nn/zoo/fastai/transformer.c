@@ -135,8 +135,7 @@ static int64_t memory_length(adz_module *self, const adz_tensor *ids)
     }
     if (adz_tensor_size(mem, 0) != adz_tensor_size(ids, 0)) {
         adz_error_format(adz_module_name(self), ADZ_ERR_SHAPE,
-            "ids%s does not fit a memory of a batch of %lld: reset it with adz_module_reset, or "
-            "pick its rows with adz_module_select_hidden",
+            "ids%s does not fit a memory of a batch of %lld: reset it with adz_module_reset, or pick its rows with adz_module_select_hidden",
             adz_text_shape(ids), (long long)adz_tensor_size(mem, 0));
         return -1;
     }
@@ -399,8 +398,7 @@ adz_module *adz_fastai_transformer_new(
     }
     if (o.mem_len != 0) {
         return zoo_fail(op, ADZ_ERR_ARGUMENT,
-            "mem_len is %lld, but a Transformer has no memory; leave it 0, or call "
-            "adz_fastai_transformer_xl_new",
+            "mem_len is %lld, but a Transformer has no memory; leave it 0, or call adz_fastai_transformer_xl_new",
             (long long)o.mem_len);
     }
     o.attn_cls = o.attn_cls != NULL ? o.attn_cls : adz_fastai_attention_new;
