@@ -36,7 +36,7 @@ static struct {
 __attribute__((constructor(102))) static void choose_handles(void)
 {
     const char *text = getenv("ADZE_DEBUG_HANDLES");
-#ifdef ADZI_DEBUG_BUILD
+#if defined(ADZI_DEBUG_BUILD) && !defined(ADZI_ASAN)
     wanted = text == NULL || strcmp(text, "0") != 0;
 #else
     wanted = text != NULL && strcmp(text, "1") == 0;

@@ -16,8 +16,9 @@
  * mark. So addresses are used up, and memory is not.
  *
  * It is on in a library that is built with the build type `debug`, with ADZE_DEBUG_HANDLES=1 in the
- * environment, and after adz_set_debug(true). Under AddressSanitizer and with ADZE_DEBUG_MEMORY=1
- * it does nothing: these tools watch malloc and free. */
+ * environment, and after adz_set_debug(true). AddressSanitizer reports stale pointers itself, so a
+ * library that is compiled with it leaves them to it until a program asks for addresses of their
+ * own. With ADZE_DEBUG_MEMORY=1 there are none: another tool watches malloc and free. */
 
 /** Whether each object gets an address of its own. */
 extern atomic_bool adzi_handles_kept;

@@ -93,7 +93,22 @@ void adzi_system_deallocate(void *block, size_t bytes)
     }
 }
 
-#if defined(MAP_NORESERVE) && defined(MADV_DONTNEED)
+#else
+
+void *adzi_system_allocate(size_t bytes, size_t alignment)
+{
+    return take_from_malloc(bytes, alignment);
+}
+
+void adzi_system_deallocate(void *block, size_t bytes)
+{
+    (void)bytes;
+    free(block);
+}
+
+#endif
+
+#if defined(MAP_ANONYMOUS) && defined(MAP_NORESERVE) && defined(MADV_DONTNEED)
 void *adzi_system_reserve(size_t bytes)
 {
     char *start = mmap(NULL, 2 * bytes, PROT_READ | PROT_WRITE,
@@ -113,25 +128,9 @@ void adzi_system_discard(void *block, size_t bytes)
 {
     (void)madvise(block, bytes, MADV_DONTNEED);
 }
-#define ADZI_RESERVES
-#endif
 
 #else
 
-void *adzi_system_allocate(size_t bytes, size_t alignment)
-{
-    return take_from_malloc(bytes, alignment);
-}
-
-void adzi_system_deallocate(void *block, size_t bytes)
-{
-    (void)bytes;
-    free(block);
-}
-
-#endif
-
-#ifndef ADZI_RESERVES
 void *adzi_system_reserve(size_t bytes)
 {
     (void)bytes;

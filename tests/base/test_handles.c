@@ -303,11 +303,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(addresses_take_no_memory),
         cmocka_unit_test(modules_keep_addresses),
     };
-    if (sanitized) {
-        puts("AddressSanitizer itself reports stale pointers");
-        return 77;
-    }
-    int failed = cmocka_run_group_tests(usual, make_all, end_all);
+    /* AddressSanitizer itself reports a stale pointer whose object has no address of its own. */
+    int failed = sanitized ? 0 : cmocka_run_group_tests(usual, make_all, end_all);
     if (!adzi_plain_memory) {
         failed += cmocka_run_group_tests(debug, NULL, NULL);
     }
