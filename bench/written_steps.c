@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adze/zoo.h"
 #include "bench.h"
 
 enum { TEXT = 4096, BATCH = 8, TOKENS = 64, WIDTH = 384, HEADS = 12, HIDDEN = 1536, LAYERS = 6 };

@@ -220,7 +220,9 @@ class Interface:
         self.counted(name, made)
         returned = found.get('return', '')
         said = returned + ' ' + found.get('errors', '')
-        return {'header': self.headers.headers[name], 'summary': summary, 'comment': whole,
+        header = self.headers.headers[name]
+        library = 'adze-zoo' if header.startswith('adze/zoo/') else 'adze'
+        return {'header': header, 'library': library, 'summary': summary, 'comment': whole,
                 'result': {'type': result, 'comment': returned, 'ownership': ownership(result, returned),
                            'nullable': result.endswith('*') and may_be_null(returned)},
                 'parameters': made, 'errors': sorted(set(re.findall(r'ADZ_ERR_\w+', said))),

@@ -92,32 +92,32 @@ COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
     (r"plan/compare", "compare host plan"),
     (r"plan/(memory|updates)", "arrangement updates"),
     (r"plan/", "captured_call noted arrangement watch compare plan host changes refused"),
-    (r"nn/zoo/fastai/qrnn", "nn-qrnn nn-qrnn_layer nn-fastai"),
-    (r"nn/zoo/fastai/(transformer|positions)",
+    (r"zoo/fastai/qrnn", "nn-qrnn nn-qrnn_layer nn-fastai"),
+    (r"zoo/fastai/(transformer|positions)",
      "nn-fastai_transformer nn-fastai nn-fastai_attention nn-fastai_config"),
-    (r"nn/zoo/fastai/(pool|multi_batch)", "nn-fastai_classifier nn-fastai_config"),
-    (r"nn/zoo/fastai/loss", "nn-fastai_loss"),
-    (r"nn/zoo/fastai/decoder", "nn-fastai_decoder nn-fastai_config nn-fastai_classifier"),
-    (r"nn/zoo/fastai/groups", "nn-fastai_config"),
-    (r"nn/zoo/fastai/weight_dropout", "nn-fastai_dropout nn-fastai_awd_lstm"),
-    (r"nn/zoo/fastai/(attention|layer)", "nn-fastai_attention nn-fastai_transformer nn-fastai_config"),
-    (r"nn/zoo/fastai/awd_lstm", "nn-fastai_awd_lstm nn-fastai nn-fastai_classifier nn-fastai_config "
+    (r"zoo/fastai/(pool|multi_batch)", "nn-fastai_classifier nn-fastai_config"),
+    (r"zoo/fastai/loss", "nn-fastai_loss"),
+    (r"zoo/fastai/decoder", "nn-fastai_decoder nn-fastai_config nn-fastai_classifier"),
+    (r"zoo/fastai/groups", "nn-fastai_config"),
+    (r"zoo/fastai/weight_dropout", "nn-fastai_dropout nn-fastai_awd_lstm"),
+    (r"zoo/fastai/(attention|layer)", "nn-fastai_attention nn-fastai_transformer nn-fastai_config"),
+    (r"zoo/fastai/awd_lstm", "nn-fastai_awd_lstm nn-fastai nn-fastai_classifier nn-fastai_config "
      "nn-fastai_decoder nn-fastai_dropout nn-qrnn"),
-    (r"nn/zoo/fastai/config", "nn-fastai_config nn-fastai nn-fastai_classifier nn-fastai_awd_lstm "
+    (r"zoo/fastai/config", "nn-fastai_config nn-fastai nn-fastai_classifier nn-fastai_awd_lstm "
      "nn-fastai_transformer nn-qrnn"),
-    (r"nn/zoo/fastai/convert", "nn-fastai_decoder"),
-    (r"nn/zoo/fastai/dropout",
+    (r"zoo/fastai/convert", "nn-fastai_decoder"),
+    (r"zoo/fastai/dropout",
      "nn-fastai_dropout nn-fastai_awd_lstm nn-fastai nn-fastai_classifier nn-fastai_decoder nn-qrnn"),
-    (r"nn/zoo/fastai", "nn-fastai nn-fastai_attention nn-fastai_awd_lstm "
+    (r"zoo/fastai", "nn-fastai nn-fastai_attention nn-fastai_awd_lstm "
      "nn-fastai_classifier nn-fastai_config nn-fastai_decoder nn-fastai_dropout nn-fastai_loss "
      "nn-fastai_transformer nn-qrnn nn-qrnn_layer tokenizer"),
-    (r"nn/zoo/zoo", "modules nn-gpt2 nn-notebook nn-darts nn-fastai_dropout nn-fastai_loss nn-qrnn_layer "
+    (r"zoo/zoo", "modules nn-gpt2 nn-notebook nn-darts nn-fastai_dropout nn-fastai_loss nn-qrnn_layer "
      "nn-labml_transformer nn-fastai_transformer"),
-    (r"nn/zoo/gpt2", "nn-gpt2 modules"),
-    (r"nn/zoo/(labml|heads)", "nn-labml_attention nn-labml_transformer nn-fastai_attention nn-gpt2"),
+    (r"zoo/gpt2", "nn-gpt2 modules"),
+    (r"zoo/(labml|heads)", "nn-labml_attention nn-labml_transformer nn-fastai_attention nn-gpt2"),
     (r"nn/activation_checkpoint", "nn-activation_checkpoint modules"),
     (r"nn/layers/feed_forward", "nn-feed_forward modules sequential nn-notebook nn-darts"),
-    (r"nn/zoo/(darts|notebook)", "nn-darts nn-notebook modules"),
+    (r"zoo/(darts|notebook)", "nn-darts nn-notebook modules"),
     (r"nn/layers/(activations|containers|dropout|embedding|linear)",
      "modules sequential module nn-feed_forward jumps init nn-recurrent nn-gpt2"),
     (r"nn/layers/conv", "nn-conv modules"),

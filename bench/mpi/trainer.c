@@ -1,3 +1,4 @@
+#include "adze/zoo.h"
 #include "trainer.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* fastai's encoders with its decoder, whose weight is the table of tokens. */
 #include <adze/custom.h>
+#include <adze/zoo.h>
 #include <stdio.h>
 
 #include "model.h"

@@ -1,4 +1,5 @@
 /* GPT-2, with the initial weights that its authors used. */
+#include <adze/zoo.h>
 #include <math.h>
 #include <stdio.h>
 

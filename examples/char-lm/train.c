@@ -1,6 +1,7 @@
 /* The training loop: one step, the validation, and the line of progress. */
 #include "train.h"
 
+#include <adze/zoo.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

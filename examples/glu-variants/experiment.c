@@ -1,6 +1,7 @@
 /* One training: the model, the steps, and the validation. */
 #include "experiment.h"
 
+#include <adze/zoo.h>
 #include <math.h>
 #include <stdlib.h>
 

@@ -2,6 +2,7 @@
 #include "model.h"
 
 #include <adze/custom.h>
+#include <adze/zoo.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

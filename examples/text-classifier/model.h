@@ -3,6 +3,7 @@
 #define CLASSIFIER_MODEL_H
 
 #include <adze/adze.h>
+#include <adze/zoo.h>
 
 #include "options.h"
 

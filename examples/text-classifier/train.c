@@ -1,6 +1,7 @@
 /* Verdicts of a model, and the training in cycles of the learning rate. */
 #include "train.h"
 
+#include <adze/zoo.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* Reads a checkpoint of char-lm and makes a classifier with its encoder. */
 #include "transfer.h"
 
+#include <adze/zoo.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /**
  * @file adze.h
- * All of adze.
+ * The core of adze and its shelves: all of libadze. adze/zoo.h has the networks of libadze-zoo.
  */
 #ifndef ADZE_ADZE_H
 #define ADZE_ADZE_H
@@ -21,6 +21,7 @@
 #include "adze/plan.h"
 #include "adze/precision.h"
 #include "adze/random.h"
+#include "adze/real.h"
 #include "adze/sequences.h"
 #include "adze/solvers.h"
 #include "adze/tensor.h"

@@ -7,8 +7,8 @@
 
 #include "adze/optim/adagrad.h"
 #include "adze/optim/adam.h"
+#include "adze/optim/adam_family.h"
 #include "adze/optim/clip.h"
-#include "adze/optim/labml.h"
 #include "adze/optim/lbfgs.h"
 #include "adze/optim/levenberg_marquardt.h"
 #include "adze/optim/one_cycle.h"

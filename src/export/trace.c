@@ -264,7 +264,7 @@ static bool check_inputs(const adzi_trace *trace, const adzi_export *what)
         const adzi_traced_value *v = &trace->values[i];
         if (what->reads[i] && !v->entered) {
             adzi_error(trace->op, ADZ_ERR_STATE,
-                "the function was called again for the file, and reads another tensor now in place of the input \"%s\" %s, which it has read when the plan was made; let it read that tensor, or make a new plan",
+                "the function was called again for the file, and reads another tensor now instead of the input \"%s\" %s, which it has read when the plan was made; let it read that tensor, or make a new plan",
                 v->name, adzi_text_shape(v->tensor));
             return false;
         }

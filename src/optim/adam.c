@@ -5,7 +5,7 @@
 #include "adze/ops/math.h"
 #include "base/error.h"
 #include "adze/options.h"
-#include "optim/adam_family.h"
+#include "adze/optim/adam_family.h"
 #include "optim/expressions.h"
 
 KERNEL_TABLE_FLOAT(adam);
@@ -13,24 +13,32 @@ KERNEL_TABLE_FLOAT(ada_belief);
 
 /* ---- shared by the Adam family -------------------------------------------------------------- */
 
-void adzi_adam_f32(const adz_update_call *call, int64_t begin, int64_t end)
+void adz_adam_f32(const adz_update_call *call, int64_t begin, int64_t end)
 {
-    KERNEL_FOR(adam, ADZ_F32)(call, begin, end);
+    if (call != NULL) {
+        KERNEL_FOR(adam, ADZ_F32)(call, begin, end);
+    }
 }
 
-void adzi_adam_f64(const adz_update_call *call, int64_t begin, int64_t end)
+void adz_adam_f64(const adz_update_call *call, int64_t begin, int64_t end)
 {
-    KERNEL_FOR(adam, ADZ_F64)(call, begin, end);
+    if (call != NULL) {
+        KERNEL_FOR(adam, ADZ_F64)(call, begin, end);
+    }
 }
 
-void adzi_ada_belief_f32(const adz_update_call *call, int64_t begin, int64_t end)
+void adz_ada_belief_f32(const adz_update_call *call, int64_t begin, int64_t end)
 {
-    KERNEL_FOR(ada_belief, ADZ_F32)(call, begin, end);
+    if (call != NULL) {
+        KERNEL_FOR(ada_belief, ADZ_F32)(call, begin, end);
+    }
 }
 
-void adzi_ada_belief_f64(const adz_update_call *call, int64_t begin, int64_t end)
+void adz_ada_belief_f64(const adz_update_call *call, int64_t begin, int64_t end)
 {
-    KERNEL_FOR(ada_belief, ADZ_F64)(call, begin, end);
+    if (call != NULL) {
+        KERNEL_FOR(ada_belief, ADZ_F64)(call, begin, end);
+    }
 }
 
 /* The change of the parameter, step * m / (root * sqrt(square) + eps), which is subtracted from it.
@@ -38,34 +46,38 @@ void adzi_ada_belief_f64(const adz_update_call *call, int64_t begin, int64_t end
 static adz_tensor *moved(
     adz_tensor *kept, adz_tensor *m, adz_tensor *square, adz_tensor *const *n, bool modes)
 {
-    adz_tensor *root = adz_mul(adz_sqrt(square), n[ADZI_ADAM_N_ROOT]);
-    adz_tensor *size = adz_add(root, n[ADZI_ADAM_N_EPS]), *mode = n[ADZI_ADAM_N_MODE];
+    adz_tensor *root = adz_mul(adz_sqrt(square), n[ADZ_ADAM_N_ROOT]);
+    adz_tensor *size = adz_add(root, n[ADZ_ADAM_N_EPS]), *mode = n[ADZ_ADAM_N_MODE];
     if (modes) {
-        size = adz_masked_fill(size, adz_eq_number(mode, ADZI_ADAM_PLAIN), 1);
+        size = adz_masked_fill(size, adz_eq_number(mode, ADZ_ADAM_PLAIN), 1);
     }
-    adz_tensor *w = adz_sub(kept, adz_div(adz_mul(n[ADZI_ADAM_N_STEP], m), size));
-    return modes ? adz_where(adz_eq_number(mode, ADZI_ADAM_WAIT), kept, w) : w;
+    adz_tensor *w = adz_sub(kept, adz_div(adz_mul(n[ADZ_ADAM_N_STEP], m), size));
+    return modes ? adz_where(adz_eq_number(mode, ADZ_ADAM_WAIT), kept, w) : w;
 }
 
-adz_status adzi_adam_express(
-    adz_tensor **results, const adz_update *u, const adzi_adam_parts *parts)
+adz_status adz_adam_express(adz_tensor **results, const adz_update *u, const adz_adam_parts *parts)
 {
+    if (results == NULL || u == NULL || parts == NULL) {
+        return adzi_error_null("adz_adam_express", results == NULL ? "results"
+                                                   : u == NULL     ? "update"
+                                                                   : "parts");
+    }
     adz_tensor *const *n = u->numbers;
     adz_tensor *g =
-        adzi_decayed_gradient(u, parts->maximizes, parts->decays ? n[ADZI_ADAM_N_DECAY] : NULL);
-    adz_tensor *m =
-        adzi_averaged(n[ADZI_ADAM_N_BETA1], u->states[ADZI_ADAM_M], n[ADZI_ADAM_N_FRESH1], g);
+        adzi_decayed_gradient(u, parts->maximizes, parts->decays ? n[ADZ_ADAM_N_DECAY] : NULL);
+    adz_tensor *m = adzi_averaged(
+        n[ADZ_ADAM_N_BETA1], u->states[ADZ_ADAM_EXP_AVG], n[ADZ_ADAM_N_ONE_MINUS_BETA1], g);
     adz_tensor *s = parts->belief ? adz_sub(g, m) : g;
-    adz_tensor *square = adz_add(adz_mul(n[ADZI_ADAM_N_BETA2], u->states[ADZI_ADAM_V]),
-        adz_mul(adz_mul(n[ADZI_ADAM_N_FRESH2], s), s));
-    results[1 + ADZI_ADAM_M] = m;
-    results[1 + ADZI_ADAM_V] = square;
-    if (u->states[ADZI_ADAM_MOST] != ADZ_NONE) {
-        square = adz_maximum(u->states[ADZI_ADAM_MOST], square);
-        results[1 + ADZI_ADAM_MOST] = square;
+    adz_tensor *square = adz_add(adz_mul(n[ADZ_ADAM_N_BETA2], u->states[ADZ_ADAM_EXP_AVG_SQ]),
+        adz_mul(adz_mul(n[ADZ_ADAM_N_ONE_MINUS_BETA2], s), s));
+    results[1 + ADZ_ADAM_EXP_AVG] = m;
+    results[1 + ADZ_ADAM_EXP_AVG_SQ] = square;
+    if (u->states[ADZ_ADAM_MAX_EXP_AVG_SQ] != ADZ_NONE) {
+        square = adz_maximum(u->states[ADZ_ADAM_MAX_EXP_AVG_SQ], square);
+        results[1 + ADZ_ADAM_MAX_EXP_AVG_SQ] = square;
     }
-    square = parts->belief ? adz_add(square, n[ADZI_ADAM_N_EPS]) : square;
-    adz_tensor *kept = parts->keeps ? adz_mul(n[ADZI_ADAM_N_KEEP], u->parameter) : u->parameter;
+    square = parts->belief ? adz_add(square, n[ADZ_ADAM_N_EPS]) : square;
+    adz_tensor *kept = parts->keeps ? adz_mul(n[ADZ_ADAM_N_KEEP], u->parameter) : u->parameter;
     results[0] = moved(kept, m, square, n, parts->modes);
     return ADZ_OK;
 }
@@ -73,12 +85,12 @@ adz_status adzi_adam_express(
 /* ---- Adam and AdamW ------------------------------------------------------------------------- */
 
 /* The settings after the first ones. */
-ADZ_C_TEXT(
-    more_settings, enum { ADAM_AMSGRAD = ADZI_ADAM_SETTINGS, ADAM_MAXIMIZE, ADAM_ALL_SETTINGS };)
+ADZ_C_TEXT(more_settings,
+           enum { ADAM_AMSGRAD = ADZ_ADAM_FIRST_SETTINGS, ADAM_MAXIMIZE, ADAM_ALL_SETTINGS };)
 
 static uint32_t needs(const double *settings)
 {
-    return settings[ADAM_AMSGRAD] != 0 ? ADZI_ADAM_MOMENTS_AND_MOST : ADZI_ADAM_MOMENTS;
+    return settings[ADAM_AMSGRAD] != 0 ? ADZ_ADAM_NEEDS_THREE : ADZ_ADAM_NEEDS_TWO;
 }
 
 /* The numbers of both. AdamW's decay is `decoupled`: it shrinks the parameter and does not enter
@@ -86,14 +98,14 @@ static uint32_t needs(const double *settings)
 ADZ_C_TEXT(
     any_text, static void adam_any_numbers(double *n, const adz_moment *at, bool decoupled) {
         const double *s = at->settings;
-        const double lr = s[ADZI_ADAM_LR];
-        const double decay = s[ADZI_ADAM_WEIGHT_DECAY];
-        adzi_adam_numbers_of(n, at);
-        n[ADZI_ADAM_N_KEEP] = decoupled ? 1 - lr * decay : 1;
-        n[ADZI_ADAM_N_DECAY] = decoupled ? 0 : decay;
-        n[ADZI_ADAM_N_SIGN] = s[ADAM_MAXIMIZE] != 0 ? -1 : 1;
-        n[ADZI_ADAM_N_ROOT] = 1 / sqrt(1 - adzi_moment_power(at, 1, s[ADZI_ADAM_BETA2]));
-        n[ADZI_ADAM_N_STEP] = lr / (1 - adzi_moment_power(at, 0, s[ADZI_ADAM_BETA1]));
+        const double lr = s[ADZ_ADAM_LR];
+        const double decay = s[ADZ_ADAM_WEIGHT_DECAY];
+        adz_adam_numbers(n, at);
+        n[ADZ_ADAM_N_KEEP] = decoupled ? 1 - lr * decay : 1;
+        n[ADZ_ADAM_N_DECAY] = decoupled ? 0 : decay;
+        n[ADZ_ADAM_N_SIGN] = s[ADAM_MAXIMIZE] != 0 ? -1 : 1;
+        n[ADZ_ADAM_N_ROOT] = 1 / sqrt(1 - adz_moment_power(at, 1, s[ADZ_ADAM_BETA2]));
+        n[ADZ_ADAM_N_STEP] = lr / (1 - adz_moment_power(at, 0, s[ADZ_ADAM_BETA1]));
     })
 
 ADZ_C_TEXT(
@@ -106,13 +118,13 @@ ADZ_C_TEXT(
 
 static adz_status express(adz_tensor **results, const adz_update *u, bool decoupled)
 {
-    const bool decays = adz_update_setting(u, ADZI_ADAM_WEIGHT_DECAY) != 0;
-    const adzi_adam_parts parts = {
+    const bool decays = adz_update_setting(u, ADZ_ADAM_WEIGHT_DECAY) != 0;
+    const adz_adam_parts parts = {
         .maximizes = adz_update_setting(u, ADAM_MAXIMIZE) != 0,
         .decays = decays && !decoupled,
         .keeps = decays && decoupled,
     };
-    return adzi_adam_express(results, u, &parts);
+    return adz_adam_express(results, u, &parts);
 }
 
 static adz_status adam_update(adz_tensor **results, const adz_update *u)
@@ -126,14 +138,14 @@ static adz_status adamw_update(adz_tensor **results, const adz_update *u)
 }
 
 /* The type of Adam or AdamW, which differ in their decay only. */
-#define ADAM_TYPE(NAME, decay, function, NUMBERS, text)                                        \
-    {                                                                                          \
-        .size = sizeof(adz_optimizer_type), .name = (NAME),                                    \
-        .settings = { ADZI_ADAM_FIRST_SETTINGS(1e-8, decay), { "amsgrad", 0, ADZ_RANGE_FLAG }, \
-            { "maximize", 0, ADZ_RANGE_FLAG } },                                               \
-        .states = { ADZI_ADAM_THREE_STATES }, .update = (function), .needs = needs,            \
-        .numbers = (NUMBERS), .n_numbers = ADZI_ADAM_NUMBERS, .kernels = ADZI_ADAM_KERNELS,    \
-        .numbers_text = { ADZI_ADAM_TEXTS, more_settings, any_text, text },                    \
+#define ADAM_TYPE(NAME, decay, function, NUMBERS, text)                                   \
+    {                                                                                     \
+        .size = sizeof(adz_optimizer_type), .name = (NAME),                               \
+        .settings = { ADZ_ADAM_SETTINGS(1e-8, decay), { "amsgrad", 0, ADZ_RANGE_FLAG },   \
+            { "maximize", 0, ADZ_RANGE_FLAG } },                                          \
+        .states = { ADZ_ADAM_THREE_STATES }, .update = (function), .needs = needs,        \
+        .numbers = (NUMBERS), .n_numbers = ADZ_ADAM_NUMBERS, .kernels = ADZ_ADAM_KERNELS, \
+        .numbers_text = { ADZ_ADAM_TEXTS, more_settings, any_text, text },                \
     }
 
 static const adz_optimizer_type adam_type =

@@ -19,7 +19,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include "optim/adam.h"
+#include "adze/optim/adam_family.h"
 #include "tensor/kernel/each_float.h"
 #else
 
@@ -34,16 +34,17 @@
 static inline __attribute__((always_inline)) void KERNEL(walk)(const adz_update_call *call,
     int64_t begin, int64_t end, bool decays, bool keeps_most, bool belief, int mode)
 {
-    elem *restrict w = (elem *)call->parameter, *restrict m = (elem *)call->states[ADZI_ADAM_M],
-                   *restrict v = (elem *)call->states[ADZI_ADAM_V];
-    elem *restrict most = keeps_most ? (elem *)call->states[ADZI_ADAM_MOST] : NULL;
+    elem *restrict w = (elem *)call->parameter,
+                   *restrict m = (elem *)call->states[ADZ_ADAM_EXP_AVG],
+                   *restrict v = (elem *)call->states[ADZ_ADAM_EXP_AVG_SQ];
+    elem *restrict most = keeps_most ? (elem *)call->states[ADZ_ADAM_MAX_EXP_AVG_SQ] : NULL;
     const elem *restrict dw = (const elem *)call->gradient;
     const double *n = call->numbers;
-    elem beta1 = (elem)n[ADZI_ADAM_N_BETA1], fresh1 = (elem)n[ADZI_ADAM_N_FRESH1],
-         beta2 = (elem)n[ADZI_ADAM_N_BETA2], fresh2 = (elem)n[ADZI_ADAM_N_FRESH2];
-    elem keep = (elem)n[ADZI_ADAM_N_KEEP], decay = (elem)n[ADZI_ADAM_N_DECAY];
-    elem sign = (elem)n[ADZI_ADAM_N_SIGN], root = (elem)n[ADZI_ADAM_N_ROOT];
-    elem eps = (elem)n[ADZI_ADAM_N_EPS], step = (elem)n[ADZI_ADAM_N_STEP];
+    elem beta1 = (elem)n[ADZ_ADAM_N_BETA1], fresh1 = (elem)n[ADZ_ADAM_N_ONE_MINUS_BETA1],
+         beta2 = (elem)n[ADZ_ADAM_N_BETA2], fresh2 = (elem)n[ADZ_ADAM_N_ONE_MINUS_BETA2];
+    elem keep = (elem)n[ADZ_ADAM_N_KEEP], decay = (elem)n[ADZ_ADAM_N_DECAY];
+    elem sign = (elem)n[ADZ_ADAM_N_SIGN], root = (elem)n[ADZ_ADAM_N_ROOT];
+    elem eps = (elem)n[ADZ_ADAM_N_EPS], step = (elem)n[ADZ_ADAM_N_STEP];
     for (int64_t i = begin; i < end; ++i) {
         elem g = sign * dw[i];
         if (decays) {
@@ -62,9 +63,9 @@ static inline __attribute__((always_inline)) void KERNEL(walk)(const adz_update_
             square += eps;
         }
         elem kept = keep * w[i];
-        w[i] = mode == ADZI_ADAM_ADAPTIVE ? kept - step * mean / (ROOT(square) * root + eps)
-               : mode == ADZI_ADAM_PLAIN  ? kept - step * mean
-                                          : kept;
+        w[i] = mode == ADZ_ADAM_ADAPTIVE ? kept - step * mean / (ROOT(square) * root + eps)
+               : mode == ADZ_ADAM_PLAIN  ? kept - step * mean
+                                         : kept;
     }
 }
 
@@ -80,16 +81,16 @@ static inline __attribute__((always_inline)) void KERNEL(walk)(const adz_update_
         KERNEL(walk)(call, begin, end, false, false, belief, mode); \
     }
 /* Chooses the mode. */
-#define WALK_IN_MODE(belief)                                   \
-    const bool most = call->states[ADZI_ADAM_MOST] != NULL;    \
-    const bool decays = call->numbers[ADZI_ADAM_N_DECAY] != 0; \
-    const int mode = (int)call->numbers[ADZI_ADAM_N_MODE];     \
-    if (mode == ADZI_ADAM_ADAPTIVE) {                          \
-        WALK(belief, ADZI_ADAM_ADAPTIVE)                       \
-    } else if (mode == ADZI_ADAM_PLAIN) {                      \
-        WALK(belief, ADZI_ADAM_PLAIN)                          \
-    } else {                                                   \
-        WALK(belief, ADZI_ADAM_WAIT)                           \
+#define WALK_IN_MODE(belief)                                         \
+    const bool most = call->states[ADZ_ADAM_MAX_EXP_AVG_SQ] != NULL; \
+    const bool decays = call->numbers[ADZ_ADAM_N_DECAY] != 0;        \
+    const int mode = (int)call->numbers[ADZ_ADAM_N_MODE];            \
+    if (mode == ADZ_ADAM_ADAPTIVE) {                                 \
+        WALK(belief, ADZ_ADAM_ADAPTIVE)                              \
+    } else if (mode == ADZ_ADAM_PLAIN) {                             \
+        WALK(belief, ADZ_ADAM_PLAIN)                                 \
+    } else {                                                         \
+        WALK(belief, ADZ_ADAM_WAIT)                                  \
     }
 
 void KERNEL(adam)(const void *block, int64_t begin, int64_t end);

@@ -213,7 +213,10 @@ adz_optimizer *adzi_optimizer_make(const char *op, const adz_optimizer_type *typ
 adz_optimizer *adz_optimizer_new(const adz_optimizer_type *type, adz_tensor_list parameters,
     const double *settings, size_t n_settings)
 {
-    return adzi_optimizer_make("adz_optimizer_new", type, parameters, settings, n_settings);
+    const size_t least = offsetof(adz_optimizer_type, constructor) + sizeof type->constructor;
+    const bool named = type != NULL && type->size >= least && type->constructor != NULL;
+    return adzi_optimizer_make(
+        named ? type->constructor : "adz_optimizer_new", type, parameters, settings, n_settings);
 }
 
 adz_optimizer *adzi_optimizer_new(const char *op, const adz_optimizer_type *type,

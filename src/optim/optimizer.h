@@ -19,9 +19,6 @@
 #include "base/tracer.h"
 #include "tensor/tensor.h"
 
-/** The number of bases whose powers are kept: Adam needs beta1^step and beta2^step. */
-enum { ADZI_OPTIM_POWERS = 2 };
-
 /** The last power base^step that was computed. Most parameters have the step of the parameter
  * before them, and then adzi_real_pow() is not called again. */
 typedef struct adzi_power {
@@ -37,12 +34,8 @@ typedef struct adzi_power {
 typedef struct adzi_moment {
     adz_moment seen; /* what the type's `numbers` gets; the first member */
     const adz_optimizer *optimizer;
-    adzi_power *powers; /* of the optimizer, ADZI_OPTIM_POWERS elements */
+    adzi_power *powers; /* of the optimizer, ADZ_MOMENT_POWERS elements */
 } adzi_moment;
-
-/** base^step. Each base of an optimizer has a number i of its own, under which the last power is
- * kept. `at` is what a library type's `numbers` got. */
-double adzi_moment_power(const adz_moment *at, int i, double base);
 
 /** In `kernels` of a type of the library: KERNEL(name) of a kernel file, at the level in use. */
 #define ADZI_UPDATE_KERNELS(name)                                     \
@@ -114,7 +107,7 @@ struct adz_optimizer {
     size_t n_groups, groups_capacity;
     uint64_t preparations; /* counts the calls of adzi_optimizer_prepare and _undo */
     bool prepared;         /* neither _update nor _undo has followed the last _prepare */
-    adzi_power powers[ADZI_OPTIM_POWERS];
+    adzi_power powers[ADZ_MOMENT_POWERS];
     adzi_index parameters; /* the addresses of the parameters of all groups */
     const struct adzi_search
         *search;              /* NULL, or how a step evaluates a closure (search/search.h) */

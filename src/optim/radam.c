@@ -1,57 +1,58 @@
 /* Rectified Adam, as PyTorch has it. */
 #include "adze/optim/radam.h"
 
-#include "optim/adam_family.h"
+#include "adze/optim/adam_family.h"
 #include "adze/options.h"
+#include "optim/optimizer.h"
 
-ADZ_C_TEXT(
-    radam_settings, enum { RADAM_DECOUPLED = ADZI_ADAM_SETTINGS, RADAM_MAXIMIZE, RADAM_SETTINGS };)
+ADZ_C_TEXT(radam_settings,
+           enum { RADAM_DECOUPLED = ADZ_ADAM_FIRST_SETTINGS, RADAM_MAXIMIZE, RADAM_SETTINGS };)
 
 /* With rho above 5, epsilon joins the uncorrected root. */
 ADZ_C_TEXT(
     radam_text, static void radam_numbers(double *n, const adz_moment *at) {
         const double *s = at->settings;
-        const double beta2 = s[ADZI_ADAM_BETA2];
-        const double lr = s[ADZI_ADAM_LR];
-        const double decay = s[ADZI_ADAM_WEIGHT_DECAY];
+        const double beta2 = s[ADZ_ADAM_BETA2];
+        const double lr = s[ADZ_ADAM_LR];
+        const double decay = s[ADZ_ADAM_WEIGHT_DECAY];
         double rho;
-        adzi_adam_numbers_of(n, at);
-        const double rectification = adzi_radam_rectification(beta2, (double)at->step, &rho);
-        n[ADZI_ADAM_N_KEEP] = s[RADAM_DECOUPLED] != 0 ? 1 - lr * decay : 1;
-        n[ADZI_ADAM_N_DECAY] = s[RADAM_DECOUPLED] != 0 ? 0 : decay;
-        n[ADZI_ADAM_N_SIGN] = s[RADAM_MAXIMIZE] != 0 ? -1 : 1;
-        n[ADZI_ADAM_N_STEP] = lr / (1 - adzi_moment_power(at, 0, s[ADZI_ADAM_BETA1]));
+        adz_adam_numbers(n, at);
+        const double rectification = adz_radam_rectification(beta2, (double)at->step, &rho);
+        n[ADZ_ADAM_N_KEEP] = s[RADAM_DECOUPLED] != 0 ? 1 - lr * decay : 1;
+        n[ADZ_ADAM_N_DECAY] = s[RADAM_DECOUPLED] != 0 ? 0 : decay;
+        n[ADZ_ADAM_N_SIGN] = s[RADAM_MAXIMIZE] != 0 ? -1 : 1;
+        n[ADZ_ADAM_N_STEP] = lr / (1 - adz_moment_power(at, 0, s[ADZ_ADAM_BETA1]));
         if (rho > 5) {
-            n[ADZI_ADAM_N_STEP] *= rectification * sqrt(1 - adzi_moment_power(at, 1, beta2));
+            n[ADZ_ADAM_N_STEP] *= rectification * sqrt(1 - adz_moment_power(at, 1, beta2));
         } else {
-            n[ADZI_ADAM_N_MODE] = ADZI_ADAM_PLAIN;
+            n[ADZ_ADAM_N_MODE] = ADZ_ADAM_PLAIN;
         }
     })
 
 static adz_status update(adz_tensor **results, const adz_update *u)
 {
-    const bool decays = adz_update_setting(u, ADZI_ADAM_WEIGHT_DECAY) != 0;
+    const bool decays = adz_update_setting(u, ADZ_ADAM_WEIGHT_DECAY) != 0;
     const bool decoupled = adz_update_setting(u, RADAM_DECOUPLED) != 0;
-    const adzi_adam_parts parts = {
+    const adz_adam_parts parts = {
         .maximizes = adz_update_setting(u, RADAM_MAXIMIZE) != 0,
         .decays = decays && !decoupled,
         .keeps = decays && decoupled,
         .modes = true,
     };
-    return adzi_adam_express(results, u, &parts);
+    return adz_adam_express(results, u, &parts);
 }
 
 static const adz_optimizer_type radam_type = {
     .size = sizeof(adz_optimizer_type),
     .name = "RAdam",
-    .settings = { ADZI_ADAM_FIRST_SETTINGS(1e-8, 0),
-        { "decoupled_weight_decay", 0, ADZ_RANGE_FLAG }, { "maximize", 0, ADZ_RANGE_FLAG } },
-    .states = { ADZI_ADAM_TWO_STATES },
+    .settings = { ADZ_ADAM_SETTINGS(1e-8, 0), { "decoupled_weight_decay", 0, ADZ_RANGE_FLAG },
+        { "maximize", 0, ADZ_RANGE_FLAG } },
+    .states = { ADZ_ADAM_TWO_STATES },
     .update = update,
     .numbers = radam_numbers,
-    .numbers_text = { ADZI_ADAM_TEXTS, adzi_radam_text, radam_settings, radam_text },
-    .n_numbers = ADZI_ADAM_NUMBERS,
-    .kernels = ADZI_ADAM_KERNELS,
+    .numbers_text = { ADZ_ADAM_TEXTS, adz_radam_text, radam_settings, radam_text },
+    .n_numbers = ADZ_ADAM_NUMBERS,
+    .kernels = ADZ_ADAM_KERNELS,
 };
 
 ADZ_OPTIONS_INIT(adz_radam_options_init, adz_radam_options, ADZ_RADAM_OPTIONS)

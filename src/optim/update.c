@@ -15,8 +15,11 @@ enum { GRAIN = 16384 /* of the kernels, in elements */ };
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
-double adzi_moment_power(const adz_moment *at, int i, double base)
+double adz_moment_power(const adz_moment *at, int i, double base)
 {
+    if (at == NULL || i < 0 || i >= ADZ_MOMENT_POWERS) {
+        return NAN;
+    }
     adzi_power *p = &((const adzi_moment *)(const void *)at)->powers[i];
     if (p->step != at->step || p->base != base) {
         *p = (adzi_power){ base, adzi_real_pow(base, (double)at->step), at->step };
@@ -59,7 +62,7 @@ static void numbers_at(const adz_optimizer *o, const adzi_moment *moment, double
 void adzi_update_numbers(const adz_optimizer *optimizer, const double *settings, int64_t step,
     uint32_t fresh, double *numbers)
 {
-    adzi_power powers[ADZI_OPTIM_POWERS] = { { 0 } };
+    adzi_power powers[ADZ_MOMENT_POWERS] = { { 0 } };
     const adzi_moment moment = moment_at(optimizer, settings, step, fresh, powers);
     numbers_at(optimizer, &moment, numbers);
 }

@@ -6,6 +6,7 @@
 #include <limits.h>
 
 #include "adze/custom.h"
+#include "adze/zoo.h"
 
 static adz_optimizer *sgd_with(const adz_sgd_options *options)
 {

@@ -1,5 +1,6 @@
 /* Names are found without comparing them one by one, however many there are and whoever chose them.
  * The tests count the slots of hash tables that are looked at, and measure no time. */
+#include "adze/zoo.h"
 #include "../nn.h"
 
 #include "data/vocabulary.h"

@@ -1,4 +1,5 @@
 /* Networks that are large enough for tiles, packed panels and several threads, and schedules. */
+#include "adze/zoo.h"
 #include "bits.h"
 
 #include "nn/gpt2.h"

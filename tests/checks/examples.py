@@ -38,13 +38,14 @@ HEAD = """#include <math.h>
 #include <string.h>
 #include <adze/adze.h>
 """
+ZOO_HEAD = '#include <adze/zoo.h>\n' # before examples in the headers of libadze-zoo
 WHOLE_FLAGS = ['-std=c11', '-O1', '-Wall', '-Wextra', '-Wpedantic', '-Werror']
 BODY_FLAGS = ['-std=c11', '-O1', '-Wall', '-Wextra', '-Werror', '-Wno-unused-variable',
               '-Wno-unused-but-set-variable', '-Wno-unused-function', '-Wno-unused-parameter',
               '-D_GNU_SOURCE']
 
 
-HEADER_COMMAND = 'cc program.c $(pkg-config --cflags --libs adze) -lm -lpthread -o program'
+HEADER_COMMAND = 'cc program.c $(pkg-config --cflags --libs {}) -lm -lpthread -o program'
 
 
 class Example:
@@ -109,14 +110,14 @@ def in_frame(frame, above, body):
 
 def from_header(path):
     examples = []
-    source = path.read_text()
+    source, in_zoo = path.read_text(), path.parent.name == 'zoo'
+    command, head = HEADER_COMMAND.format('adze-zoo' if in_zoo else 'adze'), HEAD + (ZOO_HEAD if in_zoo else '')
     for match in re.finditer(r'@code\n(.*?)@endcode', source, re.S):
         lines = [re.sub(r'^ \* ?', '', line) for line in match.group(1).splitlines()]
         text = '\n'.join(line for line in lines if line.strip(' *')) + '\n'
         # comments cannot nest, so examples in them write their own as //
         flags = WHOLE_FLAGS if is_program(text) else BODY_FLAGS
-        examples.append(Example(path, source[:match.start()].count('\n') + 2, wrapped(text), HEADER_COMMAND,
-                                flags))
+        examples.append(Example(path, source[:match.start()].count('\n') + 2, wrapped(text, head), command, flags))
     return examples
 
 
@@ -133,7 +134,7 @@ def split(text):
             not line.endswith(';')))
         if line.startswith('#'):
             outside.append(line)
-        elif function or re.match(r'(static|typedef|struct|enum) ', line):
+        elif function or re.match(r'(static|typedef|struct|enum) |ADZ_C_TEXT\(', line):
             while True:
                 outside.append(lines[i])
                 done = lines[i].startswith('}') or (lines[i].endswith(';') and
@@ -148,12 +149,12 @@ def split(text):
     return '\n'.join(outside) + '\n', '\n'.join(inside) + '\n'
 
 
-def wrapped(text):
+def wrapped(text, head=HEAD):
     """The example of a comment as a program."""
     if is_program(text):
         return text
     definitions, body = split(text)
-    return f'{HEAD}\n{definitions}\nint main(void)\n{{\n    adz_on_error(adz_die, NULL);\n{body}    return 0;\n}}\n'
+    return f'{head}\n{definitions}\nint main(void)\n{{\n    adz_on_error(adz_die, NULL);\n{body}    return 0;\n}}\n'
 
 
 NUMBER = re.compile(r'[-+]?\d*\.\d+(?:e[-+]?\d+)?')

@@ -5,12 +5,13 @@ It may export only adz_ names, must have a soname, and what it takes from elsewh
 the list below: a library that can call abort, exit or printf is one that may end or write into
 somebody else's program.
 
-usage: exports.py LIBRARY [--asserts] [--clang] [--mpi] [--headers FOLDER] [--must-find TEXT ...]
+usage: exports.py LIBRARY [--asserts] [--clang] [--mpi | --zoo] [--headers FOLDER] [--must-find TEXT ...]
 
 --asserts    a debug build: its assertions may stay
 --clang      the compiler was clang, which calls abort where a cleanup fails while an exception passes
 --mpi        the library is libadze-mpi: it exports adz_mpi_ names, calls MPI and libadze, and prints a
              message before it aborts. Any other library must not need MPI.
+--zoo        the library is libadze-zoo: it exports the names that begin as ZOO says, and calls libadze
 --headers    the public headers: what they do not declare must not be exported
 --must-find  turns the check round: it passes when every TEXT is among the findings
 """
@@ -62,6 +63,9 @@ ALLOWED = [
 ]
 
 
+# What libadze-zoo exports, and libadze does not.
+ZOO = re.compile(r"adz_(darts|fastai|gpt2|labml|notebook)_")
+
 MPI_ALLOWED = [r"MPI_\w+", r"ompi_\w+", r"adz_\w+", "stderr|fprintf|fflush|__fprintf_chk|fwrite"]
 
 
@@ -87,13 +91,15 @@ def thread_local_bytes(library):
     return int(found.group(1), 16) if found else 0
 
 
-def findings(library, asserts, mpi=False, clang=False):
-    patterns = ALLOWED + (MPI_ALLOWED if mpi else []) + (["abort"] if clang else [])
+def findings(library, asserts, mpi=False, clang=False, zoo=False):
+    patterns = ALLOWED + (MPI_ALLOWED if mpi else []) + ([r"adz_\w+"] if zoo else []) + (["abort"] if clang else [])
     allowed = re.compile("(?:" + "|".join(f"(?:{p})" for p in patterns) + r")\Z")
     prefix = "adz_mpi_" if mpi else "adz_"
     for name in symbols(library, "--defined-only"):
         if not name.startswith(prefix):
             yield f"exports {name}, which is not an {prefix} name"
+        if bool(ZOO.match(name)) != zoo and name.startswith("adz_"):
+            yield f"exports {name}, which belongs into {'libadze' if zoo else 'libadze-zoo'}"
     ends = "adz_die" in symbols(library, "--defined-only") # links.py sees that nothing else calls exit
     for name in symbols(library, "--undefined-only"):
         if not (ends and name == "exit") and not (allowed.match(name) or asserts and name == "__assert_fail"):
@@ -116,7 +122,8 @@ def main():
     if "--must-find" in arguments:
         cut = arguments.index("--must-find")
         arguments, wanted = arguments[:cut], arguments[cut + 1:]
-    found = list(findings(arguments[0], "--asserts" in arguments, "--mpi" in arguments, "--clang" in arguments))
+    found = list(findings(arguments[0], "--asserts" in arguments, "--mpi" in arguments, "--clang" in arguments,
+                          "--zoo" in arguments))
     if "--headers" in arguments:
         found += undeclared(arguments[0], arguments[arguments.index("--headers") + 1])
     if wanted:

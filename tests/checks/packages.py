@@ -35,6 +35,8 @@ fallback = "adze = dependency('adze', fallback: 'adze')"
 for text, tested, where in [
         ('find_package(adze ', 'find_package(adze ', cmake),
         ('PRIVATE adze::adze)', 'PRIVATE adze::adze m)', cmake),
+        ('COMPONENTS zoo)', 'COMPONENTS zoo)', cmake),
+        ("dependency('adze-zoo', fallback: 'adze')", "dependency('adze-zoo', fallback: 'adze')", subproject),
         (fallback, fallback, subproject)]:
     demand('docs/install.md lacks', text, install)
     demand('tests/package does not test', tested, where)

@@ -67,7 +67,7 @@ UPWARD = {
 ONE_SENSE = {
     "place": {"autograd", "ops", "nn", "tensor", "plan/kept.c", "plan/kept.h"},
     # The tape records, and so does a thread its errors. A plan captures, and an export traces.
-    "recording": {"autograd", "base", "ops", "nn", "solvers"},
+    "recording": {"autograd", "base", "ops", "nn", "solvers", "zoo"},
 }
 OTHER_WORDS = re.compile(r"\b([Ii]n(-|\s+(\*\s+)?)place\b(?!\s+(\*\s+)?of\b)|last\s+(\*\s+)?place\b)")
 
@@ -75,7 +75,7 @@ OTHER_WORDS = re.compile(r"\b([Ii]n(-|\s+(\*\s+)?)place\b(?!\s+(\*\s+)?of\b)|las
 # modules and is included by whoever defines one.
 HEADERS = {
     "base": "base", "dlpack": "tensor", "scope": "tensor", "tensor": "tensor", "random": "tensor", "typed": "tensor",
-    "precision": "base", "sequences": "tensor", "options": "base", "checks": "nn",
+    "precision": "base", "real": "tensor", "sequences": "tensor", "options": "base", "checks": "nn",
     "autograd": "autograd", "functional": "solvers", "solvers": "solvers", "ops": "ops",
     "custom": "autograd", "operator": "autograd",
     "nn": "nn", "data": "data", "optim": "optim", "distributed": "distributed",
@@ -84,7 +84,7 @@ HEADERS = {
 UMBRELLAS = {"adze.h", "custom.h"}
 
 # Libraries apart from libadze, which use its public headers only: their folder and header.
-SEPARATE = {"mpi"}
+SEPARATE = {"mpi", "zoo"}
 
 LINES_PER_FILE = 500
 
@@ -178,19 +178,13 @@ def check_words(path, text):
                 yield number, f'"{word}" has the sense of docs/glossary.md only, which the room {room} has no use for'
 
 
-def check_zoo(path, lines):
-    """The networks of other code bases are written as a user's own modules would be."""
-    for number, line in enumerate(lines, 1):
-        match = INCLUDE.match(line)
-        if match and '"' in line and not match.group(1).startswith(("adze/", "nn/zoo/")):
-            yield number, f"the zoo includes {match.group(1)}; it uses the public headers only"
-
-
 def check_separate(path, lines):
-    """A library apart from libadze uses what a program of the user's could use."""
+    """A library apart from libadze uses what a program of the user's could use, and headers of its own folder,
+    which are named from that folder."""
     for number, line in enumerate(lines, 1):
         match = INCLUDE.match(line)
-        if match and '"' in line and not match.group(1).startswith("adze/"):
+        first = match.group(1).split("/")[0] if match and '"' in line else ""
+        if first in ROOMS or first in SEPARATE or first in ("..", "src"):
             yield number, f"a library of its own includes {match.group(1)}; it uses the public headers only"
 
 
@@ -215,6 +209,8 @@ def check_includes(path, lines):
         target = room_of_include(match.group(1)) if match else None
         if target and target != room and target not in ROOMS[room] and TAKES.get((room, target), ("",))[0] != path:
             yield number, f"{room} includes {match.group(1)}, of the room {target} above it"
+        if match and re.match(r"adze/(" + "|".join(sorted(SEPARATE)) + r")[./]", match.group(1)):
+            yield number, f"{match.group(1)} belongs to another library, which libadze does not need"
         if match and match.group(1) == "adze/adze.h":
             yield number, "the library's own files include what they need, not the umbrella"
 
@@ -267,8 +263,6 @@ def check_file(top, path):
     lines = text.splitlines()
     yield from check_includes(path, lines)
     yield from check_export(top, path, text)
-    if path.startswith("src/nn/zoo/"):
-        yield from check_zoo(path, lines)
     if path.startswith("src/") and path.count("/") > 1 and path.endswith((".c", ".h")):
         yield from check_words(path, text)
     if path.endswith((".c", ".h")) and path.startswith(tuple(f"src/{room}/" for room in ORDER)):

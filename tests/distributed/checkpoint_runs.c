@@ -1,3 +1,4 @@
+#include "adze/zoo.h"
 #include "checkpoints.h"
 
 #include "../temporary.h"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "adze/data_parallel.h"
+#include "adze/zoo.h"
 #include "distributed/data_parallel.h"
 
 enum { TOKENS = 11, TIME = 4, ROWS = 9, STEPS = 3, MOST = 20000 };

@@ -1,3 +1,4 @@
+#include "adze/zoo.h"
 #include "networks.h"
 
 #include <string.h>

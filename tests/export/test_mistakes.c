@@ -212,8 +212,8 @@ static void another_tensor_is_refused(void **state)
         *changed = adz_clone(before);
         expect_written(plan, i < 2, ADZ_ERR_STATE,
             i == 0
-                ? "reads another tensor now in place of the input \"x\" [4, 3], which it has read when the plan was made"
-                : "reads another tensor now in place of the input \"target\" [4, 1]");
+                ? "reads another tensor now instead of the input \"x\" [4, 3], which it has read when the plan was made"
+                : "reads another tensor now instead of the input \"target\" [4, 1]");
         *changed = before;
         expect_written(plan, i < 2, ADZ_OK, NULL);
         adz_plan_free(&plan);

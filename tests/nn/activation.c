@@ -1,4 +1,5 @@
 /* Activation modules by the names that the configs of reference vectors use. */
+#include "adze/zoo.h"
 #include "nn/case.h"
 
 adz_module *case_activation(const char *name)

@@ -2,6 +2,7 @@
 #ifndef ADZE_TESTS_NN_ACTIVATION_CHECKPOINT_H
 #define ADZE_TESTS_NN_ACTIVATION_CHECKPOINT_H
 
+#include "adze/zoo.h"
 #include "nn/case.h"
 
 static inline adz_module *dropout(adz_generator *g, double p)

@@ -1,4 +1,5 @@
 /* Facts about activation checkpoints that the sweep cannot check. */
+#include "adze/zoo.h"
 #include "nn/activation_checkpoint.h"
 #include "nn/layers/dropout.h"
 

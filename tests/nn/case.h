@@ -4,6 +4,7 @@
 #ifndef ADZE_TESTS_NN_CASE_H
 #define ADZE_TESTS_NN_CASE_H
 
+#include "adze/zoo.h"
 #include "nn.h"
 #include "ops/case.h" /* for the functions that read configs */
 

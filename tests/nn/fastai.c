@@ -1,4 +1,5 @@
 /* fastai's feed-forward network. */
+#include "adze/zoo.h"
 #include "nn/case.h"
 
 static adz_module *twice(adz_generator *g)

@@ -1,6 +1,7 @@
 /* fastai's positions, attentions and decoder layer. */
 #include <math.h>
 
+#include "adze/zoo.h"
 #include "nn/fastai_attention.h"
 
 /* ---- samples -------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* fastai's AWD-LSTM. */
+#include "adze/zoo.h"
 #include "nn/case.h"
 
 static adz_fastai_awd_lstm_options drawing(adz_generator *g)

@@ -1,4 +1,5 @@
 /* fastai's texts in chunks: which are kept, and what becomes of their results. */
+#include "adze/zoo.h"
 #include "nn/fastai_chunks.h"
 
 /* The call's results; NULL where it failed. */

@@ -1,4 +1,5 @@
 /* fastai's text classifier: pooling, the head, and texts in chunks. */
+#include "adze/zoo.h"
 #include "nn/fastai_chunks.h"
 
 /* ---- samples -------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* fastai's whole text models and their configurations. */
+#include "adze/zoo.h"
 #include "nn/fastai_config.h"
 
 static void configurations_are_the_references(void **state)

@@ -2,6 +2,7 @@
 #ifndef ADZE_TESTS_NN_FASTAI_CONFIG_H
 #define ADZE_TESTS_NN_FASTAI_CONFIG_H
 
+#include "adze/zoo.h"
 #include "nn/case.h"
 
 /* A configuration of the reference, with small sizes. */

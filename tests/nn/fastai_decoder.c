@@ -1,4 +1,5 @@
 /* fastai's decoder, its container of encoder and head, and the conversion to another vocabulary. */
+#include "adze/zoo.h"
 #include "nn/case.h"
 
 /* ---- samples -------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* fastai's dropouts. */
+#include "adze/zoo.h"
 #include "nn/case.h"
 #include "nn/layers/dropout.h"
 

@@ -1,4 +1,5 @@
 /* The groups of parameters of fastai's text models, and freezing. */
+#include "adze/zoo.h"
 #include "nn/fastai_config.h"
 
 /* Compares the names of the parameters of all groups: blanks between names, "|" between groups. */

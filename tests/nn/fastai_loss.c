@@ -1,4 +1,5 @@
 /* fastai's losses, called through modules so that the sweep reaches them. */
+#include "adze/zoo.h"
 #include "nn/case.h"
 
 typedef struct {

@@ -1,6 +1,7 @@
 /* Each option of a configuration of fastai reaches the part of the model that it is for. */
 #include <stddef.h>
 
+#include "adze/zoo.h"
 #include "nn/fastai_config.h"
 
 enum { WORDS = 11 };

@@ -2,6 +2,7 @@
 #ifndef ADZE_TESTS_NN_FASTAI_TRANSFORMER_H
 #define ADZE_TESTS_NN_FASTAI_TRANSFORMER_H
 
+#include "adze/zoo.h"
 #include "nn/case.h"
 
 static inline adz_fastai_transformer_options tiny(

@@ -1,4 +1,5 @@
 /* Facts about fastai's Transformer and Transformer-XL that the sweep cannot check. */
+#include "adze/zoo.h"
 #include "nn/fastai_transformer.h"
 
 /* Later tokens do not change the results of earlier ones; the position of a token does. */

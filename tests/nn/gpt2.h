@@ -2,6 +2,7 @@
 #ifndef ADZE_TESTS_NN_GPT2_H
 #define ADZE_TESTS_NN_GPT2_H
 
+#include "adze/zoo.h"
 #include "nn/case.h"
 
 static inline adz_gpt2_options tiny(void)

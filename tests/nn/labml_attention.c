@@ -1,4 +1,5 @@
 /* MultiHeadAttention of the annotated transformers. */
+#include "adze/zoo.h"
 #include "nn/case.h"
 #include "nn/layers/dropout.h"
 

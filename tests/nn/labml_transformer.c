@@ -1,4 +1,5 @@
 /* Embeddings, layers and models of the annotated transformers. */
+#include "adze/zoo.h"
 #include "nn/labml_transformer.h"
 
 /* A module without inputs, whose result is the table of positions. */

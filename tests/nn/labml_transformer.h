@@ -2,6 +2,7 @@
 #ifndef ADZE_TESTS_NN_LABML_TRANSFORMER_H
 #define ADZE_TESTS_NN_LABML_TRANSFORMER_H
 
+#include "adze/zoo.h"
 #include "nn/case.h"
 
 static inline adz_module *heads(int64_t n, int64_t d_model, double p, bool bias, adz_generator *g)

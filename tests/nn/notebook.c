@@ -1,4 +1,5 @@
 /* The network of the notebook on position-wise feed-forward networks, and its parts. */
+#include "adze/zoo.h"
 #include "nn/case.h"
 
 static adz_module *network(adz_generator *g)

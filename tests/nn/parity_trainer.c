@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "adze/zoo.h"
 #include "nn/case.h"
 #include "ops/parity.h"
 

@@ -1,4 +1,5 @@
 /* fastai's QRNN. */
+#include "adze/zoo.h"
 #include "nn/recurrent.h"
 
 /* ---- samples -------------------------------------------------------------------------------- */

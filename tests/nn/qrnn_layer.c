@@ -1,4 +1,5 @@
 /* fastai's QRNN layer and its recurrence. */
+#include "adze/zoo.h"
 #include "nn/recurrent.h"
 
 /* ---- samples -------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* Operands and weights that are stored in half precision: results have the bits of operands that
  * were widened before. */
+#include "adze/zoo.h"
 #include "../nn.h"
 #include "../temporary.h"
 #include "tensor/gemm/gemm.h"

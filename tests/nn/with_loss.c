@@ -1,4 +1,5 @@
 /* A model and its loss, for reference vectors that store both. */
+#include "adze/zoo.h"
 #include "nn/case.h"
 
 typedef struct {

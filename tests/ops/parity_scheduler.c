@@ -1,4 +1,5 @@
 /* The schedulers of the configs of reference vectors. */
+#include "adze/zoo.h"
 #include "ops/parity_optim.h"
 
 #include <string.h>

@@ -9,7 +9,7 @@ libdir=$2
 rm -rf "$3"
 mkdir -p "$3/pc"
 cd "$3"
-for name in adze adze-fortran; do
+for name in adze adze-zoo adze-fortran; do
     sed "s|^prefix=.*|prefix=$prefix|" "$libdir/pkgconfig/$name.pc" >"pc/$name.pc"
 done
 export PKG_CONFIG_PATH="$PWD/pc" LD_LIBRARY_PATH="$libdir"
@@ -22,7 +22,7 @@ for variable in source interface; do
     }
 done
 PYTHONDONTWRITEBYTECODE=1 python3 "$top/tests/python/test_table.py" "$libdir/libadze.so" \
-    "$(pkg-config --variable=interface adze-fortran)"
+    "$(pkg-config --variable=interface adze-fortran)" "$libdir/libadze-zoo.so"
 command -v gfortran >/dev/null 2>&1 || {
     echo '    without gfortran, which is not installed'
     exit 0

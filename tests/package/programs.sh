@@ -1,21 +1,29 @@
 #!/bin/sh
 # Lists the programs that must build against the installed library, one a line, as
-#   NAME FILE...
+#   NAME LIBRARY FILE...
+# LIBRARY is adze, or adze-zoo for a program that needs it.
 # Each example is a file examples/NAME.c or a folder examples/NAME. To a folder, and to a file that includes one of
 # its headers, belongs what is in examples/shared and examples/text.
 #   programs.sh TOP
 set -eu
 top=$1
-echo "consumer $top/tests/package/consumer.c"
+library() {
+    if grep -q 'adze/zoo\.h' "$@"; then
+        echo adze-zoo
+    else
+        echo adze
+    fi
+}
+echo "consumer adze $top/tests/package/consumer.c"
 for file in "$top"/examples/*.c; do
     ! grep -q 'adze/mpi.h' "$file" || continue # mpi.sh builds these
     [ -f "$file" ] || continue
     set -- "$file"
     ! grep -q '#include "shared/' "$file" || set -- "$@" "$top"/examples/shared/*.c "$top"/examples/text/*.c
-    echo "$(basename "$file" .c) $*"
+    echo "$(basename "$file" .c) $(library "$@") $*"
 done
 for folder in "$top"/examples/*/; do
     [ -f "${folder}main.c" ] || continue
     set -- "$folder"*.c "$top"/examples/shared/*.c "$top"/examples/text/*.c
-    echo "$(basename "$folder") $*"
+    echo "$(basename "$folder") $(library "$@") $*"
 done

@@ -24,8 +24,9 @@ libdir=$(dirname "$(dirname "$pc")")
 version=$(sed -n 's/^Version: //p' "$pc")
 export PKG_CONFIG_PATH="$(dirname "$pc")"
 export LD_LIBRARY_PATH="$libdir"
+library=adze # whose flags
 flags() {
-    pkg-config --define-variable=prefix="$prefix" "$@" adze
+    pkg-config --define-variable=prefix="$prefix" "$@" "$library"
 }
 
 say "adze $version: every header is installed"
@@ -55,12 +56,13 @@ done
 say 'pkg-config alone'
 mkdir "$work/pkg-config"
 sh "$top/tests/package/programs.sh" "$top" >"$work/programs"
-while read -r name files; do
+while read -r name library files; do
     # shellcheck disable=SC2046,SC2086
     ${CC:-cc} -std=c11 -O1 -Wall -Wextra -Werror $(flags --cflags) $files \
         -o "$work/pkg-config/$name" $(flags --libs) -lm
     say "  $name"
 done <"$work/programs"
+library=adze
 "$work/pkg-config/consumer"
 
 say "docs/install.md's lines with pkg-config, over several openblas.pc, with gcc and clang"

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "adze/adze.h"
+#include "adze/zoo.h"
 #include "base/alloc.h"
 #include "errors.h"
 #include "plan/plan.h"

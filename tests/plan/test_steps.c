@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "adze/adze.h"
+#include "adze/zoo.h"
 
 enum { ROWS = 12, FEATURES = 5, CLASSES = 4, STEPS = 7 };
 

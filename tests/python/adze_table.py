@@ -1,6 +1,6 @@
 """The library through adze.json, the table of its interface: ctypes has every function, struct, enum and callback.
 
-    lib = Library('libadze.so', 'adze.json')
+    lib = Library('libadze.so', 'adze.json', 'libadze-zoo.so')
     x = lib.adz_ones(lib.shape(2, 3), lib.ADZ_F64)
 
 Functions that return an adz_status, or a pointer, raise Failed with the recorded error.
@@ -20,10 +20,12 @@ class Failed(Exception):
 
 
 class Library:
-    def __init__(self, library, table):
+    def __init__(self, library, table, zoo=None):
         with open(table, encoding='utf-8') as file:
             self.table = json.load(file)
-        self.loaded = ctypes.CDLL(str(library))
+        self.loaded = {'adze': ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)}
+        if zoo is not None:
+            self.loaded['adze-zoo'] = ctypes.CDLL(str(zoo))
         self.types = dict(NUMBERS)
         for enum in self.table['enums'].values():
             for name, value in enum['values'].items():
@@ -32,6 +34,8 @@ class Library:
             setattr(self, name, value)
         self.make_types()
         for name, function in self.table['functions'].items():
+            if function['library'] not in self.loaded:
+                continue
             setattr(self, name, self.function(name, function))
 
     def make_types(self):
@@ -74,7 +78,7 @@ class Library:
         return ctypes.CFUNCTYPE(result, *(self.type(p['type']) for p in callback['parameters']))
 
     def function(self, name, function):
-        call = getattr(self.loaded, name)
+        call = getattr(self.loaded[function['library']], name)
         buffers = {'buffer'}
         call.argtypes = [ctypes.c_void_p if p['role'] in ('callback', 'stream', 'bytes') or p['role'] in buffers
                          else self.type(p['type']) for p in function['parameters']]
@@ -92,7 +96,7 @@ class Library:
         return result
 
     def pointer(self, result, call, _):
-        if not result and self.loaded.adz_error_code() != self.ADZ_OK:
+        if not result and self.loaded['adze'].adz_error_code() != self.ADZ_OK:
             self.fail(call)
         return result
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains a network through adze.json by ctypes, and compares what the table says with what the library does.
 
-usage: test_table.py LIBADZE.so ADZE.json
+usage: test_table.py LIBADZE.so ADZE.json LIBADZE-ZOO.so
 """
 import ctypes
 import sys
@@ -80,11 +80,19 @@ def trained(lib):
     lib.adz_module_free(module)
 
 
+def zoo(lib):
+    """Functions of libadze-zoo are in the table, and work on objects of libadze."""
+    assert lib.table['functions']['adz_gpt2_model_new']['library'] == 'adze-zoo'
+    module = lib.adz_gpt2_conv1d_new(3, 2, None)
+    assert lib.adz_tensor_shape(lib.adz_module_forward(module, lib.adz_ones(lib.shape(4, 2), lib.ADZ_F32))).sizes[1] == 3
+    lib.adz_module_free(module)
+
+
 def main():
-    lib = Library(sys.argv[1], sys.argv[2])
+    lib = Library(*sys.argv[1:4])
     assert lib.adz_version().decode() == lib.table['version']
     scope = lib.adz_scope_open()
-    for test in (defaults_of, refused, owned, trained):
+    for test in (defaults_of, refused, owned, trained, zoo):
         test(lib)
         print(f'{test.__name__}: ok')
     lib.adz_scope_close(scope)

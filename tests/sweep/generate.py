@@ -18,6 +18,12 @@ from headers import TAKEN, Headers, Unknown  # noqa: E402
 # Functions that the sweep leaves out, each with its reason.
 NOT_CALLED = {
     'adz_update_setting': 'there is an update only in the step of an optimizer of the program',
+    'adz_moment_power': 'there is a moment only in the step of an optimizer of the program',
+    'adz_adam_express': 'there is an update only in the step of an optimizer of the program',
+    'adz_adam_f32': 'a kernel, which only the step of an optimizer gives its arrays',
+    'adz_adam_f64': 'a kernel, which only the step of an optimizer gives its arrays',
+    'adz_ada_belief_f32': 'a kernel, which only the step of an optimizer gives its arrays',
+    'adz_ada_belief_f64': 'a kernel, which only the step of an optimizer gives its arrays',
     'adz_die': 'it ends the process',
 }
 

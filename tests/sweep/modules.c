@@ -1,4 +1,5 @@
 /* Modules as arguments of the sweep: small ones of every family. */
+#include "adze/zoo.h"
 #include "objects.h"
 
 const char *const module_names[MODULE_CHOICES] = { "linear", "sequential", "embedding", "lstm",

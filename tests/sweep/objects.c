@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "adze/zoo.h"
 #include "objects.h"
 
 adz_node *node_of_backward;

@@ -60,6 +60,7 @@ extern "C" {
 #define ADZ_OPTIMIZER_STATES   8  /**< the most state tensors of a parameter */
 #define ADZ_OPTIMIZER_NUMBERS  16 /**< the most numbers of an update */
 #define ADZ_OPTIMIZER_TEXTS    10 /**< the most texts of a type */
+#define ADZ_MOMENT_POWERS      2  /**< the most bases of adz_moment_power in a type */
 
 /**
  * Defines functions, and keeps their text as an array, for files in C (adz_c_write):
@@ -69,9 +70,10 @@ extern "C" {
  *             numbers[0] = at->settings[0] / sqrt((double)at->step);
  *         })
  *
- * The text is C99 with adz_moment and without macros. It may call sqrt, pow, exp, log, fmin, fmax
- * and functions of the type's texts. Functions, and constants of an enum, need names that are no
- * other optimizer's. A text has at most 4095 characters.
+ * The text is C99 with adz_moment and without macros. It may call sqrt, pow, exp, log, fmin, fmax,
+ * adz_moment_power, functions of adze/real.h and functions of the type's texts. Functions, and
+ * constants of an enum, need names that are no other optimizer's. A text has at most 4095
+ * characters.
  *
  * @param name  of the array, for `numbers_text` of a type
  * @param ...   definitions of static functions and of enums
@@ -189,6 +191,9 @@ typedef struct adz_optimizer_type {
      * in which they need each other. The last one ends with the function `numbers` itself. Empty:
      * such a file cannot be written, unless `numbers` is NULL. */
     const char *numbers_text[ADZ_OPTIMIZER_TEXTS];
+
+    const char *constructor; /**< for messages: the function of yours that makes such an optimizer,
+                                  as in "lion_new"; NULL: "adz_optimizer_new" */
 } adz_optimizer_type;
 
 /**
@@ -229,6 +234,17 @@ ADZ_API const adz_optimizer_type *adz_optimizer_type_of(const adz_optimizer *opt
  *                 ADZ_ERR_ARGUMENT recorded
  */
 ADZ_API double adz_update_setting(const adz_update *update, int setting);
+
+/**
+ * base^step, for corrections such as 1 - beta1^step. Every processor gets the same bits. The last
+ * power of each base is kept, because most parameters have the step of the parameter before them.
+ *
+ * @param at    as the type's `numbers` got it
+ * @param i     the number of the base among those of the type, below ADZ_MOMENT_POWERS
+ * @param base  any number
+ * @return      the power; NaN when `at` is NULL or i is out of range
+ */
+ADZ_API double adz_moment_power(const adz_moment *at, int i, double base);
 
 /**
  * Compares what an optimizer's type says twice: its kernels with its `update`. Also checks what a

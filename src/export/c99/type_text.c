@@ -100,11 +100,11 @@ static bool is(const token *t, const char *word)
 /* The file's function that a text calls by another name, or NULL. */
 static const char *ours(const adzi_c99 *c, const token *t)
 {
-    static const char real[] = "adzi_real_"; /* the library's functions instead of libm's */
+    static const char real[] = "adz_real_"; /* the functions of adze/real.h instead of libm's */
     const size_t skipped =
         t->n > strlen(real) && strncmp(t->at, real, strlen(real)) == 0 ? strlen(real) : 0;
-    return is(t, "adzi_moment_power") ? "moment_power"
-                                      : adzi_c99_of_doubles(c, t->at + skipped, t->n - skipped);
+    return is(t, "adz_moment_power") ? "moment_power"
+                                     : adzi_c99_of_doubles(c, t->at + skipped, t->n - skipped);
 }
 
 static bool is_keyword(const token *t)

@@ -4,6 +4,7 @@
 
 #include "tensor/kernel/real.h"
 
+#include "adze/real.h"
 #include "tensor/kernel/vmath.h"
 
 double adzi_real_exp(double x)
@@ -154,4 +155,31 @@ const double adzi_log_table[3][64] = {
 double adzi_real_pow(double x, double y)
 {
     return adzi_pow_f64(x, y);
+}
+
+/* ---- public functions ----------------------------------------------------------------------- */
+
+double adz_real_exp(double x)
+{
+    return adzi_real_exp(x);
+}
+
+double adz_real_log(double x)
+{
+    return adzi_real_log(x);
+}
+
+double adz_real_pow(double x, double y)
+{
+    return adzi_real_pow(x, y);
+}
+
+double adz_real_sin(double x)
+{
+    return adzi_real_sin(x);
+}
+
+double adz_real_cos(double x)
+{
+    return adzi_real_cos(x);
 }

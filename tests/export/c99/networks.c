@@ -1,4 +1,5 @@
 /* What the compiled functions of whole networks compute. */
+#include "adze/zoo.h"
 #include "network.h"
 #include "tests.h"
 

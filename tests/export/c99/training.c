@@ -1,4 +1,5 @@
 /* Training steps in C follow those of the library. */
+#include "adze/zoo.h"
 #include "side_by_side.h"
 #include "tests.h"
 

@@ -2,6 +2,7 @@
 #ifndef ADZE_TESTS_NN_MICRO_STATE_ENCODERS_H
 #define ADZE_TESTS_NN_MICRO_STATE_ENCODERS_H
 
+#include "adze/zoo.h"
 #include "tests.h"
 
 enum { LSTM, BIDIR, QRNN, XL, ENCODERS, BATCH = 2, TIME = 3, TOKENS = 7 };

@@ -1,4 +1,5 @@
 /* The checks of every kind of module: gradients, the printed form, refused memory. */
+#include "adze/zoo.h"
 #include "print.h"
 #include "tests.h"
 

@@ -1,4 +1,5 @@
 /* Feed-forward networks. */
+#include "adze/zoo.h"
 #include "print.h"
 #include "tests.h"
 

@@ -1,4 +1,5 @@
 /* Linear layers, activations, dropout and embeddings. */
+#include "adze/zoo.h"
 #include "nn/layers/dropout.h"
 #include "print.h"
 #include "tests.h"

@@ -1,8 +1,9 @@
 /* The helpers that the networks of other code bases share. */
 #include <locale.h>
 
+#include "adze/zoo.h"
 #include "nn/layers/dropout.h"
-#include "nn/zoo/zoo.h"
+#include "zoo/zoo.h"
 #include "../../nn.h"
 #include "tests.h"
 

@@ -1,5 +1,6 @@
 /* Every optimizer with its default settings and with all of them changed, and two of a program's
  * own. */
+#include "adze/zoo.h"
 #include "../own_types.h"
 #include "cases.h"
 

@@ -1,4 +1,5 @@
 /* Settings: what is refused, and the defaults. */
+#include "adze/zoo.h"
 #include "cases.h"
 #include "tests.h"
 

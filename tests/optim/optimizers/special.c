@@ -1,5 +1,6 @@
 /* Numbers at the limits: NaN, infinity, averages of one gradient, the first rectified step. */
-#include "optim/adam_family.h"
+#include "adze/optim/adam_family.h"
+#include "adze/zoo.h"
 #include "cases.h"
 #include "tests.h"
 
@@ -185,7 +186,7 @@ static void rectification_begins_at_five(void **state)
             adz_backward(adz_mul_number(w, 2));
             assert_int_equal(adz_optimizer_step(radam), ADZ_OK);
             double step = before - adz_item(w);
-            adzi_radam_rectification(beta2, t, &rho);
+            adz_radam_rectification(beta2, t, &rho);
             below += rho < 5 ? 1 : 0;
             at += rho == 5 ? 1 : 0;
             above += rho > 5 ? 1 : 0;

@@ -1,4 +1,5 @@
 /* adz_optimizer_check: adze's types agree with themselves, and faults are found. */
+#include "adze/zoo.h"
 #include "tests.h"
 
 /* ---- adze's types --------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* Types that are refused, and updates that do not do what they promise. */
+#include "adze/zoo.h"
 #include "../../temporary.h"
 #include "tests.h"
 

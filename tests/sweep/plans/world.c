@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "adze/zoo.h"
 #include "plans.h"
 
 const char *const world_names[WORLD_KINDS] = { "training", "forward",

@@ -1,0 +1,169 @@
+/* GPT-2's parts: Conv1D, LayerNorm and the feed-forward networks. */
+#include "gpt2/gpt2.h"
+
+#include "adze/nn/activations.h"
+#include "adze/nn/dropout.h"
+#include "adze/nn/init.h"
+#include "adze/nn/layer_norm.h"
+#include "zoo.h"
+
+/* ---- Conv1D --------------------------------------------------------------------------------- */
+
+/* y = x weight + bias, with weight[nx, nf]: a linear layer whose weight is stored transposed. */
+enum { WEIGHT, BIAS };
+
+static adz_tensor *conv1d_forward(adz_module *self, adz_tensor *x)
+{
+    return adzi_zoo_linear(self, "nx", x, zoo_parameter(self, WEIGHT), zoo_parameter(self, BIAS));
+}
+
+static adz_status conv1d_reset(adz_module *self)
+{
+    adz_init_normal_(zoo_parameter(self, WEIGHT), 0, 0.02, NULL);
+    adz_init_zeros_(zoo_parameter(self, BIAS)); /* refused after an error */
+    return adz_error_code();
+}
+
+static size_t conv1d_repr(adz_module *self, char *buffer, size_t size)
+{
+    const adz_tensor *weight = zoo_parameter(self, WEIGHT);
+    return (size_t)snprintf(buffer, size, "nf=%lld, nx=%lld", (long long)adz_tensor_size(weight, 1),
+        (long long)adz_tensor_size(weight, 0));
+}
+
+static const adz_module_type conv1d_type = {
+    .size = sizeof(adz_module_type),
+    .name = "Conv1D",
+    .forward = conv1d_forward,
+    .reset_parameters = conv1d_reset,
+    .extra_repr = conv1d_repr,
+    .half_parameters = 1u << WEIGHT,
+};
+
+ADZ_OPTIONS_INIT(adz_gpt2_conv1d_options_init, adz_gpt2_conv1d_options, ADZ_GPT2_CONV1D_OPTIONS)
+
+adz_module *adz_gpt2_conv1d_new(int64_t nf, int64_t nx, const adz_gpt2_conv1d_options *options)
+{
+    static const char op[] = "adz_gpt2_conv1d_new";
+    adz_gpt2_conv1d_options o = ADZ_GPT2_CONV1D_OPTIONS;
+    if (!ADZ_OPTIONS_READ(op, ADZ_GPT2_CONV1D_OPTIONS, &o, options)) {
+        return NULL;
+    }
+    if (!adz_check_parameter_dtype(op, o.dtype) || !adz_check_size(op, "nf", nf, 1) ||
+        !adz_check_size(op, "nx", nx, 1)) {
+        return NULL;
+    }
+    adz_scope *scope = adz_scope_open();
+    adz_module *self = adz_module_new(&conv1d_type, 0);
+    bool good =
+        self != NULL &&
+        adz_module_add_parameter(self, "weight", adz_empty(ADZ_SHAPE(nx, nf), o.dtype)) != NULL &&
+        adz_module_add_parameter(self, "bias", adz_empty(ADZ_SHAPE(nf), o.dtype)) != NULL &&
+        conv1d_reset(self) == ADZ_OK;
+    return adzi_zoo_built(scope, self, good);
+}
+
+bool adzi_gpt2_add_conv1d(
+    adz_module *self, const char *name, int64_t nf, int64_t nx, adz_dtype dtype)
+{
+    adz_gpt2_conv1d_options o = ADZ_GPT2_CONV1D_OPTIONS;
+    o.dtype = dtype;
+    return adz_module_add_child(self, name, adz_gpt2_conv1d_new(nf, nx, &o)) != NULL;
+}
+
+/* ---- LayerNorm ------------------------------------------------------------------------------ */
+
+ADZ_OPTIONS_INIT(
+    adz_gpt2_layer_norm_options_init, adz_gpt2_layer_norm_options, ADZ_GPT2_LAYER_NORM_OPTIONS)
+
+adz_module *adz_gpt2_layer_norm_new(int64_t hidden_size, const adz_gpt2_layer_norm_options *options)
+{
+    adz_gpt2_layer_norm_options o = ADZ_GPT2_LAYER_NORM_OPTIONS;
+    if (!ADZ_OPTIONS_READ("adz_gpt2_layer_norm_new", ADZ_GPT2_LAYER_NORM_OPTIONS, &o, options)) {
+        return NULL;
+    }
+    adz_layer_norm_options all = ADZ_LAYER_NORM_OPTIONS;
+    all.eps = o.eps;
+    all.dtype = o.dtype;
+    return adz_layer_norm_new(ADZ_SHAPE(hidden_size), &all);
+}
+
+bool adzi_gpt2_add_norm(adz_module *self, const char *name, const adz_gpt2_options *o)
+{
+    adz_gpt2_layer_norm_options norm = ADZ_GPT2_LAYER_NORM_OPTIONS;
+    norm.eps = o->layer_norm_epsilon;
+    norm.dtype = o->dtype;
+    return adz_module_add_child(self, name, adz_gpt2_layer_norm_new(o->n_embd, &norm)) != NULL;
+}
+
+/* ---- feed-forward networks ------------------------------------------------------------------ */
+
+enum { C_FC, C_PROJ, ACT, DROPOUT }; /* children; DROPOUT only in the FeedForward of the notes */
+
+/* c_proj(act(c_fc(x))), followed by dropout if there is one. */
+static adz_tensor *mlp_forward(adz_module *self, adz_tensor *x)
+{
+    adz_tensor *h = adz_module_forward(zoo_child(self, C_FC), x);
+    h = adz_module_forward(zoo_child(self, ACT), h);
+    h = adz_module_forward(zoo_child(self, C_PROJ), h);
+    return adz_module_child_count(self) > DROPOUT ? adz_module_forward(zoo_child(self, DROPOUT), h)
+                                                  : h;
+}
+
+static const adz_module_type mlp_type = {
+    .size = sizeof(adz_module_type),
+    .name = "MLP",
+    .forward = mlp_forward,
+};
+
+static const adz_module_type notes_type = {
+    .size = sizeof(adz_module_type),
+    .name = "FeedForward",
+    .forward = mlp_forward,
+};
+
+/* A network from `width` to `hidden` features and back. */
+static adz_module *mlp_new(const adz_module_type *type, int64_t width, int64_t hidden,
+    adz_gelu_approximate gelu, adz_dtype dtype)
+{
+    adz_module *self = adz_module_new(type, 0);
+    bool good = self != NULL && adzi_gpt2_add_conv1d(self, "c_fc", hidden, width, dtype) &&
+                adzi_gpt2_add_conv1d(self, "c_proj", width, hidden, dtype) &&
+                adz_module_add_child(self, "act", adz_gelu_new(gelu)) != NULL;
+    return adzi_zoo_or_free(good, self);
+}
+
+adz_module *adz_gpt2_mlp_new(int64_t n_state, const adz_gpt2_options *options)
+{
+    static const char op[] = "adz_gpt2_mlp_new";
+    adz_gpt2_options o;
+    if (!adzi_gpt2_options(op, &o, options) || !adz_check_size(op, "n_state", n_state, 1) ||
+        !adz_check_size(op, "n_embd", o.n_embd, 1)) {
+        return NULL;
+    }
+    return mlp_new(&mlp_type, o.n_embd, n_state, ADZ_GELU_TANH, o.dtype);
+}
+
+ADZ_OPTIONS_INIT(adz_gpt2_notes_feed_forward_options_init, adz_gpt2_notes_feed_forward_options,
+    ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS)
+
+adz_module *adz_gpt2_notes_feed_forward_new(
+    int64_t d_model, int64_t nx, const adz_gpt2_notes_feed_forward_options *options)
+{
+    static const char op[] = "adz_gpt2_notes_feed_forward_new";
+    adz_gpt2_notes_feed_forward_options o = ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS;
+    if (!ADZ_OPTIONS_READ(op, ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS, &o, options)) {
+        return NULL;
+    }
+    if (!adz_check_size(op, "d_model", d_model, 1) || !adz_check_size(op, "nx", nx, 1)) {
+        return NULL;
+    }
+    adz_dropout_options dropout = ADZ_DROPOUT_OPTIONS;
+    dropout.generator = o.generator;
+    adz_module *self = mlp_new(&notes_type, nx, d_model, ADZ_GELU_NONE, o.dtype);
+    if (self != NULL &&
+        adz_module_add_child(self, "dropout", adz_dropout_new(o.dropout, &dropout)) == NULL) {
+        adz_module_free(&self);
+    }
+    return self;
+}

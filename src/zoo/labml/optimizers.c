@@ -1,0 +1,353 @@
+/* The optimizers of labml_nn: Adam and the classes that derive from it there. They differ from
+ * PyTorch's instead of epsilon (`optimized_update`) and in the options of the weight decay. */
+#include "adze/zoo/labml_optimizers.h"
+
+#include "adze/optim/adam_family.h"
+#include "zoo.h"
+
+/* The positions of the settings after those of the Adam family. A setting that a type does not have
+ * keeps its position and is 0. EXTRA is `warmup`, or `degenerated_to_sgd` of RAdam and AdaBelief.
+ * D_MODEL is Noam's, TOTAL_STEPS that of AdamWarmupCosineDecay, and RECTIFY that of AdaBelief. */
+ADZ_C_TEXT(
+    labml_settings, enum { DECOUPLE = ADZ_ADAM_FIRST_SETTINGS, ABSOLUTE, OPTIMIZED, AMSGRAD, EXTRA,
+                        D_MODEL, TOTAL_STEPS = D_MODEL, RECTIFY = D_MODEL, SETTINGS };)
+/* The settings that all these optimizers have. */
+#define FIRST_SETTINGS(eps, optimized)                                   \
+    ADZ_ADAM_SETTINGS(eps, 0), { "weight_decouple", 1, ADZ_RANGE_FLAG }, \
+        { "absolute", 0, ADZ_RANGE_FLAG },                               \
+    {                                                                    \
+        "optimized_update", (optimized), ADZ_RANGE_FLAG                  \
+    }
+
+static uint32_t needs(const double *settings)
+{
+    return settings[AMSGRAD] != 0 ? ADZ_ADAM_NEEDS_THREE : ADZ_ADAM_NEEDS_TWO;
+}
+
+/* ---- numbers -------------------------------------------------------------------------------- */
+
+/* The numbers of a step with the rate `lr`. As in labml_nn, a decoupled decay uses the group's rate
+ * and not `lr`. With `optimized_update` the correction of v goes into the step, so that epsilon is
+ * added to the uncorrected root. */
+ADZ_C_TEXT(
+    numbers_text, static void labml_numbers_of(double *n, const adz_moment *at, double lr) {
+        const double *s = at->settings;
+        const double decay = s[ADZ_ADAM_WEIGHT_DECAY];
+        adz_adam_numbers(n, at);
+        if (s[DECOUPLE] != 0) {
+            n[ADZ_ADAM_N_KEEP] = s[ABSOLUTE] != 0 ? 1 - decay : 1 - s[ADZ_ADAM_LR] * decay;
+        } else {
+            n[ADZ_ADAM_N_DECAY] = decay;
+        }
+        const double correction = sqrt(1 - adz_moment_power(at, 1, s[ADZ_ADAM_BETA2]));
+        n[ADZ_ADAM_N_STEP] = lr / (1 - adz_moment_power(at, 0, s[ADZ_ADAM_BETA1]));
+        if (s[OPTIMIZED] != 0) {
+            n[ADZ_ADAM_N_STEP] *= correction;
+        } else {
+            n[ADZ_ADAM_N_ROOT] = 1 / correction;
+        }
+    })
+
+ADZ_C_TEXT(
+    adam_text, static void labml_adam_numbers(double *n, const adz_moment *at) {
+        labml_numbers_of(n, at, at->settings[ADZ_ADAM_LR]);
+    })
+
+/* The rates of the types below. `t` is the number of the step. */
+ADZ_C_TEXT(
+    warmup_rate_text, static double labml_warmup_rate(double lr, double warmup, double t) {
+        return t < warmup ? 1e-8 + t * lr / warmup : lr;
+    })
+
+ADZ_C_TEXT(
+    noam_rate_text,
+    static double labml_noam_rate(double lr, double warmup, double d_model, double t) {
+        return lr / sqrt(d_model) * fmin(1 / sqrt(t), t * adz_real_pow(warmup, -1.5));
+    })
+
+ADZ_C_TEXT(
+    cosine_rate_text,
+    static double labml_cosine_rate(double lr, double warmup, double total_steps, double t) {
+        if (t < warmup) {
+            return labml_warmup_rate(lr, warmup, t);
+        }
+        const double progress = (t - warmup) / fmax(1, total_steps - warmup);
+        return lr * fmax(0.1, 0.5 * (1 + adz_real_cos(3.14159265358979323846 * progress)));
+    })
+
+ADZ_C_TEXT(
+    warmup_text, static void labml_warmup_numbers(double *n, const adz_moment *at) {
+        const double *s = at->settings;
+        labml_numbers_of(n, at, labml_warmup_rate(s[ADZ_ADAM_LR], s[EXTRA], (double)at->step));
+    })
+
+ADZ_C_TEXT(
+    noam_text, static void labml_noam_numbers(double *n, const adz_moment *at) {
+        const double *s = at->settings;
+        labml_numbers_of(
+            n, at, labml_noam_rate(s[ADZ_ADAM_LR], s[EXTRA], s[D_MODEL], (double)at->step));
+    })
+
+ADZ_C_TEXT(
+    cosine_text, static void labml_cosine_numbers(double *n, const adz_moment *at) {
+        const double *s = at->settings;
+        labml_numbers_of(
+            n, at, labml_cosine_rate(s[ADZ_ADAM_LR], s[EXTRA], s[TOTAL_STEPS], (double)at->step));
+    })
+
+/* RAdam's numbers. Before the rectification is defined (rho < 5), the step is plain with
+ * `degenerated_to_sgd`, and otherwise only the moments change. */
+ADZ_C_TEXT(
+    rectified_text, static void labml_rectified_numbers(double *n, const adz_moment *at) {
+        const double *s = at->settings;
+        double rho;
+        const double rectification =
+            adz_radam_rectification(s[ADZ_ADAM_BETA2], (double)at->step, &rho);
+        labml_numbers_of(n, at, s[ADZ_ADAM_LR] * rectification);
+        if (!(rho >= 5)) {
+            n[ADZ_ADAM_N_MODE] = s[EXTRA] != 0 ? ADZ_ADAM_PLAIN : ADZ_ADAM_WAIT;
+            n[ADZ_ADAM_N_STEP] = s[ADZ_ADAM_LR] / (1 - adz_moment_power(at, 0, s[ADZ_ADAM_BETA1]));
+        }
+    })
+
+ADZ_C_TEXT(
+    belief_text, static void labml_belief_numbers(double *n, const adz_moment *at) {
+        if (at->settings[RECTIFY] != 0) {
+            labml_rectified_numbers(n, at);
+        } else {
+            labml_adam_numbers(n, at);
+        }
+    })
+
+/* The texts that the numbers of every type begin with. */
+#define FIRST_TEXTS ADZ_ADAM_TEXTS, labml_settings, numbers_text
+
+/* ---- expressions ---------------------------------------------------------------------------- */
+
+static adz_status express(adz_tensor **results, const adz_update *u, bool belief, bool modes)
+{
+    const bool decays = adz_update_setting(u, ADZ_ADAM_WEIGHT_DECAY) != 0;
+    const bool decoupled = adz_update_setting(u, DECOUPLE) != 0;
+    const adz_adam_parts parts = { .decays = decays && !decoupled,
+        .keeps = decays && decoupled,
+        .belief = belief,
+        .modes = modes };
+    return adz_adam_express(results, u, &parts);
+}
+
+static adz_status adam_update(adz_tensor **results, const adz_update *u)
+{
+    return express(results, u, false, false);
+}
+
+static adz_status radam_update(adz_tensor **results, const adz_update *u)
+{
+    return express(results, u, false, true);
+}
+
+static adz_status ada_belief_update(adz_tensor **results, const adz_update *u)
+{
+    return express(results, u, true, adz_update_setting(u, RECTIFY) != 0);
+}
+
+/* ---- checks --------------------------------------------------------------------------------- */
+
+static adz_status check_noam(const char *op, const double *settings)
+{
+    if (settings[EXTRA] == 0 || settings[D_MODEL] == 0) {
+        return adz_error_format(op, ADZ_ERR_ARGUMENT,
+            "%s is 0, but must be above 0: Noam divides by it",
+            settings[EXTRA] == 0 ? "warmup" : "d_model");
+    }
+    return ADZ_OK;
+}
+
+/* ---- types ---------------------------------------------------------------------------------- */
+
+/* A type whose settings after FIRST_SETTINGS are given last; `texts` is a list in brackets. */
+#define LIST(...) __VA_ARGS__
+#define TYPE(NAME, CONSTRUCTOR, eps, function, NUMBERS, texts, ...)                                \
+    {                                                                                              \
+        .size = sizeof(adz_optimizer_type), .name = "labml." NAME,                                 \
+        .settings = { FIRST_SETTINGS(eps, 1), __VA_ARGS__ }, .states = { ADZ_ADAM_THREE_STATES },  \
+        .update = (function), .needs = needs, .numbers = (NUMBERS), .n_numbers = ADZ_ADAM_NUMBERS, \
+        .kernels = ADZ_ADAM_KERNELS, .numbers_text = { FIRST_TEXTS, LIST texts },                  \
+        .constructor = (CONSTRUCTOR),                                                              \
+    }
+#define NOT_AMSGRAD                  \
+    {                                \
+        "amsgrad", 0, ADZ_RANGE_FLAG \
+    }
+
+static const adz_optimizer_type adam_type = {
+    .size = sizeof(adz_optimizer_type),
+    .name = "labml.Adam",
+    .settings = { FIRST_SETTINGS(1e-16, 1) },
+    .states = { ADZ_ADAM_TWO_STATES },
+    .update = adam_update,
+    .numbers = labml_adam_numbers,
+    .n_numbers = ADZ_ADAM_NUMBERS,
+    .kernels = ADZ_ADAM_KERNELS,
+    .numbers_text = { FIRST_TEXTS, adam_text },
+    .constructor = "adz_labml_adam_new",
+};
+static const adz_optimizer_type amsgrad_type = TYPE("AMSGrad", "adz_labml_amsgrad_new", 1e-16,
+    adam_update, labml_adam_numbers, (adam_text), { "amsgrad", 1, ADZ_RANGE_FLAG });
+static const adz_optimizer_type warmup_type =
+    TYPE("AdamWarmup", "adz_labml_adam_warmup_new", 1e-16, adam_update, labml_warmup_numbers,
+        (warmup_rate_text, warmup_text), NOT_AMSGRAD, { "warmup", 0, ADZ_RANGE_NOT_NEGATIVE });
+static const adz_optimizer_type cosine_type =
+    TYPE("AdamWarmupCosineDecay", "adz_labml_adam_warmup_cosine_decay_new", 1e-16, adam_update,
+        labml_cosine_numbers, (warmup_rate_text, cosine_rate_text, cosine_text), NOT_AMSGRAD,
+        { "warmup", 0, ADZ_RANGE_NOT_NEGATIVE }, { "total_steps", 1e10, ADZ_RANGE_NOT_NEGATIVE });
+static const adz_optimizer_type radam_type =
+    TYPE("RAdam", "adz_labml_radam_new", 1e-8, radam_update, labml_rectified_numbers,
+        (adz_radam_text, rectified_text), NOT_AMSGRAD, { "degenerated_to_sgd", 1, ADZ_RANGE_FLAG });
+
+static const adz_optimizer_type noam_type = {
+    .size = sizeof(adz_optimizer_type),
+    .name = "labml.Noam",
+    .settings = { FIRST_SETTINGS(1e-16, 1), NOT_AMSGRAD, { "warmup", 0, ADZ_RANGE_NOT_NEGATIVE },
+        { "d_model", 0, ADZ_RANGE_NOT_NEGATIVE } },
+    .states = { ADZ_ADAM_THREE_STATES },
+    .update = adam_update,
+    .check = check_noam,
+    .needs = needs,
+    .numbers = labml_noam_numbers,
+    .n_numbers = ADZ_ADAM_NUMBERS,
+    .kernels = ADZ_ADAM_KERNELS,
+    .numbers_text = { FIRST_TEXTS, noam_rate_text, noam_text },
+    .constructor = "adz_labml_noam_new",
+};
+
+static const adz_optimizer_type ada_belief_type = {
+    .size = sizeof(adz_optimizer_type),
+    .name = "labml.AdaBelief",
+    .settings = { FIRST_SETTINGS(1e-16, 0), NOT_AMSGRAD, { "degenerate_to_sgd", 1, ADZ_RANGE_FLAG },
+        { "rectify", 1, ADZ_RANGE_FLAG } },
+    .states = { { "exp_avg", 0 }, { "exp_avg_var", 0 }, { "max_exp_avg_var", 0 } },
+    .update = ada_belief_update,
+    .needs = needs,
+    .numbers = labml_belief_numbers,
+    .n_numbers = ADZ_ADAM_NUMBERS,
+    .kernels = ADZ_ADA_BELIEF_KERNELS,
+    .numbers_text = { FIRST_TEXTS, adz_radam_text, adam_text, rectified_text, belief_text },
+    .constructor = "adz_labml_ada_belief_new",
+};
+
+/* ---- constructors --------------------------------------------------------------------------- */
+
+/* Makes an optimizer from all settings of its type. */
+static adz_optimizer *made(
+    const adz_optimizer_type *type, adz_tensor_list parameters, const double *settings)
+{
+    size_t n = 0;
+    while (type->settings[n].name != NULL) {
+        ++n;
+    }
+    return adz_optimizer_new(type, parameters, settings, n);
+}
+
+ADZ_OPTIONS_INIT(adz_labml_adam_options_init, adz_labml_adam_options, ADZ_LABML_ADAM_OPTIONS)
+
+adz_optimizer *adz_labml_adam_new(
+    adz_tensor_list parameters, double lr, const adz_labml_adam_options *options)
+{
+    adz_labml_adam_options o = ADZ_LABML_ADAM_OPTIONS;
+    if (!ADZ_OPTIONS_READ("adz_labml_adam_new", ADZ_LABML_ADAM_OPTIONS, &o, options)) {
+        return NULL;
+    }
+    double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,
+        o.absolute, o.optimized_update };
+    return made(&adam_type, parameters, settings);
+}
+
+ADZ_OPTIONS_INIT(
+    adz_labml_amsgrad_options_init, adz_labml_amsgrad_options, ADZ_LABML_AMSGRAD_OPTIONS)
+
+/* Makes an optimizer that derives from AMSGrad in labml_nn. `amsgrad` is on by default for AMSGrad
+ * itself and off for the others. `extra` and `second` become the last two settings. */
+static adz_optimizer *derived_new(const char *op, const adz_optimizer_type *type,
+    adz_tensor_list parameters, double lr, const adz_labml_amsgrad_options *options, double extra,
+    double second)
+{
+    adz_labml_amsgrad_options o = ADZ_LABML_AMSGRAD_OPTIONS;
+    o.amsgrad = type == &amsgrad_type;
+    if (!ADZ_OPTIONS_READ(op, ADZ_LABML_AMSGRAD_OPTIONS, &o, options)) {
+        return NULL;
+    }
+    double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,
+        o.absolute, o.optimized_update, o.amsgrad, extra, second };
+    return made(type, parameters, settings);
+}
+
+adz_optimizer *adz_labml_amsgrad_new(
+    adz_tensor_list parameters, double lr, const adz_labml_amsgrad_options *options)
+{
+    return derived_new("adz_labml_amsgrad_new", &amsgrad_type, parameters, lr, options, 0, 0);
+}
+
+adz_optimizer *adz_labml_adam_warmup_new(
+    adz_tensor_list parameters, double lr, double warmup, const adz_labml_amsgrad_options *options)
+{
+    return derived_new(
+        "adz_labml_adam_warmup_new", &warmup_type, parameters, lr, options, warmup, 0);
+}
+
+adz_optimizer *adz_labml_adam_warmup_cosine_decay_new(adz_tensor_list parameters, double lr,
+    double warmup, double total_steps, const adz_labml_amsgrad_options *options)
+{
+    return derived_new("adz_labml_adam_warmup_cosine_decay_new", &cosine_type, parameters, lr,
+        options, warmup, total_steps);
+}
+
+adz_optimizer *adz_labml_noam_new(adz_tensor_list parameters, double lr, double warmup,
+    double d_model, const adz_labml_amsgrad_options *options)
+{
+    return derived_new("adz_labml_noam_new", &noam_type, parameters, lr, options, warmup, d_model);
+}
+
+ADZ_OPTIONS_INIT(adz_labml_radam_options_init, adz_labml_radam_options, ADZ_LABML_RADAM_OPTIONS)
+
+adz_optimizer *adz_labml_radam_new(
+    adz_tensor_list parameters, double lr, const adz_labml_radam_options *options)
+{
+    adz_labml_radam_options o = ADZ_LABML_RADAM_OPTIONS;
+    if (!ADZ_OPTIONS_READ("adz_labml_radam_new", ADZ_LABML_RADAM_OPTIONS, &o, options)) {
+        return NULL;
+    }
+    double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,
+        o.absolute, o.optimized_update, o.amsgrad, o.degenerated_to_sgd };
+    return made(&radam_type, parameters, settings);
+}
+
+ADZ_OPTIONS_INIT(
+    adz_labml_ada_belief_options_init, adz_labml_ada_belief_options, ADZ_LABML_ADA_BELIEF_OPTIONS)
+
+adz_optimizer *adz_labml_ada_belief_new(
+    adz_tensor_list parameters, double lr, const adz_labml_ada_belief_options *options)
+{
+    adz_labml_ada_belief_options o = ADZ_LABML_ADA_BELIEF_OPTIONS;
+    if (!ADZ_OPTIONS_READ("adz_labml_ada_belief_new", ADZ_LABML_ADA_BELIEF_OPTIONS, &o, options)) {
+        return NULL;
+    }
+    double settings[SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.weight_decouple,
+        o.absolute, o.optimized_update, o.amsgrad, o.degenerate_to_sgd, o.rectify };
+    return made(&ada_belief_type, parameters, settings);
+}
+
+double adz_labml_noam_rate(double lr, double warmup, double d_model, int64_t step)
+{
+    return labml_noam_rate(lr, warmup, d_model, (double)step);
+}
+
+double adz_labml_adam_warmup_rate(double lr, double warmup, int64_t step)
+{
+    return labml_warmup_rate(lr, warmup, (double)step);
+}
+
+double adz_labml_adam_warmup_cosine_decay_rate(
+    double lr, double warmup, double total_steps, int64_t step)
+{
+    return labml_cosine_rate(lr, warmup, total_steps, (double)step);
+}
