@@ -190,8 +190,7 @@ class Interface:
             if p['role'] in ('buffer', 'text', 'bytes') or p['role'] == 'array' and \
                     LENGTHS.get((owner, p['name']), 'x') in ('x', 'rank', 'count'):
                 waiting.append(p)
-            elif p['role'] == 'filled' and p is not parameters[-1] and owner.endswith(
-                    ('_init', '_get', '_get_share', '_get_position', '_get_options')):
+            elif p['role'] == 'filled' and p is not parameters[-1] and re.search(r'_(init|get)(_|\Z)', owner):
                 waiting.append(p)
             elif p['type'] == 'size_t' and number and waiting and p['name'] != 'room':
                 p['role'], p['counts'] = 'count', [w['name'] for w in waiting]

@@ -104,41 +104,52 @@ static void *safetensors(void)
     return adz_safetensors_new();
 }
 
-/* A function that frees an object, whatever the type is. */
-#define FREES(type)                        \
-    static void free_##type(void *at)      \
-    {                                      \
-        adz_##type *object = *(void **)at; \
-        adz_##type##_free(&object);        \
-        *(void **)at = object;             \
+/* end_NAME ends an object of a type, whatever the type is. */
+#define ENDS(name, type, end)        \
+    static void end_##name(void *at) \
+    {                                \
+        type *object = *(void **)at; \
+        end(&object);                \
+        *(void **)at = object;       \
     }
-FREES(optimizer)
-FREES(scheduler)
-FREES(context)
-FREES(flat_parameters)
-FREES(load_report)
-FREES(state)
-FREES(values)
-FREES(generator)
-FREES(plan)
-FREES(dataset)
-FREES(loader)
-FREES(csv)
-FREES(tokenizer)
-FREES(token_stream)
-FREES(safetensors)
+ENDS(optimizer, adz_optimizer, adz_optimizer_free)
+ENDS(scheduler, adz_scheduler, adz_scheduler_free)
+ENDS(context, adz_context, adz_context_free)
+ENDS(flat_parameters, adz_flat_parameters, adz_flat_parameters_free)
+ENDS(load_report, adz_load_report, adz_load_report_free)
+ENDS(state, adz_state, adz_state_free)
+ENDS(values, adz_values, adz_values_free)
+ENDS(generator, adz_generator, adz_generator_free)
+ENDS(plan, adz_plan, adz_plan_free)
+ENDS(dataset, adz_dataset, adz_dataset_free)
+ENDS(loader, adz_loader, adz_loader_free)
+ENDS(csv, adz_csv, adz_csv_free)
+ENDS(tokenizer, adz_tokenizer, adz_tokenizer_free)
+ENDS(token_stream, adz_token_stream, adz_token_stream_free)
+ENDS(safetensors, adz_safetensors, adz_safetensors_free)
 
-#define ROW(type)                \
-    {                            \
-#type, type, free_##type \
-    }
+/* The types of objects, with the functions that end them. */
 static const struct {
-    const char *name;
+    const char *end_name;
     void *(*make)(void);
     void (*end)(void *at);
-} types[] = { ROW(optimizer), ROW(scheduler), ROW(context), ROW(flat_parameters), ROW(load_report),
-    ROW(state), ROW(values), ROW(generator), ROW(plan), ROW(dataset), ROW(loader), ROW(csv),
-    ROW(tokenizer), ROW(token_stream), ROW(safetensors) };
+} types[] = {
+    { "adz_optimizer_free", optimizer, end_optimizer },
+    { "adz_scheduler_free", scheduler, end_scheduler },
+    { "adz_context_free", context, end_context },
+    { "adz_flat_parameters_free", flat_parameters, end_flat_parameters },
+    { "adz_load_report_free", load_report, end_load_report },
+    { "adz_state_free", state, end_state },
+    { "adz_values_free", values, end_values },
+    { "adz_generator_free", generator, end_generator },
+    { "adz_plan_free", plan, end_plan },
+    { "adz_dataset_free", dataset, end_dataset },
+    { "adz_loader_free", loader, end_loader },
+    { "adz_csv_free", csv, end_csv },
+    { "adz_tokenizer_free", tokenizer, end_tokenizer },
+    { "adz_token_stream_free", token_stream, end_token_stream },
+    { "adz_safetensors_free", safetensors, end_safetensors },
+};
 
 static void a_second_free_is_an_error(void **unused)
 {
@@ -150,7 +161,7 @@ static void a_second_free_is_an_error(void **unused)
         assert_null(object);
         assert_int_equal(adz_error_code(), ADZ_OK);
         char says[60];
-        snprintf(says, sizeof says, "adz_%s_free: ", types[i].name);
+        snprintf(says, sizeof says, "%s: ", types[i].end_name);
         types[i].end(&copy);
         assert_null(copy);
         assert_int_equal(adz_error_code(), ADZ_ERR_OWNERSHIP);

@@ -60,6 +60,9 @@ MAY_BE_NULL = {
     'adz_safetensors_metadata': 'there may be no such key',
 }
 
+# Functions that fill a struct of the caller.
+FILLS = re.compile(r'_(init|get)(_|\Z)')
+
 SCALARS = {'bool': 'BOOL', 'int': 'INT', 'int32_t': 'INT', 'int64_t': 'INT64', 'uint64_t': 'U64',
            'uint32_t': 'U64', 'uint16_t': 'U64', 'uint8_t': 'U64', 'double': 'DOUBLE', 'char': 'CHAR',
            'adz_shape': 'SHAPE', 'adz_dims': 'DIMS', 'adz_tensor_list': 'LIST', 'adz_text': 'TEXT',
@@ -222,7 +225,7 @@ class Table:
                   o[0] in ('char *', 'const char *')]
         counts = name in ('n', 'count', 'size', 'bytes', 'room') or name.startswith('n_') or \
             name == 'attributes_size'
-        filled = name == 'size' and owner.endswith(('_init', '_info_get', '_get_options'))
+        filled = name == 'size' and FILLS.search(owner)
         exact = owner in ('adz_tensor_read', 'adz_tensor_write', 'adz_tokenizer_options',
                           'adz_operator', 'adz_plan_new_results')
         return 'COUNT' if counts and (arrays or filled) and not exact else 'SIZE'
@@ -249,9 +252,7 @@ class Table:
         if to in ('void', 'char'):
             return {'kind': 'ROOM', 'extra': 1 << 16 if name in ('data', 'buffer') and to == 'void'
                     else 100}
-        if to in self.headers.structs and (owner.endswith(('_init', '_info_get', '_get_position',
-                                                            '_get_share', '_get_options')) or
-                                           name in ('report', 'micro')):
+        if to in self.headers.structs and (FILLS.search(owner) or name in ('report', 'micro')):
             return {'kind': 'ROOM', 'extra': f'sizeof({to})'}
         if to in self.headers.structs:
             return {'kind': 'STRUCT', 'extra': self.structure(to)}

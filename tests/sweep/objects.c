@@ -286,11 +286,11 @@ void *object_make(kind k, size_t choice)
     }
 }
 
-#define END(kind, name)             \
-    case kind: {                    \
-        adz_##name *object = p;     \
-        adz_##name##_free(&object); \
-        break;                      \
+#define END(kind, type, end) \
+    case kind: {             \
+        type *object = p;    \
+        end(&object);        \
+        break;               \
     }
 
 static void end_dlpack(adz_dl_managed_tensor *managed)
@@ -306,25 +306,25 @@ void object_end(kind k, void *p)
     case KIND_FILE:
         fclose(p);
         break;
-        END(KIND_MODULE, module)
-        END(KIND_OPTIMIZER, optimizer)
-        END(KIND_SCHEDULER, scheduler)
-        END(KIND_GENERATOR, generator)
-        END(KIND_CONTEXT, context)
-        END(KIND_CSV, csv)
-        END(KIND_DATASET, dataset)
-        END(KIND_LOADER, loader)
-        END(KIND_TOKENIZER, tokenizer)
-        END(KIND_TOKEN_STREAM, token_stream)
-        END(KIND_SAFETENSORS, safetensors)
-        END(KIND_STATE, state)
-        END(KIND_VALUES, values)
-        END(KIND_LOAD_REPORT, load_report)
-        END(KIND_GROUPS, fastai_groups)
-        END(KIND_FLAT_PARAMETERS, flat_parameters)
-        END(KIND_GROUP, group)
-        END(KIND_DATA_PARALLEL, data_parallel)
-        END(KIND_PLAN, plan)
+        END(KIND_MODULE, adz_module, adz_module_free)
+        END(KIND_OPTIMIZER, adz_optimizer, adz_optimizer_free)
+        END(KIND_SCHEDULER, adz_scheduler, adz_scheduler_free)
+        END(KIND_GENERATOR, adz_generator, adz_generator_free)
+        END(KIND_CONTEXT, adz_context, adz_context_free)
+        END(KIND_CSV, adz_csv, adz_csv_free)
+        END(KIND_DATASET, adz_dataset, adz_dataset_free)
+        END(KIND_LOADER, adz_loader, adz_loader_free)
+        END(KIND_TOKENIZER, adz_tokenizer, adz_tokenizer_free)
+        END(KIND_TOKEN_STREAM, adz_token_stream, adz_token_stream_free)
+        END(KIND_SAFETENSORS, adz_safetensors, adz_safetensors_free)
+        END(KIND_STATE, adz_state, adz_state_free)
+        END(KIND_VALUES, adz_values, adz_values_free)
+        END(KIND_LOAD_REPORT, adz_load_report, adz_load_report_free)
+        END(KIND_GROUPS, adz_fastai_groups, adz_fastai_groups_free)
+        END(KIND_FLAT_PARAMETERS, adz_flat_parameters, adz_flat_parameters_free)
+        END(KIND_GROUP, adz_group, adz_group_free)
+        END(KIND_DATA_PARALLEL, adz_data_parallel, adz_data_parallel_free)
+        END(KIND_PLAN, adz_plan, adz_plan_free)
     case KIND_DLPACK:
         end_dlpack(p);
         break;

@@ -42,18 +42,19 @@ static void constructors_refuse(void **state)
     expect_untouched(o);
 }
 
-#define REFUSES(type, field, value, call, says)      \
-    do {                                             \
-        adz_##type##_options bad;                    \
-        adz_##type##_options_init(&bad, sizeof bad); \
-        bad.field = value;                           \
-        assert_null(call);                           \
-        expect_error(ADZ_ERR_ARGUMENT, says);        \
+#define REFUSES(type, defaults, field, value, call, says) \
+    do {                                                  \
+        type bad = defaults;                              \
+        bad.field = value;                                \
+        assert_null(call);                                \
+        expect_error(ADZ_ERR_ARGUMENT, says);             \
     } while (0)
-#define CYCLE(field, value, says) \
-    REFUSES(one_cycle, field, value, adz_one_cycle_lr_new(o, 1, 10, &bad), says)
-#define PLATEAU(field, value, says) \
-    REFUSES(plateau, field, value, adz_reduce_lr_on_plateau_new(o, &bad), says)
+#define CYCLE(field, value, says)                                       \
+    REFUSES(adz_one_cycle_options, ADZ_ONE_CYCLE_OPTIONS, field, value, \
+        adz_one_cycle_lr_new(o, 1, 10, &bad), says)
+#define PLATEAU(field, value, says)                                 \
+    REFUSES(adz_plateau_options, ADZ_PLATEAU_OPTIONS, field, value, \
+        adz_reduce_lr_on_plateau_new(o, &bad), says)
 
 static void one_cycle_options_are_refused(void **state)
 {
