@@ -28,11 +28,11 @@ static void print_memory(const side *s, void *user)
     adz_memory_info before, after;
     adz_empty_cache();
     reset_process_peak();
-    adz_memory_reset_peak();
-    adz_memory_info_get(&before, sizeof before);
+    adz_reset_peak_memory();
+    adz_get_memory_info(&before, sizeof before);
     const long long process = process_bytes("VmRSS");
     print_timed(s, user);
-    adz_memory_info_get(&after, sizeof after);
+    adz_get_memory_info(&after, sizeof after);
     printf(" %lld %lld", (long long)(after.peak_bytes - before.live_bytes),
         process_bytes("VmHWM") - process);
 }

@@ -42,7 +42,7 @@ static void step(work *w)
     }
     adz_scope *scope = adz_scope_open();
     adz_tensor *y = adz_scaled_dot_product_attention(w->in[0], w->in[1], w->in[2], &o);
-    adz_backward_with(&y, &w->upstream, 1, NULL);
+    adz_autograd_backward(&y, &w->upstream, 1, NULL);
     adz_scope_close(scope);
 }
 
@@ -74,11 +74,11 @@ static void run_with_memory(work *w)
     }
     adz_empty_cache();
     reset_process_peak();
-    adz_memory_reset_peak();
-    adz_memory_info_get(&before, sizeof before);
+    adz_reset_peak_memory();
+    adz_get_memory_info(&before, sizeof before);
     long long process = process_bytes("VmRSS");
     run_timed(w);
-    adz_memory_info_get(&after, sizeof after);
+    adz_get_memory_info(&after, sizeof after);
     printf(" %.9e %lld %lld", squares(w), (long long)(after.peak_bytes - before.live_bytes),
         process_bytes("VmHWM") - process);
 }

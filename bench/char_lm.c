@@ -117,7 +117,7 @@ static void run(work *w, bool with_memory)
         }
         adz_empty_cache();
         reset_process_peak();
-        adz_memory_reset_peak();
+        adz_reset_peak_memory();
     }
     long long before = process_bytes("VmRSS");
     double start = now(), cpu = processor_time();
@@ -128,7 +128,7 @@ static void run(work *w, bool with_memory)
     printf("%.7f %.7f %.4f", (now() - start) / count, cpu / count, loss);
     if (with_memory) {
         adz_memory_info memory;
-        adz_memory_info_get(&memory, sizeof memory);
+        adz_get_memory_info(&memory, sizeof memory);
         printf(" %lld %zu", process_bytes("VmHWM") - before, memory.peak_bytes);
     }
     puts("");
@@ -138,11 +138,11 @@ static void run(work *w, bool with_memory)
 /* Puts every block behind an activation checkpoint. */
 static void compute_again(adz_module *network, int64_t layers)
 {
-    adz_module *blocks = adz_module_child(network, "transformer.h");
+    adz_module *blocks = adz_module_get_child(network, "transformer.h");
     for (int64_t i = 0; i < layers; ++i) {
         char name[24];
         snprintf(name, sizeof name, "%lld", (long long)i);
-        adz_module *block = adz_module_keep(adz_module_child(blocks, name));
+        adz_module *block = adz_module_keep(adz_module_get_child(blocks, name));
         adz_module_set_child(blocks, name, adz_activation_checkpoint_new(block));
     }
 }
@@ -215,7 +215,7 @@ int main(int argc, char **argv)
     adz_plan_free(&w.plan);
     adz_release(&w.x);
     adz_release(&w.y);
-    adz_optimizer_free(&w.adamw);
-    adz_module_free(&w.network);
+    adz_optimizer_release(&w.adamw);
+    adz_module_release(&w.network);
     return EXIT_SUCCESS;
 }

@@ -136,7 +136,7 @@ static void run_captured(void *user)
     for (int i = 0; i < RUNS; ++i) {
         adz_plan_run(plan);
     }
-    adz_plan_info_get(plan, &info, sizeof info);
+    adz_plan_get_info(plan, &info, sizeof info);
     printf("%.6f %.6f %.6f %zu %lld", (now() - start) / RUNS, (processor_time() - cpu) / RUNS,
         adz_item(adz_plan_output(plan)), info.memory_bytes, process_bytes("VmHWM") - before);
     adz_plan_free(&plan);
@@ -154,8 +154,8 @@ int main(int argc, char **argv)
     adz_set_num_threads(threads);
     work w = new_work(is_cnn, argc == 4 ? argv[3] : NULL);
     answer_lines(&(side){ run, first, run_captured }, &w);
-    adz_optimizer_free(&w.sgd);
-    adz_module_free(&w.network);
+    adz_optimizer_release(&w.sgd);
+    adz_module_release(&w.network);
     adz_release(&w.x);
     adz_release(&w.target);
     return EXIT_SUCCESS;

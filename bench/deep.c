@@ -26,7 +26,7 @@ int bench_deep(int argc, char **argv)
         double forward = now();
         adz_backward(h);
         double backward = now();
-        adz_memory_info_get(&info, sizeof info);
+        adz_get_memory_info(&info, sizeof info);
         double closing = now();
         adz_scope_close(scope);
         double end = now();

@@ -48,8 +48,8 @@ static adz_tensor *products(void *user)
     const derivatives *d = user;
     adz_tensor *w[3], *h = d->x;
     for (int i = 0; i < 3; ++i) {
-        w[i] =
-            adz_module_parameter(d->net, (const char *[]){ "0.weight", "2.weight", "4.weight" }[i]);
+        w[i] = adz_module_get_parameter(
+            d->net, (const char *[]){ "0.weight", "2.weight", "4.weight" }[i]);
         h = adz_linear(h, w[i], ADZ_NONE);
     }
     for (int m = 0; m < 6; ++m) {
@@ -293,8 +293,8 @@ int bench_derivatives(int argc, char **argv)
         floor != NULL ? (void *)floor : &least);
     adz_plan_free(&plan);
     adz_plan_free(&floor);
-    adz_optimizer_free(&d.adam);
-    adz_module_free(&d.net);
+    adz_optimizer_release(&d.adam);
+    adz_module_release(&d.net);
     adz_tensor **kept[] = { &d.x, &d.target, &d.v };
     for (int i = 0; i < 3; ++i) {
         adz_release(kept[i]);

@@ -136,7 +136,7 @@ static void begin(ffn *f)
     f->x = adz_keep(adz_randn(ADZ_SHAPE(s->batch, s->seq, s->d_model), ADZ_F32));
     f->target = adz_keep(adz_randn(ADZ_SHAPE(s->batch, s->seq, s->d_model), ADZ_F32));
     adz_tensor_list all = adz_module_parameters(f->network);
-    f->parameters = adz_module_num_parameters(f->network);
+    f->parameters = adz_module_numel(f->network);
     const start_tensor start[] = { { "x", f->x }, { "target", f->target } };
     save_start(s->start, f->network, start, 2);
     f->first_loss = first_loss(f);
@@ -156,8 +156,8 @@ static void end(ffn *f)
     gemm_floor_end(&f->floor);
     free(f->weights);
     free(f->gradients);
-    adz_optimizer_free(&f->optimizer);
-    adz_module_free(&f->network);
+    adz_optimizer_release(&f->optimizer);
+    adz_module_release(&f->network);
     adz_release(&f->x);
     adz_release(&f->target);
 }
@@ -298,13 +298,13 @@ static double warm_up(ffn *f, record *r)
     f->plan = f->s.captured ? adz_plan_new(compute, f, &options) : NULL;
     for (int i = 0; i < 3; ++i) {
         if (f->s.captured && i == 2) {
-            adz_memory_reset_peak(); /* the first runs of a plan are ordinary steps */
+            adz_reset_peak_memory(); /* the first runs of a plan are ordinary steps */
         }
         start = now();
         step(f);
     }
     double seconds = now() - start;
-    adz_memory_info_get(&memory, sizeof memory);
+    adz_get_memory_info(&memory, sizeof memory);
     r->allocator_peak = memory.peak_bytes;
     r->resident = peak_resident();
     if (!f->s.steps_only && !begin_floors(f)) {

@@ -79,7 +79,7 @@ int main(int argc, char **argv)
     answer_lines(&(side){ step, first, NULL }, &m);
     adz_release(&m.x);
     adz_release(&m.target);
-    adz_optimizer_free(&m.adam);
-    adz_module_free(&m.net);
+    adz_optimizer_release(&m.adam);
+    adz_module_release(&m.net);
     return EXIT_SUCCESS;
 }

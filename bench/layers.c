@@ -193,7 +193,7 @@ static void call(work *w)
         for (int i = 0; i < 3 && leaves[i] != NULL; ++i) {
             adz_tensor_set_grad(leaves[i], ADZ_NONE);
         }
-        adz_backward_with(&y, &w->upstream, 1, NULL);
+        adz_autograd_backward(&y, &w->upstream, 1, NULL);
     }
     adz_scope_close(scope);
 }

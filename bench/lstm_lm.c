@@ -137,6 +137,6 @@ int main(int argc, char **argv)
     forget(&m);
     adz_release(&m.ids);
     adz_release(&m.targets);
-    adz_optimizer_free(&m.adam);
+    adz_optimizer_release(&m.adam);
     return EXIT_SUCCESS;
 }

@@ -48,10 +48,10 @@ static mlp new_mlp(double penalty)
     mlp m = { .network = NULL };
     m.network = ADZ_SEQUENTIAL(adz_dropout_new(0.05, NULL), adz_linear_new(13, 50, NULL),
         adz_relu_new(NULL), adz_dropout_new(0.05, NULL), adz_linear_new(50, 1, NULL));
-    m.weights[0] = adz_module_parameter(m.network, "1.weight");
-    m.weights[1] = adz_module_parameter(m.network, "4.weight");
-    m.biases[0] = adz_module_parameter(m.network, "1.bias");
-    m.biases[1] = adz_module_parameter(m.network, "4.bias");
+    m.weights[0] = adz_module_get_parameter(m.network, "1.weight");
+    m.weights[1] = adz_module_get_parameter(m.network, "4.weight");
+    m.biases[0] = adz_module_get_parameter(m.network, "1.bias");
+    m.biases[1] = adz_module_get_parameter(m.network, "4.bias");
     m.x = adz_randn(ADZ_SHAPE(128, 13), ADZ_F32);
     m.target = adz_randn(ADZ_SHAPE(128, 1), ADZ_F32);
     adz_adam_options o = ADZ_ADAM_OPTIONS;
@@ -78,8 +78,8 @@ int bench_mlp(int argc, char **argv)
     int status = plan != NULL ? run_step_rounds("mlp", &o, run_plan, plan, NULL, NULL)
                               : run_step_rounds("mlp", &o, run_mlp, &m, NULL, NULL);
     adz_plan_free(&plan);
-    adz_optimizer_free(&m.adam);
-    adz_module_free(&m.network);
+    adz_optimizer_release(&m.adam);
+    adz_module_release(&m.network);
     adz_scope_close(scope);
     return status;
 }

@@ -21,7 +21,7 @@ static void run_op(void *user)
     adz_scope *scope = adz_scope_open();
     adz_tensor *y = w->op->call(w->in);
     if (w->upstream != NULL) {
-        adz_backward_with(&y, &w->upstream, 1, NULL);
+        adz_autograd_backward(&y, &w->upstream, 1, NULL);
         operands_forget(w->in);
     }
     adz_scope_close(scope);

@@ -79,7 +79,7 @@ int run_step_rounds(const char *name, const step_options *o, void (*step)(void *
             }
             putchar('\n');
         } else {
-            adz_memory_info_get(&memory, sizeof memory);
+            adz_get_memory_info(&memory, sizeof memory);
             printf("{\"bench\": \"%s\", \"median_us\": %.3f, \"min_us\": %.3f, ", name,
                 t.median * 1e6, t.least * 1e6);
             if (floor != NULL) {

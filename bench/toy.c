@@ -94,7 +94,7 @@ int bench_toy(int argc, char **argv)
     int status = plan != NULL ? run_step_rounds("toy", &o, run_plan, plan, run_by_hand, &n)
                               : run_step_rounds("toy", &o, run_toy, &t, run_by_hand, &n);
     adz_plan_free(&plan);
-    adz_optimizer_free(&t.sgd);
+    adz_optimizer_release(&t.sgd);
     parameter *parameters[] = { &t.w1, &t.b1, &t.w2, &t.b2 };
     for (int i = 0; i < 4; ++i) {
         adz_release(&parameters[i]->tensor);

@@ -263,6 +263,6 @@ int main(int argc, char **argv)
     fflush(stdout);
     const int status = system(command);
     adz_plan_free(&plan);
-    adz_module_free(&n.net);
+    adz_module_release(&n.net);
     return status == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -91,7 +91,7 @@ static void write_law(adz_plan *plan, const kind *k, const char *path)
     o.precision = ADZ_F64;
     o.state = k->state;
     o.libm = k->libm;
-    adz_c_write(path, &plan, names, 1, &o);
+    adz_plan_write_c_many(path, &plan, names, 1, &o);
 }
 
 /* Compiles a file to FOLDER/NAME.so and opens it. */
@@ -160,7 +160,7 @@ int main(int argc, char **argv)
     adz_plan_options o = ADZ_PLAN_OPTIONS;
     o.inputs = adz_tensor_list_of(&l.x, 1);
     o.module = l.net;
-    adz_plan *plan = adz_plan_new_results(tangent, &l, 2, &o);
+    adz_plan *plan = adz_plan_new_many(tangent, &l, 2, &o);
     functions f = { .x = adz_tensor_data_f64(l.x) };
     adz_tensor_list parameters = adz_module_parameters(l.net);
     for (size_t i = 0; i < 6; ++i) {
@@ -176,6 +176,6 @@ int main(int argc, char **argv)
         free(f.state);
     }
     adz_plan_free(&plan);
-    adz_module_free(&l.net);
+    adz_module_release(&l.net);
     return EXIT_SUCCESS;
 }

@@ -289,7 +289,7 @@ static void write_step(const learner *l, const char *base, const char *compiler)
     adz_plan *const plans[] = { plan };
     adz_c_options c = ADZ_C_OPTIONS;
     c.weights = weights;
-    adz_c_write(path, plans, (const char *const[]){ "step" }, 1, &c);
+    adz_plan_write_c_many(path, plans, (const char *const[]){ "step" }, 1, &c);
     adz_plan_free(&plan);
     if (system(command) != 0) {
         exit(EXIT_FAILURE);
@@ -322,7 +322,7 @@ int main(int argc, char **argv)
     snprintf(command, sizeof command, "sed -n 's/.*BUFFER_BYTES/ /p' %s.h", base);
     fflush(stdout);
     const int status = system(command);
-    adz_optimizer_free(&l.optimizer);
-    adz_module_free(&l.net);
+    adz_optimizer_release(&l.optimizer);
+    adz_module_release(&l.net);
     return status == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -19,7 +19,7 @@ from headers import TAKEN, Headers, Unknown, split, words  # noqa: E402
 LENGTHS = {
     ('adz_autograd_grad', 'results'): 'n_inputs',
     ('adz_loader_next', 'batch'): 'the tensors of the dataset',
-    ('adz_loader_rows', 'batch'): 'the tensors of the dataset',
+    ('adz_loader_get_rows', 'batch'): 'the tensors of the dataset',
     ('adz_vjp_many', 'gradients'): 'n', ('adz_vjp_many', 'vectors'): 'n_results',
     ('adz_hvp_many', 'vectors'): 'n', ('adz_jvp_many', 'derivatives'): 'n_results',
     ('adz_jacobian_many', 'jacobians'): 'n * n_results',
@@ -34,7 +34,7 @@ LENGTHS = {
     ('adz_shape_of', 'sizes'): 'rank', ('adz_dims_of', 'dims'): 'count',
 }
 # Numbers that count nothing although an array stands before them, or that must be said where it is left out.
-NO_COUNTS = {('adz_vjp_many', 'n_results'), ('adz_plan_new_results', 'n_results')}
+NO_COUNTS = {('adz_vjp_many', 'n_results'), ('adz_plan_new_many', 'n_results')}
 # The library keeps a pointer to these structs, so they live as long as what was made from them.
 RETAINED = ('adz_module_type', 'adz_operator', 'adz_optimizer_type', 'adz_transport')
 # The result points into these arrays.

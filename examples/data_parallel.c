@@ -56,8 +56,8 @@ int main(void)
         }
     }
     adz_data_parallel_free(&parallel);
-    adz_optimizer_free(&sgd);
-    adz_module_free(&model);
+    adz_optimizer_release(&sgd);
+    adz_module_release(&model);
     adz_group_free(&group); /* finalises MPI */
     return 0;
 }

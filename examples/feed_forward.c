@@ -39,7 +39,7 @@ int main(int argc, char **argv)
         adz_module_save(model, argv[1]); /* PyTorch opens this file */
         printf("wrote %s\n", argv[1]);
     }
-    adz_optimizer_free(&sgd);
-    adz_module_free(&model);
+    adz_optimizer_release(&sgd);
+    adz_module_release(&model);
     return 0;
 }

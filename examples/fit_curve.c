@@ -48,7 +48,7 @@ static void run(fit *f, adz_optimizer *method, adz_optimizer_closure closure, do
         adz_optimizer_step_closure(method, closure, f, &now);
     } while (now > goal && ++iterations < LONGEST);
     printf("%-20s %6d %11d   %.6f\n", adz_optimizer_name(method), iterations, f->evaluations, now);
-    adz_optimizer_free(&f->method);
+    adz_optimizer_release(&f->method);
 }
 
 /* Where every fit begins. */
@@ -73,7 +73,7 @@ int main(void)
     double smallest;
     adz_optimizer_step_closure(best, residuals, &f, NULL);
     adz_optimizer_step_closure(best, residuals, &f, &smallest);
-    adz_optimizer_free(&best);
+    adz_optimizer_release(&best);
     const double goal = smallest * (1 + 1e-6);
     printf("method           iterations evaluations   loss\n");
     adz_levenberg_marquardt_options lm = ADZ_LEVENBERG_MARQUARDT_OPTIONS;

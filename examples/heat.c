@@ -49,7 +49,7 @@ static adz_tensor *solve(adz_tensor *log_k, adz_tensor *start, adz_tensor *times
     adz_ode_options o = ADZ_ODE_OPTIONS;
     o.method = ADZ_ODE_RODAS4;
     o.rtol = o.atol = 1e-5;
-    return adz_odeint_with(&f, start, times, &log_k, 1, &o, NULL);
+    return adz_odeint_many(&f, start, times, &log_k, 1, &o, NULL);
 }
 
 /* What the sensors measure after the begin, [(TIMES - 1) * SENSORS]. */

@@ -31,7 +31,7 @@ static adz_tensor *positions(adz_tensor *elements, void *times)
     adz_tensor *arguments[] = { e, mean };
     adz_root_options o = ADZ_ROOT_OPTIONS;
     o.rows = true;
-    adz_tensor *anomaly = adz_root_with(&f, mean, arguments, 2, &o, NULL);
+    adz_tensor *anomaly = adz_root_many(&f, mean, arguments, 2, &o, NULL);
     adz_tensor *minor = adz_sqrt(adz_number_sub(1, adz_square(e)));
     adz_tensor *x = adz_mul(a, adz_sub(adz_cos(anomaly), e));
     adz_tensor *y = adz_mul(adz_mul(a, minor), adz_sin(anomaly));

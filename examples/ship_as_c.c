@@ -33,7 +33,7 @@ static void train(adz_module *net, adz_tensor *x, adz_tensor *y)
         }
         adz_scope_close(scope);
     }
-    adz_optimizer_free(&adam);
+    adz_optimizer_release(&adam);
 }
 
 /* Writes net.c and net.h. */
@@ -84,7 +84,7 @@ int main(int argc, char **argv)
         largest = fmax(largest, fabs(right));
     }
     printf("net.c predicts the same: %s\n", worst <= 1e-6 * largest ? "yes" : "no");
-    adz_module_free(&n.net);
+    adz_module_release(&n.net);
     adz_csv_free(&table);
     return worst <= 1e-6 * largest ? 0 : 1;
 }

@@ -66,7 +66,7 @@ int main(void)
     float *x = adz_tensor_data_f32(s.x);
     long differences = 0;
     adz_memory_info before, after;
-    adz_memory_info_get(&before, sizeof before);
+    adz_get_memory_info(&before, sizeof before);
     for (int block = 0; block < BLOCKS; ++block) {
         for (int c = 0; c < CHANNELS; ++c) {
             memcpy(x + c * BLOCK, from + (c * BLOCKS + block) * BLOCK, BLOCK * sizeof *x);
@@ -78,11 +78,11 @@ int main(void)
             differences += memcmp(y + c * BLOCK, part, BLOCK * sizeof *y) != 0;
         }
     }
-    adz_memory_info_get(&after, sizeof after);
+    adz_get_memory_info(&after, sizeof after);
     const unsigned long long requests = after.requests - before.requests;
     printf("%d blocks of %d samples: %ld rows differ from the whole, %llu requests for memory\n",
         BLOCKS, BLOCK, differences, requests);
     adz_plan_free(&plan);
-    adz_module_free(&s.layers);
+    adz_module_release(&s.layers);
     return differences == 0 && requests == 0 ? 0 : 1;
 }

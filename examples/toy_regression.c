@@ -39,7 +39,7 @@ int main(void)
         }
         adz_scope_close(scope);
     }
-    adz_optimizer_free(&sgd);
-    adz_module_free(&model);
+    adz_optimizer_release(&sgd);
+    adz_module_release(&model);
     return 0;
 }

@@ -171,11 +171,11 @@ static void print_bytes(const trainer *t)
     const int ranks = adz_group_size(group);
     const double gradients = (double)trainer_gradient_bytes(t);
     const double least = 2.0 * (ranks - 1) / ranks * gradients;
-    double sent = t->parallel != NULL ? (double)adz_data_parallel_bytes(t->parallel) : 0;
+    double sent = t->parallel != NULL ? (double)adz_data_parallel_bytes_sent(t->parallel) : 0;
     over_ranks(&sent, 1, ADZ_GROUP_MAX);
     if (adz_group_rank(group) == 0) {
         printf(", \"parameters\": %lld, \"gradient_bytes\": %.0f, \"sent\": %.0f, \"least\": %.0f",
-            (long long)adz_module_num_parameters(t->module), gradients, sent, least);
+            (long long)adz_module_numel(t->module), gradients, sent, least);
         printf(", \"sent_ratio\": %.4f", least > 0 ? sent / least : 0);
     }
 }
@@ -184,7 +184,7 @@ static void print_bytes(const trainer *t)
 static double live_bytes(void)
 {
     adz_memory_info info;
-    adz_memory_info_get(&info, sizeof info);
+    adz_get_memory_info(&info, sizeof info);
     return (double)info.live_bytes;
 }
 

@@ -52,7 +52,7 @@ static adz_tensor *loss_of(const trainer *t, adz_tensor *x, adz_tensor *y)
     adz_values_add(in, "input_ids", x);
     adz_values_add(in, "lm_labels", y);
     adz_module_call(t->module, in, out);
-    adz_tensor *loss = adz_values_find(out, "loss");
+    adz_tensor *loss = adz_values_get(out, "loss");
     adz_values_free(&in);
     adz_values_free(&out);
     return loss;
@@ -106,8 +106,8 @@ void trainer_add_optimizer(trainer *t)
 void trainer_end(trainer *t)
 {
     adz_data_parallel_free(&t->parallel);
-    adz_optimizer_free(&t->optimizer);
-    adz_module_free(&t->module);
+    adz_optimizer_release(&t->optimizer);
+    adz_module_release(&t->module);
     adz_release(&t->x);
     adz_release(&t->y);
 }
@@ -189,5 +189,5 @@ double trainer_send(trainer *t)
 
 int64_t trainer_gradient_bytes(const trainer *t)
 {
-    return 4 * adz_module_num_parameters(t->module);
+    return 4 * adz_module_numel(t->module);
 }

@@ -97,7 +97,7 @@ void save_checkpoint(const char *path, const options *o, adz_module *network,
     adz_checkpoint_save(&c, path);
     free(vocabulary);
     free(text);
-    adz_module_free(&wrapped);
+    adz_module_release(&wrapped);
     adz_scope_close(scope);
 }
 
@@ -107,10 +107,10 @@ static void add_buffers_of(adz_module *wrapped, adz_safetensors *file)
 {
     static const char model[] = "model.", network[] = "model.network.";
     for (size_t i = 0; i < adz_safetensors_count(file); ++i) {
-        const char *name = adz_safetensors_name(file, i);
+        const char *name = adz_safetensors_name_at(file, i);
         if (strncmp(name, model, sizeof model - 1) == 0 &&
             strncmp(name, network, sizeof network - 1) != 0) {
-            adz_tensor *t = adz_safetensors_tensor(file, i);
+            adz_tensor *t = adz_safetensors_at(file, i);
             adz_tensor *like = adz_zeros(adz_tensor_shape(t), adz_tensor_dtype(t));
             adz_module_add_buffer(wrapped, name + sizeof model - 1, like, true);
         }
@@ -127,7 +127,7 @@ int64_t load_checkpoint(const char *path, adz_module *network, adz_data_parallel
     adz_safetensors_free(&file);
     adz_checkpoint c = parts_of(wrapped, parallel, optimizer, &schedule);
     adz_checkpoint_load(&c, path);
-    adz_module_free(&wrapped);
+    adz_module_release(&wrapped);
     adz_scope_close(scope);
     return c.step;
 }

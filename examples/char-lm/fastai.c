@@ -63,7 +63,7 @@ static adz_module *new_transformer(const options *o, int64_t vocabulary)
     for (int64_t i = 0; i < o->layers && o->ffn >= FFN_GLU; ++i) {
         char path[64];
         snprintf(path, sizeof path, "layers.%lld", (long long)i);
-        adz_module_set_child(adz_module_child(encoder, path), "ff", new_gated(o));
+        adz_module_set_child(adz_module_get_child(encoder, path), "ff", new_gated(o));
     }
     return encoder;
 }
@@ -89,7 +89,7 @@ adz_module *new_fastai(const options *o, int64_t vocabulary)
     parts[0] = recurrent ? new_recurrent(o, vocabulary) : new_transformer(o, vocabulary);
     adz_fastai_linear_decoder_options d = ADZ_FASTAI_LINEAR_DECODER_OPTIONS;
     d.output_p = o->output_p;
-    d.tie_encoder = adz_module_child(parts[0], "encoder");
+    d.tie_encoder = adz_module_get_child(parts[0], "encoder");
     parts[1] = adz_fastai_linear_decoder_new(vocabulary, o->width, &d);
     adz_module *network = adz_fastai_sequential_rnn_new(parts, 2);
     if (!recurrent) {
@@ -119,7 +119,8 @@ static adz_tensor *join(cache *c, size_t i, adz_tensor *new_ones)
 /* One layer with the cache: y = ff(ln(x + out(attention(x)))). */
 static adz_tensor *run_layer(adz_module *layer, adz_tensor *x, int64_t heads, size_t i, cache *c)
 {
-    adz_tensor *qkv = adz_module_forward(adz_module_child(layer, "mhra.attention"), x), *part[3];
+    adz_tensor *qkv = adz_module_forward(adz_module_get_child(layer, "mhra.attention"), x),
+               *part[3];
     int64_t rows = adz_tensor_size(x, 1), width = adz_tensor_size(qkv, 2) / 3;
     for (int k = 0; k < 3; ++k) {
         part[k] = split_heads(adz_narrow(qkv, 2, k * width, width), heads);
@@ -129,21 +130,21 @@ static adz_tensor *run_layer(adz_module *layer, adz_tensor *x, int64_t heads, si
     a.is_causal = true;
     adz_tensor *y = adz_scaled_dot_product_attention(part[0], keys, values, &a);
     y = adz_reshape(adz_transpose(y, 1, 2), ADZ_SHAPE(1, rows, width));
-    y = adz_add(x, adz_module_forward(adz_module_child(layer, "mhra.out"), y));
-    y = adz_module_forward(adz_module_child(layer, "mhra.ln"), y);
-    return adz_module_forward(adz_module_child(layer, "ff"), y);
+    y = adz_add(x, adz_module_forward(adz_module_get_child(layer, "mhra.out"), y));
+    y = adz_module_forward(adz_module_get_child(layer, "mhra.ln"), y);
+    return adz_module_forward(adz_module_get_child(layer, "ff"), y);
 }
 
 adz_tensor *run_transformer_cached(const options *o, adz_module *network, adz_tensor *ids, cache *c)
 {
     adz_tensor *positions =
         adz_arange((double)c->length, (double)(c->length + adz_tensor_size(ids, 1)), 1, ADZ_I64);
-    adz_tensor *x = adz_add(adz_module_forward(adz_module_child(network, "0.encoder"), ids),
-        adz_module_forward(adz_module_child(network, "0.pos_enc"), positions));
+    adz_tensor *x = adz_add(adz_module_forward(adz_module_get_child(network, "0.encoder"), ids),
+        adz_module_forward(adz_module_get_child(network, "0.pos_enc"), positions));
     for (int64_t i = 0; i < o->layers; ++i) {
         char path[64];
         snprintf(path, sizeof path, "0.layers.%lld", (long long)i);
-        x = run_layer(adz_module_child(network, path), x, o->heads, (size_t)i, c);
+        x = run_layer(adz_module_get_child(network, path), x, o->heads, (size_t)i, c);
     }
-    return adz_module_forward(adz_module_child(network, "1"), x);
+    return adz_module_forward(adz_module_get_child(network, "1"), x);
 }

@@ -10,7 +10,7 @@
 static void draw_projection(const options *o, adz_module *module, const char *weight)
 {
     adz_init_normal_(
-        adz_module_parameter(module, weight), 0, 0.02 / sqrt(2 * (double)o->layers), NULL);
+        adz_module_get_parameter(module, weight), 0, 0.02 / sqrt(2 * (double)o->layers), NULL);
 }
 
 /* Makes the feed-forward network of --ffn, which replaces that of a block. Its initial weights are
@@ -31,7 +31,7 @@ static adz_module *other_ffn(const options *o)
 static void drop_after(adz_module *block, const char *name, double p)
 {
     if (p > 0) {
-        adz_module *inner = adz_module_keep(adz_module_child(block, name));
+        adz_module *inner = adz_module_keep(adz_module_get_child(block, name));
         adz_module_set_child(block, name, ADZ_SEQUENTIAL(inner, adz_dropout_new(p, NULL)));
     }
 }
@@ -46,12 +46,12 @@ adz_module *new_gpt2(const options *o, int64_t vocabulary)
     g.n_head = o->heads;
     g.embd_pdrop = o->embed_p;
     adz_module *network = adz_gpt2_lm_head_model_new(&g);
-    adz_init_normal_(adz_module_parameter(network, "transformer.wte.weight"), 0, 0.02, NULL);
-    adz_init_normal_(adz_module_parameter(network, "transformer.wpe.weight"), 0, 0.02, NULL);
+    adz_init_normal_(adz_module_get_parameter(network, "transformer.wte.weight"), 0, 0.02, NULL);
+    adz_init_normal_(adz_module_get_parameter(network, "transformer.wpe.weight"), 0, 0.02, NULL);
     for (int64_t i = 0; i < o->layers; ++i) {
         char path[64];
         snprintf(path, sizeof path, "transformer.h.%lld", (long long)i);
-        adz_module *block = adz_module_child(network, path);
+        adz_module *block = adz_module_get_child(network, path);
         draw_projection(o, block, "attn.c_proj.weight");
         if (o->ffn != FFN_GELU) {
             adz_module_set_child(block, "mlp", other_ffn(o));
@@ -59,7 +59,7 @@ adz_module *new_gpt2(const options *o, int64_t vocabulary)
             adz_module_set_child(block, "mlp", adz_gpt2_mlp_new(o->hidden, &g));
             draw_projection(o, block, "mlp.c_proj.weight");
         }
-        drop_after(adz_module_child(block, "attn"), "c_proj", o->dropout);
+        drop_after(adz_module_get_child(block, "attn"), "c_proj", o->dropout);
         drop_after(block, "mlp", o->ff_p);
     }
     return network;
@@ -78,7 +78,7 @@ adz_tensor *run_gpt2_cached(adz_module *network, adz_tensor *ids, cache *c, adz_
     adz_values_free(&in);
     for (size_t i = 0; i < c->count; ++i) {
         snprintf(name, sizeof name, "present.%zu", i);
-        remember(c, i, adz_values_find(results, name));
+        remember(c, i, adz_values_get(results, name));
     }
     return adz_values_at(results, 0);
 }

@@ -18,10 +18,10 @@ static void print_header(const options *o, const corpus *c, adz_module *network)
     char *shown = allocate(4 * strlen(c->name) + 1);
     make_visible(c->name, shown);
     printf("%s: %lld tokens to train on, %lld to validate; vocabulary %lld\n", shown,
-        (long long)c->train.n, (long long)c->valid.n, (long long)adz_tokenizer_size(c->tokenizer));
+        (long long)c->train.n, (long long)c->valid.n, (long long)adz_tokenizer_count(c->tokenizer));
     printf("%s: %lld layer%s, d-model %lld, %lld parameters; %s\n", arch_names[o->arch],
         (long long)o->layers, plural(o->layers), (long long)o->width,
-        (long long)adz_module_num_parameters(network), adz_build_info());
+        (long long)adz_module_numel(network), adz_build_info());
     print_ranks(o->micro_batches);
     free(shown);
 }
@@ -60,14 +60,14 @@ static void train_and_write(const options *o)
         adz_tokenizer_encode(tokenizer, o->sample, strlen(o->sample));
         adz_scope_close(scope);
     }
-    adz_module *network = new_network(o, adz_tokenizer_size(tokenizer));
+    adz_module *network = new_network(o, adz_tokenizer_count(tokenizer));
     print_header(o, &c, network);
     train(o, &c, network);
     if (o->sample != NULL && is_first_rank()) {
         write_sample(o, network, tokenizer);
     }
     write_exports(o, network);
-    adz_module_free(&network);
+    adz_module_release(&network);
     free_corpus(&c);
     adz_tokenizer_free(&tokenizer);
 }
@@ -79,13 +79,13 @@ static void only_write(const options *o)
         { "export-onnx", o->export_onnx, true } };
     check_files(files, sizeof files / sizeof *files);
     adz_tokenizer *tokenizer = checkpoint_tokenizer(o->load);
-    adz_module *network = new_network(o, adz_tokenizer_size(tokenizer));
+    adz_module *network = new_network(o, adz_tokenizer_count(tokenizer));
     load_checkpoint(o->load, network, NULL, NULL, NULL);
     if (o->sample != NULL) {
         write_sample(o, network, tokenizer);
     }
     write_exports(o, network);
-    adz_module_free(&network);
+    adz_module_release(&network);
     adz_tokenizer_free(&tokenizer);
 }
 

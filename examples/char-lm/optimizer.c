@@ -31,7 +31,7 @@ adz_optimizer *new_adamw(const options *o, adz_module *network)
 /* The first rate is 1/25 of the highest. */
 adz_scheduler *new_cycle(const options *o, adz_optimizer *adamw)
 {
-    adz_one_cycle_options c = ADZ_ONE_CYCLE_OPTIONS;
+    adz_one_cycle_lr_options c = ADZ_ONE_CYCLE_LR_OPTIONS;
     c.pct_start = (double)o->warmup / (double)o->steps;
     c.final_div_factor = o->min_lr > 0 ? o->lr / c.div_factor / o->min_lr : INFINITY;
     c.base_momentum = o->beta1;

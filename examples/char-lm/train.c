@@ -45,9 +45,9 @@ static adz_tensor *add_penalties(const options *o, adz_tensor *loss, const adz_v
 {
     char name[32];
     snprintf(name, sizeof name, "out.%lld", (long long)(o->layers - 1));
-    adz_tensor *out = adz_values_find(results, name);
+    adz_tensor *out = adz_values_get(results, name);
     snprintf(name, sizeof name, "raw.%lld", (long long)(o->layers - 1));
-    return adz_fastai_ar_tar(loss, out, adz_values_find(results, name), o->alpha, o->beta);
+    return adz_fastai_ar_tar(loss, out, adz_values_get(results, name), o->alpha, o->beta);
 }
 
 /* Returns the loss of a micro-batch, which is to be minimised. Keys, values and states that the
@@ -245,7 +245,7 @@ static void finish(trainer *t, const progress *bar)
     fflush(stdout);
     t->valid_loss = validate(t->o, t->network, &t->c->valid);
     const double simple = bigram_loss(t->c->train.ids, t->c->train.n, t->c->valid.ids,
-        t->c->valid.n, adz_tokenizer_size(t->c->tokenizer));
+        t->c->valid.n, adz_tokenizer_count(t->c->tokenizer));
     printf("a bigram model of the same text has a validation loss of %.4f\n", simple);
     show_sample(t);
     printf("result: val_loss=%.4f bpc=%.4f bigram_loss=%.4f tokens_per_second=%.0f seconds=%.2f\n",
@@ -275,8 +275,8 @@ static trainer make_trainer(const options *o, const corpus *c, adz_module *netwo
 static void free_trainer(trainer *t)
 {
     adz_data_parallel_free(&t->parallel);
-    adz_scheduler_free(&t->cycle);
-    adz_optimizer_free(&t->adamw);
+    adz_scheduler_release(&t->cycle);
+    adz_optimizer_release(&t->adamw);
     free(t->entropies);
     free(t->starts);
 }

@@ -65,6 +65,6 @@ double validate(const options *o, adz_module *network, const part *p)
     adz_module_train(used, training);
     adz_set_grad_enabled(grad);
     free(starts);
-    adz_module_free(&used);
+    adz_module_release(&used);
     return sum / (double)(p->n - 1);
 }

@@ -36,7 +36,7 @@ static adz_dataset *dataset_of(images *all)
 static double brightest(adz_dataset *rows)
 {
     adz_scope *scope = adz_scope_open();
-    double most = adz_item(adz_max(adz_dataset_tensor(rows, PIXELS)));
+    double most = adz_item(adz_max(adz_dataset_at(rows, PIXELS)));
     adz_scope_close(scope);
     return most;
 }
@@ -122,7 +122,7 @@ adz_dataset *load_unknown(const options *o, const model *m)
 
 /* ---- the split ------------------------------------------------------------------------------- */
 
-/* Cuts a random share from the rows. Both parts are for adz_dataset_free. */
+/* Cuts a random share from the rows. Both parts are for adz_dataset_release. */
 static void cut_share(adz_dataset *rows, double share, adz_generator *generator, adz_dataset **rest,
     adz_dataset **cut)
 {
@@ -154,26 +154,26 @@ static void split(const options *o, const model *m, adz_dataset *all, problem *p
         rest = adz_dataset_keep(all);
     } else if (o->test_rows != NULL) {
         row_list list = read_row_list(o->test_rows, o->split);
-        check_row_list(o->test_rows, &list, o->data, adz_dataset_size(all));
+        check_row_list(o->test_rows, &list, o->data, adz_dataset_row_count(all));
         adz_dataset_split_rows(all, list.rows, list.count, &p->test, &rest);
         free_row_list(&list);
     } else {
         cut_share(all, o->test_share, generator, &rest, &p->test);
     }
     cut_share(rest, o->validation_share, generator, &p->train, &p->validation);
-    adz_dataset_free(&rest);
+    adz_dataset_release(&rest);
     adz_generator_free(&generator);
 }
 
 static void check_problem(const problem *p)
 {
-    const int64_t train = adz_dataset_size(p->train), test = adz_dataset_size(p->test);
+    const int64_t train = adz_dataset_row_count(p->train), test = adz_dataset_row_count(p->test);
     if (train < 2 || test < 1) {
         fail("%s: %lld images to train on and %lld to test on are too few", p->name,
             (long long)train, (long long)test);
     }
     adz_scope *scope = adz_scope_open();
-    const int64_t *digits = adz_tensor_data_i64(adz_dataset_tensor(p->train, DIGITS));
+    const int64_t *digits = adz_tensor_data_i64(adz_dataset_at(p->train, DIGITS));
     int64_t same = 1;
     while (same < train && digits[same] == digits[0]) {
         ++same;
@@ -199,8 +199,8 @@ problem load_problem(const options *o, const model *m)
     p.range = all.range;
     adz_dataset *rows = dataset_of(&all);
     split(o, m, rows, &p);
-    adz_dataset_free(&rows);
-    if (p.range == 0 && adz_dataset_size(p.train) > 0) {
+    adz_dataset_release(&rows);
+    if (p.range == 0 && adz_dataset_row_count(p.train) > 0) {
         p.range = brightest(p.train);
     }
     check_problem(&p);
@@ -209,7 +209,7 @@ problem load_problem(const options *o, const model *m)
 
 void free_problem(problem *p)
 {
-    adz_dataset_free(&p->train);
-    adz_dataset_free(&p->validation);
-    adz_dataset_free(&p->test);
+    adz_dataset_release(&p->train);
+    adz_dataset_release(&p->validation);
+    adz_dataset_release(&p->test);
 }

@@ -28,7 +28,7 @@ adz_module *fit_linear(const model *m, adz_dataset *train)
     l.shuffle = true;
     l.generator = order;
     adz_loader *loader = adz_loader_new(train, &l);
-    const int64_t batches = adz_loader_batches(loader), wanted = STEPS / batches + 1;
+    const int64_t batches = adz_loader_batch_count(loader), wanted = STEPS / batches + 1;
     const int64_t epochs = wanted < MOST_EPOCHS ? wanted : MOST_EPOCHS;
     adz_optimizer *adam = adz_adamw_new(adz_module_parameters(linear), 0.02, NULL);
     adz_scheduler *cycle = adz_one_cycle_lr_new(adam, 0.02, epochs * batches + 1, NULL);
@@ -43,8 +43,8 @@ adz_module *fit_linear(const model *m, adz_dataset *train)
         }
         adz_scope_close(scope);
     }
-    adz_scheduler_free(&cycle);
-    adz_optimizer_free(&adam);
+    adz_scheduler_release(&cycle);
+    adz_optimizer_release(&adam);
     adz_loader_free(&loader);
     adz_generator_free(&order);
     return linear;
@@ -55,8 +55,8 @@ static double hits_of(
     adz_module *linear, const model *m, adz_dataset *rows, int64_t first, int64_t count)
 {
     adz_scope *scope = adz_scope_open();
-    adz_tensor *x = flat_pixels(m, adz_narrow(adz_dataset_tensor(rows, PIXELS), 0, first, count));
-    adz_tensor *truth = adz_narrow(adz_dataset_tensor(rows, DIGITS), 0, first, count);
+    adz_tensor *x = flat_pixels(m, adz_narrow(adz_dataset_at(rows, PIXELS), 0, first, count));
+    adz_tensor *truth = adz_narrow(adz_dataset_at(rows, DIGITS), 0, first, count);
     adz_tensor *said = adz_argmax(adz_module_forward(linear, x), ADZ_DIMS(1), ADZ_DROPDIM);
     adz_tensor *right = adz_to(adz_eq(said, truth), ADZ_F64);
     const double hits = adz_item(adz_sum(right, ADZ_ALL_DIMS, ADZ_DROPDIM));
@@ -66,7 +66,7 @@ static double hits_of(
 
 double linear_accuracy(adz_module *linear, const model *m, adz_dataset *rows)
 {
-    const int64_t n = adz_dataset_size(rows);
+    const int64_t n = adz_dataset_row_count(rows);
     double hits = 0;
     ADZ_NO_GRAD
     {

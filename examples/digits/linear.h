@@ -5,7 +5,7 @@
 #include "data.h"
 
 /* Trains Linear(H * W, 10) on the training images, without augmentation. End it with
- * adz_module_free. */
+ * adz_module_release. */
 adz_module *fit_linear(const model *m, adz_dataset *train);
 
 /* The share of images that the classifier reads rightly; NaN without images. */

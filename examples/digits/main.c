@@ -19,8 +19,8 @@ static void print_header(const model *m, const problem *p)
     printf(
         "%s: %lld x %lld pixels from 0 to %g; %lld images to train on, %lld to validate, %lld to test\n",
         shown, (long long)m->height, (long long)m->width, m->range,
-        (long long)adz_dataset_size(p->train), (long long)adz_dataset_size(p->validation),
-        (long long)adz_dataset_size(p->test));
+        (long long)adz_dataset_row_count(p->train), (long long)adz_dataset_row_count(p->validation),
+        (long long)adz_dataset_row_count(p->test));
     free(shown);
     print_network(m->root);
 }
@@ -85,7 +85,7 @@ static void predict(const options *o)
     model m = load_model(o->load);
     adz_dataset *rows = load_unknown(o, &m);
     report_predictions(o, &m, rows);
-    adz_dataset_free(&rows);
+    adz_dataset_release(&rows);
     free_model(&m);
 }
 

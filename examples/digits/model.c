@@ -59,7 +59,7 @@ model new_model(const network *n, int64_t height, int64_t width, double range)
 
 void free_model(model *m)
 {
-    adz_module_free(&m->root);
+    adz_module_release(&m->root);
 }
 
 adz_tensor *scaled(const model *m, adz_tensor *pixels)
@@ -104,7 +104,7 @@ void save_model(const model *m, const char *path)
 
 static const char *metadata_text(const char *path, adz_safetensors *file, const char *key)
 {
-    const char *text = adz_safetensors_metadata(file, key);
+    const char *text = adz_safetensors_get_metadata(file, key);
     if (text == NULL) {
         fail("%s: not saved by digits, or by another version of it: its metadata has no '%s'", path,
             key);
@@ -136,7 +136,7 @@ model load_model(const char *path)
     m.range = number("pixel-range", metadata_text(path, file, "pixel-range"), 1e-30, 1e30);
     values_are_from(NULL);
     m.root = build(&m.network, m.height, m.width);
-    adz_module_from_safetensors(m.root, file, true);
+    adz_module_load_safetensors(m.root, file, true);
     adz_safetensors_free(&file);
     return m;
 }

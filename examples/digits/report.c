@@ -23,7 +23,7 @@ static void print_accuracy(const char *name, const verdict *verdicts, int64_t co
 static void print_judged(const char *name, const model *m, adz_module *linear, adz_dataset *rows)
 {
     verdict *verdicts = judge(m, rows);
-    print_accuracy(name, verdicts, adz_dataset_size(rows), linear_accuracy(linear, m, rows));
+    print_accuracy(name, verdicts, adz_dataset_row_count(rows), linear_accuracy(linear, m, rows));
     free(verdicts);
 }
 
@@ -116,11 +116,11 @@ static void report_mistakes(
     const options *o, const model *m, adz_dataset *rows, const verdict *verdicts)
 {
     int64_t count, size = m->height * m->width;
-    mistake *found = find_mistakes(verdicts, adz_dataset_size(rows), &count);
+    mistake *found = find_mistakes(verdicts, adz_dataset_row_count(rows), &count);
     verdict *mistakes = allocate((size_t)count * sizeof *mistakes);
     float *pixels = allocate((size_t)(count * size) * sizeof *pixels);
     adz_scope *scope = adz_scope_open();
-    const float *all = adz_tensor_data_f32(adz_dataset_tensor(rows, PIXELS));
+    const float *all = adz_tensor_data_f32(adz_dataset_at(rows, PIXELS));
     for (int64_t k = 0; k < count; ++k) {
         mistakes[k] = found[k].verdict;
         for (int64_t i = 0; i < size; ++i) {
@@ -137,7 +137,7 @@ static void report_mistakes(
 
 void print_report(const options *o, const model *m, const problem *p, const history *h)
 {
-    const int64_t tests = adz_dataset_size(p->test);
+    const int64_t tests = adz_dataset_row_count(p->test);
     verdict *verdicts = judge(m, p->test);
     adz_module *linear = fit_linear(m, p->train);
     const double simple = linear_accuracy(linear, m, p->test);
@@ -145,7 +145,7 @@ void print_report(const options *o, const model *m, const problem *p, const hist
     print_judged("train", m, linear, p->train);
     print_judged("validation", m, linear, p->validation);
     print_accuracy("test", verdicts, tests, simple);
-    adz_module_free(&linear);
+    adz_module_release(&linear);
     print_matrix(verdicts, tests);
     report_mistakes(o, m, p->test, verdicts);
     printf(
@@ -170,10 +170,10 @@ static void write_predictions(const char *path, const verdict *verdicts, int64_t
 
 void report_predictions(const options *o, const model *m, adz_dataset *rows)
 {
-    const int64_t count = adz_dataset_size(rows), size = m->height * m->width;
+    const int64_t count = adz_dataset_row_count(rows), size = m->height * m->width;
     verdict *verdicts = judge(m, rows);
     adz_scope *scope = adz_scope_open();
-    const float *pixels = adz_tensor_data_f32(adz_dataset_tensor(rows, PIXELS));
+    const float *pixels = adz_tensor_data_f32(adz_dataset_at(rows, PIXELS));
     for (int64_t i = 0; i < count; ++i) {
         const verdict *v = &verdicts[i];
         if (i < o->show) {

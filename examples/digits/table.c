@@ -71,9 +71,9 @@ static void find_size(const char *path, int64_t pixels, wanted_size *size)
 /* The index of the column of digits, or -1 if there is none and there need not be one. */
 static int64_t find_target(const char *path, adz_csv *csv, const char *target, bool may_lack)
 {
-    int64_t found = -1, columns = adz_csv_columns(csv);
+    int64_t found = -1, columns = adz_csv_column_count(csv);
     for (int64_t i = 0; i < columns; ++i) {
-        bool same = strcmp(adz_csv_name(csv, i), target) == 0;
+        bool same = strcmp(adz_csv_name_at(csv, i), target) == 0;
         if (same && found >= 0) {
             fail("%s: columns %lld and %lld are both named '%s'; rename one", path,
                 (long long)found + 1, (long long)i + 1, target);
@@ -83,7 +83,8 @@ static int64_t find_target(const char *path, adz_csv *csv, const char *target, b
     if (found < 0 && !may_lack) {
         fail(
             "%s: there is no column '%s'; --target names the column of the digits. The first line has %lld names, from '%s' to '%s'",
-            path, target, (long long)columns, adz_csv_name(csv, 0), adz_csv_name(csv, columns - 1));
+            path, target, (long long)columns, adz_csv_name_at(csv, 0),
+            adz_csv_name_at(csv, columns - 1));
     }
     return found;
 }
@@ -91,7 +92,7 @@ static int64_t find_target(const char *path, adz_csv *csv, const char *target, b
 /* A table without a line of names would lose its first image. */
 static void check_header(const char *path, adz_csv *csv)
 {
-    const char *name = adz_csv_name(csv, 0);
+    const char *name = adz_csv_name_at(csv, 0);
     char *end;
     strtod(name, &end);
     if (end != name && *end == '\0') {
@@ -119,7 +120,7 @@ static float checked_pixel(
     if (!(value >= 0 && value <= 1e6)) {
         fail(
             "%s: %s: the pixel '%s' is %g; a pixel is a number from 0, the background, to at most 1000000",
-            path, text_of_row(path, row, row_text), adz_csv_name(csv, column), value);
+            path, text_of_row(path, row, row_text), adz_csv_name_at(csv, column), value);
     }
     return (float)value;
 }
@@ -129,7 +130,7 @@ images read_pixel_table(
 {
     check_text_file(path);
     adz_csv *csv = adz_csv_read(path, NULL);
-    const int64_t rows = adz_csv_rows(csv), columns = adz_csv_columns(csv);
+    const int64_t rows = adz_csv_row_count(csv), columns = adz_csv_column_count(csv);
     check_header(path, csv);
     const int64_t at = find_target(path, csv, target, may_lack_digits);
     find_size(path, columns - (at >= 0), &size);

@@ -33,7 +33,8 @@ static void judge_batch(const model *m, adz_tensor *const *batch, bool known, ve
 
 verdict *judge(const model *m, adz_dataset *rows)
 {
-    verdict *verdicts = allocate((size_t)adz_dataset_size(rows) * sizeof *verdicts), *to = verdicts;
+    verdict *verdicts = allocate((size_t)adz_dataset_row_count(rows) * sizeof *verdicts),
+            *to = verdicts;
     adz_loader_options l = ADZ_LOADER_OPTIONS;
     l.batch_size = JUDGED_AT_ONCE;
     adz_loader *loader = adz_loader_new(rows, &l);
@@ -103,7 +104,7 @@ static trainer make_trainer(const options *o, const model *m, const problem *p)
     t.changes = adz_generator_new((uint64_t)o->seed + 2);
     adz_adamw_options a = ADZ_ADAMW_OPTIONS;
     a.weight_decay = o->weight_decay;
-    t.steps = o->epochs * adz_loader_batches(t.loader);
+    t.steps = o->epochs * adz_loader_batch_count(t.loader);
     t.adam = adz_adamw_new(adz_module_parameters(m->root), o->lr, &a);
     t.cycle = adz_one_cycle_lr_new(t.adam, o->lr, t.steps, NULL);
     t.bar = progress_begin("epoch", o->epochs);
@@ -115,9 +116,9 @@ static trainer make_trainer(const options *o, const model *m, const problem *p)
 
 static void free_trainer(trainer *t)
 {
-    adz_module_free(&t->best);
-    adz_scheduler_free(&t->cycle);
-    adz_optimizer_free(&t->adam);
+    adz_module_release(&t->best);
+    adz_scheduler_release(&t->cycle);
+    adz_optimizer_release(&t->adam);
     adz_generator_free(&t->changes);
     adz_loader_free(&t->loader);
 }
@@ -170,7 +171,7 @@ static epoch_record run_epoch(trainer *t, int64_t epoch)
         fail("epoch %lld: the loss is %g; try a smaller --lr than %g", (long long)epoch,
             fabs(record.loss), t->o->lr);
     }
-    const int64_t n = adz_dataset_size(t->p->validation);
+    const int64_t n = adz_dataset_row_count(t->p->validation);
     record.lr = adz_optimizer_get(t->adam, 0, "lr");
     verdict *verdicts = judge(t->m, t->p->validation);
     record.validation_loss = loss_of(verdicts, n);
@@ -185,7 +186,7 @@ static bool lost_patience(trainer *t, history *h)
 {
     const double loss = h->epochs[h->count - 1].validation_loss;
     if (loss < t->best_loss) {
-        adz_module_free(&t->best);
+        adz_module_release(&t->best);
         t->best = adz_module_copy(t->m->root);
         t->best_loss = loss;
         h->best = h->count;
@@ -196,9 +197,9 @@ static bool lost_patience(trainer *t, history *h)
 static void take_best(trainer *t)
 {
     if (t->best != NULL) {
-        adz_state *state = adz_module_state_dict(t->best);
+        adz_state_dict *state = adz_module_state_dict(t->best);
         adz_module_load_state_dict(t->m->root, state, true);
-        adz_state_free(&state);
+        adz_state_dict_free(&state);
     }
 }
 

@@ -83,11 +83,11 @@ static adz_csv_options csv_options(const options *o)
 static void check_finite(const char *path, adz_csv *csv)
 {
     const double *values = adz_tensor_data_f64(adz_csv_values(csv));
-    int64_t columns = adz_csv_columns(csv);
-    for (int64_t i = 0; i < adz_csv_rows(csv) * columns; ++i) {
+    int64_t columns = adz_csv_column_count(csv);
+    for (int64_t i = 0; i < adz_csv_row_count(csv) * columns; ++i) {
         if (!isfinite(values[i])) {
             fail("%s: row %lld (from 0, without the header) of column '%s' is %g", path,
-                (long long)(i / columns), adz_csv_name(csv, i % columns), values[i]);
+                (long long)(i / columns), adz_csv_name_at(csv, i % columns), values[i]);
         }
     }
 }
@@ -144,19 +144,19 @@ static adz_dataset *table_rows(const options *o, const char *const *features, si
     c.n_columns = n_features > 0 ? n_features + 1 : 0;
     check_text_file(o->data);
     adz_csv *csv = adz_csv_read(o->data, &c);
-    if (adz_csv_dropped(csv) > 0 && o->test_rows != NULL) {
+    if (adz_csv_dropped_count(csv) > 0 && o->test_rows != NULL) {
         fail("%s: rows were dropped, so the numbers in %s no longer fit", o->data, o->test_rows);
     }
-    if (adz_csv_dropped(csv) > 0) {
-        printf("%lld rows with missing values left out\n", (long long)adz_csv_dropped(csv));
+    if (adz_csv_dropped_count(csv) > 0) {
+        printf("%lld rows with missing values left out\n", (long long)adz_csv_dropped_count(csv));
     }
     check_finite(o->data, csv);
     adz_dataset *rows = adz_dataset_from_csv(csv, features, n_features, target);
     p->target = copy_text(target);
-    p->features = allocate((size_t)adz_csv_columns(csv) * sizeof *p->features);
-    for (int64_t i = 0; i < adz_csv_columns(csv); ++i) {
-        if (strcmp(adz_csv_name(csv, i), target) != 0) {
-            p->features[p->n_features++] = copy_text(adz_csv_name(csv, i));
+    p->features = allocate((size_t)adz_csv_column_count(csv) * sizeof *p->features);
+    for (int64_t i = 0; i < adz_csv_column_count(csv); ++i) {
+        if (strcmp(adz_csv_name_at(csv, i), target) != 0) {
+            p->features[p->n_features++] = copy_text(adz_csv_name_at(csv, i));
         }
     }
     check_names(o->data, p->features, p->n_features, p->target);
@@ -204,7 +204,7 @@ static void split_rows(const options *o, adz_dataset *all, problem *p)
     adz_dataset_split(rest, shares, 2, generator, parts);
     p->train = parts[0];
     p->validation = parts[1];
-    adz_dataset_free(&rest);
+    adz_dataset_release(&rest);
     adz_generator_free(&generator);
 }
 
@@ -212,12 +212,12 @@ static void split_rows(const options *o, adz_dataset *all, problem *p)
 
 static void check_rows(const problem *p)
 {
-    if (adz_dataset_size(p->train) < 2 || adz_dataset_size(p->test) < 1) {
+    if (adz_dataset_row_count(p->train) < 2 || adz_dataset_row_count(p->test) < 1) {
         fail("%lld rows to train on and %lld to test on are too few",
-            (long long)adz_dataset_size(p->train), (long long)adz_dataset_size(p->test));
+            (long long)adz_dataset_row_count(p->train), (long long)adz_dataset_row_count(p->test));
     }
     adz_scope *scope = adz_scope_open();
-    adz_tensor *y = adz_dataset_tensor(p->train, 1);
+    adz_tensor *y = adz_dataset_at(p->train, 1);
     const double *values = adz_tensor_data_f64(y);
     int64_t n = adz_tensor_numel(y), same = 1;
     while (same < n && values[same] == values[0]) {
@@ -247,16 +247,16 @@ problem load_problem(const options *o, char *const *features, size_t n_features,
         free(names);
     }
     split_rows(o, all, &p);
-    adz_dataset_free(&all);
+    adz_dataset_release(&all);
     check_rows(&p);
     return p;
 }
 
 void free_problem(problem *p)
 {
-    adz_dataset_free(&p->train);
-    adz_dataset_free(&p->validation);
-    adz_dataset_free(&p->test);
+    adz_dataset_release(&p->train);
+    adz_dataset_release(&p->validation);
+    adz_dataset_release(&p->test);
     for (size_t i = 0; i < p->n_features; ++i) {
         free(p->features[i]);
     }

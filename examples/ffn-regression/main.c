@@ -36,8 +36,8 @@ static void print_header(const options *o, const model *m, const problem *p)
 {
     printf("%s: '%s' from %zu features; %lld rows to train on, %lld to validate, %lld to test\n",
         o->data != NULL ? o->data : "embedded problem", m->target_name, m->n_features,
-        (long long)adz_dataset_size(p->train), (long long)adz_dataset_size(p->validation),
-        (long long)adz_dataset_size(p->test));
+        (long long)adz_dataset_row_count(p->train), (long long)adz_dataset_row_count(p->validation),
+        (long long)adz_dataset_row_count(p->test));
     print_network(m->root);
     print_ranks(o->micro_batches);
 }
@@ -127,7 +127,7 @@ static void adopt_settings(options *o, adz_safetensors *training)
     char key[64], value[64];
     for (int i = 0; i < TRAINING_SETTINGS; ++i) {
         snprintf(key, sizeof key, "training.%s", training_setting(o, i, value, sizeof value));
-        const char *there = adz_safetensors_metadata(training, key);
+        const char *there = adz_safetensors_get_metadata(training, key);
         if (there == NULL) {
             fail("%s: its metadata has no '%s'", o->load, key);
         }

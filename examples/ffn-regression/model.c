@@ -61,7 +61,7 @@ enum { LINEAR, GATE };
 /* y = dropout(activation(linear(x)) * gate(x)); the factor gate(x) only if the layer has a gate. */
 static adz_tensor *hidden_forward(adz_module *self, adz_tensor *x)
 {
-    const hidden_state *state = adz_module_state(self);
+    const hidden_state *state = adz_module_data(self);
     adz_tensor *y = state->activation(adz_module_forward(adz_module_child_at(self, LINEAR), x));
     if (state->gated) {
         y = adz_mul(y, adz_module_forward(adz_module_child_at(self, GATE), x));
@@ -76,7 +76,7 @@ static const adz_module_type hidden_type = {
 static adz_module *hidden_new(int64_t in, int64_t out, const model *m)
 {
     adz_module *self = adz_module_new(&hidden_type, sizeof(hidden_state));
-    hidden_state *state = adz_module_state(self);
+    hidden_state *state = adz_module_data(self);
     *state = (hidden_state){ find_activation(m->activation), m->dropout, m->gated };
     adz_module_add_child(self, "linear", adz_linear_new(in, out, NULL));
     if (m->gated) {
@@ -150,7 +150,7 @@ model new_model(const options *o, char *const *features, size_t n_features, cons
 
 void free_model(model *m)
 {
-    adz_module_free(&m->root);
+    adz_module_release(&m->root);
     for (size_t i = 0; i < m->n_features; ++i) {
         free(m->features[i]);
     }
@@ -241,11 +241,11 @@ static void set_number(adz_safetensors *file, const char *key, double value)
 static void add_file(adz_safetensors *to, adz_safetensors *from)
 {
     for (size_t i = 0; i < adz_safetensors_count(from); ++i) {
-        adz_safetensors_add(to, adz_safetensors_name(from, i), adz_safetensors_tensor(from, i));
+        adz_safetensors_add(to, adz_safetensors_name_at(from, i), adz_safetensors_at(from, i));
     }
     for (size_t i = 0; i < adz_safetensors_metadata_count(from); ++i) {
-        const char *key = adz_safetensors_metadata_key(from, i);
-        adz_safetensors_set_metadata(to, key, adz_safetensors_metadata(from, key));
+        const char *key = adz_safetensors_metadata_key_at(from, i);
+        adz_safetensors_set_metadata(to, key, adz_safetensors_get_metadata(from, key));
     }
 }
 
@@ -278,7 +278,7 @@ void save_model(const model *m, const char *path, adz_safetensors *training)
 
 static const char *get_text(const char *path, adz_safetensors *file, const char *key)
 {
-    const char *text = adz_safetensors_metadata(file, key);
+    const char *text = adz_safetensors_get_metadata(file, key);
     if (text == NULL) {
         fail("%s: not saved by this program: its metadata has no '%s'", path, key);
     }
@@ -313,12 +313,12 @@ static void load_weights(const model *m, adz_safetensors *file)
     adz_safetensors *own = adz_safetensors_new(),
                     *wanted = adz_module_to_safetensors(m->root, NULL);
     for (size_t i = 0; i < adz_safetensors_count(file); ++i) {
-        const char *name = adz_safetensors_name(file, i);
+        const char *name = adz_safetensors_name_at(file, i);
         if (adz_safetensors_has(wanted, name)) {
-            adz_safetensors_add(own, name, adz_safetensors_tensor(file, i));
+            adz_safetensors_add(own, name, adz_safetensors_at(file, i));
         }
     }
-    adz_module_from_safetensors(m->root, own, true);
+    adz_module_load_safetensors(m->root, own, true);
     adz_safetensors_free(&wanted);
     adz_safetensors_free(&own);
 }
@@ -349,7 +349,7 @@ model load_model(const char *path, adz_safetensors **training)
     m.dropout = get_number(path, file, "dropout", 0, 0.999);
     m.gated = get_number(path, file, "gated", 0, 1) != 0;
     build(&m);
-    const char *version = adz_safetensors_metadata(file, TRAINING_MARK);
+    const char *version = adz_safetensors_get_metadata(file, TRAINING_MARK);
     if (version != NULL && strcmp(version, TRAINING_VERSION) != 0 &&
         strcmp(version, TRAINING_VERSION_EARLIER) != 0) {
         fail("%s: was saved by a later version of this program", path);
@@ -357,7 +357,7 @@ model load_model(const char *path, adz_safetensors **training)
     if (version != NULL) {
         load_weights(&m, file);
     } else {
-        adz_module_from_safetensors(m.root, file, true);
+        adz_module_load_safetensors(m.root, file, true);
     }
     if (training != NULL) {
         *training = version != NULL ? file : NULL;

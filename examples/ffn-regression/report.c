@@ -21,16 +21,16 @@ typedef struct score {
 /* The mean squared distance of the target from one number. */
 static double spread(adz_dataset *rows, double from)
 {
-    adz_tensor *away = adz_add_number(adz_dataset_tensor(rows, 1), -from);
+    adz_tensor *away = adz_add_number(adz_dataset_at(rows, 1), -from);
     return adz_item(adz_mean(adz_mul(away, away), ADZ_ALL_DIMS, ADZ_DROPDIM));
 }
 
 static score score_of(const model *m, adz_dataset *rows, double train_mean, const ridge *simple)
 {
-    score s = { adz_dataset_size(rows), rmse_of(m, rows), NAN, NAN, ridge_rmse(simple, rows) };
+    score s = { adz_dataset_row_count(rows), rmse_of(m, rows), NAN, NAN, ridge_rmse(simple, rows) };
     if (s.rows > 0) {
         adz_scope *scope = adz_scope_open();
-        double mean = adz_item(adz_mean(adz_dataset_tensor(rows, 1), ADZ_ALL_DIMS, ADZ_DROPDIM));
+        double mean = adz_item(adz_mean(adz_dataset_at(rows, 1), ADZ_ALL_DIMS, ADZ_DROPDIM));
         double variance = spread(rows, mean);
         s.r2 = variance > 0 ? 1 - s.rmse * s.rmse / variance : NAN; /* undefined for one row */
         s.trivial = sqrt(spread(rows, train_mean));
@@ -49,7 +49,7 @@ static void print_score(const char *name, score s)
 
 void print_report(const model *m, const problem *p, const history *h)
 {
-    double mean = adz_item(adz_module_buffer(target_standardizer(m), "mean"));
+    double mean = adz_item(adz_module_get_buffer(target_standardizer(m), "mean"));
     ridge simple = fit_ridge(p->train, p->validation);
     score train = score_of(m, p->train, mean, &simple), test = score_of(m, p->test, mean, &simple);
     printf("\n%-12s %6s %12s %8s %12s %14s\n", m->target_name, "rows", "RMSE", "R2", "ridge RMSE",

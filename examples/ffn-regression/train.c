@@ -15,19 +15,19 @@
 void fit_standardizers(const model *m, const problem *p)
 {
     adz_scope *scope = adz_scope_open();
-    adz_standardizer_fit(input_standardizer(m), adz_dataset_tensor(p->train, 0));
-    adz_standardizer_fit(target_standardizer(m), adz_dataset_tensor(p->train, 1));
+    adz_standardizer_fit(input_standardizer(m), adz_dataset_at(p->train, 0));
+    adz_standardizer_fit(target_standardizer(m), adz_dataset_at(p->train, 1));
     adz_scope_close(scope);
 }
 
 double rmse_of(const model *m, adz_dataset *rows)
 {
-    if (adz_dataset_size(rows) == 0) {
+    if (adz_dataset_row_count(rows) == 0) {
         return NAN;
     }
     adz_scope *scope = adz_scope_open();
-    adz_tensor *y = predict(m, adz_dataset_tensor(rows, 0));
-    double error = adz_item(adz_mse_loss(y, adz_dataset_tensor(rows, 1), ADZ_REDUCE_MEAN));
+    adz_tensor *y = predict(m, adz_dataset_at(rows, 0));
+    double error = adz_item(adz_mse_loss(y, adz_dataset_at(rows, 1), ADZ_REDUCE_MEAN));
     adz_scope_close(scope);
     return sqrt(error);
 }
@@ -36,8 +36,8 @@ double rmse_of(const model *m, adz_dataset *rows)
 static adz_dataset *standardized(const model *m, const problem *p)
 {
     adz_scope *scope = adz_scope_open();
-    adz_tensor *x = adz_module_forward(input_standardizer(m), adz_dataset_tensor(p->train, 0));
-    adz_tensor *y = adz_module_forward(target_standardizer(m), adz_dataset_tensor(p->train, 1));
+    adz_tensor *x = adz_module_forward(input_standardizer(m), adz_dataset_at(p->train, 0));
+    adz_tensor *y = adz_module_forward(target_standardizer(m), adz_dataset_at(p->train, 1));
     adz_tensor *both[] = { adz_to(x, ADZ_F32), adz_to(y, ADZ_F32) };
     adz_dataset *rows = adz_dataset_new(both, 2);
     adz_scope_close(scope);
@@ -74,7 +74,7 @@ static adz_loader *make_loader(const options *o, const model *m, const problem *
     l.micro_batches = (int)o->micro_batches;
     adz_loader *loader = adz_loader_new(rows, &l);
     adz_generator_free(&order);
-    adz_dataset_free(&rows);
+    adz_dataset_release(&rows);
     return loader;
 }
 
@@ -91,7 +91,7 @@ static void compare_ranks(const options *o, const model *m, const problem *p)
 static trainer make_trainer(const options *o, const model *m, const problem *p)
 {
     trainer t = { .o = o, .m = m, .p = p, .best_rmse = INFINITY };
-    int64_t rows = adz_dataset_size(p->train);
+    int64_t rows = adz_dataset_row_count(p->train);
     values_are_from(o->load);
     check_micro_batches(o->micro_batches, rows < o->batch_size ? rows : o->batch_size);
     values_are_from(NULL);
@@ -103,16 +103,16 @@ static trainer make_trainer(const options *o, const model *m, const problem *p)
     t.sgd = adz_sgd_new(adz_module_parameters(network(m)), o->lr, &s);
     t.scheduler = make_scheduler(o, t.sgd);
     t.parallel = new_parallel(network(m), o->micro_batches, o->seed, false);
-    t.target_std = adz_item(adz_module_buffer(target_standardizer(m), "std"));
+    t.target_std = adz_item(adz_module_get_buffer(target_standardizer(m), "std"));
     return t;
 }
 
 static void free_trainer(trainer *t)
 {
-    adz_module_free(&t->best);
+    adz_module_release(&t->best);
     adz_data_parallel_free(&t->parallel);
-    adz_scheduler_free(&t->scheduler);
-    adz_optimizer_free(&t->sgd);
+    adz_scheduler_release(&t->scheduler);
+    adz_optimizer_release(&t->sgd);
     adz_loader_free(&t->loader);
 }
 
@@ -130,7 +130,7 @@ static int64_t take_batch(const trainer *t, adz_tensor **batch)
         return 0;
     }
     adz_loader_get_share(t->loader, &share);
-    int64_t left = adz_dataset_size(t->p->train) - share.begin - share.rows;
+    int64_t left = adz_dataset_row_count(t->p->train) - share.begin - share.rows;
     if (left > 0 && left < micro_batches) {
         int64_t rows = share.rows + left;
         int64_t first =
@@ -138,7 +138,7 @@ static int64_t take_batch(const trainer *t, adz_tensor **batch)
         int64_t end =
             adz_loader_cut(rows, micro_batches, adz_loader_cut(micro_batches, ranks, rank + 1));
         adz_loader_next(t->loader, batch);
-        adz_loader_rows(t->loader, share.begin + first, end - first, batch);
+        adz_loader_get_rows(t->loader, share.begin + first, end - first, batch);
         return rows;
     }
     return share.rows;
@@ -199,7 +199,7 @@ static bool train_epoch(trainer *t)
 static bool lost_patience(trainer *t, int64_t epoch, double rmse)
 {
     if (rmse < CLOSE * t->best_rmse) {
-        adz_module_free(&t->best);
+        adz_module_release(&t->best);
         t->best = adz_module_copy(network(t->m));
         t->best_rmse = fmin(rmse, t->best_rmse);
         t->best_epoch = epoch;

@@ -22,9 +22,9 @@ enum { RECORD = 4 }; /* how many numbers an epoch_record has */
 
 void copy_weights(adz_module *to, adz_module *from)
 {
-    adz_state *state = adz_module_state_dict(from);
+    adz_state_dict *state = adz_module_state_dict(from);
     adz_module_load_state_dict(to, state, true);
-    adz_state_free(&state);
+    adz_state_dict_free(&state);
 }
 
 /* ---- the rows ------------------------------------------------------------------------------- */
@@ -45,13 +45,13 @@ void rows_text(const problem *p, char text[64])
     uint64_t sum = 0xcbf29ce484222325;
     adz_scope *scope = adz_scope_open();
     for (int i = 0; i < 3; ++i) {
-        for (size_t k = 0; k < 2 && adz_dataset_size(all[i]) > 0; ++k) {
-            sum = hash(sum, adz_dataset_tensor(all[i], k));
+        for (size_t k = 0; k < 2 && adz_dataset_row_count(all[i]) > 0; ++k) {
+            sum = hash(sum, adz_dataset_at(all[i], k));
         }
     }
     adz_scope_close(scope);
-    snprintf(text, 64, "%lld %lld %lld %016llx", (long long)adz_dataset_size(p->train),
-        (long long)adz_dataset_size(p->validation), (long long)adz_dataset_size(p->test),
+    snprintf(text, 64, "%lld %lld %lld %016llx", (long long)adz_dataset_row_count(p->train),
+        (long long)adz_dataset_row_count(p->validation), (long long)adz_dataset_row_count(p->test),
         (unsigned long long)sum);
 }
 
@@ -120,8 +120,8 @@ static void add_weights(adz_safetensors *file, adz_module *network)
     char name[256];
     adz_safetensors *present = adz_module_to_safetensors(network, NULL);
     for (size_t i = 0; i < adz_safetensors_count(present); ++i) {
-        snprintf(name, sizeof name, "%s%s", weights, adz_safetensors_name(present, i));
-        adz_safetensors_add(file, name, adz_safetensors_tensor(present, i));
+        snprintf(name, sizeof name, "%s%s", weights, adz_safetensors_name_at(present, i));
+        adz_safetensors_add(file, name, adz_safetensors_at(present, i));
     }
     adz_safetensors_free(&present);
 }
@@ -144,7 +144,7 @@ static void save_model_with(
     if (present != NULL) {
         copy_weights(network(t->m), present);
     }
-    adz_module_free(&present);
+    adz_module_release(&present);
 }
 
 void save_training(trainer *t, const epoch_record *epochs, int64_t count)
@@ -204,15 +204,14 @@ static void read_weights(trainer *t, adz_safetensors *file)
 {
     adz_safetensors *present = adz_safetensors_new();
     for (size_t i = 0; i < adz_safetensors_count(file); ++i) {
-        const char *name = adz_safetensors_name(file, i);
+        const char *name = adz_safetensors_name_at(file, i);
         if (strncmp(name, weights, sizeof weights - 1) == 0) {
-            adz_safetensors_add(
-                present, name + sizeof weights - 1, adz_safetensors_tensor(file, i));
+            adz_safetensors_add(present, name + sizeof weights - 1, adz_safetensors_at(file, i));
         }
     }
     if (adz_safetensors_count(present) > 0) {
         t->best = adz_module_copy(network(t->m));
-        adz_module_from_safetensors(network(t->m), present, true);
+        adz_module_load_safetensors(network(t->m), present, true);
     }
     adz_safetensors_free(&present);
 }
@@ -220,12 +219,12 @@ static void read_weights(trainer *t, adz_safetensors *file)
 int64_t resume_training(trainer *t, adz_safetensors *file, epoch_record *epochs)
 {
     char here[64];
-    if (strcmp(adz_safetensors_metadata(file, TRAINING_MARK), TRAINING_VERSION) != 0) {
+    if (strcmp(adz_safetensors_get_metadata(file, TRAINING_MARK), TRAINING_VERSION) != 0) {
         fail(
             "%s: its training was saved by an earlier version of this program, which visited the rows in another order; add --restart to begin another training from its weights",
             t->o->load);
     }
-    const char *there = adz_safetensors_metadata(file, rows);
+    const char *there = adz_safetensors_get_metadata(file, rows);
     rows_text(t->p, here);
     if (there == NULL || strcmp(here, there) != 0) {
         fail(

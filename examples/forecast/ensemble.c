@@ -50,7 +50,7 @@ void free_ensemble(ensemble *e)
 {
     free(e->noise);
     free_outcomes(&e->known);
-    adz_module_free(&e->root);
+    adz_module_release(&e->root);
 }
 
 /* ---- forecasts ------------------------------------------------------------------------------ */
@@ -188,7 +188,7 @@ void save_ensemble(const ensemble *e, const char *path)
 
 static const char *metadata(const char *path, adz_safetensors *file, const char *key)
 {
-    const char *text = adz_safetensors_metadata(file, key);
+    const char *text = adz_safetensors_get_metadata(file, key);
     if (text == NULL) {
         fail("%s: not saved by %s, or by another version of it: its metadata has no '%s'", path,
             program_name, key);
@@ -241,11 +241,11 @@ static ensemble empty_ensemble(const char *path, adz_safetensors *file)
 static bool read_outcomes(ensemble *e)
 {
     size_t count = (size_t)e->known.count, horizon = (size_t)e->n.horizon;
-    memcpy(e->noise, adz_tensor_data_f64(adz_module_buffer(e->root, "noise")),
+    memcpy(e->noise, adz_tensor_data_f64(adz_module_get_buffer(e->root, "noise")),
         horizon * sizeof *e->noise);
-    memcpy(e->known.at, adz_tensor_data_i64(adz_module_buffer(e->root, "origins")),
+    memcpy(e->known.at, adz_tensor_data_i64(adz_module_get_buffer(e->root, "origins")),
         count * sizeof *e->known.at);
-    memcpy(e->known.items, adz_tensor_data_f64(adz_module_buffer(e->root, "outcomes")),
+    memcpy(e->known.items, adz_tensor_data_f64(adz_module_get_buffer(e->root, "outcomes")),
         count * horizon * sizeof *e->known.items);
     for (size_t i = 0; i < count; ++i) {
         if (e->known.at[i] >= 0 || e->known.at[i] < (i > 0 ? e->known.at[i - 1] : -e->trained)) {
@@ -264,8 +264,8 @@ ensemble load_ensemble(const char *path)
 {
     adz_safetensors *file = adz_safetensors_load(path, NULL);
     ensemble e = empty_ensemble(path, file);
-    adz_module_from_safetensors(e.root, file, true);
-    if (!linear_from_table(adz_module_buffer(e.root, "linear"), &e.linear)) {
+    adz_module_load_safetensors(e.root, file, true);
+    if (!linear_from_table(adz_module_get_buffer(e.root, "linear"), &e.linear)) {
         fail("%s: its tensor 'linear' is no linear model", path);
     }
     if (e.n.model != MODEL_LINEAR && !read_outcomes(&e)) {

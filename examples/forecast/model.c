@@ -98,8 +98,8 @@ static void add_head(adz_module *net, const network *n)
     adz_module *last = adz_linear_new(n->width, outputs, NULL);
     ADZ_NO_GRAD
     {
-        adz_zero_(adz_module_parameter(last, "weight"));
-        adz_zero_(adz_module_parameter(last, "bias"));
+        adz_zero_(adz_module_get_parameter(last, "weight"));
+        adz_zero_(adz_module_get_parameter(last, "bias"));
     }
     adz_sequential_append(net, last);
 }

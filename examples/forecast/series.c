@@ -143,7 +143,7 @@ series read_series(const char *path, const char *column)
     adz_csv *csv = adz_csv_read(path, &o);
     report_errors();
     check_empty_lines(path);
-    series s = { .name = name_of(path, column), .n = adz_csv_rows(csv) };
+    series s = { .name = name_of(path, column), .n = adz_csv_row_count(csv) };
     s.values = allocate((size_t)(s.n + 1) * sizeof *s.values);
     s.missing = allocate((size_t)(s.n + 1) * sizeof *s.missing);
     const double *values = s.n > 0 ? adz_tensor_data_f64(adz_csv_values(csv)) : NULL;

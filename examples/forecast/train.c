@@ -30,7 +30,7 @@ static trainer make_trainer(
     adz_adamw_options a = ADZ_ADAMW_OPTIONS;
     a.weight_decay = o->weight_decay;
     t.adam = adz_adamw_new(adz_module_parameters(t.net), o->lr, &a);
-    adz_dataset_free(&rows);
+    adz_dataset_release(&rows);
     adz_scope_close(scope);
     return t;
 }
@@ -54,7 +54,7 @@ static void train_epoch(const trainer *t, const network *n)
 /* Frees all but the network, which is the result. */
 static adz_module *finish(trainer *t)
 {
-    adz_optimizer_free(&t->adam);
+    adz_optimizer_release(&t->adam);
     adz_loader_free(&t->loader);
     return t->net;
 }
@@ -107,7 +107,7 @@ static void free_trainers(trainer *trainers, size_t count)
 {
     for (size_t i = 0; i < count; ++i) {
         adz_module *net = finish(&trainers[i]);
-        adz_module_free(&net);
+        adz_module_release(&net);
     }
     free(trainers);
 }

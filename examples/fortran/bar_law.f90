@@ -71,7 +71,7 @@ contains
     end do
     print '(a, es8.1)', 'mean squared error of the law: ', &
       adz_item(adz_mse_loss(adz_module_forward(net, inputs), targets, ADZ_REDUCE_MEAN))
-    call adz_optimizer_free(adam)
+    call adz_optimizer_release(adam)
   end subroutine
 
 end module law
@@ -93,14 +93,14 @@ program bar_law
   strain(1) = adz_tensor_from(reshape([0.1d0], [1, 1]))
   captured%inputs = adz_tensor_list_of(strain)
   captured%module = net
-  plan = adz_plan_new_results(stress_and_tangent, n_results=2, options=captured)
+  plan = adz_plan_new_many(stress_and_tangent, n_results=2, options=captured)
   if (.not. adz_associated(plan)) call must(adz_error_code())
   options%state = ADZ_C_STATE_CALLER
   options%precision = ADZ_F64
-  call must(adz_c_write(trim(folder) // '/law.c', [plan], ['tangent'], options))
+  call must(adz_plan_write_c_many(trim(folder) // '/law.c', [plan], ['tangent'], options))
   print '(a)', 'law.c and law.h are written'
 
   call adz_plan_free(plan)
-  call adz_module_free(net)
+  call adz_module_release(net)
   call must(adz_scope_close(scope))
 end program bar_law

@@ -91,8 +91,8 @@ program train
   if (any(first /= second)) error stop 'the loaded network computes something else'
   print '(a)', 'the loaded network computes the same'
 
-  call adz_module_free(other)
-  call adz_optimizer_free(adam)
-  call adz_module_free(net)
+  call adz_module_release(other)
+  call adz_optimizer_release(adam)
+  call adz_module_release(net)
   call must(adz_scope_close(scope))
 end program train

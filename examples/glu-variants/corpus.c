@@ -30,7 +30,7 @@ corpus load_corpus(const char *path)
     t.tensor = adz_keep(adz_tokenizer_encode(letters, bytes, size));
     t.ids = adz_tensor_data_i64(t.tensor);
     t.characters = adz_tensor_numel(t.tensor);
-    t.vocabulary = adz_tokenizer_size(letters);
+    t.vocabulary = adz_tokenizer_count(letters);
     adz_tokenizer_free(&letters);
     adz_scope_close(scope);
     free(bytes);

@@ -32,7 +32,7 @@ static adz_module *new_model(const options *o, const corpus *text, const trainin
     m.glu_variant = t->variant;
     m.max_len = o->length;
     adz_module *model = adz_labml_character_model_new(text->vocabulary, &m);
-    adz_tensor *table = adz_module_parameter(model, "src_embed.linear.weight");
+    adz_tensor *table = adz_module_get_parameter(model, "src_embed.linear.weight");
     adz_init_normal_(table, 0, 1 / sqrt((double)o->d_model), NULL);
     return model;
 }
@@ -73,7 +73,7 @@ static adz_tensor *loss_of(adz_module *model, windows w)
     adz_values_add(in, "ids", w.ids);
     adz_values_add(in, "target", w.target);
     adz_module_call(model, in, out);
-    adz_tensor *loss = adz_values_find(out, "loss");
+    adz_tensor *loss = adz_values_get(out, "loss");
     adz_values_free(&in);
     adz_values_free(&out);
     return loss;
@@ -163,7 +163,7 @@ void train_variant(
             sum = 0;
         }
     }
-    adz_optimizer_free(&noam);
-    adz_module_free(&model);
+    adz_optimizer_release(&noam);
+    adz_module_release(&model);
     adz_generator_free(&windows_of_seed);
 }

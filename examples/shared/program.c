@@ -63,8 +63,7 @@ void seed_and_threads(int64_t seed, int64_t threads)
 void print_network(adz_module *network)
 {
     adz_module_print(network, stdout);
-    printf(
-        "%lld parameters; %s\n", (long long)adz_module_num_parameters(network), adz_build_info());
+    printf("%lld parameters; %s\n", (long long)adz_module_numel(network), adz_build_info());
 }
 
 char *read_bytes(adz_safetensors *file, const char *name, size_t *size)

@@ -203,7 +203,7 @@ void print_traffic(adz_data_parallel *parallel, adz_module *network)
         return;
     }
     adz_scope *scope = adz_scope_open();
-    adz_tensor *sent = adz_scalar((double)adz_data_parallel_bytes(parallel), ADZ_F64);
+    adz_tensor *sent = adz_scalar((double)adz_data_parallel_bytes_sent(parallel), ADZ_F64);
     adz_group_all_reduce(group, sent, ADZ_GROUP_MAX);
     double most = adz_item(sent), all = gradient_bytes(network);
     if (most > 0) {

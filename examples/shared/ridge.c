@@ -30,12 +30,12 @@ static adz_tensor *solve(adz_tensor *gram, adz_tensor *right, double penalty)
 /* Tensor `which` of a dataset in f64: 0 is x, 1 is y. */
 static adz_tensor *exact(adz_dataset *rows, size_t which)
 {
-    return adz_to(adz_dataset_tensor(rows, which), ADZ_F64);
+    return adz_to(adz_dataset_at(rows, which), ADZ_F64);
 }
 
 static double rmse_with(const ridge *r, adz_tensor *weight, adz_dataset *rows)
 {
-    if (rows == NULL || adz_dataset_size(rows) == 0) {
+    if (rows == NULL || adz_dataset_row_count(rows) == 0) {
         return NAN;
     }
     adz_tensor *z = adz_module_forward(r->inputs, exact(rows, 0));
@@ -87,5 +87,5 @@ double ridge_rmse(const ridge *r, adz_dataset *rows)
 void free_ridge(ridge *r)
 {
     adz_release(&r->weight);
-    adz_module_free(&r->inputs);
+    adz_module_release(&r->inputs);
 }

@@ -104,10 +104,10 @@ static void train_step(bag *b, adz_optimizer *adam, const samples *s, const size
 
 bag fit_bag(const model *m, const samples *train)
 {
-    const int64_t tokens = adz_tokenizer_size(m->tokenizer);
+    const int64_t tokens = adz_tokenizer_count(m->tokenizer);
     bag b = { .scores = adz_embedding_new(tokens, (int64_t)m->n_labels, NULL),
         .rarity = rarities(train, tokens) };
-    adz_tensor *table = adz_module_parameter(b.scores, "weight");
+    adz_tensor *table = adz_module_get_parameter(b.scores, "weight");
     adz_init_zeros_(table);
     const int64_t batches = ((int64_t)train->count + BATCH - 1) / BATCH;
     const int64_t wanted = STEPS / batches + 1;
@@ -123,8 +123,8 @@ bag fit_bag(const model *m, const samples *train)
         }
         free(order);
     }
-    adz_scheduler_free(&cycle);
-    adz_optimizer_free(&adam);
+    adz_scheduler_release(&cycle);
+    adz_optimizer_release(&adam);
     return b;
 }
 
@@ -148,6 +148,6 @@ double bag_accuracy(const bag *b, const samples *s)
 
 void free_bag(bag *b)
 {
-    adz_module_free(&b->scores);
+    adz_module_release(&b->scores);
     free(b->rarity);
 }

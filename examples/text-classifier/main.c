@@ -60,7 +60,7 @@ static void print_header(const char *name, const model *m, const problem *p)
     printf(
         "%s: %zu labels; %zu texts to train on, %zu to validate, %zu to test; %lld tokens in the vocabulary\n",
         shown, m->n_labels, p->train.count, p->validation.count, p->test.count,
-        (long long)adz_tokenizer_size(m->tokenizer));
+        (long long)adz_tokenizer_count(m->tokenizer));
     free(shown);
     print_network(m->root);
 }

@@ -21,7 +21,7 @@ static adz_status draw_one(adz_module *module, void *user)
     (void)user;
     bool table = strcmp(adz_module_name(module), "Embedding") == 0;
     if (table || strcmp(adz_module_name(module), "Linear") == 0) {
-        adz_tensor *weight = adz_module_parameter(module, "weight");
+        adz_tensor *weight = adz_module_get_parameter(module, "weight");
         double wide = 0.55 / sqrt((double)adz_tensor_size(weight, 1));
         adz_init_normal_(weight, 0, table ? 0.02 : wide, NULL);
     }
@@ -76,13 +76,13 @@ static adz_module *build(const network *n, int64_t vocabulary, size_t labels)
 model new_model(const network *n, adz_tokenizer *tokenizer, char **labels, size_t n_labels)
 {
     model m = { NULL, tokenizer, labels, n_labels, *n };
-    m.root = build(n, adz_tokenizer_size(tokenizer), n_labels);
+    m.root = build(n, adz_tokenizer_count(tokenizer), n_labels);
     return m;
 }
 
 void free_model(model *m)
 {
-    adz_module_free(&m->root);
+    adz_module_release(&m->root);
     adz_tokenizer_free(&m->tokenizer);
     for (size_t i = 0; i < m->n_labels; ++i) {
         free(m->labels[i]);
@@ -146,7 +146,7 @@ void save_model(const model *m, const char *path)
 const char *metadata_text(
     const char *path, adz_safetensors *file, const char *key, const char *maker)
 {
-    const char *text = adz_safetensors_metadata(file, key);
+    const char *text = adz_safetensors_get_metadata(file, key);
     if (text == NULL) {
         fail("%s: not saved by %s, or by another version of it: its metadata has no '%s'", path,
             maker, key);
@@ -182,8 +182,8 @@ model load_model(const char *path)
     }
     const char *tokens = metadata_text(path, file, "tokenizer", program_name);
     m.tokenizer = adz_tokenizer_from_memory(tokens, strlen(tokens));
-    m.root = build(&m.network, adz_tokenizer_size(m.tokenizer), m.n_labels);
-    adz_module_from_safetensors(m.root, file, true);
+    m.root = build(&m.network, adz_tokenizer_count(m.tokenizer), m.n_labels);
+    adz_module_load_safetensors(m.root, file, true);
     adz_safetensors_free(&file);
     return m;
 }

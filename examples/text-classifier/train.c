@@ -105,7 +105,7 @@ static void prepare_groups(trainer *t, int64_t first, int64_t epochs, const adz_
         }
         rates[used++] = rates[i];
     }
-    adz_one_cycle_options c = ADZ_ONE_CYCLE_OPTIONS;
+    adz_one_cycle_lr_options c = ADZ_ONE_CYCLE_LR_OPTIONS;
     c.max_lrs = rates;
     c.n_max_lrs = used;
     t->cycle = adz_one_cycle_lr_new(t->adam, t->o->lr, epochs * batches_of(t), &c);
@@ -127,8 +127,8 @@ static void prepare(trainer *t, int64_t first, int64_t epochs)
 
 static void finish(trainer *t)
 {
-    adz_scheduler_free(&t->cycle);
-    adz_optimizer_free(&t->adam);
+    adz_scheduler_release(&t->cycle);
+    adz_optimizer_release(&t->adam);
 }
 
 /* ---- epochs ---------------------------------------------------------------------------------- */

@@ -87,7 +87,7 @@ static network network_like(const options *o, const char *text)
  * there. */
 static char **words_of(const adz_tokenizer *tokenizer, size_t *count)
 {
-    *count = (size_t)adz_tokenizer_size(tokenizer);
+    *count = (size_t)adz_tokenizer_count(tokenizer);
     char **words = allocate(*count * sizeof *words);
     for (size_t i = 0; i < *count; ++i) {
         adz_text token = adz_tokenizer_token(tokenizer, (int64_t)i);
@@ -137,43 +137,43 @@ static adz_tokenizer *tokenizer_like(
 /* ---- the weights ----------------------------------------------------------------------------- */
 
 /* The state of the language model, with the names that it has without the prefix of the file. */
-static adz_state *read_state(adz_safetensors *file)
+static adz_state_dict *read_state(adz_safetensors *file)
 {
-    adz_state *state = adz_state_new();
+    adz_state_dict *state = adz_state_dict_new();
     for (size_t i = 0; i < adz_safetensors_count(file); ++i) {
-        const char *name = adz_safetensors_name(file, i);
+        const char *name = adz_safetensors_name_at(file, i);
         if (strncmp(name, in_file, sizeof in_file - 1) == 0) {
-            adz_state_add(state, name + sizeof in_file - 1, adz_safetensors_tensor(file, i));
+            adz_state_dict_add(state, name + sizeof in_file - 1, adz_safetensors_at(file, i));
         }
     }
     return state;
 }
 
 /* The entries of the part "0" of a state, under names without that prefix. */
-static adz_state *encoder_state(const adz_state *all)
+static adz_state_dict *encoder_state(const adz_state_dict *all)
 {
-    adz_state *state = adz_state_new();
-    for (size_t i = 0; i < adz_state_count(all); ++i) {
-        const char *name = adz_state_name(all, i);
+    adz_state_dict *state = adz_state_dict_new();
+    for (size_t i = 0; i < adz_state_dict_count(all); ++i) {
+        const char *name = adz_state_dict_name_at(all, i);
         if (strncmp(name, "0.", 2) == 0) {
-            adz_state_add(state, name + 2, adz_state_tensor(all, i));
+            adz_state_dict_add(state, name + 2, adz_state_dict_at(all, i));
         }
     }
     return state;
 }
 
-static void load_encoder(const model *m, const char *path, const adz_state *converted)
+static void load_encoder(const model *m, const char *path, const adz_state_dict *converted)
 {
-    adz_module *encoder = adz_module_child(m->root, in_model);
-    adz_state *state = encoder_state(converted);
+    adz_module *encoder = adz_module_get_child(m->root, in_model);
+    adz_state_dict *state = encoder_state(converted);
     adz_named_list names = adz_module_named_parameters(encoder);
     for (size_t i = 0; i < names.count; ++i) {
-        if (adz_state_find(state, names.items[i].name) == NULL) {
+        if (adz_state_dict_get(state, names.items[i].name) == NULL) {
             fail("%s: the language model has no '%s'", path, names.items[i].name);
         }
     }
     adz_module_load_state_dict(encoder, state, false); /* tied tensors occur once */
-    adz_state_free(&state);
+    adz_state_dict_free(&state);
 }
 
 model model_from_language_model(
@@ -189,14 +189,14 @@ model model_from_language_model(
     free(text);
     model m = new_model(&n, tokenizer_like(o, old, table, name), labels, n_labels);
     int64_t *rows = rows_of(old, m.tokenizer, &known);
-    size_t tokens = (size_t)adz_tokenizer_size(m.tokenizer);
+    size_t tokens = (size_t)adz_tokenizer_count(m.tokenizer);
     printf("%s: its encoder knows %zu of the %zu tokens\n", o->encoder, known, tokens);
     adz_scope *scope = adz_scope_open();
-    adz_state *state = read_state(file);
-    adz_state *converted = adz_fastai_convert_weights(state, rows, tokens);
+    adz_state_dict *state = read_state(file);
+    adz_state_dict *converted = adz_fastai_convert_weights(state, rows, tokens);
     load_encoder(&m, o->encoder, converted);
-    adz_state_free(&converted);
-    adz_state_free(&state);
+    adz_state_dict_free(&converted);
+    adz_state_dict_free(&state);
     adz_scope_close(scope);
     free(rows);
     adz_tokenizer_free(&old);

@@ -21,10 +21,10 @@ static int by_text(const void *a, const void *b)
 /* If two columns have one name, it is not clear which one is meant. */
 static void check_names(const char *path, adz_csv *csv)
 {
-    size_t n = (size_t)adz_csv_columns(csv);
+    size_t n = (size_t)adz_csv_column_count(csv);
     const char **names = allocate(n * sizeof *names);
     for (size_t i = 0; i < n; ++i) {
-        names[i] = adz_csv_name(csv, (int64_t)i);
+        names[i] = adz_csv_name_at(csv, (int64_t)i);
     }
     qsort(names, n, sizeof *names, by_text);
     for (size_t i = 1; i < n; ++i) {
@@ -40,13 +40,13 @@ static void check_columns(const char *path, adz_csv *csv)
 {
     bool found = false;
     check_names(path, csv);
-    for (int64_t i = 0; i < adz_csv_columns(csv) && !found; ++i) {
-        found = strcmp(adz_csv_name(csv, i), "y") == 0;
+    for (int64_t i = 0; i < adz_csv_column_count(csv) && !found; ++i) {
+        found = strcmp(adz_csv_name_at(csv, i), "y") == 0;
     }
     if (!found) {
         fail("%s: there is no column 'y', the target", path);
     }
-    if (adz_csv_columns(csv) < 2) {
+    if (adz_csv_column_count(csv) < 2) {
         fail("%s: there is no column but 'y', so nothing to predict it from", path);
     }
 }
@@ -55,11 +55,11 @@ static void check_columns(const char *path, adz_csv *csv)
 static void check_finite(const char *path, adz_csv *csv)
 {
     const double *values = adz_tensor_data_f64(adz_csv_values(csv));
-    int64_t columns = adz_csv_columns(csv);
-    for (int64_t i = 0; i < adz_csv_rows(csv) * columns; ++i) {
+    int64_t columns = adz_csv_column_count(csv);
+    for (int64_t i = 0; i < adz_csv_row_count(csv) * columns; ++i) {
         if (!isfinite(values[i])) {
             fail("%s: row %lld (from 0, without the header) of column '%s' is %g", path,
-                (long long)(i / columns), adz_csv_name(csv, i % columns), values[i]);
+                (long long)(i / columns), adz_csv_name_at(csv, i % columns), values[i]);
         }
     }
 }
@@ -68,7 +68,7 @@ static adz_dataset *read_table(const char *path)
 {
     check_text_file(path);
     adz_csv *csv = adz_csv_read(path, NULL);
-    if (adz_csv_rows(csv) == 0) {
+    if (adz_csv_row_count(csv) == 0) {
         fail("%s: there are no rows", path);
     }
     check_columns(path, csv);
@@ -117,7 +117,7 @@ static void read_splits(const char *path, uci_set *set)
     set->test = allocate(lines * sizeof *set->test);
     for (char *line; (line = next_line(&next)) != NULL;) {
         set->test[set->n_splits] =
-            read_split(path, set->n_splits + 1, line, adz_dataset_size(set->rows));
+            read_split(path, set->n_splits + 1, line, adz_dataset_row_count(set->rows));
         ++set->n_splits;
     }
     if (set->n_splits == 0) {
@@ -132,8 +132,8 @@ static void check_targets(const char *folder, const uci_set *set)
     for (size_t k = 0; k < set->n_splits; ++k) {
         adz_scope *scope = adz_scope_open();
         samples rows = split_samples(set, k);
-        const double *y = adz_tensor_data_f64(adz_dataset_tensor(rows.train, 1));
-        int64_t n = adz_dataset_size(rows.train), same = 1;
+        const double *y = adz_tensor_data_f64(adz_dataset_at(rows.train, 1));
+        int64_t n = adz_dataset_row_count(rows.train), same = 1;
         while (same < n && y[same] == y[0]) {
             ++same;
         }
@@ -142,8 +142,8 @@ static void check_targets(const char *folder, const uci_set *set)
                 "%s: the target 'y' is %g in every training row of split %zu: there is nothing to learn",
                 folder, y[0], k + 1);
         }
-        adz_dataset_free(&rows.train);
-        adz_dataset_free(&rows.test);
+        adz_dataset_release(&rows.train);
+        adz_dataset_release(&rows.test);
         adz_scope_close(scope);
     }
 }
@@ -287,7 +287,7 @@ void free_set(uci_set *set)
     }
     free(set->test);
     free(set->name);
-    adz_dataset_free(&set->rows);
+    adz_dataset_release(&set->rows);
 }
 
 samples split_samples(const uci_set *set, size_t split)

@@ -28,7 +28,7 @@ typedef struct uci_set {
 uci_set load_set(const char *folder);
 void free_set(uci_set *set);
 
-/* The rows of one split. Free both parts with adz_dataset_free. */
+/* The rows of one split. Free both parts with adz_dataset_release. */
 samples split_samples(const uci_set *set, size_t split);
 
 /* The folders of sets. An argument is the folder of a set, or a folder of such folders, which are

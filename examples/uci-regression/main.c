@@ -12,8 +12,8 @@
 static void print_set(const options *o, const uci_set *set)
 {
     adz_scope *scope = adz_scope_open();
-    int64_t rows = adz_dataset_size(set->rows), splits = (int64_t)set->n_splits;
-    int64_t features = adz_tensor_size(adz_dataset_tensor(set->rows, 0), 1);
+    int64_t rows = adz_dataset_row_count(set->rows), splits = (int64_t)set->n_splits;
+    int64_t features = adz_tensor_size(adz_dataset_at(set->rows, 0), 1);
     int64_t epochs = o->epochs > 0 ? o->epochs : set->epochs;
     printf("%s: %lld rows, %lld feature%s, %lld split%s; %lld hidden unit%s, %lld epoch%s\n",
         set->name, (long long)rows, (long long)features, plural(features), (long long)splits,

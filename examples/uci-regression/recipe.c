@@ -18,10 +18,10 @@ adz_module *new_network(const network_shape *s)
         adz_linear_new(s->inputs, s->hidden, NULL), adz_relu_new(NULL),
         adz_darts_monte_carlo_dropout_new(s->dropout, NULL),
         adz_linear_new(s->hidden, s->outputs, NULL));
-    adz_init_xavier_uniform_(adz_module_parameter(network, "1.weight"), 1, NULL);
-    adz_init_xavier_uniform_(adz_module_parameter(network, "4.weight"), 1, NULL);
-    adz_init_zeros_(adz_module_parameter(network, "1.bias"));
-    adz_init_zeros_(adz_module_parameter(network, "4.bias"));
+    adz_init_xavier_uniform_(adz_module_get_parameter(network, "1.weight"), 1, NULL);
+    adz_init_xavier_uniform_(adz_module_get_parameter(network, "4.weight"), 1, NULL);
+    adz_init_zeros_(adz_module_get_parameter(network, "1.bias"));
+    adz_init_zeros_(adz_module_get_parameter(network, "4.bias"));
     return network;
 }
 
@@ -29,10 +29,10 @@ adz_module *new_network(const network_shape *s)
  * are a group of their own without weight decay. */
 static adz_optimizer *new_adam(adz_module *network, double penalty)
 {
-    adz_tensor *weights[] = { adz_module_parameter(network, "1.weight"),
-        adz_module_parameter(network, "4.weight") };
-    adz_tensor *biases[] = { adz_module_parameter(network, "1.bias"),
-        adz_module_parameter(network, "4.bias") };
+    adz_tensor *weights[] = { adz_module_get_parameter(network, "1.weight"),
+        adz_module_get_parameter(network, "4.weight") };
+    adz_tensor *biases[] = { adz_module_get_parameter(network, "1.bias"),
+        adz_module_get_parameter(network, "4.bias") };
     adz_adam_options o = ADZ_ADAM_OPTIONS;
     o.eps = 1e-7;
     o.weight_decay = 2 * penalty;
@@ -66,7 +66,7 @@ int64_t fit(
         adz_scope_close(scope); /* frees the step's tensors */
     }
     adz_loader_free(&loader);
-    adz_optimizer_free(&adam);
+    adz_optimizer_release(&adam);
     return epoch;
 }
 
@@ -119,8 +119,8 @@ static adz_tensor *squared_error(adz_tensor *outputs, adz_tensor *target)
 static void measure(score *s, adz_module *network, adz_module *inputs, adz_module *target,
     adz_dataset *rows, double tau, int64_t passes)
 {
-    adz_tensor *x = adz_to(adz_module_forward(inputs, adz_dataset_tensor(rows, 0)), ADZ_F32);
-    adz_tensor *y = adz_dataset_tensor(rows, 1);
+    adz_tensor *x = adz_to(adz_module_forward(inputs, adz_dataset_at(rows, 0)), ADZ_F32);
+    adz_tensor *y = adz_dataset_at(rows, 1);
     adz_tensor *each = adz_standardizer_inverse(target, predict_passes(network, x, passes));
     s->rmse = rmse(adz_mean(each, ADZ_DIMS(0), ADZ_DROPDIM), y);
     s->log_likelihood = log_likelihood(each, y, tau);
@@ -132,7 +132,7 @@ score train_and_score(
     const samples *rows, int64_t hidden, double dropout, double tau, int64_t epochs, int64_t passes)
 {
     adz_scope *scope = adz_scope_open();
-    adz_tensor *x = adz_dataset_tensor(rows->train, 0), *y = adz_dataset_tensor(rows->train, 1);
+    adz_tensor *x = adz_dataset_at(rows->train, 0), *y = adz_dataset_at(rows->train, 1);
     adz_module *inputs = adz_standardizer_new(adz_tensor_size(x, 1), ADZ_F64);
     adz_module *target = adz_standardizer_new(1, ADZ_F64);
     adz_standardizer_fit(inputs, x);
@@ -143,7 +143,7 @@ score train_and_score(
 
     const network_shape shape = { adz_tensor_size(x, 1), hidden, 1, dropout, dropout };
     adz_module *network = new_network(&shape);
-    double n = (double)adz_dataset_size(rows->train);
+    double n = (double)adz_dataset_row_count(rows->train);
     double penalty = 1e-4 * (1 - dropout) / (2 * n * tau);
     score s = { .complete = fit(network, standard, squared_error, penalty, epochs) == epochs };
     if (s.complete) {
@@ -155,10 +155,10 @@ score train_and_score(
             measure(&s, network, inputs, target, rows->test, tau, passes);
         }
     }
-    adz_module_free(&network);
-    adz_dataset_free(&standard);
-    adz_module_free(&target);
-    adz_module_free(&inputs);
+    adz_module_release(&network);
+    adz_dataset_release(&standard);
+    adz_module_release(&target);
+    adz_module_release(&inputs);
     adz_scope_close(scope);
     return s;
 }

@@ -26,7 +26,7 @@ typedef struct score {
     double ridge_rmse;      /* RMSE of ridge regression on the same rows */
 } score;
 
-/* Makes a network, which the caller frees with adz_module_free. All functions of this file draw
+/* Makes a network, which the caller frees with adz_module_release. All functions of this file draw
  * from the default generator. */
 adz_module *new_network(const network_shape *shape);
 

@@ -51,8 +51,8 @@ static outcome search_grid(const options *o, const uci_set *set, size_t split, c
             best = here;
         }
     }
-    adz_dataset_free(&parts[0]);
-    adz_dataset_free(&parts[1]);
+    adz_dataset_release(&parts[0]);
+    adz_dataset_release(&parts[1]);
     best.score.complete = complete;
     return best;
 }
@@ -73,8 +73,8 @@ static outcome run_split(const options *o, const uci_set *set, size_t split)
         start_stream(o, split, FINAL);
         choice.score = train_with(o, set, &rows, &choice);
     }
-    adz_dataset_free(&rows.train);
-    adz_dataset_free(&rows.test);
+    adz_dataset_release(&rows.train);
+    adz_dataset_release(&rows.test);
     adz_scope_close(scope);
     return choice;
 }

@@ -126,8 +126,8 @@ static void draw(const options *o, adz_module *network, adz_dataset *train)
     }
     picture p = { .curve = curve,
         .n_curve = POINTS,
-        .x = adz_tensor_data_f32(adz_dataset_tensor(train, 0)),
-        .y = adz_tensor_data_f32(adz_dataset_tensor(train, 1)),
+        .x = adz_tensor_data_f32(adz_dataset_at(train, 0)),
+        .y = adz_tensor_data_f32(adz_dataset_at(train, 1)),
         .n_rows = TRAIN_ROWS };
     draw_picture(o->plot, &p);
 }
@@ -146,8 +146,8 @@ void run_toy(const options *o)
     adz_module *network = new_network(&shape);
     /* Each hidden unit bends at -bias / weight. With these values the bends spread over the range.
      */
-    adz_init_uniform_(adz_module_parameter(network, "1.weight"), -1, 1, NULL);
-    adz_init_uniform_(adz_module_parameter(network, "1.bias"), LEFT, RIGHT, NULL);
+    adz_init_uniform_(adz_module_get_parameter(network, "1.weight"), -1, 1, NULL);
+    adz_init_uniform_(adz_module_get_parameter(network, "1.bias"), LEFT, RIGHT, NULL);
     printf("toy set: %d rows to train on, %d to test on; the noise grows from left to right\n",
         TRAIN_ROWS, TEST_ROWS);
     double penalty = 1e-4 * (1 - shape.dropout) / (2.0 * TRAIN_ROWS);
@@ -162,8 +162,8 @@ void run_toy(const options *o)
     outcome result = { .dropout = shape.dropout };
     ADZ_NO_GRAD
     {
-        adz_tensor *x = adz_dataset_tensor(test, 0);
-        adz_tensor *y = adz_to(adz_dataset_tensor(test, 1), ADZ_F64);
+        adz_tensor *x = adz_dataset_at(test, 0);
+        adz_tensor *y = adz_to(adz_dataset_at(test, 1), ADZ_F64);
         result.score = score_toy(network, x, y, o->passes);
         ridge simple = fit_ridge(train, NULL);
         result.score.ridge_rmse = ridge_rmse(&simple, test);
@@ -174,8 +174,8 @@ void run_toy(const options *o)
         draw(o, network, train);
     }
     print_result_line("toy", &result, 1, seconds_now() - start);
-    adz_module_free(&network);
-    adz_dataset_free(&train);
-    adz_dataset_free(&test);
+    adz_module_release(&network);
+    adz_dataset_release(&train);
+    adz_dataset_release(&test);
     adz_scope_close(scope);
 }

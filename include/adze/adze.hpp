@@ -106,15 +106,15 @@ template <typename T, void (*End)(T **)> class Owned
 
 using Context = Owned<adz_context, adz_context_free>;
 using Csv = Owned<adz_csv, adz_csv_free>;
-using Dataset = Owned<adz_dataset, adz_dataset_free>;
+using Dataset = Owned<adz_dataset, adz_dataset_release>;
 using Generator = Owned<adz_generator, adz_generator_free>;
 using Loader = Owned<adz_loader, adz_loader_free>;
-using Module = Owned<adz_module, adz_module_free>;
-using Optimizer = Owned<adz_optimizer, adz_optimizer_free>;
+using Module = Owned<adz_module, adz_module_release>;
+using Optimizer = Owned<adz_optimizer, adz_optimizer_release>;
 using Plan = Owned<adz_plan, adz_plan_free>;
 using Safetensors = Owned<adz_safetensors, adz_safetensors_free>;
-using Scheduler = Owned<adz_scheduler, adz_scheduler_free>;
-using State = Owned<adz_state, adz_state_free>;
+using Scheduler = Owned<adz_scheduler, adz_scheduler_release>;
+using State = Owned<adz_state_dict, adz_state_dict_free>;
 using Tokenizer = Owned<adz_tokenizer, adz_tokenizer_free>;
 using Values = Owned<adz_values, adz_values_free>;
 

@@ -154,7 +154,7 @@ static inline void adz_no_grad_end_(adz_no_grad_block *block)
 
 /* ---- backward ----------------------------------------------------------------------------- */
 
-/** Options of adz_backward_with and adz_autograd_grad. Start from ADZ_BACKWARD_OPTIONS. */
+/** Options of adz_autograd_backward and adz_autograd_grad. Start from ADZ_BACKWARD_OPTIONS. */
 typedef struct adz_backward_options {
     size_t size;       /**< sizeof(adz_backward_options) */
     bool retain_graph; /**< keep the saved values for another backward; false by default */
@@ -162,9 +162,9 @@ typedef struct adz_backward_options {
                             false by default */
     bool allow_unused; /**< true: the gradient of an input on which no output depends is ADZ_NONE;
                             false, the default: such an input is an error */
-    adz_tensor *const *inputs; /**< the only leaves that get a gradient (adz_backward_with only);
-                                    other leaves and their hooks are left alone, and what only they
-                                    need is not computed; NULL, the default, for all leaves */
+    adz_tensor *const *inputs; /**< the only leaves that get a gradient (adz_autograd_backward
+                                  only); other leaves and their hooks are left alone, and what only
+                                  they need is not computed; NULL, the default, for all leaves */
     size_t n_inputs;           /**< the number of `inputs`; 0 */
 } adz_backward_options;
 
@@ -223,7 +223,7 @@ ADZ_API adz_status adz_backward(adz_tensor *loss);
  *                   (anomaly mode)
  * @see              torch.autograd.backward
  */
-ADZ_API adz_status adz_backward_with(adz_tensor *const *outputs, adz_tensor *const *gradients,
+ADZ_API adz_status adz_autograd_backward(adz_tensor *const *outputs, adz_tensor *const *gradients,
     size_t n, const adz_backward_options *options);
 
 /**
@@ -293,9 +293,9 @@ ADZ_API uint64_t adz_register_hook(adz_tensor *t, adz_tensor_hook hook, void *us
 typedef adz_status (*adz_post_accumulate_grad_hook)(adz_tensor *t, void *user);
 
 /**
- * Registers a hook that adz_backward and adz_backward_with call after they have added to `.grad` of
- * a leaf. It runs as soon as no other operator can add to the gradient, while the backward goes on
- * with older operators. Data-parallel training sends gradients from such hooks.
+ * Registers a hook that adz_backward and adz_autograd_backward call after they have added to
+ * `.grad` of a leaf. It runs as soon as no other operator can add to the gradient, while the
+ * backward goes on with older operators. Data-parallel training sends gradients from such hooks.
  *
  * The gradient of a leaf with such a hook is committed before the hook runs. If the backward fails
  * afterwards, this gradient becomes zero, and optimizers refuse a step until it is zeroed, dropped

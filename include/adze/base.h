@@ -288,7 +288,7 @@ typedef struct adz_context adz_context;
 
 /**
  * A new context. It begins with the number of threads, the determinism, the choices of
- * adz_set_products and adz_set_recomputing, and the callbacks of the context that the calling
+ * adz_set_gemm_backend and adz_set_recomputing, and the callbacks of the context that the calling
  * thread uses. The precision of products is the default one, and the default generator is its own.
  *
  * @return yours, end it with adz_context_free; NULL when memory was refused
@@ -363,10 +363,10 @@ ADZ_API void adz_set_memory_limit(size_t bytes);
  * @param info  filled
  * @param size  sizeof(adz_memory_info) as the caller knows it
  */
-ADZ_API void adz_memory_info_get(adz_memory_info *info, size_t size);
+ADZ_API void adz_get_memory_info(adz_memory_info *info, size_t size);
 
 /** Starts a new peak measurement from the bytes that are live now. */
-ADZ_API void adz_memory_reset_peak(void);
+ADZ_API void adz_reset_peak_memory(void);
 
 /** Gives cached memory back to the system: the memory of the shared pool and of the calling thread.
  */
@@ -391,7 +391,7 @@ ADZ_API int adz_get_num_threads(void);
 
 /**
  * Demands equal bits for any number of threads from any BLAS library. It concerns products that a
- * BLAS computes, see adz_set_products. Everything else has equal bits in any case, on every
+ * BLAS computes, see adz_set_gemm_backend. Everything else has equal bits in any case, on every
  * processor with fused multiply-adds (docs/reproducibility.md).
  *
  * Products of OpenBLAS were tested to have equal bits without this setting. With it the blocks of a

@@ -27,8 +27,8 @@
  *     adz_data_parallel_step(parallel, sgd);
  * }
  * adz_data_parallel_free(&parallel);
- * adz_optimizer_free(&sgd);
- * adz_module_free(&model);
+ * adz_optimizer_release(&sgd);
+ * adz_module_release(&model);
  * adz_group_free(&group);
  * @endcode
  */
@@ -230,7 +230,7 @@ ADZ_API adz_status adz_data_parallel_no_sync(adz_data_parallel *parallel, bool n
  * @param parallel  any
  * @return          0 or more; 0 with ADZ_ERR_NULL recorded
  */
-ADZ_API uint64_t adz_data_parallel_bytes(const adz_data_parallel *parallel);
+ADZ_API uint64_t adz_data_parallel_bytes_sent(const adz_data_parallel *parallel);
 
 #ifdef __cplusplus
 }

@@ -8,7 +8,7 @@
  *
  *     void NAME_run(const float *x, float *y);
  *
- * A plan with several results (adz_plan_new_results) becomes a function with an array for each of
+ * A plan with several results (adz_plan_new_many) becomes a function with an array for each of
  * them. A plan may be of a whole training step, so that a device goes on learning:
  *
  *     void NAME_step(const float *x0, const float *x1, float *y);
@@ -142,7 +142,7 @@ ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
  * {
  *     adz_plan *const plans[] = { predict, train };
  *     const char *const names[] = { "run", "step" };
- *     adz_c_write("net.c", plans, names, 2, NULL);
+ *     adz_plan_write_c_many("net.c", plans, names, 2, NULL);
  *     // void net_run(const float *x, float *y);
  *     // void net_step(const float *x0, const float *x1, float *y);
  * }
@@ -219,11 +219,11 @@ ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
  *                 f32 that functions of a file of f64 change), ADZ_ERR_IO, ADZ_ERR_MEMORY,
  *                 or the error of a plan's function
  */
-ADZ_API adz_status adz_c_write(const char *path, adz_plan *const *plans, const char *const *names,
-    size_t n, const adz_c_options *options);
+ADZ_API adz_status adz_plan_write_c_many(const char *path, adz_plan *const *plans,
+    const char *const *names, size_t n, const adz_c_options *options);
 
 /**
- * Writes the function of one plan as NAME_run: adz_c_write with a single plan.
+ * Writes the function of one plan as NAME_run: adz_plan_write_c_many with a single plan.
  *
  * @code
  * static void export_network(adz_module *net, adz_tensor *x, adz_plan_function predict, void *user)
@@ -239,9 +239,9 @@ ADZ_API adz_status adz_c_write(const char *path, adz_plan *const *plans, const c
  * @endcode
  *
  * @param plan     any, with the inputs and the module in its options
- * @param path     as adz_c_write takes it
+ * @param path     as adz_plan_write_c_many takes it
  * @param options  NULL for the defaults
- * @return         as adz_c_write
+ * @return         as adz_plan_write_c_many
  */
 ADZ_API adz_status adz_plan_write_c(adz_plan *plan, const char *path, const adz_c_options *options);
 

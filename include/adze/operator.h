@@ -16,7 +16,7 @@
  * // dx = 3 x^2 dy
  * static adz_status cube_backward(adz_node *node, adz_tensor **dx, adz_tensor *const *dy)
  * {
- *     adz_tensor *x = adz_node_input(node, 0);
+ *     adz_tensor *x = adz_node_input_at(node, 0);
  *     dx[0] = adz_mul(dy[0], adz_mul_number(adz_square(x), 3));
  *     return dx[0] != NULL ? ADZ_OK : adz_error_code();
  * }
@@ -71,8 +71,8 @@ typedef struct adzi_node adz_node;
 
 /**
  * A backward. It gets the gradient dy[k] of each result, NULL for a result that received none. It
- * fills dx[i] for each input that needs a gradient (adz_node_needs). A dx[i] that stays NULL while
- * the function returns ADZ_OK means zero.
+ * fills dx[i] for each input that needs a gradient (adz_node_needs_input_grad). A dx[i] that stays
+ * NULL while the function returns ADZ_OK means zero.
  *
  * New tensors are borrowed from a scope of the call. The engine sums gradients over the dimensions
  * along which an input was broadcast.
@@ -239,10 +239,10 @@ typedef struct adz_operator {
     uint32_t other_dtypes;  /**< bit i set: input i need not have the dtype of the others, and the
                                  shape rule checks which it has; none by default. It does not count
                                  as the first input, unless all inputs are of this kind */
-    uint32_t saved_inputs;  /**< bit i set: the backward reads input i (adz_node_input); none by
+    uint32_t saved_inputs;  /**< bit i set: the backward reads input i (adz_node_input_at); none by
                                  default. Without a backward all inputs are saved */
-    uint32_t saved_results; /**< bit k set: the backward reads result k (adz_node_result); none by
-                                 default */
+    uint32_t saved_results; /**< bit k set: the backward reads result k (adz_node_result_at); none
+                               by default */
     size_t attributes_size; /**< sizeof the struct of attributes, at most 512; 0 for none */
 } adz_operator;
 
@@ -356,7 +356,7 @@ ADZ_API adz_status adz_record(const adz_operator *op, adz_tensor *const *inputs,
  * @param i     0 .. n_inputs-1
  * @return      false when i is out of range
  */
-ADZ_API bool adz_node_needs(const adz_node *node, size_t i);
+ADZ_API bool adz_node_needs_input_grad(const adz_node *node, size_t i);
 
 /**
  * The saved value of input i.
@@ -366,7 +366,7 @@ ADZ_API bool adz_node_needs(const adz_node *node, size_t i);
  * @return      owned by the call; NULL with ADZ_ERR_GRAPH (not saved) or ADZ_ERR_VERSION (changed
  *              in place since)
  */
-ADZ_API adz_tensor *adz_node_input(adz_node *node, size_t i);
+ADZ_API adz_tensor *adz_node_input_at(adz_node *node, size_t i);
 
 /**
  * The saved value of result k, connected to the graph.
@@ -376,7 +376,7 @@ ADZ_API adz_tensor *adz_node_input(adz_node *node, size_t i);
  * @return      borrowed from the scope; NULL with ADZ_ERR_GRAPH (not saved) or ADZ_ERR_VERSION
  *              (changed in place since)
  */
-ADZ_API adz_tensor *adz_node_result(adz_node *node, size_t k);
+ADZ_API adz_tensor *adz_node_result_at(adz_node *node, size_t k);
 
 /**
  * A saved tensor that is neither an input nor a result.
@@ -386,7 +386,7 @@ ADZ_API adz_tensor *adz_node_result(adz_node *node, size_t k);
  * @return      owned by the call; NULL with ADZ_ERR_GRAPH (not saved) or ADZ_ERR_VERSION (changed
  *              in place since)
  */
-ADZ_API adz_tensor *adz_node_extra(adz_node *node, size_t i);
+ADZ_API adz_tensor *adz_node_extra_at(adz_node *node, size_t i);
 
 /**
  * The saved attributes.

@@ -82,14 +82,14 @@ typedef adz_tensor *(*adz_plan_function)(void *user);
  * a prediction and the next state of a recurrent network (PyTorch: a function that returns a
  * tuple).
  *
- * @param results  room for as many as adz_plan_new_results was given, all NULL. The function fills
+ * @param results  room for as many as adz_plan_new_many was given, all NULL. The function fills
  *                 it with tensors that are borrowed from a scope open around the call
- * @param user     what adz_plan_new_results was given
+ * @param user     what adz_plan_new_many was given
  * @return         ADZ_OK; else an error, which the function or the call that failed has recorded
  */
 typedef adz_status (*adz_plan_results_function)(adz_tensor **results, void *user);
 
-/** Options of adz_plan_new and adz_plan_new_results. Start from ADZ_PLAN_OPTIONS. Inputs and names
+/** Options of adz_plan_new and adz_plan_new_many. Start from ADZ_PLAN_OPTIONS. Inputs and names
  * serve the exports of a plan. */
 typedef struct adz_plan_options {
     size_t size;            /**< sizeof(adz_plan_options) */
@@ -161,7 +161,7 @@ ADZ_API adz_plan *adz_plan_new(
  *     recurrent *r = user;
  *     adz_values *all = adz_values_new();
  *     results[0] = ADZ_CALL_RESULTS(r->gru, all, { NULL, r->x }, { "h0", r->state }); // y
- *     results[1] = adz_values_find(all, "h");
+ *     results[1] = adz_values_get(all, "h");
  *     adz_values_free(&all);
  *     return results[0] != NULL ? ADZ_OK : adz_error_code();
  * }
@@ -171,7 +171,7 @@ ADZ_API adz_plan *adz_plan_new(
  *     static const char *const names[] = { "y", "next" };
  *     adz_plan_options o = ADZ_PLAN_OPTIONS;
  *     o.result_names = names;
- *     return adz_plan_new_results(advance, r, 2, &o);
+ *     return adz_plan_new_many(advance, r, 2, &o);
  * }
  * @endcode
  *
@@ -188,7 +188,7 @@ ADZ_API adz_plan *adz_plan_new(
  *                   error that is not recorded
  * @see              torch.cuda.CUDAGraph, torch.compile
  */
-ADZ_API adz_plan *adz_plan_new_results(adz_plan_results_function function, void *user,
+ADZ_API adz_plan *adz_plan_new_many(adz_plan_results_function function, void *user,
     size_t n_results, const adz_plan_options *options);
 
 /**
@@ -237,7 +237,7 @@ ADZ_API adz_tensor *adz_plan_output(const adz_plan *plan);
  * @return      the plan's, as adz_plan_output, which gives result 0; NULL with ADZ_ERR_INDEX or
  *              ADZ_ERR_NULL
  */
-ADZ_API adz_tensor *adz_plan_result(const adz_plan *plan, size_t k);
+ADZ_API adz_tensor *adz_plan_result_at(const adz_plan *plan, size_t k);
 
 /**
  * The number of results.
@@ -254,7 +254,7 @@ ADZ_API size_t adz_plan_result_count(const adz_plan *plan);
  * @param k     below adz_plan_result_count
  * @return      the plan's; NULL with ADZ_ERR_INDEX or ADZ_ERR_NULL
  */
-ADZ_API const char *adz_plan_result_name(const adz_plan *plan, size_t k);
+ADZ_API const char *adz_plan_result_name_at(const adz_plan *plan, size_t k);
 
 /**
  * The norm that adz_clip_grads has computed in the last run.
@@ -283,7 +283,7 @@ typedef struct adz_plan_info {
  * @param size  sizeof(adz_plan_info) as the caller knows it
  * @return      ADZ_OK or ADZ_ERR_NULL
  */
-ADZ_API adz_status adz_plan_info_get(const adz_plan *plan, adz_plan_info *info, size_t size);
+ADZ_API adz_status adz_plan_get_info(const adz_plan *plan, adz_plan_info *info, size_t size);
 
 /**
  * Ends a plan. Tensors that its function has made and that live on keep their contents.

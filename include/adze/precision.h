@@ -69,11 +69,11 @@ ADZ_API adz_matmul_precision adz_get_matmul_precision(void);
 ADZ_API const char *adz_matmul_precision_info(void);
 
 /** Who computes products of f32 and f64 matrices. */
-typedef enum adz_products {
-    ADZ_PRODUCTS_OWN = 0, /**< adze, on processors with AVX2, AVX-512 or NEON, and on all processors
+typedef enum adz_gemm_backend {
+    ADZ_GEMM_OWN = 0, /**< adze, on processors with AVX2, AVX-512 or NEON, and on all processors
                                in a build without a BLAS; on others the BLAS */
-    ADZ_PRODUCTS_BLAS = 1 /**< the BLAS that adze was built with */
-} adz_products;
+    ADZ_GEMM_BLAS = 1 /**< the BLAS that adze was built with */
+} adz_gemm_backend;
 
 /**
  * Chooses who computes products of f32 and f64 matrices, for the context that the calling thread
@@ -86,19 +86,19 @@ typedef enum adz_products {
  * Each BLAS sums in its own order, which may also depend on the processor. adze's products
  * have the same bits on all of these processors (docs/reproducibility.md).
  *
- * @param products  ADZ_PRODUCTS_OWN by default, or ADZ_PRODUCTS_BLAS if ADZE_PRODUCTS=blas is in
+ * @param products  ADZ_GEMM_OWN by default, or ADZ_GEMM_BLAS if ADZE_PRODUCTS=blas is in
  * the environment
- * @return          ADZ_OK, ADZ_ERR_ARGUMENT, or ADZ_ERR_UNSUPPORTED for ADZ_PRODUCTS_BLAS if adze
+ * @return          ADZ_OK, ADZ_ERR_ARGUMENT, or ADZ_ERR_UNSUPPORTED for ADZ_GEMM_BLAS if adze
  * was built without a BLAS (Meson option `blas`)
  */
-ADZ_API adz_status adz_set_products(adz_products products);
+ADZ_API adz_status adz_set_gemm_backend(adz_gemm_backend products);
 
 /**
- * Who computes products of f32 and f64 matrices, see adz_set_products.
+ * Who computes products of f32 and f64 matrices, see adz_set_gemm_backend.
  *
- * @return ADZ_PRODUCTS_OWN by default
+ * @return ADZ_GEMM_OWN by default
  */
-ADZ_API adz_products adz_get_products(void);
+ADZ_API adz_gemm_backend adz_get_gemm_backend(void);
 
 #ifdef __cplusplus
 }

@@ -161,7 +161,7 @@ ADZ_API adz_tensor *adz_root(adz_tensor_map function, adz_tensor *x0, void *user
  * @grad             the arguments and what else the function uses, to any order
  * @see              jax.lax.custom_root
  */
-ADZ_API adz_tensor *adz_root_with(const adz_tensor_function *function, adz_tensor *x0,
+ADZ_API adz_tensor *adz_root_many(const adz_tensor_function *function, adz_tensor *x0,
     adz_tensor *const *arguments, size_t n, const adz_root_options *options,
     adz_root_report *report);
 
@@ -287,7 +287,7 @@ ADZ_API adz_tensor *adz_odeint(adz_ode_map function, adz_tensor *y0, adz_tensor 
  * @grad             y0, times, the arguments and what else the function uses, to any order
  * @see              torchdiffeq.odeint
  */
-ADZ_API adz_tensor *adz_odeint_with(const adz_tensor_function *function, adz_tensor *y0,
+ADZ_API adz_tensor *adz_odeint_many(const adz_tensor_function *function, adz_tensor *y0,
     adz_tensor *times, adz_tensor *const *arguments, size_t n, const adz_ode_options *options,
     adz_ode_report *report);
 

@@ -15,7 +15,7 @@ static adz_tensor *one_like(const adz_tensor *y, size_t i)
 {
     if (y->numel != 1) {
         return adzi_fail(ADZI_BACKWARD_NAME, ADZ_ERR_SHAPE,
-            "output %zu has shape %s; only one element has a gradient of its own: reduce it with adz_sum or adz_mean, or give its gradient to adz_backward_with",
+            "output %zu has shape %s; only one element has a gradient of its own: reduce it with adz_sum or adz_mean, or give its gradient to adz_autograd_backward",
             i, adzi_text_shape(y));
     }
     adz_tensor *one = adzi_scratch_like(ADZI_BACKWARD_NAME, y);
@@ -97,7 +97,7 @@ void adz_backward_options_init(adz_backward_options *options, size_t size)
 
 adz_status adz_backward(adz_tensor *loss)
 {
-    return adz_backward_with(&loss, NULL, 1, NULL);
+    return adz_autograd_backward(&loss, NULL, 1, NULL);
 }
 
 /* Limits a run to targets. False with the error recorded if memory was refused. */
@@ -166,7 +166,7 @@ static bool check_leaves(adz_tensor *const *inputs, size_t n)
         }
         if (inputs[i]->node != NULL || !adzi_requires_grad(inputs[i])) {
             adzi_error(ADZI_BACKWARD_NAME, ADZ_ERR_GRAPH,
-                "input %zu%s %s; adz_backward_with writes to leaves, adz_autograd_grad returns the gradient of any tensor",
+                "input %zu%s %s; adz_autograd_backward writes to leaves, adz_autograd_grad returns the gradient of any tensor",
                 i, adzi_text_shape(inputs[i]),
                 inputs[i]->node != NULL ? "is the result of an operator" : "wants no gradient");
             return false;
@@ -195,7 +195,7 @@ static void warn_of_nan(adz_tensor *const *outputs, size_t n)
     }
 }
 
-adz_status adz_backward_with(adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n,
+adz_status adz_autograd_backward(adz_tensor *const *outputs, adz_tensor *const *gradients, size_t n,
     const adz_backward_options *options)
 {
     adz_backward_options o = ADZ_BACKWARD_OPTIONS;
@@ -313,7 +313,7 @@ adz_status adz_autograd_grad(adz_tensor *const *outputs, adz_tensor *const *grad
     }
     if (o.inputs != NULL) {
         return adzi_error("autograd_grad", ADZ_ERR_ARGUMENT,
-            "the inputs of the options are for adz_backward_with; the argument inputs says what is wanted here");
+            "the inputs of the options are for adz_autograd_backward; the argument inputs says what is wanted here");
     }
     if (!check_outputs(outputs, gradients, n_outputs) || !check_inputs(inputs, results, n_inputs)) {
         return adz_error_code();

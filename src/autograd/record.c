@@ -190,7 +190,7 @@ adz_status adz_record(const adz_operator *op, adz_tensor *const *inputs, size_t 
 /* ---- reading -----------------------------------------------------------------------------------
  */
 
-bool adz_node_needs(const adz_node *node, size_t i)
+bool adz_node_needs_input_grad(const adz_node *node, size_t i)
 {
     return node != NULL && i < node->n_inputs && adzi_needs(node, (int)i);
 }
@@ -201,19 +201,19 @@ static adz_tensor *out_of_range(const adz_node *node, const char *what, size_t i
                         : adzi_fail(node->op->name, ADZ_ERR_GRAPH, "there is no %s %zu", what, i);
 }
 
-adz_tensor *adz_node_input(adz_node *node, size_t i)
+adz_tensor *adz_node_input_at(adz_node *node, size_t i)
 {
     return node != NULL && i < node->n_inputs ? adzi_saved_input(node, (int)i)
                                               : out_of_range(node, "input", i);
 }
 
-adz_tensor *adz_node_result(adz_node *node, size_t k)
+adz_tensor *adz_node_result_at(adz_node *node, size_t k)
 {
     return node != NULL && k < node->n_results ? adzi_saved_result(node, (int)k)
                                                : out_of_range(node, "result", k);
 }
 
-adz_tensor *adz_node_extra(adz_node *node, size_t i)
+adz_tensor *adz_node_extra_at(adz_node *node, size_t i)
 {
     return node != NULL && i < node->n_extras ? adzi_saved_extra(node, (int)i)
                                               : out_of_range(node, "extra", i);

@@ -16,7 +16,7 @@ struct adz_context {
     atomic_int threads; /* 0 for the number of processors */
     atomic_bool deterministic, recomputing;
     atomic_int matmul_precision; /* an adz_matmul_precision */
-    atomic_int products;         /* an adz_products + 1, or 0 for what ADZE_PRODUCTS says */
+    atomic_int products;         /* an adz_gemm_backend + 1, or 0 for what ADZE_PRODUCTS says */
     adz_generator generator;     /* the default generator; valid once `seeded` is true */
     bool seeded;
     adz_message_callback on_error, on_warning;

@@ -36,7 +36,7 @@ void adz_set_memory_limit(size_t bytes)
     }
 }
 
-void adz_memory_info_get(adz_memory_info *info, size_t size)
+void adz_get_memory_info(adz_memory_info *info, size_t size)
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, );
     if (info == NULL) {
@@ -47,7 +47,7 @@ void adz_memory_info_get(adz_memory_info *info, size_t size)
     memcpy(info, &all, size < sizeof all ? size : sizeof all);
 }
 
-void adz_memory_reset_peak(void)
+void adz_reset_peak_memory(void)
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, );
     adzi_reset_peak();

@@ -61,7 +61,7 @@ struct adzi_tracer {
     void (*moves_statistics)(adzi_tracer *tracer);
     /** A function whose result would differ in each run, such as a draw of random numbers. */
     bool (*unrepeatable)(adzi_tracer *tracer, const char *function);
-    /** adz_backward or adz_backward_with begins. After ADZ_OK it goes on, by reported calls. */
+    /** adz_backward or adz_autograd_backward begins. After ADZ_OK it goes on, by reported calls. */
     adz_status (*backward)(adzi_tracer *tracer);
     /** adz_optimizer_step begins. After ADZ_OK it goes on, by reported calls. */
     adz_status (*step)(adzi_tracer *tracer, struct adz_optimizer *optimizer);

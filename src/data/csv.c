@@ -145,24 +145,24 @@ adz_tensor *adz_csv_values(adz_csv *csv)
     return check("adz_csv_values", csv) ? csv->values : NULL;
 }
 
-int64_t adz_csv_rows(adz_csv *csv)
+int64_t adz_csv_row_count(adz_csv *csv)
 {
-    return check("adz_csv_rows", csv) ? csv->values->sizes[0] : -1;
+    return check("adz_csv_row_count", csv) ? csv->values->sizes[0] : -1;
 }
 
-int64_t adz_csv_columns(adz_csv *csv)
+int64_t adz_csv_column_count(adz_csv *csv)
 {
-    return check("adz_csv_columns", csv) ? csv->values->sizes[1] : -1;
+    return check("adz_csv_column_count", csv) ? csv->values->sizes[1] : -1;
 }
 
-int64_t adz_csv_dropped(adz_csv *csv)
+int64_t adz_csv_dropped_count(adz_csv *csv)
 {
-    return check("adz_csv_dropped", csv) ? csv->dropped : -1;
+    return check("adz_csv_dropped_count", csv) ? csv->dropped : -1;
 }
 
-const char *adz_csv_name(adz_csv *csv, int64_t column)
+const char *adz_csv_name_at(adz_csv *csv, int64_t column)
 {
-    const char *op = "adz_csv_name";
+    const char *op = "adz_csv_name_at";
     if (!check(op, csv)) {
         return NULL;
     }
@@ -173,9 +173,9 @@ const char *adz_csv_name(adz_csv *csv, int64_t column)
     return csv->columns.names[column];
 }
 
-int64_t adz_csv_find(adz_csv *csv, const char *name)
+int64_t adz_csv_index(adz_csv *csv, const char *name)
 {
-    const char *op = "adz_csv_find";
+    const char *op = "adz_csv_index";
     if (!check(op, csv) || name == NULL) {
         adzi_error_null(op, "name");
         return -1;

@@ -20,9 +20,9 @@ adz_dataset *adz_dataset_keep(adz_dataset *dataset)
     return dataset;
 }
 
-void adz_dataset_free(adz_dataset **address)
+void adz_dataset_release(adz_dataset **address)
 {
-    adz_dataset *dataset = adzi_handle_take("adz_dataset_free", "dataset", address);
+    adz_dataset *dataset = adzi_handle_take("adz_dataset_release", "dataset", address);
     if (dataset == NULL) {
         return;
     }
@@ -99,7 +99,7 @@ adz_dataset *adz_dataset_new(adz_tensor *const *tensors, size_t n)
     for (size_t i = 0; i < n && dataset != NULL; ++i) {
         adz_tensor *t = compact(op, tensors[i]);
         if (t == NULL) {
-            adz_dataset_free(&dataset);
+            adz_dataset_release(&dataset);
             return NULL;
         }
         dataset->tensors[dataset->count++] = t;
@@ -142,7 +142,7 @@ adz_dataset *adz_dataset_from_csv(
     if (csv == NULL || target == NULL) {
         return adzi_fail_null(op, csv == NULL ? "csv" : "target");
     }
-    int64_t column = adz_csv_find(csv, target);
+    int64_t column = adz_csv_index(csv, target);
     if (column < 0) {
         return NULL;
     }
@@ -152,7 +152,7 @@ adz_dataset *adz_dataset_from_csv(
         }
     }
     bool all = features == NULL || n_features == 0;
-    if (all && adz_csv_columns(csv) < 2) {
+    if (all && adz_csv_column_count(csv) < 2) {
         return adzi_fail(
             op, ADZ_ERR_ARGUMENT, "'%s' is the only column; there is no feature", target);
     }
@@ -181,7 +181,7 @@ static adz_dataset *part_new(const char *op, const adz_dataset *dataset, int64_t
     }
     part->rows = adzi_alloc((size_t)n * sizeof *part->rows);
     if (part->rows == NULL) {
-        adz_dataset_free(&part);
+        adz_dataset_release(&part);
         return adzi_fail_memory(op, (size_t)n * sizeof(int64_t));
     }
     part->size = n;
@@ -264,7 +264,7 @@ adz_status adz_dataset_split_rows(
         parts[1] = parts[0] != NULL ? part_new(op, dataset, (int64_t)n) : NULL;
     }
     if (parts[1] == NULL) {
-        adz_dataset_free(&parts[0]);
+        adz_dataset_release(&parts[0]);
     } else {
         int64_t filled[2] = { 0, 0 };
         for (size_t i = 0; i < size; ++i) {
@@ -332,7 +332,7 @@ static adz_status split(const char *op, adz_dataset *dataset, const double *shar
         return ADZ_OK;
     }
     while (done > 0) {
-        adz_dataset_free(&parts[--done]);
+        adz_dataset_release(&parts[--done]);
     }
     return ADZ_ERR_MEMORY;
 }
@@ -369,9 +369,9 @@ adz_status adz_dataset_split(adz_dataset *dataset, const double *shares, size_t 
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-int64_t adz_dataset_size(adz_dataset *dataset)
+int64_t adz_dataset_row_count(adz_dataset *dataset)
 {
-    if (!adzi_check_handle("adz_dataset_size", "dataset", dataset)) {
+    if (!adzi_check_handle("adz_dataset_row_count", "dataset", dataset)) {
         return -1;
     }
     return dataset->size;
@@ -385,9 +385,9 @@ size_t adz_dataset_count(adz_dataset *dataset)
     return dataset->count;
 }
 
-adz_tensor *adz_dataset_tensor(adz_dataset *dataset, size_t index)
+adz_tensor *adz_dataset_at(adz_dataset *dataset, size_t index)
 {
-    const char *op = "adz_dataset_tensor";
+    const char *op = "adz_dataset_at";
     if (!adzi_check_handle(op, "dataset", dataset)) {
         return NULL;
     }

@@ -96,7 +96,7 @@ void adz_loader_free(adz_loader **address)
     if (loader == NULL) {
         return;
     }
-    adz_dataset_free(&loader->dataset);
+    adz_dataset_release(&loader->dataset);
     adzi_handle_end(loader, sizeof *loader);
 }
 
@@ -106,9 +106,9 @@ static int64_t batches(const adz_loader *loader)
     return size / each + (!loader->options.drop_last && size % each != 0 ? 1 : 0);
 }
 
-int64_t adz_loader_batches(adz_loader *loader)
+int64_t adz_loader_batch_count(adz_loader *loader)
 {
-    if (!adzi_check_handle("adz_loader_batches", "loader", loader)) {
+    if (!adzi_check_handle("adz_loader_batch_count", "loader", loader)) {
         return -1;
     }
     return batches(loader);
@@ -236,10 +236,10 @@ bool adz_loader_next(adz_loader *loader, adz_tensor **batch)
     return true;
 }
 
-adz_status adz_loader_rows(adz_loader *loader, int64_t begin, int64_t n, adz_tensor **batch)
+adz_status adz_loader_get_rows(adz_loader *loader, int64_t begin, int64_t n, adz_tensor **batch)
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
-    const char *op = "adz_loader_rows";
+    const char *op = "adz_loader_get_rows";
     if (!adzi_check_handle(op, "loader", loader)) {
         return adz_error_code();
     }

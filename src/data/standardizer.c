@@ -73,7 +73,7 @@ adz_module *adz_standardizer_new(int64_t columns, adz_dtype dtype)
         adz_shape shape = ADZ_SHAPE(columns);
         if (adz_module_add_buffer(self, "mean", adz_zeros(shape, dtype), true) == NULL ||
             adz_module_add_buffer(self, "std", adz_ones(shape, dtype), true) == NULL) {
-            adz_module_free(&self);
+            adz_module_release(&self);
         }
     }
     if (scope != NULL) {

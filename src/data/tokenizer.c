@@ -69,9 +69,9 @@ adz_token_kind adz_tokenizer_kind(const adz_tokenizer *tokenizer)
     return check("adz_tokenizer_kind", tokenizer) ? tokenizer->kind : ADZ_TOKENS_CHARACTERS;
 }
 
-int64_t adz_tokenizer_size(const adz_tokenizer *tokenizer)
+int64_t adz_tokenizer_count(const adz_tokenizer *tokenizer)
 {
-    return check("adz_tokenizer_size", tokenizer) ? (int64_t)tokenizer->words.count : -1;
+    return check("adz_tokenizer_count", tokenizer) ? (int64_t)tokenizer->words.count : -1;
 }
 
 bool adz_tokenizer_has_special(const adz_tokenizer *tokenizer)
@@ -86,7 +86,7 @@ adz_text adz_tokenizer_token(const adz_tokenizer *tokenizer, int64_t id)
                : (adz_text){ NULL, 0 };
 }
 
-int64_t adz_tokenizer_find(const adz_tokenizer *tokenizer, adz_text token)
+int64_t adz_tokenizer_id(const adz_tokenizer *tokenizer, adz_text token)
 {
     bool usable = tokenizer != NULL && (token.bytes != NULL || token.size == 0);
     return usable ? adzi_vocabulary_find(&tokenizer->words, token) : -1;

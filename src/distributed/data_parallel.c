@@ -51,7 +51,8 @@ static void remove_hooks(adz_data_parallel *p)
 {
     for (size_t i = 0; i < p->n_parameters && p->parameters != NULL; ++i) {
         if (p->parameters[i].hook != 0) {
-            adz_remove_hook(adz_flat_parameters_slice(p->flat, i).parameter, p->parameters[i].hook);
+            adz_remove_hook(
+                adz_flat_parameters_slice_at(p->flat, i).parameter, p->parameters[i].hook);
         }
     }
 }
@@ -72,7 +73,7 @@ static void destroy(adz_data_parallel *p)
     adzi_free(p->parameters, p->n_parameters * sizeof *p->parameters);
     adzi_micro_state_free(&p->state);
     adz_flat_parameters_free(&p->flat);
-    adz_module_free(&p->module);
+    adz_module_release(&p->module);
     adzi_handle_end(p, sizeof *p);
 }
 
@@ -97,9 +98,9 @@ static bool add_hooks(adz_data_parallel *p)
     }
     for (size_t i = 0; i < p->n_parameters; ++i) {
         p->parameters[i] = (adzi_parallel_parameter){ .parallel = p, .index = i };
-        p->parameters[i].hook =
-            adz_register_post_accumulate_grad_hook(adz_flat_parameters_slice(p->flat, i).parameter,
-                adzi_parallel_ready, &p->parameters[i]);
+        p->parameters[i].hook = adz_register_post_accumulate_grad_hook(
+            adz_flat_parameters_slice_at(p->flat, i).parameter, adzi_parallel_ready,
+            &p->parameters[i]);
         if (p->parameters[i].hook == 0) {
             return false;
         }

@@ -107,7 +107,7 @@ static int cut_buckets(adz_data_parallel *p, adzi_bucket *buckets)
     adzi_bucket current = { .group = -1 };
     int n = 0;
     for (size_t k = p->n_parameters; k-- > 0;) {
-        const adz_flat_slice s = adz_flat_parameters_slice(p->flat, k);
+        const adz_flat_slice s = adz_flat_parameters_slice_at(p->flat, k);
         if (n == 0 || begins_bucket(p, &current, s)) {
             const adz_tensor *all = adz_flat_parameters_gradients(p->flat, s.group);
             int64_t end = all->numel;

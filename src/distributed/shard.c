@@ -291,7 +291,7 @@ void adzi_shardings_end(adz_data_parallel *parallel)
         adzi_sharding *s = parallel->sharded;
         parallel->sharded = s->next;
         s->optimizer->shard = &ended;
-        adz_optimizer_free(&s->optimizer);
+        adz_optimizer_release(&s->optimizer);
         end(s);
     }
 }

@@ -45,7 +45,7 @@ static adz_status compare_builds(adz_group *group)
         { "the instruction set", adz_cpu_name() },
         { "the BLAS library", adzi_blas_info() },
         { "whose products are computed",
-            adz_get_products() == ADZ_PRODUCTS_BLAS ? "BLAS" : "adze" },
+            adz_get_gemm_backend() == ADZ_GEMM_BLAS ? "BLAS" : "adze" },
         { "the matmul precision", adz_matmul_precision_info() },
     };
     adz_status status = ADZ_OK;

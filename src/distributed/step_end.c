@@ -46,7 +46,7 @@ static adz_status report_step(const adz_data_parallel *p, int micro)
 
 static adz_status report_gradient(const adz_data_parallel *p, int micro, size_t parameter)
 {
-    const adz_flat_slice s = adz_flat_parameters_slice(p->flat, parameter);
+    const adz_flat_slice s = adz_flat_parameters_slice_at(p->flat, parameter);
     const bool first = has_gradient(p, 0, parameter);
     const int with = first ? 0 : micro, without = first ? micro : 0;
     return adzi_error(op, ADZ_ERR_STATE,
@@ -155,7 +155,7 @@ static adz_status exchange(adz_data_parallel *p)
 static void attach(adz_data_parallel *p)
 {
     for (size_t i = 0; i < p->n_parameters; ++i) {
-        adzi_gradient *gradient = adz_flat_parameters_slice(p->flat, i).parameter->gradient;
+        adzi_gradient *gradient = adz_flat_parameters_slice_at(p->flat, i).parameter->gradient;
         if (has_gradient(p, 0, i)) {
             adzi_gradient_placed(gradient, op);
         }
@@ -199,7 +199,7 @@ static adz_status finish(adz_data_parallel *p, double *loss)
 static void drop_gradients(adz_data_parallel *p)
 {
     for (size_t i = 0; i < p->n_parameters; ++i) {
-        adzi_gradient_drop(adz_flat_parameters_slice(p->flat, i).parameter->gradient);
+        adzi_gradient_drop(adz_flat_parameters_slice_at(p->flat, i).parameter->gradient);
     }
     p->keeps = false;
 }
@@ -240,11 +240,11 @@ adz_status adz_data_parallel_no_sync(adz_data_parallel *p, bool no_sync)
     return ADZ_OK;
 }
 
-uint64_t adz_data_parallel_bytes(const adz_data_parallel *p)
+uint64_t adz_data_parallel_bytes_sent(const adz_data_parallel *p)
 {
     ADZI_NOT_CAPTURED(ADZI_READS_SETTING, 0);
     if (p == NULL) {
-        adzi_error_null("adz_data_parallel_bytes", "parallel");
+        adzi_error_null("adz_data_parallel_bytes_sent", "parallel");
         return 0;
     }
     return p->sender.sent;

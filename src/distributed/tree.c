@@ -81,7 +81,7 @@ void adzi_parallel_push(adz_data_parallel *p)
         adzi_join_take((adz_dtype)all->dtype, lows, joins, all->data, all->numel);
     }
     for (size_t i = 0; i < p->n_parameters; ++i) {
-        adzi_gradient_taken(adz_flat_parameters_slice(p->flat, i).parameter->gradient,
+        adzi_gradient_taken(adz_flat_parameters_slice_at(p->flat, i).parameter->gradient,
             "adz_data_parallel_backward");
     }
 }

@@ -16,7 +16,7 @@
  *                 read: each may be a forward or a training step.
  * @param names    n identifiers, all different
  * @param options  NULL for the defaults
- * @return         ADZ_OK, or an error as adz_c_write has
+ * @return         ADZ_OK, or an error as adz_plan_write_c_many has
  */
 adz_status adzi_write_c(const char *op, const char *path, const adzi_export *what,
     const char *const *names, size_t n, const adz_c_options *options);

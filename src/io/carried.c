@@ -27,7 +27,7 @@ static adz_status check_run(
     const char *op, const adz_data_parallel *p, adz_safetensors *file, const char *micro)
 {
     char text[24];
-    const char *seed = adz_safetensors_metadata(file, ADZI_CHECKPOINT_SEED);
+    const char *seed = adz_safetensors_get_metadata(file, ADZI_CHECKPOINT_SEED);
     snprintf(text, sizeof text, "%d", p->micro_batches);
     if (strcmp(micro, text) != 0) {
         return adzi_error(op, ADZ_ERR_STATE,
@@ -95,7 +95,7 @@ static adz_status check_names(const char *op, const adz_safetensors *file, size_
 adz_status adzi_carried_read(
     const char *op, adzi_carried_values *c, adz_data_parallel *parallel, adz_safetensors *file)
 {
-    const char *micro = adz_safetensors_metadata(file, ADZI_CHECKPOINT_MICRO_BATCHES);
+    const char *micro = adz_safetensors_get_metadata(file, ADZI_CHECKPOINT_MICRO_BATCHES);
     if (micro == NULL) {
         return ADZ_OK;
     }

@@ -28,12 +28,12 @@ static const char op[] = "adz_checkpoint_load";
 typedef struct plan {
     adz_checkpoint parts; /* the caller's struct */
     adz_safetensors *file;
-    adz_state *given, *targets;   /* the model's tensors: in the file; in the model itself */
-    adz_state *optimizer;         /* the file's tensors "state. ..." */
-    json_t *groups;               /* {"name": ..., "param_groups": ...} */
-    adzi_restore *restore;        /* of the optimizer */
-    adzi_carried_values carried;  /* with data-parallel training */
-    adz_loader_position position; /* of the loader, in the file */
+    adz_state_dict *given, *targets; /* the model's tensors: in the file; in the model itself */
+    adz_state_dict *optimizer;       /* the file's tensors "state. ..." */
+    json_t *groups;                  /* {"name": ..., "param_groups": ...} */
+    adzi_restore *restore;           /* of the optimizer */
+    adzi_carried_values carried;     /* with data-parallel training */
+    adz_loader_position position;    /* of the loader, in the file */
 } plan;
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -41,7 +41,7 @@ typedef struct plan {
 /* Reads a whole number from the metadata. */
 static adz_status read_number(plan *p, const char *key, int64_t *value)
 {
-    const char *text = adz_safetensors_metadata(p->file, key);
+    const char *text = adz_safetensors_get_metadata(p->file, key);
     char *end = NULL;
     errno = 0;
     *value = text != NULL && text[0] >= '0' && text[0] <= '9' ? strtoll(text, &end, 10) : 0;
@@ -69,7 +69,7 @@ static const adz_tensor *find_numbers(plan *p, const char *name, adz_dtype dtype
 /* Checks that the file is a checkpoint, and reads epoch and step. */
 static adz_status read_epoch(plan *p)
 {
-    const char *version = adz_safetensors_metadata(p->file, ADZI_CHECKPOINT_MARK);
+    const char *version = adz_safetensors_get_metadata(p->file, ADZI_CHECKPOINT_MARK);
     bool drawn = version != NULL && strcmp(version, ADZI_CHECKPOINT_DRAWN) == 0;
     if (version == NULL || (!drawn && strcmp(version, ADZI_CHECKPOINT_VERSION) != 0)) {
         return adzi_error(op, ADZ_ERR_FORMAT,
@@ -109,7 +109,7 @@ static adz_status plan_optimizer(plan *p)
     if (p->parts.optimizer == NULL) {
         return ADZ_OK;
     }
-    const char *text = adz_safetensors_metadata(p->file, ADZI_CHECKPOINT_OPTIMIZER);
+    const char *text = adz_safetensors_get_metadata(p->file, ADZI_CHECKPOINT_OPTIMIZER);
     if (text == NULL) {
         return adzi_error(op, ADZ_ERR_STATE, "the file has no optimizer; it was saved without one");
     }
@@ -124,12 +124,12 @@ static adz_status plan_optimizer(plan *p)
         return adzi_error(op, ADZ_ERR_STATE, "the file's optimizer is a %s, this one a %s",
             adzi_show(&shown, name), adz_optimizer_name(p->parts.optimizer));
     }
-    p->optimizer = adz_state_new();
+    p->optimizer = adz_state_dict_new();
     adz_status status = adzi_status(p->optimizer);
     for (size_t i = 0; i < p->file->n_tensors && status == ADZ_OK; ++i) {
         const adzi_named *entry = &p->file->tensors[i];
         if (strncmp(entry->name, ADZI_CHECKPOINT_STATE, strlen(ADZI_CHECKPOINT_STATE)) == 0) {
-            status = adz_state_add(p->optimizer, entry->name, entry->tensor);
+            status = adz_state_dict_add(p->optimizer, entry->name, entry->tensor);
         }
     }
     if (status == ADZ_OK) {
@@ -146,7 +146,7 @@ static adz_status plan_scheduler(plan *p, size_t index)
     adzi_shown shown;
     adz_scheduler *scheduler = p->parts.schedulers[index];
     snprintf(name, sizeof name, ADZI_CHECKPOINT_SCHEDULER, index);
-    const char *kind = adz_safetensors_metadata(p->file, name);
+    const char *kind = adz_safetensors_get_metadata(p->file, name);
     if (kind != NULL && strcmp(kind, adz_scheduler_name(scheduler)) != 0) {
         return adzi_error(op, ADZ_ERR_STATE, "%s is a %s in the file, here a %s", name,
             adzi_show(&shown, kind), adz_scheduler_name(scheduler));
@@ -205,9 +205,9 @@ static adz_status check_all(plan *p)
 
 static void commit_model(const plan *p)
 {
-    for (size_t i = 0; p->targets != NULL && i < adz_state_count(p->targets); ++i) {
-        adz_tensor *to = adz_state_tensor(p->targets, i);
-        adzi_copy(to, adz_state_find(p->given, adz_state_name(p->targets, i)));
+    for (size_t i = 0; p->targets != NULL && i < adz_state_dict_count(p->targets); ++i) {
+        adz_tensor *to = adz_state_dict_at(p->targets, i);
+        adzi_copy(to, adz_state_dict_get(p->given, adz_state_dict_name_at(p->targets, i)));
         adzi_written(to, op);
     }
 }
@@ -264,9 +264,9 @@ static __attribute__((noinline)) adz_status make_plan(plan *p, const char *path)
 
 static void end_plan(plan *p)
 {
-    adz_state_free(&p->given);
-    adz_state_free(&p->targets);
-    adz_state_free(&p->optimizer);
+    adz_state_dict_free(&p->given);
+    adz_state_dict_free(&p->targets);
+    adz_state_dict_free(&p->optimizer);
     json_decref(p->groups);
     adzi_restore_free(&p->restore);
     adzi_carried_end(&p->carried);

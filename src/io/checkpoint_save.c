@@ -143,12 +143,13 @@ adz_status adzi_checkpoint_add_groups(adz_safetensors *file, const adz_optimizer
 
 static adz_status add_optimizer(adz_safetensors *file, const adz_optimizer *optimizer)
 {
-    adz_state *state = adz_state_new();
+    adz_state_dict *state = adz_state_dict_new();
     adz_status status = state != NULL ? adzi_optimizer_collect(optimizer, state) : adz_error_code();
-    for (size_t i = 0; status == ADZ_OK && i < adz_state_count(state); ++i) {
-        status = adz_safetensors_add(file, adz_state_name(state, i), adz_state_tensor(state, i));
+    for (size_t i = 0; status == ADZ_OK && i < adz_state_dict_count(state); ++i) {
+        status = adz_safetensors_add(
+            file, adz_state_dict_name_at(state, i), adz_state_dict_at(state, i));
     }
-    adz_state_free(&state);
+    adz_state_dict_free(&state);
     return status == ADZ_OK ? adzi_checkpoint_add_groups(file, optimizer) : status;
 }
 

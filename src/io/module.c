@@ -31,14 +31,14 @@ static char *joined(const char *op, const char *prefix, const char *name)
 static bool is_tensor(const void *state, size_t position, const void *t, size_t size)
 {
     (void)size;
-    return adz_state_tensor(state, position) == *(adz_tensor *const *)t;
+    return adz_state_dict_at(state, position) == *(adz_tensor *const *)t;
 }
 
 /* The index of the first entry of the state that has the tensor of entry `index`. `positions` holds
  * the tensors of all entries before it; a new tensor is added. */
-static size_t first_of(const adz_state *state, size_t index, adzi_index *positions)
+static size_t first_of(const adz_state_dict *state, size_t index, adzi_index *positions)
 {
-    adz_tensor *t = adz_state_tensor(state, index);
+    adz_tensor *t = adz_state_dict_at(state, index);
     size_t first = adzi_index_find(positions, &t, sizeof t, is_tensor, state);
     if (first == ADZI_NOWHERE) {
         adzi_index_enter(positions, &t, sizeof t, index);
@@ -49,15 +49,16 @@ static size_t first_of(const adz_state *state, size_t index, adzi_index *positio
 
 /* Adds an entry of the state to the file. If an earlier entry `first` has its tensor, only metadata
  * is added: the entry's name, with the name of `first` as value. */
-static adz_status add_entry(const char *op, const adz_state *state, size_t index, size_t first,
+static adz_status add_entry(const char *op, const adz_state_dict *state, size_t index, size_t first,
     const char *prefix, adz_safetensors *file)
 {
-    char *name = joined(op, prefix, adz_state_name(state, index));
-    char *kept =
-        first != index && name != NULL ? joined(op, prefix, adz_state_name(state, first)) : NULL;
+    char *name = joined(op, prefix, adz_state_dict_name_at(state, index));
+    char *kept = first != index && name != NULL
+                     ? joined(op, prefix, adz_state_dict_name_at(state, first))
+                     : NULL;
     adz_status status = ADZ_ERR_MEMORY;
     if (name != NULL && first == index) {
-        status = adz_safetensors_add(file, name, adz_state_tensor(state, index));
+        status = adz_safetensors_add(file, name, adz_state_dict_at(state, index));
     } else if (kept != NULL) {
         status = adz_safetensors_set_metadata(file, name, kept);
     }
@@ -69,11 +70,11 @@ static adz_status add_entry(const char *op, const adz_state *state, size_t index
 adz_status adzi_module_collect(
     const char *op, adz_module *module, const char *prefix, bool dedup, adz_safetensors *file)
 {
-    adz_state *state = adz_module_state_dict(module);
+    adz_state_dict *state = adz_module_state_dict(module);
     if (state == NULL) {
         return adz_error_code();
     }
-    size_t count = adz_state_count(state);
+    size_t count = adz_state_dict_count(state);
     adzi_index positions = { 0 };
     adz_status status = ADZ_OK;
     if (dedup && !adzi_index_reserve(&positions, count)) {
@@ -85,7 +86,7 @@ adz_status adzi_module_collect(
         status = add_entry(op, state, i, first, prefix, file);
     }
     adzi_index_free(&positions);
-    adz_state_free(&state);
+    adz_state_dict_free(&state);
     return status;
 }
 
@@ -144,7 +145,7 @@ adz_status adz_module_save(adz_module *module, const char *path)
 /* Adds the entries that the metadata declares as tied to a tensor of the file, if the module has
  * their names. */
 static adz_status add_aliases(const char *op, const adz_load_options *options,
-    const adz_safetensors *file, const adz_state *targets, adz_state *state)
+    const adz_safetensors *file, const adz_state_dict *targets, adz_state_dict *state)
 {
     adzi_text name = { 0 };
     adz_status status = ADZ_OK;
@@ -158,19 +159,20 @@ static adz_status add_aliases(const char *op, const adz_load_options *options,
         if (found == ADZI_RENAME_FAILED) {
             status = adz_error_code();
         } else if (found == ADZI_RENAME_KEEP &&
-                   adz_state_find(targets, adzi_text_get(&name)) != NULL) {
-            status = adz_state_add(state, adzi_text_get(&name), file->tensors[position].tensor);
+                   adz_state_dict_get(targets, adzi_text_get(&name)) != NULL) {
+            status =
+                adz_state_dict_add(state, adzi_text_get(&name), file->tensors[position].tensor);
         }
     }
     adzi_text_free(&name);
     return status;
 }
 
-adz_state *adzi_module_pick(const char *op, adz_module *module, const adz_load_options *options,
-    const adz_safetensors *file)
+adz_state_dict *adzi_module_pick(const char *op, adz_module *module,
+    const adz_load_options *options, const adz_safetensors *file)
 {
-    adz_state *targets = adz_module_state_dict(module);
-    adz_state *state = targets != NULL ? adz_state_new() : NULL;
+    adz_state_dict *targets = adz_module_state_dict(module);
+    adz_state_dict *state = targets != NULL ? adz_state_dict_new() : NULL;
     adz_status status = state != NULL ? ADZ_OK : ADZ_ERR_MEMORY;
     adzi_text name = { 0 };
     for (size_t i = 0; i < file->n_tensors && status == ADZ_OK; ++i) {
@@ -178,26 +180,26 @@ adz_state *adzi_module_pick(const char *op, adz_module *module, const adz_load_o
         if (found == ADZI_RENAME_FAILED) {
             status = adz_error_code();
         } else if (found == ADZI_RENAME_KEEP) {
-            status = adz_state_add(state, adzi_text_get(&name), file->tensors[i].tensor);
+            status = adz_state_dict_add(state, adzi_text_get(&name), file->tensors[i].tensor);
         }
     }
     adzi_text_free(&name);
     if (status == ADZ_OK) {
         status = add_aliases(op, options, file, targets, state);
     }
-    adz_state_free(&targets);
+    adz_state_dict_free(&targets);
     if (status != ADZ_OK) {
-        adz_state_free(&state);
+        adz_state_dict_free(&state);
     }
     return state;
 }
 
-adz_status adz_module_from_safetensors_with(
+adz_status adz_module_load_safetensors_with(
     adz_module *module, adz_safetensors *file, const adz_load_options *options)
 {
     ADZI_HOLD_REPORTS;
     ADZI_NOT_CAPTURED(ADZI_USES_ELEMENTS, ADZ_ERR_STATE);
-    const char *op = "adz_module_from_safetensors";
+    const char *op = "adz_module_load_safetensors";
     adz_load_options o = ADZ_LOAD_OPTIONS;
     if (!ADZ_OPTIONS_READ(op, ADZ_LOAD_OPTIONS, &o, options) ||
         !adzi_check_module(op, "module", module)) {
@@ -209,18 +211,18 @@ adz_status adz_module_from_safetensors_with(
     if (adzi_refused(op) != ADZ_OK) {
         return adzi_pending();
     }
-    adz_state *state = adzi_module_pick(op, module, &o, file);
+    adz_state_dict *state = adzi_module_pick(op, module, &o, file);
     adz_status status = state != NULL ? adzi_load("adz_module_load_state_dict", module, state, &o)
                                       : adz_error_code();
-    adz_state_free(&state);
+    adz_state_dict_free(&state);
     return status;
 }
 
-adz_status adz_module_from_safetensors(adz_module *module, adz_safetensors *file, bool strict)
+adz_status adz_module_load_safetensors(adz_module *module, adz_safetensors *file, bool strict)
 {
     adz_load_options options = ADZ_LOAD_OPTIONS;
     options.strict = strict;
-    return adz_module_from_safetensors_with(module, file, &options);
+    return adz_module_load_safetensors_with(module, file, &options);
 }
 
 adz_status adz_module_load_with(
@@ -248,7 +250,7 @@ adz_status adz_module_load_with(
     size_t frame = adzi_frame_begin_text(thread, ADZI_FLOOR(), op, adzi_show(&shown, path));
     adz_status status = adz_error_code();
     if (frame != SIZE_MAX) {
-        status = adz_module_from_safetensors_with(module, file, options);
+        status = adz_module_load_safetensors_with(module, file, options);
         adzi_frame_end_text(thread, frame);
     }
     adz_safetensors_free(&file);

@@ -16,7 +16,7 @@ adz_status adzi_module_collect(
  * options. A name that the metadata declares as tied is added if the module has it. The caller
  * frees the result. NULL with the error recorded if memory was refused or two names become one.
  */
-adz_state *adzi_module_pick(const char *op, adz_module *module, const adz_load_options *options,
-    const adz_safetensors *file);
+adz_state_dict *adzi_module_pick(const char *op, adz_module *module,
+    const adz_load_options *options, const adz_safetensors *file);
 
 #endif

@@ -274,11 +274,11 @@ size_t adz_safetensors_unread_count(adz_safetensors *file)
     return file->n_unread;
 }
 
-const char *adz_safetensors_unread(adz_safetensors *file, size_t index)
+const char *adz_safetensors_unread_at(adz_safetensors *file, size_t index)
 {
     size_t count = file != NULL ? file->n_unread : 0;
-    return check_index("adz_safetensors_unread", file, index, count) ? file->unread[index].key
-                                                                     : NULL;
+    return check_index("adz_safetensors_unread_at", file, index, count) ? file->unread[index].key
+                                                                        : NULL;
 }
 
 /* ---- reading a collection ------------------------------------------------------------------- */
@@ -291,18 +291,18 @@ size_t adz_safetensors_count(adz_safetensors *file)
     return file->n_tensors;
 }
 
-const char *adz_safetensors_name(adz_safetensors *file, size_t index)
+const char *adz_safetensors_name_at(adz_safetensors *file, size_t index)
 {
     size_t count = file != NULL ? file->n_tensors : 0;
-    return check_index("adz_safetensors_name", file, index, count) ? file->tensors[index].name
-                                                                   : NULL;
+    return check_index("adz_safetensors_name_at", file, index, count) ? file->tensors[index].name
+                                                                      : NULL;
 }
 
-adz_tensor *adz_safetensors_tensor(adz_safetensors *file, size_t index)
+adz_tensor *adz_safetensors_at(adz_safetensors *file, size_t index)
 {
     size_t count = file != NULL ? file->n_tensors : 0;
-    return check_index("adz_safetensors_tensor", file, index, count) ? file->tensors[index].tensor
-                                                                     : NULL;
+    return check_index("adz_safetensors_at", file, index, count) ? file->tensors[index].tensor
+                                                                 : NULL;
 }
 
 adz_tensor *adz_safetensors_get(adz_safetensors *file, const char *name)
@@ -339,21 +339,21 @@ size_t adz_safetensors_metadata_count(adz_safetensors *file)
     return file->n_metadata;
 }
 
-const char *adz_safetensors_metadata_key(adz_safetensors *file, size_t index)
+const char *adz_safetensors_metadata_key_at(adz_safetensors *file, size_t index)
 {
     size_t count = file != NULL ? file->n_metadata : 0;
-    return check_index("adz_safetensors_metadata_key", file, index, count)
+    return check_index("adz_safetensors_metadata_key_at", file, index, count)
                ? file->metadata[index].key
                : NULL;
 }
 
-const char *adz_safetensors_metadata(adz_safetensors *file, const char *key)
+const char *adz_safetensors_get_metadata(adz_safetensors *file, const char *key)
 {
-    if (!adzi_check_handle("adz_safetensors_metadata", "file", file)) {
+    if (!adzi_check_handle("adz_safetensors_get_metadata", "file", file)) {
         return NULL;
     }
     if (key == NULL) {
-        return adzi_fail_null("adz_safetensors_metadata", "key");
+        return adzi_fail_null("adz_safetensors_get_metadata", "key");
     }
     const adzi_pair *pair = find_pair(file, key);
     return pair != NULL ? pair->value : NULL;

@@ -63,7 +63,7 @@ static void recipe_free(recipe *r)
     }
     adzi_free(r->arguments, r->arguments_capacity * sizeof *r->arguments);
     adzi_free(r->buffers, r->buffers_capacity * sizeof *r->buffers);
-    adz_module_free(&r->module);
+    adz_module_release(&r->module);
     adzi_free(r, sizeof *r);
 }
 
@@ -493,7 +493,7 @@ adz_module *adz_activation_checkpoint_new(adz_module *module)
     }
     adz_module *self = adz_module_new(&checkpoint_type, 0);
     if (adz_module_add_child(self, "module", module) == NULL) {
-        adz_module_free(&self);
+        adz_module_release(&self);
     }
     return self;
 }

@@ -104,10 +104,10 @@ static bool copy_slots(copies *all, adz_module *to, const adz_module *from)
     return true;
 }
 
-static bool copy_state(adz_module *to, adz_module *from)
+static bool copy_data(adz_module *to, adz_module *from)
 {
-    if (from->type.copy_state != NULL) {
-        return from->type.copy_state(to, from) == ADZ_OK;
+    if (from->type.copy_data != NULL) {
+        return from->type.copy_data(to, from) == ADZ_OK;
     }
     if (from->state_size > 0) {
         memcpy(to->state, from->state, from->state_size);
@@ -125,7 +125,7 @@ static adz_module *copy_module(copies *all, adz_module *from)
     }
     to = adz_module_new(from->identity, from->state_size);
     if (to == NULL || !remember(&all->modules, from, to)) {
-        adz_module_free(&to);
+        adz_module_release(&to);
         return NULL;
     }
     to->training = from->training;
@@ -138,7 +138,7 @@ static adz_module *copy_module(copies *all, adz_module *from)
             return NULL;
         }
     }
-    return copy_state(to, from) ? to : NULL;
+    return copy_data(to, from) ? to : NULL;
 }
 
 adz_module *adz_module_copy(adz_module *module)
@@ -153,7 +153,7 @@ adz_module *adz_module_copy(adz_module *module)
     }
     for (size_t i = 0; i < all.modules.count; ++i) {
         adz_module *m = all.modules.items[i].copy;
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
     for (size_t i = 0; i < all.tensors.count; ++i) {
         adzi_drop(all.tensors.items[i].copy);

@@ -285,9 +285,9 @@ static const slice *slice_at(const char *op, const adz_flat_parameters *flat, si
     return &flat->slices[index];
 }
 
-adz_flat_slice adz_flat_parameters_slice(const adz_flat_parameters *flat, size_t index)
+adz_flat_slice adz_flat_parameters_slice_at(const adz_flat_parameters *flat, size_t index)
 {
-    const slice *s = slice_at("adz_flat_parameters_slice", flat, index);
+    const slice *s = slice_at("adz_flat_parameters_slice_at", flat, index);
     return s != NULL ? (adz_flat_slice){ s->parameter, s->group, s->offset, s->parameter->numel }
                      : (adz_flat_slice){ NULL, 0, 0, 0 };
 }

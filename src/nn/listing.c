@@ -210,9 +210,9 @@ adz_named_list adz_module_named_buffers(adz_module *module)
                            : (adz_named_list){ NULL, 0 };
 }
 
-int64_t adz_module_num_parameters(adz_module *module)
+int64_t adz_module_numel(adz_module *module)
 {
-    const adzi_listing *listing = adzi_module_listing("adz_module_num_parameters", module);
+    const adzi_listing *listing = adzi_module_listing("adz_module_numel", module);
     if (listing == NULL) {
         return -1;
     }

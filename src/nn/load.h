@@ -29,13 +29,14 @@ bool adzi_load_report_add(
  * If names of `given` would fit the module's names `wanted` with a prefix, appends advice to the
  * text: which prefix, and how many names it fits. `n_fit` names fit as they are.
  */
-void adzi_load_hint(adzi_text *text, const adz_state *given, const adz_state *wanted, size_t n_fit);
+void adzi_load_hint(
+    adzi_text *text, const adz_state_dict *given, const adz_state_dict *wanted, size_t n_fit);
 
 /** adz_module_load_state_dict_with for names that are those of the module already. */
-adz_status adzi_load(
-    const char *op, adz_module *module, const adz_state *state, const adz_load_options *options);
+adz_status adzi_load(const char *op, adz_module *module, const adz_state_dict *state,
+    const adz_load_options *options);
 
 /** Whether a strict adzi_load would succeed: ADZ_OK, or the error that it would record. */
-adz_status adzi_load_check(const char *op, adz_module *module, const adz_state *state);
+adz_status adzi_load_check(const char *op, adz_module *module, const adz_state_dict *state);
 
 #endif

@@ -92,9 +92,9 @@ size_t adz_load_report_count(const adz_load_report *report, adz_load_kind kind)
     return list != NULL ? list->count : 0;
 }
 
-const char *adz_load_report_name(const adz_load_report *report, adz_load_kind kind, size_t index)
+const char *adz_load_report_name_at(const adz_load_report *report, adz_load_kind kind, size_t index)
 {
-    static const char op[] = "adz_load_report_name";
+    static const char op[] = "adz_load_report_name_at";
     const names *list = list_of(op, report, kind);
     if (list != NULL && index >= list->count) {
         return adzi_fail(op, ADZ_ERR_INDEX, "there is no name %zu, only %zu", index, list->count);
@@ -163,13 +163,13 @@ static bool ends_in(const char *name, const char *part, size_t *head)
 
 /* How many names of `longer` are `prefix` (`head` characters) and a name of `shorter`. */
 static size_t count_fits(
-    const adz_state *longer, const adz_state *shorter, const char *prefix, size_t head)
+    const adz_state_dict *longer, const adz_state_dict *shorter, const char *prefix, size_t head)
 {
     size_t fits = 0;
-    for (size_t i = 0; i < adz_state_count(longer); ++i) {
-        const char *name = adz_state_name(longer, i);
+    for (size_t i = 0; i < adz_state_dict_count(longer); ++i) {
+        const char *name = adz_state_dict_name_at(longer, i);
         if (strncmp(name, prefix, head) == 0) {
-            fits += adzi_state_find(shorter, name + head) < adz_state_count(shorter);
+            fits += adzi_state_find(shorter, name + head) < adz_state_dict_count(shorter);
         }
     }
     return fits;
@@ -179,14 +179,14 @@ static size_t count_fits(
  * name that is returned; NULL if none fits more than `best` names. Candidates come from the first
  * names of `shorter` alone: a prefix that fits many names fits one of these. */
 static const char *find_prefix(
-    const adz_state *longer, const adz_state *shorter, size_t *best, size_t *head)
+    const adz_state_dict *longer, const adz_state_dict *shorter, size_t *best, size_t *head)
 {
     enum { FIRST = 4 };
     const char *found = NULL;
-    for (size_t k = 0; k < FIRST && k < adz_state_count(shorter); ++k) {
-        const char *part = adz_state_name(shorter, k);
-        for (size_t i = 0, n; i < adz_state_count(longer); ++i) {
-            const char *name = adz_state_name(longer, i);
+    for (size_t k = 0; k < FIRST && k < adz_state_dict_count(shorter); ++k) {
+        const char *part = adz_state_dict_name_at(shorter, k);
+        for (size_t i = 0, n; i < adz_state_dict_count(longer); ++i) {
+            const char *name = adz_state_dict_name_at(longer, i);
             if (!ends_in(name, part, &n) ||
                 (found != NULL && n == *head && strncmp(found, name, n) == 0)) {
                 continue;
@@ -202,20 +202,21 @@ static const char *find_prefix(
     return found;
 }
 
-void adzi_load_hint(adzi_text *text, const adz_state *given, const adz_state *wanted, size_t n_fit)
+void adzi_load_hint(
+    adzi_text *text, const adz_state_dict *given, const adz_state_dict *wanted, size_t n_fit)
 {
     size_t best = n_fit, head = 0;
     const char *name = find_prefix(given, wanted, &best, &head);
     if (name != NULL) {
         adzi_text_format(text,
             "%zu of %zu names fit with the prefix \"%.*s\" of adz_load_options. ", best,
-            adz_state_count(wanted), (int)head, name);
+            adz_state_dict_count(wanted), (int)head, name);
         return;
     }
     name = find_prefix(wanted, given, &best, &head);
     if (name != NULL) {
         adzi_text_format(text,
-            "%zu of %zu names fit the module's child: load into adz_module_child(module, \"%.*s\"). ",
-            best, adz_state_count(given), (int)head - 1, name);
+            "%zu of %zu names fit the module's child: load into adz_module_get_child(module, \"%.*s\"). ",
+            best, adz_state_dict_count(given), (int)head - 1, name);
     }
 }

@@ -240,7 +240,7 @@ static void release_module(micro_module *m)
         adzi_drop(m->running.var);
         adzi_drop(m->running.count);
     }
-    adz_module_free(&m->module);
+    adz_module_release(&m->module);
 }
 
 void adzi_micro_state_free(adzi_micro_state **address)
@@ -267,7 +267,7 @@ void adzi_micro_state_free(adzi_micro_state **address)
     adzi_free(state->numbers, (state->n_numbers + 1) * sizeof *state->numbers);
     adzi_free(state->carried, state->carried_capacity * sizeof *state->carried);
     adzi_free(state->modules, state->modules_capacity * sizeof *state->modules);
-    adz_module_free(&state->root);
+    adz_module_release(&state->root);
     adzi_free(state, sizeof *state);
 }
 

@@ -69,9 +69,9 @@ bool adz_module_is_training(const adz_module *module)
     return adzi_check_module("adz_module_is_training", "module", module) && module->training;
 }
 
-adz_status adz_module_requires_grad(adz_module *module, bool on)
+adz_status adz_module_requires_grad_(adz_module *module, bool on)
 {
-    static const char op[] = "adz_module_requires_grad";
+    static const char op[] = "adz_module_requires_grad_";
     const adzi_listing *listing = adzi_module_listing(op, module);
     if (listing == NULL) {
         return adz_error_code();

@@ -46,9 +46,9 @@ adz_module *adz_module_new(const adz_module_type *type, size_t state_size)
     return module;
 }
 
-void *adz_module_state(adz_module *module)
+void *adz_module_data(adz_module *module)
 {
-    return adzi_check_module("adz_module_state", "module", module) ? module->state : NULL;
+    return adzi_check_module("adz_module_data", "module", module) ? module->state : NULL;
 }
 
 const adz_module_type *adz_module_type_of(const adz_module *module)
@@ -392,9 +392,9 @@ adz_module *adz_module_child_at(adz_module *module, size_t index)
     return child != NULL ? child->module : NULL;
 }
 
-const char *adz_module_child_name(const adz_module *module, size_t index)
+const char *adz_module_child_name_at(const adz_module *module, size_t index)
 {
-    const adzi_child *child = child_at("adz_module_child_name", module, index);
+    const adzi_child *child = child_at("adz_module_child_name_at", module, index);
     return child != NULL ? child->name : NULL;
 }
 
@@ -443,21 +443,21 @@ adzi_slot *adzi_parameter_slot(const char *op, adz_module *module, const char *p
     return lookup(op, module, PARAMETER, path);
 }
 
-adz_tensor *adz_module_parameter(adz_module *module, const char *path)
+adz_tensor *adz_module_get_parameter(adz_module *module, const char *path)
 {
-    const adzi_slot *slot = lookup("adz_module_parameter", module, PARAMETER, path);
+    const adzi_slot *slot = lookup("adz_module_get_parameter", module, PARAMETER, path);
     return slot != NULL ? slot->tensor : NULL;
 }
 
-adz_tensor *adz_module_buffer(adz_module *module, const char *path)
+adz_tensor *adz_module_get_buffer(adz_module *module, const char *path)
 {
-    const adzi_slot *slot = lookup("adz_module_buffer", module, BUFFER, path);
+    const adzi_slot *slot = lookup("adz_module_get_buffer", module, BUFFER, path);
     return slot != NULL ? slot->tensor : NULL;
 }
 
-adz_module *adz_module_child(adz_module *module, const char *path)
+adz_module *adz_module_get_child(adz_module *module, const char *path)
 {
-    static const char op[] = "adz_module_child";
+    static const char op[] = "adz_module_get_child";
     const char *whole = path;
     module = follow(op, module, &path);
     if (module == NULL) {

@@ -217,7 +217,7 @@ static inline adz_module *adzi_build_end(adzi_build build, adz_module *module, b
 {
     adzi_scope_unwind(build.thread, build.mark);
     if (!good) {
-        adz_module_free(&module);
+        adz_module_release(&module);
     }
     adzi_release_reports();
     return module;

@@ -84,9 +84,9 @@ static void drop(adz_module *module)
     }
 }
 
-void adz_module_free(adz_module **module)
+void adz_module_release(adz_module **module)
 {
-    static const char op[] = "adz_module_free";
+    static const char op[] = "adz_module_release";
     if (module == NULL || *module == NULL) {
         return;
     }

@@ -14,7 +14,7 @@ typedef struct entry {
     adz_tensor *tensor;
 } entry;
 
-struct adz_state {
+struct adz_state_dict {
     adzi_handle handle;
     entry *entries;
     size_t count, capacity;
@@ -26,15 +26,15 @@ adz_tensor_list adz_tensor_list_of(adz_tensor *const *items, size_t count)
     return (adz_tensor_list){ items, count };
 }
 
-adz_state *adz_state_new(void)
+adz_state_dict *adz_state_dict_new(void)
 {
-    adz_state *state = adzi_handle_new(sizeof *state);
-    return state != NULL ? state : adzi_fail_memory("adz_state_new", sizeof *state);
+    adz_state_dict *state = adzi_handle_new(sizeof *state);
+    return state != NULL ? state : adzi_fail_memory("adz_state_dict_new", sizeof *state);
 }
 
-void adz_state_free(adz_state **state)
+void adz_state_dict_free(adz_state_dict **state)
 {
-    adz_state *gone = adzi_handle_take("adz_state_free", "state", state);
+    adz_state_dict *gone = adzi_handle_take("adz_state_dict_free", "state", state);
     if (gone == NULL) {
         return;
     }
@@ -54,15 +54,15 @@ static bool is_entry(const void *list, size_t position, const void *name, size_t
     return strcmp(((const entry *)list)[position].name, name) == 0;
 }
 
-size_t adzi_state_find(const adz_state *state, const char *name)
+size_t adzi_state_find(const adz_state_dict *state, const char *name)
 {
     size_t position = adzi_index_find(&state->names, name, strlen(name), is_entry, state->entries);
     return position != ADZI_NOWHERE ? position : state->count;
 }
 
-adz_status adz_state_add(adz_state *state, const char *name, adz_tensor *t)
+adz_status adz_state_dict_add(adz_state_dict *state, const char *name, adz_tensor *t)
 {
-    static const char op[] = "adz_state_add";
+    static const char op[] = "adz_state_dict_add";
     if (!adzi_check_handle(op, "state", state)) {
         return adz_error_code();
     }
@@ -90,13 +90,13 @@ adz_status adz_state_add(adz_state *state, const char *name, adz_tensor *t)
     return ADZ_OK;
 }
 
-size_t adz_state_count(const adz_state *state)
+size_t adz_state_dict_count(const adz_state_dict *state)
 {
     return state != NULL ? state->count : 0;
 }
 
 /* The entry with this index; NULL with the error recorded under `op`. */
-static const entry *at(const char *op, const adz_state *state, size_t index)
+static const entry *at(const char *op, const adz_state_dict *state, size_t index)
 {
     if (!adzi_check_handle(op, "state", state)) {
         return NULL;
@@ -107,25 +107,25 @@ static const entry *at(const char *op, const adz_state *state, size_t index)
     return &state->entries[index];
 }
 
-const char *adz_state_name(const adz_state *state, size_t index)
+const char *adz_state_dict_name_at(const adz_state_dict *state, size_t index)
 {
-    const entry *e = at("adz_state_name", state, index);
+    const entry *e = at("adz_state_dict_name_at", state, index);
     return e != NULL ? e->name : NULL;
 }
 
-adz_tensor *adz_state_tensor(const adz_state *state, size_t index)
+adz_tensor *adz_state_dict_at(const adz_state_dict *state, size_t index)
 {
-    const entry *e = at("adz_state_tensor", state, index);
+    const entry *e = at("adz_state_dict_at", state, index);
     return e != NULL ? e->tensor : NULL;
 }
 
-adz_tensor *adz_state_find(const adz_state *state, const char *name)
+adz_tensor *adz_state_dict_get(const adz_state_dict *state, const char *name)
 {
-    if (!adzi_check_handle("adz_state_find", "state", state)) {
+    if (!adzi_check_handle("adz_state_dict_get", "state", state)) {
         return NULL;
     }
     if (name == NULL) {
-        return adzi_fail_null("adz_state_find", "name");
+        return adzi_fail_null("adz_state_dict_get", "name");
     }
     size_t i = adzi_state_find(state, name);
     return i < state->count ? state->entries[i].tensor : NULL;

@@ -4,7 +4,7 @@
 
 #include "adze/nn/state.h"
 
-/** The index of the entry with this name, or adz_state_count(state) if there is none. */
-size_t adzi_state_find(const adz_state *state, const char *name);
+/** The index of the entry with this name, or adz_state_dict_count(state) if there is none. */
+size_t adzi_state_find(const adz_state_dict *state, const char *name);
 
 #endif

@@ -62,17 +62,17 @@ static adz_status each_entry(adz_module *module, on_slot visit, void *user)
 
 static adz_status add_to_state(const char *name, adz_tensor *t, void *state)
 {
-    return adz_state_add(state, name, t);
+    return adz_state_dict_add(state, name, t);
 }
 
-adz_state *adz_module_state_dict(adz_module *module)
+adz_state_dict *adz_module_state_dict(adz_module *module)
 {
     if (!adzi_check_module("adz_module_state_dict", "module", module)) {
         return NULL;
     }
-    adz_state *state = adz_state_new();
+    adz_state_dict *state = adz_state_dict_new();
     if (state != NULL && each_entry(module, add_to_state, state) != ADZ_OK) {
-        adz_state_free(&state);
+        adz_state_dict_free(&state);
     }
     return state;
 }
@@ -82,7 +82,7 @@ adz_state *adz_module_state_dict(adz_module *module)
 /* What the check of a state found before anything is loaded. */
 typedef struct load {
     const char *op;
-    const adz_state *state;
+    const adz_state_dict *state;
     adz_load_report *report; /* or NULL */
     bool *used;              /* for each entry of `state`, whether the module has its name */
     size_t n_fit, n_missing, n_misshaped, n_mistyped;
@@ -193,14 +193,14 @@ static bool check_given(load *l, const char *name, const adz_tensor *t, const ad
 static bool check_entry(load *l, const char *name, const adz_tensor *t)
 {
     size_t i = adzi_state_find(l->state, name);
-    if (i == adz_state_count(l->state)) {
+    if (i == adz_state_dict_count(l->state)) {
         ++l->n_missing;
         append(&l->missing, name);
         return adzi_load_report_add(l->op, l->report, ADZ_LOAD_MISSING, name);
     }
     ++l->n_fit;
     l->used[i] = true;
-    return check_given(l, name, t, adz_state_tensor(l->state, i)) &&
+    return check_given(l, name, t, adz_state_dict_at(l->state, i)) &&
            adzi_load_report_add(l->op, l->report, ADZ_LOAD_LOADED, name);
 }
 
@@ -219,9 +219,9 @@ static void add_list(adzi_text *message, const char *what, const adzi_text *name
  * memory was refused. */
 static bool find_unexpected(const load *l, adzi_text *unexpected, size_t *n)
 {
-    for (size_t i = 0; i < adz_state_count(l->state); ++i) {
+    for (size_t i = 0; i < adz_state_dict_count(l->state); ++i) {
         if (!l->used[i]) {
-            const char *name = adz_state_name(l->state, i);
+            const char *name = adz_state_dict_name_at(l->state, i);
             ++*n;
             append(unexpected, name);
             if (!adzi_load_report_add(l->op, l->report, ADZ_LOAD_UNEXPECTED, name)) {
@@ -234,7 +234,7 @@ static bool find_unexpected(const load *l, adzi_text *unexpected, size_t *n)
 
 /* Records one message that names all that is wrong. With `names`, this includes names that only one
  * side has. */
-static adz_status refuse(const load *l, const adz_state *targets, bool names,
+static adz_status refuse(const load *l, const adz_state_dict *targets, bool names,
     const adzi_text *unexpected, size_t n_unexpected)
 {
     adzi_text message = { 0 }, hint = { 0 };
@@ -254,7 +254,7 @@ static adz_status refuse(const load *l, const adz_state *targets, bool names,
     } else if (names && l->n_fit == 0) {
         status = adzi_error(l->op, ADZ_ERR_STATE,
             "none of %zu tensors has a name of the module; nothing was loaded. %s%s",
-            adz_state_count(l->state), adzi_text_get(&hint), adzi_text_get(&message));
+            adz_state_dict_count(l->state), adzi_text_get(&hint), adzi_text_get(&message));
     } else {
         status = adzi_error(l->op, ADZ_ERR_STATE,
             "%zu missing, %zu unexpected, %zu of another shape, %zu of another dtype; nothing was loaded. %s%s",
@@ -268,7 +268,7 @@ static adz_status refuse(const load *l, const adz_state *targets, bool names,
 
 /* ADZ_OK if the state can be loaded; otherwise the error is recorded. A load in which no name fits
  * is a mistake, strict or not. */
-static adz_status judge(const load *l, const adz_state *targets, bool strict)
+static adz_status judge(const load *l, const adz_state_dict *targets, bool strict)
 {
     adzi_text unexpected = { 0 };
     size_t n_unexpected = 0;
@@ -291,8 +291,8 @@ static adz_status judge(const load *l, const adz_state *targets, bool strict)
 static void copy_entry(const load *l, const char *name, adz_tensor *t)
 {
     size_t i = adzi_state_find(l->state, name);
-    if (i < adz_state_count(l->state)) {
-        adz_tensor *given = adz_state_tensor(l->state, i);
+    if (i < adz_state_dict_count(l->state)) {
+        adz_tensor *given = adz_state_dict_at(l->state, i);
         if (given != t) {
             adzi_copy(t, given);
             adzi_written(t, "load_state_dict");
@@ -310,37 +310,37 @@ static bool is_raw(const char *name)
     return n > m && strcmp(name + n - m, end) == 0;
 }
 
-static void copy_all(const load *l, const adz_state *targets)
+static void copy_all(const load *l, const adz_state_dict *targets)
 {
     for (int raw = 0; raw < 2; ++raw) {
-        for (size_t i = 0; i < adz_state_count(targets); ++i) {
-            const char *name = adz_state_name(targets, i);
+        for (size_t i = 0; i < adz_state_dict_count(targets); ++i) {
+            const char *name = adz_state_dict_name_at(targets, i);
             if (raw == 0 || is_raw(name)) {
-                copy_entry(l, name, adz_state_tensor(targets, i));
+                copy_entry(l, name, adz_state_dict_at(targets, i));
             }
         }
     }
 }
 
 /* Checks a load, and does it unless `only_check`. */
-static adz_status check_and_load(const char *op, adz_module *module, const adz_state *state,
+static adz_status check_and_load(const char *op, adz_module *module, const adz_state_dict *state,
     const adz_load_options *options, bool only_check)
 {
     if (adzi_refused(op) != ADZ_OK) {
         return adzi_pending();
     }
     adzi_load_report_clear(options->report);
-    size_t count = adz_state_count(state);
+    size_t count = adz_state_dict_count(state);
     load l = { .op = op, .state = state, .report = options->report };
     l.used = adzi_alloc_zero(count + 1);
     if (l.used == NULL) {
         adzi_fail_memory(op, count);
         return ADZ_ERR_MEMORY;
     }
-    adz_state *targets = adz_module_state_dict(module);
+    adz_state_dict *targets = adz_module_state_dict(module);
     adz_status status = targets != NULL ? ADZ_OK : adz_error_code();
-    for (size_t i = 0; status == ADZ_OK && i < adz_state_count(targets); ++i) {
-        if (!check_entry(&l, adz_state_name(targets, i), adz_state_tensor(targets, i))) {
+    for (size_t i = 0; status == ADZ_OK && i < adz_state_dict_count(targets); ++i) {
+        if (!check_entry(&l, adz_state_dict_name_at(targets, i), adz_state_dict_at(targets, i))) {
             status = ADZ_ERR_MEMORY;
         }
     }
@@ -350,7 +350,7 @@ static adz_status check_and_load(const char *op, adz_module *module, const adz_s
     if (status == ADZ_OK && !only_check) {
         copy_all(&l, targets);
     }
-    adz_state_free(&targets);
+    adz_state_dict_free(&targets);
     adzi_text_free(&l.missing);
     adzi_text_free(&l.misshaped);
     adzi_text_free(&l.mistyped);
@@ -358,13 +358,13 @@ static adz_status check_and_load(const char *op, adz_module *module, const adz_s
     return status;
 }
 
-adz_status adzi_load(
-    const char *op, adz_module *module, const adz_state *state, const adz_load_options *options)
+adz_status adzi_load(const char *op, adz_module *module, const adz_state_dict *state,
+    const adz_load_options *options)
 {
     return check_and_load(op, module, state, options, false);
 }
 
-adz_status adzi_load_check(const char *op, adz_module *module, const adz_state *state)
+adz_status adzi_load_check(const char *op, adz_module *module, const adz_state_dict *state)
 {
     const adz_load_options strict = ADZ_LOAD_OPTIONS;
     return check_and_load(op, module, state, &strict, true);
@@ -372,26 +372,28 @@ adz_status adzi_load_check(const char *op, adz_module *module, const adz_state *
 
 /* The tensors of a state under the names that they get by the options; NULL with the error
  * recorded. */
-static adz_state *renamed(const char *op, const adz_state *state, const adz_load_options *options)
+static adz_state_dict *renamed(
+    const char *op, const adz_state_dict *state, const adz_load_options *options)
 {
-    adz_state *all = adz_state_new();
+    adz_state_dict *all = adz_state_dict_new();
     adzi_text name = { 0 };
     bool good = all != NULL;
-    for (size_t i = 0; good && i < adz_state_count(state); ++i) {
-        const adzi_renamed found = adzi_load_rename(op, options, adz_state_name(state, i), &name);
+    for (size_t i = 0; good && i < adz_state_dict_count(state); ++i) {
+        const adzi_renamed found =
+            adzi_load_rename(op, options, adz_state_dict_name_at(state, i), &name);
         good = found == ADZI_RENAME_SKIP ||
-               (found == ADZI_RENAME_KEEP &&
-                   adz_state_add(all, adzi_text_get(&name), adz_state_tensor(state, i)) == ADZ_OK);
+               (found == ADZI_RENAME_KEEP && adz_state_dict_add(all, adzi_text_get(&name),
+                                                 adz_state_dict_at(state, i)) == ADZ_OK);
     }
     adzi_text_free(&name);
     if (!good) {
-        adz_state_free(&all);
+        adz_state_dict_free(&all);
     }
     return all;
 }
 
 adz_status adz_module_load_state_dict_with(
-    adz_module *module, const adz_state *state, const adz_load_options *options)
+    adz_module *module, const adz_state_dict *state, const adz_load_options *options)
 {
     ADZI_HOLD_REPORTS;
     static const char op[] = "adz_module_load_state_dict";
@@ -409,13 +411,13 @@ adz_status adz_module_load_state_dict_with(
     if (o.prefix == NULL && o.rename == NULL) {
         return adzi_load(op, module, state, &o);
     }
-    adz_state *all = renamed(op, state, &o);
+    adz_state_dict *all = renamed(op, state, &o);
     adz_status status = all != NULL ? adzi_load(op, module, all, &o) : adz_error_code();
-    adz_state_free(&all);
+    adz_state_dict_free(&all);
     return status;
 }
 
-adz_status adz_module_load_state_dict(adz_module *module, const adz_state *state, bool strict)
+adz_status adz_module_load_state_dict(adz_module *module, const adz_state_dict *state, bool strict)
 {
     adz_load_options options = ADZ_LOAD_OPTIONS;
     options.strict = strict;

@@ -216,14 +216,14 @@ static adz_tensor *read(const adz_values *values, const adzi_value *value, const
     return value->tensor;
 }
 
-const char *adz_values_name(const adz_values *values, size_t index)
+const char *adz_values_name_at(const adz_values *values, size_t index)
 {
-    if (!adzi_check_handle("adz_values_name", "values", values)) {
+    if (!adzi_check_handle("adz_values_name_at", "values", values)) {
         return NULL;
     }
     if (index >= values->count) {
-        return adzi_fail("adz_values_name", ADZ_ERR_INDEX, "there is no value %zu, only %zu", index,
-            values->count);
+        return adzi_fail("adz_values_name_at", ADZ_ERR_INDEX, "there is no value %zu, only %zu",
+            index, values->count);
     }
     note_value(reading_of(values), index);
     return values->items[index].name;
@@ -238,10 +238,10 @@ adz_tensor *adz_values_at(const adz_values *values, size_t index)
     return index < values->count ? values->items[index].tensor : ADZ_NONE;
 }
 
-adz_tensor *adz_values_find(const adz_values *values, const char *name)
+adz_tensor *adz_values_get(const adz_values *values, const char *name)
 {
     if (values == NULL || name == NULL) {
-        return adzi_fail_null("adz_values_find", values == NULL ? "values" : "name");
+        return adzi_fail_null("adz_values_get", values == NULL ? "values" : "name");
     }
     return read(values, find(values, name), name);
 }

@@ -13,7 +13,7 @@ ADZ_C_TEXT(adagrad_settings, enum { ADAGRAD_LR, ADAGRAD_LR_DECAY, ADAGRAD_EPS, A
                                  ADAGRAD_INITIAL, ADAGRAD_MAXIMIZE, ADAGRAD_SETTINGS };)
 
 ADZ_C_TEXT(
-    adagrad_text, static void adagrad_numbers(double *n, const adz_moment *at) {
+    adagrad_text, static void adagrad_numbers(double *n, const adz_step_context *at) {
         const double *s = at->settings;
         n[ADZI_ADAGRAD_LR] = s[ADAGRAD_LR] / (1 + (double)(at->step - 1) * s[ADAGRAD_LR_DECAY]);
         n[ADZI_ADAGRAD_EPS] = s[ADAGRAD_EPS];

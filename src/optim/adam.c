@@ -96,7 +96,7 @@ static uint32_t needs(const double *settings)
 /* The numbers of both. AdamW's decay is `decoupled`: it shrinks the parameter and does not enter
  * the gradient. The bias corrections go into ROOT and STEP. */
 ADZ_C_TEXT(
-    any_text, static void adam_any_numbers(double *n, const adz_moment *at, bool decoupled) {
+    any_text, static void adam_any_numbers(double *n, const adz_step_context *at, bool decoupled) {
         const double *s = at->settings;
         const double lr = s[ADZ_ADAM_LR];
         const double decay = s[ADZ_ADAM_WEIGHT_DECAY];
@@ -109,12 +109,12 @@ ADZ_C_TEXT(
     })
 
 ADZ_C_TEXT(
-    adam_text,
-    static void adam_numbers(double *n, const adz_moment *at) { adam_any_numbers(n, at, false); })
+    adam_text, static void adam_numbers(
+                   double *n, const adz_step_context *at) { adam_any_numbers(n, at, false); })
 
 ADZ_C_TEXT(
-    adamw_text,
-    static void adamw_numbers(double *n, const adz_moment *at) { adam_any_numbers(n, at, true); })
+    adamw_text, static void adamw_numbers(
+                    double *n, const adz_step_context *at) { adam_any_numbers(n, at, true); })
 
 static adz_status express(adz_tensor **results, const adz_update *u, bool decoupled)
 {

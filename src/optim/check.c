@@ -323,7 +323,7 @@ static bool compare_steps(check *c, size_t n_settings, adz_dtype dtype, int64_t 
         good = compare_step(c);
     }
     for (int way = 0; way < WAYS && scope != NULL; ++way) {
-        adz_optimizer_free(&c->optimizers[way]);
+        adz_optimizer_release(&c->optimizers[way]);
     }
     adz_scope_close(scope);
     return good;
@@ -404,7 +404,7 @@ static adz_status run(check *c, const adz_optimizer_type *type, const double *se
         o->given.size = sizeof o->given;
         good = compare(c, o);
     }
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
     adz_scope_close(scope);
     return good ? ADZ_OK : adz_error_code();
 }

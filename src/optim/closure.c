@@ -248,7 +248,7 @@ static bool begin(adzi_search_run *run)
 static void commit(adzi_search_run *run)
 {
     adz_optimizer *o = run->optimizer;
-    o->report = (adz_search_report){ .reason = run->reason,
+    o->report = (adz_closure_report){ .reason = run->reason,
         .iterations = (int64_t)adzi_search_counted(o, o->working, ADZI_SEARCH_ITERATIONS) -
                       (int64_t)adzi_search_counted(o, o->memory, ADZI_SEARCH_ITERATIONS),
         .evaluations = (int64_t)adzi_search_counted(o, o->working, ADZI_SEARCH_EVALUATIONS) -
@@ -373,7 +373,7 @@ adz_optimizer *adzi_search_new(const char *op, const adz_optimizer_type *type,
         adzi_fail_memory(op, search->size);
     }
     if (o->memory == NULL || !check_parameters(op, o)) {
-        adz_optimizer_free(&o);
+        adz_optimizer_release(&o);
     }
     return o;
 }

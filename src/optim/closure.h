@@ -23,7 +23,7 @@ typedef struct adzi_search_run {
     void *memory;                            /* the copy, which the step changes */
     double loss;                             /* for the caller: the loss before the step */
     double after, gradient;                  /* for the report: where the step ends */
-    adz_search_reason reason;                /* for the report */
+    adz_closure_reason reason;               /* for the report */
     adz_dtype dtype;                         /* of all parameters */
     int64_t numel;                           /* the number of elements of all parameters */
     uint64_t preparations;                   /* tells that the closure has ended this step */
@@ -49,7 +49,7 @@ typedef struct adzi_search {
     /** Releases what a memory owns. */
     void (*drop)(void *memory);
     /** Adds the tensors to a state, by adzi_search_add. */
-    adz_status (*collect)(const void *memory, adz_state *state);
+    adz_status (*collect)(const void *memory, adz_state_dict *state);
     /** Takes a tensor of a file, by its name. False with the error recorded. */
     bool (*read)(const adz_optimizer *optimizer, void *memory, const char *name, adz_tensor *t);
     /** Checks that a memory that was read is complete. The error names what is missing. */
@@ -126,16 +126,16 @@ const char *adzi_search_number_name(const adz_optimizer *optimizer, int k);
 void adzi_search_drop(const adz_optimizer *optimizer, void *memory);
 
 /** Adds the memory to a state, as "state.0.<name>". Nothing before the first step. */
-adz_status adzi_search_collect(const adz_optimizer *optimizer, adz_state *state);
+adz_status adzi_search_collect(const adz_optimizer *optimizer, adz_state_dict *state);
 
 /** Adds one tensor to a state, as "state.0.<name>". */
-adz_status adzi_search_add(adz_state *state, const char *name, adz_tensor *t);
+adz_status adzi_search_add(adz_state_dict *state, const char *name, adz_tensor *t);
 
 /** A copy of `count` elements of a tensor of a file, from `begin` on, with one reference. NULL with
  * the error recorded. */
 adz_tensor *adzi_search_vector(adz_dtype dtype, const adz_tensor *t, int64_t begin, int64_t count);
 
 /** A memory with what `state` has. NULL with the error recorded. */
-void *adzi_search_read(const adz_optimizer *optimizer, const adz_state *state);
+void *adzi_search_read(const adz_optimizer *optimizer, const adz_state_dict *state);
 
 #endif

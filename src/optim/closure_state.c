@@ -12,11 +12,11 @@
 
 static const char prefix[] = "state.0.";
 
-adz_status adzi_search_add(adz_state *state, const char *name, adz_tensor *t)
+adz_status adzi_search_add(adz_state_dict *state, const char *name, adz_tensor *t)
 {
     char full[96];
     snprintf(full, sizeof full, "%s%s", prefix, name);
-    return t != NULL ? adz_state_add(state, full, t) : adz_error_code();
+    return t != NULL ? adz_state_dict_add(state, full, t) : adz_error_code();
 }
 
 adz_tensor *adzi_search_vector(adz_dtype dtype, const adz_tensor *t, int64_t begin, int64_t count)
@@ -74,7 +74,7 @@ const char *adzi_search_number_name(const adz_optimizer *optimizer, int k)
     return search != NULL && k < count_numbers(search) ? search->numbers[k].name : NULL;
 }
 
-adz_status adzi_search_collect(const adz_optimizer *optimizer, adz_state *state)
+adz_status adzi_search_collect(const adz_optimizer *optimizer, adz_state_dict *state)
 {
     const adzi_search *search = optimizer->search;
     adz_status status = ADZ_OK;
@@ -121,7 +121,7 @@ static bool read_entry(
     return false;
 }
 
-void *adzi_search_read(const adz_optimizer *optimizer, const adz_state *state)
+void *adzi_search_read(const adz_optimizer *optimizer, const adz_state_dict *state)
 {
     const adzi_search *search = optimizer->search;
     void *memory = adzi_alloc_zero(search->size);
@@ -130,11 +130,11 @@ void *adzi_search_read(const adz_optimizer *optimizer, const adz_state *state)
     if (!good) {
         return adzi_fail_memory("adz_optimizer_restore", search->size);
     }
-    for (size_t i = 0; i < adz_state_count(state) && good; ++i) {
-        const char *name = adz_state_name(state, i);
+    for (size_t i = 0; i < adz_state_dict_count(state) && good; ++i) {
+        const char *name = adz_state_dict_name_at(state, i);
         if (strncmp(name, "state.", strlen("state.")) == 0) {
             any = true;
-            good = read_entry(optimizer, memory, name, adz_state_tensor(state, i), &found);
+            good = read_entry(optimizer, memory, name, adz_state_dict_at(state, i), &found);
         }
     }
     for (int k = 0; k < count_numbers(search) && good && any; ++k) {
@@ -154,10 +154,10 @@ void *adzi_search_read(const adz_optimizer *optimizer, const adz_state *state)
 
 /* ---- what the last step was ------------------------------------------------------------------ */
 
-adz_status adz_optimizer_report(const adz_optimizer *optimizer, adz_search_report *report)
+adz_status adz_optimizer_get_report(const adz_optimizer *optimizer, adz_closure_report *report)
 {
     ADZI_NOT_CAPTURED(ADZI_READS_SETTING, ADZ_ERR_STATE);
-    static const char op[] = "adz_optimizer_report";
+    static const char op[] = "adz_optimizer_get_report";
     if (optimizer == NULL || report == NULL) {
         return adzi_error_null(op, optimizer == NULL ? "optimizer" : "report");
     }

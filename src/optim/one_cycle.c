@@ -96,7 +96,7 @@ static const adzi_schedule_type one_cycle_type = {
 
 /* ---- constructor ---------------------------------------------------------------------------- */
 
-ADZ_OPTIONS_INIT(adz_one_cycle_options_init, adz_one_cycle_options, ADZ_ONE_CYCLE_OPTIONS)
+ADZ_OPTIONS_INIT(adz_one_cycle_lr_options_init, adz_one_cycle_lr_options, ADZ_ONE_CYCLE_LR_OPTIONS)
 
 bool adzi_setting_is_momentum(const char *name)
 {
@@ -134,7 +134,7 @@ static adz_status check_momenta(
 }
 
 static adz_status check_numbers(
-    const char *op, double max_lr, int64_t total_steps, const adz_one_cycle_options *o)
+    const char *op, double max_lr, int64_t total_steps, const adz_one_cycle_lr_options *o)
 {
     if (total_steps < 1) {
         return adzi_error(op, ADZ_ERR_ARGUMENT, "total_steps is %lld, but must be 1 or more",
@@ -170,7 +170,7 @@ static adz_status check_list(
 
 /* Fills `list` with the three numbers of each group, from the options' lists or single numbers. */
 static adz_status fill_list(const char *op, const adz_optimizer *optimizer, double max_lr,
-    const adz_one_cycle_options *o, double *list)
+    const adz_one_cycle_lr_options *o, double *list)
 {
     size_t n = optimizer->n_groups;
     if (check_list(op, "max_lrs", o->max_lrs, o->n_max_lrs, n) != ADZ_OK ||
@@ -191,11 +191,11 @@ static adz_status fill_list(const char *op, const adz_optimizer *optimizer, doub
 }
 
 adz_scheduler *adz_one_cycle_lr_new(adz_optimizer *optimizer, double max_lr, int64_t total_steps,
-    const adz_one_cycle_options *options)
+    const adz_one_cycle_lr_options *options)
 {
     static const char op[] = "adz_one_cycle_lr_new";
-    adz_one_cycle_options o = ADZ_ONE_CYCLE_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_ONE_CYCLE_OPTIONS, &o, options)) {
+    adz_one_cycle_lr_options o = ADZ_ONE_CYCLE_LR_OPTIONS;
+    if (!ADZ_OPTIONS_READ(op, ADZ_ONE_CYCLE_LR_OPTIONS, &o, options)) {
         return NULL;
     }
     if (optimizer == NULL) {

@@ -42,9 +42,9 @@ adz_optimizer *adz_optimizer_keep(adz_optimizer *optimizer)
     return optimizer;
 }
 
-void adz_optimizer_free(adz_optimizer **optimizer)
+void adz_optimizer_release(adz_optimizer **optimizer)
 {
-    adz_optimizer *gone = adzi_handle_take("adz_optimizer_free", "optimizer", optimizer);
+    adz_optimizer *gone = adzi_handle_take("adz_optimizer_release", "optimizer", optimizer);
     if (gone != NULL && atomic_fetch_sub_explicit(&gone->refs, 1, memory_order_acq_rel) == 1) {
         for (size_t g = 0; g < gone->n_groups; ++g) {
             group_free(gone->groups[g]);
@@ -205,7 +205,7 @@ adz_optimizer *adzi_optimizer_make(const char *op, const adz_optimizer_type *typ
     good = good && adzi_check_settings(op, optimizer, optimizer->defaults) == ADZ_OK &&
            add_group(op, optimizer, parameters);
     if (!good) {
-        adz_optimizer_free(&optimizer);
+        adz_optimizer_release(&optimizer);
     }
     return optimizer;
 }

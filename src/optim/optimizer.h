@@ -32,7 +32,7 @@ typedef struct adzi_power {
  * the number of steps that hold when it is replayed.
  */
 typedef struct adzi_moment {
-    adz_moment seen; /* what the type's `numbers` gets; the first member */
+    adz_step_context seen; /* what the type's `numbers` gets; the first member */
     const adz_optimizer *optimizer;
     adzi_power *powers; /* of the optimizer, ADZ_MOMENT_POWERS elements */
 } adzi_moment;
@@ -115,7 +115,7 @@ struct adz_optimizer {
     adz_tensor *before;       /* the parameters before a running step; NULL between steps */
     adz_tensor *constants[2]; /* of a search, f64 [P]: the lower and the upper bounds, or the scale;
                                  NULL if there are none */
-    adz_search_report report; /* of the last step of a search, if there is one */
+    adz_closure_report report; /* of the last step of a search, if there is one */
     bool reported;
 };
 
@@ -224,12 +224,12 @@ double adzi_state_initial(const adz_optimizer *optimizer, const adzi_group *grou
  * are numbered from 0. An optimizer that counts steps adds "state.<index>.step", an i64 scalar. If
  * this process has a part of a state only, a tensor of zeros with the state's shape stands for it,
  * which takes the memory of one element. */
-adz_status adzi_optimizer_collect(const adz_optimizer *optimizer, adz_state *state);
+adz_status adzi_optimizer_collect(const adz_optimizer *optimizer, adz_state_dict *state);
 
 /** Adds the states of parameter i of a group, which is number `index` of all. `stepped`: as if it
  * had made a step, with zeros for what it does not have yet. */
 adz_status adzi_optimizer_collect_one(const adz_optimizer *optimizer, const adzi_group *group,
-    size_t i, size_t index, bool stepped, adz_state *state);
+    size_t i, size_t index, bool stepped, adz_state_dict *state);
 
 /** The groups in the format of PyTorch's param_groups: settings by name, and "params" with the
  * indices of the parameters. The caller owns the result; NULL with ADZ_ERR_MEMORY recorded. */
@@ -245,7 +245,7 @@ typedef struct adzi_restore adzi_restore;
 /** Prepares adzi_optimizer_restore. Of a divided state this process's part is taken. NULL with the
  * error recorded. */
 adzi_restore *adzi_restore_new(
-    adz_optimizer *optimizer, const adz_state *state, const json_t *groups);
+    adz_optimizer *optimizer, const adz_state_dict *state, const json_t *groups);
 
 /** Applies it. Cannot fail. adzi_restore_free follows. */
 void adzi_restore_commit(adzi_restore *restore);
@@ -259,6 +259,6 @@ void adzi_restore_free(adzi_restore **restore);
  * ignored. ADZ_ERR_STATE if the state is that of another type or of other parameters.
  */
 adz_status adzi_optimizer_restore(
-    adz_optimizer *optimizer, const adz_state *state, const json_t *groups);
+    adz_optimizer *optimizer, const adz_state_dict *state, const json_t *groups);
 
 #endif

@@ -78,10 +78,11 @@ static const adzi_schedule_type plateau_type = {
     .takes_metric = true,
 };
 
-ADZ_OPTIONS_INIT(adz_plateau_options_init, adz_plateau_options, ADZ_PLATEAU_OPTIONS)
+ADZ_OPTIONS_INIT(adz_reduce_lr_on_plateau_options_init, adz_reduce_lr_on_plateau_options,
+    ADZ_REDUCE_LR_ON_PLATEAU_OPTIONS)
 
 static adz_status check(
-    const char *op, const adz_optimizer *optimizer, const adz_plateau_options *o)
+    const char *op, const adz_optimizer *optimizer, const adz_reduce_lr_on_plateau_options *o)
 {
     if (!(o->factor >= 0 && o->factor < 1)) {
         return adzi_error(op, ADZ_ERR_ARGUMENT, "factor is %s, but must be at least 0 and below 1",
@@ -123,11 +124,11 @@ static adz_status check(
 }
 
 adz_scheduler *adz_reduce_lr_on_plateau_new(
-    adz_optimizer *optimizer, const adz_plateau_options *options)
+    adz_optimizer *optimizer, const adz_reduce_lr_on_plateau_options *options)
 {
     static const char op[] = "adz_reduce_lr_on_plateau_new";
-    adz_plateau_options o = ADZ_PLATEAU_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_PLATEAU_OPTIONS, &o, options)) {
+    adz_reduce_lr_on_plateau_options o = ADZ_REDUCE_LR_ON_PLATEAU_OPTIONS;
+    if (!ADZ_OPTIONS_READ(op, ADZ_REDUCE_LR_ON_PLATEAU_OPTIONS, &o, options)) {
         return NULL;
     }
     if (optimizer == NULL) {

@@ -10,7 +10,7 @@ ADZ_C_TEXT(radam_settings,
 
 /* With rho above 5, epsilon joins the uncorrected root. */
 ADZ_C_TEXT(
-    radam_text, static void radam_numbers(double *n, const adz_moment *at) {
+    radam_text, static void radam_numbers(double *n, const adz_step_context *at) {
         const double *s = at->settings;
         const double beta2 = s[ADZ_ADAM_BETA2];
         const double lr = s[ADZ_ADAM_LR];

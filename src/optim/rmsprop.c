@@ -21,7 +21,7 @@ static uint32_t needs(const double *settings)
 }
 
 ADZ_C_TEXT(
-    rms_text, static void rms_numbers(double *n, const adz_moment *at) {
+    rms_text, static void rms_numbers(double *n, const adz_step_context *at) {
         const double *s = at->settings;
         n[ADZI_RMS_LR] = s[RMS_LR];
         n[ADZI_RMS_ALPHA] = s[RMS_ALPHA];

@@ -30,15 +30,15 @@ static size_t rates_size(int n_groups)
 
 static void dispose(adz_scheduler *s)
 {
-    adz_optimizer_free(&s->optimizer);
+    adz_optimizer_release(&s->optimizer);
     adzi_free(s->base_lrs, rates_size(s->n_groups));
     adzi_free(s->list, s->n_list * sizeof *s->list);
     adzi_handle_end(s, sizeof *s);
 }
 
-void adz_scheduler_free(adz_scheduler **scheduler)
+void adz_scheduler_release(adz_scheduler **scheduler)
 {
-    adz_scheduler *gone = adzi_handle_take("adz_scheduler_free", "scheduler", scheduler);
+    adz_scheduler *gone = adzi_handle_take("adz_scheduler_release", "scheduler", scheduler);
     if (gone != NULL && atomic_fetch_sub_explicit(&gone->refs, 1, memory_order_acq_rel) == 1) {
         dispose(gone);
     }

@@ -27,7 +27,7 @@ static uint32_t needs(const double *settings)
 
 /* At first m is 0, and becomes g. */
 ADZ_C_TEXT(
-    sgd_text, static void sgd_numbers(double *n, const adz_moment *at) {
+    sgd_text, static void sgd_numbers(double *n, const adz_step_context *at) {
         const double *s = at->settings;
         const bool first = at->fresh & 1u;
         n[ADZI_SGD_BY_LR] = s[ADZI_SGD_LR];

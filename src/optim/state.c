@@ -14,14 +14,14 @@ static const char no_memory[] = "no memory for the state";
 
 /* ---- collecting ----------------------------------------------------------------------------- */
 
-static adz_status add_steps(adz_state *state, const char *name, int64_t steps)
+static adz_status add_steps(adz_state_dict *state, const char *name, int64_t steps)
 {
     adz_tensor *t = adzi_tensor_new(adzi_self(), "adz_optimizer", ADZ_I64, 0, NULL);
     if (t == NULL) {
         return ADZ_ERR_MEMORY;
     }
     adzi_fill(t, (double)steps);
-    adz_status status = adz_state_add(state, name, t);
+    adz_status status = adz_state_dict_add(state, name, t);
     adzi_drop(t);
     return status;
 }
@@ -41,24 +41,24 @@ adz_tensor *adzi_stand_in(const char *name, adz_dtype dtype, int rank, const int
 
 /* Adds a state, or zeros that stand for it: of a state that is divided among ranks, and of a state
  * that the settings ask for since the last step, which the next step would make of zeros. */
-static adz_status add_state(
-    adz_state *state, const char *name, const adz_tensor *parameter, const adzi_kept *kept, int k)
+static adz_status add_state(adz_state_dict *state, const char *name, const adz_tensor *parameter,
+    const adzi_kept *kept, int k)
 {
     if (kept->state[k] != NULL && kept->part.count == parameter->numel) {
-        return adz_state_add(state, name, kept->state[k]);
+        return adz_state_dict_add(state, name, kept->state[k]);
     }
     adz_tensor *t = adzi_stand_in(
         "adz_optimizer", (adz_dtype)parameter->dtype, parameter->rank, parameter->sizes);
     if (t == NULL) {
         return adz_error_code();
     }
-    adz_status status = adz_state_add(state, name, t);
+    adz_status status = adz_state_dict_add(state, name, t);
     adzi_drop(t);
     return status;
 }
 
 adz_status adzi_optimizer_collect_one(const adz_optimizer *optimizer, const adzi_group *group,
-    size_t i, size_t index, bool stepped, adz_state *state)
+    size_t i, size_t index, bool stepped, adz_state_dict *state)
 {
     char name[96];
     const adzi_kept *kept = &group->kept[i];
@@ -79,7 +79,7 @@ adz_status adzi_optimizer_collect_one(const adz_optimizer *optimizer, const adzi
     return status;
 }
 
-adz_status adzi_optimizer_collect(const adz_optimizer *optimizer, adz_state *state)
+adz_status adzi_optimizer_collect(const adz_optimizer *optimizer, adz_state_dict *state)
 {
     size_t index = 0;
     if (optimizer->search != NULL) {
@@ -296,8 +296,8 @@ static adz_status check_complete(const adz_optimizer *optimizer, adzi_restore *r
     return ADZ_OK;
 }
 
-static adz_status read_all(
-    const adz_optimizer *optimizer, const adz_state *state, const json_t *groups, adzi_restore *r)
+static adz_status read_all(const adz_optimizer *optimizer, const adz_state_dict *state,
+    const json_t *groups, adzi_restore *r)
 {
     if (json_array_size(groups) != optimizer->n_groups) {
         return adzi_error(op, ADZ_ERR_STATE, "the state has %zu groups of parameters, %s %zu",
@@ -316,10 +316,10 @@ static adz_status read_all(
         r->memory = adzi_search_read(optimizer, state);
         return adzi_status(r->memory);
     }
-    for (size_t i = 0; i < adz_state_count(state) && status == ADZ_OK; ++i) {
-        const char *name = adz_state_name(state, i);
+    for (size_t i = 0; i < adz_state_dict_count(state) && status == ADZ_OK; ++i) {
+        const char *name = adz_state_dict_name_at(state, i);
         if (strncmp(name, "state.", strlen("state.")) == 0) {
-            status = read_entry(optimizer, name, adz_state_tensor(state, i), r);
+            status = read_entry(optimizer, name, adz_state_dict_at(state, i), r);
         }
     }
     return status == ADZ_OK ? check_complete(optimizer, r) : status;
@@ -362,7 +362,7 @@ void adzi_restore_free(adzi_restore **address)
 }
 
 adzi_restore *adzi_restore_new(
-    adz_optimizer *optimizer, const adz_state *state, const json_t *groups)
+    adz_optimizer *optimizer, const adz_state_dict *state, const json_t *groups)
 {
     adzi_restore *r = adzi_alloc_zero(sizeof *r);
     if (r == NULL) {
@@ -385,7 +385,7 @@ adzi_restore *adzi_restore_new(
 }
 
 adz_status adzi_optimizer_restore(
-    adz_optimizer *optimizer, const adz_state *state, const json_t *groups)
+    adz_optimizer *optimizer, const adz_state_dict *state, const json_t *groups)
 {
     adzi_restore *r = adzi_restore_new(optimizer, state, groups);
     if (r == NULL) {

@@ -15,7 +15,7 @@ enum { GRAIN = 16384 /* of the kernels, in elements */ };
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
-double adz_moment_power(const adz_moment *at, int i, double base)
+double adz_moment_power(const adz_step_context *at, int i, double base)
 {
     if (at == NULL || i < 0 || i >= ADZ_MOMENT_POWERS) {
         return NAN;

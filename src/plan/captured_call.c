@@ -425,7 +425,7 @@ void adzi_captured_call_free(adzi_captured_call *c)
         adzi_free(c->kept[i].block, c->kept[i].bytes);
     }
     for (size_t i = 0; i < c->n_carried; ++i) {
-        adz_module_free(&c->carried[i].module);
+        adz_module_release(&c->carried[i].module);
         adzi_drop(c->carried[i].tensor);
     }
     adzi_plan_blocks_free(&c->blocks);
@@ -448,7 +448,7 @@ bool adzi_captured_call_carry(const char *op, adzi_captured_call *c)
 {
     for (size_t i = 0; i < c->n_carried; ++i) {
         const struct adzi_plan_carried *b = &c->carried[i];
-        adz_tensor *now = adz_module_buffer(b->module, b->name);
+        adz_tensor *now = adz_module_get_buffer(b->module, b->name);
         if (now == b->tensor || adzi_is_none(now) || now->dtype != b->tensor->dtype ||
             !adzi_same_sizes(now, b->tensor) || !adzi_is_contiguous(b->tensor)) {
             continue;

@@ -244,7 +244,7 @@ static void restore_optimizer(adzi_kept_optimizer *k)
         }
     }
     adzi_free(k->updates, (k->count + 1) * sizeof *k->updates);
-    adz_optimizer_free(&k->optimizer);
+    adz_optimizer_release(&k->optimizer);
 }
 
 /* ---- contents of storages ------------------------------------------------------------------- */

@@ -29,7 +29,7 @@ static adzi_plan_settings settings_now(void)
         .context = thread->context,
         .threads = adzi_num_threads(),
         .precision = (int)adz_get_matmul_precision(),
-        .products = (int)adz_get_products(),
+        .products = (int)adz_get_gemm_backend(),
         .deterministic = adz_is_deterministic(),
         .recomputing = adz_is_recomputing(),
         .grad_enabled = thread->grad_enabled,
@@ -339,10 +339,10 @@ adz_plan *adz_plan_new(adz_plan_function function, void *user, const adz_plan_op
     return function != NULL ? plan_new(op, &f, options) : adzi_fail_null(op, "function");
 }
 
-adz_plan *adz_plan_new_results(adz_plan_results_function function, void *user, size_t n_results,
+adz_plan *adz_plan_new_many(adz_plan_results_function function, void *user, size_t n_results,
     const adz_plan_options *options)
 {
-    static const char op[] = "adz_plan_new_results";
+    static const char op[] = "adz_plan_new_many";
     const adzi_function f = { .several = function, .user = user, .n_results = n_results };
     return function != NULL ? plan_new(op, &f, options) : adzi_fail_null(op, "function");
 }
@@ -367,7 +367,7 @@ void adz_plan_free(adz_plan **plan)
     adzi_free(gone->inputs, gone->n_inputs * sizeof *gone->inputs);
     adzi_free(gone->input_names, gone->n_inputs * sizeof *gone->input_names);
     adzi_free(gone->reads, gone->n_inputs * sizeof *gone->reads);
-    adz_module_free(&gone->module);
+    adz_module_release(&gone->module);
     adzi_plan_free_results(gone);
     gone->handle.mark = 0;
     adzi_handle_free(gone, sizeof *gone);
@@ -385,10 +385,10 @@ double adz_plan_grad_norm(const adz_plan *plan)
     return plan->capture.grad_norm;
 }
 
-adz_status adz_plan_info_get(const adz_plan *plan, adz_plan_info *info, size_t size)
+adz_status adz_plan_get_info(const adz_plan *plan, adz_plan_info *info, size_t size)
 {
     ADZI_NOT_CAPTURED(ADZI_READS_SETTING, ADZ_ERR_STATE);
-    static const char op[] = "adz_plan_info_get";
+    static const char op[] = "adz_plan_get_info";
     if (plan == NULL || info == NULL) {
         return adzi_error_null(op, plan == NULL ? "plan" : "info");
     }

@@ -239,16 +239,16 @@ static bool has_result(const char *op, const adz_plan *plan, size_t k)
     return k < plan->function.n_results;
 }
 
-adz_tensor *adz_plan_result(const adz_plan *plan, size_t k)
+adz_tensor *adz_plan_result_at(const adz_plan *plan, size_t k)
 {
     ADZI_NOT_CAPTURED(ADZI_READS_SETTING, NULL);
-    return has_result("adz_plan_result", plan, k) ? plan->outputs[k] : NULL;
+    return has_result("adz_plan_result_at", plan, k) ? plan->outputs[k] : NULL;
 }
 
-const char *adz_plan_result_name(const adz_plan *plan, size_t k)
+const char *adz_plan_result_name_at(const adz_plan *plan, size_t k)
 {
     ADZI_NOT_CAPTURED(ADZI_READS_SETTING, NULL);
-    return has_result("adz_plan_result_name", plan, k) ? plan->result_names[k] : NULL;
+    return has_result("adz_plan_result_name_at", plan, k) ? plan->result_names[k] : NULL;
 }
 
 adz_tensor *adz_plan_output(const adz_plan *plan)

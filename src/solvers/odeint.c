@@ -231,10 +231,10 @@ adz_tensor *adz_odeint(adz_ode_map function, adz_tensor *y0, adz_tensor *times, 
     return run(&ode, y0, times, options, &y, 1, report) == ADZ_OK ? y : NULL;
 }
 
-adz_tensor *adz_odeint_with(const adz_tensor_function *function, adz_tensor *y0, adz_tensor *times,
+adz_tensor *adz_odeint_many(const adz_tensor_function *function, adz_tensor *y0, adz_tensor *times,
     adz_tensor *const *arguments, size_t n, const adz_ode_options *options, adz_ode_report *report)
 {
-    adzi_ode ode = { .e = { .op = "adz_odeint_with" } };
+    adzi_ode ode = { .e = { .op = "adz_odeint_many" } };
     adz_tensor *y;
     return adzi_equation_take(&ode.e, function, arguments, n) &&
                    run(&ode, y0, times, options, &y, 1, report) == ADZ_OK

@@ -226,10 +226,10 @@ adz_tensor *adz_root(adz_tensor_map function, adz_tensor *x0, void *user,
     return adzi_single_check("adz_root", function) ? run(&r, x0, options, report) : NULL;
 }
 
-adz_tensor *adz_root_with(const adz_tensor_function *function, adz_tensor *x0,
+adz_tensor *adz_root_many(const adz_tensor_function *function, adz_tensor *x0,
     adz_tensor *const *arguments, size_t n, const adz_root_options *options,
     adz_root_report *report)
 {
-    adzi_root r = { .e = { .op = "adz_root_with" } };
+    adzi_root r = { .e = { .op = "adz_root_many" } };
     return adzi_equation_take(&r.e, function, arguments, n) ? run(&r, x0, options, report) : NULL;
 }

@@ -26,7 +26,7 @@ const char *adz_build_info(void)
         const int more = why != NULL ? snprintf(text + used, size - (size_t)used,
                                            "; ADZE_PRODUCTS=%.32s ignored: %s",
                                            products != NULL ? products : "", why)
-                         : adz_get_products() == ADZ_PRODUCTS_BLAS
+                         : adz_get_gemm_backend() == ADZ_GEMM_BLAS
                              ? snprintf(text + used, size - (size_t)used, "; products by BLAS")
                              : 0;
         used = more < 0 ? more : used + more;

@@ -52,7 +52,7 @@ const char *adz_matmul_precision_info(void)
 /* What ADZE_PRODUCTS says. */
 static struct {
     pthread_once_t once;
-    adz_products products;
+    adz_gemm_backend products;
     const char *ignored;
 } environment = { .once = PTHREAD_ONCE_INIT };
 
@@ -67,7 +67,7 @@ static void read_environment(void)
     } else if (!adzi_has_blas()) {
         environment.ignored = "this build has no BLAS";
     } else {
-        environment.products = ADZ_PRODUCTS_BLAS;
+        environment.products = ADZ_GEMM_BLAS;
     }
 }
 
@@ -77,23 +77,23 @@ const char *adzi_products_request_ignored(void)
     return environment.ignored;
 }
 
-adz_status adz_set_products(adz_products products)
+adz_status adz_set_gemm_backend(adz_gemm_backend products)
 {
-    if (products != ADZ_PRODUCTS_OWN && products != ADZ_PRODUCTS_BLAS) {
-        return adzi_error("adz_set_products", ADZ_ERR_ARGUMENT,
-            "%d is neither ADZ_PRODUCTS_OWN nor ADZ_PRODUCTS_BLAS", (int)products);
+    if (products != ADZ_GEMM_OWN && products != ADZ_GEMM_BLAS) {
+        return adzi_error("adz_set_gemm_backend", ADZ_ERR_ARGUMENT,
+            "%d is neither ADZ_GEMM_OWN nor ADZ_GEMM_BLAS", (int)products);
     }
-    if (products == ADZ_PRODUCTS_BLAS && !adzi_has_blas()) {
-        return adzi_error("adz_set_products", ADZ_ERR_UNSUPPORTED,
-            "this build has no BLAS: build adze with -Dblas=openblas, or keep ADZ_PRODUCTS_OWN");
+    if (products == ADZ_GEMM_BLAS && !adzi_has_blas()) {
+        return adzi_error("adz_set_gemm_backend", ADZ_ERR_UNSUPPORTED,
+            "this build has no BLAS: build adze with -Dblas=openblas, or keep ADZ_GEMM_OWN");
     }
     atomic_store_explicit(&adzi_self()->context->products, (int)products + 1, memory_order_relaxed);
     return ADZ_OK;
 }
 
-adz_products adz_get_products(void)
+adz_gemm_backend adz_get_gemm_backend(void)
 {
     const int set = atomic_load_explicit(&adzi_self()->context->products, memory_order_relaxed);
     pthread_once(&environment.once, read_environment);
-    return set != 0 ? (adz_products)(set - 1) : environment.products;
+    return set != 0 ? (adz_gemm_backend)(set - 1) : environment.products;
 }

@@ -8,9 +8,9 @@
 
 bool adzi_zoo_has_entry(adz_module *module, const char *name)
 {
-    adz_state *state = adz_module_state_dict(module);
-    const bool found = state != NULL && adz_state_find(state, name) != NULL;
-    adz_state_free(&state);
+    adz_state_dict *state = adz_module_state_dict(module);
+    const bool found = state != NULL && adz_state_dict_get(state, name) != NULL;
+    adz_state_dict_free(&state);
     return found;
 }
 
@@ -19,7 +19,7 @@ bool adzi_zoo_has_entry(adz_module *module, const char *name)
 adz_module *adzi_zoo_or_free(bool good, adz_module *module)
 {
     if (!good) {
-        adz_module_free(&module);
+        adz_module_release(&module);
     }
     return module;
 }
@@ -34,7 +34,7 @@ adz_status adzi_zoo_append(adz_values *to, const adz_values *from, size_t first)
 {
     adz_status status = ADZ_OK;
     for (size_t i = first; i < adz_values_count(from) && status == ADZ_OK; ++i) {
-        status = adz_values_add(to, adz_values_name(from, i), adz_values_at(from, i));
+        status = adz_values_add(to, adz_values_name_at(from, i), adz_values_at(from, i));
     }
     return status;
 }

@@ -35,7 +35,7 @@ static inline bool zoo_is_none(const adz_tensor *t)
  */
 static inline void *zoo_state(const adz_module *module)
 {
-    return adz_module_state((adz_module *)(uintptr_t)module);
+    return adz_module_data((adz_module *)(uintptr_t)module);
 }
 
 /** The module's own parameter i; ADZ_NONE if it is left out. */

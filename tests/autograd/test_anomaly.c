@@ -56,12 +56,12 @@ static void nan_enters_by_a_weight(void **state)
     (void)state;
     adz_module *net = ADZ_SEQUENTIAL(adz_relu_new(NULL), adz_linear_new(3, 4, NULL));
     adz_module_to(net, ADZ_F64);
-    adz_init_constant_(adz_module_parameter(net, "1.weight"), 0);
-    adz_tensor_data_f64(adz_module_parameter(net, "1.weight"))[7] = NAN;
+    adz_init_constant_(adz_module_get_parameter(net, "1.weight"), 0);
+    adz_tensor_data_f64(adz_module_get_parameter(net, "1.weight"))[7] = NAN;
     assert_null(adz_module_forward(net, with(0)));
     expect_error(
         ADZ_ERR_NUMERIC, "1: linear: NaN enters by input 1, weight[4, 3], which has it at [2, 1]");
-    adz_module_free(&net);
+    adz_module_release(&net);
 }
 
 static void numbers_become_nan_or_infinite(void **state)

@@ -25,7 +25,7 @@ static const adz_field cube_fields[] = { { "factor", ADZ_FIELD_F64,
 
 static adz_status cube_backward(adz_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    adz_tensor *x = adz_node_input(node, 0);
+    adz_tensor *x = adz_node_input_at(node, 0);
     const cube_attributes *attributes = adz_node_attributes(node);
     dx[0] = adz_mul(dy[0], adz_mul_number(adz_mul(x, x), attributes->factor));
     return dx[0] != NULL ? ADZ_OK : adz_error_code();
@@ -33,7 +33,7 @@ static adz_status cube_backward(adz_node *node, adz_tensor **dx, adz_tensor *con
 
 static adz_status wrong_backward(adz_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    adz_tensor *x = adz_node_input(node, 0);
+    adz_tensor *x = adz_node_input_at(node, 0);
     dx[0] = adz_mul(dy[0], adz_mul_number(adz_mul(x, x), -3));
     return dx[0] != NULL ? ADZ_OK : adz_error_code();
 }
@@ -381,7 +381,7 @@ static void messages_name_the_line(void **state)
     adz_tensor *y = adz_mul(x, adz_full(ADZ_SHAPE(1), 1e308, ADZ_F64));
     adz_tensor *up = adz_full(ADZ_SHAPE(1), 1e10, ADZ_F64);
     adz_set_anomaly_enabled(true);
-    assert_int_equal(adz_backward_with(&y, &up, 1, NULL), ADZ_ERR_NUMERIC);
+    assert_int_equal(adz_autograd_backward(&y, &up, 1, NULL), ADZ_ERR_NUMERIC);
     adz_set_anomaly_enabled(false);
     assert_non_null(strstr(adz_error_message(), where));
     adz_error_clear();

@@ -27,7 +27,7 @@ static void options_without_a_size_are_refused(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "begin with ADZ_LINEAR_OPTIONS");
     adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE_SCALAR, ADZ_F64), true);
     assert_int_equal(
-        adz_backward_with(&x, NULL, 1, &(adz_backward_options){ .retain_graph = true }),
+        adz_autograd_backward(&x, NULL, 1, &(adz_backward_options){ .retain_graph = true }),
         ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "begin with ADZ_BACKWARD_OPTIONS");
     assert_null(adz_tensor_grad(x));
@@ -46,7 +46,7 @@ static void options_of_other_versions_are_read_as_far_as_both_know_them(void **s
     newer.o.momentum = 0.9;
     adz_optimizer *sgd = sgd_with(&newer.o);
     assert_true(adz_optimizer_get(sgd, 0, "momentum") == 0.9);
-    adz_optimizer_free(&sgd);
+    adz_optimizer_release(&sgd);
 
     adz_sgd_options older = {
         .size = offsetof(adz_sgd_options, dampening), .momentum = 0.8, .dampening = 0.7
@@ -54,11 +54,11 @@ static void options_of_other_versions_are_read_as_far_as_both_know_them(void **s
     sgd = sgd_with(&older);
     assert_true(adz_optimizer_get(sgd, 0, "momentum") == 0.8);
     assert_true(adz_optimizer_get(sgd, 0, "dampening") == 0);
-    adz_optimizer_free(&sgd);
+    adz_optimizer_release(&sgd);
     older.size = sizeof older.size; /* a struct without any field after its size */
     sgd = sgd_with(&older);
     assert_true(adz_optimizer_get(sgd, 0, "momentum") == 0);
-    adz_optimizer_free(&sgd);
+    adz_optimizer_release(&sgd);
 }
 
 static void options_are_filled_only_where_there_is_room(void **state)
@@ -92,7 +92,7 @@ static void a_checkpoint_without_a_size_is_not_written(void **state)
     run.size = 0;
     assert_int_equal(adz_checkpoint_load(&run, path), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "begin with ADZ_CHECKPOINT");
-    adz_module_free(&model);
+    adz_module_release(&model);
 }
 
 static void types_without_a_size_are_refused(void **state)
@@ -111,7 +111,7 @@ static void null_and_nan_are_said(void **state)
     adz_tensor *x = adz_ones(ADZ_SHAPE(2, 3), ADZ_F32);
     assert_true(isnan(adz_tensor_at(x, NULL)));
     expect_error(ADZ_ERR_NULL, "tensor_at: index");
-    adz_memory_info_get(NULL, sizeof(adz_memory_info));
+    adz_get_memory_info(NULL, sizeof(adz_memory_info));
     expect_error(ADZ_ERR_NULL, "memory_info_get: info");
     assert_true(isnan(adz_clip_grad_norm((adz_tensor_list){ NULL, 3 }, 1, 2)));
     expect_error(ADZ_ERR_NULL, "adz_clip_grad_norm");
@@ -145,7 +145,7 @@ static void a_warmup_without_its_numbers_is_an_error(void **state)
         assert_true(functions[i](INT64_MAX, 0, &w) >= 0);
         assert_true(functions[i](1, 0, &w) > 0);
     }
-    adz_optimizer_free(&sgd);
+    adz_optimizer_release(&sgd);
 }
 
 /* The longest possible schedules. A step of them changes the learning rate by less than 1e-12. */
@@ -164,33 +164,33 @@ static void schedules_may_be_as_long_as_an_integer(void **state)
             assert_int_equal(adz_scheduler_step(all[i]), ADZ_OK);
             assert_true(fabs(adz_optimizer_get(sgd, 0, "lr") - 0.1) < 1e-12);
         }
-        adz_scheduler_free(&all[i]);
+        adz_scheduler_release(&all[i]);
     }
-    adz_one_cycle_options o = ADZ_ONE_CYCLE_OPTIONS;
+    adz_one_cycle_lr_options o = ADZ_ONE_CYCLE_LR_OPTIONS;
     o.cycle_momentum = false;
     adz_scheduler *cycle = adz_one_cycle_lr_new(sgd, 0.1, INT64_MAX, &o);
     assert_int_equal(adz_scheduler_step(cycle), ADZ_OK);
     const double far[] = { 0x1p63, 0.1, 0.1 };
     assert_int_equal(adz_scheduler_set_state(cycle, far, 3), ADZ_ERR_ARGUMENT);
     adz_error_clear();
-    adz_scheduler_free(&cycle);
-    adz_optimizer_free(&sgd);
+    adz_scheduler_release(&cycle);
+    adz_optimizer_release(&sgd);
 }
 
 static void a_list_that_is_null_is_not_as_long_as_it_says(void **state)
 {
     (void)state;
     adz_optimizer *sgd = sgd_with(NULL);
-    adz_one_cycle_options cycle = ADZ_ONE_CYCLE_OPTIONS;
+    adz_one_cycle_lr_options cycle = ADZ_ONE_CYCLE_LR_OPTIONS;
     cycle.cycle_momentum = false;
     cycle.n_max_lrs = 1;
     assert_null(adz_one_cycle_lr_new(sgd, 0.1, 10, &cycle));
     expect_error(ADZ_ERR_ARGUMENT, "1 numbers in max_lrs");
-    adz_plateau_options plateau = ADZ_PLATEAU_OPTIONS;
+    adz_reduce_lr_on_plateau_options plateau = ADZ_REDUCE_LR_ON_PLATEAU_OPTIONS;
     plateau.n_min_lrs = 1;
     assert_null(adz_reduce_lr_on_plateau_new(sgd, &plateau));
     expect_error(ADZ_ERR_ARGUMENT, "1 numbers in min_lrs");
-    adz_optimizer_free(&sgd);
+    adz_optimizer_release(&sgd);
     adz_fastai_config config;
     assert_int_equal(adz_fastai_config_init(&config, sizeof config, "tfmer_clas_config"), ADZ_OK);
     config.n_layers = 0;
@@ -206,7 +206,7 @@ static void numbers_at_the_end_of_their_type(void **state)
     adz_optimizer *sgd = sgd_with(NULL);
     assert_int_equal(adz_optimizer_set(sgd, INT_MAX, "lr", 1), ADZ_ERR_INDEX);
     expect_error(ADZ_ERR_INDEX, "there is no group 2147483647");
-    adz_optimizer_free(&sgd);
+    adz_optimizer_release(&sgd);
     assert_string_equal(adz_status_name((adz_status)INT_MIN), "unknown status");
     assert_string_equal(adz_status_name(ADZ_ERR_UNSUPPORTED), "ADZ_ERR_UNSUPPORTED");
     assert_string_equal(adz_status_name((adz_status)(ADZ_ERR_UNSUPPORTED - 1)), "unknown status");
@@ -276,7 +276,7 @@ static void layers_are_counted_before_they_are_made(void **state)
     for (int kind = 0; kind <= 5; ++kind) {
         adz_module *module = of_layers(kind, 2);
         assert_non_null(module);
-        adz_module_free(&module);
+        adz_module_release(&module);
         assert_null(of_layers(kind, INT64_MAX));
         expect_error(ADZ_ERR_ARGUMENT, "is 9223372036854775807, but must be in [");
         assert_null(of_layers(kind, 65536));
@@ -314,7 +314,7 @@ static void masks_of_an_encoder_decoder_may_be_left_out(void **state)
             1),
         adz_embedding_new(3, 2, NULL), adz_embedding_new(3, 2, NULL),
         adz_labml_generator_new(3, 2, NULL));
-    adz_module_free(&o.src_attn);
+    adz_module_release(&o.src_attn);
     adz_module_eval(model);
     adz_tensor *ids = adz_to(adz_reshape(adz_arange(0, 3, 1, ADZ_F32), ADZ_SHAPE(3, 1)), ADZ_I64);
     adz_tensor *open = adz_ones(ADZ_SHAPE(3, 3, 1), ADZ_BOOL);
@@ -323,7 +323,7 @@ static void masks_of_an_encoder_decoder_may_be_left_out(void **state)
     assert_true(adz_equal(adz_labml_decode(model, memory, ADZ_NONE, ids, ADZ_NONE),
         adz_labml_decode(model, memory, open, ids, open)));
     assert_int_equal(adz_error_code(), ADZ_OK);
-    adz_module_free(&model);
+    adz_module_release(&model);
 }
 
 /* ---- operators of one's own -------------------------------------------------------------------

@@ -40,7 +40,7 @@ static void give_back(void *block, size_t bytes, void *user)
 static size_t cached_bytes(void)
 {
     adz_memory_info info;
-    adz_memory_info_get(&info, sizeof info);
+    adz_get_memory_info(&info, sizeof info);
     return info.cached_bytes;
 }
 
@@ -88,7 +88,7 @@ static void leaks_are_held_blocks(void **state)
     adz_release(&leak);
     assert_int_equal(counts.blocks, before.blocks);
     assert_int_equal(counts.bytes, before.bytes);
-    adz_module_free(&m);
+    adz_module_release(&m);
     assert_int_equal(cached_bytes(), 0);
 }
 

@@ -80,7 +80,7 @@ static void constructors_report_after_cleaning_up(void **state)
         adz_module *m = adz_linear_new(30, 40, NULL);
         adzi_alloc_fail_at(0);
         adz_on_error(adz_quiet, NULL);
-        adz_module_free(&m);
+        adz_module_release(&m);
         assert_int_equal(h.calls, adz_error_code() != ADZ_OK);
         if (h.calls == 0) {
             assert_true(n > 4);
@@ -184,8 +184,8 @@ static void a_new_context_begins_like_the_old_one(void **state)
     adz_set_num_threads(3);
     adz_set_deterministic(true);
     adz_set_matmul_precision(ADZ_MATMUL_MEDIUM);
-    const adz_products products =
-        adz_set_products(ADZ_PRODUCTS_BLAS) == ADZ_OK ? ADZ_PRODUCTS_BLAS : ADZ_PRODUCTS_OWN;
+    const adz_gemm_backend products =
+        adz_set_gemm_backend(ADZ_GEMM_BLAS) == ADZ_OK ? ADZ_GEMM_BLAS : ADZ_GEMM_OWN;
     adz_on_error(hear, &h);
     adz_on_warning(hear, &w);
     adz_context *own = adz_context_new();
@@ -193,7 +193,7 @@ static void a_new_context_begins_like_the_old_one(void **state)
     assert_int_equal(adz_get_num_threads(), 3);
     assert_true(adz_is_deterministic());
     assert_int_equal(adz_get_matmul_precision(), ADZ_MATMUL_HIGHEST);
-    assert_int_equal(adz_get_products(), products);
+    assert_int_equal(adz_get_gemm_backend(), products);
     broadcast_target();
     adz_set_num_threads(-1);
     adz_error_clear();
@@ -211,7 +211,7 @@ static void a_new_context_begins_like_the_old_one(void **state)
     adz_set_num_threads(0);
     adz_set_deterministic(false);
     adz_set_matmul_precision(ADZ_MATMUL_HIGHEST);
-    adz_set_products(ADZ_PRODUCTS_OWN);
+    adz_set_gemm_backend(ADZ_GEMM_OWN);
     adz_context_free(&own);
 }
 

@@ -112,16 +112,16 @@ static void *safetensors(void)
         end(&object);                \
         *(void **)at = object;       \
     }
-ENDS(optimizer, adz_optimizer, adz_optimizer_free)
-ENDS(scheduler, adz_scheduler, adz_scheduler_free)
+ENDS(optimizer, adz_optimizer, adz_optimizer_release)
+ENDS(scheduler, adz_scheduler, adz_scheduler_release)
 ENDS(context, adz_context, adz_context_free)
 ENDS(flat_parameters, adz_flat_parameters, adz_flat_parameters_free)
 ENDS(load_report, adz_load_report, adz_load_report_free)
-ENDS(state, adz_state, adz_state_free)
+ENDS(state, adz_state_dict, adz_state_dict_free)
 ENDS(values, adz_values, adz_values_free)
 ENDS(generator, adz_generator, adz_generator_free)
 ENDS(plan, adz_plan, adz_plan_free)
-ENDS(dataset, adz_dataset, adz_dataset_free)
+ENDS(dataset, adz_dataset, adz_dataset_release)
 ENDS(loader, adz_loader, adz_loader_free)
 ENDS(csv, adz_csv, adz_csv_free)
 ENDS(tokenizer, adz_tokenizer, adz_tokenizer_free)
@@ -134,16 +134,16 @@ static const struct {
     void *(*make)(void);
     void (*end)(void *at);
 } types[] = {
-    { "adz_optimizer_free", optimizer, end_optimizer },
-    { "adz_scheduler_free", scheduler, end_scheduler },
+    { "adz_optimizer_release", optimizer, end_optimizer },
+    { "adz_scheduler_release", scheduler, end_scheduler },
     { "adz_context_free", context, end_context },
     { "adz_flat_parameters_free", flat_parameters, end_flat_parameters },
     { "adz_load_report_free", load_report, end_load_report },
-    { "adz_state_free", state, end_state },
+    { "adz_state_dict_free", state, end_state },
     { "adz_values_free", values, end_values },
     { "adz_generator_free", generator, end_generator },
     { "adz_plan_free", plan, end_plan },
-    { "adz_dataset_free", dataset, end_dataset },
+    { "adz_dataset_release", dataset, end_dataset },
     { "adz_loader_free", loader, end_loader },
     { "adz_csv_free", csv, end_csv },
     { "adz_tokenizer_free", tokenizer, end_tokenizer },
@@ -174,15 +174,15 @@ static void an_object_that_was_freed_is_not_used(void **unused)
 {
     (void)unused;
     adz_optimizer *o = optimizer(), *o_copy = o;
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
     assert_int_equal(adz_optimizer_step(o_copy), ADZ_ERR_OWNERSHIP);
     expect_error(ADZ_ERR_OWNERSHIP, "adz_optimizer_step: optimizer is a stale pointer");
     adz_loader *l = loader(), *l_copy = l;
     adz_loader_free(&l);
-    assert_int_equal(adz_loader_batches(l_copy), -1);
-    expect_error(ADZ_ERR_OWNERSHIP, "adz_loader_batches: loader is a stale pointer");
+    assert_int_equal(adz_loader_batch_count(l_copy), -1);
+    expect_error(ADZ_ERR_OWNERSHIP, "adz_loader_batch_count: loader is a stale pointer");
     adz_dataset *d = dataset(), *d_copy = d;
-    adz_dataset_free(&d);
+    adz_dataset_release(&d);
     assert_null(adz_loader_new(d_copy, NULL));
     expect_error(ADZ_ERR_OWNERSHIP, "dataset is a stale pointer");
     adz_generator *g = adz_default_generator();
@@ -195,11 +195,11 @@ static void a_kept_object_is_freed_twice(void **unused)
 {
     (void)unused;
     adz_optimizer *o = optimizer(), *kept = adz_optimizer_keep(o), *copy = o;
-    adz_optimizer_free(&o);
-    adz_optimizer_free(&kept);
+    adz_optimizer_release(&o);
+    adz_optimizer_release(&kept);
     assert_int_equal(adz_error_code(), ADZ_OK);
-    adz_optimizer_free(&copy);
-    expect_error(ADZ_ERR_OWNERSHIP, "adz_optimizer_free: optimizer is a stale pointer");
+    adz_optimizer_release(&copy);
+    expect_error(ADZ_ERR_OWNERSHIP, "adz_optimizer_release: optimizer is a stale pointer");
 }
 
 /* ---- addresses that are used once ----------------------------------------------------------- */
@@ -261,11 +261,11 @@ static void modules_keep_addresses(void **unused)
 {
     (void)unused;
     adz_module *m = adz_linear_new(2, 2, NULL), *copy = m;
-    adz_module_free(&m);
+    adz_module_release(&m);
     for (int i = 0; i < 300; ++i) {
         adz_module *other = adz_linear_new(2, 2, NULL);
         assert_ptr_not_equal(other, copy);
-        adz_module_free(&other);
+        adz_module_release(&other);
     }
     assert_null(adz_module_forward(copy, adz_ones(ADZ_SHAPE(1, 2), ADZ_F32)));
     expect_error(ADZ_ERR_OWNERSHIP, "is a stale pointer");
@@ -287,9 +287,9 @@ static int end_all(void **unused)
 {
     (void)unused;
     adz_tokenizer_free(&words);
-    adz_dataset_free(&data);
-    adz_optimizer_free(&sgd);
-    adz_module_free(&model);
+    adz_dataset_release(&data);
+    adz_optimizer_release(&sgd);
+    adz_module_release(&model);
     return 0;
 }
 

@@ -127,7 +127,7 @@ static void prepared_names_do_not_collide(void **state)
     (void)state;
     enum { N = 1000 };
     adz_safetensors *file = adz_safetensors_new();
-    adz_state *entries = adz_state_new();
+    adz_state_dict *entries = adz_state_dict_new();
     adzi_vocabulary words = { 0 };
     adz_tensor *t = adz_zeros(ADZ_SHAPE(1), ADZ_F32);
     unsigned number = 0;
@@ -136,12 +136,12 @@ static void prepared_names_do_not_collide(void **state)
         const char *name = prepared_name(&number);
         assert_int_equal(adz_safetensors_add(file, name, t), ADZ_OK);
         assert_int_equal(adz_safetensors_set_metadata(file, name, name), ADZ_OK);
-        assert_int_equal(adz_state_add(entries, name, t), ADZ_OK);
+        assert_int_equal(adz_state_dict_add(entries, name, t), ADZ_OK);
         assert_true(adzi_vocabulary_add(&words, (adz_text){ name, strlen(name) }));
     }
     expect_linear(4 * N, 20);
     adzi_vocabulary_free(&words);
-    adz_state_free(&entries);
+    adz_state_dict_free(&entries);
     adz_safetensors_free(&file);
 }
 
@@ -176,19 +176,19 @@ static void files_of_many_names(void **state)
     expect_linear(2 * N, 20);
     begin_count();
     for (size_t i = 0; i < N; ++i) {
-        const char *name = adz_safetensors_name(file, i);
-        assert_ptr_equal(adz_safetensors_get(file, name), adz_safetensors_tensor(file, i));
-        assert_string_equal(adz_safetensors_metadata(file, name), name);
+        const char *name = adz_safetensors_name_at(file, i);
+        assert_ptr_equal(adz_safetensors_get(file, name), adz_safetensors_at(file, i));
+        assert_string_equal(adz_safetensors_get_metadata(file, name), name);
     }
     expect_linear(2 * N, 6);
 
     /* The file is loaded into a module that has none of the names. */
     adz_module *linear = adz_linear_new(2, 1, NULL);
     begin_count();
-    assert_int_equal(adz_module_from_safetensors(linear, file, true), ADZ_ERR_STATE);
+    assert_int_equal(adz_module_load_safetensors(linear, file, true), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "none of 20000 tensors has a name of the module");
     expect_linear(N, 20);
-    adz_module_free(&linear);
+    adz_module_release(&linear);
     adz_safetensors_free(&file);
 }
 
@@ -231,13 +231,13 @@ static void modules_of_many_parameters(void **state)
     expect_linear(2 * PARAMETERS, 20);
 
     begin_count();
-    adz_state *entries = adz_module_state_dict(module);
-    assert_int_equal(adz_state_count(entries), PARAMETERS);
+    adz_state_dict *entries = adz_module_state_dict(module);
+    assert_int_equal(adz_state_dict_count(entries), PARAMETERS);
     expect_linear(PARAMETERS, 20);
     begin_count();
     assert_int_equal(adz_module_load_state_dict(copy, entries, true), ADZ_OK);
     expect_linear(3 * PARAMETERS, 20);
-    adz_state_free(&entries);
+    adz_state_dict_free(&entries);
 
     adz_module_save_options o = ADZ_MODULE_SAVE_OPTIONS;
     o.dedup = true;
@@ -247,16 +247,16 @@ static void modules_of_many_parameters(void **state)
     assert_int_equal(adz_safetensors_metadata_count(file), PARAMETERS / 2 + 1);
     expect_linear(3 * PARAMETERS, 20);
     begin_count();
-    assert_int_equal(adz_module_from_safetensors(copy, file, true), ADZ_OK);
+    assert_int_equal(adz_module_load_safetensors(copy, file, true), ADZ_OK);
     expect_linear(3 * PARAMETERS, 20);
     adz_safetensors_free(&file);
 
     begin_count();
     adz_optimizer *optimizer = adz_sgd_new(adz_module_parameters(module), 0.1, NULL);
     expect_linear(PARAMETERS / 2, 20);
-    adz_optimizer_free(&optimizer);
-    adz_module_free(&copy);
-    adz_module_free(&module);
+    adz_optimizer_release(&optimizer);
+    adz_module_release(&copy);
+    adz_module_release(&module);
 }
 
 /* Groups of one parameter each. A new group is not compared with all groups before it. */
@@ -277,7 +277,7 @@ static void many_groups(void **state)
         assert_int_equal(adz_optimizer_add_param_group(o, adz_tensor_list_of(&known[i], 1)), -1);
         expect_error(ADZ_ERR_ARGUMENT, "in a group already");
     }
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
 }
 
 /* ---- tables and words ----------------------------------------------------------------------- */
@@ -304,7 +304,7 @@ static void tables_of_many_columns(void **state)
     o.dtype = ADZ_F32;
     begin_count();
     adz_csv *csv = adz_csv_from_memory(text, used, &o);
-    assert_int_equal(adz_csv_columns(csv), N);
+    assert_int_equal(adz_csv_column_count(csv), N);
     expect_linear(4 * N, 20);
     begin_count();
     adz_tensor *all = adz_csv_select(csv, wanted, N);

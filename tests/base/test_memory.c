@@ -36,7 +36,7 @@ static int close_scope(void **state)
 static adz_memory_info memory_now(void)
 {
     adz_memory_info info;
-    adz_memory_info_get(&info, sizeof info);
+    adz_get_memory_info(&info, sizeof info);
     return info;
 }
 
@@ -251,8 +251,8 @@ static void a_small_model_holds_little(void **state)
         adz_scope_close(s);
     }
     adz_memory_info after = memory_now();
-    adz_optimizer_free(&optimizer);
-    adz_module_free(&model);
+    adz_optimizer_release(&optimizer);
+    adz_module_release(&model);
     adz_scope_close(inner);
     assert_true(after.live_bytes + after.cached_bytes <
                 before.live_bytes + before.cached_bytes + (160 << 10));
@@ -349,7 +349,7 @@ static void allocators_come_and_go(void **state)
     adz_tensor *large = adz_rand(ADZ_SHAPE(1000, 1000), ADZ_F32);
     assert_int_equal((uintptr_t)adz_tensor_data(large) % 64, 0);
     adz_memory_info info;
-    adz_memory_info_get(&info, sizeof info);
+    adz_get_memory_info(&info, sizeof info);
     assert_true(info.live_bytes >= 4000000);
     assert_int_equal(l.bytes, info.live_bytes + info.cached_bytes);
     adz_scope_close(scope);
@@ -416,7 +416,7 @@ static void a_warm_step_asks_nobody(void **state)
         adz_tensor *x = adz_requires_grad_(adz_ones(ADZ_SHAPE(200, 50), ADZ_F32), true);
         assert_int_equal(adz_backward(adz_sum(adz_mul(x, x), ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_OK);
         adz_scope_close(step);
-        adz_memory_info_get(i < 3 ? &before : &after, sizeof before);
+        adz_get_memory_info(i < 3 ? &before : &after, sizeof before);
     }
     assert_int_equal(after.live_bytes, before.live_bytes);
     assert_int_equal(
@@ -424,7 +424,7 @@ static void a_warm_step_asks_nobody(void **state)
     assert_true(after.requests > before.requests);
     assert_true(after.peak_bytes >= after.live_bytes + 200 * 50 * 4);
     adz_empty_cache();
-    adz_memory_info_get(&after, sizeof after);
+    adz_get_memory_info(&after, sizeof after);
     assert_true(after.cached_bytes < before.cached_bytes);
 }
 

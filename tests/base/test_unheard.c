@@ -86,8 +86,8 @@ static void train_blindly(void)
         adz_scope_close(scope);
     }
     adz_module_save(net, "/nowhere/at/all.safetensors");
-    adz_optimizer_free(&adam);
-    adz_module_free(&net);
+    adz_optimizer_release(&adam);
+    adz_module_release(&net);
 }
 
 /* The backward, the step and the item are refused three times, and the saving once. */
@@ -186,7 +186,7 @@ static void look_at_the_last_result(void)
     fail_once();
     adz_error_message(); /* and goes on without clearing it */
     adz_scope_open();
-    adz_optimizer_free(&sgd);
+    adz_optimizer_release(&sgd);
 }
 
 static void ignore(adz_status status, const char *message, void *user)

@@ -81,16 +81,16 @@ static void take_step(hash *h, trainee *t)
 
 static void end(hash *h, trainee *t)
 {
-    adz_state *state = adz_module_state_dict(t->module);
-    for (size_t i = 0; i < adz_state_count(state); ++i) {
-        hash_tensor(h, adz_state_tensor(state, i));
+    adz_state_dict *state = adz_module_state_dict(t->module);
+    for (size_t i = 0; i < adz_state_dict_count(state); ++i) {
+        hash_tensor(h, adz_state_dict_at(state, i));
     }
     for (size_t i = 0; i < t->n; ++i) {
         hash_tensor(h, t->inputs[i]);
     }
-    adz_state_free(&state);
-    adz_optimizer_free(&t->optimizer);
-    adz_module_free(&t->module);
+    adz_state_dict_free(&state);
+    adz_optimizer_release(&t->optimizer);
+    adz_module_release(&t->module);
     adz_generator_free(&t->generator);
 }
 
@@ -141,7 +141,7 @@ static void optimize(hash *h, adz_dtype dtype, const void *user)
     }
     hash_tensor(h, ws[0]);
     hash_tensor(h, ws[1]);
-    adz_optimizer_free(&optimizer);
+    adz_optimizer_release(&optimizer);
     adz_scope_close(scope);
 }
 

@@ -52,13 +52,13 @@ static void train(hash *h, network *n)
     for (int t = 0; t < STEPS; ++t) {
         take_step(h, n);
     }
-    adz_state *state = adz_module_state_dict(n->module);
-    for (size_t i = 0; i < adz_state_count(state); ++i) {
-        hash_tensor(h, adz_state_tensor(state, i));
+    adz_state_dict *state = adz_module_state_dict(n->module);
+    for (size_t i = 0; i < adz_state_dict_count(state); ++i) {
+        hash_tensor(h, adz_state_dict_at(state, i));
     }
-    adz_state_free(&state);
-    adz_optimizer_free(&n->optimizer);
-    adz_module_free(&n->module);
+    adz_state_dict_free(&state);
+    adz_optimizer_release(&n->optimizer);
+    adz_module_release(&n->module);
 }
 
 static adz_module *chain(adz_dtype dtype, adz_module *const *modules, size_t count)
@@ -79,7 +79,7 @@ static adz_tensor *standardized_rows(adz_dtype dtype)
     must(adz_standardizer_fit(standardizer, x) == ADZ_OK, "a standardizer");
     covered("module", adz_module_name(standardizer));
     x = adz_module_forward(standardizer, x);
-    adz_module_free(&standardizer);
+    adz_module_release(&standardizer);
     return x;
 }
 
@@ -229,8 +229,8 @@ static void closures(hash *h, adz_dtype dtype, const void *user)
         for (size_t i = 0; i < all.count; ++i) {
             hash_tensor(h, all.items[i]);
         }
-        adz_optimizer_free(&f.optimizer);
-        adz_module_free(&f.module);
+        adz_optimizer_release(&f.optimizer);
+        adz_module_release(&f.module);
     }
 }
 
@@ -255,8 +255,8 @@ static void schedules(hash *h, adz_dtype dtype, const void *user)
             hash_bytes(h, &lr, sizeof lr);
         }
         hash_tensor(h, w);
-        adz_scheduler_free(&scheduler);
-        adz_optimizer_free(&optimizer);
+        adz_scheduler_release(&scheduler);
+        adz_optimizer_release(&optimizer);
         adz_scope_close(scope);
     }
 }

@@ -8,7 +8,7 @@ enum { MICRO = 5, ALL_ROWS = 10 };
 /* The number of calls. The values that the module carries are made from it and from x[0]. */
 static double calls_of(adz_module *self)
 {
-    adz_tensor *calls = adz_module_buffer(self, "calls");
+    adz_tensor *calls = adz_module_get_buffer(self, "calls");
     return calls == ADZ_NONE ? 0 : adz_item(calls);
 }
 
@@ -75,8 +75,8 @@ static notebook notebook_new(adz_group *group)
 static void notebook_end(notebook *n)
 {
     adz_data_parallel_free(&n->parallel);
-    adz_optimizer_free(&n->sgd);
-    adz_module_free(&n->model);
+    adz_optimizer_release(&n->sgd);
+    adz_module_release(&n->model);
 }
 
 static void steps(notebook *n, int from, int until)

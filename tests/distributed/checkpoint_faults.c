@@ -88,7 +88,7 @@ static void a_bad_file_changes_no_rank(void **state)
     free(bytes);
     adz_module *module = new_model(true);
     assert_int_equal(adz_module_save(module, path_of(WEIGHTS)), ADZ_OK);
-    adz_module_free(&module);
+    adz_module_release(&module);
     run_ranks(3, NULL, bad_files, &p);
     run_ranks(3, NULL, other_runs, &p);
     end_paths();
@@ -265,8 +265,8 @@ static void in_little_memory(adz_group *group, void *user)
     adz_group_barrier(group);
     adz_set_memory_limit(0);
     adz_data_parallel_free(&parallel);
-    adz_optimizer_free(&adamw);
-    adz_module_free(&model);
+    adz_optimizer_release(&adamw);
+    adz_module_release(&model);
 }
 
 static void rank_0_holds_one_tensor_at_a_time(void **state)

@@ -58,7 +58,7 @@ static adz_loader *new_loader(const adz_group *group, const plan *p)
     o.ranks = adz_group_size(group);
     o.micro_batches = p->micro_batches;
     adz_loader *loader = adz_loader_new(dataset, &o);
-    adz_dataset_free(&dataset);
+    adz_dataset_release(&dataset);
     return loader;
 }
 
@@ -86,10 +86,10 @@ run run_new(adz_group *group, const plan *p)
 void run_end(run *r)
 {
     adz_loader_free(&r->loader);
-    adz_scheduler_free(&r->schedule);
+    adz_scheduler_release(&r->schedule);
     adz_data_parallel_free(&r->parallel);
-    adz_optimizer_free(&r->adamw);
-    adz_module_free(&r->model);
+    adz_optimizer_release(&r->adamw);
+    adz_module_release(&r->model);
 }
 
 /* The tokens of a micro-batch. They differ from step to step. */

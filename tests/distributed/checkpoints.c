@@ -105,8 +105,8 @@ static void layout(adz_group *group, void *user)
         for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
             check_at(adz_safetensors_has(file, names[i]), names[i], __FILE__, __LINE__);
         }
-        check(strcmp(adz_safetensors_metadata(file, "micro_batches"), "8") == 0);
-        check(strcmp(adz_safetensors_metadata(file, "seed"), "3") == 0);
+        check(strcmp(adz_safetensors_get_metadata(file, "micro_batches"), "8") == 0);
+        check(strcmp(adz_safetensors_get_metadata(file, "seed"), "3") == 0);
         adz_safetensors_free(&file);
     }
     run_end(&r);

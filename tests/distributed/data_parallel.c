@@ -48,19 +48,19 @@ static size_t tensor_bytes(const adz_tensor *t)
 /* Parameters and buffers. */
 static void take_result(result *r, adz_module *net)
 {
-    adz_state *state = adz_module_state_dict(net);
+    adz_state_dict *state = adz_module_state_dict(net);
     r->bytes = 0;
-    for (size_t i = 0; i < adz_state_count(state); ++i) {
-        r->bytes += tensor_bytes(adz_state_tensor(state, i));
+    for (size_t i = 0; i < adz_state_dict_count(state); ++i) {
+        r->bytes += tensor_bytes(adz_state_dict_at(state, i));
     }
     r->weights = malloc(r->bytes);
     size_t at = 0;
-    for (size_t i = 0; i < adz_state_count(state); ++i) {
-        adz_tensor *t = adz_state_tensor(state, i);
+    for (size_t i = 0; i < adz_state_dict_count(state); ++i) {
+        adz_tensor *t = adz_state_dict_at(state, i);
         adz_tensor_read(t, r->weights + at, tensor_bytes(t));
         at += tensor_bytes(t);
     }
-    adz_state_free(&state);
+    adz_state_dict_free(&state);
 }
 
 static bool equal(const result *a, const result *b)
@@ -110,8 +110,8 @@ static void train(adz_group *group, const task *t, result *r)
     }
     adz_data_parallel_free(&p);
     take_result(r, net);
-    adz_optimizer_free(&adam);
-    adz_module_free(&net);
+    adz_optimizer_release(&adam);
+    adz_module_release(&net);
     adz_context_use(before);
     adz_context_free(&own);
 }
@@ -192,7 +192,7 @@ static void gradients_apart(float gradients[MICRO][MOST])
         adz_backward(adz_mul_number(loss_of(net, x, y, part), (double)count / ROWS));
         copy_gradients(net, gradients[m]);
     }
-    adz_module_free(&net);
+    adz_module_release(&net);
 }
 
 static void compare_with_serial(adz_group *group, void *user)
@@ -212,7 +212,7 @@ static void compare_with_serial(adz_group *group, void *user)
     }
     check(adz_data_parallel_end(p, NULL) == ADZ_OK);
     copy_gradients(net, sum);
-    const int64_t n = adz_module_num_parameters(net);
+    const int64_t n = adz_module_numel(net);
     check(n <= MOST);
     for (int64_t i = 0; i < n; ++i) {
         const float a = (g[0][i] + g[1][i]) + (g[2][i] + g[3][i]);
@@ -220,7 +220,7 @@ static void compare_with_serial(adz_group *group, void *user)
         check(sum[i] == a + b);
     }
     adz_data_parallel_free(&p);
-    adz_module_free(&net);
+    adz_module_release(&net);
     adz_context_use(before);
     adz_context_free(&own);
 }

@@ -34,7 +34,7 @@ training training_new(adz_group *group)
         o.dtype = k % 2 == 0 ? ADZ_F32 : ADZ_F64;
         layers[k] = adz_linear_new(in[k], out[k], &o);
     }
-    check(adz_module_requires_grad(layers[LAYERS - 1], false) == ADZ_OK);
+    check(adz_module_requires_grad_(layers[LAYERS - 1], false) == ADZ_OK);
     t.model = adz_sequential_new(layers, LAYERS);
     const adz_tensor_list list = adz_module_parameters(t.model);
     check(list.count == PARAMETERS);
@@ -55,8 +55,8 @@ training training_new(adz_group *group)
 void training_end(training *t)
 {
     adz_data_parallel_free(&t->parallel);
-    adz_optimizer_free(&t->optimizer);
-    adz_module_free(&t->model);
+    adz_optimizer_release(&t->optimizer);
+    adz_module_release(&t->model);
 }
 
 void training_optimizer(training *t, const optimizer_case *which)

@@ -38,8 +38,8 @@ static run begin_run(adz_group *group)
 static void end_run(run *r)
 {
     adz_data_parallel_free(&r->parallel);
-    adz_optimizer_free(&r->sgd);
-    adz_module_free(&r->net);
+    adz_optimizer_release(&r->sgd);
+    adz_module_release(&r->net);
     adz_context_use(r->before);
     adz_context_free(&r->context);
 }
@@ -87,7 +87,7 @@ static void too_many(adz_group *group, void *user)
 {
     (void)user;
     adz_module *net = adz_linear_new(2, 1, NULL);
-    adz_tensor *weight = adz_module_parameter(net, "weight");
+    adz_tensor *weight = adz_module_get_parameter(net, "weight");
     const float *data = adz_tensor_data_f32(weight);
     adz_data_parallel_options o = ADZ_DATA_PARALLEL_OPTIONS;
     o.micro_batches = 3;
@@ -105,7 +105,7 @@ static void too_many(adz_group *group, void *user)
     check(adz_data_parallel_new(NULL, net, NULL) == NULL);
     check_error(ADZ_ERR_NULL, "group is NULL");
     check(adz_tensor_data_f32(weight) == data); /* nothing was laid out */
-    adz_module_free(&net);
+    adz_module_release(&net);
 }
 
 static void models_differ(adz_group *group, void *user)
@@ -116,19 +116,19 @@ static void models_differ(adz_group *group, void *user)
     check(adz_data_parallel_new(group, net, NULL) == NULL);
     check_error(ADZ_ERR_STATE,
         "the ranks differ in the model's parameter 0: rank 0 has weight[1, 2] float32, rank 2 weight[3, 2] float32");
-    adz_module_free(&net);
+    adz_module_release(&net);
     adz_linear_options o = ADZ_LINEAR_OPTIONS;
     o.bias = me != 1;
     net = adz_linear_new(2, 1, &o);
     check(adz_data_parallel_new(group, net, NULL) == NULL);
     check_error(ADZ_ERR_STATE,
         "the ranks differ in the number of the model's parameters: rank 0 has 2, rank 1 1");
-    adz_module_free(&net);
+    adz_module_release(&net);
     net = adz_linear_new(2, 1, NULL);
-    adz_requires_grad_(adz_module_parameter(net, "bias"), me != 0);
+    adz_requires_grad_(adz_module_get_parameter(net, "bias"), me != 0);
     check(adz_data_parallel_new(group, net, NULL) == NULL);
     check_error(ADZ_ERR_STATE, "bias[1] float32 without gradient");
-    adz_module_free(&net);
+    adz_module_release(&net);
 }
 
 static void ranks_compare_at_the_start(void **state)
@@ -163,7 +163,7 @@ static void refuse_new(adz_group *group, void *user)
         over = adz_item(reached) == 0;
         adz_scope_close(scope);
     }
-    adz_module_free(&net);
+    adz_module_release(&net);
     adz_context_use(before);
     adz_context_free(&own);
 }
@@ -225,8 +225,8 @@ static void some_have_no_gradient(adz_group *group, void *user)
         check(adz_data_parallel_backward(r.parallel, loss_of(&r, m, false), m.weight) == ADZ_OK);
     }
     check(adz_data_parallel_end(r.parallel, NULL) == ADZ_OK);
-    check(adz_tensor_grad(adz_module_parameter(r.right, "weight")) == NULL);
-    check(adz_tensor_grad(adz_module_parameter(r.left, "weight")) != NULL);
+    check(adz_tensor_grad(adz_module_get_parameter(r.right, "weight")) == NULL);
+    check(adz_tensor_grad(adz_module_get_parameter(r.left, "weight")) != NULL);
     end_run(&r);
 }
 
@@ -374,9 +374,9 @@ static void one_row(adz_group *group, void *user)
     }
     check(adz_data_parallel_end(p, NULL) == ADZ_ERR_SHAPE);
     check_error(ADZ_ERR_SHAPE, "x[1, 3] has a single value per channel");
-    check(adz_item(adz_module_buffer(norm, "num_batches_tracked")) == 0);
+    check(adz_item(adz_module_get_buffer(norm, "num_batches_tracked")) == 0);
     adz_data_parallel_free(&p);
-    adz_module_free(&norm);
+    adz_module_release(&norm);
     adz_context_use(before);
     adz_context_free(&own);
 }

@@ -90,7 +90,7 @@ static void train(const task *t, adz_data_parallel *p, adz_module *model)
             check(adz_data_parallel_step(p, sgd) == ADZ_OK);
         }
     }
-    adz_optimizer_free(&sgd);
+    adz_optimizer_release(&sgd);
 }
 
 static void train_on_rank(adz_group *group, void *user)
@@ -116,7 +116,7 @@ static void train_on_rank(adz_group *group, void *user)
     }
     free(mine);
     adz_data_parallel_free(&p);
-    adz_module_free(&model);
+    adz_module_release(&model);
     adz_context_use(before);
     adz_context_free(&own);
 }
@@ -182,12 +182,12 @@ static void hold(adz_group *group, void *user)
         }
         check(adz_data_parallel_end(p, NULL) == ADZ_OK);
         if (step >= 2) { /* 1 + 2 + 4 + ... + 128 in each of three steps, then in one */
-            adz_tensor *grad = adz_tensor_grad(adz_module_parameter(model, "weight"));
+            adz_tensor *grad = adz_tensor_grad(adz_module_get_parameter(model, "weight"));
             check(adz_tensor_at(grad, (int64_t[]){ 0, 1 }) == (step == 2 ? 3 * 255 : 255));
         }
     }
     adz_data_parallel_free(&p);
-    adz_module_free(&model);
+    adz_module_release(&model);
     adz_context_use(before);
     adz_context_free(&own);
 }
@@ -222,14 +222,15 @@ static void call_backwards(adz_group *group, void *user)
         }
         check(adz_data_parallel_end(p, NULL) == ADZ_OK);
         /* The sum of eight equal gradients with weight 1/8 is each of them. */
-        check(adz_item(adz_select(adz_tensor_grad(adz_module_parameter(last, "bias")), 0, 2)) == 1);
-        const adz_flat_slice bias = adz_flat_parameters_slice(p->flat, 1);
+        check(adz_item(adz_select(adz_tensor_grad(adz_module_get_parameter(last, "bias")), 0, 2)) ==
+              1);
+        const adz_flat_slice bias = adz_flat_parameters_slice_at(p->flat, 1);
         const adzi_bucket *b = p->sender.buckets;
         check(b[0].begin <= bias.offset && b[1].begin <= bias.offset);
         check(b[2].begin > bias.offset && b[3].begin > bias.offset);
     }
     adz_data_parallel_free(&p);
-    adz_module_free(&model);
+    adz_module_release(&model);
     adz_context_use(before);
     adz_context_free(&own);
 }

@@ -134,8 +134,8 @@ static void big_states(adz_group *group, void *user)
     const int64_t grown = bytes_of_all(group) - before;
     check(grown >= state && grown < state + state / 16);
     adz_data_parallel_free(&parallel);
-    adz_optimizer_free(&adamw);
-    adz_module_free(&model);
+    adz_optimizer_release(&adamw);
+    adz_module_release(&model);
 }
 
 static void memory_of_the_states_is_divided(void **state)
@@ -244,7 +244,7 @@ static void ranks_differ(adz_group *group, void *user)
     training_optimizer(&t, &cases[odd ? 1 : 3]);
     check(adz_data_parallel_shard(t.parallel, t.optimizer) == ADZ_ERR_STATE);
     check_error(ADZ_ERR_STATE, "the ranks differ in the optimizer: rank 0 has AdamW, ");
-    adz_optimizer_free(&t.optimizer);
+    adz_optimizer_release(&t.optimizer);
 
     training_optimizer(&t, &cases[3]);
     check(adz_data_parallel_shard(t.parallel, t.optimizer) == ADZ_OK);
@@ -347,7 +347,7 @@ static void misuse(adz_group *group, void *user)
     check_error(ADZ_ERR_STATE, "adz_data_parallel_step");
     check(adz_optimizer_add_param_group(t.optimizer, one(&t.w[5])) == -1);
     check_error(ADZ_ERR_STATE, "adz_data_parallel_free has ended");
-    adz_optimizer_free(&sgd);
+    adz_optimizer_release(&sgd);
     training_end(&t);
     training_end(&other);
 }
@@ -376,8 +376,8 @@ static void two_optimizers(adz_group *group, void *user)
         check(adz_optimizer_step(whole_sgd) == ADZ_OK);
     }
     check(training_equal(&t, &whole));
-    adz_optimizer_free(&sgd);
-    adz_optimizer_free(&whole_sgd);
+    adz_optimizer_release(&sgd);
+    adz_optimizer_release(&whole_sgd);
     training_end(&t);
     training_end(&whole);
 }

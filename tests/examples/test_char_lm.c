@@ -84,8 +84,8 @@ static void cached_scores_are_the_plain_ones(void **state)
         }
         assert_true(is_carrying(&o) || w.cache.length == CONTEXT);
         end_writing(&w);
-        adz_module_free(&network);
-        adz_module_free(&plain);
+        adz_module_release(&network);
+        adz_module_release(&plain);
     }
 }
 
@@ -113,7 +113,7 @@ static void windows_move(void **state)
                 adz_scope_close(scope);
             }
             end_writing(&w);
-            adz_module_free(&network);
+            adz_module_release(&network);
         }
     }
 }
@@ -134,8 +134,8 @@ static void states_go_on(void **state)
             write_on(&w, &ids[2 * CONTEXT + 5], 1), scores_at_once(plain, ids, 2 * CONTEXT + 6));
         adz_scope_close(scope);
         end_writing(&w);
-        adz_module_free(&network);
-        adz_module_free(&plain);
+        adz_module_release(&network);
+        adz_module_release(&plain);
     }
 }
 
@@ -159,7 +159,7 @@ static void validation_counts_all(void **state)
             assert_true(loss > 2.39789 && loss < 2.39790);
         }
         assert_true(adz_module_is_training(network));
-        adz_module_free(&network);
+        adz_module_release(&network);
     }
 }
 

@@ -107,8 +107,8 @@ static inline learner learner_of(adz_module *net, adz_optimizer *optimizer)
 
 static inline void end_learner(learner *l)
 {
-    adz_optimizer_free(&l->training.optimizer);
-    adz_module_free(&l->network.module);
+    adz_optimizer_release(&l->training.optimizer);
+    adz_module_release(&l->network.module);
 }
 
 static inline adz_module *new_network(int seed)

@@ -34,7 +34,7 @@ static adz_tensor *own_loss(const network *n, adz_tensor *y)
 {
     adz_tensor *scaled = adz_mul_number(adz_sub(y, n->target), 3);
     adz_tensor *loss = adz_huber_loss(scaled, adz_zeros_like(scaled), ADZ_REDUCE_MEAN, 0.7);
-    adz_tensor *w = adz_module_parameter(n->net, "2.weight");
+    adz_tensor *w = adz_module_get_parameter(n->net, "2.weight");
     return adz_add(loss, adz_mul_number(adz_sum(adz_abs(w), ADZ_ALL_DIMS, ADZ_DROPDIM), 0.01));
 }
 
@@ -55,8 +55,8 @@ static adz_tensor *train(void *user)
 
 static void freeze(adz_module *net)
 {
-    adz_requires_grad_(adz_module_parameter(net, "0.weight"), false);
-    adz_requires_grad_(adz_module_parameter(net, "0.bias"), false);
+    adz_requires_grad_(adz_module_get_parameter(net, "0.weight"), false);
+    adz_requires_grad_(adz_module_get_parameter(net, "0.bias"), false);
 }
 
 static void print_array(FILE *file, const char *name, const adz_tensor *t)
@@ -133,7 +133,7 @@ int main(int argc, char **argv)
     if (!good || file == NULL) {
         fprintf(stderr, "sample: %s\n", good ? "cannot write expected.json" : adz_error_message());
     }
-    adz_optimizer_free(&n.optimizer);
-    adz_module_free(&n.net);
+    adz_optimizer_release(&n.optimizer);
+    adz_module_release(&n.net);
     return good && file != NULL ? 0 : 1;
 }

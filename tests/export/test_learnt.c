@@ -201,9 +201,9 @@ static void two_optimizers(void **state)
     dlclose(d[0].c.library);
     adz_plan_free(&plan);
     for (int i = 0; i < 2; ++i) {
-        adz_optimizer_free(&p[i].optimizers[0]);
-        adz_optimizer_free(&p[i].optimizers[1]);
-        adz_module_free(&p[i].net);
+        adz_optimizer_release(&p[i].optimizers[0]);
+        adz_optimizer_release(&p[i].optimizers[1]);
+        adz_module_release(&p[i].net);
     }
     adz_scope_close(scope);
 }
@@ -305,13 +305,15 @@ static void files_without_optimizers(void **state)
         .function = call_network, .user = &l.network, .inputs = { l.network.in, 1 }, .module = net
     };
     assert_int_equal(
-        adzi_write_c("adz_c_write", temporary_path("sent.c"), &what, names, 1, NULL), ADZ_OK);
+        adzi_write_c("adz_plan_write_c_many", temporary_path("sent.c"), &what, names, 1, NULL),
+        ADZ_OK);
     assert_null(strstr(text_of("sent.h"), "weights_get"));
     adz_module_train(net, true);
     what.function = adapt;
     assert_non_null(adapt(&l.network)); /* makes the gradients */
     assert_int_equal(
-        adzi_write_c("adz_c_write", temporary_path("sent.c"), &what, names, 1, NULL), ADZ_OK);
+        adzi_write_c("adz_plan_write_c_many", temporary_path("sent.c"), &what, names, 1, NULL),
+        ADZ_OK);
     device d = device_of(compile("sent", false), "");
     float y[BATCH * 2];
     for (int i = 0; i < 3; ++i) {
@@ -328,7 +330,8 @@ static void files_without_optimizers(void **state)
     adz_module_train(net, true);
     what.module = NULL;
     assert_int_equal(
-        adzi_write_c("adz_c_write", temporary_path("sent.c"), &what, names, 1, NULL), ADZ_OK);
+        adzi_write_c("adz_plan_write_c_many", temporary_path("sent.c"), &what, names, 1, NULL),
+        ADZ_OK);
     assert_null(strstr(text_of("sent.h"), "weights_get"));
     end_learner(&l);
     end_learner(&other);

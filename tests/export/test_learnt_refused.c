@@ -115,12 +115,12 @@ static void files_of_others_change_nothing(void **state)
     o.eps = 1e-6;
     other = learner_of(net, adz_adam_new(adz_module_parameters(net), 0.02, &o));
     expect_refused(&d, bytes, save_here(&other, bytes), 2); /* another setting */
-    adz_optimizer_free(&other.training.optimizer);
+    adz_optimizer_release(&other.training.optimizer);
     other.training.optimizer = adz_adamw_new(adz_module_parameters(net), 0.02, NULL);
     expect_refused(&d, bytes, save_here(&other, bytes), 1); /* another optimizer */
-    adz_optimizer_free(&other.training.optimizer);
+    adz_optimizer_release(&other.training.optimizer);
     expect_refused(&d, bytes, save_here(&other, bytes), 1); /* none */
-    adz_module_free(&other.network.module);
+    adz_module_release(&other.network.module);
     net = ADZ_SEQUENTIAL(adz_linear_new(FEATURES, 4, NULL), adz_batch_norm1d_new(4, NULL),
         adz_tanh_new(), adz_linear_new(4, 2, NULL));
     other = learner_of(net, adz_adam_new(adz_module_parameters(net), 0.02, NULL));
@@ -141,7 +141,7 @@ static void steps_that_disagree(void **state)
     learner other = learner_of(home, adz_adam_new(adz_module_parameters(home), 0.02, NULL));
     device d = send(&l);
     step_here(&other);
-    adz_requires_grad_(adz_module_parameter(home, "0.weight"), false);
+    adz_requires_grad_(adz_module_get_parameter(home, "0.weight"), false);
     step_here(&other);
     static unsigned char bytes[MOST_BYTES];
     d.get(d.file);

@@ -52,8 +52,8 @@ static user begin(void)
 
 static void end(user *u)
 {
-    adz_optimizer_free(&u->optimizer);
-    adz_module_free(&u->net);
+    adz_optimizer_release(&u->optimizer);
+    adz_module_release(&u->net);
 }
 
 static adz_plan *plan_of(user *u, bool with_module)
@@ -134,7 +134,7 @@ static void a_module_without_statistics_may_be_written(void **state)
     user u = begin();
     adz_batch_norm1d_options o = ADZ_BATCH_NORM1D_OPTIONS;
     o.track_running_stats = false;
-    adz_module_free(&u.net);
+    adz_module_release(&u.net);
     u.net = ADZ_SEQUENTIAL(adz_linear_new(3, 1, NULL), adz_batch_norm1d_new(1, &o));
     adz_module_eval(u.net);
     adz_plan *plan = plan_of(&u, true);
@@ -164,7 +164,7 @@ static void weights_are_finite(void **state)
         adz_module_eval(u.net);
         adz_plan *plan = plan_of(&u, with_module != 0);
         expect_written(plan, true, ADZ_OK, NULL);
-        set(adz_module_parameter(u.net, "2.bias"), INFINITY);
+        set(adz_module_get_parameter(u.net, "2.bias"), INFINITY);
         expect_written(plan, true, ADZ_ERR_NUMERIC,
             with_module ? "2.bias[1] is infinity at [0]" : "a weight [1] is infinity at [0]");
         adz_c_options c = ADZ_C_OPTIONS;
@@ -186,9 +186,9 @@ static void statistics_are_no_nan(void **state)
     user u = begin();
     adz_module_eval(u.net);
     adz_plan *plan = plan_of(&u, true);
-    adz_fill_(adz_module_buffer(u.net, "1.running_var"), NAN);
+    adz_fill_(adz_module_get_buffer(u.net, "1.running_var"), NAN);
     expect_written(plan, true, ADZ_ERR_NUMERIC, "1.running_var[5] is NaN at [0]");
-    adz_fill_(adz_module_buffer(u.net, "1.running_var"), INFINITY);
+    adz_fill_(adz_module_get_buffer(u.net, "1.running_var"), INFINITY);
     expect_written(plan, true, ADZ_OK, NULL);
     adz_plan_free(&plan);
     end(&u);

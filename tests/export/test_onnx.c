@@ -74,13 +74,13 @@ static void nodes_names_and_contents(void **state)
     assert_int_equal(m->outputs[0].dims[1], 4);
     const read_tensor *w = read_initialiser(m, "0.weight");
     assert_true(w != NULL && w->type == 1 && w->rank == 2 && w->dims[0] == 4 && w->dims[1] == 3);
-    adz_tensor *weight = adz_module_parameter(net, "0.weight");
+    adz_tensor *weight = adz_module_get_parameter(net, "0.weight");
     assert_int_equal(w->raw.size, 12 * sizeof(float));
     assert_memory_equal(w->raw.at, adz_tensor_data(weight), w->raw.size);
     assert_non_null(read_initialiser(m, "0.bias"));
     assert_int_equal(m->n_initialisers, 2);
     read_model_free(m);
-    adz_module_free(&net);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 
@@ -98,7 +98,7 @@ static void options_and_dtypes(void **state)
     assert_int_equal(m->outputs[0].dims[0], 5);
     assert_int_equal(m->initialisers[0].type, 11);
     read_model_free(m);
-    adz_module_free(&net);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 
@@ -197,7 +197,7 @@ static void all_networks(void **state)
         assert_true(adz_error_code() == ADZ_OK);
         read_model_free(m);
         read_model_free(again);
-        adz_module_free(&module);
+        adz_module_release(&module);
         adz_scope_close(scope);
     }
 }
@@ -247,7 +247,7 @@ static void custom_operators(void **state)
     expressed = false;
     assert_int_equal(network_write(net, x, path, NULL), ADZ_ERR_UNSUPPORTED);
     expect_error(ADZ_ERR_UNSUPPORTED, "mine has no counterpart in ONNX");
-    adz_module_free(&net);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 
@@ -265,7 +265,7 @@ static void expect_refused(
     assert_int_equal(network_write(net, x, path, o), status);
     expect_error(status, says);
     assert_int_equal(access(path, F_OK), -1);
-    adz_module_free(&net);
+    adz_module_release(&net);
 }
 
 static adz_tensor *indices_of_pool(adz_tensor *x)
@@ -281,7 +281,7 @@ static read_model *pooled(const adz_avg_pool_options *o)
 {
     adz_module *net = adz_avg_pool1d_new(3, o);
     read_model *m = written(net, adz_ones(ADZ_SHAPE(1, 1, 4), ADZ_F32), NULL);
-    adz_module_free(&net);
+    adz_module_release(&net);
     assert_true(m->n_nodes > 0 && read_is(m->nodes[0].type, "AveragePool"));
     const read_attribute *pads = read_attribute_of(&m->nodes[0], "pads");
     assert_true(pads->n == 2 && pads->list[0] == 0 && pads->list[1] == 1);
@@ -388,7 +388,7 @@ static void a_broadcast_fixes_the_batch(void **state)
         read_model *m = written(net, adz_ones(ADZ_SHAPE(1, 3), ADZ_F32), NULL);
         assert_true(m->inputs[0].dims[0] == 1 && m->outputs[0].dims[0] == 4);
         read_model_free(m);
-        adz_module_free(&net);
+        adz_module_release(&net);
     }
     adz_scope_close(scope);
 }
@@ -402,7 +402,7 @@ static void a_hindrance_fixes_the_batch(void **state)
     read_model *m = written(net, adz_ones(ADZ_SHAPE(4, 3), ADZ_F32), NULL);
     assert_int_equal(m->inputs[0].dims[0], 4);
     read_model_free(m);
-    adz_module_free(&net);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 
@@ -434,7 +434,7 @@ static void names(void **state)
     read_model *m = read_model_file(path);
     assert_true(read_is(m->inputs[0].name, odd) && read_is(m->nodes[0].in[0], odd));
     read_model_free(m);
-    adz_module_free(&net);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 
@@ -469,7 +469,7 @@ static void an_old_file_stays(void **state)
     assert_int_equal(network_write(net, x, NULL, NULL), ADZ_ERR_NULL);
     expect_error(ADZ_ERR_NULL, "path");
     read_model_free(before);
-    adz_module_free(&net);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 

@@ -53,9 +53,9 @@ static detector begin(adz_status (*several)(adz_tensor **results, detector *d))
 
 static void end(detector *d)
 {
-    adz_optimizer_free(&d->optimizer);
+    adz_optimizer_release(&d->optimizer);
     adz_release(&d->x);
-    adz_module_free(&d->net);
+    adz_module_release(&d->net);
 }
 
 static adz_plan *plan_of(detector *d, size_t count, const char *const *names)
@@ -64,7 +64,7 @@ static adz_plan *plan_of(detector *d, size_t count, const char *const *names)
     o.inputs = adz_tensor_list_of(&d->x, 1);
     o.module = d->net;
     o.result_names = names;
-    adz_plan *plan = adz_plan_new_results(function, d, count, &o);
+    adz_plan *plan = adz_plan_new_many(function, d, count, &o);
     if (plan == NULL) {
         fail_msg("%s", adz_error_message());
     }
@@ -288,13 +288,13 @@ static void any_name_becomes_an_argument(void **state)
  */
 static adz_status learn(adz_tensor **results, detector *d)
 {
-    adz_tensor *bias = adz_detach(adz_module_parameter(d->net, "2.bias"));
+    adz_tensor *bias = adz_detach(adz_module_get_parameter(d->net, "2.bias"));
     adz_optimizer_zero_grad(d->optimizer);
     results[1] = adz_module_forward(d->net, d->x);
     results[0] = adz_mean(adz_square(results[1]), ADZ_ALL_DIMS, ADZ_DROPDIM);
     results[2] = adz_norm(bias, 2, ADZ_ALL_DIMS, ADZ_DROPDIM);
     if (adz_backward(results[0]) == ADZ_OK && adz_optimizer_step(d->optimizer) == ADZ_OK) {
-        results[3] = adz_detach(adz_module_parameter(d->net, "2.bias"));
+        results[3] = adz_detach(adz_module_get_parameter(d->net, "2.bias"));
     }
     return adz_error_code();
 }
@@ -310,7 +310,8 @@ static void a_step_fills_all_results(void **state)
     detector learner = d;
     learner.several = learn;
     adz_plan *plans[] = { plan_of(&d, RESULTS, result_names), plan_of(&learner, 4, names) };
-    assert_int_equal(adz_c_write(temporary_path("taught.c"), plans, functions, 2, NULL), ADZ_OK);
+    assert_int_equal(
+        adz_plan_write_c_many(temporary_path("taught.c"), plans, functions, 2, NULL), ADZ_OK);
     assert_non_null(strstr(file_text("taught.h"),
         "void taught_step(const float *x, float *y_loss, float *y_scores, float *y_norm, float *y_bias);"));
     assert_non_null(strstr(file_text("taught.h"), "Computes the results, and changes variables"));
@@ -340,7 +341,7 @@ static void a_step_fills_all_results(void **state)
 static adz_status with_parameter(adz_tensor **results, detector *d)
 {
     results[0] = adz_module_forward(d->net, d->x);
-    results[1] = adz_exp(adz_module_parameter(d->net, "0.weight"));
+    results[1] = adz_exp(adz_module_get_parameter(d->net, "0.weight"));
     return adz_error_code();
 }
 

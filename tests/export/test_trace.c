@@ -74,7 +74,7 @@ static void calls_and_names_of_a_network(void **state)
     assert_int_equal(trace->values[trace->outputs[0]].sizes[1], 2);
     adzi_trace_free(&trace);
     assert_null(trace);
-    adz_module_free(&net);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 
@@ -150,17 +150,17 @@ static void nothing_is_changed(void **state)
     adz_module *drop = adz_dropout_new(0.5, NULL);
     g.module = adz_sequential_new((adz_module *[]){ norm, drop }, 2);
     g.x = adz_randn(ADZ_SHAPE(5, 2), ADZ_F32);
-    adz_state *before = adz_module_state_dict(g.module);
-    adz_tensor *mean = adz_clone(adz_state_find(before, "0.running_mean"));
+    adz_state_dict *before = adz_module_state_dict(g.module);
+    adz_tensor *mean = adz_clone(adz_state_dict_get(before, "0.running_mean"));
     adz_generator_state drawn = adz_generator_get_state(NULL);
     trace = trace_of(forward, &g);
     assert_non_null(trace);
     adzi_trace_free(&trace);
-    assert_true(adz_equal(mean, adz_state_find(before, "0.running_mean")));
-    assert_int_equal(adz_item_i64(adz_state_find(before, "0.num_batches_tracked")), 0);
+    assert_true(adz_equal(mean, adz_state_dict_get(before, "0.running_mean")));
+    assert_int_equal(adz_item_i64(adz_state_dict_get(before, "0.num_batches_tracked")), 0);
     assert_int_equal(adz_generator_get_state(NULL).offset, drawn.offset);
-    adz_state_free(&before);
-    adz_module_free(&g.module);
+    adz_state_dict_free(&before);
+    adz_module_release(&g.module);
     adz_scope_close(scope);
 }
 
@@ -430,7 +430,7 @@ static void memory_is_refused(void **state)
         adz_error_clear();
     }
     assert_int_equal(adzi_live_bytes(), live);
-    adz_module_free(&net);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 

@@ -38,7 +38,7 @@ static bool write_network(const char *folder, const network *n, adz_dtype dtype)
     }
     adz_safetensors_free(&file);
     adz_scope_close(scope);
-    adz_module_free(&module);
+    adz_module_release(&module);
     return good;
 }
 
@@ -69,7 +69,7 @@ static bool add_results(const char *folder, adz_safetensors *file, module_and_in
     o.input_names = (const char *const[]){ "x" };
     o.module = of->module;
     o.result_names = result_names;
-    adz_plan *plan = adz_plan_new_results(several, of, RESULTS, &o);
+    adz_plan *plan = adz_plan_new_many(several, of, RESULTS, &o);
     snprintf(path, sizeof path, "%s/several_results.onnx", folder);
     adz_onnx_options batch = ADZ_ONNX_OPTIONS;
     batch.batch_dimension = ADZ_BATCH_FREE;
@@ -78,7 +78,7 @@ static bool add_results(const char *folder, adz_safetensors *file, module_and_in
     for (size_t k = 0; k < RESULTS && good; ++k) {
         char name[40];
         snprintf(name, sizeof name, "y%d.%s", i, result_names[k]);
-        adz_tensor *y = adz_contiguous(adz_plan_result(plan, k));
+        adz_tensor *y = adz_contiguous(adz_plan_result_at(plan, k));
         good = adz_safetensors_add(file, name, y) == ADZ_OK;
     }
     adz_plan_free(&plan);
@@ -103,7 +103,7 @@ static bool write_results(const char *folder)
         adz_error_clear();
     }
     adz_safetensors_free(&file);
-    adz_module_free(&of.module);
+    adz_module_release(&of.module);
     adz_scope_close(scope);
     return good;
 }

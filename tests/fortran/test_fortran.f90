@@ -199,17 +199,17 @@ contains
     if (adz_loader_next(loader, batch(:1))) call check(.false., 'a batch without room')
     call refused(ADZ_ERR_ARGUMENT, 'at least 2', 'a batch without room')
     call adz_loader_free(loader)
-    call adz_dataset_free(data)
+    call adz_dataset_release(data)
 
     net = adz_linear_new(3, 2, adz_linear_options(bias=.false., dtype=ADZ_F64))
     parameters = adz_module_parameters(net)
     named = adz_module_named_parameters(net)
     call check(size(parameters) == 1 .and. adz_string(named(1)%name) == 'weight', 'options and lists')
-    call adz_module_free(net)
+    call adz_module_release(net)
     call check(.not. adz_associated(net), 'the pointer of what has ended is NULL')
     net = adz_linear_new(3, 2)
     call check(size(adz_module_parameters(net)) == 2, 'options that are left out')
-    call adz_module_free(net)
+    call adz_module_release(net)
     conv = adz_conv_options(stride=adz_shape_of([2, 2]))
     b = adz_conv2d(adz_ones([1, 1, 5, 5], ADZ_F32), adz_ones([1, 1, 1, 1], ADZ_F32), adz_none(), conv)
     call check(all(adz_tensor_shape(b) == [1, 1, 3, 3]), 'a shape among options, and no bias')
@@ -254,11 +254,11 @@ contains
     call check(adz_tensor_at(j, [1, 1]) == 6 .and. adz_tensor_at(j, [0, 1]) == 0, 'a function of the program')
     inputs = x
     options%inputs = adz_tensor_list_of(inputs)
-    plan = adz_plan_new_results(two_results, c_loc(inputs(1)), 2, options)
+    plan = adz_plan_new_many(two_results, c_loc(inputs(1)), 2, options)
     call check(adz_associated(plan), 'a function with two results is captured')
     status = adz_tensor_write(x, [5d0, 6d0])
     status = adz_plan_run(plan)
-    status = adz_tensor_read(adz_plan_result(plan, 1), squares)
+    status = adz_tensor_read(adz_plan_result_at(plan, 1), squares)
     call check(status == ADZ_OK .and. all(squares == [25, 36]), 'a plan computes with other inputs')
     call adz_plan_free(plan)
     heard = ''
@@ -291,7 +291,7 @@ contains
     call refused(ADZ_ERR_NULL, 'NULL', 'the shape of NULL')
     status = adz_autograd_grad([t, t], inputs=[t, t], results=results)
     call refused(ADZ_ERR_ARGUMENT, 'at least 2', 'too few results')
-    status = adz_backward_with([t, t], gradients=[t])
+    status = adz_autograd_backward([t, t], gradients=[t])
     call refused(ADZ_ERR_ARGUMENT, 'gradients has the size 1', 'arrays of two lengths')
     vector(1) = adz_tensor_at(t, [1])
     call refused(ADZ_ERR_ARGUMENT, 'index', 'too few indices')
@@ -329,10 +329,10 @@ contains
       call check(status == ADZ_OK, 'a step')
       status = adz_scope_close(inner)
     end do
-    status = adz_tensor_read(adz_module_parameter(net, 'weight'), weight)
+    status = adz_tensor_read(adz_module_get_parameter(net, 'weight'), weight)
     call check(all(abs(weight(:, 1) - [2d0, -1d0]) < 1d-6), 'the weights are found')
-    call adz_optimizer_free(sgd)
-    call adz_module_free(net)
+    call adz_optimizer_release(sgd)
+    call adz_module_release(net)
   end subroutine
 
 end program test_fortran

@@ -33,9 +33,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         must_have_failed();
     } else {
         adz_tensor *values = adz_csv_values(csv);
-        MUST(adz_tensor_numel(values) == adz_csv_rows(csv) * adz_csv_columns(csv));
-        for (int64_t i = 0; i < adz_csv_columns(csv); ++i) {
-            MUST(adz_csv_name(csv, i) != NULL);
+        MUST(adz_tensor_numel(values) == adz_csv_row_count(csv) * adz_csv_column_count(csv));
+        for (int64_t i = 0; i < adz_csv_column_count(csv); ++i) {
+            MUST(adz_csv_name_at(csv, i) != NULL);
         }
         adz_csv_free(&csv);
     }

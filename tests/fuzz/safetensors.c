@@ -28,8 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         must_have_failed();
     } else {
         for (size_t i = 0; i < adz_safetensors_count(file); ++i) {
-            const char *name = adz_safetensors_name(file, i);
-            MUST(adz_safetensors_get(file, name) == adz_safetensors_tensor(file, i));
+            const char *name = adz_safetensors_name_at(file, i);
+            MUST(adz_safetensors_get(file, name) == adz_safetensors_at(file, i));
         }
         write_and_read_again(file);
         adz_safetensors_free(&file);

@@ -81,10 +81,10 @@ static void parameters_are_finite(void **state)
     for (int i = 0; i < 3; ++i) {
         adz_module *net = network();
         expect_saved(net, NULL);
-        set_last(adz_module_parameter(net, "2.weight"), values[i]);
+        set_last(adz_module_get_parameter(net, "2.weight"), values[i]);
         expect_saved(net,
             i == 0 ? "2.weight[1, 3] is NaN at [0, 2]" : "2.weight[1, 3] is infinity at [0, 2]");
-        adz_module_free(&net);
+        adz_module_release(&net);
     }
 }
 
@@ -96,11 +96,11 @@ static void large_numbers_are_finite(void **state)
     for (int i = 0; i < 2; ++i) {
         adz_module *net = network();
         adz_module_to(net, dtypes[i]);
-        set_last(adz_module_parameter(net, "0.weight"), i == 0 ? 3.4028234e38 : 1.7e308);
+        set_last(adz_module_get_parameter(net, "0.weight"), i == 0 ? 3.4028234e38 : 1.7e308);
         expect_saved(net, NULL);
-        set_last(adz_module_parameter(net, "0.weight"), NAN);
+        set_last(adz_module_get_parameter(net, "0.weight"), NAN);
         expect_saved(net, "0.weight[3, 2] is NaN at [2, 1]");
-        adz_module_free(&net);
+        adz_module_release(&net);
     }
 }
 
@@ -111,11 +111,11 @@ static void half_weights_are_looked_at(void **state)
     for (int i = 0; i < 2; ++i) {
         adz_scope *scope = adz_scope_open();
         adz_module *net = network();
-        set_last(adz_module_parameter(net, "0.weight"), INFINITY);
+        set_last(adz_module_get_parameter(net, "0.weight"), INFINITY);
         assert_int_equal(adz_module_store_weights(net, dtypes[i]), ADZ_OK);
         assert_int_equal(adz_module_save(net, temporary_path("half")), ADZ_ERR_NUMERIC);
         expect_error(ADZ_ERR_NUMERIC, "0.weight[3, 2] is infinity at [2, 1]");
-        adz_module_free(&net);
+        adz_module_release(&net);
         adz_scope_close(scope);
     }
 }
@@ -125,11 +125,11 @@ static void buffers_may_be_infinite(void **state)
 {
     (void)state;
     adz_module *net = network();
-    set_last(adz_module_buffer(net, "1.running_mean"), -INFINITY);
+    set_last(adz_module_get_buffer(net, "1.running_mean"), -INFINITY);
     expect_saved(net, NULL);
-    set_last(adz_module_buffer(net, "1.running_mean"), NAN);
+    set_last(adz_module_get_buffer(net, "1.running_mean"), NAN);
     expect_saved(net, "1.running_mean[3] is NaN at [2]");
-    adz_module_free(&net);
+    adz_module_release(&net);
 }
 
 static void states_are_no_nan(void **state)
@@ -146,8 +146,8 @@ static void states_are_no_nan(void **state)
     assert_int_equal(save(net, adam, false), ADZ_ERR_NUMERIC);
     expect_error(ADZ_ERR_NUMERIC, "state.5.exp_avg[1] is NaN at [0]");
     assert_int_equal(save(net, adam, true), ADZ_OK);
-    adz_optimizer_free(&adam);
-    adz_module_free(&net);
+    adz_optimizer_release(&adam);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 

@@ -64,7 +64,7 @@ static adz_module *train(bool sgd, bool shard, bool fast)
         adz_scope_close(scope);
     }
     adz_data_parallel_free(&parallel);
-    adz_optimizer_free(&optimizer);
+    adz_optimizer_release(&optimizer);
     return network;
 }
 
@@ -102,11 +102,11 @@ int main(int argc, char **argv)
         const double most = difference(other, network);
         good = most < 1e-4;
         printf("the fast mode differs by %.2g\n", most);
-        adz_module_free(&other);
+        adz_module_release(&other);
     } else if (adz_group_rank(group) == 0) {
         adz_module_save(network, argv[1]);
     }
-    adz_module_free(&network);
+    adz_module_release(&network);
     adz_group_free(&group);
     return good ? 0 : 1;
 }

@@ -6,7 +6,7 @@ static adz_status overflow(adz_module *m, adz_tensor *x)
 {
     adz_tensor *y = adz_mul_number(adz_module_forward(m, x), 1);
     adz_tensor *up = adz_full(ADZ_SHAPE(3, 1), 1e20, ADZ_F32);
-    return adz_backward_with(&y, &up, 1, NULL);
+    return adz_autograd_backward(&y, &up, 1, NULL);
 }
 
 static adz_module *of_numbers(adz_generator *g)
@@ -19,7 +19,7 @@ static adz_module *of_numbers(adz_generator *g)
 static size_t live_bytes(void)
 {
     adz_memory_info now;
-    adz_memory_info_get(&now, sizeof now);
+    adz_get_memory_info(&now, sizeof now);
     return now.live_bytes;
 }
 
@@ -34,7 +34,7 @@ void anomaly_mode_sees_what_is_inside(void **state)
         adz_activation_checkpoint_new(adz_module_keep(inner)),
         adz_activation_checkpoint_new(
             ADZ_SEQUENTIAL(adz_activation_checkpoint_new(adz_module_keep(inner)))) };
-    adz_tensor *weight = adz_module_parameter(inner, "1.weight");
+    adz_tensor *weight = adz_module_get_parameter(inner, "1.weight");
     size_t before = 0;
     for (int k = 0; k < 6; ++k) { /* In the second round, nothing has to be made any more. */
         int i = k / 2;
@@ -60,9 +60,9 @@ void anomaly_mode_sees_what_is_inside(void **state)
         before = live_bytes();
     }
     for (int i = 0; i < 3; ++i) {
-        adz_module_free(&modules[i]);
+        adz_module_release(&modules[i]);
     }
-    adz_module_free(&inner);
+    adz_module_release(&inner);
     adz_generator_free(&g);
 }
 
@@ -73,12 +73,12 @@ void anomaly_mode_names_the_first(void **state)
     adz_module *m = adz_activation_checkpoint_new(
         ADZ_SEQUENTIAL(adz_tanh_new(), of_numbers(NULL), adz_tanh_new()));
     adz_tensor *x = adz_requires_grad_(adz_full(ADZ_SHAPE(3, 1), 1, ADZ_F32), true);
-    fill(adz_module_parameter(m, "module.1.1.weight"), 1e30);
+    fill(adz_module_get_parameter(m, "module.1.1.weight"), 1e30);
     adz_tensor *y = adz_module_forward(m, adz_mul_number(x, 1e-30)); /* tanh(1) */
     adz_tensor *up = adz_full(ADZ_SHAPE(3, 1), 1e20, ADZ_F32);
     adz_set_anomaly_enabled(true);
-    assert_int_equal(adz_backward_with(&y, &up, 1, NULL), ADZ_ERR_NUMERIC);
+    assert_int_equal(adz_autograd_backward(&y, &up, 1, NULL), ADZ_ERR_NUMERIC);
     adz_set_anomaly_enabled(false);
     expect_error(ADZ_ERR_NUMERIC, "the backward of linear made");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }

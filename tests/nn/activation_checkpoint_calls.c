@@ -17,7 +17,7 @@ static adz_tensor *sum_of(adz_tensor *t)
 static size_t live_bytes(void)
 {
     adz_memory_info now;
-    adz_memory_info_get(&now, sizeof now);
+    adz_get_memory_info(&now, sizeof now);
     return now.live_bytes;
 }
 
@@ -48,7 +48,7 @@ void an_argument_alone_wants_a_gradient(void **state)
     assert_int_equal(adz_backward(sum_of(y)), ADZ_OK);
     assert_int_equal(calls, 2);
     assert_true(all_are(adz_tensor_grad(x), 4));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* ---- results -------------------------------------------------------------------------------- */
@@ -116,8 +116,8 @@ void results_may_be_left_out_or_given_twice(void **state)
         adz_values_add(in, "x", x);
         assert_int_equal(adz_module_call(m, in, out), ADZ_OK);
         assert_int_equal(adz_values_count(out), n + 2);
-        assert_true(adz_values_find(out, "none") == ADZ_NONE);
-        adz_tensor *last = adz_values_at(out, (size_t)n), *again = adz_values_find(out, "again");
+        assert_true(adz_values_get(out, "none") == ADZ_NONE);
+        adz_tensor *last = adz_values_at(out, (size_t)n), *again = adz_values_get(out, "again");
         assert_true(last != again && adz_equal(last, again));
         adz_tensor *y = adz_add(adz_mul_number(last, 3), adz_mul_number(again, 5));
         assert_int_equal(adz_backward(sum_of(y)), ADZ_OK);
@@ -125,7 +125,7 @@ void results_may_be_left_out_or_given_twice(void **state)
         adz_values_free(&in);
         adz_values_free(&out);
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 void another_number_of_results_is_refused(void **state)
@@ -143,7 +143,7 @@ void another_number_of_results_is_refused(void **state)
         expect_error(ADZ_ERR_STATE, says[i]);
         assert_null(adz_tensor_grad(x));
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* Whole numbers have no gradient, so nothing is recorded. */
@@ -165,7 +165,7 @@ void whole_numbers_are_no_part_of_a_graph(void **state)
     assert_non_null(y);
     assert_false(adz_tensor_requires_grad(y));
     assert_true(adz_tensor_is_leaf(y));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -191,8 +191,8 @@ void many_values_leave_no_memory_behind(void **state)
     const size_t before = live_bytes();
     use_memory(m, wrong);
     assert_int_equal(live_bytes(), before);
-    adz_module_free(&m);
-    adz_module_free(&wrong);
+    adz_module_release(&m);
+    adz_module_release(&wrong);
 }
 
 /* Batch norm changes its buffers in place, and Several gives one result twice: both are cloned. */
@@ -209,8 +209,8 @@ static bool call_and_go_back(void)
     y = y != NULL ? sum_of_several(m, y, 1) : NULL;
     good = y != NULL && adz_backward(y) == ADZ_OK;
     assert_null(strstr(adz_error_message(), "the backward failed")); /* says no reason */
-    adz_module_free(&m);
-    adz_module_free(&norm);
+    adz_module_release(&m);
+    adz_module_release(&norm);
     if (scope != NULL) {
         adz_scope_close(scope);
     }
@@ -244,26 +244,26 @@ void other_buffers_are_refused(void **state)
     for (int change = 0; change < 5; ++change) {
         adz_module *m =
             change == 3 ? of_two(adz_tanh_new(), adz_tanh_new()) : of_two(norm(), norm());
-        adz_module *inside = adz_module_child(m, "module"), *kept = NULL;
+        adz_module *inside = adz_module_get_child(m, "module"), *kept = NULL;
         adz_tensor *x = wanting(), *y = sum_of(adz_module_forward(m, x));
         if (change == 0) { /* fewer */
             adz_module_set_child(inside, "1", adz_tanh_new());
         } else if (change == 1) { /* more */
             adz_module_set_child(inside, "2", norm());
         } else if (change == 2) { /* as many, of another module */
-            kept = adz_module_keep(adz_module_child(inside, "1"));
+            kept = adz_module_keep(adz_module_get_child(inside, "1"));
             adz_module_set_child(inside, "1", norm());
         } else if (change == 3) { /* some, where there were none */
             adz_module_set_child(inside, "0", norm());
         } else { /* the last one has one more */
             adz_tensor *one = adz_ones(ADZ_SHAPE(1), ADZ_F32);
-            adz_module_add_buffer(adz_module_child(inside, "1"), "more", one, false);
+            adz_module_add_buffer(adz_module_get_child(inside, "1"), "more", one, false);
         }
         assert_int_equal(adz_backward(y), ADZ_ERR_STATE);
         expect_error(ADZ_ERR_STATE, "the module has other buffers than in the forward");
         assert_null(adz_tensor_grad(x));
-        adz_module_free(&kept);
-        adz_module_free(&m);
+        adz_module_release(&kept);
+        adz_module_release(&m);
     }
 }
 
@@ -275,7 +275,8 @@ static adz_tensor *first_listed(adz_module *m)
 /* Lists the buffers of the tree while it is called. */
 static adz_tensor *listing_forward(adz_module *self, adz_tensor *x)
 {
-    adz_tensor *before = adz_module_buffer(self, "last"), *last = adz_detach(adz_add(x, before));
+    adz_tensor *before = adz_module_get_buffer(self, "last"),
+               *last = adz_detach(adz_add(x, before));
     assert_true(first_listed(self) == before);
     assert_non_null(adz_module_set_buffer(self, "last", last));
     assert_true(first_listed(self) == last);
@@ -296,15 +297,15 @@ void buffers_are_listed_as_they_are(void **state)
     adz_module_add_buffer(inside, "empty", ADZ_NONE, true);
     adz_module *m = adz_activation_checkpoint_new(adz_module_keep(inside));
     adz_tensor *x = wanting(), *y = adz_module_forward(m, x);
-    adz_tensor *last = adz_module_buffer(inside, "last");
+    adz_tensor *last = adz_module_get_buffer(inside, "last");
     assert_true(first_listed(inside) == last && all_are(last, 3));
     assert_int_equal(adz_backward(sum_of(y)), ADZ_OK);
     assert_true(all_are(adz_tensor_grad(x), 1));
-    assert_true(adz_module_buffer(inside, "last") == last && all_are(last, 3));
-    assert_true(adz_module_buffer(inside, "empty") == ADZ_NONE);
+    assert_true(adz_module_get_buffer(inside, "last") == last && all_are(last, 3));
+    assert_true(adz_module_get_buffer(inside, "empty") == ADZ_NONE);
     assert_true(first_listed(inside) == last);
-    adz_module_free(&inside);
-    adz_module_free(&m);
+    adz_module_release(&inside);
+    adz_module_release(&m);
 }
 
 /* ---- conditions ----------------------------------------------------------------------------- */
@@ -321,7 +322,7 @@ void other_masks_are_refused(void **state)
     assert_int_equal(adz_backward(y), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "the forward replayed other masks");
     assert_null(adz_tensor_grad(x));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* A Sequential of dropouts, each with a generator of its own. */
@@ -353,7 +354,7 @@ void generators_have_a_limit(void **state)
         for (int i = 0; i < n; ++i) {
             adz_generator_free(&generators[i]);
         }
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
 }
 
@@ -379,5 +380,5 @@ void recording_ends_with_the_second_call(void **state)
     assert_int_equal(adz_backward(sum_of(adz_module_forward(m, h))), ADZ_OK);
     assert_true(hooks_called == 2 && hooks_that_record == 0);
     assert_false(adz_tensor_requires_grad(adz_tensor_grad(x)));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }

@@ -60,7 +60,7 @@ static void check_bits(adz_module *m, adz_generator *g, adz_tensor *x)
     assert_non_null(wrapped);
     step plain = train(m, g, x), again = train(wrapped, g, x);
     expect_same_steps(&plain, &again);
-    adz_module_free(&wrapped);
+    adz_module_release(&wrapped);
 }
 
 static void bits_are_the_same(void **state)
@@ -76,8 +76,8 @@ static void bits_are_the_same(void **state)
     check_bits(deep, g, x);
     adz_module_eval(m);
     check_bits(m, g, x);
-    adz_module_free(&m);
-    adz_module_free(&deep);
+    adz_module_release(&m);
+    adz_module_release(&deep);
     adz_generator_free(&g);
 }
 
@@ -98,7 +98,7 @@ static void tied_weights_sum_in_the_same_order(void **state)
         inner = i == 0 ? inner : adz_activation_checkpoint_new(inner);
         adz_module *m = ADZ_SEQUENTIAL(inner, adz_tanh_new(), tied);
         steps[i] = train(m, g, x);
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
     expect_same_steps(&steps[0], &steps[1]);
     adz_generator_free(&g);
@@ -123,8 +123,8 @@ static void gradients_of_gradients(void **state)
         assert_int_equal(adz_autograd_grad(&first, NULL, 1, &x, &second[i], 1, NULL), ADZ_OK);
     }
     assert_true(alike(second[0], second[1], 1e-5));
-    adz_module_free(&m);
-    adz_module_free(&wrapped);
+    adz_module_release(&m);
+    adz_module_release(&wrapped);
     adz_generator_free(&g);
 }
 
@@ -146,7 +146,7 @@ static void a_graph_that_is_retained(void **state)
         assert_int_equal(adz_generator_get_state(g).offset, before.offset);
     }
     assert_true(adz_equal(first[0], first[1]));
-    adz_module_free(&m);
+    adz_module_release(&m);
     adz_generator_free(&g);
 }
 
@@ -165,7 +165,7 @@ static void several_arguments_and_results(void **state)
         assert_int_equal(adz_values_add(in, "x", x), ADZ_OK);
         assert_int_equal(adz_values_add(in, "past", ADZ_NONE), ADZ_OK);
         assert_int_equal(adz_module_call(now, in, out), ADZ_OK);
-        adz_tensor *present = adz_values_find(out, "present");
+        adz_tensor *present = adz_values_get(out, "present");
         adz_values_clear(in);
         adz_values_add(in, "past", present);
         adz_values_add(in, "x", adz_values_at(out, 0));
@@ -173,7 +173,7 @@ static void several_arguments_and_results(void **state)
         assert_int_equal(adz_module_call(now, in, out), ADZ_OK);
         assert_int_equal(adz_values_count(out), 2);
         adz_tensor *y = adz_values_at(out, 0);
-        assert_int_equal(adz_backward_with(&y, &y, 1, NULL), ADZ_OK);
+        assert_int_equal(adz_autograd_backward(&y, &y, 1, NULL), ADZ_OK);
         grads[i] = adz_clone(adz_tensor_grad(x));
         adz_tensor_set_grad(x, ADZ_NONE);
         weights[i] = adz_tensor_grad(adz_module_parameters(now).items[2]);
@@ -182,8 +182,8 @@ static void several_arguments_and_results(void **state)
     }
     assert_true(adz_equal(grads[0], grads[1]));
     assert_true(adz_equal(weights[0], weights[1]));
-    adz_module_free(&m);
-    adz_module_free(&wrapped);
+    adz_module_release(&m);
+    adz_module_release(&wrapped);
 }
 
 /* The second run gets the hidden state of the first, and does not change the present one. */
@@ -203,7 +203,7 @@ static void what_is_carried(void **state)
         adz_generator_set_state(g, (adz_generator_state){ 5, 0 });
         adz_tensor *a = adz_module_forward(now, ids), *b = adz_module_forward(now, ids);
         adz_tensor *y = adz_add(a, adz_square(b));
-        assert_int_equal(adz_backward_with(&y, &y, 1, NULL), ADZ_OK);
+        assert_int_equal(adz_autograd_backward(&y, &y, 1, NULL), ADZ_OK);
         last[i] = adz_module_forward(now, ids);
     }
     assert_true(adz_equal(last[0], last[1]));
@@ -212,8 +212,8 @@ static void what_is_carried(void **state)
     for (size_t i = 0; i < of.count; ++i) {
         assert_true(adz_equal(adz_tensor_grad(of.items[i]), adz_tensor_grad(again.items[i])));
     }
-    adz_module_free(&m);
-    adz_module_free(&wrapped);
+    adz_module_release(&m);
+    adz_module_release(&wrapped);
     adz_generator_free(&g);
 }
 
@@ -228,15 +228,15 @@ static void statistics_move_once(void **state)
     for (int i = 0; i < 2; ++i) {
         adz_tensor *y = adz_module_forward(i == 0 ? m : wrapped, x);
         y = adz_mul(y, adz_square(y));
-        assert_int_equal(adz_backward_with(&y, &y, 1, NULL), ADZ_OK);
+        assert_int_equal(adz_autograd_backward(&y, &y, 1, NULL), ADZ_OK);
         grads[i] = adz_clone(adz_tensor_grad(x));
         adz_tensor_set_grad(x, ADZ_NONE);
     }
     assert_true(adz_equal(grads[0], grads[1]));
-    assert_true(adz_equal(
-        adz_module_buffer(m, "running_mean"), adz_module_buffer(wrapped, "module.running_mean")));
-    adz_module_free(&m);
-    adz_module_free(&wrapped);
+    assert_true(adz_equal(adz_module_get_buffer(m, "running_mean"),
+        adz_module_get_buffer(wrapped, "module.running_mean")));
+    adz_module_release(&m);
+    adz_module_release(&wrapped);
 }
 
 static void masks_are_replayed(void **state)
@@ -252,15 +252,15 @@ static void masks_are_replayed(void **state)
         adzi_module_replay(i == 0 ? m : wrapped, &masks);
         adz_tensor *y = adz_module_forward(i == 0 ? m : wrapped, x);
         y = adz_module_forward(i == 0 ? m : wrapped, y);
-        assert_int_equal(adz_backward_with(&y, &y, 1, NULL), ADZ_OK);
+        assert_int_equal(adz_autograd_backward(&y, &y, 1, NULL), ADZ_OK);
         assert_int_equal(masks.next, 2);
         adzi_module_replay(i == 0 ? m : wrapped, NULL);
         grads[i] = adz_clone(adz_tensor_grad(x));
         adz_tensor_set_grad(x, ADZ_NONE);
     }
     assert_true(adz_equal(grads[0], grads[1]));
-    adz_module_free(&m);
-    adz_module_free(&wrapped);
+    adz_module_release(&m);
+    adz_module_release(&wrapped);
 }
 
 static size_t peak_of(adz_module *m)
@@ -268,11 +268,11 @@ static size_t peak_of(adz_module *m)
     adz_memory_info before, after;
     adz_scope *scope = adz_scope_open();
     adz_tensor *x = adz_ones(ADZ_SHAPE(8192, 16), ADZ_F32);
-    adz_memory_reset_peak();
-    adz_memory_info_get(&before, sizeof before);
+    adz_reset_peak_memory();
+    adz_get_memory_info(&before, sizeof before);
     adz_tensor *y = adz_sum(adz_module_forward(m, x), ADZ_ALL_DIMS, ADZ_DROPDIM);
     assert_int_equal(adz_backward(y), ADZ_OK);
-    adz_memory_info_get(&after, sizeof after);
+    adz_get_memory_info(&after, sizeof after);
     adz_scope_close(scope);
     return after.peak_bytes - before.live_bytes;
 }
@@ -295,8 +295,8 @@ static void less_memory(void **state)
     adz_module *saving = adz_sequential_new(parts, 8);
     assert_true(3 * peak_of(saving) < 2 * peak_of(plain));
     adz_set_num_threads(0);
-    adz_module_free(&plain);
-    adz_module_free(&saving);
+    adz_module_release(&plain);
+    adz_module_release(&saving);
 }
 
 /* Nothing is recorded in no-grad mode, or if nothing requires a gradient. */
@@ -309,10 +309,10 @@ static void nothing_to_record(void **state)
     {
         assert_false(adz_tensor_requires_grad(adz_module_forward(m, x)));
     }
-    adz_module_requires_grad(m, false);
+    adz_module_requires_grad_(m, false);
     assert_true(adz_tensor_requires_grad(adz_module_forward(m, x)));
     assert_false(adz_tensor_requires_grad(adz_module_forward(m, adz_ones_like(x))));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* A module that returns its argument unchanged gives a result that is no alias of it. */
@@ -322,9 +322,9 @@ static void an_argument_handed_through(void **state)
     adz_module *m = adz_activation_checkpoint_new(adz_identity_new());
     adz_tensor *x = adz_requires_grad_(adz_full(ADZ_SHAPE(3), 2, ADZ_F32), true);
     adz_tensor *y = adz_square(adz_module_forward(m, x));
-    assert_int_equal(adz_backward_with(&y, &y, 1, NULL), ADZ_OK);
+    assert_int_equal(adz_autograd_backward(&y, &y, 1, NULL), ADZ_OK);
     assert_true(all_are(adz_tensor_grad(x), 16));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void what_has_changed_is_refused(void **state)
@@ -337,20 +337,20 @@ static void what_has_changed_is_refused(void **state)
     assert_int_equal(adz_backward(y), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "the forward was called in training mode");
     y = adz_sum(adz_module_forward(m, x), ADZ_ALL_DIMS, ADZ_DROPDIM);
-    fill(adz_module_parameter(m, "module.0.weight"), 1);
+    fill(adz_module_get_parameter(m, "module.0.weight"), 1);
     assert_int_equal(adz_backward(y), ADZ_ERR_VERSION);
     expect_error(ADZ_ERR_VERSION, "copy");
     y = adz_sum(adz_module_forward(m, x), ADZ_ALL_DIMS, ADZ_DROPDIM);
     assert_int_equal(adz_backward(y), ADZ_OK);
     assert_int_equal(adz_backward(y), ADZ_ERR_GRAPH);
     expect_error(ADZ_ERR_GRAPH, "released");
-    adz_module_free(&m);
+    adz_module_release(&m);
     expect_null(
         adz_activation_checkpoint_new(NULL) == NULL, "adz_activation_checkpoint_new", "module");
     m = checkpoint(NULL);
     assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(3, 5), ADZ_F32)));
     expect_error(ADZ_ERR_SHAPE, "module.0: linear: ");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 const struct CMUnitTest activation_checkpoint_facts[25] = {

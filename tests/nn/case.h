@@ -107,7 +107,7 @@ static inline void expect_refused(adz_module *module, adz_tensor *x, const char 
     assert_non_null(module);
     assert_null(adz_module_forward(module, x));
     expect_error(ADZ_ERR_SHAPE, says);
-    adz_module_free(&module);
+    adz_module_release(&module);
 }
 
 /** Fails unless a constructor has returned NULL with an error whose message contains `says`. */

@@ -96,10 +96,10 @@ static void modes_pad_the_input(void **state)
         adz_tensor *x = adz_randn(ADZ_SHAPE(2, 4, 5), ADZ_F32);
         adz_tensor *padded = adz_pad_mode(x, (int64_t[]){ 1, 1, 2, 2 }, 4, (adz_padding_mode)mode);
         expect_same(adz_module_forward(m, x),
-            adz_conv2d(
-                padded, adz_module_parameter(m, "weight"), adz_module_parameter(m, "bias"), NULL),
+            adz_conv2d(padded, adz_module_get_parameter(m, "weight"),
+                adz_module_get_parameter(m, "bias"), NULL),
             0);
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
 }
 
@@ -113,11 +113,11 @@ static void parameters_are_drawn_by_their_fan_in(void **state)
         adz_conv_transpose2d_new(60, 8, ADZ_SHAPE(3, 2), &o) };
     for (int i = 0; i < 2; ++i) {
         for (int k = 0; k < 2; ++k) {
-            adz_tensor *t = adz_module_parameter(layers[i], k == 0 ? "weight" : "bias");
+            adz_tensor *t = adz_module_get_parameter(layers[i], k == 0 ? "weight" : "bias");
             const double most = adz_item(adz_amax(adz_abs(t), ADZ_ALL_DIMS, ADZ_DROPDIM));
             assert_true(most <= 1 / sqrt(4 * 3 * 2) && most > 0.5 / sqrt(4 * 3 * 2));
         }
-        adz_module_free(&layers[i]);
+        adz_module_release(&layers[i]);
     }
 }
 

@@ -47,8 +47,8 @@ static void the_switch_keeps_dropout_on_in_evaluation(void **state)
     assert_ptr_equal(adz_module_forward(m, x), x);
     assert_int_equal(adz_darts_mc_dropout(NULL, true), ADZ_ERR_NULL);
     expect_error(ADZ_ERR_NULL, "module");
-    adz_module_free(&mc);
-    adz_module_free(&m);
+    adz_module_release(&mc);
+    adz_module_release(&m);
 }
 
 /* Stored masks replace drawn ones in the order of the calls. adze-parity relies on this. */
@@ -74,7 +74,7 @@ static void masks_are_replayed(void **state)
     assert_true(HOLDS(adz_module_forward(m, x), 0, 0, 4, 4));
     adzi_module_replay(m, NULL);
     assert_non_null(adz_module_forward(m, x));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void bad_values_are_refused(void **state)
@@ -109,7 +109,7 @@ static adz_module *from_config(const char *reference, const json_t *config)
         if (o.activation_module != NULL) {
             m = adz_darts_feed_forward_new(d_model, d_ff, &o);
         }
-        adz_module_free(&o.activation_module);
+        adz_module_release(&o.activation_module);
     }
     if (m != NULL) {
         adz_darts_mc_dropout(m, config_flag(config, "mc_dropout_enabled", false));

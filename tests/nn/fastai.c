@@ -38,11 +38,11 @@ static void merge_layers_add_the_argument(void **state)
     adz_tensor *x = adz_randn(ADZ_SHAPE(2, 3), ADZ_F64);
     adz_tensor *y = adz_add(adz_tanh(adz_add(adz_tanh(x), x)), x);
     expect_same(adz_module_forward(m, x), y, 0);
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = adz_fastai_merge_layer_new();
     assert_null(adz_module_forward(m, x));
     expect_error(ADZ_ERR_UNSUPPORTED, "SequentialEx");
-    adz_module_free(&m);
+    adz_module_release(&m);
     adz_module *broken[] = { adz_tanh_new(), NULL, adz_tanh_new() };
     assert_null(adz_fastai_sequential_ex_new(broken, 3));
     expect_error(ADZ_ERR_NULL, "");
@@ -86,7 +86,7 @@ static void positions_are_sines_and_cosines(void **state)
         }
         assert_null(adz_module_forward(m, ADZ_NONE));
         expect_error(ADZ_ERR_ARGUMENT, "PositionalEncoding: pos is not optional");
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
     expect_no_module(adz_fastai_positional_encoding_new(0, NULL), "d is 0");
 }

@@ -127,7 +127,7 @@ static void a_causal_mask_is_the_rule(void **state)
     ys[2] = CALL(m, { "x", x }, { "is_causal", adz_scalar(1, ADZ_BOOL) });
     for (int i = 0; i < 3; ++i) {
         assert_non_null(ys[i]);
-        assert_int_equal(adz_backward_with(&ys[i], &dy, 1, NULL), ADZ_OK);
+        assert_int_equal(adz_autograd_backward(&ys[i], &dy, 1, NULL), ADZ_OK);
         gradients[i] = adz_clone(adz_tensor_grad(x));
         adz_tensor_set_grad(x, ADZ_NONE);
         expect_same(ys[i], ys[0], 1e-12);
@@ -139,7 +139,7 @@ static void a_causal_mask_is_the_rule(void **state)
     assert_false(alike(adz_module_forward(m, x), ys[0], 1e-3));
     adz_tensor *off = CALL(m, { "x", x }, { "is_causal", adz_scalar(0, ADZ_I64) });
     expect_same(off, adz_module_forward(m, x), 0);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* Steps of padding at the end that all queries do not see do not change the results before them. */
@@ -153,7 +153,7 @@ static void hidden_keys_do_not_matter(void **state)
     adz_tensor *mask = adz_tensor_from(hidden, ADZ_SHAPE(1, 1, 1, 5), ADZ_BOOL);
     adz_tensor *y = CALL(m, { "x", adz_cat(both, 2, 1) }, { "mask", mask });
     expect_same(adz_narrow(y, 1, 0, 3), adz_module_forward(m, x), 1e-6);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* A query whose keys are all hidden gets zeros, so attention adds the bias of the last layer only.
@@ -164,9 +164,9 @@ static void a_query_that_sees_nothing_gets_nothing(void **state)
     adz_module *m = plain(NULL);
     adz_tensor *x = adz_randn(ADZ_SHAPE(2, 3, 4), ADZ_F32);
     adz_tensor *y = CALL(m, { "x", x }, { "mask", adz_full(ADZ_SHAPE(1, 1, 3, 3), 1, ADZ_BOOL) });
-    adz_tensor *sum = adz_add(x, adz_module_parameter(m, "out.bias"));
-    expect_same(y, adz_module_forward(adz_module_child(m, "ln"), sum), 1e-6);
-    adz_module_free(&m);
+    adz_tensor *sum = adz_add(x, adz_module_get_parameter(m, "out.bias"));
+    expect_same(y, adz_module_forward(adz_module_get_child(m, "ln"), sum), 1e-6);
+    adz_module_release(&m);
 }
 
 /* ---- relative attention --------------------------------------------------------------------- */
@@ -191,7 +191,7 @@ static void a_memory_is_what_came_before(void **state)
             { i == 0 ? "mask" : "is_causal", masks[i] });
         expect_same(y, adz_narrow(whole, 1, 3, 2), 1e-12);
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* ---- refusals ------------------------------------------------------------------------------- */
@@ -227,8 +227,8 @@ static void bad_sizes_are_refused(void **state)
     expect_no_module(adz_fastai_decoder_layer_new(2, 4, 2, 0, NULL), "d_ff 0");
     /* If the heads do not divide the features, d_head is rounded down, as in fastai. */
     adz_module *m = adz_fastai_attention_new(2, 5, NULL);
-    assert_int_equal(adz_tensor_size(adz_module_parameter(m, "attention.weight"), 0), 12);
-    adz_module_free(&m);
+    assert_int_equal(adz_tensor_size(adz_module_get_parameter(m, "attention.weight"), 0), 12);
+    adz_module_release(&m);
 }
 
 static void expect_error_of(adz_tensor *y, adz_status code, const char *says)
@@ -258,7 +258,7 @@ static void bad_arguments_are_refused(void **state)
         CALL(m, { "", x }, { "", wide }, { "", x }), ADZ_ERR_ARGUMENT, "takes no argument 2");
     expect_error_of(
         CALL(m, { "x", x }, { "is_causal", x }), ADZ_ERR_SHAPE, "is_causal[2, 3, 4] must be one");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void bad_relative_arguments_are_refused(void **state)
@@ -278,13 +278,13 @@ static void bad_relative_arguments_are_refused(void **state)
     expect_error_of(
         CALL(m, { "x", x }, { "r", r }, { "u", u }, { "v", u }, { "mask", later(3, 5) }),
         ADZ_ERR_SHAPE, "mask[1, 1, 3, 5] must broadcast to [2, 2, 3, 3]");
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = layer(NULL);
     expect_error_of(CALL(m, { "", x }, { "", later(3, 3) }, { "", r }), ADZ_ERR_ARGUMENT,
         "value 2 has no name");
     expect_error_of(CALL(m, { "", x }, { "r", r }), ADZ_ERR_ARGUMENT,
         "mhra: MultiHeadAttention: takes no argument 1 called r");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* ---- vector files --------------------------------------------------------------------------- */
@@ -292,7 +292,7 @@ static void bad_relative_arguments_are_refused(void **state)
 /* adz_fastai_line_shift as a module, for the vector files of this function. */
 static adz_tensor *shift_forward(adz_module *self, adz_tensor *x)
 {
-    return adz_fastai_line_shift(x, *(const bool *)adz_module_state(self));
+    return adz_fastai_line_shift(x, *(const bool *)adz_module_data(self));
 }
 
 static const adz_module_type shift_type = {
@@ -305,7 +305,7 @@ static adz_module *shift_new(bool mask)
 {
     adz_module *m = adz_module_new(&shift_type, sizeof(bool));
     if (m != NULL) {
-        *(bool *)adz_module_state(m) = mask;
+        *(bool *)adz_module_data(m) = mask;
     }
     return m;
 }

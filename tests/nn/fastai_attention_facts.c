@@ -31,12 +31,12 @@ static adz_tensor *by_hand(adz_module *m, adz_tensor *x, adz_tensor *mem, adz_te
     adz_tensor *u, adz_tensor *v, double scale, adz_tensor *mask)
 {
     adz_tensor *both[] = { mem, x }, *parts[3];
-    adz_tensor *all = adz_module_forward(adz_module_child(m, "attention"), adz_cat(both, 2, 1));
+    adz_tensor *all = adz_module_forward(adz_module_get_child(m, "attention"), adz_cat(both, 2, 1));
     for (int i = 0; i < 3; ++i) {
         parts[i] = heads_of(adz_narrow(all, 2, i * H * HEAD, H * HEAD));
     }
     adz_tensor *q = adz_narrow(parts[0], 2, M, T);
-    adz_tensor *positions = adz_module_forward(adz_module_child(m, "r_attn"), r);
+    adz_tensor *positions = adz_module_forward(adz_module_get_child(m, "r_attn"), r);
     positions = adz_permute(adz_reshape(positions, ADZ_SHAPE(M + T, H, HEAD)), ADZ_DIMS(1, 2, 0));
     adz_tensor *content = adz_matmul(adz_add(q, u), turned(parts[1]));
     adz_tensor *position = adz_fastai_line_shift(adz_matmul(adz_add(q, v), positions), false);
@@ -44,8 +44,8 @@ static adz_tensor *by_hand(adz_module *m, adz_tensor *x, adz_tensor *mem, adz_te
     scores = mask != NULL ? adz_masked_fill(scores, mask, -INFINITY) : scores;
     adz_tensor *h = adz_permute(adz_matmul(adz_softmax(scores, 3), parts[2]), ADZ_DIMS(0, 2, 1, 3));
     h = adz_reshape(adz_contiguous(h), ADZ_SHAPE(B, T, H * HEAD));
-    h = adz_add(x, adz_module_forward(adz_module_child(m, "out"), h));
-    return adz_module_forward(adz_module_child(m, "ln"), h);
+    h = adz_add(x, adz_module_forward(adz_module_get_child(m, "out"), h));
+    return adz_module_forward(adz_module_get_child(m, "ln"), h);
 }
 
 void relative_scores_are_content_and_position(void **state)
@@ -67,7 +67,7 @@ void relative_scores_are_content_and_position(void **state)
         expect_same(y, by_hand(m, x, mem, r, u, v, scale, mask), 1e-10);
         assert_null(CALL(m, { "x", x }, { "r", r }, { "u", u }, { "v", v }, { "old", mem }));
         expect_error(ADZ_ERR_ARGUMENT, "takes no argument 4 called old");
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
 }
 
@@ -79,12 +79,12 @@ void weights_of_keys_are_dropped(void **state)
     adz_module *without = adz_module_copy(m);
     adz_module_eval(without);
     adz_tensor *x = adz_randn(ADZ_SHAPE(B, T, D), ADZ_F64);
-    adz_tensor *sum = adz_add(x, adz_module_parameter(m, "out.bias"));
+    adz_tensor *sum = adz_add(x, adz_module_get_parameter(m, "out.bias"));
     adz_tensor *y = adz_module_forward(m, x);
-    expect_same(y, adz_module_forward(adz_module_child(m, "ln"), sum), 1e-12);
+    expect_same(y, adz_module_forward(adz_module_get_child(m, "ln"), sum), 1e-12);
     assert_false(alike(adz_module_forward(without, x), y, 1e-6));
-    adz_module_free(&without);
-    adz_module_free(&m);
+    adz_module_release(&without);
+    adz_module_release(&m);
 }
 
 void a_layer_takes_its_mask_by_position(void **state)
@@ -96,7 +96,7 @@ void a_layer_takes_its_mask_by_position(void **state)
     adz_tensor *y = CALL(m, { "", x }, { "", later(T, T) });
     expect_same(y, CALL(m, { "x", x }, { "mask", later(T, T) }), 0);
     assert_false(alike(y, adz_module_forward(m, x), 1e-6));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* In debug mode the header of a tensor that has ended is not used again. */
@@ -117,7 +117,7 @@ void tensors_that_ended_are_refused(void **state)
         assert_null(y);
         expect_error(ADZ_ERR_OWNERSHIP, message);
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
     adz_set_debug(false);
 }
 
@@ -130,5 +130,5 @@ void sizes_of_memories_are_compared(void **state)
     adz_tensor *mem = adz_zeros(ADZ_SHAPE(2, 1, D), ADZ_F64);
     assert_null(CALL(m, { "x", x }, { "mem", mem }));
     expect_error(ADZ_ERR_SHAPE, "mem[2, 1, 4] must be [0, M, 4]");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }

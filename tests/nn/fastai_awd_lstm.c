@@ -63,13 +63,13 @@ static void check_carried(bool qrnn)
     assert_false(adz_equal(adz_module_forward(m, ids), whole));
     adz_tensor *row = adz_module_forward(m, adz_narrow(ids, 0, 0, 1)); /* a batch of another size */
     assert_true(alike(row, adz_narrow(whole, 0, 0, 1), 1e-6));
-    adz_tensor *c = adz_module_buffer(m, "hidden_1_c");
+    adz_tensor *c = adz_module_get_buffer(m, "hidden_1_c");
     assert_int_equal(adz_tensor_shape(c).sizes[1], 1);
     assert_false(adz_tensor_requires_grad(c));
-    adz_state *dict = adz_module_state_dict(m);
-    assert_int_equal(adz_state_count(dict), qrnn ? 8 : 12);
-    adz_state_free(&dict);
-    adz_module_free(&m);
+    adz_state_dict *dict = adz_module_state_dict(m);
+    assert_int_equal(adz_state_dict_count(dict), qrnn ? 8 : 12);
+    adz_state_dict_free(&dict);
+    adz_module_release(&m);
 }
 
 static void the_state_is_carried(void **state)
@@ -92,9 +92,9 @@ static void check_selected(bool qrnn)
     adz_tensor *outside = adz_full(ADZ_SHAPE(1), 2, ADZ_I64);
     assert_int_equal(adz_module_select_hidden(m, outside), ADZ_ERR_INDEX);
     expect_error(ADZ_ERR_INDEX, "2");
-    assert_int_equal(adz_tensor_shape(adz_module_buffer(m, "hidden_0_c")).sizes[1], 2);
-    adz_module_free(&copy);
-    adz_module_free(&m);
+    assert_int_equal(adz_tensor_shape(adz_module_get_buffer(m, "hidden_0_c")).sizes[1], 2);
+    adz_module_release(&copy);
+    adz_module_release(&m);
 }
 
 static void rows_of_the_state_are_selected(void **state)
@@ -110,8 +110,8 @@ static void no_state_has_no_rows(void **state)
     (void)state;
     adz_module *m = undropped(false);
     assert_int_equal(adz_module_select_hidden(m, adz_zeros(ADZ_SHAPE(2), ADZ_I64)), ADZ_OK);
-    assert_true(adz_module_buffer(m, "hidden_0_h") == ADZ_NONE);
-    adz_module_free(&m);
+    assert_true(adz_module_get_buffer(m, "hidden_0_h") == ADZ_NONE);
+    adz_module_release(&m);
 }
 
 /* A dropout with the probability 1 shows where it works: on the embedded words, or on the outputs
@@ -133,15 +133,15 @@ static void dropouts_stand_before_layers(void **state)
             adz_values_clear(out);
             adz_values_add(in, "x", adz_full(ADZ_SHAPE(2, 3), 2 + i, ADZ_I64));
             assert_int_equal(adz_module_call(m, in, out), ADZ_OK);
-            raw[i] = adz_values_find(out, "raw.0");
+            raw[i] = adz_values_get(out, "raw.0");
         }
         assert_true(adz_equal(raw[0], raw[1]) == !between);
-        assert_true(all_are(adz_values_find(out, "out.0"), 0) == between);
-        adz_tensor *last = adz_values_find(out, "out.1");
-        assert_true(adz_equal(last, adz_values_find(out, "raw.1")) && !all_are(last, 0));
+        assert_true(all_are(adz_values_get(out, "out.0"), 0) == between);
+        adz_tensor *last = adz_values_get(out, "out.1");
+        assert_true(adz_equal(last, adz_values_get(out, "raw.1")) && !all_are(last, 0));
         adz_values_free(&in);
         adz_values_free(&out);
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
 }
 
@@ -155,7 +155,7 @@ static void a_forward_gives_the_last_output(void **state)
     adz_module_reset(m);
     adz_values_add(in, "ids", ids);
     assert_int_equal(adz_module_call(m, in, out), ADZ_OK);
-    assert_true(adz_tensor_size(y, 2) == 4 && adz_equal(y, adz_values_find(out, "out.1")));
+    assert_true(adz_tensor_size(y, 2) == 4 && adz_equal(y, adz_values_get(out, "out.1")));
     adz_values_free(&in);
     adz_values_free(&out);
     expect_refused(m, adz_zeros(ADZ_SHAPE(0, 3), ADZ_I64), "ids[0, 3] must be [B, T], neither");
@@ -168,12 +168,12 @@ static void sizes_have_borders(void **state)
     o.pad_token = 0;
     adz_module *smallest = adz_fastai_awd_lstm_new(1, 1, 1, 1, &o);
     assert_non_null(smallest);
-    adz_module_free(&smallest);
+    adz_module_release(&smallest);
     o.bidir = true; /* halves of 2 and of 6 features */
     adz_module *halves = adz_fastai_awd_lstm_new(1, 2, 6, 2, &o);
     adz_tensor *y = adz_module_forward(halves, adz_zeros(ADZ_SHAPE(2, 3), ADZ_I64));
     assert_int_equal(adz_tensor_size(y, 2), 2);
-    adz_module_free(&halves);
+    adz_module_release(&halves);
     expect_no_module(adz_fastai_awd_lstm_new(3, 0, 2, 1, NULL), "emb_sz is 0");
     expect_no_module(adz_fastai_awd_lstm_new(3, 2, 0, 1, NULL), "n_hid is 0");
 }
@@ -184,7 +184,7 @@ static void embedded_words_are_taken(void **state)
     adz_module *m = undropped(false);
     adz_tensor *ids = words(2, 3), *y = adz_module_forward(m, ids);
     adz_module_reset(m);
-    adz_tensor *x = adz_embedding(ids, adz_module_parameter(m, "encoder.weight"), NULL);
+    adz_tensor *x = adz_embedding(ids, adz_module_get_parameter(m, "encoder.weight"), NULL);
     assert_true(adz_equal(adz_module_forward(m, x), y));
     expect_refused(m, adz_ones(ADZ_SHAPE(2, 3, 5), ADZ_F32), "x[2, 3, 5] must be embedded words");
 }
@@ -194,14 +194,14 @@ static void the_embedding_starts_small(void **state)
     (void)state;
     adz_module *m = undropped(false);
     for (int i = 0; i < 2; ++i) {
-        adz_tensor *weight = adz_module_parameter(m, "encoder.weight");
+        adz_tensor *weight = adz_module_get_parameter(m, "encoder.weight");
         double most = adz_item(adz_max(adz_abs(weight)));
         assert_true(most <= 0.1 && most > 0.05);
         assert_false(
             all_are(adz_select(weight, 0, 1), 0)); /* the row of the padding is drawn too */
         adz_module_reset_parameters(m);
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* A call that is refused does not change the states. */
@@ -210,7 +210,7 @@ static void a_refused_call_keeps_the_state(void **state)
     (void)state;
     adz_module *m = undropped(false);
     adz_module_forward(m, words(2, 3));
-    adz_tensor *h = adz_module_buffer(m, "hidden_0_h");
+    adz_tensor *h = adz_module_get_buffer(m, "hidden_0_h");
     assert_null(adz_module_forward(m, adz_full(ADZ_SHAPE(3, 2), 9, ADZ_I64)));
     expect_error(ADZ_ERR_INDEX, "encoder_dp: embedding");
     assert_null(adz_module_forward(m, adz_zeros(ADZ_SHAPE(4), ADZ_I64)));
@@ -224,8 +224,8 @@ static void a_refused_call_keeps_the_state(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "ids is not optional");
     adz_values_free(&none);
     adz_values_free(&out);
-    assert_ptr_equal(adz_module_buffer(m, "hidden_0_h"), h);
-    adz_module_free(&m);
+    assert_ptr_equal(adz_module_get_buffer(m, "hidden_0_h"), h);
+    adz_module_release(&m);
 }
 
 static void bad_values_are_refused(void **state)

@@ -15,7 +15,7 @@ typedef struct {
 /* Two layers of widths 2 and 1, the second moved on by the calls so far. */
 static inline adz_status stub_call(adz_module *self, const adz_values *in, adz_values *out)
 {
-    stub_state *s = adz_module_state(self);
+    stub_state *s = adz_module_data(self);
     adz_tensor *ids = adz_values_argument(in, 0, "ids");
     adz_tensor *first = adz_module_forward(adz_module_child_at(self, 0), ids);
     adz_tensor *second = adz_sum(first, ADZ_DIMS(-1), ADZ_KEEPDIM);
@@ -36,7 +36,7 @@ static inline adz_status stub_call(adz_module *self, const adz_values *in, adz_v
 
 static inline adz_status stub_reset(adz_module *self)
 {
-    stub_state *s = adz_module_state(self);
+    stub_state *s = adz_module_data(self);
     s->calls = s->recorded = 0;
     s->resets += 1;
     return ADZ_OK;
@@ -53,7 +53,7 @@ static inline adz_module *stub_new(void)
 {
     adz_module *self = adz_module_new(&stub_type, sizeof(stub_state));
     if (adz_module_add_child(self, "encoder", adz_embedding_new(6, 2, NULL)) == NULL) {
-        adz_module_free(&self);
+        adz_module_release(&self);
     }
     return self;
 }

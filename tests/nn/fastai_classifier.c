@@ -157,7 +157,7 @@ static bool make_head(void)
 {
     adz_module *m = head(NULL);
     const bool good = m != NULL;
-    adz_module_free(&m);
+    adz_module_release(&m);
     return good;
 }
 
@@ -175,7 +175,7 @@ static void a_head_is_whole(void **state)
     assert_int_equal(adz_module_call(m, in, out), ADZ_OK);
     adz_tensor *pooled = adz_fastai_masked_concat_pool(x, mask_of(bits, 2, 3));
     expect_same(
-        adz_values_at(out, 0), adz_module_forward(adz_module_child(m, "layers"), pooled), 0);
+        adz_values_at(out, 0), adz_module_forward(adz_module_get_child(m, "layers"), pooled), 0);
     adz_values_clear(in);
     adz_values_clear(out);
     adz_values_add(in, "mask", mask_of(bits, 2, 3));
@@ -183,7 +183,7 @@ static void a_head_is_whole(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "neither an encoder's out.0");
     adz_values_free(&in);
     adz_values_free(&out);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* Which layers a block has, and their dtype. */
@@ -209,13 +209,13 @@ static void blocks_have_what_was_asked_for(void **state)
         for (size_t i = 0; i < all.count; ++i) {
             assert_int_equal(adz_tensor_dtype(all.items[i]), ADZ_F64);
         }
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
     expect_no_module(adz_fastai_bn_drop_lin_new(1, 0, NULL), "n_in 1 and n_out 0 must be 1");
     adz_module *m =
         adz_fastai_pooling_classifier_new((int64_t[]){ 3, 1 }, (double[]){ 0 }, 2, NULL);
     assert_non_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(2, 1, 1), ADZ_F32)));
-    adz_module_free(&m);
+    adz_module_release(&m);
     adz_fastai_pooling_classifier_options wide = ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS;
     wide.dtype = ADZ_F64;
     m = adz_fastai_pooling_classifier_new((int64_t[]){ 3, 1 }, (double[]){ 0 }, 2, &wide);
@@ -224,7 +224,7 @@ static void blocks_have_what_was_asked_for(void **state)
     for (size_t i = 0; i < all.count; ++i) {
         assert_int_equal(adz_tensor_dtype(all.items[i]), ADZ_F64);
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* ---- chunks --------------------------------------------------------------------------------- */
@@ -245,21 +245,21 @@ static void bad_texts_are_refused(void **state)
         adz_zeros(ADZ_SHAPE(2, 7), ADZ_I64), "no chunk of ids[2, 7] in steps of 9 starts after 2");
     adz_module *m = adz_fastai_multi_batch_encoder_new(1, 1, stub_new(), 1);
     assert_non_null(m);
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = chunked(NULL);
     assert_null(adz_module_forward(m, ADZ_NONE));
     expect_error(ADZ_ERR_ARGUMENT, "MultiBatchEncoder: ids is not optional");
     assert_null(adz_module_forward(m, adz_full(ADZ_SHAPE(1, 3), 6, ADZ_I64)));
     expect_error(ADZ_ERR_INDEX, "module.encoder: embedding: ");
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = adz_fastai_multi_batch_encoder_new(2, 4, adz_embedding_new(6, 2, NULL), 5);
     assert_null(adz_module_forward(m, adz_zeros(ADZ_SHAPE(1, 3), ADZ_I64)));
     expect_error(ADZ_ERR_ARGUMENT, "the encoder gives no results called raw.0");
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = classifier(NULL);
     assert_null(adz_module_forward(m, adz_full(ADZ_SHAPE(2, 3), 5, ADZ_I64)));
     expect_error(ADZ_ERR_ARGUMENT, "a text is nothing but padding, first at position [0, 0]");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* ---- vector files --------------------------------------------------------------------------- */
@@ -267,7 +267,7 @@ static void bad_texts_are_refused(void **state)
 static adz_status pool_call(adz_module *self, const adz_values *in, adz_values *out)
 {
     (void)self;
-    adz_tensor *x = adz_values_find(in, "x"), *mask = adz_values_find(in, "mask");
+    adz_tensor *x = adz_values_get(in, "x"), *mask = adz_values_get(in, "mask");
     return adz_values_add(out, "y", adz_fastai_masked_concat_pool(x, mask));
 }
 

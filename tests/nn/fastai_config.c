@@ -72,7 +72,7 @@ static bool prints(adz_module *m, const char *text)
 
 static double deviation(adz_module *m, const char *name)
 {
-    adz_tensor *squares = adz_square(adz_module_parameter(m, name));
+    adz_tensor *squares = adz_square(adz_module_get_parameter(m, name));
     return sqrt(adz_item(adz_mean(squares, ADZ_ALL_DIMS, ADZ_DROPDIM)));
 }
 
@@ -86,12 +86,12 @@ static void a_language_model_is_built_as_configured(void **state)
     adz_module *m = adz_fastai_language_model_new(900, &c, 0.5);
     assert_non_null(m);
     assert_true(prints(m, "p=0.15") && prints(m, "p=0.05"));
-    adz_tensor *table = adz_module_parameter(m, "0.encoder.weight");
-    assert_ptr_equal(adz_module_parameter(m, "1.decoder.weight"), table);
-    assert_ptr_equal(adz_module_parameter(m, "1.decoder.bias"), ADZ_NONE);
+    adz_tensor *table = adz_module_get_parameter(m, "0.encoder.weight");
+    assert_ptr_equal(adz_module_get_parameter(m, "1.decoder.weight"), table);
+    assert_ptr_equal(adz_module_get_parameter(m, "1.decoder.bias"), ADZ_NONE);
     /* initialised as a decoder */
     assert_true(fabs(deviation(m, "0.encoder.weight") / 0.02 - 1) < 0.1);
-    adz_module_free(&m);
+    adz_module_release(&m);
     c.tie_weights = false;
     c.out_bias = true;
     c.init = NULL;
@@ -100,10 +100,10 @@ static void a_language_model_is_built_as_configured(void **state)
     assert_true(prints(m, "p=0.3"));
     assert_true(fabs(deviation(m, "0.encoder.weight") - 1) < 0.1);
     assert_true(fabs(deviation(m, "1.decoder.weight") - 0.1 / sqrt(3)) < 0.01);
-    assert_true(all_are(adz_module_parameter(m, "1.decoder.bias"), 0));
+    assert_true(all_are(adz_module_get_parameter(m, "1.decoder.bias"), 0));
     adz_tensor *y = adz_module_forward(m, adz_randint(0, 900, ADZ_SHAPE(2, 3), ADZ_I64));
     assert_int_equal(adz_tensor_size(y, 2), 900);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void a_classifier_is_built_as_configured(void **state)
@@ -112,12 +112,12 @@ static void a_classifier_is_built_as_configured(void **state)
     adz_fastai_config c = small("awd_lstm_clas_config", NULL);
     adz_module *m = adz_fastai_text_classifier_new(9, 5, &c, NULL);
     assert_non_null(m); /* a hidden layer of width 50, its dropout 0.1, and output_p 0.4 */
-    assert_int_equal(adz_tensor_size(adz_module_parameter(m, "1.layers.2.weight"), 1), 9);
-    assert_int_equal(adz_tensor_size(adz_module_parameter(m, "1.layers.6.weight"), 1), 50);
-    assert_int_equal(adz_tensor_size(adz_module_parameter(m, "1.layers.6.weight"), 0), 5);
+    assert_int_equal(adz_tensor_size(adz_module_get_parameter(m, "1.layers.2.weight"), 1), 9);
+    assert_int_equal(adz_tensor_size(adz_module_get_parameter(m, "1.layers.6.weight"), 1), 50);
+    assert_int_equal(adz_tensor_size(adz_module_get_parameter(m, "1.layers.6.weight"), 0), 5);
     assert_true(prints(m, "p=0.4") && prints(m, "p=0.1"));
     assert_true(prints(m, "bptt=70, max_len=1400, pad_idx=1"));
-    adz_module_free(&m);
+    adz_module_release(&m);
     static const int64_t widths[] = { 6, 8 };
     static const double ps[] = { 0.7, 0 };
     adz_fastai_text_classifier_options o = ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS;
@@ -129,12 +129,12 @@ static void a_classifier_is_built_as_configured(void **state)
     m = adz_fastai_text_classifier_new(9, 5, &c, &o);
     assert_non_null(m);
     assert_true(prints(m, "p=0.2") && prints(m, "p=0.7") && prints(m, "pad_idx=3"));
-    assert_int_equal(adz_tensor_size(adz_module_parameter(m, "1.layers.9.weight"), 1), 8);
-    adz_module_free(&m);
+    assert_int_equal(adz_tensor_size(adz_module_get_parameter(m, "1.layers.9.weight"), 1), 8);
+    adz_module_release(&m);
     o.n_lin_ftrs = 0; /* no hidden layer */
     m = adz_fastai_text_classifier_new(9, 5, &c, &o);
-    assert_int_equal(adz_tensor_size(adz_module_parameter(m, "1.layers.2.weight"), 0), 5);
-    adz_module_free(&m);
+    assert_int_equal(adz_tensor_size(adz_module_get_parameter(m, "1.layers.2.weight"), 0), 5);
+    adz_module_release(&m);
 }
 
 static void bad_configurations_are_refused(void **state)

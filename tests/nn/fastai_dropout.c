@@ -22,7 +22,7 @@ static adz_module *embedding(adz_generator *g)
     adz_fastai_embedding_dropout_options_init(&o, sizeof o);
     o.generator = g;
     o.scale = 1.5;
-    adz_embedding_table_options table = ADZ_EMBEDDING_TABLE_OPTIONS;
+    adz_embedding_module_options table = ADZ_EMBEDDING_MODULE_OPTIONS;
     table.padding_idx = 4;
     return adz_fastai_embedding_dropout_new(adz_embedding_new(5, 3, &table), 0.3, &o);
 }
@@ -85,7 +85,7 @@ static void rows_of_the_embedding_drop(void **state)
 {
     (void)state;
     adz_module *m = adz_fastai_embedding_dropout_new(adz_embedding_new(60, 2, NULL), 0.5, NULL);
-    fill(adz_module_parameter(m, "emb.weight"), 1);
+    fill(adz_module_get_parameter(m, "emb.weight"), 1);
     adz_tensor *ids = adz_arange(0, 60, 1, ADZ_I64), *both[] = { ids, ids };
     adz_tensor *y = adz_module_forward(m, adz_stack(both, 2, 0));
     assert_true(adz_equal(adz_select(y, 0, 0), adz_select(y, 0, 1)));
@@ -97,7 +97,7 @@ static void rows_of_the_embedding_drop(void **state)
     assert_true(all_are(adz_module_forward(m, ids), 1));
     assert_null(adz_module_forward(m, adz_full(ADZ_SHAPE(2), 60, ADZ_I64)));
     expect_error(ADZ_ERR_INDEX, "60");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* The row of the padding gets no gradient. fastai takes the last row if the table has none. */
@@ -106,19 +106,19 @@ static void the_padding_gets_no_gradient(void **state)
     (void)state;
     static const int64_t padding[] = { 1, ADZ_NO_PADDING };
     for (int i = 0; i < 2; ++i) {
-        adz_embedding_table_options table = ADZ_EMBEDDING_TABLE_OPTIONS;
+        adz_embedding_module_options table = ADZ_EMBEDDING_MODULE_OPTIONS;
         table.padding_idx = padding[i];
         adz_fastai_embedding_dropout_options o = ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS;
         o.scale = 1.5;
         adz_module *m = adz_fastai_embedding_dropout_new(adz_embedding_new(4, 1, &table), 0.5, &o);
         adz_module_eval(m);
-        adz_tensor *weight = adz_module_parameter(m, "emb.weight");
+        adz_tensor *weight = adz_module_get_parameter(m, "emb.weight");
         adz_tensor *y = adz_module_forward(m, adz_arange(0, 4, 1, ADZ_I64));
         assert_true(alike(y, adz_mul_number(weight, 1.5), 0));
         assert_int_equal(adz_backward(adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_OK);
         adz_tensor *grad = adz_tensor_grad(weight);
         assert_true(i == 0 ? HOLDS(grad, 0, 1.5, 0, 1.5, 1.5) : HOLDS(grad, 0, 1.5, 1.5, 1.5, 0));
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
 }
 
@@ -132,7 +132,7 @@ static void given_masks_are_scaled(void **state)
         adz_ones(ADZ_SHAPE(3, 1), ADZ_F32) };
     adz_tensor_write(kept[0], (float[]){ 0, 1 }, 2 * sizeof(float));
     adz_tensor_write(kept[1], (float[]){ 1, 0, 1 }, 3 * sizeof(float));
-    fill(adz_module_parameter(words, "emb.weight"), 3);
+    fill(adz_module_get_parameter(words, "emb.weight"), 3);
     adz_module *both[] = { m, words };
     adz_tensor *x[] = { adz_full(ADZ_SHAPE(1, 2, 2), 3, ADZ_F32), adz_arange(0, 3, 1, ADZ_I64) };
     for (int i = 0; i < 2; ++i) {
@@ -141,27 +141,27 @@ static void given_masks_are_scaled(void **state)
         adz_tensor *y = adz_module_forward(both[i], x[i]);
         assert_true(i == 0 ? HOLDS(y, 1e-6, 0, 5, 0, 5) : HOLDS(y, 0, 6, 0, 6));
         assert_int_equal(masks.next, 1);
-        adz_module_free(&both[i]);
+        adz_module_release(&both[i]);
     }
 }
 
 static void raw_weights_stay_and_are_used_in_evaluation(void **state)
 {
     (void)state;
-    adz_module *m = lstm_dropped(0.6, NULL), *inner = adz_module_child(m, "module");
-    adz_tensor *raw = adz_module_parameter(m, "weight_hh_l0_raw");
-    assert_ptr_equal(adz_module_parameter(inner, "weight_hh_l0"), raw);
+    adz_module *m = lstm_dropped(0.6, NULL), *inner = adz_module_get_child(m, "module");
+    adz_tensor *raw = adz_module_get_parameter(m, "weight_hh_l0_raw");
+    assert_ptr_equal(adz_module_get_parameter(inner, "weight_hh_l0"), raw);
     adz_tensor *x = adz_randn(ADZ_SHAPE(6, 2, 2), ADZ_F32);
     adz_tensor *plain = adz_module_forward(inner, x);
     assert_false(adz_equal(adz_module_forward(m, x), plain));
-    assert_ptr_equal(adz_module_parameter(inner, "weight_hh_l0"), raw);
+    assert_ptr_equal(adz_module_get_parameter(inner, "weight_hh_l0"), raw);
     assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(6, 2, 5), ADZ_F32)));
     expect_error(ADZ_ERR_SHAPE, "module: LSTM: x[6, 2, 5]");
-    assert_ptr_equal(adz_module_parameter(inner, "weight_hh_l0"), raw);
+    assert_ptr_equal(adz_module_get_parameter(inner, "weight_hh_l0"), raw);
     adz_module_eval(m);
     assert_true(adz_equal(adz_module_forward(m, x), plain));
     assert_int_equal(adz_module_parameters(m).count, 4);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* If the user replaces the wrapped module's weight, calls still use the raw weight, and a reset
@@ -169,26 +169,29 @@ static void raw_weights_stay_and_are_used_in_evaluation(void **state)
 static void the_raw_weight_wins(void **state)
 {
     (void)state;
-    adz_module *m = weight_of_linear(NULL), *inner = adz_module_child(m, "module");
+    adz_module *m = weight_of_linear(NULL), *inner = adz_module_get_child(m, "module");
     adz_module_eval(m);
     adz_tensor *x = adz_ones(ADZ_SHAPE(2, 3), ADZ_F32), *y = adz_module_forward(m, x);
     adz_tensor *other = adz_zeros(ADZ_SHAPE(4, 3), ADZ_F32);
     adz_module_set_parameter(inner, "weight", other);
     adz_module_set_parameter(inner, "bias", adz_zeros(ADZ_SHAPE(4), ADZ_F32));
     assert_true(adz_equal(adz_module_forward(m, x), y));
-    assert_ptr_equal(adz_module_parameter(inner, "weight"), other);
+    assert_ptr_equal(adz_module_get_parameter(inner, "weight"), other);
     assert_int_equal(adz_module_reset(m), ADZ_OK);
-    assert_ptr_equal(adz_module_parameter(inner, "weight"), adz_module_parameter(m, "weight_raw"));
-    assert_ptr_equal(adz_module_parameter(inner, "bias"), adz_module_parameter(m, "bias_raw"));
-    adz_module_free(&m);
+    assert_ptr_equal(
+        adz_module_get_parameter(inner, "weight"), adz_module_get_parameter(m, "weight_raw"));
+    assert_ptr_equal(
+        adz_module_get_parameter(inner, "bias"), adz_module_get_parameter(m, "bias_raw"));
+    adz_module_release(&m);
     m = lstm_dropped(0.5, NULL); /* It has one such weight. */
     adz_module_eval(m);
     x = adz_randn(ADZ_SHAPE(6, 2, 2), ADZ_F32);
     y = adz_module_forward(m, x);
-    adz_tensor *raw = adz_module_parameter(m, "weight_hh_l0_raw");
-    adz_module_set_parameter(adz_module_child(m, "module"), "weight_hh_l0", adz_zeros_like(raw));
+    adz_tensor *raw = adz_module_get_parameter(m, "weight_hh_l0_raw");
+    adz_module_set_parameter(
+        adz_module_get_child(m, "module"), "weight_hh_l0", adz_zeros_like(raw));
     assert_true(adz_equal(adz_module_forward(m, x), y));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* A state that fastai saved in training has the last drawn weight as module.weight. The raw weight
@@ -197,16 +200,16 @@ static void the_raw_weight_wins_in_states(void **state)
 {
     (void)state;
     adz_module *m = weight_of_linear(NULL);
-    adz_state *saved = adz_state_new();
-    adz_state_add(saved, "weight_raw", adz_full(ADZ_SHAPE(4, 3), 2, ADZ_F32));
-    adz_state_add(saved, "bias_raw", adz_full(ADZ_SHAPE(4), 3, ADZ_F32));
-    adz_state_add(saved, "module.weight", adz_full(ADZ_SHAPE(4, 3), 4, ADZ_F32));
-    adz_state_add(saved, "module.bias", adz_zeros(ADZ_SHAPE(4), ADZ_F32));
+    adz_state_dict *saved = adz_state_dict_new();
+    adz_state_dict_add(saved, "weight_raw", adz_full(ADZ_SHAPE(4, 3), 2, ADZ_F32));
+    adz_state_dict_add(saved, "bias_raw", adz_full(ADZ_SHAPE(4), 3, ADZ_F32));
+    adz_state_dict_add(saved, "module.weight", adz_full(ADZ_SHAPE(4, 3), 4, ADZ_F32));
+    adz_state_dict_add(saved, "module.bias", adz_zeros(ADZ_SHAPE(4), ADZ_F32));
     assert_int_equal(adz_module_load_state_dict(m, saved, true), ADZ_OK);
-    assert_true(all_are(adz_module_parameter(m, "module.weight"), 2));
-    assert_true(all_are(adz_module_parameter(m, "bias_raw"), 3));
-    adz_state_free(&saved);
-    adz_module_free(&m);
+    assert_true(all_are(adz_module_get_parameter(m, "module.weight"), 2));
+    assert_true(all_are(adz_module_get_parameter(m, "bias_raw"), 3));
+    adz_state_dict_free(&saved);
+    adz_module_release(&m);
 }
 
 static void bad_values_are_refused(void **state)
@@ -216,7 +219,7 @@ static void bad_values_are_refused(void **state)
     assert_non_null(adz_module_set_child(m, "emb", adz_linear_new(2, 4, NULL)));
     assert_null(adz_module_forward(m, adz_zeros(ADZ_SHAPE(3), ADZ_I64)));
     expect_error(ADZ_ERR_ARGUMENT, "type Linear, but must be an Embedding");
-    adz_module_free(&m);
+    adz_module_release(&m);
     expect_no_module(adz_fastai_rnn_dropout_new(1.5, NULL), "p is 1.5");
     expect_no_module(
         adz_fastai_embedding_dropout_new(adz_embedding_new(3, 2, NULL), -1, NULL), "embed_p is -1");
@@ -274,13 +277,13 @@ static void names_have_a_longest(void **state)
             continue;
         }
         snprintf(raw, sizeof raw, "%s_raw", name);
-        assert_non_null(adz_module_parameter(m, raw));
+        assert_non_null(adz_module_get_parameter(m, raw));
         adz_tensor *y = adz_module_forward(m, adz_ones(ADZ_SHAPE(9), ADZ_F32));
         for (int64_t i = 0; i < 9; ++i) {
             double value = adz_tensor_at(y, (int64_t[]){ i });
             assert_true(value == 0 || value == 2);
         }
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
 }
 
@@ -295,16 +298,16 @@ static void nothing_is_drawn_for_nothing(void **state)
     adz_module *m = lstm_dropped(0, g);
     adz_tensor *x = adz_randn(ADZ_SHAPE(6, 2, 2), ADZ_F32);
     const uint64_t before = adz_generator_get_state(g).offset;
-    assert_true(
-        adz_equal(adz_module_forward(m, x), adz_module_forward(adz_module_child(m, "module"), x)));
+    assert_true(adz_equal(
+        adz_module_forward(m, x), adz_module_forward(adz_module_get_child(m, "module"), x)));
     adz_tensor *mask = adz_ones(ADZ_SHAPE(3, 1), ADZ_F32);
     adzi_masks masks = { &mask, 1, 0 };
     adzi_module_replay(words, &masks);
     assert_non_null(adz_module_forward(words, adz_zeros(ADZ_SHAPE(2), ADZ_I64)));
     assert_int_equal(masks.next, 0);
     assert_true(adz_generator_get_state(g).offset == before);
-    adz_module_free(&words);
-    adz_module_free(&m);
+    adz_module_release(&words);
+    adz_module_release(&m);
     adz_generator_free(&g);
 }
 
@@ -338,7 +341,7 @@ static adz_module *from_config(const char *reference, const json_t *config)
     if (strcmp(reference, "fastai WeightDropout") == 0) {
         return weight_dropout_from(config);
     }
-    adz_embedding_table_options table = ADZ_EMBEDDING_TABLE_OPTIONS;
+    adz_embedding_module_options table = ADZ_EMBEDDING_MODULE_OPTIONS;
     adz_fastai_embedding_dropout_options o = ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS;
     const json_t *padding = json_object_get(config, "padding_idx");
     table.padding_idx = json_is_null(padding) ? ADZ_NO_PADDING : json_integer_value(padding);

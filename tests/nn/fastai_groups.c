@@ -36,7 +36,7 @@ void an_awd_lstm_is_split_by_layer(void **state)
     "module.bias_hh_l0"
     expect_groups(m, adz_fastai_awd_lstm_lm_split(m),
         RNN("0.rnns.0.") " |" RNN("0.rnns.1.") " | 0.encoder.weight 1.decoder.bias");
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = adz_fastai_text_classifier_new(9, 2, &c, NULL);
 #define HEAD                                                                                  \
     " 1.layers.0.weight 1.layers.0.bias 1.layers.2.weight 1.layers.2.bias 1.layers.4.weight " \
@@ -44,7 +44,7 @@ void an_awd_lstm_is_split_by_layer(void **state)
     expect_groups(m, adz_fastai_awd_lstm_clas_split(m),
         " 0.module.encoder.weight |" RNN("0.module.rnns.0.") " |" RNN(
             "0.module.rnns.1.") " |" HEAD);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* The names of the 12 parameters of a layer; 10 if it has relative positions and no bias. */
@@ -70,11 +70,11 @@ void a_transformer_is_split_in_thirds(void **state)
     expect_groups(m, adz_fastai_tfmer_lm_split(m),
         LAYER("0.layers.0.") " |" LAYER("0.layers.1.") " |" LAYER("0.layers.2.")
             LAYER("0.layers.3.") " | 0.encoder.weight");
-    adz_module_free(&m);
+    adz_module_release(&m);
     c.n_layers = 30; /* groups of many parameters */
     m = adz_fastai_language_model_new(9, &c, 1);
     adz_fastai_groups *groups = adz_fastai_tfmer_lm_split(m);
-    adz_named_list all = adz_module_named_parameters(adz_module_child(m, "0.layers"));
+    adz_named_list all = adz_module_named_parameters(adz_module_get_child(m, "0.layers"));
     assert_int_equal(all.count, 360);
     for (size_t i = 0; i < all.count; ++i) {
         adz_tensor_list list = adz_fastai_groups_at(groups, i / 120);
@@ -82,20 +82,20 @@ void a_transformer_is_split_in_thirds(void **state)
         assert_ptr_equal(list.items[i % 120], all.items[i].tensor);
     }
     adz_fastai_groups_free(&groups);
-    adz_module_free(&m);
+    adz_module_release(&m);
     c.output_p = 0.5;
     c.n_layers = 1; /* With fewer than three layers, the first two thirds are empty. */
     m = adz_fastai_text_classifier_new(9, 2, &c, NULL);
     expect_groups(m, adz_fastai_tfmer_clas_split(m),
         " 0.module.encoder.weight | | |" LAYER("0.module.layers.0.") " |" HEAD);
-    adz_module_free(&m);
+    adz_module_release(&m);
     c = small("tfmerXL_lm_config", NULL);
     c.n_layers = 3;
     m = adz_fastai_language_model_new(9, &c, 1);
     expect_groups(m, adz_fastai_tfmer_xl_lm_split(m),
         XL_LAYER("0.layers.0.") " 0.u 0.v |" XL_LAYER("0.layers.1.") " |" XL_LAYER(
             "0.layers.2.") " | 0.encoder.weight 1.decoder.bias");
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = adz_fastai_text_classifier_new(9, 2, &c, NULL);
     expect_groups(m, adz_fastai_tfmer_xl_clas_split(m),
         " 0.module.encoder.weight |" XL_LAYER(
@@ -107,7 +107,7 @@ void a_transformer_is_split_in_thirds(void **state)
                                                                                 "layers."
                                                                                 "2.") " "
                                                                                       "|" HEAD);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 void models_of_another_kind_are_not_split(void **state)
@@ -129,14 +129,14 @@ void models_of_another_kind_are_not_split(void **state)
         assert_null(splits[i](NULL));
         expect_error(ADZ_ERR_NULL, "model");
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
     /* A head has layers, too, but no embedding. */
     adz_module *head =
         adz_fastai_pooling_classifier_new((int64_t[]){ 3, 2 }, (double[]){ 0 }, 2, NULL);
     m = ADZ_SEQUENTIAL(head, adz_identity_new());
     assert_null(adz_fastai_tfmer_lm_split(m));
     expect_error(ADZ_ERR_ARGUMENT, "its PoolingLinearClassifier has no child called encoder");
-    adz_module_free(&m);
+    adz_module_release(&m);
     adz_fastai_groups *none = NULL;
     assert_int_equal(adz_fastai_groups_count(none), 0);
     assert_int_equal(adz_fastai_groups_at(none, 0).count, 0);
@@ -164,7 +164,7 @@ void groups_are_frozen_from_the_first_on(void **state)
     }
     assert_int_equal(adz_fastai_groups_at(groups, 5).count, 0);
     expect_error(ADZ_ERR_INDEX, "there is no group 5, only 5");
-    adz_module_free(&m);
+    adz_module_release(&m);
     /* The groups outlive the model. */
     assert_true(adz_tensor_numel(adz_fastai_groups_at(groups, 0).items[0]) == 28);
     adz_fastai_groups_free(&groups);
@@ -209,5 +209,5 @@ void refused_memory_splits_nothing(void **state)
     (void)state;
     kept = xl_classifier(NULL);
     assert_true(refuse_each_request(split_once) > 0);
-    adz_module_free(&kept);
+    adz_module_release(&kept);
 }

@@ -10,7 +10,7 @@ typedef struct {
 
 static adz_status loss_call(adz_module *self, const adz_values *in, adz_values *out)
 {
-    const loss_state *s = adz_module_state(self);
+    const loss_state *s = adz_module_data(self);
     adz_tensor *x = adz_values_argument(in, 0, "x"), *y;
     adz_tensor *target = adz_values_argument(in, 1, "target");
     if (s->eps >= 0) {
@@ -33,7 +33,7 @@ static adz_module *loss_new(loss_state state)
 {
     adz_module *self = adz_module_new(&loss_type, sizeof state);
     if (self != NULL) {
-        *(loss_state *)adz_module_state(self) = state;
+        *(loss_state *)adz_module_data(self) = state;
     }
     return self;
 }
@@ -184,7 +184,7 @@ typedef struct {
 
 static adz_status regularizer_call(adz_module *self, const adz_values *in, adz_values *out)
 {
-    const regularizer_state *s = adz_module_state(self);
+    const regularizer_state *s = adz_module_data(self);
     adz_tensor *loss = adz_values_argument(in, 2, "loss");
     loss = loss != ADZ_NONE ? loss : adz_scalar(1, ADZ_F32);
     return adz_values_add(out, "loss",
@@ -202,7 +202,7 @@ static adz_module *regularizer_new(double alpha, double beta)
 {
     adz_module *self = adz_module_new(&regularizer_type, sizeof(regularizer_state));
     if (self != NULL) {
-        *(regularizer_state *)adz_module_state(self) = (regularizer_state){ alpha, beta };
+        *(regularizer_state *)adz_module_data(self) = (regularizer_state){ alpha, beta };
     }
     return self;
 }

@@ -20,8 +20,8 @@ static void expect_equal(adz_module *a, adz_module *b, adz_generator *g)
         assert_int_equal(adz_tensor_dtype(y[i]), ADZ_F64);
     }
     expect_same(y[0], y[1], 0);
-    adz_module_free(&a);
-    adz_module_free(&b);
+    adz_module_release(&a);
+    adz_module_release(&b);
 }
 
 void options_reach_an_awd_lstm(void **state)
@@ -104,15 +104,15 @@ void options_reach_the_heads(void **state)
     c.output_p = 1; /* the decoder gets zeros */
     adz_module *m = adz_fastai_language_model_new(WORDS, &c, 1);
     adz_tensor *ids = adz_randint(0, WORDS, ADZ_SHAPE(2, 5), ADZ_I64);
-    assert_int_equal(adz_tensor_dtype(adz_module_parameter(m, "1.decoder.weight")), ADZ_F64);
+    assert_int_equal(adz_tensor_dtype(adz_module_get_parameter(m, "1.decoder.weight")), ADZ_F64);
     adz_tensor *y = adz_module_forward(m, ids);
     assert_true(adz_tensor_dtype(y) == ADZ_F64 && all_are(y, 0)); /* the initial bias */
-    adz_module_free(&m);
+    adz_module_release(&m);
     c = small("awd_lstm_clas_config", NULL);
     c.dtype = ADZ_F64;
     m = adz_fastai_text_classifier_new(WORDS, 2, &c, NULL);
     assert_int_equal(adz_tensor_dtype(adz_module_forward(m, ids)), ADZ_F64);
-    adz_module_free(&m);
+    adz_module_release(&m);
     adz_fastai_text_classifier_options o = ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS;
     o.n_lin_ftrs = 1;
     expect_null(adz_fastai_text_classifier_new(WORDS, 2, &c, &o) == NULL,
@@ -131,6 +131,6 @@ void a_short_configuration_has_defaults(void **state)
     assert_non_null(m);
     assert_int_equal(adz_tensor_dtype(adz_module_parameters(wide).items[0]), ADZ_F64);
     assert_int_equal(adz_tensor_dtype(adz_module_parameters(m).items[0]), ADZ_F32);
-    adz_module_free(&wide);
-    adz_module_free(&m);
+    adz_module_release(&wide);
+    adz_module_release(&m);
 }

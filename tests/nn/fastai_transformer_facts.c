@@ -13,7 +13,7 @@ static void later_tokens_are_hidden(void **state)
         adz_module_reset(all[i]);
         adz_tensor *first = adz_module_forward(all[i], adz_narrow(ids, 1, 0, 3));
         expect_same(first, adz_narrow(y, 1, 0, 3), 1e-6);
-        adz_module_free(&all[i]);
+        adz_module_release(&all[i]);
     }
 }
 
@@ -22,7 +22,7 @@ static adz_tensor *seen;
 
 static adz_status spy_call(adz_module *self, const adz_values *in, adz_values *out)
 {
-    adz_tensor *mask = adz_values_find(in, "mask");
+    adz_tensor *mask = adz_values_get(in, "mask");
     (void)self;
     for (size_t i = 0; i < adz_values_count(in); ++i) { /* reads what it does not need */
         (void)adz_values_at(in, i);
@@ -58,13 +58,13 @@ static void an_attention_of_ones_own_gets_the_mask(void **state)
         assert_true(adz_equal(seen, expected));
         adz_release(&seen);
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
     o.mask = false;
     o.mem_len = 0;
     m = adz_fastai_transformer_new(7, &o);
     assert_non_null(adz_module_forward(m, some_ids(1, 2)));
     assert_ptr_equal(seen, ADZ_NONE);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -95,7 +95,7 @@ static void memory_continues_a_text(void **state)
         adz_tensor *y = adz_module_forward(m, adz_narrow(ids, 1, starts[i], n));
         expect_same(y, adz_narrow(whole, 1, starts[i], n), 1e-12);
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void memory_has_its_length_and_no_gradient(void **state)
@@ -106,21 +106,21 @@ static void memory_has_its_length_and_no_gradient(void **state)
     for (int i = 0; i < 5; ++i) {
         adz_values *out = call(m, some_ids(2, lengths[i]));
         assert_int_equal(adz_values_count(out), 3);
-        assert_true(adz_tensor_requires_grad(adz_values_find(out, "out.0")));
+        assert_true(adz_tensor_requires_grad(adz_values_get(out, "out.0")));
         for (int k = 0; k < 2; ++k) {
-            adz_tensor *mem = adz_values_find(out, k == 0 ? "raw.0" : "raw.1");
+            adz_tensor *mem = adz_values_get(out, k == 0 ? "raw.0" : "raw.1");
             assert_int_equal(adz_tensor_size(mem, 1), kept[i]);
             assert_false(adz_tensor_requires_grad(mem));
         }
         /* The last memory ends with the results of the last layer. */
-        adz_tensor *end = adz_narrow(adz_values_find(out, "raw.1"), 1, kept[i] - 1, 1);
+        adz_tensor *end = adz_narrow(adz_values_get(out, "raw.1"), 1, kept[i] - 1, 1);
         expect_same(end, adz_narrow(adz_values_at(out, 0), 1, lengths[i] - 1, 1), 0);
         adz_values_free(&out);
     }
     assert_int_equal(adz_module_named_buffers(m).count, 3); /* the buffer "freq" and two memories */
     adz_module_reset(m);
     assert_int_equal(adz_module_named_buffers(m).count, 1);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* A copy continues with the memory of the original, and a selected row as if it were alone. */
@@ -133,7 +133,7 @@ static void memory_is_copied_and_picked(void **state)
     adz_module *copy = adz_module_copy(m);
     adz_tensor *y = adz_module_forward(m, after);
     expect_same(adz_module_forward(copy, after), y, 0);
-    adz_module_free(&copy);
+    adz_module_release(&copy);
     adz_module_reset(m);
     assert_non_null(adz_module_forward(m, before));
     static const int64_t rows[] = { 2, 0 };
@@ -148,7 +148,7 @@ static void memory_is_copied_and_picked(void **state)
     assert_non_null(adz_module_forward(m, some_ids(2, 1))); /* The memory has not changed. */
     adz_module_reset(m);
     assert_int_equal(adz_module_select_hidden(m, picked), ADZ_OK); /* The memory is empty. */
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void a_failed_call_remembers_nothing(void **state)
@@ -161,17 +161,17 @@ static void a_failed_call_remembers_nothing(void **state)
     expect_error(ADZ_ERR_SHAPE, "ids[3, 3] does not fit a memory of a batch of 2");
     assert_null(adz_module_forward(m, adz_full(ADZ_SHAPE(2, 3), 7, ADZ_I64)));
     expect_error(ADZ_ERR_INDEX, "encoder: embedding: ");
-    assert_int_equal(adz_tensor_size(adz_module_buffer(m, "mem_0"), 1), 3);
+    assert_int_equal(adz_tensor_size(adz_module_get_buffer(m, "mem_0"), 1), 3);
     adz_module_reset(m);
     assert_non_null(adz_module_forward(m, some_ids(3, 3)));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* ---- initial values ------------------------------------------------------------------------- */
 
 static void expect_drawn(adz_module *m, const char *name, double mean, double deviation)
 {
-    adz_tensor *t = adz_module_parameter(m, name);
+    adz_tensor *t = adz_module_get_parameter(m, name);
     assert_non_null(t);
     double found = adz_item(adz_mean(t, ADZ_ALL_DIMS, ADZ_DROPDIM));
     double around =
@@ -199,23 +199,23 @@ static void the_initialiser_is_the_references(void **state)
     static const char *const weights[] = { "layers.0.mhra.attention.weight",
         "layers.0.mhra.out.weight", "layers.0.mhra.r_attn.weight", "layers.0.ff.layers.0.weight",
         "layers.0.ff.layers.3.weight", "u", "v" };
-    fill(adz_module_parameter(m, "u"), 1);
-    fill(adz_module_parameter(m, "v"), 1);
-    adz_tensor *table = adz_clone(adz_module_parameter(m, "encoder.weight"));
+    fill(adz_module_get_parameter(m, "u"), 1);
+    fill(adz_module_get_parameter(m, "v"), 1);
+    adz_tensor *table = adz_clone(adz_module_get_parameter(m, "encoder.weight"));
     assert_int_equal(adz_fastai_init_transformer(m), ADZ_OK);
     for (int i = 0; i < 7; ++i) {
         expect_drawn(m, weights[i], 0, 0.02);
     }
     expect_drawn(m, "layers.0.mhra.ln.weight", 1, 0.02);
     expect_drawn(m, "layers.0.ff.layers.6.weight", 1, 0.02);
-    assert_true(all_are(adz_module_parameter(m, "layers.0.mhra.r_attn.bias"), 0));
-    assert_true(all_are(adz_module_parameter(m, "layers.0.ff.layers.0.bias"), 0));
-    assert_true(all_are(adz_module_parameter(m, "layers.0.mhra.ln.bias"), 0));
-    assert_true(adz_equal(table, adz_module_parameter(m, "encoder.weight")));
-    fill(adz_module_parameter(m, "u"), 1);
+    assert_true(all_are(adz_module_get_parameter(m, "layers.0.mhra.r_attn.bias"), 0));
+    assert_true(all_are(adz_module_get_parameter(m, "layers.0.ff.layers.0.bias"), 0));
+    assert_true(all_are(adz_module_get_parameter(m, "layers.0.mhra.ln.bias"), 0));
+    assert_true(adz_equal(table, adz_module_get_parameter(m, "encoder.weight")));
+    fill(adz_module_get_parameter(m, "u"), 1);
     assert_int_equal(adz_module_reset_parameters(m), ADZ_OK);
     expect_drawn(m, "u", 0, 0.02);
-    adz_module_free(&m);
+    adz_module_release(&m);
     assert_int_equal(adz_fastai_init_transformer(NULL), ADZ_ERR_NULL);
     expect_error(ADZ_ERR_NULL, "module");
 }
@@ -229,7 +229,7 @@ static adz_tensor *run_layer(adz_module *m, size_t i, adz_tensor *h, bool hides)
     if (hides) {
         adz_values_add(in, "is_causal", adz_scalar(1, ADZ_BOOL));
     }
-    adz_module *layer = adz_module_child_at(adz_module_child(m, "layers"), i);
+    adz_module *layer = adz_module_child_at(adz_module_get_child(m, "layers"), i);
     assert_int_equal(adz_module_call(layer, in, out), ADZ_OK);
     h = adz_values_at(out, 0);
     adz_values_free(&in);
@@ -250,24 +250,25 @@ static void a_transformer_is_its_parts(void **state)
         adz_module_eval(m);
         adz_tensor *ids = some_ids(2, 5);
         adz_tensor *positions =
-            adz_module_forward(adz_module_child(m, "pos_enc"), adz_arange(0, 5, 1, ADZ_I64));
-        adz_tensor *h = adz_add(adz_module_forward(adz_module_child(m, "encoder"), ids), positions);
+            adz_module_forward(adz_module_get_child(m, "pos_enc"), adz_arange(0, 5, 1, ADZ_I64));
+        adz_tensor *h =
+            adz_add(adz_module_forward(adz_module_get_child(m, "encoder"), ids), positions);
         for (size_t i = 0; i < 2; ++i) {
             h = run_layer(m, i, h, o.mask);
         }
         adz_values *out = call(m, ids);
         assert_int_equal(adz_values_count(out), 2);
-        expect_same(adz_values_find(out, "out.0"), h, 1e-6);
-        expect_same(adz_values_find(out, "raw.0"), h, 1e-6);
+        expect_same(adz_values_get(out, "out.0"), h, 1e-6);
+        expect_same(adz_values_get(out, "raw.0"), h, 1e-6);
         adz_values_free(&out);
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
     adz_module *m = forgetful(NULL);
     adz_values *out = call(m, some_ids(2, 3)); /* Without a memory there is one raw result. */
     assert_int_equal(adz_values_count(out), 2);
-    expect_same(adz_values_find(out, "raw.0"), adz_values_find(out, "out.0"), 0);
+    expect_same(adz_values_get(out, "raw.0"), adz_values_get(out, "out.0"), 0);
     adz_values_free(&out);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void embeddings_are_dropped(void **state)
@@ -284,7 +285,7 @@ static void embeddings_are_dropped(void **state)
         assert_false(all_are(adz_module_forward(m, some_ids(2, 3)), 0));
         assert_null(adz_module_forward(m, ADZ_NONE));
         expect_error(ADZ_ERR_ARGUMENT, "ids is not optional");
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
 }
 
@@ -298,20 +299,20 @@ static void the_smallest_models_are_made(void **state)
     adz_module *m = adz_fastai_transformer_new(1, &o);
     adz_tensor *ids = adz_zeros(ADZ_SHAPE(1, 1), ADZ_I64);
     assert_non_null(adz_module_forward(m, ids));
-    adz_module_free(&m);
+    adz_module_release(&m);
     adz_fastai_transformer_options all = ADZ_FASTAI_TRANSFORMER_XL_OPTIONS;
     all.ctx_len = all.n_layers = all.mem_len = all.d_inner = 1;
     all.n_heads = 2;
     all.d_model = 6;
     all.d_head = 0;
     m = adz_fastai_transformer_xl_new(1, &all);
-    adz_tensor *u = adz_module_parameter(m, "u");
+    adz_tensor *u = adz_module_get_parameter(m, "u");
     assert_true(adz_tensor_size(u, 0) == 2 && adz_tensor_size(u, 2) == 3); /* 6 features, 2 heads */
     for (int i = 0; i < 3; ++i) {
         assert_non_null(adz_module_forward(m, ids));
-        assert_int_equal(adz_tensor_size(adz_module_buffer(m, "mem_1"), 1), 1);
+        assert_int_equal(adz_tensor_size(adz_module_get_buffer(m, "mem_1"), 1), 1);
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
     adz_fastai_transformer_options bad = o;
     bad.n_heads = 0;
     expect_no_module(adz_fastai_transformer_new(1, &bad), "transformer_new: n_heads is 0");
@@ -341,13 +342,13 @@ static void scores_are_scaled_if_asked_for(void **state)
         adz_manual_seed(3);
         adz_module *m = adz_fastai_transformer_new(7, &o);
         adz_module_eval(m);
-        adz_tensor *keys = adz_module_parameter(m, "layers.0.mhra.attention.weight");
+        adz_tensor *keys = adz_module_get_parameter(m, "layers.0.mhra.attention.weight");
         ADZ_NO_GRAD
         {
             adz_mul_number_(keys, 10);
         }
         y[scale] = adz_module_forward(m, ids);
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
     assert_false(adz_allclose(y[0], y[1], 1e-3, 1e-3, false));
 }
@@ -366,7 +367,7 @@ static void models_have_one_dtype(void **state)
             assert_int_equal(adz_tensor_dtype(all.items[k]), ADZ_F64);
         }
         assert_int_equal(adz_tensor_dtype(adz_module_forward(m, some_ids(1, 2))), ADZ_F64);
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
 }
 
@@ -404,7 +405,7 @@ static void bad_options_are_refused(void **state)
     o.d_model = 5;
     adz_module *m = adz_fastai_transformer_new(7, &o); /* A learned table may have any width. */
     assert_non_null(m);
-    adz_module_free(&m);
+    adz_module_release(&m);
     o.learned_pos_enc = false;
     expect_no_module(adz_fastai_transformer_new(7, &o), "d_model is 5, but sinusoidal");
     o = xl_options(NULL);
@@ -436,11 +437,11 @@ static void bad_ids_are_refused(void **state)
         assert_null(adz_module_forward(all[i], adz_full(ADZ_SHAPE(2, 3), -1, ADZ_I64)));
         expect_error(ADZ_ERR_INDEX, "encoder: embedding: ");
     }
-    adz_module_free(&all[0]);
+    adz_module_release(&all[0]);
     adz_tensor *y = adz_module_forward(all[1], some_ids(1, 9)); /* Sines have no last position. */
     assert_non_null(y);
-    adz_module_free(&all[1]);
-    adz_module_free(&all[2]);
+    adz_module_release(&all[1]);
+    adz_module_release(&all[2]);
 }
 
 /* An attention that does not fit the model is refused. */
@@ -452,13 +453,13 @@ static void an_attention_must_fit(void **state)
     adz_module *m = adz_fastai_transformer_new(7, &o);
     assert_null(adz_module_forward(m, some_ids(1, 2)));
     expect_error(ADZ_ERR_ARGUMENT, "layers.0.mhra: MultiHeadRelativeAttention: r is left out");
-    adz_module_free(&m);
+    adz_module_release(&m);
     o = xl_options(NULL);
     o.attn_cls = adz_fastai_attention_new;
     m = adz_fastai_transformer_xl_new(7, &o);
     assert_null(adz_module_forward(m, some_ids(1, 2)));
     expect_error(ADZ_ERR_ARGUMENT, "layers.0.mhra: MultiHeadAttention: takes no argument 1");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 const struct CMUnitTest fastai_transformer_facts[15] = {

@@ -53,17 +53,17 @@ static void variants_are_the_tables(void **state)
         given.dtype = ADZ_F64;
         adz_module *m = adz_feed_forward_variant_new(rows[i].name, 3, 5, &given);
         adz_module *n = adz_feed_forward_new(3, 5, &o);
-        adz_state *values = adz_module_state_dict(n);
+        adz_state_dict *values = adz_module_state_dict(n);
         assert_int_equal(adz_module_load_state_dict(m, values, true), ADZ_OK);
         adz_module_eval(m);
         adz_module_eval(n);
         adz_tensor *x = adz_randn(ADZ_SHAPE(2, 3), ADZ_F64);
         expect_same(adz_module_forward(m, x), adz_module_forward(n, x), 0);
-        adz_state_free(&values);
-        adz_module_free(&m);
-        adz_module_free(&n);
+        adz_state_dict_free(&values);
+        adz_module_release(&m);
+        adz_module_release(&n);
     }
-    adz_module_free(&ignored);
+    adz_module_release(&ignored);
 }
 
 static adz_tensor *cube(adz_tensor *x)
@@ -80,23 +80,26 @@ static void activations_of_ones_own(void **state)
     o.activation_function = NULL;
     o.activation_module = shared;
     adz_module *n = adz_feed_forward_new(3, 4, &o), *other = adz_feed_forward_new(3, 4, &o);
-    adz_module_free(&shared); /* the networks have their own references */
+    adz_module_release(&shared); /* the networks have their own references */
     adz_module_eval(m);
     adz_module_eval(n);
     adz_tensor *x = adz_randn(ADZ_SHAPE(2, 3), ADZ_F32);
-    adz_tensor *h = cube(adz_module_forward(adz_module_child(m, "layer1"), x));
-    expect_same(adz_module_forward(m, x), adz_module_forward(adz_module_child(m, "layer2"), h), 0);
-    h = adz_leaky_relu(adz_module_forward(adz_module_child(n, "layer1"), x), 0.3);
-    expect_same(adz_module_forward(n, x), adz_module_forward(adz_module_child(n, "layer2"), h), 0);
-    assert_ptr_equal(adz_module_child(n, "activation"), adz_module_child(other, "activation"));
-    o.activation_module = adz_module_child(n, "activation");
+    adz_tensor *h = cube(adz_module_forward(adz_module_get_child(m, "layer1"), x));
+    expect_same(
+        adz_module_forward(m, x), adz_module_forward(adz_module_get_child(m, "layer2"), h), 0);
+    h = adz_leaky_relu(adz_module_forward(adz_module_get_child(n, "layer1"), x), 0.3);
+    expect_same(
+        adz_module_forward(n, x), adz_module_forward(adz_module_get_child(n, "layer2"), h), 0);
+    assert_ptr_equal(
+        adz_module_get_child(n, "activation"), adz_module_get_child(other, "activation"));
+    o.activation_module = adz_module_get_child(n, "activation");
     o.activation_function = cube;
     expect_no_module(adz_feed_forward_new(3, 4, &o), "both given");
     assert_null(adz_function_new(NULL));
     expect_error(ADZ_ERR_NULL, "function");
-    adz_module_free(&m);
-    adz_module_free(&n);
-    adz_module_free(&other);
+    adz_module_release(&m);
+    adz_module_release(&n);
+    adz_module_release(&other);
 }
 
 /* A network that is large enough for the fused pass over bias, activation, gate and dropout. It
@@ -124,11 +127,11 @@ static void large_networks_are_their_parts(void **state)
         adz_generator_state before = adz_generator_get_state(generator);
         adz_tensor *y = adz_square(adz_module_forward(m, x));
         adz_generator_set_state(generator, before);
-        adz_tensor *h = adz_module_forward(adz_module_child(m, "layer1"), x);
-        h = adz_module_forward(adz_module_child(m, "activation"), h);
-        h = gated ? adz_mul(h, adz_module_forward(adz_module_child(m, "linear_v"), x)) : h;
-        h = adz_module_forward(adz_module_child(m, "dropout"), h);
-        h = adz_square(adz_module_forward(adz_module_child(m, "layer2"), h));
+        adz_tensor *h = adz_module_forward(adz_module_get_child(m, "layer1"), x);
+        h = adz_module_forward(adz_module_get_child(m, "activation"), h);
+        h = gated ? adz_mul(h, adz_module_forward(adz_module_get_child(m, "linear_v"), x)) : h;
+        h = adz_module_forward(adz_module_get_child(m, "dropout"), h);
+        h = adz_square(adz_module_forward(adz_module_get_child(m, "layer2"), h));
         expect_same(y, h, 1e-12);
         y = adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM);
         h = adz_sum(h, ADZ_ALL_DIMS, ADZ_DROPDIM);
@@ -150,7 +153,7 @@ static void bad_values_are_refused(void **state)
         "'Swiglu' is no variant; there are ReLU, ReGLU, GELU, GEGLU, SwiGLU, GLU, Bilinear");
     adz_module *smallest = adz_feed_forward_new(1, 1, NULL);
     assert_non_null(adz_module_forward(smallest, adz_ones(ADZ_SHAPE(2, 1), ADZ_F32)));
-    adz_module_free(&smallest);
+    adz_module_release(&smallest);
     expect_no_module(adz_feed_forward_variant_new("GLU", 3, 0, NULL), "d_ff 0");
     assert_null(adz_feed_forward_variant_new(NULL, 3, 4, NULL));
     expect_error(ADZ_ERR_NULL, "variant");
@@ -174,7 +177,7 @@ static adz_module *from_config(const char *reference, const json_t *config)
     o.bias2 = config_flag(config, "bias2", true);
     o.bias_gate = config_flag(config, "bias_gate", true);
     adz_module *m = o.activation_module != NULL ? adz_feed_forward_new(d_model, d_ff, &o) : NULL;
-    adz_module_free(&o.activation_module);
+    adz_module_release(&o.activation_module);
     return m;
 }
 

@@ -43,8 +43,8 @@ static void lambdas_get_their_data(void **state)
     char text[100];
     adz_module_to_string(copy, text, sizeof text);
     assert_string_equal(text, "Lambda(scaled)");
-    adz_module_free(&m);
-    adz_module_free(&copy);
+    adz_module_release(&m);
+    adz_module_release(&copy);
 }
 
 static adz_tensor *failing(adz_tensor *x, void *user)
@@ -63,7 +63,7 @@ static void failures_of_lambdas_are_errors(void **state)
     assert_int_equal(adz_module_call(m, in, out), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "Lambda: x");
     assert_int_equal(adz_values_count(out), 0);
-    adz_module_free(&m);
+    adz_module_release(&m);
     adz_values_free(&in);
     adz_values_free(&out);
     assert_null(adz_lambda_new(NULL, failing, NULL));
@@ -79,14 +79,14 @@ static void failures_of_lambdas_are_errors(void **state)
     name[63] = '\0';
     m = adz_lambda_new(name, failing, NULL);
     assert_non_null(m);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* The state that the network hands on besides its steps is ignored, in calls with lists as well. */
 static void steps_are_selected(void **state)
 {
     (void)state;
-    adz_module *m = first_of_time(NULL), *net = adz_module_child(m, "0");
+    adz_module *m = first_of_time(NULL), *net = adz_module_get_child(m, "0");
     adz_tensor *x = adz_randn(ADZ_SHAPE(4, 2, 3), ADZ_F32), *y = adz_module_forward(net, x);
     expect_same(adz_module_forward(m, x), adz_select(y, 0, 3), 0);
     adz_values *in = adz_values_new(), *out = adz_values_new();
@@ -96,15 +96,15 @@ static void steps_are_selected(void **state)
     expect_same(adz_values_at(out, 0), adz_select(y, 0, 3), 0);
     adz_values_free(&in);
     adz_values_free(&out);
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = adz_select_new(2, 0);
     assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(2, 3), ADZ_F32)));
     expect_error(ADZ_ERR_DIM, "dimension 2 is outside");
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = adz_select_new(0, 2);
     assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(2, 3), ADZ_F32)));
     expect_error(ADZ_ERR_INDEX, "select: ");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static const struct CMUnitTest facts[] = {

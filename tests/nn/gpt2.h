@@ -102,7 +102,7 @@ static inline adz_tensor *one_result(adz_module *m, const char *const *names,
     }
     adz_status status = adz_module_call(m, in, out);
     adz_tensor *y = status != ADZ_OK ? NULL
-                    : result != NULL ? adz_values_find(out, result)
+                    : result != NULL ? adz_values_get(out, result)
                                      : adz_values_at(out, 0);
     adz_values_free(&in);
     adz_values_free(&out);

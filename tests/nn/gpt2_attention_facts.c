@@ -5,19 +5,19 @@
 static adz_tensor *attention_by_operators(adz_module *m, adz_tensor *x, bool scale)
 {
     const int64_t b = adz_tensor_size(x, 0), t = adz_tensor_size(x, 1), d = adz_tensor_size(x, 2);
-    adz_tensor *all = adz_module_forward(adz_module_child(m, "c_attn"), x), *parts[3];
+    adz_tensor *all = adz_module_forward(adz_module_get_child(m, "c_attn"), x), *parts[3];
     for (int i = 0; i < 3; ++i) {
         adz_tensor *heads = adz_reshape(adz_narrow(all, 2, i * d, d), ADZ_SHAPE(b, t, 2, d / 2));
         parts[i] = adz_permute(heads, ADZ_DIMS(0, 2, 1, 3));
     }
     adz_tensor *scores = adz_matmul(parts[0], adz_transpose(parts[1], 2, 3));
     scores = scale ? adz_div_number(scores, sqrt((double)d / 2)) : scores;
-    adz_tensor *mask = adz_module_buffer(m, "bias");
+    adz_tensor *mask = adz_module_get_buffer(m, "bias");
     mask = adz_narrow(adz_narrow(mask, 2, 0, t), 3, 0, t);
     scores = adz_masked_fill(scores, adz_eq_number(mask, 0), -1e10);
     adz_tensor *y = adz_matmul(adz_softmax(scores, -1), parts[2]);
     y = adz_reshape(adz_permute(y, ADZ_DIMS(0, 2, 1, 3)), ADZ_SHAPE(b, t, d));
-    return adz_module_forward(adz_module_child(m, "c_proj"), y);
+    return adz_module_forward(adz_module_get_child(m, "c_proj"), y);
 }
 
 /* Tells whether the graph of y, which holds all operators that y was computed with, contains an
@@ -48,8 +48,8 @@ void every_element_of_the_mask_counts(void **state)
         adz_module *m = both[which];
         adz_module_to(m, dtype);
         /* The first weights are so small that all scores are nearly 0. */
-        adz_init_normal_(adz_module_parameter(m, "c_attn.weight"), 0, 1, NULL);
-        adz_tensor *mask = adz_module_buffer(m, "bias");
+        adz_init_normal_(adz_module_get_parameter(m, "c_attn.weight"), 0, 1, NULL);
+        adz_tensor *mask = adz_module_get_buffer(m, "bias");
         const int64_t n = adz_tensor_size(mask, 3), t = n - 1;
         assert_int_equal(adz_tensor_numel(mask), n * n);
         assert_true(adz_tensor_rank(mask) == 4 && adz_tensor_size(mask, 2) == n);
@@ -70,7 +70,7 @@ void every_element_of_the_mask_counts(void **state)
             assert_int_equal(uses(y, "scaled_dot_product_attention"), causal);
             fill(element, i < 0 ? 1 : 1 - adz_item(element));
         }
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
 }
 
@@ -80,7 +80,7 @@ void masks_have_shapes(void **state)
 {
     (void)state;
     adz_module *m = attention(NULL);
-    adz_tensor *causal = adz_clone(adz_module_buffer(m, "bias")),
+    adz_tensor *causal = adz_clone(adz_module_get_buffer(m, "bias")),
                *x = adz_randn(ADZ_SHAPE(2, 4, 4), ADZ_F32);
     adz_tensor *each[] = { causal, adz_ones_like(causal) };
     assert_non_null(adz_module_set_buffer(m, "bias", adz_cat(each, 2, 0)));
@@ -88,7 +88,7 @@ void masks_have_shapes(void **state)
     assert_non_null(adz_module_set_buffer(m, "bias", adz_reshape(each[0], ADZ_SHAPE(1, 1, 1, 25))));
     assert_null(adz_module_forward(m, x));
     adz_error_clear();
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* One operator computes attention with a causal mask, and several operators with any other mask.
@@ -101,7 +101,7 @@ void another_mask_counts(void **state)
     assert_int_equal(adz_module_to(m, ADZ_F64), ADZ_OK);
     adz_manual_seed(3);
     adz_tensor *x = adz_randn(ADZ_SHAPE(2, 4, 4), ADZ_F64);
-    adz_tensor *before = adz_module_forward(m, x), *mask = adz_module_buffer(m, "bias");
+    adz_tensor *before = adz_module_forward(m, x), *mask = adz_module_get_buffer(m, "bias");
     double *values = adz_tensor_data_f64(mask);
     values[4] = 0; /* the last column of row 0, which the causal mask hides already */
     assert_true(adz_equal(adz_module_forward(m, x), before));
@@ -110,7 +110,7 @@ void another_mask_counts(void **state)
     expect_same(adz_narrow(after, 1, 0, 3), adz_narrow(before, 1, 0, 3), 1e-14);
     assert_false(
         adz_allclose(adz_narrow(after, 1, 3, 1), adz_narrow(before, 1, 3, 1), 1e-6, 1e-6, false));
-    adz_module_free(&m);
+    adz_module_release(&m);
     adz_scope_close(scope);
 }
 
@@ -140,10 +140,10 @@ void a_wrong_past_is_refused(void **state)
     given[1] = adz_ones(ADZ_SHAPE(2, 1, 2, 1), ADZ_F32);
     assert_null(one_result(m, NULL, given, 2, NULL));
     expect_error(ADZ_ERR_SHAPE, "past[2, 1, 2, 1] must be [2, 1, 2, P, 3]");
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = block(NULL);
     given[0] = ADZ_NONE;
     assert_null(one_result(m, NULL, given, 1, NULL));
     expect_error(ADZ_ERR_ARGUMENT, "Block: x is not optional");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }

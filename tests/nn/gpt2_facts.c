@@ -7,17 +7,17 @@ static void conv1d_starts_as_in_gpt2(void **state)
     (void)state;
     adz_module *m = adz_gpt2_conv1d_new(100, 50, NULL);
     for (int pass = 0; pass < 2; ++pass) { /* after the constructor, and after a reset */
-        adz_tensor *w = adz_module_parameter(m, "weight");
+        adz_tensor *w = adz_module_get_parameter(m, "weight");
         assert_int_equal(adz_tensor_size(w, 0), 50);
         assert_int_equal(adz_tensor_size(w, 1), 100);
         double squares = adz_item(adz_mean(adz_square(w), ADZ_ALL_DIMS, ADZ_DROPDIM));
         assert_true(fabs(sqrt(squares) / 0.02 - 1) < 0.06);
-        assert_true(all_are(adz_module_parameter(m, "bias"), 0));
+        assert_true(all_are(adz_module_get_parameter(m, "bias"), 0));
         fill(w, 1);
-        fill(adz_module_parameter(m, "bias"), 1);
+        fill(adz_module_get_parameter(m, "bias"), 1);
         assert_int_equal(adz_module_reset_parameters(m), ADZ_OK);
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void conv1d_takes_any_rank(void **state)
@@ -30,7 +30,7 @@ static void conv1d_takes_any_rank(void **state)
         adz_reshape(adz_narrow(adz_reshape(x, ADZ_SHAPE(12, 4)), 0, 7, 1), ADZ_SHAPE(4));
     adz_tensor *same = adz_narrow(adz_reshape(y, ADZ_SHAPE(12, 3)), 0, 7, 1);
     expect_same(adz_module_forward(m, row), adz_reshape(same, ADZ_SHAPE(3)), 1e-6);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* ---- a past --------------------------------------------------------------------------------- */
@@ -41,7 +41,7 @@ static adz_values *call(adz_module *m, const char *name, adz_tensor *x, const ad
     adz_values *in = adz_values_new(), *out = adz_values_new();
     adz_values_add(in, name, x);
     for (size_t i = 0; before != NULL && i < adz_values_count(before); ++i) {
-        const char *from = adz_values_name(before, i);
+        const char *from = adz_values_name_at(before, i);
         if (strncmp(from, "present", 7) == 0) {
             char to[32];
             snprintf(to, sizeof to, "past%s", from + 7);
@@ -75,7 +75,7 @@ static void expect_pieces_like_the_whole(adz_module *m, const char *name, adz_te
     }
     adz_values_free(&past);
     adz_values_free(&whole);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void a_past_continues(void **state)
@@ -99,22 +99,23 @@ static void the_head_is_the_table(void **state)
     adz_module *m = lm(NULL), *copy = adz_module_copy(m);
     adz_module *both[] = { m, copy };
     for (int i = 0; i < 2; ++i) {
-        adz_tensor *table = adz_module_parameter(both[i], "transformer.wte.weight");
-        assert_ptr_equal(adz_module_parameter(both[i], "lm_head.decoder.weight"), table);
+        adz_tensor *table = adz_module_get_parameter(both[i], "transformer.wte.weight");
+        assert_ptr_equal(adz_module_get_parameter(both[i], "lm_head.decoder.weight"), table);
         assert_int_equal(adz_module_parameters(both[i]).count, 2 + 2 * 12 + 2);
         fill(table, 0.25);
     }
     /* The shared weight is initialised as a table, not as a decoder. */
     adz_module_reset_parameters(m);
     double most = 0;
-    const float *values = adz_tensor_data_f32(adz_module_parameter(m, "transformer.wte.weight"));
+    const float *values =
+        adz_tensor_data_f32(adz_module_get_parameter(m, "transformer.wte.weight"));
     for (int i = 0; i < 28; ++i) {
         double size = fabs((double)values[i]);
         most = size > most ? size : most;
     }
     assert_true(most > 1);
-    adz_module_free(&m);
-    adz_module_free(&copy);
+    adz_module_release(&m);
+    adz_module_release(&copy);
 }
 
 static void labels_give_the_loss(void **state)
@@ -137,7 +138,7 @@ static void labels_give_the_loss(void **state)
     assert_true(HOLDS(loss, 1e-5, expected));
     adz_tensor *by_position[] = { ids, ADZ_NONE, ADZ_NONE, labels };
     assert_true(HOLDS(one_result(m, NULL, by_position, 4, NULL), 1e-5, expected));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* Ids may have any rank: a vector gives a matrix of logits. Given positions and types are used. */
@@ -155,7 +156,7 @@ static void ids_have_any_rank(void **state)
     expect_same(one_result(m, NULL, counted, 2, NULL), rows, 1e-5);
     adz_tensor *typed[] = { row, ADZ_NONE, adz_zeros(ADZ_SHAPE(3), ADZ_I64) };
     assert_false(alike(one_result(m, NULL, typed, 3, NULL), rows, 1e-3));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* The dropout of GPT-2 follows the sum of the embeddings, and acts in training mode only. */
@@ -170,7 +171,7 @@ static void embeddings_are_dropped(void **state)
     assert_true(all_are(adz_module_forward(m, ids), 0));
     adz_module_eval(m);
     assert_false(all_are(adz_module_forward(m, ids), 0));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* ---- refusals ------------------------------------------------------------------------------- */
@@ -190,8 +191,8 @@ static void bad_sizes_are_refused(void **state)
     adz_gpt2_layer_norm_options_init(&n, sizeof n);
     n.dtype = ADZ_F64;
     adz_module *norm = adz_gpt2_layer_norm_new(3, &n);
-    assert_int_equal(adz_tensor_dtype(adz_module_parameter(norm, "weight")), ADZ_F64);
-    adz_module_free(&norm);
+    assert_int_equal(adz_tensor_dtype(adz_module_get_parameter(norm, "weight")), ADZ_F64);
+    adz_module_release(&norm);
     n.eps = -1;
     expect_no_module(adz_gpt2_layer_norm_new(3, &n), "eps is -1");
     expect_no_module(adz_gpt2_notes_feed_forward_new(0, 3, NULL), "d_model is 0");
@@ -252,18 +253,18 @@ static void bad_inputs_and_pasts_of_models_are_refused(void **state)
         adz_ones(ADZ_SHAPE(2, 2), ADZ_F32) };
     assert_null(one_result(m, wrong, flat, 2, NULL));
     expect_error(ADZ_ERR_SHAPE, "GPT2Model: past.0[2, 2] must be [2, B, H, P, D/H]");
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = dropped(NULL); /* It has no block, so that no past is read. */
     flat[1] = adz_ones(ADZ_SHAPE(2, 2, 2, 2, 2), ADZ_F32);
     assert_non_null(one_result(m, wrong, flat, 2, NULL));
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = block(NULL);
     static const char *const names[] = { "x", "past" };
     adz_tensor *given[] = { adz_ones(ADZ_SHAPE(2, 1, 4), ADZ_F32),
         adz_ones(ADZ_SHAPE(2, 3, 2, 1, 2), ADZ_F32) };
     assert_null(one_result(m, names, given, 2, NULL));
     expect_error(ADZ_ERR_SHAPE, "past[2, 3, 2, 1, 2] must be [2, 2, 2, P, 2]");
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = lm(NULL);
     static const char *const half[] = { "input_ids", "past.0" };
     given[0] = adz_zeros(ADZ_SHAPE(2, 1), ADZ_I64);
@@ -271,12 +272,12 @@ static void bad_inputs_and_pasts_of_models_are_refused(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "past.1 is left out");
     assert_null(adz_module_forward(m, adz_full(ADZ_SHAPE(2, 1), 7, ADZ_I64)));
     expect_error(ADZ_ERR_INDEX, "transformer.wte: embedding: ");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static adz_tensor *forward_child(adz_module *m, const char *name, adz_tensor *x)
 {
-    adz_module *child = adz_module_child(m, name);
+    adz_module *child = adz_module_get_child(m, name);
     assert_non_null(child);
     return adz_module_forward(child, x);
 }
@@ -292,7 +293,8 @@ static adz_tensor *block_by_parts(adz_module *m, adz_tensor *x)
 static void a_block_and_a_model_are_their_parts(void **state)
 {
     (void)state;
-    adz_module *m = block(NULL), *whole = lm(NULL), *stack = adz_module_child(whole, "transformer");
+    adz_module *m = block(NULL), *whole = lm(NULL),
+               *stack = adz_module_get_child(whole, "transformer");
     adz_tensor *x = adz_randn(ADZ_SHAPE(2, 3, 4), ADZ_F32);
     expect_same(adz_module_forward(m, x), block_by_parts(m, x), 0);
     adz_tensor *two[] = { adz_narrow(x, 1, 2, 1), NULL };
@@ -303,8 +305,8 @@ static void a_block_and_a_model_are_their_parts(void **state)
     adz_tensor *h = adz_add(
         adz_add(forward_child(stack, "wte", given[0]), forward_child(stack, "wpe", given[1])),
         forward_child(stack, "wte", given[2]));
-    h = block_by_parts(adz_module_child(stack, "h.0"), h);
-    h = forward_child(stack, "ln_f", block_by_parts(adz_module_child(stack, "h.1"), h));
+    h = block_by_parts(adz_module_get_child(stack, "h.0"), h);
+    h = forward_child(stack, "ln_f", block_by_parts(adz_module_get_child(stack, "h.1"), h));
     expect_same(one_result(stack, NULL, given, 3, NULL), h, 1e-5);
     adz_module *parts[] = { stack, whole };
     /* Pasts are given by their positions. The model with a head has the labels before them. */
@@ -321,8 +323,8 @@ static void a_block_and_a_model_are_their_parts(void **state)
     }
     expect_same(one_result(whole, NULL, given, 3, "logits"),
         forward_child(whole, "lm_head.decoder", h), 1e-5);
-    adz_module_free(&m);
-    adz_module_free(&whole);
+    adz_module_release(&m);
+    adz_module_release(&whole);
 }
 
 /* Attention has 12 heads as in GPT-2, both without options and with the struct of an older program,
@@ -338,7 +340,7 @@ static void defaults_are_gpt2s(void **state)
         adz_module *m = adz_gpt2_attention_new(24, 5, true, i == 0 ? NULL : &older);
         adz_module_to_string(m, text, sizeof text);
         assert_non_null(strstr(text, "n_head=12, scale=True"));
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
 }
 
@@ -352,11 +354,11 @@ static void parts_have_the_dtype(void **state)
     for (size_t i = 0; i < all.count; ++i) {
         assert_int_equal(adz_tensor_dtype(all.items[i]), ADZ_F64);
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
     adz_tensor *x = adz_randn(ADZ_SHAPE(3, 4), ADZ_F32);
     adz_tensor *h = forward_child(network, "act", forward_child(network, "c_fc", x));
     expect_same(adz_module_forward(network, x), forward_child(network, "c_proj", h), 0);
-    adz_module_free(&network);
+    adz_module_release(&network);
 }
 
 /* Modules with one feature, one head and one position can be made. */
@@ -372,7 +374,7 @@ static void the_smallest_parts_are_made(void **state)
         adz_gpt2_lm_head_model_new(&o) };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
         assert_non_null(adz_module_forward(parts[i], i < 5 ? x : ids));
-        adz_module_free(&parts[i]);
+        adz_module_release(&parts[i]);
     }
     expect_no_module(adz_gpt2_attention_new(0, 1, true, &o), "adz_gpt2_attention_new: nx is 0");
     expect_no_module(adz_gpt2_block_new(0, true, &o), "adz_gpt2_block_new: n_ctx is 0");

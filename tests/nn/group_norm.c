@@ -56,7 +56,7 @@ static void a_batch_may_be_missing(void **state)
     adz_module *m = instance_norm1d(NULL);
     adz_tensor *y = adz_module_forward(m, adz_unsqueeze(x, 0));
     expect_same(adz_module_forward(m, x), adz_squeeze(y, 0), 0);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void tracked_statistics_serve_evaluation(void **state)
@@ -65,16 +65,16 @@ static void tracked_statistics_serve_evaluation(void **state)
     adz_module *m = instance_norm2d(NULL);
     adz_tensor *x = adz_reshape(adz_arange(0, 8, 1, ADZ_F32), ADZ_SHAPE(1, 2, 2, 2));
     adz_module_forward(m, x);
-    assert_true(HOLDS(adz_module_buffer(m, "running_mean"), 1e-6, 0.15, 0.55));
-    assert_true(adz_item(adz_module_buffer(m, "num_batches_tracked")) == 0);
+    assert_true(HOLDS(adz_module_get_buffer(m, "running_mean"), 1e-6, 0.15, 0.55));
+    assert_true(adz_item(adz_module_get_buffer(m, "num_batches_tracked")) == 0);
     adz_module_eval(m);
     adz_tensor *y = adz_module_forward(m, adz_zeros(ADZ_SHAPE(1, 2, 1, 1), ADZ_F32));
     assert_true(adz_tensor_data_f32(y)[0] < -0.1f && adz_tensor_data_f32(y)[0] > -0.16f);
     adz_module_train(m, true);
     assert_int_equal(adz_module_reset_parameters(m), ADZ_OK);
-    assert_true(all_are(adz_module_buffer(m, "running_mean"), 0));
-    assert_true(all_are(adz_module_buffer(m, "running_var"), 1));
-    adz_module_free(&m);
+    assert_true(all_are(adz_module_get_buffer(m, "running_mean"), 0));
+    assert_true(all_are(adz_module_get_buffer(m, "running_var"), 1));
+    adz_module_release(&m);
 }
 
 static void rows_have_mean_square_one(void **state)
@@ -86,8 +86,8 @@ static void rows_have_mean_square_one(void **state)
     double deep = sqrt(12.5);
     assert_true(HOLDS(y, 1e-6, 1 / 5.0, 7 / 5.0, -3 / deep, 4 / deep));
     assert_int_equal(adz_module_reset_parameters(m), ADZ_OK);
-    assert_true(all_are(adz_module_parameter(m, "weight"), 1));
-    adz_module_free(&m);
+    assert_true(all_are(adz_module_get_parameter(m, "weight"), 1));
+    adz_module_release(&m);
 }
 
 static void wrong_shapes_are_refused(void **state)

@@ -105,13 +105,13 @@ static void cells_are_steps(void **state)
             assert_int_equal(
                 call_named(cells[k], k == 0 ? with_states : with_state, given, out), ADZ_OK);
             h = adz_values_at(out, 0);
-            c = k == 0 ? adz_values_find(out, "c") : ADZ_NONE;
+            c = k == 0 ? adz_values_get(out, "c") : ADZ_NONE;
             expect_same(h, adz_select(y, 0, t), 1e-6);
         }
         adz_tensor *alone = adz_module_forward(cells[k], adz_select(adz_select(x, 0, 0), 0, 1));
         expect_same(alone, adz_select(adz_select(y, 0, 0), 0, 1), 1e-6);
-        adz_module_free(&cells[k]);
-        adz_module_free(&nets[k]);
+        adz_module_release(&cells[k]);
+        adz_module_release(&nets[k]);
     }
     adz_values_free(&out);
 }
@@ -144,13 +144,13 @@ static void lengths_cut_sequences(void **state)
             adz_tensor *rest = adz_narrow(y, 1, lengths[b], 5 - lengths[b]);
             assert_true(adz_equal(rest, adz_zeros_like(rest)));
             expect_same(
-                adz_narrow(adz_values_find(out, "h"), 1, b, 1), adz_values_find(alone, "h"), 1e-6);
+                adz_narrow(adz_values_get(out, "h"), 1, b, 1), adz_values_get(alone, "h"), 1e-6);
             if (k == 0) {
-                expect_same(adz_narrow(adz_values_find(out, "c"), 1, b, 1),
-                    adz_values_find(alone, "c"), 1e-6);
+                expect_same(adz_narrow(adz_values_get(out, "c"), 1, b, 1),
+                    adz_values_get(alone, "c"), 1e-6);
             }
         }
-        adz_module_free(&nets[k]);
+        adz_module_release(&nets[k]);
     }
     adz_values_free(&in);
     adz_values_free(&out);
@@ -174,7 +174,7 @@ static void wrong_lengths_are_refused(void **state)
     expect_error(ADZ_ERR_DTYPE, "lengths is float32, but must be int64");
     assert_int_equal(adz_values_count(out), 0);
     adz_values_free(&out);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void weights_start_within_their_bound(void **state)
@@ -188,7 +188,7 @@ static void weights_start_within_their_bound(void **state)
             double most = adz_item(adz_max(adz_abs(all.items[i])));
             assert_true(most <= 0.25 && most > 0.15);
         }
-        adz_module_free(&made[k]);
+        adz_module_release(&made[k]);
     }
 }
 
@@ -231,7 +231,7 @@ static void wrong_states_of_cells_are_refused(void **state)
     call_named(m, with_states, (adz_tensor *[]){ x, fits, ADZ_NONE }, out);
     expect_error(ADZ_ERR_ARGUMENT, "h0 is given without c0");
     adz_values_free(&out);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static const struct CMUnitTest facts[] = {

@@ -64,7 +64,7 @@ static void left_out_arguments(void **state)
     adz_tensor *other = adz_randn(ADZ_SHAPE(5, 2, 4), ADZ_F64);
     expect_same(adz_module_forward(m, x), call(m, x, x, x, ADZ_NONE), 0);
     expect_same(call(m, x, other, ADZ_NONE, ADZ_NONE), call(m, x, other, other, ADZ_NONE), 0);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* A mask of numbers is true where it is not 0. Sizes of 1 broadcast. */
@@ -83,19 +83,19 @@ static void masks_broadcast(void **state)
     adz_tensor *changed = adz_clone(x);
     adz_mul_number_(adz_select(changed, 0, 1), 7);
     expect_same(call(m, x, changed, changed, bits), call(m, x, x, x, bits), 0);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* Applies one of the layers query, key and value to x[T, B, D] and returns [B, H, T, D/H]. */
 static adz_tensor *heads_of(adz_module *m, const char *name, adz_tensor *x, int64_t h)
 {
     const int64_t t = adz_tensor_size(x, 0), b = adz_tensor_size(x, 1), d = adz_tensor_size(x, 2);
-    adz_module *layer = adz_module_child(m, name);
+    adz_module *layer = adz_module_get_child(m, name);
     adz_tensor *y = adz_module_forward(layer, x);
     assert_int_equal(adz_tensor_rank(y), 4);
     assert_true(adz_tensor_size(y, 2) == h && adz_tensor_size(y, 3) == d / h);
     y = adz_reshape(
-        adz_module_forward(adz_module_child(layer, "linear"), x), ADZ_SHAPE(t, b, h, d / h));
+        adz_module_forward(adz_module_get_child(layer, "linear"), x), ADZ_SHAPE(t, b, h, d / h));
     return adz_permute(y, ADZ_DIMS(1, 2, 0, 3));
 }
 
@@ -124,7 +124,7 @@ static void attention_is_its_operators(void **state)
     scores = adz_masked_fill(scores, adz_unsqueeze(hidden, 1), -INFINITY);
     adz_tensor *y = adz_matmul(adz_softmax(scores, -1), heads_of(m, "value", value, 3));
     y = adz_reshape(adz_permute(y, ADZ_DIMS(2, 0, 1, 3)), ADZ_SHAPE(4, 2, 6));
-    y = adz_module_forward(adz_module_child(m, "output"), y);
+    y = adz_module_forward(adz_module_get_child(m, "output"), y);
     expect_same(call(m, query, key, value, mask), y, 1e-13);
     adz_values *in = adz_values_new(), *out = adz_values_new(); /* by position */
     adz_tensor *given[] = { query, key, value, mask };
@@ -135,7 +135,7 @@ static void attention_is_its_operators(void **state)
     expect_same(adz_values_at(out, 0), y, 1e-13);
     adz_values_free(&in);
     adz_values_free(&out);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* Dropout acts on the attention weights in training mode only. */
@@ -146,7 +146,7 @@ static void weights_are_dropped(void **state)
     adz_tensor *x = adz_randn(ADZ_SHAPE(9, 2, 6), ADZ_F32), *y = adz_module_forward(m, x);
     adz_module_eval(m);
     assert_false(adz_equal(adz_module_forward(m, x), y));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* A mask that is replayed is [T, S, B, H]. One that keeps all weights doubles them at p = 0.5. */
@@ -167,8 +167,8 @@ static void masks_are_replayed(void **state)
     adzi_module_replay(m, NULL);
     adz_module_eval(m);
     adz_tensor *plain = adz_mul_number(call(m, x, key, key, ADZ_NONE), 2);
-    expect_same(y, adz_sub(plain, adz_module_parameter(m, "output.bias")), 1e-13);
-    adz_module_free(&m);
+    expect_same(y, adz_sub(plain, adz_module_get_parameter(m, "output.bias")), 1e-13);
+    adz_module_release(&m);
 }
 
 /* A query whose keys are all masked out gives the output layer zeros, so its result is the bias.
@@ -181,12 +181,12 @@ static void a_blind_query_gives_zeros(void **state)
     adz_tensor *mask = adz_ones(ADZ_SHAPE(2, 2, 1), ADZ_F64);
     adz_tensor_data_f64(mask)[2] = adz_tensor_data_f64(mask)[3] = 0;
     adz_tensor *y = call(m, x, x, x, mask);
-    adz_tensor *bias = adz_module_parameter(m, "output.bias");
+    adz_tensor *bias = adz_module_get_parameter(m, "output.bias");
     expect_same(adz_select(adz_select(y, 0, 1), 0, 0), bias, 0);
     assert_int_equal(adz_backward(adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_OK);
-    adz_tensor *grad = adz_tensor_grad(adz_module_parameter(m, "query.linear.weight"));
+    adz_tensor *grad = adz_tensor_grad(adz_module_get_parameter(m, "query.linear.weight"));
     assert_true(adz_item(adz_all(adz_isfinite(grad), ADZ_ALL_DIMS, ADZ_DROPDIM)) == 1);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void the_subsequent_mask(void **state)
@@ -236,7 +236,7 @@ static void bad_values_are_refused(void **state)
     assert_non_null(adz_module_set_child(m, "dropout", adz_linear_new(1, 1, NULL)));
     assert_null(call(m, adz_to(x, ADZ_F64), none, none, none));
     expect_error(ADZ_ERR_ARGUMENT, "the child is a Linear, but attention needs a dropout there");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* A key, value or mask is refused if one of its sizes is too large by 1, or if it has one dimension
@@ -270,7 +270,7 @@ static void every_size_counts(void **state)
     expect_error(ADZ_ERR_SHAPE, "query[3, 2, 5] must be [T, B, 4]");
     assert_null(call(m, ADZ_NONE, key, key, ADZ_NONE));
     expect_error(ADZ_ERR_ARGUMENT, "MultiHeadAttention: query is not optional");
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = prepare(NULL);
     int64_t ones[ADZ_MAX_RANK];
     for (int i = 0; i < ADZ_MAX_RANK; ++i) {
@@ -283,7 +283,7 @@ static void every_size_counts(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "PrepareForMultiHeadAttention: x is not optional");
     assert_null(adz_module_forward(m, adz_scalar(1, ADZ_F32)));
     expect_error(ADZ_ERR_SHAPE, "linear: x[]");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* Modules with one feature and one head can be made. */
@@ -294,7 +294,7 @@ static void the_smallest_parts_are_made(void **state)
         adz_labml_attention_new(1, 1, NULL) };
     for (int i = 0; i < 2; ++i) {
         assert_non_null(adz_module_forward(parts[i], adz_ones(ADZ_SHAPE(1, 1, 1), ADZ_F32)));
-        adz_module_free(&parts[i]);
+        adz_module_release(&parts[i]);
     }
     expect_no_module(adz_labml_prepare_new(0, 1, 1, true, NULL), "d_model is 0");
     expect_no_module(adz_labml_prepare_new(1, 0, 1, true, NULL), "heads is 0");

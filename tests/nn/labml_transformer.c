@@ -5,7 +5,7 @@
 /* A module without inputs, whose result is the table of positions. */
 static adz_status encoding_call(adz_module *self, const adz_values *in, adz_values *out)
 {
-    const int64_t *sizes = adz_module_state(self);
+    const int64_t *sizes = adz_module_data(self);
     (void)in;
     return adz_values_add(out, "", adz_labml_get_positional_encoding(sizes[0], sizes[1], ADZ_F64));
 }
@@ -17,7 +17,7 @@ static adz_module *encoding_from(int64_t d_model, int64_t max_len)
     };
     adz_module *m = adz_module_new(&type, 2 * sizeof(int64_t));
     if (m != NULL) {
-        int64_t *sizes = adz_module_state(m);
+        int64_t *sizes = adz_module_data(m);
         sizes[0] = d_model;
         sizes[1] = max_len;
     }
@@ -45,8 +45,8 @@ static adz_module *layer_from(const json_t *c, bool source)
     adz_module *m =
         adz_labml_transformer_layer_new(d_model, heads(whole(c, "heads"), d_model, p, true, NULL),
             adz_feed_forward_new(d_model, whole(c, "d_ff"), &network), p, &o);
-    adz_module_free(&o.src_attn);
-    adz_module_free(&network.activation_module);
+    adz_module_release(&o.src_attn);
+    adz_module_release(&network.activation_module);
     return m;
 }
 

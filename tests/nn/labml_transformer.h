@@ -30,7 +30,7 @@ static inline adz_module *layer_of(double p, bool source, adz_generator *g)
     o.src_attn = source ? heads(2, 4, p, false, g) : NULL;
     adz_module *m =
         adz_labml_transformer_layer_new(4, heads(2, 4, p, false, g), network(4, 3, p, g), p, &o);
-    adz_module_free(&o.src_attn);
+    adz_module_release(&o.src_attn);
     return m;
 }
 

@@ -18,19 +18,19 @@ static void embeddings_are_enlarged(void **state)
     (void)state;
     adz_tensor *ids = adz_randint(0, 7, ADZ_SHAPE(3, 2), ADZ_I64);
     adz_module *m = embeddings(false);
-    adz_tensor *rows = adz_embedding(ids, adz_module_parameter(m, "linear.weight"), NULL);
-    adz_tensor *positions = adz_narrow(adz_module_buffer(m, "positional_encodings"), 0, 0, 3);
+    adz_tensor *rows = adz_embedding(ids, adz_module_get_parameter(m, "linear.weight"), NULL);
+    adz_tensor *positions = adz_narrow(adz_module_get_buffer(m, "positional_encodings"), 0, 0, 3);
     expect_same(adz_module_forward(m, ids), adz_add(adz_mul_number(rows, 2), positions), 1e-6);
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = embeddings(true);
-    rows = adz_embedding(ids, adz_module_parameter(m, "linear.weight"), NULL);
+    rows = adz_embedding(ids, adz_module_get_parameter(m, "linear.weight"), NULL);
     expect_same(adz_module_forward(m, ids), adz_mul_number(rows, 2),
         1e-6); /* The positions start as zeros. */
-    assert_int_equal(adz_tensor_size(adz_module_parameter(m, "positional_encodings"), 1), 1);
-    fill(adz_module_parameter(m, "positional_encodings"), 3);
+    assert_int_equal(adz_tensor_size(adz_module_get_parameter(m, "positional_encodings"), 1), 1);
+    fill(adz_module_get_parameter(m, "positional_encodings"), 3);
     assert_int_equal(adz_module_reset_parameters(m), ADZ_OK);
-    assert_true(all_are(adz_module_parameter(m, "positional_encodings"), 0));
-    adz_module_free(&m);
+    assert_true(all_are(adz_module_get_parameter(m, "positional_encodings"), 0));
+    adz_module_release(&m);
 }
 
 /* The layers start with equal weights, which they do not share. */
@@ -40,15 +40,15 @@ static void layers_are_copies(void **state)
     adz_module *one = layer_of(0, false, NULL);
     adz_module *m = adz_labml_encoder_new(adz_module_keep(one), 2);
     static const char name[] = "self_attn.value.linear.weight";
-    adz_tensor *first = adz_module_parameter(m, "layers.0.self_attn.value.linear.weight");
-    adz_tensor *second = adz_module_parameter(m, "layers.1.self_attn.value.linear.weight");
+    adz_tensor *first = adz_module_get_parameter(m, "layers.0.self_attn.value.linear.weight");
+    adz_tensor *second = adz_module_get_parameter(m, "layers.1.self_attn.value.linear.weight");
     assert_ptr_not_equal(first, second);
-    assert_ptr_not_equal(first, adz_module_parameter(one, name));
+    assert_ptr_not_equal(first, adz_module_get_parameter(one, name));
     expect_same(first, second, 0);
-    expect_same(first, adz_module_parameter(one, name), 0);
+    expect_same(first, adz_module_get_parameter(one, name), 0);
     assert_int_equal(adz_module_parameters(m).count, 2 * 13 + 2);
-    adz_module_free(&one);
-    adz_module_free(&m);
+    adz_module_release(&one);
+    adz_module_release(&m);
 }
 
 /* A decoder layer that is called without a source computes what an encoder layer does. */
@@ -56,13 +56,13 @@ static void a_source_is_optional(void **state)
 {
     (void)state;
     adz_module *m = layer_of(0, true, NULL), *plain = layer_of(0, false, NULL);
-    adz_state *values = adz_module_state_dict(m);
+    adz_state_dict *values = adz_module_state_dict(m);
     assert_int_equal(adz_module_load_state_dict(plain, values, false), ADZ_OK);
     adz_tensor *x = adz_randn(ADZ_SHAPE(3, 2, 4), ADZ_F32);
     expect_same(adz_module_forward(m, x), adz_module_forward(plain, x), 0);
-    adz_state_free(&values);
-    adz_module_free(&m);
-    adz_module_free(&plain);
+    adz_state_dict_free(&values);
+    adz_module_release(&m);
+    adz_module_release(&plain);
 }
 
 /* Matrices are uniform between +-sqrt(6 / (in + out)); other parameters keep their first values. */
@@ -71,19 +71,19 @@ static void an_encoder_decoder_starts_with_xavier(void **state)
     (void)state;
     adz_module *m = both(NULL);
     for (int pass = 0; pass < 2; ++pass) { /* after the constructor, and after a reset */
-        adz_tensor *w = adz_module_parameter(m, "decoder.layers.0.src_attn.output.weight");
+        adz_tensor *w = adz_module_get_parameter(m, "decoder.layers.0.src_attn.output.weight");
         double most = adz_item(adz_amax(adz_abs(w), ADZ_ALL_DIMS, ADZ_DROPDIM));
         assert_true(most <= sqrt(6.0 / 8) && most > 0.4);
-        w = adz_module_parameter(
+        w = adz_module_get_parameter(
             m, "tgt_embed.positional_encodings"); /* [5, 1, 4]: fans 4 and 20 */
         most = adz_item(adz_amax(adz_abs(w), ADZ_ALL_DIMS, ADZ_DROPDIM));
         assert_true(most <= sqrt(6.0 / 24) && most > 0.3);
-        assert_true(all_are(adz_module_parameter(m, "encoder.norm.weight"), 1));
-        fill(adz_module_parameter(m, "tgt_embed.positional_encodings"), 0);
-        fill(adz_module_parameter(m, "decoder.layers.0.src_attn.output.weight"), 9);
+        assert_true(all_are(adz_module_get_parameter(m, "encoder.norm.weight"), 1));
+        fill(adz_module_get_parameter(m, "tgt_embed.positional_encodings"), 0);
+        fill(adz_module_get_parameter(m, "decoder.layers.0.src_attn.output.weight"), 9);
         assert_int_equal(adz_module_reset_parameters(m), ADZ_OK);
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static adz_tensor *call(adz_module *m, adz_tensor *a, adz_tensor *b, adz_tensor *c, adz_tensor *d)
@@ -119,8 +119,8 @@ static void encode_and_decode_are_the_call(void **state)
     expect_error(ADZ_ERR_NULL, "model");
     assert_null(adz_labml_decode(m, memory, NULL, tgt, tgt_mask));
     expect_error(ADZ_ERR_NULL, "src_mask");
-    adz_module_free(&other);
-    adz_module_free(&m);
+    adz_module_release(&other);
+    adz_module_release(&m);
 }
 
 /* Later characters do not change earlier results. The loss is the mean over all positions. */
@@ -135,20 +135,21 @@ static void characters_see_what_went_before(void **state)
     adz_tensor *logits = adz_module_forward(m, ids);
     expect_same(
         adz_module_forward(m, adz_narrow(ids, 0, 0, 3)), adz_narrow(logits, 0, 0, 3), 1e-12);
-    adz_tensor *x = adz_module_forward(adz_module_child(m, "src_embed"), ids);
-    x = call(adz_module_child(m, "encoder"), x, adz_labml_subsequent_mask(5), ADZ_NONE, ADZ_NONE);
-    expect_same(logits, adz_module_forward(adz_module_child(m, "generator"), x), 0);
+    adz_tensor *x = adz_module_forward(adz_module_get_child(m, "src_embed"), ids);
+    x = call(
+        adz_module_get_child(m, "encoder"), x, adz_labml_subsequent_mask(5), ADZ_NONE, ADZ_NONE);
+    expect_same(logits, adz_module_forward(adz_module_get_child(m, "generator"), x), 0);
     adz_tensor *loss = call(m, ids, target, ADZ_NONE, ADZ_NONE);
     adz_tensor *flat = adz_reshape(logits, ADZ_SHAPE(10, 6));
     expect_same(
         loss, adz_cross_entropy(flat, adz_reshape(target, ADZ_SHAPE(10)), ADZ_NONE, NULL), 1e-15);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static adz_tensor *attended(
     adz_module *m, const char *name, adz_tensor *query, adz_tensor *source, adz_tensor *mask)
 {
-    return call(adz_module_child(m, name), query, source, source, mask);
+    return call(adz_module_get_child(m, name), query, source, source, mask);
 }
 
 /* x + attention(norm(x)), attention to the source, x + network(norm(x)), for two layers with a norm
@@ -164,25 +165,25 @@ static void a_layer_is_its_parts(void **state)
                *src_mask = adz_ones(ADZ_SHAPE(1, 5, 2), ADZ_F64);
     fill(adz_narrow(src_mask, 1, 2, 1), 0);
     for (int i = 0; i < 2; ++i) {
-        adz_module *m = adz_module_child_at(adz_module_child(stack, "layers"), (size_t)i);
+        adz_module *m = adz_module_child_at(adz_module_get_child(stack, "layers"), (size_t)i);
         adz_tensor *before = h;
-        adz_tensor *z = adz_module_forward(adz_module_child(m, "norm_self_attn"), h);
+        adz_tensor *z = adz_module_forward(adz_module_get_child(m, "norm_self_attn"), h);
         h = adz_add(h, attended(m, "self_attn", z, z, mask));
-        z = adz_module_forward(adz_module_child(m, "norm_src_attn"), h);
+        z = adz_module_forward(adz_module_get_child(m, "norm_src_attn"), h);
         h = adz_add(h, attended(m, "src_attn", z, src, src_mask));
-        z = adz_module_forward(adz_module_child(m, "norm_ff"), h);
-        h = adz_add(h, adz_module_forward(adz_module_child(m, "feed_forward"), z));
+        z = adz_module_forward(adz_module_get_child(m, "norm_ff"), h);
+        h = adz_add(h, adz_module_forward(adz_module_get_child(m, "feed_forward"), z));
         expect_same(call(m, before, mask, src, src_mask), h, 1e-13);
     }
-    h = adz_module_forward(adz_module_child(stack, "norm"), h);
+    h = adz_module_forward(adz_module_get_child(stack, "norm"), h);
     expect_same(call(stack, x, src, src_mask, mask), h, 1e-13);
-    adz_module_free(&stack);
+    adz_module_release(&stack);
     stack = adz_labml_encoder_new(layer_of(0, false, NULL), 1);
     adz_tensor *y = adz_randn(ADZ_SHAPE(3, 2, 4), ADZ_F32);
-    h = call(adz_module_child(stack, "layers.0"), y, mask, ADZ_NONE, ADZ_NONE);
-    h = adz_module_forward(adz_module_child(stack, "norm"), h);
+    h = call(adz_module_get_child(stack, "layers.0"), y, mask, ADZ_NONE, ADZ_NONE);
+    h = adz_module_forward(adz_module_get_child(stack, "norm"), h);
     expect_same(call(stack, y, mask, ADZ_NONE, ADZ_NONE), h, 1e-6);
-    adz_module_free(&stack);
+    adz_module_release(&stack);
 }
 
 /* With nothing but dropped values to add, a layer hands on its input. */
@@ -195,7 +196,7 @@ static void layers_drop_what_they_add(void **state)
     expect_same(adz_module_forward(m, x), x, 0);
     adz_module_eval(m);
     assert_false(adz_equal(adz_module_forward(m, x), x));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* One feature, or two for sines and cosines, one position, one word, and no layer. */
@@ -211,19 +212,20 @@ static void the_smallest_models_are_made(void **state)
     for (int i = 0; i < 2; ++i) {
         assert_int_equal(adz_tensor_dtype(adz_module_forward(parts[i], ids)), ADZ_F64);
         assert_int_equal(
-            adz_tensor_dtype(adz_module_parameter(parts[i], "linear.weight")), ADZ_F64);
+            adz_tensor_dtype(adz_module_get_parameter(parts[i], "linear.weight")), ADZ_F64);
         assert_null(adz_module_forward(parts[i], ADZ_NONE));
         expect_error(ADZ_ERR_ARGUMENT, "ids is not optional");
-        adz_module_free(&parts[i]);
+        adz_module_release(&parts[i]);
     }
     adz_module *m = adz_labml_transformer_layer_new(
         1, heads(1, 1, 0, true, NULL), network(1, 1, 0, NULL), 0, NULL);
     assert_non_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(1, 1, 1), ADZ_F32)));
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = adz_labml_encoder_new(layer_of(0, false, NULL), 0);
     adz_tensor *x = adz_randn(ADZ_SHAPE(1, 1, 4), ADZ_F32);
-    expect_same(adz_module_forward(m, x), adz_module_forward(adz_module_child(m, "norm"), x), 0);
-    adz_module_free(&m);
+    expect_same(
+        adz_module_forward(m, x), adz_module_forward(adz_module_get_child(m, "norm"), x), 0);
+    adz_module_release(&m);
     expect_no_module(adz_labml_embeddings_new(1, 1, &o), "d_model is 1, but must be even");
     expect_no_module(adz_labml_embeddings_new(3, 1, &o), "d_model is 3, but must be even");
     expect_no_module(adz_labml_embeddings_new(0, 1, &o), "d_model is 0");
@@ -250,7 +252,7 @@ static void targets_have_the_shape_of_ids(void **state)
     }
     assert_null(call(m, ADZ_NONE, ids, ADZ_NONE, ADZ_NONE));
     expect_error(ADZ_ERR_ARGUMENT, "AutoregressiveModel: ids is not optional");
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = both(NULL);
     assert_null(call(m, ADZ_NONE, ids, ADZ_NONE, ADZ_NONE));
     expect_error(ADZ_ERR_ARGUMENT, "EncoderDecoder: src is not optional");
@@ -267,7 +269,7 @@ static void targets_have_the_shape_of_ids(void **state)
     expect_null(
         adz_labml_decode(m, memory, none, ids, NULL) == NULL, "adz_labml_decode", "tgt_mask");
     assert_non_null(adz_labml_decode(m, memory, none, ids, none));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static adz_status silent_call(adz_module *self, const adz_values *in, adz_values *out)
@@ -291,7 +293,7 @@ static void parts_have_results(void **state)
         4, adz_module_new(&silent, 0), network(4, 3, 0, NULL), 0, NULL);
     assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(3, 2, 4), ADZ_F32)));
     expect_error(ADZ_ERR_STATE, "Silent: the call has no result");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* The attention, the network and the layer drop with one probability. */
@@ -310,7 +312,7 @@ static void a_character_model_has_one_dropout(void **state)
         assert_memory_equal(at, "Dropout(p=0.375", strlen("Dropout(p=0.375"));
     }
     assert_int_equal(found, 3);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void a_character_model_has_one_dtype(void **state)
@@ -326,14 +328,14 @@ static void a_character_model_has_one_dtype(void **state)
         assert_int_equal(adz_tensor_dtype(all.items[i]), ADZ_F64);
     }
     assert_non_null(adz_module_forward(m, adz_zeros(ADZ_SHAPE(2, 1), ADZ_I64)));
-    adz_module_free(&m);
+    adz_module_release(&m);
     adz_labml_generator_options wide = ADZ_LABML_GENERATOR_OPTIONS;
     wide.dtype = ADZ_F64;
     m = adz_labml_generator_new(1, 1, &wide);
     adz_tensor *x = adz_ones(ADZ_SHAPE(1), ADZ_F64);
     expect_same(
-        adz_module_forward(m, x), adz_module_forward(adz_module_child(m, "projection"), x), 0);
-    adz_module_free(&m);
+        adz_module_forward(m, x), adz_module_forward(adz_module_get_child(m, "projection"), x), 0);
+    adz_module_release(&m);
     expect_no_module(adz_labml_generator_new(1, 0, NULL), "adz_labml_generator_new: d_model is 0");
 }
 
@@ -408,11 +410,11 @@ static void bad_calls_are_refused(void **state)
     expect_error(ADZ_ERR_SHAPE, "self_attn: MultiHeadAttention: mask[2, 3, 1]");
     assert_null(adz_module_forward(m, ADZ_NONE));
     expect_error(ADZ_ERR_ARGUMENT, "TransformerLayer: x is not optional");
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = encoder(NULL);
     assert_null(adz_module_forward(m, ADZ_NONE));
     expect_error(ADZ_ERR_ARGUMENT, "Encoder: x is not optional");
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = characters(NULL);
     assert_null(adz_module_forward(m, adz_zeros(ADZ_SHAPE(6, 1), ADZ_I64)));
     expect_error(ADZ_ERR_SHAPE, "6 positions, but max_len is 5");
@@ -425,7 +427,7 @@ static void bad_calls_are_refused(void **state)
     adz_tensor *ids = adz_zeros(ADZ_SHAPE(3, 1), ADZ_I64);
     assert_null(call(m, ids, adz_zeros(ADZ_SHAPE(1, 3), ADZ_I64), none, none));
     expect_error(ADZ_ERR_SHAPE, "target[1, 3] must be shaped like ids[3, 1]");
-    adz_module_free(&m);
+    adz_module_release(&m);
     expect_refused(embeddings(true), adz_zeros(ADZ_SHAPE(2), ADZ_I64), "ids[2] must be [T, B]");
 }
 

@@ -32,21 +32,21 @@ static void rows_are_normalised(void **state)
     o.dtype = ADZ_F64;
     o.eps = 0.5;
     adz_module *m = adz_layer_norm_new(ADZ_SHAPE(3), &o);
-    assert_true(all_are(adz_module_parameter(m, "weight"), 1));
-    assert_true(all_are(adz_module_parameter(m, "bias"), 0));
+    assert_true(all_are(adz_module_get_parameter(m, "weight"), 1));
+    assert_true(all_are(adz_module_get_parameter(m, "bias"), 0));
     static const double w[] = { 1, 2, 3 }, b[] = { 0.5, 0, -0.5 }, x[] = { 1, 2, 6 };
     ADZ_NO_GRAD
     {
-        adz_tensor_write(adz_module_parameter(m, "weight"), w, sizeof w);
-        adz_tensor_write(adz_module_parameter(m, "bias"), b, sizeof b);
+        adz_tensor_write(adz_module_get_parameter(m, "weight"), w, sizeof w);
+        adz_tensor_write(adz_module_get_parameter(m, "bias"), b, sizeof b);
     }
     adz_tensor *y = adz_module_forward(m, adz_tensor_from(x, ADZ_SHAPE(1, 3), ADZ_F64));
     double deviation = sqrt((4 + 1 + 9) / 3.0 + 0.5);
     assert_true(HOLDS(y, 1e-14, -2 / deviation + 0.5, 2 * -1 / deviation, 3 * 3 / deviation - 0.5));
     assert_int_equal(adz_module_reset_parameters(m), ADZ_OK);
-    assert_true(all_are(adz_module_parameter(m, "weight"), 1));
-    assert_true(all_are(adz_module_parameter(m, "bias"), 0));
-    adz_module_free(&m);
+    assert_true(all_are(adz_module_get_parameter(m, "weight"), 1));
+    assert_true(all_are(adz_module_get_parameter(m, "bias"), 0));
+    adz_module_release(&m);
 }
 
 /* Up to ADZ_MAX_RANK sizes, a size of 0, and an eps of 0. */
@@ -64,8 +64,8 @@ static void borders_are_allowed(void **state)
     assert_true(HOLDS(adz_module_forward(m, x), 1e-6, -sqrt(1.5), 0, sqrt(1.5)));
     assert_int_equal(
         adz_tensor_numel(adz_module_forward(empty, adz_ones(ADZ_SHAPE(2, 0), ADZ_F32))), 0);
-    adz_module_free(&m);
-    adz_module_free(&empty);
+    adz_module_release(&m);
+    adz_module_release(&empty);
 }
 
 static void bad_values_are_refused(void **state)

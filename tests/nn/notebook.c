@@ -53,11 +53,11 @@ static void borders(void **state)
     (void)state;
     adz_module *m = adz_notebook_dropout_new(0, NULL);
     assert_non_null(m);
-    adz_module_free(&m);
+    adz_module_release(&m);
     expect_no_module(adz_notebook_dropout_new(1, NULL), "p is 1, but must be in [0, 1)");
     m = adz_notebook_feed_forward_new(1, 1, NULL);
     assert_non_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(1), ADZ_F32)));
-    adz_module_free(&m);
+    adz_module_release(&m);
     expect_no_module(adz_notebook_feed_forward_new(0, 1, NULL), "d_model 0 and d_ff 1 must be 1");
     expect_no_module(adz_notebook_feed_forward_new(1, 0, NULL), "d_model 1 and d_ff 0 must be 1");
     adz_notebook_feed_forward_options o = ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS;
@@ -77,7 +77,7 @@ static void hidden_values_are_dropped(void **state)
     adz_tensor *x = adz_randn(ADZ_SHAPE(3, 4), ADZ_F32), *y = adz_module_forward(m, x);
     adz_module_eval(m);
     assert_false(adz_equal(y, adz_module_forward(m, x)));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static const struct CMUnitTest notebook_facts[] = { TEST(borders),

@@ -69,7 +69,7 @@ static adz_tensor *load(const computation *run, const char *key)
 /* Loads parameters and buffers under all their names. */
 static bool load_state(const computation *run)
 {
-    adz_state *state = adz_state_new();
+    adz_state_dict *state = adz_state_dict_new();
     const char *key;
     json_t *value, *aliases = json_loads(vector_meta(run->v, "aliases"), 0, NULL);
     bool good = state != NULL;
@@ -77,16 +77,16 @@ static bool load_state(const computation *run)
     {
         const char *name = after(key, "param.");
         name = name != NULL ? name : after(key, "buffer.");
-        good = good && (name == NULL || adz_state_add(state, name, load(run, key)) == ADZ_OK);
+        good = good && (name == NULL || adz_state_dict_add(state, name, load(run, key)) == ADZ_OK);
     }
     json_object_foreach(aliases, key, value)
     {
-        good = good &&
-               adz_state_add(state, key, adz_state_find(state, json_string_value(value))) == ADZ_OK;
+        good = good && adz_state_dict_add(state, key,
+                           adz_state_dict_get(state, json_string_value(value))) == ADZ_OK;
     }
     good = good && adz_module_load_state_dict(run->module, state, true) == ADZ_OK;
     json_decref(aliases);
-    adz_state_free(&state);
+    adz_state_dict_free(&state);
     return good;
 }
 
@@ -134,7 +134,7 @@ static bool has_room(const computation *run, size_t n)
 static bool carry(const computation *run, const char *from, const char *to)
 {
     for (size_t i = 0; i < adz_values_count(run->out); ++i) {
-        const char *rest = after(adz_values_name(run->out, i), from);
+        const char *rest = after(adz_values_name_at(run->out, i), from);
         char name[ADZ_VALUE_NAME + 1];
         snprintf(name, sizeof name, "%s%s", to, rest != NULL ? rest : "");
         adz_tensor *t = adz_values_at(run->out, i);
@@ -201,7 +201,7 @@ static bool take_results(computation *run, const char *prefix)
         char buffer[160];
         const char *own = renamed(run->c, name, buffer, sizeof buffer);
         adz_tensor *y =
-            strcmp(name, "y") == 0 ? adz_values_at(run->out, 0) : adz_values_find(run->out, own);
+            strcmp(name, "y") == 0 ? adz_values_at(run->out, 0) : adz_values_get(run->out, own);
         if (!has_room(run, run->n_results)) {
             return false;
         }
@@ -321,7 +321,7 @@ static bool backward(const computation *run)
             upstream[n++] = g;
         }
     }
-    return n == 0 || adz_backward_with(ys, upstream, n, NULL) == ADZ_OK;
+    return n == 0 || adz_autograd_backward(ys, upstream, n, NULL) == ADZ_OK;
 }
 
 static bool compute(computation *run)
@@ -336,7 +336,7 @@ static void finish(computation *run)
 {
     adz_values_free(&run->in);
     adz_values_free(&run->out);
-    adz_module_free(&run->module);
+    adz_module_release(&run->module);
 }
 
 /* ---- judging -------------------------------------------------------------------------------- */
@@ -360,13 +360,13 @@ static adz_tensor *computed(const computation *run, const char *key)
         return find(run->results, run->n_results, key);
     }
     if ((name = after(key, "buffer_after.")) != NULL) {
-        return adz_module_buffer(run->module, name);
+        return adz_module_get_buffer(run->module, name);
     }
     adz_tensor *leaf = NULL;
     if (after(key, "grad.input.") != NULL) {
         leaf = find(run->inputs, run->n_inputs, after(key, "grad."));
     } else if ((name = after(key, "grad.param.")) != NULL) {
-        leaf = adz_module_parameter(run->module, name);
+        leaf = adz_module_get_parameter(run->module, name);
     }
     adz_tensor *grad = leaf != NULL ? adz_tensor_grad(leaf) : NULL;
     return grad != NULL || leaf == NULL ? grad : adz_zeros_like(leaf);

@@ -25,18 +25,18 @@ static adz_tensor *given(const vector_file *v, const char *key, adz_dtype dtype,
 
 static bool load(const vector_file *v, adz_module *module, adz_dtype dtype, bool from_f32)
 {
-    adz_state *state = adz_state_new();
+    adz_state_dict *state = adz_state_dict_new();
     const char *key;
     json_t *value;
     bool good = state != NULL && adz_module_to(module, dtype) == ADZ_OK;
     json_object_foreach(v->header, key, value)
     {
         size_t skip = strncmp(key, "param.", 6) == 0 ? 6 : strncmp(key, "buffer.", 7) == 0 ? 7 : 0;
-        good = good && (skip == 0 || adz_state_add(state, key + skip,
+        good = good && (skip == 0 || adz_state_dict_add(state, key + skip,
                                          given(v, key, dtype, from_f32)) == ADZ_OK);
     }
     good = good && adz_module_load_state_dict(module, state, true) == ADZ_OK;
-    adz_state_free(&state);
+    adz_state_dict_free(&state);
     return good;
 }
 
@@ -48,7 +48,7 @@ static bool in_order(const vector_file *v, adz_module *module)
     bool same = json_array_size(order) == all.count;
     for (size_t i = 0; i < all.count && same; ++i) {
         const char *name = json_string_value(json_array_get(order, i));
-        same = adz_module_parameter(module, name) == all.items[i];
+        same = adz_module_get_parameter(module, name) == all.items[i];
     }
     return same;
 }
@@ -62,9 +62,9 @@ static bool step(
     bool good = adz_values_add(in, "ids", adz_select(ids, 0, t)) == ADZ_OK &&
                 adz_values_add(in, "target", adz_select(target, 0, t)) == ADZ_OK &&
                 adz_module_call(r->module, in, out) == ADZ_OK &&
-                adz_backward(adz_values_find(out, "loss")) == ADZ_OK;
+                adz_backward(adz_values_get(out, "loss")) == ADZ_OK;
     if (good) {
-        r->losses[t] = adz_item(adz_values_find(out, "loss"));
+        r->losses[t] = adz_item(adz_values_get(out, "loss"));
         r->norms[t] = adz_clip_grad_norm(all, max_norm, 2);
         good = !isnan(r->norms[t]) && adz_optimizer_step(o) == ADZ_OK &&
                adz_optimizer_zero_grad(o) == ADZ_OK;
@@ -99,7 +99,7 @@ static bool train(const vector_file *v, adz_dtype dtype, bool from_f32, training
     for (int64_t t = 0; t < r->steps && good; ++t) {
         good = step(r, o, ids, target, max_norm, t);
     }
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
     return good;
 }
 
@@ -107,7 +107,7 @@ static bool train(const vector_file *v, adz_dtype dtype, bool from_f32, training
 static adz_tensor *result(const training *r, const char *name)
 {
     if (strncmp(name, "final.", 6) == 0) {
-        return adz_module_parameter(r->module, name + 6);
+        return adz_module_get_parameter(r->module, name + 6);
     }
     const double *list = strcmp(name, "losses") == 0       ? r->losses
                          : strcmp(name, "grad_norms") == 0 ? r->norms
@@ -143,7 +143,7 @@ bool parity_trainer(const vector_file *v, bool f32, verdict *out)
     bool good = train(v, f32 ? ADZ_F32 : ADZ_F64, f32, &run) &&
                 (!f32 || train(v, ADZ_F64, true, &again)) &&
                 judge_all(v, &run, f32 ? &again : NULL, out);
-    adz_module_free(&run.module);
-    adz_module_free(&again.module);
+    adz_module_release(&run.module);
+    adz_module_release(&again.module);
     return good;
 }

@@ -47,12 +47,12 @@ static void channels_are_normalised(void **state)
     adz_dims dims = ADZ_DIMS(0, 2, 3);
     assert_true(HOLDS(adz_mean(y, dims, ADZ_DROPDIM), 1e-6, 0, 0));
     assert_true(HOLDS(adz_var(y, dims, 0, ADZ_DROPDIM), 1e-5, 1, 1));
-    assert_true(HOLDS(adz_module_buffer(m, "running_mean"), 1e-6, 0.95, 1.35));
-    assert_true(adz_item(adz_module_buffer(m, "num_batches_tracked")) == 1);
+    assert_true(HOLDS(adz_module_get_buffer(m, "running_mean"), 1e-6, 0.95, 1.35));
+    assert_true(adz_item(adz_module_get_buffer(m, "num_batches_tracked")) == 1);
     adz_module_eval(m);
     y = adz_module_forward(m, adz_zeros(ADZ_SHAPE(1, 2, 1, 1), ADZ_F32));
     assert_int_equal(adz_tensor_numel(y), 2);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void wrong_shapes_are_refused(void **state)

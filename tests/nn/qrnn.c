@@ -45,7 +45,7 @@ static void a_sequence_goes_on_in_the_next_call(void **state)
     assert_int_equal(adz_module_reset(m), ADZ_OK);
     call_from(m, adz_narrow(x, 1, 0, 3), ADZ_NONE, &h);
     expect_same(call_from(m, adz_narrow(x, 1, 3, 2), h, NULL), adz_narrow(whole, 1, 3, 2), 1e-6);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* The stack of the second direction computes what the first one computes of the reversed sequence.
@@ -56,18 +56,18 @@ static void the_second_direction_starts_at_the_end(void **state)
     adz_fastai_qrnn_options o = ADZ_FASTAI_QRNN_OPTIONS;
     o.bidirectional = true;
     adz_module *both = adz_fastai_qrnn_new(3, 2, &o), *one = plain(NULL);
-    adz_state *values = adz_state_new();
-    adz_state_add(
-        values, "layers.0.linear.weight", adz_module_parameter(both, "layers_bwd.0.linear.weight"));
-    adz_state_add(
-        values, "layers.0.linear.bias", adz_module_parameter(both, "layers_bwd.0.linear.bias"));
+    adz_state_dict *values = adz_state_dict_new();
+    adz_state_dict_add(values, "layers.0.linear.weight",
+        adz_module_get_parameter(both, "layers_bwd.0.linear.weight"));
+    adz_state_dict_add(
+        values, "layers.0.linear.bias", adz_module_get_parameter(both, "layers_bwd.0.linear.bias"));
     assert_int_equal(adz_module_load_state_dict(one, values, true), ADZ_OK);
     adz_tensor *x = adz_randn(ADZ_SHAPE(4, 5, 3), ADZ_F32);
     adz_tensor *turned = adz_flip(adz_module_forward(one, adz_flip(x, ADZ_DIMS(1))), ADZ_DIMS(1));
     expect_same(adz_narrow(adz_module_forward(both, x), 2, 2, 2), turned, 1e-6);
-    adz_state_free(&values);
-    adz_module_free(&both);
-    adz_module_free(&one);
+    adz_state_dict_free(&values);
+    adz_module_release(&both);
+    adz_module_release(&one);
 }
 
 /* In training the dropout between the layers draws numbers, so that later draws change. It does not
@@ -89,7 +89,7 @@ static void dropout_draws_and_changes_nothing(void **state)
     adz_module_eval(m);
     expect_same(adz_module_forward(m, x), y, 0);
     assert_true(adz_generator_get_state(g).offset == before.offset);
-    adz_module_free(&m);
+    adz_module_release(&m);
     adz_generator_free(&g);
 }
 
@@ -111,10 +111,10 @@ static void a_stack_is_its_layers(void **state)
         for (int d = 0; d < 2; ++d) {
             ys[d] = x;
             for (int i = 0; i < 2; ++i) {
-                adz_module *list = adz_module_child(m, d == 0 ? "layers" : "layers_bwd");
+                adz_module *list = adz_module_get_child(m, d == 0 ? "layers" : "layers_bwd");
                 adz_module *layer = adz_module_child_at(list, (size_t)i);
                 ys[d] = call_from(layer, ys[d], adz_select(hid, 0, 2 * i + d), &states[2 * i + d]);
-                adz_tensor *w = adz_module_parameter(layer, "linear.weight");
+                adz_tensor *w = adz_module_get_parameter(layer, "linear.weight");
                 assert_int_equal(adz_tensor_size(w, 0), o.output_gate ? 6 : 4);
                 assert_int_equal(
                     adz_tensor_size(w, 1), (i == 0 ? 3 : 2) * (o.window == 0 && i == 0 ? 2 : 1));
@@ -131,7 +131,7 @@ static void a_stack_is_its_layers(void **state)
         expect_same(adz_values_at(out, 0), y, 0);
         adz_values_free(&in);
         adz_values_free(&out);
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
 }
 
@@ -146,7 +146,7 @@ static void layers_have_the_zoneout(void **state)
     adz_tensor *hid = adz_randn(ADZ_SHAPE(2, 4, 2), ADZ_F32), *h;
     call_from(m, adz_randn(ADZ_SHAPE(4, 5, 3), ADZ_F32), hid, &h);
     expect_same(h, hid, 0);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* One feature is enough. Each size of the states is compared. */
@@ -157,7 +157,7 @@ static void every_size_counts(void **state)
     assert_non_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(1, 1, 1), ADZ_F32)));
     assert_null(adz_module_forward(m, ADZ_NONE));
     expect_error(ADZ_ERR_ARGUMENT, "QRNN: x is not optional");
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = plain(NULL);
     adz_tensor *x = adz_ones(ADZ_SHAPE(4, 5, 3), ADZ_F32);
     adz_tensor *odd[] = { adz_ones(ADZ_SHAPE(2, 4, 2), ADZ_F32),
@@ -167,7 +167,7 @@ static void every_size_counts(void **state)
         assert_null(call_from(m, x, odd[i], NULL));
         expect_error(ADZ_ERR_SHAPE, "must have shape [1, 4, 2] for x[4, 5, 3]: layers and");
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
     adz_fastai_qrnn_options o = ADZ_FASTAI_QRNN_OPTIONS;
     o.window = -1;
     expect_no_module(adz_fastai_qrnn_new(3, 2, &o), "window is -1, but must be 1 or 2, or 0 for 2");
@@ -216,7 +216,7 @@ static void bad_inputs_are_refused(void **state)
     expect_error(ADZ_ERR_SHAPE, "hid[2, 5, 2] must have shape [4, 5, 2] for x[4, 5, 3]");
     assert_null(call_from(m, x, adz_ones(ADZ_SHAPE(4, 4, 2), ADZ_F32), NULL));
     expect_error(ADZ_ERR_SHAPE, "hid[4, 4, 2]");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* ---- vector files --------------------------------------------------------------------------- */

@@ -53,13 +53,13 @@ static void the_previous_x_is_carried_over(void **state)
     adz_tensor *rest = call_from(m, adz_narrow(x, 1, 2, 3), h, NULL);
     expect_same(first, adz_narrow(whole, 1, 0, 2), 1e-6);
     expect_same(rest, adz_narrow(whole, 1, 2, 3), 1e-6);
-    adz_tensor *previous = adz_module_buffer(m, "prev_x");
+    adz_tensor *previous = adz_module_get_buffer(m, "prev_x");
     expect_same(previous, adz_select(x, 1, -1), 0);
     assert_int_equal(adz_module_reset(m), ADZ_OK);
-    assert_ptr_equal(adz_module_buffer(m, "prev_x"), ADZ_NONE);
+    assert_ptr_equal(adz_module_get_buffer(m, "prev_x"), ADZ_NONE);
     adz_tensor *again = call_from(m, adz_narrow(x, 1, 0, 2), ADZ_NONE, NULL);
     expect_same(again, first, 0);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* y and the last state of a layer, step by step; x[T, B, D] and y in the order of time. */
@@ -72,7 +72,7 @@ static adz_tensor *by_steps(adz_module *m, const adz_fastai_qrnn_layer_options *
         const int64_t t = o->backward ? STEPS - 1 - i : i;
         adz_tensor *now = adz_select(x, 0, t), *both[] = { now, before };
         adz_tensor *gates = adz_module_forward(
-            adz_module_child(m, "linear"), o->window == 2 ? adz_cat(both, 2, 1) : now);
+            adz_module_get_child(m, "linear"), o->window == 2 ? adz_cat(both, 2, 1) : now);
         adz_tensor *z = adz_tanh(adz_narrow(gates, 1, 0, 2));
         adz_tensor *f = adz_sigmoid(adz_narrow(gates, 1, 2, 2));
         h = adz_add(adz_mul(f, z), adz_mul(adz_add_number(adz_neg(f), 1), h));
@@ -101,8 +101,8 @@ static void a_layer_is_its_steps(void **state)
         adz_tensor *y = call_from(m, o.batch_first ? adz_transpose(x, 0, 1) : x, given, &h);
         expect_same(o.batch_first ? adz_transpose(y, 0, 1) : y, wanted, 1e-13);
         expect_same(h, last, 1e-13);
-        assert_ptr_equal(adz_module_buffer(m, "prev_x"), ADZ_NONE);
-        adz_module_free(&m);
+        assert_ptr_equal(adz_module_get_buffer(m, "prev_x"), ADZ_NONE);
+        adz_module_release(&m);
     }
 }
 
@@ -116,10 +116,10 @@ static void the_previous_x_is_a_copy(void **state)
     adz_tensor *x = adz_ones(ADZ_SHAPE(1, 2, 3), ADZ_F32);
     call_from(m, x, ADZ_NONE, NULL);
     fill(x, 7);
-    adz_tensor *previous = adz_module_buffer(m, "prev_x");
+    adz_tensor *previous = adz_module_get_buffer(m, "prev_x");
     assert_true(all_are(previous, 1));
     assert_false(adz_tensor_requires_grad(previous));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void carried_rows_are_selected(void **state)
@@ -133,8 +133,8 @@ static void carried_rows_are_selected(void **state)
     call_from(m, x, ADZ_NONE, NULL);
     adz_tensor *rows = adz_tensor_from((int64_t[]){ 2, 0 }, ADZ_SHAPE(2), ADZ_I64);
     assert_int_equal(adz_module_select_hidden(m, rows), ADZ_OK);
-    assert_true(HOLDS(adz_module_buffer(m, "prev_x"), 0, 2, 0));
-    adz_module_free(&m);
+    assert_true(HOLDS(adz_module_get_buffer(m, "prev_x"), 0, 2, 0));
+    adz_module_release(&m);
 }
 
 /* With zoneout 1 the gate f is 0, so the state does not change. */
@@ -151,7 +151,7 @@ static void zoneout_keeps_the_state_in_training_only(void **state)
     adz_module_eval(m);
     call_from(m, x, hid, &h);
     assert_false(alike(h, hid, 1e-3));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* The user can replace the child "linear" by another module. */
@@ -162,14 +162,14 @@ static void the_linear_layer_can_be_replaced(void **state)
     adz_linear_options o = ADZ_LINEAR_OPTIONS;
     o.bias = false;
     adz_module_set_child(m, "linear", ADZ_SEQUENTIAL(adz_linear_new(3, 6, &o)));
-    fill(adz_module_parameter(m, "linear.0.weight"), 0);
+    fill(adz_module_get_parameter(m, "linear.0.weight"), 0);
     adz_tensor *hid = adz_ones(ADZ_SHAPE(4, 2), ADZ_F32), *h;
     call_from(m, adz_ones(ADZ_SHAPE(4, 1, 3), ADZ_F32), hid, &h);
     assert_true(all_are(h, 0.5));
     adz_module_set_child(m, "linear", adz_linear_new(3, 4, NULL));
     assert_null(call_from(m, adz_ones(ADZ_SHAPE(4, 1, 3), ADZ_F32), hid, NULL));
     expect_error(ADZ_ERR_SHAPE, "4");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void bad_options_are_refused(void **state)
@@ -204,8 +204,8 @@ static void bad_inputs_are_refused(void **state)
     call_from(m, x, ADZ_NONE, NULL);
     assert_null(call_from(m, adz_narrow(x, 0, 0, 2), ADZ_NONE, NULL));
     expect_error(ADZ_ERR_SHAPE, "the previous call's had 4; adz_module_reset");
-    expect_same(adz_module_buffer(m, "prev_x"), adz_ones(ADZ_SHAPE(4, 3), ADZ_F32), 0);
-    adz_module_free(&m);
+    expect_same(adz_module_get_buffer(m, "prev_x"), adz_ones(ADZ_SHAPE(4, 3), ADZ_F32), 0);
+    adz_module_release(&m);
 }
 
 /* One feature is enough. Each size of the state is compared, and what is left out is named. */
@@ -216,7 +216,7 @@ static void every_size_counts(void **state)
     assert_non_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(1, 1, 1), ADZ_F32)));
     assert_null(adz_module_forward(m, ADZ_NONE));
     expect_error(ADZ_ERR_ARGUMENT, "QRNNLayer: x is not optional");
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = plain(NULL);
     adz_tensor *x = adz_ones(ADZ_SHAPE(4, 5, 3), ADZ_F32);
     adz_tensor *odd[] = { adz_ones(ADZ_SHAPE(3, 2), ADZ_F32), adz_ones(ADZ_SHAPE(4, 3), ADZ_F32),
@@ -225,11 +225,11 @@ static void every_size_counts(void **state)
         assert_null(call_from(m, x, odd[i], NULL));
         expect_error(ADZ_ERR_SHAPE, "must be [4, 2] for x[4, 5, 3], which is [B, T, 3]");
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = looking_ahead(NULL);
     assert_null(call_from(m, adz_ones(ADZ_SHAPE(5, 4, 2), ADZ_F32), odd[1], NULL));
     expect_error(ADZ_ERR_SHAPE, "hid[4, 3] must be [4, 2] for x[5, 4, 2], which is [T, B, 2]");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* A call that was refused memory carries nothing on. A state may be given by its position. */
@@ -253,7 +253,7 @@ static void a_refused_call_carries_nothing(void **state)
             expect_same(adz_values_at(out, 0), wanted, 0);
         } else {
             adz_error_clear();
-            assert_ptr_equal(adz_module_buffer(m, "prev_x"), ADZ_NONE);
+            assert_ptr_equal(adz_module_get_buffer(m, "prev_x"), ADZ_NONE);
         }
         adz_values_free(&in);
         adz_values_free(&out);
@@ -262,7 +262,7 @@ static void a_refused_call_carries_nothing(void **state)
             break;
         }
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* ---- vector files --------------------------------------------------------------------------- */
@@ -274,10 +274,10 @@ typedef struct {
 
 static adz_status recurrence_call(adz_module *self, const adz_values *in, adz_values *out)
 {
-    const recurrence_state *state = adz_module_state(self);
+    const recurrence_state *state = adz_module_data(self);
     return adz_values_add(out, "",
-        adz_forget_mult(adz_values_find(in, "x"), adz_values_find(in, "f"),
-            adz_values_find(in, "hidden_init"), state->batch_first, state->backward));
+        adz_forget_mult(adz_values_get(in, "x"), adz_values_get(in, "f"),
+            adz_values_get(in, "hidden_init"), state->batch_first, state->backward));
 }
 
 static const adz_module_type recurrence_type = {
@@ -290,7 +290,7 @@ static adz_module *from_config(const char *reference, const json_t *config)
     bool backward = config_flag(config, "backward", false);
     if (strcmp(reference, "fastai QRNNLayer") != 0) {
         adz_module *m = adz_module_new(&recurrence_type, sizeof(recurrence_state));
-        *(recurrence_state *)adz_module_state(m) = (recurrence_state){ batch_first, backward };
+        *(recurrence_state *)adz_module_data(m) = (recurrence_state){ batch_first, backward };
         return m;
     }
     adz_fastai_qrnn_layer_options o = ADZ_FASTAI_QRNN_LAYER_OPTIONS;

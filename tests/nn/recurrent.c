@@ -67,8 +67,8 @@ static void states_carry_on(void **state)
     adz_values *out = adz_values_new();
     adz_tensor *x = adz_randn(ADZ_SHAPE(5, 2, 3), ADZ_F32), *whole = adz_module_forward(m, x);
     assert_int_equal(call_lstm(m, adz_narrow(x, 0, 0, 3), ADZ_NONE, ADZ_NONE, out), ADZ_OK);
-    adz_tensor *first = adz_values_at(out, 0), *h = adz_values_find(out, "h");
-    adz_tensor *c = adz_values_find(out, "c");
+    adz_tensor *first = adz_values_at(out, 0), *h = adz_values_get(out, "h");
+    adz_tensor *c = adz_values_get(out, "c");
     adz_values_clear(out);
     assert_int_equal(call_lstm(m, adz_narrow(x, 0, 3, 2), h, c, out), ADZ_OK);
     adz_tensor *parts[] = { first, adz_values_at(out, 0) };
@@ -119,13 +119,13 @@ static void layers_are_stacked(void **state)
     o.num_layers = 2;
     o.dropout = 1;
     adz_module *m = adz_lstm_new(3, 2, &o);
-    adz_tensor *second = adz_module_parameter(m, "weight_ih_l1");
+    adz_tensor *second = adz_module_get_parameter(m, "weight_ih_l1");
     assert_true(adz_tensor_size(second, 0) == 8 && adz_tensor_size(second, 1) == 2);
     adz_tensor *x = adz_randn(ADZ_SHAPE(5, 2, 3), ADZ_F32), *y = adz_module_forward(m, x);
     assert_true(adz_equal(y, adz_module_forward(m, adz_zeros_like(x))));
     adz_module_eval(m);
     assert_false(adz_equal(y, adz_module_forward(m, x)));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void weights_start_within_their_bound(void **state)
@@ -138,7 +138,7 @@ static void weights_start_within_their_bound(void **state)
         double most = adz_item(adz_max(adz_abs(all.items[i])));
         assert_true(most <= 0.25 && most > 0.2);
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void statistics_follow_the_batches(void **state)
@@ -147,20 +147,20 @@ static void statistics_follow_the_batches(void **state)
     adz_module *m = averaging_norm();
     adz_module_forward(m, adz_reshape(adz_arange(0, 4, 1, ADZ_F32), ADZ_SHAPE(4, 1)));
     adz_module_forward(m, adz_reshape(adz_arange(4, 8, 1, ADZ_F32), ADZ_SHAPE(2, 1, 2)));
-    assert_true(HOLDS(adz_module_buffer(m, "running_mean"), 1e-6, 3.5));
-    assert_true(HOLDS(adz_module_buffer(m, "running_var"), 1e-6, 5.0 / 3));
-    assert_true(HOLDS(adz_module_buffer(m, "num_batches_tracked"), 0, 2));
+    assert_true(HOLDS(adz_module_get_buffer(m, "running_mean"), 1e-6, 3.5));
+    assert_true(HOLDS(adz_module_get_buffer(m, "running_var"), 1e-6, 5.0 / 3));
+    assert_true(HOLDS(adz_module_get_buffer(m, "num_batches_tracked"), 0, 2));
     adz_module_eval(m);
     adz_tensor *y = adz_module_forward(m, adz_full(ADZ_SHAPE(1, 1), 3.5, ADZ_F32));
     assert_true(HOLDS(y, 1e-6, 0));
-    assert_true(HOLDS(adz_module_buffer(m, "num_batches_tracked"), 0, 2));
+    assert_true(HOLDS(adz_module_get_buffer(m, "num_batches_tracked"), 0, 2));
     char text[200];
     adz_module_to_string(m, text, sizeof text);
     assert_non_null(strstr(text, "momentum=None"));
     adz_module_reset_parameters(m);
-    assert_true(HOLDS(adz_module_buffer(m, "num_batches_tracked"), 0, 0));
-    assert_true(HOLDS(adz_module_buffer(m, "running_var"), 0, 1));
-    adz_module_free(&m);
+    assert_true(HOLDS(adz_module_get_buffer(m, "num_batches_tracked"), 0, 0));
+    assert_true(HOLDS(adz_module_get_buffer(m, "running_var"), 0, 1));
+    adz_module_release(&m);
 }
 
 /* A call that fails does not change num_batches_tracked. */
@@ -170,7 +170,7 @@ static void a_failure_counts_nothing(void **state)
     adz_module *m = norm(NULL);
     assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(1, 3), ADZ_F32)));
     expect_error(ADZ_ERR_SHAPE, "x[1, 3]");
-    assert_true(HOLDS(adz_module_buffer(m, "num_batches_tracked"), 0, 0));
+    assert_true(HOLDS(adz_module_get_buffer(m, "num_batches_tracked"), 0, 0));
     expect_refused(m, adz_ones(ADZ_SHAPE(4, 2), ADZ_F32), "x[4, 2] must be [N, 3] or [N, 3, L]");
 }
 

@@ -14,7 +14,7 @@ static inline adz_tensor *call_from(adz_module *m, adz_tensor *x, adz_tensor *hi
     bool good = adz_module_call(m, in, out) == ADZ_OK;
     adz_tensor *y = good ? adz_values_at(out, 0) : NULL;
     if (h != NULL) {
-        *h = good ? adz_values_find(out, "h") : NULL;
+        *h = good ? adz_values_get(out, "h") : NULL;
     }
     adz_values_free(&in);
     adz_values_free(&out);

@@ -43,8 +43,8 @@ static void fold_sums_what_unfold_has_copied(void **state)
     adz_tensor *y = adz_module_forward(back, adz_module_forward(to, x));
     adz_tensor *times = adz_tensor_from((double[]){ 1, 2, 2, 1 }, ADZ_SHAPE(4), ADZ_F64);
     assert_true(adz_equal(y, adz_mul(x, times))); /* two positions of the kernel */
-    adz_module_free(&to);
-    adz_module_free(&back);
+    adz_module_release(&to);
+    adz_module_release(&back);
 }
 
 static void parts_may_follow_from_the_size(void **state)
@@ -54,7 +54,7 @@ static void parts_may_follow_from_the_size(void **state)
     adz_tensor *y = adz_module_forward(m, adz_ones(ADZ_SHAPE(5, 12), ADZ_F32));
     assert_int_equal(adz_tensor_rank(y), 4);
     assert_int_equal(adz_tensor_size(y, 2), 2);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void wrong_shapes_are_refused(void **state)
@@ -73,11 +73,11 @@ static void wrong_shapes_are_refused(void **state)
     adz_module *m = flatten(NULL);
     assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(2), ADZ_F32)));
     expect_error(ADZ_ERR_DIM, "flatten");
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = adz_unflatten_new(3, ADZ_SHAPE(2));
     assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(2), ADZ_F32)));
     expect_error(ADZ_ERR_DIM, "Unflatten");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void bad_values_are_refused(void **state)

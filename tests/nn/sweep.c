@@ -36,7 +36,7 @@ static bool make(subject *s, const module_sample *sample, adz_dtype dtype)
 
 static void end(subject *s)
 {
-    adz_module_free(&s->module);
+    adz_module_release(&s->module);
     adz_generator_free(&s->generator);
 }
 
@@ -77,15 +77,15 @@ static void prints_and_names(void **state)
         assert_true(make(&s, sample, ADZ_F32));
         adz_module_to_string(s.module, text, sizeof text);
         assert_string_equal(text, sample->prints);
-        adz_state *names = adz_module_state_dict(s.module);
+        adz_state_dict *names = adz_module_state_dict(s.module);
         size_t n = 0;
         text[0] = '\0';
-        for (size_t i = 0; i < adz_state_count(names); ++i) {
-            n += (size_t)snprintf(
-                text + n, sizeof text - n, "%s%s", i > 0 ? " " : "", adz_state_name(names, i));
+        for (size_t i = 0; i < adz_state_dict_count(names); ++i) {
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i > 0 ? " " : "",
+                adz_state_dict_name_at(names, i));
         }
         assert_string_equal(text, sample->names);
-        adz_state_free(&names);
+        adz_state_dict_free(&names);
         end(&s);
         ++module_totals.samples;
     }
@@ -152,14 +152,14 @@ static void copies_and_states(void **state)
         adz_module *copy = adz_module_copy(s.module);
         assert_non_null(copy);
         expect_like(&s, copy, expected, count);
-        adz_state *values = adz_module_state_dict(s.module);
+        adz_state_dict *values = adz_module_state_dict(s.module);
         assert_int_equal(adz_module_load_state_dict(other.module, values, true), ADZ_OK);
         other.n = s.n;
         memcpy(other.inputs, s.inputs, sizeof s.inputs);
         memcpy(other.names, s.names, sizeof s.names);
         expect_like(&other, other.module, expected, count);
-        adz_state_free(&values);
-        adz_module_free(&copy);
+        adz_state_dict_free(&values);
+        adz_module_release(&copy);
         end(&s);
         end(&other);
         adz_scope_close(scope);
@@ -226,16 +226,16 @@ static void turn_inputs(const subject *s)
 static void compare_training(trained *planned, trained *ordinary, int step)
 {
     adz_scope *scope = adz_scope_open();
-    adz_state *a = adz_module_state_dict(planned->s.module);
-    adz_state *b = adz_module_state_dict(ordinary->s.module);
-    for (size_t i = 0; i < adz_state_count(a); ++i) {
-        if (!adz_equal(adz_state_tensor(a, i), adz_state_tensor(b, i))) {
+    adz_state_dict *a = adz_module_state_dict(planned->s.module);
+    adz_state_dict *b = adz_module_state_dict(ordinary->s.module);
+    for (size_t i = 0; i < adz_state_dict_count(a); ++i) {
+        if (!adz_equal(adz_state_dict_at(a, i), adz_state_dict_at(b, i))) {
             fail_msg("%s, step %d: %s differs", adz_module_name(planned->s.module), step,
-                adz_state_name(a, i));
+                adz_state_dict_name_at(a, i));
         }
     }
-    adz_state_free(&a);
-    adz_state_free(&b);
+    adz_state_dict_free(&a);
+    adz_state_dict_free(&b);
     adz_scope_close(scope);
 }
 
@@ -263,13 +263,13 @@ static void captured_steps(void **state)
             turn_inputs(&planned.s);
             turn_inputs(&ordinary.s);
         }
-        adz_plan_info_get(plan, &info, sizeof info);
+        adz_plan_get_info(plan, &info, sizeof info);
         if (!info.captured) {
             fail_msg("%s was not captured", adz_module_name(planned.s.module));
         }
         adz_plan_free(&plan);
-        adz_optimizer_free(&planned.optimizer);
-        adz_optimizer_free(&ordinary.optimizer);
+        adz_optimizer_release(&planned.optimizer);
+        adz_optimizer_release(&ordinary.optimizer);
         end(&planned.s);
         end(&ordinary.s);
         adz_scope_close(scope);

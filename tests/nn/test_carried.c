@@ -40,7 +40,7 @@ static adz_module *count_new(void)
 {
     adz_module *self = adz_module_new(&count_type, 0);
     if (adz_module_add_buffer(self, "sum", ADZ_NONE, false) == NULL) {
-        adz_module_free(&self);
+        adz_module_release(&self);
     }
     return self;
 }
@@ -67,14 +67,14 @@ static void a_tree_is_reset_and_selected(void **state)
     resets = selections = fails_at = 0;
     adz_module_forward(m, three_rows());
     assert_int_equal(adz_module_select_hidden(m, ids(2, 1)), ADZ_OK);
-    assert_true(HOLDS(adz_module_buffer(m, "0.sum"), 0, 2, 1));
+    assert_true(HOLDS(adz_module_get_buffer(m, "0.sum"), 0, 2, 1));
     assert_true(HOLDS(adz_module_forward(m, adz_zeros(ADZ_SHAPE(2), ADZ_F32)), 0, 4, 2));
     assert_int_equal(adz_module_reset(m), ADZ_OK);
-    assert_ptr_equal(adz_module_buffer(m, "0.sum"), ADZ_NONE);
-    assert_ptr_equal(adz_module_buffer(m, "1.sum"), ADZ_NONE);
+    assert_ptr_equal(adz_module_get_buffer(m, "0.sum"), ADZ_NONE);
+    assert_ptr_equal(adz_module_get_buffer(m, "1.sum"), ADZ_NONE);
     assert_int_equal(resets, 2);
     assert_int_equal(selections, 2);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* A second selection would select rows of the rows that the first one kept. */
@@ -86,9 +86,9 @@ static void a_module_in_two_positions_is_selected_once(void **state)
         ADZ_SEQUENTIAL(adz_module_keep(shared)), ADZ_SEQUENTIAL(adz_module_keep(shared)));
     adz_module_forward(shared, three_rows());
     assert_int_equal(adz_module_select_hidden(m, ids(1, 0)), ADZ_OK);
-    assert_true(HOLDS(adz_module_buffer(shared, "sum"), 0, 1, 0));
-    adz_module_free(&m);
-    adz_module_free(&shared);
+    assert_true(HOLDS(adz_module_get_buffer(shared, "sum"), 0, 1, 0));
+    adz_module_release(&m);
+    adz_module_release(&shared);
 }
 
 static void a_failure_changes_nothing(void **state)
@@ -96,18 +96,19 @@ static void a_failure_changes_nothing(void **state)
     (void)state;
     adz_module *m = two_counts();
     adz_module_forward(m, adz_ones(ADZ_SHAPE(3, 1), ADZ_F32));
-    adz_tensor *first = adz_module_buffer(m, "0.sum"), *last = adz_module_buffer(m, "2.sum");
+    adz_tensor *first = adz_module_get_buffer(m, "0.sum"),
+               *last = adz_module_get_buffer(m, "2.sum");
     selections = 0;
     fails_at = 2;
     assert_int_equal(adz_module_select_hidden(m, ids(0, 1)), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "Count: the call failed");
     fails_at = 0;
-    assert_ptr_equal(adz_module_buffer(m, "0.sum"), first);
-    assert_ptr_equal(adz_module_buffer(m, "2.sum"), last);
+    assert_ptr_equal(adz_module_get_buffer(m, "0.sum"), first);
+    assert_ptr_equal(adz_module_get_buffer(m, "2.sum"), last);
     assert_int_equal(adz_module_select_hidden(m, ids(0, 3)), ADZ_ERR_INDEX);
     expect_error(ADZ_ERR_INDEX, "3");
-    assert_ptr_equal(adz_module_buffer(m, "0.sum"), first);
-    adz_module_free(&m);
+    assert_ptr_equal(adz_module_get_buffer(m, "0.sum"), first);
+    adz_module_release(&m);
 }
 
 static void bad_rows_are_refused(void **state)
@@ -124,7 +125,7 @@ static void bad_rows_are_refused(void **state)
     expect_error(ADZ_ERR_NULL, "rows");
     adz_module_reset(NULL);
     expect_error(ADZ_ERR_NULL, "module");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* A training loop holds the list of parameters while calls replace buffers. The list must stay
@@ -143,8 +144,8 @@ static void lists_of_parameters_outlive_calls(void **state)
     assert_int_equal(buffers.count, 2);
     assert_string_equal(buffers.items[1].name, "2.sum");
     assert_int_equal(adz_module_to(m, ADZ_F64), ADZ_OK);
-    assert_int_equal(adz_tensor_dtype(adz_module_buffer(m, "2.sum")), ADZ_F64);
-    adz_module_free(&m);
+    assert_int_equal(adz_tensor_dtype(adz_module_get_buffer(m, "2.sum")), ADZ_F64);
+    adz_module_release(&m);
 }
 
 static bool exercise(void)
@@ -155,7 +156,7 @@ static bool exercise(void)
                 adz_module_parameters(m).count == 2 &&
                 adz_module_select_hidden(m, ids(0, 1)) == ADZ_OK &&
                 adz_module_named_buffers(m).count == 2 && adz_module_reset(m) == ADZ_OK;
-    adz_module_free(&m);
+    adz_module_release(&m);
     if (scope != NULL) {
         adz_scope_close(scope);
     }

@@ -114,7 +114,7 @@ static adz_tensor *some_ids(void)
 static size_t live_bytes(void)
 {
     adz_memory_info info;
-    adz_memory_info_get(&info, sizeof info);
+    adz_get_memory_info(&info, sizeof info);
     return info.live_bytes;
 }
 
@@ -157,8 +157,8 @@ static void stored_weights_compute_as_rounded_ones(void **state)
             assert_true((grad == NULL) == (adz_tensor_rank(a.items[k]) == 2));
             assert_true(grad == NULL || same_bits(grad, adz_tensor_grad(b.items[k])));
         }
-        adz_module_free(&m);
-        adz_module_free(&wide);
+        adz_module_release(&m);
+        adz_module_release(&wide);
         adz_scope_close(scope);
     }
 }
@@ -173,7 +173,7 @@ static void stored_weights_take_half_the_memory(void **state)
     assert_int_equal(adz_module_store_weights(m, ADZ_BF16), ADZ_OK);
     const size_t half = live_bytes() - before;
     assert_true(whole > 4 * weights && half >= 2 * weights && half <= whole - 2 * weights + 4096);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* The peak of a product stays far below the 16 MB of a widened weight. */
@@ -191,16 +191,16 @@ static void no_whole_weight_is_widened(void **state)
     assert_int_equal(adz_module_store_weights(m, ADZ_BF16), ADZ_OK);
     for (int64_t rows = 1; rows <= 128; rows *= 2) {
         adz_tensor *x = adz_ones(ADZ_SHAPE(rows, 1024), ADZ_F32);
-        adz_memory_reset_peak();
+        adz_reset_peak_memory();
         const size_t at = live_bytes();
         assert_non_null(adz_module_forward(m, x));
         adz_memory_info info;
-        adz_memory_info_get(&info, sizeof info);
+        adz_get_memory_info(&info, sizeof info);
         const size_t y = (size_t)rows * 4096 * sizeof(float);
         assert_true(info.peak_bytes - at < y + (8u << 20));
     }
     adz_set_num_threads(0);
-    adz_module_free(&m);
+    adz_module_release(&m);
     adz_scope_close(scope);
 }
 
@@ -208,7 +208,7 @@ static adz_module *awd_lstm_lm(void)
 {
     adz_fastai_linear_decoder_options o = ADZ_FASTAI_LINEAR_DECODER_OPTIONS;
     adz_module *parts[2] = { adz_fastai_awd_lstm_new(61, 20, 24, 2, NULL) };
-    o.tie_encoder = adz_module_child(parts[0], "encoder");
+    o.tie_encoder = adz_module_get_child(parts[0], "encoder");
     parts[1] = adz_fastai_linear_decoder_new(61, 20, &o);
     return adz_fastai_sequential_rnn_new(parts, 2);
 }
@@ -236,8 +236,8 @@ static void language_models_store_weights(void **state)
         adz_tensor *y = adz_module_forward(m, ids), *z = adz_module_forward(wide, ids);
         assert_non_null(y);
         assert_true(same_bits(y, z));
-        adz_module_free(&m);
-        adz_module_free(&wide);
+        adz_module_release(&m);
+        adz_module_release(&wide);
         adz_scope_close(scope);
     }
 }
@@ -248,23 +248,23 @@ static void stored_weights_are_not_trained(void **state)
     adz_scope *scope = adz_scope_open();
     adz_module *m = network();
     adz_backward(adz_sum(adz_module_forward(m, some_ids()), ADZ_ALL_DIMS, ADZ_DROPDIM));
-    adz_tensor *weight = adz_module_parameter(adz_module_child_at(m, 1), "weight");
+    adz_tensor *weight = adz_module_get_parameter(adz_module_child_at(m, 1), "weight");
     assert_non_null(adz_tensor_grad(weight));
     assert_int_equal(adz_module_store_weights(m, ADZ_F16), ADZ_OK);
     assert_null(adz_tensor_grad(weight));
     assert_null(adz_requires_grad_(weight, true));
     expect_error(ADZ_ERR_DTYPE, "is float16; only float32 and float64 have gradients");
-    assert_int_equal(adz_module_requires_grad(m, true), ADZ_ERR_DTYPE);
+    assert_int_equal(adz_module_requires_grad_(m, true), ADZ_ERR_DTYPE);
     expect_error(ADZ_ERR_DTYPE, "is float16, which is not trained; call adz_module_to");
     assert_null(adz_adam_new(adz_module_parameters(m), 0.1, NULL));
     expect_error(ADZ_ERR_DTYPE, "is float16, not float32 or float64");
     assert_int_equal(adz_module_to(m, ADZ_F32), ADZ_OK);
     assert_int_equal(adz_tensor_dtype(weight), ADZ_F32);
-    assert_int_equal(adz_module_requires_grad(m, true), ADZ_OK);
+    assert_int_equal(adz_module_requires_grad_(m, true), ADZ_OK);
     adz_optimizer *adam = adz_adam_new(adz_module_parameters(m), 0.1, NULL);
     assert_non_null(adam);
-    adz_optimizer_free(&adam);
-    adz_module_free(&m);
+    adz_optimizer_release(&adam);
+    adz_module_release(&m);
     adz_scope_close(scope);
 }
 
@@ -294,7 +294,7 @@ static void what_cannot_be_stored_is_refused(void **state)
         assert_int_equal(status, done ? ADZ_OK : ADZ_ERR_MEMORY);
         adz_error_take(NULL, 0);
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* A state in half precision loads into stored weights as it is, and into f32 ones widened. A tied
@@ -307,7 +307,7 @@ static void states_keep_half_precision(void **state)
     adz_tensor *ids = some_ids();
     adz_module_store_weights(m, ADZ_BF16);
     adz_module_store_weights(other, ADZ_BF16);
-    adz_state *saved = adz_module_state_dict(m);
+    adz_state_dict *saved = adz_module_state_dict(m);
     assert_int_equal(adz_module_load_state_dict(other, saved, true), ADZ_OK);
     assert_int_equal(adz_module_load_state_dict(wide, saved, true), ADZ_OK);
     ADZ_NO_GRAD
@@ -317,16 +317,16 @@ static void states_keep_half_precision(void **state)
         assert_true(same_bits(y, adz_module_forward(wide, ids)));
         adz_module *copy = adz_module_copy(m);
         assert_true(same_bits(y, adz_module_forward(copy, ids)));
-        adz_module_free(&copy);
+        adz_module_release(&copy);
     }
-    adz_state_free(&saved);
-    adz_state *whole = adz_module_state_dict(wide);
+    adz_state_dict_free(&saved);
+    adz_state_dict *whole = adz_module_state_dict(wide);
     assert_int_equal(adz_module_load_state_dict(m, whole, true), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "(float32 given, bfloat16 here)");
-    adz_state_free(&whole);
-    adz_module_free(&m);
-    adz_module_free(&other);
-    adz_module_free(&wide);
+    adz_state_dict_free(&whole);
+    adz_module_release(&m);
+    adz_module_release(&other);
+    adz_module_release(&wide);
     adz_scope_close(scope);
 }
 
@@ -358,12 +358,12 @@ static void plans_read_stored_weights(void **state)
         assert_int_equal(adz_plan_run(plan), ADZ_OK);
     }
     adz_plan_info info;
-    adz_plan_info_get(plan, &info, sizeof info);
+    adz_plan_get_info(plan, &info, sizeof info);
     assert_true(info.captured && info.packed_bytes == 0);
     assert_true(same_bits(adz_plan_output(plan), forward(&c)));
     adz_plan_free(&plan);
     adz_release(&c.x);
-    adz_module_free(&m);
+    adz_module_release(&m);
     adz_scope_close(scope);
 }
 
@@ -385,7 +385,7 @@ static void exports_convert_stored_weights(void **state)
     }
     assert_true(casts);
     free(text);
-    adz_module_free(&m);
+    adz_module_release(&m);
     adz_scope_close(scope);
 }
 

@@ -63,7 +63,7 @@ static void expect_parts(adz_module *m, int fused, adz_generator *generator)
     for (size_t i = 0; i < n; ++i) {
         assert_true(adz_equal(g[i], expected[i]));
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static adz_module *linear(int64_t in, int64_t out)
@@ -113,11 +113,11 @@ static void feed_forward_is_its_parts(void **state)
     adz_tensor *y = adz_module_forward(m, x);
     assert_int_equal(count_nodes(y, "linear_relu"), 1);
     adz_generator_set_state(g, before);
-    adz_tensor *h = adz_module_forward(adz_module_child(m, "layer1"), x);
-    h = adz_module_forward(adz_module_child(m, "activation"), h);
-    h = adz_module_forward(adz_module_child(m, "dropout"), h);
-    assert_true(adz_equal(y, adz_module_forward(adz_module_child(m, "layer2"), h)));
-    adz_module_free(&m);
+    adz_tensor *h = adz_module_forward(adz_module_get_child(m, "layer1"), x);
+    h = adz_module_forward(adz_module_get_child(m, "activation"), h);
+    h = adz_module_forward(adz_module_get_child(m, "dropout"), h);
+    assert_true(adz_equal(y, adz_module_forward(adz_module_get_child(m, "layer2"), h)));
+    adz_module_release(&m);
     adz_generator_free(&g);
 }
 
@@ -134,10 +134,10 @@ static void large_gated_networks_are_one_operator(void **state)
     assert_int_equal(count_nodes(adz_module_forward(m, x), "bias_activation"), 1);
     assert_int_equal(count_nodes(adz_module_forward(m, shorter), "bias_activation"), 0);
     /* If the gate does not fit, its error is that of the separate modules. */
-    adz_module_to(adz_module_child(m, "linear_v"), ADZ_F64);
+    adz_module_to(adz_module_get_child(m, "linear_v"), ADZ_F64);
     assert_null(adz_module_forward(m, x));
     expect_error(ADZ_ERR_DTYPE, "linear_v: linear: x is float32");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* A user's layer and a user's step, whose types declare what they compute. */
@@ -148,7 +148,7 @@ static adz_tensor *own_forward(adz_module *self, adz_tensor *x)
 
 static void own_parts(adz_module *self, adz_tensor **weight, adz_tensor **bias)
 {
-    const bool *hidden = adz_module_state(self);
+    const bool *hidden = adz_module_data(self);
     *weight = *hidden ? NULL : adz_module_parameter_at(self, 0);
     *bias = ADZ_NONE;
 }
@@ -180,7 +180,7 @@ static void types_of_users_declare_what_they_compute(void **state)
     adz_generator *g = adz_generator_new(2);
     for (int hidden = 0; hidden < 2; ++hidden) {
         adz_module *layer = adz_module_new(&layer_type, sizeof(bool));
-        *(bool *)adz_module_state(layer) = hidden;
+        *(bool *)adz_module_data(layer) = hidden;
         adz_module_add_parameter(layer, "weight", adz_randn(ADZ_SHAPE(7, 5), ADZ_F32));
         expect_parts(ADZ_SEQUENTIAL(layer, adz_identity_new(), adz_module_new(&step_type, 0),
                          adz_relu_new(NULL)),
@@ -201,9 +201,9 @@ static void masks_are_replayed(void **state)
     adz_tensor *y = adz_module_forward(m, x);
     assert_int_equal(masks.next, 1);
     adzi_module_replay(m, NULL);
-    adz_tensor *h = adz_relu(adz_module_forward(adz_module_child(m, "0"), x));
+    adz_tensor *h = adz_relu(adz_module_forward(adz_module_get_child(m, "0"), x));
     assert_true(adz_equal(y, adz_mul(h, adz_mul_number(adz_to(mask, ADZ_F32), 2))));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* Errors name the child, as they do when the children are called one by one. */
@@ -228,13 +228,13 @@ static void errors_name_the_child(void **state)
     assert_null(adz_module_forward(m, ended));
     adz_set_debug(false);
     expect_error(ADZ_ERR_OWNERSHIP, "0: linear: x");
-    adz_init_constant_(adz_module_parameter(m, "0.weight"), 1);
+    adz_init_constant_(adz_module_get_parameter(m, "0.weight"), 1);
     adz_tensor *x = adz_full(ADZ_SHAPE(2, 5), 3e38, ADZ_F32);
     adz_set_anomaly_enabled(true);
     assert_null(adz_module_forward(m, x));
     adz_set_anomaly_enabled(false);
     expect_error(ADZ_ERR_NUMERIC, "0: linear");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* Appends one more value to its arguments. */
@@ -264,7 +264,7 @@ static size_t values_after_nine(adz_module *m)
     adz_values_free(&in);
     adz_values_free(&out);
     adz_scope_close(scope);
-    adz_memory_info_get(&after, sizeof after);
+    adz_get_memory_info(&after, sizeof after);
     return after.live_bytes;
 }
 
@@ -281,7 +281,7 @@ static void results_pass_from_child_to_child(void **state)
     }
     const size_t first = values_after_nine(m);
     assert_int_equal(values_after_nine(m), first);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* By how much the peak of live bytes grows during a call with x. */
@@ -289,10 +289,10 @@ static size_t growth_of_call(adz_module *m, adz_tensor *x)
 {
     adz_memory_info before, after;
     adz_scope *scope = adz_scope_open();
-    adz_memory_reset_peak();
-    adz_memory_info_get(&before, sizeof before);
+    adz_reset_peak_memory();
+    adz_get_memory_info(&before, sizeof before);
     assert_non_null(adz_module_forward(m, x));
-    adz_memory_info_get(&after, sizeof after);
+    adz_get_memory_info(&after, sizeof after);
     adz_scope_close(scope);
     return after.peak_bytes - before.live_bytes;
 }
@@ -311,7 +311,7 @@ static void results_end_early(void **state)
     assert_true(growth_of_call(m, x) >= 5 * one); /* each tanh saves its result */
     assert_true(adz_module_forward(m, ADZ_NONE) == NULL);
     adz_error_clear();
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* Whether the operator of this name comes after the pooling of y. The picture ends with the last
@@ -339,7 +339,7 @@ static void expect_maximum(adz_module *m, bool waits)
     assert_int_equal(adz_autograd_grad(&y, &dy, 1, &x, &dx, 1, NULL), ADZ_OK);
     assert_int_equal(adz_autograd_grad(&parts, &dy, 1, &x, &wanted, 1, NULL), ADZ_OK);
     assert_true(adz_equal(dx, wanted));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static adz_tensor *twice(adz_tensor *x)
@@ -381,15 +381,15 @@ static void a_relu_waits_for_a_maximum(void **state)
     adz_tensor *x = adz_full(ADZ_SHAPE(1, 4), -1, ADZ_F32);
     assert_non_null(adz_module_forward(m, x)); /* x is 0 after this */
     assert_true(adz_equal(x, adz_zeros(ADZ_SHAPE(1, 4), ADZ_F32)));
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = ADZ_SEQUENTIAL(TWICE, adz_relu_new(NULL), adz_max_pool1d_new(9, NULL));
     assert_null(adz_module_forward(m, x));
     expect_error(ADZ_ERR_SHAPE, "2: max_pool1d");
-    adz_module_free(&m);
+    adz_module_release(&m);
     /* No other function waits. */
     m = ADZ_SEQUENTIAL(TWICE, adz_tanh_new(), adz_max_pool1d_new(2, NULL));
     assert_false(comes_last(adz_module_forward(m, adz_requires_grad_(x, true)), "label=\"tanh"));
-    adz_module_free(&m);
+    adz_module_release(&m);
 #undef TWICE
 }
 
@@ -402,11 +402,11 @@ static void a_relu_that_waits_saves_memory(void **state)
     adz_tensor *x = adz_requires_grad_(adz_randn(ADZ_SHAPE(1, 1 << 18), ADZ_F32), true);
     const size_t one = 4u << 18;
     adz_memory_info before, after;
-    adz_memory_info_get(&before, sizeof before);
+    adz_get_memory_info(&before, sizeof before);
     assert_non_null(adz_module_forward(m, x));
-    adz_memory_info_get(&after, sizeof after);
+    adz_get_memory_info(&after, sizeof after);
     assert_true(after.live_bytes - before.live_bytes < one / 2);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 int main(void)

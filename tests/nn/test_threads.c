@@ -131,10 +131,10 @@ static void train(trainer *t)
     take_error(t->error, sizeof t->error);
 
     adz_loader_free(&loader);
-    adz_dataset_free(&data);
-    adz_scheduler_free(&schedule);
-    adz_optimizer_free(&sgd);
-    adz_module_free(&model);
+    adz_dataset_release(&data);
+    adz_scheduler_release(&schedule);
+    adz_optimizer_release(&sgd);
+    adz_module_release(&model);
     adz_generator_free(&generator);
     adz_context_use(before);
     adz_context_free(&context);
@@ -197,7 +197,7 @@ static void read_model(reader *r)
     r->same = true;
     for (int i = 0; i < CALLS; ++i) {
         adz_memory_info info;
-        adz_memory_info_get(&info, sizeof info);
+        adz_get_memory_info(&info, sizeof info);
         r->same = read_once(r, i == 0) && info.live_tensors > 0 && r->same;
         if (i % 8 == 7) {
             adz_empty_cache(); /* Other threads take from the cache meanwhile. */
@@ -218,7 +218,7 @@ static void *read_beside_others(void *user)
 static size_t live_tensors(void)
 {
     adz_memory_info info;
-    adz_memory_info_get(&info, sizeof info);
+    adz_get_memory_info(&info, sizeof info);
     return info.live_tensors;
 }
 
@@ -295,7 +295,7 @@ static void training_and_inference_side_by_side(void **state)
             expect_same_reading(&read_alone[i], &readers[i]);
         }
     }
-    adz_module_free(&model);
+    adz_module_release(&model);
     adz_scope_close(scope);
     assert_int_equal(live_tensors(), live); /* The root scopes of the threads ended with them. */
 }

@@ -12,7 +12,7 @@ static adz_tensor *last_of(const adz_values *results, const char *prefix)
 {
     adz_tensor *last = ADZ_NONE;
     for (size_t i = 0; i < adz_values_count(results); ++i) {
-        if (strncmp(adz_values_name(results, i), prefix, strlen(prefix)) == 0) {
+        if (strncmp(adz_values_name_at(results, i), prefix, strlen(prefix)) == 0) {
             last = adz_values_at(results, i);
         }
     }
@@ -35,12 +35,12 @@ static adz_status add_loss(
 /* Passes all arguments except "target" to the model. The model's first result becomes "logits". */
 static adz_status call(adz_module *self, const adz_values *in, adz_values *out)
 {
-    const loss_state *s = adz_module_state(self);
-    adz_tensor *target = adz_values_find(in, "target");
+    const loss_state *s = adz_module_data(self);
+    adz_tensor *target = adz_values_get(in, "target");
     adz_values *to = adz_values_new(), *from = adz_values_new();
     adz_status status = ADZ_OK;
     for (size_t i = 0; i < adz_values_count(in) && status == ADZ_OK; ++i) {
-        const char *name = adz_values_name(in, i);
+        const char *name = adz_values_name_at(in, i);
         bool by_position =
             strcmp(name, "x") == 0; /* a head without an encoder takes x by position */
         if (strcmp(name, "target") != 0) {
@@ -59,7 +59,7 @@ static adz_status call(adz_module *self, const adz_values *in, adz_values *out)
 
 static void destroy(adz_module *self)
 {
-    adz_module_free(&((loss_state *)adz_module_state(self))->model);
+    adz_module_release(&((loss_state *)adz_module_data(self))->model);
 }
 
 static const adz_module_type type = {
@@ -75,10 +75,10 @@ adz_module *case_with_loss(adz_module *model, double alpha, double beta)
     if (self == NULL) {
         return NULL;
     }
-    *(loss_state *)adz_module_state(self) = (loss_state){ model, alpha, beta };
+    *(loss_state *)adz_module_data(self) = (loss_state){ model, alpha, beta };
     for (size_t i = 0; i < adz_module_child_count(model); ++i) {
-        adz_module_add_child(
-            self, adz_module_child_name(model, i), adz_module_keep(adz_module_child_at(model, i)));
+        adz_module_add_child(self, adz_module_child_name_at(model, i),
+            adz_module_keep(adz_module_child_at(model, i)));
     }
     return self;
 }

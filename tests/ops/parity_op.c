@@ -152,7 +152,7 @@ static bool compute(
             upstream[n++] = adz_to(g, dtype);
         }
     }
-    return run->n_results > 0 && (n == 0 || adz_backward_with(ys, upstream, n, NULL) == ADZ_OK);
+    return run->n_results > 0 && (n == 0 || adz_autograd_backward(ys, upstream, n, NULL) == ADZ_OK);
 }
 
 /* The number of results and gradients in the file. */

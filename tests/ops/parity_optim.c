@@ -55,8 +55,8 @@ static bool run_schedule(const vector_file *v, outcome *r)
             good = good && adz_scheduler_step(s) == ADZ_OK;
         }
     }
-    adz_scheduler_free(&s);
-    adz_optimizer_free(&o);
+    adz_scheduler_release(&s);
+    adz_optimizer_release(&o);
     return good;
 }
 
@@ -161,8 +161,8 @@ static bool run_training(const vector_file *v, adz_dtype dtype, bool from_f32, o
     for (int64_t t = 0; good && t < r->steps; ++t) {
         good = train_step(v, r, o, x, target, t) && (s == NULL || follow(s, r->losses[t]));
     }
-    adz_scheduler_free(&s);
-    adz_optimizer_free(&o);
+    adz_scheduler_release(&s);
+    adz_optimizer_release(&o);
     return good;
 }
 

@@ -128,7 +128,7 @@ adz_optimizer *make_optimizer(const vector_file *v, const outcome *r)
         if (o == NULL) {
             o = optimizer_named(reference, list, lr, args);
         } else if (adz_optimizer_add_param_group(o, list) < 0) {
-            adz_optimizer_free(&o);
+            adz_optimizer_release(&o);
             return NULL;
         }
     }
@@ -140,7 +140,7 @@ adz_optimizer *make_optimizer(const vector_file *v, const outcome *r)
         }
     }
     if (!good) {
-        adz_optimizer_free(&o);
+        adz_optimizer_release(&o);
     }
     return o;
 }

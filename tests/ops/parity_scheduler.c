@@ -6,7 +6,7 @@
 
 static adz_scheduler *one_cycle(adz_optimizer *o, const json_t *c)
 {
-    adz_one_cycle_options options = ADZ_ONE_CYCLE_OPTIONS;
+    adz_one_cycle_lr_options options = ADZ_ONE_CYCLE_LR_OPTIONS;
     options.pct_start = config_number(c, "pct_start", options.pct_start);
     options.anneal_strategy = strcmp(config_text(c, "anneal_strategy", "cos"), "linear") == 0
                                   ? ADZ_ANNEAL_STRATEGY_LINEAR
@@ -24,7 +24,7 @@ static adz_scheduler *one_cycle(adz_optimizer *o, const json_t *c)
 
 static adz_scheduler *plateau(adz_optimizer *o, const json_t *c)
 {
-    adz_plateau_options options = ADZ_PLATEAU_OPTIONS;
+    adz_reduce_lr_on_plateau_options options = ADZ_REDUCE_LR_ON_PLATEAU_OPTIONS;
     options.mode = strcmp(config_text(c, "mode", "min"), "max") == 0 ? ADZ_PLATEAU_MODE_MAX
                                                                      : ADZ_PLATEAU_MODE_MIN;
     options.threshold_mode = strcmp(config_text(c, "threshold_mode", "rel"), "abs") == 0

@@ -117,7 +117,7 @@ static adz_plan *capture(captured *s, size_t sample, const char *what)
     if (plan == NULL || adz_plan_run(plan) != ADZ_OK) {
         FAIL("sample %zu, %s: %s", sample, what, adz_error_message());
     }
-    adz_plan_info_get(plan, &info, sizeof info);
+    adz_plan_get_info(plan, &info, sizeof info);
     if (!info.captured) {
         FAIL("sample %zu, %s: the second call made other launches", sample, what);
     }

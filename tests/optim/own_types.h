@@ -40,7 +40,7 @@ static const adz_optimizer_type lion_type = {
  *     w = w - (lr / t) s,  t = 1, 2, ...; with `ascend` w + (lr / t) s */
 ADZ_C_TEXT(
     mean_text, enum { MEAN_LR, MEAN_START, MEAN_ASCEND }; enum { MEAN_STEP, MEAN_NUMBERS };
-    static inline void mean_numbers(double *numbers, const adz_moment *at) {
+    static inline void mean_numbers(double *numbers, const adz_step_context *at) {
         const double lr = at->settings[MEAN_LR] / (double)at->step;
         numbers[MEAN_STEP] = at->settings[MEAN_ASCEND] != 0 ? -lr : lr;
     })

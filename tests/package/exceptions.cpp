@@ -61,7 +61,7 @@ void out_of_a_forward()
     expect(adz_is_grad_enabled(), "gradients are on after an exception out of ADZ_NO_GRAD");
     adz_on_error(nullptr, nullptr);
     adz_error_clear();
-    adz_module_free(&m);
+    adz_module_release(&m);
     adz_scope_close(scope);
 }
 
@@ -123,10 +123,10 @@ int main()
 {
     adz_memory_info before, after;
     for (int i = 0; i < 3; ++i) {
-        adz_memory_info_get(&before, sizeof before);
+        adz_get_memory_info(&before, sizeof before);
         out_of_a_forward();
         out_of_a_backward();
-        adz_memory_info_get(&after, sizeof after);
+        adz_get_memory_info(&after, sizeof after);
     }
     expect(after.live_tensors == before.live_tensors, "no tensor stays");
     out_of_a_block();

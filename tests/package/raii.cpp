@@ -23,7 +23,7 @@ void expect(bool right, const char *what)
 adz_memory_info memory()
 {
     adz_memory_info info;
-    adz_memory_info_get(&info, sizeof info);
+    adz_get_memory_info(&info, sizeof info);
     return info;
 }
 

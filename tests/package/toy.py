@@ -45,11 +45,11 @@ PROTOTYPES = {
     "adz_module_forward": (c_void_p, c_void_p, c_void_p),
     "adz_module_parameters": (TensorList, c_void_p),
     "adz_module_zero_grad": (c_int, c_void_p),
-    "adz_module_free": (None, POINTER(c_void_p)),
+    "adz_module_release": (None, POINTER(c_void_p)),
     "adz_sgd_options_init": (None, POINTER(SgdOptions), c_size_t),
     "adz_sgd_new": (c_void_p, TensorList, c_double, POINTER(SgdOptions)),
     "adz_optimizer_step": (c_int, c_void_p),
-    "adz_optimizer_free": (None, POINTER(c_void_p)),
+    "adz_optimizer_release": (None, POINTER(c_void_p)),
 }
 
 

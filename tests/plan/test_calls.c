@@ -1,4 +1,4 @@
-/* What adz_plan_new, adz_plan_run and adz_plan_info_get do with their arguments, and with errors
+/* What adz_plan_new, adz_plan_run and adz_plan_get_info do with their arguments, and with errors
  * before and within a call of the function.
  */
 #include <math.h>
@@ -69,7 +69,7 @@ static caller begin(void)
 static adz_plan_info info_of(const adz_plan *plan)
 {
     adz_plan_info info;
-    assert_int_equal(adz_plan_info_get(plan, &info, sizeof info), ADZ_OK);
+    assert_int_equal(adz_plan_get_info(plan, &info, sizeof info), ADZ_OK);
     return info;
 }
 
@@ -359,19 +359,19 @@ static void info_counts_launches_and_tensors(void **state)
     assert_true(more.tensors == blocks && blocks > 1 && blocks < all->count);
     assert_true(more.memory_bytes == plan->last->memory_bytes && more.memory_bytes > 0);
     adz_plan_info part = { .captures = 77 };
-    assert_int_equal(adz_plan_info_get(plan, &part, offsetof(adz_plan_info, captures)), ADZ_OK);
+    assert_int_equal(adz_plan_get_info(plan, &part, offsetof(adz_plan_info, captures)), ADZ_OK);
     assert_true(part.captures == 77 && part.launches == more.launches);
     struct {
         adz_plan_info info;
         char behind[16];
     } longer;
     memset(&longer, 7, sizeof longer);
-    assert_int_equal(adz_plan_info_get(plan, &longer.info, sizeof longer), ADZ_OK);
+    assert_int_equal(adz_plan_get_info(plan, &longer.info, sizeof longer), ADZ_OK);
     assert_true(longer.behind[0] == 7 && longer.info.launches == more.launches);
-    assert_int_equal(adz_plan_info_get(NULL, &longer.info, sizeof longer), ADZ_ERR_NULL);
-    expect_error(ADZ_ERR_NULL, "adz_plan_info_get: plan is NULL");
-    assert_int_equal(adz_plan_info_get(plan, NULL, 0), ADZ_ERR_NULL);
-    expect_error(ADZ_ERR_NULL, "adz_plan_info_get: info is NULL");
+    assert_int_equal(adz_plan_get_info(NULL, &longer.info, sizeof longer), ADZ_ERR_NULL);
+    expect_error(ADZ_ERR_NULL, "adz_plan_get_info: plan is NULL");
+    assert_int_equal(adz_plan_get_info(plan, NULL, 0), ADZ_ERR_NULL);
+    expect_error(ADZ_ERR_NULL, "adz_plan_get_info: info is NULL");
     assert_true(isnan(adz_plan_grad_norm(plan)) && isnan(adz_plan_grad_norm(NULL)));
     expect_error(ADZ_ERR_NULL, "adz_plan_grad_norm: plan is NULL");
     adz_plan_free(&plan);

@@ -259,7 +259,7 @@ static void every_refusal_is_noted(void **state)
             break;
         }
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
     adz_scope_close(scope);
 }
 

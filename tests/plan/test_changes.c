@@ -62,8 +62,8 @@ static void end(twin *t)
     adz_plan_free(&t->plan);
     adz_release(&t->x);
     adz_release(&t->y);
-    adz_optimizer_free(&t->optimizer);
-    adz_module_free(&t->model);
+    adz_optimizer_release(&t->optimizer);
+    adz_module_release(&t->model);
 }
 
 static void backward_outside(twin *t)
@@ -79,13 +79,13 @@ static void backward_and_step_outside(twin *t)
 
 static void set_gradient(twin *t)
 {
-    adz_tensor *w = adz_module_parameter(t->model, "0.weight");
+    adz_tensor *w = adz_module_get_parameter(t->model, "0.weight");
     adz_tensor_set_grad(w, adz_ones_like(w));
 }
 
 static void freeze(twin *t)
 {
-    adz_module_requires_grad(adz_module_child_at(t->model, 0), false);
+    adz_module_requires_grad_(adz_module_child_at(t->model, 0), false);
 }
 
 /* The context has the settings of the one before, but another generator. */
@@ -137,7 +137,7 @@ static void a_change_between_runs_is_noticed(void **state)
         steps(&ordinary, changes[i], false);
         steps(&planned, changes[i], true);
         adz_plan_info info;
-        adz_plan_info_get(planned.plan, &info, sizeof info);
+        adz_plan_get_info(planned.plan, &info, sizeof info);
         assert_true(info.captures == 2 && info.captured);
         for (size_t k = 0; k < adz_module_parameters(ordinary.model).count; ++k) {
             if (!adz_equal(adz_module_parameters(planned.model).items[k],
@@ -161,7 +161,7 @@ static void other_gradients_leave_a_plan_alone(void **state)
         step_once(&other, false);
     }
     adz_plan_info info;
-    adz_plan_info_get(t.plan, &info, sizeof info);
+    adz_plan_get_info(t.plan, &info, sizeof info);
     assert_true(info.captures == 1 && info.captured);
     end(&t);
     end(&other);
@@ -186,7 +186,7 @@ static void a_leaf_may_end_with_the_call(void **state)
         assert_int_equal(adz_plan_run(t.plan), ADZ_OK);
     }
     adz_plan_info info;
-    adz_plan_info_get(t.plan, &info, sizeof info);
+    adz_plan_get_info(t.plan, &info, sizeof info);
     assert_true(info.captured);
     end(&t);
 }
@@ -212,7 +212,7 @@ static void dropped_gradients_do_not_use_up_attempts(void **state)
         assert_int_equal(adz_plan_run(t.plan), ADZ_OK);
     }
     adz_plan_info info;
-    adz_plan_info_get(t.plan, &info, sizeof info);
+    adz_plan_get_info(t.plan, &info, sizeof info);
     assert_true(info.captured);
     end(&t);
 }
@@ -249,7 +249,7 @@ static void spoiled_gradients_stop_a_plan(void **state)
         assert_int_equal(adz_plan_run(t.plan), ADZ_OK);
     }
     adz_plan_info info;
-    adz_plan_info_get(t.plan, &info, sizeof info);
+    adz_plan_get_info(t.plan, &info, sizeof info);
     assert_true(info.captured);
     adz_tensor *y = adz_ones(ADZ_SHAPE(ROWS, 3), ADZ_F32);
     assert_int_equal(adz_record(&failing, &x, 1, &y, 1, NULL), ADZ_OK);
@@ -275,11 +275,11 @@ static void a_replay_raises_versions(void **state)
     adz_scope *scope = adz_scope_open();
     step_once(&t, true);
     step_once(&t, true);
-    adz_tensor *w = adz_module_parameter(t.model, "0.weight");
+    adz_tensor *w = adz_module_get_parameter(t.model, "0.weight");
     adz_tensor *y = adz_sum(adz_square(w), ADZ_ALL_DIMS, ADZ_DROPDIM);
     step_once(&t, true);
     adz_plan_info info;
-    adz_plan_info_get(t.plan, &info, sizeof info);
+    adz_plan_get_info(t.plan, &info, sizeof info);
     assert_true(info.captures == 1 && info.captured);
     assert_int_equal(adz_backward(y), ADZ_ERR_VERSION);
     expect_error(ADZ_ERR_VERSION, "");
@@ -308,7 +308,7 @@ static void anomaly_mode_looks_at_every_run(void **state)
     adz_fill_(x, 1);
     for (int k = 0; k < 3; ++k) {
         assert_int_equal(adz_plan_run(plan), ADZ_OK);
-        adz_plan_info_get(plan, &info, sizeof info);
+        adz_plan_get_info(plan, &info, sizeof info);
         assert_true(!info.captured && info.launches == 0); /* nothing is kept */
     }
     adz_fill_(x, -1);
@@ -318,7 +318,7 @@ static void anomaly_mode_looks_at_every_run(void **state)
     for (int k = 0; k < 2; ++k) {
         assert_int_equal(adz_plan_run(plan), ADZ_OK);
     }
-    adz_plan_info_get(plan, &info, sizeof info);
+    adz_plan_get_info(plan, &info, sizeof info);
     assert_true(info.captured);
     adz_plan_free(&plan);
     adz_scope_close(scope);
@@ -329,7 +329,7 @@ static void anomaly_mode_looks_at_every_run(void **state)
 /* y = x + what the last call left behind, which is x of that call. */
 static adz_tensor *carrying(adz_module *self, adz_tensor *x)
 {
-    adz_tensor *last = adz_module_buffer(self, "last");
+    adz_tensor *last = adz_module_get_buffer(self, "last");
     adz_tensor *y = last == ADZ_NONE ? adz_mul_number(x, 1) : adz_add(x, last);
     return adz_module_set_buffer(self, "last", adz_detach(adz_mul_number(x, 1))) != NULL ? y : NULL;
 }
@@ -377,12 +377,12 @@ static void a_state_that_was_not_there_is_noticed(void **state)
         assert_int_equal(adz_plan_run(plan), ADZ_OK);
         const double expected = run == 4 ? 7 : 2;
         assert_true(adz_tensor_at(adz_plan_output(plan), (int64_t[]){ 1 }) == expected);
-        adz_plan_info_get(plan, &info, sizeof info);
+        adz_plan_get_info(plan, &info, sizeof info);
         assert_true(info.captured == (run < 4));
     }
     adz_plan_free(&plan);
-    adz_module_free(&c.model);
-    adz_module_free(&other);
+    adz_module_release(&c.model);
+    adz_module_release(&other);
     adz_scope_close(scope);
 }
 
@@ -411,7 +411,7 @@ static void a_refused_function_is_tried_again_after_a_change(void **state)
         assert_int_equal(c.calls, 4 * change);
         expect_error(ADZ_ERR_STATE, "cannot be captured");
         adz_plan_info info;
-        adz_plan_info_get(plan, &info, sizeof info);
+        adz_plan_get_info(plan, &info, sizeof info);
         assert_true(info.launches == 0); /* the captured call is gone */
         adz_set_num_threads(change);
     }

@@ -163,7 +163,7 @@ static adz_tensor *makes_an_optimizer(void *user)
 {
     caller *c = user;
     adz_optimizer *sgd = adz_sgd_new(adz_tensor_list_of(&c->w, 1), 0.1, NULL);
-    adz_optimizer_free(&sgd);
+    adz_optimizer_release(&sgd);
     return adz_relu(c->x);
 }
 

@@ -201,8 +201,8 @@ static void buffers_are_carried(void **state)
     adz_module *m = module_new(), *other = module_new();
     adzi_capture *capture = &plan.capture;
     adz_tensor *odd = adz_transpose(adz_zeros(ADZ_SHAPE(3, 2), ADZ_F32), 0, 1);
-    adz_tensor *old[] = { adz_module_buffer(m, "a"), adz_module_buffer(m, "b"),
-        adz_module_buffer(m, "c"), adz_module_buffer(m, "d"), odd };
+    adz_tensor *old[] = { adz_module_get_buffer(m, "a"), adz_module_get_buffer(m, "b"),
+        adz_module_get_buffer(m, "c"), adz_module_get_buffer(m, "d"), odd };
     adz_tensor *now[] = { adz_ones(ADZ_SHAPE(2, 3), ADZ_F32), adz_ones(ADZ_SHAPE(2, 3), ADZ_F64),
         adz_ones(ADZ_SHAPE(3, 2), ADZ_F32), old[3], adz_ones(ADZ_SHAPE(2, 3), ADZ_F32) };
     static const char *const names[] = { "a", "b", "c", "d", "e" };
@@ -211,25 +211,25 @@ static void buffers_are_carried(void **state)
         capture->replaced(capture, m, names[i], now[i]); /* the first one is kept */
         adz_module_set_buffer(m, names[i], now[i]);
     }
-    capture->replaced(capture, other, "a", adz_module_buffer(other, "a"));
+    capture->replaced(capture, other, "a", adz_module_get_buffer(other, "a"));
     adz_module_set_buffer(other, "a", ADZ_NONE);
     adzi_captured_call *c = plan.current;
     assert_int_equal(c->n_carried, 6);
     const uint32_t version = old[0]->storage->version, same = old[3]->storage->version;
     assert_true(adzi_captured_call_carry("test", c));
-    assert_true(adz_module_buffer(m, "a") == old[0] && adz_equal(old[0], now[0]));
+    assert_true(adz_module_get_buffer(m, "a") == old[0] && adz_equal(old[0], now[0]));
     assert_true(old[0]->storage->version != version && old[3]->storage->version == same);
     for (int i = 1; i < 5; ++i) {
-        assert_true(adz_module_buffer(m, names[i]) == now[i]);
+        assert_true(adz_module_get_buffer(m, names[i]) == now[i]);
     }
-    assert_true(adz_module_buffer(other, "a") == ADZ_NONE);
+    assert_true(adz_module_get_buffer(other, "a") == ADZ_NONE);
     adz_module_set_buffer(m, "a", now[0]);
     old[0]->requires_grad = true; /* a buffer has no gradient */
     assert_false(adzi_captured_call_carry("test", c));
     expect_error(ADZ_ERR_GRAPH, "a[2, 3] takes part in a graph");
     by_hand_end(&plan);
-    adz_module_free(&m);
-    adz_module_free(&other);
+    adz_module_release(&m);
+    adz_module_release(&other);
     adz_scope_close(scope);
 }
 

@@ -44,8 +44,8 @@ static void end(network *n)
 {
     adz_release(&n->x);
     adz_release(&n->y);
-    adz_optimizer_free(&n->optimizer);
-    adz_module_free(&n->model);
+    adz_optimizer_release(&n->optimizer);
+    adz_module_release(&n->model);
 }
 
 /* Two weights that are stored [out, in], as Linear has them. */
@@ -100,7 +100,7 @@ static adz_plan *plan_of(adz_plan_function function, network *n, int runs)
 static size_t packed_bytes(const adz_plan *plan)
 {
     adz_plan_info info;
-    assert_int_equal(adz_plan_info_get(plan, &info, sizeof info), ADZ_OK);
+    assert_int_equal(adz_plan_get_info(plan, &info, sizeof info), ADZ_OK);
     assert_true(info.captured);
     return info.packed_bytes;
 }
@@ -199,8 +199,8 @@ static holder holder_new(void)
     adz_manual_seed(6);
     adz_module_add_parameter(h.module, "first", adz_randn(ADZ_SHAPE(SIDE, SIDE), ADZ_F32));
     adz_module_add_parameter(h.module, "second", adz_randn(ADZ_SHAPE(SIDE, SIDE), ADZ_F32));
-    h.first = adz_module_parameter(h.module, "first");
-    h.second = adz_module_parameter(h.module, "second");
+    h.first = adz_module_get_parameter(h.module, "first");
+    h.second = adz_module_get_parameter(h.module, "second");
     h.x = adz_randn(ADZ_SHAPE(ROWS, SIDE), ADZ_F32);
     h.outside = adz_randn(ADZ_SHAPE(SIDE, SIDE), ADZ_F32);
     assert_non_null(h.outside);
@@ -264,7 +264,7 @@ static void each_shape_of_a_weight_has_its_copy(void **state)
     assert_int_equal(adz_plan_run(plan), ADZ_OK);
     assert_true(adz_equal(before, adz_plan_output(plan)));
     adz_plan_free(&plan);
-    adz_module_free(&h.module);
+    adz_module_release(&h.module);
     adz_scope_close(scope);
 }
 
@@ -296,10 +296,10 @@ static void what_a_run_writes_and_foreign_tensors_are_not_packed(void **state)
     assert_int_equal(adz_plan_run(plan), ADZ_OK);
     assert_same_result(plan, writes_one, &h);
     adz_plan_info info;
-    adz_plan_info_get(plan, &info, sizeof info);
+    adz_plan_get_info(plan, &info, sizeof info);
     assert_true(info.captures == 1);
     adz_plan_free(&plan);
-    adz_module_free(&h.module);
+    adz_module_release(&h.module);
     adz_scope_close(scope);
 }
 
@@ -337,7 +337,7 @@ static void a_weight_is_told_from_its_neighbour(void **state)
     assert_true(packed_bytes(plan) > 0);
     adz_plan_free(&plan);
     adz_flat_parameters_free(&flat);
-    adz_module_free(&h.module);
+    adz_module_release(&h.module);
     adz_scope_close(scope);
 }
 
@@ -441,7 +441,7 @@ static void refused_memory(void **state)
         assert_int_equal(adzi_live_bytes(), live);
         assert_true(failed || k > 20);
     }
-    adz_module_free(&h.module);
+    adz_module_release(&h.module);
     adz_scope_close(scope);
 }
 

@@ -40,8 +40,8 @@ static void end(network *n)
 {
     adz_release(&n->x);
     adz_release(&n->y);
-    adz_optimizer_free(&n->optimizer);
-    adz_module_free(&n->model);
+    adz_optimizer_release(&n->optimizer);
+    adz_module_release(&n->model);
 }
 
 static adz_tensor *forward(void *user)
@@ -62,7 +62,7 @@ static adz_tensor *step(void *user)
 static adz_plan_info info_of(const adz_plan *plan)
 {
     adz_plan_info info;
-    assert_int_equal(adz_plan_info_get(plan, &info, sizeof info), ADZ_OK);
+    assert_int_equal(adz_plan_get_info(plan, &info, sizeof info), ADZ_OK);
     return info;
 }
 
@@ -251,7 +251,7 @@ static void what_changes_makes_a_plan_anew(void **state)
     assert_made_anew(&n, plan, "another number of threads");
     adz_set_matmul_precision(ADZ_MATMUL_MEDIUM);
     assert_made_anew(&n, plan, "another precision");
-    if (adz_set_products(ADZ_PRODUCTS_BLAS) == ADZ_OK) { /* not in a build without a BLAS */
+    if (adz_set_gemm_backend(ADZ_GEMM_BLAS) == ADZ_OK) { /* not in a build without a BLAS */
         assert_made_anew(&n, plan, "products of the BLAS");
     }
     adz_error_clear();
@@ -259,7 +259,7 @@ static void what_changes_makes_a_plan_anew(void **state)
     assert_made_anew(&n, plan, "other rules for products");
     adz_set_deterministic(!adz_is_deterministic());
     adz_set_matmul_precision(ADZ_MATMUL_HIGHEST);
-    adz_set_products(ADZ_PRODUCTS_OWN);
+    adz_set_gemm_backend(ADZ_GEMM_OWN);
     adz_set_num_threads(0);
     run(plan, 2);
     adz_optimizer_set(n.optimizer, -1, "weight_decay", 0.5);

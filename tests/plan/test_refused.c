@@ -48,7 +48,7 @@ static adz_module *memory_new(void)
     adz_module *self = adz_module_new(&memory_type, 0);
     adz_tensor *sum = adz_zeros(ADZ_SHAPE(ROWS, WIDTH), ADZ_F32);
     if (adz_module_add_buffer(self, "sum", sum, true) == NULL) {
-        adz_module_free(&self);
+        adz_module_release(&self);
     }
     return self;
 }
@@ -61,15 +61,15 @@ static size_t bytes_of(const adz_tensor *t)
 /* Writes the state that every run starts from, or takes the present one for it. */
 static void restore(trainee *t, bool take)
 {
-    adz_state *state = adz_module_state_dict(t->model);
-    assert_true(adz_state_count(state) <= MOST_TENSORS);
-    for (size_t i = 0; i < adz_state_count(state); ++i) {
-        adz_tensor *tensor = adz_state_tensor(state, i);
+    adz_state_dict *state = adz_module_state_dict(t->model);
+    assert_true(adz_state_dict_count(state) <= MOST_TENSORS);
+    for (size_t i = 0; i < adz_state_dict_count(state); ++i) {
+        adz_tensor *tensor = adz_state_dict_at(state, i);
         assert_true(bytes_of(tensor) <= sizeof t->first[i]);
         memcpy(take ? (void *)t->first[i] : adz_tensor_data(tensor),
             take ? adz_tensor_data(tensor) : (void *)t->first[i], bytes_of(tensor));
     }
-    adz_state_free(&state);
+    adz_state_dict_free(&state);
     adz_generator_set_state(t->generator, (adz_generator_state){ .seed = 3 });
     adz_optimizer_zero_grad(t->optimizer); /* a call that failed has left gradients */
 }
@@ -101,8 +101,8 @@ static void end(trainee *t)
     adz_release(&t->x);
     adz_release(&t->target);
     adz_release(&t->divisors);
-    adz_optimizer_free(&t->optimizer);
-    adz_module_free(&t->model);
+    adz_optimizer_release(&t->optimizer);
+    adz_module_release(&t->model);
     adz_generator_free(&t->generator);
 }
 
@@ -163,16 +163,16 @@ static void assert_right(trainee *planned, trainee *ordinary, const adz_plan *pl
     adz_tensor *loss = step(ordinary);
     assert_non_null(loss);
     assert_true(adz_item(loss) == adz_item(adz_plan_output(plan)));
-    adz_state *a = adz_module_state_dict(planned->model);
-    adz_state *b = adz_module_state_dict(ordinary->model);
-    for (size_t i = 0; i < adz_state_count(b); ++i) {
-        adz_tensor *left = adz_state_tensor(a, i), *right = adz_state_tensor(b, i);
+    adz_state_dict *a = adz_module_state_dict(planned->model);
+    adz_state_dict *b = adz_module_state_dict(ordinary->model);
+    for (size_t i = 0; i < adz_state_dict_count(b); ++i) {
+        adz_tensor *left = adz_state_dict_at(a, i), *right = adz_state_dict_at(b, i);
         if (memcmp(adz_tensor_data(left), adz_tensor_data(right), bytes_of(right)) != 0) {
-            fail_msg("run %d: %s differs", k, adz_state_name(b, i));
+            fail_msg("run %d: %s differs", k, adz_state_dict_name_at(b, i));
         }
     }
-    adz_state_free(&a);
-    adz_state_free(&b);
+    adz_state_dict_free(&a);
+    adz_state_dict_free(&b);
     adz_scope_close(scope);
 }
 
@@ -195,7 +195,7 @@ static void take_refusal(adz_status status)
 static bool is_captured(const adz_plan *plan)
 {
     adz_plan_info info;
-    assert_int_equal(adz_plan_info_get(plan, &info, sizeof info), ADZ_OK);
+    assert_int_equal(adz_plan_get_info(plan, &info, sizeof info), ADZ_OK);
     return info.captured;
 }
 

@@ -88,9 +88,9 @@ static void end(learner *l)
     adz_release(&l->x);
     adz_release(&l->target);
     adz_release(&l->average);
-    adz_scheduler_free(&l->scheduler);
-    adz_optimizer_free(&l->optimizer);
-    adz_module_free(&l->model);
+    adz_scheduler_release(&l->scheduler);
+    adz_optimizer_release(&l->optimizer);
+    adz_module_release(&l->model);
     adz_generator_free(&l->generator);
 }
 
@@ -117,7 +117,7 @@ static snapshot take(const learner *l)
     assert_int_equal(adz_checkpoint_save(&c, path), ADZ_OK);
     s.file = read_file(path, &s.bytes);
     assert_true(s.file != NULL && s.bytes > 1000);
-    const adz_tensor *gradient = adz_tensor_grad(adz_module_parameter(l->model, "0.weight"));
+    const adz_tensor *gradient = adz_tensor_grad(adz_module_get_parameter(l->model, "0.weight"));
     s.gradient[0] = NAN;
     if (gradient != NULL) {
         assert_int_equal(adz_tensor_read(gradient, s.gradient, sizeof s.gradient), ADZ_OK);
@@ -238,7 +238,7 @@ static void a_restored_plan_trains(void **state)
         assert_int_equal(adz_plan_run(plan), ADZ_OK);
     }
     adz_plan_info info;
-    assert_int_equal(adz_plan_info_get(plan, &info, sizeof info), ADZ_OK);
+    assert_int_equal(adz_plan_get_info(plan, &info, sizeof info), ADZ_OK);
     assert_true(info.captured);
     snapshot planned = take(&l);
     adz_plan_free(&plan);
@@ -274,9 +274,9 @@ static void the_default_makes_a_step(void **state)
 
 static adz_tensor *count_up(adz_module *self, adz_tensor *x)
 {
-    adz_tensor *count = adz_module_buffer(self, "count");
+    adz_tensor *count = adz_module_get_buffer(self, "count");
     return adz_module_set_buffer(self, "count", adz_add_number(count, 1)) != NULL
-               ? adz_add(x, adz_module_buffer(self, "count"))
+               ? adz_add(x, adz_module_get_buffer(self, "count"))
                : NULL;
 }
 
@@ -308,17 +308,17 @@ static void replaced_buffers_are_put_back(void **state)
         o.restore = true;
         adz_plan *plan = adz_plan_new(count_twice, &c, &o);
         assert_true(adz_item(adz_plan_output(plan)) == 5);
-        assert_ptr_equal(adz_module_buffer(c.counter, "count"), buffer);
+        assert_ptr_equal(adz_module_get_buffer(c.counter, "count"), buffer);
         assert_true(adz_item(buffer) == 1);
         for (int i = 1; i < 5; ++i) {
             adz_plan_info info;
             assert_int_equal(adz_plan_run(plan), ADZ_OK);
-            assert_int_equal(adz_plan_info_get(plan, &info, sizeof info), ADZ_OK);
+            assert_int_equal(adz_plan_get_info(plan, &info, sizeof info), ADZ_OK);
             assert_int_equal(info.captured, i >= 2); /* two ordinary calls come first */
-            assert_true(adz_item(adz_module_buffer(c.counter, "count")) == 1 + 2 * i);
+            assert_true(adz_item(adz_module_get_buffer(c.counter, "count")) == 1 + 2 * i);
         }
         adz_plan_free(&plan);
-        adz_module_free(&c.counter);
+        adz_module_release(&c.counter);
         adz_scope_close(scope);
     }
 }

@@ -40,8 +40,8 @@ static void end(network *n)
 {
     adz_release(&n->x);
     adz_release(&n->y);
-    adz_optimizer_free(&n->optimizer);
-    adz_module_free(&n->model);
+    adz_optimizer_release(&n->optimizer);
+    adz_module_release(&n->model);
 }
 
 static adz_status function(adz_tensor **results, void *user)
@@ -80,7 +80,7 @@ static void check_runs(adz_status (*several)(adz_tensor **results, network *n), 
         write_input(&planned, k);
         write_input(&ordinary, k);
         if (k == 0) {
-            plan = adz_plan_new_results(function, &planned, count, NULL);
+            plan = adz_plan_new_many(function, &planned, count, NULL);
             assert_non_null(plan);
             assert_int_equal(adz_plan_result_count(plan), count);
         } else {
@@ -90,7 +90,7 @@ static void check_runs(adz_status (*several)(adz_tensor **results, network *n), 
         adz_tensor *expected[MOST] = { NULL };
         assert_int_equal(function(expected, &ordinary), ADZ_OK);
         for (size_t i = 0; i < count; ++i) {
-            adz_tensor *y = adz_plan_result(plan, i);
+            adz_tensor *y = adz_plan_result_at(plan, i);
             if (!adz_equal(y, adz_detach(expected[i])) || adz_tensor_requires_grad(y)) {
                 fail_msg("run %d: result %zu differs", k, i);
             }
@@ -98,7 +98,7 @@ static void check_runs(adz_status (*several)(adz_tensor **results, network *n), 
         adz_scope_close(scope);
     }
     assert_int_equal(planned.calls, 2);
-    assert_ptr_equal(adz_plan_output(plan), adz_plan_result(plan, 0));
+    assert_ptr_equal(adz_plan_output(plan), adz_plan_result_at(plan, 0));
     adz_plan_free(&plan);
     end(&planned);
     end(&ordinary);
@@ -127,7 +127,7 @@ static adz_status any_tensors(adz_tensor **results, network *n)
 {
     results[0] = adz_module_forward(n->model, n->x);
     results[1] = n->x;
-    results[2] = adz_module_parameter(n->model, "0.weight");
+    results[2] = adz_module_get_parameter(n->model, "0.weight");
     results[3] = adz_full(ADZ_SHAPE(2, 2), 7, ADZ_F32);
     results[4] = results[0];
     results[5] = adz_transpose(results[0], 0, 1);
@@ -150,7 +150,7 @@ static adz_status step(adz_tensor **results, network *n)
     adz_optimizer_zero_grad(n->optimizer);
     results[0] = loss;
     results[1] = prediction;
-    results[2] = adz_module_parameter(n->model, "2.bias"); /* as the step leaves it */
+    results[2] = adz_module_get_parameter(n->model, "2.bias"); /* as the step leaves it */
     return ADZ_OK;
 }
 
@@ -182,10 +182,10 @@ static adz_status states(adz_tensor **results, network *n)
         adz_module_add_buffer(memory, "sum", adz_ones(ADZ_SHAPE(ROWS, 2), ADZ_F32), true);
         adz_sequential_append(n->model, memory);
     }
-    results[1] = adz_detach(adz_module_buffer(n->model, "3.sum"));
+    results[1] = adz_detach(adz_module_get_buffer(n->model, "3.sum"));
     results[2] = adz_select(results[1], 0, 1);
     results[0] = adz_module_forward(n->model, n->x);
-    results[3] = adz_module_buffer(n->model, "3.sum");
+    results[3] = adz_module_get_buffer(n->model, "3.sum");
     return adz_error_code();
 }
 
@@ -198,13 +198,13 @@ static void the_state_before_a_call_is_a_result(void **state)
     assert_int_equal(states(unused, &planned), ADZ_OK);
     assert_int_equal(states(unused, &ordinary), ADZ_OK);
     adz_scope_close(scope);
-    adz_plan *plan = adz_plan_new_results(function, &planned, 4, NULL);
+    adz_plan *plan = adz_plan_new_many(function, &planned, 4, NULL);
     for (int k = 0; k < 6; ++k) {
         scope = adz_scope_open();
         adz_tensor *expected[MOST] = { NULL };
         assert_int_equal(states(expected, &ordinary), ADZ_OK);
         for (size_t i = 0; i < 4; ++i) {
-            if (!adz_equal(adz_plan_result(plan, i), adz_detach(expected[i]))) {
+            if (!adz_equal(adz_plan_result_at(plan, i), adz_detach(expected[i]))) {
                 fail_msg("run %d: result %zu differs", k, i);
             }
         }
@@ -252,7 +252,7 @@ static void expect_never_captured(
     adz_status (*several)(adz_tensor **results, network *n), const char *part)
 {
     network n = begin(several);
-    adz_plan *plan = adz_plan_new_results(function, &n, 2, NULL);
+    adz_plan *plan = adz_plan_new_many(function, &n, 2, NULL);
     assert_non_null(plan);
     adz_status status = ADZ_OK;
     for (int k = 1; k < 8 && status == ADZ_OK; ++k) {
@@ -290,28 +290,29 @@ static void results_have_names(void **state)
     adz_plan_options o = ADZ_PLAN_OPTIONS;
     adz_plan *plan = adz_plan_new(single, &n, &o);
     assert_int_equal(adz_plan_result_count(plan), 1);
-    assert_string_equal(adz_plan_result_name(plan, 0), "output");
+    assert_string_equal(adz_plan_result_name_at(plan, 0), "output");
     adz_plan_free(&plan);
-    plan = adz_plan_new_results(function, &n, 4, &o);
-    assert_string_equal(adz_plan_result_name(plan, 3), "output3");
+    plan = adz_plan_new_many(function, &n, 4, &o);
+    assert_string_equal(adz_plan_result_name_at(plan, 3), "output3");
     adz_plan_free(&plan);
     char boxes[] = "boxes";
     const char *const names[] = { boxes, "scores", "best", "output0" };
     o.result_names = names;
-    plan = adz_plan_new_results(function, &n, 4, &o);
+    plan = adz_plan_new_many(function, &n, 4, &o);
     boxes[0] = '\0'; /* the plan has a copy */
-    assert_string_equal(adz_plan_result_name(plan, 0), "boxes");
-    assert_string_equal(adz_plan_result_name(plan, 3), "output0");
-    assert_null(adz_plan_result_name(plan, 4));
-    expect_error(ADZ_ERR_INDEX, "adz_plan_result_name: result 4 was asked for, but the plan has 4");
-    assert_null(adz_plan_result(plan, SIZE_MAX));
-    expect_error(ADZ_ERR_INDEX, "adz_plan_result: result");
+    assert_string_equal(adz_plan_result_name_at(plan, 0), "boxes");
+    assert_string_equal(adz_plan_result_name_at(plan, 3), "output0");
+    assert_null(adz_plan_result_name_at(plan, 4));
+    expect_error(
+        ADZ_ERR_INDEX, "adz_plan_result_name_at: result 4 was asked for, but the plan has 4");
+    assert_null(adz_plan_result_at(plan, SIZE_MAX));
+    expect_error(ADZ_ERR_INDEX, "adz_plan_result_at: result");
     adz_plan_free(&plan);
     plan = adz_plan_new(single, &n, NULL);
-    assert_null(adz_plan_result(plan, 1));
+    assert_null(adz_plan_result_at(plan, 1));
     expect_error(ADZ_ERR_INDEX, "the plan has 1, which is result 0");
     adz_plan_free(&plan);
-    expect_null(adz_plan_result(NULL, 0) == NULL, "adz_plan_result", "plan");
+    expect_null(adz_plan_result_at(NULL, 0) == NULL, "adz_plan_result_at", "plan");
     expect_null(adz_plan_result_count(NULL) == 0, "adz_plan_result_count", "plan");
     end(&n);
 }
@@ -325,7 +326,7 @@ static void expect_refused(network *n, size_t count, const char *const *names, c
     o.input_names = inputs;
     o.result_names = names;
     n->calls = 0;
-    assert_null(adz_plan_new_results(function, n, count, &o));
+    assert_null(adz_plan_new_many(function, n, count, &o));
     assert_int_equal(n->calls, 0);
     expect_error(strstr(part, "NULL") != NULL ? ADZ_ERR_NULL : ADZ_ERR_ARGUMENT, part);
 }
@@ -334,7 +335,7 @@ static void names_are_checked(void **state)
 {
     (void)state;
     network n = begin(counter);
-    expect_refused(&n, 0, NULL, "adz_plan_new_results: n_results is 0; a plan has 1 to 1024");
+    expect_refused(&n, 0, NULL, "adz_plan_new_many: n_results is 0; a plan has 1 to 1024");
     expect_refused(&n, SIZE_MAX, NULL, "n_results is 18446744073709551615");
     expect_refused(&n, 2, (const char *const[]){ "a", NULL }, "the name of a result is NULL");
     expect_refused(&n, 2, (const char *const[]){ "a", "" }, "result_names[1] is empty");
@@ -342,8 +343,7 @@ static void names_are_checked(void **state)
         "result_names[0] and result_names[2] are both \"a\"");
     expect_refused(&n, 2, (const char *const[]){ "a", "target" },
         "result_names[1] is \"target\", which is the name of input 1");
-    expect_null(
-        adz_plan_new_results(NULL, &n, 2, NULL) == NULL, "adz_plan_new_results", "function");
+    expect_null(adz_plan_new_many(NULL, &n, 2, NULL) == NULL, "adz_plan_new_many", "function");
     end(&n);
 }
 
@@ -398,7 +398,7 @@ static void functions_without_results(void **state)
         adz_status code;
         const char *part;
     } wrong[] = {
-        { forgetful, ADZ_ERR_STATE, "adz_plan_new_results: the function gave no result 1" },
+        { forgetful, ADZ_ERR_STATE, "adz_plan_new_many: the function gave no result 1" },
         { none, ADZ_ERR_ARGUMENT, "result 1 of the function" },
         { stale, ADZ_ERR_OWNERSHIP, "result 0 of the function" },
         { silent, ADZ_ERR_STATE, "the function returned" },
@@ -407,17 +407,17 @@ static void functions_without_results(void **state)
     adz_set_debug(true); /* so that the header of a tensor that ended is not used again */
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
         network n = begin(wrong[i].several);
-        assert_null(adz_plan_new_results(function, &n, 2, NULL));
+        assert_null(adz_plan_new_many(function, &n, 2, NULL));
         expect_error(wrong[i].code, wrong[i].part);
         end(&n);
     }
     adz_set_debug(false);
     network n = begin(late); /* the results of the run before stay */
-    adz_plan *plan = adz_plan_new_results(function, &n, 2, NULL);
+    adz_plan *plan = adz_plan_new_many(function, &n, 2, NULL);
     assert_non_null(plan);
     assert_int_equal(adz_plan_run(plan), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "adz_plan_run: the function gave no result 1");
-    assert_true(adz_tensor_data_f32(adz_plan_result(plan, 1))[0] == 5);
+    assert_true(adz_tensor_data_f32(adz_plan_result_at(plan, 1))[0] == 5);
     adz_plan_free(&plan);
     end(&n);
 }
@@ -439,13 +439,13 @@ static void a_function_with_results_may_be_left_by_a_jump(void **state)
     static network n;
     static adz_plan *plan;
     n = begin(jumps);
-    plan = adz_plan_new_results(function, &n, 2, NULL);
+    plan = adz_plan_new_many(function, &n, 2, NULL);
     if (setjmp(back) == 0) {
         adz_plan_run(plan);
     }
     adz_scope *scope = adz_scope_open(); /* this thread captures no more */
     adz_scope_close(scope);
-    assert_true(adz_tensor_data_f32(adz_plan_result(plan, 1))[0] == 5);
+    assert_true(adz_tensor_data_f32(adz_plan_result_at(plan, 1))[0] == 5);
     n.calls = 0;
     run(plan, 1);
     adz_plan_free(&plan);
@@ -467,7 +467,7 @@ static void refused_memory(void **state)
     for (int64_t k = 1; reached; ++k) {
         const int64_t before = adzi_live_tensors();
         adzi_alloc_fail_at(k);
-        adz_plan *plan = adz_plan_new_results(function, &n, 6, &o);
+        adz_plan *plan = adz_plan_new_many(function, &n, 6, &o);
         const adz_status status = plan != NULL ? adz_plan_run(plan) : adz_error_code();
         reached = adzi_alloc_failed();
         adzi_alloc_fail_at(0);

@@ -61,9 +61,9 @@ static void end(twin *t)
 {
     adz_release(&t->x);
     adz_release(&t->target);
-    adz_scheduler_free(&t->scheduler);
-    adz_optimizer_free(&t->optimizer);
-    adz_module_free(&t->model);
+    adz_scheduler_release(&t->scheduler);
+    adz_optimizer_release(&t->optimizer);
+    adz_module_release(&t->model);
     adz_generator_free(&t->generator);
 }
 
@@ -106,17 +106,17 @@ static adz_tensor *train(void *user)
 static void assert_same(const twin *a, const twin *b, int step)
 {
     adz_scope *scope = adz_scope_open();
-    adz_state *of_a = adz_module_state_dict(a->model), *of_b = adz_module_state_dict(b->model);
-    assert_int_equal(adz_state_count(of_a), adz_state_count(of_b));
-    for (size_t i = 0; i < adz_state_count(of_a); ++i) {
-        adz_tensor *ta = adz_state_tensor(of_a, i), *tb = adz_state_tensor(of_b, i);
+    adz_state_dict *of_a = adz_module_state_dict(a->model), *of_b = adz_module_state_dict(b->model);
+    assert_int_equal(adz_state_dict_count(of_a), adz_state_dict_count(of_b));
+    for (size_t i = 0; i < adz_state_dict_count(of_a); ++i) {
+        adz_tensor *ta = adz_state_dict_at(of_a, i), *tb = adz_state_dict_at(of_b, i);
         size_t bytes = (size_t)adz_tensor_numel(ta) * adz_dtype_size(adz_tensor_dtype(ta));
         if (memcmp(adz_tensor_data(ta), adz_tensor_data(tb), bytes) != 0) {
-            fail_msg("step %d: %s differs", step, adz_state_name(of_a, i));
+            fail_msg("step %d: %s differs", step, adz_state_dict_name_at(of_a, i));
         }
     }
-    adz_state_free(&of_a);
-    adz_state_free(&of_b);
+    adz_state_dict_free(&of_a);
+    adz_state_dict_free(&of_b);
     adz_scope_close(scope);
     assert_int_equal(
         adz_generator_get_state(a->generator).offset, adz_generator_get_state(b->generator).offset);
@@ -152,7 +152,7 @@ static void replayed_steps_have_the_bits_of_ordinary_ones(optimizer_new make, bo
         assert_same(&replayed, &ordinary, k);
     }
     adz_plan_info info;
-    adz_plan_info_get(plan, &info, sizeof info);
+    adz_plan_get_info(plan, &info, sizeof info);
     assert_true(info.captured && info.captures == 1 && info.launches > 20);
     assert_true(ends_gradients || adz_plan_grad_norm(plan) > 0);
     adz_plan_free(&plan);

@@ -61,7 +61,7 @@ static twin begin(adz_plan_function compute, bool flat)
 
 static void end(twin *t)
 {
-    adz_optimizer_free(&t->optimizer);
+    adz_optimizer_release(&t->optimizer);
     adz_flat_parameters_free(&t->flat);
     adz_tensor **all[] = { &t->unused, &t->x, &t->y, &t->average, &t->before, &t->held,
         &t->condition };
@@ -246,7 +246,7 @@ static size_t compare(adz_plan_function compute, bool flat)
         adz_optimizer_set(ordinary.optimizer, -1, "lr", 0.01 / (k + 1));
     }
     adz_plan_info info;
-    adz_plan_info_get(plan, &info, sizeof info);
+    adz_plan_get_info(plan, &info, sizeof info);
     assert_true(info.captured && info.captures == 1);
     adz_plan_free(&plan);
     end(&planned);

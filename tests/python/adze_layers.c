@@ -261,7 +261,7 @@ static void write_layers(const char *folder, adz_safetensors *file)
         adz_safetensors_add(file, name, x);
         snprintf(name, sizeof name, "%s.y", layers[i].name);
         adz_safetensors_add(file, name, adz_detach(adz_module_forward(m, x)));
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
 }
 
@@ -277,7 +277,7 @@ static void read_layers(const char *folder, adz_safetensors *data, adz_safetenso
         adz_tensor *y = adz_module_forward(m, adz_safetensors_get(data, name));
         snprintf(name, sizeof name, "%s.y", layers[i].name);
         adz_safetensors_add(file, name, adz_detach(y));
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
 }
 
@@ -316,7 +316,7 @@ static void derive(const char *folder, const layer *l, adz_safetensors *file)
         snprintf(path, sizeof path, "%s/%s.safetensors", folder, l->name);
         adz_module_save(m, path);
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void derive_all(const char *folder, adz_safetensors *file)

@@ -136,7 +136,7 @@ static void check_weights(const adz_module *from_run, adz_dtype dtype, adz_tenso
     if (!adz_equal(one, adz_module_forward((adz_module *)from_run, x))) {
         die(ADZ_ERR_STATE, "weights.safetensors and run.safetensors differ", NULL);
     }
-    adz_module_free(&other);
+    adz_module_release(&other);
 }
 
 static void go_on(adz_module *m, adz_optimizer *o, adz_dtype dtype)
@@ -172,8 +172,8 @@ int main(int argc, char **argv)
     } else {
         go_on(m, o, dtype);
     }
-    adz_optimizer_free(&o);
-    adz_module_free(&m);
+    adz_optimizer_release(&o);
+    adz_module_release(&m);
     adz_scope_close(scope);
     return EXIT_SUCCESS;
 }

@@ -72,12 +72,12 @@ def trained(lib):
     loss = ctypes.c_double()
     for _ in range(3):
         lib.adz_optimizer_step_closure(optimizer, ctypes.cast(closure, ctypes.c_void_p), None, loss)
-    weight = lib.adz_module_parameter(net, b'weight')
+    weight = lib.adz_module_get_parameter(net, b'weight')
     found = [lib.adz_tensor_at(weight, (ctypes.c_int64 * 2)(0, i)) for i in range(2)]
     assert abs(found[0] - 2) < 1e-6 and abs(found[1] + 1) < 1e-6, found
     module, trainer = net, optimizer
-    lib.adz_optimizer_free(trainer)
-    lib.adz_module_free(module)
+    lib.adz_optimizer_release(trainer)
+    lib.adz_module_release(module)
 
 
 def zoo(lib):
@@ -85,7 +85,7 @@ def zoo(lib):
     assert lib.table['functions']['adz_gpt2_model_new']['library'] == 'adze-zoo'
     module = lib.adz_gpt2_conv1d_new(3, 2, None)
     assert lib.adz_tensor_shape(lib.adz_module_forward(module, lib.adz_ones(lib.shape(4, 2), lib.ADZ_F32))).sizes[1] == 3
-    lib.adz_module_free(module)
+    lib.adz_module_release(module)
 
 
 def main():

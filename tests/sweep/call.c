@@ -52,7 +52,7 @@ void restore_settings(void)
     adz_set_debug(false);
     adz_set_anomaly_enabled(false);
     adz_set_matmul_precision(ADZ_MATMUL_HIGHEST);
-    adz_set_products(ADZ_PRODUCTS_OWN);
+    adz_set_gemm_backend(ADZ_GEMM_OWN);
     adz_manual_seed(1);
     adz_error_clear();
 }

@@ -145,7 +145,7 @@ static inline void destroy(adz_module *self)
     (void)self;
 }
 
-static inline adz_status copy_state(adz_module *copy, adz_module *original)
+static inline adz_status copy_data(adz_module *copy, adz_module *original)
 {
     return copy != original ? ADZ_OK : ADZ_ERR_ARGUMENT;
 }
@@ -170,7 +170,7 @@ static inline bool elementwise_step(adz_module *self, adz_bias_activation_option
 
 static inline adz_status backward_of_ours(adz_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    if (adz_node_needs(node, 0)) {
+    if (adz_node_needs_input_grad(node, 0)) {
         dx[0] = dy[0];
     }
     return ADZ_OK;
@@ -238,7 +238,7 @@ static inline uint32_t needed_states(const double *settings)
     return 0;
 }
 
-static inline void numbers_of_ours(double *numbers, const adz_moment *at)
+static inline void numbers_of_ours(double *numbers, const adz_step_context *at)
 {
     numbers[0] = at->settings[0];
 }

@@ -27,8 +27,8 @@ static void files_save(void)
     adz_checkpoint_save(&checkpoint, files[5].name);
     adz_safetensors_free(&file);
     adz_tokenizer_free(&tokenizer);
-    adz_module_free(&module);
-    adz_optimizer_free(&optimizer);
+    adz_module_release(&module);
+    adz_optimizer_release(&optimizer);
     adz_scope_close(scope);
 }
 

@@ -29,7 +29,7 @@ NOT_CALLED = {
 
 # Functions that fail whatever the sweep gives them, each with its reason.
 NEVER_SUCCEEDS = {
-    'adz_safetensors_unread': 'no file here has a tensor that was left out',
+    'adz_safetensors_unread_at': 'no file here has a tensor that was left out',
     'adz_data_parallel_shard': 'each call has an optimizer of other parameters',
     'adz_error_set': 'it records a failure',
     'adz_levenberg_marquardt_covariance': 'the closure here returns no residuals with a graph',
@@ -54,10 +54,10 @@ MAY_BE_NULL = {
     'adz_tensor_data': 'a tensor without elements has none',
     'adz_context_use': 'NULL is the context of the process',
     'adz_node_attributes': 'there may be none',
-    'adz_module_state': 'there may be none',
-    'adz_state_find': 'there may be no such tensor',
+    'adz_module_data': 'there may be none',
+    'adz_state_dict_get': 'there may be no such tensor',
     'adz_safetensors_get': 'there may be no such tensor',
-    'adz_safetensors_metadata': 'there may be no such key',
+    'adz_safetensors_get_metadata': 'there may be no such key',
 }
 
 # Functions that fill a struct of the caller.
@@ -72,7 +72,7 @@ OBJECTS = {'adz_tensor': 'TENSOR', 'adz_module': 'MODULE', 'adz_optimizer': 'OPT
            'adz_scheduler': 'SCHEDULER', 'adz_generator': 'GENERATOR', 'adz_context': 'CONTEXT',
            'adz_scope': 'SCOPE', 'adz_csv': 'CSV', 'adz_dataset': 'DATASET', 'adz_loader': 'LOADER',
            'adz_tokenizer': 'TOKENIZER', 'adz_token_stream': 'TOKEN_STREAM',
-           'adz_safetensors': 'SAFETENSORS', 'adz_state': 'STATE', 'adz_values': 'VALUES',
+           'adz_safetensors': 'SAFETENSORS', 'adz_state_dict': 'STATE', 'adz_values': 'VALUES',
            'adz_load_report': 'LOAD_REPORT', 'adz_fastai_groups': 'GROUPS', 'adz_flat_parameters': 'FLAT_PARAMETERS',
            'adz_group': 'GROUP', 'adz_data_parallel': 'DATA_PARALLEL', 'adz_plan': 'PLAN',
            'adz_node': 'NODE', 'FILE': 'FILE'}
@@ -91,7 +91,7 @@ HINTS = {
     'adz_autograd_grad': {'outputs': 'loss', 'gradients': 'NULL', 'inputs': 'leaf',
                           'options': '.allow_unused = 1'},
     'adz_fastai_transformer_xl_new': {'options': '.learned_pos_enc = 0'},
-    'adz_module_buffer': {'module': 'batch norm', 'path': 'running_mean'},
+    'adz_module_get_buffer': {'module': 'batch norm', 'path': 'running_mean'},
     'adz_fastai_masked_concat_pool': {'x': 'cube', 'mask': 'none'},
     'adz_fastai_convert_weights': {'state': 'language model'},
     'adz_fastai_cross_entropy_flat': {'target': 'ids', 'weight': 'none', 'axis': '-1'},
@@ -130,16 +130,16 @@ HINTS = {
     'adz_data_parallel_end': {'parallel': 'with gradients'},
     'adz_data_parallel_next': {'parallel': 'in a step'},
     'adz_forget_mult': {'x': 'cube', 'f': 'cube', 'h0': 'none'},
-    'adz_c_write': {'path': 'new.c', 'options': 'NULL'},
+    'adz_plan_write_c_many': {'path': 'new.c', 'options': 'NULL'},
     'adz_plan_write_c': {'path': 'new.c', 'options': 'NULL'},
     'adz_vjp': {'v': 'none'}, 'adz_hessian': {'x': 'scalar'}, 'adz_hvp': {'x': 'scalar', 'v': 'scalar'},
     'adz_jacobian_rows': {'x': 'matrix'},
     'adz_root': {'options': '.fixed_iterations = 3'},
-    'adz_root_with': {'options': '.fixed_iterations = 3'},
+    'adz_root_many': {'options': '.fixed_iterations = 3'},
     'adz_odeint': {'times': 'times', 'options': '.steps = 2'},
-    'adz_odeint_with': {'y0': 'scalar', 'times': 'times', 'options': '.steps = 2'},
+    'adz_odeint_many': {'y0': 'scalar', 'times': 'times', 'options': '.steps = 2'},
     'adz_odeint_event': {'y0': 'scalar', 'times': 'times'},
-    'adz_optimizer_report': {'optimizer': 'after a step'},
+    'adz_optimizer_get_report': {'optimizer': 'after a step'},
     'adz_levenberg_marquardt_set_bounds': {'optimizer': 'LM', 'lower': 'NULL of 0', 'upper': 'NULL of 0'},
     'adz_operator_call': {'attributes': 'NULL'},
     'adz_operator_check': {'attributes': 'NULL'},
@@ -190,7 +190,7 @@ CALLBACKS = {
     'needs': 'needed_states', 'numbers': 'numbers_of_ours',
     'allocate': 'allocate', 'deallocate': 'deallocate', 'init': 'init_module',
     'forward': 'forward', 'reset_parameters': 'init_module', 'extra_repr': 'extra_repr',
-    'destroy': 'destroy', 'copy_state': 'copy_state', 'reset': 'init_module',
+    'destroy': 'destroy', 'copy_data': 'copy_data', 'reset': 'init_module',
     'select_hidden': 'select_hidden', 'linear_parts': 'linear_parts',
     'elementwise_step': 'elementwise_step', 'attributes_free': 'attributes_free',
     'start_send': 'start_send', 'start_receive': 'start_receive', 'test': 'test_request',
@@ -227,7 +227,7 @@ class Table:
             name == 'attributes_size'
         filled = name == 'size' and FILLS.search(owner)
         exact = owner in ('adz_tensor_read', 'adz_tensor_write', 'adz_tokenizer_options',
-                          'adz_operator', 'adz_plan_new_results')
+                          'adz_operator', 'adz_plan_new_many')
         return 'COUNT' if counts and (arrays or filled) and not exact else 'SIZE'
 
     def pointer(self, owner, type_, name):

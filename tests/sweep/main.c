@@ -45,8 +45,8 @@ static void train(void)
         adz_optimizer_step(sgd);
         loss = adz_item(error);
     }
-    adz_optimizer_free(&sgd);
-    adz_module_free(&model);
+    adz_optimizer_release(&sgd);
+    adz_module_release(&model);
     adz_scope_close(scope);
     if (adz_error_code() != ADZ_OK || !isfinite(loss) || (wanted >= 0 && loss != wanted)) {
         complain("afterwards, training gives %.9g and not %.9g", loss, wanted);
@@ -58,7 +58,7 @@ static void train(void)
 static size_t live_tensors(void)
 {
     adz_memory_info info;
-    adz_memory_info_get(&info, sizeof info);
+    adz_get_memory_info(&info, sizeof info);
     return info.live_tensors;
 }
 

@@ -22,7 +22,7 @@ static adz_module *labml_layer(bool decoder)
     adz_module *layer = adz_labml_transformer_layer_new(
         3, adz_labml_attention_new(1, 3, NULL), adz_feed_forward_new(3, 4, NULL), 0.1, &o);
     if (source != NULL) {
-        adz_module_free(&source);
+        adz_module_release(&source);
     }
     return layer;
 }

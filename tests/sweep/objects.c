@@ -48,7 +48,7 @@ static adz_scheduler *scheduler_make(size_t choice)
                                : choice == 2
                                    ? adz_one_cycle_lr_new(optimizer, 0.1, 10, NULL)
                                    : adz_cosine_annealing_warm_restarts_new(optimizer, 2, 2, 0);
-    adz_optimizer_free(&optimizer);
+    adz_optimizer_release(&optimizer);
     return scheduler;
 }
 
@@ -66,7 +66,7 @@ static adz_loader *loader_make(void)
 {
     adz_dataset *dataset = dataset_make();
     adz_loader *loader = adz_loader_new(dataset, NULL);
-    adz_dataset_free(&dataset);
+    adz_dataset_release(&dataset);
     return loader;
 }
 
@@ -93,11 +93,11 @@ adz_safetensors *safetensors_make(void)
     return file;
 }
 
-static adz_state *state_make(size_t choice)
+static adz_state_dict *state_make(size_t choice)
 {
-    adz_state *state = adz_state_new();
-    adz_state_add(state, choice == 0 ? "weight" : "0.encoder.weight", tensor_make(0));
-    adz_state_add(state, choice == 0 ? "bias" : "1.decoder.bias", tensor_make(4));
+    adz_state_dict *state = adz_state_dict_new();
+    adz_state_dict_add(state, choice == 0 ? "weight" : "0.encoder.weight", tensor_make(0));
+    adz_state_dict_add(state, choice == 0 ? "bias" : "1.decoder.bias", tensor_make(4));
     return state;
 }
 
@@ -114,7 +114,7 @@ static adz_fastai_groups *groups_make(void)
 {
     adz_module *model = module_make(15);
     adz_fastai_groups *groups = adz_fastai_awd_lstm_lm_split(model);
-    adz_module_free(&model);
+    adz_module_release(&model);
     return groups;
 }
 
@@ -145,7 +145,7 @@ static adz_data_parallel *data_parallel_make(size_t choice)
         adz_tensor *y = adz_module_forward(model, tensor_make(0));
         adz_data_parallel_backward(parallel, adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM), micro.weight);
     }
-    adz_module_free(&model);
+    adz_module_release(&model);
     return parallel;
 }
 
@@ -187,10 +187,10 @@ static adz_load_report *load_report_make(void)
     adz_load_options options = ADZ_LOAD_OPTIONS;
     options.report = adz_load_report_new();
     adz_module *m = adz_linear_new(3, 3, NULL);
-    adz_state *dict = adz_module_state_dict(m);
+    adz_state_dict *dict = adz_module_state_dict(m);
     adz_module_load_state_dict_with(m, dict, &options);
-    adz_state_free(&dict);
-    adz_module_free(&m);
+    adz_state_dict_free(&dict);
+    adz_module_release(&m);
     return options.report;
 }
 
@@ -306,18 +306,18 @@ void object_end(kind k, void *p)
     case KIND_FILE:
         fclose(p);
         break;
-        END(KIND_MODULE, adz_module, adz_module_free)
-        END(KIND_OPTIMIZER, adz_optimizer, adz_optimizer_free)
-        END(KIND_SCHEDULER, adz_scheduler, adz_scheduler_free)
+        END(KIND_MODULE, adz_module, adz_module_release)
+        END(KIND_OPTIMIZER, adz_optimizer, adz_optimizer_release)
+        END(KIND_SCHEDULER, adz_scheduler, adz_scheduler_release)
         END(KIND_GENERATOR, adz_generator, adz_generator_free)
         END(KIND_CONTEXT, adz_context, adz_context_free)
         END(KIND_CSV, adz_csv, adz_csv_free)
-        END(KIND_DATASET, adz_dataset, adz_dataset_free)
+        END(KIND_DATASET, adz_dataset, adz_dataset_release)
         END(KIND_LOADER, adz_loader, adz_loader_free)
         END(KIND_TOKENIZER, adz_tokenizer, adz_tokenizer_free)
         END(KIND_TOKEN_STREAM, adz_token_stream, adz_token_stream_free)
         END(KIND_SAFETENSORS, adz_safetensors, adz_safetensors_free)
-        END(KIND_STATE, adz_state, adz_state_free)
+        END(KIND_STATE, adz_state_dict, adz_state_dict_free)
         END(KIND_VALUES, adz_values, adz_values_free)
         END(KIND_LOAD_REPORT, adz_load_report, adz_load_report_free)
         END(KIND_GROUPS, adz_fastai_groups, adz_fastai_groups_free)
@@ -390,7 +390,7 @@ void object_use(kind k, void *object)
     } else if (k == KIND_SCHEDULER) {
         use_scheduler(object);
     } else if (k == KIND_LOADER) {
-        adz_loader_batches(object);
+        adz_loader_batch_count(object);
         adz_loader_next(object, batch);
         adz_loader_next(object, batch);
     }

@@ -208,26 +208,26 @@ static void a_user_may_choose_the_blas(void **state)
     adzi_gemm_args small = product(ADZ_F32, false, false, 32, 32, 32);
     const char *said = adz_build_info();
     assert_null(strstr(said, "products by BLAS"));
-    assert_int_equal(adz_get_products(), ADZ_PRODUCTS_OWN);
+    assert_int_equal(adz_get_gemm_backend(), ADZ_GEMM_OWN);
     if (!adzi_has_blas()) {
-        assert_int_equal(adz_set_products(ADZ_PRODUCTS_BLAS), ADZ_ERR_UNSUPPORTED);
+        assert_int_equal(adz_set_gemm_backend(ADZ_GEMM_BLAS), ADZ_ERR_UNSUPPORTED);
         assert_non_null(strstr(adz_error_message(), "-Dblas=openblas"));
         adz_error_clear();
-        assert_int_equal(adz_get_products(), ADZ_PRODUCTS_OWN);
+        assert_int_equal(adz_get_gemm_backend(), ADZ_GEMM_OWN);
         assert_non_null(strstr(said, "no BLAS"));
         return;
     }
-    assert_int_equal(adz_set_products(ADZ_PRODUCTS_BLAS), ADZ_OK);
-    assert_int_equal(adz_get_products(), ADZ_PRODUCTS_BLAS);
+    assert_int_equal(adz_set_gemm_backend(ADZ_GEMM_BLAS), ADZ_OK);
+    assert_int_equal(adz_get_gemm_backend(), ADZ_GEMM_BLAS);
     assert_non_null(strstr(adz_build_info(), "products by BLAS"));
     expect(&g, blas());
     expect(&few, blas());
     expect(&small, "small loops");
-    assert_int_equal(adz_set_products((adz_products)2), ADZ_ERR_ARGUMENT);
-    assert_non_null(strstr(adz_error_message(), "adz_set_products"));
+    assert_int_equal(adz_set_gemm_backend((adz_gemm_backend)2), ADZ_ERR_ARGUMENT);
+    assert_non_null(strstr(adz_error_message(), "adz_set_gemm_backend"));
     adz_error_clear();
-    assert_int_equal(adz_get_products(), ADZ_PRODUCTS_BLAS);
-    assert_int_equal(adz_set_products(ADZ_PRODUCTS_OWN), ADZ_OK);
+    assert_int_equal(adz_get_gemm_backend(), ADZ_GEMM_BLAS);
+    assert_int_equal(adz_set_gemm_backend(ADZ_GEMM_OWN), ADZ_OK);
     if (adzi_has_fused()) {
         expect(&g, "tiles, W in place");
     }
@@ -242,7 +242,7 @@ static int check_environment(const char *value)
                                                             : NULL;
     const char *info = adz_build_info();
     const bool said = why != NULL ? strstr(info, why) != NULL : strstr(info, "ignored") == NULL;
-    const bool right = adz_get_products() == (gets ? ADZ_PRODUCTS_BLAS : ADZ_PRODUCTS_OWN);
+    const bool right = adz_get_gemm_backend() == (gets ? ADZ_GEMM_BLAS : ADZ_GEMM_OWN);
     return right && said ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

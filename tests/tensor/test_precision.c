@@ -406,8 +406,8 @@ static double trained_loss(adz_matmul_precision precision)
         assert_int_equal(adz_error_code(), ADZ_OK);
         adz_scope_close(scope);
     }
-    adz_optimizer_free(&sgd);
-    adz_module_free(&model);
+    adz_optimizer_release(&sgd);
+    adz_module_release(&model);
     adz_set_matmul_precision(ADZ_MATMUL_HIGHEST);
     return late;
 }

@@ -3,7 +3,7 @@
  * Datasets: tensors whose rows belong together, and subsets of their rows.
  *
  * A dataset is reference-counted. Every call that returns one gives you a reference, which you end
- * with adz_dataset_free. A dataset never changes, so subsets and loaders share it.
+ * with adz_dataset_release. A dataset never changes, so subsets and loaders share it.
  */
 #ifndef ADZE_DATA_DATASET_H
 #define ADZE_DATA_DATASET_H
@@ -24,7 +24,7 @@ typedef struct adz_dataset adz_dataset;
  *
  * @param tensors  n tensors, such as x[N, D] and y[N, 1], any dtypes, outside any graph
  * @param n        1 to 16
- * @return         yours, end it with adz_dataset_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT,
+ * @return         yours, end it with adz_dataset_release; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT,
  *                 ADZ_ERR_SHAPE (first sizes differ, or there is none) or ADZ_ERR_MEMORY
  * @see            torch.utils.data.TensorDataset
  */
@@ -37,7 +37,7 @@ ADZ_API adz_dataset *adz_dataset_new(adz_tensor *const *tensors, size_t n);
  * @param features    n_features names; NULL for every column but the target
  * @param n_features  number of names; 0 for every column but the target
  * @param target      the target's name
- * @return            yours, end it with adz_dataset_free: x[rows, features] and y[rows, 1]; NULL
+ * @return            yours, end it with adz_dataset_release: x[rows, features] and y[rows, 1]; NULL
  *                    with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (no such column, several of one name, the
  *                    target is a feature, there is no other column) or ADZ_ERR_MEMORY
  */
@@ -50,7 +50,7 @@ ADZ_API adz_dataset *adz_dataset_from_csv(
  * @param dataset  the dataset that holds the rows
  * @param rows     n row numbers, each 0 .. size-1; a row may come twice
  * @param n        0 or more
- * @return         yours, end it with adz_dataset_free; NULL with ADZ_ERR_NULL, ADZ_ERR_INDEX or
+ * @return         yours, end it with adz_dataset_release; NULL with ADZ_ERR_NULL, ADZ_ERR_INDEX or
  *                 ADZ_ERR_MEMORY
  * @see            torch.utils.data.Subset
  */
@@ -62,8 +62,8 @@ ADZ_API adz_dataset *adz_dataset_subset(adz_dataset *dataset, const int64_t *row
  * @param dataset  the dataset to cut; it stays as it is
  * @param rows     n row numbers, each 0 .. size-1 and none twice
  * @param n        0 or more
- * @param chosen   receives these rows; yours, end it with adz_dataset_free
- * @param others   receives the other rows; yours, end it with adz_dataset_free
+ * @param chosen   receives these rows; yours, end it with adz_dataset_release
+ * @param others   receives the other rows; yours, end it with adz_dataset_release
  * @return         ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_INDEX, ADZ_ERR_ARGUMENT (a row twice) or
  *                 ADZ_ERR_MEMORY; after a failure neither result is set
  */
@@ -78,7 +78,7 @@ ADZ_API adz_status adz_dataset_split_rows(adz_dataset *dataset, const int64_t *r
  * @param shares     n shares from 0 to 1 that add up to 1
  * @param n          1 or more
  * @param generator  draws the rows; NULL for the default one
- * @param parts      receives n datasets; yours, end each with adz_dataset_free
+ * @param parts      receives n datasets; yours, end each with adz_dataset_release
  * @return           ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY; after a failure none
  *                   is set
  * @see              torch.utils.data.random_split
@@ -90,7 +90,7 @@ ADZ_API adz_status adz_dataset_split(adz_dataset *dataset, const double *shares,
  * Takes one more reference to a dataset.
  *
  * @param dataset  any; NULL gives NULL
- * @return         dataset; end this reference with adz_dataset_free too
+ * @return         dataset; end this reference with adz_dataset_release too
  */
 ADZ_API adz_dataset *adz_dataset_keep(adz_dataset *dataset);
 
@@ -99,7 +99,7 @@ ADZ_API adz_dataset *adz_dataset_keep(adz_dataset *dataset);
  *
  * @param dataset  address of the pointer, which becomes NULL; a NULL inside is left alone
  */
-ADZ_API void adz_dataset_free(adz_dataset **dataset);
+ADZ_API void adz_dataset_release(adz_dataset **dataset);
 
 /**
  * The number of rows of a dataset.
@@ -107,7 +107,7 @@ ADZ_API void adz_dataset_free(adz_dataset **dataset);
  * @param dataset  any
  * @return         0 or more; -1 with ADZ_ERR_NULL recorded
  */
-ADZ_API int64_t adz_dataset_size(adz_dataset *dataset);
+ADZ_API int64_t adz_dataset_row_count(adz_dataset *dataset);
 
 /**
  * The number of tensors of a dataset.
@@ -125,7 +125,7 @@ ADZ_API size_t adz_dataset_count(adz_dataset *dataset);
  * @return         the tensor itself, borrowed from the dataset; for a subset a copy of its rows,
  *                 borrowed from the scope; NULL with ADZ_ERR_NULL, ADZ_ERR_INDEX or ADZ_ERR_MEMORY
  */
-ADZ_API adz_tensor *adz_dataset_tensor(adz_dataset *dataset, size_t index);
+ADZ_API adz_tensor *adz_dataset_at(adz_dataset *dataset, size_t index);
 
 #ifdef __cplusplus
 }

@@ -21,7 +21,7 @@
  *     adz_scope_close(scope);
  * }
  * adz_loader_free(&loader);
- * adz_dataset_free(&data);
+ * adz_dataset_release(&data);
  * @endcode
  *
  * A loader that shuffles visits the rows of an epoch in the order of adz_shuffle_index(seed, epoch,
@@ -131,7 +131,7 @@ ADZ_API void adz_loader_free(adz_loader **loader);
  * @param loader  any
  * @return        0 or more; -1 with ADZ_ERR_NULL recorded
  */
-ADZ_API int64_t adz_loader_batches(adz_loader *loader);
+ADZ_API int64_t adz_loader_batch_count(adz_loader *loader);
 
 /**
  * Draws the next batch, or this rank's part of it. After the last batch of an epoch it returns
@@ -180,7 +180,7 @@ ADZ_API int64_t adz_loader_cut(int64_t rows, int parts, int part);
  *                the scope
  * @return        ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_INDEX or ADZ_ERR_MEMORY, and then each is NULL
  */
-ADZ_API adz_status adz_loader_rows(
+ADZ_API adz_status adz_loader_get_rows(
     adz_loader *loader, int64_t begin, int64_t n, adz_tensor **batch);
 
 /**

@@ -23,8 +23,8 @@ extern "C" {
  *
  * @param columns  D, 1 or more
  * @param dtype    of the buffers, ADZ_F32 or ADZ_F64
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                 ADZ_ERR_MEMORY
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY
  * @see            sklearn.preprocessing.StandardScaler
  */
 ADZ_API adz_module *adz_standardizer_new(int64_t columns, adz_dtype dtype);

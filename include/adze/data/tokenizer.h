@@ -184,7 +184,7 @@ ADZ_API adz_token_kind adz_tokenizer_kind(const adz_tokenizer *tokenizer);
  * @param tokenizer  any
  * @return           V, 1 or more; -1 with ADZ_ERR_NULL recorded
  */
-ADZ_API int64_t adz_tokenizer_size(const adz_tokenizer *tokenizer);
+ADZ_API int64_t adz_tokenizer_count(const adz_tokenizer *tokenizer);
 
 /**
  * Whether the vocabulary begins with the special tokens.
@@ -211,7 +211,7 @@ ADZ_API adz_text adz_tokenizer_token(const adz_tokenizer *tokenizer, int64_t id)
  * @param token      its text
  * @return           0 .. V-1; -1, without an error, when the vocabulary has no such token
  */
-ADZ_API int64_t adz_tokenizer_find(const adz_tokenizer *tokenizer, adz_text token);
+ADZ_API int64_t adz_tokenizer_id(const adz_tokenizer *tokenizer, adz_text token);
 
 /* ---- there and back ----------------------------------------------------------------------- */
 

@@ -22,8 +22,8 @@
  *     ++run.epoch;
  *     adz_checkpoint_save(&run, "run.checkpoint");
  * }
- * adz_optimizer_free(&sgd);
- * adz_module_free(&model);
+ * adz_optimizer_release(&sgd);
+ * adz_module_release(&model);
  * @endcode
  */
 #ifndef ADZE_IO_CHECKPOINT_H

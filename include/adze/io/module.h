@@ -118,19 +118,19 @@ ADZ_API adz_safetensors *adz_module_to_safetensors(
  * @return        ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_STATE (the message lists every name that does not
  *                fit); ADZ_ERR_MEMORY; or the code of an error that is pending
  */
-ADZ_API adz_status adz_module_from_safetensors(
+ADZ_API adz_status adz_module_load_safetensors(
     adz_module *module, adz_safetensors *file, bool strict);
 
 /**
- * adz_module_from_safetensors with options.
+ * adz_module_load_safetensors with options.
  *
  * @param module   any module; all of it changes or nothing does
  * @param file     from adz_safetensors_load
  * @param options  NULL for the defaults
- * @return         what adz_module_from_safetensors returns; ADZ_ERR_ARGUMENT also if two tensors
+ * @return         what adz_module_load_safetensors returns; ADZ_ERR_ARGUMENT also if two tensors
  *                 get one name
  */
-ADZ_API adz_status adz_module_from_safetensors_with(
+ADZ_API adz_status adz_module_load_safetensors_with(
     adz_module *module, adz_safetensors *file, const adz_load_options *options);
 
 #ifdef __cplusplus

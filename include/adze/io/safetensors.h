@@ -72,7 +72,7 @@ ADZ_API adz_safetensors *adz_safetensors_new(void);
  * Integers of other widths than adze has are widened: I8, I16 and U16 become ADZ_I32, U32 and U64
  * become ADZ_I64. A tensor that adze cannot hold is left out with a warning, and the others are
  * read: one of a dtype such as F8_E4M3 or C64, one of more than 8 dimensions, and one of U64 with
- * an element from 2^63 on. adz_safetensors_unread names such tensors.
+ * an element from 2^63 on. adz_safetensors_unread_at names such tensors.
  *
  * @param path     the file
  * @param options  NULL for the defaults
@@ -139,7 +139,7 @@ ADZ_API size_t adz_safetensors_count(adz_safetensors *file);
  * @param index  0 .. count-1, in the order of the header
  * @return       owned by the collection; NULL with ADZ_ERR_NULL or ADZ_ERR_INDEX
  */
-ADZ_API const char *adz_safetensors_name(adz_safetensors *file, size_t index);
+ADZ_API const char *adz_safetensors_name_at(adz_safetensors *file, size_t index);
 
 /**
  * A tensor by its position.
@@ -148,7 +148,7 @@ ADZ_API const char *adz_safetensors_name(adz_safetensors *file, size_t index);
  * @param index  0 .. count-1, in the order of the header
  * @return       borrowed from the collection; NULL with ADZ_ERR_NULL or ADZ_ERR_INDEX
  */
-ADZ_API adz_tensor *adz_safetensors_tensor(adz_safetensors *file, size_t index);
+ADZ_API adz_tensor *adz_safetensors_at(adz_safetensors *file, size_t index);
 
 /**
  * A tensor by its name.
@@ -185,7 +185,7 @@ ADZ_API size_t adz_safetensors_unread_count(adz_safetensors *file);
  * @param index  0 .. unread_count-1, in the order of the header
  * @return       owned by the collection; NULL with ADZ_ERR_NULL or ADZ_ERR_INDEX
  */
-ADZ_API const char *adz_safetensors_unread(adz_safetensors *file, size_t index);
+ADZ_API const char *adz_safetensors_unread_at(adz_safetensors *file, size_t index);
 
 /**
  * The number of metadata strings.
@@ -202,7 +202,7 @@ ADZ_API size_t adz_safetensors_metadata_count(adz_safetensors *file);
  * @param index  0 .. metadata_count-1, in the order of the header
  * @return       owned by the collection; NULL with ADZ_ERR_NULL or ADZ_ERR_INDEX
  */
-ADZ_API const char *adz_safetensors_metadata_key(adz_safetensors *file, size_t index);
+ADZ_API const char *adz_safetensors_metadata_key_at(adz_safetensors *file, size_t index);
 
 /**
  * A metadata string.
@@ -212,7 +212,7 @@ ADZ_API const char *adz_safetensors_metadata_key(adz_safetensors *file, size_t i
  * @return      owned by the collection until it is set again; NULL, without an error, when there is
  *              none
  */
-ADZ_API const char *adz_safetensors_metadata(adz_safetensors *file, const char *key);
+ADZ_API const char *adz_safetensors_get_metadata(adz_safetensors *file, const char *key);
 
 /**
  * Writes a collection to a file, atomically: a failure or a crash leaves the old file.

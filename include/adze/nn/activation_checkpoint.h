@@ -33,7 +33,7 @@ extern "C" {
  *
  * @param module  becomes the child "module"; its reference is taken over in every case, failure
  *                included
- * @return        yours, end it with adz_module_free; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
+ * @return        yours, end it with adz_module_release; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
  *                recorded
  * @see           torch.utils.checkpoint.checkpoint
  */

@@ -16,7 +16,7 @@ extern "C" {
  * The module of an activation function, with its default options.
  *
  * @param activation  which
- * @return            yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or
+ * @return            yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or
  *                    ADZ_ERR_MEMORY recorded
  */
 ADZ_API adz_module *adz_activation_new(adz_activation activation);
@@ -29,7 +29,7 @@ typedef adz_tensor *(*adz_activation_function)(adz_tensor *x);
  * Makes a module of an activation function of your own.
  *
  * @param function  called in each forward
- * @return          yours, end it with adz_module_free; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
+ * @return          yours, end it with adz_module_release; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
  *                  recorded
  */
 ADZ_API adz_module *adz_function_new(adz_activation_function function);
@@ -58,7 +58,7 @@ ADZ_API void adz_relu_options_init(adz_relu_options *options, size_t size);
  * adz_relu, or adz_relu_ when in place.
  *
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
  * @see            torch.nn.ReLU
  */
 ADZ_API adz_module *adz_relu_new(const adz_relu_options *options);
@@ -67,7 +67,7 @@ ADZ_API adz_module *adz_relu_new(const adz_relu_options *options);
  * adz_leaky_relu.
  *
  * @param negative_slope  the factor of negative values (PyTorch's default: 0.01)
- * @return                yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @return                yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
  * @see                   torch.nn.LeakyReLU
  */
 ADZ_API adz_module *adz_leaky_relu_new(double negative_slope);
@@ -98,8 +98,8 @@ ADZ_API void adz_prelu_options_init(adz_prelu_options *options, size_t size);
  * adz_prelu with the parameter `weight`.
  *
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                 ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded
  * @see            torch.nn.PReLU
  */
 ADZ_API adz_module *adz_prelu_new(const adz_prelu_options *options);
@@ -108,7 +108,7 @@ ADZ_API adz_module *adz_prelu_new(const adz_prelu_options *options);
  * adz_gelu.
  *
  * @param approximate  ADZ_GELU_NONE (PyTorch's default) or ADZ_GELU_TANH
- * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or
+ * @return             yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or
  *                     ADZ_ERR_MEMORY recorded
  * @see                torch.nn.GELU
  */
@@ -117,7 +117,7 @@ ADZ_API adz_module *adz_gelu_new(adz_gelu_approximate approximate);
 /**
  * adz_silu.
  *
- * @return yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @return yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
  * @see    torch.nn.SiLU
  */
 ADZ_API adz_module *adz_silu_new(void);
@@ -125,7 +125,7 @@ ADZ_API adz_module *adz_silu_new(void);
 /**
  * adz_sigmoid.
  *
- * @return yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @return yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
  * @see    torch.nn.Sigmoid
  */
 ADZ_API adz_module *adz_sigmoid_new(void);
@@ -133,7 +133,7 @@ ADZ_API adz_module *adz_sigmoid_new(void);
 /**
  * adz_tanh.
  *
- * @return yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @return yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
  * @see    torch.nn.Tanh
  */
 ADZ_API adz_module *adz_tanh_new(void);
@@ -142,7 +142,7 @@ ADZ_API adz_module *adz_tanh_new(void);
  * adz_softmax.
  *
  * @param dim  the dimension whose elements sum to 1, 0 .. rank-1 or -rank .. -1
- * @return     yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @return     yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
  * @see        torch.nn.Softmax
  */
 ADZ_API adz_module *adz_softmax_new(int dim);
@@ -152,7 +152,8 @@ ADZ_API adz_module *adz_softmax_new(int dim);
  *
  * @param min_val  lower bound (PyTorch's default is -1)
  * @param max_val  upper bound, not below min_val (PyTorch's default is 1)
- * @return yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY recorded
+ * @return yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY
+ * recorded
  * @see    torch.nn.Hardtanh
  */
 ADZ_API adz_module *adz_hardtanh_new(double min_val, double max_val);
@@ -160,7 +161,7 @@ ADZ_API adz_module *adz_hardtanh_new(double min_val, double max_val);
 /**
  * adz_relu6.
  *
- * @return yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @return yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
  * @see    torch.nn.ReLU6
  */
 ADZ_API adz_module *adz_relu6_new(void);
@@ -168,7 +169,7 @@ ADZ_API adz_module *adz_relu6_new(void);
 /**
  * adz_hardswish.
  *
- * @return yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @return yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
  * @see    torch.nn.Hardswish
  */
 ADZ_API adz_module *adz_hardswish_new(void);
@@ -176,7 +177,7 @@ ADZ_API adz_module *adz_hardswish_new(void);
 /**
  * adz_mish.
  *
- * @return yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @return yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
  * @see    torch.nn.Mish
  */
 ADZ_API adz_module *adz_mish_new(void);
@@ -184,7 +185,7 @@ ADZ_API adz_module *adz_mish_new(void);
 /**
  * adz_softsign.
  *
- * @return yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @return yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
  * @see    torch.nn.Softsign
  */
 ADZ_API adz_module *adz_softsign_new(void);
@@ -192,7 +193,7 @@ ADZ_API adz_module *adz_softsign_new(void);
 /**
  * adz_selu.
  *
- * @return yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @return yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
  * @see    torch.nn.SELU
  */
 ADZ_API adz_module *adz_selu_new(void);
@@ -201,7 +202,8 @@ ADZ_API adz_module *adz_selu_new(void);
  * adz_celu.
  *
  * @param alpha  any number but 0 (PyTorch's default is 1)
- * @return yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY recorded
+ * @return yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY
+ * recorded
  * @see    torch.nn.CELU
  */
 ADZ_API adz_module *adz_celu_new(double alpha);

@@ -51,7 +51,7 @@ ADZ_API void adz_batch_norm1d_options_init(adz_batch_norm1d_options *options, si
  *
  * @param num_features  C, 0 or more
  * @param options       NULL for the defaults
- * @return              yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT,
+ * @return              yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
  *                      ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
  * @see                 torch.nn.BatchNorm1d
  */
@@ -82,7 +82,7 @@ ADZ_API void adz_batch_norm2d_options_init(adz_batch_norm2d_options *options, si
  *
  * @param num_features  C, 0 or more
  * @param options       NULL for the defaults
- * @return              yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT,
+ * @return              yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
  *                      ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
  * @see                 torch.nn.BatchNorm2d
  */

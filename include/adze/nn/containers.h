@@ -21,7 +21,7 @@ extern "C" {
  * @param modules  count modules, named "0", "1", ...; each reference is taken over in every case,
  *                 failure included; a NULL among them fails. The array itself is not kept.
  * @param count    0 or more; an empty one returns its argument
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_NULL, ADZ_ERR_OWNERSHIP
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_NULL, ADZ_ERR_OWNERSHIP
  *                 (a module stands twice without adz_module_keep) or ADZ_ERR_MEMORY recorded
  * @see            torch.nn.Sequential
  */
@@ -44,7 +44,7 @@ ADZ_API adz_module *adz_sequential_append(adz_module *sequential, adz_module *mo
  * @param modules  count modules, named "0", "1", ...; each reference is taken over in every case,
  *                 failure included; a NULL among them fails. The array itself is not kept.
  * @param count    0 or more
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_NULL, ADZ_ERR_OWNERSHIP
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_NULL, ADZ_ERR_OWNERSHIP
  *                 (a module stands twice without adz_module_keep) or ADZ_ERR_MEMORY recorded
  * @see            torch.nn.ModuleList
  */
@@ -64,7 +64,7 @@ ADZ_API adz_module *adz_module_list_append(adz_module *list, adz_module *module)
 /**
  * A module that returns its argument.
  *
- * @return yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @return yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
  * @see    torch.nn.Identity
  */
 ADZ_API adz_module *adz_identity_new(void);

@@ -61,7 +61,7 @@ ADZ_API void adz_conv_module_options_init(adz_conv_module_options *options, size
  * @param out_channels  1 or more
  * @param kernel_size   K, 1 or more
  * @param options       NULL for the defaults
- * @return              yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT,
+ * @return              yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
  *                      ADZ_ERR_DTYPE, ADZ_ERR_SHAPE or ADZ_ERR_MEMORY recorded
  * @see                 torch.nn.Conv1d
  */
@@ -82,7 +82,7 @@ ADZ_API adz_module *adz_conv1d_new(int64_t in_channels, int64_t out_channels, in
  * @param out_channels  1 or more
  * @param kernel_size   KH and KW, or one size for both; 1 or more
  * @param options       NULL for the defaults
- * @return              yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT,
+ * @return              yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
  *                      ADZ_ERR_DTYPE, ADZ_ERR_SHAPE or ADZ_ERR_MEMORY recorded
  * @see                 torch.nn.Conv2d
  */
@@ -99,7 +99,7 @@ ADZ_API adz_module *adz_conv2d_new(int64_t in_channels, int64_t out_channels, ad
  * @param out_channels  1 or more
  * @param kernel_size   K, 1 or more
  * @param options       NULL for the defaults
- * @return              yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT,
+ * @return              yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
  *                      ADZ_ERR_DTYPE, ADZ_ERR_SHAPE or ADZ_ERR_MEMORY recorded
  * @see                 torch.nn.ConvTranspose1d
  */
@@ -116,7 +116,7 @@ ADZ_API adz_module *adz_conv_transpose1d_new(int64_t in_channels, int64_t out_ch
  * @param out_channels  1 or more
  * @param kernel_size   KH and KW, or one size for both; 1 or more
  * @param options       NULL for the defaults
- * @return              yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT,
+ * @return              yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
  *                      ADZ_ERR_DTYPE, ADZ_ERR_SHAPE or ADZ_ERR_MEMORY recorded
  * @see                 torch.nn.ConvTranspose2d
  */
@@ -128,7 +128,7 @@ ADZ_API adz_module *adz_conv_transpose2d_new(int64_t in_channels, int64_t out_ch
  *
  * @param kernel_size  one size for both dimensions, or two, each 1 or more
  * @param options      stride, padding and dilation; NULL for the defaults. groups is 1
- * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or
+ * @return             yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or
  *                     ADZ_ERR_MEMORY recorded. Calls fail as adz_unfold does
  * @see                torch.nn.Unfold
  */
@@ -140,7 +140,7 @@ ADZ_API adz_module *adz_unfold_new(adz_shape kernel_size, const adz_conv_options
  * @param output_size  height and width of the images, or one size for both; 1 or more
  * @param kernel_size  one size for both dimensions, or two, each 1 or more
  * @param options      stride, padding and dilation; NULL for the defaults. groups is 1
- * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or
+ * @return             yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or
  *                     ADZ_ERR_MEMORY recorded. Calls fail as adz_fold does
  * @see                torch.nn.Fold
  */

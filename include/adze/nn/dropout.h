@@ -39,8 +39,8 @@ ADZ_API void adz_dropout_options_init(adz_dropout_options *options, size_t size)
  *
  * @param p        probability of zeroing, in [0, 1]
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY
- *                 recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or
+ * ADZ_ERR_MEMORY recorded
  * @see            torch.nn.Dropout
  */
 ADZ_API adz_module *adz_dropout_new(double p, const adz_dropout_options *options);

@@ -12,29 +12,29 @@
 extern "C" {
 #endif
 
-/** Options of an embedding table. Start from ADZ_EMBEDDING_TABLE_OPTIONS. */
-typedef struct adz_embedding_table_options {
-    size_t size;             /**< sizeof(adz_embedding_table_options) */
+/** Options of an embedding table. Start from ADZ_EMBEDDING_MODULE_OPTIONS. */
+typedef struct adz_embedding_module_options {
+    size_t size;             /**< sizeof(adz_embedding_module_options) */
     int64_t padding_idx;     /**< the row that starts as zeros and has no gradient, negative ones
                                 counted from the last; ADZ_NO_PADDING */
     bool scale_grad_by_freq; /**< divide a row's gradient by how often the ids name it; false */
     bool sparse;             /**< true is ADZ_ERR_UNSUPPORTED: gradients are dense; false */
     adz_dtype dtype;         /**< of the table, ADZ_F32 or ADZ_F64; ADZ_F32 */
-} adz_embedding_table_options;
+} adz_embedding_module_options;
 
 /** The defaults. */
-#define ADZ_EMBEDDING_TABLE_OPTIONS                                                \
-    {                                                                              \
-        sizeof(adz_embedding_table_options), ADZ_NO_PADDING, false, false, ADZ_F32 \
+#define ADZ_EMBEDDING_MODULE_OPTIONS                                                \
+    {                                                                               \
+        sizeof(adz_embedding_module_options), ADZ_NO_PADDING, false, false, ADZ_F32 \
     }
 
 /**
  * Fills options with the defaults.
  *
  * @param options  filled
- * @param size     sizeof(adz_embedding_table_options) as the caller knows it
+ * @param size     sizeof(adz_embedding_module_options) as the caller knows it
  */
-ADZ_API void adz_embedding_table_options_init(adz_embedding_table_options *options, size_t size);
+ADZ_API void adz_embedding_module_options_init(adz_embedding_module_options *options, size_t size);
 
 /**
  * A table of rows, drawn from the normal distribution, that integers look up.
@@ -44,12 +44,12 @@ ADZ_API void adz_embedding_table_options_init(adz_embedding_table_options *optio
  * @param num_embeddings  rows V, 0 or more
  * @param embedding_dim   features D of a row, 0 or more
  * @param options         NULL for the defaults
- * @return                yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT,
+ * @return                yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
  *                        ADZ_ERR_DTYPE, ADZ_ERR_UNSUPPORTED or ADZ_ERR_MEMORY recorded
  * @see                   torch.nn.Embedding
  */
 ADZ_API adz_module *adz_embedding_new(
-    int64_t num_embeddings, int64_t embedding_dim, const adz_embedding_table_options *options);
+    int64_t num_embeddings, int64_t embedding_dim, const adz_embedding_module_options *options);
 
 /**
  * Reads the options by which an Embedding looks up its rows. Use it in a module of your own that

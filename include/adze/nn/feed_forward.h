@@ -55,8 +55,8 @@ ADZ_API void adz_feed_forward_options_init(adz_feed_forward_options *options, si
  * @param d_model  features of x, 1 or more
  * @param d_ff     features of h, 1 or more
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                 ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded
  * @see            labml_nn.transformers.feed_forward.FeedForward
  */
 ADZ_API adz_module *adz_feed_forward_new(
@@ -80,8 +80,8 @@ ADZ_API adz_module *adz_feed_forward_new(
  * @param d_ff     features of h, 1 or more
  * @param options  dropout, dtype, generator and dropout_module are read; the variant decides the
  *                 rest; NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                 ADZ_ERR_MEMORY recorded; ADZ_ERR_ARGUMENT also for an unknown name
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded; ADZ_ERR_ARGUMENT also for an unknown name
  * @see            Shazeer 2020, GLU Variants Improve Transformer
  */
 ADZ_API adz_module *adz_feed_forward_variant_new(

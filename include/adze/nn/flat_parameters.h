@@ -23,7 +23,7 @@ extern "C" {
  *     ADZ_ALL_DIMS, ADZ_DROPDIM));
  * adz_tensor *gradients = adz_flat_parameters_gradients(flat, 0); // all of them
  * adz_flat_parameters_free(&flat);
- * adz_module_free(&model);
+ * adz_module_release(&model);
  * @endcode
  *
  * The parameters stay the tensors that they were: modules, optimizers, checkpoints and clipping
@@ -90,7 +90,7 @@ ADZ_API size_t adz_flat_parameters_count(const adz_flat_parameters *flat);
  * @param index  below adz_flat_parameters_count, in the order in which the parameters were given
  * @return       its slice; one of zeros with ADZ_ERR_INDEX or ADZ_ERR_NULL recorded
  */
-ADZ_API adz_flat_slice adz_flat_parameters_slice(const adz_flat_parameters *flat, size_t index);
+ADZ_API adz_flat_slice adz_flat_parameters_slice_at(const adz_flat_parameters *flat, size_t index);
 
 /**
  * The number of groups: one for each dtype, in the order of their first parameters.

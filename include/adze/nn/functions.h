@@ -35,8 +35,8 @@ typedef adz_tensor *(*adz_lambda_function)(adz_tensor *x, void *user);
  * @param function  called in each forward
  * @param user      handed to the function; stays yours and must outlive the module and its copies;
  *                  may be NULL
- * @return          yours, end it with adz_module_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or
- *                  ADZ_ERR_MEMORY recorded
+ * @return          yours, end it with adz_module_release; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT
+ * or ADZ_ERR_MEMORY recorded
  * @see             adz_function_new, for operators with one argument
  */
 ADZ_API adz_module *adz_lambda_new(const char *name, adz_lambda_function function, void *user);
@@ -51,7 +51,7 @@ ADZ_API adz_module *adz_lambda_new(const char *name, adz_lambda_function functio
  *
  * @param dim    of x, negative counted from the last
  * @param index  position in that dimension, negative counted from its end
- * @return       yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @return       yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
  * @see          torch.select
  */
 ADZ_API adz_module *adz_select_new(int dim, int64_t index);

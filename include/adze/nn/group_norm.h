@@ -41,7 +41,7 @@ ADZ_API void adz_group_norm_options_init(adz_group_norm_options *options, size_t
  * @param num_groups    1 or more; divides num_channels
  * @param num_channels  C, 0 or more
  * @param options       NULL for the defaults
- * @return              yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT,
+ * @return              yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
  *                      ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
  * @see                 torch.nn.GroupNorm
  */
@@ -81,7 +81,7 @@ ADZ_API void adz_instance_norm_options_init(adz_instance_norm_options *options, 
  *
  * @param num_features  C, 0 or more
  * @param options       NULL for the defaults
- * @return              yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT,
+ * @return              yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
  *                      ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
  * @see                 torch.nn.InstanceNorm1d
  */
@@ -96,7 +96,7 @@ ADZ_API adz_module *adz_instance_norm1d_new(
  *
  * @param num_features  C, 0 or more
  * @param options       NULL for the defaults
- * @return              yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT,
+ * @return              yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
  *                      ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
  * @see                 torch.nn.InstanceNorm2d
  */

@@ -45,7 +45,7 @@ ADZ_API void adz_layer_norm_options_init(adz_layer_norm_options *options, size_t
  *
  * @param normalized_shape  the last sizes of x, one or more, none of them negative
  * @param options           NULL for the defaults
- * @return                  yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT,
+ * @return                  yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
  *                          ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
  * @see                     torch.nn.LayerNorm
  */
@@ -85,7 +85,7 @@ ADZ_API void adz_rms_norm_options_init(adz_rms_norm_options *options, size_t siz
  *
  * @param normalized_shape  the last sizes of x, one or more, none of them negative
  * @param options           NULL for the defaults
- * @return                  yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT,
+ * @return                  yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
  *                          ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
  * @see                     torch.nn.RMSNorm
  */

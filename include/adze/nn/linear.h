@@ -42,7 +42,7 @@ ADZ_API void adz_linear_options_init(adz_linear_options *options, size_t size);
  * @param in_features   0 or more
  * @param out_features  0 or more
  * @param options       NULL for the defaults
- * @return              yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT,
+ * @return              yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
  *                      ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
  * @see                 torch.nn.Linear
  */

@@ -13,11 +13,12 @@
  * options.report = adz_load_report_new();
  * adz_module_load_with(first, "whole.safetensors", &options);
  * for (size_t i = 0; i < adz_load_report_count(options.report, ADZ_LOAD_MISSING); ++i) {
- *     printf("not in the file: %s\n", adz_load_report_name(options.report, ADZ_LOAD_MISSING, i));
+ *     printf("not in the file: %s\n", adz_load_report_name_at(options.report, ADZ_LOAD_MISSING,
+ * i));
  * }
  * adz_load_report_free(&options.report);
- * adz_module_free(&first);
- * adz_module_free(&whole);
+ * adz_module_release(&first);
+ * adz_module_release(&whole);
  * @endcode
  */
 #ifndef ADZE_NN_LOAD_H
@@ -75,7 +76,7 @@ ADZ_API size_t adz_load_report_count(const adz_load_report *report, adz_load_kin
  *                ADZ_LOAD_UNEXPECTED the name that is left after `prefix` and `rename`. NULL with
  *                ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or ADZ_ERR_INDEX recorded
  */
-ADZ_API const char *adz_load_report_name(
+ADZ_API const char *adz_load_report_name_at(
     const adz_load_report *report, adz_load_kind kind, size_t index);
 
 /* ---- other names -------------------------------------------------------------------------- */
@@ -127,7 +128,7 @@ ADZ_API void adz_load_options_init(adz_load_options *options, size_t size);
  * @see            torch.nn.Module.load_state_dict
  */
 ADZ_API adz_status adz_module_load_state_dict_with(
-    adz_module *module, const adz_state *state, const adz_load_options *options);
+    adz_module *module, const adz_state_dict *state, const adz_load_options *options);
 
 #ifdef __cplusplus
 }

@@ -58,8 +58,8 @@ ADZ_API void adz_lstm_module_options_init(adz_lstm_module_options *options, size
  * @param input_size   features I of x, 1 or more
  * @param hidden_size  features H of the state, 1 or more
  * @param options      NULL for the defaults
- * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
- *                     or ADZ_ERR_MEMORY recorded
+ * @return             yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
+ * ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
  * @see                torch.nn.LSTM
  */
 ADZ_API adz_module *adz_lstm_new(

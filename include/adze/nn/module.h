@@ -3,25 +3,25 @@
  * Modules: parameters plus a composition of operators.
  *
  * A module is reference-counted: adz_*_new returns a reference of yours, adz_module_keep takes
- * another, adz_module_free ends one. A parent takes over the reference of a module that becomes its
- * child, so ADZ_SEQUENTIAL(a, a) is an error and ADZ_SEQUENTIAL(a, adz_module_keep(a)) is right.
- * One thread at a time changes a module; several may call it at once as long as nobody does.
+ * another, adz_module_release ends one. A parent takes over the reference of a module that becomes
+ * its child, so ADZ_SEQUENTIAL(a, a) is an error and ADZ_SEQUENTIAL(a, adz_module_keep(a)) is
+ * right. One thread at a time changes a module; several may call it at once as long as nobody does.
  *
  * @code
  * adz_module *model =
  *     ADZ_SEQUENTIAL(adz_linear_new(8, 32, NULL), adz_relu_new(NULL), adz_linear_new(32, 1, NULL));
  * adz_tensor *y = adz_module_forward(model, adz_randn(ADZ_SHAPE(5, 8), ADZ_F32)); // y[5, 1]
  * adz_module_print(model, stdout);
- * adz_module_free(&model);
+ * adz_module_release(&model);
  *
  * adz_module *gru = adz_gru_new(3, 4, NULL); // arguments by name, and all results
  * adz_tensor *x = adz_randn(ADZ_SHAPE(5, 2, 3), ADZ_F32);
  * adz_tensor *lengths = adz_tensor_from((int64_t[]){ 5, 3 }, ADZ_SHAPE(2), ADZ_I64);
  * adz_values *results = adz_values_new();
  * y = ADZ_CALL_RESULTS(gru, results, { NULL, x }, { "lengths", lengths }); // y[5, 2, 4]
- * adz_tensor *h = adz_values_find(results, "h");                           // h[1, 2, 4]
+ * adz_tensor *h = adz_values_get(results, "h");                           // h[1, 2, 4]
  * adz_values_free(&results);
- * adz_module_free(&gru);
+ * adz_module_release(&gru);
  * @endcode
  */
 #ifndef ADZE_NN_MODULE_H
@@ -57,7 +57,7 @@ ADZ_API adz_module *adz_module_keep(adz_module *module);
  *
  * @param module  address of the pointer, which becomes NULL; a NULL inside is left alone
  */
-ADZ_API void adz_module_free(adz_module **module);
+ADZ_API void adz_module_release(adz_module **module);
 
 /* ---- calling ------------------------------------------------------------------------------ */
 
@@ -163,7 +163,7 @@ ADZ_API adz_named_list adz_module_named_buffers(adz_module *module);
  * @param module  any module
  * @return        each tied parameter counted once; -1 with ADZ_ERR_NULL or ADZ_ERR_MEMORY recorded
  */
-ADZ_API int64_t adz_module_num_parameters(adz_module *module);
+ADZ_API int64_t adz_module_numel(adz_module *module);
 
 /**
  * Looks a parameter up.
@@ -174,7 +174,7 @@ ADZ_API int64_t adz_module_num_parameters(adz_module *module);
  *                ADZ_ERR_ARGUMENT or ADZ_ERR_NULL recorded
  * @see           torch.nn.Module.get_parameter
  */
-ADZ_API adz_tensor *adz_module_parameter(adz_module *module, const char *path);
+ADZ_API adz_tensor *adz_module_get_parameter(adz_module *module, const char *path);
 
 /**
  * One of the module's own parameters.
@@ -195,7 +195,7 @@ ADZ_API adz_tensor *adz_module_parameter_at(adz_module *module, size_t index);
  *                ADZ_ERR_ARGUMENT or ADZ_ERR_NULL recorded
  * @see           torch.nn.Module.get_buffer
  */
-ADZ_API adz_tensor *adz_module_buffer(adz_module *module, const char *path);
+ADZ_API adz_tensor *adz_module_get_buffer(adz_module *module, const char *path);
 
 /**
  * One of the module's own buffers.
@@ -223,7 +223,7 @@ ADZ_API size_t adz_module_child_count(const adz_module *module);
  * @return        borrowed from the module; NULL with ADZ_ERR_ARGUMENT or ADZ_ERR_NULL recorded
  * @see           torch.nn.Module.get_submodule
  */
-ADZ_API adz_module *adz_module_child(adz_module *module, const char *path);
+ADZ_API adz_module *adz_module_get_child(adz_module *module, const char *path);
 
 /**
  * One child.
@@ -241,7 +241,7 @@ ADZ_API adz_module *adz_module_child_at(adz_module *module, size_t index);
  * @param index   below adz_module_child_count
  * @return        borrowed from the module; NULL with ADZ_ERR_INDEX or ADZ_ERR_NULL recorded
  */
-ADZ_API const char *adz_module_child_name(const adz_module *module, size_t index);
+ADZ_API const char *adz_module_child_name_at(const adz_module *module, size_t index);
 
 /* ---- what applies to a whole tree --------------------------------------------------------- */
 
@@ -300,7 +300,7 @@ ADZ_API bool adz_module_is_training(const adz_module *module);
  * half precision) with nothing changed
  * @see           torch.nn.Module.requires_grad_
  */
-ADZ_API adz_status adz_module_requires_grad(adz_module *module, bool on);
+ADZ_API adz_status adz_module_requires_grad_(adz_module *module, bool on);
 
 /** Called with each module of a tree; a failure ends the walk. */
 typedef adz_status (*adz_module_visitor)(adz_module *module, void *user);
@@ -368,7 +368,7 @@ ADZ_API adz_status adz_module_to(adz_module *module, adz_dtype dtype);
  * Call it after loading, or before, to load a file of the same dtype without a conversion. The
  * weights stop wanting a gradient and lose theirs. They cannot be trained: adz_requires_grad_ and
  * the optimizers refuse them by name. Gradients of other parameters flow through them.
- * adz_module_to converts them back to f32 or f64, and adz_module_requires_grad makes them
+ * adz_module_to converts them back to f32 or f64, and adz_module_requires_grad_ makes them
  * trainable again.
  *
  * Linear, Embedding and GPT-2's Conv1D store weights so, and types that declare half_parameters. A
@@ -387,7 +387,7 @@ ADZ_API adz_status adz_module_store_weights(adz_module *module, adz_dtype dtype)
  * occurs as often in the copy, as one object.
  *
  * @param module  any module
- * @return        yours, end it with adz_module_free; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
+ * @return        yours, end it with adz_module_release; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
  *                recorded
  * @see           copy.deepcopy of a torch.nn.Module
  */
@@ -399,11 +399,11 @@ ADZ_API adz_module *adz_module_copy(adz_module *module);
  * All parameters and persistent buffers by name; tied ones under every name.
  *
  * @param module  any module
- * @return        yours, end it with adz_state_free; its tensors are the module's own, not copies.
- *                NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY recorded
+ * @return        yours, end it with adz_state_dict_free; its tensors are the module's own, not
+ * copies. NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY recorded
  * @see           torch.nn.Module.state_dict
  */
-ADZ_API adz_state *adz_module_state_dict(adz_module *module);
+ADZ_API adz_state_dict *adz_module_state_dict(adz_module *module);
 
 /**
  * Copies values into parameters and buffers.
@@ -422,7 +422,7 @@ ADZ_API adz_state *adz_module_state_dict(adz_module *module);
  * @see           torch.nn.Module.load_state_dict
  */
 ADZ_API adz_status adz_module_load_state_dict(
-    adz_module *module, const adz_state *state, bool strict);
+    adz_module *module, const adz_state_dict *state, bool strict);
 
 /* ---- printing ----------------------------------------------------------------------------- */
 

@@ -17,7 +17,7 @@ extern "C" {
  *
  * @param kernel_size  positions of a window, 1 or more
  * @param options      NULL for the defaults
- * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or
+ * @return             yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or
  *                     ADZ_ERR_MEMORY recorded
  * @see                torch.nn.MaxPool1d
  */
@@ -28,7 +28,7 @@ ADZ_API adz_module *adz_max_pool1d_new(int64_t kernel_size, const adz_max_pool_o
  *
  * @param kernel_size  rows and columns of a window, or one number for both; 1 or more
  * @param options      NULL for the defaults
- * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or
+ * @return             yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or
  *                     ADZ_ERR_MEMORY recorded
  * @see                torch.nn.MaxPool2d
  */
@@ -39,7 +39,7 @@ ADZ_API adz_module *adz_max_pool2d_new(adz_shape kernel_size, const adz_max_pool
  *
  * @param kernel_size  positions of a window, 1 or more
  * @param options      NULL for the defaults
- * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or
+ * @return             yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or
  *                     ADZ_ERR_MEMORY recorded
  * @see                torch.nn.AvgPool1d
  */
@@ -50,7 +50,7 @@ ADZ_API adz_module *adz_avg_pool1d_new(int64_t kernel_size, const adz_avg_pool_o
  *
  * @param kernel_size  rows and columns of a window, or one number for both; 1 or more
  * @param options      NULL for the defaults
- * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or
+ * @return             yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or
  *                     ADZ_ERR_MEMORY recorded
  * @see                torch.nn.AvgPool2d
  */
@@ -60,7 +60,7 @@ ADZ_API adz_module *adz_avg_pool2d_new(adz_shape kernel_size, const adz_avg_pool
  * Means of a signal of any length, as many as are asked for: adz_adaptive_avg_pool1d.
  *
  * @param output_size  the last size of the result, 0 or more, or -1 for that of x
- * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or
+ * @return             yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or
  *                     ADZ_ERR_MEMORY recorded
  * @see                torch.nn.AdaptiveAvgPool1d
  */
@@ -71,7 +71,7 @@ ADZ_API adz_module *adz_adaptive_avg_pool1d_new(int64_t output_size);
  *
  * @param output_size  the last two sizes of the result, or one number for both; 0 or more, or -1
  *                     for that of x
- * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or
+ * @return             yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or
  *                     ADZ_ERR_MEMORY recorded
  * @see                torch.nn.AdaptiveAvgPool2d
  */
@@ -81,7 +81,7 @@ ADZ_API adz_module *adz_adaptive_avg_pool2d_new(adz_shape output_size);
  * Largest elements of a signal of any length, as many as are asked for: adz_adaptive_max_pool1d.
  *
  * @param output_size  the last size of the result, 0 or more, or -1 for that of x
- * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or
+ * @return             yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or
  *                     ADZ_ERR_MEMORY recorded
  * @see                torch.nn.AdaptiveMaxPool1d
  */
@@ -92,7 +92,7 @@ ADZ_API adz_module *adz_adaptive_max_pool1d_new(int64_t output_size);
  *
  * @param output_size  the last two sizes of the result, or one number for both; 0 or more, or -1
  *                     for that of x
- * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or
+ * @return             yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or
  *                     ADZ_ERR_MEMORY recorded
  * @see                torch.nn.AdaptiveMaxPool2d
  */
@@ -104,8 +104,8 @@ ADZ_API adz_module *adz_adaptive_max_pool2d_new(adz_shape output_size);
  * @param size     the last sizes of the result, or one number for both; 1 or more.
  *                 ADZ_SHAPE_SCALAR: the sizes of x times the scale_factor of the options
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY
- *                 recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or
+ * ADZ_ERR_MEMORY recorded
  * @see            torch.nn.Upsample
  */
 ADZ_API adz_module *adz_upsample_new(adz_shape size, const adz_interpolate_options *options);

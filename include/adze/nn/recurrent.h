@@ -60,8 +60,8 @@ ADZ_API void adz_gru_module_options_init(adz_gru_module_options *options, size_t
  * @param input_size   features I of x, 1 or more
  * @param hidden_size  features H of the state, 1 or more
  * @param options      NULL for the defaults
- * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
- *                     or ADZ_ERR_MEMORY recorded
+ * @return             yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
+ * ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
  * @see                torch.nn.GRU
  */
 ADZ_API adz_module *adz_gru_new(
@@ -114,8 +114,8 @@ ADZ_API void adz_rnn_module_options_init(adz_rnn_module_options *options, size_t
  * @param input_size   features I of x, 1 or more
  * @param hidden_size  features H of the state, 1 or more
  * @param options      NULL for the defaults
- * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
- *                     or ADZ_ERR_MEMORY recorded
+ * @return             yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
+ * ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
  * @see                torch.nn.RNN
  */
 ADZ_API adz_module *adz_rnn_new(
@@ -158,8 +158,8 @@ ADZ_API void adz_recurrent_cell_options_init(adz_recurrent_cell_options *options
  * @param input_size   features I of x, 1 or more
  * @param hidden_size  features H of the state, 1 or more
  * @param options      NULL for the defaults
- * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
- *                     or ADZ_ERR_MEMORY recorded
+ * @return             yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
+ * ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
  * @see                torch.nn.LSTMCell
  */
 ADZ_API adz_module *adz_lstm_cell_new(
@@ -179,8 +179,8 @@ ADZ_API adz_module *adz_lstm_cell_new(
  * @param input_size   features I of x, 1 or more
  * @param hidden_size  features H of the state, 1 or more
  * @param options      NULL for the defaults
- * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
- *                     or ADZ_ERR_MEMORY recorded
+ * @return             yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
+ * ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
  * @see                torch.nn.GRUCell
  */
 ADZ_API adz_module *adz_gru_cell_new(
@@ -198,8 +198,8 @@ ADZ_API adz_module *adz_gru_cell_new(
  * @param input_size   features I of x, 1 or more
  * @param hidden_size  features H of the state, 1 or more
  * @param options      NULL for the defaults
- * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
- *                     or ADZ_ERR_MEMORY recorded
+ * @return             yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
+ * ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
  * @see                torch.nn.RNNCell
  */
 ADZ_API adz_module *adz_rnn_cell_new(

@@ -17,7 +17,7 @@ extern "C" {
  *
  * @param start_dim  the first dimension that is merged, negative to count from the last
  * @param end_dim    the last one, negative to count from the last
- * @return           yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded. Calls
+ * @return           yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded. Calls
  *                   fail with ADZ_ERR_DIM if x has no such dimensions
  * @see              torch.nn.Flatten
  */
@@ -29,7 +29,7 @@ ADZ_API adz_module *adz_flatten_new(int start_dim, int end_dim);
  * @param dim               the dimension, negative to count from the last
  * @param unflattened_size  its parts, one or more, each 0 or more; one of them may be -1 and
  * follows from the others
- * @return                  yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or
+ * @return                  yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or
  *                          ADZ_ERR_MEMORY recorded. Calls fail with ADZ_ERR_DIM or ADZ_ERR_SHAPE if
  *                          x does not fit
  * @see                     torch.nn.Unflatten
@@ -40,7 +40,7 @@ ADZ_API adz_module *adz_unflatten_new(int dim, adz_shape unflattened_size);
  * Makes rows and columns of channels: adz_pixel_shuffle.
  *
  * @param upscale_factor  1 or more
- * @return                yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or
+ * @return                yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or
  *                        ADZ_ERR_MEMORY recorded
  * @see                   torch.nn.PixelShuffle
  */
@@ -50,7 +50,7 @@ ADZ_API adz_module *adz_pixel_shuffle_new(int64_t upscale_factor);
  * Makes channels of rows and columns: adz_pixel_unshuffle.
  *
  * @param downscale_factor  1 or more
- * @return                  yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or
+ * @return                  yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or
  *                          ADZ_ERR_MEMORY recorded
  * @see                     torch.nn.PixelUnshuffle
  */

@@ -43,21 +43,21 @@ ADZ_API adz_tensor_list adz_tensor_list_of(adz_tensor *const *items, size_t coun
  *
  * Each name stands once, in the order of adding; a tensor may stand under several names.
  */
-typedef struct adz_state adz_state;
+typedef struct adz_state_dict adz_state_dict;
 
 /**
  * An empty state.
  *
- * @return yours, end it with adz_state_free; NULL when memory was refused
+ * @return yours, end it with adz_state_dict_free; NULL when memory was refused
  */
-ADZ_API adz_state *adz_state_new(void);
+ADZ_API adz_state_dict *adz_state_dict_new(void);
 
 /**
  * Ends a state and its references.
  *
  * @param state  address of the pointer, which becomes NULL; a NULL inside is left alone
  */
-ADZ_API void adz_state_free(adz_state **state);
+ADZ_API void adz_state_dict_free(adz_state_dict **state);
 
 /**
  * Adds a tensor under a new name.
@@ -68,7 +68,7 @@ ADZ_API void adz_state_free(adz_state **state);
  * @return       ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (the name is empty or taken) or
  *               ADZ_ERR_MEMORY
  */
-ADZ_API adz_status adz_state_add(adz_state *state, const char *name, adz_tensor *t);
+ADZ_API adz_status adz_state_dict_add(adz_state_dict *state, const char *name, adz_tensor *t);
 
 /**
  * The number of entries.
@@ -76,25 +76,25 @@ ADZ_API adz_status adz_state_add(adz_state *state, const char *name, adz_tensor 
  * @param state  any state
  * @return       0 when state is NULL
  */
-ADZ_API size_t adz_state_count(const adz_state *state);
+ADZ_API size_t adz_state_dict_count(const adz_state_dict *state);
 
 /**
  * The name of one entry.
  *
  * @param state  any state
- * @param index  below adz_state_count
+ * @param index  below adz_state_dict_count
  * @return       borrowed from the state; NULL with ADZ_ERR_INDEX or ADZ_ERR_NULL recorded
  */
-ADZ_API const char *adz_state_name(const adz_state *state, size_t index);
+ADZ_API const char *adz_state_dict_name_at(const adz_state_dict *state, size_t index);
 
 /**
  * The tensor of one entry.
  *
  * @param state  any state
- * @param index  below adz_state_count
+ * @param index  below adz_state_dict_count
  * @return       borrowed from the state; NULL with ADZ_ERR_INDEX or ADZ_ERR_NULL recorded
  */
-ADZ_API adz_tensor *adz_state_tensor(const adz_state *state, size_t index);
+ADZ_API adz_tensor *adz_state_dict_at(const adz_state_dict *state, size_t index);
 
 /**
  * Looks a tensor up by its name.
@@ -103,7 +103,7 @@ ADZ_API adz_tensor *adz_state_tensor(const adz_state *state, size_t index);
  * @param name   the whole name
  * @return       borrowed from the state; NULL, without an error, when there is none of that name
  */
-ADZ_API adz_tensor *adz_state_find(const adz_state *state, const char *name);
+ADZ_API adz_tensor *adz_state_dict_get(const adz_state_dict *state, const char *name);
 
 #ifdef __cplusplus
 }

@@ -10,7 +10,7 @@
  *
  * static adz_tensor *scale_forward(adz_module *self, adz_tensor *x)
  * {
- *     const scale_state *state = (const scale_state *)adz_module_state(self);
+ *     const scale_state *state = (const scale_state *)adz_module_data(self);
  *     return adz_mul_number(adz_mul(x, adz_module_parameter_at(self, 0)), state->factor);
  * }
  *
@@ -23,9 +23,9 @@
  *     adz_module *self = adz_module_new(&scale_type, sizeof(scale_state));
  *     adz_scope *scope = adz_scope_open();
  *     if (!adz_module_add_parameter(self, "weight", adz_ones(ADZ_SHAPE(width), ADZ_F32))) {
- *         adz_module_free(&self);
+ *         adz_module_release(&self);
  *     } else {
- *         ((scale_state *)adz_module_state(self))->factor = factor;
+ *         ((scale_state *)adz_module_data(self))->factor = factor;
  *     }
  *     adz_scope_close(scope);
  *     return self;
@@ -33,7 +33,7 @@
  *
  * adz_module *scale = scale_new(8, 0.5);
  * adz_tensor *y = adz_module_forward(scale, adz_ones(ADZ_SHAPE(3, 8), ADZ_F32));
- * adz_module_free(&scale);
+ * adz_module_release(&scale);
  * @endcode
  */
 #ifndef ADZE_NN_TYPE_H
@@ -57,7 +57,7 @@ typedef struct adz_module_type {
     adz_tensor *(*forward)(adz_module *self, adz_tensor *x);
 
     /** Reads the arguments of `in`, appends the results to `out`. The call is an error if an
-     * argument was not read: by adz_values_argument, adz_values_find or adz_values_at, or by
+     * argument was not read: by adz_values_argument, adz_values_get or adz_values_at, or by
      * handing `in` on to another module. A module that ignores some arguments reads them all the
      * same. */
     adz_status (*call)(adz_module *self, const adz_values *in, adz_values *out);
@@ -73,7 +73,7 @@ typedef struct adz_module_type {
     void (*destroy)(adz_module *self);
 
     /** Fills the state of a deep copy, which is all zeros. Without it the bytes are copied. */
-    adz_status (*copy_state)(adz_module *copy, adz_module *original);
+    adz_status (*copy_data)(adz_module *copy, adz_module *original);
 
     /** Forgets what the module carries from one call to the next. That is best kept in buffers that
      * are not persistent: copies and dtypes then follow by themselves, a failed adz_module_reset or
@@ -112,8 +112,8 @@ typedef struct adz_module_type {
  *
  * @param type        stays as long as the module does
  * @param state_size  bytes of the module's own state, which start as zeros; 0 for none
- * @return            yours, end it with adz_module_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT
- *                    (neither forward nor call) or ADZ_ERR_MEMORY recorded
+ * @return            yours, end it with adz_module_release; NULL with ADZ_ERR_NULL,
+ * ADZ_ERR_ARGUMENT (neither forward nor call) or ADZ_ERR_MEMORY recorded
  */
 ADZ_API adz_module *adz_module_new(const adz_module_type *type, size_t state_size);
 
@@ -123,7 +123,7 @@ ADZ_API adz_module *adz_module_new(const adz_module_type *type, size_t state_siz
  * @param module  any module
  * @return        state_size bytes that live as long as the module; NULL when there are none
  */
-ADZ_API void *adz_module_state(adz_module *module);
+ADZ_API void *adz_module_data(adz_module *module);
 
 /**
  * The description that a module was made from.

@@ -67,7 +67,7 @@ ADZ_API size_t adz_values_count(const adz_values *values);
  * @return        borrowed from the list, "" for an entry without a name; NULL with ADZ_ERR_INDEX or
  *                ADZ_ERR_NULL recorded
  */
-ADZ_API const char *adz_values_name(const adz_values *values, size_t index);
+ADZ_API const char *adz_values_name_at(const adz_values *values, size_t index);
 
 /**
  * The tensor of one entry.
@@ -86,7 +86,7 @@ ADZ_API adz_tensor *adz_values_at(const adz_values *values, size_t index);
  * @return        as it was added; ADZ_NONE when there is no such entry; NULL when an argument is
  *                NULL
  */
-ADZ_API adz_tensor *adz_values_find(const adz_values *values, const char *name);
+ADZ_API adz_tensor *adz_values_get(const adz_values *values, const char *name);
 
 /**
  * An argument as a function's parameters are bound: the entry of that name, else the entry at that

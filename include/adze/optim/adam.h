@@ -51,7 +51,7 @@ ADZ_API void adz_adam_options_init(adz_adam_options *options, size_t size);
  * @param parameters  one or more contiguous f32 or f64 leaves, kept
  * @param lr          0 or more (PyTorch's default: 0.001)
  * @param options     NULL for the defaults
- * @return            yours, end it with adz_optimizer_free; NULL with ADZ_ERR_NULL,
+ * @return            yours, end it with adz_optimizer_release; NULL with ADZ_ERR_NULL,
  *                    ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_GRAPH, ADZ_ERR_SHAPE or
  *                    ADZ_ERR_MEMORY recorded
  * @see               torch.optim.Adam; Kingma and Ba, 2015; Reddi, Kale and Kumar, 2018 (amsgrad)
@@ -85,7 +85,7 @@ ADZ_API void adz_adamw_options_init(adz_adamw_options *options, size_t size);
  * @param parameters  one or more contiguous f32 or f64 leaves, kept
  * @param lr          0 or more (PyTorch's default: 0.001)
  * @param options     NULL for the defaults
- * @return            yours, end it with adz_optimizer_free; NULL with ADZ_ERR_NULL,
+ * @return            yours, end it with adz_optimizer_release; NULL with ADZ_ERR_NULL,
  *                    ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_GRAPH, ADZ_ERR_SHAPE or
  *                    ADZ_ERR_MEMORY recorded
  * @see               torch.optim.AdamW; Loshchilov and Hutter, 2019

@@ -14,7 +14,7 @@
  *
  * @code
  * // Adam whose rate falls with the square root of the number of steps.
- * ADZ_C_TEXT(falling_text, static void falling_numbers(double *n, const adz_moment *at) {
+ * ADZ_C_TEXT(falling_text, static void falling_numbers(double *n, const adz_step_context *at) {
  *     adz_adam_numbers(n, at);
  *     const double beta1 = at->settings[ADZ_ADAM_BETA1], beta2 = at->settings[ADZ_ADAM_BETA2];
  *     const double lr = at->settings[ADZ_ADAM_LR] / sqrt((double)at->step);
@@ -43,8 +43,8 @@
  * adz_module *model = adz_linear_new(4, 1, NULL);
  * adz_optimizer *falling =
  *     adz_optimizer_new(&falling_type, adz_module_parameters(model), NULL, 0);
- * adz_optimizer_free(&falling);
- * adz_module_free(&model);
+ * adz_optimizer_release(&falling);
+ * adz_module_release(&model);
  * @endcode
  */
 #ifndef ADZE_OPTIM_ADAM_FAMILY_H
@@ -110,7 +110,8 @@ ADZ_C_TEXT(adz_adam_names_text, enum { ADZ_ADAM_ADAPTIVE, ADZ_ADAM_PLAIN, ADZ_AD
  * STEP 0 and the mode ADAPTIVE. The `numbers` of a type calls it first, and then sets STEP and what
  * else differs. */
 ADZ_C_TEXT(
-    adz_adam_numbers_text, static inline void adz_adam_numbers(double *n, const adz_moment *at) {
+    adz_adam_numbers_text,
+    static inline void adz_adam_numbers(double *n, const adz_step_context *at) {
         const double *s = at->settings;
         n[ADZ_ADAM_N_BETA1] = s[ADZ_ADAM_BETA1];
         n[ADZ_ADAM_N_ONE_MINUS_BETA1] = 1 - s[ADZ_ADAM_BETA1];

@@ -56,12 +56,12 @@ ADZ_API void adz_lbfgs_options_init(adz_lbfgs_options *options, size_t size);
  *
  * The tests of convergence are relative, and do not depend on the unit of the loss; PyTorch's are
  * absolute. Call adz_lbfgs_set_scale if parameters differ by orders of magnitude. A step ends with
- * ADZ_SEARCH_CONVERGED if tolerance_grad is reached. It ends at rest if a move or the decrease that
- * the direction promises is below tolerance_change or rounding errors. It has converged then if the
- * gradient is at most 100 times tolerance_grad, or the square root of the dtype's rounding error;
- * else it has stalled. A loss that falls to 0 has no relative gradient. The step has converged
- * where such a loss is a rounding error of the largest one, and the next move below
- * tolerance_change. adz_optimizer_report tells why a step ended.
+ * ADZ_CLOSURE_CONVERGED if tolerance_grad is reached. It ends at rest if a move or the decrease
+ * that the direction promises is below tolerance_change or rounding errors. It has converged then
+ * if the gradient is at most 100 times tolerance_grad, or the square root of the dtype's rounding
+ * error; else it has stalled. A loss that falls to 0 has no relative gradient. The step has
+ * converged where such a loss is a rounding error of the largest one, and the next move below
+ * tolerance_change. adz_optimizer_get_report tells why a step ended.
  *
  * Its settings are "lr", "max_iter", "max_eval", "tolerance_grad", "tolerance_change",
  * "history_size", "strong_wolfe" and "maximize". It keeps "func_evals", "n_iter", "d", "t",
@@ -77,7 +77,7 @@ ADZ_API void adz_lbfgs_options_init(adz_lbfgs_options *options, size_t size);
  * @param parameters  one or more contiguous leaves, all f32 or all f64, kept
  * @param lr          0 or more (PyTorch's default: 1)
  * @param options     NULL for the defaults
- * @return            yours, end it with adz_optimizer_free; NULL with ADZ_ERR_NULL,
+ * @return            yours, end it with adz_optimizer_release; NULL with ADZ_ERR_NULL,
  *                    ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_GRAPH, ADZ_ERR_SHAPE or
  *                    ADZ_ERR_MEMORY recorded
  * @see               torch.optim.LBFGS; Liu and Nocedal, 1989

@@ -52,9 +52,9 @@ ADZ_API void adz_levenberg_marquardt_options_init(
  *
  * Neither the moves nor the tests of convergence depend on the units of the residuals or of single
  * parameters. A step ends when it has converged, after max_iter moves, or when the shortest moves
- * that change the parameters do not lower the loss. adz_optimizer_report tells these cases apart.
- * Tests of a move hold only while the damping is at most 1. A step whose shortest moves fail has
- * converged if the square of each cosine is at most the dtype's rounding error.
+ * that change the parameters do not lower the loss. adz_optimizer_get_report tells these cases
+ * apart. Tests of a move hold only while the damping is at most 1. A step whose shortest moves fail
+ * has converged if the square of each cosine is at most the dtype's rounding error.
  *
  * The damping follows the gain: the decrease of the loss, divided by the decrease that the linear
  * model promises. A move with a gain above 0 is made, and the damping is multiplied by
@@ -91,7 +91,7 @@ ADZ_API void adz_levenberg_marquardt_options_init(
  *     adz_optimizer *lm =
  *         adz_levenberg_marquardt_new(adz_tensor_list_of(both, 2), 1, NULL);
  *     adz_optimizer_step_closure(lm, residuals, d, &loss);
- *     adz_optimizer_free(&lm);
+ *     adz_optimizer_release(&lm);
  *     return loss;
  * }
  * @endcode
@@ -99,7 +99,7 @@ ADZ_API void adz_levenberg_marquardt_options_init(
  * @param parameters  one or more contiguous leaves, all f32 or all f64, kept
  * @param lr          the part of each move that is made, 0 or more; usually 1
  * @param options     NULL for the defaults
- * @return            yours, end it with adz_optimizer_free; NULL with ADZ_ERR_NULL,
+ * @return            yours, end it with adz_optimizer_release; NULL with ADZ_ERR_NULL,
  *                    ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_GRAPH, ADZ_ERR_SHAPE or
  *                    ADZ_ERR_MEMORY recorded
  * @see               scipy.optimize.least_squares with method="lm"; Marquardt, 1963; Nielsen, 1999

@@ -17,10 +17,10 @@ typedef enum adz_anneal_strategy {
     ADZ_ANNEAL_STRATEGY_LINEAR /**< a straight line */
 } adz_anneal_strategy;
 
-/** Settings of a cycle. Start from ADZ_ONE_CYCLE_OPTIONS. The lists have one number for each group
- * of parameters, or are NULL: then one number is for all. They are copied. */
-typedef struct adz_one_cycle_options {
-    size_t size;                         /**< sizeof(adz_one_cycle_options) */
+/** Settings of a cycle. Start from ADZ_ONE_CYCLE_LR_OPTIONS. The lists have one number for each
+ * group of parameters, or are NULL: then one number is for all. They are copied. */
+typedef struct adz_one_cycle_lr_options {
+    size_t size;                         /**< sizeof(adz_one_cycle_lr_options) */
     double pct_start;                    /**< part of the steps that the rise takes, 0 to 1; 0.3 */
     adz_anneal_strategy anneal_strategy; /**< ADZ_ANNEAL_STRATEGY_COS */
     bool cycle_momentum;                 /**< move "momentum", or "beta1", against the rate; true */
@@ -35,22 +35,22 @@ typedef struct adz_one_cycle_options {
     size_t n_base_momenta;      /**< 0 */
     const double *max_momenta;  /**< instead of max_momentum; NULL */
     size_t n_max_momenta;       /**< 0 */
-} adz_one_cycle_options;
+} adz_one_cycle_lr_options;
 
 /** The defaults. */
-#define ADZ_ONE_CYCLE_OPTIONS                                                                     \
-    {                                                                                             \
-        sizeof(adz_one_cycle_options), 0.3, ADZ_ANNEAL_STRATEGY_COS, true, false, 0.85, 0.95, 25, \
-            1e4, NULL, 0, NULL, 0, NULL, 0                                                        \
+#define ADZ_ONE_CYCLE_LR_OPTIONS                                                                 \
+    {                                                                                            \
+        sizeof(adz_one_cycle_lr_options), 0.3, ADZ_ANNEAL_STRATEGY_COS, true, false, 0.85, 0.95, \
+            25, 1e4, NULL, 0, NULL, 0, NULL, 0                                                   \
     }
 
 /**
  * Fills options with the defaults.
  *
  * @param options  filled
- * @param size     sizeof(adz_one_cycle_options) as the caller knows it
+ * @param size     sizeof(adz_one_cycle_lr_options) as the caller knows it
  */
-ADZ_API void adz_one_cycle_options_init(adz_one_cycle_options *options, size_t size);
+ADZ_API void adz_one_cycle_lr_options_init(adz_one_cycle_lr_options *options, size_t size);
 
 /**
  * Raises the rates from max_lr / div_factor to max_lr and lets them fall to almost nothing, with
@@ -63,12 +63,12 @@ ADZ_API void adz_one_cycle_options_init(adz_one_cycle_options *options, size_t s
  * @param max_lr       the largest rate, 0 or more
  * @param total_steps  1 or more
  * @param options      NULL for the defaults
- * @return             yours, end it with adz_scheduler_free; NULL with ADZ_ERR_NULL,
+ * @return             yours, end it with adz_scheduler_release; NULL with ADZ_ERR_NULL,
  *                     ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY recorded
  * @see                torch.optim.lr_scheduler.OneCycleLR; Smith and Topin, 2017
  */
 ADZ_API adz_scheduler *adz_one_cycle_lr_new(adz_optimizer *optimizer, double max_lr,
-    int64_t total_steps, const adz_one_cycle_options *options);
+    int64_t total_steps, const adz_one_cycle_lr_options *options);
 
 #ifdef __cplusplus
 }

@@ -2,7 +2,7 @@
  * @file optimizer.h
  * What all optimizers have in common: parameter groups and their settings, the step.
  *
- * An optimizer is reference-counted: adz_*_new returns a reference of yours, adz_optimizer_free
+ * An optimizer is reference-counted: adz_*_new returns a reference of yours, adz_optimizer_release
  * ends one. One thread at a time uses it.
  */
 #ifndef ADZE_OPTIM_OPTIMIZER_H
@@ -30,7 +30,7 @@ ADZ_API adz_optimizer *adz_optimizer_keep(adz_optimizer *optimizer);
  *
  * @param optimizer  address of the pointer, which becomes NULL; a NULL inside is left alone
  */
-ADZ_API void adz_optimizer_free(adz_optimizer **optimizer);
+ADZ_API void adz_optimizer_release(adz_optimizer **optimizer);
 
 /**
  * The name of an optimizer's kind, as PyTorch has it; the annotated library's begin with "labml.".
@@ -125,30 +125,30 @@ ADZ_API adz_status adz_optimizer_step_closure(
     adz_optimizer *optimizer, adz_optimizer_closure closure, void *user, double *loss);
 
 /** Why a step of L-BFGS or Levenberg-Marquardt ended. */
-typedef enum adz_search_reason {
-    ADZ_SEARCH_CONVERGED = 0, /**< a minimum was found: the tests of the optimizer hold */
-    ADZ_SEARCH_LIMIT = 1,     /**< max_iter or max_eval was not enough; another step goes on */
-    ADZ_SEARCH_STALLED = 2    /**< no move lowers the loss, but the gradient is too large for a
+typedef enum adz_closure_reason {
+    ADZ_CLOSURE_CONVERGED = 0, /**< a minimum was found: the tests of the optimizer hold */
+    ADZ_CLOSURE_LIMIT = 1,     /**< max_iter or max_eval was not enough; another step goes on */
+    ADZ_CLOSURE_STALLED = 2    /**< no move lowers the loss, but the gradient is too large for a
                                    minimum: rounding hides the decrease, the units of the
                                    parameters differ too much, or the derivatives are wrong */
-} adz_search_reason;
+} adz_closure_reason;
 
 /** What a step of L-BFGS or Levenberg-Marquardt was. */
-typedef struct adz_search_report {
-    adz_search_reason reason; /**< why the step ended */
-    int64_t iterations;       /**< of this step */
-    int64_t evaluations;      /**< calls of the closure in this step */
+typedef struct adz_closure_report {
+    adz_closure_reason reason; /**< why the step ended */
+    int64_t iterations;        /**< of this step */
+    int64_t evaluations;       /**< calls of the closure in this step */
     double loss;     /**< after the step; half the sum of squares for Levenberg-Marquardt; infinite
                           if it is too large for double. NaN after a step of L-BFGS without line
                           search that reached max_iter, because nobody has computed the loss */
     double gradient; /**< the largest absolute value of a gradient of the loss, after the step or,
                           where `loss` is NaN, before the last move. Gradients that point out of the
                           bounds do not count. */
-} adz_search_report;
+} adz_closure_report;
 
 /**
  * What the last step of L-BFGS or Levenberg-Marquardt was. Call the step again while the reason is
- * ADZ_SEARCH_LIMIT. A step that fails leaves the report as it was, and so does a load.
+ * ADZ_CLOSURE_LIMIT. A step that fails leaves the report as it was, and so does a load.
  *
  * @param optimizer  made by adz_lbfgs_new or adz_levenberg_marquardt_new
  * @param report     filled
@@ -156,7 +156,8 @@ typedef struct adz_search_report {
  *                   (no step has succeeded yet, or in a function that a plan captures)
  * @see              scipy.optimize.OptimizeResult; torch has no such function
  */
-ADZ_API adz_status adz_optimizer_report(const adz_optimizer *optimizer, adz_search_report *report);
+ADZ_API adz_status adz_optimizer_get_report(
+    const adz_optimizer *optimizer, adz_closure_report *report);
 
 /**
  * Drops the gradients of all parameters. Call it before the forward, which then has their

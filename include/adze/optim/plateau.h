@@ -23,9 +23,9 @@ typedef enum adz_threshold_mode {
     ADZ_THRESHOLD_MODE_ABS  /**< by that amount */
 } adz_threshold_mode;
 
-/** Settings of a ReduceLROnPlateau. Start from ADZ_PLATEAU_OPTIONS. */
-typedef struct adz_plateau_options {
-    size_t size;           /**< sizeof(adz_plateau_options) */
+/** Settings of a ReduceLROnPlateau. Start from ADZ_REDUCE_LR_ON_PLATEAU_OPTIONS. */
+typedef struct adz_reduce_lr_on_plateau_options {
+    size_t size;           /**< sizeof(adz_reduce_lr_on_plateau_options) */
     adz_plateau_mode mode; /**< ADZ_PLATEAU_MODE_MIN */
     double factor;         /**< what the rates are multiplied by, in [0, 1); 0.1 */
     int64_t patience;      /**< epochs without improvement that are borne, 0 or more; 10 */
@@ -36,22 +36,23 @@ typedef struct adz_plateau_options {
     double eps;            /**< reductions by no more than this are left out, 0 or more; 1e-8 */
     const double *min_lrs; /**< instead of min_lr, one for each group, copied; NULL */
     size_t n_min_lrs;      /**< 0 */
-} adz_plateau_options;
+} adz_reduce_lr_on_plateau_options;
 
 /** The defaults. */
-#define ADZ_PLATEAU_OPTIONS                                                                       \
-    {                                                                                             \
-        sizeof(adz_plateau_options), ADZ_PLATEAU_MODE_MIN, 0.1, 10, 1e-4, ADZ_THRESHOLD_MODE_REL, \
-            0, 0, 1e-8, NULL, 0                                                                   \
+#define ADZ_REDUCE_LR_ON_PLATEAU_OPTIONS                                               \
+    {                                                                                  \
+        sizeof(adz_reduce_lr_on_plateau_options), ADZ_PLATEAU_MODE_MIN, 0.1, 10, 1e-4, \
+            ADZ_THRESHOLD_MODE_REL, 0, 0, 1e-8, NULL, 0                                \
     }
 
 /**
  * Fills options with the defaults.
  *
  * @param options  filled
- * @param size     sizeof(adz_plateau_options) as the caller knows it
+ * @param size     sizeof(adz_reduce_lr_on_plateau_options) as the caller knows it
  */
-ADZ_API void adz_plateau_options_init(adz_plateau_options *options, size_t size);
+ADZ_API void adz_reduce_lr_on_plateau_options_init(
+    adz_reduce_lr_on_plateau_options *options, size_t size);
 
 /**
  * Multiplies the rates by a factor when a metric has not improved for more than `patience` epochs.
@@ -59,12 +60,12 @@ ADZ_API void adz_plateau_options_init(adz_plateau_options *options, size_t size)
  *
  * @param optimizer  kept
  * @param options    NULL for the defaults
- * @return           yours, end it with adz_scheduler_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT
- *                   or ADZ_ERR_MEMORY recorded
+ * @return           yours, end it with adz_scheduler_release; NULL with ADZ_ERR_NULL,
+ * ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY recorded
  * @see              torch.optim.lr_scheduler.ReduceLROnPlateau
  */
 ADZ_API adz_scheduler *adz_reduce_lr_on_plateau_new(
-    adz_optimizer *optimizer, const adz_plateau_options *options);
+    adz_optimizer *optimizer, const adz_reduce_lr_on_plateau_options *options);
 
 #ifdef __cplusplus
 }

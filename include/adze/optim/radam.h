@@ -50,7 +50,7 @@ ADZ_API void adz_radam_options_init(adz_radam_options *options, size_t size);
  * @param parameters  one or more contiguous f32 or f64 leaves, kept
  * @param lr          0 or more (PyTorch's default: 0.001)
  * @param options     NULL for the defaults
- * @return            yours, end it with adz_optimizer_free; NULL with ADZ_ERR_NULL,
+ * @return            yours, end it with adz_optimizer_release; NULL with ADZ_ERR_NULL,
  *                    ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_GRAPH, ADZ_ERR_SHAPE or
  *                    ADZ_ERR_MEMORY recorded
  * @see               torch.optim.RAdam; Liu et al., 2020

@@ -15,9 +15,9 @@
  *     // the epoch's batches: zero_grad, backward, adz_optimizer_step
  *     adz_scheduler_step(schedule); // the rate falls to 0.01 after 30 epochs, to 0.001 after 60
  * }
- * adz_scheduler_free(&schedule);
- * adz_optimizer_free(&sgd);
- * adz_module_free(&model);
+ * adz_scheduler_release(&schedule);
+ * adz_optimizer_release(&sgd);
+ * adz_module_release(&model);
  * @endcode
  */
 #ifndef ADZE_OPTIM_SCHEDULER_H
@@ -45,7 +45,7 @@ ADZ_API adz_scheduler *adz_scheduler_keep(adz_scheduler *scheduler);
  *
  * @param scheduler  address of the pointer, which becomes NULL; a NULL inside is left alone
  */
-ADZ_API void adz_scheduler_free(adz_scheduler **scheduler);
+ADZ_API void adz_scheduler_release(adz_scheduler **scheduler);
 
 /**
  * The name of a scheduler's kind, as PyTorch has it.
@@ -137,8 +137,8 @@ ADZ_API adz_status adz_scheduler_set_state(
  * @param optimizer  kept
  * @param step_size  1 or more
  * @param gamma      the factor (PyTorch's default: 0.1)
- * @return           yours, end it with adz_scheduler_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT
- *                   or ADZ_ERR_MEMORY recorded
+ * @return           yours, end it with adz_scheduler_release; NULL with ADZ_ERR_NULL,
+ * ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY recorded
  * @see              torch.optim.lr_scheduler.StepLR
  */
 ADZ_API adz_scheduler *adz_step_lr_new(adz_optimizer *optimizer, int64_t step_size, double gamma);
@@ -150,7 +150,7 @@ ADZ_API adz_scheduler *adz_step_lr_new(adz_optimizer *optimizer, int64_t step_si
  * @param milestones    epochs in any order, copied
  * @param n_milestones  their number
  * @param gamma         the factor (PyTorch's default: 0.1)
- * @return              yours, end it with adz_scheduler_free; NULL with ADZ_ERR_NULL,
+ * @return              yours, end it with adz_scheduler_release; NULL with ADZ_ERR_NULL,
  *                      ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY recorded
  * @see                 torch.optim.lr_scheduler.MultiStepLR
  */
@@ -166,7 +166,7 @@ ADZ_API adz_scheduler *adz_multi_step_lr_new(
  * @param start_factor  above 0, at most 1 (PyTorch's default: 1/3)
  * @param end_factor    0 to 1 (PyTorch's default: 1)
  * @param total_iters   epochs of the line, 0 or more (PyTorch's default: 5)
- * @return              yours, end it with adz_scheduler_free; NULL with ADZ_ERR_NULL,
+ * @return              yours, end it with adz_scheduler_release; NULL with ADZ_ERR_NULL,
  *                      ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY recorded
  * @see                 torch.optim.lr_scheduler.LinearLR
  */
@@ -178,8 +178,8 @@ ADZ_API adz_scheduler *adz_linear_lr_new(
  *
  * @param optimizer  kept
  * @param gamma      the factor
- * @return           yours, end it with adz_scheduler_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT
- *                   or ADZ_ERR_MEMORY recorded
+ * @return           yours, end it with adz_scheduler_release; NULL with ADZ_ERR_NULL,
+ * ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY recorded
  * @see              torch.optim.lr_scheduler.ExponentialLR
  */
 ADZ_API adz_scheduler *adz_exponential_lr_new(adz_optimizer *optimizer, double gamma);
@@ -192,8 +192,8 @@ ADZ_API adz_scheduler *adz_exponential_lr_new(adz_optimizer *optimizer, double g
  * @param optimizer  kept
  * @param t_max      epochs of the fall, 1 or more
  * @param eta_min    the smallest rate (PyTorch's default: 0)
- * @return           yours, end it with adz_scheduler_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT
- *                   or ADZ_ERR_MEMORY recorded
+ * @return           yours, end it with adz_scheduler_release; NULL with ADZ_ERR_NULL,
+ * ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY recorded
  * @see              torch.optim.lr_scheduler.CosineAnnealingLR
  */
 ADZ_API adz_scheduler *adz_cosine_annealing_lr_new(
@@ -209,8 +209,8 @@ ADZ_API adz_scheduler *adz_cosine_annealing_lr_new(
  * @param t_0        epochs of the first fall, 1 or more
  * @param t_mult     1 or more (PyTorch's default: 1)
  * @param eta_min    the smallest rate (PyTorch's default: 0)
- * @return           yours, end it with adz_scheduler_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT
- *                   or ADZ_ERR_MEMORY recorded
+ * @return           yours, end it with adz_scheduler_release; NULL with ADZ_ERR_NULL,
+ * ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY recorded
  * @see              torch.optim.lr_scheduler.CosineAnnealingWarmRestarts; Loshchilov and Hutter,
  *                   2017
  */
@@ -233,8 +233,8 @@ typedef double (*adz_lr_lambda)(int64_t epoch, int group, void *user);
  * @param optimizer  kept
  * @param lambda     called for each group, once at once and then in every step
  * @param user       handed to lambda
- * @return           yours, end it with adz_scheduler_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT
- *                   or ADZ_ERR_MEMORY recorded
+ * @return           yours, end it with adz_scheduler_release; NULL with ADZ_ERR_NULL,
+ * ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY recorded
  * @see              torch.optim.lr_scheduler.LambdaLR
  */
 ADZ_API adz_scheduler *adz_lambda_lr_new(

@@ -37,8 +37,8 @@
  * adz_module *model = adz_linear_new(4, 1, NULL);
  * adz_optimizer *lion = adz_optimizer_new(&lion_type, adz_module_parameters(model), NULL, 0);
  * adz_optimizer_set(lion, -1, "weight_decay", 0.1);
- * adz_optimizer_free(&lion);
- * adz_module_free(&model);
+ * adz_optimizer_release(&lion);
+ * adz_module_release(&model);
  * @endcode
  *
  * The optimizer has groups with their own settings, schedulers, checkpoints, flat parameters and
@@ -63,16 +63,16 @@ extern "C" {
 #define ADZ_MOMENT_POWERS      2  /**< the most bases of adz_moment_power in a type */
 
 /**
- * Defines functions, and keeps their text as an array, for files in C (adz_c_write):
+ * Defines functions, and keeps their text as an array, for files in C (adz_plan_write_c_many):
  *
  *     ADZ_C_TEXT(decaying_text,
- *         static void decaying_numbers(double *numbers, const adz_moment *at) {
+ *         static void decaying_numbers(double *numbers, const adz_step_context *at) {
  *             numbers[0] = at->settings[0] / sqrt((double)at->step);
  *         })
  *
- * The text is C99 with adz_moment and without macros. It may call sqrt, pow, exp, log, fmin, fmax,
- * adz_moment_power, functions of adze/real.h and functions of the type's texts. Functions, and
- * constants of an enum, need names that are no other optimizer's. A text has at most 4095
+ * The text is C99 with adz_step_context and without macros. It may call sqrt, pow, exp, log, fmin,
+ * fmax, adz_moment_power, functions of adze/real.h and functions of the type's texts. Functions,
+ * and constants of an enum, need names that are no other optimizer's. A text has at most 4095
  * characters.
  *
  * @param name  of the array, for `numbers_text` of a type
@@ -104,12 +104,12 @@ typedef struct adz_optimizer_state {
 } adz_optimizer_state;
 
 /** What the numbers of one parameter's update are computed from. */
-typedef struct adz_moment {
+typedef struct adz_step_context {
     const double *settings; /**< of the parameter's group, in the order of the type */
     int64_t step;           /**< 1 in the first step in which the parameter has a gradient. 0 if the
                                  type is `uncounted` */
     uint32_t fresh;         /**< bit k: state k was made for this step */
-} adz_moment;
+} adz_step_context;
 
 /** What the update of one parameter is computed from. */
 typedef struct adz_update {
@@ -176,7 +176,7 @@ typedef struct adz_optimizer_type {
     /** Computes the numbers of an update, such as a bias correction from the step. It runs in every
      * replay of a plan, and calls no function of adze that can fail. NULL: the numbers are the
      * settings. */
-    void (*numbers)(double *numbers, const adz_moment *at);
+    void (*numbers)(double *numbers, const adz_step_context *at);
     size_t n_numbers; /**< how many numbers `numbers` writes, 1 to ADZ_OPTIMIZER_NUMBERS; 0 without
                            that function */
 
@@ -206,7 +206,7 @@ typedef struct adz_optimizer_type {
  * @param parameters  one or more contiguous f32 or f64 leaves, kept
  * @param settings    the values of the first n_settings settings; NULL if n_settings is 0
  * @param n_settings  at most as many as the type has; the remaining settings have their defaults
- * @return            yours, end it with adz_optimizer_free; NULL with ADZ_ERR_NULL,
+ * @return            yours, end it with adz_optimizer_release; NULL with ADZ_ERR_NULL,
  *                    ADZ_ERR_ARGUMENT (the message names what is wrong with the type or with a
  *                    setting), ADZ_ERR_DTYPE, ADZ_ERR_GRAPH, ADZ_ERR_SHAPE, ADZ_ERR_STATE (in a
  *                    function that a plan captures) or ADZ_ERR_MEMORY recorded
@@ -244,7 +244,7 @@ ADZ_API double adz_update_setting(const adz_update *update, int setting);
  * @param base  any number
  * @return      the power; NaN when `at` is NULL or i is out of range
  */
-ADZ_API double adz_moment_power(const adz_moment *at, int i, double base);
+ADZ_API double adz_moment_power(const adz_step_context *at, int i, double base);
 
 /**
  * Compares what an optimizer's type says twice: its kernels with its `update`. Also checks what a

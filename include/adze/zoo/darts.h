@@ -19,8 +19,8 @@ extern "C" {
  *
  * @param p        probability of zeroing, in [0, 1]
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY
- *                 recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or
+ * ADZ_ERR_MEMORY recorded
  * @see            darts.utils.torch.MonteCarloDropout; Gal and Ghahramani 2016
  */
 ADZ_API adz_module *adz_darts_monte_carlo_dropout_new(double p, const adz_dropout_options *options);
@@ -41,8 +41,8 @@ ADZ_API adz_status adz_darts_mc_dropout(adz_module *module, bool on);
  * @param d_model  features of x, 1 or more
  * @param d_ff     hidden features, 1 or more
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                 ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded
  * @see            darts.models.components.feed_forward.FeedForward
  */
 ADZ_API adz_module *adz_darts_feed_forward_new(
@@ -58,8 +58,8 @@ ADZ_API adz_module *adz_darts_feed_forward_new(
  * @param d_ff     hidden features, 1 or more
  * @param options  dropout, dtype, generator and dropout_module are read; the variant decides the
  *                 rest; NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                 ADZ_ERR_MEMORY recorded; ADZ_ERR_ARGUMENT also for an unknown name
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded; ADZ_ERR_ARGUMENT also for an unknown name
  * @see            darts.models.components.glu_variants
  */
 ADZ_API adz_module *adz_darts_glu_variant_new(

@@ -59,8 +59,8 @@ ADZ_API void adz_fastai_feed_forward_options_init(
  * @param d_model  features of x, 1 or more
  * @param d_ff     hidden features, 1 or more
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                 ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded
  * @see            fastai.text.models.transformer.feed_forward
  */
 ADZ_API adz_module *adz_fastai_feed_forward_new(
@@ -72,7 +72,7 @@ ADZ_API adz_module *adz_fastai_feed_forward_new(
  * @param modules  count modules, children "0", "1", ... of the child layers; each reference is
  *                 taken over in every case, failure included; a NULL among them fails
  * @param count    0 or more
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
  *                 recorded
  * @see            fastai.layers.SequentialEx
  */
@@ -82,7 +82,7 @@ ADZ_API adz_module *adz_fastai_sequential_ex_new(adz_module *const *modules, siz
  * The position in a SequentialEx where its argument is added. Anywhere else, calling it is an
  * error.
  *
- * @return yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @return yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
  * @see    fastai.layers.MergeLayer
  */
 ADZ_API adz_module *adz_fastai_merge_layer_new(void);

@@ -7,7 +7,7 @@
  * o.attn_p = 0.1;
  * adz_module *attention = adz_fastai_attention_new(4, 32, &o);
  * adz_tensor *y = adz_module_forward(attention, adz_randn(ADZ_SHAPE(2, 10, 32), ADZ_F32));
- * adz_module_free(&attention);
+ * adz_module_release(&attention);
  * @endcode
  */
 #ifndef ADZE_ZOO_FASTAI_ATTENTION_H
@@ -55,8 +55,8 @@ ADZ_API void adz_fastai_positional_encoding_options_init(
  *
  * @param d        features, 1 or more
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                 ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded
  * @see            fastai.text.models.transformer.PositionalEncoding
  */
 ADZ_API adz_module *adz_fastai_positional_encoding_new(
@@ -116,8 +116,8 @@ typedef adz_module *(*adz_fastai_attention_class)(
  * @param n_heads  heads, 1 or more
  * @param d_model  features of x and y, 1 or more
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                 ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded
  * @see            fastai.text.models.transformer.MultiHeadAttention
  */
 ADZ_API adz_module *adz_fastai_attention_new(
@@ -141,8 +141,8 @@ ADZ_API adz_module *adz_fastai_attention_new(
  * @param n_heads  heads, 1 or more
  * @param d_model  features of x and y, 1 or more
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                 ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded
  * @see            fastai.text.models.transformer.MultiHeadRelativeAttention
  */
 ADZ_API adz_module *adz_fastai_relative_attention_new(

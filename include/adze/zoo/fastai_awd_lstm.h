@@ -71,8 +71,8 @@ ADZ_API void adz_fastai_awd_lstm_options_init(adz_fastai_awd_lstm_options *optio
  * @param n_hid     features between layers, 1 or more; even with bidir and more than one layer
  * @param n_layers  1 to 65535
  * @param options   NULL for the defaults
- * @return          yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                  ADZ_ERR_MEMORY recorded
+ * @return          yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded
  * @see             fastai.text.models.awd_lstm.AWD_LSTM
  */
 ADZ_API adz_module *adz_fastai_awd_lstm_new(int64_t vocab_sz, int64_t emb_sz, int64_t n_hid,

@@ -86,8 +86,8 @@ ADZ_API void adz_fastai_bn_drop_lin_options_init(
  * @param n_in     features of x, 1 or more
  * @param n_out    features of y, 1 or more
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                 ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded
  * @see            fastai.layers.bn_drop_lin
  */
 ADZ_API adz_module *adz_fastai_bn_drop_lin_new(
@@ -130,7 +130,7 @@ ADZ_API void adz_fastai_pooling_classifier_options_init(
  *                 one of 0 leaves the layer out and moves the numbers of those after it
  * @param count    2 or more
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT,
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT,
  *                 ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
  * @see            fastai.text.learner.PoolingLinearClassifier
  */
@@ -152,8 +152,8 @@ ADZ_API adz_module *adz_fastai_pooling_classifier_new(const int64_t *layers, con
  * @param max_len  how many of the last steps to keep, 1 or more; fastai's default is 1400
  * @param module   an encoder, its reference taken over in every case
  * @param pad_idx  the id of padding; fastai's default is 1
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or
- *                 ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT
+ * or ADZ_ERR_MEMORY recorded
  * @see            fastai.text.learner.MultiBatchEncoder
  */
 ADZ_API adz_module *adz_fastai_multi_batch_encoder_new(

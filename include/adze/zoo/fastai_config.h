@@ -13,7 +13,7 @@
  * config.d_inner = 32;
  * adz_module *model = adz_fastai_language_model_new(30, &config, 0.5);
  * adz_tensor *logits = adz_module_forward(model, adz_zeros(ADZ_SHAPE(4, 10), ADZ_I64));
- * adz_module_free(&model);
+ * adz_module_release(&model);
  * @endcode
  */
 #ifndef ADZE_ZOO_FASTAI_CONFIG_H
@@ -97,8 +97,8 @@ ADZ_API adz_status adz_fastai_config_init(adz_fastai_config *config, size_t size
  * @param config     only the encoder's part is read
  * @param drop_mult  factor of all its dropouts' probabilities, 0 or more (the reference's default:
  *                   1)
- * @return           yours, end it with adz_module_free; NULL with ADZ_ERR_NULL or an error of the
- *                   encoder's constructor recorded
+ * @return           yours, end it with adz_module_release; NULL with ADZ_ERR_NULL or an error of
+ * the encoder's constructor recorded
  */
 ADZ_API adz_module *adz_fastai_encoder_new(
     int64_t vocab_sz, const adz_fastai_config *config, double drop_mult);
@@ -109,7 +109,7 @@ ADZ_API adz_module *adz_fastai_encoder_new(
  * @param vocab_sz   tokens V, 1 or more
  * @param config     its encoder and decoder
  * @param drop_mult  factor of all dropouts' probabilities, 0 or more (the reference's default: 1)
- * @return           yours, end it with adz_module_free; NULL with ADZ_ERR_NULL or an error of a
+ * @return           yours, end it with adz_module_release; NULL with ADZ_ERR_NULL or an error of a
  *                   part's constructor recorded
  * @see              fastai.text.learner.get_language_model
  */
@@ -157,7 +157,7 @@ ADZ_API void adz_fastai_text_classifier_options_init(
  * @param n_class   classes, 1 or more
  * @param config    its encoder, and output_p
  * @param options   NULL for the defaults
- * @return          yours, end it with adz_module_free; NULL with ADZ_ERR_NULL or an error of a
+ * @return          yours, end it with adz_module_release; NULL with ADZ_ERR_NULL or an error of a
  *                  part's constructor recorded
  * @see             fastai.text.learner.get_text_classifier
  */

@@ -13,7 +13,7 @@
  * parts[1] = adz_fastai_linear_decoder_new(20, 8, &o);
  * adz_module *model = adz_fastai_sequential_rnn_new(parts, 2);
  * adz_tensor *y = adz_module_forward(model, adz_zeros(ADZ_SHAPE(2, 5), ADZ_I64)); // y[2, 5, 20]
- * adz_module_free(&model);
+ * adz_module_release(&model);
  * @endcode
  */
 #ifndef ADZE_ZOO_FASTAI_DECODER_H
@@ -68,7 +68,7 @@ ADZ_API void adz_fastai_linear_decoder_options_init(
  * @param n_out    size of the vocabulary, 1 or more
  * @param n_hid    features of x, 1 or more
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE
  *                 (the encoder's table), ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
  * @see            fastai.text.models.LinearDecoder
  */
@@ -85,7 +85,7 @@ ADZ_API adz_module *adz_fastai_linear_decoder_new(
  * @param modules  count modules, named "0", "1", ...; each reference is taken over in every case,
  *                 failure included; a NULL among them fails
  * @param count    0 or more
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
  *                 recorded
  * @see            fastai.text.models.SequentialRNN
  */
@@ -118,14 +118,14 @@ ADZ_API adz_status adz_fastai_old_index(const char *const *old_words, size_t n_o
  * @param state      of a SequentialRNN of an encoder and its decoder; stays as it is
  * @param old_index  n_new numbers, each -1 or a row of the old table
  * @param n_new      words of the new vocabulary, 1 or more
- * @return           yours, end it with adz_state_free: new tensors for what has changed, references
- *                   to the old ones for the rest. NULL with ADZ_ERR_NULL, ADZ_ERR_STATE (no such
- *                   table, or tables of different vocabularies), ADZ_ERR_INDEX (old_index),
- *                   ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
+ * @return           yours, end it with adz_state_dict_free: new tensors for what has changed,
+ * references to the old ones for the rest. NULL with ADZ_ERR_NULL, ADZ_ERR_STATE (no such table, or
+ * tables of different vocabularies), ADZ_ERR_INDEX (old_index), ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
+ * ADZ_ERR_MEMORY recorded
  * @see              fastai.text.learner.convert_weights
  */
-ADZ_API adz_state *adz_fastai_convert_weights(
-    const adz_state *state, const int64_t *old_index, size_t n_new);
+ADZ_API adz_state_dict *adz_fastai_convert_weights(
+    const adz_state_dict *state, const int64_t *old_index, size_t n_new);
 
 #ifdef __cplusplus
 }

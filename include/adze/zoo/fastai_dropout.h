@@ -33,8 +33,8 @@ ADZ_API adz_tensor *adz_fastai_dropout_mask(
  *
  * @param p        probability of zeroing, in [0, 1]; fastai's default is 0.5
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY
- *                 recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or
+ * ADZ_ERR_MEMORY recorded
  * @see            fastai.text.models.awd_lstm.RNNDropout
  */
 ADZ_API adz_module *adz_fastai_rnn_dropout_new(double p, const adz_dropout_options *options);
@@ -74,8 +74,8 @@ ADZ_API void adz_fastai_embedding_dropout_options_init(
  *                 included, take one more with adz_module_keep to use it elsewhere
  * @param embed_p  probability of dropping a row, in [0, 1]
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or
- *                 ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT
+ * or ADZ_ERR_MEMORY recorded
  * @see            fastai.text.models.awd_lstm.EmbeddingDropout
  */
 ADZ_API adz_module *adz_fastai_embedding_dropout_new(
@@ -97,8 +97,8 @@ ADZ_API adz_module *adz_fastai_embedding_dropout_new(
  *                  "weight_hh_l0", as in fastai
  * @param count     0 or more
  * @param options   NULL for the defaults
- * @return          yours, end it with adz_module_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (p,
- *                  or no such parameter) or ADZ_ERR_MEMORY recorded
+ * @return          yours, end it with adz_module_release; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT
+ * (p, or no such parameter) or ADZ_ERR_MEMORY recorded
  * @see             fastai.text.models.awd_lstm.WeightDropout
  */
 ADZ_API adz_module *adz_fastai_weight_dropout_new(adz_module *module, double weight_p,

@@ -15,7 +15,7 @@
  * double rates[4];
  * adz_fastai_lr_range(1e-4, 1e-2, adz_fastai_groups_count(groups), rates);
  * adz_fastai_groups_free(&groups);
- * adz_module_free(&model);
+ * adz_module_release(&model);
  * @endcode
  */
 #ifndef ADZE_ZOO_FASTAI_GROUPS_H

@@ -9,10 +9,10 @@
  * adz_values_add(in, "x", adz_randn(ADZ_SHAPE(4, 10, 8), ADZ_F32)); // [B, T, I]
  * adz_module_call(qrnn, in, out);
  * adz_tensor *y = adz_values_at(out, 0); // y[4, 10, 16]
- * adz_tensor *h = adz_values_find(out, "h"); // h[1, 4, 16], the next call's "hid"
+ * adz_tensor *h = adz_values_get(out, "h"); // h[1, 4, 16], the next call's "hid"
  * adz_values_free(&in);
  * adz_values_free(&out);
- * adz_module_free(&qrnn);
+ * adz_module_release(&qrnn);
  * @endcode
  */
 #ifndef ADZE_ZOO_FASTAI_QRNN_H
@@ -75,8 +75,8 @@ ADZ_API void adz_fastai_qrnn_layer_options_init(
  * @param input_size   features of x, 1 or more
  * @param hidden_size  H, 1 or more; 0 for input_size
  * @param options      NULL for the defaults
- * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
- *                     or ADZ_ERR_MEMORY recorded
+ * @return             yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
+ * ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
  * @see                fastai.text.models.qrnn.QRNNLayer
  */
 ADZ_API adz_module *adz_fastai_qrnn_layer_new(
@@ -130,7 +130,7 @@ ADZ_API void adz_fastai_qrnn_options_init(adz_fastai_qrnn_options *options, size
  * @param input_size   features of x, 1 or more
  * @param hidden_size  H, 1 or more
  * @param options      NULL for the defaults
- * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT,
+ * @return             yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
  *                     ADZ_ERR_UNSUPPORTED (no bias, or save_prev_x with bidirectional),
  *                     ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
  * @see                fastai.text.models.qrnn.QRNN

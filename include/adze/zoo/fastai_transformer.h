@@ -15,7 +15,7 @@
  * adz_tensor *first = adz_module_forward(encoder, adz_zeros(ADZ_SHAPE(4, 10), ADZ_I64));
  * adz_tensor *next = adz_module_forward(encoder, adz_zeros(ADZ_SHAPE(4, 10), ADZ_I64));
  * adz_module_reset(encoder); // before a text that does not go on from the last one
- * adz_module_free(&encoder);
+ * adz_module_release(&encoder);
  * @endcode
  */
 #ifndef ADZE_ZOO_FASTAI_TRANSFORMER_H
@@ -75,8 +75,8 @@ ADZ_API void adz_fastai_decoder_layer_options_init(
  * @param d_head   features of a head, 1 or more, or 0 for d_model / n_heads, rounded down
  * @param d_inner  hidden features of the feed-forward network, 1 or more
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                 ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded
  * @see            fastai.text.models.transformer.DecoderLayer
  */
 ADZ_API adz_module *adz_fastai_decoder_layer_new(int64_t n_heads, int64_t d_model, int64_t d_head,
@@ -163,8 +163,8 @@ ADZ_API void adz_fastai_transformer_xl_options_init(
  *
  * @param vocab_sz  tokens V, 1 or more
  * @param options   NULL for the defaults
- * @return          yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                  ADZ_ERR_MEMORY recorded
+ * @return          yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded
  * @see             fastai.text.models.transformer.Transformer
  */
 ADZ_API adz_module *adz_fastai_transformer_new(
@@ -189,8 +189,8 @@ ADZ_API adz_module *adz_fastai_transformer_new(
  *
  * @param vocab_sz  tokens V, 1 or more
  * @param options   NULL for the defaults
- * @return          yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE,
- *                  ADZ_ERR_UNSUPPORTED or ADZ_ERR_MEMORY recorded
+ * @return          yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
+ * ADZ_ERR_DTYPE, ADZ_ERR_UNSUPPORTED or ADZ_ERR_MEMORY recorded
  * @see             fastai.text.models.transformer.TransformerXL
  */
 ADZ_API adz_module *adz_fastai_transformer_xl_new(

@@ -48,8 +48,8 @@ ADZ_API void adz_gpt2_conv1d_options_init(adz_gpt2_conv1d_options *options, size
  * @param nf       features of y, 1 or more
  * @param nx       features of x, 1 or more
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                 ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded
  * @see            transformers.pytorch_utils.Conv1D
  */
 ADZ_API adz_module *adz_gpt2_conv1d_new(
@@ -82,8 +82,8 @@ ADZ_API void adz_gpt2_layer_norm_options_init(adz_gpt2_layer_norm_options *optio
  *
  * @param hidden_size  features of x, 0 or more
  * @param options      NULL for the defaults
- * @return             yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
- *                     or ADZ_ERR_MEMORY recorded
+ * @return             yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT,
+ * ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
  */
 ADZ_API adz_module *adz_gpt2_layer_norm_new(
     int64_t hidden_size, const adz_gpt2_layer_norm_options *options);
@@ -124,8 +124,8 @@ ADZ_API void adz_gpt2_notes_feed_forward_options_init(
  * @param d_model  hidden features, 1 or more (the notes' default: 768)
  * @param nx       features of x, 1 or more (the notes' default: 3072)
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                 ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded
  */
 ADZ_API adz_module *adz_gpt2_notes_feed_forward_new(
     int64_t d_model, int64_t nx, const adz_gpt2_notes_feed_forward_options *options);
@@ -171,8 +171,8 @@ ADZ_API void adz_gpt2_options_init(adz_gpt2_options *options, size_t size);
  *
  * @param n_state  hidden features, 1 or more; blocks have 4 n_embd
  * @param options  n_embd and dtype are read; NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                 ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded
  */
 ADZ_API adz_module *adz_gpt2_mlp_new(int64_t n_state, const adz_gpt2_options *options);
 
@@ -193,8 +193,8 @@ ADZ_API adz_module *adz_gpt2_mlp_new(int64_t n_state, const adz_gpt2_options *op
  * @param scale    whether scores are divided by the root of a head's width (the reference's
  *                 default: false; its model says true)
  * @param options  n_head and dtype are read; NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                 ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded
  */
 ADZ_API adz_module *adz_gpt2_attention_new(
     int64_t nx, int64_t n_ctx, bool scale, const adz_gpt2_options *options);
@@ -210,8 +210,8 @@ ADZ_API adz_module *adz_gpt2_attention_new(
  * @param scale    whether scores are divided by the root of a head's width (the reference's
  *                 default: false; its model says true)
  * @param options  n_embd, n_head, layer_norm_epsilon and dtype are read; NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                 ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded
  */
 ADZ_API adz_module *adz_gpt2_block_new(int64_t n_ctx, bool scale, const adz_gpt2_options *options);
 
@@ -228,8 +228,8 @@ ADZ_API adz_module *adz_gpt2_block_new(int64_t n_ctx, bool scale, const adz_gpt2
  * embeddings goes through the child drop, as in GPT-2's own code.
  *
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                 ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded
  */
 ADZ_API adz_module *adz_gpt2_model_new(const adz_gpt2_options *options);
 
@@ -245,8 +245,8 @@ ADZ_API adz_module *adz_gpt2_model_new(const adz_gpt2_options *options);
  * of the one is decoder.weight of the other, listed once and saved under both names.
  *
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                 ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded
  */
 ADZ_API adz_module *adz_gpt2_lm_head_model_new(const adz_gpt2_options *options);
 

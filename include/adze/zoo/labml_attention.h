@@ -48,8 +48,8 @@ ADZ_API void adz_labml_prepare_options_init(adz_labml_prepare_options *options, 
  * @param d_k      features of a head, 1 or more
  * @param bias     whether the linear layer has one
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                 ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded
  * @see            labml_nn.transformers.mha.PrepareForMultiHeadAttention
  */
 ADZ_API adz_module *adz_labml_prepare_new(int64_t d_model, int64_t heads, int64_t d_k, bool bias,
@@ -96,8 +96,8 @@ ADZ_API void adz_labml_attention_options_init(adz_labml_attention_options *optio
  * @param heads    heads, 1 or more
  * @param d_model  features, 1 or more, divided by heads
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                 ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded
  * @see            labml_nn.transformers.mha.MultiHeadAttention
  */
 ADZ_API adz_module *adz_labml_attention_new(

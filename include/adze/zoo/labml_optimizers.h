@@ -56,7 +56,7 @@ ADZ_API void adz_labml_adam_options_init(adz_labml_adam_options *options, size_t
  * @param parameters  one or more contiguous f32 or f64 leaves, kept
  * @param lr          0 or more (the library's default: 0.001)
  * @param options     NULL for the defaults
- * @return            yours, end it with adz_optimizer_free; NULL with ADZ_ERR_NULL,
+ * @return            yours, end it with adz_optimizer_release; NULL with ADZ_ERR_NULL,
  *                    ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_GRAPH, ADZ_ERR_SHAPE or
  *                    ADZ_ERR_MEMORY recorded
  * @see               labml_nn.optimizers.adam
@@ -106,7 +106,7 @@ ADZ_API void adz_labml_amsgrad_options_init(adz_labml_amsgrad_options *options, 
  * @param parameters  one or more contiguous f32 or f64 leaves, kept
  * @param lr          0 or more (the library's default: 0.001)
  * @param options     NULL for the defaults
- * @return            yours, end it with adz_optimizer_free; NULL with ADZ_ERR_NULL,
+ * @return            yours, end it with adz_optimizer_release; NULL with ADZ_ERR_NULL,
  *                    ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_GRAPH, ADZ_ERR_SHAPE or
  *                    ADZ_ERR_MEMORY recorded
  * @see               labml_nn.optimizers.amsgrad
@@ -122,7 +122,7 @@ ADZ_API adz_optimizer *adz_labml_amsgrad_new(
  * @param lr          0 or more (the library's default: 0.001)
  * @param warmup      steps until lr is reached, 0 or more (the library's default: 0)
  * @param options     NULL for ADZ_LABML_WARMUP_OPTIONS
- * @return            yours, end it with adz_optimizer_free; NULL with ADZ_ERR_NULL,
+ * @return            yours, end it with adz_optimizer_release; NULL with ADZ_ERR_NULL,
  *                    ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_GRAPH, ADZ_ERR_SHAPE or
  *                    ADZ_ERR_MEMORY recorded
  * @see               labml_nn.optimizers.adam_warmup
@@ -141,7 +141,7 @@ ADZ_API adz_optimizer *adz_labml_adam_warmup_new(
  * @param total_steps  steps until the cosine is at its lowest, 0 or more (the library's default:
  *                     1e10)
  * @param options      NULL for ADZ_LABML_WARMUP_OPTIONS
- * @return             yours, end it with adz_optimizer_free; NULL with ADZ_ERR_NULL,
+ * @return             yours, end it with adz_optimizer_release; NULL with ADZ_ERR_NULL,
  *                     ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_GRAPH, ADZ_ERR_SHAPE or
  *                     ADZ_ERR_MEMORY recorded
  * @see                labml_nn.optimizers.adam_warmup_cosine_decay
@@ -158,7 +158,7 @@ ADZ_API adz_optimizer *adz_labml_adam_warmup_cosine_decay_new(adz_tensor_list pa
  * @param warmup      steps until the rate is largest, above 0
  * @param d_model     the model's width, above 0 (the library's default: 512)
  * @param options     NULL for ADZ_LABML_WARMUP_OPTIONS
- * @return            yours, end it with adz_optimizer_free; NULL with ADZ_ERR_NULL,
+ * @return            yours, end it with adz_optimizer_release; NULL with ADZ_ERR_NULL,
  *                    ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_GRAPH, ADZ_ERR_SHAPE or
  *                    ADZ_ERR_MEMORY recorded
  * @see               labml_nn.optimizers.noam; Vaswani et al., 2017
@@ -203,7 +203,7 @@ ADZ_API void adz_labml_radam_options_init(adz_labml_radam_options *options, size
  * @param parameters  one or more contiguous f32 or f64 leaves, kept
  * @param lr          0 or more (the library's default: 0.001)
  * @param options     NULL for the defaults
- * @return            yours, end it with adz_optimizer_free; NULL with ADZ_ERR_NULL,
+ * @return            yours, end it with adz_optimizer_release; NULL with ADZ_ERR_NULL,
  *                    ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_GRAPH, ADZ_ERR_SHAPE or
  *                    ADZ_ERR_MEMORY recorded
  * @see               labml_nn.optimizers.radam
@@ -257,7 +257,7 @@ ADZ_API void adz_labml_ada_belief_options_init(adz_labml_ada_belief_options *opt
  * @param parameters  one or more contiguous f32 or f64 leaves, kept
  * @param lr          0 or more (the library's default: 0.001)
  * @param options     NULL for the defaults
- * @return            yours, end it with adz_optimizer_free; NULL with ADZ_ERR_NULL,
+ * @return            yours, end it with adz_optimizer_release; NULL with ADZ_ERR_NULL,
  *                    ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE, ADZ_ERR_GRAPH, ADZ_ERR_SHAPE or
  *                    ADZ_ERR_MEMORY recorded
  * @see               labml_nn.optimizers.ada_belief; Zhuang et al., 2020

@@ -14,7 +14,7 @@
  * adz_module *model = adz_labml_character_model_new(65, &o);
  * adz_tensor *ids = adz_randint(0, 65, ADZ_SHAPE(10, 4), ADZ_I64);
  * adz_tensor *logits = adz_module_forward(model, ids);
- * adz_module_free(&model);
+ * adz_module_release(&model);
  * @endcode
  */
 #ifndef ADZE_ZOO_LABML_TRANSFORMER_H
@@ -78,8 +78,8 @@ ADZ_API void adz_labml_embeddings_options_init(adz_labml_embeddings_options *opt
  * @param d_model  features D, 2 or more and even
  * @param n_vocab  tokens, 1 or more
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                 ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded
  * @see            labml_nn.transformers.models.EmbeddingsWithPositionalEncoding
  */
 ADZ_API adz_module *adz_labml_embeddings_new(
@@ -92,8 +92,8 @@ ADZ_API adz_module *adz_labml_embeddings_new(
  * @param d_model  features D, 1 or more
  * @param n_vocab  tokens, 1 or more
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                 ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded
  * @see            labml_nn.transformers.models.EmbeddingsWithLearnedPositionalEncoding
  */
 ADZ_API adz_module *adz_labml_learned_embeddings_new(
@@ -144,7 +144,7 @@ ADZ_API void adz_labml_transformer_layer_options_init(
  * @param feed_forward  called with one tensor; its reference is taken over in every case
  * @param dropout_prob  probability of zeroing what is added to x, in [0, 1]
  * @param options       NULL for the defaults
- * @return              yours, end it with adz_module_free; NULL with ADZ_ERR_NULL,
+ * @return              yours, end it with adz_module_release; NULL with ADZ_ERR_NULL,
  *                      ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or ADZ_ERR_MEMORY recorded
  * @see                 labml_nn.transformers.models.TransformerLayer
  */
@@ -162,8 +162,8 @@ ADZ_API adz_module *adz_labml_transformer_layer_new(int64_t d_model, adz_module 
  *
  * @param layer     from adz_labml_transformer_layer_new; its reference is taken over in every case
  * @param n_layers  how many copies, 0 to 65535
- * @return          yours, end it with adz_module_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or
- *                  ADZ_ERR_MEMORY recorded
+ * @return          yours, end it with adz_module_release; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT
+ * or ADZ_ERR_MEMORY recorded
  * @see             labml_nn.transformers.models.Encoder
  */
 ADZ_API adz_module *adz_labml_encoder_new(adz_module *layer, int64_t n_layers);
@@ -179,8 +179,8 @@ ADZ_API adz_module *adz_labml_encoder_new(adz_module *layer, int64_t n_layers);
  * @param layer     from adz_labml_transformer_layer_new, with a src_attn; its reference is taken
  *                  over in every case
  * @param n_layers  how many copies, 0 to 65535
- * @return          yours, end it with adz_module_free; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT or
- *                  ADZ_ERR_MEMORY recorded
+ * @return          yours, end it with adz_module_release; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT
+ * or ADZ_ERR_MEMORY recorded
  * @see             labml_nn.transformers.models.Decoder
  */
 ADZ_API adz_module *adz_labml_decoder_new(adz_module *layer, int64_t n_layers);
@@ -215,8 +215,8 @@ ADZ_API void adz_labml_generator_options_init(adz_labml_generator_options *optio
  * @param n_vocab  tokens, features of y, 1 or more
  * @param d_model  features of x[..., d_model], 1 or more
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                 ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded
  * @see            labml_nn.transformers.models.Generator
  */
 ADZ_API adz_module *adz_labml_generator_new(
@@ -239,7 +239,7 @@ ADZ_API adz_module *adz_labml_generator_new(
  * @param src_embed  embeds src
  * @param tgt_embed  embeds tgt; may be src_embed with one more reference
  * @param generator  from states to logits
- * @return           yours, end it with adz_module_free; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
+ * @return           yours, end it with adz_module_release; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
  *                   recorded
  * @see              labml_nn.transformers.models.EncoderDecoder
  */
@@ -286,7 +286,7 @@ ADZ_API adz_tensor *adz_labml_decode(adz_module *model, adz_tensor *memory, adz_
  *                   failure included
  * @param encoder    from adz_labml_encoder_new
  * @param generator  from states to logits
- * @return           yours, end it with adz_module_free; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
+ * @return           yours, end it with adz_module_release; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
  *                   recorded
  * @see              labml_nn.transformers.glu_variants.simple.AutoregressiveModel
  */
@@ -332,7 +332,7 @@ ADZ_API void adz_labml_character_model_options_init(
  *
  * @param n_chars  characters V, 1 or more
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_NULL or ADZ_ERR_MEMORY
  *                 recorded; ADZ_ERR_ARGUMENT or ADZ_ERR_DTYPE for options that cannot be
  * @see            labml_nn.transformers.glu_variants.simple.Trainer
  */

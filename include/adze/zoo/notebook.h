@@ -17,7 +17,7 @@ extern "C" {
  * The notebook's ReLU: max(x, 0) as a clamp, whose gradient at exactly 0 is 1.
  *
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
  */
 ADZ_API adz_module *adz_notebook_relu_new(const adz_relu_options *options);
 
@@ -26,8 +26,8 @@ ADZ_API adz_module *adz_notebook_relu_new(const adz_relu_options *options);
  *
  * @param p        probability of zeroing, in [0, 1)
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT or ADZ_ERR_MEMORY
- *                 recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT or
+ * ADZ_ERR_MEMORY recorded
  */
 ADZ_API adz_module *adz_notebook_dropout_new(double p, const adz_dropout_options *options);
 
@@ -68,8 +68,8 @@ ADZ_API void adz_notebook_feed_forward_options_init(
  * @param d_model  features of x, 1 or more
  * @param d_ff     hidden features, 1 or more
  * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_free; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE or
- *                 ADZ_ERR_MEMORY recorded
+ * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_ARGUMENT, ADZ_ERR_DTYPE
+ * or ADZ_ERR_MEMORY recorded
  */
 ADZ_API adz_module *adz_notebook_feed_forward_new(
     int64_t d_model, int64_t d_ff, const adz_notebook_feed_forward_options *options);

@@ -178,7 +178,7 @@ static void add_shared(adzi_c99_writer *w, adzi_text *to, const adzi_text *funct
     if (w->states.length > 0) {
         adzi_text_add(to, "/* What the numbers of an optimizer's step are computed from. */\n"
                           "typedef struct {\n    const double *settings;\n    int64_t step;\n"
-                          "    uint32_t fresh;\n} adz_moment;\n\n");
+                          "    uint32_t fresh;\n} adz_step_context;\n\n");
     }
     adzi_text_add_n(to, adzi_text_get(&w->arrays), w->arrays.length);
     for (int arena = 0; arena < ADZI_C99_ARENAS; ++arena) {

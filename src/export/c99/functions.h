@@ -251,7 +251,7 @@ static const function functions[] = {
     { "wide_cos", "cos", NULL },
     { "moment_power", NULL,
       "/* base^step; an optimizer uses it for its i-th decay. */\n"
-      "static double @moment_power(const adz_moment *at, int i, double base)\n"
+      "static double @moment_power(const adz_step_context *at, int i, double base)\n"
       "{\n"
       "    (void)i;\n"
       "    return @wide_powi(base, at->step);\n"

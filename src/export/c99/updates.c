@@ -290,7 +290,7 @@ void adzi_c99_print_numbers(adzi_c99 *c, adzi_text *to)
             continue;
         }
         if (!computed && type_of(c, i)->numbers != NULL) {
-            adzi_text_format(to, "    double numbers[%d];\n    adz_moment moment;\n",
+            adzi_text_format(to, "    double numbers[%d];\n    adz_step_context moment;\n",
                 (int)ADZ_OPTIMIZER_NUMBERS);
             computed = true;
         }

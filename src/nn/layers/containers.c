@@ -168,7 +168,7 @@ static adz_module *container_new(
         }
     }
     if (!good) {
-        adz_module_free(&container);
+        adz_module_release(&container);
     }
     return container;
 }

@@ -74,9 +74,9 @@ adz_status adz_embedding_get_options(
 }
 
 ADZ_OPTIONS_INIT(
-    adz_embedding_table_options_init, adz_embedding_table_options, ADZ_EMBEDDING_TABLE_OPTIONS)
+    adz_embedding_module_options_init, adz_embedding_module_options, ADZ_EMBEDDING_MODULE_OPTIONS)
 
-static bool check(int64_t rows, int64_t features, const adz_embedding_table_options *o)
+static bool check(int64_t rows, int64_t features, const adz_embedding_module_options *o)
 {
     static const char op[] = "adz_embedding_new";
     if (!adz_check_parameter_dtype(op, o->dtype)) {
@@ -101,10 +101,10 @@ static bool check(int64_t rows, int64_t features, const adz_embedding_table_opti
 }
 
 adz_module *adz_embedding_new(
-    int64_t num_embeddings, int64_t embedding_dim, const adz_embedding_table_options *options)
+    int64_t num_embeddings, int64_t embedding_dim, const adz_embedding_module_options *options)
 {
-    adz_embedding_table_options o = ADZ_EMBEDDING_TABLE_OPTIONS;
-    if (!ADZ_OPTIONS_READ("adz_embedding_new", ADZ_EMBEDDING_TABLE_OPTIONS, &o, options)) {
+    adz_embedding_module_options o = ADZ_EMBEDDING_MODULE_OPTIONS;
+    if (!ADZ_OPTIONS_READ("adz_embedding_new", ADZ_EMBEDDING_MODULE_OPTIONS, &o, options)) {
         return NULL;
     }
     if (!check(num_embeddings, embedding_dim, &o)) {

@@ -94,7 +94,7 @@ static adz_module *network(
                 op, o->activation, o->activation_function, o->activation_module)) != NULL &&
         (!o->is_gated || add_linear(self, "linear_v", d_model, d_ff, o->bias_gate, o->dtype));
     if (!good) {
-        adz_module_free(&self);
+        adz_module_release(&self);
     }
     return self;
 }

@@ -93,7 +93,7 @@ bool adzi_line_evaluate(adzi_line *line, double t, adzi_line_point *p, const adz
     return good;
 }
 
-static void end(progress *p, adz_search_reason reason)
+static void end(progress *p, adz_closure_reason reason)
 {
     p->done = true;
     p->run->reason = reason;
@@ -111,7 +111,7 @@ static void end_at_rest(progress *p)
 {
     const double eps = adzi_lbfgs_rounding(p->run->dtype);
     const double most = fmax(100 * p->run->settings[TOLERANCE_GRAD], sqrt(eps));
-    end(p, relative_gradient(p) <= most ? ADZ_SEARCH_CONVERGED : ADZ_SEARCH_STALLED);
+    end(p, relative_gradient(p) <= most ? ADZ_CLOSURE_CONVERGED : ADZ_CLOSURE_STALLED);
 }
 
 /* Checks the loss and the gradients of a point that the step goes on from, and whether the
@@ -131,7 +131,7 @@ static bool arrive(progress *p)
     }
     m->largest_loss = fmax(m->largest_loss, fabs(p->loss));
     if (relative_gradient(p) <= p->run->settings[TOLERANCE_GRAD]) {
-        end(p, ADZ_SEARCH_CONVERGED);
+        end(p, ADZ_CLOSURE_CONVERGED);
     }
     return adzi_pending() == ADZ_OK;
 }
@@ -231,7 +231,7 @@ static void judge(progress *p, double before, double moved, bool first, bool las
     } else if (moved > 0 && little) {
         end_at_rest(p);
     } else if (last || used) {
-        end(p, ADZ_SEARCH_LIMIT);
+        end(p, ADZ_CLOSURE_LIMIT);
     }
 }
 
@@ -252,7 +252,7 @@ static bool iterate(progress *p, int64_t i)
         return false;
     }
     if (vanishes(p, reach)) {
-        end(p, ADZ_SEARCH_CONVERGED);
+        end(p, ADZ_CLOSURE_CONVERGED);
         return true;
     }
     if (is_at_rest(p, slope)) {
@@ -303,7 +303,7 @@ static bool prepare(progress *p)
         return false;
     }
     p->scale = scale != NULL ? adz_to(scale, run->dtype) : NULL;
-    run->reason = ADZ_SEARCH_LIMIT;
+    run->reason = ADZ_CLOSURE_LIMIT;
     return adzi_pending() == ADZ_OK;
 }
 

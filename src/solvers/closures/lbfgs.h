@@ -45,7 +45,7 @@ bool adzi_lbfgs_remember(const char *op, adzi_lbfgs_memory *m, adzi_lbfgs_pair p
 /** Functions of adzi_search. */
 bool adzi_lbfgs_copy(void *memory);
 void adzi_lbfgs_drop(void *memory);
-adz_status adzi_lbfgs_collect(const void *memory, adz_state *state);
+adz_status adzi_lbfgs_collect(const void *memory, adz_state_dict *state);
 bool adzi_lbfgs_read(const adz_optimizer *o, void *memory, const char *name, adz_tensor *t);
 bool adzi_lbfgs_complete(const void *memory);
 

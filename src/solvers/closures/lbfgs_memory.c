@@ -85,7 +85,7 @@ bool adzi_lbfgs_remember(const char *op, adzi_lbfgs_memory *m, adzi_lbfgs_pair p
 /* ---- checkpoints ----------------------------------------------------------------------------- */
 
 /* All y or all s as one matrix. */
-static adz_status collect_pairs(const adzi_lbfgs_memory *m, adz_state *state, bool of_y)
+static adz_status collect_pairs(const adzi_lbfgs_memory *m, adz_state_dict *state, bool of_y)
 {
     adz_tensor **rows = adzi_alloc(m->n * sizeof(adz_tensor *));
     if (rows == NULL) {
@@ -100,7 +100,7 @@ static adz_status collect_pairs(const adzi_lbfgs_memory *m, adz_state *state, bo
     return adzi_search_add(state, of_y ? "old_dirs" : "old_stps", matrix);
 }
 
-adz_status adzi_lbfgs_collect(const void *memory, adz_state *state)
+adz_status adzi_lbfgs_collect(const void *memory, adz_state_dict *state)
 {
     const adzi_lbfgs_memory *m = memory;
     adz_status status = ADZ_OK;

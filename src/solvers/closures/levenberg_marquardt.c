@@ -33,7 +33,7 @@ static void memory_drop(void *memory)
     adzi_lm_model_drop(&m->model);
 }
 
-static adz_status memory_collect(const void *memory, adz_state *state)
+static adz_status memory_collect(const void *memory, adz_state_dict *state)
 {
     const adzi_lm_memory *m = memory;
     return m->scale != NULL ? adzi_search_add(state, "scale", m->scale) : ADZ_OK;
@@ -209,9 +209,9 @@ static bool step(adzi_search_run *run)
         return false; /* the memory may be gone */
     }
     run->gradient = adzi_lm_gradient(&memory->model);
-    run->reason = now == CONVERGED ? ADZ_SEARCH_CONVERGED
-                  : now == STALLED ? ADZ_SEARCH_STALLED
-                                   : ADZ_SEARCH_LIMIT;
+    run->reason = now == CONVERGED ? ADZ_CLOSURE_CONVERGED
+                  : now == STALLED ? ADZ_CLOSURE_STALLED
+                                   : ADZ_CLOSURE_LIMIT;
     adzi_lm_model_drop(&memory->model);
     return true;
 }

@@ -32,7 +32,7 @@ adzi_gemm_choice adzi_gemm_backend_choice = ADZI_GEMM_BY_RULE;
 static bool are_ours(void)
 {
     return adzi_gemm_backend_choice == ADZI_GEMM_BY_RULE && adzi_has_fused() &&
-           adz_get_products() == ADZ_PRODUCTS_OWN;
+           adz_get_gemm_backend() == ADZ_GEMM_OWN;
 }
 
 /* ---- integers ------------------------------------------------------------------------------- */
@@ -167,7 +167,7 @@ const adzi_gemm_way adzi_gemm_ways[] = {
         .relu = true },
     { .name = "OpenBLAS",
         .what =
-            "everything else on processors without fused multiply-adds, or as adz_set_products() asks, if this build has a BLAS",
+            "everything else on processors without fused multiply-adds, or as adz_set_gemm_backend() asks, if this build has a BLAS",
         .why = "it has packed kernels for the most processors",
         .takes = suits_blas,
         .run = run_blas },

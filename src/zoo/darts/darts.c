@@ -92,7 +92,7 @@ adz_module *adz_darts_feed_forward_new(
         return NULL;
     }
     adz_module *self = adz_feed_forward_new(d_model, d_ff, &o);
-    adz_module_free(&o.dropout_module);
+    adz_module_release(&o.dropout_module);
     return self;
 }
 
@@ -137,11 +137,11 @@ adz_module *adz_darts_glu_variant_new(
     }
     adz_module *ffn = adz_feed_forward_variant_new(variant, d_model, d_ff, &o);
     adz_module *self = ffn != NULL ? adz_module_new(type_of(variant), 0) : NULL;
-    adz_module_free(&o.dropout_module);
+    adz_module_release(&o.dropout_module);
     if (self == NULL) {
-        adz_module_free(&ffn);
+        adz_module_release(&ffn);
     } else if (adz_module_add_child(self, "ffn", ffn) == NULL) {
-        adz_module_free(&self);
+        adz_module_release(&self);
     }
     return self;
 }

@@ -56,7 +56,7 @@ adz_tensor *adzi_fastai_call(
         status = adz_values_add(in, "mask", mask);
     }
     for (size_t i = 0; i < adz_values_count(rest) && status == ADZ_OK; ++i) {
-        const char *name = adz_values_name(rest, i);
+        const char *name = adz_values_name_at(rest, i);
         adz_tensor *t = adz_values_at(rest, i);
         if (name[0] != '\0' && strcmp(name, "x") != 0 && strcmp(name, "mask") != 0 &&
             is_present(t)) {
@@ -75,7 +75,7 @@ adz_tensor *adzi_fastai_call(
 static bool check_names(adz_module *self, const adz_values *in, const char *const *names, size_t n)
 {
     for (size_t i = 0; i < adz_values_count(in); ++i) {
-        const char *name = adz_values_name(in, i);
+        const char *name = adz_values_name_at(in, i);
         bool known = name[0] == '\0' ? i < 2 : false;
         for (size_t k = 0; k < n && !known; ++k) {
             known = strcmp(names[k], name) == 0;
@@ -95,9 +95,9 @@ static bool read_arguments(adz_module *self, const adz_values *in, arguments *a)
     const attention_state *state = zoo_state(self);
     const char *op = adz_module_name(self);
     *a = (arguments){ adz_values_argument(in, 0, "x"), adz_values_argument(in, 1, "mask"),
-        adz_values_find(in, "r"), adz_values_find(in, "u"), adz_values_find(in, "v"),
-        adz_values_find(in, "mem"), false };
-    adz_tensor *causal = adz_values_find(in, "is_causal");
+        adz_values_get(in, "r"), adz_values_get(in, "u"), adz_values_get(in, "v"),
+        adz_values_get(in, "mem"), false };
+    adz_tensor *causal = adz_values_get(in, "is_causal");
     if (!adz_check_tensor(op, "x", a->x) || !check_optional(op, "mask", a->mask) ||
         !check_optional(op, "is_causal", causal)) {
         return false;
@@ -387,7 +387,7 @@ static adz_module *attention_new(const char *op, const adz_module_type *type, in
         attention_state *state = zoo_state(self);
         *state = (attention_state){ n_heads, d_model, d_head, o.scale };
         if (!add_children(self, state, &o)) {
-            adz_module_free(&self);
+            adz_module_release(&self);
         }
     }
     return self;

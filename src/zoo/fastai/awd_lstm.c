@@ -86,7 +86,7 @@ static adz_tensor *embed(adz_module *self, const adz_values *in)
     const awd_state *state = zoo_state(self);
     const char *name = adz_module_name(self);
     adz_tensor *ids = adz_values_argument(in, 0, "ids");
-    ids = ids != NULL && zoo_is_none(ids) ? adz_values_find(in, "x") : ids;
+    ids = ids != NULL && zoo_is_none(ids) ? adz_values_get(in, "x") : ids;
     if (!adz_check_tensor(name, "ids", ids)) {
         return NULL;
     }
@@ -137,7 +137,7 @@ static adz_tensor *run_layer(adz_module *self, int64_t l, adz_tensor *x, adz_val
     for (int i = 0; i < state->n_carried && good; ++i) {
         char name[ADZ_VALUE_NAME + 1];
         snprintf(name, sizeof name, "hidden.%lld.%s", (long long)l, state->carries[i].hidden);
-        adz_tensor *h = adz_values_find(out, state->carries[i].last);
+        adz_tensor *h = adz_values_get(out, state->carries[i].last);
         h = adz_contiguous(adz_detach(h));
         good = h != NULL && adz_values_add(hidden, name, h) == ADZ_OK;
     }
@@ -275,14 +275,14 @@ static adz_module *qrnn_layer(
     qrnn.dtype = o->dtype;
     qrnn.generator = dropout.generator = o->generator;
     adz_module *self = adz_fastai_qrnn_new(in, out, &qrnn);
-    adz_module *layer = self != NULL ? adz_module_child(self, "layers.0") : NULL;
-    adz_module *linear = layer != NULL ? adz_module_child(layer, "linear") : NULL;
+    adz_module *layer = self != NULL ? adz_module_get_child(self, "layers.0") : NULL;
+    adz_module *linear = layer != NULL ? adz_module_get_child(layer, "linear") : NULL;
     const char *const names[] = { "weight" };
     linear = linear != NULL ? adz_fastai_weight_dropout_new(
                                   adz_module_keep(linear), o->weight_p, names, 1, &dropout)
                             : NULL;
     if (linear == NULL || adz_module_set_child(layer, "linear", linear) == NULL) {
-        adz_module_free(&self);
+        adz_module_release(&self);
     }
     return self;
 }
@@ -318,7 +318,7 @@ static bool add_layers(adz_module *self, int64_t emb_sz, int64_t n_hid, int64_t 
 static bool add_encoder(
     adz_module *self, int64_t vocab_sz, int64_t emb_sz, const adz_fastai_awd_lstm_options *o)
 {
-    adz_embedding_table_options table = ADZ_EMBEDDING_TABLE_OPTIONS;
+    adz_embedding_module_options table = ADZ_EMBEDDING_MODULE_OPTIONS;
     adz_fastai_embedding_dropout_options dropout = ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS;
     table.padding_idx = o->pad_token;
     table.dtype = o->dtype;
@@ -347,7 +347,7 @@ adz_module *adz_fastai_awd_lstm_new(int64_t vocab_sz, int64_t emb_sz, int64_t n_
                                            : (awd_state){ emb_sz, n_layers, lstm_carries, 2 };
     if (!add_encoder(self, vocab_sz, emb_sz, &o) ||
         !add_layers(self, emb_sz, n_hid, n_layers, &o) || reset_parameters(self) != ADZ_OK) {
-        adz_module_free(&self);
+        adz_module_release(&self);
     }
     return self;
 }

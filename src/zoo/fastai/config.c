@@ -160,7 +160,7 @@ static adz_module *model_new(adz_module *encoder, adz_module *head, const adz_fa
     adz_module *parts[] = { encoder, head };
     adz_module *model = adz_fastai_sequential_rnn_new(parts, 2);
     if (model != NULL && c->init != NULL && c->init(model) != ADZ_OK) {
-        adz_module_free(&model);
+        adz_module_release(&model);
     }
     return model;
 }
@@ -177,7 +177,7 @@ adz_module *adz_fastai_language_model_new(
     }
     adz_fastai_linear_decoder_options o = ADZ_FASTAI_LINEAR_DECODER_OPTIONS;
     o.output_p = c.output_p;
-    o.tie_encoder = c.tie_weights ? adz_module_child(encoder, "encoder") : NULL;
+    o.tie_encoder = c.tie_weights ? adz_module_get_child(encoder, "encoder") : NULL;
     o.bias = c.out_bias;
     o.dtype = c.dtype;
     o.generator = c.generator;

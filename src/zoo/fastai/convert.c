@@ -118,9 +118,9 @@ static adz_tensor *rows_of(const int64_t *old_index, size_t n_new, int64_t n_old
  * accepts any number. ADZ_NONE if there is none and it is not needed (`must`); NULL with the error
  * recorded. */
 static adz_tensor *entry_of(
-    const adz_state *state, const char *name, int rank, int64_t words, bool must)
+    const adz_state_dict *state, const char *name, int rank, int64_t words, bool must)
 {
-    adz_tensor *t = adz_state_find(state, name);
+    adz_tensor *t = adz_state_dict_get(state, name);
     if (t == NULL) {
         return must ? zoo_fail(op, ADZ_ERR_STATE,
                           "the state has no %s; is it that of an encoder and its decoder?", name)
@@ -140,12 +140,13 @@ static adz_tensor *entry_of(
 /* Copies the entries of `from` to `to`, with the new table and bias instead of the old ones. Adds
  * the decoder's weight if `from` has none, because the decoder shares the table. False with the
  * error recorded, also if the table or the bias is NULL. */
-static bool fill(adz_state *to, const adz_state *from, adz_tensor *table, adz_tensor *bias)
+static bool fill(
+    adz_state_dict *to, const adz_state_dict *from, adz_tensor *table, adz_tensor *bias)
 {
     bool good = true, decodes = false;
-    for (size_t i = 0; i < adz_state_count(from) && good; ++i) {
-        const char *name = adz_state_name(from, i);
-        adz_tensor *t = adz_state_tensor(from, i);
+    for (size_t i = 0; i < adz_state_dict_count(from) && good; ++i) {
+        const char *name = adz_state_dict_name_at(from, i);
+        adz_tensor *t = adz_state_dict_at(from, i);
         bool is_decoder = strcmp(name, decoder) == 0;
         if (is_decoder || strcmp(name, encoder) == 0 || strcmp(name, dropped) == 0) {
             t = table;
@@ -153,12 +154,13 @@ static bool fill(adz_state *to, const adz_state *from, adz_tensor *table, adz_te
             t = bias;
         }
         decodes = decodes || is_decoder;
-        good = adz_state_add(to, name, t) == ADZ_OK;
+        good = adz_state_dict_add(to, name, t) == ADZ_OK;
     }
-    return good && (decodes || adz_state_add(to, decoder, table) == ADZ_OK);
+    return good && (decodes || adz_state_dict_add(to, decoder, table) == ADZ_OK);
 }
 
-static bool convert(adz_state *to, const adz_state *from, const int64_t *old_index, size_t n_new)
+static bool convert(
+    adz_state_dict *to, const adz_state_dict *from, const int64_t *old_index, size_t n_new)
 {
     adz_tensor *table = entry_of(from, encoder, 2, 0, true);
     int64_t words = table != NULL ? adz_tensor_size(table, 0) : 0;
@@ -174,8 +176,8 @@ static bool convert(adz_state *to, const adz_state *from, const int64_t *old_ind
     return good;
 }
 
-adz_state *adz_fastai_convert_weights(
-    const adz_state *state, const int64_t *old_index, size_t n_new)
+adz_state_dict *adz_fastai_convert_weights(
+    const adz_state_dict *state, const int64_t *old_index, size_t n_new)
 {
     if (state == NULL || old_index == NULL) {
         return zoo_fail_null(op, state == NULL ? "state" : "old_index");
@@ -184,11 +186,11 @@ adz_state *adz_fastai_convert_weights(
         return zoo_fail(op, ADZ_ERR_ARGUMENT, "n_new is 0, but a vocabulary needs words");
     }
     adz_scope *scope = adz_scope_open();
-    adz_state *converted = adz_state_new();
+    adz_state_dict *converted = adz_state_dict_new();
     bool good = converted != NULL && convert(converted, state, old_index, n_new);
     adz_scope_close(scope);
     if (!good) {
-        adz_state_free(&converted);
+        adz_state_dict_free(&converted);
     }
     return converted;
 }

@@ -26,8 +26,8 @@ adz_tensor *adzi_last_output(const char *op, const adz_values *in)
 {
     size_t at = adz_values_count(in);
     for (size_t i = 0; i < adz_values_count(in); ++i) {
-        bool first = i == 0 && adz_values_name(in, i)[0] == '\0';
-        at = first || starts_with(adz_values_name(in, i), "out.") ? i : at;
+        bool first = i == 0 && adz_values_name_at(in, i)[0] == '\0';
+        at = first || starts_with(adz_values_name_at(in, i), "out.") ? i : at;
     }
     if (at == adz_values_count(in)) {
         return zoo_fail(op, ADZ_ERR_ARGUMENT,
@@ -47,8 +47,8 @@ adz_status adzi_hand_on_outputs(adz_values *to, const adz_values *from)
 {
     adz_status status = ADZ_OK;
     for (size_t i = 0; i < adz_values_count(from) && status == ADZ_OK; ++i) {
-        if (adzi_is_layer_output(adz_values_name(from, i))) {
-            status = adz_values_add(to, adz_values_name(from, i), adz_values_at(from, i));
+        if (adzi_is_layer_output(adz_values_name_at(from, i))) {
+            status = adz_values_add(to, adz_values_name_at(from, i), adz_values_at(from, i));
         }
     }
     return status;
@@ -131,7 +131,7 @@ ADZ_OPTIONS_INIT(adz_fastai_linear_decoder_options_init, adz_fastai_linear_decod
  * with the error recorded if its shape is not [n_out, n_hid]. */
 static adz_tensor *table_of(const char *op, adz_module *encoder, int64_t n_out, int64_t n_hid)
 {
-    adz_tensor *table = encoder != NULL ? adz_module_parameter(encoder, "weight") : ADZ_NONE;
+    adz_tensor *table = encoder != NULL ? adz_module_get_parameter(encoder, "weight") : ADZ_NONE;
     if (table == NULL || encoder == NULL) {
         return table;
     }
@@ -230,7 +230,7 @@ adz_module *adz_fastai_sequential_rnn_new(adz_module *const *modules, size_t cou
         char name[24];
         snprintf(name, sizeof name, "%zu", i);
         if (adz_module_add_child(self, name, modules[i]) == NULL) {
-            adz_module_free(&self);
+            adz_module_release(&self);
         }
     }
     return self;

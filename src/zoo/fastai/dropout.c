@@ -110,7 +110,7 @@ adz_module *adz_fastai_embedding_dropout_new(
     static const char op[] = "adz_fastai_embedding_dropout_new";
     adz_fastai_embedding_dropout_options o = ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS;
     if (!ADZ_OPTIONS_READ(op, ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS, &o, options)) {
-        adz_module_free(&emb);
+        adz_module_release(&emb);
         return NULL;
     }
     adz_embedding_options known;
@@ -129,12 +129,12 @@ adz_module *adz_fastai_embedding_dropout_new(
     adz_module *self =
         good ? adz_module_new(&embedding_dropout_type, sizeof(embedding_state)) : NULL;
     if (self == NULL) {
-        adz_module_free(&emb);
+        adz_module_release(&emb);
         return NULL;
     }
     *(embedding_state *)zoo_state(self) = (embedding_state){ embed_p, o.scale, o.generator };
     if (adz_module_add_child(self, "emb", emb) == NULL) {
-        adz_module_free(&self);
+        adz_module_release(&self);
     }
     return self;
 }

@@ -53,9 +53,9 @@ adz_module *adz_fastai_sequential_ex_new(adz_module *const *modules, size_t coun
     adz_module *layers = adz_module_list_new(modules, count);
     adz_module *self = layers != NULL ? adz_module_new(&sequential_ex_type, 0) : NULL;
     if (self == NULL) {
-        adz_module_free(&layers);
+        adz_module_release(&layers);
     } else if (adz_module_add_child(self, "layers", layers) == NULL) {
-        adz_module_free(&self);
+        adz_module_release(&self);
     }
     return self;
 }

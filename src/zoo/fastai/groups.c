@@ -112,7 +112,7 @@ typedef struct {
 static adz_module *part(const char *op, adz_module *of, const char *name, const char *what)
 {
     for (size_t i = 0; of != NULL && i < adz_module_child_count(of); ++i) {
-        if (strcmp(adz_module_child_name(of, i), name) == 0) {
+        if (strcmp(adz_module_child_name_at(of, i), name) == 0) {
             return zoo_child(of, i);
         }
     }
@@ -155,7 +155,7 @@ static bool add_embedding(const parts *p, adz_fastai_groups *groups, size_t inde
 {
     bool good = true;
     for (size_t i = 0; i < adz_module_child_count(p->encoder) && good; ++i) {
-        const char *name = adz_module_child_name(p->encoder, i);
+        const char *name = adz_module_child_name_at(p->encoder, i);
         if (strcmp(name, "encoder") == 0 || strcmp(name, "encoder_dp") == 0) {
             good = add_module(groups, index, zoo_child(p->encoder, i));
         }
@@ -186,7 +186,7 @@ static bool add_own(const parts *p, adz_fastai_groups *groups, size_t index)
     static const char *const names[] = { "u", "v" };
     for (int i = 0; i < 2; ++i) {
         const bool found = adzi_zoo_has_entry(p->encoder, names[i]);
-        adz_tensor *own = found ? adz_module_parameter(p->encoder, names[i]) : NULL;
+        adz_tensor *own = found ? adz_module_get_parameter(p->encoder, names[i]) : NULL;
         if (own == NULL) {
             adz_error_format(p->op, ADZ_ERR_ARGUMENT,
                 "the model is no Transformer-XL: its %s has no parameter called %s",

@@ -14,7 +14,7 @@ static adz_status layer_call(adz_module *self, const adz_values *in, adz_values 
 {
     adz_tensor *x = adz_values_argument(in, 0, "x"), *mask = adz_values_argument(in, 1, "mask");
     for (size_t i = 2; i < adz_values_count(in); ++i) {
-        if (adz_values_name(in, i)[0] == '\0' && !zoo_is_none(adz_values_at(in, i))) {
+        if (adz_values_name_at(in, i)[0] == '\0' && !zoo_is_none(adz_values_at(in, i))) {
             return adz_error_format(adz_module_name(self), ADZ_ERR_ARGUMENT,
                 "value %zu has no name, but only x and mask are taken by position", i);
         }

@@ -90,7 +90,7 @@ static adz_status read_all(adz_module *self, adz_tensor *ids, int64_t first, chu
 static adz_tensor *join(const char *op, chunks *kept, const char *name)
 {
     for (size_t i = 0; i < kept->count; ++i) {
-        adz_tensor *part = adz_values_find(kept->lists[i], name);
+        adz_tensor *part = adz_values_get(kept->lists[i], name);
         if (zoo_is_none(part) || adz_tensor_rank(part) < 2) {
             return zoo_fail(op, ADZ_ERR_SHAPE, "the encoder's %s is no [B, T, ...]", name);
         }
@@ -106,7 +106,7 @@ static adz_status join_all(const char *op, chunks *kept, adz_values *out)
     bool any = false;
     const adz_values *layers = kept->lists[0];
     for (size_t i = 0; i < adz_values_count(layers) && status == ADZ_OK; ++i) {
-        const char *name = adz_values_name(layers, i);
+        const char *name = adz_values_name_at(layers, i);
         if (adzi_is_layer_output(name)) {
             status = adz_values_add(out, name, join(op, kept, name));
             any = true;
@@ -184,7 +184,7 @@ adz_module *adz_fastai_multi_batch_encoder_new(
     if (module != NULL && (bptt < 1 || max_len < 1)) {
         adz_error_format(op, ADZ_ERR_ARGUMENT, "bptt %lld and max_len %lld must be 1 or more",
             (long long)bptt, (long long)max_len);
-        adz_module_free(&module);
+        adz_module_release(&module);
         return NULL;
     }
     if (module == NULL) {

@@ -125,7 +125,7 @@ static bool append_block(const char *op, adz_module *to, int64_t n_in, int64_t n
     if (good && actn != NULL) {
         return adz_sequential_append(to, actn) != NULL;
     }
-    adz_module_free(&actn);
+    adz_module_release(&actn);
     return good;
 }
 
@@ -139,7 +139,7 @@ adz_module *adz_fastai_bn_drop_lin_new(
     }
     adz_module *self = adz_sequential_new(NULL, 0);
     if (!append_block("adz_fastai_bn_drop_lin_new", self, n_in, n_out, &o)) {
-        adz_module_free(&self);
+        adz_module_release(&self);
     }
     return self;
 }
@@ -194,7 +194,7 @@ static adz_module *blocks_new(const char *op, const int64_t *layers, const doubl
         block.actn = last ? NULL : adz_relu_new(&inplace);
         if ((!last && block.actn == NULL) ||
             !append_block(op, self, layers[i], layers[i + 1], &block)) {
-            adz_module_free(&self);
+            adz_module_release(&self);
         }
     }
     return self;
@@ -222,7 +222,7 @@ adz_module *adz_fastai_pooling_classifier_new(const int64_t *layers, const doubl
         ((classifier_state *)zoo_state(self))->width = layers[0];
         if (adz_module_add_child(self, "layers", blocks_new(op, layers, drops, count, &o)) ==
             NULL) {
-            adz_module_free(&self);
+            adz_module_release(&self);
         }
     }
     return self;

@@ -59,7 +59,7 @@ static adz_status hide_later(adz_module *self, adz_values *rest, int64_t queries
 static adz_tensor *run_layer(adz_module *self, size_t i, adz_tensor *h, const adz_values *rest)
 {
     adz_module *layer = zoo_child(zoo_child(self, LAYERS), i);
-    return adzi_fastai_call(layer, h, adz_values_find(rest, "mask"), rest);
+    return adzi_fastai_call(layer, h, adz_values_get(rest, "mask"), rest);
 }
 
 static size_t n_layers(const adz_module *self)
@@ -340,7 +340,7 @@ static adz_module *layers_new(const adz_fastai_transformer_options *o)
     for (int64_t i = 0; i < o->n_layers && list != NULL; ++i) {
         if (adz_module_list_append(list, adz_fastai_decoder_layer_new(o->n_heads, o->d_model,
                                              o->d_head, o->d_inner, &layer)) == NULL) {
-            adz_module_free(&list);
+            adz_module_release(&list);
         }
     }
     return list;
@@ -349,7 +349,7 @@ static adz_module *layers_new(const adz_fastai_transformer_options *o)
 static adz_module *positions_new(const adz_fastai_transformer_options *o)
 {
     if (o->learned_pos_enc) {
-        adz_embedding_table_options table = ADZ_EMBEDDING_TABLE_OPTIONS;
+        adz_embedding_module_options table = ADZ_EMBEDDING_MODULE_OPTIONS;
         table.dtype = o->dtype;
         return adz_embedding_new(o->ctx_len, o->d_model, &table);
     }
@@ -362,7 +362,7 @@ static adz_module *positions_new(const adz_fastai_transformer_options *o)
 static adz_module *encoder_new(
     const adz_module_type *type, int64_t vocab_sz, const adz_fastai_transformer_options *o)
 {
-    adz_embedding_table_options table = ADZ_EMBEDDING_TABLE_OPTIONS;
+    adz_embedding_module_options table = ADZ_EMBEDDING_MODULE_OPTIONS;
     adz_dropout_options dropout = ADZ_DROPOUT_OPTIONS;
     table.dtype = o->dtype;
     dropout.generator = o->generator;
@@ -375,7 +375,7 @@ static adz_module *encoder_new(
         adz_module_add_child(self, "drop_emb", adz_dropout_new(o->embed_p, &dropout)) != NULL &&
         adz_module_add_child(self, "layers", layers_new(o)) != NULL;
     if (!good) {
-        adz_module_free(&self);
+        adz_module_release(&self);
         return NULL;
     }
     *(encoder_state *)zoo_state(self) = (encoder_state){

@@ -23,7 +23,7 @@ static bool exchanges(adz_module *self)
     bool exchange = adz_module_is_training(self) && state->p > 0;
     for (size_t i = 0; i < state->count && !exchange; ++i) {
         exchange =
-            adz_module_parameter(zoo_child(self, 0), state->names[i]) != zoo_parameter(self, i);
+            adz_module_get_parameter(zoo_child(self, 0), state->names[i]) != zoo_parameter(self, i);
     }
     return exchange;
 }
@@ -57,7 +57,7 @@ static adz_status reset(adz_module *self)
     adz_module *module = zoo_child(self, 0);
     for (size_t i = 0; i < state->count; ++i) {
         adz_tensor *raw = zoo_parameter(self, i);
-        if (adz_module_parameter(module, state->names[i]) != raw &&
+        if (adz_module_get_parameter(module, state->names[i]) != raw &&
             adz_module_set_parameter(module, state->names[i], raw) == NULL) {
             return adz_error_code();
         }
@@ -78,7 +78,7 @@ static bool add_weight(const char *op, adz_module *self, adz_module *module, con
     weight_dropout_state *state = zoo_state(self);
     char *known = state->names[state->count], raw[ADZ_VALUE_NAME + 8];
     const bool found = strlen(name) <= ADZ_VALUE_NAME && adzi_zoo_has_entry(module, name);
-    adz_tensor *weight = found ? adz_module_parameter(module, name) : NULL;
+    adz_tensor *weight = found ? adz_module_get_parameter(module, name) : NULL;
     if (weight == NULL || zoo_is_none(weight)) {
         adz_error_format(
             op, ADZ_ERR_ARGUMENT, "%s has no parameter called %s", adz_module_name(module), name);
@@ -99,12 +99,12 @@ adz_module *adz_fastai_weight_dropout_new(adz_module *module, double weight_p,
     };
     adz_dropout_options o = ADZ_DROPOUT_OPTIONS;
     if (!ADZ_OPTIONS_READ(op, ADZ_DROPOUT_OPTIONS, &o, options)) {
-        adz_module_free(&module);
+        adz_module_release(&module);
         return NULL;
     }
     if (module != NULL && count > 0 && names == NULL) {
         adz_error_null(op, "names");
-        adz_module_free(&module);
+        adz_module_release(&module);
         return NULL;
     }
     if (count == 0) {
@@ -115,7 +115,7 @@ adz_module *adz_fastai_weight_dropout_new(adz_module *module, double weight_p,
         if (module == NULL) {
             adz_error_null(op, "module");
         }
-        adz_module_free(&module);
+        adz_module_release(&module);
         return NULL;
     }
     adz_module *self = adz_module_new(
@@ -130,7 +130,7 @@ adz_module *adz_fastai_weight_dropout_new(adz_module *module, double weight_p,
                                 : adz_error_null(op, "names") == ADZ_OK;
     }
     if (!good) {
-        adz_module_free(&module);
+        adz_module_release(&module);
     } else {
         good = adz_module_add_child(self, "module", module) != NULL;
     }

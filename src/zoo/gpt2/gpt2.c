@@ -163,7 +163,7 @@ adz_module *adz_gpt2_notes_feed_forward_new(
     adz_module *self = mlp_new(&notes_type, nx, d_model, ADZ_GELU_NONE, o.dtype);
     if (self != NULL &&
         adz_module_add_child(self, "dropout", adz_dropout_new(o.dropout, &dropout)) == NULL) {
-        adz_module_free(&self);
+        adz_module_release(&self);
     }
     return self;
 }

@@ -183,7 +183,7 @@ static adz_module *blocks_new(const adz_gpt2_options *o)
     adz_module *list = adz_module_list_new(NULL, 0);
     for (int64_t i = 0; i < o->n_layer && list != NULL; ++i) {
         if (adz_module_list_append(list, adz_gpt2_block_new(o->n_ctx, true, o)) == NULL) {
-            adz_module_free(&list);
+            adz_module_release(&list);
         }
     }
     return list;
@@ -203,7 +203,7 @@ adz_module *adz_gpt2_model_new(const adz_gpt2_options *options)
     if (!adzi_gpt2_options("adz_gpt2_model_new", &o, options) || !check("adz_gpt2_model_new", &o)) {
         return NULL;
     }
-    adz_embedding_table_options table = ADZ_EMBEDDING_TABLE_OPTIONS;
+    adz_embedding_module_options table = ADZ_EMBEDDING_MODULE_OPTIONS;
     table.dtype = o.dtype;
     adz_module *self = adz_module_new(&model_type, 0);
     bool good = self != NULL &&
@@ -302,7 +302,7 @@ static adz_module *head_new(adz_tensor *table)
     adz_module *decoder =
         self != NULL ? adz_module_add_child(self, "decoder", adz_linear_new(0, 0, &o)) : NULL;
     if (decoder == NULL || adz_module_set_parameter(decoder, "weight", table) == NULL) {
-        adz_module_free(&self);
+        adz_module_release(&self);
     }
     return self;
 }

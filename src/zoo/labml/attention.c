@@ -51,7 +51,7 @@ adz_module *adzi_labml_adopt(
         if (good) {
             good = adz_module_add_child(self, names[i], child) != NULL;
         } else {
-            adz_module_free(&child);
+            adz_module_release(&child);
         }
     }
     return adzi_zoo_or_free(good, self);
@@ -121,7 +121,7 @@ adz_module *adz_labml_prepare_new(int64_t d_model, int64_t heads, int64_t d_k, b
     if (self != NULL) {
         *(prepare_state *)zoo_state(self) = (prepare_state){ heads, d_k };
         if (!adzi_labml_add_linear(self, "linear", d_model, heads * d_k, bias, o.dtype)) {
-            adz_module_free(&self);
+            adz_module_release(&self);
         }
     }
     return self;

@@ -124,7 +124,7 @@ static adz_module *embeddings_new(const char *op, int64_t d_model, int64_t n_voc
         !adz_check_size(op, "max_len", o.max_len, 1)) {
         return NULL;
     }
-    adz_embedding_table_options table = ADZ_EMBEDDING_TABLE_OPTIONS;
+    adz_embedding_module_options table = ADZ_EMBEDDING_MODULE_OPTIONS;
     table.dtype = o.dtype;
     adz_scope *scope = adz_scope_open();
     adz_module *self =

@@ -143,8 +143,8 @@ adz_module *adz_labml_transformer_layer_new(int64_t d_model, adz_module *self_at
         self = adz_module_new(&layer_type, sizeof(layer_state));
     }
     if (self == NULL) {
-        adz_module_free(&self_attn);
-        adz_module_free(&feed_forward);
+        adz_module_release(&self_attn);
+        adz_module_release(&feed_forward);
         return NULL;
     }
     ((layer_state *)zoo_state(self))->d_model = d_model;
@@ -219,7 +219,7 @@ static adz_module *copies_of(adz_module *layer, int64_t n)
     adz_module *list = adz_module_list_new(NULL, 0);
     for (int64_t i = 0; i < n && list != NULL; ++i) {
         if (adz_module_list_append(list, adz_module_copy(layer)) == NULL) {
-            adz_module_free(&list);
+            adz_module_release(&list);
         }
     }
     return list;
@@ -244,7 +244,7 @@ static adz_module *stack_new(
         adz_module *children[] = { copies_of(layer, n_layers), norm_new(d_model, dtype) };
         self = adzi_labml_adopt(self, names, children, 2);
     }
-    adz_module_free(&layer);
+    adz_module_release(&layer);
     return self;
 }
 

@@ -39,7 +39,7 @@ adz_module *adz_labml_generator_new(
     adz_module *self = adz_module_new(&generator_type, 0);
     if (self != NULL &&
         !adzi_labml_add_linear(self, "projection", d_model, n_vocab, true, o.dtype)) {
-        adz_module_free(&self);
+        adz_module_release(&self);
     }
     return self;
 }
@@ -125,7 +125,7 @@ adz_module *adz_labml_encoder_decoder_new(adz_module *encoder, adz_module *decod
     adz_module *children[] = { encoder, decoder, src_embed, tgt_embed, generator };
     adz_module *self = model_new("adz_labml_encoder_decoder_new", &both_type, names, children, 5);
     if (self != NULL && both_reset(self) != ADZ_OK) {
-        adz_module_free(&self);
+        adz_module_release(&self);
     }
     return self;
 }

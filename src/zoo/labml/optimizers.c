@@ -30,7 +30,7 @@ static uint32_t needs(const double *settings)
  * and not `lr`. With `optimized_update` the correction of v goes into the step, so that epsilon is
  * added to the uncorrected root. */
 ADZ_C_TEXT(
-    numbers_text, static void labml_numbers_of(double *n, const adz_moment *at, double lr) {
+    numbers_text, static void labml_numbers_of(double *n, const adz_step_context *at, double lr) {
         const double *s = at->settings;
         const double decay = s[ADZ_ADAM_WEIGHT_DECAY];
         adz_adam_numbers(n, at);
@@ -49,7 +49,7 @@ ADZ_C_TEXT(
     })
 
 ADZ_C_TEXT(
-    adam_text, static void labml_adam_numbers(double *n, const adz_moment *at) {
+    adam_text, static void labml_adam_numbers(double *n, const adz_step_context *at) {
         labml_numbers_of(n, at, at->settings[ADZ_ADAM_LR]);
     })
 
@@ -76,20 +76,20 @@ ADZ_C_TEXT(
     })
 
 ADZ_C_TEXT(
-    warmup_text, static void labml_warmup_numbers(double *n, const adz_moment *at) {
+    warmup_text, static void labml_warmup_numbers(double *n, const adz_step_context *at) {
         const double *s = at->settings;
         labml_numbers_of(n, at, labml_warmup_rate(s[ADZ_ADAM_LR], s[EXTRA], (double)at->step));
     })
 
 ADZ_C_TEXT(
-    noam_text, static void labml_noam_numbers(double *n, const adz_moment *at) {
+    noam_text, static void labml_noam_numbers(double *n, const adz_step_context *at) {
         const double *s = at->settings;
         labml_numbers_of(
             n, at, labml_noam_rate(s[ADZ_ADAM_LR], s[EXTRA], s[D_MODEL], (double)at->step));
     })
 
 ADZ_C_TEXT(
-    cosine_text, static void labml_cosine_numbers(double *n, const adz_moment *at) {
+    cosine_text, static void labml_cosine_numbers(double *n, const adz_step_context *at) {
         const double *s = at->settings;
         labml_numbers_of(
             n, at, labml_cosine_rate(s[ADZ_ADAM_LR], s[EXTRA], s[TOTAL_STEPS], (double)at->step));
@@ -98,7 +98,7 @@ ADZ_C_TEXT(
 /* RAdam's numbers. Before the rectification is defined (rho < 5), the step is plain with
  * `degenerated_to_sgd`, and otherwise only the moments change. */
 ADZ_C_TEXT(
-    rectified_text, static void labml_rectified_numbers(double *n, const adz_moment *at) {
+    rectified_text, static void labml_rectified_numbers(double *n, const adz_step_context *at) {
         const double *s = at->settings;
         double rho;
         const double rectification =
@@ -111,7 +111,7 @@ ADZ_C_TEXT(
     })
 
 ADZ_C_TEXT(
-    belief_text, static void labml_belief_numbers(double *n, const adz_moment *at) {
+    belief_text, static void labml_belief_numbers(double *n, const adz_step_context *at) {
         if (at->settings[RECTIFY] != 0) {
             labml_rectified_numbers(n, at);
         } else {

@@ -242,7 +242,7 @@ static void a_retained_graph_computes_once(void **state)
     adz_backward_options keep = ADZ_BACKWARD_OPTIONS;
     keep.retain_graph = true;
     adz_tensor *z = loss_of(product(&n, &producers[0]));
-    assert_int_equal(adz_backward_with(&z, NULL, 1, &keep), ADZ_OK);
+    assert_int_equal(adz_autograd_backward(&z, NULL, 1, &keep), ADZ_OK);
     take_gradients(&n, once);
     assert_int_equal(adz_backward(z), ADZ_OK);
     take_gradients(&n, twice);
@@ -295,9 +295,9 @@ static size_t growth(const network *n)
     adz_tensor *z = product(n, &producers[0]), *dz = adz_ones_like(z);
     adz_memory_info info;
     const size_t before = live_bytes();
-    adz_memory_reset_peak();
-    assert_int_equal(adz_backward_with(&z, &dz, 1, NULL), ADZ_OK);
-    adz_memory_info_get(&info, sizeof info);
+    adz_reset_peak_memory();
+    assert_int_equal(adz_autograd_backward(&z, &dz, 1, NULL), ADZ_OK);
+    adz_get_memory_info(&info, sizeof info);
     adz_scope_close(inner);
     adz_tensor *gradients[LEAVES];
     take_gradients(n, gradients);

@@ -195,7 +195,7 @@ static inline void assert_equal_bits(adz_tensor *const *a, adz_tensor *const *b)
 static inline size_t live_bytes(void)
 {
     adz_memory_info info;
-    adz_memory_info_get(&info, sizeof info);
+    adz_get_memory_info(&info, sizeof info);
     return info.live_bytes;
 }
 

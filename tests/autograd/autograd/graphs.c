@@ -39,7 +39,7 @@ static void a_graph_runs_once_unless_retained(void **state)
     adz_tensor *x = leaf(3, 2), *y = total(adz_mul(x, x));
     adz_backward_options keep = ADZ_BACKWARD_OPTIONS;
     keep.retain_graph = true;
-    assert_int_equal(adz_backward_with(&y, NULL, 1, &keep), ADZ_OK);
+    assert_int_equal(adz_autograd_backward(&y, NULL, 1, &keep), ADZ_OK);
     assert_int_equal(adz_backward(y), ADZ_OK);
     assert_float_equal(grad0(x), 12, 0);
     assert_int_equal(adz_backward(y), ADZ_ERR_GRAPH);
@@ -53,7 +53,7 @@ static void several_losses_share_a_graph(void **state)
     adz_tensor *x = leaf(2, 1), *h = adz_mul(x, x);
     adz_tensor *losses[] = { adz_mul(h, h), adz_mul_number(h, 10) };
     adz_tensor *upstream[] = { adz_full(ADZ_SHAPE(1), 0.5, ADZ_F64), ADZ_NONE };
-    assert_int_equal(adz_backward_with(losses, upstream, 2, NULL), ADZ_OK);
+    assert_int_equal(adz_autograd_backward(losses, upstream, 2, NULL), ADZ_OK);
     assert_float_equal(grad0(x), 0.5 * 4 * 8 + 10 * 4, 1e-12);
 }
 
@@ -298,7 +298,7 @@ static void anomaly_mode_names_the_operator(void **state)
     adz_tensor *loss = adz_mul_number(h, 1);
     adz_tensor *up = adz_full(ADZ_SHAPE(1), 1e10, ADZ_F64);
     adz_set_anomaly_enabled(true);
-    adz_status status = adz_backward_with(&loss, &up, 1, NULL);
+    adz_status status = adz_autograd_backward(&loss, &up, 1, NULL);
     adz_set_anomaly_enabled(false);
     assert_int_equal(status, ADZ_ERR_NUMERIC);
     assert_non_null(strstr(adz_error_message(), "backward of mul"));

@@ -54,7 +54,7 @@ static void gradients_that_are_held_stay(void **state)
     adz_tensor *y = adz_relu(x), *z = adz_relu(adz_mul(y, y));
     adz_retain_grad(y);
     assert_true(adz_register_hook(z, keep_it, &held) > 0);
-    assert_int_equal(adz_backward_with(&z, &weights, 1, NULL), ADZ_OK);
+    assert_int_equal(adz_autograd_backward(&z, &weights, 1, NULL), ADZ_OK);
     const double at_z[] = { 3, 5 }, at_y[] = { 0, 20 }, at_x[] = { 0, 20 };
     for (int64_t i = 0; i < 2; ++i) {
         assert_true(adz_tensor_at(weights, &i) == at_z[i]);
@@ -66,7 +66,7 @@ static void gradients_that_are_held_stay(void **state)
     adz_tensor *h = adz_mul_number(x, 2); /* Both arguments get the same gradient tensor. */
     adz_tensor *sum = adz_add(adz_relu(h), adz_relu(adz_neg(h)));
     adz_tensor_set_grad(x, ADZ_NONE);
-    assert_int_equal(adz_backward_with(&sum, &weights, 1, NULL), ADZ_OK);
+    assert_int_equal(adz_autograd_backward(&sum, &weights, 1, NULL), ADZ_OK);
     const double of_abs[] = { -6, 10 };
     for (int64_t i = 0; i < 2; ++i) {
         assert_true(adz_tensor_at(adz_tensor_grad(x), &i) == of_abs[i]);
@@ -149,7 +149,7 @@ static void the_first_gradient_is_nobody_elses(void **state)
     adz_tensor *sum[] = { loss_of(x), NULL };
     sum[1] = sum[0];
     adz_tensor_set_grad(x, ADZ_NONE);
-    assert_int_equal(adz_backward_with(sum, NULL, 2, NULL), ADZ_OK);
+    assert_int_equal(adz_autograd_backward(sum, NULL, 2, NULL), ADZ_OK);
     assert_true(grad0(x) == 12);
 }
 
@@ -168,7 +168,7 @@ static adz_tensor *backward_inside(adz_tensor *grad, void *user)
     adz_tensor *loss = user;
     adz_backward_options keep = ADZ_BACKWARD_OPTIONS;
     keep.retain_graph = true;
-    return adz_backward_with(&loss, NULL, 1, &keep) == ADZ_OK ? grad : NULL;
+    return adz_autograd_backward(&loss, NULL, 1, &keep) == ADZ_OK ? grad : NULL;
 }
 
 static void a_backward_runs_inside_a_backward(void **state)

@@ -16,7 +16,7 @@ static adz_status backward_to(adz_tensor *y, adz_tensor *const *inputs, size_t n
     o.n_inputs = n;
     o.allow_unused = allow_unused;
     o.retain_graph = true;
-    return adz_backward_with(&y, NULL, 1, &o);
+    return adz_autograd_backward(&y, NULL, 1, &o);
 }
 
 static adz_tensor *count_call(adz_tensor *grad, void *user)
@@ -100,7 +100,7 @@ static void inputs_are_checked(void **state)
     o.inputs = both;
     o.n_inputs = 2;
     assert_int_equal(adz_autograd_grad(&y, NULL, 1, &x, &result, 1, &o), ADZ_ERR_ARGUMENT);
-    expect_error(ADZ_ERR_ARGUMENT, "are for adz_backward_with");
+    expect_error(ADZ_ERR_ARGUMENT, "are for adz_autograd_backward");
 }
 
 /* Leaves in a flat buffer have their gradients written in place. */
@@ -110,7 +110,8 @@ static void flat_gradients_are_limited_too(void **state)
     adz_module *m = adz_linear_new(3, 2, NULL);
     adz_flat_parameters *flat = adz_flat_parameters_new(adz_module_parameters(m));
     assert_non_null(flat);
-    adz_tensor *weight = adz_module_parameter(m, "weight"), *bias = adz_module_parameter(m, "bias");
+    adz_tensor *weight = adz_module_get_parameter(m, "weight"),
+               *bias = adz_module_get_parameter(m, "bias");
     adz_tensor *y = total(adz_module_forward(m, adz_ones(ADZ_SHAPE(4, 3), ADZ_F32)));
     assert_int_equal(backward_to(y, &weight, 1, false), ADZ_OK);
     assert_true(adz_item(total(adz_tensor_grad(weight))) == 24);
@@ -120,7 +121,7 @@ static void flat_gradients_are_limited_too(void **state)
     assert_true(adz_item(total(adz_tensor_grad(bias))) == 8);
     assert_true(adz_item(total(adz_flat_parameters_gradients(flat, 0))) == 32);
     adz_flat_parameters_free(&flat);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 int inputs_tests(void)

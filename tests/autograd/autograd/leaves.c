@@ -81,7 +81,7 @@ static void an_edge_without_gradient_counts(void **state)
     adz_tensor *dead = adz_mul(x, w), *y = adz_mul(adz_gt(dead, x), x);
     adz_tensor *both[] = { total(y), total(dead) };
     adz_register_post_accumulate_grad_hook(x, note_leaf, &mine);
-    assert_int_equal(adz_backward_with(both, NULL, 1, NULL), ADZ_OK);
+    assert_int_equal(adz_autograd_backward(both, NULL, 1, NULL), ADZ_OK);
     assert_string_equal(all.letters, "x");
     assert_float_equal(grad0(x), 1, 0);
     assert_null(adz_tensor_grad(w));
@@ -97,7 +97,7 @@ static void a_leaf_that_is_an_output_is_ready_once(void **state)
     adz_register_post_accumulate_grad_hook(x, note_leaf, &mine);
     assert_int_equal(adz_backward(x), ADZ_OK);
     adz_tensor *outputs[] = { x, adz_square(x), x };
-    assert_int_equal(adz_backward_with(outputs, NULL, 3, NULL), ADZ_OK);
+    assert_int_equal(adz_autograd_backward(outputs, NULL, 3, NULL), ADZ_OK);
     assert_string_equal(all.letters, "xx");
     assert_float_equal(grad0(x), 1 + 4 + 2, 0);
 }
@@ -158,7 +158,7 @@ static void an_optimizer_steps_inside_a_backward(void **state)
     assert_float_equal(adz_item(a), 3 - 0.5 * 30, 0);
     assert_null(adz_tensor_grad(a));
     for (int i = 0; i < 2; ++i) {
-        adz_optimizer_free(&optimizers[i]);
+        adz_optimizer_release(&optimizers[i]);
     }
 }
 
@@ -207,7 +207,7 @@ static void a_late_failure_spoils_what_was_committed(void **state)
     adz_error_clear();
     assert_int_equal(adz_optimizer_zero_grad(optimizer), ADZ_OK);
     assert_int_equal(adz_backward(adz_mul(adz_square(a), b)), ADZ_OK);
-    adz_optimizer_free(&optimizer);
+    adz_optimizer_release(&optimizer);
 }
 
 static void count_node(void *user)
@@ -231,7 +231,7 @@ static void every_node_is_reported_once(void **state)
     assert_ptr_equal(before.user, &nodes);
     assert_int_equal(adz_backward(adz_square(x)), ADZ_OK);
     assert_int_equal(nodes, 4);
-    adz_module_free(&checkpoint);
+    adz_module_release(&checkpoint);
 }
 
 static void only_leaves_accumulate(void **state)

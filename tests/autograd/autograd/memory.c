@@ -23,10 +23,10 @@ static size_t growth_of(adz_tensor *y, bool retain_graph)
     adz_memory_info before, after;
     adz_backward_options o = ADZ_BACKWARD_OPTIONS;
     o.retain_graph = retain_graph;
-    adz_memory_reset_peak();
-    adz_memory_info_get(&before, sizeof before);
-    assert_int_equal(adz_backward_with(&y, &(adz_tensor *){ adz_ones_like(y) }, 1, &o), ADZ_OK);
-    adz_memory_info_get(&after, sizeof after);
+    adz_reset_peak_memory();
+    adz_get_memory_info(&before, sizeof before);
+    assert_int_equal(adz_autograd_backward(&y, &(adz_tensor *){ adz_ones_like(y) }, 1, &o), ADZ_OK);
+    adz_get_memory_info(&after, sizeof after);
     return after.peak_bytes - before.live_bytes;
 }
 
@@ -68,15 +68,15 @@ static double tensors_of(adz_tensor *(*loss)(adz_tensor *))
     adz_tensor *x = adz_requires_grad_(adz_randn(ADZ_SHAPE(SAMPLES, CLASSES), ADZ_F64), true);
     adz_memory_info before, after;
     adz_backward_options o = ADZ_BACKWARD_OPTIONS;
-    adz_memory_reset_peak();
-    adz_memory_info_get(&before, sizeof before);
+    adz_reset_peak_memory();
+    adz_get_memory_info(&before, sizeof before);
     adz_tensor *y = loss(x), *first, *second;
     o.create_graph = true;
     assert_int_equal(adz_autograd_grad(&y, NULL, 1, &x, &first, 1, &o), ADZ_OK);
     adz_tensor *squares = adz_sum(adz_square(first), ADZ_ALL_DIMS, ADZ_DROPDIM);
     o.create_graph = false;
     assert_int_equal(adz_autograd_grad(&squares, NULL, 1, &x, &second, 1, &o), ADZ_OK);
-    adz_memory_info_get(&after, sizeof after);
+    adz_get_memory_info(&after, sizeof after);
     adz_scope_close(inner);
     return (double)(after.peak_bytes - before.live_bytes) /
            ((double)SAMPLES * CLASSES * sizeof(double));

@@ -44,7 +44,7 @@ static adz_status leave_backward(adz_tensor *loss, bool by_grad, adz_tensor *inp
         return ADZ_ERR_CANCELLED;
     }
     return by_grad ? adz_autograd_grad(&loss, NULL, 1, &input, &result, 1, &keep)
-                   : adz_backward_with(&loss, NULL, 1, &keep);
+                   : adz_autograd_backward(&loss, NULL, 1, &keep);
 }
 
 /* Jumps out of the backward of a deep graph with sums and two paths. */

@@ -69,7 +69,7 @@ static void an_error_callback_leaves_a_forward(void **state)
     scribble();
     call_that_fails();
     expect_message_from_matmul();
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* No call that could restore the thread comes between the jump and the checks. */
@@ -93,7 +93,7 @@ static void a_forward_is_left(void **state)
         }
     }
     assert_true(adz_is_grad_enabled());
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* A module's reset and its choice of rows run without recording, and are left. */
@@ -123,7 +123,7 @@ static void a_reset_is_left(void **state)
         assert_ptr_equal(adz_module_forward(m, w), w);
         assert_true(adz_tensor_requires_grad(adz_mul(w, w)));
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* A call from deeper in the stack than the call that was left looks like a call inside of it. It
@@ -144,7 +144,7 @@ static void a_module_that_was_left_ends(void **state)
     if (setjmp(out) == 0) {
         adz_module_forward(m, adz_ones(ADZ_SHAPE(2), ADZ_F64));
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
     fail_from_further_down();
     assert_int_equal(adz_error_code(), ADZ_ERR_SHAPE);
     assert_non_null(strstr(adz_error_message(), "matmul: "));
@@ -184,7 +184,7 @@ static void a_forward_goes_on_after_its_child_was_left(void **state)
         assert_int_equal(adz_backward(total(adz_module_forward(m, w))), ADZ_OK);
         assert_float_equal(grad_of(w), 6, 0);
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 int modules_tests(void)

@@ -431,7 +431,7 @@ static const adz_operator slope_operator = { .size = sizeof(adz_operator),
 
 static adz_status kernel_backward(adz_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    adz_tensor *in[] = { adz_node_input(node, 0), dy[0] };
+    adz_tensor *in[] = { adz_node_input_at(node, 0), dy[0] };
     dx[0] = adz_operator_call(&slope_operator, in, 2, NULL, NULL);
     return dx[0] != NULL ? ADZ_OK : adz_error_code();
 }

@@ -37,9 +37,9 @@ static void end(trainee *t)
 {
     adz_release(&t->x);
     adz_release(&t->target);
-    adz_optimizer_free(&t->optimizer);
-    adz_module_free(&t->first);
-    adz_module_free(&t->second);
+    adz_optimizer_release(&t->optimizer);
+    adz_module_release(&t->first);
+    adz_module_release(&t->second);
 }
 
 /* The cube of a transposed result of a layer, as every step computes it from other contents. */
@@ -104,7 +104,7 @@ static void expect_equal_steps(cube_function f, int before)
         adz_scope_close(scope);
     }
     adz_plan_info info;
-    assert_int_equal(adz_plan_info_get(plan, &info, sizeof info), ADZ_OK);
+    assert_int_equal(adz_plan_get_info(plan, &info, sizeof info), ADZ_OK);
     assert_true(info.captured && info.captures == 1);
     adz_plan_free(&plan);
     end(&planned);
@@ -202,7 +202,7 @@ static void attributes_of_a_plan(void **state)
         assert_same_bits(adz_plan_output(plan), adz_mul_number(x, -0.5));
     }
     adz_plan_info info;
-    assert_int_equal(adz_plan_info_get(plan, &info, sizeof info), ADZ_OK);
+    assert_int_equal(adz_plan_get_info(plan, &info, sizeof info), ADZ_OK);
     assert_true(info.captured && info.captures == 1);
     adz_plan_free(&plan);
     adz_scope_close(scope);

@@ -30,8 +30,8 @@ static network begin(adz_tensor *(*function)(adz_tensor *x))
 
 static void end(network *n)
 {
-    adz_optimizer_free(&n->optimizer);
-    adz_module_free(&n->net);
+    adz_optimizer_release(&n->optimizer);
+    adz_module_release(&n->net);
 }
 
 static adz_tensor *predict(void *user)
@@ -68,7 +68,7 @@ static void an_onnx_file_has_the_expression(void **state)
     network n = begin(cube);
     expect_types(&n, types, 4);
     adz_tensor *before = adz_detach(predict(&n));
-    adz_module_requires_grad(n.net, false);
+    adz_module_requires_grad_(n.net, false);
     expect_types(&n, types, 4);
     assert_same_bits(adz_detach(predict(&n)), before);
     adz_module_to(n.net, ADZ_F64); /* without a kernel, the expression computes the call */
@@ -150,7 +150,7 @@ static void a_c_file_computes_and_trains(void **state)
     o.inputs = adz_tensor_list_of((adz_tensor *[]){ n.x, n.target }, 2);
     plans[1] = adz_plan_new(train, &n, &o);
     static const char *const names[] = { "run", "step" };
-    if (adz_c_write(temporary_path("net.c"), plans, names, 2, NULL) != ADZ_OK) {
+    if (adz_plan_write_c_many(temporary_path("net.c"), plans, names, 2, NULL) != ADZ_OK) {
         fail_msg("%s", adz_error_message());
     }
     adz_plan_free(&plans[0]);

@@ -95,12 +95,12 @@ static void the_first_line_may_choose_the_delimiter(void **state)
     (void)state;
     adz_csv *csv = read_text("\xef\xbb\xbfsep=;\r\na;b\r\n1;2\r\n", NULL);
     assert_non_null(csv);
-    assert_int_equal(adz_csv_columns(csv), 2);
+    assert_int_equal(adz_csv_column_count(csv), 2);
     assert_true(at(csv, 0, 1) == 2);
     adz_csv_free(&csv);
     csv = read_text("SEP=\t\na\tb\n1\t2\n", NULL);
     assert_non_null(csv);
-    assert_int_equal(adz_csv_columns(csv), 2);
+    assert_int_equal(adz_csv_column_count(csv), 2);
     adz_csv_free(&csv);
     assert_null(read_text("sep=;\na;b\n1;x\n", NULL));
     expect_error(ADZ_ERR_FORMAT, "line 3, column 2 (b): 'x'");
@@ -108,7 +108,7 @@ static void the_first_line_may_choose_the_delimiter(void **state)
     expect_error(ADZ_ERR_FORMAT, "delimiter 0x65 can be part of a number");
     csv = read_text("sep=;,sep\n1,2\n", NULL); /* names */
     assert_non_null(csv);
-    assert_string_equal(adz_csv_name(csv, 0), "sep=;");
+    assert_string_equal(adz_csv_name_at(csv, 0), "sep=;");
     adz_csv_free(&csv);
     assert_null(read_text("sep=;", NULL));
     expect_error(ADZ_ERR_FORMAT, "it is empty");
@@ -121,15 +121,15 @@ static void comments_are_left_out(void **state)
     adz_csv *csv = read_text(
         "# made by hand\n\na,\"b#\" # names\n  # more, and more\n1,2# two\n\"3\",4 #\n#", &o);
     assert_non_null(csv);
-    assert_int_equal(adz_csv_rows(csv), 2);
-    assert_string_equal(adz_csv_name(csv, 1), "b#");
+    assert_int_equal(adz_csv_row_count(csv), 2);
+    assert_string_equal(adz_csv_name_at(csv, 1), "b#");
     assert_true(at(csv, 0, 1) == 2 && at(csv, 1, 0) == 3 && at(csv, 1, 1) == 4);
     adz_csv_free(&csv);
     assert_null(read_text("a\n#1\nx\n", &o));
     expect_error(ADZ_ERR_FORMAT, "line 3, column 1 (a): 'x'");
     csv = read_text("#a\n1\n", NULL); /* a name, if no character begins comments */
     assert_non_null(csv);
-    assert_string_equal(adz_csv_name(csv, 0), "#a");
+    assert_string_equal(adz_csv_name_at(csv, 0), "#a");
     adz_csv_free(&csv);
 }
 

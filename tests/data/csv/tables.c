@@ -36,10 +36,10 @@ static void shapes_of_tables(void **state)
         if (csv == NULL) {
             fail_msg("table %zu: %s", i, adz_error_message());
         }
-        assert_int_equal(adz_csv_rows(csv), 2);
-        assert_int_equal(adz_csv_columns(csv), 2);
-        assert_string_equal(adz_csv_name(csv, 0), "a");
-        assert_string_equal(adz_csv_name(csv, 1), "b");
+        assert_int_equal(adz_csv_row_count(csv), 2);
+        assert_int_equal(adz_csv_column_count(csv), 2);
+        assert_string_equal(adz_csv_name_at(csv, 0), "a");
+        assert_string_equal(adz_csv_name_at(csv, 1), "b");
         assert_true(at(csv, 0, 0) == 1 && at(csv, 0, 1) == 2);
         assert_true(at(csv, 1, 0) == 3 && at(csv, 1, 1) == 4);
         assert_int_equal(adz_tensor_dtype(adz_csv_values(csv)), ADZ_F64);
@@ -53,10 +53,10 @@ static void quoted_names(void **state)
     (void)state;
     adz_csv *csv = read_text("\"a \"\"big\"\" one\",\"b,\nc\",\"\"\n1,2,3\n", NULL);
     assert_non_null(csv);
-    assert_string_equal(adz_csv_name(csv, 0), "a \"big\" one");
-    assert_string_equal(adz_csv_name(csv, 1), "b,\nc");
-    assert_string_equal(adz_csv_name(csv, 2), "");
-    assert_int_equal(adz_csv_find(csv, "b,\nc"), 1);
+    assert_string_equal(adz_csv_name_at(csv, 0), "a \"big\" one");
+    assert_string_equal(adz_csv_name_at(csv, 1), "b,\nc");
+    assert_string_equal(adz_csv_name_at(csv, 2), "");
+    assert_int_equal(adz_csv_index(csv, "b,\nc"), 1);
     adz_csv_free(&csv);
 }
 
@@ -71,8 +71,8 @@ static void options_are_heard(void **state)
     o.dtype = ADZ_F32;
     adz_csv *csv = read_text("1;2.5\n3;4\n", &o);
     assert_non_null(csv);
-    assert_int_equal(adz_csv_rows(csv), 2);
-    assert_string_equal(adz_csv_name(csv, 1), "1");
+    assert_int_equal(adz_csv_row_count(csv), 2);
+    assert_string_equal(adz_csv_name_at(csv, 1), "1");
     assert_int_equal(adz_tensor_dtype(adz_csv_values(csv)), ADZ_F32);
     assert_true(at(csv, 0, 1) == 2.5);
     adz_csv_free(&csv);
@@ -96,8 +96,8 @@ static void only_some_columns(void **state)
     o.n_columns = 2;
     adz_csv *csv = read_text("id,a,note,y\nA1,1,\"said \"\"no\"\"\",9\nA2,2,,8\n", &o);
     assert_non_null(csv);
-    assert_int_equal(adz_csv_columns(csv), 2);
-    assert_string_equal(adz_csv_name(csv, 0), "y");
+    assert_int_equal(adz_csv_column_count(csv), 2);
+    assert_string_equal(adz_csv_name_at(csv, 0), "y");
     assert_true(at(csv, 1, 0) == 8 && at(csv, 1, 1) == 2);
     adz_scope *scope = adz_scope_open();
     adz_tensor *x = adz_csv_select(csv, &names[1], 1);
@@ -119,7 +119,7 @@ static void missing_values(void **state)
     o.missing = ADZ_CSV_MISSING_NAN;
     adz_csv *csv = read_text(text, &o);
     assert_non_null(csv);
-    assert_int_equal(adz_csv_rows(csv), 10);
+    assert_int_equal(adz_csv_row_count(csv), 10);
     assert_true(isnan(at(csv, 1, 0)) && at(csv, 1, 1) == 3);
     for (int64_t i = 2; i < 9; ++i) {
         assert_true(isnan(at(csv, i, 1)) && at(csv, i, 0) == (double)(i + 2));
@@ -128,8 +128,8 @@ static void missing_values(void **state)
     o.missing = ADZ_CSV_MISSING_DROP;
     csv = read_text(text, &o);
     assert_non_null(csv);
-    assert_int_equal(adz_csv_rows(csv), 2);
-    assert_int_equal(adz_csv_dropped(csv), 8);
+    assert_int_equal(adz_csv_row_count(csv), 2);
+    assert_int_equal(adz_csv_dropped_count(csv), 8);
     assert_true(at(csv, 1, 0) == 11 && at(csv, 1, 1) == 12);
     adz_csv_free(&csv);
 }
@@ -161,10 +161,10 @@ static void describe(char *to, size_t room, const char *text, size_t size)
     char message[200] = "";
     adz_error_take(message, sizeof message);
     int used = snprintf(to, room, "%s", message);
-    for (int64_t i = 0; csv != NULL && i < adz_csv_rows(csv); ++i) {
-        for (int64_t k = 0; k < adz_csv_columns(csv); ++k) {
+    for (int64_t i = 0; csv != NULL && i < adz_csv_row_count(csv); ++i) {
+        for (int64_t k = 0; k < adz_csv_column_count(csv); ++k) {
             used += snprintf(
-                to + used, room - (size_t)used, "%s=%g;", adz_csv_name(csv, k), at(csv, i, k));
+                to + used, room - (size_t)used, "%s=%g;", adz_csv_name_at(csv, k), at(csv, i, k));
         }
     }
     adz_csv_free(&csv);
@@ -194,8 +194,8 @@ static void empty_tables(void **state)
     (void)state;
     adz_csv *csv = read_text("a,b\n", NULL);
     assert_non_null(csv);
-    assert_int_equal(adz_csv_rows(csv), 0);
-    assert_int_equal(adz_csv_columns(csv), 2);
+    assert_int_equal(adz_csv_row_count(csv), 0);
+    assert_int_equal(adz_csv_column_count(csv), 2);
     adz_csv_free(&csv);
 }
 

@@ -21,20 +21,20 @@ static void rows_and_parts(void **state)
     (void)state;
     int64_t rows[20];
     adz_dataset *all = numbered(10);
-    assert_int_equal(adz_dataset_size(all), 10);
+    assert_int_equal(adz_dataset_row_count(all), 10);
     assert_int_equal(adz_dataset_count(all), 2);
     assert_int_equal(rows_of_dataset(all, rows), 10);
     adz_dataset *some = adz_dataset_subset(all, (int64_t[]){ 7, 2, 2, 9 }, 4);
     assert_int_equal(rows_of_dataset(some, rows), 4);
     assert_memory_equal(rows, ((int64_t[]){ 7, 2, 2, 9 }), 4 * sizeof *rows);
     adz_dataset *fewer = adz_dataset_subset(some, (int64_t[]){ 3, 0 }, 2);
-    adz_dataset_free(&some);
+    adz_dataset_release(&some);
     assert_int_equal(rows_of_dataset(fewer, rows), 2);
     assert_memory_equal(rows, ((int64_t[]){ 9, 7 }), 2 * sizeof *rows);
-    adz_dataset_free(&fewer);
+    adz_dataset_release(&fewer);
     adz_dataset *none = adz_dataset_subset(all, NULL, 0);
     assert_int_equal(rows_of_dataset(none, rows), 0);
-    adz_dataset_free(&none);
+    adz_dataset_release(&none);
     adz_dataset *chosen, *others;
     assert_int_equal(
         adz_dataset_split_rows(all, (int64_t[]){ 8, 0, 3 }, 3, &chosen, &others), ADZ_OK);
@@ -42,9 +42,9 @@ static void rows_and_parts(void **state)
     assert_memory_equal(rows, ((int64_t[]){ 0, 3, 8 }), 3 * sizeof *rows);
     assert_int_equal(rows_of_dataset(others, rows), 7);
     assert_memory_equal(rows, ((int64_t[]){ 1, 2, 4, 5, 6, 7, 9 }), 7 * sizeof *rows);
-    adz_dataset_free(&chosen);
-    adz_dataset_free(&others);
-    adz_dataset_free(&all);
+    adz_dataset_release(&chosen);
+    adz_dataset_release(&others);
+    adz_dataset_release(&all);
 }
 
 static void random_parts(void **state)
@@ -73,14 +73,14 @@ static void random_parts(void **state)
             } else if (i == 0) {
                 assert_true((memcmp(first, rows, sizeof first) == 0) == (round == 1));
             }
-            adz_dataset_free(&parts[i]);
+            adz_dataset_release(&parts[i]);
         }
         for (int i = 0; i < 11; ++i) {
             assert_int_equal(seen[i], 1);
         }
     }
     adz_generator_free(&generator);
-    adz_dataset_free(&all);
+    adz_dataset_release(&all);
 }
 
 static void wrong_datasets_are_refused(void **state)
@@ -116,10 +116,10 @@ static void wrong_datasets_are_refused(void **state)
         adz_error_clear();
     }
     assert_null(parts[0]);
-    assert_null(adz_dataset_tensor(all, 2));
+    assert_null(adz_dataset_at(all, 2));
     assert_int_equal(adz_error_code(), ADZ_ERR_INDEX);
     adz_error_clear();
-    adz_dataset_free(&all);
+    adz_dataset_release(&all);
     adz_scope_close(scope);
 }
 
@@ -130,7 +130,7 @@ static void what_is_null_is_named(void **state)
     adz_dataset *all = numbered(5), *part = NULL;
     adz_csv *csv = adz_csv_from_memory("a,y\n1,2\n", 8, NULL);
     static const double whole = 1;
-    expect_null(adz_dataset_size(NULL) == -1, "adz_dataset_size", "dataset");
+    expect_null(adz_dataset_row_count(NULL) == -1, "adz_dataset_row_count", "dataset");
     expect_null(adz_dataset_count(NULL) == 0, "adz_dataset_count", "dataset");
     expect_null(adz_dataset_from_csv(NULL, NULL, 0, "y") == NULL, "adz_dataset_from_csv", "csv");
     expect_null(adz_dataset_from_csv(csv, NULL, 0, NULL) == NULL, "adz_dataset_from_csv", "target");
@@ -150,7 +150,7 @@ static void what_is_null_is_named(void **state)
     assert_int_equal(adz_dataset_split(all, &whole, 0, NULL, &part), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "no shares are given");
     adz_csv_free(&csv);
-    adz_dataset_free(&all);
+    adz_dataset_release(&all);
 }
 
 /* One part may take everything, and another nothing. */
@@ -160,14 +160,14 @@ static void shares_of_one_and_nothing(void **state)
     static const double whole = 1, shares[] = { 0, 1 };
     adz_dataset *all = numbered(5), *parts[2];
     assert_int_equal(adz_dataset_split(all, &whole, 1, NULL, parts), ADZ_OK);
-    assert_int_equal(adz_dataset_size(parts[0]), 5);
-    adz_dataset_free(&parts[0]);
+    assert_int_equal(adz_dataset_row_count(parts[0]), 5);
+    adz_dataset_release(&parts[0]);
     assert_int_equal(adz_dataset_split(all, shares, 2, NULL, parts), ADZ_OK);
-    assert_int_equal(adz_dataset_size(parts[0]), 0);
-    assert_int_equal(adz_dataset_size(parts[1]), 5);
-    adz_dataset_free(&parts[0]);
-    adz_dataset_free(&parts[1]);
-    adz_dataset_free(&all);
+    assert_int_equal(adz_dataset_row_count(parts[0]), 0);
+    assert_int_equal(adz_dataset_row_count(parts[1]), 5);
+    adz_dataset_release(&parts[0]);
+    adz_dataset_release(&parts[1]);
+    adz_dataset_release(&all);
 }
 
 /* A dataset holds up to 16 tensors. It shares the contiguous ones with the caller. */
@@ -182,11 +182,11 @@ static void tensors_are_shared(void **state)
     adz_dataset *dataset = adz_dataset_new(many, ADZI_DATASET_TENSORS);
     assert_int_equal(adz_dataset_count(dataset), ADZI_DATASET_TENSORS);
     for (int i = 0; i < ADZI_DATASET_TENSORS; ++i) {
-        assert_ptr_equal(adz_dataset_tensor(dataset, (size_t)i), many[i]);
+        assert_ptr_equal(adz_dataset_at(dataset, (size_t)i), many[i]);
     }
     assert_null(adz_dataset_new(many, ADZI_DATASET_TENSORS + 1));
     expect_error(ADZ_ERR_ARGUMENT, "n is 17; a dataset has 1 to 16 tensors");
-    adz_dataset_free(&dataset);
+    adz_dataset_release(&dataset);
     adz_scope_close(scope);
 }
 
@@ -194,7 +194,7 @@ static adz_status take_table(void *csv)
 {
     adz_dataset *dataset = adz_dataset_from_csv(csv, NULL, 0, "y");
     adz_status status = adzi_status(dataset);
-    adz_dataset_free(&dataset);
+    adz_dataset_release(&dataset);
     return status;
 }
 
@@ -203,8 +203,8 @@ static adz_status take_part(void *user)
     adz_dataset *all = user, *parts[2] = { NULL, NULL };
     static const double shares[] = { 0.5, 0.5 };
     adz_status status = adz_dataset_split(all, shares, 2, NULL, parts);
-    adz_dataset_free(&parts[0]);
-    adz_dataset_free(&parts[1]);
+    adz_dataset_release(&parts[0]);
+    adz_dataset_release(&parts[1]);
     return status;
 }
 
@@ -212,8 +212,8 @@ static adz_status take_rows(void *user)
 {
     adz_dataset *all = user, *parts[2] = { NULL, NULL };
     adz_status status = adz_dataset_split_rows(all, (int64_t[]){ 1, 3 }, 2, &parts[0], &parts[1]);
-    adz_dataset_free(&parts[0]);
-    adz_dataset_free(&parts[1]);
+    adz_dataset_release(&parts[0]);
+    adz_dataset_release(&parts[1]);
     return status;
 }
 
@@ -245,15 +245,15 @@ static void refused_memory_harms_no_dataset(void **state)
         adz_zeros(ADZ_SHAPE(1), ADZ_F32);
     }
     adzi_alloc_fail_at(1);
-    assert_null(adz_dataset_tensor(part, 0));
+    assert_null(adz_dataset_at(part, 0));
     adzi_alloc_fail_at(0);
-    expect_error(ADZ_ERR_MEMORY, "adz_dataset_tensor: memory was refused");
-    assert_non_null(adz_dataset_tensor(part, 0));
+    expect_error(ADZ_ERR_MEMORY, "adz_dataset_at: memory was refused");
+    assert_non_null(adz_dataset_at(part, 0));
     assert_true(adzi_self()->n_temporaries <= adzi_self()->temporaries_capacity);
     adz_scope_close(scope);
-    adz_dataset_free(&part);
+    adz_dataset_release(&part);
     adz_csv_free(&csv);
-    adz_dataset_free(&all);
+    adz_dataset_release(&all);
 }
 
 static void from_a_table(void **state)
@@ -263,17 +263,17 @@ static void from_a_table(void **state)
     assert_non_null(csv);
     adz_dataset *dataset = adz_dataset_from_csv(csv, NULL, 0, "y");
     assert_non_null(dataset);
-    assert_int_equal(adz_tensor_size(adz_dataset_tensor(dataset, 0), 1), 2);
-    const double *x = adz_tensor_data_f64(adz_dataset_tensor(dataset, 0));
+    assert_int_equal(adz_tensor_size(adz_dataset_at(dataset, 0), 1), 2);
+    const double *x = adz_tensor_data_f64(adz_dataset_at(dataset, 0));
     assert_true(x[0] == 1 && x[1] == 3 && x[2] == 4 && x[3] == 6);
-    const double *y = adz_tensor_data_f64(adz_dataset_tensor(dataset, 1));
+    const double *y = adz_tensor_data_f64(adz_dataset_at(dataset, 1));
     assert_true(y[0] == 2 && y[1] == 5);
-    adz_dataset_free(&dataset);
+    adz_dataset_release(&dataset);
     static const char *const features[] = { "b", "a" };
     dataset = adz_dataset_from_csv(csv, features, 2, "y");
-    x = adz_tensor_data_f64(adz_dataset_tensor(dataset, 0));
+    x = adz_tensor_data_f64(adz_dataset_at(dataset, 0));
     assert_true(x[0] == 3 && x[1] == 1 && x[2] == 6 && x[3] == 4);
-    adz_dataset_free(&dataset);
+    adz_dataset_release(&dataset);
     assert_null(adz_dataset_from_csv(csv, features, 2, "a"));
     assert_non_null(strstr(adz_error_message(), "the target 'a' is among the features"));
     adz_error_clear();
@@ -284,8 +284,8 @@ static void from_a_table(void **state)
     csv = adz_csv_from_memory("a,y\n1,2\n", 8, NULL);
     dataset = adz_dataset_from_csv(csv, NULL, 0, "y");
     assert_non_null(dataset);
-    assert_true(adz_item(adz_dataset_tensor(dataset, 0)) == 1);
-    adz_dataset_free(&dataset);
+    assert_true(adz_item(adz_dataset_at(dataset, 0)) == 1);
+    adz_dataset_release(&dataset);
     adz_csv_free(&csv);
     csv = adz_csv_from_memory("y\n1\n", 4, NULL);
     assert_null(adz_dataset_from_csv(csv, NULL, 0, "y"));
@@ -303,11 +303,11 @@ static void layouts(void **state)
     adz_tensor *none = adz_zeros(ADZ_SHAPE(3, 0), ADZ_F64);
     adz_dataset *dataset = adz_dataset_new((adz_tensor *[]){ t, none }, 2);
     adz_dataset *part = adz_dataset_subset(dataset, (int64_t[]){ 2, 0 }, 2);
-    adz_tensor *rows = adz_dataset_tensor(part, 0);
+    adz_tensor *rows = adz_dataset_at(part, 0);
     assert_memory_equal(adz_tensor_data(rows), "\2\5\0\3", 4);
-    assert_int_equal(adz_tensor_numel(adz_dataset_tensor(part, 1)), 0);
-    adz_dataset_free(&part);
-    adz_dataset_free(&dataset);
+    assert_int_equal(adz_tensor_numel(adz_dataset_at(part, 1)), 0);
+    adz_dataset_release(&part);
+    adz_dataset_release(&dataset);
     adz_scope_close(scope);
 }
 

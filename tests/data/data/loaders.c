@@ -55,12 +55,12 @@ static void no_batch_leaves_no_tensors(void **state)
     expect_error(ADZ_ERR_MEMORY, "");
     assert_true(batch[0] == NULL && batch[1] == NULL);
     batch[0] = batch[1] = ADZ_NONE;
-    assert_int_equal(adz_loader_rows(loader, 2, 2, batch), ADZ_ERR_INDEX);
+    assert_int_equal(adz_loader_get_rows(loader, 2, 2, batch), ADZ_ERR_INDEX);
     adz_error_clear();
     assert_true(batch[0] == NULL && batch[1] == NULL);
     assert_ptr_equal(batch[2], ADZ_NONE);
     adz_loader_free(&loader);
-    adz_dataset_free(&all);
+    adz_dataset_release(&all);
 }
 
 static void in_order(void **state)
@@ -74,7 +74,7 @@ static void in_order(void **state)
         o.batch_size = 4;
         o.drop_last = drop != 0;
         adz_loader *loader = adz_loader_new(all, &o);
-        assert_int_equal(adz_loader_batches(loader), drop ? 2 : 3);
+        assert_int_equal(adz_loader_batch_count(loader), drop ? 2 : 3);
         for (int round = 0; round < 2; ++round) {
             int64_t rows[10], n = 0;
             assert_int_equal(epoch(loader, rows, &n), drop ? 2 : 3);
@@ -89,7 +89,7 @@ static void in_order(void **state)
         adz_loader_free(&loader);
         assert_null(loader);
     }
-    adz_dataset_free(&all);
+    adz_dataset_release(&all);
 }
 
 static void shuffled(void **state)
@@ -120,7 +120,7 @@ static void shuffled(void **state)
     assert_memory_not_equal(rows[0], rows[1], sizeof rows[0]);
     adz_loader_free(&loader);
     adz_generator_free(&generator);
-    adz_dataset_free(&all);
+    adz_dataset_release(&all);
 }
 
 /* The order is that of adz_shuffle_index under the loader's seed. The seed comes from the generator
@@ -163,7 +163,7 @@ static void the_order_depends_on_seed_and_epoch_alone(void **state)
         adz_loader_free(&loader);
     }
     assert_true(first.seed != seed && first.seed != second.seed);
-    adz_dataset_free(&all);
+    adz_dataset_release(&all);
 }
 
 /* A loader that takes over the state of another draws the rows that the other draws next. */
@@ -204,7 +204,7 @@ static void positions_restore(void **state)
         assert_int_equal(n[0], n[1]);
         assert_memory_equal(rows[0], rows[1], (size_t)n[0] * sizeof *rows[0]);
     }
-    adz_dataset_free(&all);
+    adz_dataset_release(&all);
 }
 
 typedef struct counting {
@@ -261,7 +261,7 @@ static void progress_and_cancel(void **state)
     assert_memory_equal(rows[0], rows[1], sizeof rows[0]);
     adz_loader_free(&loader);
     adz_generator_free(&generator);
-    adz_dataset_free(&all);
+    adz_dataset_release(&all);
 }
 
 static void a_warm_epoch_grows_nothing(void **state)
@@ -274,17 +274,17 @@ static void a_warm_epoch_grows_nothing(void **state)
     int64_t rows[3000], n = 0;
     epoch(loader, rows, &n);
     adz_memory_info before, after;
-    adz_memory_info_get(&before, sizeof before);
+    adz_get_memory_info(&before, sizeof before);
     n = 0;
     epoch(loader, rows, &n);
     epoch(loader, rows, &n);
-    adz_memory_info_get(&after, sizeof after);
+    adz_get_memory_info(&after, sizeof after);
     assert_int_equal(
         after.live_bytes + after.cached_bytes, before.live_bytes + before.cached_bytes);
     assert_int_equal(after.live_tensors, before.live_tensors);
     assert_true(after.requests > before.requests);
     adz_loader_free(&loader);
-    adz_dataset_free(&all);
+    adz_dataset_release(&all);
 }
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -297,8 +297,8 @@ static void an_order_takes_no_memory(void **state)
     adz_tensor *x = adz_zeros(ADZ_SHAPE(ROWS), ADZ_U8);
     adz_dataset *all = adz_dataset_new(&x, 1);
     adz_memory_info before, after;
-    adz_memory_reset_peak();
-    adz_memory_info_get(&before, sizeof before);
+    adz_reset_peak_memory();
+    adz_get_memory_info(&before, sizeof before);
     adz_loader_options o = ADZ_LOADER_OPTIONS;
     o.shuffle = true;
     o.batch_size = BATCH;
@@ -313,11 +313,11 @@ static void an_order_takes_no_memory(void **state)
         assert_true(adz_loader_next(loader, &batch) == (i != 2));
         adz_scope_close(scope);
     }
-    adz_memory_info_get(&after, sizeof after);
+    adz_get_memory_info(&after, sizeof after);
     print_message("12 million rows: %zu bytes at the peak\n", after.peak_bytes - before.live_bytes);
     assert_true(after.peak_bytes - before.live_bytes < 8192);
     adz_loader_free(&loader);
-    adz_dataset_free(&all);
+    adz_dataset_release(&all);
 }
 
 /* ---- errors --------------------------------------------------------------------------------- */
@@ -343,7 +343,7 @@ static void wrong_loaders_are_refused(void **state)
     expect_error(
         ADZ_ERR_ARGUMENT, "a loader over 10 rows, this one has 9; was it another dataset?");
     adz_loader_free(&loader);
-    adz_dataset_free(&all);
+    adz_dataset_release(&all);
 }
 
 static void null_arguments_are_named(void **state)
@@ -353,18 +353,20 @@ static void null_arguments_are_named(void **state)
     adz_loader *loader = adz_loader_new(all, NULL);
     adz_loader_position p;
     adz_tensor *batch[2];
-    expect_null(adz_loader_batches(NULL) == -1, "adz_loader_batches", "loader");
+    expect_null(adz_loader_batch_count(NULL) == -1, "adz_loader_batch_count", "loader");
     expect_null(!adz_loader_next(NULL, batch), "adz_loader_next", "loader");
     expect_null(!adz_loader_next(loader, NULL), "adz_loader_next", "batch");
-    expect_null(adz_loader_rows(NULL, 0, 1, batch) == ADZ_ERR_NULL, "adz_loader_rows", "loader");
-    expect_null(adz_loader_rows(loader, 0, 1, NULL) == ADZ_ERR_NULL, "adz_loader_rows", "batch");
+    expect_null(
+        adz_loader_get_rows(NULL, 0, 1, batch) == ADZ_ERR_NULL, "adz_loader_get_rows", "loader");
+    expect_null(
+        adz_loader_get_rows(loader, 0, 1, NULL) == ADZ_ERR_NULL, "adz_loader_get_rows", "batch");
     const char *get = "adz_loader_get_position", *set = "adz_loader_set_position";
     expect_null(adz_loader_get_position(NULL, &p) == ADZ_ERR_NULL, get, "loader");
     expect_null(adz_loader_get_position(loader, NULL) == ADZ_ERR_NULL, get, "position");
     expect_null(adz_loader_set_position(NULL, &p) == ADZ_ERR_NULL, set, "loader");
     expect_null(adz_loader_set_position(loader, NULL) == ADZ_ERR_NULL, set, "position");
     adz_loader_free(&loader);
-    adz_dataset_free(&all);
+    adz_dataset_release(&all);
 }
 
 static adz_status build_and_draw(void *user)
@@ -396,9 +398,9 @@ static adz_status build_and_draw(void *user)
         }
     }
     adz_loader_free(&loader);
-    adz_dataset_free(&parts[0]);
-    adz_dataset_free(&parts[1]);
-    adz_dataset_free(&all);
+    adz_dataset_release(&parts[0]);
+    adz_dataset_release(&parts[1]);
+    adz_dataset_release(&all);
     if (scope != NULL) {
         adz_scope_close(scope);
     }

@@ -41,7 +41,7 @@ static inline int64_t rows_of(adz_tensor *x, adz_tensor *y, int64_t *rows)
 static inline int64_t rows_of_dataset(adz_dataset *dataset, int64_t *rows)
 {
     adz_scope *scope = adz_scope_open();
-    int64_t n = rows_of(adz_dataset_tensor(dataset, 0), adz_dataset_tensor(dataset, 1), rows);
+    int64_t n = rows_of(adz_dataset_at(dataset, 0), adz_dataset_at(dataset, 1), rows);
     adz_scope_close(scope);
     return n;
 }

@@ -83,7 +83,7 @@ static int64_t epoch_of(adz_loader **loaders, const setting *s, int64_t *rows)
     while (next_of_all(loaders, s, rows, &n)) {
         ++batches;
     }
-    assert_true(batches <= adz_loader_batches(loaders[0]));
+    assert_true(batches <= adz_loader_batch_count(loaders[0]));
     return n;
 }
 
@@ -111,7 +111,7 @@ static void ranks_share_each_batch(void **state)
             free_ranks(alone, 1);
         }
     }
-    adz_dataset_free(&all);
+    adz_dataset_release(&all);
 }
 
 /* A position that was read on 4 ranks goes on with other ranks, micro-batches and batch sizes: the
@@ -153,7 +153,7 @@ static void positions_serve_other_ranks(void **state)
             free_ranks(loaders, others[k].ranks);
         }
     }
-    adz_dataset_free(&all);
+    adz_dataset_release(&all);
 }
 
 static bool note_batch(int64_t batch, int64_t batches, void *user)
@@ -201,7 +201,7 @@ static void positions_between_batches(void **state)
     adz_loader_get_position(loader, &position);
     assert_true(position.epoch == 2 && position.consumed == 0);
     adz_loader_free(&loader);
-    adz_dataset_free(&all);
+    adz_dataset_release(&all);
 }
 
 /* Rows of the order that no share holds. */
@@ -219,7 +219,7 @@ static void any_rows_can_be_gathered(void **state)
         adz_scope *scope = adz_scope_open();
         adz_tensor *batch[2];
         int64_t rows[ROWS], begin = asked[i][0], n = asked[i][1];
-        assert_int_equal(adz_loader_rows(loaders[2], begin, n, batch), ADZ_OK);
+        assert_int_equal(adz_loader_get_rows(loaders[2], begin, n, batch), ADZ_OK);
         assert_int_equal(rows_of(batch[0], batch[1], rows), n);
         for (int64_t k = 0; k < n; ++k) {
             assert_int_equal(rows[k], adz_shuffle_index(position.seed, 0, ROWS, begin + k));
@@ -233,14 +233,15 @@ static void any_rows_can_be_gathered(void **state)
     for (size_t i = 0; i < sizeof outside / sizeof *outside; ++i) {
         adz_tensor *batch[2] = { NULL, NULL };
         assert_int_equal(
-            adz_loader_rows(loaders[2], outside[i][0], outside[i][1], batch), ADZ_ERR_INDEX);
+            adz_loader_get_rows(loaders[2], outside[i][0], outside[i][1], batch), ADZ_ERR_INDEX);
         assert_null(batch[0]);
         adz_error_clear();
     }
-    assert_int_equal(adz_loader_rows(loaders[2], 100, 2, (adz_tensor *[2]){ NULL }), ADZ_ERR_INDEX);
+    assert_int_equal(
+        adz_loader_get_rows(loaders[2], 100, 2, (adz_tensor *[2]){ NULL }), ADZ_ERR_INDEX);
     expect_error(ADZ_ERR_INDEX, "2 rows from position 100 on, of an order of 101");
     free_ranks(loaders, s.ranks);
-    adz_dataset_free(&all);
+    adz_dataset_release(&all);
 }
 
 static void cuts_are_even(void **state)
@@ -300,7 +301,7 @@ static void wrong_ranks_are_refused(void **state)
         assert_memory_equal(&before, &after, sizeof before);
     }
     expect_null(adz_loader_get_share(NULL, NULL) == ADZ_ERR_NULL, "adz_loader_get_share", "loader");
-    adz_dataset_free(&all);
+    adz_dataset_release(&all);
 }
 
 int ranks_tests(void)

@@ -28,8 +28,8 @@ static void standardizes_and_returns(void **state)
         adz_tensor *x = adz_tensor_from(values, ADZ_SHAPE(3, 3), ADZ_F64);
         adz_module *standardizer = adz_standardizer_new(3, dtypes[i]);
         assert_int_equal(adz_standardizer_fit(standardizer, x), ADZ_OK);
-        adz_tensor *mean = adz_module_buffer(standardizer, "mean");
-        adz_tensor *std = adz_module_buffer(standardizer, "std");
+        adz_tensor *mean = adz_module_get_buffer(standardizer, "mean");
+        adz_tensor *std = adz_module_get_buffer(standardizer, "std");
         assert_int_equal(adz_tensor_dtype(mean), dtypes[i]);
         double tolerance = i == 0 ? 1e-12 : 1e-6, deviation = sqrt(14.0 / 3);
         assert_true(fabs(adz_tensor_at(mean, (int64_t[]){ 0 }) - 3) < tolerance);
@@ -47,15 +47,15 @@ static void standardizes_and_returns(void **state)
             ADZ_OK); /* its columns have mean 0 and deviation 1 */
         assert_true(fabs(adz_tensor_at(mean, (int64_t[]){ 0 })) < tolerance);
         assert_true(fabs(adz_tensor_at(std, (int64_t[]){ 0 }) - 1) < tolerance);
-        adz_state *saved = adz_module_state_dict(standardizer);
-        assert_int_equal(adz_state_count(saved), 2);
-        assert_string_equal(adz_state_name(saved, 0), "mean");
-        assert_string_equal(adz_state_name(saved, 1), "std");
-        adz_state_free(&saved);
+        adz_state_dict *saved = adz_module_state_dict(standardizer);
+        assert_int_equal(adz_state_dict_count(saved), 2);
+        assert_string_equal(adz_state_dict_name_at(saved, 0), "mean");
+        assert_string_equal(adz_state_dict_name_at(saved, 1), "std");
+        adz_state_dict_free(&saved);
         char text[64];
         adz_module_to_string(standardizer, text, sizeof text);
         assert_string_equal(text, "Standardizer(3)");
-        adz_module_free(&standardizer);
+        adz_module_release(&standardizer);
         adz_scope_close(scope);
     }
 }
@@ -80,7 +80,7 @@ static void values_of_any_size_are_standardized(void **state)
         assert_true(fabs(adz_tensor_at(y, (int64_t[]){ 2, 0 }) - wanted) < 1e-12);
         assert_true(adz_tensor_at(y, (int64_t[]){ 2, 1 }) == 0);
         assert_true(adz_allclose(adz_standardizer_inverse(standardizer, y), x, 1e-12, 0, false));
-        adz_module_free(&standardizer);
+        adz_module_release(&standardizer);
         adz_scope_close(scope);
     }
 }
@@ -110,9 +110,9 @@ static void columns_beyond_the_dtype_are_refused(void **state)
             fail_msg("%s", adz_error_message());
         }
         adz_error_clear();
-        adz_tensor *std = adz_module_buffer(standardizer, "std");
+        adz_tensor *std = adz_module_get_buffer(standardizer, "std");
         assert_true(adz_tensor_at(std, (int64_t[]){ 0 }) == 1);
-        adz_module_free(&standardizer);
+        adz_module_release(&standardizer);
         adz_scope_close(scope);
     }
 }
@@ -128,7 +128,7 @@ static void the_smallest_deviation_is_kept(void **state)
     assert_int_equal(adz_standardizer_fit(standardizer, x), ADZ_OK);
     adz_tensor *y = adz_module_forward(standardizer, x);
     assert_true(adz_tensor_at(y, (int64_t[]){ 7, 0 }) == 1);
-    adz_module_free(&standardizer);
+    adz_module_release(&standardizer);
     adz_scope_close(scope);
 }
 
@@ -144,7 +144,7 @@ static void gradients_pass(void **state)
     assert_int_equal(
         adz_backward(adz_sum(adz_module_forward(standardizer, x), ADZ_ALL_DIMS, false)), ADZ_OK);
     assert_true(adz_tensor_data_f64(adz_tensor_grad(x))[4] == 0.25);
-    adz_module_free(&standardizer);
+    adz_module_release(&standardizer);
     adz_scope_close(scope);
 }
 
@@ -181,14 +181,14 @@ static void wrong_columns_are_refused(void **state)
     assert_int_equal(
         adz_standardizer_fit(standardizer, adz_ones(ADZ_SHAPE(4, 2), ADZ_I64)), ADZ_ERR_DTYPE);
     expect_error(ADZ_ERR_DTYPE, "x is int64, not float32 or float64");
-    assert_true(adz_tensor_at(adz_module_buffer(standardizer, "mean"), (int64_t[]){ 1 }) == 0);
+    assert_true(adz_tensor_at(adz_module_get_buffer(standardizer, "mean"), (int64_t[]){ 1 }) == 0);
     assert_int_equal(
         adz_standardizer_fit(standardizer, adz_ones(ADZ_SHAPE(0, 2), ADZ_F64)), ADZ_ERR_SHAPE);
     adz_error_clear();
     assert_int_equal(adz_standardizer_fit(NULL, x), ADZ_ERR_NULL);
     adz_error_clear();
-    adz_module_free(&standardizer);
-    adz_module_free(&other);
+    adz_module_release(&standardizer);
+    adz_module_release(&other);
     adz_scope_close(scope);
 }
 
@@ -198,15 +198,15 @@ static void columns_need_no_order(void **state)
     (void)state;
     adz_scope *scope = adz_scope_open();
     adz_module *standardizer = adz_standardizer_new(1, ADZ_F64);
-    adz_tensor *mean = adz_module_buffer(standardizer, "mean");
-    adz_tensor *std = adz_module_buffer(standardizer, "std");
+    adz_tensor *mean = adz_module_get_buffer(standardizer, "mean");
+    adz_tensor *std = adz_module_get_buffer(standardizer, "std");
     adz_tensor *falling = adz_tensor_from((double[]){ 8, 0 }, ADZ_SHAPE(2, 1), ADZ_F64);
     assert_int_equal(adz_standardizer_fit(standardizer, falling), ADZ_OK);
     assert_true(adz_item(mean) == 4 && adz_item(std) == 4);
     adz_tensor *single = adz_tensor_from((double[]){ 7 }, ADZ_SHAPE(1, 1), ADZ_F64);
     assert_int_equal(adz_standardizer_fit(standardizer, single), ADZ_OK);
     assert_true(adz_item(mean) == 7 && adz_item(std) == 1);
-    adz_module_free(&standardizer);
+    adz_module_release(&standardizer);
     adz_scope_close(scope);
 }
 
@@ -220,12 +220,12 @@ static void a_fit_counts_as_a_change(void **state)
         adz_tensor *rows = adz_tensor_from((double[]){ 0, 8 }, ADZ_SHAPE(2, 1), ADZ_F64);
         adz_tensor *w = adz_requires_grad_(adz_ones(ADZ_SHAPE(1), ADZ_F64), true);
         adz_tensor *loss =
-            adz_sum(adz_mul(w, adz_module_buffer(standardizer, i == 0 ? "mean" : "std")),
+            adz_sum(adz_mul(w, adz_module_get_buffer(standardizer, i == 0 ? "mean" : "std")),
                 ADZ_ALL_DIMS, false);
         assert_int_equal(adz_standardizer_fit(standardizer, rows), ADZ_OK);
         assert_int_equal(adz_backward(loss), ADZ_ERR_VERSION);
         adz_error_clear();
-        adz_module_free(&standardizer);
+        adz_module_release(&standardizer);
         adz_scope_close(scope);
     }
 }
@@ -235,7 +235,7 @@ static adz_status make_and_fit(void *user)
     adz_module *standardizer = adz_standardizer_new(2, ADZ_F32);
     adz_status status =
         standardizer != NULL ? adz_standardizer_fit(standardizer, user) : adz_error_code();
-    adz_module_free(&standardizer);
+    adz_module_release(&standardizer);
     return status;
 }
 
@@ -262,7 +262,7 @@ static void refused_memory_harms_no_standardizer(void **state)
     print_message("refused: %d standardising\n", points);
     fitted f = { adz_standardizer_new(2, ADZ_F32), x };
     assert_true(refuse_scope(fit_again, &f));
-    adz_module_free(&f.standardizer);
+    adz_module_release(&f.standardizer);
     adz_scope_close(scope);
 }
 

@@ -34,7 +34,7 @@ static void characters_in_order(void **state)
 {
     (void)state;
     adz_tokenizer *t = built(ADZ_TOKENS_CHARACTERS, "\u6f22b\u00e9ab");
-    assert_int_equal(adz_tokenizer_size(t), 4);
+    assert_int_equal(adz_tokenizer_count(t), 4);
     static const char *const wanted[] = { "a", "b", "\u00e9", "\u6f22" };
     for (int64_t i = 0; i < 4; ++i) {
         assert_token(t, i, wanted[i]);
@@ -48,7 +48,7 @@ static void characters_in_order(void **state)
     o.special_tokens = true;
     adz_text text = text_of("zzbbax");
     t = adz_tokenizer_build(ADZ_TOKENS_CHARACTERS, &text, 1, &o);
-    assert_int_equal(adz_tokenizer_size(t), 11);
+    assert_int_equal(adz_tokenizer_count(t), 11);
     assert_token(t, 9, "b");
     assert_token(t, 10, "z");
     adz_scope *scope = adz_scope_open();

@@ -56,7 +56,7 @@ static void bad_arguments(void **state)
     adz_scope_close(scope);
     adz_tokenizer_free(&t);
     assert_null(adz_tokenizer_encode(NULL, "a", 1));
-    assert_int_equal(adz_tokenizer_size(NULL), -1);
+    assert_int_equal(adz_tokenizer_count(NULL), -1);
     assert_int_equal(adz_error_code(), ADZ_ERR_NULL);
     adz_error_clear();
 }
@@ -165,7 +165,7 @@ static void buffers_of_any_size(void **state)
         adz_tokenizer_decode(NULL, NULL, NULL, 0) == 0, "adz_tokenizer_decode", "tokenizer");
     adz_scope_close(scope);
     assert_int_equal(adzi_live_tensors(), tensors);
-    assert_int_equal(adz_tokenizer_find(NULL, text_of("a")), -1);
+    assert_int_equal(adz_tokenizer_id(NULL, text_of("a")), -1);
     adz_tokenizer_free(&t);
     expect_null(adz_tokenizer_save(NULL, "no") == ADZ_ERR_NULL, "adz_tokenizer_save", "tokenizer");
     expect_null(

@@ -99,7 +99,7 @@ static void zero_bytes_are_words(void **state)
     o.min_freq = 1;
     o.include_bos = false;
     adz_tokenizer *t = adz_tokenizer_build(ADZ_TOKENS_WORDS, &whole, 1, &o);
-    assert_int_equal(adz_tokenizer_size(t), 12);
+    assert_int_equal(adz_tokenizer_count(t), 12);
     size_t length;
     char *words = there_and_back(t, text, sizeof text - 1, &length);
     assert_int_equal(length, sizeof text - 1);
@@ -129,15 +129,15 @@ static void vocabulary_of_words(void **state)
     (void)state;
     adz_text texts[] = { text_of("b a c a"), text_of("c d d a zz") };
     adz_tokenizer *t = adz_tokenizer_build(ADZ_TOKENS_WORDS, texts, 2, NULL);
-    assert_int_equal(adz_tokenizer_size(t), 12); /* a; then c and d, twice each */
+    assert_int_equal(adz_tokenizer_count(t), 12); /* a; then c and d, twice each */
     assert_true(adz_tokenizer_has_special(t));
     static const char *const wanted[] = { "xxunk", "xxpad", "xxbos", "xxeos", "xxfld", "xxmaj",
         "xxup", "xxrep", "xxwrep", "a", "c", "d" };
     for (int64_t i = 0; i < 12; ++i) {
         assert_token(t, i, wanted[i]);
-        assert_int_equal(adz_tokenizer_find(t, text_of(wanted[i])), i);
+        assert_int_equal(adz_tokenizer_id(t, text_of(wanted[i])), i);
     }
-    assert_int_equal(adz_tokenizer_find(t, text_of("b")), -1);
+    assert_int_equal(adz_tokenizer_id(t, text_of("b")), -1);
     assert_int_equal(adz_error_code(), ADZ_OK);
     adz_scope *scope = adz_scope_open();
     adz_tensor *ids = adz_tokenizer_encode(t, "A zz d", 6);
@@ -150,7 +150,7 @@ static void vocabulary_of_words(void **state)
     adz_tokenizer_options o = ADZ_TOKENIZER_OPTIONS;
     o.max_vocab = 10;
     t = adz_tokenizer_build(ADZ_TOKENS_WORDS, texts, 2, &o);
-    assert_int_equal(adz_tokenizer_size(t), 10);
+    assert_int_equal(adz_tokenizer_count(t), 10);
     assert_token(t, 9, "a");
     adz_tokenizer_free(&t);
 }
@@ -183,7 +183,7 @@ static void words_are_counted(void **state)
     adz_text text = text_of("d d c c c b b b b");
     o.min_freq = 3;
     adz_tokenizer *t = adz_tokenizer_build(ADZ_TOKENS_WORDS, &text, 1, &o);
-    assert_int_equal(adz_tokenizer_size(t), 11);
+    assert_int_equal(adz_tokenizer_count(t), 11);
     assert_token(t, 9, "b");
     assert_token(t, 10, "c");
     adz_tokenizer_free(&t);
@@ -192,7 +192,7 @@ static void words_are_counted(void **state)
     o.min_freq = 1;
     o.max_vocab = 10;
     t = adz_tokenizer_build(ADZ_TOKENS_WORDS, &text, 1, &o);
-    assert_int_equal(adz_tokenizer_size(t), 10);
+    assert_int_equal(adz_tokenizer_count(t), 10);
     assert_token(t, 9, ",");
     adz_tokenizer_free(&t);
 }
@@ -209,7 +209,7 @@ static void vocabularies_have_limits(void **state)
     for (int i = 0; i < 2; ++i) {
         o.max_vocab = limits[i].most;
         adz_tokenizer *t = adz_tokenizer_build(ADZ_TOKENS_WORDS, texts, 2, &o);
-        assert_int_equal(adz_tokenizer_size(t), limits[i].size);
+        assert_int_equal(adz_tokenizer_count(t), limits[i].size);
         adz_tokenizer_free(&t);
     }
     o.max_vocab = (int64_t)INT32_MAX + 1;

@@ -154,7 +154,7 @@ static void long_patches_use_the_dot_product(void **state)
             adz_randn(ADZ_SHAPE(2, 2, cases[i].h, cases[i].w), ADZ_F32));
         check_network(&n, 1e-6);
         assert_int_equal(count_in_file("net.c", " += net_dot("), 1);
-        adz_module_free(&n.module);
+        adz_module_release(&n.module);
         adz_scope_close(scope);
     }
 }

@@ -72,7 +72,7 @@ static size_t make_plans(derived all[FUNCTIONS], adz_tensor *x, adz_tensor *z)
         snprintf(d->name, sizeof d->name, "%s_%s", kinds[d->kind], all_trained[d->which].name);
         adz_plan_options o = ADZ_PLAN_OPTIONS;
         o.inputs = adz_tensor_list_of(d->in, 2);
-        d->plan = adz_plan_new_results(value_and_derivative, d, 2, &o);
+        d->plan = adz_plan_new_many(value_and_derivative, d, 2, &o);
         if (d->plan == NULL) {
             fail_msg("%s: %s", d->name, adz_error_message());
         }
@@ -127,7 +127,7 @@ static void check_derivatives(adz_dtype precision, double tolerance)
         plans[i] = all[i].plan;
         names[i] = all[i].name;
     }
-    if (adz_c_write(temporary_path("all.c"), plans, names, n, &o) != ADZ_OK) {
+    if (adz_plan_write_c_many(temporary_path("all.c"), plans, names, n, &o) != ADZ_OK) {
         fail_msg("%s", adz_error_message());
     }
     void *library = compile_batch();

@@ -118,7 +118,7 @@ static void check_functions(const numbers *n, bool libm)
     adz_c_options c = ADZ_C_OPTIONS;
     c.precision = ADZ_F64;
     c.libm = libm;
-    if (adz_c_write(temporary_path("all.c"), plans, names, N_FUNCTIONS, &c) != ADZ_OK) {
+    if (adz_plan_write_c_many(temporary_path("all.c"), plans, names, N_FUNCTIONS, &c) != ADZ_OK) {
         fail_msg("%s", adz_error_message());
     }
     void *library = compile_batch();
@@ -196,10 +196,10 @@ static void modules_of_f32(void **state)
         for (int i = 0; i < 12; ++i) {
             assert_true(fabs(y[i] - right[i]) <= 1e-14);
         }
-        adz_module_free(&copy);
+        adz_module_release(&copy);
         dlclose(c.library);
     }
-    adz_module_free(&net);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 
@@ -266,20 +266,20 @@ static void refused(void **state)
     expect_refused(&l, ADZ_BF16, ADZ_ERR_ARGUMENT, "take ADZ_F32 or ADZ_F64");
     l.optimizer = adz_sgd_new(adz_module_parameters(l.net), 0.1, NULL);
     expect_refused(&l, ADZ_F64, ADZ_ERR_DTYPE, "convert the module by adz_module_to first");
-    adz_optimizer_free(&l.optimizer);
-    adz_module_free(&l.net);
+    adz_optimizer_release(&l.optimizer);
+    adz_module_release(&l.net);
     adz_batch_norm1d_options o = ADZ_BATCH_NORM1D_OPTIONS;
     o.momentum = 0.1;
     l.net = adz_batch_norm1d_new(6, &o);
     l.optimizer = adz_sgd_new(adz_module_parameters(l.net), 0.1, NULL);
     expect_refused(&l, ADZ_F64, ADZ_ERR_DTYPE, "convert the module by adz_module_to first");
-    adz_optimizer_free(&l.optimizer);
+    adz_optimizer_release(&l.optimizer);
     adz_module_to(l.net, ADZ_F64);
     l.optimizer = adz_sgd_new(adz_module_parameters(l.net), 0.1, NULL);
     l.x = adz_to(l.x, ADZ_F64);
     expect_refused(&l, ADZ_F32, ADZ_ERR_DTYPE, "set options.precision to ADZ_F64");
-    adz_optimizer_free(&l.optimizer);
-    adz_module_free(&l.net);
+    adz_optimizer_release(&l.optimizer);
+    adz_module_release(&l.net);
     adz_scope_close(scope);
 }
 

@@ -204,7 +204,7 @@ static void check_single(adz_module *module, adz_tensor *x)
 {
     c_network n = of(module, x);
     check_network(&n, 1e-5);
-    adz_module_free(&module);
+    adz_module_release(&module);
 }
 
 static void layers_of_one_element(void **state)

@@ -29,7 +29,7 @@ static void announces_its_sizes(void **state)
     assert_non_null(strstr(file_text("sizes.h"), "void sizes_run(const float *x, float *y);"));
     assert_non_null(strstr(file_text("sizes.c"), "/* 0.weight [50, 13] */"));
     assert_non_null(strstr(file_text("sizes.c"), "static float floats[50];"));
-    adz_module_free(&net);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 
@@ -66,9 +66,9 @@ static void weights_in_a_file(void **state)
         load(weights);
         assert_true(difference(&c, &n, 1) <= 1e-6);
         dlclose(c.library);
-        adz_optimizer_free(&t.optimizer);
+        adz_optimizer_release(&t.optimizer);
     }
-    adz_module_free(&net);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 
@@ -103,7 +103,7 @@ static void hostile_names(void **state)
                         : strstr(file_text("hostile.h"), "_lives"));
     o.name = NULL;
     check_network(&n, 1e-6);
-    adz_module_free(&net);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 
@@ -142,8 +142,8 @@ static void long_names(void **state)
     assert_int_equal(write_network(&n, "long.c", &o), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "more than 127 characters");
     assert_int_equal(temporary_files(false), 0);
-    adz_optimizer_free(&t.optimizer);
-    adz_module_free(&net);
+    adz_optimizer_release(&t.optimizer);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 
@@ -156,7 +156,7 @@ static void no_double(void **state)
     c_network n = of(net, adz_randn(ADZ_SHAPE(1, 5), ADZ_F32));
     assert_int_equal(write_network(&n, "single.c", NULL), ADZ_OK);
     assert_null(strstr(file_text("single.c"), "double"));
-    adz_module_free(&net);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 
@@ -175,7 +175,7 @@ static void all_or_nothing(void **state)
     assert_int_equal(write_network(&n, "whole.c", &o), ADZ_ERR_IO);
     expect_error(ADZ_ERR_IO, "folder.bin");
     assert_int_equal(temporary_files(false), 0);
-    adz_module_free(&net);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 
@@ -234,14 +234,15 @@ static void expect_refused(
     assert_int_equal(temporary_files(false), 0);
 }
 
-static void own_numbers(double *numbers, const adz_moment *at)
+static void own_numbers(double *numbers, const adz_step_context *at)
 {
     numbers[0] = at->settings[0];
 }
 
 static const char calls_sinh[] =
-    "static void f(double *n, const adz_moment *at) { n[0] = sinh(1); }";
-static const char calls_cos[] = "static void f(double *n, const adz_moment *at) { n[0] = cos(1); }";
+    "static void f(double *n, const adz_step_context *at) { n[0] = sinh(1); }";
+static const char calls_cos[] =
+    "static void f(double *n, const adz_step_context *at) { n[0] = cos(1); }";
 
 /* Expects an error of a step, of which no file is left. */
 static void expect_step_refused(c_network *n, training *t, adz_status code, const char *part)
@@ -269,24 +270,24 @@ static void refused_steps(void **state)
     expect_step_refused(&n, &t, ADZ_ERR_UNSUPPORTED, "batch norm needs a fixed momentum");
     t.batch_statistics = false;
     adz_optimizer_type own = *adz_optimizer_type_of(t.optimizer);
-    adz_optimizer_free(&t.optimizer);
+    adz_optimizer_release(&t.optimizer);
     own.name = "Own";
     own.numbers = own_numbers;
     own.numbers_text[0] = own.numbers_text[1] = NULL;
     t.optimizer = adz_optimizer_new(&own, adz_module_parameters(net), NULL, 0);
     expect_step_refused(
         &n, &t, ADZ_ERR_UNSUPPORTED, "the optimizer Own cannot be written in C: its type has");
-    adz_optimizer_free(&t.optimizer);
+    adz_optimizer_release(&t.optimizer);
     own.numbers_text[0] = calls_sinh;
     t.optimizer = adz_optimizer_new(&own, adz_module_parameters(net), NULL, 0);
     expect_step_refused(
         &n, &t, ADZ_ERR_UNSUPPORTED, "the numbers of the optimizer Own call sinh, which");
-    adz_optimizer_free(&t.optimizer);
+    adz_optimizer_release(&t.optimizer);
     own.numbers_text[0] = calls_cos;
     t.optimizer = adz_optimizer_new(&own, adz_module_parameters(net), NULL, 0);
     expect_step_refused(&n, &t, ADZ_ERR_UNSUPPORTED, "Own needs cos of the mathematical library");
-    adz_optimizer_free(&t.optimizer);
-    adz_module_free(&net);
+    adz_optimizer_release(&t.optimizer);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 
@@ -322,7 +323,7 @@ static void refused(void **state)
     adz_module_to(net, ADZ_F64);
     n.in[0] = adz_randn(ADZ_SHAPE(2, 3), ADZ_F64);
     expect_refused(&n, "no.c", NULL, ADZ_ERR_DTYPE, "float64");
-    adz_module_free(&net);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 
@@ -371,8 +372,8 @@ static void refused_memory(void **state)
         assert_int_equal(adzi_live_tensors(), before);
     }
     assert_true(refusals > 50);
-    adz_optimizer_free(&t.optimizer);
-    adz_module_free(&net);
+    adz_optimizer_release(&t.optimizer);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 

@@ -26,8 +26,8 @@ static void gradients_of_every_operator(void **state)
 
         check_training(
             &n, &(training){ .optimizer = optimizer, .loss = MSE, .steps = 4, .batches = 1 });
-        adz_optimizer_free(&optimizer);
-        adz_module_free(&net);
+        adz_optimizer_release(&optimizer);
+        adz_module_release(&net);
         adz_scope_close(scope);
     }
 }

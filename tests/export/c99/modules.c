@@ -19,7 +19,7 @@ static void check(const network *tested)
         fail_msg("%s: the C function differs by %g", tested->name, d);
     }
     dlclose(c.library);
-    adz_module_free(&n.module);
+    adz_module_release(&n.module);
     adz_scope_close(scope);
 }
 

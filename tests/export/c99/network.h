@@ -218,7 +218,7 @@ static inline void check_and_free(adz_module *module, adz_tensor *x)
 {
     c_network n = of(module, x);
     check_network(&n, 1e-6);
-    adz_module_free(&module);
+    adz_module_release(&module);
 }
 
 static inline adz_tensor *ids_of(const int64_t *ids, adz_shape shape)

@@ -24,7 +24,7 @@ static void doubles_around_floats(void **state)
     c_network n = of(adz_linear_new(3, 2, NULL), adz_randn(ADZ_SHAPE(2, 3), ADZ_F32));
     n.call = between_standardisers;
     check_network(&n, 1e-6);
-    adz_module_free(&n.module);
+    adz_module_release(&n.module);
     adz_scope_close(scope);
 }
 

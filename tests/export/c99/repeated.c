@@ -133,7 +133,7 @@ static void a_law_of_many_rows_is_no_larger(void **state)
         adz_plan_options o = ADZ_PLAN_OPTIONS;
         o.inputs = adz_tensor_list_of(&l.strain, 1);
         o.module = l.net;
-        adz_plan *plan = adz_plan_new_results(tangent, &l, 2, &o);
+        adz_plan *plan = adz_plan_new_many(tangent, &l, 2, &o);
         adz_c_options c = ADZ_C_OPTIONS;
         c.precision = ADZ_F64;
         assert_int_equal(adz_plan_write_c(plan, temporary_path("law.c"), &c), ADZ_OK);
@@ -161,7 +161,7 @@ static void a_law_of_many_rows_is_no_larger(void **state)
         assert_true(text[i] < text[0] + 4000); /* some more loops */
     }
     temporary_files(true);
-    adz_module_free(&l.net);
+    adz_module_release(&l.net);
     adz_scope_close(scope);
 }
 

@@ -68,7 +68,7 @@ static inline adz_status write_training(
         { .function = step_of, .user = &step, .inputs = { inputs, 2 }, .module = n->module }
     };
     static const char *const names[] = { "run", "step" };
-    return adzi_write_c("adz_c_write", temporary_path(name), what, names, 2, options);
+    return adzi_write_c("adz_plan_write_c_many", temporary_path(name), what, names, 2, options);
 }
 
 /* Trains a network with the library and in C, and compares the losses of all steps. A loss that has

@@ -41,8 +41,8 @@ static adz_status write_learner(const char *name, unsigned long seed, const adz_
         .loss = MSE,
         .batch_statistics = true };
     const adz_status status = write_training(&n, &t, name, options);
-    adz_optimizer_free(&t.optimizer);
-    adz_module_free(&net);
+    adz_optimizer_release(&t.optimizer);
+    adz_module_release(&net);
     adz_scope_close(scope);
     return status;
 }
@@ -102,7 +102,7 @@ static adz_tensor *next(void *user)
     adz_tensor *y = ADZ_CALL_RESULTS(s->gru, all, { NULL, s->x }, { "h0", s->state });
     ADZ_NO_GRAD
     {
-        adz_copy_(s->state, adz_values_find(all, "h"));
+        adz_copy_(s->state, adz_values_get(all, "h"));
     }
     adz_values_free(&all);
     return y;
@@ -166,7 +166,7 @@ static void streams_have_a_state(void **state)
     dlclose(library);
     temporary_files(true);
     adz_plan_free(&plan);
-    adz_module_free(&s.gru);
+    adz_module_release(&s.gru);
     adz_scope_close(scope);
 }
 
@@ -198,7 +198,7 @@ static void files_are_cpp(void **state)
     snprintf(command, sizeof command, "%s %s %s/*.c", compiler, flags, temporary_folder);
     expect_success(command);
     temporary_files(true);
-    adz_module_free(&net);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 
@@ -256,7 +256,7 @@ static void separate_weights(void **state)
     }
     free(instance);
     dlclose(c.library);
-    adz_module_free(&net);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 
@@ -273,16 +273,18 @@ static void refused_options(void **state)
     adz_c_options c = ADZ_C_OPTIONS;
     temporary_files(true);
     c.state = (adz_c_state)7;
-    assert_int_equal(adz_c_write(temporary_path("n.c"), &plan, names, 1, &c), ADZ_ERR_ARGUMENT);
+    assert_int_equal(
+        adz_plan_write_c_many(temporary_path("n.c"), &plan, names, 1, &c), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "options.state is 7; take ADZ_C_STATE_STATIC");
     c.state = ADZ_C_STATE_CALLER;
-    assert_int_equal(adz_c_write(temporary_path("n.c"), &plan, names, 1, &c), ADZ_ERR_ARGUMENT);
+    assert_int_equal(
+        adz_plan_write_c_many(temporary_path("n.c"), &plan, names, 1, &c), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "init of plan 0 is that of something else");
     assert_int_equal(temporary_files(false), 0);
     c.state = ADZ_C_STATE_STATIC; /* has no such function */
-    assert_int_equal(adz_c_write(temporary_path("n.c"), &plan, names, 1, &c), ADZ_OK);
+    assert_int_equal(adz_plan_write_c_many(temporary_path("n.c"), &plan, names, 1, &c), ADZ_OK);
     adz_plan_free(&plan);
-    adz_module_free(&net);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 

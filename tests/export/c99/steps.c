@@ -11,7 +11,7 @@ static adz_tensor *huber_and_penalty(adz_module *module, adz_tensor *y, adz_tens
 {
     adz_tensor *scaled = adz_mul_number(adz_sub(y, target), 3);
     adz_tensor *loss = adz_huber_loss(scaled, adz_zeros_like(scaled), ADZ_REDUCE_MEAN, 0.7);
-    adz_tensor *w = adz_module_parameter(module, "2.weight");
+    adz_tensor *w = adz_module_get_parameter(module, "2.weight");
     return adz_add(loss, adz_mul_number(adz_sum(adz_abs(w), ADZ_ALL_DIMS, ADZ_DROPDIM), 0.01));
 }
 
@@ -33,8 +33,8 @@ static void a_loss_of_its_own_and_a_frozen_body(void **state)
     adz_manual_seed(15);
     adz_module *net =
         ADZ_SEQUENTIAL(adz_linear_new(6, 8, NULL), adz_tanh_new(), adz_linear_new(8, 2, NULL));
-    adz_requires_grad_(adz_module_parameter(net, "0.weight"), false);
-    adz_requires_grad_(adz_module_parameter(net, "0.bias"), false);
+    adz_requires_grad_(adz_module_get_parameter(net, "0.weight"), false);
+    adz_requires_grad_(adz_module_get_parameter(net, "0.bias"), false);
     c_network n = of(net, adz_randn(ADZ_SHAPE(5, 6), ADZ_F32));
     training t = { .optimizer = adz_rmsprop_new(adz_module_parameters(net), 0.002, NULL),
         .loss = OWN_LOSS,
@@ -48,8 +48,8 @@ static void a_loss_of_its_own_and_a_frozen_body(void **state)
     assert_non_null(strstr(text, "static float w_2_weight[16]"));
     assert_non_null(strstr(text, "static float s_2_weight_square_avg[16]"));
     assert_null(strstr(text, "s_0_"));
-    adz_optimizer_free(&t.optimizer);
-    adz_module_free(&net);
+    adz_optimizer_release(&t.optimizer);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 
@@ -76,8 +76,8 @@ static void an_lstm_is_computed_once(void **state)
         ++tanhs;
     }
     assert_int_equal(tanhs, 2 * 5);
-    adz_optimizer_free(&t.optimizer);
-    adz_module_free(&net);
+    adz_optimizer_release(&t.optimizer);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 
@@ -104,8 +104,8 @@ static void every_optimizer(void **state)
             t.libm = true;
         }
         check_training(&n, &t);
-        adz_optimizer_free(&t.optimizer);
-        adz_module_free(&net);
+        adz_optimizer_release(&t.optimizer);
+        adz_module_release(&net);
         adz_scope_close(scope);
     }
 }
@@ -179,8 +179,8 @@ static accumulation accumulation_begin(void)
 
 static void accumulation_end(accumulation *a)
 {
-    adz_optimizer_free(&a->optimizer);
-    adz_module_free(&a->net);
+    adz_optimizer_release(&a->optimizer);
+    adz_module_release(&a->net);
 }
 
 typedef void (*compiled_step)(const float *, const float *, float *);
@@ -197,7 +197,7 @@ static void plans_share_variables(void **state)
     for (int i = 0; i < 3; ++i) {
         plans[i] = plan_of(&a, functions[i]);
     }
-    if (adz_c_write(temporary_path("shared.c"), plans, names, 3, NULL) != ADZ_OK) {
+    if (adz_plan_write_c_many(temporary_path("shared.c"), plans, names, 3, NULL) != ADZ_OK) {
         fail_msg("%s", adz_error_message());
     }
     const compiled c = compile("shared", false);
@@ -246,7 +246,8 @@ static void a_replaced_buffer_goes_on(void **state)
     };
     static const char *const names[] = { "run" };
     assert_int_equal(
-        adzi_write_c("adz_c_write", temporary_path("half.c"), &what, names, 1, NULL), ADZ_OK);
+        adzi_write_c("adz_plan_write_c_many", temporary_path("half.c"), &what, names, 1, NULL),
+        ADZ_OK);
     const compiled c = compile("half", false);
     for (int i = 0; i < 4; ++i) {
         refill(&n);
@@ -256,7 +257,7 @@ static void a_replaced_buffer_goes_on(void **state)
         }
     }
     dlclose(c.library);
-    adz_module_free(&net);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 
@@ -264,7 +265,7 @@ static void expect_plans_refused(
     adz_plan *const *plans, const char *const *names, size_t n, adz_status code, const char *part)
 {
     temporary_files(true);
-    assert_int_equal(adz_c_write(temporary_path("no.c"), plans, names, n, NULL), code);
+    assert_int_equal(adz_plan_write_c_many(temporary_path("no.c"), plans, names, n, NULL), code);
     expect_error(code, part);
     assert_int_equal(temporary_files(false), 0);
 }
@@ -291,9 +292,9 @@ static void refused_plans(void **state)
     adz_plan *const twice[] = { plans[0], plans[1], plans[1] };
     expect_plans_refused(twice, names, 3, ADZ_ERR_ARGUMENT, "plans 0 and 2 are both called first");
     expect_plans_refused(plans, names, 2, ADZ_ERR_UNSUPPORTED, "a function drops weight.grad");
-    assert_int_equal(adz_c_write("no.c", NULL, names, 1, NULL), ADZ_ERR_NULL);
+    assert_int_equal(adz_plan_write_c_many("no.c", NULL, names, 1, NULL), ADZ_ERR_NULL);
     expect_error(ADZ_ERR_NULL, "plans");
-    assert_int_equal(adz_c_write("no.c", plans, NULL, 1, NULL), ADZ_ERR_NULL);
+    assert_int_equal(adz_plan_write_c_many("no.c", plans, NULL, 1, NULL), ADZ_ERR_NULL);
     expect_error(ADZ_ERR_NULL, "names");
     for (int i = 0; i < 3; ++i) {
         adz_plan *plan = plans[i];

@@ -20,9 +20,9 @@ static void training_by_sgd(void **state)
         adz_optimizer *optimizer = adz_sgd_new(adz_module_parameters(net), 0.01, &o);
         check_training(
             &n, &(training){ .optimizer = optimizer, .loss = MSE, .steps = 1000, .batches = 4 });
-        adz_optimizer_free(&optimizer);
+        adz_optimizer_release(&optimizer);
     }
-    adz_module_free(&net);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 
@@ -41,14 +41,14 @@ static void training_by_adam(void **state)
     /* The optimizer has made steps: the exported one goes on from its state. */
     check_training(&n,
         &(training){ .optimizer = optimizer, .loss = CROSS_ENTROPY, .steps = 50, .batches = 2 });
-    adz_optimizer_free(&optimizer);
+    adz_optimizer_release(&optimizer);
     adz_adamw_options decays = ADZ_ADAMW_OPTIONS;
     decays.weight_decay = 0.1;
     optimizer = adz_adamw_new(adz_module_parameters(net), 1e-3, &decays);
     check_training(
         &n, &(training){ .optimizer = optimizer, .loss = MSE, .steps = 100, .batches = 4 });
-    adz_optimizer_free(&optimizer);
-    adz_module_free(&net);
+    adz_optimizer_release(&optimizer);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 
@@ -64,8 +64,8 @@ static void training_of_one_row(void **state)
     adz_optimizer *optimizer = adz_adam_new(adz_module_parameters(net), 1e-3, NULL);
     check_training(
         &n, &(training){ .optimizer = optimizer, .loss = MSE, .steps = 50, .batches = 2 });
-    adz_optimizer_free(&optimizer);
-    adz_module_free(&net);
+    adz_optimizer_release(&optimizer);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 
@@ -93,8 +93,8 @@ static void training_with_batch_norm(void **state)
                            .batch_statistics = true });
     check_training(
         &n, &(training){ .optimizer = optimizer, .loss = MSE, .steps = 100, .batches = 4 });
-    adz_optimizer_free(&optimizer);
-    adz_module_free(&net);
+    adz_optimizer_release(&optimizer);
+    adz_module_release(&net);
     /* x[N, C, L] */
     net = ADZ_SEQUENTIAL(adz_linear_new(3, 5, NULL), adz_batch_norm1d_new(4, NULL));
     n = of(net, adz_randn(ADZ_SHAPE(2, 4, 3), ADZ_F32));
@@ -104,8 +104,8 @@ static void training_with_batch_norm(void **state)
                            .steps = 100,
                            .batches = 2,
                            .batch_statistics = true });
-    adz_optimizer_free(&optimizer);
-    adz_module_free(&net);
+    adz_optimizer_release(&optimizer);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 
@@ -134,8 +134,8 @@ static void training_of_a_transformer(void **state)
     adz_optimizer *optimizer = adz_adam_new(adz_module_parameters(net), 1e-3, NULL);
     check_training(&n,
         &(training){ .optimizer = optimizer, .loss = CROSS_ENTROPY, .steps = 50, .batches = 1 });
-    adz_optimizer_free(&optimizer);
-    adz_module_free(&net);
+    adz_optimizer_release(&optimizer);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 
@@ -149,8 +149,8 @@ static void training_of_a_recurrent_network(void **state)
     adz_optimizer *optimizer = adz_sgd_new(adz_module_parameters(net), 0.5, NULL);
     check_training(
         &n, &(training){ .optimizer = optimizer, .loss = MSE, .steps = 50, .batches = 3 });
-    adz_optimizer_free(&optimizer);
-    adz_module_free(&net);
+    adz_optimizer_release(&optimizer);
+    adz_module_release(&net);
     adz_scope_close(scope);
 }
 

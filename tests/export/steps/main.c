@@ -79,8 +79,8 @@ static void a_frozen_body(void **state)
     adz_scope *scope = adz_scope_open();
     training t = { .loss = CROSS_ENTROPY };
     training_begin(&t);
-    adz_requires_grad_(adz_module_parameter(t.net, "0.weight"), false);
-    adz_requires_grad_(adz_module_parameter(t.net, "0.bias"), false);
+    adz_requires_grad_(adz_module_get_parameter(t.net, "0.weight"), false);
+    adz_requires_grad_(adz_module_get_parameter(t.net, "0.bias"), false);
     t.optimizer = adz_adam_new(parameters(&t), 0.01, NULL);
     adzi_trace *trace = training_trace(&t);
     for (size_t i = 0; i < trace->n_values; ++i) {
@@ -156,7 +156,7 @@ static void gradients_are_variables(void **state)
             replay_run(r, (adz_tensor *const[]){ t.x, t.target, t.classes });
             training_step(&t);
         }
-        adz_tensor *w = adz_module_parameter(t.net, "4.weight");
+        adz_tensor *w = adz_module_get_parameter(t.net, "4.weight");
         assert_true(difference(replay_variable(r, "4.weight.grad"), adz_tensor_grad(w)) < NEAR);
         replay_free(r);
         adzi_trace_free(&trace);
@@ -198,7 +198,7 @@ static void move_schedule(void *user)
 {
     adz_scheduler *s = adz_step_lr_new(((training *)user)->optimizer, 1, 0.5);
     adz_scheduler_step(s);
-    adz_scheduler_free(&s);
+    adz_scheduler_release(&s);
 }
 
 static void read_norm(void *user)
@@ -208,7 +208,7 @@ static void read_norm(void *user)
 
 static void read_weight(void *user)
 {
-    adz_item(adz_sum(adz_module_parameter(((training *)user)->net, "4.bias"), ADZ_ALL_DIMS, 0));
+    adz_item(adz_sum(adz_module_get_parameter(((training *)user)->net, "4.bias"), ADZ_ALL_DIMS, 0));
 }
 
 static void refusals(void **state)

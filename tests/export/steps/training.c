@@ -27,9 +27,9 @@ void training_begin(training *t)
 
 void training_end(training *t)
 {
-    adz_optimizer_free(&t->optimizer);
+    adz_optimizer_release(&t->optimizer);
     adz_flat_parameters_free(&t->flat);
-    adz_module_free(&t->net);
+    adz_module_release(&t->net);
     adz_release(&t->x);
     adz_release(&t->target);
     adz_release(&t->classes);
@@ -60,7 +60,7 @@ static adz_tensor *huber_and_penalty(training *t, adz_tensor *y, adz_tensor *tar
 {
     adz_tensor *scaled = adz_mul_number(adz_sub(y, target), 3);
     adz_tensor *loss = adz_huber_loss(scaled, adz_zeros_like(scaled), ADZ_REDUCE_MEAN, 0.7);
-    adz_tensor *w = adz_module_parameter(t->net, "0.weight");
+    adz_tensor *w = adz_module_get_parameter(t->net, "0.weight");
     return adz_add(loss, adz_mul_number(adz_sum(adz_abs(w), ADZ_ALL_DIMS, ADZ_DROPDIM), 0.01));
 }
 

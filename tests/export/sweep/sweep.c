@@ -170,7 +170,7 @@ static void visit_case(walk *w, size_t sample, adz_dtype dtype, int only, int la
             ++w->visited;
         }
     }
-    adz_module_free(&c.module);
+    adz_module_release(&c.module);
     adz_scope_close(scope);
 }
 

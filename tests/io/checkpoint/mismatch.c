@@ -21,18 +21,18 @@ static void assert_refused_with(
     adz_safetensors *good = adz_safetensors_load(temporary_path("before"), NULL);
     adz_safetensors *bad = adz_safetensors_new();
     for (size_t i = 0; i < adz_safetensors_metadata_count(good); ++i) {
-        const char *k = adz_safetensors_metadata_key(good, i);
+        const char *k = adz_safetensors_metadata_key_at(good, i);
         if (strcmp(k, key) != 0 || t != NULL) {
-            adz_safetensors_set_metadata(bad, k, adz_safetensors_metadata(good, k));
+            adz_safetensors_set_metadata(bad, k, adz_safetensors_get_metadata(good, k));
         } else if (value != NULL) {
             adz_safetensors_set_metadata(bad, k, value);
         }
     }
     for (size_t i = 0; i < adz_safetensors_count(good); ++i) {
-        const char *name = adz_safetensors_name(good, i);
+        const char *name = adz_safetensors_name_at(good, i);
         bool chosen = strcmp(name, key) == 0 && t != NULL;
         if (!chosen || t != ADZ_NONE) {
-            adz_safetensors_add(bad, name, chosen ? t : adz_safetensors_tensor(good, i));
+            adz_safetensors_add(bad, name, chosen ? t : adz_safetensors_at(good, i));
         }
     }
     assert_int_equal(adz_safetensors_save(bad, temporary_path("bad")), ADZ_OK);
@@ -148,8 +148,8 @@ static void earlier_checkpoints_load_without_the_loader(void **state)
     c.loader = NULL;
     assert_int_equal(adz_checkpoint_load(&c, temporary_path("old")), ADZ_OK);
     assert_int_equal(c.step, 11);
-    assert_true(adz_equal(
-        adz_module_parameter(r.model, "1.weight"), adz_module_parameter(other.model, "1.weight")));
+    assert_true(adz_equal(adz_module_get_parameter(r.model, "1.weight"),
+        adz_module_get_parameter(other.model, "1.weight")));
     adz_scope_close(scope);
     finish(&r);
     finish(&other);
@@ -242,10 +242,10 @@ static void what_is_null_is_named(void **state)
     expect_null(adz_module_save(r.model, NULL) == ADZ_ERR_NULL, "adz_module_save", "path");
     expect_null(adz_module_load(NULL, "x", true) == ADZ_ERR_NULL, "adz_module_load", "module");
     expect_null(adz_module_load(r.model, NULL, true) == ADZ_ERR_NULL, "adz_module_load", "path");
-    expect_null(adz_module_from_safetensors(NULL, file, true) == ADZ_ERR_NULL,
-        "adz_module_from_safetensors", "module");
-    expect_null(adz_module_from_safetensors(r.model, NULL, true) == ADZ_ERR_NULL,
-        "adz_module_from_safetensors", "file");
+    expect_null(adz_module_load_safetensors(NULL, file, true) == ADZ_ERR_NULL,
+        "adz_module_load_safetensors", "module");
+    expect_null(adz_module_load_safetensors(r.model, NULL, true) == ADZ_ERR_NULL,
+        "adz_module_load_safetensors", "file");
     adz_safetensors_free(&file);
     finish(&r);
     temporary_files(true);

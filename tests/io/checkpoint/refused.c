@@ -65,7 +65,7 @@ static void refused_memory_harms_nothing(void **state)
     assert_true(writing >= 15 && reading >= 25);
     print_message("refused: %d saving, %d loading, %d writing weights, %d reading them\n", saving,
         loading, writing, reading);
-    adz_module_free(&model);
+    adz_module_release(&model);
     temporary_files(true);
 }
 

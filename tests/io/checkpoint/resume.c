@@ -77,8 +77,8 @@ static void parts_may_be_left_out(void **state)
     c.model = other.model;
     assert_int_equal(adz_checkpoint_load(&c, temporary_path("run")), ADZ_OK);
     assert_int_equal(c.step, 5);
-    assert_true(adz_equal(
-        adz_module_parameter(r.model, "1.weight"), adz_module_parameter(other.model, "1.weight")));
+    assert_true(adz_equal(adz_module_get_parameter(r.model, "1.weight"),
+        adz_module_get_parameter(other.model, "1.weight")));
     assert_int_equal(adz_checkpoint_save(&c, temporary_path("model")), ADZ_OK);
     c.optimizer = other.sgd;
     assert_int_equal(adz_checkpoint_load(&c, temporary_path("model")), ADZ_ERR_STATE);
@@ -108,8 +108,8 @@ static void layout_is_as_documented(void **state)
         assert_true(adz_safetensors_has(file, names[i]));
     }
     assert_int_equal(adz_safetensors_count(file), 6 + 4 + 2 + 3 + 1);
-    assert_string_equal(adz_safetensors_metadata(file, "step"), "3");
-    const char *json = adz_safetensors_metadata(file, "optimizer");
+    assert_string_equal(adz_safetensors_get_metadata(file, "step"), "3");
+    const char *json = adz_safetensors_get_metadata(file, "optimizer");
     assert_non_null(strstr(json, "{\"name\":\"SGD\",\"param_groups\":[{\"lr\":0.01"));
     assert_non_null(strstr(json, "\"momentum\":0.9"));
     assert_non_null(strstr(json, "\"params\":[0,1,2,3]"));
@@ -132,7 +132,7 @@ static void what_was_before_a_load(void **state)
     assert_int_equal(load_run(&r, temporary_path("none")), ADZ_ERR_NULL);
     assert_int_equal(adz_module_load(linear, temporary_path("none"), true), ADZ_ERR_NULL);
     expect_error(ADZ_ERR_NULL, "relu: x is NULL");
-    adz_module_free(&linear);
+    adz_module_release(&linear);
     finish(&r);
     temporary_files(true);
 }
@@ -166,7 +166,7 @@ static void a_load_is_a_write(void **state)
     c.model = model;
     assert_int_equal(adz_checkpoint_save(&c, temporary_path("run")), ADZ_OK);
     for (int weights_alone = 0; weights_alone < 2; ++weights_alone) {
-        adz_tensor *w = adz_module_parameter(model, "weight");
+        adz_tensor *w = adz_module_get_parameter(model, "weight");
         adz_tensor *loss = adz_sum(adz_mul(w, w), ADZ_ALL_DIMS, false);
         if (weights_alone) {
             assert_int_equal(adz_module_save(model, temporary_path("weights")), ADZ_OK);
@@ -181,7 +181,7 @@ static void a_load_is_a_write(void **state)
         }
         adz_error_clear();
     }
-    adz_module_free(&model);
+    adz_module_release(&model);
     temporary_files(true);
 }
 

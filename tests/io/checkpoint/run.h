@@ -52,7 +52,7 @@ static inline run start(uint64_t seed)
     adz_module *standardizer = adz_standardizer_new(4, ADZ_F32);
     adz_dataset *dataset = problem();
     adz_scope *scope = adz_scope_open();
-    adz_standardizer_fit(standardizer, adz_dataset_tensor(dataset, 0));
+    adz_standardizer_fit(standardizer, adz_dataset_at(dataset, 0));
     adz_module *parts[] = { standardizer, adz_linear_new(4, 8, NULL), adz_relu_new(NULL),
         adz_dropout_new(0.2, &dropout), adz_dropout_new(0.1, NULL), adz_linear_new(8, 1, NULL) };
     r.model = adz_sequential_new(parts, 6);
@@ -67,7 +67,7 @@ static inline run start(uint64_t seed)
     l.shuffle = true;
     l.generator = r.generators[2];
     r.loader = adz_loader_new(dataset, &l);
-    adz_dataset_free(&dataset);
+    adz_dataset_release(&dataset);
     adz_scope_close(scope);
     assert_int_equal(adz_error_code(), ADZ_OK);
     return r;
@@ -76,10 +76,10 @@ static inline run start(uint64_t seed)
 static inline void finish(run *r)
 {
     adz_loader_free(&r->loader);
-    adz_scheduler_free(&r->schedulers[0]);
-    adz_scheduler_free(&r->schedulers[1]);
-    adz_optimizer_free(&r->sgd);
-    adz_module_free(&r->model);
+    adz_scheduler_release(&r->schedulers[0]);
+    adz_scheduler_release(&r->schedulers[1]);
+    adz_optimizer_release(&r->sgd);
+    adz_module_release(&r->model);
     adz_generator_free(&r->generators[1]);
     adz_generator_free(&r->generators[2]);
 }

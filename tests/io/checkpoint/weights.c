@@ -27,10 +27,11 @@ static void tied_weights(void **state)
         assert_int_equal(adz_module_save_with(model, temporary_path("tied"), &o), ADZ_OK);
         adz_safetensors *file = adz_safetensors_load(temporary_path("tied"), NULL);
         assert_int_equal(adz_safetensors_count(file), dedup ? 3 : 4);
-        assert_string_equal(adz_safetensors_metadata(file, "format"), "pt");
+        assert_string_equal(adz_safetensors_get_metadata(file, "format"), "pt");
         assert_int_equal(adz_safetensors_has(file, "decoder.weight"), !dedup);
         if (dedup) {
-            assert_string_equal(adz_safetensors_metadata(file, "decoder.weight"), "encoder.weight");
+            assert_string_equal(
+                adz_safetensors_get_metadata(file, "decoder.weight"), "encoder.weight");
         }
         adz_safetensors_free(&file);
         adz_module_reset_parameters(other);
@@ -39,11 +40,11 @@ static void tied_weights(void **state)
             assert_true(adz_equal(
                 adz_module_parameters(model).items[i], adz_module_parameters(other).items[i]));
         }
-        assert_ptr_equal(adz_module_parameter(other, "encoder.weight"),
-            adz_module_parameter(other, "decoder.weight"));
+        assert_ptr_equal(adz_module_get_parameter(other, "encoder.weight"),
+            adz_module_get_parameter(other, "decoder.weight"));
     }
-    adz_module_free(&model);
-    adz_module_free(&other);
+    adz_module_release(&model);
+    adz_module_release(&other);
     temporary_files(true);
 }
 
@@ -59,7 +60,7 @@ static void tied_weights_in_a_checkpoint(void **state)
     adz_safetensors *file = adz_safetensors_load(temporary_path("tied"), NULL);
     assert_int_equal(adz_safetensors_count(file), 3);
     assert_string_equal(
-        adz_safetensors_metadata(file, "model.decoder.weight"), "model.encoder.weight");
+        adz_safetensors_get_metadata(file, "model.decoder.weight"), "model.encoder.weight");
     adz_safetensors_free(&file);
     c.model = other;
     assert_int_equal(adz_checkpoint_load(&c, temporary_path("tied")), ADZ_OK);
@@ -67,8 +68,8 @@ static void tied_weights_in_a_checkpoint(void **state)
         assert_true(adz_equal(
             adz_module_parameters(model).items[i], adz_module_parameters(other).items[i]));
     }
-    adz_module_free(&model);
-    adz_module_free(&other);
+    adz_module_release(&model);
+    adz_module_release(&other);
     temporary_files(true);
 }
 
@@ -83,7 +84,7 @@ static void odd_aliases(void **state)
     adz_safetensors_add(file, "weight", square);
     adz_safetensors_set_metadata(
         file, "bias", "nowhere"); /* The file has no tensor of this name. */
-    assert_int_equal(adz_module_from_safetensors(model, file, true), ADZ_ERR_STATE);
+    assert_int_equal(adz_module_load_safetensors(model, file, true), ADZ_ERR_STATE);
     assert_non_null(strstr(adz_error_message(), "missing: bias"));
     assert_null(strstr(adz_error_message(), "unexpected: "));
     adz_error_clear();
@@ -91,10 +92,10 @@ static void odd_aliases(void **state)
     adz_safetensors_set_metadata(file, "bias", "weight");  /* ignored: the file has "bias" */
     adz_safetensors_set_metadata(file, "other", "weight"); /* ignored: the module has no "other" */
     adz_safetensors_set_metadata(file, "", "weight");
-    assert_int_equal(adz_module_from_safetensors(model, file, true), ADZ_OK);
-    assert_true(adz_equal(adz_module_parameter(model, "bias"), two));
+    assert_int_equal(adz_module_load_safetensors(model, file, true), ADZ_OK);
+    assert_true(adz_equal(adz_module_get_parameter(model, "bias"), two));
     adz_safetensors_free(&file);
-    adz_module_free(&model);
+    adz_module_release(&model);
     adz_scope_close(scope);
 }
 
@@ -115,8 +116,8 @@ static void wrong_weights_are_said(void **state)
     assert_int_equal(adz_module_load(bare, temporary_path("small"), true), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "unexpected: bias");
     assert_int_equal(adz_module_load(bare, temporary_path("small"), false), ADZ_OK);
-    assert_true(
-        adz_equal(adz_module_parameter(bare, "weight"), adz_module_parameter(small, "weight")));
+    assert_true(adz_equal(
+        adz_module_get_parameter(bare, "weight"), adz_module_get_parameter(small, "weight")));
     assert_int_equal(adz_module_load(small, temporary_path("none"), true), ADZ_ERR_IO);
     adz_error_clear();
     size_t size = 0;
@@ -125,9 +126,9 @@ static void wrong_weights_are_said(void **state)
     free(bytes);
     assert_int_equal(adz_module_load(small, temporary_path("cut"), true), ADZ_ERR_FORMAT);
     expect_error(ADZ_ERR_FORMAT, "the file is cut short or its header is wrong");
-    adz_module_free(&small);
-    adz_module_free(&wide);
-    adz_module_free(&bare);
+    adz_module_release(&small);
+    adz_module_release(&wide);
+    adz_module_release(&bare);
     temporary_files(true);
 }
 
@@ -141,20 +142,20 @@ static void dtypes_convert(void **state)
     adz_tensor *weight = adz_reshape(adz_arange(0, 6, 1, ADZ_F32), ADZ_SHAPE(2, 3));
     adz_safetensors_add(file, "weight", adz_to(weight, ADZ_BF16));
     adz_safetensors_add(file, "bias", adz_to(adz_ones(ADZ_SHAPE(2), ADZ_F32), ADZ_F16));
-    assert_int_equal(adz_module_from_safetensors(model, file, true), ADZ_OK);
-    assert_true(adz_equal(adz_module_parameter(model, "weight"), weight));
-    assert_int_equal(adz_tensor_dtype(adz_module_parameter(model, "weight")), ADZ_F32);
+    assert_int_equal(adz_module_load_safetensors(model, file, true), ADZ_OK);
+    assert_true(adz_equal(adz_module_get_parameter(model, "weight"), weight));
+    assert_int_equal(adz_tensor_dtype(adz_module_get_parameter(model, "weight")), ADZ_F32);
     adz_safetensors_free(&file);
     file = adz_safetensors_new();
     adz_safetensors_add(file, "weight", adz_zeros(ADZ_SHAPE(2, 3), ADZ_F32));
     adz_safetensors_add(file, "bias", adz_zeros(ADZ_SHAPE(2), ADZ_F32));
     adz_module_to(model, ADZ_F64);
-    adz_tensor *before = adz_clone(adz_module_parameter(model, "weight"));
-    assert_int_equal(adz_module_from_safetensors(model, file, false), ADZ_ERR_STATE);
+    adz_tensor *before = adz_clone(adz_module_get_parameter(model, "weight"));
+    assert_int_equal(adz_module_load_safetensors(model, file, false), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "weight (float32 given, float64 here), bias (float32");
-    assert_true(adz_equal(adz_module_parameter(model, "weight"), before));
+    assert_true(adz_equal(adz_module_get_parameter(model, "weight"), before));
     adz_safetensors_free(&file);
-    adz_module_free(&model);
+    adz_module_release(&model);
     adz_scope_close(scope);
 }
 

@@ -24,7 +24,7 @@ static void names_are_unique_and_found(void **state)
     }
     assert_true(adz_safetensors_has(file, "layer.567"));
     assert_false(adz_safetensors_has(file, "layer.1000"));
-    assert_string_equal(adz_safetensors_name(file, 999), "layer.999");
+    assert_string_equal(adz_safetensors_name_at(file, 999), "layer.999");
     assert_ptr_equal(adz_safetensors_get(file, "layer.0"), t);
     assert_null(adz_safetensors_get(file, "layer"));
     assert_int_equal(adz_error_code(), ADZ_ERR_ARGUMENT);
@@ -39,15 +39,15 @@ static void names_are_unique_and_found(void **state)
     adz_error_clear();
     assert_int_equal(adz_safetensors_add(file, "null", NULL), ADZ_ERR_NULL);
     adz_error_clear();
-    assert_null(adz_safetensors_tensor(file, 1000));
+    assert_null(adz_safetensors_at(file, 1000));
     assert_int_equal(adz_error_code(), ADZ_ERR_INDEX);
     adz_error_clear();
     assert_int_equal(adz_safetensors_set_metadata(file, "k", "1"), ADZ_OK);
     assert_int_equal(adz_safetensors_set_metadata(file, "l", "2"), ADZ_OK);
     assert_int_equal(adz_safetensors_set_metadata(file, "k", "3"), ADZ_OK);
     assert_int_equal(adz_safetensors_metadata_count(file), 2);
-    assert_string_equal(adz_safetensors_metadata(file, "k"), "3");
-    assert_null(adz_safetensors_metadata(file, "m"));
+    assert_string_equal(adz_safetensors_get_metadata(file, "k"), "3");
+    assert_null(adz_safetensors_get_metadata(file, "m"));
     assert_int_equal(adz_error_code(), ADZ_OK);
     assert_int_equal(adz_safetensors_set_metadata(file, "k", "\xc3"), ADZ_ERR_ARGUMENT);
     adz_error_clear();
@@ -203,14 +203,16 @@ static void what_is_null_is_named(void **state)
     expect_null(adz_safetensors_add(file, "x", NULL) == ADZ_ERR_NULL, "adz_safetensors_add", "t");
     expect_null(adz_safetensors_get(NULL, "x") == NULL, "adz_safetensors_get", "file");
     expect_null(adz_safetensors_get(file, NULL) == NULL, "adz_safetensors_get", "name");
-    expect_null(adz_safetensors_metadata(NULL, "x") == NULL, "adz_safetensors_metadata", "file");
-    expect_null(adz_safetensors_metadata(file, NULL) == NULL, "adz_safetensors_metadata", "key");
+    expect_null(
+        adz_safetensors_get_metadata(NULL, "x") == NULL, "adz_safetensors_get_metadata", "file");
+    expect_null(
+        adz_safetensors_get_metadata(file, NULL) == NULL, "adz_safetensors_get_metadata", "key");
     expect_null(
         adz_safetensors_metadata_count(NULL) == 0, "adz_safetensors_metadata_count", "file");
-    expect_null(
-        adz_safetensors_metadata_key(NULL, 0) == NULL, "adz_safetensors_metadata_key", "file");
-    expect_null(adz_safetensors_name(NULL, 0) == NULL, "adz_safetensors_name", "file");
-    expect_null(adz_safetensors_tensor(NULL, 0) == NULL, "adz_safetensors_tensor", "file");
+    expect_null(adz_safetensors_metadata_key_at(NULL, 0) == NULL, "adz_safetensors_metadata_key_at",
+        "file");
+    expect_null(adz_safetensors_name_at(NULL, 0) == NULL, "adz_safetensors_name_at", "file");
+    expect_null(adz_safetensors_at(NULL, 0) == NULL, "adz_safetensors_at", "file");
     expect_null(adz_safetensors_set_metadata(NULL, "k", "v") == ADZ_ERR_NULL,
         "adz_safetensors_set_metadata", "file");
     expect_null(adz_safetensors_set_metadata(file, NULL, "v") == ADZ_ERR_NULL,

@@ -55,8 +55,8 @@ static inline void assert_same(adz_safetensors *a, adz_safetensors *b)
 {
     assert_int_equal(adz_safetensors_count(a), adz_safetensors_count(b));
     for (size_t i = 0; i < adz_safetensors_count(a); ++i) {
-        adz_tensor *t = adz_safetensors_tensor(a, i), *u = adz_safetensors_tensor(b, i);
-        assert_string_equal(adz_safetensors_name(a, i), adz_safetensors_name(b, i));
+        adz_tensor *t = adz_safetensors_at(a, i), *u = adz_safetensors_at(b, i);
+        assert_string_equal(adz_safetensors_name_at(a, i), adz_safetensors_name_at(b, i));
         assert_int_equal(adz_tensor_dtype(t), adz_tensor_dtype(u));
         assert_int_equal(adz_tensor_rank(t), adz_tensor_rank(u));
         assert_int_equal(adz_tensor_numel(t), adz_tensor_numel(u));
@@ -66,9 +66,10 @@ static inline void assert_same(adz_safetensors *a, adz_safetensors *b)
     }
     assert_int_equal(adz_safetensors_metadata_count(a), adz_safetensors_metadata_count(b));
     for (size_t i = 0; i < adz_safetensors_metadata_count(a); ++i) {
-        const char *key = adz_safetensors_metadata_key(a, i);
-        assert_string_equal(key, adz_safetensors_metadata_key(b, i));
-        assert_string_equal(adz_safetensors_metadata(a, key), adz_safetensors_metadata(b, key));
+        const char *key = adz_safetensors_metadata_key_at(a, i);
+        assert_string_equal(key, adz_safetensors_metadata_key_at(b, i));
+        assert_string_equal(
+            adz_safetensors_get_metadata(a, key), adz_safetensors_get_metadata(b, key));
     }
 }
 

@@ -75,7 +75,7 @@ static void elements_are_aligned(void **state)
         adz_safetensors *file = load("odd", true);
         assert_non_null(file);
         for (size_t i = 1; i < 3; ++i) {
-            adz_tensor *t = adz_safetensors_tensor(file, i);
+            adz_tensor *t = adz_safetensors_at(file, i);
             assert_true((uintptr_t)adz_tensor_data(t) % sizeof(double) == 0);
         }
         adz_safetensors_free(&file);
@@ -97,7 +97,7 @@ static void a_file_that_cannot_be_mapped_is_said(void **state)
         if (file == NULL) {
             expect_error(ADZ_ERR_IO, "huge: it cannot be mapped");
         } else {
-            assert_int_equal(*(const uint8_t *)adz_tensor_data(adz_safetensors_tensor(file, 0)), 0);
+            assert_int_equal(*(const uint8_t *)adz_tensor_data(adz_safetensors_at(file, 0)), 0);
         }
         adz_safetensors_free(&file);
     }

@@ -86,16 +86,16 @@ static void what_cannot_be_held_is_left_out(void **state)
     assert_true(adz_item(adz_safetensors_get(file, "b")) == 0x81);
     assert_int_equal(adz_safetensors_unread_count(file), 4);
     for (size_t i = 0; i < 4; ++i) {
-        assert_string_equal(adz_safetensors_unread(file, i), unread[i].name);
+        assert_string_equal(adz_safetensors_unread_at(file, i), unread[i].name);
         assert_false(adz_safetensors_has(file, unread[i].name));
         assert_null(adz_safetensors_get(file, unread[i].name));
         expect_error(ADZ_ERR_UNSUPPORTED, unread[i].reason);
     }
-    assert_null(adz_safetensors_unread(file, 4));
+    assert_null(adz_safetensors_unread_at(file, 4));
     expect_error(ADZ_ERR_INDEX, "index 4");
     adz_safetensors_free(&file);
     expect_null(adz_safetensors_unread_count(NULL) == 0, "adz_safetensors_unread_count", "file");
-    expect_null(adz_safetensors_unread(NULL, 0) == NULL, "adz_safetensors_unread", "file");
+    expect_null(adz_safetensors_unread_at(NULL, 0) == NULL, "adz_safetensors_unread_at", "file");
     assert_int_equal(adzi_live_tensors(), tensors);
     assert_int_equal(adzi_live_bytes(), live);
 }

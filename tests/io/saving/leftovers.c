@@ -130,7 +130,7 @@ static void nothing_is_saved_while_an_error_is_pending(void **state)
     temporary_files(true);
     adz_safetensors_free(&file);
     adz_tokenizer_free(&t);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void living_files_stay(void **state)

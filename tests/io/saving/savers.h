@@ -23,7 +23,7 @@ static inline adz_status save_module(const char *path)
 {
     adz_module *module = adz_linear_new(60, 60, NULL);
     adz_status status = adz_module_save(module, path);
-    adz_module_free(&module);
+    adz_module_release(&module);
     return status;
 }
 
@@ -32,7 +32,7 @@ static inline adz_status save_checkpoint(const char *path)
     adz_checkpoint c = ADZ_CHECKPOINT;
     c.model = adz_linear_new(60, 60, NULL);
     adz_status status = adz_checkpoint_save(&c, path);
-    adz_module_free(&c.model);
+    adz_module_release(&c.model);
     return status;
 }
 

@@ -63,7 +63,7 @@ static void a_failing_backward_zeroes_and_blocks(void **state)
     fails = false;
     assert_int_equal(fail_late(ab[0], ab[1], refuse, &fails), ADZ_OK);
     assert_int_equal(adz_optimizer_step(optimizer), ADZ_OK);
-    adz_optimizer_free(&optimizer);
+    adz_optimizer_release(&optimizer);
     adz_flat_parameters_free(&flat);
 }
 
@@ -96,7 +96,7 @@ static void a_partial_sum_is_never_seen(void **state)
     assert_int_equal(fail_late(w, w, jump, NULL), ADZ_ERR_CANCELLED);
     assert_int_equal(adz_optimizer_zero_grad(optimizer), ADZ_OK);
     assert_true(lies_in_its_slice(flat, 0));
-    adz_optimizer_free(&optimizer);
+    adz_optimizer_release(&optimizer);
     adz_flat_parameters_free(&flat);
 }
 
@@ -241,7 +241,7 @@ static void refused_memory_spoils_or_leaves_gradients(void **state)
         assert_true(lies_in_its_slice(flat, 0) && lies_in_its_slice(flat, 1));
     }
     assert_true(points > 10);
-    adz_optimizer_free(&optimizer_of_parts);
+    adz_optimizer_release(&optimizer_of_parts);
     adz_flat_parameters_free(&flat);
 }
 

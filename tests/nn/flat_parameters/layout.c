@@ -23,7 +23,7 @@ static void parameters_lie_in_order_on_boundaries(void **state)
     } expected[] = { { 0, 0, 3, 0 }, { 1, 0, 5, 1 }, { 0, 16, 17, 3 }, { 0, 48, 0, 4 },
         { 0, 48, 1, 5 } };
     for (size_t i = 0; i < 5; ++i) {
-        adz_flat_slice s = adz_flat_parameters_slice(flat, i);
+        adz_flat_slice s = adz_flat_parameters_slice_at(flat, i);
         assert_ptr_equal(s.parameter, list[expected[i].from]);
         assert_int_equal(s.group, expected[i].group);
         assert_int_equal(s.offset, expected[i].offset);
@@ -143,14 +143,14 @@ static void a_layout_leaves_no_memory_behind(void **state)
     (void)state;
     for (int round = 0; round < 3; ++round) {
         adz_memory_info before, after;
-        adz_memory_info_get(&before, sizeof before);
+        adz_get_memory_info(&before, sizeof before);
         adz_scope *scope = adz_scope_open();
         adz_tensor *w = leaf(3, 5000, ADZ_F32);
         adz_flat_parameters *flat = lay_out(&w, 1);
         assert_int_equal(adz_backward(total(adz_square(w))), ADZ_OK);
         adz_flat_parameters_free(&flat);
         adz_scope_close(scope);
-        adz_memory_info_get(&after, sizeof after);
+        adz_get_memory_info(&after, sizeof after);
         assert_true(round == 0 || after.live_bytes == before.live_bytes);
     }
 }
@@ -182,7 +182,7 @@ static void gradients_go_to_their_slices(void **state)
     assert_true(all_are(adz_tensor_grad(w), 5));
     assert_int_equal(adz_tensor_set_grad(w, ADZ_NONE), ADZ_OK);
     assert_true(lies_in_its_slice(flat, 0));
-    adz_optimizer_free(&optimizer);
+    adz_optimizer_release(&optimizer);
     adz_flat_parameters_free(&flat);
 }
 
@@ -230,7 +230,7 @@ static void what_cannot_be_laid_out_is_refused(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "adz_flat_parameters_free");
     assert_null(adz_flat_parameters_values(flat, 1));
     expect_error(ADZ_ERR_INDEX, "group 1");
-    assert_null(adz_flat_parameters_slice(flat, 1).parameter);
+    assert_null(adz_flat_parameters_slice_at(flat, 1).parameter);
     expect_error(ADZ_ERR_INDEX, "parameter 1");
     adz_flat_parameters_free(&flat);
 }
@@ -274,24 +274,24 @@ static void a_module_that_is_laid_out_keeps_its_parameters(void **state)
 {
     (void)state;
     adz_module *tied = adz_linear_new(4, 4, NULL), *other = adz_linear_new(4, 4, NULL);
-    adz_module_set_parameter(other, "weight", adz_module_parameter(tied, "weight"));
+    adz_module_set_parameter(other, "weight", adz_module_get_parameter(tied, "weight"));
     adz_module *both = adz_sequential_new((adz_module *[]){ tied, other }, 2);
     adz_flat_parameters *flat = adz_flat_parameters_new(adz_module_parameters(both));
     assert_int_equal(adz_flat_parameters_count(flat), 3); /* one weight, two biases */
     assert_int_equal(adz_flat_parameters_check(flat, adz_module_parameters(both)), ADZ_OK);
-    adz_tensor *weight = adz_module_parameter(tied, "weight"), *before = adz_clone(weight);
+    adz_tensor *weight = adz_module_get_parameter(tied, "weight"), *before = adz_clone(weight);
     assert_int_equal(adz_module_to(both, ADZ_F64), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "adz_flat_parameters_free");
     assert_int_equal(adz_module_to(both, ADZ_F32), ADZ_OK);
     assert_null(adz_module_set_parameter(tied, "weight", leaf(1, 16, ADZ_F32)));
     expect_error(ADZ_ERR_STATE, "adz_flat_parameters_free");
     assert_ptr_equal(adz_module_set_parameter(tied, "weight", weight), weight);
-    assert_ptr_equal(adz_module_parameter(tied, "weight"), weight);
+    assert_ptr_equal(adz_module_get_parameter(tied, "weight"), weight);
     assert_true(alike(weight, before, 0));
     adz_module *copy = adz_module_copy(both);
     assert_int_equal(adz_module_to(copy, ADZ_F64), ADZ_OK);
-    adz_module_free(&copy);
-    adz_module_requires_grad(tied, false); /* freezing changes no place */
+    adz_module_release(&copy);
+    adz_module_requires_grad_(tied, false); /* freezing changes no place */
     assert_int_equal(adz_flat_parameters_check(flat, adz_module_parameters(both)), ADZ_OK);
     adz_sequential_append(both, adz_linear_new(2, 2, NULL));
     assert_int_equal(adz_flat_parameters_check(flat, adz_module_parameters(both)), ADZ_ERR_STATE);
@@ -300,7 +300,7 @@ static void a_module_that_is_laid_out_keeps_its_parameters(void **state)
     expect_error(ADZ_ERR_STATE, "3 parameters");
     adz_flat_parameters_free(&flat);
     assert_int_equal(adz_module_to(both, ADZ_F64), ADZ_OK);
-    adz_module_free(&both);
+    adz_module_release(&both);
 }
 
 int layout_tests(void)

@@ -30,7 +30,7 @@ static inline adz_flat_parameters *lay_out(adz_tensor *const *leaves, size_t n)
  */
 static inline bool lies_in_its_slice(const adz_flat_parameters *flat, size_t i)
 {
-    adz_flat_slice s = adz_flat_parameters_slice(flat, i);
+    adz_flat_slice s = adz_flat_parameters_slice_at(flat, i);
     adz_tensor *all = adz_flat_parameters_gradients(flat, s.group);
     adz_tensor *slice = adz_narrow(all, 0, s.offset, s.length),
                *grad = adz_tensor_grad(s.parameter);

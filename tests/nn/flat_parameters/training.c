@@ -39,8 +39,8 @@ static run run_new(bool checkpoint, bool flat)
 static void run_end(run *r)
 {
     adz_flat_parameters_free(&r->flat);
-    adz_optimizer_free(&r->optimizer);
-    adz_module_free(&r->model);
+    adz_optimizer_release(&r->optimizer);
+    adz_module_release(&r->model);
 }
 
 /* One step over `parts` accumulated backwards; the second drops, the others zero the gradients. */
@@ -66,15 +66,15 @@ static double step(run *r, int i, int parts)
 
 static void expect_equal(adz_module *a, adz_module *b)
 {
-    adz_state *of_a = adz_module_state_dict(a), *of_b = adz_module_state_dict(b);
-    assert_int_equal(adz_state_count(of_a), adz_state_count(of_b));
-    for (size_t i = 0; i < adz_state_count(of_a); ++i) {
-        if (!adz_equal(adz_state_tensor(of_a, i), adz_state_tensor(of_b, i))) {
-            fail_msg("%s differs", adz_state_name(of_a, i));
+    adz_state_dict *of_a = adz_module_state_dict(a), *of_b = adz_module_state_dict(b);
+    assert_int_equal(adz_state_dict_count(of_a), adz_state_dict_count(of_b));
+    for (size_t i = 0; i < adz_state_dict_count(of_a); ++i) {
+        if (!adz_equal(adz_state_dict_at(of_a, i), adz_state_dict_at(of_b, i))) {
+            fail_msg("%s differs", adz_state_dict_name_at(of_a, i));
         }
     }
-    adz_state_free(&of_a);
-    adz_state_free(&of_b);
+    adz_state_dict_free(&of_a);
+    adz_state_dict_free(&of_b);
 }
 
 static void training_has_the_bits_of_ordinary_tensors(void **state)
@@ -162,7 +162,7 @@ static void several_uses_sum_in_one_order(void **state)
     for (int k = 0; k < 2; ++k) {
         adz_tensor *w = lists[k][0], *b = lists[k][1], *loss = twice_used(w, b, x);
         for (int round = 0; round < 3; ++round) { /* the same graph, three times */
-            assert_int_equal(adz_backward_with(&loss, NULL, 1, &keep), ADZ_OK);
+            assert_int_equal(adz_autograd_backward(&loss, NULL, 1, &keep), ADZ_OK);
         }
         keep.create_graph = true; /* a penalty on the norm of a gradient */
         adz_tensor *inputs[] = { w, b }, *grads[2];
@@ -202,8 +202,8 @@ static void two_sets_are_trained_in_turn(void **state)
         }
         found[flat][0] = w;
         found[flat][1] = alpha;
-        adz_optimizer_free(&of_w);
-        adz_optimizer_free(&of_alpha);
+        adz_optimizer_release(&of_w);
+        adz_optimizer_release(&of_alpha);
         adz_flat_parameters_free(&layouts[0]);
         adz_flat_parameters_free(&layouts[1]);
     }

@@ -28,7 +28,7 @@ static adz_tensor *train(adz_module *m, adz_tensor *x, adz_tensor **dx)
     x = adz_requires_grad_(adz_clone(x), true);
     adz_tensor *y = adz_module_forward(m, x);
     adz_tensor *cube = adz_mul(y, adz_square(y));
-    assert_int_equal(adz_backward_with(&cube, &y, 1, NULL), ADZ_OK);
+    assert_int_equal(adz_autograd_backward(&cube, &y, 1, NULL), ADZ_OK);
     *dx = adz_clone(adz_tensor_grad(x));
     return y;
 }
@@ -62,11 +62,11 @@ static void compare_steps(
         adz_named_list now = adz_module_named_buffers(m), then = adz_module_named_buffers(before);
         const bool moved = !same_bits(now.items[1].tensor, then.items[1].tensor);
         assert_true(moved == moves || step > 0);
-        adz_module_free(&before);
+        adz_module_release(&before);
     }
     free(numbers);
     adzi_micro_state_free(&state);
-    adz_module_free(&plain);
+    adz_module_release(&plain);
 }
 
 static const double momenta[] = { 0.1, 1, ADZ_CUMULATIVE_MOMENTUM, 0 };
@@ -81,7 +81,7 @@ static void one_micro_batch_gives_the_bits_of_an_ordinary_call(void **state)
         adz_module *m = norm_new(FEATURES, momenta[i / 4], dtype);
         compare_steps(m, (adz_tensor *[]){ input(7, FEATURES, rank, dtype, 1) }, (int[]){ 0 }, 1,
             momenta[i / 4] != 0);
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
 }
 
@@ -98,7 +98,7 @@ static void micro_batches_in_any_order_give_the_bits_of_ordinary_calls_in_order(
             x[k] = input(4 + k, FEATURES, rank, dtype, k);
         }
         compare_steps(m, x, orders[i % 3], MOST, momenta[i / 4] != 0);
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
 }
 
@@ -109,7 +109,7 @@ static void many_channels(void **state)
     adz_module *m = norm_new(LARGE, ADZ_CUMULATIVE_MOMENTUM, ADZ_F32);
     adz_tensor *x[] = { input(3, LARGE, 2, ADZ_F32, 0), input(4, LARGE, 2, ADZ_F32, 1) };
     compare_steps(m, x, (int[]){ 1, 0 }, 2, true);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* Computes the units of a launch in several parts, from the last to the first. */
@@ -141,8 +141,8 @@ static void any_cut_gives_the_same_bits(void **state)
     adz_module_forward(plain, x);
     assert_true(same_buffers(m, plain));
     adzi_micro_state_free(&micro);
-    adz_module_free(&m);
-    adz_module_free(&plain);
+    adz_module_release(&m);
+    adz_module_release(&plain);
 }
 
 /* Each batch norm of a network has its own numbers. */
@@ -155,7 +155,7 @@ static void several_batch_norms(void **state)
     adz_tensor *x[] = { input(3, FEATURES, 2, ADZ_F32, 0), input(4, FEATURES, 2, ADZ_F32, 1),
         input(5, FEATURES, 2, ADZ_F32, 2) };
     compare_steps(m, x, (int[]){ 1, 2, 0 }, 3, true);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* Two ranks have two micro-batches each, and exchange their numbers. */
@@ -185,9 +185,9 @@ static void two_ranks_get_the_same_statistics(void **state)
         assert_true(same_buffers(m[r], m[0]));
         adzi_micro_state_free(&states[r]);
     }
-    assert_true(adz_item(adz_module_buffer(m[0], "num_batches_tracked")) == MOST);
+    assert_true(adz_item(adz_module_get_buffer(m[0], "num_batches_tracked")) == MOST);
     for (int r = 0; r < 3; ++r) {
-        adz_module_free(&m[r]);
+        adz_module_release(&m[r]);
     }
 }
 
@@ -206,10 +206,10 @@ static void what_is_handed_out(void **state)
         assert_true(fabs(numbers[i] - expected[i]) < 1e-12);
     }
     adzi_micro_state_apply(micro, numbers);
-    assert_true(HOLDS(adz_module_buffer(m, "running_mean"), 0, 1.5, 0.5));
-    assert_true(HOLDS(adz_module_buffer(m, "running_var"), 1e-6, 4, 2));
+    assert_true(HOLDS(adz_module_get_buffer(m, "running_mean"), 0, 1.5, 0.5));
+    assert_true(HOLDS(adz_module_get_buffer(m, "running_var"), 1e-6, 4, 2));
     adzi_micro_state_free(&micro);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static bool all_nan(const double *numbers, size_t n)
@@ -249,8 +249,8 @@ static void a_batch_norm_that_does_not_train_hands_out_nothing(void **state)
     adz_module_forward(adz_module_child_at(plain, 0), x);
     assert_true(same_buffers(m, plain));
     adzi_micro_state_free(&micro);
-    adz_module_free(&m);
-    adz_module_free(&plain);
+    adz_module_release(&m);
+    adz_module_release(&plain);
 }
 
 /* A module in two positions hands out once, and the last call counts. */
@@ -273,9 +273,9 @@ static void the_last_of_several_calls_counts(void **state)
     adz_module_forward(plain, unit);
     assert_true(same_buffers(norm, plain));
     adzi_micro_state_free(&micro);
-    adz_module_free(&m);
-    adz_module_free(&norm);
-    adz_module_free(&plain);
+    adz_module_release(&m);
+    adz_module_release(&norm);
+    adz_module_release(&plain);
 }
 
 /* An empty batch counts and moves nothing. NaNs in a batch make the running statistics NaN. A
@@ -299,10 +299,10 @@ static void empty_batches_and_numbers_that_are_not_finite(void **state)
         adzi_micro_state_apply(micro, numbers);
         assert_true(same_buffers(m, plain));
     }
-    assert_true(isnan(adz_item(adz_max(adz_module_buffer(m, "running_mean")))));
+    assert_true(isnan(adz_item(adz_max(adz_module_get_buffer(m, "running_mean")))));
     adzi_micro_state_free(&micro);
-    adz_module_free(&m);
-    adz_module_free(&plain);
+    adz_module_release(&m);
+    adz_module_release(&plain);
 }
 
 /* The versions rise, so that a graph that has saved a running tensor notices the change. */
@@ -321,7 +321,7 @@ static void moving_is_a_change_in_position(void **state)
         assert_true(adz_module_buffer_at(m, i)->storage->version > versions[i]);
     }
     adzi_micro_state_free(&micro);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* A single row has no variance. A failed call hands out nothing. */
@@ -341,8 +341,8 @@ static void one_value_per_channel_is_refused(void **state)
     adzi_micro_state_apply(micro, numbers);
     assert_true(same_buffers(m, plain));
     adzi_micro_state_free(&micro);
-    adz_module_free(&m);
-    adz_module_free(&plain);
+    adz_module_release(&m);
+    adz_module_release(&plain);
 }
 
 int batch_norm_tests(void)

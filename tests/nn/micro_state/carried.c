@@ -27,9 +27,9 @@ static void compare_rank(int kind, int first, int count, bool backwards)
     assert_true(same_buffers(m, alone[0]));
     assert_true(adz_module_named_buffers(m).count > 0);
     for (int k = 0; k < count; ++k) {
-        adz_module_free(&alone[k]);
+        adz_module_release(&alone[k]);
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void each_micro_batch_continues_where_it_was(void **state)
@@ -61,9 +61,9 @@ static void all_begin_with_what_the_module_carries(void **state)
             }
         }
         adzi_micro_state_free(&micro);
-        adz_module_free(&m);
-        adz_module_free(&alone[0]);
-        adz_module_free(&alone[1]);
+        adz_module_release(&m);
+        adz_module_release(&alone[0]);
+        adz_module_release(&alone[1]);
     }
 }
 
@@ -84,11 +84,11 @@ static void values_are_saved_and_set(void **state)
         for (size_t i = 0; i < adzi_micro_state_carried(a); ++i) {
             const char *name = adzi_micro_state_name(a, i);
             assert_string_equal(name, adzi_micro_state_name(b, i));
-            assert_ptr_equal(adzi_micro_state_get(a, 1, i), adz_module_buffer(m, name));
+            assert_ptr_equal(adzi_micro_state_get(a, 1, i), adz_module_get_buffer(m, name));
             assert_ptr_equal(adzi_micro_state_get(b, 2, i), ADZ_NONE);
             adzi_micro_state_set(b, 1, i, adzi_micro_state_get(a, 1, i));
             adzi_micro_state_set(b, 2, i, adzi_micro_state_get(a, 2, i));
-            assert_ptr_equal(adz_module_buffer(other, name), adzi_micro_state_get(a, 1, i));
+            assert_ptr_equal(adz_module_get_buffer(other, name), adzi_micro_state_get(a, 1, i));
         }
         for (int k = 1; k < 3; ++k) {
             enter(a, k);
@@ -99,8 +99,8 @@ static void values_are_saved_and_set(void **state)
         }
         adzi_micro_state_free(&a);
         adzi_micro_state_free(&b);
-        adz_module_free(&m);
-        adz_module_free(&other);
+        adz_module_release(&m);
+        adz_module_release(&other);
     }
 }
 
@@ -113,22 +113,22 @@ static void values_of_any_micro_batch_are_set_at_any_time(void **state)
     adz_tensor *a = adz_ones(ADZ_SHAPE(1, 1, 4), ADZ_F32), *b = adz_clone(a), *c = adz_clone(a);
     enter(micro, 1);
     adzi_micro_state_set(micro, 0, 0, a);
-    assert_ptr_equal(adz_module_buffer(m, "mem_0"), ADZ_NONE);
+    assert_ptr_equal(adz_module_get_buffer(m, "mem_0"), ADZ_NONE);
     adzi_micro_state_set(micro, 1, 0, b);
-    assert_ptr_equal(adz_module_buffer(m, "mem_0"), b);
+    assert_ptr_equal(adz_module_get_buffer(m, "mem_0"), b);
     adz_module_set_buffer(m, "mem_0", c);
     assert_ptr_equal(adzi_micro_state_get(micro, 0, 0), a);
     assert_ptr_equal(adzi_micro_state_get(micro, 1, 0), c);
     adzi_micro_state_leave(micro, NULL);
     assert_ptr_equal(adzi_micro_state_get(micro, 0, 0), a);
     assert_ptr_equal(adzi_micro_state_get(micro, 1, 0), c);
-    assert_ptr_equal(adz_module_buffer(m, "mem_0"), a);
+    assert_ptr_equal(adz_module_get_buffer(m, "mem_0"), a);
     adz_module_set_buffer(m, "mem_0", b); /* is undone */
     assert_ptr_equal(adzi_micro_state_get(micro, 0, 0), a);
     assert_ptr_equal(adzi_micro_state_get(micro, 1, 0), c);
     adzi_micro_state_free(&micro);
-    assert_ptr_equal(adz_module_buffer(m, "mem_0"), a);
-    adz_module_free(&m);
+    assert_ptr_equal(adz_module_get_buffer(m, "mem_0"), a);
+    adz_module_release(&m);
 }
 
 static void names_have_the_path_of_the_module(void **state)
@@ -144,7 +144,7 @@ static void names_have_the_path_of_the_module(void **state)
         assert_string_equal(adzi_micro_state_name(micro, i), names[i]);
     }
     adzi_micro_state_free(&micro);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* A step may be given up: the next micro-batch is entered without leaving this one. */
@@ -163,9 +163,9 @@ static void entering_leaves_the_micro_batch_before(void **state)
     expect_same_call(m, alone[0], tokens(0, 3));
     adzi_micro_state_free(&micro); /* leaves it */
     assert_true(same_buffers(m, alone[0]));
-    adz_module_free(&m);
-    adz_module_free(&alone[0]);
-    adz_module_free(&alone[1]);
+    adz_module_release(&m);
+    adz_module_release(&alone[0]);
+    adz_module_release(&alone[1]);
 }
 
 /* Trains a module by one call. The backward comes before or after the end of the micro-batch of
@@ -216,9 +216,9 @@ static void a_checkpoint_changes_no_values(void **state)
             }
         }
         adzi_micro_state_free(&micro);
-        adz_module_free(&m);
-        adz_module_free(&alone[0]);
-        adz_module_free(&alone[1]);
+        adz_module_release(&m);
+        adz_module_release(&alone[0]);
+        adz_module_release(&alone[1]);
     }
 }
 
@@ -246,7 +246,7 @@ static adz_module *sum_new(void)
     adz_tensor *zeros = adz_zeros(ADZ_SHAPE(2), ADZ_F32), *one = adz_ones(ADZ_SHAPE(1), ADZ_F32);
     if (adz_module_add_buffer(self, "sum", zeros, false) == NULL ||
         adz_module_add_buffer(self, "persistent", one, true) == NULL) {
-        adz_module_free(&self);
+        adz_module_release(&self);
     }
     return self;
 }
@@ -269,7 +269,7 @@ static void only_what_is_carried_is_collected(void **state)
         adzi_micro_state *micro = adzi_micro_state_new(OP, m, 1, 0, 1);
         assert_int_equal(adzi_micro_state_carried(micro), i);
         adzi_micro_state_free(&micro);
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
 }
 
@@ -309,8 +309,8 @@ static void values_that_are_written_in_position_are_not_shared(void **state)
     add(micro, m, 1, 10, 10);
     add(micro, m, 2, 100, 200);
     adzi_micro_state_free(&micro);
-    assert_true(all_are(adz_module_buffer(m, "sum"), 2));
-    adz_module_free(&m);
+    assert_true(all_are(adz_module_get_buffer(m, "sum"), 2));
+    adz_module_release(&m);
 }
 
 static void a_changed_carrier_is_refused(void **state)
@@ -327,7 +327,7 @@ static void a_changed_carrier_is_refused(void **state)
     assert_int_equal(adzi_micro_state_enter(OP, micro, 0), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "a Sum");
     adzi_micro_state_free(&micro);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static bool exercise(void)
@@ -343,7 +343,7 @@ static bool exercise(void)
         adzi_micro_state_leave(micro, NULL);
     }
     adzi_micro_state_free(&micro);
-    adz_module_free(&m);
+    adz_module_release(&m);
     if (scope != NULL) {
         adz_scope_close(scope);
     }

@@ -42,9 +42,9 @@ static void a_copy_and_a_module_without_state_are_ordinary(void **state)
     adz_module_forward(m, input(2));
     adz_module_forward(plain, input(2));
     assert_true(same_buffers(m, plain));
-    adz_module_free(&m);
-    adz_module_free(&copy);
-    adz_module_free(&plain);
+    adz_module_release(&m);
+    adz_module_release(&copy);
+    adz_module_release(&plain);
 }
 
 /* The state keeps what it has collected. */
@@ -57,8 +57,8 @@ static void modules_may_be_freed_in_a_micro_batch(void **state)
     enter(micro, 0);
     adz_module_forward(m, input(1));
     assert_non_null(adz_module_set_child(m, "1", adz_identity_new()));
-    adz_module_free(&m);
-    adz_module_free(&norm);
+    adz_module_release(&m);
+    adz_module_release(&norm);
     adzi_micro_state_leave(micro, numbers);
     assert_true(numbers[0] == 4);
     adzi_micro_state_apply(micro, numbers);
@@ -108,10 +108,10 @@ static void a_checkpoint_changes_nothing(void **state)
         train(NULL, m, NULL, late); /* an ordinary call moves and counts once */
         train(NULL, wrapped, NULL, late);
         assert_true(same_buffers(m, adz_module_child_at(wrapped, 0)));
-        assert_true(adz_item(adz_module_buffer(m, "1.num_batches_tracked")) == 1);
-        adz_module_free(&m);
-        adz_module_free(&wrapped);
-        adz_module_free(&untouched);
+        assert_true(adz_item(adz_module_get_buffer(m, "1.num_batches_tracked")) == 1);
+        adz_module_release(&m);
+        adz_module_release(&wrapped);
+        adz_module_release(&untouched);
     }
 }
 
@@ -131,9 +131,9 @@ static void a_checkpoint_does_not_count_as_the_last_call(void **state)
     adz_module_forward(plain, adz_tanh(y));
     assert_true(same_buffers(norm, plain));
     adzi_micro_state_free(&micro);
-    adz_module_free(&m);
-    adz_module_free(&norm);
-    adz_module_free(&plain);
+    adz_module_release(&m);
+    adz_module_release(&norm);
+    adz_module_release(&plain);
 }
 
 /* The state of a network refuses to go on after `change`, and changes nothing. */
@@ -153,7 +153,7 @@ static void expect_changed(void (*change)(adz_module *m), const char *says)
     micro = adzi_micro_state_new(OP, m, 2, 0, 2);
     enter(micro, 0);
     adzi_micro_state_free(&micro);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void add_norm(adz_module *m)
@@ -217,8 +217,8 @@ static void wrong_calls_are_refused(void **state)
     micro = adzi_micro_state_new(OP, outer, 1, 0, 1);
     enter(micro, 0);
     adzi_micro_state_free(&micro);
-    adz_module_free(&m);
-    adz_module_free(&outer);
+    adz_module_release(&m);
+    adz_module_release(&outer);
 }
 
 /* A batch norm that tracks nothing has nothing to hand out. */
@@ -240,7 +240,7 @@ static void without_running_statistics_there_is_no_state(void **state)
     adzi_micro_state_leave(micro, NULL);
     adzi_micro_state_apply(micro, NULL);
     adzi_micro_state_free(&micro);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* A user put a buffer of a wrong shape or dtype into a batch norm. The buffer is not written to. */
@@ -258,7 +258,7 @@ static void buffers_that_do_not_fit_are_left_alone(void **state)
         adzi_micro_state *micro = adzi_micro_state_new(OP, m, 1, 0, 1);
         assert_int_equal(adzi_micro_state_numbers(micro), 0);
         adzi_micro_state_free(&micro);
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
 }
 
@@ -270,7 +270,7 @@ static void borders_of_a_batch_norm(void **state)
     o.eps = 0;
     adz_module *m = adz_batch_norm1d_new(0, &o);
     assert_non_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(3, 0), ADZ_F32)));
-    assert_true(adz_item(adz_module_buffer(m, "num_batches_tracked")) == 1);
+    assert_true(adz_item(adz_module_get_buffer(m, "num_batches_tracked")) == 1);
     adzi_micro_state *micro = adzi_micro_state_new(OP, m, 1, 0, 1);
     double number = 0;
     assert_int_equal(adzi_micro_state_numbers(micro), 1);
@@ -278,9 +278,9 @@ static void borders_of_a_batch_norm(void **state)
     assert_non_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(3, 0), ADZ_F32)));
     adzi_micro_state_leave(micro, &number);
     adzi_micro_state_apply(micro, &number);
-    assert_true(number == 3 && adz_item(adz_module_buffer(m, "num_batches_tracked")) == 2);
+    assert_true(number == 3 && adz_item(adz_module_get_buffer(m, "num_batches_tracked")) == 2);
     adzi_micro_state_free(&micro);
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = norm_new();
     assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(FEATURES), ADZ_F32)));
     expect_error(ADZ_ERR_SHAPE, "x[3] must be [N, 3] or [N, 3, L]");
@@ -291,7 +291,7 @@ static void borders_of_a_batch_norm(void **state)
     adz_module_set_buffer(m, "running_var", ADZ_NONE);
     assert_int_not_equal(adz_module_reset_parameters(m), ADZ_OK);
     assert_int_not_equal(adz_error_take(NULL, 0), ADZ_OK);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static bool exercise(void)
@@ -310,7 +310,7 @@ static bool exercise(void)
         adzi_micro_state_apply(micro, numbers[0]);
     }
     adzi_micro_state_free(&micro);
-    adz_module_free(&m);
+    adz_module_release(&m);
     if (scope != NULL) {
         adz_scope_close(scope);
     }

@@ -35,9 +35,9 @@ static bench begin(int kind)
 static void end(bench *b)
 {
     adzi_micro_state_free(&b->state);
-    adz_module_free(&b->m);
+    adz_module_release(&b->m);
     for (int k = 0; k < MICRO_BATCHES; ++k) {
-        adz_module_free(&b->alone[k]);
+        adz_module_release(&b->alone[k]);
     }
 }
 
@@ -174,9 +174,9 @@ static void a_reset_that_fails_changes_no_micro_batch(void **state)
         expect_error(ADZ_ERR_STATE, "Refusing");
     }
     adzi_micro_state_free(&micro);
-    adz_module_free(&m);
-    adz_module_free(&alone[0]);
-    adz_module_free(&alone[1]);
+    adz_module_release(&m);
+    adz_module_release(&alone[0]);
+    adz_module_release(&alone[1]);
 }
 
 int carried_reset_tests(void)

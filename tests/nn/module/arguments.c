@@ -50,8 +50,8 @@ static void unknown_arguments_are_refused(void **state)
     assert_int_equal(adz_module_call(gru, in, out), ADZ_OK);
     adz_values_free(&in);
     adz_values_free(&out);
-    adz_module_free(&gru);
-    adz_module_free(&nested);
+    adz_module_release(&gru);
+    adz_module_release(&nested);
 }
 
 /* A module of the user, and one that has only a forward, refuse an argument that they do not know.
@@ -74,14 +74,14 @@ static void unknown_names_of_other_modules(void **state)
     assert_int_equal(adz_values_count(out), 1);
     adz_values_free(&in);
     adz_values_free(&out);
-    adz_module_free(&both);
-    adz_module_free(&linear);
+    adz_module_release(&both);
+    adz_module_release(&linear);
 }
 
 /* Hands its arguments on to its child. */
 static adz_status wrapper_call(adz_module *self, const adz_values *in, adz_values *out)
 {
-    assert_ptr_equal(adz_values_find(in, ""), ADZ_NONE); /* an empty name is no name */
+    assert_ptr_equal(adz_values_get(in, ""), ADZ_NONE); /* an empty name is no name */
     return adz_module_call(adz_module_child_at(self, 0), in, out);
 }
 
@@ -98,7 +98,7 @@ static void wrappers_need_not_read(void **state)
     assert_true(all_are(ADZ_CALL(m, { "b", x }, { "a", x }), 2));
     assert_null(ADZ_CALL(m, { "b", x }, { "a", x }, { "c", x }));
     expect_error(ADZ_ERR_ARGUMENT, "inner: Both: takes no argument \"c\", only a, b");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void calls_can_be_written_in_one_line(void **state)
@@ -122,8 +122,8 @@ static void calls_can_be_written_in_one_line(void **state)
         adz_module_call_named(gru, NULL, 1, NULL) == NULL, "adz_module_call_named", "arguments");
     assert_int_equal(adz_values_count(results), 2);
     adz_values_free(&results);
-    adz_module_free(&gru);
-    adz_module_free(&relu);
+    adz_module_release(&gru);
+    adz_module_release(&relu);
 }
 
 int arguments_tests(void)

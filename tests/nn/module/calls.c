@@ -15,20 +15,20 @@ static void a_call_hands_only_its_result_outward(void **state)
         adz_tensor *y = adz_module_forward(m, x);
         assert_int_equal(adzi_live_tensors(), before + 1);
         assert_true(adz_item(adz_mean(y, ADZ_ALL_DIMS, ADZ_DROPDIM)) == 10);
-        adz_module *identity = adz_module_child(m, "2");
+        adz_module *identity = adz_module_get_child(m, "2");
         before = adzi_live_tensors();
         assert_ptr_equal(adz_module_forward(identity, x), x);
         assert_int_equal(adzi_live_tensors(), before);
     }
     adz_tensor *loss = adz_mean(adz_module_forward(m, x), ADZ_ALL_DIMS, ADZ_DROPDIM);
     assert_int_equal(adz_backward(loss), ADZ_OK);
-    adz_tensor *grad = adz_tensor_grad(adz_module_parameter(m, "1.weight"));
+    adz_tensor *grad = adz_tensor_grad(adz_module_get_parameter(m, "1.weight"));
     assert_true(HOLDS(grad, 1e-6, 10.0 / 3, 10.0 / 3, 10.0 / 3));
     assert_int_equal(adz_module_fill_grad_zero(m), ADZ_OK);
     assert_true(all_are(grad, 0));
     assert_int_equal(adz_module_zero_grad(m), ADZ_OK);
-    assert_null(adz_tensor_grad(adz_module_parameter(m, "1.weight")));
-    adz_module_free(&m);
+    assert_null(adz_tensor_grad(adz_module_get_parameter(m, "1.weight")));
+    adz_module_release(&m);
 }
 
 /* A list of values refuses names that are too long, missing pointers, positions beyond its end and,
@@ -42,18 +42,18 @@ static void lists_are_freed_and_refuse(void **state)
     char name[ADZ_VALUE_NAME + 2] = "";
     memset(name, 'n', ADZ_VALUE_NAME);
     assert_int_equal(adz_values_add(values, name, a), ADZ_OK);
-    assert_ptr_equal(adz_values_find(values, name), a);
+    assert_ptr_equal(adz_values_get(values, name), a);
     name[ADZ_VALUE_NAME] = 'n';
     assert_int_equal(adz_values_add(values, name, a), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "is longer than 39 characters");
     expect_null(adz_values_add(NULL, "a", a) == ADZ_ERR_NULL, "adz_values_add", "values");
     expect_null(adz_values_add(values, "a", NULL) == ADZ_ERR_NULL, "adz_values_add", "t");
-    expect_null(adz_values_name(NULL, 0) == NULL, "adz_values_name", "values");
-    assert_null(adz_values_name(values, 1));
+    expect_null(adz_values_name_at(NULL, 0) == NULL, "adz_values_name_at", "values");
+    assert_null(adz_values_name_at(values, 1));
     expect_error(ADZ_ERR_INDEX, "there is no value 1, only 1");
     expect_null(adz_values_at(NULL, 0) == NULL, "adz_values_at", "values");
-    expect_null(adz_values_find(NULL, "a") == NULL, "adz_values_find", "values");
-    expect_null(adz_values_find(values, NULL) == NULL, "adz_values_find", "name");
+    expect_null(adz_values_get(NULL, "a") == NULL, "adz_values_get", "values");
+    expect_null(adz_values_get(values, NULL) == NULL, "adz_values_get", "name");
     expect_null(adz_values_argument(NULL, 0, "a") == NULL, "adz_values_argument", "values");
     expect_null(adz_values_argument(values, 0, NULL) == NULL, "adz_values_argument", "name");
     adzi_alloc_fail_at(1);
@@ -73,7 +73,7 @@ static void lists_are_freed_and_refuse(void **state)
     }
     for (size_t i = 0; i < adz_values_count(values); ++i) {
         assert_ptr_equal(adz_values_at(values, i), a);
-        assert_int_equal(strlen(adz_values_name(values, i)), i == 0 ? ADZ_VALUE_NAME : 0);
+        assert_int_equal(strlen(adz_values_name_at(values, i)), i == 0 ? ADZ_VALUE_NAME : 0);
     }
     adz_values_free(&values);
     assert_null(values);
@@ -96,9 +96,9 @@ static void lists_carry_names_and_absent_values(void **state)
     assert_int_equal(adz_values_count(out), 3);
     assert_true(all_are(adz_values_at(out, 0), 8));
     assert_ptr_equal(adz_values_at(out, 1), ADZ_NONE);
-    assert_true(all_are(adz_values_find(out, "difference"), 2));
-    assert_string_equal(adz_values_name(out, 2), "difference");
-    assert_ptr_equal(adz_values_find(out, "nothing"), ADZ_NONE);
+    assert_true(all_are(adz_values_get(out, "difference"), 2));
+    assert_string_equal(adz_values_name_at(out, 2), "difference");
+    assert_ptr_equal(adz_values_get(out, "nothing"), ADZ_NONE);
     assert_ptr_equal(adz_values_at(out, 9), ADZ_NONE);
 
     adz_values_clear(out);
@@ -127,8 +127,8 @@ static void lists_carry_names_and_absent_values(void **state)
     assert_int_equal(adz_values_count(in), 22);
     adz_values_free(&in);
     adz_values_free(&out);
-    adz_module_free(&one);
-    adz_module_free(&m);
+    adz_module_release(&one);
+    adz_module_release(&m);
 }
 
 /* Fails after its first result, and says why only if it is given two tensors. */
@@ -160,13 +160,13 @@ static void half_a_result_is_none(void **state)
         expect_error(code, says ? "t is NULL" : "Half: the call failed without saying why");
         assert_int_equal(adz_values_count(out), 1);
         assert_ptr_equal(adz_values_at(out, 0), a);
-        assert_ptr_equal(adz_values_find(out, "half"), ADZ_NONE);
+        assert_ptr_equal(adz_values_get(out, "half"), ADZ_NONE);
         assert_int_equal(adzi_live_tensors(), before);
         adz_values_add(in, "", a);
     }
     adz_values_free(&in);
     adz_values_free(&out);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static adz_status empty_call(adz_module *self, const adz_values *in, adz_values *out)
@@ -187,7 +187,7 @@ static void a_forward_needs_a_result(void **state)
     adz_module *m = adz_module_new(&empty_type, 0);
     assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(2), ADZ_F32)));
     expect_error(ADZ_ERR_STATE, "Empty: the call has no result");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* Each module in a module takes a frame, for which memory may be refused. The thread keeps the
@@ -214,7 +214,7 @@ static void refused_frames_are_said(void **state)
     }
     assert_true(refused >= 1);
     assert_ptr_equal(y, x);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* Makes more tensors than it hands out, the first of which is its input. */
@@ -249,7 +249,7 @@ static void many_results_leave_nothing_behind(void **state)
     assert_int_equal(adzi_self()->n_frames, 0);
     adz_values_free(&in);
     adz_values_free(&out);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void lists_of_a_call_are_checked(void **state)
@@ -263,13 +263,13 @@ static void lists_of_a_call_are_checked(void **state)
     expect_null(adz_module_call(m, in, NULL) == ADZ_ERR_NULL, op, "out");
     assert_int_equal(adz_module_call(m, in, in), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "adz_module_call: in and out are one list");
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = scale_new(3, 1);
     assert_int_equal(adz_module_call(m, in, out), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "Scale: takes a tensor, but none is given");
     adz_values_free(&in);
     adz_values_free(&out);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 typedef struct other_parameters {
@@ -293,7 +293,7 @@ static void refused_memory_exchanges_no_parameter(void **state)
     (void)state;
     adz_tensor *w = adz_full(ADZ_SHAPE(3), 7, ADZ_F32);
     other_parameters o = { scale_new(3, 2), adz_values_new(), adz_values_new(), adz_values_new() };
-    adz_tensor *own = adz_module_parameter(o.module, "weight");
+    adz_tensor *own = adz_module_get_parameter(o.module, "weight");
     adz_values_add(o.parameters, "weight", w);
     adz_values_add(o.in, "", adz_ones(ADZ_SHAPE(3), ADZ_F32));
     expect_null(adz_module_functional_call(NULL, o.parameters, o.in, o.out) == ADZ_ERR_NULL,
@@ -301,11 +301,11 @@ static void refused_memory_exchanges_no_parameter(void **state)
     expect_null(adz_module_functional_call(o.module, NULL, o.in, o.out) == ADZ_ERR_NULL,
         "adz_module_functional_call", "parameters");
     assert_true(refuse_each(call_with_others, NULL, &o) >= 2);
-    assert_ptr_equal(adz_module_parameter(o.module, "weight"), own);
+    assert_ptr_equal(adz_module_get_parameter(o.module, "weight"), own);
     adz_values_free(&o.parameters);
     adz_values_free(&o.in);
     adz_values_free(&o.out);
-    adz_module_free(&o.module);
+    adz_module_release(&o.module);
 }
 
 static adz_tensor *silent_forward(adz_module *self, adz_tensor *x)
@@ -326,9 +326,10 @@ static void errors_carry_the_path(void **state)
     adz_module_add_child(inner, "scale", scale_new(3, 2));
     adz_module_add_child(m, "encoder", ADZ_SEQUENTIAL(scale_new(3, 2), inner));
     adz_tensor *x = adz_ones(ADZ_SHAPE(2, 4), ADZ_F32);
-    assert_null(adz_module_forward(adz_module_child(m, "encoder.1"), x));
+    assert_null(adz_module_forward(adz_module_get_child(m, "encoder.1"), x));
     expect_error(ADZ_ERR_SHAPE, "scale: mul: ");
-    assert_non_null(adz_module_set_child(adz_module_child(m, "encoder"), "0", adz_identity_new()));
+    assert_non_null(
+        adz_module_set_child(adz_module_get_child(m, "encoder"), "0", adz_identity_new()));
     const adz_scope *scope = adzi_self()->scope;
     for (int i = 0; i < 3; ++i) { /* The scopes that the failing forward left open are closed. */
         assert_null(adz_module_forward(m, x));
@@ -341,12 +342,12 @@ static void errors_carry_the_path(void **state)
     assert_int_equal(strncmp(adz_error_message(), "mul: ", 5), 0);
     adz_error_clear();
     /* A child of two parents is named by the parent that calls it. */
-    adz_module *third = ADZ_SEQUENTIAL(adz_module_keep(adz_module_child(m, "encoder.1.scale")));
+    adz_module *third = ADZ_SEQUENTIAL(adz_module_keep(adz_module_get_child(m, "encoder.1.scale")));
     assert_null(adz_module_forward(m, x));
     expect_error(ADZ_ERR_SHAPE, "encoder.1.scale: mul: ");
     assert_null(adz_module_forward(third, x));
     expect_error(ADZ_ERR_SHAPE, "0: mul: ");
-    adz_module_free(&third);
+    adz_module_release(&third);
     assert_null(adz_module_forward(m, x));
     expect_error(ADZ_ERR_SHAPE, "encoder.1.scale: mul: ");
     assert_null(adz_module_forward(m, NULL));
@@ -359,9 +360,9 @@ static void errors_carry_the_path(void **state)
     assert_null(adz_sequential_append(list, adz_identity_new()));
     expect_error(ADZ_ERR_ARGUMENT, "this is a ModuleList, not a Sequential");
     assert_non_null(adz_module_list_append(list, adz_identity_new()));
-    adz_module_free(&silent);
-    adz_module_free(&list);
-    adz_module_free(&m);
+    adz_module_release(&silent);
+    adz_module_release(&list);
+    adz_module_release(&m);
 }
 
 static jmp_buf out;
@@ -383,7 +384,7 @@ static void frames_forget_modules(void **state)
     (void)state;
     static adz_module *m;
     m = ADZ_SEQUENTIAL(adz_module_new(&jumping_type, 0));
-    const void *gone[] = { m, adz_module_child(m, "0") };
+    const void *gone[] = { m, adz_module_get_child(m, "0") };
     adz_tensor *x = adz_ones(ADZ_SHAPE(1), ADZ_F32);
     if (setjmp(out) == 0) {
         adz_module_forward(m, x);
@@ -392,7 +393,7 @@ static void frames_forget_modules(void **state)
     const adzi_thread *thread = adzi_self();
     assert_int_equal(thread->n_frames, 2);
     assert_true(thread->frames[0].owner == gone[0] && thread->frames[1].owner == gone[1]);
-    adz_module_free(&m);
+    adz_module_release(&m);
     for (size_t i = 0; i < thread->n_frames; ++i) {
         assert_null(thread->frames[i].owner);
     }

@@ -23,7 +23,7 @@ static void the_first_change_counts(void **state)
     assert_int_equal(adz_module_parameters(m).count, 0);
     adz_module_add_parameter(m, "weight", adz_ones(ADZ_SHAPE(3), ADZ_F32));
     assert_int_equal(adz_module_parameters(m).count, 1);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void lists_are_made_once(void **state)
@@ -40,7 +40,7 @@ static void lists_are_made_once(void **state)
     adz_module_set_parameter(m, "weight", adz_ones(ADZ_SHAPE(3), ADZ_F32));
     assert_int_equal(adz_module_parameters(m).count, 1);
     assert_true(are_ready(m));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* The list changes although the new child has no change of its own. */
@@ -50,11 +50,11 @@ static void a_child_that_was_replaced_is_not_listed(void **state)
     adz_module *m = outer_new();
     adz_module_add_child(m, "a", scale_new(3, 2));
     adz_module_add_child(m, "b", adz_identity_new());
-    adz_module_add_parameter(adz_module_child(m, "b"), "late", adz_ones(ADZ_SHAPE(5), ADZ_F32));
-    assert_int_equal(adz_module_num_parameters(m), 8);
+    adz_module_add_parameter(adz_module_get_child(m, "b"), "late", adz_ones(ADZ_SHAPE(5), ADZ_F32));
+    assert_int_equal(adz_module_numel(m), 8);
     assert_non_null(adz_module_set_child(m, "a", adz_identity_new()));
-    assert_int_equal(adz_module_num_parameters(m), 5);
-    adz_module_free(&m);
+    assert_int_equal(adz_module_numel(m), 5);
+    adz_module_release(&m);
 }
 
 static adz_status add_weight(void *module)
@@ -79,8 +79,8 @@ static void refused_memory_adds_nothing(void **state)
     assert_int_equal(adz_module_parameters(m).count, 1);
     assert_true(refuse_each(add_weight, has_one_parameter, m) >= 3);
     assert_int_equal(adz_module_parameters(m).count, 2);
-    assert_true(adz_tensor_requires_grad(adz_module_parameter(m, "more")));
-    adz_module_free(&m);
+    assert_true(adz_tensor_requires_grad(adz_module_get_parameter(m, "more")));
+    adz_module_release(&m);
 }
 
 /* Fills the buffers of a module one after the other. Buffers may be absent at first, so that their
@@ -103,7 +103,7 @@ static void grow_lists(void)
         assert_int_equal(adz_module_parameters(m).count, 1);
         assert_int_equal(adz_module_named_buffers(m).count, pass * BUFFERS / 2);
     }
-    adz_module_free(&m);
+    adz_module_release(&m);
     adz_scope_close(scope);
 }
 
@@ -120,7 +120,7 @@ static adz_status copy_and_free(void *module)
 {
     adz_module *copy = adz_module_copy(module);
     adz_status status = copy != NULL ? ADZ_OK : adz_error_code();
-    adz_module_free(&copy);
+    adz_module_release(&copy);
     return status;
 }
 
@@ -129,11 +129,11 @@ static void refused_memory_copies_nothing(void **state)
 {
     (void)state;
     adz_module *m = ADZ_SEQUENTIAL(scale_new(3, 2), ADZ_SEQUENTIAL(scale_new(4, 2)));
-    adz_module *scale = adz_module_child(m, "0");
+    adz_module *scale = adz_module_get_child(m, "0");
     adz_module_add_buffer(scale, "mean", adz_zeros(ADZ_SHAPE(3), ADZ_F32), true);
     adz_module_add_buffer(scale, "std", adz_zeros(ADZ_SHAPE(3), ADZ_F32), false);
     assert_true(refuse_each(copy_and_free, NULL, m) >= 10);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 int listings_tests(void)

@@ -5,12 +5,12 @@
 #include "tests.h"
 
 /* A state with one tensor of 7s per name, shaped like the weight of scale_new(3). */
-static adz_state *sevens(const char *const *names, size_t n)
+static adz_state_dict *sevens(const char *const *names, size_t n)
 {
-    adz_state *state = adz_state_new();
+    adz_state_dict *state = adz_state_dict_new();
     for (size_t i = 0; i < n; ++i) {
         assert_int_equal(
-            adz_state_add(state, names[i], adz_full(ADZ_SHAPE(3), 7, ADZ_F32)), ADZ_OK);
+            adz_state_dict_add(state, names[i], adz_full(ADZ_SHAPE(3), 7, ADZ_F32)), ADZ_OK);
     }
     return state;
 }
@@ -22,7 +22,7 @@ static adz_module *two_scales(void)
 
 static bool is_loaded(adz_module *m, const char *path)
 {
-    return all_are(adz_module_parameter(m, path), 7);
+    return all_are(adz_module_get_parameter(m, path), 7);
 }
 
 /* A load that changes nothing is an error, and its message says which prefix would fit. */
@@ -30,22 +30,22 @@ static void a_load_that_fits_nothing_is_an_error(void **state)
 {
     (void)state;
     adz_module *m = two_scales();
-    adz_state *given = sevens((const char *[]){ "net.0.weight", "net.1.weight", "other" }, 3);
+    adz_state_dict *given = sevens((const char *[]){ "net.0.weight", "net.1.weight", "other" }, 3);
     assert_int_equal(adz_module_load_state_dict(m, given, false), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE,
         "none of 3 tensors has a name of the module; nothing was loaded. 2 of 2 names fit with the prefix \"net.\" of adz_load_options. missing: 0.weight, 1.weight; unexpected: net.0.weight, net.1.weight, other");
     assert_int_equal(adz_module_load_state_dict(m, given, true), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "with the prefix \"net.\"");
-    adz_state_free(&given);
+    adz_state_dict_free(&given);
 
-    given = adz_state_new();
+    given = adz_state_dict_new();
     assert_int_equal(adz_module_load_state_dict(m, given, false), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "none of 0 tensors has a name of the module");
     adz_module *empty = adz_relu_new(NULL); /* It has no state, so nothing is missing. */
     assert_int_equal(adz_module_load_state_dict(empty, given, false), ADZ_OK);
-    adz_module_free(&empty);
-    adz_state_free(&given);
-    adz_module_free(&m);
+    adz_module_release(&empty);
+    adz_state_dict_free(&given);
+    adz_module_release(&m);
 }
 
 /* A file of a part of the module: the hint names the child to load into. */
@@ -53,14 +53,14 @@ static void a_child_that_would_fit_is_named(void **state)
 {
     (void)state;
     adz_module *m = ADZ_SEQUENTIAL(two_scales(), scale_new(3, 2));
-    adz_state *given = sevens((const char *[]){ "0.weight", "1.weight" }, 2);
+    adz_state_dict *given = sevens((const char *[]){ "0.weight", "1.weight" }, 2);
     assert_int_equal(adz_module_load_state_dict(m, given, true), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE,
-        "2 of 2 names fit the module's child: load into adz_module_child(module, \"0\"). missing: 0.0.weight");
-    assert_int_equal(adz_module_load_state_dict(adz_module_child(m, "0"), given, true), ADZ_OK);
+        "2 of 2 names fit the module's child: load into adz_module_get_child(module, \"0\"). missing: 0.0.weight");
+    assert_int_equal(adz_module_load_state_dict(adz_module_get_child(m, "0"), given, true), ADZ_OK);
     assert_true(is_loaded(m, "0.1.weight"));
-    adz_state_free(&given);
-    adz_module_free(&m);
+    adz_state_dict_free(&given);
+    adz_module_release(&m);
 }
 
 /* The names of one list of a report, joined by blanks. */
@@ -71,7 +71,7 @@ static const char *names_of(const adz_load_report *report, adz_load_kind kind)
     for (size_t i = 0; i < adz_load_report_count(report, kind); ++i) {
         size_t n = strlen(text);
         snprintf(text + n, sizeof text - n, "%s%s", i > 0 ? " " : "",
-            adz_load_report_name(report, kind, i));
+            adz_load_report_name_at(report, kind, i));
     }
     return text;
 }
@@ -80,7 +80,7 @@ static void a_report_lists_the_names(void **state)
 {
     (void)state;
     adz_module *m = two_scales();
-    adz_state *given = sevens((const char *[]){ "0.weight", "more", "less" }, 3);
+    adz_state_dict *given = sevens((const char *[]){ "0.weight", "more", "less" }, 3);
     adz_load_options options = ADZ_LOAD_OPTIONS;
     options.report = adz_load_report_new();
     assert_int_equal(adz_load_report_count(options.report, ADZ_LOAD_LOADED), 0);
@@ -94,17 +94,17 @@ static void a_report_lists_the_names(void **state)
         assert_string_equal(names_of(options.report, ADZ_LOAD_UNEXPECTED), "more less");
     }
     assert_true(is_loaded(m, "0.weight") && !is_loaded(m, "1.weight"));
-    assert_null(adz_load_report_name(options.report, ADZ_LOAD_MISSING, 1));
+    assert_null(adz_load_report_name_at(options.report, ADZ_LOAD_MISSING, 1));
     expect_error(ADZ_ERR_INDEX, "there is no name 1, only 1");
     assert_int_equal(adz_load_report_count(options.report, (adz_load_kind)3), 0);
     expect_error(ADZ_ERR_ARGUMENT, "3 is no adz_load_kind");
-    expect_null(
-        adz_load_report_name(NULL, ADZ_LOAD_MISSING, 0) == NULL, "adz_load_report_name", "report");
+    expect_null(adz_load_report_name_at(NULL, ADZ_LOAD_MISSING, 0) == NULL,
+        "adz_load_report_name_at", "report");
     adz_load_report_free(&options.report);
     assert_null(options.report);
     adz_load_report_free(&options.report);
-    adz_state_free(&given);
-    adz_module_free(&m);
+    adz_state_dict_free(&given);
+    adz_module_release(&m);
 }
 
 /* "layers.K.w" becomes "K.weight", and "skip" is left out. */
@@ -142,7 +142,7 @@ static void names_are_changed(void **state)
     (void)state;
     int calls = 0;
     adz_module *m = two_scales();
-    adz_state *given =
+    adz_state_dict *given =
         sevens((const char *[]){ "old.layers.0.w", "old.layers.1.w", "old.skip", "older" }, 4);
     adz_load_options options = ADZ_LOAD_OPTIONS;
     options.prefix = "old.";
@@ -161,8 +161,8 @@ static void names_are_changed(void **state)
     options.prefix = "none.";
     assert_int_equal(adz_module_load_state_dict_with(m, given, &options), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "none of 0 tensors");
-    adz_state_free(&given);
-    adz_module_free(&m);
+    adz_state_dict_free(&given);
+    adz_module_release(&m);
 }
 
 /* Whole numbers are converted if every value fits. Floats of another dtype are not, and only they
@@ -191,8 +191,8 @@ static void whole_numbers_are_converted_if_they_fit(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         adz_module *m = outer_new();
         adz_tensor *b = adz_module_add_buffer(m, "b", adz_zeros(ADZ_SHAPE(3), cases[i].to), true);
-        adz_state *given = adz_state_new();
-        adz_state_add(given, "b", adz_full(ADZ_SHAPE(3), cases[i].value, cases[i].from));
+        adz_state_dict *given = adz_state_dict_new();
+        adz_state_dict_add(given, "b", adz_full(ADZ_SHAPE(3), cases[i].value, cases[i].from));
         adz_status status = adz_module_load_state_dict(m, given, true);
         if (cases[i].says == NULL) {
             assert_int_equal(status, ADZ_OK);
@@ -203,8 +203,8 @@ static void whole_numbers_are_converted_if_they_fit(void **state)
             assert_true(all_are(b, 0));
         }
         assert_int_equal(adz_tensor_dtype(b), cases[i].to);
-        adz_state_free(&given);
-        adz_module_free(&m);
+        adz_state_dict_free(&given);
+        adz_module_release(&m);
     }
 }
 
@@ -231,7 +231,7 @@ static void draws_can_be_skipped(void **state)
         assert_true(isnan(sum) == (strncmp(all.items[i].name, "4.", 2) != 0));
     }
     assert_true(alike(adz_rand(ADZ_SHAPE(4), ADZ_F32), first, 0));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 int loading_tests(void)

@@ -21,10 +21,10 @@ static void two_positions_need_two_references(void **state)
     assert_int_equal(destroyed, 1);
     adz_module *second = ADZ_SEQUENTIAL(adz_module_keep(m));
     assert_non_null(second);
-    adz_module_free(&first);
+    adz_module_release(&first);
     assert_int_equal(destroyed, 1);
     assert_non_null(adz_module_forward(second, adz_ones(ADZ_SHAPE(3), ADZ_F32)));
-    adz_module_free(&second);
+    adz_module_release(&second);
     assert_int_equal(destroyed, 2);
     assert_int_equal(adz_error_code(), ADZ_OK);
 }
@@ -52,7 +52,7 @@ static void owned_children_are_refused_everywhere(void **state)
     assert_int_equal(destroyed, 0);
     adz_module *all[] = { owner, other, list, sequential };
     for (int i = 0; i < 4; ++i) {
-        adz_module_free(&all[i]);
+        adz_module_release(&all[i]);
     }
     assert_int_equal(destroyed, 1);
     assert_int_equal(adz_error_code(), ADZ_OK);
@@ -64,15 +64,15 @@ static void a_child_is_ended_by_its_parent(void **state)
     (void)state;
     destroyed = 0;
     adz_module *m = scale_new(3, 2), *same = m, *parent = ADZ_SEQUENTIAL(m);
-    adz_module_free(&same);
+    adz_module_release(&same);
     assert_null(same);
     expect_error(ADZ_ERR_OWNERSHIP, "the Scale belongs to its parent");
     assert_int_equal(destroyed, 0);
     assert_ptr_equal(adz_module_child_at(parent, 0), m);
     same = adz_module_keep(m);
-    adz_module_free(&parent);
+    adz_module_release(&parent);
     assert_int_equal(destroyed, 0);
-    adz_module_free(&same);
+    adz_module_release(&same);
     assert_int_equal(destroyed, 1);
     assert_int_equal(adz_error_code(), ADZ_OK);
 }
@@ -87,7 +87,7 @@ static void a_child_may_replace_itself(void **state)
     assert_ptr_equal(adz_module_set_child(parent, "a", adz_module_keep(m)), m);
     assert_int_equal(destroyed, 0);
     assert_ptr_equal(m->parent, parent);
-    adz_module_free(&parent);
+    adz_module_release(&parent);
     assert_int_equal(destroyed, 1);
 }
 
@@ -110,7 +110,7 @@ static void use_stale(adz_module *stale, adz_module *other)
 {
     adz_tensor *t = adz_ones(ADZ_SHAPE(3), ADZ_F32);
     adz_values *values = adz_values_new(), *out = adz_values_new();
-    adz_state *dict = adz_module_state_dict(other);
+    adz_state_dict *dict = adz_module_state_dict(other);
     expect_stale(adz_module_forward(stale, t) == NULL);
     expect_stale(adz_module_call(stale, values, out) != ADZ_OK);
     expect_stale(ADZ_CALL(stale, { NULL, t }) == NULL);
@@ -121,7 +121,7 @@ static void use_stale(adz_module *stale, adz_module *other)
     expect_stale(adz_module_write_onnx(stale, t, "none.onnx", NULL) != ADZ_OK);
     adz_values_free(&values);
     adz_values_free(&out);
-    adz_state_free(&dict);
+    adz_state_dict_free(&dict);
 }
 
 /* In debug mode the memory of a module that has ended is not used again, so that a stale pointer is
@@ -132,23 +132,23 @@ static void stale_pointers_are_errors(void **state)
     adz_set_debug(true);
     adz_tensor *t = adz_ones(ADZ_SHAPE(3), ADZ_F32);
     adz_module *m = scale_new(3, 2), *stale = m, *other = outer_new();
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = stale;
-    adz_module_free(&m);
+    adz_module_release(&m);
     expect_stale(m == NULL);
     for (int i = 0; i < 100; ++i) { /* No other module gets the memory. */
         adz_module *next = scale_new(3, 2);
         assert_ptr_not_equal(next, stale);
-        adz_module_free(&next);
+        adz_module_release(&next);
     }
     expect_stale(adz_module_keep(stale) == NULL);
     expect_stale(adz_module_name(stale) == NULL);
-    expect_stale(adz_module_state(stale) == NULL);
+    expect_stale(adz_module_data(stale) == NULL);
     expect_stale(adz_module_type_of(stale) == NULL);
     expect_stale(adz_module_parameters(stale).items == NULL);
     expect_stale(adz_module_named_buffers(stale).items == NULL);
-    expect_stale(adz_module_parameter(stale, "weight") == NULL);
-    expect_stale(adz_module_child(stale, "a") == NULL);
+    expect_stale(adz_module_get_parameter(stale, "weight") == NULL);
+    expect_stale(adz_module_get_child(stale, "a") == NULL);
     expect_stale(adz_module_child_at(stale, 0) == NULL);
     expect_stale(adz_module_child_count(stale) == 0);
     expect_stale(adz_module_add_parameter(stale, "a", t) == NULL);
@@ -166,7 +166,7 @@ static void stale_pointers_are_errors(void **state)
     expect_stale(adz_module_state_dict(stale) == NULL);
     expect_stale(adz_module_print(stale, stderr) != ADZ_OK);
     use_stale(stale, other);
-    adz_module_free(&other);
+    adz_module_release(&other);
     adz_set_debug(false);
 }
 

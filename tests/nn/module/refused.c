@@ -17,31 +17,31 @@ static void modules_that_are_null_are_named(void **state)
     adz_tensor *t = adz_ones(ADZ_SHAPE(1), ADZ_F32);
     expect_null(adz_module_new(NULL, 0) == NULL, "adz_module_new", "type");
     expect_null(adz_module_keep(NULL) == NULL, "adz_module_keep", "module");
-    expect_null(adz_module_state(NULL) == NULL, "adz_module_state", "module");
+    expect_null(adz_module_data(NULL) == NULL, "adz_module_data", "module");
     expect_null(adz_module_type_of(NULL) == NULL, "adz_module_type_of", "module");
     expect_null(adz_module_name(NULL) == NULL, "adz_module_name", "module");
     expect_null(adz_module_copy(NULL) == NULL, "adz_module_copy", "module");
-    expect_null(adz_module_parameter(NULL, "w") == NULL, "adz_module_parameter", "module");
-    expect_null(adz_module_buffer(NULL, "w") == NULL, "adz_module_buffer", "module");
-    expect_null(adz_module_child(NULL, "w") == NULL, "adz_module_child", "module");
+    expect_null(adz_module_get_parameter(NULL, "w") == NULL, "adz_module_get_parameter", "module");
+    expect_null(adz_module_get_buffer(NULL, "w") == NULL, "adz_module_get_buffer", "module");
+    expect_null(adz_module_get_child(NULL, "w") == NULL, "adz_module_get_child", "module");
     expect_null(adz_module_parameter_at(NULL, 0) == NULL, "adz_module_parameter_at", "module");
     expect_null(adz_module_buffer_at(NULL, 0) == NULL, "adz_module_buffer_at", "module");
     expect_null(adz_module_child_at(NULL, 0) == NULL, "adz_module_child_at", "module");
-    expect_null(adz_module_child_name(NULL, 0) == NULL, "adz_module_child_name", "module");
+    expect_null(adz_module_child_name_at(NULL, 0) == NULL, "adz_module_child_name_at", "module");
     assert_int_equal(adz_module_child_count(NULL), 0);
     expect_null(adz_module_parameters(NULL).items == NULL, "adz_module_parameters", "module");
     expect_null(
         adz_module_named_parameters(NULL).items == NULL, "adz_module_named_parameters", "module");
     expect_null(adz_module_named_buffers(NULL).items == NULL, "adz_module_named_buffers", "module");
-    expect_null(adz_module_num_parameters(NULL) == -1, "adz_module_num_parameters", "module");
+    expect_null(adz_module_numel(NULL) == -1, "adz_module_numel", "module");
     expect_null(adz_module_zero_grad(NULL) == ADZ_ERR_NULL, "adz_module_zero_grad", "module");
     expect_null(
         adz_module_fill_grad_zero(NULL) == ADZ_ERR_NULL, "adz_module_fill_grad_zero", "module");
     expect_null(adz_module_train(NULL, true) == ADZ_ERR_NULL, "adz_module_train", "module");
     expect_null(adz_module_eval(NULL) == ADZ_ERR_NULL, "adz_module_train", "module");
     expect_null(!adz_module_is_training(NULL), "adz_module_is_training", "module");
-    expect_null(
-        adz_module_requires_grad(NULL, true) == ADZ_ERR_NULL, "adz_module_requires_grad", "module");
+    expect_null(adz_module_requires_grad_(NULL, true) == ADZ_ERR_NULL, "adz_module_requires_grad_",
+        "module");
     expect_null(
         adz_module_apply(NULL, visit_nothing, NULL) == ADZ_ERR_NULL, "adz_module_apply", "module");
     expect_null(adz_module_reset_parameters(NULL) == ADZ_ERR_NULL, "adz_module_apply", "module");
@@ -57,24 +57,24 @@ static void states_that_are_null_are_named(void **state)
     (void)state;
     adz_tensor *t = adz_ones(ADZ_SHAPE(1), ADZ_F32);
     adz_module *m = scale_new(1, 2);
-    adz_state *dict = adz_module_state_dict(m);
+    adz_state_dict *dict = adz_module_state_dict(m);
     expect_null(adz_module_load_state_dict(NULL, dict, true) == ADZ_ERR_NULL,
         "adz_module_load_state_dict", "module");
     expect_null(adz_module_load_state_dict(m, NULL, true) == ADZ_ERR_NULL,
         "adz_module_load_state_dict", "state");
-    expect_null(adz_state_add(NULL, "x", t) == ADZ_ERR_NULL, "adz_state_add", "state");
-    expect_null(adz_state_add(dict, NULL, t) == ADZ_ERR_NULL, "adz_state_add", "name");
-    expect_null(adz_state_add(dict, "x", NULL) == ADZ_ERR_NULL, "adz_state_add", "t");
-    expect_null(adz_state_name(NULL, 0) == NULL, "adz_state_name", "state");
-    expect_null(adz_state_tensor(NULL, 0) == NULL, "adz_state_tensor", "state");
-    expect_null(adz_state_find(NULL, "x") == NULL, "adz_state_find", "state");
-    expect_null(adz_state_find(dict, NULL) == NULL, "adz_state_find", "name");
-    assert_int_equal(adz_state_count(NULL), 0);
-    adz_state_free(&dict);
+    expect_null(adz_state_dict_add(NULL, "x", t) == ADZ_ERR_NULL, "adz_state_dict_add", "state");
+    expect_null(adz_state_dict_add(dict, NULL, t) == ADZ_ERR_NULL, "adz_state_dict_add", "name");
+    expect_null(adz_state_dict_add(dict, "x", NULL) == ADZ_ERR_NULL, "adz_state_dict_add", "t");
+    expect_null(adz_state_dict_name_at(NULL, 0) == NULL, "adz_state_dict_name_at", "state");
+    expect_null(adz_state_dict_at(NULL, 0) == NULL, "adz_state_dict_at", "state");
+    expect_null(adz_state_dict_get(NULL, "x") == NULL, "adz_state_dict_get", "state");
+    expect_null(adz_state_dict_get(dict, NULL) == NULL, "adz_state_dict_get", "name");
+    assert_int_equal(adz_state_dict_count(NULL), 0);
+    adz_state_dict_free(&dict);
     assert_null(dict);
-    adz_state_free(&dict);
-    adz_state_free(NULL);
-    adz_module_free(&m);
+    adz_state_dict_free(&dict);
+    adz_state_dict_free(NULL);
+    adz_module_release(&m);
 }
 
 static void arguments_that_are_null_are_named(void **state)
@@ -106,13 +106,13 @@ static void arguments_that_are_null_are_named(void **state)
         expect_null(put_child[i](m, "c", NULL) == NULL, child_names[i], "child");
     }
     assert_int_equal(destroyed, 4);
-    expect_null(adz_module_parameter(m, NULL) == NULL, "adz_module_parameter", "path");
-    expect_null(adz_module_buffer(m, NULL) == NULL, "adz_module_buffer", "path");
-    expect_null(adz_module_child(m, NULL) == NULL, "adz_module_child", "path");
+    expect_null(adz_module_get_parameter(m, NULL) == NULL, "adz_module_get_parameter", "path");
+    expect_null(adz_module_get_buffer(m, NULL) == NULL, "adz_module_get_buffer", "path");
+    expect_null(adz_module_get_child(m, NULL) == NULL, "adz_module_get_child", "path");
     expect_null(adz_module_apply(m, NULL, NULL) == ADZ_ERR_NULL, "adz_module_apply", "visit");
     expect_null(
         adz_module_select_hidden(m, NULL) == ADZ_ERR_NULL, "adz_module_select_hidden", "rows");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void positions_are_checked(void **state)
@@ -123,23 +123,23 @@ static void positions_are_checked(void **state)
     adz_module_add_buffer(m, "mean", adz_ones(ADZ_SHAPE(1), ADZ_F32), true);
     assert_null(adz_module_child_at(m, 1));
     expect_error(ADZ_ERR_INDEX, "adz_module_child_at: Outer has no child 1, only 1");
-    assert_null(adz_module_child_name(m, 7));
-    expect_error(ADZ_ERR_INDEX, "adz_module_child_name: Outer has no child 7, only 1");
+    assert_null(adz_module_child_name_at(m, 7));
+    expect_error(ADZ_ERR_INDEX, "adz_module_child_name_at: Outer has no child 7, only 1");
     assert_null(adz_module_parameter_at(m, 0));
     expect_error(ADZ_ERR_INDEX, "adz_module_parameter_at: Outer has no parameter 0, only 0");
     assert_null(adz_module_buffer_at(m, 1));
     expect_error(ADZ_ERR_INDEX, "adz_module_buffer_at: Outer has no buffer 1, only 1");
-    assert_string_equal(adz_module_child_name(m, 0), "scale");
+    assert_string_equal(adz_module_child_name_at(m, 0), "scale");
     assert_non_null(adz_module_buffer_at(m, 0));
-    assert_null(adz_module_parameter(m, "scal.weight"));
+    assert_null(adz_module_get_parameter(m, "scal.weight"));
     expect_error(ADZ_ERR_ARGUMENT, "scal.weight: Outer has no child scal");
-    assert_null(adz_module_parameter(m, "scale.weigh"));
+    assert_null(adz_module_get_parameter(m, "scale.weigh"));
     expect_error(ADZ_ERR_ARGUMENT, "scale.weigh: Scale has no parameter weigh");
-    assert_null(adz_module_buffer(m, "scale.weight"));
+    assert_null(adz_module_get_buffer(m, "scale.weight"));
     expect_error(ADZ_ERR_ARGUMENT, "scale.weight: Scale has no buffer weight");
-    assert_null(adz_module_child(m, "scale.scale"));
+    assert_null(adz_module_get_child(m, "scale.scale"));
     expect_error(ADZ_ERR_ARGUMENT, "scale.scale: Scale has no child scale");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* Parameters, buffers and children have names of their own. Only an entry of its own kind may be
@@ -181,14 +181,14 @@ static void names_are_unique(void **state)
     assert_non_null(adz_module_set_child(m, "c2", adz_identity_new()));
     assert_int_equal(adz_module_child_count(m), 2);
     assert_non_null(adz_module_set_parameter(m, "p2", adz_ones(ADZ_SHAPE(1), ADZ_F32)));
-    adz_state *dict = adz_module_state_dict(m); /* What was set is saved as what was added. */
+    adz_state_dict *dict = adz_module_state_dict(m); /* What was set is saved as what was added. */
     static const char *const saved[] = { "p", "p2", "b", "b2" };
-    assert_int_equal(adz_state_count(dict), 4);
+    assert_int_equal(adz_state_dict_count(dict), 4);
     for (size_t i = 0; i < 4; ++i) {
-        assert_string_equal(adz_state_name(dict, i), saved[i]);
+        assert_string_equal(adz_state_dict_name_at(dict, i), saved[i]);
     }
-    adz_state_free(&dict);
-    adz_module_free(&m);
+    adz_state_dict_free(&dict);
+    adz_module_release(&m);
 }
 
 static void sizes_have_borders(void **state)
@@ -233,20 +233,20 @@ static void types_are_checked(void **state)
 static void entries_of_states_are_checked(void **state)
 {
     (void)state;
-    adz_state *s = adz_state_new();
+    adz_state_dict *s = adz_state_dict_new();
     adz_tensor *t = adz_ones(ADZ_SHAPE(1), ADZ_F32);
-    assert_int_equal(adz_state_add(s, "", t), ADZ_ERR_ARGUMENT);
+    assert_int_equal(adz_state_dict_add(s, "", t), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "the name is empty");
-    assert_int_equal(adz_state_add(s, "t", t), ADZ_OK);
-    assert_int_equal(adz_state_add(s, "t", t), ADZ_ERR_ARGUMENT);
+    assert_int_equal(adz_state_dict_add(s, "t", t), ADZ_OK);
+    assert_int_equal(adz_state_dict_add(s, "t", t), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "there is a tensor called t already");
-    assert_null(adz_state_name(s, 1));
-    expect_error(ADZ_ERR_INDEX, "adz_state_name: there is no entry 1, only 1");
-    assert_null(adz_state_tensor(s, 1));
-    expect_error(ADZ_ERR_INDEX, "adz_state_tensor: there is no entry 1, only 1");
-    assert_null(adz_state_find(s, "u"));
+    assert_null(adz_state_dict_name_at(s, 1));
+    expect_error(ADZ_ERR_INDEX, "adz_state_dict_name_at: there is no entry 1, only 1");
+    assert_null(adz_state_dict_at(s, 1));
+    expect_error(ADZ_ERR_INDEX, "adz_state_dict_at: there is no entry 1, only 1");
+    assert_null(adz_state_dict_get(s, "u"));
     assert_int_equal(adz_error_code(), ADZ_OK);
-    adz_state_free(&s);
+    adz_state_dict_free(&s);
 }
 
 /* ---- hidden states -------------------------------------------------------------------------- */
@@ -285,7 +285,7 @@ static void a_reset_that_fails_changes_nothing(void **state)
         before[i] = adz_module_add_buffer(
             carrier, "hidden", adz_ones(ADZ_SHAPE(i == 1 ? 2 : 1), ADZ_F32), false);
     }
-    adz_module_add_child(m, "again", adz_module_keep(adz_module_child(m, "a")));
+    adz_module_add_child(m, "again", adz_module_keep(adz_module_get_child(m, "a")));
     adz_module_add_child(m, "plain", scale_new(1, 1));
     assert_int_equal(adz_module_reset(m), ADZ_ERR_CANCELLED);
     expect_error(ADZ_ERR_CANCELLED, "Carrier: the call failed without saying why");
@@ -297,9 +297,9 @@ static void a_reset_that_fails_changes_nothing(void **state)
     }
     assert_non_null(adz_module_set_child(m, "b", adz_identity_new()));
     assert_int_equal(adz_module_reset(m), ADZ_OK);
-    assert_true(all_are(adz_module_buffer(m, "a.hidden"), 0));
-    assert_true(all_are(adz_module_buffer(m, "c.hidden"), 0));
-    adz_module_free(&m);
+    assert_true(all_are(adz_module_get_buffer(m, "a.hidden"), 0));
+    assert_true(all_are(adz_module_get_buffer(m, "c.hidden"), 0));
+    adz_module_release(&m);
 }
 
 /* Its new buffer would take part in a graph if the reset were recorded. */
@@ -328,7 +328,7 @@ static void a_reset_is_not_recorded(void **state)
     }
     assert_int_equal(adzi_live_tensors(), tensors); /* What a reset makes besides is gone. */
     assert_true(adz_tensor_requires_grad(adz_neg(w)));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* A reset takes memory for its lists and a scope. The thread has had no scope as deep as that. */
@@ -354,7 +354,7 @@ static void a_reset_is_refused_memory(void **state)
     assert_true(refused >= 4);
     assert_ptr_not_equal(adz_module_buffer_at(m, 0), before);
     adz_scope_close(outermost);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static adz_status pick_rows(adz_module *self, adz_tensor *rows)
@@ -383,8 +383,8 @@ static void rows_are_selected_once(void **state)
     assert_true(HOLDS(adz_module_buffer_at(picker, 0), 0, 1, 2, 0));
     assert_int_equal(adz_module_reset(m), ADZ_OK); /* It has nothing to reset. */
     assert_true(HOLDS(adz_module_buffer_at(picker, 0), 0, 1, 2, 0));
-    adz_module_free(&picker);
-    adz_module_free(&m);
+    adz_module_release(&picker);
+    adz_module_release(&m);
 }
 
 static void rows_of_hidden_states_are_checked(void **state)
@@ -397,7 +397,7 @@ static void rows_of_hidden_states_are_checked(void **state)
         adz_module_select_hidden(m, adz_ones(ADZ_SHAPE(2, 1), ADZ_I64)), ADZ_ERR_SHAPE);
     expect_error(ADZ_ERR_SHAPE, "rows[2, 1] must be [n]");
     assert_int_equal(adz_module_select_hidden(m, adz_ones(ADZ_SHAPE(2), ADZ_I64)), ADZ_OK);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* ---- refused memory ------------------------------------------------------------------------- */
@@ -413,9 +413,9 @@ static adz_status convert(void *module)
 
 static bool is_f32(void *module)
 {
-    adz_tensor *w = adz_module_parameter(module, "0.weight");
+    adz_tensor *w = adz_module_get_parameter(module, "0.weight");
     return adz_tensor_dtype(w) == ADZ_F32 && adz_tensor_dtype(adz_tensor_grad(w)) == ADZ_F32 &&
-           adz_tensor_dtype(adz_module_parameter(module, "1.weight")) == ADZ_F32;
+           adz_tensor_dtype(adz_module_get_parameter(module, "1.weight")) == ADZ_F32;
 }
 
 static adz_status reset(void *module)
@@ -427,7 +427,7 @@ static void refused_memory_converts_nothing(void **state)
 {
     (void)state;
     adz_module *m = ADZ_SEQUENTIAL(scale_new(700, 2), scale_new(900, 2));
-    adz_tensor *w = adz_module_parameter(m, "0.weight");
+    adz_tensor *w = adz_module_get_parameter(m, "0.weight");
     assert_int_equal(adz_tensor_set_grad(w, adz_ones(ADZ_SHAPE(700), ADZ_F32)), ADZ_OK);
     adz_module_parameters(m);
     for (int n = 1; n <= 3; ++n) { /* The first conversion changes all or nothing. */
@@ -441,11 +441,11 @@ static void refused_memory_converts_nothing(void **state)
     assert_int_equal(convert(m), ADZ_OK);
     assert_true(is_f32(m));
     assert_true(refuse_each(reset, NULL, m) >= 0);
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = adz_module_new(&carrier_type, 0);
     adz_module_add_buffer(m, "hidden", adz_ones(ADZ_SHAPE(1), ADZ_F32), false);
     assert_true(refuse_each(reset, NULL, m) >= 2);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 int refused_tests(void)

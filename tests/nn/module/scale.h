@@ -13,7 +13,7 @@ static int destroyed, resets;
 
 static inline adz_tensor *scale_forward(adz_module *self, adz_tensor *x)
 {
-    const scale_state *state = adz_module_state(self);
+    const scale_state *state = adz_module_data(self);
     return adz_mul_number(adz_mul(x, adz_module_parameter_at(self, 0)), state->factor);
 }
 
@@ -26,21 +26,21 @@ static inline adz_status scale_reset(adz_module *self)
 
 static inline size_t scale_repr(adz_module *self, char *buffer, size_t size)
 {
-    const scale_state *state = adz_module_state(self);
+    const scale_state *state = adz_module_data(self);
     return (size_t)snprintf(buffer, size, "factor=%d", (int)state->factor);
 }
 
 static inline void scale_destroy(adz_module *self)
 {
-    scale_state *state = adz_module_state(self);
+    scale_state *state = adz_module_data(self);
     free(state->text);
     ++destroyed;
 }
 
 static inline adz_status scale_copy(adz_module *copy, adz_module *original)
 {
-    const scale_state *from = adz_module_state(original);
-    scale_state *to = adz_module_state(copy);
+    const scale_state *from = adz_module_data(original);
+    scale_state *to = adz_module_data(copy);
     to->factor = from->factor;
     to->text = strdup(from->text);
     return ADZ_OK;
@@ -52,16 +52,16 @@ static const adz_module_type scale_type = { .size = sizeof(adz_module_type),
     .reset_parameters = scale_reset,
     .extra_repr = scale_repr,
     .destroy = scale_destroy,
-    .copy_state = scale_copy };
+    .copy_data = scale_copy };
 
 static inline adz_module *scale_new(int64_t width, double factor)
 {
     adz_module *self = adz_module_new(&scale_type, sizeof(scale_state));
     adz_scope *scope = adz_scope_open();
     if (adz_module_add_parameter(self, "weight", adz_ones(ADZ_SHAPE(width), ADZ_F32)) == NULL) {
-        adz_module_free(&self);
+        adz_module_release(&self);
     } else {
-        scale_state *state = adz_module_state(self);
+        scale_state *state = adz_module_data(self);
         state->factor = factor;
         state->text = strdup("text");
     }

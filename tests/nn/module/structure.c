@@ -11,13 +11,13 @@ static void references_are_counted(void **state)
     destroyed = resets = 0;
     adz_module *m = scale_new(3, 2);
     adz_module *same = adz_module_keep(m);
-    adz_module_free(&m);
+    adz_module_release(&m);
     assert_null(m);
     assert_int_equal(destroyed, 0);
-    adz_module_free(&same);
+    adz_module_release(&same);
     assert_int_equal(destroyed, 1);
-    adz_module_free(&same);
-    adz_module_free(NULL);
+    adz_module_release(&same);
+    adz_module_release(NULL);
 }
 
 static void a_child_is_taken_over_even_on_failure(void **state)
@@ -40,7 +40,7 @@ static void a_child_is_taken_over_even_on_failure(void **state)
     assert_non_null(inner);
     assert_null(adz_module_add_child(inner, "loop", adz_module_keep(m)));
     expect_error(ADZ_ERR_ARGUMENT, "inside itself");
-    adz_module_free(&m);
+    adz_module_release(&m);
     assert_int_equal(destroyed, 5);
 }
 
@@ -53,15 +53,15 @@ static void a_child_forgets_its_parent(void **state)
     assert_ptr_equal(child->parent, first);
     adz_module_add_child(second, "c", adz_module_keep(child));
     assert_ptr_equal(child->parent, second);
-    adz_module_free(&first);
+    adz_module_release(&first);
     assert_ptr_equal(child->parent, second);
     assert_non_null(adz_module_set_child(second, "c", adz_identity_new()));
     assert_null(child->parent);
     adz_module_add_child(second, "d", adz_module_keep(child));
     assert_ptr_equal(child->parent, second);
-    adz_module_free(&second);
+    adz_module_release(&second);
     assert_null(child->parent);
-    adz_module_free(&child);
+    adz_module_release(&child);
 }
 
 static void entries_are_checked(void **state)
@@ -77,20 +77,21 @@ static void entries_are_checked(void **state)
     expect_error(ADZ_ERR_SHAPE, "not contiguous");
     assert_null(adz_module_add_parameter(m, "i", adz_ones(ADZ_SHAPE(2), ADZ_I64)));
     expect_error(ADZ_ERR_DTYPE, "i[2] is int64");
-    assert_null(adz_module_add_parameter(m, "y", adz_mul(t, adz_module_parameter(m, "weight"))));
+    assert_null(
+        adz_module_add_parameter(m, "y", adz_mul(t, adz_module_get_parameter(m, "weight"))));
     expect_error(ADZ_ERR_GRAPH, "takes part in a graph");
     assert_false(adz_tensor_requires_grad(t));
     assert_ptr_equal(adz_module_add_parameter(m, "absent", ADZ_NONE), ADZ_NONE);
     assert_ptr_equal(adz_module_add_parameter(m, "more", t), t);
     assert_true(adz_tensor_requires_grad(t));
     assert_int_equal(adz_module_parameters(m).count, 2);
-    assert_null(adz_module_parameter(m, "nothing"));
+    assert_null(adz_module_get_parameter(m, "nothing"));
     expect_error(ADZ_ERR_ARGUMENT, "nothing: Scale has no parameter nothing");
-    assert_null(adz_module_child(m, "a.b"));
+    assert_null(adz_module_get_child(m, "a.b"));
     expect_error(ADZ_ERR_ARGUMENT, "a.b: Scale has no child a");
     assert_null(adz_module_parameter_at(m, 3));
     expect_error(ADZ_ERR_INDEX, "no parameter 3, only 3");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* ---- listings ------------------------------------------------------------------------------- */
@@ -107,7 +108,7 @@ static void listings_follow_the_structure(void **state)
     assert_ptr_equal(adz_module_parameters(m).items, list.items);
     adz_module_add_child(inner, "b", scale_new(5, 2)); /* two levels down */
     assert_int_equal(adz_module_parameters(m).count, 2);
-    assert_int_equal(adz_module_num_parameters(m), 8);
+    assert_int_equal(adz_module_numel(m), 8);
     adz_module_add_child(inner, "again", adz_module_keep(a));
     adz_module_add_buffer(inner, "mean", adz_zeros(ADZ_SHAPE(4), ADZ_F64), true);
     adz_module_add_buffer(inner, "scratch", adz_zeros(ADZ_SHAPE(4), ADZ_F64), false);
@@ -119,31 +120,31 @@ static void listings_follow_the_structure(void **state)
     assert_int_equal(buffers.count, 2);
     assert_string_equal(buffers.items[1].name, "inner.scratch");
 
-    adz_state *dict = adz_module_state_dict(m);
-    assert_int_equal(adz_state_count(dict), 4);
-    assert_string_equal(adz_state_name(dict, 0), "a.weight");
-    assert_string_equal(adz_state_name(dict, 1), "inner.mean");
-    assert_string_equal(adz_state_name(dict, 2), "inner.b.weight");
-    assert_string_equal(adz_state_name(dict, 3), "inner.again.weight");
-    assert_ptr_equal(adz_state_tensor(dict, 3), adz_state_find(dict, "a.weight"));
-    assert_null(adz_state_find(dict, "scratch"));
-    assert_null(adz_state_tensor(dict, 4));
+    adz_state_dict *dict = adz_module_state_dict(m);
+    assert_int_equal(adz_state_dict_count(dict), 4);
+    assert_string_equal(adz_state_dict_name_at(dict, 0), "a.weight");
+    assert_string_equal(adz_state_dict_name_at(dict, 1), "inner.mean");
+    assert_string_equal(adz_state_dict_name_at(dict, 2), "inner.b.weight");
+    assert_string_equal(adz_state_dict_name_at(dict, 3), "inner.again.weight");
+    assert_ptr_equal(adz_state_dict_at(dict, 3), adz_state_dict_get(dict, "a.weight"));
+    assert_null(adz_state_dict_get(dict, "scratch"));
+    assert_null(adz_state_dict_at(dict, 4));
     expect_error(ADZ_ERR_INDEX, "no entry 4, only 4");
 
-    assert_ptr_equal(
-        adz_module_parameter(m, "inner.again.weight"), list.items ? named.items[0].tensor : NULL);
-    assert_ptr_equal(adz_module_child(m, "inner.again"), a);
-    assert_ptr_equal(adz_module_buffer(m, "inner.mean"), buffers.items[0].tensor);
+    assert_ptr_equal(adz_module_get_parameter(m, "inner.again.weight"),
+        list.items ? named.items[0].tensor : NULL);
+    assert_ptr_equal(adz_module_get_child(m, "inner.again"), a);
+    assert_ptr_equal(adz_module_get_buffer(m, "inner.mean"), buffers.items[0].tensor);
     /* Ties the two weights. */
-    adz_module_set_parameter(adz_module_child(m, "inner.b"), "weight", named.items[0].tensor);
+    adz_module_set_parameter(adz_module_get_child(m, "inner.b"), "weight", named.items[0].tensor);
     assert_int_equal(adz_module_parameters(m).count, 1);
-    assert_int_equal(adz_module_num_parameters(m), 3);
+    assert_int_equal(adz_module_numel(m), 3);
     /* Replaces the child. */
     assert_non_null(adz_module_set_child(m, "a", scale_new(7, 1)));
-    assert_int_equal(adz_module_num_parameters(m), 10);
-    adz_state_free(&dict);
-    adz_module_free(&other);
-    adz_module_free(&m);
+    assert_int_equal(adz_module_numel(m), 10);
+    adz_state_dict_free(&dict);
+    adz_module_release(&other);
+    adz_module_release(&m);
 }
 
 static adz_status count_visit(adz_module *module, void *user)
@@ -164,36 +165,36 @@ static void modes_reach_the_whole_tree(void **state)
     (void)state;
     destroyed = resets = 0;
     adz_module *m = ADZ_SEQUENTIAL(scale_new(3, 2), ADZ_SEQUENTIAL(scale_new(3, 2)));
-    adz_module *deep = adz_module_child(m, "1.0");
+    adz_module *deep = adz_module_get_child(m, "1.0");
     assert_true(adz_module_is_training(deep));
     assert_int_equal(adz_module_eval(m), ADZ_OK);
     assert_false(adz_module_is_training(deep));
     assert_false(adz_module_is_training(m));
-    adz_module_train(adz_module_child(m, "1"), true);
+    adz_module_train(adz_module_get_child(m, "1"), true);
     assert_true(adz_module_is_training(deep));
     assert_false(adz_module_is_training(m));
-    assert_int_equal(adz_module_requires_grad(m, false), ADZ_OK);
+    assert_int_equal(adz_module_requires_grad_(m, false), ADZ_OK);
     assert_false(adz_tensor_requires_grad(adz_module_parameter_at(deep, 0)));
-    adz_module_requires_grad(m, true);
+    adz_module_requires_grad_(m, true);
     assert_true(adz_tensor_requires_grad(adz_module_parameter_at(deep, 0)));
     char names[200] = "";
     assert_int_equal(adz_module_apply(m, count_visit, names), ADZ_OK);
     assert_string_equal(names, "Scale Scale Sequential Sequential ");
-    adz_sequential_append(m, adz_module_keep(adz_module_child(m, "0")));
+    adz_sequential_append(m, adz_module_keep(adz_module_get_child(m, "0")));
     names[0] = '\0';
     assert_int_equal(adz_module_apply(m, count_visit, names), ADZ_OK);
     assert_string_equal(names, "Scale Scale Sequential Sequential "); /* A child is visited once. */
     assert_int_equal(adz_module_apply(m, stop_visit, NULL), ADZ_ERR_CANCELLED);
     assert_int_equal(adz_module_reset_parameters(m), ADZ_OK);
     assert_int_equal(resets, 2);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void dtypes_change_in_position(void **state)
 {
     (void)state;
     adz_module *m = scale_new(3, 2);
-    adz_tensor *w = adz_module_parameter(m, "weight");
+    adz_tensor *w = adz_module_get_parameter(m, "weight");
     adz_tensor *ids = adz_module_add_buffer(m, "ids", adz_ones(ADZ_SHAPE(2), ADZ_I64), true);
     adz_tensor *mean = adz_module_add_buffer(m, "mean", adz_ones(ADZ_SHAPE(2), ADZ_F32), true);
     adz_tensor *y =
@@ -206,7 +207,7 @@ static void dtypes_change_in_position(void **state)
     assert_int_equal(adz_module_to(m, ADZ_I64), ADZ_ERR_DTYPE);
     expect_error(ADZ_ERR_DTYPE, "int64");
     assert_int_equal(adz_module_to(m, ADZ_F64), ADZ_OK);
-    assert_ptr_equal(w, adz_module_parameter(m, "weight"));
+    assert_ptr_equal(w, adz_module_get_parameter(m, "weight"));
     assert_int_equal(adz_tensor_dtype(w), ADZ_F64);
     assert_int_equal(adz_tensor_dtype(mean), ADZ_F64);
     assert_int_equal(adz_tensor_dtype(ids), ADZ_I64);
@@ -216,7 +217,7 @@ static void dtypes_change_in_position(void **state)
     (void)late;
     assert_int_equal(adz_backward(through), ADZ_ERR_VERSION); /* The graph saved the old w. */
     expect_error(ADZ_ERR_VERSION, "adz_module_to");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void copies_share_nothing_and_keep_ties(void **state)
@@ -224,40 +225,41 @@ static void copies_share_nothing_and_keep_ties(void **state)
     (void)state;
     destroyed = resets = 0;
     adz_module *m = ADZ_SEQUENTIAL(scale_new(3, 2), scale_new(3, 4));
-    adz_sequential_append(m, adz_module_keep(adz_module_child(m, "0")));
+    adz_sequential_append(m, adz_module_keep(adz_module_get_child(m, "0")));
     adz_module_set_parameter(
-        adz_module_child(m, "1"), "weight", adz_module_parameter(m, "0.weight"));
-    adz_module_add_buffer(adz_module_child(m, "1"), "b", adz_ones(ADZ_SHAPE(2), ADZ_I64), false);
-    adz_module_eval(adz_module_child(m, "1"));
-    adz_requires_grad_(adz_module_parameter(m, "0.weight"), false);
+        adz_module_get_child(m, "1"), "weight", adz_module_get_parameter(m, "0.weight"));
+    adz_module_add_buffer(
+        adz_module_get_child(m, "1"), "b", adz_ones(ADZ_SHAPE(2), ADZ_I64), false);
+    adz_module_eval(adz_module_get_child(m, "1"));
+    adz_requires_grad_(adz_module_get_parameter(m, "0.weight"), false);
     int64_t bytes = adzi_live_bytes();
     adz_module *copy = adz_module_copy(m);
     assert_int_equal(adz_module_parameters(copy).count, 1);
-    adz_module_free(&copy);
+    adz_module_release(&copy);
     assert_int_equal(adzi_live_bytes(), bytes);
     assert_int_equal(destroyed, 2);
     copy = adz_module_copy(m);
-    adz_tensor *old = adz_module_parameter(m, "0.weight");
-    adz_tensor *new = adz_module_parameter(copy, "0.weight");
+    adz_tensor *old = adz_module_get_parameter(m, "0.weight");
+    adz_tensor *new = adz_module_get_parameter(copy, "0.weight");
     assert_ptr_not_equal(old, new);
-    assert_ptr_equal(new, adz_module_parameter(copy, "1.weight"));
-    assert_ptr_equal(adz_module_child(copy, "0"), adz_module_child(copy, "2"));
+    assert_ptr_equal(new, adz_module_get_parameter(copy, "1.weight"));
+    assert_ptr_equal(adz_module_get_child(copy, "0"), adz_module_get_child(copy, "2"));
     assert_false(adz_tensor_requires_grad(new));
-    assert_false(adz_module_is_training(adz_module_child(copy, "1")));
+    assert_false(adz_module_is_training(adz_module_get_child(copy, "1")));
     assert_true(adz_module_is_training(copy));
-    adz_state *dict = adz_module_state_dict(copy);
-    assert_int_equal(adz_state_count(dict), 3); /* The copy has no persistent buffer either. */
-    adz_state_free(&dict);
-    const scale_state *a = adz_module_state(adz_module_child(m, "1"));
-    const scale_state *b = adz_module_state(adz_module_child(copy, "1"));
+    adz_state_dict *dict = adz_module_state_dict(copy);
+    assert_int_equal(adz_state_dict_count(dict), 3); /* The copy has no persistent buffer either. */
+    adz_state_dict_free(&dict);
+    const scale_state *a = adz_module_data(adz_module_get_child(m, "1"));
+    const scale_state *b = adz_module_data(adz_module_get_child(copy, "1"));
     assert_true(b->factor == 4);
     assert_string_equal(b->text, "text");
     assert_ptr_not_equal(a->text, b->text);
     fill(new, 5);
     assert_true(all_are(old, 1));
-    adz_module_free(&m);
-    assert_int_equal(adz_module_num_parameters(copy), 3);
-    adz_module_free(&copy);
+    adz_module_release(&m);
+    assert_int_equal(adz_module_numel(copy), 3);
+    adz_module_release(&copy);
     assert_int_equal(destroyed, 6);
 }
 
@@ -268,7 +270,7 @@ static void a_call_can_have_other_parameters(void **state)
 {
     (void)state;
     adz_module *m = ADZ_SEQUENTIAL(adz_linear_new(3, 2, NULL), adz_relu_new(NULL));
-    adz_tensor *own = adz_module_parameter(m, "0.weight");
+    adz_tensor *own = adz_module_get_parameter(m, "0.weight");
     adz_tensor *factor = adz_requires_grad_(adz_scalar(2, ADZ_F32), true);
     adz_tensor *x = adz_randn(ADZ_SHAPE(4, 3), ADZ_F32);
     adz_values *given = adz_values_new(), *in = adz_values_new(), *out = adz_values_new();
@@ -276,22 +278,22 @@ static void a_call_can_have_other_parameters(void **state)
     adz_values_add(in, "", x);
     assert_int_equal(adz_module_functional_call(m, given, in, out), ADZ_OK);
     adz_tensor *expected =
-        adz_relu(adz_linear(x, adz_mul_number(own, 2), adz_module_parameter(m, "0.bias")));
+        adz_relu(adz_linear(x, adz_mul_number(own, 2), adz_module_get_parameter(m, "0.bias")));
     assert_true(adz_allclose(adz_values_at(out, 0), expected, 1e-6, 1e-6, false));
     assert_int_equal(
         adz_backward(adz_sum(adz_values_at(out, 0), ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_OK);
     assert_non_null(adz_tensor_grad(factor));
-    assert_ptr_equal(adz_module_parameter(m, "0.weight"), own);
+    assert_ptr_equal(adz_module_get_parameter(m, "0.weight"), own);
     adz_values_add(given, "0.wait", x);
     assert_int_equal(adz_module_functional_call(m, given, in, out), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "0.wait: Linear has no parameter wait");
-    assert_ptr_equal(adz_module_parameter(m, "0.weight"), own);
+    assert_ptr_equal(adz_module_get_parameter(m, "0.weight"), own);
     assert_int_equal(adz_module_functional_call(m, NULL, in, out), ADZ_ERR_NULL);
     expect_error(ADZ_ERR_NULL, "parameters");
     adz_values_free(&given);
     adz_values_free(&in);
     adz_values_free(&out);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void trees_print_as_in_pytorch(void **state)
@@ -330,7 +332,7 @@ static void trees_print_as_in_pytorch(void **state)
     assert_int_equal(adz_module_print(m, file), ADZ_OK);
     assert_int_equal(ftell(file), (long)strlen(expected) + 1);
     fclose(file);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void texts_fit_their_buffers(void **state)
@@ -353,7 +355,7 @@ static void texts_fit_their_buffers(void **state)
     char tree[100];
     adz_module_to_string(m, tree, sizeof tree);
     assert_string_equal(tree, "Scale(\n  factor=2\n  (inner): Identity()\n)");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static adz_status print_to_file(void *module)
@@ -380,7 +382,7 @@ static void descriptions_are_freed(void **state)
         adz_module_to_string(m, text, sizeof text);
         assert_string_equal(text, expected);
         assert_int_equal(adzi_live_bytes(), bytes);
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
 }
 
@@ -394,7 +396,7 @@ static void lines_are_printed_whole(void **state)
         adz_module_type type = { .size = sizeof type, .name = name, .forward = scale_forward };
         adz_module *m = adz_module_new(&type, 0);
         assert_true(refuse_each(print_to_file, NULL, m) >= 1);
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
 }
 
@@ -410,7 +412,7 @@ static void streams_may_fail(void **state)
     assert_int_equal(adz_module_print(m, file), ADZ_ERR_IO);
     expect_error(ADZ_ERR_IO, "adz_module_print: the stream took no more");
     fclose(file);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* ---- refused memory ------------------------------------------------------------------------- */
@@ -422,7 +424,7 @@ static bool exercise(void)
     adz_module *m = ADZ_SEQUENTIAL(scale_new(3, 2), ADZ_SEQUENTIAL(scale_new(3, 4)));
     adz_scope *scope = adz_scope_open();
     adz_module *copy = m != NULL ? adz_module_copy(m) : NULL;
-    adz_state *dict = m != NULL ? adz_module_state_dict(m) : NULL;
+    adz_state_dict *dict = m != NULL ? adz_module_state_dict(m) : NULL;
     adz_values *in = adz_values_new(), *out = adz_values_new();
     char text[300];
     if (copy != NULL && dict != NULL && scope != NULL &&
@@ -437,9 +439,9 @@ static bool exercise(void)
     }
     adz_values_free(&in);
     adz_values_free(&out);
-    adz_state_free(&dict);
-    adz_module_free(&copy);
-    adz_module_free(&m);
+    adz_state_dict_free(&dict);
+    adz_module_release(&copy);
+    adz_module_release(&m);
     if (scope != NULL) {
         adz_scope_close(scope);
     }

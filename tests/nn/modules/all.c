@@ -36,7 +36,7 @@ static void expect_gradients(adz_module *module, adz_tensor *x, adz_generator *g
         fail_msg("%s: %s", adz_module_name(module), adz_error_message());
     }
     assert_true(report.nonzero > 0);
-    adz_module_free(&module);
+    adz_module_release(&module);
 }
 
 static void gradients_agree_with_differences(void **state)
@@ -133,9 +133,9 @@ static bool exercise(void)
         y = adz_module_forward(s, adz_ones(ADZ_SHAPE(2, 3), ADZ_F32));
     }
     bool good = y != NULL;
-    adz_module_free(&m);
-    adz_module_free(&n);
-    adz_module_free(&s);
+    adz_module_release(&m);
+    adz_module_release(&n);
+    adz_module_release(&s);
     if (scope != NULL) {
         adz_scope_close(scope);
     }

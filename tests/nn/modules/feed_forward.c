@@ -7,13 +7,14 @@
 static void feed_forward_by_hand(adz_module *m, const double *x, double *y, bool gated)
 {
     enum { D = 3, F = 4 };
-    const double *w1 = adz_tensor_data_f64(adz_module_parameter(m, "layer1.weight"));
-    const double *b1 = adz_tensor_data_f64(adz_module_parameter(m, "layer1.bias"));
-    const double *w2 = adz_tensor_data_f64(adz_module_parameter(m, "layer2.weight"));
-    const double *b2 = adz_tensor_data_f64(adz_module_parameter(m, "layer2.bias"));
+    const double *w1 = adz_tensor_data_f64(adz_module_get_parameter(m, "layer1.weight"));
+    const double *b1 = adz_tensor_data_f64(adz_module_get_parameter(m, "layer1.bias"));
+    const double *w2 = adz_tensor_data_f64(adz_module_get_parameter(m, "layer2.weight"));
+    const double *b2 = adz_tensor_data_f64(adz_module_get_parameter(m, "layer2.bias"));
     const double *v =
-        gated ? adz_tensor_data_f64(adz_module_parameter(m, "linear_v.weight")) : NULL;
-    const double *bv = gated ? adz_tensor_data_f64(adz_module_parameter(m, "linear_v.bias")) : NULL;
+        gated ? adz_tensor_data_f64(adz_module_get_parameter(m, "linear_v.weight")) : NULL;
+    const double *bv =
+        gated ? adz_tensor_data_f64(adz_module_get_parameter(m, "linear_v.bias")) : NULL;
     double h[F];
     for (int f = 0; f < F; ++f) {
         double a = b1[f], gate = gated ? bv[f] : 1;
@@ -48,7 +49,7 @@ static void feed_forward_computes(void **state)
         feed_forward_by_hand(m, x, y, gated);
         adz_tensor *t = adz_tensor_from(x, ADZ_SHAPE(1, 1, 3), ADZ_F64);
         assert_true(holds(adz_module_forward(m, t), y, 1e-14));
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
 }
 
@@ -59,7 +60,7 @@ static void expect_names(adz_module *module, size_t count, const char *const *na
     for (size_t i = 0; i < count; ++i) {
         assert_string_equal(list.items[i].name, names[i]);
     }
-    adz_module_free(&module);
+    adz_module_release(&module);
 }
 
 static void feed_forward_parameters_have_pytorchs_names(void **state)
@@ -102,7 +103,7 @@ static void feed_forward_refuses(void **state)
     adz_module *m = ADZ_SEQUENTIAL(adz_feed_forward_new(4, 4, NULL));
     assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(2, 5), ADZ_F32)));
     expect_error(ADZ_ERR_SHAPE, "0.layer1: linear: x[2, 5] and weight[4, 4] do not fit");
-    adz_module_free(&m);
+    adz_module_release(&m);
     assert_null(adz_notebook_feed_forward_new(4, 0, NULL));
     expect_error(ADZ_ERR_ARGUMENT, "d_ff 0");
     m = adz_notebook_feed_forward_new(4, 6, NULL);
@@ -110,7 +111,7 @@ static void feed_forward_refuses(void **state)
     expect_error(ADZ_ERR_SHAPE, "x[2, 6] must end in d_model, which is 4");
     assert_null(adz_module_forward(m, adz_scalar(1, ADZ_F32)));
     expect_error(ADZ_ERR_SHAPE, "x[] must end in d_model");
-    adz_module_free(&m);
+    adz_module_release(&m);
     adz_notebook_feed_forward_options n = ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS;
     n.dropout = 1;
     assert_null(adz_notebook_feed_forward_new(4, 6, &n));
@@ -123,26 +124,27 @@ static void the_notebooks_network_starts_and_computes(void **state)
     adz_notebook_feed_forward_options n = ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS;
     n.dtype = ADZ_F64;
     adz_module *m = adz_notebook_feed_forward_new(100, 25, &n);
-    assert_true(all_are(adz_module_parameter(m, "b1"), 0));
-    assert_true(all_are(adz_module_parameter(m, "b2"), 0));
+    assert_true(all_are(adz_module_get_parameter(m, "b1"), 0));
+    assert_true(all_are(adz_module_get_parameter(m, "b2"), 0));
     static const char *const names[] = { "w1", "w2" };
     static const double deviations[] = { 0.1, 0.2 };
     for (int i = 0; i < 2; ++i) {
-        adz_tensor *w = adz_module_parameter(m, names[i]);
+        adz_tensor *w = adz_module_get_parameter(m, names[i]);
         double squares = adz_item(adz_mean(adz_mul(w, w), ADZ_ALL_DIMS, ADZ_DROPDIM));
         assert_true(fabs(sqrt(squares) / deviations[i] - 1) < 0.06);
     }
     adz_module_eval(m);
-    fill(adz_module_parameter(m, "b1"), -0.1);
-    fill(adz_module_parameter(m, "b2"), 0.5);
+    fill(adz_module_get_parameter(m, "b1"), -0.1);
+    fill(adz_module_get_parameter(m, "b2"), 0.5);
     adz_tensor *x = adz_randn(ADZ_SHAPE(100), ADZ_F64);
-    adz_tensor *h = adz_relu(adz_add_number(adz_matmul(x, adz_module_parameter(m, "w1")), -0.1));
-    adz_tensor *y = adz_add_number(adz_matmul(h, adz_module_parameter(m, "w2")), 0.5);
+    adz_tensor *h =
+        adz_relu(adz_add_number(adz_matmul(x, adz_module_get_parameter(m, "w1")), -0.1));
+    adz_tensor *y = adz_add_number(adz_matmul(h, adz_module_get_parameter(m, "w2")), 0.5);
     assert_true(alike(adz_module_forward(m, x), y, 1e-13)); /* A vector gives a vector. */
     adz_tensor *rows = adz_expand(x, ADZ_SHAPE(2, 3, 100));
     adz_tensor *ys = adz_expand(y, ADZ_SHAPE(2, 3, 100));
     assert_true(alike(adz_module_forward(m, rows), ys, 1e-13));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* An activation of the user, which replaces a child. */
@@ -164,10 +166,10 @@ static void parts_can_be_replaced(void **state)
     assert_non_null(adz_module_set_child(m, "activation", adz_module_new(&double_type, 0)));
     assert_non_null(adz_module_set_child(m, "dropout", adz_identity_new()));
     adz_tensor *x = adz_randn(ADZ_SHAPE(2, 3), ADZ_F64);
-    adz_tensor *h = adz_module_forward(adz_module_child(m, "layer1"), x);
-    adz_tensor *y = adz_module_forward(adz_module_child(m, "layer2"), adz_mul_number(h, 2));
+    adz_tensor *h = adz_module_forward(adz_module_get_child(m, "layer1"), x);
+    adz_tensor *y = adz_module_forward(adz_module_get_child(m, "layer2"), adz_mul_number(h, 2));
     assert_true(alike(adz_module_forward(m, x), y, 0));
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 int feed_forward_tests(void)

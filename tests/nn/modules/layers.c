@@ -11,18 +11,18 @@ static void linear_computes_and_starts_as_in_pytorch(void **state)
     static const float w[] = { 1, 2, 3, 4, 5, 6 }, b[] = { 10, 20, 30 }, x[] = { 1, -1, 0.5, 2 };
     ADZ_NO_GRAD
     {
-        adz_tensor_write(adz_module_parameter(m, "weight"), w, sizeof w);
-        adz_tensor_write(adz_module_parameter(m, "bias"), b, sizeof b);
+        adz_tensor_write(adz_module_get_parameter(m, "weight"), w, sizeof w);
+        adz_tensor_write(adz_module_get_parameter(m, "bias"), b, sizeof b);
     }
     adz_tensor *y = adz_module_forward(m, adz_tensor_from(x, ADZ_SHAPE(2, 2), ADZ_F32));
     assert_true(HOLDS(y, 1e-6, 9, 19, 29, 14.5, 29.5, 44.5));
-    adz_module_free(&m);
+    adz_module_release(&m);
 
     m = adz_linear_new(64, 500, NULL);
     for (int pass = 0; pass < 2; ++pass) { /* after the constructor, and after a reset */
         const char *names[] = { "weight", "bias" };
         for (int i = 0; i < 2; ++i) {
-            adz_tensor *t = adz_module_parameter(m, names[i]);
+            adz_tensor *t = adz_module_get_parameter(m, names[i]);
             const float *data = adz_tensor_data_f32(t);
             float most = 0;
             double sum = 0;
@@ -37,8 +37,8 @@ static void linear_computes_and_starts_as_in_pytorch(void **state)
         }
         assert_int_equal(adz_module_reset_parameters(m), ADZ_OK);
     }
-    assert_int_equal(adz_module_num_parameters(m), 64 * 500 + 500);
-    adz_module_free(&m);
+    assert_int_equal(adz_module_numel(m), 64 * 500 + 500);
+    adz_module_release(&m);
 }
 
 static void linear_refuses(void **state)
@@ -53,18 +53,18 @@ static void linear_refuses(void **state)
     adz_module *m = ADZ_SEQUENTIAL(adz_linear_new(2, 3, NULL), adz_linear_new(4, 5, NULL));
     assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(7, 2), ADZ_F32)));
     expect_error(ADZ_ERR_SHAPE, "1: linear: x[7, 3] and weight[5, 4] do not fit");
-    adz_module_free(&m);
+    adz_module_release(&m);
     assert_null(ADZ_SEQUENTIAL(
         adz_linear_new(2, 3, NULL), adz_linear_new(2, -3, NULL), adz_linear_new(2, 3, NULL)));
     expect_error(ADZ_ERR_ARGUMENT, "out_features -3");
     m = adz_linear_new(2, 0, NULL);
     assert_int_equal(
         adz_tensor_numel(adz_module_forward(m, adz_ones(ADZ_SHAPE(7, 2), ADZ_F32))), 0);
-    adz_module_free(&m);
+    adz_module_release(&m);
     m = adz_linear_new(0, 2, NULL); /* Without inputs the result is the bias. */
     assert_true(alike(adz_module_forward(m, adz_ones(ADZ_SHAPE(1, 0), ADZ_F32)),
-        adz_reshape(adz_module_parameter(m, "bias"), ADZ_SHAPE(1, 2)), 0));
-    adz_module_free(&m);
+        adz_reshape(adz_module_get_parameter(m, "bias"), ADZ_SHAPE(1, 2)), 0));
+    adz_module_release(&m);
 }
 
 /* ---- activations ---------------------------------------------------------------------------- */
@@ -75,7 +75,7 @@ static void expect_values(adz_module *module, const double expected[5])
     adz_tensor *y = adz_module_forward(module, adz_tensor_from(x, ADZ_SHAPE(5), ADZ_F32));
     assert_non_null(y);
     assert_true(holds(y, expected, 1e-6));
-    adz_module_free(&module);
+    adz_module_release(&module);
 }
 
 static void activations_compute(void **state)
@@ -134,7 +134,7 @@ static void softmax_heeds_the_dimension(void **state)
     for (int dim = -3; dim < 3; ++dim) {
         adz_module *m = adz_softmax_new(dim);
         assert_true(alike(adz_module_forward(m, x), adz_softmax(x, dim), 0));
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
 }
 
@@ -147,7 +147,7 @@ static void rectifiers_differ_at_zero(void **state)
         adz_tensor *x = adz_requires_grad_(adz_tensor_from(values, ADZ_SHAPE(3), ADZ_F32), true);
         adz_backward(adz_sum(adz_module_forward(m, x), ADZ_ALL_DIMS, ADZ_DROPDIM));
         assert_true(HOLDS(adz_tensor_grad(x), 0, 0, notebook, 1));
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
 }
 
@@ -168,7 +168,7 @@ static void rectifiers_work_in_position(void **state)
         assert_true(HOLDS(adz_tensor_grad(w), 0, 0, 0, 3, 3));
         assert_null(adz_module_forward(m, w));
         expect_error(ADZ_ERR_INPLACE, "a leaf that wants a gradient");
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
 }
 
@@ -194,11 +194,11 @@ static void dropout_heeds_the_mode(void **state)
     assert_true(adz_equal(adz_module_forward(m, x), y));
     adz_module_eval(m);
     assert_ptr_equal(adz_module_forward(m, x), x);
-    adz_module_free(&m);
+    adz_module_release(&m);
     adz_generator_free(&g);
     m = adz_dropout_new(1, NULL);
     assert_true(all_are(adz_module_forward(m, x), 0));
-    adz_module_free(&m);
+    adz_module_release(&m);
     static const double wrong[] = { -0.1, 1.1, NAN };
     for (int i = 0; i < 3; ++i) {
         assert_null(adz_dropout_new(wrong[i], NULL));
@@ -225,8 +225,8 @@ static void given_masks_are_used_up_by_drops_alone(void **state)
     assert_true(all_are(adz_module_forward(m, x), 0) && masks.next == 1);
     assert_null(adz_module_forward(m, x));
     expect_error(ADZ_ERR_STATE, "Dropout: no mask is left of the 1 that are to be replayed");
-    adz_module_free(&m);
-    adz_module_free(&keeps);
+    adz_module_release(&m);
+    adz_module_release(&keeps);
 }
 
 /* ---- Embedding ------------------------------------------------------------------------------ */
@@ -234,10 +234,10 @@ static void given_masks_are_used_up_by_drops_alone(void **state)
 static void embeddings_look_rows_up(void **state)
 {
     (void)state;
-    adz_embedding_table_options o;
-    adz_embedding_table_options_init(&o, sizeof o);
+    adz_embedding_module_options o;
+    adz_embedding_module_options_init(&o, sizeof o);
     adz_module *m = adz_embedding_new(5, 3, &o);
-    adz_tensor *weight = adz_module_parameter(m, "weight");
+    adz_tensor *weight = adz_module_get_parameter(m, "weight");
     static const int64_t numbers[] = { 4, 0, 4, 2 };
     adz_tensor *ids = adz_tensor_from(numbers, ADZ_SHAPE(2, 2), ADZ_I64);
     adz_tensor *y = adz_module_forward(m, ids);
@@ -246,13 +246,13 @@ static void embeddings_look_rows_up(void **state)
         adz_tensor_at(y, (int64_t[]){ 1, 0, 1 }) == adz_tensor_at(weight, (int64_t[]){ 4, 1 }));
     adz_backward(adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM));
     assert_true(HOLDS(adz_tensor_grad(weight), 0, 1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 2, 2, 2));
-    adz_module_free(&m);
+    adz_module_release(&m);
 
     o.padding_idx = -1;
     o.scale_grad_by_freq = true;
     o.dtype = ADZ_F64;
     m = adz_embedding_new(5, 3, &o);
-    weight = adz_module_parameter(m, "weight");
+    weight = adz_module_get_parameter(m, "weight");
     for (int pass = 0; pass < 2; ++pass) {
         assert_true(all_are(adz_slice(weight, 0, 4, 5, 1), 0));
         assert_false(all_are(adz_slice(weight, 0, 3, 4, 1), 0));
@@ -268,14 +268,14 @@ static void embeddings_look_rows_up(void **state)
 static void embeddings_refuse(void **state)
 {
     (void)state;
-    adz_embedding_table_options o = ADZ_EMBEDDING_TABLE_OPTIONS;
+    adz_embedding_module_options o = ADZ_EMBEDDING_MODULE_OPTIONS;
     o.padding_idx = 5;
     assert_null(adz_embedding_new(5, 3, &o));
     expect_error(ADZ_ERR_ARGUMENT, "padding_idx 5 is no row of 5");
     o.padding_idx = -6;
     assert_null(adz_embedding_new(5, 3, &o));
     expect_error(ADZ_ERR_ARGUMENT, "padding_idx -6");
-    o = (adz_embedding_table_options)ADZ_EMBEDDING_TABLE_OPTIONS;
+    o = (adz_embedding_module_options)ADZ_EMBEDDING_MODULE_OPTIONS;
     o.sparse = true;
     assert_null(adz_embedding_new(5, 3, &o));
     expect_error(ADZ_ERR_UNSUPPORTED, "sparse");
@@ -284,13 +284,13 @@ static void embeddings_refuse(void **state)
     adz_module *m = ADZ_SEQUENTIAL(adz_embedding_new(5, 3, NULL));
     assert_null(adz_module_forward(m, adz_full(ADZ_SHAPE(2), 5, ADZ_I64)));
     expect_error(ADZ_ERR_INDEX, "0: embedding: ");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 static void embeddings_have_borders(void **state)
 {
     (void)state;
-    adz_embedding_table_options o = ADZ_EMBEDDING_TABLE_OPTIONS;
+    adz_embedding_module_options o = ADZ_EMBEDDING_MODULE_OPTIONS;
     static const int64_t first[] = { 0, -5 };
     for (int i = 0; i < 2; ++i) {
         o.padding_idx = first[i];
@@ -298,7 +298,7 @@ static void embeddings_have_borders(void **state)
     }
     expect_print(adz_embedding_new(0, 3, NULL), "Embedding(0, 3)");
     expect_print(adz_embedding_new(5, 0, NULL), "Embedding(5, 0)");
-    o = (adz_embedding_table_options)ADZ_EMBEDDING_TABLE_OPTIONS;
+    o = (adz_embedding_module_options)ADZ_EMBEDDING_MODULE_OPTIONS;
     o.dtype = ADZ_I64;
     assert_null(adz_embedding_new(5, 3, &o));
     expect_error(ADZ_ERR_DTYPE, "adz_embedding_new: parameters are float32 or float64, not int64");

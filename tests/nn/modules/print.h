@@ -10,7 +10,7 @@ static inline void expect_print(adz_module *module, const char *expected)
     assert_non_null(module);
     adz_module_to_string(module, text, sizeof text);
     assert_string_equal(text, expected);
-    adz_module_free(&module);
+    adz_module_release(&module);
 }
 
 #endif

@@ -201,7 +201,7 @@ static void products_say_what_does_not_fit(void **state)
     assert_null(adzi_zoo_linear(m, "width", adz_scalar(1, ADZ_F64), w, ADZ_NONE));
     expect_error(ADZ_ERR_SHAPE, "Identity: x[] must end in width, which is 2");
     expect_null(adzi_zoo_linear(m, "width", NULL, w, ADZ_NONE) == NULL, "Identity", "x");
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* adzi_zoo_attention_dropout copies the probability, mode and generator of a dropout module to the
@@ -223,11 +223,11 @@ static void attention_asks_its_dropout(void **state)
     adz_module *idle = adz_dropout_new(0, &d); /* It needs no mask. */
     assert_true(adzi_zoo_attention_dropout(idle, &o));
     assert_null(o.dropout_mask);
-    adz_module_free(&idle);
+    adz_module_release(&idle);
     assert_false(adzi_zoo_attention_dropout(other, &o));
     expect_error(ADZ_ERR_ARGUMENT, "the child is a Linear, but attention needs a dropout there");
-    adz_module_free(&m);
-    adz_module_free(&other);
+    adz_module_release(&m);
+    adz_module_release(&other);
     adz_generator_free(&g);
 }
 
@@ -245,7 +245,7 @@ static void nothing_is_replayed_for_nothing(void **state)
         assert_int_equal(masks.next, i);
         adzi_module_replay(m, NULL);
         assert_true(adz_equal(y, i == 0 ? x : adz_mul_number(x, 2)));
-        adz_module_free(&m);
+        adz_module_release(&m);
     }
 }
 

@@ -306,11 +306,11 @@ static size_t peak_at(int64_t length)
     adz_memory_info before, after;
     o.training = true;
     o.dropout_p = 0.5;
-    adz_memory_reset_peak();
-    adz_memory_info_get(&before, sizeof before);
+    adz_reset_peak_memory();
+    adz_get_memory_info(&before, sizeof before);
     adz_tensor *y = adz_scaled_dot_product_attention(q, q, q, &o);
-    assert_int_equal(adz_backward_with(&y, &y, 1, NULL), ADZ_OK);
-    adz_memory_info_get(&after, sizeof after);
+    assert_int_equal(adz_autograd_backward(&y, &y, 1, NULL), ADZ_OK);
+    adz_get_memory_info(&after, sizeof after);
     adz_scope_close(scope);
     return after.peak_bytes - before.live_bytes;
 }

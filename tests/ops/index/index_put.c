@@ -123,7 +123,7 @@ FACT(plans_take_indices_and_refuse_masks)
         assert_non_null(plan);
         for (int run = 0; run < 4; ++run) {
             assert_int_equal(adz_plan_run(plan), ADZ_OK);
-            ASSERT_VALUES(adz_plan_result(plan, 0), ADZ_F32, 1, p.inplace ? 9 : 4);
+            ASSERT_VALUES(adz_plan_result_at(plan, 0), ADZ_F32, 1, p.inplace ? 9 : 4);
         }
         adz_plan_free(&plan);
     }

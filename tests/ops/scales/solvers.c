@@ -113,7 +113,7 @@ static void root(const scales *s, solution *found)
     adz_tensor_function f = { s->way == ADZ_ROOT_ANDERSON ? contraction : cubic,
         (void *)(uintptr_t)s };
     adz_tensor *a = adz_requires_grad_(numbers(s, linear, 0), true);
-    finish(s, adz_root_with(&f, numbers(s, start, s->unknowns), &a, 1, &options, NULL), a, found);
+    finish(s, adz_root_many(&f, numbers(s, start, s->unknowns), &a, 1, &options, NULL), a, found);
 }
 
 /* ---- differential equations --------------------------------------------------------------------
@@ -142,7 +142,7 @@ static void equation(const scales *s, solution *found)
     adz_tensor *a = adz_requires_grad_(numbers(s, linear, 0), true);
     adz_tensor *times =
         adz_tensor_from(((double[]){ 0, ldexp(1, -s->function) }), ADZ_SHAPE(2), ADZ_F64);
-    adz_tensor *y = adz_odeint_with(
+    adz_tensor *y = adz_odeint_many(
         &f, numbers(s, start, s->unknowns), adz_to(times, s->dtype), &a, 1, &options, NULL);
     finish(s, y != NULL ? adz_select(y, 0, 1) : NULL, a, found);
 }
@@ -195,13 +195,13 @@ static void search(const scales *s, solution *found, adz_optimizer_closure closu
         adz_tensor *scale = numbers(s, ones, s->unknowns);
         assert_int_equal(adz_lbfgs_set_scale(o, adz_tensor_list_of(&scale, 1)), ADZ_OK);
     }
-    adz_search_report report = { .reason = ADZ_SEARCH_LIMIT };
+    adz_closure_report report = { .reason = ADZ_CLOSURE_LIMIT };
     adz_status status = ADZ_OK;
-    for (int i = 0; i < 10 && status == ADZ_OK && report.reason == ADZ_SEARCH_LIMIT; ++i) {
+    for (int i = 0; i < 10 && status == ADZ_OK && report.reason == ADZ_CLOSURE_LIMIT; ++i) {
         status = adz_optimizer_step_closure(o, closure, &f, NULL);
-        status = status == ADZ_OK ? adz_optimizer_report(o, &report) : status;
+        status = status == ADZ_OK ? adz_optimizer_get_report(o, &report) : status;
     }
-    found->solved = status == ADZ_OK && report.reason != ADZ_SEARCH_LIMIT;
+    found->solved = status == ADZ_OK && report.reason != ADZ_CLOSURE_LIMIT;
     found->level = status == ADZ_OK ? (double)report.reason : -1;
     snprintf(found->why, sizeof found->why, "reason %d, %d calls: %s", (int)report.reason, f.calls,
         adz_error_message());
@@ -209,7 +209,7 @@ static void search(const scales *s, solution *found, adz_optimizer_closure closu
     if (found->solved) {
         read(f.p, found->x);
     }
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
 }
 
 static adz_optimizer *least_squares_new(adz_tensor_list parameters, double lr)

@@ -16,7 +16,7 @@ static void expect_steps(const adz_sgd_options *options, const double expected[3
             assert_int_equal(adz_optimizer_step(sgd), ADZ_OK);
             assert_true(holds(w, expected[i], f32 ? 1e-6 : 1e-14));
         }
-        adz_optimizer_free(&sgd);
+        adz_optimizer_release(&sgd);
     }
 }
 
@@ -80,7 +80,7 @@ static void parameters_without_a_gradient_are_skipped(void **state)
     assert_null(adz_tensor_grad(both[1]));
     assert_int_equal(adz_optimizer_zero_grad(sgd), ADZ_OK);
     assert_null(adz_tensor_grad(both[0]));
-    adz_optimizer_free(&sgd);
+    adz_optimizer_release(&sgd);
 }
 
 static void large_parameters_do_not_depend_on_threads(void **state)
@@ -104,7 +104,7 @@ static void large_parameters_do_not_depend_on_threads(void **state)
         double norm = adz_clip_grad_norm(one(&w), 1, 2);
         first_norm = threads == 1 ? norm : first_norm;
         assert_true(norm == first_norm);
-        adz_optimizer_free(&sgd);
+        adz_optimizer_release(&sgd);
     }
     adz_set_num_threads(before);
 }
@@ -148,7 +148,7 @@ static void groups_have_settings_of_their_own(void **state)
     assert_true(isnan(adz_optimizer_get(sgd, 0, "initial_lr")));
     expect_error(ADZ_ERR_ARGUMENT, "initial_lr");
     assert_string_equal(adz_optimizer_name(sgd), "SGD");
-    adz_optimizer_free(&sgd);
+    adz_optimizer_release(&sgd);
 }
 
 static void constructors_refuse(void **state)
@@ -190,7 +190,7 @@ static void constructors_refuse(void **state)
     o.weight_decay = 9;
     adz_optimizer *sgd = adz_sgd_new(one(&w), 0.1, &o);
     assert_true(adz_optimizer_get(sgd, 0, "weight_decay") == 0);
-    adz_optimizer_free(&sgd);
+    adz_optimizer_release(&sgd);
 }
 
 static void a_pending_error_stops_the_step(void **state)
@@ -206,7 +206,7 @@ static void a_pending_error_stops_the_step(void **state)
     adz_error_clear();
     assert_true(HOLDS(w, 0, 1, 2));
     assert_true(all_are(adz_tensor_grad(w), 1));
-    adz_optimizer_free(&sgd);
+    adz_optimizer_release(&sgd);
 }
 
 static void a_step_counts_as_a_change(void **state)
@@ -219,7 +219,7 @@ static void a_step_counts_as_a_change(void **state)
     adz_optimizer_step(sgd);
     assert_int_equal(adz_backward(loss), ADZ_ERR_VERSION);
     expect_error(ADZ_ERR_VERSION, "adz_optimizer_step");
-    adz_optimizer_free(&sgd);
+    adz_optimizer_release(&sgd);
 }
 
 /* Gradients are set to zero in place, so a graph that saved one must not run backward. */
@@ -233,7 +233,7 @@ static void zeros_are_a_write(void **state)
     assert_int_equal(adz_optimizer_fill_grad_zero(sgd), ADZ_OK);
     assert_int_equal(adz_backward(loss), ADZ_ERR_VERSION);
     adz_error_clear();
-    adz_optimizer_free(&sgd);
+    adz_optimizer_release(&sgd);
 }
 
 /* A value that one group refuses is set in none. */
@@ -247,7 +247,7 @@ static void all_groups_or_none_are_set(void **state)
     assert_int_equal(adz_optimizer_set(sgd, -1, "nesterov", 1), ADZ_ERR_ARGUMENT); /* group 1 */
     expect_error(ADZ_ERR_ARGUMENT, "nesterov needs a momentum");
     assert_true(adz_optimizer_get(sgd, 0, "nesterov") == 0);
-    adz_optimizer_free(&sgd);
+    adz_optimizer_release(&sgd);
 }
 
 static void what_is_null_is_named(void **state)
@@ -269,7 +269,7 @@ static void what_is_null_is_named(void **state)
     expect_null(adz_optimizer_fill_grad_zero(NULL) == ADZ_ERR_NULL, "adz_optimizer_fill_grad_zero",
         "optimizer");
     expect_null(adz_optimizer_step(NULL) == ADZ_ERR_NULL, "adz_optimizer_step", "optimizer");
-    adz_optimizer_free(&sgd);
+    adz_optimizer_release(&sgd);
 }
 
 static void a_new_dtype_is_noticed(void **state)
@@ -279,14 +279,14 @@ static void a_new_dtype_is_noticed(void **state)
     adz_sgd_options o = ADZ_SGD_OPTIONS;
     o.momentum = 0.9;
     adz_optimizer *sgd = adz_sgd_new(adz_module_parameters(m), 0.1, &o);
-    adz_tensor *w = adz_module_parameter(m, "weight");
+    adz_tensor *w = adz_module_get_parameter(m, "weight");
     adz_tensor_set_grad(w, adz_ones_like(w));
     assert_int_equal(adz_optimizer_step(sgd), ADZ_OK);
     adz_module_to(m, ADZ_F64);
     assert_int_equal(adz_optimizer_step(sgd), ADZ_ERR_DTYPE);
     expect_error(ADZ_ERR_DTYPE, "parameter 0[2, 2] is float64, its momentum_buffer float32");
-    adz_optimizer_free(&sgd);
-    adz_module_free(&m);
+    adz_optimizer_release(&sgd);
+    adz_module_release(&m);
 }
 
 static adz_tensor *watch(adz_module *self, adz_tensor *x)
@@ -313,8 +313,8 @@ static void a_gradient_of_another_dtype_is_noticed(void **state)
     assert_true(adz_tensor_at(w, (int64_t[]){ 0 }) == 1);
     adz_module_to(watcher, ADZ_F32);
     assert_int_equal(adz_optimizer_step(sgd), ADZ_OK);
-    adz_module_free(&watcher);
-    adz_optimizer_free(&sgd);
+    adz_module_release(&watcher);
+    adz_optimizer_release(&sgd);
 }
 
 int sgd_tests(void)

@@ -18,7 +18,7 @@ static void expect_rates(adz_scheduler *s, const double *expected, size_t count,
         assert_int_equal(adz_scheduler_last_epoch(s), (int64_t)i);
         assert_int_equal(adz_scheduler_step(s), ADZ_OK);
     }
-    adz_scheduler_free(&s);
+    adz_scheduler_release(&s);
 }
 
 static void schedules(void **state)
@@ -37,7 +37,7 @@ static void schedules(void **state)
         cosine[i] = 0.1 + 0.7 * (1 + cos(3.14159265358979323846 * i / 4)) / 2;
     }
     expect_rates(adz_cosine_annealing_lr_new(sgd, 4, 0.1), cosine, 11, 1e-14);
-    adz_optimizer_free(&sgd);
+    adz_optimizer_release(&sgd);
 
     sgd = adz_sgd_new(one(&w), 0.8, NULL);
     adz_optimizer_add_param_group(sgd, one(&v));
@@ -49,7 +49,7 @@ static void schedules(void **state)
     assert_true(fabs(adz_optimizer_get(sgd, 0, "lr") - 0.2) < 1e-15);
     assert_true(fabs(adz_optimizer_get(sgd, 1, "lr") - 0.4) < 1e-15);
     assert_true(adz_optimizer_get(sgd, 1, "initial_lr") == 0.2);
-    adz_optimizer_free(&sgd); /* The scheduler keeps the optimizer alive. */
+    adz_optimizer_release(&sgd); /* The scheduler keeps the optimizer alive. */
     assert_int_equal(adz_scheduler_step(s), ADZ_OK);
     assert_true(fabs(adz_scheduler_last_lr(s, 0) - 0.1) < 1e-15);
 
@@ -63,7 +63,7 @@ static void schedules(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "no state of a LambdaLR over 2 groups, which has 5 numbers");
     assert_true(isnan(adz_scheduler_last_lr(s, 2)));
     expect_error(ADZ_ERR_INDEX, "no group 2");
-    adz_scheduler_free(&s);
+    adz_scheduler_release(&s);
 }
 
 static void schedules_refuse(void **state)
@@ -79,7 +79,7 @@ static void schedules_refuse(void **state)
     expect_error(ADZ_ERR_NULL, "lambda is NULL");
     assert_null(adz_exponential_lr_new(NULL, 0.5));
     expect_error(ADZ_ERR_NULL, "optimizer is NULL");
-    adz_optimizer_free(&sgd);
+    adz_optimizer_release(&sgd);
 }
 
 static void take_steps(adz_optimizer *sgd, adz_tensor *a, adz_tensor *b, int from, int to)
@@ -110,10 +110,10 @@ static void state_goes_out_and_in(void **state)
     adz_scheduler *s = adz_exponential_lr_new(sgd, 0.9);
     take_steps(sgd, a, b, 0, 3);
     adz_scheduler_step(s);
-    adz_state *saved = adz_state_new();
+    adz_state_dict *saved = adz_state_dict_new();
     assert_int_equal(adzi_optimizer_collect(sgd, saved), ADZ_OK);
-    assert_int_equal(adz_state_count(saved), 2);
-    assert_string_equal(adz_state_name(saved, 1), "state.1.momentum_buffer");
+    assert_int_equal(adz_state_dict_count(saved), 2);
+    assert_string_equal(adz_state_dict_name_at(saved, 1), "state.1.momentum_buffer");
     json_t *groups = adzi_optimizer_groups(sgd);
     char *text = json_dumps(groups, JSON_REAL_PRECISION(17));
     assert_non_null(strstr(text, "\"nesterov\": true"));
@@ -137,10 +137,10 @@ static void state_goes_out_and_in(void **state)
     free(text);
     json_decref(read);
     json_decref(groups);
-    adz_state_free(&saved);
-    adz_scheduler_free(&s);
-    adz_optimizer_free(&other);
-    adz_optimizer_free(&sgd);
+    adz_state_dict_free(&saved);
+    adz_scheduler_release(&s);
+    adz_optimizer_release(&other);
+    adz_optimizer_release(&sgd);
 }
 
 /* A state that does not fit is refused and changes nothing: both runs stay equal. */
@@ -152,15 +152,15 @@ static void states_that_do_not_fit_are_refused(void **state)
     adz_optimizer *sgd = two_groups(a, b), *other = two_groups(a2, b2);
     take_steps(sgd, a, b, 0, 3);
     take_steps(other, a2, b2, 0, 3);
-    adz_state *saved = adz_state_new();
+    adz_state_dict *saved = adz_state_dict_new();
     assert_int_equal(adzi_optimizer_collect(sgd, saved), ADZ_OK);
     json_t *groups = adzi_optimizer_groups(sgd);
-    adz_state_add(saved, "model.weight", a); /* ignored: no name of an optimizer */
+    adz_state_dict_add(saved, "model.weight", a); /* ignored: no name of an optimizer */
     json_t *one_group = json_pack("[O]", json_array_get(groups, 0));
     assert_int_equal(adzi_optimizer_restore(other, saved, one_group), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "the state has 1 groups of parameters, SGD 2");
     json_object_set_new(json_array_get(groups, 0), "lr", json_real(7));
-    adz_state_add(saved, "state.5.momentum_buffer", a);
+    adz_state_dict_add(saved, "state.5.momentum_buffer", a);
     assert_int_equal(adzi_optimizer_restore(other, saved, groups), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "SGD has no state.5.momentum_buffer");
     assert_true(adz_optimizer_get(other, 0, "lr") != 7);
@@ -170,9 +170,9 @@ static void states_that_do_not_fit_are_refused(void **state)
     assert_true(adz_equal(b, b2));
     json_decref(one_group);
     json_decref(groups);
-    adz_state_free(&saved);
-    adz_optimizer_free(&other);
-    adz_optimizer_free(&sgd);
+    adz_state_dict_free(&saved);
+    adz_optimizer_release(&other);
+    adz_optimizer_release(&sgd);
 }
 
 /* ---- training ------------------------------------------------------------------------------- */
@@ -213,8 +213,8 @@ static void a_model_learns(void **state)
         last = train(model, sgd);
     }
     assert_true(last < 0.002 && last < 0.05 * first);
-    adz_optimizer_free(&sgd);
-    adz_module_free(&model);
+    adz_optimizer_release(&sgd);
+    adz_module_release(&model);
 }
 
 static bool all_or_nothing = true;
@@ -229,8 +229,8 @@ static bool exercise(void)
     adz_scheduler *s = sgd != NULL ? adz_step_lr_new(sgd, 2, 0.5) : NULL;
     bool good = s != NULL;
     for (int i = 0; i < 2 && good; ++i) {
-        adz_tensor *w = adz_module_parameter(model, "0.weight");
-        adz_tensor *v = adz_module_parameter(model, "2.bias");
+        adz_tensor *w = adz_module_get_parameter(model, "0.weight");
+        adz_tensor *v = adz_module_get_parameter(model, "2.bias");
         float before[17];
         adz_tensor_read(w, before, 16 * sizeof(float));
         adz_tensor_read(v, before + 16, sizeof(float));
@@ -239,15 +239,15 @@ static bool exercise(void)
                     memcmp(adz_tensor_data(v), before + 16, sizeof(float)) == 0;
         all_or_nothing = all_or_nothing && (good || same);
     }
-    adz_state *state = good ? adz_state_new() : NULL;
+    adz_state_dict *state = good ? adz_state_dict_new() : NULL;
     good = state != NULL && adzi_optimizer_collect(sgd, state) == ADZ_OK;
     json_t *groups = good ? adzi_optimizer_groups(sgd) : NULL;
     good = groups != NULL && adzi_optimizer_restore(sgd, state, groups) == ADZ_OK;
     json_decref(groups);
-    adz_state_free(&state);
-    adz_scheduler_free(&s);
-    adz_optimizer_free(&sgd);
-    adz_module_free(&model);
+    adz_state_dict_free(&state);
+    adz_scheduler_release(&s);
+    adz_optimizer_release(&sgd);
+    adz_module_release(&model);
     return good;
 }
 

@@ -42,7 +42,7 @@ static void a_step_without_gradients_says_so(void **state)
     adz_optimizer_fill_grad_zero(adam);
     assert_int_equal(adz_optimizer_step(adam), ADZ_OK);
     assert_int_equal(warnings, 1);
-    adz_optimizer_free(&adam);
+    adz_optimizer_release(&adam);
 }
 
 static void a_step_after_the_module_was_freed_is_refused(void **state)
@@ -55,10 +55,10 @@ static void a_step_after_the_module_was_freed_is_refused(void **state)
     adz_backward(adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM));
     adz_scope_close(scope);
     assert_int_equal(adz_optimizer_step(sgd), ADZ_OK);
-    adz_module_free(&net);
+    adz_module_release(&net);
     assert_int_equal(adz_optimizer_step(sgd), ADZ_ERR_OWNERSHIP);
     expect_error(ADZ_ERR_OWNERSHIP, "adz_optimizer_step: the module of this SGD was freed");
-    adz_optimizer_free(&sgd);
+    adz_optimizer_release(&sgd);
     assert_int_equal(warnings, 0);
 }
 
@@ -71,10 +71,10 @@ static void a_step_for_a_kept_parameter_is_done(void **state)
     adz_tensor *weight = adz_keep(all.items[0]);
     adz_optimizer *sgd = adz_sgd_new(all, 0.1, NULL);
     adz_backward(adz_sum(weight, ADZ_ALL_DIMS, ADZ_DROPDIM));
-    adz_module_free(&net);
+    adz_module_release(&net);
     assert_int_equal(adz_optimizer_step(sgd), ADZ_OK);
     adz_release(&weight);
-    adz_optimizer_free(&sgd);
+    adz_optimizer_release(&sgd);
 }
 
 static void a_loss_that_is_not_finite_says_so(void **state)

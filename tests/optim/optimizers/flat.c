@@ -31,7 +31,7 @@ static run run_new(const optimizer_case *which, adz_dtype dtype, bool flat)
 static void run_end(run *r)
 {
     adz_flat_parameters_free(&r->flat);
-    adz_optimizer_free(&r->optimizer);
+    adz_optimizer_release(&r->optimizer);
 }
 
 /* Gradients are computed by backward, so that they reach their slices as in training. */

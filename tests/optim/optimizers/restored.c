@@ -4,16 +4,17 @@
 
 /* A copy of the state in which the entry `name` is `t`. If `t` is ADZ_NONE there is no such
  * entry. */
-static adz_state *state_with(const adz_state *from, const char *name, adz_tensor *t)
+static adz_state_dict *state_with(const adz_state_dict *from, const char *name, adz_tensor *t)
 {
-    adz_state *changed = adz_state_new();
-    for (size_t i = 0; i < adz_state_count(from); ++i) {
-        if (strcmp(adz_state_name(from, i), name) != 0) {
-            adz_state_add(changed, adz_state_name(from, i), adz_state_tensor(from, i));
+    adz_state_dict *changed = adz_state_dict_new();
+    for (size_t i = 0; i < adz_state_dict_count(from); ++i) {
+        if (strcmp(adz_state_dict_name_at(from, i), name) != 0) {
+            adz_state_dict_add(
+                changed, adz_state_dict_name_at(from, i), adz_state_dict_at(from, i));
         }
     }
     if (t != ADZ_NONE) {
-        adz_state_add(changed, name, t);
+        adz_state_dict_add(changed, name, t);
     }
     return changed;
 }
@@ -21,23 +22,23 @@ static adz_state *state_with(const adz_state *from, const char *name, adz_tensor
 /* Restores the state after one of its entries was changed, and restores the state itself again. */
 static adz_status restore_with(adz_optimizer *o, const char *name, adz_tensor *t)
 {
-    adz_state *all = adz_state_new();
+    adz_state_dict *all = adz_state_dict_new();
     assert_int_equal(adzi_optimizer_collect(o, all), ADZ_OK);
     json_t *groups = adzi_optimizer_groups(o);
-    adz_state *changed = state_with(all, name, t);
+    adz_state_dict *changed = state_with(all, name, t);
     adz_status status = adzi_optimizer_restore(o, changed, groups);
-    adz_state *after = adz_state_new();
+    adz_state_dict *after = adz_state_dict_new();
     assert_int_equal(adzi_optimizer_collect(o, after), ADZ_OK);
-    assert_true(status == ADZ_OK || adz_state_count(after) == adz_state_count(all));
+    assert_true(status == ADZ_OK || adz_state_dict_count(after) == adz_state_dict_count(all));
     adz_status again = ADZ_OK;
     if (status == ADZ_OK) {
         again = adzi_optimizer_restore(o, all, groups);
     }
     assert_int_equal(again, ADZ_OK);
-    adz_state_free(&after);
-    adz_state_free(&changed);
+    adz_state_dict_free(&after);
+    adz_state_dict_free(&changed);
     json_decref(groups);
-    adz_state_free(&all);
+    adz_state_dict_free(&all);
     return status;
 }
 
@@ -67,8 +68,8 @@ static void entries_of_no_parameter_are_refused(void **state)
     adz_tensor *shorter = adz_zeros(ADZ_SHAPE(N - 1), ADZ_F64);
     assert_int_equal(restore_with(adam, "state.0.exp_avg", shorter), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "state.0.exp_avg[");
-    adz_optimizer_free(&sgd);
-    adz_optimizer_free(&adam);
+    adz_optimizer_release(&sgd);
+    adz_optimizer_release(&adam);
 }
 
 static void numbers_of_steps_are_checked(void **state)
@@ -90,7 +91,7 @@ static void numbers_of_steps_are_checked(void **state)
         adz_tensor *steps = adz_scalar(good[i], ADZ_F64);
         assert_int_equal(restore_with(adam, "state.0.step", steps), ADZ_OK);
     }
-    adz_optimizer_free(&adam);
+    adz_optimizer_release(&adam);
 }
 
 /* Before its first step a parameter has no state, and a step of 0 asks for none. */
@@ -99,12 +100,12 @@ static void no_step_is_no_state(void **state)
     (void)state;
     adz_tensor *w = start(ADZ_F64);
     adz_optimizer *adam = adz_adam_new(one(&w), 0.1, NULL);
-    adz_state *all = adz_state_new();
+    adz_state_dict *all = adz_state_dict_new();
     assert_int_equal(adzi_optimizer_collect(adam, all), ADZ_OK);
-    assert_int_equal(adz_state_count(all), 0);
+    assert_int_equal(adz_state_dict_count(all), 0);
     assert_int_equal(restore_with(adam, "state.0.step", adz_scalar(0, ADZ_I64)), ADZ_OK);
-    adz_state_free(&all);
-    adz_optimizer_free(&adam);
+    adz_state_dict_free(&all);
+    adz_optimizer_release(&adam);
 }
 
 static void groups_that_do_not_fit_are_refused(void **state)
@@ -122,7 +123,7 @@ static void groups_that_do_not_fit_are_refused(void **state)
         { "params", "[0, 1]", "a group has 2 parameters in the state, 1 here" },
         { "params", NULL, "a group has 0 parameters in the state, 1 here" },
     };
-    adz_state *all = adz_state_new();
+    adz_state_dict *all = adz_state_dict_new();
     assert_int_equal(adzi_optimizer_collect(adam, all), ADZ_OK);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         json_t *groups = adzi_optimizer_groups(adam), *group = json_array_get(groups, 0);
@@ -136,8 +137,8 @@ static void groups_that_do_not_fit_are_refused(void **state)
         expect_error(ADZ_ERR_STATE, bad[i].says);
         json_decref(groups);
     }
-    adz_state_free(&all);
-    adz_optimizer_free(&adam);
+    adz_state_dict_free(&all);
+    adz_optimizer_release(&adam);
 }
 
 /* Only a group that has had a scheduler has an initial rate. The state says which groups have. */
@@ -153,9 +154,9 @@ static void an_initial_rate_is_taken_away(void **state)
     assert_int_equal(load(scheduled, "plain"), ADZ_OK);
     assert_true(isnan(adz_optimizer_get(scheduled, 0, "initial_lr")));
     expect_error(ADZ_ERR_ARGUMENT, "Adam has no setting called initial_lr");
-    adz_scheduler_free(&scheduler);
-    adz_optimizer_free(&scheduled);
-    adz_optimizer_free(&plain);
+    adz_scheduler_release(&scheduler);
+    adz_optimizer_release(&scheduled);
+    adz_optimizer_release(&plain);
 }
 
 enum { MANY = 12 };
@@ -188,18 +189,18 @@ static void parameters_are_numbered_over_all_groups(void **state)
     assert_int_equal(load(o[1], "many"), ADZ_OK);
     assert_int_equal(save(o[1], "again"), ADZ_OK);
     assert_true(files_equal(temporary_path("many"), temporary_path("again")));
-    adz_optimizer_free(&o[1]);
-    adz_optimizer_free(&o[0]);
+    adz_optimizer_release(&o[1]);
+    adz_optimizer_release(&o[0]);
 }
 
 static adz_status try_collect(void *user)
 {
-    adz_state *state = adz_state_new();
+    adz_state_dict *state = adz_state_dict_new();
     adz_status status = adz_error_code();
     if (state != NULL) {
         status = adzi_optimizer_collect(user, state);
     }
-    adz_state_free(&state);
+    adz_state_dict_free(&state);
     return status;
 }
 
@@ -212,7 +213,7 @@ static void refused_memory_collects_nothing(void **state)
     take_steps(adam, w, 0, 1);
     assert_int_equal(adz_optimizer_set(adam, 0, "amsgrad", 1), ADZ_OK);
     assert_true(refuse_each(try_collect, NULL, adam) >= 4);
-    adz_optimizer_free(&adam);
+    adz_optimizer_release(&adam);
 }
 
 int restored_tests(void)

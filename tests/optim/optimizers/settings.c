@@ -40,7 +40,7 @@ static void settings_are_refused(void **state)
             assert_true(isnan(before) || adz_optimizer_get(o, 0, bad[i].name) == before);
             adz_error_clear();
         }
-        adz_optimizer_free(&o);
+        adz_optimizer_release(&o);
     }
 }
 
@@ -127,23 +127,23 @@ static void a_belief_is_kept_as_a_variance(void **state)
     options.amsgrad = true;
     adz_optimizer *o = adz_labml_ada_belief_new(one(&w), 0.1, &options);
     take_steps(o, w, 0, 1);
-    adz_state *kept = adz_state_new();
+    adz_state_dict *kept = adz_state_dict_new();
     assert_int_equal(adzi_optimizer_collect(o, kept), ADZ_OK);
     static const char *const names[] = { "state.0.exp_avg", "state.0.exp_avg_var",
         "state.0.max_exp_avg_var", "state.0.step" };
-    assert_int_equal(adz_state_count(kept), 4);
+    assert_int_equal(adz_state_dict_count(kept), 4);
     for (size_t k = 0; k < 4; ++k) {
         size_t at = 0;
-        while (at < 4 && strcmp(adz_state_name(kept, at), names[k]) != 0) {
+        while (at < 4 && strcmp(adz_state_dict_name_at(kept, at), names[k]) != 0) {
             ++at;
         }
         assert_true(at < 4);
         double g = gradient_at(0, 0),
-               value = adz_tensor_at(adz_state_tensor(kept, at), (int64_t[]){ 0 });
+               value = adz_tensor_at(adz_state_dict_at(kept, at), (int64_t[]){ 0 });
         assert_true(k != 1 || fabs(value - 0.001 * 0.81 * g * g) < 1e-15);
     }
-    adz_state_free(&kept);
-    adz_optimizer_free(&o);
+    adz_state_dict_free(&kept);
+    adz_optimizer_release(&o);
 }
 
 /* The init functions, for other languages than C, give the defaults of the macros. */
@@ -164,9 +164,9 @@ static void defaults_are_the_same_both_ways(void **state)
         assert_int_equal(save(c, "c"), ADZ_OK);                             \
         assert_true(files_equal(temporary_path("a"), temporary_path("b"))); \
         assert_true(files_equal(temporary_path("a"), temporary_path("c"))); \
-        adz_optimizer_free(&a);                                             \
-        adz_optimizer_free(&b);                                             \
-        adz_optimizer_free(&c);                                             \
+        adz_optimizer_release(&a);                                          \
+        adz_optimizer_release(&b);                                          \
+        adz_optimizer_release(&c);                                          \
     } while (0)
     SAME_DEFAULTS(sgd, ADZ_SGD_OPTIONS);
     SAME_DEFAULTS(adam, ADZ_ADAM_OPTIONS);

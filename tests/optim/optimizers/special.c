@@ -21,20 +21,20 @@ static void a_nan_stays_the_largest_square(void **state)
             adz_backward(adz_sum(adz_mul(w, g), ADZ_ALL_DIMS, false));
             assert_int_equal(adz_optimizer_step(adam), ADZ_OK);
         }
-        adz_state *kept = adz_state_new();
+        adz_state_dict *kept = adz_state_dict_new();
         assert_int_equal(adzi_optimizer_collect(adam, kept), ADZ_OK);
         const double *most = NULL;
-        for (size_t i = 0; i < adz_state_count(kept); ++i) {
-            if (strstr(adz_state_name(kept, i), "max_exp_avg_sq") != NULL) {
-                most = adz_tensor_data_f64(adz_state_tensor(kept, i));
+        for (size_t i = 0; i < adz_state_dict_count(kept); ++i) {
+            if (strstr(adz_state_dict_name_at(kept, i), "max_exp_avg_sq") != NULL) {
+                most = adz_tensor_data_f64(adz_state_dict_at(kept, i));
             }
         }
         assert_non_null(most);
         for (int i = 0; i < 20; ++i) {
             assert_true(isnan(most[i]) == (i == 7));
         }
-        adz_state_free(&kept);
-        adz_optimizer_free(&adam);
+        adz_state_dict_free(&kept);
+        adz_optimizer_release(&adam);
     }
 }
 
@@ -48,12 +48,12 @@ static void a_centered_rmsprop_keeps_the_mean(void **state)
     o.centered = true;
     adz_optimizer *rmsprop = adz_rmsprop_new(one(&w), 0.01, &o);
     take_steps(rmsprop, w, 0, 2);
-    adz_state *kept = adz_state_new();
+    adz_state_dict *kept = adz_state_dict_new();
     assert_int_equal(adzi_optimizer_collect(rmsprop, kept), ADZ_OK);
     adz_tensor *mean = NULL;
-    for (size_t i = 0; i < adz_state_count(kept); ++i) {
-        if (strcmp(adz_state_name(kept, i), "state.0.grad_avg") == 0) {
-            mean = adz_state_tensor(kept, i);
+    for (size_t i = 0; i < adz_state_dict_count(kept); ++i) {
+        if (strcmp(adz_state_dict_name_at(kept, i), "state.0.grad_avg") == 0) {
+            mean = adz_state_dict_at(kept, i);
         }
     }
     double expected[N];
@@ -62,8 +62,8 @@ static void a_centered_rmsprop_keeps_the_mean(void **state)
     }
     assert_non_null(mean);
     assert_true(holds(mean, expected, 1e-15));
-    adz_state_free(&kept);
-    adz_optimizer_free(&rmsprop);
+    adz_state_dict_free(&kept);
+    adz_optimizer_release(&rmsprop);
 }
 
 /* Squares of large gradients overflow f32. The parameter then keeps its value, also if the square
@@ -84,7 +84,7 @@ static void a_centered_rmsprop_outlives_a_large_gradient(void **state)
     }
     assert_true(adz_tensor_data_f32(w)[0] == 1);
     assert_true(adz_tensor_data_f32(w)[1] < 0.9F && adz_tensor_data_f32(w)[1] > 0.5F);
-    adz_optimizer_free(&rmsprop);
+    adz_optimizer_release(&rmsprop);
 }
 
 /* The mean square of equal gradients is the square of their mean. Rounding must not make the
@@ -104,7 +104,7 @@ static void a_centered_rmsprop_stands_equal_gradients(void **state)
         assert_int_equal(adz_optimizer_step(rmsprop), ADZ_OK);
     }
     assert_true(adz_item(adz_to(adz_all(adz_isfinite(w), ADZ_ALL_DIMS, false), ADZ_I64)) == 1);
-    adz_optimizer_free(&rmsprop);
+    adz_optimizer_release(&rmsprop);
 }
 
 /* A step that was refused memory after its first state may fail again before it. */
@@ -125,8 +125,8 @@ static void a_step_may_fail_twice(void **state)
     take_steps(o, w, 0, 2);
     take_steps(other, v, 0, 2);
     assert_true(adz_equal(w, v));
-    adz_optimizer_free(&o);
-    adz_optimizer_free(&other);
+    adz_optimizer_release(&o);
+    adz_optimizer_release(&other);
 }
 
 /* Without weight decay an infinite weight stays infinite: 0 times the weight would be NaN. */
@@ -146,7 +146,7 @@ static void an_infinite_weight_stays(void **state)
             assert_int_equal(adz_optimizer_step(o), ADZ_OK);
             assert_true(all_are(w, INFINITY));
         }
-        adz_optimizer_free(&o);
+        adz_optimizer_release(&o);
     }
 }
 
@@ -161,7 +161,7 @@ static void averages_may_be_of_one(void **state)
         adz_error_clear();
         assert_true(!has || (adz_optimizer_set(o, 0, "beta1", 0) == ADZ_OK &&
                                 adz_optimizer_set(o, 0, "beta2", 0) == ADZ_OK));
-        adz_optimizer_free(&o);
+        adz_optimizer_release(&o);
     }
 }
 
@@ -195,7 +195,7 @@ static void rectification_begins_at_five(void **state)
             assert_true(fabs(step - (rectified ? 1 : 2)) < 1e-6);
         }
         assert_true(below > 0 && at > 0 && above > 0);
-        adz_optimizer_free(&radam);
+        adz_optimizer_release(&radam);
     }
 }
 

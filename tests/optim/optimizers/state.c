@@ -25,8 +25,8 @@ static void state_continues_bit_for_bit(void **state)
             if (!adz_equal(w, v)) {
                 fail_msg("%s goes on differently after loading", cases[k].name);
             }
-            adz_optimizer_free(&other);
-            adz_optimizer_free(&one_go);
+            adz_optimizer_release(&other);
+            adz_optimizer_release(&one_go);
         }
     }
 }
@@ -46,17 +46,17 @@ static void states_of_others_are_refused(void **state)
             if (!same) {
                 expect_error(ADZ_ERR_STATE, adz_optimizer_name(one_kind));
             }
-            adz_optimizer_free(&o);
+            adz_optimizer_release(&o);
         }
-        adz_optimizer_free(&one_kind);
+        adz_optimizer_release(&one_kind);
     }
 }
 
-static bool counts_steps(adz_state *all)
+static bool counts_steps(adz_state_dict *all)
 {
     bool counts = false;
-    for (size_t i = 0; i < adz_state_count(all); ++i) {
-        counts = counts || strstr(adz_state_name(all, i), "step") != NULL;
+    for (size_t i = 0; i < adz_state_dict_count(all); ++i) {
+        counts = counts || strstr(adz_state_dict_name_at(all, i), "step") != NULL;
     }
     return counts;
 }
@@ -70,26 +70,27 @@ static void incomplete_states_are_refused(void **state)
         adz_tensor *w = start(ADZ_F64);
         adz_optimizer *o = cases[k].make(one(&w));
         take_steps(o, w, 0, 2);
-        adz_state *all = adz_state_new();
+        adz_state_dict *all = adz_state_dict_new();
         assert_int_equal(adzi_optimizer_collect(o, all), ADZ_OK);
         json_t *groups = adzi_optimizer_groups(o);
-        const size_t entries = counts_steps(all) ? adz_state_count(all) : 0;
+        const size_t entries = counts_steps(all) ? adz_state_dict_count(all) : 0;
         for (size_t out = 0; out < entries; ++out) {
-            adz_state *part = adz_state_new();
-            for (size_t i = 0; i < adz_state_count(all); ++i) {
+            adz_state_dict *part = adz_state_dict_new();
+            for (size_t i = 0; i < adz_state_dict_count(all); ++i) {
                 if (i != out) {
-                    adz_state_add(part, adz_state_name(all, i), adz_state_tensor(all, i));
+                    adz_state_dict_add(
+                        part, adz_state_dict_name_at(all, i), adz_state_dict_at(all, i));
                 }
             }
             assert_int_equal(adzi_optimizer_restore(o, part, groups), ADZ_ERR_STATE);
-            const char *name = adz_state_name(all, out);
+            const char *name = adz_state_dict_name_at(all, out);
             expect_error(ADZ_ERR_STATE, strstr(name, "step") != NULL ? "but no step" : name);
-            adz_state_free(&part);
+            adz_state_dict_free(&part);
         }
         assert_int_equal(adzi_optimizer_restore(o, all, groups), ADZ_OK);
         json_decref(groups);
-        adz_state_free(&all);
-        adz_optimizer_free(&o);
+        adz_state_dict_free(&all);
+        adz_optimizer_release(&o);
     }
 }
 
@@ -111,8 +112,8 @@ static void a_state_may_be_asked_for_later(void **state)
     take_steps(o, w, 3, 6);
     take_steps(p, v, 3, 6);
     assert_true(adz_equal(w, v));
-    adz_optimizer_free(&o);
-    adz_optimizer_free(&p);
+    adz_optimizer_release(&o);
+    adz_optimizer_release(&p);
 }
 
 /* The names and bits of an optimizer's state, its settings and its parameters. */
@@ -137,19 +138,19 @@ static void append(snapshot *s, const void *bytes, size_t size)
 
 static void take_snapshot(const attempt *a, snapshot *s)
 {
-    adz_state *state = adz_state_new();
+    adz_state_dict *state = adz_state_dict_new();
     s->size = 0;
     assert_int_equal(adzi_optimizer_collect(a->optimizer, state), ADZ_OK);
-    for (size_t i = 0; i < adz_state_count(state); ++i) {
-        const adz_tensor *t = adz_state_tensor(state, i);
-        append(s, adz_state_name(state, i), strlen(adz_state_name(state, i)));
+    for (size_t i = 0; i < adz_state_dict_count(state); ++i) {
+        const adz_tensor *t = adz_state_dict_at(state, i);
+        append(s, adz_state_dict_name_at(state, i), strlen(adz_state_dict_name_at(state, i)));
         append(s, t->data, (size_t)t->numel * 8);
     }
     append(s, a->optimizer->groups[0]->settings, sizeof a->optimizer->groups[0]->settings);
     for (int k = 0; k < 2; ++k) {
         append(s, adz_tensor_data_f64(a->w[k]), N * sizeof(double));
     }
-    adz_state_free(&state);
+    adz_state_dict_free(&state);
 }
 
 static adz_status try_step(void *user)
@@ -166,7 +167,7 @@ static adz_status try_make(void *user)
 {
     attempt *a = user;
     adz_optimizer *o = a->c->make(adz_tensor_list_of(a->w, 2));
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
     return adz_error_code();
 }
 
@@ -201,7 +202,7 @@ static void refused_memory_changes_nothing(void **state)
         assert_true(loaded > 10);
         assert_false(unchanged(&a));
         points += made + stepped + loaded;
-        adz_optimizer_free(&a.optimizer);
+        adz_optimizer_release(&a.optimizer);
     }
     printf("%d failure points\n", points);
 }

@@ -32,7 +32,7 @@ static void each_follows_its_loop(void **state)
                 fail_msg("%s, step %d", cases[k].name, t + 1);
             }
         }
-        adz_optimizer_free(&optimizer);
+        adz_optimizer_release(&optimizer);
     }
 }
 
@@ -53,7 +53,7 @@ static void each_in_f32_on_each_processor(void **state)
             }
             first = first == NULL ? w : first;
             assert_true(adz_equal(first, w));
-            adz_optimizer_free(&optimizer);
+            adz_optimizer_release(&optimizer);
         }
     }
     adzi_cpu_level = level;
@@ -76,7 +76,7 @@ static void threads_change_no_bit(void **state)
             }
             first = first == NULL ? w : first;
             assert_true(adz_equal(first, w));
-            adz_optimizer_free(&optimizer);
+            adz_optimizer_release(&optimizer);
         }
     }
     adz_set_num_threads(before);
@@ -108,8 +108,8 @@ static void groups_go_their_own_ways(void **state)
         assert_true(holds(w, expected, 1e-13));
         assert_true(adz_equal(v, alone));
         assert_false(adz_equal(v, w));
-        adz_optimizer_free(&single);
-        adz_optimizer_free(&both);
+        adz_optimizer_release(&single);
+        adz_optimizer_release(&both);
     }
 }
 
@@ -128,7 +128,7 @@ static void steps_are_counted_for_each_parameter(void **state)
         assert_true(holds(both[1], expected, 1e-13));
         expected_after(&cases[k], 3, expected);
         assert_true(holds(both[0], expected, 1e-13));
-        adz_optimizer_free(&optimizer);
+        adz_optimizer_release(&optimizer);
     }
 }
 
@@ -151,7 +151,7 @@ static void a_nan_stays_where_it_is(void **state)
             double value = adz_tensor_at(w, (int64_t[]){ i });
             assert_true(i == 5 ? isnan(value) : fabs(value - expected[i]) < 1e-13);
         }
-        adz_optimizer_free(&optimizer);
+        adz_optimizer_release(&optimizer);
     }
 }
 

@@ -12,7 +12,7 @@ static adz_lr_warmup warmup = { 4, 10 };
 static inline adz_scheduler *make(int kind, adz_optimizer *o)
 {
     static const int64_t at[] = { 3, 6 };
-    adz_plateau_options options = ADZ_PLATEAU_OPTIONS;
+    adz_reduce_lr_on_plateau_options options = ADZ_REDUCE_LR_ON_PLATEAU_OPTIONS;
     options.patience = 1;
     options.cooldown = 1;
     options.factor = 0.5;

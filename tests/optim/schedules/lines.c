@@ -11,10 +11,10 @@ static void milestones(void **state)
     const int64_t at[] = { 5, 2, 5, 0 }; /* not sorted; 5 occurs twice; 0 acts at the start */
     expect_rates(adz_multi_step_lr_new(o, at, 4, 0.5), o,
         (const double[]){ 0.4, 0.4, 0.2, 0.2, 0.2, 0.05, 0.05 }, 7);
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
     o = sgd_of(0.8);
     expect_rates(adz_multi_step_lr_new(o, NULL, 0, 0.5), o, (const double[]){ 0.8, 0.8, 0.8 }, 3);
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
 }
 
 static void a_line(void **state)
@@ -23,7 +23,7 @@ static void a_line(void **state)
     adz_optimizer *o = sgd_of(0.6);
     expect_rates(
         adz_linear_lr_new(o, 0.5, 1, 3), o, (const double[]){ 0.3, 0.4, 0.5, 0.6, 0.6, 0.6 }, 6);
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
     o = sgd_of(0.6);
     adz_scheduler *s = adz_linear_lr_new(o, 1, 0, 7); /* the rate ends at 0 and never below it */
     for (int i = 0; i < 12; ++i) {
@@ -31,8 +31,8 @@ static void a_line(void **state)
         assert_true(lr >= 0 && near(lr, 0.6 * fmax(0, 1 - i / 7.0)));
         assert_int_equal(adz_scheduler_step(s), ADZ_OK);
     }
-    adz_scheduler_free(&s);
-    adz_optimizer_free(&o);
+    adz_scheduler_release(&s);
+    adz_optimizer_release(&o);
 }
 
 /* From 0 up to eta_min and back: rounding must not make the rate negative. */
@@ -45,8 +45,8 @@ static void a_cosine_from_zero(void **state)
         assert_true(near(adz_optimizer_get(o, 0, "lr"), 0.001 * (1 - cos(pi * i / 4)) / 2));
         assert_int_equal(adz_scheduler_step(s), ADZ_OK);
     }
-    adz_scheduler_free(&s);
-    adz_optimizer_free(&o);
+    adz_scheduler_release(&s);
+    adz_optimizer_release(&o);
 }
 
 static void warm_restarts(void **state)
@@ -61,7 +61,7 @@ static void warm_restarts(void **state)
         }
     }
     expect_rates(adz_cosine_annealing_warm_restarts_new(o, 2, 2, 0.1), o, rates, at);
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
 
     /* Fractions of an epoch, forwards and backwards, with and without growth. */
     for (int mult = 1; mult <= 3; ++mult) {
@@ -81,8 +81,8 @@ static void warm_restarts(void **state)
         }
         assert_int_equal(adz_scheduler_step_to(s, -1), ADZ_ERR_ARGUMENT);
         expect_error(ADZ_ERR_ARGUMENT, "epoch is -1");
-        adz_scheduler_free(&s);
-        adz_optimizer_free(&o);
+        adz_scheduler_release(&s);
+        adz_optimizer_release(&o);
     }
 }
 
@@ -102,7 +102,7 @@ static void warm_ups(void **state)
     adz_optimizer *o = sgd_of(0.8);
     expect_rates(adz_lambda_lr_new(o, adz_lr_warmup_constant, &w), o,
         (const double[]){ 0.2, 0.4, 0.6, 0.8, 0.8 }, 5);
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
 }
 
 /* Restarts at equal distances are computed, not counted, so a far epoch takes no time. The state
@@ -122,8 +122,8 @@ static void restarts_far_away(void **state)
     values[n - 2] = 4;
     assert_int_equal(adz_scheduler_set_state(s, values, n), ADZ_ERR_ARGUMENT);
     adz_error_clear();
-    adz_scheduler_free(&s);
-    adz_optimizer_free(&o);
+    adz_scheduler_release(&s);
+    adz_optimizer_release(&o);
 }
 
 /* A line of 0 epochs keeps the rate at its start. */
@@ -132,7 +132,7 @@ static void a_line_of_no_length(void **state)
     (void)state;
     adz_optimizer *o = sgd_of(0.6);
     expect_rates(adz_linear_lr_new(o, 0.5, 1, 0), o, (const double[]){ 0.3, 0.3, 0.3 }, 3);
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
 }
 
 int lines_tests(void)

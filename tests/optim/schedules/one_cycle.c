@@ -8,7 +8,7 @@ static void one_cycle_of_lines(void **state)
 {
     (void)state;
     adz_optimizer *o = sgd_of(7);
-    adz_one_cycle_options options = ADZ_ONE_CYCLE_OPTIONS;
+    adz_one_cycle_lr_options options = ADZ_ONE_CYCLE_LR_OPTIONS;
     options.anneal_strategy = ADZ_ANNEAL_STRATEGY_LINEAR;
     options.pct_start = 0.5;
     options.div_factor = 4;
@@ -31,8 +31,8 @@ static void one_cycle_of_lines(void **state)
     expect_error(ADZ_ERR_STATE, "OneCycleLR was made for 10 steps, which are over");
     assert_int_equal(adz_scheduler_last_epoch(s), 10);
     assert_true(adz_optimizer_get(o, 0, "lr") == lr);
-    adz_scheduler_free(&s);
-    adz_optimizer_free(&o);
+    adz_scheduler_release(&s);
+    adz_optimizer_release(&o);
 }
 
 /* The largest number of steps is 2^63 - 1, which a double rounds to 2^63. */
@@ -46,8 +46,8 @@ static void a_cycle_may_be_endless(void **state)
         assert_int_equal(adz_scheduler_step(s), ADZ_OK);
         assert_true(near(adz_optimizer_get(o, 0, "lr"), 0.5 / 25));
     }
-    adz_scheduler_free(&s);
-    adz_optimizer_free(&o);
+    adz_scheduler_release(&s);
+    adz_optimizer_release(&o);
 }
 
 static void one_cycle_in_three_phases(void **state)
@@ -57,7 +57,7 @@ static void one_cycle_in_three_phases(void **state)
     adz_optimizer *o = adz_adam_new(adz_tensor_list_of(&w, 1), 7, NULL);
     adz_optimizer_add_param_group(o, adz_tensor_list_of(&v, 1));
     const double tops[] = { 0.8, 0.4 }, low[] = { 0.7, 0.75 }, high[] = { 0.9, 0.95 };
-    adz_one_cycle_options options = ADZ_ONE_CYCLE_OPTIONS;
+    adz_one_cycle_lr_options options = ADZ_ONE_CYCLE_LR_OPTIONS;
     options.three_phase = true;
     options.pct_start = 0.3;
     options.max_lrs = tops;
@@ -84,15 +84,15 @@ static void one_cycle_in_three_phases(void **state)
         }
         assert_int_equal(adz_scheduler_step(s), ADZ_OK);
     }
-    adz_scheduler_free(&s);
-    adz_optimizer_free(&o);
+    adz_scheduler_release(&s);
+    adz_optimizer_release(&o);
 }
 
 /* A first phase without steps begins at the top; a last phase without steps ends with the first. */
 static void one_cycle_with_phases_of_no_length(void **state)
 {
     (void)state;
-    adz_one_cycle_options options = ADZ_ONE_CYCLE_OPTIONS;
+    adz_one_cycle_lr_options options = ADZ_ONE_CYCLE_LR_OPTIONS;
     options.anneal_strategy = ADZ_ANNEAL_STRATEGY_LINEAR;
     options.div_factor = 4;
     options.final_div_factor = 2;
@@ -114,8 +114,8 @@ static void one_cycle_with_phases_of_no_length(void **state)
         /* The call after the last step continues the line. */
         double beyond = three ? 0.2 - 0.1 * 10 / 9 : 0.8 - 0.7 * 10 / 9;
         assert_true(near(adz_optimizer_get(o, 0, "lr"), beyond));
-        adz_scheduler_free(&s);
-        adz_optimizer_free(&o);
+        adz_scheduler_release(&s);
+        adz_optimizer_release(&o);
     }
     adz_optimizer *o = sgd_of(7);
     options.three_phase = false;
@@ -126,30 +126,30 @@ static void one_cycle_with_phases_of_no_length(void **state)
         assert_int_equal(adz_scheduler_step(s), ADZ_OK);
     }
     assert_true(isfinite(adz_optimizer_get(o, 0, "lr")));
-    adz_scheduler_free(&s);
-    adz_optimizer_free(&o);
+    adz_scheduler_release(&s);
+    adz_optimizer_release(&o);
 }
 
 /* The smallest numbers that are allowed: one step in all, and no step for going up. */
 static void one_cycle_at_its_borders(void **state)
 {
     (void)state;
-    adz_one_cycle_options options = ADZ_ONE_CYCLE_OPTIONS;
+    adz_one_cycle_lr_options options = ADZ_ONE_CYCLE_LR_OPTIONS;
     options.anneal_strategy = ADZ_ANNEAL_STRATEGY_LINEAR;
     options.div_factor = 4;
     options.final_div_factor = 2;
     adz_optimizer *o = sgd_of(7);
     adz_scheduler *s = adz_one_cycle_lr_new(o, 0.8, 1, &options);
     assert_true(near(adz_optimizer_get(o, 0, "lr"), 0.1));
-    adz_scheduler_free(&s);
+    adz_scheduler_release(&s);
     options.pct_start = 0; /* the first phase ends before the first step */
     s = adz_one_cycle_lr_new(o, 0.8, 10, &options);
     for (int t = 0; t < 10; ++t) {
         assert_true(near(adz_optimizer_get(o, 0, "lr"), 0.8 - 0.7 * (t + 1) / 10));
         assert_int_equal(adz_scheduler_step(s), ADZ_OK);
     }
-    adz_scheduler_free(&s);
-    adz_optimizer_free(&o);
+    adz_scheduler_release(&s);
+    adz_optimizer_release(&o);
 }
 
 /* Each number of each group is checked before any is set. */
@@ -159,7 +159,7 @@ static void one_cycle_checks_every_group(void **state)
     adz_optimizer *o = two_groups(1, 2);
     const double good[] = { 0.5, 0.5 }, low[] = { 0.5, -1 }, high[] = { 0.5, NAN };
     for (int which = 0; which < 5; ++which) {
-        adz_one_cycle_options options = ADZ_ONE_CYCLE_OPTIONS;
+        adz_one_cycle_lr_options options = ADZ_ONE_CYCLE_LR_OPTIONS;
         options.max_lrs = which == 0 ? low : good;
         options.base_momenta = which == 1 ? low : which == 2 ? high : good;
         options.max_momenta = which == 3 ? low : which == 4 ? high : good;
@@ -168,11 +168,11 @@ static void one_cycle_checks_every_group(void **state)
         expect_error(ADZ_ERR_ARGUMENT, which == 0 ? "max_lr is -1" : "momentum is ");
         assert_true(adz_optimizer_get(o, 0, "lr") == 1 && adz_optimizer_get(o, 1, "lr") == 2);
     }
-    adz_one_cycle_options options = ADZ_ONE_CYCLE_OPTIONS;
+    adz_one_cycle_lr_options options = ADZ_ONE_CYCLE_LR_OPTIONS;
     options.final_div_factor = 0;
     assert_null(adz_one_cycle_lr_new(o, 1, 10, &options));
     expect_error(ADZ_ERR_ARGUMENT, "final_div_factor 0; both must be above 0");
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
 }
 
 static void one_cycle_leaves_the_momentum(void **state)
@@ -183,19 +183,19 @@ static void one_cycle_leaves_the_momentum(void **state)
     assert_null(adz_one_cycle_lr_new(o, 1, 10, NULL));
     expect_error(ADZ_ERR_ARGUMENT, "Adagrad has no momentum to cycle; set cycle_momentum to false");
     assert_true(adz_optimizer_get(o, 0, "lr") == 0.1);
-    adz_one_cycle_options options = ADZ_ONE_CYCLE_OPTIONS;
+    adz_one_cycle_lr_options options = ADZ_ONE_CYCLE_LR_OPTIONS;
     options.cycle_momentum = false;
     adz_scheduler *s = adz_one_cycle_lr_new(o, 1, 10, &options);
     assert_non_null(s);
     assert_true(near(adz_optimizer_get(o, 0, "lr"), 1.0 / 25));
-    adz_scheduler_free(&s);
-    adz_optimizer_free(&o);
+    adz_scheduler_release(&s);
+    adz_optimizer_release(&o);
     o = sgd_of(0.1);
     s = adz_one_cycle_lr_new(o, 1, 10, &options);
     adz_scheduler_step(s);
     assert_true(adz_optimizer_get(o, 0, "momentum") == 0.5);
-    adz_scheduler_free(&s);
-    adz_optimizer_free(&o);
+    adz_scheduler_release(&s);
+    adz_optimizer_release(&o);
 }
 
 int one_cycle_tests(void)

@@ -4,7 +4,8 @@
 #include "../../temporary.h"
 #include "tests.h"
 
-static void watch(adz_plateau_options options, const double *metrics, const double *rates, int n)
+static void watch(
+    adz_reduce_lr_on_plateau_options options, const double *metrics, const double *rates, int n)
 {
     adz_optimizer *o = sgd_of(1);
     adz_scheduler *s = adz_reduce_lr_on_plateau_new(o, &options);
@@ -17,14 +18,14 @@ static void watch(adz_plateau_options options, const double *metrics, const doub
     }
     assert_true(isnan(adz_optimizer_get(o, 0, "initial_lr")));
     adz_error_clear();
-    adz_scheduler_free(&s);
-    adz_optimizer_free(&o);
+    adz_scheduler_release(&s);
+    adz_optimizer_release(&o);
 }
 
 static void plateaus(void **state)
 {
     (void)state;
-    adz_plateau_options o = ADZ_PLATEAU_OPTIONS;
+    adz_reduce_lr_on_plateau_options o = ADZ_REDUCE_LR_ON_PLATEAU_OPTIONS;
     o.factor = 0.5;
     o.patience = 1;
     o.threshold = 0.1;
@@ -40,7 +41,7 @@ static void plateaus(void **state)
     o.threshold_mode = ADZ_THRESHOLD_MODE_REL;
     watch(o, (const double[]){ 5, 5.4, 5.6, 5.6, 6 }, (const double[]){ 1, 1, 1, 1, 0.5 }, 5);
     /* a cooldown of two epochs after each reduction, and a smallest rate */
-    o = (adz_plateau_options)ADZ_PLATEAU_OPTIONS;
+    o = (adz_reduce_lr_on_plateau_options)ADZ_REDUCE_LR_ON_PLATEAU_OPTIONS;
     o.factor = 0.5;
     o.patience = 0;
     o.cooldown = 2;
@@ -57,7 +58,7 @@ static void plateaus(void **state)
 static void plateaus_at_their_borders(void **state)
 {
     (void)state;
-    adz_plateau_options o = ADZ_PLATEAU_OPTIONS;
+    adz_reduce_lr_on_plateau_options o = ADZ_REDUCE_LR_ON_PLATEAU_OPTIONS;
     o.factor = 0.5;
     o.patience = 0;
     o.threshold = 0.5;
@@ -83,7 +84,7 @@ static void plateaus_of_groups(void **state)
     (void)state;
     adz_optimizer *o = two_groups(1, 0.5);
     const double least[] = { 0.6, 0.1 };
-    adz_plateau_options options = ADZ_PLATEAU_OPTIONS;
+    adz_reduce_lr_on_plateau_options options = ADZ_REDUCE_LR_ON_PLATEAU_OPTIONS;
     options.patience = 0;
     options.factor = 0.5;
     options.min_lrs = least;
@@ -95,14 +96,14 @@ static void plateaus_of_groups(void **state)
     assert_true(adz_scheduler_last_lr(s, 1) == 0.25);
     assert_int_equal(adz_scheduler_step(s), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "adz_scheduler_step_metric");
-    adz_scheduler_free(&s);
+    adz_scheduler_release(&s);
     s = adz_exponential_lr_new(o, 0.5);
     assert_int_equal(adz_scheduler_step_metric(s, 1), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "ExponentialLR takes no metric");
     assert_int_equal(adz_scheduler_step_to(s, 1.5), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "ExponentialLR knows no fractions");
-    adz_scheduler_free(&s);
-    adz_optimizer_free(&o);
+    adz_scheduler_release(&s);
+    adz_optimizer_release(&o);
 }
 
 /* A rate may fall to 0 at once. A state is refused if one of its numbers cannot occur in a run. */
@@ -110,7 +111,7 @@ static void plateaus_to_nothing_and_their_states(void **state)
 {
     (void)state;
     adz_optimizer *o = sgd_of(1);
-    adz_plateau_options options = ADZ_PLATEAU_OPTIONS;
+    adz_reduce_lr_on_plateau_options options = ADZ_REDUCE_LR_ON_PLATEAU_OPTIONS;
     options.factor = 0;
     options.patience = 3;
     options.cooldown = 2;
@@ -138,8 +139,8 @@ static void plateaus_to_nothing_and_their_states(void **state)
     }
     values[bad] = values[cooling] = 0;
     assert_int_equal(adz_scheduler_set_state(s, values, n), ADZ_OK);
-    adz_scheduler_free(&s);
-    adz_optimizer_free(&o);
+    adz_scheduler_release(&s);
+    adz_optimizer_release(&o);
 }
 
 int plateau_tests(void)

@@ -52,7 +52,7 @@ static inline void expect_rates(adz_scheduler *s, adz_optimizer *o, const double
         assert_int_equal(adz_scheduler_last_epoch(s), i);
         assert_int_equal(adz_scheduler_step(s), ADZ_OK);
     }
-    adz_scheduler_free(&s);
+    adz_scheduler_release(&s);
 }
 
 #endif

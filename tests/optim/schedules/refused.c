@@ -10,7 +10,7 @@ static void expect_untouched(adz_optimizer *o)
     assert_true(adz_optimizer_get(o, 0, "lr") == 0.3 && adz_optimizer_get(o, 1, "lr") == 0.7);
     assert_true(isnan(adz_optimizer_get(o, 0, "initial_lr")));
     adz_error_clear();
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
 }
 
 static void constructors_refuse(void **state)
@@ -49,11 +49,11 @@ static void constructors_refuse(void **state)
         assert_null(call);                                \
         expect_error(ADZ_ERR_ARGUMENT, says);             \
     } while (0)
-#define CYCLE(field, value, says)                                       \
-    REFUSES(adz_one_cycle_options, ADZ_ONE_CYCLE_OPTIONS, field, value, \
+#define CYCLE(field, value, says)                                             \
+    REFUSES(adz_one_cycle_lr_options, ADZ_ONE_CYCLE_LR_OPTIONS, field, value, \
         adz_one_cycle_lr_new(o, 1, 10, &bad), says)
-#define PLATEAU(field, value, says)                                 \
-    REFUSES(adz_plateau_options, ADZ_PLATEAU_OPTIONS, field, value, \
+#define PLATEAU(field, value, says)                                                           \
+    REFUSES(adz_reduce_lr_on_plateau_options, ADZ_REDUCE_LR_ON_PLATEAU_OPTIONS, field, value, \
         adz_reduce_lr_on_plateau_new(o, &bad), says)
 
 static void one_cycle_options_are_refused(void **state)
@@ -120,8 +120,8 @@ static void a_negative_rate_is_refused(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "LambdaLR gives group 0 the rate -0.3 at epoch 2");
     assert_int_equal(adz_scheduler_last_epoch(s), 1);
     assert_true(adz_optimizer_get(o, 0, "lr") == 0.3);
-    adz_scheduler_free(&s);
-    adz_optimizer_free(&o);
+    adz_scheduler_release(&s);
+    adz_optimizer_release(&o);
 }
 
 int refused_tests(void)

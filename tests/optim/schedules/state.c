@@ -15,16 +15,16 @@ static void schedulers_are_kept(void **state)
     assert_true(with_one > before);
     adz_scheduler *kept = adz_scheduler_keep(s), *again = adz_scheduler_keep(s);
     assert_ptr_equal(kept, s);
-    adz_scheduler_free(&s);
+    adz_scheduler_release(&s);
     assert_null(s);
-    adz_scheduler_free(&again);
+    adz_scheduler_release(&again);
     assert_true(adzi_live_bytes() == with_one);
     assert_int_equal(adz_scheduler_step(kept), ADZ_OK);
-    adz_scheduler_free(&kept);
+    adz_scheduler_release(&kept);
     assert_true(adzi_live_bytes() == before);
-    adz_scheduler_free(&kept);
-    adz_scheduler_free(NULL);
-    adz_optimizer_free(&o);
+    adz_scheduler_release(&kept);
+    adz_scheduler_release(NULL);
+    adz_optimizer_release(&o);
 }
 
 /* If the new rate is not allowed, the scheduler stays at its epoch. */
@@ -50,14 +50,14 @@ static void a_step_that_fails_moves_nothing(void **state)
     adz_error_clear();
     assert_int_equal(adz_scheduler_step_to(s, 0), ADZ_OK);
     assert_int_equal(adz_scheduler_last_epoch(s), 0);
-    adz_scheduler_free(&s);
+    adz_scheduler_release(&s);
     int64_t live = adzi_live_bytes();
-    adz_one_cycle_options options = ADZ_ONE_CYCLE_OPTIONS;
+    adz_one_cycle_lr_options options = ADZ_ONE_CYCLE_LR_OPTIONS;
     options.div_factor = 1e-300;
     assert_null(adz_one_cycle_lr_new(o, 1e300, 10, &options)); /* begins at infinity */
     expect_error(ADZ_ERR_ARGUMENT, "gives group 0 the rate inf");
     assert_true(adzi_live_bytes() == live);
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
 }
 
 /* The last epoch that a state may have is 2^53 - 1, or the end of the cycle. */
@@ -75,9 +75,9 @@ static void states_have_a_last_epoch(void **state)
         values[0] = last + 1;
         assert_int_equal(adz_scheduler_set_state(s, values, n), ADZ_ERR_ARGUMENT);
         adz_error_clear();
-        adz_scheduler_free(&s);
+        adz_scheduler_release(&s);
     }
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
 }
 
 static void what_is_null_is_named(void **state)
@@ -111,8 +111,8 @@ static void what_is_null_is_named(void **state)
             expect_error(ADZ_ERR_INDEX, "there is no group");
         }
     }
-    adz_scheduler_free(&s);
-    adz_optimizer_free(&o);
+    adz_scheduler_release(&s);
+    adz_optimizer_release(&o);
 }
 
 static adz_status both_ways(adz_optimizer *o, adz_scheduler *s, bool load)
@@ -150,10 +150,10 @@ static void state_goes_out_and_in(void **state)
                 assert_int_equal(go_on(s, kind, t), ADZ_OK);
                 assert_int_equal(go_on(r, kind, t), ADZ_OK);
             }
-            adz_scheduler_free(&s);
-            adz_scheduler_free(&r);
-            adz_optimizer_free(&o);
-            adz_optimizer_free(&p);
+            adz_scheduler_release(&s);
+            adz_scheduler_release(&r);
+            adz_optimizer_release(&o);
+            adz_optimizer_release(&p);
         }
     }
 }
@@ -184,8 +184,8 @@ static void bad_states_are_refused(void **state)
         assert_int_equal(adz_scheduler_set_state(s, good, n), ADZ_OK);
         assert_int_equal(adz_scheduler_set_state(s, good, n - 1), ADZ_ERR_ARGUMENT);
         expect_error(ADZ_ERR_ARGUMENT, adz_scheduler_name(s));
-        adz_scheduler_free(&s);
-        adz_optimizer_free(&o);
+        adz_scheduler_release(&s);
+        adz_optimizer_release(&o);
     }
 }
 
@@ -207,8 +207,8 @@ static bool exercise(void)
         assert_true(o->groups[0]->settings[0] == 0.3 && isnan(o->groups[0]->initial_lr));
         assert_true(o->groups[0]->settings[1] == 0.5);
     }
-    adz_scheduler_free(&s);
-    adz_optimizer_free(&o);
+    adz_scheduler_release(&s);
+    adz_optimizer_release(&o);
     adz_scope_close(scope);
     return good;
 }

@@ -99,19 +99,19 @@ static double slope_of(fit *f)
 
 strd_result strd_fit(const strd_problem *p, int start, strd_method method, strd_units units)
 {
-    strd_result result = { .reason = ADZ_SEARCH_LIMIT };
+    strd_result result = { .reason = ADZ_CLOSURE_LIMIT };
     ADZ_SCOPE
     {
         fit f = begin(p, p->starts[start], units);
         double b[STRD_PARAMETERS];
         f.optimizer = optimizer_of(&f, p->starts[start], method);
-        while (result.reason == ADZ_SEARCH_LIMIT && result.evaluations < 4000) {
-            adz_search_report report;
+        while (result.reason == ADZ_CLOSURE_LIMIT && result.evaluations < 4000) {
+            adz_closure_report report;
             if (adz_optimizer_step_closure(
                     f.optimizer, method == BY_LM ? residuals : loss_of, &f, NULL) != ADZ_OK) {
                 fail_msg("%s: %s", p->name, adz_error_message());
             }
-            assert_int_equal(adz_optimizer_report(f.optimizer, &report), ADZ_OK);
+            assert_int_equal(adz_optimizer_get_report(f.optimizer, &report), ADZ_OK);
             result.reason = report.reason;
             result.evaluations += report.evaluations;
         }
@@ -120,7 +120,7 @@ strd_result strd_fit(const strd_problem *p, int start, strd_method method, strd_
         }
         result.digits = digits_of(p, b);
         result.slope = slope_of(&f);
-        adz_optimizer_free(&f.optimizer);
+        adz_optimizer_release(&f.optimizer);
     }
     return result;
 }
@@ -143,7 +143,7 @@ double strd_deviation_error(const strd_problem *p, strd_units units)
         const double wanted = p->sum / (p->rows - p->parameters);
         const double got = variance / units.residuals / units.residuals;
         worst = fmax(worst, fabs(got / wanted - 1));
-        adz_optimizer_free(&f.optimizer);
+        adz_optimizer_release(&f.optimizer);
     }
     return worst;
 }

@@ -12,7 +12,7 @@ typedef struct strd_units {
 } strd_units;
 
 typedef struct strd_result {
-    adz_search_reason reason;
+    adz_closure_reason reason;
     double digits; /* of the worst parameter, compared with the certified value */
     double slope;  /* the largest |gradient| |parameter| / loss at the end */
     int64_t evaluations;

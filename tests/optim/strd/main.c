@@ -61,7 +61,7 @@ static void levenberg_marquardt_solves_them(void **state)
         for (int k = 0; k < 2 * count; ++k) {
             const strd_problem *p = &problems[k / 2];
             const strd_result r = strd_fit(p, k % 2, BY_LM, units[u]);
-            const bool good = r.digits >= 4, wrong = !good && r.reason == ADZ_SEARCH_CONVERGED;
+            const bool good = r.digits >= 4, wrong = !good && r.reason == ADZ_CLOSURE_CONVERGED;
             solved += good;
             silent += wrong;
             evaluations += r.evaluations;
@@ -95,7 +95,7 @@ static void lbfgs_claims_nothing_else(void **state)
         for (int i = 0; i < 2 * count; ++i) {
             const strd_problem *p = &problems[i / 2];
             const strd_result r = strd_fit(p, i % 2, method, u);
-            const bool wrong = r.digits < 4 && r.reason == ADZ_SEARCH_CONVERGED;
+            const bool wrong = r.digits < 4 && r.reason == ADZ_CLOSURE_CONVERGED;
             solved += r.digits >= 4;
             silent += wrong;
             evaluations += r.evaluations;

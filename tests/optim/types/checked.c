@@ -16,7 +16,7 @@ static void expect_equal_bits(adz_optimizer *o)
     if (adz_optimizer_check(type, settings, n, 0) != ADZ_OK) {
         fail_msg("%s", adz_error_message());
     }
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
 }
 
 static void kernels_have_the_bits_of_their_expressions(void **state)

@@ -28,9 +28,9 @@ static training begin(const adz_optimizer_type *type, adz_dtype dtype)
 static void end(training *t)
 {
     adz_release(&t->x);
-    adz_scheduler_free(&t->scheduler);
-    adz_optimizer_free(&t->optimizer);
-    adz_module_free(&t->model);
+    adz_scheduler_release(&t->scheduler);
+    adz_optimizer_release(&t->optimizer);
+    adz_module_release(&t->model);
 }
 
 static adz_tensor *train(void *user)
@@ -95,7 +95,7 @@ static void replays(const adz_optimizer_type *type, adz_dtype dtype)
         adz_scope_close(scope);
     }
     adz_plan_info info;
-    adz_plan_info_get(plan, &info, sizeof info);
+    adz_plan_get_info(plan, &info, sizeof info);
     assert_true(info.captured && info.captures == 2);
     adz_plan_free(&plan);
     end(&replayed);
@@ -125,7 +125,7 @@ static void a_plan_makes_no_optimizer(void **state)
     assert_null(adz_plan_new(make, &t, NULL));
     assert_null(t.optimizer);
     expect_error(ADZ_ERR_STATE, "adz_optimizer_new");
-    adz_module_free(&t.model);
+    adz_module_release(&t.model);
 }
 
 int planned_tests(void)

@@ -110,7 +110,7 @@ static void functions_of_the_type_are_asked(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "adz_optimizer_set: start is 1 or more");
     assert_true(adz_optimizer_get(o, 0, "start") == 0.25);
     assert_true(adz_optimizer_get(o, 0, "ascend") == 0);
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
     type.check = refuse;
     assert_null(adz_optimizer_new(&type, one(&w), NULL, 0));
     expect_error(ADZ_ERR_SHAPE, "the check of Mean refused the settings");
@@ -129,10 +129,10 @@ static void values_of_settings_are_counted(void **state)
     assert_true(adz_optimizer_get(o, 0, "lr") == 0.5 && adz_optimizer_get(o, 0, "start") == 0.25);
     assert_ptr_equal(adz_optimizer_type_of(o), &mean_type);
     assert_string_equal(adz_optimizer_name(o), "Mean");
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
     o = adz_optimizer_new(&mean_type, one(&w), values, 3);
     assert_true(adz_optimizer_get(o, 0, "start") == 0.75 && adz_optimizer_get(o, 0, "ascend") == 1);
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
     assert_null(adz_optimizer_type_of(NULL));
     expect_error(ADZ_ERR_NULL, "optimizer is NULL");
 }
@@ -150,7 +150,7 @@ static void expect_defaults(adz_optimizer *o, const char *changed)
             fail_msg("%s: the default of %s is not that of the options", type->name, name);
         }
     }
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
 }
 
 static void defaults_are_those_of_the_options(void **state)
@@ -309,7 +309,7 @@ static void a_failed_update_changes_nothing(void **state)
         assert_int_equal(step(o, w[0]), ADZ_OK);
         assert_false(adz_equal(w[0], before));
         assert_true(has_state(o));
-        adz_optimizer_free(&o);
+        adz_optimizer_release(&o);
     }
 }
 
@@ -340,8 +340,8 @@ static void an_update_may_be_left_by_a_jump(void **state)
     }
     assert_true(adz_is_grad_enabled());
     assert_true(adz_equal(w, v));
-    adz_optimizer_free(&o);
-    adz_optimizer_free(&other);
+    adz_optimizer_release(&o);
+    adz_optimizer_release(&other);
 }
 
 /* Results may be the tensors of the update. */
@@ -362,7 +362,7 @@ static void results_may_be_old_values(void **state)
     assert_int_equal(step(o, w), ADZ_OK);
     assert_true(all_are(w, 0));
     fault = NOTHING;
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
 }
 
 static void wrong_settings_are_told_apart(void **state)

@@ -44,14 +44,14 @@ static void minima_are_within_bounds(void **state)
                              o, adz_tensor_list_of(&lower, 1), adz_tensor_list_of(&upper, 1)),
             ADZ_OK);
         assert_int_equal(adz_optimizer_step_closure(o, residuals, &p, NULL), ADZ_OK);
-        adz_search_report report;
-        adz_optimizer_report(o, &report);
-        if (report.reason != ADZ_SEARCH_CONVERGED || report.gradient > 1e-4) {
+        adz_closure_report report;
+        adz_optimizer_get_report(o, &report);
+        if (report.reason != ADZ_CLOSURE_CONVERGED || report.gradient > 1e-4) {
             fail_msg("box %d: reason %d after %d evaluations, gradient %g", (int)i,
                 (int)report.reason, (int)report.evaluations, report.gradient);
         }
         expect_minimum(&p, boxes[i][0], boxes[i][1]);
-        adz_optimizer_free(&o);
+        adz_optimizer_release(&o);
     }
 }
 
@@ -117,7 +117,7 @@ static void a_bound_decides_the_fit(void **state)
             ADZ_OK);
         assert_int_equal(adz_optimizer_step_closure(o, decay, &c, NULL), ADZ_OK);
         assert_true(HOLDS(c.b, 1e-4, -1.25309132));
-        adz_optimizer_free(&o);
+        adz_optimizer_release(&o);
     }
 }
 
@@ -139,7 +139,7 @@ static void one_side_suffices(void **state)
         ADZ_OK);
     assert_int_equal(adz_optimizer_step_closure(o, decay, &c, NULL), ADZ_OK);
     assert_true(HOLDS(c.b, 0, -1.2));
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
 }
 
 static adz_status bounds(adz_optimizer *o, adz_tensor **lower, adz_tensor **upper)
@@ -192,8 +192,8 @@ static void bounds_are_checked(void **state)
     assert_int_equal(adz_optimizer_step_closure(o, residuals, &p, NULL), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT,
         "element 0 of all parameters is -1.5 where the step begins, outside of its bounds -1 and 2");
-    adz_optimizer_free(&o);
-    adz_optimizer_free(&lbfgs);
+    adz_optimizer_release(&o);
+    adz_optimizer_release(&lbfgs);
 }
 
 /* ---- the covariance -----------------------------------------------------------------------------
@@ -224,7 +224,7 @@ static void the_covariance_is_that_of_scipy(void **state)
             0, 0, -0.00326513, 0.00732198));
         assert_true(fabs(variance - 0.007373811662029232) <= tolerance);
         assert_non_null(adz_levenberg_marquardt_covariance(o, decay, &c, NULL));
-        adz_optimizer_free(&o);
+        adz_optimizer_release(&o);
     }
 }
 
@@ -280,8 +280,8 @@ static void what_is_not_determined_has_no_covariance(void **state)
     expect_refused(sgd, decay, &c, ADZ_ERR_UNSUPPORTED, "SGD is no Levenberg-Marquardt");
     expect_null(adz_levenberg_marquardt_covariance(NULL, decay, &c, NULL) == NULL, op, "optimizer");
     expect_null(adz_levenberg_marquardt_covariance(o, NULL, &c, NULL) == NULL, op, "closure");
-    adz_optimizer_free(&o);
-    adz_optimizer_free(&sgd);
+    adz_optimizer_release(&o);
+    adz_optimizer_release(&sgd);
 }
 
 /* ---- refused memory -----------------------------------------------------------------------------
@@ -311,7 +311,7 @@ static void refused_memory_is_an_error(void **state)
     lm_of(&a.p, NULL);
     assert_int_equal(try_all(&a), ADZ_OK);
     assert_true(refuse_each(try_all, NULL, &a) > 10);
-    adz_optimizer_free(&a.p.optimizer);
+    adz_optimizer_release(&a.p.optimizer);
 }
 
 int bounds_tests(void)

@@ -3,10 +3,10 @@
 
 #include "tests.h"
 
-static adz_search_report report_of(adz_optimizer *o)
+static adz_closure_report report_of(adz_optimizer *o)
 {
-    adz_search_report report = { .iterations = -1 };
-    assert_int_equal(adz_optimizer_report(o, &report), ADZ_OK);
+    adz_closure_report report = { .iterations = -1 };
+    assert_int_equal(adz_optimizer_get_report(o, &report), ADZ_OK);
     return report;
 }
 
@@ -21,7 +21,7 @@ static adz_optimizer *searching(problem *p, int64_t max_iter)
 /* ---- reports ------------------------------------------------------------------------------------
  */
 
-static void expect_counts(problem *p, adz_search_report r, int calls, double factor)
+static void expect_counts(problem *p, adz_closure_report r, int calls, double factor)
 {
     double largest = 0;
     adz_tensor *residual = residuals(p);
@@ -42,10 +42,10 @@ static void limits_are_no_success(void **state)
     (void)state;
     for (int lm = 0; lm < 2; ++lm) {
         problem p = begin(ADZ_F64);
-        adz_search_report r;
+        adz_closure_report r;
         adz_optimizer *o = lm ? lm_of(&p, NULL) : searching(&p, 4);
         adz_optimizer_set(o, 0, "max_iter", 4);
-        assert_int_equal(adz_optimizer_report(o, &r), ADZ_ERR_STATE);
+        assert_int_equal(adz_optimizer_get_report(o, &r), ADZ_ERR_STATE);
         expect_error(ADZ_ERR_STATE, "no step has succeeded yet");
         int64_t iterations = 0, evaluations = 0;
         do {
@@ -54,17 +54,17 @@ static void limits_are_no_success(void **state)
                 adz_optimizer_step_closure(o, lm ? residuals : loss_of, &p, NULL), ADZ_OK);
             r = report_of(o);
             expect_counts(&p, r, p.calls - before, lm ? 0.5 : 1);
-            assert_true(r.reason == ADZ_SEARCH_LIMIT || r.reason == ADZ_SEARCH_CONVERGED);
+            assert_true(r.reason == ADZ_CLOSURE_LIMIT || r.reason == ADZ_CLOSURE_CONVERGED);
             assert_true(
-                r.iterations == 4 || r.reason == ADZ_SEARCH_CONVERGED || r.evaluations >= 5);
+                r.iterations == 4 || r.reason == ADZ_CLOSURE_CONVERGED || r.evaluations >= 5);
             iterations += r.iterations;
             evaluations += r.evaluations;
-        } while (r.reason == ADZ_SEARCH_LIMIT && iterations < 200);
+        } while (r.reason == ADZ_CLOSURE_LIMIT && iterations < 200);
         assert_true(iterations > 8 && iterations < 200);
         assert_true(adz_optimizer_get(o, 0, "n_iter") == (double)iterations);
         assert_true(adz_optimizer_get(o, 0, "func_evals") == (double)evaluations);
         assert_true(HOLDS(p.x, 1e-6, 1, 1, 1, 1, 1));
-        adz_optimizer_free(&o);
+        adz_optimizer_release(&o);
     }
 }
 
@@ -97,9 +97,9 @@ static void wrong_derivatives_stall(void **state)
         adz_optimizer_set(o, 0, "max_iter", 200);
         assert_int_equal(
             adz_optimizer_step_closure(o, lm ? lying_residuals : lying, &p, NULL), ADZ_OK);
-        assert_int_equal(report_of(o).reason, ADZ_SEARCH_STALLED);
+        assert_int_equal(report_of(o).reason, ADZ_CLOSURE_STALLED);
         assert_true(adz_equal(p.x, before));
-        adz_optimizer_free(&o);
+        adz_optimizer_release(&o);
     }
 }
 
@@ -122,11 +122,11 @@ static void a_minimum_is_recognised(void **state)
             problem p = { .x = leaf(three, 5, f32 ? ADZ_F32 : ADZ_F64), .sign = offset };
             adz_optimizer *o = searching(&p, 20);
             assert_int_equal(adz_optimizer_step_closure(o, parabola, &p, NULL), ADZ_OK);
-            adz_search_report r = report_of(o);
-            assert_int_equal(r.reason, ADZ_SEARCH_CONVERGED);
+            adz_closure_report r = report_of(o);
+            assert_int_equal(r.reason, ADZ_CLOSURE_CONVERGED);
             assert_true(r.iterations == 0 && r.evaluations == 1 && r.gradient == 0);
             assert_true(r.loss == offset);
-            adz_optimizer_free(&o);
+            adz_optimizer_release(&o);
         }
     }
 }
@@ -142,12 +142,12 @@ static void noise_does_not_stall_a_fit(void **state)
         adz_optimizer_set(o, 0, "max_iter", 100);
         assert_int_equal(
             adz_optimizer_step_closure(o, k < 2 ? residuals : parabola, &p, NULL), ADZ_OK);
-        if (report_of(o).reason != ADZ_SEARCH_CONVERGED) {
-            adz_search_report r = report_of(o);
+        if (report_of(o).reason != ADZ_CLOSURE_CONVERGED) {
+            adz_closure_report r = report_of(o);
             fail_msg("case %d: reason %d, %d evaluations, loss %g, gradient %g", k, (int)r.reason,
                 (int)r.evaluations, r.loss, r.gradient);
         }
-        adz_optimizer_free(&o);
+        adz_optimizer_release(&o);
     }
 }
 
@@ -160,10 +160,10 @@ static void an_unknown_loss_is_no_number(void **state)
     options.max_iter = 4;
     p.optimizer = adz_lbfgs_new(adz_tensor_list_of(&p.x, 1), 1e-3, &options);
     assert_int_equal(adz_optimizer_step_closure(p.optimizer, loss_of, &p, NULL), ADZ_OK);
-    adz_search_report r = report_of(p.optimizer);
-    assert_int_equal(r.reason, ADZ_SEARCH_LIMIT);
+    adz_closure_report r = report_of(p.optimizer);
+    assert_int_equal(r.reason, ADZ_CLOSURE_LIMIT);
     assert_true(isnan(r.loss) && r.iterations == 4 && r.evaluations == 4 && p.calls == 4);
-    adz_optimizer_free(&p.optimizer);
+    adz_optimizer_release(&p.optimizer);
 }
 
 /* The report has the loss of an ascent as the closure gives it. */
@@ -177,10 +177,10 @@ static void ascents_are_reported(void **state)
     options.max_iter = 6;
     lbfgs_of(&p, &options);
     assert_int_equal(adz_optimizer_step_closure(p.optimizer, loss_of, &p, NULL), ADZ_OK);
-    adz_search_report r = report_of(p.optimizer);
-    assert_true(r.reason == ADZ_SEARCH_LIMIT && r.loss < 0);
+    adz_closure_report r = report_of(p.optimizer);
+    assert_true(r.reason == ADZ_CLOSURE_LIMIT && r.loss < 0);
     assert_true(fabs(r.loss - adz_item(loss_of(&p))) <= 1e-12);
-    adz_optimizer_free(&p.optimizer);
+    adz_optimizer_release(&p.optimizer);
 }
 
 static double damping_of(adz_optimizer *o)
@@ -205,29 +205,30 @@ static void the_damping_has_limits(void **state)
     adz_optimizer_set(o, 0, "max_iter", 1);
     assert_int_equal(adz_optimizer_step_closure(o, residuals, &p, NULL), ADZ_OK);
     assert_true(damping_of(o) == 1e-20);
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
     p = begin(ADZ_F64);
     o = lm_of(&p, NULL);
     adz_optimizer_set(o, 0, "damping", 1e19);
     adz_optimizer_set(o, 0, "max_iter", 9);
     assert_int_equal(adz_optimizer_step_closure(o, lying_residuals, &p, NULL), ADZ_OK);
-    assert_int_equal(report_of(o).reason, ADZ_SEARCH_STALLED);
+    assert_int_equal(report_of(o).reason, ADZ_CLOSURE_STALLED);
     assert_true(damping_of(o) <= 1e20);
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
 }
 
 static void reports_are_checked(void **state)
 {
     (void)state;
     problem p = begin(ADZ_F64);
-    adz_search_report r;
+    adz_closure_report r;
     adz_optimizer *adam = adz_adam_new(adz_tensor_list_of(&p.x, 1), 0.1, NULL);
-    assert_int_equal(adz_optimizer_report(adam, &r), ADZ_ERR_UNSUPPORTED);
+    assert_int_equal(adz_optimizer_get_report(adam, &r), ADZ_ERR_UNSUPPORTED);
     expect_error(ADZ_ERR_UNSUPPORTED, "Adam makes one move in a step and has no report");
+    expect_null(adz_optimizer_get_report(NULL, &r) == ADZ_ERR_NULL, "adz_optimizer_get_report",
+        "optimizer");
     expect_null(
-        adz_optimizer_report(NULL, &r) == ADZ_ERR_NULL, "adz_optimizer_report", "optimizer");
-    expect_null(adz_optimizer_report(adam, NULL) == ADZ_ERR_NULL, "adz_optimizer_report", "report");
-    adz_optimizer_free(&adam);
+        adz_optimizer_get_report(adam, NULL) == ADZ_ERR_NULL, "adz_optimizer_get_report", "report");
+    adz_optimizer_release(&adam);
 }
 
 static void names_are_listed(void **state)
@@ -242,15 +243,15 @@ static void names_are_listed(void **state)
     assert_int_equal(adz_optimizer_set(o, 0, "n_iter", 3), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "has no setting called n_iter; it has lr");
     assert_true(adz_optimizer_get(o, 0, "damping") == 1e-3);
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
     adz_optimizer *sgd = adz_sgd_new(adz_tensor_list_of(&p.x, 1), 0.1, NULL);
     adz_scheduler *s = adz_step_lr_new(sgd, 2, 0.5);
     assert_true(isnan(adz_optimizer_get(sgd, 0, "rate")));
     expect_error(ADZ_ERR_ARGUMENT, "SGD has no setting called rate; it has lr, ");
     assert_true(isnan(adz_optimizer_get(sgd, 0, "rate")));
     expect_error(ADZ_ERR_ARGUMENT, ", initial_lr");
-    adz_scheduler_free(&s);
-    adz_optimizer_free(&sgd);
+    adz_scheduler_release(&s);
+    adz_optimizer_release(&sgd);
 }
 
 /* ---- units --------------------------------------------------------------------------------------
@@ -302,9 +303,9 @@ static int run(in_units *u, adz_optimizer_closure closure)
 {
     do {
         assert_int_equal(adz_optimizer_step_closure(u->p.optimizer, closure, u, NULL), ADZ_OK);
-    } while (report_of(u->p.optimizer).reason == ADZ_SEARCH_LIMIT && u->p.calls < 2000);
-    adz_search_report r = report_of(u->p.optimizer);
-    if (r.reason != ADZ_SEARCH_CONVERGED && adz_tensor_dtype(u->p.x) == ADZ_F64) {
+    } while (report_of(u->p.optimizer).reason == ADZ_CLOSURE_LIMIT && u->p.calls < 2000);
+    adz_closure_report r = report_of(u->p.optimizer);
+    if (r.reason != ADZ_CLOSURE_CONVERGED && adz_tensor_dtype(u->p.x) == ADZ_F64) {
         adz_tensor_print(adz_div(u->p.x, u->units), stdout);
         fail_msg("reason %d in units of %g after %d calls, loss %g, gradient %g", (int)r.reason,
             u->unit, u->p.calls, r.loss, r.gradient);
@@ -329,8 +330,8 @@ static void least_squares_know_no_units(void **state)
         const int calls = run(&plain, residuals_in_units);
         assert_int_equal(calls, run(&other, residuals_in_units));
         assert_true(adz_equal(adz_div(other.p.x, other.units), plain.p.x));
-        adz_optimizer_free(&plain.p.optimizer);
-        adz_optimizer_free(&other.p.optimizer);
+        adz_optimizer_release(&plain.p.optimizer);
+        adz_optimizer_release(&other.p.optimizer);
     }
 }
 
@@ -356,16 +357,16 @@ static void lbfgs_knows_no_units(void **state)
         }
         const int calls = run(&both[0], loss_in_units);
         assert_int_equal(calls, run(&both[1], loss_in_units));
-        const adz_search_report r = report_of(both[0].p.optimizer);
-        const adz_search_report q = report_of(both[1].p.optimizer);
+        const adz_closure_report r = report_of(both[0].p.optimizer);
+        const adz_closure_report q = report_of(both[1].p.optimizer);
         assert_int_equal(r.reason, q.reason);
         assert_true(q.loss == ldexp(r.loss, e[0]));
         if (e[1] == 0 && e[2] == 0) {
             assert_true(q.gradient == ldexp(r.gradient, e[0]) && q.gradient > 0);
         }
         assert_true(adz_equal(adz_div(both[1].p.x, both[1].units), both[0].p.x));
-        adz_optimizer_free(&both[0].p.optimizer);
-        adz_optimizer_free(&both[1].p.optimizer);
+        adz_optimizer_release(&both[0].p.optimizer);
+        adz_optimizer_release(&both[1].p.optimizer);
     }
 }
 
@@ -378,7 +379,7 @@ static void a_unit_of_the_loss_flips_nothing(void **state)
         searching(&u.p, 20);
         assert_true(run(&u, loss_in_units) < 400);
         assert_true(HOLDS(u.p.x, 1e-5, 1, 1, 1, 1, 1));
-        adz_optimizer_free(&u.p.optimizer);
+        adz_optimizer_release(&u.p.optimizer);
     }
 }
 
@@ -390,14 +391,14 @@ static void small_changes_end_a_step(void **state)
     adz_optimizer *o = searching(&u.p, 200);
     adz_optimizer_set(o, 0, "tolerance_change", 0.05);
     assert_int_equal(adz_optimizer_step_closure(o, loss_in_units, &u, NULL), ADZ_OK);
-    adz_search_report r = report_of(o);
-    assert_int_equal(r.reason, ADZ_SEARCH_STALLED);
+    adz_closure_report r = report_of(o);
+    assert_int_equal(r.reason, ADZ_CLOSURE_STALLED);
     assert_true(r.iterations > 1 && r.iterations < 40 && r.gradient > 1e-3);
     adz_optimizer_set(o, 0, "tolerance_grad", 1e9);
     assert_int_equal(adz_optimizer_step_closure(o, loss_in_units, &u, NULL), ADZ_OK);
     r = report_of(o);
-    assert_true(r.reason == ADZ_SEARCH_CONVERGED && r.evaluations == 1 && r.iterations == 0);
-    adz_optimizer_free(&o);
+    assert_true(r.reason == ADZ_CLOSURE_CONVERGED && r.evaluations == 1 && r.iterations == 0);
+    adz_optimizer_release(&o);
 }
 
 /* Without a scale the first trial is 100 times as far as the largest parameter at most. */
@@ -418,7 +419,7 @@ static void the_first_move_is_no_leap(void **state)
         assert_int_equal(adz_optimizer_step_closure(u.p.optimizer, recording, &u, NULL), ADZ_OK);
         const double moved = ldexp(u.p.sign, -exponent); /* in units of the parameters */
         assert_true(exponent == 0 ? moved < 2 : moved > 50 && moved < 132);
-        adz_optimizer_free(&u.p.optimizer);
+        adz_optimizer_release(&u.p.optimizer);
     }
 }
 
@@ -445,11 +446,11 @@ static void the_scale_is_checked(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "there are 2 tensors of scales for 1 parameters");
     assert_int_equal(adz_lbfgs_set_scale(o, adz_tensor_list_of(&one, 1)), ADZ_OK);
     assert_int_equal(adz_optimizer_step_closure(o, loss_of, &p, NULL), ADZ_OK);
-    assert_int_equal(report_of(o).reason, ADZ_SEARCH_CONVERGED);
+    assert_int_equal(report_of(o).reason, ADZ_CLOSURE_CONVERGED);
     assert_true(HOLDS(p.x, 1e-6, 1, 1, 1, 1, 1));
     assert_int_equal(adz_lbfgs_set_scale(o, (adz_tensor_list){ NULL, 0 }), ADZ_OK);
-    adz_optimizer_free(&o);
-    adz_optimizer_free(&lm);
+    adz_optimizer_release(&o);
+    adz_optimizer_release(&lm);
 }
 
 int ends_tests(void)

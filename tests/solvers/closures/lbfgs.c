@@ -133,7 +133,7 @@ static void steps_are_those_of_pytorch(void **state)
         }
         assert_true(number_of(p.optimizer, "state.0.n_iter") == t->state[0]);
         assert_true(number_of(p.optimizer, "state.0.func_evals") == t->state[1]);
-        adz_optimizer_free(&p.optimizer);
+        adz_optimizer_release(&p.optimizer);
     }
 }
 
@@ -153,7 +153,7 @@ static void the_minimum_is_found(void **state)
         const int before = p.calls;
         assert_int_equal(adz_optimizer_step_closure(p.optimizer, loss_of, &p, NULL), ADZ_OK);
         assert_true(p.calls <= before + (f32 ? 30 : 3));
-        adz_optimizer_free(&p.optimizer);
+        adz_optimizer_release(&p.optimizer);
     }
 }
 
@@ -169,7 +169,7 @@ static void undefined_points_are_left(void **state)
     p.undefined = 3;
     assert_int_equal(adz_optimizer_step_closure(p.optimizer, loss_of, &p, NULL), ADZ_OK);
     assert_true(HOLDS(p.x, 1e-5, 1, 1, 1, 1, 1));
-    adz_optimizer_free(&p.optimizer);
+    adz_optimizer_release(&p.optimizer);
 }
 
 static adz_tensor *parts[3];
@@ -197,7 +197,7 @@ static void parameters_without_a_gradient_stay(void **state)
     assert_true(HOLDS(parts[0], 1e-6, 3));
     assert_true(HOLDS(parts[1], 1e-6, 2, 2, 2, 2, 2, 2));
     assert_true(HOLDS(parts[2], 0, 7, 8));
-    adz_optimizer_free(&of_parts);
+    adz_optimizer_release(&of_parts);
 }
 
 /* Other optimizers call the closure once. */
@@ -215,8 +215,8 @@ static void any_optimizer_takes_a_closure(void **state)
     }
     assert_true(adz_equal(p.x, q.x));
     assert_int_equal(p.calls, 3);
-    adz_optimizer_free(&p.optimizer);
-    adz_optimizer_free(&q.optimizer);
+    adz_optimizer_release(&p.optimizer);
+    adz_optimizer_release(&q.optimizer);
 }
 
 /* Gradients are computed although the caller has switched them off, as in PyTorch. */
@@ -230,7 +230,7 @@ static void the_closure_has_gradients(void **state)
         assert_int_equal(adz_optimizer_step_closure(p.optimizer, loss_of, &p, NULL), ADZ_OK);
         assert_false(adz_is_grad_enabled());
     }
-    adz_optimizer_free(&p.optimizer);
+    adz_optimizer_release(&p.optimizer);
 }
 
 int lbfgs_tests(void)

@@ -63,7 +63,7 @@ static void moves_follow_the_formula(void **state)
             assert_true(fabs(loss - before) <= 1e-7 * before);
             assert_true(holds(p.x, want.x, 1e-7));
         }
-        adz_optimizer_free(&p.optimizer);
+        adz_optimizer_release(&p.optimizer);
     }
 }
 
@@ -113,7 +113,7 @@ static void a_curve_is_fitted(void **state)
         assert_true(HOLDS(c.b, f32 ? 1e-5 : 1e-8, -1.5));
         assert_true(HOLDS(c.unused, 0, 4, 5));
         assert_null(adz_tensor_grad(c.a));
-        adz_optimizer_free(&o);
+        adz_optimizer_release(&o);
     }
 }
 
@@ -134,8 +134,8 @@ static void networks_are_fitted(void **state)
     adz_module_to(c.model, ADZ_F64);
     c.x = adz_reshape(c.x, ADZ_SHAPE(ROWS, 1));
     c.y = adz_reshape(c.y, ADZ_SHAPE(ROWS, 1));
-    assert_true(adz_module_num_parameters(c.model) > ROWS);
-    adz_tensor *frozen = adz_module_parameter(c.model, "0.bias"), *before = adz_clone(frozen);
+    assert_true(adz_module_numel(c.model) > ROWS);
+    adz_tensor *frozen = adz_module_get_parameter(c.model, "0.bias"), *before = adz_clone(frozen);
     adz_requires_grad_(frozen, false);
     adz_optimizer *o = adz_levenberg_marquardt_new(adz_module_parameters(c.model), 1, NULL);
     double first = NAN, last = NAN;
@@ -143,8 +143,8 @@ static void networks_are_fitted(void **state)
     assert_int_equal(adz_optimizer_step_closure(o, network, &c, &last), ADZ_OK);
     assert_true(first > 1 && last < 1e-5);
     assert_true(adz_equal(frozen, before));
-    adz_optimizer_free(&o);
-    adz_module_free(&c.model);
+    adz_optimizer_release(&o);
+    adz_module_release(&c.model);
 }
 
 /* Units saturate on the way, and the residuals hardly depend on their weights then. */
@@ -164,8 +164,8 @@ static void saturated_units_do_not_run_away(void **state)
             assert_int_equal(adz_optimizer_step_closure(o, network, &c, &loss), ADZ_OK);
         }
         assert_true(loss < 1e-3);
-        adz_optimizer_free(&o);
-        adz_module_free(&c.model);
+        adz_optimizer_release(&o);
+        adz_module_release(&c.model);
     }
 }
 
@@ -196,7 +196,7 @@ static void first_derivatives_suffice(void **state)
     assert_int_equal(adz_optimizer_step_closure(o, alignments, &c, &first), ADZ_OK);
     assert_int_equal(adz_optimizer_step_closure(o, alignments, &c, &last), ADZ_OK);
     assert_true(last < first);
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
 }
 
 static adz_tensor *root(void *user)
@@ -214,7 +214,7 @@ static void undefined_points_are_taken_back(void **state)
     lm_of(&p, NULL);
     assert_int_equal(adz_optimizer_step_closure(p.optimizer, root, &p, NULL), ADZ_OK);
     assert_true(HOLDS(p.x, 1e-6, 9));
-    adz_optimizer_free(&p.optimizer);
+    adz_optimizer_release(&p.optimizer);
 }
 
 int least_squares_tests(void)

@@ -251,7 +251,7 @@ static void trials_are_those_of_pytorch(void **state)
                 fail_msg("row %d, step %d: %d calls, loss %.17g", (int)i, step, l.calls, loss);
             }
         }
-        adz_optimizer_free(&l.optimizer);
+        adz_optimizer_release(&l.optimizer);
     }
 }
 
@@ -261,15 +261,15 @@ static void searches_keep_to_their_evaluations(void **state)
     (void)state;
     for (int far = 0; far < 2; ++far) {
         line l = line_of(0, 1);
-        adz_search_report r;
+        adz_closure_report r;
         adz_optimizer_set(l.optimizer, 0, "lr", far ? 1e30 : 1e-30);
         adz_optimizer_set(l.optimizer, 0, "max_eval", 6);
         assert_int_equal(adz_optimizer_step_closure(l.optimizer, loss_of_line, &l, NULL), ADZ_OK);
-        assert_int_equal(adz_optimizer_report(l.optimizer, &r), ADZ_OK);
+        assert_int_equal(adz_optimizer_get_report(l.optimizer, &r), ADZ_OK);
         assert_true(r.evaluations == l.calls && l.calls >= 6 && l.calls <= 8);
         assert_int_equal(r.iterations, 1);
-        assert_int_equal(r.reason, ADZ_SEARCH_LIMIT);
-        adz_optimizer_free(&l.optimizer);
+        assert_int_equal(r.reason, ADZ_CLOSURE_LIMIT);
+        adz_optimizer_release(&l.optimizer);
     }
 }
 
@@ -286,20 +286,20 @@ static void a_kink_ends_a_search(void **state)
     (void)state;
     line l = line_of(0, 1);
     l.terms = kink;
-    adz_search_report r;
+    adz_closure_report r;
     adz_optimizer_set(l.optimizer, 0, "max_eval", 5000);
     assert_int_equal(adz_optimizer_step_closure(l.optimizer, loss_of_line, &l, NULL), ADZ_OK);
-    assert_int_equal(adz_optimizer_report(l.optimizer, &r), ADZ_OK);
+    assert_int_equal(adz_optimizer_get_report(l.optimizer, &r), ADZ_OK);
     assert_true(r.evaluations < 500 && r.loss < 1e-12);
-    adz_optimizer_free(&l.optimizer);
+    adz_optimizer_release(&l.optimizer);
     l = line_of(0, 1);
     l.terms = kink;
     adz_optimizer_set(l.optimizer, 0, "max_eval", 14);
     assert_int_equal(adz_optimizer_step_closure(l.optimizer, loss_of_line, &l, NULL), ADZ_OK);
-    assert_int_equal(adz_optimizer_report(l.optimizer, &r), ADZ_OK);
-    assert_int_equal(r.reason, ADZ_SEARCH_LIMIT);
+    assert_int_equal(adz_optimizer_get_report(l.optimizer, &r), ADZ_OK);
+    assert_int_equal(r.reason, ADZ_CLOSURE_LIMIT);
     assert_true(r.evaluations >= 14 && r.evaluations <= 15 && l.calls == r.evaluations);
-    adz_optimizer_free(&l.optimizer);
+    adz_optimizer_release(&l.optimizer);
 }
 
 /* f(x) = -x + 2.00015 x^2 - 1.0001 x^3 of the first element: f(1) is 5e-5 above f(0), with slope 0.
@@ -318,11 +318,11 @@ static void a_small_rise_is_too_high(void **state)
     l.terms = rise;
     adz_optimizer_set(l.optimizer, 0, "lr", 1);
     adz_optimizer_set(l.optimizer, 0, "max_iter", 1);
-    adz_search_report r;
+    adz_closure_report r;
     assert_int_equal(adz_optimizer_step_closure(l.optimizer, loss_of_line, &l, NULL), ADZ_OK);
-    assert_int_equal(adz_optimizer_report(l.optimizer, &r), ADZ_OK);
+    assert_int_equal(adz_optimizer_get_report(l.optimizer, &r), ADZ_OK);
     assert_true(r.loss < -0.1 && r.evaluations > 2);
-    adz_optimizer_free(&l.optimizer);
+    adz_optimizer_release(&l.optimizer);
 }
 
 /* A loss whose squared slopes overflow or underflow has the same trials. The unit of the loss is a
@@ -345,8 +345,8 @@ static void squares_of_slopes_do_not_overflow(void **state)
                 fail_msg("row %d in units of 2^%d: %d and %d calls", (int)i, exponents[k],
                     both[0].calls, both[1].calls);
             }
-            adz_optimizer_free(&both[0].optimizer);
-            adz_optimizer_free(&both[1].optimizer);
+            adz_optimizer_release(&both[0].optimizer);
+            adz_optimizer_release(&both[1].optimizer);
         }
     }
 }

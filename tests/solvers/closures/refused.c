@@ -61,7 +61,7 @@ static void closures_are_checked(void **state)
     adz_tensor *other = leaf((const double[]){ 1 }, 1, ADZ_F64);
     assert_int_equal(adz_optimizer_add_param_group(p.optimizer, adz_tensor_list_of(&other, 1)), -1);
     expect_error(ADZ_ERR_UNSUPPORTED, "LBFGS treats all parameters as one vector");
-    adz_optimizer_free(&p.optimizer);
+    adz_optimizer_release(&p.optimizer);
 
     lm_of(&p, NULL);
     expect_failure(&p, whole_numbers, ADZ_ERR_DTYPE, "the closure returned int64[3]");
@@ -69,11 +69,11 @@ static void closures_are_checked(void **state)
     expect_failure(&p, one_of, ADZ_ERR_GRAPH, "the residuals have no graph");
     adz_requires_grad_(p.x, false);
     expect_failure(&p, one_of, ADZ_ERR_GRAPH, "no parameter wants a gradient");
-    adz_optimizer_free(&p.optimizer);
+    adz_optimizer_release(&p.optimizer);
 
     p.optimizer = adz_adam_new(adz_tensor_list_of(&p.x, 1), 0.1, NULL);
     expect_failure(&p, several, ADZ_ERR_SHAPE, "a loss has one element");
-    adz_optimizer_free(&p.optimizer);
+    adz_optimizer_release(&p.optimizer);
 }
 
 static void constructors_refuse(void **state)
@@ -133,8 +133,8 @@ static void settings_and_types_are_checked(void **state)
     adz_tensor_set_grad(x, adz_ones_like(x));
     assert_int_equal(adz_optimizer_step(bare), ADZ_ERR_UNSUPPORTED);
     expect_error(ADZ_ERR_UNSUPPORTED, "make the optimizer with its constructor");
-    adz_optimizer_free(&bare);
-    adz_optimizer_free(&good);
+    adz_optimizer_release(&bare);
+    adz_optimizer_release(&good);
 }
 
 static adz_optimizer *lbfgs_with_search(problem *p)
@@ -168,8 +168,8 @@ static void a_failure_leaves_nothing_behind(void **state)
                     adz_optimizer_step_closure(all[i]->optimizer, closure, all[i], NULL), ADZ_OK);
             }
             assert_true(adz_equal(p.x, q.x));
-            adz_optimizer_free(&p.optimizer);
-            adz_optimizer_free(&q.optimizer);
+            adz_optimizer_release(&p.optimizer);
+            adz_optimizer_release(&q.optimizer);
         }
     }
 }
@@ -190,22 +190,22 @@ static void numbers_that_are_not_finite_are_refused(void **state)
     p.undefined = 1;
     lbfgs_with_search(&p);
     expect_failure(&p, loss_of, ADZ_ERR_NUMERIC, "after 0 iterations of L-BFGS the loss is nan");
-    adz_optimizer_free(&p.optimizer);
+    adz_optimizer_release(&p.optimizer);
     lbfgs_of(&p, NULL); /* moves of one length, which leave the finite numbers */
     p.undefined = 0;
     adz_optimizer_set(p.optimizer, 0, "lr", 1e200);
     expect_failure(&p, loss_of, ADZ_ERR_NUMERIC, "set strong_wolfe");
-    adz_optimizer_free(&p.optimizer);
+    adz_optimizer_release(&p.optimizer);
     problem zero = { .x = leaf((const double[]){ 0, 0 }, 2, ADZ_F64) };
     lbfgs_with_search(&zero);
     expect_failure(&zero, cusp, ADZ_ERR_NUMERIC, "the loss is 0, and the largest gradient inf");
-    adz_optimizer_free(&zero.optimizer);
+    adz_optimizer_release(&zero.optimizer);
     p.calls = 0;
     p.undefined = 1;
     lm_of(&p, NULL);
     expect_failure(
         &p, residuals, ADZ_ERR_NUMERIC, "a residual is not finite where the step begins");
-    adz_optimizer_free(&p.optimizer);
+    adz_optimizer_release(&p.optimizer);
 }
 
 /* ---- closures that use the optimizer ------------------------------------------------------------
@@ -237,12 +237,12 @@ static void a_closure_does_not_end_its_step(void **state)
     lbfgs_with_search(&p);
     assert_int_equal(adz_optimizer_step_closure(p.optimizer, stepping, &p, NULL), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "the closure has ended the step of LBFGS that called it");
-    adz_optimizer_free(&p.optimizer);
+    adz_optimizer_release(&p.optimizer);
     p = begin(ADZ_F64);
     lbfgs_with_search(&p);
     expect_failure(&p, saving, ADZ_ERR_STATE, "and may not step, save or load the optimizer");
     assert_int_equal(adz_optimizer_step_closure(p.optimizer, loss_of, &p, NULL), ADZ_OK);
-    adz_optimizer_free(&p.optimizer);
+    adz_optimizer_release(&p.optimizer);
 }
 
 typedef struct {
@@ -288,8 +288,8 @@ static void a_jump_is_taken_back(void **state)
         assert_int_equal(adz_optimizer_step_closure(q.optimizer, closure, &q, NULL), ADZ_OK);
         assert_true(adz_equal(p.x, q.x));
         leave(&p, closure);
-        adz_optimizer_free(&p.optimizer);
-        adz_optimizer_free(&q.optimizer);
+        adz_optimizer_release(&p.optimizer);
+        adz_optimizer_release(&q.optimizer);
     }
 }
 
@@ -307,18 +307,18 @@ static void plans_and_other_dtypes_are_refused(void **state)
     lbfgs_of(&p, NULL);
     assert_null(adz_plan_new(in_a_plan, &p, NULL));
     expect_error(ADZ_ERR_STATE, "adz_optimizer_step_closure");
-    adz_optimizer_free(&p.optimizer);
+    adz_optimizer_release(&p.optimizer);
 
     adz_module *m = adz_linear_new(2, 1, NULL);
-    p.x = adz_module_parameter(m, "weight");
+    p.x = adz_module_get_parameter(m, "weight");
     p.optimizer = adz_lbfgs_new(adz_module_parameters(m), 1, NULL);
     adz_tensor_set_grad(p.x, adz_ones_like(p.x));
     assert_int_equal(adz_optimizer_step_closure(p.optimizer, one_of, &p, NULL), ADZ_OK);
     adz_module_to(m, ADZ_F64);
     assert_int_equal(adz_optimizer_step_closure(p.optimizer, one_of, &p, NULL), ADZ_ERR_DTYPE);
     expect_error(ADZ_ERR_DTYPE, "the parameters are float64, the history of L-BFGS float32");
-    adz_optimizer_free(&p.optimizer);
-    adz_module_free(&m);
+    adz_optimizer_release(&p.optimizer);
+    adz_module_release(&m);
 }
 
 static void ranks_do_not_divide_it(void **state)
@@ -333,10 +333,10 @@ static void ranks_do_not_divide_it(void **state)
     expect_error(ADZ_ERR_UNSUPPORTED, "LBFGS treats all parameters as one vector, so ranks cannot");
     assert_int_equal(adz_data_parallel_step(parallel, o), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "call adz_optimizer_step_closure");
-    adz_optimizer_free(&o);
+    adz_optimizer_release(&o);
     adz_data_parallel_free(&parallel);
     adz_group_free(&group);
-    adz_module_free(&m);
+    adz_module_release(&m);
 }
 
 /* ---- refused memory
@@ -370,7 +370,7 @@ static void refused_memory_changes_nothing(void **state)
         a.p.optimizer = lm ? lm_of(&a.p, NULL) : lbfgs_with_search(&a.p);
         adz_optimizer_set(a.p.optimizer, 0, "max_iter", 2);
         assert_true(refuse_each(try_step, is_as_before, &a) > 10);
-        adz_optimizer_free(&a.p.optimizer);
+        adz_optimizer_release(&a.p.optimizer);
     }
 }
 

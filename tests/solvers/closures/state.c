@@ -56,8 +56,8 @@ static void a_load_goes_on_bit_for_bit(void **state)
             steps(&q, lm, 2);
             assert_true(adz_equal(p.x, q.x));
         }
-        adz_optimizer_free(&p.optimizer);
-        adz_optimizer_free(&q.optimizer);
+        adz_optimizer_release(&p.optimizer);
+        adz_optimizer_release(&q.optimizer);
     }
 }
 
@@ -67,15 +67,15 @@ static void change_file(const char *without, adz_tensor *instead)
     adz_safetensors *from = adz_safetensors_load(temporary_path("whole"), NULL);
     adz_safetensors *to = adz_safetensors_new();
     for (size_t i = 0; i < adz_safetensors_count(from); ++i) {
-        const char *name = adz_safetensors_name(from, i);
-        adz_tensor *t = strcmp(name, without) == 0 ? instead : adz_safetensors_tensor(from, i);
+        const char *name = adz_safetensors_name_at(from, i);
+        adz_tensor *t = strcmp(name, without) == 0 ? instead : adz_safetensors_at(from, i);
         if (t != NULL) {
             assert_int_equal(adz_safetensors_add(to, name, t), ADZ_OK);
         }
     }
     for (size_t i = 0; i < adz_safetensors_metadata_count(from); ++i) {
-        const char *key = adz_safetensors_metadata_key(from, i);
-        adz_safetensors_set_metadata(to, key, adz_safetensors_metadata(from, key));
+        const char *key = adz_safetensors_metadata_key_at(from, i);
+        adz_safetensors_set_metadata(to, key, adz_safetensors_get_metadata(from, key));
     }
     assert_int_equal(adz_safetensors_save(to, temporary_path("changed")), ADZ_OK);
     adz_safetensors_free(&from);
@@ -110,18 +110,18 @@ static void files_with_gaps_are_refused(void **state)
         expect_refused(&p, name, adz_full(ADZ_SHAPE(2, 2), NAN, ADZ_F64), name);
     }
     expect_refused(&p, "state.0.ro", adz_ones(ADZ_SHAPE(2), ADZ_F64), "rows");
-    adz_optimizer_free(&p.optimizer);
+    adz_optimizer_release(&p.optimizer);
     p.x = leaf((const double[]){ 1, 2 }, 2, ADZ_F64);
     make(&p, false);
     change_file("", NULL);
     assert_int_equal(load(p.optimizer, "changed"), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "L-BFGS of 2 elements cannot have state.0.");
-    adz_optimizer_free(&p.optimizer);
+    adz_optimizer_release(&p.optimizer);
     p = begin(ADZ_F64);
     make(&p, true);
     assert_int_equal(load(p.optimizer, "changed"), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "LBFGS");
-    adz_optimizer_free(&p.optimizer);
+    adz_optimizer_release(&p.optimizer);
 }
 
 /* Files that were written before there were these entries load. */
@@ -143,7 +143,7 @@ static void entries_that_came_later_may_lack(void **state)
         assert_int_equal(load(p.optimizer, "changed"), ADZ_OK);
         steps(&p, later[i].lm, 2);
         assert_true(adz_item(adz_sum(adz_square(residuals(&p)), ADZ_ALL_DIMS, false)) < before);
-        adz_optimizer_free(&p.optimizer);
+        adz_optimizer_release(&p.optimizer);
     }
 }
 
@@ -161,7 +161,7 @@ static void wrong_scales_and_units_are_refused(void **state)
         "state.0.scale[0] is -1, but must be finite and 0 or more");
     expect_refused(
         &p, "state.0.scale", adz_full(ADZ_SHAPE(5), INFINITY, ADZ_F64), "state.0.scale[0] is inf");
-    adz_optimizer_free(&p.optimizer);
+    adz_optimizer_release(&p.optimizer);
     p = begin(ADZ_F64);
     make(&p, false);
     steps(&p, false, 1);
@@ -169,7 +169,7 @@ static void wrong_scales_and_units_are_refused(void **state)
     expect_refused(&p, "state.0.unit", adz_scalar(3, ADZ_F64),
         "state.0.unit is 3, but must be a power of two or 0");
     expect_refused(&p, "state.0.unit", adz_scalar(-2, ADZ_F64), "state.0.unit is -2");
-    adz_optimizer_free(&p.optimizer);
+    adz_optimizer_release(&p.optimizer);
 }
 
 /* A smaller history, set between steps, forgets the oldest pairs. */
@@ -185,7 +185,7 @@ static void the_history_can_be_made_smaller(void **state)
     adz_safetensors *file = adz_safetensors_load(temporary_path("whole"), NULL);
     assert_int_equal(adz_tensor_size(adz_safetensors_get(file, "state.0.old_dirs"), 0), 2);
     adz_safetensors_free(&file);
-    adz_optimizer_free(&p.optimizer);
+    adz_optimizer_release(&p.optimizer);
 }
 
 typedef struct {
@@ -208,7 +208,7 @@ static void refused_memory_is_an_error(void **state)
     assert_true(refuse_each(move_state, NULL, &a) > 5);
     a.saves = false;
     assert_true(refuse_each(move_state, NULL, &a) > 5);
-    adz_optimizer_free(&a.p.optimizer);
+    adz_optimizer_release(&a.p.optimizer);
 }
 
 int state_tests(void)

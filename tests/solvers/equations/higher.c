@@ -64,7 +64,7 @@ static int root_of_entangled(adz_tensor *const *in, size_t n, adz_tensor **out, 
     (void)n;
     const adz_tensor_function f = { entangled, in[0] };
     adz_tensor *arguments[] = { adz_exp(in[0]), in[0] };
-    out[0] = adz_root_with(&f, adz_ones(ADZ_SHAPE(2, 2), ADZ_F64), arguments, 2, options, NULL);
+    out[0] = adz_root_many(&f, adz_ones(ADZ_SHAPE(2, 2), ADZ_F64), arguments, 2, options, NULL);
     return out[0] != NULL;
 }
 
@@ -85,7 +85,7 @@ static int solution_of_entangled(adz_tensor *const *in, size_t n, adz_tensor **o
     adz_tensor *first = adz_mul_number(adz_mean(in[0], ADZ_ALL_DIMS, ADZ_DROPDIM), 0.1);
     adz_tensor *times[] = { first, adz_add_number(first, 1) };
     out[0] =
-        adz_odeint_with(&f, adz_square(in[0]), adz_stack(times, 2, 0), &argument, 1, options, NULL);
+        adz_odeint_many(&f, adz_square(in[0]), adz_stack(times, 2, 0), &argument, 1, options, NULL);
     return out[0] != NULL;
 }
 
@@ -173,7 +173,7 @@ static adz_tensor *gradient(adz_tensor *p, const adz_root_options *o)
     const adz_tensor_function f = { chain, NULL };
     adz_backward_options graph = ADZ_BACKWARD_OPTIONS;
     graph.create_graph = true;
-    adz_tensor *x = adz_root_with(&f, adz_zeros_like(p), &p, 1, o, NULL), *d;
+    adz_tensor *x = adz_root_many(&f, adz_zeros_like(p), &p, 1, o, NULL), *d;
     adz_tensor *loss = adz_sum(adz_pow_number(x, 4), ADZ_ALL_DIMS, ADZ_DROPDIM);
     return adz_autograd_grad(&loss, NULL, 1, &p, &d, 1, &graph) == ADZ_OK ? d : NULL;
 }
@@ -192,7 +192,7 @@ static void large_roots_have_second_derivatives_in_little_memory(void **state)
     adz_tensor *p = adz_requires_grad_(adz_rand(ADZ_SHAPE(UNKNOWNS), ADZ_F64), true), *found;
     adz_tensor *v = adz_randn(ADZ_SHAPE(UNKNOWNS), ADZ_F64);
     adz_empty_cache();
-    adz_memory_info_get(&info, sizeof info);
+    adz_get_memory_info(&info, sizeof info);
     adz_set_memory_limit(info.live_bytes + ROOM);
     for (int method = ADZ_ROOT_AUTO; method <= ADZ_ROOT_KRYLOV; method += ADZ_ROOT_KRYLOV) {
         o.method = (adz_root_method)method;

@@ -38,7 +38,7 @@ static adz_ode_options exact(adz_ode_method method)
 static adz_tensor *solution(adz_tensor *const *in, const adz_ode_options *o)
 {
     const adz_tensor_function f = { pendulum, NULL };
-    return adz_odeint_with(&f, in[0], in[1], in + 2, 1, o, NULL);
+    return adz_odeint_many(&f, in[0], in[1], in + 2, 1, o, NULL);
 }
 
 static adz_tensor *event_of(adz_tensor *const *in, const adz_ode_options *o);
@@ -200,7 +200,7 @@ static void stiff_gradients_agree(void **state)
         o.method = i == 0 ? ADZ_ODE_RODAS4 : ADZ_ODE_BDF;
         o.rtol = 1e-9;
         o.atol = 1e-13;
-        adz_tensor *y = adz_odeint_with(&f, in[0], times, in + 1, 1, &o, NULL);
+        adz_tensor *y = adz_odeint_many(&f, in[0], times, in + 1, 1, &o, NULL);
         assert_non_null(y);
         adz_tensor *loss = adz_sum(adz_mul(y, scale), ADZ_ALL_DIMS, ADZ_DROPDIM);
         assert_int_equal(adz_autograd_grad(&loss, NULL, 1, in, parts, 2, NULL), ADZ_OK);
@@ -306,7 +306,7 @@ static adz_tensor *loss_of(const request *r)
         return adz_odeint_event(&f, y0, times, &rate, 1, &g, &o, found, NULL) == ADZ_OK ? found[0]
                                                                                         : NULL;
     }
-    adz_tensor *y = adz_odeint_with(&f, y0, times, &rate, 1, &o, NULL);
+    adz_tensor *y = adz_odeint_many(&f, y0, times, &rate, 1, &o, NULL);
     return y != NULL ? adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM) : NULL;
 }
 

@@ -344,7 +344,7 @@ static void replays_check_times_and_states(void **state)
             assert_true(adz_equal(adz_plan_output(plan), solution(&c)));
         }
         adz_plan_info info;
-        assert_int_equal(adz_plan_info_get(plan, &info, sizeof info), ADZ_OK);
+        assert_int_equal(adz_plan_get_info(plan, &info, sizeof info), ADZ_OK);
         assert_true(info.captured);
         adz_plan_free(&plan);
     }

@@ -18,7 +18,7 @@ static int solution(adz_tensor *const *in, size_t n, adz_tensor **out, void *opt
 {
     const adz_tensor_function f = { pendulum, NULL };
     (void)n;
-    out[0] = adz_odeint_with(&f, in[0], in[1], in + 2, 1, options, NULL);
+    out[0] = adz_odeint_many(&f, in[0], in[1], in + 2, 1, options, NULL);
     return out[0] != NULL;
 }
 
@@ -59,7 +59,7 @@ static int solution_at(adz_tensor *const *in, size_t n, adz_tensor **out, void *
     adz_ode_options o = ADZ_ODE_OPTIONS;
     (void)n;
     o.rtol = o.atol = 1e-10;
-    out[0] = adz_odeint_with(&f, in[0], times, in + 1, 1, &o, NULL);
+    out[0] = adz_odeint_many(&f, in[0], times, in + 1, 1, &o, NULL);
     return out[0] != NULL;
 }
 
@@ -163,7 +163,7 @@ static adz_tensor *pull_learned(adz_module *net, const adz_ode_options *o, doubl
     adz_tensor *y0 = adz_ones(ADZ_SHAPE(50, 2), ADZ_F64), *times = adz_linspace(0, 2, 9, ADZ_F64);
     adz_tensor *y = adz_odeint(learned, y0, times, net, o, NULL), *gradient;
     adz_tensor *sum = adz_mean(adz_square(y), ADZ_ALL_DIMS, ADZ_DROPDIM);
-    adz_tensor *weight = adz_module_parameter(net, "0.weight");
+    adz_tensor *weight = adz_module_get_parameter(net, "0.weight");
     assert_int_equal(adz_autograd_grad(&sum, NULL, 1, &weight, &gradient, 1, NULL), ADZ_OK);
     *loss = adz_item(sum);
     return gradient;
@@ -173,7 +173,7 @@ static void captured_parameters_get_gradients(void **state)
 {
     (void)state;
     adz_module *net = network();
-    double *element = adz_tensor_data_f64(adz_module_parameter(net, "0.weight")), loss[3];
+    double *element = adz_tensor_data_f64(adz_module_get_parameter(net, "0.weight")), loss[3];
     const double before = *element;
     adz_ode_options o = ADZ_ODE_OPTIONS;
     o.rtol = o.atol = 1e-10;
@@ -188,7 +188,7 @@ static void captured_parameters_get_gradients(void **state)
         const double analytic = adz_tensor_data_f64(gradient)[0];
         assert_true(fabs((loss[1] - loss[2]) / 2e-4 - analytic) < 1e-6 * fabs(analytic));
     }
-    adz_module_free(&net);
+    adz_module_release(&net);
 }
 
 /* Neither the number of kept states nor that of threads changes a bit. */
@@ -210,7 +210,7 @@ static void checkpoints_and_threads_change_no_bit(void **state)
         }
     }
     adz_set_num_threads(0);
-    adz_module_free(&net);
+    adz_module_release(&net);
 }
 
 static adz_tensor *early(adz_tensor *t, adz_tensor *y, void *scale)
@@ -265,14 +265,14 @@ static void plans_replay_fixed_steps(void **state)
             assert_true(adz_equal(adz_plan_output(plan), gradient_of_solution(&c)));
         }
         adz_plan_info info;
-        assert_int_equal(adz_plan_info_get(plan, &info, sizeof info), ADZ_OK);
+        assert_int_equal(adz_plan_get_info(plan, &info, sizeof info), ADZ_OK);
         assert_true(info.captured);
         adz_plan_free(&plan);
     }
     c.o = (adz_ode_options)ADZ_ODE_OPTIONS;
     adz_plan *plan = adz_plan_new(gradient_of_solution, &c, NULL);
     assert_true(plan == NULL || adz_plan_run(plan) == ADZ_ERR_STATE);
-    expect_error(ADZ_ERR_STATE, "adz_odeint_with: cannot be captured, because it reads the error");
+    expect_error(ADZ_ERR_STATE, "adz_odeint_many: cannot be captured, because it reads the error");
     adz_plan_free(&plan);
 }
 

@@ -43,7 +43,7 @@ static adz_tensor *solve(problem *p)
     const adz_tensor_function f = { slope, &p->c };
     adz_dtype dtype = adz_tensor_dtype(p->leaves[Y0]);
     adz_tensor *times = adz_linspace(0, 1.5, TIMES, dtype);
-    adz_tensor *y = adz_odeint_with(&f, p->leaves[Y0], times, p->leaves + A, 2, &p->o, NULL);
+    adz_tensor *y = adz_odeint_many(&f, p->leaves[Y0], times, p->leaves + A, 2, &p->o, NULL);
     assert_non_null(y);
     return y;
 }
@@ -121,7 +121,7 @@ static void rejected_steps_leave_nothing(void **state)
 static size_t live_bytes(void)
 {
     adz_memory_info info;
-    adz_memory_info_get(&info, sizeof info);
+    adz_get_memory_info(&info, sizeof info);
     return info.live_bytes;
 }
 
@@ -207,7 +207,7 @@ static void plans_keep_graphs(void **state)
         assert_true(adz_equal(adz_plan_output(plan), planned(&p)));
     }
     adz_plan_info info;
-    assert_int_equal(adz_plan_info_get(plan, &info, sizeof info), ADZ_OK);
+    assert_int_equal(adz_plan_get_info(plan, &info, sizeof info), ADZ_OK);
     assert_true(info.captured);
     adz_plan_free(&plan);
 }

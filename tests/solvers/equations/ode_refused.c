@@ -226,7 +226,7 @@ static void a_jump_from_a_hook_leaves_nothing(void **state)
     o.create_graph = true;
     adz_tensor *w = adz_requires_grad_(adz_full(ADZ_SHAPE(2), 0.5, ADZ_F64), true), *dw = NULL;
     adz_tensor *rate = adz_mul_number(w, 2), *times = adz_linspace(0, 1, 3, ADZ_F64);
-    adz_tensor *y = adz_odeint_with(&f, adz_mul_number(w, 3), times, &rate, 1, NULL, NULL);
+    adz_tensor *y = adz_odeint_many(&f, adz_mul_number(w, 3), times, &rate, 1, NULL, NULL);
     adz_tensor *loss = adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM);
     for (volatile int i = 0; i < 2; ++i) {
         solvers_armed = true;

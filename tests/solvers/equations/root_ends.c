@@ -181,7 +181,7 @@ static void upstreams_are_only_a_factor(void **state)
         adz_tensor *p = adz_tensor_from(given, ADZ_SHAPE(1, 3), ADZ_F64);
         p = adz_requires_grad_(adz_clone(adz_to(p, dtype)), true);
         adz_tensor *dy = adz_to(adz_tensor_from(up, ADZ_SHAPE(1, 3), ADZ_F64), dtype);
-        adz_tensor *x = adz_root_with(&f, adz_full_like(p, 1.5), &p, 1, &o, NULL), *one, *dp;
+        adz_tensor *x = adz_root_many(&f, adz_full_like(p, 1.5), &p, 1, &o, NULL), *one, *dp;
         assert_int_equal(adz_autograd_grad(&x, &dy, 1, &p, &one, 1, &again), ADZ_OK);
         assert_true(fabs(adz_item(adz_select(adz_flatten(one, 0, -1), 0, 0))) > 0.1);
         const int most = f32 ? 120 : 1000;
@@ -212,7 +212,7 @@ static void jacobians_are_only_a_factor(void **state)
         factor = ldexp(1, k);
         o.tolerance = ldexp(1e-5, k);
         adz_tensor *p = adz_requires_grad_(adz_full(ADZ_SHAPE(4), 4, ADZ_F32), true), *dp;
-        adz_tensor *x = adz_root_with(&f, adz_full(ADZ_SHAPE(4), 1.5, ADZ_F32), &p, 1, &o, NULL);
+        adz_tensor *x = adz_root_many(&f, adz_full(ADZ_SHAPE(4), 1.5, ADZ_F32), &p, 1, &o, NULL);
         adz_tensor *loss = adz_sum(x, ADZ_ALL_DIMS, ADZ_DROPDIM);
         assert_non_null(loss);
         assert_int_equal(adz_autograd_grad(&loss, NULL, 1, &p, &dp, 1, NULL), ADZ_OK);
@@ -241,11 +241,11 @@ static void short_histories_cost_no_digits(void **state)
     adz_tensor *p = leaf(1, 40), *dx = adz_randn(ADZ_SHAPE(40), ADZ_F64), *exact, *dp;
     adz_tensor *flat = adz_requires_grad_(adz_clone(adz_flatten(adz_detach(p), 0, -1)), true);
     o.tolerance = 1e-13;
-    adz_tensor *x = adz_root_with(&f, adz_zeros(ADZ_SHAPE(40), ADZ_F64), &flat, 1, &o, NULL);
+    adz_tensor *x = adz_root_many(&f, adz_zeros(ADZ_SHAPE(40), ADZ_F64), &flat, 1, &o, NULL);
     assert_int_equal(adz_autograd_grad(&x, &dx, 1, &flat, &exact, 1, NULL), ADZ_OK);
     o.method = ADZ_ROOT_KRYLOV;
     for (o.history = 1; o.history <= 4; ++o.history) {
-        adz_tensor *y = adz_root_with(&f, adz_detach(x), &flat, 1, &o, NULL);
+        adz_tensor *y = adz_root_many(&f, adz_detach(x), &flat, 1, &o, NULL);
         assert_true(y != NULL && apart(x, y) < 1e-12);
         assert_int_equal(adz_autograd_grad(&y, &dx, 1, &flat, &dp, 1, NULL), ADZ_OK);
         assert_true(apart(exact, dp) < 1e-12);

@@ -21,7 +21,7 @@ static int root_of(adz_tensor *const *in, size_t n, adz_tensor **out, void *opti
 {
     const adz_root_options *o = options;
     const adz_tensor_function f = { o->method == ADZ_ROOT_ANDERSON ? fixed_point : cubic, NULL };
-    out[0] = adz_root_with(&f, adz_ones(ADZ_SHAPE(2, 3), ADZ_F64), in, n, o, NULL);
+    out[0] = adz_root_many(&f, adz_ones(ADZ_SHAPE(2, 3), ADZ_F64), in, n, o, NULL);
     return out[0] != NULL;
 }
 
@@ -67,14 +67,14 @@ static void derivatives_are_right_near_a_fold(void **state)
     for (int k = 2; k <= 10; k += 4) {
         const double x = pow(10, -k / 2.0);
         adz_tensor *p = adz_requires_grad_(adz_scalar(x * x, ADZ_F64), true), *first, *second;
-        adz_tensor *root = adz_root_with(&f, adz_scalar(1, ADZ_F64), &p, 1, &o, NULL);
+        adz_tensor *root = adz_root_many(&f, adz_scalar(1, ADZ_F64), &p, 1, &o, NULL);
         assert_int_equal(adz_autograd_grad(&root, NULL, 1, &p, &first, 1, &graph), ADZ_OK);
         assert_int_equal(adz_autograd_grad(&first, NULL, 1, &p, &second, 1, NULL), ADZ_OK);
         assert_true(fabs(adz_item(first) * 2 * x - 1) < 1e-9);
         assert_true(fabs(adz_item(second) * -4 * x * x * x - 1) < 1e-9);
     }
     adz_tensor *p = adz_requires_grad_(adz_scalar(0, ADZ_F64), true);
-    adz_tensor *root = adz_root_with(&f, adz_scalar(0, ADZ_F64), &p, 1, NULL, NULL);
+    adz_tensor *root = adz_root_many(&f, adz_scalar(0, ADZ_F64), &p, 1, NULL, NULL);
     assert_true(root != NULL && adz_item(root) == 0);
     assert_int_equal(adz_backward(root), ADZ_ERR_NUMERIC);
     expect_error(ADZ_ERR_NUMERIC, "is singular");
@@ -109,7 +109,7 @@ static void captured_parameters_get_gradients(void **state)
         loss_of(net, &o, true);
         const char *const names[] = { "0.weight", "0.bias", "2.weight", "2.bias" };
         for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-            adz_tensor *p = adz_module_parameter(net, names[i]);
+            adz_tensor *p = adz_module_get_parameter(net, names[i]);
             double *element = adz_tensor_data_f64(p), before = *element;
             *element = before + 1e-5;
             double rise = loss_of(net, &o, false);
@@ -120,7 +120,7 @@ static void captured_parameters_get_gradients(void **state)
             assert_true(fabs(rise - analytic) < 1e-8 && analytic != 0);
         }
     }
-    adz_module_free(&net);
+    adz_module_release(&net);
 }
 
 /* Without a wish for gradients nothing is recorded; a parameter that changed is noticed. */
@@ -132,13 +132,13 @@ static void the_node_keeps_what_it_needs(void **state)
     adz_tensor *x0 = adz_requires_grad_(adz_ones(ADZ_SHAPE(2, 3), ADZ_F64), true), *x = NULL;
     ADZ_NO_GRAD
     {
-        x = adz_root_with(&f, x0, given, 2, NULL, NULL);
+        x = adz_root_many(&f, x0, given, 2, NULL, NULL);
     }
     assert_true(x != NULL && !adz_tensor_requires_grad(x));
     adz_tensor *constant[] = { adz_detach(given[0]), adz_detach(given[1]) };
-    x = adz_root_with(&f, x0, constant, 2, NULL, NULL);
+    x = adz_root_many(&f, x0, constant, 2, NULL, NULL);
     assert_true(x != NULL && !adz_tensor_requires_grad(x));
-    x = adz_root_with(&f, x0, given, 2, NULL, NULL);
+    x = adz_root_many(&f, x0, given, 2, NULL, NULL);
     assert_true(x != NULL && adz_tensor_requires_grad(x));
     adz_fill_(constant[1], 2);
     assert_int_equal(adz_backward(adz_sum(x, ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_ERR_VERSION);
@@ -177,14 +177,14 @@ static void plans_replay_the_fixed_form(void **state)
             assert_true(adz_equal(adz_plan_output(plan), gradient_of_root(&c)));
         }
         adz_plan_info info;
-        assert_int_equal(adz_plan_info_get(plan, &info, sizeof info), ADZ_OK);
+        assert_int_equal(adz_plan_get_info(plan, &info, sizeof info), ADZ_OK);
         assert_true(info.captured);
         adz_plan_free(&plan);
     }
     c.o.fixed_iterations = 0;
     adz_plan *plan = adz_plan_new(gradient_of_root, &c, NULL);
     assert_true(plan == NULL || adz_plan_run(plan) == ADZ_ERR_STATE);
-    expect_error(ADZ_ERR_STATE, "adz_root_with: cannot be captured, because it reads on the host");
+    expect_error(ADZ_ERR_STATE, "adz_root_many: cannot be captured, because it reads on the host");
     adz_plan_free(&plan);
 }
 

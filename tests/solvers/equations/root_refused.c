@@ -50,11 +50,11 @@ static void arguments_and_options_are_checked(void **state)
     const adz_tensor_function f = { two, NULL };
     adz_tensor *x = adz_ones(ADZ_SHAPE(3), ADZ_F64), *many[20] = { x };
     adz_root_options o = ADZ_ROOT_OPTIONS;
-    assert_null(adz_root_with(&f, x, NULL, 0, NULL, NULL));
+    assert_null(adz_root_many(&f, x, NULL, 0, NULL, NULL));
     expect_error(ADZ_ERR_ARGUMENT, "the function gave 2 results; it must give one");
-    assert_null(adz_root_with(&f, x, many, 15, NULL, NULL));
+    assert_null(adz_root_many(&f, x, many, 15, NULL, NULL));
     expect_error(ADZ_ERR_ARGUMENT, "15 arguments; at most 14 are possible");
-    expect_null(adz_root_with(&f, x, NULL, 1, NULL, NULL) == NULL, "adz_root_with", "arguments");
+    expect_null(adz_root_many(&f, x, NULL, 1, NULL, NULL) == NULL, "adz_root_many", "arguments");
     o.tolerance = 0;
     assert_null(adz_root(as_given, x, NULL, &o, NULL));
     expect_error(ADZ_ERR_ARGUMENT, "tolerance is 0; it must be above 0");
@@ -149,7 +149,7 @@ static void anderson_says_why_as_well(void **state)
     for (int i = 0; i < ADZ_SOLVER_ARGUMENTS; ++i) {
         many[i] = x;
     }
-    adz_tensor *y = adz_root_with(&f, x, many, ADZ_SOLVER_ARGUMENTS, NULL, NULL);
+    adz_tensor *y = adz_root_many(&f, x, many, ADZ_SOLVER_ARGUMENTS, NULL, NULL);
     assert_true(y != NULL && fabs(adz_item(adz_max(y)) - 4.9) < 1e-12); /* 14 / 2 x 0.7 */
 }
 
@@ -238,7 +238,7 @@ static void a_jump_from_a_hook_leaves_nothing(void **state)
     o.create_graph = true;
     adz_tensor *w = adz_requires_grad_(adz_full(ADZ_SHAPE(2), 2, ADZ_F64), true);
     adz_tensor *p = adz_mul_number(w, 2), *dw = NULL;
-    adz_tensor *x = adz_root_with(&f, adz_ones(ADZ_SHAPE(2), ADZ_F64), &p, 1, NULL, NULL);
+    adz_tensor *x = adz_root_many(&f, adz_ones(ADZ_SHAPE(2), ADZ_F64), &p, 1, NULL, NULL);
     adz_tensor *loss = adz_sum(x, ADZ_ALL_DIMS, ADZ_DROPDIM);
     for (volatile int i = 0; i < 2; ++i) {
         solvers_armed = true;
@@ -267,7 +267,7 @@ static void a_function_may_end_the_mode(void **state)
     adz_backward_options o = ADZ_BACKWARD_OPTIONS;
     o.create_graph = true;
     adz_tensor *w = adz_requires_grad_(adz_full(ADZ_SHAPE(2), 4, ADZ_F64), true), *dw = NULL;
-    adz_tensor *x = adz_root_with(&f, adz_ones(ADZ_SHAPE(2), ADZ_F64), &w, 1, NULL, NULL);
+    adz_tensor *x = adz_root_many(&f, adz_ones(ADZ_SHAPE(2), ADZ_F64), &w, 1, NULL, NULL);
     adz_tensor *loss = adz_sum(x, ADZ_ALL_DIMS, ADZ_DROPDIM);
     assert_int_equal(adz_autograd_grad(&loss, NULL, 1, &w, &dw, 1, &o), ADZ_OK);
     assert_true(fabs(adz_item(adz_select(dw, 0, 1)) - 0.25) < 1e-12);

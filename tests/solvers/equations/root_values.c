@@ -143,7 +143,7 @@ static void threads_change_no_bit(void **state)
         ADZ_SEQUENTIAL(adz_linear_new(8, 50, NULL), adz_tanh_new(), adz_linear_new(50, 8, NULL));
     assert_int_equal(adz_module_to(net, ADZ_F64), ADZ_OK);
     adz_tensor *x0 = adz_randn(ADZ_SHAPE(300, 8), ADZ_F64), *x[2], *gradient[2];
-    adz_tensor *weight = adz_module_parameter(net, "0.weight");
+    adz_tensor *weight = adz_module_get_parameter(net, "0.weight");
     adz_root_options o = ADZ_ROOT_OPTIONS;
     o.rows = true;
     for (int i = 0; i < 2; ++i) {
@@ -154,7 +154,7 @@ static void threads_change_no_bit(void **state)
     }
     adz_set_num_threads(0);
     assert_true(adz_equal(x[0], x[1]) && adz_equal(gradient[0], gradient[1]));
-    adz_module_free(&net);
+    adz_module_release(&net);
 }
 
 const struct CMUnitTest root_values[N_ROOT_VALUES] = {

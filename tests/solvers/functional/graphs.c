@@ -28,7 +28,7 @@ static void jacobians_have_derivatives(void **state)
     const adz_gradcheck_function f = { size_of_jacobian, net };
     assert_int_equal(adz_gradcheck(&f, &x, 1, NULL, NULL), ADZ_OK);
     assert_int_equal(adz_gradgradcheck(&f, &x, 1, NULL, NULL), ADZ_OK);
-    adz_module_free(&net);
+    adz_module_release(&net);
 }
 
 /* A loss on the tangent trains the network's parameters, also where x wants no gradient. */
@@ -39,7 +39,7 @@ static void parameters_get_gradients_of_derivatives(void **state)
     adz_tensor *x = adz_randn(ADZ_SHAPE(3, 3), ADZ_F64), *loss;
     assert_true(size_of_jacobian(&x, 1, &loss, net) == 1 && adz_tensor_requires_grad(loss));
     assert_int_equal(adz_backward(loss), ADZ_OK);
-    adz_tensor *weight = adz_module_parameter(net, "0.weight"), *grad = adz_tensor_grad(weight);
+    adz_tensor *weight = adz_module_get_parameter(net, "0.weight"), *grad = adz_tensor_grad(weight);
     double *element = adz_tensor_data_f64(weight), before = *element, values[2];
     for (int k = 0; k < 2; ++k) {
         *element = before + (k == 0 ? 1e-6 : -1e-6);
@@ -49,7 +49,7 @@ static void parameters_get_gradients_of_derivatives(void **state)
     *element = before;
     const double analytic = adz_tensor_at(grad, (int64_t[]){ 0, 0 });
     assert_true(fabs((values[0] - values[1]) / 2e-6 - analytic) < 1e-7 && analytic != 0);
-    adz_module_free(&net);
+    adz_module_release(&net);
 }
 
 static adz_tensor *product_of(adz_tensor *x, void *v)
@@ -94,8 +94,8 @@ static void nothing_else_changes(void **state)
     assert_true(apart(j, adz_jacobian_rows(apply, x, net, NULL)) == 0);
     assert_false(adz_tensor_requires_grad(j));
     assert_null(adz_tensor_grad(x));
-    assert_null(adz_tensor_grad(adz_module_parameter(net, "0.weight")));
-    adz_module_free(&net);
+    assert_null(adz_tensor_grad(adz_module_get_parameter(net, "0.weight")));
+    adz_module_release(&net);
 }
 
 typedef struct {
@@ -125,11 +125,11 @@ static void plans_replay_jacobians(void **state)
             assert_true(adz_equal(adz_plan_output(plan), tangent(&c)));
         }
         adz_plan_info info;
-        assert_int_equal(adz_plan_info_get(plan, &info, sizeof info), ADZ_OK);
+        assert_int_equal(adz_plan_get_info(plan, &info, sizeof info), ADZ_OK);
         assert_true(info.captured);
         adz_plan_free(&plan);
     }
-    adz_module_free(&c.net);
+    adz_module_release(&c.net);
 }
 
 static adz_tensor *value(void *user)
@@ -144,7 +144,7 @@ static size_t launches_of(adz_plan_function function, captured *c)
     adz_plan *plan = adz_plan_new(function, c, NULL);
     adz_plan_info info;
     assert_int_equal(adz_plan_run(plan), ADZ_OK);
-    assert_int_equal(adz_plan_info_get(plan, &info, sizeof info), ADZ_OK);
+    assert_int_equal(adz_plan_get_info(plan, &info, sizeof info), ADZ_OK);
     assert_true(info.captured);
     adz_plan_free(&plan);
     return info.launches;
@@ -157,7 +157,7 @@ static void unit_vectors_are_not_multiplied(void **state)
     captured c = { adz_linear_new(3, 2, NULL), adz_randn(ADZ_SHAPE(1, 3), ADZ_F32),
         ADZ_JACOBIAN_REVERSE };
     assert_int_equal(launches_of(tangent, &c), launches_of(value, &c) + 2);
-    adz_module_free(&c.net);
+    adz_module_release(&c.net);
 }
 
 static adz_tensor *sum_of_tanh(adz_tensor *x, void *user)
@@ -301,7 +301,7 @@ static void zeros_are_forgotten_by_programs(void **state)
     assert_int_equal(adz_autograd_grad(&y, &ones, 1, &x, &dx, 1, &o), ADZ_OK);
     assert_false(dx->is_zero);
     y = adz_mul(x, adz_ones_like(x));
-    assert_int_equal(adz_backward_with(&y, &known, 1, NULL), ADZ_OK);
+    assert_int_equal(adz_autograd_backward(&y, &known, 1, NULL), ADZ_OK);
     assert_false(adz_tensor_grad(x)->is_zero);
 }
 
@@ -334,7 +334,7 @@ static void tangents_multiply_no_zeros(void **state)
     zeros->is_zero = true;
     adz_fill_(zeros, 3);
     assert_true(adz_equal(adz_mul(zeros, x), adz_mul_number(x, 3)));
-    adz_module_free(&net);
+    adz_module_release(&net);
 }
 
 /* A dropout has one mask in the value and in all derivatives. */
@@ -382,7 +382,7 @@ static void jacobians_by_parameters(void **state)
     adz_tensor *x = adz_randn(ADZ_SHAPE(1, 3), ADZ_F64), *j[2];
     void *net_and_x[] = { net, x };
     const adz_tensor_function f = { by_parameters, net_and_x };
-    adz_tensor *weight = adz_module_parameter(net, "0.weight");
+    adz_tensor *weight = adz_module_get_parameter(net, "0.weight");
     adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
     for (int mode = 0; mode < 2; ++mode) {
         o.mode = (adz_jacobian_mode)(mode + 1);
@@ -393,7 +393,7 @@ static void jacobians_by_parameters(void **state)
     assert_int_equal(adz_backward(adz_select(adz_select(y, 0, 0), 0, 1)), ADZ_OK);
     adz_tensor *row = adz_select(adz_select(j[0], 0, 0), 0, 1);
     assert_true(apart(row, adz_tensor_grad(weight)) < 1e-15);
-    adz_module_free(&net);
+    adz_module_release(&net);
 }
 
 const struct CMUnitTest functional_graphs[N_FUNCTIONAL_GRAPHS] = {

@@ -138,7 +138,7 @@ static void rows_are_the_diagonal(void **state)
     }
     assert_true(apart(adz_jacobian_rows(apply, adz_empty(ADZ_SHAPE(0, 3), ADZ_F64), net, NULL),
                     adz_empty(ADZ_SHAPE(0, 2, 3), ADZ_F64)) == 0);
-    adz_module_free(&net);
+    adz_module_release(&net);
 }
 
 /* Jacobians agree with products of both kinds. */
@@ -155,7 +155,7 @@ static void products_are_those_of_the_jacobian(void **state)
         apart(adz_reshape(pulled, ADZ_SHAPE(2, 3)), adz_vjp(apply, x, v, net, NULL)) < 1e-14);
     assert_true(
         apart(adz_reshape(pushed, ADZ_SHAPE(2, 2)), adz_jvp(apply, x, w, net, NULL)) < 1e-14);
-    adz_module_free(&net);
+    adz_module_release(&net);
 }
 
 /* a b and a + 2 b: two inputs and two results. */
@@ -220,7 +220,7 @@ static void the_jacobian_of_a_layer_is_its_weight(void **state)
     for (adz_dtype dtype = ADZ_F32; dtype <= ADZ_F64; ++dtype) {
         adz_module *layer = adz_linear_new(3, 4, NULL);
         assert_int_equal(adz_module_to(layer, dtype), ADZ_OK);
-        adz_tensor *weight = adz_detach(adz_module_parameter(layer, "weight"));
+        adz_tensor *weight = adz_detach(adz_module_get_parameter(layer, "weight"));
         adz_fill_(adz_narrow(adz_select(weight, 0, 2), 0, 1, 1), INFINITY);
         adz_fill_(adz_select(weight, 0, 1), -0.0);
         adz_tensor *before = adz_clone(weight);
@@ -233,7 +233,7 @@ static void the_jacobian_of_a_layer_is_its_weight(void **state)
             adz_zero_(j);
             assert_true(adz_equal(weight, before)); /* the Jacobian is no view of it */
         }
-        adz_module_free(&layer);
+        adz_module_release(&layer);
     }
 }
 

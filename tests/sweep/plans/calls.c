@@ -46,11 +46,11 @@ uint64_t digest_module(uint64_t digest, adz_module *module)
     const bool training = adz_module_is_training(module);
     digest = digest_bytes(digest, &training, sizeof training);
     digest = digest_list(digest, adz_module_parameters(module));
-    adz_state *state = adz_module_state_dict(module);
-    for (size_t i = 0; i < adz_state_count(state); ++i) {
-        digest = digest_tensor(digest, adz_state_tensor(state, i));
+    adz_state_dict *state = adz_module_state_dict(module);
+    for (size_t i = 0; i < adz_state_dict_count(state); ++i) {
+        digest = digest_tensor(digest, adz_state_dict_at(state, i));
     }
-    adz_state_free(&state);
+    adz_state_dict_free(&state);
     adz_error_clear();
     return digest;
 }
@@ -105,9 +105,9 @@ static adz_tensor *tensor_of_world(world *w)
         return w->x;
     }
     if (w->e->variant == GRADIENT) {
-        adz_state *state = adz_module_state_dict(w->model);
-        adz_tensor *last = adz_state_tensor(state, adz_state_count(state) - 1);
-        adz_state_free(&state);
+        adz_state_dict *state = adz_module_state_dict(w->model);
+        adz_tensor *last = adz_state_dict_at(state, adz_state_dict_count(state) - 1);
+        adz_state_dict_free(&state);
         return grad != NULL ? grad : last;
     }
     return parameters.count > 0 ? parameters.items[0] : NULL;

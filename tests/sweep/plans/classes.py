@@ -16,11 +16,11 @@ import generate  # noqa: E402
 
 # Functions that cannot be called there, each with its reason.
 NOT_CALLED = {
-    'adz_node_needs': 'there is a node only in the backward of an operator of the program',
-    'adz_node_input': 'as adz_node_needs',
-    'adz_node_result': 'as adz_node_needs',
-    'adz_node_extra': 'as adz_node_needs',
-    'adz_node_attributes': 'as adz_node_needs',
+    'adz_node_needs_input_grad': 'there is a node only in the backward of an operator of the program',
+    'adz_node_input_at': 'as adz_node_needs_input_grad',
+    'adz_node_result_at': 'as adz_node_needs_input_grad',
+    'adz_node_extra_at': 'as adz_node_needs_input_grad',
+    'adz_node_attributes': 'as adz_node_needs_input_grad',
     'adz_update_setting': 'there is an update only in the step of an optimizer of the program',
     'adz_set_allocator': 'the calls around it hold memory',
     'adz_die': 'it ends the process',

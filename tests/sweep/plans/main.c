@@ -61,7 +61,7 @@ static void restore_settings(void)
     adz_set_debug(false);
     adz_set_anomaly_enabled(false);
     adz_set_matmul_precision(ADZ_MATMUL_HIGHEST);
-    adz_set_products(ADZ_PRODUCTS_OWN);
+    adz_set_gemm_backend(ADZ_GEMM_OWN);
     adz_manual_seed(1);
     adz_error_clear();
 }
@@ -112,7 +112,7 @@ static outcome run(const example *e, bool planned)
     }
     if (plan != NULL) {
         adz_plan_info info;
-        adz_plan_info_get(plan, &info, sizeof info);
+        adz_plan_get_info(plan, &info, sizeof info);
         o.captured = info.captures > 0;
     }
     o.called = w.called;

@@ -64,11 +64,11 @@ void world_end(world *w)
 {
     arguments_end(w);
     adz_error_clear();
-    adz_scheduler_free(&w->scheduler);
-    adz_optimizer_free(&w->optimizer);
+    adz_scheduler_release(&w->scheduler);
+    adz_optimizer_release(&w->optimizer);
     adz_flat_parameters_free(&w->flat);
-    adz_module_free(&w->model);
-    adz_module_free(&w->head);
+    adz_module_release(&w->model);
+    adz_module_release(&w->head);
     adz_scope_close(w->scope);
     adz_generator_free(&w->generator);
     adz_error_clear();
@@ -127,7 +127,7 @@ adz_tensor *world_step(void *user)
 static uint64_t digest_mode(uint64_t digest)
 {
     const int modes[] = { adz_is_grad_enabled(), adz_is_deterministic(), adz_is_recomputing(),
-        adz_get_num_threads(), (int)adz_get_matmul_precision(), (int)adz_get_products(),
+        adz_get_num_threads(), (int)adz_get_matmul_precision(), (int)adz_get_gemm_backend(),
         adz_is_debug(), adz_is_anomaly_enabled() };
     return digest_bytes(digest, modes, sizeof modes);
 }

@@ -122,18 +122,18 @@ static bool add_states(adzi_weights *f, const adzi_parameter_position *position,
     const adz_optimizer *o = position->optimizer;
     const bool stepped = adzi_c99_makes_steps(&f->w->c, position);
     const size_t count = stepped ? adzi_c99_count_of(&f->w->c, position) : ADZI_NOWHERE;
-    adz_state *state = adz_state_new();
+    adz_state_dict *state = adz_state_dict_new();
     bool good = state != NULL && adzi_optimizer_collect_one(o, o->groups[position->group],
                                      position->i, index, stepped, state) == ADZ_OK;
-    for (size_t k = 0; good && k < adz_state_count(state); ++k) {
-        const char *name = adz_state_name(state, k);
-        adz_tensor *t = adz_state_tensor(state, k);
+    for (size_t k = 0; good && k < adz_state_dict_count(state); ++k) {
+        const char *name = adz_state_dict_name_at(state, k);
+        adz_tensor *t = adz_state_dict_at(state, k);
         const adzi_weights_source s =
             stepped ? state_source(f, position, count, name, t)
                     : (adzi_weights_source){ .home = home_without_array(t), .t = t };
         good = adz_safetensors_add(f->file, name, t) == ADZ_OK && add_source(f, s);
     }
-    adz_state_free(&state);
+    adz_state_dict_free(&state);
     return good;
 }
 
@@ -146,7 +146,7 @@ const char *adzi_weights_rate(const adzi_c99 *c)
 static bool widen_rates(adzi_weights *f)
 {
     static const char rate[] = "{\"lr\":";
-    const char *at = adz_safetensors_metadata(f->file, ADZI_CHECKPOINT_OPTIMIZER);
+    const char *at = adz_safetensors_get_metadata(f->file, ADZI_CHECKPOINT_OPTIMIZER);
     const char *groups = at != NULL ? strstr(at, "\"param_groups\":[") : NULL;
     adzi_text text = { 0 };
     if (groups != NULL) {
