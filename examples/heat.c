@@ -1,13 +1,13 @@
 /* Finds the conductivity of a rod from 20 noisy measurements of its temperature. The heat equation
  * is discretised in space and solved in time by adz_odeint, whose gradient says how the
- * measurements depend on the conductivity. heat [PICTURE.svg|PICTURE.png] */
+ * measurements depend on the conductivity. heat [PICTURE.svg] */
 #include <math.h>
 #include <stdio.h>
 
 #include <adze/adze.h>
 
+#include "shared/chart.h"
 #include "shared/command_line.h"
-#include "shared/gnuplot.h"
 
 const char program_name[] = "heat"; /* for messages about the picture */
 
@@ -64,26 +64,29 @@ static adz_tensor *predicted(adz_tensor *log_k, void *start_and_times)
 /* Draws the fitted solution as lines and the exact one as points. */
 static void draw(const char *path, adz_tensor *u, adz_tensor *times)
 {
-    FILE *script = gnuplot_begin(path, 640, 400);
-    if (script == NULL) {
-        return;
-    }
-    fprintf(script, "set xlabel 'position'; set ylabel 'temperature'; set xrange [0:1]; plot ");
+    static const char *const colors[TIMES] = { "#d62728", "#ff7f0e", "#bcbd22", "#2ca02c",
+        "#1f77b4", "#9467bd" };
+    double x[POINTS], fitted[TIMES][POINTS], truth[TIMES][POINTS];
+    char titles[TIMES][32];
+    layer layers[2 * TIMES];
     for (int i = 0; i < TIMES; ++i) {
-        fprintf(script, "'-' with lines lc %d title 't = %.1f', ", i + 1,
-            adz_tensor_at(times, (int64_t[]){ i }));
-        fprintf(script, "'-' with points pt 6 lc %d title '%s'%s", i + 1, i == 0 ? "exact" : "",
-            i < TIMES - 1 ? ", " : "\n");
-    }
-    for (int i = 0; i < 2 * TIMES; ++i) {
-        for (int p = 0; p < POINTS; p += i % 2 == 0 ? 1 : 2) {
-            const double t = adz_tensor_at(times, (int64_t[]){ i / 2 });
-            fprintf(script, "%g %g\n", position(p),
-                i % 2 == 0 ? adz_tensor_at(u, (int64_t[]){ i / 2, p }) : exact(position(p), t));
+        const double t = adz_tensor_at(times, (int64_t[]){ i });
+        for (int p = 0; p < POINTS; ++p) {
+            x[p] = position(p);
+            fitted[i][p] = adz_tensor_at(u, (int64_t[]){ i, p });
+            truth[i][p] = p % 2 == 0 ? exact(position(p), t) : NAN; /* NaN leaves the point out */
         }
-        fprintf(script, "e\n");
+        snprintf(titles[i], sizeof titles[i], "t = %.1f", t);
+        layers[i] = (layer){ LAYER_LINE, .title = titles[i], .color = colors[i], .count = POINTS,
+            .x = x, .y = fitted[i] };
+        layers[TIMES + i] = (layer){ LAYER_POINTS, .title = i == 0 ? "exact" : NULL,
+            .color = colors[i], .size = 6, .hollow = true, .count = POINTS, .x = x, .y = truth[i] };
     }
-    gnuplot_end(script, "the rod", path);
+    const panel rod = { .x = { .label = "position", .low = 0, .high = length },
+        .y = { .label = "temperature" },
+        .layers = layers,
+        .count = 2 * TIMES };
+    draw_chart(path, "the rod", &rod, 1, 640, 400);
 }
 
 int main(int argc, char **argv)

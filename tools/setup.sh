@@ -47,9 +47,8 @@ missing_packages() {
     ! $with_tests || pkg-config --exists cmocka 2>/dev/null || printf ' libcmocka-dev'
 }
 
-# Prints the Debian packages of what adze can do without: plots, and files packed by gzip.
+# Prints the Debian packages of what adze can do without: files packed by gzip.
 missing_extras() {
-    command -v gnuplot >/dev/null 2>&1 || printf ' gnuplot-nox'
     has_header zlib.h || printf ' zlib1g-dev'
 }
 
@@ -130,13 +129,13 @@ say_other_blas() {
 say_other_systems() {
     say "Missing here (Debian's names):$*"
     say_other_blas
-    say 'Install what gives you a C compiler, Meson, Ninja, pkg-config, OpenBLAS, cmocka, jansson'
-    say 'and (for plots) gnuplot, then try again:'
+    say 'Install what gives you a C compiler, Meson, Ninja, pkg-config, OpenBLAS, cmocka and jansson,'
+    say 'then try again:'
     say ''
-    say '  Fedora  dnf install gcc meson ninja-build pkgconf-pkg-config openblas-devel libcmocka-devel jansson-devel gnuplot zlib-devel'
-    say '  Arch    pacman -S gcc meson ninja pkgconf openblas cmocka jansson gnuplot zlib'
-    say '  Alpine  apk add build-base meson ninja pkgconf openblas-dev cmocka-dev jansson-dev gnuplot zlib-dev'
-    say '  macOS   brew install meson ninja pkg-config openblas cmocka jansson gnuplot'
+    say '  Fedora  dnf install gcc meson ninja-build pkgconf-pkg-config openblas-devel libcmocka-devel jansson-devel zlib-devel'
+    say '  Arch    pacman -S gcc meson ninja pkgconf openblas cmocka jansson zlib'
+    say '  Alpine  apk add build-base meson ninja pkgconf openblas-dev cmocka-dev jansson-dev zlib-dev'
+    say '  macOS   brew install meson ninja pkg-config openblas cmocka jansson'
     say '          export PKG_CONFIG_PATH="$(brew --prefix openblas)/lib/pkgconfig"'
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../shared/files.h"
-#include "../shared/gnuplot.h"
+#include "../shared/svg.h"
 #include "../shared/interrupt.h"
 #include "../shared/plain_text.h"
 #include "../shared/program.h"

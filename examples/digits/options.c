@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../shared/gnuplot.h"
+#include "../shared/svg.h"
 
 const char program_name[] = "digits";
 
@@ -56,7 +56,7 @@ static const char help[] =
     "                         without training\n"
     "  --output FILE.csv      write the predictions to a file, too\n"
     "  --history FILE         where to write the losses of each epoch (history.csv)\n"
-    "  --plot FILE            picture of the worst mistakes, .svg or .png, or none (mistakes.svg)\n"
+    "  --plot FILE            picture of the worst mistakes, as SVG, or none (mistakes.svg)\n"
     "  --show N               print N images as text: the worst mistakes, or the first images of\n"
     "                         --predict (1)\n"
     "\n"

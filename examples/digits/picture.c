@@ -1,78 +1,60 @@
-/* Draws mistakes with gnuplot, and images as text. */
+/* Draws mistakes, and images as text. */
 #include "picture.h"
 
+#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "../shared/gnuplot.h"
+#include "../shared/svg.h"
 
-enum { COLUMNS = 6, MOST = 24, COLUMN_WIDTH = 144 };
+enum { COLUMNS = 6, MOST = 24, SIDE = 124, GAP = 20, TITLE = 44, SHADES = 24 };
 
-/* The picture is one image of pixels, in which the mistakes stand in a grid. The title of each
- * stands above it, in a margin for two lines of text. */
-typedef struct grid {
-    int64_t columns, rows;
-    int64_t height, width; /* of an image with its margins */
-    int64_t above, beside; /* the margins, in pixels of the images */
-    int64_t zoom; /* each pixel becomes a square of this side: viewers blur what they enlarge */
-} grid;
-
-static grid choose_grid(const model *m, int64_t count)
+/* The shade of a pixel: 0 is the background, SHADES is ink. */
+static int shade_of(const model *m, float pixel)
 {
-    grid g = { .columns = count < COLUMNS ? count : COLUMNS };
-    g.rows = (count + COLUMNS - 1) / COLUMNS;
-    g.above = 1 + m->width * 2 / 5;
-    g.beside = 1 + m->width / 8;
-    g.height = m->height + g.above;
-    g.width = m->width + g.beside;
-    g.zoom = 1 + COLUMN_WIDTH / 2 / (g.width > g.height ? g.width : g.height);
-    return g;
+    return (int)fmax(0, fmin(SHADES, (double)pixel / m->range * SHADES + 0.5));
 }
 
-/* Writes the pixels of the whole picture, row by row from the top; 255 is ink. */
-static void write_pixels(
-    FILE *script, const grid *g, const model *m, int64_t count, const float *pixels)
+/* Writes all pixels of one shade as one path, in which equal neighbours of a row are one
+ * rectangle. The unit is a pixel. */
+static void write_shade(FILE *svg, const model *m, const float *pixels, int shade)
 {
-    fputs("$pixels << END\n", script);
-    for (int64_t line = 0; line < g->rows * g->height * g->zoom; ++line) {
-        for (int64_t dot = 0; dot < g->columns * g->width * g->zoom; ++dot) {
-            const int64_t y = line / g->zoom, x = dot / g->zoom;
-            const int64_t image = y / g->height * g->columns + x / g->width;
-            const int64_t i = y % g->height - g->above, j = x % g->width;
-            int ink = 0;
-            if (image < count && i >= 0 && j < m->width) {
-                ink =
-                    (int)(255 * (double)pixels[(image * m->height + i) * m->width + j] / m->range);
+    const int grey = 255 - 255 * shade / SHADES;
+    fprintf(svg, "<path fill=\"rgb(%d,%d,%d)\" d=\"", grey, grey, grey);
+    for (int64_t y = 0; y < m->height; ++y) {
+        const float *row = pixels + y * m->width;
+        for (int64_t x = 0, end; x < m->width; x = end) {
+            for (end = x + 1; end < m->width && shade_of(m, row[end]) == shade_of(m, row[x]);) {
+                ++end;
             }
-            fprintf(script, "%d ", ink);
+            if (shade_of(m, row[x]) == shade) {
+                fprintf(svg, "M%lld %lldh%lldv1h-%lldz", (long long)x, (long long)y,
+                    (long long)(end - x), (long long)(end - x));
+            }
         }
-        fputc('\n', script);
     }
-    fputs("END\n", script);
+    fputs("\"/>\n", svg);
 }
 
-static void write_titles(
-    FILE *script, const grid *g, const model *m, const verdict *mistakes, int64_t count)
+/* Writes an image with its frame; `x` and `y` are its upper left corner. */
+static void write_image(FILE *svg, const model *m, const float *pixels, double x, double y)
 {
-    for (int64_t k = 0; k < count; ++k) {
-        const double x = (double)(k % g->columns * g->width * g->zoom) - 0.5;
-        const double y = (double)((k / g->columns * g->height + g->above) * g->zoom) - 0.5;
-        const verdict *v = &mistakes[k];
-        fprintf(script,
-            "set object rectangle from %g,%g to %g,%g front fs empty border lc rgb '#999999'\n", x,
-            y, x + (double)(m->width * g->zoom), y + (double)(m->height * g->zoom));
-        fprintf(script, "set label 'said %lld (%.2f)' at %g,%g front left offset 0,1.5\n",
-            (long long)v->digit, v->probability, x, y);
-        fprintf(script,
-            "set label 'true %lld, no. %lld' at %g,%g front left tc rgb '#666666' offset 0,0.5\n",
-            (long long)v->truth, (long long)v->image, x, y);
+    const int64_t side = m->width > m->height ? m->width : m->height;
+    fprintf(svg, "<g transform=\"translate(%g %g) scale(%.4f)\" shape-rendering=\"crispEdges\">\n",
+        x, y, (double)SIDE / (double)side);
+    for (int shade = 1; shade <= SHADES; ++shade) {
+        write_shade(svg, m, pixels, shade);
     }
+    fprintf(svg,
+        "</g>\n<rect x=\"%g\" y=\"%g\" width=\"%.1f\" height=\"%.1f\" fill=\"none\""
+        " stroke=\"#999999\"/>\n",
+        x, y, (double)SIDE * (double)m->width / (double)side,
+        (double)SIDE * (double)m->height / (double)side);
 }
 
 void draw_mistakes(
     const char *path, const model *m, const verdict *mistakes, int64_t count, const float *pixels)
 {
+    char title[64];
     if (plot_file(path) == NULL) {
         return;
     }
@@ -81,24 +63,21 @@ void draw_mistakes(
         return;
     }
     count = count < MOST ? count : MOST;
-    const grid g = choose_grid(m, count);
-    const int width = COLUMN_WIDTH * (int)g.columns;
-    FILE *script = gnuplot_begin(path, width,
-        (int)((double)width * (double)(g.rows * g.height) / (double)(g.columns * g.width)));
-    if (script != NULL) {
-        write_pixels(script, &g, m, count, pixels);
-        write_titles(script, &g, m, mistakes, count);
-        fprintf(script,
-            "unset border\nunset tics\nunset key\nunset colorbox\n"
-            "set palette defined (0 'white', 1 'black')\nset cbrange [0:255]\n"
-            "set lmargin at screen 0.01\nset rmargin at screen 0.99\n"
-            "set tmargin at screen 0.99\nset bmargin at screen 0.01\nset size ratio -1\n"
-            "set xrange [-0.5:%g]\nset yrange [%g:-0.5]\n"
-            "plot $pixels matrix with image\n",
-            (double)(g.columns * g.width * g.zoom) - 0.5,
-            (double)(g.rows * g.height * g.zoom) - 0.5);
+    const int64_t columns = count < COLUMNS ? count : COLUMNS;
+    const int64_t lines = (count + columns - 1) / columns;
+    FILE *svg = svg_begin((int)(GAP + columns * (SIDE + GAP)), (int)(GAP + lines * (SIDE + TITLE)));
+    for (int64_t k = 0; k < count; ++k) {
+        const verdict *v = &mistakes[k];
+        const double x = (double)(GAP + k % columns * (SIDE + GAP));
+        const double y = (double)(TITLE + k / columns * (SIDE + TITLE));
+        snprintf(title, sizeof title, "said %lld (%.2f)", (long long)v->digit, v->probability);
+        svg_text(svg, &(svg_label){ .x = x, .y = y - 22 }, title);
+        snprintf(
+            title, sizeof title, "true %lld, no. %lld", (long long)v->truth, (long long)v->image);
+        svg_text(svg, &(svg_label){ .x = x, .y = y - 7, .color = "#666666" }, title);
+        write_image(svg, m, pixels + k * m->height * m->width, x, y);
     }
-    gnuplot_end(script, "picture of the worst mistakes", path);
+    svg_end(svg, "picture of the worst mistakes", path);
 }
 
 void print_image(const model *m, const float *pixels)

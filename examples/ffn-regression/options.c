@@ -9,7 +9,7 @@
 
 #include "../shared/arguments.h"
 #include "../shared/files.h"
-#include "../shared/gnuplot.h"
+#include "../shared/svg.h"
 #include "../shared/ranks.h"
 #include "model.h"
 
@@ -66,14 +66,14 @@ static const char help[] =
     "  --export-onnx FILE     write the model as ONNX: columns in, predictions in the target's unit\n"
     "                         out; with --load at once, else after the training\n"
     "  --history FILE         where to write loss and RMSE of each epoch (history.csv)\n"
-    "  --plot FILE            loss curve, .svg or .png, drawn by gnuplot; none draws none\n"
+    "  --plot FILE            loss curve, as SVG; none draws none\n"
     "                         (loss.svg)\n"
     "\n"
     "Ctrl-C and SIGTERM end the training, save and report; a second one ends the program. Give the\n"
     "same options and --load FILE to go on.\n"
     "mpirun -n N ffn-regression trains on N processes, on one machine or many. A last batch with\n"
     "fewer rows than micro-batches joins the batch before it.\n"
-    "Exit codes: 2 if the command line is wrong, 1 for another failure, also of an installed gnuplot.\n"
+    "Exit codes: 2 if the command line is wrong, 1 for another failure.\n"
     "The last line reads: result: test_rmse=... test_r2=... ridge_rmse=... trivial_rmse=...\n"
     "train_rmse=... epochs=... seconds=...\n"
     "ridge: linear regression with a penalty, on the same rows; trivial: the mean of the target.\n";

@@ -3,10 +3,12 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "../shared/chart.h"
+#include "../shared/command_line.h"
 #include "../shared/files.h"
-#include "../shared/gnuplot.h"
 #include "../shared/ridge.h"
 
 /* ---- numbers -------------------------------------------------------------------------------- */
@@ -94,74 +96,46 @@ void write_predictions(const char *path, const model *m, adz_tensor *y)
 
 /* ---- the picture ---------------------------------------------------------------------------- */
 
-static void widen(double value, double *low, double *high)
-{
-    if (value > 0) { /* false for NaN */
-        *low = value < *low ? value : *low;
-        *high = value > *high ? value : *high;
-    }
-}
-
-/* Writes a linear axis from 0. If RMSE falls by a large factor, writes a logarithmic axis with
- * marks at 1, 2 and 5. */
-static void write_axis(FILE *script, const history *h)
+/* An axis from 0, or a logarithmic one if the RMSE falls by a large factor. */
+static axis axis_of(const double *train, const double *validation, int64_t count)
 {
     double low = INFINITY, high = 0;
-    for (int64_t i = 0; i < h->count; ++i) {
-        widen(h->epochs[i].train_rmse, &low, &high);
-        widen(h->epochs[i].validation_rmse, &low, &high);
-    }
-    if (!(high > 10 * low)) {
-        fputs("set yrange [0:*]\n", script);
-        return;
-    }
-    fprintf(script, "set logscale y\nset yrange [%g:%g]\nset ytics (", low / 1.1, high * 1.1);
-    const char *comma = "";
-    for (double decade = pow(10, floor(log10(low))); decade <= high; decade *= 10) {
-        for (int i = 0; i < 3; ++i, comma = ", ") {
-            fprintf(script, "%s%g", comma, decade * (const double[]){ 1, 2, 5 }[i]);
+    for (int64_t i = 0; i < 2 * count; ++i) {
+        const double value = i < count ? train[i] : validation[i - count];
+        if (value > 0 && isfinite(value)) {
+            low = fmin(low, value);
+            high = fmax(high, value);
         }
     }
-    fputs(")\n", script);
-}
-
-/* The script contains the numbers. gnuplot leaves out a point that is NaN. */
-static void write_data(FILE *script, const history *h)
-{
-    fputs("$history << END\n", script);
-    for (int64_t i = 0; i < h->count; ++i) {
-        const epoch_record *e = &h->epochs[i];
-        double validation = isfinite(e->validation_rmse) ? e->validation_rmse : NAN;
-        fprintf(script, "%lld %.6g %.6g\n", (long long)i + 1, e->train_rmse, validation);
+    if (high > 10 * low) {
+        return (axis){ .label = "RMSE", .scale = SCALE_LOG };
     }
-    fputs("END\n", script);
-}
-
-static void write_script(FILE *script, const model *m, const history *h)
-{
-    bool validation = h->count > 0 && !isnan(h->epochs[0].validation_rmse);
-    write_data(script, h);
-    fputs("set key top right\nset grid lt 1 lc rgb '#e4e4e4'\n"
-          "set xlabel 'epoch'\nset ylabel 'RMSE'\nset autoscale xfix\nset title ",
-        script);
-    gnuplot_text(script, m->target_name);
-    fputc('\n', script);
-    write_axis(script, h);
-    fputs("plot $history using 1:2 with lines lw 2 lc rgb '#1f77b4' title 'training'", script);
-    if (validation) {
-        fputs(", $history using 1:3 with lines lw 2 lc rgb '#d62728' title 'validation'", script);
-    }
-    fputc('\n', script);
+    return (axis){ .label = "RMSE", .low = 0, .high = NAN };
 }
 
 void plot_history(const char *plot, const model *m, const history *h)
 {
-    if (plot_file(plot) == NULL || h->count == 0) {
+    const size_t n = (size_t)h->count;
+    if (n == 0) {
         return;
     }
-    FILE *script = gnuplot_begin(plot, 800, 500);
-    if (script != NULL) {
-        write_script(script, m, h);
+    double *all = allocate(3 * n * sizeof *all), *train = all + n, *validation = all + 2 * n;
+    for (size_t i = 0; i < n; ++i) {
+        all[i] = (double)(i + 1);
+        train[i] = h->epochs[i].train_rmse;
+        validation[i] = h->epochs[i].validation_rmse;
     }
-    gnuplot_end(script, "loss curve", plot);
+    const layer layers[] = {
+        { LAYER_LINE, .title = "training", .color = "#1f77b4", .size = 2, .count = n, .x = all,
+            .y = train },
+        { LAYER_LINE, .title = "validation", .color = "#d62728", .size = 2, .count = n, .x = all,
+            .y = validation },
+    };
+    const panel one = { .title = m->target_name,
+        .x = { .label = "epoch" },
+        .y = axis_of(train, validation, h->count),
+        .layers = layers,
+        .count = isnan(validation[0]) ? 1 : 2 };
+    draw_chart(plot, "loss curve", &one, 1, 800, 500);
+    free(all);
 }

@@ -9,7 +9,7 @@ void print_report(const model *m, const problem *p, const history *h);
 
 void write_history(const char *path, const history *h);
 
-/* Draws the curves with gnuplot, or says that gnuplot is not installed. */
+/* Draws the curves, unless the path is "none". */
 void plot_history(const char *plot, const model *m, const history *h);
 
 /* Writes one prediction per row, under the target's name. */

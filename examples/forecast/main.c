@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "../shared/files.h"
-#include "../shared/gnuplot.h"
+#include "../shared/svg.h"
 #include "../shared/program.h"
 #include "../shared/progress.h"
 #include "plot.h"

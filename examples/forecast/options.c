@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../shared/gnuplot.h"
+#include "../shared/svg.h"
 
 const char program_name[] = "forecast";
 
@@ -50,7 +50,7 @@ static const char help[] =
     "  --load FILE         forecast with a saved model, without training\n"
     "  --forecast N        steps to forecast beyond the end of the series (the horizon)\n"
     "  --output FILE       where to write that forecast with its bands (forecast.csv)\n"
-    "  --plot FILE         picture, .svg or .png, drawn by gnuplot; none draws none\n"
+    "  --plot FILE         picture, as SVG; none draws none\n"
     "                      (forecast.svg)\n"
     "\n"
     "The last fifth of the series is the test part, which chooses nothing. The second half of\n"
@@ -60,7 +60,7 @@ static const char help[] =
     "validation part by more than chance would. At each origin the linear model is fitted again.\n"
     "The bands, and the share of the networks' prediction that is added, follow from the errors\n"
     "of past forecasts that are known there. Files are written at the end, so Ctrl-C leaves none.\n"
-    "Exit codes: 2 if the command line is wrong, 1 for another failure, also of an installed gnuplot.\n"
+    "Exit codes: 2 if the command line is wrong, 1 for another failure.\n"
     "The last line reads: result: rmse=... mase=... naive_rmse=... seasonal_naive_rmse=...\n"
     "linear_rmse=... coverage80=... coverage95=... seconds=...\n";
 

@@ -1,9 +1,11 @@
-/* Draws the picture with gnuplot. */
+/* Draws the picture. */
 #include "plot.h"
 
-#include <stdio.h>
+#include <math.h>
+#include <stdlib.h>
 
-#include "../shared/gnuplot.h"
+#include "../shared/chart.h"
+#include "../shared/command_line.h"
 
 /* The part of the series that is drawn: the test part, and twice its length before it. */
 static int64_t first_drawn(const series *s)
@@ -12,80 +14,82 @@ static int64_t first_drawn(const series *s)
     return test_start(s->n) - 2 * length > 0 ? test_start(s->n) - 2 * length : 0;
 }
 
-/* Missing values leave a gap in the line. */
-static void write_series(FILE *script, const series *s)
-{
-    fputs("$series << END\n", script);
-    for (int64_t i = first_drawn(s); i < s->n; ++i) {
-        if (s->missing[i]) {
-            fputs("\n", script);
-        } else {
-            fprintf(script, "%lld %.17g\n", (long long)i + 1, s->values[i]);
-        }
-    }
-    fputs("END\n", script);
-}
+/* What the chart draws of some forecasts: one value for each step, and a gap between two windows.
+ */
+typedef struct curves {
+    size_t count;
+    double *x, *mean, *low80, *high80, *low95, *high95;
+} curves;
 
-/* A block of lines: row, mean, and half the width of both bands. An empty line ends each window. */
-static void write_forecasts(FILE *script, const char *name, const forecasts *f, int64_t steps)
+enum { ARRAYS = 6 };
+
+static curves curves_of(const forecasts *f, int64_t steps)
 {
-    fprintf(script, "$%s << END\n", name);
+    const size_t count = (size_t)(f->o.count * (steps + 1));
+    double *all = allocate(ARRAYS * (count + 1) * sizeof *all);
+    const curves c = { count, all, all + count, all + 2 * count, all + 3 * count, all + 4 * count,
+        all + 5 * count };
+    size_t to = 0;
     for (int64_t b = 0; b < f->o.count; ++b) {
-        for (int64_t k = 0; k < steps; ++k) {
-            int64_t i = b * f->horizon + k;
-            fprintf(script, "%lld %.17g %.17g %.17g\n", (long long)(f->o.at[b] + k + 1), f->mean[i],
-                f->half80[i], f->half95[i]);
+        for (int64_t k = 0; k < steps; ++k, ++to) {
+            const int64_t i = b * f->horizon + k;
+            c.x[to] = (double)(f->o.at[b] + k + 1);
+            c.mean[to] = f->mean[i];
+            c.low80[to] = f->mean[i] - f->half80[i];
+            c.high80[to] = f->mean[i] + f->half80[i];
+            c.low95[to] = f->mean[i] - f->half95[i];
+            c.high95[to] = f->mean[i] + f->half95[i];
         }
-        fputs("\n", script);
+        c.x[to++] = NAN;
     }
-    fputs("END\n", script);
+    return c;
 }
 
-enum { HALF80 = 3, HALF95 = 4 }; /* columns of the blocks */
-
-static void write_band(
-    FILE *script, const char *name, int column, const char *colour, const char *title)
+/* The rows of the series that are drawn, and their values. Missing values leave a gap. */
+static size_t copy_series(const series *s, double *x, double *y)
 {
-    fprintf(script, " $%s using 1:($2-$%d):($2+$%d) with filledcurves fc rgb '%s' %s%s%s", name,
-        column, column, colour, title[0] != '\0' ? "title '" : "notitle", title,
-        title[0] != '\0' ? "',\\\n" : ",\\\n");
+    size_t n = 0;
+    for (int64_t i = first_drawn(s); i < s->n; ++i, ++n) {
+        x[n] = (double)(i + 1);
+        y[n] = s->missing[i] ? NAN : s->values[i];
+    }
+    return n;
 }
 
-static void write_plot(FILE *script)
+static layer band(
+    const curves *c, const double *low, const double *high, const char *color, const char *title)
 {
-    fputs("plot", script);
-    write_band(script, "test", HALF95, "#cfe2f3", "95% band");
-    write_band(script, "test", HALF80, "#9cc4e6", "80% band");
-    write_band(script, "ahead", HALF95, "#fbe0c4", "");
-    write_band(script, "ahead", HALF80, "#f5bf85", "");
-    fputs(" $series using 1:2 with lines lw 1.2 lc rgb '#333333' title 'series',\\\n"
-          " $test using 1:2 with lines lw 1.8 lc rgb '#1f5fa8' title 'forecast',\\\n"
-          " $ahead using 1:2 with lines lw 1.8 lc rgb '#c2660a' title 'beyond the end'\n",
-        script);
+    return (layer){ LAYER_BAND, .title = title, .color = color, .count = c->count, .x = c->x,
+        .y = low, .to = high };
 }
 
 void draw_picture(const char *path, const series *s, int64_t trained, const forecasts *test,
     const forecasts *ahead, int64_t steps)
 {
-    if (plot_file(path) == NULL) {
-        return;
-    }
-    FILE *script = gnuplot_begin(path, 900, 480);
-    if (script != NULL) {
-        write_series(script, s);
-        write_forecasts(script, "test", test, test->horizon);
-        write_forecasts(script, "ahead", ahead, steps);
-        fputs("set title ", script);
-        gnuplot_text(script, s->name);
-        fprintf(script,
-            "\nset key top left opaque box lc rgb '#cccccc' samplen 2\n"
-            "set border 3 lc rgb '#666666'\nset tics nomirror out\nset xlabel 'row'\n"
-            "set xrange [%lld:%lld]\n"
-            "set arrow from first %.1f, graph 0 to first %.1f, graph 1 nohead dt 2 front\n"
-            "set label 'training ends ' at first %.1f, graph 0.04 right front\n",
-            (long long)first_drawn(s) + 1, (long long)(s->n + (steps > 0 ? steps : 1)),
-            (double)trained + 0.5, (double)trained + 0.5, (double)trained + 0.5);
-        write_plot(script);
-    }
-    gnuplot_end(script, "picture", path);
+    const curves t = curves_of(test, test->horizon), a = curves_of(ahead, steps);
+    const double end = (double)trained + 0.5;
+    double *x = allocate((size_t)s->n * sizeof *x), *y = allocate((size_t)s->n * sizeof *y);
+    const size_t n = copy_series(s, x, y);
+    const layer layers[] = {
+        band(&t, t.low95, t.high95, "#cfe2f3", "95% band"),
+        band(&t, t.low80, t.high80, "#9cc4e6", "80% band"),
+        band(&a, a.low95, a.high95, "#fbe0c4", NULL),
+        band(&a, a.low80, a.high80, "#f5bf85", NULL),
+        { LAYER_LINE, .title = "series", .color = "#333333", .size = 1.2, .count = n, .x = x,
+            .y = y },
+        { LAYER_LINE, .title = "forecast", .color = "#1f5fa8", .count = t.count, .x = t.x,
+            .y = t.mean },
+        { LAYER_LINE, .title = "beyond the end", .color = "#c2660a", .count = a.count, .x = a.x,
+            .y = a.mean },
+        { LAYER_RULE, .count = 1, .x = &end, .texts = &(const char *){ "training ends" } },
+    };
+    const panel all = { .title = s->name,
+        .x = { .label = "row" },
+        .layers = layers,
+        .count = sizeof layers / sizeof *layers };
+    draw_chart(path, "picture", &all, 1, 900, 480);
+    free(x);
+    free(y);
+    free(t.x);
+    free(a.x);
 }

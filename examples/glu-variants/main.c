@@ -5,7 +5,7 @@
 
 #include "../shared/bigram.h"
 #include "../shared/files.h"
-#include "../shared/gnuplot.h"
+#include "../shared/svg.h"
 #include "../shared/program.h"
 #include "../shared/progress.h"
 #include "plot.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "../shared/arguments.h"
-#include "../shared/gnuplot.h"
+#include "../shared/svg.h"
 
 const char *const variant_names[VARIANTS] = { "ReLU", "GELU", "GLU", "Bilinear", "ReGLU", "GEGLU",
     "SwiGLU" };
@@ -40,14 +40,14 @@ static const char help[] =
     "  --seed N         seed of the first run (1)\n"
     "  --jobs N         trainings at the same time; the results have the same bits for any number\n"
     "                   (as many as there are processors)\n"
-    "  --plot FILE      picture, .svg or .png, drawn by gnuplot; none draws none (glu-variants.svg)\n"
+    "  --plot FILE      picture, as SVG; none draws none (glu-variants.svg)\n"
     "\n"
     "The annotated experiment has --d-model 512 --layers 6 --heads 8 --d-ff 2048 --length 128\n"
     "--batch 32 --lr 1 --warmup 2000.\n"
     "\n"
     "Ctrl-C and SIGTERM end the program with a report on the finished trainings; a second one ends\n"
     "it at once.\n"
-    "Exit codes: 2 if the command line is wrong, 1 for another failure, also of an installed gnuplot.\n"
+    "Exit codes: 2 if the command line is wrong, 1 for another failure.\n"
     "The last line reads: result: best=... val_loss=... bpc=... bigram_loss=...\n"
     "parameters=... steps=... seconds=...; the bigram model counts pairs of characters.\n";
 

@@ -1,12 +1,12 @@
-/* Draws the curves and the final losses of all variants with gnuplot. */
+/* Draws the curves and the final losses of all variants. */
 #include "plot.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "../shared/gnuplot.h"
+#include "../shared/chart.h"
+#include "../shared/command_line.h"
 
 /* Colours of the variants. The two variants without a gate are grey. */
 static const char *color_of(const char *variant)
@@ -27,111 +27,101 @@ static int by_loss(const void *a, const void *b)
     return ((*x)->val_loss > (*y)->val_loss) - ((*x)->val_loss < (*y)->val_loss);
 }
 
-/* Writes two blocks of data to the script. $curves has a line for each evaluation and a column for
- * each variant. $ends has a line for each variant, the best one first. */
-static void write_data(FILE *script, const options *o, const summary *const *sorted, size_t count)
+/* The numbers of the picture, and the texts at them. The best variant is the first. */
+typedef struct drawing {
+    const summary *sorted[VARIANTS];
+    size_t count;
+    double *steps; /* of each evaluation */
+    double place[VARIANTS], loss[VARIANTS], low[VARIANTS], high[VARIANTS];
+    char text[VARIANTS][16], title[VARIANTS][32];
+    const char *texts[VARIANTS], *names[VARIANTS];
+} drawing;
+
+static void fill_drawing(drawing *d, const options *o)
 {
-    fputs("$curves << END\n", script);
+    d->steps = allocate((size_t)o->evaluations * sizeof *d->steps);
     for (int64_t i = 0; i < o->evaluations; ++i) {
-        fprintf(script, "%lld", (long long)(o->steps * (i + 1) / o->evaluations));
-        for (size_t v = 0; v < count; ++v) {
-            fprintf(script, " %.5f", sorted[v]->curve[i]);
-        }
-        fputc('\n', script);
+        d->steps[i] = (double)(o->steps * (i + 1) / o->evaluations);
     }
-    fputs("END\n$ends << END\n", script);
-    for (size_t v = 0; v < count; ++v) {
-        fprintf(script, "%zu %.5f %.5f \"%s\" 0x%s\n", v, sorted[v]->val_loss, sorted[v]->error,
-            sorted[v]->variant, color_of(sorted[v]->variant) + 1);
+    for (size_t v = 0; v < d->count; ++v) {
+        const summary *s = d->sorted[v];
+        const double error = o->runs > 1 ? s->error : NAN; /* one run has none */
+        d->place[v] = (double)v;
+        d->loss[v] = s->val_loss;
+        d->low[v] = s->val_loss - error;
+        d->high[v] = s->val_loss + error;
+        d->names[v] = s->variant;
+        d->texts[v] = d->text[v];
+        snprintf(d->text[v], sizeof d->text[v], "%.3f", s->val_loss);
+        snprintf(d->title[v], sizeof d->title[v], "%s%s", s->variant,
+            is_gated(s->variant) ? "" : ", no gate");
     }
-    fputs("END\n", script);
 }
 
-/* Plots the curves without their steep beginning. The key lists the best variant first. */
-static void write_curves(FILE *script, const options *o, const summary *const *sorted, size_t count)
+/* The curves without their steep beginning. The legend lists the best variant first. */
+static panel curves(const drawing *d, const options *o, layer *layers)
 {
-    double low = sorted[0]->val_loss, high = low;
-    for (size_t v = 0; v < count; ++v) {
+    double low = d->sorted[0]->val_loss, high = low;
+    for (size_t v = 0; v < d->count; ++v) {
+        const summary *s = d->sorted[v];
         for (int64_t i = 0; i < o->evaluations; ++i) {
-            low = sorted[v]->curve[i] < low ? sorted[v]->curve[i] : low;
-            high =
-                i >= o->evaluations / 4 && sorted[v]->curve[i] > high ? sorted[v]->curve[i] : high;
+            low = fmin(low, s->curve[i]);
+            high = i >= o->evaluations / 4 ? fmax(high, s->curve[i]) : high;
         }
+        layers[v] = (layer){ LAYER_LINE, .title = d->title[v], .color = color_of(s->variant),
+            .dash = is_gated(s->variant) ? NULL : "6 4", .size = 2, .count = (size_t)o->evaluations,
+            .x = d->steps, .y = s->curve };
     }
-    fprintf(script,
-        "set title 'at equal steps and parameters' tc rgb '#444444'\n"
-        "set xlabel 'step'\nset ylabel 'validation loss, nats per character'\n"
-        "set xrange [0:%lld]\nset yrange [%.5f:%.5f]\nplot ",
-        (long long)o->steps, low - 0.03 * (high - low) - 1e-6, high + 0.15 * (high - low) + 1e-6);
-    for (size_t v = 0; v < count; ++v) {
-        fprintf(script, "%s$curves using 1:%zu with lines lw 2 dt %d lc rgb '%s' title '%s%s'",
-            v > 0 ? ",\\\n " : "", v + 2, is_gated(sorted[v]->variant) ? 1 : 2,
-            color_of(sorted[v]->variant), sorted[v]->variant,
-            is_gated(sorted[v]->variant) ? "" : ", no gate");
-    }
-    fputc('\n', script);
+    return (panel){ .title = "at equal steps and parameters",
+        .x = { .label = "step", .low = 0, .high = (double)o->steps },
+        .y = { .label = "validation loss, nats per character",
+            .low = low - 0.03 * (high - low) - 1e-6,
+            .high = high + 0.15 * (high - low) + 1e-6 },
+        .layers = layers,
+        .count = d->count,
+        .share = 0.62 };
 }
 
-/* The distance of an axis's marks: 1, 2 or 5 times a power of ten, so that the range has two to
- * five marks. */
-static double tic_of(double range)
+/* The last points on a scale of their own, with standard errors if there are several runs. */
+static panel ends(const drawing *d, layer *layers)
 {
-    double power = pow(10, floor(log10(range / 2))), times = range / 2 / power;
-    return power * (times >= 5 ? 5 : times >= 2 ? 2 : 1);
-}
-
-/* Draws the last points on a scale of their own, with standard errors if there are several runs. */
-static void write_ends(FILE *script, const options *o, const summary *const *sorted, size_t count)
-{
-    const summary *worst = sorted[count - 1];
-    double low = sorted[0]->val_loss, high = worst->val_loss, most = 0;
-    for (size_t v = 0; v < count; ++v) {
-        most = sorted[v]->error > most ? sorted[v]->error : most;
+    double most = 0;
+    for (size_t v = 0; v < d->count; ++v) {
+        most = fmax(most, d->high[v] - d->loss[v]); /* NaN does not count */
+        layers[2 + v] = (layer){ LAYER_POINTS, .color = color_of(d->names[v]), .size = 11,
+            .count = 1, .x = &d->loss[v], .y = &d->place[v] };
     }
-    double room = 0.12 * (high - low) + most + 1e-4;
-    fprintf(script,
-        "set title 'after the last step' tc rgb '#444444'\nunset key\n"
-        "set xlabel 'validation loss'\nunset ylabel\nset xrange [%.5f:%.5f]\n"
-        "set xtics %g\nset yrange [%zu.5:-0.5]\nset grid ytics lt 1 lc rgb '#e4e4e4'\n"
-        "set ytics scale 0\n"
-        "plot $ends using 2:1:(%s):ytic(4) with xerrorbars pt 0 lw 1.5 lc rgb '#888888',\\\n"
-        " $ends using 2:1:5 with points pt 7 ps 1.4 lc rgb variable,\\\n"
-        " $ends using 2:1:(sprintf('%%.3f', $2)) with labels offset 0,0.9 tc rgb '#444444'\n",
-        low - room, high + room, tic_of(high - low + 2 * room), count - 1,
-        o->runs > 1 ? "$3" : "0");
-}
-
-static void write_script(FILE *script, const options *o, const summary *const *sorted, size_t count)
-{
-    write_data(script, o, sorted, count);
-    fputs("set border 3 lc rgb '#666666'\nset tics nomirror out\n"
-          "set key top right samplen 3 spacing 1.2\n"
-          "set multiplot\nset lmargin at screen 0.08\nset rmargin at screen 0.58\n"
-          "set bmargin at screen 0.14\nset tmargin at screen 0.9\n",
-        script);
-    write_curves(script, o, sorted, count);
-    fputs("set lmargin at screen 0.70\nset rmargin at screen 0.97\n", script);
-    write_ends(script, o, sorted, count);
-    fputs("unset multiplot\n", script);
+    const double low = d->loss[0], high = d->loss[d->count - 1];
+    const double room = 0.12 * (high - low) + most + 1e-4;
+    layers[0] = (layer){ LAYER_INTERVALS, .color = "#888888", .size = 1.5, .count = d->count,
+        .x = d->low, .y = d->place, .to = d->high };
+    layers[1] = (layer){ LAYER_TEXTS, .color = "#444444", .count = d->count, .x = d->loss,
+        .y = d->place, .texts = d->texts };
+    return (panel){ .title = "after the last step",
+        .x = { .label = "validation loss", .low = low - room, .high = high + room },
+        .y = { .names = d->names, .name_count = d->count },
+        .layers = layers,
+        .count = 2 + d->count,
+        .share = 0.38 };
 }
 
 void draw_picture(const options *o, const summary *s, size_t count)
 {
-    if (strcmp(o->plot, "none") == 0) {
+    drawing d = { .count = count };
+    layer left[VARIANTS], right[VARIANTS + 2];
+    if (plot_file(o->plot) == NULL) {
         return;
     }
-    const summary *sorted[VARIANTS];
     for (size_t v = 0; v < count; ++v) {
         if (!isfinite(s[v].val_loss)) {
             printf("no picture: the loss of %s is no number\n", s[v].variant);
             return;
         }
-        sorted[v] = &s[v];
+        d.sorted[v] = &s[v];
     }
-    qsort(sorted, count, sizeof *sorted, by_loss);
-    FILE *script = gnuplot_begin(o->plot, 960, 450);
-    if (script != NULL) {
-        write_script(script, o, sorted, count);
-    }
-    gnuplot_end(script, "picture", o->plot);
+    qsort(d.sorted, count, sizeof *d.sorted, by_loss);
+    fill_drawing(&d, o);
+    const panel panels[] = { curves(&d, o, left), ends(&d, right) };
+    draw_chart(o->plot, "picture", panels, 2, 960, 450);
+    free(d.steps);
 }

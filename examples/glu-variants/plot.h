@@ -4,8 +4,7 @@
 
 #include "report.h"
 
-/* Draws curves and final losses with gnuplot, or says that gnuplot is not installed. "none" draws
- * nothing. */
+/* Draws curves and final losses, unless the path is "none". */
 void draw_picture(const options *o, const summary *s, size_t count);
 
 #endif

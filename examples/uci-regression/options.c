@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "../shared/arguments.h"
-#include "../shared/gnuplot.h"
+#include "../shared/svg.h"
 
 const char program_name[] = "uci-regression";
 
@@ -31,14 +31,14 @@ static const char help[] =
     "  --jobs N    splits trained at the same time; the results are the same bits for any number\n"
     "              (as many as there are processors)\n"
     "  --seed N    of everything that is random (1)\n"
-    "  --plot FILE the toy set's picture, .svg or .png, drawn by gnuplot; none draws none\n"
+    "  --plot FILE the toy set's picture, as SVG; none draws none\n"
     "              (uncertainty.svg)\n"
     "\n"
     "The last lines read, one for each set: result: set=... rmse=... rmse_se=... ll=... ll_se=...\n"
     "rmse_no_dropout=... ridge_rmse=... seconds=...; a single split has no standard error (_se): it is left out.\n"
     "Ctrl-C and SIGTERM end the program with a report on the finished splits, or on the toy\n"
     "set as it is learnt by then; a second one ends it at once.\n"
-    "Exit codes: 2 if the command line is wrong, 1 for another failure, also of an installed gnuplot.\n";
+    "Exit codes: 2 if the command line is wrong, 1 for another failure.\n";
 
 options parse_options(int argc, char **argv)
 {

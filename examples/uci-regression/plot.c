@@ -1,52 +1,69 @@
-/* Draws the toy set and the predictions with gnuplot. */
+/* Draws the toy set and the predictions. */
 #include "plot.h"
 
-#include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
-#include "../shared/gnuplot.h"
+#include "../shared/chart.h"
+#include "../shared/command_line.h"
 
-static void write_data(FILE *script, const picture *p)
+enum {
+    X,
+    TRUTH,
+    LOW_TRUTH,
+    HIGH_TRUTH,
+    MEAN,
+    LOW_SPREAD,
+    HIGH_SPREAD,
+    LOW_TOTAL,
+    HIGH_TOTAL,
+    ARRAYS
+};
+
+/* Writes the arrays of the curves, each of n_curve values, one after another. */
+static void fill_curves(const picture *p, double *all)
 {
-    fputs("$curve << END\n", script);
     for (size_t i = 0; i < p->n_curve; ++i) {
         const curve_point *c = &p->curve[i];
-        fprintf(script, "%.4g %.4g %.4g %.4g %.4g %.4g\n", c->x, c->truth, c->noise, c->mean,
-            c->spread, c->total);
+        const double values[ARRAYS] = { c->x, c->truth, c->truth - 2 * c->noise,
+            c->truth + 2 * c->noise, c->mean, c->mean - 2 * c->spread, c->mean + 2 * c->spread,
+            c->mean - 2 * c->total, c->mean + 2 * c->total };
+        for (size_t k = 0; k < ARRAYS; ++k) {
+            all[k * p->n_curve + i] = values[k];
+        }
     }
-    fputs("END\n$rows << END\n", script);
-    for (size_t i = 0; i < p->n_rows; ++i) {
-        fprintf(script, "%.4g %.4g\n", (double)p->x[i], (double)p->y[i]);
-    }
-    fputs("END\n", script);
-}
-
-static void write_script(FILE *script, const picture *p)
-{
-    write_data(script, p);
-    fputs(
-        "set key top left reverse Left opaque box lc rgb '#cccccc' samplen 2 spacing 1.25 width -4 height 0.4\n"
-        "set border 3 lc rgb '#666666'\nset tics nomirror out\n"
-        "set label 'no rows here' at 0.25,-2.7 center tc rgb '#666666'\n"
-        "set xlabel 'x'\nset ylabel 'y'\nset xrange [-4.5:4.5]\nset yrange [-3:5]\n"
-        "plot $curve using 1:($4-2*$6):($4+2*$6) with filledcurves fc rgb '#cfe2f3' title 'predicted: with the noise, 2 deviations',\\\n"
-        " $curve using 1:($4-2*$5):($4+2*$5) with filledcurves fc rgb '#7fb2de' title 'predicted: dropout passes alone, 2 deviations',\\\n"
-        " $rows using 1:2 with points pt 7 ps 0.35 lc rgb '#777777' title 'training rows',\\\n"
-        " $curve using 1:($2-2*$3) with lines dt 3 lw 1.5 lc rgb 'black' notitle,\\\n"
-        " $curve using 1:($2+2*$3) with lines dt 3 lw 1.5 lc rgb 'black' title 'truth: with the noise, 2 deviations',\\\n"
-        " $curve using 1:2 with lines dt 2 lw 2 lc rgb 'black' title 'truth',\\\n"
-        " $curve using 1:4 with lines lw 2.5 lc rgb '#1f5fa8' title 'predicted mean'\n",
-        script);
 }
 
 void draw_picture(const char *path, const picture *p)
 {
-    if (strcmp(path, "none") == 0) {
-        return;
+    const size_t n = p->n_curve, m = p->n_rows;
+    double *all = allocate((ARRAYS * n + 2 * m + 1) * sizeof *all), *rows = all + ARRAYS * n;
+    const double *x = all, *gap = &(double){ 0.25 }, *bottom = &(double){ -2.7 };
+    fill_curves(p, all);
+    for (size_t i = 0; i < m; ++i) {
+        rows[i] = (double)p->x[i];
+        rows[m + i] = (double)p->y[i];
     }
-    FILE *script = gnuplot_begin(path, 800, 480);
-    if (script != NULL) {
-        write_script(script, p);
-    }
-    gnuplot_end(script, "picture", path);
+    const layer layers[] = {
+        { LAYER_BAND, .title = "predicted: with the noise, 2 deviations", .color = "#cfe2f3",
+            .count = n, .x = x, .y = all + LOW_TOTAL * n, .to = all + HIGH_TOTAL * n },
+        { LAYER_BAND, .title = "predicted: dropout passes alone, 2 deviations", .color = "#7fb2de",
+            .count = n, .x = x, .y = all + LOW_SPREAD * n, .to = all + HIGH_SPREAD * n },
+        { LAYER_POINTS, .title = "training rows", .color = "#777777", .size = 4, .count = m,
+            .x = rows, .y = rows + m },
+        { LAYER_LINE, .dash = "2 3", .size = 1.5, .count = n, .x = x, .y = all + LOW_TRUTH * n },
+        { LAYER_LINE, .title = "truth: with the noise, 2 deviations", .dash = "2 3", .size = 1.5,
+            .count = n, .x = x, .y = all + HIGH_TRUTH * n },
+        { LAYER_LINE, .title = "truth", .dash = "7 5", .size = 2, .count = n, .x = x,
+            .y = all + TRUTH * n },
+        { LAYER_LINE, .title = "predicted mean", .color = "#1f5fa8", .size = 2.5, .count = n,
+            .x = x, .y = all + MEAN * n },
+        { LAYER_TEXTS, .color = "#666666", .count = 1, .x = gap, .y = bottom,
+            .texts = &(const char *){ "no rows here" } },
+    };
+    const panel one = { .x = { .label = "x", .low = -4.5, .high = 4.5 },
+        .y = { .label = "y", .low = -3, .high = 5 },
+        .layers = layers,
+        .count = sizeof layers / sizeof *layers };
+    draw_chart(path, "picture", &one, 1, 800, 480);
+    free(all);
 }

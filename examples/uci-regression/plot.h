@@ -17,7 +17,7 @@ typedef struct picture {
     size_t n_rows;
 } picture;
 
-/* Draws with gnuplot, or says that gnuplot is not installed. "none" draws nothing. */
+/* Draws the picture, unless the path is "none". */
 void draw_picture(const char *path, const picture *p);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../shared/files.h"
-#include "../shared/gnuplot.h"
+#include "../shared/svg.h"
 #include "../shared/interrupt.h"
 #include "../shared/progress.h"
 #include "../shared/ridge.h"

@@ -14,7 +14,7 @@ import tempfile
 
 TOP = pathlib.Path(sys.argv[1]).resolve()
 TOOLS = ["sh", "awk", "cat", "env", "grep", "mkdir", "mktemp", "rm", "rmdir", "sed", "sort", "tail", "tr"]
-EXTRAS = ["gnuplot-nox", "zlib1g-dev"]
+EXTRAS = ["zlib1g-dev"]
 NEEDED = ["gcc", "libc6-dev", "meson", "ninja-build", "pkg-config", "libopenblas-openmp-dev",
           "libjansson-dev", "libcmocka-dev", *EXTRAS]
 LINE = "apt-get update && apt-get install -y --no-install-recommends "
@@ -248,7 +248,7 @@ chmod +x build/examples/forecast
 
 def program_where_one_stands():
     """examples/run.sh builds at the top of the tree, and runs the program in the folder from which it is called."""
-    system = System(0, **{**WORKING, "meson": PRINTS_ITS_FOLDER}, gnuplot="")
+    system = System(0, **{**WORKING, "meson": PRINTS_ITS_FOLDER})
     for tool in "chmod", "dirname":
         (system.folder / "bin" / tool).symlink_to(shutil.which(tool))
     for name in "tools/setup.sh", "examples/run.sh":

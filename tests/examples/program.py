@@ -7,6 +7,7 @@ import signal
 import sys
 import tempfile
 import time
+import xml.etree.ElementTree
 
 PROGRAM = os.path.abspath(sys.argv[1])
 NAME = os.path.basename(PROGRAM)
@@ -48,6 +49,13 @@ def misused(message, *arguments):
     output = refused(message, *arguments)
     assert f"\n{NAME} --help lists the options\n" in output, f"{arguments}: exit 1\n{output}"
     return output
+
+
+def drawn(path):
+    """The texts of a picture, which must be well-formed."""
+    root = xml.etree.ElementTree.parse(path).getroot()
+    assert root.tag == "{http://www.w3.org/2000/svg}svg", root.tag
+    return [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
 
 
 def optional_path(position):

@@ -6,7 +6,6 @@
 #include "../examples/shared/command_line.h"
 #include "../examples/shared/crew.h"
 #include "../examples/shared/files.h"
-#include "../examples/shared/gnuplot.h"
 #include "../examples/shared/plain_text.h"
 #include "../examples/shared/program.h"
 
@@ -190,29 +189,6 @@ static void faults_of_text(void **state)
     assert_true(has_control("\xe4\n")); /* a path need not be UTF-8 */
 }
 
-static const char *title;
-
-static void write_title(void)
-{
-    gnuplot_text(stderr, title);
-}
-
-static void titles_are_quoted_or_refused(void **state)
-{
-    char text[4096];
-    (void)state;
-    title = "it's `x` \"y\" \\";
-    assert_int_equal(output_of(write_title, text, sizeof text), 0);
-    assert_string_equal(text, "'it''s `x` \"y\" \\'");
-    title = "y\nsystem('id')";
-    assert_int_equal(output_of(write_title, text, sizeof text), 1);
-    assert_string_equal(text,
-        "test: 'y\\nsystem('id')' cannot stand in a picture: it contains a control character\n");
-    title = "\xe4";
-    assert_int_equal(output_of(write_title, text, sizeof text), 1);
-    assert_string_equal(text, "test: '\\xe4' cannot stand in a picture: it is not UTF-8\n");
-}
-
 /* ---- several processes ---------------------------------------------------------------------- */
 
 static void end_all(int code, const char *message)
@@ -317,7 +293,6 @@ int main(void)
         cmocka_unit_test(complaints_are_remembered),
         cmocka_unit_test(the_command_line_ends_with_2_and_files_with_1),
         cmocka_unit_test(faults_of_text),
-        cmocka_unit_test(titles_are_quoted_or_refused),
         cmocka_unit_test(one_process_speaks_and_each_ends_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
