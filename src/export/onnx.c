@@ -194,7 +194,7 @@ static bool print_calls(adzi_onnx *g)
     for (size_t k = 0; k < trace->n_outputs && !g->failed; ++k) {
         if (strcmp(g->values[trace->outputs[k]].name, g->outputs[k]) != 0) {
             const char *y = adzi_onnx_name(g, trace->outputs[k]);
-            adzi_onnx_node(g, "Identity", &y, 1, &g->outputs[k], 1, NULL, 0);
+            adzi_onnx_node(g, "Identity", ADZI_NAMES(y), ADZI_NAMES(g->outputs[k]), ADZI_NO_ATTRS);
         }
     }
     return !g->failed;

@@ -105,20 +105,34 @@ const char *adzi_onnx_number(adzi_onnx *g, adz_dtype dtype, double value);
 /** A constant vector of `n` elements that all are `value`. */
 const char *adzi_onnx_repeated(adzi_onnx *g, adz_dtype dtype, double value, int64_t n);
 
+/** The names of the inputs or the results of a node. */
+typedef struct {
+    const char *const *items;
+    size_t count;
+} adzi_onnx_names;
+
+#define ADZI_NAMES(...)                                       \
+    ((adzi_onnx_names){ (const char *const[]){ __VA_ARGS__ }, \
+        sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *) })
+
+/** The attributes of a node. */
+typedef struct {
+    const adzi_onnx_attr *items;
+    size_t count;
+} adzi_onnx_attrs;
+
+#define ADZI_NO_ATTRS ((adzi_onnx_attrs){ NULL, 0 })
+#define ADZI_ATTRS(...)                                          \
+    ((adzi_onnx_attrs){ (const adzi_onnx_attr[]){ __VA_ARGS__ }, \
+        sizeof((const adzi_onnx_attr[]){ __VA_ARGS__ }) / sizeof(adzi_onnx_attr) })
+
 /**
  * Adds a node. Names that are NULL make the graph fail. Inputs whose dtype the node does not take
  * are converted to a wider one, and results back. Refuses the call if ONNX has no such node.
  */
-void adzi_onnx_node(adzi_onnx *g, const char *type, const char *const *in, size_t n_in,
-    const char *const *out, size_t n_out, const adzi_onnx_attr *attrs, size_t n_attrs);
+void adzi_onnx_node(
+    adzi_onnx *g, const char *type, adzi_onnx_names in, adzi_onnx_names out, adzi_onnx_attrs attrs);
 
-/** Lists as the arguments of adzi_onnx_node. */
-#define ADZI_NAMES(...)                   \
-    (const char *const[]){ __VA_ARGS__ }, \
-        sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *)
-#define ADZI_ATTRS(...)                      \
-    (const adzi_onnx_attr[]){ __VA_ARGS__ }, \
-        sizeof((const adzi_onnx_attr[]){ __VA_ARGS__ }) / sizeof(adzi_onnx_attr)
 #define ADZI_ATTR_INT(its_name, value)                              \
     {                                                               \
         .name = (its_name), .type = ADZI_ONNX_INT, .whole = (value) \
@@ -173,7 +187,7 @@ typedef struct adzi_onnx_choice {
 
 /** Chooses the dtypes of a node. False if the call was refused, because ONNX has no such node. */
 bool adzi_onnx_type_node(
-    adzi_onnx *g, const char *type, const char *const *in, size_t n_in, adzi_onnx_choice *choice);
+    adzi_onnx *g, const char *type, adzi_onnx_names in, adzi_onnx_choice *choice);
 
 /** The dtype in which the node takes input i; -1: that of the name. */
 int adzi_onnx_input_dtype(const adzi_onnx_choice *choice, size_t i);

@@ -60,12 +60,12 @@ bool adzi_onnx_print_conv(adzi_onnx *g)
         ADZI_ATTR_INT("group", groups), ADZI_ATTR_INTS("kernel_shape", kernel, n),
         ADZI_ATTR_INTS("pads", pads, 2 * n), ADZI_ATTR_INTS("strides", stride, n),
         ADZI_ATTR_INTS("output_padding", more, n) };
-    adzi_onnx_node(
-        g, adzi_onnx_type(g), in, g->call->in[BIAS] >= 0 ? 3 : 2, &y, 1, attrs, transposed ? 6 : 5);
+    adzi_onnx_node(g, adzi_onnx_type(g), (adzi_onnx_names){ in, g->call->in[BIAS] >= 0 ? 3 : 2 },
+        ADZI_NAMES(y), (adzi_onnx_attrs){ attrs, transposed ? 6 : 5 });
     if (!has_batch(g)) {
         const int64_t zero = 0;
         adzi_onnx_node(g, "Squeeze", ADZI_NAMES(y, adzi_onnx_ints(g, &zero, 1)),
-            ADZI_NAMES(adzi_onnx_out(g, 0)), NULL, 0);
+            ADZI_NAMES(adzi_onnx_out(g, 0)), ADZI_NO_ATTRS);
     }
     return !g->failed;
 }

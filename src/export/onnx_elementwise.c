@@ -13,7 +13,8 @@ bool adzi_onnx_print_plain(adzi_onnx *g)
 {
     const char *in[] = { adzi_onnx_in(g, 0), adzi_onnx_in(g, 1), adzi_onnx_in(g, 2) };
     const char *out = adzi_onnx_out(g, 0);
-    adzi_onnx_node(g, adzi_onnx_type(g), in, (size_t)g->call->n_in, &out, 1, NULL, 0);
+    adzi_onnx_node(g, adzi_onnx_type(g), (adzi_onnx_names){ in, (size_t)g->call->n_in },
+        ADZI_NAMES(out), ADZI_NO_ATTRS);
     return !g->failed;
 }
 
@@ -21,7 +22,8 @@ bool adzi_onnx_print_plain(adzi_onnx *g)
 static bool last(adzi_onnx *g, const char *type, const char *a, const char *b)
 {
     const char *in[] = { a, b }, *out = adzi_onnx_out(g, 0);
-    adzi_onnx_node(g, type, in, b != NULL ? 2 : 1, &out, 1, NULL, 0);
+    adzi_onnx_node(
+        g, type, (adzi_onnx_names){ in, b != NULL ? 2 : 1 }, ADZI_NAMES(out), ADZI_NO_ATTRS);
     return !g->failed;
 }
 
@@ -48,7 +50,8 @@ bool adzi_onnx_print_logical(adzi_onnx *g)
     for (int i = 0; i < g->call->n_in; ++i) {
         in[i] = adzi_onnx_cast(g, adzi_onnx_in(g, i), adzi_onnx_input(g, i)->dtype, ADZ_BOOL);
     }
-    adzi_onnx_node(g, adzi_onnx_type(g), in, (size_t)g->call->n_in, &out, 1, NULL, 0);
+    adzi_onnx_node(g, adzi_onnx_type(g), (adzi_onnx_names){ in, (size_t)g->call->n_in },
+        ADZI_NAMES(out), ADZI_NO_ATTRS);
     return !g->failed;
 }
 
@@ -86,13 +89,13 @@ bool adzi_onnx_print_rsqrt(adzi_onnx *g)
 static const char *choose(adzi_onnx *g, const char *c, const char *a, const char *b)
 {
     const char *y = adzi_onnx_temporary(g);
-    adzi_onnx_node(g, "Where", ADZI_NAMES(c, a, b), ADZI_NAMES(y), NULL, 0);
+    adzi_onnx_node(g, "Where", ADZI_NAMES(c, a, b), ADZI_NAMES(y), ADZI_NO_ATTRS);
     return y;
 }
 
 static bool choose_last(adzi_onnx *g, const char *c, const char *a, const char *b)
 {
-    adzi_onnx_node(g, "Where", ADZI_NAMES(c, a, b), ADZI_NAMES(adzi_onnx_out(g, 0)), NULL, 0);
+    adzi_onnx_node(g, "Where", ADZI_NAMES(c, a, b), ADZI_NAMES(adzi_onnx_out(g, 0)), ADZI_NO_ATTRS);
     return !g->failed;
 }
 
@@ -190,7 +193,7 @@ bool adzi_onnx_print_clamp(adzi_onnx *g)
     const char *from = below ? "" : adzi_onnx_number(g, dtype, bound(dtype, low));
     const char *to = above ? "" : adzi_onnx_number(g, dtype, bound(dtype, high));
     if (isfinite(low) && isfinite(high)) {
-        adzi_onnx_node(g, "Clip", ADZI_NAMES(x, from, to), &out, 1, NULL, 0);
+        adzi_onnx_node(g, "Clip", ADZI_NAMES(x, from, to), ADZI_NAMES(out), ADZI_NO_ATTRS);
         return !g->failed;
     }
     if (above) {
@@ -250,7 +253,7 @@ bool adzi_onnx_print_masked_fill(adzi_onnx *g)
 {
     const char *value = adzi_onnx_number(g, adzi_onnx_input(g, 0)->dtype, number_of(g, "value"));
     adzi_onnx_node(g, "Where", ADZI_NAMES(adzi_onnx_in(g, 1), value, adzi_onnx_in(g, 0)),
-        ADZI_NAMES(adzi_onnx_out(g, 0)), NULL, 0);
+        ADZI_NAMES(adzi_onnx_out(g, 0)), ADZI_NO_ATTRS);
     return !g->failed;
 }
 

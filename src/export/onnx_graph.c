@@ -271,8 +271,8 @@ static void add_attribute(adzi_message *node, const adzi_onnx_attr *a)
 }
 
 /* Appends a node whose inputs have the dtypes that it takes. */
-static void append_node(adzi_onnx *g, adzi_message *m, const char *type, const char *out,
-    const adzi_onnx_attr *attrs, size_t n_attrs)
+static void append_node(
+    adzi_onnx *g, adzi_message *m, const char *type, const char *out, adzi_onnx_attrs attrs)
 {
     /* The name says which module of the network the node belongs to. */
     adzi_text name = { 0 };
@@ -280,8 +280,8 @@ static void append_node(adzi_onnx *g, adzi_message *m, const char *type, const c
         g->call != NULL && g->call->path[0] != '\0' ? "." : "", type, out);
     adzi_pb_string(m, NODE_NAME, adzi_text_get(&name));
     adzi_pb_string(m, NODE_TYPE, type);
-    for (size_t i = 0; i < n_attrs; ++i) {
-        add_attribute(m, &attrs[i]);
+    for (size_t i = 0; i < attrs.count; ++i) {
+        add_attribute(m, &attrs.items[i]);
     }
     m->failed = m->failed || name.failed;
     adzi_text_free(&name);
@@ -301,16 +301,16 @@ static void cast_node(adzi_onnx *g, const char *from, const char *to, adz_dtype 
     }
     adzi_pb_string(&m, NODE_INPUT, from);
     adzi_pb_string(&m, NODE_OUTPUT, to);
-    append_node(g, &m, "Cast", to, &attr, 1);
+    append_node(g, &m, "Cast", to, (adzi_onnx_attrs){ &attr, 1 });
     adzi_onnx_set_dtype(g, to, dtype);
 }
 
 /* Writes the names of the inputs, which are converted to the dtypes that were chosen. */
-static void add_inputs(adzi_onnx *g, adzi_message *m, const adzi_onnx_choice *choice,
-    const char *const *in, size_t n_in)
+static void add_inputs(
+    adzi_onnx *g, adzi_message *m, const adzi_onnx_choice *choice, adzi_onnx_names in)
 {
-    for (size_t i = 0; i < n_in && !g->failed; ++i) {
-        const char *name = in[i];
+    for (size_t i = 0; i < in.count && !g->failed; ++i) {
+        const char *name = in.items[i];
         const int dtype = name[0] != '\0' ? adzi_onnx_input_dtype(choice, i) : -1;
         if (dtype >= 0 && dtype != adzi_onnx_dtype_of(g, name)) {
             const char *wide = adzi_onnx_temporary(g);
@@ -321,10 +321,10 @@ static void add_inputs(adzi_onnx *g, adzi_message *m, const adzi_onnx_choice *ch
     }
 }
 
-static bool has_names(adzi_onnx *g, const char *const *names, size_t n)
+static bool has_names(adzi_onnx *g, adzi_onnx_names names)
 {
-    for (size_t i = 0; i < n; ++i) {
-        if (names[i] == NULL) {
+    for (size_t i = 0; i < names.count; ++i) {
+        if (names.items[i] == NULL) {
             fail_memory(g, 1);
         }
     }
@@ -333,33 +333,32 @@ static bool has_names(adzi_onnx *g, const char *const *names, size_t n)
 
 enum { MOST_OUTPUTS = 4 }; /* of one node: the parts of a Split */
 
-void adzi_onnx_node(adzi_onnx *g, const char *type, const char *const *in, size_t n_in,
-    const char *const *out, size_t n_out, const adzi_onnx_attr *attrs, size_t n_attrs)
+void adzi_onnx_node(
+    adzi_onnx *g, const char *type, adzi_onnx_names in, adzi_onnx_names out, adzi_onnx_attrs attrs)
 {
     adzi_onnx_choice choice;
     adzi_message m = { 0 };
     const char *made[MOST_OUTPUTS] = { NULL };
     int node[MOST_OUTPUTS], result[MOST_OUTPUTS];
-    if (!has_names(g, in, n_in) || !has_names(g, out, n_out) ||
-        !adzi_onnx_type_node(g, type, in, n_in, &choice)) {
+    if (!has_names(g, in) || !has_names(g, out) || !adzi_onnx_type_node(g, type, in, &choice)) {
         return;
     }
-    add_inputs(g, &m, &choice, in, n_in);
-    for (size_t k = 0; k < n_out && !g->failed; ++k) {
+    add_inputs(g, &m, &choice, in);
+    for (size_t k = 0; k < out.count && !g->failed; ++k) {
         adzi_onnx_output_dtypes(&choice, k, &node[k], &result[k]);
-        made[k] = node[k] != result[k] ? adzi_onnx_temporary(g) : out[k];
+        made[k] = node[k] != result[k] ? adzi_onnx_temporary(g) : out.items[k];
         adzi_pb_string(&m, NODE_OUTPUT, made[k] != NULL ? made[k] : "");
     }
     if (g->failed) {
         adzi_text_free(&m);
         return;
     }
-    append_node(g, &m, type, made[0], attrs, n_attrs);
-    for (size_t k = 0; k < n_out && !g->failed; ++k) {
+    append_node(g, &m, type, made[0], attrs);
+    for (size_t k = 0; k < out.count && !g->failed; ++k) {
         if (node[k] != result[k]) {
-            cast_node(g, made[k], out[k], (adz_dtype)result[k]);
+            cast_node(g, made[k], out.items[k], (adz_dtype)result[k]);
         } else if (result[k] >= 0) {
-            adzi_onnx_set_dtype(g, out[k], (adz_dtype)result[k]);
+            adzi_onnx_set_dtype(g, out.items[k], (adz_dtype)result[k]);
         }
     }
 }
@@ -368,7 +367,8 @@ const char *adzi_onnx_step(adzi_onnx *g, const char *type, const char *a, const 
 {
     const char *y = adzi_onnx_temporary(g);
     const char *const in[] = { a, b };
-    adzi_onnx_node(g, type, in, b != NULL ? 2 : 1, &y, 1, NULL, 0);
+    adzi_onnx_node(
+        g, type, (adzi_onnx_names){ in, b != NULL ? 2 : 1 }, ADZI_NAMES(y), ADZI_NO_ATTRS);
     return y;
 }
 
@@ -393,6 +393,6 @@ const char *adzi_onnx_first(adzi_onnx *g, const char *name, int64_t dim)
     adzi_onnx_node(g, "Slice",
         ADZI_NAMES(name, adzi_onnx_ints(g, &zero, 1), adzi_onnx_ints(g, &one, 1),
             adzi_onnx_ints(g, &dim, 1)),
-        ADZI_NAMES(y), NULL, 0);
+        ADZI_NAMES(y), ADZI_NO_ATTRS);
     return y;
 }

@@ -7,11 +7,9 @@ static int64_t whole(const adzi_onnx *g, const char *name)
 }
 
 /* A node of the inputs `in` whose result is the call's. */
-static bool last(adzi_onnx *g, const char *type, const char *const *in, size_t n,
-    const adzi_onnx_attr *attrs, size_t n_attrs)
+static bool last(adzi_onnx *g, const char *type, adzi_onnx_names in, adzi_onnx_attrs attrs)
 {
-    const char *out = adzi_onnx_out(g, 0);
-    adzi_onnx_node(g, type, in, n, &out, 1, attrs, n_attrs);
+    adzi_onnx_node(g, type, in, ADZI_NAMES(adzi_onnx_out(g, 0)), attrs);
     return !g->failed;
 }
 
@@ -76,7 +74,7 @@ bool adzi_onnx_print_scatter_add(adzi_onnx *g)
         adzi_onnx_node(g, "Slice",
             ADZI_NAMES(updates, adzi_onnx_ints(g, starts, (size_t)index->rank),
                 adzi_onnx_ints(g, index->sizes, (size_t)index->rank)),
-            ADZI_NAMES(cut), NULL, 0);
+            ADZI_NAMES(cut), ADZI_NO_ATTRS);
         updates = cut;
     }
     return last(g, "ScatterElements", ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_in(g, 1), updates),
@@ -97,7 +95,7 @@ bool adzi_onnx_print_one_hot(adzi_onnx *g)
     adzi_onnx_node(g, "OneHot", ADZI_NAMES(ids, number, adzi_onnx_ints(g, values, 2)),
         ADZI_NAMES(hot), ADZI_ATTRS(ADZI_ATTR_INT("axis", -1)));
     if (scalar) {
-        last(g, "Reshape", ADZI_NAMES(hot, adzi_onnx_ints(g, &classes, 1)), NULL, 0);
+        last(g, "Reshape", ADZI_NAMES(hot, adzi_onnx_ints(g, &classes, 1)), ADZI_NO_ATTRS);
     }
     return !g->failed;
 }

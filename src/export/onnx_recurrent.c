@@ -60,11 +60,11 @@ static const char *gates(adzi_onnx *g, const kind *k, int i)
     for (int j = 0; j < k->gates; ++j) {
         moved[j] = part[k->order[j]];
     }
-    adzi_onnx_node(g, "Split", ADZI_NAMES(adzi_onnx_in(g, i)), part, (size_t)k->gates,
-        ADZI_ATTRS(ADZI_ATTR_INT("axis", 0)));
+    adzi_onnx_node(g, "Split", ADZI_NAMES(adzi_onnx_in(g, i)),
+        (adzi_onnx_names){ part, (size_t)k->gates }, ADZI_ATTRS(ADZI_ATTR_INT("axis", 0)));
     const char *y = adzi_onnx_temporary(g);
-    adzi_onnx_node(
-        g, "Concat", moved, (size_t)k->gates, ADZI_NAMES(y), ADZI_ATTRS(ADZI_ATTR_INT("axis", 0)));
+    adzi_onnx_node(g, "Concat", (adzi_onnx_names){ moved, (size_t)k->gates }, ADZI_NAMES(y),
+        ADZI_ATTRS(ADZI_ATTR_INT("axis", 0)));
     return y;
 }
 
@@ -82,7 +82,8 @@ static const char *biases(adzi_onnx *g, const kind *k, int64_t hidden)
                       : adzi_onnx_repeated(g, adzi_onnx_input(g, X)->dtype, 0, k->gates * hidden);
     }
     const char *y = adzi_onnx_temporary(g);
-    adzi_onnx_node(g, "Concat", part, 2, ADZI_NAMES(y), ADZI_ATTRS(ADZI_ATTR_INT("axis", 0)));
+    adzi_onnx_node(g, "Concat", (adzi_onnx_names){ part, 2 }, ADZI_NAMES(y),
+        ADZI_ATTRS(ADZI_ATTR_INT("axis", 0)));
     return with_direction(g, y);
 }
 
@@ -119,7 +120,7 @@ static const char *state(adzi_onnx *g, int i)
 static void without_direction(adzi_onnx *g, const char *from, int k, int64_t dim)
 {
     adzi_onnx_node(g, "Squeeze", ADZI_NAMES(from, adzi_onnx_ints(g, &dim, 1)),
-        ADZI_NAMES(adzi_onnx_out(g, k)), NULL, 0);
+        ADZI_NAMES(adzi_onnx_out(g, k)), ADZI_NO_ATTRS);
 }
 
 bool adzi_onnx_print_recurrent(adzi_onnx *g)
@@ -144,8 +145,9 @@ bool adzi_onnx_print_recurrent(adzi_onnx *g)
         k->gates == 3
             ? (adzi_onnx_attr)ADZI_ATTR_INT("linear_before_reset", 1)
             : (adzi_onnx_attr)ADZI_ATTR_TEXTS("activations", whole(g, "relu") ? "Relu" : "Tanh") };
-    adzi_onnx_node(g, k->type, in, (size_t)(5 + k->states), y, (size_t)(1 + k->states), attrs,
-        k->gates == 4 ? 2 : 3);
+    adzi_onnx_node(g, k->type, (adzi_onnx_names){ in, (size_t)(5 + k->states) },
+        (adzi_onnx_names){ y, (size_t)(1 + k->states) },
+        (adzi_onnx_attrs){ attrs, k->gates == 4 ? 2 : 3 });
     for (int i = 0; i <= k->states; ++i) {
         if (adzi_onnx_result(g, i)->used) {
             without_direction(g, y[i], i, i == 0 ? 1 : 0);

@@ -32,12 +32,12 @@ static void reduce_to(adzi_onnx *g, const char *type, const char *x, const char 
     const size_t n = dims_of(g, dims);
     const int64_t keep = whole(g, "keepdim");
     if (n == 0) {
-        adzi_onnx_node(g, "Identity", &x, 1, &y, 1, NULL, 0);
+        adzi_onnx_node(g, "Identity", ADZI_NAMES(x), ADZI_NAMES(y), ADZI_NO_ATTRS);
     } else if (strcmp(type, "ReduceSum") == 0) {
-        adzi_onnx_node(g, type, ADZI_NAMES(x, adzi_onnx_ints(g, dims, n)), &y, 1,
+        adzi_onnx_node(g, type, ADZI_NAMES(x, adzi_onnx_ints(g, dims, n)), ADZI_NAMES(y),
             ADZI_ATTRS(ADZI_ATTR_INT("keepdims", keep)));
     } else {
-        adzi_onnx_node(g, type, &x, 1, &y, 1,
+        adzi_onnx_node(g, type, ADZI_NAMES(x), ADZI_NAMES(y),
             ADZI_ATTRS(ADZI_ATTR_INTS("axes", dims, n), ADZI_ATTR_INT("keepdims", keep)));
     }
 }
@@ -75,17 +75,18 @@ static void position_to(adzi_onnx *g, const char *type, const char *x, int k, co
     const size_t n = dims_of(g, dims);
     const adzi_traced_value *result = adzi_onnx_result(g, k);
     if (n == 1) {
-        adzi_onnx_node(g, type, &x, 1, &y, 1,
+        adzi_onnx_node(g, type, ADZI_NAMES(x), ADZI_NAMES(y),
             ADZI_ATTRS(
                 ADZI_ATTR_INT("axis", dims[0]), ADZI_ATTR_INT("keepdims", whole(g, "keepdim"))));
         return;
     }
     const char *flat = adzi_onnx_step(g, "Reshape", x, adzi_onnx_ints(g, &all, 1));
     const char *found = adzi_onnx_temporary(g);
-    adzi_onnx_node(g, type, &flat, 1, &found, 1,
+    adzi_onnx_node(g, type, ADZI_NAMES(flat), ADZI_NAMES(found),
         ADZI_ATTRS(ADZI_ATTR_INT("axis", 0), ADZI_ATTR_INT("keepdims", 0)));
     adzi_onnx_node(g, "Reshape",
-        ADZI_NAMES(found, adzi_onnx_ints(g, result->sizes, (size_t)result->rank)), &y, 1, NULL, 0);
+        ADZI_NAMES(found, adzi_onnx_ints(g, result->sizes, (size_t)result->rank)), ADZI_NAMES(y),
+        ADZI_NO_ATTRS);
 }
 
 /* 1 where x is NaN, and 0 elsewhere. */
@@ -118,7 +119,7 @@ static void extreme_to(adzi_onnx *g, const char *type, const char *x, const char
     const char *found = adzi_onnx_temporary(g), *nan = has_nan(g, nan_marks(g));
     const char *number = adzi_onnx_number(g, adzi_onnx_input(g, 0)->dtype, (double)NAN);
     reduce_to(g, type, x, found);
-    adzi_onnx_node(g, "Where", ADZI_NAMES(nan, number, found), ADZI_NAMES(y), NULL, 0);
+    adzi_onnx_node(g, "Where", ADZI_NAMES(nan, number, found), ADZI_NAMES(y), ADZI_NO_ATTRS);
 }
 
 /* Its position, which is that of the first NaN if there is one. */
@@ -133,7 +134,7 @@ static void extreme_position_to(adzi_onnx *g, const char *type, int k)
     const char *found = adzi_onnx_temporary(g), *first = adzi_onnx_temporary(g);
     position_to(g, type, adzi_onnx_in(g, 0), k, found);
     position_to(g, "ArgMax", marks, k, first);
-    adzi_onnx_node(g, "Where", ADZI_NAMES(nan, first, found), ADZI_NAMES(y), NULL, 0);
+    adzi_onnx_node(g, "Where", ADZI_NAMES(nan, first, found), ADZI_NAMES(y), ADZI_NO_ATTRS);
 }
 
 bool adzi_onnx_print_arg(adzi_onnx *g)
@@ -168,7 +169,7 @@ bool adzi_onnx_print_norm(adzi_onnx *g)
     const char *x = adzi_onnx_in(g, 0), *y = adzi_onnx_out(g, 0);
     int64_t dims[ADZ_MAX_RANK];
     if (p != 0 && dims_of(g, dims) == 0) {
-        adzi_onnx_node(g, "Abs", &x, 1, &y, 1, NULL, 0);
+        adzi_onnx_node(g, "Abs", ADZI_NAMES(x), ADZI_NAMES(y), ADZI_NO_ATTRS);
         return !g->failed;
     }
     if (p == 1 || p == 2) {
@@ -191,7 +192,8 @@ bool adzi_onnx_print_norm(adzi_onnx *g)
     if (sum != NULL) {
         reduce_to(g, "ReduceSum", powers, sum);
     }
-    adzi_onnx_node(g, "Pow", ADZI_NAMES(sum, adzi_onnx_number(g, dtype, 1 / p)), &y, 1, NULL, 0);
+    adzi_onnx_node(
+        g, "Pow", ADZI_NAMES(sum, adzi_onnx_number(g, dtype, 1 / p)), ADZI_NAMES(y), ADZI_NO_ATTRS);
     return !g->failed;
 }
 
@@ -273,7 +275,7 @@ bool adzi_onnx_print_matmul(adzi_onnx *g)
 {
     const char *a = whole(g, "transpose_a") ? turned(g, 0) : adzi_onnx_in(g, 0);
     const char *b = whole(g, "transpose_b") ? turned(g, 1) : adzi_onnx_in(g, 1);
-    adzi_onnx_node(g, "MatMul", ADZI_NAMES(a, b), ADZI_NAMES(adzi_onnx_out(g, 0)), NULL, 0);
+    adzi_onnx_node(g, "MatMul", ADZI_NAMES(a, b), ADZI_NAMES(adzi_onnx_out(g, 0)), ADZI_NO_ATTRS);
     return !g->failed;
 }
 
@@ -332,14 +334,16 @@ bool adzi_onnx_print_linear(adzi_onnx *g)
     const bool biased = g->call->in[2] >= 0;
     if (adzi_onnx_input(g, 0)->rank == 2 && adzi_is_float(adzi_onnx_input(g, 0)->dtype)) {
         const char *in[] = { adzi_onnx_in(g, 0), adzi_onnx_in(g, 1), adzi_onnx_in(g, 2) };
-        adzi_onnx_node(
-            g, "Gemm", in, biased ? 3 : 2, &y, 1, ADZI_ATTRS(ADZI_ATTR_INT("transB", 1)));
+        adzi_onnx_node(g, "Gemm", (adzi_onnx_names){ in, biased ? 3 : 2 }, ADZI_NAMES(y),
+            ADZI_ATTRS(ADZI_ATTR_INT("transB", 1)));
         return !g->failed;
     }
     const char *product = biased ? adzi_onnx_temporary(g) : y;
-    adzi_onnx_node(g, "MatMul", ADZI_NAMES(adzi_onnx_in(g, 0), turned(g, 1)), &product, 1, NULL, 0);
+    adzi_onnx_node(g, "MatMul", ADZI_NAMES(adzi_onnx_in(g, 0), turned(g, 1)), ADZI_NAMES(product),
+        ADZI_NO_ATTRS);
     if (biased) {
-        adzi_onnx_node(g, "Add", ADZI_NAMES(product, adzi_onnx_in(g, 2)), &y, 1, NULL, 0);
+        adzi_onnx_node(
+            g, "Add", ADZI_NAMES(product, adzi_onnx_in(g, 2)), ADZI_NAMES(y), ADZI_NO_ATTRS);
     }
     return !g->failed;
 }

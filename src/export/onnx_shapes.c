@@ -9,11 +9,9 @@ static int64_t whole(const adzi_onnx *g, const char *name)
 }
 
 /* A node of the inputs `in` whose result is the call's. */
-static bool last(adzi_onnx *g, const char *type, const char *const *in, size_t n,
-    const adzi_onnx_attr *attrs, size_t n_attrs)
+static bool last(adzi_onnx *g, const char *type, adzi_onnx_names in, adzi_onnx_attrs attrs)
 {
-    const char *out = adzi_onnx_out(g, 0);
-    adzi_onnx_node(g, type, in, n, &out, 1, attrs, n_attrs);
+    adzi_onnx_node(g, type, in, ADZI_NAMES(adzi_onnx_out(g, 0)), attrs);
     return !g->failed;
 }
 
@@ -90,7 +88,7 @@ bool adzi_onnx_print_expand(adzi_onnx *g)
         }
     }
     const char *shape = adzi_onnx_ints(g, sizes, (size_t)y->rank);
-    return last(g, "Expand", ADZI_NAMES(adzi_onnx_in(g, 0), shape), NULL, 0);
+    return last(g, "Expand", ADZI_NAMES(adzi_onnx_in(g, 0), shape), ADZI_NO_ATTRS);
 }
 
 /* ---- dimensions ----------------------------------------------------------------------------- */
@@ -134,7 +132,7 @@ bool adzi_onnx_print_unsqueeze(adzi_onnx *g)
 {
     const int64_t dim = whole(g, "dim");
     return last(
-        g, "Unsqueeze", ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_ints(g, &dim, 1)), NULL, 0);
+        g, "Unsqueeze", ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_ints(g, &dim, 1)), ADZI_NO_ATTRS);
 }
 
 bool adzi_onnx_carry_unsqueeze(const adzi_onnx *g)
@@ -186,9 +184,10 @@ bool adzi_onnx_print_squeeze(adzi_onnx *g)
         }
     }
     if (n == 0) {
-        return last(g, "Identity", ADZI_NAMES(adzi_onnx_in(g, 0)), NULL, 0);
+        return last(g, "Identity", ADZI_NAMES(adzi_onnx_in(g, 0)), ADZI_NO_ATTRS);
     }
-    return last(g, "Squeeze", ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_ints(g, dims, n)), NULL, 0);
+    return last(
+        g, "Squeeze", ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_ints(g, dims, n)), ADZI_NO_ATTRS);
 }
 
 bool adzi_onnx_carry_squeeze(const adzi_onnx *g)
@@ -211,7 +210,7 @@ bool adzi_onnx_print_slice(adzi_onnx *g)
     return last(g, "Slice",
         ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_ints(g, &start, 1), adzi_onnx_ints(g, &end, 1),
             adzi_onnx_ints(g, &dim, 1), adzi_onnx_ints(g, &step, 1)),
-        NULL, 0);
+        ADZI_NO_ATTRS);
 }
 
 /* A slice from the last element of each dimension to the first. */
@@ -221,7 +220,7 @@ bool adzi_onnx_print_flip(adzi_onnx *g)
     int64_t dims[ADZ_MAX_RANK], starts[ADZ_MAX_RANK], ends[ADZ_MAX_RANK], steps[ADZ_MAX_RANK];
     size_t n = 0;
     if (adzi_onnx_input(g, 0)->rank == 0) {
-        return last(g, "Identity", ADZI_NAMES(adzi_onnx_in(g, 0)), NULL, 0);
+        return last(g, "Identity", ADZI_NAMES(adzi_onnx_in(g, 0)), ADZI_NO_ATTRS);
     }
     for (int d = 0; d < ADZ_MAX_RANK; ++d) {
         if (mask & (1u << d)) {
@@ -233,7 +232,7 @@ bool adzi_onnx_print_flip(adzi_onnx *g)
     return last(g, "Slice",
         ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_ints(g, starts, n), adzi_onnx_ints(g, ends, n),
             adzi_onnx_ints(g, dims, n), adzi_onnx_ints(g, steps, n)),
-        NULL, 0);
+        ADZI_NO_ATTRS);
 }
 
 /* Numbers come in pairs from the last dimension in adze; a node has all of one side first. */
@@ -249,12 +248,12 @@ bool adzi_onnx_print_pad(adzi_onnx *g)
     }
     const double value = adzi_attr_number(g->call->op, g->call->attr, "value");
     if (x->rank == 0) {
-        return last(g, "Identity", ADZI_NAMES(adzi_onnx_in(g, 0)), NULL, 0);
+        return last(g, "Identity", ADZI_NAMES(adzi_onnx_in(g, 0)), ADZI_NO_ATTRS);
     }
     return last(g, "Pad",
         ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_ints(g, pads, 2 * (size_t)x->rank),
             adzi_onnx_number(g, x->dtype, value)),
-        NULL, 0);
+        ADZI_NO_ATTRS);
 }
 
 bool adzi_onnx_carry_pad(const adzi_onnx *g)
@@ -284,7 +283,7 @@ static bool split(adzi_onnx *g, bool pieces)
                 ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_ints(g, &start, 1),
                     adzi_onnx_ints(g, &end, 1), adzi_onnx_ints(g, &dim, 1),
                     adzi_onnx_ints(g, &step, 1)),
-                ADZI_NAMES(adzi_onnx_out(g, k)), NULL, 0);
+                ADZI_NAMES(adzi_onnx_out(g, k)), ADZI_NO_ATTRS);
         } else if (y->used) {
             adzi_onnx_node(g, "Gather",
                 ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_number(g, ADZ_I64, (double)k)),
@@ -367,8 +366,8 @@ bool adzi_onnx_print_cat(adzi_onnx *g)
             in[parts++] = part(g, (int)i);
         }
     }
-    const bool good =
-        last(g, "Concat", in, parts, ADZI_ATTRS(ADZI_ATTR_INT("axis", whole(g, "dim"))));
+    const bool good = last(g, "Concat", (adzi_onnx_names){ in, parts },
+        ADZI_ATTRS(ADZI_ATTR_INT("axis", whole(g, "dim"))));
     adzi_free(in, n * sizeof *in);
     return good;
 }

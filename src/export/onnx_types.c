@@ -69,18 +69,18 @@ static bool refuse(adzi_onnx *g, const char *type, int dtype)
 }
 
 bool adzi_onnx_type_node(
-    adzi_onnx *g, const char *type, const char *const *in, size_t n_in, adzi_onnx_choice *choice)
+    adzi_onnx *g, const char *type, adzi_onnx_names in, adzi_onnx_choice *choice)
 {
     const adzi_onnx_signature *s = signature_of(type);
     memset(choice, -1, sizeof *choice);
     choice->signature = s;
-    if (s == NULL || n_in < (size_t)s->least || n_in > (size_t)s->most) {
+    if (s == NULL || in.count < (size_t)s->least || in.count > (size_t)s->most) {
         return refuse(g, type, -1);
     }
-    for (size_t i = 0; i < n_in; ++i) {
+    for (size_t i = 0; i < in.count; ++i) {
         const adzi_onnx_types *t = input_of(s, i);
-        const int dtype = adzi_onnx_dtype_of(g, in[i]);
-        if (in[i][0] == '\0') {
+        const int dtype = adzi_onnx_dtype_of(g, in.items[i]);
+        if (in.items[i][0] == '\0') {
             continue;
         }
         const int chosen = t != NULL && dtype >= 0 ? dtype_for(t, dtype) : -1;

@@ -71,7 +71,7 @@ static bool finish(adzi_onnx *g, size_t n, const char *y)
     const int64_t zero = 0;
     if ((size_t)adzi_onnx_input(g, 0)->rank == n + 1) {
         adzi_onnx_node(g, "Squeeze", ADZI_NAMES(y, adzi_onnx_ints(g, &zero, 1)),
-            ADZI_NAMES(adzi_onnx_out(g, 0)), NULL, 0);
+            ADZI_NAMES(adzi_onnx_out(g, 0)), ADZI_NO_ATTRS);
     }
     return !g->failed;
 }
@@ -154,7 +154,7 @@ bool adzi_onnx_print_avg_pool(adzi_onnx *g)
     const char *factor =
         adzi_onnx_number(g, adzi_onnx_input(g, 0)->dtype, elements / (double)divisor);
     average(g, &w, x, mean, true);
-    adzi_onnx_node(g, "Mul", ADZI_NAMES(mean, factor), ADZI_NAMES(y), NULL, 0);
+    adzi_onnx_node(g, "Mul", ADZI_NAMES(mean, factor), ADZI_NAMES(y), ADZI_NO_ATTRS);
     return finish(g, w.n, y);
 }
 
@@ -184,7 +184,7 @@ bool adzi_onnx_print_adaptive(adzi_onnx *g)
     const char *x = batched(g, w.n), *y = result_of(g, w.n);
     snprintf(type, sizeof type, "%s%sPool", one ? "Global" : "", adzi_onnx_type(g));
     if (one) {
-        adzi_onnx_node(g, type, ADZI_NAMES(x), ADZI_NAMES(y), NULL, 0);
+        adzi_onnx_node(g, type, ADZI_NAMES(x), ADZI_NAMES(y), ADZI_NO_ATTRS);
     } else {
         adzi_onnx_node(g, type, ADZI_NAMES(x), ADZI_NAMES(y),
             ADZI_ATTRS(ADZI_ATTR_INTS("kernel_shape", w.kernel, w.n),

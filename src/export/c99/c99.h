@@ -296,10 +296,16 @@ void adzi_c99_add_element(
 void adzi_c99_map(
     adzi_c99 *c, const adzi_c99_value *to, const char *text, const adzi_c99_value *from);
 
-/** y = a b, or y += a b, for matrices in the last two dimensions; leading dimensions broadcast.
- * `bias` may be NULL and broadcasts to y. */
-void adzi_c99_product(adzi_c99 *c, const adzi_c99_value *a, const adzi_c99_value *b,
-    const adzi_c99_value *bias, const adzi_c99_value *y, bool accumulate);
+/** The operands of a product of matrices: y = a b + bias. The matrices are the last two dimensions,
+ * and the leading dimensions broadcast. */
+typedef struct {
+    const adzi_c99_value *a, *b, *y;
+    const adzi_c99_value *bias; /* NULL for none; broadcasts to y */
+    bool accumulate;            /* the product is added to y */
+} adzi_c99_operands;
+
+/** Prints a product. */
+void adzi_c99_product(adzi_c99 *c, const adzi_c99_operands *operands);
 
 /** Records the error of a dropout that draws. */
 void adzi_c99_refuse_dropout(adzi_c99 *c, double p);

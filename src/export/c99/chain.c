@@ -290,10 +290,11 @@ static void add_operands(
     }
 }
 
-/* Prints call number `k` of the chain, whose accesses begin with number `at`. */
-static void print_call(adzi_c99 *c, const chain *h, int k, int at, const adzi_c99_nest *nest,
+/* Prints the call whose accesses begin with number `at`. */
+static void print_call(adzi_c99 *c, const chain *h, int at, const adzi_c99_nest *nest,
     const int operand[MOST_ACCESSES])
 {
+    const int k = h->accesses[at].call;
     const adzi_c99_call *call = &h->calls[k];
     char names[3][16];
     const char *parts[3] = { NULL, NULL, NULL };
@@ -413,7 +414,7 @@ static void print_chain(adzi_c99 *c, const chain *h)
     }
     for (int i = 0; i < h->n_accesses; ++i) {
         if (i == 0 || h->accesses[i].call != h->accesses[i - 1].call) {
-            print_call(c, h, h->accesses[i].call, i, &nest, operand);
+            print_call(c, h, i, &nest, operand);
         }
     }
     if (nest.loops == 0) {

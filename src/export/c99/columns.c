@@ -25,6 +25,12 @@ typedef struct {
     int64_t count, step, stride, from[MOST_TAPS], first[MOST_TAPS], last[MOST_TAPS];
 } columns;
 
+/* Columns from `from` to below `end` of those above, which all have the same taps. */
+typedef struct {
+    const columns *of;
+    int64_t phase, from, end;
+} segment;
+
 /* Rounds towards minus infinity and plus infinity. `b` is positive. */
 static int64_t divide_down(int64_t a, int64_t b)
 {
@@ -75,9 +81,11 @@ static int64_t end_of_segment(const columns *s, int64_t from)
 
 /* Adds what the taps give to the columns of the segment that begins at `from`, or to that one
  * column if there is no variable. */
-static void print_column(adzi_c99 *c, const adzi_c99_convolution *k, const columns *s, int result,
-    const char *q, int64_t phase, int64_t from)
+static void print_column(
+    adzi_c99 *c, const adzi_c99_convolution *k, const segment *part, int result, const char *q)
 {
+    const columns *s = part->of;
+    const int64_t phase = part->phase, from = part->from;
     char text[ADZI_C99_INDEX + ADZI_C99_NAME];
     adzi_text sum = { 0 };
     const int64_t at = q[0] != '\0' ? 0 : from;
@@ -98,9 +106,10 @@ static void print_column(adzi_c99 *c, const adzi_c99_convolution *k, const colum
 }
 
 /* Adds what the taps of a segment give to its columns. */
-static void print_segment(adzi_c99 *c, const adzi_c99_convolution *k, const columns *s,
-    int64_t phase, int64_t from, int64_t end)
+static void print_segment(adzi_c99 *c, const adzi_c99_convolution *k, const segment *part)
 {
+    const columns *s = part->of;
+    const int64_t from = part->from, end = part->end;
     char q[4] = "";
     const bool loop = end - from > 1;
     int taps = 0;
@@ -117,7 +126,7 @@ static void print_segment(adzi_c99 *c, const adzi_c99_convolution *k, const colu
         adzi_c99_range(c, bounds[0], bounds[1], 1, q);
     }
     for (int result = 0; result < k->block; ++result) {
-        print_column(c, k, s, result, q, phase, from);
+        print_column(c, k, part, result, q);
     }
     if (loop) {
         adzi_c99_end(c);
@@ -141,7 +150,7 @@ static int print_segments(adzi_c99 *c, const adzi_c99_convolution *k, unsigned *
             end = end_of_segment(&s, from);
             ++segments;
             if (c != NULL) {
-                print_segment(c, k, &s, phase, from, end);
+                print_segment(c, k, &(segment){ &s, phase, from, end });
             }
         }
     }

@@ -5,14 +5,12 @@
 
 enum { TEXT = ADZI_C99_INDEX + ADZI_C99_NAME };
 
-/* The address of a row, or of its column `from`. */
-static void address(adzi_c99 *c, const adzi_c99_convolution *k, const adzi_c99_layout *l,
-    const char *row, const char *from, char text[TEXT])
+/* The address of the column `from` behind the index of a row. */
+static void address(
+    adzi_c99 *c, int memory, char row[ADZI_C99_INDEX], const char *from, char text[TEXT])
 {
-    char index[ADZI_C99_INDEX];
-    adzi_c99_row_index(k, l, row, index);
-    adzi_c99_join(index, sizeof index, from);
-    adzi_c99_address(c, l->memory, index, text, TEXT);
+    adzi_c99_join(row, ADZI_C99_INDEX, from);
+    adzi_c99_address(c, memory, row, text, TEXT);
 }
 
 /* Adds the products of a row of dy and a row of x, which a tap moves. */
@@ -21,6 +19,7 @@ static void print_row(adzi_c99 *c, const adzi_c99_convolution *k, const char *ro
 {
     const adzi_c99_axis *a = &k->column;
     char from[ADZI_C99_INDEX] = "", at[ADZI_C99_INDEX] = "", count[64], x[TEXT], dy[TEXT];
+    char index[ADZI_C99_INDEX];
     const bool ranged = bounds[0][0] == 'f';
     const int64_t step = k->in.column * a->stride;
     if (ranged) {
@@ -29,8 +28,10 @@ static void print_row(adzi_c99 *c, const adzi_c99_convolution *k, const char *ro
         adzi_c99_add_variable(from, "first", k->out.column);
     }
     adzi_c99_add_meeting(at, a, ranged ? "first" : "", tap, k->in.column);
-    address(c, k, &k->out, k->position, from, dy);
-    address(c, k, &k->in, row, at, x);
+    adzi_c99_row_index(k, &k->out, k->position, index);
+    address(c, k->out.memory, index, from, dy);
+    adzi_c99_row_index(k, &k->in, row, index);
+    address(c, k->in.memory, index, at, x);
     snprintf(count, sizeof count, ranged ? "last - first" : "%s", bounds[1]);
     if (step == 1 && k->out.column == 1) {
         adzi_c99_line(c, "sum += @dot(%s, %s, %s);", dy, x, count);

@@ -1,7 +1,6 @@
 /* Convolutions and transposed ones. A row of the result is summed in memory: the innermost loop
  * runs over its columns, so that compilers use vectors, and an element is still summed in the order
- * of channel, row and column of the kernel.
- A tap is an element of the kernel. */
+ * of channel, row and column of the kernel. A tap is an element of the kernel. */
 #include "export/c99/convolve.h"
 
 #include <stdio.h>
@@ -35,10 +34,11 @@ static adzi_c99_layout layout_of_weight(
         .column = v->strides[n + 1] };
 }
 
-/* The axes of a call whose images have n dimensions; a signal has one row. */
+/* The axes of a call; a signal has one row. */
 static void find_axes(adzi_c99_convolution *k, const adzi_c99_call *call, const adzi_c99_value *big,
-    const adzi_c99_value *small, const adzi_c99_value *weight, int n)
+    const adzi_c99_value *small, const adzi_c99_value *weight)
 {
+    const int n = weight->rank - 2;
     k->row = (adzi_c99_axis){ 1, 1, 1, 1, 1, 0 };
     adzi_c99_axis *axes[2] = { &k->row, &k->column };
     for (int d = 0; d < n; ++d) {
@@ -68,7 +68,7 @@ static adzi_c99_convolution convolution_of(
             .group = bias->strides[0] * k.results,
             .result = bias->strides[0] };
     }
-    find_axes(&k, call, transposed ? y : x, transposed ? x : y, weight, n);
+    find_axes(&k, call, transposed ? y : x, transposed ? x : y, weight);
     return k;
 }
 
@@ -84,7 +84,7 @@ adzi_c99_convolution adzi_c99_weight_of(const adzi_c99 *c, const adzi_c99_call *
     k.in = layout_of(x, n, k.terms, false);
     k.out = layout_of(dy, n, k.results, true);
     k.weight = layout_of_weight(dw, n, &k);
-    find_axes(&k, call, x, dy, dw, n);
+    find_axes(&k, call, x, dy, dw);
     return k;
 }
 
@@ -174,7 +174,8 @@ static void print_product(adzi_c99 *c, const adzi_c99_convolution *k)
     const adzi_c99_value y = image_of(k, &k->out, k->results, k->out.result);
     const adzi_c99_value bias = matrix_of(&k->bias, (int64_t[]){ 1, k->groups, k->results, 1 },
         (int64_t[]){ 0, k->bias.group, k->bias.result, 0 });
-    adzi_c99_product(c, &weight, &x, k->biased ? &bias : NULL, &y, false);
+    adzi_c99_product(c,
+        &(adzi_c99_operands){ .a = &weight, .b = &x, .bias = k->biased ? &bias : NULL, .y = &y });
 }
 
 bool adzi_c99_print_weight_product(adzi_c99 *c, const adzi_c99_convolution *k)
@@ -189,7 +190,8 @@ bool adzi_c99_print_weight_product(adzi_c99 *c, const adzi_c99_convolution *k)
     if (k->items != 1) {
         adzi_c99_map(c, &dw, "= 0", NULL);
     }
-    adzi_c99_product(c, &dy, &columns, NULL, &dw, k->items != 1);
+    adzi_c99_product(
+        c, &(adzi_c99_operands){ .a = &dy, .b = &columns, .y = &dw, .accumulate = k->items != 1 });
     return true;
 }
 
@@ -207,15 +209,14 @@ void adzi_c99_row_index(const adzi_c99_convolution *k, const adzi_c99_layout *l,
     adzi_c99_add_variable(index, row, l->row);
 }
 
-/* Prints a pointer to the first column of a row. */
-static void print_pointer(adzi_c99 *c, const adzi_c99_convolution *k, const char *type,
-    const char *name, const adzi_c99_layout *l, const char *row, int result)
+/* Prints a pointer to the first column of a row. `declared` is its type and name. */
+static void print_pointer(adzi_c99 *c, const adzi_c99_convolution *k, const char *declared,
+    const adzi_c99_layout *l, const char *row)
 {
     char index[ADZI_C99_INDEX], text[ADZI_C99_INDEX + ADZI_C99_NAME];
     adzi_c99_row_index(k, l, row, index);
-    adzi_c99_add_offset(index, result * l->result);
     adzi_c99_address(c, l->memory, index, text, sizeof text);
-    adzi_c99_line(c, "%s *const %s = %s;", type, name, text);
+    adzi_c99_line(c, "%s = %s;", declared, text);
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -280,8 +281,8 @@ static void print_sums(adzi_c99 *c, adzi_c99_convolution *k)
     const int terms = adzi_c99_loop_over(c, k->terms, k->k) ? 1 : 0;
     const int variables = c->variables, depth = c->depth;
     open_taps(c, k, row);
-    print_pointer(c, k, "const float", "from", &k->in, row, 0);
-    print_pointer(c, k, "const float", "w", &k->weight, k->tap, 0);
+    print_pointer(c, k, "const float *const from", &k->in, row);
+    print_pointer(c, k, "const float *const w", &k->weight, k->tap);
     adzi_c99_print_columns(c, k);
     c->variables = variables;
     while (c->depth > depth) {
@@ -320,7 +321,11 @@ static void print_convolution(adzi_c99 *c, adzi_c99_convolution *k)
         adzi_c99_open_block(c);
     }
     for (int result = 0; result < k->block; ++result) {
-        print_pointer(c, k, "float", adzi_c99_result_row(result), &k->out, k->position, result);
+        char declared[64];
+        adzi_c99_layout out = k->out;
+        out.offset += result * out.result;
+        snprintf(declared, sizeof declared, "float *const %s", adzi_c99_result_row(result));
+        print_pointer(c, k, declared, &out, k->position);
     }
     print_start(c, k);
     print_sums(c, k);

@@ -7,103 +7,122 @@
 
 enum { TEXT = ADZI_C99_INDEX + ADZI_C99_NAME };
 
+static int dim_of(const adzi_c99_call *call)
+{
+    return (int)adzi_c99_attr(call, "dim", 0);
+}
+
 /* The rows of `table`, along `dim`, at the indices `ids`. The dimension becomes those of ids: the
  * rows of a result y[before..., ids..., after...]. */
 typedef struct {
-    adzi_c99_nest before, ids, after;
-    char table[3 * TEXT], y[TEXT], id[TEXT];
+    const adzi_c99_value *table, *ids, *y;
+    int dim;
+    adzi_c99_nest loops_before, loops_ids, loops_after;
+    char from[3 * TEXT], to[TEXT], id[TEXT]; /* the elements of table, y and ids */
 } lookup;
 
-static void open_part(adzi_c99 *c, adzi_c99_nest *nest, int rank, const int64_t *sizes,
-    const adzi_c99_value *first, int first_dim, const adzi_c99_value *second, int second_dim)
+/* A value from one of its dimensions on. */
+typedef struct {
+    const adzi_c99_value *value;
+    int dim;
+} dims_from;
+
+/* Opens the loops over dimensions of `first` and `second` that have the same sizes. */
+static void open_part(adzi_c99 *c, adzi_c99_nest *nest, int rank, dims_from first, dims_from second)
 {
-    *nest = adzi_c99_nest_of(rank, sizes);
-    adzi_c99_value a = *first, b = *second;
+    adzi_c99_value a = *first.value, b = *second.value;
     a.rank = b.rank = rank;
     a.offset = b.offset = 0;
     for (int d = 0; d < rank; ++d) {
-        a.sizes[d] = first->sizes[first_dim + d];
-        a.strides[d] = first->strides[first_dim + d];
-        b.sizes[d] = second->sizes[second_dim + d];
-        b.strides[d] = second->strides[second_dim + d];
+        a.sizes[d] = b.sizes[d] = second.value->sizes[second.dim + d];
+        a.strides[d] = first.value->strides[first.dim + d];
+        b.strides[d] = second.value->strides[second.dim + d];
     }
+    *nest = adzi_c99_nest_of(rank, b.sizes);
     adzi_c99_nest_add(nest, &a);
     adzi_c99_nest_add(nest, &b);
     nest->operand[0].memory = nest->operand[1].memory = -1;
     adzi_c99_nest_open(c, nest);
 }
 
-/* Opens the loops of a lookup and fills the texts of the table's element, of y's and of the id. */
-static void open_lookup(adzi_c99 *c, lookup *l, const adzi_c99_value *table,
-    const adzi_c99_value *ids, const adzi_c99_value *y, int dim)
+/* Opens the loops of a lookup and fills the texts of the three elements. */
+static void open_lookup(adzi_c99 *c, lookup *l)
 {
-    open_part(c, &l->before, dim, y->sizes, table, 0, y, 0);
-    open_part(c, &l->ids, ids->rank, ids->sizes, ids, 0, y, dim);
+    const adzi_c99_value *table = l->table, *ids = l->ids, *y = l->y;
+    const int dim = l->dim;
+    open_part(c, &l->loops_before, dim, (dims_from){ table, 0 }, (dims_from){ y, 0 });
+    open_part(c, &l->loops_ids, ids->rank, (dims_from){ ids, 0 }, (dims_from){ y, dim });
     char at[ADZI_C99_INDEX] = "";
     if (ids->offset != 0) {
         snprintf(at, sizeof at, "%lld", (long long)ids->offset);
     }
-    adzi_c99_join(at, sizeof at, l->ids.operand[0].index);
+    adzi_c99_join(at, sizeof at, l->loops_ids.operand[0].index);
     adzi_c99_element(c, ids->memory, at, l->id, sizeof l->id);
-    const int after = table->rank - dim - 1;
-    open_part(c, &l->after, after, table->sizes + dim + 1, table, dim + 1, y, dim + ids->rank);
+    open_part(c, &l->loops_after, table->rank - dim - 1, (dims_from){ table, dim + 1 },
+        (dims_from){ y, dim + ids->rank });
     char row[TEXT + 24], index[TEXT + ADZI_C99_INDEX] = "";
     if (table->offset != 0) {
         snprintf(index, sizeof index, "%lld", (long long)table->offset);
     }
-    adzi_c99_join(index, sizeof index, l->before.operand[0].index);
+    adzi_c99_join(index, sizeof index, l->loops_before.operand[0].index);
     snprintf(row, sizeof row, "%s * %lld", l->id, (long long)table->strides[dim]);
     adzi_c99_join(index, sizeof index, row);
-    adzi_c99_join(index, sizeof index, l->after.operand[0].index);
-    adzi_c99_element(c, table->memory, index, l->table, sizeof l->table);
+    adzi_c99_join(index, sizeof index, l->loops_after.operand[0].index);
+    adzi_c99_element(c, table->memory, index, l->from, sizeof l->from);
     index[0] = '\0';
     if (y->offset != 0) {
         snprintf(index, sizeof index, "%lld", (long long)y->offset);
     }
-    adzi_c99_join(index, sizeof index, l->before.operand[1].index);
-    adzi_c99_join(index, sizeof index, l->ids.operand[1].index);
-    adzi_c99_join(index, sizeof index, l->after.operand[1].index);
-    adzi_c99_element(c, y->memory, index, l->y, sizeof l->y);
+    adzi_c99_join(index, sizeof index, l->loops_before.operand[1].index);
+    adzi_c99_join(index, sizeof index, l->loops_ids.operand[1].index);
+    adzi_c99_join(index, sizeof index, l->loops_after.operand[1].index);
+    adzi_c99_element(c, y->memory, index, l->to, sizeof l->to);
 }
 
 static void close_lookup(adzi_c99 *c, lookup *l)
 {
-    adzi_c99_nest_close(c, &l->after);
-    adzi_c99_nest_close(c, &l->ids);
-    adzi_c99_nest_close(c, &l->before);
+    adzi_c99_nest_close(c, &l->loops_after);
+    adzi_c99_nest_close(c, &l->loops_ids);
+    adzi_c99_nest_close(c, &l->loops_before);
+}
+
+static void print_lookup(adzi_c99 *c, lookup l)
+{
+    open_lookup(c, &l);
+    adzi_c99_line(c, "%s = %s;", l.to, l.from);
+    close_lookup(c, &l);
 }
 
 /* embedding(ids, weight). */
 void adzi_c99_embedding(adzi_c99 *c, const adzi_c99_call *call)
 {
-    lookup l;
-    open_lookup(
-        c, &l, adzi_c99_in(c, call, 1), adzi_c99_in(c, call, 0), adzi_c99_out(c, call, 0), 0);
-    adzi_c99_line(c, "%s = %s;", l.y, l.table);
-    close_lookup(c, &l);
+    print_lookup(c, (lookup){ .table = adzi_c99_in(c, call, 1),
+                        .ids = adzi_c99_in(c, call, 0),
+                        .y = adzi_c99_out(c, call, 0) });
 }
 
 /* index_select(x, index), and the library's own "rows". */
 void adzi_c99_index_select(adzi_c99 *c, const adzi_c99_call *call)
 {
-    lookup l;
-    open_lookup(c, &l, adzi_c99_in(c, call, 0), adzi_c99_in(c, call, 1), adzi_c99_out(c, call, 0),
-        (int)adzi_c99_attr(call, "dim", 0));
-    adzi_c99_line(c, "%s = %s;", l.y, l.table);
-    close_lookup(c, &l);
+    print_lookup(c, (lookup){ .table = adzi_c99_in(c, call, 0),
+                        .ids = adzi_c99_in(c, call, 1),
+                        .y = adzi_c99_out(c, call, 0),
+                        .dim = dim_of(call) });
 }
 
 /* The sums of the rows of y that belong to each row of x. Rows at the index -1 belong to none. */
 void adzi_c99_rows_sum(adzi_c99 *c, const adzi_c99_call *call)
 {
     const adzi_c99_value *x = adzi_c99_out(c, call, 0);
-    lookup l;
+    lookup l = { .table = x,
+        .ids = adzi_c99_in(c, call, 1),
+        .y = adzi_c99_in(c, call, 0),
+        .dim = dim_of(call) };
     adzi_c99_map(c, x, "= 0", NULL);
-    open_lookup(c, &l, x, adzi_c99_in(c, call, 1), adzi_c99_in(c, call, 0),
-        (int)adzi_c99_attr(call, "dim", 0));
+    open_lookup(c, &l);
     adzi_c99_line(c, "if (%s >= 0) {", l.id);
     ++c->depth;
-    adzi_c99_line(c, "%s += %s;", l.table, l.y);
+    adzi_c99_line(c, "%s += %s;", l.from, l.to);
     --c->depth;
     adzi_c99_line(c, "}");
     close_lookup(c, &l);
@@ -111,9 +130,10 @@ void adzi_c99_rows_sum(adzi_c99 *c, const adzi_c99_call *call)
 
 /* gather(x, index): y[i, j] = x[index[i, j], j] for dim 0, or x[index[i, j], j] += y[i, j]. Loops
  * run over the index, and y may be larger than it. */
-static void gather(adzi_c99 *c, const adzi_c99_value *x, int dim, const adzi_c99_value *index,
-    const adzi_c99_value *y, bool add_to_x)
+static void gather(adzi_c99 *c, const lookup *l, bool add_to_x)
 {
+    const adzi_c99_value *x = l->table, *index = l->ids, *y = l->y;
+    const int dim = l->dim;
     adzi_c99_value lane = *x, part = *y;
     for (int d = 0; d < x->rank; ++d) {
         lane.sizes[d] = part.sizes[d] = index->sizes[d];
@@ -145,15 +165,13 @@ static void gather(adzi_c99 *c, const adzi_c99_value *x, int dim, const adzi_c99
     adzi_c99_nest_close(c, &nest);
 }
 
-static int dim_of(const adzi_c99_call *call)
-{
-    return (int)adzi_c99_attr(call, "dim", 0);
-}
-
 void adzi_c99_gather(adzi_c99 *c, const adzi_c99_call *call)
 {
-    gather(c, adzi_c99_in(c, call, 0), dim_of(call), adzi_c99_in(c, call, 1),
-        adzi_c99_out(c, call, 0), false);
+    const lookup l = { .table = adzi_c99_in(c, call, 0),
+        .ids = adzi_c99_in(c, call, 1),
+        .y = adzi_c99_out(c, call, 0),
+        .dim = dim_of(call) };
+    gather(c, &l, false);
 }
 
 /* scatter_add(x, index, src): y = x, then y[index[i, j], j] += src[i, j] for dim 0. */
@@ -163,7 +181,11 @@ void adzi_c99_scatter_add(adzi_c99 *c, const adzi_c99_call *call)
     if (!call->inplace) {
         adzi_c99_map(c, y, "= $a", adzi_c99_in(c, call, 0));
     }
-    gather(c, y, dim_of(call), adzi_c99_in(c, call, 1), adzi_c99_in(c, call, 2), true);
+    const lookup l = { .table = y,
+        .ids = adzi_c99_in(c, call, 1),
+        .y = adzi_c99_in(c, call, 2),
+        .dim = dim_of(call) };
+    gather(c, &l, true);
 }
 
 /* one_hot(ids): y[..., k] = ids[...] == k. */

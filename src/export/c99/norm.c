@@ -43,16 +43,19 @@ static void print_moments(adzi_c99 *c, adzi_c99_lanes *lanes, int from, double e
     adzi_c99_line(c, "const float rstd = 1 / @sqrt(variance / %s + %s);", n, adzi_c99_real(c, eps));
 }
 
-/* Prints the last pass: y = (x - mean) rstd weight + bias, each of the last two if its operand is
- * not -1. */
-static void print_result(
-    adzi_c99 *c, const adzi_c99_lanes *lanes, int to, int from, int weight, int bias)
+/* The operands of the last pass. Those of weight and bias are -1 where there are none. */
+typedef struct {
+    int to, from, weight, bias;
+} normalised;
+
+/* Prints the last pass: y = (x - mean) rstd weight + bias. */
+static void print_result(adzi_c99 *c, const adzi_c99_lanes *lanes, normalised at)
 {
     adzi_c99_nest pass = adzi_c99_pass(c, lanes);
-    const bool w = weight >= 0, b = bias >= 0;
-    adzi_c99_line(c, "%s = " CENTRED " * rstd%s%s%s%s;", pass.operand[to].text,
-        pass.operand[from].text, w ? " * " : "", w ? pass.operand[weight].text : "", b ? " + " : "",
-        b ? pass.operand[bias].text : "");
+    const bool w = at.weight >= 0, b = at.bias >= 0;
+    adzi_c99_line(c, "%s = " CENTRED " * rstd%s%s%s%s;", pass.operand[at.to].text,
+        pass.operand[at.from].text, w ? " * " : "", w ? pass.operand[at.weight].text : "",
+        b ? " + " : "", b ? pass.operand[at.bias].text : "");
     adzi_c99_nest_close(c, &pass);
 }
 
@@ -67,7 +70,7 @@ void adzi_c99_layer_norm(adzi_c99 *c, const adzi_c99_call *call)
     const int b = adzi_c99_lanes_add(&lanes, adzi_c99_in(c, call, 2));
     adzi_c99_lanes_open(c, &lanes);
     print_moments(c, &lanes, from, adzi_c99_attr(call, "eps", 1e-5), false);
-    print_result(c, &lanes, to, from, w, b);
+    print_result(c, &lanes, (normalised){ to, from, w, b });
     adzi_c99_lanes_close(c, &lanes);
 }
 
@@ -142,6 +145,6 @@ void adzi_c99_batch_norm(adzi_c99 *c, const adzi_c99_call *call)
     const int to = adzi_c99_lanes_add(&ch.lanes, adzi_c99_out(c, call, 0));
     adzi_c99_lanes_open(c, &ch.lanes);
     print_statistics(c, &ch, is_of_batch(c, call), adzi_c99_attr(call, "eps", 1e-5));
-    print_result(c, &ch.lanes, to, ch.in[X], ch.in[WEIGHT], ch.in[BIAS]);
+    print_result(c, &ch.lanes, (normalised){ to, ch.in[X], ch.in[WEIGHT], ch.in[BIAS] });
     adzi_c99_lanes_close(c, &ch.lanes);
 }

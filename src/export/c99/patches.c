@@ -5,11 +5,11 @@
 
 enum { TEXT = ADZI_C99_INDEX + ADZI_C99_NAME };
 
-/* Prints an assignment between the elements of the image[N, C, H, W] and their copies in the
- * columns[N, C KH KW, positions]. N may be absent. An element of the image meets the positions in
+/* Copies the elements of the image[N, C, H, W] to the columns[N, C KH KW, positions], or adds the
+ * columns to the image. N may be absent. An element of the image meets the positions in
  * their order, because the taps of a row run backwards. */
 static void print_patches(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99_value *image,
-    const adzi_c99_value *columns, const char *assignment, bool to_image)
+    const adzi_c99_value *columns, bool to_image)
 {
     const int64_t *kernel = adzi_c99_attr_list(call, "kernel_size");
     const int lead = image->rank - 2;
@@ -49,7 +49,7 @@ static void print_patches(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99
     adzi_c99_add_variable(from, row, steps[0]);
     adzi_c99_add_meeting(from, &axis[1], q, tap, steps[1]);
     adzi_c99_element(c, image->memory, from, b, sizeof b);
-    adzi_c99_line(c, "%s %s %s;", to_image ? b : a, assignment, to_image ? a : b);
+    adzi_c99_line(c, "%s %s %s;", to_image ? b : a, to_image ? "+=" : "=", to_image ? a : b);
     c->variables = variables;
     while (c->depth > depth) {
         adzi_c99_close_block(c);
@@ -60,12 +60,12 @@ void adzi_c99_unfold(adzi_c99 *c, const adzi_c99_call *call)
 {
     const adzi_c99_value *y = adzi_c99_out(c, call, 0);
     adzi_c99_map(c, y, "= 0", NULL); /* what lies in the padding */
-    print_patches(c, call, adzi_c99_in(c, call, 0), y, "=", false);
+    print_patches(c, call, adzi_c99_in(c, call, 0), y, false);
 }
 
 void adzi_c99_fold(adzi_c99 *c, const adzi_c99_call *call)
 {
     const adzi_c99_value *y = adzi_c99_out(c, call, 0);
     adzi_c99_map(c, y, "= 0", NULL);
-    print_patches(c, call, y, adzi_c99_in(c, call, 0), "+=", true);
+    print_patches(c, call, y, adzi_c99_in(c, call, 0), true);
 }

@@ -25,10 +25,10 @@ static int add_planes(windows *w, adzi_c99_value value)
     return k;
 }
 
-/* The element of operand k at the given position of its plane. */
-static void element_of(
-    adzi_c99 *c, windows *w, int k, const adzi_c99_value *value, char (*at)[4], char text[TEXT])
+/* The element of operand k: of x (0) at the position, of a result at the window. */
+static void element_of(adzi_c99 *c, windows *w, int k, const adzi_c99_value *value, char text[TEXT])
 {
+    char(*at)[4] = k == 0 ? w->position : w->window;
     char index[ADZI_C99_INDEX];
     memcpy(index, w->planes.operand[k].index, sizeof index);
     for (int d = 0; d < w->n; ++d) {
@@ -105,7 +105,7 @@ static void find_largest(adzi_c99 *c, const adzi_c99_call *call, windows *w, boo
     for (int d = 0; d < w->n; ++d) {
         open_window(c, call, w, d);
     }
-    element_of(c, w, 0, x, w->position, element);
+    element_of(c, w, 0, x, element);
     memcpy(index, w->planes.operand[0].index, sizeof index);
     for (int d = 0; d < w->n; ++d) {
         adzi_c99_index(index, sizeof index, w->position[d], x->strides[x->rank - w->n + d]);
@@ -158,10 +158,10 @@ void adzi_c99_max_pool(adzi_c99 *c, const adzi_c99_call *call)
     const int to = indices != NULL ? add_planes(&w, *indices) : -1;
     char element[TEXT];
     find_largest(c, call, &w, indices != NULL);
-    element_of(c, &w, 1, y, w.window, element);
+    element_of(c, &w, 1, y, element);
     adzi_c99_line(c, "%s = most;", element);
     if (indices != NULL) {
-        element_of(c, &w, to, indices, w.window, element);
+        element_of(c, &w, to, indices, element);
         adzi_c99_line(c, "%s = at;", element);
     }
     close_windows(c, &w);

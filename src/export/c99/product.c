@@ -4,7 +4,7 @@
 
 #include "export/c99/c99.h"
 
-enum { A, B, Y, BIAS };
+enum { A, B, Y, BIAS, OPERANDS };
 
 /* The block of dot products that @dots computes; from how many products on it is used; and how many
  * terms are added to a row at once. */
@@ -12,11 +12,14 @@ enum { BLOCK_ROWS = 2, BLOCK_COLUMNS = 4, LARGE = 1 << 18, TERMS = 4 };
 
 /* The loop over the batch is open; these are the parts of the products inside it. */
 typedef struct {
+    adzi_c99 *c;
     adzi_c99_nest nest;
-    const adzi_c99_value *a, *b, *y, *bias;
+    const adzi_c99_value *operand[OPERANDS]; /* that of BIAS may be NULL */
     int64_t m, k, n;
     bool accumulate;
 } product;
+
+enum { TEXT = ADZI_C99_INDEX + ADZI_C99_NAME };
 
 static int64_t stride_of(const adzi_c99_value *v, int from_last)
 {
@@ -25,9 +28,10 @@ static int64_t stride_of(const adzi_c99_value *v, int from_last)
 }
 
 /* The element of an operand at row and column variables ("" for none). */
-static void element(adzi_c99 *c, const product *p, int which, const adzi_c99_value *v,
-    const char *row, const char *column, char *text, size_t size)
+static void element(
+    const product *p, int which, const char *row, const char *column, char text[TEXT])
 {
+    const adzi_c99_value *v = p->operand[which];
     char index[ADZI_C99_INDEX];
     snprintf(index, sizeof index, "%s", p->nest.operand[which].index);
     if (row[0] != '\0') {
@@ -36,21 +40,22 @@ static void element(adzi_c99 *c, const product *p, int which, const adzi_c99_val
     if (column[0] != '\0') {
         adzi_c99_index(index, sizeof index, column, stride_of(v, 1));
     }
-    adzi_c99_element(c, v->memory, index, text, size);
+    adzi_c99_element(p->c, v->memory, index, text, TEXT);
 }
 
-static void address(adzi_c99 *c, const product *p, int which, const adzi_c99_value *v,
-    const char *variable, int from_last, char *text, size_t size)
+/* The address of an operand's row, or of its column if `from_last` is 1, which a variable names (""
+ * for none). */
+static void address(
+    const product *p, int which, const char *variable, int from_last, char text[TEXT])
 {
+    const adzi_c99_value *v = p->operand[which];
     char index[ADZI_C99_INDEX];
     snprintf(index, sizeof index, "%s", p->nest.operand[which].index);
     if (variable[0] != '\0') {
         adzi_c99_index(index, sizeof index, variable, stride_of(v, from_last));
     }
-    adzi_c99_address(c, v->memory, index, text, size);
+    adzi_c99_address(p->c, v->memory, index, text, TEXT);
 }
-
-enum { TEXT = ADZI_C99_INDEX + ADZI_C99_NAME };
 
 static void close_loop(adzi_c99 *c, bool open)
 {
@@ -79,12 +84,11 @@ static void close_block(adzi_c99 *c, bool open)
     }
 }
 
-static void bias_text(
-    adzi_c99 *c, const product *p, const char *row, const char *column, char *text, size_t size)
+static void bias_text(const product *p, const char *row, const char *column, char text[TEXT])
 {
     text[0] = '\0';
-    if (p->bias != NULL) {
-        element(c, p, BIAS, p->bias, row, column, text, size);
+    if (p->operand[BIAS] != NULL) {
+        element(p, BIAS, row, column, text);
     }
 }
 
@@ -109,18 +113,19 @@ static bool open_range(adzi_c99 *c, int64_t from, int64_t below, int64_t step, c
 }
 
 /* y[i, j] = dot(row of a, column of b): both lie contiguous. */
-static void print_dots(adzi_c99 *c, const product *p, part t)
+static void print_dots(const product *p, part t)
 {
+    adzi_c99 *c = p->c;
     char i[24], j[24], y[TEXT], a[TEXT], b[TEXT], bias[TEXT];
     if (t.row >= t.rows || t.column >= t.columns) {
         return;
     }
     const bool rows = open_range(c, t.row, t.rows, 1, i);
     const bool columns = open_range(c, t.column, t.columns, 1, j);
-    element(c, p, Y, p->y, i, j, y, sizeof y);
-    address(c, p, A, p->a, i, 2, a, sizeof a);
-    address(c, p, B, p->b, j, 1, b, sizeof b);
-    bias_text(c, p, i, j, bias, sizeof bias);
+    element(p, Y, i, j, y);
+    address(p, A, i, 2, a);
+    address(p, B, j, 1, b);
+    bias_text(p, i, j, bias);
     adzi_c99_line(c, "%s %s %s%s@dot(%s, %s, %lld);", y, p->accumulate ? "+=" : "=", bias,
         bias[0] != '\0' ? " + " : "", a, b, (long long)p->k);
     close_loop(c, columns);
@@ -128,8 +133,9 @@ static void print_dots(adzi_c99 *c, const product *p, part t)
 }
 
 /* Eight dot products at once: those of BLOCK_ROWS rows and BLOCK_COLUMNS columns. */
-static void print_blocks(adzi_c99 *c, const product *p, part t)
+static void print_blocks(const product *p, part t)
 {
+    adzi_c99 *c = p->c;
     char i[24], j[24], k[4], l[4], row[40], column[40], y[TEXT], a[TEXT], b[TEXT], bias[TEXT];
     const bool wide = p->n > p->m; /* the larger operand is read once */
     const bool outer = wide ? open_range(c, 0, t.columns, BLOCK_COLUMNS, j)
@@ -141,17 +147,18 @@ static void print_blocks(adzi_c99 *c, const product *p, part t)
         adzi_c99_line(c, "{");
         ++c->depth;
     }
-    address(c, p, A, p->a, i, 2, a, sizeof a);
-    address(c, p, B, p->b, j, 1, b, sizeof b);
+    address(p, A, i, 2, a);
+    address(p, B, j, 1, b);
     adzi_c99_line(c, "float sums[%d];", BLOCK_ROWS * BLOCK_COLUMNS);
-    adzi_c99_line(c, "@dots(%s, %lld, %s, %lld, %lld, sums);", a, (long long)stride_of(p->a, 2), b,
-        (long long)stride_of(p->b, 1), (long long)p->k);
+    adzi_c99_line(c, "@dots(%s, %lld, %s, %lld, %lld, sums);", a,
+        (long long)stride_of(p->operand[A], 2), b, (long long)stride_of(p->operand[B], 1),
+        (long long)p->k);
     adzi_c99_loop(c, BLOCK_ROWS, k);
     adzi_c99_loop(c, BLOCK_COLUMNS, l);
     snprintf(row, sizeof row, i[0] != '\0' ? "(%s + %s)" : "%s%s", i, k);
     snprintf(column, sizeof column, j[0] != '\0' ? "(%s + %s)" : "%s%s", j, l);
-    element(c, p, Y, p->y, row, column, y, sizeof y);
-    bias_text(c, p, row, column, bias, sizeof bias);
+    element(p, Y, row, column, y);
+    bias_text(p, row, column, bias);
     adzi_c99_line(c, "%s %s %s%ssums[%s * %d + %s];", y, p->accumulate ? "+=" : "=", bias,
         bias[0] != '\0' ? " + " : "", k, BLOCK_COLUMNS, l);
     adzi_c99_end(c);
@@ -163,17 +170,17 @@ static void print_blocks(adzi_c99 *c, const product *p, part t)
 
 /* Large products in blocks, and what is left of them. A block needs more registers than a
  * microcontroller has, so small products have none. */
-static void print_all_dots(adzi_c99 *c, const product *p)
+static void print_all_dots(const product *p)
 {
     const int64_t rows = p->m / BLOCK_ROWS * BLOCK_ROWS;
     const int64_t columns = p->n / BLOCK_COLUMNS * BLOCK_COLUMNS;
     if (rows == 0 || columns == 0 || (double)p->m * (double)p->n * (double)p->k < LARGE) {
-        print_dots(c, p, (part){ 0, p->m, 0, p->n });
+        print_dots(p, (part){ 0, p->m, 0, p->n });
         return;
     }
-    print_blocks(c, p, (part){ 0, rows, 0, columns });
-    print_dots(c, p, (part){ 0, rows, columns, p->n });
-    print_dots(c, p, (part){ rows, p->m, 0, p->n });
+    print_blocks(p, (part){ 0, rows, 0, columns });
+    print_dots(p, (part){ 0, rows, columns, p->n });
+    print_dots(p, (part){ rows, p->m, 0, p->n });
 }
 
 /* The number of term `t` behind variable k, or behind a number if k is "". "" stands for 0. */
@@ -189,9 +196,9 @@ static void name_term(char term[40], const char *k, int64_t from, int t)
 
 /* Adds terms to row i of y, `count` at once in their order: each is a factor of a times a row of b.
  */
-static void print_terms(
-    adzi_c99 *c, const product *p, const char *i, int64_t from, int64_t below, int count)
+static void print_terms(const product *p, const char *i, int64_t from, int64_t below, int count)
 {
+    adzi_c99 *c = p->c;
     char k[24], j[4], term[40], y[TEXT], a[TEXT], b[TEXT];
     adzi_text sum = { 0 };
     const bool loop = open_range(c, from, below, count, k);
@@ -201,14 +208,14 @@ static void print_terms(
     }
     for (int t = 0; t < count; ++t) {
         name_term(term, loop ? k : "", from, t);
-        element(c, p, A, p->a, i, term, a, sizeof a);
+        element(p, A, i, term, a);
         adzi_c99_line(c, "const float factor%d = %s;", t, a);
     }
     const bool columns = adzi_c99_loop_over(c, p->n, j);
-    element(c, p, Y, p->y, i, j, y, sizeof y);
+    element(p, Y, i, j, y);
     for (int t = 0; t < count; ++t) {
         name_term(term, loop ? k : "", from, t);
-        element(c, p, B, p->b, term, j, b, sizeof b);
+        element(p, B, term, j, b);
         adzi_text_format(&sum, " + factor%d * %s", t, b);
     }
     adzi_c99_line(c, "%s = %s%s;", y, y, adzi_text_get(&sum));
@@ -222,44 +229,47 @@ static void print_terms(
 }
 
 /* Row i of y is the sum of the rows of b, times the elements of row i of a. */
-static void print_rows(adzi_c99 *c, const product *p)
+static void print_rows(const product *p)
 {
+    adzi_c99 *c = p->c;
     char i[4], j[4], y[TEXT], bias[TEXT];
     const int64_t many = p->k / TERMS * TERMS;
     const bool rows = adzi_c99_loop_over(c, p->m, i);
     if (!p->accumulate) {
         const bool first = adzi_c99_loop_over(c, p->n, j);
-        element(c, p, Y, p->y, i, j, y, sizeof y);
-        bias_text(c, p, i, j, bias, sizeof bias);
+        element(p, Y, i, j, y);
+        bias_text(p, i, j, bias);
         adzi_c99_line(c, "%s = %s;", y, bias[0] != '\0' ? bias : "0");
         close_loop(c, first);
     }
     if (many > 0) {
-        print_terms(c, p, i, 0, many, TERMS);
+        print_terms(p, i, 0, many, TERMS);
     }
     if (many < p->k) {
-        print_terms(c, p, i, many, p->k, 1);
+        print_terms(p, i, many, p->k, 1);
     }
     close_loop(c, rows);
 }
 
 /* Any layout and dtype. Integers are summed as unsigned ones, which wrap. */
-static void print_sums(adzi_c99 *c, const product *p)
+static void print_sums(const product *p)
 {
+    adzi_c99 *c = p->c;
     char i[4], k[4], j[4], y[TEXT], a[TEXT], b[TEXT], bias[TEXT];
     const bool rows = adzi_c99_loop_over(c, p->m, i), columns = adzi_c99_loop_over(c, p->n, j);
-    const bool block = open_block(c), whole = !adzi_is_float(p->y->dtype);
-    const char *cast = whole ? "(uint32_t)" : "", *back = whole ? adzi_c99_type(p->y->dtype) : "";
-    bias_text(c, p, i, j, bias, sizeof bias);
+    const bool block = open_block(c), whole = !adzi_is_float(p->operand[Y]->dtype);
+    const char *cast = whole ? "(uint32_t)" : "",
+               *back = whole ? adzi_c99_type(p->operand[Y]->dtype) : "";
+    bias_text(p, i, j, bias);
     const int number = c->variables;
     adzi_c99_line(c, "%s sum%d = %s%s;", whole ? "uint32_t" : "float", number,
         bias[0] != '\0' ? cast : "", bias[0] != '\0' ? bias : "0");
     const bool terms = adzi_c99_loop_over(c, p->k, k);
-    element(c, p, A, p->a, i, k, a, sizeof a);
-    element(c, p, B, p->b, k, j, b, sizeof b);
+    element(p, A, i, k, a);
+    element(p, B, k, j, b);
     adzi_c99_line(c, "sum%d += %s%s * %s%s;", number, cast, a, cast, b);
     close_loop(c, terms);
-    element(c, p, Y, p->y, i, j, y, sizeof y);
+    element(p, Y, i, j, y);
     adzi_c99_line(c, "%s %s %s%s%ssum%d;", y, p->accumulate ? "+=" : "=", whole ? "(" : "", back,
         whole ? ")" : "", number);
     close_block(c, block);
@@ -275,15 +285,17 @@ static adzi_c99_value batch_of(const adzi_c99_value *v)
     return batch;
 }
 
-void adzi_c99_product(adzi_c99 *c, const adzi_c99_value *a, const adzi_c99_value *b,
-    const adzi_c99_value *bias, const adzi_c99_value *y, bool accumulate)
+void adzi_c99_product(adzi_c99 *c, const adzi_c99_operands *operands)
 {
+    const adzi_c99_value *a = operands->a, *b = operands->b, *y = operands->y;
     /* The batch has the dimensions of the operand that has most: those of a broadcast operand are
      * summed over when it is the one that is added to. */
     const adzi_c99_value *most = y->rank >= a->rank && y->rank >= b->rank ? y
                                  : a->rank >= b->rank                     ? a
                                                                           : b;
-    product p = { .a = a, .b = b, .y = y, .bias = bias, .accumulate = accumulate };
+    product p = {
+        .c = c, .operand = { a, b, y, operands->bias }, .accumulate = operands->accumulate
+    };
     int64_t sizes[ADZ_MAX_RANK];
     const int rank = most->rank - 2;
     for (int d = 0; d < rank; ++d) {
@@ -303,21 +315,21 @@ void adzi_c99_product(adzi_c99 *c, const adzi_c99_value *a, const adzi_c99_value
         adzi_c99_nest_add(&p.nest, &batches[v]);
         p.nest.operand[v].memory = -1 - p.nest.operand[v].memory; /* no element of its own */
     }
-    if (bias != NULL) {
-        const adzi_c99_value b4 = batch_of(bias);
+    if (operands->bias != NULL) {
+        const adzi_c99_value b4 = batch_of(operands->bias);
         adzi_c99_nest_add(&p.nest, &b4);
         p.nest.operand[BIAS].memory = -1;
     }
     adzi_c99_nest_open(c, &p.nest);
     const bool a_lies = stride_of(a, 1) == 1 || p.k == 1, b_lies = stride_of(b, 2) == 1 || p.k == 1;
     if (!adzi_is_float(y->dtype)) {
-        print_sums(c, &p);
+        print_sums(&p);
     } else if (a_lies && b_lies && p.k > 1) {
-        print_all_dots(c, &p);
+        print_all_dots(&p);
     } else if ((stride_of(y, 1) == 1 || p.n == 1) && (stride_of(b, 1) == 1 || p.n == 1)) {
-        print_rows(c, &p);
+        print_rows(&p);
     } else {
-        print_sums(c, &p);
+        print_sums(&p);
     }
     adzi_c99_nest_close(c, &p.nest);
 }
@@ -355,7 +367,8 @@ void adzi_c99_linear(adzi_c99 *c, const adzi_c99_call *call)
     adzi_c99_value y = at_least_matrix(adzi_c99_out(c, call, 0));
     const adzi_c99_value w = adzi_c99_transposed(adzi_c99_in(c, call, 1), 0, 1);
     as_rows(&x, &y);
-    adzi_c99_product(c, &x, &w, adzi_c99_in(c, call, 2), &y, false);
+    adzi_c99_product(
+        c, &(adzi_c99_operands){ .a = &x, .b = &w, .bias = adzi_c99_in(c, call, 2), .y = &y });
 }
 
 /* ---- linear and relu in one call --------------------------------------------------------------
@@ -422,5 +435,5 @@ void adzi_c99_matmul(adzi_c99 *c, const adzi_c99_call *call)
     const adzi_c99_value *a = adzi_c99_in(c, call, 0), *b = adzi_c99_in(c, call, 1);
     const adzi_c99_value left = operand(call, "transpose_a", a), r = right(call, b);
     const adzi_c99_value y = product_of(adzi_c99_out(c, call, 0), a, b);
-    adzi_c99_product(c, &left, &r, NULL, &y, false);
+    adzi_c99_product(c, &(adzi_c99_operands){ .a = &left, .b = &r, .y = &y });
 }

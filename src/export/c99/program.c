@@ -210,18 +210,17 @@ static bool same_layout(const adz_tensor *a, const adz_tensor *b)
     return same;
 }
 
-/* Makes a result share the memory of the value that it views. */
-static int view_memory(adzi_c99 *c, const adzi_trace *trace, const adz_tensor *t, int from,
-    const adzi_traced_call *call, int64_t *offset)
+/* The memory of the value that a result views, from which `holder` is read; -1 if it can't be
+ * shared. */
+static int view_memory(adzi_c99 *c, const adzi_trace *trace, const adz_tensor *holder, int from,
+    const adzi_traced_call *call)
 {
-    const adz_tensor *holder = holder_of(trace, from, t);
     if (!same_layout(holder, trace->values[from].tensor)) {
         adzi_c99_fail(c, ADZ_ERR_STATE,
             "%s: %s views a result whose expression lies otherwise in memory; call adz_clone before it",
             call->path, call->op->name);
         return -1;
     }
-    *offset = c->values[from].offset + (t->data - holder->data) / (int64_t)adzi_item_size(t);
     return c->values[from].memory;
 }
 
@@ -247,7 +246,9 @@ static int result_memory(adzi_c99 *c, const adzi_trace *trace, const adzi_traced
     const int64_t item = (int64_t)adzi_item_size(t);
     const int from = viewed(trace, call, t);
     if (from >= 0) {
-        const int viewed_memory = view_memory(c, trace, t, from, call, offset);
+        const adz_tensor *holder = holder_of(trace, from, t);
+        const int viewed_memory = view_memory(c, trace, holder, from, call);
+        *offset = c->values[from].offset + (t->data - holder->data) / item;
         const bool good =
             viewed_memory >= 0 && (!call->inplace || can_change(c, viewed_memory, call));
         return good ? viewed_memory : -1;

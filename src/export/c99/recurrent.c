@@ -6,23 +6,35 @@
 
 enum { TEXT = ADZI_C99_INDEX + ADZI_C99_NAME };
 
-/* The element (or, if `address`, its address) of a value at an index and up to two variables. */
-static void element(adzi_c99 *c, const adzi_c99_value *v, const char *base, const char *row,
-    const char *column, bool address, char text[TEXT])
+/* A position in a value: an index, and the variables of its last two dimensions. Each is "" where
+ * there is none. */
+typedef struct {
+    const char *base, *row, *column;
+} position;
+
+static void write_index(const adzi_c99_value *v, position at, char index[ADZI_C99_INDEX])
+{
+    snprintf(index, ADZI_C99_INDEX, "%s", at.base);
+    if (at.row[0] != '\0') {
+        adzi_c99_index(index, ADZI_C99_INDEX, at.row, v->strides[v->rank - 2]);
+    }
+    if (at.column[0] != '\0') {
+        adzi_c99_index(index, ADZI_C99_INDEX, at.column, v->strides[v->rank - 1]);
+    }
+}
+
+static void element(adzi_c99 *c, const adzi_c99_value *v, position at, char text[TEXT])
 {
     char index[ADZI_C99_INDEX];
-    snprintf(index, sizeof index, "%s", base);
-    if (row[0] != '\0') {
-        adzi_c99_index(index, sizeof index, row, v->strides[v->rank - 2]);
-    }
-    if (column[0] != '\0') {
-        adzi_c99_index(index, sizeof index, column, v->strides[v->rank - 1]);
-    }
-    if (address) {
-        adzi_c99_address(c, v->memory, index, text, TEXT);
-    } else {
-        adzi_c99_element(c, v->memory, index, text, TEXT);
-    }
+    write_index(v, at, index);
+    adzi_c99_element(c, v->memory, index, text, TEXT);
+}
+
+static void address(adzi_c99 *c, const adzi_c99_value *v, position at, char text[TEXT])
+{
+    char index[ADZI_C99_INDEX];
+    write_index(v, at, index);
+    adzi_c99_address(c, v->memory, index, text, TEXT);
 }
 
 /* ---- attention --------------------------------------------------------------------------------
@@ -52,17 +64,17 @@ static void print_scores(adzi_c99 *c, const attention *a, const char *i, const c
     snprintf(s, sizeof s, "s");
     adzi_c99_line(c, "for (int s = 0; s < %s; ++s) {", keys);
     ++c->depth;
-    element(c, &a->scores, "", "", s, false, score);
+    element(c, &a->scores, (position){ "", "", s }, score);
     if (q->strides[q->rank - 1] == 1 && k->strides[k->rank - 1] == 1) {
-        element(c, q, base_of(a, Q), i, "", true, x);
-        element(c, k, base_of(a, K), s, "", true, w);
+        address(c, q, (position){ base_of(a, Q), i, "" }, x);
+        address(c, k, (position){ base_of(a, K), s, "" }, w);
         adzi_c99_line(c, "float score = @dot(%s, %s, %lld) * %s;", x, w,
             (long long)q->sizes[q->rank - 1], adzi_c99_real(c, a->scale));
     } else {
         adzi_c99_line(c, "float score = 0;");
         adzi_c99_loop(c, q->sizes[q->rank - 1], d);
-        element(c, q, base_of(a, Q), i, d, false, x);
-        element(c, k, base_of(a, K), s, d, false, w);
+        element(c, q, (position){ base_of(a, Q), i, d }, x);
+        element(c, k, (position){ base_of(a, K), s, d }, w);
         adzi_c99_line(c, "score += %s * %s;", x, w);
         adzi_c99_end(c);
         adzi_c99_line(c, "score *= %s;", adzi_c99_real(c, a->scale));
@@ -73,7 +85,7 @@ static void print_scores(adzi_c99 *c, const attention *a, const char *i, const c
             full.strides[full.rank - k2] =
                 full.sizes[full.rank - k2] == 1 ? 0 : full.strides[full.rank - k2];
         }
-        element(c, &full, base_of(a, MASK), i, s, false, x);
+        element(c, &full, (position){ base_of(a, MASK), i, s }, x);
         if (adzi_is_float(mask->dtype)) {
             adzi_c99_line(c, "score += %s;", x);
         } else {
@@ -92,9 +104,9 @@ static void print_weighted(adzi_c99 *c, const attention *a, const char *i, const
 {
     const adzi_c99_value *v = a->values[V], *y = a->values[Y];
     char d[4], score[TEXT], from[TEXT], to[TEXT];
-    element(c, &a->scores, "", "", "s", false, score);
+    element(c, &a->scores, (position){ "", "", "s" }, score);
     adzi_c99_loop(c, y->sizes[y->rank - 1], d);
-    element(c, y, base_of(a, Y), i, d, false, to);
+    element(c, y, (position){ base_of(a, Y), i, d }, to);
     adzi_c99_line(c, "%s = 0;", to);
     adzi_c99_end(c);
     adzi_c99_line(c, "for (int s = 0; s < %s; ++s) {", keys);
@@ -107,8 +119,8 @@ static void print_weighted(adzi_c99 *c, const attention *a, const char *i, const
     ++c->depth;
     adzi_c99_line(c, "const float share = total == 0 ? 0 : %s / total;", score);
     adzi_c99_loop(c, y->sizes[y->rank - 1], d);
-    element(c, v, base_of(a, V), "s", d, false, from);
-    element(c, y, base_of(a, Y), i, d, false, to);
+    element(c, v, (position){ base_of(a, V), "s", d }, from);
+    element(c, y, (position){ base_of(a, Y), i, d }, to);
     adzi_c99_line(c, "%s += share * %s;", to, from);
     adzi_c99_end(c);
     --c->depth;
@@ -165,17 +177,28 @@ typedef struct {
     int64_t hidden;
 } lstm;
 
-/* The element of a tensor of the layer, or its address. The index begins with the tensor's offset,
- * because weights and states may be views. */
-static void part(adzi_c99 *c, const adzi_c99_value *v, const char *base, const char *row,
-    const char *column, bool address, char text[TEXT])
+/* A position in a tensor of the layer, whose text goes to `base`. It begins with the tensor's
+ * offset, because weights and states may be views. */
+static position behind_offset(const adzi_c99_value *v, position at, char base[ADZI_C99_INDEX])
 {
-    char index[ADZI_C99_INDEX] = "";
+    base[0] = '\0';
     if (v->offset != 0) {
-        snprintf(index, sizeof index, "%lld", (long long)v->offset);
+        snprintf(base, ADZI_C99_INDEX, "%lld", (long long)v->offset);
     }
-    adzi_c99_join(index, sizeof index, base);
-    element(c, v, index, row, column, address, text);
+    adzi_c99_join(base, ADZI_C99_INDEX, at.base);
+    return (position){ base, at.row, at.column };
+}
+
+static void part(adzi_c99 *c, const adzi_c99_value *v, position at, char text[TEXT])
+{
+    char base[ADZI_C99_INDEX];
+    element(c, v, behind_offset(v, at, base), text);
+}
+
+static void address_of_part(adzi_c99 *c, const adzi_c99_value *v, position at, char text[TEXT])
+{
+    char base[ADZI_C99_INDEX];
+    address(c, v, behind_offset(v, at, base), text);
 }
 
 /* gates = x_t w_ih^T + b_ih + h w_hh^T + b_hh of row b. */
@@ -184,11 +207,11 @@ static void print_gates(adzi_c99 *c, const lstm *l, const char *t, const char *b
     char j[4], k[4], gate[TEXT], bias[TEXT], x[TEXT], w[TEXT], index[ADZI_C99_INDEX] = "";
     adzi_c99_index(index, sizeof index, t, l->in[X]->strides[0]);
     adzi_c99_loop(c, 4 * l->hidden, j);
-    part(c, &l->gates, "", "", j, false, gate);
+    part(c, &l->gates, (position){ "", "", j }, gate);
     adzi_c99_line(c, "float gate = 0;");
     for (int i = BIAS_IH; i <= BIAS_HH; ++i) {
         if (l->in[i] != NULL) {
-            part(c, l->in[i], "", "", j, false, bias);
+            part(c, l->in[i], (position){ "", "", j }, bias);
             adzi_c99_line(c, "gate += %s;", bias);
         }
     }
@@ -198,13 +221,13 @@ static void print_gates(adzi_c99 *c, const lstm *l, const char *t, const char *b
         const char *base = side == 0 ? index : "";
         const int64_t n = weight->sizes[1];
         if (from->strides[from->rank - 1] == 1 && weight->strides[1] == 1) {
-            part(c, from, base, b, "", true, x);
-            part(c, weight, "", j, "", true, w);
+            address_of_part(c, from, (position){ base, b, "" }, x);
+            address_of_part(c, weight, (position){ "", j, "" }, w);
             adzi_c99_line(c, "gate += @dot(%s, %s, %lld);", x, w, (long long)n);
         } else {
             adzi_c99_loop(c, n, k);
-            part(c, from, base, b, k, false, x);
-            part(c, weight, "", j, k, false, w);
+            part(c, from, (position){ base, b, k }, x);
+            part(c, weight, (position){ "", j, k }, w);
             adzi_c99_line(c, "gate += %s * %s;", x, w);
             adzi_c99_end(c);
         }
@@ -224,11 +247,11 @@ static void print_cell(adzi_c99 *c, const lstm *l, const char *t, const char *b)
         if (g > 0) {
             snprintf(at, sizeof at, "%lld", (long long)(g * l->hidden));
         }
-        part(c, &l->gates, at, "", j, false, gate[g]);
+        part(c, &l->gates, (position){ at, "", j }, gate[g]);
     }
-    part(c, l->h, "", b, j, false, h);
-    part(c, l->cell, "", b, j, false, cell);
-    part(c, l->y, index, b, j, false, y);
+    part(c, l->h, (position){ "", b, j }, h);
+    part(c, l->cell, (position){ "", b, j }, cell);
+    part(c, l->y, (position){ index, b, j }, y);
     adzi_c99_line(c, "const float in = @sigmoid(%s), forget = @sigmoid(%s);", gate[0], gate[1]);
     adzi_c99_line(c, "const float fresh = @tanh(%s), out = @sigmoid(%s);", gate[2], gate[3]);
     adzi_c99_line(c, "%s = forget * %s + in * fresh;", cell, cell);
@@ -241,12 +264,12 @@ static void print_cell(adzi_c99 *c, const lstm *l, const char *t, const char *b)
 static void print_padding(adzi_c99 *c, const lstm *l, const char *t, const char *b)
 {
     char j[4], y[TEXT], length[TEXT], index[ADZI_C99_INDEX] = "";
-    part(c, l->in[LENGTHS], "", "", b, false, length);
+    part(c, l->in[LENGTHS], (position){ "", "", b }, length);
     adzi_c99_line(c, "if (%s >= %s) {", t, length);
     ++c->depth;
     adzi_c99_index(index, sizeof index, t, l->y->strides[0]);
     adzi_c99_loop(c, l->hidden, j);
-    part(c, l->y, index, b, j, false, y);
+    part(c, l->y, (position){ index, b, j }, y);
     adzi_c99_line(c, "%s = 0;", y);
     adzi_c99_end(c);
     adzi_c99_line(c, "continue;");

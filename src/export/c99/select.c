@@ -120,12 +120,12 @@ void adzi_c99_norm(adzi_c99 *c, const adzi_c99_call *call)
 /* Prints the condition that one expression comes before another among the selected elements. NaN
  * counts as the largest. */
 static void before_text(
-    char *to, size_t size, const adzi_c99_value *x, bool largest, const char *a, const char *b)
+    char to[TEXT], const adzi_c99_value *x, bool largest, const char *a, const char *b)
 {
     if (adzi_is_float(x->dtype)) {
-        snprintf(to, size, "@above(%s, %s)", largest ? a : b, largest ? b : a);
+        snprintf(to, TEXT, "@above(%s, %s)", largest ? a : b, largest ? b : a);
     } else {
-        snprintf(to, size, "%s %c %s", a, largest ? '>' : '<', b);
+        snprintf(to, TEXT, "%s %c %s", a, largest ? '>' : '<', b);
     }
 }
 
@@ -140,9 +140,9 @@ static void print_round(
     adzi_c99_line(c, "int32_t position = -1, at = 0;");
     adzi_c99_nest pass = adzi_c99_pass(c, from);
     adzi_c99_line(c, "const %s e = %s;", adzi_c99_type(x->dtype), pass.operand[element].text);
-    before_text(passed, sizeof passed, x, largest, "before", "e");
-    before_text(ahead, sizeof ahead, x, largest, "e", "before");
-    before_text(better, sizeof better, x, largest, "e", "best");
+    before_text(passed, x, largest, "before", "e");
+    before_text(ahead, x, largest, "e", "before");
+    before_text(better, x, largest, "e", "best");
     adzi_c99_line(c,
         "const int left = position_before < 0 || %s || (!(%s) && at > position_before);", passed,
         ahead);
