@@ -19,8 +19,7 @@ enum { MOST = 100, RESTARTS = 200 };
 
 /* The matrix, divided by 2^exponent. */
 typedef struct matrix {
-    adzi_product product;
-    void *user;
+    adzi_matrix given;
     int exponent;
     bool known;  /* the exponent is chosen */
     double norm; /* the longest product with a vector of length 1 until now */
@@ -33,6 +32,8 @@ typedef struct cycle {
     double c[MOST], s[MOST];  /* rotations */
     double g[MOST + 1];       /* the rotated right-hand side */
     adz_tensor *v[MOST + 1];  /* an orthonormal basis */
+    int dimension;            /* of the basis, at most */
+    double wanted;            /* the length of a residual that is short enough */
 } cycle;
 
 static bool dot(adz_tensor *a, adz_tensor *b, double *value)
@@ -136,7 +137,7 @@ static adz_tensor *next_vector(cycle *y, matrix *a, int k, double *below, double
 {
     int exponent;
     double sum = 0;
-    adz_tensor *w = y->v[k] != NULL ? a->product(y->v[k], a->user) : NULL;
+    adz_tensor *w = y->v[k] != NULL ? a->given.product(y->v[k], a->given.user) : NULL;
     if (w == NULL || !exponent_of(w, &exponent)) {
         return NULL;
     }
@@ -157,13 +158,12 @@ static adz_tensor *next_vector(cycle *y, matrix *a, int k, double *below, double
 }
 
 /* One cycle from the residual `r` of length `size`. Adds to *x. */
-static bool run_cycle(
-    cycle *y, matrix *a, adz_tensor *r, double size, int dimension, double wanted, adz_tensor **x)
+static bool run_cycle(cycle *y, matrix *a, adz_tensor *r, double size, adz_tensor **x)
 {
     int k = 0;
     y->g[0] = size;
     y->v[0] = adz_mul_number(r, 1 / size);
-    for (bool more = true; k < dimension && more; ++k) {
+    for (bool more = true; k < y->dimension && more; ++k) {
         const size_t mark = adzi_self()->n_temporaries;
         double below, length;
         adz_tensor *w = next_vector(y, a, k, &below, &length);
@@ -171,7 +171,7 @@ static bool run_cycle(
             return false;
         }
         rotate(y, k, below);
-        more = below > 0 && fabs(y->g[k + 1]) > wanted;
+        more = below > 0 && fabs(y->g[k + 1]) > y->wanted;
         y->v[k + 1] = more ? adz_mul_number(w, 1 / length) : NULL;
         if (!adzi_survive("gmres", mark, &y->v[k + 1], 1)) {
             return false;
@@ -184,7 +184,7 @@ static bool run_cycle(
 /* b - A x for the divided matrix. */
 static adz_tensor *residual_of(const matrix *a, adz_tensor *b, adz_tensor *x)
 {
-    adz_tensor *product = a->product(x, a->user);
+    adz_tensor *product = a->given.product(x, a->given.user);
     return product != NULL ? adz_sub(b, scaled(product, -a->exponent)) : NULL;
 }
 
@@ -203,8 +203,7 @@ static bool measure(const matrix *a, adz_tensor *x, double size, adzi_gmres_repo
 }
 
 /* Cycles until the residual of b, whose largest element is about 1, is small. */
-static adz_tensor *solve(
-    cycle *y, matrix *a, adz_tensor *b, int dimension, double rtol, adzi_gmres_report *found)
+static adz_tensor *solve(cycle *y, matrix *a, adz_tensor *b, double rtol, adzi_gmres_report *found)
 {
     adz_tensor *x = adz_zeros_like(b), *r = b;
     double first, size, last = INFINITY;
@@ -212,14 +211,17 @@ static adz_tensor *solve(
         return NULL;
     }
     size = first;
+    y->wanted = rtol * first;
     const size_t mark = adzi_self()->n_temporaries;
-    for (int i = 0; i < RESTARTS && size > rtol * first && isfinite(size); ++i) {
-        if (size > USELESS * last && dimension == MOST) {
+    for (int i = 0; i < RESTARTS && size > y->wanted && isfinite(size); ++i) {
+        if (size > USELESS * last && y->dimension == MOST) {
             break;
         }
-        dimension = size > SLOW * last ? (2 * dimension < MOST ? 2 * dimension : MOST) : dimension;
+        if (size > SLOW * last) {
+            y->dimension = 2 * y->dimension < MOST ? 2 * y->dimension : MOST;
+        }
         last = size;
-        if (!run_cycle(y, a, r, size, dimension, rtol * first, &x)) {
+        if (!run_cycle(y, a, r, size, &x)) {
             return NULL;
         }
         r = residual_of(a, b, x);
@@ -232,8 +234,8 @@ static adz_tensor *solve(
     return found->part <= rtol || measure(a, x, size, found) ? x : NULL;
 }
 
-adz_tensor *adzi_gmres(adzi_product product, void *user, adz_tensor *b, int dimension, double rtol,
-    adzi_gmres_report *found)
+adz_tensor *adzi_gmres(
+    adzi_matrix given, adz_tensor *b, int dimension, double rtol, adzi_gmres_report *found)
 {
     const int64_t bytes[] = { (int64_t)sizeof(cycle) };
     adz_tensor *memory = b != NULL ? adzi_scratch("gmres", ADZ_U8, 1, bytes) : NULL;
@@ -241,11 +243,10 @@ adz_tensor *adzi_gmres(adzi_product product, void *user, adz_tensor *b, int dime
     if (memory == NULL || !exponent_of(b, &exponent)) {
         return NULL;
     }
-    matrix a = { .product = product,
-        .user = user,
-        .eps = b->dtype == ADZ_F64 ? DBL_EPSILON : (double)FLT_EPSILON };
+    matrix a = { .given = given, .eps = b->dtype == ADZ_F64 ? DBL_EPSILON : (double)FLT_EPSILON };
+    cycle *y = (cycle *)(void *)memory->data;
+    y->dimension = dimension;
     b = scaled(b, -exponent);
-    adz_tensor *x =
-        b != NULL ? solve((cycle *)(void *)memory->data, &a, b, dimension, rtol, found) : NULL;
+    adz_tensor *x = b != NULL ? solve(y, &a, b, rtol, found) : NULL;
     return x != NULL ? scaled(x, exponent - a.exponent) : NULL;
 }

@@ -126,8 +126,9 @@ static adz_tensor *krylov(pull *p, adz_tensor *b, bool transposed)
         return NULL;
     }
     const bool before = adz_set_grad_enabled(false);
-    adz_tensor *u = adzi_gmres(transposed ? product_by_transposed : product_by_jacobian, p, b,
-        dimension, f32 ? 1e-6 : 1e-13, &found);
+    adz_tensor *u =
+        adzi_gmres((adzi_matrix){ transposed ? product_by_transposed : product_by_jacobian, p }, b,
+            dimension, f32 ? 1e-6 : 1e-13, &found);
     adz_set_grad_enabled(before);
     if (u != NULL && !solved(&found, f32)) {
         return adzi_fail(p->e.op, ADZ_ERR_NUMERIC,

@@ -62,7 +62,7 @@ static adz_tensor *krylov_direction(adzi_root *r, adz_tensor *y, adz_tensor *nor
     const double wanted =
         fmax(fmin(r->forcing, 0.5 * r->o.tolerance / residual + 1e-2), 16 * adzi_root_rounding(y));
     adz_tensor *d = adzi_functional_prepare_jvp(&r->f)
-                        ? adzi_gmres(jacobian_product, r, adz_neg(y),
+                        ? adzi_gmres((adzi_matrix){ jacobian_product, r }, adz_neg(y),
                               r->o.history > 0 ? r->o.history : 30, wanted, &found)
                         : NULL;
     return d == NULL || found.part <= NO_DIRECTION ? d : adz_full_like(d, NAN);

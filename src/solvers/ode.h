@@ -40,6 +40,12 @@ static inline double adzi_ode_eps(const adz_tensor *t)
     return t->dtype == ADZ_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
 }
 
+/** How many results a solution has: the states, or the time of the event and the state then. */
+static inline int adzi_ode_results(const adzi_ode *ode)
+{
+    return ode->event.function.call != NULL ? 2 : 1;
+}
+
 /** Where a step lies. */
 typedef struct adzi_ode_span {
     int64_t k;           /* the number of the step */
@@ -122,12 +128,12 @@ adz_tensor *adzi_ode_moment(const adzi_ode_span *span, double c);
 adz_tensor *adzi_ode_dense(const adzi_ode_move *move, adz_tensor *theta, double part);
 
 /**
- * The states at the times that lie in step k, from time *next on, which becomes the time after
- * them. Each of the `count` tensors in `states`, 2 at most, holds those at times that follow each
- * other, along a dimension before those of y.
+ * The states at the times that lie in a step, from time *next on, which becomes the time after
+ * them. Each tensor in `states` holds those at times that follow each other, along a dimension
+ * before those of y. Returns how many tensors there are, or -1 with the error recorded.
  */
-bool adzi_ode_states(const adzi_ode *ode, int64_t k, const adzi_ode_span *span,
-    const adzi_ode_move *move, int64_t *next, adz_tensor **states, size_t *count);
+int adzi_ode_states(const adzi_ode *ode, const adzi_ode_span *span, const adzi_ode_move *move,
+    int64_t *next, adz_tensor *states[2]);
 
 /** The value of the event's function at a time, on the host. NaN is an error. */
 bool adzi_ode_event_value(const adzi_ode *ode, double t, adz_tensor *y, double *value);
@@ -158,9 +164,16 @@ bool adzi_ode_at_event(
  * one, as adzi_ode_states gives them, or the event. */
 bool adzi_ode_replay(const adzi_ode *ode, adz_tensor *y, adz_tensor **list, size_t *count);
 
-/** Makes the results those of a node that gives them their gradients. kept[C, ...] holds the state
- * before every step whose number is a multiple of `stride`. False with the error recorded. */
-bool adzi_ode_record(adzi_ode *ode, adz_tensor *y0, adz_tensor *kept, int64_t stride,
-    const adzi_ode_graph *graph, adz_tensor **results, int n);
+/** What a first run keeps for the backward. */
+typedef struct adzi_ode_kept {
+    adz_tensor *states; /* [C, ...], before every step whose number is a multiple of stride */
+    int64_t stride;
+    const adzi_ode_graph *graph; /* of the recorded steps */
+} adzi_ode_kept;
+
+/** Makes the results those of a node that gives them their gradients. False with the error
+ * recorded. */
+bool adzi_ode_record(
+    adzi_ode *ode, adz_tensor *y0, const adzi_ode_kept *kept, adz_tensor **results);
 
 #endif

@@ -182,8 +182,7 @@ bool adzi_ode_accept(
     adzi_ode *ode = run->ode;
     const bool event = ode->event.function.call != NULL;
     ++ode->report.steps;
-    if (!(event ? look_for_event(run, span, move, over)
-                : adzi_ode_write_states(run, k, span, move))) {
+    if (!(event ? look_for_event(run, span, move, over) : adzi_ode_write_states(run, span, move))) {
         return false;
     }
     run->t = ode->report.time = event && *over ? ode->event_at : ode->ends[k + 1];

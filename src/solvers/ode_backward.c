@@ -109,21 +109,23 @@ static bool slice_upstream(pull *p, size_t begin, size_t end, int64_t first)
     return true;
 }
 
-/* What step k gives, and its upstream gradients. */
-static bool collect(pull *p, int64_t k, const adzi_ode_span *span, const adzi_ode_move *move,
-    int64_t first, size_t *n)
+/* What a step gives, and its upstream gradients. */
+static bool collect(
+    pull *p, const adzi_ode_span *span, const adzi_ode_move *move, int64_t first, size_t *n)
 {
     *n = 0;
-    if (has_event(p) && k == p->ode.n_steps - 1) {
+    if (has_event(p) && span->k == p->ode.n_steps - 1) {
         *n = 2;
         p->upstream[0] = p->dy[0];
         p->upstream[1] = p->dy[1];
         return adzi_ode_at_event(&p->ode, span, move, p->outputs);
     }
-    int64_t next = first;
-    if (!has_event(p) && (!adzi_ode_states(&p->ode, k, span, move, &next, p->outputs, n) ||
-                             !slice_upstream(p, 0, *n, first))) {
-        return false;
+    if (!has_event(p)) {
+        const int count = adzi_ode_states(&p->ode, span, move, &(int64_t){ first }, p->outputs);
+        *n = count > 0 ? (size_t)count : 0;
+        if (count < 0 || !slice_upstream(p, 0, *n, first)) {
+            return false;
+        }
     }
     if (p->dstate != NULL) {
         p->outputs[*n] = move->state;
@@ -145,7 +147,7 @@ static bool pull_step(pull *p, int64_t k, adz_tensor *y, int64_t first)
     p->targets[0] = adzi_equation_leaf(y);
     bool good = p->targets[0] != NULL && adzi_ode_span_of(ode, k, &span) &&
                 adzi_ode_step(ode, &span, p->targets[0], &move) &&
-                collect(p, k, &span, &move, first, &n);
+                collect(p, &span, &move, first, &n);
     adz_set_grad_enabled(before);
     ode->graph = false;
     if (!good || !check_leaves(p, move.state) || !pull_back(p, n, 0)) {

@@ -39,17 +39,17 @@ static bool note_leaves(const adzi_ode *ode, adz_tensor *y, adzi_leaves *leaves)
     return g != NULL && adzi_leaves_add(leaves, at.e.op, g, NULL, 0);
 }
 
-static adzi_ode_recipe *recipe_new(const adzi_ode *ode, int64_t stride, const adzi_ode_graph *graph)
+static adzi_ode_recipe *recipe_new(const adzi_ode *ode, const adzi_ode_kept *kept)
 {
     adzi_ode_recipe *r = adzi_alloc_zero(sizeof *r);
     if (r == NULL) {
         return adzi_fail_memory(ode->e.op, sizeof *r);
     }
     r->ode = *ode;
-    r->stride = stride;
+    r->stride = kept->stride;
     r->ode.times = NULL;
     r->ode.like = NULL;
-    if (!adzi_ode_graph_copy(&r->graph, ode, graph)) {
+    if (!adzi_ode_graph_copy(&r->graph, ode, kept->graph)) {
         adzi_free(r, sizeof *r);
         return NULL;
     }
@@ -75,11 +75,12 @@ static adzi_ode_recipe *recipe_new(const adzi_ode *ode, int64_t stride, const ad
     return r;
 }
 
-static bool record(const adzi_ode *ode, adz_tensor *kept, int64_t stride,
-    const adzi_ode_graph *graph, adz_tensor **inputs, int n_inputs, adz_tensor **results, int n)
+static bool record(const adzi_ode *ode, const adzi_ode_kept *kept, adz_tensor **inputs,
+    int n_inputs, adz_tensor **results)
 {
     adzi_call call;
-    adzi_ode_recipe *r = recipe_new(ode, stride, graph);
+    const int n = adzi_ode_results(ode);
+    adzi_ode_recipe *r = recipe_new(ode, kept);
     if (r == NULL) {
         return false;
     }
@@ -95,7 +96,7 @@ static bool record(const adzi_ode *ode, adz_tensor *kept, int64_t stride,
     for (int i = 0; i < n_inputs; ++i) {
         adzi_save_input(&call, i);
     }
-    adzi_save_extra(&call, 0, kept);
+    adzi_save_extra(&call, 0, kept->states);
     for (int i = 0; i < n; ++i) {
         if (adzi_leave(&call, results[i]) == NULL) {
             return false;
@@ -104,8 +105,7 @@ static bool record(const adzi_ode *ode, adz_tensor *kept, int64_t stride,
     return true;
 }
 
-bool adzi_ode_record(adzi_ode *ode, adz_tensor *y0, adz_tensor *kept, int64_t stride,
-    const adzi_ode_graph *graph, adz_tensor **results, int n)
+bool adzi_ode_record(adzi_ode *ode, adz_tensor *y0, const adzi_ode_kept *kept, adz_tensor **results)
 {
     adzi_leaves leaves = { NULL, 0, 0 };
     const bool event = ode->event.function.call != NULL;
@@ -127,7 +127,7 @@ bool adzi_ode_record(adzi_ode *ode, adz_tensor *y0, adz_tensor *kept, int64_t st
         for (size_t i = 0; i < count; ++i) {
             wants = wants || adzi_requires_grad(inputs[i]);
         }
-        good = !wants || record(ode, kept, stride, graph, inputs, (int)count, results, n);
+        good = !wants || record(ode, kept, inputs, (int)count, results);
     }
     adzi_leaves_free(&leaves);
     return good && memory != NULL;

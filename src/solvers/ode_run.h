@@ -69,8 +69,7 @@ bool adzi_ode_accept(
 bool adzi_ode_keep_state(adzi_ode_run *run, int64_t k);
 
 /** Writes the states at the times in step k to `out`. */
-bool adzi_ode_write_states(
-    adzi_ode_run *run, int64_t k, const adzi_ode_span *span, const adzi_ode_move *move);
+bool adzi_ode_write_states(adzi_ode_run *run, const adzi_ode_span *span, const adzi_ode_move *move);
 
 /** Goes on to the end of a step, and releases what the step has made. */
 bool adzi_ode_go_on(adzi_ode_run *run, adzi_ode_move *move);

@@ -20,6 +20,15 @@ static const double dp_dense[STAGES] = { -12715105075.0 / 11282082432, 0,
     87487479700.0 / 32700410799, -10690763975.0 / 1880347072, 701980252875.0 / 199316789632,
     -1453857185.0 / 822651844, 69997945.0 / 29380423 };
 
+/* A Runge-Kutta method: n stages at the parts c of a step. Stage i goes from y by the slopes of the
+ * stages before it, with the coefficients a[i]. Without `a` it goes by the slope of stage i - 1
+ * alone, with the coefficient c[i]. */
+typedef struct tableau {
+    int n;
+    const double *c;
+    const double (*a)[STAGES];
+} tableau;
+
 static const double rk_c[4] = { 0, 0.5, 0.5, 1 };
 static const double rk_weights[4] = { 1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6 };
 
@@ -54,15 +63,14 @@ adz_tensor *adzi_ode_moment(const adzi_ode_span *span, double c)
                              : adz_scalar(span->from + c * span->length, (adz_dtype)span->t->dtype);
 }
 
-/* The slopes of the stages after the first one. A method with `chained` stages has one coefficient
- * for each stage, that of the stage before it, which is c. */
-static bool stages(const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y, adz_tensor **k,
-    int n, const double *c, const double (*a)[STAGES], adz_tensor **end)
+/* The slopes of the stages after the first one. y1 becomes where the last one stands. */
+static bool stages(const adzi_ode *ode, const adzi_ode_span *span, adzi_ode_move *move, tableau t)
 {
-    for (int i = 1; i < n; ++i) {
-        *end = a != NULL ? adzi_ode_advance(span, y, k, a[i], i)
-                         : adzi_ode_advance(span, y, &k[i - 1], &c[i], 1);
-        k[i] = adzi_ode_slope(ode, adzi_ode_moment(span, c[i]), *end);
+    adz_tensor **k = move->k, *y = move->y0;
+    for (int i = 1; i < t.n; ++i) {
+        move->y1 = t.a != NULL ? adzi_ode_advance(span, y, k, t.a[i], i)
+                               : adzi_ode_advance(span, y, &k[i - 1], &t.c[i], 1);
+        k[i] = adzi_ode_slope(ode, adzi_ode_moment(span, t.c[i]), move->y1);
         if (k[i] == NULL) {
             return false;
         }
@@ -77,11 +85,10 @@ static double dense_weight(int c, int i)
     return c == 0 ? b : c == 1 ? first - b : c == 2 ? 2 * b - first - last : dp_dense[i];
 }
 
-static bool dormand_prince(
-    const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y, adzi_ode_move *move)
+static bool dormand_prince(const adzi_ode *ode, const adzi_ode_span *span, adzi_ode_move *move)
 {
     adz_tensor **k = move->k;
-    if (!stages(ode, span, y, k, STAGES, dp_c, dp_a, &move->y1)) {
+    if (!stages(ode, span, move, (tableau){ STAGES, dp_c, dp_a })) {
         return false;
     }
     move->last = k[STAGES - 1];
@@ -93,14 +100,12 @@ static bool dormand_prince(
     return move->error != NULL || ode->fixed || ode->graph;
 }
 
-static bool classical(
-    const adzi_ode *ode, const adzi_ode_span *span, adz_tensor *y, adzi_ode_move *move)
+static bool classical(const adzi_ode *ode, const adzi_ode_span *span, adzi_ode_move *move)
 {
-    adz_tensor *end;
-    if (!stages(ode, span, y, move->k, 4, rk_c, NULL, &end)) {
+    if (!stages(ode, span, move, (tableau){ 4, rk_c, NULL })) {
         return false;
     }
-    move->y1 = adzi_ode_advance(span, y, move->k, rk_weights, 4);
+    move->y1 = adzi_ode_advance(span, move->y0, move->k, rk_weights, 4);
     return move->y1 != NULL;
 }
 
@@ -119,8 +124,8 @@ bool adzi_ode_step(
     }
     move->k[0] = move->first;
     const bool good = ode->o.method == ADZ_ODE_RODAS4 ? adzi_ode_rodas(ode, span, y, move)
-                      : ode->o.method == ADZ_ODE_RK4  ? classical(ode, span, y, move)
-                                                      : dormand_prince(ode, span, y, move);
+                      : ode->o.method == ADZ_ODE_RK4  ? classical(ode, span, move)
+                                                      : dormand_prince(ode, span, move);
     move->state = move->y1;
     return good;
 }
@@ -296,12 +301,13 @@ static adz_tensor *between_tensors(const adzi_ode *ode, const adzi_ode_span *spa
     return passed != NULL ? adzi_ode_dense(move, passed, 0) : NULL;
 }
 
-bool adzi_ode_states(const adzi_ode *ode, int64_t k, const adzi_ode_span *span,
-    const adzi_ode_move *move, int64_t *next, adz_tensor **states, size_t *count)
+int adzi_ode_states(const adzi_ode *ode, const adzi_ode_span *span, const adzi_ode_move *move,
+    int64_t *next, adz_tensor *states[2])
 {
+    const int64_t k = span->k;
+    int count = 0;
     const int64_t first = *next;
     bool ends = ode->fixed && (k + 1) % ode->o.steps == 0; /* a time is the end of the step */
-    *count = 0;
     if (!ode->fixed) {
         while (*next < ode->n_times && ode->at[*next] < ode->ends[k + 1]) {
             ++*next;
@@ -313,18 +319,20 @@ bool adzi_ode_states(const adzi_ode *ode, int64_t k, const adzi_ode_span *span,
         ++*next;
     }
     if (*next > first) {
-        states[*count] =
+        states[count] =
             (ode->by_tensors ? between_tensors : between)(ode, span, move, first, *next - first);
-        if (states[(*count)++] == NULL) {
-            return false;
+        if (states[count++] == NULL) {
+            return -1;
         }
     }
     if (ends) {
         ++*next;
-        states[*count] = adz_unsqueeze(move->y1, 0);
-        return states[(*count)++] != NULL;
+        states[count] = adz_unsqueeze(move->y1, 0);
+        if (states[count++] == NULL) {
+            return -1;
+        }
     }
-    return true;
+    return count;
 }
 
 /* ---- all steps --------------------------------------------------------------------------------
@@ -333,7 +341,6 @@ bool adzi_ode_states(const adzi_ode *ode, int64_t k, const adzi_ode_span *span,
 bool adzi_ode_replay(const adzi_ode *ode, adz_tensor *y, adz_tensor **list, size_t *count)
 {
     int64_t next = 1;
-    size_t n = 0;
     adzi_ode_move move = { .first = NULL };
     const bool event = ode->event.function.call != NULL;
     *count = 0;
@@ -349,10 +356,11 @@ bool adzi_ode_replay(const adzi_ode *ode, adz_tensor *y, adz_tensor **list, size
             *count = 2;
             return adzi_ode_at_event(ode, &span, &move, list);
         }
-        if (!event && !adzi_ode_states(ode, k, &span, &move, &next, list + *count, &n)) {
+        const int n = event ? 0 : adzi_ode_states(ode, &span, &move, &next, list + *count);
+        if (n < 0) {
             return false;
         }
-        *count += event ? 0 : n;
+        *count += (size_t)n;
         y = move.state;
     }
     return true;

@@ -27,21 +27,19 @@ bool adzi_ode_keep_state(adzi_ode_run *run, int64_t k)
     return adz_copy_(adz_select(run->kept, 0, k / run->stride), run->state) != NULL;
 }
 
-bool adzi_ode_write_states(
-    adzi_ode_run *run, int64_t k, const adzi_ode_span *span, const adzi_ode_move *move)
+bool adzi_ode_write_states(adzi_ode_run *run, const adzi_ode_span *span, const adzi_ode_move *move)
 {
     int64_t first = run->next;
     adz_tensor *states[2];
-    size_t count;
     adz_set_grad_enabled(run->records);
-    const bool good = adzi_ode_states(run->ode, k, span, move, &run->next, states, &count);
+    const int count = adzi_ode_states(run->ode, span, move, &run->next, states);
     adz_set_grad_enabled(false);
-    if (!good) {
+    if (count < 0) {
         return false;
     }
-    memcpy(run->fresh, states, count * sizeof *states);
-    run->n_fresh = count;
-    for (size_t i = 0; i < count; ++i) {
+    memcpy(run->fresh, states, (size_t)count * sizeof *states);
+    run->n_fresh = (size_t)count;
+    for (int i = 0; i < count; ++i) {
         const int64_t m = states[i]->sizes[0];
         if (adz_copy_(adz_narrow(run->out, 0, first, m), states[i]) == NULL) {
             return false;
@@ -79,7 +77,7 @@ static bool take_fixed_steps(adzi_ode_run *run)
         adzi_ode_span span;
         adzi_ode_move move = { .first = run->first };
         if (!adzi_ode_keep_state(run, k) || !adzi_ode_span_of(ode, k, &span) ||
-            !adzi_ode_run_step(run, &span, &move) || !adzi_ode_write_states(run, k, &span, &move)) {
+            !adzi_ode_run_step(run, &span, &move) || !adzi_ode_write_states(run, &span, &move)) {
             return false;
         }
         ++ode->report.steps;
@@ -159,8 +157,8 @@ static bool unrolled(adzi_ode *ode, adz_tensor *y0, adz_tensor **results)
     return results[0] != NULL;
 }
 
-/* Whether gradients can be asked for at all. */
-static bool solve(adzi_ode *ode, adz_tensor *y0, adz_tensor **results, int n)
+/* Solves the equation, and makes a node of the solution where gradients are enabled. */
+static bool solve(adzi_ode *ode, adz_tensor *y0, adz_tensor **results)
 {
     adzi_thread *thread = adzi_self();
     adzi_ode given = *ode;
@@ -176,19 +174,24 @@ static bool solve(adzi_ode *ode, adz_tensor *y0, adz_tensor **results, int n)
         return false;
     }
     results[0] = run.out != NULL ? run.out : adz_clone(run.found[0]);
-    results[n - 1] = run.out != NULL ? run.out : adz_clone(run.found[1]);
+    if (run.out == NULL) {
+        results[1] = adz_clone(run.found[1]);
+    }
     ode->times = given.times;
     memcpy(ode->e.arguments, given.e.arguments, sizeof given.e.arguments);
     memcpy(ode->event.arguments, given.e.arguments, sizeof given.e.arguments);
-    return results[0] != NULL && results[n - 1] != NULL &&
+    return results[0] != NULL && (run.out != NULL || results[1] != NULL) &&
            (!thread->grad_enabled ||
-               adzi_ode_record(ode, y0, run.kept, run.stride, &run.graph, results, n));
+               adzi_ode_record(
+                   ode, y0, &(adzi_ode_kept){ run.kept, run.stride, &run.graph }, results));
 }
 
-static adz_status run(adzi_ode *ode, adz_tensor *y0, adz_tensor *times,
-    const adz_ode_options *options, adz_tensor **results, int n, adz_ode_report *report)
+/* ode has the functions and the times. */
+static adz_status run(adzi_ode *ode, adz_tensor *y0, const adz_ode_options *options,
+    adz_tensor **results, adz_ode_report *report)
 {
     const char *op = ode->e.op;
+    const int n = adzi_ode_results(ode);
     adz_tensor *made[2] = { NULL };
     ode->o = (adz_ode_options)ADZ_ODE_OPTIONS;
     if (!ADZ_OPTIONS_READ(op, ADZ_ODE_OPTIONS, &ode->o, options) ||
@@ -199,13 +202,12 @@ static adz_status run(adzi_ode *ode, adz_tensor *y0, adz_tensor *times,
         ode->o.steps = 1;
     }
     ode->fixed = ode->o.steps > 0;
-    ode->times = times;
     ode->report.time = NAN;
     if (!adzi_ode_check(ode, y0)) {
         return adzi_status(NULL);
     }
     const size_t mark = adzi_self()->n_temporaries;
-    const bool good = solve(ode, y0, made, n);
+    const bool good = solve(ode, y0, made);
     if (report != NULL) {
         *report = ode->report;
     }
@@ -223,21 +225,21 @@ static adz_status run(adzi_ode *ode, adz_tensor *y0, adz_tensor *times,
 adz_tensor *adz_odeint(adz_ode_map function, adz_tensor *y0, adz_tensor *times, void *user,
     const adz_ode_options *options, adz_ode_report *report)
 {
-    adzi_ode ode = { .e = { .op = "adz_odeint", .ode = function, .user = user } };
+    adzi_ode ode = { .e = { .op = "adz_odeint", .ode = function, .user = user }, .times = times };
     adz_tensor *y;
     if (function == NULL) {
         return adzi_fail_null("adz_odeint", "function");
     }
-    return run(&ode, y0, times, options, &y, 1, report) == ADZ_OK ? y : NULL;
+    return run(&ode, y0, options, &y, report) == ADZ_OK ? y : NULL;
 }
 
 adz_tensor *adz_odeint_many(const adz_tensor_function *function, adz_tensor *y0, adz_tensor *times,
     adz_tensor *const *arguments, size_t n, const adz_ode_options *options, adz_ode_report *report)
 {
-    adzi_ode ode = { .e = { .op = "adz_odeint_many" } };
+    adzi_ode ode = { .e = { .op = "adz_odeint_many" }, .times = times };
     adz_tensor *y;
     return adzi_equation_take(&ode.e, function, arguments, n) &&
-                   run(&ode, y0, times, options, &y, 1, report) == ADZ_OK
+                   run(&ode, y0, options, &y, report) == ADZ_OK
                ? y
                : NULL;
 }
@@ -246,7 +248,9 @@ adz_status adz_odeint_event(const adz_tensor_function *function, adz_tensor *y0,
     adz_tensor *const *arguments, size_t n, const adz_tensor_function *event,
     const adz_ode_options *options, adz_tensor **found, adz_ode_report *report)
 {
-    adzi_ode ode = { .e = { .op = "adz_odeint_event" }, .event = { .op = "adz_odeint_event" } };
+    adzi_ode ode = {
+        .e = { .op = "adz_odeint_event" }, .event = { .op = "adz_odeint_event" }, .times = times
+    };
     if (event == NULL) {
         return adzi_error_null(ode.e.op, "event");
     }
@@ -257,5 +261,5 @@ adz_status adz_odeint_event(const adz_tensor_function *function, adz_tensor *y0,
         !adzi_equation_take(&ode.e, function, arguments, n)) {
         return adzi_status(NULL);
     }
-    return run(&ode, y0, times, options, found, 2, report);
+    return run(&ode, y0, options, found, report);
 }

@@ -94,8 +94,11 @@ adz_tensor *adzi_root_jacobian(adzi_functional *f, bool rows);
 /** Whether systems of this size are solved by the whole Jacobian. */
 bool adzi_root_is_dense(const adz_root_options *o, int64_t unknowns);
 
-/** A product of a matrix with a vector; NULL with the error recorded. */
-typedef adz_tensor *(*adzi_product)(adz_tensor *v, void *user);
+/** A matrix that is known by its products with vectors. */
+typedef struct adzi_matrix {
+    adz_tensor *(*product)(adz_tensor *v, void *user); /* NULL with the error recorded */
+    void *user;
+} adzi_matrix;
 
 /** How well a linear system is solved. */
 typedef struct adzi_gmres_report {
@@ -110,8 +113,8 @@ typedef struct adzi_gmres_report {
  * @return           x, shaped like b, borrowed, also if it did not converge. NULL with the error
  *                   recorded.
  */
-adz_tensor *adzi_gmres(adzi_product product, void *user, adz_tensor *b, int dimension, double rtol,
-    adzi_gmres_report *found);
+adz_tensor *adzi_gmres(
+    adzi_matrix a, adz_tensor *b, int dimension, double rtol, adzi_gmres_report *found);
 
 /** Makes the root a result of a node that gives it its gradients. `x` has no other owner but the
  * scope. NULL with the error recorded. */

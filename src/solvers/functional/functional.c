@@ -171,15 +171,15 @@ static bool take_results(adzi_functional *f)
 
 /* The gradients of outputs with respect to inputs, with zeros for those that do not exist. Outputs
  * without a graph and vectors that are ADZ_NONE are left out. */
-static bool gradients(adz_tensor *const *outputs, adz_tensor *const *vectors, size_t n_outputs,
-    adz_tensor *const *inputs, adz_tensor **results, size_t n_inputs, bool create_graph)
+static bool gradients(adzi_tensors outputs, adz_tensor *const *vectors, adzi_tensors inputs,
+    adz_tensor **results, bool create_graph)
 {
     adz_tensor *ys[ADZ_FUNCTION_RESULTS], *vs[ADZ_FUNCTION_RESULTS];
     size_t count = 0;
-    for (size_t k = 0; k < n_outputs; ++k) {
-        if (!adzi_is_none(outputs[k]) && !adzi_is_none(vectors[k]) &&
-            adzi_requires_grad(outputs[k])) {
-            ys[count] = outputs[k];
+    for (size_t k = 0; k < outputs.count; ++k) {
+        if (!adzi_is_none(outputs.items[k]) && !adzi_is_none(vectors[k]) &&
+            adzi_requires_grad(outputs.items[k])) {
+            ys[count] = outputs.items[k];
             vs[count++] = vectors[k];
         }
     }
@@ -187,13 +187,13 @@ static bool gradients(adz_tensor *const *outputs, adz_tensor *const *vectors, si
     options.create_graph = create_graph;
     options.retain_graph = options.allow_unused = true;
     if (count > 0 &&
-        adz_autograd_grad(ys, vs, count, inputs, results, n_inputs, &options) != ADZ_OK) {
+        adz_autograd_grad(ys, vs, count, inputs.items, results, inputs.count, &options) != ADZ_OK) {
         return false;
     }
     bool good = true;
-    for (size_t i = 0; i < n_inputs && good; ++i) {
+    for (size_t i = 0; i < inputs.count && good; ++i) {
         if (count == 0 || adzi_is_none(results[i])) {
-            results[i] = adz_zeros_like(inputs[i]);
+            results[i] = adz_zeros_like(inputs.items[i]);
         }
         good = results[i] != NULL;
     }
@@ -202,7 +202,8 @@ static bool gradients(adz_tensor *const *outputs, adz_tensor *const *vectors, si
 
 bool adzi_functional_vjp(adzi_functional *f, adz_tensor *const *vectors, adz_tensor **dx)
 {
-    return gradients(f->y, vectors, f->n_y, f->x, dx, f->n, f->options.create_graph);
+    return gradients((adzi_tensors){ f->y, f->n_y }, vectors, (adzi_tensors){ f->x, f->n }, dx,
+        f->options.create_graph);
 }
 
 bool adzi_functional_prepare_jvp(adzi_functional *f)
@@ -215,12 +216,14 @@ bool adzi_functional_prepare_jvp(adzi_functional *f)
         f->u[k]->requires_grad = true;
         f->u[k]->is_zero = true;
     }
-    return gradients(f->y, f->u, f->n_y, f->x, f->dx, f->n, true);
+    return gradients(
+        (adzi_tensors){ f->y, f->n_y }, f->u, (adzi_tensors){ f->x, f->n }, f->dx, true);
 }
 
 bool adzi_functional_jvp(adzi_functional *f, adz_tensor *const *vectors, adz_tensor **dy)
 {
-    return gradients(f->dx, vectors, f->n, f->u, dy, f->n_y, f->options.create_graph);
+    return gradients((adzi_tensors){ f->dx, f->n }, vectors, (adzi_tensors){ f->u, f->n_y }, dy,
+        f->options.create_graph);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

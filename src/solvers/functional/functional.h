@@ -15,6 +15,12 @@
 #include "adze/functional.h"
 #include "ops/op.h"
 
+/** Tensors that belong to somebody else. */
+typedef struct adzi_tensors {
+    adz_tensor *const *items;
+    size_t count;
+} adzi_tensors;
+
 enum { ADZI_FUNCTIONAL_FOUND = ADZ_FUNCTION_INPUTS * ADZ_FUNCTION_RESULTS };
 
 /** One call of a function of adze/functional.h. */

@@ -57,11 +57,13 @@ static adz_tensor *vector_of(
 
 typedef bool (*pass)(adzi_functional *f, adz_tensor *const *vectors, adz_tensor **found);
 
-/* Makes the passes of one tensor `from[k]` of n. list[j * count + e] receives what pass e gives for
- * tensor j of the m on the other side. */
-static bool make_passes(adzi_functional *f, pass go, adz_tensor *const *from, size_t k, size_t n,
-    size_t m, adz_tensor **list)
+/* Makes the passes of tensor k of those on one side: of the results in reverse, of the inputs
+ * forward. list[j * count + e] receives what pass e gives for tensor j on the other side. */
+static bool make_passes(adzi_functional *f, bool forward, size_t k, adz_tensor **list)
 {
+    const pass go = forward ? adzi_functional_jvp : adzi_functional_vjp;
+    adz_tensor *const *from = forward ? f->x : f->y;
+    const size_t n = forward ? f->n : f->n_y, m = forward ? f->n_y : f->n;
     adz_tensor *vectors[ADZ_FUNCTION_INPUTS], *found[ADZ_FUNCTION_INPUTS];
     const int64_t count = passes_of(f, from[k]);
     adz_tensor *slices = slices_for(f, from[k], count);
@@ -80,10 +82,11 @@ static bool make_passes(adzi_functional *f, pass go, adz_tensor *const *from, si
     return true;
 }
 
-/* The Jacobian of y by x from its slices, which are stacked along `dim`. */
-static adz_tensor *join(const adzi_functional *f, const adz_tensor *y, const adz_tensor *x,
-    adz_tensor *const *slices, int64_t count, int dim)
+/* The Jacobian of result k by input i from its slices, which are stacked along `dim`. */
+static bool join(adzi_functional *f, size_t k, size_t i, adzi_tensors slices, int dim)
 {
+    const adz_tensor *y = f->y[k], *x = f->x[i];
+    adz_tensor **found = &f->found[k * f->n + i];
     int64_t sizes[2 * ADZ_MAX_RANK];
     int rank = 0;
     for (int d = 0; d < y->rank; ++d) {
@@ -93,16 +96,19 @@ static adz_tensor *join(const adzi_functional *f, const adz_tensor *y, const adz
         sizes[rank++] = x->sizes[d];
     }
     if (rank > ADZ_MAX_RANK) {
-        return adzi_fail(f->op, ADZ_ERR_SHAPE,
+        adzi_error(f->op, ADZ_ERR_SHAPE,
             "the derivative of %s by %s would have %d dimensions; at most %d are possible",
             adzi_text_shape(y), adzi_text_shape(x), rank, ADZ_MAX_RANK);
+        return false;
     }
     const adz_shape shape = adz_shape_of(rank, sizes);
-    if (count == 0) {
-        return adz_zeros(shape, (adz_dtype)y->dtype);
+    if (slices.count == 0) {
+        *found = adz_zeros(shape, (adz_dtype)y->dtype);
+    } else {
+        adz_tensor *joined = adz_stack(slices.items, slices.count, dim);
+        *found = joined != NULL ? adz_reshape(joined, shape) : NULL;
     }
-    adz_tensor *joined = adz_stack(slices, (size_t)count, dim);
-    return joined != NULL ? adz_reshape(joined, shape) : NULL;
+    return *found != NULL;
 }
 
 /* Memory for `count` pointers, which ends with the call. */
@@ -118,14 +124,12 @@ static bool reverse(adzi_functional *f)
     for (size_t k = 0; k < f->n_y; ++k) {
         const int64_t count = passes_of(f, f->y[k]);
         adz_tensor **list = pointers(f, count * (int64_t)f->n);
-        if (list == NULL || !make_passes(f, adzi_functional_vjp, f->y, k, f->n_y, f->n, list)) {
+        if (list == NULL || !make_passes(f, false, k, list)) {
             return false;
         }
         for (size_t i = 0; i < f->n; ++i) {
-            adz_tensor *j =
-                join(f, f->y[k], f->x[i], list + (int64_t)i * count, count, f->rows ? 1 : 0);
-            f->found[k * f->n + i] = j;
-            if (j == NULL) {
+            const adzi_tensors slices = { list + (int64_t)i * count, (size_t)count };
+            if (!join(f, k, i, slices, f->rows ? 1 : 0)) {
                 return false;
             }
         }
@@ -139,12 +143,10 @@ static bool forward(adzi_functional *f)
     for (size_t i = 0; i < f->n && good; ++i) {
         const int64_t count = passes_of(f, f->x[i]);
         adz_tensor **list = pointers(f, count * (int64_t)f->n_y);
-        good = list != NULL && make_passes(f, adzi_functional_jvp, f->x, i, f->n, f->n_y, list);
+        good = list != NULL && make_passes(f, true, i, list);
         for (size_t k = 0; k < f->n_y && good; ++k) {
-            adz_tensor *j =
-                join(f, f->y[k], f->x[i], list + (int64_t)k * count, count, f->y[k]->rank);
-            f->found[k * f->n + i] = j;
-            good = j != NULL;
+            const adzi_tensors slices = { list + (int64_t)k * count, (size_t)count };
+            good = join(f, k, i, slices, f->y[k]->rank);
         }
     }
     return good;

@@ -113,21 +113,18 @@ adz_status adz_hvp_many(const adz_tensor_function *function, adz_tensor *const *
     return adzi_functional_run(&f, options, vjp_of_gradient, products);
 }
 
-/* One of the three for a function of one tensor. `work` says which. */
-static adz_tensor *run_single(const char *op, adz_tensor_map map, adz_tensor *x, adz_tensor *v,
-    void *user, const adz_functional_options *options, bool (*work)(adzi_functional *))
+/* One of the three for a function of one tensor. f has the name, the vector and, for hvp, `second`;
+ * `work` says which. */
+static adz_tensor *run_single(adzi_functional *f, adz_tensor *x, adzi_single *single,
+    const adz_functional_options *options, bool (*work)(adzi_functional *))
 {
-    adzi_single single = { map, user };
-    const adz_tensor_function function = { adzi_single_call, &single };
-    adzi_functional f = { .op = op,
-        .function = &function,
-        .inputs = &x,
-        .n = 1,
-        .n_results = 1,
-        .vectors = &v,
-        .second = work == vjp_of_gradient };
+    const adz_tensor_function function = { adzi_single_call, single };
     adz_tensor *found = NULL;
-    return adzi_single_check(op, map) && adzi_functional_run(&f, options, work, &found) == ADZ_OK
+    f->function = &function;
+    f->inputs = &x;
+    f->n = f->n_results = 1;
+    return adzi_single_check(f->op, single->function) &&
+                   adzi_functional_run(f, options, work, &found) == ADZ_OK
                ? found
                : NULL;
 }
@@ -135,17 +132,20 @@ static adz_tensor *run_single(const char *op, adz_tensor_map map, adz_tensor *x,
 adz_tensor *adz_vjp(adz_tensor_map function, adz_tensor *x, adz_tensor *v, void *user,
     const adz_functional_options *options)
 {
-    return run_single("adz_vjp", function, x, v, user, options, vjp_of_given);
+    adzi_functional f = { .op = "adz_vjp", .vectors = &v };
+    return run_single(&f, x, &(adzi_single){ function, user }, options, vjp_of_given);
 }
 
 adz_tensor *adz_jvp(adz_tensor_map function, adz_tensor *x, adz_tensor *v, void *user,
     const adz_functional_options *options)
 {
-    return run_single("adz_jvp", function, x, v, user, options, jvp_of_given);
+    adzi_functional f = { .op = "adz_jvp", .vectors = &v };
+    return run_single(&f, x, &(adzi_single){ function, user }, options, jvp_of_given);
 }
 
 adz_tensor *adz_hvp(adz_tensor_map function, adz_tensor *x, adz_tensor *v, void *user,
     const adz_functional_options *options)
 {
-    return run_single("adz_hvp", function, x, v, user, options, vjp_of_gradient);
+    adzi_functional f = { .op = "adz_hvp", .vectors = &v, .second = true };
+    return run_single(&f, x, &(adzi_single){ function, user }, options, vjp_of_gradient);
 }
