@@ -85,23 +85,20 @@ static double excess(const check *c, double error, double numeric)
     return error == 0 ? 0 : isnan(error) || !(allowed > 0) ? INFINITY : error / allowed;
 }
 
-static void compare(check *c, double analytic, double numeric, size_t input, int64_t index,
-    size_t output, int64_t output_index)
+/* Counts an element that was computed in both ways. The report keeps the worst one. */
+static void compare(check *c, adz_gradcheck_report found)
 {
     adz_gradcheck_report *r = &c->report;
-    double error = fabs(analytic - numeric);
-    double worst = r->elements == 0 ? -1 : excess(c, r->error, r->numeric);
-    ++r->elements;
-    r->nonzero += analytic != 0 ? 1 : 0;
-    if (excess(c, error, numeric) > worst) {
-        r->input = input;
-        r->index = index;
-        r->output = output;
-        r->output_index = output_index;
-        r->analytic = analytic;
-        r->numeric = numeric;
-        r->error = isnan(error) ? INFINITY : error;
+    const double error = fabs(found.analytic - found.numeric);
+    const double worst = r->elements == 0 ? -1 : excess(c, r->error, r->numeric);
+    found.error = isnan(error) ? INFINITY : error;
+    found.elements = r->elements + 1;
+    found.nonzero = r->nonzero + (found.analytic != 0 ? 1 : 0);
+    if (excess(c, error, found.numeric) > worst) {
+        *r = found;
     }
+    r->elements = found.elements;
+    r->nonzero = found.nonzero;
 }
 
 /* The memory of the check of one input: for each output, its values after a step of +eps and of
@@ -167,8 +164,12 @@ static bool numeric_jacobian(check *c, size_t i, tables *t)
         }
         for (int k = 0; k < t->count; ++k) {
             for (int64_t j = 0; t->up[k] != NULL && j < t->outputs[k]->numel; ++j) {
-                double numeric = (t->up[k][j] - t->down[k][j]) / (2 * eps);
-                compare(c, t->jacobian[k][j * x->numel + e], numeric, i, e, (size_t)k, j);
+                compare(c, (adz_gradcheck_report){ .input = i,
+                               .index = e,
+                               .output = (size_t)k,
+                               .output_index = j,
+                               .analytic = t->jacobian[k][j * x->numel + e],
+                               .numeric = (t->up[k][j] - t->down[k][j]) / (2 * eps) });
             }
         }
     }

@@ -169,9 +169,9 @@ adz_tensor *adz_tensor_wrap(void *data, adz_shape shape, adz_dtype dtype,
 typedef struct {
     char *out;
     adz_dtype dtype;
-    double start, step, end;
-    int64_t last; /* the index whose value is exactly `end`; -1 for none */
-    double base;  /* the elements are its powers by the values; NAN: the values themselves */
+    double start, step, end; /* `end` may be NAN */
+    int64_t last;            /* the index whose value is exactly `end`; -1 for none */
+    double base; /* the elements are its powers by the values; NAN: the values themselves */
 } sequence_args;
 
 /* value(i) = start + i * step. Each value is computed from its index, so that rounding errors do
@@ -188,24 +188,23 @@ static void write_sequence(const void *block, int64_t begin, int64_t end)
 }
 
 /* A tensor of `count` values start + i * step, or of the powers of a base by them. The last value
- * is exactly `end`, unless `end` is NAN. */
-static adz_tensor *sequence(const char *op, double start, double step, double end, double count,
-    adz_dtype dtype, double base)
+ * is exactly `end`, unless `end` is NAN. `out` and `last` are set here. */
+static adz_tensor *sequence(const char *op, double count, sequence_args args)
 {
-    if (dtype == ADZ_BOOL) {
+    if (args.dtype == ADZ_BOOL) {
         return adzi_fail(op, ADZ_ERR_DTYPE, "a sequence cannot be bool; choose a dtype of numbers");
     }
     if (!(count <= 0x1p62)) {
         return adzi_fail(op, ADZ_ERR_ARGUMENT, "the sequence has too many elements");
     }
     int64_t n = (int64_t)count;
-    adz_tensor *t = make(op, 1, &n, dtype);
+    adz_tensor *t = make(op, 1, &n, args.dtype);
     if (t != NULL) {
-        adzi_capture_number(start);
-        adzi_capture_number(step);
-        adzi_capture_number(isnan(base) ? 0 : base);
-        const sequence_args args = { t->data, dtype, start, step, end, isnan(end) ? -1 : n - 1,
-            base };
+        adzi_capture_number(args.start);
+        adzi_capture_number(args.step);
+        adzi_capture_number(isnan(args.base) ? 0 : args.base);
+        args.out = t->data;
+        args.last = isnan(args.end) ? -1 : n - 1;
         const bool open = adzi_trace_open(true);
         adzi_launch(write_sequence, &args, n, ADZI_POINTWISE_GRAIN);
         adzi_trace_open(open);
@@ -220,25 +219,28 @@ adz_tensor *adz_arange(double start, double end, double step, adz_dtype dtype)
         return adzi_fail("arange", ADZ_ERR_ARGUMENT, "from %s to %s by %s: step must lead to end",
             adzi_text_number(start), adzi_text_number(end), adzi_text_number(step));
     }
-    return sequence("arange", start, step, NAN, ceil((end - start) / step), dtype, NAN);
+    return sequence("arange", ceil((end - start) / step),
+        (sequence_args){ .dtype = dtype, .start = start, .step = step, .end = NAN, .base = NAN });
 }
 
-/* The values of linspace, or the powers of `base` by them. */
-static adz_tensor *spaced(
-    const char *op, double start, double end, int64_t steps, adz_dtype dtype, double base)
+/* The values of linspace, or the powers of a base by them. `step` is set here. */
+static adz_tensor *spaced(const char *op, int64_t steps, sequence_args args)
 {
+    const double start = args.start, end = args.end;
     if (steps < 0 || !isfinite(start) || !isfinite(end)) {
         return adzi_fail(op, ADZ_ERR_ARGUMENT,
             "%lld steps from %s to %s: steps must be 0 or more and both ends finite",
             (long long)steps, adzi_text_number(start), adzi_text_number(end));
     }
-    double step = steps > 1 ? (end - start) / (double)(steps - 1) : 0;
-    return sequence(op, start, step, steps > 1 ? end : NAN, (double)steps, dtype, base);
+    args.step = steps > 1 ? (end - start) / (double)(steps - 1) : 0;
+    args.end = steps > 1 ? end : NAN;
+    return sequence(op, (double)steps, args);
 }
 
 adz_tensor *adz_linspace(double start, double end, int64_t steps, adz_dtype dtype)
 {
-    return spaced("linspace", start, end, steps, dtype, NAN);
+    return spaced("linspace", steps,
+        (sequence_args){ .dtype = dtype, .start = start, .end = end, .base = NAN });
 }
 
 /* An integer holds neither infinity nor NaN, so the powers of both ends have to be in its range. A
@@ -260,7 +262,8 @@ adz_tensor *adz_logspace(double start, double end, int64_t steps, double base, a
             (steps > 1 && !holds(op, adzi_real_pow(base, end), dtype)))) {
         return NULL;
     }
-    return spaced(op, start, end, steps, dtype, base);
+    return spaced(
+        op, steps, (sequence_args){ .dtype = dtype, .start = start, .end = end, .base = base });
 }
 
 /* A unit is an element of the diagonal of out[rows, columns]. */
