@@ -36,7 +36,7 @@ LENGTHS = {
 # Numbers that count nothing although an array stands before them, or that must be said where it is left out.
 NO_COUNTS = {('adz_vjp_many', 'n_results'), ('adz_plan_new_many', 'n_results')}
 # The library keeps a pointer to these structs, so they live as long as what was made from them.
-RETAINED = ('adz_module_type', 'adz_operator', 'adz_optimizer_type', 'adz_transport')
+RETAINED = ('adz_module_type', 'adz_operator', 'adz_optimizer_type', 'adz_token_rules', 'adz_transport')
 # The result points into these arrays.
 POINTED_INTO = [('adz_tensor_list_of', 'items')]
 ARRAY_OF = {'const int *', 'const int64_t *', 'const double *', 'const char *const *', 'const adz_text *',

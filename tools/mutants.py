@@ -14,7 +14,7 @@ For each mutant one object is compiled again; of a kernel it is the object of th
 operators that reach the function then run until one fails. A mutant of a kernel that survives is compiled for
 the other instruction sets that the processor has, because some code serves wide registers only. A change that compiles to equal code at all levels is no mutant.
 
-Other rooms: the files of src/optim, src/data, src/io, src/plan, src/nn, src/solvers and
+Other rooms: the files of src/optim, src/data, src/io, src/plan, src/nn, src/zoo, src/solvers and
 src/solvers/functional, and the parts of src/base that they use, are mutated function by function. More rules apply to their decisions: comparisons that include or exclude their
 border, == and !=, && and ||, guards that never hold, `!` and statements left out, true and false. COVER says
 which tests run for which file. The sweep of wrong arguments over the file's public functions comes last. The
@@ -73,7 +73,7 @@ COVER = [(re.compile(pattern), tests.split()) for pattern, tests in [
     (r"optim/update", "optimizer_types optimizers flat_parameters distributed"),
     (r"optim/", "optimizers optimizer_types optim"),
     (r"data/csv|base/number", "csv fuzz-csv data index"),
-    (r"data/(tokenizer|unicode|vocabulary|html_names)", "tokenizer fuzz-tokenizer"),
+    (r"data/(tokenizer|unicode|vocabulary)|zoo/fastai/token", "tokenizer fuzz-tokenizer"),
     (r"data/standardizer", "data checkpoint"),
     (r"base/temporary", "saving"),
     (r"base/(grow|text)", "grow"),

@@ -3,7 +3,7 @@ import collections
 import re
 
 # Folders of src whose decisions are mutated too.
-ROOMS = ("optim", "data", "io", "nn", "base", "plan", "solvers", "solvers/functional")
+ROOMS = ("optim", "data", "io", "nn", "base", "plan", "solvers", "zoo", "solvers/functional")
 
 # ---- reading C ----------------------------------------------------------------------------------
 

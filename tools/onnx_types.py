@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes src/export/onnx_types.h: which dtypes the operators of ONNX take, for those that the writer uses.
+"""Writes src/export/generated/onnx_types.h: which dtypes the operators of ONNX take, for those that the writer uses.
 
 usage: onnx_types.py SOURCE_ROOT
 
@@ -101,7 +101,7 @@ def main():
             rows.append(row(onnx.defs.get_schema(text, OPSET, "")))
         except onnx.defs.SchemaError:
             continue
-    with open(os.path.join(folder, "onnx_types.h"), "w", encoding="utf-8") as stream:
+    with open(os.path.join(folder, "generated", "onnx_types.h"), "w", encoding="utf-8") as stream:
         stream.write(f"""\
 /* Which dtypes the operators of ONNX take. tools/onnx_types.py has written this file from the
  * schemas of opset {OPSET} in the Python package onnx {onnx.__version__}, and from what onnxruntime

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes src/data/unicode_tables.h and src/data/html_names.h from Python's own data.
+"""Writes src/data/generated/unicode_tables.h and src/zoo/generated/html_names.h from Python's own data.
 
-usage: unicode.py FOLDER
+usage: unicode.py SOURCE_ROOT
 """
 
 import html.entities
@@ -73,8 +73,8 @@ def html_names():
 
 
 def main():
-    for name, text in (("unicode_tables.h", unicode_tables()), ("html_names.h", html_names())):
-        with open(os.path.join(sys.argv[1], name), "w", encoding="ascii") as stream:
+    for room, name, text in (("data", "unicode_tables.h", unicode_tables()), ("zoo", "html_names.h", html_names())):
+        with open(os.path.join(sys.argv[1], "src", room, "generated", name), "w", encoding="ascii") as stream:
             stream.write(text)
 
 

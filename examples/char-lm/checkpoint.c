@@ -3,6 +3,7 @@
 #include "checkpoint.h"
 
 #include <adze/custom.h>
+#include <adze/zoo.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +44,7 @@ adz_tokenizer *checkpoint_tokenizer(const char *path)
     size_t size;
     adz_safetensors *file = open_file(path);
     char *text = read_bytes(file, "model.vocabulary", &size);
-    adz_tokenizer *tokenizer = adz_tokenizer_from_memory(text, size);
+    adz_tokenizer *tokenizer = adz_tokenizer_from_memory(text, size, adz_fastai_token_rules());
     free(text);
     adz_safetensors_free(&file);
     return tokenizer;

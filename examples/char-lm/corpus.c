@@ -1,6 +1,7 @@
 /* Reads a text, turns it into token numbers, and cuts these into batches. */
 #include "corpus.h"
 
+#include <adze/zoo.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +41,7 @@ adz_tokenizer *new_tokenizer(const options *o, const char *text, size_t size)
     adz_tokenizer_options t = ADZ_TOKENIZER_OPTIONS;
     t.max_vocab = o->max_vocab;
     t.min_freq = o->min_freq;
+    t.rules = adz_fastai_token_rules();
     return adz_tokenizer_build((adz_token_kind)o->tokens, &(adz_text){ text, size }, 1, &t);
 }
 

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "data.h"
 
+#include <adze/zoo.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,7 @@ adz_tokenizer *make_tokenizer(const text_table *table, const char *path, adz_tok
     o.max_vocab = max_vocab;
     o.min_freq = min_freq;
     o.special_tokens = true;
+    o.rules = adz_fastai_token_rules();
     snprintf(where, sizeof where, "%s: ", path);
     adz_tokenizer *tokenizer = adz_tokenizer_build(kind, texts, table->count, &o);
     where[0] = '\0';

@@ -181,7 +181,7 @@ model load_model(const char *path)
         }
     }
     const char *tokens = metadata_text(path, file, "tokenizer", program_name);
-    m.tokenizer = adz_tokenizer_from_memory(tokens, strlen(tokens));
+    m.tokenizer = adz_tokenizer_from_memory(tokens, strlen(tokens), adz_fastai_token_rules());
     m.root = build(&m.network, adz_tokenizer_count(m.tokenizer), m.n_labels);
     adz_module_load_safetensors(m.root, file, true);
     adz_safetensors_free(&file);

@@ -185,7 +185,7 @@ model model_from_language_model(
     network n = network_like(o, text);
     free(text);
     text = read_bytes(file, "model.vocabulary", &size);
-    adz_tokenizer *old = adz_tokenizer_from_memory(text, size);
+    adz_tokenizer *old = adz_tokenizer_from_memory(text, size, adz_fastai_token_rules());
     free(text);
     model m = new_model(&n, tokenizer_like(o, old, table, name), labels, n_labels);
     int64_t *rows = rows_of(old, m.tokenizer, &known);

@@ -10,6 +10,7 @@
 #include "adze/data/loader.h"
 #include "adze/data/metrics.h"
 #include "adze/data/standardizer.h"
+#include "adze/data/text.h"
 #include "adze/data/tokenizer.h"
 
 #endif

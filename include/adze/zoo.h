@@ -27,6 +27,7 @@
 #include "adze/zoo/fastai_groups.h"
 #include "adze/zoo/fastai_loss.h"
 #include "adze/zoo/fastai_qrnn.h"
+#include "adze/zoo/fastai_tokenizer.h"
 #include "adze/zoo/fastai_transformer.h"
 #include "adze/zoo/gpt2.h"
 #include "adze/zoo/labml_attention.h"

@@ -120,18 +120,6 @@ static bool take_word(void *user, adz_text word)
     return add_id(e, id >= 0 ? id : ADZ_XXUNK);
 }
 
-static bool encode_words(encoding *e, const adz_text *fields, size_t n)
-{
-    adzi_text text = { 0 };
-    adzi_tokenizer_join(&text, e->t, fields, n);
-    bool good = adzi_split_words(&text, e->t->rules, take_word, e);
-    if (!good) {
-        adzi_fail_memory(e->op, text.length + 1);
-    }
-    adzi_text_free(&text);
-    return good;
-}
-
 static bool encode_characters(encoding *e, const adz_text *text)
 {
     const char *at = text->bytes, *end = at + text->size;
@@ -167,7 +155,7 @@ static bool encode_bytes(encoding *e, const adz_text *text)
 static bool encode_all(encoding *e, const adz_text *fields, size_t n)
 {
     if (e->t->kind == ADZ_TOKENS_WORDS) {
-        return encode_words(e, fields, n);
+        return adzi_tokenizer_split(e->op, e->t, fields, n, take_word, e);
     }
     bool good = true;
     for (size_t i = 0; i < n && good; ++i) {

@@ -10,8 +10,10 @@ struct adz_tokenizer {
     adzi_handle handle;
     adz_token_kind kind;
     bool special; /* the vocabulary begins with the special tokens */
-    /* For words only: fastai's rules are applied; xxbos, xxeos and xxfld are added to each text. */
-    bool rules, bos, eos, fields;
+    /* For words only: the rules of the program, or NULL; xxbos, xxeos and xxfld are added to each
+     * text. */
+    const adz_token_rules *rules;
+    bool bos, eos, fields;
     adzi_vocabulary words; /* the tokens, by their ids */
 };
 
@@ -26,9 +28,10 @@ bool adzi_tokenizer_add_bytes(adz_tokenizer *t);
 bool adzi_tokenizer_check_texts(
     const char *op, adz_token_kind kind, const adz_text *texts, size_t n);
 
-/** Appends the n fields of one text to `text`, with the special tokens that the tokenizer adds.
- * Then applies the rules on texts to all of it. */
-void adzi_tokenizer_join(adzi_text *text, const adz_tokenizer *t, const adz_text *fields, size_t n);
+/** Splits the n fields of one text into words, with the special tokens that the tokenizer adds and
+ * its rules applied, and calls `put` with each token. False with the error recorded. */
+bool adzi_tokenizer_split(const char *op, const adz_tokenizer *t, const adz_text *fields, size_t n,
+    adz_token_put put, void *to);
 
 /** Checks an id. Records ADZ_ERR_INDEX if it is outside the vocabulary, and ADZ_ERR_NULL if the
  * tokenizer is NULL. */

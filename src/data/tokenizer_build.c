@@ -39,7 +39,8 @@ bool adzi_tokenizer_check_texts(
     return true;
 }
 
-void adzi_tokenizer_join(adzi_text *text, const adz_tokenizer *t, const adz_text *fields, size_t n)
+/* The n fields of one text, with the special tokens that the tokenizer adds. */
+static void join(adzi_text *text, const adz_tokenizer *t, const adz_text *fields, size_t n)
 {
     if (t->bos) {
         adzi_text_add(text, "xxbos ");
@@ -58,9 +59,20 @@ void adzi_tokenizer_join(adzi_text *text, const adz_tokenizer *t, const adz_text
     if (t->eos) {
         adzi_text_add(text, " xxeos");
     }
-    if (t->rules) {
-        adzi_apply_rules(text);
+}
+
+bool adzi_tokenizer_split(const char *op, const adz_tokenizer *t, const adz_text *fields, size_t n,
+    adz_token_put put, void *to)
+{
+    adzi_text text = { 0 };
+    join(&text, t, fields, n);
+    const bool good =
+        adzi_apply_rules(op, &text, t->rules) && adzi_split_words(op, &text, t->rules, put, to);
+    if (!good && (t->rules == NULL || adzi_pending() == ADZ_OK)) {
+        adzi_fail_memory(op, text.length + 1);
     }
+    adzi_text_free(&text);
+    return good;
 }
 
 /* ---- counting ------------------------------------------------------------------------------- */
@@ -68,16 +80,6 @@ void adzi_tokenizer_join(adzi_text *text, const adz_tokenizer *t, const adz_text
 static bool count_word(void *user, adz_text word)
 {
     return adzi_vocabulary_add(user, word);
-}
-
-static bool count_words(
-    adzi_vocabulary *all, const adz_tokenizer *t, const adz_text *fields, size_t n)
-{
-    adzi_text text = { 0 };
-    adzi_tokenizer_join(&text, t, fields, n);
-    bool good = adzi_split_words(&text, t->rules, count_word, all);
-    adzi_text_free(&text);
-    return good;
 }
 
 static bool count_characters(adzi_vocabulary *all, adz_text text)
@@ -188,6 +190,8 @@ static bool check_options(const char *op, adz_token_kind kind, const adz_text *t
     } else if (o->n_fields < 1 || n % o->n_fields != 0) {
         status = adzi_error(op, ADZ_ERR_ARGUMENT,
             "%zu texts cannot be divided into groups of n_fields = %zu", n, o->n_fields);
+    } else if (kind == ADZ_TOKENS_WORDS && o->rules != NULL && !adzi_check_rules(op, o->rules)) {
+        return false;
     } else if (empty && kind != ADZ_TOKENS_BYTES) {
         status =
             adzi_error(op, ADZ_ERR_ARGUMENT, "the texts are empty; a vocabulary needs a character");
@@ -195,8 +199,10 @@ static bool check_options(const char *op, adz_token_kind kind, const adz_text *t
     return status == ADZ_OK;
 }
 
-/* Counts the tokens of all texts and chooses. False if memory was refused. */
-static bool build(adz_tokenizer *t, const adz_text *texts, size_t n, const adz_tokenizer_options *o)
+/* Counts the tokens of all texts and chooses. False if memory was refused, or with the error of the
+ * rules recorded. */
+static bool build(const char *op, adz_tokenizer *t, const adz_text *texts, size_t n,
+    const adz_tokenizer_options *o)
 {
     if (t->kind == ADZ_TOKENS_BYTES) {
         return adzi_tokenizer_add_bytes(t);
@@ -204,8 +210,8 @@ static bool build(adz_tokenizer *t, const adz_text *texts, size_t n, const adz_t
     adzi_vocabulary all = { 0 };
     bool words = t->kind == ADZ_TOKENS_WORDS, good = true;
     for (size_t i = 0; i < n && good; i += words ? o->n_fields : 1) {
-        good =
-            words ? count_words(&all, t, &texts[i], o->n_fields) : count_characters(&all, texts[i]);
+        good = words ? adzi_tokenizer_split(op, t, &texts[i], o->n_fields, count_word, &all)
+                     : count_characters(&all, texts[i]);
     }
     good = good && choose(t, &all, o);
     adzi_vocabulary_free(&all);
@@ -233,13 +239,13 @@ adz_tokenizer *adz_tokenizer_build(
     }
     bool words = kind == ADZ_TOKENS_WORDS;
     t->special = words || (kind == ADZ_TOKENS_CHARACTERS && o.special_tokens);
-    t->rules = words && o.rules;
+    t->rules = words ? o.rules : NULL;
     t->bos = words && o.include_bos;
     t->eos = words && o.include_eos;
     t->fields = words && o.mark_fields;
-    if (!build(t, texts, n, &o)) {
+    if (!build(op, t, texts, n, &o)) {
         adz_tokenizer_free(&t);
-        return adzi_fail_memory(op, sizeof *t);
+        return o.rules != NULL && adzi_pending() != ADZ_OK ? NULL : adzi_fail_memory(op, sizeof *t);
     }
     return t;
 }

@@ -2,9 +2,11 @@
  * line has one token, in the order of ids. Control characters, backslashes and bytes that are not
  * UTF-8 are written with a backslash.
  *
- *     adze tokenizer 1 words special rules bos
+ *     adze tokenizer 1 words special rules=fastai bos
  *     xxunk
  *     ...
+ *
+ * A file of version 0.2 has the flag `rules` without a name, which stands for fastai's.
  */
 #include <string.h>
 
@@ -18,13 +20,14 @@
 
 static const char magic[] = "adze tokenizer 1";
 static const char *const kinds[] = { "characters", "bytes", "words" };
-enum { N_FLAGS = 5 };
-static const char *const flags[N_FLAGS] = { "special", "rules", "bos", "eos", "fields" };
+enum { N_FLAGS = 3 }; /* behind "special" and the rules */
+static const char *const flags[N_FLAGS] = { "bos", "eos", "fields" };
+static const char unnamed[] = "fastai"; /* the rules of a flag without a name */
 
 /* The field of a tokenizer for the flag with this index. */
 static bool *flag_of(adz_tokenizer *t, size_t i)
 {
-    bool *const positions[N_FLAGS] = { &t->special, &t->rules, &t->bos, &t->eos, &t->fields };
+    bool *const positions[N_FLAGS] = { &t->bos, &t->eos, &t->fields };
     return positions[i];
 }
 
@@ -52,7 +55,10 @@ static void add_escaped(adzi_text *file, adz_text token)
 static void write_file(adzi_text *file, const adz_tokenizer *t)
 {
     adz_tokenizer copy = *t;
-    adzi_text_format(file, "%s %s", magic, kinds[t->kind]);
+    adzi_text_format(file, "%s %s%s", magic, kinds[t->kind], t->special ? " special" : "");
+    if (t->rules != NULL) {
+        adzi_text_format(file, " rules=%s", t->rules->name);
+    }
     for (size_t i = 0; i < N_FLAGS; ++i) {
         if (*flag_of(&copy, i)) {
             adzi_text_format(file, " %s", flags[i]);
@@ -118,10 +124,11 @@ adz_status adz_tokenizer_save(const adz_tokenizer *tokenizer, const char *path)
 
 /* A file that is being read. */
 typedef struct reading {
-    const char *op, *name; /* for messages: the function and the file */
-    const char *at, *end;  /* the part that is not read yet */
-    size_t line;           /* the number of the current line, from 1 */
-    adzi_text token;       /* the token of the current line */
+    const char *op, *name;        /* for messages: the function and the file */
+    const char *at, *end;         /* the part that is not read yet */
+    size_t line;                  /* the number of the current line, from 1 */
+    adzi_text token;              /* the token of the current line */
+    const adz_token_rules *rules; /* the caller's, or NULL */
 } reading;
 
 /* Records ADZ_ERR_FORMAT with the number of the line. Always returns false. */
@@ -160,7 +167,39 @@ static bool take(adz_text *line, const char *word)
     return fits;
 }
 
-/* Reads the first line: the magic words, the kind and the flags. */
+/* Reads "rules=NAME" or "rules" if the line continues so, and takes the caller's rules if they have
+ * this name. */
+static bool read_rules(reading *r, adz_tokenizer *t, adz_text *line)
+{
+    static const char word[] = "rules=";
+    adz_text name = { unnamed, sizeof unnamed - 1 };
+    if (!take(line, "rules")) {
+        const size_t n = sizeof word - 1;
+        if (line->size < n || memcmp(line->bytes, word, n) != 0) {
+            return true;
+        }
+        const char *space = memchr(line->bytes, ' ', line->size);
+        const size_t whole = space != NULL ? (size_t)(space - line->bytes) : line->size;
+        name = (adz_text){ line->bytes + n, whole - n };
+        line->bytes += whole + (space != NULL ? 1 : 0);
+        line->size -= whole + (space != NULL ? 1 : 0);
+    }
+    const char *given = r->rules != NULL ? r->rules->name : NULL;
+    if (given != NULL && strlen(given) == name.size && memcmp(given, name.bytes, name.size) == 0) {
+        t->rules = r->rules;
+        return true;
+    }
+    const bool known = name.size == strlen(unnamed) && memcmp(name.bytes, unnamed, name.size) == 0;
+    adzi_shown shown, own;
+    adzi_error(r->op, ADZ_ERR_ARGUMENT,
+        "%s: the tokenizer has the rules \"%s\", but %s; give the rules of this name%s",
+        adzi_show(&shown, r->name), adzi_show_bytes(&own, name.bytes, name.size),
+        given != NULL ? "others were given" : "none were given",
+        known ? ", which adz_fastai_token_rules of libadze-zoo returns" : "");
+    return false;
+}
+
+/* Reads the first line: the magic words, the kind, the rules and the flags. */
 static bool read_header(reading *r, adz_tokenizer *t)
 {
     adz_text line = { NULL, 0 };
@@ -176,11 +215,15 @@ static bool read_header(reading *r, adz_tokenizer *t)
         return refuse(r, "the kind must be characters, bytes or words");
     }
     t->kind = (adz_token_kind)kind;
+    t->special = take(&line, "special");
+    if (!read_rules(r, t, &line)) {
+        return false;
+    }
     for (size_t i = 0; i < N_FLAGS; ++i) {
         *flag_of(t, i) = take(&line, flags[i]);
     }
     bool words = kind == ADZ_TOKENS_WORDS;
-    bool odd = line.size > 0 || (!words && (t->rules || t->bos || t->eos || t->fields)) ||
+    bool odd = line.size > 0 || (!words && (t->rules != NULL || t->bos || t->eos || t->fields)) ||
                (t->special ? kind == ADZ_TOKENS_BYTES : words);
     return odd ? refuse(r, "the flags do not fit this kind of tokenizer") : true;
 }
@@ -264,9 +307,15 @@ static bool read_tokens(reading *r, adz_tokenizer *t)
     return t->words.count >= least ? true : refuse(r, "tokens are missing after this line");
 }
 
-static adz_tokenizer *read_file(const char *op, const char *name, const char *bytes, size_t size)
+static adz_tokenizer *read_file(
+    const char *op, const char *name, adz_text file, const adz_token_rules *rules)
 {
-    reading r = { .op = op, .name = name, .at = bytes, .end = bytes + size };
+    if (rules != NULL && !adzi_check_rules(op, rules)) {
+        return NULL;
+    }
+    reading r = {
+        .op = op, .name = name, .at = file.bytes, .end = file.bytes + file.size, .rules = rules
+    };
     adz_tokenizer *t = adzi_tokenizer_new(op, ADZ_TOKENS_CHARACTERS);
     if (t != NULL && !(read_header(&r, t) && read_tokens(&r, t))) {
         adz_tokenizer_free(&t);
@@ -275,7 +324,8 @@ static adz_tokenizer *read_file(const char *op, const char *name, const char *by
     return t;
 }
 
-adz_tokenizer *adz_tokenizer_from_memory(const char *bytes, size_t size)
+adz_tokenizer *adz_tokenizer_from_memory(
+    const char *bytes, size_t size, const adz_token_rules *rules)
 {
     ADZI_HOLD_REPORTS;
     ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
@@ -283,10 +333,10 @@ adz_tokenizer *adz_tokenizer_from_memory(const char *bytes, size_t size)
     if (bytes == NULL) {
         return adzi_fail_null(op, "bytes");
     }
-    return read_file(op, "the buffer", bytes, size);
+    return read_file(op, "the buffer", (adz_text){ bytes, size }, rules);
 }
 
-adz_tokenizer *adz_tokenizer_load(const char *path)
+adz_tokenizer *adz_tokenizer_load(const char *path, const adz_token_rules *rules)
 {
     ADZI_HOLD_REPORTS;
     ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
@@ -296,7 +346,7 @@ adz_tokenizer *adz_tokenizer_load(const char *path)
     if (adzi_source_open(op, path, &source) == ADZ_OK) {
         if (adzi_source_fill(op, &source) == ADZ_OK) {
             const char *bytes = source.size > 0 ? (const char *)source.bytes : "";
-            t = read_file(op, path, bytes, (size_t)source.size);
+            t = read_file(op, path, (adz_text){ bytes, (size_t)source.size }, rules);
         }
         adzi_source_close(&source);
     }

@@ -1,318 +1,63 @@
-/* fastai's rules on a text, which are applied before the text is split into words. Their names are
- * those of fastai's functions. */
+/* The special tokens, and rules of a program's own on texts (adz_token_rules). */
 #include "data/tokenizer_rules.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/source.h"
 #include "data/unicode.h"
-
-/* A name of a character in HTML, such as "eacute". */
-typedef struct html_name {
-    const char *name;
-    uint16_t point; /* the code point of the character */
-    uint16_t open;  /* 1 if the name may stand without a semicolon */
-} html_name;
-
-#include "data/html_names.h"
 
 const char *const adzi_special_tokens[ADZI_SPECIAL_TOKENS] = { "xxunk", "xxpad", "xxbos", "xxeos",
     "xxfld", "xxmaj", "xxup", "xxrep", "xxwrep" };
 
-/* Each rule reads one text and writes another. A zero byte ends the text that is read, so that
- * looking at one byte after the next needs no check. */
-typedef struct passage {
-    const char *at, *end; /* the part that is not read yet */
-    adzi_text to;         /* the text that is written */
-} passage;
+enum { LONGEST_NAME = 63 };
 
-/* Copies the text up to `until` unchanged. */
-static void copy_to(passage *p, const char *until)
+bool adzi_check_rules(const char *op, const adz_token_rules *rules)
 {
-    adzi_text_add_n(&p->to, p->at, (size_t)(until - p->at));
-    p->at = until;
-}
-
-static void add_point(adzi_text *to, uint32_t point)
-{
-    char bytes[4];
-    adzi_text_add_n(to, bytes, adzi_utf8_write(point, bytes));
-}
-
-/* ---- fix_html ------------------------------------------------------------------------------- */
-
-/* Replaces every occurrence of `what` by `with`. */
-static void replace(passage *p, const char *what, const char *with)
-{
-    size_t n = strlen(what);
-    for (const char *from = p->at; (size_t)(p->end - from) >= n;) {
-        const char *hit = memchr(from, what[0], (size_t)(p->end - from) - n + 1);
-        if (hit == NULL) {
-            break;
-        }
-        from = hit + 1;
-        if (memcmp(hit, what, n) == 0) {
-            copy_to(p, hit);
-            adzi_text_add(&p->to, with);
-            from = p->at = hit + n;
-        }
-    }
-    copy_to(p, p->end);
-}
-
-/* The replacements of fastai's fix_html, in its order. */
-static const char *const html_replacements[][2] = {
-    { "#39;", "'" },
-    { "amp;", "&" },
-    { "#146;", "'" },
-    { "nbsp;", " " },
-    { "#36;", "$" },
-    { "\\n", "\n" },
-    { "quot;", "'" },
-    { "<br />", "\n" },
-    { "\\\"", "\"" },
-    { "<unk>", "xxunk" },
-    { " @.@ ", "." },
-    { " @-@ ", "-" },
-    { " @,@ ", "," },
-    { "\\", " \\ " },
-};
-
-/* In HTML, the numbers 128 to 159 stand for characters of Windows-1252. 0 if that has none. */
-static const uint16_t windows_1252[32] = { 0x20ac, 0, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020,
-    0x2021, 0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0, 0x017d, 0, 0, 0x2018, 0x2019, 0x201c, 0x201d,
-    0x2022, 0x2013, 0x2014, 0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0, 0x017e, 0x0178 };
-
-/* Writes the character that a number in HTML stands for, by the rules of Python's html.unescape.
- * Numbers of other control characters and of noncharacters write nothing. */
-static void add_numbered(adzi_text *to, uint32_t number)
-{
-    if (number == 0 || number > 0x10ffff || (number >= 0xd800 && number <= 0xdfff)) {
-        add_point(to, ADZI_REPLACEMENT);
-    } else if (number >= 0x80 && number <= 0x9f) {
-        uint32_t point = windows_1252[number - 0x80];
-        add_point(to, point != 0 ? point : number);
-    } else if ((number >= 0x20 && number != 0x7f && (number < 0xfdd0 || number > 0xfdef) &&
-                   (number & 0xfffe) != 0xfffe) ||
-               number == '\t' || number == '\n' || number == '\f' || number == '\r') {
-        add_point(to, number);
-    }
-}
-
-static int digit_of(char c, int base)
-{
-    int digit = c >= '0' && c <= '9'   ? c - '0'
-                : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                       : base;
-    return digit < base ? digit : -1;
-}
-
-/* Replaces "&#65;" or "&#x41;". The semicolon is optional. False if there is no digit. */
-static bool unescape_number(passage *p)
-{
-    const char *at = p->at + 2;
-    int base = *at == 'x' || *at == 'X' ? 16 : 10;
-    at += base == 16 ? 1 : 0;
-    uint32_t number = 0;
-    const char *first = at;
-    for (int digit; (digit = digit_of(*at, base)) >= 0; ++at) {
-        number = number > 0x10ffff ? number : number * (uint32_t)base + (uint32_t)digit;
-    }
-    if (at == first) {
+    const size_t least = offsetof(adz_token_rules, on_word) + sizeof rules->on_word;
+    if (rules->size < least) {
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "the rules' size is %zu; set it to sizeof(adz_token_rules)", rules->size);
         return false;
     }
-    add_numbered(&p->to, number);
-    p->at = at + (*at == ';' ? 1 : 0);
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+    const char *name = rules->name;
+    const size_t length = name != NULL ? strlen(name) : 0;
+    if (length < 1 || length > LONGEST_NAME || strspn(name, allowed) < length) {
+        adzi_shown shown;
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "the rules are called \"%s\", but a name has 1 to %d letters, digits, '-', '_' and '.'",
+            adzi_show(&shown, name != NULL ? name : ""), (int)LONGEST_NAME);
+        return false;
+    }
     return true;
 }
 
-/* Finds a name of n characters in the sorted list. NULL if it is not there. */
-static const html_name *find_name(const char *text, size_t n)
+static bool put_piece(void *to, adz_text piece)
 {
-    size_t low = 0, high = sizeof html_names / sizeof *html_names;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        const char *name = html_names[middle].name;
-        int order = strncmp(name, text, n);
-        if (order == 0 && name[n] == '\0') {
-            return &html_names[middle];
-        }
-        if (order < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+    adzi_text *text = to;
+    if (piece.size > 0) {
+        adzi_text_add_n(text, piece.bytes, piece.size);
     }
-    return NULL;
+    return !text->failed;
 }
 
-/* Replaces a name such as "&eacute;". Without a semicolon, the longest beginning is taken that is
- * one of the old names, which need none. */
-static bool unescape_name(passage *p)
+bool adzi_apply_rules(const char *op, adzi_text *text, const adz_token_rules *rules)
 {
-    enum { LONGEST = 8 };
-    const char *name = p->at + 1;
-    size_t n = 0;
-    while (n < LONGEST && adzi_is_alphanumeric((unsigned char)name[n]) &&
-           (unsigned char)name[n] < 0x80) {
-        ++n;
+    if (rules == NULL || rules->on_text == NULL || text->failed) {
+        return !text->failed;
     }
-    bool closed = name[n] == ';';
-    for (size_t length = n; length > 1; --length) {
-        const html_name *found = find_name(name, length);
-        bool whole = length == n && closed;
-        if (found != NULL && (whole || found->open)) {
-            add_point(&p->to, found->point);
-            p->at = name + length + (whole ? 1 : 0);
-            return true;
-        }
+    adzi_text written = { 0 };
+    const adz_text whole = { adzi_text_get(text), text->length };
+    bool good = rules->on_text(whole, put_piece, &written);
+    const char *bytes = adzi_text_get(&written);
+    if (good && adzi_utf8_valid(bytes, written.length) < written.length) {
+        adzi_error(op, ADZ_ERR_FORMAT, "the rules %s wrote a text that is not UTF-8 at byte %zu",
+            rules->name, adzi_utf8_valid(bytes, written.length));
+        good = false;
     }
-    return false;
-}
-
-/* Replaces HTML's numbers and names of characters, as Python's html.unescape does. */
-static void unescape(passage *p)
-{
-    for (const char *hit; (hit = memchr(p->at, '&', (size_t)(p->end - p->at))) != NULL;) {
-        copy_to(p, hit);
-        bool number = hit[1] == '#';
-        if (!(number ? unescape_number(p) : unescape_name(p))) {
-            copy_to(p, hit + 1);
-        }
-    }
-    copy_to(p, p->end);
-}
-
-/* ---- repetitions ---------------------------------------------------------------------------- */
-
-/* "aaaa" becomes " xxrep 4 a ". */
-static void replace_rep(passage *p)
-{
-    for (const char *at = p->at; at < p->end;) {
-        const char *first = at;
-        uint32_t point = adzi_utf8_next(&at, p->end);
-        size_t bytes = (size_t)(at - first), count = 1;
-        while ((size_t)(p->end - at) >= bytes && memcmp(at, first, bytes) == 0) {
-            at += bytes;
-            ++count;
-        }
-        if (count >= 4 && !adzi_is_space(point)) {
-            copy_to(p, first);
-            adzi_text_format(&p->to, " xxrep %zu ", count);
-            adzi_text_add_n(&p->to, first, bytes);
-            adzi_text_add(&p->to, " ");
-            p->at = at;
-        }
-    }
-    copy_to(p, p->end);
-}
-
-/* The end of the run of word characters (or, if `word` is false, of other characters) at `at`. */
-static const char *end_of_run(const char *at, const char *end, bool word)
-{
-    for (const char *next = at; at < end; at = next) {
-        uint32_t point = adzi_utf8_next(&next, end);
-        if ((point == '_' || adzi_is_alphanumeric(point)) != word) {
-            break;
-        }
-    }
-    return at;
-}
-
-/* The number of pieces into which spaces divide a text. */
-static size_t count_chunks(const char *at, const char *end)
-{
-    size_t chunks = 0;
-    for (bool inside = false; at < end;) {
-        bool space = adzi_is_space(adzi_utf8_next(&at, end));
-        chunks += !space && !inside ? 1 : 0;
-        inside = !space;
-    }
-    return chunks;
-}
-
-/* "no no no no " becomes " xxwrep 4 no  ". The number is counted as fastai counts it: the pieces
- * into which spaces divide the repetitions after the first, plus one. */
-static void replace_wrep(passage *p)
-{
-    const char *at = end_of_run(p->at, p->end, false);
-    while (at < p->end) {
-        const char *unit = at;
-        at = end_of_run(end_of_run(at, p->end, true), p->end, false);
-        size_t bytes = (size_t)(at - unit), repeats = 0;
-        const char *after = at;
-        for (; (size_t)(p->end - after) >= bytes && memcmp(after, unit, bytes) == 0; ++repeats) {
-            after += bytes;
-        }
-        if (repeats >= 3) {
-            copy_to(p, unit);
-            adzi_text_format(&p->to, " xxwrep %zu ", count_chunks(at, after) + 1);
-            adzi_text_add_n(&p->to, unit, bytes);
-            adzi_text_add(&p->to, " ");
-            p->at = after;
-            at = end_of_run(after, p->end, false);
-        }
-    }
-    copy_to(p, p->end);
-}
-
-/* ---- spaces --------------------------------------------------------------------------------- */
-
-/* "a##b" becomes "a # #b". fastai also adds a space behind them and around line breaks, where the
- * text is split anyway. */
-static void spec_add_spaces(passage *p)
-{
-    for (const char *at = p->at; at < p->end; ++at) {
-        if (*at == '/' || *at == '#') {
-            copy_to(p, at);
-            adzi_text_add(&p->to, " ");
-        }
-    }
-    copy_to(p, p->end);
-}
-
-/* One space of several stays, so that repeated words are equal with what follows them. */
-static void rm_useless_spaces(passage *p)
-{
-    for (const char *at = p->at; at < p->end; ++at) {
-        if (at[0] == ' ' && at[1] == ' ') {
-            copy_to(p, at);
-            p->at = at + 1;
-        }
-    }
-    copy_to(p, p->end);
-}
-
-/* ---- all rules ------------------------------------------------------------------------------ */
-
-static void begin(passage *p, const adzi_text *text)
-{
-    *p = (passage){ .at = adzi_text_get(text) };
-    p->end = p->at + text->length;
-}
-
-/* Ends a pass: replaces the text by the text that the rule has written. */
-static void finish(passage *p, adzi_text *text)
-{
-    p->to.failed = p->to.failed || text->failed;
     adzi_text_free(text);
-    *text = p->to;
-}
-
-void adzi_apply_rules(adzi_text *text)
-{
-    static void (*const rules[])(
-        passage * p) = { unescape, rm_useless_spaces, replace_rep, replace_wrep, spec_add_spaces };
-    passage p;
-    for (size_t i = 0; i < sizeof html_replacements / sizeof *html_replacements; ++i) {
-        begin(&p, text);
-        replace(&p, html_replacements[i][0], html_replacements[i][1]);
-        finish(&p, text);
-    }
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; ++i) {
-        begin(&p, text);
-        rules[i](&p);
-        finish(&p, text);
-    }
+    *text = written;
+    return good && !text->failed;
 }

@@ -1,4 +1,4 @@
-/* From text to words: fastai's rules, and splitting into words (adze/data/tokenizer.h). */
+/* From text to words: the rules of the caller, and splitting (adze/data/tokenizer.h). */
 #ifndef ADZI_DATA_TOKENIZER_RULES_H
 #define ADZI_DATA_TOKENIZER_RULES_H
 
@@ -9,17 +9,21 @@
 enum { ADZI_SPECIAL_TOKENS = 9 };
 extern const char *const adzi_special_tokens[ADZI_SPECIAL_TOKENS];
 
-/** Applies the rules on texts, in their order. `text` must be valid UTF-8. text->failed is set if
- * memory was refused. */
-void adzi_apply_rules(adzi_text *text);
-
-/** Receives each word; returns false to end the splitting. */
-typedef bool (*adzi_word_taker)(void *user, adz_text word);
+/** Whether a program's struct can be used as rules. False with the error recorded under `op`. */
+bool adzi_check_rules(const char *op, const adz_token_rules *rules);
 
 /**
- * Splits a text of valid UTF-8 into words and calls `take` with each word. With `rules`, the rules
- * on words are applied first. Returns false if `take` did, or if memory was refused.
+ * Applies the rules on texts to `text`, which is valid UTF-8. False with text->failed set if memory
+ * was refused, else with the error recorded under `op`.
  */
-bool adzi_split_words(const adzi_text *text, bool rules, adzi_word_taker take, void *user);
+bool adzi_apply_rules(const char *op, adzi_text *text, const adz_token_rules *rules);
+
+/**
+ * Splits a text of valid UTF-8 into words, applies the rules on words, and calls `put` with each
+ * token. False if `put` said so, if memory was refused, or with the error of the rules recorded.
+ * `rules` may be NULL.
+ */
+bool adzi_split_words(const char *op, const adzi_text *text, const adz_token_rules *rules,
+    adz_token_put put, void *to);
 
 #endif

@@ -45,7 +45,7 @@ void adz_token_stream_free(adz_token_stream **address)
 static void add_replacement(adzi_text *out)
 {
     char bytes[4];
-    adzi_text_add_n(out, bytes, adzi_utf8_write(ADZI_REPLACEMENT, bytes));
+    adzi_text_add_n(out, bytes, adzi_utf8_write(ADZ_UTF8_REPLACEMENT, bytes));
 }
 
 /* Adds one byte. Appends the character if the byte completes one, and U+FFFD for bytes that cannot

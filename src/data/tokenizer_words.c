@@ -1,6 +1,7 @@
-/* Splitting a text into words, and fastai's rules on words. */
+/* Splitting a text into words, and the rules of a program's own on words. */
 #include <string.h>
 
+#include "base/error.h"
 #include "data/tokenizer_rules.h"
 #include "data/unicode.h"
 
@@ -8,60 +9,33 @@ enum { RIGHT_QUOTE = 0x2019 };
 
 /* A text [begin, end) that is being split; `at` is the next character. */
 typedef struct splitting {
+    const char *op;
     const char *begin, *at, *end;
-    bool rules; /* the rules on words are applied */
-    adzi_word_taker take;
-    void *user;
-    adzi_text lower; /* a buffer for a word in lower case */
+    const adz_token_rules *rules; /* NULL for none */
+    adz_token_put put;
+    void *to;
 } splitting;
 
 /* ---- rules on words ------------------------------------------------------------------------- */
 
-static bool take_special(const splitting *s, adz_special_token token)
+/* Takes a token of the rules. */
+static bool put_token(void *to, adz_text token)
 {
-    const char *text = adzi_special_tokens[token];
-    return s->take(s->user, (adz_text){ text, strlen(text) });
-}
-
-/* How many characters a word has, how many are capitals, and whether the first one is. */
-typedef struct capitals {
-    size_t characters, uppers;
-    bool has_lower, first;
-} capitals;
-
-/* Appends a word in lower case to `to`, and counts its capitals. */
-static capitals lower_word(adzi_text *to, const char *at, const char *end)
-{
-    capitals c = { 0 };
-    while (at < end) {
-        uint32_t point = adzi_utf8_next(&at, end);
-        bool upper = adzi_is_upper(point);
-        c.first = c.characters == 0 ? upper : c.first;
-        c.characters += 1;
-        c.uppers += upper ? 1 : 0;
-        c.has_lower = c.has_lower || adzi_is_lower(point);
-        char bytes[4];
-        adzi_text_add_n(to, bytes, adzi_utf8_write(adzi_to_lower(point), bytes));
-    }
-    return c;
-}
-
-/* Gives a word to the taker, after the rules on words: lower case, with xxup before a word in
- * capitals and xxmaj before a word with a capital at its start. */
-static bool give(splitting *s, const char *from, const char *to)
-{
-    if (!s->rules) {
-        return s->take(s->user, (adz_text){ from, (size_t)(to - from) });
-    }
-    adzi_text_cut(&s->lower, 0);
-    capitals c = lower_word(&s->lower, from, to);
-    if (s->lower.failed) {
+    const splitting *s = to;
+    if (token.size == 0 || adzi_utf8_valid(token.bytes, token.size) < token.size) {
+        adzi_error(s->op, ADZ_ERR_FORMAT, "the rules %s made a token that is %s", s->rules->name,
+            token.size == 0 ? "empty" : "not UTF-8");
         return false;
     }
-    bool up = c.characters > 1 && c.uppers > 0 && !c.has_lower;
-    bool major = !up && c.first && c.uppers == 1 && c.has_lower;
-    return (!up || take_special(s, ADZ_XXUP)) && (!major || take_special(s, ADZ_XXMAJ)) &&
-           s->take(s->user, (adz_text){ adzi_text_get(&s->lower), s->lower.length });
+    return s->put(s->to, token);
+}
+
+/* Gives a word to the taker, after the rules on words. */
+static bool give(splitting *s, const char *from, const char *to)
+{
+    const adz_text word = { from, (size_t)(to - from) };
+    return s->rules != NULL && s->rules->on_word != NULL ? s->rules->on_word(word, put_token, s)
+                                                         : s->put(s->to, word);
 }
 
 /* ---- splitting ------------------------------------------------------------------------------ */
@@ -137,15 +111,16 @@ static bool split_run(splitting *s, uint32_t point)
     return give(s, first, s->at);
 }
 
-bool adzi_split_words(const adzi_text *text, bool rules, adzi_word_taker take, void *user)
+bool adzi_split_words(const char *op, const adzi_text *text, const adz_token_rules *rules,
+    adz_token_put put, void *to)
 {
     const char *begin = adzi_text_get(text);
-    splitting s = { begin, begin, begin + text->length, rules, take, user, { 0 } };
+    splitting s = { op, begin, begin, begin + text->length, rules, put, to };
     bool good = !text->failed;
     while (s.at < s.end && good) {
         uint32_t point = peek(&s, s.at);
         if (point == '\n') {
-            good = take(user, (adz_text){ "\n", 1 });
+            good = put(to, (adz_text){ "\n", 1 });
             ++s.at;
         } else if (adzi_is_space(point)) {
             adzi_utf8_next(&s.at, s.end);
@@ -153,6 +128,5 @@ bool adzi_split_words(const adzi_text *text, bool rules, adzi_word_taker take, v
             good = is_word(point) ? split_word(&s) : split_run(&s, point);
         }
     }
-    adzi_text_free(&s.lower);
     return good;
 }

@@ -1,5 +1,7 @@
-/* Reading and writing UTF-8, and look-ups in the tables of unicode_tables.h. */
+/* Reading and writing UTF-8, and look-ups in generated/unicode_tables.h. */
 #include "data/unicode.h"
+
+#include <string.h>
 
 /* The code points first, first + step, ..., last. */
 typedef struct point_run {
@@ -12,7 +14,7 @@ typedef struct case_run {
     int32_t delta;
 } case_run;
 
-#include "data/unicode_tables.h"
+#include "data/generated/unicode_tables.h"
 
 /* ---- UTF-8 ---------------------------------------------------------------------------------- */
 
@@ -155,4 +157,62 @@ uint32_t adzi_to_lower(uint32_t point)
         }
     }
     return point;
+}
+
+/* ---- public functions ----------------------------------------------------------------------- */
+
+static bool is_point(uint32_t point)
+{
+    return point <= 0x10ffff && (point < 0xd800 || point > 0xdfff);
+}
+
+uint32_t adz_utf8_next(adz_text text, size_t *offset)
+{
+    if (offset == NULL || text.bytes == NULL || *offset >= text.size) {
+        return 0;
+    }
+    uint32_t point;
+    const int bytes = adzi_utf8_read(text.bytes + *offset, text.size - *offset, &point);
+    *offset += bytes > 0 ? (size_t)bytes : 1;
+    return bytes > 0 ? point : ADZ_UTF8_REPLACEMENT;
+}
+
+size_t adz_utf8_write(uint32_t point, char *buffer, size_t size)
+{
+    char bytes[4];
+    const size_t n = adzi_utf8_write(is_point(point) ? point : ADZ_UTF8_REPLACEMENT, bytes);
+    if (buffer != NULL && n <= size) {
+        memcpy(buffer, bytes, n);
+    }
+    return n;
+}
+
+bool adz_character_is_space(uint32_t point)
+{
+    return adzi_is_space(point);
+}
+
+bool adz_character_is_alphanumeric(uint32_t point)
+{
+    return adzi_is_alphanumeric(point);
+}
+
+bool adz_character_is_mark(uint32_t point)
+{
+    return adzi_is_mark(point);
+}
+
+bool adz_character_is_upper(uint32_t point)
+{
+    return adzi_is_upper(point);
+}
+
+bool adz_character_is_lower(uint32_t point)
+{
+    return adzi_is_lower(point);
+}
+
+uint32_t adz_character_to_lower(uint32_t point)
+{
+    return adzi_to_lower(point);
 }

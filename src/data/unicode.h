@@ -6,8 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** U+FFFD, which stands for bytes that are not UTF-8. */
-enum { ADZI_REPLACEMENT = 0xfffd };
+#include "adze/data/text.h"
 
 /**
  * Reads the code point at `at`, where `left` bytes, 1 or more, are left. Returns the number of its

@@ -1,6 +1,6 @@
 /* The dtypes of names and nodes. A node that ONNX or its runtimes do not have for a dtype is
  * written for a wider one, between conversions that lose nothing. What remains is refused. */
-#include "export/onnx_types.h"
+#include "export/generated/onnx_types.h"
 
 #include <stdio.h>
 #include <string.h>

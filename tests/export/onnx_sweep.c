@@ -9,7 +9,7 @@
 
 #include "errors.h"
 #include "export/onnx.h"
-#include "export/onnx_types.h"
+#include "export/generated/onnx_types.h"
 #include "export/sweep/sweep.h"
 #include "groups.h"
 #include "protobuf_reader.h"

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "adze/data/tokenizer.h"
+#include "adze/zoo/fastai_tokenizer.h"
 
 #include "check.h"
 
@@ -18,7 +19,7 @@ static void must_come_back(const adz_tokenizer *t)
     static char file[1 << 20];
     size_t n = adz_tokenizer_to_memory(t, file, sizeof file);
     if (n <= sizeof file) {
-        adz_tokenizer *again = adz_tokenizer_from_memory(file, n);
+        adz_tokenizer *again = adz_tokenizer_from_memory(file, n, adz_fastai_token_rules());
         MUST(again != NULL);
         must_be_same(t, again);
         adz_tokenizer_free(&again);
@@ -54,11 +55,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     adz_scope *scope = adz_scope_open();
     adz_tokenizer *t;
     if (bytes[0] == 'f') {
-        t = adz_tokenizer_from_memory(text.bytes, text.size);
+        t = adz_tokenizer_from_memory(text.bytes, text.size, adz_fastai_token_rules());
     } else {
         adz_tokenizer_options o = ADZ_TOKENIZER_OPTIONS;
         o.min_freq = 1 + bytes[0] / 4 % 2;
-        o.special_tokens = o.rules = bytes[0] / 8 % 2 == 0;
+        o.special_tokens = bytes[0] / 8 % 2 == 0;
+        o.rules = o.special_tokens ? adz_fastai_token_rules() : NULL;
         o.mark_fields = o.include_eos = bytes[0] / 16 % 2 == 1;
         t = adz_tokenizer_build((adz_token_kind)(bytes[0] % 4 % 3), &text, 1, &o);
     }

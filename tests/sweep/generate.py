@@ -170,6 +170,7 @@ FILL = {
                           'o->update = update_of_ours;',
     'adz_dl_managed_tensor': '*o = dlpack_of_ours;',
     'adz_loader_position': 'o->rows = 3;',
+    'adz_token_rules': 'o->size = sizeof *o; o->name = "ours"; o->on_text = o->on_word = rules_of_ours;',
     'adz_transport': 'o->size = sizeof *o; o->name = "ours"; o->ranks = 1;',
 }
 INIT = {'adz_fastai_config':
@@ -188,6 +189,7 @@ CALLBACKS = {
     'adz_shape_rule': 'shape_rule_of_ours', 'adz_update_function': 'update_of_ours',
     'adz_update_kernel': 'update_kernel_of_ours', 'check': 'check_settings',
     'needs': 'needed_states', 'numbers': 'numbers_of_ours',
+    'on_text': 'rules_of_ours', 'on_word': 'rules_of_ours',
     'allocate': 'allocate', 'deallocate': 'deallocate', 'init': 'init_module',
     'forward': 'forward', 'reset_parameters': 'init_module', 'extra_repr': 'extra_repr',
     'destroy': 'destroy', 'copy_data': 'copy_data', 'reset': 'init_module',

@@ -14,6 +14,7 @@
 #ifndef ADZE_DATA_TOKENIZER_H
 #define ADZE_DATA_TOKENIZER_H
 
+#include "adze/data/text.h"
 #include "adze/tensor.h"
 
 #ifdef __cplusplus
@@ -27,14 +28,8 @@ typedef struct adz_tokenizer adz_tokenizer;
 typedef enum adz_token_kind {
     ADZ_TOKENS_CHARACTERS = 0, /**< a code point of UTF-8 */
     ADZ_TOKENS_BYTES = 1,      /**< a byte; its value is its number */
-    ADZ_TOKENS_WORDS = 2       /**< a word or a sign, after fastai's rules */
+    ADZ_TOKENS_WORDS = 2       /**< a word or a sign */
 } adz_token_kind;
-
-/** A piece of text, borrowed. */
-typedef struct adz_text {
-    const char *bytes; /**< UTF-8, zeros allowed; may be NULL when size is 0 */
-    size_t size;       /**< bytes */
-} adz_text;
 
 /** The numbers of the special tokens in a vocabulary that has them. */
 typedef enum adz_special_token {
@@ -49,6 +44,37 @@ typedef enum adz_special_token {
     ADZ_XXWREP = 8 /**< the next word is a count, and the word after it a repeated word */
 } adz_special_token;
 
+/**
+ * Takes a piece of text over. Rules call it with what they have written.
+ *
+ * @param to    as the rules got it
+ * @param text  copied
+ * @return      false if memory was refused; the rules then return false at once
+ */
+typedef bool (*adz_token_put)(void *to, adz_text text);
+
+/**
+ * Rules for tokenizers of words, such as adz_fastai_token_rules of libadze-zoo. Encoding a text
+ * gives the tokens of the training only if both use the same rules, so the file of a tokenizer has
+ * the name of its rules.
+ *
+ * Both functions give the same result for the same text, at any time and on any thread. They
+ * return true, or false after `put` returned false or after they recorded an error. They return to
+ * their caller; a jump or an exception out of them leaves memory allocated.
+ */
+typedef struct adz_token_rules {
+    size_t size;      /**< sizeof(adz_token_rules) */
+    const char *name; /**< in files: 1 to 63 letters, digits, '-', '_' and '.' */
+
+    /** Rewrites a text before it is split into words: `put` gets the new text, in one or several
+     * pieces that together are UTF-8. NULL: texts stay as they are. */
+    bool (*on_text)(adz_text text, adz_token_put put, void *to);
+
+    /** Rewrites a word: `put` gets the tokens that stand for it, each of them UTF-8 and not empty.
+     * Tokens such as "xxmaj" stand for special tokens. NULL: words stay as they are. */
+    bool (*on_word)(adz_text word, adz_token_put put, void *to);
+} adz_token_rules;
+
 /** Options of adz_tokenizer_build. Start from ADZ_TOKENIZER_OPTIONS. */
 typedef struct adz_tokenizer_options {
     size_t size;         /**< sizeof(adz_tokenizer_options) */
@@ -59,17 +85,18 @@ typedef struct adz_tokenizer_options {
     bool special_tokens; /**< characters: whether the vocabulary begins with the special tokens, so
                             that unknown characters become xxunk and are no error; false. Words
                             always have special tokens, bytes never */
-    bool rules;          /**< words: whether to apply fastai's rules; true */
-    bool include_bos;    /**< words: whether each text begins with xxbos; true */
-    bool include_eos;    /**< words: whether each text ends with xxeos; false */
-    bool mark_fields;    /**< words: whether each field begins with xxfld and its number; false */
-    size_t n_fields;     /**< how many consecutive texts are the fields of one text; 1 */
+    const adz_token_rules *rules; /**< words: rules that stay as long as the tokenizer does; NULL
+                                     for none */
+    bool include_bos;             /**< words: whether each text begins with xxbos; true */
+    bool include_eos;             /**< words: whether each text ends with xxeos; false */
+    bool mark_fields; /**< words: whether each field begins with xxfld and its number; false */
+    size_t n_fields;  /**< how many consecutive texts are the fields of one text; 1 */
 } adz_tokenizer_options;
 
 /** The defaults. */
 #define ADZ_TOKENIZER_OPTIONS                                                       \
     {                                                                               \
-        sizeof(adz_tokenizer_options), 60000, 2, false, true, true, false, false, 1 \
+        sizeof(adz_tokenizer_options), 60000, 2, false, NULL, true, false, false, 1 \
     }
 
 /**
@@ -89,21 +116,11 @@ ADZ_API void adz_tokenizer_options_init(adz_tokenizer_options *options, size_t s
  * come after the special tokens, the most frequent word first. Equally frequent words stand in the
  * order of their first occurrence.
  *
- * A text is cut into words in three steps. Steps 1 and 3 are fastai's rules, which `rules` turns
- * off.
- *
- * Step 1 is rules on the text: fix_html (the names of HTML 4 and all numeric references),
- * replace_rep (4 or more of one character become "xxrep 4 c"), replace_wrep (4 or more of one word
- * become "xxwrep 4 word"), spec_add_spaces (around / # and ends of lines) and rm_useless_spaces.
- *
- * Step 2 splits the text, by rules of adze's own; fastai uses spaCy here. White space separates
- * words, but the end of a line is a token. Letters, digits, marks and _ form words. A . or ,
- * between two digits belongs to the number. An apostrophe between letters begins a token. If only t
- * follows it, the n before it belongs to that token ("it's" is it 's, "don't" is do n't). A run of
- * one other character is a token.
- *
- * Step 3 is rules on words: replace_all_caps (AB: xxup ab) and deal_caps (Ab: xxmaj ab). All words
- * are then in lower case.
+ * White space separates words, but the end of a line is a token. Letters, digits, marks and _ form
+ * words. A . or , between two digits belongs to the number. An apostrophe between letters begins a
+ * token. If only t follows it, the n before it belongs to that token ("it's" is it 's, "don't" is
+ * do n't). A run of one other character is a token. With `rules`, a text is rewritten before it is
+ * split, and each word after that.
  *
  * @param kind     the kind of the tokens
  * @param texts    n texts; not needed for bytes
@@ -111,9 +128,9 @@ ADZ_API void adz_tokenizer_options_init(adz_tokenizer_options *options, size_t s
  * @param options  NULL for the defaults
  * @return         yours, end it with adz_tokenizer_free; or NULL
  * @errors         ADZ_ERR_NULL; ADZ_ERR_ARGUMENT (an option; texts without a character);
- *                 ADZ_ERR_FORMAT (invalid UTF-8; the message gives the offset of the byte);
- *                 ADZ_ERR_MEMORY
- * @see            fastai.text.transform.Tokenizer, Vocab.create
+ *                 ADZ_ERR_FORMAT (invalid UTF-8; the message gives the offset of the byte; or rules
+ *                 that wrote no UTF-8 or an empty token); ADZ_ERR_MEMORY; errors of the rules
+ * @see            Vocab.create of fastai
  */
 ADZ_API adz_tokenizer *adz_tokenizer_build(
     adz_token_kind kind, const adz_text *texts, size_t n, const adz_tokenizer_options *options);
@@ -141,12 +158,14 @@ ADZ_API adz_status adz_tokenizer_save(const adz_tokenizer *tokenizer, const char
 /**
  * Reads a tokenizer from a file.
  *
- * @param path  a file that adz_tokenizer_save wrote
- * @return      yours, end it with adz_tokenizer_free; or NULL
- * @errors      ADZ_ERR_NULL; ADZ_ERR_IO; ADZ_ERR_FORMAT (the message gives the line);
- *              ADZ_ERR_MEMORY
+ * @param path   a file that adz_tokenizer_save wrote
+ * @param rules  the rules that the file names, which stay as long as the tokenizer does; a file
+ *               that names none does without. NULL: only such a file is read
+ * @return       yours, end it with adz_tokenizer_free; or NULL
+ * @errors       ADZ_ERR_NULL; ADZ_ERR_IO; ADZ_ERR_FORMAT (the message gives the line);
+ *               ADZ_ERR_ARGUMENT (the file names other rules); ADZ_ERR_MEMORY
  */
-ADZ_API adz_tokenizer *adz_tokenizer_load(const char *path);
+ADZ_API adz_tokenizer *adz_tokenizer_load(const char *path, const adz_token_rules *rules);
 
 /**
  * Writes the bytes of a tokenizer's file into a buffer.
@@ -163,10 +182,13 @@ ADZ_API size_t adz_tokenizer_to_memory(const adz_tokenizer *tokenizer, char *buf
  *
  * @param bytes  the bytes that adz_tokenizer_to_memory wrote
  * @param size   number of bytes
+ * @param rules  as adz_tokenizer_load takes it
  * @return       yours, end it with adz_tokenizer_free; or NULL
- * @errors       ADZ_ERR_NULL; ADZ_ERR_FORMAT (the message gives the line); ADZ_ERR_MEMORY
+ * @errors       ADZ_ERR_NULL; ADZ_ERR_FORMAT (the message gives the line); ADZ_ERR_ARGUMENT (the
+ *               bytes name other rules); ADZ_ERR_MEMORY
  */
-ADZ_API adz_tokenizer *adz_tokenizer_from_memory(const char *bytes, size_t size);
+ADZ_API adz_tokenizer *adz_tokenizer_from_memory(
+    const char *bytes, size_t size, const adz_token_rules *rules);
 
 /* ---- what it is --------------------------------------------------------------------------- */
 
@@ -224,7 +246,7 @@ ADZ_API int64_t adz_tokenizer_id(const adz_tokenizer *tokenizer, adz_text token)
  * @return           ids[T] i64, borrowed from the scope; or NULL
  * @errors           ADZ_ERR_NULL; ADZ_ERR_FORMAT (invalid UTF-8) and ADZ_ERR_ARGUMENT (an unknown
  *                   character, and the vocabulary has no xxunk), whose messages give the offset of
- *                   the byte; ADZ_ERR_MEMORY
+ *                   the byte; ADZ_ERR_MEMORY; errors of the rules
  */
 ADZ_API adz_tensor *adz_tokenizer_encode(
     const adz_tokenizer *tokenizer, const char *text, size_t size);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "adze/data/tokenizer.h"
+#include "adze/zoo/fastai_tokenizer.h"
 #include "tensor/tensor.h"
 
 static inline adz_text text_of(const char *text)
@@ -18,12 +19,14 @@ static inline adz_text text_of(const char *text)
     return (adz_text){ text, strlen(text) };
 }
 
-/* Builds a tokenizer from one text. A tokenizer of words keeps every word and adds no xxbos. */
+/* Builds a tokenizer from one text. A tokenizer of words has fastai's rules, keeps every word and
+ * adds no xxbos. */
 static inline adz_tokenizer *built(adz_token_kind kind, const char *text)
 {
     adz_tokenizer_options o = ADZ_TOKENIZER_OPTIONS;
     o.min_freq = 1;
     o.include_bos = false;
+    o.rules = adz_fastai_token_rules();
     adz_text one = text_of(text);
     return adz_tokenizer_build(kind, &one, 1, &o);
 }

@@ -18,7 +18,7 @@ static void bad_arguments(void **state)
     adz_text empty = { NULL, 0 }, text = text_of("ab");
     adz_tokenizer_options o;
     adz_tokenizer_options_init(&o, sizeof o);
-    assert_true(o.max_vocab == 60000 && o.min_freq == 2 && o.rules && o.include_bos);
+    assert_true(o.max_vocab == 60000 && o.min_freq == 2 && o.rules == NULL && o.include_bos);
     assert_null(adz_tokenizer_build(ADZ_TOKENS_CHARACTERS, &empty, 1, NULL));
     assert_non_null(strstr(adz_error_message(), "the texts are empty"));
     adz_error_clear();
@@ -82,11 +82,12 @@ static void files_come_back(void **state)
     adz_tokenizer_options o = ADZ_TOKENIZER_OPTIONS;
     o.min_freq = 1;
     o.include_eos = true;
+    o.rules = adz_fastai_token_rules();
     for (int i = 0; i < 4; ++i) {
         o.special_tokens = i == 3;
         adz_tokenizer *t = adz_tokenizer_build((adz_token_kind)(i % 3), &text, 1, &o);
         assert_int_equal(adz_tokenizer_save(t, temporary_path("v")), ADZ_OK);
-        adz_tokenizer *again = adz_tokenizer_load(temporary_path("v"));
+        adz_tokenizer *again = adz_tokenizer_load(temporary_path("v"), adz_fastai_token_rules());
         assert_non_null(again);
         assert_same(t, again);
         assert_int_equal(adz_tokenizer_kind(again), i % 3);
@@ -113,7 +114,7 @@ static void odd_tokens_come_back(void **state)
     static const char *const files[] = { special, single };
     for (int i = 0; i < 2; ++i) {
         char again[256];
-        adz_tokenizer *t = adz_tokenizer_from_memory(files[i], strlen(files[i]));
+        adz_tokenizer *t = adz_tokenizer_from_memory(files[i], strlen(files[i]), NULL);
         assert_non_null(t);
         assert_int_equal(adz_tokenizer_to_memory(t, again, sizeof again), strlen(files[i]));
         assert_memory_equal(again, files[i], strlen(files[i]));
@@ -132,10 +133,10 @@ static void the_size_ends_the_file(void **state)
         "adze tokenizer 1 characters\n\\x61" };
     for (int i = 0; i < 2; ++i) {
         const size_t size = strlen(files[i]);
-        adz_tokenizer *t = adz_tokenizer_from_memory(files[i], size);
+        adz_tokenizer *t = adz_tokenizer_from_memory(files[i], size, NULL);
         assert_token(t, 0, i == 0 ? "\\" : "a");
         adz_tokenizer_free(&t);
-        assert_null(adz_tokenizer_from_memory(files[i], size - 1));
+        assert_null(adz_tokenizer_from_memory(files[i], size - 1, NULL));
         expect_error(ADZ_ERR_FORMAT, "line 2: a backslash");
     }
 }
@@ -218,18 +219,18 @@ static void bad_files(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         write_file(temporary_path("bad"), cases[i][0], strlen(cases[i][0]));
-        assert_null(adz_tokenizer_load(temporary_path("bad")));
+        assert_null(adz_tokenizer_load(temporary_path("bad"), adz_fastai_token_rules()));
         assert_int_equal(adz_error_code(), ADZ_ERR_FORMAT);
         if (strstr(adz_error_message(), cases[i][1]) == NULL) {
             fail_msg("%zu: %s", i, adz_error_message());
         }
         adz_error_clear();
     }
-    assert_null(adz_tokenizer_load(temporary_path("none")));
+    assert_null(adz_tokenizer_load(temporary_path("none"), adz_fastai_token_rules()));
     assert_int_equal(adz_error_code(), ADZ_ERR_IO);
     adz_error_clear();
-    assert_null(adz_tokenizer_load(NULL));
-    assert_null(adz_tokenizer_from_memory(NULL, 0));
+    assert_null(adz_tokenizer_load(NULL, NULL));
+    assert_null(adz_tokenizer_from_memory(NULL, 0, NULL));
     assert_int_equal(adz_error_code(), ADZ_ERR_NULL);
     adz_error_clear();
 }
@@ -242,6 +243,7 @@ static adz_status build_and_save(void *user)
 {
     adz_tokenizer_options o = ADZ_TOKENIZER_OPTIONS;
     o.min_freq = 1;
+    o.rules = adz_fastai_token_rules();
     adz_text text = text_of(sample);
     adz_tokenizer *t = adz_tokenizer_build(*(adz_token_kind *)user, &text, 1, &o);
     adz_status status = t == NULL ? adz_error_code() : adz_tokenizer_save(t, temporary_path("m"));
@@ -252,7 +254,7 @@ static adz_status build_and_save(void *user)
 static adz_status load_and_use(void *user)
 {
     (void)user;
-    adz_tokenizer *t = adz_tokenizer_load(temporary_path("m"));
+    adz_tokenizer *t = adz_tokenizer_load(temporary_path("m"), adz_fastai_token_rules());
     adz_scope *scope = t == NULL ? NULL : adz_scope_open();
     if (scope == NULL) {
         adz_tokenizer_free(&t);

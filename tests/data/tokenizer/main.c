@@ -1,7 +1,7 @@
-/* Tokenizers: fastai's rules, vocabularies, files, and the way there and back. */
+/* Tokenizers: rules, vocabularies, files, and the way there and back. */
 #include "tests.h"
 
 int main(void)
 {
-    return words_tests() + characters_tests() + files_tests();
+    return words_tests() + characters_tests() + files_tests() + rules_tests();
 }

@@ -5,5 +5,6 @@
 int words_tests(void);
 int characters_tests(void);
 int files_tests(void);
+int rules_tests(void);
 
 #endif

@@ -98,6 +98,7 @@ static void zero_bytes_are_words(void **state)
     adz_tokenizer_options o = ADZ_TOKENIZER_OPTIONS;
     o.min_freq = 1;
     o.include_bos = false;
+    o.rules = adz_fastai_token_rules();
     adz_tokenizer *t = adz_tokenizer_build(ADZ_TOKENS_WORDS, &whole, 1, &o);
     assert_int_equal(adz_tokenizer_count(t), 12);
     size_t length;
@@ -112,7 +113,7 @@ static void words_without_rules(void **state)
 {
     (void)state;
     adz_tokenizer_options o = ADZ_TOKENIZER_OPTIONS;
-    o.rules = false;
+    o.rules = NULL;
     o.include_eos = true;
     o.min_freq = 1;
     adz_text text = text_of("Ab aaaa");
@@ -128,7 +129,9 @@ static void vocabulary_of_words(void **state)
 {
     (void)state;
     adz_text texts[] = { text_of("b a c a"), text_of("c d d a zz") };
-    adz_tokenizer *t = adz_tokenizer_build(ADZ_TOKENS_WORDS, texts, 2, NULL);
+    adz_tokenizer_options o = ADZ_TOKENIZER_OPTIONS;
+    o.rules = adz_fastai_token_rules();
+    adz_tokenizer *t = adz_tokenizer_build(ADZ_TOKENS_WORDS, texts, 2, &o);
     assert_int_equal(adz_tokenizer_count(t), 12); /* a; then c and d, twice each */
     assert_true(adz_tokenizer_has_special(t));
     static const char *const wanted[] = { "xxunk", "xxpad", "xxbos", "xxeos", "xxfld", "xxmaj",
@@ -147,7 +150,6 @@ static void vocabulary_of_words(void **state)
     adz_scope_close(scope);
     adz_tokenizer_free(&t);
 
-    adz_tokenizer_options o = ADZ_TOKENIZER_OPTIONS;
     o.max_vocab = 10;
     t = adz_tokenizer_build(ADZ_TOKENS_WORDS, texts, 2, &o);
     assert_int_equal(adz_tokenizer_count(t), 10);
