@@ -179,7 +179,7 @@ prediction predict_windows(
     adz_scope *scope = adz_scope_open();
     adz_tensor *x = window_inputs(s, n, o);
     adz_module_eval(net);
-    adz_darts_mc_dropout(net, n->band == BAND_MC);
+    adz_darts_set_mc_dropout(net, n->band == BAND_MC);
     ADZ_NO_GRAD
     {
         for (int64_t i = 0; i < count; ++i) {

@@ -76,7 +76,7 @@ adz_tensor *predict_passes(adz_module *network, adz_tensor *x, int64_t passes)
     adz_scope *scope = adz_scope_open();
     adz_tensor *all = NULL;
     adz_module_eval(network);
-    adz_darts_mc_dropout(network, true); /* in evaluation too */
+    adz_darts_set_mc_dropout(network, true); /* in evaluation too */
     ADZ_NO_GRAD
     {
         for (int64_t done = 0; done < passes; done += PASSES_AT_ONCE) {
@@ -90,7 +90,7 @@ adz_tensor *predict_passes(adz_module *network, adz_tensor *x, int64_t passes)
             adz_copy_(adz_narrow(all, 0, done, count), y);
         }
     }
-    adz_darts_mc_dropout(network, false);
+    adz_darts_set_mc_dropout(network, false);
     return adz_scope_return(scope, all);
 }
 

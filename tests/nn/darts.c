@@ -26,7 +26,7 @@ static adz_module *gelu(adz_generator *g)
     return adz_darts_glu_variant_new("GELU", 3, 5, &o);
 }
 
-/* In a tree with both kinds of dropout, adz_darts_mc_dropout changes MonteCarloDropout only. */
+/* In a tree with both kinds of dropout, adz_darts_set_mc_dropout changes MonteCarloDropout only. */
 static void the_switch_keeps_dropout_on_in_evaluation(void **state)
 {
     (void)state;
@@ -37,15 +37,15 @@ static void the_switch_keeps_dropout_on_in_evaluation(void **state)
     assert_false(adz_equal(adz_module_forward(mc, x), x));
     adz_module_eval(m);
     assert_ptr_equal(adz_module_forward(m, x), x);
-    assert_int_equal(adz_darts_mc_dropout(m, true), ADZ_OK);
+    assert_int_equal(adz_darts_set_mc_dropout(m, true), ADZ_OK);
     adz_tensor *y = adz_module_forward(m, x), *z = adz_module_forward(m, x);
     assert_false(adz_equal(y, z)); /* each call draws a mask */
     double mean = adz_item(adz_mean(y, ADZ_ALL_DIMS, ADZ_DROPDIM));
     assert_true(fabs(mean - 1) < 0.15);
     assert_true(adz_item(adz_max(y)) == 2); /* 1 / (1 - p), the factor of one dropout */
-    assert_int_equal(adz_darts_mc_dropout(m, false), ADZ_OK);
+    assert_int_equal(adz_darts_set_mc_dropout(m, false), ADZ_OK);
     assert_ptr_equal(adz_module_forward(m, x), x);
-    assert_int_equal(adz_darts_mc_dropout(NULL, true), ADZ_ERR_NULL);
+    assert_int_equal(adz_darts_set_mc_dropout(NULL, true), ADZ_ERR_NULL);
     expect_error(ADZ_ERR_NULL, "module");
     adz_module_release(&mc);
     adz_module_release(&m);
@@ -70,7 +70,7 @@ static void masks_are_replayed(void **state)
     adz_module_eval(m);
     assert_ptr_equal(adz_module_forward(m, x), x);
     list.next = 1;
-    adz_darts_mc_dropout(m, true);
+    adz_darts_set_mc_dropout(m, true);
     assert_true(HOLDS(adz_module_forward(m, x), 0, 0, 4, 4));
     adzi_module_replay(m, NULL);
     assert_non_null(adz_module_forward(m, x));
@@ -112,7 +112,7 @@ static adz_module *from_config(const char *reference, const json_t *config)
         adz_module_release(&o.activation_module);
     }
     if (m != NULL) {
-        adz_darts_mc_dropout(m, config_flag(config, "mc_dropout_enabled", false));
+        adz_darts_set_mc_dropout(m, config_flag(config, "mc_dropout_enabled", false));
     }
     return m;
 }

@@ -339,7 +339,7 @@ class Table:
             return ('NUMBER', 'NONE', 'result->d = (double)') if number else \
                 (('NOTHING' if type_ == 'void' else 'OTHER'), 'NONE', '(void)')
         to = type_.replace('const ', '').replace(' *', '')
-        makes = re.search(r'(_new|_new_results|_keep|_copy|_load|_read|_from_memory|_to_safetensors|_from_csv|_open'
+        makes = re.search(r'(_new|_new_many|_keep|_copy|_load|_read|_from_memory|_to_safetensors|_from_csv|_open'
                           r'|_subset|_build|_state_dict|_convert_weights|_split)\Z', name)
         owned = OBJECTS.get(to, 'NONE') if makes and to != 'adz_tensor' else 'NONE'
         owned = 'KEPT' if name == 'adz_keep' else 'TENSOR' if to == 'adz_tensor' else owned

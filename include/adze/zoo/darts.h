@@ -13,9 +13,9 @@ extern "C" {
 #endif
 
 /**
- * Dropout that can stay on in evaluation: active while training, and wherever adz_darts_mc_dropout
- * has switched it on. Predictions then differ from call to call, and their spread says how sure the
- * network is.
+ * Dropout that can stay on in evaluation: active while training, and wherever
+ * adz_darts_set_mc_dropout has switched it on. Predictions then differ from call to call, and their
+ * spread says how sure the network is.
  *
  * @param p        probability of zeroing, in [0, 1]
  * @param options  NULL for the defaults
@@ -33,7 +33,7 @@ ADZ_API adz_module *adz_darts_monte_carlo_dropout_new(double p, const adz_dropou
  * @param on      true to drop in evaluation as well
  * @return        ADZ_OK or ADZ_ERR_NULL
  */
-ADZ_API adz_status adz_darts_mc_dropout(adz_module *module, bool on);
+ADZ_API adz_status adz_darts_set_mc_dropout(adz_module *module, bool on);
 
 /**
  * adz_feed_forward_new with a Monte-Carlo dropout.

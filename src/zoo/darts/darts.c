@@ -9,7 +9,8 @@
 
 /* ---- MonteCarloDropout ---------------------------------------------------------------------- */
 
-/* True if the dropout changes its argument: in training, or always after adz_darts_mc_dropout. */
+/* True if the dropout changes its argument: in training, or always after adz_darts_set_mc_dropout.
+ */
 static bool is_active(const adz_module *self)
 {
     const zoo_dropout_state *state = zoo_state(self);
@@ -60,10 +61,10 @@ static adz_status set_always(adz_module *module, void *on)
     return ADZ_OK;
 }
 
-adz_status adz_darts_mc_dropout(adz_module *module, bool on)
+adz_status adz_darts_set_mc_dropout(adz_module *module, bool on)
 {
     return module != NULL ? adz_module_apply(module, set_always, &on)
-                          : adz_error_null("adz_darts_mc_dropout", "module");
+                          : adz_error_null("adz_darts_set_mc_dropout", "module");
 }
 
 /* ---- feed-forward networks ------------------------------------------------------------------ */
