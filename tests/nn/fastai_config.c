@@ -224,6 +224,7 @@ static const struct CMUnitTest facts[] = {
     TEST(a_transformer_is_split_in_thirds),
     TEST(models_of_another_kind_are_not_split),
     TEST(groups_are_frozen_from_the_first_on),
+    TEST(groups_are_freed_once),
     TEST(rates_rise_by_equal_factors),
     TEST(refused_memory_splits_nothing),
 };

@@ -55,6 +55,7 @@ void an_awd_lstm_is_split_by_layer(void **state);
 void a_transformer_is_split_in_thirds(void **state);
 void models_of_another_kind_are_not_split(void **state);
 void groups_are_frozen_from_the_first_on(void **state);
+void groups_are_freed_once(void **state);
 void rates_rise_by_equal_factors(void **state);
 void refused_memory_splits_nothing(void **state);
 

@@ -2,6 +2,9 @@
 #include "adze/zoo.h"
 #include "nn/fastai_config.h"
 
+#include "base/alloc.h"
+#include "base/system_memory.h"
+
 /* Compares the names of the parameters of all groups: blanks between names, "|" between groups. */
 static void expect_groups(adz_module *m, adz_fastai_groups *groups, const char *expected)
 {
@@ -168,6 +171,35 @@ void groups_are_frozen_from_the_first_on(void **state)
     /* The groups outlive the model. */
     assert_true(adz_tensor_numel(adz_fastai_groups_at(groups, 0).items[0]) == 28);
     adz_fastai_groups_free(&groups);
+}
+
+/* Under AddressSanitizer, and where every block comes from malloc, a tool reports the access. */
+void groups_are_freed_once(void **state)
+{
+    (void)state;
+#ifdef ADZI_ASAN
+    const bool watched = true;
+#else
+    const bool watched = adzi_plain_memory;
+#endif
+    if (watched) {
+        return;
+    }
+    adz_module *m = xl_classifier(NULL);
+    adz_fastai_groups *groups = adz_fastai_tfmer_xl_clas_split(m), *copy = groups;
+    assert_non_null(groups);
+    adz_fastai_groups_free(&groups);
+    assert_int_equal(adz_error_code(), ADZ_OK);
+    assert_int_equal(adz_fastai_groups_count(copy), 0);
+    expect_error(ADZ_ERR_OWNERSHIP, "adz_fastai_groups_count: groups is a stale pointer");
+    assert_null(adz_fastai_groups_at(copy, 0).items);
+    expect_error(ADZ_ERR_OWNERSHIP, "adz_fastai_groups_at: groups is a stale pointer");
+    assert_int_equal(adz_fastai_freeze_to(copy, 0), ADZ_ERR_OWNERSHIP);
+    expect_error(ADZ_ERR_OWNERSHIP, "adz_fastai_freeze_to: groups is a stale pointer");
+    adz_fastai_groups_free(&copy);
+    assert_null(copy);
+    expect_error(ADZ_ERR_OWNERSHIP, "adz_fastai_groups_free: groups is a stale pointer");
+    adz_module_release(&m);
 }
 
 void rates_rise_by_equal_factors(void **state)

@@ -108,7 +108,8 @@ ADZ_API adz_fastai_groups *adz_fastai_tfmer_xl_clas_split(adz_module *model);
 /**
  * Ends the groups, not the parameters.
  *
- * @param groups  address of the pointer, which becomes NULL; a NULL inside is left alone
+ * @param groups  address of the pointer, which becomes NULL; a NULL inside is left alone, and
+ * groups that were freed before are ADZ_ERR_OWNERSHIP
  */
 ADZ_API void adz_fastai_groups_free(adz_fastai_groups **groups);
 
@@ -116,7 +117,7 @@ ADZ_API void adz_fastai_groups_free(adz_fastai_groups **groups);
  * The number of groups.
  *
  * @param groups  any
- * @return        0 when groups is NULL
+ * @return        0 when groups is NULL, and with ADZ_ERR_OWNERSHIP recorded when it was freed
  */
 ADZ_API size_t adz_fastai_groups_count(const adz_fastai_groups *groups);
 
@@ -125,8 +126,8 @@ ADZ_API size_t adz_fastai_groups_count(const adz_fastai_groups *groups);
  *
  * @param groups  any
  * @param index   below adz_fastai_groups_count
- * @return        borrowed from the groups; empty for an empty group, and with ADZ_ERR_INDEX or
- *                ADZ_ERR_NULL recorded
+ * @return        borrowed from the groups; empty for an empty group, and with ADZ_ERR_INDEX,
+ *                ADZ_ERR_NULL or ADZ_ERR_OWNERSHIP (freed before) recorded
  */
 ADZ_API adz_tensor_list adz_fastai_groups_at(const adz_fastai_groups *groups, size_t index);
 
@@ -136,7 +137,7 @@ ADZ_API adz_tensor_list adz_fastai_groups_at(const adz_fastai_groups *groups, si
  * @param groups  any
  * @param n       the first group that is trained, negative ones counted from the end: -1 leaves the
  *                head alone unfrozen, 0 unfreezes all, the number of groups freezes all
- * @return        ADZ_OK or ADZ_ERR_NULL
+ * @return        ADZ_OK, ADZ_ERR_NULL or ADZ_ERR_OWNERSHIP (freed before)
  * @see           fastai.basic_train.Learner.freeze_to
  */
 ADZ_API adz_status adz_fastai_freeze_to(const adz_fastai_groups *groups, int64_t n);

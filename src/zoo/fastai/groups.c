@@ -16,7 +16,12 @@ typedef struct {
     size_t count, capacity;
 } group;
 
+/* The mark of groups that live. A free overwrites it, so a pointer to groups that were freed is
+ * recognised until their memory is used again. */
+enum { GROUPS_ALIVE = 0x3d9a61c5 };
+
 struct adz_fastai_groups {
+    uint32_t mark;
     size_t count;
     group items[]; /* each owns a reference to its tensors */
 };
@@ -27,26 +32,45 @@ static adz_fastai_groups *groups_new(size_t count)
 {
     adz_fastai_groups *groups = adzi_zoo_alloc(sizeof(adz_fastai_groups) + count * sizeof(group));
     if (groups != NULL) {
+        groups->mark = GROUPS_ALIVE;
         groups->count = count;
     }
     return groups;
 }
 
+/* Whether the groups live. Records an error if they are NULL or were freed. */
+static bool check_groups(const char *op, const adz_fastai_groups *groups)
+{
+    if (groups == NULL) {
+        adz_error_null(op, "groups");
+        return false;
+    }
+    if (groups->mark != GROUPS_ALIVE) {
+        adz_error_format(op, ADZ_ERR_OWNERSHIP, "groups is a stale pointer: it was freed before");
+        return false;
+    }
+    return true;
+}
+
 void adz_fastai_groups_free(adz_fastai_groups **groups)
 {
-    if (groups == NULL || *groups == NULL) {
+    adz_fastai_groups *freed = groups != NULL ? *groups : NULL;
+    if (freed == NULL) {
         return;
     }
-    size_t count = (*groups)->count;
-    for (size_t i = 0; i < count; ++i) {
-        group *g = &(*groups)->items[i];
+    *groups = NULL;
+    if (!check_groups("adz_fastai_groups_free", freed)) {
+        return;
+    }
+    for (size_t i = 0; i < freed->count; ++i) {
+        group *g = &freed->items[i];
         for (size_t k = 0; k < g->count; ++k) {
             adz_release(&g->items[k]);
         }
         adzi_zoo_free(g->items);
     }
-    adzi_zoo_free(*groups);
-    *groups = NULL;
+    freed->mark = 0;
+    adzi_zoo_free(freed);
 }
 
 static bool is_in(const adz_fastai_groups *groups, const adz_tensor *t)
@@ -255,14 +279,13 @@ adz_fastai_groups *adz_fastai_tfmer_xl_clas_split(adz_module *model)
 
 size_t adz_fastai_groups_count(const adz_fastai_groups *groups)
 {
-    return groups != NULL ? groups->count : 0;
+    return groups != NULL && check_groups("adz_fastai_groups_count", groups) ? groups->count : 0;
 }
 
 adz_tensor_list adz_fastai_groups_at(const adz_fastai_groups *groups, size_t index)
 {
     static const char op[] = "adz_fastai_groups_at";
-    if (groups == NULL) {
-        adz_error_null(op, "groups");
+    if (!check_groups(op, groups)) {
         return (adz_tensor_list){ NULL, 0 };
     }
     if (index >= groups->count) {
@@ -275,8 +298,8 @@ adz_tensor_list adz_fastai_groups_at(const adz_fastai_groups *groups, size_t ind
 
 adz_status adz_fastai_freeze_to(const adz_fastai_groups *groups, int64_t n)
 {
-    if (groups == NULL) {
-        return adz_error_null("adz_fastai_freeze_to", "groups");
+    if (!check_groups("adz_fastai_freeze_to", groups)) {
+        return adz_error_code();
     }
     int64_t count = (int64_t)groups->count, first = n < 0 ? count + n : n;
     for (int64_t i = 0; i < count; ++i) {
