@@ -53,6 +53,7 @@ import sys
 
 adze = ctypes.CDLL(sys.argv[1])
 adze.adz_build_info.restype = ctypes.c_char_p
+assert adze.adz_set_gemm_backend(1) == 0  # loads OpenBLAS
 core = ctypes.CDLL("libopenblas.so.0").openblas_get_corename
 core.restype = ctypes.c_char_p
 print(f"{adze.adz_build_info().decode()}; OpenBLAS runs {core().decode()}'s kernels")

@@ -71,8 +71,8 @@ ADZ_API const char *adz_matmul_precision_info(void);
 /** Who computes products of f32 and f64 matrices. */
 typedef enum adz_gemm_backend {
     ADZ_GEMM_OWN = 0, /**< adze, on processors with AVX2, AVX-512 or NEON, and on all processors
-                               in a build without a BLAS; on others the BLAS */
-    ADZ_GEMM_BLAS = 1 /**< the BLAS that adze was built with */
+                               in a build without a BLAS; on others the BLAS if it is installed */
+    ADZ_GEMM_BLAS = 1 /**< the BLAS that adze was built with; it is loaded when it is needed */
 } adz_gemm_backend;
 
 /**
@@ -89,7 +89,7 @@ typedef enum adz_gemm_backend {
  * @param products  ADZ_GEMM_OWN by default, or ADZ_GEMM_BLAS if ADZE_PRODUCTS=blas is in
  * the environment
  * @return          ADZ_OK, ADZ_ERR_ARGUMENT, or ADZ_ERR_UNSUPPORTED for ADZ_GEMM_BLAS if adze
- * was built without a BLAS (Meson option `blas`)
+ * was built without a BLAS (Meson option `blas`) or the BLAS is not installed
  */
 ADZ_API adz_status adz_set_gemm_backend(adz_gemm_backend products);
 

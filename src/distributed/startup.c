@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "distributed/data_parallel.h"
 #include "tensor/gemm/gemm.h"
-#include "tensor/gemm/gemm.h"
 #include "tensor/tensor.h"
 
 enum { TEXT = 400 };
@@ -43,7 +42,7 @@ static adz_status compare_builds(adz_group *group)
     const char *const facts[][2] = {
         { "the version of adze", adz_version() },
         { "the instruction set", adz_cpu_name() },
-        { "the BLAS library", adzi_blas_info() },
+        { "the BLAS library", adzi_gemm_uses_blas() ? adzi_blas_info() : "not used" },
         { "whose products are computed",
             adz_get_gemm_backend() == ADZ_GEMM_BLAS ? "BLAS" : "adze" },
         { "the matmul precision", adz_matmul_precision_info() },

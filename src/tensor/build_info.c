@@ -20,7 +20,7 @@ const char *adz_build_info(void)
     const char *ignored = adzi_cpu_request_ignored();
     int threads = adzi_num_threads();
     int used = snprintf(text, size, "adze %s; %s; %s; %d thread%s (%s); %s", adz_version(), model,
-        adz_cpu_name(), threads, threads == 1 ? "" : "s", adzi_threads_kind(), adzi_blas_info());
+        adz_cpu_name(), threads, threads == 1 ? "" : "s", adzi_threads_kind(), adzi_blas_now());
     if (used > 0 && (size_t)used < size) {
         const char *products = getenv("ADZE_PRODUCTS"), *why = adzi_products_request_ignored();
         const int more = why != NULL ? snprintf(text + used, size - (size_t)used,

@@ -4,13 +4,16 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/context.h"
 #include "base/cpu.h"
 #include "base/error.h"
+#include "base/errors/unheard.h"
 #include "base/threads/thread.h"
+#include "base/upper.h"
 #include "tensor/gemm/gemm.h"
 #include "tensor/precision.h"
 
@@ -64,10 +67,9 @@ static void read_environment(void)
     }
     if (strcmp(text, "blas") != 0) {
         environment.ignored = "it is neither own nor blas";
-    } else if (!adzi_has_blas()) {
-        environment.ignored = "this build has no BLAS";
     } else {
-        environment.products = ADZ_GEMM_BLAS;
+        environment.ignored = adzi_blas_missing();
+        environment.products = environment.ignored == NULL ? ADZ_GEMM_BLAS : ADZ_GEMM_OWN;
     }
 }
 
@@ -77,15 +79,28 @@ const char *adzi_products_request_ignored(void)
     return environment.ignored;
 }
 
+/* Nobody who asks for a BLAS that is not there would notice otherwise. No callback can be set at
+ * this time. */
+ADZI_AT_LOAD report_products(void)
+{
+    const char *why = adzi_products_request_ignored();
+    if (why != NULL) {
+        char line[600];
+        snprintf(
+            line, sizeof line, "ADZE_PRODUCTS=%.32s ignored: %s", getenv("ADZE_PRODUCTS"), why);
+        adzi_print_once("warning", line, "", "");
+    }
+}
+
 adz_status adz_set_gemm_backend(adz_gemm_backend products)
 {
     if (products != ADZ_GEMM_OWN && products != ADZ_GEMM_BLAS) {
         return adzi_error("adz_set_gemm_backend", ADZ_ERR_ARGUMENT,
             "%d is neither ADZ_GEMM_OWN nor ADZ_GEMM_BLAS", (int)products);
     }
-    if (products == ADZ_GEMM_BLAS && !adzi_has_blas()) {
-        return adzi_error("adz_set_gemm_backend", ADZ_ERR_UNSUPPORTED,
-            "this build has no BLAS: build adze with -Dblas=openblas, or keep ADZ_GEMM_OWN");
+    if (products == ADZ_GEMM_BLAS && adzi_blas_missing() != NULL) {
+        return adzi_error("adz_set_gemm_backend", ADZ_ERR_UNSUPPORTED, "%s, or keep ADZ_GEMM_OWN",
+            adzi_blas_missing());
     }
     atomic_store_explicit(&adzi_self()->context->products, (int)products + 1, memory_order_relaxed);
     return ADZ_OK;

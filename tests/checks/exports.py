@@ -5,10 +5,12 @@ It may export only adz_ names, must have a soname, and what it takes from elsewh
 the list below: a library that can call abort, exit or printf is one that may end or write into
 somebody else's program.
 
-usage: exports.py LIBRARY [--asserts] [--clang] [--mpi | --zoo] [--headers FOLDER] [--must-find TEXT ...]
+usage: exports.py LIBRARY [--asserts] [--clang] [--linked-openblas] [--mpi | --zoo] [--headers FOLDER]
+                  [--must-find TEXT ...]
 
 --asserts    a debug build: its assertions may stay
 --clang      the compiler was clang, which calls abort where a cleanup fails while an exception passes
+--linked-openblas  OpenBLAS is linked. Otherwise the library loads it, and must not name it as needed.
 --mpi        the library is libadze-mpi: it exports adz_mpi_ names, calls MPI and libadze, and prints a
              message before it aborts. Any other library must not need MPI.
 --zoo        the library is libadze-zoo: it exports the names that begin as ZOO says, and calls libadze
@@ -29,7 +31,7 @@ MOST_THREAD_LOCAL = 256
 # the standard streams because they are the program's; add a name only with such a thought.
 ALLOWED = [
     # what adze rests on
-    r"cblas_\w+", r"openblas_\w+", r"[sd](syevd|gesdd)_", r"json_\w+", r"jansson_\w+",
+    r"json_\w+", r"jansson_\w+",
     r"omp_\w+", r"GOMP_\w+", r"__kmpc_\w+", r"pthread_\w+", r"sched_\w+",
     # memory and strings
     r"malloc|calloc|realloc|free|aligned_alloc|posix_memalign|malloc_usable_size",
@@ -66,6 +68,7 @@ ALLOWED = [
 # What libadze-zoo exports, and libadze does not.
 ZOO = re.compile(r"adz_(darts|fastai|gpt2|labml|notebook)_")
 
+OPENBLAS_ALLOWED = [r"cblas_\w+", r"openblas_\w+"]
 MPI_ALLOWED = [r"MPI_\w+", r"ompi_\w+", r"adz_\w+", "stderr|fprintf|fflush|__fprintf_chk|fwrite"]
 
 
@@ -91,8 +94,11 @@ def thread_local_bytes(library):
     return int(found.group(1), 16) if found else 0
 
 
-def findings(library, asserts, mpi=False, clang=False, zoo=False):
-    patterns = ALLOWED + (MPI_ALLOWED if mpi else []) + ([r"adz_\w+"] if zoo else []) + (["abort"] if clang else [])
+def findings(library, options):
+    asserts, mpi, zoo = "--asserts" in options, "--mpi" in options, "--zoo" in options
+    linked = "--linked-openblas" in options
+    patterns = ALLOWED + (MPI_ALLOWED if mpi else []) + ([r"adz_\w+"] if zoo else [])
+    patterns += (["abort"] if "--clang" in options else []) + (OPENBLAS_ALLOWED if linked else [])
     allowed = re.compile("(?:" + "|".join(f"(?:{p})" for p in patterns) + r")\Z")
     prefix = "adz_mpi_" if mpi else "adz_"
     for name in symbols(library, "--defined-only"):
@@ -114,6 +120,9 @@ def findings(library, asserts, mpi=False, clang=False, zoo=False):
     needed = re.findall(r"NEEDED.*\[(lib(?:mpi|mpich|open-rte|open-pal)\b.*)\]", dynamic)
     if needed and not mpi:
         yield f"needs {needed[0]}: MPI belongs into libadze-mpi"
+    needed = re.findall(r"NEEDED.*\[(lib\w*blas\b.*)\]", dynamic)
+    if needed and not linked:
+        yield f"needs {needed[0]}, which is loaded when it is first needed (src/tensor/gemm/openblas.h)"
 
 
 def main():
@@ -122,8 +131,7 @@ def main():
     if "--must-find" in arguments:
         cut = arguments.index("--must-find")
         arguments, wanted = arguments[:cut], arguments[cut + 1:]
-    found = list(findings(arguments[0], "--asserts" in arguments, "--mpi" in arguments, "--clang" in arguments,
-                          "--zoo" in arguments))
+    found = list(findings(arguments[0], arguments[1:]))
     if "--headers" in arguments:
         found += undeclared(arguments[0], arguments[arguments.index("--headers") + 1])
     if wanted:

@@ -1,4 +1,4 @@
-/* OpenBLAS. Only this file includes cblas.h.
+/* Products by OpenBLAS.
  *
  * Note [Cutting products for OpenBLAS]
  * OpenBLAS's own threads change the last bits with their number. So OpenBLAS always computes on the
@@ -17,10 +17,10 @@
  */
 #include "tensor/gemm/blas.h"
 
-#include <cblas.h>
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #ifdef ADZI_OPENMP
@@ -29,6 +29,7 @@
 
 #include "adze/precision.h"
 #include "tensor/gemm/cut.h"
+#include "tensor/gemm/openblas.h"
 
 enum {
     ROW_MULTIPLE = 48,    /* a multiple of the height and width of all register tiles of OpenBLAS */
@@ -43,12 +44,16 @@ int64_t adzi_gemm_size_limit = sizeof(blasint) == 8 ? INT64_MAX : INT_MAX;
 /* The values of openblas_get_parallel(). */
 enum { BLAS_SERIAL = 0, BLAS_PTHREAD = 1, BLAS_OPENMP = 2 };
 
-/* What inspect_blas has found out about the BLAS library. */
+static adzi_openblas openblas;
+
+/* What inspect_blas has found out about OpenBLAS. */
 static struct {
+    char missing[400]; /* empty, or why it is not there and what to do */
     int parallel;
     int (*max_threads)(void);         /* omp_get_max_threads if BLAS uses OpenMP, or NULL */
     void (*set_threads)(int threads); /* omp_set_num_threads, for the calling thread */
     char info[192];
+    atomic_bool inspected;
 } blas;
 
 static pthread_once_t blas_once = PTHREAD_ONCE_INIT;
@@ -62,8 +67,8 @@ static pthread_mutex_t serial_blas = PTHREAD_MUTEX_INITIALIZER;
  */
 static void find_openmp(void)
 {
-    void *max_threads = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
-    void *set_threads = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
+    void *max_threads = dlsym(openblas.library, "omp_get_max_threads");
+    void *set_threads = dlsym(openblas.library, "omp_set_num_threads");
     if (max_threads != NULL && set_threads != NULL) {
         memcpy(&blas.max_threads, &max_threads, sizeof max_threads);
         memcpy(&blas.set_threads, &set_threads, sizeof set_threads);
@@ -77,27 +82,48 @@ static void find_openmp(void)
 }
 #endif
 
-static void inspect_blas(void)
+static void describe_blas(void)
 {
     static const char *const kinds[] = { "serial", "pthreads", "openmp" };
-    blas.parallel = openblas_get_parallel();
+    blas.parallel = openblas.openblas_get_parallel();
     if (blas.parallel == BLAS_OPENMP) {
         find_openmp();
     }
-    bool known = blas.parallel >= 0 && blas.parallel <= BLAS_OPENMP;
-    snprintf(blas.info, sizeof blas.info, "%.150s (%s)", openblas_get_config(),
+    const bool known = blas.parallel >= 0 && blas.parallel <= BLAS_OPENMP;
+    snprintf(blas.info, sizeof blas.info, "%.150s (%s)", openblas.openblas_get_config(),
         known ? kinds[blas.parallel] : "unknown threads");
 }
 
-bool adzi_has_blas(void)
+static void inspect_blas(void)
 {
-    return true;
+    const char *why = adzi_openblas_get(&openblas);
+    if (why == NULL) {
+        describe_blas();
+    } else {
+        snprintf(blas.info, sizeof blas.info, "OpenBLAS not found");
+        snprintf(blas.missing, sizeof blas.missing,
+            "OpenBLAS cannot be loaded (%.200s): install it, as libopenblas0 (Debian, Ubuntu), openblas (Fedora, Alpine, Arch)",
+            why);
+    }
+    atomic_store_explicit(&blas.inspected, true, memory_order_release);
+}
+
+const char *adzi_blas_missing(void)
+{
+    pthread_once(&blas_once, inspect_blas);
+    return blas.missing[0] != '\0' ? blas.missing : NULL;
 }
 
 const char *adzi_blas_info(void)
 {
     pthread_once(&blas_once, inspect_blas);
     return blas.info;
+}
+
+const char *adzi_blas_now(void)
+{
+    const bool inspected = atomic_load_explicit(&blas.inspected, memory_order_acquire);
+    return inspected || adzi_openblas_file == NULL ? adzi_blas_info() : "OpenBLAS, not loaded";
 }
 
 /* With OpenMP the setting belongs to the calling thread. With BLAS's own threads it belongs to the
@@ -114,8 +140,8 @@ int adzi_blas_enter(void)
     }
     if (blas.parallel == BLAS_SERIAL) {
         pthread_mutex_lock(&serial_blas);
-    } else if (openblas_get_num_threads() != 1) {
-        openblas_set_num_threads(1);
+    } else if (openblas.openblas_get_num_threads() != 1) {
+        openblas.openblas_set_num_threads(1);
     }
     return 1;
 }
@@ -139,10 +165,10 @@ static void call_gemv(const adzi_gemm_args *g, bool transposed, int64_t rows, in
 {
     CBLAS_TRANSPOSE op = transposed ? CblasTrans : CblasNoTrans;
     if (g->dtype == ADZ_F32) {
-        cblas_sgemv(CblasRowMajor, op, (blasint)rows, (blasint)columns, (float)g->alpha, matrix,
-            (blasint)ld, x, (blasint)x_step, (float)beta, y, (blasint)y_step);
+        openblas.cblas_sgemv(CblasRowMajor, op, (blasint)rows, (blasint)columns, (float)g->alpha,
+            matrix, (blasint)ld, x, (blasint)x_step, (float)beta, y, (blasint)y_step);
     } else {
-        cblas_dgemv(CblasRowMajor, op, (blasint)rows, (blasint)columns, g->alpha, matrix,
+        openblas.cblas_dgemv(CblasRowMajor, op, (blasint)rows, (blasint)columns, g->alpha, matrix,
             (blasint)ld, x, (blasint)x_step, beta, y, (blasint)y_step);
     }
 }
@@ -166,10 +192,10 @@ static void call_blas(const adzi_gemm_args *whole, const adzi_gemm_args *g)
     blasint m = (blasint)g->m, n = (blasint)g->n, k = (blasint)g->k;
     blasint lda = (blasint)g->lda, ldb = (blasint)g->ldb, ldc = (blasint)g->ldc;
     if (g->dtype == ADZ_F32) {
-        cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, (float)g->alpha, g->a, lda, g->b, ldb,
+        openblas.cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, (float)g->alpha, g->a, lda, g->b, ldb,
             (float)g->beta, g->c, ldc);
     } else {
-        cblas_dgemm(
+        openblas.cblas_dgemm(
             CblasRowMajor, ta, tb, m, n, k, g->alpha, g->a, lda, g->b, ldb, g->beta, g->c, ldc);
     }
 }
@@ -189,7 +215,7 @@ static void multiply(const adzi_gemm_args *whole, const adzi_gemm_block *block)
 bool adzi_blas_takes(const adzi_gemm_args *g)
 {
     const int64_t sizes[] = { g->m, g->n, g->k, g->lda, g->ldb, g->ldc };
-    bool fit = true;
+    bool fit = adzi_blas_missing() == NULL;
     for (int i = 0; i < 6; ++i) {
         fit = fit && sizes[i] <= adzi_gemm_size_limit;
     }

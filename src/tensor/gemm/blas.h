@@ -9,7 +9,8 @@
  * are 1 or more. Returns false, with nothing done, if this build has no BLAS. */
 bool adzi_blas_run(const adzi_gemm_args *args);
 
-/** True if BLAS's integers hold the sizes and leading dimensions of a product. */
+/** True if there is a BLAS whose integers hold the sizes and leading dimensions of a product. The
+ * first call loads it. */
 bool adzi_blas_takes(const adzi_gemm_args *args);
 
 /** Keeps BLAS calls of this thread on this thread until adzi_blas_leave(), which gets

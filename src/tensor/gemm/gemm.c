@@ -35,6 +35,11 @@ static bool are_ours(void)
            adz_get_gemm_backend() == ADZ_GEMM_OWN;
 }
 
+bool adzi_gemm_uses_blas(void)
+{
+    return adzi_gemm_backend_choice != ADZI_GEMM_OURS && !are_ours();
+}
+
 /* ---- integers ------------------------------------------------------------------------------- */
 
 static bool is_integer(const adzi_gemm_args *g)
@@ -89,7 +94,7 @@ static bool run_small(const adzi_gemm_args *g)
 /* True if our tiles are not to compute the product and a BLAS can. */
 static bool suits_blas(const adzi_gemm_args *g)
 {
-    return adzi_blas_takes(g) && adzi_gemm_backend_choice != ADZI_GEMM_OURS && !are_ours();
+    return adzi_gemm_uses_blas() && adzi_blas_takes(g);
 }
 
 static bool run_blas(const adzi_gemm_args *g)

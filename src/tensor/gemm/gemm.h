@@ -69,13 +69,21 @@ typedef struct adzi_gemm_block {
     int64_t item, row, rows, column, columns;
 } adzi_gemm_block;
 
-/** False in a build without a BLAS (Meson option `blas`). Our tiles then compute what the BLAS
- * would. */
-bool adzi_has_blas(void);
+/** NULL if there is a BLAS. Otherwise a text that says why not and what to do: the build has none
+ * (Meson option `blas`), or OpenBLAS cannot be loaded. Our tiles then compute what the BLAS would.
+ * The first call loads OpenBLAS. */
+const char *adzi_blas_missing(void);
 
-/** What BLAS this is and how it was built for threads: "OpenBLAS 0.3.21 ... (openmp)", or "no
- * BLAS". */
+/** What BLAS this is and how it was built for threads: "OpenBLAS 0.3.21 ... (openmp)", "OpenBLAS
+ * not found" or "no BLAS". The first call loads OpenBLAS. */
 const char *adzi_blas_info(void);
+
+/** What adzi_blas_info() says, if that needs no loading; otherwise "OpenBLAS, not loaded". */
+const char *adzi_blas_now(void);
+
+/** True if large products are computed by a BLAS, if there is one: the processor has no fused
+ * multiply-adds, or the user asks for it. */
+bool adzi_gemm_uses_blas(void);
 
 /* ---- which implementation computes a product ------------------------------------------------ */
 

@@ -5,14 +5,19 @@
 
 int64_t adzi_gemm_size_limit = INT64_MAX;
 
-bool adzi_has_blas(void)
+const char *adzi_blas_missing(void)
 {
-    return false;
+    return "this build has no BLAS: build adze with -Dblas=openblas";
 }
 
 const char *adzi_blas_info(void)
 {
     return "no BLAS";
+}
+
+const char *adzi_blas_now(void)
+{
+    return adzi_blas_info();
 }
 
 bool adzi_blas_run(const adzi_gemm_args *args)
