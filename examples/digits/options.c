@@ -60,9 +60,10 @@ static const char help[] =
     "  --show N               print N images as text: the worst mistakes, or the first images of\n"
     "                         --predict (1)\n"
     "\n"
-    "The weights of the epoch with the smallest validation loss are kept. Test images have no part\n"
-    "in any choice. Ctrl-C and SIGTERM end the training, which is saved and reported; a second one\n"
-    "ends the program. Exit codes: 2 if the command line is wrong, 1 for another failure.\n"
+    "The weights of the last epoch are kept; where the training stops before it, those of the epoch\n"
+    "with the smallest validation loss. Test images have no part in any choice. Ctrl-C and SIGTERM\n"
+    "end the training, which is saved and reported; a second one ends the program.\n"
+    "Exit codes: 2 if the command line is wrong, 1 for another failure.\n"
     "The last line reads: result: test_accuracy=... linear_accuracy=... test_loss=... epochs=...\n"
     "seconds=...; linear is a linear classifier of the pixels, on the same images.\n";
 

@@ -1,4 +1,8 @@
-/* Verdicts of a model, and the training with one cycle of the learning rate and early stopping. */
+/* Verdicts of a model, and the training with one cycle of the learning rate and early stopping.
+ *
+ * A training of all epochs keeps its last weights: the learning rate has fallen to almost 0 by
+ * then, and few validation images would choose an earlier epoch by chance. A training that ends
+ * before keeps the epoch with the smallest validation loss. */
 #include "train.h"
 
 #include <math.h>
@@ -237,7 +241,11 @@ history train(const options *o, const model *m, const problem *p)
     h.seconds = progress_seconds(&t.bar);
     progress_end(&t.bar);
     stop_listening();
-    take_best(&t);
+    if (h.count < o->epochs) {
+        take_best(&t);
+    } else {
+        h.best = 0;
+    }
     free_trainer(&t);
     return h;
 }
