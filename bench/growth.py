@@ -6,7 +6,7 @@
 Each size is twice the one before. The table shows the nanoseconds per multiply-add, the least of the passes,
 and how they compare with the size before: under 1 is what fixed costs leave behind, over 1 is a cliff. The
 passes go over all sizes in turn, because the speed of a shared machine changes within seconds. --plot draws
-the times with gnuplot.
+the times by draw-growth, which stands beside adze-bench.
 """
 
 import argparse
@@ -14,7 +14,6 @@ import json
 import pathlib
 import subprocess
 import sys
-import tempfile
 
 
 def doubled(first, last):
@@ -71,23 +70,16 @@ def print_table(name, times):
         print(line)
 
 
-def plot(found, file):
+def plot(found, bench, file):
     """One panel per series, one line per number of threads."""
-    with tempfile.TemporaryDirectory() as folder:
-        commands = ['set terminal svg size 900,320 font "sans,11" background "white"',
-                    f'set output "{pathlib.Path(file).resolve()}"',
-                    'set multiplot layout 1,3', 'set logscale xy', 'set grid', 'set key top right',
-                    'set yrange [0.01:0.2]', 'set autoscale xfix',
-                    'set format x "%.0f"', 'set xtics rotate by -40', 'set ylabel "ns per multiply-add"']
-        for name, (title, sizes, _) in SERIES.items():
-            lines = []
-            for threads, series in found.items():
-                data = pathlib.Path(folder, f'{name}{threads}')
-                data.write_text(''.join(f'{size} {series[name][size]}\n' for size in sizes))
-                lines.append(f'"{data}" with linespoints pointtype 7 pointsize 0.4 title "{threads} thread'
-                             f'{"s" if threads > 1 else ""}"')
-            commands += [f'set title "{title}"', 'plot ' + ', '.join(lines), 'unset ylabel']
-        subprocess.run(['gnuplot'], input='\n'.join(commands + ['unset multiplot']), text=True, check=True)
+    lines = []
+    for name, (title, sizes, _) in SERIES.items():
+        lines.append(f'panel {title}')
+        for threads, series in found.items():
+            lines.append(f'line {threads} thread{"s" if threads > 1 else ""}')
+            lines += [f'{size} {series[name][size]}' for size in sizes]
+    subprocess.run([pathlib.Path(bench).resolve().with_name('draw-growth'), file], input='\n'.join(lines) + '\n',
+                   text=True, check=True)
 
 
 def main():
@@ -101,7 +93,7 @@ def main():
     for name in SERIES:
         print_table(name, {t: found[t][name] for t in found})
     if given.plot:
-        plot(found, given.plot)
+        plot(found, given.bench, given.plot)
 
 
 if __name__ == '__main__':
