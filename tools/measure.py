@@ -22,6 +22,7 @@ TARGETS = {
     "comment lines per code line in src/ops": 0.2,
     "operators with three formulas": 12,
     "files touched to add a function": 3,  # an elementwise operator, with its export to C and ONNX
+    "files touched to add a loss": 3,  # one that compares element by element
     "files touched to add an operator": 5,  # with a kernel and the row for C and ONNX
     "files touched to add a module": 4,
     "files touched to add an optimizer": 4,
@@ -29,6 +30,8 @@ TARGETS = {
 }
 
 FORMULAS = ("backward", "fused", "expression")
+# Those of an entry of a table (src/ops/elementwise/columns.h, src/ops/loss/table.h).
+COLUMNS = ("GRADIENTS?\\(|SLOPE\\(|FUNCTION2?_EXPRESSED", "GRADIENT_KERNEL|KERNELS\\(", "EXPRESSION")
 
 # The worked examples of CONTRIBUTING.md, which tests/checks/contributing.py applies and tests.
 EXAMPLES = "docs/examples"
@@ -135,10 +138,26 @@ def files_of_patch(path):
         return re.findall(r"^diff --git a/(\S+) ", stream.read(), flags=re.M)
 
 
+def entries(file):
+    """Yields (name, text) of each entry of a table: its comment and its columns."""
+    name, lines = None, []
+    for line in file.text[file.text.index("/* clang-format off"):].split("\n")[1:]:
+        column = re.match(r"[A-Z0-9_]+\((\w+)", line)
+        if name and (line.startswith("/*") or (column and column.group(1) != name)):
+            yield name, "\n".join(lines)
+            name, lines = None, []
+        name = name or (column and column.group(1))
+        lines.append(line)
+
+
 def third_formulas(ops):
     """Yields (operator, reason) of each operator that states its mathematics three times. The reason is None
     where the file gives none."""
     for file in ops:
+        for name, entry in entries(file) if os.path.basename(file.path) == "table.h" else []:
+            if all(re.search(rf"^{column}", entry, re.M) for column in COLUMNS):
+                said = re.search(r"Third formula: (.*?)\. \*/", re.sub(r"\n \* ", " ", entry))
+                yield name, said.group(1) if said else None
         for match in re.finditer(r"adzi_op (adzi_op_\w+) = \{.*?\};", file.bare, re.S):
             if all(re.search(rf"\.{formula} = (?!adzi_derived)", match.group(0)) for formula in FORMULAS):
                 said = re.search(r"/\* Third formula: (.*?)\. \*/", file.text)
@@ -211,7 +230,7 @@ def measure(top, listed):
     for name, reason in three if listed or not ok else []:
         print(f"         {name}: {reason or 'gives no reason'}")
 
-    for kind in ("function", "operator", "module", "optimizer", "activation"):
+    for kind in ("function", "loss", "operator", "module", "optimizer", "activation"):
         label = f"files touched to add a{'n' if kind[0] in 'ao' else ''} {kind}"
         touched = files_of_patch(os.path.join(top, EXAMPLES, kind + ".patch"))
         results.append(report(label, len(touched), 0 < len(touched) <= TARGETS[label], touched, listed))

@@ -53,7 +53,9 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 OPS = "ops"
 # Helpers outside of that folder whose formulas are derivatives.
 DERIVATIVES = ["tensor/kernel/vmath_activations.h", "tensor/kernel/vmath_f32.h", "tensor/kernel/vmath_f64.h"]
-TABLE = OPS + "/functions/table.h" # an entry is an operator
+TABLES = [OPS + "/elementwise/table.h", OPS + "/loss/table.h"] # an entry is an operator
+# Those of its columns that are formulas.
+FORMULA = re.compile(r"FUNCTION|DERIVED|STEPS|COMPARISON|TEST|KERNEL|UNROLLED|TRUTH|GRADIENT|EXPRESSION|SLOPE|LOSS")
 LEAST = 4
 LEVELS = ("baseline", "avx2", "avx512") # of src/base/isa.h
 FLAGS = ("", "avx2 fma f16c bmi2", "avx512f avx512dq avx512bw avx512vl") # of /proc/cpuinfo, for each level
@@ -156,9 +158,14 @@ class Source:
                 if not item.is_static and file not in DERIVATIVES:
                     self.exported[item.name].append(item)
         # What src/ops/meson.build lists and what it reads.
-        self.entries = re.findall(r"^[A-Z0-9_]+\((\w+),", self.text[TABLE], flags=re.M)
+        self.entries = {name for table in TABLES for kind, name in
+                        re.findall(r"^([A-Z0-9_]+)\((\w+)[,)]", self.text[table], flags=re.M)
+                        if kind != "OWN_FILE"}
+        own = [name for table in TABLES for name in
+               re.findall(r"^OWN_FILE\((\w+)", self.text[table], flags=re.M)]
         rows = "".join(p.read_text("utf-8") for p in sorted((root / "export/rows").glob("*.c")))
-        self.registered = [row.split('"')[0] for row in rows.split('.op = "')[1:] if ".internal = true" not in row]
+        self.registered = own + [
+            row.split('"')[0] for row in rows.split('.op = "')[1:] if ".internal = true" not in row]
         text = (root / OPS / "meson.build").read_text(encoding="utf-8")
         composed = re.findall(r"'composed': \[(.*?)\]", text, flags=re.S)
         self.operators = {*self.registered, *self.entries, *re.findall(r"'(\w+)'", "".join(composed))}
@@ -166,15 +173,33 @@ class Source:
                         if path.name.endswith(".c") and not path.name.endswith(".kernel.c")}
         self.users = collections.defaultdict(list)
         self.differentiable = [op for op in self.registered if self.follow(op)]
-        for item in self.items[TABLE]:
-            if item.name in self.entries:
-                self.users[item].append(item.name)
+        for item in (item for table in TABLES for item in self.items[table]):
+            if item.name in self.entries and FORMULA.match(item.text):
+                self.enter(item, item.name.removesuffix("_log") if item.name == "kl_div_log" else item.name)
+        for op in sorted(self.entries - {"kl_div_log"}): # a backward that is no column
+            for folder in {str(pathlib.PurePath(table).parent) for table in TABLES}:
+                for item in self.items.get(folder + "/table.c", []):
+                    if re.match(rf"{op}_(backward|expression)$", item.name):
+                        self.enter(item, op)
         self.tests = {item: list(users) for item, users in self.users.items()}
         for op in sorted(self.operators): # a shared helper is the forwards' too
             for item in self.forward_of(op):
                 if unit_of(item.file) not in self.operators and item in self.tests and \
                         op not in self.tests[item]:
                     self.tests[item].append(op)
+
+    def enter(self, item, op):
+        """Enters the operator as a user of a column of its entry, and of the helpers that the column names."""
+        folder = str(pathlib.PurePath(item.file).parent)
+        helpers = [f for f in self.items if str(pathlib.PurePath(f).parent) == folder and
+                   (is_kernel(f) or unit_of(f) not in self.registered) and f not in TABLES]
+        wait = [item]
+        while wait:
+            one = wait.pop()
+            if op not in self.users[one]:
+                self.users[one].append(op)
+                wait += [i for f in helpers for i in self.items[f] if i.is_code and i.name in words(one)[0] and
+                         i.name != op and (i.is_static or i.name.startswith("adzi_"))]
 
     def included(self, file):
         """Files that this one includes, also by way of others."""
@@ -261,7 +286,7 @@ class Source:
         """What there is to mutate, by file name without ending."""
         found = collections.defaultdict(list)
         for item in self.users:
-            found[item.name if item.file == TABLE else unit_of(item.file)].append(item)
+            found[item.name if item.file in TABLES else unit_of(item.file)].append(item)
         return {unit: sorted(found[unit]) for unit in sorted(found)}
 
 

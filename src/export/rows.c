@@ -5,9 +5,8 @@
 
 /* clang-format off */
 #define FAMILIES(DO) \
-    DO(activation) DO(arithmetic) DO(attention) DO(compare) DO(conv) DO(convert) DO(decomposition) \
-    DO(dropout) DO(functions) DO(index) DO(linalg) DO(loss) DO(math) DO(norm) DO(order) DO(pool) \
-    DO(recurrent) DO(reduction) DO(shape)
+    DO(activation) DO(attention) DO(conv) DO(convert) DO(decomposition) DO(dropout) DO(elementwise) \
+    DO(index) DO(linalg) DO(loss) DO(norm) DO(order) DO(pool) DO(recurrent) DO(reduction) DO(shape)
 /* clang-format on */
 #define DECLARED(family) extern const adzi_row adzi_rows_##family[];
 #define ENTERED(family)  { #family, adzi_rows_##family },

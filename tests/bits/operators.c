@@ -43,23 +43,103 @@ static void train(hash *h, const op_case *c, size_t s, adz_dtype dtype)
     adz_scope_close(scope);
 }
 
+/* Rows that hold operators of several families, in the order in which they are hashed: those that
+ * were families when the table of hashes was written. All other operators have the row of their
+ * family. */
+static const struct {
+    const char *name, *operators;
+} groups[] = {
+    { "arithmetic", "add addcmul div fill mul neg sub" },
+    { "math", "abs clamp fmod lerp lerp_number logsigmoid maximum minimum polygamma pow "
+              "pow_number remainder sigmoid square tanh diff frac trapezoid" },
+    { "compare", "eq ge gt isfinite isnan le logical_and logical_not logical_or logical_xor lt "
+                 "masked_fill ne where" },
+    { "activation", "bias_activation elu gelu glu leaky_relu log_softmax relu silu softmax "
+                    "softplus celu hardtanh prelu relu6" },
+    { "functions", "acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh digamma erf "
+                   "erfc exp exp2 expm1 floor hardswish hypot lgamma log log10 log1p log2 "
+                   "logaddexp mish reciprocal round rsqrt selu sign sin sinh softsign sqrt tan "
+                   "trunc" },
+};
+
+/* Whether a list of words holds a word. */
+static bool holds(const char *words, const char *word)
+{
+    const size_t length = strlen(word);
+    for (const char *at = strstr(words, word); at != NULL; at = strstr(at + 1, word)) {
+        if ((at == words || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether case i has the row of its family. */
+static bool is_of_its_family(int i)
+{
+    for (size_t g = 0; g < sizeof groups / sizeof *groups; ++g) {
+        if (holds(groups[g].operators, op_cases[i]->name)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void train_case(hash *h, const op_case *c, adz_dtype dtype)
+{
+    for (size_t s = 0; s < n_samples(c); ++s) {
+        train(h, c, s, dtype);
+    }
+}
+
+/* The row of a family or of a group. */
 static void family(hash *h, adz_dtype dtype, const void *user)
 {
     const char *name = user;
+    for (size_t g = 0; g < sizeof groups / sizeof *groups; ++g) {
+        char word[64];
+        int length = 0;
+        for (const char *at = groups[g].operators;
+             strcmp(groups[g].name, name) == 0 && sscanf(at, " %63s%n", word, &length) == 1;
+             at += length) {
+            for (int i = 0; i < n_op_cases; ++i) {
+                if (strcmp(op_cases[i]->name, word) == 0) {
+                    train_case(h, op_cases[i], dtype);
+                }
+            }
+        }
+    }
     for (int i = 0; i < n_op_cases; ++i) {
-        const op_case *c = op_cases[i];
-        for (size_t s = 0; strcmp(families[i], name) == 0 && s < n_samples(c); ++s) {
-            train(h, c, s, dtype);
+        if (strcmp(families[i], name) == 0 && is_of_its_family(i)) {
+            train_case(h, op_cases[i], dtype);
         }
     }
 }
 
+static bool is_group(const char *name)
+{
+    bool found = false;
+    for (size_t g = 0; g < sizeof groups / sizeof *groups; ++g) {
+        found = found || strcmp(groups[g].name, name) == 0;
+    }
+    return found;
+}
+
 void operator_rows(void)
 {
+    enum { FIRST = 4 }; /* groups that stand before the families in the table */
+    for (size_t g = 0; g < FIRST; ++g) {
+        row("operators", groups[g].name, family, groups[g].name);
+    }
+    const char *last = "";
     for (int i = 0; i < n_op_cases; ++i) {
         covered("operator", op_cases[i]->name);
-        if (i == 0 || strcmp(families[i], families[i - 1]) != 0) {
+        if (is_of_its_family(i) && !is_group(families[i]) && strcmp(families[i], last) != 0) {
             row("operators", families[i], family, families[i]);
+            last = families[i];
         }
+    }
+    for (size_t g = FIRST; g < sizeof groups / sizeof *groups; ++g) {
+        row("operators", groups[g].name, family, groups[g].name);
     }
 }

@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 
-KINDS = ["activation", "function", "module", "operator", "optimizer"]
+KINDS = ["activation", "function", "loss", "module", "operator", "optimizer"]
 OPTIONS = ["-Dbuildtype=plain", "-Doptimization=0", "-Dwerror=true", "-Dbench=false", "-Dexamples=false",
            "-Dkernels=native", "-Dmpi=disabled"]
 

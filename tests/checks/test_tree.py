@@ -64,8 +64,8 @@ KEEPS = [
     ("src/plan/kept.c", "/* the place of a gradient */\n"),
     ("src/base/errors/error.c", '#include "base/limit.h"\n#include "base/error.h"\n'),
     ("src/base/alloc.c", '#include "base/capture.h"\n'),
-    ("src/ops/math/sin.c", '#include "ops/math/cos.h"\n'),
-    ("src/autograd/operators.h", '#include "ops/math/sin.h"\n'),
+    ("src/ops/shape/sin.c", '#include "ops/shape/cos.h"\n'),
+    ("src/autograd/operators.h", '#include "ops/shape/sin.h"\n'),
     ("build/a.c", "/* TODO */\n"),
     ("tests/a.c", "/* assert_in_range(n, 1, 3) */ assert_true(n >= 1); cmocka_unit_test(f);\n"),
     ("docs/a.md", "https://example.org/home/x and ../work/x\n"),
@@ -97,7 +97,7 @@ class Tree(unittest.TestCase):
         for text, expected in NAMED:
             with self.subTest(text=text), tempfile.TemporaryDirectory() as top:
                 for path, content in (("src/ops/meson.build", "'composed': [\n 'pad',\n]"),
-                                      ("src/ops/functions/table.h", "FUNCTION(min, x,\n"),
+                                      ("src/ops/elementwise/table.h", "FUNCTION(min, x,\n"),
                                       ("src/export/rows/b.c", '{ .op = "add" },'),
                                       ("src/export/a.c", text), ("src/export/rows/a.c", text)):
                     os.makedirs(os.path.dirname(os.path.join(top, path)), exist_ok=True)

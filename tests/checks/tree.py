@@ -112,7 +112,7 @@ LAPACK = re.compile(r"\b[sd](?:sy|ge|po|or|tr|bd|st)[a-z]{2,3}\d?_\s*\(")
 ROWS = ("src/export/rows/", "src/export/rows.c", "src/export/c99/functions.h", "src/export/c99/elementary.h",
         "src/export/c99/math.c")
 COMPOSED = re.compile(r"'composed': \[(.*?)\]", re.S)
-ENTRY = re.compile(r"^[A-Z0-9_]+\((\w+),", re.M)
+ENTRY = re.compile(r"^[A-Z0-9_]+\((\w+)[,)]", re.M)
 ROW = re.compile(r'\.op = "(\w+)"')
 COMPARED = re.compile(r"\bstr\w+\([^;]*\bop->name\b|\bop->name\[")
 TOKEN = re.compile(r"/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\])+'|\w+|[(){}\n]", re.S)
@@ -218,7 +218,8 @@ def check_includes(path, lines):
 def operators(top):
     """The names of all operators."""
     found = set()
-    for path, pattern in (("src/ops/meson.build", COMPOSED), ("src/ops/functions/table.h", ENTRY)):
+    for path, pattern in (("src/ops/meson.build", COMPOSED), ("src/ops/elementwise/table.h", ENTRY),
+                          ("src/ops/loss/table.h", ENTRY)):
         if os.path.exists(os.path.join(top, path)):
             with open(os.path.join(top, path), encoding="utf-8") as stream:
                 found.update(name for names in pattern.findall(stream.read()) for name in re.findall(r"\w+", names))

@@ -3,16 +3,10 @@
 
 #define WALKS "sums over all alignments of a target; export the network without its loss"
 
+#define EXPORT(...)         EXPORT_ROW(__VA_ARGS__, .view = false)
+#define EXPORT_ROW(fn, ...) { .op = #fn, __VA_ARGS__ },
+
 const adzi_row adzi_rows_loss[] = {
-    { .op = "binary_cross_entropy" },
-    { .op = "binary_cross_entropy_with_logits" },
-    { .op = "cross_entropy" },
-    { .op = "ctc_loss", .c = { .refused = WALKS }, .onnx = { .refused = WALKS } },
-    { .op = "huber_loss" },
-    { .op = "kl_div" },
-    { .op = "l1_loss" },
-    { .op = "mse_loss" },
-    { .op = "nll_loss" },
-    { .op = "smooth_l1_loss" },
+#include "ops/loss/table.h"
     { .op = NULL },
 };

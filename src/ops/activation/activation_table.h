@@ -3,7 +3,7 @@
 #define ADZI_OPS_ACTIVATION_ACTIVATION_TABLE_H
 
 #include "adze/ops/activation.h"
-#include "ops/elementwise.h"
+#include "ops/elementwise/elementwise.h"
 
 /**
  * The list: ROW(value, module, call, kernel, other fields of adzi_activation_row) per function.

@@ -2,7 +2,7 @@
 
 #include "ops/activation/activation_table.h"
 #include "ops/activation/bias_activation.h"
-#include "ops/elementwise.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/reduction/sum.h"
 
 /* The two passes of bias_activation, as kernels that call other kernels tile by tile: Note [Blocks

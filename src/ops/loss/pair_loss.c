@@ -287,22 +287,6 @@ adz_status adzi_pair_loss_fused(
     return ADZ_OK;
 }
 
-/* d within the bounds and a constant outside, as operators. Comparisons and not a clamp, so that
- * the constant parts have derivative 0 at the bound itself. */
-adz_tensor *adzi_pair_loss_held(adz_tensor *d, double bound)
-{
-    adz_tensor *above = adz_ge_number(d, bound), *below = adz_le_number(d, -bound);
-    return adz_masked_fill(adz_masked_fill(d, above, bound), below, -bound);
-}
-
-/* dy times the factor of the reduction. The number of elements N is part of the scale, so no shape
- * is needed here. */
-adz_tensor *adzi_pair_loss_upstream(adzi_node *node, adz_tensor *dy)
-{
-    double scale = adzi_attr(node, adzi_pair_attr)->scale;
-    return scale == 1 ? dy : adz_mul_number(dy, scale);
-}
-
 /* The scale contains the number of elements or the batch. */
 adz_status adzi_pair_loss_reduced(adz_tensor **y, adz_tensor *losses, const adzi_pair_attr *attr)
 {

@@ -2,7 +2,7 @@
 #ifndef ADZI_OPS_LOSS_PAIR_LOSS_H
 #define ADZI_OPS_LOSS_PAIR_LOSS_H
 
-#include "ops/elementwise.h"
+#include "ops/elementwise/elementwise.h"
 
 /** One loss of this kind: its operator, its kernels (which pair_loss.kernel.h defines) and the
  * points in which it differs from the others. */
@@ -74,13 +74,7 @@ adz_tensor *adzi_pair_loss_call(const adzi_pair_loss *loss, adz_tensor *x, adz_t
 adz_status adzi_pair_loss_fused(
     const adzi_pair_loss *loss, adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
 
-/** d where |d| < bound, else the constant -bound or bound; NaN stays NaN. */
-adz_tensor *adzi_pair_loss_held(adz_tensor *d, double bound);
-
 /** For the forward as an expression: reduces the losses of the elements as the attributes say. */
 adz_status adzi_pair_loss_reduced(adz_tensor **y, adz_tensor *losses, const adzi_pair_attr *attr);
-
-/** For the backward as an expression: dy times the factor of the mean. */
-adz_tensor *adzi_pair_loss_upstream(adzi_node *node, adz_tensor *dy);
 
 #endif

@@ -1,0 +1,31 @@
+/* How exports write operators: the elementwise functions of the table. */
+#include "export/rows/row.h"
+
+/* Neither writer has a printer. */
+#define BY_EXPRESSION .c = { .print = NULL }
+
+#define NO_ONNX(why) .onnx = { .refused = why }
+
+/* The sigmoid stands for the tanh: tanh(u) = 2 sigmoid(2 u) - 1. */
+static const adzi_c99_special tanh_gelu[] = {
+    { ADZ_GELU_TANH, "$a * @sigmoid(1.5957691216057308f * ($a + 0.044715f * $a * $a * $a))" },
+};
+
+/* Powers that need no function. */
+static const adzi_c99_special powers[] = {
+    { 0, "1" },
+    { 0.5, "@sqrt($a)" },
+    { -0.5, "1 / @sqrt($a)" },
+    { -1, "1 / $a" },
+    { 1, "$a" },
+    { 2, "$a * $a" },
+    { 3, "$a * $a * $a" },
+    { 4, "$a * $a * $a * $a" },
+};
+
+#define EXPORT(fn, ...) { .op = #fn, __VA_ARGS__ },
+
+const adzi_row adzi_rows_elementwise[] = {
+#include "ops/elementwise/table.h"
+    { .op = NULL },
+};

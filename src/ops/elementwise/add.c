@@ -1,0 +1,152 @@
+#include "ops/op.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/numbers.h"
+
+/* The sum and the difference of two tensors with a factor, torch.add and torch.sub.
+ *
+ *     y  = a + alpha b,   or   y  = a - alpha b
+ *     da = dy                  da = dy
+ *     db = alpha dy            db = -alpha dy
+ *
+ * a and b have any shapes that broadcast to y. Their dtypes are promoted to one. The node saves
+ * no tensor, because the derivatives are constants. It keeps alpha as an attribute.
+ *
+ * Integers wrap. The sum of two bools is their logical or, and alpha 0 leaves b out of it; they
+ * have no difference, as in PyTorch. In place y is a itself, so y must have the shape and the dtype
+ * of a.
+ *
+ * These are no columns of the table: without alpha the kernel does not multiply, a sum of zeros is
+ * known to be zero, and no call of the library is made more often. */
+
+KERNEL_TABLE_ALL(add);
+KERNEL_TABLE_ALL(add_scaled);
+KERNEL_TABLE_ALL(sub);
+KERNEL_TABLE_ALL(sub_scaled);
+
+/* The attributes that messages and pictures of graphs show. */
+typedef struct {
+    double alpha; /* the factor of b; 1 for the calls without one */
+} add_attr;
+
+/* a receives the tensor dy itself, and so does b where its factor is 1, which costs no copy. The
+ * engine then sums the gradients of broadcast inputs over the broadcast dimensions. */
+static adz_status give(adzi_node *node, adz_tensor **dx, adz_tensor *dy, double factor)
+{
+    if (adzi_needs(node, 0)) {
+        dx[0] = dy;
+    }
+    if (adzi_needs(node, 1)) {
+        dx[1] = factor == 1 ? dy : adzi_scaled_gradient(dy, factor);
+        return adzi_status(dx[1]);
+    }
+    return ADZ_OK;
+}
+
+static adz_status add_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    return give(node, dx, dy[0], adzi_attr(node, add_attr)->alpha);
+}
+
+static adz_status sub_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    return give(node, dx, dy[0], -adzi_attr(node, add_attr)->alpha);
+}
+
+static const adz_field fields[] = { ADZI_FIELD(add_attr, alpha) };
+
+const adzi_op adzi_op_add = { .name = "add", .backward = add_backward, ADZI_FIELDS(fields) };
+const adzi_op adzi_op_sub = { .name = "sub", .backward = sub_backward, ADZI_FIELDS(fields) };
+
+/* Computes all calls of one operator. alpha must be a whole number where the result is no float,
+ * because the integer kernels multiply in integers: they read alpha as i64, whatever the dtype of
+ * the result. For sub, bool is refused before the promotion, which would turn it into the other
+ * dtype. Inlined, so that each operator has code of its own. */
+static inline __attribute__((always_inline)) adz_tensor *combine(
+    const adzi_op *op, adz_tensor *const *in, double alpha, bool inplace)
+{
+    const bool sub = op == &adzi_op_sub;
+    adzi_call call;
+    if (!adzi_enter(&call, op, "a, b", (adz_tensor *[]){ in[0], in[1] }, 2, 0) ||
+        (sub && (!adzi_refuse_bool(&call, 0, "adz_logical_xor") ||
+                    !adzi_refuse_bool(&call, 1, "adz_logical_xor"))) ||
+        (inplace && !adzi_begin_inplace(&call, false)) || !adzi_promote(&call, 0, 1)) {
+        return NULL;
+    }
+    adz_dtype dtype = (adz_dtype)call.in[0]->dtype; /* that of both inputs after the promotion */
+    int rank; /* the rank and the sizes to which a and b broadcast */
+    int64_t sizes[ADZ_MAX_RANK];
+    if (!adzi_number_fits(op->name, "alpha", alpha, adzi_is_float(dtype) ? dtype : ADZ_I64) ||
+        !adzi_broadcast(op->name, &rank, sizes, call.in[0], call.in[1])) {
+        return NULL;
+    }
+    adz_tensor *y = adzi_new(&call, dtype, rank, sizes);
+    add_attr attr = { alpha };
+    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
+        return NULL;
+    }
+    const adzi_kernel plain = sub ? KERNEL_FOR(sub, dtype) : KERNEL_FOR(add, dtype);
+    const adzi_kernel scaled = sub ? KERNEL_FOR(sub_scaled, dtype) : KERNEL_FOR(add_scaled, dtype);
+    adzi_pointwise(
+        alpha == 1 ? plain : scaled, y, 2, call.in, (double[ADZI_POINTWISE_PARAMS]){ alpha });
+    if (!sub) {
+        y->is_zero = call.in[0]->is_zero && call.in[1]->is_zero;
+    }
+    return adzi_leave(&call, y);
+}
+
+static adz_tensor *add(adz_tensor *a, adz_tensor *b, double alpha, bool inplace)
+{
+    return combine(&adzi_op_add, (adz_tensor *[]){ a, b }, alpha, inplace);
+}
+
+static adz_tensor *sub(adz_tensor *a, adz_tensor *b, double alpha, bool inplace)
+{
+    return combine(&adzi_op_sub, (adz_tensor *[]){ a, b }, alpha, inplace);
+}
+
+/* A number becomes a tensor of rank 0, so that one kernel and one rule of promotion serve both. */
+#define FORMS(op)                                                              \
+    adz_tensor *adz_##op(adz_tensor *a, adz_tensor *b)                         \
+    {                                                                          \
+        return op(a, b, 1, false);                                             \
+    }                                                                          \
+    adz_tensor *adz_##op##_(adz_tensor *a, adz_tensor *b)                      \
+    {                                                                          \
+        return op(a, b, 1, true);                                              \
+    }                                                                          \
+    adz_tensor *adz_##op##_scaled(adz_tensor *a, adz_tensor *b, double alpha)  \
+    {                                                                          \
+        return op(a, b, alpha, false);                                         \
+    }                                                                          \
+    adz_tensor *adz_##op##_scaled_(adz_tensor *a, adz_tensor *b, double alpha) \
+    {                                                                          \
+        return op(a, b, alpha, true);                                          \
+    }                                                                          \
+    adz_tensor *adz_##op##_number(adz_tensor *a, double number)                \
+    {                                                                          \
+        return op(a, adzi_number(#op, a, number), 1, false);                   \
+    }                                                                          \
+    adz_tensor *adz_##op##_number_(adz_tensor *a, double number)               \
+    {                                                                          \
+        return op(a, adzi_number(#op, a, number), 1, true);                    \
+    }
+
+FORMS(add)
+FORMS(sub)
+
+/* torch.rsub: the number is the first operand, so the gradient of the tensor is -dy. */
+adz_tensor *adz_number_sub(double number, adz_tensor *a)
+{
+    return sub(adzi_number("sub", a, number), a, 1, false);
+}
+
+/* a = a + b without checks and without recording. The engine adds gradients by this function: they
+ * have one dtype and shapes that fit. Reading and writing a at once is safe, because element i of
+ * the result depends on element i of a alone. */
+void adzi_accumulate(adz_tensor *a, const adz_tensor *b)
+{
+    adz_tensor other = *b;
+    adz_tensor *in[2] = { a, &other };
+    a->is_zero = a->is_zero && b->is_zero;
+    adzi_pointwise(KERNEL_FOR(add, a->dtype), a, 2, in, NULL);
+}
