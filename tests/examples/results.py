@@ -21,6 +21,7 @@ trainings have the same bits on every processor with fused multiply-adds (docs/r
 """
 import os
 import pathlib
+import platform
 import re
 import shlex
 import statistics
@@ -184,13 +185,18 @@ def check_row(table, name, cells, runner, everything):
     return [f'line {table.line}, "{name}": {fault}' for fault in faults if fault is not None]
 
 
+def lacks_fused_multiply_adds():
+    about = pathlib.Path('/proc/cpuinfo')
+    return platform.machine() == 'x86_64' and about.exists() and ' fma ' not in about.read_text(encoding='ascii')
+
+
 def main():
     everything = '--all' in sys.argv
     page, programs, *data = [word for word in sys.argv[1:] if word != '--all']
     if os.environ.get('ADZE_TEST_LEARNING') == 'off' or os.environ.get('ADZE_WRAPPER'):
         print('trainings take too long under a sanitizer, valgrind or an emulator')
         sys.exit(SKIPPED)
-    if os.environ.get('ADZE_CPU') == 'baseline':
+    if os.environ.get('ADZE_CPU') == 'baseline' or lacks_fused_multiply_adds():
         print('without fused multiply-adds bits are others')
         sys.exit(SKIPPED)
     tables = tables_of(pathlib.Path(page).read_text(encoding='utf-8'))
