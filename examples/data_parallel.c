@@ -10,6 +10,8 @@
 #include <adze/adze.h>
 #include <adze/mpi.h>
 
+#include "shared/about.h"
+
 static adz_group *group;
 
 /* The first call that fails calls this function, so that no return value needs a check. */
@@ -24,8 +26,13 @@ static void die(adz_status status, const char *message, void *user)
     exit(1);
 }
 
-int main(void)
+static const char help[] = "Learns y = x^2 from random points on several processes.\n"
+                           "\n"
+                           "usage: mpirun -n N data_parallel\n";
+
+int main(int argc, char **argv)
 {
+    begin_program("data_parallel", argc, argv, 0, help);
     adz_on_error(die, NULL);
     adz_manual_seed(42);
     group = adz_mpi_group_world();

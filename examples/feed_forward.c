@@ -1,9 +1,10 @@
 /* Trains a feed-forward network on pairs that a fixed rule makes, and writes its weights to a file
- * that PyTorch opens too.
- *   feed_forward [FILE.safetensors] */
+ * that PyTorch opens too. */
 #include <stdio.h>
 
 #include <adze/adze.h>
+
+#include "shared/about.h"
 
 /* The rule to learn: the tanh of each feature plus the feature before it. */
 static adz_tensor *target(adz_tensor *x)
@@ -13,8 +14,15 @@ static adz_tensor *target(adz_tensor *x)
     return adz_tanh(adz_cat(parts, 2, 1));
 }
 
+static const char help[] =
+    "Trains a feed-forward network on pairs that a fixed rule makes, and writes its\n"
+    "weights to a file that PyTorch opens too.\n"
+    "\n"
+    "usage: feed_forward [FILE.safetensors]\n";
+
 int main(int argc, char **argv)
 {
+    begin_program("feed_forward", argc, argv, 1, help);
     adz_on_error(adz_die, NULL); /* the first call that fails ends the program */
     adz_manual_seed(42);
 

@@ -5,6 +5,8 @@
 
 #include <adze/adze.h>
 
+#include "shared/about.h"
+
 enum { POINTS = 40, LONGEST = 100000 };
 typedef struct {
     adz_tensor *x, *y, *p; /* [POINTS] twice; [3]: the limit, the rate, where half is reached */
@@ -59,8 +61,15 @@ static adz_tensor_list begin(fit *f)
     return adz_tensor_list_of(&f->p, 1);
 }
 
-int main(void)
+static const char help[] =
+    "Fits a curve of growth by Levenberg-Marquardt, L-BFGS and Adam, and prints how\n"
+    "many iterations each of them needs.\n"
+    "\n"
+    "usage: fit_curve\n";
+
+int main(int argc, char **argv)
 {
+    begin_program("fit_curve", argc, argv, 0, help);
     adz_on_error(adz_die, NULL); /* the first call that fails ends the program */
     adz_manual_seed(7);
     fit f = { .x = adz_linspace(0, 10, POINTS, ADZ_F64) };

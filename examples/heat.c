@@ -1,11 +1,12 @@
 /* Finds the conductivity of a rod from 20 noisy measurements of its temperature. The heat equation
  * is discretised in space and solved in time by adz_odeint, whose gradient says how the
- * measurements depend on the conductivity. heat [PICTURE.svg] */
+ * measurements depend on the conductivity. */
 #include <math.h>
 #include <stdio.h>
 
 #include <adze/adze.h>
 
+#include "shared/about.h"
 #include "shared/chart.h"
 #include "shared/command_line.h"
 
@@ -89,8 +90,14 @@ static void draw(const char *path, adz_tensor *u, adz_tensor *times)
     draw_chart(path, "the rod", &rod, 1, 640, 400);
 }
 
+static const char help[] =
+    "Finds the conductivity of a rod from 20 noisy measurements of its temperature.\n"
+    "\n"
+    "usage: heat [PICTURE.svg]\n";
+
 int main(int argc, char **argv)
 {
+    begin_program("heat", argc, argv, 1, help);
     double first[POINTS], measured[TIMES - 1][SENSORS];
     if (argc > 1) {
         check_plot_path(argv[1]);

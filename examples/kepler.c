@@ -6,6 +6,8 @@
 
 #include <adze/adze.h>
 
+#include "shared/about.h"
+
 enum { OBSERVATIONS = 12, ELEMENTS = 4 };
 /* Semi-major axis, eccentricity, direction of the pericentre, and mean anomaly at t = 0. The unit
  * of time makes the gravitational parameter 1. */
@@ -96,8 +98,14 @@ static double half_period(adz_tensor *elements)
     return adz_item(found[0]);
 }
 
-int main(void)
+static const char help[] =
+    "Determines the orbit of a body from noisy observations of its position.\n"
+    "\n"
+    "usage: kepler\n";
+
+int main(int argc, char **argv)
 {
+    begin_program("kepler", argc, argv, 0, help);
     adz_on_error(adz_die, NULL); /* the first call that fails ends the program */
     adz_manual_seed(5);
     adz_tensor *times =

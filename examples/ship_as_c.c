@@ -1,11 +1,13 @@
 /* Trains on a table, writes the network as C99, compiles that file and compares its predictions.
- *   ship_as_c [TABLE.csv] [COMPILER]      the last column is predicted from the others */
+ */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <adze/adze.h>
+
+#include "shared/about.h"
 
 typedef struct {
     adz_module *net;
@@ -48,8 +50,18 @@ static void write_c(network *n)
     adz_plan_free(&plan);
 }
 
+static const char help[] =
+    "Trains on a table, writes the network as C99, compiles that file and compares\n"
+    "its predictions. The last column is predicted from the others.\n"
+    "\n"
+    "usage: ship_as_c [TABLE.csv] [COMPILER]\n"
+    "\n"
+    "  TABLE.csv  a table of numbers with a header line (table.csv)\n"
+    "  COMPILER   the command that compiles C (cc)\n";
+
 int main(int argc, char **argv)
 {
+    begin_program("ship_as_c", argc, argv, 2, help);
     adz_on_error(adz_die, NULL); /* the first call that fails ends the program */
     adz_manual_seed(1);
     adz_csv *table = adz_csv_read(argc > 1 ? argv[1] : "table.csv", NULL);

@@ -7,6 +7,8 @@
 
 #include <adze/adze.h>
 
+#include "shared/about.h"
+
 enum { CHANNELS = 16, LAYERS = 10, KERNEL = 2, BLOCK = 256, BLOCKS = 32 };
 
 typedef struct {
@@ -39,8 +41,15 @@ static adz_tensor *whole(const stream *s, adz_tensor *y)
     return y;
 }
 
-int main(void)
+static const char help[] =
+    "Runs causal convolutions over a signal block by block, and compares the result\n"
+    "with one call over the whole signal.\n"
+    "\n"
+    "usage: stream\n";
+
+int main(int argc, char **argv)
 {
+    begin_program("stream", argc, argv, 0, help);
     adz_on_error(adz_die, NULL); /* the first call that fails ends the program */
     adz_manual_seed(1);
     adz_set_grad_enabled(false);

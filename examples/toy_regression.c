@@ -3,8 +3,16 @@
 
 #include <adze/adze.h>
 
-int main(void)
+#include "shared/about.h"
+
+static const char help[] =
+    "Learns y = x^2 from random points: the smallest complete training program.\n"
+    "\n"
+    "usage: toy_regression\n";
+
+int main(int argc, char **argv)
 {
+    begin_program("toy_regression", argc, argv, 0, help);
     adz_on_error(adz_die, NULL); /* the first call that fails ends the program */
     adz_manual_seed(42);
 

@@ -17,9 +17,9 @@ static void print_header(const options *o, const corpus *c, adz_module *network)
 {
     char *shown = allocate(4 * strlen(c->name) + 1);
     make_visible(c->name, shown);
-    printf("%s: %lld tokens to train on, %lld to validate; vocabulary %lld\n", shown,
+    print_text("%s: %lld tokens to train on, %lld to validate; vocabulary %lld", shown,
         (long long)c->train.n, (long long)c->valid.n, (long long)adz_tokenizer_count(c->tokenizer));
-    printf("%s: %lld layer%s, d-model %lld, %lld parameters; %s\n", arch_names[o->arch],
+    print_text("%s: %lld layer%s, d-model %lld, %lld parameters; %s", arch_names[o->arch],
         (long long)o->layers, plural(o->layers), (long long)o->width,
         (long long)adz_module_numel(network), adz_build_info());
     print_ranks(o->micro_batches);

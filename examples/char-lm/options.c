@@ -25,72 +25,89 @@ static const char help[] =
     "  --min-freq N           words: least frequency of a word in it (2)\n"
     "  --validation SHARE     share of the text, at its end, not to learn (0.1)\n"
     "model\n"
-    "  --arch NAME            gpt2, transformer, transformer-xl, awd-lstm, qrnn (gpt2)\n"
+    "  --arch NAME            gpt2, transformer, transformer-xl, awd-lstm, qrnn\n"
+    "                         (gpt2)\n"
     "  --layers N             number of layers (4; awd-lstm, qrnn: 3)\n"
     "  --heads N              heads of attention; not for awd-lstm and qrnn (4)\n"
     "  --d-model N            features of a token (128)\n"
-    "  --hidden N             features inside feed-forward networks, or between recurrent layers\n"
-    "                         (4 times d-model; awd-lstm: 13/8, qrnn: 11/4 of it)\n"
+    "  --hidden N             features inside feed-forward networks, or between\n"
+    "                         recurrent layers (4 times d-model; awd-lstm: 13/8,\n"
+    "                         qrnn: 11/4 of it)\n"
     "  --context N            tokens that the model sees at a time (64)\n"
     "  --memory N             transformer-xl: tokens remembered (as --context)\n"
-    "  --ffn NAME             gelu, relu, swish, or gated: glu, bilinear, reglu, geglu, swiglu;\n"
-    "                         not for awd-lstm and qrnn (gelu)\n"
+    "  --ffn NAME             gelu, relu, swish, or gated: glu, bilinear, reglu,\n"
+    "                         geglu, swiglu; not for awd-lstm and qrnn (gelu)\n"
     "  --dropout P            on the output of each layer (0)\n"
     "  --attention-dropout P, --ff-dropout P, --embed-dropout P, --input-dropout P,\n"
     "  --weight-dropout P, --output-dropout P\n"
-    "                         one kind of dropout, instead of P from --dropout: P for attention,\n"
-    "                         ff and embed (gpt2: ff, embed); recurrent: 2/15, 5/3, 4/3 and 2/3\n"
-    "                         of P for embed, input, weight and output, as fastai has it\n"
+    "                         one kind of dropout, instead of P from --dropout: P\n"
+    "                         for attention, ff and embed (gpt2: ff, embed);\n"
+    "                         recurrent: 2/15, 5/3, 4/3 and 2/3 of P for embed,\n"
+    "                         input, weight and output, as fastai has it\n"
     "training\n"
     "  --steps N              training steps (2000)\n"
     "  --batch-size N         rows per step (12)\n"
-    "  --micro-batches N      parts of each batch, shared by the processes; the result depends\n"
-    "                         on it, not on the number of processes (1; 8 under mpirun)\n"
+    "  --micro-batches N      parts of each batch, shared by the processes; the\n"
+    "                         result depends on it, not on the number of processes\n"
+    "                         (1; 8 under mpirun)\n"
     "  --lr X                 highest learning rate (0.001; awd-lstm, qrnn: 0.005)\n"
-    "  --schedule NAME        cosine: the rate rises in a line and falls in half a cosine.\n"
-    "                         one-cycle: it rises from lr / 25 and falls, each in half a cosine,\n"
-    "                         and beta1 moves the other way (cosine)\n"
+    "  --schedule NAME        cosine: the rate rises in a line and falls in half a\n"
+    "                         cosine. one-cycle: it rises from lr / 25 and falls,\n"
+    "                         each in half a cosine, and beta1 moves the other way\n"
+    "                         (cosine)\n"
     "  --min-lr X             the last rate (lr / 10; one-cycle: lr / 250000)\n"
-    "  --warmup N             steps on which the rate rises (100, but at most a tenth of the steps;\n"
-    "                         one-cycle: three tenths)\n"
-    "  --beta1 X, --beta2 X   AdamW's (0.9, 0.99; one-cycle: 0.85 for beta1 at the highest rate)\n"
+    "  --warmup N             steps on which the rate rises (100, but at most a\n"
+    "                         tenth of the steps; one-cycle: three tenths)\n"
+    "  --beta1 X, --beta2 X   AdamW's (0.9, 0.99; one-cycle: 0.85 for beta1 at the\n"
+    "                         highest rate)\n"
     "  --max-beta1 X          one-cycle: beta1 at the first and the last step (0.95)\n"
     "  --weight-decay X       AdamW's, for matrices and tables (0.1)\n"
     "  --clip X               largest norm of the gradient (1)\n"
-    "  --alpha X, --beta X    awd-lstm, qrnn: penalty on activations and on their changes (0, 0;\n"
-    "                         fastai: 2, 1)\n"
+    "  --alpha X, --beta X    awd-lstm, qrnn: penalty on activations and on their\n"
+    "                         changes (0, 0; fastai: 2, 1)\n"
     "  --eval-every N         steps between two validations (500)\n"
     "  --seed N               of everything that is random (1)\n"
-    "  --threads N            threads of large loops (as many as there are processors, divided\n"
-    "                         among the processes of a machine)\n"
+    "  --threads N            threads of large loops (as many as there are\n"
+    "                         processors, divided among the processes of a machine)\n"
     "  --shard                each process keeps only a part of AdamW's state\n"
-    "  --fast                 add up gradients in an order that depends on the processes\n"
+    "  --fast                 add up gradients in an order that depends on the\n"
+    "                         processes\n"
     "files\n"
-    "  --save FILE            checkpoint, also at Ctrl-C and SIGTERM (char-lm.safetensors; with\n"
-    "                         --load the file that it names)\n"
-    "  --save-every N         steps between two checkpoints before the end (500; 0: none); the\n"
-    "                         file is never half written\n"
-    "  --stop-after N         stop after N steps, as Ctrl-C would, to go on later (0: off)\n"
-    "  --load FILE            go on from a checkpoint, with the bits of a training without a break\n"
-    "  --export-c FILE.c      write the network as C99 that needs no library, and FILE.h: numbers of\n"
-    "                         --context tokens in, scores of the next one out; with --load at once,\n"
-    "                         else after the training\n"
-    "  --export-onnx FILE     write the network as ONNX: numbers of --context tokens in, scores of\n"
-    "                         the next token after each of them out; with --load at once, else after\n"
-    "                         the training\n"
+    "  --save FILE            checkpoint, also at Ctrl-C and SIGTERM\n"
+    "                         (char-lm.safetensors; with --load the file that it\n"
+    "                         names)\n"
+    "  --save-every N         steps between two checkpoints before the end (500; 0:\n"
+    "                         none); the file is never half written\n"
+    "  --stop-after N         stop after N steps, as Ctrl-C would, to go on later\n"
+    "                         (0: off)\n"
+    "  --load FILE            go on from a checkpoint, with the bits of a training\n"
+    "                         without a break\n"
+    "  --export-c FILE.c      write the network as C99 that needs no library, and\n"
+    "                         FILE.h: numbers of --context tokens in, scores of the\n"
+    "                         next one out; with --load at once, else after the\n"
+    "                         training\n"
+    "  --export-onnx FILE     write the network as ONNX: numbers of --context tokens\n"
+    "                         in, scores of the next token after each of them out;\n"
+    "                         with --load at once, else after the training\n"
     "writing\n"
-    "  --sample TEXT          continue TEXT: with --load at once, else after the training\n"
+    "  --sample-after X       while training, show a short text after X seconds, and\n"
+    "                         each time after twice as many; 0 shows none (60)\n"
+    "  --sample TEXT          continue TEXT: with --load at once, else after the\n"
+    "                         training\n"
     "  --length N             tokens to write (500)\n"
-    "  --temperature X        values below 1 prefer likely tokens; 0: always the likeliest (0.8)\n"
+    "  --temperature X        values below 1 prefer likely tokens; 0: always the\n"
+    "                         likeliest (0.8)\n"
     "  --top-k N              draw among the N likeliest tokens only (0: all)\n"
-    "  --window HOW           gpt2, transformer: when the context is full, half keeps the newer\n"
-    "                         half, and slide computes the whole context again for each token (half)\n"
+    "  --window HOW           gpt2, transformer: when the context is full, half\n"
+    "                         keeps the newer half, and slide computes the whole\n"
+    "                         context again for each token (half)\n"
     "\n"
-    "mpirun -n N char-lm trains on N processes, on one machine or many.\n"
-    "Exit codes: 2 if the command line is wrong, 1 for another failure.\n"
-    "A training without --sample shows a short text before its last line.\n"
+    "mpirun -n N char-lm trains on N processes, on one machine or many. A training\n"
+    "without --sample shows short texts, the last one before its last line. Ctrl-C\n"
+    "and SIGTERM end it after a step, and save; a second one ends the program.\n"
     "The last line of a training reads: result: val_loss=... bpc=... bigram_loss=...\n"
-    "tokens_per_second=... seconds=...; the bigram model counts pairs of tokens, in the same text.\n";
+    "tokens_per_second=... seconds=...; the bigram model counts pairs of tokens, in\n"
+    "the same text.\n";
 
 const char *const arch_names[] = { "gpt2", "transformer", "transformer-xl", "awd-lstm", "qrnn",
     NULL };
@@ -132,11 +149,12 @@ static const options defaults = {
     .save_every = 500,
     .length = 500,
     .temperature = 0.8,
+    .sample_after = 60,
 };
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-enum { N_MODEL = 20, N_SAVED = 36, N_OPTIONS = 50 };
+enum { N_MODEL = 20, N_SAVED = 36, N_OPTIONS = 51 };
 
 typedef struct option_table {
     argument rows[N_OPTIONS]; /* first the options that a checkpoint fixes, then the other ones that
@@ -197,6 +215,7 @@ static option_table table_of(options *o)
         OPTION_WHOLE("top-k", &o->top_k, 0, INT32_MAX),
         OPTION_WHOLE("threads", &o->threads, 1, 1024),
         OPTION_NUMBER("temperature", &o->temperature, 0, 1e6),
+        OPTION_NUMBER("sample-after", &o->sample_after, 0, 1e9),
         OPTION_CHOICE("window", &o->window, windows),
         OPTION_FLAG("shard", &o->shard),
         OPTION_FLAG("fast", &o->fast),
@@ -311,6 +330,7 @@ static void check_given(option_table *t, const options *o)
         { "max-vocab", of_words, "--tokens words" },
         { "min-freq", of_words, "--tokens words" },
         { "length", writes, "--sample" },
+        { "sample-after", !writes, "trainings without --sample" },
         { "temperature", writes, "--sample" },
         { "top-k", writes, "--sample" },
         { "window", writes, "--sample" },

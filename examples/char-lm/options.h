@@ -33,7 +33,7 @@ typedef struct options {
     const char *save, *load, *sample;   /* load and sample may be NULL */
     const char *export_c, *export_onnx; /* NULL: no export */
     int64_t stop_after, save_every, length, top_k, threads;
-    double temperature;
+    double temperature, sample_after;
     int window;
     bool shard, fast;
     char *loaded; /* the text that the strings of a checkpoint's options point into */

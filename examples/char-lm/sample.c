@@ -96,7 +96,7 @@ static int64_t choose_token(const options *o, adz_tensor *scores, adz_generator 
     return adz_item_i64(adz_index_select(tokens, 0, adz_multinomial(p, 1, false, generator)));
 }
 
-static void print_text(adz_text text)
+static void write_text(adz_text text)
 {
     fwrite(text.bytes, 1, text.size, stdout);
     fflush(stdout);
@@ -122,19 +122,19 @@ void write_sample(const options *o, adz_module *network, adz_tokenizer *tokenize
     writer w = begin_writing(o, network);
     adz_generator *generator = adz_generator_new((uint64_t)o->seed);
     adz_token_stream *stream = adz_token_stream_new(tokenizer);
-    for (int64_t i = 0; i < n && o->sample[0] != '\0'; ++i) {
-        print_text(adz_token_stream_next(stream, ids[i]));
-    }
     listen_to_interrupts();
+    for (int64_t i = 0; i < n && o->sample[0] != '\0'; ++i) {
+        write_text(adz_token_stream_next(stream, ids[i]));
+    }
     for (int64_t i = 0; i < o->length && !is_interrupted(); ++i) {
         adz_scope *scope = adz_scope_open();
         int64_t next = choose_token(o, write_on(&w, ids, n), generator);
-        print_text(adz_token_stream_next(stream, next));
+        write_text(adz_token_stream_next(stream, next));
         ids[0] = next;
         n = 1;
         adz_scope_close(scope);
     }
-    print_text(adz_token_stream_end(stream));
+    write_text(adz_token_stream_end(stream));
     putchar('\n');
     adz_token_stream_free(&stream);
     adz_generator_free(&generator);

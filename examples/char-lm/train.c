@@ -28,7 +28,8 @@ typedef struct trainer {
     bool interrupted;     /* by Ctrl-C or SIGTERM, on any rank */
     double valid_loss;    /* loss of the last step; NaN before the first */
     int64_t valid_step;   /* step of the last validation */
-    double validating;    /* seconds spent on validation */
+    double validating;    /* seconds spent on validation and on samples */
+    double next_sample;   /* seconds after which a sample is shown; 0: none */
     double loss_sum;      /* sum of the losses since the last line of progress */
     int64_t loss_count;
 } trainer;
@@ -192,6 +193,40 @@ static void check_left(const trainer *t)
     }
 }
 
+/* Whether short texts show everyone what the network has learnt. --sample writes one as long as
+ * wanted, after the last line of the training. */
+static bool shows_samples(const trainer *t)
+{
+    return t->o->sample == NULL && is_first_rank();
+}
+
+static void write_short(const trainer *t, adz_module *network)
+{
+    options short_one = *t->o;
+    short_one.sample = "";
+    short_one.length = t->o->tokens == ADZ_TOKENS_WORDS ? 40 : 200;
+    write_sample(&short_one, network, t->c->tokenizer);
+}
+
+/* Shows a sample when it is due, and decides when the next one is. A copy of the network writes it,
+ * so that the training keeps its bits. */
+static void look_at_sample(trainer *t, const progress *bar)
+{
+    const double before = progress_seconds(bar);
+    if (!shows_samples(t) || t->next_sample <= 0 || before < t->next_sample) {
+        return;
+    }
+    while (t->next_sample <= before) {
+        t->next_sample *= 2;
+    }
+    adz_module *copy = adz_module_copy(t->network);
+    progress_end(bar);
+    printf("after step %lld it writes:\n", (long long)t->step);
+    write_short(t, copy);
+    adz_module_release(&copy);
+    t->validating += progress_seconds(bar) - before;
+}
+
 /* Does one step, and the validation, saving and printing that are due after it. */
 static void advance(trainer *t, progress *bar)
 {
@@ -218,18 +253,8 @@ static void advance(trainer *t, progress *bar)
     t->loss_sum += loss;
     t->loss_count += 1;
     show(t, bar, last);
-}
-
-/* Writes a short text, so that everyone sees what the network has learnt. --sample writes one as
- * long as wanted, after the last line of the training. */
-static void show_sample(const trainer *t)
-{
-    if (t->o->sample == NULL && is_first_rank() && !is_interrupted()) {
-        options short_one = *t->o;
-        short_one.sample = "";
-        short_one.length = t->o->tokens == ADZ_TOKENS_WORDS ? 40 : 200;
-        puts("a sample (--sample TEXT continues a text):");
-        write_sample(&short_one, t->network, t->c->tokenizer);
+    if (!last) {
+        look_at_sample(t, bar);
     }
 }
 
@@ -240,6 +265,7 @@ static void finish(trainer *t, const progress *bar)
     }
     double tokens_per_second = speed(t, bar), seconds = progress_seconds(bar);
     save(t);
+    stop_listening();
     printf("checkpoint: %s\n", t->o->save);
     print_traffic(t->parallel, t->network);
     fflush(stdout);
@@ -247,14 +273,22 @@ static void finish(trainer *t, const progress *bar)
     const double simple = bigram_loss(t->c->train.ids, t->c->train.n, t->c->valid.ids,
         t->c->valid.n, adz_tokenizer_count(t->c->tokenizer));
     printf("a bigram model of the same text has a validation loss of %.4f\n", simple);
-    show_sample(t);
+    if (shows_samples(t) && !is_interrupted()) {
+        puts("a sample (--sample TEXT continues a text):");
+        write_short(t, t->network);
+    }
     printf("result: val_loss=%.4f bpc=%.4f bigram_loss=%.4f tokens_per_second=%.0f seconds=%.2f\n",
         t->valid_loss, bits_per_character(t, t->valid_loss), simple, tokens_per_second, seconds);
 }
 
 static trainer make_trainer(const options *o, const corpus *c, adz_module *network)
 {
-    trainer t = { .o = o, .c = c, .network = network, .valid_loss = NAN, .valid_step = -1 };
+    trainer t = { .o = o,
+        .c = c,
+        .network = network,
+        .valid_loss = NAN,
+        .valid_step = -1,
+        .next_sample = o->sample_after };
     t.starts = allocate((size_t)o->batch * sizeof *t.starts);
     t.entropies = allocate((size_t)o->micro_batches * sizeof *t.entropies);
     t.adamw = new_adamw(o, network);
@@ -291,7 +325,6 @@ void train(const options *o, const corpus *c, adz_module *network)
         advance(&t, &bar);
     }
     progress_end(&bar);
-    stop_listening();
     finish(&t, &bar);
     free_trainer(&t);
 }

@@ -16,8 +16,8 @@ static void print_header(const model *m, const problem *p)
 {
     char *shown = allocate(4 * strlen(p->name) + 1);
     make_visible(p->name, shown);
-    printf(
-        "%s: %lld x %lld pixels from 0 to %g; %lld images to train on, %lld to validate, %lld to test\n",
+    print_text(
+        "%s: %lld x %lld pixels from 0 to %g; %lld images to train on, %lld to validate, %lld to test",
         shown, (long long)m->height, (long long)m->width, m->range,
         (long long)adz_dataset_row_count(p->train), (long long)adz_dataset_row_count(p->validation),
         (long long)adz_dataset_row_count(p->test));
@@ -44,11 +44,11 @@ static void print_end(const options *o, const history *h)
     if (h->interrupted) {
         printf("stopped by %s in epoch %lld\n", interrupt_name(), (long long)h->count);
     } else if (h->count < o->epochs) {
-        printf("stopped after epoch %lld: the validation loss has not fallen for %lld epoch%s\n",
+        print_text("stopped after epoch %lld: the validation loss has not fallen for %lld epoch%s",
             (long long)h->count, (long long)o->patience, plural(o->patience));
     }
     if (h->best > 0) {
-        printf("kept are the weights of epoch %lld, whose validation loss was the smallest\n",
+        print_text("kept are the weights of epoch %lld, whose validation loss was the smallest",
             (long long)h->best);
     }
 }
@@ -70,6 +70,7 @@ static void train_and_report(const options *o)
     print_end(o, &h);
     save_model(&m, o->save);
     write_history(o->history, &h);
+    stop_listening();
     printf("model: %s, history: %s\n", o->save, o->history);
     print_report(o, &m, &p, &h);
     free(h.epochs);

@@ -76,9 +76,8 @@ adz_tensor *scores_of(const model *m, adz_tensor *x)
 
 static void set_number(adz_safetensors *file, const char *key, double value)
 {
-    char text[32];
-    snprintf(text, sizeof text, "%.17g", value);
-    adz_safetensors_set_metadata(file, key, text);
+    char text[NUMBER_TEXT];
+    adz_safetensors_set_metadata(file, key, number_text(value, text));
 }
 
 void save_model(const model *m, const char *path)

@@ -35,11 +35,10 @@ static void print_matrix(const verdict *verdicts, int64_t count)
     for (int64_t i = 0; i < count; ++i) {
         ++counts[verdicts[i].truth][verdicts[i].digit];
     }
-    printf(
-        "\nconfusion matrix of the test images: a row for each digit, a column for what was said\n"
-        "     ");
+    printf("\nconfusion matrix of the test images: rows are digits, columns what was said\n"
+           "     ");
     for (int k = 0; k < CLASSES; ++k) {
-        printf(" %5d", k);
+        printf(" %4d", k);
     }
     printf("   images  accuracy\n");
     for (int i = 0; i < CLASSES; ++i) {
@@ -47,7 +46,7 @@ static void print_matrix(const verdict *verdicts, int64_t count)
         printf("%5d", i);
         for (int k = 0; k < CLASSES; ++k) {
             all += counts[i][k];
-            printf(" %5lld", (long long)counts[i][k]);
+            printf(" %4lld", (long long)counts[i][k]);
         }
         printf(" %8lld", (long long)all);
         if (all > 0) {
@@ -162,8 +161,8 @@ static void write_predictions(const char *path, const verdict *verdicts, int64_t
     FILE *file = create_file(path);
     fputs("image,digit,probability\n", file);
     for (int64_t i = 0; i < count; ++i) {
-        fprintf(file, "%lld,%lld,%.6f\n", (long long)verdicts[i].image,
-            (long long)verdicts[i].digit, verdicts[i].probability);
+        fprintf(file, "%lld,", (long long)verdicts[i].image);
+        write_row(file, verdicts[i].digit, &verdicts[i].probability, 1);
     }
     finish_file(path, file);
 }

@@ -240,7 +240,6 @@ history train(const options *o, const model *m, const problem *p)
     }
     h.seconds = progress_seconds(&t.bar);
     progress_end(&t.bar);
-    stop_listening();
     if (h.count < o->epochs) {
         take_best(&t);
     } else {

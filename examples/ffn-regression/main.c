@@ -34,7 +34,7 @@ static void on_error(adz_status status, const char *message, void *user)
 
 static void print_header(const options *o, const model *m, const problem *p)
 {
-    printf("%s: '%s' from %zu features; %lld rows to train on, %lld to validate, %lld to test\n",
+    print_text("%s: '%s' from %zu features; %lld rows to train on, %lld to validate, %lld to test",
         o->data != NULL ? o->data : "embedded problem", m->target_name, m->n_features,
         (long long)adz_dataset_row_count(p->train), (long long)adz_dataset_row_count(p->validation),
         (long long)adz_dataset_row_count(p->test));
@@ -45,11 +45,10 @@ static void print_header(const options *o, const model *m, const problem *p)
 static void print_end(const options *o, const history *h)
 {
     if (h->interrupted) {
-        printf("stopped by %s in epoch %lld", interrupt_name(), (long long)h->count);
-        if (o->scratch != NULL) {
-            printf("; the same command with --load %s goes on", o->save);
-        }
-        putchar('\n');
+        const bool goes_on = o->scratch != NULL;
+        print_text("stopped by %s in epoch %lld%s%s%s", interrupt_name(), (long long)h->count,
+            goes_on ? "; the same command with --load " : "", goes_on ? o->save : "",
+            goes_on ? " goes on" : "");
     } else if (h->count < o->epochs) {
         printf(
             "stopped early: no better validation RMSE for %lld epochs\n", (long long)o->patience);
@@ -61,12 +60,12 @@ static void write_exports(const options *o, const model *m)
 {
     if (o->export_c != NULL) {
         export_c(m, o->export_c);
-        printf("'%s' from %zu columns as C: %s\n", m->target_name, m->n_features, o->export_c);
+        print_text("'%s' from %zu columns as C: %s", m->target_name, m->n_features, o->export_c);
     }
     if (o->export_onnx != NULL) {
         export_onnx(m, o->export_onnx);
-        printf(
-            "'%s' from %zu columns as ONNX: %s\n", m->target_name, m->n_features, o->export_onnx);
+        print_text(
+            "'%s' from %zu columns as ONNX: %s", m->target_name, m->n_features, o->export_onnx);
     }
 }
 
@@ -81,7 +80,8 @@ static void write_results(const options *o, const model *m, const problem *p, co
     }
     write_exports(o, m);
     write_history(o->history, h);
-    printf("model: %s, history: %s\n", o->save, o->history);
+    stop_listening();
+    print_text("model: %s, history: %s", o->save, o->history);
     plot_history(o->plot, m, h);
     print_report(m, p, h);
 }
@@ -174,7 +174,7 @@ static void train_and_report(options *o)
         if (training != NULL) {
             adopt_settings(o, training);
         } else {
-            printf("%s: another training begins from its weights\n", o->load);
+            print_text("%s: another training begins from its weights", o->load);
         }
     }
     seed_and_threads(o->seed, o->threads > 0 ? o->threads : threads_of_rank());
@@ -202,8 +202,8 @@ static void predict_rows(const options *o)
     adz_scope *scope = adz_scope_open();
     adz_tensor *x = load_features(o->predict, o, m.features, m.n_features);
     write_predictions(o->output, &m, predict(&m, x));
-    printf("%lld predictions of '%s': %s\n", (long long)adz_tensor_size(x, 0), m.target_name,
-        o->output);
+    print_text(
+        "%lld predictions of '%s': %s", (long long)adz_tensor_size(x, 0), m.target_name, o->output);
     adz_scope_close(scope);
     write_exports(o, &m);
     free_model(&m);

@@ -232,9 +232,8 @@ void export_onnx(const model *m, const char *path)
 
 static void set_number(adz_safetensors *file, const char *key, double value)
 {
-    char text[32];
-    snprintf(text, sizeof text, "%.17g", value);
-    adz_safetensors_set_metadata(file, key, text);
+    char text[NUMBER_TEXT];
+    adz_safetensors_set_metadata(file, key, number_text(value, text));
 }
 
 /* Adds the tensors and the metadata of another file. */

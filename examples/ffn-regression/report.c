@@ -88,7 +88,7 @@ void write_predictions(const char *path, const model *m, adz_tensor *y)
     write_field(file, m->target_name);
     fputc('\n', file);
     for (int64_t i = 0; i < adz_tensor_size(y, 0); ++i) {
-        write_float(file, adz_tensor_at(y, (int64_t[]){ i, 0 }));
+        write_number(file, adz_tensor_at(y, (int64_t[]){ i, 0 }));
         fputc('\n', file);
     }
     finish_file(path, file);

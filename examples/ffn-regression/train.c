@@ -272,7 +272,7 @@ static void take_up(trainer *t, adz_safetensors *training, history *h)
         fail("%s: its training of %lld epochs is over, though it is marked as interrupted",
             t->o->load, (long long)h->count);
     }
-    printf("%s: its training goes on after epoch %lld of %lld\n", t->o->load, (long long)h->count,
+    print_text("%s: its training goes on after epoch %lld of %lld", t->o->load, (long long)h->count,
         (long long)t->o->epochs);
 }
 
@@ -296,7 +296,6 @@ history train(const options *o, const model *m, const problem *p, adz_safetensor
     }
     h.seconds = progress_seconds(&bar);
     progress_end(&bar);
-    stop_listening();
     if (t.best != NULL) {
         copy_weights(network(m), t.best);
     }

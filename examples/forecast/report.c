@@ -10,12 +10,12 @@
 void print_series(const network *n, const series *s)
 {
     int64_t test = test_start(s->n);
-    printf("%s: %lld values; %lld to learn from, of which the last %lld validate; %lld to test\n",
+    print_text("%s: %lld values; %lld to learn from, of which the last %lld validate; %lld to test",
         s->name, (long long)s->n, (long long)test, (long long)(test - test / 2),
         (long long)(s->n - test));
     if (s->n_missing > 0) {
-        printf(
-            "%lld missing value%s: interpolated where the networks read them, and left out of losses, errors and coverage\n",
+        print_text(
+            "%lld missing value%s: interpolated where the networks read them, and left out of losses, errors and coverage",
             (long long)s->n_missing, plural(s->n_missing));
     }
     printf("window %lld, horizon %lld, season %lld\n", (long long)n->window, (long long)n->horizon,
@@ -59,10 +59,9 @@ void print_trial(const trial *t)
 void print_scores(const scores *r, int model, double seconds)
 {
     printf("\n%lld values of the test part, from origins one horizon apart\n", (long long)r->count);
-    printf("%-16s %10s\n", "forecast", "RMSE");
-    printf("%-16s %10.5g   %.1f%% inside the 80%% band, %.1f%% inside the 95%% band\n",
-        model == MODEL_LINEAR ? "linear, chosen" : "networks", r->rmse, 100 * r->coverage80,
-        100 * r->coverage95);
+    printf("%-16s %10s   inside the band of 80%%   of 95%%\n", "forecast", "RMSE");
+    printf("%-16s %10.5g %22.1f%% %8.1f%%\n", model == MODEL_LINEAR ? "linear, chosen" : "networks",
+        r->rmse, 100 * r->coverage80, 100 * r->coverage95);
     printf("%-16s %10.5g\n%-16s %10.5g\n%-16s %10.5g\n", "linear", r->linear_rmse, "naive",
         r->naive_rmse, "seasonal-naive", r->seasonal_naive_rmse);
     printf(

@@ -7,6 +7,7 @@
 
 #include "../shared/interrupt.h"
 #include "../shared/progress.h"
+#include "resume.h"
 
 bool is_gated(const char *variant)
 {
@@ -139,31 +140,89 @@ static double step(const options *o, const corpus *text, adz_module *model, adz_
     return value;
 }
 
+/* A training that is running. */
+typedef struct run {
+    adz_module *model;
+    adz_optimizer *noam;
+    adz_generator *windows_of_seed;
+    int64_t steps; /* done */
+} run;
+
+static run begin_run(const options *o, const corpus *text, training *t)
+{
+    run r = { .windows_of_seed = adz_generator_new(t->seed) };
+    adz_manual_seed(t->seed);
+    t->d_ff = is_gated(t->variant) ? (2 * o->d_ff + 1) / 3 : o->d_ff;
+    r.model = new_model(o, text, t);
+    t->parameters = count_parameters(r.model);
+    r.noam = adz_labml_noam_new(
+        adz_module_parameters(r.model), o->lr, (double)o->warmup, (double)o->d_model, NULL);
+    return r;
+}
+
+static void end_run(run *r)
+{
+    adz_optimizer_release(&r->noam);
+    adz_module_release(&r->model);
+    adz_generator_free(&r->windows_of_seed);
+}
+
+/* What a training needs to go on: dropout draws from the default generator of the thread. */
+static adz_checkpoint checkpoint_of(const run *r, adz_generator *generators[2])
+{
+    adz_checkpoint c = ADZ_CHECKPOINT;
+    generators[0] = NULL;
+    generators[1] = r->windows_of_seed;
+    c.model = r->model;
+    c.optimizer = r->noam;
+    c.generators = generators;
+    c.n_generators = 2;
+    c.step = r->steps;
+    c.allow_nonfinite = true; /* a diverged training is a result, too */
+    return c;
+}
+
+int64_t step_of_point(const options *o, int64_t i)
+{
+    return o->steps * (i + 1) / o->evaluations;
+}
+
+static void add_point(const options *o, const corpus *text, training *t, const run *r)
+{
+    const int64_t last = t->points > 0 ? step_of_point(o, t->points - 1) : 0;
+    const double mean = t->loss_sum / (double)(r->steps - last);
+    t->curve[t->points++] = (curve_point){ r->steps, mean, validate(o, text, r->model) };
+    t->loss_sum = 0;
+}
+
 void train_variant(
     const options *o, const corpus *text, training *t, training_watch watch, void *user)
 {
-    double began = seconds_now();
-    adz_generator *windows_of_seed = adz_generator_new(t->seed);
-    adz_manual_seed(t->seed);
-    t->d_ff = is_gated(t->variant) ? (2 * o->d_ff + 1) / 3 : o->d_ff;
-    adz_module *model = new_model(o, text, t);
-    t->parameters = count_parameters(model);
-    adz_optimizer *noam = adz_labml_noam_new(
-        adz_module_parameters(model), o->lr, (double)o->warmup, (double)o->d_model, NULL);
-    double sum = 0;
-    for (int64_t i = 1, last = 0; i <= o->steps && !is_interrupted(); ++i) {
-        sum += step(o, text, model, noam, windows_of_seed);
-        if (i == o->steps * (t->points + 1) / o->evaluations) {
-            t->curve[t->points] =
-                (curve_point){ i, sum / (double)(i - last), validate(o, text, model) };
-            ++t->points;
-            t->seconds = seconds_now() - began;
+    const double began = seconds_now() - t->seconds;
+    run r = begin_run(o, text, t);
+    adz_generator *generators[2];
+    adz_checkpoint c = checkpoint_of(&r, generators);
+    if (t->state != NULL) {
+        resume_training(o, t, &c);
+        r.steps = c.step;
+    }
+    while (r.steps < o->steps && !is_interrupted()) {
+        t->loss_sum += step(o, text, r.model, r.noam, r.windows_of_seed);
+        ++r.steps;
+        const bool due = r.steps == step_of_point(o, t->points);
+        if (due) {
+            add_point(o, text, t, &r);
+        }
+        t->seconds = seconds_now() - began;
+        if (due) {
             watch(t, user);
-            last = i;
-            sum = 0;
         }
     }
-    adz_optimizer_release(&noam);
-    adz_module_release(&model);
-    adz_generator_free(&windows_of_seed);
+    free(t->state);
+    t->state = NULL;
+    if (!is_finished(o, t)) {
+        c = checkpoint_of(&r, generators);
+        pause_training(o, t, &c);
+    }
+    end_run(&r);
 }

@@ -96,24 +96,25 @@ static const summary *best_of(const summary *s, size_t count)
 void print_table(const options *o, const summary *s, size_t count)
 {
     const summary *best = best_of(s, count);
-    printf(
-        "\nvariant    d_ff  parameters  training loss  validation loss%s  bits/character  characters/s\n",
-        o->runs > 1 ? " +- error" : "");
+    printf("\n%s%s%s\n", "variant   d_ff parameters train loss val loss",
+        o->runs > 1 ? " +- error  " : "", "    bits chars/s");
     for (size_t v = 0; v < count; ++v) {
         double characters = (double)(o->steps * o->batch * o->length);
-        printf("%-8s %6lld  %10lld  %13.4f  %15.4f", s[v].variant, (long long)s[v].d_ff,
+        printf("%-8s %5lld %10lld %10.4f %8.4f", s[v].variant, (long long)s[v].d_ff,
             (long long)s[v].parameters, s[v].train_loss, s[v].val_loss);
         if (s[v].runs > 1) {
             printf(" +- %.4f%s", s[v].error, s[v].error < 10 ? " " : "");
         } else if (o->runs > 1) { /* of several runs, one is finished, which has no error */
             printf("%11s", "");
         }
-        printf("  %14.4f  %12.0f%s", s[v].val_loss / LN2, characters / s[v].seconds,
+        printf("  %6.4f %7.0f%s\n", s[v].val_loss / LN2, characters / s[v].seconds,
             &s[v] == best ? "  best" : "");
+    }
+    for (size_t v = 0; v < count; ++v) {
         if (s[v].runs < o->runs) {
-            printf("  %lld of %lld runs", (long long)s[v].runs, (long long)o->runs);
+            printf(
+                "%s: %lld of %lld runs\n", s[v].variant, (long long)s[v].runs, (long long)o->runs);
         }
-        putchar('\n');
     }
 }
 

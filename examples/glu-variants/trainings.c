@@ -11,6 +11,7 @@
 #include "../shared/crew.h"
 #include "../shared/interrupt.h"
 #include "../shared/progress.h"
+#include "resume.h"
 
 typedef struct trainings {
     const options *o;
@@ -21,7 +22,7 @@ typedef struct trainings {
     double began;
     pthread_mutex_t lock; /* guards the members after it */
     size_t done;
-    int64_t points; /* evaluations of all trainings */
+    int64_t points, first; /* evaluations of all trainings; those of --load */
 } trainings;
 
 /* ---- progress ------------------------------------------------------------------------------- */
@@ -59,11 +60,12 @@ static void show_point(const training *t, void *user)
     ++c->points;
     c->done += t->points == n;
     if (c->terminal) {
-        double share = (double)c->points / (double)((int64_t)c->count * n);
+        const double all = (double)((int64_t)c->count * n), share = (double)c->points / all;
+        const double rest = (all - (double)c->points) / (double)(c->points - c->first);
         printf("\r\033[K%zu/%zu trained  %.0f%%  ", c->done, c->count, 100 * share);
         print_point(c, t);
         printf("  ");
-        print_clock((seconds_now() - c->began) * (1 - share) / share);
+        print_clock((seconds_now() - c->began) * rest);
         printf(" left");
     } else {
         print_point(c, t);
@@ -78,6 +80,9 @@ static void show_point(const training *t, void *user)
 static void run_one(size_t piece, void *user)
 {
     trainings *c = user;
+    if (is_finished(c->o, &c->all[piece]) || is_interrupted()) {
+        return;
+    }
     train_variant(c->o, c->text, &c->all[piece], show_point, c);
 }
 
@@ -92,7 +97,20 @@ static training *list_trainings(const options *o, size_t count)
     return all;
 }
 
-training *run_trainings(const options *o, const corpus *text)
+/* Takes up the trainings of --load. */
+static void take_up(trainings *c)
+{
+    load_trainings(c->o, c->text, c->all, c->count);
+    for (size_t i = 0; i < c->count; ++i) {
+        c->done += is_finished(c->o, &c->all[i]);
+        c->points += c->all[i].points;
+    }
+    c->first = c->points;
+    print_text("%s: its experiment goes on; %zu of %zu trainings are finished", c->o->load, c->done,
+        c->count);
+}
+
+training *run_trainings(const options *o, const corpus *text, size_t *finished)
 {
     trainings c = { .o = o,
         .text = text,
@@ -101,19 +119,21 @@ training *run_trainings(const options *o, const corpus *text)
         .began = seconds_now(),
         .lock = PTHREAD_MUTEX_INITIALIZER };
     c.all = list_trainings(o, c.count);
+    if (o->load != NULL) {
+        take_up(&c);
+    }
     listen_to_interrupts();
     run_crew(o->jobs, c.count, run_one, &c);
+    save_trainings(o, text, c.all, c.count);
     stop_listening();
     if (c.terminal) {
         fputs("\r\033[K", stdout);
     }
     if (c.done < c.count) {
-        printf("stopped by %s; %zu of %zu trainings are finished\n", interrupt_name(), c.done,
-            c.count);
+        print_text("stopped by %s; %zu of %zu trainings are finished; --load %s goes on",
+            interrupt_name(), c.done, c.count, o->save);
     }
-    if (c.done == 0) {
-        fail("no training is finished, so there is nothing to report");
-    }
+    *finished = c.done;
     pthread_mutex_destroy(&c.lock);
     return c.all;
 }
@@ -122,6 +142,7 @@ void free_trainings(const options *o, training *all)
 {
     for (size_t i = 0; i < o->n_variants * (size_t)o->runs; ++i) {
         free(all[i].curve);
+        free(all[i].state);
     }
     free(all);
 }

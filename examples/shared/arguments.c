@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "about.h"
+
 static int64_t read_whole(const argument *a, const char *value)
 {
     int64_t high = a->high < 0x1p63 ? (int64_t)a->high : INT64_MAX;
@@ -48,6 +50,7 @@ void set_argument(argument *a, char *value)
 const char *argument_text(const argument *a, char *buffer, size_t size)
 {
     const char *text = a->kind == ARGUMENT_TEXT ? *(const char **)a->to : NULL;
+    char digits[NUMBER_TEXT];
     switch (a->kind) {
     case ARGUMENT_FLAG:
         snprintf(buffer, size, "%d", *(bool *)a->to ? 1 : 0);
@@ -56,7 +59,7 @@ const char *argument_text(const argument *a, char *buffer, size_t size)
         snprintf(buffer, size, "%lld", (long long)*(int64_t *)a->to);
         break;
     case ARGUMENT_NUMBER:
-        snprintf(buffer, size, "%.17g", *(double *)a->to);
+        snprintf(buffer, size, "%s", number_text(*(double *)a->to, digits));
         break;
     case ARGUMENT_CHOICE:
         snprintf(buffer, size, "%s", a->choices[*(int *)a->to]);
@@ -183,14 +186,14 @@ int read_arguments(int argc, char **argv, argument *table, size_t n, const char 
 {
     char **rest = allocate((size_t)argc * sizeof *rest); /* the words that are no options */
     int count = 0;
+    end_on_signals();
     for (int at = 1; at < argc; ++at) {
         char *word = argv[at];
         if (strcmp(word, "--") == 0) {
             while (++at < argc) {
                 rest[count++] = argv[at];
             }
-        } else if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0) {
-            fputs(help, stdout);
+        } else if (answers(word, program_name, help)) {
             exit(finish_output());
         } else if (strncmp(word, "--", 2) == 0) {
             read_option(argc, argv, &at, table, n);

@@ -53,8 +53,9 @@ typedef struct argument {
     }
 
 /* Reads the command line. Words that are no options are moved to the end of argv, and the result is
- * the index of the first of them. Option names cannot be abbreviated. For --help prints `help` and
- * ends the program. Ends it with exit code 2 for a word that it cannot read. */
+ * the index of the first of them. Option names cannot be abbreviated. Answers --help and --version
+ * (about.h) and ends the program. Ends it with exit code 2 for a word that it cannot read. From now
+ * on Ctrl-C and SIGTERM end it with their exit code. */
 int read_arguments(int argc, char **argv, argument *table, size_t n, const char *help);
 
 /* Reads one value by the rules of the command line. Ends the program if it does not fit. */

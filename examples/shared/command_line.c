@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "about.h"
+#include "interrupt.h"
 #include "plain_text.h"
 
 static volatile bool line_open;
@@ -35,12 +37,15 @@ void set_processes(const processes *p)
     these = *p;
 }
 
+/* Bytes of a message, and with a file's name and escapes for control characters. */
+enum { MESSAGE = 8192, LONGEST_MESSAGE = 4 * MESSAGE + 1024 };
+
 /* Makes the text of a message, and ends a line that is open on stdout. The caller holds the lock,
  * which guards the buffers. The buffers are static, so that a message about missing memory needs
  * none. A longer message is cut. */
 static const char *compose(const char *before, const char *format, va_list arguments)
 {
-    static char text[8192], shown[4 * sizeof text], whole[sizeof shown + 1024];
+    static char text[MESSAGE], shown[4 * sizeof text], whole[LONGEST_MESSAGE];
     vsnprintf(text, sizeof text, format, arguments);
     make_visible(text, shown);
     snprintf(whole, sizeof whole, "%s%s", before, shown);
@@ -52,12 +57,25 @@ static const char *compose(const char *before, const char *format, va_list argum
     return whole;
 }
 
-/* Prints one line with the program's name. */
+/* Prints a message with the program's name: in one line, which scripts can search, and on a
+ * terminal in lines of 80 characters. The caller holds the lock. */
+static void print_message(const char *text)
+{
+    static char named[LONGEST_MESSAGE + 64];
+    snprintf(named, sizeof named, "%s: %s", program_name, text);
+    if (isatty(STDERR_FILENO)) {
+        print_wrapped(stderr, named);
+    } else {
+        fprintf(stderr, "%s\n", named);
+    }
+}
+
+/* Prints a message unless another process prints it. */
 static void say(const char *format, va_list arguments)
 {
     const char *text = compose("", format, arguments);
     if (these.speaks) {
-        fprintf(stderr, "%s: %s\n", program_name, text);
+        print_message(text);
     }
 }
 
@@ -66,11 +84,11 @@ static void say(const char *format, va_list arguments)
 static _Noreturn void end_with(const char *text)
 {
     if (these.end_all != NULL) {
-        these.end_all(1, text);
+        these.end_all(EXIT_FAILURE, text);
     } else {
-        fprintf(stderr, "%s: %s\n", program_name, text);
+        print_message(text);
     }
-    _exit(1); /* not exit: other threads may still be at work */
+    _exit(EXIT_FAILURE); /* not exit: other threads may still be at work */
 }
 
 void fail(const char *format, ...)
@@ -98,13 +116,14 @@ void usage_error(const char *format, ...)
         end_with(text);
     }
     if (these.end_all != NULL && !these.speaks) {
-        these.end_all(2, text);
+        these.end_all(CODE_MISUSED, text);
     }
-    fprintf(stderr, "%s: %s\n%s --help lists the options\n", program_name, text, program_name);
+    print_message(text);
+    fprintf(stderr, "%s --help lists the options\n", program_name);
     if (these.end_all != NULL) {
-        these.end_all(2, NULL);
+        these.end_all(CODE_MISUSED, NULL);
     }
-    _exit(2);
+    _exit(CODE_MISUSED);
 }
 
 void complain(const char *format, ...)
@@ -128,6 +147,21 @@ void remark(const char *format, ...)
     pthread_mutex_unlock(&speaking);
 }
 
+void print_text(const char *format, ...)
+{
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    const size_t size = (size_t)vsnprintf(NULL, 0, format, arguments) + 1;
+    char *text = allocate(size);
+    vsnprintf(text, size, format, again);
+    print_wrapped(stdout, text);
+    fflush(stdout); /* what comes next may take minutes */
+    free(text);
+    va_end(again);
+    va_end(arguments);
+}
+
 int finish_output(void)
 {
     if (fflush(stdout) != 0 || ferror(stdout)) {
@@ -136,7 +170,7 @@ int finish_output(void)
     if (these.leave != NULL) {
         these.leave();
     }
-    return complained ? 1 : 0;
+    return complained ? EXIT_FAILURE : interrupt_code();
 }
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -166,6 +200,15 @@ char *copy_text(const char *text)
 }
 
 /* ---- values --------------------------------------------------------------------------------- */
+
+const char *number_text(double x, char *buffer)
+{
+    int digits = 6;
+    do {
+        snprintf(buffer, NUMBER_TEXT, "%.*g", digits, x);
+    } while (++digits <= 17 && strtod(buffer, NULL) != x);
+    return buffer;
+}
 
 const char *plural(int64_t count)
 {

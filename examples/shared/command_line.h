@@ -44,11 +44,15 @@ void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints a line with the program's name on stderr and returns. Any thread may call it. */
 void remark(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Prints a text on stdout at once, in lines of at most 80 characters (print_wrapped). */
+void print_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* Declares whether standard output is in the middle of a line. Messages end that line first. */
 void set_line_open(bool open);
 
 /* Call it at the end of main. Ends the program with a message if standard output could not take all
- * that was printed. Returns the exit code for main: 1 after complain(), else 0. */
+ * that was printed. Returns the exit code for main: 1 after complain(), else 130 or 143 after a
+ * signal (interrupt.h), else 0. */
 int finish_output(void);
 
 /* Allocates zeroed memory, to be freed. Ends the program if there is none. */
@@ -59,6 +63,11 @@ void *reallocate(void *array, size_t count, size_t element);
 
 /* Copies a text, to be freed. Ends the program if there is no memory. */
 char *copy_text(const char *text);
+
+/* Writes a number with as few digits as give the same double when they are read again. Returns the
+ * buffer, for which NUMBER_TEXT bytes are enough. */
+enum { NUMBER_TEXT = 32 };
+const char *number_text(double x, char *buffer);
 
 /* The ending of a noun after a number: "" for 1 and "s" for any other count. */
 const char *plural(int64_t count);

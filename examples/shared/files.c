@@ -240,13 +240,9 @@ void finish_file(const char *path, FILE *file)
 
 void write_number(FILE *file, double x)
 {
-    char text[32];
-    for (int digits = 6; !isnan(x) && digits <= 17; ++digits) {
-        snprintf(text, sizeof text, "%.*g", digits, x);
-        if (digits == 17 || strtod(text, NULL) == x) {
-            fputs(text, file);
-            return;
-        }
+    char text[NUMBER_TEXT];
+    if (!isnan(x)) {
+        fputs(number_text(x, text), file);
     }
 }
 
@@ -258,18 +254,6 @@ void write_row(FILE *file, int64_t row, const double *columns, size_t n)
         write_number(file, columns[i]);
     }
     fputc('\n', file);
-}
-
-void write_float(FILE *file, double x)
-{
-    char text[32];
-    for (int digits = 6; !isnan(x) && digits <= 9; ++digits) {
-        snprintf(text, sizeof text, "%.*g", digits, x);
-        if (digits == 9 || strtof(text, NULL) == (float)x) {
-            fputs(text, file);
-            return;
-        }
-    }
 }
 
 void write_field(FILE *file, const char *text)

@@ -43,14 +43,10 @@ void finish_file(const char *path, FILE *file);
 /* Writes a field of a CSV file, in quotes. */
 void write_field(FILE *file, const char *text);
 
-/* Writes a number with as few digits as give the same double when they are read again. NaN becomes
- * an empty field. */
+/* Writes a number that reads back as the same double (number_text). NaN becomes an empty field. */
 void write_number(FILE *file, double x);
 
-/* Writes a row of a CSV file: its number, and columns as write_number() writes them. */
+/* Writes a row of a CSV file: a whole number, and columns as write_number() writes them. */
 void write_row(FILE *file, int64_t row, const double *columns, size_t n);
-
-/* As write_number, for a number that was computed as a float: reading gives the same float. */
-void write_float(FILE *file, double x);
 
 #endif

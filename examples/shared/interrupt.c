@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <string.h>
 
+#include "about.h"
+
 static volatile sig_atomic_t interrupted; /* the number of the signal; 0 before one came */
 static const int signals[] = { SIGINT, SIGTERM };
 
@@ -12,12 +14,10 @@ enum { SIGNALS = sizeof signals / sizeof *signals };
 
 void stop_listening(void)
 {
-    for (int i = 0; i < SIGNALS; ++i) {
-        signal(signals[i], SIG_DFL);
-    }
+    end_on_signals();
 }
 
-/* Notes the signal and restores the default handlers, so that a second signal ends the program. */
+/* Notes the signal. From now on a second one ends the program at once. */
 static void interrupt(int signal_number)
 {
     interrupted = signal_number;
@@ -42,6 +42,16 @@ void listen_to_interrupts(void)
 bool is_interrupted(void)
 {
     return interrupted != 0;
+}
+
+int interrupt_code(void)
+{
+    return interrupted != 0 ? CODE_SIGNAL + interrupted : 0;
+}
+
+void take_interrupt(int code)
+{
+    interrupted = code - CODE_SIGNAL;
 }
 
 const char *interrupt_name(void)

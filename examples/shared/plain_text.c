@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 /* The number of bytes of the UTF-8 character at `at`, 0 if there is none. Overlong forms,
  * surrogates and numbers above U+10FFFF are none. */
@@ -89,4 +90,37 @@ void make_visible(const char *text, char *shown)
         }
     }
     *to = '\0';
+}
+
+enum { WIDTH = 80, INDENT = 2 };
+
+/* The number of characters in the first `bytes` bytes of a text in UTF-8. */
+static int count_characters(const char *text, size_t bytes)
+{
+    int count = 0;
+    for (size_t i = 0; i < bytes; ++i) {
+        count += ((unsigned char)text[i] & 0xc0) != 0x80; /* the first byte of a character */
+    }
+    return count;
+}
+
+void print_wrapped(FILE *file, const char *text)
+{
+    const int indent = (int)strspn(text, " ") + INDENT;
+    int column = 0;
+    while (*text != '\0') {
+        size_t spaces = strspn(text, " "), word = strcspn(text + spaces, " ");
+        int needed = (int)spaces + count_characters(text + spaces, word);
+        if (column > indent && column + needed > WIDTH) {
+            fprintf(file, "\n%*s", indent, "");
+            column = indent;
+            needed -= (int)spaces;
+            text += spaces;
+            spaces = 0;
+        }
+        fwrite(text, 1, spaces + word, file);
+        column += needed;
+        text += spaces + word;
+    }
+    fputc('\n', file);
 }

@@ -5,9 +5,12 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "command_line.h"
+#include "files.h"
+#include "plain_text.h"
 
 static void on_error(adz_status status, const char *message, void *user)
 {
@@ -60,10 +63,28 @@ void seed_and_threads(int64_t seed, int64_t threads)
     }
 }
 
+/* Prints the tree of a network in lines of 80 characters. */
+static void print_tree(adz_module *network)
+{
+    char *text = NULL, *rest = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+    if (memory == NULL) {
+        fail("out of memory");
+    }
+    adz_module_print(network, memory);
+    finish_file("memory", memory);
+    for (char *line = strtok_r(text, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
+        print_wrapped(stdout, line);
+    }
+    free(text);
+}
+
 void print_network(adz_module *network)
 {
-    adz_module_print(network, stdout);
-    printf("%lld parameters; %s\n", (long long)adz_module_numel(network), adz_build_info());
+    print_tree(network);
+    print_text("%lld parameters; %s", (long long)adz_module_numel(network), adz_build_info());
 }
 
 char *read_bytes(adz_safetensors *file, const char *name, size_t *size)

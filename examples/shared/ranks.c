@@ -273,7 +273,7 @@ bool is_any_interrupted(void)
     }
     double now = seconds_now(), each = (now - asked) / (double)period;
     double proposal = asked > 0 && each > 0 ? 0.05 / each : 1;
-    double numbers[] = { is_interrupted(), proposal < 1 ? 1 : proposal < 1e4 ? proposal : 1e4 };
+    double numbers[] = { interrupt_code(), proposal < 1 ? 1 : proposal < 1e4 ? proposal : 1e4 };
     adz_scope *scope = adz_scope_open();
     adz_tensor *all = adz_tensor_from(numbers, ADZ_SHAPE(2), ADZ_F64);
     adz_group_all_reduce(group, all, ADZ_GROUP_MAX);
@@ -281,5 +281,8 @@ bool is_any_interrupted(void)
     adz_scope_close(scope);
     calls = period = (int64_t)numbers[1];
     asked = now;
+    if (numbers[0] != 0) {
+        take_interrupt((int)numbers[0]);
+    }
     return numbers[0] != 0;
 }

@@ -57,8 +57,8 @@ static void print_header(const char *name, const model *m, const problem *p)
 {
     char *shown = allocate(4 * strlen(name) + 1);
     make_visible(name, shown);
-    printf(
-        "%s: %zu labels; %zu texts to train on, %zu to validate, %zu to test; %lld tokens in the vocabulary\n",
+    print_text(
+        "%s: %zu labels; %zu texts to train on, %zu to validate, %zu to test; %lld tokens in the vocabulary",
         shown, m->n_labels, p->train.count, p->validation.count, p->test.count,
         (long long)adz_tokenizer_count(m->tokenizer));
     free(shown);
@@ -98,6 +98,7 @@ static void train_and_report(options *o)
     }
     save_model(&m, o->save);
     write_history(o->history, &h);
+    stop_listening();
     printf("model: %s, history: %s\n", o->save, o->history);
     print_report(o, &m, &p, &h);
     free(h.epochs);

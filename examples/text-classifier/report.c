@@ -11,7 +11,7 @@
 #include "bag.h"
 #include "grammar.h"
 
-enum { WIDEST_MATRIX = 20 };
+enum { LONGEST_LABEL = 24, PAIRS = 20 };
 
 /* ---- accuracies ------------------------------------------------------------------------------ */
 
@@ -90,16 +90,27 @@ static void free_shown(char **shown, size_t n)
     free(shown);
 }
 
-static void print_matrix(char *const *labels, size_t n, const size_t *counts)
+/* The width of a column of the matrix, which cuts long labels. */
+static size_t label_width(char *const *labels, size_t n)
 {
     size_t width = 8;
     for (size_t i = 0; i < n; ++i) {
         size_t length = strlen(labels[i]);
         width = length > width ? length : width;
     }
-    width = width > 24 ? 24 : width;
-    printf(
-        "\nconfusion matrix of the test texts: a row for each label, a column for what was predicted\n%*s",
+    return width < LONGEST_LABEL ? width : LONGEST_LABEL;
+}
+
+static bool matrix_fits(char *const *labels, size_t n)
+{
+    const size_t width = label_width(labels, n);
+    return width + n * (width + 2) <= 80;
+}
+
+static void print_matrix(char *const *labels, size_t n, const size_t *counts)
+{
+    const size_t width = label_width(labels, n);
+    printf("\nconfusion matrix of the test texts: rows are labels, columns predictions\n%*s",
         (int)width, "");
     for (size_t i = 0; i < n; ++i) {
         printf("  %*.*s", (int)width, (int)width, labels[i]);
@@ -118,7 +129,7 @@ static void print_matrix(char *const *labels, size_t n, const size_t *counts)
 static void print_confusions(char *const *labels, size_t n, size_t *counts)
 {
     printf("\nwhat was confused most among the test texts (label: predicted)\n");
-    for (int line = 0; line < WIDEST_MATRIX; ++line) {
+    for (int line = 0; line < PAIRS; ++line) {
         size_t most = 0;
         for (size_t i = 0; i < n * n; ++i) {
             most = i / n != i % n && (most / n == most % n || counts[i] > counts[most]) ? i : most;
@@ -147,7 +158,7 @@ void print_report(const options *o, const model *m, const problem *p, const hist
     free_bag(&words);
     size_t *counts = count_pairs(&p->test, verdicts, m->n_labels);
     char **labels = show_labels(m);
-    if (m->n_labels <= WIDEST_MATRIX) {
+    if (matrix_fits(labels, m->n_labels)) {
         print_matrix(labels, m->n_labels, counts);
     } else {
         print_confusions(labels, m->n_labels, counts);
@@ -183,7 +194,9 @@ void write_predictions(const char *path, const model *m, const verdict *verdicts
     fputs("label,probability\n", file);
     for (size_t i = 0; i < count; ++i) {
         write_field(file, m->labels[verdicts[i].label]);
-        fprintf(file, ",%.6f\n", verdicts[i].probability);
+        fputc(',', file);
+        write_number(file, verdicts[i].probability);
+        fputc('\n', file);
     }
     finish_file(path, file);
 }

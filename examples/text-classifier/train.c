@@ -228,6 +228,5 @@ history train(const options *o, const model *m, const problem *p)
     }
     h.seconds = progress_seconds(&bar);
     progress_end(&bar);
-    stop_listening();
     return h;
 }

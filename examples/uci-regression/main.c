@@ -15,7 +15,7 @@ static void print_set(const options *o, const uci_set *set)
     int64_t rows = adz_dataset_row_count(set->rows), splits = (int64_t)set->n_splits;
     int64_t features = adz_tensor_size(adz_dataset_at(set->rows, 0), 1);
     int64_t epochs = o->epochs > 0 ? o->epochs : set->epochs;
-    printf("%s: %lld rows, %lld feature%s, %lld split%s; %lld hidden unit%s, %lld epoch%s\n",
+    print_text("%s: %lld rows, %lld feature%s, %lld split%s; %lld hidden unit%s, %lld epoch%s",
         set->name, (long long)rows, (long long)features, plural(features), (long long)splits,
         plural(splits), (long long)set->hidden, plural(set->hidden), (long long)epochs,
         plural(epochs));
@@ -39,7 +39,8 @@ static size_t run_sets(const options *o, const uci_set *sets, size_t n, set_resu
         printf("stopped by %s; %zu of %zu sets were not begun\n", interrupt_name(), n - begun, n);
     }
     if (done == 0) {
-        fail("no split is finished, so there is nothing to report");
+        remark("no split is finished, so there is nothing to report");
+        exit(finish_output()); /* with the code of the signal, without which a split is finished */
     }
     return done;
 }
@@ -56,9 +57,8 @@ static void run_folders(const options *o)
         print_set(o, &sets[i]);
     }
     listen_to_interrupts();
-    printf("%lld forward pass%s with dropout on, %lld job%s; %s\n", (long long)o->passes,
+    print_text("%lld forward pass%s with dropout on, %lld job%s; %s", (long long)o->passes,
         o->passes == 1 ? "" : "es", (long long)o->jobs, plural(o->jobs), adz_build_info());
-    fflush(stdout); /* the first split may take minutes */
     size_t done = run_sets(o, sets, n, results);
     stop_listening();
     print_report(results, done);

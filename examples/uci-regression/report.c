@@ -87,18 +87,18 @@ static figures figures_of(const outcome *splits, size_t count)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-static void print_pair(figure here, const figure *there)
+/* A row of the table. Only the first row of a set has its name. */
+static void print_pair(const char *set, const char *name, figure here, const figure *there)
 {
-    printf("  %6.3f", here.mean);
-    if (isnan(here.error)) {
-        printf("%10s", "");
-    } else {
-        printf(" +- %.3f ", here.error);
+    printf("%-24s %-18s %8.3f", set, name, here.mean);
+    char error[32] = "";
+    if (!isnan(here.error)) {
+        snprintf(error, sizeof error, " +- %.3f", here.error);
     }
     if (there != NULL) {
-        printf(" %6.2f +- %.2f", there->mean, there->error);
+        printf("%-9s  %6.2f +- %.2f\n", error, there->mean, there->error);
     } else {
-        printf(" %14s", "-");
+        puts(error);
     }
 }
 
@@ -135,28 +135,25 @@ static void print_verdict(const set_result *results, size_t count)
         }
     }
     if (compared > 0) {
-        printf(
-            "%d of %d figures (RMSE and log likelihood) lie within two published standard errors plus two of these, or are better.\n",
+        print_text(
+            "%d of %d figures (RMSE and log likelihood) lie within two published standard errors plus two of these, or are better.",
             compared - misses, compared);
     }
 }
 
 void print_report(const set_result *results, size_t count)
 {
-    printf("\n%-16s  %-32s  %-32s  %-32s\n%-16s", "", "RMSE, MC dropout", "log likelihood",
-        "RMSE, dropout off", "set");
-    for (int i = 0; i < 3; ++i) {
-        printf("  %-16s %-15s", "  here", "  published");
-    }
-    printf(" ridge RMSE seconds\n");
+    printf("\n%-24s %-18s %8s %10s %s\n", "set", "", "here", "", "published");
     for (size_t i = 0; i < count; ++i) {
         const set_result *r = &results[i];
         const figures here = figures_of(r->splits, r->count), *there = find_published(r->name);
-        printf("%-16s", r->name);
-        print_pair(here.rmse, there != NULL ? &there->rmse : NULL);
-        print_pair(here.log_likelihood, there != NULL ? &there->log_likelihood : NULL);
-        print_pair(here.rmse_no_dropout, there != NULL ? &there->rmse_no_dropout : NULL);
-        printf(" %10.3f %7.1f\n", here.ridge_rmse.mean, r->seconds);
+        print_pair(r->name, "RMSE, MC dropout", here.rmse, there != NULL ? &there->rmse : NULL);
+        print_pair("", "log likelihood", here.log_likelihood,
+            there != NULL ? &there->log_likelihood : NULL);
+        print_pair("", "RMSE, dropout off", here.rmse_no_dropout,
+            there != NULL ? &there->rmse_no_dropout : NULL);
+        print_pair("", "ridge RMSE", here.ridge_rmse, NULL);
+        printf("%-24s %-18s %8.1f\n", "", "seconds", r->seconds);
     }
     print_verdict(results, count);
     for (size_t i = 0; i < count; ++i) {

@@ -96,8 +96,8 @@ static void print_split(const splits *c, size_t k)
     if (!s->score.complete) {
         return;
     }
-    printf(
-        "%s split %zu/%zu: dropout %g, tau %g: RMSE %.3f, log likelihood %.3f, RMSE without dropout %.3f\n",
+    print_text(
+        "%s split %zu/%zu: dropout %g, tau %g: RMSE %.3f, log likelihood %.3f, RMSE without dropout %.3f",
         c->set->name, k + 1, c->result->count, s->dropout, s->tau, s->score.rmse,
         s->score.log_likelihood, s->score.rmse_no_dropout);
     fflush(stdout);
@@ -140,7 +140,7 @@ static void keep_finished(set_result *r)
         }
     }
     if (finished < r->count) {
-        printf("%s: stopped by %s; %zu of %zu splits are finished\n", r->name, interrupt_name(),
+        print_text("%s: stopped by %s; %zu of %zu splits are finished", r->name, interrupt_name(),
             finished, r->count);
     }
     r->count = finished;

@@ -148,11 +148,11 @@ void run_toy(const options *o)
      */
     adz_init_uniform_(adz_module_get_parameter(network, "1.weight"), -1, 1, NULL);
     adz_init_uniform_(adz_module_get_parameter(network, "1.bias"), LEFT, RIGHT, NULL);
-    printf("toy set: %d rows to train on, %d to test on; the noise grows from left to right\n",
-        TRAIN_ROWS, TEST_ROWS);
     double penalty = 1e-4 * (1 - shape.dropout) / (2.0 * TRAIN_ROWS);
     int64_t epochs = o->epochs > 0 ? o->epochs : EPOCHS;
     listen_to_interrupts();
+    print_text("toy set: %d rows to train on, %d to test on; the noise grows from left to right",
+        TRAIN_ROWS, TEST_ROWS);
     int64_t done = fit(network, train, gaussian_loss, penalty, epochs);
     stop_listening();
     if (done < epochs) {

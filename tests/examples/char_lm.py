@@ -69,6 +69,28 @@ def shows_a_sample():
     assert "a sample" not in run(*SMALL, "--steps", 2, "--sample", "It is", "--length", 5)
 
 
+def shows_samples_while_it_trains():
+    """The first one comes after a minute, or after --sample-after. They change no bit, whatever the network carries."""
+    assert "0 shows none (60)" in " ".join(run("--help").split())
+    for arch in "gpt2", "awd-lstm", "transformer-xl":
+        common = [*SMALL, "--arch", arch, "--dropout", 0.1, "--steps", 40]
+        output = run(*common, "--sample-after", 1e-6, "--save", "shown")
+        steps = [int(step) for step in re.findall(r"^after step (\d+) it writes:$", output, re.MULTILINE)]
+        assert len(steps) >= 2 and steps[0] == 1 and steps[-1] < 40, output
+        first = output[output.index("it writes:\n") + len("it writes:\n"):output.index("\nstep 2/40 ")]
+        assert 100 < len(first) <= 201, output
+        assert "it writes" not in run(*common, "--sample-after", 0, "--save", "hidden")
+        assert content("shown") == content("hidden"), arch
+    misused("--sample-after belongs to trainings without --sample", *SMALL, "--sample", "It", "--sample-after", 9)
+
+
+def stops_writing():
+    """Ctrl-C ends a text, too."""
+    run(*SMALL, "--steps", 2, "--save", "long")
+    output = interrupted("--load", "long", "--sample", "It\n", "--length", 100000000, after="^It$")
+    assert output.startswith("It\n") and output.endswith("\n"), output[:100]
+
+
 def drops_a_byte_order_mark():
     """The mark is no character of the text."""
     text = "It is a truth universally acknowledged. " * 60
@@ -203,7 +225,7 @@ def saves_where_it_came_from():
 
 def saves_by_the_way():
     """A run that is killed leaves what it had after a multiple of 500 steps."""
-    assert "(500; 0: none)" in run("--help")
+    assert "(500; 0: none)" in " ".join(run("--help").split())
     process = subprocess.Popen([*WRAPPER, PROGRAM, *SMALL, "--steps", "1000000000", "--save", "by-the-way"],
                                stdout=subprocess.DEVNULL)
     while not os.path.exists("by-the-way") and process.poll() is None:
@@ -323,7 +345,8 @@ def bad_input():
 
 
 def main():
-    checks = [learns, shows_a_sample, drops_a_byte_order_mark, exports_onnx, goes_on_exactly, micro_batches, stays_over, saves_where_it_came_from, saves_by_the_way, names_of_data,
+    checks = [learns, shows_a_sample, shows_samples_while_it_trains, stops_writing, drops_a_byte_order_mark, exports_onnx,
+              goes_on_exactly, micro_batches, stays_over, saves_where_it_came_from, saves_by_the_way, names_of_data,
               validation_is_new, writes, choices, one_cycle, interrupt, bad_input]
     return perform(checks)
 

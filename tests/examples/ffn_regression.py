@@ -130,6 +130,18 @@ def real_table():
     assert result(output)["test_rmse"] < 1.3 * first["test_rmse"], output  # it did not start from the beginning
 
 
+def large_numbers():
+    """Predictions far from zero keep all their digits: nine of them would be wrong by hundreds here."""
+    write_table("far.csv", [(i / 20, 1e12 + i / 20) for i in range(200)], ("a", "y"))
+    first = result(run("--data", "far.csv", "--target", "y", "--save", "far.safetensors", "--epochs", 100, "--plot",
+                       "none"))
+    run("--predict", "far.csv", "--load", "far.safetensors", "--output", "far-p.csv")
+    with open("far-p.csv", newline="", encoding="utf-8") as stream:
+        predicted = [row["y"] for row in csv.DictReader(stream)]
+    assert all(abs(float(y) - (1e12 + i / 20)) < 1 for i, y in enumerate(predicted)), predicted
+    assert first["test_rmse"] < 0.5 and all(repr(float(y)).rstrip("0").rstrip(".") == y for y in predicted), predicted
+
+
 def choices():
     for more in (["--gated", "--activation", "gelu"], ["--dropout", "0.1"], ["--scheduler", "step"],
                  ["--scheduler", "exponential"], ["--scheduler", "none", "--momentum", "0"],
@@ -281,7 +293,7 @@ def write_rows():
 
 
 def main():
-    checks = [embedded, plots, texts_are_data, real_table, choices, interrupt,
+    checks = [embedded, plots, texts_are_data, real_table, large_numbers, choices, interrupt,
               whole_options, write_rows, bad_input]
     if UCI:
         checks.append(benchmarks)

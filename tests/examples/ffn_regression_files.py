@@ -31,9 +31,9 @@ def stopped_at(path, arguments, number):
             time.sleep(0.001)
         process.send_signal(number)
         output = process.communicate(timeout=60)[0]
-        if process.returncode != 0 or "stopped by" in output:
+        if process.returncode == -signal.SIGKILL or "stopped by" in output:
             break
-    assert process.returncode == (-number if number == signal.SIGKILL else 0), output
+    assert process.returncode == (-number if number == signal.SIGKILL else 128 + number), output
     return output
 
 

@@ -4,14 +4,16 @@
 usage: glu_variants.py PROGRAM
 """
 
+import json
 import math
 import os
 import re
 import signal
+import struct
 import sys
 
 import program
-from program import drawn, interrupted_after, perform, run
+from program import drawn, interrupted, perform, run
 
 SMALL = ("--d-model", 16, "--layers", 1, "--heads", 2, "--length", 16, "--batch", 4)
 NAMES = ["ReLU", "GELU", "GLU", "Bilinear", "ReGLU", "GEGLU", "SwiGLU"]
@@ -107,23 +109,68 @@ def counts_in_words():
 
 def interrupt():
     """What is finished is reported and drawn; a training that is not is left out."""
-    many = [*SMALL, "--jobs", 1, "--runs", 1000, "--steps", 30, "--evaluations", 2, "--variants", "GEGLU,ReLU,GLU", "--plot"]
+    many = [*SMALL, "--save", "many.st", "--jobs", 1, "--runs", 1000, "--steps", 30, "--evaluations", 2, "--variants", "GEGLU,ReLU,GLU", "--plot"]
     for number, name in ((signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")):
-        output = interrupted_after(r"^GEGLU +seed 3 ", *many, "cut.svg", number=number)
-        done, = re.findall(rf"^stopped by {name}; (\d+) of 3000 trainings are finished$", output, re.MULTILINE)
+        output = interrupted(*many, "cut.svg", number=number, after=r"^GEGLU +seed 3 ")
+        done, = re.findall(rf"^stopped by {name}; (\d+) of 3000 trainings are finished; --load \S+ goes on$", output, re.MULTILINE)
         finished = re.findall(r"^(\w+) +seed (\d+) +step 30/30 .* ([\d.]+)$", output, re.MULTILINE)
         assert len(finished) == int(done) >= 6, output
-        table = rows(re.sub(r"  \d+ of 1000 runs$", "", output, flags=re.MULTILINE))
+        table = rows(output)
         for variant, row in table.items():
             values = [float(val) for other, _, val in finished if other == variant]
-            assert f"  {len(values)} of 1000 runs\n" in output, output
+            assert f"\n{variant}: {len(values)} of 1000 runs\n" in output, output
             assert abs(row["val"] - sum(values) / len(values)) < 2e-4, (variant, values)
         assert "picture: cut.svg" in output and "GEGLU" in drawn("cut.svg")
         os.remove("cut.svg")
-    output = interrupted_after(r"^ReLU +step", *SMALL, "--steps", 1000000, "--evaluations", 10000,
-                               "--variants", "ReLU", code=1)
-    assert "stopped by Ctrl-C; 0 of 1 trainings are finished" in output
+    output = interrupted(*SMALL, "--steps", 1000000, "--evaluations", 10000, "--variants", "ReLU", after=r"^ReLU +step")
+    assert "stopped by Ctrl-C; 0 of 1 trainings are finished; --load" in output
     assert "no training is finished, so there is nothing to report" in output
+
+
+def curves(path):
+    """What a file says of each training: all numbers but the seconds."""
+    with open(path, "rb") as stream:
+        size, = struct.unpack("<Q", stream.read(8))
+        header, data = json.loads(stream.read(size)), stream.read()
+    found = {}
+    for name, tensor in header.items():
+        if name.startswith("training."):
+            begin, end = tensor["data_offsets"]
+            numbers = list(struct.unpack(f"<{(end - begin) // 8}d", data[begin:end]))
+            found[name] = numbers[:2] + numbers[3:]
+    return found, sorted(name for name in header if name.startswith("state."))
+
+
+def goes_on():
+    """An experiment that was interrupted twice, and went on with other jobs, comes to the same bits."""
+    common = ["--steps", 400, "--evaluations", 40, "--variants", "GEGLU,ReLU,GLU"]
+    whole = rows(small(*common, "--save", "whole.st"))
+    assert curves("whole.st")[1] == [], "finished trainings have no state"
+    for number, jobs, line in (signal.SIGINT, 2, r"^ReLU +step 130"), (signal.SIGTERM, 3, r"^GLU +step 250"):
+        before = ["--load", "part.st"] if number == signal.SIGTERM else [*SMALL, *common, "--save", "part.st"]
+        output = interrupted(*before, "--jobs", jobs, "--plot", "none", number=number, after=line)
+        assert re.search(r"^stopped by \S+; \d of 3 trainings are finished; --load part.st goes on$", output,
+                         re.MULTILINE), output
+        assert curves("part.st")[1] != [], output
+    output = run("--load", "part.st", "--jobs", 1, "--plot", "none")
+    assert re.search(r"^part.st: its experiment goes on; \d of 3 trainings are finished$", output, re.MULTILINE), output
+    assert curves("part.st") == curves("whole.st")
+    assert [(n, t["train"], t["val"]) for n, t in rows(output).items()] == \
+           [(n, t["train"], t["val"]) for n, t in whole.items()], output
+    again = run("--load", "part.st", "--plot", "none")
+    assert "3 of 3 trainings are finished" in again and " step " not in again, again
+    assert not [name for name in os.listdir(".") if name.endswith(".tmp")]
+    refused("--steps 4: the experiment in part.st has steps 400", "--load", "part.st")
+    program.refused("--variants GLU: the experiment in part.st has variants GEGLU,ReLU,GLU", "--load", "part.st",
+                    "--variants", "GLU")
+    program.refused("part.st: other.txt is not the text that its experiment was begun with", "--load", "part.st",
+                    "--text", write("other.txt", "another text, of which it knows nothing; " * 90))
+    program.refused("other.txt", "--load", "other.txt")
+    with open("part.st", "rb") as stream:
+        whole_file = stream.read()
+    at = whole_file.index(struct.pack("<d", 10.0), 8 + struct.unpack("<Q", whole_file[:8])[0])  # the first point's step
+    write("wrong.st", whole_file[:at] + struct.pack("<d", 11.0) + whole_file[at + 8:])
+    program.refused("wrong.st: its trainings are not what this program wrote", "--load", "wrong.st")
 
 
 def own_text():
@@ -184,5 +231,5 @@ def bad_options():
 
 
 if __name__ == "__main__":
-    sys.exit(perform([seven, same_bits, shows_every_evaluation, counts_in_words, interrupt, own_text, plots,
+    sys.exit(perform([seven, same_bits, shows_every_evaluation, counts_in_words, interrupt, goes_on, own_text, plots,
                       bad_texts, bad_options]))

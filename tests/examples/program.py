@@ -6,7 +6,6 @@ import subprocess
 import signal
 import sys
 import tempfile
-import time
 import xml.etree.ElementTree
 
 PROGRAM = os.path.abspath(sys.argv[1])
@@ -17,13 +16,18 @@ LEARNING = os.environ.get("ADZE_TEST_LEARNING") != "off"
 WRAPPER = os.environ.get("ADZE_WRAPPER", "").split()  # what runs the program, valgrind for one
 
 
+def joined(text):
+    """The text with lines of its own for what the program had to break at 80 characters."""
+    return re.sub(r"\n  (?=[^ (|])", " ", text)
+
+
 def run(*arguments, code=0, env=None, program=PROGRAM):
     """What the program prints, which must end with that exit code."""
     done = subprocess.run([*WRAPPER, program, *map(str, arguments)], text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, encoding="utf-8", errors="backslashreplace",
                           env={**os.environ, **(env or {})})
     assert done.returncode == code, f"{arguments}: exit {done.returncode}\n{done.stdout}"
-    return done.stdout
+    return joined(done.stdout)
 
 
 def run_any(*arguments):
@@ -63,44 +67,21 @@ def optional_path(position):
     return os.path.abspath(sys.argv[position]) if len(sys.argv) > position else ""
 
 
-def handles(pid, number):
-    try:
-        with open(f"/proc/{pid}/status", encoding="ascii") as stream:
-            caught = re.search(r"SigCgt:\s*([0-9a-f]+)", stream.read())
-    except OSError:
-        return False  # no Linux: the full wait
-    return bool(int(caught.group(1), 16) >> (number - 1) & 1)
-
-
-def interrupted(*arguments, number=signal.SIGINT):
-    """What the program prints that gets a Ctrl-C, or another signal, while it trains."""
-    process = subprocess.Popen([*WRAPPER, PROGRAM, *map(str, arguments)], text=True,
-                               stdout=subprocess.PIPE)
-    for _ in range(600):  # until it trains, however busy the machine is
-        time.sleep(0.1)
-        if handles(process.pid, number) or process.poll() is not None:
-            break
-    time.sleep(20 if WRAPPER else 0.5)  # valgrind catches signals before its program does
-    process.send_signal(number)
-    output = process.communicate(timeout=60)[0]
-    assert process.returncode == 0, output
-    return output
-
-
-def interrupted_after(pattern, *arguments, number=signal.SIGINT, code=0):
-    """What the program prints, on stderr too, that gets the signal when it has printed such a line."""
+def interrupted(*arguments, number=signal.SIGINT, after=r"^(epoch|step) \d"):
+    """What the program prints, on stderr too, that gets Ctrl-C or another signal when it has printed such a line. It
+    ends with the exit code of the signal, after it has saved."""
     process = subprocess.Popen([*WRAPPER, PROGRAM, *map(str, arguments)], text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     output = ""
     for line in process.stdout:
         output += line
-        if re.search(pattern, line):
+        if re.search(after, line):
             break
     process.send_signal(number)
     output += process.stdout.read()
     process.wait()
-    assert process.returncode == code, f"{arguments}: exit {process.returncode}\n{output}"
-    return output
+    assert process.returncode == 128 + number, f"{arguments}: exit {process.returncode}\n{output}"
+    return joined(output)
 
 
 def perform(checks):

@@ -247,7 +247,6 @@ static void numbers_are_read_back(void **state)
 {
     static const double numbers[] = { 0, -0.5, 0.1, 1.0 / 3, 1e12 + 3.25, 1000000000009.9677,
         5e-324, 1.7976931348623157e308, -123456.5, 2 };
-    static const float floats[] = { 0.1f, 1.0f / 3, 16777217.0f, 1e-45f, 3.4028235e38f };
     char text[64];
     (void)state;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
@@ -256,16 +255,39 @@ static void numbers_are_read_back(void **state)
         fclose(file);
         assert_true(strtod(text, NULL) == numbers[i]);
     }
-    for (size_t i = 0; i < sizeof floats / sizeof *floats; ++i) {
-        FILE *file = fmemopen(text, sizeof text, "w");
-        write_float(file, (double)floats[i]);
-        fclose(file);
-        assert_true(strtof(text, NULL) == floats[i] && strlen(text) < 16);
-    }
     FILE *file = fmemopen(text, sizeof text, "w");
     write_row(file, 7, (const double[]){ 0.1, NAN, 1e12 + 3.25 }, 3);
     fclose(file);
     assert_string_equal(text, "7,0.1,,1000000000003.25\n");
+}
+
+/* Lines end at spaces after at most 80 characters, which are not bytes. */
+static void lines_are_wrapped(void **state)
+{
+    char text[1024], wide[256] = "";
+    (void)state;
+    for (int i = 0; i < 100; ++i) {
+        strcat(wide, "\u00e4");
+    }
+#define SIX  "0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 "
+#define NINE "\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4 "
+    const struct {
+        const char *words, *lines;
+    } cases[] = { { "", "\n" }, { "one", "one\n" }, { "a  b c", "a  b c\n" },
+        { SIX "0123456789 01 3456789 x", SIX "0123456789 01\n  3456789 x\n" },
+        { NINE SIX "01 9", NINE SIX "01 9\n" }, /* 80 characters */
+        { NINE SIX "012 9", NINE SIX "012\n  9\n" } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        FILE *file = fmemopen(text, sizeof text, "w");
+        print_wrapped(file, cases[i].words);
+        fclose(file);
+        assert_string_equal(text, cases[i].lines);
+    }
+    FILE *file = fmemopen(text, sizeof text, "w");
+    print_wrapped(file, wide);
+    fclose(file);
+    assert_int_equal(count(text, "\n"), 1); /* nothing breaks a word */
+    assert_int_equal(strlen(text), strlen(wide) + 1);
 }
 
 /* The formula of the header, by hand: "abab" is learnt, "aba" and "bb" are predicted. */
@@ -287,6 +309,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bigrams_are_counted),
         cmocka_unit_test(numbers_are_read_back),
+        cmocka_unit_test(lines_are_wrapped),
         cmocka_unit_test(each_warning_is_printed_once),
         cmocka_unit_test(endless_warnings_end),
         cmocka_unit_test(messages_show_control_characters),

@@ -13,7 +13,7 @@ import re
 import signal
 import sys
 
-from program import LEARNING, drawn, interrupted, interrupted_after, misused, perform, refused, run
+from program import LEARNING, drawn, interrupted, misused, perform, refused, run
 
 UCI = os.path.abspath(os.environ["ADZE_UCI_DATA"]) if "ADZE_UCI_DATA" in os.environ else None
 RESULT = re.compile(r"^result: set=(\S+)((?: \w+=\S+)+)$", re.MULTILINE)
@@ -125,13 +125,16 @@ def one_split():
     """A single split has no standard error, so none is printed and nothing is concluded from it."""
     make_set("yacht")  # a name with published figures
     output = run("yacht", "--passes", 20, "--epochs", 2, "--splits", 1)
-    row, = re.findall(r"^yacht {11}.*$", output, re.MULTILINE)
-    assert re.fullmatch(r"yacht +\d+\.\d{3} +0\.67 \+- 0\.05 +-\d+\.\d{3} +-1\.25 \+- 0\.02 +\d+\.\d{3} +"
-                        r"1\.23 \+- 0\.37 +\d+\.\d{3} +\d+\.\d", row), output
+    assert re.search(r"^yacht +RMSE, MC dropout +\d+\.\d{3} +0\.67 \+- 0\.05\n"
+                     r" +log likelihood +-\d+\.\d{3} +-1\.25 \+- 0\.02\n"
+                     r" +RMSE, dropout off +\d+\.\d{3} +1\.23 \+- 0\.37\n"
+                     r" +ridge RMSE +\d+\.\d{3}\n +seconds +\d+\.\d$", output, re.MULTILINE), output
     assert "worse than published" not in output and "figures (RMSE" not in output, output
     several = run("yacht", "--passes", 20, "--epochs", 2, "--splits", 2)
     assert "of 2 figures (RMSE and log likelihood) lie within" in several, several
-    assert row.index("0.67") == re.search(r"^yacht {11}.*$", several, re.MULTILINE).group().index("0.67")
+    columns = {re.search(r"^yacht +RMSE, MC.*$", text, re.MULTILINE).group().index("0.67") for text in (output, several)}
+    assert len(columns) == 1, (output, several)
+    assert re.search(r"^yacht +RMSE, MC dropout +\d+\.\d{3} \+- \d\.\d{3} +0\.67 \+- 0\.05$", several, re.MULTILINE), several
 
 
 def counts_in_words():
@@ -152,20 +155,21 @@ def interrupt():
     make_set("cut/slow", splits=splits, epochs="100000 x1000", **each)
     common = ["cut", "--passes", 20, "--jobs", 1]
     for number, name in ((signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")):
-        output = interrupted_after("^quick split 3/50", *common, number=number)
+        output = interrupted(*common, number=number, after="^quick split 3/50")
         done, = re.findall(rf"^quick: stopped by {name}; (\d+) of 50 splits are finished$", output, re.MULTILINE)
         lines = re.findall(r"^quick split \d+/50: .* RMSE (\S+), log", output, re.MULTILINE)
         assert len(lines) == int(done) >= 3, output
         mean = sum(map(float, lines)) / len(lines)
         assert abs(results(output)["quick"]["rmse"] - mean) < 1e-3, output
         assert f"\nstopped by {name}; 1 of 2 sets were not begun\n" in output, output
-    output = interrupted_after("^quick split 4/4", *common, "--splits", 4)
+    output = interrupted(*common, "--splits", 4, after="^quick split 4/4")
     assert ("\nslow: stopped by Ctrl-C; 0 of 4 splits are finished\n" in output or
             "\nstopped by Ctrl-C; 1 of 2 sets were not begun\n" in output), output
     assert list(results(output)) == ["quick"]
-    output = interrupted_after("jobs; |job; ", "cut/slow", "--passes", 20, "--jobs", 2, code=1)
+    output = interrupted("cut/slow", "--passes", 20, "--jobs", 2, after="jobs; ")
     assert "no split is finished, so there is nothing to report" in output, output
-    output = interrupted("--passes", 50, "--epochs", 100000000, "--plot", "cut.svg", number=signal.SIGTERM)
+    output = interrupted("--passes", 50, "--epochs", 100000000, "--plot", "cut.svg", number=signal.SIGTERM,
+                         after="^toy set")
     assert re.search(r"^stopped by SIGTERM; \d+ of 100000000 epochs are done$", output, re.MULTILINE), output
     assert "toy" in results(output)
     assert "picture: cut.svg" in output

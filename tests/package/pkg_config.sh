@@ -39,6 +39,8 @@ runs() {
     (
         cd "$work"
         cp "$top/examples/toy_regression.c" program.c
+        mkdir -p shared
+        cp "$top/examples/shared/about.h" shared
         rm -f program
         eval "$3" >log 2>&1 || {
             echo "$1: $3"
