@@ -52,10 +52,11 @@ typedef struct panel {
 } panel;
 
 /* Draws a chart of this size in pixels, writes it to the path, and prints where it is; `what` is
- * its name in messages. Draws nothing if the path is "none". If a panel has no value that can be
- * shown, or the file cannot be written, a message on stderr says so, no file is changed, and
- * finish_output() will return 1. Ends the program if a text is not UTF-8 or has a control
- * character. */
+ * its name in messages. Draws nothing if the path is "none".
+ *
+ * A panel needs a value that can be shown. If it has none, or the file cannot be written, a message
+ * on stderr says so and finish_output() will return 1. Ends the program if a text is not UTF-8 or
+ * has a control character. */
 void draw_chart(
     const char *path, const char *what, const panel *panels, size_t count, int width, int height);
 

@@ -7,16 +7,16 @@ usage: charts.py DRAW_CHARTS
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import xml.etree.ElementTree as ET
 
-PROGRAM = os.path.abspath(sys.argv[1])
+from program import PROGRAM, WRAPPER
+
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def draw(*arguments, code=0):
-    done = subprocess.run([PROGRAM, *arguments], text=True, encoding="utf-8", stdout=subprocess.PIPE,
+    done = subprocess.run([*WRAPPER, PROGRAM, *arguments], text=True, encoding="utf-8", stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, check=False)
     assert done.returncode == code, done
     return done
