@@ -60,8 +60,10 @@
 /* Columns that the file which reads the table does not need. */
 #ifndef KERNEL1
 #define KERNEL1(...)
-#define KERNEL1_ALL(...)
 #define KERNEL2(...)
+#endif
+#ifndef KERNEL1_ALL
+#define KERNEL1_ALL(...)
 #define KERNEL2_ALL(...)
 #define UNROLLED1_ALL(...)
 #define TRUTH1(...)
