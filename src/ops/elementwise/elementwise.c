@@ -6,11 +6,10 @@
  * The table (table.h) holds formulas, kernels and gradients. Shapes are free: a function of one
  * tensor keeps the shape of x, all others broadcast by NumPy's rules. */
 
-/* Brings the inputs to the dtype in which the form computes. Conversions are recorded before the
- * call is, so an integer input never receives a gradient. */
-static bool take_one(const adzi_elementwise *form, adzi_call *call)
+/* Whether the form takes an x that is neither f32 nor f64. Conversions are recorded before the call
+ * is, so an integer input never receives a gradient. */
+static __attribute__((noinline)) bool take_other(const adzi_elementwise *form, adzi_call *call)
 {
-    const adz_dtype dtype = (adz_dtype)call->in[0]->dtype;
     if (form->types == ADZI_ONLY_FLOAT) {
         return adzi_want_float(call, 0);
     }
@@ -18,9 +17,9 @@ static bool take_one(const adzi_elementwise *form, adzi_call *call)
         return false;
     }
     if (form->types == ADZI_TO_FLOAT) {
-        return adzi_is_float(dtype) || adzi_convert(call, 0, ADZ_F32);
+        return adzi_convert(call, 0, ADZ_F32);
     }
-    if (dtype != ADZ_BOOL || form->types == ADZI_TRUTH) {
+    if (call->in[0]->dtype != ADZ_BOOL || form->types == ADZI_TRUTH) {
         return true;
     }
     return form->types == ADZI_COUNTED
@@ -28,7 +27,13 @@ static bool take_one(const adzi_elementwise *form, adzi_call *call)
                : form->instead == NULL || adzi_refuse_bool(call, 0, form->instead);
 }
 
-static bool take_two(const adzi_elementwise *form, adzi_call *call)
+/* Brings the inputs to the dtype in which the form computes. */
+static inline bool take_one(const adzi_elementwise *form, adzi_call *call)
+{
+    return adzi_is_float((adz_dtype)call->in[0]->dtype) || take_other(form, call);
+}
+
+static inline bool take_two(const adzi_elementwise *form, adzi_call *call)
 {
     if (form->types == ADZI_TO_FLOAT) {
         return adzi_promote_floats(call);
@@ -86,8 +91,8 @@ adz_tensor *adzi_call1(
     if (!record(form, &call, y, attr)) {
         return NULL;
     }
-    save(&call, form->saves, y);
-    if (form->again != NULL) {
+    if (call.node != NULL) {
+        save(&call, form->saves, y);
         adzi_offer_again(&call, form->again);
     }
     adzi_pointwise(kernel_of(form, &call), y, 1, call.in, p);
@@ -110,9 +115,8 @@ adz_tensor *adzi_call2(const adzi_elementwise *form, adz_tensor *a, adz_tensor *
     if (!record(form, &call, y, NULL)) {
         return NULL;
     }
-    save(&call, form->saves, y);
-    if (form->saves_for_b != 0 && adzi_wants(&call, 1)) {
-        save(&call, form->saves_for_b, y);
+    if (call.node != NULL) {
+        save(&call, form->saves | (adzi_wants(&call, 1) ? form->saves_for_b : 0), y);
     }
     adzi_pointwise(kernel_of(form, &call), y, 2, call.in, NULL);
     return adzi_leave(&call, y);
