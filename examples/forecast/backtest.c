@@ -14,7 +14,7 @@ static double seasonal_change(const network *n, const series *s)
     double sum = 0, count = 0;
     for (int64_t i = n->season; i < test_start(s->n); ++i) {
         if (!s->missing[i] && !s->missing[i - n->season]) {
-            sum += fabs(s->values[i] - s->values[i - n->season]);
+            sum += fabs(in_unit(s, s->values[i]) - in_unit(s, s->values[i - n->season]));
             ++count;
         }
     }
@@ -27,17 +27,20 @@ static void add_window(
     int64_t origin = f->o.at[b];
     for (int64_t k = 0; k < n->horizon; ++k) {
         int64_t i = b * n->horizon + k;
-        double y = s->values[origin + k], error = fabs(y - f->mean[i]);
+        const double y = in_unit(s, s->values[origin + k]);
+        const double error = fabs(y - in_unit(s, f->mean[i]));
+        const double away =
+            fabs(s->values[origin + k] - f->mean[i]); /* on the scale of the bands */
         if (s->missing[origin + k]) {
             continue;
         }
         sum->rmse += error * error;
         sum->mase += error;
-        sum->linear_rmse += pow(y - f->o.base[i], 2);
-        sum->naive_rmse += pow(y - s->values[origin - 1], 2);
-        sum->seasonal_naive_rmse += pow(y - seasonal_naive(s, n, origin, k), 2);
-        sum->coverage80 += error <= f->half80[i];
-        sum->coverage95 += error <= f->half95[i];
+        sum->linear_rmse += pow(y - in_unit(s, f->o.base[i]), 2);
+        sum->naive_rmse += pow(y - in_unit(s, s->values[origin - 1]), 2);
+        sum->seasonal_naive_rmse += pow(y - in_unit(s, seasonal_naive(s, n, origin, k)), 2);
+        sum->coverage80 += away <= f->half80[i];
+        sum->coverage95 += away <= f->half95[i];
         ++sum->count;
     }
 }

@@ -212,7 +212,10 @@ static ensemble empty_ensemble(const char *path, adz_safetensors *file)
     values_are_from(path);
     for (size_t i = 0; i < n_options; ++i) {
         snprintf(key, sizeof key, "option.%s", table[i].name);
-        char *text = copy_text(metadata(path, file, key));
+        const bool old =
+            strcmp(table[i].name, "positive") == 0 &&
+            adz_safetensors_get_metadata(file, key) == NULL; /* of an earlier version */
+        char *text = copy_text(old ? "0" : metadata(path, file, key));
         set_argument(&table[i], text);
         free(text);
     }

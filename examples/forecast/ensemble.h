@@ -25,7 +25,7 @@ void save_ensemble(const ensemble *e, const char *path);
 ensemble load_ensemble(const char *path);
 void free_ensemble(ensemble *e);
 
-/* Forecasts in units of the series. */
+/* Forecasts on the scale of series.values; in_unit() gives those in the unit of the series. */
 typedef struct forecasts {
     origins o;
     int64_t horizon;

@@ -28,8 +28,12 @@ typedef struct candidates {
     fitting when;
 } candidates;
 
+/* Whether logarithms of the values can be regressed, which are no logarithms already. */
 static bool all_positive(const series *s)
 {
+    if (s->logarithms) {
+        return false;
+    }
     for (int64_t i = 0; i < s->n; ++i) {
         if (s->values[i] <= 0) {
             return false;

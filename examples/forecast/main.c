@@ -65,9 +65,12 @@ static ensemble choose_and_train(const options *o, const series *s)
     return e;
 }
 
-static ensemble load_and_check(const options *o, const series *s)
+static ensemble load_and_check(const options *o, series *s)
 {
     ensemble e = load_ensemble(o->load);
+    if (e.n.positive) {
+        take_logarithms(s);
+    }
     if (e.n.model == MODEL_LINEAR) {
         check_length(&e.n, s); /* it is fitted to this series, and its band is measured on it */
     } else {
@@ -115,7 +118,7 @@ static void report(const options *o, const ensemble *e, const series *s, double 
         save_ensemble(e, o->save);
         printf("%s: %s\n", adz_module_child_count(e->root) > 0 ? "networks" : "model", o->save);
     }
-    write_forecast(o->output, &ahead, steps);
+    write_forecast(o->output, s, &ahead, steps);
     printf("forecast: %s\n", o->output);
     draw_picture(o->plot, s, e->trained, &test, &ahead, steps);
     print_scores(&r, e->n.model, seconds);
@@ -134,8 +137,11 @@ int main(int argc, char **argv)
         steps_ahead(&o, o.network.horizon);
     }
     check_all_files(&o);
-    series s = o.data != NULL ? read_series(o.data, o.column) : make_series();
+    series s = o.data != NULL ? read_series(o.data, o.column, o.time) : make_series();
     ensemble e;
+    if (o.load == NULL && o.network.positive) {
+        take_logarithms(&s);
+    }
     if (o.load != NULL) {
         e = load_and_check(&o, &s);
         steps_ahead(&o, e.n.horizon);

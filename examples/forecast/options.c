@@ -23,10 +23,17 @@ static const char help[] =
     "  --column NAME       the column to forecast, also --target. A missing value\n"
     "                      (NA, or an empty field among others) is interpolated and\n"
     "                      left out of all errors\n"
+    "  --time COLUMN       the times of the rows, for the picture and the forecasts:\n"
+    "                      dates (2024-12-31, 2024-12, 2024Q4, Dec-31-2024,\n"
+    "                      20241231, all but the last three also with 23:59:59) or\n"
+    "                      numbers (rows are counted)\n"
     "  --season N          steps after which the series repeats itself; 1 if it does\n"
     "                      not (12)\n"
     "  --horizon N         steps to forecast (12)\n"
     "  --window N          steps that a network reads (a season, and at least 24)\n"
+    "  --positive          the series is positive: forecast its logarithms, so that\n"
+    "                      no forecast and no band is 0 or less. The forecast is the\n"
+    "                      median then\n"
     "model\n"
     "  --model NAME        linear: autoregressions, fitted again at each origin;\n"
     "                      mlp, gru, conv or transformer: networks that predict what\n"
@@ -89,6 +96,7 @@ size_t network_options(network *n, argument *table)
     const argument all[] = {
         OPTION_CHOICE("model", &n->model, models),
         OPTION_CHOICE("band", &n->band, bands),
+        OPTION_FLAG("positive", &n->positive),
         OPTION_WHOLE("window", &n->window, 1, LONGEST),
         OPTION_WHOLE("horizon", &n->horizon, 1, LONGEST),
         OPTION_WHOLE("season", &n->season, 1, LONGEST),
@@ -125,6 +133,7 @@ static size_t other_options(options *o, argument *table)
     const argument all[] = {
         OPTION_TEXT("data", &o->data),
         OPTION_TEXT("column", &o->column),
+        OPTION_TEXT("time", &o->time),
         OPTION_WHOLE("epochs", &o->epochs, 1, 100000),
         OPTION_WHOLE("batch-size", &o->batch_size, 1, 1 << 20),
         OPTION_NUMBER("lr", &o->lr, 1e-12, 1e6),
@@ -188,6 +197,9 @@ static void check_data(const options *o)
     }
     if (o->data == NULL && o->column != NULL) {
         usage_error("--column belongs to --data FILE.csv");
+    }
+    if (o->data == NULL && o->time != NULL) {
+        usage_error("--time belongs to --data FILE.csv");
     }
 }
 

@@ -29,6 +29,7 @@ enum { BAND_VARIANCE, BAND_MC };
 /* The options that describe the networks. They are saved together with the weights. */
 typedef struct network {
     int model, band;
+    bool positive; /* forecast the logarithms, so that forecasts and bands are positive */
     int64_t window, horizon, season;
     int64_t width; /* features inside the network */
     double dropout;
@@ -39,6 +40,7 @@ typedef struct network {
 
 typedef struct options {
     const char *data, *column; /* NULL: a series that the program makes */
+    const char *time;          /* the column of times; NULL: rows are counted */
     network network;
     int64_t epochs, batch_size;
     double lr, weight_decay;

@@ -96,7 +96,7 @@ static void check_changes(const series *s)
     if (same == test) {
         fail(
             "%s: each of the first %lld values is %g, and the networks learn from these; leave out constant rows at the beginning",
-            s->name, (long long)test, s->values[0]);
+            s->name, (long long)test, in_unit(s, s->values[0]));
     }
 }
 

@@ -23,7 +23,7 @@ typedef struct curves {
 
 enum { ARRAYS = 6 };
 
-static curves curves_of(const forecasts *f, int64_t steps)
+static curves curves_of(const series *s, const forecasts *f, int64_t steps)
 {
     const size_t count = (size_t)(f->o.count * (steps + 1));
     double *all = allocate(ARRAYS * (count + 1) * sizeof *all);
@@ -33,12 +33,12 @@ static curves curves_of(const forecasts *f, int64_t steps)
     for (int64_t b = 0; b < f->o.count; ++b) {
         for (int64_t k = 0; k < steps; ++k, ++to) {
             const int64_t i = b * f->horizon + k;
-            c.x[to] = (double)(f->o.at[b] + k + 1);
-            c.mean[to] = f->mean[i];
-            c.low80[to] = f->mean[i] - f->half80[i];
-            c.high80[to] = f->mean[i] + f->half80[i];
-            c.low95[to] = f->mean[i] - f->half95[i];
-            c.high95[to] = f->mean[i] + f->half95[i];
+            c.x[to] = time_of_row(&s->times, f->o.at[b] + k);
+            c.mean[to] = in_unit(s, f->mean[i]);
+            c.low80[to] = in_unit(s, f->mean[i] - f->half80[i]);
+            c.high80[to] = in_unit(s, f->mean[i] + f->half80[i]);
+            c.low95[to] = in_unit(s, f->mean[i] - f->half95[i]);
+            c.high95[to] = in_unit(s, f->mean[i] + f->half95[i]);
         }
         c.x[to++] = NAN;
     }
@@ -50,8 +50,8 @@ static size_t copy_series(const series *s, double *x, double *y)
 {
     size_t n = 0;
     for (int64_t i = first_drawn(s); i < s->n; ++i, ++n) {
-        x[n] = (double)(i + 1);
-        y[n] = s->missing[i] ? NAN : s->values[i];
+        x[n] = time_of_row(&s->times, i);
+        y[n] = s->missing[i] ? NAN : in_unit(s, s->values[i]);
     }
     return n;
 }
@@ -66,8 +66,8 @@ static layer band(
 void draw_picture(const char *path, const series *s, int64_t trained, const forecasts *test,
     const forecasts *ahead, int64_t steps)
 {
-    const curves t = curves_of(test, test->horizon), a = curves_of(ahead, steps);
-    const double end = (double)trained + 0.5;
+    const curves t = curves_of(s, test, test->horizon), a = curves_of(s, ahead, steps);
+    const double end = (time_of_row(&s->times, trained - 1) + time_of_row(&s->times, trained)) / 2;
     double *x = allocate((size_t)s->n * sizeof *x), *y = allocate((size_t)s->n * sizeof *y);
     const size_t n = copy_series(s, x, y);
     const layer layers[] = {
@@ -84,7 +84,8 @@ void draw_picture(const char *path, const series *s, int64_t trained, const fore
         { LAYER_RULE, .count = 1, .x = &end, .texts = &(const char *){ "training ends" } },
     };
     const panel all = { .title = s->name,
-        .x = { .label = "row" },
+        .x = { .label = s->times.name != NULL ? s->times.name : "row",
+            .scale = s->times.dates ? SCALE_TIME : SCALE_LINEAR },
         .layers = layers,
         .count = sizeof layers / sizeof *layers };
     draw_chart(path, "picture", &all, 1, 900, 480);

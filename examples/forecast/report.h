@@ -17,7 +17,8 @@ void print_trial(const trial *t);
 /* Prints the table of errors and the last line of the program. */
 void print_scores(const scores *r, int model, double seconds);
 
-/* Writes the first `steps` forecasts of the first window as CSV, with both bands. */
-void write_forecast(const char *path, const forecasts *f, int64_t steps);
+/* Writes the first `steps` forecasts of the first window as CSV, with their times and both bands.
+ */
+void write_forecast(const char *path, const series *s, const forecasts *f, int64_t steps);
 
 #endif

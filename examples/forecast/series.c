@@ -132,7 +132,7 @@ static void check_empty_lines(const char *path)
     free(text);
 }
 
-series read_series(const char *path, const char *column)
+series read_series(const char *path, const char *column, const char *time)
 {
     adz_csv_options o = ADZ_CSV_OPTIONS;
     o.missing = ADZ_CSV_MISSING_NAN;
@@ -159,8 +159,29 @@ series read_series(const char *path, const char *column)
     }
     adz_csv_free(&csv);
     check_values(path, column, &s);
+    s.times = read_times(path, time, s.n);
     interpolate(&s);
     return s;
+}
+
+/* ---- logarithms ----------------------------------------------------------------------------- */
+
+void take_logarithms(series *s)
+{
+    for (int64_t i = 0; i < s->n; ++i) {
+        if (s->values[i] <= 0) {
+            fail(
+                "%s: row %lld (from 1, without the header) is %g, but --positive says that all values are positive",
+                s->name, (long long)i + 1, s->values[i]);
+        }
+        s->values[i] = log(s->values[i]);
+    }
+    s->logarithms = true;
+}
+
+double in_unit(const series *s, double value)
+{
+    return s->logarithms ? exp(value) : value;
 }
 
 /* ---- the default series --------------------------------------------------------------------- */
@@ -171,6 +192,7 @@ series make_series(void)
 {
     const double pi = 3.14159265358979323846;
     series s = { .name = copy_text("a series that the program makes"), .n = MONTHS };
+    s.times = read_times(NULL, NULL, MONTHS);
     s.values = allocate(MONTHS * sizeof *s.values);
     s.missing = allocate(MONTHS * sizeof *s.missing);
     adz_scope *scope = adz_scope_open();
@@ -190,6 +212,7 @@ series make_series(void)
 void free_series(series *s)
 {
     free(s->name);
+    free_times(&s->times);
     free(s->values);
     free(s->missing);
 }

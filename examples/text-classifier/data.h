@@ -5,7 +5,7 @@
 #include <adze/adze.h>
 
 #include "options.h"
-#include "table.h"
+#include "../shared/text_table.h"
 
 typedef struct sample {
     int64_t *ids;

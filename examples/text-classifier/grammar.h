@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-#include "table.h"
+#include "../shared/text_table.h"
 
 #define GRAMMAR_BEST 0.9
 

@@ -3,7 +3,7 @@
 #define CLASSIFIER_TRANSFER_H
 
 #include "model.h"
-#include "table.h"
+#include "../shared/text_table.h"
 
 /* Makes a classifier whose encoder comes from o->encoder, a checkpoint of char-lm. Its vocabulary
  * is made from the texts, with tokens of the language model's kind. Tokens that the language model

@@ -6,6 +6,7 @@ usage: forecast.py PROGRAM
 """
 
 import csv
+import datetime
 import json
 import math
 import os
@@ -380,6 +381,129 @@ def bad_models():
     assert "good.safetensors was trained on 288 values, but the test part begins after 160" in shorter, shorter
 
 
+def timed(name, times, values=None, title="when"):
+    """A table with a column of times."""
+    values = values or months(len(times))
+    with open(name, "w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow([title, "y"])
+        writer.writerows(zip(times, values))
+    return name
+
+
+def continued(times, steps=3, options=()):
+    """What the table of forecasts says of the times that follow, and what the program prints."""
+    output = run("--data", timed("timed.csv", times), "--column", "y", "--time", "when", "--model", "linear",
+                 "--forecast", steps, *options)
+    with open("forecast.csv", newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [int(row["row"]) for row in rows] == [len(times) + 1 + k for k in range(steps)]
+    return [row["when"] for row in rows], output
+
+
+NAMES_OF_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+
+def times():
+    """Dates of several forms and numbers go on beyond the end, in the table and on the axis of the picture."""
+    n = 150  # from January 1994: the last month is June 2006
+    month = [(1994 + i // 12, i % 12 + 1) for i in range(n)]
+    first = datetime.date(1999, 12, 1)
+    day = [first + datetime.timedelta(days=i) for i in range(n)]
+    last = [(datetime.date(y + m // 12, m % 12 + 1, 1) - datetime.timedelta(days=1)).isoformat() for y, m in month]
+    for made, expected in (
+            ([f"{y}-{m:02d}" for y, m in month], ["2006-07-01", "2006-08-01", "2006-09-01"]),
+            ([f"{y}/{m:02d}/15" for y, m in month], ["2006-07-15", "2006-08-15", "2006-09-15"]),
+            ([f"{NAMES_OF_MONTHS[m - 1]}-1-{y}" for y, m in month], ["2006-07-01", "2006-08-01", "2006-09-01"]),
+            ([f"{NAMES_OF_MONTHS[m - 1]} {y}" for y, m in month], ["2006-07-01", "2006-08-01", "2006-09-01"]),
+            (last, ["2006-07-31", "2006-08-31", "2006-09-30"]),
+            ([f"{1970 + i // 4}Q{i % 4 + 1}" for i in range(n)], ["2007-07-01", "2007-10-01", "2008-01-01"]),
+            ([f"{1900 + i}-07-01" for i in range(n)], ["2050-07-01", "2051-07-01", "2052-07-01"]),
+            ([d.strftime("%Y%m%d") for d in day], [(day[-1] + datetime.timedelta(days=k)).isoformat() for k in (1, 2, 3)]),
+            ([f"{d}T00:30" for d in day], [f"{day[-1] + datetime.timedelta(days=k)}T00:30:00" for k in (1, 2, 3)]),
+            ([f"2024-02-{28 + i // 24:02d} {i % 24:02d}:00:00" if i < 48 else f"2024-03-{i // 24 - 1:02d} {i % 24:02d}:00:00"
+              for i in range(n)], [f"2024-03-05T{h:02d}:00:00" for h in (6, 7, 8)]),
+            ([1900 + i / 4 for i in range(n)], ["1937.5", "1937.75", "1938"]),
+            ([1000 * i for i in range(n)], ["150000", "151000", "152000"])):
+        found, output = continued(made)
+        assert found == expected, (made[:3], found)
+        assert "evenly" not in output, output
+        texts = drawn("forecast.svg")
+        assert "when" in texts and "row" not in texts, texts
+        years = {text for text in texts if text is not None and re.search(r"\b(19|20)\d\d$", text)}
+        assert bool(years) == ("000" not in str(made[1])), (made[:2], texts)
+    holes = [d for d in (first + datetime.timedelta(days=i) for i in range(250)) if d.weekday() < 5]
+    found, output = continued([d.isoformat() for d in holes])
+    assert "the times in column 'when' are not evenly spaced (row " in output and "the median distance" in output, output
+    assert found[0] == (holes[-1] + datetime.timedelta(days=1)).isoformat(), found
+    plain = run("--data", "timed.csv", "--column", "y", "--model", "linear", "--forecast", 3)
+    with open("forecast.csv", encoding="utf-8") as stream:
+        assert stream.readline() == "row,forecast,lower80,upper80,lower95,upper95\n"
+    assert "row" in drawn("forecast.svg") and result(plain) == result(output)
+
+
+def bad_times():
+    good = [f"{1900 + i}-07-01" for i in range(60)]
+
+    def refuse(message, *changes):
+        made = good[:]
+        for at, text in changes:
+            made[at] = text
+        refused(message, "--data", timed("bad.csv", made), "--column", "y", "--time", "when")
+
+    for text in ("yesterday", "1907-02-30", "1907-13-01", "01/02/07", "07/31/1907", "1907-07-01 25:00", "1907-07-01 x",
+                 "1907Q5", "Foo 1907", "1907-07-01T10:00:00.5", "7"):
+        refuse(f"line 9: '{text}' in column 'when' is neither a date such as", (7, text))
+    refuse("line 9: the time '1906-07-01' in column 'when' is not later than '1906-07-01' before it", (7, "1906-07-01"))
+    refuse("line 9: column 'when' is empty", (7, " "))
+    refused("there is no column 'then'", "--data", "bad.csv", "--column", "y", "--time", "then")
+    misused("--time belongs to --data FILE.csv", "--time", "when")
+
+
+def positive():
+    """Bands that respect --positive: a series that falls to nearly nothing has lower ends above 0."""
+    draw = random.Random(7)
+    values = [40 * math.exp(-0.02 * i + draw.gauss(0, 0.5)) for i in range(240)]
+    common = ["--data", write_series("falls.csv", values), "--column", "y", "--season", 1, "--horizon", 8]
+    for model in (["--model", "linear"], ["--model", "mlp", "--members", 1, "--epochs", 3]):
+        run(*common, *model)
+        assert min(row["lower95"] for row in read_forecast()) < 0, "the test needs a series whose band reaches 0"
+        output = run(*common, *model, "--positive", "--save", "p.safetensors")
+        r, rows = result(output), read_forecast()
+        for row in rows:
+            assert 0 < row["lower95"] < row["lower80"] < row["forecast"] < row["upper80"] < row["upper95"], row
+            above, below = row["upper95"] / row["forecast"], row["forecast"] / row["lower95"]
+            assert abs(above / below - 1) < 1e-9 and above > 1.5, row
+        assert r["coverage95"] > 0.85 and 0.6 < r["coverage80"] < 0.95, r
+        test = 240 * 4 // 5  # errors are in the unit of the series
+        errors = [values[at + k] - values[at - 1] for at in range(test, 240 - 7, 8) for k in range(8)]
+        assert abs(r["naive_rmse"] / math.sqrt(sum(e * e for e in errors) / len(errors)) - 1) < 1e-3, r
+        loaded = result(run("--load", "p.safetensors", *common[:4]))
+        assert loaded == r and read_forecast() == rows, "the model knows that it forecasts logarithms"
+    misused("--load brings the networks along; leave out --positive", "--load", "p.safetensors", "--positive")
+    values[17] = 0
+    refused("falls.csv: y: row 18 (from 1, without the header) is 0, but --positive says that all values are positive",
+            "--data", write_series("falls.csv", values), "--column", "y", "--positive")
+    old = read_bytes("p.safetensors").replace(b'"option.positive"', b'"option.positivX"')
+    with open("old.safetensors", "wb") as stream:
+        stream.write(old)
+    run("--load", "old.safetensors", *common[:4])  # a file of an earlier version has no such option
+    assert min(row["lower95"] for row in read_forecast()) < 0
+
+
+def naive_wins():
+    """A random walk is forecast best by its last value, and the program says so; a season by that of a season ago."""
+    draw, walk = random.Random(11), [100.0]
+    while len(walk) < 160:
+        walk.append(walk[-1] + draw.gauss(0, 1))
+    common = ["--column", "y", "--model", "mlp", "--members", 1, "--epochs", 1, "--season", 1, "--horizon", 8]
+    output = run("--data", write_series("walk.csv", walk), *common)
+    r = result(output)
+    assert r["naive_rmse"] < r["rmse"], "the test needs such a walk"
+    assert f"remark: the naive forecast, the last value, was better than the networks on the test part (RMSE " in output
+    assert "remark:" not in run("--data", write_series("months.csv", months(200)), "--column", "y", "--model", "linear")
+
+
 if __name__ == "__main__":
     raise SystemExit(perform([default_series, bits, kinds, bands, figures, linear, exact, missing_values, plots, bad_series,
-                              bad_options, bad_models]))
+                              bad_options, bad_models, times, bad_times, positive, naive_wins]))

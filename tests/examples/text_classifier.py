@@ -264,8 +264,8 @@ def bad_tables():
     refused("there is no column 'body'; there are 'text', 'label'", "--data", "good.csv", "--text",
             "body")
     refused("one.csv: every label is 'same'; there is nothing to learn", "--data", "one.csv")
-    refused("the text is empty", "--data", "blank.csv")
-    refused("the label is empty", "--data", "nameless.csv")
+    refused("column 'text' is empty", "--data", "blank.csv")
+    refused("column 'label' is empty", "--data", "nameless.csv")
     refused("1 and 2 are needed", "--data",
             "few.csv")
     refused("none.csv: there are no rows", "--data", "none.csv")

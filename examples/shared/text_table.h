@@ -1,6 +1,6 @@
-/* Texts and their labels. */
-#ifndef CLASSIFIER_TABLE_H
-#define CLASSIFIER_TABLE_H
+/* Columns of texts in CSV files: one column, or texts and their labels. */
+#ifndef EXAMPLES_TEXT_TABLE_H
+#define EXAMPLES_TEXT_TABLE_H
 
 #include <stddef.h>
 

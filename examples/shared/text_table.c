@@ -1,14 +1,14 @@
-/* Reads and writes CSV files of texts and labels. */
-#include "table.h"
+/* Reads and writes CSV files of texts. */
+#include "text_table.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../shared/command_line.h"
-#include "../shared/files.h"
 #include "../text/encoding.h"
+#include "command_line.h"
+#include "files.h"
 
 enum { MOST_COLUMNS = 4096 };
 
@@ -123,7 +123,7 @@ static char *trim(char *field)
 static char *field_copy(const reader *r, const char *name, const char *field, size_t line)
 {
     if (field[strspn(field, " \t\r\n")] == '\0') {
-        fail("%s: line %zu: the %s is empty", r->path, line, name);
+        fail("%s: line %zu: column '%s' is empty", r->path, line, name);
     }
     return copy_text(field);
 }
@@ -144,8 +144,8 @@ static void read_rows(reader *r, const char *text, const char *label, text_table
         }
         text_row *row = &table->rows[table->count++];
         row->line = line;
-        row->text = field_copy(r, "text", fields[text_at], line);
-        row->label = label != NULL ? field_copy(r, "label", trim(fields[label_at]), line) : NULL;
+        row->text = field_copy(r, text, fields[text_at], line);
+        row->label = label != NULL ? field_copy(r, label, trim(fields[label_at]), line) : NULL;
     }
     free(fields);
 }
