@@ -22,7 +22,7 @@ static const struct {
     { "erf", adz_erf }, { "exp", adz_exp }, { "expm1", adz_expm1 }, { "isnan", adz_isnan },
     { "log", adz_log }, { "log1p", adz_log1p }, { "logical_not", adz_logical_not },
     { "neg", adz_neg }, { "reciprocal", adz_reciprocal }, { "relu", adz_relu },
-    { "rsqrt", adz_rsqrt }, { "sigmoid", adz_sigmoid }, { "sqrt", adz_sqrt },
+    { "rsqrt", adz_rsqrt }, { "sigmoid", adz_sigmoid }, { "sign", adz_sign }, { "sqrt", adz_sqrt },
     { "square", adz_square }, { "tanh", adz_tanh } };
 
 static const struct {
