@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/upper.h"
+#include "base/upcalls.h"
 #include "tensor/shape.h"
 
 /* ---- life --------------------------------------------------------------------------------------

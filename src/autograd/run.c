@@ -2,7 +2,7 @@
 #include "autograd/run.h"
 
 #include "autograd/leaf.h"
-#include "base/upper.h"
+#include "base/upcalls.h"
 
 /* ---- memory of a run ---------------------------------------------------------------------------
  */

@@ -6,7 +6,7 @@
 #include "base/capture.h"
 #include "base/tracer.h"
 #include "base/threads/thread.h"
-#include "base/upper.h"
+#include "base/upcalls.h"
 
 bool adzi_frames_grow(adzi_thread *thread)
 {

@@ -1,5 +1,5 @@
 /* Making a trace: the call of the function, what is restored after it, and what the output needs.
- * reports.c has the reports of the calls. */
+ * trace_record.c has the reports of the calls. */
 #include "export/trace.h"
 
 #include <stdio.h>

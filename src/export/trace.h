@@ -13,7 +13,7 @@
 #include "base/index.h"
 #include "export/rows.h"
 #include "optim/optimizer.h"
-#include "plan/kept.h"
+#include "plan/snapshot.h"
 
 /** Computes a forward or a step on tensors that it finds through `user`. The result is borrowed
  * from a scope around the call; NULL with an error recorded. */
@@ -151,7 +151,8 @@ adz_tensor *adzi_traced_contents(const adzi_trace *trace, int value);
 /** Frees what a call owns. */
 void adzi_traced_call_end(adzi_traced_call *call);
 
-/* ---- for reports.c and trace.c -------------------------------------------------------------- */
+/* ---- for trace_record.c and trace.c
+ * -------------------------------------------------------------- */
 
 /** The functions that the thread reports to. */
 extern const adzi_tracer adzi_trace_reports;
@@ -208,7 +209,8 @@ void adzi_trace_choose(adzi_trace *trace);
  * recorded if a second run of the step would differ. */
 bool adzi_trace_find_changes(adzi_trace *trace);
 
-/* ---- outside.c: what is computed outside the calls ------------------------------------------- */
+/* ---- untraced.c: what is computed outside the calls -------------------------------------------
+ */
 
 /** Reports of the thread: a tensor that was made, a constant, a launch outside a call. */
 void adzi_trace_note_made(adzi_tracer *tracer, const adz_tensor *t, const char *op);

@@ -12,7 +12,7 @@
 #include "data/loader.h"
 #include "base/source.h"
 #include "distributed/agreement.h"
-#include "io/carried.h"
+#include "io/checkpoint_carried.h"
 #include "io/checkpoint.h"
 #include "io/module.h"
 #include "io/safetensors.h"

@@ -3,7 +3,7 @@
 #define ADZI_IO_NPY_H
 
 #include "adze/tensor.h"
-#include "io/stored.h"
+#include "io/file_dtypes.h"
 
 #define ADZI_NPY_MAGIC "\x93NUMPY"
 

@@ -6,7 +6,7 @@
 #include "adze/io/safetensors.h"
 #include "base/handle.h"
 #include "base/sink.h"
-#include "io/stored.h"
+#include "io/file_dtypes.h"
 #include "base/index.h"
 #include "tensor/tensor.h"
 

@@ -7,7 +7,7 @@
 
 #include "adze/data/loader.h"
 #include "base/alloc.h"
-#include "io/carried.h"
+#include "io/checkpoint_carried.h"
 #include "optim/optimizer.h"
 
 /* ---- preparing ------------------------------------------------------------------------------ */

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/capture.h"
-#include "base/upper.h"
+#include "base/upcalls.h"
 
 /* A running call: what leave() restores. */
 typedef struct call {

@@ -6,7 +6,7 @@
 
 #include "ops/norm/batch_norm.h"
 #include "base/error.h"
-#include "nn/layers/batch_norm.h"
+#include "nn/batch_norm.h"
 #include "tensor/copy.h"
 
 /* A module that was collected: a batch norm with running statistics, or one that carries values. */

@@ -1,6 +1,6 @@
 /* Modules: they are made, filled with parameters, buffers and children, and looked up by path.
  * References are in references.c, calls in call.c, walks over a whole tree in listing.c and
- * modes.c. */
+ * apply.c. */
 #include "nn/module.h"
 #include "base/capture.h"
 

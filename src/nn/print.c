@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "nn/layers/containers.h"
+#include "nn/containers.h"
 #include "base/error.h"
 
 static void print_tree(adzi_text *text, adz_module *module, size_t indent);

@@ -1,7 +1,7 @@
 /* What an optimizer's file is written with, and what a checkpoint needs of an optimizer.
  *
  * An optimizer is described by an adz_optimizer_type: settings, states, the update of one parameter
- * as an expression of operators, and kernels that compute it faster. type.c reads types,
+ * as an expression of operators, and kernels that compute it faster. optimizer_type.c reads types,
  * optimizer.c has the groups and their settings, step.c makes the steps, update.c computes the
  * update of one parameter, state.c writes and reads the state. search.c makes the steps of
  * optimizers that evaluate a closure. */

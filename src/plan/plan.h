@@ -25,7 +25,7 @@
 #include "adze/plan.h"
 #include "base/capture.h"
 #include "base/handle.h"
-#include "plan/kept.h"
+#include "plan/snapshot.h"
 
 /** A block that was allocated while the function ran. */
 typedef struct adzi_plan_block {

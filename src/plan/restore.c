@@ -1,8 +1,9 @@
 /* Putting back what the first call of a plan's function has changed: the option `restore`.
  *
  * Note [What a plan puts back]
- * While the function runs, the capture keeps what is about to change (kept.h). It learns of each
- * change before it happens: of operators in place and running statistics (`changes`), of gradients
+ * While the function runs, the capture keeps what is about to change (snapshot.h). It learns of
+ * each change before it happens: of operators in place and running statistics (`changes`), of
+ * gradients
  * (`gradient`), of optimizers (`steps`), of random numbers (adzi_draws), and of buffers that are
  * replaced (`replaced`). Whatever writes to a tensor in another way also says so, but after it
  * (`written`). A tensor that is older than the call and has not been kept by then is an error, so

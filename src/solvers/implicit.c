@@ -15,7 +15,7 @@
  *
  * w is found like u, so no derivative of any order needs the matrix. */
 #include "autograd/engine.h"
-#include "ops/decomposition/lu.h"
+#include "ops/linalg/decomposition/lu.h"
 #include "solvers/root.h"
 #include "base/alloc.h"
 

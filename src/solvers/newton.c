@@ -2,7 +2,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "ops/decomposition/lu.h"
+#include "ops/linalg/decomposition/lu.h"
 #include "solvers/root.h"
 
 /* A residual has to shrink by this part of the step at least (Armijo's condition). */

@@ -12,7 +12,7 @@
 #include <float.h>
 
 #include "solvers/equation.h"
-#include "solvers/weighted.h"
+#include "solvers/weighted_sum.h"
 
 /** One solution, in its first run or in a backward. */
 typedef struct adzi_ode {

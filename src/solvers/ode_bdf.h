@@ -14,7 +14,7 @@
 #ifndef ADZI_SOLVERS_ODE_BDF_H
 #define ADZI_SOLVERS_ODE_BDF_H
 
-#include "ops/decomposition/lu.h"
+#include "ops/linalg/decomposition/lu.h"
 #include "solvers/ode_run.h"
 
 enum { ADZI_BDF_ORDER = 5, ADZI_BDF_ROWS = ADZI_BDF_ORDER + 2 };

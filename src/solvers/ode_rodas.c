@@ -8,7 +8,7 @@
  * f_t
  *
  * so that all stages share one factorisation. */
-#include "ops/decomposition/lu.h"
+#include "ops/linalg/decomposition/lu.h"
 #include "solvers/ode.h"
 
 enum { STAGES = 6 };

@@ -10,7 +10,7 @@
  * [R, 1, 1]; state.scale is the radius, in units of the residual. */
 #include <math.h>
 
-#include "ops/decomposition/lu.h"
+#include "ops/linalg/decomposition/lu.h"
 #include "solvers/root.h"
 
 /* The first radius as a part of the length of x. */

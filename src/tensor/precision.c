@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/errors/unheard.h"
 #include "base/threads/thread.h"
-#include "base/upper.h"
+#include "base/upcalls.h"
 #include "tensor/gemm/gemm.h"
 #include "tensor/precision.h"
 

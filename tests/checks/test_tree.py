@@ -61,7 +61,7 @@ KEEPS = [
     ("src/nn/a.c", "/* the place of a gradient */\n"),
     ("src/optim/a.c", "/* 2 units in the last place, or of the last\n * place */\n"),
     ("src/nn/a.c", "/* without recording */\n"),
-    ("src/plan/kept.c", "/* the place of a gradient */\n"),
+    ("src/plan/snapshot.c", "/* the place of a gradient */\n"),
     ("src/base/errors/error.c", '#include "base/limit.h"\n#include "base/error.h"\n'),
     ("src/base/alloc.c", '#include "base/capture.h"\n'),
     ("src/ops/shape/sin.c", '#include "ops/shape/cos.h"\n'),

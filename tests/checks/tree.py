@@ -41,7 +41,7 @@ TAKES = {
 # header, unless the header is listed by itself. A name with a slash at its end stands for a folder.
 ORDER = {
     "base": [
-        "bytes", "refs", "isa", "cpu", "version", "handle.h", "random_generator", "upper",
+        "bytes", "refs", "isa", "cpu", "version", "handle.h", "random_generator", "upcalls",
         "alloc.h", "context.h", "threads/thread", "tracer", "threads/parallel.h", "capture.h",
         # Memory: the system's, blocks that all threads share, what is counted, the lists of a thread.
         "system_memory", "blocks", "limit", "alloc", "grow", "number",
@@ -51,7 +51,7 @@ ORDER = {
         "source", "sink",
     ],
     "autograd": [
-        "attr", "node.h", "saved", "node", "run.h", "op.h", "operator.h", "hooks", "check", "modes", "in_backward", "op", "record",
+        "attr", "node.h", "saved", "node", "run.h", "op.h", "operator.h", "hooks", "check", "grad_mode", "in_backward", "op", "record",
         "operators.h", "operator", "derived", "leaf", "run", "delivery", "discover", "dot", "engine", "backward",
         "gradients", "gradcheck.h", "gradcheck_f32", "gradcheck", "operator_check",
     ],
@@ -65,7 +65,7 @@ UPWARD = {
 # Words of docs/glossary.md that have one sense, and the rooms and files of src/ in which they may occur, alone or in
 # the plural. "in place" and "the last place" of a number are other words.
 ONE_SENSE = {
-    "place": {"autograd", "ops", "nn", "tensor", "plan/kept.c", "plan/kept.h"},
+    "place": {"autograd", "ops", "nn", "tensor", "plan/snapshot.c", "plan/snapshot.h"},
     # The tape records, and so does a thread its errors. A plan captures, and an export traces.
     "recording": {"autograd", "base", "ops", "nn", "solvers", "zoo"},
 }

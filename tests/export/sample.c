@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "adze/adze.h"
-#include "export/write_c.h"
+#include "export/c99/write/write_c.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /**
  * @file loss.h
- * Losses.
+ * Losses, and distances between vectors.
  */
 #ifndef ADZE_OPS_LOSS_H
 #define ADZE_OPS_LOSS_H
@@ -415,6 +415,44 @@ ADZ_API void adz_ctc_loss_options_init(adz_ctc_loss_options *options, size_t siz
  */
 ADZ_API adz_tensor *adz_ctc_loss(adz_tensor *log_probs, adz_tensor *targets,
     adz_tensor *input_lengths, adz_tensor *target_lengths, const adz_ctc_loss_options *options);
+
+/* ---- distances --------------------------------------------------------------------------- */
+
+/**
+ * The cosine of the angle between vectors.
+ *
+ *     y = sum(a b) / (max(norm(a), eps) max(norm(b), eps))   over one dimension
+ *
+ * @param a    f32 or f64
+ * @param b    broadcasts with a; both are converted to the wider of their dtypes
+ * @param dim  of the broadcast shape, 0 .. rank-1, or -rank .. -1 counted from the last; PyTorch's
+ *             default is 1
+ * @param eps  0 or more; PyTorch's default is 1e-8
+ * @return     y, the broadcast shape without dim, borrowed from the scope, or NULL
+ * @errors     ADZ_ERR_SHAPE, ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad       a and b, to any order; saves both and their norms
+ * @see        torch.nn.functional.cosine_similarity
+ */
+ADZ_API adz_tensor *adz_cosine_similarity(adz_tensor *a, adz_tensor *b, int dim, double eps);
+
+/**
+ * The distances between all rows of two matrices.
+ *
+ *     y[..., i, j] = norm_p(a[..., i, :] - b[..., j, :])
+ *
+ * The differences of all pairs are in memory at a time: N M D elements for one pair of matrices. A
+ * NaN element makes a distance NaN, and so do equal infinities in one position, except for p
+ * INFINITY, which takes them as equal.
+ *
+ * @param a  a[..., N, D], f32 or f64, rank 2 to 7
+ * @param b  b[..., M, D]; leading dimensions broadcast with those of a
+ * @param p  the norm, 0 or more or INFINITY; PyTorch's default is 2
+ * @return   y[..., N, M], borrowed from the scope, or NULL
+ * @errors   ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad     a and b, to any order, 0 where two rows are equal; saves the differences and y
+ * @see      torch.cdist
+ */
+ADZ_API adz_tensor *adz_cdist(adz_tensor *a, adz_tensor *b, double p);
 
 #ifdef __cplusplus
 }

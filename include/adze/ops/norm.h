@@ -137,6 +137,22 @@ ADZ_API adz_tensor *adz_instance_norm(adz_tensor *x, adz_tensor *running_mean,
     adz_tensor *running_var, adz_tensor *weight, adz_tensor *bias, bool use_input_stats,
     double momentum, double eps);
 
+/**
+ * Divides vectors by their norms.
+ *
+ *     y = x / max(norm_p(x), eps)   over one dimension
+ *
+ * @param x    rank 1 to 8, f32 or f64
+ * @param p    the norm, as in adz_norm; PyTorch's default is 2
+ * @param dim  0 .. rank-1, or -rank .. -1 counted from the last; PyTorch's default is 1
+ * @param eps  0 or more, so that a vector of zeros stays one; PyTorch's default is 1e-12
+ * @return     y, shaped like x, borrowed from the scope, or NULL
+ * @errors     ADZ_ERR_DIM, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT, ADZ_ERR_MEMORY
+ * @grad       x, to any order; saves x and the norms
+ * @see        torch.nn.functional.normalize
+ */
+ADZ_API adz_tensor *adz_normalize(adz_tensor *x, double p, int dim, double eps);
+
 #ifdef __cplusplus
 }
 #endif

@@ -13,7 +13,7 @@
 #include "base/threads/thread.h"
 #include "base/tracer.h"
 #include "base/errors/unheard.h"
-#include "base/upper.h"
+#include "base/upcalls.h"
 
 /* ---- recording ---------------------------------------------------------------------------------
  */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/context.h"
-#include "base/upper.h"
+#include "base/upcalls.h"
 
 __thread adzi_thread *adzi_thread_current __attribute__((tls_model("initial-exec")));
 

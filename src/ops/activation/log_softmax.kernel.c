@@ -19,7 +19,7 @@
 #include "tensor/kernel/each_float.h"
 #else
 
-#include "ops/activation/softmax.kernel.h"
+#include "ops/reduction/softmax.kernel.h"
 
 /* Rows, up to 16 at a time. Each step runs over all of them before the next one begins. The
  * logarithms of their sums are taken in one loop, so that independent evaluations overlap. exp_rows

@@ -19,7 +19,7 @@
 #include "tensor/kernel/each_float.h"
 #else
 
-#include "ops/activation/softmax.kernel.h"
+#include "ops/reduction/softmax.kernel.h"
 
 /* Rows, up to 16 at a time. exp_rows runs the maximum, the exponentials and the sum over all of
  * them, so that the steps of different rows overlap. Together they have at most 2048 elements and

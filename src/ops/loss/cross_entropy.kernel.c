@@ -28,7 +28,7 @@
 #include "tensor/kernel/each_float.h"
 #else
 
-#include "ops/activation/softmax.kernel.h"
+#include "ops/reduction/softmax.kernel.h"
 
 /* The sum of the 16 lanes, by halves: lane j takes lane j + 8, then j + 4, j + 2 and j + 1. The
  * order is written out, so every instruction set adds in it. */

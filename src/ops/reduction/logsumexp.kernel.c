@@ -20,7 +20,7 @@
 #else
 
 #include "ops/reduction/reduce.kernel.h"
-#include "ops/activation/softmax.kernel.h"
+#include "ops/reduction/softmax.kernel.h"
 
 /* The state: the largest element so far and the sum of e^(x - max). While max is infinite, only
  * whether the sum is NaN matters. */

@@ -6,7 +6,6 @@
 
 #include "base/threads/parallel.h"
 #include "tensor/gemm/gemm.h"
-#include "tensor/tensor.h"
 
 /* Note [Cutting products]
  *

@@ -7,7 +7,7 @@
 
 #include "adze/adze.h"
 #include "../../errors.h"
-#include "export/write_c.h"
+#include "export/c99/write/write_c.h"
 #include "../../temporary.h"
 
 enum { MOST_INPUTS = 3 };

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "export/c99/c99.h"
-#include "export/write_c.h"
+#include "export/c99/write/write_c.h"
 #include "groups.h"
 #include "temporary.h"
 

@@ -1,0 +1,229 @@
+/* BatchNorm1d and BatchNorm2d: normalise each feature of x[N, D], x[N, D, L] or x[N, D, H, W] over
+ * all other dimensions.
+ *
+ *     y = (x - mean) / sqrt(var + eps) * weight + bias
+ *
+ * In training, mean and var are those of x, and the running statistics move towards them. In
+ * evaluation the running statistics are used. Parameters: weight[D], bias[D]. Buffers:
+ * running_mean[D], running_var[D], num_batches_tracked, an int64 scalar. */
+#include "nn/batch_norm.h"
+
+#include "adze/nn/init.h"
+#include "adze/ops/norm.h"
+#include "ops/norm/batch_norm.h"
+#include "base/threads/parallel.h"
+#include "base/tracer.h"
+#include "nn/micro_state.h"
+#include "base/error.h"
+#include "adze/options.h"
+
+enum { WEIGHT, BIAS };     /* parameters */
+enum { MEAN, VAR, COUNT }; /* buffers */
+
+typedef struct {
+    int64_t features;
+    double eps, momentum;
+    bool affine, track;
+    bool images; /* x is [N, D, H, W] */
+} batch_norm_state;
+
+static adz_tensor *buffer(const adz_module *self, size_t i)
+{
+    return self->buffers[i].tensor;
+}
+
+typedef struct {
+    int64_t *count;
+    bool reset; /* set the count to 0; otherwise add 1 */
+} count_args;
+
+/* Kernel of one unit that changes the number of batches. It is a launch, so that a replayed step
+ * counts its batch too. */
+static void change_count(const void *block, int64_t begin, int64_t end)
+{
+    const count_args *args = block;
+    if (begin < end) {
+        *args->count = args->reset ? 0 : *args->count + 1;
+    }
+}
+
+static void launch_count(adz_module *self, bool reset)
+{
+    const count_args args = { (int64_t *)(void *)buffer(self, COUNT)->data, reset };
+    const bool open = adzi_trace_open(true); /* an export has no use for the count */
+    adzi_capture_changes(buffer(self, COUNT));
+    adzi_launch(change_count, &args, 1, 1);
+    adzi_trace_open(open);
+    adzi_written(buffer(self, COUNT), self->type.name);
+}
+
+/* Checks that x has the dimensions of the module and its number of features. */
+static bool fits(const char *name, const batch_norm_state *state, const adz_tensor *x)
+{
+    const long long d = state->features;
+    const bool rank = state->images ? x->rank == 4 : x->rank == 2 || x->rank == 3;
+    if (rank && x->sizes[1] == state->features) {
+        return true;
+    }
+    if (state->images) {
+        adzi_error(name, ADZ_ERR_SHAPE, "x%s must be [N, %lld, H, W]", adzi_text_shape(x), d);
+    } else {
+        adzi_error(
+            name, ADZ_ERR_SHAPE, "x%s must be [N, %lld] or [N, %lld, L]", adzi_text_shape(x), d, d);
+    }
+    return false;
+}
+
+static adz_tensor *forward(adz_module *self, adz_tensor *x)
+{
+    const batch_norm_state *state = self->state;
+    const char *name = self->type.name;
+    if (!adzi_check_tensor(name, "x", x) || !fits(name, state, x)) {
+        return NULL;
+    }
+    bool update = self->training && state->track;
+    const bool cumulative = state->momentum == ADZ_CUMULATIVE_MOMENTUM;
+    adz_tensor *mean = buffer(self, MEAN), *var = buffer(self, VAR), *y;
+    adz_tensor *w = adzi_parameter(self, WEIGHT), *b = adzi_parameter(self, BIAS);
+    double *batch = update && self->micro != NULL ? adzi_micro_state_batch(self) : NULL;
+    if (batch != NULL) {
+        y = adzi_batch_norm_hand_out(x, mean, var, w, b, batch, state->eps);
+        if (y != NULL) {
+            adzi_written(buffer(self, COUNT), self->type.name); /* Note [Handing statistics out] */
+        }
+        return y;
+    }
+    if (cumulative && update) {
+        y = adzi_batch_norm_cumulative(x, mean, var, w, b, buffer(self, COUNT), state->eps);
+    } else {
+        y = adz_batch_norm(x, mean, var, w, b, self->training || !state->track,
+            cumulative ? 0 : state->momentum, state->eps);
+    }
+    if (y != NULL && update) {
+        launch_count(self, false);
+    }
+    return y;
+}
+
+/* Sets weight and running variance to 1, bias and running mean to 0, the number of batches to 0. */
+static adz_status reset_parameters(adz_module *self)
+{
+    const batch_norm_state *state = self->state;
+    adz_tensor *ones[] = { adzi_parameter(self, WEIGHT), buffer(self, VAR) };
+    adz_tensor *zeros[] = { adzi_parameter(self, BIAS), buffer(self, MEAN) };
+    for (int i = state->affine ? 0 : 1; i < (state->track ? 2 : 1); ++i) {
+        if (adz_init_ones_(ones[i]) == NULL || adz_init_zeros_(zeros[i]) == NULL) {
+            return adz_error_code();
+        }
+    }
+    if (state->track) {
+        launch_count(self, true);
+    }
+    return ADZ_OK;
+}
+
+static size_t extra_repr(adz_module *self, char *text, size_t size)
+{
+    const batch_norm_state *state = self->state;
+    return (size_t)snprintf(text, size,
+        "%lld, eps=%s, momentum=%s, affine=%s, track_running_stats=%s", (long long)state->features,
+        adzi_text_float(state->eps),
+        state->momentum == ADZ_CUMULATIVE_MOMENTUM ? "None" : adzi_text_float(state->momentum),
+        adzi_text_bool(state->affine), adzi_text_bool(state->track));
+}
+
+#define TYPE(its_name)                                                         \
+    {                                                                          \
+        .size = sizeof(adz_module_type), .name = its_name, .forward = forward, \
+        .reset_parameters = reset_parameters, .extra_repr = extra_repr         \
+    }
+
+static const adz_module_type of_signals = TYPE("BatchNorm1d"), of_images = TYPE("BatchNorm2d");
+
+/* Whether a running mean or variance has the shape and dtype that it was made with. A user may have
+ * replaced it. */
+static bool is_running(const adz_tensor *t, int64_t features)
+{
+    return !adzi_is_none(t) && t->rank == 1 && t->sizes[0] == features &&
+           adzi_is_float((adz_dtype)t->dtype) && adzi_is_dense(t);
+}
+
+bool adzi_batch_norm_running(const adz_module *module, adzi_running_buffers *running)
+{
+    if (module->identity != &of_signals && module->identity != &of_images) {
+        return false;
+    }
+    const batch_norm_state *state = module->state;
+    *running = (adzi_running_buffers){ buffer(module, MEAN), buffer(module, VAR),
+        buffer(module, COUNT), state->momentum };
+    return state->track && is_running(running->mean, state->features) &&
+           is_running(running->var, state->features) && !adzi_is_none(running->count) &&
+           running->count->numel == 1 && running->count->dtype == ADZ_I64;
+}
+
+ADZ_OPTIONS_INIT(adz_batch_norm1d_options_init, adz_batch_norm1d_options, ADZ_BATCH_NORM1D_OPTIONS)
+ADZ_OPTIONS_INIT(adz_batch_norm2d_options_init, adz_batch_norm2d_options, ADZ_BATCH_NORM2D_OPTIONS)
+
+static bool check(const char *op, int64_t features, const adz_batch_norm1d_options *o)
+{
+    bool share = (o->momentum >= 0 && o->momentum <= 1) || o->momentum == ADZ_CUMULATIVE_MOMENTUM;
+    if (features < 0) {
+        adzi_error(
+            op, ADZ_ERR_ARGUMENT, "num_features %lld must not be negative", (long long)features);
+        return false;
+    }
+    if (!share || !(o->eps >= 0)) {
+        adzi_error(op, ADZ_ERR_ARGUMENT,
+            "momentum is %s, but must be in [0, 1] or ADZ_CUMULATIVE_MOMENTUM; eps is %s, but must be 0 or more",
+            adzi_text_number(o->momentum), adzi_text_number(o->eps));
+        return false;
+    }
+    return adz_check_parameter_dtype(op, o->dtype);
+}
+
+/* Zeros[features] for a parameter or buffer that is present, else ADZ_NONE. */
+static adz_tensor *features_or_none(bool present, int64_t features, adz_dtype dtype)
+{
+    return present ? adz_zeros(ADZ_SHAPE(features), dtype) : ADZ_NONE;
+}
+
+/* Makes either module. Its name in messages is `op`. */
+static adz_module *batch_norm_new(const char *op, const adz_module_type *type, int64_t num_features,
+    const adz_batch_norm1d_options *options)
+{
+    adz_batch_norm1d_options o = ADZ_BATCH_NORM1D_OPTIONS;
+    if (!ADZ_OPTIONS_READ(op, ADZ_BATCH_NORM1D_OPTIONS, &o, options) ||
+        !check(op, num_features, &o)) {
+        return NULL;
+    }
+    adzi_build build = adzi_build_begin();
+    adz_module *self = adz_module_new(type, sizeof(batch_norm_state));
+    if (self == NULL) {
+        return NULL;
+    }
+    bool track = o.track_running_stats;
+    *(batch_norm_state *)self->state =
+        (batch_norm_state){ num_features, o.eps, o.momentum, o.affine, track, type == &of_images };
+    bool good = adz_module_add_parameter(
+                    self, "weight", features_or_none(o.affine, num_features, o.dtype)) != NULL &&
+                adz_module_add_parameter(
+                    self, "bias", features_or_none(o.affine, num_features, o.dtype)) != NULL &&
+                adz_module_add_buffer(self, "running_mean",
+                    features_or_none(track, num_features, o.dtype), true) != NULL &&
+                adz_module_add_buffer(self, "running_var",
+                    features_or_none(track, num_features, o.dtype), true) != NULL &&
+                adz_module_add_buffer(self, "num_batches_tracked",
+                    track ? adz_zeros(ADZ_SHAPE_SCALAR, ADZ_I64) : ADZ_NONE, true) != NULL &&
+                reset_parameters(self) == ADZ_OK;
+    return adzi_build_end(build, self, good);
+}
+
+adz_module *adz_batch_norm1d_new(int64_t num_features, const adz_batch_norm1d_options *options)
+{
+    return batch_norm_new("adz_batch_norm1d_new", &of_signals, num_features, options);
+}
+
+adz_module *adz_batch_norm2d_new(int64_t num_features, const adz_batch_norm2d_options *options)
+{
+    return batch_norm_new("adz_batch_norm2d_new", &of_images, num_features, options);
+}

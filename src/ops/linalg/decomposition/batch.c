@@ -1,0 +1,168 @@
+#include "ops/linalg/decomposition/batch.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/capture.h"
+
+/* Checks of batches of matrices, and the report of what a kernel has found out about an item. */
+
+bool adzi_want_matrix(adzi_call *call, int i, const char *name)
+{
+    if (!adzi_want_float(call, i)) {
+        return false;
+    }
+    if (call->in[i]->rank < 2) {
+        adzi_error(call->op->name, ADZ_ERR_SHAPE, "%s%s is no matrix: it needs two dimensions",
+            name, adzi_text_shape(call->in[i]));
+        return false;
+    }
+    return true;
+}
+
+bool adzi_want_square(adzi_call *call, int i, const char *name)
+{
+    if (!adzi_want_matrix(call, i, name)) {
+        return false;
+    }
+    if (adzi_rows(call->in[i]) != adzi_columns(call->in[i])) {
+        adzi_error(call->op->name, ADZ_ERR_SHAPE, "the matrices of %s%s are not square", name,
+            adzi_text_shape(call->in[i]));
+        return false;
+    }
+    return true;
+}
+
+adzi_lead adzi_lead_of(const adz_tensor *t, int rank, const int64_t *sizes)
+{
+    adzi_lead lead = { .rank = rank };
+    const int missing = rank - (t->rank - 2);
+    for (int i = 0; i < rank; ++i) {
+        const bool repeated = i < missing || t->sizes[i - missing] == 1;
+        lead.sizes[i] = sizes[i];
+        lead.strides[i] = repeated ? 0 : t->strides[i - missing];
+    }
+    return lead;
+}
+
+bool adzi_broadcast_lead(
+    const char *op, const adz_tensor *a, const adz_tensor *b, int *rank, int64_t *sizes)
+{
+    const int ra = a->rank - 2, rb = b->rank - 2;
+    *rank = ra > rb ? ra : rb;
+    for (int i = 0; i < *rank; ++i) {
+        const int ia = i - (*rank - ra), ib = i - (*rank - rb);
+        const int64_t na = ia < 0 ? 1 : a->sizes[ia], nb = ib < 0 ? 1 : b->sizes[ib];
+        if (na != nb && na != 1 && nb != 1) {
+            adzi_error(op, ADZ_ERR_SHAPE, "leading sizes do not broadcast: a%s and b%s",
+                adzi_text_shape(a), adzi_text_shape(b));
+            return false;
+        }
+        sizes[i] = na == 1 ? nb : na;
+    }
+    return true;
+}
+
+bool adzi_is_vectors(const adz_tensor *a, const adz_tensor *b)
+{
+    if (b->rank == 1) {
+        return true;
+    }
+    bool same = b->rank == a->rank - 1;
+    for (int i = 0; i < b->rank && same; ++i) {
+        same = a->sizes[i] == b->sizes[i];
+    }
+    return same;
+}
+
+adz_tensor *adzi_new_batch(
+    adzi_call *call, adz_dtype dtype, const adz_tensor *like, int n, int64_t rows, int64_t columns)
+{
+    int64_t sizes[ADZ_MAX_RANK] = { 0 };
+    const int lead = like->rank - 2;
+    for (int i = 0; i < lead; ++i) {
+        sizes[i] = like->sizes[i];
+    }
+    if (n > 0) {
+        sizes[lead] = rows;
+    }
+    if (n > 1) {
+        sizes[lead + 1] = columns;
+    }
+    return adzi_new(call, dtype, lead + n, sizes);
+}
+
+bool adzi_workers_begin(
+    const char *op, adzi_workers *w, int64_t items, int64_t bytes, double work, int64_t together)
+{
+    const int64_t most = adzi_inside_launch() ? 1 : adzi_num_threads();
+    const double worth = (double)items * (work + 16) / (1 << 17);
+    int64_t count = (items + together - 1) / together;
+    count = count < most ? count : most;
+    count = worth < (double)count ? (int64_t)worth : count;
+    *w = (adzi_workers){
+        .bytes = bytes * together / 64 * 64 + 64, .items = items, .count = count < 1 ? 1 : count
+    };
+    w->memory = adzi_alloc_for_kernels((size_t)(w->bytes * w->count));
+    if (w->memory == NULL) {
+        adzi_fail_memory(op, (size_t)(w->bytes * w->count));
+        return false;
+    }
+    return true;
+}
+
+void adzi_workers_end(const adzi_workers *w)
+{
+    adzi_free(w->memory, (size_t)(w->bytes * w->count));
+}
+
+adz_tensor *adzi_new_findings(const char *op, const adz_tensor *a)
+{
+    const int64_t items = adzi_items(a);
+    return adzi_scratch(op, ADZ_I64, 1, &items);
+}
+
+/* What the host needs to report a finding. */
+typedef struct {
+    const char *op, *name, *what;
+    adz_shape a;
+    const int64_t *found;
+    int64_t items;
+} report_args;
+
+/* Names the first item about which something was found. */
+static adz_status report(const void *block)
+{
+    const report_args *args = block;
+    int64_t i = 0, index[ADZ_MAX_RANK];
+    while (i < args->items && args->found[i] == 0) {
+        ++i;
+    }
+    if (i == args->items) {
+        return ADZ_OK;
+    }
+    const long long pivot = (long long)args->found[i] - 1;
+    int64_t rest = i;
+    for (int d = args->a.rank - 3; d >= 0; --d) {
+        index[d] = rest % args->a.sizes[d];
+        rest /= args->a.sizes[d];
+    }
+    char what[256];
+    snprintf(what, sizeof what, args->what, pivot);
+    return adzi_error(args->op, ADZ_ERR_NUMERIC, "%s%s%s%s %s", args->name,
+        adzi_text_sizes(args->a.rank, args->a.sizes), args->a.rank > 2 ? ", item " : "",
+        args->a.rank > 2 ? adzi_text_sizes(args->a.rank - 2, index) : "", what);
+}
+
+bool adzi_nothing_found(const char *op, const adz_tensor *found, const adz_tensor *a,
+    const char *name, const char *what)
+{
+    const report_args args = { op, name, what, adz_tensor_shape(a), (int64_t *)(void *)found->data,
+        found->numel };
+    return adzi_repeat(report, &args) == ADZ_OK;
+}
+
+adz_tensor *adzi_diagonal_matrix(adz_tensor *d, int64_t n)
+{
+    return d != NULL ? adz_mul(adz_unsqueeze(d, -1), adz_eye(n, n, (adz_dtype)d->dtype)) : NULL;
+}

@@ -1,0 +1,90 @@
+/* Batches of matrices: what the operators of this family check, and how they find an item. */
+#ifndef ADZI_OPS_LINALG_DECOMPOSITION_BATCH_H
+#define ADZI_OPS_LINALG_DECOMPOSITION_BATCH_H
+
+#include "ops/op.h"
+#include "ops/linalg/decomposition/lead.h"
+#include "ops/linalg/decomposition/workers.h"
+
+/** Fails unless input i, which messages call `name`, is f32 or f64 and has two dimensions or more.
+ */
+bool adzi_want_matrix(adzi_call *call, int i, const char *name);
+
+/** Like adzi_want_matrix, for square matrices. */
+bool adzi_want_square(adzi_call *call, int i, const char *name);
+
+/** The rows and the columns of a matrix. */
+static inline int64_t adzi_rows(const adz_tensor *t)
+{
+    return t->sizes[t->rank - 2];
+}
+static inline int64_t adzi_columns(const adz_tensor *t)
+{
+    return t->sizes[t->rank - 1];
+}
+
+/** The number of matrices in a batch. */
+static inline int64_t adzi_items(const adz_tensor *t)
+{
+    return adzi_numel(t->rank - 2, t->sizes);
+}
+
+/** Describes how `t` is read as a batch whose leading sizes are the `rank` ones at `sizes`. */
+adzi_lead adzi_lead_of(const adz_tensor *t, int rank, const int64_t *sizes);
+
+/** Broadcasts the leading sizes of two batches. False with ADZ_ERR_SHAPE if they do not fit. */
+bool adzi_broadcast_lead(
+    const char *op, const adz_tensor *a, const adz_tensor *b, int *rank, int64_t *sizes);
+
+/** True if b is a batch of vectors, as torch.linalg.solve takes them: it has one dimension, or the
+ * shape of a without the last dimension. */
+bool adzi_is_vectors(const adz_tensor *a, const adz_tensor *b);
+
+/** A new result with the leading sizes of `like` and `n` last sizes, at most two. */
+adz_tensor *adzi_new_batch(
+    adzi_call *call, adz_dtype dtype, const adz_tensor *like, int n, int64_t rows, int64_t columns);
+
+/** How many items of `work` multiply-adds are worth a thread. */
+static inline int64_t adzi_items_grain(double work)
+{
+    return adzi_grain_of(1 << 16, work + 16);
+}
+
+/**
+ * Divides the items of a batch among workers, and takes memory for them. adzi_workers_end gives it
+ * back after the launch.
+ *
+ * @param bytes     for an item
+ * @param work      multiply-adds of an item
+ * @param together  items that a worker computes at a time; the memory is for all of them
+ * @return          false with ADZ_ERR_MEMORY
+ */
+bool adzi_workers_begin(
+    const char *op, adzi_workers *w, int64_t items, int64_t bytes, double work, int64_t together);
+void adzi_workers_end(const adzi_workers *w);
+
+/** Memory for what a kernel finds out about every item: 0, or a pivot counted from 1. NULL with the
+ * error recorded. */
+adz_tensor *adzi_new_findings(const char *op, const adz_tensor *a);
+
+/**
+ * Fails with ADZ_ERR_NUMERIC if a kernel has found something about an item. Replays of a plan do
+ * so, too.
+ *
+ * @param a     the matrices, named `name` in the message
+ * @param what  what is wrong, with a %lld for the pivot, counted from 0: "is singular: ..."
+ */
+bool adzi_nothing_found(const char *op, const adz_tensor *found, const adz_tensor *a,
+    const char *name, const char *what);
+
+/** An expression: the transpose of the matrices. */
+static inline adz_tensor *adzi_mt(adz_tensor *t)
+{
+    return adz_transpose(t, -2, -1);
+}
+
+/** An expression: diagonal matrices [..., n, n] with the elements d[..., n], or d[..., 1] where one
+ * number is repeated. */
+adz_tensor *adzi_diagonal_matrix(adz_tensor *d, int64_t n);
+
+#endif

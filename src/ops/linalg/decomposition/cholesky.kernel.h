@@ -1,0 +1,17 @@
+#ifndef ADZI_OPS_LINALG_DECOMPOSITION_CHOLESKY_KERNEL_H
+#define ADZI_OPS_LINALG_DECOMPOSITION_CHOLESKY_KERNEL_H
+
+#include <stdbool.h>
+
+#include "ops/linalg/decomposition/lead.h"
+
+/** The arguments of cholesky. A unit is a matrix. */
+typedef struct adzi_cholesky_args {
+    const char *a;  /**< [items, n, n] */
+    char *y;        /**< [items, n, n], gets the factors */
+    int64_t *found; /**< the first pivot that is not positive, counted from 1, or 0 */
+    int64_t n;
+    bool upper;
+} adzi_cholesky_args;
+
+#endif

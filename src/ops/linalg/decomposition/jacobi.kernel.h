@@ -1,0 +1,42 @@
+/* Jacobi rotations for matrices of up to 32 rows or columns (20 in f64); used by eigh and svd. */
+#ifndef ADZI_OPS_LINALG_DECOMPOSITION_JACOBI_KERNEL_H
+#define ADZI_OPS_LINALG_DECOMPOSITION_JACOBI_KERNEL_H
+
+#include <stdbool.h>
+
+#include "ops/linalg/decomposition/loops/matrix_lanes.h"
+#include "ops/linalg/decomposition/workers.h"
+
+enum {
+    ADZI_JACOBI_MOST = 32,  /**< the largest matrix */
+    ADZI_JACOBI_LANES = 16, /**< more than ADZI_MATRIX_LANES: chains of divisions and roots wait */
+    ADZI_JACOBI_SWEEPS = 40 /**< far more than any matrix takes */
+};
+
+/** The largest matrix that rotations make diagonal. From there on, reflections to a bidiagonal
+ * matrix are faster: a vector of f32 holds twice as many matrices. */
+static inline int64_t adzi_jacobi_most(bool is_f32)
+{
+    return is_f32 ? ADZI_JACOBI_MOST : 20;
+}
+
+/** Arguments of eigh and eigh_large. A unit is a worker. */
+typedef struct adzi_eigh_args {
+    const char *a; /**< [items, n, n] */
+    char *w, *v;   /**< [items, n] and [items, n, n] */
+    int64_t n;
+    bool upper;     /**< the triangle that is read */
+    int64_t *found; /**< 1 for an item without a result, or 0 */
+    adzi_workers workers;
+} adzi_eigh_args;
+
+/** Arguments of svd and svd_large; k is the smaller one of m and n. */
+typedef struct adzi_svd_args {
+    const char *a;    /**< [items, m, n] */
+    char *u, *s, *vh; /**< [items, m, k], [items, k] and [items, k, n] */
+    int64_t m, n;
+    int64_t *found;
+    adzi_workers workers;
+} adzi_svd_args;
+
+#endif

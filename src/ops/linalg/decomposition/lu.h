@@ -1,0 +1,40 @@
+/* LU factors on the tape: Note [LU] in lu.kernel.h. */
+#ifndef ADZI_OPS_LINALG_DECOMPOSITION_LU_H
+#define ADZI_OPS_LINALG_DECOMPOSITION_LU_H
+
+#include "ops/op.h"
+#include "ops/linalg/decomposition/lu.kernel.h"
+
+/** The factors of a batch of matrices: lu[..., n, n] and pivots[..., n], i64. Without pivots, lu is
+ * matrices that adzi_lu_determinant factors by itself. */
+typedef struct adzi_lu {
+    adz_tensor *lu, *pivots;
+} adzi_lu;
+
+/** Factors the matrices of `a`, borrowed from the scope. With `regular`, fails with ADZ_ERR_NUMERIC
+ * if a pivot is 0. */
+bool adzi_lu_factor(const char *op, adz_tensor *a, bool regular, adzi_lu *factors);
+
+/** Factors the matrices of `a` if the call keeps the factors or the matrices are large. Else the
+ * result has no pivots. */
+bool adzi_lu_factor_kept(const adzi_call *call, adz_tensor *a, adzi_lu *factors);
+
+/** Launches the solve of all items of `x`, which holds b. */
+void adzi_lu_solve(const adzi_lu *factors, adz_tensor *x, bool transposed, bool identity);
+
+/** The determinants of the factors; `args` says what is written. */
+void adzi_lu_determinant(const adzi_lu *factors, adzi_lu_determinant_args args);
+
+/** Saves the factors as the extras 0 and 1. */
+void adzi_save_lu(adzi_call *call, const adzi_lu *factors);
+
+/** What adzi_save_lu saved; both are NULL after an error. */
+adzi_lu adzi_saved_lu(adzi_node *node);
+
+/**
+ * x = a^-1 b, or a^-T b, with the factors of `a` that are known already. Recorded as an operator of
+ * a and b, so it can be differentiated to any order without another factorisation.
+ */
+adz_tensor *adzi_solve_with(const adzi_lu *factors, adz_tensor *a, adz_tensor *b, bool transposed);
+
+#endif

@@ -1,0 +1,46 @@
+/* The arguments of the kernels in lu.kernel.c. A unit is a matrix.
+ *
+ * Note [LU]
+ * P A = L U with partial pivoting. Both factors are in one matrix; the diagonal of L consists of
+ * ones and is not stored. Step i exchanged the rows i and pivots[i]. */
+#ifndef ADZI_OPS_LINALG_DECOMPOSITION_LU_KERNEL_H
+#define ADZI_OPS_LINALG_DECOMPOSITION_LU_KERNEL_H
+
+#include <stdbool.h>
+
+#include "ops/linalg/decomposition/lead.h"
+
+typedef struct adzi_lu_args {
+    const char *a;   /**< [items, n, n] */
+    char *lu;        /**< [items, n, n], gets the factors */
+    int64_t *pivots; /**< [items, n] */
+    int64_t *found;  /**< the first pivot that is 0, counted from 1, or 0 */
+    int64_t n;
+} adzi_lu_args;
+
+/** Arguments of lu_solve. */
+typedef struct adzi_lu_solve_args {
+    const char *lu;
+    const int64_t *pivots;
+    adzi_lead lead; /**< of lu, broadcast to the items of x */
+    char *x;        /**< holds b, and gets the result: [items, n, k] */
+    int64_t n, k;
+    bool transposed; /**< solves with the transposed matrices */
+    bool identity;   /**< b is the identity, and x holds nothing */
+} adzi_lu_solve_args;
+
+enum { ADZI_LU_ALONE = 16 }; /**< rows of the largest matrix whose factors need not be kept */
+
+/** Arguments of lu_determinant. Pointers that are NULL are not written to. */
+typedef struct adzi_lu_determinant_args {
+    char *lu; /**< gets small numbers in place of pivots that are 0, if `parts` is wanted */
+    const int64_t *pivots; /**< NULL if lu is matrices that are yet to be factored, which stay as
+                                they are; then n is at most ADZI_LU_ALONE */
+    int64_t n;
+    char *det;   /**< [items] */
+    char *parts; /**< [items, 2]: rest and exponent. det 2^-exponent + rest is the product of the
+                      pivots with these small numbers, scaled to a size of about 1 */
+    char *sign, *logabs; /**< [items] */
+} adzi_lu_determinant_args;
+
+#endif

@@ -1,0 +1,148 @@
+#include "ops/linalg/decomposition/solve_triangular.h"
+
+#include "ops/linalg/decomposition/batch.h"
+#include "ops/linalg/decomposition/solve_triangular.kernel.h"
+#include "ops/linalg/matmul.h"
+
+/* Systems with a triangular matrix, torch.linalg.solve_triangular.
+ *
+ *     op(a) x = b
+ *     db = op(a)^-T dx,   d op(a) = -triangle(db x^T)
+ *
+ * a[..., n, n], b[..., n, k]; leading dimensions broadcast. Only one triangle of a is read, so the
+ * gradient of the other one is 0. The node saves a and x. Transposed operands are read where they
+ * are. */
+
+KERNEL_TABLE_PRODUCT(solve_triangular);
+KERNEL_TABLE_PRODUCT(zero_diagonal);
+
+typedef struct {
+    bool upper, transposed, unitriangular;
+} triangular_attr;
+
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const triangular_attr *at = adzi_attr(node, triangular_attr);
+    adz_tensor *a = adzi_saved_input(node, 0);
+    adz_tensor *db = adzi_solve_triangular(a, dy[0], at->upper, !at->transposed, at->unitriangular);
+    if (adzi_needs(node, 0)) {
+        adz_tensor *x = adzi_saved_result(node, 0);
+        adz_tensor *da =
+            at->transposed ? adzi_matmul(x, false, db, true) : adzi_matmul(db, false, x, true);
+        const int64_t off = at->unitriangular ? 1 : 0;
+        dx[0] = adz_neg(at->upper ? adz_triu(da, off) : adz_tril(da, -off));
+        if (dx[0] == NULL) {
+            return adzi_status(NULL);
+        }
+    }
+    dx[1] = db;
+    return adzi_status(db);
+}
+
+static const adz_field fields[] = { ADZI_FIELD(triangular_attr, upper),
+    ADZI_FIELD(triangular_attr, transposed), ADZI_FIELD(triangular_attr, unitriangular) };
+
+const adzi_op adzi_op_solve_triangular = {
+    .name = "solve_triangular", .backward = backward, ADZI_FIELDS(fields)
+};
+
+/* Checks the shapes, and writes that of x. */
+static bool shape_of_x(const adz_tensor *a, const adz_tensor *b, int *rank, int64_t *sizes)
+{
+    if (adzi_columns(a) != adzi_rows(b)) {
+        adzi_error("solve_triangular", ADZ_ERR_SHAPE,
+            "a%s and b%s do not fit: b needs %lld rows, or as many columns with left = false",
+            adzi_text_shape(a), adzi_text_shape(b), (long long)adzi_columns(a));
+        return false;
+    }
+    if (!adzi_broadcast_lead("solve_triangular", a, b, rank, sizes)) {
+        return false;
+    }
+    sizes[(*rank)++] = adzi_rows(b);
+    sizes[(*rank)++] = adzi_columns(b);
+    return true;
+}
+
+/* Solves for x, which holds b. Fails if an element of a diagonal is 0. Where each item has its own
+ * matrix, the solve looks for zeros, so that a is read once. */
+static bool solve(adz_tensor *a, adz_tensor *x, adzi_triangular_args args)
+{
+    const adz_tensor *found = args.unit ? NULL : adzi_new_findings("solve_triangular", a);
+    if (!args.unit && found == NULL) {
+        return false;
+    }
+    args.found = found != NULL ? (int64_t *)(void *)found->data : NULL;
+    if (found != NULL && (x->numel == 0 || adzi_items(x) != found->numel)) {
+        args.lead = adzi_lead_of(a, a->rank - 2, a->sizes);
+        adzi_launch(KERNEL_FOR(zero_diagonal, a->dtype), &args, found->numel,
+            adzi_items_grain((double)args.n));
+        args.found = NULL;
+    }
+    args.x = x->data;
+    args.lead = adzi_lead_of(a, x->rank - 2, x->sizes);
+    if (x->numel > 0) {
+        const double work = (double)args.n * (double)args.n * (double)args.k;
+        adzi_launch(
+            KERNEL_FOR(solve_triangular, a->dtype), &args, adzi_items(x), adzi_items_grain(work));
+    }
+    return found == NULL || adzi_nothing_found("solve_triangular", found, a, "a",
+                                "is singular: element %lld of its diagonal is 0");
+}
+
+adz_tensor *adzi_solve_triangular(
+    adz_tensor *a, adz_tensor *b, bool upper, bool transposed, bool unitriangular)
+{
+    adzi_call call;
+    int rank;
+    int64_t sizes[ADZ_MAX_RANK];
+    if (!ADZI_ENTER(&call, solve_triangular, a, b) || !adzi_want_square(&call, 0, "a") ||
+        !adzi_want_matrix(&call, 1, "b") || !adzi_promote(&call, 0, 1) ||
+        !shape_of_x(call.in[0], call.in[1], &rank, sizes)) {
+        return NULL;
+    }
+    adzi_matrix m;
+    adz_tensor *t = adzi_matrix_of("solve_triangular", call.in[0], &m);
+    if (t == NULL) {
+        return NULL;
+    }
+    adzi_triangular_args args = { .a = m.data,
+        .ld = m.ld,
+        .transposed = transposed != m.transposed,
+        .upper = upper != transposed,
+        .unit = unitriangular,
+        .n = sizes[rank - 2],
+        .k = sizes[rank - 1] };
+    const triangular_attr attr = { upper, transposed, unitriangular };
+    adz_tensor *x = adzi_new(&call, (adz_dtype)t->dtype, rank, sizes);
+    if (x == NULL) {
+        return NULL;
+    }
+    /* The solve comes before the record, because a may be singular. */
+    adzi_copy(x, call.in[1]);
+    if (!solve(t, x, args) || !adzi_record(&call, 1, &x, &attr, sizeof attr)) {
+        return NULL;
+    }
+    adzi_save_input(&call, 0);
+    if (adzi_wants(&call, 0)) {
+        adzi_save_result(&call, 0, x);
+    }
+    return adzi_leave(&call, x);
+}
+
+/* x a = b is a^T x^T = b^T. */
+adz_tensor *adz_solve_triangular(
+    adz_tensor *a, adz_tensor *b, bool upper, bool left, bool unitriangular)
+{
+    if (left) {
+        return adzi_solve_triangular(a, b, upper, false, unitriangular);
+    }
+    if (!adzi_check_tensor("solve_triangular", "a", a) ||
+        !adzi_check_tensor("solve_triangular", "b", b)) {
+        return NULL;
+    }
+    if (b->rank < 2) {
+        return adzi_fail("solve_triangular", ADZ_ERR_SHAPE,
+            "b%s is no matrix: it needs two dimensions", adzi_text_shape(b));
+    }
+    return adzi_mt(adzi_solve_triangular(a, adzi_mt(b), upper, true, unitriangular));
+}

@@ -1,0 +1,183 @@
+/* The operator of weighted sums, and its gradient. */
+#include "solvers/weighted_sum.h"
+
+#include <string.h>
+
+#include "ops/op.h"
+
+KERNEL_TABLE_FLOAT(weighted_sum);
+KERNEL_TABLE_FLOAT(weighted_sum_backward);
+
+/* The attributes of a node, whose inputs are the base, if there is one, and the terms. Extra 0 has
+ * the weights if there are several rows. */
+typedef struct weighted_attr {
+    bool based;
+    int n;
+    int64_t rows;
+    double h, a[ADZI_WEIGHTED_TERMS];
+} weighted_attr;
+
+/* The elements of several rows for which a thread is worth its start. */
+static int64_t grain_of(int64_t rows)
+{
+    return rows < ADZI_POINTWISE_GRAIN ? ADZI_POINTWISE_GRAIN / rows : 1;
+}
+
+static adzi_weighted_args arguments_of(
+    const weighted_attr *attr, const adz_tensor *weights, int64_t numel)
+{
+    adzi_weighted_args c = {
+        .numel = numel,
+        .rows = attr->rows,
+        .n = attr->n,
+        .h = attr->h,
+        .weights = weights != NULL ? (const double *)(const void *)weights->data : NULL,
+    };
+    memcpy(c.a, attr->a, sizeof c.a);
+    return c;
+}
+
+/* ---- the backward ---------------------------------------------------------------------------- */
+
+/* dx_j as an expression of dy. */
+static adz_tensor *term(const adzi_node *node, adz_tensor *dy, adz_tensor *weights, int j)
+{
+    const weighted_attr *attr = adzi_attr(node, weighted_attr);
+    adz_tensor *scaled = adz_mul_number(dy, attr->h);
+    if (weights == NULL) {
+        return adz_mul_number(scaled, attr->a[j]);
+    }
+    int64_t sizes[ADZ_MAX_RANK] = { attr->rows };
+    for (int d = 1; d < dy->rank; ++d) {
+        sizes[d] = 1;
+    }
+    adz_tensor *column = adz_to(adz_select(weights, 1, j), (adz_dtype)dy->dtype);
+    column = adz_reshape(column, adz_shape_of(dy->rank, sizes));
+    return adz_sum(adz_mul(scaled, column), ADZ_DIMS(0), ADZ_DROPDIM);
+}
+
+static adz_status expression(
+    adzi_node *node, adz_tensor **dx, adz_tensor *dy, adz_tensor *weights, int first)
+{
+    for (int i = 0; i < node->n_inputs; ++i) {
+        if (adzi_needs(node, i)) {
+            dx[i] = i >= first        ? term(node, dy, weights, i - first)
+                    : weights == NULL ? dy
+                                      : adz_sum(dy, ADZ_DIMS(0), ADZ_DROPDIM);
+            if (dx[i] == NULL) {
+                return adzi_status(NULL);
+            }
+        }
+    }
+    return ADZ_OK;
+}
+
+static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
+{
+    const char *op = node->op->name;
+    const weighted_attr *attr = adzi_attr(node, weighted_attr);
+    adz_tensor *weights = node->n_extras > 0 ? adzi_saved_extra(node, 0) : NULL;
+    const int first = attr->based;
+    if (node->n_extras > 0 && weights == NULL) {
+        return adzi_status(NULL);
+    }
+    if (adzi_self()->grad_enabled) {
+        return expression(node, dx, dy[0], weights, first);
+    }
+    adz_tensor *g = adzi_compact(op, dy[0]);
+    const int rank = weights != NULL ? dy[0]->rank - 1 : dy[0]->rank;
+    const int64_t *sizes = dy[0]->sizes + (weights != NULL);
+    adzi_weighted_args c =
+        arguments_of(attr, weights, attr->rows > 0 ? dy[0]->numel / attr->rows : 0);
+    for (int i = 0; i < node->n_inputs && g != NULL; ++i) {
+        if (!adzi_needs(node, i)) {
+            continue;
+        }
+        if (i < first && weights == NULL) {
+            dx[i] = dy[0];
+            continue;
+        }
+        dx[i] = adzi_scratch(op, (adz_dtype)g->dtype, rank, sizes);
+        if (dx[i] == NULL) {
+            return adzi_status(NULL);
+        }
+        *(i < first ? &c.dbase : &c.dx[i - first]) = dx[i]->data;
+    }
+    if (g == NULL) {
+        return adzi_status(NULL);
+    }
+    c.dy = g->data;
+    adzi_launch(KERNEL_FOR(weighted_sum_backward, g->dtype), &c, c.numel, grain_of(c.rows));
+    return ADZ_OK;
+}
+
+static const adzi_op weighted_sum_op = {
+    .size = sizeof(adzi_op), .name = "weighted_sum", .backward = backward
+};
+
+/* ---- the forward ----------------------------------------------------------------------------- */
+
+/* One row as a chain of operators that an export knows. */
+static adz_tensor *chain(adz_tensor *base, double h, adz_tensor *const *x, const double *a, int n)
+{
+    adz_tensor *sum = adz_mul_number(x[0], a[0]);
+    for (int j = 1; j < n; ++j) {
+        sum = adz_add_scaled(sum, x[j], a[j]);
+    }
+    return base != NULL ? adz_add_scaled(base, sum, h) : h == 1 ? sum : adz_mul_number(sum, h);
+}
+
+/* The call with the weights in `attr`, or in the tensor `weights`. */
+static adz_tensor *call(adz_tensor **inputs, const weighted_attr *attr, adz_tensor *weights)
+{
+    adzi_call call;
+    adzi_weighted_args c = arguments_of(attr, weights, inputs[0]->numel);
+    int64_t sizes[ADZ_MAX_RANK] = { attr->rows };
+    const int more = weights != NULL, first = attr->based;
+    if (!adzi_enter(&call, &weighted_sum_op, "a term", inputs, attr->n + first, 0)) {
+        return NULL;
+    }
+    for (int i = 0; i < call.n_in; ++i) {
+        const adz_tensor *t = adzi_compact(weighted_sum_op.name, call.in[i]);
+        if (t == NULL) {
+            return NULL;
+        }
+        *(i < first ? &c.base : &c.x[i - first]) = t->data;
+    }
+    memcpy(sizes + more, inputs[0]->sizes, (size_t)inputs[0]->rank * sizeof *sizes);
+    adz_tensor *y = adzi_new(&call, (adz_dtype)inputs[0]->dtype, inputs[0]->rank + more, sizes);
+    if (y == NULL || !adzi_record_extra(&call, 1, &y, more, attr, sizeof *attr)) {
+        return NULL;
+    }
+    if (more) {
+        adzi_save_extra(&call, 0, weights);
+    }
+    c.y = y->data;
+    adzi_launch(KERNEL_FOR(weighted_sum, y->dtype), &c, c.numel, grain_of(c.rows));
+    return adzi_leave(&call, y);
+}
+
+adz_tensor *adzi_weighted_sum(
+    adz_tensor *base, double h, adz_tensor *const *x, const double *a, int n)
+{
+    adz_tensor *inputs[ADZI_CALL_INPUTS] = { base };
+    const int first = base != NULL;
+    weighted_attr attr = { .based = base != NULL, .rows = 1, .h = h };
+    for (int j = 0; j < n; ++j) {
+        if (a[j] != 0 || (attr.n == 0 && j == n - 1)) {
+            attr.a[attr.n] = a[j];
+            inputs[first + attr.n++] = x[j];
+        }
+    }
+    return adzi_self()->tracer != NULL ? chain(base, h, inputs + first, attr.a, attr.n)
+                                       : call(inputs, &attr, NULL);
+}
+
+adz_tensor *adzi_weighted_sums(
+    adz_tensor *base, double h, adz_tensor *const *x, int n, adz_tensor *weights)
+{
+    adz_tensor *inputs[ADZI_CALL_INPUTS] = { base };
+    const weighted_attr attr = { .based = base != NULL, .n = n, .rows = weights->sizes[0], .h = h };
+    memcpy(inputs + (base != NULL), x, (size_t)n * sizeof *x);
+    return call(inputs, &attr, weights);
+}

@@ -1,0 +1,93 @@
+/* Kernels of weighted sums.
+ *
+ *     y_r = base + h sum_j a_rj x_j
+ *
+ * A unit is one element of a term. Elements are independent, so neither threads nor vectors change
+ * a bit. Runs of elements that stay in the first-level cache take one term after the other.
+ */
+#ifndef elem
+#define THIS_FILE "solvers/weighted_sum.kernel.c"
+#include "solvers/weighted_sum.h"
+#include "tensor/kernel/each_float.h"
+#else
+
+static void KERNEL(weighted_row)(
+    const adzi_weighted_args *c, const double *a, elem *restrict y, int64_t from, int64_t n)
+{
+    const elem *first = (const elem *)c->x[0] + from;
+    const elem weight = (elem)a[0], h = (elem)c->h;
+    for (int64_t i = 0; i < n; ++i) {
+        y[i] = first[i] * weight;
+    }
+    for (int j = 1; j < c->n; ++j) {
+        const elem *x = (const elem *)c->x[j] + from;
+        const elem w = (elem)a[j];
+        for (int64_t i = 0; i < n; ++i) {
+            y[i] += x[i] * w;
+        }
+    }
+    if (c->base != NULL) {
+        const elem *base = (const elem *)c->base + from;
+        for (int64_t i = 0; i < n; ++i) {
+            y[i] = base[i] + y[i] * h;
+        }
+    } else {
+        for (int64_t i = 0; i < n; ++i) {
+            y[i] *= h;
+        }
+    }
+}
+
+void KERNEL(weighted_sum)(const void *args, int64_t begin, int64_t end);
+void KERNEL(weighted_sum)(const void *args, int64_t begin, int64_t end)
+{
+    const adzi_weighted_args *c = args;
+    for (int64_t from = begin; from < end; from += ADZI_WEIGHTED_RUN) {
+        const int64_t n = end - from < ADZI_WEIGHTED_RUN ? end - from : ADZI_WEIGHTED_RUN;
+        for (int64_t r = 0; r < c->rows; ++r) {
+            KERNEL(weighted_row)
+            (c, c->weights != NULL ? c->weights + r * c->n : c->a,
+                (elem *)c->y + r * c->numel + from, from, n);
+        }
+    }
+}
+
+/* dx += (dy h) w, or dx = (dy h) w in the first row. */
+static void KERNEL(weighted_term)(
+    elem *restrict dx, const elem *restrict dy, elem h, elem w, bool first, int64_t n)
+{
+    if (first) {
+        for (int64_t i = 0; i < n; ++i) {
+            dx[i] = dy[i] * h * w;
+        }
+    } else {
+        for (int64_t i = 0; i < n; ++i) {
+            dx[i] += dy[i] * h * w;
+        }
+    }
+}
+
+/* The gradients of all terms: dx_j = sum_r dy_r h a_rj, and dbase = sum_r dy_r. */
+void KERNEL(weighted_sum_backward)(const void *args, int64_t begin, int64_t end);
+void KERNEL(weighted_sum_backward)(const void *args, int64_t begin, int64_t end)
+{
+    const adzi_weighted_args *c = args;
+    for (int64_t from = begin; from < end; from += ADZI_WEIGHTED_RUN) {
+        const int64_t n = end - from < ADZI_WEIGHTED_RUN ? end - from : ADZI_WEIGHTED_RUN;
+        for (int64_t r = 0; r < c->rows; ++r) {
+            const elem *dy = (const elem *)c->dy + r * c->numel + from;
+            const double *a = c->weights != NULL ? c->weights + r * c->n : c->a;
+            for (int j = 0; j < c->n; ++j) {
+                if (c->dx[j] != NULL) {
+                    KERNEL(weighted_term)
+                    ((elem *)c->dx[j] + from, dy, (elem)c->h, (elem)a[j], r == 0, n);
+                }
+            }
+            if (c->dbase != NULL) {
+                KERNEL(weighted_term)((elem *)c->dbase + from, dy, 1, 1, r == 0, n);
+            }
+        }
+    }
+}
+
+#endif
