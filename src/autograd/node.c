@@ -114,11 +114,19 @@ void adzi_node_attach(adzi_node *node, int k, adz_tensor *t)
     t->history = t->storage->history;
 }
 
+static void hook_list_free(adzi_hook_list *list)
+{
+    if (list != NULL) {
+        adzi_free(list->hooks, list->capacity * sizeof(adzi_hook));
+        adzi_free(list, sizeof *list);
+    }
+}
+
 static void free_hooks(adzi_node *node)
 {
     for (int k = 0; k < node->n_results; ++k) {
         if (node->results[k].hooks != NULL) {
-            adzi_hook_list_free(node->results[k].hooks);
+            hook_list_free(node->results[k].hooks);
         }
     }
 }
@@ -197,8 +205,8 @@ static void gradient_free(adz_tensor *t)
     forget_retained(t);
     adzi_drop(t->gradient->grad);
     adzi_drop(t->gradient->place);
-    adzi_hook_list_free(t->gradient->hooks);
-    adzi_hook_list_free(t->gradient->after);
+    hook_list_free(t->gradient->hooks);
+    hook_list_free(t->gradient->after);
     adzi_free(t->gradient, sizeof *t->gradient);
     t->gradient = NULL;
 }
@@ -251,12 +259,4 @@ adz_shape adzi_input_shape(const adzi_node *node, int i)
     }
     const adz_tensor *t = edge->leaf != NULL ? edge->leaf : edge->saved;
     return t != NULL ? adz_shape_of(t->rank, t->sizes) : adz_shape_of(-1, NULL);
-}
-
-void adzi_hook_list_free(adzi_hook_list *list)
-{
-    if (list != NULL) {
-        adzi_free(list->hooks, list->capacity * sizeof(adzi_hook));
-        adzi_free(list, sizeof *list);
-    }
 }

@@ -167,8 +167,6 @@ typedef struct adzi_hook_list {
     size_t count, capacity;
 } adzi_hook_list;
 
-void adzi_hook_list_free(adzi_hook_list *list);
-
 /** Runs the hooks over *grad (a reference that the caller owns), replacing it. */
 adz_status adzi_hooks_run(const char *op, const adzi_hook_list *list, adz_tensor **grad);
 

@@ -84,9 +84,6 @@ bool adzi_want_computable(adzi_call *call, int i);
  */
 bool adzi_promote(adzi_call *call, int i, int j);
 
-/** torch.result_type of two tensors. */
-adz_dtype adzi_result_type(const adz_tensor *a, const adz_tensor *b);
-
 /** torch.result_type of a tensor with dimensions and a number, which is a tensor of rank 0. */
 adz_dtype adzi_number_result_type(adz_dtype tensor, adz_dtype number);
 

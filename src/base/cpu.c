@@ -106,14 +106,15 @@ static void choose_level(void)
     }
 }
 
-void adzi_cpu_init(void)
+/* Chooses adzi_cpu_level. A constructor calls it; calling it again changes nothing. */
+static void cpu_init(void)
 {
     pthread_once(&once, choose_level);
 }
 
 __attribute__((constructor)) static void init_at_load(void)
 {
-    adzi_cpu_init();
+    cpu_init();
 }
 
 const char *adz_cpu_name(void)

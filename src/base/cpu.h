@@ -25,9 +25,6 @@ bool adzi_cpu_has_bf16(void);
  * and is not on Intel's. */
 bool adzi_cpu_has_fast_bf16(void);
 
-/** Chooses adzi_cpu_level. A constructor calls it; calling it again changes nothing. */
-void adzi_cpu_init(void);
-
 /** Writes the name that the processor gives itself (CPUID), without the spaces that pad it. Writes
  * "unknown processor" if there is none. `size` is the size of `out` and at least 1. */
 void adzi_processor_model(char *out, size_t size);

@@ -13,7 +13,7 @@
 /* ---- texts ---------------------------------------------------------------------------------- */
 
 /* The texts of Linux. strerror is not used, because it answers in the language of the locale. */
-const char *adzi_os_text(int error)
+static const char *os_text(int error)
 {
     static const struct {
         int error;
@@ -98,7 +98,7 @@ adz_status adzi_os_error(const char *op, const char *path, const char *doing, in
 {
     adzi_shown shown;
     return adzi_error(op, ADZ_ERR_IO, "%s: %s: %s (error %d)", adzi_show(&shown, path), doing,
-        adzi_os_text(error), error);
+        os_text(error), error);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */

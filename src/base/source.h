@@ -33,9 +33,6 @@ void adzi_source_close(adzi_source *source);
 
 /* ---- texts for messages --------------------------------------------------------------------- */
 
-/** The text of an error number of the operating system (errno), in English under any locale. */
-const char *adzi_os_text(int error);
-
 /** A path or other text from outside, as messages show it. It is shortened to 131 bytes, and
  * control characters are replaced by "?". */
 typedef struct adzi_shown {

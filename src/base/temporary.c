@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-size_t adzi_folder_length(const char *path)
+/* The length of the folder in a path, with its slash; 0 for the current folder. */
+static size_t folder_length(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash == NULL ? 0 : (size_t)(slash - path) + 1;
@@ -19,7 +20,7 @@ size_t adzi_folder_length(const char *path)
 
 void adzi_folder_of(const char *path, char folder[PATH_MAX])
 {
-    size_t n = adzi_folder_length(path);
+    size_t n = folder_length(path);
     memcpy(folder, n > 0 ? path : ".", n > 0 ? n : 1);
     folder[n > 0 ? n : 1] = '\0';
 }
@@ -50,7 +51,7 @@ static bool claim(int fd, const char *path)
  * that were left behind and cannot be deleted. */
 int adzi_temporary_create(const char *target, char path[PATH_MAX])
 {
-    int folder = (int)adzi_folder_length(target);
+    int folder = (int)folder_length(target);
     for (unsigned number = 0; number < 10000; ++number) {
         int n = snprintf(
             path, PATH_MAX, "%.*s.adze-%ld-%u.tmp", folder, target, (long)getpid(), number);

@@ -9,9 +9,6 @@
 #include <limits.h>
 #include <stddef.h>
 
-/** The length of the folder in a path, with its slash; 0 for the current folder. */
-size_t adzi_folder_length(const char *path);
-
 /** Writes the folder of a path to `folder`, "." for a path without a slash. */
 void adzi_folder_of(const char *path, char folder[PATH_MAX]);
 

@@ -49,7 +49,7 @@ void adzi_pb_head(adzi_message *m, int field, uint64_t n)
     put_varint(m, n);
 }
 
-void adzi_pb_bytes(adzi_message *m, int field, const void *bytes, size_t n)
+static void add_bytes(adzi_message *m, int field, const void *bytes, size_t n)
 {
     adzi_pb_head(m, field, n);
     if (n > 0) {
@@ -59,12 +59,12 @@ void adzi_pb_bytes(adzi_message *m, int field, const void *bytes, size_t n)
 
 void adzi_pb_string(adzi_message *m, int field, const char *text)
 {
-    adzi_pb_bytes(m, field, text, strlen(text));
+    add_bytes(m, field, text, strlen(text));
 }
 
 void adzi_pb_message(adzi_message *m, int field, adzi_message *inner)
 {
-    adzi_pb_bytes(m, field, inner->data, inner->length);
+    add_bytes(m, field, inner->data, inner->length);
     m->failed = m->failed || inner->failed;
     adzi_text_free(inner);
 }

@@ -15,7 +15,6 @@ typedef adzi_text adzi_message;
 /** Fields of a message: an integer, a float, bytes or text, and a message inside the message. */
 void adzi_pb_int(adzi_message *m, int field, int64_t value);
 void adzi_pb_float(adzi_message *m, int field, float value);
-void adzi_pb_bytes(adzi_message *m, int field, const void *bytes, size_t n);
 void adzi_pb_string(adzi_message *m, int field, const char *text);
 
 /** Adds `inner` as a field and frees it. */

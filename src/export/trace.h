@@ -167,10 +167,6 @@ void adzi_trace_abandon(adzi_tracer *tracer);
  * recorded if memory was refused. */
 int adzi_trace_add_value(adzi_trace *trace, adzi_value_kind kind, adz_tensor *t, const char *name);
 
-/** Makes `t`, which is retained, hold an existing value. `version` is that of its storage while it
- * does. False with the error recorded if memory was refused. */
-bool adzi_trace_hold(adzi_trace *trace, adz_tensor *t, int value, uint32_t version);
-
 /** The value that `t` holds now. A tensor that no call made becomes a constant. -1 with the error
  * recorded. */
 int adzi_trace_value_of(adzi_trace *trace, adz_tensor *t);

@@ -50,7 +50,9 @@ static bool reserve(adzi_trace *trace)
            refuse_memory(trace, sizeof *trace->tensors);
 }
 
-bool adzi_trace_hold(adzi_trace *trace, adz_tensor *t, int value, uint32_t version)
+/* Makes `t`, which is retained, hold an existing value. `version` is that of its storage while it
+ * does. False with the error recorded if memory was refused. */
+static bool hold(adzi_trace *trace, adz_tensor *t, int value, uint32_t version)
 {
     const size_t known = position_of(trace, t);
     if (known != ADZI_NOWHERE) {
@@ -120,7 +122,7 @@ const char *adzi_trace_name_of(const adzi_trace *trace, const adz_tensor *t)
 int adzi_trace_add_value(adzi_trace *trace, adzi_value_kind kind, adz_tensor *t, const char *name)
 {
     const int value = append(trace, kind, t, name);
-    return value >= 0 && adzi_trace_hold(trace, t, value, t->storage->version) ? value : -1;
+    return value >= 0 && hold(trace, t, value, t->storage->version) ? value : -1;
 }
 
 /* ---- which value a tensor holds ------------------------------------------------------------- */
@@ -246,7 +248,7 @@ static bool trace_expression(adzi_trace *trace, const adzi_report *r)
                 adz_dtype_name((adz_dtype)made[k]->dtype), adzi_text_shape(made[k]));
             value = -1;
         }
-        good = value >= 0 && adzi_trace_hold(trace, r->results[k], value, version_after(r, k));
+        good = value >= 0 && hold(trace, r->results[k], value, version_after(r, k));
         if (good && graph) {
             thread->grad_enabled = true;
             good = share_graph(r->results[k], made[k]);
@@ -326,7 +328,7 @@ static bool connect(adzi_trace *trace, adzi_traced_call *call, const adzi_report
     }
     for (int k = 0; k < r->n_results; ++k) {
         const int value = append(trace, ADZI_VALUE_RESULT, r->results[k], NULL);
-        if (value < 0 || !adzi_trace_hold(trace, r->results[k], value, version_after(r, k))) {
+        if (value < 0 || !hold(trace, r->results[k], value, version_after(r, k))) {
             return false;
         }
         trace->values[value].call = (int)trace->n_calls;

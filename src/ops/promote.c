@@ -12,7 +12,8 @@ adz_dtype adzi_number_result_type(adz_dtype tensor, adz_dtype number)
     return category(number) > category(tensor) ? adz_promote_types(tensor, number) : tensor;
 }
 
-adz_dtype adzi_result_type(const adz_tensor *a, const adz_tensor *b)
+/* torch.result_type of two tensors. */
+static adz_dtype result_type(const adz_tensor *a, const adz_tensor *b)
 {
     adz_dtype ta = (adz_dtype)a->dtype, tb = (adz_dtype)b->dtype;
     if ((a->rank == 0) == (b->rank == 0)) {
@@ -39,7 +40,7 @@ bool adzi_promote(adzi_call *call, int i, int j)
     if (!adzi_want_computable(call, i) || !adzi_want_computable(call, j)) {
         return false;
     }
-    adz_dtype dtype = adzi_result_type(call->in[i], call->in[j]);
+    adz_dtype dtype = result_type(call->in[i], call->in[j]);
     if (call->inplace && dtype != call->in[0]->dtype) {
         adzi_error(call->op->name, ADZ_ERR_DTYPE,
             "the result is %s and cannot be written to %s in place", adz_dtype_name(dtype),

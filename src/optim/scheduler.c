@@ -74,40 +74,9 @@ static adz_scheduler *scheduler_alloc(
     return s;
 }
 
-adz_scheduler *adzi_scheduler_new(const char *op, adz_optimizer *optimizer,
-    const adz_scheduler *plan, const double *list, size_t n_list)
-{
-    if (optimizer == NULL) {
-        return adzi_fail_null(op, "optimizer");
-    }
-    if (adzi_is_captured(op, ADZI_MAKES_OBJECT)) {
-        return NULL;
-    }
-    adz_scheduler *s = scheduler_alloc(op, (int)optimizer->n_groups, plan, list, n_list);
-    if (s == NULL) {
-        return NULL;
-    }
-    s->optimizer = adz_optimizer_keep(optimizer);
-    for (int g = 0; g < s->n_groups; ++g) {
-        const adzi_group *group = optimizer->groups[g];
-        s->base_lrs[g] = s->type->base != NULL      ? s->type->base(s, g)
-                         : isnan(group->initial_lr) ? group->settings[LR]
-                                                    : group->initial_lr;
-    }
-    if (adzi_scheduler_set_rates(op, s) != ADZ_OK) {
-        dispose(s);
-        return NULL;
-    }
-    /* as in PyTorch, ReduceLROnPlateau does not set initial_lr */
-    for (int g = 0; g < s->n_groups && !s->type->takes_metric; ++g) {
-        optimizer->groups[g]->initial_lr = s->base_lrs[g];
-    }
-    return s;
-}
-
-/* ---- the step ------------------------------------------------------------------------------- */
-
-adz_status adzi_scheduler_set_rates(const char *op, adz_scheduler *s)
+/* Sets the rates of all groups at s->last_epoch. If one of them is negative or not finite, none is
+ * set and ADZ_ERR_ARGUMENT is recorded. */
+static adz_status set_rates(const char *op, adz_scheduler *s)
 {
     for (int g = 0; g < s->n_groups; ++g) {
         double lr = s->type->rate(s, g, s->optimizer->groups[g]->settings[LR]);
@@ -131,6 +100,39 @@ adz_status adzi_scheduler_set_rates(const char *op, adz_scheduler *s)
     return ADZ_OK;
 }
 
+adz_scheduler *adzi_scheduler_new(const char *op, adz_optimizer *optimizer,
+    const adz_scheduler *plan, const double *list, size_t n_list)
+{
+    if (optimizer == NULL) {
+        return adzi_fail_null(op, "optimizer");
+    }
+    if (adzi_is_captured(op, ADZI_MAKES_OBJECT)) {
+        return NULL;
+    }
+    adz_scheduler *s = scheduler_alloc(op, (int)optimizer->n_groups, plan, list, n_list);
+    if (s == NULL) {
+        return NULL;
+    }
+    s->optimizer = adz_optimizer_keep(optimizer);
+    for (int g = 0; g < s->n_groups; ++g) {
+        const adzi_group *group = optimizer->groups[g];
+        s->base_lrs[g] = s->type->base != NULL      ? s->type->base(s, g)
+                         : isnan(group->initial_lr) ? group->settings[LR]
+                                                    : group->initial_lr;
+    }
+    if (set_rates(op, s) != ADZ_OK) {
+        dispose(s);
+        return NULL;
+    }
+    /* as in PyTorch, ReduceLROnPlateau does not set initial_lr */
+    for (int g = 0; g < s->n_groups && !s->type->takes_metric; ++g) {
+        optimizer->groups[g]->initial_lr = s->base_lrs[g];
+    }
+    return s;
+}
+
+/* ---- the step ------------------------------------------------------------------------------- */
+
 const char *adz_scheduler_name(const adz_scheduler *scheduler)
 {
     return scheduler != NULL ? scheduler->type->name
@@ -141,7 +143,7 @@ const char *adz_scheduler_name(const adz_scheduler *scheduler)
 static adz_status settle(
     const char *op, adz_scheduler *s, int64_t old_epoch, const double old_moving[])
 {
-    adz_status status = adzi_scheduler_set_rates(op, s);
+    adz_status status = set_rates(op, s);
     if (status != ADZ_OK) {
         s->last_epoch = old_epoch;
         memcpy(s->moving, old_moving, sizeof s->moving);

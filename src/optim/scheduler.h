@@ -56,10 +56,6 @@ struct adz_scheduler {
 adz_scheduler *adzi_scheduler_new(const char *op, adz_optimizer *optimizer,
     const adz_scheduler *plan, const double *list, size_t n_list);
 
-/** Sets the rates of all groups at s->last_epoch. If one of them is negative or not finite, none is
- * set and ADZ_ERR_ARGUMENT is recorded. */
-adz_status adzi_scheduler_set_rates(const char *op, adz_scheduler *s);
-
 /** True if adz_scheduler_set_state would accept these numbers. */
 bool adzi_scheduler_fits(const adz_scheduler *s, const double *values, size_t count);
 

@@ -192,7 +192,8 @@ void adzi_cuts_mend(adzi_cuts *cuts)
 
 /* ---- leaves ---------------------------------------------------------------------------------- */
 
-bool adzi_leaves_have(const adzi_leaves *leaves, const adz_tensor *t)
+/* Whether a tensor is in the list. */
+static bool leaves_have(const adzi_leaves *leaves, const adz_tensor *t)
 {
     for (size_t i = 0; i < leaves->count; ++i) {
         if (leaves->items[i] == t) {
@@ -226,7 +227,7 @@ __attribute__((noinline)) bool adzi_leaves_add(
     bool good = adzi_run_discover(run, &y, 1);
     for (adzi_leaf_slot *slot = run->leaves; slot != NULL && good; slot = slot->next) {
         if (!slot->leaf->requires_grad || is_among(slot->leaf, others, n) ||
-            adzi_leaves_have(leaves, slot->leaf)) {
+            leaves_have(leaves, slot->leaf)) {
             continue;
         }
         good =

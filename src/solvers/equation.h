@@ -85,9 +85,6 @@ typedef struct adzi_leaves {
 bool adzi_leaves_add(
     adzi_leaves *leaves, const char *op, adz_tensor *y, adz_tensor *const *others, size_t n);
 
-/** Whether a tensor is in the list. */
-bool adzi_leaves_have(const adzi_leaves *leaves, const adz_tensor *t);
-
 void adzi_leaves_free(adzi_leaves *leaves);
 
 /** The bytes of the graph behind `y`, and of what its nodes have saved except leaves. A tensor

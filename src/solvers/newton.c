@@ -103,7 +103,7 @@ static adz_tensor *magnitudes(adzi_root *r)
 
 /* Whether the residual of each row is what rounding errors of x may cause. A step of length 0 alone
  * says nothing: where the Jacobian is infinite, each step is 0. */
-adz_tensor *adzi_root_is_rounding(const adzi_root *r, adz_tensor *y, adz_tensor *sums)
+static adz_tensor *is_rounding(const adzi_root *r, adz_tensor *y, adz_tensor *sums)
 {
     adz_tensor *allowed = adz_mul_number(sums, 1024 * adzi_root_rounding(y));
     adz_tensor *below = adz_logical_and(adz_le(adz_abs(y), allowed), adz_isfinite(allowed));
@@ -124,7 +124,7 @@ static adz_tensor *changes_nothing(const adzi_root *r, const adzi_root_state *s)
 static bool settle(adzi_root *r, adzi_root_state *s, adz_tensor *y, adz_tensor *tiny)
 {
     adz_tensor *sums = magnitudes(r);
-    adz_tensor *small = sums != NULL ? adzi_root_is_rounding(r, y, sums) : NULL;
+    adz_tensor *small = sums != NULL ? is_rounding(r, y, sums) : NULL;
     adz_tensor *stuck = changes_nothing(r, s);
     stuck = adz_logical_and(stuck, adz_logical_and(tiny, adz_logical_not(small)));
     s->failed = adz_logical_or(s->failed, stuck);

@@ -135,9 +135,6 @@ adz_tensor *adzi_ode_dense(const adzi_ode_move *move, adz_tensor *theta, double 
 int adzi_ode_states(const adzi_ode *ode, const adzi_ode_span *span, const adzi_ode_move *move,
     int64_t *next, adz_tensor *states[2]);
 
-/** The value of the event's function at a time, on the host. NaN is an error. */
-bool adzi_ode_event_value(const adzi_ode *ode, double t, adz_tensor *y, double *value);
-
 /**
  * The sign of the event's function, -1, 0 or 1, right after the first time.
  *

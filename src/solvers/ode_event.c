@@ -16,7 +16,8 @@ static bool check_value(const adzi_ode *ode, double t, double value)
     return true;
 }
 
-bool adzi_ode_event_value(const adzi_ode *ode, double t, adz_tensor *y, double *value)
+/* The value of the event's function at a time, on the host. NaN is an error. */
+static bool event_value(const adzi_ode *ode, double t, adz_tensor *y, double *value)
 {
     adz_tensor *lead[] = { adz_scalar(t, (adz_dtype)ode->times->dtype), y };
     adz_tensor *g =
@@ -90,7 +91,7 @@ bool adzi_ode_event_within(
     const adzi_ode *ode, const adzi_ode_move *move, double *sign, bool *found)
 {
     double value;
-    if (!adzi_ode_event_value(ode, ode->ends[ode->n_steps], move->y1, &value)) {
+    if (!event_value(ode, ode->ends[ode->n_steps], move->y1, &value)) {
         return false;
     }
     const double begin = *sign, end = sign_of(value), wanted = ode->o.event_direction;
@@ -106,8 +107,8 @@ bool adzi_ode_locate(adzi_ode *ode, const adzi_ode_move *move, double begin, dou
     const double h = ode->ends[ode->n_steps] - begin;
     double low = 0, high = 1, at_low, at_high, value;
     int side = 0;
-    if (!adzi_ode_event_value(ode, begin + h, move->y1, &at_high) ||
-        !adzi_ode_event_value(ode, begin, move->y0, &at_low)) {
+    if (!event_value(ode, begin + h, move->y1, &at_high) ||
+        !event_value(ode, begin, move->y0, &at_low)) {
         return false;
     }
     /* The begin may be an event that does not count. */
@@ -115,8 +116,7 @@ bool adzi_ode_locate(adzi_ode *ode, const adzi_ode_move *move, double begin, dou
     for (int i = 0; i < MOST_HALVINGS && high - low > 1e-16 && at_high != 0; ++i) {
         double part = low + (high - low) * at_low / (at_low - at_high);
         part = part > low && part < high && i < MOST_HALVINGS / 2 ? part : (low + high) / 2;
-        if (!adzi_ode_event_value(
-                ode, begin + part * h, adzi_ode_dense(move, NULL, part), &value)) {
+        if (!event_value(ode, begin + part * h, adzi_ode_dense(move, NULL, part), &value)) {
             return false;
         }
         if (value * sign > 0) {
@@ -138,7 +138,7 @@ bool adzi_ode_locate(adzi_ode *ode, const adzi_ode_move *move, double begin, dou
 /* ---- the event as an expression -------------------------------------------------------------- */
 
 /* g at time `t`, and the state then. */
-static adz_tensor *event_value(const adzi_ode *ode, const adzi_ode_span *span,
+static adz_tensor *recorded_value(const adzi_ode *ode, const adzi_ode_span *span,
     const adzi_ode_move *move, adz_tensor *t, adz_tensor **y)
 {
     adz_tensor *passed = adz_sub(t, span->t);
@@ -157,7 +157,7 @@ static double rise(const adzi_ode *ode, const adzi_ode_span *span, const adzi_od
     adz_backward_options o = ADZ_BACKWARD_OPTIONS;
     o.retain_graph = o.allow_unused = true;
     t = t != NULL ? adzi_equation_leaf(t) : NULL;
-    adz_tensor *g = t != NULL ? event_value(ode, span, move, t, &y) : NULL;
+    adz_tensor *g = t != NULL ? recorded_value(ode, span, move, t, &y) : NULL;
     const bool good = g != NULL && adzi_requires_grad(g) &&
                       adz_autograd_grad(&g, NULL, 1, &t, &slope, 1, &o) == ADZ_OK;
     adz_set_grad_enabled(before);
@@ -182,9 +182,9 @@ bool adzi_ode_at_event(
         return false;
     }
     for (int i = 0; i < 3 && t != NULL; ++i) {
-        adz_tensor *g = event_value(ode, span, move, t, &y);
+        adz_tensor *g = recorded_value(ode, span, move, t, &y);
         t = g != NULL ? adz_sub(t, adz_div_number(g, slope)) : NULL;
     }
     found[0] = t;
-    return t != NULL && event_value(ode, span, move, t, &found[1]) != NULL;
+    return t != NULL && recorded_value(ode, span, move, t, &found[1]) != NULL;
 }

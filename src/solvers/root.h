@@ -68,10 +68,6 @@ bool adzi_root_trust(adzi_root *r);
 /** The distance of 1 from the next number of the dtype. */
 double adzi_root_rounding(const adz_tensor *x);
 
-/** Whether the residual y of each row is what rounding errors of x may cause. `sums` are those of
- * |J_ij| |x_j|, shaped like x. */
-adz_tensor *adzi_root_is_rounding(const adzi_root *r, adz_tensor *y, adz_tensor *sums);
-
 /** One value of the function at `x`, and `work` on it, which fills what adzi_root_keep keeps. */
 bool adzi_root_evaluate(adzi_root *r, adz_tensor *x, bool (*work)(adzi_functional *));
 

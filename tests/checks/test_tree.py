@@ -108,6 +108,34 @@ class Tree(unittest.TestCase):
                 for line, start in zip(found, expected):
                     self.assertTrue(line.startswith(start), line)
 
+    def written(self, top, contents):
+        for path, content in contents.items():
+            os.makedirs(os.path.dirname(os.path.join(top, path)), exist_ok=True)
+            with open(os.path.join(top, path), "w", encoding="utf-8") as stream:
+                stream.write(content)
+        return list(tree.findings(top))
+
+    def test_circles_of_folders_are_noticed(self):
+        down = {"src/nn/a.h": "int a;\n", "src/nn/layers/b.h": '#include "nn/a.h"\n', "src/nn/deep/c.h": "int c;\n"}
+        for more, circle in (({}, 0), ({"src/nn/d.c": '#include "nn/layers/b.h"\n'}, 2),
+                             ({"src/nn/deep/c.h": '#include "nn/layers/b.h"\n', "src/nn/a.h": '#include "nn/deep/c.h"\n'}, 3)):
+            with self.subTest(more=more), tempfile.TemporaryDirectory() as top:
+                found = self.written(top, {**down, **more})
+                self.assertEqual(len(found), circle, found)
+                self.assertTrue(all("a circle" in line for line in found), found)
+
+    def test_functions_of_one_file_are_noticed(self):
+        header = {"src/nn/a.h": "/** adzi_one(x) */\nint adzi_one(int x);\n"}
+        body = {"src/nn/a.c": '#include "nn/a.h"\nint adzi_one(int x)\n{\n    return x;\n}\n'}
+        for more, found_in in (({}, 1), ({"src/nn/b.c": "int y = adzi_one(1);\n"}, 0),
+                               ({"tests/nn/b.c": "int y = adzi_one(1);\n"}, 0),
+                               ({"src/nn/b.c": "/* adzi_one(1) */\n"}, 1),
+                               ({"src/nn/b.h": "#define CALL(name) adzi_o##name(1)\n"}, 0)):
+            with self.subTest(more=more), tempfile.TemporaryDirectory() as top:
+                found = self.written(top, {**header, **body, **more})
+                self.assertEqual(len(found), found_in, found)
+                self.assertTrue(all("make it static" in line for line in found), found)
+
     def test_breaks_are_noticed(self):
         for path, text, message in BREAKS:
             with self.subTest(message=message):

@@ -57,6 +57,11 @@ ORDER = {
     ],
 }
 
+# Folders of a room that include each other, each with the reason. All others include one way.
+CIRCLES = {
+    frozenset({"base", "base/threads"}): "memory, contexts and launches begin with the state of a thread, which holds them",
+}
+
 # Symbols that a file may use although their definition lies above it in the room.
 UPWARD = {
     "adz_autograd_grad": "a derived backward differentiates an expression, which is a backward inside another one",
@@ -300,10 +305,76 @@ def check_file(top, path):
                 yield number, "a path of one machine: " + line.strip()
 
 
+def sources(top):
+    """(path, text) of each C file of src, tests and bench."""
+    for path in files(top):
+        if path.endswith((".c", ".h", ".cc", ".in")) and path.startswith(("src/", "tests/", "bench/")):
+            with open(os.path.join(top, path), encoding="utf-8") as stream:
+                yield path, stream.read()
+
+
+def folder_includes(top):
+    """{folder of src: {another one that it includes: (path, header)}}, but for what TAKES allows."""
+    found = {}
+    for path, text in sources(top):
+        for line in text.splitlines() if path.startswith("src/") else []:
+            match = INCLUDE.match(line)
+            target = match.group(1) if match and '"' in line else ""
+            here, there = os.path.dirname(path)[4:], os.path.dirname(target)
+            allowed = TAKES.get((here.split("/")[0], there.split("/")[0]), ("",))[0] == path
+            if there and there != here and not allowed and os.path.exists(os.path.join(top, "src", target)):
+                found.setdefault(here, {}).setdefault(there, (path, target))
+    return found
+
+
+def reached(includes, start):
+    """The folders to which includes lead from a folder, through others or directly."""
+    seen, waiting = set(), [start]
+    while waiting:
+        for folder in includes.get(waiting.pop(), {}):
+            if folder not in seen:
+                seen.add(folder)
+                waiting.append(folder)
+    return seen
+
+
+def check_circles(top):
+    """Includes between folders run one way, between a room and its own folders, too."""
+    includes = folder_includes(top)
+    reach = {folder: reached(includes, folder) for folder in includes}
+    for here in sorted(includes):
+        for there, (path, target) in sorted(includes[here].items()):
+            if here in reach.get(there, set()) and frozenset({here, there}) not in CIRCLES:
+                yield f"{path}: includes {target}, and the folder {there} includes {here} in turn: a circle"
+
+
+PROTOTYPE = re.compile(r"^(?!static|typedef|#|return)[a-z][\w ]*[ *](adzi_\w+)\((?:[^;{}()]|\([^()]*\))*\)[^;{}()]*;", re.M)
+PASTED = re.compile(r"\b(adzi_\w+?)\s*##")
+
+
+def check_shared(top):
+    """A function that one file defines and uses is static. Tests count as users."""
+    declared, users, pasted = {}, {}, set()
+    for path, text in sources(top):
+        text = without_comments(text)
+        if path.startswith("src/") and path.endswith(".h"):
+            for match in PROTOTYPE.finditer(text):
+                declared[match.group(1)] = (path, text.count("\n", 0, match.start(1)) + 1)
+            text = PROTOTYPE.sub(lambda match: match.group(0).replace(match.group(1), "", 1), text)
+        pasted.update(PASTED.findall(text))
+        for name in set(re.findall(r"\badzi_\w+", text)):
+            users.setdefault(name, set()).add(path)
+    for name, (path, number) in sorted(declared.items(), key=lambda item: item[1]):
+        if len(users.get(name, ())) == 1 and not any(name.startswith(part) for part in pasted):
+            yield f"{path}:{number}: {name} is used in {min(users[name])} alone: make it static there"
+
+
 def findings(top):
     for path in files(top):
         for number, message in check_file(top, path):
             yield f"{path}:{number}: {message}"
+    yield from check_circles(top)
+    yield from check_shared(top)
 
 
 def main():

@@ -164,9 +164,6 @@ int adzi_c99_arena(adz_dtype dtype);
 /** Bytes of an element in C. */
 int64_t adzi_c99_bytes(adz_dtype dtype);
 
-/** A number as a literal of the type float. The text is the thread's (adzi_text_float). */
-const char *adzi_c99_float(double x);
-
 /** A number as a literal of the file's type of floats, which is the other function's result. */
 const char *adzi_c99_real(const adzi_c99 *c, double x);
 
@@ -179,14 +176,8 @@ const char *adzi_c99_real_type(const adzi_c99 *c);
 /** A number as a literal of the type double. */
 const char *adzi_c99_double(double x);
 
-/** An integer as a literal. One that does not fit in an int32_t is an error. */
-const char *adzi_c99_whole(adzi_c99 *c, int64_t x);
-
 /** A number as a literal of the type that holds elements of a dtype. */
 const char *adzi_c99_number(adzi_c99 *c, adz_dtype dtype, double x);
-
-/** Notes that the step that is being printed uses a memory by its name. */
-const char *adzi_c99_use(adzi_c99 *c, int memory);
 
 /** An element of a memory: "h3[i * 4 + 2]", or the number itself. */
 void adzi_c99_element(adzi_c99 *c, int memory, const char *index, char *text, size_t size);

@@ -116,7 +116,8 @@ static char *thread_text(void)
     return (char *)(uintptr_t)adzi_text_number(0);
 }
 
-const char *adzi_c99_float(double x)
+/* A number as a literal of the type float. The text is the thread's (adzi_text_float). */
+static const char *float_text(double x)
 {
     const float f = (float)x;
     if (isnan(f)) {
@@ -142,7 +143,7 @@ const char *adzi_c99_float(double x)
 
 const char *adzi_c99_real(const adzi_c99 *c, double x)
 {
-    return c->wide ? adzi_c99_double(x) : adzi_c99_float(x);
+    return c->wide ? adzi_c99_double(x) : float_text(x);
 }
 
 adz_dtype adzi_c99_dtype(const adzi_c99 *c, adz_dtype dtype)
@@ -170,7 +171,8 @@ const char *adzi_c99_double(double x)
     return text;
 }
 
-const char *adzi_c99_whole(adzi_c99 *c, int64_t x)
+/* An integer as a literal. One that does not fit in an int32_t is an error. */
+static const char *whole_text(adzi_c99 *c, int64_t x)
 {
     if (x < INT32_MIN || x > INT32_MAX) {
         adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
@@ -197,16 +199,17 @@ const char *adzi_c99_number(adzi_c99 *c, adz_dtype dtype, double x)
     case ADZ_I64:
     case ADZ_U8:
         /* Numbers beyond the integers of f64 fail in the same way as INT64_MAX. */
-        return adzi_c99_whole(c, x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MAX);
+        return whole_text(c, x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MAX);
     default:
-        return adzi_c99_float(x);
+        return float_text(x);
     }
 }
 
 /* ---- elements ---------------------------------------------------------------------------------
  */
 
-const char *adzi_c99_use(adzi_c99 *c, int memory)
+/* Notes that the step that is being printed uses a memory by its name. */
+static const char *use_memory(adzi_c99 *c, int memory)
 {
     adzi_c99_memory *m = &c->memories[memory];
     if (m->first < 0) {
@@ -245,7 +248,7 @@ void adzi_c99_element(adzi_c99 *c, int memory, const char *index, char *text, si
         return;
     }
     const int length =
-        snprintf(text, size, "%s[%s]", adzi_c99_use(c, memory), index[0] != '\0' ? index : "0");
+        snprintf(text, size, "%s[%s]", use_memory(c, memory), index[0] != '\0' ? index : "0");
     is_whole(c, index, length, size);
 }
 
@@ -253,7 +256,7 @@ void adzi_c99_address(adzi_c99 *c, int memory, const char *index, char *text, si
 {
     const bool shifted = index[0] != '\0' && strcmp(index, "0") != 0;
     const int length = snprintf(
-        text, size, "%s%s%s", adzi_c99_use(c, memory), shifted ? " + " : "", shifted ? index : "");
+        text, size, "%s%s%s", use_memory(c, memory), shifted ? " + " : "", shifted ? index : "");
     is_whole(c, index, length, size);
 }
 

@@ -61,9 +61,6 @@ typedef struct adzi_attention_args {
     _Atomic(int64_t) *next_task; /* in front of the scratch memory; attention_begin sets it to 0 */
 } adzi_attention_args;
 
-/** Sets the counter of tasks to 0. A launch of its own before the other kernels; one unit. */
-void adzi_attention_begin(const void *args, int64_t begin, int64_t end);
-
 /** The length in scratch memory of a row of n elements. */
 static inline int64_t adzi_attention_padded(int64_t n)
 {

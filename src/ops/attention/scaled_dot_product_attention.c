@@ -171,7 +171,7 @@ static void free_scratch(const adzi_attention_args *args, size_t scratch)
 
 /* Sets the counter of tasks to 0. It is a separate launch, so that a replay sets it again. The
  * launch has one unit; the test leaves out parts without units. */
-void adzi_attention_begin(const void *args, int64_t begin, int64_t end)
+static void begin_tasks(const void *args, int64_t begin, int64_t end)
 {
     const adzi_attention_args *g = args;
     if (begin < end) {
@@ -183,7 +183,7 @@ void adzi_attention_begin(const void *args, int64_t begin, int64_t end)
  * units are done, so the scratch memory can be freed at once. */
 static void run(adzi_kernel kernel, const adzi_attention_args *args, size_t scratch)
 {
-    adzi_launch(adzi_attention_begin, args, 1, 1);
+    adzi_launch(begin_tasks, args, 1, 1);
     adzi_launch(kernel, args, args->workers, 1);
     free_scratch(args, scratch);
 }

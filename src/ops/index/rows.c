@@ -108,7 +108,7 @@ static const adzi_op adzi_op_take = {
 };
 
 /* The index has been checked by the operator whose backward asks for the rows. */
-adz_tensor *adzi_rows_take(adz_tensor *x, int dim, adz_tensor *index)
+static adz_tensor *recorded_rows(adz_tensor *x, int dim, adz_tensor *index)
 {
     adzi_call call;
     adz_shape shape;
@@ -132,7 +132,7 @@ adz_tensor *adzi_rows_take(adz_tensor *x, int dim, adz_tensor *index)
 /* Each row that was summed receives the upstream gradient of the row that it was added to. */
 static adz_status sum_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    dx[0] = adzi_rows_take(dy[0], adzi_attr(node, rows_attr)->dim, adzi_saved_input(node, 1));
+    dx[0] = recorded_rows(dy[0], adzi_attr(node, rows_attr)->dim, adzi_saved_input(node, 1));
     return adzi_status(dx[0]);
 }
 

@@ -17,11 +17,8 @@ bool adzi_rows_sizes(
 /** y = the rows; y and x are contiguous. Cannot fail. */
 void adzi_rows_copy(adz_tensor *y, const adz_tensor *x, int dim, const adz_tensor *index);
 
-/** The rows of x, on the tape. */
-adz_tensor *adzi_rows_take(adz_tensor *x, int dim, adz_tensor *index);
-
 /**
- * The transpose of adzi_rows_take, on the tape: zeros of `size` rows to which each row of y has
+ * The transpose of adzi_rows_copy, on the tape: zeros of `size` rows to which each row of y has
  * been added, in the order of the index, sums of f32 in f64. The bits do not depend on the number
  * of threads.
  */

@@ -13,7 +13,8 @@ typedef struct {
     int dim1, dim2; /* of the rows and of the columns, 0 or more */
 } diagonal_attr;
 
-int64_t adzi_diagonal_length(int64_t rows, int64_t columns, int64_t offset)
+/* The number of elements on a diagonal of a matrix: 0 if the diagonal is outside of it. */
+static int64_t diagonal_length(int64_t rows, int64_t columns, int64_t offset)
 {
     const int64_t down = offset < 0 ? rows + offset : rows,
                   right = offset > 0 ? columns - offset : columns;
@@ -92,7 +93,7 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
     adz_shape shape = adz_tensor_shape(matrix);
     const int last = --shape.rank - 1;
     const int64_t rows = shape.sizes[last], columns = shape.sizes[last + 1],
-                  n = adzi_diagonal_length(rows, columns, at->offset),
+                  n = diagonal_length(rows, columns, at->offset),
                   start = n > 0 ? first(columns, at->offset) : 0;
     shape.sizes[last] = rows * columns;
     const int64_t end = n > 0 ? start + (n - 1) * (columns + 1) + 1 : 0;
@@ -138,7 +139,7 @@ adz_tensor *adz_diagonal(adz_tensor *x, int64_t offset, int dim1, int dim2)
             strides[n++] = x->strides[d];
         }
     }
-    sizes[n] = adzi_diagonal_length(rows, columns, attr.offset);
+    sizes[n] = diagonal_length(rows, columns, attr.offset);
     strides[n++] = x->strides[attr.dim1] + x->strides[attr.dim2];
     const int64_t along = x->strides[attr.offset < 0 ? attr.dim1 : attr.dim2],
                   steps = attr.offset < 0 ? -attr.offset : attr.offset;

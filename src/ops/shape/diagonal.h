@@ -4,9 +4,6 @@
 
 #include "ops/op.h"
 
-/** The number of elements on a diagonal of a matrix: 0 if the diagonal is outside of it. */
-int64_t adzi_diagonal_length(int64_t rows, int64_t columns, int64_t offset);
-
 /**
  * Matrices[..., rows, columns] of zeros with the vectors x[..., n] on the diagonal `offset`, which
  * has n elements, at most as many as fit. A composition. NULL with the error recorded.

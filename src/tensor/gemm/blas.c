@@ -127,8 +127,8 @@ const char *adzi_blas_now(void)
 }
 
 /* With OpenMP the setting belongs to the calling thread. With BLAS's own threads it belongs to the
- * process and stays. A serial BLAS is locked until adzi_blas_leave(). */
-int adzi_blas_enter(void)
+ * process and stays. A serial BLAS is locked until blas_leave(). */
+static int blas_enter(void)
 {
     pthread_once(&blas_once, inspect_blas);
     if (blas.parallel == BLAS_OPENMP && blas.max_threads != NULL) {
@@ -146,7 +146,8 @@ int adzi_blas_enter(void)
     return 1;
 }
 
-void adzi_blas_leave(int before)
+/* Ends what blas_enter() has begun. `before` is its result. */
+static void blas_leave(int before)
 {
     if (blas.parallel == BLAS_SERIAL) {
         pthread_mutex_unlock(&serial_blas);
@@ -241,12 +242,12 @@ static bool cuts_columns(const adzi_gemm_args *g)
 static void compute_blocks(const void *opaque, int64_t begin, int64_t end)
 {
     const blas_args *args = opaque;
-    int before = adzi_blas_enter();
+    int before = blas_enter();
     while (begin < end) {
         const adzi_gemm_block block = adzi_gemm_cut_next(&args->cut, &begin, end);
         multiply(&args->cut.g, &block);
     }
-    adzi_blas_leave(before);
+    blas_leave(before);
 }
 
 bool adzi_blas_run(const adzi_gemm_args *g)

@@ -13,11 +13,4 @@ bool adzi_blas_run(const adzi_gemm_args *args);
  * first call loads it. */
 bool adzi_blas_takes(const adzi_gemm_args *args);
 
-/** Keeps BLAS calls of this thread on this thread until adzi_blas_leave(), which gets
- * the returned value. */
-int adzi_blas_enter(void);
-
-/** Ends what adzi_blas_enter() has begun. `before` is its result. */
-void adzi_blas_leave(int before);
-
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/threads/parallel.h"
 #include "tensor/gemm/gemm.h"
+#include "tensor/tensor.h"
 
 /* Note [Cutting products]
  *

@@ -117,7 +117,8 @@ int64_t adzi_shuffle_walk(const adzi_shuffle *order, uint64_t row)
     return (int64_t)(row < 2 ? row ^ order->swap : row);
 }
 
-int64_t adzi_shuffle_row(const adzi_shuffle *order, int64_t position)
+/* The row at a position 0 .. n-1. */
+static int64_t shuffle_row(const adzi_shuffle *order, int64_t position)
 {
     return order->n <= ADZI_SHUFFLE_TABLE
                ? order->table[position]
@@ -159,5 +160,5 @@ int64_t adz_shuffle_index(uint64_t seed, uint64_t epoch, int64_t n, int64_t i)
     }
     adzi_shuffle order;
     adzi_shuffle_prepare(&order, seed, epoch, n);
-    return adzi_shuffle_row(&order, i);
+    return shuffle_row(&order, i);
 }

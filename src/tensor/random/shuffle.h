@@ -72,9 +72,6 @@ typedef struct adzi_shuffle_args {
  * above 256 rows. */
 void adzi_shuffle_prepare(adzi_shuffle *order, uint64_t seed, uint64_t epoch, int64_t n);
 
-/** The row at a position 0 .. n-1. */
-int64_t adzi_shuffle_row(const adzi_shuffle *order, int64_t position);
-
 /** Follows a row that the cipher gave for a position, 0 .. a b - 1, to one below n, and swaps rows
  * 0 and 1 where the key says so. */
 int64_t adzi_shuffle_walk(const adzi_shuffle *order, uint64_t row);

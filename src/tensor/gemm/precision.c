@@ -15,7 +15,7 @@
 #include "base/threads/thread.h"
 #include "base/upcalls.h"
 #include "tensor/gemm/gemm.h"
-#include "tensor/precision.h"
+#include "tensor/gemm/precision.h"
 
 bool adz_set_deterministic(bool on)
 {

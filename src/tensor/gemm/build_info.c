@@ -9,7 +9,7 @@
 #include "base/threads/request.h"
 #include "base/threads/thread.h"
 #include "tensor/gemm/gemm.h"
-#include "tensor/precision.h"
+#include "tensor/gemm/precision.h"
 
 const char *adz_build_info(void)
 {
