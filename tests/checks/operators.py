@@ -21,7 +21,7 @@ TITLES = {
     'activation': 'Activations', 'reduction': 'Reductions', 'linalg': 'Linear algebra',
     'decomposition': 'Solvers and factorisations',
     'shape': 'Shape', 'index': 'Indices', 'norm': 'Normalisation', 'conv': 'Convolution', 'pool': 'Pooling',
-    'attention': 'Attention', 'recurrent': 'Recurrence', 'dropout': 'Dropout', 'loss': 'Losses',
+    'attention': 'Attention', 'recurrent': 'Recurrence', 'dropout': 'Dropout', 'loss': 'Losses and distances',
     'convert': 'Conversions',
 }
 # In-place forms that carry another name than their operator's.
