@@ -139,5 +139,6 @@ int main(int argc, char **argv)
     if (argc > 1) {
         draw(argv[1], solve(log_k, start, times), times);
     }
-    return fabs(found / conductivity - 1) < 0.03 ? 0 : 1;
+    const int code = finish_output(); /* 1 if the picture could not be written */
+    return fabs(found / conductivity - 1) < 0.03 ? code : 1;
 }

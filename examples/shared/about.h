@@ -47,15 +47,25 @@ static inline bool answers(const char *word, const char *name, const char *help)
     return true;
 }
 
+/* At the end of a program: what it has printed must have arrived. */
+static inline void check_output(void)
+{
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fputs("standard output could not be written\n", stderr);
+        _Exit(EXIT_FAILURE);
+    }
+}
+
 /* Begins a program that takes at most `most` words and no other options. It ends here if there is a
  * question to answer, or a word that cannot be meant. */
 static inline void begin_program(
     const char *name, int argc, char *const *argv, int most, const char *help)
 {
     end_on_signals();
+    atexit(check_output);
     for (int i = 1; i < argc; ++i) {
         if (answers(argv[i], name, help)) {
-            exit(fflush(stdout) == 0 ? 0 : EXIT_FAILURE);
+            exit(0);
         }
         if (argv[i][0] == '-' || i > most) {
             fprintf(stderr, "%s: '%s' is no option\n%s --help lists the options\n", name, argv[i],

@@ -63,6 +63,16 @@ def questions():
                 assert lost.returncode == 1, (program, question, lost)
 
 
+def lost_output():
+    """What cannot be printed, or drawn, is a failure."""
+    for program in ("feed_forward", "fit_curve", "heat", "kepler", "stream", "toy_regression"):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            lost = subprocess.run([*WRAPPER, PROGRAMS[program]], stdout=full, stderr=subprocess.PIPE, text=True)
+        assert lost.returncode == 1 and "standard output" in lost.stderr, (program, lost)
+    lost = run("heat", "/dev/full/heat.svg")
+    assert lost.returncode == 1 and "/dev/full/heat.svg" in lost.stderr, lost
+
+
 def wrong_options():
     for program in PROGRAMS:
         done = run(program, "--frobnicate")
@@ -117,7 +127,7 @@ def signals():
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        for check in questions, wrong_options, narrow_output, signals:
+        for check in questions, lost_output, wrong_options, narrow_output, signals:
             check()
             print(f"{check.__name__}: ok", flush=True)
         os.chdir("/")

@@ -54,6 +54,18 @@ def terminal():
     assert re.search(rb"\r\nffn-regression: epoch \d+: the loss is (nan|inf); try", output), output
 
 
+def messages():
+    """On a terminal a message is broken at 80 characters; elsewhere it is one line, which scripts can search."""
+    long = ["--micro-batches", "40", "--batch-size", "32"]
+    output, code = on_terminal(80, *long)
+    lines = output.decode().split("\r\n")
+    assert code == 2 and max(map(len, lines)) <= 80, lines
+    piped = subprocess.run([*WRAPPER, PROGRAM, *long], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                           check=False).stderr
+    assert len(piped.splitlines()[0]) > 80, piped
+    assert " ".join(line.strip() for line in lines).endswith(piped.replace("\n", " ")), (lines, piped)
+
+
 def main():
     try:
         for end in pty.openpty():
@@ -61,7 +73,7 @@ def main():
     except OSError as error:
         print(f"no pseudo-terminal: {error}")
         return SKIPPED
-    return perform([terminal])
+    return perform([terminal, messages])
 
 
 if __name__ == "__main__":
