@@ -58,7 +58,7 @@ for compiler in gcc clang; do
         continue
     fi
     for names in "$libdir/pkgconfig" "$work/openmp" "$work/bare"; do
-        CC="$compiler -include $work/no_openmp.h"
+        CC="$compiler -include $work/no_openmp.h -I$top/examples"
         unset PKG_CONFIG_PATH PKG_CONFIG_LIBDIR
         if [ "$names" = "$libdir/pkgconfig" ]; then
             export PKG_CONFIG_PATH="$names"

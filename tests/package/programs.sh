@@ -19,7 +19,8 @@ for file in "$top"/examples/*.c; do
     ! grep -q 'adze/mpi.h' "$file" || continue # mpi.sh builds these
     [ -f "$file" ] || continue
     set -- "$file"
-    ! grep -q '#include "shared/' "$file" || set -- "$@" "$top"/examples/shared/*.c "$top"/examples/text/*.c
+    # shared/about.h needs no other file.
+    ! grep '#include "shared/' "$file" | grep -qv 'about\.h' || set -- "$@" "$top"/examples/shared/*.c "$top"/examples/text/*.c
     echo "$(basename "$file" .c) $(library "$@") $*"
 done
 for folder in "$top"/examples/*/; do
