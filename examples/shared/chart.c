@@ -156,6 +156,7 @@ static void layout_x(const panel *p, double low, double high, plot_area *a)
 
 static void draw_axis_x(FILE *svg, const panel *p, const plot_area *a)
 {
+    double down = 19; /* to the last line of the marks' texts */
     for (size_t i = 0; i < a->x.count; ++i) {
         const tick *t = &a->x.ticks[i];
         const double x = x_of(a, t->at);
@@ -166,13 +167,13 @@ static void draw_axis_x(FILE *svg, const panel *p, const plot_area *a)
         svg_text(svg, &label, t->text);
         if (t->below[0] != '\0') {
             label.y += 15;
+            down = 34;
             svg_text(svg, &label, t->below);
         }
     }
     if (p->x.label != NULL) {
-        const svg_label label = { (a->left + a->right) / 2,
-            a->bottom + (p->x.scale == SCALE_TIME ? 54 : 40), a->right - a->left, "middle", NULL,
-            false };
+        const svg_label label = { (a->left + a->right) / 2, a->bottom + down + 21,
+            a->right - a->left, "middle", NULL, false };
         svg_text(svg, &label, p->x.label);
     }
 }
