@@ -10,6 +10,7 @@
 #include <math.h>
 #include <cmocka.h>
 
+#include "adze/real.h"
 #include "tensor/kernel/real.h"
 #include "tensor/kernel/vmath.h"
 
@@ -197,6 +198,29 @@ static void the_other_functions_keep_special_values(void **state)
     }
 }
 
+/* Bits and not values, so that NaN equals NaN. */
+static void expect_bits(double got, double wanted)
+{
+    assert_memory_equal(&got, &wanted, sizeof got);
+}
+
+static void public_functions_have_the_same_bits(void **state)
+{
+    (void)state;
+    static const double special[] = { 0.0, -0.0, 1.0, -1.5, 1e300, 5e-324, INFINITY, -INFINITY };
+    for (int i = 0; i < 1000; ++i) {
+        const double x = i < 8 ? special[i] : spread(8), y = i < 8 ? special[7 - i] : spread(3);
+        expect_bits(adz_real_exp(x), adzi_real_exp(x));
+        expect_bits(adz_real_log(x), adzi_real_log(x));
+        expect_bits(adz_real_pow(x, y), adzi_real_pow(x, y));
+        expect_bits(adz_real_sin(x), adzi_real_sin(x));
+        expect_bits(adz_real_cos(x), adzi_real_cos(x));
+    }
+    assert_true(adz_real_exp(1) > 2.718 && adz_real_exp(1) < 2.719);
+    assert_true(adz_real_log(8) > 2.079 && adz_real_log(8) < 2.080);
+    assert_true(adz_real_pow(2, 10) == 1024 && adz_real_cos(0) == 1 && adz_real_sin(0) == 0);
+}
+
 int main(void)
 {
     const volatile long double one = 1;
@@ -210,6 +234,7 @@ int main(void)
         cmocka_unit_test(powers_of_small_integers_are_exact),
         cmocka_unit_test(special_powers_are_those_of_c),
         cmocka_unit_test(the_other_functions_keep_special_values),
+        cmocka_unit_test(public_functions_have_the_same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 #include "ops/recurrent/forget_mult.h"
 
-#include "ops/reduction/linear_recurrence.h"
+#include "ops/cumulative/linear_recurrence.h"
 
 /* The recurrence of a quasi-recurrent network (Bradbury et al., 2016), f-pooling.
  *

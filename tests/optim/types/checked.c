@@ -43,6 +43,64 @@ static void kernels_have_the_bits_of_their_expressions(void **state)
     expect_equal_bits(adz_labml_ada_belief_new(l, 0.1, NULL));
 }
 
+/* ---- a relative of Adam ---------------------------------------------------------------------- */
+
+/* Adam whose rate falls with the square root of the number of steps. */
+ADZ_C_TEXT(
+    falling_text, static void falling_numbers(double *n, const adz_step_context *at) {
+        const double *s = at->settings;
+        adz_adam_numbers(n, at);
+        n[ADZ_ADAM_N_ROOT] = 1 / sqrt(1 - adz_moment_power(at, 1, s[ADZ_ADAM_BETA2]));
+        n[ADZ_ADAM_N_STEP] = s[ADZ_ADAM_LR] / sqrt((double)at->step) /
+                             (1 - adz_moment_power(at, 0, s[ADZ_ADAM_BETA1]));
+    })
+
+static adz_status falling_update(adz_tensor **results, const adz_update *u)
+{
+    const adz_adam_parts parts = { false, false, false, false, false };
+    return adz_adam_express(results, u, &parts);
+}
+
+static const adz_optimizer_type falling_type = {
+    .size = sizeof(adz_optimizer_type),
+    .name = "FallingAdam",
+    .settings = { ADZ_ADAM_SETTINGS(1e-8, 0) },
+    .states = { ADZ_ADAM_TWO_STATES },
+    .update = falling_update,
+    .numbers = falling_numbers,
+    .n_numbers = ADZ_ADAM_NUMBERS,
+    .kernels = ADZ_ADAM_KERNELS,
+    .numbers_text = { ADZ_ADAM_TEXTS, falling_text },
+    .constructor = "falling_adam_new",
+};
+
+static void relatives_of_adam_share_its_formula(void **state)
+{
+    (void)state;
+    assert_int_equal(adz_optimizer_check(&falling_type, NULL, 0, 0), ADZ_OK);
+    adz_tensor *w = parameter(3, ADZ_F64), *v = parameter(3, ADZ_F64);
+    adz_optimizer *falling = adz_optimizer_new(&falling_type, adz_tensor_list_of(&w, 1), NULL, 0);
+    adz_optimizer *adam = adz_adam_new(adz_tensor_list_of(&v, 1), 1e-3, NULL);
+    for (int step = 1; step <= 4; ++step) {
+        adz_optimizer_set(adam, 0, "lr", 1e-3 / sqrt((double)step));
+        adz_optimizer_zero_grad(falling);
+        adz_optimizer_zero_grad(adam);
+        adz_backward(adz_sum(adz_mul(w, w), ADZ_ALL_DIMS, ADZ_DROPDIM));
+        adz_backward(adz_sum(adz_mul(v, v), ADZ_ALL_DIMS, ADZ_DROPDIM));
+        assert_int_equal(adz_optimizer_step(falling), ADZ_OK);
+        assert_int_equal(adz_optimizer_step(adam), ADZ_OK);
+        assert_true(adz_equal(w, v));
+    }
+    adz_optimizer_release(&falling);
+    adz_optimizer_release(&adam);
+    const double wrong[] = { -1 };
+    assert_null(adz_optimizer_new(&falling_type, adz_tensor_list_of(&w, 1), wrong, 1));
+    expect_error(ADZ_ERR_ARGUMENT, "falling_adam_new: lr is -1");
+    assert_true(isnan(adz_moment_power(NULL, 0, 2)));
+    expect_null(adz_adam_express(NULL, NULL, NULL) == ADZ_ERR_NULL, "adz_adam_express", "results");
+    adz_adam_f32(NULL, 0, 3); /* changes nothing */
+}
+
 static void types_of_ones_own_agree(void **state)
 {
     (void)state;
@@ -211,6 +269,7 @@ int checked_tests(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(kernels_have_the_bits_of_their_expressions),
+        TEST(relatives_of_adam_share_its_formula),
         TEST(types_of_ones_own_agree),
         TEST(faults_of_a_kernel_are_found),
         TEST(forgotten_settings_are_found),

@@ -1,4 +1,4 @@
-#include "ops/reduction/linear_recurrence.h"
+#include "ops/cumulative/linear_recurrence.h"
 
 #include "ops/facts.h"
 

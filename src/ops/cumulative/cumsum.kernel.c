@@ -8,7 +8,7 @@
  * bits do not depend on how lanes are cut into threads.
  */
 #ifndef elem
-#define THIS_FILE "ops/reduction/cumsum.kernel.c"
+#define THIS_FILE "ops/cumulative/cumsum.kernel.c"
 #include "ops/lanes.h"
 #include "tensor/kernel/each_type.h"
 #else

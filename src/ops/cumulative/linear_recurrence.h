@@ -1,6 +1,6 @@
 /* A linear recurrence, on which the gradients of forget_mult and of the recurrence itself rest. */
-#ifndef ADZI_OPS_REDUCTION_LINEAR_RECURRENCE_H
-#define ADZI_OPS_REDUCTION_LINEAR_RECURRENCE_H
+#ifndef ADZI_OPS_CUMULATIVE_LINEAR_RECURRENCE_H
+#define ADZI_OPS_CUMULATIVE_LINEAR_RECURRENCE_H
 
 #include "ops/op.h"
 

@@ -1,5 +1,5 @@
 #include "ops/op.h"
-#include "ops/reduction/linear_recurrence.h"
+#include "ops/cumulative/linear_recurrence.h"
 
 /* Running products along a dimension, torch.cumprod.
  *

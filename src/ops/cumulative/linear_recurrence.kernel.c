@@ -9,7 +9,7 @@
  * derivative is a recurrence in the other direction, for which `reverse` walks time backwards.
  */
 #ifndef elem
-#define THIS_FILE "ops/reduction/linear_recurrence.kernel.c"
+#define THIS_FILE "ops/cumulative/linear_recurrence.kernel.c"
 #include "ops/lanes.h"
 #include "tensor/kernel/each_float.h"
 #else
