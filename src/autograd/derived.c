@@ -22,6 +22,7 @@
 #include "autograd/op.h"
 #include "autograd/operators.h"
 #include "autograd/operator.h"
+#include "base/door.h"
 
 enum { MOST = 32 };
 
@@ -118,25 +119,22 @@ static bool keep_outputs(const adzi_node *node, derivation *d, adz_tensor *const
     return true;
 }
 
-/* Calls the expression while the thread records. This function is not inlined, because ADZI_FLOOR
- * needs its own stack frame. */
-static __attribute__((noinline)) bool compute_recorded(
-    adzi_node *node, derivation *d, adz_tensor *const *dy)
+typedef struct recorded_call {
+    adzi_node *node;
+    derivation *d;
+    adz_tensor *const *dy;
+} recorded_call;
+
+/* Calls the expression while the thread records. */
+static bool compute_recorded(void *state)
 {
+    const recorded_call *c = state;
     adz_tensor *results[MOST] = { NULL };
     adzi_thread *thread = adzi_self();
-    const size_t frame = adzi_frame_begin(thread, ADZI_FLOOR(), NULL);
-    if (frame == SIZE_MAX) {
-        adzi_fail_memory(node->op->name, sizeof(adzi_frame));
-        return false;
-    }
-    thread->grad_enabled = true;
-    thread->deriving = node;
+    thread->deriving = c->node;
     const size_t mark = thread->n_temporaries;
-    const bool good = adzi_call_expression(node->op, results, d->in, adz_node_attributes(node)) &&
-                      keep_outputs(node, d, results, dy, mark);
-    adzi_frames_leave(thread, frame);
-    return good;
+    return adzi_call_expression(c->node->op, results, c->d->in, adz_node_attributes(c->node)) &&
+           keep_outputs(c->node, c->d, results, c->dy, mark);
 }
 
 adz_tensor *adzi_derived_extra(const void *attr, int slot)
@@ -157,8 +155,10 @@ adz_tensor *adzi_derived_zeros(const void *attr)
 adz_status adzi_derived_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     derivation d = { .n_wanted = 0 };
+    const adzi_door door = { .op = node->op->name, .mode = ADZI_DOOR_RECORDS };
     const bool graph = adzi_self()->grad_enabled;
-    if (!take_inputs(node, &d, graph) || !compute_recorded(node, &d, dy)) {
+    if (!take_inputs(node, &d, graph) ||
+        !adzi_through_door(&door, compute_recorded, &(recorded_call){ node, &d, dy })) {
         return adzi_status(NULL);
     }
     if (d.n_outputs == 0 || d.n_wanted == 0) {

@@ -8,6 +8,7 @@
 #include "autograd/leaf.h"
 #include "autograd/op.h"
 #include "autograd/operator.h"
+#include "base/door.h"
 
 /* Anomaly mode, after a backward: fails if a gradient is NaN or infinite although every gradient
  * that came in was finite. */
@@ -153,9 +154,7 @@ static bool call_backward(adzi_run *run, adzi_node *node)
                                      : backward(node, dx, node->entry->grads);
     adzi_trace_backward(run->thread->tracer, outer);
     if (status != ADZ_OK) {
-        if (adz_error_code() == ADZ_OK) {
-            adzi_error(op->name, status, "the backward failed");
-        }
+        adzi_callback_failed(op->name, status, "the backward failed");
         return false;
     }
     return adzi_deliver_inputs(run, node, dx);

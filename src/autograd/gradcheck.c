@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/capture.h"
+#include "base/door.h"
 #include "autograd/gradcheck.h"
 
 #include "autograd/op.h"
@@ -20,6 +21,7 @@ typedef struct {
     size_t n;
     adz_gradcheck_options options;
     adz_gradcheck_report report;
+    adz_status status;
 } check;
 
 void adz_gradcheck_options_init(adz_gradcheck_options *options, size_t size)
@@ -226,18 +228,18 @@ static adz_status check_inputs(check *c)
     return ADZ_OK;
 }
 
-static __attribute__((noinline)) adz_status check_all(check *c)
+static bool check_behind_door(void *state)
 {
-    adzi_thread *thread = adzi_self();
-    adzi_settle(thread);
-    size_t frame = adzi_frame_begin(thread, ADZI_FLOOR(), NULL);
-    if (frame == SIZE_MAX) {
-        adzi_fail_memory(c->op, sizeof(adzi_frame));
-        return adz_error_code();
-    }
-    adz_status status = check_inputs(c);
-    adzi_frame_end(thread, frame);
-    return status;
+    check *c = state;
+    c->status = check_inputs(c);
+    return c->status == ADZ_OK;
+}
+
+static adz_status check_all(check *c)
+{
+    const adzi_door door = { .op = c->op };
+    c->status = ADZ_ERR_MEMORY; /* unless the door opens */
+    return adzi_through_door(&door, check_behind_door, c) ? ADZ_OK : c->status;
 }
 
 static adz_status judge(const check *c)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "autograd/op.h"
+#include "base/door.h"
 
 static atomic_ullong next_hook = 1;
 
@@ -155,12 +156,11 @@ adz_status adzi_hooks_run_after(const char *op, const adzi_hook_list *list, adz_
     for (size_t i = 0; i < list->count; ++i) {
         size_t mark = thread->n_temporaries;
         adz_status status = list->hooks[i].done(t, list->hooks[i].user);
-        if (status != ADZ_OK || adzi_pending() != ADZ_OK) {
-            return adzi_pending() != ADZ_OK
-                       ? adzi_pending()
-                       : adzi_error(op, ADZ_ERR_CANCELLED,
-                             "a post-accumulate hook of a leaf%s failed without saying why",
-                             adzi_text_shape(t));
+        if (adzi_callback_failed(op, status != ADZ_OK ? ADZ_ERR_CANCELLED : ADZ_OK,
+                "a post-accumulate hook of a leaf%s failed without saying why",
+                adzi_text_shape(t)) ||
+            adzi_pending() != ADZ_OK) {
+            return adzi_pending();
         }
         adzi_scope_unwind(thread, mark);
     }

@@ -8,6 +8,7 @@
 #include "autograd/operator.h"
 #include "autograd/operators.h"
 #include "base/capture.h"
+#include "base/door.h"
 
 enum { MOST_INPUTS = 32, MOST_RESULTS = 8, MOST_ATTRIBUTES = 512, GRAIN_ELEMENTS = 4096 };
 
@@ -192,21 +193,23 @@ static bool take_inputs(operator_call *c, const adz_operator *given, adz_tensor 
 
 /* ---- the results ---------------------------------------------------------------------------- */
 
+static bool run_shape_rule(void *state)
+{
+    operator_call *c = state;
+    const adz_status status = c->op.shape_rule(c->results, c->in, attributes_of(c));
+    return !adzi_callback_failed(c->op.name, status, "the shape rule refused the inputs");
+}
+
 /* Asks the shape rule, and checks its answer. */
 static bool find_shapes(operator_call *c)
 {
+    const adzi_door door = { .op = c->op.name };
     bool floats = false;
     for (int k = 0; k < c->n_out; ++k) {
         c->results[k] = (adz_result){ adz_tensor_shape(c->leading), (adz_dtype)c->leading->dtype };
     }
-    if (c->op.shape_rule != NULL) {
-        const adz_status status = c->op.shape_rule(c->results, c->in, attributes_of(c));
-        if (status != ADZ_OK) {
-            if (adzi_pending() == ADZ_OK) {
-                adzi_error(c->op.name, status, "the shape rule refused the inputs");
-            }
-            return false;
-        }
+    if (c->op.shape_rule != NULL && !adzi_through_door(&door, run_shape_rule, c)) {
+        return false;
     }
     for (int k = 0; k < c->n_out; ++k) {
         const adz_result *r = &c->results[k];
@@ -361,10 +364,7 @@ bool adzi_call_expression(
     const adz_operator *op, adz_tensor **results, adz_tensor *const *in, const void *attributes)
 {
     const adz_status status = op->expression(results, in, attributes);
-    if (status != ADZ_OK && adzi_pending() == ADZ_OK) {
-        adzi_error(op->name, status, "the expression failed");
-    }
-    return status == ADZ_OK;
+    return !adzi_callback_failed(op->name, status, "the expression failed");
 }
 
 /* Whether a tensor can be a result of the node: the scope got it after it had `mark` tensors, and
@@ -408,8 +408,9 @@ static bool call_expression(const operator_call *c, adz_tensor **made)
     return true;
 }
 
-static bool compute_values(operator_call *c)
+static bool compute_values(void *state)
 {
+    operator_call *c = state;
     adz_tensor *made[MOST_RESULTS] = { NULL };
     const size_t mark = c->call.thread->n_temporaries;
     if (!call_expression(c, made)) {
@@ -437,26 +438,14 @@ static bool compute_with_graph(operator_call *c)
     return good;
 }
 
-/* This function is not inlined, because ADZI_FLOOR needs its own stack frame. */
-static __attribute__((noinline)) bool compute_without_graph(operator_call *c)
-{
-    adzi_thread *thread = c->call.thread;
-    const size_t frame = adzi_frame_begin_no_grad(thread, ADZI_FLOOR(), c->op.name);
-    if (frame == SIZE_MAX) {
-        return false;
-    }
-    const bool good = compute_values(c);
-    adzi_frames_leave(thread, frame);
-    return good;
-}
-
 static bool compute_by_expression(operator_call *c)
 {
-    ADZI_STEP_DOWN();
+    const adzi_door door = { .op = c->op.name, .mode = ADZI_DOOR_RECORDS_NOTHING };
+    adzi_settle(c->call.thread);
     if (c->call.record && c->op.backward == NULL && adzi_trace_is_step()) {
         return compute_with_graph(c);
     }
-    if (!compute_without_graph(c)) {
+    if (!adzi_through_door(&door, compute_values, c)) {
         return false;
     }
     adzi_thread *thread = c->call.thread;

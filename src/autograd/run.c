@@ -2,6 +2,7 @@
 #include "autograd/run.h"
 
 #include "autograd/leaf.h"
+#include "base/door.h"
 #include "base/upcalls.h"
 
 /* ---- memory of a run ---------------------------------------------------------------------------
@@ -31,13 +32,13 @@ void *adzi_run_alloc(adzi_run *run, size_t bytes)
 
 adzi_run *adzi_run_begin(adzi_thread *thread, uintptr_t floor)
 {
-    const size_t frame = adzi_frame_begin(thread, floor, NULL);
+    const size_t frame = adzi_open_door(thread, ADZI_BACKWARD_NAME, floor, NULL);
     if (frame == SIZE_MAX) {
-        return adzi_fail_memory(ADZI_BACKWARD_NAME, sizeof(adzi_frame));
+        return NULL;
     }
     adzi_run *run = adzi_alloc(sizeof *run);
     if (run == NULL) {
-        adzi_frame_end(thread, frame);
+        adzi_close_door(thread, frame);
         return adzi_fail_memory(ADZI_BACKWARD_NAME, sizeof *run);
     }
     thread->frames[frame].run = run;
@@ -121,6 +122,6 @@ ADZI_AT_LOAD register_runs(void)
 
 void adzi_run_end(adzi_run *run)
 {
-    adzi_frame_end(run->thread, run->frame);
+    adzi_close_door(run->thread, run->frame);
     run_abandon(run);
 }

@@ -1,6 +1,7 @@
 /* Loaders: batches of a dataset in a shuffled order that is drawn again for each epoch. */
 #include "data/loader.h"
 #include "base/capture.h"
+#include "base/door.h"
 #include "base/handle.h"
 
 #include <string.h>
@@ -194,11 +195,19 @@ static bool gather(
     return true;
 }
 
-static bool report_progress(const char *op, const adz_loader *loader)
+static bool run_progress(void *state)
+{
+    const adz_loader *loader = state;
+    const adz_loader_options *o = &loader->options;
+    return o->progress(loader->consumed / o->batch_size + 1, batches(loader), o->user);
+}
+
+static bool report_progress(const char *op, adz_loader *loader)
 {
     const adz_loader_options *o = &loader->options;
-    int64_t batch = loader->consumed / o->batch_size + 1;
-    if (o->progress == NULL || o->progress(batch, batches(loader), o->user)) {
+    const int64_t batch = loader->consumed / o->batch_size + 1;
+    const adzi_door door = { .op = op };
+    if (o->progress == NULL || adzi_through_door(&door, run_progress, loader)) {
         return true;
     }
     adzi_error(op, ADZ_ERR_CANCELLED, "cancelled at batch %lld of %lld", (long long)batch,

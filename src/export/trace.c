@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/door.h"
 #include "io/finite.h"
 #include "plan/plan.h"
 
@@ -72,6 +73,11 @@ static bool add_module(adzi_trace *trace, adz_module *module)
                adzi_pending() == ADZ_OK);
 }
 
+typedef struct traced {
+    adzi_trace *trace;
+    const adzi_export *what;
+} traced;
+
 /* Calls the function, and finds the values of its results. */
 static bool find_outputs(adzi_trace *trace, const adzi_export *what)
 {
@@ -89,24 +95,22 @@ static bool find_outputs(adzi_trace *trace, const adzi_export *what)
     return good;
 }
 
-/* Calls the function in a scope, with the trace on. A jump out of the function ends the frame,
- * which turns the trace off. */
-static __attribute__((noinline)) bool call(adzi_trace *trace, const adzi_export *what)
+static bool call_traced(void *state)
 {
-    adzi_thread *thread = adzi_self();
-    const size_t frame = adzi_frame_begin(thread, ADZI_FLOOR(), NULL);
-    if (frame == SIZE_MAX) {
-        adzi_fail_memory(trace->op, sizeof(adzi_frame));
-        return false;
-    }
+    const traced *t = state;
     adz_scope *scope = adz_scope_open();
-    if (scope == NULL) {
-        adzi_frame_end(thread, frame);
-        return false;
+    const bool good = scope != NULL && find_outputs(t->trace, t->what);
+    if (scope != NULL) {
+        adz_scope_close(scope);
     }
-    const bool good = find_outputs(trace, what);
-    adz_scope_close(scope);
-    adzi_frame_end(thread, frame);
+    return good;
+}
+
+/* Calls the function in a scope, with the trace on. A jump out of the function turns it off. */
+static bool call(adzi_trace *trace, const adzi_export *what)
+{
+    const adzi_door door = { .op = trace->op };
+    const bool good = adzi_through_door(&door, call_traced, &(traced){ trace, what });
     if (trace->failed && adzi_pending() == ADZ_OK) {
         adzi_error(trace->op, ADZ_ERR_UNSUPPORTED,
             "the function went on after a call that cannot be exported; return NULL there");
@@ -331,7 +335,7 @@ adzi_trace *adzi_trace_new(
     trace->step = trace->tracer.of_step = what->step;
     bool good = begin(trace, what);
     if (good) {
-        ADZI_STEP_DOWN();
+        adzi_settle(adzi_self());
         adzi_draws_begin(&trace->kept->draws);
         good = call(trace, what);
         adzi_draws_end(&trace->kept->draws);

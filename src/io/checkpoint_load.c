@@ -10,6 +10,7 @@
 
 #include "base/capture.h"
 #include "data/loader.h"
+#include "base/door.h"
 #include "base/source.h"
 #include "distributed/agreement.h"
 #include "io/checkpoint_carried.h"
@@ -34,6 +35,7 @@ typedef struct plan {
     adzi_restore *restore;           /* of the optimizer */
     adzi_carried_values carried;     /* with data-parallel training */
     adz_loader_position position;    /* of the loader, in the file */
+    adz_status status;               /* of the checks */
 } plan;
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -240,12 +242,17 @@ static void commit(plan *p)
     }
 }
 
-/* Reads the file and checks all of it. The frame makes errors begin with the file's path. The
- * function is not inlined, because ADZI_FLOOR needs the stack frame of the function itself. */
-static __attribute__((noinline)) adz_status make_plan(plan *p, const char *path)
+static bool check_behind_door(void *state)
+{
+    plan *p = state;
+    p->status = check_all(p);
+    return p->status == ADZ_OK;
+}
+
+/* Reads the file and checks all of it. Errors begin with the file's path. */
+static adz_status make_plan(plan *p, const char *path)
 {
     adzi_shown shown;
-    adzi_thread *thread = adzi_self();
     /* A rank of several maps the file, and reads only the parts that it needs. */
     adz_safetensors_options o = ADZ_SAFETENSORS_OPTIONS;
     o.map = p->parts.parallel != NULL && adz_group_size(p->parts.parallel->group) > 1;
@@ -253,13 +260,10 @@ static __attribute__((noinline)) adz_status make_plan(plan *p, const char *path)
     if (p->file == NULL) {
         return adz_error_code();
     }
-    size_t frame = adzi_frame_begin_text(thread, ADZI_FLOOR(), op, adzi_show(&shown, path));
-    if (frame == SIZE_MAX) {
-        return adz_error_code();
-    }
-    adz_status status = check_all(p);
-    adzi_frame_end_text(thread, frame);
-    return status;
+    const adzi_door door = { .op = op, .path = adzi_show(&shown, path) };
+    p->status = ADZ_ERR_MEMORY; /* unless the door opens */
+    adzi_through_door(&door, check_behind_door, p);
+    return p->status;
 }
 
 static void end_plan(plan *p)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/door.h"
 #include "base/source.h"
 #include "io/finite.h"
 #include "io/safetensors.h"
@@ -225,6 +226,20 @@ adz_status adz_module_load_safetensors(adz_module *module, adz_safetensors *file
     return adz_module_load_safetensors_with(module, file, &options);
 }
 
+typedef struct loading {
+    adz_module *module;
+    adz_safetensors *file;
+    const adz_load_options *options;
+    adz_status status; /* ADZ_ERR_MEMORY unless the door opens */
+} loading;
+
+static bool load_tensors(void *state)
+{
+    loading *l = state;
+    l->status = adz_module_load_safetensors_with(l->module, l->file, l->options);
+    return l->status == ADZ_OK;
+}
+
 adz_status adz_module_load_with(
     adz_module *module, const char *path, const adz_load_options *options)
 {
@@ -244,17 +259,13 @@ adz_status adz_module_load_with(
     if (file == NULL) {
         return adz_error_code();
     }
-    /* The frame makes errors about tensors that do not fit begin with the file's path. */
+    /* Errors about tensors that do not fit begin with the file's path. */
     adzi_shown shown;
-    adzi_thread *thread = adzi_self();
-    size_t frame = adzi_frame_begin_text(thread, ADZI_FLOOR(), op, adzi_show(&shown, path));
-    adz_status status = adz_error_code();
-    if (frame != SIZE_MAX) {
-        status = adz_module_load_safetensors_with(module, file, options);
-        adzi_frame_end_text(thread, frame);
-    }
+    const adzi_door door = { .op = op, .path = adzi_show(&shown, path) };
+    loading l = { module, file, options, ADZ_ERR_MEMORY };
+    adzi_through_door(&door, load_tensors, &l);
     adz_safetensors_free(&file);
-    return status;
+    return l.status;
 }
 
 adz_status adz_module_load(adz_module *module, const char *path, bool strict)

@@ -8,6 +8,7 @@
 #include "adze/autograd.h"
 #include "autograd/leaf.h"
 #include "tensor/copy.h"
+#include "base/door.h"
 #include "base/error.h"
 
 adz_status adz_module_zero_grad(adz_module *module)
@@ -105,23 +106,48 @@ static bool stands_earlier(const adz_module *module, size_t i)
     return false;
 }
 
-adz_status adz_module_apply(adz_module *module, adz_module_visitor visit, void *user)
+static adz_status visit_tree(adz_module *module, adz_module_visitor visit, void *user)
 {
     if (!adzi_check_module("adz_module_apply", "module", module)) {
         return adz_error_code();
     }
-    if (visit == NULL) {
-        return adzi_error_null("adz_module_apply", "visit");
-    }
     for (size_t i = 0; i < module->n_children; ++i) {
         if (!stands_earlier(module, i)) {
-            adz_status status = adz_module_apply(module->children[i].module, visit, user);
+            adz_status status = visit_tree(module->children[i].module, visit, user);
             if (status != ADZ_OK) {
                 return status;
             }
         }
     }
     return visit(module, user);
+}
+
+typedef struct visit_call {
+    adz_module *module;
+    adz_module_visitor visit;
+    void *user;
+    adz_status status;
+} visit_call;
+
+static bool run_visit(void *state)
+{
+    visit_call *call = state;
+    call->status = visit_tree(call->module, call->visit, call->user);
+    return call->status == ADZ_OK;
+}
+
+adz_status adz_module_apply(adz_module *module, adz_module_visitor visit, void *user)
+{
+    static const adzi_door door = { .op = "adz_module_apply" };
+    if (!adzi_check_module(door.op, "module", module)) {
+        return adz_error_code();
+    }
+    if (visit == NULL) {
+        return adzi_error_null(door.op, "visit");
+    }
+    visit_call call = { module, visit, user, ADZ_OK };
+    const bool good = adzi_through_door(&door, run_visit, &call);
+    return good || call.status != ADZ_OK ? call.status : adz_error_code();
 }
 
 static adz_status draw_anew(adz_module *module, void *user)
@@ -151,6 +177,8 @@ typedef struct carriers {
     adz_module **modules;
     kept_buffer *buffers;
     size_t n_modules, modules_capacity, n_buffers, buffers_capacity;
+    adz_tensor *rows; /* those of a selection, or NULL for a reset */
+    adz_status status;
 } carriers;
 
 static adz_status add_carrier(adz_module *module, void *user)
@@ -207,46 +235,36 @@ static adz_status reset_or_select(adz_module *module, adz_tensor *rows)
     } else if (type->select_hidden != NULL) {
         status = type->select_hidden(module, rows);
     }
-    return status != ADZ_OK && adzi_pending() == ADZ_OK
-               ? adzi_error(type->name, status, "the call failed without saying why")
-               : status;
+    adzi_callback_failed(type->name, status, "the call failed without saying why");
+    return status;
 }
 
-/* The body of change_carried, in its own function so that it lies deeper on the stack
- * (Note [Calls that are left by a jump]). */
-static __attribute__((noinline)) adz_status run_change(
-    const char *op, adz_module *module, adz_tensor *rows)
+static bool change_all(void *state)
 {
-    carriers all = { .op = op };
-    adz_status status = adz_module_apply(module, add_carrier, &all);
-    adz_scope *scope = status == ADZ_OK ? adz_scope_open() : NULL;
-    adzi_thread *thread = adzi_self();
-    size_t frame = scope != NULL ? adzi_frame_begin_no_grad(thread, ADZI_FLOOR(), op) : SIZE_MAX;
-    if (status == ADZ_OK && frame == SIZE_MAX) {
-        status = adz_error_code();
+    carriers *all = state;
+    for (size_t i = 0; i < all->n_modules && all->status == ADZ_OK; ++i) {
+        all->status = reset_or_select(all->modules[i], all->rows);
     }
-    for (size_t i = 0; i < all.n_modules && status == ADZ_OK; ++i) {
-        status = reset_or_select(all.modules[i], rows);
-    }
-    if (frame != SIZE_MAX) {
-        adzi_frames_leave(thread, frame);
-    }
-    for (size_t i = 0; i < all.n_modules && status == ADZ_OK && rows == NULL; ++i) {
-        adzi_micro_state_was_reset(all.modules[i]);
-    }
-    end_carriers(&all, status == ADZ_OK);
-    if (scope != NULL) {
-        adz_scope_close(scope);
-    }
-    return status;
+    return all->status == ADZ_OK;
 }
 
 /* Resets the hidden states of the tree if `rows` is NULL, else keeps these rows of them. After an
  * error no module is changed. */
 static adz_status change_carried(const char *op, adz_module *module, adz_tensor *rows)
 {
-    ADZI_STEP_DOWN();
-    return run_change(op, module, rows);
+    const adzi_door door = { .op = op, .mode = ADZI_DOOR_RECORDS_NOTHING };
+    carriers all = { .op = op, .rows = rows };
+    all.status = visit_tree(module, add_carrier, &all);
+    adz_scope *scope = all.status == ADZ_OK ? adz_scope_open() : NULL;
+    const bool good = scope != NULL && adzi_through_door(&door, change_all, &all);
+    for (size_t i = 0; i < all.n_modules && good && rows == NULL; ++i) {
+        adzi_micro_state_was_reset(all.modules[i]);
+    }
+    end_carriers(&all, good);
+    if (scope != NULL) {
+        adz_scope_close(scope);
+    }
+    return good ? ADZ_OK : all.status != ADZ_OK ? all.status : adz_error_code();
 }
 
 adz_status adz_module_reset(adz_module *module)

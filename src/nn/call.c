@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/door.h"
 #include "base/error.h"
 #include "base/capture.h"
 #include "base/upcalls.h"
@@ -61,15 +62,11 @@ static inline bool enter(call *f, adz_module *module, uintptr_t floor)
 {
     adzi_thread *thread = adzi_self();
     f->thread = thread;
-    f->frame = adzi_frame_begin(thread, floor, module);
+    f->frame = adzi_open_door(thread, module->type.name, floor, module);
     f->scope = thread->scope;
     f->mark = thread->n_temporaries;
     module->is_captured = module->is_captured || adzi_capture_of(thread) != NULL;
-    if (f->frame == SIZE_MAX) {
-        adzi_fail_memory(module->type.name, sizeof(adzi_frame));
-        return false;
-    }
-    return true;
+    return f->frame != SIZE_MAX;
 }
 
 /* Marks as closed the scopes that a forward opened and left open when it failed. If the caller's
@@ -107,7 +104,7 @@ static bool hand_out(call *f, size_t handed, const adz_tensor *y)
  */
 static void leave(call *f, size_t handed)
 {
-    adzi_frame_end(f->thread, f->frame);
+    adzi_close_door(f->thread, f->frame);
     if (f->thread->scope != f->scope) {
         close_scopes(f);
     }
@@ -206,8 +203,8 @@ static __attribute__((noinline)) adz_status run_call(
     adzi_reading_begin(f.thread, &reading, in);
     adz_status status = module->type.call != NULL ? module->type.call(module, in, out)
                                                   : call_by_forward(module, in, out);
-    if (status != ADZ_OK && adzi_pending() == ADZ_OK) {
-        adzi_error(module->type.name, status, "the call failed without saying why");
+    if (status != ADZ_OK) {
+        adzi_callback_failed(module->type.name, status, "the call failed without saying why");
     }
     adzi_reading_end(f.thread, &reading);
     if (status == ADZ_OK && !in->handed_on) {

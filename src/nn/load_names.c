@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/door.h"
 #include "base/error.h"
 #include "base/handle.h"
 #include "adze/options.h"
@@ -106,7 +107,20 @@ const char *adz_load_report_name_at(const adz_load_report *report, adz_load_kind
 
 enum { ROOM = 256 }; /* bytes by which a callback may make a name longer */
 
-/* Lets the callback change the name. The callback is the user's code: it may fail and jump away. */
+typedef struct renaming {
+    const adz_load_options *options;
+    const char *name;
+    char *renamed;
+    size_t size;
+} renaming;
+
+static bool run_rename(void *state)
+{
+    const renaming *r = state;
+    return r->options->rename(r->name, r->renamed, r->size, r->options->user);
+}
+
+/* Lets the callback change the name. */
 static adzi_renamed ask(
     const char *op, const adz_load_options *options, const char *name, adzi_text *to)
 {
@@ -117,9 +131,9 @@ static adzi_renamed ask(
         return ADZI_RENAME_FAILED;
     }
     memcpy(renamed, name, length + 1);
-    const unsigned holds = adzi_pause_reports();
-    const bool keep = options->rename(name, renamed, size, options->user);
-    adzi_resume_reports(holds);
+    const adzi_door door = { .op = op, .reports_errors = true };
+    const bool keep =
+        adzi_through_door(&door, run_rename, &(renaming){ options, name, renamed, size });
     renamed[size - 1] = '\0';
     adzi_text_add(to, renamed);
     adzi_free(renamed, size);

@@ -6,6 +6,7 @@
 
 #include "adze/scope.h"
 #include "base/capture.h"
+#include "base/door.h"
 #include "base/error.h"
 #include "tensor/copy.h"
 #include "tensor/shape.h"
@@ -86,24 +87,29 @@ static adz_tensor *gradients(const adzi_search_run *run)
 
 /* ---- the closure ----------------------------------------------------------------------------- */
 
-/* This function is not inlined, because ADZI_FLOOR needs its own stack frame. */
-static __attribute__((noinline)) adz_tensor *call_closure(
-    const char *op, adz_optimizer_closure closure, void *user)
+typedef struct closure_call {
+    adz_optimizer_closure closure;
+    void *user;
+    adz_tensor *result;
+} closure_call;
+
+static bool run_closure(void *state)
 {
-    adzi_thread *thread = adzi_self();
-    const size_t frame = adzi_frame_begin(thread, ADZI_FLOOR(), NULL);
-    if (frame == SIZE_MAX) {
-        return adzi_fail_memory(op, sizeof(adzi_frame));
-    }
-    thread->grad_enabled = true;
-    adz_tensor *result = closure(user);
-    adzi_frames_leave(thread, frame);
-    if (result == NULL && adzi_pending() == ADZ_OK) {
-        adzi_error(op, ADZ_ERR_STATE, "the closure returned NULL, but recorded no error");
-    }
-    const bool good =
-        adzi_pending() == ADZ_OK && adzi_check_tensor(op, "the closure's result", result);
-    return good ? result : NULL;
+    closure_call *call = state;
+    call->result = call->closure(call->user);
+    return call->result != NULL;
+}
+
+static adz_tensor *call_closure(const char *op, adz_optimizer_closure closure, void *user)
+{
+    const adzi_door door = { .op = op, .mode = ADZI_DOOR_RECORDS };
+    closure_call call = { closure, user, NULL };
+    const bool given = adzi_through_door(&door, run_closure, &call);
+    const bool good = !adzi_callback_failed(op, given ? ADZ_OK : ADZ_ERR_STATE,
+                          "the closure returned NULL, but recorded no error") &&
+                      adzi_pending() == ADZ_OK &&
+                      adzi_check_tensor(op, "the closure's result", call.result);
+    return good ? call.result : NULL;
 }
 
 /* The closure's loss as a number. False with the error recorded. */
@@ -140,14 +146,14 @@ static bool still_runs(const adzi_search_run *run)
 
 adz_tensor *adzi_search_call(adzi_search_run *run)
 {
-    ADZI_STEP_DOWN();
+    adzi_settle(adzi_self());
     adz_tensor *result = call_closure(run->op, run->closure, run->user);
     return still_runs(run) ? result : NULL;
 }
 
 bool adzi_search_evaluate(adzi_search_run *run, double *loss, adz_tensor **gradient)
 {
-    ADZI_STEP_DOWN();
+    adzi_settle(adzi_self());
     const bool good = evaluate(run->op, run->closure, run->user, loss);
     if (!still_runs(run) || !good) {
         return false;
@@ -331,7 +337,7 @@ adz_status adz_optimizer_step_closure(
     if (optimizer->search != NULL) {
         status = run_search(&run);
     } else {
-        ADZI_STEP_DOWN();
+        adzi_settle(adzi_self());
         status = evaluate(op, closure, user, &run.loss) ? adz_optimizer_step(optimizer)
                                                         : adz_error_code();
     }

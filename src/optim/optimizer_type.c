@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/door.h"
 #include "base/error.h"
 #include "optim/optimizer.h"
 
@@ -208,9 +209,7 @@ adz_status adzi_check_settings(const char *op, const adz_optimizer *o, const dou
     }
     if (status == ADZ_OK && o->type->check != NULL) {
         status = o->type->check(op, settings);
-        if (status != ADZ_OK && adzi_pending() == ADZ_OK) {
-            adzi_error(op, status, "the check of %s refused the settings", o->type->name);
-        }
+        adzi_callback_failed(op, status, "the check of %s refused the settings", o->type->name);
     }
     if (status == ADZ_OK && adzi_optimizer_needs(o, settings) >> o->n_states != 0) {
         status = adzi_error(op, ADZ_ERR_ARGUMENT,

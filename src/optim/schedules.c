@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/door.h"
 #include "base/error.h"
 #include "tensor/kernel/real.h"
 
@@ -223,10 +224,27 @@ adz_scheduler *adz_cosine_annealing_warm_restarts_new(
 
 /* ---- LambdaLR ------------------------------------------------------------------------------- */
 
+typedef struct factor_call {
+    const adz_scheduler *scheduler;
+    int group;
+    double factor; /* NaN, which no rate can be, unless the door opens */
+} factor_call;
+
+static bool run_lambda(void *state)
+{
+    factor_call *call = state;
+    const adz_scheduler *s = call->scheduler;
+    call->factor = s->lambda(s->last_epoch, call->group, s->user);
+    return true;
+}
+
 static double lambda_rate(const adz_scheduler *s, int group, double lr)
 {
+    static const adzi_door door = { .op = "adz_lambda_lr_new" };
+    factor_call call = { s, group, NAN };
     (void)lr;
-    return s->base_lrs[group] * s->lambda(s->last_epoch, group, s->user);
+    adzi_through_door(&door, run_lambda, &call);
+    return s->base_lrs[group] * call.factor;
 }
 
 static const adzi_schedule_type lambda_type = { .name = "LambdaLR", .rate = lambda_rate };

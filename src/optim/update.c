@@ -4,6 +4,7 @@
 
 #include "adze/ops/convert.h"
 #include "autograd/leaf.h"
+#include "base/door.h"
 #include "base/error.h"
 #include "base/tracer.h"
 #include "optim/optimizer.h"
@@ -340,8 +341,9 @@ static bool take_results(const expression *e, adz_tensor *const *results)
     return good;
 }
 
-static bool call_expression(expression *e)
+static bool call_expression(void *state)
 {
+    expression *e = state;
     adz_tensor *results[1 + ADZ_OPTIMIZER_STATES] = { NULL };
     if (!make_inputs(e)) {
         return false;
@@ -361,28 +363,19 @@ static bool call_expression(expression *e)
             e->optimizer->type->name);
         return false;
     }
-    if (status != ADZ_OK && adzi_pending() == ADZ_OK) {
-        adzi_error(e->op, status, "the update of %s failed for parameter %zu%s",
-            e->optimizer->type->name, e->i, adzi_text_shape(e->t));
-    }
-    return status == ADZ_OK && adzi_pending() == ADZ_OK && take_results(e, results);
+    return !adzi_callback_failed(e->op, status, "the update of %s failed for parameter %zu%s",
+               e->optimizer->type->name, e->i, adzi_text_shape(e->t)) &&
+           adzi_pending() == ADZ_OK && take_results(e, results);
 }
 
-/* This function is not inlined, because ADZI_FLOOR needs its own stack frame. */
-static __attribute__((noinline)) bool express_in_scope(expression *e)
+static bool express_in_scope(expression *e)
 {
-    adzi_thread *thread = adzi_self();
+    const adzi_door door = { .op = e->op, .mode = ADZI_DOOR_RECORDS_NOTHING };
     adz_scope *scope = adz_scope_open();
-    if (scope == NULL) {
-        return false;
+    const bool good = scope != NULL && adzi_through_door(&door, call_expression, e);
+    if (scope != NULL) {
+        adz_scope_close(scope);
     }
-    const size_t frame = adzi_frame_begin_no_grad(thread, ADZI_FLOOR(), e->op);
-    bool good = false;
-    if (frame != SIZE_MAX) {
-        good = call_expression(e);
-        adzi_frames_leave(thread, frame);
-    }
-    adz_scope_close(scope);
     return good;
 }
 
@@ -407,7 +400,7 @@ bool adzi_update_express(
         .needs = needs,
         .t = group->parameters[i],
         .kept = &group->kept[i] };
-    ADZI_STEP_DOWN();
+    adzi_settle(adzi_self());
     return express_in_scope(&e);
 }
 

@@ -9,6 +9,7 @@
 #include "adze/ops.h"
 #include "base/context.h"
 #include "adze/options.h"
+#include "base/door.h"
 #include "base/threads/parallel.h"
 #include "tensor/tensor.h"
 
@@ -63,41 +64,41 @@ static void forget(adz_plan *plan)
 
 /* ---- calling the function ------------------------------------------------------------------- */
 
+typedef struct captured {
+    const char *op;
+    adz_plan *plan;
+} captured;
+
 /* Calls the function in its own scope and takes its results. The scope ends before the
- * capture does, so that the memory of its tensors is known to be freed. This function is not
- * inlined, because ADZI_FLOOR needs its own stack frame. */
-static __attribute__((noinline)) bool call_captured(const char *op, adz_plan *plan)
+ * capture does, so that the memory of its tensors is known to be freed. */
+static bool call_captured(void *state)
 {
-    adzi_thread *thread = adzi_self();
-    const size_t frame = adzi_frame_begin(thread, ADZI_FLOOR(), NULL);
-    if (frame == SIZE_MAX) {
-        adzi_fail_memory(op, sizeof(adzi_frame));
-        return false;
-    }
+    const captured *c = state;
+    adz_plan *plan = c->plan;
     bool good = false;
     adzi_capture_begin(&plan->capture);
     adz_scope *scope = adz_scope_open();
     if (scope != NULL) {
-        good = adzi_function_call(op, &plan->function, plan->returned) &&
-               adzi_plan_take_results(op, plan);
+        good = adzi_function_call(c->op, &plan->function, plan->returned) &&
+               adzi_plan_take_results(c->op, plan);
         adz_scope_close(scope);
     }
     adzi_capture_end();
-    adzi_frame_end(thread, frame);
     return good;
 }
 
 /* Runs the function and captures the call in plan->current. */
 static adz_status capture(const char *op, adz_plan *plan)
 {
-    ADZI_STEP_DOWN();
+    const adzi_door door = { .op = op };
+    adzi_settle(adzi_self());
     plan->settings = settings_now();
     plan->current = adzi_captured_call_new();
     if (plan->current == NULL) {
         adzi_fail_memory(op, sizeof *plan->current);
         return ADZ_ERR_MEMORY;
     }
-    if (!call_captured(op, plan)) {
+    if (!adzi_through_door(&door, call_captured, &(captured){ op, plan })) {
         return adz_error_code();
     }
     adzi_plan_show_results(plan);

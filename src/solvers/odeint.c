@@ -4,6 +4,7 @@
 
 #include "solvers/ode_run.h"
 #include "adze/options.h"
+#include "base/door.h"
 
 ADZ_OPTIONS_INIT(adz_ode_options_init, adz_ode_options, ADZ_ODE_OPTIONS)
 
@@ -122,21 +123,25 @@ static bool prepare(adzi_ode_run *run, adz_tensor *y0, bool wants)
            (run->out != NULL && adz_copy_(adz_select(run->out, 0, 0), run->y) != NULL);
 }
 
-/* Runs without a graph. This function is not inlined, because ADZI_FLOOR needs a stack frame of its
- * own. */
-static __attribute__((noinline)) bool first_run(adzi_ode_run *run, adz_tensor *y0, bool wants)
+typedef struct first_call {
+    adzi_ode_run *run;
+    adz_tensor *y0;
+    bool wants;
+} first_call;
+
+static bool take_all_steps(void *state)
 {
-    adzi_thread *thread = adzi_self();
-    const size_t frame = adzi_frame_begin(thread, ADZI_FLOOR(), NULL);
-    if (frame == SIZE_MAX) {
-        adzi_fail_memory(run->ode->e.op, sizeof(adzi_frame));
-        return false;
-    }
-    thread->grad_enabled = false;
-    const bool good =
-        prepare(run, y0, wants) && (run->ode->fixed ? take_fixed_steps(run) : adzi_ode_adapt(run));
-    adzi_frames_leave(thread, frame);
-    return good;
+    const first_call *call = state;
+    adzi_ode_run *run = call->run;
+    return prepare(run, call->y0, call->wants) &&
+           (run->ode->fixed ? take_fixed_steps(run) : adzi_ode_adapt(run));
+}
+
+/* Runs without a graph. */
+static bool first_run(adzi_ode_run *run, adz_tensor *y0, bool wants)
+{
+    const adzi_door door = { .op = run->ode->e.op, .mode = ADZI_DOOR_RECORDS_NOTHING };
+    return adzi_through_door(&door, take_all_steps, &(first_call){ run, y0, wants });
 }
 
 /* The solution as the graph of its steps, for an export. */

@@ -47,7 +47,7 @@ ORDER = {
         "system_memory", "blocks", "limit", "alloc", "grow", "number",
         "threads/request", "threads/part", "threads/pool", "threads/parallel", "capture", "frame",
         # Nothing before this line records an error.
-        "errors/status", "errors/unheard", "error", "errors/error", "errors/die", "handle", "not_captured", "frame_begin", "memory", "context", "options", "text", "index", "temporary",
+        "errors/status", "errors/unheard", "error", "errors/error", "errors/die", "handle", "not_captured", "door", "memory", "context", "options", "text", "index", "temporary",
         "source", "sink",
     ],
     "autograd": [
@@ -111,6 +111,7 @@ CMOCKA_DEPRECATED = re.compile(
 # functions only.
 HEAP_FILES = {"src/base/system_memory.c", "src/base/threads/thread.c", "src/mpi/mpi.c"}
 BLAS_FILES = {"src/tensor/gemm/openblas.h"}
+FRAME = re.compile(r"\badzi_frame_begin\b")
 LAPACK = re.compile(r"\b[sd](?:sy|ge|po|or|tr|bd|st)[a-z]{2,3}\d?_\s*\(")
 
 # What exports know of an operator is its row. Other files of theirs may name C's functions or ONNX's nodes.
@@ -282,6 +283,8 @@ def check_file(top, path):
                 yield number, f"{heap.group(1)}: memory comes from adzi_alloc (src/base/alloc.h)"
         for number, line in enumerate(lines, 1):
             match = INCLUDE.match(line)
+            if FRAME.search(line) and not path.startswith("src/base/"):
+                yield number, "a frame: functions of the program are called through base/door.h"
             if match and match.group(1).startswith("cblas") and path not in BLAS_FILES:
                 yield number, "only src/tensor/gemm/openblas.h includes cblas.h"
         for number, line in enumerate(without_comments(text).splitlines(), 1):

@@ -155,8 +155,9 @@ void adzi_settle(adzi_thread *thread);
 bool adzi_frames_grow(adzi_thread *thread);
 
 /**
- * Begins a frame for a call, after adzi_settle or ADZI_STEP_DOWN. Returns the index that
- * adzi_frame_end takes, or SIZE_MAX if memory was refused; the caller then records the error.
+ * Begins a frame for a call, after adzi_settle or ADZI_STEP_DOWN. Only base/door.h calls it.
+ * Returns the index that adzi_frame_end takes, or SIZE_MAX if memory was refused; the caller then
+ * records the error.
  */
 static inline size_t adzi_frame_begin(adzi_thread *thread, uintptr_t floor, const void *owner)
 {
@@ -183,12 +184,6 @@ static inline size_t adzi_frame_begin(adzi_thread *thread, uintptr_t floor, cons
 /** Ends the frames from `first` on, innermost first. Their calls were left by a jump. */
 void adzi_frames_leave(adzi_thread *thread, size_t first);
 
-/**
- * Begins a frame in which nothing is recorded; adzi_frames_leave(thread, index) ends it and
- * restores the mode. SIZE_MAX with the error recorded under `op` if memory was refused.
- */
-size_t adzi_frame_begin_no_grad(adzi_thread *thread, uintptr_t floor, const char *op);
-
 /** Ends the frame of a call that returns. Frames above it belong to calls that were left by a jump.
  */
 static inline void adzi_frame_end(adzi_thread *thread, size_t index)
@@ -201,12 +196,7 @@ static inline void adzi_frame_end(adzi_thread *thread, size_t index)
     }
 }
 
-/** Begins a frame whose step of the path in messages is a text and no module, such as the path of a
- * file. The text is copied. Returns SIZE_MAX with the error recorded if memory was refused. */
-size_t adzi_frame_begin_text(
-    adzi_thread *thread, uintptr_t floor, const char *op, const char *text);
-
-/** Ends a frame of adzi_frame_begin_text and frees its text. */
+/** Ends a frame and frees its text, if it has one. */
 void adzi_frame_end_text(adzi_thread *thread, size_t index);
 
 /** Removes a module that ends from the paths of running calls. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "adze/options.h"
+#include "base/door.h"
 
 void adz_functional_options_init(adz_functional_options *options, size_t size)
 {
@@ -262,32 +263,33 @@ static void retire_leaves(adzi_functional *f)
     }
 }
 
-/* This function is not inlined, because ADZI_FLOOR needs its own stack frame. */
-static __attribute__((noinline)) bool compute(
-    adzi_functional *f, bool (*work)(adzi_functional *), adz_tensor **kept, size_t *n_kept)
+/* What is computed behind the door. */
+typedef struct computation {
+    adzi_functional *f;
+    bool (*work)(adzi_functional *f);
+    adz_tensor *kept[ADZI_FUNCTIONAL_FOUND + ADZ_FUNCTION_RESULTS];
+    size_t n_kept;
+} computation;
+
+static bool compute(void *state)
 {
+    computation *c = state;
+    adzi_functional *f = c->f;
     adzi_thread *thread = adzi_self();
-    const size_t frame = adzi_frame_begin(thread, ADZI_FLOOR(), NULL);
-    if (frame == SIZE_MAX) {
-        adzi_fail_memory(f->op, sizeof(adzi_frame));
-        return false;
-    }
-    thread->grad_enabled = true;
     const size_t mark = thread->n_temporaries;
-    bool good = take_inputs(f) && call_function(f) && take_results(f) && work(f);
-    *n_kept = f->n_found + (f->options.results != NULL ? f->n_results : 0);
-    good = good && take_found(f, kept, *n_kept);
+    bool good = take_inputs(f) && call_function(f) && take_results(f) && c->work(f);
+    c->n_kept = f->n_found + (f->options.results != NULL ? f->n_results : 0);
+    good = good && take_found(f, c->kept, c->n_kept);
     retire_leaves(f);
     adzi_scope_unwind(thread, mark);
-    adzi_frames_leave(thread, frame);
     return good;
 }
 
 adz_status adzi_functional_run(adzi_functional *f, const adz_functional_options *options,
     bool (*work)(adzi_functional *f), adz_tensor **out)
 {
-    adz_tensor *kept[ADZI_FUNCTIONAL_FOUND + ADZ_FUNCTION_RESULTS];
-    size_t n = 0;
+    const adzi_door door = { .op = f->op, .mode = ADZI_DOOR_RECORDS };
+    computation c = { .f = f, .work = work };
     f->options = (adz_functional_options)ADZ_FUNCTIONAL_OPTIONS;
     if (!ADZ_OPTIONS_READ(f->op, ADZ_FUNCTIONAL_OPTIONS, &f->options, options) ||
         !check_arguments(f)) {
@@ -296,21 +298,21 @@ adz_status adzi_functional_run(adzi_functional *f, const adz_functional_options 
     if (out == NULL) {
         return adzi_error_null(f->op, "the array for the derivatives");
     }
-    ADZI_STEP_DOWN();
     adzi_thread *thread = adzi_self();
-    if (!compute(f, work, kept, &n)) {
+    adzi_settle(thread);
+    if (!adzi_through_door(&door, compute, &c)) {
         return adzi_status(NULL);
     }
-    if (!adzi_scope_reserve(thread, n)) {
-        for (size_t k = 0; k < n; ++k) {
-            adzi_drop(kept[k]);
+    if (!adzi_scope_reserve(thread, c.n_kept)) {
+        for (size_t k = 0; k < c.n_kept; ++k) {
+            adzi_drop(c.kept[k]);
         }
-        adzi_fail_memory(f->op, n * sizeof(adz_tensor *));
+        adzi_fail_memory(f->op, c.n_kept * sizeof(adz_tensor *));
         return adzi_status(NULL);
     }
-    for (size_t k = 0; k < n; ++k) {
+    for (size_t k = 0; k < c.n_kept; ++k) {
         adz_tensor **to = k < f->n_found ? &out[k] : &f->options.results[k - f->n_found];
-        *to = adzi_borrow(thread, kept[k]);
+        *to = adzi_borrow(thread, c.kept[k]);
     }
     return ADZ_OK;
 }

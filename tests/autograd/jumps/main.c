@@ -5,5 +5,5 @@
 
 int main(void)
 {
-    return modules_tests() + backward_tests();
+    return modules_tests() + backward_tests() + callbacks_tests();
 }

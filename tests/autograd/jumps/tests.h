@@ -4,5 +4,6 @@
 
 int modules_tests(void);
 int backward_tests(void);
+int callbacks_tests(void);
 
 #endif
