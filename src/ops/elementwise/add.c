@@ -15,7 +15,7 @@
  * have no difference, as in PyTorch. In place y is a itself, so y must have the shape and the dtype
  * of a.
  *
- * These are no columns of the table: without alpha the kernel does not multiply, a sum of zeros is
+ * They have their own file: without alpha the kernel does not multiply, a sum of zeros is
  * known to be zero, and no call of the library is made more often. */
 
 KERNEL_TABLE_ALL(add);

@@ -12,7 +12,9 @@
  * b is saved only if the other one wants a gradient. x is never saved.
  *
  * Integers wrap. In place y is x itself, so y must have the shape and the dtype of x. One
- * kernel reads all three operands, so that the product is never written to memory. */
+ * kernel reads all three operands, so that the product is never written to memory.
+ *
+ * It has its own file: the columns of the table are for one and for two tensors. */
 
 KERNEL_TABLE_ALL(addcmul);
 

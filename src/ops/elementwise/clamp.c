@@ -10,7 +10,9 @@
  *
  * x has any shape. The bounds are numbers, and -INFINITY or INFINITY leaves a side open. Where
  * lower > upper, y is upper everywhere. The node saves x: y cannot tell an x on a bound, which
- * receives dy, from an x beyond it. */
+ * receives dy, from an x beyond it.
+ *
+ * It has its own file, because the bounds decide the dtype of y. */
 
 KERNEL_TABLE_ALL(clamp);
 KERNEL_TABLE_FLOAT(clamp_backward);

@@ -25,7 +25,7 @@
  *
  * COMPARISON(name, kernel, row), TEST(name, kernel, kernel_of_integers, row) and LOGICAL(name,
  * kernel_of, row): y is bool and has no gradient. A comparison promotes a and b to one dtype, and
- * its second form takes a number as b. NaN compares false, except by ne. A test reads x. A logical
+ * adz_name_number takes a number as b. NaN compares false, except by ne. A test reads x. A logical
  * operator reads truth values by the kernel that another function has for bool.
  *
  * OWN_FILE(name, row): the operator has a file of its own in this folder, which says why.
@@ -50,7 +50,7 @@
  * number, whose public function is in table.c.
  * ACTIVATION(name, members), ACTIVATION1(name, number, members), ACTIVATION2(name, first, second,
  * check, members): functions of f32 and f64 alone that save x. A backward may compute y again.
- * IN_PLACE(name): there is a form that writes over x. BY_NUMBER(name): b may be a number.
+ * IN_PLACE(name): adz_name_ writes over x. BY_NUMBER(name): b may be a number.
  * EXPORT(name, row): what exports write.
  *
  * `row` is what exports write (export/rows/row.h, export/rows.h): the expression of an element in

@@ -12,7 +12,10 @@
  * compute again, and a result that is not saved may be changed in place.
  *
  * A division by 0 gives an infinity or NaN, by IEEE 754. In place y is a itself, so a must be a
- * float and y must have the shape and the dtype of a. */
+ * float and y must have the shape and the dtype of a.
+ *
+ * It has its own file, because numbers and calls in place have dtypes of their own, and
+ * the kernel of db reads three tensors. */
 
 KERNEL_TABLE_FLOAT(div);
 KERNEL_TABLE_FLOAT(div_slope);

@@ -6,8 +6,8 @@
  * The table (table.h) holds formulas, kernels and gradients. Shapes are free: a function of one
  * tensor keeps the shape of x, all others broadcast by NumPy's rules. */
 
-/* Whether the form takes an x that is neither f32 nor f64. Conversions are recorded before the call
- * is, so an integer input never receives a gradient. */
+/* Whether the operator takes an x that is neither f32 nor f64. Conversions are recorded before the
+ * call is, so an integer input never receives a gradient. */
 static __attribute__((noinline)) bool take_other(const adzi_elementwise *form, adzi_call *call)
 {
     if (form->types == ADZI_ONLY_FLOAT) {
@@ -27,7 +27,7 @@ static __attribute__((noinline)) bool take_other(const adzi_elementwise *form, a
                : form->instead == NULL || adzi_refuse_bool(call, 0, form->instead);
 }
 
-/* Brings the inputs to the dtype in which the form computes. */
+/* Brings the inputs to the dtype in which the operator computes. */
 static inline bool take_one(const adzi_elementwise *form, adzi_call *call)
 {
     return adzi_is_float((adz_dtype)call->in[0]->dtype) || take_other(form, call);

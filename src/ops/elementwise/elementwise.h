@@ -38,13 +38,14 @@ typedef struct adzi_elementwise {
     bool (*check)(const adzi_call *call); /* refuses elements; or NULL */
 } adzi_elementwise;
 
-/** The kernels of a form: those of KERNEL_TABLE_FLOAT, _PRODUCT or _ALL. */
+/** The members that name the kernels: a table of KERNEL_TABLE_FLOAT, _PRODUCT or _ALL. */
 #define ADZI_KERNELS(name) \
     .kernels = &name##_kernels[0][0], .columns = sizeof *name##_kernels / sizeof **name##_kernels
 
 /**
  * The whole forward of a function of one tensor, y = f(x, p).
  *
+ * @param form     how the operator is called
  * @param x        any shape, which y has, too
  * @param p        ADZI_POINTWISE_PARAMS numbers that the kernels read; NULL for none
  * @param attr     the attributes, of form->attr_size bytes, which the node copies; NULL for none

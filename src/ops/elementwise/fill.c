@@ -8,7 +8,9 @@
  *
  * x has any shape and dtype. The old values do not reach the result, so their gradient is zero and
  * the node saves nothing. The call is recorded all the same: the tape must know that x no longer
- * is the result of the operator that computed it before. */
+ * is the result of the operator that computed it before.
+ *
+ * It has its own file, because no element is read. */
 
 typedef struct {
     double value; /* shown in messages; the backward does not read it */

@@ -8,7 +8,9 @@
  * start, end and weight have any shapes that broadcast to y, f32 or f64. From the weight 1/2 on the
  * kernel starts at the end, end + (weight - 1) (end - start), so that the weight 1 gives exactly
  * `end`. The gradients of both ends are interpolations between dy and 0, so they have this rule as
- * well. The node saves the weight if an end wants a gradient, and both ends if the weight does. */
+ * well. The node saves the weight if an end wants a gradient, and both ends if the weight does.
+ *
+ * It has its own file: the columns of the table are for one and for two tensors. */
 
 KERNEL_TABLE_FLOAT(lerp);
 KERNEL_TABLE_FLOAT(lerp_number);

@@ -8,7 +8,10 @@
  *
  * x has any shape, the mask is bool, and both broadcast to y, which has x's dtype. The node saves
  * the mask, which tells where x reached the result. It keeps the value as an attribute. Attention
- * masks are the usual case: scores become -inf before a softmax. */
+ * masks are the usual case: scores become -inf before a softmax.
+ *
+ * It has its own file, because a mask is not promoted, and the value must be an element
+ * of the dtype of x. */
 
 KERNEL_TABLE_ALL(masked_fill);
 

@@ -11,7 +11,10 @@
  * saved only if the other one wants a gradient: a product with a constant saves the constant.
  *
  * Products of integers wrap. The product of two bools is their logical and. In place y is a
- * itself, so y must have the shape and the dtype of a. */
+ * itself, so y must have the shape and the dtype of a.
+ *
+ * It has its own file, because a product with zeros is not computed, and the last
+ * gradient is written over dy. */
 
 KERNEL_TABLE_ALL(mul);
 

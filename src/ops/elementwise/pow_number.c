@@ -8,7 +8,10 @@
  *
  * x has any shape. An integer x stays an integer if e is a whole number, and becomes f32 otherwise.
  * The node keeps e as an attribute. It saves x, except for e = 0 and e = 1, whose derivative is a
- * constant. */
+ * constant.
+ *
+ * It has its own file, because the exponent decides the kernel, the dtype of y and what
+ * is saved. */
 
 KERNEL_TABLE_ALL(pow_number);
 KERNEL_TABLE_FLOAT(cube);

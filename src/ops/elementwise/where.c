@@ -9,7 +9,9 @@
  *
  * cond is bool; a and b are promoted to one dtype. All three broadcast to y. The node saves cond
  * alone, because the values of a and b matter to no derivative. A NaN that is not selected reaches
- * neither y nor a gradient. */
+ * neither y nor a gradient.
+ *
+ * It has its own file: the columns of the table are for one and for two tensors. */
 
 KERNEL_TABLE_ALL(where);
 KERNEL_TABLE_FLOAT(where_backward);
