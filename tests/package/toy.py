@@ -104,8 +104,8 @@ def train(adz):
         adz.optimizer_step(sgd)
         losses.append(adz.item(loss))
         adz.scope_close(scope)
-    adz.optimizer_free(byref(sgd))
-    adz.module_free(byref(model))
+    adz.optimizer_release(byref(sgd))
+    adz.module_release(byref(model))
     return losses
 
 
