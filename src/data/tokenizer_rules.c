@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/door.h"
 #include "base/error.h"
 #include "base/source.h"
 #include "data/unicode.h"
@@ -51,6 +52,9 @@ bool adzi_apply_rules(const char *op, adzi_text *text, const adz_token_rules *ru
     adzi_text written = { 0 };
     const adz_text whole = { adzi_text_get(text), text->length };
     bool good = rules->on_text(whole, put_piece, &written);
+    if (!good && !written.failed) {
+        adzi_callback_failed(op, ADZ_ERR_ARGUMENT, "the rules %s failed on a text", rules->name);
+    }
     const char *bytes = adzi_text_get(&written);
     if (good && adzi_utf8_valid(bytes, written.length) < written.length) {
         adzi_error(op, ADZ_ERR_FORMAT, "the rules %s wrote a text that is not UTF-8 at byte %zu",

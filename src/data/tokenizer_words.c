@@ -1,6 +1,7 @@
 /* Splitting a text into words, and the rules of a program's own on words. */
 #include <string.h>
 
+#include "base/door.h"
 #include "base/error.h"
 #include "data/tokenizer_rules.h"
 #include "data/unicode.h"
@@ -14,6 +15,7 @@ typedef struct splitting {
     const adz_token_rules *rules; /* NULL for none */
     adz_token_put put;
     void *to;
+    bool refused; /* `put` has returned false */
 } splitting;
 
 /* ---- rules on words ------------------------------------------------------------------------- */
@@ -21,21 +23,29 @@ typedef struct splitting {
 /* Takes a token of the rules. */
 static bool put_token(void *to, adz_text token)
 {
-    const splitting *s = to;
+    splitting *s = to;
     if (token.size == 0 || adzi_utf8_valid(token.bytes, token.size) < token.size) {
         adzi_error(s->op, ADZ_ERR_FORMAT, "the rules %s made a token that is %s", s->rules->name,
             token.size == 0 ? "empty" : "not UTF-8");
         return false;
     }
-    return s->put(s->to, token);
+    s->refused = s->refused || !s->put(s->to, token);
+    return !s->refused;
 }
 
 /* Gives a word to the taker, after the rules on words. */
 static bool give(splitting *s, const char *from, const char *to)
 {
     const adz_text word = { from, (size_t)(to - from) };
-    return s->rules != NULL && s->rules->on_word != NULL ? s->rules->on_word(word, put_token, s)
-                                                         : s->put(s->to, word);
+    if (s->rules == NULL || s->rules->on_word == NULL) {
+        return s->put(s->to, word);
+    }
+    const bool good = s->rules->on_word(word, put_token, s) && !s->refused;
+    if (!good && !s->refused) {
+        adzi_callback_failed(
+            s->op, ADZ_ERR_ARGUMENT, "the rules %s failed on a word", s->rules->name);
+    }
+    return good;
 }
 
 /* ---- splitting ------------------------------------------------------------------------------ */
@@ -115,7 +125,7 @@ bool adzi_split_words(const char *op, const adzi_text *text, const adz_token_rul
     adz_token_put put, void *to)
 {
     const char *begin = adzi_text_get(text);
-    splitting s = { op, begin, begin, begin + text->length, rules, put, to };
+    splitting s = { op, begin, begin, begin + text->length, rules, put, to, false };
     bool good = !text->failed;
     while (s.at < s.end && good) {
         uint32_t point = peek(&s, s.at);

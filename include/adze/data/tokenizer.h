@@ -59,8 +59,8 @@ typedef bool (*adz_token_put)(void *to, adz_text text);
  * the name of its rules.
  *
  * Both functions give the same result for the same text, at any time and on any thread. They
- * return true, or false after `put` returned false or after they recorded an error. They return to
- * their caller; a jump or an exception out of them leaves memory allocated.
+ * return true, or false after `put` returned false or after a failure, for which they may record an
+ * error. They return to their caller; a jump or an exception out of them leaves memory allocated.
  */
 typedef struct adz_token_rules {
     size_t size;      /**< sizeof(adz_token_rules) */

@@ -126,6 +126,14 @@ static bool an_error(adz_text word, adz_token_put put, void *to)
     return adz_error_set("our_rules", ADZ_ERR_IO, "the dictionary is gone") == ADZ_OK;
 }
 
+static bool a_failure(adz_text word, adz_token_put put, void *to)
+{
+    (void)word;
+    (void)put;
+    (void)to;
+    return false;
+}
+
 static void bad_rules_are_refused(void **state)
 {
     (void)state;
@@ -140,6 +148,8 @@ static void bad_rules_are_refused(void **state)
         { { sizeof ours, "r", NULL, nothing }, ADZ_ERR_FORMAT, "made a token that is empty" },
         { { sizeof ours, "r", an_error, NULL }, ADZ_ERR_IO, "our_rules: the dictionary is gone" },
         { { sizeof ours, "r", NULL, an_error }, ADZ_ERR_IO, "our_rules: the dictionary is gone" },
+        { { sizeof ours, "r", a_failure, NULL }, ADZ_ERR_ARGUMENT, "the rules r failed on a text" },
+        { { sizeof ours, "r", NULL, a_failure }, ADZ_ERR_ARGUMENT, "the rules r failed on a word" },
         { { 0, "r", NULL, NULL }, ADZ_ERR_ARGUMENT, "the rules' size is 0" },
         { { sizeof ours, NULL, NULL, NULL }, ADZ_ERR_ARGUMENT, "the rules are called \"\"" },
         { { sizeof ours, "", NULL, NULL }, ADZ_ERR_ARGUMENT, "the rules are called \"\"" },
