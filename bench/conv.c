@@ -45,7 +45,7 @@ static adz_module *new_cnn(void)
         adz_sequential_append(
             network, adz_conv2d_new(channels[i], channels[i + 1], ADZ_SHAPE(3), &o));
         adz_sequential_append(network, adz_batch_norm2d_new(channels[i + 1], NULL));
-        adz_sequential_append(network, adz_relu_new(NULL));
+        adz_sequential_append(network, adz_relu_new());
         adz_sequential_append(network, adz_max_pool2d_new(ADZ_SHAPE(2), NULL));
     }
     adz_sequential_append(network, adz_adaptive_avg_pool2d_new(ADZ_SHAPE(1)));
@@ -62,7 +62,7 @@ static adz_module *new_stack(void)
         o.dilation = ADZ_SHAPE((int64_t)1 << i);
         o.padding_rule = ADZ_PADDING_CAUSAL;
         adz_sequential_append(network, adz_conv1d_new(WIDTH, WIDTH, 2, &o));
-        adz_sequential_append(network, adz_relu_new(NULL));
+        adz_sequential_append(network, adz_relu_new());
     }
     return network;
 }

@@ -39,7 +39,7 @@ static adz_tensor *apply(adz_tensor *x, void *net)
 static adz_tensor *jacobians(void *user)
 {
     derivatives *d = user;
-    return adz_jacobian_rows(apply, d->x, d->net, NULL);
+    return adz_jacobian_rows(apply, d->net, d->x, NULL);
 }
 
 /* The products of the forward and of six vjps, with other numbers in them. */
@@ -63,7 +63,7 @@ static adz_tensor *products(void *user)
 static adz_tensor *tangents(void *user)
 {
     derivatives *d = user;
-    return adz_jvp(apply, d->x, d->v, d->net, NULL);
+    return adz_jvp(apply, d->net, d->x, d->v, NULL);
 }
 
 static adz_tensor *forward(void *user)
@@ -92,7 +92,7 @@ static adz_tensor *hessian_product(void *user)
     const adz_tensor_function f = { loss_by_parameters, d };
     adz_tensor_list p = adz_module_parameters(d->net);
     adz_tensor *found[4];
-    return adz_hvp_many(&f, p.items, 4, p.items, found, NULL) == ADZ_OK ? found[0] : NULL;
+    return adz_hvp_many(&f, p.items, 4, p.items, NULL, found) == ADZ_OK ? found[0] : NULL;
 }
 
 /* ---- a physics-informed network -------------------------------------------------------------- */
@@ -102,7 +102,7 @@ static adz_tensor *derivative(adz_tensor *y, adz_tensor *x)
     adz_backward_options o = ADZ_BACKWARD_OPTIONS;
     adz_tensor *ones = adz_ones_like(y), *dx = NULL;
     o.create_graph = true;
-    return adz_autograd_grad(&y, &ones, 1, &x, &dx, 1, &o) == ADZ_OK ? dx : NULL;
+    return adz_autograd_grad(&y, &ones, 1, &x, 1, &o, &dx) == ADZ_OK ? dx : NULL;
 }
 
 static adz_tensor *residual(const derivatives *d)
@@ -129,7 +129,7 @@ static adz_tensor *pull(const derivatives *d, adz_tensor *y)
     adz_tensor *loss = adz_mean(adz_square(y), ADZ_ALL_DIMS, ADZ_DROPDIM), *found[4];
     adz_tensor_list p = adz_module_parameters(d->net);
     adz_backward_options o = ADZ_BACKWARD_OPTIONS;
-    return adz_autograd_grad(&loss, NULL, 1, p.items, found, p.count, &o) == ADZ_OK ? found[0]
+    return adz_autograd_grad(&loss, NULL, 1, p.items, p.count, &o, found) == ADZ_OK ? found[0]
                                                                                     : NULL;
 }
 
@@ -143,7 +143,7 @@ static adz_tensor *ode_gradient(void *user)
 {
     const derivatives *d = user;
     adz_tensor *times = adz_linspace(0, 10, 100, ADZ_F64);
-    return pull(d, adz_odeint(slope, d->x, times, d->net, NULL, NULL));
+    return pull(d, adz_odeint(slope, d->net, d->x, times, NULL, NULL));
 }
 
 static adz_tensor *layer(adz_tensor *z, void *user) /* 0.3 net(z) + x = z */
@@ -158,7 +158,7 @@ static adz_tensor *implicit_gradient(void *user)
     adz_root_options o = ADZ_ROOT_OPTIONS;
     o.rows = true;
     o.fixed_iterations = d->iterations;
-    return pull(d, adz_root(layer, d->x, d, &o, NULL));
+    return pull(d, adz_root(layer, d, d->x, &o, NULL));
 }
 
 /* How many iterations the search needs. */
@@ -168,7 +168,7 @@ static int needed_iterations(derivatives *d)
     adz_root_report report = { 0 };
     adz_scope *scope = adz_scope_open();
     o.rows = true;
-    adz_root(layer, d->x, d, &o, &report);
+    adz_root(layer, d, d->x, &o, &report);
     adz_scope_close(scope);
     return report.iterations;
 }
@@ -184,7 +184,7 @@ static adz_tensor *kepler_gradient(void *user)
     }
     adz_tensor *loss = adz_sum(adz_square(adz_sub(adz_cos(e), d->x)), ADZ_ALL_DIMS, ADZ_DROPDIM);
     adz_tensor *x = d->x;
-    return adz_autograd_grad(&loss, NULL, 1, &x, &found, 1, NULL) == ADZ_OK ? found : NULL;
+    return adz_autograd_grad(&loss, NULL, 1, &x, 1, NULL, &found) == ADZ_OK ? found : NULL;
 }
 
 static void make_solver(derivatives *d, const char *row)
@@ -242,7 +242,7 @@ static bool make(derivatives *d, const char *row)
         d->compute = tangents;
     } else if (strcmp(row, "hvp") == 0) {
         d->net = ADZ_SEQUENTIAL(
-            adz_linear_new(13, 50, NULL), adz_relu_new(NULL), adz_linear_new(50, 1, NULL));
+            adz_linear_new(13, 50, NULL), adz_relu_new(), adz_linear_new(50, 1, NULL));
         d->x = adz_keep(adz_randn(ADZ_SHAPE(128, 13), ADZ_F32));
         d->target = adz_keep(adz_randn(ADZ_SHAPE(128, 1), ADZ_F32));
         d->compute = hessian_product;

@@ -47,7 +47,7 @@ static mlp new_mlp(double penalty)
 {
     mlp m = { .network = NULL };
     m.network = ADZ_SEQUENTIAL(adz_dropout_new(0.05, NULL), adz_linear_new(13, 50, NULL),
-        adz_relu_new(NULL), adz_dropout_new(0.05, NULL), adz_linear_new(50, 1, NULL));
+        adz_relu_new(), adz_dropout_new(0.05, NULL), adz_linear_new(50, 1, NULL));
     m.weights[0] = adz_module_get_parameter(m.network, "1.weight");
     m.weights[1] = adz_module_get_parameter(m.network, "4.weight");
     m.biases[0] = adz_module_get_parameter(m.network, "1.bias");

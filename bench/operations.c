@@ -58,122 +58,121 @@ static adz_tensor *steps_of(const operands *in, adz_tensor *t)
 }
 
 /* X(name, what it computes from `in`) */
-#define OPERATIONS(X)                                                                           \
-    X(add, adz_add(in->a, in->b))                                                               \
-    X(add_row, adz_add(in->a, in->row))                                                         \
-    X(add_number, adz_add_number(in->a, 1))                                                     \
-    X(add_f64, adz_add(in->wide, in->wide))                                                     \
-    X(add_i32, adz_add(in->integers, in->integers))                                             \
-    X(sub, adz_sub(in->a, in->b))                                                               \
-    X(mul, adz_mul(in->a, in->b))                                                               \
-    X(mul_row, adz_mul(in->a, in->row))                                                         \
-    X(div, adz_div(in->a, in->positive))                                                        \
-    X(neg, adz_neg(in->a))                                                                      \
-    X(addcmul, adz_addcmul(in->a, in->b, in->positive, 0.5))                                    \
-    X(maximum, adz_maximum(in->a, in->b))                                                       \
-    X(clamp, adz_clamp(in->a, -1, 1))                                                           \
-    X(where, adz_where(in->mask, in->a, in->b))                                                 \
-    X(masked_fill, adz_masked_fill(in->a, in->mask, 0))                                         \
-    X(eq, adz_eq(in->a, in->b))                                                                 \
-    X(gt_number, adz_gt_number(in->a, 0))                                                       \
-    X(logical_and, adz_logical_and(in->mask, in->mask))                                         \
-    X(isnan, adz_isnan(in->a))                                                                  \
-    X(relu, adz_relu(in->a))                                                                    \
-    X(leaky_relu, adz_leaky_relu(in->a, 0.01))                                                  \
-    X(elu, adz_elu(in->a, 1))                                                                   \
-    X(gelu, adz_gelu(in->a, ADZ_GELU_NONE))                                                     \
-    X(gelu_tanh, adz_gelu(in->a, ADZ_GELU_TANH))                                                \
-    X(gelu_f64, adz_gelu(in->wide, ADZ_GELU_NONE))                                              \
-    X(silu, adz_silu(in->a))                                                                    \
-    X(softplus, adz_softplus(in->a, 1, 20))                                                     \
-    X(glu, adz_glu(in->a, 1))                                                                   \
-    X(bias_activation, adz_bias_activation(in->a, in->row, ADZ_NONE, ADZ_NONE, NULL))           \
-    X(tanh, adz_tanh(in->a))                                                                    \
-    X(tanh_transposed, adz_tanh(adz_transpose(in->a, 0, 1)))                                    \
-    X(tanh_f64, adz_tanh(in->wide))                                                             \
-    X(sigmoid, adz_sigmoid(in->a))                                                              \
-    X(logsigmoid, adz_logsigmoid(in->a))                                                        \
-    X(exp, adz_exp(in->a))                                                                      \
-    X(exp_f64, adz_exp(in->wide))                                                               \
-    X(expm1, adz_expm1(in->a))                                                                  \
-    X(log, adz_log(in->positive))                                                               \
-    X(log1p, adz_log1p(in->positive))                                                           \
-    X(erf, adz_erf(in->a))                                                                      \
-    X(sin, adz_sin(in->a))                                                                      \
-    X(cos, adz_cos(in->a))                                                                      \
-    X(abs, adz_abs(in->a))                                                                      \
-    X(square, adz_square(in->a))                                                                \
-    X(sqrt, adz_sqrt(in->positive))                                                             \
-    X(rsqrt, adz_rsqrt(in->positive))                                                           \
-    X(reciprocal, adz_reciprocal(in->positive))                                                 \
-    X(pow, adz_pow(in->positive, in->b))                                                        \
-    X(pow_number, adz_pow_number(in->positive, 1.7))                                            \
-    X(softmax, adz_softmax(in->a, 1))                                                           \
-    X(softmax_columns, adz_softmax(in->a, 0))                                                   \
-    X(softmax_f64, adz_softmax(in->wide, 1))                                                    \
-    X(log_softmax, adz_log_softmax(in->a, 1))                                                   \
-    X(logsumexp, adz_logsumexp(in->a, ADZ_DIMS(1), ADZ_DROPDIM))                                \
-    X(sum, adz_sum(in->a, ADZ_ALL_DIMS, ADZ_DROPDIM))                                           \
-    X(sum_rows, adz_sum(in->a, ADZ_DIMS(0), ADZ_DROPDIM))                                       \
-    X(sum_columns, adz_sum(in->a, ADZ_DIMS(1), ADZ_DROPDIM))                                    \
-    X(sum_i32, adz_sum(in->integers, ADZ_ALL_DIMS, ADZ_DROPDIM))                                \
-    X(mean, adz_mean(in->a, ADZ_DIMS(1), ADZ_DROPDIM))                                          \
-    X(var, adz_var(in->a, ADZ_DIMS(1), 1, ADZ_DROPDIM))                                         \
-    X(var_rows, adz_var(in->a, ADZ_DIMS(0), 1, ADZ_DROPDIM))                                    \
-    X(norm, adz_norm(in->a, 2, ADZ_ALL_DIMS, ADZ_DROPDIM))                                      \
-    X(prod, adz_prod(in->positive, ADZ_DIMS(1), ADZ_DROPDIM))                                   \
-    X(cumsum, adz_cumsum(in->a, 1))                                                             \
-    X(amax, adz_amax(in->a, ADZ_DIMS(1), ADZ_DROPDIM))                                          \
-    X(amax_rows, adz_amax(in->a, ADZ_DIMS(0), ADZ_DROPDIM))                                     \
-    X(argmax, adz_argmax(in->a, ADZ_DIMS(1), ADZ_DROPDIM))                                      \
-    X(max, adz_max(in->a))                                                                      \
-    X(any, adz_any(in->mask, ADZ_DIMS(1), ADZ_DROPDIM))                                         \
-    X(topk, adz_topk(in->a, 5, 1, true, true, &(adz_tensor *){ NULL }))                         \
-    X(layer_norm, adz_layer_norm(in->a, ADZ_SHAPE(in->columns), in->row, in->row, 1e-5))        \
-    X(batch_norm, adz_batch_norm(in->a, ADZ_NONE, ADZ_NONE, in->row, in->row, true, 0.1, 1e-5)) \
-    X(mse_loss, adz_mse_loss(in->a, in->aim, ADZ_REDUCE_MEAN))                                  \
-    X(l1_loss, adz_l1_loss(in->a, in->aim, ADZ_REDUCE_MEAN))                                    \
-    X(huber_loss, adz_huber_loss(in->a, in->aim, ADZ_REDUCE_MEAN, 1))                           \
-    X(cross_entropy, adz_cross_entropy(in->a, in->ids, ADZ_NONE, NULL))                         \
-    X(nll_loss, adz_nll_loss(in->a, in->ids, ADZ_NONE, -100, ADZ_REDUCE_MEAN))                  \
-    X(bce_with_logits, adz_binary_cross_entropy_with_logits(                                    \
-                           in->a, in->share, ADZ_NONE, ADZ_REDUCE_MEAN, ADZ_NONE))              \
-    X(kl_div, adz_kl_div(in->a, in->share, ADZ_REDUCE_SUM, false))                              \
-    X(linear, adz_linear(in->a, in->weight, in->row))                                           \
-    X(linear_relu, adz_linear_relu(in->a, in->weight, in->row))                                 \
-    X(matmul, adz_matmul(in->a, in->weight))                                                    \
-    X(matmul_f64, adz_matmul(adz_transpose(in->wide, 0, 1), in->wide))                          \
-    X(outer, adz_outer(in->row, in->row))                                                       \
-    X(attention, adz_scaled_dot_product_attention(                                              \
-                     heads(in, in->a), heads(in, in->b), heads(in, in->positive), NULL))        \
-    X(forget_mult,                                                                              \
-        adz_forget_mult(steps_of(in, in->a), steps_of(in, in->share), ADZ_NONE, false, false))  \
-    X(embedding, adz_embedding(in->ids, in->weight, NULL))                                      \
-    X(index_select, adz_index_select(in->weight, 0, in->ids))                                   \
-    X(gather, adz_gather(in->a, 1, in->chosen))                                                 \
-    X(scatter_add, adz_scatter_add(in->a, 1, in->chosen, in->b))                                \
-    X(one_hot, adz_one_hot(in->ids, in->columns))                                               \
-    X(cat, adz_cat((adz_tensor *[]){ in->a, in->b }, 2, 1))                                     \
-    X(pad, adz_pad(in->a, (int64_t[]){ 1, 1 }, 2, 0))                                           \
-    X(flip, adz_flip(in->a, ADZ_DIMS(1)))                                                       \
-    X(tril, adz_tril(in->a, 0))                                                                 \
-    X(repeat, adz_repeat(in->a, ADZ_SHAPE(2, 1)))                                               \
-    X(clone, adz_clone(in->a))                                                                  \
-    X(transposed, adz_contiguous(adz_transpose(in->a, 0, 1)))                                   \
-    X(every_other, adz_contiguous(adz_slice(in->a, 1, 0, in->columns, 2)))                      \
-    X(to_f64, adz_to(in->a, ADZ_F64))                                                           \
-    X(to_bf16, adz_to(in->a, ADZ_BF16))                                                         \
-    X(to_f16, adz_to(in->a, ADZ_F16))                                                           \
-    X(from_bf16, adz_to(in->halves, ADZ_F32))                                                   \
-    X(to_i32, adz_to(in->a, ADZ_I32))                                                           \
-    X(dropout, adz_dropout(in->a, 0.1, true, NULL))                                             \
-    X(dropout_mask, adz_dropout_mask(in->a, in->mask, 0.9))                                     \
-    X(rand, adz_rand(ADZ_SHAPE(in->rows, in->columns), ADZ_F32))                                \
-    X(rand_f64, adz_rand(ADZ_SHAPE(in->rows, in->columns), ADZ_F64))                            \
-    X(randn, adz_randn(ADZ_SHAPE(in->rows, in->columns), ADZ_F32))                              \
-    X(randn_f64, adz_randn(ADZ_SHAPE(in->rows, in->columns), ADZ_F64))                          \
-    X(randint, adz_randint(0, 10, ADZ_SHAPE(in->rows, in->columns), ADZ_I64))                   \
-    X(bernoulli, adz_bernoulli(0.3, ADZ_SHAPE(in->rows, in->columns), ADZ_U8))                  \
+#define OPERATIONS(X)                                                                             \
+    X(add, adz_add(in->a, in->b))                                                                 \
+    X(add_row, adz_add(in->a, in->row))                                                           \
+    X(add_number, adz_add_number(in->a, 1))                                                       \
+    X(add_f64, adz_add(in->wide, in->wide))                                                       \
+    X(add_i32, adz_add(in->integers, in->integers))                                               \
+    X(sub, adz_sub(in->a, in->b))                                                                 \
+    X(mul, adz_mul(in->a, in->b))                                                                 \
+    X(mul_row, adz_mul(in->a, in->row))                                                           \
+    X(div, adz_div(in->a, in->positive))                                                          \
+    X(neg, adz_neg(in->a))                                                                        \
+    X(addcmul, adz_addcmul(in->a, in->b, in->positive, 0.5))                                      \
+    X(maximum, adz_maximum(in->a, in->b))                                                         \
+    X(clamp, adz_clamp(in->a, -1, 1))                                                             \
+    X(where, adz_where(in->mask, in->a, in->b))                                                   \
+    X(masked_fill, adz_masked_fill(in->a, in->mask, 0))                                           \
+    X(eq, adz_eq(in->a, in->b))                                                                   \
+    X(gt_number, adz_gt_number(in->a, 0))                                                         \
+    X(logical_and, adz_logical_and(in->mask, in->mask))                                           \
+    X(isnan, adz_isnan(in->a))                                                                    \
+    X(relu, adz_relu(in->a))                                                                      \
+    X(leaky_relu, adz_leaky_relu(in->a, 0.01))                                                    \
+    X(elu, adz_elu(in->a, 1))                                                                     \
+    X(gelu, adz_gelu(in->a, ADZ_GELU_NONE))                                                       \
+    X(gelu_tanh, adz_gelu(in->a, ADZ_GELU_TANH))                                                  \
+    X(gelu_f64, adz_gelu(in->wide, ADZ_GELU_NONE))                                                \
+    X(silu, adz_silu(in->a))                                                                      \
+    X(softplus, adz_softplus(in->a, 1, 20))                                                       \
+    X(glu, adz_glu(in->a, 1))                                                                     \
+    X(bias_activation, adz_bias_activation(in->a, in->row, ADZ_NONE, ADZ_NONE, NULL))             \
+    X(tanh, adz_tanh(in->a))                                                                      \
+    X(tanh_transposed, adz_tanh(adz_transpose(in->a, 0, 1)))                                      \
+    X(tanh_f64, adz_tanh(in->wide))                                                               \
+    X(sigmoid, adz_sigmoid(in->a))                                                                \
+    X(logsigmoid, adz_logsigmoid(in->a))                                                          \
+    X(exp, adz_exp(in->a))                                                                        \
+    X(exp_f64, adz_exp(in->wide))                                                                 \
+    X(expm1, adz_expm1(in->a))                                                                    \
+    X(log, adz_log(in->positive))                                                                 \
+    X(log1p, adz_log1p(in->positive))                                                             \
+    X(erf, adz_erf(in->a))                                                                        \
+    X(sin, adz_sin(in->a))                                                                        \
+    X(cos, adz_cos(in->a))                                                                        \
+    X(abs, adz_abs(in->a))                                                                        \
+    X(square, adz_square(in->a))                                                                  \
+    X(sqrt, adz_sqrt(in->positive))                                                               \
+    X(rsqrt, adz_rsqrt(in->positive))                                                             \
+    X(reciprocal, adz_reciprocal(in->positive))                                                   \
+    X(pow, adz_pow(in->positive, in->b))                                                          \
+    X(pow_number, adz_pow_number(in->positive, 1.7))                                              \
+    X(softmax, adz_softmax(in->a, 1))                                                             \
+    X(softmax_columns, adz_softmax(in->a, 0))                                                     \
+    X(softmax_f64, adz_softmax(in->wide, 1))                                                      \
+    X(log_softmax, adz_log_softmax(in->a, 1))                                                     \
+    X(logsumexp, adz_logsumexp(in->a, ADZ_DIMS(1), ADZ_DROPDIM))                                  \
+    X(sum, adz_sum(in->a, ADZ_ALL_DIMS, ADZ_DROPDIM))                                             \
+    X(sum_rows, adz_sum(in->a, ADZ_DIMS(0), ADZ_DROPDIM))                                         \
+    X(sum_columns, adz_sum(in->a, ADZ_DIMS(1), ADZ_DROPDIM))                                      \
+    X(sum_i32, adz_sum(in->integers, ADZ_ALL_DIMS, ADZ_DROPDIM))                                  \
+    X(mean, adz_mean(in->a, ADZ_DIMS(1), ADZ_DROPDIM))                                            \
+    X(var, adz_var(in->a, ADZ_DIMS(1), 1, ADZ_DROPDIM))                                           \
+    X(var_rows, adz_var(in->a, ADZ_DIMS(0), 1, ADZ_DROPDIM))                                      \
+    X(norm, adz_norm(in->a, 2, ADZ_ALL_DIMS, ADZ_DROPDIM))                                        \
+    X(prod, adz_prod(in->positive, ADZ_DIMS(1), ADZ_DROPDIM))                                     \
+    X(cumsum, adz_cumsum(in->a, 1))                                                               \
+    X(amax, adz_amax(in->a, ADZ_DIMS(1), ADZ_DROPDIM))                                            \
+    X(amax_rows, adz_amax(in->a, ADZ_DIMS(0), ADZ_DROPDIM))                                       \
+    X(argmax, adz_argmax(in->a, ADZ_DIMS(1), ADZ_DROPDIM))                                        \
+    X(max, adz_max(in->a))                                                                        \
+    X(any, adz_any(in->mask, ADZ_DIMS(1), ADZ_DROPDIM))                                           \
+    X(topk, adz_topk(in->a, 5, 1, true, &(adz_tensor *){ NULL }))                                 \
+    X(layer_norm, adz_layer_norm(in->a, ADZ_SHAPE(in->columns), in->row, in->row, 1e-5))          \
+    X(batch_norm, adz_batch_norm(in->a, ADZ_NONE, ADZ_NONE, in->row, in->row, true, 0.1, 1e-5))   \
+    X(mse_loss, adz_mse_loss(in->a, in->aim, ADZ_REDUCE_MEAN))                                    \
+    X(l1_loss, adz_l1_loss(in->a, in->aim, ADZ_REDUCE_MEAN))                                      \
+    X(huber_loss, adz_huber_loss(in->a, in->aim, ADZ_REDUCE_MEAN, 1))                             \
+    X(cross_entropy, adz_cross_entropy(in->a, in->ids, ADZ_NONE, NULL))                           \
+    X(nll_loss, adz_nll_loss(in->a, in->ids, ADZ_NONE, -100, ADZ_REDUCE_MEAN))                    \
+    X(bce_with_logits, adz_binary_cross_entropy_with_logits(                                      \
+                           in->a, in->share, ADZ_NONE, ADZ_REDUCE_MEAN, ADZ_NONE))                \
+    X(kl_div, adz_kl_div(in->a, in->share, ADZ_REDUCE_SUM, false))                                \
+    X(linear, adz_linear(in->a, in->weight, in->row))                                             \
+    X(linear_relu, adz_linear_relu(in->a, in->weight, in->row))                                   \
+    X(matmul, adz_matmul(in->a, in->weight))                                                      \
+    X(matmul_f64, adz_matmul(adz_transpose(in->wide, 0, 1), in->wide))                            \
+    X(outer, adz_outer(in->row, in->row))                                                         \
+    X(attention, adz_scaled_dot_product_attention(                                                \
+                     heads(in, in->a), heads(in, in->b), heads(in, in->positive), NULL))          \
+    X(forget_mult, adz_forget_mult(steps_of(in, in->a), steps_of(in, in->share), ADZ_NONE, NULL)) \
+    X(embedding, adz_embedding(in->ids, in->weight, NULL))                                        \
+    X(index_select, adz_index_select(in->weight, 0, in->ids))                                     \
+    X(gather, adz_gather(in->a, 1, in->chosen))                                                   \
+    X(scatter_add, adz_scatter_add(in->a, 1, in->chosen, in->b))                                  \
+    X(one_hot, adz_one_hot(in->ids, in->columns))                                                 \
+    X(cat, adz_cat((adz_tensor *[]){ in->a, in->b }, 2, 1))                                       \
+    X(pad, adz_pad(in->a, (int64_t[]){ 1, 1 }, 2, 0))                                             \
+    X(flip, adz_flip(in->a, ADZ_DIMS(1)))                                                         \
+    X(tril, adz_tril(in->a, 0))                                                                   \
+    X(repeat, adz_repeat(in->a, ADZ_SHAPE(2, 1)))                                                 \
+    X(clone, adz_clone(in->a))                                                                    \
+    X(transposed, adz_contiguous(adz_transpose(in->a, 0, 1)))                                     \
+    X(every_other, adz_contiguous(adz_slice(in->a, 1, 0, in->columns, 2)))                        \
+    X(to_f64, adz_to(in->a, ADZ_F64))                                                             \
+    X(to_bf16, adz_to(in->a, ADZ_BF16))                                                           \
+    X(to_f16, adz_to(in->a, ADZ_F16))                                                             \
+    X(from_bf16, adz_to(in->halves, ADZ_F32))                                                     \
+    X(to_i32, adz_to(in->a, ADZ_I32))                                                             \
+    X(dropout, adz_dropout(in->a, 0.1, true, NULL))                                               \
+    X(dropout_mask, adz_dropout_mask(in->a, in->mask, 0.9))                                       \
+    X(rand, adz_rand(ADZ_SHAPE(in->rows, in->columns), ADZ_F32))                                  \
+    X(rand_f64, adz_rand(ADZ_SHAPE(in->rows, in->columns), ADZ_F64))                              \
+    X(randn, adz_randn(ADZ_SHAPE(in->rows, in->columns), ADZ_F32))                                \
+    X(randn_f64, adz_randn(ADZ_SHAPE(in->rows, in->columns), ADZ_F64))                            \
+    X(randint, adz_randint(0, 10, ADZ_SHAPE(in->rows, in->columns), ADZ_I64))                     \
+    X(bernoulli, adz_bernoulli(0.3, ADZ_SHAPE(in->rows, in->columns), ADZ_U8))                    \
     X(multinomial, adz_multinomial(in->share, 1, true, NULL))
 
 #define DEFINE(name, expression)                       \

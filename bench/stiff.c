@@ -31,7 +31,7 @@ static void solve(const stiff_problem *p, double tolerance, adz_ode_method metho
     ADZ_NO_GRAD
     {
         const double begin = processor_time();
-        y = adz_odeint(p->f, y0, t, data, &o, &report);
+        y = adz_odeint(p->f, data, y0, t, &o, &report);
         took = processor_time() - begin;
     }
     if (y == NULL) {

@@ -84,11 +84,11 @@ def calls_of_adze(adze, x):
             adze.call(name, *arguments, more=more)
 
     return {'solve': lambda: call('solve', a, b), 'inv': lambda: call('inv', a), 'det': lambda: call('det', a),
-            'slogdet': lambda: call('slogdet', a, more=1), 'cholesky': lambda: call('cholesky', definite, False),
+            'slogdet': lambda: call('slogdet', a, more=2), 'cholesky': lambda: call('cholesky', definite, False),
             'cholesky_solve': lambda: call('cholesky_solve', b, lower, False),
-            'solve_triangular': lambda: call('solve_triangular', upper, b, True, True, False),
+            'solve_triangular': lambda: call('solve_triangular', upper, b, True, None),
             'qr': lambda: call('qr', a, more=1), 'lstsq': lambda: call('lstsq', tall, right),
-            'eigh': lambda: call('eigh', definite, False, more=1), 'svd': lambda: call('svd', a, more=2),
+            'eigh': lambda: call('eigh', definite, False, more=1), 'svd': lambda: call('svd', a, more=3),
             'pinv': lambda: call('pinv', tall, -1.0), 'matrix_exp': lambda: call('matrix_exp', a)}
 
 

@@ -39,7 +39,7 @@ static void add_conv(adz_module *net, int64_t in, int64_t out, int64_t kernel, i
     o.groups = groups;
     adz_sequential_append(net, adz_conv2d_new(in, out, ADZ_SHAPE(kernel), &o));
     adz_sequential_append(net, adz_batch_norm2d_new(out, NULL));
-    adz_sequential_append(net, adz_relu_new(NULL));
+    adz_sequential_append(net, adz_relu_new());
 }
 
 static void add_head(adz_module *net, int64_t channels)
@@ -78,9 +78,9 @@ static network new_signal(void)
 {
     adz_conv_module_options o = ADZ_CONV_MODULE_OPTIONS;
     o.stride = ADZ_SHAPE(4);
-    adz_module *net = ADZ_SEQUENTIAL(adz_conv1d_new(1, 32, 80, &o), adz_relu_new(NULL),
-        adz_max_pool1d_new(4, NULL), adz_conv1d_new(32, 32, 3, NULL), adz_relu_new(NULL),
-        adz_max_pool1d_new(4, NULL), adz_conv1d_new(32, 64, 3, NULL), adz_relu_new(NULL));
+    adz_module *net = ADZ_SEQUENTIAL(adz_conv1d_new(1, 32, 80, &o), adz_relu_new(),
+        adz_max_pool1d_new(4, NULL), adz_conv1d_new(32, 32, 3, NULL), adz_relu_new(),
+        adz_max_pool1d_new(4, NULL), adz_conv1d_new(32, 64, 3, NULL), adz_relu_new());
     return (network){ net, adz_randn(ADZ_SHAPE(1, 1, 4000), ADZ_F32) };
 }
 
@@ -90,7 +90,7 @@ static network new_generator(void)
     o.stride = ADZ_SHAPE(2);
     o.padding = ADZ_SHAPE(1);
     adz_module *net = ADZ_SEQUENTIAL(adz_conv_transpose2d_new(64, 32, ADZ_SHAPE(4), &o),
-        adz_relu_new(NULL), adz_conv_transpose2d_new(32, 16, ADZ_SHAPE(4), &o), adz_relu_new(NULL),
+        adz_relu_new(), adz_conv_transpose2d_new(32, 16, ADZ_SHAPE(4), &o), adz_relu_new(),
         adz_conv_transpose2d_new(16, 3, ADZ_SHAPE(4), &o));
     return (network){ net, adz_randn(ADZ_SHAPE(1, 64, 4, 4), ADZ_F32) };
 }

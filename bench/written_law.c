@@ -33,7 +33,7 @@ static adz_status tangent(adz_tensor **results, void *user)
     const law *l = user;
     adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
     o.results = results;
-    results[1] = adz_jacobian_rows(stress, l->x, l->net, &o);
+    results[1] = adz_jacobian_rows(stress, l->net, l->x, &o);
     return adz_error_code();
 }
 
@@ -91,7 +91,7 @@ static void write_law(adz_plan *plan, const kind *k, const char *path)
     o.precision = ADZ_F64;
     o.state = k->state;
     o.libm = k->libm;
-    adz_plan_write_c_many(path, &plan, names, 1, &o);
+    adz_plan_write_c_many(&plan, names, 1, path, &o);
 }
 
 /* Compiles a file to FOLDER/NAME.so and opens it. */

@@ -63,8 +63,8 @@ static learner new_mlp(void)
 
 static learner new_ffn(void)
 {
-    learner l = { ADZ_SEQUENTIAL(adz_linear_new(13, 50, NULL), adz_relu_new(NULL),
-                      adz_linear_new(50, 1, NULL)),
+    learner l = { ADZ_SEQUENTIAL(
+                      adz_linear_new(13, 50, NULL), adz_relu_new(), adz_linear_new(50, 1, NULL)),
         adz_randn(ADZ_SHAPE(32, 13), ADZ_F32), .predict = forward };
     l.optimizer = adz_sgd_new(adz_module_parameters(l.net), SMALL, NULL);
     return l;
@@ -72,7 +72,7 @@ static learner new_ffn(void)
 
 static learner new_norm(void)
 {
-    learner l = { ADZ_SEQUENTIAL(adz_linear_new(6, 16, NULL), adz_relu_new(NULL),
+    learner l = { ADZ_SEQUENTIAL(adz_linear_new(6, 16, NULL), adz_relu_new(),
                       adz_layer_norm_new(ADZ_SHAPE(16), NULL), adz_linear_new(16, 16, NULL),
                       adz_gelu_new(ADZ_GELU_NONE), adz_linear_new(16, 5, NULL)),
         adz_randn(ADZ_SHAPE(10, 6), ADZ_F32), .predict = forward, .classes = 5 };
@@ -82,7 +82,7 @@ static learner new_norm(void)
 
 static learner new_cnn(void)
 {
-    learner l = { ADZ_SEQUENTIAL(adz_conv2d_new(1, 8, ADZ_SHAPE(3), NULL), adz_relu_new(NULL),
+    learner l = { ADZ_SEQUENTIAL(adz_conv2d_new(1, 8, ADZ_SHAPE(3), NULL), adz_relu_new(),
                       adz_max_pool2d_new(ADZ_SHAPE(2), NULL), adz_flatten_new(1, -1),
                       adz_linear_new(8 * 13 * 13, 10, NULL)),
         adz_randn(ADZ_SHAPE(4, 1, 28, 28), ADZ_F32), .predict = forward, .classes = 10 };
@@ -289,7 +289,7 @@ static void write_step(const learner *l, const char *base, const char *compiler)
     adz_plan *const plans[] = { plan };
     adz_c_options c = ADZ_C_OPTIONS;
     c.weights = weights;
-    adz_plan_write_c_many(path, plans, (const char *const[]){ "step" }, 1, &c);
+    adz_plan_write_c_many(plans, (const char *const[]){ "step" }, 1, path, &c);
     adz_plan_free(&plan);
     if (system(command) != 0) {
         exit(EXIT_FAILURE);

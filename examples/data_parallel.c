@@ -37,8 +37,8 @@ int main(int argc, char **argv)
     adz_manual_seed(42);
     group = adz_mpi_group_world();
 
-    adz_module *model = ADZ_SEQUENTIAL(
-        adz_linear_new(1, 32, NULL), adz_relu_new(NULL), adz_linear_new(32, 1, NULL));
+    adz_module *model =
+        ADZ_SEQUENTIAL(adz_linear_new(1, 32, NULL), adz_relu_new(), adz_linear_new(32, 1, NULL));
     adz_optimizer *sgd = adz_sgd_new(adz_module_parameters(model), 0.1, NULL);
     adz_data_parallel *parallel = adz_data_parallel_new(group, model, NULL);
 

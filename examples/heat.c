@@ -127,7 +127,7 @@ int main(int argc, char **argv)
         adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
         o.mode = ADZ_JACOBIAN_REVERSE;
         o.results = &u;
-        adz_tensor *j = adz_jacobian(predicted, log_k, given, &o);
+        adz_tensor *j = adz_jacobian(predicted, given, log_k, &o);
         adz_tensor *rest = adz_sub(data, u);
         printf("step %d  error %.5f  conductivity %.4f\n", step,
             adz_item(adz_std(rest, ADZ_ALL_DIMS, 0, ADZ_DROPDIM)), exp(adz_item(log_k)));

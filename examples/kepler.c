@@ -51,7 +51,7 @@ static void fit(adz_tensor *elements, adz_tensor *times, adz_tensor *observed)
         adz_tensor *predicted;
         adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
         o.results = &predicted;
-        adz_tensor *j = adz_jacobian(positions, elements, times, &o); /* [N, 2, ELEMENTS] */
+        adz_tensor *j = adz_jacobian(positions, times, elements, &o); /* [N, 2, ELEMENTS] */
         adz_tensor *rest = adz_sub(observed, predicted);
         adz_tensor *change = adz_lstsq(adz_reshape(j, ADZ_SHAPE(2 * OBSERVATIONS, ELEMENTS)),
             adz_reshape(rest, ADZ_SHAPE(2 * OBSERVATIONS, 1)));

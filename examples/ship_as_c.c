@@ -70,7 +70,7 @@ int main(int argc, char **argv)
     adz_tensor *x = adz_contiguous(adz_slice(all, 1, 0, d, 1)), *y = adz_slice(all, 1, d, d + 1, 1);
     adz_module *scale = adz_standardizer_new(d, ADZ_F32);
     adz_standardizer_fit(scale, x);
-    network n = { ADZ_SEQUENTIAL(scale, adz_linear_new(d, 20, NULL), adz_relu_new(NULL),
+    network n = { ADZ_SEQUENTIAL(scale, adz_linear_new(d, 20, NULL), adz_relu_new(),
                       adz_linear_new(20, 1, NULL)),
         adz_zeros(ADZ_SHAPE(1, d), ADZ_F32) };
     train(n.net, x, y);

@@ -16,8 +16,8 @@ int main(int argc, char **argv)
     adz_on_error(adz_die, NULL); /* the first call that fails ends the program */
     adz_manual_seed(42);
 
-    adz_module *model = ADZ_SEQUENTIAL(
-        adz_linear_new(1, 32, NULL), adz_relu_new(NULL), adz_linear_new(32, 1, NULL));
+    adz_module *model =
+        ADZ_SEQUENTIAL(adz_linear_new(1, 32, NULL), adz_relu_new(), adz_linear_new(32, 1, NULL));
     adz_optimizer *sgd = adz_sgd_new(adz_module_parameters(model), 0.1, NULL);
     adz_module_print(model, stdout);
 

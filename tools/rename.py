@@ -59,7 +59,7 @@ def main():
             with open(path, 'w', encoding='utf-8', errors='surrogateescape', newline='') as file:
                 file.write(after)
         for line, name in reports(after, calls):
-            print(f'{path}:{line}: {name}: {calls[name]}')
+            print(f'{path}:{line}: the arguments have changed: {calls[name]}')
 
 
 if __name__ == '__main__':

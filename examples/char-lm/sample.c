@@ -91,7 +91,7 @@ static int64_t choose_token(const options *o, adz_tensor *scores, adz_generator 
     if (o->temperature == 0) {
         return adz_item_i64(adz_argmax(scores, ADZ_ALL_DIMS, ADZ_DROPDIM));
     }
-    adz_tensor *tokens, *best = adz_topk(scores, k, 0, true, true, &tokens);
+    adz_tensor *tokens, *best = adz_topk(scores, k, 0, true, &tokens);
     adz_tensor *p = adz_softmax(adz_mul_number(best, 1 / o->temperature), 0);
     return adz_item_i64(adz_index_select(tokens, 0, adz_multinomial(p, 1, false, generator)));
 }

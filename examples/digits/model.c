@@ -24,7 +24,7 @@ static void append_block(
     c.bias = false; /* batch norm would take it away again */
     adz_sequential_append(root, adz_conv2d_new(from, to, ADZ_SHAPE(3), &c));
     adz_sequential_append(root, adz_batch_norm2d_new(to, NULL));
-    adz_sequential_append(root, adz_relu_new(NULL));
+    adz_sequential_append(root, adz_relu_new());
     if (is_halved(convolution, *height, *width)) {
         adz_sequential_append(root, adz_max_pool2d_new(ADZ_SHAPE(2), NULL));
         *height /= 2;
@@ -44,7 +44,7 @@ static adz_module *build(const network *n, int64_t height, int64_t width)
     adz_sequential_append(root, adz_flatten_new(1, -1));
     if (n->hidden > 0) {
         adz_sequential_append(root, adz_linear_new(features, n->hidden, NULL));
-        adz_sequential_append(root, adz_relu_new(NULL));
+        adz_sequential_append(root, adz_relu_new());
         features = n->hidden;
     }
     adz_sequential_append(root, adz_dropout_new(n->dropout, NULL));

@@ -38,7 +38,7 @@ contains
     type(adz_tensor) :: tangent
     type(adz_functional_options) :: options
     options%results = c_loc(stress)
-    tangent = adz_jacobian_rows(stress_of, strain(1), user, options)
+    tangent = adz_jacobian_rows(stress_of, user, strain(1), options)
     status = adz_error_code()
     if (status /= ADZ_OK) return
     results(1) = stress(1)
@@ -97,7 +97,7 @@ program bar_law
   if (.not. adz_associated(plan)) call must(adz_error_code())
   options%state = ADZ_C_STATE_CALLER
   options%precision = ADZ_F64
-  call must(adz_plan_write_c_many(trim(folder) // '/law.c', [plan], ['tangent'], options))
+  call must(adz_plan_write_c_many([plan], ['tangent'], trim(folder) // '/law.c', options))
   print '(a)', 'law.c and law.h are written'
 
   call adz_plan_free(plan)

@@ -15,7 +15,7 @@ enum { BATCH = 128, PASSES_AT_ONCE = 100 };
 adz_module *new_network(const network_shape *s)
 {
     adz_module *network = ADZ_SEQUENTIAL(adz_darts_monte_carlo_dropout_new(s->input_dropout, NULL),
-        adz_linear_new(s->inputs, s->hidden, NULL), adz_relu_new(NULL),
+        adz_linear_new(s->inputs, s->hidden, NULL), adz_relu_new(),
         adz_darts_monte_carlo_dropout_new(s->dropout, NULL),
         adz_linear_new(s->hidden, s->outputs, NULL));
     adz_init_xavier_uniform_(adz_module_get_parameter(network, "1.weight"), 1, NULL);

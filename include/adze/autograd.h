@@ -234,8 +234,8 @@ ADZ_API adz_status adz_autograd_backward(adz_tensor *const *outputs, adz_tensor 
  * adz_tensor *y = adz_pow_number(x, 3);
  * adz_backward_options options = ADZ_BACKWARD_OPTIONS;
  * options.create_graph = true;
- * adz_autograd_grad(&y, NULL, 1, &x, &first, 1, &options);   // 3 x^2 = 12
- * adz_autograd_grad(&first, NULL, 1, &x, &second, 1, NULL);  // 6 x = 12
+ * adz_autograd_grad(&y, NULL, 1, &x, 1, &options, &first);   // 3 x^2 = 12
+ * adz_autograd_grad(&first, NULL, 1, &x, 1, NULL, &second);  // 6 x = 12
  * @endcode
  *
  * @param outputs    n_outputs tensors
@@ -243,10 +243,10 @@ ADZ_API adz_status adz_autograd_backward(adz_tensor *const *outputs, adz_tensor 
  *                   stands for 1 where the output has one element; NULL for all ADZ_NONE
  * @param n_outputs  1 or more
  * @param inputs     n_inputs tensors, leaves or results, that want a gradient
- * @param results    receives n_inputs gradients, borrowed from the scope, shaped like the inputs;
- *                   ADZ_NONE for an unused input under allow_unused. Untouched on failure.
  * @param n_inputs   1 or more
  * @param options    NULL for the defaults; create_graph implies retain_graph
+ * @param results    receives n_inputs gradients, borrowed from the scope, shaped like the inputs;
+ *                   ADZ_NONE for an unused input under allow_unused. Untouched on failure.
  * @return           ADZ_OK; ADZ_ERR_NULL, ADZ_ERR_ARGUMENT, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE,
  *                   ADZ_ERR_GRAPH (nothing recorded, released, or an unused input),
  *                   ADZ_ERR_VERSION, ADZ_ERR_MEMORY, ADZ_ERR_NUMERIC (anomaly mode)
@@ -254,8 +254,8 @@ ADZ_API adz_status adz_autograd_backward(adz_tensor *const *outputs, adz_tensor 
  * @see              torch.autograd.grad
  */
 ADZ_API adz_status adz_autograd_grad(adz_tensor *const *outputs, adz_tensor *const *gradients,
-    size_t n_outputs, adz_tensor *const *inputs, adz_tensor **results, size_t n_inputs,
-    const adz_backward_options *options);
+    size_t n_outputs, adz_tensor *const *inputs, size_t n_inputs,
+    const adz_backward_options *options, adz_tensor **results);
 
 /* ---- hooks and checks --------------------------------------------------------------------- */
 

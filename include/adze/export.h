@@ -142,7 +142,7 @@ ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
  * {
  *     adz_plan *const plans[] = { predict, train };
  *     const char *const names[] = { "run", "step" };
- *     adz_plan_write_c_many("net.c", plans, names, 2, NULL);
+ *     adz_plan_write_c_many(plans, names, 2, "net.c", NULL);
  *     // void net_run(const float *x, float *y);
  *     // void net_step(const float *x0, const float *x1, float *y);
  * }
@@ -199,12 +199,12 @@ ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
  * Every function is called once and changes nothing: parameters, gradients, optimizers, buffers and
  * generators are put back.
  *
- * @param path     where the C file goes; ends with ".c". Each file is replaced completely or not at
- *                 all, and none is touched before its text is complete.
  * @param plans    n plans with their inputs and one module in their options
  * @param names    n different identifiers of C: plan i becomes NAME_<names[i]>. None begins with
  *                 weights_.
  * @param n        1 or more
+ * @param path     where the C file goes; ends with ".c". Each file is replaced completely or not at
+ *                 all, and none is touched before its text is complete.
  * @param options  NULL for the defaults
  * @return         ADZ_OK; ADZ_ERR_NULL; ADZ_ERR_ARGUMENT (a path without ".c", a name that is no
  *                 identifier or given twice, plans of different modules, an option);
@@ -219,8 +219,8 @@ ADZ_API void adz_c_options_init(adz_c_options *options, size_t size);
  *                 f32 that functions of a file of f64 change), ADZ_ERR_IO, ADZ_ERR_MEMORY,
  *                 or the error of a plan's function
  */
-ADZ_API adz_status adz_plan_write_c_many(const char *path, adz_plan *const *plans,
-    const char *const *names, size_t n, const adz_c_options *options);
+ADZ_API adz_status adz_plan_write_c_many(adz_plan *const *plans, const char *const *names, size_t n,
+    const char *path, const adz_c_options *options);
 
 /**
  * Writes the function of one plan as NAME_run: adz_plan_write_c_many with a single plan.

@@ -11,7 +11,7 @@
  *
  * static adz_tensor *tangent(adz_module *law, adz_tensor *strain) // [N, 6, 6]
  * {
- *     return adz_jacobian_rows(stress, strain, law, NULL);
+ *     return adz_jacobian_rows(stress, law, strain, NULL);
  * }
  * @endcode
  *
@@ -88,9 +88,9 @@ ADZ_API void adz_functional_options_init(adz_functional_options *options, size_t
  * The product of a vector with the Jacobian: the gradient of sum(v f(x)) with respect to x.
  *
  * @param function  computes y from x
+ * @param user      handed to the function
  * @param x         any shape, f32 or f64
  * @param v         shaped like y, of its dtype; ADZ_NONE stands for 1 if y has one element
- * @param user      handed to the function
  * @param options   NULL for the defaults
  * @return          shaped like x, borrowed; NULL with ADZ_ERR_NULL, ADZ_ERR_DTYPE (x or y has no
  *                  derivative), ADZ_ERR_SHAPE (v does not fit), ADZ_ERR_ARGUMENT (an option),
@@ -98,31 +98,31 @@ ADZ_API void adz_functional_options_init(adz_functional_options *options, size_t
  * @grad            under create_graph, by x, v and what the function uses, to any order
  * @see             torch.func.vjp
  */
-ADZ_API adz_tensor *adz_vjp(adz_tensor_map function, adz_tensor *x, adz_tensor *v, void *user,
+ADZ_API adz_tensor *adz_vjp(adz_tensor_map function, void *user, adz_tensor *x, adz_tensor *v,
     const adz_functional_options *options);
 
 /**
  * The product of the Jacobian with a vector: the derivative of f(x + s v) by s at s = 0.
  *
  * @param function  computes y from x
+ * @param user      handed to the function
  * @param x         any shape, f32 or f64
  * @param v         the direction, of the shape and dtype of x; ADZ_NONE stands for 0
- * @param user      handed to the function
  * @param options   NULL for the defaults
  * @return          shaped like y, borrowed; NULL with an error as for adz_vjp, or
  *                  ADZ_ERR_UNSUPPORTED (an operator without a second derivative)
  * @grad            under create_graph, by x, v and what the function uses, to any order
  * @see             torch.func.jvp, torch.autograd.functional.jvp
  */
-ADZ_API adz_tensor *adz_jvp(adz_tensor_map function, adz_tensor *x, adz_tensor *v, void *user,
+ADZ_API adz_tensor *adz_jvp(adz_tensor_map function, void *user, adz_tensor *x, adz_tensor *v,
     const adz_functional_options *options);
 
 /**
  * The Jacobian: the derivative of each element of y by each element of x.
  *
  * @param function  computes y from x
- * @param x         any shape, f32 or f64
  * @param user      handed to the function
+ * @param x         any shape, f32 or f64
  * @param options   NULL for the defaults
  * @return          the shape of y followed by that of x, borrowed; NULL with an error as for
  *                  adz_jvp, or ADZ_ERR_SHAPE if that is more than ADZ_MAX_RANK dimensions
@@ -130,7 +130,7 @@ ADZ_API adz_tensor *adz_jvp(adz_tensor_map function, adz_tensor *x, adz_tensor *
  * @see             torch.func.jacrev, torch.func.jacfwd, torch.autograd.functional.jacobian
  */
 ADZ_API adz_tensor *adz_jacobian(
-    adz_tensor_map function, adz_tensor *x, void *user, const adz_functional_options *options);
+    adz_tensor_map function, void *user, adz_tensor *x, const adz_functional_options *options);
 
 /**
  * The Jacobians of a function of rows, such as a network that is applied to a batch: row n of y
@@ -140,8 +140,8 @@ ADZ_API adz_tensor *adz_jacobian(
  * sums of derivatives; check_rows finds it.
  *
  * @param function  computes y[N, M] from x[N, D]
- * @param x         [N, D], f32 or f64
  * @param user      handed to the function
+ * @param x         [N, D], f32 or f64
  * @param options   NULL for the defaults
  * @return          [N, M, D], borrowed; NULL with an error as for adz_jvp, or ADZ_ERR_SHAPE (x or y
  *                  is no matrix, or they have different numbers of rows), or under check_rows
@@ -151,14 +151,14 @@ ADZ_API adz_tensor *adz_jacobian(
  * @see             torch.func.vmap of torch.func.jacrev
  */
 ADZ_API adz_tensor *adz_jacobian_rows(
-    adz_tensor_map function, adz_tensor *x, void *user, const adz_functional_options *options);
+    adz_tensor_map function, void *user, adz_tensor *x, const adz_functional_options *options);
 
 /**
  * The Hessian of a function with one number as its result: its second derivatives.
  *
  * @param function  computes y, of one element, from x
- * @param x         any shape of at most half of ADZ_MAX_RANK dimensions, f32 or f64
  * @param user      handed to the function
+ * @param x         any shape of at most half of ADZ_MAX_RANK dimensions, f32 or f64
  * @param options   NULL for the defaults
  * @return          the shape of x twice, borrowed; NULL with an error as for adz_jvp, or
  *                  ADZ_ERR_SHAPE if y has not one element
@@ -166,21 +166,21 @@ ADZ_API adz_tensor *adz_jacobian_rows(
  * @see             torch.func.hessian, torch.autograd.functional.hessian
  */
 ADZ_API adz_tensor *adz_hessian(
-    adz_tensor_map function, adz_tensor *x, void *user, const adz_functional_options *options);
+    adz_tensor_map function, void *user, adz_tensor *x, const adz_functional_options *options);
 
 /**
  * The product of the Hessian with a vector, in the time of a few calls of the function.
  *
  * @param function  computes y, of one element, from x
+ * @param user      handed to the function
  * @param x         any shape, f32 or f64
  * @param v         of the shape and dtype of x; ADZ_NONE stands for 0
- * @param user      handed to the function
  * @param options   NULL for the defaults
  * @return          shaped like x, borrowed; NULL with an error as for adz_hessian
  * @grad            under create_graph, by x, v and what the function uses, to any order
  * @see             torch.autograd.functional.hvp
  */
-ADZ_API adz_tensor *adz_hvp(adz_tensor_map function, adz_tensor *x, adz_tensor *v, void *user,
+ADZ_API adz_tensor *adz_hvp(adz_tensor_map function, void *user, adz_tensor *x, adz_tensor *v,
     const adz_functional_options *options);
 
 /* ---- functions of several tensors with several results -----------------------------------------
@@ -196,15 +196,15 @@ ADZ_API adz_tensor *adz_hvp(adz_tensor_map function, adz_tensor *x, adz_tensor *
  * @param vectors    one for each result, of its shape and dtype; ADZ_NONE stands for 1 if the
  *                   result has one element; NULL: ADZ_NONE for all
  * @param n_results  how many results the function has, 1 to ADZ_FUNCTION_RESULTS
- * @param gradients  receives n gradients, shaped like the inputs, borrowed; untouched on failure
  * @param options    NULL for the defaults
+ * @param gradients  receives n gradients, shaped like the inputs, borrowed; untouched on failure
  * @return           ADZ_OK, or an error as for adz_vjp
  * @grad             gradients, under create_graph
  * @see              torch.func.vjp
  */
 ADZ_API adz_status adz_vjp_many(const adz_tensor_function *function, adz_tensor *const *inputs,
-    size_t n, adz_tensor *const *vectors, size_t n_results, adz_tensor **gradients,
-    const adz_functional_options *options);
+    size_t n, adz_tensor *const *vectors, size_t n_results, const adz_functional_options *options,
+    adz_tensor **gradients);
 
 /**
  * adz_jvp of a function of several tensors.
@@ -214,16 +214,16 @@ ADZ_API adz_status adz_vjp_many(const adz_tensor_function *function, adz_tensor 
  * @param n            1 to ADZ_FUNCTION_INPUTS
  * @param vectors      n directions, each of its input's shape and dtype; ADZ_NONE stands for 0
  * @param n_results    how many results the function has, 1 to ADZ_FUNCTION_RESULTS
+ * @param options      NULL for the defaults
  * @param derivatives  receives n_results tensors, shaped like the results, borrowed; untouched on
  *                     failure
- * @param options      NULL for the defaults
  * @return             ADZ_OK, or an error as for adz_jvp
  * @grad               derivatives, under create_graph
  * @see                torch.func.jvp
  */
 ADZ_API adz_status adz_jvp_many(const adz_tensor_function *function, adz_tensor *const *inputs,
-    size_t n, adz_tensor *const *vectors, size_t n_results, adz_tensor **derivatives,
-    const adz_functional_options *options);
+    size_t n, adz_tensor *const *vectors, size_t n_results, const adz_functional_options *options,
+    adz_tensor **derivatives);
 
 /**
  * adz_jacobian of a function of several tensors.
@@ -232,15 +232,15 @@ ADZ_API adz_status adz_jvp_many(const adz_tensor_function *function, adz_tensor 
  * @param inputs     n tensors, f32 or f64
  * @param n          1 to ADZ_FUNCTION_INPUTS
  * @param n_results  how many results the function has, 1 to ADZ_FUNCTION_RESULTS
+ * @param options    NULL for the defaults
  * @param jacobians  receives n_results rows of n tensors each, borrowed: jacobians[k * n + i] has
  *                   the shape of result k followed by that of input i; untouched on failure
- * @param options    NULL for the defaults
  * @return           ADZ_OK, or an error as for adz_jacobian
  * @grad             jacobians, under create_graph
  * @see              torch.autograd.functional.jacobian
  */
 ADZ_API adz_status adz_jacobian_many(const adz_tensor_function *function, adz_tensor *const *inputs,
-    size_t n, size_t n_results, adz_tensor **jacobians, const adz_functional_options *options);
+    size_t n, size_t n_results, const adz_functional_options *options, adz_tensor **jacobians);
 
 /**
  * adz_jacobian_rows of a function of several tensors, all with N rows.
@@ -249,16 +249,16 @@ ADZ_API adz_status adz_jacobian_many(const adz_tensor_function *function, adz_te
  * @param inputs     n tensors [N, D], f32 or f64
  * @param n          1 to ADZ_FUNCTION_INPUTS
  * @param n_results  how many results the function has, 1 to ADZ_FUNCTION_RESULTS
+ * @param options    NULL for the defaults
  * @param jacobians  receives n_results rows of n tensors each, borrowed: jacobians[k * n + i] is
  *                   [N, M of result k, D of input i]; untouched on failure
- * @param options    NULL for the defaults
  * @return           ADZ_OK, or an error as for adz_jacobian_rows
  * @grad             jacobians, under create_graph
  * @see              torch.func.vmap of torch.func.jacrev
  */
 ADZ_API adz_status adz_jacobian_rows_many(const adz_tensor_function *function,
-    adz_tensor *const *inputs, size_t n, size_t n_results, adz_tensor **jacobians,
-    const adz_functional_options *options);
+    adz_tensor *const *inputs, size_t n, size_t n_results, const adz_functional_options *options,
+    adz_tensor **jacobians);
 
 /**
  * adz_hessian of a function of several tensors.
@@ -266,15 +266,15 @@ ADZ_API adz_status adz_jacobian_rows_many(const adz_tensor_function *function,
  * @param function  computes one tensor of one element from n tensors
  * @param inputs    n tensors, f32 or f64
  * @param n         1 to ADZ_FUNCTION_INPUTS
+ * @param options   NULL for the defaults
  * @param hessians  receives n rows of n tensors each, borrowed: hessians[i * n + j] has the shape
  *                  of input i followed by that of input j; untouched on failure
- * @param options   NULL for the defaults
  * @return          ADZ_OK, or an error as for adz_hessian
  * @grad            hessians, under create_graph
  * @see             torch.autograd.functional.hessian
  */
 ADZ_API adz_status adz_hessian_many(const adz_tensor_function *function, adz_tensor *const *inputs,
-    size_t n, adz_tensor **hessians, const adz_functional_options *options);
+    size_t n, const adz_functional_options *options, adz_tensor **hessians);
 
 /**
  * adz_hvp of a function of several tensors.
@@ -283,15 +283,15 @@ ADZ_API adz_status adz_hessian_many(const adz_tensor_function *function, adz_ten
  * @param inputs    n tensors, f32 or f64
  * @param n         1 to ADZ_FUNCTION_INPUTS
  * @param vectors   n tensors, each of its input's shape and dtype; ADZ_NONE stands for 0
- * @param products  receives n tensors, shaped like the inputs, borrowed; untouched on failure
  * @param options   NULL for the defaults
+ * @param products  receives n tensors, shaped like the inputs, borrowed; untouched on failure
  * @return          ADZ_OK, or an error as for adz_hvp
  * @grad            products, under create_graph
  * @see             torch.autograd.functional.hvp
  */
 ADZ_API adz_status adz_hvp_many(const adz_tensor_function *function, adz_tensor *const *inputs,
-    size_t n, adz_tensor *const *vectors, adz_tensor **products,
-    const adz_functional_options *options);
+    size_t n, adz_tensor *const *vectors, const adz_functional_options *options,
+    adz_tensor **products);
 
 #ifdef __cplusplus
 }

@@ -13,7 +13,7 @@
  * {
  *     adz_root_options options = ADZ_ROOT_OPTIONS;
  *     options.rows = true;
- *     return adz_root(kepler, orbit[1], orbit, &options, NULL);
+ *     return adz_root(kepler, orbit, orbit[1], &options, NULL);
  * }
  * @endcode
  *
@@ -129,9 +129,9 @@ ADZ_API void adz_root_options_init(adz_root_options *options, size_t size);
  * same steps, and so have unknowns in other units, unless numbers leave the range of the dtype.
  *
  * @param function  computes f(x), of the shape and dtype of x
+ * @param user      handed to the function, also in the backward
  * @param x0        where the search begins, f32 or f64; [N, D] with `rows`. The root has no
  *                  gradient by it.
- * @param user      handed to the function, also in the backward
  * @param options   NULL for the defaults
  * @param report    receives what was found, also if the search fails; or NULL
  * @return          the root, shaped like x0, borrowed; NULL with ADZ_ERR_NUMERIC (the search did
@@ -144,7 +144,7 @@ ADZ_API void adz_root_options_init(adz_root_options *options, size_t size);
  *                  `rows`, GMRES solves its systems, and no derivative forms the Jacobian.
  * @see             jaxopt.ScipyRootFinding, jax.lax.custom_root; torch has no such function
  */
-ADZ_API adz_tensor *adz_root(adz_tensor_map function, adz_tensor *x0, void *user,
+ADZ_API adz_tensor *adz_root(adz_tensor_map function, void *user, adz_tensor *x0,
     const adz_root_options *options, adz_root_report *report);
 
 /**
@@ -256,9 +256,9 @@ ADZ_API void adz_ode_options_init(adz_ode_options *options, size_t size);
  * solution is not finite.
  *
  * @param function  computes dy/dt
+ * @param user      handed to the function, also in the backward if that computes steps again
  * @param y0        any shape, f32 or f64; [N, D] with `rows`
  * @param times     times[T], T >= 2, of the dtype of y0, increasing
- * @param user      handed to the function, also in the backward if that computes steps again
  * @param options   NULL for the defaults
  * @param report    receives what the solution took, also if it fails; or NULL
  * @return          y[T, ...], the states at the times, borrowed; NULL with ADZ_ERR_NUMERIC (the
@@ -270,7 +270,7 @@ ADZ_API void adz_ode_options_init(adz_ode_options *options, size_t size);
  *                  ADZ_ODE_BDF
  * @see             torchdiffeq.odeint, diffrax.diffeqsolve; torch has no such function
  */
-ADZ_API adz_tensor *adz_odeint(adz_ode_map function, adz_tensor *y0, adz_tensor *times, void *user,
+ADZ_API adz_tensor *adz_odeint(adz_ode_map function, void *user, adz_tensor *y0, adz_tensor *times,
     const adz_ode_options *options, adz_ode_report *report);
 
 /**

@@ -303,8 +303,8 @@ static __attribute__((noinline)) adz_status run_grad(const wish *w, const adz_ba
 }
 
 adz_status adz_autograd_grad(adz_tensor *const *outputs, adz_tensor *const *gradients,
-    size_t n_outputs, adz_tensor *const *inputs, adz_tensor **results, size_t n_inputs,
-    const adz_backward_options *options)
+    size_t n_outputs, adz_tensor *const *inputs, size_t n_inputs,
+    const adz_backward_options *options, adz_tensor **results)
 {
     adz_backward_options o = ADZ_BACKWARD_OPTIONS;
     if (adzi_refused("autograd_grad") != ADZ_OK ||

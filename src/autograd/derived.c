@@ -168,7 +168,7 @@ adz_status adzi_derived_backward(adzi_node *node, adz_tensor **dx, adz_tensor *c
     options.create_graph = graph;
     options.allow_unused = true;
     const adz_status status = adz_autograd_grad(d.outputs, d.upstream, (size_t)d.n_outputs,
-        d.wanted, d.found, (size_t)d.n_wanted, &options);
+        d.wanted, (size_t)d.n_wanted, &options, d.found);
     for (int i = 0, k = 0; i < node->n_inputs && status == ADZ_OK; ++i) {
         if (k < d.n_wanted && d.in[i] == d.wanted[k]) {
             dx[i] = d.found[k] == ADZ_NONE ? NULL : d.found[k];

@@ -137,7 +137,7 @@ static bool analytic_jacobian(const check *c, size_t i, tables *t)
             adz_backward_options o = ADZ_BACKWARD_OPTIONS;
             o.retain_graph = o.allow_unused = true;
             adz_tensor *x = c->inputs[i];
-            bool ok = adz_autograd_grad(&y, &upstream, 1, &x, &gradient, 1, &o) == ADZ_OK;
+            bool ok = adz_autograd_grad(&y, &upstream, 1, &x, 1, &o, &gradient) == ADZ_OK;
             gradient = ok && !adzi_is_none(gradient) ? adz_contiguous(gradient) : gradient;
             ok = ok && gradient != NULL;
             for (int64_t e = 0; ok && e < numel; ++e) {
@@ -330,8 +330,8 @@ static int call_gradients(adz_tensor *const *inputs, size_t n, adz_tensor **outp
     }
     adz_backward_options o = ADZ_BACKWARD_OPTIONS;
     o.create_graph = o.allow_unused = true;
-    bool ok = count > 0 && adz_autograd_grad(ys, inputs + g->n, (size_t)g->n_upstream, xs, outputs,
-                               n_x, &o) == ADZ_OK;
+    bool ok = count > 0 && adz_autograd_grad(ys, inputs + g->n, (size_t)g->n_upstream, xs, n_x, &o,
+                               outputs) == ADZ_OK;
     for (size_t i = 0; ok && i < n_x; ++i) {
         if (adzi_is_none(outputs[i])) {
             outputs[i] = adz_zeros_like(xs[i]);

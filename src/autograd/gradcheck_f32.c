@@ -99,7 +99,7 @@ static bool differentiate(run *r, int k, int64_t j, size_t n_leaves)
     }
     adz_backward_options o = ADZ_BACKWARD_OPTIONS;
     o.retain_graph = o.allow_unused = true;
-    if (adz_autograd_grad(&y, &upstream, 1, r->leaves, r->gradients, n_leaves, &o) != ADZ_OK) {
+    if (adz_autograd_grad(&y, &upstream, 1, r->leaves, n_leaves, &o, r->gradients) != ADZ_OK) {
         return false;
     }
     for (size_t i = 0; i < n_leaves; ++i) {

@@ -60,7 +60,7 @@ static bool compute(const comparison *c, const adz_operator *op, bool graph, out
     options.create_graph = graph;
     options.allow_unused = true;
     if (n > 0 && adz_autograd_grad(outputs, upstream, n, (adz_tensor *const *)c->wanted,
-                     o->gradients, c->n_wanted, &options) != ADZ_OK) {
+                     c->n_wanted, &options, o->gradients) != ADZ_OK) {
         return false;
     }
     for (size_t i = 0; i < c->n_wanted; ++i) {

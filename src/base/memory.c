@@ -40,7 +40,7 @@ void adz_get_memory_info(adz_memory_info *info, size_t size)
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, );
     if (info == NULL) {
-        adzi_error_null("memory_info_get", "info");
+        adzi_error_null("adz_get_memory_info", "info");
         return;
     }
     const adz_memory_info all = adzi_measure_memory();

@@ -139,28 +139,28 @@ static bool check(const char *op, const adz_csv *csv)
     return adzi_check_handle(op, "csv", csv);
 }
 
-adz_tensor *adz_csv_values(adz_csv *csv)
+adz_tensor *adz_csv_values(const adz_csv *csv)
 {
     ADZI_NOT_CAPTURED(ADZI_USES_ELEMENTS, NULL);
     return check("adz_csv_values", csv) ? csv->values : NULL;
 }
 
-int64_t adz_csv_row_count(adz_csv *csv)
+int64_t adz_csv_row_count(const adz_csv *csv)
 {
     return check("adz_csv_row_count", csv) ? csv->values->sizes[0] : -1;
 }
 
-int64_t adz_csv_column_count(adz_csv *csv)
+int64_t adz_csv_column_count(const adz_csv *csv)
 {
     return check("adz_csv_column_count", csv) ? csv->values->sizes[1] : -1;
 }
 
-int64_t adz_csv_dropped_count(adz_csv *csv)
+int64_t adz_csv_dropped_count(const adz_csv *csv)
 {
     return check("adz_csv_dropped_count", csv) ? csv->dropped : -1;
 }
 
-const char *adz_csv_name_at(adz_csv *csv, int64_t column)
+const char *adz_csv_name_at(const adz_csv *csv, int64_t column)
 {
     const char *op = "adz_csv_name_at";
     if (!check(op, csv)) {
@@ -173,7 +173,7 @@ const char *adz_csv_name_at(adz_csv *csv, int64_t column)
     return csv->columns.names[column];
 }
 
-int64_t adz_csv_index(adz_csv *csv, const char *name)
+int64_t adz_csv_index(const adz_csv *csv, const char *name)
 {
     const char *op = "adz_csv_index";
     if (!check(op, csv) || name == NULL) {
@@ -202,7 +202,7 @@ static bool copy_column(
     return done;
 }
 
-adz_tensor *adz_csv_select(adz_csv *csv, const char *const *names, size_t n)
+adz_tensor *adz_csv_select(const adz_csv *csv, const char *const *names, size_t n)
 {
     ADZI_NOT_CAPTURED(ADZI_USES_ELEMENTS, NULL);
     const char *op = "adz_csv_select";

@@ -369,7 +369,7 @@ adz_status adz_dataset_split(adz_dataset *dataset, const double *shares, size_t 
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-int64_t adz_dataset_row_count(adz_dataset *dataset)
+int64_t adz_dataset_row_count(const adz_dataset *dataset)
 {
     if (!adzi_check_handle("adz_dataset_row_count", "dataset", dataset)) {
         return -1;
@@ -377,7 +377,7 @@ int64_t adz_dataset_row_count(adz_dataset *dataset)
     return dataset->size;
 }
 
-size_t adz_dataset_count(adz_dataset *dataset)
+size_t adz_dataset_count(const adz_dataset *dataset)
 {
     if (!adzi_check_handle("adz_dataset_count", "dataset", dataset)) {
         return 0;
@@ -385,7 +385,7 @@ size_t adz_dataset_count(adz_dataset *dataset)
     return dataset->count;
 }
 
-adz_tensor *adz_dataset_at(adz_dataset *dataset, size_t index)
+adz_tensor *adz_dataset_at(const adz_dataset *dataset, size_t index)
 {
     const char *op = "adz_dataset_at";
     if (!adzi_check_handle(op, "dataset", dataset)) {

@@ -107,7 +107,7 @@ static int64_t batches(const adz_loader *loader)
     return size / each + (!loader->options.drop_last && size % each != 0 ? 1 : 0);
 }
 
-int64_t adz_loader_batch_count(adz_loader *loader)
+int64_t adz_loader_batch_count(const adz_loader *loader)
 {
     if (!adzi_check_handle("adz_loader_batch_count", "loader", loader)) {
         return -1;
@@ -148,7 +148,7 @@ static adz_loader_share next_share(const adz_loader *loader)
     return s;
 }
 
-adz_status adz_loader_get_share(adz_loader *loader, adz_loader_share *share)
+adz_status adz_loader_get_share(const adz_loader *loader, adz_loader_share *share)
 {
     ADZI_NOT_CAPTURED(ADZI_READS_SETTING, ADZ_ERR_STATE);
     if (!adzi_check_handle("adz_loader_get_share", "loader", loader)) {
@@ -266,7 +266,7 @@ adz_status adz_loader_get_rows(adz_loader *loader, int64_t begin, int64_t n, adz
 
 /* ---- positions ------------------------------------------------------------------------------ */
 
-adz_status adz_loader_get_position(adz_loader *loader, adz_loader_position *position)
+adz_status adz_loader_get_position(const adz_loader *loader, adz_loader_position *position)
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     if (!adzi_check_handle("adz_loader_get_position", "loader", loader)) {

@@ -266,7 +266,7 @@ bool adzi_safetensors_append_unread(adz_safetensors *file, const char *name, con
     return true;
 }
 
-size_t adz_safetensors_unread_count(adz_safetensors *file)
+size_t adz_safetensors_unread_count(const adz_safetensors *file)
 {
     if (!adzi_check_handle("adz_safetensors_unread_count", "file", file)) {
         return 0;
@@ -274,7 +274,7 @@ size_t adz_safetensors_unread_count(adz_safetensors *file)
     return file->n_unread;
 }
 
-const char *adz_safetensors_unread_at(adz_safetensors *file, size_t index)
+const char *adz_safetensors_unread_at(const adz_safetensors *file, size_t index)
 {
     size_t count = file != NULL ? file->n_unread : 0;
     return check_index("adz_safetensors_unread_at", file, index, count) ? file->unread[index].key
@@ -283,7 +283,7 @@ const char *adz_safetensors_unread_at(adz_safetensors *file, size_t index)
 
 /* ---- reading a collection ------------------------------------------------------------------- */
 
-size_t adz_safetensors_count(adz_safetensors *file)
+size_t adz_safetensors_count(const adz_safetensors *file)
 {
     if (!adzi_check_handle("adz_safetensors_count", "file", file)) {
         return 0;
@@ -291,7 +291,7 @@ size_t adz_safetensors_count(adz_safetensors *file)
     return file->n_tensors;
 }
 
-const char *adz_safetensors_name_at(adz_safetensors *file, size_t index)
+const char *adz_safetensors_name_at(const adz_safetensors *file, size_t index)
 {
     size_t count = file != NULL ? file->n_tensors : 0;
     return check_index("adz_safetensors_name_at", file, index, count) ? file->tensors[index].name
@@ -326,12 +326,12 @@ adz_tensor *adz_safetensors_get(adz_safetensors *file, const char *name)
                      adzi_show(&shown, name), file->n_tensors);
 }
 
-bool adz_safetensors_has(adz_safetensors *file, const char *name)
+bool adz_safetensors_has(const adz_safetensors *file, const char *name)
 {
     return file != NULL && name != NULL && adzi_safetensors_find(file, name) < file->n_tensors;
 }
 
-size_t adz_safetensors_metadata_count(adz_safetensors *file)
+size_t adz_safetensors_metadata_count(const adz_safetensors *file)
 {
     if (!adzi_check_handle("adz_safetensors_metadata_count", "file", file)) {
         return 0;
@@ -339,7 +339,7 @@ size_t adz_safetensors_metadata_count(adz_safetensors *file)
     return file->n_metadata;
 }
 
-const char *adz_safetensors_metadata_key_at(adz_safetensors *file, size_t index)
+const char *adz_safetensors_metadata_key_at(const adz_safetensors *file, size_t index)
 {
     size_t count = file != NULL ? file->n_metadata : 0;
     return check_index("adz_safetensors_metadata_key_at", file, index, count)
@@ -347,7 +347,7 @@ const char *adz_safetensors_metadata_key_at(adz_safetensors *file, size_t index)
                : NULL;
 }
 
-const char *adz_safetensors_get_metadata(adz_safetensors *file, const char *key)
+const char *adz_safetensors_get_metadata(const adz_safetensors *file, const char *key)
 {
     if (!adzi_check_handle("adz_safetensors_get_metadata", "file", file)) {
         return NULL;

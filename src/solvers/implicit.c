@@ -188,7 +188,7 @@ static bool derive(pull *p)
         p->gradients[i] = ADZ_NONE;
     }
     return p->n == 0 || !adzi_requires_grad(y) ||
-           adz_autograd_grad(&y, &v, 1, p->targets, p->gradients, p->n, &o) == ADZ_OK;
+           adz_autograd_grad(&y, &v, 1, p->targets, p->n, &o, p->gradients) == ADZ_OK;
 }
 
 static bool work(adzi_functional *f)

@@ -52,8 +52,8 @@ static bool pull_back(pull *p, size_t n, size_t first)
         p->grads[i] = ADZ_NONE;
     }
     return count == 0 || first == p->n ||
-           adz_autograd_grad(p->outputs, p->upstream, count, p->targets + first, p->grads + first,
-               p->n - first, &o) == ADZ_OK;
+           adz_autograd_grad(p->outputs, p->upstream, count, p->targets + first, p->n - first, &o,
+               p->grads + first) == ADZ_OK;
 }
 
 /* A leaf that appears only in some steps has no edge in the graph, and would get no gradient. */

@@ -61,7 +61,7 @@ static bool derivatives(
     const bool before = adz_set_grad_enabled(true);
     adz_tensor *g = adzi_equation_number(&ode->event, leaves, 2);
     const bool good = g != NULL && (!adzi_requires_grad(g) || adz_autograd_grad(&g, NULL, 1, leaves,
-                                                                  slopes, 2, &o) == ADZ_OK);
+                                                                  2, &o, slopes) == ADZ_OK);
     adz_set_grad_enabled(before);
     *value = g != NULL ? adz_item(g) : NAN;
     return good && check_value(ode, t, *value);
@@ -159,7 +159,7 @@ static double rise(const adzi_ode *ode, const adzi_ode_span *span, const adzi_od
     t = t != NULL ? adzi_equation_leaf(t) : NULL;
     adz_tensor *g = t != NULL ? recorded_value(ode, span, move, t, &y) : NULL;
     const bool good = g != NULL && adzi_requires_grad(g) &&
-                      adz_autograd_grad(&g, NULL, 1, &t, &slope, 1, &o) == ADZ_OK;
+                      adz_autograd_grad(&g, NULL, 1, &t, 1, &o, &slope) == ADZ_OK;
     adz_set_grad_enabled(before);
     return good && !adzi_is_none(slope) ? adz_item(slope) : 0;
 }

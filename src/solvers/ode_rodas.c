@@ -57,7 +57,7 @@ adz_tensor *adzi_ode_jacobian(const adzi_ode *ode, adz_tensor *t, adz_tensor *y,
     if (ode->counts != NULL) {
         ++ode->counts->jacobians;
     }
-    if ((ode->o.rows ? adz_jacobian_rows_many : adz_jacobian_many)(&f, &y, 1, 1, &j, &o) !=
+    if ((ode->o.rows ? adz_jacobian_rows_many : adz_jacobian_many)(&f, &y, 1, 1, &o, &j) !=
         ADZ_OK) {
         return NULL;
     }
@@ -72,7 +72,7 @@ static adz_tensor *slope_by_time(const adzi_ode *ode, const adzi_ode_span *span,
     adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
     adz_tensor *one = adz_ones_like(span->t), *t = span->t, *slope;
     o.create_graph = ode->graph;
-    return one != NULL && adz_jvp_many(&f, &t, 1, &one, 1, &slope, &o) == ADZ_OK
+    return one != NULL && adz_jvp_many(&f, &t, 1, &one, 1, &o, &slope) == ADZ_OK
                ? adzi_ode_scaled(span, slope)
                : NULL;
 }

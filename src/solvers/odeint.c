@@ -227,7 +227,7 @@ static adz_status run(adzi_ode *ode, adz_tensor *y0, const adz_ode_options *opti
     return ADZ_OK;
 }
 
-adz_tensor *adz_odeint(adz_ode_map function, adz_tensor *y0, adz_tensor *times, void *user,
+adz_tensor *adz_odeint(adz_ode_map function, void *user, adz_tensor *y0, adz_tensor *times,
     const adz_ode_options *options, adz_ode_report *report)
 {
     adzi_ode ode = { .e = { .op = "adz_odeint", .ode = function, .user = user }, .times = times };

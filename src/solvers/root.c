@@ -219,7 +219,7 @@ static adz_tensor *run(
     return x;
 }
 
-adz_tensor *adz_root(adz_tensor_map function, adz_tensor *x0, void *user,
+adz_tensor *adz_root(adz_tensor_map function, void *user, adz_tensor *x0,
     const adz_root_options *options, adz_root_report *report)
 {
     adzi_root r = { .e = { .op = "adz_root", .map = function, .user = user } };

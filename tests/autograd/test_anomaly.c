@@ -54,7 +54,7 @@ static void nan_enters_by_an_input(void **state)
 static void nan_enters_by_a_weight(void **state)
 {
     (void)state;
-    adz_module *net = ADZ_SEQUENTIAL(adz_relu_new(NULL), adz_linear_new(3, 4, NULL));
+    adz_module *net = ADZ_SEQUENTIAL(adz_relu_new(), adz_linear_new(3, 4, NULL));
     adz_module_to(net, ADZ_F64);
     adz_init_constant_(adz_module_get_parameter(net, "1.weight"), 0);
     adz_tensor_data_f64(adz_module_get_parameter(net, "1.weight"))[7] = NAN;

@@ -362,7 +362,7 @@ static void compare_first(int64_t n, int64_t k, adz_dtype dtype, bool largest)
         put(adz_select(x, 0, 1), 0, INT32_MAX);
         put(adz_select(x, 0, 2), n - 1, INT32_MIN);
     }
-    adz_tensor *y = adz_topk(x, k, 1, largest, true, &positions);
+    adz_tensor *y = adz_topk(x, k, 1, largest, &positions);
     for (int64_t r = 0; r < ROWS; ++r) {
         adz_tensor *row = adz_select(x, 0, r);
         bool taken[LONGEST + 400] = { false };

@@ -40,8 +40,8 @@ static void solve(const stiff_problem *p, const expected *e, double tolerance, i
     adz_tensor *y = NULL;
     ADZ_NO_GRAD
     {
-        y = adz_odeint(p->f, adz_tensor_from(p->y0, ADZ_SHAPE(p->n), ADZ_F64),
-            adz_tensor_from(times, ADZ_SHAPE(2), ADZ_F64), p->data(), &o, &report);
+        y = adz_odeint(p->f, p->data(), adz_tensor_from(p->y0, ADZ_SHAPE(p->n), ADZ_F64),
+            adz_tensor_from(times, ADZ_SHAPE(2), ADZ_F64), &o, &report);
     }
     assert_non_null(y);
     double worst = 0;

@@ -238,8 +238,8 @@ static void a_small_model_holds_little(void **state)
     adz_memory_info before = memory_now();
     adz_scope *inner = adz_scope_open();
     adz_manual_seed(1);
-    adz_module *model = ADZ_SEQUENTIAL(
-        adz_linear_new(8, 32, NULL), adz_relu_new(NULL), adz_linear_new(32, 1, NULL));
+    adz_module *model =
+        ADZ_SEQUENTIAL(adz_linear_new(8, 32, NULL), adz_relu_new(), adz_linear_new(32, 1, NULL));
     adz_optimizer *optimizer = adz_adam_new(adz_module_parameters(model), 1e-2, NULL);
     for (int step = 0; step < 20; ++step) {
         adz_scope *s = adz_scope_open();

@@ -72,7 +72,7 @@ static void end_at_once(void)
 static void train_blindly(void)
 {
     adz_module *net =
-        ADZ_SEQUENTIAL(adz_linear_new(3, 8, NULL), adz_relu_new(NULL), adz_linear_new(8, 1, NULL));
+        ADZ_SEQUENTIAL(adz_linear_new(3, 8, NULL), adz_relu_new(), adz_linear_new(8, 1, NULL));
     adz_optimizer *adam = adz_adam_new(adz_module_parameters(net), 0.01, NULL);
     adz_tensor *x = adz_randn(ADZ_SHAPE(16, 4), ADZ_F32);
     for (int i = 0; i < 3; ++i) {

@@ -126,10 +126,10 @@ static void images(hash *h, adz_dtype dtype, const void *user)
     conv.padding = ADZ_SHAPE(1, 1);
     network n = {
         .module = CHAIN(dtype, adz_conv2d_new(3, 16, ADZ_SHAPE(3, 3), &conv),
-            adz_batch_norm2d_new(16, NULL), adz_relu_new(NULL),
+            adz_batch_norm2d_new(16, NULL), adz_relu_new(),
             adz_max_pool2d_new(ADZ_SHAPE(2, 2), NULL),
-            adz_conv2d_new(16, 24, ADZ_SHAPE(3, 3), NULL), adz_relu_new(NULL),
-            adz_flatten_new(1, -1), adz_linear_new(24 * 6 * 6, 10, NULL)),
+            adz_conv2d_new(16, 24, ADZ_SHAPE(3, 3), NULL), adz_relu_new(), adz_flatten_new(1, -1),
+            adz_linear_new(24 * 6 * 6, 10, NULL)),
         .x = adz_randn(ADZ_SHAPE(9, 3, 16, 16), dtype),
         .targets = adz_randint(0, 10, ADZ_SHAPE(9), ADZ_I64),
     };

@@ -40,7 +40,7 @@ adz_module *new_model(bool carries)
     adz_manual_seed(5);
     if (!carries) {
         return ADZ_SEQUENTIAL(adz_linear_new(WIDTH, 33, NULL), adz_batch_norm1d_new(33, NULL),
-            adz_relu_new(NULL), adz_dropout_new(0.25, NULL), adz_linear_new(33, 2, NULL));
+            adz_relu_new(), adz_dropout_new(0.25, NULL), adz_linear_new(33, 2, NULL));
     }
     adz_fastai_awd_lstm_options o = ADZ_FASTAI_AWD_LSTM_OPTIONS;
     return ADZ_SEQUENTIAL(

@@ -55,7 +55,7 @@ static adz_tensor *ids(int64_t batch)
     }
 
 LAYER(linear, adz_linear_new(6, 4, NULL))
-LAYER(relu, adz_relu_new(NULL))
+LAYER(relu, adz_relu_new())
 LAYER(leaky_relu, adz_leaky_relu_new(0.2))
 LAYER(gelu, adz_gelu_new(ADZ_GELU_NONE))
 LAYER(gelu_tanh, adz_gelu_new(ADZ_GELU_TANH))
@@ -146,9 +146,7 @@ static adz_module *conv_of_one(void)
 
 static adz_module *relu_in_place(void)
 {
-    adz_relu_options o = ADZ_RELU_OPTIONS;
-    o.inplace = true;
-    return ADZ_SEQUENTIAL(adz_linear_new(6, 4, NULL), adz_relu_new(&o));
+    return ADZ_SEQUENTIAL(adz_linear_new(6, 4, NULL), adz_relu_inplace_new());
 }
 
 static adz_tensor *softplus_and_elu(adz_tensor *x)
@@ -301,9 +299,9 @@ FUNCTION(shapes, shapes_of)
 
 static adz_module *mlp(void)
 {
-    return ADZ_SEQUENTIAL(adz_linear_new(6, 9, NULL), adz_relu_new(NULL),
-        adz_dropout_new(0.3, NULL), adz_linear_new(9, 9, NULL), adz_batch_norm1d_new(9, NULL),
-        adz_gelu_new(ADZ_GELU_NONE), adz_linear_new(9, 1, NULL));
+    return ADZ_SEQUENTIAL(adz_linear_new(6, 9, NULL), adz_relu_new(), adz_dropout_new(0.3, NULL),
+        adz_linear_new(9, 9, NULL), adz_batch_norm1d_new(9, NULL), adz_gelu_new(ADZ_GELU_NONE),
+        adz_linear_new(9, 1, NULL));
 }
 
 static adz_module *gpt2(void)

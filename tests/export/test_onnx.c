@@ -55,7 +55,7 @@ static void nodes_names_and_contents(void **state)
     (void)state;
     adz_scope *scope = adz_scope_open();
     adz_module *net =
-        ADZ_SEQUENTIAL(adz_linear_new(3, 4, NULL), adz_relu_new(NULL), adz_softmax_new(-1));
+        ADZ_SEQUENTIAL(adz_linear_new(3, 4, NULL), adz_relu_new(), adz_softmax_new(-1));
     read_model *m = written(net, adz_ones(ADZ_SHAPE(5, 3), ADZ_F32), NULL);
     assert_int_equal(m->ir_version, 8);
     assert_int_equal(m->opset, 17);

@@ -311,7 +311,7 @@ static void a_step_fills_all_results(void **state)
     learner.several = learn;
     adz_plan *plans[] = { plan_of(&d, RESULTS, result_names), plan_of(&learner, 4, names) };
     assert_int_equal(
-        adz_plan_write_c_many(temporary_path("taught.c"), plans, functions, 2, NULL), ADZ_OK);
+        adz_plan_write_c_many(plans, functions, 2, temporary_path("taught.c"), NULL), ADZ_OK);
     assert_non_null(strstr(file_text("taught.h"),
         "void taught_step(const float *x, float *y_loss, float *y_scores, float *y_norm, float *y_bias);"));
     assert_non_null(strstr(file_text("taught.h"), "Computes the results, and changes variables"));

@@ -171,7 +171,7 @@ static adz_tensor *gradient_of_relu(void *user)
 {
     given *g = user;
     adz_tensor *y = adz_sum(adz_square(adz_relu(g->x)), ADZ_ALL_DIMS, ADZ_DROPDIM), *dx = NULL;
-    return adz_autograd_grad(&y, NULL, 1, &g->x, &dx, 1, NULL) == ADZ_OK ? dx : NULL;
+    return adz_autograd_grad(&y, NULL, 1, &g->x, 1, NULL, &dx) == ADZ_OK ? dx : NULL;
 }
 
 static adz_tensor *gradient_of_pool(void *user)
@@ -179,7 +179,7 @@ static adz_tensor *gradient_of_pool(void *user)
     given *g = user;
     adz_tensor *x = adz_reshape(g->x, ADZ_SHAPE(1, 3)), *dx = NULL;
     adz_tensor *y = adz_sum(adz_square(adz_max_pool1d(x, 2, NULL, NULL)), ADZ_ALL_DIMS, 0);
-    return adz_autograd_grad(&y, NULL, 1, &g->x, &dx, 1, NULL) == ADZ_OK ? dx : NULL;
+    return adz_autograd_grad(&y, NULL, 1, &g->x, 1, NULL, &dx) == ADZ_OK ? dx : NULL;
 }
 
 /* The mask of relu's gradient and the indices of a maximum come from traced calls, so they depend

@@ -250,7 +250,7 @@ contains
     real(c_double) :: squares(2)
     number = 7
     x = adz_tensor_from([2d0, 3d0])
-    j = adz_jacobian(squared, x, c_loc(number))
+    j = adz_jacobian(squared, c_loc(number), x)
     call check(adz_tensor_at(j, [1, 1]) == 6 .and. adz_tensor_at(j, [0, 1]) == 0, 'a function of the program')
     inputs = x
     options%inputs = adz_tensor_list_of(inputs)

@@ -35,13 +35,13 @@ contains
   end function
 end program
 '''
-RIGHT = ['t = adz_tensor_from(x)', 't = adz_zeros([2, 2], ADZ_F32)', 't = adz_jacobian(of_two, t)',
+RIGHT = ['t = adz_tensor_from(x)', 't = adz_zeros([2, 2], ADZ_F32)', 't = adz_jacobian(of_two, x=t)',
          'status = adz_tensor_read(t, x)']
 WRONG = ['t = adz_tensor_from(quad)', 't = adz_tensor_from(pairs)', "t = adz_tensor_from(['a'])",
          'status = adz_tensor_read(t, quad)', 'status = adz_tensor_write(t, pairs)',
          't = adz_zeros(2, ADZ_F32)', 't = adz_zeros(reshape([2, 2], [2, 1]), ADZ_F32)', 't = adz_zeros([2.0], ADZ_F32)',
          't = adz_cat(t, 0)', 't = adz_cat(reshape([t, t], [1, 2]), 0)', 't = adz_relu(m)', 't = adz_mul(t, 2d0)',
-         't = adz_add_number(t, 2.0)', 't = adz_jacobian(of_one, t)', 'm = adz_linear_new(2, 2, adz_sgd_options())',
+         't = adz_add_number(t, 2.0)', 't = adz_jacobian(of_one, x=t)', 'm = adz_linear_new(2, 2, adz_sgd_options())',
          'm = adz_linear_new(2, 2_c_int64_t)', 'status = adz_tensor_read(t, x + 1)']
 
 

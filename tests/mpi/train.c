@@ -30,8 +30,8 @@ static adz_module *new_network(void)
 {
     adz_manual_seed(1);
     return ADZ_SEQUENTIAL(adz_linear_new(WIDTH, 300, NULL), adz_batch_norm1d_new(300, NULL),
-        adz_relu_new(NULL), adz_dropout_new(0.1, NULL), adz_linear_new(300, 300, NULL),
-        adz_batch_norm1d_new(300, NULL), adz_relu_new(NULL), adz_linear_new(300, 1, NULL));
+        adz_relu_new(), adz_dropout_new(0.1, NULL), adz_linear_new(300, 300, NULL),
+        adz_batch_norm1d_new(300, NULL), adz_relu_new(), adz_linear_new(300, 1, NULL));
 }
 
 static adz_module *train(bool sgd, bool shard, bool fast)

@@ -229,7 +229,7 @@ void refused_memory_is_an_error(void **state)
 
 static adz_module *of_two(adz_module *first, adz_module *second)
 {
-    return adz_activation_checkpoint_new(ADZ_SEQUENTIAL(first, second, adz_relu_new(NULL)));
+    return adz_activation_checkpoint_new(ADZ_SEQUENTIAL(first, second, adz_relu_new()));
 }
 
 static adz_module *norm(void)

@@ -282,7 +282,7 @@ static adz_module *block_from_config(const json_t *config)
     adz_fastai_bn_drop_lin_options o = ADZ_FASTAI_BN_DROP_LIN_OPTIONS;
     o.bn = config_flag(config, "bn", true);
     o.p = config_number(config, "p", 0);
-    o.actn = config_has(config, "actn") ? adz_relu_new(NULL) : NULL;
+    o.actn = config_has(config, "actn") ? adz_relu_new() : NULL;
     return adz_fastai_bn_drop_lin_new(
         (int64_t)config_number(config, "n_in", 0), (int64_t)config_number(config, "n_out", 0), &o);
 }

@@ -27,15 +27,14 @@ static adz_module *dropout(adz_generator *g)
 static adz_module *relu(adz_generator *g)
 {
     (void)g;
-    return adz_notebook_relu_new(NULL);
+    return adz_notebook_relu_new();
 }
 
 static adz_module *from_config(const char *reference, const json_t *config)
 {
     if (strcmp(reference, "notebook ReLU") == 0) {
-        adz_relu_options o = ADZ_RELU_OPTIONS;
-        o.inplace = config_flag(config, "inplace", false);
-        return adz_notebook_relu_new(&o);
+        return config_flag(config, "inplace", false) ? adz_notebook_relu_inplace_new()
+                                                     : adz_notebook_relu_new();
     }
     if (strcmp(reference, "notebook Dropout") == 0) {
         return adz_notebook_dropout_new(config_number(config, "p", 0.1), NULL);

@@ -275,9 +275,12 @@ typedef struct {
 static adz_status recurrence_call(adz_module *self, const adz_values *in, adz_values *out)
 {
     const recurrence_state *state = adz_module_data(self);
+    const adz_forget_mult_options o = {
+        .size = sizeof o, .batch_first = state->batch_first, .backward = state->backward
+    };
     return adz_values_add(out, "",
         adz_forget_mult(adz_values_get(in, "x"), adz_values_get(in, "f"),
-            adz_values_get(in, "hidden_init"), state->batch_first, state->backward));
+            adz_values_get(in, "hidden_init"), &o));
 }
 
 static const adz_module_type recurrence_type = {

@@ -102,7 +102,7 @@ static void gradients_flow_past_half_precision(void **state)
 static adz_module *network(void)
 {
     return ADZ_SEQUENTIAL(adz_embedding_new(ROWS, WIDTH, NULL), adz_linear_new(WIDTH, HIDDEN, NULL),
-        adz_relu_new(NULL), adz_layer_norm_new(ADZ_SHAPE(HIDDEN), NULL),
+        adz_relu_new(), adz_layer_norm_new(ADZ_SHAPE(HIDDEN), NULL),
         adz_gpt2_conv1d_new(WIDTH, HIDDEN, NULL), adz_linear_new(WIDTH, ROWS, NULL));
 }
 

@@ -58,8 +58,8 @@ static void expect_parts(adz_module *m, int fused, adz_generator *generator)
     assert_int_equal(adz_generator_get_state(generator).offset, after.offset);
     assert_true(adz_equal(y, parts));
     adz_tensor *weight = adz_randn_like(y);
-    assert_int_equal(adz_autograd_grad(&y, &weight, 1, inputs, g, n, NULL), ADZ_OK);
-    assert_int_equal(adz_autograd_grad(&parts, &weight, 1, inputs, expected, n, NULL), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&y, &weight, 1, inputs, n, NULL, g), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&parts, &weight, 1, inputs, n, NULL, expected), ADZ_OK);
     for (size_t i = 0; i < n; ++i) {
         assert_true(adz_equal(g[i], expected[i]));
     }
@@ -77,22 +77,20 @@ static void sequential_is_its_parts(void **state)
     adz_manual_seed(4);
     adz_generator *g = adz_generator_new(2);
     adz_dropout_options d = { sizeof d, g };
-    adz_relu_options inplace = ADZ_RELU_OPTIONS;
-    inplace.inplace = true;
     adz_linear_options bare = ADZ_LINEAR_OPTIONS;
     bare.bias = false;
 #define DROPOUT adz_dropout_new(0.3, &d)
-    expect_parts(ADZ_SEQUENTIAL(linear(5, 4), adz_relu_new(NULL)), 1, g);
-    expect_parts(ADZ_SEQUENTIAL(linear(5, 4), adz_relu_new(NULL), linear(4, 2)), 1, g);
-    expect_parts(ADZ_SEQUENTIAL(linear(5, 40), adz_relu_new(NULL), DROPOUT, linear(40, 3),
-                     adz_relu_new(&inplace), DROPOUT, DROPOUT),
+    expect_parts(ADZ_SEQUENTIAL(linear(5, 4), adz_relu_new()), 1, g);
+    expect_parts(ADZ_SEQUENTIAL(linear(5, 4), adz_relu_new(), linear(4, 2)), 1, g);
+    expect_parts(ADZ_SEQUENTIAL(linear(5, 40), adz_relu_new(), DROPOUT, linear(40, 3),
+                     adz_relu_inplace_new(), DROPOUT, DROPOUT),
         2, g);
-    expect_parts(ADZ_SEQUENTIAL(adz_linear_new(5, 7, &bare), adz_relu_new(&inplace)), 1, g);
-    expect_parts(ADZ_SEQUENTIAL(linear(5, 7), adz_dropout_new(0, &d), adz_relu_new(NULL)), 1, g);
-    expect_parts(ADZ_SEQUENTIAL(adz_relu_new(NULL), linear(5, 7)), 0, g);
-    expect_parts(ADZ_SEQUENTIAL(linear(5, 7), DROPOUT, adz_relu_new(NULL)), 0, g);
+    expect_parts(ADZ_SEQUENTIAL(adz_linear_new(5, 7, &bare), adz_relu_inplace_new()), 1, g);
+    expect_parts(ADZ_SEQUENTIAL(linear(5, 7), adz_dropout_new(0, &d), adz_relu_new()), 1, g);
+    expect_parts(ADZ_SEQUENTIAL(adz_relu_new(), linear(5, 7)), 0, g);
+    expect_parts(ADZ_SEQUENTIAL(linear(5, 7), DROPOUT, adz_relu_new()), 0, g);
     expect_parts(ADZ_SEQUENTIAL(linear(5, 7), adz_tanh_new(), DROPOUT), 0, g);
-    adz_module *m = ADZ_SEQUENTIAL(linear(5, 7), adz_relu_new(NULL), DROPOUT);
+    adz_module *m = ADZ_SEQUENTIAL(linear(5, 7), adz_relu_new(), DROPOUT);
     adz_module_eval(m);
     expect_parts(m, 1, g);
 #undef DROPOUT
@@ -182,8 +180,8 @@ static void types_of_users_declare_what_they_compute(void **state)
         adz_module *layer = adz_module_new(&layer_type, sizeof(bool));
         *(bool *)adz_module_data(layer) = hidden;
         adz_module_add_parameter(layer, "weight", adz_randn(ADZ_SHAPE(7, 5), ADZ_F32));
-        expect_parts(ADZ_SEQUENTIAL(layer, adz_identity_new(), adz_module_new(&step_type, 0),
-                         adz_relu_new(NULL)),
+        expect_parts(ADZ_SEQUENTIAL(
+                         layer, adz_identity_new(), adz_module_new(&step_type, 0), adz_relu_new()),
             1 - hidden, g);
     }
     adz_generator_free(&g);
@@ -193,7 +191,7 @@ static void types_of_users_declare_what_they_compute(void **state)
 static void masks_are_replayed(void **state)
 {
     (void)state;
-    adz_module *m = ADZ_SEQUENTIAL(linear(5, 4), adz_relu_new(NULL), adz_dropout_new(0.5, NULL));
+    adz_module *m = ADZ_SEQUENTIAL(linear(5, 4), adz_relu_new(), adz_dropout_new(0.5, NULL));
     adz_tensor *x = adz_randn(ADZ_SHAPE(3, 5), ADZ_F32);
     adz_tensor *mask = adz_gt(adz_randn(ADZ_SHAPE(3, 4), ADZ_F32), adz_scalar(0, ADZ_F32));
     adzi_masks masks = { &mask, 1, 0 };
@@ -210,7 +208,7 @@ static void masks_are_replayed(void **state)
 static void errors_name_the_child(void **state)
 {
     (void)state;
-    adz_module *m = ADZ_SEQUENTIAL(linear(5, 4), adz_relu_new(NULL));
+    adz_module *m = ADZ_SEQUENTIAL(linear(5, 4), adz_relu_new());
     assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(2, 6), ADZ_F32)));
     expect_error(ADZ_ERR_SHAPE, "0: linear: x[2, 6] and weight[4, 5] do not fit");
     assert_null(adz_module_forward(m, adz_ones(ADZ_SHAPE(2, 5), ADZ_F64)));
@@ -336,8 +334,8 @@ static void expect_maximum(adz_module *m, bool waits)
     assert_true(comes_last(y, "label=\"relu") == waits);
     assert_true(adz_equal(y, parts));
     adz_tensor *dy = adz_randn_like(y);
-    assert_int_equal(adz_autograd_grad(&y, &dy, 1, &x, &dx, 1, NULL), ADZ_OK);
-    assert_int_equal(adz_autograd_grad(&parts, &dy, 1, &x, &wanted, 1, NULL), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&y, &dy, 1, &x, 1, NULL, &dx), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&parts, &dy, 1, &x, 1, NULL, &wanted), ADZ_OK);
     assert_true(adz_equal(dx, wanted));
     adz_module_release(&m);
 }
@@ -361,28 +359,26 @@ static void a_relu_waits_for_a_maximum(void **state)
         .name = "Larger",
         .forward = larger_of_two,
         .takes_maximum = true };
-    adz_relu_options inplace = ADZ_RELU_OPTIONS;
-    inplace.inplace = true;
 #define TWICE adz_function_new(twice)
-    expect_maximum(ADZ_SEQUENTIAL(TWICE, adz_relu_new(NULL), adz_max_pool1d_new(2, NULL)), true);
+    expect_maximum(ADZ_SEQUENTIAL(TWICE, adz_relu_new(), adz_max_pool1d_new(2, NULL)), true);
     expect_maximum(
-        ADZ_SEQUENTIAL(TWICE, adz_relu_new(&inplace), adz_max_pool1d_new(3, NULL), TWICE), true);
-    expect_maximum(ADZ_SEQUENTIAL(TWICE, adz_relu_new(NULL), adz_adaptive_max_pool1d_new(5)), true);
-    expect_maximum(ADZ_SEQUENTIAL(TWICE, adz_relu_new(NULL), adz_module_new(&own, 0)), true);
+        ADZ_SEQUENTIAL(TWICE, adz_relu_inplace_new(), adz_max_pool1d_new(3, NULL), TWICE), true);
+    expect_maximum(ADZ_SEQUENTIAL(TWICE, adz_relu_new(), adz_adaptive_max_pool1d_new(5)), true);
+    expect_maximum(ADZ_SEQUENTIAL(TWICE, adz_relu_new(), adz_module_new(&own, 0)), true);
     /* Others may see the argument of the ReLU: the caller, or a node that has saved it. */
-    expect_maximum(ADZ_SEQUENTIAL(adz_relu_new(NULL), adz_max_pool1d_new(2, NULL)), false);
+    expect_maximum(ADZ_SEQUENTIAL(adz_relu_new(), adz_max_pool1d_new(2, NULL)), false);
     expect_maximum(
-        ADZ_SEQUENTIAL(adz_tanh_new(), adz_relu_new(NULL), adz_max_pool1d_new(2, NULL)), false);
-    adz_module *m = ADZ_SEQUENTIAL(TWICE, adz_relu_new(NULL), adz_max_pool1d_new(2, NULL));
+        ADZ_SEQUENTIAL(adz_tanh_new(), adz_relu_new(), adz_max_pool1d_new(2, NULL)), false);
+    adz_module *m = ADZ_SEQUENTIAL(TWICE, adz_relu_new(), adz_max_pool1d_new(2, NULL));
     adz_set_anomaly_enabled(true);
     expect_maximum(m, false);
     adz_set_anomaly_enabled(false);
-    m = ADZ_SEQUENTIAL(adz_relu_new(&inplace), adz_max_pool1d_new(2, NULL));
+    m = ADZ_SEQUENTIAL(adz_relu_inplace_new(), adz_max_pool1d_new(2, NULL));
     adz_tensor *x = adz_full(ADZ_SHAPE(1, 4), -1, ADZ_F32);
     assert_non_null(adz_module_forward(m, x)); /* x is 0 after this */
     assert_true(adz_equal(x, adz_zeros(ADZ_SHAPE(1, 4), ADZ_F32)));
     adz_module_release(&m);
-    m = ADZ_SEQUENTIAL(TWICE, adz_relu_new(NULL), adz_max_pool1d_new(9, NULL));
+    m = ADZ_SEQUENTIAL(TWICE, adz_relu_new(), adz_max_pool1d_new(9, NULL));
     assert_null(adz_module_forward(m, x));
     expect_error(ADZ_ERR_SHAPE, "2: max_pool1d");
     adz_module_release(&m);
@@ -398,7 +394,7 @@ static void a_relu_that_waits_saves_memory(void **state)
 {
     (void)state;
     adz_module *m =
-        ADZ_SEQUENTIAL(adz_function_new(twice), adz_relu_new(NULL), adz_max_pool1d_new(4, NULL));
+        ADZ_SEQUENTIAL(adz_function_new(twice), adz_relu_new(), adz_max_pool1d_new(4, NULL));
     adz_tensor *x = adz_requires_grad_(adz_randn(ADZ_SHAPE(1, 1 << 18), ADZ_F32), true);
     const size_t one = 4u << 18;
     adz_memory_info before, after;

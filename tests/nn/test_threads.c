@@ -170,7 +170,7 @@ static bool read_once(reader *r, bool first)
         adz_tensor *own = adz_requires_grad_(adz_clone(x), true), *gradient = NULL;
         adz_tensor *out = adz_module_forward(r->model, own);
         adz_tensor *total = adz_sum(out, ADZ_ALL_DIMS, ADZ_DROPDIM);
-        adz_autograd_grad(&total, NULL, 1, &own, &gradient, 1, NULL);
+        adz_autograd_grad(&total, NULL, 1, &own, 1, NULL, &gradient);
         adz_tensor_read(out, y, sizeof y);
         adz_tensor_read(gradient, dx, sizeof dx);
     } else {

@@ -43,7 +43,7 @@ static bool differentiate(adz_tensor *const *ys, adz_tensor *const *upstream, si
     options.allow_unused = true;
     options.create_graph = create_graph;
     options.retain_graph = true;
-    return adz_autograd_grad(ys, upstream, n_y, xs, dxs, n_x, &options) == ADZ_OK;
+    return adz_autograd_grad(ys, upstream, n_y, xs, n_x, &options, dxs) == ADZ_OK;
 }
 
 /* How far two gradients are apart. A gradient that does not exist is 0. */

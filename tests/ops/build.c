@@ -250,7 +250,7 @@ bool run_scaled(const op_case *c, built *b, bool expression, const int *exponent
     adz_backward_options options = ADZ_BACKWARD_OPTIONS;
     options.allow_unused = true;
     options.create_graph = expression;
-    if (adz_autograd_grad(ys, upstream, n_y, xs, found, n_x, &options) != ADZ_OK) {
+    if (adz_autograd_grad(ys, upstream, n_y, xs, n_x, &options, found) != ADZ_OK) {
         return false;
     }
     for (int i = 0, j = 0; i < b->args.n; ++i) {

@@ -58,7 +58,7 @@ static inline adz_tensor *gradient_by(adz_tensor *y, adz_tensor *x, bool create_
     adz_tensor *sum = adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM), *g = NULL;
     o.retain_graph = true;
     o.create_graph = create_graph;
-    assert_int_equal(adz_autograd_grad(&sum, NULL, 1, &x, &g, 1, &o), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&sum, NULL, 1, &x, 1, &o, &g), ADZ_OK);
     return g;
 }
 

@@ -109,7 +109,7 @@ static int status_after_change(
         options.allow_unused = true;
         options.create_graph = by == GRAPH;
         ++storage->version;
-        status = (int)adz_autograd_grad(ys, NULL, n_y, xs, found, n_x, &options);
+        status = (int)adz_autograd_grad(ys, NULL, n_y, xs, n_x, &options, found);
         adz_error_clear();
     }
     adz_scope_close(scope);

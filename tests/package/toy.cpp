@@ -14,7 +14,7 @@ namespace
 
 adze::Module network()
 {
-    adz_module *layers[] = { adz_linear_new(1, 32, nullptr), adz_relu_new(nullptr),
+    adz_module *layers[] = { adz_linear_new(1, 32, nullptr), adz_relu_new(),
         adz_linear_new(32, 1, nullptr) };
     return adze::Module(adz_sequential_new(layers, std::size(layers)));
 }

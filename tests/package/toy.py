@@ -73,7 +73,7 @@ class Adze:
 
 
 def network(adz):
-    layers = (c_void_p * 3)(adz.linear_new(1, 32, None), adz.relu_new(None),
+    layers = (c_void_p * 3)(adz.linear_new(1, 32, None), adz.relu_new(),
                             adz.linear_new(32, 1, None))
     return c_void_p(adz.sequential_new(layers, len(layers)))
 

@@ -52,7 +52,7 @@ static void end(network *n)
 static adz_module *linears(void)
 {
     adz_manual_seed(3);
-    return ADZ_SEQUENTIAL(adz_linear_new(INPUTS, HIDDEN, NULL), adz_relu_new(NULL),
+    return ADZ_SEQUENTIAL(adz_linear_new(INPUTS, HIDDEN, NULL), adz_relu_new(),
         adz_linear_new(HIDDEN, OUTPUTS, NULL));
 }
 
@@ -60,7 +60,7 @@ static adz_module *linears(void)
 static adz_module *conv1ds(void)
 {
     adz_manual_seed(4);
-    return ADZ_SEQUENTIAL(adz_gpt2_conv1d_new(HIDDEN, INPUTS, NULL), adz_relu_new(NULL),
+    return ADZ_SEQUENTIAL(adz_gpt2_conv1d_new(HIDDEN, INPUTS, NULL), adz_relu_new(),
         adz_gpt2_conv1d_new(OUTPUTS, HIDDEN, NULL));
 }
 

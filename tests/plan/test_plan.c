@@ -26,7 +26,7 @@ static network begin(void)
     network n = { .calls = 0 };
     adz_scope *scope = adz_scope_open();
     adz_manual_seed(3);
-    n.model = ADZ_SEQUENTIAL(adz_linear_new(FEATURES, 8, NULL), adz_relu_new(NULL),
+    n.model = ADZ_SEQUENTIAL(adz_linear_new(FEATURES, 8, NULL), adz_relu_new(),
         adz_dropout_new(0.5, NULL), adz_linear_new(8, 1, NULL));
     n.optimizer = adz_adam_new(adz_module_parameters(n.model), 0.1, NULL);
     n.x = adz_keep(adz_ones(ADZ_SHAPE(ROWS, FEATURES), ADZ_F32));

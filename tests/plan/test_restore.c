@@ -70,7 +70,7 @@ static learner begin(adz_optimizer *(*make)(adz_tensor_list parameters), int ear
     own.generator = l.generator;
     adz_manual_seed(7);
     l.model = ADZ_SEQUENTIAL(adz_linear_new(FEATURES, 8, NULL), adz_batch_norm1d_new(8, NULL),
-        adz_dropout_new(0.3, &own), adz_relu_new(NULL), adz_batch_norm1d_new(8, &cumulative),
+        adz_dropout_new(0.3, &own), adz_relu_new(), adz_batch_norm1d_new(8, &cumulative),
         adz_dropout_new(0.3, NULL), adz_linear_new(8, 1, NULL));
     l.optimizer = make(adz_module_parameters(l.model));
     l.scheduler = adz_exponential_lr_new(l.optimizer, 0.9);

@@ -27,7 +27,7 @@ static network begin(adz_status (*several)(adz_tensor **results, network *n))
     adz_scope *scope = adz_scope_open();
     adz_manual_seed(3);
     n.model = ADZ_SEQUENTIAL(
-        adz_linear_new(FEATURES, 8, NULL), adz_relu_new(NULL), adz_linear_new(8, 2, NULL));
+        adz_linear_new(FEATURES, 8, NULL), adz_relu_new(), adz_linear_new(8, 2, NULL));
     n.optimizer = adz_adam_new(adz_module_parameters(n.model), 0.1, NULL);
     n.x = adz_keep(adz_randn(ADZ_SHAPE(ROWS, FEATURES), ADZ_F32));
     n.y = adz_keep(adz_zeros(ADZ_SHAPE(ROWS, 2), ADZ_F32));

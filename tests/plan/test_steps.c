@@ -34,7 +34,7 @@ static adz_module *with_dropout(adz_module *first, int64_t features, adz_generat
     adz_dropout_options o = ADZ_DROPOUT_OPTIONS;
     o.generator = generator;
     return ADZ_SEQUENTIAL(
-        first, adz_batch_norm1d_new(features, NULL), adz_relu_new(NULL), adz_dropout_new(0.3, &o));
+        first, adz_batch_norm1d_new(features, NULL), adz_relu_new(), adz_dropout_new(0.3, &o));
 }
 
 static void begin(twin *t, optimizer_new make, bool ends_gradients)

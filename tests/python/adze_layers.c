@@ -302,10 +302,10 @@ static void derive(const char *folder, const layer *l, adz_safetensors *file)
     const struct {
         const char *what;
         adz_tensor *t;
-    } found[] = { { "x", x }, { "v", v }, { "u", u }, { "jvp", adz_jvp(apply, x, v, m, NULL) },
-        { "vjp", adz_vjp(apply, x, u, m, NULL) }, { "hvp", adz_hvp(number, x, v, m, NULL) },
-        { "jacobian", adz_jacobian(apply, x, m, NULL) },
-        { "hessian", adz_hessian(number, x, m, NULL) } };
+    } found[] = { { "x", x }, { "v", v }, { "u", u }, { "jvp", adz_jvp(apply, m, x, v, NULL) },
+        { "vjp", adz_vjp(apply, m, x, u, NULL) }, { "hvp", adz_hvp(number, m, x, v, NULL) },
+        { "jacobian", adz_jacobian(apply, m, x, NULL) },
+        { "hessian", adz_hessian(number, m, x, NULL) } };
     for (size_t i = 0; i < sizeof found / sizeof *found; ++i) {
         char name[100];
         snprintf(name, sizeof name, "%s.%s", l->name, found[i].what);

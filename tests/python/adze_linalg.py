@@ -19,14 +19,14 @@ class Adze:
     def __init__(self, path):
         self.lib = ctypes.CDLL(path)
         for name in ('adz_scope_open', 'adz_tensor_from', 'adz_tensor_data', 'adz_contiguous',
-                     'adz_solve', 'adz_solve_triangular', 'adz_cholesky', 'adz_inv', 'adz_slogdet', 'adz_qr',
-                     'adz_lstsq', 'adz_eigh', 'adz_svd', 'adz_pinv', 'adz_matrix_exp', 'adz_det',
+                     'adz_solve', 'adz_solve_triangular', 'adz_cholesky', 'adz_inv', 'adz_qr',
+                     'adz_lstsq', 'adz_eigh', 'adz_pinv', 'adz_matrix_exp', 'adz_det',
                      'adz_cholesky_solve', 'adz_matrix_power', 'adz_requires_grad_', 'adz_square'):
             getattr(self.lib, name).restype = ctypes.c_void_p
         self.lib.adz_matrix_power.argtypes = [ctypes.c_void_p, ctypes.c_int64]
         self.lib.adz_pinv.argtypes = [ctypes.c_void_p, ctypes.c_double]
         self.lib.adz_autograd_grad.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p,
-                                               ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
+                                               ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p]
         self.lib.adz_error_message.restype = ctypes.c_char_p
         self.lib.adz_tensor_shape.restype = Shape
 
@@ -57,9 +57,13 @@ class Adze:
         return numpy.ctypeslib.as_array(data, shape=(count,)).copy().reshape(sizes)
 
     def call(self, name, *arguments, more=0):
-        """The result of adz_NAME and those that it hands out by pointers, as tensors."""
+        """The result of adz_NAME and those that it hands out by pointers, as tensors. svd and slogdet hand out all."""
         others = [ctypes.c_void_p() for _ in range(more)]
-        first = self._made(getattr(self.lib, 'adz_' + name)(*arguments, *map(ctypes.byref, others)))
+        first = getattr(self.lib, 'adz_' + name)(*arguments, *map(ctypes.byref, others))
+        if name in ('svd', 'slogdet'):
+            self._made(first == 0)
+            return others
+        first = self._made(first)
         return [first, *others] if more else first
 
     def gradients(self, outputs, weights, inputs):
@@ -68,8 +72,8 @@ class Adze:
             return (ctypes.c_void_p * len(tensors))(*[t.value for t in tensors])
 
         got = (ctypes.c_void_p * len(inputs))()
-        if self.lib.adz_autograd_grad(pointers(outputs), pointers(weights), len(outputs), pointers(inputs), got,
-                                      len(inputs), None) != 0:
+        if self.lib.adz_autograd_grad(pointers(outputs), pointers(weights), len(outputs), pointers(inputs),
+                                      len(inputs), None, got) != 0:
             raise ValueError(self.lib.adz_error_message().decode())
         return [self.array(ctypes.c_void_p(g)) for g in got]
 

@@ -39,7 +39,7 @@ static adz_module *make_model(adz_dtype dtype)
     o.dropout = 0;
     /* Stored once, under two names. */
     adz_module *tied = adz_linear_new(WIDTH, WIDTH, NULL);
-    adz_module *m = ADZ_SEQUENTIAL(adz_linear_new(IN, WIDTH, NULL), tied, adz_relu_new(NULL),
+    adz_module *m = ADZ_SEQUENTIAL(adz_linear_new(IN, WIDTH, NULL), tied, adz_relu_new(),
         adz_module_keep(tied), adz_feed_forward_new(WIDTH, 2 * WIDTH, &o),
         adz_layer_norm_new(ADZ_SHAPE(WIDTH), NULL), adz_linear_new(WIDTH, OUT, NULL));
     adz_module_to(m, dtype);

@@ -69,7 +69,7 @@ def operators(adze, a, values, definite, b):
     x, y = np.linalg.eigh(definite)
     yield ('eigh', of_factors((v * w[..., None, :]) @ v.swapaxes(-1, -2), definite, v),
            of_factors((y * x[..., None, :]) @ y.swapaxes(-1, -2), definite, y))
-    s, u, vh = ours('svd', a, more=2)
+    u, s, vh = ours('svd', a, more=3)
     p, t, qh = np.linalg.svd(a, full_matrices=False)
     yield ('svd', of_factors((u * s[..., None, :]) @ vh, a, u, vh.swapaxes(-1, -2)),
            of_factors((p * t[..., None, :]) @ qh, a, p, qh.swapaxes(-1, -2)))

@@ -9,7 +9,7 @@ const char *const module_names[MODULE_CHOICES] = { "linear", "sequential", "embe
 
 static adz_module *sequential(void)
 {
-    adz_module *const parts[] = { adz_linear_new(3, 3, NULL), adz_relu_new(NULL),
+    adz_module *const parts[] = { adz_linear_new(3, 3, NULL), adz_relu_new(),
         adz_dropout_new(0.5, NULL) };
     return adz_sequential_new(parts, 3);
 }

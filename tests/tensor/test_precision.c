@@ -390,8 +390,8 @@ static double trained_loss(adz_matmul_precision precision)
 {
     adz_set_matmul_precision(precision);
     adz_manual_seed(7);
-    adz_module *model = ADZ_SEQUENTIAL(adz_linear_new(8, 64, NULL), adz_relu_new(NULL),
-        adz_linear_new(64, 64, NULL), adz_relu_new(NULL), adz_linear_new(64, 1, NULL));
+    adz_module *model = ADZ_SEQUENTIAL(adz_linear_new(8, 64, NULL), adz_relu_new(),
+        adz_linear_new(64, 64, NULL), adz_relu_new(), adz_linear_new(64, 1, NULL));
     adz_optimizer *sgd = adz_sgd_new(adz_module_parameters(model), 0.05, NULL);
     double late = 0;
     for (int step = 0; step < 400; ++step) {

@@ -112,7 +112,7 @@ ADZ_API void adz_csv_free(adz_csv **csv);
  * @return     x[rows, columns] in the dtype that was asked for, borrowed from the table; NULL with
  *             ADZ_ERR_NULL
  */
-ADZ_API adz_tensor *adz_csv_values(adz_csv *csv);
+ADZ_API adz_tensor *adz_csv_values(const adz_csv *csv);
 
 /**
  * The number of rows that were read.
@@ -120,7 +120,7 @@ ADZ_API adz_tensor *adz_csv_values(adz_csv *csv);
  * @param csv  a table
  * @return     0 or more, without header, blank and dropped lines; -1 with ADZ_ERR_NULL recorded
  */
-ADZ_API int64_t adz_csv_row_count(adz_csv *csv);
+ADZ_API int64_t adz_csv_row_count(const adz_csv *csv);
 
 /**
  * The number of columns that were read.
@@ -128,7 +128,7 @@ ADZ_API int64_t adz_csv_row_count(adz_csv *csv);
  * @param csv  a table
  * @return     1 or more; -1 with ADZ_ERR_NULL recorded
  */
-ADZ_API int64_t adz_csv_column_count(adz_csv *csv);
+ADZ_API int64_t adz_csv_column_count(const adz_csv *csv);
 
 /**
  * The number of rows that were left out because a value was missing.
@@ -136,7 +136,7 @@ ADZ_API int64_t adz_csv_column_count(adz_csv *csv);
  * @param csv  a table
  * @return     0 or more; -1 with ADZ_ERR_NULL recorded
  */
-ADZ_API int64_t adz_csv_dropped_count(adz_csv *csv);
+ADZ_API int64_t adz_csv_dropped_count(const adz_csv *csv);
 
 /**
  * The name of a column.
@@ -145,7 +145,7 @@ ADZ_API int64_t adz_csv_dropped_count(adz_csv *csv);
  * @param column  0 .. columns-1
  * @return        owned by the table; NULL with ADZ_ERR_NULL or ADZ_ERR_INDEX
  */
-ADZ_API const char *adz_csv_name_at(adz_csv *csv, int64_t column);
+ADZ_API const char *adz_csv_name_at(const adz_csv *csv, int64_t column);
 
 /**
  * The index of a column.
@@ -155,7 +155,7 @@ ADZ_API const char *adz_csv_name_at(adz_csv *csv, int64_t column);
  * @return      0 .. columns-1; -1 with ADZ_ERR_NULL or ADZ_ERR_ARGUMENT (several columns have the
  *              name, or none; the message then lists the columns)
  */
-ADZ_API int64_t adz_csv_index(adz_csv *csv, const char *name);
+ADZ_API int64_t adz_csv_index(const adz_csv *csv, const char *name);
 
 /**
  * Copies some columns of a table, in the order wanted. Use it for features, or for a target.
@@ -166,7 +166,7 @@ ADZ_API int64_t adz_csv_index(adz_csv *csv, const char *name);
  * @return       x[rows, n], borrowed from the scope; NULL with ADZ_ERR_NULL, ADZ_ERR_ARGUMENT (n is
  *               0, no such column, several of one name) or ADZ_ERR_MEMORY
  */
-ADZ_API adz_tensor *adz_csv_select(adz_csv *csv, const char *const *names, size_t n);
+ADZ_API adz_tensor *adz_csv_select(const adz_csv *csv, const char *const *names, size_t n);
 
 #ifdef __cplusplus
 }

@@ -107,7 +107,7 @@ ADZ_API void adz_dataset_release(adz_dataset **dataset);
  * @param dataset  any
  * @return         0 or more; -1 with ADZ_ERR_NULL recorded
  */
-ADZ_API int64_t adz_dataset_row_count(adz_dataset *dataset);
+ADZ_API int64_t adz_dataset_row_count(const adz_dataset *dataset);
 
 /**
  * The number of tensors of a dataset.
@@ -115,7 +115,7 @@ ADZ_API int64_t adz_dataset_row_count(adz_dataset *dataset);
  * @param dataset  any
  * @return         1 to 16; 0 with ADZ_ERR_NULL recorded
  */
-ADZ_API size_t adz_dataset_count(adz_dataset *dataset);
+ADZ_API size_t adz_dataset_count(const adz_dataset *dataset);
 
 /**
  * All rows of one tensor.
@@ -125,7 +125,7 @@ ADZ_API size_t adz_dataset_count(adz_dataset *dataset);
  * @return         the tensor itself, borrowed from the dataset; for a subset a copy of its rows,
  *                 borrowed from the scope; NULL with ADZ_ERR_NULL, ADZ_ERR_INDEX or ADZ_ERR_MEMORY
  */
-ADZ_API adz_tensor *adz_dataset_at(adz_dataset *dataset, size_t index);
+ADZ_API adz_tensor *adz_dataset_at(const adz_dataset *dataset, size_t index);
 
 #ifdef __cplusplus
 }

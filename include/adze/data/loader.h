@@ -131,7 +131,7 @@ ADZ_API void adz_loader_free(adz_loader **loader);
  * @param loader  any
  * @return        0 or more; -1 with ADZ_ERR_NULL recorded
  */
-ADZ_API int64_t adz_loader_batch_count(adz_loader *loader);
+ADZ_API int64_t adz_loader_batch_count(const adz_loader *loader);
 
 /**
  * Draws the next batch, or this rank's part of it. After the last batch of an epoch it returns
@@ -155,7 +155,7 @@ ADZ_API bool adz_loader_next(adz_loader *loader, adz_tensor **batch);
  * @param share   filled; zeros before the first batch and after adz_loader_set_position
  * @return        ADZ_OK or ADZ_ERR_NULL
  */
-ADZ_API adz_status adz_loader_get_share(adz_loader *loader, adz_loader_share *share);
+ADZ_API adz_status adz_loader_get_share(const adz_loader *loader, adz_loader_share *share);
 
 /**
  * The first row of one of several contiguous parts: floor(rows * part / parts). Part k has the rows
@@ -190,7 +190,7 @@ ADZ_API adz_status adz_loader_get_rows(
  * @param position  filled
  * @return          ADZ_OK or ADZ_ERR_NULL
  */
-ADZ_API adz_status adz_loader_get_position(adz_loader *loader, adz_loader_position *position);
+ADZ_API adz_status adz_loader_get_position(const adz_loader *loader, adz_loader_position *position);
 
 /**
  * Sets the position of a loader, also to the middle of an epoch, and the seed of its orders. Batch

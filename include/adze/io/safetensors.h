@@ -130,7 +130,7 @@ ADZ_API adz_status adz_safetensors_set_metadata(
  * @param file  the collection
  * @return      0 or more; 0 with ADZ_ERR_NULL recorded when file is NULL
  */
-ADZ_API size_t adz_safetensors_count(adz_safetensors *file);
+ADZ_API size_t adz_safetensors_count(const adz_safetensors *file);
 
 /**
  * A tensor's name.
@@ -139,7 +139,7 @@ ADZ_API size_t adz_safetensors_count(adz_safetensors *file);
  * @param index  0 .. count-1, in the order of the header
  * @return       owned by the collection; NULL with ADZ_ERR_NULL or ADZ_ERR_INDEX
  */
-ADZ_API const char *adz_safetensors_name_at(adz_safetensors *file, size_t index);
+ADZ_API const char *adz_safetensors_name_at(const adz_safetensors *file, size_t index);
 
 /**
  * A tensor by its position.
@@ -168,7 +168,7 @@ ADZ_API adz_tensor *adz_safetensors_get(adz_safetensors *file, const char *name)
  * @param name  name of the tensor
  * @return      false when an argument is NULL
  */
-ADZ_API bool adz_safetensors_has(adz_safetensors *file, const char *name);
+ADZ_API bool adz_safetensors_has(const adz_safetensors *file, const char *name);
 
 /**
  * The number of tensors of the file that adze cannot hold, and that were left out.
@@ -176,7 +176,7 @@ ADZ_API bool adz_safetensors_has(adz_safetensors *file, const char *name);
  * @param file  the collection
  * @return      0 or more; 0 with ADZ_ERR_NULL recorded when file is NULL
  */
-ADZ_API size_t adz_safetensors_unread_count(adz_safetensors *file);
+ADZ_API size_t adz_safetensors_unread_count(const adz_safetensors *file);
 
 /**
  * The name of a tensor that was left out. adz_safetensors_get of this name gives the reason.
@@ -185,7 +185,7 @@ ADZ_API size_t adz_safetensors_unread_count(adz_safetensors *file);
  * @param index  0 .. unread_count-1, in the order of the header
  * @return       owned by the collection; NULL with ADZ_ERR_NULL or ADZ_ERR_INDEX
  */
-ADZ_API const char *adz_safetensors_unread_at(adz_safetensors *file, size_t index);
+ADZ_API const char *adz_safetensors_unread_at(const adz_safetensors *file, size_t index);
 
 /**
  * The number of metadata strings.
@@ -193,7 +193,7 @@ ADZ_API const char *adz_safetensors_unread_at(adz_safetensors *file, size_t inde
  * @param file  the collection
  * @return      0 or more; 0 with ADZ_ERR_NULL recorded when file is NULL
  */
-ADZ_API size_t adz_safetensors_metadata_count(adz_safetensors *file);
+ADZ_API size_t adz_safetensors_metadata_count(const adz_safetensors *file);
 
 /**
  * A metadata key by its position.
@@ -202,7 +202,7 @@ ADZ_API size_t adz_safetensors_metadata_count(adz_safetensors *file);
  * @param index  0 .. metadata_count-1, in the order of the header
  * @return       owned by the collection; NULL with ADZ_ERR_NULL or ADZ_ERR_INDEX
  */
-ADZ_API const char *adz_safetensors_metadata_key_at(adz_safetensors *file, size_t index);
+ADZ_API const char *adz_safetensors_metadata_key_at(const adz_safetensors *file, size_t index);
 
 /**
  * A metadata string.
@@ -212,7 +212,7 @@ ADZ_API const char *adz_safetensors_metadata_key_at(adz_safetensors *file, size_
  * @return      owned by the collection until it is set again; NULL, without an error, when there is
  *              none
  */
-ADZ_API const char *adz_safetensors_get_metadata(adz_safetensors *file, const char *key);
+ADZ_API const char *adz_safetensors_get_metadata(const adz_safetensors *file, const char *key);
 
 /**
  * Writes a collection to a file, atomically: a failure or a crash leaves the old file.

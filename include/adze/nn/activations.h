@@ -34,34 +34,21 @@ typedef adz_tensor *(*adz_activation_function)(adz_tensor *x);
  */
 ADZ_API adz_module *adz_function_new(adz_activation_function function);
 
-/** Options of a ReLU. Start from ADZ_RELU_OPTIONS. */
-typedef struct adz_relu_options {
-    size_t size;  /**< sizeof(adz_relu_options) */
-    bool inplace; /**< overwrite the argument; false */
-} adz_relu_options;
-
-/** The defaults. */
-#define ADZ_RELU_OPTIONS                \
-    {                                   \
-        sizeof(adz_relu_options), false \
-    }
+/**
+ * adz_relu.
+ *
+ * @return yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
+ * @see    torch.nn.ReLU
+ */
+ADZ_API adz_module *adz_relu_new(void);
 
 /**
- * Fills options with the defaults.
+ * adz_relu_, which overwrites the argument.
  *
- * @param options  filled
- * @param size     sizeof(adz_relu_options) as the caller knows it
+ * @return yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
+ * @see    torch.nn.ReLU with inplace=True
  */
-ADZ_API void adz_relu_options_init(adz_relu_options *options, size_t size);
-
-/**
- * adz_relu, or adz_relu_ when in place.
- *
- * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
- * @see            torch.nn.ReLU
- */
-ADZ_API adz_module *adz_relu_new(const adz_relu_options *options);
+ADZ_API adz_module *adz_relu_inplace_new(void);
 
 /**
  * adz_leaky_relu.

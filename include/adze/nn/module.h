@@ -9,7 +9,7 @@
  *
  * @code
  * adz_module *model =
- *     ADZ_SEQUENTIAL(adz_linear_new(8, 32, NULL), adz_relu_new(NULL), adz_linear_new(32, 1, NULL));
+ *     ADZ_SEQUENTIAL(adz_linear_new(8, 32, NULL), adz_relu_new(), adz_linear_new(32, 1, NULL));
  * adz_tensor *y = adz_module_forward(model, adz_randn(ADZ_SHAPE(5, 8), ADZ_F32)); // y[5, 1]
  * adz_module_print(model, stdout);
  * adz_module_release(&model);

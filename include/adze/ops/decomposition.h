@@ -40,27 +40,47 @@ extern "C" {
  */
 ADZ_API adz_tensor *adz_solve(adz_tensor *a, adz_tensor *b);
 
+/** Options of adz_solve_triangular. Start from ADZ_SOLVE_TRIANGULAR_OPTIONS. */
+typedef struct adz_solve_triangular_options {
+    size_t size;        /**< sizeof(adz_solve_triangular_options) */
+    bool left;          /**< whether a is on the left of x; true */
+    bool unitriangular; /**< whether the diagonal counts as ones and is not read; false */
+} adz_solve_triangular_options;
+
+/** The defaults. */
+#define ADZ_SOLVE_TRIANGULAR_OPTIONS                      \
+    {                                                     \
+        sizeof(adz_solve_triangular_options), true, false \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_solve_triangular_options) as the caller knows it
+ */
+ADZ_API void adz_solve_triangular_options_init(adz_solve_triangular_options *options, size_t size);
+
 /**
  * Solves systems whose matrix is a triangle.
  *
- *     a x = b     or     x a = b with left = false
+ *     a x = b     or     x a = b with `left` off
  *
  * The other triangle of a is not read and has the gradient 0.
  *
- * @param a              a[..., n, n]
- * @param b              b[..., n, k], or b[..., k, n] with left = false; leading sizes broadcast
- * @param upper          whether the upper triangle is read; else the lower one
- * @param left           whether a is on the left of x; PyTorch's default is true
- * @param unitriangular  whether the diagonal counts as ones and is not read; PyTorch's default is
- *                       false
- * @return               x, borrowed from the scope, or NULL
- * @errors               ADZ_ERR_NUMERIC (a diagonal has a 0; PyTorch's x is infinite then),
- *                       ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
- * @grad                 a and b, to any order; saves a and x
- * @see                  torch.linalg.solve_triangular
+ * @param a        a[..., n, n]
+ * @param b        b[..., n, k], or b[..., k, n] with `left` off; leading sizes broadcast
+ * @param upper    whether the upper triangle is read; else the lower one
+ * @param options  NULL for the defaults
+ * @return         x, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_NUMERIC (a diagonal has a 0; PyTorch's x is infinite then),
+ *                 ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT (a size of the options),
+ *                 ADZ_ERR_MEMORY
+ * @grad           a and b, to any order; saves a and x
+ * @see            torch.linalg.solve_triangular
  */
 ADZ_API adz_tensor *adz_solve_triangular(
-    adz_tensor *a, adz_tensor *b, bool upper, bool left, bool unitriangular);
+    adz_tensor *a, adz_tensor *b, bool upper, const adz_solve_triangular_options *options);
 
 /**
  * The Cholesky factors of symmetric positive definite matrices.
@@ -125,15 +145,16 @@ ADZ_API adz_tensor *adz_det(adz_tensor *a);
  *
  * A singular matrix has the sign 0 and the logarithm -INFINITY. Its gradient is not finite.
  *
- * @param a     a[..., n, n]
- * @param sign  set to the signs, -1, 0 or 1, shaped like the result and borrowed from the scope; or
- *              NULL. It has no gradient. After a failure it is set to NULL.
- * @return      log(abs(det(a)))[...], borrowed from the scope, or NULL
- * @errors      ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
- * @grad        a, to any order; saves a and its LU factors
- * @see         torch.linalg.slogdet
+ * @param a          a[..., n, n]
+ * @param sign       set to the signs[...], -1, 0 or 1, borrowed from the scope; or NULL. They have
+ *                   no gradient
+ * @param logabsdet  set to log(abs(det(a)))[...], borrowed from the scope; or NULL. After a failure
+ *                   both are set to NULL
+ * @return           ADZ_OK, ADZ_ERR_NULL, ADZ_ERR_SHAPE, ADZ_ERR_DTYPE or ADZ_ERR_MEMORY
+ * @grad             a, to any order; saves a and its LU factors
+ * @see              torch.linalg.slogdet
  */
-ADZ_API adz_tensor *adz_slogdet(adz_tensor *a, adz_tensor **sign);
+ADZ_API adz_status adz_slogdet(adz_tensor *a, adz_tensor **sign, adz_tensor **logabsdet);
 
 /**
  * The QR factors of matrices, by Householder reflections.
@@ -238,18 +259,17 @@ ADZ_API adz_tensor *adz_eigh(adz_tensor *a, bool upper, adz_tensor **vectors);
  * bits of every processor and in every build.
  *
  * @param a   a[..., m, n]
- * @param u   set to u[..., m, k], borrowed from the scope; or NULL. After a failure it is set to
- * NULL.
- * @param vh  set to vh[..., k, n] like u; or NULL
- * @return    s[..., k], borrowed from the scope, or NULL
- * @errors    ADZ_ERR_NUMERIC (an element is not finite), ADZ_ERR_SHAPE, ADZ_ERR_DTYPE,
- *            ADZ_ERR_MEMORY
+ * @param u   set to u[..., m, k], borrowed from the scope; or NULL
+ * @param s   set to s[..., k] like u; or NULL
+ * @param vh  set to vh[..., k, n] like u; or NULL. After a failure all three are set to NULL
+ * @return    ADZ_OK, ADZ_ERR_NUMERIC (an element is not finite), ADZ_ERR_NULL, ADZ_ERR_SHAPE,
+ *            ADZ_ERR_DTYPE or ADZ_ERR_MEMORY
  * @grad      a, to any order; saves u, s and vh. As in PyTorch, the gradient of vectors is infinite
  *            or NaN where two singular values are equal, or where one is 0 and m differs from n.
- * That of values is right there.
+ *            That of values is right there.
  * @see       torch.linalg.svd with full_matrices=False, torch.linalg.svdvals
  */
-ADZ_API adz_tensor *adz_svd(adz_tensor *a, adz_tensor **u, adz_tensor **vh);
+ADZ_API adz_status adz_svd(adz_tensor *a, adz_tensor **u, adz_tensor **s, adz_tensor **vh);
 
 /**
  * Pseudo-inverses by Moore and Penrose, from singular values.

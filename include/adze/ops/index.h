@@ -144,7 +144,8 @@ ADZ_API adz_tensor *adz_embedding(
 ADZ_API adz_tensor *adz_one_hot(adz_tensor *ids, int64_t num_classes);
 
 /**
- * The k largest or smallest elements of each lane along a dimension, sorted.
+ * The k largest or smallest elements of each lane along a dimension, sorted,
+ * as with sorted=True in PyTorch.
  *
  * NaN counts as the largest of all. Of equal elements the one with the lower index comes first.
  *
@@ -153,7 +154,6 @@ ADZ_API adz_tensor *adz_one_hot(adz_tensor *ids, int64_t num_classes);
  *                 PyTorch
  * @param dim      0 .. rank-1, or -rank .. -1 counted from the last
  * @param largest  true for the largest, false for the smallest
- * @param sorted   has no effect: the result is always sorted
  * @param indices  receives the indices of the elements along dim, i64, borrowed from the scope; may
  *                 be NULL
  * @return         the elements, shaped like x but k along dim, borrowed from the scope, or NULL
@@ -161,8 +161,7 @@ ADZ_API adz_tensor *adz_one_hot(adz_tensor *ids, int64_t num_classes);
  * @grad           x, to any order; saves the indices
  * @see            torch.topk
  */
-ADZ_API adz_tensor *adz_topk(
-    adz_tensor *x, int64_t k, int dim, bool largest, bool sorted, adz_tensor **indices);
+ADZ_API adz_tensor *adz_topk(adz_tensor *x, int64_t k, int dim, bool largest, adz_tensor **indices);
 
 /**
  * Draws classes with probabilities proportional to weights.

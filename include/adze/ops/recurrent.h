@@ -208,23 +208,45 @@ ADZ_API void adz_rnn_options_init(adz_rnn_options *options, size_t size);
 ADZ_API adz_tensor *adz_rnn(adz_tensor *x, adz_tensor *h0, adz_tensor *const *weights,
     size_t n_weights, const adz_rnn_options *options, adz_tensor **h);
 
+/** Options of adz_forget_mult. Start from ADZ_FORGET_MULT_OPTIONS. */
+typedef struct adz_forget_mult_options {
+    size_t size;      /**< sizeof(adz_forget_mult_options) */
+    bool batch_first; /**< whether the first dimension of x is the batch and not the time; false */
+    bool backward;    /**< whether to run from the last step: h_t = f_t x_t + (1 - f_t) h_(t+1);
+                           false */
+} adz_forget_mult_options;
+
+/** The defaults. */
+#define ADZ_FORGET_MULT_OPTIONS                       \
+    {                                                 \
+        sizeof(adz_forget_mult_options), false, false \
+    }
+
+/**
+ * Fills options with the defaults.
+ *
+ * @param options  filled
+ * @param size     sizeof(adz_forget_mult_options) as the caller knows it
+ */
+ADZ_API void adz_forget_mult_options_init(adz_forget_mult_options *options, size_t size);
+
 /**
  * The recurrence of the QRNN: a moving average with a weight for every step and element.
  *
  *     h_t = f_t x_t + (1 - f_t) h_(t-1)
  *
- * @param x            x[T, B, H] ([B, T, H] with batch_first), T at least 1; f32 or f64
- * @param f            shaped like x; between 0 and 1 in a QRNN, but any number is allowed
- * @param h0           h0[B, H], the state before the first step; ADZ_NONE for zeros
- * @param batch_first  whether the first dimension of x is the batch and not the time
- * @param backward     whether to run from the last step: h_t = f_t x_t + (1 - f_t) h_(t+1)
- * @return             h of every step, shaped like x, borrowed from the scope, or NULL
- * @errors             ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_MEMORY
- * @grad               x, f and h0, to any order; saves them and h
- * @see                fastai.text.models.qrnn.forget_mult_CPU
+ * @param x        x[T, B, H] ([B, T, H] with batch_first), T at least 1; f32 or f64
+ * @param f        shaped like x; between 0 and 1 in a QRNN, but any number is allowed
+ * @param h0       h0[B, H], the state before the first step; ADZ_NONE for zeros
+ * @param options  NULL for the defaults
+ * @return         h of every step, shaped like x, borrowed from the scope, or NULL
+ * @errors         ADZ_ERR_SHAPE, ADZ_ERR_DTYPE, ADZ_ERR_ARGUMENT (a size of the options),
+ *                 ADZ_ERR_MEMORY
+ * @grad           x, f and h0, to any order; saves them and h
+ * @see            fastai.text.models.qrnn.forget_mult_CPU
  */
 ADZ_API adz_tensor *adz_forget_mult(
-    adz_tensor *x, adz_tensor *f, adz_tensor *h0, bool batch_first, bool backward);
+    adz_tensor *x, adz_tensor *f, adz_tensor *h0, const adz_forget_mult_options *options);
 
 #ifdef __cplusplus
 }

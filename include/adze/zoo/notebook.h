@@ -16,10 +16,16 @@ extern "C" {
 /**
  * The notebook's ReLU: max(x, 0) as a clamp, whose gradient at exactly 0 is 1.
  *
- * @param options  NULL for the defaults
- * @return         yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
+ * @return yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
  */
-ADZ_API adz_module *adz_notebook_relu_new(const adz_relu_options *options);
+ADZ_API adz_module *adz_notebook_relu_new(void);
+
+/**
+ * The notebook's ReLU, which overwrites its argument.
+ *
+ * @return yours, end it with adz_module_release; NULL with ADZ_ERR_MEMORY recorded
+ */
+ADZ_API adz_module *adz_notebook_relu_inplace_new(void);
 
 /**
  * The notebook's Dropout: adz_dropout, with p below 1.

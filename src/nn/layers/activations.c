@@ -78,14 +78,14 @@ adz_module *adz_activation_new(adz_activation activation)
                : activation_new(activation, adzi_activation_row_of(activation)->p, false);
 }
 
-ADZ_OPTIONS_INIT(adz_relu_options_init, adz_relu_options, ADZ_RELU_OPTIONS)
-
-adz_module *adz_relu_new(const adz_relu_options *options)
+adz_module *adz_relu_new(void)
 {
-    adz_relu_options o = ADZ_RELU_OPTIONS;
-    return ADZ_OPTIONS_READ("adz_relu_new", ADZ_RELU_OPTIONS, &o, options)
-               ? activation_new(ADZ_ACTIVATION_RELU, 0, o.inplace)
-               : NULL;
+    return activation_new(ADZ_ACTIVATION_RELU, 0, false);
+}
+
+adz_module *adz_relu_inplace_new(void)
+{
+    return activation_new(ADZ_ACTIVATION_RELU, 0, true);
 }
 
 adz_module *adz_leaky_relu_new(double negative_slope)

@@ -234,7 +234,7 @@ static adz_tensor *without_replacement(adz_tensor *p, int64_t n, adz_generator *
     adz_tensor *rest = adz_add_number(adz_neg(u), 1);
     adz_tensor *times = adz_div(adz_log(rest), p), *positions = NULL;
     times = adz_masked_fill(times, adz_eq_number(p, 0), -INFINITY);
-    adz_tensor *first = adz_topk(times, n, -1, true, true, &positions);
+    adz_tensor *first = adz_topk(times, n, -1, true, &positions);
     return first != NULL ? positions : NULL;
 }
 

@@ -14,5 +14,5 @@ adz_tensor *adz_sort(adz_tensor *x, int dim, bool descending, adz_tensor **indic
     if (d < 0) {
         return NULL;
     }
-    return adz_topk(x, x->rank > 0 ? x->sizes[d] : 1, d, descending, true, indices);
+    return adz_topk(x, x->rank > 0 ? x->sizes[d] : 1, d, descending, indices);
 }

@@ -95,13 +95,11 @@ static void end(job *j)
 }
 
 /* Checks, makes both results, records and launches. `indices` may be NULL. */
-adz_tensor *adz_topk(
-    adz_tensor *x, int64_t k, int dim, bool largest, bool sorted, adz_tensor **indices)
+adz_tensor *adz_topk(adz_tensor *x, int64_t k, int dim, bool largest, adz_tensor **indices)
 {
     adzi_call call;
     job j;
     topk_attr attr = { .k = k, .largest = largest };
-    (void)sorted; /* results are sorted in any case */
     if (indices != NULL) {
         *indices = NULL;
     }

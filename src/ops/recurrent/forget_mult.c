@@ -1,6 +1,7 @@
 #include "ops/recurrent/forget_mult.h"
 
 #include "ops/cumulative/linear_recurrence.h"
+#include "adze/options.h"
 
 /* The recurrence of a quasi-recurrent network (Bradbury et al., 2016), f-pooling.
  *
@@ -128,29 +129,33 @@ const adzi_op adzi_op_forget_mult = { .name = name,
     ADZI_FIELDS(fields),
     .expression = expression };
 
+ADZ_OPTIONS_INIT(adz_forget_mult_options_init, adz_forget_mult_options, ADZ_FORGET_MULT_OPTIONS)
+
 /* Units of the launch are lanes: the T steps of one sample and feature depend on each other, other
  * lanes do not. The kernel reads contiguous tensors, so other layouts are copied; the node saves
  * the inputs and not the copies. */
 adz_tensor *adz_forget_mult(
-    adz_tensor *x, adz_tensor *f, adz_tensor *h0, bool batch_first, bool backward_in_time)
+    adz_tensor *x, adz_tensor *f, adz_tensor *h0, const adz_forget_mult_options *options)
 {
     static const char *const names[] = { "x", "f", "h0" };
     adzi_call call;
-    if (!ADZI_ENTER_OPTIONAL(&call, forget_mult, ADZI_OPTIONAL(H0), x, f, h0) ||
+    adz_forget_mult_options o = ADZ_FORGET_MULT_OPTIONS;
+    if (!ADZ_OPTIONS_READ(name, ADZ_FORGET_MULT_OPTIONS, &o, options) ||
+        !ADZI_ENTER_OPTIONAL(&call, forget_mult, ADZI_OPTIONAL(H0), x, f, h0) ||
         !adzi_want_float(&call, Z)) {
         return NULL;
     }
     /* The first input is called x by the public function and z by the paper. */
-    forget_attr attr = { batch_first ? 1 : 0, backward_in_time, h0 != ADZ_NONE };
+    forget_attr attr = { o.batch_first ? 1 : 0, o.backward, h0 != ADZ_NONE };
     /* Time is dimension 0, or 1 with batch_first. */
     if (x->rank != 3) {
         return adzi_fail(name, ADZ_ERR_SHAPE, "x%s must have shape %s", adzi_text_shape(x),
-            batch_first ? "[batch, time, features]" : "[time, batch, features]");
+            o.batch_first ? "[batch, time, features]" : "[time, batch, features]");
     }
     if (!adzi_check_recurrence(&call, names, attr.dim)) {
         return NULL;
     }
-    adzi_forget_mult_args args = { .lanes = { .reverse = backward_in_time } };
+    adzi_forget_mult_args args = { .lanes = { .reverse = o.backward } };
     adz_tensor *in[INPUTS];
     for (int i = 0; i < INPUTS; ++i) {
         in[i] = adzi_compact(name, call.in[i]);

@@ -159,7 +159,7 @@ static adz_tensor *inverse_of(
         !check_determined(run, r, elements, rows)) {
         return NULL;
     }
-    adz_tensor *half = adz_solve_triangular(r, adz_eye(n, n, ADZ_F64), true, true, false);
+    adz_tensor *half = adz_solve_triangular(r, adz_eye(n, n, ADZ_F64), true, NULL);
     adz_tensor *small = adz_matmul(half, adz_transpose(half, 0, 1));
     adz_tensor *all = adz_zeros(ADZ_SHAPE(run->numel, run->numel), ADZ_F64);
     if (small == NULL || all == NULL) {

@@ -247,7 +247,7 @@ static adz_tensor *scaled_move(const adzi_lm_model *m, double damping)
     }
     adz_tensor *r = NULL, *q = adz_qr(adz_cat(rows, 2, 0), &r);
     adz_tensor *b = adz_matmul(adz_transpose(q, 0, 1), adz_cat(right, 2, 0));
-    adz_tensor *z = adz_solve_triangular(r, b, true, true, false);
+    adz_tensor *z = adz_solve_triangular(r, b, true, NULL);
     for (int64_t k = 0; k < n && z != NULL; ++k) {
         if (data_of(m->lengths)[k] == 0) {
             data_of(z)[k] = 0; /* rounding must not move what no residual depends on */

@@ -43,7 +43,7 @@ static adz_tensor *backward_of(passes *p, adz_tensor *u, bool create_graph)
     options.create_graph = create_graph;
     options.retain_graph = options.allow_unused = true;
     if (u == NULL ||
-        adz_autograd_grad(&p->r, &u, 1, p->leaves, p->gradients, p->n, &options) != ADZ_OK) {
+        adz_autograd_grad(&p->r, &u, 1, p->leaves, p->n, &options, p->gradients) != ADZ_OK) {
         return NULL;
     }
     for (size_t i = 0, k = 0; i < group->count; ++i) {
@@ -68,7 +68,7 @@ static adz_tensor *by_columns(passes *p)
     adz_functional_options options = ADZ_FUNCTIONAL_OPTIONS;
     options.mode = ADZ_JACOBIAN_REVERSE;
     adz_tensor *u = adz_zeros(ADZ_SHAPE(p->r->numel), (adz_dtype)p->r->dtype);
-    adz_tensor *transposed = u != NULL ? adz_jacobian(transposed_map, u, p, &options) : NULL;
+    adz_tensor *transposed = u != NULL ? adz_jacobian(transposed_map, p, u, &options) : NULL;
     return transposed != NULL ? adz_to(adz_transpose(transposed, 0, 1), ADZ_F64) : NULL;
 }
 

@@ -144,7 +144,7 @@ static bool differentiate_first(adzi_functional *f)
     options.create_graph = options.allow_unused = true;
     f->n_y = f->n;
     if (adzi_requires_grad(y) &&
-        adz_autograd_grad(&y, NULL, 1, f->x, f->y, f->n, &options) != ADZ_OK) {
+        adz_autograd_grad(&y, NULL, 1, f->x, f->n, &options, f->y) != ADZ_OK) {
         return false;
     }
     for (size_t i = 0; i < f->n; ++i) {
@@ -188,7 +188,7 @@ static bool gradients(adzi_tensors outputs, adz_tensor *const *vectors, adzi_ten
     options.create_graph = create_graph;
     options.retain_graph = options.allow_unused = true;
     if (count > 0 &&
-        adz_autograd_grad(ys, vs, count, inputs.items, results, inputs.count, &options) != ADZ_OK) {
+        adz_autograd_grad(ys, vs, count, inputs.items, inputs.count, &options, results) != ADZ_OK) {
         return false;
     }
     bool good = true;

@@ -244,7 +244,7 @@ static bool jacobian_by_rows(adzi_functional *f)
 /* ---- the public functions -------------------------------------------------------------------- */
 
 adz_status adz_jacobian_many(const adz_tensor_function *function, adz_tensor *const *inputs,
-    size_t n, size_t n_results, adz_tensor **jacobians, const adz_functional_options *options)
+    size_t n, size_t n_results, const adz_functional_options *options, adz_tensor **jacobians)
 {
     adzi_functional f = { .op = "adz_jacobian_many",
         .function = function,
@@ -255,7 +255,7 @@ adz_status adz_jacobian_many(const adz_tensor_function *function, adz_tensor *co
 }
 
 adz_status adz_jacobian_rows_many(const adz_tensor_function *function, adz_tensor *const *inputs,
-    size_t n, size_t n_results, adz_tensor **jacobians, const adz_functional_options *options)
+    size_t n, size_t n_results, const adz_functional_options *options, adz_tensor **jacobians)
 {
     adzi_functional f = { .op = "adz_jacobian_rows_many",
         .function = function,
@@ -267,7 +267,7 @@ adz_status adz_jacobian_rows_many(const adz_tensor_function *function, adz_tenso
 }
 
 adz_status adz_hessian_many(const adz_tensor_function *function, adz_tensor *const *inputs,
-    size_t n, adz_tensor **hessians, const adz_functional_options *options)
+    size_t n, const adz_functional_options *options, adz_tensor **hessians)
 {
     adzi_functional f = { .op = "adz_hessian_many",
         .function = function,
@@ -296,21 +296,21 @@ static adz_tensor *run_single(adzi_functional *f, adz_tensor_map map, adz_tensor
 }
 
 adz_tensor *adz_jacobian(
-    adz_tensor_map function, adz_tensor *x, void *user, const adz_functional_options *options)
+    adz_tensor_map function, void *user, adz_tensor *x, const adz_functional_options *options)
 {
     adzi_functional f = { .op = "adz_jacobian" };
     return run_single(&f, function, x, user, options);
 }
 
 adz_tensor *adz_jacobian_rows(
-    adz_tensor_map function, adz_tensor *x, void *user, const adz_functional_options *options)
+    adz_tensor_map function, void *user, adz_tensor *x, const adz_functional_options *options)
 {
     adzi_functional f = { .op = "adz_jacobian_rows", .rows = true };
     return run_single(&f, function, x, user, options);
 }
 
 adz_tensor *adz_hessian(
-    adz_tensor_map function, adz_tensor *x, void *user, const adz_functional_options *options)
+    adz_tensor_map function, void *user, adz_tensor *x, const adz_functional_options *options)
 {
     adzi_functional f = { .op = "adz_hessian", .second = true };
     return run_single(&f, function, x, user, options);

@@ -69,8 +69,8 @@ static bool vjp_of_gradient(adzi_functional *f)
 }
 
 adz_status adz_vjp_many(const adz_tensor_function *function, adz_tensor *const *inputs, size_t n,
-    adz_tensor *const *vectors, size_t n_results, adz_tensor **gradients,
-    const adz_functional_options *options)
+    adz_tensor *const *vectors, size_t n_results, const adz_functional_options *options,
+    adz_tensor **gradients)
 {
     adzi_functional f = { .op = "adz_vjp_many",
         .function = function,
@@ -82,8 +82,8 @@ adz_status adz_vjp_many(const adz_tensor_function *function, adz_tensor *const *
 }
 
 adz_status adz_jvp_many(const adz_tensor_function *function, adz_tensor *const *inputs, size_t n,
-    adz_tensor *const *vectors, size_t n_results, adz_tensor **derivatives,
-    const adz_functional_options *options)
+    adz_tensor *const *vectors, size_t n_results, const adz_functional_options *options,
+    adz_tensor **derivatives)
 {
     adzi_functional f = { .op = "adz_jvp_many",
         .function = function,
@@ -98,7 +98,7 @@ adz_status adz_jvp_many(const adz_tensor_function *function, adz_tensor *const *
 }
 
 adz_status adz_hvp_many(const adz_tensor_function *function, adz_tensor *const *inputs, size_t n,
-    adz_tensor *const *vectors, adz_tensor **products, const adz_functional_options *options)
+    adz_tensor *const *vectors, const adz_functional_options *options, adz_tensor **products)
 {
     adzi_functional f = { .op = "adz_hvp_many",
         .function = function,
@@ -129,21 +129,21 @@ static adz_tensor *run_single(adzi_functional *f, adz_tensor *x, adzi_single *si
                : NULL;
 }
 
-adz_tensor *adz_vjp(adz_tensor_map function, adz_tensor *x, adz_tensor *v, void *user,
+adz_tensor *adz_vjp(adz_tensor_map function, void *user, adz_tensor *x, adz_tensor *v,
     const adz_functional_options *options)
 {
     adzi_functional f = { .op = "adz_vjp", .vectors = &v };
     return run_single(&f, x, &(adzi_single){ function, user }, options, vjp_of_given);
 }
 
-adz_tensor *adz_jvp(adz_tensor_map function, adz_tensor *x, adz_tensor *v, void *user,
+adz_tensor *adz_jvp(adz_tensor_map function, void *user, adz_tensor *x, adz_tensor *v,
     const adz_functional_options *options)
 {
     adzi_functional f = { .op = "adz_jvp", .vectors = &v };
     return run_single(&f, x, &(adzi_single){ function, user }, options, jvp_of_given);
 }
 
-adz_tensor *adz_hvp(adz_tensor_map function, adz_tensor *x, adz_tensor *v, void *user,
+adz_tensor *adz_hvp(adz_tensor_map function, void *user, adz_tensor *x, adz_tensor *v,
     const adz_functional_options *options)
 {
     adzi_functional f = { .op = "adz_hvp", .vectors = &v, .second = true };

@@ -67,11 +67,9 @@ ADZ_OPTIONS_INIT(adz_fastai_feed_forward_options_init, adz_fastai_feed_forward_o
 
 static adz_module *activation(const char *op, adz_fastai_activation act)
 {
-    adz_relu_options inplace = ADZ_RELU_OPTIONS;
-    inplace.inplace = true;
     switch (act) {
     case ADZ_FASTAI_ACTIVATION_RELU:
-        return adz_relu_new(&inplace);
+        return adz_relu_inplace_new();
     case ADZ_FASTAI_ACTIVATION_SWISH:
         return adz_silu_new();
     case ADZ_FASTAI_ACTIVATION_GELU:

@@ -182,8 +182,6 @@ ADZ_OPTIONS_INIT(adz_fastai_pooling_classifier_options_init, adz_fastai_pooling_
 static adz_module *blocks_new(const char *op, const int64_t *layers, const double *drops,
     size_t count, const adz_fastai_pooling_classifier_options *o)
 {
-    adz_relu_options inplace = ADZ_RELU_OPTIONS;
-    inplace.inplace = true;
     adz_fastai_bn_drop_lin_options block = ADZ_FASTAI_BN_DROP_LIN_OPTIONS;
     block.dtype = o->dtype;
     block.generator = o->generator;
@@ -191,7 +189,7 @@ static adz_module *blocks_new(const char *op, const int64_t *layers, const doubl
     for (size_t i = 0; i + 1 < count && self != NULL; ++i) {
         bool last = i + 2 == count;
         block.p = drops[i];
-        block.actn = last ? NULL : adz_relu_new(&inplace);
+        block.actn = last ? NULL : adz_relu_inplace_new();
         if ((!last && block.actn == NULL) ||
             !append_block(op, self, layers[i], layers[i + 1], &block)) {
             adz_module_release(&self);

@@ -123,8 +123,10 @@ static adz_status layer_call(adz_module *self, const adz_values *in, adz_values 
     }
     adz_tensor *f = adzi_zoo_apply_dropout(self, adz_sigmoid(gate[1]), state->o.zoneout,
         adz_module_is_training(self), state->o.generator);
-    adz_tensor *h =
-        adz_forget_mult(adz_tanh(gate[0]), f, hid, state->o.batch_first, state->o.backward);
+    const adz_forget_mult_options steps = {
+        .size = sizeof steps, .batch_first = state->o.batch_first, .backward = state->o.backward
+    };
+    adz_tensor *h = adz_forget_mult(adz_tanh(gate[0]), f, hid, &steps);
     adz_tensor *y = state->o.output_gate ? adz_mul(adz_sigmoid(gate[2]), h) : h;
     adz_tensor *last = adz_select(h, time, state->o.backward ? 0 : -1);
     adz_status status = adz_values_add(out, "", y);

@@ -34,17 +34,23 @@ static const adz_module_type relu_type = {
     .extra_repr = relu_repr,
 };
 
-adz_module *adz_notebook_relu_new(const adz_relu_options *options)
+static adz_module *relu_new(bool inplace)
 {
-    adz_relu_options o = ADZ_RELU_OPTIONS;
-    if (!ADZ_OPTIONS_READ("adz_notebook_relu_new", ADZ_RELU_OPTIONS, &o, options)) {
-        return NULL;
-    }
     adz_module *self = adz_module_new(&relu_type, sizeof(relu_state));
     if (self != NULL) {
-        *(relu_state *)zoo_state(self) = (relu_state){ o.inplace };
+        *(relu_state *)zoo_state(self) = (relu_state){ inplace };
     }
     return self;
+}
+
+adz_module *adz_notebook_relu_new(void)
+{
+    return relu_new(false);
+}
+
+adz_module *adz_notebook_relu_inplace_new(void)
+{
+    return relu_new(true);
 }
 
 /* ---- Dropout -------------------------------------------------------------------------------- */
@@ -128,7 +134,7 @@ adz_module *adz_notebook_feed_forward_new(
                     self, "b1", o.bias ? adz_empty(ADZ_SHAPE(d_ff), o.dtype) : ADZ_NONE) != NULL &&
                 adz_module_add_parameter(self, "b2",
                     o.bias ? adz_empty(ADZ_SHAPE(d_model), o.dtype) : ADZ_NONE) != NULL &&
-                adz_module_add_child(self, "relu", adz_notebook_relu_new(NULL)) != NULL &&
+                adz_module_add_child(self, "relu", adz_notebook_relu_new()) != NULL &&
                 adz_module_add_child(
                     self, "dropout", adz_notebook_dropout_new(o.dropout, &dropout)) != NULL &&
                 reset_parameters(self) == ADZ_OK;

@@ -59,7 +59,7 @@ static void second_gradients(const network *n, bool kept, adz_tensor **gradients
     adz_tensor *y = kept ? produce(n, &producers[5]) : NULL, *first[LEAVES];
     adz_tensor *z = kept ? adz_linear(y, n->leaves[W], ADZ_NONE) : product(n, &producers[5]);
     z = loss_of(z);
-    assert_int_equal(adz_autograd_grad(&z, NULL, 1, n->leaves, first, LEAVES, &graph), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&z, NULL, 1, n->leaves, LEAVES, &graph, first), ADZ_OK);
     adz_tensor *squares = total(adz_square(first[X]));
     for (int i = WEIGHT; i < LEAVES; ++i) {
         squares = adz_add(squares, total(adz_square(first[i])));
@@ -143,7 +143,7 @@ static adz_tensor *gradient_of_w(void *user)
 {
     const planned *p = user;
     adz_tensor *w = p->n->leaves[W], *dw = NULL, *z = loss_of(product(p->n, p->made_by));
-    return adz_autograd_grad(&z, NULL, 1, &w, &dw, 1, NULL) == ADZ_OK ? dw : NULL;
+    return adz_autograd_grad(&z, NULL, 1, &w, 1, NULL, &dw) == ADZ_OK ? dw : NULL;
 }
 
 static void a_plan_has_the_same_bits(void **state)

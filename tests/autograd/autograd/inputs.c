@@ -99,7 +99,7 @@ static void inputs_are_checked(void **state)
     adz_backward_options o = ADZ_BACKWARD_OPTIONS;
     o.inputs = both;
     o.n_inputs = 2;
-    assert_int_equal(adz_autograd_grad(&y, NULL, 1, &x, &result, 1, &o), ADZ_ERR_ARGUMENT);
+    assert_int_equal(adz_autograd_grad(&y, NULL, 1, &x, 1, &o, &result), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "are for adz_autograd_backward");
 }
 

@@ -115,10 +115,10 @@ static void autograd_grad_runs_no_post_accumulate_hook(void **state)
     adz_backward_options options = ADZ_BACKWARD_OPTIONS;
     options.create_graph = true;
     adz_tensor *first, *second;
-    assert_int_equal(adz_autograd_grad(&y, NULL, 1, &x, &first, 1, &options), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&y, NULL, 1, &x, 1, &options, &first), ADZ_OK);
     assert_string_equal(all.letters, "x");
     assert_null(adz_tensor_grad(x));
-    assert_int_equal(adz_autograd_grad(&first, NULL, 1, &x, &second, 1, &options), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&first, NULL, 1, &x, 1, &options, &second), ADZ_OK);
     assert_float_equal(adz_item(second), 3 * 6 * 2, 0);
     assert_string_equal(all.letters, "xx");
     assert_int_equal(adz_backward(second), ADZ_OK); /* 18 x, third order */

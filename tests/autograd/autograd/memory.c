@@ -72,10 +72,10 @@ static double tensors_of(adz_tensor *(*loss)(adz_tensor *))
     adz_get_memory_info(&before, sizeof before);
     adz_tensor *y = loss(x), *first, *second;
     o.create_graph = true;
-    assert_int_equal(adz_autograd_grad(&y, NULL, 1, &x, &first, 1, &o), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&y, NULL, 1, &x, 1, &o, &first), ADZ_OK);
     adz_tensor *squares = adz_sum(adz_square(first), ADZ_ALL_DIMS, ADZ_DROPDIM);
     o.create_graph = false;
-    assert_int_equal(adz_autograd_grad(&squares, NULL, 1, &x, &second, 1, &o), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&squares, NULL, 1, &x, 1, &o, &second), ADZ_OK);
     adz_get_memory_info(&after, sizeof after);
     adz_scope_close(inner);
     return (double)(after.peak_bytes - before.live_bytes) /

@@ -43,7 +43,7 @@ static adz_status leave_backward(adz_tensor *loss, bool by_grad, adz_tensor *inp
     if (setjmp(out) != 0) {
         return ADZ_ERR_CANCELLED;
     }
-    return by_grad ? adz_autograd_grad(&loss, NULL, 1, &input, &result, 1, &keep)
+    return by_grad ? adz_autograd_grad(&loss, NULL, 1, &input, 1, &keep, &result)
                    : adz_autograd_backward(&loss, NULL, 1, &keep);
 }
 

@@ -260,17 +260,17 @@ static void run_gradcheck(void)
 
 static void run_vjp(void)
 {
-    adz_vjp(map, leaf(1), leaf(1), NULL, NULL);
+    adz_vjp(map, NULL, leaf(1), leaf(1), NULL);
 }
 
 static void run_root(void)
 {
-    adz_root(map, leaf(1), NULL, NULL, NULL);
+    adz_root(map, NULL, leaf(1), NULL, NULL);
 }
 
 static void run_ode(void)
 {
-    adz_odeint(slope, leaf(1), adz_arange(0, 2, 1, ADZ_F64), NULL, NULL, NULL);
+    adz_odeint(slope, NULL, leaf(1), adz_arange(0, 2, 1, ADZ_F64), NULL, NULL);
 }
 
 static void run_plan(void)

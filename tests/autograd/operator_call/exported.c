@@ -150,7 +150,7 @@ static void a_c_file_computes_and_trains(void **state)
     o.inputs = adz_tensor_list_of((adz_tensor *[]){ n.x, n.target }, 2);
     plans[1] = adz_plan_new(train, &n, &o);
     static const char *const names[] = { "run", "step" };
-    if (adz_plan_write_c_many(temporary_path("net.c"), plans, names, 2, NULL) != ADZ_OK) {
+    if (adz_plan_write_c_many(plans, names, 2, temporary_path("net.c"), NULL) != ADZ_OK) {
         fail_msg("%s", adz_error_message());
     }
     adz_plan_free(&plans[0]);

@@ -242,7 +242,7 @@ static bool use_memory(adz_tensor *base, bool derived)
     x = adz_to(x, ADZ_F64);
     y = adz_add(y, adz_operator_call(&op, &x, 1, NULL, NULL));
     y = adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM);
-    const bool good = y != NULL && adz_autograd_grad(&y, NULL, 1, &base, &grad, 1, NULL) == ADZ_OK;
+    const bool good = y != NULL && adz_autograd_grad(&y, NULL, 1, &base, 1, NULL, &grad) == ADZ_OK;
     adz_scope_close(scope);
     return good;
 }

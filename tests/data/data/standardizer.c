@@ -158,7 +158,7 @@ static void wrong_columns_are_refused(void **state)
     assert_null(adz_standardizer_new(2, ADZ_I64));
     assert_int_equal(adz_error_code(), ADZ_ERR_DTYPE);
     adz_error_clear();
-    adz_module *standardizer = adz_standardizer_new(2, ADZ_F64), *other = adz_relu_new(NULL);
+    adz_module *standardizer = adz_standardizer_new(2, ADZ_F64), *other = adz_relu_new();
     adz_tensor *x = adz_ones(ADZ_SHAPE(4, 3), ADZ_F64);
     assert_int_equal(adz_standardizer_fit(standardizer, x), ADZ_ERR_SHAPE);
     expect_error(ADZ_ERR_SHAPE, "x[4, 3] must have 2 columns");

@@ -42,17 +42,17 @@ static adz_status value_and_derivative(adz_tensor **results, void *user)
     o.results = results;
     switch (d->kind) {
     case JVP:
-        results[1] = adz_jvp(value, x, z, d, &o);
+        results[1] = adz_jvp(value, d, x, z, &o);
         break;
     case HVP:
-        results[1] = adz_hvp(energy, x, z, d, &o);
+        results[1] = adz_hvp(energy, d, x, z, &o);
         break;
     case VJP:
-        results[1] = adz_vjp(energy, x, ADZ_NONE, d, &o);
+        results[1] = adz_vjp(energy, d, x, ADZ_NONE, &o);
         break;
     default:
         o.mode = d->which % 2 == 0 ? ADZ_JACOBIAN_FORWARD : ADZ_JACOBIAN_AUTO;
-        results[1] = adz_jacobian_rows(of_row, adz_slice(x, 0, 1, 2, 1), d, &o);
+        results[1] = adz_jacobian_rows(of_row, d, adz_slice(x, 0, 1, 2, 1), &o);
     }
     return adz_error_code();
 }
@@ -127,7 +127,7 @@ static void check_derivatives(adz_dtype precision, double tolerance)
         plans[i] = all[i].plan;
         names[i] = all[i].name;
     }
-    if (adz_plan_write_c_many(temporary_path("all.c"), plans, names, n, &o) != ADZ_OK) {
+    if (adz_plan_write_c_many(plans, names, n, temporary_path("all.c"), &o) != ADZ_OK) {
         fail_msg("%s", adz_error_message());
     }
     void *library = compile_batch();

@@ -118,7 +118,7 @@ static void check_functions(const numbers *n, bool libm)
     adz_c_options c = ADZ_C_OPTIONS;
     c.precision = ADZ_F64;
     c.libm = libm;
-    if (adz_plan_write_c_many(temporary_path("all.c"), plans, names, N_FUNCTIONS, &c) != ADZ_OK) {
+    if (adz_plan_write_c_many(plans, names, N_FUNCTIONS, temporary_path("all.c"), &c) != ADZ_OK) {
         fail_msg("%s", adz_error_message());
     }
     void *library = compile_batch();

@@ -8,8 +8,8 @@ static void feed_forward_networks(void **state)
     (void)state;
     adz_scope *scope = adz_scope_open();
     adz_manual_seed(1);
-    check_and_free(ADZ_SEQUENTIAL(adz_linear_new(13, 50, NULL), adz_relu_new(NULL),
-                       adz_linear_new(50, 1, NULL)),
+    check_and_free(
+        ADZ_SEQUENTIAL(adz_linear_new(13, 50, NULL), adz_relu_new(), adz_linear_new(50, 1, NULL)),
         adz_randn(ADZ_SHAPE(8, 13), ADZ_F32));
     check_and_free(ADZ_SEQUENTIAL(adz_linear_new(7, 20, NULL), adz_tanh_new(),
                        adz_linear_new(20, 9, NULL), adz_sigmoid_new(), adz_linear_new(9, 3, NULL)),
@@ -26,7 +26,7 @@ static void normalised_networks(void **state)
     adz_scope *scope = adz_scope_open();
     adz_manual_seed(4);
     adz_module *net = ADZ_SEQUENTIAL(adz_linear_new(6, 16, NULL), adz_batch_norm1d_new(16, NULL),
-        adz_relu_new(NULL), adz_linear_new(16, 16, NULL), adz_layer_norm_new(ADZ_SHAPE(16), NULL),
+        adz_relu_new(), adz_linear_new(16, 16, NULL), adz_layer_norm_new(ADZ_SHAPE(16), NULL),
         adz_gelu_new(ADZ_GELU_NONE), adz_dropout_new(0.5, NULL), adz_linear_new(16, 2, NULL));
     for (int i = 0; i < 3; ++i) { /* running statistics that are not the first ones */
         adz_module_forward(net, adz_randn(ADZ_SHAPE(30, 6), ADZ_F32));

@@ -92,7 +92,7 @@ static adz_status tangent(adz_tensor **results, void *user)
     law *l = user;
     adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
     o.results = results;
-    results[1] = adz_jacobian_rows(stress, l->strain, l->net, &o);
+    results[1] = adz_jacobian_rows(stress, l->net, l->strain, &o);
     return adz_error_code();
 }
 

@@ -274,15 +274,15 @@ static void refused_options(void **state)
     temporary_files(true);
     c.state = (adz_c_state)7;
     assert_int_equal(
-        adz_plan_write_c_many(temporary_path("n.c"), &plan, names, 1, &c), ADZ_ERR_ARGUMENT);
+        adz_plan_write_c_many(&plan, names, 1, temporary_path("n.c"), &c), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "options.state is 7; take ADZ_C_STATE_STATIC");
     c.state = ADZ_C_STATE_CALLER;
     assert_int_equal(
-        adz_plan_write_c_many(temporary_path("n.c"), &plan, names, 1, &c), ADZ_ERR_ARGUMENT);
+        adz_plan_write_c_many(&plan, names, 1, temporary_path("n.c"), &c), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "init of plan 0 is that of something else");
     assert_int_equal(temporary_files(false), 0);
     c.state = ADZ_C_STATE_STATIC; /* has no such function */
-    assert_int_equal(adz_plan_write_c_many(temporary_path("n.c"), &plan, names, 1, &c), ADZ_OK);
+    assert_int_equal(adz_plan_write_c_many(&plan, names, 1, temporary_path("n.c"), &c), ADZ_OK);
     adz_plan_free(&plan);
     adz_module_release(&net);
     adz_scope_close(scope);

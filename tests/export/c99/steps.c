@@ -197,7 +197,7 @@ static void plans_share_variables(void **state)
     for (int i = 0; i < 3; ++i) {
         plans[i] = plan_of(&a, functions[i]);
     }
-    if (adz_plan_write_c_many(temporary_path("shared.c"), plans, names, 3, NULL) != ADZ_OK) {
+    if (adz_plan_write_c_many(plans, names, 3, temporary_path("shared.c"), NULL) != ADZ_OK) {
         fail_msg("%s", adz_error_message());
     }
     const compiled c = compile("shared", false);
@@ -265,7 +265,7 @@ static void expect_plans_refused(
     adz_plan *const *plans, const char *const *names, size_t n, adz_status code, const char *part)
 {
     temporary_files(true);
-    assert_int_equal(adz_plan_write_c_many(temporary_path("no.c"), plans, names, n, NULL), code);
+    assert_int_equal(adz_plan_write_c_many(plans, names, n, temporary_path("no.c"), NULL), code);
     expect_error(code, part);
     assert_int_equal(temporary_files(false), 0);
 }
@@ -292,9 +292,9 @@ static void refused_plans(void **state)
     adz_plan *const twice[] = { plans[0], plans[1], plans[1] };
     expect_plans_refused(twice, names, 3, ADZ_ERR_ARGUMENT, "plans 0 and 2 are both called first");
     expect_plans_refused(plans, names, 2, ADZ_ERR_UNSUPPORTED, "a function drops weight.grad");
-    assert_int_equal(adz_plan_write_c_many("no.c", NULL, names, 1, NULL), ADZ_ERR_NULL);
+    assert_int_equal(adz_plan_write_c_many(NULL, names, 1, "no.c", NULL), ADZ_ERR_NULL);
     expect_error(ADZ_ERR_NULL, "plans");
-    assert_int_equal(adz_plan_write_c_many("no.c", plans, NULL, 1, NULL), ADZ_ERR_NULL);
+    assert_int_equal(adz_plan_write_c_many(plans, NULL, 1, "no.c", NULL), ADZ_ERR_NULL);
     expect_error(ADZ_ERR_NULL, "names");
     for (int i = 0; i < 3; ++i) {
         adz_plan *plan = plans[i];

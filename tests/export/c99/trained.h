@@ -160,8 +160,8 @@ static adz_tensor *folded(adz_tensor *x, bool back)
     ROW(norm_zero, adz_mul(x, adz_norm(x, 0, ADZ_DIMS(0), ADZ_DROPDIM)))                         \
     ROW(cumsum, adz_cumsum(x, 1))                                                                \
     ROW(cumsum_rows, adz_cumsum(x, 0))                                                           \
-    ROW(topk, adz_topk(x, 3, 1, true, true, NULL))                                               \
-    ROW(topk_rows, adz_topk(x, 2, 0, false, true, NULL))                                         \
+    ROW(topk, adz_topk(x, 3, 1, true, NULL))                                                     \
+    ROW(topk_rows, adz_topk(x, 2, 0, false, NULL))                                               \
     ROW(pad, adz_pad(x, (const int64_t[]){ 1, 2, 0, 1 }, 4, 0.5))                                \
     ROW(pad_cut, adz_pad(x, (const int64_t[]){ -2, 1 }, 2, 0))                                   \
     ROW(flip, adz_flip(x, ADZ_DIMS(0, 1)))                                                       \

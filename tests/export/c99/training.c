@@ -31,7 +31,7 @@ static void training_by_adam(void **state)
     (void)state;
     adz_scope *scope = adz_scope_open();
     adz_manual_seed(9);
-    adz_module *net = ADZ_SEQUENTIAL(adz_linear_new(6, 16, NULL), adz_relu_new(NULL),
+    adz_module *net = ADZ_SEQUENTIAL(adz_linear_new(6, 16, NULL), adz_relu_new(),
         adz_layer_norm_new(ADZ_SHAPE(16), NULL), adz_linear_new(16, 16, NULL),
         adz_gelu_new(ADZ_GELU_NONE), adz_linear_new(16, 5, NULL));
     c_network n = of(net, adz_randn(ADZ_SHAPE(10, 6), ADZ_F32));
@@ -58,7 +58,7 @@ static void training_of_one_row(void **state)
     (void)state;
     adz_scope *scope = adz_scope_open();
     adz_manual_seed(10);
-    adz_module *net = ADZ_SEQUENTIAL(adz_linear_new(5, 8, NULL), adz_relu_new(NULL),
+    adz_module *net = ADZ_SEQUENTIAL(adz_linear_new(5, 8, NULL), adz_relu_new(),
         adz_linear_new(8, 1, NULL), adz_linear_new(1, 1, NULL));
     c_network n = of(net, adz_randn(ADZ_SHAPE(1, 5), ADZ_F32));
     adz_optimizer *optimizer = adz_adam_new(adz_module_parameters(net), 1e-3, NULL);

@@ -71,7 +71,7 @@ static adz_tensor *gradient_penalty(training *t, adz_tensor *target)
     adz_tensor *all = adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM);
     adz_backward_options o = ADZ_BACKWARD_OPTIONS;
     o.create_graph = true;
-    if (adz_autograd_grad(&all, NULL, 1, &x, &dx, 1, &o) != ADZ_OK) {
+    if (adz_autograd_grad(&all, NULL, 1, &x, 1, &o, &dx) != ADZ_OK) {
         return NULL;
     }
     return adz_add(adz_mse_loss(y, target, ADZ_REDUCE_MEAN),

@@ -53,7 +53,7 @@ static inline run start(uint64_t seed)
     adz_dataset *dataset = problem();
     adz_scope *scope = adz_scope_open();
     adz_standardizer_fit(standardizer, adz_dataset_at(dataset, 0));
-    adz_module *parts[] = { standardizer, adz_linear_new(4, 8, NULL), adz_relu_new(NULL),
+    adz_module *parts[] = { standardizer, adz_linear_new(4, 8, NULL), adz_relu_new(),
         adz_dropout_new(0.2, &dropout), adz_dropout_new(0.1, NULL), adz_linear_new(8, 1, NULL) };
     r.model = adz_sequential_new(parts, 6);
     adz_sgd_options o = ADZ_SGD_OPTIONS;

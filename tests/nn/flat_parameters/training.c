@@ -9,7 +9,7 @@ static adz_module *network(bool checkpoint)
 {
     adz_manual_seed(11);
     adz_module *inner =
-        adz_sequential_new((adz_module *[]){ adz_linear_new(6, 70, NULL), adz_relu_new(NULL),
+        adz_sequential_new((adz_module *[]){ adz_linear_new(6, 70, NULL), adz_relu_new(),
                                adz_dropout_new(0.3, NULL), adz_linear_new(70, 6, NULL) },
             4);
     inner = checkpoint ? adz_activation_checkpoint_new(inner) : inner;
@@ -166,7 +166,7 @@ static void several_uses_sum_in_one_order(void **state)
         }
         keep.create_graph = true; /* a penalty on the norm of a gradient */
         adz_tensor *inputs[] = { w, b }, *grads[2];
-        assert_int_equal(adz_autograd_grad(&loss, NULL, 1, inputs, grads, 2, &keep), ADZ_OK);
+        assert_int_equal(adz_autograd_grad(&loss, NULL, 1, inputs, 2, &keep, grads), ADZ_OK);
         keep.create_graph = false;
         adz_tensor *penalty = adz_add(total(adz_square(grads[0])), total(adz_square(grads[1])));
         assert_int_equal(adz_backward(penalty), ADZ_OK);

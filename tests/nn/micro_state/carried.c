@@ -134,7 +134,7 @@ static void values_of_any_micro_batch_are_set_at_any_time(void **state)
 static void names_have_the_path_of_the_module(void **state)
 {
     (void)state;
-    adz_module *m = ADZ_SEQUENTIAL(adz_relu_new(NULL), encoder_new(QRNN));
+    adz_module *m = ADZ_SEQUENTIAL(adz_relu_new(), encoder_new(QRNN));
     adzi_micro_state *micro = adzi_micro_state_new(OP, m, 1, 0, 1);
     static const char *const names[] = { "1.hidden_0_c", "1.hidden_1_c", "1.rnns.0.layers.0.prev_x",
         "1.rnns.1.layers.0.prev_x" };

@@ -227,7 +227,7 @@ static void without_running_statistics_there_is_no_state(void **state)
     (void)state;
     adz_batch_norm1d_options o = ADZ_BATCH_NORM1D_OPTIONS;
     o.track_running_stats = false;
-    adz_module *m = ADZ_SEQUENTIAL(adz_batch_norm1d_new(FEATURES, &o), adz_relu_new(NULL));
+    adz_module *m = ADZ_SEQUENTIAL(adz_batch_norm1d_new(FEATURES, &o), adz_relu_new());
     adz_module *norm = adz_module_child_at(m, 0);
     adz_module_set_buffer(norm, "running_mean", adz_zeros(ADZ_SHAPE(FEATURES), ADZ_F32));
     adz_module_set_buffer(norm, "running_var", adz_zeros(ADZ_SHAPE(FEATURES), ADZ_F32));

@@ -104,7 +104,7 @@ static void wrappers_need_not_read(void **state)
 static void calls_can_be_written_in_one_line(void **state)
 {
     (void)state;
-    adz_module *gru = adz_gru_new(3, 4, NULL), *relu = adz_relu_new(NULL);
+    adz_module *gru = adz_gru_new(3, 4, NULL), *relu = adz_relu_new();
     adz_tensor *x = adz_ones(ADZ_SHAPE(5, 2, 3), ADZ_F32);
     adz_tensor *lengths = adz_tensor_from((int64_t[]){ 5, 2 }, ADZ_SHAPE(2), ADZ_I64);
     adz_values *results = adz_values_new();

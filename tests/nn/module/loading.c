@@ -41,7 +41,7 @@ static void a_load_that_fits_nothing_is_an_error(void **state)
     given = adz_state_dict_new();
     assert_int_equal(adz_module_load_state_dict(m, given, false), ADZ_ERR_STATE);
     expect_error(ADZ_ERR_STATE, "none of 0 tensors has a name of the module");
-    adz_module *empty = adz_relu_new(NULL); /* It has no state, so nothing is missing. */
+    adz_module *empty = adz_relu_new(); /* It has no state, so nothing is missing. */
     assert_int_equal(adz_module_load_state_dict(empty, given, false), ADZ_OK);
     adz_module_release(&empty);
     adz_state_dict_free(&given);

@@ -269,7 +269,7 @@ static void copies_share_nothing_and_keep_ties(void **state)
 static void a_call_can_have_other_parameters(void **state)
 {
     (void)state;
-    adz_module *m = ADZ_SEQUENTIAL(adz_linear_new(3, 2, NULL), adz_relu_new(NULL));
+    adz_module *m = ADZ_SEQUENTIAL(adz_linear_new(3, 2, NULL), adz_relu_new());
     adz_tensor *own = adz_module_get_parameter(m, "0.weight");
     adz_tensor *factor = adz_requires_grad_(adz_scalar(2, ADZ_F32), true);
     adz_tensor *x = adz_randn(ADZ_SHAPE(4, 3), ADZ_F32);

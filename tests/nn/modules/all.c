@@ -67,7 +67,7 @@ static void gradients_agree_with_differences(void **state)
     n.dropout = 0.3;
     n.generator = g;
     expect_gradients(adz_notebook_feed_forward_new(4, 6, &n), x, g);
-    expect_gradients(adz_notebook_relu_new(NULL), x, NULL);
+    expect_gradients(adz_notebook_relu_new(), x, NULL);
     adz_generator_free(&g);
 }
 
@@ -76,11 +76,9 @@ static void modules_print_as_in_pytorch(void **state)
     (void)state;
     adz_linear_options plain = ADZ_LINEAR_OPTIONS;
     plain.bias = false;
-    adz_relu_options inplace = ADZ_RELU_OPTIONS;
-    inplace.inplace = true;
     expect_print(adz_linear_new(3, 4, &plain), "Linear(in_features=3, out_features=4, bias=False)");
-    expect_print(adz_relu_new(NULL), "ReLU()");
-    expect_print(adz_relu_new(&inplace), "ReLU(inplace=True)");
+    expect_print(adz_relu_new(), "ReLU()");
+    expect_print(adz_relu_inplace_new(), "ReLU(inplace=True)");
     expect_print(adz_leaky_relu_new(0.01), "LeakyReLU(negative_slope=0.01)");
     expect_print(adz_hardtanh_new(-1, 2.5), "Hardtanh(min_val=-1.0, max_val=2.5)");
     expect_print(adz_relu6_new(), "ReLU6()");

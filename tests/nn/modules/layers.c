@@ -81,8 +81,8 @@ static void expect_values(adz_module *module, const double expected[5])
 static void activations_compute(void **state)
 {
     (void)state;
-    expect_values(adz_relu_new(NULL), (const double[]){ 0, 0, 0, 0.5, 2 });
-    expect_values(adz_notebook_relu_new(NULL), (const double[]){ 0, 0, 0, 0.5, 2 });
+    expect_values(adz_relu_new(), (const double[]){ 0, 0, 0, 0.5, 2 });
+    expect_values(adz_notebook_relu_new(), (const double[]){ 0, 0, 0, 0.5, 2 });
     expect_values(adz_leaky_relu_new(0.1), (const double[]){ -0.2, -0.05, 0, 0.5, 2 });
     expect_values(adz_prelu_new(NULL), (const double[]){ -0.5, -0.125, 0, 0.5, 2 });
     adz_prelu_options slopes = ADZ_PRELU_OPTIONS;
@@ -142,7 +142,7 @@ static void rectifiers_differ_at_zero(void **state)
 {
     (void)state;
     for (int notebook = 0; notebook < 2; ++notebook) {
-        adz_module *m = notebook ? adz_notebook_relu_new(NULL) : adz_relu_new(NULL);
+        adz_module *m = notebook ? adz_notebook_relu_new() : adz_relu_new();
         static const float values[] = { -1, 0, 1 };
         adz_tensor *x = adz_requires_grad_(adz_tensor_from(values, ADZ_SHAPE(3), ADZ_F32), true);
         adz_backward(adz_sum(adz_module_forward(m, x), ADZ_ALL_DIMS, ADZ_DROPDIM));
@@ -154,12 +154,8 @@ static void rectifiers_differ_at_zero(void **state)
 static void rectifiers_work_in_position(void **state)
 {
     (void)state;
-    adz_relu_options o;
-    adz_relu_options_init(&o, sizeof o);
-    assert_false(o.inplace);
-    o.inplace = true;
     for (int notebook = 0; notebook < 2; ++notebook) {
-        adz_module *m = notebook ? adz_notebook_relu_new(&o) : adz_relu_new(&o);
+        adz_module *m = notebook ? adz_notebook_relu_inplace_new() : adz_relu_inplace_new();
         adz_tensor *w = adz_requires_grad_(adz_linspace(-1, 1, 4, ADZ_F32), true);
         adz_tensor *x = adz_mul_number(w, 3);
         assert_ptr_equal(adz_module_forward(m, x), x);

@@ -44,7 +44,7 @@ static void expect_plain(const conv_plain *c)
             adz_tensor_data_f64(expected[2]) } };
     conv_each(c, add_products, &all);
     found[2] = adz_conv2d(t[0], t[1], ADZ_NONE, &o);
-    if (adz_autograd_grad(&found[2], &t[2], 1, t, found, 2, NULL) != ADZ_OK) {
+    if (adz_autograd_grad(&found[2], &t[2], 1, t, 2, NULL, found) != ADZ_OK) {
         fail_msg("%s", adz_error_message());
     }
     for (int i = 0; i < 3; ++i) {
@@ -242,7 +242,7 @@ static adz_tensor *with_threads(int threads, adz_tensor *x, adz_tensor *w, int64
     const int before = adz_get_num_threads();
     assert_int_equal(adz_set_num_threads(threads), ADZ_OK);
     adz_tensor *y = adz_conv2d(x, w, ADZ_NONE, &o), *g = adz_cos(adz_detach(y));
-    assert_int_equal(adz_autograd_grad(&y, &g, 1, in, found, 2, NULL), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&y, &g, 1, in, 2, NULL, found), ADZ_OK);
     assert_int_equal(adz_set_num_threads(before), ADZ_OK);
     adz_tensor *all[3] = { adz_flatten(y, 0, -1), adz_flatten(found[0], 0, -1),
         adz_flatten(found[1], 0, -1) };

@@ -21,7 +21,7 @@ FACT(the_other_side_may_be_nan)
     adz_tensor *c = VALUES(ADZ_BOOL, 1, 0), *a = LEAF(1, NAN), *b = LEAF(INFINITY, 2);
     adz_tensor *y = adz_where(c, a, b), *up = VALUES(ADZ_F64, INFINITY, NAN), *g = NULL;
     ASSERT_VALUES(y, ADZ_F64, 1, 2);
-    assert_int_equal(adz_autograd_grad(&y, &up, 1, &a, &g, 1, NULL), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&y, &up, 1, &a, 1, NULL, &g), ADZ_OK);
     ASSERT_VALUES(g, ADZ_F64, INFINITY, 0);
 }
 

@@ -3,31 +3,31 @@
 /* p[0] = k, p[1] = dim, p[2] = largest */
 static int call(const op_args *a, adz_tensor **out)
 {
-    out[0] = adz_topk(a->in[0], (int64_t)a->p[0], (int)a->p[1], a->p[2] != 0, true, &out[1]);
+    out[0] = adz_topk(a->in[0], (int64_t)a->p[0], (int)a->p[1], a->p[2] != 0, &out[1]);
     return out[0] != NULL ? 2 : 0;
 }
 
 FACT(equal_elements_come_in_their_order)
 {
     adz_tensor *i, *x = VALUES(ADZ_I32, 2, 7, 2, 7, 1, 7);
-    ASSERT_VALUES(adz_topk(x, 4, 0, true, true, &i), ADZ_I32, 7, 7, 7, 2);
+    ASSERT_VALUES(adz_topk(x, 4, 0, true, &i), ADZ_I32, 7, 7, 7, 2);
     ASSERT_VALUES(i, ADZ_I64, 1, 3, 5, 0);
-    ASSERT_VALUES(adz_topk(x, 3, 0, false, false, &i), ADZ_I32, 1, 2, 2);
+    ASSERT_VALUES(adz_topk(x, 3, 0, false, &i), ADZ_I32, 1, 2, 2);
     ASSERT_VALUES(i, ADZ_I64, 4, 0, 2);
 }
 
 FACT(nan_counts_as_the_largest)
 {
     adz_tensor *x = VALUES(ADZ_F32, 1, NAN, INFINITY, -INFINITY);
-    ASSERT_VALUES(adz_topk(x, 2, 0, true, true, NULL), ADZ_F32, NAN, INFINITY);
-    ASSERT_VALUES(adz_topk(x, 4, 0, false, true, NULL), ADZ_F32, -INFINITY, 1, INFINITY, NAN);
+    ASSERT_VALUES(adz_topk(x, 2, 0, true, NULL), ADZ_F32, NAN, INFINITY);
+    ASSERT_VALUES(adz_topk(x, 4, 0, false, NULL), ADZ_F32, -INFINITY, 1, INFINITY, NAN);
 }
 
 FACT(a_thousand_are_sorted)
 {
     adz_manual_seed(3);
     adz_tensor *x = adz_randn(ADZ_SHAPE(1000), ADZ_F64), *at;
-    adz_tensor *y = adz_topk(x, 1000, 0, true, true, &at);
+    adz_tensor *y = adz_topk(x, 1000, 0, true, &at);
     for (int64_t i = 1; i < 1000; ++i) {
         assert_true(adz_tensor_data_f64(y)[i - 1] >= adz_tensor_data_f64(y)[i]);
     }
@@ -39,13 +39,13 @@ FACT(none_of_a_scalar_is_the_scalar)
 {
     adz_tensor *x = adz_requires_grad_(adz_scalar(3, ADZ_F64), true), *found;
     for (int64_t k = 0; k < 2; ++k) {
-        adz_tensor *y = adz_topk(x, k, 0, true, true, &found);
+        adz_tensor *y = adz_topk(x, k, 0, true, &found);
         assert_int_equal(adz_tensor_rank(y), 0);
         assert_true(adz_item(y) == 3 && adz_item(found) == 0);
         assert_true(adz_item(gradient_of(y, x)) == 1);
     }
-    ASSERT_REFUSED(adz_topk(x, 2, 0, true, true, NULL), ADZ_ERR_ARGUMENT, "k is 2");
-    ASSERT_REFUSED(adz_topk(x, -1, 0, true, true, NULL), ADZ_ERR_ARGUMENT, "k is -1");
+    ASSERT_REFUSED(adz_topk(x, 2, 0, true, NULL), ADZ_ERR_ARGUMENT, "k is 2");
+    ASSERT_REFUSED(adz_topk(x, -1, 0, true, NULL), ADZ_ERR_ARGUMENT, "k is -1");
 }
 
 static const struct CMUnitTest facts[] = {

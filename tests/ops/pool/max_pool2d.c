@@ -138,7 +138,7 @@ static void compare_with_definition(const geometry *g, adz_dtype dtype)
         options.retain_graph = true;
         options.create_graph = expression != 0;
         adz_tensor *dx;
-        assert_int_equal(adz_autograd_grad(&y, &dy, 1, &x, &dx, 1, &options), ADZ_OK);
+        assert_int_equal(adz_autograd_grad(&y, &dy, 1, &x, 1, &options, &dx), ADZ_OK);
         assert_true(adz_equal(adz_reshape(dx, ADZ_SHAPE(PLANES, plane)), wanted));
     }
 }

@@ -1,9 +1,16 @@
 #include "ops/facts.h"
 
+#define ORDER(first, turned)                                                                  \
+    (adz_forget_mult_options)                                                                 \
+    {                                                                                         \
+        .size = sizeof(adz_forget_mult_options), .batch_first = (first), .backward = (turned) \
+    }
+
 /* p[0] = batch_first, p[1] = backward */
 static int call(const op_args *a, adz_tensor **out)
 {
-    return case_one(adz_forget_mult(a->in[0], a->in[1], a->in[2], a->p[0] != 0, a->p[1] != 0), out);
+    return case_one(
+        adz_forget_mult(a->in[0], a->in[1], a->in[2], &ORDER(a->p[0] != 0, a->p[1] != 0)), out);
 }
 
 static adz_tensor *column(adz_tensor *values)
@@ -20,9 +27,9 @@ FACT(each_step_forgets_a_part_of_the_state)
 {
     adz_tensor *x = column(VALUES(ADZ_F64, 8, 4, 12)), *f = column(VALUES(ADZ_F64, 0.5, 0.25, 1));
     adz_tensor *h0 = adz_full(ADZ_SHAPE(1, 1), 2, ADZ_F64);
-    ASSERT_VALUES(flat(adz_forget_mult(x, f, h0, false, false)), ADZ_F64, 5, 4.75, 12);
-    ASSERT_VALUES(flat(adz_forget_mult(x, f, h0, false, true)), ADZ_F64, 9, 10, 12);
-    ASSERT_VALUES(flat(adz_forget_mult(x, f, ADZ_NONE, false, false)), ADZ_F64, 4, 4, 12);
+    ASSERT_VALUES(flat(adz_forget_mult(x, f, h0, NULL)), ADZ_F64, 5, 4.75, 12);
+    ASSERT_VALUES(flat(adz_forget_mult(x, f, h0, &ORDER(false, true))), ADZ_F64, 9, 10, 12);
+    ASSERT_VALUES(flat(adz_forget_mult(x, f, ADZ_NONE, NULL)), ADZ_F64, 4, 4, 12);
 }
 
 /* The time may be the first dimension or the second. */
@@ -33,9 +40,9 @@ FACT(the_batch_may_come_first)
     adz_tensor *f = adz_sigmoid(adz_randn(ADZ_SHAPE(4, 3, 2), ADZ_F64));
     adz_tensor *h0 = adz_randn(ADZ_SHAPE(3, 2), ADZ_F64);
     for (int turned = 0; turned < 2; ++turned) {
-        adz_tensor *y = adz_forget_mult(x, f, h0, false, turned != 0);
-        adz_tensor *same =
-            adz_forget_mult(adz_transpose(x, 0, 1), adz_transpose(f, 0, 1), h0, true, turned != 0);
+        adz_tensor *y = adz_forget_mult(x, f, h0, &ORDER(false, turned != 0));
+        adz_tensor *same = adz_forget_mult(
+            adz_transpose(x, 0, 1), adz_transpose(f, 0, 1), h0, &ORDER(true, turned != 0));
         assert_true(adz_equal(y, adz_transpose(same, 0, 1)));
     }
 }
@@ -45,11 +52,11 @@ FACT(a_sequence_goes_on_from_its_state)
     adz_manual_seed(4);
     adz_tensor *x = adz_randn(ADZ_SHAPE(5, 2, 3), ADZ_F64);
     adz_tensor *f = adz_sigmoid(adz_randn(ADZ_SHAPE(5, 2, 3), ADZ_F64));
-    adz_tensor *whole = adz_forget_mult(x, f, ADZ_NONE, false, false);
+    adz_tensor *whole = adz_forget_mult(x, f, ADZ_NONE, NULL);
     adz_tensor *first =
-        adz_forget_mult(adz_narrow(x, 0, 0, 2), adz_narrow(f, 0, 0, 2), ADZ_NONE, false, false);
+        adz_forget_mult(adz_narrow(x, 0, 0, 2), adz_narrow(f, 0, 0, 2), ADZ_NONE, NULL);
     adz_tensor *rest = adz_forget_mult(
-        adz_narrow(x, 0, 2, 3), adz_narrow(f, 0, 2, 3), adz_select(first, 0, -1), false, false);
+        adz_narrow(x, 0, 2, 3), adz_narrow(f, 0, 2, 3), adz_select(first, 0, -1), NULL);
     assert_true(adz_equal(rest, adz_narrow(whole, 0, 2, 3)));
 }
 
@@ -66,7 +73,7 @@ FACT(wide_states_by_single_steps)
         adz_tensor *gate = adz_select(f, 1, t), *kept = adz_add_number(adz_neg(gate), 1);
         h = steps[t] = adz_add(adz_mul(gate, adz_select(x, 1, t)), adz_mul(kept, h));
     }
-    adz_tensor *y = adz_forget_mult(x, f, h0, true, true), *same = adz_stack(steps, 3, 1);
+    adz_tensor *y = adz_forget_mult(x, f, h0, &ORDER(true, true)), *same = adz_stack(steps, 3, 1);
     assert_true(adz_allclose(y, same, 1e-14, 1e-15, false));
     for (int i = 0; i < 3; ++i) {
         adz_tensor *g = gradient_of(adz_square(same), leaves[i]);

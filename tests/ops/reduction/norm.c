@@ -102,9 +102,9 @@ static slopes slopes_at(double scale, double p, adz_dtype dtype)
     adz_tensor *y = adz_norm(x, p, ADZ_ALL_DIMS, ADZ_DROPDIM), *g = NULL, *h = NULL;
     adz_backward_options o = ADZ_BACKWARD_OPTIONS;
     o.create_graph = true;
-    assert_int_equal(adz_autograd_grad(&y, NULL, 1, &x, &g, 1, &o), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&y, NULL, 1, &x, 1, &o, &g), ADZ_OK);
     adz_tensor *all = adz_sum(g, ADZ_ALL_DIMS, ADZ_DROPDIM);
-    assert_int_equal(adz_autograd_grad(&all, NULL, 1, &x, &h, 1, NULL), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&all, NULL, 1, &x, 1, NULL, &h), ADZ_OK);
     slopes s = { .y = adz_item(y) };
     for (int64_t i = 0; i < 5; ++i) {
         s.first[i] = at(g, i);

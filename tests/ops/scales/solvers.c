@@ -65,7 +65,7 @@ static void finish(const scales *s, adz_tensor *y, adz_tensor *a, solution *foun
     static const double upstream[UNKNOWNS] = { 1, -0.7, 0.3, 2, -1.1 };
     adz_tensor *g = numbers(s, upstream, s->upstream), *da = NULL;
     adz_backward_options options = ADZ_BACKWARD_OPTIONS;
-    found->solved = y != NULL && adz_autograd_grad(&y, &g, 1, &a, &da, 1, &options) == ADZ_OK;
+    found->solved = y != NULL && adz_autograd_grad(&y, &g, 1, &a, 1, &options, &da) == ADZ_OK;
     if (found->solved) {
         read(y, found->x);
         read(da, found->gradient);

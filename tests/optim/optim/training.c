@@ -179,8 +179,7 @@ static void states_that_do_not_fit_are_refused(void **state)
 
 static adz_module *small_model(void)
 {
-    return ADZ_SEQUENTIAL(
-        adz_linear_new(1, 16, NULL), adz_relu_new(NULL), adz_linear_new(16, 1, NULL));
+    return ADZ_SEQUENTIAL(adz_linear_new(1, 16, NULL), adz_relu_new(), adz_linear_new(16, 1, NULL));
 }
 
 /* Takes one step of training. Returns the loss, or NaN on failure. */

@@ -90,7 +90,7 @@ static double slope_of(fit *f)
     adz_tensor *r = residuals(f);
     adz_tensor *loss = adz_mul_number(adz_sum(adz_square(r), ADZ_ALL_DIMS, ADZ_DROPDIM), 0.5);
     adz_tensor *g = NULL;
-    assert_int_equal(adz_autograd_grad(&loss, NULL, 1, &f->b, &g, 1, NULL), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&loss, NULL, 1, &f->b, 1, NULL, &g), ADZ_OK);
     for (int64_t k = 0; k < f->problem->parameters; ++k) {
         most = fmax(most, fabs(adz_tensor_at(g, &k) * adz_tensor_at(f->b, &k)) / adz_item(loss));
     }

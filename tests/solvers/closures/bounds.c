@@ -9,7 +9,7 @@ static void expect_minimum(problem *p, const double *lower, const double *upper)
 {
     adz_tensor *g = NULL, *r = residuals(p);
     adz_tensor *loss = adz_sum(adz_square(r), ADZ_ALL_DIMS, ADZ_DROPDIM);
-    assert_int_equal(adz_autograd_grad(&loss, NULL, 1, &p->x, &g, 1, NULL), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&loss, NULL, 1, &p->x, 1, NULL, &g), ADZ_OK);
     for (int64_t k = 0; k < 5; ++k) {
         const double x = adz_tensor_at(p->x, &k), slope = adz_tensor_at(g, &k);
         assert_true(x >= lower[k] && x <= upper[k]);

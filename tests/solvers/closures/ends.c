@@ -28,7 +28,7 @@ static void expect_counts(problem *p, adz_closure_report r, int calls, double fa
     adz_tensor *loss =
         adz_mul_number(adz_sum(adz_mul(residual, residual), ADZ_ALL_DIMS, ADZ_DROPDIM), factor);
     adz_tensor *g = NULL;
-    assert_int_equal(adz_autograd_grad(&loss, NULL, 1, &p->x, &g, 1, NULL), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&loss, NULL, 1, &p->x, 1, NULL, &g), ADZ_OK);
     for (int64_t k = 0; k < 5; ++k) {
         largest = fmax(largest, fabs(adz_tensor_at(g, &k)));
     }

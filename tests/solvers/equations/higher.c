@@ -24,7 +24,7 @@ static int root_of_captured(adz_tensor *const *in, size_t n, adz_tensor **out, v
     captured *c = user;
     c->p = in[0];
     c->q = in[1];
-    out[0] = adz_root(cubic, adz_full(ADZ_SHAPE(2, 2), 0.3, ADZ_F64), c, &c->o, NULL);
+    out[0] = adz_root(cubic, c, adz_full(ADZ_SHAPE(2, 2), 0.3, ADZ_F64), &c->o, NULL);
     return out[0] != NULL;
 }
 
@@ -98,8 +98,8 @@ static void expect_same_with_graph(
     adz_tensor *y, *with, *without;
     assert_int_equal(call(&leaf, 1, &y, user), 1);
     adz_tensor *dy = adz_randn(adz_tensor_shape(y), ADZ_F64);
-    assert_int_equal(adz_autograd_grad(&y, &dy, 1, &leaf, &with, 1, &graph), ADZ_OK);
-    assert_int_equal(adz_autograd_grad(&y, &dy, 1, &leaf, &without, 1, NULL), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&y, &dy, 1, &leaf, 1, &graph, &with), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&y, &dy, 1, &leaf, 1, NULL, &without), ADZ_OK);
     assert_true(apart(with, without) < 1e-11);
 }
 
@@ -139,11 +139,11 @@ static void roots_have_third_derivatives(void **state)
         o.method = (adz_root_method)m;
         o.tolerance = 1e-13;
         adz_tensor *p = adz_requires_grad_(adz_scalar(2.5, ADZ_F64), true), *d[3];
-        adz_tensor *y = adz_root(third, adz_scalar(1, ADZ_F64), p, &o, NULL);
+        adz_tensor *y = adz_root(third, p, adz_scalar(1, ADZ_F64), &o, NULL);
         const double x = adz_item(y), a = 3 * x * x + 1;
         for (int k = 0; k < 3; ++k) {
             assert_int_equal(
-                adz_autograd_grad(k == 0 ? &y : &d[k - 1], NULL, 1, &p, &d[k], 1, &graph), ADZ_OK);
+                adz_autograd_grad(k == 0 ? &y : &d[k - 1], NULL, 1, &p, 1, &graph, &d[k]), ADZ_OK);
         }
         assert_true(fabs(adz_item(d[0]) - 1 / a) < 1e-12);
         assert_true(fabs(adz_item(d[1]) + 6 * x / pow(a, 3)) < 1e-12);
@@ -175,7 +175,7 @@ static adz_tensor *gradient(adz_tensor *p, const adz_root_options *o)
     graph.create_graph = true;
     adz_tensor *x = adz_root_many(&f, adz_zeros_like(p), &p, 1, o, NULL), *d;
     adz_tensor *loss = adz_sum(adz_pow_number(x, 4), ADZ_ALL_DIMS, ADZ_DROPDIM);
-    return adz_autograd_grad(&loss, NULL, 1, &p, &d, 1, &graph) == ADZ_OK ? d : NULL;
+    return adz_autograd_grad(&loss, NULL, 1, &p, 1, &graph, &d) == ADZ_OK ? d : NULL;
 }
 
 static adz_tensor *along(adz_tensor *p, adz_tensor *v, double far)
@@ -198,7 +198,7 @@ static void large_roots_have_second_derivatives_in_little_memory(void **state)
         o.method = (adz_root_method)method;
         adz_scope *scope = adz_scope_open();
         adz_tensor *product = adz_sum(adz_mul(gradient(p, &o), v), ADZ_ALL_DIMS, ADZ_DROPDIM);
-        assert_int_equal(adz_autograd_grad(&product, NULL, 1, &p, &found, 1, NULL), ADZ_OK);
+        assert_int_equal(adz_autograd_grad(&product, NULL, 1, &p, 1, NULL, &found), ADZ_OK);
         adz_tensor *rise = adz_detach(gradient(along(p, v, 1e-5), &o));
         rise = adz_sub(rise, adz_detach(gradient(along(p, v, -1e-5), &o)));
         assert_true(apart(found, adz_mul_number(rise, 0.5e5)) < 1e-7);

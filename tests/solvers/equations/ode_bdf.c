@@ -54,7 +54,7 @@ static void derivatives(adz_tensor *(*f)(adz_tensor *const *, const adz_ode_opti
     adz_tensor *loss = adz_sum(adz_sin(y), ADZ_ALL_DIMS, ADZ_DROPDIM);
     for (int i = 0; i < orders; ++i) {
         b.create_graph = i + 1 < orders;
-        assert_int_equal(adz_autograd_grad(&loss, NULL, 1, in, parts, 3, &b), ADZ_OK);
+        assert_int_equal(adz_autograd_grad(&loss, NULL, 1, in, 3, &b, parts), ADZ_OK);
         found[i] = adz_cat(parts, 3, 0);
         loss = adz_sum(adz_square(found[i]), ADZ_ALL_DIMS, ADZ_DROPDIM);
     }
@@ -130,7 +130,7 @@ static void the_tolerance_is_kept(void **state)
         o.method = ADZ_ODE_BDF;
         for (int k = 3; k <= (dtype == ADZ_F64 ? 11 : 5); k += 2) {
             o.rtol = o.atol = pow(10, -k);
-            adz_tensor *y = adz_odeint(bell, y0, times, NULL, &o, &report);
+            adz_tensor *y = adz_odeint(bell, NULL, y0, times, &o, &report);
             assert_non_null(y);
             assert_true(apart(y, right) < 10 * o.rtol);
             assert_true(report.time == 4 && report.steps < 20 * pow(10, k / 8.0));
@@ -160,7 +160,7 @@ static void rows_are_solved_together(void **state)
         for (int rows = 0; rows < 2; ++rows) {
             o.rows = rows;
             y[rows] =
-                adz_odeint(stiff, y0, adz_linspace(0, 3, 4, (adz_dtype)dtype), rates, &o, &report);
+                adz_odeint(stiff, rates, y0, adz_linspace(0, 3, 4, (adz_dtype)dtype), &o, &report);
             assert_non_null(y[rows]);
             assert_true(report.steps < 600 && report.jacobians < 20);
         }
@@ -203,7 +203,7 @@ static void stiff_gradients_agree(void **state)
         adz_tensor *y = adz_odeint_many(&f, in[0], times, in + 1, 1, &o, NULL);
         assert_non_null(y);
         adz_tensor *loss = adz_sum(adz_mul(y, scale), ADZ_ALL_DIMS, ADZ_DROPDIM);
-        assert_int_equal(adz_autograd_grad(&loss, NULL, 1, in, parts, 2, NULL), ADZ_OK);
+        assert_int_equal(adz_autograd_grad(&loss, NULL, 1, in, 2, NULL, parts), ADZ_OK);
         all[i] = adz_cat(parts, 2, 0);
     }
     assert_true(apart(all[0], all[1]) < 1e-6 * adz_item(adz_max(adz_abs(all[0]))));
@@ -228,7 +228,7 @@ static void scale_changes_nothing(void **state)
             adz_tensor *y0 = adz_mul_number(
                 adz_tensor_from((double[]){ 1, 0.5 }, ADZ_SHAPE(2), ADZ_F64), ldexp(1, sign * k));
             adz_tensor *y =
-                adz_odeint(linear, y0, adz_linspace(0, 2, 5, ADZ_F64), matrix, &o, NULL);
+                adz_odeint(linear, matrix, y0, adz_linspace(0, 2, 5, ADZ_F64), &o, NULL);
             assert_non_null(y);
             first = first == NULL ? y : first;
             assert_true(adz_equal(y, adz_mul_number(first, ldexp(1, sign * k))));
@@ -250,18 +250,18 @@ static void what_cannot_be_done_is_refused(void **state)
     adz_ode_options o = ADZ_ODE_OPTIONS;
     adz_ode_report report;
     o.method = ADZ_ODE_BDF;
-    assert_null(adz_odeint(square, y0, times, NULL, &o, &report));
+    assert_null(adz_odeint(square, NULL, y0, times, &o, &report));
     expect_error(ADZ_ERR_NUMERIC, "the step has become too short at t = ");
     assert_true(fabs(report.time - 1) < 1e-3);
     o.max_steps = 20;
-    assert_null(adz_odeint(square, y0, times, NULL, &o, &report));
+    assert_null(adz_odeint(square, NULL, y0, times, &o, &report));
     expect_error(ADZ_ERR_NUMERIC, "raise max_steps or the tolerances");
     assert_int_equal(report.steps + report.rejected, 20);
     o.steps = 5;
-    assert_null(adz_odeint(square, y0, times, NULL, &o, NULL));
+    assert_null(adz_odeint(square, NULL, y0, times, &o, NULL));
     expect_error(ADZ_ERR_ARGUMENT, "steps is 5, but ADZ_ODE_BDF chooses its steps");
     o.method = (adz_ode_method)4;
-    assert_null(adz_odeint(square, y0, times, NULL, &o, NULL));
+    assert_null(adz_odeint(square, NULL, y0, times, &o, NULL));
     expect_error(ADZ_ERR_ARGUMENT, "method is 4");
 }
 
@@ -319,7 +319,7 @@ static adz_status solve_and_pull(void *user)
     adz_status status = loss != NULL ? ADZ_OK : adz_error_code();
     b.create_graph = r->graph;
     if (status == ADZ_OK) {
-        status = adz_autograd_grad(&loss, NULL, 1, leaves, &dx, 1, &b);
+        status = adz_autograd_grad(&loss, NULL, 1, leaves, 1, &b, &dx);
         assert_true(status != ADZ_OK || !(adz_tensor_at(dx, (int64_t[]){ 0 }) == 0));
     }
     adz_scope_close(scope);

@@ -28,7 +28,7 @@ static void steps_begin_late(void **state)
         for (int given = 0; given < 2; ++given) {
             o.first_step = given * 1e-9;
             adz_tensor *y =
-                adz_odeint(constant, adz_zeros(ADZ_SHAPE(1), ADZ_F32), times, NULL, &o, NULL);
+                adz_odeint(constant, NULL, adz_zeros(ADZ_SHAPE(1), ADZ_F32), times, &o, NULL);
             assert_non_null(y);
             const double end = adz_tensor_at(y, (int64_t[]){ 1, 0 });
             assert_true(fabs(end / spans[i / ADAPTIVE] - 1) < 1e-3);
@@ -53,7 +53,7 @@ static void first_steps_are_chosen(void **state)
         adz_ode_report report;
         o.method = adaptive[m];
         adz_tensor *y0 = adz_ones(ADZ_SHAPE(1), ADZ_F64);
-        assert_non_null(adz_odeint(decays, y0, pair(0, 0.01, ADZ_F64), NULL, &o, &report));
+        assert_non_null(adz_odeint(decays, NULL, y0, pair(0, 0.01, ADZ_F64), &o, &report));
         assert_true(report.rejected <= 1 && report.steps <= most[m]);
     }
 }
@@ -75,25 +75,25 @@ static void max_step_is_kept(void **state)
         o.method = adaptive[m];
         adz_tensor *y0 = adz_zeros(ADZ_SHAPE(1), ADZ_F64), *times = pair(0, 10, ADZ_F64), *y;
         o.max_step = 0.03;
-        y = adz_odeint(pulse, y0, times, NULL, &o, &report);
+        y = adz_odeint(pulse, NULL, y0, times, &o, &report);
         assert_true(fabs(adz_tensor_at(y, (int64_t[]){ 1, 0 }) - 1) < 1e-5);
         assert_true(report.steps >= 334);
         o.max_step = 1.25; /* divides the time exactly, and the last step may not be longer */
         o.first_step = 1.25;
-        adz_odeint(constant, y0, times, NULL, &o, &report);
+        adz_odeint(constant, NULL, y0, times, &o, &report);
         assert_int_equal(report.steps, 8);
         o.max_step = 1.245; /* 8 such steps end 0.04 before 10 */
-        adz_odeint(constant, y0, times, NULL, &o, &report);
+        adz_odeint(constant, NULL, y0, times, &o, &report);
         assert_int_equal(report.steps, 9);
         o.max_step = 0; /* no tiny step remains at the end */
         o.first_step = 9.95;
-        adz_odeint(constant, y0, times, NULL, &o, &report);
+        adz_odeint(constant, NULL, y0, times, &o, &report);
         assert_int_equal(report.steps, 1);
     }
     adz_ode_options o = ADZ_ODE_OPTIONS;
     o.max_step = 1e-9;
     assert_null(adz_odeint(
-        constant, adz_zeros(ADZ_SHAPE(1), ADZ_F32), pair(1000, 1010, ADZ_F32), NULL, &o, NULL));
+        constant, NULL, adz_zeros(ADZ_SHAPE(1), ADZ_F32), pair(1000, 1010, ADZ_F32), &o, NULL));
     expect_error(ADZ_ERR_NUMERIC, "max_step is too short for the time");
 }
 
@@ -117,7 +117,7 @@ static void reports_count(void **state)
             o.steps = steps * 50;
             ADZ_NO_GRAD
             {
-                adz_odeint(counts, y0, times, &calls, &o, &report);
+                adz_odeint(counts, &calls, y0, times, &o, &report);
             }
             assert_int_equal(report.evaluations, calls);
             const bool stiff = m == ADZ_ODE_RODAS4;
@@ -139,21 +139,21 @@ static void absolute_tolerances_are_of_elements(void **state)
     adz_ode_report all, one;
     o.atol = 1e-3;
     o.rtol = 1e-10;
-    adz_tensor *y = adz_odeint(counts, y0, times, &calls, &o, &all);
+    adz_tensor *y = adz_odeint(counts, &calls, y0, times, &o, &all);
     o.atols = (double[]){ 1e-3, 1e-3 };
     o.n_atols = 2;
     o.atol = 1e-9;
-    assert_true(adz_equal(y, adz_odeint(counts, y0, times, &calls, &o, &one)));
+    assert_true(adz_equal(y, adz_odeint(counts, &calls, y0, times, &o, &one)));
     o.atols = (double[]){ 1e-3, 1e-9 };
-    adz_odeint(counts, y0, times, &calls, &o, &one);
+    adz_odeint(counts, &calls, y0, times, &o, &one);
     assert_true(one.steps > all.steps);
     const int64_t second = one.steps;
     o.atols = (double[]){ 1e-9, 1e-3 };
-    adz_odeint(counts, y0, times, &calls, &o, &one);
+    adz_odeint(counts, &calls, y0, times, &o, &one);
     assert_true(one.steps > all.steps && one.steps != second);
     o.rows = true;
     adz_tensor *rows = adz_repeat(adz_unsqueeze(y0, 0), ADZ_SHAPE(3, 1));
-    y = adz_odeint(counts, rows, times, &calls, &o, &all);
+    y = adz_odeint(counts, &calls, rows, times, &o, &all);
     assert_int_equal(all.steps, one.steps);
     assert_true(adz_tensor_size(y, 1) == 3);
 }
@@ -187,17 +187,17 @@ static void tolerances_are_checked(void **state)
         o.event_direction = cases[i].direction;
         o.atols = cases[i].n_atols > 0 ? cases[i].atols : NULL;
         o.n_atols = cases[i].n_atols;
-        assert_null(adz_odeint(constant, y0, times, NULL, &o, NULL));
+        assert_null(adz_odeint(constant, NULL, y0, times, &o, NULL));
         expect_error(ADZ_ERR_ARGUMENT, cases[i].message);
     }
     adz_ode_options o = ADZ_ODE_OPTIONS;
     o.rtol = FLT_EPSILON;
-    assert_non_null(adz_odeint(constant, y0, times, NULL, &o, NULL));
+    assert_non_null(adz_odeint(constant, NULL, y0, times, &o, NULL));
     o.rtol = 2e-16;
-    assert_null(adz_odeint(constant, adz_to(y0, ADZ_F64), pair(0, 1, ADZ_F64), NULL, &o, NULL));
+    assert_null(adz_odeint(constant, NULL, adz_to(y0, ADZ_F64), pair(0, 1, ADZ_F64), &o, NULL));
     expect_error(ADZ_ERR_ARGUMENT, "below the rounding error of float64");
     o.method = ADZ_ODE_RK4; /* which has no error control */
-    assert_non_null(adz_odeint(constant, y0, times, NULL, &o, NULL));
+    assert_non_null(adz_odeint(constant, NULL, y0, times, &o, NULL));
 }
 
 static adz_tensor *linear(adz_tensor *t, adz_tensor *y, void *matrix)
@@ -215,8 +215,8 @@ static adz_tensor *scaled_solution(int k, adz_dtype dtype, adz_ode_method method
     o.atol = ldexp(0x1p-20, k);
     o.rtol = 0x1p-18;
     adz_tensor *matrix = adz_to(adz_tensor_from(a, ADZ_SHAPE(2, 2), ADZ_F64), dtype);
-    adz_tensor *y = adz_odeint(linear, adz_mul_number(pair(1, 0.5, dtype), ldexp(1, k)),
-        adz_linspace(0, 2, 5, dtype), matrix, &o, &report);
+    adz_tensor *y = adz_odeint(linear, matrix, adz_mul_number(pair(1, 0.5, dtype), ldexp(1, k)),
+        adz_linspace(0, 2, 5, dtype), &o, &report);
     assert_non_null(y);
     *steps = report.steps;
     return y;
@@ -251,7 +251,7 @@ static void tiny_tolerances_are_usable(void **state)
         double slope = m % 2 == 0 ? 1 : 1e-150;
         o.method = adaptive[m / 2];
         adz_tensor *y = adz_odeint(
-            constant, adz_zeros(ADZ_SHAPE(3), ADZ_F64), pair(0, 2, ADZ_F64), &slope, &o, NULL);
+            constant, &slope, adz_zeros(ADZ_SHAPE(3), ADZ_F64), pair(0, 2, ADZ_F64), &o, NULL);
         assert_true(fabs(adz_tensor_at(y, (int64_t[]){ 1, 2 }) / (2 * slope) - 1) < 1e-6);
     }
 }
@@ -265,13 +265,13 @@ static void infinities_are_refused(void **state)
         adz_ode_options o = ADZ_ODE_OPTIONS;
         double slope = 1e38;
         o.method = adaptive[m];
-        assert_null(adz_odeint(constant, y0, times, &slope, &o, NULL));
+        assert_null(adz_odeint(constant, &slope, y0, times, &o, NULL));
         expect_error(ADZ_ERR_NUMERIC, "the step has become too short at t = 3.4");
         slope = NAN;
-        assert_null(adz_odeint(constant, y0, times, &slope, &o, NULL));
+        assert_null(adz_odeint(constant, &slope, y0, times, &o, NULL));
         expect_error(ADZ_ERR_NUMERIC, "the function is not finite at t = 0");
         adz_fill_(y0, INFINITY);
-        assert_null(adz_odeint(constant, y0, times, NULL, &o, NULL));
+        assert_null(adz_odeint(constant, NULL, y0, times, &o, NULL));
         expect_error(ADZ_ERR_NUMERIC, "the state is not finite at t = 0");
     }
 }
@@ -284,7 +284,7 @@ static void nothing_is_solved(void **state)
         adz_ode_options o = ADZ_ODE_OPTIONS;
         o.method = adaptive[m];
         adz_tensor *y = adz_odeint(
-            constant, adz_zeros(ADZ_SHAPE(0), ADZ_F64), pair(0, 2, ADZ_F64), NULL, &o, NULL);
+            constant, NULL, adz_zeros(ADZ_SHAPE(0), ADZ_F64), pair(0, 2, ADZ_F64), &o, NULL);
         assert_non_null(y);
         assert_int_equal(adz_tensor_size(y, 1), 0);
     }
@@ -307,7 +307,7 @@ static adz_tensor *square(adz_tensor *t, adz_tensor *y, void *user) /* y = 1 / (
 static adz_tensor *solution(void *user)
 {
     captured *c = user;
-    return adz_odeint(square, c->y0, c->times, NULL, &c->o, NULL);
+    return adz_odeint(square, NULL, c->y0, c->times, &c->o, NULL);
 }
 
 static void set_times(captured *c, double a, double b, double d)

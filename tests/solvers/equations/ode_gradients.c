@@ -86,9 +86,9 @@ static adz_tensor *slopes(adz_tensor *t, adz_tensor *y, void *is_view)
 static adz_tensor *all_of(adz_dtype dtype, void *is_view)
 {
     adz_tensor *y0 = adz_requires_grad_(adz_ones(ADZ_SHAPE(9000), dtype), true), *dy0;
-    adz_tensor *y = adz_odeint(slopes, y0, adz_linspace(0, 0.5, 12, dtype), is_view, NULL, NULL);
+    adz_tensor *y = adz_odeint(slopes, is_view, y0, adz_linspace(0, 0.5, 12, dtype), NULL, NULL);
     adz_tensor *loss = adz_sum(adz_square(y), ADZ_ALL_DIMS, ADZ_DROPDIM);
-    assert_int_equal(adz_autograd_grad(&loss, NULL, 1, &y0, &dy0, 1, NULL), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&loss, NULL, 1, &y0, 1, NULL, &dy0), ADZ_OK);
     return adz_cat((adz_tensor *[]){ adz_detach(y), adz_unsqueeze(dy0, 0) }, 2, 0);
 }
 
@@ -161,10 +161,10 @@ static adz_module *network(void)
 static adz_tensor *pull_learned(adz_module *net, const adz_ode_options *o, double *loss)
 {
     adz_tensor *y0 = adz_ones(ADZ_SHAPE(50, 2), ADZ_F64), *times = adz_linspace(0, 2, 9, ADZ_F64);
-    adz_tensor *y = adz_odeint(learned, y0, times, net, o, NULL), *gradient;
+    adz_tensor *y = adz_odeint(learned, net, y0, times, o, NULL), *gradient;
     adz_tensor *sum = adz_mean(adz_square(y), ADZ_ALL_DIMS, ADZ_DROPDIM);
     adz_tensor *weight = adz_module_get_parameter(net, "0.weight");
-    assert_int_equal(adz_autograd_grad(&sum, NULL, 1, &weight, &gradient, 1, NULL), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&sum, NULL, 1, &weight, 1, NULL, &gradient), ADZ_OK);
     *loss = adz_item(sum);
     return gradient;
 }
@@ -223,7 +223,7 @@ static void leaves_of_some_times_are_refused(void **state)
     (void)state;
     adz_tensor *scale = adz_requires_grad_(adz_ones(ADZ_SHAPE(1), ADZ_F64), true);
     adz_tensor *y0 = adz_requires_grad_(adz_ones(ADZ_SHAPE(3), ADZ_F64), true);
-    adz_tensor *y = adz_odeint(early, y0, adz_linspace(0, 1, 3, ADZ_F64), scale, NULL, NULL);
+    adz_tensor *y = adz_odeint(early, scale, y0, adz_linspace(0, 1, 3, ADZ_F64), NULL, NULL);
     assert_int_equal(adz_backward(adz_sum(y, ADZ_ALL_DIMS, ADZ_DROPDIM)), ADZ_ERR_UNSUPPORTED);
     expect_error(ADZ_ERR_UNSUPPORTED, "at some times only and not at the last one");
     assert_true(adz_tensor_grad(scale) == NULL && adz_tensor_grad(y0) == NULL);
@@ -241,8 +241,8 @@ static adz_tensor *gradient_of_solution(void *user)
     captured *c = user;
     adz_tensor *y, *gradients[3];
     return solution(c->in, 3, &y, &c->o) == 1 &&
-                   adz_autograd_grad(&y, (adz_tensor *[]){ adz_cos(adz_detach(y)) }, 1, c->in,
-                       gradients, 3, NULL) == ADZ_OK
+                   adz_autograd_grad(&y, (adz_tensor *[]){ adz_cos(adz_detach(y)) }, 1, c->in, 3,
+                       NULL, gradients) == ADZ_OK
                ? adz_cat(gradients, 3, 0)
                : NULL;
 }

@@ -60,7 +60,7 @@ static void gradients_of(adz_tensor *loss, problem *p, bool retain, adz_tensor *
 {
     adz_backward_options o = ADZ_BACKWARD_OPTIONS;
     o.retain_graph = retain;
-    assert_int_equal(adz_autograd_grad(&loss, NULL, 1, p->leaves, gradients, LEAVES, &o), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&loss, NULL, 1, p->leaves, LEAVES, &o, gradients), ADZ_OK);
 }
 
 static void expect_equal(adz_tensor *const *a, adz_tensor *const *b, double tolerance)
@@ -151,7 +151,7 @@ static void parts_of_the_gradient(void **state)
         adz_backward_options o = ADZ_BACKWARD_OPTIONS;
         o.retain_graph = true;
         p.c.calls = 0;
-        assert_int_equal(adz_autograd_grad(&loss, NULL, 1, &p.leaves[i], &one, 1, &o), ADZ_OK);
+        assert_int_equal(adz_autograd_grad(&loss, NULL, 1, &p.leaves[i], 1, &o, &one), ADZ_OK);
         assert_true(p.c.calls == 0 && apart(one, all[i]) <= 1e-12);
     }
     for (int i = 0; i < LEAVES; ++i) {
@@ -164,7 +164,7 @@ static void parts_of_the_gradient(void **state)
         }
         loss = loss_of(solve(&p));
         assert_int_equal(
-            adz_autograd_grad(&loss, NULL, 1, targets, found, (size_t)n, NULL), ADZ_OK);
+            adz_autograd_grad(&loss, NULL, 1, targets, (size_t)n, NULL, found), ADZ_OK);
         for (int k = 0; k < n; ++k) {
             assert_true(apart(found[k], all[k + (k >= i)]) <= 1e-12);
         }

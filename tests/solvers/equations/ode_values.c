@@ -14,7 +14,7 @@ static adz_tensor *until(double end, int64_t n)
 
 static double error_of(const adz_ode_options *o)
 {
-    adz_tensor *y = adz_odeint(bell, adz_ones(ADZ_SHAPE(1), ADZ_F64), until(2, 2), NULL, o, NULL);
+    adz_tensor *y = adz_odeint(bell, NULL, adz_ones(ADZ_SHAPE(1), ADZ_F64), until(2, 2), o, NULL);
     assert_non_null(y);
     return fabs(adz_tensor_at(y, (int64_t[]){ 1, 0 }) - 0.2);
 }
@@ -44,14 +44,14 @@ static void error_control_keeps_the_tolerance(void **state)
     for (o.method = ADZ_ODE_DORMAND_PRINCE; o.method <= ADZ_ODE_RODAS4; o.method += 2) {
         for (int k = 5; k <= 9; k += 2) {
             o.rtol = o.atol = pow(10, -k);
-            adz_tensor *y = adz_odeint(bell, y0, times, NULL, &o, &report);
+            adz_tensor *y = adz_odeint(bell, NULL, y0, times, &o, &report);
             assert_true(apart(y, exact) < 10 * o.rtol);
             assert_true(report.time == 4 && report.steps > 10);
             assert_true(report.steps < (o.method == ADZ_ODE_RODAS4 ? 400 : 80));
         }
     }
     adz_tensor *single =
-        adz_odeint(bell, adz_ones(ADZ_SHAPE(1), ADZ_F32), adz_to(times, ADZ_F32), NULL, NULL, NULL);
+        adz_odeint(bell, NULL, adz_ones(ADZ_SHAPE(1), ADZ_F32), adz_to(times, ADZ_F32), NULL, NULL);
     assert_true(adz_tensor_dtype(single) == ADZ_F32);
     assert_true(apart(adz_to(single, ADZ_F64), exact) < 1e-5);
 }
@@ -71,7 +71,7 @@ static void stiff_equations_take_few_steps(void **state)
     o.method = ADZ_ODE_RODAS4;
     for (int rows = 0; rows < 2; ++rows) {
         o.rows = rows;
-        y[rows] = adz_odeint(stiff, y0, until(3, 4), NULL, &o, &report);
+        y[rows] = adz_odeint(stiff, NULL, y0, until(3, 4), &o, &report);
         assert_true(report.steps < 200);
         adz_tensor *rest = adz_narrow(y[rows], 0, 1, 3);
         adz_tensor *exact = adz_cos(adz_narrow(until(3, 4), 0, 1, 3));
@@ -80,7 +80,7 @@ static void stiff_equations_take_few_steps(void **state)
     assert_true(apart(y[0], y[1]) < 1e-12);
     o.method = ADZ_ODE_DORMAND_PRINCE;
     o.max_steps = 500;
-    assert_null(adz_odeint(stiff, y0, until(3, 4), NULL, &o, &report));
+    assert_null(adz_odeint(stiff, NULL, y0, until(3, 4), &o, &report));
     expect_error(ADZ_ERR_NUMERIC, "use ADZ_ODE_RODAS4 if the equation is stiff");
     assert_true(report.steps + report.rejected == 500 && report.time > 0 && report.time < 3);
 }
@@ -104,7 +104,7 @@ static void energy_changes_as_the_order_says(void **state)
     adz_tensor *y0 = adz_tensor_from(from, ADZ_SHAPE(2), ADZ_F64), *y = NULL;
     ADZ_NO_GRAD
     {
-        y = adz_odeint(circle, y0, until(h * 10000, 2), matrix, &o, NULL);
+        y = adz_odeint(circle, matrix, y0, until(h * 10000, 2), &o, NULL);
     }
     const double *end = adz_tensor_data_f64(y);
     const double energy = (end[2] * end[2] + end[3] * end[3]) / 1.25;

@@ -68,8 +68,8 @@ static void derivatives_are_right_near_a_fold(void **state)
         const double x = pow(10, -k / 2.0);
         adz_tensor *p = adz_requires_grad_(adz_scalar(x * x, ADZ_F64), true), *first, *second;
         adz_tensor *root = adz_root_many(&f, adz_scalar(1, ADZ_F64), &p, 1, &o, NULL);
-        assert_int_equal(adz_autograd_grad(&root, NULL, 1, &p, &first, 1, &graph), ADZ_OK);
-        assert_int_equal(adz_autograd_grad(&first, NULL, 1, &p, &second, 1, NULL), ADZ_OK);
+        assert_int_equal(adz_autograd_grad(&root, NULL, 1, &p, 1, &graph, &first), ADZ_OK);
+        assert_int_equal(adz_autograd_grad(&first, NULL, 1, &p, 1, NULL, &second), ADZ_OK);
         assert_true(fabs(adz_item(first) * 2 * x - 1) < 1e-9);
         assert_true(fabs(adz_item(second) * -4 * x * x * x - 1) < 1e-9);
     }
@@ -88,7 +88,7 @@ static adz_tensor *implicit_layer(adz_tensor *x, void *net)
 
 static double loss_of(adz_module *net, const adz_root_options *o, bool backward)
 {
-    adz_tensor *x = adz_root(implicit_layer, adz_ones(ADZ_SHAPE(4, 3), ADZ_F64), net, o, NULL);
+    adz_tensor *x = adz_root(implicit_layer, net, adz_ones(ADZ_SHAPE(4, 3), ADZ_F64), o, NULL);
     adz_tensor *loss = adz_sum(adz_square(x), ADZ_ALL_DIMS, ADZ_DROPDIM);
     assert_true(loss != NULL && (!backward || adz_backward(loss) == ADZ_OK));
     return adz_item(loss);
@@ -155,8 +155,8 @@ static adz_tensor *gradient_of_root(void *user)
     captured *c = user;
     adz_tensor *x, *d;
     return root_of(c->given, 2, &x, &c->o) == 1 &&
-                   adz_autograd_grad(&x, (adz_tensor *[]){ adz_cos(adz_detach(x)) }, 1, c->given,
-                       &d, 1, NULL) == ADZ_OK
+                   adz_autograd_grad(&x, (adz_tensor *[]){ adz_cos(adz_detach(x)) }, 1, c->given, 1,
+                       NULL, &d) == ADZ_OK
                ? d
                : NULL;
 }

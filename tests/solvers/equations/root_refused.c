@@ -25,14 +25,14 @@ static void functions_are_checked(void **state)
     (void)state;
     int calls = 0;
     adz_tensor *x = adz_ones(ADZ_SHAPE(3), ADZ_F64);
-    expect_null(adz_root(NULL, x, NULL, NULL, NULL) == NULL, "adz_root", "function");
-    assert_null(adz_root(silent, x, NULL, NULL, NULL));
+    expect_null(adz_root(NULL, NULL, x, NULL, NULL) == NULL, "adz_root", "function");
+    assert_null(adz_root(silent, NULL, x, NULL, NULL));
     expect_error(ADZ_ERR_NULL, "adz_root: the function gave nothing for a state of [3]");
-    assert_null(adz_root(shrinks, x, &calls, NULL, NULL));
+    assert_null(adz_root(shrinks, &calls, x, NULL, NULL));
     expect_error(ADZ_ERR_SHAPE, "the function gave float64[1] for a state of float64[3]");
-    assert_null(adz_root(as_given, x, adz_ones(ADZ_SHAPE(3), ADZ_I64), NULL, NULL));
+    assert_null(adz_root(as_given, adz_ones(ADZ_SHAPE(3), ADZ_I64), x, NULL, NULL));
     expect_error(ADZ_ERR_DTYPE, "the function gave int64[3] for a state of float64[3]");
-    assert_null(adz_root(as_given, adz_ones(ADZ_SHAPE(3), ADZ_I64), NULL, NULL, NULL));
+    assert_null(adz_root(as_given, NULL, adz_ones(ADZ_SHAPE(3), ADZ_I64), NULL, NULL));
     expect_error(ADZ_ERR_DTYPE, "x0 is int64[3]; it must be f32 or f64");
 }
 
@@ -56,23 +56,23 @@ static void arguments_and_options_are_checked(void **state)
     expect_error(ADZ_ERR_ARGUMENT, "15 arguments; at most 14 are possible");
     expect_null(adz_root_many(&f, x, NULL, 1, NULL, NULL) == NULL, "adz_root_many", "arguments");
     o.tolerance = 0;
-    assert_null(adz_root(as_given, x, NULL, &o, NULL));
+    assert_null(adz_root(as_given, NULL, x, &o, NULL));
     expect_error(ADZ_ERR_ARGUMENT, "tolerance is 0; it must be above 0");
     o = (adz_root_options)ADZ_ROOT_OPTIONS;
     o.rows = true;
-    assert_null(adz_root(as_given, x, NULL, &o, NULL));
+    assert_null(adz_root(as_given, NULL, x, &o, NULL));
     expect_error(ADZ_ERR_SHAPE, "x0 is [3]; with rows it must be a matrix");
     o.method = ADZ_ROOT_KRYLOV;
     o.rows = false;
     o.fixed_iterations = 3;
-    assert_null(adz_root(as_given, x, NULL, &o, NULL));
+    assert_null(adz_root(as_given, NULL, x, &o, NULL));
     expect_error(ADZ_ERR_ARGUMENT, "fixed_iterations with ADZ_ROOT_KRYLOV");
     o.fixed_iterations = 10001;
-    assert_null(adz_root(as_given, x, NULL, &o, NULL));
+    assert_null(adz_root(as_given, NULL, x, &o, NULL));
     expect_error(ADZ_ERR_ARGUMENT, "fixed_iterations 10001");
     o = (adz_root_options)ADZ_ROOT_OPTIONS;
     o.history = 101;
-    assert_null(adz_root(as_given, x, NULL, &o, NULL));
+    assert_null(adz_root(as_given, NULL, x, &o, NULL));
     expect_error(ADZ_ERR_ARGUMENT, "history is 101");
 }
 
@@ -100,21 +100,21 @@ static void failures_say_why(void **state)
     adz_tensor *x = adz_full(ADZ_SHAPE(2, 2), 0.7, ADZ_F64);
     adz_root_options o = ADZ_ROOT_OPTIONS;
     adz_root_report found;
-    assert_null(adz_root(constant, x, NULL, &o, &found));
+    assert_null(adz_root(constant, NULL, x, &o, &found));
     expect_error(ADZ_ERR_NUMERIC, "the Jacobian is singular");
     assert_int_equal(found.reason, ADZ_ROOT_SINGULAR);
     assert_true(found.residual == 1 && found.rows_left == 1);
-    assert_null(adz_root(logarithm, x, NULL, &o, &found));
+    assert_null(adz_root(logarithm, NULL, x, &o, &found));
     expect_error(ADZ_ERR_NUMERIC, "the function is not finite at x0");
     assert_int_equal(found.reason, ADZ_ROOT_NOT_FINITE);
     o.max_iterations = 4;
-    assert_null(adz_root(above_zero, x, NULL, &o, &found));
+    assert_null(adz_root(above_zero, NULL, x, &o, &found));
     expect_error(ADZ_ERR_NUMERIC,
         "adz_root: no root of a function of [2, 2]: max_iterations were not enough. After 4 values of the function the residual is 1.");
     assert_true(found.iterations == 4 && found.residual > 1 && found.residual < 1.5);
     o.rows = o.accept_unconverged = true;
     o.max_iterations = 200;
-    adz_tensor *best = adz_root(above_zero, x, NULL, &o, &found);
+    adz_tensor *best = adz_root(above_zero, NULL, x, &o, &found);
     assert_true(best != NULL && adz_error_code() == ADZ_OK);
     assert_true(found.rows_left == 2 && found.residual < 1.1);
     assert_true(found.reason == ADZ_ROOT_STALLED || found.reason == ADZ_ROOT_SINGULAR);
@@ -138,11 +138,11 @@ static void anderson_says_why_as_well(void **state)
     adz_root_options o = ADZ_ROOT_OPTIONS;
     adz_root_report found;
     o.method = ADZ_ROOT_ANDERSON;
-    assert_null(adz_root(logarithm, x, NULL, &o, &found));
+    assert_null(adz_root(logarithm, NULL, x, &o, &found));
     expect_error(ADZ_ERR_NUMERIC, "the function is not finite at x0");
     assert_int_equal(found.reason, ADZ_ROOT_NOT_FINITE);
     o.max_iterations = 4;
-    assert_null(adz_root(above_zero, x, NULL, &o, &found)); /* x = x^2 + 1 has no solution */
+    assert_null(adz_root(above_zero, NULL, x, &o, &found)); /* x = x^2 + 1 has no solution */
     expect_error(ADZ_ERR_NUMERIC, "max_iterations were not enough");
     assert_true(found.reason == ADZ_ROOT_ITERATIONS && found.iterations == 4);
     assert_true(found.rows_left == 1 && found.residual > 0.5);
@@ -167,7 +167,7 @@ static void other_rows_go_on(void **state)
     adz_root_options o = ADZ_ROOT_OPTIONS;
     adz_root_report found;
     o.rows = o.accept_unconverged = true;
-    adz_tensor *x = adz_root(some, adz_ones(ADZ_SHAPE(3, 1), ADZ_F64), w, &o, &found);
+    adz_tensor *x = adz_root(some, w, adz_ones(ADZ_SHAPE(3, 1), ADZ_F64), &o, &found);
     assert_true(x != NULL && found.rows_left == 1 && found.residual >= 1);
     assert_true(fabs(adz_tensor_data_f64(x)[0] - 2) < 1e-10);
     assert_true(fabs(adz_tensor_data_f64(x)[2] - 3) < 1e-10);
@@ -179,12 +179,12 @@ static adz_status search_and_pull(void *wanted)
     adz_root_options o = ADZ_ROOT_OPTIONS;
     o.rows = true;
     adz_tensor *x0 = adz_ones(ADZ_SHAPE(2, 1), ADZ_F64);
-    adz_tensor *x = x0 != NULL ? adz_root(some, x0, wanted, &o, NULL) : NULL;
+    adz_tensor *x = x0 != NULL ? adz_root(some, wanted, x0, &o, NULL) : NULL;
     adz_tensor *loss = x != NULL ? adz_sum(x, ADZ_ALL_DIMS, ADZ_DROPDIM) : NULL, *dx;
     adz_tensor *leaves[] = { wanted };
     adz_status status = adzi_status(loss);
     if (status == ADZ_OK) {
-        status = adz_autograd_grad(&loss, NULL, 1, leaves, &dx, 1, NULL);
+        status = adz_autograd_grad(&loss, NULL, 1, leaves, 1, NULL, &dx);
     }
     adz_scope_close(scope);
     return status;
@@ -211,7 +211,7 @@ static void a_jump_restores_the_mode(void **state)
     adz_tensor *x = adz_ones(ADZ_SHAPE(2, 3), ADZ_F64);
     bool before = adz_set_grad_enabled(false);
     if (setjmp(out_of_function) == 0) {
-        adz_root(jumps, x, NULL, NULL, NULL);
+        adz_root(jumps, NULL, x, NULL, NULL);
     }
     adz_error_clear();
     assert_false(adz_is_grad_enabled());
@@ -243,13 +243,13 @@ static void a_jump_from_a_hook_leaves_nothing(void **state)
     for (volatile int i = 0; i < 2; ++i) {
         solvers_armed = true;
         if (setjmp(out_of_function) == 0) {
-            adz_autograd_grad(&loss, NULL, 1, &w, &dw, 1, &o);
+            adz_autograd_grad(&loss, NULL, 1, &w, 1, &o, &dw);
             fail_msg("the hook has not jumped");
         }
         solvers_armed = false;
     }
     adz_error_clear();
-    assert_int_equal(adz_autograd_grad(&loss, NULL, 1, &w, &dw, 1, &o), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&loss, NULL, 1, &w, 1, &o, &dw), ADZ_OK);
     assert_true(fabs(adz_item(adz_select(dw, 0, 1)) - 0.5) < 1e-12); /* d sqrt(2 w) at w = 2 */
 }
 
@@ -269,7 +269,7 @@ static void a_function_may_end_the_mode(void **state)
     adz_tensor *w = adz_requires_grad_(adz_full(ADZ_SHAPE(2), 4, ADZ_F64), true), *dw = NULL;
     adz_tensor *x = adz_root_many(&f, adz_ones(ADZ_SHAPE(2), ADZ_F64), &w, 1, NULL, NULL);
     adz_tensor *loss = adz_sum(x, ADZ_ALL_DIMS, ADZ_DROPDIM);
-    assert_int_equal(adz_autograd_grad(&loss, NULL, 1, &w, &dw, 1, &o), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(&loss, NULL, 1, &w, 1, &o, &dw), ADZ_OK);
     assert_true(fabs(adz_item(adz_select(dw, 0, 1)) - 0.25) < 1e-12);
     assert_true(adz_is_grad_enabled());
 }

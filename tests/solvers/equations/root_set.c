@@ -64,7 +64,7 @@ static tally run_all(const adz_root_options *o)
             adz_tensor *x0 = start_of(&root_systems[i], times, 0);
             if (x0 != NULL) {
                 adz_root_report r;
-                adz_tensor *x = adz_root(root_systems[i].function, x0, NULL, o, &r);
+                adz_tensor *x = adz_root(root_systems[i].function, NULL, x0, o, &r);
                 judge(&t, &root_systems[i], x, &r, o->tolerance);
             }
             adz_scope_close(scope);
@@ -110,9 +110,9 @@ static void units_change_nothing(void **state)
             adz_root_options o = ADZ_ROOT_OPTIONS;
             adz_root_report plain, other;
             o.accept_unconverged = true;
-            adz_tensor *x = adz_root(s->function, start_of(s, 1, 0), NULL, &o, &plain);
+            adz_tensor *x = adz_root(s->function, NULL, start_of(s, 1, 0), &o, &plain);
             o.tolerance = ldexp(o.tolerance, u.values);
-            adz_tensor *y = adz_root(in_units, start_of(s, 1, u.unknowns), &u, &o, &other);
+            adz_tensor *y = adz_root(in_units, &u, start_of(s, 1, u.unknowns), &o, &other);
             assert_true(x != NULL && y != NULL);
             assert_true(adz_equal(adz_mul_number(x, ldexp(1, u.unknowns)), y));
             assert_int_equal(plain.reason, other.reason);
@@ -141,12 +141,12 @@ static void rows_go_on_by_themselves(void **state)
     adz_root_options o = ADZ_ROOT_OPTIONS;
     adz_root_report all, one;
     o.rows = true;
-    adz_tensor *x = adz_root(rows_of_rosenbrock, x0, NULL, &o, &all);
+    adz_tensor *x = adz_root(rows_of_rosenbrock, NULL, x0, &o, &all);
     assert_true(x != NULL && all.rows_left == 0 && all.residual <= 1e-10);
     assert_true(apart(x, adz_ones_like(x)) < 1e-9);
     int most = 0;
     for (int i = 0; i < 5; ++i) {
-        adz_tensor *alone = adz_root(rows_of_rosenbrock, adz_narrow(x0, 0, i, 1), NULL, &o, &one);
+        adz_tensor *alone = adz_root(rows_of_rosenbrock, NULL, adz_narrow(x0, 0, i, 1), &o, &one);
         assert_true(adz_equal(alone, adz_narrow(x, 0, i, 1)));
         most = one.iterations > most ? one.iterations : most;
     }

@@ -12,22 +12,22 @@ static void arguments_are_checked(void **state)
 {
     (void)state;
     adz_tensor *x = adz_ones(ADZ_SHAPE(3), ADZ_F64), *whole = adz_ones(ADZ_SHAPE(3), ADZ_I64);
-    expect_null(adz_jacobian(NULL, x, NULL, NULL) == NULL, "adz_jacobian", "function");
+    expect_null(adz_jacobian(NULL, NULL, x, NULL) == NULL, "adz_jacobian", "function");
     assert_null(adz_jacobian(as_given, NULL, NULL, NULL));
     expect_error(ADZ_ERR_NULL, "adz_jacobian: input is NULL");
-    assert_null(adz_jacobian(as_given, whole, NULL, NULL));
+    assert_null(adz_jacobian(as_given, NULL, whole, NULL));
     expect_error(ADZ_ERR_DTYPE, "input 0 is [3], which has no derivatives");
-    assert_null(adz_vjp(as_given, x, adz_ones(ADZ_SHAPE(2), ADZ_F64), NULL, NULL));
+    assert_null(adz_vjp(as_given, NULL, x, adz_ones(ADZ_SHAPE(2), ADZ_F64), NULL));
     expect_error(
         ADZ_ERR_SHAPE, "the vector for result 0 is float64[2], and the result is float64[3]");
-    assert_null(adz_vjp(as_given, x, ADZ_NONE, NULL, NULL));
+    assert_null(adz_vjp(as_given, NULL, x, ADZ_NONE, NULL));
     expect_error(ADZ_ERR_SHAPE, "result 0 is [3], so its vector cannot be left out");
-    assert_null(adz_jvp(as_given, x, adz_ones(ADZ_SHAPE(3), ADZ_F32), NULL, NULL));
+    assert_null(adz_jvp(as_given, NULL, x, adz_ones(ADZ_SHAPE(3), ADZ_F32), NULL));
     expect_error(
         ADZ_ERR_DTYPE, "the vector for input 0 is float32[3], and the input is float64[3]");
     adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
     o.mode = (adz_jacobian_mode)7;
-    assert_null(adz_jacobian(as_given, x, NULL, &o));
+    assert_null(adz_jacobian(as_given, NULL, x, &o));
     expect_error(ADZ_ERR_ARGUMENT, "mode is 7");
 }
 
@@ -50,20 +50,20 @@ static void functions_are_checked(void **state)
     adz_tensor *x = adz_ones(ADZ_SHAPE(3), ADZ_F64), *unset = x;
     adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
     o.results = &unset;
-    assert_null(adz_jacobian(fails, x, NULL, &o));
+    assert_null(adz_jacobian(fails, NULL, x, &o));
     assert_int_equal(adz_error_code(), ADZ_ERR_SHAPE);
     adz_error_clear();
-    assert_null(adz_jacobian(silent, x, NULL, &o));
+    assert_null(adz_jacobian(silent, NULL, x, &o));
     assert_int_equal(adz_error_code(), ADZ_ERR_NULL);
     adz_error_clear();
-    assert_null(adz_jacobian(as_given, x, adz_ones(ADZ_SHAPE(2), ADZ_I64), &o));
+    assert_null(adz_jacobian(as_given, adz_ones(ADZ_SHAPE(2), ADZ_I64), x, &o));
     expect_error(ADZ_ERR_DTYPE, "result 0 is [2], which has no derivatives");
-    assert_null(adz_hessian(as_given, x, NULL, &o));
+    assert_null(adz_hessian(as_given, NULL, x, &o));
     expect_error(ADZ_ERR_SHAPE, "a second derivative is that of one element");
-    assert_null(adz_jacobian_rows(as_given, x, NULL, &o));
+    assert_null(adz_jacobian_rows(as_given, NULL, x, &o));
     expect_error(ADZ_ERR_SHAPE, "input 0 is [3], but it must be a matrix");
     adz_tensor *rows = adz_ones(ADZ_SHAPE(2, 3), ADZ_F64);
-    assert_null(adz_jacobian_rows(as_given, rows, adz_ones(ADZ_SHAPE(3, 1), ADZ_F64), &o));
+    assert_null(adz_jacobian_rows(as_given, adz_ones(ADZ_SHAPE(3, 1), ADZ_F64), rows, &o));
     expect_error(ADZ_ERR_SHAPE, "result 0 is [3, 1], but it must be a matrix with a row for each");
     assert_ptr_equal(unset, x);
 }
@@ -81,9 +81,9 @@ static void counts_are_checked(void **state)
     (void)state;
     const adz_tensor_function f = { three_results, NULL };
     adz_tensor *x = adz_ones(ADZ_SHAPE(3), ADZ_F64), *out[2] = { x, x };
-    assert_int_equal(adz_jacobian_many(&f, &x, 1, 2, out, NULL), ADZ_ERR_ARGUMENT);
+    assert_int_equal(adz_jacobian_many(&f, &x, 1, 2, NULL, out), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "the function gave 3 results, and 2 were asked for");
-    assert_int_equal(adz_jacobian_many(&f, &x, 17, 2, out, NULL), ADZ_ERR_ARGUMENT);
+    assert_int_equal(adz_jacobian_many(&f, &x, 17, 2, NULL, out), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "17 inputs and 2 results");
     assert_true(out[0] == x && out[1] == x);
 }
@@ -107,35 +107,35 @@ static void wrong_arguments_call_nothing(void **state)
     adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
     adz_tensor *x = adz_ones(ADZ_SHAPE(3), ADZ_F64), *whole = adz_ones(ADZ_SHAPE(3), ADZ_I64);
     adz_tensor *nothing = ADZ_NONE, *unset = NULL, *out[16];
-    expect_null(adz_jacobian_many(NULL, &x, 1, 1, out, NULL), "adz_jacobian_many", "function");
-    expect_null(adz_jacobian_many(&none, &x, 1, 1, out, NULL), "adz_jacobian_many", "function");
-    expect_null(adz_jacobian_many(&f, NULL, 1, 1, out, NULL), "adz_jacobian_many", "inputs");
+    expect_null(adz_jacobian_many(NULL, &x, 1, 1, NULL, out), "adz_jacobian_many", "function");
+    expect_null(adz_jacobian_many(&none, &x, 1, 1, NULL, out), "adz_jacobian_many", "function");
+    expect_null(adz_jacobian_many(&f, NULL, 1, 1, NULL, out), "adz_jacobian_many", "inputs");
     expect_null(adz_jacobian_many(&f, &x, 1, 1, NULL, NULL), "adz_jacobian_many",
         "the array for the derivatives");
-    expect_null(adz_jvp_many(&f, &x, 1, NULL, 1, out, NULL), "adz_jvp_many", "vectors");
-    expect_null(adz_hvp_many(&f, &x, 1, NULL, out, NULL), "adz_hvp_many", "vectors");
-    assert_int_equal(adz_jacobian_many(&f, &x, 0, 1, out, NULL), ADZ_ERR_ARGUMENT);
+    expect_null(adz_jvp_many(&f, &x, 1, NULL, 1, NULL, out), "adz_jvp_many", "vectors");
+    expect_null(adz_hvp_many(&f, &x, 1, NULL, NULL, out), "adz_hvp_many", "vectors");
+    assert_int_equal(adz_jacobian_many(&f, &x, 0, 1, NULL, out), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "0 inputs and 1 results; 1 to 16 inputs and 1 to");
-    assert_int_equal(adz_jacobian_many(&f, &x, 1, 0, out, NULL), ADZ_ERR_ARGUMENT);
+    assert_int_equal(adz_jacobian_many(&f, &x, 1, 0, NULL, out), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "1 inputs and 0 results");
-    assert_int_equal(adz_jacobian_many(&f, &x, 1, 17, out, NULL), ADZ_ERR_ARGUMENT);
+    assert_int_equal(adz_jacobian_many(&f, &x, 1, 17, NULL, out), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "1 inputs and 17 results");
-    assert_int_equal(adz_jacobian_many(&f, &whole, 1, 1, out, NULL), ADZ_ERR_DTYPE);
+    assert_int_equal(adz_jacobian_many(&f, &whole, 1, 1, NULL, out), ADZ_ERR_DTYPE);
     expect_error(ADZ_ERR_DTYPE, "input 0 is [3], which has no derivatives");
-    adz_jacobian_many(&f, &nothing, 1, 1, out, NULL);
+    adz_jacobian_many(&f, &nothing, 1, 1, NULL, out);
     expect_error(ADZ_ERR_ARGUMENT, "input is not optional: ADZ_NONE was given");
     o.mode = (adz_jacobian_mode)-1;
-    assert_int_equal(adz_jacobian_many(&f, &x, 1, 1, out, &o), ADZ_ERR_ARGUMENT);
+    assert_int_equal(adz_jacobian_many(&f, &x, 1, 1, &o, out), ADZ_ERR_ARGUMENT);
     expect_error(ADZ_ERR_ARGUMENT, "mode is -1");
     assert_int_equal(calls, 0);
-    assert_int_equal(adz_jvp_many(&f, &x, 1, &unset, 1, out, NULL), ADZ_ERR_NULL);
+    assert_int_equal(adz_jvp_many(&f, &x, 1, &unset, 1, NULL, out), ADZ_ERR_NULL);
     expect_error(ADZ_ERR_NULL, "a vector is NULL");
     adz_tensor *all[16];
     for (int i = 0; i < 16; ++i) {
         all[i] = x;
     }
     o.mode = ADZ_JACOBIAN_FORWARD;
-    assert_int_equal(adz_jacobian_many(&f, all, 16, 1, out, &o), ADZ_OK);
+    assert_int_equal(adz_jacobian_many(&f, all, 16, 1, &o, out), ADZ_OK);
     assert_true(adz_equal(out[15], x));
 }
 
@@ -152,9 +152,9 @@ static void dependent_rows_are_found(void **state)
     o.check_rows = true;
     for (int i = 0; i < 2; ++i) {
         const adz_dtype dtype = i == 0 ? ADZ_F64 : ADZ_F32;
-        assert_null(adz_jacobian_rows(centred, adz_randn(ADZ_SHAPE(50, 3), dtype), NULL, &o));
+        assert_null(adz_jacobian_rows(centred, NULL, adz_randn(ADZ_SHAPE(50, 3), dtype), &o));
         expect_error(ADZ_ERR_ARGUMENT, "the rows of the function depend on each other");
-        assert_non_null(adz_jacobian_rows(centred, adz_randn(ADZ_SHAPE(1, 3), dtype), NULL, &o));
+        assert_non_null(adz_jacobian_rows(centred, NULL, adz_randn(ADZ_SHAPE(1, 3), dtype), &o));
     }
 }
 
@@ -165,7 +165,7 @@ static adz_status tangent_of(void *x)
     adz_scope *scope = adz_scope_open();
     adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
     o.mode = ADZ_JACOBIAN_FORWARD;
-    adz_status status = adzi_status(adz_jacobian_rows(centred, x, NULL, &o));
+    adz_status status = adzi_status(adz_jacobian_rows(centred, NULL, x, &o));
     adz_scope_close(scope);
     return status;
 }
@@ -186,7 +186,7 @@ static adz_status rows_of(void *x)
     adz_scope *scope = adz_scope_open();
     adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
     o.check_rows = true;
-    adz_tensor *j = adz_jacobian_rows(cubes, x, NULL, &o);
+    adz_tensor *j = adz_jacobian_rows(cubes, NULL, x, &o);
     assert_true(j == NULL || adz_tensor_rank(j) == 3);
     const adz_status status = adzi_status(j);
     adz_scope_close(scope);
@@ -196,8 +196,8 @@ static adz_status rows_of(void *x)
 static adz_status curvature_of(void *x)
 {
     adz_scope *scope = adz_scope_open();
-    adz_tensor *h = adz_hessian(sum_of_cubes, x, NULL, NULL);
-    adz_tensor *g = h != NULL ? adz_vjp(sum_of_cubes, x, ADZ_NONE, NULL, NULL) : NULL;
+    adz_tensor *h = adz_hessian(sum_of_cubes, NULL, x, NULL);
+    adz_tensor *g = h != NULL ? adz_vjp(sum_of_cubes, NULL, x, ADZ_NONE, NULL) : NULL;
     const adz_status status = adzi_status(g);
     adz_scope_close(scope);
     return status;
@@ -228,7 +228,7 @@ static void a_jump_restores_the_mode(void **state)
     adz_tensor *x = adz_ones(ADZ_SHAPE(2, 3), ADZ_F64);
     bool before = adz_set_grad_enabled(false);
     if (setjmp(out_of_function) == 0) {
-        adz_jacobian(jumps, x, NULL, NULL);
+        adz_jacobian(jumps, NULL, x, NULL);
     }
     adz_error_clear();
     assert_false(adz_is_grad_enabled());

@@ -39,7 +39,7 @@ static void a_jacobian_by_hand(void **state)
         adz_tensor *y = NULL;
         o.mode = (adz_jacobian_mode)mode;
         o.results = &y;
-        assert_true(adz_equal(adz_jacobian(neighbours, three(), NULL, &o), wanted));
+        assert_true(adz_equal(adz_jacobian(neighbours, NULL, three(), &o), wanted));
         assert_true(adz_item(adz_select(y, 0, 0)) == 6 && adz_item(adz_select(y, 0, 1)) == 15);
         assert_false(adz_tensor_requires_grad(y));
     }
@@ -52,8 +52,8 @@ static void products_by_hand(void **state)
     adz_tensor *w = adz_tensor_from((double[]){ 1, 0, 2 }, ADZ_SHAPE(3), ADZ_F64);
     adz_tensor *pulled = adz_tensor_from((double[]){ 3, 52, 30 }, ADZ_SHAPE(3), ADZ_F64);
     adz_tensor *pushed = adz_tensor_from((double[]){ 3, 6 }, ADZ_SHAPE(2), ADZ_F64);
-    assert_true(adz_equal(adz_vjp(neighbours, three(), v, NULL, NULL), pulled));
-    assert_true(adz_equal(adz_jvp(neighbours, three(), w, NULL, NULL), pushed));
+    assert_true(adz_equal(adz_vjp(neighbours, NULL, three(), v, NULL), pulled));
+    assert_true(adz_equal(adz_jvp(neighbours, NULL, three(), w, NULL), pushed));
 }
 
 /* x0 x1 + x1 x2, whose Hessian is constant. */
@@ -72,9 +72,9 @@ static void a_hessian_by_hand(void **state)
         adz_tensor_from((double[]){ 0, 1, 0, 1, 0, 1, 0, 1, 0 }, ADZ_SHAPE(3, 3), ADZ_F64);
     adz_tensor *v = adz_tensor_from((double[]){ 1, 10, 100 }, ADZ_SHAPE(3), ADZ_F64);
     adz_tensor *product = adz_tensor_from((double[]){ 10, 101, 10 }, ADZ_SHAPE(3), ADZ_F64);
-    assert_true(adz_equal(adz_hessian(sum_of_neighbours, three(), NULL, &o), wanted));
+    assert_true(adz_equal(adz_hessian(sum_of_neighbours, NULL, three(), &o), wanted));
     assert_true(adz_item(value) == 21);
-    assert_true(adz_equal(adz_hvp(sum_of_neighbours, three(), v, NULL, NULL), product));
+    assert_true(adz_equal(adz_hvp(sum_of_neighbours, NULL, three(), v, NULL), product));
 }
 
 /* What does not depend on an input has the derivative 0, in all ways. */
@@ -90,14 +90,14 @@ static void constants_have_zeros(void **state)
     int number = 0;
     adz_tensor *zeros = adz_zeros(ADZ_SHAPE(2, 3), ADZ_F64), *x = three();
     adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
-    assert_true(adz_equal(adz_jacobian(constant, x, NULL, &o), zeros));
+    assert_true(adz_equal(adz_jacobian(constant, NULL, x, &o), zeros));
     o.mode = ADZ_JACOBIAN_FORWARD;
-    assert_true(adz_equal(adz_jacobian(constant, x, NULL, &o), zeros));
-    assert_true(adz_equal(adz_vjp(constant, x, ADZ_NONE, &number, NULL), adz_zeros_like(x)));
+    assert_true(adz_equal(adz_jacobian(constant, NULL, x, &o), zeros));
+    assert_true(adz_equal(adz_vjp(constant, &number, x, ADZ_NONE, NULL), adz_zeros_like(x)));
     assert_true(adz_equal(
-        adz_jvp(constant, x, adz_ones_like(x), NULL, NULL), adz_zeros(ADZ_SHAPE(2), ADZ_F64)));
+        adz_jvp(constant, NULL, x, adz_ones_like(x), NULL), adz_zeros(ADZ_SHAPE(2), ADZ_F64)));
     assert_true(
-        adz_equal(adz_hessian(constant, x, &number, NULL), adz_zeros(ADZ_SHAPE(3, 3), ADZ_F64)));
+        adz_equal(adz_hessian(constant, &number, x, NULL), adz_zeros(ADZ_SHAPE(3, 3), ADZ_F64)));
 }
 
 /* The input itself as the result. */
@@ -114,9 +114,9 @@ static void the_identity(void **state)
     for (int mode = ADZ_JACOBIAN_REVERSE; mode <= ADZ_JACOBIAN_FORWARD; ++mode) {
         adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
         o.mode = (adz_jacobian_mode)mode;
-        assert_true(adz_equal(adz_jacobian(identity, x, NULL, &o), eye));
+        assert_true(adz_equal(adz_jacobian(identity, NULL, x, &o), eye));
     }
-    assert_true(adz_equal(adz_jvp(identity, x, three(), NULL, NULL), three()));
+    assert_true(adz_equal(adz_jvp(identity, NULL, x, three(), NULL), three()));
 }
 
 /* Row n of the rows' Jacobians is block (n, n) of the whole one. */
@@ -125,18 +125,18 @@ static void rows_are_the_diagonal(void **state)
     (void)state;
     adz_module *net = small_network(3);
     adz_tensor *x = adz_randn(ADZ_SHAPE(4, 3), ADZ_F64);
-    adz_tensor *whole = adz_jacobian(apply, x, net, NULL);
+    adz_tensor *whole = adz_jacobian(apply, net, x, NULL);
     for (int mode = ADZ_JACOBIAN_AUTO; mode <= ADZ_JACOBIAN_FORWARD; ++mode) {
         adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
         o.mode = (adz_jacobian_mode)mode;
         o.check_rows = true;
-        adz_tensor *rows = adz_jacobian_rows(apply, x, net, &o);
+        adz_tensor *rows = adz_jacobian_rows(apply, net, x, &o);
         for (int64_t n = 0; n < 4; ++n) {
             adz_tensor *block = adz_select(adz_select(whole, 0, n), 1, n);
             assert_true(apart(block, adz_select(rows, 0, n)) < 1e-14);
         }
     }
-    assert_true(apart(adz_jacobian_rows(apply, adz_empty(ADZ_SHAPE(0, 3), ADZ_F64), net, NULL),
+    assert_true(apart(adz_jacobian_rows(apply, net, adz_empty(ADZ_SHAPE(0, 3), ADZ_F64), NULL),
                     adz_empty(ADZ_SHAPE(0, 2, 3), ADZ_F64)) == 0);
     adz_module_release(&net);
 }
@@ -148,13 +148,13 @@ static void products_are_those_of_the_jacobian(void **state)
     adz_module *net = small_network(4);
     adz_tensor *x = adz_randn(ADZ_SHAPE(2, 3), ADZ_F64), *v = adz_randn(ADZ_SHAPE(2, 2), ADZ_F64);
     adz_tensor *w = adz_randn(ADZ_SHAPE(2, 3), ADZ_F64);
-    adz_tensor *j = adz_reshape(adz_jacobian(apply, x, net, NULL), ADZ_SHAPE(4, 6));
+    adz_tensor *j = adz_reshape(adz_jacobian(apply, net, x, NULL), ADZ_SHAPE(4, 6));
     adz_tensor *pulled = adz_matmul(adz_reshape(v, ADZ_SHAPE(1, 4)), j);
     adz_tensor *pushed = adz_matmul(j, adz_reshape(w, ADZ_SHAPE(6, 1)));
     assert_true(
-        apart(adz_reshape(pulled, ADZ_SHAPE(2, 3)), adz_vjp(apply, x, v, net, NULL)) < 1e-14);
+        apart(adz_reshape(pulled, ADZ_SHAPE(2, 3)), adz_vjp(apply, net, x, v, NULL)) < 1e-14);
     assert_true(
-        apart(adz_reshape(pushed, ADZ_SHAPE(2, 2)), adz_jvp(apply, x, w, net, NULL)) < 1e-14);
+        apart(adz_reshape(pushed, ADZ_SHAPE(2, 2)), adz_jvp(apply, net, x, w, NULL)) < 1e-14);
     adz_module_release(&net);
 }
 
@@ -178,15 +178,15 @@ static void several_inputs_and_results(void **state)
     o.results = values;
     for (int mode = ADZ_JACOBIAN_REVERSE; mode <= ADZ_JACOBIAN_FORWARD; ++mode) {
         o.mode = (adz_jacobian_mode)mode;
-        assert_int_equal(adz_jacobian_many(&f, ab, 2, 2, j, &o), ADZ_OK);
+        assert_int_equal(adz_jacobian_many(&f, ab, 2, 2, &o, j), ADZ_OK);
         assert_true(adz_item(j[0]) == 7 && adz_item(j[1]) == 3 && adz_item(j[2]) == 1 &&
                     adz_item(j[3]) == 2);
         assert_true(adz_item(values[0]) == 21 && adz_item(values[1]) == 17);
     }
-    assert_int_equal(adz_vjp_many(&f, ab, 2, NULL, 2, g, NULL), ADZ_OK);
+    assert_int_equal(adz_vjp_many(&f, ab, 2, NULL, 2, NULL, g), ADZ_OK);
     assert_true(adz_item(g[0]) == 8 && adz_item(g[1]) == 5);
     adz_tensor *direction[] = { ADZ_NONE, adz_scalar(10, ADZ_F64) };
-    assert_int_equal(adz_jvp_many(&f, ab, 2, direction, 2, t, NULL), ADZ_OK);
+    assert_int_equal(adz_jvp_many(&f, ab, 2, direction, 2, NULL, t), ADZ_OK);
     assert_true(adz_item(t[0]) == 30 && adz_item(t[1]) == 20);
 }
 
@@ -204,11 +204,11 @@ static void second_derivatives_of_several(void **state)
     (void)state;
     const adz_tensor_function f = { one_of_two, NULL };
     adz_tensor *ab[] = { adz_scalar(3, ADZ_F64), adz_scalar(2, ADZ_F64) }, *h[4], *p[2];
-    assert_int_equal(adz_hessian_many(&f, ab, 2, h, NULL), ADZ_OK);
+    assert_int_equal(adz_hessian_many(&f, ab, 2, NULL, h), ADZ_OK);
     assert_true(adz_item(h[0]) == 16 && adz_item(h[1]) == 72 && adz_item(h[2]) == 72 &&
                 adz_item(h[3]) == 108);
     adz_tensor *v[] = { ADZ_NONE, adz_scalar(2, ADZ_F64) };
-    assert_int_equal(adz_hvp_many(&f, ab, 2, v, p, NULL), ADZ_OK);
+    assert_int_equal(adz_hvp_many(&f, ab, 2, v, NULL, p), ADZ_OK);
     assert_true(adz_item(p[0]) == 144 && adz_item(p[1]) == 216);
 }
 
@@ -227,7 +227,7 @@ static void the_jacobian_of_a_layer_is_its_weight(void **state)
         for (int n = 1; n <= 9; n += 4) {
             adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
             o.mode = ADZ_JACOBIAN_REVERSE;
-            adz_tensor *j = adz_jacobian_rows(apply, adz_zeros(ADZ_SHAPE(n, 3), dtype), layer, &o);
+            adz_tensor *j = adz_jacobian_rows(apply, layer, adz_zeros(ADZ_SHAPE(n, 3), dtype), &o);
             assert_true(adz_equal(j, adz_expand(weight, ADZ_SHAPE(n, 4, 3))));
             assert_true(signbit(adz_tensor_at(j, (int64_t[]){ n - 1, 1, 2 })));
             adz_zero_(j);

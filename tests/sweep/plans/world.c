@@ -29,7 +29,7 @@ static adz_module *mlp_new(adz_generator *generator)
     adz_dropout_options o = ADZ_DROPOUT_OPTIONS;
     o.generator = generator;
     return ADZ_SEQUENTIAL(adz_linear_new(COLUMNS, 3, NULL), adz_batch_norm1d_new(3, NULL),
-        adz_relu_new(NULL), adz_dropout_new(0.3, &o));
+        adz_relu_new(), adz_dropout_new(0.3, &o));
 }
 
 static adz_module *awd_new(bool qrnn)

@@ -355,8 +355,8 @@ static adz_status write_plans(const char *op, const char *path, adz_plan *const 
     return status;
 }
 
-adz_status adz_plan_write_c_many(const char *path, adz_plan *const *plans, const char *const *names,
-    size_t n, const adz_c_options *options)
+adz_status adz_plan_write_c_many(adz_plan *const *plans, const char *const *names, size_t n,
+    const char *path, const adz_c_options *options)
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     static const char op[] = "adz_plan_write_c_many";

@@ -5,7 +5,8 @@
  * gradient. */
 adz_tensor *adz_matrix_rank(adz_tensor *a, double rtol)
 {
-    adz_tensor *s = adz_svd(adz_detach(a), NULL, NULL);
-    adz_tensor *large = s != NULL ? adzi_large_values("matrix_rank", a, s, rtol) : NULL;
+    adz_tensor *s, *large = adz_svd(adz_detach(a), NULL, &s, NULL) == ADZ_OK
+                                ? adzi_large_values("matrix_rank", a, s, rtol)
+                                : NULL;
     return large != NULL ? adz_sum(large, ADZ_DIMS(-1), ADZ_DROPDIM) : NULL;
 }

@@ -76,8 +76,8 @@ adz_tensor *adzi_large_values(const char *op, adz_tensor *a, adz_tensor *s, doub
 /* The pseudo-inverse of a tensor that wants no gradient. */
 static adz_tensor *compute(adz_tensor *a, double rtol)
 {
-    adz_tensor *u, *vh, *s = adz_svd(a, &u, &vh);
-    adz_tensor *large = s != NULL ? adzi_large_values("pinv", a, s, rtol) : NULL;
+    adz_tensor *u, *s, *vh,
+        *large = adz_svd(a, &u, &s, &vh) == ADZ_OK ? adzi_large_values("pinv", a, s, rtol) : NULL;
     if (large == NULL) {
         return NULL;
     }

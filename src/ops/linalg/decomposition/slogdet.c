@@ -23,13 +23,11 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 const adzi_op adzi_op_slogdet = { .name = "slogdet", .backward = backward };
 
-adz_tensor *adz_slogdet(adz_tensor *a, adz_tensor **sign)
+/* log(abs(det(a))), and the signs; NULL if the call fails. */
+static adz_tensor *compute(adz_tensor *a, adz_tensor **sign)
 {
     adzi_call call;
     adzi_lu factors;
-    if (sign != NULL) {
-        *sign = NULL;
-    }
     if (!ADZI_ENTER(&call, slogdet, a) || !adzi_want_square(&call, 0, "a") ||
         !adzi_lu_factor_kept(&call, a, &factors)) {
         return NULL;
@@ -44,8 +42,18 @@ adz_tensor *adz_slogdet(adz_tensor *a, adz_tensor **sign)
     adzi_save_lu(&call, &factors);
     adzi_lu_determinant(
         &factors, (adzi_lu_determinant_args){ .sign = signs->data, .logabs = y->data });
-    if (sign != NULL) {
-        *sign = signs;
-    }
+    *sign = signs;
     return adzi_leave(&call, y);
+}
+
+adz_status adz_slogdet(adz_tensor *a, adz_tensor **sign, adz_tensor **logabsdet)
+{
+    adz_tensor *signs = NULL, *y = compute(a, &signs);
+    if (sign != NULL) {
+        *sign = y != NULL ? signs : NULL;
+    }
+    if (logabsdet != NULL) {
+        *logabsdet = y;
+    }
+    return adzi_status(y);
 }

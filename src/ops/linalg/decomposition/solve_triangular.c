@@ -1,6 +1,7 @@
 #include "ops/linalg/decomposition/solve_triangular.h"
 
 #include "ops/linalg/decomposition/batch.h"
+#include "adze/options.h"
 #include "ops/linalg/decomposition/solve_triangular.kernel.h"
 #include "ops/linalg/matmul.h"
 
@@ -129,12 +130,19 @@ adz_tensor *adzi_solve_triangular(
     return adzi_leave(&call, x);
 }
 
+ADZ_OPTIONS_INIT(
+    adz_solve_triangular_options_init, adz_solve_triangular_options, ADZ_SOLVE_TRIANGULAR_OPTIONS)
+
 /* x a = b is a^T x^T = b^T. */
 adz_tensor *adz_solve_triangular(
-    adz_tensor *a, adz_tensor *b, bool upper, bool left, bool unitriangular)
+    adz_tensor *a, adz_tensor *b, bool upper, const adz_solve_triangular_options *options)
 {
-    if (left) {
-        return adzi_solve_triangular(a, b, upper, false, unitriangular);
+    adz_solve_triangular_options o = ADZ_SOLVE_TRIANGULAR_OPTIONS;
+    if (!ADZ_OPTIONS_READ("solve_triangular", ADZ_SOLVE_TRIANGULAR_OPTIONS, &o, options)) {
+        return NULL;
+    }
+    if (o.left) {
+        return adzi_solve_triangular(a, b, upper, false, o.unitriangular);
     }
     if (!adzi_check_tensor("solve_triangular", "a", a) ||
         !adzi_check_tensor("solve_triangular", "b", b)) {
@@ -144,5 +152,5 @@ adz_tensor *adz_solve_triangular(
         return adzi_fail("solve_triangular", ADZ_ERR_SHAPE,
             "b%s is no matrix: it needs two dimensions", adzi_text_shape(b));
     }
-    return adzi_mt(adzi_solve_triangular(a, adzi_mt(b), upper, true, unitriangular));
+    return adzi_mt(adzi_solve_triangular(a, adzi_mt(b), upper, true, o.unitriangular));
 }

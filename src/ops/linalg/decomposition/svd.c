@@ -133,35 +133,36 @@ static bool compute(adz_tensor *a, adz_tensor *const *y)
         "has no singular values: an element is not finite, or the steps did not converge");
 }
 
-adz_tensor *adz_svd(adz_tensor *a, adz_tensor **u, adz_tensor **vh)
+/* The results and their node; false if the call fails. */
+static bool factorise(adz_tensor *a, adz_tensor **y)
 {
     adzi_call call;
-    if (u != NULL) {
-        *u = NULL;
-    }
-    if (vh != NULL) {
-        *vh = NULL;
-    }
     if (!ADZI_ENTER(&call, svd, a) || !adzi_want_matrix(&call, 0, "a")) {
-        return NULL;
+        return false;
     }
     const adz_dtype dtype = (adz_dtype)a->dtype;
     const int64_t m = adzi_rows(a), n = adzi_columns(a), k = m < n ? m : n;
-    adz_tensor *from = adzi_compact("svd", a), *y[3] = { NULL, NULL, NULL };
+    adz_tensor *from = adzi_compact("svd", a);
     y[0] = from != NULL ? adzi_new_batch(&call, dtype, a, 2, m, k) : NULL;
     y[1] = y[0] != NULL ? adzi_new_batch(&call, dtype, a, 1, k, 0) : NULL;
     y[2] = y[1] != NULL ? adzi_new_batch(&call, dtype, a, 2, k, n) : NULL;
     if (y[2] == NULL || !compute(from, y) || !adzi_record(&call, 3, y, NULL, 0)) {
-        return NULL;
+        return false;
     }
     for (int i = 0; i < 3; ++i) {
         adzi_save_result(&call, i, y[i]);
     }
-    if (u != NULL) {
-        *u = y[0];
+    return adzi_leave(&call, y[1]) != NULL;
+}
+
+adz_status adz_svd(adz_tensor *a, adz_tensor **u, adz_tensor **s, adz_tensor **vh)
+{
+    adz_tensor *y[3] = { NULL, NULL, NULL }, **const results[3] = { u, s, vh };
+    const bool ok = factorise(a, y);
+    for (int i = 0; i < 3; ++i) {
+        if (results[i] != NULL) {
+            *results[i] = ok ? y[i] : NULL;
+        }
     }
-    if (vh != NULL) {
-        *vh = y[2];
-    }
-    return adzi_leave(&call, y[1]);
+    return adzi_status(ok ? y[1] : NULL);
 }

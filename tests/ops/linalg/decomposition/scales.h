@@ -34,7 +34,7 @@ static inline adz_tensor *gradient_at_scale(
         adz_tensor *upstream = adz_randn(adz_tensor_shape(y[i]), ADZ_F64);
         g[i] = times_power(adz_to(upstream, adz_tensor_dtype(a)), power);
     }
-    assert_int_equal(adz_autograd_grad(y, g, (size_t)c->n_results, &leaf, &da, 1, NULL), ADZ_OK);
+    assert_int_equal(adz_autograd_grad(y, g, (size_t)c->n_results, &leaf, 1, NULL, &da), ADZ_OK);
     return da;
 }
 
