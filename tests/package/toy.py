@@ -40,7 +40,7 @@ PROTOTYPES = {
     "adz_mse_loss": (c_void_p, c_void_p, c_void_p, c_int),
     "adz_backward": (c_int, c_void_p),
     "adz_linear_new": (c_void_p, c_int64, c_int64, c_void_p),
-    "adz_relu_new": (c_void_p, c_void_p),
+    "adz_relu_new": (c_void_p,),
     "adz_sequential_new": (c_void_p, POINTER(c_void_p), c_size_t),
     "adz_module_forward": (c_void_p, c_void_p, c_void_p),
     "adz_module_parameters": (TensorList, c_void_p),
