@@ -47,7 +47,7 @@ ORDER = {
         "system_memory", "blocks", "limit", "alloc", "grow", "number",
         "threads/request", "threads/part", "threads/pool", "threads/parallel", "capture", "frame",
         # Nothing before this line records an error.
-        "errors/status", "errors/unheard", "error", "errors/error", "errors/die", "handle", "not_captured", "door", "memory", "context", "options", "text", "index", "temporary",
+        "errors/status", "errors/unheard", "error", "errors/error", "errors/die", "handle", "errors/not_captured", "door", "memory", "context", "options", "text", "index", "temporary",
         "source", "sink",
     ],
     "autograd": [
