@@ -40,8 +40,8 @@ static inline __attribute__((always_inline)) void KERNEL(walk)(const adz_update_
     elem *restrict most = keeps_most ? (elem *)call->states[ADZ_ADAM_MAX_EXP_AVG_SQ] : NULL;
     const elem *restrict dw = (const elem *)call->gradient;
     const double *n = call->numbers;
-    elem beta1 = (elem)n[ADZ_ADAM_N_BETA1], fresh1 = (elem)n[ADZ_ADAM_N_ONE_MINUS_BETA1],
-         beta2 = (elem)n[ADZ_ADAM_N_BETA2], fresh2 = (elem)n[ADZ_ADAM_N_ONE_MINUS_BETA2];
+    elem beta1 = (elem)n[ADZ_ADAM_N_BETA1], one_minus_beta1 = (elem)n[ADZ_ADAM_N_ONE_MINUS_BETA1],
+         beta2 = (elem)n[ADZ_ADAM_N_BETA2], one_minus_beta2 = (elem)n[ADZ_ADAM_N_ONE_MINUS_BETA2];
     elem keep = (elem)n[ADZ_ADAM_N_KEEP], decay = (elem)n[ADZ_ADAM_N_DECAY];
     elem sign = (elem)n[ADZ_ADAM_N_SIGN], root = (elem)n[ADZ_ADAM_N_ROOT];
     elem eps = (elem)n[ADZ_ADAM_N_EPS], step = (elem)n[ADZ_ADAM_N_STEP];
@@ -50,8 +50,8 @@ static inline __attribute__((always_inline)) void KERNEL(walk)(const adz_update_
         if (decays) {
             g += decay * w[i];
         }
-        elem mean = beta1 * m[i] + fresh1 * g, surprise = belief ? g - mean : g;
-        elem square = beta2 * v[i] + fresh2 * surprise * surprise;
+        elem mean = beta1 * m[i] + one_minus_beta1 * g, surprise = belief ? g - mean : g;
+        elem square = beta2 * v[i] + one_minus_beta2 * surprise * surprise;
         m[i] = mean;
         v[i] = square;
         if (keeps_most) { /* a NaN square is taken, as in torch.maximum */

@@ -116,7 +116,7 @@ void adzi_workers_end(const adzi_workers *w)
     adzi_free(w->memory, (size_t)(w->bytes * w->count));
 }
 
-adz_tensor *adzi_new_findings(const char *op, const adz_tensor *a)
+adz_tensor *adzi_new_info(const char *op, const adz_tensor *a)
 {
     const int64_t items = adzi_items(a);
     return adzi_scratch(op, ADZ_I64, 1, &items);
@@ -154,8 +154,8 @@ static adz_status report(const void *block)
         args->a.rank > 2 ? adzi_text_sizes(args->a.rank - 2, index) : "", what);
 }
 
-bool adzi_nothing_found(const char *op, const adz_tensor *found, const adz_tensor *a,
-    const char *name, const char *what)
+bool adzi_check_info(const char *op, const adz_tensor *found, const adz_tensor *a, const char *name,
+    const char *what)
 {
     const report_args args = { op, name, what, adz_tensor_shape(a), (int64_t *)(void *)found->data,
         found->numel };

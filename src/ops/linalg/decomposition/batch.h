@@ -65,7 +65,7 @@ void adzi_workers_end(const adzi_workers *w);
 
 /** Memory for what a kernel finds out about every item: 0, or a pivot counted from 1. NULL with the
  * error recorded. */
-adz_tensor *adzi_new_findings(const char *op, const adz_tensor *a);
+adz_tensor *adzi_new_info(const char *op, const adz_tensor *a);
 
 /**
  * Fails with ADZ_ERR_NUMERIC if a kernel has found something about an item. Replays of a plan do
@@ -74,8 +74,8 @@ adz_tensor *adzi_new_findings(const char *op, const adz_tensor *a);
  * @param a     the matrices, named `name` in the message
  * @param what  what is wrong, with a %lld for the pivot, counted from 0: "is singular: ..."
  */
-bool adzi_nothing_found(const char *op, const adz_tensor *found, const adz_tensor *a,
-    const char *name, const char *what);
+bool adzi_check_info(const char *op, const adz_tensor *found, const adz_tensor *a, const char *name,
+    const char *what);
 
 /** An expression: the transpose of the matrices. */
 static inline adz_tensor *adzi_mt(adz_tensor *t)

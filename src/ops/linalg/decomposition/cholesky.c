@@ -48,7 +48,7 @@ adz_tensor *adz_cholesky(adz_tensor *a, bool upper)
         return NULL;
     }
     const adz_tensor *from = adzi_compact("cholesky", a);
-    adz_tensor *found = from != NULL ? adzi_new_findings("cholesky", a) : NULL;
+    adz_tensor *found = from != NULL ? adzi_new_info("cholesky", a) : NULL;
     adz_tensor *y = found != NULL ? adzi_new_like(&call, a) : NULL;
     if (y == NULL) {
         return NULL;
@@ -62,7 +62,7 @@ adz_tensor *adz_cholesky(adz_tensor *a, bool upper)
     adzi_launch(KERNEL_FOR(cholesky, a->dtype), &args, found->numel,
         adzi_items_grain((double)n * (double)n * (double)n / 3));
     const cholesky_attr attr = { upper };
-    if (!adzi_nothing_found("cholesky", found, a, "a",
+    if (!adzi_check_info("cholesky", found, a, "a",
             "is not positive definite: pivot %lld is 0, negative or not finite") ||
         !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
         return NULL;

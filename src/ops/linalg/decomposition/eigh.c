@@ -74,7 +74,7 @@ static bool compute(adz_tensor *a, bool upper, adz_tensor *w, adz_tensor *v)
 {
     const int64_t n = adzi_columns(a), size = (int64_t)adz_dtype_size((adz_dtype)a->dtype);
     const bool large = n > adzi_jacobi_most(a->dtype == ADZ_F32);
-    const adz_tensor *found = adzi_new_findings("eigh", a);
+    const adz_tensor *found = adzi_new_info("eigh", a);
     if (found == NULL) {
         return false;
     }
@@ -93,7 +93,7 @@ static bool compute(adz_tensor *a, bool upper, adz_tensor *w, adz_tensor *v)
         large ? KERNEL_FOR(eigh_large, a->dtype) : KERNEL_FOR(eigh, a->dtype);
     adzi_launch(kernel, &args, args.workers.count, 1);
     adzi_workers_end(&args.workers);
-    return adzi_nothing_found("eigh", found, a, "a",
+    return adzi_check_info("eigh", found, a, "a",
         "has no eigenvalues: an element is not finite, or the steps did not converge");
 }
 

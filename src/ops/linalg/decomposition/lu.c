@@ -14,7 +14,7 @@ bool adzi_lu_factor(const char *op, adz_tensor *a, bool regular, adzi_lu *factor
     const adz_tensor *from = adzi_compact(op, a);
     factors->lu = from == NULL ? NULL : adzi_scratch_like(op, a);
     factors->pivots = factors->lu != NULL ? adzi_scratch(op, ADZ_I64, a->rank - 1, a->sizes) : NULL;
-    adz_tensor *found = factors->pivots != NULL ? adzi_new_findings(op, a) : NULL;
+    adz_tensor *found = factors->pivots != NULL ? adzi_new_info(op, a) : NULL;
     if (found == NULL) {
         return false;
     }
@@ -25,7 +25,7 @@ bool adzi_lu_factor(const char *op, adz_tensor *a, bool regular, adzi_lu *factor
         .n = n };
     adzi_launch(KERNEL_FOR(lu_factor, a->dtype), &args, found->numel,
         adzi_items_grain((double)n * (double)n * (double)n * 2 / 3));
-    return !regular || adzi_nothing_found(op, found, a, "a", "is singular: pivot %lld is 0");
+    return !regular || adzi_check_info(op, found, a, "a", "is singular: pivot %lld is 0");
 }
 
 bool adzi_lu_factor_kept(const adzi_call *call, adz_tensor *a, adzi_lu *factors)

@@ -99,7 +99,7 @@ static bool compute(const adz_tensor *from, adz_tensor *const *y)
 /* Fails if an r has no full rank to rounding, or is not finite. */
 static bool has_full_rank(const adz_tensor *r, adz_tensor *named)
 {
-    const adz_tensor *found = adzi_new_findings("lstsq", named);
+    const adz_tensor *found = adzi_new_info("lstsq", named);
     if (found == NULL) {
         return false;
     }
@@ -110,7 +110,7 @@ static bool has_full_rank(const adz_tensor *r, adz_tensor *named)
         .rtol = adzi_default_rtol(named) };
     adzi_launch(KERNEL_FOR(low_rank, r->dtype), &args, found->numel,
         adzi_items_grain((double)n * (double)n / 2));
-    return adzi_nothing_found("lstsq", found, named, "a",
+    return adzi_check_info("lstsq", found, named, "a",
         adzi_rows(named) >= adzi_columns(named)
             ? "has no full rank to rounding, or an element that is not finite: column %lld depends on the columns before it; ADZ_LSTSQ_GELSY gives the shortest solution"
             : "has no full rank to rounding, or an element that is not finite: row %lld depends on the rows before it; ADZ_LSTSQ_GELSY gives the shortest solution");

@@ -68,7 +68,7 @@ static bool shape_of_x(const adz_tensor *a, const adz_tensor *b, int *rank, int6
  * matrix, the solve looks for zeros, so that a is read once. */
 static bool solve(adz_tensor *a, adz_tensor *x, adzi_triangular_args args)
 {
-    const adz_tensor *found = args.unit ? NULL : adzi_new_findings("solve_triangular", a);
+    const adz_tensor *found = args.unit ? NULL : adzi_new_info("solve_triangular", a);
     if (!args.unit && found == NULL) {
         return false;
     }
@@ -86,7 +86,7 @@ static bool solve(adz_tensor *a, adz_tensor *x, adzi_triangular_args args)
         adzi_launch(
             KERNEL_FOR(solve_triangular, a->dtype), &args, adzi_items(x), adzi_items_grain(work));
     }
-    return found == NULL || adzi_nothing_found("solve_triangular", found, a, "a",
+    return found == NULL || adzi_check_info("solve_triangular", found, a, "a",
                                 "is singular: element %lld of its diagonal is 0");
 }
 

@@ -110,7 +110,7 @@ static bool compute(adz_tensor *a, adz_tensor *const *y)
     const int64_t m = adzi_rows(a), n = adzi_columns(a), k = m < n ? m : n;
     const int64_t size = (int64_t)adz_dtype_size((adz_dtype)a->dtype);
     const bool large = k > adzi_jacobi_most(a->dtype == ADZ_F32);
-    const adz_tensor *found = adzi_new_findings("svd", a);
+    const adz_tensor *found = adzi_new_info("svd", a);
     if (found == NULL || k == 0) {
         return found != NULL;
     }
@@ -129,7 +129,7 @@ static bool compute(adz_tensor *a, adz_tensor *const *y)
     const adzi_kernel kernel = large ? KERNEL_FOR(svd_large, a->dtype) : KERNEL_FOR(svd, a->dtype);
     adzi_launch(kernel, &args, args.workers.count, 1);
     adzi_workers_end(&args.workers);
-    return adzi_nothing_found("svd", found, a, "a",
+    return adzi_check_info("svd", found, a, "a",
         "has no singular values: an element is not finite, or the steps did not converge");
 }
 
