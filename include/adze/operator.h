@@ -136,13 +136,16 @@ typedef struct adz_field {
                                     NULL: shown as a number */
 } adz_field;
 
-/** An array that a kernel reads: the elements of an input in row-major order, without gaps. */
+/** An array that a kernel reads: the elements of an input in row-major order, without gaps unless
+ * the operator takes the input with strides (strided_inputs). */
 typedef struct adz_const_array {
-    const void *data;            /**< NULL for an input that was left out */
-    int64_t numel;               /**< elements; 0 for an input that was left out */
-    int64_t sizes[ADZ_MAX_RANK]; /**< outermost first, `rank` of them */
-    int rank;                    /**< 0 to 8 */
-    adz_dtype dtype;             /**< of the elements */
+    const void *data;              /**< the first element; NULL for an input that was left out */
+    int64_t numel;                 /**< elements; 0 for an input that was left out */
+    int64_t sizes[ADZ_MAX_RANK];   /**< outermost first, `rank` of them */
+    int rank;                      /**< 0 to 8 */
+    adz_dtype dtype;               /**< of the elements */
+    int64_t strides[ADZ_MAX_RANK]; /**< elements from one index of a dimension to the next; 0 where
+                                        one element stands for all, as after adz_expand */
 } adz_const_array;
 
 /** An array that a kernel writes: the elements of a result in row-major order, without gaps. */
@@ -161,6 +164,9 @@ typedef struct adz_kernel_call {
     const void *attributes;        /**< of the call; NULL if the operator has none */
     size_t n_inputs;               /**< as the operator says */
     size_t n_results;              /**< as the operator says */
+    int64_t lane;                  /**< elements of a lane; 0 unless the units are lanes */
+    int64_t lane_stride; /**< elements from one element of a lane to the next; 0 unless the
+                              units are lanes */
 } adz_kernel_call;
 
 /**
@@ -180,26 +186,48 @@ typedef enum adz_units {
     ADZ_UNITS_UNSET = 0,    /**< an error in an operator with kernels */
     ADZ_UNITS_ELEMENTS = 1, /**< the elements of the first result */
     ADZ_UNITS_ROWS = 2,     /**< its rows along the last dimension; a scalar is one row */
-    ADZ_UNITS_CALL = 3 /**< one unit, the whole call: begin is 0 and end is 1. It is computed on
-                            the calling thread */
+    ADZ_UNITS_CALL = 3, /**< one unit, the whole call: begin is 0 and end is 1. It is computed on
+                             the calling thread */
+    ADZ_UNITS_LANES = 4 /**< the lanes of the first input: the runs of elements along one dimension,
+                             which the attribute `dim`, an int, names. A contiguous array is seen as
+                             [outer, lane, lane_stride]; lane i begins at its element
+                             i / lane_stride * lane * lane_stride + i % lane_stride */
 } adz_units;
 
-/** The shape and the dtype of a result. */
+/** The shape and the dtype of a result and, of a view, its place in the first input. */
 typedef struct adz_result {
-    adz_shape shape; /**< rank 0 to 8, sizes 0 or more */
-    adz_dtype dtype; /**< any */
+    adz_shape shape;               /**< rank 0 to 8, sizes 0 or more */
+    adz_dtype dtype;               /**< any; of a view, that of the first input */
+    int64_t strides[ADZ_MAX_RANK]; /**< of a view, 0 or more: elements from one index to the next */
+    int64_t offset; /**< of a view, 0 or more: its first element, counted from that of the input */
 } adz_result;
 
 /**
  * Says which shapes and dtypes the results of a call have. `results` come with the shape and the
- * dtype of the first input; change what differs. Shapes and dtypes of the inputs decide, never
- * their elements.
+ * dtype of the first input, and those of a view with its strides and the offset 0; change what
+ * differs. Shapes and dtypes of the inputs decide, never their elements.
  *
- * inputs[i] is ADZ_NONE for an input that was left out. `attributes` are those of the call, or
- * NULL. Returns ADZ_OK, or what adz_error_set returns if the inputs do not fit each other.
+ * inputs[i] is ADZ_NONE for an input that was left out. `attributes` are the operator's copy of
+ * those of the call, or NULL. The rule checks them and may complete them: it may count a negative
+ * dimension from the first one. Messages, kernels and backwards see what it leaves there. Returns
+ * ADZ_OK, or what adz_error_set returns if the inputs do not fit each other.
  */
 typedef adz_status (*adz_shape_rule)(
-    adz_result *results, adz_tensor *const *inputs, const void *attributes);
+    adz_result *results, adz_tensor *const *inputs, void *attributes);
+
+/** How inputs of different dtypes come to one dtype before a call. Conversions are on the tape. */
+typedef enum adz_promotion {
+    ADZ_PROMOTE_NONE = 0,  /**< not at all: the inputs have one dtype, see other_dtypes */
+    ADZ_PROMOTE_TYPES = 1, /**< by adz_promote_types, where a tensor of rank 0 counts as a number
+                                (torch.result_type) */
+    ADZ_PROMOTE_FLOATS = 2 /**< likewise, and integers and bools become f32 */
+} adz_promotion;
+
+/** Bit d stands for the dtype d, as in .dtypes = ADZ_DTYPE_BIT(ADZ_F32). */
+#define ADZ_DTYPE_BIT(dtype) (1U << (dtype))
+
+/** The dtypes f32 and f64. */
+#define ADZ_DTYPES_FLOATS (ADZ_DTYPE_BIT(ADZ_F32) | ADZ_DTYPE_BIT(ADZ_F64))
 
 /** The numbers of dtypes for which an operator can have kernels. */
 #define ADZ_KERNEL_DTYPES 16
@@ -244,6 +272,15 @@ typedef struct adz_operator {
     uint32_t saved_results; /**< bit k set: the backward reads result k (adz_node_result_at); none
                                by default */
     size_t attributes_size; /**< sizeof the struct of attributes, at most 512; 0 for none */
+    uint32_t dtypes; /**< bit d set: the first input may have the dtype d (ADZ_DTYPE_BIT); 0: all
+                        for which there is a kernel or an expression */
+    uint32_t strided_inputs; /**< bit i set: kernels read input i by its strides; none by default:
+                                  what is strided is copied */
+    adz_promotion promotion; /**< of the inputs, except those in other_dtypes; none by default */
+    bool broadcasts; /**< all inputs are broadcast to one shape, with which results come to the
+                        shape rule, and which kernels see; false by default */
+    bool view; /**< the results are views of the first input, at the strides and offsets that the
+                    shape rule gives; there is no kernel then. False by default */
 } adz_operator;
 
 /**
@@ -278,6 +315,25 @@ typedef struct adz_operator {
  */
 ADZ_API adz_tensor *adz_operator_call(const adz_operator *op, adz_tensor *const *inputs,
     size_t n_inputs, const void *attributes, adz_tensor **more);
+
+/**
+ * Calls an operator of your own in place: the first input gets the values of the result, whose
+ * shape and dtype it must have. The kernel may be given the input itself as its result if its units
+ * are elements. It therefore reads element i of its inputs before it writes element i.
+ *
+ * @param op          the operator, with one result, which is no view, and a kernel for the dtype of
+ *                    the first input
+ * @param inputs      as adz_operator_call takes them. The first one must not be a leaf that wants a
+ *                    gradient, a view inside a graph, or expanded
+ * @param n_inputs    as the operator says
+ * @param attributes  as adz_operator_call takes them
+ * @return            inputs[0]; NULL with an error of adz_operator_call, ADZ_ERR_ARGUMENT also if
+ *                    the operator cannot be called in place, or ADZ_ERR_INPLACE. The input is
+ *                    unchanged then
+ * @grad              as that of adz_operator_call
+ */
+ADZ_API adz_tensor *adz_operator_call_(
+    const adz_operator *op, adz_tensor *const *inputs, size_t n_inputs, const void *attributes);
 
 /**
  * Compares what an operator says twice: its kernel with its expression, and its backward and

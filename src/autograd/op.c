@@ -116,6 +116,32 @@ bool adzi_want_computable(adzi_call *call, int i)
     return false;
 }
 
+const char *adzi_text_dtypes(adzi_text *text, uint32_t dtypes, const char *between)
+{
+    for (int d = 0; d < ADZ_KERNEL_DTYPES; ++d) {
+        if (dtypes >> d & 1) {
+            adzi_text_format(text, "%s%s", adzi_text_get(text)[0] != '\0' ? between : "",
+                adz_dtype_name((adz_dtype)d));
+        }
+    }
+    return adzi_text_get(text);
+}
+
+bool adzi_refuse_dtype(adzi_call *call, int i, uint32_t dtypes)
+{
+    const adz_tensor *t = call->in[i];
+    const bool floats = dtypes == ADZ_DTYPES_FLOATS;
+    if (floats || (adzi_is_half((adz_dtype)t->dtype) && dtypes & ADZ_DTYPE_BIT(ADZ_F32))) {
+        return floats ? adzi_want_float(call, i) : adzi_want_computable(call, i);
+    }
+    adzi_text names = { 0 };
+    adzi_error(call->op->name, ADZ_ERR_DTYPE,
+        "input %d%s is %s; %s is needed, convert it with adz_to", i, adzi_text_shape(t),
+        adz_dtype_name((adz_dtype)t->dtype), adzi_text_dtypes(&names, dtypes, " or "));
+    adzi_text_free(&names);
+    return false;
+}
+
 /* ---- results -----------------------------------------------------------------------------------
  */
 

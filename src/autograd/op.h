@@ -78,6 +78,19 @@ bool adzi_want_index(adzi_call *call, int i);
 /** Fails with ADZ_ERR_DTYPE for f16 and bf16, which are storage only. */
 bool adzi_want_computable(adzi_call *call, int i);
 
+/** Fails with ADZ_ERR_DTYPE: input i has none of the dtypes of a mask (ADZ_DTYPE_BIT). */
+bool adzi_refuse_dtype(adzi_call *call, int i, uint32_t dtypes);
+
+/** The names of the dtypes of a mask with `between` them, for a message. The caller frees the text
+ * when the message has been written. */
+const char *adzi_text_dtypes(adzi_text *text, uint32_t dtypes, const char *between);
+
+/**
+ * Brings the inputs that are not left out, except those whose bits are in `others`, to one dtype.
+ * The conversions are recorded. In place it fails where that dtype is not that of input 0.
+ */
+bool adzi_promote_inputs(adzi_call *call, unsigned others, adz_promotion promotion);
+
 /**
  * Brings inputs i and j to their common dtype (torch.result_type: a tensor of rank 0 counts as a
  * number), replacing call->in[i] and call->in[j] by conversions, which the tape records.

@@ -4,6 +4,7 @@
 #define ADZI_OPS_OP_H
 
 #include "adze/ops.h"
+#include "autograd/form.h"
 #include "autograd/op.h"
 
 #endif

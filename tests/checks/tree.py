@@ -32,6 +32,8 @@ TAKES = {
         "adz_add", "adz_add_", "adzi_accumulate", "adzi_sum_to", "adz_expand", "adz_fill_", "adz_mul",
         # Copies, conversions, and values without a graph.
         "adz_clone", "adz_contiguous", "adz_copy_", "adz_detach", "adz_reshape", "adz_to", "adzi_compact_copy",
+        # What a call of a program's own operator needs: inputs of one dtype, and results in place.
+        "adzi_begin_inplace", "adzi_promote_inputs",
         # What the check of a program's own operator tries its derivatives with.
         "adz_cos",
     }),
@@ -51,8 +53,8 @@ ORDER = {
         "source", "sink",
     ],
     "autograd": [
-        "attr", "node.h", "saved", "node", "run.h", "op.h", "operator.h", "hooks", "check", "grad_mode", "in_backward", "op", "record",
-        "operators.h", "operator", "derived", "leaf", "run", "delivery", "discover", "dot", "engine", "backward",
+        "attr", "node.h", "saved", "node", "run.h", "op.h", "form.h", "operator.h", "hooks", "check", "grad_mode", "in_backward", "op", "record",
+        "operators.h", "operator_call.h", "operator_kernel", "operator_expression", "operator", "derived", "leaf", "run", "delivery", "discover", "dot", "engine", "backward",
         "gradients", "gradcheck.h", "gradcheck_f32", "gradcheck", "operator_check",
     ],
 }

@@ -200,7 +200,7 @@ static inline void kernel_of_ours(const adz_kernel_call *call, int64_t begin, in
 }
 
 static inline adz_status shape_rule_of_ours(
-    adz_result *results, adz_tensor *const *inputs, const void *attributes)
+    adz_result *results, adz_tensor *const *inputs, void *attributes)
 {
     (void)inputs;
     (void)attributes;

@@ -141,7 +141,7 @@ HINTS = {
     'adz_odeint_event': {'y0': 'scalar', 'times': 'times'},
     'adz_optimizer_get_report': {'optimizer': 'after a step'},
     'adz_levenberg_marquardt_set_bounds': {'optimizer': 'LM', 'lower': 'NULL of 0', 'upper': 'NULL of 0'},
-    'adz_operator_call': {'attributes': 'NULL'},
+    'adz_operator_call': {'attributes': 'NULL'}, 'adz_operator_call_': {'attributes': 'NULL'},
     'adz_operator_check': {'attributes': 'NULL'},
 }
 

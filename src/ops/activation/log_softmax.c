@@ -59,28 +59,32 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
 static const adz_field fields[] = { ADZI_FIELD(log_softmax_attr, dim),
     ADZI_FIELD_HIDDEN(log_softmax_attr, inner) };
 
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    log_softmax_attr *at = block;
+    (void)y;
+    at->dim = adzi_dim("log_softmax", in[0], at->dim);
+    return adzi_form_status(at->dim >= 0);
+}
+
+/* The units of the launch are lanes. */
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const log_softmax_attr *at = block;
+    adzi_lanes_run(KERNEL_FOR(log_softmax, in[0]->dtype), y[0], 1, in, at->dim);
+}
+
 const adzi_op adzi_op_log_softmax = { .name = "log_softmax",
     .backward = backward,
     .fused = fused,
-    ADZI_FIELDS(fields),
-    .expression = expression };
+    ADZI_ATTRIBUTES(log_softmax_attr, fields),
+    .expression = expression,
+    .shape_rule = shape_rule,
+    .saved_results = 1u << 0,
+    .dtypes = ADZ_DTYPES_FLOATS };
 
-/* The units of the launch are lanes. The kernel needs a contiguous x, so another layout is copied.
- */
 adz_tensor *adz_log_softmax(adz_tensor *x, int dim)
 {
-    adzi_call call;
-    if (!ADZI_ENTER(&call, log_softmax, x) || !adzi_want_float(&call, 0)) {
-        return NULL;
-    }
-    const log_softmax_attr attr = { adzi_dim("log_softmax", x, dim),
-        adzi_self()->deriving != NULL };
-    adz_tensor *from = attr.dim >= 0 ? adzi_compact("log_softmax", x) : NULL;
-    adz_tensor *y = from != NULL ? adzi_new_like(&call, x) : NULL;
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_save_result(&call, 0, y);
-    adzi_lanes_run(KERNEL_FOR(log_softmax, x->dtype), y, 1, &from, attr.dim);
-    return adzi_leave(&call, y);
+    return ADZI_RUN(
+        log_softmax, launch, (&(log_softmax_attr){ dim, adzi_self()->deriving != NULL }), x);
 }

@@ -47,25 +47,30 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 
 static const adz_field fields[] = { ADZI_FIELD(softmax_attr, dim) };
 
-const adzi_op adzi_op_softmax = {
-    .name = "softmax", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
-};
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    softmax_attr *at = block;
+    (void)y;
+    at->dim = adzi_dim("softmax", in[0], at->dim);
+    return adzi_form_status(at->dim >= 0);
+}
 
-/* The units of the launch are lanes. The kernel needs a contiguous x, so another layout is copied.
- */
+/* The units of the launch are lanes. */
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const softmax_attr *at = block;
+    adzi_lanes_run(KERNEL_FOR(softmax, in[0]->dtype), y[0], 1, in, at->dim);
+}
+
+const adzi_op adzi_op_softmax = { .name = "softmax",
+    .backward = backward,
+    .fused = fused,
+    ADZI_ATTRIBUTES(softmax_attr, fields),
+    .shape_rule = shape_rule,
+    .saved_results = 1u << 0,
+    .dtypes = ADZ_DTYPES_FLOATS };
+
 adz_tensor *adz_softmax(adz_tensor *x, int dim)
 {
-    adzi_call call;
-    if (!ADZI_ENTER(&call, softmax, x) || !adzi_want_float(&call, 0)) {
-        return NULL;
-    }
-    softmax_attr attr = { adzi_dim("softmax", x, dim) };
-    adz_tensor *from = attr.dim >= 0 ? adzi_compact("softmax", x) : NULL;
-    adz_tensor *y = from != NULL ? adzi_new_like(&call, x) : NULL;
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_save_result(&call, 0, y);
-    adzi_lanes_run(KERNEL_FOR(softmax, x->dtype), y, 1, &from, attr.dim);
-    return adzi_leave(&call, y);
+    return ADZI_RUN(softmax, launch, &(softmax_attr){ dim }, x);
 }

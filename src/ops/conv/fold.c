@@ -22,37 +22,46 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_fold = {
-    .name = "fold", .backward = backward, .fields = adzi_fold_fields, .n_fields = ADZI_FOLD_FIELDS
-};
+/* What a call gets. The node keeps the attributes alone. */
+typedef struct {
+    adzi_fold at;
+    const int64_t *grid; /* sizes of the grid of patches */
+} fold_arguments;
+
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    const adzi_fold *at = block;
+    const int lead = in[0]->rank - 2;
+    int64_t numel;
+    y->shape.rank = lead + 3;
+    y->shape.sizes[lead] /= at->kernel_size[0] * at->kernel_size[1];
+    y->shape.sizes[lead + 1] = at->output_size[0];
+    y->shape.sizes[lead + 2] = at->output_size[1];
+    return adzi_check_sizes(name, y->shape.rank, y->shape.sizes, y->dtype, &numel);
+}
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const fold_arguments *call = block;
+    if (y[0]->numel > 0) {
+        const int64_t images = adzi_numel(y[0]->rank - 2, y[0]->sizes);
+        adzi_conv_args g = adzi_fold_geometry(&call->at, images, call->grid);
+        g.x = in[0]->data;
+        g.y = y[0]->data;
+        adzi_launch(KERNEL_FOR(fold, y[0]->dtype), &g, g.items, adzi_fold_grain(&g));
+    }
+}
+
+const adzi_op adzi_op_fold = { .name = "fold",
+    .backward = backward,
+    .fields = adzi_fold_fields,
+    .n_fields = ADZI_FOLD_FIELDS,
+    .attributes_size = sizeof(adzi_fold),
+    .shape_rule = shape_rule };
 
 adz_tensor *adzi_fold_call(adz_tensor *x, const adzi_fold *at, const int64_t *grid)
 {
-    adzi_call call;
-    if (!ADZI_ENTER(&call, fold, x)) {
-        return NULL;
-    }
-    int64_t sizes[ADZ_MAX_RANK], numel;
-    const int lead = x->rank - 2;
-    memcpy(sizes, x->sizes, sizeof sizes);
-    sizes[lead] = x->sizes[lead] / (at->kernel_size[0] * at->kernel_size[1]);
-    sizes[lead + 1] = at->output_size[0];
-    sizes[lead + 2] = at->output_size[1];
-    const adz_tensor *from = adzi_compact(name, x);
-    adz_tensor *y = from != NULL && adzi_check_sizes(name, lead + 3, sizes, (adz_dtype)x->dtype,
-                                        &numel) == ADZ_OK
-                        ? adzi_new(&call, (adz_dtype)x->dtype, lead + 3, sizes)
-                        : NULL;
-    if (y == NULL || !adzi_record(&call, 1, &y, at, sizeof *at)) {
-        return NULL;
-    }
-    if (y->numel > 0) {
-        adzi_conv_args g = adzi_fold_geometry(at, adzi_numel(lead + 1, sizes), grid);
-        g.x = from->data;
-        g.y = y->data;
-        adzi_launch(KERNEL_FOR(fold, x->dtype), &g, g.items, adzi_fold_grain(&g));
-    }
-    return adzi_leave(&call, y);
+    return ADZI_RUN(fold, launch, (&(fold_arguments){ *at, grid }), x);
 }
 
 /* Checks that x holds the patches of such an image. */

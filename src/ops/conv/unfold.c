@@ -112,40 +112,49 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_unfold = {
-    .name = "unfold", .backward = backward, .fields = adzi_fold_fields, .n_fields = ADZI_FOLD_FIELDS
-};
+/* What a call gets. The node keeps the attributes alone. */
+typedef struct {
+    adzi_fold at;
+    const int64_t *grid; /* sizes of the grid of patches */
+} unfold_arguments;
+
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    const unfold_arguments *call = block;
+    const int64_t *kernel = call->at.kernel_size;
+    const int lead = in[0]->rank - 3;
+    int64_t numel;
+    y->shape.rank = lead + 2;
+    if (!adzi_multiply(in[0]->sizes[lead], kernel[0] * kernel[1], &y->shape.sizes[lead]) ||
+        !adzi_multiply(call->grid[0], call->grid[1], &y->shape.sizes[lead + 1])) {
+        return adzi_error(name, ADZ_ERR_SHAPE, "x%s has more patches than can be counted",
+            adzi_text_shape(in[0]));
+    }
+    return adzi_check_sizes(name, y->shape.rank, y->shape.sizes, y->dtype, &numel);
+}
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const unfold_arguments *call = block;
+    if (y[0]->numel > 0) {
+        const int64_t images = adzi_numel(in[0]->rank - 2, in[0]->sizes);
+        adzi_conv_args g = adzi_fold_geometry(&call->at, images, call->grid);
+        g.x = in[0]->data;
+        g.y = y[0]->data;
+        adzi_launch(KERNEL_FOR(unfold, y[0]->dtype), &g, g.items, adzi_fold_grain(&g));
+    }
+}
+
+const adzi_op adzi_op_unfold = { .name = "unfold",
+    .backward = backward,
+    .fields = adzi_fold_fields,
+    .n_fields = ADZI_FOLD_FIELDS,
+    .attributes_size = sizeof(adzi_fold),
+    .shape_rule = shape_rule };
 
 adz_tensor *adzi_unfold_call(adz_tensor *x, const adzi_fold *at, const int64_t *grid)
 {
-    adzi_call call;
-    if (!ADZI_ENTER(&call, unfold, x)) {
-        return NULL;
-    }
-    int64_t sizes[ADZ_MAX_RANK], numel;
-    const int lead = x->rank - 3;
-    memcpy(sizes, x->sizes, sizeof sizes);
-    if (__builtin_mul_overflow(
-            x->sizes[lead], at->kernel_size[0] * at->kernel_size[1], &sizes[lead]) ||
-        __builtin_mul_overflow(grid[0], grid[1], &sizes[lead + 1])) {
-        return adzi_fail(
-            name, ADZ_ERR_SHAPE, "x%s has more patches than can be counted", adzi_text_shape(x));
-    }
-    const adz_tensor *from = adzi_compact(name, x);
-    adz_tensor *y = from != NULL && adzi_check_sizes(name, lead + 2, sizes, (adz_dtype)x->dtype,
-                                        &numel) == ADZ_OK
-                        ? adzi_new(&call, (adz_dtype)x->dtype, lead + 2, sizes)
-                        : NULL;
-    if (y == NULL || !adzi_record(&call, 1, &y, at, sizeof *at)) {
-        return NULL;
-    }
-    if (y->numel > 0) {
-        adzi_conv_args g = adzi_fold_geometry(at, adzi_numel(x->rank - 2, x->sizes), grid);
-        g.x = from->data;
-        g.y = y->data;
-        adzi_launch(KERNEL_FOR(unfold, x->dtype), &g, g.items, adzi_fold_grain(&g));
-    }
-    return adzi_leave(&call, y);
+    return ADZI_RUN(unfold, launch, (&(unfold_arguments){ *at, grid }), x);
 }
 
 adz_tensor *adz_unfold(adz_tensor *x, adz_shape kernel_size, const adz_conv_options *options)

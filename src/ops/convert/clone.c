@@ -19,20 +19,17 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 /* Names detach in a trace. It has no node. */
 static const adzi_op detach_op = { .name = "detach" };
 
-const adzi_op adzi_op_clone = { .name = "clone", .backward = backward };
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *attr)
+{
+    (void)attr;
+    adzi_copy(y[0], in[0]);
+}
+
+const adzi_op adzi_op_clone = { .name = "clone", .backward = backward, .strided_inputs = 1u << 0 };
 
 adz_tensor *adz_clone(adz_tensor *x)
 {
-    adzi_call call;
-    if (!ADZI_ENTER(&call, clone, x)) {
-        return NULL;
-    }
-    adz_tensor *y = adzi_new_like(&call, x);
-    if (y == NULL || !adzi_record(&call, 1, &y, NULL, 0)) {
-        return NULL;
-    }
-    adzi_copy(y, x);
-    return adzi_leave(&call, y);
+    return ADZI_RUN(clone, launch, NULL, x);
 }
 
 /* x itself if it is contiguous already, else a clone, which the tape records. Stale handles, NULL

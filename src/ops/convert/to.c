@@ -18,26 +18,32 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_to = { .name = "to", .backward = backward };
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    (void)in;
+    y->dtype = *(const adz_dtype *)block;
+    return ADZ_OK;
+}
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    (void)block;
+    adzi_copy(y[0], in[0]);
+}
+
+/* There are no attributes: the node knows the dtype of its result. */
+const adzi_op adzi_op_to = {
+    .name = "to", .backward = backward, .shape_rule = shape_rule, .strided_inputs = 1u << 0
+};
 
 /* Returns x itself if it has the dtype already, as PyTorch does. */
 adz_tensor *adz_to(adz_tensor *x, adz_dtype dtype)
 {
-    adzi_call call;
-    if (!ADZI_ENTER(&call, to, x)) {
+    if (!adzi_check_tensor("to", "x", x)) {
         return NULL;
     }
     if (adz_dtype_size(dtype) == 0) {
         return adzi_fail("to", ADZ_ERR_DTYPE, "%d is not a dtype", (int)dtype);
     }
-    if (x->dtype == dtype) {
-        return x;
-    }
-    adz_tensor *y = adzi_new(&call, dtype, x->rank, x->sizes);
-    call.record = call.record && adzi_is_float(dtype);
-    if (y == NULL || !adzi_record(&call, 1, &y, NULL, 0)) {
-        return NULL;
-    }
-    adzi_copy(y, x);
-    return adzi_leave(&call, y);
+    return x->dtype != dtype ? ADZI_RUN(to, launch, &dtype, x) : x;
 }

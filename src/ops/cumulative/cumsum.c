@@ -31,33 +31,36 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 static const adz_field fields[] = { ADZI_FIELD(cumsum_attr, dim),
     ADZI_FIELD(cumsum_attr, reverse) };
 
-const adzi_op adzi_op_cumsum = { .name = "cumsum", .backward = backward, ADZI_FIELDS(fields) };
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    cumsum_attr *at = block;
+    at->dim = adzi_dim("cumsum", in[0], at->dim);
+    y->dtype = adzi_is_float(y->dtype) ? y->dtype : ADZ_I64;
+    return adzi_form_status(at->dim >= 0);
+}
 
-/* Computes both directions. Units of the launch are lanes, the runs of n elements along `dim`. The
- * kernel reads x as contiguous [outer, n, inner], so other layouts are copied first. */
+/* Units are lanes, the runs of n elements along `dim`. `reverse` makes the kernel walk each lane
+ * from its last element to its first. */
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const cumsum_attr *at = block;
+    const adz_tensor *x = in[0];
+    adzi_lanes_args args = { .in = { x->data }, .out = y[0]->data, .reverse = at->reverse };
+    const int64_t lanes = adzi_lanes(&args, x, at->dim);
+    if (x->numel > 0) {
+        adzi_launch(KERNEL_FOR(cumsum, x->dtype), &args, lanes, adzi_lanes_grain(args.n));
+    }
+}
+
+const adzi_op adzi_op_cumsum = { .name = "cumsum",
+    .backward = backward,
+    ADZI_ATTRIBUTES(cumsum_attr, fields),
+    .shape_rule = shape_rule,
+    .dtypes = ADZI_DTYPES_COMPUTABLE };
+
 static adz_tensor *cumsum(adz_tensor *x, int dim, bool reverse)
 {
-    adzi_call call;
-    cumsum_attr attr = { .reverse = reverse };
-    if (!ADZI_ENTER(&call, cumsum, x) || !adzi_want_computable(&call, 0) ||
-        (attr.dim = adzi_dim("cumsum", x, dim)) < 0) {
-        return NULL;
-    }
-    adz_dtype dtype = (adz_dtype)x->dtype;
-    adz_tensor *from = adzi_compact("cumsum", x);
-    adz_tensor *y = from != NULL
-                        ? adzi_new(&call, adzi_is_float(dtype) ? dtype : ADZ_I64, x->rank, x->sizes)
-                        : NULL;
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    /* `reverse` makes the kernel walk each lane from its last element to its first. */
-    if (x->numel > 0) {
-        adzi_lanes_args args = { .in = { from->data }, .out = y->data, .reverse = reverse };
-        int64_t lanes = adzi_lanes(&args, from, attr.dim);
-        adzi_launch(KERNEL_FOR(cumsum, dtype), &args, lanes, adzi_lanes_grain(args.n));
-    }
-    return adzi_leave(&call, y);
+    return ADZI_RUN(cumsum, launch, (&(cumsum_attr){ dim, reverse }), x);
 }
 
 /* The public call always sums from the first element on. */

@@ -109,27 +109,23 @@ static adz_status again_backward(adzi_node *node, adz_tensor **dx, adz_tensor *c
     return adzi_status(dx[0]);
 }
 
-static const adzi_op adzi_op_again = {
-    .name = "dropout_again", .backward = again_backward, ADZI_FIELDS(fields)
-};
+static void launch_again(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const dropout_attr *at = block;
+    const adzi_dropout_args args = arguments(in[0], y[0], at->p, in[1], NULL);
+    adzi_launch(KERNEL_FOR(dropout_again, y[0]->dtype), &args, groups_of(args.n), GRAIN);
+}
 
 /* The mask is an input of the call, so that a trace knows where it comes from. */
+static const adzi_op adzi_op_again = { .name = "dropout_again",
+    .backward = again_backward,
+    ADZI_ATTRIBUTES(dropout_attr, fields),
+    .saved_inputs = 1u << 1,
+    .dtypes = ADZ_DTYPES_FLOATS };
+
 adz_tensor *adzi_dropout_again(adz_tensor *x, double p, adz_tensor *kept)
 {
-    const dropout_attr attr = { p };
-    adzi_call call;
-    if (!ADZI_ENTER(&call, again, x, kept) || !adzi_want_float(&call, 0)) {
-        return NULL;
-    }
-    adz_tensor *xs = adzi_compact("dropout", x); /* bits follow row-major order */
-    adz_tensor *y = xs != NULL ? adzi_new_like(&call, xs) : NULL;
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_save_input(&call, 1);
-    adzi_dropout_args args = arguments(xs, y, p, kept, NULL);
-    adzi_launch(KERNEL_FOR(dropout_again, x->dtype), &args, groups_of(args.n), GRAIN);
-    return adzi_leave(&call, y);
+    return ADZI_RUN(again, launch_again, &(dropout_attr){ p }, x, kept);
 }
 
 /* ---- the public call ------------------------------------------------------------------------ */

@@ -189,53 +189,6 @@ bool adzi_promote_floats(adzi_call *call)
            adzi_convert(call, 0, ADZ_F32) && adzi_convert(call, 1, ADZ_F32);
 }
 
-/* torch.result_type of the inputs from `first` on. Tensors with dimensions decide among themselves.
- * Tensors of rank 0 count as numbers: they matter only if they are of a higher category. The
- * categories are bool, integers and floats, in rising order. */
-static adz_dtype result_type(const adzi_call *call, int first)
-{
-    /* Index 0 is for tensors with dimensions, index 1 for tensors of rank 0. */
-    adz_dtype of[2] = { ADZ_BOOL, ADZ_BOOL };
-    bool found[2] = { false, false };
-    for (int i = first; i < call->n_in; ++i) {
-        const int k = call->in[i]->rank == 0;
-        const adz_dtype dtype = (adz_dtype)call->in[i]->dtype;
-        of[k] = found[k] ? adz_promote_types(of[k], dtype) : dtype;
-        found[k] = true;
-    }
-    /* Where all inputs are of one kind, that kind decides alone. */
-    if (!found[0] || !found[1]) {
-        return of[found[0] ? 0 : 1];
-    }
-    return adzi_number_result_type(of[0], of[1]);
-}
-
-/* Operators of three inputs, such as addcmul, promote all of them at once.
- * Pairwise promotion would depend on the order of the inputs. */
-bool adzi_promote_from(adzi_call *call, int first)
-{
-    for (int i = first; i < call->n_in; ++i) {
-        if (!adzi_want_computable(call, i)) {
-            return false;
-        }
-    }
-    adz_dtype dtype = result_type(call, first);
-    /* Checked before anything is converted, so that the message names the result's dtype. */
-    if (call->inplace && dtype != call->in[0]->dtype) {
-        adzi_error(call->op->name, ADZ_ERR_DTYPE,
-            "the result is %s and cannot be written to %s in place", adz_dtype_name(dtype),
-            adz_dtype_name((adz_dtype)call->in[0]->dtype));
-        return false;
-    }
-    /* call->in[i] becomes the converted tensor, which is the one to save and to compute with. */
-    for (int i = first; i < call->n_in; ++i) {
-        if (!adzi_convert(call, i, dtype)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Starts from a scalar's shape and widens it by one input after the other. */
 bool adzi_broadcast_inputs(adzi_call *call, int *rank, int64_t *sizes)
 {

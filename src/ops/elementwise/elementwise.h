@@ -76,10 +76,6 @@ adz_status adzi_backward_zeros(adzi_node *node, adz_tensor **dx, adz_tensor *con
 /** Brings both inputs to one float dtype: f32 if both are integers or bool. */
 bool adzi_promote_floats(adzi_call *call);
 
-/** Brings the inputs from `first` on to their common dtype, torch.result_type of them all. The
- * conversions are recorded. In place it fails where the common dtype is not that of input 0. */
-bool adzi_promote_from(adzi_call *call, int first);
-
 /** Finds the broadcast shape of all inputs. Fails with ADZ_ERR_SHAPE where they do not fit. */
 bool adzi_broadcast_inputs(adzi_call *call, int *rank, int64_t *sizes);
 

@@ -9,10 +9,12 @@
  * ties are. If y is NaN, c is 0 and dx is NaN, as in PyTorch. */
 
 const adzi_op adzi_op_amax = {
-    .name = "amax", .backward = adzi_extreme_backward, ADZI_FIELDS(adzi_extreme_fields)
+    .name = "amax", .backward = adzi_extreme_backward, ADZI_EXTREME_VALUE_MEMBERS
 };
 
 adz_tensor *adz_amax(adz_tensor *x, adz_dims dims, bool keepdim)
 {
-    return adzi_extreme(&adzi_op_amax, ADZI_LARGEST, x, dims, keepdim, false);
+    adzi_extreme_attr attr = { .keepdim = keepdim };
+    return adzi_extreme_dims("amax", x, dims, &attr) ? ADZI_RUN(amax, adzi_extreme_launch, &attr, x)
+                                                     : NULL;
 }

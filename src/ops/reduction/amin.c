@@ -9,10 +9,12 @@
  * ties are. If y is NaN, c is 0 and dx is NaN, as in PyTorch. */
 
 const adzi_op adzi_op_amin = {
-    .name = "amin", .backward = adzi_extreme_backward, ADZI_FIELDS(adzi_extreme_fields)
+    .name = "amin", .backward = adzi_extreme_backward, ADZI_EXTREME_VALUE_MEMBERS
 };
 
 adz_tensor *adz_amin(adz_tensor *x, adz_dims dims, bool keepdim)
 {
-    return adzi_extreme(&adzi_op_amin, ADZI_SMALLEST, x, dims, keepdim, false);
+    adzi_extreme_attr attr = { .keepdim = keepdim, .smallest = true };
+    return adzi_extreme_dims("amin", x, dims, &attr) ? ADZI_RUN(amin, adzi_extreme_launch, &attr, x)
+                                                     : NULL;
 }

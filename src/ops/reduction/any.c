@@ -1,5 +1,5 @@
 #include "ops/reduction/attr.h"
-#include "ops/reduction/truth.h"
+#include "ops/reduction/reduce.h"
 
 /* True where at least one element is true, torch.any.
  *
@@ -12,11 +12,23 @@
 KERNEL_TABLE_ALL(any_reduce);
 KERNEL_TABLE_ALL(any_combine);
 
-const adzi_op adzi_op_any = { .name = "any", ADZI_FIELDS(adzi_reduce_fields) };
+/* The state of a block is one byte, its truth value. */
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const adzi_reduce_attr *at = block;
+    const adzi_reducer reducer = { KERNEL_FOR(any_reduce, in[0]->dtype),
+        KERNEL_FOR(any_combine, in[0]->dtype), 1 };
+    adzi_reduce(reducer, y[0], NULL, in[0], at->mask, NULL);
+}
+
+const adzi_op adzi_op_any = { .name = "any",
+    ADZI_ATTRIBUTES(adzi_reduce_attr, adzi_reduce_fields),
+    .shape_rule = adzi_truth_shape,
+    .strided_inputs = 1u << 0,
+    .dtypes = ADZI_DTYPES_COMPUTABLE };
 
 adz_tensor *adz_any(adz_tensor *x, adz_dims dims, bool keepdim)
 {
-    const adzi_kernel *run = any_reduce_kernels[adzi_cpu_level];
-    const adzi_kernel *join = any_combine_kernels[adzi_cpu_level];
-    return adzi_truth(&adzi_op_any, x, dims, keepdim, run, join);
+    adzi_reduce_attr attr = { .keepdim = keepdim };
+    return adzi_reduce_mask("any", x, dims, &attr.mask) ? ADZI_RUN(any, launch, &attr, x) : NULL;
 }

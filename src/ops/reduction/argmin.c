@@ -7,9 +7,14 @@
  * y is i64 and counts along one dimension, or through all elements in row-major order. The first
  * NaN counts as the smallest element. Not differentiable. */
 
-const adzi_op adzi_op_argmin = { .name = "argmin", ADZI_FIELDS(adzi_extreme_fields) };
+const adzi_op adzi_op_argmin = {
+    .name = "argmin", ADZI_EXTREME_MEMBERS, .shape_rule = adzi_extreme_index_shape
+};
 
 adz_tensor *adz_argmin(adz_tensor *x, adz_dims dims, bool keepdim)
 {
-    return adzi_extreme_index(&adzi_op_argmin, ADZI_SMALLEST, x, dims, keepdim);
+    adzi_extreme_attr attr = { .keepdim = keepdim, .smallest = true };
+    return adzi_extreme_index_dims("argmin", x, dims, &attr)
+               ? ADZI_RUN(argmin, adzi_extreme_index_launch, &attr, x)
+               : NULL;
 }

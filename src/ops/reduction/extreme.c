@@ -1,6 +1,7 @@
 #include "ops/reduction/extreme.h"
 
 #include "ops/lanes.h"
+#include "ops/reduction/attr.h"
 #include "ops/reduction/sum.h"
 
 /* The forward and the backward of max, min, amax, amin, argmax and argmin.
@@ -27,61 +28,88 @@ KERNEL_TABLE_ALL(smallest_combine);
 KERNEL_TABLE_FLOAT(extreme_put);
 
 /* The attributes that messages show are dim and keepdim; `dim` is printed from the mask. */
-const adz_field adzi_extreme_fields[4] = { ADZI_FIELD_MASK(adzi_extreme_attr, mask, "dim"),
+const adz_field adzi_extreme_fields[5] = { ADZI_FIELD_MASK(adzi_extreme_attr, mask, "dim"),
     ADZI_FIELD(adzi_extreme_attr, keepdim), ADZI_FIELD_HIDDEN(adzi_extreme_attr, dim),
-    ADZI_FIELD_HIDDEN(adzi_extreme_attr, nan_is_it) };
+    ADZI_FIELD_HIDDEN(adzi_extreme_attr, nan_is_it),
+    ADZI_FIELD_HIDDEN(adzi_extreme_attr, smallest) };
 
 /* Launches the reduction for either kind. y or indices is NULL if nobody asks for it. The state of
  * a block is one value and its index, 16 bytes at most. */
-static void run(
-    adzi_extreme_kind kind, adz_tensor *y, adz_tensor *found, const adz_tensor *x, unsigned mask)
+static void run(adz_tensor *y, adz_tensor *found, const adz_tensor *x, const adzi_extreme_attr *at)
 {
     adzi_reducer reducer = { .state = 16 };
     /* A NaN wins over every number, in either direction. */
-    if (kind == ADZI_LARGEST) {
+    if (!at->smallest) {
         reducer.run = KERNEL_FOR(largest_reduce, x->dtype);
         reducer.join = KERNEL_FOR(largest_combine, x->dtype);
     } else {
         reducer.run = KERNEL_FOR(smallest_reduce, x->dtype);
         reducer.join = KERNEL_FOR(smallest_combine, x->dtype);
     }
-    adzi_reduce(reducer, y, found, x, mask, NULL);
+    adzi_reduce(reducer, y, found, x, at->mask, NULL);
 }
 
 /* ---- forward ----------------------------------------------------------------------------------
  */
 
-/* The rule by which ties share. There is no extreme of no elements, so an empty dimension is
- * refused. */
-adz_tensor *adzi_extreme(const adzi_op *op, adzi_extreme_kind kind, adz_tensor *x, adz_dims dims,
-    bool keepdim, bool nan_is_it)
+adz_status adzi_extreme_shape(adz_result *y, adz_tensor *const *in, void *block)
 {
-    adzi_call call;
-    adzi_extreme_attr attr = { .keepdim = keepdim, .dim = -1, .nan_is_it = nan_is_it };
-    if (!adzi_enter(&call, op, "x", &x, 1, 0) || !adzi_want_computable(&call, 0) ||
-        !adzi_dims_mask(op->name, x, dims, &attr.mask) ||
-        !adzi_want_elements(op->name, x, attr.mask)) {
-        return NULL;
+    const adzi_extreme_attr *at = block;
+    adzi_reduce_shape(y, in[0], at->mask, at->keepdim);
+    return ADZ_OK;
+}
+
+adz_status adzi_extreme_index_shape(adz_result *y, adz_tensor *const *in, void *block)
+{
+    y->dtype = ADZ_I64;
+    return adzi_extreme_shape(y, in, block);
+}
+
+void adzi_extreme_launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    run(y[0], NULL, in[0], block);
+}
+
+void adzi_extreme_index_launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    run(NULL, y[0], in[0], block);
+}
+
+/* There is no extreme of no elements, so an empty dimension is refused. */
+bool adzi_extreme_dims(const char *op, adz_tensor *x, adz_dims dims, adzi_extreme_attr *attr)
+{
+    attr->dim = -1;
+    return adzi_reduce_mask(op, x, dims, &attr->mask) && adzi_want_elements(op, x, attr->mask);
+}
+
+bool adzi_extreme_index_dims(const char *op, adz_tensor *x, adz_dims dims, adzi_extreme_attr *attr)
+{
+    if (!adzi_extreme_dims(op, x, dims, attr)) {
+        return false;
     }
-    int64_t sizes[ADZ_MAX_RANK];
-    int rank = adzi_reduced_sizes(x, attr.mask, keepdim, sizes);
-    adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, rank, sizes);
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
+    /* PyTorch refuses bool here, too. */
+    if (x->dtype == ADZ_BOOL) {
+        adzi_error(
+            op, ADZ_ERR_DTYPE, "x%s is bool, which has no %s; use adz_to", adzi_text_shape(x), op);
+        return false;
     }
-    adzi_save_input(&call, 0);
-    adzi_save_result(&call, 0, y);
-    run(kind, y, NULL, x, attr.mask);
-    return adzi_leave(&call, y);
+    /* An index along several dimensions at once would not say in which order they are counted. */
+    if (dims.count > 1) {
+        adzi_error(op, ADZ_ERR_DIM,
+            "%d dimensions were given; an index counts along one, or with ADZ_ALL_DIMS through all",
+            dims.count);
+        return false;
+    }
+    return true;
 }
 
 /* The rule by which the first extreme element gets everything. `indices` is saved as an extra value
- * of the node, and is also the caller's second result. */
-adz_tensor *adzi_extreme_dim(const adzi_op *op, adzi_extreme_kind kind, adz_tensor *x, int dim,
-    bool keepdim, adz_tensor **indices)
+ * of the node, and is also the caller's second result. The call is written out, because the form of
+ * plain operators has neither extra values nor a result that the node lacks. */
+adz_tensor *adzi_extreme_dim(
+    const adzi_op *op, adzi_extreme_attr attr, adz_tensor *x, int dim, adz_tensor **indices)
 {
     adzi_call call;
-    adzi_extreme_attr attr = { .keepdim = keepdim, .dim = -1 };
     if (!adzi_enter(&call, op, "x", &x, 1, 0) || !adzi_want_computable(&call, 0) ||
         (attr.dim = adzi_dim(op->name, x, dim)) < 0) {
         return NULL;
@@ -92,14 +120,14 @@ adz_tensor *adzi_extreme_dim(const adzi_op *op, adzi_extreme_kind kind, adz_tens
         return NULL;
     }
     int64_t sizes[ADZ_MAX_RANK];
-    int rank = adzi_reduced_sizes(x, attr.mask, keepdim, sizes);
+    int rank = adzi_reduced_sizes(x, attr.mask, attr.keepdim, sizes);
     adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, rank, sizes);
     adz_tensor *found = call.second = adzi_new(&call, ADZ_I64, rank, sizes);
     if (y == NULL || found == NULL || !adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
         return NULL;
     }
     adzi_save_extra(&call, 0, found);
-    run(kind, y, found, x, attr.mask);
+    run(y, found, x, &attr);
     y = adzi_leave(&call, y);
     /* `indices` belongs to the scope, as every result. After a failure the caller gets NULL for
      * both. */
@@ -107,38 +135,6 @@ adz_tensor *adzi_extreme_dim(const adzi_op *op, adzi_extreme_kind kind, adz_tens
         *indices = y != NULL ? found : NULL;
     }
     return y;
-}
-
-/* argmax and argmin. Nothing is recorded, because an index has no derivative. */
-adz_tensor *adzi_extreme_index(
-    const adzi_op *op, adzi_extreme_kind kind, adz_tensor *x, adz_dims dims, bool keepdim)
-{
-    adzi_call call;
-    unsigned mask;
-    if (!adzi_enter(&call, op, "x", &x, 1, 0) || !adzi_want_computable(&call, 0) ||
-        !adzi_dims_mask(op->name, x, dims, &mask) || !adzi_want_elements(op->name, x, mask)) {
-        return NULL;
-    }
-    /* PyTorch refuses bool here, too. */
-    if (x->dtype == ADZ_BOOL) {
-        return adzi_fail(op->name, ADZ_ERR_DTYPE, "x%s is bool, which has no %s; use adz_to",
-            adzi_text_shape(x), op->name);
-    }
-    /* An index along several dimensions at once would not say in which order they are counted. */
-    if (dims.count > 1) {
-        return adzi_fail(op->name, ADZ_ERR_DIM,
-            "%d dimensions were given; an index counts along one, or with ADZ_ALL_DIMS through all",
-            dims.count);
-    }
-    int64_t sizes[ADZ_MAX_RANK];
-    int rank = adzi_reduced_sizes(x, mask, keepdim, sizes);
-    adz_tensor *found = adzi_new(&call, ADZ_I64, rank, sizes);
-    const adzi_extreme_attr attr = { .mask = mask, .keepdim = keepdim, .dim = -1 };
-    if (found == NULL || !adzi_record_nothing(&call, found, &attr, sizeof attr)) {
-        return NULL;
-    }
-    run(kind, NULL, found, x, mask);
-    return found;
 }
 
 /* ---- backward ---------------------------------------------------------------------------------

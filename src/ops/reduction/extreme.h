@@ -4,33 +4,49 @@
 
 #include "ops/op.h"
 
-typedef enum { ADZI_LARGEST, ADZI_SMALLEST } adzi_extreme_kind;
-
 /** The attributes of the node of a maximum or minimum, which its backward reads. */
 typedef struct adzi_extreme_attr {
     unsigned mask;
     bool keepdim;
-    int dim; /* the first extreme element along it gets the whole gradient; -1: ties share */
-    bool
-        nan_is_it; /* a NaN result shares its gradient among the NaN elements: max and min of all */
+    int dim;        /* the first extreme element along it gets the whole gradient; -1: ties share */
+    bool nan_is_it; /* a NaN result shares its gradient among the NaN elements: max and min */
+    bool smallest;  /* a minimum; a maximum else */
 } adzi_extreme_attr;
 
-extern const adz_field adzi_extreme_fields[4];
+extern const adz_field adzi_extreme_fields[5];
 
-/** The extreme over dimensions, whose ties share the gradient; records `op` with the attributes. */
-adz_tensor *adzi_extreme(const adzi_op *op, adzi_extreme_kind kind, adz_tensor *x, adz_dims dims,
-    bool keepdim, bool nan_is_it);
+/** The shape rules of values and of indices. */
+adz_status adzi_extreme_shape(adz_result *y, adz_tensor *const *in, void *block);
+adz_status adzi_extreme_index_shape(adz_result *y, adz_tensor *const *in, void *block);
 
-/** The extreme along one dimension and where it is; records `op`. */
-adz_tensor *adzi_extreme_dim(const adzi_op *op, adzi_extreme_kind kind, adz_tensor *x, int dim,
-    bool keepdim, adz_tensor **indices);
+/** The members of an adzi_op that all extremes have in common. */
+#define ADZI_EXTREME_MEMBERS                                                            \
+    ADZI_ATTRIBUTES(adzi_extreme_attr, adzi_extreme_fields), .strided_inputs = 1u << 0, \
+                                                             .dtypes = ADZI_DTYPES_COMPUTABLE
 
-/** The backward of adzi_extreme and adzi_extreme_dim, as an expression and by kernels. */
+/** Those of values over dimensions, whose ties share the gradient. */
+#define ADZI_EXTREME_VALUE_MEMBERS                                                   \
+    ADZI_EXTREME_MEMBERS, .shape_rule = adzi_extreme_shape, .saved_inputs = 1u << 0, \
+                          .saved_results = 1u << 0
+
+/** The launchers of values and of indices. */
+void adzi_extreme_launch(adz_tensor *const *y, adz_tensor *const *in, const void *block);
+void adzi_extreme_index_launch(adz_tensor *const *y, adz_tensor *const *in, const void *block);
+
+/** For public functions: completes the attributes by the dimensions that the call names. False with
+ * the error recorded if x, a dimension, or a reduced size of 0 is refused. */
+bool adzi_extreme_dims(const char *op, adz_tensor *x, adz_dims dims, adzi_extreme_attr *attr);
+
+/** adzi_extreme_dims for indices, which count along one dimension or through all. */
+bool adzi_extreme_index_dims(const char *op, adz_tensor *x, adz_dims dims, adzi_extreme_attr *attr);
+
+/** The extreme along one dimension and where it is; records `op`. The node saves the indices alone.
+ */
+adz_tensor *adzi_extreme_dim(
+    const adzi_op *op, adzi_extreme_attr attr, adz_tensor *x, int dim, adz_tensor **indices);
+
+/** The backward of both rules, as an expression and by kernels. */
 adz_status adzi_extreme_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
 adz_status adzi_extreme_fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);
-
-/** The index of the extreme, along one dimension or among all elements. Records nothing. */
-adz_tensor *adzi_extreme_index(
-    const adzi_op *op, adzi_extreme_kind kind, adz_tensor *x, adz_dims dims, bool keepdim);
 
 #endif

@@ -45,35 +45,38 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
-const adzi_op adzi_op_logsumexp = {
-    .name = "logsumexp", .backward = backward, .fused = fused, ADZI_FIELDS(adzi_reduce_fields)
-};
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    const adzi_reduce_attr *at = block;
+    adzi_reduce_shape(y, in[0], at->mask, at->keepdim);
+    return ADZ_OK;
+}
 
-/* Both saved values are checked by their version when the backward reads them. */
+/* The state of a block is its maximum and the sum of exponentials relative to it. */
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const adzi_reduce_attr *at = block;
+    const adz_dtype dtype = (adz_dtype)in[0]->dtype;
+    const adzi_reducer reducer = { KERNEL_FOR(logsumexp_reduce, dtype),
+        KERNEL_FOR(logsumexp_combine, dtype), 2 * sizeof(double) };
+    adzi_reduce(reducer, y[0], NULL, in[0], at->mask, NULL);
+}
+
+/* Integers are converted to f32, as in PyTorch. */
+const adzi_op adzi_op_logsumexp = { .name = "logsumexp",
+    .backward = backward,
+    .fused = fused,
+    ADZI_ATTRIBUTES(adzi_reduce_attr, adzi_reduce_fields),
+    .shape_rule = shape_rule,
+    .saved_inputs = 1u << 0,
+    .saved_results = 1u << 0,
+    .strided_inputs = 1u << 0,
+    .promotion = ADZ_PROMOTE_FLOATS };
+
 adz_tensor *adz_logsumexp(adz_tensor *x, adz_dims dims, bool keepdim)
 {
-    adzi_call call;
     adzi_reduce_attr attr = { .keepdim = keepdim };
-    if (!ADZI_ENTER(&call, logsumexp, x) || !adzi_want_computable(&call, 0) ||
-        !adzi_dims_mask("logsumexp", x, dims, &attr.mask)) {
-        return NULL;
-    }
-    /* Integers are converted to f32, as in PyTorch. */
-    if (!adzi_is_float((adz_dtype)x->dtype) && !adzi_convert(&call, 0, ADZ_F32)) {
-        return NULL;
-    }
-    x = call.in[0];
-    int64_t sizes[ADZ_MAX_RANK];
-    int rank = adzi_reduced_sizes(x, attr.mask, keepdim, sizes);
-    adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, rank, sizes);
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_save_input(&call, 0);
-    adzi_save_result(&call, 0, y);
-    /* The state of a block is its maximum and the sum of exponentials relative to it. */
-    adzi_reducer reducer = { KERNEL_FOR(logsumexp_reduce, x->dtype),
-        KERNEL_FOR(logsumexp_combine, x->dtype), 2 * sizeof(double) };
-    adzi_reduce(reducer, y, NULL, x, attr.mask, NULL);
-    return adzi_leave(&call, y);
+    return adzi_reduce_mask("logsumexp", x, dims, &attr.mask)
+               ? ADZI_RUN(logsumexp, launch, &attr, x)
+               : NULL;
 }

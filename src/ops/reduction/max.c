@@ -12,16 +12,20 @@
 const adzi_op adzi_op_max = { .name = "max",
     .backward = adzi_extreme_backward,
     .fused = adzi_extreme_fused,
-    ADZI_FIELDS(adzi_extreme_fields) };
+    ADZI_EXTREME_VALUE_MEMBERS };
 
 /* If the maximum is NaN, the NaN elements share the gradient. */
 adz_tensor *adz_max(adz_tensor *x)
 {
-    return adzi_extreme(&adzi_op_max, ADZI_LARGEST, x, ADZ_ALL_DIMS, ADZ_DROPDIM, true);
+    adzi_extreme_attr attr = { .nan_is_it = true };
+    return adzi_extreme_dims("max", x, ADZ_ALL_DIMS, &attr)
+               ? ADZI_RUN(max, adzi_extreme_launch, &attr, x)
+               : NULL;
 }
 
 /* `indices` is i64 and may be NULL. Among equal elements the first one counts. */
 adz_tensor *adz_max_dim(adz_tensor *x, int dim, bool keepdim, adz_tensor **indices)
 {
-    return adzi_extreme_dim(&adzi_op_max, ADZI_LARGEST, x, dim, keepdim, indices);
+    return adzi_extreme_dim(
+        &adzi_op_max, (adzi_extreme_attr){ .keepdim = keepdim }, x, dim, indices);
 }

@@ -24,32 +24,36 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_mean = {
-    .name = "mean", .backward = backward, ADZI_FIELDS(adzi_reduce_fields)
-};
-
-/* Integers are refused, as in PyTorch, because their mean is no integer. */
-adz_tensor *adz_mean(adz_tensor *x, adz_dims dims, bool keepdim)
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
 {
-    adzi_call call;
-    adzi_reduce_attr attr = { .keepdim = keepdim };
-    if (!ADZI_ENTER(&call, mean, x) || !adzi_want_float(&call, 0) ||
-        !adzi_dims_mask("mean", x, dims, &attr.mask)) {
-        return NULL;
-    }
-    int64_t sizes[ADZ_MAX_RANK];
-    int rank = adzi_reduced_sizes(x, attr.mask, keepdim, sizes);
-    adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, rank, sizes);
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    int64_t n = adzi_reduced_count(adz_shape_of(x->rank, x->sizes), attr.mask);
+    const adzi_reduce_attr *at = block;
+    adzi_reduce_shape(y, in[0], at->mask, at->keepdim);
+    return ADZ_OK;
+}
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const adzi_reduce_attr *at = block;
+    const int64_t n = adzi_reduced_count(adz_tensor_shape(in[0]), at->mask);
     /* The mean of no elements is 0 / 0, which is NaN as in PyTorch. */
     if (n == 0) {
-        adzi_fill(y, NAN);
+        adzi_fill(y[0], NAN);
     } else {
         /* The kernel of the sum multiplies each result by 1 / n before it rounds to the dtype. */
-        adzi_sum_into(y, x, attr.mask, 1.0 / (double)n);
+        adzi_sum_into(y[0], in[0], at->mask, 1.0 / (double)n);
     }
-    return adzi_leave(&call, y);
+}
+
+/* Integers are refused, as in PyTorch, because their mean is no integer. */
+const adzi_op adzi_op_mean = { .name = "mean",
+    .backward = backward,
+    ADZI_ATTRIBUTES(adzi_reduce_attr, adzi_reduce_fields),
+    .shape_rule = shape_rule,
+    .strided_inputs = 1u << 0,
+    .dtypes = ADZ_DTYPES_FLOATS };
+
+adz_tensor *adz_mean(adz_tensor *x, adz_dims dims, bool keepdim)
+{
+    adzi_reduce_attr attr = { .keepdim = keepdim };
+    return adzi_reduce_mask("mean", x, dims, &attr.mask) ? ADZI_RUN(mean, launch, &attr, x) : NULL;
 }

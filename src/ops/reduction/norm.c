@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "ops/op.h"
+#include "ops/reduction/attr.h"
 #include "ops/reduction/reduce.h"
 
 /* The p-norm over dimensions, torch.linalg.vector_norm.
@@ -117,34 +118,41 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 static const adz_field fields[] = { ADZI_FIELD(norm_attr, p),
     ADZI_FIELD_MASK(norm_attr, mask, "dim"), ADZI_FIELD(norm_attr, keepdim) };
 
-const adzi_op adzi_op_norm = { .name = "norm", .backward = backward, ADZI_FIELDS(fields) };
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    const norm_attr *at = block;
+    if (isnan(at->p)) {
+        return adzi_error("norm", ADZ_ERR_ARGUMENT, "p is NaN; 2, 1 and INFINITY are usual");
+    }
+    adzi_reduce_shape(y, in[0], at->mask, at->keepdim);
+    /* A norm of no elements is 0 for 0 <= p < INFINITY, and undefined for other p. */
+    return adzi_form_status(
+        (at->p >= 0 && !isinf(at->p)) || adzi_want_elements("norm", in[0], at->mask));
+}
+
+/* The state of a block is four doubles: sum, scale, extreme value and p. See Note [The scale of a
+ * norm]. */
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const norm_attr *at = block;
+    const adz_dtype dtype = (adz_dtype)in[0]->dtype;
+    const adzi_reducer reducer = { KERNEL_FOR(norm_reduce, dtype), KERNEL_FOR(norm_combine, dtype),
+        4 * sizeof(double) };
+    adzi_reduce(reducer, y[0], NULL, in[0], at->mask, (double[]){ at->p, 0 });
+}
+
+const adzi_op adzi_op_norm = { .name = "norm",
+    .backward = backward,
+    ADZI_ATTRIBUTES(norm_attr, fields),
+    .shape_rule = shape_rule,
+    .saved_inputs = 1u << 0,
+    .saved_results = 1u << 0,
+    .strided_inputs = 1u << 0,
+    .dtypes = ADZ_DTYPES_FLOATS };
 
 /* p may be any number but NaN, INFINITY and -INFINITY included. */
 adz_tensor *adz_norm(adz_tensor *x, double p, adz_dims dims, bool keepdim)
 {
-    adzi_call call;
     norm_attr attr = { .p = p, .keepdim = keepdim };
-    if (!ADZI_ENTER(&call, norm, x) || !adzi_want_float(&call, 0) ||
-        !adzi_dims_mask("norm", x, dims, &attr.mask) ||
-        /* A norm of no elements is 0 for 0 <= p < INFINITY, and undefined for other p. */
-        ((p < 0 || isinf(p)) && !adzi_want_elements("norm", x, attr.mask))) {
-        return NULL;
-    }
-    if (isnan(p)) {
-        return adzi_fail("norm", ADZ_ERR_ARGUMENT, "p is NaN; 2, 1 and INFINITY are usual");
-    }
-    int64_t sizes[ADZ_MAX_RANK];
-    int rank = adzi_reduced_sizes(x, attr.mask, keepdim, sizes);
-    adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, rank, sizes);
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_save_input(&call, 0);
-    adzi_save_result(&call, 0, y);
-    /* The state of a block is four doubles: sum, scale, extreme value and p. See Note [The scale of
-     * a norm]. */
-    adzi_reducer reducer = { KERNEL_FOR(norm_reduce, x->dtype), KERNEL_FOR(norm_combine, x->dtype),
-        4 * sizeof(double) };
-    adzi_reduce(reducer, y, NULL, x, attr.mask, (double[]){ p, 0 });
-    return adzi_leave(&call, y);
+    return adzi_reduce_mask("norm", x, dims, &attr.mask) ? ADZI_RUN(norm, launch, &attr, x) : NULL;
 }

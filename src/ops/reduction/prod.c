@@ -168,32 +168,31 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return compute_gradient(node, dx, dy[0], true);
 }
 
-const adzi_op adzi_op_prod = {
-    .name = "prod", .backward = backward, .fused = fused, ADZI_FIELDS(adzi_reduce_fields)
-};
-
 /* ---- forward -----------------------------------------------------------------------------------
  */
 
-/* f32 is multiplied in f64, so that few intermediate products leave the range. */
+/* f32 is multiplied in f64, so that few intermediate products leave the range. The state of a block
+ * is one product, 8 bytes. */
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const adzi_reduce_attr *at = block;
+    const adz_dtype dtype = (adz_dtype)in[0]->dtype;
+    const adzi_reducer reducer = { KERNEL_FOR(prod_reduce, dtype), KERNEL_FOR(prod_combine, dtype),
+        8 };
+    adzi_reduce(reducer, y[0], NULL, in[0], at->mask, NULL);
+}
+
+const adzi_op adzi_op_prod = { .name = "prod",
+    .backward = backward,
+    .fused = fused,
+    ADZI_ATTRIBUTES(adzi_reduce_attr, adzi_reduce_fields),
+    .shape_rule = adzi_sum_shape,
+    .saved_inputs = 1u << 0,
+    .strided_inputs = 1u << 0,
+    .dtypes = ADZI_DTYPES_COMPUTABLE };
+
 adz_tensor *adz_prod(adz_tensor *x, adz_dims dims, bool keepdim)
 {
-    adzi_call call;
     adzi_reduce_attr attr = { .keepdim = keepdim };
-    if (!ADZI_ENTER(&call, prod, x) || !adzi_want_computable(&call, 0) ||
-        !adzi_dims_mask("prod", x, dims, &attr.mask)) {
-        return NULL;
-    }
-    int64_t sizes[ADZ_MAX_RANK];
-    const int rank = adzi_reduced_sizes(x, attr.mask, keepdim, sizes);
-    const adz_dtype dtype = (adz_dtype)x->dtype;
-    adz_tensor *y = adzi_new(&call, adzi_is_float(dtype) ? dtype : ADZ_I64, rank, sizes);
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_save_input(&call, 0);
-    const adzi_reducer reducer = { KERNEL_FOR(prod_reduce, dtype), KERNEL_FOR(prod_combine, dtype),
-        8 }; /* the state of a block is one product, 8 bytes */
-    adzi_reduce(reducer, y, NULL, x, attr.mask, NULL);
-    return adzi_leave(&call, y);
+    return adzi_reduce_mask("prod", x, dims, &attr.mask) ? ADZI_RUN(prod, launch, &attr, x) : NULL;
 }

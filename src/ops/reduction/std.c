@@ -29,11 +29,29 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
     return adzi_status(y[0]);
 }
 
-const adzi_op adzi_op_std = {
-    .name = "std", .backward = backward, ADZI_FIELDS(adzi_variance_fields), .expression = expression
-};
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    return adzi_variance_shape("std", y, in[0], block);
+}
+
+/* The kernel takes the root, so no second pass over y is needed. */
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    adzi_variance_launch(y[0], in[0], block, true);
+}
+
+const adzi_op adzi_op_std = { .name = "std",
+    .backward = backward,
+    ADZI_ATTRIBUTES(adzi_variance_attr, adzi_variance_fields),
+    .expression = expression,
+    .shape_rule = shape_rule,
+    .saved_inputs = 1u << 0,
+    .saved_results = 1u << 0,
+    .strided_inputs = 1u << 0,
+    .dtypes = ADZ_DTYPES_FLOATS };
 
 adz_tensor *adz_std(adz_tensor *x, adz_dims dims, double correction, bool keepdim)
 {
-    return adzi_variance(&adzi_op_std, x, dims, correction, keepdim, true);
+    adzi_variance_attr attr = { .keepdim = keepdim, .correction = correction };
+    return adzi_reduce_mask("std", x, dims, &attr.mask) ? ADZI_RUN(std, launch, &attr, x) : NULL;
 }

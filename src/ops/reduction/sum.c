@@ -36,10 +36,6 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_sum = {
-    .name = "sum", .backward = backward, ADZI_FIELDS(adzi_reduce_fields)
-};
-
 /* Launches the kernel with results as units. A thread is worth ADZI_REDUCE_GRAIN elements. */
 static void launch(adz_dtype dtype, const adzi_reduce_args *args, int64_t results)
 {
@@ -196,24 +192,24 @@ void adzi_sum_rows_within(double *sums, const char *g, adz_dtype dtype, int64_t 
     KERNEL_FOR(sum, dtype)(&args, 0, h);
 }
 
-/* Integers and bool give i64, as in PyTorch. */
+static void launch_sum(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const adzi_reduce_attr *at = block;
+    adzi_sum_into(y[0], in[0], at->mask, 1);
+}
+
+const adzi_op adzi_op_sum = { .name = "sum",
+    .backward = backward,
+    ADZI_ATTRIBUTES(adzi_reduce_attr, adzi_reduce_fields),
+    .shape_rule = adzi_sum_shape,
+    .strided_inputs = 1u << 0,
+    .dtypes = ADZI_DTYPES_COMPUTABLE };
+
 adz_tensor *adz_sum(adz_tensor *x, adz_dims dims, bool keepdim)
 {
-    adzi_call call;
     adzi_reduce_attr attr = { .keepdim = keepdim };
-    if (!ADZI_ENTER(&call, sum, x) || !adzi_want_computable(&call, 0) ||
-        !adzi_dims_mask("sum", x, dims, &attr.mask)) {
-        return NULL;
-    }
-    int64_t sizes[ADZ_MAX_RANK];
-    int rank = adzi_reduced_sizes(x, attr.mask, keepdim, sizes);
-    adz_dtype dtype = (adz_dtype)x->dtype;
-    adz_tensor *y = adzi_new(&call, adzi_is_float(dtype) ? dtype : ADZ_I64, rank, sizes);
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_sum_into(y, x, attr.mask, 1);
-    return adzi_leave(&call, y);
+    return adzi_reduce_mask("sum", x, dims, &attr.mask) ? ADZI_RUN(sum, launch_sum, &attr, x)
+                                                        : NULL;
 }
 
 adz_tensor *adzi_sum_to(adz_tensor *t, adz_shape shape)

@@ -93,43 +93,36 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
     return adzi_status(y[0]);
 }
 
-const adzi_op adzi_op_var = {
-    .name = "var", .backward = backward, ADZI_FIELDS(adzi_variance_fields), .expression = expression
-};
-
-/* `root` asks for the standard deviation instead of the variance. The kernel takes the root, so no
- * second pass over y is needed. */
-adz_tensor *adzi_variance(
-    const adzi_op *op, adz_tensor *x, adz_dims dims, double correction, bool keepdim, bool root)
+/* The state of a block is four numbers of 8 bytes: origin, offset, squares and count. */
+void adzi_variance_launch(
+    adz_tensor *y, const adz_tensor *x, const adzi_variance_attr *at, bool root)
 {
-    adzi_call call;
-    adzi_variance_attr attr = { .keepdim = keepdim, .correction = correction };
-    if (!adzi_enter(&call, op, "x", &x, 1, 0) || !adzi_want_float(&call, 0) ||
-        !adzi_dims_mask(op->name, x, dims, &attr.mask)) {
-        return NULL;
-    }
-    /* NaN is the only number that differs from itself. */
-    if (!(correction == correction)) {
-        return adzi_fail(op->name, ADZ_ERR_ARGUMENT, "correction is NaN; 1 and 0 are usual");
-    }
-    int64_t sizes[ADZ_MAX_RANK];
-    int rank = adzi_reduced_sizes(x, attr.mask, keepdim, sizes);
-    adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, rank, sizes);
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_save_input(&call, 0);
-    if (root) {
-        adzi_save_result(&call, 0, y);
-    }
-    /* The state of a block is four numbers of 8 bytes: origin, offset, squares and count. */
-    adzi_reducer reducer = { KERNEL_FOR(var_reduce, x->dtype), KERNEL_FOR(var_combine, x->dtype),
-        4 * sizeof(double) };
-    adzi_reduce(reducer, y, NULL, x, attr.mask, (double[]){ correction, root });
-    return adzi_leave(&call, y);
+    const adzi_reducer reducer = { KERNEL_FOR(var_reduce, x->dtype),
+        KERNEL_FOR(var_combine, x->dtype), 4 * sizeof(double) };
+    adzi_reduce(reducer, y, NULL, x, at->mask, (double[]){ at->correction, root });
 }
+
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    return adzi_variance_shape("var", y, in[0], block);
+}
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    adzi_variance_launch(y[0], in[0], block, false);
+}
+
+const adzi_op adzi_op_var = { .name = "var",
+    .backward = backward,
+    ADZI_ATTRIBUTES(adzi_variance_attr, adzi_variance_fields),
+    .expression = expression,
+    .shape_rule = shape_rule,
+    .saved_inputs = 1u << 0,
+    .strided_inputs = 1u << 0,
+    .dtypes = ADZ_DTYPES_FLOATS };
 
 adz_tensor *adz_var(adz_tensor *x, adz_dims dims, double correction, bool keepdim)
 {
-    return adzi_variance(&adzi_op_var, x, dims, correction, keepdim, false);
+    adzi_variance_attr attr = { .keepdim = keepdim, .correction = correction };
+    return adzi_reduce_mask("var", x, dims, &attr.mask) ? ADZI_RUN(var, launch, &attr, x) : NULL;
 }

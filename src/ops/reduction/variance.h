@@ -1,8 +1,9 @@
-/* The common part of var and std: the forward, and two parts of the gradient. */
+/* The common part of var and std: parts of the forward and of the gradient. */
 #ifndef ADZI_OPS_REDUCTION_VARIANCE_H
 #define ADZI_OPS_REDUCTION_VARIANCE_H
 
 #include "ops/op.h"
+#include "ops/reduction/attr.h"
 
 typedef struct adzi_variance_attr {
     unsigned mask; /* bit d: dimension d of x is reduced */
@@ -12,10 +13,21 @@ typedef struct adzi_variance_attr {
 
 extern const adz_field adzi_variance_fields[3];
 
-/** The variance of x over `dims` or, if `root` is true, its square root, the standard deviation.
- * The node saves x and, for the root, also the result. */
-adz_tensor *adzi_variance(
-    const adzi_op *op, adz_tensor *x, adz_dims dims, double correction, bool keepdim, bool root);
+/** The shape rule of both. */
+static inline adz_status adzi_variance_shape(
+    const char *op, adz_result *y, const adz_tensor *x, const adzi_variance_attr *at)
+{
+    /* NaN is the only number that differs from itself. */
+    if (!(at->correction == at->correction)) {
+        return adzi_error(op, ADZ_ERR_ARGUMENT, "correction is NaN; 1 and 0 are usual");
+    }
+    adzi_reduce_shape(y, x, at->mask, at->keepdim);
+    return ADZ_OK;
+}
+
+/** Computes the variance of x or, if `root` is true, its square root, the standard deviation. */
+void adzi_variance_launch(
+    adz_tensor *y, const adz_tensor *x, const adzi_variance_attr *at, bool root);
 
 /** The variance of x as an expression. */
 adz_tensor *adzi_variance_expression(adz_tensor *x, const adzi_variance_attr *at);

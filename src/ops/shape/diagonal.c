@@ -104,50 +104,54 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
 static const adz_field fields[] = { ADZI_FIELD(diagonal_attr, offset),
     ADZI_FIELD(diagonal_attr, dim1), ADZI_FIELD(diagonal_attr, dim2) };
 
-const adzi_op adzi_op_diagonal = {
-    .name = "diagonal", .backward = backward, ADZI_FIELDS(fields), .expression = expression
-};
-
-adz_tensor *adz_diagonal(adz_tensor *x, int64_t offset, int dim1, int dim2)
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
 {
-    adzi_call call;
-    if (!ADZI_ENTER(&call, diagonal, x)) {
-        return NULL;
-    }
+    diagonal_attr *at = block;
+    const adz_tensor *x = in[0];
     if (x->rank < 2) {
-        return adzi_fail("diagonal", ADZ_ERR_SHAPE,
+        return adzi_error("diagonal", ADZ_ERR_SHAPE,
             "x%s has no matrix: it needs two dimensions; adz_diag makes a matrix of a vector",
             adzi_text_shape(x));
     }
-    diagonal_attr attr = { offset, adzi_dim("diagonal", x, dim1), adzi_dim("diagonal", x, dim2) };
-    if (attr.dim1 < 0 || attr.dim2 < 0) {
-        return NULL;
+    const int dim1 = at->dim1, dim2 = at->dim2;
+    at->dim1 = adzi_dim("diagonal", x, dim1);
+    at->dim2 = adzi_dim("diagonal", x, dim2);
+    if (at->dim1 < 0 || at->dim2 < 0) {
+        return adzi_status(NULL);
     }
-    if (attr.dim1 == attr.dim2) {
-        return adzi_fail("diagonal", ADZ_ERR_DIM,
+    if (at->dim1 == at->dim2) {
+        return adzi_error("diagonal", ADZ_ERR_DIM,
             "dim1 %d and dim2 %d are the same dimension of x%s; a matrix has two", dim1, dim2,
             adzi_text_shape(x));
     }
-    const int64_t rows = x->sizes[attr.dim1], columns = x->sizes[attr.dim2];
+    const int64_t rows = x->sizes[at->dim1], columns = x->sizes[at->dim2];
     /* Diagonals outside of the matrix are clamped, so that no sum overflows. */
-    attr.offset = offset < -rows ? -rows : offset > columns ? columns : offset;
-    int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK];
+    at->offset = at->offset < -rows ? -rows : at->offset > columns ? columns : at->offset;
     int n = 0;
     for (int d = 0; d < x->rank; ++d) {
-        if (d != attr.dim1 && d != attr.dim2) {
-            sizes[n] = x->sizes[d];
-            strides[n++] = x->strides[d];
+        if (d != at->dim1 && d != at->dim2) {
+            y->shape.sizes[n] = x->sizes[d];
+            y->strides[n++] = x->strides[d];
         }
     }
-    sizes[n] = diagonal_length(rows, columns, attr.offset);
-    strides[n++] = x->strides[attr.dim1] + x->strides[attr.dim2];
-    const int64_t along = x->strides[attr.offset < 0 ? attr.dim1 : attr.dim2],
-                  steps = attr.offset < 0 ? -attr.offset : attr.offset;
+    y->shape.sizes[n] = diagonal_length(rows, columns, at->offset);
+    y->shape.rank = n + 1;
+    y->strides[n] = x->strides[at->dim1] + x->strides[at->dim2];
+    const int64_t along = x->strides[at->offset < 0 ? at->dim1 : at->dim2],
+                  steps = at->offset < 0 ? -at->offset : at->offset;
     /* A diagonal without elements has offset 0, which is inside the storage. */
-    const int64_t skipped = sizes[n - 1] > 0 && x->numel > 0 ? steps * along : 0;
-    adz_tensor *y = adzi_new_view(&call, x, n, sizes, strides, skipped);
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    return y;
+    y->offset = y->shape.sizes[n] > 0 && x->numel > 0 ? steps * along : 0;
+    return ADZ_OK;
+}
+
+const adzi_op adzi_op_diagonal = { .name = "diagonal",
+    .backward = backward,
+    ADZI_ATTRIBUTES(diagonal_attr, fields),
+    .expression = expression,
+    .shape_rule = shape_rule,
+    .view = true };
+
+adz_tensor *adz_diagonal(adz_tensor *x, int64_t offset, int dim1, int dim2)
+{
+    return ADZI_RUN(diagonal, NULL, (&(diagonal_attr){ offset, dim1, dim2 }), x);
 }

@@ -17,8 +17,6 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return ADZ_OK;
 }
 
-const adzi_op adzi_op_expand = { .name = "expand", .backward = backward };
-
 /* Replaces sizes of -1 and checks that only sizes of 1 grow. `lead` is the number of new
  * dimensions. */
 static bool resolve(const adz_tensor *x, adz_shape *shape)
@@ -43,19 +41,25 @@ static bool resolve(const adz_tensor *x, adz_shape *shape)
 }
 
 /* The number of elements is checked, although no memory is taken: offsets must fit into 64 bits. */
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    adz_shape *shape = block;
+    int64_t numel;
+    if (!resolve(in[0], shape) ||
+        adzi_check_sizes("expand", shape->rank, shape->sizes, y->dtype, &numel) != ADZ_OK) {
+        return adzi_status(NULL);
+    }
+    y->shape = *shape;
+    adzi_broadcast_strides(in[0], shape->rank, shape->sizes, y->strides);
+    return ADZ_OK;
+}
+
+/* There are no attributes: the node knows the shape of its result. */
+const adzi_op adzi_op_expand = {
+    .name = "expand", .backward = backward, .shape_rule = shape_rule, .view = true
+};
+
 adz_tensor *adz_expand(adz_tensor *x, adz_shape shape)
 {
-    adzi_call call;
-    int64_t strides[ADZ_MAX_RANK], numel;
-    if (!ADZI_ENTER(&call, expand, x) || !resolve(x, &shape) ||
-        adzi_check_sizes("expand", shape.rank, shape.sizes, (adz_dtype)x->dtype, &numel) !=
-            ADZ_OK) {
-        return NULL;
-    }
-    adzi_broadcast_strides(x, shape.rank, shape.sizes, strides);
-    adz_tensor *y = adzi_new_view(&call, x, shape.rank, shape.sizes, strides, 0);
-    if (y == NULL || !adzi_record(&call, 1, &y, NULL, 0)) {
-        return NULL;
-    }
-    return y;
+    return ADZI_RUN(expand, NULL, &shape, x);
 }

@@ -24,30 +24,29 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 static const adz_field fields[] = { ADZI_FIELD_MASK(flip_attr, mask, "dims") };
 
-const adzi_op adzi_op_flip = { .name = "flip", .backward = backward, ADZI_FIELDS(fields) };
+/* x is read backwards: it begins at the last element and has a negative stride. Public tensors have
+ * no negative strides, so the header stays on the stack. */
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const flip_attr *at = block;
+    adz_tensor from = *in[0];
+    for (int d = 0; d < from.rank && from.numel > 0; ++d) {
+        if (at->mask & (1u << d)) {
+            from.data += (from.sizes[d] - 1) * from.strides[d] * (int64_t)adzi_item_size(&from);
+            from.strides[d] = -from.strides[d];
+        }
+    }
+    adzi_copy(y[0], &from);
+}
+
+const adzi_op adzi_op_flip = { .name = "flip",
+    .backward = backward,
+    ADZI_ATTRIBUTES(flip_attr, fields),
+    .strided_inputs = 1u << 0 };
 
 static adz_tensor *flip(adz_tensor *x, unsigned mask)
 {
-    adzi_call call;
-    flip_attr attr = { mask };
-    if (!ADZI_ENTER(&call, flip, x)) {
-        return NULL;
-    }
-    adz_tensor *y = adzi_new_like(&call, x);
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    /* x read backwards: it begins at the last element and has a negative stride. Public tensors
-     * have no negative strides, so the header stays on the stack. */
-    adz_tensor from = *x;
-    for (int d = 0; d < x->rank && x->numel > 0; ++d) {
-        if (mask & (1u << d)) {
-            from.data += (x->sizes[d] - 1) * x->strides[d] * (int64_t)adzi_item_size(x);
-            from.strides[d] = -x->strides[d];
-        }
-    }
-    adzi_copy(y, &from);
-    return adzi_leave(&call, y);
+    return ADZI_RUN(flip, launch, &(flip_attr){ mask }, x);
 }
 
 /* A dimension may be listed once. No dimensions give a copy of x. */

@@ -17,7 +17,7 @@ typedef struct {
     double value;                  /* of the elements that are added */
 } pad_attr;
 
-static adz_tensor *pad(adz_tensor *x, const pad_attr *attr);
+static adz_tensor *pad(adz_tensor *x, pad_attr *attr);
 
 /* How many elements are added before (side 0) or after (side 1) dimension d of x. */
 static int64_t added(const pad_attr *attr, const adz_tensor *x, int d, int side)
@@ -42,8 +42,6 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 static const adz_field fields[] = { ADZI_FIELD_LIST(pad_attr, n, pad),
     ADZI_FIELD(pad_attr, value) };
 
-const adzi_op adzi_op_pad = { .name = "pad", .backward = backward, ADZI_FIELDS(fields) };
-
 /* Computes the sizes of y. False if more is cropped than there is, or if a size does not fit into
  * 64 bits. */
 static bool padded(const adz_tensor *x, const pad_attr *attr, int64_t *sizes)
@@ -64,35 +62,42 @@ static bool padded(const adz_tensor *x, const pad_attr *attr, int64_t *sizes)
     return adzi_check_sizes("pad", x->rank, sizes, (adz_dtype)x->dtype, &numel) == ADZ_OK;
 }
 
-static adz_tensor *pad(adz_tensor *x, const pad_attr *attr)
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
 {
-    adzi_call call;
-    int64_t sizes[ADZ_MAX_RANK];
-    if (!ADZI_ENTER(&call, pad, x) || !padded(x, attr, sizes)) {
-        return NULL;
-    }
-    adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, x->rank, sizes);
-    if (y == NULL || !adzi_record(&call, 1, &y, attr, sizeof *attr)) {
-        return NULL;
-    }
-    adzi_fill(y, attr->value);
-    /* Fills y with the value, and copies the part that x and y have in common. Two headers on the
-     * stack describe this part in x and in y. */
-    adz_tensor to = *y, from = *x;
-    int64_t item = (int64_t)adzi_item_size(x);
+    return adzi_form_status(padded(in[0], block, y->shape.sizes));
+}
+
+/* Fills y with the value, and copies the part that x and y have in common. Two headers on the stack
+ * describe this part in x and in y. */
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const pad_attr *at = block;
+    adz_tensor to = *y[0], from = *in[0];
+    const int64_t item = (int64_t)adzi_item_size(&from);
+    adzi_fill(y[0], at->value);
     from.numel = 1;
-    for (int d = 0; d < x->rank; ++d) {
-        int64_t low = added(attr, x, d, 0), high = added(attr, x, d, 1);
+    for (int d = 0; d < from.rank; ++d) {
+        const int64_t low = added(at, &from, d, 0), high = added(at, &from, d, 1);
         /* Negative padding shrinks the part of x; positive padding moves the part of y. */
         from.sizes[d] += (low < 0 ? low : 0) + (high < 0 ? high : 0);
-        from.data += low < 0 ? -low * x->strides[d] * item : 0;
-        to.data += low > 0 ? low * y->strides[d] * item : 0;
+        from.data += low < 0 ? -low * from.strides[d] * item : 0;
+        to.data += low > 0 ? low * to.strides[d] * item : 0;
         to.sizes[d] = from.sizes[d];
         from.numel *= from.sizes[d];
     }
     to.numel = from.numel;
     adzi_copy(&to, &from);
-    return adzi_leave(&call, y);
+}
+
+const adzi_op adzi_op_pad = { .name = "pad",
+    .backward = backward,
+    ADZI_ATTRIBUTES(pad_attr, fields),
+    .shape_rule = shape_rule,
+    .strided_inputs = 1u << 0 };
+
+static adz_tensor *pad(adz_tensor *x, pad_attr *attr)
+{
+    return ADZI_RUN(pad, launch, attr, x);
 }
 
 /* The value is checked against the dtype of x, which is that of y. */

@@ -29,32 +29,45 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 static const adz_field fields[] = { ADZI_FIELD_LIST(permute_attr, n, dims) };
 
-const adzi_op adzi_op_permute = { .name = "permute", .backward = backward, ADZI_FIELDS(fields) };
+/* What a call gets. The node keeps the attributes alone. */
+typedef struct {
+    permute_attr at;
+    const adz_dims *dims; /* as the caller lists them, negative ones counted from the last */
+} permute_arguments;
 
 /* Every dimension of x is listed once. */
-adz_tensor *adz_permute(adz_tensor *x, adz_dims dims)
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
 {
-    adzi_call call;
+    permute_arguments *call = block;
+    const adz_tensor *x = in[0];
+    const int count = call->dims->count < 0 ? 0 : call->dims->count;
     unsigned mask;
-    if (!ADZI_ENTER(&call, permute, x) || !adzi_dims_mask("permute", x, dims, &mask)) {
-        return NULL;
+    /* This refuses dimensions outside x and dimensions that are listed twice. */
+    if (!adzi_dims_mask("permute", x, *call->dims, &mask)) {
+        return adzi_status(NULL);
     }
-    /* adzi_dims_mask has refused dimensions outside x and dimensions that are listed twice. */
-    int count = dims.count < 0 ? 0 : dims.count;
     if (count != x->rank) {
-        return adzi_fail("permute", ADZ_ERR_DIM, "%d dimensions are listed, but x%s has %d", count,
+        return adzi_error("permute", ADZ_ERR_DIM, "%d dimensions are listed, but x%s has %d", count,
             adzi_text_shape(x), x->rank);
     }
-    permute_attr attr = { .n = x->rank };
-    int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK];
-    for (int i = 0; i < x->rank; ++i) {
-        attr.dims[i] = dims.dims[i] < 0 ? dims.dims[i] + x->rank : dims.dims[i];
-        sizes[i] = x->sizes[attr.dims[i]];
-        strides[i] = x->strides[attr.dims[i]];
+    call->at.n = count;
+    for (int i = 0; i < count; ++i) {
+        const int from = call->dims->dims[i] + (call->dims->dims[i] < 0 ? count : 0);
+        call->at.dims[i] = from;
+        y->shape.sizes[i] = x->sizes[from];
+        y->strides[i] = x->strides[from];
     }
-    adz_tensor *y = adzi_new_view(&call, x, x->rank, sizes, strides, 0);
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    return y;
+    return ADZ_OK;
+}
+
+const adzi_op adzi_op_permute = { .name = "permute",
+    .backward = backward,
+    ADZI_ATTRIBUTES(permute_attr, fields),
+    .shape_rule = shape_rule,
+    .view = true };
+
+adz_tensor *adz_permute(adz_tensor *x, adz_dims dims)
+{
+    permute_arguments arguments = { .dims = &dims };
+    return ADZI_RUN(permute, NULL, &arguments, x);
 }

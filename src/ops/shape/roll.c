@@ -28,10 +28,6 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
     return adzi_status(y[0]);
 }
 
-const adzi_op adzi_op_roll = {
-    .name = "roll", .backward = backward, ADZI_FIELDS(fields), .expression = expression
-};
-
 /* Copies `count` positions of x along dim, beginning at `from`, to y beginning at `to`. */
 static void copy_positions(
     adz_tensor *y, const adz_tensor *x, int dim, int64_t to, int64_t from, int64_t count)
@@ -48,28 +44,39 @@ static void copy_positions(
     adzi_copy(&target, &source);
 }
 
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    roll_attr *at = block;
+    (void)y;
+    if (in[0]->rank == 0) {
+        return adzi_error("roll", ADZ_ERR_DIM, "a scalar has no dimension to roll");
+    }
+    at->dim = adzi_dim("roll", in[0], at->dim);
+    if (at->dim < 0) {
+        return adzi_status(NULL);
+    }
+    const int64_t size = in[0]->sizes[at->dim];
+    at->shift = size > 0 ? at->shift % size : 0;
+    return ADZ_OK;
+}
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const roll_attr *at = block;
+    const int64_t size = in[0]->sizes[at->dim];
+    const int64_t start = at->shift < 0 ? at->shift + size : at->shift; /* of x's first position */
+    copy_positions(y[0], in[0], at->dim, start, 0, size - start);
+    copy_positions(y[0], in[0], at->dim, 0, size - start, start);
+}
+
+const adzi_op adzi_op_roll = { .name = "roll",
+    .backward = backward,
+    ADZI_ATTRIBUTES(roll_attr, fields),
+    .expression = expression,
+    .shape_rule = shape_rule,
+    .strided_inputs = 1u << 0 };
+
 adz_tensor *adz_roll(adz_tensor *x, int64_t shift, int dim)
 {
-    adzi_call call;
-    roll_attr attr;
-    if (!ADZI_ENTER(&call, roll, x)) {
-        return NULL;
-    }
-    if (x->rank == 0) {
-        return adzi_fail("roll", ADZ_ERR_DIM, "a scalar has no dimension to roll");
-    }
-    if ((attr.dim = adzi_dim("roll", x, dim)) < 0) {
-        return NULL;
-    }
-    adz_tensor *y = adzi_new_like(&call, x);
-    const int64_t size = x->sizes[attr.dim];
-    attr.shift = size > 0 ? shift % size : 0;
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    const int64_t start =
-        attr.shift < 0 ? attr.shift + size : attr.shift; /* of x's first position */
-    copy_positions(y, x, attr.dim, start, 0, size - start);
-    copy_positions(y, x, attr.dim, 0, size - start, start);
-    return adzi_leave(&call, y);
+    return ADZI_RUN(roll, launch, (&(roll_attr){ dim, shift }), x);
 }

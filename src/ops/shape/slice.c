@@ -27,8 +27,6 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_slice = { .name = "slice", .backward = backward, ADZI_FIELDS(fields) };
-
 /* The derivative of slice_backward: the upstream gradient of the elements that dy was copied to. */
 static adz_status spread_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
@@ -37,18 +35,11 @@ static adz_status spread_backward(adzi_node *node, adz_tensor **dx, adz_tensor *
     return adzi_status(dx[0]);
 }
 
-static const adzi_op adzi_op_spread = {
-    .name = "slice_backward", .backward = spread_backward, ADZI_FIELDS(fields)
-};
-
-/* Computes the sizes of the slice and returns the offset of its first element, in elements. An
- * empty slice has offset 0, which is inside the storage. */
-static int64_t view_of(const slice_attr *at, const adz_tensor *x, int64_t *sizes)
+/* Computes the size of the slice along its dimension, and returns the offset of its first element,
+ * in elements. An empty slice has offset 0, which is inside the storage. */
+static int64_t view_of(const slice_attr *at, const adz_tensor *x, int64_t *size)
 {
-    for (int i = 0; i < x->rank; ++i) {
-        sizes[i] = x->sizes[i];
-    }
-    sizes[at->dim] = at->end > at->start ? (at->end - at->start - 1) / at->step + 1 : 0;
+    *size = at->end > at->start ? (at->end - at->start - 1) / at->step + 1 : 0;
     return at->start < x->sizes[at->dim] ? at->start * x->strides[at->dim] : 0;
 }
 
@@ -60,27 +51,47 @@ static int64_t stride_of(const slice_attr *at, int64_t stride)
     return adzi_multiply(stride, at->step, &stepped) ? stepped : stride;
 }
 
+/* ---- the gradient as an operator ------------------------------------------------------------- */
+
+/* What a call of slice_backward gets. The node keeps the attributes alone. */
+typedef struct {
+    slice_attr at;
+    adz_shape shape; /* of the result */
+} spread_arguments;
+
+static adz_status spread_shape(adz_result *y, adz_tensor *const *in, void *block)
+{
+    (void)in;
+    y->shape = ((const spread_arguments *)block)->shape;
+    return ADZ_OK;
+}
+
+/* The elements outside the slice had no influence on its result. `window` is the slice of y,
+ * described by a header on the stack. */
+static void launch_spread(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const slice_attr *at = block;
+    adz_tensor window = *y[0];
+    const int64_t offset = view_of(at, y[0], &window.sizes[at->dim]);
+    adzi_fill(y[0], 0);
+    window.data += offset * (int64_t)adzi_item_size(y[0]);
+    window.strides[at->dim] = stride_of(at, window.strides[at->dim]);
+    window.numel = in[0]->numel;
+    adzi_copy(&window, in[0]);
+}
+
+static const adzi_op adzi_op_spread = { .name = "slice_backward",
+    .backward = spread_backward,
+    ADZI_ATTRIBUTES(slice_attr, fields),
+    .shape_rule = spread_shape,
+    .strided_inputs = 1u << 0 };
+
 static adz_tensor *spread(adz_tensor *dy, adz_shape shape, const slice_attr *at)
 {
-    adzi_call call;
-    if (!ADZI_ENTER(&call, spread, dy)) {
-        return NULL;
-    }
-    adz_tensor *y = adzi_new(&call, (adz_dtype)dy->dtype, shape.rank, shape.sizes);
-    if (y == NULL || !adzi_record(&call, 1, &y, at, sizeof *at)) {
-        return NULL;
-    }
-    /* The elements outside the slice had no influence on its result. */
-    adzi_fill(y, 0);
-    /* `window` is the slice of y, described by a header on the stack. */
-    adz_tensor window = *y;
-    int64_t offset = view_of(at, y, window.sizes);
-    window.data += offset * (int64_t)adzi_item_size(y);
-    window.strides[at->dim] = stride_of(at, window.strides[at->dim]);
-    window.numel = dy->numel;
-    adzi_copy(&window, dy);
-    return adzi_leave(&call, y);
+    return ADZI_RUN(spread, launch_spread, (&(spread_arguments){ *at, shape }), dy);
 }
+
+/* ---- the operator ---------------------------------------------------------------------------- */
 
 /* A bound by Python's rules: a negative one counts from the end, and all are clamped to 0 ..
  * size. */
@@ -90,35 +101,38 @@ static int64_t bound(int64_t at, int64_t size)
     return at < 0 ? 0 : at > size ? size : at;
 }
 
+/* The attributes get resolved bounds, so the backward needs no rules. */
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    slice_attr *at = block;
+    const adz_tensor *x = in[0];
+    if (x->rank == 0) {
+        return adzi_error("slice", ADZ_ERR_DIM, "a scalar cannot be sliced");
+    }
+    at->dim = adzi_dim("slice", x, at->dim);
+    if (at->dim < 0) {
+        return adzi_status(NULL);
+    }
+    if (at->step < 1) {
+        return adzi_error(
+            "slice", ADZ_ERR_ARGUMENT, "step is %lld; it must be 1 or more", (long long)at->step);
+    }
+    const int64_t size = x->sizes[at->dim];
+    at->start = bound(at->start, size);
+    at->end = bound(at->end, size);
+    y->offset = view_of(at, x, &y->shape.sizes[at->dim]);
+    y->strides[at->dim] = stride_of(at, x->strides[at->dim]);
+    return ADZ_OK;
+}
+
+const adzi_op adzi_op_slice = { .name = "slice",
+    .backward = backward,
+    ADZI_ATTRIBUTES(slice_attr, fields),
+    .shape_rule = shape_rule,
+    .view = true };
+
 /* `end` may be any large number for the end of the dimension. */
 adz_tensor *adz_slice(adz_tensor *x, int dim, int64_t start, int64_t end, int64_t step)
 {
-    adzi_call call;
-    if (!ADZI_ENTER(&call, slice, x)) {
-        return NULL;
-    }
-    if (x->rank == 0) {
-        return adzi_fail("slice", ADZ_ERR_DIM, "a scalar cannot be sliced");
-    }
-    int d = adzi_dim("slice", x, dim);
-    if (d < 0) {
-        return NULL;
-    }
-    if (step < 1) {
-        return adzi_fail(
-            "slice", ADZ_ERR_ARGUMENT, "step is %lld; it must be 1 or more", (long long)step);
-    }
-    int64_t size = x->sizes[d];
-    /* The attributes hold resolved bounds, so the backward needs no rules. */
-    slice_attr attr = { d, bound(start, size), bound(end, size), step };
-    int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK];
-    int64_t offset = view_of(&attr, x, sizes);
-    for (int i = 0; i < x->rank; ++i) {
-        strides[i] = i == d ? stride_of(&attr, x->strides[i]) : x->strides[i];
-    }
-    adz_tensor *y = adzi_new_view(&call, x, x->rank, sizes, strides, offset);
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    return y;
+    return ADZI_RUN(slice, NULL, (&(slice_attr){ dim, start, end, step }), x);
 }

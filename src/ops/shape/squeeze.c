@@ -15,45 +15,46 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_squeeze = { .name = "squeeze", .backward = backward };
-
 /* Removes those dimensions of the mask that have size 1. */
-static adz_tensor *squeeze(adzi_call *call, adz_tensor *x, unsigned mask)
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
 {
-    int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK];
-    int rank = 0;
+    const unsigned *mask = block;
+    const adz_tensor *x = in[0];
+    y->shape.rank = 0;
     for (int i = 0; i < x->rank; ++i) {
-        if (!(mask & (1u << i)) || x->sizes[i] != 1) {
-            sizes[rank] = x->sizes[i];
-            strides[rank++] = x->strides[i];
+        if ((*mask >> i & 1) == 0 || x->sizes[i] != 1) {
+            y->shape.sizes[y->shape.rank] = x->sizes[i];
+            y->strides[y->shape.rank++] = x->strides[i];
         }
     }
-    /* Nothing to remove: the caller gets x itself, without a view or a node. */
-    if (rank == x->rank) {
-        return x;
-    }
-    adz_tensor *y = adzi_new_view(call, x, rank, sizes, strides, 0);
-    if (y == NULL || !adzi_record(call, 1, &y, NULL, 0)) {
-        return NULL;
-    }
-    return y;
+    return ADZ_OK;
 }
 
-/* Removes one dimension, if it has size 1. */
+/* There are no attributes: the node knows the shape of its input. */
+const adzi_op adzi_op_squeeze = {
+    .name = "squeeze", .backward = backward, .shape_rule = shape_rule, .view = true
+};
+
+static adz_tensor *squeeze(adz_tensor *x, unsigned mask)
+{
+    bool removes = false;
+    for (int i = 0; i < x->rank && !removes; ++i) {
+        removes = mask >> i & 1 && x->sizes[i] == 1;
+    }
+    /* Nothing to remove: the caller gets x itself, without a view or a node. */
+    return removes ? ADZI_RUN(squeeze, NULL, &mask, x) : x;
+}
+
+/* Removes one dimension, if it has size 1. A scalar accepts dimension 0 and -1, and is returned as
+ * it is. */
 adz_tensor *adz_squeeze(adz_tensor *x, int dim)
 {
-    adzi_call call;
-    if (!ADZI_ENTER(&call, squeeze, x)) {
-        return NULL;
-    }
-    int d = adzi_dim("squeeze", x, dim);
-    /* A scalar accepts dimension 0 and -1, and is returned as it is. */
-    return d < 0 ? NULL : squeeze(&call, x, 1u << d);
+    const int d = adzi_check_tensor("squeeze", "x", x) ? adzi_dim("squeeze", x, dim) : -1;
+    return d >= 0 ? squeeze(x, 1u << d) : NULL;
 }
 
 /* Removes every dimension of size 1. A tensor of one element becomes a scalar. */
 adz_tensor *adz_squeeze_all(adz_tensor *x)
 {
-    adzi_call call;
-    return ADZI_ENTER(&call, squeeze, x) ? squeeze(&call, x, ~0u) : NULL;
+    return adzi_check_tensor("squeeze", "x", x) ? squeeze(x, ~0u) : NULL;
 }

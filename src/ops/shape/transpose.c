@@ -23,31 +23,30 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 static const adz_field fields[] = { ADZI_FIELD(transpose_attr, dim0),
     ADZI_FIELD(transpose_attr, dim1) };
 
-const adzi_op adzi_op_transpose = {
-    .name = "transpose", .backward = backward, ADZI_FIELDS(fields)
-};
+/* Negative dimensions are counted from the last one. Both may be equal, which gives a view of x. */
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    transpose_attr *at = block;
+    const adz_tensor *x = in[0];
+    at->dim0 = adzi_dim("transpose", x, at->dim0);
+    at->dim1 = at->dim0 >= 0 ? adzi_dim("transpose", x, at->dim1) : -1;
+    if (at->dim1 < 0) {
+        return adzi_status(NULL);
+    }
+    y->shape.sizes[at->dim0] = x->sizes[at->dim1];
+    y->shape.sizes[at->dim1] = x->sizes[at->dim0];
+    y->strides[at->dim0] = x->strides[at->dim1];
+    y->strides[at->dim1] = x->strides[at->dim0];
+    return ADZ_OK;
+}
+
+const adzi_op adzi_op_transpose = { .name = "transpose",
+    .backward = backward,
+    ADZI_ATTRIBUTES(transpose_attr, fields),
+    .shape_rule = shape_rule,
+    .view = true };
 
 adz_tensor *adz_transpose(adz_tensor *x, int dim0, int dim1)
 {
-    adzi_call call;
-    if (!ADZI_ENTER(&call, transpose, x)) {
-        return NULL;
-    }
-    /* Negative dimensions are counted from the last one. Both may be equal, which gives a view of
-     * x. */
-    transpose_attr attr = { adzi_dim("transpose", x, dim0), adzi_dim("transpose", x, dim1) };
-    if (attr.dim0 < 0 || attr.dim1 < 0) {
-        return NULL;
-    }
-    int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK];
-    for (int i = 0; i < x->rank; ++i) {
-        int from = i == attr.dim0 ? attr.dim1 : i == attr.dim1 ? attr.dim0 : i;
-        sizes[i] = x->sizes[from];
-        strides[i] = x->strides[from];
-    }
-    adz_tensor *y = adzi_new_view(&call, x, x->rank, sizes, strides, 0);
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    return y;
+    return ADZI_RUN(transpose, NULL, (&(transpose_attr){ dim0, dim1 }), x);
 }

@@ -45,31 +45,48 @@ static void copy_triangle(const void *block, int64_t begin, int64_t end)
     }
 }
 
-adz_tensor *adzi_triangle(const adzi_op *op, adz_tensor *x, int64_t diagonal, bool lower)
+static adz_status shape_rule(const char *op, adz_tensor *const *in, adzi_triangle_attr *at)
 {
-    adzi_call call;
-    if (!adzi_enter(&call, op, "x", &x, 1, 0)) {
-        return NULL;
-    }
+    const adz_tensor *x = in[0];
     if (x->rank < 2) {
-        return adzi_fail(op->name, ADZ_ERR_SHAPE, "x%s is no matrix: it needs two dimensions",
-            adzi_text_shape(x));
+        return adzi_error(
+            op, ADZ_ERR_SHAPE, "x%s is no matrix: it needs two dimensions", adzi_text_shape(x));
     }
-    int64_t rows = x->sizes[x->rank - 2], columns = x->sizes[x->rank - 1];
     /* Diagonals beyond the matrix are clamped, so that r + diagonal cannot overflow. */
-    adzi_triangle_attr attr = { diagonal < -rows     ? -rows
-                                : diagonal > columns ? columns
-                                                     : diagonal };
-    adz_tensor *from = adzi_compact(op->name, x);
-    adz_tensor *y = from != NULL ? adzi_new_like(&call, x) : NULL;
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    triangle_args args = { from->data, y->data, rows, columns, (int64_t)adzi_item_size(x),
-        attr.diagonal, lower };
+    const int64_t rows = x->sizes[x->rank - 2], columns = x->sizes[x->rank - 1];
+    at->diagonal = at->diagonal < -rows ? -rows : at->diagonal > columns ? columns : at->diagonal;
+    return ADZ_OK;
+}
+
+adz_status adzi_tril_shape(adz_result *y, adz_tensor *const *in, void *block)
+{
+    (void)y;
+    return shape_rule("tril", in, block);
+}
+
+adz_status adzi_triu_shape(adz_result *y, adz_tensor *const *in, void *block)
+{
+    (void)y;
+    return shape_rule("triu", in, block);
+}
+
+static void launch(adz_tensor *y, const adz_tensor *x, const adzi_triangle_attr *at, bool lower)
+{
+    const int64_t rows = x->sizes[x->rank - 2], columns = x->sizes[x->rank - 1];
+    const triangle_args args = { x->data, y->data, rows, columns, (int64_t)adzi_item_size(x),
+        at->diagonal, lower };
     if (y->numel > 0) {
         adzi_launch(
             copy_triangle, &args, y->numel / columns, adzi_grain_of(ADZI_POINTWISE_GRAIN, columns));
     }
-    return adzi_leave(&call, y);
+}
+
+void adzi_tril_launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    launch(y[0], in[0], block, true);
+}
+
+void adzi_triu_launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    launch(y[0], in[0], block, false);
 }

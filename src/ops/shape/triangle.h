@@ -10,10 +10,11 @@ typedef struct adzi_triangle_attr {
 
 extern const adz_field adzi_triangle_fields[1];
 
-/**
- * A copy of x[..., rows, columns] with zeros above the diagonal (lower), or below it. Diagonal k
- * has the elements of row r at column r + k. `op` records an adzi_triangle_attr.
- */
-adz_tensor *adzi_triangle(const adzi_op *op, adz_tensor *x, int64_t diagonal, bool lower);
+/* The shape rules, and launches that copy x[..., rows, columns] with zeros above the diagonal
+ * (tril), or below it (triu). Diagonal k has the elements of row r at column r + k. */
+adz_status adzi_tril_shape(adz_result *y, adz_tensor *const *in, void *block);
+adz_status adzi_triu_shape(adz_result *y, adz_tensor *const *in, void *block);
+void adzi_tril_launch(adz_tensor *const *y, adz_tensor *const *in, const void *block);
+void adzi_triu_launch(adz_tensor *const *y, adz_tensor *const *in, const void *block);
 
 #endif

@@ -15,11 +15,12 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_triu = {
-    .name = "triu", .backward = backward, ADZI_FIELDS(adzi_triangle_fields)
-};
+const adzi_op adzi_op_triu = { .name = "triu",
+    .backward = backward,
+    ADZI_ATTRIBUTES(adzi_triangle_attr, adzi_triangle_fields),
+    .shape_rule = adzi_triu_shape };
 
 adz_tensor *adz_triu(adz_tensor *x, int64_t diagonal)
 {
-    return adzi_triangle(&adzi_op_triu, x, diagonal, false);
+    return ADZI_RUN(triu, adzi_triu_launch, &(adzi_triangle_attr){ diagonal }, x);
 }

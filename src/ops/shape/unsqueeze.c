@@ -20,34 +20,38 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 static const adz_field fields[] = { ADZI_FIELD(unsqueeze_attr, dim) };
 
-const adzi_op adzi_op_unsqueeze = {
-    .name = "unsqueeze", .backward = backward, ADZI_FIELDS(fields)
-};
-
 /* `dim` may be 0 .. rank, or -rank-1 .. -1 counted from the last position. */
-adz_tensor *adz_unsqueeze(adz_tensor *x, int dim)
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
 {
-    adzi_call call;
-    unsqueeze_attr attr;
-    if (!ADZI_ENTER(&call, unsqueeze, x) || (attr.dim = adzi_new_dim("unsqueeze", x, dim)) < 0) {
-        return NULL;
+    unsqueeze_attr *at = block;
+    const adz_tensor *x = in[0];
+    at->dim = adzi_new_dim("unsqueeze", x, at->dim);
+    if (at->dim < 0) {
+        return adzi_status(NULL);
     }
     if (x->rank == ADZ_MAX_RANK) {
-        return adzi_fail("unsqueeze", ADZ_ERR_SHAPE,
+        return adzi_error("unsqueeze", ADZ_ERR_SHAPE,
             "x%s has %d dimensions already, the most there are", adzi_text_shape(x), ADZ_MAX_RANK);
     }
     /* The stride of a dimension of size 1 reaches no element. It gets the value that it has in a
      * contiguous tensor: size times stride of the dimension behind it. */
-    int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK];
-    for (int i = 0, from = 0; i <= x->rank; ++i) {
-        sizes[i] = i == attr.dim ? 1 : x->sizes[from];
-        strides[i] = i == attr.dim ? (from < x->rank ? x->sizes[from] * x->strides[from] : 1)
-                                   : x->strides[from];
-        from += i == attr.dim ? 0 : 1;
+    for (int i = x->rank; i > at->dim; --i) {
+        y->shape.sizes[i] = x->sizes[i - 1];
+        y->strides[i] = x->strides[i - 1];
     }
-    adz_tensor *y = adzi_new_view(&call, x, x->rank + 1, sizes, strides, 0);
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    return y;
+    y->shape.sizes[at->dim] = 1;
+    y->strides[at->dim] = at->dim < x->rank ? x->sizes[at->dim] * x->strides[at->dim] : 1;
+    y->shape.rank = x->rank + 1;
+    return ADZ_OK;
+}
+
+const adzi_op adzi_op_unsqueeze = { .name = "unsqueeze",
+    .backward = backward,
+    ADZI_ATTRIBUTES(unsqueeze_attr, fields),
+    .shape_rule = shape_rule,
+    .view = true };
+
+adz_tensor *adz_unsqueeze(adz_tensor *x, int dim)
+{
+    return ADZI_RUN(unsqueeze, NULL, &(unsqueeze_attr){ dim }, x);
 }

@@ -115,14 +115,14 @@ static adz_status row_expression(
     return results[0] != NULL && results[1] != NULL ? ADZ_OK : adz_error_code();
 }
 
-static adz_status row_shapes(adz_result *results, adz_tensor *const *in, const void *attributes)
+static adz_status row_shapes(adz_result *results, adz_tensor *const *in, void *attributes)
 {
     const row_attributes *at = attributes;
     const adz_shape a = results[0].shape;
     if (a.rank != 2 || adz_tensor_dtype(in[2]) != ADZ_I64 || at->scale == 0) {
         return adz_error_set("row", ADZ_ERR_SHAPE, "a is no matrix, or shift is not i64");
     }
-    results[1] = (adz_result){ ADZ_SHAPE(a.sizes[0]), ADZ_I64 };
+    results[1] = (adz_result){ .shape = ADZ_SHAPE(a.sizes[0]), .dtype = ADZ_I64 };
     return ADZ_OK;
 }
 
@@ -203,7 +203,7 @@ static void total_f32(const adz_kernel_call *call, int64_t begin, int64_t end)
     *(float *)call->results[0].data = (float)sum;
 }
 
-static adz_status total_shape(adz_result *results, adz_tensor *const *in, const void *attributes)
+static adz_status total_shape(adz_result *results, adz_tensor *const *in, void *attributes)
 {
     (void)in, (void)attributes;
     results[0].shape = ADZ_SHAPE_SCALAR;

@@ -18,6 +18,7 @@ int refused_tests(void);
 int captured_tests(void);
 int checked_tests(void);
 int exported_tests(void);
+int forms_tests(void);
 
 /** Fails the test if two tensors differ in a bit, or if there is none. */
 static inline void assert_same_bits(adz_tensor *a, adz_tensor *b)

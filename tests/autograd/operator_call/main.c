@@ -4,5 +4,6 @@
 
 int main(void)
 {
-    return calls_tests() + refused_tests() + captured_tests() + checked_tests() + exported_tests();
+    return calls_tests() + refused_tests() + captured_tests() + checked_tests() + exported_tests() +
+           forms_tests();
 }

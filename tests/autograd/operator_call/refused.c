@@ -17,26 +17,26 @@ static adz_status no_backward(adz_node *node, adz_tensor **dx, adz_tensor *const
     return ADZ_OK;
 }
 
-static adz_status refusing_rule(adz_result *results, adz_tensor *const *in, const void *attributes)
+static adz_status refusing_rule(adz_result *results, adz_tensor *const *in, void *attributes)
 {
     (void)results, (void)in, (void)attributes;
     return adz_error_set("mine", ADZ_ERR_DIM, "x is too flat");
 }
 
-static adz_status silent_rule(adz_result *results, adz_tensor *const *in, const void *attributes)
+static adz_status silent_rule(adz_result *results, adz_tensor *const *in, void *attributes)
 {
     (void)results, (void)in, (void)attributes;
     return ADZ_ERR_SHAPE;
 }
 
-static adz_status wild_rule(adz_result *results, adz_tensor *const *in, const void *attributes)
+static adz_status wild_rule(adz_result *results, adz_tensor *const *in, void *attributes)
 {
     (void)in, (void)attributes;
     results[0].shape.rank = 1000;
     return ADZ_OK;
 }
 
-static adz_status unknown_rule(adz_result *results, adz_tensor *const *in, const void *attributes)
+static adz_status unknown_rule(adz_result *results, adz_tensor *const *in, void *attributes)
 {
     (void)in, (void)attributes;
     results[0].dtype = (adz_dtype)77;
@@ -101,8 +101,8 @@ static const struct {
         false, ADZ_ERR_ARGUMENT, "513 bytes of attributes" },
     { { MINE, .kernels = { [ADZ_F32] = nothing_kernel } }, 1, NULL, ADZ_F32, false,
         ADZ_ERR_ARGUMENT, "mine: the operator says units 0 and grain 0; set .units to" },
-    { { MINE, .units = (adz_units)4, .kernels = { [ADZ_F32] = nothing_kernel } }, 1, NULL, ADZ_F32,
-        false, ADZ_ERR_ARGUMENT, "units 4" },
+    { { MINE, .units = (adz_units)5, .kernels = { [ADZ_F32] = nothing_kernel } }, 1, NULL, ADZ_F32,
+        false, ADZ_ERR_ARGUMENT, "units 5" },
     { { KERNEL, .grain = -1 }, 1, NULL, ADZ_F32, false, ADZ_ERR_ARGUMENT, "grain -1" },
     { { KERNEL }, 1, &number, ADZ_F32, false, ADZ_ERR_ARGUMENT, "attributes_size is 0" },
     { { KERNEL, .attributes_size = 8 }, 1, &number, ADZ_F32, false, ADZ_ERR_ARGUMENT,
@@ -288,7 +288,7 @@ static adz_status jumping_expression(
     longjmp(out, 1);
 }
 
-static adz_status jumping_rule(adz_result *results, adz_tensor *const *in, const void *attributes)
+static adz_status jumping_rule(adz_result *results, adz_tensor *const *in, void *attributes)
 {
     (void)results, (void)in, (void)attributes;
     longjmp(out, 1);

@@ -1,0 +1,38 @@
+/* One call of adz_operator_call, and the two ways in which it is computed: by the program's kernel
+ * (operator_kernel.c) and by the operator's expression (operator_expression.c). */
+#ifndef ADZI_AUTOGRAD_OPERATOR_CALL_H
+#define ADZI_AUTOGRAD_OPERATOR_CALL_H
+
+#include "autograd/form.h"
+#include "autograd/operator.h"
+
+enum { ADZI_OPERATOR_INPUTS = 32, ADZI_OPERATOR_RESULTS = 8, ADZI_OPERATOR_ATTRIBUTES = 512 };
+
+/** `op` is a copy of the program's struct, in which members that the caller's version lacks are
+ * zero. */
+typedef struct adzi_operator_call {
+    adz_operator op;
+    adz_tensor *in[ADZI_OPERATOR_INPUTS], *out[ADZI_OPERATOR_RESULTS];
+    int n_in, n_out;
+    const adz_tensor *leading; /* the input that decides the dtype */
+    adz_shape shape;           /* of the leading input, or the one to which the inputs broadcast */
+    bool inplace;              /* the result is in[0] */
+    int64_t lanes, lane, lane_stride; /* of units that are lanes; see adz_kernel_call */
+    adz_result results[ADZI_OPERATOR_RESULTS];
+    _Alignas(max_align_t) unsigned char attributes[ADZI_OPERATOR_ATTRIBUTES];
+    adzi_call call;
+} adzi_operator_call;
+
+static inline void *adzi_operator_attributes(adzi_operator_call *c)
+{
+    return c->op.attributes_size > 0 ? c->attributes : NULL;
+}
+
+/** Makes and records the results, and computes them by the operator's kernel for the dtype of the
+ * leading input. False with the error recorded. */
+bool adzi_compute_by_kernel(adzi_operator_call *c);
+
+/** The same by the operator's expression. */
+bool adzi_compute_by_expression(adzi_operator_call *c);
+
+#endif
