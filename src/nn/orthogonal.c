@@ -28,10 +28,22 @@ void adzi_orthonormalise(double *vectors, int64_t n, int64_t length, double *pro
         int64_t end = begin + ADZI_ORTHOGONAL_BLOCK < n ? begin + ADZI_ORTHOGONAL_BLOCK : n;
         double *block = vectors + begin * length;
         for (int pass = 0; pass < 2 && begin > 0; ++pass) {
-            adzi_gemm(ADZ_F64, false, true, end - begin, begin, length, 1, block, length, vectors,
-                length, 0, products, begin);
-            adzi_gemm(ADZ_F64, false, false, end - begin, length, begin, -1, products, begin,
-                vectors, length, 1, block, length);
+            adzi_gemm((adzi_gemm_size){ ADZ_F64, end - begin, begin, length },
+                (adzi_operand){ block, length, false }, (adzi_operand){ vectors, length, true },
+                products, begin);
+            adzi_gemm_run(&(adzi_gemm_args){ .dtype = ADZ_F64,
+                .m = end - begin,
+                .n = length,
+                .k = begin,
+                .alpha = -1,
+                .a = products,
+                .lda = begin,
+                .b = vectors,
+                .ldb = length,
+                .beta = 1,
+                .c = block,
+                .ldc = length,
+                .batch = 1 });
         }
         for (int64_t k = begin; k < end; ++k) {
             double *v = vectors + k * length;

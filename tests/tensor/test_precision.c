@@ -304,9 +304,11 @@ static void other_precisions_and_dtypes_stay(void **state)
     run_at(ADZ_MATMUL_MEDIUM, &g);
     assert_memory_not_equal(want, got, sizeof want);
     double x[4] = { 0.1, 0.2, 0.3, 0.4 }, y[4], z[4];
-    adzi_gemm(ADZ_F64, false, false, 2, 2, 2, 1, x, 2, x, 2, 0, y, 2);
+    adzi_gemm((adzi_gemm_size){ ADZ_F64, 2, 2, 2 }, (adzi_operand){ x, 2, false },
+        (adzi_operand){ x, 2, false }, y, 2);
     adz_set_matmul_precision(ADZ_MATMUL_MEDIUM);
-    adzi_gemm(ADZ_F64, false, false, 2, 2, 2, 1, x, 2, x, 2, 0, z, 2);
+    adzi_gemm((adzi_gemm_size){ ADZ_F64, 2, 2, 2 }, (adzi_operand){ x, 2, false },
+        (adzi_operand){ x, 2, false }, z, 2);
     adz_set_matmul_precision(ADZ_MATMUL_HIGHEST);
     assert_memory_equal(y, z, sizeof y);
     free(a);

@@ -129,15 +129,16 @@ static adz_tensor *gradient_of_weight(adzi_node *node, const adz_tensor *g, int6
         adz_tensor *transposed = adzi_scratch(node->op->name, dtype, 2, (int64_t[]){ d, h });
         if (transposed != NULL) {
             /* x^T[D, N] g[N, H] is the transpose of dw, stored row by row. */
-            adzi_gemm(
-                dtype, true, false, d, h, n, 1, x->data, d, g->data, h, 0, transposed->data, h);
+            adzi_gemm((adzi_gemm_size){ dtype, d, h, n }, (adzi_operand){ x->data, d, true },
+                (adzi_operand){ g->data, h, false }, transposed->data, h);
         }
         return adz_transpose(transposed, 0, 1);
     }
     adz_tensor *dw = adzi_scratch_gradient(node, WEIGHT, dtype, 2, (int64_t[]){ h, d });
     if (dw != NULL) {
         /* g^T[H, N] x[N, D]: g is read as its transpose where it is. */
-        adzi_gemm(dtype, true, false, h, d, n, 1, g->data, h, x->data, d, 0, dw->data, d);
+        adzi_gemm((adzi_gemm_size){ dtype, h, d, n }, (adzi_operand){ g->data, h, true },
+            (adzi_operand){ x->data, d, false }, dw->data, d);
     }
     return dw;
 }

@@ -231,12 +231,23 @@ static void weight_gradient(
     const char *firsts = adzi_is_none(v->firsts)
                              ? row(v->dgates, adzi_recurrent_position(at, 0, &before))
                              : v->firsts->data;
-    adzi_gemm(
-        dtype, true, false, m, h, at->b, 1, firsts + skip, wide, v->in[H0]->data, h, 0, dweight, h);
+    adzi_gemm((adzi_gemm_size){ dtype, m, h, at->b }, (adzi_operand){ firsts + skip, wide, true },
+        (adzi_operand){ v->in[H0]->data, h, false }, dweight, h);
     if (at->t > 1) {
-        adzi_gemm(dtype, true, false, m, h, (at->t - 1) * at->b, 1,
-            row(v->dgates, at->reverse ? 0 : 1) + skip, wide, row(v->y, at->reverse ? 1 : 0), h, 1,
-            dweight, h);
+        adzi_gemm_run(&(adzi_gemm_args){ .dtype = dtype,
+            .ta = true,
+            .m = m,
+            .n = h,
+            .k = (at->t - 1) * at->b,
+            .alpha = 1,
+            .a = row(v->dgates, at->reverse ? 0 : 1) + skip,
+            .lda = wide,
+            .b = row(v->y, at->reverse ? 1 : 0),
+            .ldb = h,
+            .beta = 1,
+            .c = dweight,
+            .ldc = h,
+            .batch = 1 });
     }
 }
 
@@ -261,12 +272,14 @@ void adzi_recurrent_run_backward(adzi_recurrent_run *v, adz_tensor *const *dx)
     adz_tensor *const *dw = dx + 1 + v->cell->states;
     run_backward_steps(v);
     if (dx[X] != NULL) {
-        adzi_gemm(dtype, false, false, n, in, m, 1, v->dgates->data, wide,
-            weight(v, WEIGHT_IH)->data, in, 0, dx[X]->data, in);
+        adzi_gemm((adzi_gemm_size){ dtype, n, in, m },
+            (adzi_operand){ v->dgates->data, wide, false },
+            (adzi_operand){ weight(v, WEIGHT_IH)->data, in, false }, dx[X]->data, in);
     }
     if (dw[WEIGHT_IH] != NULL) {
-        adzi_gemm(dtype, true, false, m, in, n, 1, v->dgates->data, wide, v->in[X]->data, in, 0,
-            dw[WEIGHT_IH]->data, in);
+        adzi_gemm((adzi_gemm_size){ dtype, m, in, n },
+            (adzi_operand){ v->dgates->data, wide, true },
+            (adzi_operand){ v->in[X]->data, in, false }, dw[WEIGHT_IH]->data, in);
     }
     if (dw[WEIGHT_HH] != NULL && !adzi_is_none(v->firsts)) {
         copy_ends(v, v->dgates, v->firsts);

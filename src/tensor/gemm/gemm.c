@@ -247,44 +247,20 @@ void adzi_gemm_run_f32(const adzi_gemm_args *args)
     run(args, false);
 }
 
-adzi_gemm_args adzi_gemm_product(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k,
-    double alpha, const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c,
-    int64_t ldc)
+void adzi_gemm(adzi_gemm_size size, adzi_operand a, adzi_operand b, void *c, int64_t ldc)
 {
-    return (adzi_gemm_args){ .dtype = dtype,
-        .ta = ta,
-        .tb = tb,
-        .m = m,
-        .n = n,
-        .k = k,
-        .alpha = alpha,
-        .a = a,
-        .lda = lda,
-        .b = b,
-        .ldb = ldb,
-        .beta = beta,
+    adzi_gemm_run(&(adzi_gemm_args){ .dtype = size.dtype,
+        .ta = a.transposed,
+        .tb = b.transposed,
+        .m = size.m,
+        .n = size.n,
+        .k = size.k,
+        .alpha = 1,
+        .a = a.data,
+        .lda = a.ld,
+        .b = b.data,
+        .ldb = b.ld,
         .c = c,
         .ldc = ldc,
-        .batch = 1 };
-}
-
-void adzi_gemm(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha,
-    const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc)
-{
-    const adzi_gemm_args args =
-        adzi_gemm_product(dtype, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-    adzi_gemm_run(&args);
-}
-
-void adzi_gemm_batched(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k,
-    double alpha, const void *a, int64_t lda, int64_t stride_a, const void *b, int64_t ldb,
-    int64_t stride_b, double beta, void *c, int64_t ldc, int64_t stride_c, int64_t batch)
-{
-    adzi_gemm_args args =
-        adzi_gemm_product(dtype, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-    args.stride_a = stride_a;
-    args.stride_b = stride_b;
-    args.stride_c = stride_c;
-    args.batch = batch;
-    adzi_gemm_run(&args);
+        .batch = 1 });
 }

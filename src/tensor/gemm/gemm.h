@@ -44,25 +44,27 @@ typedef struct adzi_gemm_args {
 } adzi_gemm_args;
 
 /** Computes a product. It cannot fail: if an implementation is refused memory, another computes the
- * product without it. */
+ * product without it. Members that a caller does not name are 0, so it names alpha and batch. */
 void adzi_gemm_run(const adzi_gemm_args *args);
 
 /** Computes an f32 product in f32, whatever adz_set_matmul_precision() says. */
 void adzi_gemm_run_f32(const adzi_gemm_args *args);
 
-/** The description of one product, C = alpha op(A) op(B) + beta C, without a bias or a ReLU. */
-adzi_gemm_args adzi_gemm_product(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k,
-    double alpha, const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c,
-    int64_t ldc);
+/** The dtype and the sizes of a product: C[m, n] of op(A)[m, k] and op(B)[k, n]. */
+typedef struct adzi_gemm_size {
+    adz_dtype dtype;
+    int64_t m, n, k;
+} adzi_gemm_size;
 
-/** C = alpha op(A) op(B) + beta C. */
-void adzi_gemm(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha,
-    const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc);
+/** A matrix that a product reads. */
+typedef struct adzi_operand {
+    const void *data;
+    int64_t ld;      /**< elements from one row to the next, as it is stored */
+    bool transposed; /**< it is stored as the transpose of what the product reads */
+} adzi_operand;
 
-/** C = alpha op(A) op(B) + beta C for each item of a batch; see adzi_gemm_args. */
-void adzi_gemm_batched(adz_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k,
-    double alpha, const void *a, int64_t lda, int64_t stride_a, const void *b, int64_t ldb,
-    int64_t stride_b, double beta, void *c, int64_t ldc, int64_t stride_c, int64_t batch);
+/** C = op(A) op(B), one product. adzi_gemm_run() computes all others. */
+void adzi_gemm(adzi_gemm_size size, adzi_operand a, adzi_operand b, void *c, int64_t ldc);
 
 /** A rectangle of one item's C. */
 typedef struct adzi_gemm_block {

@@ -20,10 +20,19 @@ static void expect_batch_of(adz_dtype dtype, int64_t m, int64_t n, int64_t k, in
     char *d = calloc((size_t)(sc * batch), (size_t)size);
     bool ta = batch % 2 == 1, tb = m % 2 == 1;
     int64_t lda = ta ? m : k, ldb = tb ? k : n;
-    adzi_gemm_batched(dtype, ta, tb, m, n, k, alpha, a, lda, sa, b, ldb, sb, beta, c, n, sc, batch);
+    adzi_gemm_args all = { .dtype = dtype, .ta = ta, .tb = tb, .m = m, .n = n, .k = k };
+    all.alpha = alpha, all.beta = beta, all.batch = batch;
+    all.a = a, all.lda = lda, all.stride_a = sa;
+    all.b = b, all.ldb = ldb, all.stride_b = sb;
+    all.c = c, all.ldc = n, all.stride_c = sc;
+    adzi_gemm_run(&all);
     for (int64_t i = 0; i < batch; ++i) {
-        adzi_gemm(dtype, ta, tb, m, n, k, alpha, a + i * sa * size, lda, b + i * sb * size, ldb,
-            beta, d + i * sc * size, n);
+        adzi_gemm_args one = all;
+        one.a = a + i * sa * size;
+        one.b = b + i * sb * size;
+        one.c = d + i * sc * size;
+        one.batch = 1;
+        adzi_gemm_run(&one);
     }
     assert_memory_equal(c, d, (size_t)(sc * batch * size));
     bool zero = true;
@@ -67,14 +76,43 @@ void nothing_is_nothing(void **state)
 {
     (void)state;
     float c[4] = { 1, 2, 3, 4 };
-    adzi_gemm(ADZ_F32, false, false, 0, 2, 2, 1, NULL, 2, NULL, 2, 0, c, 2);
-    adzi_gemm(ADZ_F32, false, false, 2, 0, 2, 1, NULL, 2, NULL, 1, 0, c, 2);
-    adzi_gemm_batched(ADZ_F32, false, false, 2, 2, 2, 1, NULL, 2, 0, NULL, 2, 0, 0, c, 2, 0, 0);
-    adzi_gemm(ADZ_I32, true, false, 0, 2, 2, 1, NULL, 2, NULL, 2, 0, c, 2);
+    adzi_gemm((adzi_gemm_size){ ADZ_F32, 0, 2, 2 }, (adzi_operand){ NULL, 2, false },
+        (adzi_operand){ NULL, 2, false }, c, 2);
+    adzi_gemm((adzi_gemm_size){ ADZ_F32, 2, 0, 2 }, (adzi_operand){ NULL, 2, false },
+        (adzi_operand){ NULL, 1, false }, c, 2);
+    adzi_gemm_run(&(adzi_gemm_args){ .dtype = ADZ_F32,
+        .m = 2,
+        .n = 2,
+        .k = 2,
+        .alpha = 1,
+        .a = NULL,
+        .lda = 2,
+        .stride_a = 0,
+        .b = NULL,
+        .ldb = 2,
+        .stride_b = 0,
+        .c = c,
+        .ldc = 2,
+        .stride_c = 0,
+        .batch = 0 });
+    adzi_gemm((adzi_gemm_size){ ADZ_I32, 0, 2, 2 }, (adzi_operand){ NULL, 2, true },
+        (adzi_operand){ NULL, 2, false }, c, 2);
     for (int i = 0; i < 4; ++i) {
         assert_true(c[i] == (float)(i + 1));
     }
-    adzi_gemm(ADZ_F32, false, false, 2, 2, 0, 1, NULL, 1, NULL, 2, 0.5, c, 2);
+    adzi_gemm_run(&(adzi_gemm_args){ .dtype = ADZ_F32,
+        .m = 2,
+        .n = 2,
+        .k = 0,
+        .alpha = 1,
+        .a = NULL,
+        .lda = 1,
+        .b = NULL,
+        .ldb = 2,
+        .beta = 0.5,
+        .c = c,
+        .ldc = 2,
+        .batch = 1 });
     for (int i = 0; i < 4; ++i) {
         assert_true(c[i] == 0.5f * (float)(i + 1));
     }

@@ -37,8 +37,10 @@ void one_thread_means_one(void **state)
     }
     adz_set_num_threads(1);
     float *x = random_storage(ADZ_F32, 500 * 500), *y = calloc(500 * 500, sizeof *y);
-    adzi_gemm(ADZ_F32, false, true, 500, 500, 500, 1, x, 500, x, 500, 0, y, 500);
-    adzi_gemm(ADZ_F32, false, true, 500, 1, 500, 1, x, 500, x, 500, 0, y, 1);
+    adzi_gemm((adzi_gemm_size){ ADZ_F32, 500, 500, 500 }, (adzi_operand){ x, 500, false },
+        (adzi_operand){ x, 500, true }, y, 500);
+    adzi_gemm((adzi_gemm_size){ ADZ_F32, 500, 1, 500 }, (adzi_operand){ x, 500, false },
+        (adzi_operand){ x, 500, true }, y, 1);
     assert_int_equal(threads_of_this_process(), before);
     free(x);
     free(y);
@@ -60,7 +62,8 @@ void openmp_settings_stay(void **state)
     float *x = random_storage(ADZ_F32, 500 * 500), *y = calloc(500 * 500, sizeof *y);
     for (int threads = 1; threads <= 3; ++threads) {
         adz_set_num_threads(threads);
-        adzi_gemm(ADZ_F32, false, false, 500, 500, 500, 1, x, 500, x, 500, 0, y, 500);
+        adzi_gemm((adzi_gemm_size){ ADZ_F32, 500, 500, 500 }, (adzi_operand){ x, 500, false },
+            (adzi_operand){ x, 500, false }, y, 500);
         assert_int_equal(max_threads(), before);
     }
     free(x);
@@ -76,7 +79,8 @@ static uint64_t product_hash(void)
     for (int64_t i = 0; i < n * n; ++i) {
         x[i] = (float)(i * 7919 % 1009) / 1009.0f - 0.5f;
     }
-    adzi_gemm(ADZ_F32, false, true, n, n, n, 1, x, n, x, n, 0, y, n);
+    adzi_gemm((adzi_gemm_size){ ADZ_F32, n, n, n }, (adzi_operand){ x, n, false },
+        (adzi_operand){ x, n, true }, y, n);
     uint64_t hash = 1469598103934665603u;
     for (size_t i = 0; i < (size_t)(n * n) * sizeof *y; ++i) {
         hash = (hash ^ ((unsigned char *)y)[i]) * 1099511628211u;
@@ -121,8 +125,9 @@ static void *multiply_often(void *opaque)
     float y[SHORT_SIDE * SHORT_SIDE];
     bool same = true;
     for (int i = 0; i < SHORT_PRODUCTS && same; ++i) {
-        adzi_gemm(ADZ_F32, false, false, SHORT_SIDE, SHORT_SIDE, SHORT_SIDE, 1, x, SHORT_SIDE, x,
-            SHORT_SIDE, 0, y, SHORT_SIDE);
+        adzi_gemm((adzi_gemm_size){ ADZ_F32, SHORT_SIDE, SHORT_SIDE, SHORT_SIDE },
+            (adzi_operand){ x, SHORT_SIDE, false }, (adzi_operand){ x, SHORT_SIDE, false }, y,
+            SHORT_SIDE);
         same = memcmp(y, want, sizeof y) == 0;
     }
     return same ? opaque : NULL;
@@ -135,8 +140,9 @@ void several_users_call_blas_at_once(void **state)
     adzi_gemm_choice used = adzi_gemm_backend_choice;
     adzi_gemm_backend_choice = ADZI_GEMM_BLAS_ALONE;
     float *x = random_storage(ADZ_F32, 2 * SHORT_SIDE * SHORT_SIDE);
-    adzi_gemm(ADZ_F32, false, false, SHORT_SIDE, SHORT_SIDE, SHORT_SIDE, 1, x, SHORT_SIDE, x,
-        SHORT_SIDE, 0, x + SHORT_SIDE * SHORT_SIDE, SHORT_SIDE);
+    adzi_gemm((adzi_gemm_size){ ADZ_F32, SHORT_SIDE, SHORT_SIDE, SHORT_SIDE },
+        (adzi_operand){ x, SHORT_SIDE, false }, (adzi_operand){ x, SHORT_SIDE, false },
+        x + SHORT_SIDE * SHORT_SIDE, SHORT_SIDE);
     pthread_t users[4];
     for (int i = 0; i < 4; ++i) {
         assert_int_equal(pthread_create(&users[i], NULL, multiply_often, x), 0);
