@@ -279,6 +279,12 @@ typedef struct adz_operator {
     adz_promotion promotion; /**< of the inputs, except those in other_dtypes; none by default */
     bool broadcasts; /**< all inputs are broadcast to one shape, with which results come to the
                         shape rule, and which kernels see; false by default */
+    const char *c_element; /**< how C computes an element of the result, for files that
+                                adze/export.h writes; NULL: they get the expression. A text for f32
+                                and f64, as in .c_element = "$a > $0 ? $a : 0". In it $a, $b and $c
+                                are the elements of the inputs, which broadcast, $0 and $1 the first
+                                two attributes that are single numbers, and `@exp` is a function of
+                                the mathematical library. It must compute what the kernel does */
     bool view; /**< the results are views of the first input, at the strides and offsets that the
                     shape rule gives; there is no kernel then. False by default */
 } adz_operator;

@@ -333,6 +333,7 @@ adzi_trace *adzi_trace_new(
     trace->op = op;
     trace->prints = prints;
     trace->step = trace->tracer.of_step = what->step;
+    trace->texts = what->texts;
     bool good = begin(trace, what);
     if (good) {
         adzi_settle(adzi_self());

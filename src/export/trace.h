@@ -32,6 +32,7 @@ typedef struct adzi_export {
     adz_plan_results_function several; /* if `function` is NULL: it has n_results results */
     size_t n_results;                  /* only read for `several` */
     const char *const *result_names;   /* one for each; NULL: the writer chooses */
+    bool texts; /* operators may say by a text how C computes them (c_element) */
 } adzi_export;
 
 typedef enum adzi_value_kind {
@@ -81,6 +82,7 @@ typedef struct adzi_traced_tensor {
 typedef struct adzi_traced_call {
     const adz_operator *op;
     const adzi_row *row; /* of an operator with this name; NULL: there is none */
+    adzi_row *own_row;   /* `row` of an operator with a text for C; owned; else NULL */
     void *attr;          /* a copy, owned; NULL if the call has none */
     size_t attr_size;
     int n_in, n_out;
@@ -118,10 +120,10 @@ typedef struct adzi_trace {
     adzi_index by_tensor, by_storage; /* positions in these two lists */
     adzi_traced_birth *births;
     size_t n_births, births_capacity;
-    bool failed;     /* something was refused */
-    bool step;       /* as in adzi_export */
-    bool backward;   /* the function has called a backward */
-    char moved[160]; /* the call that has moved running statistics by those of its batch, or "" */
+    bool failed;      /* something was refused */
+    bool step, texts; /* as in adzi_export */
+    bool backward;    /* the function has called a backward */
+    char moved[160];  /* the call that has moved running statistics by those of its batch, or "" */
     adzi_kept_state *kept; /* while the function runs: what is put back after it; else NULL */
 } adzi_trace;
 

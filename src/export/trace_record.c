@@ -190,11 +190,23 @@ static adz_expression_function expression_of(const adz_operator *op)
     return op->size == 0 || op->size >= offsetof(adz_operator, kernels) ? op->expression : NULL;
 }
 
+/* Whether the writer puts the operator's own text for C into the file. The text computes floats. */
+static bool takes_text(const adzi_trace *trace, const adzi_report *r)
+{
+    bool floats = r->n_in <= 3 && r->n_results == 1 && !r->inplace && trace->texts;
+    for (int i = 0; i < r->n_in && floats; ++i) {
+        floats = !adzi_is_none(r->in[i]) && r->in[i]->dtype == r->results[0]->dtype &&
+                 adzi_is_float((adz_dtype)r->in[i]->dtype);
+    }
+    return floats && adzi_has_c_element(r->op, r->n_in);
+}
+
 /* Whether the writer prints the call itself. It knows operators by their names, and an operator of
  * the program may have the name of one of the library's. */
-static bool is_printed(const adzi_trace *trace, const adz_operator *op)
+static bool is_printed(const adzi_trace *trace, const adzi_report *r)
 {
-    return trace->prints == NULL || (op->size == 0 && trace->prints(op));
+    return trace->prints == NULL || (r->op->size == 0 && trace->prints(r->op)) ||
+           takes_text(trace, r);
 }
 
 /* The version of the storage of result k once the call has ended. */
@@ -279,8 +291,9 @@ static bool keep_contents(adzi_trace *trace, int value, adz_tensor *t)
 }
 
 /* Allocates what a call owns. */
-static bool fill_call(adzi_traced_call *call, const adzi_report *r)
+static bool fill_call(const adzi_trace *trace, adzi_traced_call *call, const adzi_report *r)
 {
+    const bool text = takes_text(trace, r);
     char path[2048];
     adzi_calls_path(path, sizeof path);
     *call = (adzi_traced_call){ .op = r->op,
@@ -292,11 +305,17 @@ static bool fill_call(adzi_traced_call *call, const adzi_report *r)
     call->path = adzi_string_copy(path);
     call->in = adzi_alloc(((size_t)r->n_in + (size_t)r->n_results) * sizeof *call->in);
     call->attr = r->attr_size > 0 ? adzi_alloc(r->attr_size) : NULL;
-    if (call->path == NULL || call->in == NULL || (r->attr_size > 0 && call->attr == NULL)) {
+    call->own_row = text ? adzi_alloc(sizeof *call->own_row) : NULL;
+    if (call->path == NULL || (text && call->own_row == NULL) || call->in == NULL ||
+        (r->attr_size > 0 && call->attr == NULL)) {
         adzi_traced_call_end(call);
         return false;
     }
     call->out = call->in + r->n_in;
+    if (text) {
+        *call->own_row = adzi_row_of_element(r->op);
+        call->row = call->own_row;
+    }
     if (r->attr_size > 0) {
         adzi_attr_copy(r->op, call->attr, r->attr, r->attr_size);
     }
@@ -306,6 +325,9 @@ static bool fill_call(adzi_traced_call *call, const adzi_report *r)
 void adzi_traced_call_end(adzi_traced_call *call)
 {
     adzi_string_free(call->path);
+    if (call->own_row != NULL) {
+        adzi_free(call->own_row, sizeof *call->own_row);
+    }
     if (call->in != NULL) {
         adzi_free(call->in, ((size_t)call->n_in + (size_t)call->n_out) * sizeof *call->in);
     }
@@ -345,7 +367,7 @@ static bool trace_printed(adzi_trace *trace, const adzi_report *r)
         return refuse_memory(trace, sizeof *trace->calls);
     }
     adzi_traced_call call;
-    if (!fill_call(&call, r)) {
+    if (!fill_call(trace, &call, r)) {
         return refuse_memory(trace, sizeof call);
     }
     if (!connect(trace, &call, r)) {
@@ -386,7 +408,12 @@ static bool trace_both(adzi_trace *trace, const adzi_report *r)
 
 static bool trace_call(adzi_trace *trace, const adzi_report *r)
 {
-    const bool printed = is_printed(trace, r->op);
+    const adz_status before = adzi_pending();
+    const bool printed = is_printed(trace, r);
+    if (before == ADZ_OK && adzi_pending() != ADZ_OK) { /* the operator's text is wrong */
+        trace->failed = true;
+        return false;
+    }
     if (expression_of(r->op) != NULL && !printed) {
         return trace_expression(trace, r);
     }

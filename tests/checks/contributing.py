@@ -50,11 +50,28 @@ def tests_of(patch):
     return line.group(1).split()
 
 
+def words_of(text):
+    """From the attributes to the end of the declaration, without the name that the operator has there."""
+    words = text[text.index("typedef struct {"):text.rindex("\n};")]
+    return re.sub(r"^(static )?const adz_operator \w+ =", "const adz_operator =", words, flags=re.M)
+
+
+def check_same_words(top):
+    """A program declares softshrink by the same words as the library's operator of the worked example."""
+    patch = (top / "docs/examples/operator.patch").read_text(encoding="utf-8")
+    added = patch[patch.index("+++ b/src/ops/activation/softshrink.c"):patch.index("diff --git a/src/export/rows")]
+    library = "\n".join(line[1:] for line in added.split("\n") if line.startswith("+") and not line.startswith("+++"))
+    program = (top / "tests/autograd/operator_call/softshrink.h").read_text(encoding="utf-8")
+    if words_of(library) != words_of(program):
+        sys.exit("docs/examples/operator.patch and tests/autograd/operator_call/softshrink.h differ")
+
+
 def main():
     top, work = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     patches = sorted((top / "docs/examples").glob("*.patch"))
     if [patch.stem for patch in patches] != KINDS:
         sys.exit(f"docs/examples has {[patch.stem for patch in patches]} instead of {KINDS}")
+    check_same_words(top)
     shutil.rmtree(work, ignore_errors=True)
     tree, build = work / "tree", work / "build"
     copy_tree(top, tree)

@@ -1,5 +1,6 @@
 /* The documented operator as ONNX and as C99: exports write its expression. */
 #include "common.h"
+#include "softshrink.h"
 
 #include <dlfcn.h>
 
@@ -138,11 +139,10 @@ static adz_tensor *train(void *user)
 }
 
 /* Predictions, and three steps of a training that goes on in C. */
-static void a_c_file_computes_and_trains(void **state)
+static void expect_c_file(adz_tensor *(*function)(adz_tensor *x))
 {
-    (void)state;
     adz_scope *scope = adz_scope_open();
-    network n = begin(cube);
+    network n = begin(function);
     adz_plan_options o = ADZ_PLAN_OPTIONS;
     o.inputs = adz_tensor_list_of(&n.x, 1);
     o.module = n.net;
@@ -172,6 +172,71 @@ static void a_c_file_computes_and_trains(void **state)
     dlclose(library);
     end(&n);
     adz_scope_close(scope);
+}
+
+static void a_c_file_computes_and_trains(void **state)
+{
+    (void)state;
+    expect_c_file(cube);
+}
+
+/* ---- texts for C ---------------------------------------------------------------------------- */
+
+/* Without an expression, and with a name of one of adze's operators: nothing but the text says what
+ * a C file computes. */
+static adz_tensor *shrink(adz_tensor *x)
+{
+    static adz_operator op;
+    op = softshrink_operator;
+    op.name = "relu";
+    op.expression = NULL;
+    return adz_operator_call(&op, &x, 1, &(softshrink_attributes){ 0.25 }, NULL);
+}
+
+static void a_c_file_has_the_text(void **state)
+{
+    (void)state;
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *x = adz_requires_grad_(adz_randn(ADZ_SHAPE(3, 5), ADZ_F32), true);
+    const softshrink_attributes at = { 0.5 };
+    assert_int_equal(adz_operator_check(&softshrink_operator, &x, 1, &at, 1e-6), ADZ_OK);
+    assert_null(softshrink(x, -1));
+    expect_error(ADZ_ERR_ARGUMENT, "lambda is -1");
+    adz_scope_close(scope);
+    expect_c_file(shrink);
+}
+
+static const char *wrong_text;
+
+static adz_tensor *with_wrong_text(adz_tensor *x)
+{
+    static adz_operator op;
+    op = cube_operator;
+    op.c_element = wrong_text;
+    return adz_operator_call(&op, &x, 1, NULL, NULL);
+}
+
+static void wrong_texts_are_refused(void **state)
+{
+    (void)state;
+    static const char *const texts[][2] = { { "$a * $b", "c_element has \"$b\"" },
+        { "$0 * $a", "c_element has \"$0\"" }, { "$", "c_element has \"$\"" },
+        { "@cube($a)", "no such function in C" } };
+    for (size_t i = 0; i < COUNT_OF(texts); ++i) {
+        adz_scope *scope = adz_scope_open();
+        wrong_text = texts[i][0];
+        network n = begin(with_wrong_text);
+        adz_plan_options o = ADZ_PLAN_OPTIONS;
+        o.inputs = adz_tensor_list_of(&n.x, 1);
+        o.module = n.net;
+        adz_plan *plan = adz_plan_new(predict, &n, &o);
+        const adz_status status = adz_plan_write_c(plan, temporary_path("net.c"), NULL);
+        assert_int_not_equal(status, ADZ_OK);
+        expect_error(status, texts[i][1]);
+        adz_plan_free(&plan);
+        end(&n);
+        adz_scope_close(scope);
+    }
 }
 
 /* ---- names ---------------------------------------------------------------------------------- */
@@ -244,6 +309,8 @@ int exported_tests(void)
         cmocka_unit_test(an_expression_is_traced_once),
         cmocka_unit_test_setup_teardown(
             a_c_file_computes_and_trains, temporary_begin, temporary_end),
+        cmocka_unit_test_setup_teardown(a_c_file_has_the_text, temporary_begin, temporary_end),
+        cmocka_unit_test_setup_teardown(wrong_texts_are_refused, temporary_begin, temporary_end),
         cmocka_unit_test_setup_teardown(
             a_name_of_adze_is_not_taken_for_its_operator, temporary_begin, temporary_end),
     };

@@ -159,7 +159,7 @@ static bool trace_functions(adzi_c99_writer *w, const adzi_export *what, const c
     bool good = true;
     for (size_t i = 0; i < w->c.n_functions && good; ++i) {
         adzi_export step = what[i];
-        step.step = true;
+        step.step = step.texts = true;
         w->functions[i].name = names[i];
         w->functions[i].trace = adzi_trace_new(w->c.op, &step, adzi_c99_prints);
         good = w->functions[i].trace != NULL &&
