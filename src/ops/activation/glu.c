@@ -63,45 +63,43 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
 
 static const adz_field fields[] = { ADZI_FIELD(glu_attr, dim) };
 
-const adzi_op adzi_op_glu = {
-    .name = "glu", .fused = fused, ADZI_FIELDS(fields), .expression = expression
-};
-
-/* The size of x along dim must be even. A scalar has no dimension to halve. The kernel walks
- * contiguous runs, so another layout of x is copied first. The copy is not kept: the node saves x
- * itself. A unit of the launch is an element of y. */
-adz_tensor *adz_glu(adz_tensor *x, int dim)
+/* The size of x along dim must be even. A scalar has no dimension to halve. */
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
 {
-    adzi_call call;
-    if (!ADZI_ENTER(&call, glu, x) || !adzi_want_float(&call, 0)) {
-        return NULL;
+    glu_attr *at = block;
+    const adz_tensor *x = in[0];
+    const int dim = at->dim;
+    at->dim = adzi_dim("glu", x, dim);
+    if (at->dim < 0) {
+        return adzi_status(NULL);
     }
-    glu_attr attr = { adzi_dim("glu", x, dim) };
-    if (attr.dim < 0) {
-        return NULL;
-    }
-    if (x->rank == 0 || x->sizes[attr.dim] % 2 != 0) {
-        return adzi_fail("glu", ADZ_ERR_SHAPE,
+    if (x->rank == 0 || x->sizes[at->dim] % 2 != 0) {
+        return adzi_error("glu", ADZ_ERR_SHAPE,
             "dimension %d of x%s has to be even: its first half is gated by its second", dim,
             adzi_text_shape(x));
     }
-    int64_t sizes[ADZ_MAX_RANK];
-    for (int i = 0; i < x->rank; ++i) {
-        sizes[i] = x->sizes[i];
-    }
-    sizes[attr.dim] /= 2;
-    const adz_tensor *compact = adzi_compact("glu", call.in[0]);
-    if (compact == NULL) {
-        return NULL;
-    }
-    adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, x->rank, sizes);
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_save_input(&call, 0);
+    y->shape.sizes[at->dim] /= 2;
+    return ADZ_OK;
+}
+
+/* A unit is an element of y. The kernel walks contiguous runs. */
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const glu_attr *at = block;
     const adzi_glu_args args = {
-        .x = compact->data, .dy = NULL, .out = y->data, .run = run_of(x, attr.dim)
+        .x = in[0]->data, .dy = NULL, .out = y[0]->data, .run = run_of(in[0], at->dim)
     };
-    adzi_launch(KERNEL_FOR(glu, y->dtype), &args, y->numel, ADZI_POINTWISE_GRAIN);
-    return adzi_leave(&call, y);
+    adzi_launch(KERNEL_FOR(glu, y[0]->dtype), &args, y[0]->numel, ADZI_POINTWISE_GRAIN);
+}
+
+const adzi_op adzi_op_glu = { .name = "glu",
+    .fused = fused,
+    ADZI_ATTRIBUTES(glu_attr, fields),
+    .expression = expression,
+    .shape_rule = shape_rule,
+    .dtypes = ADZ_DTYPES_FLOATS };
+
+adz_tensor *adz_glu(adz_tensor *x, int dim)
+{
+    return ADZI_RUN(glu, launch, &(glu_attr){ dim }, x);
 }

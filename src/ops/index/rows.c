@@ -103,28 +103,29 @@ static adz_status take_backward(adzi_node *node, adz_tensor **dx, adz_tensor *co
     return adzi_status(dx[0]);
 }
 
-static const adzi_op adzi_op_take = {
-    .name = "rows", .backward = take_backward, ADZI_FIELDS(fields)
-};
+static adz_status take_shape(adz_result *y, adz_tensor *const *in, void *block)
+{
+    rows_attr *at = block;
+    at->size = in[0]->sizes[at->dim];
+    return adzi_form_status(adzi_rows_sizes("rows", in[0], at->dim, in[1], &y->shape));
+}
+
+static void launch_take(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const rows_attr *at = block;
+    adzi_rows_copy(y[0], in[0], at->dim, in[1]);
+}
+
+static const adzi_op adzi_op_take = { .name = "rows",
+    .backward = take_backward,
+    ADZI_ATTRIBUTES(rows_attr, fields),
+    .shape_rule = take_shape,
+    .saved_inputs = 1u << 1 };
 
 /* The index has been checked by the operator whose backward asks for the rows. */
 static adz_tensor *recorded_rows(adz_tensor *x, int dim, adz_tensor *index)
 {
-    adzi_call call;
-    adz_shape shape;
-    if (!ADZI_ENTER(&call, take, x, index) || !adzi_rows_sizes("rows", x, dim, index, &shape)) {
-        return NULL;
-    }
-    rows_attr attr = { dim, x->sizes[dim] };
-    adz_tensor *from = adzi_compact("rows", x);
-    adz_tensor *y =
-        from != NULL ? adzi_new(&call, (adz_dtype)x->dtype, shape.rank, shape.sizes) : NULL;
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_save_input(&call, 1);
-    adzi_rows_copy(y, from, dim, index);
-    return adzi_leave(&call, y);
+    return ADZI_RUN(take, launch_take, &(rows_attr){ .dim = dim }, x, index);
 }
 
 /* ---- summing ------------------------------------------------------------------------------- */
