@@ -73,7 +73,7 @@ static void launch(const adzi_operator_call *c, adz_tensor *const *out, adz_tens
     args.attributes_size = c->op.attributes_size;
     args.lane = c->lane;
     args.lane_stride = c->lane_stride;
-    memcpy(args.attributes, c->attributes, sizeof args.attributes);
+    memcpy(args.attributes, c->attributes, c->op.attributes_size);
     int64_t elements = 0, grain;
     for (int k = 0; k < c->n_out; ++k) {
         const adz_tensor *t = out[k];
