@@ -201,7 +201,7 @@ static void a_c_file_has_the_text(void **state)
     const softshrink_attributes at = { 0.5 };
     assert_int_equal(adz_operator_check(&softshrink_operator, &x, 1, &at, 1e-6), ADZ_OK);
     assert_null(softshrink(x, -1));
-    expect_error(ADZ_ERR_ARGUMENT, "lambda is -1");
+    expect_error(ADZ_ERR_ARGUMENT, "lambda is below 0");
     adz_scope_close(scope);
     expect_c_file(shrink);
 }

@@ -28,7 +28,7 @@ static void softshrink_f32(const adz_kernel_call *call, int64_t begin, int64_t e
 static adz_status softshrink_backward(adz_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const softshrink_attributes *at = adz_node_attributes(node);
-    adz_tensor *inside = adz_le_number(adz_abs(adz_node_input(node, 0)), at->lambda);
+    adz_tensor *inside = adz_le_number(adz_abs(adz_node_input_at(node, 0)), at->lambda);
     dx[0] = adz_masked_fill(dy[0], inside, 0);
     return dx[0] != NULL ? ADZ_OK : adz_error_code();
 }
@@ -47,8 +47,7 @@ static adz_status softshrink_rule(adz_result *results, adz_tensor *const *inputs
     const double lambda = ((const softshrink_attributes *)attributes)->lambda;
     (void)results, (void)inputs;
     return lambda >= 0 ? ADZ_OK
-                       : adz_error_set("softshrink", ADZ_ERR_ARGUMENT,
-                             "lambda is %g, but must be at least 0", lambda);
+                       : adz_error_set("softshrink", ADZ_ERR_ARGUMENT, "lambda is below 0, or NaN");
 }
 
 static const adz_operator softshrink_operator = {
