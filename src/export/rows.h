@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 struct adz_operator;
+struct adzi_report;
 struct adzi_c99;
 struct adzi_c99_call;
 struct adzi_onnx;
@@ -82,10 +83,10 @@ typedef struct adzi_row {
     adzi_onnx_row onnx;
 } adzi_row;
 
-/** Whether an operator says how C computes an element of its result (c_element), for a call with
- * this many inputs. False, with the error recorded under the operator's name, if the text has a
- * part that no such call has; false without an error if there is no text. */
-bool adzi_has_c_element(const struct adz_operator *op, int n_in);
+/** Whether an operator says how C computes an element of its result (c_element), and the text
+ * serves the call: it computes floats of one dtype. False with the error recorded under the
+ * operator's name if the text has a part that the call lacks; false without an error otherwise. */
+bool adzi_takes_c_element(const struct adzi_report *report);
 
 /** The row of an operator with a c_element. What else its row in the families says remains. */
 adzi_row adzi_row_of_element(const struct adz_operator *op);

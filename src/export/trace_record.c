@@ -190,23 +190,12 @@ static adz_expression_function expression_of(const adz_operator *op)
     return op->size == 0 || op->size >= offsetof(adz_operator, kernels) ? op->expression : NULL;
 }
 
-/* Whether the writer puts the operator's own text for C into the file. The text computes floats. */
-static bool takes_text(const adzi_trace *trace, const adzi_report *r)
-{
-    bool floats = r->n_in <= 3 && r->n_results == 1 && !r->inplace && trace->texts;
-    for (int i = 0; i < r->n_in && floats; ++i) {
-        floats = !adzi_is_none(r->in[i]) && r->in[i]->dtype == r->results[0]->dtype &&
-                 adzi_is_float((adz_dtype)r->in[i]->dtype);
-    }
-    return floats && adzi_has_c_element(r->op, r->n_in);
-}
-
 /* Whether the writer prints the call itself. It knows operators by their names, and an operator of
  * the program may have the name of one of the library's. */
 static bool is_printed(const adzi_trace *trace, const adzi_report *r)
 {
     return trace->prints == NULL || (r->op->size == 0 && trace->prints(r->op)) ||
-           takes_text(trace, r);
+           (trace->texts && adzi_takes_c_element(r));
 }
 
 /* The version of the storage of result k once the call has ended. */
@@ -293,7 +282,7 @@ static bool keep_contents(adzi_trace *trace, int value, adz_tensor *t)
 /* Allocates what a call owns. */
 static bool fill_call(const adzi_trace *trace, adzi_traced_call *call, const adzi_report *r)
 {
-    const bool text = takes_text(trace, r);
+    const bool text = trace->texts && adzi_takes_c_element(r);
     char path[2048];
     adzi_calls_path(path, sizeof path);
     *call = (adzi_traced_call){ .op = r->op,

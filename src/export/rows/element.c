@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "autograd/attr.h"
+#include "base/tracer.h"
 #include "export/rows/row.h"
+#include "tensor/tensor.h"
 
 /* The operator's text. A program that was compiled against an older header has none. */
 static const char *text_of(const adz_operator *op)
@@ -29,7 +31,9 @@ static int count_numbers(const adz_operator *op)
     return numbers;
 }
 
-bool adzi_has_c_element(const adz_operator *op, int n_in)
+/* Whether there is a text. Records an error if it has a part that no call with so many inputs has.
+ */
+static bool has_text(const adz_operator *op, int n_in)
 {
     const char *text = text_of(op);
     const int numbers = text != NULL ? count_numbers(op) : 0;
@@ -45,6 +49,16 @@ bool adzi_has_c_element(const adz_operator *op, int n_in)
         }
     }
     return text != NULL;
+}
+
+bool adzi_takes_c_element(const adzi_report *r)
+{
+    bool floats = r->n_in <= 3 && r->n_results == 1 && !r->inplace;
+    for (int i = 0; i < r->n_in && floats; ++i) {
+        floats = !adzi_is_none(r->in[i]) && r->in[i]->dtype == r->results[0]->dtype &&
+                 adzi_is_float((adz_dtype)r->in[i]->dtype);
+    }
+    return floats && has_text(r->op, r->n_in);
 }
 
 adzi_row adzi_row_of_element(const adz_operator *op)
