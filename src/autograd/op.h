@@ -97,9 +97,6 @@ bool adzi_promote_inputs(adzi_call *call, unsigned others, adz_promotion promoti
  */
 bool adzi_promote(adzi_call *call, int i, int j);
 
-/** torch.result_type of a tensor with dimensions and a number, which is a tensor of rank 0. */
-adz_dtype adzi_number_result_type(adz_dtype tensor, adz_dtype number);
-
 /** Converts input i to a dtype if it has another; an integer becomes f32 in float operators. */
 bool adzi_convert(adzi_call *call, int i, adz_dtype dtype);
 

@@ -183,8 +183,7 @@ int adzi_trace_value_of(adzi_trace *trace, adz_tensor *t)
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-/* The operator's expression, or NULL. A custom operator that was compiled against an older header
- * has none. */
+/* The operator's expression, or NULL, as for a program that knows an older header. */
 static adz_expression_function expression_of(const adz_operator *op)
 {
     return op->size == 0 || op->size >= offsetof(adz_operator, kernels) ? op->expression : NULL;
@@ -314,9 +313,7 @@ static bool fill_call(const adzi_trace *trace, adzi_traced_call *call, const adz
 void adzi_traced_call_end(adzi_traced_call *call)
 {
     adzi_string_free(call->path);
-    if (call->own_row != NULL) {
-        adzi_free(call->own_row, sizeof *call->own_row);
-    }
+    adzi_free(call->own_row, sizeof *call->own_row);
     if (call->in != NULL) {
         adzi_free(call->in, ((size_t)call->n_in + (size_t)call->n_out) * sizeof *call->in);
     }

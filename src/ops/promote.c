@@ -7,7 +7,8 @@ static int category(adz_dtype dtype)
     return dtype == ADZ_BOOL ? 0 : dtype == ADZ_I32 || dtype == ADZ_I64 || dtype == ADZ_U8 ? 1 : 2;
 }
 
-adz_dtype adzi_number_result_type(adz_dtype tensor, adz_dtype number)
+/* torch.result_type of a tensor with dimensions and a number, which is a tensor of rank 0. */
+static adz_dtype number_result_type(adz_dtype tensor, adz_dtype number)
 {
     return category(number) > category(tensor) ? adz_promote_types(tensor, number) : tensor;
 }
@@ -19,7 +20,7 @@ static adz_dtype result_type(const adz_tensor *a, const adz_tensor *b)
     if ((a->rank == 0) == (b->rank == 0)) {
         return adz_promote_types(ta, tb);
     }
-    return a->rank == 0 ? adzi_number_result_type(tb, ta) : adzi_number_result_type(ta, tb);
+    return a->rank == 0 ? number_result_type(tb, ta) : number_result_type(ta, tb);
 }
 
 bool adzi_convert(adzi_call *call, int i, adz_dtype dtype)
@@ -59,7 +60,7 @@ static bool takes_part(const adzi_call *call, int i, unsigned others)
 /* torch.result_type of several inputs. Tensors with dimensions decide among themselves. Tensors of
  * rank 0 count as numbers: they matter only if they are of a higher category. The categories are
  * bool, integers and floats, in rising order. */
-static adz_dtype result_type(const adzi_call *call, unsigned others)
+static adz_dtype common_type(const adzi_call *call, unsigned others)
 {
     /* Index 0 is for tensors with dimensions, index 1 for tensors of rank 0. */
     adz_dtype of[2] = { ADZ_BOOL, ADZ_BOOL };
@@ -76,7 +77,7 @@ static adz_dtype result_type(const adzi_call *call, unsigned others)
     if (!found[0] || !found[1]) {
         return of[found[0] ? 0 : 1];
     }
-    return adzi_number_result_type(of[0], of[1]);
+    return number_result_type(of[0], of[1]);
 }
 
 /* Integers become f32 directly and not first their common integer dtype. That dtype may be unable
@@ -88,7 +89,7 @@ bool adzi_promote_inputs(adzi_call *call, unsigned others, adz_promotion promoti
             return false;
         }
     }
-    adz_dtype dtype = result_type(call, others);
+    adz_dtype dtype = common_type(call, others);
     dtype = promotion == ADZ_PROMOTE_FLOATS && !adzi_is_float(dtype) ? ADZ_F32 : dtype;
     /* Checked before anything is converted, so that the message names the result's dtype. */
     if (call->inplace && dtype != call->in[0]->dtype) {
