@@ -5,6 +5,7 @@
 
 #include "adze/operator.h"
 #include "autograd/operator_call.h"
+#include "base/door.h"
 
 /* ---- the operator --------------------------------------------------------------------------- */
 
@@ -278,19 +279,24 @@ static bool check_rule(const adzi_operator_call *c, int k)
     return true;
 }
 
+static bool run_shape_rule(void *state)
+{
+    adzi_operator_call *c = state;
+    const adz_status status =
+        adzi_form_results(&c->call, &c->op, c->leading, c->results, adzi_operator_attributes(c));
+    return !adzi_callback_failed(c->op.name, status, "the shape rule refused the inputs");
+}
+
 /* Asks the shape rule, and checks its answer. */
 static bool find_shapes(adzi_operator_call *c)
 {
+    const adzi_door door = { .op = c->op.name };
     if (!adzi_form_shape(&c->call, &c->op, c->leading, &c->shape)) {
         return false;
     }
     c->results[0].shape = c->shape;
-    const adz_status status =
-        adzi_form_results(&c->call, &c->op, c->leading, c->results, adzi_operator_attributes(c));
-    if (status != ADZ_OK) {
-        if (adzi_pending() == ADZ_OK) {
-            adzi_error(c->op.name, status, "the shape rule refused the inputs");
-        }
+    if (!(c->op.shape_rule != NULL ? adzi_through_door(&door, run_shape_rule, c)
+                                   : run_shape_rule(c))) {
         return false;
     }
     for (int k = 0; k < c->n_out; ++k) {

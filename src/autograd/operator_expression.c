@@ -3,15 +3,13 @@
 
 #include "autograd/operator_call.h"
 #include "autograd/operators.h"
+#include "base/door.h"
 
 bool adzi_call_expression(
     const adz_operator *op, adz_tensor **results, adz_tensor *const *in, const void *attributes)
 {
     const adz_status status = op->expression(results, in, attributes);
-    if (status != ADZ_OK && adzi_pending() == ADZ_OK) {
-        adzi_error(op->name, status, "the expression failed");
-    }
-    return status == ADZ_OK;
+    return !adzi_callback_failed(op->name, status, "the expression failed");
 }
 
 /* Whether a tensor can be a result of the node: the scope got it after it had `mark` tensors, and
@@ -56,8 +54,9 @@ static bool call_expression(const adzi_operator_call *c, adz_tensor **made)
     return true;
 }
 
-static bool compute_values(adzi_operator_call *c)
+static bool compute_values(void *state)
 {
+    adzi_operator_call *c = state;
     adz_tensor *made[ADZI_OPERATOR_RESULTS] = { NULL };
     const size_t mark = c->call.thread->n_temporaries;
     if (!call_expression(c, made)) {
@@ -85,26 +84,14 @@ static bool compute_with_graph(adzi_operator_call *c)
     return good;
 }
 
-/* This function is not inlined, because ADZI_FLOOR needs its own stack frame. */
-static __attribute__((noinline)) bool compute_without_graph(adzi_operator_call *c)
-{
-    adzi_thread *thread = c->call.thread;
-    const size_t frame = adzi_frame_begin_no_grad(thread, ADZI_FLOOR(), c->op.name);
-    if (frame == SIZE_MAX) {
-        return false;
-    }
-    const bool good = compute_values(c);
-    adzi_frames_leave(thread, frame);
-    return good;
-}
-
 bool adzi_compute_by_expression(adzi_operator_call *c)
 {
-    ADZI_STEP_DOWN();
+    const adzi_door door = { .op = c->op.name, .mode = ADZI_DOOR_RECORDS_NOTHING };
+    adzi_settle(c->call.thread);
     if (c->call.record && c->op.backward == NULL && adzi_trace_is_step()) {
         return compute_with_graph(c);
     }
-    if (!compute_without_graph(c)) {
+    if (!adzi_through_door(&door, compute_values, c)) {
         return false;
     }
     adzi_thread *thread = c->call.thread;
