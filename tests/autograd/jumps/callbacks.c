@@ -146,8 +146,7 @@ static adz_status go_back(adz_node *node, adz_tensor **dx, adz_tensor *const *dy
     return ADZ_ERR_STATE;
 }
 
-static adz_status answer_shape(
-    adz_result *results, adz_tensor *const *inputs, void *attributes)
+static adz_status answer_shape(adz_result *results, adz_tensor *const *inputs, void *attributes)
 {
     (void)results;
     (void)inputs;
