@@ -76,7 +76,7 @@ typedef enum adz_root_reason {
 
 /** What a search found. */
 typedef struct adz_root_report {
-    int iterations;    /**< values of the function that were computed, without those in GMRES */
+    int iterations;    /**< evaluations of the function, without those in GMRES */
     double residual;   /**< the largest absolute element of the function at the returned point, over
                             all rows; of g(x) - x for Anderson; NAN if unchecked */
     int64_t rows_left; /**< rows that have not converged; 0 or 1 without `rows`; -1 if unchecked */
@@ -93,7 +93,7 @@ typedef struct adz_root_options {
                                0; 1e-10. Newton's search also ends where its step is below the
                                rounding error of x, if each |f_i| is then at most 1024 eps times the
                                sum of |J_ij| |x_j| over j. */
-    int max_iterations;   /**< values of the function that may be computed; 200 */
+    int max_iterations;   /**< evaluations of the function, at most; 200 */
     int fixed_iterations; /**< above 0: computes exactly so many, at most 10,000, and reads nothing
                              on the host. Rows that have converged stay as they are. 0 */
     int history; /**< of Anderson: how many steps are remembered, 1 to 16; of Krylov: the dimension

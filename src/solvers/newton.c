@@ -153,7 +153,7 @@ static bool give_up(adzi_root *r, adzi_root_state *s, adz_tensor *singular)
     return true;
 }
 
-/* Ends the rows that cannot go on, on the host. Most steps end none, and cost one look. */
+/* Ends the rows that cannot go on. Most steps end none, and cost reading one number. */
 static bool end_rows(
     adzi_root *r, adzi_root_state *s, adz_tensor *y, adz_tensor *tiny, adz_tensor *finite)
 {

@@ -149,7 +149,7 @@ bool adzi_ode_event_begin(
 bool adzi_ode_event_within(
     const adzi_ode *ode, const adzi_ode_move *move, double *sign, bool *found);
 
-/** Finds the event in a step that begins with `sign` and ends without it, on the host: event_at. */
+/** Finds the event in a step that begins with `sign` and ends without it: event_at. */
 bool adzi_ode_locate(adzi_ode *ode, const adzi_ode_move *move, double begin, double sign);
 
 /** The time of the event and the state then, as expressions of what the step depends on. */

@@ -16,7 +16,7 @@ static bool check_value(const adzi_ode *ode, double t, double value)
     return true;
 }
 
-/* The value of the event's function at a time, on the host. NaN is an error. */
+/* The value of the event's function at a time, as a number. NaN is an error. */
 static bool event_value(const adzi_ode *ode, double t, adz_tensor *y, double *value)
 {
     adz_tensor *lead[] = { adz_scalar(t, (adz_dtype)ode->times->dtype), y };

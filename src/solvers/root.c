@@ -151,7 +151,7 @@ static bool judge(const adzi_root *r, const adz_tensor *x)
         return true;
     }
     adzi_error(r->e.op, ADZ_ERR_NUMERIC,
-        "no root of a function of %s: %s. After %d values of the function the residual is %s, above the tolerance %s%s. Begin nearer to the root, raise tolerance or max_iterations, or set accept_unconverged",
+        "the search from x%s did not converge: %s. After %d evaluations of the function the residual is %s, above the tolerance %s%s. Begin nearer to the root, raise tolerance or max_iterations, or set accept_unconverged",
         adzi_text_shape(x), whys[r->found.reason], r->found.iterations,
         adzi_text_number(r->found.residual), adzi_text_number(r->o.tolerance),
         r->found.rows_left > 1 ? " in several rows" : "");

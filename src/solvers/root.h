@@ -77,7 +77,7 @@ bool adzi_root_keep(adzi_functional *f, const adzi_root_state *s);
 /** The largest absolute element of each row, or of all without rows. */
 adz_tensor *adzi_root_norm(const adzi_root *r, adz_tensor *y);
 
-/** Reads on the host how many rows are left and how large the residual is. Sets `over` and `found`.
+/** Reads how many rows are left and how large the residual is. Sets `over` and `found`.
  * False with the error recorded. */
 bool adzi_root_look(adzi_root *r, const adzi_root_state *s);
 

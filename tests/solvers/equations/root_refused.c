@@ -110,7 +110,7 @@ static void failures_say_why(void **state)
     o.max_iterations = 4;
     assert_null(adz_root(above_zero, NULL, x, &o, &found));
     expect_error(ADZ_ERR_NUMERIC,
-        "adz_root: no root of a function of [2, 2]: max_iterations were not enough. After 4 values of the function the residual is 1.");
+        "adz_root: the search from x[2, 2] did not converge: max_iterations were not enough. After 4 evaluations of the function the residual is 1.");
     assert_true(found.iterations == 4 && found.residual > 1 && found.residual < 1.5);
     o.rows = o.accept_unconverged = true;
     o.max_iterations = 200;
