@@ -113,17 +113,23 @@ class Interface:
         return None if text.startswith('sizeof') else self.number(text)
 
     def defaults(self, name):
+        """The value of each field in the macro of a struct, by the field's name."""
         macro = self.headers.defaults.get(name.upper())
         while macro is not None and not macro.startswith('{'):
             macro = self.headers.defaults[macro]
-        return self.initialiser(macro) if macro else None
+        if macro is None:
+            return None
+        members = [re.fullmatch(r'ADZ_MEMBER\((\w+), (.*)\)', part) for part in split(words(macro)[1:-1], ',')]
+        if None in members:
+            raise Unknown(f'the defaults of {name} have a value without the name of its field')
+        if [m.group(1) for m in members] != [field for _, field in self.headers.structs[name]]:
+            raise Unknown(f'the defaults of {name} are not its fields, in their order')
+        return {m.group(1): self.initialiser(m.group(2)) for m in members}
 
     def struct(self, name):
         h, values = self.headers, self.defaults(name)
-        if values is not None and len(values) != len(h.structs[name]):
-            raise Unknown(f'{name} has {len(h.structs[name])} fields, its macro {len(values)} values')
         fields = []
-        for i, (type_, field) in enumerate(h.structs[name]):
+        for type_, field in h.structs[name]:
             other = h.aliases.get(name, name)
             made = {'name': field, 'type': type_, 'comment': h.field_comments.get(
                 (name, field), h.field_comments.get((other, field), ''))}
@@ -131,7 +137,7 @@ class Interface:
             if length:
                 made['length'] = int(h.constants.get(length, length))
             if values is not None and (type_, field) != ('size_t', 'size'):
-                made['default'] = values[i]
+                made['default'] = values[field]
             if '(*)' in type_:
                 made['function'] = self.callback(*self.pointed(type_), '')
             fields.append(made)

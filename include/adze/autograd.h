@@ -158,10 +158,9 @@ static inline void adz_no_grad_end_(adz_no_grad_block *block)
 typedef struct adz_backward_options {
     size_t size;       /**< sizeof(adz_backward_options) */
     bool retain_graph; /**< keep the saved values for another backward; false by default */
-    bool create_graph; /**< make the gradients differentiable (adz_autograd_grad only);
-                            false by default */
-    bool allow_unused; /**< true: the gradient of an input on which no output depends is ADZ_NONE;
-                            false, the default: such an input is an error */
+    bool create_graph; /**< differentiable gradients (adz_autograd_grad only); false by default */
+    bool allow_unused; /**< an input on which no output depends has the gradient ADZ_NONE; false,
+                            the default: such an input is an error */
     adz_tensor *const *inputs; /**< the only leaves that get a gradient (adz_autograd_backward
                                   only); other leaves and their hooks are left alone, and what only
                                   they need is not computed; NULL, the default, for all leaves */
@@ -169,9 +168,11 @@ typedef struct adz_backward_options {
 } adz_backward_options;
 
 /** The defaults. */
-#define ADZ_BACKWARD_OPTIONS                                       \
-    {                                                              \
-        sizeof(adz_backward_options), false, false, false, NULL, 0 \
+#define ADZ_BACKWARD_OPTIONS                                                             \
+    {                                                                                    \
+        ADZ_MEMBER(size, sizeof(adz_backward_options)), ADZ_MEMBER(retain_graph, false), \
+            ADZ_MEMBER(create_graph, false), ADZ_MEMBER(allow_unused, false),            \
+            ADZ_MEMBER(inputs, NULL), ADZ_MEMBER(n_inputs, 0)                            \
     }
 
 /**
@@ -373,8 +374,7 @@ ADZ_API bool adz_is_recomputing(void);
 
 /** A function of several tensors with several results. */
 typedef struct adz_tensor_function {
-    /** Computes outputs from inputs. Fills at most 16 outputs and returns how many; 0 for a
-     * failure */
+    /** Computes outputs from inputs. Fills at most 16 outputs; returns how many, 0 for a failure */
     int (*call)(adz_tensor *const *inputs, size_t n, adz_tensor **outputs, void *user);
     void *user; /**< handed to call */
 } adz_tensor_function;
@@ -389,16 +389,17 @@ typedef struct adz_gradcheck_options {
     double atol;   /**< absolute tolerance; 1e-5 */
     double rtol;   /**< relative tolerance; 1e-3 */
     uint64_t seed; /**< seed of the random upstream gradients of adz_gradgradcheck; 0 */
-    /** Above 0, adz_gradcheck also runs the function in f32. Results and derivatives r may then
-     * differ from the f64 values v by f32_tolerance max(1, |v|). 1e-4 suits most functions; 0, the
-     * default, means no run in f32 */
+    /** Above 0: adz_gradcheck runs the function in f32 too. Results and derivatives may then differ
+     * from f64 values v by f32_tolerance max(1, |v|). 1e-4 suits most; 0, the default: no run */
     double f32_tolerance;
 } adz_gradcheck_options;
 
 /** The defaults. */
-#define ADZ_GRADCHECK_OPTIONS                                 \
-    {                                                         \
-        sizeof(adz_gradcheck_options), 1e-6, 1e-5, 1e-3, 0, 0 \
+#define ADZ_GRADCHECK_OPTIONS                                                    \
+    {                                                                            \
+        ADZ_MEMBER(size, sizeof(adz_gradcheck_options)), ADZ_MEMBER(eps, 1e-6),  \
+            ADZ_MEMBER(atol, 1e-5), ADZ_MEMBER(rtol, 1e-3), ADZ_MEMBER(seed, 0), \
+            ADZ_MEMBER(f32_tolerance, 0)                                         \
     }
 
 /**

@@ -431,4 +431,15 @@ ADZ_API const char *adz_build_info(void);
 }
 #endif
 
+/**
+ * A member of a struct's defaults, by its name: ADZ_MEMBER(eps, 1e-8). C++ knows names of members
+ * from C++20 on, so in older C++ the value alone remains. The macros of defaults therefore give all
+ * members, in their order.
+ */
+#if defined(__cplusplus) && __cplusplus < 202002L
+#define ADZ_MEMBER(name, ...) __VA_ARGS__
+#else
+#define ADZ_MEMBER(name, ...) .name = __VA_ARGS__
+#endif
+
 #endif

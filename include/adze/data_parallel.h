@@ -68,9 +68,11 @@ typedef struct adz_data_parallel_options {
 } adz_data_parallel_options;
 
 /** The defaults. */
-#define ADZ_DATA_PARALLEL_OPTIONS                                                 \
-    {                                                                             \
-        sizeof(adz_data_parallel_options), 8, 0, NULL, 0, (size_t)25 << 20, false \
+#define ADZ_DATA_PARALLEL_OPTIONS                                                           \
+    {                                                                                       \
+        ADZ_MEMBER(size, sizeof(adz_data_parallel_options)), ADZ_MEMBER(micro_batches, 8),  \
+            ADZ_MEMBER(seed, 0), ADZ_MEMBER(generators, NULL), ADZ_MEMBER(n_generators, 0), \
+            ADZ_MEMBER(bucket_bytes, (size_t)25 << 20), ADZ_MEMBER(fast, false)             \
     }
 
 /**

@@ -44,9 +44,10 @@ typedef struct adz_onnx_options {
 } adz_onnx_options;
 
 /** The defaults. */
-#define ADZ_ONNX_OPTIONS                                \
-    {                                                   \
-        sizeof(adz_onnx_options), ADZ_BATCH_AUTO, false \
+#define ADZ_ONNX_OPTIONS                                                                         \
+    {                                                                                            \
+        ADZ_MEMBER(size, sizeof(adz_onnx_options)), ADZ_MEMBER(batch_dimension, ADZ_BATCH_AUTO), \
+            ADZ_MEMBER(allow_nonfinite, false)                                                   \
     }
 
 /**
@@ -119,9 +120,11 @@ typedef struct adz_c_options {
 } adz_c_options;
 
 /** The defaults. */
-#define ADZ_C_OPTIONS                                                                \
-    {                                                                                \
-        sizeof(adz_c_options), NULL, false, NULL, ADZ_C_STATE_STATIC, ADZ_F32, false \
+#define ADZ_C_OPTIONS                                                                             \
+    {                                                                                             \
+        ADZ_MEMBER(size, sizeof(adz_c_options)), ADZ_MEMBER(name, NULL), ADZ_MEMBER(libm, false), \
+            ADZ_MEMBER(weights, NULL), ADZ_MEMBER(state, ADZ_C_STATE_STATIC),                     \
+            ADZ_MEMBER(precision, ADZ_F32), ADZ_MEMBER(allow_nonfinite, false)                    \
     }
 
 /**

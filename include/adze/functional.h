@@ -68,9 +68,11 @@ typedef struct adz_functional_options {
 } adz_functional_options;
 
 /** The defaults. */
-#define ADZ_FUNCTIONAL_OPTIONS                                                \
-    {                                                                         \
-        sizeof(adz_functional_options), false, NULL, ADZ_JACOBIAN_AUTO, false \
+#define ADZ_FUNCTIONAL_OPTIONS                                                             \
+    {                                                                                      \
+        ADZ_MEMBER(size, sizeof(adz_functional_options)), ADZ_MEMBER(create_graph, false), \
+            ADZ_MEMBER(results, NULL), ADZ_MEMBER(mode, ADZ_JACOBIAN_AUTO),                \
+            ADZ_MEMBER(check_rows, false)                                                  \
     }
 
 /**

@@ -61,6 +61,7 @@
 #define ADZE_OPERATOR_H
 
 #include "adze/autograd.h"
+#include "adze/fields.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -91,50 +92,6 @@ typedef adz_status (*adz_backward_function)(adz_node *node, adz_tensor **dx, adz
  */
 typedef adz_status (*adz_expression_function)(
     adz_tensor **results, adz_tensor *const *inputs, const void *attributes);
-
-/** What a field of an operator's attributes holds. */
-typedef enum adz_field_kind {
-    ADZ_FIELD_BOOL = 0, /**< bool, shown as True or False */
-    ADZ_FIELD_INT = 1,  /**< int */
-    ADZ_FIELD_I64 = 2,  /**< int64_t */
-    ADZ_FIELD_U64 = 3,  /**< uint64_t */
-    ADZ_FIELD_F64 = 4,  /**< double, shown with as few digits as read back to the same value */
-    ADZ_FIELD_MASK = 5, /**< unsigned, whose bit d stands for dimension d; shown as [0, 2] */
-    ADZ_FIELD_ENUM = 6  /**< an enumeration without negative values, of the size of an int */
-} adz_field_kind;
-
-/**
- * One field of an operator's attributes. From a table of fields the library shows, compares and
- * copies attributes: messages and graph pictures then say "cube(factor=3)" and not only "cube".
- * Fields that are zero stand for the usual case, so that a table may begin each row with the first
- * three and leave out the rest.
- *
- * @code
- * typedef struct {
- *     int n;
- *     int64_t sizes[8];
- *     double factor;
- * } resize_attributes;
- *
- * const adz_field fields[] = {
- *     { "n", ADZ_FIELD_INT, offsetof(resize_attributes, n), 0, false, true, NULL },
- *     { "size", ADZ_FIELD_I64, offsetof(resize_attributes, sizes), 8, true, false, NULL },
- *     { "factor", ADZ_FIELD_F64, offsetof(resize_attributes, factor), 0, false, false, NULL },
- * }; // with n = 2: resize(size=[3, 4], factor=0.5)
- * adz_operator op = { .size = sizeof op, .name = "resize", .fields = fields, .n_fields = 3 };
- * @endcode
- */
-typedef struct adz_field {
-    const char *name;    /**< the argument's name, as messages show it */
-    adz_field_kind kind; /**< of the field or, in an array, of each element */
-    size_t offset;       /**< offsetof(the struct, the field) */
-    size_t count;        /**< elements of an array; 0: a single value */
-    bool counted;        /**< an array of which only some elements are used: the row before this one
-                              in the table is the int that says how many */
-    bool hidden;         /**< copied and compared, but not shown */
-    const char *const *values; /**< the names of an enumeration's values 0, 1, ..., ended by NULL;
-                                    NULL: shown as a number */
-} adz_field;
 
 /** An array that a kernel reads: the elements of an input in row-major order, without gaps unless
  * the operator takes the input with strides (strided_inputs). */
@@ -248,8 +205,9 @@ typedef struct adz_operator {
                                          when nobody will differentiate the gradients */
     void (*attributes_free)(void *attributes); /**< releases what the attributes own, or NULL; only
                                                     for adz_record */
-    const adz_field *fields; /**< what the attributes consist of. adz_record: for messages, may be
-                                  NULL. adz_operator_call copies these fields and no others */
+    const adz_field *fields; /**< what the attributes consist of (adze/fields.h). adz_record: for
+                                  messages, may be NULL. adz_operator_call checks the fields' bounds
+                                  and copies these fields and no others */
     size_t n_fields;         /**< rows of fields; 0 */
     adz_expression_function expression; /**< the forward by adze's operators; NULL: exports refuse
                                              the operator */
@@ -374,9 +332,11 @@ typedef struct adz_record_options {
 } adz_record_options;
 
 /** The defaults. */
-#define ADZ_RECORD_OPTIONS                                 \
-    {                                                      \
-        sizeof(adz_record_options), 0, 0, NULL, 0, NULL, 0 \
+#define ADZ_RECORD_OPTIONS                                                                   \
+    {                                                                                        \
+        ADZ_MEMBER(size, sizeof(adz_record_options)), ADZ_MEMBER(saved_inputs, 0),           \
+            ADZ_MEMBER(saved_results, 0), ADZ_MEMBER(extras, NULL), ADZ_MEMBER(n_extras, 0), \
+            ADZ_MEMBER(attributes, NULL), ADZ_MEMBER(attributes_size, 0)                     \
     }
 
 /**

@@ -6,18 +6,28 @@
  *
  *     typedef struct my_options {
  *         size_t size;  // sizeof(my_options)
- *         double slope; // 0.01
+ *         double slope; // 0 or more; 0.01
  *     } my_options;
- *     #define MY_OPTIONS { sizeof(my_options), 0.01 }
+ *     #define MY_OPTIONS { .size = sizeof(my_options), .slope = 0.01 }
  *
- *     ADZ_OPTIONS_INIT(my_options_init, my_options, MY_OPTIONS)
+ * A table of fields says what the options are. From it come the defaults, the function
+ * my_options_init(options, size), which fills them, and the checks.
+ *
+ *     static const adz_field fields[] = {
+ *         ADZ_FIELD(my_options, slope, .value = 0.01, ADZ_AT_LEAST(0)),
+ *     };
+ *     ADZ_OPTIONS_TABLE(my_options, MY_OPTIONS, fields)
  *
  *     adz_module *my_layer_new(const my_options *options) // NULL: the defaults
  *     {
- *         my_options o = MY_OPTIONS;
- *         if (!ADZ_OPTIONS_READ("my_layer_new", MY_OPTIONS, &o, options)) {
- *             return NULL;
+ *         my_options o;
+ *         if (!adz_options_take("my_layer_new", &my_options_table, &o, options)) {
+ *             return NULL; // slope is -1, but must be 0 or more
  *         }
+ *
+ * The table may also be that of a struct that begins with the options, such as a module's state.
+ * Its further fields are the arguments of the call. They are filled before adz_options_take, which
+ * checks them too. The module's type then prints the whole state (adz_module_type.fields).
  */
 #ifndef ADZE_OPTIONS_H
 #define ADZE_OPTIONS_H
@@ -26,7 +36,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "adze/base.h"
+#include "adze/fields.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -104,6 +114,58 @@ static inline adz_status adz_options_fill(
 /** Calls adz_options_read. `all` points to a struct that was initialised with DEFAULTS. */
 #define ADZ_OPTIONS_READ(op, DEFAULTS, all, options) \
     adz_options_read((op), #DEFAULTS, (all), sizeof *(all), (options))
+
+/** A struct of options, or a struct that begins with one. */
+typedef struct adz_options_table {
+    const char *start;       /**< the macro that fills the options, "MY_OPTIONS", for messages */
+    size_t size;             /**< sizeof of the options alone; they begin with their size */
+    const adz_field *fields; /**< what the options consist of. Fields without a row are zero by
+                                  default. Rows behind the options describe arguments */
+    size_t n_fields;         /**< rows of fields; a row without a name ends the table earlier */
+} adz_options_table;
+
+/**
+ * Reads options: fills the defaults, copies the caller's struct over them, and checks all fields.
+ * Fields that the caller's struct does not have keep their defaults.
+ *
+ * @param op       the function that has the options, for messages
+ * @param table    describes the options, and arguments behind them
+ * @param all      the first table->size bytes are written; arguments behind them are checked
+ * @param options  the caller's struct, which begins with its own size; NULL: the defaults
+ * @return         false with an error recorded: ADZ_ERR_ARGUMENT for a struct that was not filled,
+ *                 or the error of adz_fields_check
+ */
+ADZ_API bool adz_options_take(
+    const char *op, const adz_options_table *table, void *all, const void *options);
+
+/**
+ * Fills the caller's struct with the defaults of a table, and writes its size into its first field.
+ *
+ * @param op       the function that fills, for messages
+ * @param table    describes the options
+ * @param options  the caller's struct, filled
+ * @param size     its size as the caller knows it
+ * @return         ADZ_OK, ADZ_ERR_NULL (no struct) or ADZ_ERR_ARGUMENT (it has no room for its
+ *                 size)
+ */
+ADZ_API adz_status adz_options_defaults(
+    const char *op, const adz_options_table *table, void *options, size_t size);
+
+/**
+ * Defines the table of a struct of options, <type>_table, and the function <type>_init(options,
+ * size), which fills the struct with its defaults.
+ *
+ * @param type      the struct
+ * @param DEFAULTS  the macro that fills it
+ * @param rows      an array of adz_field
+ */
+#define ADZ_OPTIONS_TABLE(type, DEFAULTS, rows)                                      \
+    static const adz_options_table type##_table = { #DEFAULTS, sizeof(type), (rows), \
+        sizeof(rows) / sizeof *(rows) };                                             \
+    void type##_init(type *options, size_t size)                                     \
+    {                                                                                \
+        adz_options_defaults(#type "_init", &type##_table, options, size);           \
+    }
 
 #ifdef __cplusplus
 }

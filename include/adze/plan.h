@@ -118,9 +118,12 @@ typedef struct adz_plan_options {
 } adz_plan_options;
 
 /** The defaults. */
-#define ADZ_PLAN_OPTIONS                                                      \
-    {                                                                         \
-        sizeof(adz_plan_options), { NULL, 0 }, NULL, NULL, false, NULL, false \
+#define ADZ_PLAN_OPTIONS                                                             \
+    {                                                                                \
+        ADZ_MEMBER(size, sizeof(adz_plan_options)), ADZ_MEMBER(inputs, { NULL, 0 }), \
+            ADZ_MEMBER(input_names, NULL), ADZ_MEMBER(module, NULL),                 \
+            ADZ_MEMBER(pack_weights, false), ADZ_MEMBER(result_names, NULL),         \
+            ADZ_MEMBER(restore, false)                                               \
     }
 
 /**

@@ -104,9 +104,12 @@ typedef struct adz_root_options {
 } adz_root_options;
 
 /** The defaults. */
-#define ADZ_ROOT_OPTIONS                                                        \
-    {                                                                           \
-        sizeof(adz_root_options), ADZ_ROOT_AUTO, false, 1e-10, 200, 0, 0, false \
+#define ADZ_ROOT_OPTIONS                                                               \
+    {                                                                                  \
+        ADZ_MEMBER(size, sizeof(adz_root_options)), ADZ_MEMBER(method, ADZ_ROOT_AUTO), \
+            ADZ_MEMBER(rows, false), ADZ_MEMBER(tolerance, 1e-10),                     \
+            ADZ_MEMBER(max_iterations, 200), ADZ_MEMBER(fixed_iterations, 0),          \
+            ADZ_MEMBER(history, 0), ADZ_MEMBER(accept_unconverged, false)              \
     }
 
 /**
@@ -232,8 +235,12 @@ typedef struct adz_ode_options {
 /** The defaults. */
 #define ADZ_ODE_OPTIONS                                                                        \
     {                                                                                          \
-        sizeof(adz_ode_options), ADZ_ODE_DORMAND_PRINCE, 1e-6, 1e-8, 0, 100000, 0, false, 256, \
-            16 << 20, 0, NULL, 0, 0                                                            \
+        ADZ_MEMBER(size, sizeof(adz_ode_options)), ADZ_MEMBER(method, ADZ_ODE_DORMAND_PRINCE), \
+            ADZ_MEMBER(rtol, 1e-6), ADZ_MEMBER(atol, 1e-8), ADZ_MEMBER(steps, 0),              \
+            ADZ_MEMBER(max_steps, 100000), ADZ_MEMBER(first_step, 0), ADZ_MEMBER(rows, false), \
+            ADZ_MEMBER(checkpoints, 256), ADZ_MEMBER(graph_bytes, 16 << 20),                   \
+            ADZ_MEMBER(max_step, 0), ADZ_MEMBER(atols, NULL), ADZ_MEMBER(n_atols, 0),          \
+            ADZ_MEMBER(event_direction, 0)                                                     \
     }
 
 /**

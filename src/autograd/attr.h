@@ -18,7 +18,7 @@
 #include <stddef.h>
 
 #include "adze/operator.h"
-#include "base/text.h"
+#include "tensor/fields.h"
 
 /* ---- tables of fields --------------------------------------------------------------------------
  */
@@ -50,32 +50,32 @@
 /* clang-format on */
 
 /* A field whose name and kind are given; further members of adz_field may follow. */
-#define ADZI_FIELD_AS(type, member, shown, its_kind, ...)                      \
-    {                                                                          \
-        .name = (shown), .kind = (its_kind), .offset = offsetof(type, member), \
-        .count = ADZI_FIELD_COUNT(ADZI_FIELD_OF(type, member)), __VA_ARGS__    \
+#define ADZI_FIELD_AS(type, member, its_name, its_kind, ...)                      \
+    {                                                                             \
+        .name = (its_name), .kind = (its_kind), .offset = offsetof(type, member), \
+        .count = ADZI_FIELD_COUNT(ADZI_FIELD_OF(type, member)), __VA_ARGS__       \
     }
 
 /** A bool, int, int64_t, uint64_t or double, or a whole array of them, shown under its own name. */
 #define ADZI_FIELD(type, member) ADZI_FIELD_NAMED(type, member, #member)
 
 /** A field that is shown under another name. */
-#define ADZI_FIELD_NAMED(type, member, shown) \
-    ADZI_FIELD_AS(                            \
-        type, member, shown, ADZI_FIELD_KIND(ADZI_FIELD_OF(type, member)), .hidden = false)
+#define ADZI_FIELD_NAMED(type, member, its_name)                                        \
+    ADZI_FIELD_AS(type, member, its_name, ADZI_FIELD_KIND(ADZI_FIELD_OF(type, member)), \
+        .shown = ADZ_SHOWN_ALWAYS)
 
 /** A field that is no argument: it follows from the inputs, or a generator gave it. */
-#define ADZI_FIELD_HIDDEN(type, member) \
-    ADZI_FIELD_AS(                      \
-        type, member, #member, ADZI_FIELD_KIND(ADZI_FIELD_OF(type, member)), .hidden = true)
+#define ADZI_FIELD_HIDDEN(type, member)                                                \
+    ADZI_FIELD_AS(type, member, #member, ADZI_FIELD_KIND(ADZI_FIELD_OF(type, member)), \
+        .shown = ADZ_SHOWN_NEVER)
 
 /** An enumeration; its values are shown by `names`, an array of texts that ends with NULL. */
 #define ADZI_FIELD_ENUM(type, member, names) \
     ADZI_FIELD_AS(type, member, #member, ADZ_FIELD_ENUM, .values = (names))
 
 /** Dimensions as an unsigned mask, shown as a list under `shown`, which is "dim" or "dims". */
-#define ADZI_FIELD_MASK(type, member, shown) \
-    ADZI_FIELD_AS(type, member, shown, ADZ_FIELD_MASK, .hidden = false)
+#define ADZI_FIELD_MASK(type, member, its_name) \
+    ADZI_FIELD_AS(type, member, its_name, ADZ_FIELD_MASK, .shown = ADZ_SHOWN_ALWAYS)
 
 /** Two fields: the int `length`, which is not shown, and an array of which so many elements are
  * used. */
@@ -88,15 +88,16 @@
 #define ADZI_FIELD_HIDDEN_LIST(type, length, member)                                       \
     ADZI_FIELD_HIDDEN(type, length),                                                       \
         ADZI_FIELD_AS(type, member, #member, ADZI_FIELD_KIND(ADZI_FIELD_OF(type, member)), \
-            .counted = true, .hidden = true)
+            .counted = true, .shown = ADZ_SHOWN_NEVER)
 
 /** Two fields: the int `length`, and a flexible array member of so many int64_t. Neither is shown.
  */
-#define ADZI_FIELD_TAIL(type, length, member)                                                \
-    ADZI_FIELD_HIDDEN(type, length),                                                         \
-    {                                                                                        \
-        .name = #member, .kind = ADZI_FIELD_KIND(ADZI_FIELD_OF(type, member)),               \
-        .offset = offsetof(type, member), .count = SIZE_MAX, .counted = true, .hidden = true \
+#define ADZI_FIELD_TAIL(type, length, member)                                  \
+    ADZI_FIELD_HIDDEN(type, length),                                           \
+    {                                                                          \
+        .name = #member, .kind = ADZI_FIELD_KIND(ADZI_FIELD_OF(type, member)), \
+        .offset = offsetof(type, member), .count = SIZE_MAX, .counted = true,  \
+        .shown = ADZ_SHOWN_NEVER                                               \
     }
 
 /** The members of an adzi_op that name its table. */

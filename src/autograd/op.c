@@ -220,7 +220,7 @@ static void tell_capture(adzi_capture *capture, const adz_operator *op, const vo
     size_t n;
     const adz_field *fields = adzi_attr_fields(op, &n);
     for (size_t i = 0; i < n; ++i) {
-        if (fields[i].hidden || fields[i].count > 0) {
+        if (fields[i].shown == ADZ_SHOWN_NEVER || fields[i].count > 0) {
             continue;
         }
         capture->number(capture, fields[i].kind == ADZ_FIELD_F64

@@ -72,6 +72,7 @@ static bool take_attributes(
 {
     const size_t size = c->op.attributes_size;
     size_t n;
+    const adz_field *fields = adzi_attr_fields(given, &n);
     memset(c->attributes, 0, sizeof c->attributes);
     if (size == 0) {
         if (attributes != NULL) {
@@ -84,13 +85,14 @@ static bool take_attributes(
         adzi_pass_null(c->op.name, "attributes");
         return false;
     }
-    if (adzi_attr_fields(given, &n) == NULL) {
+    if (fields == NULL) {
         adzi_error(c->op.name, ADZ_ERR_ARGUMENT,
             "the attributes have %zu bytes, but no table of fields says what they are; set .fields and .n_fields",
             size);
         return false;
     }
-    if (!adzi_check_attributes(given, attributes, size)) {
+    if (!adzi_check_attributes(given, attributes, size) ||
+        !adz_fields_check(given->name, fields, n, attributes)) {
         return false;
     }
     adzi_attr_copy(given, c->attributes, attributes, size);

@@ -20,13 +20,20 @@ struct adz_loader {
     adzi_shuffle order;     /* of the current epoch; only when shuffling */
 };
 
-ADZ_OPTIONS_INIT(adz_loader_options_init, adz_loader_options, ADZ_LOADER_OPTIONS)
+static const adz_field fields[] = {
+    ADZ_FIELD(adz_loader_options, batch_size, .value = 32, ADZ_AT_LEAST(1)),
+    ADZ_FIELD(adz_loader_options, rank, .value = 0, ADZ_AT_LEAST(0)),
+    ADZ_FIELD(adz_loader_options, ranks, .value = 1, ADZ_AT_LEAST(1)),
+    ADZ_FIELD(adz_loader_options, micro_batches, .value = 0, ADZ_AT_LEAST(0)),
+};
+
+ADZ_OPTIONS_TABLE(adz_loader_options, ADZ_LOADER_OPTIONS, fields)
 
 /* ---- life ----------------------------------------------------------------------------------- */
 
 static bool check_ranks(const char *op, const adz_loader_options *o)
 {
-    if (o->ranks < 1 || o->rank < 0 || o->rank >= o->ranks) {
+    if (o->rank >= o->ranks) {
         adzi_error(op, ADZ_ERR_ARGUMENT, "there is no rank %d of %d", o->rank, o->ranks);
         return false;
     }
@@ -45,16 +52,6 @@ static bool check_ranks(const char *op, const adz_loader_options *o)
     return true;
 }
 
-static bool check_options(const char *op, adz_loader_options *o)
-{
-    if (o->batch_size < 1) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "batch_size is %lld, below 1", (long long)o->batch_size);
-        return false;
-    }
-    o->micro_batches = o->micro_batches == 0 ? o->ranks : o->micro_batches;
-    return check_ranks(op, o);
-}
-
 /* Goes to the beginning of an epoch, or into it. */
 static void move_to(adz_loader *loader, uint64_t epoch, int64_t consumed)
 {
@@ -69,14 +66,15 @@ adz_loader *adz_loader_new(adz_dataset *dataset, const adz_loader_options *optio
 {
     ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     const char *op = "adz_loader_new";
-    adz_loader_options o = ADZ_LOADER_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_LOADER_OPTIONS, &o, options)) {
+    adz_loader_options o;
+    if (!adz_options_take(op, &adz_loader_options_table, &o, options)) {
         return NULL;
     }
     if (!adzi_check_handle(op, "dataset", dataset)) {
         return NULL;
     }
-    if (!check_options(op, &o)) {
+    o.micro_batches = o.micro_batches == 0 ? o.ranks : o.micro_batches;
+    if (!check_ranks(op, &o)) {
         return NULL;
     }
     adz_loader *loader = adzi_handle_new(sizeof *loader);

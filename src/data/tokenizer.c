@@ -10,10 +10,7 @@
 #include "tensor/copy.h"
 #include "base/error.h"
 #include "base/handle.h"
-#include "adze/options.h"
 #include "tensor/tensor.h"
-
-ADZ_OPTIONS_INIT(adz_tokenizer_options_init, adz_tokenizer_options, ADZ_TOKENIZER_OPTIONS)
 
 adz_tokenizer *adzi_tokenizer_new(const char *op, adz_token_kind kind)
 {

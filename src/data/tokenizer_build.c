@@ -172,6 +172,20 @@ static bool choose(adz_tokenizer *t, const adzi_vocabulary *all, const adz_token
 
 /* ---- building ------------------------------------------------------------------------------- */
 
+static const adz_field fields[] = {
+    ADZ_FIELD(adz_tokenizer_options, max_vocab, .value = 60000,
+        ADZ_CLOSED(ADZI_SPECIAL_TOKENS, INT32_MAX), .hint = "the special tokens are 9"),
+    ADZ_FIELD(adz_tokenizer_options, min_freq, .value = 2, ADZ_AT_LEAST(1)),
+    ADZ_FIELD(adz_tokenizer_options, special_tokens, .value = false),
+    ADZ_FIELD(adz_tokenizer_options, include_bos, .value = true),
+    ADZ_FIELD(adz_tokenizer_options, include_eos, .value = false),
+    ADZ_FIELD(adz_tokenizer_options, mark_fields, .value = false),
+    ADZ_FIELD_AS(
+        adz_tokenizer_options, n_fields, "n_fields", ADZ_FIELD_U64, .value = 1, ADZ_AT_LEAST(1)),
+};
+
+ADZ_OPTIONS_TABLE(adz_tokenizer_options, ADZ_TOKENIZER_OPTIONS, fields)
+
 static bool check_options(const char *op, adz_token_kind kind, const adz_text *texts, size_t n,
     const adz_tokenizer_options *o)
 {
@@ -180,14 +194,7 @@ static bool check_options(const char *op, adz_token_kind kind, const adz_text *t
     for (size_t i = 0; i < n; ++i) {
         empty = empty && texts[i].size == 0;
     }
-    if (o->max_vocab < ADZI_SPECIAL_TOKENS || o->max_vocab > INT32_MAX) {
-        status = adzi_error(op, ADZ_ERR_ARGUMENT,
-            "max_vocab is %lld, but must be 9 (the special tokens) to 2147483647",
-            (long long)o->max_vocab);
-    } else if (o->min_freq < 1) {
-        status = adzi_error(op, ADZ_ERR_ARGUMENT, "min_freq is %lld, but must be 1 or more",
-            (long long)o->min_freq);
-    } else if (o->n_fields < 1 || n % o->n_fields != 0) {
+    if (n % o->n_fields != 0) {
         status = adzi_error(op, ADZ_ERR_ARGUMENT,
             "%zu texts cannot be divided into groups of n_fields = %zu", n, o->n_fields);
     } else if (kind == ADZ_TOKENS_WORDS && o->rules != NULL && !adzi_check_rules(op, o->rules)) {
@@ -223,8 +230,8 @@ adz_tokenizer *adz_tokenizer_build(
 {
     ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
     static const char op[] = "adz_tokenizer_build";
-    adz_tokenizer_options o = ADZ_TOKENIZER_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_TOKENIZER_OPTIONS, &o, options)) {
+    adz_tokenizer_options o;
+    if (!adz_options_take(op, &adz_tokenizer_options_table, &o, options)) {
         return NULL;
     }
     if (kind != ADZ_TOKENS_CHARACTERS && kind != ADZ_TOKENS_BYTES && kind != ADZ_TOKENS_WORDS) {

@@ -14,8 +14,14 @@
 
 static const char op[] = "adz_data_parallel_new", op_free[] = "adz_data_parallel_free";
 
-ADZ_OPTIONS_INIT(
-    adz_data_parallel_options_init, adz_data_parallel_options, ADZ_DATA_PARALLEL_OPTIONS)
+static const adz_field fields[] = {
+    ADZ_FIELD(
+        adz_data_parallel_options, micro_batches, .value = 8, ADZ_CLOSED(1, ADZI_TREE_LEAVES)),
+    ADZ_FIELD(adz_data_parallel_options, seed, .value = 0),
+    ADZ_FIELD(adz_data_parallel_options, bucket_bytes, .value = 25 << 20, ADZ_AT_LEAST(1)),
+};
+
+ADZ_OPTIONS_TABLE(adz_data_parallel_options, ADZ_DATA_PARALLEL_OPTIONS, fields)
 
 /* ---- checking ------------------------------------------------------------------------------- */
 
@@ -29,15 +35,10 @@ static void check(
     if (!adzi_check_module(op, "module", module)) {
         return;
     }
-    if (o->micro_batches < 1 || o->micro_batches > ADZI_TREE_LEAVES) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "micro_batches is %d, but must be 1 to %d",
-            o->micro_batches, (int)ADZI_TREE_LEAVES);
-    } else if (o->micro_batches < group->size) {
+    if (o->micro_batches < group->size) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
             "there are %d ranks and %d micro-batches; each rank needs at least one, so start fewer ranks or raise micro_batches",
             group->size, o->micro_batches);
-    } else if (o->bucket_bytes == 0) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "bucket_bytes is 0, but must be 1 or more");
     } else if (o->generators != NULL &&
                (o->n_generators < 1 || o->n_generators > ADZI_MOST_GENERATORS)) {
         adzi_error(op, ADZ_ERR_ARGUMENT, "n_generators is %zu, but must be 1 to %d",
@@ -144,11 +145,11 @@ adz_data_parallel *adz_data_parallel_new(
     adz_group *group, adz_module *module, const adz_data_parallel_options *options)
 {
     ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);
-    adz_data_parallel_options o = ADZ_DATA_PARALLEL_OPTIONS;
+    adz_data_parallel_options o;
     if (group == NULL) {
         return adzi_fail_null(op, "group");
     }
-    if (ADZ_OPTIONS_READ(op, ADZ_DATA_PARALLEL_OPTIONS, &o, options)) {
+    if (adz_options_take(op, &adz_data_parallel_options_table, &o, options)) {
         check(group, module, &o);
     }
     if (adzi_parallel_compare(group, module, &o) != ADZ_OK) {

@@ -28,7 +28,12 @@ enum { VALUE_NAME = 1, VALUE_TYPE = 2, TYPE_TENSOR = 1, TENSOR_ELEMENT = 1, TENS
 enum { SHAPE_DIM = 1, DIM_VALUE = 1, DIM_PARAM = 2 };
 enum { TENSOR_RAW_DATA = 9 };
 
-ADZ_OPTIONS_INIT(adz_onnx_options_init, adz_onnx_options, ADZ_ONNX_OPTIONS)
+static const char *const batch_dimensions[] = { "auto", "free", "fixed", NULL };
+
+static const adz_field fields[] = { ADZ_FIELD_AS(adz_onnx_options, batch_dimension,
+    "batch_dimension", ADZ_FIELD_ENUM, .values = batch_dimensions) };
+
+ADZ_OPTIONS_TABLE(adz_onnx_options, ADZ_ONNX_OPTIONS, fields)
 
 static bool prints(const adz_operator *op)
 {
@@ -402,17 +407,12 @@ static adz_status write_trace(
 adz_status adzi_write_onnx(
     const char *op, const adzi_export *what, const char *path, const adz_onnx_options *options)
 {
-    adz_onnx_options o = ADZ_ONNX_OPTIONS;
-    if (adzi_refused(op) != ADZ_OK || !ADZ_OPTIONS_READ(op, ADZ_ONNX_OPTIONS, &o, options)) {
+    adz_onnx_options o;
+    if (adzi_refused(op) != ADZ_OK || !adz_options_take(op, &adz_onnx_options_table, &o, options)) {
         return adzi_pending();
     }
     if (path == NULL) {
         return adzi_error_null(op, "path");
-    }
-    if ((unsigned)o.batch_dimension > ADZ_BATCH_FIXED) {
-        return adzi_error(op, ADZ_ERR_ARGUMENT,
-            "batch_dimension is %d; ADZ_BATCH_AUTO, ADZ_BATCH_FREE and ADZ_BATCH_FIXED are known",
-            (int)o.batch_dimension);
     }
     adzi_trace *trace = adzi_trace_new(op, what, prints);
     if (trace == NULL) {

@@ -21,11 +21,23 @@ enum { WEIGHT, BIAS };     /* parameters */
 enum { MEAN, VAR, COUNT }; /* buffers */
 
 typedef struct {
-    int64_t features;
-    double eps, momentum;
-    bool affine, track;
+    adz_batch_norm1d_options o;
+    int64_t num_features;
     bool images; /* x is [N, D, H, W] */
 } batch_norm_state;
+
+static const adz_field fields[] = {
+    ADZ_FIELD(batch_norm_state, num_features, ADZ_SIZE_FROM(0), .shown = ADZ_SHOWN_BARE),
+    ADZ_FIELD(adz_batch_norm1d_options, eps, .value = 1e-5, ADZ_AT_LEAST(0)),
+    ADZ_FIELD(adz_batch_norm1d_options, momentum, .value = 0.1, ADZ_CLOSED(0, 1),
+        .none = ADZ_CUMULATIVE_MOMENTUM, .none_name = "ADZ_CUMULATIVE_MOMENTUM"),
+    ADZ_FIELD(adz_batch_norm1d_options, affine, .value = true),
+    ADZ_FIELD(adz_batch_norm1d_options, track_running_stats, .value = true),
+    ADZ_FIELD_PARAMETER_DTYPE(adz_batch_norm1d_options),
+};
+
+ADZ_OPTIONS_TABLE(adz_batch_norm1d_options, ADZ_BATCH_NORM1D_OPTIONS, fields)
+ADZ_OPTIONS_TABLE(adz_batch_norm2d_options, ADZ_BATCH_NORM2D_OPTIONS, fields)
 
 static adz_tensor *buffer(const adz_module *self, size_t i)
 {
@@ -60,9 +72,9 @@ static void launch_count(adz_module *self, bool reset)
 /* Checks that x has the dimensions of the module and its number of features. */
 static bool fits(const char *name, const batch_norm_state *state, const adz_tensor *x)
 {
-    const long long d = state->features;
+    const long long d = state->num_features;
     const bool rank = state->images ? x->rank == 4 : x->rank == 2 || x->rank == 3;
-    if (rank && x->sizes[1] == state->features) {
+    if (rank && x->sizes[1] == state->num_features) {
         return true;
     }
     if (state->images) {
@@ -81,23 +93,23 @@ static adz_tensor *forward(adz_module *self, adz_tensor *x)
     if (!adzi_check_tensor(name, "x", x) || !fits(name, state, x)) {
         return NULL;
     }
-    bool update = self->training && state->track;
-    const bool cumulative = state->momentum == ADZ_CUMULATIVE_MOMENTUM;
+    bool update = self->training && state->o.track_running_stats;
+    const bool cumulative = state->o.momentum == ADZ_CUMULATIVE_MOMENTUM;
     adz_tensor *mean = buffer(self, MEAN), *var = buffer(self, VAR), *y;
     adz_tensor *w = adzi_parameter(self, WEIGHT), *b = adzi_parameter(self, BIAS);
     double *batch = update && self->micro != NULL ? adzi_micro_state_batch(self) : NULL;
     if (batch != NULL) {
-        y = adzi_batch_norm_hand_out(x, mean, var, w, b, batch, state->eps);
+        y = adzi_batch_norm_hand_out(x, mean, var, w, b, batch, state->o.eps);
         if (y != NULL) {
             adzi_written(buffer(self, COUNT), self->type.name); /* Note [Handing statistics out] */
         }
         return y;
     }
     if (cumulative && update) {
-        y = adzi_batch_norm_cumulative(x, mean, var, w, b, buffer(self, COUNT), state->eps);
+        y = adzi_batch_norm_cumulative(x, mean, var, w, b, buffer(self, COUNT), state->o.eps);
     } else {
-        y = adz_batch_norm(x, mean, var, w, b, self->training || !state->track,
-            cumulative ? 0 : state->momentum, state->eps);
+        y = adz_batch_norm(x, mean, var, w, b, self->training || !state->o.track_running_stats,
+            cumulative ? 0 : state->o.momentum, state->o.eps);
     }
     if (y != NULL && update) {
         launch_count(self, false);
@@ -111,31 +123,21 @@ static adz_status reset_parameters(adz_module *self)
     const batch_norm_state *state = self->state;
     adz_tensor *ones[] = { adzi_parameter(self, WEIGHT), buffer(self, VAR) };
     adz_tensor *zeros[] = { adzi_parameter(self, BIAS), buffer(self, MEAN) };
-    for (int i = state->affine ? 0 : 1; i < (state->track ? 2 : 1); ++i) {
+    for (int i = state->o.affine ? 0 : 1; i < (state->o.track_running_stats ? 2 : 1); ++i) {
         if (adz_init_ones_(ones[i]) == NULL || adz_init_zeros_(zeros[i]) == NULL) {
             return adz_error_code();
         }
     }
-    if (state->track) {
+    if (state->o.track_running_stats) {
         launch_count(self, true);
     }
     return ADZ_OK;
 }
 
-static size_t extra_repr(adz_module *self, char *text, size_t size)
-{
-    const batch_norm_state *state = self->state;
-    return (size_t)snprintf(text, size,
-        "%lld, eps=%s, momentum=%s, affine=%s, track_running_stats=%s", (long long)state->features,
-        adzi_text_float(state->eps),
-        state->momentum == ADZ_CUMULATIVE_MOMENTUM ? "None" : adzi_text_float(state->momentum),
-        adzi_text_bool(state->affine), adzi_text_bool(state->track));
-}
-
 #define TYPE(its_name)                                                         \
     {                                                                          \
         .size = sizeof(adz_module_type), .name = its_name, .forward = forward, \
-        .reset_parameters = reset_parameters, .extra_repr = extra_repr         \
+        .reset_parameters = reset_parameters, ADZI_MODULE_FIELDS(fields)       \
     }
 
 static const adz_module_type of_signals = TYPE("BatchNorm1d"), of_images = TYPE("BatchNorm2d");
@@ -155,30 +157,10 @@ bool adzi_batch_norm_running(const adz_module *module, adzi_running_buffers *run
     }
     const batch_norm_state *state = module->state;
     *running = (adzi_running_buffers){ buffer(module, MEAN), buffer(module, VAR),
-        buffer(module, COUNT), state->momentum };
-    return state->track && is_running(running->mean, state->features) &&
-           is_running(running->var, state->features) && !adzi_is_none(running->count) &&
+        buffer(module, COUNT), state->o.momentum };
+    return state->o.track_running_stats && is_running(running->mean, state->num_features) &&
+           is_running(running->var, state->num_features) && !adzi_is_none(running->count) &&
            running->count->numel == 1 && running->count->dtype == ADZ_I64;
-}
-
-ADZ_OPTIONS_INIT(adz_batch_norm1d_options_init, adz_batch_norm1d_options, ADZ_BATCH_NORM1D_OPTIONS)
-ADZ_OPTIONS_INIT(adz_batch_norm2d_options_init, adz_batch_norm2d_options, ADZ_BATCH_NORM2D_OPTIONS)
-
-static bool check(const char *op, int64_t features, const adz_batch_norm1d_options *o)
-{
-    bool share = (o->momentum >= 0 && o->momentum <= 1) || o->momentum == ADZ_CUMULATIVE_MOMENTUM;
-    if (features < 0) {
-        adzi_error(
-            op, ADZ_ERR_ARGUMENT, "num_features %lld must not be negative", (long long)features);
-        return false;
-    }
-    if (!share || !(o->eps >= 0)) {
-        adzi_error(op, ADZ_ERR_ARGUMENT,
-            "momentum is %s, but must be in [0, 1] or ADZ_CUMULATIVE_MOMENTUM; eps is %s, but must be 0 or more",
-            adzi_text_number(o->momentum), adzi_text_number(o->eps));
-        return false;
-    }
-    return adz_check_parameter_dtype(op, o->dtype);
 }
 
 /* Zeros[features] for a parameter or buffer that is present, else ADZ_NONE. */
@@ -191,19 +173,19 @@ static adz_tensor *features_or_none(bool present, int64_t features, adz_dtype dt
 static adz_module *batch_norm_new(const char *op, const adz_module_type *type, int64_t num_features,
     const adz_batch_norm1d_options *options)
 {
-    adz_batch_norm1d_options o = ADZ_BATCH_NORM1D_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_BATCH_NORM1D_OPTIONS, &o, options) ||
-        !check(op, num_features, &o)) {
+    batch_norm_state s = { .num_features = num_features, .images = type == &of_images };
+    const adz_options_table *table =
+        s.images ? &adz_batch_norm2d_options_table : &adz_batch_norm1d_options_table;
+    if (!adz_options_take(op, table, &s, options)) {
         return NULL;
     }
     adzi_build build = adzi_build_begin();
-    adz_module *self = adz_module_new(type, sizeof(batch_norm_state));
+    adz_module *self = adzi_module_of(type, &s, sizeof s);
     if (self == NULL) {
         return NULL;
     }
-    bool track = o.track_running_stats;
-    *(batch_norm_state *)self->state =
-        (batch_norm_state){ num_features, o.eps, o.momentum, o.affine, track, type == &of_images };
+    const adz_batch_norm1d_options o = s.o;
+    const bool track = o.track_running_stats;
     bool good = adz_module_add_parameter(
                     self, "weight", features_or_none(o.affine, num_features, o.dtype)) != NULL &&
                 adz_module_add_parameter(

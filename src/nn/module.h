@@ -192,6 +192,12 @@ void adzi_values_end(adz_values *values);
 
 /* ---- constructors --------------------------------------------------------------------------- */
 
+/** adz_module_new with a copy of a state of `size` bytes. */
+adz_module *adzi_module_of(const adz_module_type *type, const void *state, size_t size);
+
+/** The members of an adz_module_type that name its table of fields. */
+#define ADZI_MODULE_FIELDS(table) .fields = (table), .n_fields = sizeof(table) / sizeof *(table)
+
 /** The state of a constructor: the position on the thread's stack of temporaries where it began. */
 typedef struct adzi_build {
     adzi_thread *thread;

@@ -6,6 +6,7 @@
 
 #include "nn/containers.h"
 #include "base/error.h"
+#include "tensor/fields.h"
 
 static void print_tree(adzi_text *text, adz_module *module, size_t indent);
 
@@ -20,6 +21,8 @@ static void new_line(adzi_text *text, size_t indent)
 static void print_extra(adzi_text *text, adz_module *module)
 {
     if (module->type.extra_repr == NULL) {
+        adzi_fields_print(
+            text, module->type.fields, module->type.n_fields, module->state, ADZI_PYTHON);
         return;
     }
     size_t n = module->type.extra_repr(module, NULL, 0);

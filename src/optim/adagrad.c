@@ -36,10 +36,13 @@ static adz_status update(adz_tensor **results, const adz_update *u)
 static const adz_optimizer_type adagrad_type = {
     .size = sizeof(adz_optimizer_type),
     .name = "Adagrad",
-    .settings = { { "lr", 0.01, ADZ_RANGE_NOT_NEGATIVE }, { "lr_decay", 0, ADZ_RANGE_NOT_NEGATIVE },
-        { "eps", 1e-10, ADZ_RANGE_NOT_NEGATIVE }, { "weight_decay", 0, ADZ_RANGE_NOT_NEGATIVE },
-        { "initial_accumulator_value", 0, ADZ_RANGE_NOT_NEGATIVE },
-        { "maximize", 0, ADZ_RANGE_FLAG } },
+    .constructor = "adz_adagrad_new",
+    .settings = { ADZ_SETTING("lr", 0.01, ADZ_FINITE_FROM(0)),
+        ADZ_FIELD(adz_adagrad_options, lr_decay, .value = 0, ADZ_FINITE_FROM(0)),
+        ADZ_FIELD(adz_adagrad_options, eps, .value = 1e-10, ADZ_FINITE_FROM(0)),
+        ADZ_FIELD(adz_adagrad_options, weight_decay, .value = 0, ADZ_FINITE_FROM(0)),
+        ADZ_FIELD(adz_adagrad_options, initial_accumulator_value, .value = 0, ADZ_FINITE_FROM(0)),
+        ADZ_FIELD(adz_adagrad_options, maximize, .value = 0) },
     .states = { { "sum", ADAGRAD_INITIAL } },
     .update = update,
     .numbers = adagrad_numbers,
@@ -48,16 +51,10 @@ static const adz_optimizer_type adagrad_type = {
     .kernels = ADZI_UPDATE_KERNELS(adagrad),
 };
 
-ADZ_OPTIONS_INIT(adz_adagrad_options_init, adz_adagrad_options, ADZ_ADAGRAD_OPTIONS)
+ADZ_OPTIONS_TABLE(adz_adagrad_options, ADZ_ADAGRAD_OPTIONS, adagrad_type.settings)
 
 adz_optimizer *adz_adagrad_new(
     adz_tensor_list parameters, double lr, const adz_adagrad_options *options)
 {
-    adz_adagrad_options o = ADZ_ADAGRAD_OPTIONS;
-    if (!ADZ_OPTIONS_READ("adz_adagrad_new", ADZ_ADAGRAD_OPTIONS, &o, options)) {
-        return NULL;
-    }
-    double settings[ADAGRAD_SETTINGS] = { lr, o.lr_decay, o.eps, o.weight_decay,
-        o.initial_accumulator_value, o.maximize };
-    return adzi_optimizer_new("adz_adagrad_new", &adagrad_type, parameters, settings);
+    return adzi_optimizer_from(&adagrad_type, &adz_adagrad_options_table, parameters, lr, options);
 }

@@ -138,44 +138,33 @@ static adz_status adamw_update(adz_tensor **results, const adz_update *u)
 }
 
 /* The type of Adam or AdamW, which differ in their decay only. */
-#define ADAM_TYPE(NAME, decay, function, NUMBERS, text)                                   \
+#define ADAM_TYPE(NAME, CONSTRUCTOR, decay, function, NUMBERS, text)                      \
     {                                                                                     \
-        .size = sizeof(adz_optimizer_type), .name = (NAME),                               \
-        .settings = { ADZ_ADAM_SETTINGS(1e-8, decay), { "amsgrad", 0, ADZ_RANGE_FLAG },   \
-            { "maximize", 0, ADZ_RANGE_FLAG } },                                          \
+        .size = sizeof(adz_optimizer_type), .name = (NAME), .constructor = (CONSTRUCTOR), \
+        .settings = { ADZ_ADAM_SETTINGS(adz_adam_options, 1e-8, decay),                   \
+            ADZ_FIELD(adz_adam_options, amsgrad, .value = 0),                             \
+            ADZ_FIELD(adz_adam_options, maximize, .value = 0) },                          \
         .states = { ADZ_ADAM_THREE_STATES }, .update = (function), .needs = needs,        \
         .numbers = (NUMBERS), .n_numbers = ADZ_ADAM_NUMBERS, .kernels = ADZ_ADAM_KERNELS, \
         .numbers_text = { ADZ_ADAM_TEXTS, more_settings, any_text, text },                \
     }
 
 static const adz_optimizer_type adam_type =
-    ADAM_TYPE("Adam", 0, adam_update, adam_numbers, adam_text);
+    ADAM_TYPE("Adam", "adz_adam_new", 0, adam_update, adam_numbers, adam_text);
 static const adz_optimizer_type adamw_type =
-    ADAM_TYPE("AdamW", 0.01, adamw_update, adamw_numbers, adamw_text);
+    ADAM_TYPE("AdamW", "adz_adamw_new", 0.01, adamw_update, adamw_numbers, adamw_text);
 
-ADZ_OPTIONS_INIT(adz_adam_options_init, adz_adam_options, ADZ_ADAM_OPTIONS)
+ADZ_OPTIONS_TABLE(adz_adam_options, ADZ_ADAM_OPTIONS, adam_type.settings)
 
 adz_optimizer *adz_adam_new(adz_tensor_list parameters, double lr, const adz_adam_options *options)
 {
-    adz_adam_options o = ADZ_ADAM_OPTIONS;
-    if (!ADZ_OPTIONS_READ("adz_adam_new", ADZ_ADAM_OPTIONS, &o, options)) {
-        return NULL;
-    }
-    double settings[ADAM_ALL_SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.amsgrad,
-        o.maximize };
-    return adzi_optimizer_new("adz_adam_new", &adam_type, parameters, settings);
+    return adzi_optimizer_from(&adam_type, &adz_adam_options_table, parameters, lr, options);
 }
 
-ADZ_OPTIONS_INIT(adz_adamw_options_init, adz_adamw_options, ADZ_ADAMW_OPTIONS)
+ADZ_OPTIONS_TABLE(adz_adamw_options, ADZ_ADAMW_OPTIONS, adamw_type.settings)
 
 adz_optimizer *adz_adamw_new(
     adz_tensor_list parameters, double lr, const adz_adamw_options *options)
 {
-    adz_adamw_options o = ADZ_ADAMW_OPTIONS;
-    if (!ADZ_OPTIONS_READ("adz_adamw_new", ADZ_ADAMW_OPTIONS, &o, options)) {
-        return NULL;
-    }
-    double settings[ADAM_ALL_SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.amsgrad,
-        o.maximize };
-    return adzi_optimizer_new("adz_adamw_new", &adamw_type, parameters, settings);
+    return adzi_optimizer_from(&adamw_type, &adz_adamw_options_table, parameters, lr, options);
 }

@@ -330,9 +330,9 @@ static bool compare_steps(check *c, size_t n_settings, adz_dtype dtype, int64_t 
 }
 
 /* Another value of a setting: the other one of a flag, 0, or not 0. */
-static double changed(const adz_setting *s, double value)
+static double changed(const adz_field *s, double value)
 {
-    return s->range == ADZ_RANGE_FLAG ? (value == 0 ? 1 : 0) : value != 0 ? 0 : 0.375;
+    return s->kind == ADZ_FIELD_BOOL ? (value == 0 ? 1 : 0) : value != 0 ? 0 : 0.375;
 }
 
 /* Whether the type accepts the settings. An error that says otherwise is not reported. */

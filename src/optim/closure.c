@@ -357,15 +357,6 @@ adz_status adzi_search_no_update(adz_tensor **results, const adz_update *update)
         update->at->optimizer->type->name);
 }
 
-adz_status adzi_search_check_count(const char *op, const char *name, double value, double least)
-{
-    const bool good = value >= least && value <= 1e9 && value == floor(value);
-    return good ? ADZ_OK
-                : adzi_error(op, ADZ_ERR_ARGUMENT,
-                      "%s is %s, but must be a whole number from %g to 1e9", name,
-                      adzi_text_number(value), least);
-}
-
 adz_optimizer *adzi_search_new(const char *op, const adz_optimizer_type *type,
     const adzi_search *search, adz_tensor_list parameters, const double *settings)
 {

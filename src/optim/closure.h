@@ -63,9 +63,6 @@ adz_optimizer *adzi_search_new(const char *op, const adz_optimizer_type *type,
 /** `update` of a type whose optimizers step by a search: refuses. */
 adz_status adzi_search_no_update(adz_tensor **results, const adz_update *update);
 
-/** Checks that a setting is a whole number and at least `least`. */
-adz_status adzi_search_check_count(const char *op, const char *name, double value, double least);
-
 /** Begins a run that calls the closure, but is no step: fills what depends on the parameters. False
  * with the error recorded. */
 bool adzi_search_open(adzi_search_run *run);

@@ -96,7 +96,30 @@ static const adzi_schedule_type one_cycle_type = {
 
 /* ---- constructor ---------------------------------------------------------------------------- */
 
-ADZ_OPTIONS_INIT(adz_one_cycle_lr_options_init, adz_one_cycle_lr_options, ADZ_ONE_CYCLE_LR_OPTIONS)
+/* The arguments of the constructor. */
+typedef struct {
+    adz_one_cycle_lr_options o;
+    double max_lr;
+    int64_t total_steps;
+} arguments;
+
+static const char *const strategies[] = { "cos", "linear", NULL };
+
+static const adz_field fields[] = {
+    ADZ_FIELD(arguments, max_lr, ADZ_FINITE_FROM(0)),
+    ADZ_FIELD(arguments, total_steps, ADZ_AT_LEAST(1)),
+    ADZ_FIELD(adz_one_cycle_lr_options, pct_start, .value = 0.3, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD_AS(adz_one_cycle_lr_options, anneal_strategy, "anneal_strategy", ADZ_FIELD_ENUM,
+        .values = strategies),
+    ADZ_FIELD(adz_one_cycle_lr_options, cycle_momentum, .value = true),
+    ADZ_FIELD(adz_one_cycle_lr_options, three_phase, .value = false),
+    ADZ_FIELD(adz_one_cycle_lr_options, base_momentum, .value = 0.85),
+    ADZ_FIELD(adz_one_cycle_lr_options, max_momentum, .value = 0.95),
+    ADZ_FIELD(adz_one_cycle_lr_options, div_factor, .value = 25, ADZ_ABOVE(0)),
+    ADZ_FIELD(adz_one_cycle_lr_options, final_div_factor, .value = 1e4, ADZ_ABOVE(0)),
+};
+
+ADZ_OPTIONS_TABLE(adz_one_cycle_lr_options, ADZ_ONE_CYCLE_LR_OPTIONS, fields)
 
 bool adzi_setting_is_momentum(const char *name)
 {
@@ -131,31 +154,6 @@ static adz_status check_momenta(
         }
     }
     return ADZ_OK;
-}
-
-static adz_status check_numbers(
-    const char *op, double max_lr, int64_t total_steps, const adz_one_cycle_lr_options *o)
-{
-    if (total_steps < 1) {
-        return adzi_error(op, ADZ_ERR_ARGUMENT, "total_steps is %lld, but must be 1 or more",
-            (long long)total_steps);
-    }
-    if (!(o->pct_start >= 0 && o->pct_start <= 1)) {
-        return adzi_error(op, ADZ_ERR_ARGUMENT, "pct_start is %s, but must be from 0 to 1",
-            adzi_text_number(o->pct_start));
-    }
-    if (!(o->div_factor > 0) || !(o->final_div_factor > 0)) {
-        return adzi_error(op, ADZ_ERR_ARGUMENT,
-            "div_factor is %s, final_div_factor %s; both must be above 0",
-            adzi_text_number(o->div_factor), adzi_text_number(o->final_div_factor));
-    }
-    if (o->anneal_strategy != ADZ_ANNEAL_STRATEGY_COS &&
-        o->anneal_strategy != ADZ_ANNEAL_STRATEGY_LINEAR) {
-        return adzi_error(op, ADZ_ERR_ARGUMENT,
-            "anneal_strategy is %d, neither ADZ_ANNEAL_STRATEGY_COS nor _LINEAR",
-            (int)o->anneal_strategy);
-    }
-    return adzi_check_not_negative(op, "max_lr", max_lr);
 }
 
 /* Checks that a list of the options, if given, has one number per group. */
@@ -194,15 +192,13 @@ adz_scheduler *adz_one_cycle_lr_new(adz_optimizer *optimizer, double max_lr, int
     const adz_one_cycle_lr_options *options)
 {
     static const char op[] = "adz_one_cycle_lr_new";
-    adz_one_cycle_lr_options o = ADZ_ONE_CYCLE_LR_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_ONE_CYCLE_LR_OPTIONS, &o, options)) {
+    arguments a = { .max_lr = max_lr, .total_steps = total_steps };
+    if (!adz_options_take(op, &adz_one_cycle_lr_options_table, &a, options)) {
         return NULL;
     }
+    const adz_one_cycle_lr_options o = a.o;
     if (optimizer == NULL) {
         return adzi_fail_null(op, "optimizer");
-    }
-    if (check_numbers(op, max_lr, total_steps, &o) != ADZ_OK) {
-        return NULL;
     }
     adz_scheduler plan = { .type = &one_cycle_type,
         .momentum_setting = o.cycle_momentum ? momentum_setting(optimizer) : -1,

@@ -9,6 +9,7 @@
 #include "autograd/leaf.h"
 #include "base/error.h"
 #include "base/handle.h"
+#include "tensor/fields.h"
 
 /* ---- ownership ------------------------------------------------------------------------------ */
 
@@ -227,6 +228,31 @@ adz_optimizer *adzi_optimizer_new(const char *op, const adz_optimizer_type *type
         ++n;
     }
     return adzi_optimizer_make(op, type, parameters, settings, n);
+}
+
+bool adzi_optimizer_take(const char *op, const adz_options_table *table, const void *options,
+    void *all, double settings[ADZ_OPTIMIZER_SETTINGS])
+{
+    if (!adz_options_take(op, table, all, options)) {
+        return false;
+    }
+    for (size_t i = 1; i < table->n_fields && table->fields[i].name != NULL; ++i) {
+        const adz_field *field = &table->fields[i];
+        settings[i] = adzi_field_number(field, (const char *)all + field->offset);
+    }
+    return true;
+}
+
+adz_optimizer *adzi_optimizer_from(const adz_optimizer_type *type, const adz_options_table *table,
+    adz_tensor_list parameters, double lr, const void *options)
+{
+    enum { LARGEST = 256 };
+    _Alignas(max_align_t) unsigned char all[LARGEST];
+    double settings[ADZ_OPTIMIZER_SETTINGS] = { lr };
+    const char *op = type->constructor;
+    const bool good =
+        table->size <= LARGEST && adzi_optimizer_take(op, table, options, all, settings);
+    return good ? adzi_optimizer_new(op, type, parameters, settings) : NULL;
 }
 
 int adz_optimizer_add_param_group(adz_optimizer *optimizer, adz_tensor_list parameters)

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #include "adze/optim/type.h"
+#include "adze/options.h"
 #include "base/handle.h"
 #include "base/index.h"
 #include "base/isa.h"
@@ -127,6 +128,16 @@ adz_optimizer *adzi_optimizer_make(const char *op, const adz_optimizer_type *typ
  * recorded under `op`. */
 adz_optimizer *adzi_optimizer_new(const char *op, const adz_optimizer_type *type,
     adz_tensor_list parameters, const double *settings);
+
+/** Reads options by a table whose rows are the settings of a type: into the struct `all`, and into
+ * all settings but the first, which is "lr". False with the error recorded. */
+bool adzi_optimizer_take(const char *op, const adz_options_table *table, const void *options,
+    void *all, double settings[ADZ_OPTIMIZER_SETTINGS]);
+
+/** adzi_optimizer_new with the settings of options (adzi_optimizer_take). Errors are recorded under
+ * the type's constructor. */
+adz_optimizer *adzi_optimizer_from(const adz_optimizer_type *type, const adz_options_table *table,
+    adz_tensor_list parameters, double lr, const void *options);
 
 /** Reads the user's type into a new optimizer. False with the error recorded if something is wrong
  * with it. */

@@ -5,6 +5,7 @@
 #include "base/door.h"
 #include "base/error.h"
 #include "optim/optimizer.h"
+#include "tensor/fields.h"
 
 /* Names become parts of names in files: "state.12.momentum_buffer". */
 enum { LONGEST_NAME = 63 };
@@ -90,10 +91,12 @@ static bool read_settings(const char *op, adz_optimizer *o)
     }
     o->n_settings = l.n;
     for (int i = 0; i < l.n; ++i) {
-        if ((unsigned)type->settings[i].range > ADZ_RANGE_CHECKED) {
+        const adz_field *s = &type->settings[i];
+        if ((unsigned)s->kind > ADZ_FIELD_F64 || s->count > 0 ||
+            (unsigned)s->bounds > ADZ_BOUNDS_OPEN) {
             adzi_error(op, ADZ_ERR_ARGUMENT,
-                "the range of the setting %s of the type %s is %d; use one of ADZ_RANGE_...",
-                l.names[i], type->name, (int)type->settings[i].range);
+                "the setting %s of the type %s is not a single number; use ADZ_SETTING or ADZ_SETTING_FLAG",
+                s->name, type->name);
             return false;
         }
     }
@@ -188,24 +191,12 @@ bool adzi_optimizer_read_type(const char *op, adz_optimizer *o, const adz_optimi
 
 /* ---- values of settings --------------------------------------------------------------------- */
 
-static adz_status check_range(const char *op, const adz_setting *s, double value)
-{
-    const bool flag = s->range == ADZ_RANGE_FLAG, fraction = s->range == ADZ_RANGE_FRACTION;
-    if (s->range == ADZ_RANGE_NOT_NEGATIVE) {
-        return adzi_check_not_negative(op, s->name, value);
-    }
-    if ((flag && value != 0 && value != 1) || (fraction && !(value >= 0 && value < 1))) {
-        return adzi_error(op, ADZ_ERR_ARGUMENT, "%s is %s, but must be %s", s->name,
-            adzi_text_number(value), flag ? "0 or 1" : "at least 0 and below 1");
-    }
-    return ADZ_OK;
-}
-
 adz_status adzi_check_settings(const char *op, const adz_optimizer *o, const double *settings)
 {
     adz_status status = ADZ_OK;
     for (int i = 0; i < o->n_settings && status == ADZ_OK; ++i) {
-        status = check_range(op, &o->type->settings[i], settings[i]);
+        const bool good = adzi_field_check_number(op, &o->type->settings[i], settings[i]);
+        status = good ? ADZ_OK : ADZ_ERR_ARGUMENT;
     }
     if (status == ADZ_OK && o->type->check != NULL) {
         status = o->type->check(op, settings);

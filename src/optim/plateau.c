@@ -78,38 +78,30 @@ static const adzi_schedule_type plateau_type = {
     .takes_metric = true,
 };
 
-ADZ_OPTIONS_INIT(adz_reduce_lr_on_plateau_options_init, adz_reduce_lr_on_plateau_options,
-    ADZ_REDUCE_LR_ON_PLATEAU_OPTIONS)
+static const char *const modes[] = { "min", "max", NULL };
+static const char *const threshold_modes[] = { "rel", "abs", NULL };
+
+static const adz_field fields[] = {
+    ADZ_FIELD_AS(adz_reduce_lr_on_plateau_options, mode, "mode", ADZ_FIELD_ENUM, .values = modes),
+    ADZ_FIELD(adz_reduce_lr_on_plateau_options, factor, .value = 0.1, ADZ_BELOW(0, 1)),
+    ADZ_FIELD(adz_reduce_lr_on_plateau_options, patience, .value = 10, ADZ_AT_LEAST(0)),
+    ADZ_FIELD(adz_reduce_lr_on_plateau_options, threshold, .value = 1e-4, ADZ_FINITE),
+    ADZ_FIELD_AS(adz_reduce_lr_on_plateau_options, threshold_mode, "threshold_mode", ADZ_FIELD_ENUM,
+        .values = threshold_modes),
+    ADZ_FIELD(adz_reduce_lr_on_plateau_options, cooldown, .value = 0, ADZ_AT_LEAST(0)),
+    ADZ_FIELD(adz_reduce_lr_on_plateau_options, min_lr, .value = 0),
+    ADZ_FIELD(adz_reduce_lr_on_plateau_options, eps, .value = 1e-8, ADZ_FINITE_FROM(0)),
+};
+
+ADZ_OPTIONS_TABLE(adz_reduce_lr_on_plateau_options, ADZ_REDUCE_LR_ON_PLATEAU_OPTIONS, fields)
 
 static adz_status check(
     const char *op, const adz_optimizer *optimizer, const adz_reduce_lr_on_plateau_options *o)
 {
-    if (!(o->factor >= 0 && o->factor < 1)) {
-        return adzi_error(op, ADZ_ERR_ARGUMENT, "factor is %s, but must be at least 0 and below 1",
-            adzi_text_number(o->factor));
-    }
-    if (o->patience < 0 || o->cooldown < 0) {
-        return adzi_error(op, ADZ_ERR_ARGUMENT, "%s is %lld, but must be 0 or more",
-            o->patience < 0 ? "patience" : "cooldown",
-            (long long)(o->patience < 0 ? o->patience : o->cooldown));
-    }
-    if (o->mode != ADZ_PLATEAU_MODE_MIN && o->mode != ADZ_PLATEAU_MODE_MAX) {
-        return adzi_error(op, ADZ_ERR_ARGUMENT,
-            "mode is %d, neither ADZ_PLATEAU_MODE_MIN nor ADZ_PLATEAU_MODE_MAX", (int)o->mode);
-    }
-    if (o->threshold_mode != ADZ_THRESHOLD_MODE_REL &&
-        o->threshold_mode != ADZ_THRESHOLD_MODE_ABS) {
-        return adzi_error(op, ADZ_ERR_ARGUMENT,
-            "threshold_mode is %d, neither ADZ_THRESHOLD_MODE_REL nor ADZ_THRESHOLD_MODE_ABS",
-            (int)o->threshold_mode);
-    }
     if (o->n_min_lrs != (o->min_lrs != NULL ? optimizer->n_groups : 0)) {
         return adzi_error(op, ADZ_ERR_ARGUMENT,
             "%zu numbers in min_lrs for %zu groups of parameters", o->n_min_lrs,
             optimizer->n_groups);
-    }
-    if (adzi_check_not_negative(op, "eps", o->eps) != ADZ_OK) {
-        return ADZ_ERR_ARGUMENT;
     }
     for (size_t g = 0; g < optimizer->n_groups; ++g) {
         double least = o->min_lrs != NULL ? o->min_lrs[g] : o->min_lr;
@@ -117,18 +109,15 @@ static adz_status check(
             return ADZ_ERR_ARGUMENT;
         }
     }
-    return isfinite(o->threshold)
-               ? ADZ_OK
-               : adzi_error(op, ADZ_ERR_ARGUMENT, "threshold is %s, but must be finite",
-                     adzi_text_number(o->threshold));
+    return ADZ_OK;
 }
 
 adz_scheduler *adz_reduce_lr_on_plateau_new(
     adz_optimizer *optimizer, const adz_reduce_lr_on_plateau_options *options)
 {
     static const char op[] = "adz_reduce_lr_on_plateau_new";
-    adz_reduce_lr_on_plateau_options o = ADZ_REDUCE_LR_ON_PLATEAU_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_REDUCE_LR_ON_PLATEAU_OPTIONS, &o, options)) {
+    adz_reduce_lr_on_plateau_options o;
+    if (!adz_options_take(op, &adz_reduce_lr_on_plateau_options_table, &o, options)) {
         return NULL;
     }
     if (optimizer == NULL) {

@@ -45,8 +45,10 @@ static adz_status update(adz_tensor **results, const adz_update *u)
 static const adz_optimizer_type radam_type = {
     .size = sizeof(adz_optimizer_type),
     .name = "RAdam",
-    .settings = { ADZ_ADAM_SETTINGS(1e-8, 0), { "decoupled_weight_decay", 0, ADZ_RANGE_FLAG },
-        { "maximize", 0, ADZ_RANGE_FLAG } },
+    .constructor = "adz_radam_new",
+    .settings = { ADZ_ADAM_SETTINGS(adz_radam_options, 1e-8, 0),
+        ADZ_FIELD(adz_radam_options, decoupled_weight_decay, .value = 0),
+        ADZ_FIELD(adz_radam_options, maximize, .value = 0) },
     .states = { ADZ_ADAM_TWO_STATES },
     .update = update,
     .numbers = radam_numbers,
@@ -55,16 +57,10 @@ static const adz_optimizer_type radam_type = {
     .kernels = ADZ_ADAM_KERNELS,
 };
 
-ADZ_OPTIONS_INIT(adz_radam_options_init, adz_radam_options, ADZ_RADAM_OPTIONS)
+ADZ_OPTIONS_TABLE(adz_radam_options, ADZ_RADAM_OPTIONS, radam_type.settings)
 
 adz_optimizer *adz_radam_new(
     adz_tensor_list parameters, double lr, const adz_radam_options *options)
 {
-    adz_radam_options o = ADZ_RADAM_OPTIONS;
-    if (!ADZ_OPTIONS_READ("adz_radam_new", ADZ_RADAM_OPTIONS, &o, options)) {
-        return NULL;
-    }
-    double settings[RADAM_SETTINGS] = { lr, o.beta1, o.beta2, o.eps, o.weight_decay,
-        o.decoupled_weight_decay, o.maximize };
-    return adzi_optimizer_new("adz_radam_new", &radam_type, parameters, settings);
+    return adzi_optimizer_from(&radam_type, &adz_radam_options_table, parameters, lr, options);
 }

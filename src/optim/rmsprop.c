@@ -70,10 +70,14 @@ static adz_status update(adz_tensor **results, const adz_update *u)
 static const adz_optimizer_type rmsprop_type = {
     .size = sizeof(adz_optimizer_type),
     .name = "RMSprop",
-    .settings = { { "lr", 0.01, ADZ_RANGE_NOT_NEGATIVE }, { "alpha", 0.99, ADZ_RANGE_NOT_NEGATIVE },
-        { "eps", 1e-8, ADZ_RANGE_NOT_NEGATIVE }, { "weight_decay", 0, ADZ_RANGE_NOT_NEGATIVE },
-        { "momentum", 0, ADZ_RANGE_NOT_NEGATIVE }, { "centered", 0, ADZ_RANGE_FLAG },
-        { "maximize", 0, ADZ_RANGE_FLAG } },
+    .constructor = "adz_rmsprop_new",
+    .settings = { ADZ_SETTING("lr", 0.01, ADZ_FINITE_FROM(0)),
+        ADZ_FIELD(adz_rmsprop_options, alpha, .value = 0.99, ADZ_FINITE_FROM(0)),
+        ADZ_FIELD(adz_rmsprop_options, eps, .value = 1e-8, ADZ_FINITE_FROM(0)),
+        ADZ_FIELD(adz_rmsprop_options, weight_decay, .value = 0, ADZ_FINITE_FROM(0)),
+        ADZ_FIELD(adz_rmsprop_options, momentum, .value = 0, ADZ_FINITE_FROM(0)),
+        ADZ_FIELD(adz_rmsprop_options, centered, .value = 0),
+        ADZ_FIELD(adz_rmsprop_options, maximize, .value = 0) },
     .states = { { "square_avg", 0 }, { "momentum_buffer", 0 }, { "grad_avg", 0 } },
     .update = update,
     .needs = needs,
@@ -83,16 +87,10 @@ static const adz_optimizer_type rmsprop_type = {
     .kernels = ADZI_UPDATE_KERNELS(rmsprop),
 };
 
-ADZ_OPTIONS_INIT(adz_rmsprop_options_init, adz_rmsprop_options, ADZ_RMSPROP_OPTIONS)
+ADZ_OPTIONS_TABLE(adz_rmsprop_options, ADZ_RMSPROP_OPTIONS, rmsprop_type.settings)
 
 adz_optimizer *adz_rmsprop_new(
     adz_tensor_list parameters, double lr, const adz_rmsprop_options *options)
 {
-    adz_rmsprop_options o = ADZ_RMSPROP_OPTIONS;
-    if (!ADZ_OPTIONS_READ("adz_rmsprop_new", ADZ_RMSPROP_OPTIONS, &o, options)) {
-        return NULL;
-    }
-    double settings[RMS_SETTINGS] = { lr, o.alpha, o.eps, o.weight_decay, o.momentum, o.centered,
-        o.maximize };
-    return adzi_optimizer_new("adz_rmsprop_new", &rmsprop_type, parameters, settings);
+    return adzi_optimizer_from(&rmsprop_type, &adz_rmsprop_options_table, parameters, lr, options);
 }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/capture.h"
 #include "base/handle.h"
+#include "tensor/fields.h"
 
 enum { LR = 0 }; /* the first setting of every optimizer */
 
@@ -108,6 +109,11 @@ adz_scheduler *adzi_scheduler_new(const char *op, adz_optimizer *optimizer,
     }
     if (adzi_is_captured(op, ADZI_MAKES_OBJECT)) {
         return NULL;
+    }
+    for (size_t i = 0; i < plan->type->n_fields; ++i) {
+        if (!adzi_field_check_number(op, &plan->type->fields[i], plan->numbers[i])) {
+            return NULL;
+        }
     }
     adz_scheduler *s = scheduler_alloc(op, (int)optimizer->n_groups, plan, list, n_list);
     if (s == NULL) {

@@ -8,9 +8,26 @@
 
 enum { ADZI_SCHEDULE_NUMBERS = 7, ADZI_SCHEDULE_MOVING = 3 };
 
+/** The rows of adzi_schedule_type.fields: a real number, and a whole one. */
+#define ADZI_REAL(its_name, ...)                               \
+    {                                                          \
+        .name = (its_name), .kind = ADZ_FIELD_F64, __VA_ARGS__ \
+    }
+#define ADZI_WHOLE(its_name, ...)                              \
+    {                                                          \
+        .name = (its_name), .kind = ADZ_FIELD_I64, __VA_ARGS__ \
+    }
+
+/** The members of an adzi_schedule_type that name its table. */
+#define ADZI_NUMBERS(table) .fields = (table), .n_fields = sizeof(table) / sizeof *(table)
+
 typedef struct adzi_schedule_type {
     const char *name;
     int n_moving; /* how many elements of `moving` the state contains */
+
+    /* What `numbers` are, in their order, and their bounds. NULL: the constructor checks them. */
+    const adz_field *fields;
+    size_t n_fields;
 
     /* The rate of `group` at s->last_epoch; `lr` is the rate that is set now. */
     double (*rate)(const adz_scheduler *s, int group, double lr);

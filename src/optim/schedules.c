@@ -10,16 +10,14 @@
 
 static const double pi = 3.14159265358979323846;
 
-static adz_status check_above_0(const char *op, const char *name, int64_t value)
-{
-    return value >= 1 ? ADZ_OK
-                      : adzi_error(op, ADZ_ERR_ARGUMENT, "%s is %lld, but must be 1 or more", name,
-                            (long long)value);
-}
-
 /* ---- StepLR, MultiStepLR, ExponentialLR ----------------------------------------------------- */
 
 enum { GAMMA, STEP_SIZE }; /* numbers */
+
+static const adz_field step_numbers[] = {
+    ADZI_REAL("gamma", .value = 0.1),
+    ADZI_WHOLE("step_size", ADZ_AT_LEAST(1)),
+};
 
 static double step_rate(const adz_scheduler *s, int group, double lr)
 {
@@ -44,7 +42,9 @@ static double exponential_rate(const adz_scheduler *s, int group, double lr)
     return s->last_epoch == 0 ? lr : lr * s->numbers[GAMMA];
 }
 
-static const adzi_schedule_type step_type = { .name = "StepLR", .rate = step_rate };
+static const adzi_schedule_type step_type = {
+    .name = "StepLR", .rate = step_rate, ADZI_NUMBERS(step_numbers)
+};
 static const adzi_schedule_type multi_step_type = { .name = "MultiStepLR",
     .rate = multi_step_rate };
 static const adzi_schedule_type exponential_type = { .name = "ExponentialLR",
@@ -52,12 +52,8 @@ static const adzi_schedule_type exponential_type = { .name = "ExponentialLR",
 
 adz_scheduler *adz_step_lr_new(adz_optimizer *optimizer, int64_t step_size, double gamma)
 {
-    static const char op[] = "adz_step_lr_new";
-    if (check_above_0(op, "step_size", step_size) != ADZ_OK) {
-        return NULL;
-    }
     adz_scheduler plan = { .type = &step_type, .numbers = { gamma, (double)step_size } };
-    return adzi_scheduler_new(op, optimizer, &plan, NULL, 0);
+    return adzi_scheduler_new("adz_step_lr_new", optimizer, &plan, NULL, 0);
 }
 
 adz_scheduler *adz_multi_step_lr_new(
@@ -90,6 +86,12 @@ adz_scheduler *adz_exponential_lr_new(adz_optimizer *optimizer, double gamma)
 
 enum { START_FACTOR, END_FACTOR, TOTAL_ITERS };
 
+static const adz_field linear_numbers[] = {
+    ADZI_REAL("start_factor", .value = 1.0 / 3, ADZ_ABOVE_TO(0, 1)),
+    ADZI_REAL("end_factor", .value = 1, ADZ_CLOSED(0, 1)),
+    ADZI_WHOLE("total_iters", .value = 5, ADZ_AT_LEAST(0)),
+};
+
 /* Multiplies lr by the ratio of the line's values at this epoch and at the one before. fmax()
  * removes a negative rounding error where the line ends at 0. */
 static double linear_rate(const adz_scheduler *s, int group, double lr)
@@ -103,29 +105,26 @@ static double linear_rate(const adz_scheduler *s, int group, double lr)
     return epoch > total ? lr : fmax(0, lr * (1 + rise / (total * start + (epoch - 1) * rise)));
 }
 
-static const adzi_schedule_type linear_type = { .name = "LinearLR", .rate = linear_rate };
+static const adzi_schedule_type linear_type = {
+    .name = "LinearLR", .rate = linear_rate, ADZI_NUMBERS(linear_numbers)
+};
 
 adz_scheduler *adz_linear_lr_new(
     adz_optimizer *optimizer, double start_factor, double end_factor, int64_t total_iters)
 {
-    static const char op[] = "adz_linear_lr_new";
-    if (!(start_factor > 0 && start_factor <= 1) || !(end_factor >= 0 && end_factor <= 1)) {
-        return adzi_fail(op, ADZ_ERR_ARGUMENT,
-            "start_factor is %s, end_factor %s; the one must be above 0 and at most 1, the other from 0 to 1",
-            adzi_text_number(start_factor), adzi_text_number(end_factor));
-    }
-    if (total_iters < 0) {
-        return adzi_fail(op, ADZ_ERR_ARGUMENT, "total_iters is %lld, but must be 0 or more",
-            (long long)total_iters);
-    }
     adz_scheduler plan = { .type = &linear_type,
         .numbers = { start_factor, end_factor, (double)total_iters } };
-    return adzi_scheduler_new(op, optimizer, &plan, NULL, 0);
+    return adzi_scheduler_new("adz_linear_lr_new", optimizer, &plan, NULL, 0);
 }
 
 /* ---- CosineAnnealingLR, CosineAnnealingWarmRestarts ----------------------------------------- */
 
 enum { ETA_MIN, T_MAX };
+
+static const adz_field cosine_numbers[] = {
+    ADZI_REAL("eta_min", .value = 0),
+    ADZI_WHOLE("t_max", ADZ_AT_LEAST(1)),
+};
 
 /* Multiplies lr - eta_min by the ratio of the cosine's values at this epoch and at the one before.
  * Where the value before is 0, the difference of the two values is added instead. */
@@ -144,20 +143,24 @@ static double cosine_rate(const adz_scheduler *s, int group, double lr)
     return eta_min >= 0 ? fmax(rate, 0) : rate; /* rounding can give -2e-19 instead of 0 */
 }
 
-static const adzi_schedule_type cosine_type = { .name = "CosineAnnealingLR", .rate = cosine_rate };
+static const adzi_schedule_type cosine_type = {
+    .name = "CosineAnnealingLR", .rate = cosine_rate, ADZI_NUMBERS(cosine_numbers)
+};
 
 adz_scheduler *adz_cosine_annealing_lr_new(adz_optimizer *optimizer, int64_t t_max, double eta_min)
 {
-    static const char op[] = "adz_cosine_annealing_lr_new";
-    if (check_above_0(op, "t_max", t_max) != ADZ_OK) {
-        return NULL;
-    }
     adz_scheduler plan = { .type = &cosine_type, .numbers = { eta_min, (double)t_max } };
-    return adzi_scheduler_new(op, optimizer, &plan, NULL, 0);
+    return adzi_scheduler_new("adz_cosine_annealing_lr_new", optimizer, &plan, NULL, 0);
 }
 
 enum { T_0 = 1, T_MULT }; /* numbers after ETA_MIN */
 enum { T_CUR, T_I };      /* moving: epochs since the last restart, epochs between restarts */
+
+static const adz_field restarts_numbers[] = {
+    ADZI_REAL("eta_min", .value = 0),
+    ADZI_WHOLE("t_0", ADZ_AT_LEAST(1)),
+    ADZI_WHOLE("t_mult", .value = 1, ADZ_AT_LEAST(1)),
+};
 
 static double restarts_rate(const adz_scheduler *s, int group, double lr)
 {
@@ -207,19 +210,16 @@ static const adzi_schedule_type restarts_type = {
     .advance = restarts_advance,
     .is_sound = restarts_are_sound,
     .move = restarts_move,
+    ADZI_NUMBERS(restarts_numbers),
 };
 
 adz_scheduler *adz_cosine_annealing_warm_restarts_new(
     adz_optimizer *optimizer, int64_t t_0, int64_t t_mult, double eta_min)
 {
-    static const char op[] = "adz_cosine_annealing_warm_restarts_new";
-    if (check_above_0(op, "t_0", t_0) != ADZ_OK || check_above_0(op, "t_mult", t_mult) != ADZ_OK) {
-        return NULL;
-    }
     adz_scheduler plan = { .type = &restarts_type,
         .numbers = { eta_min, (double)t_0, (double)t_mult },
         .moving = { 0, (double)t_0 } };
-    return adzi_scheduler_new(op, optimizer, &plan, NULL, 0);
+    return adzi_scheduler_new("adz_cosine_annealing_warm_restarts_new", optimizer, &plan, NULL, 0);
 }
 
 /* ---- LambdaLR ------------------------------------------------------------------------------- */

@@ -11,8 +11,7 @@ ADZI_UPDATE_KERNEL_TABLE(sgd);
 static adz_status check(const char *op, const double *settings)
 {
     const double momentum = settings[ADZI_SGD_MOMENTUM], dampening = settings[ADZI_SGD_DAMPENING];
-    if (dampening != dampening ||
-        (settings[ADZI_SGD_NESTEROV] != 0 && (momentum == 0 || dampening != 0))) {
+    if (settings[ADZI_SGD_NESTEROV] != 0 && (momentum == 0 || dampening != 0)) {
         return adzi_error(op, ADZ_ERR_ARGUMENT,
             "momentum %s, dampening %s: nesterov needs a momentum and no dampening",
             adzi_text_number(momentum), adzi_text_number(dampening));
@@ -56,9 +55,13 @@ static adz_status update(adz_tensor **results, const adz_update *u)
 const adz_optimizer_type adzi_sgd_type = {
     .size = sizeof(adz_optimizer_type),
     .name = "SGD",
-    .settings = { { "lr", 1e-3, ADZ_RANGE_NOT_NEGATIVE }, { "momentum", 0, ADZ_RANGE_NOT_NEGATIVE },
-        { "dampening", 0, ADZ_RANGE_CHECKED }, { "weight_decay", 0, ADZ_RANGE_NOT_NEGATIVE },
-        { "nesterov", 0, ADZ_RANGE_FLAG }, { "maximize", 0, ADZ_RANGE_FLAG } },
+    .constructor = "adz_sgd_new",
+    .settings = { ADZ_SETTING("lr", 1e-3, ADZ_FINITE_FROM(0)),
+        ADZ_FIELD(adz_sgd_options, momentum, .value = 0, ADZ_FINITE_FROM(0)),
+        ADZ_FIELD(adz_sgd_options, dampening, ADZ_CLOSED(-INFINITY, INFINITY)),
+        ADZ_FIELD(adz_sgd_options, weight_decay, .value = 0, ADZ_FINITE_FROM(0)),
+        ADZ_FIELD(adz_sgd_options, nesterov, .value = 0),
+        ADZ_FIELD(adz_sgd_options, maximize, .value = 0) },
     .states = { { "momentum_buffer", 0 } },
     .update = update,
     .check = check,
@@ -70,15 +73,9 @@ const adz_optimizer_type adzi_sgd_type = {
     .numbers_text = { adzi_sgd_names, sgd_text },
 };
 
-ADZ_OPTIONS_INIT(adz_sgd_options_init, adz_sgd_options, ADZ_SGD_OPTIONS)
+ADZ_OPTIONS_TABLE(adz_sgd_options, ADZ_SGD_OPTIONS, adzi_sgd_type.settings)
 
 adz_optimizer *adz_sgd_new(adz_tensor_list parameters, double lr, const adz_sgd_options *options)
 {
-    adz_sgd_options o = ADZ_SGD_OPTIONS;
-    if (!ADZ_OPTIONS_READ("adz_sgd_new", ADZ_SGD_OPTIONS, &o, options)) {
-        return NULL;
-    }
-    double settings[ADZI_SGD_SETTINGS] = { lr, o.momentum, o.dampening, o.weight_decay, o.nesterov,
-        o.maximize };
-    return adzi_optimizer_new("adz_sgd_new", &adzi_sgd_type, parameters, settings);
+    return adzi_optimizer_from(&adzi_sgd_type, &adz_sgd_options_table, parameters, lr, options);
 }

@@ -103,10 +103,10 @@ static json_t *group_json(
     json_t *object = json_object(), *indices = json_array();
     int failed = 0;
     for (int k = 0; k < optimizer->n_settings; ++k) {
-        const adz_setting *s = &optimizer->type->settings[k];
+        const adz_field *s = &optimizer->type->settings[k];
         const double value = group->settings[k];
         failed |= json_object_set_new(object, s->name,
-            s->range == ADZ_RANGE_FLAG ? json_boolean(value != 0) : json_real(value));
+            s->kind == ADZ_FIELD_BOOL ? json_boolean(value != 0) : json_real(value));
     }
     if (!isnan(group->initial_lr)) {
         failed |= json_object_set_new(object, "initial_lr", json_real(group->initial_lr));

@@ -7,39 +7,6 @@
 
 /* ---- checks of a call ------------------------------------------------------------------------ */
 
-bool adzi_ode_check_options(const char *op, const adz_ode_options *o)
-{
-    if ((int)o->method < ADZ_ODE_DORMAND_PRINCE || o->method > ADZ_ODE_BDF) {
-        adzi_error(
-            op, ADZ_ERR_ARGUMENT, "method is %d, which is no adz_ode_method", (int)o->method);
-    } else if (!(o->rtol > 0) || !(o->atol > 0) || isinf(o->rtol) || isinf(o->atol)) {
-        adzi_error(op, ADZ_ERR_ARGUMENT,
-            "rtol is %s and atol %s; both must be above 0 and finite: without an allowed error no step is short enough. For steps without error control set steps",
-            adzi_text_number(o->rtol), adzi_text_number(o->atol));
-    } else if (o->steps < 0 || o->max_steps < 1 || o->checkpoints < 1) {
-        adzi_error(op, ADZ_ERR_ARGUMENT,
-            "steps is %lld, max_steps %lld and checkpoints %lld; they must be at least 0, 1 and 1",
-            (long long)o->steps, (long long)o->max_steps, (long long)o->checkpoints);
-    } else if (o->graph_bytes < 0) {
-        adzi_error(op, ADZ_ERR_ARGUMENT,
-            "graph_bytes is %lld; it must be 0, to keep no graph, or more",
-            (long long)o->graph_bytes);
-    } else if (!(o->first_step >= 0) || isinf(o->first_step)) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "first_step is %s; it must be 0 or more, and finite",
-            adzi_text_number(o->first_step));
-    } else if (!(o->max_step >= 0)) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "max_step is %s; it must be 0, for no limit, or more",
-            adzi_text_number(o->max_step));
-    } else if (o->event_direction < -1 || o->event_direction > 1) {
-        adzi_error(op, ADZ_ERR_ARGUMENT,
-            "event_direction is %d; it must be 1 for a function that rises through 0, -1 for one that falls, or 0 for both",
-            o->event_direction);
-    } else {
-        return true;
-    }
-    return false;
-}
-
 /* Whether there is a tolerance for each element, and rounding errors alone do not exceed them. */
 static bool check_tolerances(const adzi_ode *ode, const adz_tensor *y0)
 {

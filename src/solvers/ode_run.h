@@ -24,9 +24,6 @@ typedef struct adzi_ode_run {
     size_t n_fresh; /* states of the running step */
 } adzi_ode_run;
 
-/** Checks options that depend on no tensor. False with the error recorded. */
-bool adzi_ode_check_options(const char *op, const adz_ode_options *options);
-
 /** Checks the tensors, and whether the form of the solution can be computed, captured or exported.
  * Sets n_times. False with the error recorded. */
 bool adzi_ode_check(adzi_ode *ode, const adz_tensor *y0);

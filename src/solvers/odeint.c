@@ -6,7 +6,27 @@
 #include "adze/options.h"
 #include "base/door.h"
 
-ADZ_OPTIONS_INIT(adz_ode_options_init, adz_ode_options, ADZ_ODE_OPTIONS)
+static const char *const methods[] = { "Dormand-Prince", "RK4", "RODAS4", "BDF", NULL };
+
+#define TOLERANCE_HINT \
+    "without an allowed error no step is short enough. For steps without error control set steps"
+
+static const adz_field fields[] = {
+    ADZ_FIELD_AS(adz_ode_options, method, "method", ADZ_FIELD_ENUM, .values = methods),
+    ADZ_FIELD(adz_ode_options, rtol, .value = 1e-6, ADZ_FINITE_ABOVE(0), .hint = TOLERANCE_HINT),
+    ADZ_FIELD(adz_ode_options, atol, .value = 1e-8, ADZ_FINITE_ABOVE(0), .hint = TOLERANCE_HINT),
+    ADZ_FIELD(adz_ode_options, steps, .value = 0, ADZ_AT_LEAST(0)),
+    ADZ_FIELD(adz_ode_options, max_steps, .value = 100000, ADZ_AT_LEAST(1)),
+    ADZ_FIELD(adz_ode_options, first_step, .value = 0, ADZ_FINITE_FROM(0)),
+    ADZ_FIELD(adz_ode_options, checkpoints, .value = 256, ADZ_AT_LEAST(1)),
+    ADZ_FIELD(adz_ode_options, graph_bytes, .value = 16 << 20, ADZ_AT_LEAST(0),
+        .hint = "0 keeps no graph"),
+    ADZ_FIELD(adz_ode_options, max_step, .value = 0, ADZ_AT_LEAST(0), .hint = "0 sets no limit"),
+    ADZ_FIELD(adz_ode_options, event_direction, .value = 0, ADZ_CLOSED(-1, 1),
+        .hint = "1 is for a function that rises through 0, -1 for one that falls, 0 for both"),
+};
+
+ADZ_OPTIONS_TABLE(adz_ode_options, ADZ_ODE_OPTIONS, fields)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
@@ -198,9 +218,7 @@ static adz_status run(adzi_ode *ode, adz_tensor *y0, const adz_ode_options *opti
     const char *op = ode->e.op;
     const int n = adzi_ode_results(ode);
     adz_tensor *made[2] = { NULL };
-    ode->o = (adz_ode_options)ADZ_ODE_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_ODE_OPTIONS, &ode->o, options) ||
-        !adzi_ode_check_options(op, &ode->o)) {
+    if (!adz_options_take(op, &adz_ode_options_table, &ode->o, options)) {
         return adzi_status(NULL);
     }
     if (ode->o.method == ADZ_ODE_RK4 && ode->o.steps == 0) {

@@ -5,9 +5,21 @@
 
 #include "adze/options.h"
 
-ADZ_OPTIONS_INIT(adz_root_options_init, adz_root_options, ADZ_ROOT_OPTIONS)
-
 enum { DENSE_UNKNOWNS = 2048, MOST_DIMENSION = 100, MOST_FIXED = 10000 };
+
+static const char *const methods[] = { "auto", "Newton", "Krylov", "Anderson", NULL };
+
+static const adz_field fields[] = {
+    ADZ_FIELD_AS(adz_root_options, method, "method", ADZ_FIELD_ENUM, .values = methods),
+    ADZ_FIELD(adz_root_options, tolerance, .value = 1e-10, ADZ_FINITE_ABOVE(0),
+        .hint = "rounding keeps a residual from being 0; the default is 1e-10"),
+    ADZ_FIELD(adz_root_options, max_iterations, .value = 200, ADZ_AT_LEAST(1)),
+    ADZ_FIELD(adz_root_options, fixed_iterations, .value = 0, ADZ_CLOSED(0, MOST_FIXED)),
+    ADZ_FIELD(adz_root_options, history, .value = 0, ADZ_CLOSED(0, MOST_DIMENSION),
+        .hint = "0 is for the default"),
+};
+
+ADZ_OPTIONS_TABLE(adz_root_options, ADZ_ROOT_OPTIONS, fields)
 
 bool adzi_root_is_dense(const adz_root_options *o, int64_t unknowns)
 {
@@ -95,28 +107,15 @@ adz_tensor *adzi_root_jacobian(adzi_functional *f, bool rows)
 
 /* ---- a search -------------------------------------------------------------------------------- */
 
-static bool check_options(const char *op, const adz_root_options *o)
+static bool check_history(const char *op, const adz_root_options *o)
 {
-    const int most = o->method == ADZ_ROOT_ANDERSON ? ADZI_ROOT_HISTORY : MOST_DIMENSION;
-    if ((int)o->method < ADZ_ROOT_AUTO || o->method > ADZ_ROOT_ANDERSON) {
-        adzi_error(
-            op, ADZ_ERR_ARGUMENT, "method is %d, which is no adz_root_method", (int)o->method);
-    } else if (!(o->tolerance > 0) || isinf(o->tolerance)) {
+    const bool good = o->method != ADZ_ROOT_ANDERSON || o->history <= ADZI_ROOT_HISTORY;
+    if (!good) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
-            "tolerance is %s; it must be above 0 and finite, because rounding keeps a residual from being 0; the default is 1e-10",
-            adzi_text_number(o->tolerance));
-    } else if (o->max_iterations < 1 || o->fixed_iterations < 0 ||
-               o->fixed_iterations > MOST_FIXED) {
-        adzi_error(op, ADZ_ERR_ARGUMENT,
-            "max_iterations is %d and fixed_iterations %d; they must be at least 1, and 0 to %d",
-            o->max_iterations, o->fixed_iterations, MOST_FIXED);
-    } else if (o->history < 0 || o->history > most) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "history is %d; it must be 0, for the default, to %d",
-            o->history, most);
-    } else {
-        return true;
+            "history is %d, but must be in [0, %d] for ADZ_ROOT_ANDERSON; 0 is for the default",
+            o->history, (int)ADZI_ROOT_HISTORY);
     }
-    return false;
+    return good;
 }
 
 static bool check_form(const adzi_root *r, const adz_tensor *x0)
@@ -184,9 +183,8 @@ static adz_tensor *run(
     const char *op = r->e.op;
     adzi_thread *thread = adzi_self();
     adz_tensor *arguments[ADZ_SOLVER_ARGUMENTS];
-    r->o = (adz_root_options)ADZ_ROOT_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_ROOT_OPTIONS, &r->o, options) || !check_options(op, &r->o) ||
-        !adzi_equation_check_state(op, "x0", x0)) {
+    if (!adz_options_take(op, &adz_root_options_table, &r->o, options) ||
+        !check_history(op, &r->o) || !adzi_equation_check_state(op, "x0", x0)) {
         return NULL;
     }
     r->fixed = r->o.fixed_iterations > 0;

@@ -215,8 +215,9 @@ static void a_field_beyond_the_attributes_is_found(void **state)
     assert_ptr_equal(
         adzi_attr_beyond(&op, &sample, offsetof(everything, last)), &fields[op.n_fields - 1]);
     assert_ptr_equal(adzi_attr_beyond(&op, &sample, 0), &fields[0]);
-    static const adz_field far_off = { "x", ADZ_FIELD_F64, SIZE_MAX - 2, SIZE_MAX / 4, false, false,
-        NULL };
+    static const adz_field far_off = {
+        .name = "x", .kind = ADZ_FIELD_F64, .offset = SIZE_MAX - 2, .count = SIZE_MAX / 4
+    };
     static const adz_operator wrong = { .name = "wrong", .fields = &far_off, .n_fields = 1 };
     assert_non_null(adzi_attr_beyond(&wrong, &sample, sizeof sample));
 }

@@ -20,8 +20,7 @@ typedef struct {
     double factor;
 } cube_attributes;
 
-static const adz_field cube_fields[] = { { "factor", ADZ_FIELD_F64,
-    offsetof(cube_attributes, factor), 0, false, false, NULL } };
+static const adz_field cube_fields[] = { ADZ_FIELD(cube_attributes, factor) };
 
 static adz_status cube_backward(adz_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
@@ -302,18 +301,18 @@ static void tables_of_fields_are_checked(void **state)
         adz_field field;
         const char *says;
     } cases[] = {
-        { { "a", ADZ_FIELD_F64, 0, 0, false, false, NULL }, NULL },
-        { { "a", ADZ_FIELD_F64, 8, 1, false, false, NULL }, NULL },
-        { { "a", ADZ_FIELD_F64, 0, 2, false, false, NULL }, NULL },
-        { { "a", ADZ_FIELD_F64, 0, 3, false, false, NULL }, "field a at byte 0 does not fit" },
-        { { "a", ADZ_FIELD_I64, 9, 0, false, false, NULL }, "field a at byte 9 does not fit" },
-        { { "a", ADZ_FIELD_BOOL, SIZE_MAX, 0, false, false, NULL }, "which have 16 bytes" },
-        { { "a", ADZ_FIELD_INT, 0, SIZE_MAX, false, false, NULL }, "which have 16 bytes" },
-        { { NULL, ADZ_FIELD_INT, 0, 0, false, false, NULL },
-            "field 0 of the operator has no name" },
-        { { "a", (adz_field_kind)-1, 0, 0, false, false, NULL }, "an unknown kind" },
-        { { "a", (adz_field_kind)7, 0, 0, false, false, NULL }, "an unknown kind" },
-        { { "a", ADZ_FIELD_I64, 0, 1, true, false, NULL }, "does not follow the int" },
+        { { .name = "a", .kind = ADZ_FIELD_F64 }, NULL },
+        { { .name = "a", .kind = ADZ_FIELD_F64, .offset = 8, .count = 1 }, NULL },
+        { { .name = "a", .kind = ADZ_FIELD_F64, .count = 2 }, NULL },
+        { { .name = "a", .kind = ADZ_FIELD_F64, .count = 3 }, "field a at byte 0 does not fit" },
+        { { .name = "a", .kind = ADZ_FIELD_I64, .offset = 9 }, "field a at byte 9 does not fit" },
+        { { .name = "a", .kind = ADZ_FIELD_BOOL, .offset = SIZE_MAX }, "which have 16 bytes" },
+        { { .name = "a", .kind = ADZ_FIELD_INT, .count = SIZE_MAX }, "which have 16 bytes" },
+        { { .kind = ADZ_FIELD_INT }, "field 0 of the operator has no name" },
+        { { .name = "a", .kind = (adz_field_kind)-1 }, "an unknown kind" },
+        { { .name = "a", .kind = (adz_field_kind)1000 }, "an unknown kind" },
+        { { .name = "a", .kind = ADZ_FIELD_I64, .count = 1, .counted = true },
+            "does not follow the int" },
     };
     static const double numbers[2] = { 1, 2 };
     adz_scope *scope = adz_scope_open();

@@ -112,7 +112,7 @@ static void null_and_nan_are_said(void **state)
     assert_true(isnan(adz_tensor_at(x, NULL)));
     expect_error(ADZ_ERR_NULL, "tensor_at: index");
     adz_get_memory_info(NULL, sizeof(adz_memory_info));
-    expect_error(ADZ_ERR_NULL, "memory_info_get: info");
+    expect_error(ADZ_ERR_NULL, "get_memory_info: info");
     assert_true(isnan(adz_clip_grad_norm((adz_tensor_list){ NULL, 3 }, 1, 2)));
     expect_error(ADZ_ERR_NULL, "adz_clip_grad_norm");
     assert_int_equal(adz_clip_grad_value((adz_tensor_list){ NULL, 3 }, 1), ADZ_ERR_NULL);

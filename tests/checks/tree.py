@@ -82,7 +82,8 @@ OTHER_WORDS = re.compile(r"\b([Ii]n(-|\s+(\*\s+)?)place\b(?!\s+(\*\s+)?of\b)|las
 # modules and is included by whoever defines one.
 HEADERS = {
     "base": "base", "dlpack": "tensor", "scope": "tensor", "tensor": "tensor", "random": "tensor", "typed": "tensor",
-    "precision": "base", "real": "tensor", "sequences": "tensor", "options": "base", "checks": "nn",
+    "precision": "base", "real": "tensor", "sequences": "tensor", "fields": "tensor", "options": "tensor",
+    "checks": "tensor",
     "autograd": "autograd", "functional": "solvers", "solvers": "solvers", "ops": "ops",
     "custom": "autograd", "operator": "autograd",
     "nn": "nn", "data": "data", "optim": "optim", "distributed": "distributed",

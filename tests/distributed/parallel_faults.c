@@ -99,7 +99,7 @@ static void too_many(adz_group *group, void *user)
         "the ranks differ in the options of adz_data_parallel_new: rank 0 has micro_batches 4, ");
     o.micro_batches = adz_group_rank(group) == 1 ? 5000 : 8;
     check(adz_data_parallel_new(group, net, &o) == NULL);
-    check_error(ADZ_ERR_ARGUMENT, "micro_batches is 5000, but must be 1 to 4096");
+    check_error(ADZ_ERR_ARGUMENT, "micro_batches is 5000, but must be in [1, 4096]");
     check(adz_data_parallel_new(group, adz_group_rank(group) == 3 ? NULL : net, NULL) == NULL);
     check_error(ADZ_ERR_NULL, "module is NULL");
     check(adz_data_parallel_new(NULL, net, NULL) == NULL);

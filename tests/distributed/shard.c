@@ -281,7 +281,7 @@ static adz_status unchanged(adz_tensor **results, const adz_update *u)
 static const adz_optimizer_type whole_type = {
     .size = sizeof(adz_optimizer_type),
     .name = "Whole",
-    .settings = { { "lr", 0.1, ADZ_RANGE_NOT_NEGATIVE } },
+    .settings = { ADZ_SETTING("lr", 0.1, ADZ_FINITE_FROM(0)) },
     .update = unchanged,
     .whole = true,
 };

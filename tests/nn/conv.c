@@ -127,13 +127,15 @@ static void bad_values_are_refused(void **state)
     adz_conv_module_options o = ADZ_CONV_MODULE_OPTIONS;
     expect_no_module(adz_conv1d_new(0, 2, 3, NULL), "in_channels");
     expect_no_module(adz_conv1d_new(2, -1, 3, NULL), "out_channels");
-    expect_no_module(adz_conv1d_new(2, 2, 0, NULL), "kernel_size [0]");
+    expect_no_module(
+        adz_conv1d_new(2, 2, 0, NULL), "kernel_size is [0], but each size must be 1 or more");
     expect_no_module(adz_conv2d_new(2, 2, ADZ_SHAPE(1, 2, 3), NULL), "kernel_size [1, 2, 3]");
     o.groups = 2;
     expect_no_module(adz_conv1d_new(2, 3, 1, &o), "groups 2 must divide");
     o.groups = 1;
     o.stride = ADZ_SHAPE(0);
-    expect_no_module(adz_conv1d_new(2, 3, 1, &o), "adz_conv1d_new: stride 0");
+    expect_no_module(adz_conv1d_new(2, 3, 1, &o),
+        "adz_conv1d_new: stride is [0], but each size must be 1 or more");
     o.stride = ADZ_SHAPE(2);
     o.padding_rule = ADZ_PADDING_SAME;
     expect_no_module(adz_conv1d_new(2, 3, 1, &o), "needs stride 1");
@@ -141,7 +143,7 @@ static void bad_values_are_refused(void **state)
     o.padding_mode = ADZ_PADDING_REFLECT;
     expect_no_module(adz_conv_transpose1d_new(2, 3, 1, &o), "need");
     o.padding_mode = (adz_padding_mode)7;
-    expect_no_module(adz_conv1d_new(2, 3, 1, &o), "padding_mode 7");
+    expect_no_module(adz_conv1d_new(2, 3, 1, &o), "padding_mode is 7, but must be 0 (zeros)");
     o = (adz_conv_module_options)ADZ_CONV_MODULE_OPTIONS;
     o.dtype = ADZ_I64;
     assert_null(adz_conv1d_new(2, 3, 1, &o));

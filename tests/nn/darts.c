@@ -81,9 +81,9 @@ static void bad_values_are_refused(void **state)
 {
     (void)state;
     expect_no_module(adz_darts_monte_carlo_dropout_new(1.5, NULL), "p is 1.5");
-    expect_no_module(adz_darts_feed_forward_new(3, -2, NULL), "d_ff -2");
+    expect_no_module(adz_darts_feed_forward_new(3, -2, NULL), "d_ff is -2");
     expect_no_module(adz_darts_glu_variant_new("glu", 3, 4, NULL), "'glu' is no variant");
-    expect_no_module(adz_darts_glu_variant_new("GLU", 0, 4, NULL), "d_model 0");
+    expect_no_module(adz_darts_glu_variant_new("GLU", 0, 4, NULL), "d_model is 0");
     adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
     o.dropout = -0.1;
     expect_no_module(adz_darts_glu_variant_new("ReLU", 3, 4, &o), "p is -0.1");

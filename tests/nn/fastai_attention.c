@@ -211,7 +211,7 @@ static void bad_sizes_are_refused(void **state)
     expect_no_module(adz_fastai_attention_new(16, 4, &o), "are too many");
     o.d_head = INT64_MAX / 3 / 16;
     assert_null(adz_fastai_attention_new(16, 4, &o));
-    expect_error(ADZ_ERR_SHAPE, "more elements than fit in memory");
+    expect_error(ADZ_ERR_ARGUMENT, "more than fit in memory");
     o.d_head = INT64_MAX / 4;
     expect_no_module(adz_fastai_attention_new(2, 4, &o), "more than fit in memory");
     o.d_head = 0;

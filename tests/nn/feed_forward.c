@@ -154,7 +154,8 @@ static void bad_values_are_refused(void **state)
     adz_module *smallest = adz_feed_forward_new(1, 1, NULL);
     assert_non_null(adz_module_forward(smallest, adz_ones(ADZ_SHAPE(2, 1), ADZ_F32)));
     adz_module_release(&smallest);
-    expect_no_module(adz_feed_forward_variant_new("GLU", 3, 0, NULL), "d_ff 0");
+    expect_no_module(
+        adz_feed_forward_variant_new("GLU", 3, 0, NULL), "d_ff is 0, but must be 1 or more");
     assert_null(adz_feed_forward_variant_new(NULL, 3, 4, NULL));
     expect_error(ADZ_ERR_NULL, "variant");
     expect_refused(adz_feed_forward_variant_new("GLU", 3, 4, NULL),

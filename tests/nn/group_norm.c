@@ -107,7 +107,7 @@ static void bad_values_are_refused(void **state)
     (void)state;
     adz_group_norm_options g = ADZ_GROUP_NORM_OPTIONS;
     expect_no_module(adz_group_norm_new(3, 4, NULL), "num_groups 3 does not divide num_channels 4");
-    expect_no_module(adz_group_norm_new(0, 4, NULL), "num_groups 0");
+    expect_no_module(adz_group_norm_new(0, 4, NULL), "num_groups is 0, but must be 1 or more");
     expect_no_module(adz_group_norm_new(1, -4, NULL), "num_channels");
     g.eps = -1;
     expect_no_module(adz_group_norm_new(2, 4, &g), "eps is -1");

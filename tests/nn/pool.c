@@ -83,7 +83,8 @@ static void bad_values_are_refused(void **state)
     expect_no_module(adz_avg_pool1d_new(2, &a), "size is 0");
     expect_no_module(adz_adaptive_avg_pool1d_new(-2), "output_size is -2");
     expect_no_module(adz_adaptive_max_pool2d_new(ADZ_SHAPE(1, 2, 3)), "has 3 numbers");
-    expect_no_module(adz_batch_norm2d_new(-1, NULL), "adz_batch_norm2d_new: num_features -1");
+    expect_no_module(adz_batch_norm2d_new(-1, NULL),
+        "adz_batch_norm2d_new: num_features is -1, but must be 0 or more");
 }
 
 static const struct CMUnitTest facts[] = {

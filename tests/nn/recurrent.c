@@ -185,7 +185,7 @@ static void bad_values_are_refused(void **state)
     o.dropout = 2;
     expect_no_module(adz_lstm_new(2, 3, &o), "dropout is 2");
     adz_batch_norm1d_options b = ADZ_BATCH_NORM1D_OPTIONS;
-    expect_no_module(adz_batch_norm1d_new(-1, NULL), "num_features -1");
+    expect_no_module(adz_batch_norm1d_new(-1, NULL), "num_features is -1, but must be 0 or more");
     b.momentum = 2;
     expect_no_module(adz_batch_norm1d_new(1, &b), "momentum is 2");
     b.momentum = 0.1;

@@ -89,8 +89,8 @@ static bool prints(const adzi_node *node, const adz_field *fields, size_t n, adz
     for (size_t i = 0; ok && i < n; ++i) {
         char part[64];
         snprintf(part, sizeof part, "%s%s=", shown ? ", " : "(", fields[i].name);
-        ok = fields[i].hidden || strstr(printed, part) != NULL;
-        shown = shown || !fields[i].hidden;
+        ok = fields[i].shown == ADZ_SHOWN_NEVER || strstr(printed, part) != NULL;
+        shown = shown || fields[i].shown != ADZ_SHOWN_NEVER;
     }
     return ok && (printed[strlen(printed) - 1] == ')') == shown;
 }

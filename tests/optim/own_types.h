@@ -29,8 +29,9 @@ static inline adz_status lion_update(adz_tensor **results, const adz_update *u)
 static const adz_optimizer_type lion_type = {
     .size = sizeof(adz_optimizer_type),
     .name = "Lion",
-    .settings = { { "lr", 1e-4, ADZ_RANGE_NOT_NEGATIVE }, { "beta1", 0.9, ADZ_RANGE_FRACTION },
-        { "beta2", 0.99, ADZ_RANGE_FRACTION }, { "weight_decay", 0, ADZ_RANGE_NOT_NEGATIVE } },
+    .settings = { ADZ_SETTING("lr", 1e-4, ADZ_FINITE_FROM(0)),
+        ADZ_SETTING("beta1", 0.9, ADZ_BELOW(0, 1)), ADZ_SETTING("beta2", 0.99, ADZ_BELOW(0, 1)),
+        ADZ_SETTING("weight_decay", 0, ADZ_FINITE_FROM(0)) },
     .states = { { "exp_avg", 0 } },
     .update = lion_update,
 };
@@ -65,8 +66,8 @@ static inline void mean_f32(const adz_update_call *call, int64_t begin, int64_t 
 static const adz_optimizer_type mean_type = {
     .size = sizeof(adz_optimizer_type),
     .name = "Mean",
-    .settings = { { "lr", 0.1, ADZ_RANGE_NOT_NEGATIVE }, { "start", 0.25, ADZ_RANGE_NOT_NEGATIVE },
-        { "ascend", 0, ADZ_RANGE_FLAG } },
+    .settings = { ADZ_SETTING("lr", 0.1, ADZ_FINITE_FROM(0)),
+        ADZ_SETTING("start", 0.25, ADZ_FINITE_FROM(0)), ADZ_SETTING_FLAG("ascend", 0) },
     .states = { { "sum", MEAN_START } },
     .update = mean_update,
     .numbers = mean_numbers,

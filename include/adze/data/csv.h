@@ -59,9 +59,12 @@ typedef struct adz_csv_options {
 } adz_csv_options;
 
 /** The defaults. */
-#define ADZ_CSV_OPTIONS                                                                         \
-    {                                                                                           \
-        sizeof(adz_csv_options), ',', true, ADZ_CSV_MISSING_ERROR, ADZ_F64, NULL, 0, '.', 0, 0, \
+#define ADZ_CSV_OPTIONS                                                                      \
+    {                                                                                        \
+        ADZ_MEMBER(size, sizeof(adz_csv_options)), ADZ_MEMBER(delimiter, ','),               \
+            ADZ_MEMBER(header, true), ADZ_MEMBER(missing, ADZ_CSV_MISSING_ERROR),            \
+            ADZ_MEMBER(dtype, ADZ_F64), ADZ_MEMBER(columns, NULL), ADZ_MEMBER(n_columns, 0), \
+            ADZ_MEMBER(decimal, '.'), ADZ_MEMBER(thousands, 0), ADZ_MEMBER(comment, 0)       \
     }
 
 /**

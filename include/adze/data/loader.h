@@ -74,9 +74,12 @@ typedef struct adz_loader_options {
 } adz_loader_options;
 
 /** The defaults. */
-#define ADZ_LOADER_OPTIONS                                                      \
-    {                                                                           \
-        sizeof(adz_loader_options), 32, false, false, NULL, NULL, NULL, 0, 1, 0 \
+#define ADZ_LOADER_OPTIONS                                                                         \
+    {                                                                                              \
+        ADZ_MEMBER(size, sizeof(adz_loader_options)), ADZ_MEMBER(batch_size, 32),                  \
+            ADZ_MEMBER(shuffle, false), ADZ_MEMBER(drop_last, false), ADZ_MEMBER(generator, NULL), \
+            ADZ_MEMBER(progress, NULL), ADZ_MEMBER(user, NULL), ADZ_MEMBER(rank, 0),               \
+            ADZ_MEMBER(ranks, 1), ADZ_MEMBER(micro_batches, 0)                                     \
     }
 
 /**

@@ -94,9 +94,12 @@ typedef struct adz_tokenizer_options {
 } adz_tokenizer_options;
 
 /** The defaults. */
-#define ADZ_TOKENIZER_OPTIONS                                                       \
-    {                                                                               \
-        sizeof(adz_tokenizer_options), 60000, 2, false, NULL, true, false, false, 1 \
+#define ADZ_TOKENIZER_OPTIONS                                                                    \
+    {                                                                                            \
+        ADZ_MEMBER(size, sizeof(adz_tokenizer_options)), ADZ_MEMBER(max_vocab, 60000),           \
+            ADZ_MEMBER(min_freq, 2), ADZ_MEMBER(special_tokens, false), ADZ_MEMBER(rules, NULL), \
+            ADZ_MEMBER(include_bos, true), ADZ_MEMBER(include_eos, false),                       \
+            ADZ_MEMBER(mark_fields, false), ADZ_MEMBER(n_fields, 1)                              \
     }
 
 /**

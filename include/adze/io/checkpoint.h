@@ -68,9 +68,13 @@ typedef struct adz_checkpoint {
 } adz_checkpoint;
 
 /** A checkpoint without parts. */
-#define ADZ_CHECKPOINT                                                                \
-    {                                                                                 \
-        sizeof(adz_checkpoint), NULL, NULL, NULL, 0, NULL, 0, NULL, 0, 0, NULL, false \
+#define ADZ_CHECKPOINT                                                                          \
+    {                                                                                           \
+        ADZ_MEMBER(size, sizeof(adz_checkpoint)), ADZ_MEMBER(model, NULL),                      \
+            ADZ_MEMBER(optimizer, NULL), ADZ_MEMBER(schedulers, NULL),                          \
+            ADZ_MEMBER(n_schedulers, 0), ADZ_MEMBER(generators, NULL),                          \
+            ADZ_MEMBER(n_generators, 0), ADZ_MEMBER(loader, NULL), ADZ_MEMBER(epoch, 0),        \
+            ADZ_MEMBER(step, 0), ADZ_MEMBER(parallel, NULL), ADZ_MEMBER(allow_nonfinite, false) \
     }
 
 /**

@@ -23,9 +23,10 @@ typedef struct adz_module_save_options {
 } adz_module_save_options;
 
 /** The defaults. */
-#define ADZ_MODULE_SAVE_OPTIONS                       \
-    {                                                 \
-        sizeof(adz_module_save_options), false, false \
+#define ADZ_MODULE_SAVE_OPTIONS                                                      \
+    {                                                                                \
+        ADZ_MEMBER(size, sizeof(adz_module_save_options)), ADZ_MEMBER(dedup, false), \
+            ADZ_MEMBER(allow_nonfinite, false)                                       \
     }
 
 /**

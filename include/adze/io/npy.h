@@ -20,9 +20,10 @@ typedef struct adz_npy_options {
 } adz_npy_options;
 
 /** The defaults. */
-#define ADZ_NPY_OPTIONS                          \
-    {                                            \
-        sizeof(adz_npy_options), 1, false, false \
+#define ADZ_NPY_OPTIONS                                                     \
+    {                                                                       \
+        ADZ_MEMBER(size, sizeof(adz_npy_options)), ADZ_MEMBER(version, 1),  \
+            ADZ_MEMBER(fortran_order, false), ADZ_MEMBER(big_endian, false) \
     }
 
 /**

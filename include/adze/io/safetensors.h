@@ -46,9 +46,9 @@ typedef struct adz_safetensors_options {
 } adz_safetensors_options;
 
 /** The defaults. */
-#define ADZ_SAFETENSORS_OPTIONS                \
-    {                                          \
-        sizeof(adz_safetensors_options), false \
+#define ADZ_SAFETENSORS_OPTIONS                                                   \
+    {                                                                             \
+        ADZ_MEMBER(size, sizeof(adz_safetensors_options)), ADZ_MEMBER(map, false) \
     }
 
 /**

@@ -68,9 +68,10 @@ typedef struct adz_prelu_options {
 } adz_prelu_options;
 
 /** The defaults. */
-#define ADZ_PRELU_OPTIONS                           \
-    {                                               \
-        sizeof(adz_prelu_options), 1, 0.25, ADZ_F32 \
+#define ADZ_PRELU_OPTIONS                                                           \
+    {                                                                               \
+        ADZ_MEMBER(size, sizeof(adz_prelu_options)), ADZ_MEMBER(num_parameters, 1), \
+            ADZ_MEMBER(init, 0.25), ADZ_MEMBER(dtype, ADZ_F32)                      \
     }
 
 /**

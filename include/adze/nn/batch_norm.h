@@ -26,9 +26,11 @@ typedef struct adz_batch_norm1d_options {
 } adz_batch_norm1d_options;
 
 /** The defaults. */
-#define ADZ_BATCH_NORM1D_OPTIONS                                         \
-    {                                                                    \
-        sizeof(adz_batch_norm1d_options), 1e-5, 0.1, true, true, ADZ_F32 \
+#define ADZ_BATCH_NORM1D_OPTIONS                                                   \
+    {                                                                              \
+        ADZ_MEMBER(size, sizeof(adz_batch_norm1d_options)), ADZ_MEMBER(eps, 1e-5), \
+            ADZ_MEMBER(momentum, 0.1), ADZ_MEMBER(affine, true),                   \
+            ADZ_MEMBER(track_running_stats, true), ADZ_MEMBER(dtype, ADZ_F32)      \
     }
 
 /**

@@ -37,10 +37,13 @@ typedef struct adz_conv_module_options {
 } adz_conv_module_options;
 
 /** The defaults. */
-#define ADZ_CONV_MODULE_OPTIONS                                                           \
-    {                                                                                     \
-        sizeof(adz_conv_module_options), { 0, { 0 } }, { 0, { 0 } }, ADZ_PADDING_NUMBERS, \
-            { 0, { 0 } }, { 0, { 0 } }, 1, true, ADZ_PADDING_ZEROS, ADZ_F32,              \
+#define ADZ_CONV_MODULE_OPTIONS                                                               \
+    {                                                                                         \
+        ADZ_MEMBER(size, sizeof(adz_conv_module_options)), ADZ_MEMBER(stride, { 0, { 0 } }),  \
+            ADZ_MEMBER(padding, { 0, { 0 } }), ADZ_MEMBER(padding_rule, ADZ_PADDING_NUMBERS), \
+            ADZ_MEMBER(dilation, { 0, { 0 } }), ADZ_MEMBER(output_padding, { 0, { 0 } }),     \
+            ADZ_MEMBER(groups, 1), ADZ_MEMBER(bias, true),                                    \
+            ADZ_MEMBER(padding_mode, ADZ_PADDING_ZEROS), ADZ_MEMBER(dtype, ADZ_F32)           \
     }
 
 /**

@@ -20,9 +20,9 @@ typedef struct adz_dropout_options {
 } adz_dropout_options;
 
 /** The defaults. */
-#define ADZ_DROPOUT_OPTIONS               \
-    {                                     \
-        sizeof(adz_dropout_options), NULL \
+#define ADZ_DROPOUT_OPTIONS                                                        \
+    {                                                                              \
+        ADZ_MEMBER(size, sizeof(adz_dropout_options)), ADZ_MEMBER(generator, NULL) \
     }
 
 /**

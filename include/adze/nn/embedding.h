@@ -23,9 +23,11 @@ typedef struct adz_embedding_module_options {
 } adz_embedding_module_options;
 
 /** The defaults. */
-#define ADZ_EMBEDDING_MODULE_OPTIONS                                                \
-    {                                                                               \
-        sizeof(adz_embedding_module_options), ADZ_NO_PADDING, false, false, ADZ_F32 \
+#define ADZ_EMBEDDING_MODULE_OPTIONS                                                        \
+    {                                                                                       \
+        ADZ_MEMBER(size, sizeof(adz_embedding_module_options)),                             \
+            ADZ_MEMBER(padding_idx, ADZ_NO_PADDING), ADZ_MEMBER(scale_grad_by_freq, false), \
+            ADZ_MEMBER(sparse, false), ADZ_MEMBER(dtype, ADZ_F32)                           \
     }
 
 /**

@@ -30,10 +30,14 @@ typedef struct adz_feed_forward_options {
 } adz_feed_forward_options;
 
 /** The defaults. */
-#define ADZ_FEED_FORWARD_OPTIONS                                                             \
-    {                                                                                        \
-        sizeof(adz_feed_forward_options), 0.1, ADZ_ACTIVATION_RELU, false, true, true, true, \
-            ADZ_F32, NULL, NULL, NULL, NULL                                                  \
+#define ADZ_FEED_FORWARD_OPTIONS                                                           \
+    {                                                                                      \
+        ADZ_MEMBER(size, sizeof(adz_feed_forward_options)), ADZ_MEMBER(dropout, 0.1),      \
+            ADZ_MEMBER(activation, ADZ_ACTIVATION_RELU), ADZ_MEMBER(is_gated, false),      \
+            ADZ_MEMBER(bias1, true), ADZ_MEMBER(bias2, true), ADZ_MEMBER(bias_gate, true), \
+            ADZ_MEMBER(dtype, ADZ_F32), ADZ_MEMBER(generator, NULL),                       \
+            ADZ_MEMBER(activation_function, NULL), ADZ_MEMBER(activation_module, NULL),    \
+            ADZ_MEMBER(dropout_module, NULL)                                               \
     }
 
 /**

@@ -20,9 +20,10 @@ typedef struct adz_group_norm_options {
 } adz_group_norm_options;
 
 /** The defaults. */
-#define ADZ_GROUP_NORM_OPTIONS                              \
-    {                                                       \
-        sizeof(adz_group_norm_options), 1e-5, true, ADZ_F32 \
+#define ADZ_GROUP_NORM_OPTIONS                                                   \
+    {                                                                            \
+        ADZ_MEMBER(size, sizeof(adz_group_norm_options)), ADZ_MEMBER(eps, 1e-5), \
+            ADZ_MEMBER(affine, true), ADZ_MEMBER(dtype, ADZ_F32)                 \
     }
 
 /**
@@ -60,9 +61,11 @@ typedef struct adz_instance_norm_options {
 } adz_instance_norm_options;
 
 /** The defaults. */
-#define ADZ_INSTANCE_NORM_OPTIONS                                           \
-    {                                                                       \
-        sizeof(adz_instance_norm_options), 1e-5, 0.1, false, false, ADZ_F32 \
+#define ADZ_INSTANCE_NORM_OPTIONS                                                   \
+    {                                                                               \
+        ADZ_MEMBER(size, sizeof(adz_instance_norm_options)), ADZ_MEMBER(eps, 1e-5), \
+            ADZ_MEMBER(momentum, 0.1), ADZ_MEMBER(affine, false),                   \
+            ADZ_MEMBER(track_running_stats, false), ADZ_MEMBER(dtype, ADZ_F32)      \
     }
 
 /**

@@ -22,9 +22,11 @@ typedef struct adz_layer_norm_options {
 } adz_layer_norm_options;
 
 /** The defaults. */
-#define ADZ_LAYER_NORM_OPTIONS                                    \
-    {                                                             \
-        sizeof(adz_layer_norm_options), 1e-5, true, true, ADZ_F32 \
+#define ADZ_LAYER_NORM_OPTIONS                                                   \
+    {                                                                            \
+        ADZ_MEMBER(size, sizeof(adz_layer_norm_options)), ADZ_MEMBER(eps, 1e-5), \
+            ADZ_MEMBER(elementwise_affine, true), ADZ_MEMBER(bias, true),        \
+            ADZ_MEMBER(dtype, ADZ_F32)                                           \
     }
 
 /**
@@ -62,9 +64,10 @@ typedef struct adz_rms_norm_options {
 } adz_rms_norm_options;
 
 /** The defaults. */
-#define ADZ_RMS_NORM_OPTIONS                                          \
-    {                                                                 \
-        sizeof(adz_rms_norm_options), ADZ_EPS_OF_DTYPE, true, ADZ_F32 \
+#define ADZ_RMS_NORM_OPTIONS                                                               \
+    {                                                                                      \
+        ADZ_MEMBER(size, sizeof(adz_rms_norm_options)), ADZ_MEMBER(eps, ADZ_EPS_OF_DTYPE), \
+            ADZ_MEMBER(elementwise_affine, true), ADZ_MEMBER(dtype, ADZ_F32)               \
     }
 
 /**

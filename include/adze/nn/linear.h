@@ -19,9 +19,10 @@ typedef struct adz_linear_options {
 } adz_linear_options;
 
 /** The defaults. */
-#define ADZ_LINEAR_OPTIONS                        \
-    {                                             \
-        sizeof(adz_linear_options), true, ADZ_F32 \
+#define ADZ_LINEAR_OPTIONS                                                    \
+    {                                                                         \
+        ADZ_MEMBER(size, sizeof(adz_linear_options)), ADZ_MEMBER(bias, true), \
+            ADZ_MEMBER(dtype, ADZ_F32)                                        \
     }
 
 /**

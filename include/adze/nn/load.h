@@ -104,9 +104,11 @@ typedef struct adz_load_options {
 } adz_load_options;
 
 /** The defaults: strict, with the module's own names. */
-#define ADZ_LOAD_OPTIONS                                       \
-    {                                                          \
-        sizeof(adz_load_options), true, NULL, NULL, NULL, NULL \
+#define ADZ_LOAD_OPTIONS                                                                \
+    {                                                                                   \
+        ADZ_MEMBER(size, sizeof(adz_load_options)), ADZ_MEMBER(strict, true),           \
+            ADZ_MEMBER(prefix, NULL), ADZ_MEMBER(rename, NULL), ADZ_MEMBER(user, NULL), \
+            ADZ_MEMBER(report, NULL)                                                    \
     }
 
 /**

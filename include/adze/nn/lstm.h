@@ -27,9 +27,12 @@ typedef struct adz_lstm_module_options {
 } adz_lstm_module_options;
 
 /** The defaults. */
-#define ADZ_LSTM_MODULE_OPTIONS                                                    \
-    {                                                                              \
-        sizeof(adz_lstm_module_options), 1, true, false, 0.0, false, ADZ_F32, NULL \
+#define ADZ_LSTM_MODULE_OPTIONS                                                               \
+    {                                                                                         \
+        ADZ_MEMBER(size, sizeof(adz_lstm_module_options)), ADZ_MEMBER(num_layers, 1),         \
+            ADZ_MEMBER(bias, true), ADZ_MEMBER(batch_first, false), ADZ_MEMBER(dropout, 0.0), \
+            ADZ_MEMBER(bidirectional, false), ADZ_MEMBER(dtype, ADZ_F32),                     \
+            ADZ_MEMBER(generator, NULL)                                                       \
     }
 
 /**

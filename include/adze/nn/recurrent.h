@@ -28,9 +28,12 @@ typedef struct adz_gru_module_options {
 } adz_gru_module_options;
 
 /** The defaults. */
-#define ADZ_GRU_MODULE_OPTIONS                                                    \
-    {                                                                             \
-        sizeof(adz_gru_module_options), 1, true, false, 0.0, false, ADZ_F32, NULL \
+#define ADZ_GRU_MODULE_OPTIONS                                                                \
+    {                                                                                         \
+        ADZ_MEMBER(size, sizeof(adz_gru_module_options)), ADZ_MEMBER(num_layers, 1),          \
+            ADZ_MEMBER(bias, true), ADZ_MEMBER(batch_first, false), ADZ_MEMBER(dropout, 0.0), \
+            ADZ_MEMBER(bidirectional, false), ADZ_MEMBER(dtype, ADZ_F32),                     \
+            ADZ_MEMBER(generator, NULL)                                                       \
     }
 
 /**
@@ -83,10 +86,12 @@ typedef struct adz_rnn_module_options {
 } adz_rnn_module_options;
 
 /** The defaults. */
-#define ADZ_RNN_MODULE_OPTIONS                                                     \
-    {                                                                              \
-        sizeof(adz_rnn_module_options), 1, true, false, 0.0, false, ADZ_F32, NULL, \
-            ADZ_ACTIVATION_TANH                                                    \
+#define ADZ_RNN_MODULE_OPTIONS                                                                \
+    {                                                                                         \
+        ADZ_MEMBER(size, sizeof(adz_rnn_module_options)), ADZ_MEMBER(num_layers, 1),          \
+            ADZ_MEMBER(bias, true), ADZ_MEMBER(batch_first, false), ADZ_MEMBER(dropout, 0.0), \
+            ADZ_MEMBER(bidirectional, false), ADZ_MEMBER(dtype, ADZ_F32),                     \
+            ADZ_MEMBER(generator, NULL), ADZ_MEMBER(nonlinearity, ADZ_ACTIVATION_TANH)        \
     }
 
 /**
@@ -131,9 +136,10 @@ typedef struct adz_recurrent_cell_options {
 } adz_recurrent_cell_options;
 
 /** The defaults. */
-#define ADZ_RECURRENT_CELL_OPTIONS                                             \
-    {                                                                          \
-        sizeof(adz_recurrent_cell_options), true, ADZ_F32, ADZ_ACTIVATION_TANH \
+#define ADZ_RECURRENT_CELL_OPTIONS                                                    \
+    {                                                                                 \
+        ADZ_MEMBER(size, sizeof(adz_recurrent_cell_options)), ADZ_MEMBER(bias, true), \
+            ADZ_MEMBER(dtype, ADZ_F32), ADZ_MEMBER(nonlinearity, ADZ_ACTIVATION_TANH) \
     }
 
 /**

@@ -8,6 +8,8 @@
  *     double factor;
  * } scale_state;
  *
+ * static const adz_field scale_fields[] = { ADZ_FIELD(scale_state, factor, ADZ_FINITE) };
+ *
  * static adz_tensor *scale_forward(adz_module *self, adz_tensor *x)
  * {
  *     const scale_state *state = (const scale_state *)adz_module_data(self);
@@ -16,16 +18,22 @@
  *
  * static const adz_module_type scale_type = { .size = sizeof(adz_module_type),
  *     .name = "Scale",
- *     .forward = scale_forward };
+ *     .forward = scale_forward,
+ *     .fields = scale_fields, // printed as Scale(factor=0.5)
+ *     .n_fields = 1 };
  *
  * static adz_module *scale_new(int64_t width, double factor)
  * {
+ *     const scale_state state = { factor };
+ *     if (!adz_fields_check("scale_new", scale_fields, 1, &state)) {
+ *         return NULL; // factor is nan, but must be finite
+ *     }
  *     adz_module *self = adz_module_new(&scale_type, sizeof(scale_state));
  *     adz_scope *scope = adz_scope_open();
  *     if (!adz_module_add_parameter(self, "weight", adz_ones(ADZ_SHAPE(width), ADZ_F32))) {
  *         adz_module_release(&self);
  *     } else {
- *         ((scale_state *)adz_module_data(self))->factor = factor;
+ *         *(scale_state *)adz_module_data(self) = state;
  *     }
  *     adz_scope_close(scope);
  *     return self;
@@ -39,6 +47,7 @@
 #ifndef ADZE_NN_TYPE_H
 #define ADZE_NN_TYPE_H
 
+#include "adze/fields.h"
 #include "adze/nn/module.h"
 #include "adze/ops/activation.h"
 
@@ -66,7 +75,7 @@ typedef struct adz_module_type {
     adz_status (*reset_parameters)(adz_module *self);
 
     /** Writes what stands between the parentheses of the printed tree, as snprintf does, and
-     * returns the length. */
+     * returns the length. Write it only for what `fields` cannot say. */
     size_t (*extra_repr)(adz_module *self, char *buffer, size_t size);
 
     /** Ends what the state owns, before parameters and children end. The state may be all zeros. */
@@ -105,6 +114,12 @@ typedef struct adz_module_type {
      * for the i-th parameter that was added. `forward` may only give such a parameter to adz_linear
      * or adz_matmul, with f32 tensors, or convert what it reads of it with adz_to. */
     uint32_t half_parameters;
+
+    /** What the state consists of (adze/fields.h). Without extra_repr these fields are what stands
+     * between the parentheses of the printed tree. A state that begins with a struct of options is
+     * read and checked by the same rows (adz_options_take). NULL: nothing is printed. */
+    const adz_field *fields;
+    size_t n_fields; /**< rows of fields; 0 */
 } adz_module_type;
 
 /**

@@ -309,7 +309,9 @@ typedef struct adz_bias_activation_options {
 /** The defaults. */
 #define ADZ_BIAS_ACTIVATION_OPTIONS                                                \
     {                                                                              \
-        sizeof(adz_bias_activation_options), ADZ_ACTIVATION_RELU, 0.0, false, NULL \
+        ADZ_MEMBER(size, sizeof(adz_bias_activation_options)),                     \
+            ADZ_MEMBER(activation, ADZ_ACTIVATION_RELU), ADZ_MEMBER(dropout, 0.0), \
+            ADZ_MEMBER(training, false), ADZ_MEMBER(generator, NULL)               \
     }
 
 /**

@@ -32,9 +32,12 @@ typedef struct adz_attention_options {
 } adz_attention_options;
 
 /** The defaults. */
-#define ADZ_ATTENTION_OPTIONS                                                    \
-    {                                                                            \
-        sizeof(adz_attention_options), NULL, false, 0.0, 0.0, false, NULL, NULL, \
+#define ADZ_ATTENTION_OPTIONS                                                                 \
+    {                                                                                         \
+        ADZ_MEMBER(size, sizeof(adz_attention_options)), ADZ_MEMBER(attn_mask, NULL),         \
+            ADZ_MEMBER(is_causal, false), ADZ_MEMBER(scale, 0.0), ADZ_MEMBER(dropout_p, 0.0), \
+            ADZ_MEMBER(training, false), ADZ_MEMBER(generator, NULL),                         \
+            ADZ_MEMBER(dropout_mask, NULL)                                                    \
     }
 
 /**

@@ -43,10 +43,12 @@ typedef struct adz_conv_options {
 } adz_conv_options;
 
 /** The defaults. */
-#define ADZ_CONV_OPTIONS                                                                         \
-    {                                                                                            \
-        sizeof(adz_conv_options), { 0, { 0 } }, { 0, { 0 } }, ADZ_PADDING_NUMBERS, { 0, { 0 } }, \
-            { 0, { 0 } }, 1,                                                                     \
+#define ADZ_CONV_OPTIONS                                                                      \
+    {                                                                                         \
+        ADZ_MEMBER(size, sizeof(adz_conv_options)), ADZ_MEMBER(stride, { 0, { 0 } }),         \
+            ADZ_MEMBER(padding, { 0, { 0 } }), ADZ_MEMBER(padding_rule, ADZ_PADDING_NUMBERS), \
+            ADZ_MEMBER(dilation, { 0, { 0 } }), ADZ_MEMBER(output_padding, { 0, { 0 } }),     \
+            ADZ_MEMBER(groups, 1)                                                             \
     }
 
 /**

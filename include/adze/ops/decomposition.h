@@ -48,9 +48,10 @@ typedef struct adz_solve_triangular_options {
 } adz_solve_triangular_options;
 
 /** The defaults. */
-#define ADZ_SOLVE_TRIANGULAR_OPTIONS                      \
-    {                                                     \
-        sizeof(adz_solve_triangular_options), true, false \
+#define ADZ_SOLVE_TRIANGULAR_OPTIONS                                                    \
+    {                                                                                   \
+        ADZ_MEMBER(size, sizeof(adz_solve_triangular_options)), ADZ_MEMBER(left, true), \
+            ADZ_MEMBER(unitriangular, false)                                            \
     }
 
 /**

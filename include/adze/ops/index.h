@@ -96,9 +96,10 @@ typedef struct adz_embedding_options {
 } adz_embedding_options;
 
 /** The defaults. */
-#define ADZ_EMBEDDING_OPTIONS                                       \
-    {                                                               \
-        sizeof(adz_embedding_options), ADZ_NO_PADDING, false, false \
+#define ADZ_EMBEDDING_OPTIONS                                                                     \
+    {                                                                                             \
+        ADZ_MEMBER(size, sizeof(adz_embedding_options)), ADZ_MEMBER(padding_idx, ADZ_NO_PADDING), \
+            ADZ_MEMBER(scale_grad_by_freq, false), ADZ_MEMBER(sparse, false)                      \
     }
 
 /**

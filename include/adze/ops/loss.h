@@ -116,9 +116,10 @@ typedef struct adz_cross_entropy_options {
 } adz_cross_entropy_options;
 
 /** The defaults. */
-#define ADZ_CROSS_ENTROPY_OPTIONS                                     \
-    {                                                                 \
-        sizeof(adz_cross_entropy_options), -100, ADZ_REDUCE_MEAN, 0.0 \
+#define ADZ_CROSS_ENTROPY_OPTIONS                                                            \
+    {                                                                                        \
+        ADZ_MEMBER(size, sizeof(adz_cross_entropy_options)), ADZ_MEMBER(ignore_index, -100), \
+            ADZ_MEMBER(reduction, ADZ_REDUCE_MEAN), ADZ_MEMBER(label_smoothing, 0.0)         \
     }
 
 /**
@@ -223,9 +224,10 @@ typedef struct adz_poisson_nll_loss_options {
 } adz_poisson_nll_loss_options;
 
 /** The defaults. */
-#define ADZ_POISSON_NLL_LOSS_OPTIONS                                             \
-    {                                                                            \
-        sizeof(adz_poisson_nll_loss_options), true, false, 1e-8, ADZ_REDUCE_MEAN \
+#define ADZ_POISSON_NLL_LOSS_OPTIONS                                                               \
+    {                                                                                              \
+        ADZ_MEMBER(size, sizeof(adz_poisson_nll_loss_options)), ADZ_MEMBER(log_input, true),       \
+            ADZ_MEMBER(full, false), ADZ_MEMBER(eps, 1e-8), ADZ_MEMBER(reduction, ADZ_REDUCE_MEAN) \
     }
 
 /**
@@ -262,9 +264,10 @@ typedef struct adz_gaussian_nll_loss_options {
 } adz_gaussian_nll_loss_options;
 
 /** The defaults. */
-#define ADZ_GAUSSIAN_NLL_LOSS_OPTIONS                                       \
-    {                                                                       \
-        sizeof(adz_gaussian_nll_loss_options), false, 1e-6, ADZ_REDUCE_MEAN \
+#define ADZ_GAUSSIAN_NLL_LOSS_OPTIONS                                                     \
+    {                                                                                     \
+        ADZ_MEMBER(size, sizeof(adz_gaussian_nll_loss_options)), ADZ_MEMBER(full, false), \
+            ADZ_MEMBER(eps, 1e-6), ADZ_MEMBER(reduction, ADZ_REDUCE_MEAN)                 \
     }
 
 /**
@@ -330,9 +333,11 @@ typedef struct adz_triplet_margin_loss_options {
 } adz_triplet_margin_loss_options;
 
 /** The defaults. */
-#define ADZ_TRIPLET_MARGIN_LOSS_OPTIONS                                                 \
-    {                                                                                   \
-        sizeof(adz_triplet_margin_loss_options), 1.0, 2.0, 1e-6, false, ADZ_REDUCE_MEAN \
+#define ADZ_TRIPLET_MARGIN_LOSS_OPTIONS                                                     \
+    {                                                                                       \
+        ADZ_MEMBER(size, sizeof(adz_triplet_margin_loss_options)), ADZ_MEMBER(margin, 1.0), \
+            ADZ_MEMBER(p, 2.0), ADZ_MEMBER(eps, 1e-6), ADZ_MEMBER(swap, false),             \
+            ADZ_MEMBER(reduction, ADZ_REDUCE_MEAN)                                          \
     }
 
 /**
@@ -375,9 +380,10 @@ typedef struct adz_ctc_loss_options {
 } adz_ctc_loss_options;
 
 /** The defaults. */
-#define ADZ_CTC_LOSS_OPTIONS                                    \
-    {                                                           \
-        sizeof(adz_ctc_loss_options), 0, ADZ_REDUCE_MEAN, false \
+#define ADZ_CTC_LOSS_OPTIONS                                                         \
+    {                                                                                \
+        ADZ_MEMBER(size, sizeof(adz_ctc_loss_options)), ADZ_MEMBER(blank, 0),        \
+            ADZ_MEMBER(reduction, ADZ_REDUCE_MEAN), ADZ_MEMBER(zero_infinity, false) \
     }
 
 /**

@@ -26,9 +26,11 @@ typedef struct adz_max_pool_options {
 } adz_max_pool_options;
 
 /** The defaults. */
-#define ADZ_MAX_POOL_OPTIONS                                                          \
-    {                                                                                 \
-        sizeof(adz_max_pool_options), { 0, { 0 } }, { 0, { 0 } }, { 0, { 0 } }, false \
+#define ADZ_MAX_POOL_OPTIONS                                                              \
+    {                                                                                     \
+        ADZ_MEMBER(size, sizeof(adz_max_pool_options)), ADZ_MEMBER(stride, { 0, { 0 } }), \
+            ADZ_MEMBER(padding, { 0, { 0 } }), ADZ_MEMBER(dilation, { 0, { 0 } }),        \
+            ADZ_MEMBER(ceil_mode, false)                                                  \
     }
 
 /**
@@ -104,9 +106,11 @@ typedef struct adz_avg_pool_options {
 } adz_avg_pool_options;
 
 /** The defaults. */
-#define ADZ_AVG_POOL_OPTIONS                                                     \
-    {                                                                            \
-        sizeof(adz_avg_pool_options), { 0, { 0 } }, { 0, { 0 } }, false, true, 0 \
+#define ADZ_AVG_POOL_OPTIONS                                                              \
+    {                                                                                     \
+        ADZ_MEMBER(size, sizeof(adz_avg_pool_options)), ADZ_MEMBER(stride, { 0, { 0 } }), \
+            ADZ_MEMBER(padding, { 0, { 0 } }), ADZ_MEMBER(ceil_mode, false),              \
+            ADZ_MEMBER(count_include_pad, true), ADZ_MEMBER(divisor_override, 0)          \
     }
 
 /**
@@ -242,9 +246,11 @@ typedef struct adz_interpolate_options {
 } adz_interpolate_options;
 
 /** The defaults. */
-#define ADZ_INTERPOLATE_OPTIONS                                              \
-    {                                                                        \
-        sizeof(adz_interpolate_options), ADZ_INTERPOLATE_NEAREST, 0.0, false \
+#define ADZ_INTERPOLATE_OPTIONS                                                       \
+    {                                                                                 \
+        ADZ_MEMBER(size, sizeof(adz_interpolate_options)),                            \
+            ADZ_MEMBER(mode, ADZ_INTERPOLATE_NEAREST), ADZ_MEMBER(scale_factor, 0.0), \
+            ADZ_MEMBER(align_corners, false)                                          \
     }
 
 /**

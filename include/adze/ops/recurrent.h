@@ -28,9 +28,12 @@ typedef struct adz_lstm_options {
 } adz_lstm_options;
 
 /** The defaults. */
-#define ADZ_LSTM_OPTIONS                                                        \
-    {                                                                           \
-        sizeof(adz_lstm_options), 1, true, false, false, false, 0.0, NULL, NULL \
+#define ADZ_LSTM_OPTIONS                                                                           \
+    {                                                                                              \
+        ADZ_MEMBER(size, sizeof(adz_lstm_options)), ADZ_MEMBER(layers, 1), ADZ_MEMBER(bias, true), \
+            ADZ_MEMBER(batch_first, false), ADZ_MEMBER(bidirectional, false),                      \
+            ADZ_MEMBER(training, false), ADZ_MEMBER(dropout, 0.0), ADZ_MEMBER(generator, NULL),    \
+            ADZ_MEMBER(lengths, NULL)                                                              \
     }
 
 /**
@@ -96,9 +99,12 @@ typedef struct adz_gru_options {
 } adz_gru_options;
 
 /** The defaults. */
-#define ADZ_GRU_OPTIONS                                                        \
-    {                                                                          \
-        sizeof(adz_gru_options), 1, true, false, false, false, 0.0, NULL, NULL \
+#define ADZ_GRU_OPTIONS                                                                           \
+    {                                                                                             \
+        ADZ_MEMBER(size, sizeof(adz_gru_options)), ADZ_MEMBER(layers, 1), ADZ_MEMBER(bias, true), \
+            ADZ_MEMBER(batch_first, false), ADZ_MEMBER(bidirectional, false),                     \
+            ADZ_MEMBER(training, false), ADZ_MEMBER(dropout, 0.0), ADZ_MEMBER(generator, NULL),   \
+            ADZ_MEMBER(lengths, NULL)                                                             \
     }
 
 /**
@@ -161,10 +167,12 @@ typedef struct adz_rnn_options {
 } adz_rnn_options;
 
 /** The defaults. */
-#define ADZ_RNN_OPTIONS                                                         \
-    {                                                                           \
-        sizeof(adz_rnn_options), 1, true, false, false, false, 0.0, NULL, NULL, \
-            ADZ_ACTIVATION_TANH                                                 \
+#define ADZ_RNN_OPTIONS                                                                           \
+    {                                                                                             \
+        ADZ_MEMBER(size, sizeof(adz_rnn_options)), ADZ_MEMBER(layers, 1), ADZ_MEMBER(bias, true), \
+            ADZ_MEMBER(batch_first, false), ADZ_MEMBER(bidirectional, false),                     \
+            ADZ_MEMBER(training, false), ADZ_MEMBER(dropout, 0.0), ADZ_MEMBER(generator, NULL),   \
+            ADZ_MEMBER(lengths, NULL), ADZ_MEMBER(nonlinearity, ADZ_ACTIVATION_TANH)              \
     }
 
 /**
@@ -217,9 +225,10 @@ typedef struct adz_forget_mult_options {
 } adz_forget_mult_options;
 
 /** The defaults. */
-#define ADZ_FORGET_MULT_OPTIONS                       \
-    {                                                 \
-        sizeof(adz_forget_mult_options), false, false \
+#define ADZ_FORGET_MULT_OPTIONS                                                            \
+    {                                                                                      \
+        ADZ_MEMBER(size, sizeof(adz_forget_mult_options)), ADZ_MEMBER(batch_first, false), \
+            ADZ_MEMBER(backward, false)                                                    \
     }
 
 /**

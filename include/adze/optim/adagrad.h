@@ -22,9 +22,11 @@ typedef struct adz_adagrad_options {
 } adz_adagrad_options;
 
 /** The defaults. */
-#define ADZ_ADAGRAD_OPTIONS                                \
-    {                                                      \
-        sizeof(adz_adagrad_options), 0, 1e-10, 0, 0, false \
+#define ADZ_ADAGRAD_OPTIONS                                                       \
+    {                                                                             \
+        ADZ_MEMBER(size, sizeof(adz_adagrad_options)), ADZ_MEMBER(lr_decay, 0),   \
+            ADZ_MEMBER(eps, 1e-10), ADZ_MEMBER(weight_decay, 0),                  \
+            ADZ_MEMBER(initial_accumulator_value, 0), ADZ_MEMBER(maximize, false) \
     }
 
 /**

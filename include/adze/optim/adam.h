@@ -23,9 +23,11 @@ typedef struct adz_adam_options {
 } adz_adam_options;
 
 /** The defaults of Adam. */
-#define ADZ_ADAM_OPTIONS                                            \
-    {                                                               \
-        sizeof(adz_adam_options), 0.9, 0.999, 1e-8, 0, false, false \
+#define ADZ_ADAM_OPTIONS                                                                  \
+    {                                                                                     \
+        ADZ_MEMBER(size, sizeof(adz_adam_options)), ADZ_MEMBER(beta1, 0.9),               \
+            ADZ_MEMBER(beta2, 0.999), ADZ_MEMBER(eps, 1e-8), ADZ_MEMBER(weight_decay, 0), \
+            ADZ_MEMBER(amsgrad, false), ADZ_MEMBER(maximize, false)                       \
     }
 
 /**
@@ -63,9 +65,11 @@ ADZ_API adz_optimizer *adz_adam_new(
 typedef adz_adam_options adz_adamw_options;
 
 /** The defaults of AdamW. */
-#define ADZ_ADAMW_OPTIONS                                               \
-    {                                                                   \
-        sizeof(adz_adamw_options), 0.9, 0.999, 1e-8, 0.01, false, false \
+#define ADZ_ADAMW_OPTIONS                                                                    \
+    {                                                                                        \
+        ADZ_MEMBER(size, sizeof(adz_adamw_options)), ADZ_MEMBER(beta1, 0.9),                 \
+            ADZ_MEMBER(beta2, 0.999), ADZ_MEMBER(eps, 1e-8), ADZ_MEMBER(weight_decay, 0.01), \
+            ADZ_MEMBER(amsgrad, false), ADZ_MEMBER(maximize, false)                          \
     }
 
 /**

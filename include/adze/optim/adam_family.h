@@ -31,7 +31,7 @@
  * static const adz_optimizer_type falling_type = {
  *     .size = sizeof(adz_optimizer_type),
  *     .name = "FallingAdam",
- *     .settings = { ADZ_ADAM_SETTINGS(1e-8, 0) },
+ *     .settings = { ADZ_ADAM_SETTINGS(adz_adam_options, 1e-8, 0) },
  *     .states = { ADZ_ADAM_TWO_STATES },
  *     .update = falling_update,
  *     .numbers = falling_numbers,
@@ -66,13 +66,14 @@ extern "C" {
 ADZ_C_TEXT(adz_adam_settings_text, enum { ADZ_ADAM_LR, ADZ_ADAM_BETA1, ADZ_ADAM_BETA2, ADZ_ADAM_EPS,
                                        ADZ_ADAM_WEIGHT_DECAY, ADZ_ADAM_FIRST_SETTINGS };)
 
-/** The first settings of a type, with the defaults of epsilon and of the weight decay. */
-#define ADZ_ADAM_SETTINGS(eps, weight_decay)                                              \
-    { "lr", 1e-3, ADZ_RANGE_NOT_NEGATIVE }, { "beta1", 0.9, ADZ_RANGE_FRACTION },         \
-        { "beta2", 0.999, ADZ_RANGE_FRACTION }, { "eps", (eps), ADZ_RANGE_NOT_NEGATIVE }, \
-    {                                                                                     \
-        "weight_decay", (weight_decay), ADZ_RANGE_NOT_NEGATIVE                            \
-    }
+/** The first settings of a type, which are members of the struct `options`, with the defaults of
+ * epsilon and of the weight decay. */
+#define ADZ_ADAM_SETTINGS(options, its_eps, decay)                       \
+    ADZ_SETTING("lr", 1e-3, ADZ_FINITE_FROM(0)),                         \
+        ADZ_FIELD(options, beta1, .value = 0.9, ADZ_BELOW(0, 1)),        \
+        ADZ_FIELD(options, beta2, .value = 0.999, ADZ_BELOW(0, 1)),      \
+        ADZ_FIELD(options, eps, .value = (its_eps), ADZ_FINITE_FROM(0)), \
+        ADZ_FIELD(options, weight_decay, .value = (decay), ADZ_FINITE_FROM(0))
 
 /** The states of a type: m, v, and the largest v so far. */
 enum { ADZ_ADAM_EXP_AVG, ADZ_ADAM_EXP_AVG_SQ, ADZ_ADAM_MAX_EXP_AVG_SQ };

@@ -30,9 +30,12 @@ typedef struct adz_lbfgs_options {
 } adz_lbfgs_options;
 
 /** The defaults. */
-#define ADZ_LBFGS_OPTIONS                                               \
-    {                                                                   \
-        sizeof(adz_lbfgs_options), 20, 0, 1e-7, 1e-9, 100, false, false \
+#define ADZ_LBFGS_OPTIONS                                                      \
+    {                                                                          \
+        ADZ_MEMBER(size, sizeof(adz_lbfgs_options)), ADZ_MEMBER(max_iter, 20), \
+            ADZ_MEMBER(max_eval, 0), ADZ_MEMBER(tolerance_grad, 1e-7),         \
+            ADZ_MEMBER(tolerance_change, 1e-9), ADZ_MEMBER(history_size, 100), \
+            ADZ_MEMBER(strong_wolfe, false), ADZ_MEMBER(maximize, false)       \
     }
 
 /**

@@ -28,9 +28,11 @@ typedef struct adz_levenberg_marquardt_options {
 } adz_levenberg_marquardt_options;
 
 /** The defaults. */
-#define ADZ_LEVENBERG_MARQUARDT_OPTIONS                                \
-    {                                                                  \
-        sizeof(adz_levenberg_marquardt_options), 20, 1e-3, 1e-10, 1e-9 \
+#define ADZ_LEVENBERG_MARQUARDT_OPTIONS                                                      \
+    {                                                                                        \
+        ADZ_MEMBER(size, sizeof(adz_levenberg_marquardt_options)), ADZ_MEMBER(max_iter, 20), \
+            ADZ_MEMBER(damping, 1e-3), ADZ_MEMBER(tolerance_grad, 1e-10),                    \
+            ADZ_MEMBER(tolerance_change, 1e-9)                                               \
     }
 
 /**

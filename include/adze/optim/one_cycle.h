@@ -40,8 +40,14 @@ typedef struct adz_one_cycle_lr_options {
 /** The defaults. */
 #define ADZ_ONE_CYCLE_LR_OPTIONS                                                                 \
     {                                                                                            \
-        sizeof(adz_one_cycle_lr_options), 0.3, ADZ_ANNEAL_STRATEGY_COS, true, false, 0.85, 0.95, \
-            25, 1e4, NULL, 0, NULL, 0, NULL, 0                                                   \
+        ADZ_MEMBER(size, sizeof(adz_one_cycle_lr_options)), ADZ_MEMBER(pct_start, 0.3),          \
+            ADZ_MEMBER(anneal_strategy, ADZ_ANNEAL_STRATEGY_COS),                                \
+            ADZ_MEMBER(cycle_momentum, true), ADZ_MEMBER(three_phase, false),                    \
+            ADZ_MEMBER(base_momentum, 0.85), ADZ_MEMBER(max_momentum, 0.95),                     \
+            ADZ_MEMBER(div_factor, 25), ADZ_MEMBER(final_div_factor, 1e4),                       \
+            ADZ_MEMBER(max_lrs, NULL), ADZ_MEMBER(n_max_lrs, 0), ADZ_MEMBER(base_momenta, NULL), \
+            ADZ_MEMBER(n_base_momenta, 0), ADZ_MEMBER(max_momenta, NULL),                        \
+            ADZ_MEMBER(n_max_momenta, 0)                                                         \
     }
 
 /**

@@ -39,10 +39,14 @@ typedef struct adz_reduce_lr_on_plateau_options {
 } adz_reduce_lr_on_plateau_options;
 
 /** The defaults. */
-#define ADZ_REDUCE_LR_ON_PLATEAU_OPTIONS                                               \
-    {                                                                                  \
-        sizeof(adz_reduce_lr_on_plateau_options), ADZ_PLATEAU_MODE_MIN, 0.1, 10, 1e-4, \
-            ADZ_THRESHOLD_MODE_REL, 0, 0, 1e-8, NULL, 0                                \
+#define ADZ_REDUCE_LR_ON_PLATEAU_OPTIONS                                                 \
+    {                                                                                    \
+        ADZ_MEMBER(size, sizeof(adz_reduce_lr_on_plateau_options)),                      \
+            ADZ_MEMBER(mode, ADZ_PLATEAU_MODE_MIN), ADZ_MEMBER(factor, 0.1),             \
+            ADZ_MEMBER(patience, 10), ADZ_MEMBER(threshold, 1e-4),                       \
+            ADZ_MEMBER(threshold_mode, ADZ_THRESHOLD_MODE_REL), ADZ_MEMBER(cooldown, 0), \
+            ADZ_MEMBER(min_lr, 0), ADZ_MEMBER(eps, 1e-8), ADZ_MEMBER(min_lrs, NULL),     \
+            ADZ_MEMBER(n_min_lrs, 0)                                                     \
     }
 
 /**

@@ -23,9 +23,11 @@ typedef struct adz_radam_options {
 } adz_radam_options;
 
 /** The defaults. */
-#define ADZ_RADAM_OPTIONS                                            \
-    {                                                                \
-        sizeof(adz_radam_options), 0.9, 0.999, 1e-8, 0, false, false \
+#define ADZ_RADAM_OPTIONS                                                                 \
+    {                                                                                     \
+        ADZ_MEMBER(size, sizeof(adz_radam_options)), ADZ_MEMBER(beta1, 0.9),              \
+            ADZ_MEMBER(beta2, 0.999), ADZ_MEMBER(eps, 1e-8), ADZ_MEMBER(weight_decay, 0), \
+            ADZ_MEMBER(decoupled_weight_decay, false), ADZ_MEMBER(maximize, false)        \
     }
 
 /**

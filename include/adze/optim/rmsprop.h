@@ -23,9 +23,11 @@ typedef struct adz_rmsprop_options {
 } adz_rmsprop_options;
 
 /** The defaults. */
-#define ADZ_RMSPROP_OPTIONS                                         \
-    {                                                               \
-        sizeof(adz_rmsprop_options), 0.99, 1e-8, 0, 0, false, false \
+#define ADZ_RMSPROP_OPTIONS                                                              \
+    {                                                                                    \
+        ADZ_MEMBER(size, sizeof(adz_rmsprop_options)), ADZ_MEMBER(alpha, 0.99),          \
+            ADZ_MEMBER(eps, 1e-8), ADZ_MEMBER(weight_decay, 0), ADZ_MEMBER(momentum, 0), \
+            ADZ_MEMBER(centered, false), ADZ_MEMBER(maximize, false)                     \
     }
 
 /**

@@ -22,9 +22,11 @@ typedef struct adz_sgd_options {
 } adz_sgd_options;
 
 /** The defaults. */
-#define ADZ_SGD_OPTIONS                                \
-    {                                                  \
-        sizeof(adz_sgd_options), 0, 0, 0, false, false \
+#define ADZ_SGD_OPTIONS                                                                         \
+    {                                                                                           \
+        ADZ_MEMBER(size, sizeof(adz_sgd_options)), ADZ_MEMBER(momentum, 0),                     \
+            ADZ_MEMBER(dampening, 0), ADZ_MEMBER(weight_decay, 0), ADZ_MEMBER(nesterov, false), \
+            ADZ_MEMBER(maximize, false)                                                         \
     }
 
 /**

@@ -28,8 +28,9 @@
  * static const adz_optimizer_type lion_type = {
  *     .size = sizeof(adz_optimizer_type),
  *     .name = "Lion",
- *     .settings = { { "lr", 1e-4 }, { "beta1", 0.9, ADZ_RANGE_FRACTION },
- *         { "beta2", 0.99, ADZ_RANGE_FRACTION }, { "weight_decay", 0 } },
+ *     .settings = { ADZ_SETTING("lr", 1e-4, ADZ_FINITE_FROM(0)),
+ *         ADZ_SETTING("beta1", 0.9, ADZ_BELOW(0, 1)), ADZ_SETTING("beta2", 0.99, ADZ_BELOW(0, 1)),
+ *         ADZ_SETTING("weight_decay", 0, ADZ_FINITE_FROM(0)) },
  *     .states = { { "exp_avg" } },
  *     .update = lion_update,
  * };
@@ -82,20 +83,21 @@ extern "C" {
     __VA_ARGS__               \
     static const char name[] = #__VA_ARGS__;
 
-/** Which values a setting can have. */
-typedef enum adz_setting_range {
-    ADZ_RANGE_NOT_NEGATIVE = 0, /**< finite, 0 or more */
-    ADZ_RANGE_FLAG = 1,         /**< 0 or 1; files have false or true */
-    ADZ_RANGE_FRACTION = 2,     /**< 0 or more and below 1 */
-    ADZ_RANGE_CHECKED = 3       /**< the type's `check` says which */
-} adz_setting_range;
-
-/** One setting of an optimizer. */
-typedef struct adz_setting {
-    const char *name;        /**< as in PyTorch; the name in files and for adz_optimizer_get */
-    double value;            /**< the default */
-    adz_setting_range range; /**< ADZ_RANGE_NOT_NEGATIVE if it is left out */
-} adz_setting;
+#ifndef __cplusplus
+/**
+ * A setting: its name as in PyTorch, by which files and adz_optimizer_get know it, its default, and
+ * its bounds: ADZ_SETTING("beta1", 0.9, ADZ_BELOW(0, 1)). Settings are doubles.
+ */
+#define ADZ_SETTING(its_name, its_default, ...)                                        \
+    {                                                                                  \
+        .name = (its_name), .kind = ADZ_FIELD_F64, .value = (its_default), __VA_ARGS__ \
+    }
+/** A setting that is 0 or 1; files have false or true. */
+#define ADZ_SETTING_FLAG(its_name, its_default)                            \
+    {                                                                      \
+        .name = (its_name), .kind = ADZ_FIELD_BOOL, .value = (its_default) \
+    }
+#endif
 
 /** A tensor that an optimizer keeps for each parameter, with the parameter's shape and dtype. */
 typedef struct adz_optimizer_state {
@@ -161,13 +163,18 @@ typedef void (*adz_update_kernel)(const adz_update_call *call, int64_t begin, in
 typedef struct adz_optimizer_type {
     size_t size;      /**< sizeof(adz_optimizer_type) */
     const char *name; /**< for messages and files, which are loaded by an optimizer of this name */
-    adz_setting settings[ADZ_OPTIMIZER_SETTINGS];     /**< "lr" first, which schedulers change */
+
+    /** ADZ_SETTING or ADZ_SETTING_FLAG for each, "lr" first, which schedulers change. A row may
+     * also be that of a member of a struct of options, ADZ_FIELD(my_options, beta1, ...), by which
+     * adz_options_take reads the struct. Rows are single numbers: ADZ_FIELD_BOOL, ADZ_FIELD_INT,
+     * ADZ_FIELD_I64, ADZ_FIELD_U64 or ADZ_FIELD_F64. */
+    adz_field settings[ADZ_OPTIMIZER_SETTINGS];
+
     adz_optimizer_state states[ADZ_OPTIMIZER_STATES]; /**< none is allowed */
     adz_update_function update;                       /**< the formula, needed */
 
-    /** Checks settings that depend on each other, and those of ADZ_RANGE_CHECKED. The other
-     * settings are in their ranges already. Returns ADZ_OK, or what adz_error_set(op, ...) returns.
-     * NULL if there is nothing to check. */
+    /** Checks settings that depend on each other. Each is within its bounds already. Returns
+     * ADZ_OK, or what adz_error_set(op, ...) returns. NULL if there is nothing to check. */
     adz_status (*check)(const char *op, const double *settings);
 
     /** The states that these settings need: bit k for state k. NULL: all of them. */

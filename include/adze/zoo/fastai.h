@@ -30,10 +30,11 @@ typedef struct adz_fastai_feed_forward_options {
 } adz_fastai_feed_forward_options;
 
 /** The defaults. */
-#define ADZ_FASTAI_FEED_FORWARD_OPTIONS                                                        \
-    {                                                                                          \
-        sizeof(adz_fastai_feed_forward_options), 0, ADZ_FASTAI_ACTIVATION_RELU, true, ADZ_F32, \
-            NULL                                                                               \
+#define ADZ_FASTAI_FEED_FORWARD_OPTIONS                                                 \
+    {                                                                                   \
+        ADZ_MEMBER(size, sizeof(adz_fastai_feed_forward_options)), ADZ_MEMBER(ff_p, 0), \
+            ADZ_MEMBER(act, ADZ_FASTAI_ACTIVATION_RELU), ADZ_MEMBER(double_drop, true), \
+            ADZ_MEMBER(dtype, ADZ_F32), ADZ_MEMBER(generator, NULL)                     \
     }
 
 /**

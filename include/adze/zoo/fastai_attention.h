@@ -30,9 +30,10 @@ typedef struct adz_fastai_positional_encoding_options {
 } adz_fastai_positional_encoding_options;
 
 /** The defaults. */
-#define ADZ_FASTAI_POSITIONAL_ENCODING_OPTIONS                  \
-    {                                                           \
-        sizeof(adz_fastai_positional_encoding_options), ADZ_F32 \
+#define ADZ_FASTAI_POSITIONAL_ENCODING_OPTIONS                            \
+    {                                                                     \
+        ADZ_MEMBER(size, sizeof(adz_fastai_positional_encoding_options)), \
+            ADZ_MEMBER(dtype, ADZ_F32)                                    \
     }
 
 /**
@@ -78,9 +79,11 @@ typedef struct adz_fastai_attention_options {
 } adz_fastai_attention_options;
 
 /** The defaults. */
-#define ADZ_FASTAI_ATTENTION_OPTIONS                                                 \
-    {                                                                                \
-        sizeof(adz_fastai_attention_options), 0, 0.0, 0.0, true, true, ADZ_F32, NULL \
+#define ADZ_FASTAI_ATTENTION_OPTIONS                                                         \
+    {                                                                                        \
+        ADZ_MEMBER(size, sizeof(adz_fastai_attention_options)), ADZ_MEMBER(d_head, 0),       \
+            ADZ_MEMBER(resid_p, 0.0), ADZ_MEMBER(attn_p, 0.0), ADZ_MEMBER(bias, true),       \
+            ADZ_MEMBER(scale, true), ADZ_MEMBER(dtype, ADZ_F32), ADZ_MEMBER(generator, NULL) \
     }
 
 /**

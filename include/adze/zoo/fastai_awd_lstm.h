@@ -30,9 +30,12 @@ typedef struct adz_fastai_awd_lstm_options {
 } adz_fastai_awd_lstm_options;
 
 /** The defaults. */
-#define ADZ_FASTAI_AWD_LSTM_OPTIONS                                                             \
-    {                                                                                           \
-        sizeof(adz_fastai_awd_lstm_options), 1, 0.2, 0.6, 0.1, 0.5, false, false, ADZ_F32, NULL \
+#define ADZ_FASTAI_AWD_LSTM_OPTIONS                                                        \
+    {                                                                                      \
+        ADZ_MEMBER(size, sizeof(adz_fastai_awd_lstm_options)), ADZ_MEMBER(pad_token, 1),   \
+            ADZ_MEMBER(hidden_p, 0.2), ADZ_MEMBER(input_p, 0.6), ADZ_MEMBER(embed_p, 0.1), \
+            ADZ_MEMBER(weight_p, 0.5), ADZ_MEMBER(qrnn, false), ADZ_MEMBER(bidir, false),  \
+            ADZ_MEMBER(dtype, ADZ_F32), ADZ_MEMBER(generator, NULL)                        \
     }
 
 /**

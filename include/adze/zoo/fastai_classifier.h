@@ -61,9 +61,11 @@ typedef struct adz_fastai_bn_drop_lin_options {
 } adz_fastai_bn_drop_lin_options;
 
 /** The defaults. */
-#define ADZ_FASTAI_BN_DROP_LIN_OPTIONS                                         \
-    {                                                                          \
-        sizeof(adz_fastai_bn_drop_lin_options), true, 0.0, NULL, ADZ_F32, NULL \
+#define ADZ_FASTAI_BN_DROP_LIN_OPTIONS                                                  \
+    {                                                                                   \
+        ADZ_MEMBER(size, sizeof(adz_fastai_bn_drop_lin_options)), ADZ_MEMBER(bn, true), \
+            ADZ_MEMBER(p, 0.0), ADZ_MEMBER(actn, NULL), ADZ_MEMBER(dtype, ADZ_F32),     \
+            ADZ_MEMBER(generator, NULL)                                                 \
     }
 
 /**
@@ -101,9 +103,10 @@ typedef struct adz_fastai_pooling_classifier_options {
 } adz_fastai_pooling_classifier_options;
 
 /** The defaults. */
-#define ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS                        \
-    {                                                                \
-        sizeof(adz_fastai_pooling_classifier_options), ADZ_F32, NULL \
+#define ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS                            \
+    {                                                                    \
+        ADZ_MEMBER(size, sizeof(adz_fastai_pooling_classifier_options)), \
+            ADZ_MEMBER(dtype, ADZ_F32), ADZ_MEMBER(generator, NULL)      \
     }
 
 /**

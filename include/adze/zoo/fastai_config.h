@@ -132,9 +132,11 @@ typedef struct adz_fastai_text_classifier_options {
 } adz_fastai_text_classifier_options;
 
 /** The defaults. */
-#define ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS                                           \
-    {                                                                                \
-        sizeof(adz_fastai_text_classifier_options), 70, 1400, 1.0, NULL, 0, NULL, 1, \
+#define ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS                                                     \
+    {                                                                                          \
+        ADZ_MEMBER(size, sizeof(adz_fastai_text_classifier_options)), ADZ_MEMBER(bptt, 70),    \
+            ADZ_MEMBER(max_len, 1400), ADZ_MEMBER(drop_mult, 1.0), ADZ_MEMBER(lin_ftrs, NULL), \
+            ADZ_MEMBER(n_lin_ftrs, 0), ADZ_MEMBER(ps, NULL), ADZ_MEMBER(pad_idx, 1)            \
     }
 
 /**

@@ -41,9 +41,11 @@ typedef struct adz_fastai_linear_decoder_options {
 } adz_fastai_linear_decoder_options;
 
 /** The defaults. */
-#define ADZ_FASTAI_LINEAR_DECODER_OPTIONS                                         \
-    {                                                                             \
-        sizeof(adz_fastai_linear_decoder_options), 0.0, NULL, true, ADZ_F32, NULL \
+#define ADZ_FASTAI_LINEAR_DECODER_OPTIONS                                                       \
+    {                                                                                           \
+        ADZ_MEMBER(size, sizeof(adz_fastai_linear_decoder_options)), ADZ_MEMBER(output_p, 0.0), \
+            ADZ_MEMBER(tie_encoder, NULL), ADZ_MEMBER(bias, true), ADZ_MEMBER(dtype, ADZ_F32),  \
+            ADZ_MEMBER(generator, NULL)                                                         \
     }
 
 /**

@@ -48,9 +48,10 @@ typedef struct adz_fastai_embedding_dropout_options {
 } adz_fastai_embedding_dropout_options;
 
 /** The defaults. */
-#define ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS                  \
-    {                                                         \
-        sizeof(adz_fastai_embedding_dropout_options), 1, NULL \
+#define ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS                                                  \
+    {                                                                                         \
+        ADZ_MEMBER(size, sizeof(adz_fastai_embedding_dropout_options)), ADZ_MEMBER(scale, 1), \
+            ADZ_MEMBER(generator, NULL)                                                       \
     }
 
 /**

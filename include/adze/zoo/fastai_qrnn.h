@@ -41,9 +41,12 @@ typedef struct adz_fastai_qrnn_layer_options {
 } adz_fastai_qrnn_layer_options;
 
 /** The defaults. */
-#define ADZ_FASTAI_QRNN_LAYER_OPTIONS                                                        \
-    {                                                                                        \
-        sizeof(adz_fastai_qrnn_layer_options), false, 0, 1, true, true, false, ADZ_F32, NULL \
+#define ADZ_FASTAI_QRNN_LAYER_OPTIONS                                                            \
+    {                                                                                            \
+        ADZ_MEMBER(size, sizeof(adz_fastai_qrnn_layer_options)), ADZ_MEMBER(save_prev_x, false), \
+            ADZ_MEMBER(zoneout, 0), ADZ_MEMBER(window, 1), ADZ_MEMBER(output_gate, true),        \
+            ADZ_MEMBER(batch_first, true), ADZ_MEMBER(backward, false),                          \
+            ADZ_MEMBER(dtype, ADZ_F32), ADZ_MEMBER(generator, NULL)                              \
     }
 
 /**
@@ -101,9 +104,13 @@ typedef struct adz_fastai_qrnn_options {
 } adz_fastai_qrnn_options;
 
 /** The defaults. */
-#define ADZ_FASTAI_QRNN_OPTIONS                                                                    \
-    {                                                                                              \
-        sizeof(adz_fastai_qrnn_options), 1, true, true, 0, false, false, 0, 0, true, ADZ_F32, NULL \
+#define ADZ_FASTAI_QRNN_OPTIONS                                                            \
+    {                                                                                      \
+        ADZ_MEMBER(size, sizeof(adz_fastai_qrnn_options)), ADZ_MEMBER(n_layers, 1),        \
+            ADZ_MEMBER(bias, true), ADZ_MEMBER(batch_first, true), ADZ_MEMBER(dropout, 0), \
+            ADZ_MEMBER(bidirectional, false), ADZ_MEMBER(save_prev_x, false),              \
+            ADZ_MEMBER(zoneout, 0), ADZ_MEMBER(window, 0), ADZ_MEMBER(output_gate, true),  \
+            ADZ_MEMBER(dtype, ADZ_F32), ADZ_MEMBER(generator, NULL)                        \
     }
 
 /**

@@ -47,10 +47,13 @@ typedef struct adz_fastai_decoder_layer_options {
 } adz_fastai_decoder_layer_options;
 
 /** The defaults. */
-#define ADZ_FASTAI_DECODER_LAYER_OPTIONS                                     \
-    {                                                                        \
-        sizeof(adz_fastai_decoder_layer_options), 0.0, 0.0, 0.0, true, true, \
-            ADZ_FASTAI_ACTIVATION_RELU, true, NULL, ADZ_F32, NULL            \
+#define ADZ_FASTAI_DECODER_LAYER_OPTIONS                                                           \
+    {                                                                                              \
+        ADZ_MEMBER(size, sizeof(adz_fastai_decoder_layer_options)), ADZ_MEMBER(resid_p, 0.0),      \
+            ADZ_MEMBER(attn_p, 0.0), ADZ_MEMBER(ff_p, 0.0), ADZ_MEMBER(bias, true),                \
+            ADZ_MEMBER(scale, true), ADZ_MEMBER(act, ADZ_FASTAI_ACTIVATION_RELU),                  \
+            ADZ_MEMBER(double_drop, true), ADZ_MEMBER(attn_cls, NULL), ADZ_MEMBER(dtype, ADZ_F32), \
+            ADZ_MEMBER(generator, NULL)                                                            \
     }
 
 /**
@@ -120,17 +123,30 @@ typedef struct adz_fastai_transformer_options {
 } adz_fastai_transformer_options;
 
 /** The defaults of a Transformer. */
-#define ADZ_FASTAI_TRANSFORMER_OPTIONS                                                          \
-    {                                                                                           \
-        sizeof(adz_fastai_transformer_options), 512, 12, 12, 768, 64, 3072, 0.0, 0.0, 0.0, 0.0, \
-            true, true, ADZ_FASTAI_ACTIVATION_RELU, true, NULL, true, true, 0, ADZ_F32, NULL    \
+#define ADZ_FASTAI_TRANSFORMER_OPTIONS                                                             \
+    {                                                                                              \
+        ADZ_MEMBER(size, sizeof(adz_fastai_transformer_options)), ADZ_MEMBER(ctx_len, 512),        \
+            ADZ_MEMBER(n_layers, 12), ADZ_MEMBER(n_heads, 12), ADZ_MEMBER(d_model, 768),           \
+            ADZ_MEMBER(d_head, 64), ADZ_MEMBER(d_inner, 3072), ADZ_MEMBER(resid_p, 0.0),           \
+            ADZ_MEMBER(attn_p, 0.0), ADZ_MEMBER(ff_p, 0.0), ADZ_MEMBER(embed_p, 0.0),              \
+            ADZ_MEMBER(bias, true), ADZ_MEMBER(scale, true),                                       \
+            ADZ_MEMBER(act, ADZ_FASTAI_ACTIVATION_RELU), ADZ_MEMBER(double_drop, true),            \
+            ADZ_MEMBER(attn_cls, NULL), ADZ_MEMBER(learned_pos_enc, true), ADZ_MEMBER(mask, true), \
+            ADZ_MEMBER(mem_len, 0), ADZ_MEMBER(dtype, ADZ_F32), ADZ_MEMBER(generator, NULL)        \
     }
 
 /** The defaults of a Transformer-XL. */
-#define ADZ_FASTAI_TRANSFORMER_XL_OPTIONS                                                       \
-    {                                                                                           \
-        sizeof(adz_fastai_transformer_options), 150, 12, 10, 410, 41, 2100, 0.0, 0.0, 0.0, 0.0, \
-            false, true, ADZ_FASTAI_ACTIVATION_RELU, true, NULL, false, true, 0, ADZ_F32, NULL  \
+#define ADZ_FASTAI_TRANSFORMER_XL_OPTIONS                                                   \
+    {                                                                                       \
+        ADZ_MEMBER(size, sizeof(adz_fastai_transformer_options)), ADZ_MEMBER(ctx_len, 150), \
+            ADZ_MEMBER(n_layers, 12), ADZ_MEMBER(n_heads, 10), ADZ_MEMBER(d_model, 410),    \
+            ADZ_MEMBER(d_head, 41), ADZ_MEMBER(d_inner, 2100), ADZ_MEMBER(resid_p, 0.0),    \
+            ADZ_MEMBER(attn_p, 0.0), ADZ_MEMBER(ff_p, 0.0), ADZ_MEMBER(embed_p, 0.0),       \
+            ADZ_MEMBER(bias, false), ADZ_MEMBER(scale, true),                               \
+            ADZ_MEMBER(act, ADZ_FASTAI_ACTIVATION_RELU), ADZ_MEMBER(double_drop, true),     \
+            ADZ_MEMBER(attn_cls, NULL), ADZ_MEMBER(learned_pos_enc, false),                 \
+            ADZ_MEMBER(mask, true), ADZ_MEMBER(mem_len, 0), ADZ_MEMBER(dtype, ADZ_F32),     \
+            ADZ_MEMBER(generator, NULL)                                                     \
     }
 
 /**

@@ -23,9 +23,9 @@ typedef struct adz_gpt2_conv1d_options {
 } adz_gpt2_conv1d_options;
 
 /** The defaults. */
-#define ADZ_GPT2_CONV1D_OPTIONS                  \
-    {                                            \
-        sizeof(adz_gpt2_conv1d_options), ADZ_F32 \
+#define ADZ_GPT2_CONV1D_OPTIONS                                                       \
+    {                                                                                 \
+        ADZ_MEMBER(size, sizeof(adz_gpt2_conv1d_options)), ADZ_MEMBER(dtype, ADZ_F32) \
     }
 
 /**
@@ -63,9 +63,10 @@ typedef struct adz_gpt2_layer_norm_options {
 } adz_gpt2_layer_norm_options;
 
 /** The defaults. */
-#define ADZ_GPT2_LAYER_NORM_OPTIONS                         \
-    {                                                       \
-        sizeof(adz_gpt2_layer_norm_options), 1e-12, ADZ_F32 \
+#define ADZ_GPT2_LAYER_NORM_OPTIONS                                                    \
+    {                                                                                  \
+        ADZ_MEMBER(size, sizeof(adz_gpt2_layer_norm_options)), ADZ_MEMBER(eps, 1e-12), \
+            ADZ_MEMBER(dtype, ADZ_F32)                                                 \
     }
 
 /**
@@ -98,9 +99,10 @@ typedef struct adz_gpt2_notes_feed_forward_options {
 } adz_gpt2_notes_feed_forward_options;
 
 /** The defaults. */
-#define ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS                             \
-    {                                                                   \
-        sizeof(adz_gpt2_notes_feed_forward_options), 0.1, ADZ_F32, NULL \
+#define ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS                                                      \
+    {                                                                                            \
+        ADZ_MEMBER(size, sizeof(adz_gpt2_notes_feed_forward_options)), ADZ_MEMBER(dropout, 0.1), \
+            ADZ_MEMBER(dtype, ADZ_F32), ADZ_MEMBER(generator, NULL)                              \
     }
 
 /**
@@ -149,9 +151,12 @@ typedef struct adz_gpt2_options {
 } adz_gpt2_options;
 
 /** The defaults. */
-#define ADZ_GPT2_OPTIONS                                                                 \
-    {                                                                                    \
-        sizeof(adz_gpt2_options), 50257, 1024, 1024, 768, 12, 12, 1e-5, ADZ_F32, 0, NULL \
+#define ADZ_GPT2_OPTIONS                                                                           \
+    {                                                                                              \
+        ADZ_MEMBER(size, sizeof(adz_gpt2_options)), ADZ_MEMBER(vocab_size, 50257),                 \
+            ADZ_MEMBER(n_positions, 1024), ADZ_MEMBER(n_ctx, 1024), ADZ_MEMBER(n_embd, 768),       \
+            ADZ_MEMBER(n_layer, 12), ADZ_MEMBER(n_head, 12), ADZ_MEMBER(layer_norm_epsilon, 1e-5), \
+            ADZ_MEMBER(dtype, ADZ_F32), ADZ_MEMBER(embd_pdrop, 0), ADZ_MEMBER(generator, NULL)     \
     }
 
 /**

@@ -22,9 +22,9 @@ typedef struct adz_labml_prepare_options {
 } adz_labml_prepare_options;
 
 /** The defaults. */
-#define ADZ_LABML_PREPARE_OPTIONS                  \
-    {                                              \
-        sizeof(adz_labml_prepare_options), ADZ_F32 \
+#define ADZ_LABML_PREPARE_OPTIONS                                                       \
+    {                                                                                   \
+        ADZ_MEMBER(size, sizeof(adz_labml_prepare_options)), ADZ_MEMBER(dtype, ADZ_F32) \
     }
 
 /**
@@ -67,9 +67,10 @@ typedef struct adz_labml_attention_options {
 } adz_labml_attention_options;
 
 /** The defaults. */
-#define ADZ_LABML_ATTENTION_OPTIONS                                   \
-    {                                                                 \
-        sizeof(adz_labml_attention_options), 0.1, true, ADZ_F32, NULL \
+#define ADZ_LABML_ATTENTION_OPTIONS                                                           \
+    {                                                                                         \
+        ADZ_MEMBER(size, sizeof(adz_labml_attention_options)), ADZ_MEMBER(dropout_prob, 0.1), \
+            ADZ_MEMBER(bias, true), ADZ_MEMBER(dtype, ADZ_F32), ADZ_MEMBER(generator, NULL)   \
     }
 
 /**

@@ -30,9 +30,12 @@ typedef struct adz_labml_adam_options {
 } adz_labml_adam_options;
 
 /** The defaults. */
-#define ADZ_LABML_ADAM_OPTIONS                                                  \
-    {                                                                           \
-        sizeof(adz_labml_adam_options), 0.9, 0.999, 1e-16, 0, true, false, true \
+#define ADZ_LABML_ADAM_OPTIONS                                                             \
+    {                                                                                      \
+        ADZ_MEMBER(size, sizeof(adz_labml_adam_options)), ADZ_MEMBER(beta1, 0.9),          \
+            ADZ_MEMBER(beta2, 0.999), ADZ_MEMBER(eps, 1e-16), ADZ_MEMBER(weight_decay, 0), \
+            ADZ_MEMBER(weight_decouple, true), ADZ_MEMBER(absolute, false),                \
+            ADZ_MEMBER(optimized_update, true)                                             \
     }
 
 /**
@@ -80,15 +83,21 @@ typedef struct adz_labml_amsgrad_options {
 } adz_labml_amsgrad_options;
 
 /** The defaults of AMSGrad. */
-#define ADZ_LABML_AMSGRAD_OPTIONS                                                        \
-    {                                                                                    \
-        sizeof(adz_labml_amsgrad_options), 0.9, 0.999, 1e-16, 0, true, false, true, true \
+#define ADZ_LABML_AMSGRAD_OPTIONS                                                          \
+    {                                                                                      \
+        ADZ_MEMBER(size, sizeof(adz_labml_amsgrad_options)), ADZ_MEMBER(beta1, 0.9),       \
+            ADZ_MEMBER(beta2, 0.999), ADZ_MEMBER(eps, 1e-16), ADZ_MEMBER(weight_decay, 0), \
+            ADZ_MEMBER(weight_decouple, true), ADZ_MEMBER(absolute, false),                \
+            ADZ_MEMBER(optimized_update, true), ADZ_MEMBER(amsgrad, true)                  \
     }
 
 /** The defaults of AdamWarmup, AdamWarmupCosineDecay and Noam. */
-#define ADZ_LABML_WARMUP_OPTIONS                                                          \
-    {                                                                                     \
-        sizeof(adz_labml_amsgrad_options), 0.9, 0.999, 1e-16, 0, true, false, true, false \
+#define ADZ_LABML_WARMUP_OPTIONS                                                           \
+    {                                                                                      \
+        ADZ_MEMBER(size, sizeof(adz_labml_amsgrad_options)), ADZ_MEMBER(beta1, 0.9),       \
+            ADZ_MEMBER(beta2, 0.999), ADZ_MEMBER(eps, 1e-16), ADZ_MEMBER(weight_decay, 0), \
+            ADZ_MEMBER(weight_decouple, true), ADZ_MEMBER(absolute, false),                \
+            ADZ_MEMBER(optimized_update, true), ADZ_MEMBER(amsgrad, false)                 \
     }
 
 /**
@@ -182,9 +191,13 @@ typedef struct adz_labml_radam_options {
 } adz_labml_radam_options;
 
 /** The defaults. */
-#define ADZ_LABML_RADAM_OPTIONS                                                              \
-    {                                                                                        \
-        sizeof(adz_labml_radam_options), 0.9, 0.999, 1e-8, 0, true, false, true, false, true \
+#define ADZ_LABML_RADAM_OPTIONS                                                           \
+    {                                                                                     \
+        ADZ_MEMBER(size, sizeof(adz_labml_radam_options)), ADZ_MEMBER(beta1, 0.9),        \
+            ADZ_MEMBER(beta2, 0.999), ADZ_MEMBER(eps, 1e-8), ADZ_MEMBER(weight_decay, 0), \
+            ADZ_MEMBER(weight_decouple, true), ADZ_MEMBER(absolute, false),               \
+            ADZ_MEMBER(optimized_update, true), ADZ_MEMBER(amsgrad, false),               \
+            ADZ_MEMBER(degenerated_to_sgd, true)                                          \
     }
 
 /**
@@ -229,10 +242,13 @@ typedef struct adz_labml_ada_belief_options {
 } adz_labml_ada_belief_options;
 
 /** The defaults. */
-#define ADZ_LABML_ADA_BELIEF_OPTIONS                                                           \
-    {                                                                                          \
-        sizeof(adz_labml_ada_belief_options), 0.9, 0.999, 1e-16, 0, true, false, false, false, \
-            true, true                                                                         \
+#define ADZ_LABML_ADA_BELIEF_OPTIONS                                                       \
+    {                                                                                      \
+        ADZ_MEMBER(size, sizeof(adz_labml_ada_belief_options)), ADZ_MEMBER(beta1, 0.9),    \
+            ADZ_MEMBER(beta2, 0.999), ADZ_MEMBER(eps, 1e-16), ADZ_MEMBER(weight_decay, 0), \
+            ADZ_MEMBER(weight_decouple, true), ADZ_MEMBER(absolute, false),                \
+            ADZ_MEMBER(optimized_update, false), ADZ_MEMBER(amsgrad, false),               \
+            ADZ_MEMBER(degenerate_to_sgd, true), ADZ_MEMBER(rectify, true)                 \
     }
 
 /**

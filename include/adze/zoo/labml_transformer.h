@@ -54,9 +54,10 @@ typedef struct adz_labml_embeddings_options {
 } adz_labml_embeddings_options;
 
 /** The defaults. */
-#define ADZ_LABML_EMBEDDINGS_OPTIONS                        \
-    {                                                       \
-        sizeof(adz_labml_embeddings_options), 5000, ADZ_F32 \
+#define ADZ_LABML_EMBEDDINGS_OPTIONS                                                       \
+    {                                                                                      \
+        ADZ_MEMBER(size, sizeof(adz_labml_embeddings_options)), ADZ_MEMBER(max_len, 5000), \
+            ADZ_MEMBER(dtype, ADZ_F32)                                                     \
     }
 
 /**
@@ -111,9 +112,10 @@ typedef struct adz_labml_transformer_layer_options {
 } adz_labml_transformer_layer_options;
 
 /** The defaults. */
-#define ADZ_LABML_TRANSFORMER_LAYER_OPTIONS                              \
-    {                                                                    \
-        sizeof(adz_labml_transformer_layer_options), NULL, ADZ_F32, NULL \
+#define ADZ_LABML_TRANSFORMER_LAYER_OPTIONS                                                        \
+    {                                                                                              \
+        ADZ_MEMBER(size, sizeof(adz_labml_transformer_layer_options)), ADZ_MEMBER(src_attn, NULL), \
+            ADZ_MEMBER(dtype, ADZ_F32), ADZ_MEMBER(generator, NULL)                                \
     }
 
 /**
@@ -194,9 +196,9 @@ typedef struct adz_labml_generator_options {
 } adz_labml_generator_options;
 
 /** The defaults. */
-#define ADZ_LABML_GENERATOR_OPTIONS                  \
-    {                                                \
-        sizeof(adz_labml_generator_options), ADZ_F32 \
+#define ADZ_LABML_GENERATOR_OPTIONS                                                       \
+    {                                                                                     \
+        ADZ_MEMBER(size, sizeof(adz_labml_generator_options)), ADZ_MEMBER(dtype, ADZ_F32) \
     }
 
 /**
@@ -310,10 +312,13 @@ typedef struct adz_labml_character_model_options {
 } adz_labml_character_model_options;
 
 /** The defaults: the reference's experiment. */
-#define ADZ_LABML_CHARACTER_MODEL_OPTIONS                                                   \
-    {                                                                                       \
-        sizeof(adz_labml_character_model_options), 512, 6, 8, 2048, 0.1, "GLU", 5000, true, \
-            ADZ_F32, NULL                                                                   \
+#define ADZ_LABML_CHARACTER_MODEL_OPTIONS                                                        \
+    {                                                                                            \
+        ADZ_MEMBER(size, sizeof(adz_labml_character_model_options)), ADZ_MEMBER(d_model, 512),   \
+            ADZ_MEMBER(n_layers, 6), ADZ_MEMBER(n_heads, 8), ADZ_MEMBER(d_ff, 2048),             \
+            ADZ_MEMBER(dropout, 0.1), ADZ_MEMBER(glu_variant, "GLU"), ADZ_MEMBER(max_len, 5000), \
+            ADZ_MEMBER(attention_bias, true), ADZ_MEMBER(dtype, ADZ_F32),                        \
+            ADZ_MEMBER(generator, NULL)                                                          \
     }
 
 /**

@@ -48,9 +48,10 @@ typedef struct adz_notebook_feed_forward_options {
 } adz_notebook_feed_forward_options;
 
 /** The defaults. */
-#define ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS                                   \
-    {                                                                       \
-        sizeof(adz_notebook_feed_forward_options), 0.1, true, ADZ_F32, NULL \
+#define ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS                                                      \
+    {                                                                                          \
+        ADZ_MEMBER(size, sizeof(adz_notebook_feed_forward_options)), ADZ_MEMBER(dropout, 0.1), \
+            ADZ_MEMBER(bias, true), ADZ_MEMBER(dtype, ADZ_F32), ADZ_MEMBER(generator, NULL)    \
     }
 
 /**

@@ -49,12 +49,15 @@ double adzi_c99_attr(const adzi_c99_call *call, const char *field, double otherw
         return value.b;
     case ADZ_FIELD_INT:
     case ADZ_FIELD_ENUM:
+    case ADZ_FIELD_DTYPE:
         return value.i;
     case ADZ_FIELD_MASK:
         return value.u;
     case ADZ_FIELD_I64:
     case ADZ_FIELD_U64:
         return (double)value.i64;
+    case ADZ_FIELD_SHAPE: /* operators have no shapes */
+    case ADZ_FIELD_SIZES:
     case ADZ_FIELD_F64:
         break;
     }

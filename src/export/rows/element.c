@@ -17,7 +17,7 @@ static const char *text_of(const adz_operator *op)
 /* Whether a field is a single number, which a text may name by $0 or $1. */
 static bool is_number(const adz_field *field)
 {
-    return field->count == 0 && !field->hidden && field->kind != ADZ_FIELD_MASK;
+    return field->count == 0 && field->shown != ADZ_SHOWN_NEVER && field->kind != ADZ_FIELD_MASK;
 }
 
 static int count_numbers(const adz_operator *op)

@@ -61,11 +61,8 @@ static const adz_module_type types[] = { ADZI_ACTIVATIONS(TYPE) };
 /* The module of any row except the identity, whose module is adz_identity_new. */
 static adz_module *activation_new(adz_activation activation, double p, bool inplace)
 {
-    adz_module *self = adz_module_new(&types[activation], sizeof(activation_state));
-    if (self != NULL) {
-        *(activation_state *)self->state = (activation_state){ activation, p, inplace };
-    }
-    return self;
+    const activation_state state = { activation, p, inplace };
+    return adzi_module_of(&types[activation], &state, sizeof state);
 }
 
 adz_module *adz_activation_new(adz_activation activation)
@@ -124,32 +121,25 @@ typedef struct {
     int dim;
 } softmax_state;
 
+static const adz_field softmax_fields[] = { ADZ_FIELD(softmax_state, dim, .value = -1) };
+
 static adz_tensor *softmax_forward(adz_module *self, adz_tensor *x)
 {
     const softmax_state *state = self->state;
     return adz_softmax(x, state->dim);
 }
 
-static size_t softmax_repr(adz_module *self, char *buffer, size_t size)
-{
-    const softmax_state *state = self->state;
-    return (size_t)snprintf(buffer, size, "dim=%d", state->dim);
-}
-
 static const adz_module_type softmax_type = {
     .size = sizeof(adz_module_type),
     .name = "Softmax",
     .forward = softmax_forward,
-    .extra_repr = softmax_repr,
+    ADZI_MODULE_FIELDS(softmax_fields),
 };
 
 adz_module *adz_softmax_new(int dim)
 {
-    adz_module *self = adz_module_new(&softmax_type, sizeof(softmax_state));
-    if (self != NULL) {
-        *(softmax_state *)self->state = (softmax_state){ dim };
-    }
-    return self;
+    const softmax_state state = { dim };
+    return adzi_module_of(&softmax_type, &state, sizeof state);
 }
 
 /* ---- functions of the user ------------------------------------------------------------------ */
@@ -175,11 +165,8 @@ adz_module *adz_function_new(adz_activation_function function)
     if (function == NULL) {
         return adzi_fail_null("adz_function_new", "function");
     }
-    adz_module *self = adz_module_new(&function_type, sizeof(function_state));
-    if (self != NULL) {
-        *(function_state *)self->state = (function_state){ function };
-    }
-    return self;
+    const function_state state = { function };
+    return adzi_module_of(&function_type, &state, sizeof state);
 }
 
 adz_module *adzi_activation_choose(

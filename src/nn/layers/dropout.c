@@ -8,9 +8,17 @@
 #include "adze/options.h"
 
 typedef struct {
+    adz_dropout_options o;
     double p;
-    adz_generator *generator;
+    bool inplace; /* always false; printed as in PyTorch */
 } dropout_state;
+
+static const adz_field fields[] = {
+    ADZ_FIELD(dropout_state, p, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD(dropout_state, inplace, .value = false),
+};
+
+ADZ_OPTIONS_TABLE(adz_dropout_options, ADZ_DROPOUT_OPTIONS, fields)
 
 adz_tensor *adz_module_next_mask(adz_module *module)
 {
@@ -32,7 +40,7 @@ static adz_tensor *forward(adz_module *self, adz_tensor *x)
     const dropout_state *state = self->state;
     const bool drops = self->training && state->p > 0;
     adz_tensor *mask = drops ? adz_module_next_mask(self) : ADZ_NONE;
-    return mask == ADZ_NONE ? adz_dropout(x, state->p, self->training, state->generator)
+    return mask == ADZ_NONE ? adz_dropout(x, state->p, self->training, state->o.generator)
                             : adz_dropout_mask(x, mask, 1 - state->p);
 }
 
@@ -42,42 +50,24 @@ static bool elementwise_step(adz_module *self, adz_bias_activation_options *step
     const dropout_state *state = self->state;
     step->dropout = state->p;
     step->training = self->training;
-    step->generator = state->generator;
+    step->generator = state->o.generator;
     return true;
-}
-
-static size_t repr(adz_module *self, char *buffer, size_t size)
-{
-    const dropout_state *state = self->state;
-    return (size_t)snprintf(buffer, size, "p=%s, inplace=False", adzi_text_float(state->p));
 }
 
 static const adz_module_type dropout_type = {
     .size = sizeof(adz_module_type),
     .name = "Dropout",
     .forward = forward,
-    .extra_repr = repr,
+    ADZI_MODULE_FIELDS(fields),
     .elementwise_step = elementwise_step,
 };
 
-ADZ_OPTIONS_INIT(adz_dropout_options_init, adz_dropout_options, ADZ_DROPOUT_OPTIONS)
-
 adz_module *adz_dropout_new(double p, const adz_dropout_options *options)
 {
-    static const char op[] = "adz_dropout_new";
-    adz_dropout_options o = ADZ_DROPOUT_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_DROPOUT_OPTIONS, &o, options)) {
-        return NULL;
-    }
-    if (!(p >= 0 && p <= 1)) {
-        return adzi_fail(
-            op, ADZ_ERR_ARGUMENT, "p is %s, but must be in [0, 1]", adzi_text_number(p));
-    }
-    adz_module *self = adz_module_new(&dropout_type, sizeof(dropout_state));
-    if (self != NULL) {
-        *(dropout_state *)self->state = (dropout_state){ p, o.generator };
-    }
-    return self;
+    dropout_state state = { .p = p };
+    return adz_options_take("adz_dropout_new", &adz_dropout_options_table, &state, options)
+               ? adzi_module_of(&dropout_type, &state, sizeof state)
+               : NULL;
 }
 
 void adzi_module_replay(adz_module *module, adzi_masks *masks)

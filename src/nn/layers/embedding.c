@@ -11,8 +11,23 @@
 #include "adze/options.h"
 
 typedef struct {
+    adz_embedding_module_options o;
+    int64_t num_embeddings, embedding_dim;
     adz_embedding_options options; /* its padding_idx is 0 .. V-1, or ADZ_NO_PADDING */
 } embedding_state;
+
+static const adz_field fields[] = {
+    ADZ_FIELD(embedding_state, num_embeddings, ADZ_SIZE_FROM(0), .shown = ADZ_SHOWN_BARE),
+    ADZ_FIELD(embedding_state, embedding_dim, ADZ_SIZE_FROM(0), .shown = ADZ_SHOWN_BARE),
+    ADZ_FIELD(adz_embedding_module_options, padding_idx, .value = ADZ_NO_PADDING,
+        .shown = ADZ_SHOWN_CHANGED),
+    ADZ_FIELD(adz_embedding_module_options, scale_grad_by_freq, .value = false,
+        .shown = ADZ_SHOWN_CHANGED),
+    ADZ_FIELD(adz_embedding_module_options, sparse, .value = false, .shown = ADZ_SHOWN_NEVER),
+    ADZ_FIELD_PARAMETER_DTYPE(adz_embedding_module_options),
+};
+
+ADZ_OPTIONS_TABLE(adz_embedding_module_options, ADZ_EMBEDDING_MODULE_OPTIONS, fields)
 
 static adz_tensor *forward(adz_module *self, adz_tensor *ids)
 {
@@ -36,25 +51,12 @@ static adz_status reset_parameters(adz_module *self)
     return ADZ_OK;
 }
 
-static size_t extra_repr(adz_module *self, char *buffer, size_t size)
-{
-    const adz_embedding_options *o = &((const embedding_state *)self->state)->options;
-    const adz_tensor *weight = adzi_parameter(self, 0);
-    char padding[48] = "";
-    if (o->padding_idx != ADZ_NO_PADDING) {
-        snprintf(padding, sizeof padding, ", padding_idx=%lld", (long long)o->padding_idx);
-    }
-    return (size_t)snprintf(buffer, size, "%lld, %lld%s%s", (long long)weight->sizes[0],
-        (long long)weight->sizes[1], padding,
-        o->scale_grad_by_freq ? ", scale_grad_by_freq=True" : "");
-}
-
 static const adz_module_type embedding_type = {
     .size = sizeof(adz_module_type),
     .name = "Embedding",
     .forward = forward,
     .reset_parameters = reset_parameters,
-    .extra_repr = extra_repr,
+    ADZI_MODULE_FIELDS(fields),
     .half_parameters = 1,
 };
 
@@ -73,55 +75,32 @@ adz_status adz_embedding_get_options(
     return adz_options_fill(op, options, size, all, sizeof *all);
 }
 
-ADZ_OPTIONS_INIT(
-    adz_embedding_module_options_init, adz_embedding_module_options, ADZ_EMBEDDING_MODULE_OPTIONS)
-
-static bool check(int64_t rows, int64_t features, const adz_embedding_module_options *o)
-{
-    static const char op[] = "adz_embedding_new";
-    if (!adz_check_parameter_dtype(op, o->dtype)) {
-        return false;
-    }
-    if (o->sparse) {
-        adzi_error(op, ADZ_ERR_UNSUPPORTED, "gradients are dense: leave sparse off");
-        return false;
-    }
-    if (rows < 0 || features < 0) {
-        adzi_error(op, ADZ_ERR_ARGUMENT,
-            "num_embeddings %lld and embedding_dim %lld must not be negative", (long long)rows,
-            (long long)features);
-        return false;
-    }
-    if (o->padding_idx != ADZ_NO_PADDING && (o->padding_idx < -rows || o->padding_idx >= rows)) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "padding_idx %lld is no row of %lld",
-            (long long)o->padding_idx, (long long)rows);
-        return false;
-    }
-    return true;
-}
-
 adz_module *adz_embedding_new(
     int64_t num_embeddings, int64_t embedding_dim, const adz_embedding_module_options *options)
 {
-    adz_embedding_module_options o = ADZ_EMBEDDING_MODULE_OPTIONS;
-    if (!ADZ_OPTIONS_READ("adz_embedding_new", ADZ_EMBEDDING_MODULE_OPTIONS, &o, options)) {
+    static const char op[] = "adz_embedding_new";
+    embedding_state s = { .num_embeddings = num_embeddings,
+        .embedding_dim = embedding_dim,
+        .options = ADZ_EMBEDDING_OPTIONS };
+    int64_t *row = &s.o.padding_idx;
+    if (!adz_options_take(op, &adz_embedding_module_options_table, &s, options)) {
         return NULL;
     }
-    if (!check(num_embeddings, embedding_dim, &o)) {
-        return NULL;
+    if (s.o.sparse) {
+        return adzi_fail(op, ADZ_ERR_UNSUPPORTED, "gradients are dense: leave sparse off");
     }
+    if (*row != ADZ_NO_PADDING && (*row < -num_embeddings || *row >= num_embeddings)) {
+        return adzi_fail(op, ADZ_ERR_ARGUMENT, "padding_idx %lld is no row of %lld",
+            (long long)*row, (long long)num_embeddings);
+    }
+    *row += *row < 0 && *row != ADZ_NO_PADDING ? num_embeddings : 0;
+    s.options.padding_idx = *row;
+    s.options.scale_grad_by_freq = s.o.scale_grad_by_freq;
     adzi_build build = adzi_build_begin();
-    adz_module *self = adz_module_new(&embedding_type, sizeof(embedding_state));
-    bool good = self != NULL;
-    if (good) {
-        embedding_state *state = self->state;
-        state->options = (adz_embedding_options)ADZ_EMBEDDING_OPTIONS;
-        state->options.scale_grad_by_freq = o.scale_grad_by_freq;
-        bool from_end = o.padding_idx < 0 && o.padding_idx != ADZ_NO_PADDING;
-        state->options.padding_idx = o.padding_idx + (from_end ? num_embeddings : 0);
-        good = adz_module_add_parameter(self, "weight",
-                   adz_empty(ADZ_SHAPE(num_embeddings, embedding_dim), o.dtype)) != NULL &&
-               reset_parameters(self) == ADZ_OK;
-    }
+    adz_module *self = adzi_module_of(&embedding_type, &s, sizeof s);
+    const bool good = self != NULL &&
+                      adz_module_add_parameter(self, "weight",
+                          adz_empty(ADZ_SHAPE(num_embeddings, embedding_dim), s.o.dtype)) != NULL &&
+                      reset_parameters(self) == ADZ_OK;
     return adzi_build_end(build, self, good);
 }

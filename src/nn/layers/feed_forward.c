@@ -54,7 +54,26 @@ static const adz_module_type feed_forward_type = {
     .forward = forward,
 };
 
-ADZ_OPTIONS_INIT(adz_feed_forward_options_init, adz_feed_forward_options, ADZ_FEED_FORWARD_OPTIONS)
+/* The arguments of the constructors. The module itself has children alone. */
+typedef struct {
+    adz_feed_forward_options o;
+    int64_t d_model, d_ff;
+} feed_forward_arguments;
+
+static const adz_field fields[] = {
+    ADZ_FIELD(feed_forward_arguments, d_model, ADZ_SIZE_FROM(1)),
+    ADZ_FIELD(feed_forward_arguments, d_ff, ADZ_SIZE_FROM(1)),
+    ADZ_FIELD(adz_feed_forward_options, dropout, .value = 0.1, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD_AS(adz_feed_forward_options, activation, "activation", ADZ_FIELD_ENUM,
+        .value = ADZ_ACTIVATION_RELU),
+    ADZ_FIELD(adz_feed_forward_options, is_gated, .value = false),
+    ADZ_FIELD(adz_feed_forward_options, bias1, .value = true),
+    ADZ_FIELD(adz_feed_forward_options, bias2, .value = true),
+    ADZ_FIELD(adz_feed_forward_options, bias_gate, .value = true),
+    ADZ_FIELD_PARAMETER_DTYPE(adz_feed_forward_options),
+};
+
+ADZ_OPTIONS_TABLE(adz_feed_forward_options, ADZ_FEED_FORWARD_OPTIONS, fields)
 
 static bool add_linear(
     adz_module *self, const char *name, int64_t in, int64_t out, bool bias, adz_dtype dtype)
@@ -77,13 +96,10 @@ static adz_module *dropout_of(const adz_feed_forward_options *o)
 }
 
 /* Makes the module; NULL with the error recorded under `op`. */
-static adz_module *network(
-    const char *op, int64_t d_model, int64_t d_ff, const adz_feed_forward_options *o)
+static adz_module *network(const char *op, const feed_forward_arguments *a)
 {
-    if (d_model < 1 || d_ff < 1) {
-        return adzi_fail(op, ADZ_ERR_ARGUMENT, "d_model %lld and d_ff %lld must be 1 or more",
-            (long long)d_model, (long long)d_ff);
-    }
+    const adz_feed_forward_options *o = &a->o;
+    const int64_t d_model = a->d_model, d_ff = a->d_ff;
     adz_module *self = adz_module_new(&feed_forward_type, 0);
     bool good =
         self != NULL && add_linear(self, "layer1", d_model, d_ff, o->bias1, o->dtype) &&
@@ -103,10 +119,9 @@ adz_module *adz_feed_forward_new(
     int64_t d_model, int64_t d_ff, const adz_feed_forward_options *options)
 {
     static const char op[] = "adz_feed_forward_new";
-    adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
-    return ADZ_OPTIONS_READ(op, ADZ_FEED_FORWARD_OPTIONS, &o, options)
-               ? network(op, d_model, d_ff, &o)
-               : NULL;
+    feed_forward_arguments a = { .d_model = d_model, .d_ff = d_ff };
+    return adz_options_take(op, &adz_feed_forward_options_table, &a, options) ? network(op, &a)
+                                                                              : NULL;
 }
 
 /* ---- variants by name ----------------------------------------------------------------------- */
@@ -143,16 +158,16 @@ adz_module *adz_feed_forward_variant_new(
 {
     static const char op[] = "adz_feed_forward_variant_new";
     char known[256];
-    adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
+    feed_forward_arguments a = { .d_model = d_model, .d_ff = d_ff };
     if (variant == NULL) {
         return adzi_fail_null(op, "variant");
     }
-    if (!ADZ_OPTIONS_READ(op, ADZ_FEED_FORWARD_OPTIONS, &o, options)) {
+    if (!adz_options_take(op, &adz_feed_forward_options_table, &a, options)) {
         return NULL;
     }
-    if (!set_variant(&o, variant, known, sizeof known)) {
+    if (!set_variant(&a.o, variant, known, sizeof known)) {
         return adzi_fail(
             op, ADZ_ERR_ARGUMENT, "'%.40s' is no variant; there are %s", variant, known);
     }
-    return network(op, d_model, d_ff, &o);
+    return network(op, &a);
 }

@@ -1,86 +1,66 @@
 /* Unfold and Fold: the patches of images as columns, and the sum of such columns as images. They
  * have no parameters: each calls its operator. */
-#include <stdio.h>
-
 #include "adze/nn/conv.h"
 #include "ops/conv/fold.h"
 #include "base/error.h"
 #include "adze/options.h"
-#include "nn/layers/numbers.h"
 #include "nn/module.h"
 
 typedef struct {
+    adz_conv_options o;
     adz_shape output_size, kernel_size; /* with one number or two, as the caller gave them */
-    adz_conv_options options;
 } fold_state;
+
+/* Unfold prints the rows behind the first one. */
+static const adz_field fields[] = {
+    ADZ_FIELD_AS(fold_state, output_size, "output_size", ADZ_FIELD_SIZES, .value = 0),
+    ADZ_FIELD_AS(fold_state, kernel_size, "kernel_size", ADZ_FIELD_SIZES, .value = 0),
+    ADZ_FIELD_AS(adz_conv_options, dilation, "dilation", ADZ_FIELD_SIZES, .value = 1),
+    ADZ_FIELD_AS(adz_conv_options, padding, "padding", ADZ_FIELD_SIZES, .value = 0),
+    ADZ_FIELD_AS(adz_conv_options, stride, "stride", ADZ_FIELD_SIZES, .value = 1),
+    ADZ_FIELD(adz_conv_options, groups, .value = 1, .shown = ADZ_SHOWN_NEVER),
+};
+
+static const adz_options_table table = { "ADZ_CONV_OPTIONS", sizeof(adz_conv_options), fields,
+    sizeof fields / sizeof *fields };
 
 static adz_tensor *unfold(adz_module *self, adz_tensor *x)
 {
     const fold_state *state = self->state;
-    return adz_unfold(x, state->kernel_size, &state->options);
+    return adz_unfold(x, state->kernel_size, &state->o);
 }
 
 static adz_tensor *fold(adz_module *self, adz_tensor *x)
 {
     const fold_state *state = self->state;
-    return adz_fold(x, state->output_size, state->kernel_size, &state->options);
-}
-
-static adz_shape or_number(adz_shape given, int64_t otherwise)
-{
-    return given.rank > 0 ? given : ADZ_SHAPE(otherwise);
-}
-
-static size_t unfold_repr(adz_module *self, char *buffer, size_t size)
-{
-    const fold_state *state = self->state;
-    const adz_conv_options *o = &state->options;
-    char kernel[ADZI_NUMBERS], stride[ADZI_NUMBERS], padding[ADZI_NUMBERS], dilation[ADZI_NUMBERS];
-    adzi_print_numbers(kernel, state->kernel_size, false);
-    adzi_print_numbers(stride, or_number(o->stride, 1), false);
-    adzi_print_numbers(padding, or_number(o->padding, 0), false);
-    adzi_print_numbers(dilation, or_number(o->dilation, 1), false);
-    return (size_t)snprintf(buffer, size, "kernel_size=%s, dilation=%s, padding=%s, stride=%s",
-        kernel, dilation, padding, stride);
-}
-
-static size_t fold_repr(adz_module *self, char *buffer, size_t size)
-{
-    char output[ADZI_NUMBERS], rest[5 * ADZI_NUMBERS];
-    adzi_print_numbers(output, ((const fold_state *)self->state)->output_size, false);
-    unfold_repr(self, rest, sizeof rest);
-    return (size_t)snprintf(buffer, size, "output_size=%s, %s", output, rest);
+    return adz_fold(x, state->output_size, state->kernel_size, &state->o);
 }
 
 static const adz_module_type unfold_type = {
     .size = sizeof(adz_module_type),
     .name = "Unfold",
     .forward = unfold,
-    .extra_repr = unfold_repr,
+    .fields = fields + 1,
+    .n_fields = sizeof fields / sizeof *fields - 1,
 };
 
 static const adz_module_type fold_type = {
     .size = sizeof(adz_module_type),
     .name = "Fold",
     .forward = fold,
-    .extra_repr = fold_repr,
+    ADZI_MODULE_FIELDS(fields),
 };
 
 static adz_module *fold_new(const char *op, const adz_module_type *type, adz_shape output_size,
     adz_shape kernel_size, const adz_conv_options *options)
 {
-    fold_state state = { output_size, kernel_size, ADZ_CONV_OPTIONS };
+    fold_state state = { .output_size = output_size, .kernel_size = kernel_size };
     adzi_conv conv;
     int64_t kernel[2];
-    if (!ADZ_OPTIONS_READ(op, ADZ_CONV_OPTIONS, &state.options, options) ||
-        !adzi_fold_read_kernel(op, &state.options, kernel_size, &conv, kernel)) {
-        return NULL;
-    }
-    adz_module *self = adz_module_new(type, sizeof state);
-    if (self != NULL) {
-        *(fold_state *)self->state = state;
-    }
-    return self;
+    return adz_options_take(op, &table, &state, options) &&
+                   adzi_fold_read_kernel(op, &state.o, kernel_size, &conv, kernel)
+               ? adzi_module_of(type, &state, sizeof state)
+               : NULL;
 }
 
 adz_module *adz_unfold_new(adz_shape kernel_size, const adz_conv_options *options)

@@ -31,17 +31,13 @@ typedef struct {
     int64_t index;
 } select_state;
 
+static const adz_field select_fields[] = { ADZ_FIELD(select_state, dim, .value = 0),
+    ADZ_FIELD(select_state, index, .value = 0) };
+
 static adz_tensor *select_forward(adz_module *self, adz_tensor *x)
 {
     const select_state *state = self->state;
     return adz_select(x, state->dim, state->index);
-}
-
-static size_t select_repr(adz_module *self, char *buffer, size_t size)
-{
-    const select_state *state = self->state;
-    return (size_t)snprintf(
-        buffer, size, "dim=%d, index=%lld", state->dim, (long long)state->index);
 }
 
 /* Hands the first argument to the type's forward. */
@@ -64,7 +60,7 @@ static const adz_module_type select_type = { .size = sizeof(adz_module_type),
     .name = "Select",
     .forward = select_forward,
     .call = call_with_first,
-    .extra_repr = select_repr };
+    ADZI_MODULE_FIELDS(select_fields) };
 
 adz_module *adz_lambda_new(const char *name, adz_lambda_function function, void *user)
 {
@@ -89,9 +85,6 @@ adz_module *adz_lambda_new(const char *name, adz_lambda_function function, void 
 
 adz_module *adz_select_new(int dim, int64_t index)
 {
-    adz_module *self = adz_module_new(&select_type, sizeof(select_state));
-    if (self != NULL) {
-        *(select_state *)self->state = (select_state){ dim, index };
-    }
-    return self;
+    const select_state state = { dim, index };
+    return adzi_module_of(&select_type, &state, sizeof state);
 }

@@ -38,22 +38,22 @@ static adz_status reset_affine(adz_module *self)
     return good ? ADZ_OK : adz_error_code();
 }
 
-static bool check_eps(const char *op, double eps)
-{
-    if (!(eps >= 0)) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "eps is %s, but must be 0 or more", adzi_text_number(eps));
-        return false;
-    }
-    return true;
-}
-
 /* ---- GroupNorm ----------------------------------------------------------------------------- */
 
 typedef struct {
-    int64_t groups, channels;
-    double eps;
-    bool affine;
+    adz_group_norm_options o;
+    int64_t num_groups, num_channels;
 } group_norm_state;
+
+static const adz_field group_norm_fields[] = {
+    ADZ_FIELD(group_norm_state, num_groups, ADZ_SIZE_FROM(1), .shown = ADZ_SHOWN_BARE),
+    ADZ_FIELD(group_norm_state, num_channels, ADZ_SIZE_FROM(0), .shown = ADZ_SHOWN_BARE),
+    ADZ_FIELD(adz_group_norm_options, eps, .value = 1e-5, ADZ_AT_LEAST(0)),
+    ADZ_FIELD(adz_group_norm_options, affine, .value = true),
+    ADZ_FIELD_PARAMETER_DTYPE(adz_group_norm_options),
+};
+
+ADZ_OPTIONS_TABLE(adz_group_norm_options, ADZ_GROUP_NORM_OPTIONS, group_norm_fields)
 
 static adz_tensor *group_norm(adz_module *self, adz_tensor *x)
 {
@@ -61,19 +61,12 @@ static adz_tensor *group_norm(adz_module *self, adz_tensor *x)
     if (!adzi_check_tensor("GroupNorm", "x", x)) {
         return NULL;
     }
-    if (x->rank < 2 || x->sizes[1] != state->channels) {
+    if (x->rank < 2 || x->sizes[1] != state->num_channels) {
         return adzi_fail("GroupNorm", ADZ_ERR_SHAPE, "x%s must be [N, %lld, ...]",
-            adzi_text_shape(x), (long long)state->channels);
+            adzi_text_shape(x), (long long)state->num_channels);
     }
-    return adz_group_norm(
-        x, state->groups, adzi_parameter(self, WEIGHT), adzi_parameter(self, BIAS), state->eps);
-}
-
-static size_t group_norm_repr(adz_module *self, char *text, size_t size)
-{
-    const group_norm_state *state = self->state;
-    return (size_t)snprintf(text, size, "%lld, %lld, eps=%s, affine=%s", (long long)state->groups,
-        (long long)state->channels, adzi_text_float(state->eps), adzi_text_bool(state->affine));
+    return adz_group_norm(x, state->num_groups, adzi_parameter(self, WEIGHT),
+        adzi_parameter(self, BIAS), state->o.eps);
 }
 
 static const adz_module_type group_norm_type = {
@@ -81,45 +74,46 @@ static const adz_module_type group_norm_type = {
     .name = "GroupNorm",
     .forward = group_norm,
     .reset_parameters = reset_affine,
-    .extra_repr = group_norm_repr,
+    ADZI_MODULE_FIELDS(group_norm_fields),
 };
-
-ADZ_OPTIONS_INIT(adz_group_norm_options_init, adz_group_norm_options, ADZ_GROUP_NORM_OPTIONS)
 
 adz_module *adz_group_norm_new(
     int64_t num_groups, int64_t num_channels, const adz_group_norm_options *options)
 {
     static const char op[] = "adz_group_norm_new";
-    adz_group_norm_options o = ADZ_GROUP_NORM_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_GROUP_NORM_OPTIONS, &o, options) ||
-        !adz_check_size(op, "num_channels", num_channels, 0) || !check_eps(op, o.eps) ||
-        !adz_check_parameter_dtype(op, o.dtype)) {
+    group_norm_state s = { .num_groups = num_groups, .num_channels = num_channels };
+    if (!adz_options_take(op, &adz_group_norm_options_table, &s, options)) {
         return NULL;
     }
-    if (num_groups < 1 || num_channels % num_groups != 0) {
+    if (num_channels % num_groups != 0) {
         return adzi_fail(op, ADZ_ERR_ARGUMENT,
             "num_groups %lld does not divide num_channels %lld; use 1 or a divisor",
             (long long)num_groups, (long long)num_channels);
     }
     adzi_build build = adzi_build_begin();
-    adz_module *self = adz_module_new(&group_norm_type, sizeof(group_norm_state));
-    bool good = self != NULL;
-    if (good) {
-        *(group_norm_state *)self->state =
-            (group_norm_state){ num_groups, num_channels, o.eps, o.affine };
-        good = add_affine(self, o.affine, num_channels, o.dtype);
-    }
+    adz_module *self = adzi_module_of(&group_norm_type, &s, sizeof s);
+    const bool good = self != NULL && add_affine(self, s.o.affine, num_channels, s.o.dtype);
     return adzi_build_end(build, self, good);
 }
 
 /* ---- InstanceNorm1d and InstanceNorm2d ------------------------------------------------------- */
 
 typedef struct {
-    int64_t features;
+    adz_instance_norm_options o;
+    int64_t num_features;
     int spatial; /* dimensions behind the channels */
-    double eps, momentum;
-    bool affine, track;
 } instance_norm_state;
+
+static const adz_field instance_norm_fields[] = {
+    ADZ_FIELD(instance_norm_state, num_features, ADZ_SIZE_FROM(0), .shown = ADZ_SHOWN_BARE),
+    ADZ_FIELD(adz_instance_norm_options, eps, .value = 1e-5, ADZ_AT_LEAST(0)),
+    ADZ_FIELD(adz_instance_norm_options, momentum, .value = 0.1, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD(adz_instance_norm_options, affine, .value = false),
+    ADZ_FIELD(adz_instance_norm_options, track_running_stats, .value = false),
+    ADZ_FIELD_PARAMETER_DTYPE(adz_instance_norm_options),
+};
+
+ADZ_OPTIONS_TABLE(adz_instance_norm_options, ADZ_INSTANCE_NORM_OPTIONS, instance_norm_fields)
 
 static adz_tensor *instance_norm(adz_module *self, adz_tensor *x)
 {
@@ -130,50 +124,38 @@ static adz_tensor *instance_norm(adz_module *self, adz_tensor *x)
     }
     const bool batched = x->rank == state->spatial + 2;
     if ((!batched && x->rank != state->spatial + 1) ||
-        x->sizes[batched ? 1 : 0] != state->features) {
+        x->sizes[batched ? 1 : 0] != state->num_features) {
         const char *form = state->spatial == 1 ? "x%s must be [N, %lld, L] or [%lld, L]"
                                                : "x%s must be [N, %lld, H, W] or [%lld, H, W]";
         char text[160];
-        snprintf(text, sizeof text, form, adzi_text_shape(x), (long long)state->features,
-            (long long)state->features);
+        snprintf(text, sizeof text, form, adzi_text_shape(x), (long long)state->num_features,
+            (long long)state->num_features);
         return adzi_fail(name, ADZ_ERR_SHAPE, "%s", text);
     }
     adz_tensor *y = adz_instance_norm(batched ? x : adz_unsqueeze(x, 0), self->buffers[MEAN].tensor,
         self->buffers[VAR].tensor, adzi_parameter(self, WEIGHT), adzi_parameter(self, BIAS),
-        self->training || !state->track, state->momentum, state->eps);
+        self->training || !state->o.track_running_stats, state->o.momentum, state->o.eps);
     return batched ? y : adz_squeeze(y, 0);
 }
 
 static adz_status reset_instance_norm(adz_module *self)
 {
     const instance_norm_state *state = self->state;
-    if (state->track && (adz_init_zeros_(self->buffers[MEAN].tensor) == NULL ||
-                            adz_init_ones_(self->buffers[VAR].tensor) == NULL)) {
+    if (state->o.track_running_stats && (adz_init_zeros_(self->buffers[MEAN].tensor) == NULL ||
+                                            adz_init_ones_(self->buffers[VAR].tensor) == NULL)) {
         return adz_error_code();
     }
     return reset_affine(self);
 }
 
-static size_t instance_norm_repr(adz_module *self, char *text, size_t size)
-{
-    const instance_norm_state *state = self->state;
-    return (size_t)snprintf(text, size,
-        "%lld, eps=%s, momentum=%s, affine=%s, track_running_stats=%s", (long long)state->features,
-        adzi_text_float(state->eps), adzi_text_float(state->momentum),
-        adzi_text_bool(state->affine), adzi_text_bool(state->track));
-}
-
-#define INSTANCE_NORM(its_name)                                                      \
-    {                                                                                \
-        .size = sizeof(adz_module_type), .name = its_name, .forward = instance_norm, \
-        .reset_parameters = reset_instance_norm, .extra_repr = instance_norm_repr    \
+#define INSTANCE_NORM(its_name)                                                           \
+    {                                                                                     \
+        .size = sizeof(adz_module_type), .name = its_name, .forward = instance_norm,      \
+        .reset_parameters = reset_instance_norm, ADZI_MODULE_FIELDS(instance_norm_fields) \
     }
 
 static const adz_module_type instance_norm_types[] = { INSTANCE_NORM("InstanceNorm1d"),
     INSTANCE_NORM("InstanceNorm2d") };
-
-ADZ_OPTIONS_INIT(
-    adz_instance_norm_options_init, adz_instance_norm_options, ADZ_INSTANCE_NORM_OPTIONS)
 
 /* Running statistics of zeros and ones, which `track` can leave out. */
 static bool add_running(adz_module *self, bool track, int64_t features, adz_dtype dtype)
@@ -190,26 +172,14 @@ static bool add_running(adz_module *self, bool track, int64_t features, adz_dtyp
 static adz_module *instance_norm_new(
     const char *op, int spatial, int64_t num_features, const adz_instance_norm_options *options)
 {
-    adz_instance_norm_options o = ADZ_INSTANCE_NORM_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_INSTANCE_NORM_OPTIONS, &o, options) ||
-        !adz_check_size(op, "num_features", num_features, 0) || !check_eps(op, o.eps) ||
-        !adz_check_parameter_dtype(op, o.dtype)) {
+    instance_norm_state s = { .num_features = num_features, .spatial = spatial };
+    if (!adz_options_take(op, &adz_instance_norm_options_table, &s, options)) {
         return NULL;
     }
-    if (!(o.momentum >= 0 && o.momentum <= 1)) {
-        return adzi_fail(op, ADZ_ERR_ARGUMENT, "momentum is %s, but must be in [0, 1]",
-            adzi_text_number(o.momentum));
-    }
     adzi_build build = adzi_build_begin();
-    adz_module *self =
-        adz_module_new(&instance_norm_types[spatial - 1], sizeof(instance_norm_state));
-    bool good = self != NULL;
-    if (good) {
-        *(instance_norm_state *)self->state = (instance_norm_state){ num_features, spatial, o.eps,
-            o.momentum, o.affine, o.track_running_stats };
-        good = add_affine(self, o.affine, num_features, o.dtype) &&
-               add_running(self, o.track_running_stats, num_features, o.dtype);
-    }
+    adz_module *self = adzi_module_of(&instance_norm_types[spatial - 1], &s, sizeof s);
+    const bool good = self != NULL && add_affine(self, s.o.affine, num_features, s.o.dtype) &&
+                      add_running(self, s.o.track_running_stats, num_features, s.o.dtype);
     return adzi_build_end(build, self, good);
 }
 

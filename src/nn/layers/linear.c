@@ -12,6 +12,22 @@
 
 enum { WEIGHT, BIAS };
 
+/* The arguments of the constructor. They are not kept: a weight of another shape may replace the
+ * module's own, as where two modules share it. */
+typedef struct {
+    adz_linear_options o;
+    int64_t in_features, out_features;
+} linear_arguments;
+
+static const adz_field fields[] = {
+    ADZ_FIELD(linear_arguments, in_features, ADZ_SIZE_FROM(0)),
+    ADZ_FIELD(linear_arguments, out_features, ADZ_SIZE_FROM(0)),
+    ADZ_FIELD(adz_linear_options, bias, .value = true),
+    ADZ_FIELD_PARAMETER_DTYPE(adz_linear_options),
+};
+
+ADZ_OPTIONS_TABLE(adz_linear_options, ADZ_LINEAR_OPTIONS, fields)
+
 static adz_tensor *forward(adz_module *self, adz_tensor *x)
 {
     return adz_linear(x, adzi_parameter(self, WEIGHT), adzi_parameter(self, BIAS));
@@ -37,7 +53,7 @@ static adz_status reset_parameters(adz_module *self)
     return ADZ_OK;
 }
 
-static size_t repr(adz_module *self, char *buffer, size_t size)
+static size_t extra_repr(adz_module *self, char *buffer, size_t size)
 {
     const adz_tensor *weight = adzi_parameter(self, WEIGHT);
     return (size_t)snprintf(buffer, size, "in_features=%lld, out_features=%lld, bias=%s",
@@ -50,36 +66,25 @@ static const adz_module_type linear_type = {
     .name = "Linear",
     .forward = forward,
     .reset_parameters = reset_parameters,
-    .extra_repr = repr,
+    .extra_repr = extra_repr,
     .linear_parts = linear_parts,
     .half_parameters = 1u << WEIGHT,
 };
 
-ADZ_OPTIONS_INIT(adz_linear_options_init, adz_linear_options, ADZ_LINEAR_OPTIONS)
-
 adz_module *adz_linear_new(
     int64_t in_features, int64_t out_features, const adz_linear_options *options)
 {
-    static const char op[] = "adz_linear_new";
-    adz_linear_options o = ADZ_LINEAR_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_LINEAR_OPTIONS, &o, options)) {
+    linear_arguments s = { .in_features = in_features, .out_features = out_features };
+    if (!adz_options_take("adz_linear_new", &adz_linear_options_table, &s, options)) {
         return NULL;
-    }
-    if (!adz_check_parameter_dtype(op, o.dtype)) {
-        return NULL;
-    }
-    if (in_features < 0 || out_features < 0) {
-        return adzi_fail(op, ADZ_ERR_ARGUMENT,
-            "in_features %lld and out_features %lld must not be negative", (long long)in_features,
-            (long long)out_features);
     }
     adzi_build build = adzi_build_begin();
     adz_module *self = adz_module_new(&linear_type, 0);
     bool good = self != NULL &&
                 adz_module_add_parameter(self, "weight",
-                    adz_empty(ADZ_SHAPE(out_features, in_features), o.dtype)) != NULL &&
+                    adz_empty(ADZ_SHAPE(out_features, in_features), s.o.dtype)) != NULL &&
                 adz_module_add_parameter(self, "bias",
-                    o.bias ? adz_empty(ADZ_SHAPE(out_features), o.dtype) : ADZ_NONE) != NULL &&
+                    s.o.bias ? adz_empty(ADZ_SHAPE(out_features), s.o.dtype) : ADZ_NONE) != NULL &&
                 reset_parameters(self) == ADZ_OK;
     return adzi_build_end(build, self, good);
 }

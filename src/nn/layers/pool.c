@@ -10,74 +10,61 @@
 #include "ops/pool/max_pool.h"
 #include "base/error.h"
 #include "adze/options.h"
-#include "nn/layers/numbers.h"
 #include "nn/module.h"
 
-#define POOL(its_name, function, repr, maximum)                                 \
+#define POOL(its_name, function, its_fields, maximum)                           \
     {                                                                           \
         .size = sizeof(adz_module_type), .name = its_name, .forward = function, \
-        .extra_repr = repr, .takes_maximum = maximum                            \
+        ADZI_MODULE_FIELDS(its_fields), .takes_maximum = maximum                \
     }
-
-/* A module that holds a copy of the `size` bytes at `state`. */
-static adz_module *new_with(const adz_module_type *type, const void *state, size_t size)
-{
-    adz_module *self = adz_module_new(type, size);
-    if (self != NULL) {
-        memcpy(self->state, state, size);
-    }
-    return self;
-}
 
 /* ---- the largest element ------------------------------------------------------------------- */
 
 typedef struct {
+    adz_max_pool_options o;
     adz_shape kernel_size; /* with one number or two, as the caller gave it */
-    adz_max_pool_options options;
 } max_pool_state;
+
+static const adz_field max_pool_fields[] = {
+    ADZ_FIELD_AS(max_pool_state, kernel_size, "kernel_size", ADZ_FIELD_SIZES, .value = 0),
+    ADZ_FIELD_AS(adz_max_pool_options, stride, "stride", ADZ_FIELD_SIZES, .value = 0),
+    ADZ_FIELD_AS(adz_max_pool_options, padding, "padding", ADZ_FIELD_SIZES, .value = 0),
+    ADZ_FIELD_AS(adz_max_pool_options, dilation, "dilation", ADZ_FIELD_SIZES, .value = 1),
+    ADZ_FIELD(adz_max_pool_options, ceil_mode, .value = false),
+};
+
+static const adz_options_table max_pool_table = { "ADZ_MAX_POOL_OPTIONS",
+    sizeof(adz_max_pool_options), max_pool_fields,
+    sizeof max_pool_fields / sizeof *max_pool_fields };
 
 static adz_tensor *max_pool1d(adz_module *self, adz_tensor *x)
 {
     const max_pool_state *state = self->state;
-    return adz_max_pool1d(x, state->kernel_size.sizes[0], &state->options, NULL);
+    return adz_max_pool1d(x, state->kernel_size.sizes[0], &state->o, NULL);
 }
 
 static adz_tensor *max_pool2d(adz_module *self, adz_tensor *x)
 {
     const max_pool_state *state = self->state;
-    return adz_max_pool2d(x, state->kernel_size, &state->options, NULL);
-}
-
-static size_t max_pool_repr(adz_module *self, char *buffer, size_t size)
-{
-    const max_pool_state *state = self->state;
-    const adz_max_pool_options *o = &state->options;
-    char kernel[ADZI_NUMBERS], stride[ADZI_NUMBERS], padding[ADZI_NUMBERS], dilation[ADZI_NUMBERS];
-    adzi_print_numbers(kernel, state->kernel_size, false);
-    adzi_print_numbers(stride, o->stride.rank > 0 ? o->stride : state->kernel_size, false);
-    adzi_print_numbers(padding, o->padding.rank > 0 ? o->padding : ADZ_SHAPE(0), false);
-    adzi_print_numbers(dilation, o->dilation.rank > 0 ? o->dilation : ADZ_SHAPE(1), false);
-    return (size_t)snprintf(buffer, size,
-        "kernel_size=%s, stride=%s, padding=%s, dilation=%s, ceil_mode=%s", kernel, stride, padding,
-        dilation, adzi_text_bool(o->ceil_mode));
+    return adz_max_pool2d(x, state->kernel_size, &state->o, NULL);
 }
 
 static const adz_module_type max_pool_types[] = {
-    POOL("MaxPool1d", max_pool1d, max_pool_repr, true),
-    POOL("MaxPool2d", max_pool2d, max_pool_repr, true),
+    POOL("MaxPool1d", max_pool1d, max_pool_fields, true),
+    POOL("MaxPool2d", max_pool2d, max_pool_fields, true),
 };
 
 static adz_module *max_pool_new(
     const char *op, int n, adz_shape kernel_size, const adz_max_pool_options *options)
 {
     adzi_window_attr attr;
-    max_pool_state state = { kernel_size, ADZ_MAX_POOL_OPTIONS };
-    if (!ADZ_OPTIONS_READ(op, ADZ_MAX_POOL_OPTIONS, &state.options, options) ||
+    max_pool_state state = { .kernel_size = kernel_size };
+    if (!adz_options_take(op, &max_pool_table, &state, options) ||
         !adzi_max_pool_read(op, n, kernel_size, options, &attr)) {
         return NULL;
     }
-    state.options.size = sizeof state.options;
-    return new_with(&max_pool_types[n - 1], &state, sizeof state);
+    state.o.stride = state.o.stride.rank > 0 ? state.o.stride : kernel_size;
+    return adzi_module_of(&max_pool_types[n - 1], &state, sizeof state);
 }
 
 adz_module *adz_max_pool1d_new(int64_t kernel_size, const adz_max_pool_options *options)
@@ -93,52 +80,53 @@ adz_module *adz_max_pool2d_new(adz_shape kernel_size, const adz_max_pool_options
 /* ---- the mean ------------------------------------------------------------------------------ */
 
 typedef struct {
+    adz_avg_pool_options o;
     adz_shape kernel_size;
-    adz_avg_pool_options options;
 } avg_pool_state;
+
+/* The rows of AvgPool1d, whose numbers PyTorch prints as tuples, and of AvgPool2d. */
+#define AVG_POOL_FIELDS(kind)                                                                     \
+    {                                                                                             \
+        ADZ_FIELD_AS(avg_pool_state, kernel_size, "kernel_size", kind, .value = 0),               \
+            ADZ_FIELD_AS(adz_avg_pool_options, stride, "stride", kind, .value = 0),               \
+            ADZ_FIELD_AS(adz_avg_pool_options, padding, "padding", kind, .value = 0),             \
+            ADZ_FIELD(                                                                            \
+                adz_avg_pool_options, count_include_pad, .value = true, .shown = ADZ_SHOWN_NEVER) \
+    }
+
+static const adz_field avg_pool_fields[][4] = { AVG_POOL_FIELDS(ADZ_FIELD_SHAPE),
+    AVG_POOL_FIELDS(ADZ_FIELD_SIZES) };
 
 static adz_tensor *avg_pool1d(adz_module *self, adz_tensor *x)
 {
     const avg_pool_state *state = self->state;
-    return adz_avg_pool1d(x, state->kernel_size.sizes[0], &state->options);
+    return adz_avg_pool1d(x, state->kernel_size.sizes[0], &state->o);
 }
 
 static adz_tensor *avg_pool2d(adz_module *self, adz_tensor *x)
 {
     const avg_pool_state *state = self->state;
-    return adz_avg_pool2d(x, state->kernel_size, &state->options);
-}
-
-/* PyTorch prints the numbers of AvgPool1d as tuples. */
-static size_t avg_pool_repr(adz_module *self, char *buffer, size_t size)
-{
-    const avg_pool_state *state = self->state;
-    const adz_avg_pool_options *o = &state->options;
-    const bool tuples = self->type.forward == avg_pool1d;
-    char kernel[ADZI_NUMBERS], stride[ADZI_NUMBERS], padding[ADZI_NUMBERS];
-    adzi_print_numbers(kernel, state->kernel_size, tuples);
-    adzi_print_numbers(stride, o->stride.rank > 0 ? o->stride : state->kernel_size, tuples);
-    adzi_print_numbers(padding, o->padding.rank > 0 ? o->padding : ADZ_SHAPE(0), tuples);
-    return (size_t)snprintf(
-        buffer, size, "kernel_size=%s, stride=%s, padding=%s", kernel, stride, padding);
+    return adz_avg_pool2d(x, state->kernel_size, &state->o);
 }
 
 static const adz_module_type avg_pool_types[] = {
-    POOL("AvgPool1d", avg_pool1d, avg_pool_repr, false),
-    POOL("AvgPool2d", avg_pool2d, avg_pool_repr, false),
+    POOL("AvgPool1d", avg_pool1d, avg_pool_fields[0], false),
+    POOL("AvgPool2d", avg_pool2d, avg_pool_fields[1], false),
 };
 
 static adz_module *avg_pool_new(
     const char *op, int n, adz_shape kernel_size, const adz_avg_pool_options *options)
 {
     adzi_window_attr attr;
-    avg_pool_state state = { kernel_size, ADZ_AVG_POOL_OPTIONS };
-    if (!ADZ_OPTIONS_READ(op, ADZ_AVG_POOL_OPTIONS, &state.options, options) ||
+    const adz_options_table table = { "ADZ_AVG_POOL_OPTIONS", sizeof(adz_avg_pool_options),
+        avg_pool_fields[n - 1], sizeof *avg_pool_fields / sizeof **avg_pool_fields };
+    avg_pool_state state = { .kernel_size = kernel_size };
+    if (!adz_options_take(op, &table, &state, options) ||
         !adzi_avg_pool_read(op, n, kernel_size, options, &attr)) {
         return NULL;
     }
-    state.options.size = sizeof state.options;
-    return new_with(&avg_pool_types[n - 1], &state, sizeof state);
+    state.o.stride = state.o.stride.rank > 0 ? state.o.stride : kernel_size;
+    return adzi_module_of(&avg_pool_types[n - 1], &state, sizeof state);
 }
 
 adz_module *adz_avg_pool1d_new(int64_t kernel_size, const adz_avg_pool_options *options)
@@ -153,10 +141,16 @@ adz_module *adz_avg_pool2d_new(adz_shape kernel_size, const adz_avg_pool_options
 
 /* ---- adaptive ------------------------------------------------------------------------------ */
 
-/* The state is the output_size. */
+typedef struct {
+    adz_shape output_size;
+} adaptive_state;
+
+static const adz_field adaptive_fields[] = { ADZ_FIELD_AS(
+    adaptive_state, output_size, "output_size", ADZ_FIELD_SIZES, .value = 0) };
+
 static const adz_shape *output_size_of(const adz_module *self)
 {
-    return self->state;
+    return &((const adaptive_state *)self->state)->output_size;
 }
 
 static adz_tensor *adaptive_avg_pool1d(adz_module *self, adz_tensor *x)
@@ -179,21 +173,14 @@ static adz_tensor *adaptive_max_pool2d(adz_module *self, adz_tensor *x)
     return adz_adaptive_max_pool2d(x, *output_size_of(self), NULL);
 }
 
-static size_t adaptive_repr(adz_module *self, char *buffer, size_t size)
-{
-    char numbers[ADZI_NUMBERS];
-    adzi_print_numbers(numbers, *output_size_of(self), false);
-    return (size_t)snprintf(buffer, size, "output_size=%s", numbers);
-}
-
 static const adz_module_type adaptive_avg_pool_types[] = {
-    POOL("AdaptiveAvgPool1d", adaptive_avg_pool1d, adaptive_repr, false),
-    POOL("AdaptiveAvgPool2d", adaptive_avg_pool2d, adaptive_repr, false),
+    POOL("AdaptiveAvgPool1d", adaptive_avg_pool1d, adaptive_fields, false),
+    POOL("AdaptiveAvgPool2d", adaptive_avg_pool2d, adaptive_fields, false),
 };
 
 static const adz_module_type adaptive_max_pool_types[] = {
-    POOL("AdaptiveMaxPool1d", adaptive_max_pool1d, adaptive_repr, true),
-    POOL("AdaptiveMaxPool2d", adaptive_max_pool2d, adaptive_repr, true),
+    POOL("AdaptiveMaxPool1d", adaptive_max_pool1d, adaptive_fields, true),
+    POOL("AdaptiveMaxPool2d", adaptive_max_pool2d, adaptive_fields, true),
 };
 
 static adz_module *adaptive_new(
@@ -203,7 +190,7 @@ static adz_module *adaptive_new(
     if (!adzi_read_pair(op, "output_size", n, output_size, -1, NULL, sizes)) {
         return NULL;
     }
-    return new_with(&types[n - 1], &output_size, sizeof output_size);
+    return adzi_module_of(&types[n - 1], &output_size, sizeof output_size);
 }
 
 adz_module *adz_adaptive_avg_pool1d_new(int64_t output_size)
@@ -231,9 +218,19 @@ adz_module *adz_adaptive_max_pool2d_new(adz_shape output_size)
 /* ---- interpolation ------------------------------------------------------------------------- */
 
 typedef struct {
-    adz_shape size; /* rank 0: the options have a scale_factor */
     adz_interpolate_options options;
+    adz_shape size; /* rank 0: the options have a scale_factor */
 } upsample_state;
+
+static const char *const upsample_modes[] = { "'nearest'", "'linear'", "'bilinear'", NULL };
+
+/* A module prints its size or its factor: without the second row, or without the first. */
+static const adz_field upsample_fields[] = {
+    ADZ_FIELD_AS(upsample_state, size, "size", ADZ_FIELD_SIZES, .value = 0),
+    ADZ_FIELD_AS(adz_interpolate_options, mode, "mode", ADZ_FIELD_ENUM, .values = upsample_modes),
+    ADZ_FIELD(adz_interpolate_options, scale_factor, .value = 0),
+    ADZ_FIELD_AS(adz_interpolate_options, mode, "mode", ADZ_FIELD_ENUM, .values = upsample_modes),
+};
 
 static adz_tensor *upsample(adz_module *self, adz_tensor *x)
 {
@@ -241,28 +238,18 @@ static adz_tensor *upsample(adz_module *self, adz_tensor *x)
     return adz_interpolate(x, state->size, &state->options);
 }
 
-static size_t upsample_repr(adz_module *self, char *buffer, size_t size)
-{
-    static const char *const modes[] = { "nearest", "linear", "bilinear" };
-    const upsample_state *state = self->state;
-    char sizes[ADZI_NUMBERS];
-    adzi_print_numbers(sizes, state->size, false);
-    const bool scaled = state->size.rank == 0;
-    return (size_t)snprintf(buffer, size, "%s=%s, mode='%s'", scaled ? "scale_factor" : "size",
-        scaled ? adzi_text_float(state->options.scale_factor) : sizes, modes[state->options.mode]);
-}
+#define UPSAMPLE(first_field)                                                     \
+    {                                                                             \
+        .size = sizeof(adz_module_type), .name = "Upsample", .forward = upsample, \
+        .fields = upsample_fields + first_field, .n_fields = 2                    \
+    }
 
-static const adz_module_type upsample_type = {
-    .size = sizeof(adz_module_type),
-    .name = "Upsample",
-    .forward = upsample,
-    .extra_repr = upsample_repr,
-};
+static const adz_module_type upsample_types[] = { UPSAMPLE(0), UPSAMPLE(2) };
 
 adz_module *adz_upsample_new(adz_shape size, const adz_interpolate_options *options)
 {
     static const char op[] = "adz_upsample_new";
-    upsample_state state = { size, ADZ_INTERPOLATE_OPTIONS };
+    upsample_state state = { .size = size };
     int64_t sizes[ADZI_AXES];
     const int n = size.rank == 1 ? 1 : ADZI_AXES;
     if (!adzi_interpolate_read(op, size, options, &state.options) ||
@@ -270,5 +257,5 @@ adz_module *adz_upsample_new(adz_shape size, const adz_interpolate_options *opti
         return NULL;
     }
     state.options.size = sizeof state.options;
-    return new_with(&upsample_type, &state, sizeof state);
+    return adzi_module_of(&upsample_types[size.rank == 0], &state, sizeof state);
 }

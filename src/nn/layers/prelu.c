@@ -5,18 +5,22 @@
  * weight has one slope, or one for each channel, the second dimension of x. */
 #include "adze/nn/activations.h"
 
-#include <math.h>
-#include <stdio.h>
-
 #include "adze/nn/init.h"
 #include "base/error.h"
 #include "adze/options.h"
 #include "nn/module.h"
 
 typedef struct {
-    int64_t num_parameters;
-    double init;
+    adz_prelu_options o;
 } prelu_state;
+
+static const adz_field fields[] = {
+    ADZ_FIELD(adz_prelu_options, num_parameters, .value = 1, ADZ_SIZE_FROM(1)),
+    ADZ_FIELD(adz_prelu_options, init, .value = 0.25, ADZ_FINITE, .shown = ADZ_SHOWN_NEVER),
+    ADZ_FIELD_PARAMETER_DTYPE(adz_prelu_options),
+};
+
+ADZ_OPTIONS_TABLE(adz_prelu_options, ADZ_PRELU_OPTIONS, fields)
 
 static adz_tensor *forward(adz_module *self, adz_tensor *x)
 {
@@ -27,13 +31,7 @@ static adz_status reset_parameters(adz_module *self)
 {
     const prelu_state *state = self->state;
     adz_tensor *weight = adzi_parameter(self, 0);
-    return adz_init_constant_(weight, state->init) != NULL ? ADZ_OK : adz_error_code();
-}
-
-static size_t extra_repr(adz_module *self, char *buffer, size_t size)
-{
-    const prelu_state *state = self->state;
-    return (size_t)snprintf(buffer, size, "num_parameters=%lld", (long long)state->num_parameters);
+    return adz_init_constant_(weight, state->o.init) != NULL ? ADZ_OK : adz_error_code();
 }
 
 static const adz_module_type prelu_type = {
@@ -41,31 +39,18 @@ static const adz_module_type prelu_type = {
     .name = "PReLU",
     .forward = forward,
     .reset_parameters = reset_parameters,
-    .extra_repr = extra_repr,
+    ADZI_MODULE_FIELDS(fields),
 };
-
-ADZ_OPTIONS_INIT(adz_prelu_options_init, adz_prelu_options, ADZ_PRELU_OPTIONS)
 
 adz_module *adz_prelu_new(const adz_prelu_options *options)
 {
-    static const char op[] = "adz_prelu_new";
-    adz_prelu_options o = ADZ_PRELU_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_PRELU_OPTIONS, &o, options) ||
-        !adz_check_parameter_dtype(op, o.dtype)) {
+    prelu_state s;
+    if (!adz_options_take("adz_prelu_new", &adz_prelu_options_table, &s, options)) {
         return NULL;
     }
-    if (o.num_parameters < 1 || !isfinite(o.init)) {
-        return adzi_fail(op, ADZ_ERR_ARGUMENT,
-            "num_parameters is %lld and init %s, but must be 1 or more, and finite",
-            (long long)o.num_parameters, adzi_text_number(o.init));
-    }
     adzi_build build = adzi_build_begin();
-    adz_module *self = adz_module_new(&prelu_type, sizeof(prelu_state));
-    bool good = self != NULL;
-    if (good) {
-        *(prelu_state *)self->state = (prelu_state){ o.num_parameters, o.init };
-        good = adz_module_add_parameter(
-                   self, "weight", adz_full(ADZ_SHAPE(o.num_parameters), o.init, o.dtype)) != NULL;
-    }
-    return adzi_build_end(build, self, good);
+    adz_module *self = adzi_module_of(&prelu_type, &s, sizeof s);
+    adz_tensor *slopes = adz_full(ADZ_SHAPE(s.o.num_parameters), s.o.init, s.o.dtype);
+    return adzi_build_end(
+        build, self, self != NULL && adz_module_add_parameter(self, "weight", slopes) != NULL);
 }

@@ -11,11 +11,40 @@
 #include "adze/nn/lstm.h"
 #include "adze/options.h"
 
+/* The options of an RNN begin with those of an LSTM and of a GRU, so one struct holds all three. */
 typedef struct {
+    adz_rnn_module_options o;
     int64_t input_size, hidden_size;
     adzi_recurrent_kind kind;
-    adz_rnn_options options; /* has the fields of all three */
 } recurrent_state;
+
+const char *const adzi_recurrent_nonlinearities[] = {
+    [ADZ_ACTIVATION_RELU] = "relu", "", "", "", "", [ADZ_ACTIVATION_TANH] = "tanh", NULL
+};
+
+_Static_assert(sizeof(adz_lstm_module_options) == offsetof(adz_rnn_module_options, nonlinearity) &&
+                   sizeof(adz_gru_module_options) == sizeof(adz_lstm_module_options),
+    "the options of all three kinds begin alike");
+
+static const adz_field fields[] = {
+    ADZ_FIELD(recurrent_state, input_size, ADZ_SIZE_FROM(1), .shown = ADZ_SHOWN_BARE),
+    ADZ_FIELD(recurrent_state, hidden_size, ADZ_SIZE_FROM(1), .shown = ADZ_SHOWN_BARE),
+    ADZ_FIELD(adz_rnn_module_options, num_layers, .value = 1, ADZ_CLOSED(1, ADZI_MOST_LAYERS),
+        .shown = ADZ_SHOWN_CHANGED),
+    ADZ_FIELD(adz_rnn_module_options, bias, .value = true, .shown = ADZ_SHOWN_CHANGED),
+    ADZ_FIELD(adz_rnn_module_options, batch_first, .value = false, .shown = ADZ_SHOWN_CHANGED),
+    ADZ_FIELD(
+        adz_rnn_module_options, dropout, .value = 0, ADZ_CLOSED(0, 1), .shown = ADZ_SHOWN_CHANGED),
+    ADZ_FIELD(adz_rnn_module_options, bidirectional, .value = false, .shown = ADZ_SHOWN_CHANGED),
+    ADZ_FIELD_PARAMETER_DTYPE(adz_rnn_module_options),
+    ADZ_FIELD_AS(adz_rnn_module_options, nonlinearity, "nonlinearity", ADZ_FIELD_ENUM,
+        .value = ADZ_ACTIVATION_TANH, .values = adzi_recurrent_nonlinearities,
+        .shown = ADZ_SHOWN_CHANGED),
+};
+
+ADZ_OPTIONS_TABLE(adz_lstm_module_options, ADZ_LSTM_MODULE_OPTIONS, fields)
+ADZ_OPTIONS_TABLE(adz_gru_module_options, ADZ_GRU_MODULE_OPTIONS, fields)
+ADZ_OPTIONS_TABLE(adz_rnn_module_options, ADZ_RNN_MODULE_OPTIONS, fields)
 
 static int64_t gates_of(adzi_recurrent_kind kind)
 {
@@ -46,9 +75,17 @@ static adz_tensor *compute(adz_module *self, adz_tensor *const *inputs, adz_tens
     adz_tensor **h, adz_tensor **c)
 {
     const recurrent_state *state = self->state;
-    adz_rnn_options o = state->options;
-    o.training = self->training;
-    o.lengths = lengths;
+    const adz_rnn_module_options *m = &state->o;
+    const adz_rnn_options o = { .size = sizeof o,
+        .layers = m->num_layers,
+        .bias = m->bias,
+        .batch_first = m->batch_first,
+        .bidirectional = m->bidirectional,
+        .training = self->training,
+        .dropout = m->dropout,
+        .generator = m->generator,
+        .lengths = lengths,
+        .nonlinearity = m->nonlinearity };
     size_t n = self->n_parameters;
     adz_tensor **weights = adzi_alloc(n * sizeof *weights);
     if (weights == NULL) {
@@ -73,7 +110,7 @@ static bool check_call(const adz_module *self, adz_tensor *const *inputs, const 
     }
     if (x->rank < 2 || x->rank > 3 || x->sizes[x->rank - 1] != state->input_size) {
         adzi_error(name, ADZ_ERR_SHAPE, "x%s must be [%s, %lld] or [T, %lld]", adzi_text_shape(x),
-            state->options.batch_first ? "B, T" : "T, B", (long long)state->input_size,
+            state->o.batch_first ? "B, T" : "T, B", (long long)state->input_size,
             (long long)state->input_size);
         return false;
     }
@@ -116,64 +153,16 @@ static adz_status reset_parameters(adz_module *self)
     return adzi_recurrent_reset(self, ((const recurrent_state *)self->state)->hidden_size);
 }
 
-static size_t extra_repr(adz_module *self, char *buffer, size_t size)
-{
-    const recurrent_state *state = self->state;
-    const adz_rnn_options *o = &state->options;
-    char layers[48] = "", dropout[48] = "";
-    if (o->layers != 1) {
-        snprintf(layers, sizeof layers, ", num_layers=%lld", (long long)o->layers);
-    }
-    if (o->dropout != 0) {
-        snprintf(dropout, sizeof dropout, ", dropout=%s", adzi_text_float(o->dropout));
-    }
-    return (size_t)snprintf(buffer, size, "%lld, %lld%s%s%s%s%s%s", (long long)state->input_size,
-        (long long)state->hidden_size, layers, o->bias ? "" : ", bias=False",
-        o->batch_first ? ", batch_first=True" : "", dropout,
-        o->bidirectional ? ", bidirectional=True" : "",
-        o->nonlinearity == ADZ_ACTIVATION_RELU ? ", nonlinearity=relu" : "");
-}
-
 #define RECURRENT_TYPE(its_name)                                           \
     {                                                                      \
         .size = sizeof(adz_module_type), .name = (its_name), .call = call, \
-        .reset_parameters = reset_parameters, .extra_repr = extra_repr     \
+        .reset_parameters = reset_parameters, ADZI_MODULE_FIELDS(fields)   \
     }
 
 static const adz_module_type types[] = { RECURRENT_TYPE("LSTM"), RECURRENT_TYPE("GRU"),
     RECURRENT_TYPE("RNN") };
 
 /* ---- making --------------------------------------------------------------------------------- */
-
-bool adzi_recurrent_check(const char *op, int64_t input_size, int64_t hidden_size,
-    adz_activation nonlinearity, adz_dtype dtype)
-{
-    if (!adz_check_size(op, "input_size", input_size, 1) ||
-        !adz_check_size(op, "hidden_size", hidden_size, 1)) {
-        return false;
-    }
-    if (nonlinearity != ADZ_ACTIVATION_TANH && nonlinearity != ADZ_ACTIVATION_RELU) {
-        adzi_error(op, ADZ_ERR_ARGUMENT,
-            "nonlinearity is %d, but must be ADZ_ACTIVATION_TANH or ADZ_ACTIVATION_RELU",
-            (int)nonlinearity);
-        return false;
-    }
-    return adz_check_parameter_dtype(op, dtype);
-}
-
-static bool check(const char *op, const recurrent_state *state, adz_dtype dtype)
-{
-    const adz_rnn_options *o = &state->options;
-    if (!adz_check_range(op, "num_layers", o->layers, 1, ADZI_MOST_LAYERS)) {
-        return false;
-    }
-    if (!(o->dropout >= 0 && o->dropout <= 1)) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "dropout is %s, but must be in [0, 1]",
-            adzi_text_number(o->dropout));
-        return false;
-    }
-    return adzi_recurrent_check(op, state->input_size, state->hidden_size, o->nonlinearity, dtype);
-}
 
 bool adzi_recurrent_add_cell(adz_module *self, adzi_recurrent_kind kind, const char *suffix,
     int64_t in, int64_t hidden, bool bias, adz_dtype dtype)
@@ -194,83 +183,55 @@ bool adzi_recurrent_add_cell(adz_module *self, adzi_recurrent_kind kind, const c
 static bool add_layer(adz_module *self, int64_t layer, adz_dtype dtype)
 {
     const recurrent_state *state = self->state;
-    const int directions = state->options.bidirectional ? 2 : 1;
+    const int directions = state->o.bidirectional ? 2 : 1;
     const int64_t in = layer == 0 ? state->input_size : directions * state->hidden_size;
     bool good = true;
     for (int d = 0; d < directions && good; ++d) {
         char suffix[40];
         snprintf(suffix, sizeof suffix, "_l%lld%s", (long long)layer, d == 1 ? "_reverse" : "");
         good = adzi_recurrent_add_cell(
-            self, state->kind, suffix, in, state->hidden_size, state->options.bias, dtype);
+            self, state->kind, suffix, in, state->hidden_size, state->o.bias, dtype);
     }
     return good;
 }
 
-static adz_module *make(const char *op, const recurrent_state *wanted, adz_dtype dtype)
+/* Reads the options by the table of the kind, and makes the module. */
+static adz_module *make(const char *op, adzi_recurrent_kind kind, const adz_options_table *table,
+    int64_t input_size, int64_t hidden_size, const void *options)
 {
-    if (!check(op, wanted, dtype)) {
+    recurrent_state s = { .input_size = input_size,
+        .hidden_size = hidden_size,
+        .kind = kind,
+        .o.nonlinearity = ADZ_ACTIVATION_TANH };
+    if (!adz_options_take(op, table, &s, options)) {
         return NULL;
     }
     adzi_build build = adzi_build_begin();
-    adz_module *self = adz_module_new(&types[wanted->kind], sizeof(recurrent_state));
+    adz_module *self = adzi_module_of(&types[kind], &s, sizeof s);
     bool good = self != NULL;
-    if (good) {
-        *(recurrent_state *)self->state = *wanted;
-    }
-    for (int64_t i = 0; i < wanted->options.layers && good; ++i) {
-        good = add_layer(self, i, dtype);
+    for (int64_t i = 0; i < s.o.num_layers && good; ++i) {
+        good = add_layer(self, i, s.o.dtype);
     }
     return adzi_build_end(build, self, good && reset_parameters(self) == ADZ_OK);
 }
 
-/* The state of a module whose options `o` have the fields that all three kinds share. */
-#define STATE_OF(its_kind, function)                                                           \
-    {                                                                                          \
-        .input_size = input_size, .hidden_size = hidden_size, .kind = (its_kind), .options = { \
-            .size = sizeof(adz_rnn_options),                                                   \
-            .layers = o.num_layers,                                                            \
-            .bias = o.bias,                                                                    \
-            .batch_first = o.batch_first,                                                      \
-            .bidirectional = o.bidirectional,                                                  \
-            .dropout = o.dropout,                                                              \
-            .generator = o.generator,                                                          \
-            .nonlinearity = (function)                                                         \
-        }                                                                                      \
-    }
-
-ADZ_OPTIONS_INIT(adz_lstm_module_options_init, adz_lstm_module_options, ADZ_LSTM_MODULE_OPTIONS)
-ADZ_OPTIONS_INIT(adz_gru_module_options_init, adz_gru_module_options, ADZ_GRU_MODULE_OPTIONS)
-ADZ_OPTIONS_INIT(adz_rnn_module_options_init, adz_rnn_module_options, ADZ_RNN_MODULE_OPTIONS)
-
 adz_module *adz_lstm_new(
     int64_t input_size, int64_t hidden_size, const adz_lstm_module_options *options)
 {
-    adz_lstm_module_options o = ADZ_LSTM_MODULE_OPTIONS;
-    if (!ADZ_OPTIONS_READ("adz_lstm_new", ADZ_LSTM_MODULE_OPTIONS, &o, options)) {
-        return NULL;
-    }
-    const recurrent_state state = STATE_OF(ADZI_LSTM, ADZ_ACTIVATION_TANH);
-    return make("adz_lstm_new", &state, o.dtype);
+    return make("adz_lstm_new", ADZI_LSTM, &adz_lstm_module_options_table, input_size, hidden_size,
+        options);
 }
 
 adz_module *adz_gru_new(
     int64_t input_size, int64_t hidden_size, const adz_gru_module_options *options)
 {
-    adz_gru_module_options o = ADZ_GRU_MODULE_OPTIONS;
-    if (!ADZ_OPTIONS_READ("adz_gru_new", ADZ_GRU_MODULE_OPTIONS, &o, options)) {
-        return NULL;
-    }
-    const recurrent_state state = STATE_OF(ADZI_GRU, ADZ_ACTIVATION_TANH);
-    return make("adz_gru_new", &state, o.dtype);
+    return make(
+        "adz_gru_new", ADZI_GRU, &adz_gru_module_options_table, input_size, hidden_size, options);
 }
 
 adz_module *adz_rnn_new(
     int64_t input_size, int64_t hidden_size, const adz_rnn_module_options *options)
 {
-    adz_rnn_module_options o = ADZ_RNN_MODULE_OPTIONS;
-    if (!ADZ_OPTIONS_READ("adz_rnn_new", ADZ_RNN_MODULE_OPTIONS, &o, options)) {
-        return NULL;
-    }
-    const recurrent_state state = STATE_OF(ADZI_RNN, o.nonlinearity);
-    return make("adz_rnn_new", &state, o.dtype);
+    return make(
+        "adz_rnn_new", ADZI_RNN, &adz_rnn_module_options_table, input_size, hidden_size, options);
 }

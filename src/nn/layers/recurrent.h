@@ -14,9 +14,8 @@ adz_tensor *adzi_recurrent_call(adzi_recurrent_kind kind, const adz_rnn_options 
     adz_tensor *const *inputs, adz_tensor *const *weights, size_t n, adz_tensor **h,
     adz_tensor **c);
 
-/** Checks the arguments that networks and cells have in common. */
-bool adzi_recurrent_check(const char *op, int64_t input_size, int64_t hidden_size,
-    adz_activation nonlinearity, adz_dtype dtype);
+/** The nonlinearities that recurrent networks have, by adz_activation. */
+extern const char *const adzi_recurrent_nonlinearities[];
 
 /** Adds weight_ih, weight_hh and, with bias, bias_ih and bias_hh; the suffix ends their names.
  * Their elements are not set. */

@@ -6,11 +6,22 @@
 #include "nn/layers/recurrent.h"
 
 typedef struct {
+    adz_recurrent_cell_options o;
     int64_t input_size, hidden_size;
     adzi_recurrent_kind kind;
-    bool bias;
-    adz_activation nonlinearity;
 } cell_state;
+
+static const adz_field fields[] = {
+    ADZ_FIELD(cell_state, input_size, ADZ_SIZE_FROM(1), .shown = ADZ_SHOWN_BARE),
+    ADZ_FIELD(cell_state, hidden_size, ADZ_SIZE_FROM(1), .shown = ADZ_SHOWN_BARE),
+    ADZ_FIELD(adz_recurrent_cell_options, bias, .value = true, .shown = ADZ_SHOWN_CHANGED),
+    ADZ_FIELD_PARAMETER_DTYPE(adz_recurrent_cell_options),
+    ADZ_FIELD_AS(adz_recurrent_cell_options, nonlinearity, "nonlinearity", ADZ_FIELD_ENUM,
+        .value = ADZ_ACTIVATION_TANH, .values = adzi_recurrent_nonlinearities,
+        .shown = ADZ_SHOWN_CHANGED),
+};
+
+ADZ_OPTIONS_TABLE(adz_recurrent_cell_options, ADZ_RECURRENT_CELL_OPTIONS, fields)
 
 static bool check_call(const adz_module *self, adz_tensor *const *inputs)
 {
@@ -64,8 +75,8 @@ static adz_status call(adz_module *self, const adz_values *in, adz_values *out)
         inputs[i] = inputs[i] == ADZ_NONE ? ADZ_NONE : adz_unsqueeze(inputs[i], 0);
     }
     adz_rnn_options o = ADZ_RNN_OPTIONS;
-    o.bias = state->bias;
-    o.nonlinearity = state->nonlinearity;
+    o.bias = state->o.bias;
+    o.nonlinearity = state->o.nonlinearity;
     adz_tensor *weights[4], *h = NULL, *c = NULL;
     for (size_t i = 0; i < self->n_parameters; ++i) {
         weights[i] = adzi_parameter(self, i);
@@ -81,46 +92,32 @@ static adz_status reset_parameters(adz_module *self)
     return adzi_recurrent_reset(self, ((const cell_state *)self->state)->hidden_size);
 }
 
-static size_t extra_repr(adz_module *self, char *buffer, size_t size)
-{
-    const cell_state *state = self->state;
-    return (size_t)snprintf(buffer, size, "%lld, %lld%s%s", (long long)state->input_size,
-        (long long)state->hidden_size, state->bias ? "" : ", bias=False",
-        state->nonlinearity == ADZ_ACTIVATION_RELU ? ", nonlinearity=relu" : "");
-}
-
 #define CELL_TYPE(its_name)                                                \
     {                                                                      \
         .size = sizeof(adz_module_type), .name = (its_name), .call = call, \
-        .reset_parameters = reset_parameters, .extra_repr = extra_repr     \
+        .reset_parameters = reset_parameters, ADZI_MODULE_FIELDS(fields)   \
     }
 
 static const adz_module_type types[] = { CELL_TYPE("LSTMCell"), CELL_TYPE("GRUCell"),
     CELL_TYPE("RNNCell") };
 
-ADZ_OPTIONS_INIT(
-    adz_recurrent_cell_options_init, adz_recurrent_cell_options, ADZ_RECURRENT_CELL_OPTIONS)
-
 static adz_module *make(const char *op, adzi_recurrent_kind kind, int64_t input_size,
     int64_t hidden_size, const adz_recurrent_cell_options *options)
 {
-    adz_recurrent_cell_options o = ADZ_RECURRENT_CELL_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_RECURRENT_CELL_OPTIONS, &o, options)) {
+    cell_state s = { .input_size = input_size, .hidden_size = hidden_size, .kind = kind };
+    adz_options_table table = adz_recurrent_cell_options_table;
+    table.n_fields -= kind == ADZI_RNN ? 0 : 1; /* the others ignore the last row, nonlinearity */
+    if (!adz_options_take(op, &table, &s, options)) {
         return NULL;
     }
-    o.nonlinearity = kind == ADZI_RNN ? o.nonlinearity : ADZ_ACTIVATION_TANH;
-    if (!adzi_recurrent_check(op, input_size, hidden_size, o.nonlinearity, o.dtype)) {
-        return NULL;
-    }
+    s.o.nonlinearity = kind == ADZI_RNN ? s.o.nonlinearity : ADZ_ACTIVATION_TANH;
     adzi_build build = adzi_build_begin();
-    adz_module *self = adz_module_new(&types[kind], sizeof(cell_state));
-    bool good = self != NULL;
-    if (good) {
-        *(cell_state *)self->state =
-            (cell_state){ input_size, hidden_size, kind, o.bias, o.nonlinearity };
-        good = adzi_recurrent_add_cell(self, kind, "", input_size, hidden_size, o.bias, o.dtype);
-    }
-    return adzi_build_end(build, self, good && reset_parameters(self) == ADZ_OK);
+    adz_module *self = adzi_module_of(&types[kind], &s, sizeof s);
+    const bool good =
+        self != NULL &&
+        adzi_recurrent_add_cell(self, kind, "", input_size, hidden_size, s.o.bias, s.o.dtype) &&
+        reset_parameters(self) == ADZ_OK;
+    return adzi_build_end(build, self, good);
 }
 
 adz_module *adz_lstm_cell_new(

@@ -1,54 +1,50 @@
 /* Flatten, Unflatten, PixelShuffle and PixelUnshuffle: changes of shape without parameters. */
 #include "adze/nn/shape.h"
 
-#include <stdio.h>
-
 #include "adze/ops/shape.h"
 #include "base/error.h"
-#include "nn/layers/numbers.h"
 #include "nn/module.h"
 #include "tensor/shape.h"
 
 /* ---- Flatten ------------------------------------------------------------------------------- */
 
 typedef struct {
-    int start, end;
+    int start_dim, end_dim;
 } flatten_state;
+
+static const adz_field flatten_fields[] = { ADZ_FIELD(flatten_state, start_dim, .value = 1),
+    ADZ_FIELD(flatten_state, end_dim, .value = -1) };
 
 static adz_tensor *flatten(adz_module *self, adz_tensor *x)
 {
     const flatten_state *state = self->state;
-    return adz_flatten(x, state->start, state->end);
-}
-
-static size_t flatten_repr(adz_module *self, char *buffer, size_t size)
-{
-    const flatten_state *state = self->state;
-    return (size_t)snprintf(buffer, size, "start_dim=%d, end_dim=%d", state->start, state->end);
+    return adz_flatten(x, state->start_dim, state->end_dim);
 }
 
 static const adz_module_type flatten_type = {
     .size = sizeof(adz_module_type),
     .name = "Flatten",
     .forward = flatten,
-    .extra_repr = flatten_repr,
+    ADZI_MODULE_FIELDS(flatten_fields),
 };
 
 adz_module *adz_flatten_new(int start_dim, int end_dim)
 {
-    adz_module *self = adz_module_new(&flatten_type, sizeof(flatten_state));
-    if (self != NULL) {
-        *(flatten_state *)self->state = (flatten_state){ start_dim, end_dim };
-    }
-    return self;
+    const flatten_state state = { start_dim, end_dim };
+    return adzi_module_of(&flatten_type, &state, sizeof state);
 }
 
 /* ---- Unflatten ----------------------------------------------------------------------------- */
 
 typedef struct {
     int dim;
-    adz_shape parts;
+    adz_shape unflattened_size;
 } unflatten_state;
+
+static const adz_field unflatten_fields[] = {
+    ADZ_FIELD(unflatten_state, dim, .value = 0),
+    ADZ_FIELD(unflatten_state, unflattened_size, ADZ_AT_LEAST(-1)),
+};
 
 /* The shape of x with the dimension d replaced by the parts. A part of -1 follows from the others.
  * False with the error recorded if the parts do not fit. */
@@ -95,46 +91,34 @@ static adz_tensor *unflatten(adz_module *self, adz_tensor *x)
         return adzi_fail("Unflatten", ADZ_ERR_DIM, "a scalar has no dimension to split");
     }
     const int d = adzi_dim("Unflatten", x, state->dim);
-    return d >= 0 && unflattened(x, d, state->parts, &shape) ? adz_reshape(x, shape) : NULL;
-}
-
-static size_t unflatten_repr(adz_module *self, char *buffer, size_t size)
-{
-    const unflatten_state *state = self->state;
-    char parts[ADZI_NUMBERS];
-    adzi_print_numbers(parts, state->parts, true);
-    return (size_t)snprintf(buffer, size, "dim=%d, unflattened_size=%s", state->dim, parts);
+    return d >= 0 && unflattened(x, d, state->unflattened_size, &shape) ? adz_reshape(x, shape)
+                                                                        : NULL;
 }
 
 static const adz_module_type unflatten_type = {
     .size = sizeof(adz_module_type),
     .name = "Unflatten",
     .forward = unflatten,
-    .extra_repr = unflatten_repr,
+    ADZI_MODULE_FIELDS(unflatten_fields),
 };
 
 adz_module *adz_unflatten_new(int dim, adz_shape unflattened_size)
 {
     static const char op[] = "adz_unflatten_new";
+    const unflatten_state state = { dim, unflattened_size };
     int unknown = 0;
-    bool good = unflattened_size.rank >= 1 && unflattened_size.rank <= ADZ_MAX_RANK;
-    for (int i = 0; i < unflattened_size.rank && good; ++i) {
+    if (!adz_fields_check(op, unflatten_fields, 2, &state)) {
+        return NULL;
+    }
+    for (int i = 0; i < unflattened_size.rank; ++i) {
         unknown += unflattened_size.sizes[i] == -1;
-        good = unflattened_size.sizes[i] >= -1;
     }
-    if (!good || unknown > 1) {
+    if (unflattened_size.rank == 0 || unknown > 1) {
         return adzi_fail(op, ADZ_ERR_ARGUMENT,
-            "unflattened_size %s must have 1 to %d sizes of 0 or more, of which one may be -1",
-            unflattened_size.rank < 0
-                ? "(more than 8 sizes)"
-                : adzi_text_sizes(unflattened_size.rank, unflattened_size.sizes),
-            ADZ_MAX_RANK);
+            "unflattened_size %s must have 1 to %d sizes, of which one may be -1",
+            adzi_text_sizes(unflattened_size.rank, unflattened_size.sizes), ADZ_MAX_RANK);
     }
-    adz_module *self = adz_module_new(&unflatten_type, sizeof(unflatten_state));
-    if (self != NULL) {
-        *(unflatten_state *)self->state = (unflatten_state){ dim, unflattened_size };
-    }
-    return self;
+    return adzi_module_of(&unflatten_type, &state, sizeof state);
 }
 
 /* ---- PixelShuffle and PixelUnshuffle --------------------------------------------------------- */
@@ -142,6 +126,11 @@ adz_module *adz_unflatten_new(int dim, adz_shape unflattened_size)
 typedef struct {
     int64_t factor;
 } pixels_state;
+
+static const adz_field shuffle_fields[] = { ADZ_FIELD_AS(
+    pixels_state, factor, "upscale_factor", ADZ_FIELD_I64, ADZ_SIZE_FROM(1)) };
+static const adz_field unshuffle_fields[] = { ADZ_FIELD_AS(
+    pixels_state, factor, "downscale_factor", ADZ_FIELD_I64, ADZ_SIZE_FROM(1)) };
 
 static int64_t factor_of(const adz_module *self)
 {
@@ -158,47 +147,34 @@ static adz_tensor *unshuffle(adz_module *self, adz_tensor *x)
     return adz_pixel_unshuffle(x, factor_of(self));
 }
 
-static size_t pixels_repr(adz_module *self, char *buffer, size_t size)
-{
-    return (size_t)snprintf(buffer, size, "%s=%lld",
-        self->type.forward == shuffle ? "upscale_factor" : "downscale_factor",
-        (long long)factor_of(self));
-}
-
 static const adz_module_type shuffle_type = {
     .size = sizeof(adz_module_type),
     .name = "PixelShuffle",
     .forward = shuffle,
-    .extra_repr = pixels_repr,
+    ADZI_MODULE_FIELDS(shuffle_fields),
 };
 
 static const adz_module_type unshuffle_type = {
     .size = sizeof(adz_module_type),
     .name = "PixelUnshuffle",
     .forward = unshuffle,
-    .extra_repr = pixels_repr,
+    ADZI_MODULE_FIELDS(unshuffle_fields),
 };
 
-static adz_module *pixels_new(
-    const char *op, const adz_module_type *type, const char *name, int64_t factor)
+static adz_module *pixels_new(const char *op, const adz_module_type *type, int64_t factor)
 {
-    if (!adz_check_size(op, name, factor, 1)) {
-        return NULL;
-    }
-    adz_module *self = adz_module_new(type, sizeof(pixels_state));
-    if (self != NULL) {
-        ((pixels_state *)self->state)->factor = factor;
-    }
-    return self;
+    const pixels_state state = { factor };
+    return adz_fields_check(op, type->fields, type->n_fields, &state)
+               ? adzi_module_of(type, &state, sizeof state)
+               : NULL;
 }
 
 adz_module *adz_pixel_shuffle_new(int64_t upscale_factor)
 {
-    return pixels_new("adz_pixel_shuffle_new", &shuffle_type, "upscale_factor", upscale_factor);
+    return pixels_new("adz_pixel_shuffle_new", &shuffle_type, upscale_factor);
 }
 
 adz_module *adz_pixel_unshuffle_new(int64_t downscale_factor)
 {
-    return pixels_new(
-        "adz_pixel_unshuffle_new", &unshuffle_type, "downscale_factor", downscale_factor);
+    return pixels_new("adz_pixel_unshuffle_new", &unshuffle_type, downscale_factor);
 }

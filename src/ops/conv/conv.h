@@ -45,8 +45,8 @@ const adzi_op *adzi_conv_op(bool transposed, int n);
 bool adzi_conv_read(adzi_conv *at, const char *op, const adz_conv_options *options, bool transposed,
     int n, const int64_t *kernel);
 
-/** The name of a rule in messages and in the printed forms of layers. */
-const char *adzi_conv_rule_name(adz_padding_rule rule);
+/** The names of padding rules, by adz_padding_rule; NULL ends them. */
+extern const char *const adzi_conv_rules[];
 
 /** Sets padding_after such that a convolution of an image of size `big` gives one of size `small`.
  */

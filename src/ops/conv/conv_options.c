@@ -3,35 +3,34 @@
 
 /* The options of a convolution, checked and spread over its spatial dimensions. */
 
-ADZ_OPTIONS_INIT(adz_conv_options_init, adz_conv_options, ADZ_CONV_OPTIONS)
+const char *const adzi_conv_rules[] = { "numbers", "valid", "same", "causal", NULL };
 
-/* Spreads a list over n dimensions: an empty list gives the default, one number is for all. Numbers
- * below `least` are refused. */
-static bool spread(int64_t *to, const char *op, const char *name, adz_shape list, int n,
-    int64_t otherwise, int64_t least)
+static const adz_field fields[] = {
+    ADZ_FIELD(adz_conv_options, stride, .value = 1, ADZ_AT_LEAST(1)),
+    ADZ_FIELD(adz_conv_options, padding, .value = 0, ADZ_AT_LEAST(0)),
+    ADZ_FIELD_AS(
+        adz_conv_options, padding_rule, "padding_rule", ADZ_FIELD_ENUM, .values = adzi_conv_rules),
+    ADZ_FIELD(adz_conv_options, dilation, .value = 1, ADZ_AT_LEAST(1)),
+    ADZ_FIELD(adz_conv_options, output_padding, .value = 0, ADZ_AT_LEAST(0)),
+    ADZ_FIELD(adz_conv_options, groups, .value = 1, ADZ_AT_LEAST(1)),
+};
+
+ADZ_OPTIONS_TABLE(adz_conv_options, ADZ_CONV_OPTIONS, fields)
+
+/* Spreads a list over n dimensions: an empty list gives the default, one number is for all. */
+static bool spread(
+    int64_t *to, const char *op, const char *name, adz_shape list, int n, int64_t otherwise)
 {
-    if (list.rank < 0 || (list.rank > 1 && list.rank != n)) {
+    if (list.rank > 1 && list.rank != n) {
         adzi_error(op, ADZ_ERR_ARGUMENT, "%s%s must have %s", name,
-            list.rank < 0 ? "" : adzi_text_sizes(list.rank, list.sizes),
+            adzi_text_sizes(list.rank, list.sizes),
             n == 1 ? "one number" : "one number for both dimensions, or two");
         return false;
     }
     for (int d = 0; d < n; ++d) {
         to[d] = list.rank == 0 ? otherwise : list.sizes[list.rank == 1 ? 0 : d];
-        if (to[d] < least) {
-            adzi_error(op, ADZ_ERR_ARGUMENT, "%s %lld must be %lld or more", name, (long long)to[d],
-                (long long)least);
-            return false;
-        }
     }
     return true;
-}
-
-static const char *const rules[] = { "numbers", "valid", "same", "causal" };
-
-const char *adzi_conv_rule_name(adz_padding_rule rule)
-{
-    return rules[rule];
 }
 
 /* Padding "same": the result has the size of the input. An odd number of elements puts one more at
@@ -61,10 +60,10 @@ static bool read_padding(
     if (o->padding_rule != ADZ_PADDING_NUMBERS && o->padding.rank != 0) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
             "padding_rule \"%s\" leaves no room for the numbers in padding; give one of the two",
-            rules[o->padding_rule]);
+            adzi_conv_rules[o->padding_rule]);
         return false;
     }
-    if (!spread(at->padding, op, "padding", o->padding, at->n, 0, 0)) {
+    if (!spread(at->padding, op, "padding", o->padding, at->n, 0)) {
         return false;
     }
     memcpy(at->padding_after, at->padding, sizeof at->padding);
@@ -81,7 +80,7 @@ static bool read_output_padding(
         adzi_error(op, ADZ_ERR_ARGUMENT, "output_padding is for transposed convolutions alone");
         return false;
     }
-    if (!spread(more, op, "output_padding", o->output_padding, at->n, 0, 0)) {
+    if (!spread(more, op, "output_padding", o->output_padding, at->n, 0)) {
         return false;
     }
     for (int d = 0; d < at->n; ++d) {
@@ -99,27 +98,18 @@ static bool read_output_padding(
 bool adzi_conv_read(adzi_conv *at, const char *op, const adz_conv_options *options, bool transposed,
     int n, const int64_t *kernel)
 {
-    adz_conv_options o = ADZ_CONV_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_CONV_OPTIONS, &o, options)) {
+    adz_conv_options o;
+    if (!adz_options_take(op, &adz_conv_options_table, &o, options)) {
         return false;
     }
     *at = (adzi_conv){ .n = n, .n_padding = n, .n_after = n, .n_dilation = n, .groups = o.groups };
-    if (o.groups < 1) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "groups %lld must be 1 or more", (long long)o.groups);
-        return false;
-    }
-    if ((unsigned)o.padding_rule > ADZ_PADDING_CAUSAL) {
-        adzi_error(
-            op, ADZ_ERR_ARGUMENT, "padding_rule %d is no adz_padding_rule", (int)o.padding_rule);
-        return false;
-    }
     if (transposed && o.padding_rule >= ADZ_PADDING_SAME) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
             "padding \"%s\" is for convolutions; a transposed one takes numbers",
-            rules[o.padding_rule]);
+            adzi_conv_rules[o.padding_rule]);
         return false;
     }
-    return spread(at->stride, op, "stride", o.stride, n, 1, 1) &&
-           spread(at->dilation, op, "dilation", o.dilation, n, 1, 1) &&
+    return spread(at->stride, op, "stride", o.stride, n, 1) &&
+           spread(at->dilation, op, "dilation", o.dilation, n, 1) &&
            read_padding(at, op, &o, kernel) && read_output_padding(at, op, &o, transposed);
 }

@@ -330,30 +330,22 @@ static bool step(adzi_search_run *run)
 
 /* ---- the optimizer --------------------------------------------------------------------------- */
 
-static adz_status check(const char *op, const double *s)
-{
-    static const struct {
-        int setting;
-        const char *name;
-    } counts[] = { { MAX_ITER, "max_iter" }, { MAX_EVAL, "max_eval" },
-        { HISTORY_SIZE, "history_size" } };
-    adz_status status = ADZ_OK;
-    for (size_t i = 0; i < sizeof counts / sizeof *counts && status == ADZ_OK; ++i) {
-        status = adzi_search_check_count(op, counts[i].name, s[counts[i].setting], 1);
-    }
-    return status;
-}
+/* The settings. `evaluations` describes max_eval, which the options may leave to max_iter. */
+#define LBFGS_SETTINGS(evaluations)                                                           \
+    ADZ_SETTING("lr", 1, ADZ_FINITE_FROM(0)),                                                 \
+        ADZ_FIELD(adz_lbfgs_options, max_iter, .value = 20, ADZ_CLOSED(1, 1e9)), evaluations, \
+        ADZ_FIELD(adz_lbfgs_options, tolerance_grad, .value = 1e-7, ADZ_FINITE_FROM(0)),      \
+        ADZ_FIELD(adz_lbfgs_options, tolerance_change, .value = 1e-9, ADZ_FINITE_FROM(0)),    \
+        ADZ_FIELD(adz_lbfgs_options, history_size, .value = 100, ADZ_CLOSED(1, 1e9)),         \
+        ADZ_FIELD(adz_lbfgs_options, strong_wolfe, .value = 0),                               \
+        ADZ_FIELD(adz_lbfgs_options, maximize, .value = 0)
 
 static const adz_optimizer_type lbfgs_type = {
     .size = sizeof(adz_optimizer_type),
     .name = "LBFGS",
-    .settings = { { "lr", 1, ADZ_RANGE_NOT_NEGATIVE }, { "max_iter", 20, ADZ_RANGE_CHECKED },
-        { "max_eval", 25, ADZ_RANGE_CHECKED }, { "tolerance_grad", 1e-7, ADZ_RANGE_NOT_NEGATIVE },
-        { "tolerance_change", 1e-9, ADZ_RANGE_NOT_NEGATIVE },
-        { "history_size", 100, ADZ_RANGE_CHECKED }, { "strong_wolfe", 0, ADZ_RANGE_FLAG },
-        { "maximize", 0, ADZ_RANGE_FLAG } },
+    .settings = { LBFGS_SETTINGS(
+        ADZ_FIELD(adz_lbfgs_options, max_eval, .value = 25, ADZ_CLOSED(1, 1e9))) },
     .update = adzi_search_no_update,
-    .check = check,
     .whole = true,
     .uncounted = true,
 };
@@ -377,20 +369,23 @@ static const adzi_search lbfgs_search = {
     .complete = adzi_lbfgs_complete,
 };
 
-ADZ_OPTIONS_INIT(adz_lbfgs_options_init, adz_lbfgs_options, ADZ_LBFGS_OPTIONS)
+static const adz_field options_fields[] = { LBFGS_SETTINGS(
+    ADZ_FIELD(adz_lbfgs_options, max_eval, .value = 0, ADZ_CLOSED(0, 1e9))) };
+
+ADZ_OPTIONS_TABLE(adz_lbfgs_options, ADZ_LBFGS_OPTIONS, options_fields)
 
 adz_optimizer *adz_lbfgs_new(
     adz_tensor_list parameters, double lr, const adz_lbfgs_options *options)
 {
     static const char op[] = "adz_lbfgs_new";
-    adz_lbfgs_options o = ADZ_LBFGS_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_LBFGS_OPTIONS, &o, options)) {
+    double settings[ADZ_OPTIMIZER_SETTINGS] = { lr };
+    adz_lbfgs_options o;
+    if (!adzi_optimizer_take(op, &adz_lbfgs_options_table, options, &o, settings)) {
         return NULL;
     }
-    const double evaluations =
-        o.max_eval != 0 ? (double)o.max_eval : floor((double)o.max_iter * 5 / 4);
-    const double settings[SETTINGS] = { lr, (double)o.max_iter, evaluations, o.tolerance_grad,
-        o.tolerance_change, (double)o.history_size, o.strong_wolfe, o.maximize };
+    if (o.max_eval == 0) {
+        settings[MAX_EVAL] = floor((double)o.max_iter * 5 / 4);
+    }
     return adzi_search_new(op, &lbfgs_type, &lbfgs_search, parameters, settings);
 }
 

@@ -218,23 +218,17 @@ static bool step(adzi_search_run *run)
 
 /* ---- the optimizer --------------------------------------------------------------------------- */
 
-static adz_status check(const char *op, const double *s)
-{
-    if (!(s[DAMPING] > 0 && isfinite(s[DAMPING]))) {
-        return adzi_error(op, ADZ_ERR_ARGUMENT, "damping is %s, but must be finite and above 0",
-            adzi_text_number(s[DAMPING]));
-    }
-    return adzi_search_check_count(op, "max_iter", s[MAX_ITER], 1);
-}
-
 static const adz_optimizer_type lm_type = {
     .size = sizeof(adz_optimizer_type),
     .name = "LevenbergMarquardt",
-    .settings = { { "lr", 1, ADZ_RANGE_NOT_NEGATIVE }, { "max_iter", 20, ADZ_RANGE_CHECKED },
-        { "damping", 1e-3, ADZ_RANGE_CHECKED }, { "tolerance_grad", 1e-10, ADZ_RANGE_NOT_NEGATIVE },
-        { "tolerance_change", 1e-9, ADZ_RANGE_NOT_NEGATIVE } },
+    .settings = { ADZ_SETTING("lr", 1, ADZ_FINITE_FROM(0)),
+        ADZ_FIELD(adz_levenberg_marquardt_options, max_iter, .value = 20, ADZ_CLOSED(1, 1e9)),
+        ADZ_FIELD(adz_levenberg_marquardt_options, damping, .value = 1e-3, ADZ_FINITE_ABOVE(0)),
+        ADZ_FIELD(
+            adz_levenberg_marquardt_options, tolerance_grad, .value = 1e-10, ADZ_FINITE_FROM(0)),
+        ADZ_FIELD(
+            adz_levenberg_marquardt_options, tolerance_change, .value = 1e-9, ADZ_FINITE_FROM(0)) },
     .update = adzi_search_no_update,
-    .check = check,
     .whole = true,
     .uncounted = true,
 };
@@ -257,18 +251,16 @@ bool adzi_lm_is(const adz_optimizer *optimizer)
     return optimizer->search == &lm_search;
 }
 
-ADZ_OPTIONS_INIT(adz_levenberg_marquardt_options_init, adz_levenberg_marquardt_options,
-    ADZ_LEVENBERG_MARQUARDT_OPTIONS)
+ADZ_OPTIONS_TABLE(
+    adz_levenberg_marquardt_options, ADZ_LEVENBERG_MARQUARDT_OPTIONS, lm_type.settings)
 
 adz_optimizer *adz_levenberg_marquardt_new(
     adz_tensor_list parameters, double lr, const adz_levenberg_marquardt_options *options)
 {
     static const char op[] = "adz_levenberg_marquardt_new";
-    adz_levenberg_marquardt_options o = ADZ_LEVENBERG_MARQUARDT_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_LEVENBERG_MARQUARDT_OPTIONS, &o, options)) {
-        return NULL;
-    }
-    const double settings[SETTINGS] = { lr, (double)o.max_iter, o.damping, o.tolerance_grad,
-        o.tolerance_change };
-    return adzi_search_new(op, &lm_type, &lm_search, parameters, settings);
+    double settings[ADZ_OPTIMIZER_SETTINGS] = { lr };
+    adz_levenberg_marquardt_options o;
+    return adzi_optimizer_take(op, &adz_levenberg_marquardt_options_table, options, &o, settings)
+               ? adzi_search_new(op, &lm_type, &lm_search, parameters, settings)
+               : NULL;
 }

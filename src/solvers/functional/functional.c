@@ -6,11 +6,12 @@
 #include "adze/options.h"
 #include "base/door.h"
 
-void adz_functional_options_init(adz_functional_options *options, size_t size)
-{
-    adz_functional_options all = ADZ_FUNCTIONAL_OPTIONS;
-    adz_options_fill(__func__, options, size, &all, sizeof all);
-}
+static const char *const modes[] = { "auto", "reverse", "forward", NULL };
+
+static const adz_field fields[] = { ADZ_FIELD_AS(
+    adz_functional_options, mode, "mode", ADZ_FIELD_ENUM, .values = modes) };
+
+ADZ_OPTIONS_TABLE(adz_functional_options, ADZ_FUNCTIONAL_OPTIONS, fields)
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
@@ -34,11 +35,6 @@ static bool check_arguments(const adzi_functional *f)
     }
     if (f->inputs == NULL) {
         adzi_error_null(f->op, "inputs");
-        return false;
-    }
-    if ((int)f->options.mode < ADZ_JACOBIAN_AUTO || f->options.mode > ADZ_JACOBIAN_FORWARD) {
-        adzi_error(f->op, ADZ_ERR_ARGUMENT, "mode is %d, which is no adz_jacobian_mode",
-            (int)f->options.mode);
         return false;
     }
     return true;
@@ -290,8 +286,7 @@ adz_status adzi_functional_run(adzi_functional *f, const adz_functional_options 
 {
     const adzi_door door = { .op = f->op, .mode = ADZI_DOOR_RECORDS };
     computation c = { .f = f, .work = work };
-    f->options = (adz_functional_options)ADZ_FUNCTIONAL_OPTIONS;
-    if (!ADZ_OPTIONS_READ(f->op, ADZ_FUNCTIONAL_OPTIONS, &f->options, options) ||
+    if (!adz_options_take(f->op, &adz_functional_options_table, &f->options, options) ||
         !check_arguments(f)) {
         return adzi_status(NULL);
     }

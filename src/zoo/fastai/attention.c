@@ -314,25 +314,26 @@ static adz_status relative_call(adz_module *self, const adz_values *in, adz_valu
 
 /* ---- constructors --------------------------------------------------------------------------- */
 
-static size_t extra_repr(adz_module *self, char *buffer, size_t size)
-{
-    const attention_state *state = zoo_state(self);
-    return (size_t)snprintf(buffer, size, "n_heads=%lld, d_head=%lld, scale=%s",
-        (long long)state->n_heads, (long long)state->d_head, ((state->scale) ? "True" : "False"));
-}
+static const adz_field attention_fields[] = {
+    ADZ_FIELD(attention_state, n_heads, .value = 0),
+    ADZ_FIELD(attention_state, d_head, .value = 0),
+    ADZ_FIELD(attention_state, scale, .value = 0),
+};
 
 static const adz_module_type attention_type = {
     .size = sizeof(adz_module_type),
     .name = "MultiHeadAttention",
     .call = attention_call,
-    .extra_repr = extra_repr,
+    .fields = attention_fields,
+    .n_fields = sizeof attention_fields / sizeof *attention_fields,
 };
 
 static const adz_module_type relative_type = {
     .size = sizeof(adz_module_type),
     .name = "MultiHeadRelativeAttention",
     .call = relative_call,
-    .extra_repr = extra_repr,
+    .fields = attention_fields,
+    .n_fields = sizeof attention_fields / sizeof *attention_fields,
 };
 
 ADZ_OPTIONS_INIT(

@@ -163,18 +163,18 @@ static adz_status encoder_call(adz_module *self, const adz_values *in, adz_value
     return status;
 }
 
-static size_t encoder_repr(adz_module *self, char *buffer, size_t size)
-{
-    const encoder_state *state = zoo_state(self);
-    return (size_t)snprintf(buffer, size, "bptt=%lld, max_len=%lld, pad_idx=%lld",
-        (long long)state->bptt, (long long)state->max_len, (long long)state->pad_idx);
-}
+static const adz_field encoder_fields[] = {
+    ADZ_FIELD(encoder_state, bptt, .value = 0),
+    ADZ_FIELD(encoder_state, max_len, .value = 0),
+    ADZ_FIELD(encoder_state, pad_idx, .value = 0),
+};
 
 static const adz_module_type encoder_type = {
     .size = sizeof(adz_module_type),
     .name = "MultiBatchEncoder",
     .call = encoder_call,
-    .extra_repr = encoder_repr,
+    .fields = encoder_fields,
+    .n_fields = sizeof encoder_fields / sizeof *encoder_fields,
 };
 
 adz_module *adz_fastai_multi_batch_encoder_new(

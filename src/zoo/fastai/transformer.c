@@ -102,17 +102,16 @@ static adz_status transformer_call(adz_module *self, const adz_values *in, adz_v
     return status == ADZ_OK ? adz_values_add(out, "raw.0", h) : status;
 }
 
-static size_t transformer_repr(adz_module *self, char *buffer, size_t size)
-{
-    const encoder_state *state = zoo_state(self);
-    return (size_t)snprintf(buffer, size, "mask=%s", ((state->mask) ? "True" : "False"));
-}
+static const adz_field transformer_fields[] = {
+    ADZ_FIELD(encoder_state, mask, .value = 0),
+};
 
 static const adz_module_type transformer_type = {
     .size = sizeof(adz_module_type),
     .name = "Transformer",
     .call = transformer_call,
-    .extra_repr = transformer_repr,
+    .fields = transformer_fields,
+    .n_fields = sizeof transformer_fields / sizeof *transformer_fields,
 };
 
 /* ---- Transformer-XL ------------------------------------------------------------------------- */
@@ -278,19 +277,18 @@ static adz_status xl_select_hidden(adz_module *self, adz_tensor *rows)
     return status;
 }
 
-static size_t xl_repr(adz_module *self, char *buffer, size_t size)
-{
-    const encoder_state *state = zoo_state(self);
-    return (size_t)snprintf(buffer, size, "mem_len=%lld, mask=%s", (long long)state->mem_len,
-        ((state->mask) ? "True" : "False"));
-}
+static const adz_field xl_fields[] = {
+    ADZ_FIELD(encoder_state, mem_len, .value = 0),
+    ADZ_FIELD(encoder_state, mask, .value = 0),
+};
 
 static const adz_module_type xl_type = {
     .size = sizeof(adz_module_type),
     .name = "TransformerXL",
     .call = xl_call,
     .reset_parameters = xl_reset_parameters,
-    .extra_repr = xl_repr,
+    .fields = xl_fields,
+    .n_fields = sizeof xl_fields / sizeof *xl_fields,
     .reset = xl_reset,
     .select_hidden = xl_select_hidden,
 };

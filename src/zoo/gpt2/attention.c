@@ -147,18 +147,17 @@ static adz_status attention_call(adz_module *self, const adz_values *in, adz_val
     return status == ADZ_OK ? adz_values_add(out, "present", present) : status;
 }
 
-static size_t attention_repr(adz_module *self, char *buffer, size_t size)
-{
-    const attention_state *state = zoo_state(self);
-    return (size_t)snprintf(buffer, size, "n_head=%lld, scale=%s", (long long)state->heads,
-        ((state->scale) ? "True" : "False"));
-}
+static const adz_field attention_fields[] = {
+    ADZ_FIELD_AS(attention_state, heads, "n_head", ADZ_FIELD_I64, .value = 0),
+    ADZ_FIELD(attention_state, scale, .value = 0),
+};
 
 static const adz_module_type attention_type = {
     .size = sizeof(adz_module_type),
     .name = "Attention",
     .call = attention_call,
-    .extra_repr = attention_repr,
+    .fields = attention_fields,
+    .n_fields = sizeof attention_fields / sizeof *attention_fields,
 };
 
 /* Adds the causal mask[1, 1, n_ctx, n_ctx], a lower triangle of ones, which GPT-2 calls "bias". */

@@ -84,18 +84,17 @@ static adz_tensor *prepare_forward(adz_module *self, adz_tensor *x)
     return adz_reshape(y, shape);
 }
 
-static size_t prepare_repr(adz_module *self, char *buffer, size_t size)
-{
-    const prepare_state *state = zoo_state(self);
-    return (size_t)snprintf(
-        buffer, size, "heads=%lld, d_k=%lld", (long long)state->heads, (long long)state->d_k);
-}
+static const adz_field prepare_fields[] = {
+    ADZ_FIELD(prepare_state, heads, .value = 0),
+    ADZ_FIELD(prepare_state, d_k, .value = 0),
+};
 
 static const adz_module_type prepare_type = {
     .size = sizeof(adz_module_type),
     .name = "PrepareForMultiHeadAttention",
     .forward = prepare_forward,
-    .extra_repr = prepare_repr,
+    .fields = prepare_fields,
+    .n_fields = sizeof prepare_fields / sizeof *prepare_fields,
 };
 
 ADZ_OPTIONS_INIT(

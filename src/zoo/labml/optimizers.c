@@ -12,12 +12,9 @@ ADZ_C_TEXT(
     labml_settings, enum { DECOUPLE = ADZ_ADAM_FIRST_SETTINGS, ABSOLUTE, OPTIMIZED, AMSGRAD, EXTRA,
                         D_MODEL, TOTAL_STEPS = D_MODEL, RECTIFY = D_MODEL, SETTINGS };)
 /* The settings that all these optimizers have. */
-#define FIRST_SETTINGS(eps, optimized)                                   \
-    ADZ_ADAM_SETTINGS(eps, 0), { "weight_decouple", 1, ADZ_RANGE_FLAG }, \
-        { "absolute", 0, ADZ_RANGE_FLAG },                               \
-    {                                                                    \
-        "optimized_update", (optimized), ADZ_RANGE_FLAG                  \
-    }
+#define FIRST_SETTINGS(eps, optimized)                                                         \
+    ADZ_ADAM_SETTINGS(adz_labml_adam_options, eps, 0), ADZ_SETTING_FLAG("weight_decouple", 1), \
+        ADZ_SETTING_FLAG("absolute", 0), ADZ_SETTING_FLAG("optimized_update", (optimized))
 
 static uint32_t needs(const double *settings)
 {
@@ -174,10 +171,7 @@ static adz_status check_noam(const char *op, const double *settings)
         .kernels = ADZ_ADAM_KERNELS, .numbers_text = { FIRST_TEXTS, LIST texts },                  \
         .constructor = (CONSTRUCTOR),                                                              \
     }
-#define NOT_AMSGRAD                  \
-    {                                \
-        "amsgrad", 0, ADZ_RANGE_FLAG \
-    }
+#define NOT_AMSGRAD ADZ_SETTING_FLAG("amsgrad", 0)
 
 static const adz_optimizer_type adam_type = {
     .size = sizeof(adz_optimizer_type),
@@ -192,23 +186,25 @@ static const adz_optimizer_type adam_type = {
     .constructor = "adz_labml_adam_new",
 };
 static const adz_optimizer_type amsgrad_type = TYPE("AMSGrad", "adz_labml_amsgrad_new", 1e-16,
-    adam_update, labml_adam_numbers, (adam_text), { "amsgrad", 1, ADZ_RANGE_FLAG });
+    adam_update, labml_adam_numbers, (adam_text), ADZ_SETTING_FLAG("amsgrad", 1));
 static const adz_optimizer_type warmup_type =
     TYPE("AdamWarmup", "adz_labml_adam_warmup_new", 1e-16, adam_update, labml_warmup_numbers,
-        (warmup_rate_text, warmup_text), NOT_AMSGRAD, { "warmup", 0, ADZ_RANGE_NOT_NEGATIVE });
+        (warmup_rate_text, warmup_text), NOT_AMSGRAD, ADZ_SETTING("warmup", 0, ADZ_FINITE_FROM(0)));
 static const adz_optimizer_type cosine_type =
     TYPE("AdamWarmupCosineDecay", "adz_labml_adam_warmup_cosine_decay_new", 1e-16, adam_update,
         labml_cosine_numbers, (warmup_rate_text, cosine_rate_text, cosine_text), NOT_AMSGRAD,
-        { "warmup", 0, ADZ_RANGE_NOT_NEGATIVE }, { "total_steps", 1e10, ADZ_RANGE_NOT_NEGATIVE });
+        ADZ_SETTING("warmup", 0, ADZ_FINITE_FROM(0)),
+        ADZ_SETTING("total_steps", 1e10, ADZ_FINITE_FROM(0)));
 static const adz_optimizer_type radam_type =
     TYPE("RAdam", "adz_labml_radam_new", 1e-8, radam_update, labml_rectified_numbers,
-        (adz_radam_text, rectified_text), NOT_AMSGRAD, { "degenerated_to_sgd", 1, ADZ_RANGE_FLAG });
+        (adz_radam_text, rectified_text), NOT_AMSGRAD, ADZ_SETTING_FLAG("degenerated_to_sgd", 1));
 
 static const adz_optimizer_type noam_type = {
     .size = sizeof(adz_optimizer_type),
     .name = "labml.Noam",
-    .settings = { FIRST_SETTINGS(1e-16, 1), NOT_AMSGRAD, { "warmup", 0, ADZ_RANGE_NOT_NEGATIVE },
-        { "d_model", 0, ADZ_RANGE_NOT_NEGATIVE } },
+    .settings = { FIRST_SETTINGS(1e-16, 1), NOT_AMSGRAD,
+        ADZ_SETTING("warmup", 0, ADZ_FINITE_FROM(0)),
+        ADZ_SETTING("d_model", 0, ADZ_FINITE_FROM(0)) },
     .states = { ADZ_ADAM_THREE_STATES },
     .update = adam_update,
     .check = check_noam,
@@ -223,8 +219,8 @@ static const adz_optimizer_type noam_type = {
 static const adz_optimizer_type ada_belief_type = {
     .size = sizeof(adz_optimizer_type),
     .name = "labml.AdaBelief",
-    .settings = { FIRST_SETTINGS(1e-16, 0), NOT_AMSGRAD, { "degenerate_to_sgd", 1, ADZ_RANGE_FLAG },
-        { "rectify", 1, ADZ_RANGE_FLAG } },
+    .settings = { FIRST_SETTINGS(1e-16, 0), NOT_AMSGRAD, ADZ_SETTING_FLAG("degenerate_to_sgd", 1),
+        ADZ_SETTING_FLAG("rectify", 1) },
     .states = { { "exp_avg", 0 }, { "exp_avg_var", 0 }, { "max_exp_avg_var", 0 } },
     .update = ada_belief_update,
     .needs = needs,

@@ -21,17 +21,16 @@ static adz_tensor *relu_forward(adz_module *self, adz_tensor *x)
     return state->inplace ? adz_clamp_(x, 0, INFINITY) : adz_clamp(x, 0, INFINITY);
 }
 
-static size_t relu_repr(adz_module *self, char *buffer, size_t size)
-{
-    const relu_state *state = zoo_state(self);
-    return (size_t)snprintf(buffer, size, "%s", state->inplace ? "inplace=True" : "");
-}
+static const adz_field relu_fields[] = {
+    ADZ_FIELD(relu_state, inplace, .value = false, .shown = ADZ_SHOWN_CHANGED),
+};
 
 static const adz_module_type relu_type = {
     .size = sizeof(adz_module_type),
     .name = "ReLU",
     .forward = relu_forward,
-    .extra_repr = relu_repr,
+    .fields = relu_fields,
+    .n_fields = sizeof relu_fields / sizeof *relu_fields,
 };
 
 static adz_module *relu_new(bool inplace)

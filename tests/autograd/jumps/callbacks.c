@@ -302,7 +302,7 @@ static adz_status update(adz_tensor **results, const adz_update *u)
 
 static const adz_optimizer_type own_type = { .size = sizeof(adz_optimizer_type),
     .name = "Own",
-    .settings = { { .name = "lr", .value = 0.1 } },
+    .settings = { ADZ_SETTING("lr", 0.1, ADZ_FINITE_FROM(0)) },
     .update = update };
 
 static void run_update(void)

@@ -329,7 +329,7 @@ static void wrong_loaders_are_refused(void **state)
     adz_loader_options o = ADZ_LOADER_OPTIONS;
     o.batch_size = 0;
     assert_null(adz_loader_new(all, &o));
-    expect_error(ADZ_ERR_ARGUMENT, "batch_size is 0, below 1");
+    expect_error(ADZ_ERR_ARGUMENT, "batch_size is 0, but must be 1 or more");
     o.batch_size = 4;
     adz_loader *loader = adz_loader_new(all, &o);
     adz_loader_position position = { .consumed = 10, .rows = 9 };

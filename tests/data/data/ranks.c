@@ -279,11 +279,11 @@ static void wrong_ranks_are_refused(void **state)
         int64_t batch_size;
         const char *says;
     } wrong[] = {
-        { 0, 0, 0, 32, "there is no rank 0 of 0" },
+        { 0, 0, 0, 32, "ranks is 0, but must be 1 or more" },
         { 2, 2, 0, 32, "there is no rank 2 of 2" },
-        { -1, 2, 0, 32, "there is no rank -1 of 2" },
+        { -1, 2, 0, 32, "rank is -1, but must be 0 or more" },
         { 0, 4, 3, 32, "3 micro_batches for 4 ranks; each rank needs one of its own" },
-        { 0, 1, -1, 32, "-1 micro_batches for 1 ranks" },
+        { 0, 1, -1, 32, "micro_batches is -1, but must be 0 or more" },
         { 0, 2, 8, 7, "batch_size is 7, below its 8 micro_batches; each needs a row" },
         { 0, 5, 0, 4, "batch_size is 4, below its 5 micro_batches" },
     };

@@ -89,13 +89,13 @@ static void feed_forward_refuses(void **state)
 {
     (void)state;
     assert_null(adz_feed_forward_new(0, 4, NULL));
-    expect_error(ADZ_ERR_ARGUMENT, "d_model 0 and d_ff 4");
+    expect_error(ADZ_ERR_ARGUMENT, "d_model is 0, but must be 1 or more");
     assert_null(adz_feed_forward_new(4, -1, NULL));
-    expect_error(ADZ_ERR_ARGUMENT, "d_ff -1");
+    expect_error(ADZ_ERR_ARGUMENT, "d_ff is -1");
     adz_feed_forward_options o = ADZ_FEED_FORWARD_OPTIONS;
     o.dropout = 1.5;
     assert_null(adz_feed_forward_new(4, 4, &o));
-    expect_error(ADZ_ERR_ARGUMENT, "p is 1.5");
+    expect_error(ADZ_ERR_ARGUMENT, "dropout is 1.5, but must be in [0, 1]");
     o.dropout = 0;
     o.activation = (adz_activation)42;
     assert_null(adz_feed_forward_new(4, 4, &o));

@@ -281,7 +281,8 @@ FACT(bad_options_are_refused)
     adz_tensor *w = adz_ones(ADZ_SHAPE(6, 4, 3, 3), ADZ_F32);
     adz_conv_options o = ADZ_CONV_OPTIONS, zero = { 0 };
     o.stride = ADZ_SHAPE(1, 0);
-    ASSERT_REFUSED(adz_conv2d(x, w, ADZ_NONE, &o), ADZ_ERR_ARGUMENT, "stride 0 must be 1 or more");
+    ASSERT_REFUSED(adz_conv2d(x, w, ADZ_NONE, &o), ADZ_ERR_ARGUMENT,
+        "stride is [1, 0], but each size must be 1 or more");
     o = (adz_conv_options)ADZ_CONV_OPTIONS;
     o.padding = ADZ_SHAPE(1, 2, 3);
     ASSERT_REFUSED(adz_conv2d(x, w, ADZ_NONE, &o), ADZ_ERR_ARGUMENT, "padding[1, 2, 3]");
@@ -289,10 +290,11 @@ FACT(bad_options_are_refused)
     o.padding_rule = ADZ_PADDING_VALID;
     ASSERT_REFUSED(adz_conv2d(x, w, ADZ_NONE, &o), ADZ_ERR_ARGUMENT, "give one of the two");
     o.padding_rule = (adz_padding_rule)9;
-    ASSERT_REFUSED(adz_conv2d(x, w, ADZ_NONE, &o), ADZ_ERR_ARGUMENT, "padding_rule 9");
+    ASSERT_REFUSED(adz_conv2d(x, w, ADZ_NONE, &o), ADZ_ERR_ARGUMENT, "padding_rule is 9, but must be 0 (numbers)");
     o = (adz_conv_options)ADZ_CONV_OPTIONS;
     o.groups = 0;
-    ASSERT_REFUSED(adz_conv2d(x, w, ADZ_NONE, &o), ADZ_ERR_ARGUMENT, "groups 0");
+    ASSERT_REFUSED(
+        adz_conv2d(x, w, ADZ_NONE, &o), ADZ_ERR_ARGUMENT, "groups is 0, but must be 1 or more");
     o.groups = 4;
     ASSERT_REFUSED(adz_conv2d(x, w, ADZ_NONE, &o), ADZ_ERR_SHAPE, "4 groups do not divide");
     o.groups = INT64_MAX;
@@ -368,7 +370,7 @@ const op_case conv2d_case = {
         { .in = { IN(1, 1, 4, 4), IN(2, 1, 2, 2), IN(3) }, .status = ADZ_ERR_SHAPE,
             .says = "bias[3]" },
         { .in = { IN(1, 1, 4, 4), IN(2, 1, 2, 2), IN_NONE }, .p = { [STRIDE] = -1 },
-            .status = ADZ_ERR_ARGUMENT, .says = "stride -1" },
+            .status = ADZ_ERR_ARGUMENT, .says = "stride is [-1]" },
         { .in = { IN(1, 1, 4, 4), IN(2, 1, 2, 2), IN_NONE }, .p = { [OUTPUT_PADDING] = 1 },
             .status = ADZ_ERR_ARGUMENT, .says = "transposed" },
         { .in = { IN_TYPED(ADZ_I64, 1, 1, 4, 4), IN(2, 1, 2, 2), IN_NONE },

@@ -179,7 +179,7 @@ static void constructors_refuse(void **state)
     o.momentum = 0.9;
     o.dampening = NAN;
     assert_null(adz_sgd_new(one(&w), 0.1, &o));
-    expect_error(ADZ_ERR_ARGUMENT, "momentum 0.9, dampening nan");
+    expect_error(ADZ_ERR_ARGUMENT, "dampening is nan, but must be a number");
     o = (adz_sgd_options)ADZ_SGD_OPTIONS;
     o.nesterov = true;
     assert_null(adz_sgd_new(one(&w), 0.1, &o));

@@ -171,7 +171,7 @@ static void one_cycle_checks_every_group(void **state)
     adz_one_cycle_lr_options options = ADZ_ONE_CYCLE_LR_OPTIONS;
     options.final_div_factor = 0;
     assert_null(adz_one_cycle_lr_new(o, 1, 10, &options));
-    expect_error(ADZ_ERR_ARGUMENT, "final_div_factor 0; both must be above 0");
+    expect_error(ADZ_ERR_ARGUMENT, "final_div_factor is 0, but must be above 0");
     adz_optimizer_release(&o);
 }
 

@@ -22,7 +22,7 @@ static void constructors_refuse(void **state)
     assert_null(adz_linear_lr_new(o, 0, 1, 5));
     expect_error(ADZ_ERR_ARGUMENT, "start_factor is 0");
     assert_null(adz_linear_lr_new(o, 0.5, 1.5, 5));
-    expect_error(ADZ_ERR_ARGUMENT, "end_factor 1.5");
+    expect_error(ADZ_ERR_ARGUMENT, "end_factor is 1.5, but must be in [0, 1]");
     assert_null(adz_linear_lr_new(o, 0.5, 1, -1));
     expect_error(ADZ_ERR_ARGUMENT, "total_iters is -1");
     assert_null(adz_cosine_annealing_warm_restarts_new(o, 0, 1, 0));
@@ -64,7 +64,7 @@ static void one_cycle_options_are_refused(void **state)
     CYCLE(pct_start, 1.5, "pct_start is 1.5");
     CYCLE(pct_start, NAN, "pct_start is nan");
     CYCLE(div_factor, 0, "div_factor is 0");
-    CYCLE(final_div_factor, -1, "final_div_factor -1");
+    CYCLE(final_div_factor, -1, "final_div_factor is -1");
     CYCLE(anneal_strategy, (adz_anneal_strategy)7, "anneal_strategy is 7");
     CYCLE(max_momentum, -1, "momentum is -1");
     CYCLE(max_lrs, numbers; bad.n_max_lrs = 3, "3 numbers in max_lrs for 2 groups");

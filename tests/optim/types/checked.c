@@ -64,7 +64,7 @@ static adz_status falling_update(adz_tensor **results, const adz_update *u)
 static const adz_optimizer_type falling_type = {
     .size = sizeof(adz_optimizer_type),
     .name = "FallingAdam",
-    .settings = { ADZ_ADAM_SETTINGS(1e-8, 0) },
+    .settings = { ADZ_ADAM_SETTINGS(adz_adam_options, 1e-8, 0) },
     .states = { ADZ_ADAM_TWO_STATES },
     .update = falling_update,
     .numbers = falling_numbers,
@@ -203,7 +203,7 @@ static void an_update_that_is_not_elementwise_is_found(void **state)
     (void)state;
     adz_optimizer_type normed = { .size = sizeof normed,
         .name = "Normed",
-        .settings = { { "lr", 0.1, ADZ_RANGE_NOT_NEGATIVE } },
+        .settings = { ADZ_SETTING("lr", 0.1, ADZ_FINITE_FROM(0)) },
         .update = normed_update };
     assert_int_equal(adz_optimizer_check(&normed, NULL, 0, 0), ADZ_ERR_NUMERIC);
     expect_error(ADZ_ERR_NUMERIC, "If not, set `whole`");

@@ -57,8 +57,8 @@ static void bad_settings_are_named(void **state)
     EXPECT_BAD("called initial_lr, a name that files have", bad.settings[2].name = "initial_lr");
     EXPECT_BAD("setting 3 of the type Mean has no name, but setting 5 is called five",
         bad.settings[5].name = "five");
-    EXPECT_BAD("the range of the setting start of the type Mean is 4",
-        bad.settings[1].range = (adz_setting_range)4);
+    EXPECT_BAD("the setting start of the type Mean is not a single number",
+        bad.settings[1].kind = ADZ_FIELD_SHAPE);
     EXPECT_BAD("lr is nan, but must be finite and 0 or more", bad.settings[0].value = NAN);
     EXPECT_BAD("ascend is 2, but must be 0 or 1", bad.settings[2].value = 2);
     EXPECT_BAD("ascend is nan, but must be 0 or 1", bad.settings[2].value = NAN);
@@ -251,8 +251,9 @@ static adz_status faulty_update(adz_tensor **results, const adz_update *u)
 static const adz_optimizer_type faulty_type = {
     .size = sizeof(adz_optimizer_type),
     .name = "Faulty",
-    .settings = { { "lr", 0.1, ADZ_RANGE_NOT_NEGATIVE },
-        { "momentum", 0.5, ADZ_RANGE_NOT_NEGATIVE }, { "extra", 0.125, ADZ_RANGE_NOT_NEGATIVE } },
+    .settings = { ADZ_SETTING("lr", 0.1, ADZ_FINITE_FROM(0)),
+        ADZ_SETTING("momentum", 0.5, ADZ_FINITE_FROM(0)),
+        ADZ_SETTING("extra", 0.125, ADZ_FINITE_FROM(0)) },
     .states = { { "trace", 0 } },
     .update = faulty_update,
 };

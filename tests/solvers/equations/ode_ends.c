@@ -174,7 +174,7 @@ static void tolerances_are_checked(void **state)
         { 1e-6, 0, { 1, 1, 1, 1 }, 4, true, 0, "n_atols is 4; atols must have 2 elements" },
         { 1e-6, 0, { 1, 1, 0, 1 }, 4, false, 0, "atols[2] is 0; it must be above 0" },
         { 1e-6, 0, { 1, INFINITY, 1, 1 }, 4, false, 0, "atols[1] is inf" },
-        { 1e-6, -1, { 0 }, 0, false, 0, "max_step is -1; it must be 0, for no limit, or more" },
+        { 1e-6, -1, { 0 }, 0, false, 0, "max_step is -1, but must be 0 or more; 0 sets no limit" },
         { 1e-6, NAN, { 0 }, 0, false, 0, "max_step is nan" },
         { 1e-6, 0, { 0 }, 0, false, 2, "event_direction is 2" },
         { 1e-6, 0, { 0 }, 0, false, -2, "event_direction is -2" },

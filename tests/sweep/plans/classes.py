@@ -24,6 +24,9 @@ NOT_CALLED = {
     'adz_update_setting': 'there is an update only in the step of an optimizer of the program',
     'adz_set_allocator': 'the calls around it hold memory',
     'adz_die': 'it ends the process',
+    'adz_fields_check': 'the sweep has no table whose rows fit its memory',
+    'adz_options_take': 'as adz_fields_check',
+    'adz_options_defaults': 'as adz_fields_check',
 }
 
 

@@ -12,11 +12,15 @@
 #include "export/c99/weights/weights.h"
 #include "plan/plan.h"
 
-void adz_c_options_init(adz_c_options *options, size_t size)
-{
-    adz_c_options all = ADZ_C_OPTIONS;
-    adz_options_fill(__func__, options, size, &all, sizeof all);
-}
+static const char *const states[] = { "static", "caller", NULL };
+
+static const adz_field fields[] = {
+    ADZ_FIELD_AS(adz_c_options, state, "options.state", ADZ_FIELD_ENUM, .values = states),
+    ADZ_FIELD_AS(adz_c_options, precision, "options.precision", ADZ_FIELD_ENUM, .value = ADZ_F32,
+        ADZ_CLOSED(ADZ_F32, ADZ_F64), .hint = "take ADZ_F32 or ADZ_F64"),
+};
+
+ADZ_OPTIONS_TABLE(adz_c_options, ADZ_C_OPTIONS, fields)
 
 /* ---- writing -----------------------------------------------------------------------------------
  */
@@ -216,33 +220,17 @@ static adz_status write_files(const adzi_c99_writer *w, const char *path, const 
     return status;
 }
 
-static adz_status read_options(const char *op, adz_c_options *o, const adz_c_options *options)
-{
-    if (!adz_options_read(op, "ADZ_C_OPTIONS", o, sizeof *o, options)) {
-        return adz_error_code();
-    }
-    if (o->state != ADZ_C_STATE_STATIC && o->state != ADZ_C_STATE_CALLER) {
-        return adzi_error(op, ADZ_ERR_ARGUMENT,
-            "options.state is %d; take ADZ_C_STATE_STATIC or ADZ_C_STATE_CALLER", (int)o->state);
-    }
-    if (o->precision != ADZ_F32 && o->precision != ADZ_F64) {
-        return adzi_error(op, ADZ_ERR_ARGUMENT, "options.precision is %d; take ADZ_F32 or ADZ_F64",
-            (int)o->precision);
-    }
-    return ADZ_OK;
-}
-
 adz_status adzi_write_c(const char *op, const char *path, const adzi_export *what,
     const char *const *names, size_t n, const adz_c_options *options)
 {
-    adz_c_options o = ADZ_C_OPTIONS;
+    adz_c_options o;
     if (adzi_refused(op) != ADZ_OK) {
         return adzi_pending();
     }
     if (path == NULL) {
         return adzi_error_null(op, "path");
     }
-    if (read_options(op, &o, options) != ADZ_OK) {
+    if (!adz_options_take(op, &adz_c_options_table, &o, options)) {
         return adz_error_code();
     }
     adzi_c99_writer *w = adzi_alloc_zero(sizeof *w);
@@ -366,9 +354,10 @@ adz_status adz_plan_write_c_many(adz_plan *const *plans, const char *const *name
     if (n > 0 && (plans == NULL || names == NULL)) {
         return adzi_error_null(op, plans == NULL ? "plans" : "names");
     }
-    adz_c_options o = ADZ_C_OPTIONS;
-    adz_status status = read_options(op, &o, options);
-    status = status == ADZ_OK ? check_plans(op, plans, n) : status;
+    adz_c_options o;
+    adz_status status = adz_options_take(op, &adz_c_options_table, &o, options)
+                            ? check_plans(op, plans, n)
+                            : adz_error_code();
     status = status == ADZ_OK ? check_names(op, names, n, o.state == ADZ_C_STATE_CALLER) : status;
     return status == ADZ_OK ? write_plans(op, path, plans, names, n, options) : status;
 }

@@ -1,13 +1,10 @@
-/* The checks and texts of adze/checks.h, which the constructors of modules share. */
+/* The checks and texts of adze/checks.h. */
 #include "adze/checks.h"
 
 #include "base/error.h"
 #include "base/text.h"
-#include "nn/module.h"
-
-/* The largest number of features. No tensor in memory reaches it. 16 times this number still fits
- * int64_t, so that a layer can multiply it by its number of gates. */
-#define MOST_FEATURES (INT64_MAX / 16)
+#include "tensor/fields.h"
+#include "tensor/tensor.h"
 
 bool adz_check_tensor(const char *op, const char *argument, const adz_tensor *t)
 {
@@ -17,33 +14,22 @@ bool adz_check_tensor(const char *op, const char *argument, const adz_tensor *t)
 
 bool adz_check_size(const char *op, const char *name, int64_t size, int64_t least)
 {
-    if (size < least) {
-        adz_error_format(op, ADZ_ERR_ARGUMENT, "%s is %lld, but must be %lld or more", name,
-            (long long)size, (long long)least);
-    } else if (size > MOST_FEATURES) {
-        adz_error_format(
-            op, ADZ_ERR_ARGUMENT, "%s is %lld, more than fit in memory", name, (long long)size);
-    }
-    return size >= least && size <= MOST_FEATURES;
+    const adz_field field = { .name = name, .kind = ADZ_FIELD_I64, ADZ_SIZE_FROM((double)least) };
+    return adz_fields_check(op, &field, 1, &size);
 }
 
 bool adz_check_range(const char *op, const char *name, int64_t n, int64_t least, int64_t most)
 {
-    if (n < least || n > most) {
-        adz_error_format(op, ADZ_ERR_ARGUMENT, "%s is %lld, but must be in [%lld, %lld]", name,
-            (long long)n, (long long)least, (long long)most);
-    }
-    return n >= least && n <= most;
+    const adz_field field = {
+        .name = name, .kind = ADZ_FIELD_I64, ADZ_CLOSED((double)least, (double)most)
+    };
+    return adz_fields_check(op, &field, 1, &n);
 }
 
 bool adz_check_probability(const char *op, const char *name, double p)
 {
-    const bool good = p >= 0 && p <= 1;
-    if (!good) {
-        adz_error_format(
-            op, ADZ_ERR_ARGUMENT, "%s is %s, but must be in [0, 1]", name, adzi_text_number(p));
-    }
-    return good;
+    const adz_field field = { .name = name, .kind = ADZ_FIELD_F64, ADZ_CLOSED(0, 1) };
+    return adz_fields_check(op, &field, 1, &p);
 }
 
 bool adz_check_parameter_dtype(const char *op, adz_dtype dtype)
