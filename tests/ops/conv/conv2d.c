@@ -290,7 +290,8 @@ FACT(bad_options_are_refused)
     o.padding_rule = ADZ_PADDING_VALID;
     ASSERT_REFUSED(adz_conv2d(x, w, ADZ_NONE, &o), ADZ_ERR_ARGUMENT, "give one of the two");
     o.padding_rule = (adz_padding_rule)9;
-    ASSERT_REFUSED(adz_conv2d(x, w, ADZ_NONE, &o), ADZ_ERR_ARGUMENT, "padding_rule is 9, but must be 0 (numbers)");
+    ASSERT_REFUSED(adz_conv2d(x, w, ADZ_NONE, &o), ADZ_ERR_ARGUMENT,
+        "padding_rule is 9, but must be 0 (numbers)");
     o = (adz_conv_options)ADZ_CONV_OPTIONS;
     o.groups = 0;
     ASSERT_REFUSED(
