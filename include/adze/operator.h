@@ -174,10 +174,10 @@ typedef adz_status (*adz_shape_rule)(
 
 /** How inputs of different dtypes come to one dtype before a call. Conversions are on the tape. */
 typedef enum adz_promotion {
-    ADZ_PROMOTE_NONE = 0,  /**< not at all: the inputs have one dtype, see other_dtypes */
-    ADZ_PROMOTE_TYPES = 1, /**< by adz_promote_types, where a tensor of rank 0 counts as a number
-                                (torch.result_type) */
-    ADZ_PROMOTE_FLOATS = 2 /**< likewise, and integers and bools become f32 */
+    ADZ_PROMOTION_NONE = 0,        /**< not at all: the inputs have one dtype, see other_dtypes */
+    ADZ_PROMOTION_DEFAULT = 1,     /**< by adz_promote_types, where a tensor of rank 0 counts as a
+                                        number (torch.result_type) */
+    ADZ_PROMOTION_INT_TO_FLOAT = 2 /**< likewise, and integers and bools become f32 */
 } adz_promotion;
 
 /** Bit d stands for the dtype d, as in .dtypes = ADZ_DTYPE_BIT(ADZ_F32). */

@@ -212,7 +212,7 @@ ADZI_INLINED adz_tensor *adzi_run_plain(const adzi_plain *p)
     if (!adzi_enter(&call, op, p->names, p->in, p->n_in, op->optional_inputs) ||
         (p->inplace && !adzi_begin_inplace(&call, op->saved_inputs & 1)) ||
         (op->dtypes != 0 && !adzi_want_dtypes(&call, 0, op->dtypes)) ||
-        (op->promotion != ADZ_PROMOTE_NONE &&
+        (op->promotion != ADZ_PROMOTION_NONE &&
             !adzi_promote_inputs(&call, op->other_dtypes, op->promotion)) ||
         (!op->view && !adzi_form_read(&call, op, p->n_in, read)) ||
         !adzi_plain_results(&call, p, y) || !adzi_form_record(&call, op, p->n_in, y, p->attr)) {

@@ -194,7 +194,7 @@ static bool find_lanes(adzi_operator_call *c)
 /* Brings the inputs to one dtype, or demands that they have one. Finds what computes it. */
 static bool take_dtypes(adzi_operator_call *c)
 {
-    if (c->op.promotion != ADZ_PROMOTE_NONE) {
+    if (c->op.promotion != ADZ_PROMOTION_NONE) {
         if (!adzi_promote_inputs(&c->call, c->op.other_dtypes, c->op.promotion)) {
             return false;
         }

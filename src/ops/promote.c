@@ -90,7 +90,7 @@ bool adzi_promote_inputs(adzi_call *call, unsigned others, adz_promotion promoti
         }
     }
     adz_dtype dtype = common_type(call, others);
-    dtype = promotion == ADZ_PROMOTE_FLOATS && !adzi_is_float(dtype) ? ADZ_F32 : dtype;
+    dtype = promotion == ADZ_PROMOTION_INT_TO_FLOAT && !adzi_is_float(dtype) ? ADZ_F32 : dtype;
     /* Checked before anything is converted, so that the message names the result's dtype. */
     if (call->inplace && dtype != call->in[0]->dtype) {
         adzi_error(call->op->name, ADZ_ERR_DTYPE,

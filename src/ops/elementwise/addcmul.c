@@ -69,7 +69,7 @@ static adz_tensor *addcmul(adz_tensor *x, adz_tensor *a, adz_tensor *b, double v
     int rank;
     int64_t sizes[ADZ_MAX_RANK];
     if (!ADZI_ENTER(&call, addcmul, x, a, b) || (inplace && !adzi_begin_inplace(&call, false)) ||
-        !adzi_promote_inputs(&call, 0, ADZ_PROMOTE_TYPES) ||
+        !adzi_promote_inputs(&call, 0, ADZ_PROMOTION_DEFAULT) ||
         !adzi_refuse_bool(&call, 0, "adz_logical_and and adz_logical_or") ||
         !adzi_broadcast_inputs(&call, &rank, sizes)) {
         return NULL;

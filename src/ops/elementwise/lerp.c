@@ -69,7 +69,7 @@ adz_tensor *adz_lerp(adz_tensor *start, adz_tensor *end, adz_tensor *weight)
     int rank;
     int64_t sizes[ADZ_MAX_RANK];
     if (!want_ends("lerp", start, end) || !ADZI_ENTER(&call, lerp, start, end, weight) ||
-        !adzi_want_computable(&call, 2) || !adzi_promote_inputs(&call, 0, ADZ_PROMOTE_TYPES) ||
+        !adzi_want_computable(&call, 2) || !adzi_promote_inputs(&call, 0, ADZ_PROMOTION_DEFAULT) ||
         !adzi_broadcast_inputs(&call, &rank, sizes)) {
         return NULL;
     }
@@ -133,7 +133,7 @@ adz_tensor *adz_lerp_number(adz_tensor *start, adz_tensor *end, double weight)
     int rank;
     int64_t sizes[ADZ_MAX_RANK];
     if (!want_ends("lerp_number", start, end) || !ADZI_ENTER(&call, lerp_number, start, end) ||
-        !adzi_promote_inputs(&call, 0, ADZ_PROMOTE_TYPES) ||
+        !adzi_promote_inputs(&call, 0, ADZ_PROMOTION_DEFAULT) ||
         !adzi_broadcast_inputs(&call, &rank, sizes)) {
         return NULL;
     }

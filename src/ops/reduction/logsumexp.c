@@ -71,7 +71,7 @@ const adzi_op adzi_op_logsumexp = { .name = "logsumexp",
     .saved_inputs = 1u << 0,
     .saved_results = 1u << 0,
     .strided_inputs = 1u << 0,
-    .promotion = ADZ_PROMOTE_FLOATS };
+    .promotion = ADZ_PROMOTION_INT_TO_FLOAT };
 
 adz_tensor *adz_logsumexp(adz_tensor *x, adz_dims dims, bool keepdim)
 {

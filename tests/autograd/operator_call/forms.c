@@ -132,7 +132,8 @@ static void inputs_are_broadcast(void **state)
     (void)state;
     static const adz_operator ops[] = { { PRODUCT, .broadcasts = true },
         { PRODUCT, .broadcasts = true, .strided_inputs = 3 },
-        { PRODUCT, .broadcasts = true, .strided_inputs = 1, .promotion = ADZ_PROMOTE_FLOATS } };
+        { PRODUCT, .broadcasts = true, .strided_inputs = 1,
+            .promotion = ADZ_PROMOTION_INT_TO_FLOAT } };
     for (size_t i = 0; i < COUNT_OF(ops); ++i) {
         adz_scope *scope = adz_scope_open();
         adz_tensor *a = adz_requires_grad_(adz_clone(numbers(ADZ_SHAPE(3, 1))), true);
@@ -151,8 +152,8 @@ static void inputs_are_broadcast(void **state)
 static void inputs_come_to_one_dtype(void **state)
 {
     (void)state;
-    static const adz_operator types = { PRODUCT, .promotion = ADZ_PROMOTE_TYPES },
-                              floats = { PRODUCT, .promotion = ADZ_PROMOTE_FLOATS },
+    static const adz_operator types = { PRODUCT, .promotion = ADZ_PROMOTION_DEFAULT },
+                              floats = { PRODUCT, .promotion = ADZ_PROMOTION_INT_TO_FLOAT },
                               narrow = { PRODUCT, .dtypes = ADZ_DTYPE_BIT(ADZ_F32) };
     adz_scope *scope = adz_scope_open();
     adz_tensor *a = numbers(ADZ_SHAPE(2, 3)), *i = adz_to(a, ADZ_I64), *d = adz_to(a, ADZ_F64);
