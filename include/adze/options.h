@@ -152,7 +152,7 @@ ADZ_API adz_status adz_options_defaults(
     const char *op, const adz_options_table *table, void *options, size_t size);
 
 /**
- * Defines the table of a struct of options, <type>_table, and the function <type>_init(options,
+ * Defines the table of a struct of options, TYPE_table, and the function TYPE_init(options,
  * size), which fills the struct with its defaults.
  *
  * @param type      the struct

@@ -107,9 +107,14 @@ ADZ_C_TEXT(adz_adam_names_text, enum { ADZ_ADAM_ADAPTIVE, ADZ_ADAM_PLAIN, ADZ_AD
     ADZ_ADAM_N_KEEP, ADZ_ADAM_N_DECAY, ADZ_ADAM_N_SIGN, ADZ_ADAM_N_ROOT, ADZ_ADAM_N_EPS,
     ADZ_ADAM_N_STEP, ADZ_ADAM_N_MODE, ADZ_ADAM_NUMBERS };)
 
-/** Fills the numbers: the betas and epsilon from the settings, no decay, no correction of the bias,
+/**
+ * Fills the numbers: the betas and epsilon from the settings, no decay, no correction of the bias,
  * STEP 0 and the mode ADAPTIVE. The `numbers` of a type calls it first, and then sets STEP and what
- * else differs. */
+ * else differs.
+ *
+ * @param n   ADZ_ADAM_NUMBERS numbers, which are filled
+ * @param at  the step, with the settings
+ */
 ADZ_C_TEXT(
     adz_adam_numbers_text,
     static inline void adz_adam_numbers(double *n, const adz_step_context *at) {
@@ -134,7 +139,10 @@ ADZ_C_TEXT(
  *     rho_inf = 2 / (1 - beta2) - 1,   rho = rho_inf - 2 steps beta2^steps / (1 - beta2^steps)
  *     r = sqrt((rho - 4) (rho - 2) rho_inf / ((rho_inf - 4) (rho_inf - 2) rho))
  *
- * The result is 0 for rho <= 4, where the variance of the step is not defined.
+ * @param beta2  in [0, 1)
+ * @param steps  1 or more
+ * @param rho    filled with rho
+ * @return       r, or 0 for rho <= 4, where the variance of the step is not defined
  */
 ADZ_C_TEXT(
     adz_radam_text,
