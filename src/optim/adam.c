@@ -63,6 +63,10 @@ adz_status adz_adam_express(adz_tensor **results, const adz_update *u, const adz
                                                                    : "parts");
     }
     adz_tensor *const *n = u->numbers;
+    if (n == NULL || u->states == NULL) {
+        return adzi_error_null(
+            "adz_adam_express", n == NULL ? "update->numbers" : "update->states");
+    }
     adz_tensor *g =
         adzi_decayed_gradient(u, parts->maximizes, parts->decays ? n[ADZ_ADAM_N_DECAY] : NULL);
     adz_tensor *m = adzi_averaged(

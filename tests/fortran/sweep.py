@@ -15,6 +15,9 @@ NOT_CALLED = {
     'adz_die': 'it ends the program',
     'adz_error_clear': 'it ends the error that is looked for', 'adz_error_take': 'as adz_error_clear',
     'adz_report_alive': 'it prints', 'adz_tensor_print': 'it prints NULL',
+    'adz_adam_f32': 'a kernel, which reads arrays that only the step of an optimizer has',
+    'adz_moment_power': 'there is a context only in the step of an optimizer',
+    'adz_adam_f64': 'as adz_adam_f32', 'adz_ada_belief_f32': 'as adz_adam_f32', 'adz_ada_belief_f64': 'as adz_adam_f32',
 }
 VALUES = {'bool': '.false.', 'double': '0d0', 'adz_shape': 'wides', 'adz_dims': 'dims', 'adz_text': "''",
           'adz_tensor_list': 'none_of_tensor'}
