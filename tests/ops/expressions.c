@@ -108,6 +108,11 @@ void forward_expression(void **state)
     if (op == NULL || op->expression == NULL) {
         return;
     }
+    /* Without a kernel for it, f64 is computed by the expression. The test f32 compares the kernel
+     * with f64. */
+    if (op->kernels[ADZ_F32] != NULL && op->kernels[ADZ_F64] == NULL) {
+        return;
+    }
     for (size_t s = 0; s < n_samples(c); ++s) {
         const int n = compare_sample(c, s, LAYOUT_PLAIN);
         compared += n > 0;
