@@ -178,11 +178,11 @@ static void inputs_come_to_one_dtype(void **state)
 
 static int64_t view_offset;
 
-/* Every second row, from row `view_offset` on. */
+/* Every second row, from element `view_offset` on. */
 static adz_status rows_rule(adz_result *y, adz_tensor *const *in, void *attributes)
 {
     (void)in, (void)attributes;
-    y->offset = view_offset * y->strides[0];
+    y->offset = view_offset;
     y->shape.sizes[0] = (y->shape.sizes[0] + 1) / 2;
     y->strides[0] *= 2;
     return ADZ_OK;
@@ -215,10 +215,10 @@ static void results_may_be_views(void **state)
     assert_same_bits(adz_slice(adz_tensor_grad(x), 0, 0, 4, 2), weights);
     assert_same_bits(
         adz_slice(adz_tensor_grad(x), 0, 1, 4, 2), adz_zeros(ADZ_SHAPE(2, 3), ADZ_F32));
-    view_offset = 1;
+    view_offset = 3;
     x = adz_detach(x);
     assert_same_bits(adz_operator_call(&op, &x, 1, NULL, NULL), adz_slice(x, 0, 1, 4, 2));
-    for (view_offset = -1; view_offset < 3; view_offset += 3) { /* a row before x, and one behind */
+    for (view_offset = -1; view_offset <= 4; view_offset += 5) { /* one element too far */
         assert_null(adz_operator_call(&op, &x, 1, NULL, NULL));
         expect_error(ADZ_ERR_SHAPE, "result 0[2, 3] is no view of the first input[4, 3]");
     }
