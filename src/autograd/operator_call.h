@@ -32,7 +32,8 @@ static inline void *adzi_operator_attributes(adzi_operator_call *c)
  * leading input. False with the error recorded. */
 bool adzi_compute_by_kernel(adzi_operator_call *c);
 
-/** The same by the operator's expression. */
+/** Makes and records the results, and computes them by the operator's expression, which gets no
+ * graph of its own. False with the error recorded. */
 bool adzi_compute_by_expression(adzi_operator_call *c);
 
 #endif
