@@ -51,6 +51,7 @@ from mutants_c import ENTERED, ROOMS, all_mutants, in_room, items, words
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 OPS = "ops"
+EXPORT_ENDINGS = (".rows.c", ".c99.c", ".onnx.c") # what exports know of operators
 # Helpers outside of that folder whose formulas are derivatives.
 DERIVATIVES = ["tensor/kernel/vmath_activations.h", "tensor/kernel/vmath_f32.h", "tensor/kernel/vmath_f64.h"]
 TABLES = [OPS + "/elementwise/table.h", OPS + "/loss/table.h"] # an entry is an operator
@@ -146,7 +147,8 @@ class Source:
 
     def __init__(self):
         root = TOP / "src"
-        paths = sorted((root / OPS).glob("**/*.[ch]")) + [root / f for f in DERIVATIVES]
+        paths = sorted(p for p in (root / OPS).glob("**/*.[ch]") if not p.name.endswith(EXPORT_ENDINGS))
+        paths += [root / f for f in DERIVATIVES]
         self.text = {str(p.relative_to(root)): p.read_text(encoding="utf-8") for p in paths}
         self.items = {f: list(items(f, t)) for f, t in self.text.items()}
         self.includes = {
@@ -163,7 +165,7 @@ class Source:
                         if kind != "OWN_FILE"}
         own = [name for table in TABLES for name in
                re.findall(r"^OWN_FILE\((\w+)", self.text[table], flags=re.M)]
-        rows = "".join(p.read_text("utf-8") for p in sorted((root / "export/rows").glob("*.c")))
+        rows = "".join(p.read_text("utf-8") for p in sorted((root / OPS).glob("**/*.rows.c")))
         self.registered = own + [
             row.split('"')[0] for row in rows.split('.op = "')[1:] if ".internal = true" not in row]
         text = (root / OPS / "meson.build").read_text(encoding="utf-8")

@@ -3,9 +3,9 @@
 
 usage: onnx_types.py SOURCE_ROOT
 
-Needs the Python packages onnx and onnxruntime. The names of the operators are the texts in src/export/onnx_*.c
-and src/export/rows/*.c that are operators of opset 17. What is allowed comes from the schemas of the package onnx. What runs is
-found by loading a model of one node with onnxruntime, on the CPU.
+Needs the Python packages onnx and onnxruntime. The names of the operators are the texts in src/export/onnx_*.c,
+src/ops/**/*.rows.c and src/ops/**/*.onnx.c that are operators of opset 17. What is allowed comes from the schemas of
+the package onnx. What runs is found by loading a model of one node with onnxruntime, on the CPU.
 """
 
 import glob
@@ -88,9 +88,9 @@ def row(schema):
 
 def main():
     root = sys.argv[1]
-    folder = os.path.join(root, "src", "export")
     texts = set()
-    for path in glob.glob(os.path.join(folder, "onnx*.c")) + glob.glob(os.path.join(folder, "rows", "*.c")):
+    for path in (path for pattern in ("export/onnx*.c", "ops/**/*.rows.c", "ops/**/*.onnx.c")
+                 for path in glob.glob(os.path.join(root, "src", pattern), recursive=True)):
         with open(path, encoding="utf-8") as stream:
             texts |= set(re.findall(r'"([A-Z][A-Za-z0-9]+)"', stream.read()))
     # adaptive pooling makes the names of two nodes from parts
@@ -101,7 +101,7 @@ def main():
             rows.append(row(onnx.defs.get_schema(text, OPSET, "")))
         except onnx.defs.SchemaError:
             continue
-    with open(os.path.join(folder, "generated", "onnx_types.h"), "w", encoding="utf-8") as stream:
+    with open(os.path.join(root, "src", "export", "generated", "onnx_types.h"), "w", encoding="utf-8") as stream:
         stream.write(f"""\
 /* Which dtypes the operators of ONNX take. tools/onnx_types.py has written this file from the
  * schemas of opset {OPSET} in the Python package onnx {onnx.__version__}, and from what onnxruntime

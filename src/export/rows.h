@@ -1,5 +1,5 @@
-/* What exports know of an operator: one row, in the file of the operator's family (rows/). Nothing
- * else in this folder knows operators by their names.
+/* What exports know of an operator: one row, in the file of its family beside the operator,
+ * src/ops/<family>/<family>.rows.c. Nothing in src/export knows operators by their names.
  *
  * A writer for which the row has no printer writes the operator's expression (export/trace.h). Each
  * operator with a node has a row, from which src/ops/meson.build knows it. */

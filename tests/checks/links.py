@@ -15,14 +15,15 @@ import re
 import subprocess
 import sys
 
-from tree import ORDER, ROOMS, TAKES, UPWARD, position
+from tree import OF_EXPORT, ORDER, ROOMS, TAKES, UPWARD, position
 
 MEMBER = re.compile(r"(?:.*[/(])?([^/():]+)\.o\)?:$")
 
 
 def room_of(member):
     """The room of an object, which meson names after its path: tensor_random_generator.c.o."""
-    room = re.sub(r"^meson-generated_(\.\._)*", "", member).split("_")[0]
+    name = re.sub(r"^meson-generated_(\.\._)*", "", member)
+    room = "export" if OF_EXPORT.match(name.replace("ops_", "ops/", 1)) else name.split("_")[0]
     if room not in ROOMS:
         raise ValueError(f"{member}.o belongs to no room that tests/checks/tree.py knows")
     return room

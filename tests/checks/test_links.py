@@ -68,6 +68,13 @@ class Links(unittest.TestCase):
         self.assertEqual(len(found), 1)
         self.assertIn("base_errors_error.c calls exit", found[0])
 
+    def test_rows_and_printers_are_of_the_exports(self):
+        for name in ("ops_pool_pool.rows.c", "ops_pool_avg_pool.c99.c", "ops_pool_windows.onnx.c"):
+            self.assertEqual(links.room_of(name), "export")
+        self.assertEqual(links.room_of("ops_index_rows.c"), "ops")
+        self.assertEqual(len(self.found(("ops_pool_pool.rows.c", ["D adzi_rows_pool", "U adzi_pool"]),
+                                        ("ops_pool_pool.c", ["U adzi_rows_pool", "T adzi_pool"]))), 1)
+
     def test_generated_objects_have_a_room(self):
         self.assertEqual(links.room_of("meson-generated_.._ops_registry.c"), "ops")
 

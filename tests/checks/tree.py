@@ -25,6 +25,9 @@ ROOMS = {
     "export": {"base", "tensor", "autograd", "ops", "nn", "data", "optim", "plan", "io"},
 }
 
+# Files beside an operator that belong to the room export: its row, and its printers for C and ONNX.
+OF_EXPORT = re.compile(r"^(src/)?ops/.*\.(rows|c99|onnx)\.[ch]$")
+
 # What a room takes from a room above it: the header that alone may include it, and the functions.
 TAKES = {
     ("autograd", "ops"): ("src/autograd/operators.h", {
@@ -118,8 +121,7 @@ FRAME = re.compile(r"\badzi_frame_begin\b")
 LAPACK = re.compile(r"\b[sd](?:sy|ge|po|or|tr|bd|st)[a-z]{2,3}\d?_\s*\(")
 
 # What exports know of an operator is its row. Other files of theirs may name C's functions or ONNX's nodes.
-ROWS = ("src/export/rows/", "src/export/rows.c", "src/export/c99/functions.h", "src/export/c99/elementary.h",
-        "src/export/c99/math.c")
+ROWS = re.compile(r"src/ops/.*\.rows\.c|src/export/(rows|c99/math)\.c|src/export/c99/(functions|elementary)\.h")
 COMPOSED = re.compile(r"'composed': \[(.*?)\]", re.S)
 ENTRY = re.compile(r"^[A-Z0-9_]+\((\w+)[,)]", re.M)
 ROW = re.compile(r'\.op = "(\w+)"')
@@ -144,8 +146,21 @@ def without_comments(text):
     return re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"", keep_lines, text, flags=re.S)
 
 
+def room_of(path):
+    """The room of a file of src/, whose path begins there or above it."""
+    parts = path.removeprefix("src/").split("/")
+    return "export" if OF_EXPORT.match(path) else parts[0]
+
+
+def folder_of(path):
+    """The folder of a file whose path begins in src/. What exports know of an operator counts as one folder."""
+    return "export/operators" if OF_EXPORT.match(path) else os.path.dirname(path)
+
+
 def room_of_include(target):
     parts = target.split("/")
+    if OF_EXPORT.match(target):
+        return "export"
     if parts[0] == "adze" and len(parts) > 1:
         return HEADERS.get(parts[1].removesuffix(".h"))
     return parts[0] if parts[0] in ROOMS and len(parts) > 1 else None
@@ -177,7 +192,7 @@ def check_order(path, lines):
 
 def check_words(path, text):
     """A word with one sense does not stand for another thing elsewhere."""
-    room = path.split("/")[1]
+    room = room_of(path)
     text = OTHER_WORDS.sub(lambda match: re.sub(r"[^\n]", " ", match.group(0)), text)
     for word, rooms in ONE_SENSE.items():
         if room in rooms or path.removeprefix("src/") in rooms:
@@ -205,7 +220,7 @@ def check_includes(path, lines):
     if path.startswith("include/adze/") and parts[2].removesuffix(".h") in SEPARATE:
         return
     if parts[0] == "src" and len(parts) > 2:
-        room = parts[1]
+        room = room_of(path)
     elif path.startswith("include/adze/") and path.endswith(".h") and parts[2] not in UMBRELLAS:
         room = HEADERS.get(parts[2].removesuffix(".h"))
         if room is None:
@@ -232,10 +247,11 @@ def operators(top):
         if os.path.exists(os.path.join(top, path)):
             with open(os.path.join(top, path), encoding="utf-8") as stream:
                 found.update(name for names in pattern.findall(stream.read()) for name in re.findall(r"\w+", names))
-    rows = os.path.join(top, "src/export/rows")
-    for path in files(rows):
-        with open(os.path.join(rows, path), encoding="utf-8") as stream:
-            found.update(ROW.findall(stream.read()))
+    ops = os.path.join(top, "src/ops")
+    for path in files(ops):
+        if path.endswith(".rows.c"):
+            with open(os.path.join(ops, path), encoding="utf-8") as stream:
+                found.update(ROW.findall(stream.read()))
     return found
 
 
@@ -258,7 +274,7 @@ def named_operators(text, names):
 
 def check_export(top, path, text):
     """Nothing but a row is found by an operator's name."""
-    if not path.startswith("src/export/") or not path.endswith((".c", ".h")) or path.startswith(ROWS):
+    if not path.startswith("src/") or not path.endswith((".c", ".h")) or room_of(path) != "export" or ROWS.match(path):
         return
     for number, name in named_operators(text, operators(top)):
         yield number, f'"{name}" is an operator: what exports know of it stands in its row (src/export/rows.h)'
@@ -326,7 +342,7 @@ def folder_includes(top):
         for line in text.splitlines() if path.startswith("src/") else []:
             match = INCLUDE.match(line)
             target = match.group(1) if match and '"' in line else ""
-            here, there = os.path.dirname(path)[4:], os.path.dirname(target)
+            here, there = folder_of(path[4:]), folder_of(target)
             allowed = TAKES.get((here.split("/")[0], there.split("/")[0]), ("",))[0] == path
             if there and there != here and not allowed and os.path.exists(os.path.join(top, "src", target)):
                 found.setdefault(here, {}).setdefault(there, (path, target))
