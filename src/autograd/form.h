@@ -46,7 +46,8 @@
 /** The members of an adzi_op that describe its attributes: their struct and its table of fields. */
 #define ADZI_ATTRIBUTES(type, table) ADZI_FIELDS(table), .attributes_size = sizeof(type)
 
-/** The results and inputs that one call of an operator in this form may have. */
+/** The results, with the extra values of the node, and the inputs that one call in this form may
+ * have. */
 enum { ADZI_FORM_RESULTS = 8, ADZI_FORM_INPUTS = ADZI_CALL_INPUTS };
 
 /**
@@ -55,12 +56,32 @@ enum { ADZI_FORM_RESULTS = 8, ADZI_FORM_INPUTS = ADZI_CALL_INPUTS };
  */
 typedef void (*adzi_launcher)(adz_tensor *const *y, adz_tensor *const *in, const void *attr);
 
+/**
+ * The steps of a call beyond what its operator declares. All but `launch` may be NULL. They run in
+ * the order of the members: `check` before the results are known, `prepare` before the recording.
+ */
+typedef struct adzi_steps {
+    /* Checks what the shape rule cannot, such as the elements of an index, and converts inputs in
+       call->in. False with the error recorded. */
+    bool (*check)(adzi_call *call, void *attr);
+    /* Makes what the launch needs and what may be refused. `in` are the inputs as the launch reads
+       them. y[n_results + k] becomes the extra value k of the node, a tensor that the caller does
+       not get; NULL for none. False with the error recorded; nothing is left to release then. */
+    bool (*prepare)(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *attr);
+    /* Saves inputs where it depends on the call which the backward reads. */
+    void (*save)(adzi_call *call, adz_tensor *const *y, const void *attr);
+    adzi_launcher launch;
+    /* Releases what `prepare` has made, after the launch or if the recording was refused. */
+    void (*release)(void *attr);
+    int n_kept; /* extra values of the node */
+} adzi_steps;
+
 /** A call in this form. */
 typedef struct adzi_plain {
     const adzi_op *op;
-    adzi_launcher launch;
+    adzi_steps steps;
     void *attr;        /* of op->attributes_size bytes or more, which the shape rule completes. The
-                          node gets so many; the rule and the launcher may read further ones */
+                          node gets so many; the steps may use further ones */
     adz_tensor **in;   /* ADZI_FORM_INPUTS at most */
     int n_in;          /* as in op->n_inputs */
     bool inplace;      /* the result is in[0] itself */
@@ -151,18 +172,30 @@ ADZI_INLINED bool adzi_form_make(
     return true;
 }
 
-/** Records the call and saves what the operator says that its backward reads. `n_in` is the number
- * of inputs. */
+/** Records the call. y[n_results + k] is one of `n_kept` extra values of the node, or NULL. */
 ADZI_INLINED bool adzi_form_record(
-    adzi_call *call, const adz_operator *op, int n_in, adz_tensor **y, const void *attr)
+    adzi_call *call, const adz_operator *op, int n_kept, adz_tensor **y, const void *attr)
 {
-    const bool all = op->backward == NULL; /* the derived backward reads all inputs */
-    if (!adzi_record(call, adzi_form_count(op), y, op->attributes_size > 0 ? attr : NULL,
-            op->attributes_size)) {
+    const int n = adzi_form_count(op);
+    if ((call->record || call->told) &&
+        !adzi_record_extra(
+            call, n, y, n_kept, op->attributes_size > 0 ? attr : NULL, op->attributes_size)) {
         return false;
     }
+    for (int k = 0; k < n_kept; ++k) {
+        if (y[n + k] != NULL) {
+            adzi_save_extra(call, k, y[n + k]);
+        }
+    }
+    return true;
+}
+
+/** Saves what the operator says that its backward reads. The derived backward reads all inputs. */
+ADZI_INLINED void adzi_form_save(
+    adzi_call *call, const adz_operator *op, int n_in, adz_tensor *const *y)
+{
     for (int i = 0; i < n_in; ++i) {
-        if ((all || op->saved_inputs >> i & 1) && !adzi_is_none(call->in[i])) {
+        if ((op->backward == NULL || op->saved_inputs >> i & 1) && !adzi_is_none(call->in[i])) {
             adzi_save_input(call, i);
         }
     }
@@ -171,7 +204,6 @@ ADZI_INLINED bool adzi_form_record(
             adzi_save_result(call, k, y[k]);
         }
     }
-    return true;
 }
 
 /** Contiguous copies of the inputs that are strided, unless the operator takes them as they are. */
@@ -202,31 +234,51 @@ ADZI_INLINED bool adzi_plain_results(adzi_call *call, const adzi_plain *p, adz_t
            adzi_form_make(call, op, results, y);
 }
 
+/** Checks the inputs of a call of the library, and finds what its launch reads. */
+ADZI_INLINED bool adzi_plain_inputs(adzi_call *call, const adzi_plain *p, adz_tensor **read)
+{
+    const adzi_op *op = p->op;
+    return adzi_enter(call, op, p->names, p->in, p->n_in, op->optional_inputs) &&
+           (!p->inplace || adzi_begin_inplace(call, op->saved_inputs & 1)) &&
+           (op->dtypes == 0 || adzi_want_dtypes(call, 0, op->dtypes)) &&
+           (op->promotion == ADZ_PROMOTION_NONE ||
+               adzi_promote_inputs(call, op->other_dtypes, op->promotion)) &&
+           (p->steps.check == NULL || p->steps.check(call, p->attr)) &&
+           (op->view || adzi_form_read(call, op, p->n_in, read));
+}
+
 /** Calls an operator of the library. Returns its first result, borrowed from the scope, or NULL
  * with the error recorded. */
 ADZI_INLINED adz_tensor *adzi_run_plain(const adzi_plain *p)
 {
     const adzi_op *op = p->op;
+    const adzi_steps *steps = &p->steps;
     adzi_call call;
     adz_tensor *y[ADZI_FORM_RESULTS], *read[ADZI_FORM_INPUTS];
-    if (!adzi_enter(&call, op, p->names, p->in, p->n_in, op->optional_inputs) ||
-        (p->inplace && !adzi_begin_inplace(&call, op->saved_inputs & 1)) ||
-        (op->dtypes != 0 && !adzi_want_dtypes(&call, 0, op->dtypes)) ||
-        (op->promotion != ADZ_PROMOTION_NONE &&
-            !adzi_promote_inputs(&call, op->other_dtypes, op->promotion)) ||
-        (!op->view && !adzi_form_read(&call, op, p->n_in, read)) ||
-        !adzi_plain_results(&call, p, y) || !adzi_form_record(&call, op, p->n_in, y, p->attr)) {
+    if (!adzi_plain_inputs(&call, p, read) || !adzi_plain_results(&call, p, y) ||
+        (steps->prepare != NULL && !steps->prepare(&call, y, read, p->attr))) {
         return NULL;
     }
-    for (size_t k = 1; k < op->n_results; ++k) {
-        p->more[k - 1] = y[k];
+    const bool recorded = adzi_form_record(&call, op, steps->n_kept, y, p->attr);
+    if (recorded) {
+        adzi_form_save(&call, op, p->n_in, y);
+        if (steps->save != NULL) {
+            steps->save(&call, y, p->attr);
+        }
+        for (size_t k = 1; k < op->n_results; ++k) {
+            p->more[k - 1] = y[k];
+        }
+        if (op->view) {
+            return y[0]; /* a view passes everything on, also in anomaly mode */
+        }
+        steps->launch(y, read, p->attr);
     }
-    if (op->view) {
-        return y[0]; /* a view passes everything on, also in anomaly mode */
+    if (steps->release != NULL) {
+        steps->release(p->attr);
     }
-    p->launch(y, read, p->attr);
-    return p->inplace && op->saved_results & 1 ? adzi_leave_saving(&call, y[0])
-                                               : adzi_leave(&call, y[0]);
+    return !recorded                             ? NULL
+           : p->inplace && op->saved_results & 1 ? adzi_leave_saving(&call, y[0])
+                                                 : adzi_leave(&call, y[0]);
 }
 
 /** A call of operator `name` (whose adzi_op is adzi_op_<name>) with tensors named as written. */
@@ -234,9 +286,13 @@ ADZI_INLINED adz_tensor *adzi_run_plain(const adzi_plain *p)
     ADZI_RUN_OF(&adzi_op_##name, its_launch, its_attr, __VA_ARGS__)
 
 /** ADZI_RUN for an operator that is given by a pointer. */
-#define ADZI_RUN_OF(its_op, its_launch, its_attr, ...)                                 \
+#define ADZI_RUN_OF(its_op, its_launch, its_attr, ...) \
+    ADZI_RUN_STEPS(its_op, ((adzi_steps){ .launch = (its_launch) }), its_attr, __VA_ARGS__)
+
+/** ADZI_RUN_OF with further steps, an adzi_steps that is constant where the call is compiled. */
+#define ADZI_RUN_STEPS(its_op, its_steps, its_attr, ...)                               \
     adzi_run_plain(&(const adzi_plain){ .op = (its_op),                                \
-        .launch = (its_launch),                                                        \
+        .steps = its_steps,                                                            \
         .attr = (its_attr),                                                            \
         .in = (adz_tensor *[]){ __VA_ARGS__ },                                         \
         .n_in = (int)(sizeof((adz_tensor *[]){ __VA_ARGS__ }) / sizeof(adz_tensor *)), \

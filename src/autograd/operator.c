@@ -318,8 +318,7 @@ static bool find_shapes(adzi_operator_call *c)
 
 static bool make_views(adzi_operator_call *c)
 {
-    return adzi_form_make(&c->call, &c->op, c->results, c->out) &&
-           adzi_form_record(&c->call, &c->op, c->n_in, c->out, adzi_operator_attributes(c));
+    return adzi_form_make(&c->call, &c->op, c->results, c->out) && adzi_record_operator(c);
 }
 
 static bool compute(adzi_operator_call *c)

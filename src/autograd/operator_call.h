@@ -28,6 +28,16 @@ static inline void *adzi_operator_attributes(adzi_operator_call *c)
     return c->op.attributes_size > 0 ? c->attributes : NULL;
 }
 
+/** Records the call, and saves what its backward reads. */
+ADZI_INLINED bool adzi_record_operator(adzi_operator_call *c)
+{
+    if (!adzi_form_record(&c->call, &c->op, 0, c->out, adzi_operator_attributes(c))) {
+        return false;
+    }
+    adzi_form_save(&c->call, &c->op, c->n_in, c->out);
+    return true;
+}
+
 /** Makes and records the results, and computes them by the operator's kernel for the dtype of the
  * leading input. False with the error recorded. */
 bool adzi_compute_by_kernel(adzi_operator_call *c);

@@ -97,8 +97,7 @@ bool adzi_compute_by_expression(adzi_operator_call *c)
     adzi_thread *thread = c->call.thread;
     adzi_tracer *tracer = thread->tracer;
     thread->tracer = NULL; /* it has the calls of the expression instead of this one */
-    const bool good =
-        adzi_form_record(&c->call, &c->op, c->n_in, c->out, adzi_operator_attributes(c));
+    const bool good = adzi_record_operator(c);
     thread->tracer = tracer;
     return good;
 }

@@ -138,7 +138,7 @@ bool adzi_compute_by_kernel(adzi_operator_call *c)
     if (c->inplace && (inplace = inplace_target(c)) == NULL) {
         return false;
     }
-    if (!adzi_form_record(&c->call, &c->op, c->n_in, c->out, adzi_operator_attributes(c))) {
+    if (!adzi_record_operator(c)) {
         return false;
     }
     launch(c, c->inplace ? &inplace : c->out, read);
