@@ -98,7 +98,7 @@ const adz_field *adzi_fields_beyond(
 
 /* ---- defaults ------------------------------------------------------------------------------- */
 
-static void reset_element(const adz_field *field, void *at)
+static inline void reset_element(const adz_field *field, void *at)
 {
     const bool flag = field->value != 0;
     union {
@@ -133,11 +133,14 @@ static void reset_element(const adz_field *field, void *at)
 }
 
 /* Writes the default: to a single value, or to each element of an array. A shape gets rank 0. */
-static void reset(const adz_field *field, void *at)
+static inline void reset(const adz_field *field, void *at)
 {
-    const size_t size = adzi_field_size(field->kind), count = field->count > 0 ? field->count : 1;
-    for (size_t k = 0; k < count; ++k) {
-        reset_element(field, (char *)at + k * size);
+    if (field->count == 0) {
+        reset_element(field, at);
+        return;
+    }
+    for (size_t k = 0; k < field->count; ++k) {
+        reset_element(field, (char *)at + k * adzi_field_size(field->kind));
     }
 }
 
@@ -298,14 +301,24 @@ static bool check_element(const char *op, const adz_field *f, const void *at)
     return check_real(op, f, adzi_field_number(f, at));
 }
 
+/* Whether some values of the field are wrong. */
+static bool is_limited(const adz_field *f)
+{
+    return f->bounds != ADZ_BOUNDS_NONE || f->values != NULL || f->kind == ADZ_FIELD_DTYPE ||
+           adzi_field_is_shape(f);
+}
+
 /* Checks the fields that begin at byte `first` or behind it. */
 static bool check_from(
     size_t first, const char *op, const adz_field *fields, size_t n_fields, const void *values)
 {
     for (size_t i = 0; i < n_fields && fields[i].name != NULL; ++i) {
         const adz_field *f = &fields[i];
+        if (f->offset < first || !is_limited(f)) {
+            continue;
+        }
         const size_t size = adzi_field_size(f->kind), used = adzi_field_used(fields, i, values);
-        for (size_t k = 0; k < used && f->offset >= first; ++k) {
+        for (size_t k = 0; k < used; ++k) {
             if (!check_element(op, f, (const char *)values + f->offset + k * size)) {
                 return false;
             }
@@ -347,16 +360,24 @@ bool adzi_field_check_number(const char *op, const adz_field *field, double valu
 
 /* ---- structs of options --------------------------------------------------------------------- */
 
-/* Writes the size, and the defaults of the fields that `size` bytes have. */
+/* Whether the first `size` bytes of a struct have the whole field. */
+static bool lies_within(const adz_field *f, size_t size)
+{
+    return f->offset + (f->count > 0 ? f->count : 1) * adzi_field_size(f->kind) <= size;
+}
+
+/* Writes the size, and the defaults of the fields that `size` bytes have. A single value of a whole
+ * struct is where its row says; arrays and shorter structs need a second look. */
 static void fill(const adz_options_table *table, void *all, size_t size)
 {
-    const size_t end = size < table->size ? size : table->size;
+    const bool whole = size >= table->size;
+    const size_t end = whole ? table->size : size;
     memset(all, 0, size);
     memcpy(all, &size, sizeof size);
     for (size_t i = 0; i < table->n_fields && table->fields[i].name != NULL; ++i) {
         const adz_field *f = &table->fields[i];
-        const size_t count = f->count > 0 ? f->count : 1;
-        if (f->offset >= sizeof size && f->offset + count * adzi_field_size(f->kind) <= end) {
+        if (f->offset >= sizeof size && f->offset < end &&
+            ((whole && f->count == 0) || lies_within(f, end))) {
             reset(f, (char *)all + f->offset);
         }
     }
@@ -369,7 +390,16 @@ bool adz_options_take(
         adzi_error_null(adzi_error_name(op), table == NULL ? "table" : "all");
         return false;
     }
-    fill(table, all, table->size);
+    size_t given = 0;
+    if (options != NULL) {
+        memcpy(&given, options, sizeof given);
+    }
+    if (given < table->size) {
+        fill(table, all, table->size);
+    }
+    if (options == NULL) { /* the defaults lie within their bounds */
+        return check_from(table->size, op, table->fields, table->n_fields, all);
+    }
     if (!adz_options_read(op, table->start, all, table->size, options)) {
         return false;
     }
@@ -384,8 +414,16 @@ adz_status adz_options_defaults(
         return adzi_error_null(adzi_error_name(op), "table");
     }
     const adz_status status = adz_options_fill(op, options, size, &size, sizeof size);
-    if (status == ADZ_OK) {
-        fill(table, options, size);
+    if (status != ADZ_OK) {
+        return status;
     }
-    return status;
+    fill(table, options, size);
+    for (size_t i = 0; i < table->n_fields && table->fields[i].name != NULL; ++i) {
+        const adz_field *f = &table->fields[i];
+        if (f->offset >= sizeof size && f->offset < table->size && lies_within(f, size) &&
+            !check_from(0, op, f, 1, options)) {
+            return adz_error_code(); /* a default outside its own bounds */
+        }
+    }
+    return ADZ_OK;
 }

@@ -121,6 +121,8 @@ def main(include, output):
         raise Unknown(f'only {len(calls)} structs with {seen} defaults in comments were found')
     parts.append('\nint main(void)\n{\n' + ''.join(calls) +
                  f'    printf("{len(calls)} structs of options, {seen} defaults in comments\\n");\n'
+                 '    if (adz_error_code() != ADZ_OK) { /* a default outside its bounds */\n'
+                 '        printf("%s\\n", adz_error_message());\n        ++wrong;\n    }\n'
                  '    return wrong != 0;\n}\n')
     text, path = ''.join(parts), pathlib.Path(output)
     if not path.exists() or path.read_text() != text:

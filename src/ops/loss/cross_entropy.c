@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "ops/loss/class_target.h"
-#include "adze/options.h"
+#include "ops/options.h"
 
 /* The cross entropy of scores and a class or probabilities, torch.nn.functional.cross_entropy.
  *
@@ -181,12 +181,13 @@ const adzi_op adzi_op_cross_entropy = {
 
 /* ---- forward ------------------------------------------------------------------------------- */
 
-/* Fills the fields that the caller's version of the struct has; see adze/options.h. */
-void adz_cross_entropy_options_init(adz_cross_entropy_options *options, size_t size)
-{
-    adz_cross_entropy_options all = ADZ_CROSS_ENTROPY_OPTIONS;
-    adz_options_fill(__func__, options, size, &all, sizeof all);
-}
+static const adz_field options_rows[] = {
+    ADZ_FIELD(adz_cross_entropy_options, ignore_index, .value = -100),
+    ADZI_REDUCTION_ROW(adz_cross_entropy_options),
+    ADZ_FIELD(adz_cross_entropy_options, label_smoothing, .value = 0, ADZ_CLOSED(0, 1)),
+};
+
+ADZ_OPTIONS_TABLE(adz_cross_entropy_options, ADZ_CROSS_ENTROPY_OPTIONS, options_rows)
 
 /* Checks a target of probabilities and returns it as contiguous rows of classes. A floating-point
  * target means probabilities, as in PyTorch. No dtype is converted: x and the target must agree. */
@@ -258,8 +259,9 @@ static adz_tensor *compute(
 adz_tensor *adz_cross_entropy(
     adz_tensor *x, adz_tensor *target, adz_tensor *weight, const adz_cross_entropy_options *options)
 {
-    adz_cross_entropy_options o = ADZ_CROSS_ENTROPY_OPTIONS;
-    if (!adz_options_read(name, "ADZ_CROSS_ENTROPY_OPTIONS", &o, sizeof o, options)) {
+    adz_cross_entropy_options o;
+    if (!ADZI_OPTIONS_TAKE(
+            name, adz_cross_entropy_options, ADZ_CROSS_ENTROPY_OPTIONS, &o, options)) {
         return NULL;
     }
     adzi_call call;
@@ -269,11 +271,6 @@ adz_tensor *adz_cross_entropy(
     if (!ADZI_ENTER_OPTIONAL(&call, cross_entropy, ADZI_OPTIONAL(2), x, target, weight) ||
         !adzi_class_check(&call, &attr)) {
         return NULL;
-    }
-    /* NaN fails this comparison, too. */
-    if (!(attr.smoothing >= 0 && attr.smoothing <= 1)) {
-        return adzi_fail(name, ADZ_ERR_ARGUMENT, "label_smoothing is %s, but must lie in [0, 1]",
-            adzi_text_number(attr.smoothing));
     }
     /* An integer target names classes, a floating-point one holds probabilities. */
     const bool probable = adzi_is_float((adz_dtype)target->dtype);

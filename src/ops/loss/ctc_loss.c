@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "ops/loss/check_loss.h"
-#include "adze/options.h"
+#include "ops/options.h"
 #include "base/capture.h"
 
 /* Connectionist temporal classification, torch.nn.functional.ctc_loss.
@@ -20,7 +20,14 @@ KERNEL_TABLE_FLOAT(ctc_loss_backward);
 
 static const char name[] = "ctc_loss";
 
-ADZ_OPTIONS_INIT(adz_ctc_loss_options_init, adz_ctc_loss_options, ADZ_CTC_LOSS_OPTIONS)
+/* How many classes there are, and so which may be the blank, the inputs say. */
+static const adz_field options_rows[] = {
+    ADZ_FIELD(adz_ctc_loss_options, blank, .value = 0, ADZ_AT_LEAST(0)),
+    ADZI_REDUCTION_ROW(adz_ctc_loss_options),
+    ADZ_FIELD(adz_ctc_loss_options, zero_infinity, .value = false),
+};
+
+ADZ_OPTIONS_TABLE(adz_ctc_loss_options, ADZ_CTC_LOSS_OPTIONS, options_rows)
 
 enum { X, TARGETS, STEPS, LABELS, INPUTS };
 
@@ -175,12 +182,12 @@ static bool check_shapes(const adzi_call *call, const adz_ctc_loss_options *o)
             adzi_text_shape(in[LABELS]));
         return false;
     }
-    if (o->blank < 0 || o->blank >= in[X]->sizes[2]) {
+    if (o->blank >= in[X]->sizes[2]) {
         adzi_error(name, ADZ_ERR_ARGUMENT, "blank is %lld, but must be one of the %lld classes",
             (long long)o->blank, (long long)in[X]->sizes[2]);
         return false;
     }
-    return adzi_check_reduction(name, o->reduction);
+    return true;
 }
 
 /* ---- forward ------------------------------------------------------------------------------- */
@@ -238,9 +245,9 @@ static adz_tensor *losses_of(
 adz_tensor *adz_ctc_loss(adz_tensor *log_probs, adz_tensor *targets, adz_tensor *input_lengths,
     adz_tensor *target_lengths, const adz_ctc_loss_options *options)
 {
-    adz_ctc_loss_options o = ADZ_CTC_LOSS_OPTIONS;
+    adz_ctc_loss_options o;
     adz_tensor *given[] = { log_probs, targets, input_lengths, target_lengths }, *labels = NULL;
-    if (!ADZ_OPTIONS_READ(name, ADZ_CTC_LOSS_OPTIONS, &o, options) ||
+    if (!ADZI_OPTIONS_TAKE(name, adz_ctc_loss_options, ADZ_CTC_LOSS_OPTIONS, &o, options) ||
         !adzi_check_tensor(name, "log_probs", log_probs) ||
         !adzi_check_tensor(name, "targets", targets) ||
         !adzi_check_tensor(name, "input_lengths", input_lengths) ||

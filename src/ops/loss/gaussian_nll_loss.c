@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "ops/loss/check_loss.h"
-#include "adze/options.h"
+#include "ops/options.h"
 #include "base/capture.h"
 #include "tensor/kernel/real.h"
 
@@ -16,8 +16,13 @@
 
 static const char name[] = "gaussian_nll_loss";
 
-ADZ_OPTIONS_INIT(adz_gaussian_nll_loss_options_init, adz_gaussian_nll_loss_options,
-    ADZ_GAUSSIAN_NLL_LOSS_OPTIONS)
+static const adz_field fields[] = {
+    ADZ_FIELD(adz_gaussian_nll_loss_options, full, .value = false),
+    ADZ_FIELD(adz_gaussian_nll_loss_options, eps, .value = 1e-6, ADZ_ABOVE(0)),
+    ADZI_REDUCTION_ROW(adz_gaussian_nll_loss_options),
+};
+
+ADZ_OPTIONS_TABLE(adz_gaussian_nll_loss_options, ADZ_GAUSSIAN_NLL_LOSS_OPTIONS, fields)
 
 typedef struct {
     const char *var; /* contiguous */
@@ -57,16 +62,10 @@ static adz_tensor *fitted(adz_tensor *x, adz_tensor *var)
         adzi_text_shape(var), adzi_text_shape(x));
 }
 
-static bool check(
-    adz_tensor *x, adz_tensor *target, adz_tensor *var, const adz_gaussian_nll_loss_options *o)
+static bool check(adz_tensor *x, adz_tensor *target, adz_tensor *var)
 {
     if (!adzi_check_loss_input(name, "x", x) || !adzi_check_loss_input(name, "target", target) ||
-        !adzi_check_loss_input(name, "var", var) || !adzi_check_reduction(name, o->reduction)) {
-        return false;
-    }
-    if (!(o->eps > 0)) {
-        adzi_error(
-            name, ADZ_ERR_ARGUMENT, "eps is %s, but must be above 0", adzi_text_number(o->eps));
+        !adzi_check_loss_input(name, "var", var)) {
         return false;
     }
     int rank = x->rank;
@@ -86,9 +85,10 @@ static bool check(
 adz_tensor *adz_gaussian_nll_loss(adz_tensor *x, adz_tensor *target, adz_tensor *var,
     const adz_gaussian_nll_loss_options *options)
 {
-    adz_gaussian_nll_loss_options o = ADZ_GAUSSIAN_NLL_LOSS_OPTIONS;
-    if (!ADZ_OPTIONS_READ(name, ADZ_GAUSSIAN_NLL_LOSS_OPTIONS, &o, options) ||
-        !check(x, target, var, &o)) {
+    adz_gaussian_nll_loss_options o;
+    if (!ADZI_OPTIONS_TAKE(
+            name, adz_gaussian_nll_loss_options, ADZ_GAUSSIAN_NLL_LOSS_OPTIONS, &o, options) ||
+        !check(x, target, var)) {
         return NULL;
     }
     var = fitted(x, var);

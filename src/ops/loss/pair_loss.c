@@ -18,6 +18,7 @@
  * order. */
 
 const char *const adzi_reduction_names[5] = { "none", "mean", "sum", "batchmean", NULL };
+const char *const adzi_reductions_of_all[4] = { "none", "mean", "sum", NULL };
 
 const adz_field adzi_pair_fields[4] = { ADZI_FIELD_ENUM(
                                             adzi_pair_attr, reduction, adzi_reduction_names),
@@ -27,12 +28,12 @@ const adz_field adzi_pair_fields[4] = { ADZI_FIELD_ENUM(
 /* Checks the reduction of a loss. batchmean is refused here; kl_div accepts it before it asks. */
 bool adzi_check_reduction(const char *op, adz_reduction reduction)
 {
-    if (reduction == ADZ_REDUCE_NONE || reduction == ADZ_REDUCE_MEAN ||
-        reduction == ADZ_REDUCE_SUM) {
-        return true;
-    }
-    adzi_error(op, ADZ_ERR_ARGUMENT, "reduction %d is none of none, mean and sum", (int)reduction);
-    return false;
+    struct argument {
+        adz_reduction reduction;
+    } given = { reduction };
+    static const adz_field row = ADZI_REDUCTION_ROW(struct argument);
+    return reduction == ADZ_REDUCE_NONE || reduction == ADZ_REDUCE_MEAN ||
+           reduction == ADZ_REDUCE_SUM || adz_fields_check(op, &row, 1, &given);
 }
 
 /* Multiplies losses by a weight and reduces them, with operators on the tape, so the weight gets a

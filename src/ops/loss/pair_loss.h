@@ -40,6 +40,14 @@ extern const adz_field adzi_pair_fields[4];
 /** The names of adz_reduction's values. */
 extern const char *const adzi_reduction_names[5];
 
+/** The names of the values that all losses have: none, mean and sum. */
+extern const char *const adzi_reductions_of_all[4];
+
+/** The row of an option `reduction`: none, mean or sum, and mean by default. */
+#define ADZI_REDUCTION_ROW(type)                                                                 \
+    ADZ_FIELD_AS(type, reduction, "reduction", ADZ_FIELD_ENUM, .values = adzi_reductions_of_all, \
+        .value = ADZ_REDUCE_MEAN)
+
 /** Arguments of a name_sum kernel; unit k is the k-th block of elements. */
 typedef struct adzi_pair_sum_args {
     const void *x, *t;
@@ -53,7 +61,7 @@ typedef struct adzi_pair_sum_args {
 enum { ADZI_PAIR_BLOCK = 4096 };
 
 /** Returns true if `reduction` is none, mean or sum. Otherwise it records ADZ_ERR_ARGUMENT and
- * returns false. */
+ * returns false. For losses whose reduction is no option. */
 bool adzi_check_reduction(const char *op, adz_reduction reduction);
 
 /** Multiplies the losses of the elements by a weight that broadcasts to them (ADZ_NONE: by 1), and

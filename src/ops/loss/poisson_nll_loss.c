@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "ops/loss/check_loss.h"
-#include "adze/options.h"
+#include "ops/options.h"
 #include "tensor/kernel/real.h"
 
 /* The negative log likelihood of counts, torch.nn.functional.poisson_nll_loss.
@@ -13,8 +13,14 @@
 
 static const char name[] = "poisson_nll_loss";
 
-ADZ_OPTIONS_INIT(
-    adz_poisson_nll_loss_options_init, adz_poisson_nll_loss_options, ADZ_POISSON_NLL_LOSS_OPTIONS)
+static const adz_field fields[] = {
+    ADZ_FIELD(adz_poisson_nll_loss_options, log_input, .value = true),
+    ADZ_FIELD(adz_poisson_nll_loss_options, full, .value = false),
+    ADZ_FIELD(adz_poisson_nll_loss_options, eps, .value = 1e-8, ADZ_AT_LEAST(0)),
+    ADZI_REDUCTION_ROW(adz_poisson_nll_loss_options),
+};
+
+ADZ_OPTIONS_TABLE(adz_poisson_nll_loss_options, ADZ_POISSON_NLL_LOSS_OPTIONS, fields)
 
 /* log t! for t above 1, and 0 elsewhere. Where it is 0 the logarithm gets 1, because an infinite
  * derivative at 0 would be multiplied by 0. */
@@ -29,15 +35,11 @@ static adz_tensor *stirling(adz_tensor *t)
 adz_tensor *adz_poisson_nll_loss(
     adz_tensor *x, adz_tensor *target, const adz_poisson_nll_loss_options *options)
 {
-    adz_poisson_nll_loss_options o = ADZ_POISSON_NLL_LOSS_OPTIONS;
-    if (!ADZ_OPTIONS_READ(name, ADZ_POISSON_NLL_LOSS_OPTIONS, &o, options) ||
-        !adzi_check_loss_input(name, "x", x) || !adzi_check_loss_input(name, "target", target) ||
-        !adzi_check_reduction(name, o.reduction)) {
+    adz_poisson_nll_loss_options o;
+    if (!adzi_check_loss_input(name, "x", x) || !adzi_check_loss_input(name, "target", target) ||
+        !ADZI_OPTIONS_TAKE(
+            name, adz_poisson_nll_loss_options, ADZ_POISSON_NLL_LOSS_OPTIONS, &o, options)) {
         return NULL;
-    }
-    if (!(o.eps >= 0)) {
-        return adzi_fail(
-            name, ADZ_ERR_ARGUMENT, "eps is %s, but must be 0 or more", adzi_text_number(o.eps));
     }
     int rank = x->rank;
     int64_t sizes[ADZ_MAX_RANK];

@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "ops/loss/check_loss.h"
-#include "adze/options.h"
+#include "ops/options.h"
 
 /* A loss of triplets, torch.nn.functional.triplet_margin_loss.
  *
@@ -13,16 +13,21 @@
 
 static const char name[] = "triplet_margin_loss";
 
-ADZ_OPTIONS_INIT(adz_triplet_margin_loss_options_init, adz_triplet_margin_loss_options,
-    ADZ_TRIPLET_MARGIN_LOSS_OPTIONS)
+static const adz_field fields[] = {
+    ADZ_FIELD(adz_triplet_margin_loss_options, margin, .value = 1, ADZ_ABOVE(0)),
+    ADZ_FIELD(adz_triplet_margin_loss_options, p, .value = 2, ADZ_ABOVE(0)),
+    ADZ_FIELD(adz_triplet_margin_loss_options, eps, .value = 1e-6, ADZ_FINITE),
+    ADZ_FIELD(adz_triplet_margin_loss_options, swap, .value = false),
+    ADZI_REDUCTION_ROW(adz_triplet_margin_loss_options),
+};
 
-static bool check(const adz_tensor *anchor, const adz_tensor *positive, const adz_tensor *negative,
-    const adz_triplet_margin_loss_options *o)
+ADZ_OPTIONS_TABLE(adz_triplet_margin_loss_options, ADZ_TRIPLET_MARGIN_LOSS_OPTIONS, fields)
+
+static bool check(const adz_tensor *anchor, const adz_tensor *positive, const adz_tensor *negative)
 {
     if (!adzi_check_loss_input(name, "anchor", anchor) ||
         !adzi_check_loss_input(name, "positive", positive) ||
-        !adzi_check_loss_input(name, "negative", negative) ||
-        !adzi_check_reduction(name, o->reduction)) {
+        !adzi_check_loss_input(name, "negative", negative)) {
         return false;
     }
     if (anchor->rank < 1 || !adzi_same_sizes(anchor, positive) ||
@@ -30,12 +35,6 @@ static bool check(const adz_tensor *anchor, const adz_tensor *positive, const ad
         adzi_error(name, ADZ_ERR_SHAPE,
             "anchor%s, positive%s and negative%s must have one shape, [N, D] or [D]",
             adzi_text_shape(anchor), adzi_text_shape(positive), adzi_text_shape(negative));
-        return false;
-    }
-    if (!(o->margin > 0) || !(o->p > 0) || !isfinite(o->eps)) {
-        adzi_error(name, ADZ_ERR_ARGUMENT,
-            "margin is %s, p is %s, eps is %s; margin and p must be above 0, eps finite",
-            adzi_text_number(o->margin), adzi_text_number(o->p), adzi_text_number(o->eps));
         return false;
     }
     return true;
@@ -49,9 +48,10 @@ static adz_tensor *distance(adz_tensor *u, adz_tensor *v, const adz_triplet_marg
 adz_tensor *adz_triplet_margin_loss(adz_tensor *anchor, adz_tensor *positive, adz_tensor *negative,
     const adz_triplet_margin_loss_options *options)
 {
-    adz_triplet_margin_loss_options o = ADZ_TRIPLET_MARGIN_LOSS_OPTIONS;
-    if (!ADZ_OPTIONS_READ(name, ADZ_TRIPLET_MARGIN_LOSS_OPTIONS, &o, options) ||
-        !check(anchor, positive, negative, &o)) {
+    adz_triplet_margin_loss_options o;
+    if (!check(anchor, positive, negative) ||
+        !ADZI_OPTIONS_TAKE(
+            name, adz_triplet_margin_loss_options, ADZ_TRIPLET_MARGIN_LOSS_OPTIONS, &o, options)) {
         return NULL;
     }
     adz_tensor *near = distance(anchor, positive, &o), *far = distance(anchor, negative, &o);

@@ -1,7 +1,7 @@
 #include "ops/linalg/decomposition/solve_triangular.h"
 
 #include "ops/linalg/decomposition/batch.h"
-#include "adze/options.h"
+#include "ops/options.h"
 #include "ops/linalg/decomposition/solve_triangular.kernel.h"
 #include "ops/linalg/matmul.h"
 
@@ -130,15 +130,20 @@ adz_tensor *adzi_solve_triangular(
     return adzi_leave(&call, x);
 }
 
-ADZ_OPTIONS_INIT(
-    adz_solve_triangular_options_init, adz_solve_triangular_options, ADZ_SOLVE_TRIANGULAR_OPTIONS)
+static const adz_field options_rows[] = {
+    ADZ_FIELD(adz_solve_triangular_options, left, .value = true),
+    ADZ_FIELD(adz_solve_triangular_options, unitriangular, .value = false),
+};
+
+ADZ_OPTIONS_TABLE(adz_solve_triangular_options, ADZ_SOLVE_TRIANGULAR_OPTIONS, options_rows)
 
 /* x a = b is a^T x^T = b^T. */
 adz_tensor *adz_solve_triangular(
     adz_tensor *a, adz_tensor *b, bool upper, const adz_solve_triangular_options *options)
 {
-    adz_solve_triangular_options o = ADZ_SOLVE_TRIANGULAR_OPTIONS;
-    if (!ADZ_OPTIONS_READ("solve_triangular", ADZ_SOLVE_TRIANGULAR_OPTIONS, &o, options)) {
+    adz_solve_triangular_options o;
+    if (!ADZI_OPTIONS_TAKE("solve_triangular", adz_solve_triangular_options,
+            ADZ_SOLVE_TRIANGULAR_OPTIONS, &o, options)) {
         return NULL;
     }
     if (o.left) {
