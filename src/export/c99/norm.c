@@ -1,4 +1,4 @@
-/* Layer norm and batch norm. */
+/* Layer norm, in passes over each lane. Its expression would take a buffer of the size of x. */
 #include <stdio.h>
 
 #include "export/c99/c99.h"
@@ -19,7 +19,7 @@ static unsigned normalised_dims(const adzi_c99_call *call, const adzi_c99_value 
 /* Prints the mean of the lane, as that of the differences from its first element, and rstd = 1 /
  * sqrt(variance + eps). The differences keep the digits of elements whose mean is large, and those
  * of equal elements are exactly 0. */
-static void print_moments(adzi_c99 *c, adzi_c99_lanes *lanes, int from, double eps, bool refines)
+static void print_moments(adzi_c99 *c, adzi_c99_lanes *lanes, int from, double eps)
 {
     const char *n = adzi_c99_real(c, (double)lanes->count);
     adzi_c99_line(c, "const float first = %s;", adzi_c99_lane_element(c, lanes, from));
@@ -28,13 +28,6 @@ static void print_moments(adzi_c99 *c, adzi_c99_lanes *lanes, int from, double e
     adzi_c99_line(c, "level += %s - first;", pass.operand[from].text);
     adzi_c99_nest_close(c, &pass);
     adzi_c99_line(c, "level /= %s;", n);
-    if (refines) { /* the sum over a batch is long */
-        adzi_c99_line(c, "float more = 0;");
-        pass = adzi_c99_pass(c, lanes);
-        adzi_c99_line(c, "more += (%s - first) - level;", pass.operand[from].text);
-        adzi_c99_nest_close(c, &pass);
-        adzi_c99_line(c, "level += more / %s;", n);
-    }
     adzi_c99_line(c, "const float mean = first + level, rest = level - (mean - first);");
     pass = adzi_c99_pass(c, lanes);
     adzi_c99_line(c, "const float d = " CENTRED ";", pass.operand[from].text);
@@ -69,82 +62,7 @@ void adzi_c99_layer_norm(adzi_c99 *c, const adzi_c99_call *call)
     const int w = adzi_c99_lanes_add(&lanes, adzi_c99_in(c, call, 1));
     const int b = adzi_c99_lanes_add(&lanes, adzi_c99_in(c, call, 2));
     adzi_c99_lanes_open(c, &lanes);
-    print_moments(c, &lanes, from, adzi_c99_attr(call, "eps", 1e-5), false);
+    print_moments(c, &lanes, from, adzi_c99_attr(call, "eps", 1e-5));
     print_result(c, &lanes, (normalised){ to, from, w, b });
     adzi_c99_lanes_close(c, &lanes);
-}
-
-/* ---- batch norm -------------------------------------------------------------------------------
- */
-
-enum { X, RUNNING_MEAN, RUNNING_VAR, WEIGHT, BIAS }; /* the inputs */
-
-/* The operands of a channel; -1 for those that are not there. */
-typedef struct {
-    adzi_c99_lanes lanes;
-    int in[BIAS + 1];
-} channel;
-
-/* A vector [C] as [C, 1, ...], which broadcasts to x[N, C, ...]. */
-static adzi_c99_value along_channels(const adzi_c99_value *v, const adzi_c99_value *x)
-{
-    adzi_c99_value wide = *v;
-    wide.rank = x->rank - 1;
-    for (int d = 1; d < wide.rank; ++d) {
-        wide.sizes[d] = 1;
-        wide.strides[d] = 0;
-    }
-    return wide;
-}
-
-static int add_vector(adzi_c99_lanes *lanes, const adzi_c99_value *v, const adzi_c99_value *x)
-{
-    if (v == NULL) {
-        return -1;
-    }
-    const adzi_c99_value wide = along_channels(v, x);
-    return adzi_c99_lanes_add(lanes, &wide);
-}
-
-/* The lanes of a call are the channels of x. Its inputs up to `last` are operands. */
-static channel channel_of(adzi_c99 *c, const adzi_c99_call *call, int last)
-{
-    const adzi_c99_value *x = adzi_c99_in(c, call, X);
-    channel ch = { .lanes = adzi_c99_lanes_of(x, ((1u << x->rank) - 1) & ~2u) };
-    ch.in[X] = adzi_c99_lanes_add(&ch.lanes, x);
-    for (int i = RUNNING_MEAN; i <= BIAS; ++i) {
-        ch.in[i] = i <= last ? add_vector(&ch.lanes, adzi_c99_in(c, call, i), x) : -1;
-    }
-    return ch;
-}
-
-/* True if the call normalises by the statistics of its batch. */
-static bool is_of_batch(const adzi_c99 *c, const adzi_c99_call *call)
-{
-    return adzi_c99_attr(call, "training", 0) != 0 || adzi_c99_in(c, call, RUNNING_MEAN) == NULL;
-}
-
-/* Prints mean and rstd: those of the batch, or the running ones. */
-static void print_statistics(adzi_c99 *c, channel *ch, bool of_batch, double eps)
-{
-    if (of_batch) {
-        print_moments(c, &ch->lanes, ch->in[X], eps, true);
-        return;
-    }
-    adzi_c99_line(c, "const float mean = %s, rest = 0;",
-        adzi_c99_lane_element(c, &ch->lanes, ch->in[RUNNING_MEAN]));
-    adzi_c99_line(c, "const float rstd = 1 / @sqrt(%s + %s);",
-        adzi_c99_lane_element(c, &ch->lanes, ch->in[RUNNING_VAR]), adzi_c99_real(c, eps));
-}
-
-/* Per channel: y = (x - mean) rstd weight + bias. The calls that move the running statistics are
- * others. */
-void adzi_c99_batch_norm(adzi_c99 *c, const adzi_c99_call *call)
-{
-    channel ch = channel_of(c, call, BIAS);
-    const int to = adzi_c99_lanes_add(&ch.lanes, adzi_c99_out(c, call, 0));
-    adzi_c99_lanes_open(c, &ch.lanes);
-    print_statistics(c, &ch, is_of_batch(c, call), adzi_c99_attr(call, "eps", 1e-5));
-    print_result(c, &ch.lanes, (normalised){ to, ch.in[X], ch.in[WEIGHT], ch.in[BIAS] });
-    adzi_c99_lanes_close(c, &ch.lanes);
 }

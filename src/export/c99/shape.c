@@ -1,4 +1,4 @@
-/* Operators that move elements: cat, pad, flip, triangles, copies, and glu and dropout. */
+/* Operators that move elements: cat, pad, flip, triangles, copies and dropout. */
 #include <stdio.h>
 #include <string.h>
 
@@ -165,24 +165,8 @@ void adzi_c99_triu(adzi_c99 *c, const adzi_c99_call *call)
     triangle(c, call, false);
 }
 
-/* ---- glu and dropout --------------------------------------------------------------------------
+/* ---- dropout ----------------------------------------------------------------------------------
  */
-
-/* y = a sigmoid(b), where a and b are the halves of x. */
-void adzi_c99_glu(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
-    const int dim = (int)adzi_c99_attr(call, "dim", 0);
-    const adzi_c99_value a = part_of(x, y, dim, 0), b = part_of(x, y, dim, y->sizes[dim]);
-    adzi_c99_nest nest = adzi_c99_nest_of(y->rank, y->sizes);
-    adzi_c99_nest_add(&nest, y);
-    adzi_c99_nest_add(&nest, &a);
-    adzi_c99_nest_add(&nest, &b);
-    adzi_c99_nest_open(c, &nest);
-    adzi_c99_line(c, "%s = %s * @sigmoid(%s);", nest.operand[0].text, nest.operand[1].text,
-        nest.operand[2].text);
-    adzi_c99_nest_close(c, &nest);
-}
 
 void adzi_c99_refuse_dropout(adzi_c99 *c, double p)
 {

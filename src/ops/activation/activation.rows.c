@@ -3,7 +3,7 @@
 
 const adzi_row adzi_rows_activation[] = {
     { .op = "bias_activation" },
-    { .op = "glu", C99(glu) },
+    { .op = "glu" },
     { .op = "log_softmax", C99(log_softmax), ONNX(along, first, "LogSoftmax") },
     { .op = "softmax", C99(softmax), ONNX(along, first, "Softmax") },
     { .op = NULL },

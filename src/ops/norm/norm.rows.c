@@ -2,7 +2,7 @@
 #include "export/rows/row.h"
 
 const adzi_row adzi_rows_norm[] = {
-    { .op = "batch_norm", C99(batch_norm), ONNX(batch_norm, batch_norm, NULL) },
+    { .op = "batch_norm", ONNX(batch_norm, batch_norm, NULL) },
     { .op = "layer_norm", C99(layer_norm), ONNX(layer_norm, layer_norm, NULL) },
     { .op = "rms_norm" },
     { .op = NULL },
