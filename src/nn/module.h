@@ -214,9 +214,6 @@ static inline adzi_build adzi_build_begin(void)
     return (adzi_build){ thread, thread->n_temporaries };
 }
 
-/** The most layers of a network. Without a bound, a mistaken number would use up all memory. */
-enum { ADZI_MOST_LAYERS = 65535 };
-
 /** Ends a constructor. Returns `module` if `good`; otherwise frees it and returns NULL. `module`
  * may be NULL if it is not `good`. */
 static inline adz_module *adzi_build_end(adzi_build build, adz_module *module, bool good)

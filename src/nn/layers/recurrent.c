@@ -15,7 +15,7 @@
 typedef struct {
     adz_rnn_module_options o;
     int64_t input_size, hidden_size;
-    adzi_recurrent_kind kind;
+    const adzi_recurrent_cell *cell;
 } recurrent_state;
 
 const char *const adzi_recurrent_nonlinearities[] = {
@@ -46,66 +46,47 @@ ADZ_OPTIONS_TABLE(adz_lstm_module_options, ADZ_LSTM_MODULE_OPTIONS, fields)
 ADZ_OPTIONS_TABLE(adz_gru_module_options, ADZ_GRU_MODULE_OPTIONS, fields)
 ADZ_OPTIONS_TABLE(adz_rnn_module_options, ADZ_RNN_MODULE_OPTIONS, fields)
 
-static int64_t gates_of(adzi_recurrent_kind kind)
-{
-    return kind == ADZI_LSTM ? 4 : kind == ADZI_GRU ? 3 : 1;
-}
-
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-adz_tensor *adzi_recurrent_call(adzi_recurrent_kind kind, const adz_rnn_options *o,
-    adz_tensor *const *inputs, adz_tensor *const *weights, size_t n, adz_tensor **h, adz_tensor **c)
+bool adzi_recurrent_arguments(
+    const adz_module *self, const adz_values *in, adzi_recurrent_stack *net)
 {
-    if (kind == ADZI_LSTM) {
-        const adz_lstm_options lstm = { sizeof lstm, o->layers, o->bias, o->batch_first,
-            o->bidirectional, o->training, o->dropout, o->generator, o->lengths };
-        return adz_lstm(inputs[0], inputs[1], inputs[2], weights, n, &lstm, h, c);
+    net->x = adz_values_argument(in, 0, "x");
+    net->first[0] = adz_values_argument(in, 1, "h0");
+    net->first[1] = net->cell->states == 2 ? adz_values_argument(in, 2, "c0") : net->first[0];
+    if (!adzi_check_tensor(self->type.name, "x", net->x)) {
+        return false;
     }
-    if (kind == ADZI_GRU) {
-        const adz_gru_options gru = { sizeof gru, o->layers, o->bias, o->batch_first,
-            o->bidirectional, o->training, o->dropout, o->generator, o->lengths };
-        return adz_gru(inputs[0], inputs[1], weights, n, &gru, h);
+    const bool h0 = !adzi_is_none(net->first[0]), c0 = !adzi_is_none(net->first[1]);
+    if (h0 != c0) {
+        adzi_error(self->type.name, ADZ_ERR_ARGUMENT, "%s is given without %s; give both or none",
+            h0 ? "h0" : "c0", h0 ? "c0" : "h0");
     }
-    return adz_rnn(inputs[0], inputs[1], weights, n, o, h);
+    return h0 == c0;
 }
 
-/* Calls the operator. add_cell adds the parameters in the order in which the operators take them.
- */
-static adz_tensor *compute(adz_module *self, adz_tensor *const *inputs, adz_tensor *lengths,
-    adz_tensor **h, adz_tensor **c)
+adz_tensor *adzi_recurrent_compute(adz_module *self, adzi_recurrent_stack *net)
 {
-    const recurrent_state *state = self->state;
-    const adz_rnn_module_options *m = &state->o;
-    const adz_rnn_options o = { .size = sizeof o,
-        .layers = m->num_layers,
-        .bias = m->bias,
-        .batch_first = m->batch_first,
-        .bidirectional = m->bidirectional,
-        .training = self->training,
-        .dropout = m->dropout,
-        .generator = m->generator,
-        .lengths = lengths,
-        .nonlinearity = m->nonlinearity };
-    size_t n = self->n_parameters;
-    adz_tensor **weights = adzi_alloc(n * sizeof *weights);
+    const size_t n = self->n_parameters, bytes = n * sizeof(adz_tensor *);
+    adz_tensor **weights = adzi_alloc(bytes);
     if (weights == NULL) {
-        return adzi_fail_memory(self->type.name, n * sizeof *weights);
+        return adzi_fail_memory(self->type.name, bytes);
     }
     for (size_t i = 0; i < n; ++i) {
         weights[i] = adzi_parameter(self, i);
     }
-    adz_tensor *y = adzi_recurrent_call(state->kind, &o, inputs, weights, n, h, c);
-    adzi_free(weights, n * sizeof *weights);
+    net->weights = weights;
+    net->n_weights = n;
+    adz_tensor *y = adzi_recurrent_run_stack(net);
+    adzi_free(weights, bytes);
     return y;
 }
 
-static bool check_call(const adz_module *self, adz_tensor *const *inputs, const adz_tensor *lengths)
+static bool check_call(const adz_module *self, const adz_tensor *x, const adz_tensor *lengths)
 {
     const recurrent_state *state = self->state;
     const char *name = self->type.name;
-    const adz_tensor *x = inputs[0];
-    if (!adzi_check_tensor(name, "x", x) ||
-        (lengths != ADZ_NONE && !adzi_check_tensor(name, "lengths", lengths))) {
+    if (lengths != ADZ_NONE && !adzi_check_tensor(name, "lengths", lengths)) {
         return false;
     }
     if (x->rank < 2 || x->rank > 3 || x->sizes[x->rank - 1] != state->input_size) {
@@ -114,27 +95,30 @@ static bool check_call(const adz_module *self, adz_tensor *const *inputs, const 
             (long long)state->input_size);
         return false;
     }
-    if (state->kind == ADZI_LSTM && adzi_is_none(inputs[1]) != adzi_is_none(inputs[2])) {
-        adzi_error(name, ADZ_ERR_ARGUMENT, "%s is given without %s; give both or none",
-            adzi_is_none(inputs[1]) ? "c0" : "h0", adzi_is_none(inputs[1]) ? "h0" : "c0");
-        return false;
-    }
     return true;
 }
 
 static adz_status call(adz_module *self, const adz_values *in, adz_values *out)
 {
-    const bool lstm = ((const recurrent_state *)self->state)->kind == ADZI_LSTM;
-    adz_tensor *inputs[] = { adz_values_argument(in, 0, "x"), adz_values_argument(in, 1, "h0"),
-        lstm ? adz_values_argument(in, 2, "c0") : ADZ_NONE };
-    adz_tensor *lengths = adz_values_argument(in, lstm ? 3 : 2, "lengths");
-    if (!check_call(self, inputs, lengths)) {
+    const recurrent_state *state = self->state;
+    const adz_rnn_module_options *o = &state->o;
+    const int states = state->cell->states;
+    adzi_recurrent_stack net = { .cell = state->cell,
+        .o = { .layers = o->num_layers,
+            .bias = o->bias,
+            .batch_first = o->batch_first,
+            .bidirectional = o->bidirectional,
+            .training = self->training,
+            .dropout = o->dropout,
+            .generator = o->generator,
+            .lengths = adz_values_argument(in, (size_t)states + 1, "lengths"),
+            .nonlinearity = o->nonlinearity } };
+    if (!adzi_recurrent_arguments(self, in, &net) || !check_call(self, net.x, net.o.lengths)) {
         return adz_error_code();
     }
-    adz_tensor *h = NULL, *c = NULL, *y = compute(self, inputs, lengths, &h, &c);
-    adz_status status = adz_values_add(out, "", y);
-    status = status == ADZ_OK ? adz_values_add(out, "h", h) : status;
-    return status == ADZ_OK && lstm ? adz_values_add(out, "c", c) : status;
+    adz_status status = adz_values_add(out, "", adzi_recurrent_compute(self, &net));
+    status = status == ADZ_OK ? adz_values_add(out, "h", net.last[0]) : status;
+    return status == ADZ_OK && states == 2 ? adz_values_add(out, "c", net.last[1]) : status;
 }
 
 adz_status adzi_recurrent_reset(adz_module *self, int64_t hidden_size)
@@ -153,64 +137,76 @@ static adz_status reset_parameters(adz_module *self)
     return adzi_recurrent_reset(self, ((const recurrent_state *)self->state)->hidden_size);
 }
 
-#define RECURRENT_TYPE(its_name)                                           \
-    {                                                                      \
-        .size = sizeof(adz_module_type), .name = (its_name), .call = call, \
-        .reset_parameters = reset_parameters, ADZI_MODULE_FIELDS(fields)   \
-    }
-
-static const adz_module_type types[] = { RECURRENT_TYPE("LSTM"), RECURRENT_TYPE("GRU"),
-    RECURRENT_TYPE("RNN") };
-
 /* ---- making --------------------------------------------------------------------------------- */
 
-bool adzi_recurrent_add_cell(adz_module *self, adzi_recurrent_kind kind, const char *suffix,
-    int64_t in, int64_t hidden, bool bias, adz_dtype dtype)
+bool adzi_recurrent_add_parameters(
+    adz_module *self, const char *suffix, const adzi_recurrent_parameters *p)
 {
     static const char *const kinds[] = { "weight_ih", "weight_hh", "bias_ih", "bias_hh" };
-    const int64_t rows = gates_of(kind) * hidden;
+    const int64_t rows = p->cell->gates * p->hidden;
     bool good = true;
-    for (int i = 0; i < (bias ? 4 : 2) && good; ++i) {
+    for (int i = 0; i < (p->bias ? 4 : 2) && good; ++i) {
         char name[48];
         snprintf(name, sizeof name, "%s%s", kinds[i], suffix);
-        adz_shape shape = i < 2 ? ADZ_SHAPE(rows, i == 1 ? hidden : in) : ADZ_SHAPE(rows);
-        good = adz_module_add_parameter(self, name, adz_empty(shape, dtype)) != NULL;
+        adz_shape shape = i < 2 ? ADZ_SHAPE(rows, i == 1 ? p->hidden : p->in) : ADZ_SHAPE(rows);
+        good = adz_module_add_parameter(self, name, adz_empty(shape, p->dtype)) != NULL;
     }
     return good;
 }
 
 /* Adds the parameters of one layer under PyTorch's names, such as weight_ih_l0_reverse. */
-static bool add_layer(adz_module *self, int64_t layer, adz_dtype dtype)
+static bool add_layer(adz_module *self, int64_t layer)
 {
     const recurrent_state *state = self->state;
     const int directions = state->o.bidirectional ? 2 : 1;
-    const int64_t in = layer == 0 ? state->input_size : directions * state->hidden_size;
+    const adzi_recurrent_parameters p = { state->cell,
+        layer == 0 ? state->input_size : directions * state->hidden_size, state->hidden_size,
+        state->o.bias, state->o.dtype };
     bool good = true;
     for (int d = 0; d < directions && good; ++d) {
         char suffix[40];
         snprintf(suffix, sizeof suffix, "_l%lld%s", (long long)layer, d == 1 ? "_reverse" : "");
-        good = adzi_recurrent_add_cell(
-            self, state->kind, suffix, in, state->hidden_size, state->o.bias, dtype);
+        good = adzi_recurrent_add_parameters(self, suffix, &p);
     }
     return good;
 }
 
-/* Reads the options by the table of the kind, and makes the module. */
-static adz_module *make(const char *op, adzi_recurrent_kind kind, const adz_options_table *table,
-    int64_t input_size, int64_t hidden_size, const void *options)
+/* What the modules of one kind are made from. */
+typedef struct {
+    const char *op; /* the constructor, for messages */
+    const adzi_recurrent_cell *cell;
+    const adz_options_table *table;
+    adz_module_type type;
+} recurrent_kind;
+
+#define RECURRENT_KIND(kind, its_name)                                                    \
+    static const recurrent_kind kind##_kind = { "adz_" #kind "_new", &adzi_##kind##_cell, \
+        &adz_##kind##_module_options_table,                                               \
+        { .size = sizeof(adz_module_type),                                                \
+            .name = (its_name),                                                           \
+            .call = call,                                                                 \
+            .reset_parameters = reset_parameters,                                         \
+            ADZI_MODULE_FIELDS(fields) } }
+
+RECURRENT_KIND(lstm, "LSTM");
+RECURRENT_KIND(gru, "GRU");
+RECURRENT_KIND(rnn, "RNN");
+
+static adz_module *make(
+    const recurrent_kind *kind, int64_t input_size, int64_t hidden_size, const void *options)
 {
     recurrent_state s = { .input_size = input_size,
         .hidden_size = hidden_size,
-        .kind = kind,
+        .cell = kind->cell,
         .o.nonlinearity = ADZ_ACTIVATION_TANH };
-    if (!adz_options_take(op, table, &s, options)) {
+    if (!adz_options_take(kind->op, kind->table, &s, options)) {
         return NULL;
     }
     adzi_build build = adzi_build_begin();
-    adz_module *self = adzi_module_of(&types[kind], &s, sizeof s);
+    adz_module *self = adzi_module_of(&kind->type, &s, sizeof s);
     bool good = self != NULL;
     for (int64_t i = 0; i < s.o.num_layers && good; ++i) {
-        good = add_layer(self, i, s.o.dtype);
+        good = add_layer(self, i);
     }
     return adzi_build_end(build, self, good && reset_parameters(self) == ADZ_OK);
 }
@@ -218,20 +214,17 @@ static adz_module *make(const char *op, adzi_recurrent_kind kind, const adz_opti
 adz_module *adz_lstm_new(
     int64_t input_size, int64_t hidden_size, const adz_lstm_module_options *options)
 {
-    return make("adz_lstm_new", ADZI_LSTM, &adz_lstm_module_options_table, input_size, hidden_size,
-        options);
+    return make(&lstm_kind, input_size, hidden_size, options);
 }
 
 adz_module *adz_gru_new(
     int64_t input_size, int64_t hidden_size, const adz_gru_module_options *options)
 {
-    return make(
-        "adz_gru_new", ADZI_GRU, &adz_gru_module_options_table, input_size, hidden_size, options);
+    return make(&gru_kind, input_size, hidden_size, options);
 }
 
 adz_module *adz_rnn_new(
     int64_t input_size, int64_t hidden_size, const adz_rnn_module_options *options)
 {
-    return make(
-        "adz_rnn_new", ADZI_RNN, &adz_rnn_module_options_table, input_size, hidden_size, options);
+    return make(&rnn_kind, input_size, hidden_size, options);
 }

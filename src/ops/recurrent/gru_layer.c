@@ -13,26 +13,22 @@
 KERNEL_TABLE_FLOAT(gru_step);
 KERNEL_TABLE_FLOAT(gru_step_back);
 
-static void step(adz_tensor *gates, adz_tensor **h, adz_tensor **c, adz_tensor *weight,
-    adz_tensor *bias, const adzi_recurrent_attr *attr)
+static void step(
+    adz_tensor *x, adz_tensor *h, adzi_recurrent_states *s, const adzi_recurrent_attr *attr)
 {
     adz_tensor *of_x[3] = { NULL }, *of_h[3] = { NULL };
-    adz_tensor *product = adz_linear(*h, weight, bias);
-    const int64_t sizes[] = { attr->h, attr->h, attr->h };
-    (void)c;
-    if (adz_split_sizes(gates, sizes, 3, 1, of_x) != ADZ_OK ||
-        adz_split_sizes(product, sizes, 3, 1, of_h) != ADZ_OK) {
-        *h = NULL;
+    if (!adzi_recurrent_split(x, attr, 3, of_x) || !adzi_recurrent_split(h, attr, 3, of_h)) {
+        s->h = NULL;
         return;
     }
     adz_tensor *r = adz_sigmoid(adz_add(of_x[0], of_h[0]));
     adz_tensor *z = adz_sigmoid(adz_add(of_x[1], of_h[1]));
     adz_tensor *n = adz_tanh(adz_add(of_x[2], adz_mul(r, of_h[2])));
-    *h = adz_add(n, adz_mul(z, adz_sub(*h, n)));
+    s->h = adz_add(n, adz_mul(z, adz_sub(s->h, n)));
 }
 
 const adzi_recurrent_cell adzi_gru_cell = { .op = &adzi_op_gru_layer,
-    .names = "x, h0, weight_ih, weight_hh, bias_ih, bias_hh, lengths",
+    .name = "gru",
     .states = 1,
     .gates = 3,
     .saved = 4,

@@ -11,23 +11,21 @@
 KERNEL_TABLE_FLOAT(lstm_step);
 KERNEL_TABLE_FLOAT(lstm_step_back);
 
-static void step(adz_tensor *gates, adz_tensor **h, adz_tensor **c, adz_tensor *weight,
-    adz_tensor *bias, const adzi_recurrent_attr *attr)
+static void step(
+    adz_tensor *x, adz_tensor *h, adzi_recurrent_states *s, const adzi_recurrent_attr *attr)
 {
     adz_tensor *gate[4] = { NULL };
-    adz_tensor *sums = adz_add(gates, adz_linear(*h, weight, bias));
-    const int64_t n = attr->h;
-    if (sums == NULL || adz_split_sizes(sums, (int64_t[]){ n, n, n, n }, 4, 1, gate) != ADZ_OK) {
-        *h = *c = NULL;
+    if (!adzi_recurrent_split(adz_add(x, h), attr, 4, gate)) {
+        s->h = NULL;
         return;
     }
-    adz_tensor *kept = adz_mul(adz_sigmoid(gate[1]), *c);
-    *c = adz_add(kept, adz_mul(adz_sigmoid(gate[0]), adz_tanh(gate[2])));
-    *h = adz_mul(adz_sigmoid(gate[3]), adz_tanh(*c));
+    adz_tensor *kept = adz_mul(adz_sigmoid(gate[1]), s->c);
+    s->c = adz_add(kept, adz_mul(adz_sigmoid(gate[0]), adz_tanh(gate[2])));
+    s->h = adz_mul(adz_sigmoid(gate[3]), adz_tanh(s->c));
 }
 
 const adzi_recurrent_cell adzi_lstm_cell = { .op = &adzi_op_lstm_layer,
-    .names = "x, h0, c0, weight_ih, weight_hh, bias_ih, bias_hh, lengths",
+    .name = "lstm",
     .states = 2,
     .gates = 4,
     .saved = 4,

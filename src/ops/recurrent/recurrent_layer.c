@@ -12,23 +12,31 @@
 
 /* ---- forward as an expression --------------------------------------------------------------- */
 
-/* One step of the layer in its position `t` of time. Rows whose sequence is shorter keep their
- * states. Returns y_t, in which these rows are 0. */
-static adz_tensor *masked_step(const adzi_recurrent_cell *cell, adz_tensor *const *in,
-    const adzi_recurrent_attr *at, adz_tensor *gates, int64_t t, adz_tensor **h, adz_tensor **c)
+bool adzi_recurrent_split(
+    adz_tensor *all, const adzi_recurrent_attr *attr, size_t n, adz_tensor **gate)
+{
+    const int64_t h = attr->h, sizes[] = { h, h, h, h };
+    return all != NULL && adz_split_sizes(all, sizes, n, 1, gate) == ADZ_OK;
+}
+
+/* Step t in time, with the part x of its gates. A row whose sequence is shorter keeps its states,
+ * and its y_t is 0. */
+static void step(const adzi_recurrent_cell *cell, adz_tensor *const *in,
+    const adzi_recurrent_attr *at, int64_t t, adzi_recurrent_states *s)
 {
     adz_tensor *const *w = in + 1 + cell->states;
-    adz_tensor *h_before = *h, *c_before = *c;
-    cell->step(gates, h, c, w[WEIGHT_HH], w[BIAS_HH], at);
-    if (!at->ragged) {
-        return *h;
+    const adzi_recurrent_states before = *s;
+    adz_tensor *of_x = adz_squeeze(s->y, 0);
+    adz_tensor *of_h = adz_linear(s->h, w[WEIGHT_HH], w[BIAS_HH]);
+    cell->step(of_x, of_h, s, at);
+    s->y = s->h;
+    if (at->ragged) {
+        adz_tensor *skipped = adz_unsqueeze(adz_le_number(w[LENGTHS], (double)t), 1);
+        s->h = adz_where(skipped, before.h, s->h);
+        s->c = cell->states == 2 ? adz_where(skipped, before.c, s->c) : NULL;
+        s->y = adz_masked_fill(s->h, skipped, 0);
     }
-    adz_tensor *skipped = adz_unsqueeze(adz_le_number(w[LENGTHS], (double)t), 1);
-    *h = adz_where(skipped, h_before, *h);
-    if (cell->states == 2) {
-        *c = adz_where(skipped, c_before, *c);
-    }
-    return adz_masked_fill(*h, skipped, 0);
+    s->y = adz_unsqueeze(s->y, 0);
 }
 
 /* The whole layer as operators, from which derivatives of any order are derived. `steps` has T
@@ -37,23 +45,24 @@ static adzi_recurrent_states unrolled(const adzi_recurrent_cell *cell, adz_tenso
     const adzi_recurrent_attr *at, adz_tensor **steps)
 {
     const adzi_recurrent_states none = { NULL, NULL, NULL };
-    adzi_recurrent_states out = { NULL, in[H0], cell->states == 2 ? in[C0] : NULL };
+    adzi_recurrent_states s = { NULL, in[H0], cell->states == 2 ? in[C0] : NULL };
     adz_tensor *const *w = in + 1 + cell->states;
     size_t count = 0;
     adz_tensor *gates = adz_linear(in[X], w[WEIGHT_IH], w[BIAS_IH]);
     if (adz_split(gates, 1, 0, steps, (size_t)at->t, &count) != ADZ_OK) {
         return none;
     }
-    for (int64_t s = 0, before; s < at->t; ++s) {
-        int64_t t = adzi_recurrent_position(at, s, &before);
-        steps[t] = adz_unsqueeze(
-            masked_step(cell, in, at, adz_squeeze(steps[t], 0), t, &out.h, &out.c), 0);
-        if (steps[t] == NULL) {
+    for (int64_t i = 0, before; i < at->t; ++i) {
+        const int64_t t = adzi_recurrent_position(at, i, &before);
+        s.y = steps[t];
+        step(cell, in, at, t, &s);
+        steps[t] = s.y;
+        if (s.y == NULL) {
             return none;
         }
     }
-    out.y = adz_cat(steps, (size_t)at->t, 0);
-    return out.y != NULL ? out : none;
+    s.y = adz_cat(steps, (size_t)at->t, 0);
+    return s.y != NULL ? s : none;
 }
 
 /* The forward with a list of its own for the steps. */
@@ -284,7 +293,10 @@ adzi_recurrent_states adzi_recurrent_layer(
         .ragged = input->lengths != ADZ_NONE };
     adzi_recurrent_run v = { .cell = cell, .at = &at };
     adzi_call call;
-    if (!adzi_enter(&call, cell->op, cell->names, in, INPUTS_OF(cell),
+    const char *names = cell->states == 2
+                            ? "x, h0, c0, weight_ih, weight_hh, bias_ih, bias_hh, lengths"
+                            : "x, h0, weight_ih, weight_hh, bias_ih, bias_hh, lengths";
+    if (!adzi_enter(&call, cell->op, names, in, INPUTS_OF(cell),
             ADZI_OPTIONAL_FROM(1 + cell->states + BIAS_IH)) ||
         !adzi_want_float(&call, X) || !check(&call, cell, &at)) {
         return none;

@@ -1,5 +1,6 @@
-/* What the layers of LSTM, GRU and RNN share. Each is an operator for one direction of one layer,
- * whose file describes its cell by an adzi_recurrent_cell. */
+/* Recurrent layers. An adzi_recurrent_cell describes one kind: LSTM, GRU or RNN. From it work the
+ * operator of one direction of one layer, the operator of a whole network, the modules, and the
+ * writers of C and of ONNX. */
 #ifndef ADZI_OPS_RECURRENT_RECURRENT_LAYER_H
 #define ADZI_OPS_RECURRENT_RECURRENT_LAYER_H
 
@@ -33,24 +34,35 @@ typedef struct adzi_recurrent_attr {
     int64_t t, b, in, h;    /* T, B, I and H */
 } adzi_recurrent_attr;
 
-/** One step as operators, on gates[B, G H] that hold the part of x. Replaces h, and c of an LSTM,
- * by the new states, or by NULL after a failure. */
-typedef void (*adzi_recurrent_step)(adz_tensor *gates, adz_tensor **h, adz_tensor **c,
-    adz_tensor *weight, adz_tensor *bias, const adzi_recurrent_attr *attr);
+/**
+ * One step as operators. Replaces h, and c of an LSTM, by the new states, or h by NULL after a
+ * failure.
+ *
+ * @param x  x_t W_ih^T + b_ih, [B, G H]
+ * @param h  h_(t-1) W_hh^T + b_hh, [B, G H]
+ */
+typedef void (*adzi_recurrent_step)(
+    adz_tensor *x, adz_tensor *h, adzi_recurrent_states *states, const adzi_recurrent_attr *attr);
 
-/** What distinguishes one kind of layer from the others. */
+/** One kind of recurrent network. */
 typedef struct adzi_recurrent_cell {
-    const adzi_op *op;
-    const char *names; /* of the inputs, for messages */
+    const adzi_op *op; /* one direction of one layer */
+    const char *name;  /* of the operator of a whole network */
     int states;        /* 1, or 2 if there is a cell state c next to h */
     int64_t gates;     /* G: blocks of H rows of the weights */
     int64_t saved;     /* S: blocks of H numbers that a step saves and differentiates: G, or one
                           more if the last gate has different derivatives by its two products */
     bool saves_gates;  /* false: y is all that the backward needs */
+    bool has_relu;     /* a call chooses between relu and tanh */
     adzi_recurrent_step step;
     const adzi_kernel (*forward)[2]; /* tables of KERNEL_TABLE_FLOAT */
     const adzi_kernel (*back)[2];
 } adzi_recurrent_cell;
+
+extern const adzi_recurrent_cell adzi_lstm_cell, adzi_gru_cell, adzi_rnn_cell;
+
+/** The most layers of a network. Without a bound, a mistaken number would use up all memory. */
+enum { ADZI_MOST_LAYERS = 65535 };
 
 /** Runs a layer. All results are NULL on failure. */
 adzi_recurrent_states adzi_recurrent_layer(
@@ -64,33 +76,36 @@ adz_status adzi_recurrent_fused(
 adz_status adzi_recurrent_expression(const adzi_recurrent_cell *cell, adz_tensor **y,
     adz_tensor *const *in, const adzi_recurrent_attr *attr);
 
+/** Splits [B, n H] into n gates [B, H]. False with the error recorded on failure. */
+bool adzi_recurrent_split(
+    adz_tensor *all, const adzi_recurrent_attr *attr, size_t n, adz_tensor **gate);
+
+#define ADZI_RECURRENT_HIDDEN(member) ADZI_FIELD_HIDDEN(adzi_recurrent_attr, member)
+
 /**
  * Defines the operator adzi_op_KIND_layer from adzi_KIND_cell.
  *
  * @param relu_field  ADZI_FIELD if the layer is printed with its attribute `relu`,
  * ADZI_FIELD_HIDDEN if its cell does not read it
  */
-#define ADZI_RECURRENT_OP(kind, relu_field)                                                        \
-    static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)               \
-    {                                                                                              \
-        return adzi_recurrent_fused(&adzi_##kind##_cell, node, dx, dy);                            \
-    }                                                                                              \
-    static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)          \
-    {                                                                                              \
-        return adzi_recurrent_expression(&adzi_##kind##_cell, y, in, attr);                        \
-    }                                                                                              \
-    static const adz_field fields[] = { ADZI_FIELD(adzi_recurrent_attr, reverse),                  \
-        relu_field(adzi_recurrent_attr, relu), ADZI_FIELD_HIDDEN(adzi_recurrent_attr, biased),     \
-        ADZI_FIELD_HIDDEN(adzi_recurrent_attr, ragged), ADZI_FIELD_HIDDEN(adzi_recurrent_attr, t), \
-        ADZI_FIELD_HIDDEN(adzi_recurrent_attr, b), ADZI_FIELD_HIDDEN(adzi_recurrent_attr, in),     \
-        ADZI_FIELD_HIDDEN(adzi_recurrent_attr, h) };                                               \
-    const adzi_op adzi_op_##kind##_layer = {                                                       \
-        .name = #kind "_layer", .fused = fused, ADZI_FIELDS(fields), .expression = expression      \
+#define ADZI_RECURRENT_OP(kind, relu_field)                                                   \
+    static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)          \
+    {                                                                                         \
+        return adzi_recurrent_fused(&adzi_##kind##_cell, node, dx, dy);                       \
+    }                                                                                         \
+    static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *attr)     \
+    {                                                                                         \
+        return adzi_recurrent_expression(&adzi_##kind##_cell, y, in, attr);                   \
+    }                                                                                         \
+    static const adz_field fields[] = { ADZI_FIELD(adzi_recurrent_attr, reverse),             \
+        relu_field(adzi_recurrent_attr, relu), ADZI_RECURRENT_HIDDEN(biased),                 \
+        ADZI_RECURRENT_HIDDEN(ragged), ADZI_RECURRENT_HIDDEN(t), ADZI_RECURRENT_HIDDEN(b),    \
+        ADZI_RECURRENT_HIDDEN(in), ADZI_RECURRENT_HIDDEN(h) };                                \
+    const adzi_op adzi_op_##kind##_layer = {                                                  \
+        .name = #kind "_layer", .fused = fused, ADZI_FIELDS(fields), .expression = expression \
     }
 
-/** The layers. Their files have the formulas. */
 extern const adzi_op adzi_op_lstm_layer, adzi_op_gru_layer, adzi_op_rnn_layer;
-extern const adzi_recurrent_cell adzi_lstm_cell, adzi_gru_cell, adzi_rnn_cell;
 
 /* Note [Products of one step]
  *

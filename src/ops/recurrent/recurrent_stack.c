@@ -25,34 +25,27 @@ static const char *const state_names[] = { "h0", "c0" };
  * direction d of layer l. */
 static size_t cells_of(const adzi_recurrent_stack *net)
 {
-    return (size_t)(net->layers * net->directions);
+    return (size_t)(net->o.layers * net->directions);
 }
 
 static bool has_lengths(const adzi_recurrent_stack *net)
 {
-    return net->lengths != NULL && net->lengths != ADZ_NONE;
+    return net->o.lengths != NULL && net->o.lengths != ADZ_NONE;
 }
 
 /* ---- checks -------------------------------------------------------------------------------- */
 
-/* Checks the options and that the number of weights fits them. The test of dropout refuses NaN,
- * too. */
-static bool check_options(const adzi_recurrent_stack *net)
+static bool check_count(const adzi_recurrent_stack *net)
 {
-    if (net->layers < 1 || net->layers > 65535 || !(net->dropout >= 0 && net->dropout <= 1)) {
-        adzi_error(net->name, ADZ_ERR_ARGUMENT,
-            "layers is %lld and must be 1 or more; dropout is %s and must lie in [0, 1]",
-            (long long)net->layers, adzi_text_number(net->dropout));
-        return false;
-    }
     /* Four weights per cell, or two without biases. */
-    size_t wanted = (size_t)net->layers * (net->bidirectional ? 2 : 1) * (net->bias ? 4 : 2);
+    size_t wanted = (size_t)net->o.layers * (net->o.bidirectional ? 2 : 1) * (net->o.bias ? 4 : 2);
     if (net->n_weights != wanted) {
-        adzi_error(net->name, ADZ_ERR_ARGUMENT,
+        adzi_error(net->cell->name, ADZ_ERR_ARGUMENT,
             "%zu weights are given, but %lld layers%s%s take %zu: weight_ih, weight_hh%s of each",
-            net->n_weights, (long long)net->layers, net->bidirectional ? " of two directions" : "",
-            net->bias ? " with biases" : " without biases", wanted,
-            net->bias ? ", bias_ih, bias_hh" : "");
+            net->n_weights, (long long)net->o.layers,
+            net->o.bidirectional ? " of two directions" : "",
+            net->o.bias ? " with biases" : " without biases", wanted,
+            net->o.bias ? ", bias_ih, bias_hh" : "");
         return false;
     }
     return true;
@@ -63,18 +56,19 @@ static bool check_weight(
     const adzi_recurrent_stack *net, size_t i, const char *kind, int rank, int64_t columns)
 {
     const adz_tensor *w = net->weights[i];
-    if (!adzi_check_tensor(net->name, kind, w)) {
+    if (!adzi_check_tensor(net->cell->name, kind, w)) {
         return false;
     }
     int64_t sizes[2] = { net->cell->gates * net->hidden, columns };
     bool fits = w->rank == rank && w->sizes[0] == sizes[0] && (rank == 1 || w->sizes[1] == columns);
     if (!fits) {
-        adzi_error(net->name, ADZ_ERR_SHAPE, "weight %zu, %s%s, must have shape %s", i, kind,
+        adzi_error(net->cell->name, ADZ_ERR_SHAPE, "weight %zu, %s%s, must have shape %s", i, kind,
             adzi_text_shape(w), adzi_text_sizes(rank, sizes));
         return false;
     }
     if (w->dtype != net->x->dtype) {
-        adzi_error(net->name, ADZ_ERR_DTYPE, "x is %s, weight %zu %s; convert one with adz_to",
+        adzi_error(net->cell->name, ADZ_ERR_DTYPE,
+            "x is %s, weight %zu %s; convert one with adz_to",
             adz_dtype_name((adz_dtype)net->x->dtype), i, adz_dtype_name((adz_dtype)w->dtype));
         return false;
     }
@@ -85,7 +79,7 @@ static bool check_weight(
  * outputs of all directions. */
 static bool check_weights(const adzi_recurrent_stack *net)
 {
-    size_t each = net->bias ? 4 : 2;
+    size_t each = net->o.bias ? 4 : 2;
     for (size_t i = 0; i < cells_of(net) * each; i += each) {
         /* Weights of the first layer come first in the list. */
         bool first = i < (size_t)net->directions * each;
@@ -112,11 +106,11 @@ static bool check_state(const adzi_recurrent_stack *net, int which)
         fits = state->sizes[i] == sizes[i];
     }
     if (!fits) {
-        adzi_error(net->name, ADZ_ERR_SHAPE,
+        adzi_error(net->cell->name, ADZ_ERR_SHAPE,
             "%s%s must have shape %s: layers and directions, batch, hidden", state_names[which],
             adzi_text_shape(state), adzi_text_sizes(3, sizes));
     } else if (state->dtype != net->x->dtype) {
-        adzi_error(net->name, ADZ_ERR_DTYPE, "x is %s, %s %s; convert one with adz_to",
+        adzi_error(net->cell->name, ADZ_ERR_DTYPE, "x is %s, %s %s; convert one with adz_to",
             adz_dtype_name((adz_dtype)net->x->dtype), state_names[which],
             adz_dtype_name((adz_dtype)state->dtype));
         fits = false;
@@ -147,25 +141,25 @@ static adz_status report_lengths(const void *block)
 /* Checks lengths: i64 [B], each in 1 .. T. */
 static bool check_lengths(const adzi_recurrent_stack *net)
 {
-    adz_tensor *lengths = net->lengths;
+    adz_tensor *lengths = net->o.lengths;
     const int64_t batch = net->x->sizes[1];
     if ((adz_dtype)lengths->dtype != ADZ_I64) {
-        adzi_error(net->name, ADZ_ERR_DTYPE, "lengths is %s, but must be int64",
+        adzi_error(net->cell->name, ADZ_ERR_DTYPE, "lengths is %s, but must be int64",
             adz_dtype_name((adz_dtype)lengths->dtype));
         return false;
     }
     if (lengths->rank != 1 || lengths->sizes[0] != batch) {
-        adzi_error(net->name, ADZ_ERR_SHAPE,
+        adzi_error(net->cell->name, ADZ_ERR_SHAPE,
             "lengths%s must have shape [%lld], one length for each sequence of the batch",
             adzi_text_shape(lengths), (long long)batch);
         return false;
     }
-    lengths = adzi_compact(net->name, lengths);
+    lengths = adzi_compact(net->cell->name, lengths);
     if (lengths == NULL) {
         return false;
     }
-    const lengths_args args = { net->name, (const int64_t *)(const void *)lengths->data, batch,
-        net->x->sizes[0] };
+    const lengths_args args = { net->cell->name, (const int64_t *)(const void *)lengths->data,
+        batch, net->x->sizes[0] };
     return adzi_repeat(report_lengths, &args) == ADZ_OK;
 }
 
@@ -175,11 +169,12 @@ static bool check_lengths(const adzi_recurrent_stack *net)
 static bool check(const adzi_recurrent_stack *net)
 {
     if (net->x->sizes[0] == 0) {
-        adzi_error(net->name, ADZ_ERR_SHAPE, "x%s has no time steps", adzi_text_shape(net->x));
+        adzi_error(
+            net->cell->name, ADZ_ERR_SHAPE, "x%s has no time steps", adzi_text_shape(net->x));
         return false;
     }
     if (!adzi_is_float((adz_dtype)net->x->dtype)) {
-        adzi_error(net->name, ADZ_ERR_DTYPE, "x%s is %s; float32 or float64 is needed",
+        adzi_error(net->cell->name, ADZ_ERR_DTYPE, "x%s is %s; float32 or float64 is needed",
             adzi_text_shape(net->x), adz_dtype_name((adz_dtype)net->x->dtype));
         return false;
     }
@@ -197,7 +192,7 @@ static bool check(const adzi_recurrent_stack *net)
 static adz_tensor *without_padding(const adzi_recurrent_stack *net)
 {
     adz_tensor *steps = adz_arange(0, (double)net->x->sizes[0], 1, ADZ_I64);
-    adz_tensor *padded = adz_ge(adz_unsqueeze(steps, 1), adz_unsqueeze(net->lengths, 0));
+    adz_tensor *padded = adz_ge(adz_unsqueeze(steps, 1), adz_unsqueeze(net->o.lengths, 0));
     return adz_masked_fill(net->x, adz_unsqueeze(padded, 2), 0);
 }
 
@@ -206,7 +201,7 @@ static adz_tensor *without_padding(const adzi_recurrent_stack *net)
 static adz_tensor *layer(const adzi_recurrent_stack *net, int64_t index, adz_tensor *x)
 {
     adz_tensor *ys[2] = { NULL, NULL };
-    size_t each = net->bias ? 4 : 2;
+    size_t each = net->o.bias ? 4 : 2;
     const bool two = net->cell->states == 2;
     /* The states of a cell are views of h0 and c0, so their gradients flow back through the
      * select. */
@@ -217,17 +212,17 @@ static adz_tensor *layer(const adzi_recurrent_stack *net, int64_t index, adz_ten
         const adzi_recurrent_input in = { .x = x,
             .h0 = adz_select(net->first[0], 0, (int64_t)cell),
             .c0 = two ? adz_select(net->first[1], 0, (int64_t)cell) : NULL,
-            .lengths = has_lengths(net) ? net->lengths : ADZ_NONE,
-            .w = { w[0], w[1], net->bias ? w[2] : ADZ_NONE, net->bias ? w[3] : ADZ_NONE },
+            .lengths = has_lengths(net) ? net->o.lengths : ADZ_NONE,
+            .w = { w[0], w[1], net->o.bias ? w[2] : ADZ_NONE, net->o.bias ? w[3] : ADZ_NONE },
             .reverse = d == 1,
-            .relu = net->relu };
+            .relu = net->o.nonlinearity == ADZ_ACTIVATION_RELU };
         adzi_recurrent_states out = adzi_recurrent_layer(net->cell, &in);
         ys[d] = out.y;
-        net->last[0][cell] = adz_unsqueeze(out.h, 0);
+        net->last_of[0][cell] = adz_unsqueeze(out.h, 0);
         if (two) {
-            net->last[1][cell] = adz_unsqueeze(out.c, 0);
+            net->last_of[1][cell] = adz_unsqueeze(out.c, 0);
         }
-        if (net->last[two][cell] == NULL) {
+        if (net->last_of[two][cell] == NULL) {
             return NULL;
         }
     }
@@ -236,15 +231,15 @@ static adz_tensor *layer(const adzi_recurrent_stack *net, int64_t index, adz_ten
 
 /* All layers one after the other. The last states of all cells are joined along dimension 0, in the
  * order of the cells. A single cell needs no copy. */
-static adz_tensor *compute(const adzi_recurrent_stack *net, adz_tensor **states)
+static adz_tensor *compute(adzi_recurrent_stack *net)
 {
     /* The output of a layer is the input of the one after it. */
     adz_tensor *y = has_lengths(net) ? without_padding(net) : net->x;
-    for (int64_t i = 0; i < net->layers; ++i) {
+    for (int64_t i = 0; i < net->o.layers; ++i) {
         /* Dropout acts on the input of every layer but the first, so never on the result. Outside
          * training adz_dropout returns y itself. */
-        if (i > 0 && net->dropout > 0) {
-            y = adz_dropout(y, net->dropout, net->training, net->generator);
+        if (i > 0 && net->o.dropout > 0) {
+            y = adz_dropout(y, net->o.dropout, net->o.training, net->o.generator);
         }
         y = layer(net, i, y);
         if (y == NULL) {
@@ -253,15 +248,15 @@ static adz_tensor *compute(const adzi_recurrent_stack *net, adz_tensor **states)
     }
     size_t n = cells_of(net);
     for (int i = 0; i < net->cell->states; ++i) {
-        states[i] = n == 1 ? net->last[i][0] : adz_cat(net->last[i], n, 0);
-        y = states[i] != NULL ? y : NULL;
+        net->last[i] = n == 1 ? net->last_of[i][0] : adz_cat(net->last_of[i], n, 0);
+        y = net->last[i] != NULL ? y : NULL;
     }
     return y;
 }
 
 /* A call with time first and a batch. One tensor of zeros may stand for h0 and c0. It is made
  * before the checks, so that they see every state as a tensor. */
-static adz_tensor *sequence(adzi_recurrent_stack *net, adz_tensor **states)
+static adz_tensor *sequence(adzi_recurrent_stack *net)
 {
     const int n_states = net->cell->states;
     if (net->first[0] == ADZ_NONE || net->first[n_states - 1] == ADZ_NONE) {
@@ -281,22 +276,22 @@ static adz_tensor *sequence(adzi_recurrent_stack *net, adz_tensor **states)
     /* One block holds the lists of last states. The tensors in them belong to the scope, so only
      * the block is freed. */
     size_t bytes = (size_t)n_states * cells_of(net) * sizeof(adz_tensor *);
-    net->last[0] = adzi_alloc(bytes);
-    if (net->last[0] == NULL) {
-        return adzi_fail_memory(net->name, bytes);
+    net->last_of[0] = adzi_alloc(bytes);
+    if (net->last_of[0] == NULL) {
+        return adzi_fail_memory(net->cell->name, bytes);
     }
-    net->last[1] = net->last[0] + (n_states - 1) * (int64_t)cells_of(net);
-    adz_tensor *y = compute(net, states);
-    adzi_free(net->last[0], bytes);
+    net->last_of[1] = net->last_of[0] + (n_states - 1) * (int64_t)cells_of(net);
+    adz_tensor *y = compute(net);
+    adzi_free(net->last_of[0], bytes);
     return y;
 }
 
 /* A call without a batch, x[T, I] and states [cells, H], is one with a batch of 1. The added
  * dimension is a view and is removed from all results. */
-static adz_tensor *unbatched(adzi_recurrent_stack *net, adz_tensor **states)
+static adz_tensor *unbatched(adzi_recurrent_stack *net)
 {
     if (has_lengths(net)) {
-        return adzi_fail(net->name, ADZ_ERR_ARGUMENT,
+        return adzi_fail(net->cell->name, ADZ_ERR_ARGUMENT,
             "lengths are given, but x%s has no batch; slice x to its steps instead",
             adzi_text_shape(net->x));
     }
@@ -306,70 +301,60 @@ static adz_tensor *unbatched(adzi_recurrent_stack *net, adz_tensor **states)
         net->first[i] = net->first[i] == ADZ_NONE ? ADZ_NONE : adz_unsqueeze(net->first[i], 1);
         good = good && net->first[i] != NULL;
     }
-    adz_tensor *y = good ? adz_squeeze(sequence(net, states), 1) : NULL;
+    adz_tensor *y = good ? adz_squeeze(sequence(net), 1) : NULL;
     for (int i = 0; i < net->cell->states && y != NULL; ++i) {
-        states[i] = adz_squeeze(states[i], 1);
-        y = states[i] != NULL ? y : NULL;
+        net->last[i] = adz_squeeze(net->last[i], 1);
+        y = net->last[i] != NULL ? y : NULL;
     }
     return y;
 }
 
 /* Brings x to the shape [T, B, I] and y back to the layout of x. The states have the batch in
  * dimension 1 in any case, as in PyTorch. */
-static adz_tensor *dispatch(adzi_recurrent_stack *net, adz_tensor **states)
+static adz_tensor *dispatch(adzi_recurrent_stack *net)
 {
     if (net->x->rank == 2) {
-        return unbatched(net, states);
+        return unbatched(net);
     }
     if (net->x->rank != 3) {
-        return adzi_fail(net->name, ADZ_ERR_SHAPE, "x%s must have shape [time, batch, features]%s",
-            adzi_text_shape(net->x), net->batch_first ? " with time and batch swapped" : "");
+        return adzi_fail(net->cell->name, ADZ_ERR_SHAPE,
+            "x%s must have shape [time, batch, features]%s", adzi_text_shape(net->x),
+            net->o.batch_first ? " with time and batch swapped" : "");
     }
     /* Transposing is a view; the layer copies it once if it has to. The result is a view as well,
      * whose memory has time first. */
-    if (!net->batch_first) {
-        return sequence(net, states);
+    if (!net->o.batch_first) {
+        return sequence(net);
     }
     net->x = adz_transpose(net->x, 0, 1);
-    return net->x != NULL ? adz_transpose(sequence(net, states), 0, 1) : NULL;
+    return net->x != NULL ? adz_transpose(sequence(net), 0, 1) : NULL;
 }
 
 static bool check_tensors(const adzi_recurrent_stack *net)
 {
-    bool good = adzi_check_tensor(net->name, "x", net->x);
+    bool good = adzi_check_tensor(net->cell->name, "x", net->x);
     for (int i = 0; i < net->cell->states && good; ++i) {
         good = net->first[i] == ADZ_NONE ||
-               adzi_check_tensor(net->name, state_names[i], net->first[i]);
+               adzi_check_tensor(net->cell->name, state_names[i], net->first[i]);
     }
-    return good && (!has_lengths(net) || adzi_check_tensor(net->name, "lengths", net->lengths));
+    return good &&
+           (!has_lengths(net) || adzi_check_tensor(net->cell->name, "lengths", net->o.lengths));
 }
 
-adz_tensor *adzi_recurrent_run_stack(adzi_recurrent_stack *net, adz_tensor **h, adz_tensor **c)
+adz_tensor *adzi_recurrent_run_stack(adzi_recurrent_stack *net)
 {
-    adz_tensor *states[2] = { NULL, NULL }, **given[] = { h, c };
-    for (int i = 0; i < 2; ++i) {
-        if (given[i] != NULL) {
-            *given[i] = NULL;
-        }
-    }
     if (!check_tensors(net)) {
         return NULL;
     }
     if (net->weights == NULL) {
-        return adzi_fail_null(net->name, "weights");
+        return adzi_fail_null(net->cell->name, "weights");
     }
     /* weight_hh of the first cell gives H, so it is checked before the others. */
-    if (!check_options(net) || !adzi_check_tensor(net->name, "weight_hh", net->weights[1])) {
+    if (!check_count(net) || !adzi_check_tensor(net->cell->name, "weight_hh", net->weights[1])) {
         return NULL;
     }
-    net->directions = net->bidirectional ? 2 : 1;
+    net->directions = net->o.bidirectional ? 2 : 1;
     /* H is read from weight_hh[G H, H], which every layer has. */
     net->hidden = net->weights[1]->rank == 2 ? net->weights[1]->sizes[1] : 0;
-    adz_tensor *y = dispatch(net, states);
-    for (int i = 0; i < net->cell->states && y != NULL; ++i) {
-        if (given[i] != NULL) {
-            *given[i] = states[i];
-        }
-    }
-    return y;
+    return dispatch(net);
 }

@@ -9,20 +9,20 @@
 KERNEL_TABLE_FLOAT(rnn_step);
 KERNEL_TABLE_FLOAT(rnn_step_back);
 
-static void step(adz_tensor *gates, adz_tensor **h, adz_tensor **c, adz_tensor *weight,
-    adz_tensor *bias, const adzi_recurrent_attr *attr)
+static void step(
+    adz_tensor *x, adz_tensor *h, adzi_recurrent_states *s, const adzi_recurrent_attr *attr)
 {
-    adz_tensor *sum = adz_add(gates, adz_linear(*h, weight, bias));
-    (void)c;
-    *h = attr->relu ? adz_relu(sum) : adz_tanh(sum);
+    adz_tensor *sum = adz_add(x, h);
+    s->h = attr->relu ? adz_relu(sum) : adz_tanh(sum);
 }
 
 const adzi_recurrent_cell adzi_rnn_cell = { .op = &adzi_op_rnn_layer,
-    .names = "x, h0, weight_ih, weight_hh, bias_ih, bias_hh, lengths",
+    .name = "rnn",
     .states = 1,
     .gates = 1,
     .saved = 1,
     .saves_gates = false,
+    .has_relu = true,
     .step = step,
     .forward = rnn_step_kernels,
     .back = rnn_step_back_kernels };
