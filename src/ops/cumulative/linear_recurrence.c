@@ -1,7 +1,5 @@
 #include "ops/cumulative/linear_recurrence.h"
 
-#include "ops/lanes.h"
-
 /* A linear recurrence along one dimension, and expressions that shift a sequence by one step.
  *
  *     s_t  = b_t + a_t * s_(t-1)
@@ -70,40 +68,28 @@ adz_tensor *adzi_first_step(adz_tensor *s, int dim, bool reverse)
     return adz_select(s, dim, reverse ? -1 : 0);
 }
 
-/* The states of all steps in `steps`, each with size 1 along the dimension of time. The first
- * step multiplies by 0 if the initial state was left out: an infinite factor gives NaN there. */
-static bool unroll(adz_tensor *a, adz_tensor *b, adz_tensor *s, int dim, bool reverse,
-    adz_tensor **steps, int64_t n)
-{
-    for (int64_t k = 0; k < n; ++k) {
-        const int64_t t = reverse ? n - 1 - k : k;
-        adz_tensor *now = adz_narrow(b, dim, t, 1);
-        adz_tensor *factor = adz_narrow(a, dim, t, 1);
-        adz_tensor *kept = s == ADZ_NONE ? adz_mul_number(factor, 0) : adz_mul(factor, s);
-        s = adz_add(now, kept);
-        if (s == NULL) {
-            return false;
-        }
-        steps[t] = s;
-    }
-    return true;
-}
-
 adz_tensor *adzi_unrolled_recurrence(
     adz_tensor *a, adz_tensor *b, adz_tensor *s0, int dim, bool reverse)
 {
     if (a == NULL || b == NULL || b->sizes[dim] == 0) {
         return b != NULL && a != NULL ? adz_clone(b) : NULL;
     }
-    const size_t bytes = (size_t)b->sizes[dim] * sizeof(adz_tensor *);
+    const int64_t n = b->sizes[dim];
+    const size_t bytes = (size_t)n * sizeof(adz_tensor *);
     adz_tensor **steps = adzi_alloc(bytes);
     if (steps == NULL) {
         return adzi_fail_memory(name, bytes);
     }
-    adz_tensor *first = s0 == ADZ_NONE ? s0 : adz_unsqueeze(s0, dim);
-    adz_tensor *y = first != NULL && unroll(a, b, first, dim, reverse, steps, b->sizes[dim])
-                        ? adz_cat(steps, (size_t)b->sizes[dim], dim)
-                        : NULL;
+    adz_tensor *s = s0 == ADZ_NONE ? s0 : adz_unsqueeze(s0, dim);
+    for (int64_t k = 0; k < n && s != NULL; ++k) {
+        const int64_t t = reverse ? n - 1 - k : k;
+        adz_tensor *now = adz_narrow(b, dim, t, 1), *factor = adz_narrow(a, dim, t, 1);
+        /* Without an initial state the first step multiplies by 0, which gives NaN for an infinite
+         * factor. */
+        adz_tensor *kept = s == ADZ_NONE ? adz_mul_number(factor, 0) : adz_mul(factor, s);
+        steps[t] = s = adz_add(now, kept);
+    }
+    adz_tensor *y = s != NULL ? adz_cat(steps, (size_t)n, dim) : NULL;
     adzi_free(steps, bytes);
     return y;
 }
@@ -147,14 +133,10 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
 static const adz_field fields[] = { ADZI_FIELD(recurrence_attr, dim),
     ADZI_FIELD(recurrence_attr, reverse), ADZI_FIELD_HIDDEN(recurrence_attr, started) };
 
-const adzi_op adzi_op_linear_recurrence = {
-    .name = name, .backward = backward, ADZI_FIELDS(fields), .expression = expression
-};
-
 /* ---- forward -------------------------------------------------------------------------------- */
 
 /* The initial state has the shape of b without the dimension of time. */
-static bool check_state(const adzi_call *call, const char *const *names, int dim)
+static bool check_state(const adzi_recurrence_inputs *call, int dim)
 {
     const adz_tensor *b = call->in[B], *s0 = call->in[S0];
     bool fits = s0->rank == b->rank - 1;
@@ -162,18 +144,16 @@ static bool check_state(const adzi_call *call, const char *const *names, int dim
         fits = s0->sizes[i] == b->sizes[i < dim ? i : i + 1];
     }
     if (!fits) {
-        adzi_error(call->op->name, ADZ_ERR_SHAPE, "%s%s must be %s%s without dimension %d",
-            names[S0], adzi_text_shape(s0), names[B], adzi_text_shape(b), dim);
+        adzi_error(call->op, ADZ_ERR_SHAPE, "%s%s must be %s%s without dimension %d",
+            call->names[S0], adzi_text_shape(s0), call->names[B], adzi_text_shape(b), dim);
     }
     return fits;
 }
 
-/* Checks shapes and dtypes of a, b and the initial state. forget_mult calls this too, so the names
- * of the inputs are arguments. */
-bool adzi_check_recurrence(const adzi_call *call, const char *const *names, int dim)
+bool adzi_check_recurrence(const adzi_recurrence_inputs *call, int dim)
 {
     const adz_tensor *a = call->in[A], *b = call->in[B];
-    const char *op = call->op->name;
+    const char *op = call->op, *const *names = call->names;
     if (!adzi_same_sizes(a, b)) {
         adzi_error(op, ADZ_ERR_SHAPE, "%s%s and %s%s must have the same shape", names[A],
             adzi_text_shape(a), names[B], adzi_text_shape(b));
@@ -192,41 +172,50 @@ bool adzi_check_recurrence(const adzi_call *call, const char *const *names, int 
             return false;
         }
     }
-    return adzi_is_none(call->in[S0]) || check_state(call, names, dim);
+    return adzi_is_none(call->in[S0]) || check_state(call, dim);
 }
 
-/* Units of the launch are lanes along time. A lane is sequential; other lanes do not depend on it.
- * The result is contiguous; inputs of another layout are copied first. */
+static adz_status shape_rule(adz_result *s, adz_tensor *const *in, void *block)
+{
+    const adzi_recurrence_inputs call = { name, { "a", "b", "s0" }, in };
+    recurrence_attr *at = block;
+    (void)s;
+    at->dim = adzi_dim(name, in[B], at->dim);
+    return adzi_form_status(at->dim >= 0 && adzi_check_recurrence(&call, at->dim));
+}
+
+int64_t adzi_recurrence_lanes(
+    adzi_lanes_args *args, adz_tensor *const *in, const adz_tensor *out, int dim)
+{
+    for (int i = A; i <= S0; ++i) {
+        args->in[i] = adzi_is_none(in[i]) ? NULL : in[i]->data;
+    }
+    args->out = out->data;
+    return adzi_lanes(args, out, dim);
+}
+
+/* Units are lanes along time. A lane is sequential; other lanes do not depend on it. */
+static void launch(adz_tensor *const *s, adz_tensor *const *in, const void *block)
+{
+    const recurrence_attr *at = block;
+    adzi_lanes_args args = { .reverse = at->reverse };
+    const int64_t lanes = adzi_recurrence_lanes(&args, in, s[0], at->dim);
+    adzi_launch(KERNEL_FOR(linear_recurrence, s[0]->dtype), &args, lanes, adzi_lanes_grain(args.n));
+}
+
+const adzi_op adzi_op_linear_recurrence = { .name = name,
+    .backward = backward,
+    ADZI_ATTRIBUTES(recurrence_attr, fields),
+    .expression = expression,
+    .shape_rule = shape_rule,
+    .dtypes = ADZ_DTYPES_FLOATS,
+    .optional_inputs = ADZI_OPTIONAL(S0),
+    .saved_inputs = 1U << A | 1U << S0, /* the gradient of b is g, and no other one reads b */
+    .saved_results = 1 };
+
 adz_tensor *adzi_linear_recurrence(
     adz_tensor *a, adz_tensor *b, adz_tensor *s0, int dim, bool reverse)
 {
-    static const char *const names[] = { "a", "b", "s0" };
-    adzi_call call;
-    recurrence_attr attr = { dim, reverse, s0 != ADZ_NONE };
-    if (!ADZI_ENTER_OPTIONAL(&call, linear_recurrence, ADZI_OPTIONAL(S0), a, b, s0) ||
-        !adzi_want_float(&call, A) || (attr.dim = adzi_dim(name, b, dim)) < 0 ||
-        !adzi_check_recurrence(&call, names, attr.dim)) {
-        return NULL;
-    }
-    adzi_lanes_args args = { .reverse = reverse };
-    adz_tensor *in[3];
-    for (int i = A; i <= S0; ++i) {
-        in[i] = adzi_compact(name, call.in[i]);
-        if (in[i] == NULL) {
-            return NULL;
-        }
-        args.in[i] = adzi_is_none(in[i]) ? NULL : in[i]->data;
-    }
-    adz_tensor *s = adzi_new_like(&call, in[B]);
-    if (s == NULL || !adzi_record(&call, 1, &s, &attr, sizeof attr)) {
-        return NULL;
-    }
-    /* b is not saved: its gradient is g, and no other gradient reads it. */
-    adzi_save_input(&call, A);
-    adzi_save_input(&call, S0);
-    adzi_save_result(&call, 0, s);
-    args.out = s->data;
-    int64_t lanes = adzi_lanes(&args, s, attr.dim);
-    adzi_launch(KERNEL_FOR(linear_recurrence, s->dtype), &args, lanes, adzi_lanes_grain(args.n));
-    return adzi_leave(&call, s);
+    return ADZI_RUN(
+        linear_recurrence, launch, (&(recurrence_attr){ dim, reverse, s0 != ADZ_NONE }), a, b, s0);
 }

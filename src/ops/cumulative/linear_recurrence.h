@@ -2,6 +2,7 @@
 #ifndef ADZI_OPS_CUMULATIVE_LINEAR_RECURRENCE_H
 #define ADZI_OPS_CUMULATIVE_LINEAR_RECURRENCE_H
 
+#include "ops/lanes.h"
 #include "ops/op.h"
 
 /**
@@ -14,8 +15,20 @@
 adz_tensor *adzi_linear_recurrence(
     adz_tensor *a, adz_tensor *b, adz_tensor *s0, int dim, bool reverse);
 
-/** Checks a, b and s0 of such a call, the inputs of `call`, whose names are given. */
-bool adzi_check_recurrence(const adzi_call *call, const char *const *names, int dim);
+/** The inputs of such a call: a, b and s0, or what the operator calls them. */
+typedef struct adzi_recurrence_inputs {
+    const char *op;
+    const char *names[3];
+    adz_tensor *const *in;
+} adzi_recurrence_inputs;
+
+/** Checks shapes and dtypes of the inputs. False with the error recorded. */
+bool adzi_check_recurrence(const adzi_recurrence_inputs *call, int dim);
+
+/** Fills in, out, n and inner. in[2], with one element per lane, may be ADZ_NONE. Returns the
+ * number of lanes. */
+int64_t adzi_recurrence_lanes(
+    adzi_lanes_args *args, adz_tensor *const *in, const adz_tensor *out, int dim);
 
 /* How the steps look from the one after or before them. Step 1 is the last along `dim` when
  * `reverse`; both are expressions of operators. */

@@ -1,7 +1,7 @@
 #include "ops/recurrent/forget_mult.h"
 
 #include "ops/cumulative/linear_recurrence.h"
-#include "adze/options.h"
+#include "ops/options.h"
 
 /* The recurrence of a quasi-recurrent network (Bradbury et al., 2016), f-pooling.
  *
@@ -84,24 +84,21 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
             return adzi_status(NULL);
         }
         /* An h0 that was left out has no gradient. */
-        bool none = adzi_is_none(in[i]);
-        grad[i] = none ? ADZ_NONE : adzi_scratch_like(name, in[i]);
+        grad[i] = adzi_is_none(in[i]) ? ADZ_NONE : adzi_scratch_like(name, in[i]);
         if (grad[i] == NULL) {
             return adzi_status(NULL);
         }
-        args.lanes.in[i] = none ? NULL : in[i]->data;
     }
     /* The saved result is contiguous, because the operator made it. */
     adz_tensor *h = adzi_saved_result(node, 0), *g = adzi_compact(name, dy[0]);
     if (h == NULL || g == NULL) {
         return adzi_status(NULL);
     }
-    args.lanes.out = h->data;
     args.dy = g->data;
     args.df = grad[F]->data;
     args.dz = grad[Z]->data;
     args.dh0 = adzi_is_none(grad[H0]) ? NULL : grad[H0]->data;
-    int64_t lanes = adzi_lanes(&args.lanes, h, at->dim);
+    const int64_t lanes = adzi_recurrence_lanes(&args.lanes, in, h, at->dim);
     adzi_launch(
         KERNEL_FOR(forget_mult_backward, h->dtype), &args, lanes, adzi_lanes_grain(args.lanes.n));
     for (int i = 0; i < INPUTS; ++i) {
@@ -123,57 +120,54 @@ static const adz_field fields[] = { ADZI_FIELD(forget_attr, dim),
     ADZI_FIELD_NAMED(forget_attr, reverse, "backward_in_time"),
     ADZI_FIELD_HIDDEN(forget_attr, started) };
 
+/* The first input is called x by the public function and z by the paper. Time is dimension 0, or 1
+ * with batch_first. */
+static adz_status shape_rule(adz_result *h, adz_tensor *const *in, void *block)
+{
+    const adzi_recurrence_inputs call = { name, { "x", "f", "h0" }, in };
+    const forget_attr *at = block;
+    (void)h;
+    if (in[Z]->rank != 3) {
+        return adzi_error(name, ADZ_ERR_SHAPE, "x%s must have shape %s", adzi_text_shape(in[Z]),
+            at->dim == 1 ? "[batch, time, features]" : "[time, batch, features]");
+    }
+    return adzi_form_status(adzi_check_recurrence(&call, at->dim));
+}
+
+/* Units of the launch are lanes: the T steps of one sample and feature depend on each other, other
+ * lanes do not. */
+static void launch(adz_tensor *const *h, adz_tensor *const *in, const void *block)
+{
+    const forget_attr *at = block;
+    adzi_forget_mult_args args = { .lanes = { .reverse = at->reverse } };
+    const int64_t lanes = adzi_recurrence_lanes(&args.lanes, in, h[0], at->dim);
+    adzi_launch(KERNEL_FOR(forget_mult, h[0]->dtype), &args, lanes, adzi_lanes_grain(args.lanes.n));
+}
+
 const adzi_op adzi_op_forget_mult = { .name = name,
     .backward = backward,
     .fused = fused,
-    ADZI_FIELDS(fields),
-    .expression = expression };
+    ADZI_ATTRIBUTES(forget_attr, fields),
+    .expression = expression,
+    .shape_rule = shape_rule,
+    .dtypes = ADZ_DTYPES_FLOATS,
+    .optional_inputs = ADZI_OPTIONAL(H0),
+    .saved_inputs = 1U << Z | 1U << F | 1U << H0,
+    .saved_results = 1 };
 
-ADZ_OPTIONS_INIT(adz_forget_mult_options_init, adz_forget_mult_options, ADZ_FORGET_MULT_OPTIONS)
+static const adz_field options_fields[] = {
+    ADZ_FIELD(adz_forget_mult_options, batch_first, .value = false),
+    ADZ_FIELD(adz_forget_mult_options, backward, .value = false),
+};
+ADZ_OPTIONS_TABLE(adz_forget_mult_options, ADZ_FORGET_MULT_OPTIONS, options_fields)
 
-/* Units of the launch are lanes: the T steps of one sample and feature depend on each other, other
- * lanes do not. The kernel reads contiguous tensors, so other layouts are copied; the node saves
- * the inputs and not the copies. */
 adz_tensor *adz_forget_mult(
     adz_tensor *x, adz_tensor *f, adz_tensor *h0, const adz_forget_mult_options *options)
 {
-    static const char *const names[] = { "x", "f", "h0" };
-    adzi_call call;
-    adz_forget_mult_options o = ADZ_FORGET_MULT_OPTIONS;
-    if (!ADZ_OPTIONS_READ(name, ADZ_FORGET_MULT_OPTIONS, &o, options) ||
-        !ADZI_ENTER_OPTIONAL(&call, forget_mult, ADZI_OPTIONAL(H0), x, f, h0) ||
-        !adzi_want_float(&call, Z)) {
+    adz_forget_mult_options o;
+    if (!ADZI_OPTIONS_TAKE(name, adz_forget_mult_options, ADZ_FORGET_MULT_OPTIONS, &o, options)) {
         return NULL;
     }
-    /* The first input is called x by the public function and z by the paper. */
-    forget_attr attr = { o.batch_first ? 1 : 0, o.backward, h0 != ADZ_NONE };
-    /* Time is dimension 0, or 1 with batch_first. */
-    if (x->rank != 3) {
-        return adzi_fail(name, ADZ_ERR_SHAPE, "x%s must have shape %s", adzi_text_shape(x),
-            o.batch_first ? "[batch, time, features]" : "[time, batch, features]");
-    }
-    if (!adzi_check_recurrence(&call, names, attr.dim)) {
-        return NULL;
-    }
-    adzi_forget_mult_args args = { .lanes = { .reverse = o.backward } };
-    adz_tensor *in[INPUTS];
-    for (int i = 0; i < INPUTS; ++i) {
-        in[i] = adzi_compact(name, call.in[i]);
-        if (in[i] == NULL) {
-            return NULL;
-        }
-        args.lanes.in[i] = adzi_is_none(in[i]) ? NULL : in[i]->data;
-    }
-    adz_tensor *h = adzi_new_like(&call, in[Z]); /* contiguous, as the fused backward needs it */
-    if (h == NULL || !adzi_record(&call, 1, &h, &attr, sizeof attr)) {
-        return NULL;
-    }
-    for (int i = 0; i < INPUTS; ++i) {
-        adzi_save_input(&call, i);
-    }
-    adzi_save_result(&call, 0, h);
-    args.lanes.out = h->data;
-    int64_t lanes = adzi_lanes(&args.lanes, h, attr.dim);
-    adzi_launch(KERNEL_FOR(forget_mult, h->dtype), &args, lanes, adzi_lanes_grain(args.lanes.n));
-    return adzi_leave(&call, h);
+    return ADZI_RUN(forget_mult, launch,
+        (&(forget_attr){ o.batch_first ? 1 : 0, o.backward, h0 != ADZ_NONE }), x, f, h0);
 }
