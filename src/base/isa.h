@@ -38,8 +38,20 @@ extern int adzi_cpu_level;
 
 /* One entry of a table: the kernel that serves a level. kernels_built.h, which src/meson.build
  * writes, defines ADZI_BUILT_FOR_baseline, _avx2 and _avx512: the level whose kernels serve each
- * level in this build. That is the level itself on x86-64, and the baseline elsewhere. */
-#define ADZI_KERNEL_COLUMN(name, type, level) ADZI_PASTE4(adzi, name, type, ADZI_BUILT_FOR_##level)
+ * level in this build. That is the level itself on x86-64, and the baseline elsewhere.
+ *
+ * It also defines ADZI_WITHOUT_AVX512_name for each kernel that gains nothing from AVX-512. The
+ * AVX2 kernel of that name serves the level avx512. Such a definition has two elements, so it moves
+ * the level that ADZI_SECOND finds in second place. */
+#define ADZI_SECOND_(a, b, ...)    b
+#define ADZI_SECOND(...)           ADZI_SECOND_(__VA_ARGS__, ~)
+#define ADZI_SERVING_baseline(...) ADZI_BUILT_FOR_baseline
+#define ADZI_SERVING_avx2(...)     ADZI_BUILT_FOR_avx2
+#define ADZI_SERVING_avx512(name)  ADZI_SECOND(ADZI_WITHOUT_AVX512_##name, ADZI_BUILT_FOR_avx512)
+#define ADZI_SERVING_(level, name) ADZI_SERVING_##level(name)
+#define ADZI_SERVING(level, name)  ADZI_SERVING_(level, name) /* for a level that is a macro */
+#define ADZI_KERNEL_COLUMN(name, type, level) \
+    ADZI_PASTE4(adzi, name, type, ADZI_SERVING_##level(name))
 
 #define ADZI_KERNEL_ROW_FLOAT(name, level, of_doubles)                                  \
     {                                                                                   \

@@ -67,9 +67,9 @@ static inline void adzi_copy_bytes(void *to, const void *from, size_t bytes)
 #undef ADZI_COPY_REST
 #undef ADZI_COPY_WIDTH
 
-#define ADZI_GATHER  ADZI_PASTE3(adzi, gather, ADZI_ISA)
-#define ADZI_SCATTER ADZI_PASTE3(adzi, scatter, ADZI_ISA)
-#define ADZI_SPLAT   ADZI_PASTE3(adzi, splat, ADZI_ISA)
+#define ADZI_GATHER  ADZI_PASTE3(adzi, gather, ADZI_SERVING(ADZI_ISA, gather))
+#define ADZI_SCATTER ADZI_PASTE3(adzi, scatter, ADZI_SERVING(ADZI_ISA, scatter))
+#define ADZI_SPLAT   ADZI_PASTE3(adzi, splat, ADZI_SERVING(ADZI_ISA, splat))
 
 /** to[k] = element first + k, k = 0 .. n-1, of a tensor of `rank` dimensions at `from`. An item has
  * 1, 2, 4 or 8 bytes. Strides are in elements, and 0 for a broadcast dimension. */
