@@ -5,6 +5,14 @@ static adz_tensor *leaf(adz_tensor *t)
     return adz_requires_grad_(adz_keep(t), true);
 }
 
+/* n positive definite matrices of so many rows, [n, size, size]. */
+static adz_tensor *definite(int64_t n, int64_t size, adz_dtype dtype)
+{
+    adz_tensor *t = adz_randn(ADZ_SHAPE(n, size, size), dtype);
+    adz_tensor *squared = adz_matmul(t, adz_transpose(t, 1, 2));
+    return adz_add(squared, adz_eye(size, size, dtype));
+}
+
 operands operands_begin(int64_t rows, int64_t columns)
 {
     adz_shape shape = ADZ_SHAPE(rows, columns);
@@ -24,6 +32,11 @@ operands operands_begin(int64_t rows, int64_t columns)
         .integers = adz_keep(adz_randint(0, 100, shape, ADZ_I32)) };
     in.mask = adz_keep(adz_gt_number(in.aim, 0));
     in.halves = adz_keep(adz_to(in.aim, ADZ_BF16));
+    in.small = leaf(definite(rows, 8, ADZ_F32));
+    in.small64 = leaf(definite(rows, 8, ADZ_F64));
+    in.definite = leaf(adz_reshape(definite(1, columns, ADZ_F32), ADZ_SHAPE(columns, columns)));
+    in.gates = leaf(adz_mul_number(adz_randn(ADZ_SHAPE(4 * columns, columns), ADZ_F32), 0.1));
+    in.kernels = leaf(adz_randn(ADZ_SHAPE(8, 8, 3, 3), ADZ_F32));
     adz_scope_close(scope);
     return in;
 }
@@ -31,7 +44,8 @@ operands operands_begin(int64_t rows, int64_t columns)
 void operands_end(operands *in)
 {
     adz_tensor **all[] = { &in->a, &in->b, &in->positive, &in->share, &in->aim, &in->wide,
-        &in->weight, &in->row, &in->ids, &in->chosen, &in->integers, &in->mask, &in->halves };
+        &in->weight, &in->row, &in->ids, &in->chosen, &in->integers, &in->mask, &in->halves,
+        &in->small, &in->small64, &in->definite, &in->gates, &in->kernels };
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
         adz_release(all[i]);
     }
@@ -39,7 +53,8 @@ void operands_end(operands *in)
 
 void operands_forget(operands *in)
 {
-    adz_tensor *all[] = { in->a, in->b, in->positive, in->wide, in->weight, in->row };
+    adz_tensor *all[] = { in->a, in->b, in->positive, in->wide, in->weight, in->row, in->small,
+        in->small64, in->definite, in->gates, in->kernels };
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
         adz_tensor_set_grad(all[i], ADZ_NONE);
     }
@@ -55,6 +70,55 @@ static adz_tensor *heads(const operands *in, adz_tensor *t)
 static adz_tensor *steps_of(const operands *in, adz_tensor *t)
 {
     return adz_reshape(t, ADZ_SHAPE(in->rows, 1, in->columns));
+}
+
+/* The matrix as images of eight channels: [rows / 16, 8, 8, columns / 4]. */
+static adz_tensor *images(const operands *in, adz_tensor *t)
+{
+    return adz_reshape(t, ADZ_SHAPE(in->rows * in->columns / 1024, 8, 8, 16));
+}
+
+static adz_tensor *depthwise(const operands *in)
+{
+    adz_conv_options options = ADZ_CONV_OPTIONS;
+    options.padding = ADZ_SHAPE(1, 1);
+    options.groups = 8;
+    return adz_conv2d(images(in, in->a), adz_slice(in->kernels, 1, 0, 1, 1), ADZ_NONE, &options);
+}
+
+static adz_tensor *pooled(const operands *in)
+{
+    return adz_max_pool2d(images(in, in->a), ADZ_SHAPE(2, 2), NULL, NULL);
+}
+
+/* The matrix as a sequence of rows / 16 steps of 16 rows through a recurrent layer whose gates have
+ * `blocks` blocks of rows. */
+static adz_tensor *recurrent(const operands *in, int blocks)
+{
+    adz_tensor *x = adz_reshape(in->a, ADZ_SHAPE(in->rows / 16, 16, in->columns));
+    adz_tensor *w = adz_slice(in->gates, 0, 0, blocks * in->columns, 1);
+    adz_tensor *bias = adz_reshape(adz_slice(w, 1, 0, 1, 1), ADZ_SHAPE(blocks * in->columns));
+    adz_tensor *weights[] = { w, w, bias, bias };
+    return blocks == 4   ? adz_lstm(x, ADZ_NONE, ADZ_NONE, weights, 4, NULL, NULL, NULL)
+           : blocks == 3 ? adz_gru(x, ADZ_NONE, weights, 4, NULL, NULL)
+                         : adz_rnn(x, ADZ_NONE, weights, 4, NULL, NULL);
+}
+
+static adz_tensor *singular(adz_tensor *t)
+{
+    adz_tensor *u, *s, *vh;
+    adz_svd(t, &u, &s, &vh);
+    return s;
+}
+
+/* One sequence for each 16 rows, with 4 labels. */
+static adz_tensor *ctc(const operands *in)
+{
+    const int64_t n = in->rows / 16;
+    adz_tensor *x = adz_reshape(in->a, ADZ_SHAPE(16, n, in->columns));
+    adz_tensor *labels = adz_full(ADZ_SHAPE(n, 4), 1, ADZ_I64);
+    adz_tensor *steps = adz_full(ADZ_SHAPE(n), 16, ADZ_I64);
+    return adz_ctc_loss(x, labels, steps, adz_full(ADZ_SHAPE(n), 4, ADZ_I64), NULL);
 }
 
 /* X(name, what it computes from `in`) */
@@ -173,7 +237,42 @@ static adz_tensor *steps_of(const operands *in, adz_tensor *t)
     X(randn_f64, adz_randn(ADZ_SHAPE(in->rows, in->columns), ADZ_F64))                            \
     X(randint, adz_randint(0, 10, ADZ_SHAPE(in->rows, in->columns), ADZ_I64))                     \
     X(bernoulli, adz_bernoulli(0.3, ADZ_SHAPE(in->rows, in->columns), ADZ_U8))                    \
-    X(multinomial, adz_multinomial(in->share, 1, true, NULL))
+    X(multinomial, adz_multinomial(in->share, 1, true, NULL))                                     \
+    X(lerp, adz_lerp(in->a, in->b, in->positive))                                                 \
+    X(atan2, adz_atan2(in->a, in->b))                                                             \
+    X(lgamma, adz_lgamma(in->positive))                                                           \
+    X(sort, adz_sort(in->a, 1, false, NULL))                                                      \
+    X(searchsorted, adz_searchsorted(adz_arange(0, 64, 1, ADZ_F32), in->a, false))                \
+    X(conv2d, adz_conv2d(images(in, in->a), in->kernels, ADZ_NONE, NULL))                         \
+    X(conv_depthwise, depthwise(in))                                                              \
+    X(unfold, adz_unfold(images(in, in->a), ADZ_SHAPE(3, 3), NULL))                               \
+    X(max_pool2d, pooled(in))                                                                     \
+    X(avg_pool2d, adz_avg_pool2d(images(in, in->a), ADZ_SHAPE(2, 2), NULL))                       \
+    X(interpolate, adz_interpolate(images(in, in->a), ADZ_SHAPE(16, 32), NULL))                   \
+    X(ctc_loss, ctc(in))                                                                          \
+    X(lstm, recurrent(in, 4))                                                                     \
+    X(gru, recurrent(in, 3))                                                                      \
+    X(rnn, recurrent(in, 1))                                                                      \
+    X(cholesky, adz_cholesky(in->small, false))                                                   \
+    X(cholesky_f64, adz_cholesky(in->small64, false))                                             \
+    X(cholesky_64, adz_cholesky(in->definite, false))                                             \
+    X(inv, adz_inv(in->small))                                                                    \
+    X(inv_f64, adz_inv(in->small64))                                                              \
+    X(inv_64, adz_inv(in->definite))                                                              \
+    X(det, adz_det(in->small))                                                                    \
+    X(solve, adz_solve(in->small, in->small))                                                     \
+    X(solve_triangular, adz_solve_triangular(in->small, in->small, false, NULL))                  \
+    X(solve_triangular_64, adz_solve_triangular(in->definite, in->weight, false, NULL))           \
+    X(qr, adz_qr(in->small, &(adz_tensor *){ NULL }))                                             \
+    X(qr_f64, adz_qr(in->small64, &(adz_tensor *){ NULL }))                                       \
+    X(qr_64, adz_qr(in->definite, &(adz_tensor *){ NULL }))                                       \
+    X(eigh, adz_eigh(in->small, false, &(adz_tensor *){ NULL }))                                  \
+    X(eigh_f64, adz_eigh(in->small64, false, &(adz_tensor *){ NULL }))                            \
+    X(eigh_64, adz_eigh(in->definite, false, &(adz_tensor *){ NULL }))                            \
+    X(svd, singular(in->small))                                                                   \
+    X(svd_f64, singular(in->small64))                                                             \
+    X(svd_64, singular(in->definite))                                                             \
+    X(matrix_exp, adz_matrix_exp(in->small))
 
 #define DEFINE(name, expression)                       \
     static adz_tensor *call_##name(const operands *in) \

@@ -22,6 +22,11 @@ typedef struct {
     adz_tensor *integers; /* i32 */
     adz_tensor *mask;     /* bool */
     adz_tensor *halves;   /* bf16 */
+    adz_tensor *small;    /* f32[rows, 8, 8], positive definite */
+    adz_tensor *small64;  /* f64[rows, 8, 8], positive definite */
+    adz_tensor *definite; /* f32[columns, columns], positive definite */
+    adz_tensor *gates;    /* f32[4 columns, columns] */
+    adz_tensor *kernels;  /* f32[8, 8, 3, 3] */
 } operands;
 
 /* Kept by the caller until operands_end. */
