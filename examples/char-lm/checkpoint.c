@@ -88,15 +88,11 @@ void save_checkpoint(const char *path, const options *o, adz_module *network,
     adz_scope *scope = adz_scope_open();
     adz_module *wrapped = wrap(network);
     char *text = options_text(o);
-    size_t size = adz_tokenizer_to_memory(tokenizer, NULL, 0);
-    char *vocabulary = allocate(size);
-    adz_tokenizer_to_memory(tokenizer, vocabulary, size);
     add_bytes(wrapped, "options", text, strlen(text));
-    add_bytes(wrapped, "vocabulary", vocabulary, size);
+    adz_module_add_buffer(wrapped, "vocabulary", adz_tokenizer_to_memory(tokenizer), true);
     adz_checkpoint c = parts_of(wrapped, parallel, optimizer, &schedule);
     c.step = step;
     adz_checkpoint_save(&c, path);
-    free(vocabulary);
     free(text);
     adz_module_release(&wrapped);
     adz_scope_close(scope);

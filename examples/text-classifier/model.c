@@ -111,9 +111,11 @@ adz_tensor *scores_of(const model *m, adz_tensor *ids)
 
 static void set_tokenizer(adz_safetensors *file, const adz_tokenizer *tokenizer)
 {
-    size_t size = adz_tokenizer_to_memory(tokenizer, NULL, 0);
+    adz_tensor *bytes = adz_tokenizer_to_memory(tokenizer);
+    size_t size = (size_t)adz_tensor_numel(bytes);
     char *text = allocate(size + 1);
-    adz_tokenizer_to_memory(tokenizer, text, size + 1);
+    memcpy(text, adz_tensor_data(bytes), size);
+    text[size] = '\0';
     adz_safetensors_set_metadata(file, "tokenizer", text);
     free(text);
 }

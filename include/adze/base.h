@@ -336,9 +336,19 @@ typedef struct adz_memory_info {
  * this thread, and the other threads that used adze.
  *
  * @param allocator  copied; NULL for the system's memory
- * @return           ADZ_OK, or ADZ_ERR_STATE while memory of the old source is in use
+ * @return           ADZ_OK, ADZ_ERR_NULL (a function is missing), or ADZ_ERR_STATE while memory of
+ *                   the old source is in use
  */
 ADZ_API adz_status adz_set_allocator(const adz_allocator *allocator);
+
+/**
+ * The source of memory that adz_set_allocator has set.
+ *
+ * @param allocator  receives it; its members become NULL if memory is the system's
+ * @return           whether one is set; false with ADZ_ERR_NULL, or with ADZ_ERR_STATE in a
+ *                   function that a plan captures, recorded
+ */
+ADZ_API bool adz_get_allocator(adz_allocator *allocator);
 
 /**
  * Sets the most bytes that may be live at a time. A request beyond the limit fails with
@@ -355,8 +365,16 @@ ADZ_API adz_status adz_set_allocator(const adz_allocator *allocator);
  * kB each.
  *
  * @param bytes  0 for no limit (the default)
+ * @return       ADZ_OK; or ADZ_ERR_STATE in a function that a plan captures, and the limit stays
  */
-ADZ_API void adz_set_memory_limit(size_t bytes);
+ADZ_API adz_status adz_set_memory_limit(size_t bytes);
+
+/**
+ * The most bytes that may be live at a time.
+ *
+ * @return 0 for no limit; also with ADZ_ERR_STATE recorded, in a function that a plan captures
+ */
+ADZ_API size_t adz_get_memory_limit(void);
 
 /**
  * Reads the allocator's counters.

@@ -48,7 +48,8 @@ ADZ_API adz_status adz_manual_seed(uint64_t seed);
  * Reads a generator's state.
  *
  * @param generator  NULL for the default one
- * @return           the state
+ * @return           the state; {0, 0} with ADZ_ERR_OWNERSHIP (the generator has ended) or
+ *                   ADZ_ERR_STATE (in a function that a plan captures) recorded
  */
 ADZ_API adz_generator_state adz_generator_get_state(const adz_generator *generator);
 
@@ -57,8 +58,9 @@ ADZ_API adz_generator_state adz_generator_get_state(const adz_generator *generat
  *
  * @param generator  NULL for the default one
  * @param state      from adz_generator_get_state
+ * @return           ADZ_OK; or ADZ_ERR_OWNERSHIP if the generator has ended
  */
-ADZ_API void adz_generator_set_state(adz_generator *generator, adz_generator_state state);
+ADZ_API adz_status adz_generator_set_state(adz_generator *generator, adz_generator_state state);
 
 /**
  * Uniform numbers in [0, 1).

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/upcalls.h"
+#include "base/threads/upcalls.h"
 #include "tensor/shape.h"
 
 /* ---- life --------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 
 #include "autograd/leaf.h"
 #include "base/door.h"
-#include "base/upcalls.h"
+#include "base/threads/upcalls.h"
 
 /* ---- memory of a run ---------------------------------------------------------------------------
  */

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "adze/base.h"
+#include "base/threads/cache.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define ADZI_ASAN 1
@@ -85,39 +86,6 @@ int64_t adzi_live_tensors(void);
 /** The number of bytes alive in the process. Exact while no other thread allocates. */
 int64_t adzi_live_bytes(void);
 
-/* Sizes of the part that each thread has. Note [Where memory comes from] in blocks.c uses them. */
-enum {
-    ADZI_SMALL_CLASSES = 144, /* the number of free lists: blocks of up to 144 * 64 bytes */
-    ADZI_SMALL_STEP = 64,     /* the blocks of free list i have 64 * i bytes */
-    ADZI_FLUSH_BYTES = 65536, /* a thread counts so many bytes itself before the process does */
-    ADZI_CHAIN_BYTES = 32768, /* a list is a chain if its blocks have at least so many bytes and */
-    ADZI_CHAIN_LEAST = 8,     /* if it has at least so many blocks */
-    ADZI_CACHE_BYTES = 262144 /* bytes of free small blocks that a thread may keep */
-};
-
-/** A free block. Its first bytes link it to the next block of its list. */
-typedef struct adzi_block {
-    struct adzi_block *next;
-} adzi_block;
-
-/** The free blocks and the counts of one thread; part of adzi_thread. Index `cls` of an array
- * stands for blocks of cls * 64 bytes; index 0 is not used. */
-typedef struct adzi_cache {
-    adzi_block *free[ADZI_SMALL_CLASSES + 1];
-    uint32_t count[ADZI_SMALL_CLASSES + 1];      /* blocks on the list `free` */
-    adzi_block *full[ADZI_SMALL_CLASSES + 1];    /* a chain put aside, or NULL */
-    char *fresh[ADZI_SMALL_CLASSES + 1];         /* the part of a span that is not yet cut */
-    uint32_t fresh_left[ADZI_SMALL_CLASSES + 1]; /* blocks in the part `fresh` */
-    uint32_t full_count[ADZI_SMALL_CLASSES + 1]; /* blocks of the chain `full` */
-    uint8_t spans[ADZI_SMALL_CLASSES + 1];       /* how many spans the thread has taken */
-    int64_t ahead;        /* live_bytes may grow to this before the thread looks at the limit */
-    int64_t live_bytes;   /* not yet added to the process's count */
-    int64_t live_tensors; /* not yet added to the process's count */
-    int64_t fail_in;      /* requests until the one that a test makes fail; 0 for none */
-    bool failed;          /* that request was made */
-    uint64_t requests;    /* made by this thread */
-} adzi_cache;
-
 /* ---- the layers below adzi_alloc
  * -----------------------------------------------------------------
  *
@@ -167,6 +135,9 @@ void adzi_release_unused(void);
 /** Makes `allocator` the source of all memory, or the system if it is NULL. Returns 0, or the bytes
  * of the present allocator that are still held, and changes nothing then. */
 size_t adzi_use_allocator(const adz_allocator *allocator);
+
+/** Gives the allocator that is set. False, with NULL in all members, if memory is the system's. */
+bool adzi_get_allocator(adz_allocator *allocator);
 
 /** The limit on live bytes; 0 for no limit. */
 size_t adzi_memory_limit(void);

@@ -49,13 +49,12 @@ typedef struct chain {
 /* The shared part of the allocator. */
 static struct {
     pthread_mutex_t lock;    /* guards all of it */
-    adz_allocator allocator; /* the user's allocator, if `custom` */
+    adz_allocator allocator; /* of the program; NULL: the system's memory */
     chain *small[ADZI_SMALL_CLASSES + 1];
     adzi_block *large[LARGE_BUCKETS];
     slab *slabs;
     slab *open;  /* the slab that spans are cut from, or NULL */
     size_t held; /* bytes obtained from the allocator */
-    bool custom; /* adz_set_allocator has set one; else the system gives the memory */
 } pool = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* On live bytes; 0 for none. It is read without the lock. */
@@ -83,12 +82,14 @@ static void *allocator_take(size_t bytes, size_t alignment)
     if (most != 0 && pool.held + bytes > most) {
         release_unused();
     }
-    void *block = pool.custom ? pool.allocator.allocate(bytes, alignment, pool.allocator.user)
-                              : adzi_system_allocate(bytes, alignment);
+    void *block = pool.allocator.allocate != NULL
+                      ? pool.allocator.allocate(bytes, alignment, pool.allocator.user)
+                      : adzi_system_allocate(bytes, alignment);
     if (block == NULL) {
         release_unused();
-        block = pool.custom ? pool.allocator.allocate(bytes, alignment, pool.allocator.user)
-                            : adzi_system_allocate(bytes, alignment);
+        block = pool.allocator.allocate != NULL
+                    ? pool.allocator.allocate(bytes, alignment, pool.allocator.user)
+                    : adzi_system_allocate(bytes, alignment);
     }
     if (block != NULL) {
         pool.held += bytes;
@@ -99,7 +100,7 @@ static void *allocator_take(size_t bytes, size_t alignment)
 static void allocator_return(void *block, size_t bytes)
 {
     pool.held -= bytes;
-    if (pool.custom) {
+    if (pool.allocator.allocate != NULL) {
         pool.allocator.deallocate(block, bytes, pool.allocator.user);
     } else {
         adzi_system_deallocate(block, bytes);
@@ -480,13 +481,20 @@ size_t adzi_held_bytes(void)
     return held;
 }
 
+bool adzi_get_allocator(adz_allocator *allocator)
+{
+    pthread_mutex_lock(&pool.lock);
+    *allocator = pool.allocator;
+    pthread_mutex_unlock(&pool.lock);
+    return allocator->allocate != NULL;
+}
+
 size_t adzi_use_allocator(const adz_allocator *allocator)
 {
     pthread_mutex_lock(&pool.lock);
     size_t held = pool.held;
     if (held == 0) {
-        pool.custom = allocator != NULL;
-        pool.allocator = allocator != NULL ? *allocator : pool.allocator;
+        pool.allocator = allocator != NULL ? *allocator : (adz_allocator){ 0 };
     }
     pthread_mutex_unlock(&pool.lock);
     return held;

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "base/alloc.h"
 #include "base/threads/parallel.h"
 #include "base/tracer.h"
 

@@ -8,6 +8,13 @@
 #include "base/threads/parallel.h"
 #include "base/threads/thread.h"
 
+adz_context adzi_context_default;
+
+int adzi_context_threads(const adz_context *context)
+{
+    return atomic_load_explicit(&context->threads, memory_order_relaxed);
+}
+
 adz_context *adz_context_new(void)
 {
     ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);

@@ -23,9 +23,6 @@ struct adz_context {
     void *on_error_user, *on_warning_user;
 };
 
-/** The context of the process. A thread uses it unless it chose another one. */
-extern adz_context adzi_context_default;
-
 /** Whether f32 products of this context's threads may be computed in bf16. */
 static inline bool adzi_is_medium(const adz_context *context)
 {

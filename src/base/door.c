@@ -1,5 +1,6 @@
 /* Calling the user's code. */
 #include "base/door.h"
+#include "base/alloc.h"
 
 #include <stdarg.h>
 #include <stdio.h>

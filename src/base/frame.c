@@ -4,9 +4,10 @@
 #include <string.h>
 
 #include "base/capture.h"
+#include "base/alloc.h"
 #include "base/tracer.h"
 #include "base/threads/thread.h"
-#include "base/upcalls.h"
+#include "base/threads/upcalls.h"
 
 bool adzi_frames_grow(adzi_thread *thread)
 {

@@ -11,11 +11,8 @@
 
 #include <stdint.h>
 
+#include "base/threads/kernel.h"
 #include "kernels_built.h"
-
-/** The type of every kernel. `args` points to the caller's struct of arguments. The call computes
- * the units [begin, end), which are elements, rows or blocks, depending on the kernel. */
-typedef void (*adzi_kernel)(const void *args, int64_t begin, int64_t end);
 
 enum { ADZI_CPU_BASELINE = 0, ADZI_CPU_AVX2 = 1, ADZI_CPU_AVX512 = 2, ADZI_CPU_LEVELS = 3 };
 

@@ -17,6 +17,7 @@
 #include "data/unicode.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "tensor/tensor.h"
 
 static const char magic[] = "adze tokenizer 1";
 static const char *const kinds[] = { "characters", "bytes", "words" };
@@ -87,16 +88,16 @@ static adzi_text make_file(const char *op, const adz_tokenizer *t)
     return file;
 }
 
-size_t adz_tokenizer_to_memory(const adz_tokenizer *tokenizer, char *buffer, size_t size)
+adz_tensor *adz_tokenizer_to_memory(const adz_tokenizer *tokenizer)
 {
-    ADZI_NOT_CAPTURED(ADZI_ACTS, 0);
+    ADZI_NOT_CAPTURED(ADZI_ACTS, NULL);
     adzi_text file = make_file("adz_tokenizer_to_memory", tokenizer);
-    size_t length = file.failed ? 0 : file.length;
-    if (buffer != NULL && length > 0) {
-        memcpy(buffer, file.data, length < size ? length : size);
+    adz_tensor *bytes = file.failed ? NULL : adz_empty(ADZ_SHAPE((int64_t)file.length), ADZ_U8);
+    if (bytes != NULL) {
+        memcpy(bytes->data, file.data, file.length);
     }
     adzi_text_free(&file);
-    return length;
+    return bytes;
 }
 
 adz_status adz_tokenizer_save(const adz_tokenizer *tokenizer, const char *path)
@@ -325,7 +326,7 @@ static adz_tokenizer *read_file(
 }
 
 adz_tokenizer *adz_tokenizer_from_memory(
-    const char *bytes, size_t size, const adz_token_rules *rules)
+    const void *bytes, size_t size, const adz_token_rules *rules)
 {
     ADZI_HOLD_REPORTS;
     ADZI_NOT_CAPTURED(ADZI_MAKES_OBJECT, NULL);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/isa.h"
 #include "base/threads/parallel.h"
 
 KERNEL_TABLE_ALL(join_sum);

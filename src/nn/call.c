@@ -8,7 +8,7 @@
 #include "base/door.h"
 #include "base/error.h"
 #include "base/capture.h"
-#include "base/upcalls.h"
+#include "base/threads/upcalls.h"
 
 /* A running call: what leave() restores. */
 typedef struct call {

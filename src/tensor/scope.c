@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/threads/thread.h"
 #include "base/errors/unheard.h"
-#include "base/upcalls.h"
+#include "base/threads/upcalls.h"
 
 /* With this many tensors in the root scope, a warning suggests opening a scope. */
 enum { MANY_IN_ROOT = 10000 };

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/capture.h"
 #include "base/refs.h"
+#include "base/alloc.h"
 #include "base/threads/thread.h"
 
 struct adzi_node;

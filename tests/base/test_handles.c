@@ -185,7 +185,15 @@ static void an_object_that_was_freed_is_not_used(void **unused)
     adz_dataset_release(&d);
     assert_null(adz_loader_new(d_copy, NULL));
     expect_error(ADZ_ERR_OWNERSHIP, "dataset is a stale pointer");
+    adz_generator *own = adz_generator_new(1), *own_copy = own;
+    adz_generator_free(&own);
+    assert_int_equal(
+        adz_generator_set_state(own_copy, (adz_generator_state){ 1, 0 }), ADZ_ERR_OWNERSHIP);
+    expect_error(ADZ_ERR_OWNERSHIP, "adz_generator_set_state: generator is a stale pointer");
+    assert_int_equal(adz_generator_get_state(own_copy).seed, 0);
+    expect_error(ADZ_ERR_OWNERSHIP, "adz_generator_get_state: generator is a stale pointer");
     adz_generator *g = adz_default_generator();
+    assert_int_equal(adz_generator_set_state(g, adz_generator_get_state(g)), ADZ_OK);
     adz_generator_free(&g);
     expect_error(ADZ_ERR_OWNERSHIP, "generator belongs to another object, which ends it");
 }

@@ -47,7 +47,9 @@ static void a_limit_gives_an_error(void **state)
 {
     (void)state;
     size_t limit = memory_now().live_bytes + (1 << 20);
-    adz_set_memory_limit(limit);
+    assert_int_equal(adz_get_memory_limit(), 0);
+    assert_int_equal(adz_set_memory_limit(limit), ADZ_OK);
+    assert_int_equal(adz_get_memory_limit(), limit);
     assert_null(adz_zeros(ADZ_SHAPE(1 << 20), ADZ_F32));
     assert_int_equal(adz_error_code(), ADZ_ERR_MEMORY);
     adz_memory_info info = memory_now();
@@ -339,11 +341,18 @@ static void allocators_come_and_go(void **state)
     ledger l = { 0 };
     adz_allocator own = { ledger_allocate, ledger_deallocate, &l };
     assert_non_null(adz_zeros(ADZ_SHAPE(3), ADZ_F32));
+    const adz_allocator half = { ledger_allocate, NULL, &l };
+    assert_int_equal(adz_set_allocator(&half), ADZ_ERR_NULL);
+    adz_error_clear();
     assert_int_equal(adz_set_allocator(&own), ADZ_ERR_STATE);
     assert_non_null(strstr(adz_error_message(), "of the present allocator are still held"));
     adz_error_clear();
     adz_scope_close(scope); /* after this, nothing is live */
     assert_int_equal(adz_set_allocator(&own), ADZ_OK);
+    adz_allocator set;
+    assert_true(adz_get_allocator(&set));
+    assert_true(set.allocate == own.allocate && set.deallocate == own.deallocate);
+    assert_ptr_equal(set.user, &l);
     scope = adz_scope_open();
     adz_manual_seed(3);
     adz_tensor *large = adz_rand(ADZ_SHAPE(1000, 1000), ADZ_F32);
@@ -354,6 +363,8 @@ static void allocators_come_and_go(void **state)
     assert_int_equal(l.bytes, info.live_bytes + info.cached_bytes);
     adz_scope_close(scope);
     assert_int_equal(adz_set_allocator(NULL), ADZ_OK);
+    assert_false(adz_get_allocator(&set));
+    assert_true(set.allocate == NULL && set.deallocate == NULL && set.user == NULL);
     assert_int_equal(l.blocks, 0);
     assert_int_equal(l.bytes, 0);
     scope = adz_scope_open();

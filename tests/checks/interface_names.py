@@ -27,8 +27,6 @@ EXCEPTIONS = {
     'adz_item_i64': 'Tensor.item in PyTorch',
     'adz_requires_grad_': 'Tensor.requires_grad_ in PyTorch',
     'adz_data_parallel_no_sync': 'no_sync in PyTorch',
-    'adz_set_allocator': 'a program knows the allocator that it has given',
-    'adz_set_memory_limit': 'a program knows the limit that it has set',
     'adz_lbfgs_set_scale': 'the optimizer borrows what the program has',
     'adz_levenberg_marquardt_set_bounds': 'the optimizer borrows what the program has',
     'adz_darts_set_mc_dropout': 'it sets several layers',

@@ -171,19 +171,19 @@ ADZ_API adz_status adz_tokenizer_save(const adz_tokenizer *tokenizer, const char
 ADZ_API adz_tokenizer *adz_tokenizer_load(const char *path, const adz_token_rules *rules);
 
 /**
- * Writes the bytes of a tokenizer's file into a buffer.
+ * The bytes of a tokenizer's file.
  *
  * @param tokenizer  any
- * @param buffer     receives the file, cut to fit; may be NULL when size is 0
- * @param size       bytes of buffer
- * @return           the length of the whole file; 0 with ADZ_ERR_NULL or ADZ_ERR_MEMORY recorded
+ * @return           y[bytes] u8, without a zero at its end; borrowed from the scope, or NULL
+ * @errors           ADZ_ERR_NULL, ADZ_ERR_STATE (in a function that a plan captures),
+ *                   ADZ_ERR_MEMORY
  */
-ADZ_API size_t adz_tokenizer_to_memory(const adz_tokenizer *tokenizer, char *buffer, size_t size);
+ADZ_API adz_tensor *adz_tokenizer_to_memory(const adz_tokenizer *tokenizer);
 
 /**
  * Reads a tokenizer from memory.
  *
- * @param bytes  the bytes that adz_tokenizer_to_memory wrote
+ * @param bytes  the bytes that adz_tokenizer_to_memory gave
  * @param size   number of bytes
  * @param rules  as adz_tokenizer_load takes it
  * @return       yours, end it with adz_tokenizer_free; or NULL
@@ -191,7 +191,7 @@ ADZ_API size_t adz_tokenizer_to_memory(const adz_tokenizer *tokenizer, char *buf
  *               bytes name other rules); ADZ_ERR_MEMORY
  */
 ADZ_API adz_tokenizer *adz_tokenizer_from_memory(
-    const char *bytes, size_t size, const adz_token_rules *rules);
+    const void *bytes, size_t size, const adz_token_rules *rules);
 
 /* ---- what it is --------------------------------------------------------------------------- */
 

@@ -13,7 +13,7 @@
 #include "base/threads/thread.h"
 #include "base/tracer.h"
 #include "base/errors/unheard.h"
-#include "base/upcalls.h"
+#include "base/threads/upcalls.h"
 
 /* ---- recording ---------------------------------------------------------------------------------
  */

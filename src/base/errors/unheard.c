@@ -9,7 +9,7 @@
 
 #include "base/context.h"
 #include "base/threads/request.h"
-#include "base/upcalls.h"
+#include "base/threads/upcalls.h"
 
 enum {
     PRINTED = 64,     /* so many different texts are printed */

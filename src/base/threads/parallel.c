@@ -10,7 +10,6 @@
 #endif
 
 #include "adze/base.h"
-#include "base/context.h"
 #include "base/threads/request.h"
 #include "base/threads/thread.h"
 
@@ -64,7 +63,7 @@ __attribute__((constructor)) static void init_at_load(void)
 
 int adzi_num_threads(void)
 {
-    int wanted = atomic_load_explicit(&adzi_self()->context->threads, memory_order_relaxed);
+    int wanted = adzi_context_threads(adzi_self()->context);
     return wanted > 0 ? wanted : threads_default;
 }
 

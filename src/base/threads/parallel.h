@@ -31,7 +31,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/isa.h"
+#include "base/threads/kernel.h"
 
 /** The most threads one launch uses, whatever adz_set_num_threads says. */
 enum { ADZI_MAX_THREADS = 256 };

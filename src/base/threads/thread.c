@@ -4,8 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "base/context.h"
-#include "base/upcalls.h"
+#include "base/threads/upcalls.h"
 
 __thread adzi_thread *adzi_thread_current __attribute__((tls_model("initial-exec")));
 
@@ -19,8 +18,6 @@ static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static adzi_thread last_resort;
 
 adzi_upper_rooms adzi_upper;
-
-adz_context adzi_context_default;
 
 /* Ends the state of a thread and takes it off the list. */
 static void thread_end(void *pointer)

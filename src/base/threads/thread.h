@@ -4,7 +4,13 @@
 #define ADZI_BASE_THREAD_H
 
 #include "adze/base.h"
-#include "base/alloc.h"
+#include "base/threads/cache.h"
+
+/** The context of the process (base/context.h). A thread uses it unless it chose another one. */
+extern adz_context adzi_context_default;
+
+/** How many threads a context allows; 0 for the number of processors. */
+int adzi_context_threads(const adz_context *context);
 
 enum {
     ADZI_MESSAGE_SIZE = 4096,

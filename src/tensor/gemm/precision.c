@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/errors/unheard.h"
 #include "base/threads/thread.h"
-#include "base/upcalls.h"
+#include "base/threads/upcalls.h"
 #include "tensor/gemm/gemm.h"
 #include "tensor/gemm/precision.h"
 

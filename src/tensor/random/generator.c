@@ -135,17 +135,29 @@ adz_status adz_manual_seed(uint64_t seed)
     return ADZ_OK;
 }
 
+/* Whether a generator of the program's lives, or is a context's. NULL is the default one. */
+static bool check(const char *op, const adz_generator *generator)
+{
+    return generator == NULL || generator->handle.mark == ADZI_HANDLE_PART ||
+           adzi_check_handle(op, "generator", generator);
+}
+
 adz_generator_state adz_generator_get_state(const adz_generator *generator)
 {
-    if (adzi_is_captured("adz_generator_get_state", "the state is another one in each run")) {
+    static const char op[] = "adz_generator_get_state";
+    if (!check(op, generator) || adzi_is_captured(op, "the state is another one in each run")) {
         return (adz_generator_state){ 0, 0 };
     }
     return (generator != NULL ? generator : adz_default_generator())->state;
 }
 
-void adz_generator_set_state(adz_generator *generator, adz_generator_state state)
+adz_status adz_generator_set_state(adz_generator *generator, adz_generator_state state)
 {
+    if (!check("adz_generator_set_state", generator)) {
+        return adz_error_code();
+    }
     set_state(adzi_generator_or_default(generator), state);
+    return ADZ_OK;
 }
 
 /* ---- lists of draws, and advancing ---------------------------------------------------------- */

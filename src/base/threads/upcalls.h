@@ -5,8 +5,8 @@
  * entries by a constructor, before main() runs. A program may link libadze.a without a room. It
  * then has no object of that room, so that the room's entries are never called.
  */
-#ifndef ADZI_BASE_UPCALLS_H
-#define ADZI_BASE_UPCALLS_H
+#ifndef ADZI_BASE_THREADS_UPCALLS_H
+#define ADZI_BASE_THREADS_UPCALLS_H
 
 #include <stddef.h>
 
