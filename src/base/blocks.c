@@ -52,9 +52,8 @@ static struct {
     adz_allocator allocator; /* of the program; NULL: the system's memory */
     chain *small[ADZI_SMALL_CLASSES + 1];
     adzi_block *large[LARGE_BUCKETS];
-    slab *slabs;
-    slab *open;  /* the slab that spans are cut from, or NULL */
-    size_t held; /* bytes obtained from the allocator */
+    slab *slabs, *open; /* `open` is the slab that spans are cut from, or NULL */
+    size_t held;        /* bytes obtained from the allocator */
 } pool = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* On live bytes; 0 for none. It is read without the lock. */
