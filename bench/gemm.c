@@ -113,12 +113,12 @@ static void nothing(const void *args, int64_t begin, int64_t end)
 
 static void launch_small(const adzi_gemm_args *g)
 {
-    adzi_launch(nothing, g, g->m, 64);
+    adzi_launch(nothing, adzi_gemm_args, g, g->m, 64);
 }
 
 static void launch_cut(const adzi_gemm_args *g)
 {
-    adzi_launch(nothing, g, g->m, 1);
+    adzi_launch(nothing, adzi_gemm_args, g, g->m, 1);
 }
 
 /* The products of the first network: Linear(1, 32), ReLU, Linear(32, 1) on 32 rows. */

@@ -16,6 +16,9 @@ typedef struct {
     adz_const_array inputs[ADZI_OPERATOR_INPUTS];
 } launch_args;
 
+ADZI_ADDRESS_TABLE(launch_args, ADZI_ADDRESS_OF_EACH(launch_args, results, data),
+    ADZI_ADDRESS_OF_EACH(launch_args, inputs, data));
+
 /* The kernel of every launch: calls the user's. */
 static void run_kernel(const void *block, int64_t begin, int64_t end)
 {
@@ -98,7 +101,7 @@ static void launch(const adzi_operator_call *c, adz_tensor *const *out, adz_tens
     const int64_t units = count_units(c, out[0], &grain);
     if (elements > 0 && units > 0) {
         tell_capture(c);
-        adzi_launch_part(run_kernel, &args, bytes, units, grain);
+        adzi_launch_part(run_kernel, launch_args, &args, bytes, units, grain);
     }
 }
 

@@ -92,13 +92,14 @@ void adzi_leave_memory(const void *block, size_t bytes)
     }
 }
 
-/* Tells the watcher of all threads that a block is freed, and the capture of this thread. Returns
- * true if the capture takes the block. */
-static bool is_taken(void *block, size_t bytes)
+/* Tells the watcher of all threads that a block is freed, and the capture of this thread. */
+static void tell_freed(void *block, size_t bytes)
 {
     adzi_leave_memory(block, bytes);
     adzi_capture *capture = adzi_capture_of(adzi_self());
-    return capture != NULL && capture->freed(capture, block, bytes);
+    if (capture != NULL) {
+        capture->freed(capture, block, bytes);
+    }
 }
 
 void *adzi_alloc(size_t bytes)
@@ -124,9 +125,10 @@ void *adzi_alloc(size_t bytes)
 
 void adzi_free(void *block, size_t bytes)
 {
-    if (block == NULL || is_taken(block, bytes)) {
+    if (block == NULL) {
         return;
     }
+    tell_freed(block, bytes);
     adzi_cache *cache = &adzi_self()->cache;
     const size_t least = bytes > 0 ? bytes : 1;
     if (adzi_plain_memory) {

@@ -52,7 +52,7 @@ static void observe(adzi_kernel kernel, const void *args, size_t size, int64_t u
         compute(kernel, args, size, units, grain);
         return;
     }
-    capture->launched(capture, kernel, args, thread->mask, size, units, grain);
+    capture->launched(capture, kernel, args, thread->layout, size, units, grain);
     capture->inside = true;
     compute(kernel, args, size, units, grain);
     capture->inside = false;
@@ -111,11 +111,11 @@ void adzi_capture_end(void)
 }
 
 adz_status adzi_repeat_sized(
-    adzi_host_function function, const void *args, const void *mask, size_t size)
+    adzi_host_function function, const void *args, const adzi_args_layout *layout, size_t size)
 {
     adzi_capture *capture = adzi_capture_of(adzi_self());
     if (capture != NULL) {
-        capture->repeated(capture, function, args, mask, size);
+        capture->repeated(capture, function, args, layout, size);
     }
     return function(args);
 }

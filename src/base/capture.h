@@ -43,21 +43,19 @@ struct adzi_gradient;
 enum { ADZI_ELEMENTWISE_OPERANDS = 5 };
 
 struct adzi_capture {
-    /** `mask` says which bytes of the arguments are undefined (adzi_launch_masked), or is NULL. */
-    void (*launched)(adzi_capture *capture, adzi_kernel kernel, const void *args, const void *mask,
-        size_t size, int64_t units, int64_t grain);
+    void (*launched)(adzi_capture *capture, adzi_kernel kernel, const void *args,
+        const adzi_args_layout *layout, size_t size, int64_t units, int64_t grain);
     /** The launch that follows is elementwise: element i of its output depends on element i of its
      * inputs, which broadcast. `items` are the bytes of an element of the output and of each input,
      * then 0. Its arguments are adzi_pointwise_args, or those of a fill, which has no input. */
     void (*elementwise)(adzi_capture *capture, const uint8_t *items, bool fills);
     void (*repeated)(adzi_capture *capture, adzi_host_function function, const void *args,
-        const void *mask, size_t size);
+        const adzi_args_layout *layout, size_t size);
     /** The launches that follow update a parameter. They use `n` tensors: the parameter, its
      * gradient, states of the optimizer. With 0 the update has ended. */
     void (*updates)(adzi_capture *capture, adz_tensor *const *tensors, int n);
     void (*allocated)(adzi_capture *capture, char *block, size_t bytes);
-    /** True if the capture takes the block, which then stays allocated. */
-    bool (*freed)(adzi_capture *capture, char *block, size_t bytes);
+    void (*freed)(adzi_capture *capture, char *block, size_t bytes);
     /** Kernels use the bytes at `data`, a part of a block that was allocated: the elements of a
      * tensor, or working memory. */
     void (*stored)(adzi_capture *capture, char *data, size_t bytes);
@@ -177,11 +175,13 @@ void adzi_capture_end(void);
 
 /** Runs a function of the host now, and at this position of every replay. */
 adz_status adzi_repeat_sized(
-    adzi_host_function function, const void *args, const void *mask, size_t size);
+    adzi_host_function function, const void *args, const adzi_args_layout *layout, size_t size);
 
-/** adzi_repeat_sized with the struct that `args` points to. */
-#define adzi_repeat(function, args) \
-    ADZI_MASK_OF(args, adzi_repeat_sized((function), (args), adzi_mask, sizeof *(args)))
+/** adzi_repeat_sized with a struct of arguments, whose addresses a line beside it names
+ * (ADZI_ADDRESSES). */
+#define adzi_repeat(function, type, args) \
+    ADZI_WITH_LAYOUT(                     \
+        type, adzi_repeat_sized((function), ADZI_ARGS_OF(type, args), &adzi_layout, sizeof(type)))
 
 /** adzi_alloc for memory that kernels write and read, and that is no tensor. A plan gives it
  * another position. NULL if memory was refused. */

@@ -411,6 +411,8 @@ typedef struct gathering {
     int64_t begin;
 } gathering;
 
+ADZI_ADDRESSES(gathering, from, to, order, rows);
+
 static void gather_kernel(const void *args, int64_t begin, int64_t end)
 {
     const gathering *g = args;
@@ -441,7 +443,7 @@ adz_tensor *adzi_dataset_gather(const char *op, const adz_dataset *dataset, size
     }
     gathering g = { from->data, to->data, (size_t)row, order, dataset->rows, begin };
     if (row > 0) {
-        adzi_launch(gather_kernel, &g, n, row < 65536 ? 65536 / row : 1);
+        adzi_launch(gather_kernel, gathering, &g, n, row < 65536 ? 65536 / row : 1);
     }
     return adzi_borrow(thread, to);
 }

@@ -17,7 +17,7 @@ void adzi_join(adz_group_op op, adz_dtype dtype, void *low, const void *high, in
     const adzi_join_args args = { low, high };
     const adzi_kernel kernel =
         op == ADZ_GROUP_MAX ? KERNEL_FOR(join_max, dtype) : KERNEL_FOR(join_sum, dtype);
-    adzi_launch(kernel, &args, n, GRAIN);
+    adzi_launch(kernel, adzi_join_args, &args, n, GRAIN);
 }
 
 /* ---- chains of sums -------------------------------------------------------------------------
@@ -35,6 +35,8 @@ typedef struct chain_args {
     int joins;
     char *high;
 } chain_args;
+
+ADZI_ADDRESSES(chain_args, lows, high);
 
 static chain_args chain_of(adz_dtype dtype, char *const *lows, int joins, void *high)
 {
@@ -79,14 +81,14 @@ static void up(const void *block, int64_t begin, int64_t end)
 void adzi_join_take(adz_dtype dtype, char *const *lows, int joins, void *from, int64_t n)
 {
     const chain_args args = chain_of(dtype, lows, joins, from);
-    adzi_launch(take, &args, n, GRAIN);
+    adzi_launch(take, chain_args, &args, n, GRAIN);
 }
 
 void adzi_join_up(adz_dtype dtype, void *high, char *const *lows, int joins, int64_t n)
 {
     if (joins > 0) {
         const chain_args args = chain_of(dtype, lows, joins, high);
-        adzi_launch(up, &args, n, GRAIN);
+        adzi_launch(up, chain_args, &args, n, GRAIN);
     }
 }
 
@@ -94,6 +96,6 @@ void adzi_join_end(adz_group_op op, adz_dtype dtype, void *x, int64_t n, int ran
 {
     if (op == ADZ_GROUP_MEAN && ranks > 1) {
         const adzi_divide_args args = { x, ranks };
-        adzi_launch(KERNEL_FOR(join_divide, dtype), &args, n, GRAIN);
+        adzi_launch(KERNEL_FOR(join_divide, dtype), adzi_divide_args, &args, n, GRAIN);
     }
 }

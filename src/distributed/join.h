@@ -2,6 +2,7 @@
 #ifndef ADZI_DISTRIBUTED_JOIN_H
 #define ADZI_DISTRIBUTED_JOIN_H
 
+#include "base/threads/addresses.h"
 #include "distributed/group.h"
 
 /** Units are elements. low = low + high, or max(low, high). */
@@ -10,11 +11,15 @@ typedef struct adzi_join_args {
     const void *high;
 } adzi_join_args;
 
+ADZI_ADDRESSES(adzi_join_args, low, high);
+
 /** Units are elements. x = x / divisor. */
 typedef struct adzi_divide_args {
     void *x;
     double divisor;
 } adzi_divide_args;
+
+ADZI_ADDRESSES(adzi_divide_args, x);
 
 /** Joins `n` contiguous elements: low = low + high (ADZ_GROUP_SUM and ADZ_GROUP_MEAN), or their
  * maximum. `low` holds the elements of the lower ranks. */

@@ -49,6 +49,8 @@ typedef struct {
     bool reset; /* set the count to 0; otherwise add 1 */
 } count_args;
 
+ADZI_ADDRESSES(count_args, count);
+
 /* Kernel of one unit that changes the number of batches. It is a launch, so that a replayed step
  * counts its batch too. */
 static void change_count(const void *block, int64_t begin, int64_t end)
@@ -64,7 +66,7 @@ static void launch_count(adz_module *self, bool reset)
     const count_args args = { (int64_t *)(void *)buffer(self, COUNT)->data, reset };
     const bool open = adzi_trace_open(true); /* an export has no use for the count */
     adzi_capture_changes(buffer(self, COUNT));
-    adzi_launch(change_count, &args, 1, 1);
+    adzi_launch(change_count, count_args, &args, 1, 1);
     adzi_trace_open(open);
     adzi_written(buffer(self, COUNT), self->type.name);
 }

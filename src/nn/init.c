@@ -115,7 +115,7 @@ static adz_tensor *uniform(
     adzi_capture_number(low);
     adzi_capture_number(high);
     adzi_uniform_args args = { &d.generator->state, d.target->data, low, high };
-    adzi_launch(KERNEL_FOR(uniform, t->dtype), &args, t->numel, GRAIN);
+    adzi_launch(KERNEL_FOR(uniform, t->dtype), adzi_uniform_args, &args, t->numel, GRAIN);
     return end_draw(&d, op);
 }
 
@@ -132,7 +132,7 @@ static adz_tensor *normal(
     adzi_capture_number(mean);
     adzi_capture_number(std);
     adzi_normal_args args = { &d.generator->state, d.target->data, mean, std };
-    adzi_launch(KERNEL_FOR(normal, t->dtype), &args, t->numel, GRAIN);
+    adzi_launch(KERNEL_FOR(normal, t->dtype), adzi_normal_args, &args, t->numel, GRAIN);
     return end_draw(&d, op);
 }
 
@@ -340,7 +340,7 @@ adz_tensor *adz_init_trunc_normal_(
     double p0 = below(low), p1 = below(high);
     double *y = (double *)(void *)d.target->data;
     adzi_uniform_args args = { &d.generator->state, y, 0, 1 };
-    adzi_launch(KERNEL_FOR(uniform, ADZ_F64), &args, t->numel, GRAIN);
+    adzi_launch(KERNEL_FOR(uniform, ADZ_F64), adzi_uniform_args, &args, t->numel, GRAIN);
     for (int64_t i = 0; i < t->numel; ++i) {
         double p = p0 + (p1 - p0) * y[i];
         p = p > DBL_MIN ? p : DBL_MIN;
@@ -381,7 +381,7 @@ adz_tensor *adz_init_orthogonal_(adz_tensor *t, double gain, adz_generator *gene
         return NULL;
     }
     adzi_normal_args args = { &d.generator->state, vectors->data, 0, 1 };
-    adzi_launch(KERNEL_FOR(normal, ADZ_F64), &args, vectors->numel, GRAIN);
+    adzi_launch(KERNEL_FOR(normal, ADZ_F64), adzi_normal_args, &args, vectors->numel, GRAIN);
     adzi_generator_advance(d.generator, d.counters);
     double *v = (double *)(void *)vectors->data;
     adzi_orthonormalise(v, n, length, (double *)(void *)products->data);

@@ -20,6 +20,11 @@ typedef struct adzi_lanes_args {
     bool reverse;     /* scans run from a lane's last element to its first */
 } adzi_lanes_args;
 
+/** Its pointers for ADZI_ADDRESSES. `at` is empty, or the name of a member and a dot. */
+#define ADZI_LANES_ADDRESSES(at) at in, at out, at indices
+
+ADZI_ADDRESSES(adzi_lanes_args, ADZI_LANES_ADDRESSES());
+
 /** Sets n and inner for the lanes of `x` along `dim`; returns how many there are. */
 int64_t adzi_lanes(adzi_lanes_args *args, const adz_tensor *x, int dim);
 
@@ -40,7 +45,7 @@ static inline void adzi_lanes_run(
     }
     int64_t lanes = adzi_lanes(&args, in[0], dim);
     if (in[0]->numel > 0) {
-        adzi_launch(kernel, &args, lanes, adzi_lanes_grain(args.n));
+        adzi_launch(kernel, adzi_lanes_args, &args, lanes, adzi_lanes_grain(args.n));
     }
 }
 

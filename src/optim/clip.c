@@ -62,6 +62,8 @@ typedef struct {
     double p, max_norm;
 } clip_norm_args;
 
+ADZI_ADDRESSES(clip_norm_args, numbers);
+
 /* The sum of two sums of powers, of which one or both are given as minus their p-th root, and which
  * is returned so. The larger root is divided out before powers are taken. */
 static double add_roots(double a, double b, double p)
@@ -113,7 +115,7 @@ static void compute_factor(const void *block, int64_t begin, int64_t end)
 /* Launches the kernels that compute the norm of all gradients, and the factor. */
 static void launch_norm(adz_tensor_list parameters, clip_norm_args args)
 {
-    adzi_launch(clear_sum, &args, 1, 1);
+    adzi_launch(clear_sum, clip_norm_args, &args, 1, 1);
     for (size_t i = 0; i < parameters.count; ++i) {
         const adz_tensor *grad = grad_of(parameters.items[i]);
         if (grad == NULL) {
@@ -121,10 +123,11 @@ static void launch_norm(adz_tensor_list parameters, clip_norm_args args)
         }
         const adzi_norm_args one = { grad->data, grad->numel, args.p, args.numbers->sums };
         args.blocks = blocks_of(grad);
-        adzi_launch(KERNEL_FOR(norm_sums, grad->dtype), &one, args.blocks, GRAIN / ADZI_NORM_BLOCK);
-        adzi_launch(add_blocks, &args, 1, 1);
+        adzi_launch(KERNEL_FOR(norm_sums, grad->dtype), adzi_norm_args, &one, args.blocks,
+            GRAIN / ADZI_NORM_BLOCK);
+        adzi_launch(add_blocks, clip_norm_args, &args, 1, 1);
     }
-    adzi_launch(compute_factor, &args, 1, 1);
+    adzi_launch(compute_factor, clip_norm_args, &args, 1, 1);
 }
 
 /* Launches the kernel of the gradient's dtype over every gradient. */
@@ -135,7 +138,7 @@ static void change(
         adz_tensor *grad = grad_of(parameters.items[i]);
         if (grad != NULL) {
             args.x = grad->data;
-            adzi_launch(kernels[grad->dtype], &args, grad->numel, GRAIN);
+            adzi_launch(kernels[grad->dtype], adzi_clip_args, &args, grad->numel, GRAIN);
             adzi_written(grad, op);
         }
     }
@@ -145,6 +148,8 @@ typedef struct {
     const double *norm;
     double *to;
 } report_args;
+
+ADZI_ADDRESSES(report_args, norm, to);
 
 /* Copies the norm to where a plan's owner finds it (adz_plan_grad_norm). */
 static adz_status report_norm(const void *block)
@@ -190,7 +195,7 @@ static adz_status clip_norm(
     adzi_capture *capture = adzi_capture_of(adzi_self());
     if (capture != NULL) {
         const report_args report = { &numbers->norm, &capture->grad_norm };
-        adzi_repeat(report_norm, &report);
+        adzi_repeat(report_norm, report_args, &report);
     }
     if (norm != NULL) {
         *norm = numbers->norm;

@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "base/threads/addresses.h"
+
 /** Elements of a block, whose sum is computed by one thread. */
 enum { ADZI_NORM_BLOCK = 4096 };
 
@@ -17,6 +19,8 @@ typedef struct adzi_norm_args {
     double *sums;
 } adzi_norm_args;
 
+ADZI_ADDRESSES(adzi_norm_args, x, sums);
+
 /** clip_scale multiplies x by *factor if that is below 1 or NaN; the factor is read when the kernel
  * runs. clip_limit limits x to [-limit, limit]. A unit is an element. */
 typedef struct adzi_clip_args {
@@ -24,5 +28,7 @@ typedef struct adzi_clip_args {
     const double *factor;
     double limit;
 } adzi_clip_args;
+
+ADZI_ADDRESSES(adzi_clip_args, x, factor);
 
 #endif

@@ -177,6 +177,8 @@ typedef struct {
     adz_scheduler *scheduler;
 } step_args;
 
+ADZI_ADDRESSES(step_args, scheduler);
+
 static const char op_step[] = "adz_scheduler_step";
 
 /* Why a traced step has no schedule. */
@@ -202,7 +204,7 @@ adz_status adz_scheduler_step(adz_scheduler *scheduler)
         adzi_capture_keeps(op, "the schedule, so call it outside of the function") != ADZ_OK) {
         return adz_error_code();
     }
-    return adzi_repeat(step_again, &(step_args){ scheduler });
+    return adzi_repeat(step_again, step_args, &(step_args){ scheduler });
 }
 
 adz_status adz_scheduler_step_metric(adz_scheduler *scheduler, double metric)

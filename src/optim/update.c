@@ -37,6 +37,8 @@ typedef struct {
     adz_dtype dtype;
 } numbers_args;
 
+ADZI_ADDRESSES(numbers_args, optimizer, settings, kept, scalars);
+
 static adzi_moment moment_at(const adz_optimizer *o, const double *settings, int64_t step,
     uint32_t fresh, adzi_power *powers)
 {
@@ -119,6 +121,8 @@ typedef struct {
     void *states[ADZ_OPTIMIZER_STATES];
 } kernel_args;
 
+ADZI_ADDRESSES(kernel_args, parameter, gradient, numbers, states);
+
 static void run_kernel(const void *block, int64_t begin, int64_t end)
 {
     const kernel_args *args = block;
@@ -164,8 +168,8 @@ static void apply_kernel(
     if (capture != NULL) {
         tell_capture(capture, t, kept, needs);
     }
-    adzi_launch(begin_step, &step, 1, 1);
-    adzi_launch(run_kernel, &args, kept->part.count, GRAIN);
+    adzi_launch(begin_step, numbers_args, &step, 1, 1);
+    adzi_launch(run_kernel, kernel_args, &args, kept->part.count, GRAIN);
     if (capture != NULL) {
         capture->updates(capture, NULL, 0);
     }
@@ -229,7 +233,7 @@ static bool make_numbers(expression *e)
     }
     const numbers_args args = { e->optimizer, e->group->settings, e->kept, all->data, dtype };
     const bool open = adzi_trace_open(true);
-    adzi_launch(compute_numbers, &args, 1, 1);
+    adzi_launch(compute_numbers, numbers_args, &args, 1, 1);
     adzi_trace_open(open);
     for (int64_t k = 0; k < n; ++k) {
         adz_tensor *one = adzi_tensor_view(
@@ -421,7 +425,7 @@ static void apply_traced(adz_optimizer *o, const adzi_group *group, adz_tensor *
     const numbers_args step = { o, group->settings, kept, NULL, (adz_dtype)t->dtype };
     adzi_thread *thread = adzi_self();
     const bool records = thread->grad_enabled, open = adzi_trace_open(true);
-    adzi_launch(count_step, &step, 1, 1);
+    adzi_launch(count_step, numbers_args, &step, 1, 1);
     adzi_trace_open(open);
     thread->grad_enabled = false;
     for (int k = 0; k <= o->n_states; ++k) {
@@ -439,7 +443,7 @@ static void apply_expression(
     adz_optimizer *o, const adzi_group *group, adz_tensor *t, adzi_kept *kept)
 {
     const numbers_args step = { o, group->settings, kept, NULL, (adz_dtype)t->dtype };
-    adzi_launch(count_step, &step, 1, 1);
+    adzi_launch(count_step, numbers_args, &step, 1, 1);
     store(kept, 0, t->data + bytes_before(t, kept));
     for (int k = 0; k < o->n_states; ++k) {
         store(kept, 1 + k, kept->state[k] != NULL ? kept->state[k]->data : NULL);

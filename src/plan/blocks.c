@@ -1,5 +1,5 @@
 /* The blocks of memory that a captured call allocates. They are looked up by address, because the
- * arguments of a launch say nothing of what their words are. */
+ * arguments of a launch contain addresses, which may lie anywhere in a block. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -61,8 +61,7 @@ size_t adzi_plan_blocks_remove(adzi_plan_blocks *blocks, const char *begin)
         return SIZE_MAX;
     }
     const size_t block = blocks->live[at - 1].block;
-    blocks->all[block].ended = true;
-    blocks->all[block].freed = !blocks->all[block].fixed;
+    blocks->all[block].freed = true;
     --blocks->n_live;
     memmove(
         &blocks->live[at - 1], &blocks->live[at], (blocks->n_live + 1 - at) * sizeof *blocks->live);

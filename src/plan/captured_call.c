@@ -64,21 +64,18 @@ static bool copy_args(
     return true;
 }
 
-/* Finds the words of the arguments that are addresses in living blocks. If undefined bytes are not
- * known, a word may look like an address and be a small field. Such a word must not be changed, so
- * the block that it seems to refer to stays where it is. */
+/* Finds the addresses among the arguments that lie in living blocks. */
 static void find_references(adzi_capture *capture, adzi_plan_launch *launch)
 {
     adzi_captured_call *c = plan_of(capture)->current;
     launch->first_reference = c->n_references;
-    for (size_t at = 0; at + sizeof(uintptr_t) <= launch->size; at += sizeof(uintptr_t)) {
-        uintptr_t word;
-        memcpy(&word, c->args + launch->args_at + at, sizeof word);
-        const size_t found = adzi_plan_blocks_find(&c->blocks, (const char *)word);
+    size_t at;
+    for (adzi_address_cursor all = adzi_addresses_of(launch); adzi_next_address(&all, &at);) {
+        const char *address;
+        memcpy(&address, c->args + launch->args_at + at, sizeof address);
+        const size_t found = adzi_plan_blocks_find(&c->blocks, address);
         if (found == SIZE_MAX) {
-            if (c->masked) {
-                adzi_plan_blocks_use_by_host(&c->blocks, (const char *)word);
-            }
+            adzi_plan_blocks_use_by_host(&c->blocks, address);
             continue;
         }
         if (!GROW(capture, c, references)) {
@@ -86,26 +83,27 @@ static void find_references(adzi_capture *capture, adzi_plan_launch *launch)
         }
         adzi_plan_block *block = &c->blocks.all[found];
         adzi_plan_use(block, (int64_t)c->n_launches);
-        block->fixed = block->fixed || (!c->masked && adzi_may_be_padded(word));
         c->references[c->n_references++] = (adzi_plan_reference){
-            .block = found, .offset = word - (uintptr_t)block->begin, .at = at
+            .block = found, .offset = (size_t)(address - block->begin), .at = at
         };
     }
     launch->n_references = c->n_references - launch->first_reference;
 }
 
-static void add(adzi_capture *capture, adzi_plan_launch launch, const void *args, const void *mask)
+static void add(adzi_capture *capture, adzi_plan_launch launch, const void *args,
+    const adzi_args_layout *layout)
 {
     adzi_captured_call *c = plan_of(capture)->current;
     launch.op = capture->op;
-    if (GROW(capture, c, launches) && copy_args(capture, &launch, args, mask)) {
+    launch.addresses = layout->addresses;
+    if (GROW(capture, c, launches) && copy_args(capture, &launch, args, layout->mask)) {
         find_references(capture, &launch);
         c->launches[c->n_launches++] = launch;
     }
 }
 
-static void launched(adzi_capture *capture, adzi_kernel kernel, const void *args, const void *mask,
-    size_t size, int64_t units, int64_t grain)
+static void launched(adzi_capture *capture, adzi_kernel kernel, const void *args,
+    const adzi_args_layout *layout, size_t size, int64_t units, int64_t grain)
 {
     adzi_captured_call *c = plan_of(capture)->current;
     adzi_plan_launch launch = { .kernel = kernel,
@@ -117,7 +115,7 @@ static void launched(adzi_capture *capture, adzi_kernel kernel, const void *args
     memcpy(launch.items, c->items, sizeof launch.items);
     memset(c->items, 0, sizeof c->items);
     c->fills = false;
-    add(capture, launch, args, mask);
+    add(capture, launch, args, layout);
 }
 
 static void elementwise(adzi_capture *capture, const uint8_t *items, bool fills)
@@ -128,9 +126,10 @@ static void elementwise(adzi_capture *capture, const uint8_t *items, bool fills)
 }
 
 static void repeated(adzi_capture *capture, adzi_host_function function, const void *args,
-    const void *mask, size_t size)
+    const adzi_args_layout *layout, size_t size)
 {
-    add(capture, (adzi_plan_launch){ .function = function, .size = size, .chain = 1 }, args, mask);
+    add(capture, (adzi_plan_launch){ .function = function, .size = size, .chain = 1 }, args,
+        layout);
 }
 
 static void updates(adzi_capture *capture, adz_tensor *const *tensors, int n)
@@ -190,7 +189,7 @@ static void forget_ended(adzi_captured_call *c, const char *block, size_t bytes)
     c->n_gradients = gradients;
 }
 
-static bool freed(adzi_capture *capture, char *block, size_t bytes)
+static void freed(adzi_capture *capture, char *block, size_t bytes)
 {
     adzi_captured_call *c = plan_of(capture)->current;
     forget_ended(c, block, bytes);
@@ -199,11 +198,6 @@ static bool freed(adzi_capture *capture, char *block, size_t bytes)
         refuse(c, capture->op,
             "a kernel uses an object that the function makes and ends; make it outside");
     }
-    const bool kept = i != SIZE_MAX && c->blocks.all[i].fixed && GROW(capture, c, kept);
-    if (kept) {
-        c->kept[c->n_kept++] = (struct adzi_plan_range){ block, bytes };
-    }
-    return kept;
 }
 
 static uint64_t mixed(uint64_t hash, uint64_t word)
@@ -421,9 +415,6 @@ void adzi_captured_call_free(adzi_captured_call *c)
     for (size_t i = 0; i < c->n_constants; ++i) {
         adzi_drop(c->constants[i]);
     }
-    for (size_t i = 0; i < c->n_kept; ++i) {
-        adzi_free(c->kept[i].block, c->kept[i].bytes);
-    }
     for (size_t i = 0; i < c->n_carried; ++i) {
         adz_module_release(&c->carried[i].module);
         adzi_drop(c->carried[i].tensor);
@@ -434,7 +425,6 @@ void adzi_captured_call_free(adzi_captured_call *c)
     adzi_free(c->numbers, c->numbers_capacity * sizeof *c->numbers);
     adzi_free(c->gradients, c->gradients_capacity * sizeof *c->gradients);
     adzi_free(c->carried, c->carried_capacity * sizeof *c->carried);
-    adzi_free(c->kept, c->kept_capacity * sizeof *c->kept);
     adzi_free(c->launches, c->launches_capacity * sizeof *c->launches);
     adzi_free(c->references, c->references_capacity * sizeof *c->references);
     adzi_free(c->args, c->args_capacity);

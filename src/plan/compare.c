@@ -1,12 +1,12 @@
 /* Comparing two captured calls. Only a function that does the same in two calls in a row is
  * replayed.
  *
- * Launches are equal if their kernels, units and arguments are. A word of the arguments that refers
- * to a block of the call is equal to one that refers to the nth block as well. All other bytes have
- * to be the same ones, so a number that the program computes again in each call is noticed here.
+ * Launches are equal if their kernels, units and arguments are. An address in a block of the call
+ * is equal to one in the nth block as well. All other bytes have to be the same ones, so a number
+ * that the program computes again in each call is noticed here.
  *
- * A compiler that cannot clear padding leaves bytes without meaning between the fields. There, the
- * numbers and attributes of operators are compared alone. */
+ * A compiler that cannot clear padding leaves bytes without meaning between the fields. There,
+ * addresses are compared, and numbers by what operators say of them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -85,17 +85,6 @@ static bool same_kernel(const adzi_plan_launch *a, const adzi_plan_launch *b)
            a->units == b->units && a->grain == b->grain && same_name(a->op, b->op);
 }
 
-/* The reference of a launch at a location of its arguments, or NULL. */
-static const adzi_plan_reference *reference_at(
-    const adzi_captured_call *c, const adzi_plan_launch *launch, size_t k, size_t at)
-{
-    if (k >= launch->n_references) {
-        return NULL;
-    }
-    const adzi_plan_reference *reference = &c->references[launch->first_reference + k];
-    return reference->at == at ? reference : NULL;
-}
-
 static bool same_block(const adzi_captured_call *a, const adzi_plan_reference *x,
     const adzi_captured_call *b, const adzi_plan_reference *y)
 {
@@ -103,18 +92,33 @@ static bool same_block(const adzi_captured_call *a, const adzi_plan_reference *x
            a->blocks.all[x->block].number == b->blocks.all[y->block].number;
 }
 
-/* Whether two launches of one kernel have equal arguments. */
+/* Whether two launches of one kernel have equal words at an offset of their arguments. */
+static bool same_word(const adzi_captured_call *a, const adzi_plan_launch *la,
+    const adzi_captured_call *b, const adzi_plan_launch *lb, size_t at)
+{
+    const adzi_plan_reference *x = adzi_reference_at(a, la, at), *y = adzi_reference_at(b, lb, at);
+    return x != NULL && y != NULL ? same_block(a, x, b, y)
+                                  : memcmp(la->args + at, lb->args + at, sizeof(uintptr_t)) == 0;
+}
+
+static bool same_addresses(const adzi_captured_call *a, const adzi_plan_launch *la,
+    const adzi_captured_call *b, const adzi_plan_launch *lb)
+{
+    adzi_address_cursor all = adzi_addresses_of(lb);
+    bool same = true;
+    for (size_t at; same && adzi_next_address(&all, &at);) {
+        same = same_word(a, la, b, lb, at);
+    }
+    return same;
+}
+
+/* Whether two launches of one kernel have equal arguments, addresses and numbers. */
 static bool same_args(const adzi_captured_call *a, const adzi_plan_launch *la,
     const adzi_captured_call *b, const adzi_plan_launch *lb)
 {
-    size_t ka = 0, kb = 0, at = 0;
+    size_t at = 0;
     for (; at + sizeof(uintptr_t) <= la->size; at += sizeof(uintptr_t)) {
-        const adzi_plan_reference *x = reference_at(a, la, ka, at),
-                                  *y = reference_at(b, lb, kb, at);
-        ka += x != NULL;
-        kb += y != NULL;
-        if (x != NULL && y != NULL ? !same_block(a, x, b, y)
-                                   : memcmp(la->args + at, lb->args + at, sizeof(uintptr_t)) != 0) {
+        if (!same_word(a, la, b, lb, at)) {
             return false;
         }
     }
@@ -147,8 +151,11 @@ static bool same_launches(
     const adzi_captured_call *a, const adzi_captured_call *b, const report *out)
 {
     char name[ADZI_TEXT_SIZE];
-    for (size_t i = 0; a->masked && b->masked && i < b->n_launches; ++i) {
-        if (!same_args(a, &a->launches[i], b, &b->launches[i])) {
+    bool (*const same)(const adzi_captured_call *, const adzi_plan_launch *,
+        const adzi_captured_call *, const adzi_plan_launch *) =
+        a->masked && b->masked ? same_args : same_addresses;
+    for (size_t i = 0; i < b->n_launches; ++i) {
+        if (!same(a, &a->launches[i], b, &b->launches[i])) {
             snprintf(out->text, out->size, "a number or an address that %s uses is another one; %s",
                 name_of(b, i, b->launches[i].op, name, sizeof name), advice);
             return false;

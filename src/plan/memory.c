@@ -87,7 +87,7 @@ static void insert(arrangement *p, adzi_plan_block *block)
 /* Whether a block of one number has ended within the call. */
 static bool is_number(const adzi_plan_block *block)
 {
-    return block->ended && block->bytes <= sizeof(double);
+    return block->freed && block->bytes <= sizeof(double);
 }
 
 /* Reserves a location for the whole run. The fill that writes a number may then run before the
@@ -131,13 +131,11 @@ bool adzi_plan_arrange(adzi_captured_call *call)
     for (size_t i = 0; i < count; ++i) {
         adzi_plan_block *block = &p.all[i];
         if (block->first >= 0 && is_number(block)) {
-            /* One that is in doubt does not move, and its location remains unused. Which of them
-             * are in doubt depends on addresses, and the memory of a plan must not. */
             keep_location(block, call);
             p.sorted[p.n_sorted++] = block;
         } else if (block->first >= 0 && block->freed) {
             p.sorted[p.n_sorted++] = block;
-        } else if (block->tensor && !block->fixed) {
+        } else if (block->tensor) {
             p.hosts[p.n_hosts++] = block;
         }
     }

@@ -2,8 +2,8 @@
  *
  * Note [How a function is captured]
  * Each call of the function is captured (captured_call.c). A captured call has the launches in
- * order with copies of their arguments. Words of the arguments that are addresses of memory
- * allocated during the call are references: a block, and an offset in it. A plan is made of two
+ * order with copies of their arguments. Addresses in them (base/threads/addresses.h) of memory that
+ * was allocated during the call are references: a block, and an offset in it. A plan is made of two
  * captured calls in a row that agree: equal kernels, sizes and numbers of units, and equal
  * arguments of all operators. An argument is equal to another one if both are outside tensors at
  * one address, or if both calls have made it as their nth. So a function that takes other tensors
@@ -33,9 +33,7 @@ typedef struct adzi_plan_block {
     size_t bytes;
     bool stored;         /* kernels use it: a tensor's elements, or working memory */
     bool tensor;         /* they are a tensor's elements, which only kernels write */
-    bool ended;          /* its owner gave it back before the function returned */
-    bool freed;          /* it has ended, and is not fixed */
-    bool fixed;          /* it stays where it is, and is not freed */
+    bool freed;          /* its owner gave it back before the function returned */
     bool returned;       /* a result of the function lies in it */
     bool host_object;    /* not for kernels alone, but a kernel refers to it */
     int64_t number;      /* counts the blocks that kernels use */
@@ -59,7 +57,7 @@ typedef struct adzi_plan_blocks {
     int64_t n_stored;
 } adzi_plan_blocks;
 
-/** A word of a launch's arguments that is an address in a block. */
+/** An address among a launch's arguments that lies in a block. */
 typedef struct adzi_plan_reference {
     size_t block;  /* an index in `all` */
     size_t offset; /* bytes from the block's begin */
@@ -72,6 +70,7 @@ typedef struct adzi_plan_launch {
     adzi_host_function function;
     char *args; /* once the capture has ended */
     size_t args_at, size;
+    const adzi_addresses *addresses;
     int64_t units, grain;
     uint8_t items[ADZI_ELEMENTWISE_OPERANDS]; /* of an elementwise launch: see adzi_capture */
     bool fills;                               /* it is a fill */
@@ -120,11 +119,6 @@ typedef struct adzi_captured_call {
     size_t n_written, written_capacity;
     adz_tensor **constants; /* written by the host during the call; kept */
     size_t n_constants, constants_capacity;
-    struct adzi_plan_range {
-        char *block;
-        size_t bytes;
-    } * kept; /* blocks that the captured call has taken, see find_references */
-    size_t n_kept, kept_capacity;
     adzi_plan_argument *arguments; /* of all operators, in order */
     size_t n_arguments, arguments_capacity;
     struct adzi_plan_seen {
@@ -219,7 +213,7 @@ bool adzi_plan_blocks_add(adzi_plan_blocks *blocks, char *begin, size_t bytes);
 void adzi_plan_blocks_store(adzi_plan_blocks *blocks, char *data, size_t bytes);
 
 /** Removes a block from the living ones and returns its index in `all`; SIZE_MAX if it is none of
- * them. The block counts as freed, unless it is fixed. */
+ * them. The block counts as freed. */
 size_t adzi_plan_blocks_remove(adzi_plan_blocks *blocks, const char *begin);
 
 /** The living block that kernels use and that contains an address, as an index in `all`; SIZE_MAX
@@ -294,17 +288,23 @@ static inline void adzi_plan_use(adzi_plan_block *block, int64_t i)
     block->last = i;
 }
 
-/** Whether a word of arguments may be an address: not small, and of at most 56 bits. (x86-64 and
- * aarch64 use 47 to 56 bits for the addresses of a program.) */
-static inline bool adzi_may_be_address(uintptr_t word)
+/** The addresses of a launch from the first one on, for adzi_next_address. */
+static inline adzi_address_cursor adzi_addresses_of(const adzi_plan_launch *launch)
 {
-    return word >= ((uintptr_t)1 << 16) && (uint64_t)word >> 56 == 0;
+    return (adzi_address_cursor){ launch->addresses, launch->size, 0 };
 }
 
-/** Whether a word may be a field of 1 or 4 bytes with undefined bytes behind it. */
-static inline bool adzi_may_be_padded(uintptr_t word)
+/** The reference at an offset of a launch's arguments; NULL if no block of the call is there. */
+static inline const adzi_plan_reference *adzi_reference_at(
+    const adzi_captured_call *call, const adzi_plan_launch *launch, size_t at)
 {
-    return (word & 0xff) <= 1 || (uint32_t)word < (uint32_t)1 << 24;
+    const adzi_plan_reference *all = call->references + launch->first_reference;
+    for (size_t k = 0; k < launch->n_references; ++k) {
+        if (all[k].at == at) {
+            return &all[k];
+        }
+    }
+    return NULL;
 }
 
 /* ---- results.c ---- */

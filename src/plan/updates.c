@@ -12,12 +12,10 @@
  * Every launch that was passed uses other memory, so all launches compute the same numbers from the
  * same numbers, and no bit changes.
  *
- * A launch refers to a tensor if a word of its arguments is an address in the tensor's memory. This
- * is also how launches are moved to other memory. Of memory that the library has not allocated, one
- * storage may be a part of another one (adz_flat_parameters), and an address does not say which is
- * used. Updates of such tensors stay where they are. So do all updates if the compiler cannot clear
- * undefined bytes: these may look like an address in one captured call and not in the next one,
- * whose order would then differ. */
+ * A launch refers to a tensor if one of its addresses lies in the tensor's memory. This is also how
+ * launches are moved to other memory. Of memory that the library has not allocated, one storage may
+ * be a part of another one (adz_flat_parameters), and an address does not say which is used.
+ * Updates of such tensors stay where they are. */
 #include <string.h>
 
 #include "plan/plan.h"
@@ -50,11 +48,11 @@ bool adzi_plan_update_end(adzi_captured_call *c)
 
 /* Whether an address lies in a tensor of an update. `block` is the block of the call in which it
  * lies, or SIZE_MAX. */
-static bool uses(const adzi_plan_update *u, size_t block, uintptr_t word)
+static bool uses(const adzi_plan_update *u, size_t block, uintptr_t address)
 {
     for (size_t i = 0; i < u->count; ++i) {
         const struct adzi_plan_used *t = &u->tensors[i];
-        const bool within = word >= (uintptr_t)t->begin && word < (uintptr_t)t->end;
+        const bool within = address >= (uintptr_t)t->begin && address < (uintptr_t)t->end;
         if (t->block == block && (block != SIZE_MAX || within)) {
             return true;
         }
@@ -62,24 +60,22 @@ static bool uses(const adzi_plan_update *u, size_t block, uintptr_t word)
     return false;
 }
 
-/* Whether an update must not run before a launch. A word that refers to a block of the call may
- * have the address of a tensor that was made later, so it counts as that block alone. */
+/* Whether an update must not run before a launch. What refers to a block of the call may have the
+ * address of a tensor that was made later, so it counts as that block alone. */
 static bool must_follow(
     const adzi_captured_call *c, const adzi_plan_update *u, const adzi_plan_launch *launch)
 {
     if (launch->kernel == NULL) {
         return true;
     }
-    const adzi_plan_reference *next = c->references + launch->first_reference;
-    const adzi_plan_reference *end = next + launch->n_references;
-    for (size_t at = 0; at + sizeof(uintptr_t) <= launch->size; at += sizeof(uintptr_t)) {
-        uintptr_t word;
-        memcpy(&word, launch->args + at, sizeof word);
-        const bool refers = next < end && next->at == at;
-        if (uses(u, refers ? next->block : SIZE_MAX, word)) {
+    size_t at;
+    for (adzi_address_cursor all = adzi_addresses_of(launch); adzi_next_address(&all, &at);) {
+        const adzi_plan_reference *reference = adzi_reference_at(c, launch, at);
+        uintptr_t address;
+        memcpy(&address, launch->args + at, sizeof address);
+        if (uses(u, reference != NULL ? reference->block : SIZE_MAX, address)) {
             return true;
         }
-        next += refers;
     }
     return false;
 }
@@ -102,7 +98,7 @@ static void find_lifetimes(adzi_captured_call *c)
 void adzi_plan_move_updates(adzi_captured_call *c)
 {
     adzi_plan_launch moved[ADZI_PLAN_UPDATE_LAUNCHES];
-    for (size_t i = 0; i < c->n_updates && c->masked; ++i) {
+    for (size_t i = 0; i < c->n_updates; ++i) {
         const adzi_plan_update *u = &c->updates[i];
         const size_t gradient = u->tensors[1].block;
         size_t to = u->first;

@@ -52,25 +52,19 @@ static bool watch_address(adz_plan *plan, const void *address)
     return true;
 }
 
-/* The words of one launch that are addresses outside the blocks of the run. A block that lives
- * longer than the call counts as outside. Where undefined bytes are not known, a word that may be a
- * small field is left out; the arguments of operators are watched in addition to the words. */
+/* The addresses of one launch that lie outside the blocks of the run. A block that lives longer
+ * than the call counts as outside. */
 static bool watch_launch(
     adz_plan *plan, const adzi_captured_call *c, const adzi_plan_launch *launch)
 {
-    size_t reference = 0;
+    adzi_address_cursor all = adzi_addresses_of(launch);
     bool noted = true;
-    for (size_t at = 0; at + sizeof(uintptr_t) <= launch->size && noted; at += sizeof(uintptr_t)) {
-        const adzi_plan_reference *next = reference < launch->n_references
-                                              ? &c->references[launch->first_reference + reference]
-                                              : NULL;
-        uintptr_t word;
-        memcpy(&word, launch->args + at, sizeof word);
-        if (next != NULL && next->at == at) {
-            ++reference;
-            noted = c->blocks.all[next->block].freed || watch_address(plan, (const void *)word);
-        } else if (adzi_may_be_address(word) && (c->masked || !adzi_may_be_padded(word))) {
-            noted = watch_address(plan, (const void *)word);
+    for (size_t at; noted && adzi_next_address(&all, &at);) {
+        const adzi_plan_reference *reference = adzi_reference_at(c, launch, at);
+        const void *address;
+        memcpy(&address, launch->args + at, sizeof address);
+        if (address != NULL && (reference == NULL || !c->blocks.all[reference->block].freed)) {
+            noted = watch_address(plan, address);
         }
     }
     return noted;

@@ -125,6 +125,8 @@ typedef struct times_args {
     int64_t n;
 } times_args;
 
+ADZI_ADDRESSES(times_args, op, at);
+
 static adz_status report_times(const void *block)
 {
     const times_args *args = block;
@@ -151,7 +153,7 @@ bool adzi_ode_read_times(adzi_ode *ode)
     adzi_copy(memory, times);
     const times_args args = { ode->e.op, (const double *)(const void *)memory->data, n };
     ode->at = adzi_capture_of(thread) == NULL ? (double *)(void *)memory->data : NULL;
-    return adzi_repeat(report_times, &args) == ADZ_OK;
+    return adzi_repeat(report_times, times_args, &args) == ADZ_OK;
 }
 
 typedef struct finite_args {
@@ -160,6 +162,8 @@ typedef struct finite_args {
     adz_shape state;
     int64_t steps;
 } finite_args;
+
+ADZI_ADDRESSES(finite_args, op, finite);
 
 static adz_status report_finite(const void *block)
 {
@@ -179,5 +183,5 @@ bool adzi_ode_check_finite(const adzi_ode *ode, adz_tensor *out, const adz_tenso
     }
     const finite_args args = { ode->e.op, (const bool *)(const void *)finite->data,
         adz_tensor_shape(y), ode->n_steps };
-    return adzi_repeat(report_finite, &args) == ADZ_OK;
+    return adzi_repeat(report_finite, finite_args, &args) == ADZ_OK;
 }

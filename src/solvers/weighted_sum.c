@@ -107,7 +107,8 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
         return adzi_status(NULL);
     }
     c.dy = g->data;
-    adzi_launch(KERNEL_FOR(weighted_sum_backward, g->dtype), &c, c.numel, grain_of(c.rows));
+    adzi_launch(KERNEL_FOR(weighted_sum_backward, g->dtype), adzi_weighted_args, &c, c.numel,
+        grain_of(c.rows));
     return ADZ_OK;
 }
 
@@ -153,7 +154,8 @@ static adz_tensor *call(adz_tensor **inputs, const weighted_attr *attr, adz_tens
         adzi_save_extra(&call, 0, weights);
     }
     c.y = y->data;
-    adzi_launch(KERNEL_FOR(weighted_sum, y->dtype), &c, c.numel, grain_of(c.rows));
+    adzi_launch(
+        KERNEL_FOR(weighted_sum, y->dtype), adzi_weighted_args, &c, c.numel, grain_of(c.rows));
     return adzi_leave(&call, y);
 }
 

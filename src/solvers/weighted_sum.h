@@ -4,6 +4,7 @@
 #define ADZI_SOLVERS_WEIGHTED_SUM_H
 
 #include "adze/tensor.h"
+#include "base/threads/addresses.h"
 
 enum { ADZI_WEIGHTED_TERMS = 7, ADZI_WEIGHTED_RUN = 512 };
 
@@ -39,5 +40,7 @@ typedef struct adzi_weighted_args {
     const char *dy;                        /* of weighted_sum_backward */
     char *dbase, *dx[ADZI_WEIGHTED_TERMS]; /* gradients that are NULL are not computed */
 } adzi_weighted_args;
+
+ADZI_ADDRESSES(adzi_weighted_args, weights, base, x, y, dy, dbase, dx);
 
 #endif

@@ -252,6 +252,8 @@ typedef struct {
     adz_shape shape;
 } assert_args;
 
+ADZI_ADDRESSES(assert_args, op, elements, message);
+
 static adz_status assert_all(const void *block)
 {
     const assert_args *args = block;
@@ -299,5 +301,5 @@ adz_status adzi_assert_all(const char *op, adz_tensor *condition, const char *me
     }
     const assert_args args = { op, (const bool *)(const void *)t->data, message, t->numel,
         adz_tensor_shape(t) };
-    return adzi_repeat(assert_all, &args);
+    return adzi_repeat(assert_all, assert_args, &args);
 }

@@ -74,6 +74,8 @@ typedef struct {
     const char *from;
 } bytes_args;
 
+ADZI_ADDRESSES(bytes_args, to, from);
+
 static void copy_bytes(const void *block, int64_t begin, int64_t end)
 {
     const bytes_args *args = block;
@@ -84,7 +86,7 @@ void adzi_copy_bytes_to(void *dst, const void *src, size_t bytes)
 {
     const bytes_args args = { dst, src };
     if (bytes > 0) {
-        adzi_launch(copy_bytes, &args, (int64_t)bytes, 8 * ADZI_POINTWISE_GRAIN);
+        adzi_launch(copy_bytes, bytes_args, &args, (int64_t)bytes, 8 * ADZI_POINTWISE_GRAIN);
     }
 }
 
@@ -130,7 +132,7 @@ void adzi_fill(adz_tensor *dst, double value)
         const uint8_t items[ADZI_ELEMENTWISE_OPERANDS] = { (uint8_t)args.size };
         capture->elementwise(capture, items, true);
     }
-    adzi_launch(KERNEL_FOR(fill, 0), &args, dst->numel, ADZI_POINTWISE_GRAIN);
+    adzi_launch(KERNEL_FOR(fill, 0), adzi_fill_args, &args, dst->numel, ADZI_POINTWISE_GRAIN);
 }
 
 void adzi_fill_constant(adz_tensor *dst, double value)

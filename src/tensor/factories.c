@@ -174,6 +174,8 @@ typedef struct {
     double base; /* the elements are its powers by the values; NAN: the values themselves */
 } sequence_args;
 
+ADZI_ADDRESSES(sequence_args, out);
+
 /* value(i) = start + i * step. Each value is computed from its index, so that rounding errors do
  * not add up. */
 static void write_sequence(const void *block, int64_t begin, int64_t end)
@@ -206,7 +208,7 @@ static adz_tensor *sequence(const char *op, double count, sequence_args args)
         args.out = t->data;
         args.last = isnan(args.end) ? -1 : n - 1;
         const bool open = adzi_trace_open(true);
-        adzi_launch(write_sequence, &args, n, ADZI_POINTWISE_GRAIN);
+        adzi_launch(write_sequence, sequence_args, &args, n, ADZI_POINTWISE_GRAIN);
         adzi_trace_open(open);
     }
     return t;
@@ -273,6 +275,8 @@ typedef struct {
     int64_t columns;
 } diagonal_args;
 
+ADZI_ADDRESSES(diagonal_args, out);
+
 static void write_diagonal(const void *block, int64_t begin, int64_t end)
 {
     const diagonal_args *args = block;
@@ -288,7 +292,8 @@ adz_tensor *adz_eye(int64_t rows, int64_t columns, adz_dtype dtype)
     if (t != NULL && t->numel > 0) {
         const diagonal_args args = { t->data, dtype, columns };
         const bool open = adzi_trace_open(true);
-        adzi_launch(write_diagonal, &args, rows < columns ? rows : columns, ADZI_POINTWISE_GRAIN);
+        adzi_launch(write_diagonal, diagonal_args, &args, rows < columns ? rows : columns,
+            ADZI_POINTWISE_GRAIN);
         adzi_trace_open(open);
     }
     return t;

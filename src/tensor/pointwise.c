@@ -95,12 +95,13 @@ void adzi_pointwise_factor(adzi_kernel kernel, adz_tensor *y, int n_in, adz_tens
         args.p[k] = p[k];
     }
     if (args.flat) {
-        adzi_launch_part(kernel, &args, ADZI_POINTWISE_FLAT_SIZE, y->numel, ADZI_POINTWISE_GRAIN);
+        adzi_launch_part(kernel, adzi_pointwise_args, &args, ADZI_POINTWISE_FLAT_SIZE, y->numel,
+            ADZI_POINTWISE_GRAIN);
         return;
     }
     memset((char *)&args + ADZI_POINTWISE_FLAT_SIZE, 0, sizeof args - ADZI_POINTWISE_FLAT_SIZE);
     set_strides(&args, y, n_in, in);
-    adzi_launch(kernel, &args, y->numel, ADZI_POINTWISE_GRAIN);
+    adzi_launch(kernel, adzi_pointwise_args, &args, y->numel, ADZI_POINTWISE_GRAIN);
 }
 
 void adzi_pointwise(

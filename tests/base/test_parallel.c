@@ -29,6 +29,8 @@ typedef struct counted {
     int64_t units;
 } counted;
 
+ADZI_ADDRESSES(counted, hits);
+
 static void count_units(const void *args, int64_t begin, int64_t end)
 {
     counted *c = (counted *)(uintptr_t)args;
@@ -46,7 +48,7 @@ static void count_units(const void *args, int64_t begin, int64_t end)
 static bool each_once(int64_t units, int64_t grain, int *calls)
 {
     counted c = { .hits = calloc((size_t)units + 1, 1), .units = units };
-    adzi_launch(count_units, &c, units, grain);
+    adzi_launch(count_units, counted, &c, units, grain);
     bool once = !atomic_load(&c.outside);
     for (int64_t i = 0; i < units; ++i) {
         once = once && c.hits[i] == 1;
@@ -96,6 +98,8 @@ typedef struct meeting {
     atomic_bool met;
 } meeting;
 
+ADZI_NO_ADDRESSES(meeting);
+
 /* A kernel of two parts that wait for each other. They can meet only if two threads run them. */
 static void meet(const void *args, int64_t begin, int64_t end)
 {
@@ -118,7 +122,7 @@ static void two_parts_run_at_the_same_time(void **state)
     adz_set_num_threads(2);
     for (int i = 0; i < 20; ++i) {
         meeting m = { 0 };
-        adzi_launch(meet, &m, 2, 1);
+        adzi_launch(meet, meeting, &m, 2, 1);
         assert_true(atomic_load(&m.met));
         if (i % 5 == 0) { /* the pool's threads sleep after about 100 microseconds without work */
             nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
@@ -135,12 +139,14 @@ typedef struct nest {
     atomic_int wrong; /* inner launches that were cut, or parts not marked as inside a launch */
 } nest;
 
+ADZI_ADDRESS_TABLE(nest, ADZI_ADDRESS_OF_EACH(nest, inner, hits));
+
 static void launch_inside(const void *args, int64_t begin, int64_t end)
 {
     nest *n = (nest *)(uintptr_t)args;
     for (int64_t i = begin; i < end; ++i) {
         bool marked = adzi_inside_launch();
-        adzi_launch(count_units, &n->inner[i], n->inner[i].units, 1);
+        adzi_launch(count_units, counted, &n->inner[i], n->inner[i].units, 1);
         if (!marked || atomic_load(&n->inner[i].calls) != 1) {
             atomic_fetch_add(&n->wrong, 1);
         }
@@ -157,7 +163,7 @@ static void nested_launches_stay_on_their_thread(void **state)
         n.inner[i].units = 100;
         n.inner[i].hits = calloc(100, 1);
     }
-    adzi_launch(launch_inside, &n, 8, 1);
+    adzi_launch(launch_inside, nest, &n, 8, 1);
     assert_int_equal(atomic_load(&n.wrong), 0);
     assert_false(adzi_inside_launch());
     for (int i = 0; i < 8; ++i) {

@@ -46,7 +46,7 @@ TAKES = {
 # header, unless the header is listed by itself. A name with a slash at its end stands for a folder.
 ORDER = {
     "base": [
-        "bytes", "refs", "threads/kernel", "threads/cache", "isa", "cpu", "version", "handle.h", "random_generator",
+        "bytes", "refs", "threads/kernel", "threads/addresses", "threads/cache", "isa", "cpu", "version", "handle.h", "random_generator",
         "threads/upcalls", "alloc.h", "context.h", "threads/thread", "tracer", "threads/parallel.h", "capture.h",
         # Memory: the system's, blocks that all threads share, what is counted, the lists of a thread.
         "system_memory", "blocks", "limit", "alloc", "grow", "number",

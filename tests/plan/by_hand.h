@@ -41,12 +41,18 @@ static inline void by_hand_kernel(const void *args, int64_t begin, int64_t end)
     (void)end;
 }
 
+/** Every word of the arguments is an address. */
+static const adzi_addresses by_hand_words[] = { { 0, 64, sizeof(uintptr_t) }, { 0 } };
+
+/** Arguments all of whose words are addresses. `mask` is that of adzi_args_layout. */
+#define BY_HAND_LAYOUT(mask) (&(adzi_args_layout){ by_hand_words, (mask) })
+
 static inline void by_hand_launch(adz_plan *plan, const void *args, const void *mask, size_t size)
 {
-    plan->capture.launched(&plan->capture, by_hand_kernel, args, mask, size, 1, 1);
+    plan->capture.launched(&plan->capture, by_hand_kernel, args, BY_HAND_LAYOUT(mask), size, 1, 1);
 }
 
-/** A launch of the words, all of whose bytes are defined. */
+/** A launch of the words, which are addresses and have no undefined bytes. */
 #define BY_HAND_LAUNCH(plan, ...)                             \
     do {                                                      \
         const uintptr_t words_[] = { __VA_ARGS__ };           \

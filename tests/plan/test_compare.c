@@ -239,10 +239,10 @@ static void launches_are_compared(void **state)
         char op[] = "exp";
         adzi_capture *before = &p.plans[0].capture, *now = &p.plans[1].capture;
         before->op = op;
-        before->launched(before, by_hand_kernel, args, mask, 16, 5, 4);
+        before->launched(before, by_hand_kernel, args, BY_HAND_LAYOUT(mask), 16, 5, 4);
         now->op = cases[i].op;
-        now->launched(
-            now, cases[i].kernel, args, mask, cases[i].size, cases[i].units, cases[i].grain);
+        now->launched(now, cases[i].kernel, args, BY_HAND_LAYOUT(mask), cases[i].size,
+            cases[i].units, cases[i].grain);
         if (cases[i].why == NULL) {
             assert_agree(&p);
         } else {
@@ -253,8 +253,9 @@ static void launches_are_compared(void **state)
         pair p;
         begin(&p);
         adzi_capture *before = &p.plans[0].capture, *now = &p.plans[1].capture;
-        before->repeated(before, of_the_host, args, mask, 16);
-        now->repeated(now, k == 0 ? of_the_host : another_of_the_host, args, mask, 16);
+        before->repeated(before, of_the_host, args, BY_HAND_LAYOUT(mask), 16);
+        now->repeated(
+            now, k == 0 ? of_the_host : another_of_the_host, args, BY_HAND_LAYOUT(mask), 16);
         assert_true(agree(&p) == (k == 0));
     }
 }
@@ -328,19 +329,53 @@ static void arguments_are_compared(void **state)
     }
 }
 
-/* If padding is not known in one of the calls, bytes are not compared. */
-static void bytes_in_doubt_are_not_compared(void **state)
+/* If padding is not known in one of the calls, addresses are compared, and numbers are not. */
+static void numbers_in_doubt_are_not_compared(void **state)
 {
     (void)state;
-    const uint64_t words[2] = { 7, 8 }, mask = UINT64_MAX;
-    for (int doubtful = 0; doubtful < 2; ++doubtful) {
+    static const adzi_addresses table[] = { { 0, 1, 8 }, { 0 } };
+    const uintptr_t blocks[] = { (uintptr_t)FIRST, (uintptr_t)SECOND };
+    const struct {
+        uintptr_t words[2][2];
+        bool agree;
+    } cases[] = {
+        { { { 7, 8 }, { 7, 9 } }, true }, { { { 7, 8 }, { 8, 8 } }, false },
+        { { { blocks[0], 8 }, { blocks[1], 9 } }, true },  /* the first block of each call */
+        { { { blocks[0], 8 }, { blocks[0], 8 } }, false }, /* the first one and the second one */
+        { { { blocks[0], 8 }, { blocks[1] + 8, 8 } }, false }, /* at another offset */
+    };
+    const uint64_t mask[2] = { UINT64_MAX, UINT64_MAX };
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; ++i) {
         pair p;
         begin(&p);
-        for (int i = 0; i < 2; ++i) {
-            launch(&p, i, sizeof *words, &words[i], i == doubtful ? NULL : &mask);
+        for (int k = 0; k < 2; ++k) {
+            adz_plan *plan = &p.plans[k];
+            by_hand_store(plan, (char *)blocks[k], 0, BYTES);
+            by_hand_store(plan, (char *)blocks[1 - k], 0, BYTES);
+            plan->capture.launched(&plan->capture, by_hand_kernel, cases[i / 2].words[k],
+                &(adzi_args_layout){ table, (size_t)k == i % 2 ? NULL : mask }, 16, 1, 1);
         }
-        assert_agree(&p);
+        assert_true(agree(&p) == cases[i / 2].agree);
     }
+}
+
+/* A number is not a reference, even if it is an address in a block. */
+static void numbers_are_compared_as_bytes(void **state)
+{
+    (void)state;
+    static const adzi_addresses none[] = { { 0 } };
+    const uint64_t mask = UINT64_MAX;
+    const uintptr_t word = (uintptr_t)FIRST;
+    pair p;
+    begin(&p);
+    for (int k = 0; k < 2; ++k) {
+        adz_plan *plan = &p.plans[k];
+        by_hand_store(plan, k == 0 ? FIRST : SECOND, 0, BYTES);
+        by_hand_store(plan, k == 0 ? SECOND : FIRST, 0, BYTES);
+        plan->capture.launched(
+            &plan->capture, by_hand_kernel, &word, &(adzi_args_layout){ none, &mask }, 8, 1, 1);
+    }
+    assert_agree(&p);
 }
 
 /* ---- arguments of operators ------------------------------------------------------------------ */
@@ -392,7 +427,8 @@ int main(void)
         cmocka_unit_test(launches_are_compared),
         cmocka_unit_test(numbers_of_launches_are_compared),
         cmocka_unit_test(arguments_are_compared),
-        cmocka_unit_test(bytes_in_doubt_are_not_compared),
+        cmocka_unit_test(numbers_in_doubt_are_not_compared),
+        cmocka_unit_test(numbers_are_compared_as_bytes),
         cmocka_unit_test(arguments_of_operators_are_compared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,14 +136,14 @@ void adzi_launch_sized(
     }
 }
 
-void adzi_launch_masked(adzi_kernel kernel, const void *args, const void *mask, size_t size,
-    int64_t units, int64_t grain)
+void adzi_launch_described(adzi_kernel kernel, const void *args, const adzi_args_layout *layout,
+    size_t size, int64_t units, int64_t grain)
 {
     if (!adzi_inside_part) { /* a thread of the pool has no state of its own */
-        adzi_self()->mask = mask;
+        adzi_self()->layout = layout;
     }
     adzi_launch_sized(kernel, args, size, units, grain);
     if (!adzi_inside_part) {
-        adzi_self()->mask = NULL;
+        adzi_self()->layout = NULL;
     }
 }

@@ -31,6 +31,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/threads/addresses.h"
 #include "base/threads/kernel.h"
 
 /** The most threads one launch uses, whatever adz_set_num_threads says. */
@@ -76,45 +77,54 @@ void adzi_launch_unobserved(adzi_kernel kernel, const void *args, int64_t units,
 void adzi_launch_sized(
     adzi_kernel kernel, const void *args, size_t size, int64_t units, int64_t grain);
 
-/** adzi_launch_sized for a launch that may be captured. `mask` has the size of the arguments; its
- * bytes are 0 where the arguments have undefined bytes between fields, and 0xff elsewhere. It is
- * NULL if the compiler cannot tell. */
-void adzi_launch_masked(adzi_kernel kernel, const void *args, const void *mask, size_t size,
-    int64_t units, int64_t grain);
+/** What a capture is told of the arguments of a launch. */
+typedef struct adzi_args_layout {
+    const adzi_addresses *addresses; /* Note [Addresses of a launch] */
+    const void *mask; /* of the size of the arguments: a byte is 0 where they have an undefined byte
+                         between fields, else 0xff. NULL if the compiler cannot tell */
+} adzi_args_layout;
 
-/* Computes `use`, in which `adzi_mask` is the mask of the struct that `args` points to. */
+/** adzi_launch_sized for a launch that may be captured. */
+void adzi_launch_described(adzi_kernel kernel, const void *args, const adzi_args_layout *layout,
+    size_t size, int64_t units, int64_t grain);
+
+/* Computes `use`, in which `adzi_layout` is that of a struct. */
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_clear_padding)
 #define ADZI_CLEARS_PADDING 1
 #endif
 #endif
 #ifdef ADZI_CLEARS_PADDING
-#define ADZI_MASK_OF(args, use)                       \
-    __extension__({                                   \
-        __typeof__(((void)0, *(args))) adzi_mask_;    \
-        memset(&adzi_mask_, 0xff, sizeof adzi_mask_); \
-        __builtin_clear_padding(&adzi_mask_);         \
-        const void *const adzi_mask = &adzi_mask_;    \
-        use;                                          \
+#define ADZI_WITH_LAYOUT(type, use)                                             \
+    __extension__({                                                             \
+        type adzi_mask_;                                                        \
+        memset(&adzi_mask_, 0xff, sizeof adzi_mask_);                           \
+        __builtin_clear_padding(&adzi_mask_);                                   \
+        const adzi_args_layout adzi_layout = { type##_addresses, &adzi_mask_ }; \
+        use;                                                                    \
     })
 #else
-#define ADZI_MASK_OF(args, use)             \
-    __extension__({                         \
-        const void *const adzi_mask = NULL; \
-        use;                                \
+#define ADZI_WITH_LAYOUT(type, use)                                      \
+    __extension__({                                                      \
+        const adzi_args_layout adzi_layout = { type##_addresses, NULL }; \
+        use;                                                             \
     })
 #endif
 
-/** Launches a kernel with the first `size` bytes of the struct that `args` points to. */
-#define adzi_launch_part(kernel, args, size, units, grain)                     \
-    (atomic_load_explicit(&adzi_launch_observer, memory_order_acquire) == NULL \
-            ? adzi_launch_sized((kernel), (args), (size), (units), (grain))    \
-            : ADZI_MASK_OF(args,                                               \
-                  adzi_launch_masked((kernel), (args), adzi_mask, (size), (units), (grain))))
+/* A pointer to arguments. It does not compile if they are not of the type. */
+#define ADZI_ARGS_OF(type, args) _Generic((args), type * : (args), const type * : (args))
 
-/** Launches a kernel with the struct that `args` points to. A pointer to void does not compile. */
-#define adzi_launch(kernel, args, units, grain) \
-    adzi_launch_part(kernel, args, sizeof *(args), units, grain)
+/** Launches a kernel with the first `size` bytes of the struct that `args` points to. */
+#define adzi_launch_part(kernel, type, args, size, units, grain)                                   \
+    (atomic_load_explicit(&adzi_launch_observer, memory_order_acquire) == NULL                     \
+            ? adzi_launch_sized((kernel), ADZI_ARGS_OF(type, args), (size), (units), (grain))      \
+            : ADZI_WITH_LAYOUT(type, adzi_launch_described((kernel), (args), &adzi_layout, (size), \
+                                         (units), (grain))))
+
+/** Launches a kernel with a struct of arguments, whose addresses a line beside it names
+ * (ADZI_ADDRESSES). */
+#define adzi_launch(kernel, type, args, units, grain) \
+    adzi_launch_part(kernel, type, args, sizeof(type), units, grain)
 
 /** The number of threads that the calling thread's context allows. */
 int adzi_num_threads(void);

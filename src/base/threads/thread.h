@@ -82,7 +82,7 @@ typedef struct adzi_thread {
     struct adzi_reading *reading; /* of the innermost call that has arguments, or NULL */
     struct adzi_node *deriving;   /* the node whose expression a backward calls, or NULL */
     bool skips_init;              /* constructors do not draw weights (adz_set_skip_init) */
-    const void *mask;   /* of the arguments of the launch that begins; see adzi_launch_masked */
+    const struct adzi_args_layout *layout; /* of the launch that begins: adzi_launch_described */
     adzi_frame *frames; /* running calls, outermost first; `first_frames` or allocated */
     size_t n_frames, frames_capacity;
     adzi_frame first_frames[ADZI_FIRST_FRAMES];

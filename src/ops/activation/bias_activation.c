@@ -188,7 +188,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     args.dx_sums = sums_of(&of_bias);
     args.dgate_sums = sums_of(&of_gate_bias);
     if (groups > 0) {
-        adzi_launch(adzi_bias_activation_backward, &args, groups, 1);
+        adzi_launch(adzi_bias_activation_backward, adzi_bias_activation_args, &args, groups, 1);
     }
     bias_gradient_finish(&of_bias, to, args.n);
     bias_gradient_finish(&of_gate_bias, dgate, args.n);
@@ -220,7 +220,7 @@ static adz_tensor *again(adzi_node *node)
         return adzi_dropout_again(y, at->dropout, kept);
     }
     adzi_dropout_args args = mask_args(y, y, at->dropout, kept);
-    adzi_launch(KERNEL_FOR(dropout_again, y->dtype), &args, kept->numel, GRAIN);
+    adzi_launch(KERNEL_FOR(dropout_again, y->dtype), adzi_dropout_args, &args, kept->numel, GRAIN);
     return y;
 }
 
@@ -337,7 +337,7 @@ static void compute(adzi_bias_activation_args *args, adz_tensor *y)
     args->y = y->data;
     int64_t groups = adzi_bias_activation_groups(args, false);
     if (groups > 0) {
-        adzi_launch(adzi_bias_activation_forward, args, groups, 1);
+        adzi_launch(adzi_bias_activation_forward, adzi_bias_activation_args, args, groups, 1);
     }
 }
 

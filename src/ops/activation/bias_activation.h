@@ -4,6 +4,7 @@
 #define ADZI_OPS_ACTIVATION_BIAS_ACTIVATION_H
 
 #include "adze/ops/activation.h"
+#include "base/threads/addresses.h"
 #include "base/isa.h"
 #include "tensor/random/random.h"
 
@@ -40,6 +41,9 @@ typedef struct adzi_bias_activation_args {
     double *dx_sums, *dgate_sums; /* [groups, h], each group's sum over its rows, for the gradients
                                      of the biases; NULL where not wanted */
 } adzi_bias_activation_args;
+
+ADZI_ADDRESSES(adzi_bias_activation_args, x, bias, gate, gate_bias,
+    ADZI_DROPOUT_ADDRESSES(dropout.), y, dy, dx, dgate, dx_sums, dgate_sums);
 
 /** Chooses `rows` by n and h. Returns the number of groups, which are the launch's units; 0 for an
  * empty x. The choice does not depend on the number of threads, so neither do the sums' bits. */

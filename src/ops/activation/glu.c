@@ -44,7 +44,8 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
         .dy = g->data,
         .out = dx[0]->data,
         .run = run_of(x, adzi_attr(node, glu_attr)->dim) };
-    adzi_launch(KERNEL_FOR(glu_backward, x->dtype), &args, g->numel, ADZI_POINTWISE_GRAIN);
+    adzi_launch(
+        KERNEL_FOR(glu_backward, x->dtype), adzi_glu_args, &args, g->numel, ADZI_POINTWISE_GRAIN);
     return ADZ_OK;
 }
 
@@ -89,7 +90,8 @@ static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *bloc
     const adzi_glu_args args = {
         .x = in[0]->data, .dy = NULL, .out = y[0]->data, .run = run_of(in[0], at->dim)
     };
-    adzi_launch(KERNEL_FOR(glu, y[0]->dtype), &args, y[0]->numel, ADZI_POINTWISE_GRAIN);
+    adzi_launch(
+        KERNEL_FOR(glu, y[0]->dtype), adzi_glu_args, &args, y[0]->numel, ADZI_POINTWISE_GRAIN);
 }
 
 const adzi_op adzi_op_glu = { .name = "glu",

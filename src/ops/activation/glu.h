@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "base/threads/addresses.h"
+
 /**
  * Units are elements of y. All operands are contiguous.
  *
@@ -16,5 +18,7 @@ typedef struct adzi_glu_args {
     void *out;          /* y in the forward, dx in the backward */
     int64_t run;        /* at least 1 if there are any elements */
 } adzi_glu_args;
+
+ADZI_ADDRESSES(adzi_glu_args, x, dy, out);
 
 #endif

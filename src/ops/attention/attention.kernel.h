@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "adze/random.h"
+#include "base/threads/addresses.h"
 
 enum {
     ADZI_ATTENTION_BLOCK =
@@ -60,6 +61,9 @@ typedef struct adzi_attention_args {
     int64_t tasks;
     _Atomic(int64_t) *next_task; /* in front of the scratch memory; attention_begin sets it to 0 */
 } adzi_attention_args;
+
+ADZI_ADDRESSES(adzi_attention_args, q.data, k.data, v.data, mask.data, kept.data, state, y.data,
+    stats, dy.data, dq.data, dk.data, dv.data, dmask.data, scratch, next_task);
 
 /** The length in scratch memory of a row of n elements. */
 static inline int64_t adzi_attention_padded(int64_t n)

@@ -183,8 +183,8 @@ static void begin_tasks(const void *args, int64_t begin, int64_t end)
  * units are done, so the scratch memory can be freed at once. */
 static void run(adzi_kernel kernel, const adzi_attention_args *args, size_t scratch)
 {
-    adzi_launch(begin_tasks, args, 1, 1);
-    adzi_launch(kernel, args, args->workers, 1);
+    adzi_launch(begin_tasks, adzi_attention_args, args, 1, 1);
+    adzi_launch(kernel, adzi_attention_args, args, args->workers, 1);
     free_scratch(args, scratch);
 }
 

@@ -23,6 +23,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/threads/addresses.h"
+
 enum {
     ADZI_CONV_BLOCK = 64,  /* positions of a block */
     ADZI_CONV_DEPTH = 128, /* channels times taps whose patches are packed at a time */
@@ -49,6 +51,11 @@ typedef struct adzi_conv_args {
     int64_t scratch_size;
 } adzi_conv_args;
 
+/** Its pointers for ADZI_ADDRESSES. `at` is empty, or the name of a member and a dot. */
+#define ADZI_CONV_ADDRESSES(at) at x, at weight, at bias, at y, at scratch
+
+ADZI_ADDRESSES(adzi_conv_args, ADZI_CONV_ADDRESSES());
+
 /** The gradient of a weight: `y` of conv is read, and dw[groups * maps, channels * taps] written.
  */
 typedef struct adzi_conv_weight_args {
@@ -58,6 +65,8 @@ typedef struct adzi_conv_weight_args {
     int64_t depth_chunks; /* parts of channels * taps, see adzi_conv_range */
 } adzi_conv_weight_args;
 
+ADZI_ADDRESSES(adzi_conv_weight_args, ADZI_CONV_ADDRESSES(conv.), dw);
+
 /** The weight of a transposed convolution in the order that its kernel reads. */
 typedef struct adzi_conv_pack_args {
     adzi_conv_args conv; /* conv.weight is the packed weight, which is written */
@@ -65,12 +74,16 @@ typedef struct adzi_conv_pack_args {
     void *to;
 } adzi_conv_pack_args;
 
+ADZI_ADDRESSES(adzi_conv_pack_args, ADZI_CONV_ADDRESSES(conv.), from, to);
+
 /** out[i] = the sum over p of parts[p, i]. */
 typedef struct adzi_conv_sum_args {
     const void *parts;
     void *out;
     int64_t n, count; /* elements, and partial sums */
 } adzi_conv_sum_args;
+
+ADZI_ADDRESSES(adzi_conv_sum_args, parts, out);
 
 /** One phase along one dimension: position q reads, for tap number i, index q step + offset + i
  * offset_step of the source, and is element start + q stride of the result. */

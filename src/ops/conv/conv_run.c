@@ -137,15 +137,16 @@ void adzi_conv_run(adzi_conv_job *job)
     }
     if (g->transposed) {
         const adzi_conv_pack_args pack = { *g, job->weight, job->block };
-        adzi_launch(KERNEL_FOR(conv_pack, job->dtype), &pack, g->groups * g->maps,
+        adzi_launch(KERNEL_FOR(conv_pack, job->dtype), adzi_conv_pack_args, &pack,
+            g->groups * g->maps,
             adzi_grain_of(COPY_GRAIN, g->channels * g->kernel[0] * g->kernel[1]));
         g->weight = job->block;
     }
     if (job->depthwise) {
-        adzi_launch(KERNEL_FOR(conv_depthwise, job->dtype), g, g->items * g->groups * g->maps,
-            grain_of_depthwise(g));
+        adzi_launch(KERNEL_FOR(conv_depthwise, job->dtype), adzi_conv_args, g,
+            g->items * g->groups * g->maps, grain_of_depthwise(g));
     } else {
-        adzi_launch(KERNEL_FOR(conv, job->dtype), g, g->workers, 1);
+        adzi_launch(KERNEL_FOR(conv, job->dtype), adzi_conv_args, g, g->workers, 1);
     }
 }
 
@@ -201,15 +202,16 @@ void adzi_conv_run_weight(adzi_conv_job *job)
     }
     if (job->depthwise) {
         const double each = (work_of(g) + 1) / (double)(g->groups * g->maps) * 8;
-        adzi_launch(KERNEL_FOR(conv_depthwise_weight, job->dtype), args, g->groups * g->maps,
-            each < WORK_PER_THREAD ? (int64_t)(WORK_PER_THREAD / each) : 1);
+        adzi_launch(KERNEL_FOR(conv_depthwise_weight, job->dtype), adzi_conv_weight_args, args,
+            g->groups * g->maps, each < WORK_PER_THREAD ? (int64_t)(WORK_PER_THREAD / each) : 1);
         return;
     }
-    adzi_launch(KERNEL_FOR(conv_weight, job->dtype), args, g->workers, 1);
+    adzi_launch(KERNEL_FOR(conv_weight, job->dtype), adzi_conv_weight_args, args, g->workers, 1);
     if (args->parts > 1) {
         const adzi_conv_sum_args sum = { args->dw, job->dw,
             g->groups * g->maps * g->channels * g->kernel[0] * g->kernel[1], args->parts };
-        adzi_launch(KERNEL_FOR(conv_sum, job->dtype), &sum, sum.n, COPY_GRAIN / WEIGHT_TASKS);
+        adzi_launch(KERNEL_FOR(conv_sum, job->dtype), adzi_conv_sum_args, &sum, sum.n,
+            COPY_GRAIN / WEIGHT_TASKS);
     }
 }
 

@@ -141,7 +141,8 @@ static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *bloc
         adzi_conv_args g = adzi_fold_geometry(&call->at, images, call->grid);
         g.x = in[0]->data;
         g.y = y[0]->data;
-        adzi_launch(KERNEL_FOR(unfold, y[0]->dtype), &g, g.items, adzi_fold_grain(&g));
+        adzi_launch(
+            KERNEL_FOR(unfold, y[0]->dtype), adzi_conv_args, &g, g.items, adzi_fold_grain(&g));
     }
 }
 

@@ -48,7 +48,8 @@ static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *bloc
     adzi_lanes_args args = { .in = { x->data }, .out = y[0]->data, .reverse = at->reverse };
     const int64_t lanes = adzi_lanes(&args, x, at->dim);
     if (x->numel > 0) {
-        adzi_launch(KERNEL_FOR(cumsum, x->dtype), &args, lanes, adzi_lanes_grain(args.n));
+        adzi_launch(
+            KERNEL_FOR(cumsum, x->dtype), adzi_lanes_args, &args, lanes, adzi_lanes_grain(args.n));
     }
 }
 

@@ -200,7 +200,8 @@ static void launch(adz_tensor *const *s, adz_tensor *const *in, const void *bloc
     const recurrence_attr *at = block;
     adzi_lanes_args args = { .reverse = at->reverse };
     const int64_t lanes = adzi_recurrence_lanes(&args, in, s[0], at->dim);
-    adzi_launch(KERNEL_FOR(linear_recurrence, s[0]->dtype), &args, lanes, adzi_lanes_grain(args.n));
+    adzi_launch(KERNEL_FOR(linear_recurrence, s[0]->dtype), adzi_lanes_args, &args, lanes,
+        adzi_lanes_grain(args.n));
 }
 
 const adzi_op adzi_op_linear_recurrence = { .name = name,

@@ -63,7 +63,8 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
         return adzi_status(NULL);
     }
     adzi_dropout_args args = arguments(g, dx[0], adzi_attr(node, dropout_attr)->p, kept, NULL);
-    adzi_launch(KERNEL_FOR(dropout_again, g->dtype), &args, groups_of(args.n), GRAIN);
+    adzi_launch(
+        KERNEL_FOR(dropout_again, g->dtype), adzi_dropout_args, &args, groups_of(args.n), GRAIN);
     return ADZ_OK;
 }
 
@@ -96,7 +97,7 @@ static adz_tensor *apply(adz_tensor *x, double p, const adz_generator_state *sta
     }
     adzi_save_extra(&call, 0, kept); /* does nothing where the call is not recorded */
     adzi_dropout_args args = arguments(xs, y, p, kept, state);
-    adzi_launch(KERNEL_FOR(dropout, x->dtype), &args, groups, GRAIN);
+    adzi_launch(KERNEL_FOR(dropout, x->dtype), adzi_dropout_args, &args, groups, GRAIN);
     return adzi_leave(&call, y);
 }
 
@@ -113,7 +114,8 @@ static void launch_again(adz_tensor *const *y, adz_tensor *const *in, const void
 {
     const dropout_attr *at = block;
     const adzi_dropout_args args = arguments(in[0], y[0], at->p, in[1], NULL);
-    adzi_launch(KERNEL_FOR(dropout_again, y[0]->dtype), &args, groups_of(args.n), GRAIN);
+    adzi_launch(
+        KERNEL_FOR(dropout_again, y[0]->dtype), adzi_dropout_args, &args, groups_of(args.n), GRAIN);
 }
 
 /* The mask is an input of the call, so that a trace knows where it comes from. */

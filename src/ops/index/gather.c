@@ -92,7 +92,8 @@ void adzi_gather_into(adz_tensor *y, const adz_tensor *x, const adz_tensor *inde
         args.sizes[d] = y->sizes[d];
         args.strides[d] = d == dim ? 0 : x->strides[d];
     }
-    adzi_launch(KERNEL_FOR_SIZE(gather, adzi_item_size(x)), &args, y->numel, ADZI_POINTWISE_GRAIN);
+    adzi_launch(KERNEL_FOR_SIZE(gather, adzi_item_size(x)), adzi_gather_args, &args, y->numel,
+        ADZI_POINTWISE_GRAIN);
 }
 
 /* A scalar x counts as a dimension of size 1. An empty index fits any x, as in PyTorch. */

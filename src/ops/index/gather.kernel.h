@@ -3,6 +3,7 @@
 #define ADZI_OPS_INDEX_GATHER_KERNEL_H
 
 #include "adze/tensor.h"
+#include "base/threads/addresses.h"
 
 typedef struct adzi_gather_args {
     const char *x;
@@ -13,5 +14,7 @@ typedef struct adzi_gather_args {
     int64_t strides[ADZ_MAX_RANK]; /* of x in elements; 0 along dim */
     int64_t along;                 /* stride of x along dim, the dimension of the index */
 } adzi_gather_args;
+
+ADZI_ADDRESSES(adzi_gather_args, x, y, index);
 
 #endif

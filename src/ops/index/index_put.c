@@ -180,8 +180,8 @@ static adz_tensor *put(adz_tensor *x, adz_tensor *rows, adz_tensor *values, adz_
         const int64_t n = at_rows->numel, row = from->numel / n;
         const adzi_put_args args = { to->data, from->data, adzi_index_data(at_rows),
             adzi_index_data(sorted), n, row, at.accumulate };
-        adzi_launch(
-            KERNEL_FOR(index_put, x->dtype), &args, n, adzi_grain_of(ADZI_POINTWISE_GRAIN, row));
+        adzi_launch(KERNEL_FOR(index_put, x->dtype), adzi_put_args, &args, n,
+            adzi_grain_of(ADZI_POINTWISE_GRAIN, row));
     }
     if (to != y) {
         adzi_copy(y, to);

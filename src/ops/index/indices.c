@@ -46,6 +46,8 @@ typedef struct {
     const bool *within; /* what the kernel has found */
 } report_args;
 
+ADZI_ADDRESSES(report_args, op, of, at, within);
+
 /* Searches for the first index out of range and names it, if the kernel has found that there is
  * one. */
 static adz_status report(const void *block)
@@ -75,8 +77,8 @@ bool adzi_indices_within(
         return false;
     }
     const adzi_within_args args = { at, index->numel, size, (bool *)(void *)found->data };
-    adzi_launch(KERNEL_FOR(indices_within, 0), &args, 1, 1);
+    adzi_launch(KERNEL_FOR(indices_within, 0), adzi_within_args, &args, 1, 1);
     const report_args shown = { op, of, adz_tensor_shape(index), adz_tensor_shape(t), index->numel,
         at, size, args.within };
-    return adzi_repeat(report, &shown) == ADZ_OK;
+    return adzi_repeat(report, report_args, &shown) == ADZ_OK;
 }

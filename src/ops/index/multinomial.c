@@ -69,6 +69,8 @@ typedef struct {
     bool replacement;
 } report_args;
 
+ADZI_ADDRESSES(report_args, p, sound);
+
 static adz_status report(const void *block)
 {
     const report_args *args = block;
@@ -144,6 +146,8 @@ typedef struct {
     int64_t least; /* classes of weight above 0 that a row needs */
 } sums_args;
 
+ADZI_ADDRESSES(sums_args, p, sums, sound);
+
 /* Sums all rows and finds out whether n classes can be drawn from each. There is one unit, because
  * the rows share the flag `sound`. */
 static void sum_rows(const void *block, int64_t begin, int64_t end)
@@ -182,9 +186,9 @@ static adz_tensor *running_sums(const adz_tensor *p, int64_t n, bool replacement
     const int64_t classes = p->sizes[p->rank - 1];
     const sums_args args = { (const double *)(const void *)p->data, (double *)(void *)sums->data,
         (bool *)(void *)sound->data, p->numel / classes, classes, replacement ? 1 : n };
-    adzi_launch(sum_rows, &args, 1, 1);
+    adzi_launch(sum_rows, sums_args, &args, 1, 1);
     const report_args shown = { args.p, args.rows, classes, n, args.sound, replacement };
-    return adzi_repeat(report, &shown) == ADZ_OK ? sums : NULL;
+    return adzi_repeat(report, report_args, &shown) == ADZ_OK ? sums : NULL;
 }
 
 /* Arguments of find_classes. Units are rows; each has n draws and one search per draw. */
@@ -193,6 +197,8 @@ typedef struct {
     int64_t *y;                 /* [rows, n] */
     int64_t classes, n;
 } classes_args;
+
+ADZI_ADDRESSES(classes_args, sums, drawn, y);
 
 /* Inverts the running sum of each row. Units are rows of y. */
 static void find_classes(const void *block, int64_t begin, int64_t end)
@@ -220,8 +226,8 @@ static adz_tensor *with_replacement(
     }
     const classes_args args = { (const double *)(const void *)sums->data,
         (const double *)(const void *)u->data, (int64_t *)(void *)y->data, classes, n };
-    adzi_launch(
-        find_classes, &args, p->numel / classes, adzi_grain_of(ADZI_POINTWISE_GRAIN / 16, n));
+    adzi_launch(find_classes, classes_args, &args, p->numel / classes,
+        adzi_grain_of(ADZI_POINTWISE_GRAIN / 16, n));
     return y;
 }
 

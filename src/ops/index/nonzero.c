@@ -23,6 +23,8 @@ typedef struct {
     int64_t sizes[ADZ_MAX_RANK];
 } nonzero_args;
 
+ADZI_ADDRESSES(nonzero_args, mask, count, y);
+
 static void count_true(const void *block, int64_t begin, int64_t end)
 {
     const nonzero_args *args = block;
@@ -81,12 +83,12 @@ adz_tensor *adz_nonzero(adz_tensor *x)
         .count = (int64_t *)(void *)count->data,
         .rank = x->rank };
     memcpy(args.sizes, x->sizes, sizeof args.sizes);
-    adzi_launch(count_true, &args, 1, 1);
+    adzi_launch(count_true, nonzero_args, &args, 1, 1);
     adz_tensor *y = adzi_new(&call, ADZ_I64, 2, (int64_t[]){ *args.count, x->rank });
     if (y == NULL || !adzi_record_nothing(&call, y, NULL, 0)) {
         return NULL;
     }
     args.y = (int64_t *)(void *)y->data;
-    adzi_launch(write_positions, &args, 1, 1);
+    adzi_launch(write_positions, nonzero_args, &args, 1, 1);
     return y;
 }

@@ -39,6 +39,8 @@ typedef struct {
     int64_t n;  /* classes */
 } ones_args;
 
+ADZI_ADDRESSES(ones_args, ids, y);
+
 /* Units are ids. Each writes one element into its row of zeros. */
 static void write_ones(const void *block, int64_t begin, int64_t end)
 {
@@ -74,6 +76,6 @@ adz_tensor *adz_one_hot(adz_tensor *ids, int64_t num_classes)
     }
     adzi_fill(y, 0);
     const ones_args args = { adzi_index_data(call.in[0]), adzi_index_data(y), n };
-    adzi_launch(write_ones, &args, ids->numel, ADZI_POINTWISE_GRAIN);
+    adzi_launch(write_ones, ones_args, &args, ids->numel, ADZI_POINTWISE_GRAIN);
     return adzi_leave(&call, y);
 }

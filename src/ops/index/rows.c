@@ -55,6 +55,8 @@ typedef struct {
     int64_t bytes; /* of one row */
 } take_args;
 
+ADZI_ADDRESSES(take_args, x, y, index);
+
 /* Units are rows of y. Only memory moves, so there is nothing to compile per instruction set. */
 static void take_rows(const void *block, int64_t begin, int64_t end)
 {
@@ -84,7 +86,8 @@ void adzi_rows_copy(adz_tensor *y, const adz_tensor *x, int dim, const adz_tenso
         .n = index->numel,
         .size = x->sizes[dim],
         .bytes = row * (int64_t)adzi_item_size(x) };
-    adzi_launch(take_rows, &args, y->numel / row, adzi_grain_of(ADZI_POINTWISE_GRAIN, row));
+    adzi_launch(
+        take_rows, take_args, &args, y->numel / row, adzi_grain_of(ADZI_POINTWISE_GRAIN, row));
 }
 
 /* The attributes of both operators of this file. */
@@ -151,6 +154,8 @@ typedef struct {
     int64_t *bad;    /* the result: the position of the first index out of range, or n */
 } sort_args;
 
+ADZI_ADDRESSES(sort_args, index, starts, order, bad);
+
 /* A counting sort of the positions of the index by the row that they name. The positions of row v
  * are order[starts[v]] .. order[starts[v + 1] - 1], in ascending order. So each row is summed by
  * one unit in a fixed order, and threads change no bit. An index of -1 or out of range is left out.
@@ -192,7 +197,7 @@ static bool sort_index(adz_tensor *starts, adz_tensor *order, const adz_tensor *
     int64_t *start = adzi_index_data(starts);
     const sort_args args = { adzi_index_data(index), index->numel, size, start,
         adzi_index_data(order), start + size + 2 };
-    adzi_launch(sort_positions, &args, 1, 1);
+    adzi_launch(sort_positions, sort_args, &args, 1, 1);
     if (*args.bad < index->numel) {
         adzi_error("rows_sum", ADZ_ERR_INDEX,
             "index %lld is none of %lld rows; it has changed since the forward",
@@ -252,7 +257,8 @@ adz_tensor *adzi_rows_sum(adz_tensor *y, int dim, adz_tensor *index, int64_t siz
             .size = size,
             .row = row,
             .blocks = (row + ADZI_ROWS_BLOCK - 1) / ADZI_ROWS_BLOCK };
-        adzi_launch(KERNEL_FOR(rows_sum, y->dtype), &args, x->numel / row * args.blocks,
+        adzi_launch(KERNEL_FOR(rows_sum, y->dtype), adzi_rows_sum_args, &args,
+            x->numel / row * args.blocks,
             adzi_grain_of(ADZI_POINTWISE_GRAIN, row < ADZI_ROWS_BLOCK ? row : ADZI_ROWS_BLOCK));
     }
     return adzi_leave(&call, x);

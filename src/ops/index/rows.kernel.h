@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/threads/addresses.h"
+
 enum { ADZI_ROWS_BLOCK = 64 }; /* elements of a row whose sums are kept: 512 bytes of f64 */
 
 /** A unit is a block of ADZI_ROWS_BLOCK elements of one row of x. */
@@ -15,6 +17,8 @@ typedef struct adzi_rows_sum_args {
     int64_t n, size, row, blocks;  /* blocks: units per row of x, row / 64 rounded up */
 } adzi_rows_sum_args;
 
+ADZI_ADDRESSES(adzi_rows_sum_args, y, x, starts, order);
+
 /** A unit is one position of `order`. */
 typedef struct adzi_put_args {
     void *y;              /* [rows of y, row] */
@@ -24,6 +28,8 @@ typedef struct adzi_put_args {
     int64_t n, row;       /* row: elements of one */
     bool accumulate;      /* add, and do not replace */
 } adzi_put_args;
+
+ADZI_ADDRESSES(adzi_put_args, y, values, rows, order);
 
 /** Whether position p of the order is the first one with its row. */
 static inline bool adzi_put_begins(const adzi_put_args *args, int64_t p)

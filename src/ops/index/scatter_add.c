@@ -142,7 +142,8 @@ void adzi_scatter_into(adz_tensor *y, const adz_tensor *src, const adz_tensor *i
     adzi_kernel kernel = y->dtype != src->dtype   ? KERNEL_FOR(scatter_add_wide, src->dtype)
                          : is_wide(y, index, dim) ? KERNEL_FOR(scatter_add_lane, src->dtype)
                                                   : KERNEL_FOR(scatter_add, src->dtype);
-    adzi_launch(kernel, &args, index->numel / args.n, adzi_grain_of(ADZI_POINTWISE_GRAIN, args.n));
+    adzi_launch(kernel, adzi_scatter_args, &args, index->numel / args.n,
+        adzi_grain_of(ADZI_POINTWISE_GRAIN, args.n));
 }
 
 /* Computes both public calls. In place, x is y and is not copied. */

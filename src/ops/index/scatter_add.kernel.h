@@ -3,6 +3,7 @@
 #define ADZI_OPS_INDEX_SCATTER_ADD_KERNEL_H
 
 #include "adze/tensor.h"
+#include "base/threads/addresses.h"
 
 enum {
     ADZI_SCATTER_LANE = 1024
@@ -20,5 +21,7 @@ typedef struct adzi_scatter_args {
     int64_t y_strides[ADZ_MAX_RANK], from_strides[ADZ_MAX_RANK], index_strides[ADZ_MAX_RANK];
     int64_t y_along, from_along, index_along; /* strides along dim */
 } adzi_scatter_args;
+
+ADZI_ADDRESSES(adzi_scatter_args, y, from, index);
 
 #endif

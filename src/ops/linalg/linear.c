@@ -217,7 +217,7 @@ adz_status adzi_linear_gradients_narrow(
         layer->w = w->data;
         layer->dx = dx[X]->data;
     }
-    adzi_launch(KERNEL_FOR(linear_narrow, dtype), layer, 1, 1);
+    adzi_launch(KERNEL_FOR(linear_narrow, dtype), adzi_linear_narrow_args, layer, 1, 1);
     return ADZ_OK;
 }
 

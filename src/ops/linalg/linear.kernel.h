@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "base/threads/addresses.h"
+
 enum {
     ADZI_LINEAR_NARROW = 4, /* the most inputs or outputs of a narrow layer */
     ADZI_LINEAR_ROWS = 512  /* the most rows of one: more are worth several threads */
@@ -23,5 +25,7 @@ typedef struct adzi_linear_narrow_args {
     const char *x, *w;  /* [n, d], for dw; [h, d], for dx */
     char *dx, *dw, *db; /* dw never NULL */
 } adzi_linear_narrow_args;
+
+ADZI_ADDRESSES(adzi_linear_narrow_args, dy, y, x, w, dx, dw, db);
 
 #endif

@@ -113,7 +113,7 @@ static void apply_dropout(adz_tensor *y, double keep, const adz_generator_state 
         .n = y->numel,
         .keep = keep,
         .scale = keep > 0 ? 1 / keep : 0 };
-    adzi_launch(KERNEL_FOR(dropout, y->dtype), &args,
+    adzi_launch(KERNEL_FOR(dropout, y->dtype), adzi_dropout_args, &args,
         (y->numel + ADZI_GROUP_WORDS - 1) / ADZI_GROUP_WORDS,
         ADZI_POINTWISE_GRAIN / ADZI_GROUP_WORDS);
 }

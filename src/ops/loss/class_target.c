@@ -144,6 +144,11 @@ typedef struct {
     bool mean;
 } numbers_args;
 
+/** Its pointers for ADZI_ADDRESSES. `at` is empty, or the name of a member and a dot. */
+#define NUMBERS_ADDRESSES(at) at target, at weights.data, at numbers
+
+ADZI_ADDRESSES(numbers_args, NUMBERS_ADDRESSES());
+
 /* Sums the weights of the rows that count and finds the first target that is no class. The scale is
  * 1 over that sum for the mean, and 1 otherwise. If no row counts, the mean is 0 / 0 = NaN, and its
  * slope is 0, so the gradient is 0 and not NaN. There is one unit, because all rows go into one
@@ -186,6 +191,8 @@ typedef struct {
     numbers_args numbers;
 } report_args;
 
+ADZI_ADDRESSES(report_args, op, NUMBERS_ADDRESSES(numbers.));
+
 /* Fails if the kernel has found a target that is no class. */
 static adz_status report_wrong(const void *block)
 {
@@ -219,9 +226,9 @@ adz_tensor *adzi_class_numbers_new(
     const numbers_args args = { rows != NULL ? (const int64_t *)(const void *)rows->data : NULL,
         weights_of(call->in[2]), adzi_class_numbers_in(t), n, c, attr->ignore_index,
         attr->reduction == ADZ_REDUCE_MEAN };
-    adzi_launch(compute_numbers, &args, 1, 1);
+    adzi_launch(compute_numbers, numbers_args, &args, 1, 1);
     const report_args shown = { op, adz_tensor_shape(x), args };
-    return adzi_repeat(report_wrong, &shown) == ADZ_OK ? t : NULL;
+    return adzi_repeat(report_wrong, report_args, &shown) == ADZ_OK ? t : NULL;
 }
 
 /* ---- forward ------------------------------------------------------------------------------- */
@@ -261,6 +268,8 @@ typedef struct {
     adz_dtype dtype;
 } slope_args;
 
+ADZI_ADDRESSES(slope_args, numbers, out);
+
 /* Writes the slope in the dtype of the gradient. One unit. The number becomes a tensor, because the
  * host may not read what a launch has computed. */
 static void write_slope(const void *block, int64_t begin, int64_t end)
@@ -293,7 +302,7 @@ adz_tensor *adzi_class_upstream(
         return NULL;
     }
     const slope_args args = { adzi_class_numbers_in(numbers), slope->data, (adz_dtype)dy->dtype };
-    adzi_launch(write_slope, &args, 1, 1);
+    adzi_launch(write_slope, slope_args, &args, 1, 1);
     return adz_mul(dy, slope);
 }
 
@@ -307,6 +316,8 @@ typedef struct {
     int64_t c, l, ignore_index; /* x is [rows / l, c, l] */
     double smoothing;
 } shares_args;
+
+ADZI_ADDRESSES(shares_args, target, weights.data, q);
 
 /* Writes element i of q, which is f32 or f64. The arithmetic is in f64 for both and rounds here. */
 static void write_share(const shares_args *args, int64_t i, double value)
@@ -362,7 +373,8 @@ adz_tensor *adzi_class_shares(const char *op, adz_dtype dtype, adz_shape x, adz_
     const shares_args args = { (const int64_t *)(const void *)rows->data, weights_of(weight),
         q->data, dtype, x.sizes[axis], adzi_numel(x.rank - axis - 1, x.sizes + axis + 1),
         attr->ignore_index, attr->smoothing };
-    adzi_launch(compute_shares, &args, rows->numel, adzi_grain_of(ADZI_POINTWISE_GRAIN, args.c));
+    adzi_launch(compute_shares, shares_args, &args, rows->numel,
+        adzi_grain_of(ADZI_POINTWISE_GRAIN, args.c));
     return q;
 }
 

@@ -4,6 +4,7 @@
 #ifndef ADZI_OPS_LOSS_CLASS_TARGET_H
 #define ADZI_OPS_LOSS_CLASS_TARGET_H
 
+#include "base/threads/addresses.h"
 #include "ops/loss/pair_loss.h"
 
 /** The attributes of a loss over classes. */
@@ -61,6 +62,8 @@ typedef struct adzi_class_args {
     double smoothing;
     const adzi_class_numbers *numbers; /* for the backward's kernels */
 } adzi_class_args;
+
+ADZI_ADDRESSES(adzi_class_args, x, target, probabilities, weight, losses, lse, dy, dx, dt, numbers);
 
 /** Checks x, the class weights and the reduction; fills weighted and probabilities. */
 bool adzi_class_check(adzi_call *call, adzi_class_attr *attr);

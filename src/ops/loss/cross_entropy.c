@@ -127,8 +127,8 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
             return adzi_status(NULL);
         }
         args.dx = dx_rows->data;
-        adzi_launch(
-            KERNEL_FOR(cross_entropy_dx, x->dtype), &args, lse->numel / 2, adzi_grain_of(GRAIN, c));
+        adzi_launch(KERNEL_FOR(cross_entropy_dx, x->dtype), adzi_class_args, &args, lse->numel / 2,
+            adzi_grain_of(GRAIN, c));
     }
     if (adzi_needs(node, 1)) {
         dx[1] = gradient_rows(x, &dt_rows);
@@ -136,8 +136,8 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
             return adzi_status(NULL);
         }
         args.dt = dt_rows->data;
-        adzi_launch(
-            KERNEL_FOR(cross_entropy_dt, x->dtype), &args, lse->numel / 2, adzi_grain_of(GRAIN, c));
+        adzi_launch(KERNEL_FOR(cross_entropy_dt, x->dtype), adzi_class_args, &args, lse->numel / 2,
+            adzi_grain_of(GRAIN, c));
     }
     return ADZ_OK;
 }
@@ -249,7 +249,8 @@ static adz_tensor *compute(
         .c = c,
         .ignore_index = attr->ignore_index,
         .smoothing = attr->smoothing };
-    adzi_launch(KERNEL_FOR(cross_entropy, x->dtype), &args, losses->numel, adzi_grain_of(GRAIN, c));
+    adzi_launch(KERNEL_FOR(cross_entropy, x->dtype), adzi_class_args, &args, losses->numel,
+        adzi_grain_of(GRAIN, c));
     adzi_class_reduce(y, losses, numbers);
     return adzi_leave(call, y);
 }

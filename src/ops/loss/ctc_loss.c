@@ -111,7 +111,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     args.beta = (double *)(void *)beta->data;
     args.dy = upstream->data;
     args.dx = g->data;
-    adzi_launch(KERNEL_FOR(ctc_loss_backward, g->dtype), &args, args.n, 1);
+    adzi_launch(KERNEL_FOR(ctc_loss_backward, g->dtype), adzi_ctc_args, &args, args.n, 1);
     dx[X] = adzi_leave(&call, g);
     return adzi_status(dx[X]);
 }
@@ -125,6 +125,8 @@ typedef struct {
     int64_t t, n, c, s, blank, numel;
     bool joined;
 } report_args;
+
+ADZI_ADDRESSES(report_args, targets, steps, labels);
 
 static adz_status check_length(const char *what, int64_t at, int64_t length, int64_t most)
 {
@@ -220,7 +222,7 @@ static adz_tensor *losses_of(
     const report_args shown = { numbers_of(in[TARGETS]), numbers_of(in[STEPS]),
         numbers_of(in[LABELS]), in[X]->sizes[0], in[X]->sizes[1], in[X]->sizes[2], attr.s,
         attr.blank, in[TARGETS]->numel, attr.joined };
-    if (adzi_repeat(report, &shown) != ADZ_OK) {
+    if (adzi_repeat(report, report_args, &shown) != ADZ_OK) {
         return NULL;
     }
     adz_tensor *alpha = room(in, in[X]->sizes[0]);
@@ -235,7 +237,7 @@ static adz_tensor *losses_of(
     adzi_save_extra(&call, 0, alpha);
     adzi_ctc_args args = args_of(&attr, in, alpha);
     args.losses = y->data;
-    adzi_launch(KERNEL_FOR(ctc_loss, y->dtype), &args, args.n, 1);
+    adzi_launch(KERNEL_FOR(ctc_loss, y->dtype), adzi_ctc_args, &args, args.n, 1);
     *labels = in[LABELS];
     return adzi_leave(&call, y);
 }

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/threads/addresses.h"
+
 /**
  * Arguments of ctc_loss and ctc_loss_backward. A unit is one sequence of the batch. Arrays are
  * contiguous.
@@ -28,5 +30,7 @@ typedef struct adzi_ctc_args {
     int64_t joined,
         zero_infinity; /* 0 or 1: targets are one after another; infinite losses are 0 */
 } adzi_ctc_args;
+
+ADZI_ADDRESSES(adzi_ctc_args, x, targets, steps, labels, alpha, beta, losses, dy, dx);
 
 #endif

@@ -30,6 +30,8 @@ typedef struct {
     adz_dtype dtype;
 } negative_args;
 
+ADZI_ADDRESSES(negative_args, var);
+
 /* Refuses a negative variance. Replays of a plan look at the elements again. */
 static adz_status report_negative(const void *block)
 {
@@ -79,7 +81,7 @@ static bool check(adz_tensor *x, adz_tensor *target, adz_tensor *var)
         return false;
     }
     const negative_args args = { compact->data, compact->numel, (adz_dtype)compact->dtype };
-    return adzi_repeat(report_negative, &args) == ADZ_OK;
+    return adzi_repeat(report_negative, negative_args, &args) == ADZ_OK;
 }
 
 adz_tensor *adz_gaussian_nll_loss(adz_tensor *x, adz_tensor *target, adz_tensor *var,

@@ -79,7 +79,8 @@ adz_tensor *adz_nll_loss(adz_tensor *x, adz_tensor *target, adz_tensor *weight,
         .c = x->sizes[axis],
         .l = adzi_numel(x->rank - axis - 1, x->sizes + axis + 1),
         .ignore_index = ignore_index };
-    adzi_launch(KERNEL_FOR(nll_loss, x->dtype), &args, losses->numel, ADZI_POINTWISE_GRAIN);
+    adzi_launch(KERNEL_FOR(nll_loss, x->dtype), adzi_class_args, &args, losses->numel,
+        ADZI_POINTWISE_GRAIN);
     adzi_class_reduce(y, losses, numbers);
     return adzi_leave(&call, y);
 }

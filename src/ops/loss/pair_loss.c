@@ -126,6 +126,8 @@ typedef struct join_args {
     adz_dtype dtype; /* of y */
 } join_args;
 
+ADZI_ADDRESSES(join_args, sums, y);
+
 /* y = scale times the sum of the blocks, added in order. The launch has one unit. */
 static void join_blocks(const void *block, int64_t begin, int64_t end)
 {
@@ -169,10 +171,10 @@ static adz_tensor *reduced(
         .scale = attr->scale,
         .count = x->numel,
         .number = attr->number };
-    adzi_launch(loss->sum[adzi_cpu_level][x->dtype], &args, blocks, 8);
+    adzi_launch(loss->sum[adzi_cpu_level][x->dtype], adzi_pair_sum_args, &args, blocks, 8);
     if (!one) { /* the mean of no elements is 0 * infinity = NaN */
         const join_args join = { args.sums, blocks, y->data, attr->scale, (adz_dtype)y->dtype };
-        adzi_launch(join_blocks, &join, 1, 1);
+        adzi_launch(join_blocks, join_args, &join, 1, 1);
     }
     return adzi_leave(call, y);
 }

@@ -2,6 +2,7 @@
 #ifndef ADZI_OPS_LOSS_PAIR_LOSS_H
 #define ADZI_OPS_LOSS_PAIR_LOSS_H
 
+#include "base/threads/addresses.h"
 #include "ops/elementwise/elementwise.h"
 
 /** One loss of this kind: its operator, its kernels (which pair_loss.kernel.h defines) and the
@@ -57,6 +58,8 @@ typedef struct adzi_pair_sum_args {
     int64_t count;
     double number; /* what the kernels read as p[0] */
 } adzi_pair_sum_args;
+
+ADZI_ADDRESSES(adzi_pair_sum_args, x, t, sums, y);
 
 enum { ADZI_PAIR_BLOCK = 4096 };
 

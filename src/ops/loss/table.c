@@ -72,6 +72,8 @@ typedef struct {
     adz_shape x;
 } report_args;
 
+ADZI_ADDRESSES(report_args, outside);
+
 /* Fails if the kernel has found an element outside [0, 1]. */
 static adz_status report(const void *block)
 {
@@ -96,9 +98,10 @@ static bool are_probabilities(const adzi_call *call)
     }
     adzi_fill(found, 0);
     adzi_probability_check args = { x->data, (atomic_bool *)(void *)found->data };
-    adzi_launch(KERNEL_FOR(probability_check, x->dtype), &args, x->numel, ADZI_POINTWISE_GRAIN);
+    adzi_launch(KERNEL_FOR(probability_check, x->dtype), adzi_probability_check, &args, x->numel,
+        ADZI_POINTWISE_GRAIN);
     const report_args shown = { args.outside, adz_tensor_shape(x) };
-    return adzi_repeat(report, &shown) == ADZ_OK;
+    return adzi_repeat(report, report_args, &shown) == ADZ_OK;
 }
 
 /* ---- the columns ----------------------------------------------------------------------------- */

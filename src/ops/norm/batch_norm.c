@@ -195,15 +195,16 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     args.along = args.sum + args.c;
     /* In evaluation dx has no terms from the statistics. */
     args.constant = !adzi_attr(node, batch_norm_attr)->training;
-    adzi_launch(
-        KERNEL_FOR(batch_norm_sums, dtype), &args, args.c, adzi_grain_of(GRAIN, args.n * args.l));
+    adzi_launch(KERNEL_FOR(batch_norm_sums, dtype), adzi_batch_norm_args, &args, args.c,
+        adzi_grain_of(GRAIN, args.n * args.l));
     if (adzi_needs(node, X)) {
         dx[X] = adzi_scratch_over("batch_norm", g, x);
         if (dx[X] == NULL) {
             return adzi_status(NULL);
         }
         args.out = dx[X]->data;
-        adzi_launch(KERNEL_FOR(batch_norm_dx, dtype), &args, rows_of(&args), row_grain(&args));
+        adzi_launch(KERNEL_FOR(batch_norm_dx, dtype), adzi_batch_norm_args, &args, rows_of(&args),
+            row_grain(&args));
     }
     if (adzi_needs(node, WEIGHT)) {
         dx[WEIGHT] = channel_numbers(sums, 1, dtype);
@@ -347,6 +348,8 @@ typedef struct {
     bool training;
 } statistics_args;
 
+ADZI_ADDRESSES(statistics_args, mean, rstd, running_mean.data, running_var.data, batch, batches);
+
 /* Turns the variance of each channel into its rstd. In training the first launch has left mean and
  * variance of x, and the running statistics move towards them. The running variance takes the
  * unbiased variance, as in PyTorch. In evaluation mean and variance are read from the running
@@ -402,10 +405,10 @@ static void launch_statistics(const adzi_call *call, const adzi_batch_norm_args 
         numbers->batch, args->c, (double)args->n * (double)args->l, numbers->momentum, numbers->eps,
         numbers->batches, training };
     if (training) {
-        adzi_launch(KERNEL_FOR(batch_norm_moments, call->in[X]->dtype), args, args->c,
-            adzi_grain_of(GRAIN, args->n * args->l));
+        adzi_launch(KERNEL_FOR(batch_norm_moments, call->in[X]->dtype), adzi_batch_norm_args, args,
+            args->c, adzi_grain_of(GRAIN, args->n * args->l));
     }
-    adzi_launch(take_statistics, &s, args->c, GRAIN);
+    adzi_launch(take_statistics, statistics_args, &s, args->c, GRAIN);
     if (training && s.running_mean.data != NULL && s.count > 0) {
         adzi_written(mean, "batch_norm");
         adzi_written(var, "batch_norm");
@@ -462,7 +465,8 @@ static adz_tensor *batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tenso
     args.bias = adzi_is_none(b) ? NULL : b->data;
     args.out = y->data;
     launch_statistics(&call, &args, training, numbers);
-    adzi_launch(KERNEL_FOR(batch_norm, x->dtype), &args, rows_of(&args), row_grain(&args));
+    adzi_launch(KERNEL_FOR(batch_norm, x->dtype), adzi_batch_norm_args, &args, rows_of(&args),
+        row_grain(&args));
     return adzi_leave(&call, y);
 }
 

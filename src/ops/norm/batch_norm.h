@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "adze/tensor.h"
+#include "base/threads/addresses.h"
 
 /**
  * The argument of all four kernels. Units of batch_norm_moments and batch_norm_sums are channels.
@@ -22,6 +23,8 @@ typedef struct adzi_batch_norm_args {
     int64_t n, c, l;
     bool constant; /* the statistics do not depend on x: dx has no terms from them */
 } adzi_batch_norm_args;
+
+ADZI_ADDRESSES(adzi_batch_norm_args, x, dy, weight, bias, out, mean, rstd, sum, along);
 
 /**
  * adz_batch_norm in training whose momentum is 1 / (count + 1). The count is a contiguous i64 of

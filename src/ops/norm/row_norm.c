@@ -49,7 +49,8 @@ static adz_status fused_params(
     args->dw = dx[1] != NULL ? dx[1]->data : NULL;
     args->db = at->centred && dx[2] != NULL ? dx[2]->data : NULL;
     if (args->dw != NULL || args->db != NULL) {
-        adzi_launch(KERNEL_FOR(row_norm_params, dtype), args, at->d, adzi_grain_of(GRAIN, at->n));
+        adzi_launch(KERNEL_FOR(row_norm_params, dtype), adzi_row_norm_args, args, at->d,
+            adzi_grain_of(GRAIN, at->n));
     }
     return ADZ_OK;
 }
@@ -98,7 +99,8 @@ adz_status adzi_row_norm_fused(adzi_node *node, adz_tensor **dx, adz_tensor *con
         return adzi_status(NULL);
     }
     args.out = dx[0]->data;
-    adzi_launch(KERNEL_FOR(row_norm_dx, dtype), &args, at->n, adzi_grain_of(GRAIN, at->d));
+    adzi_launch(KERNEL_FOR(row_norm_dx, dtype), adzi_row_norm_args, &args, at->n,
+        adzi_grain_of(GRAIN, at->d));
     return ADZ_OK;
 }
 
@@ -233,6 +235,7 @@ adz_tensor *adzi_row_norm(const adzi_op *op, bool centred, adz_tensor *x, adz_sh
         .d = attr.d,
         .eps = eps,
         .centred = centred };
-    adzi_launch(KERNEL_FOR(row_norm, x->dtype), &args, attr.n, adzi_grain_of(GRAIN, attr.d));
+    adzi_launch(KERNEL_FOR(row_norm, x->dtype), adzi_row_norm_args, &args, attr.n,
+        adzi_grain_of(GRAIN, attr.d));
     return adzi_leave(&call, y);
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/threads/addresses.h"
 #include "autograd/node.h"
 
 /**
@@ -22,6 +23,8 @@ typedef struct adzi_row_norm_args {
     double eps;
     bool centred; /* the mean of a row is subtracted; else it counts as 0 */
 } adzi_row_norm_args;
+
+ADZI_ADDRESSES(adzi_row_norm_args, x, dy, weight, bias, out, dw, db, stats);
 
 /** The attributes of a node. The normalized shape is an array of ADZ_MAX_RANK elements, of which
  * `rank` are used. */

@@ -26,6 +26,8 @@ typedef struct {
     double momentum; /* negative: 1 / (count + 1) at each batch */
 } move_args;
 
+ADZI_ADDRESSES(move_args, mean.data, var.data, count, batches);
+
 /* The numbers of batch k; NULL if the batch norm was not called with it. */
 static const double *batch_at(const move_args *m, int64_t k)
 {
@@ -74,8 +76,8 @@ void adzi_batch_norm_move(adz_tensor *running_mean, adz_tensor *running_var, adz
     adzi_capture_changes(running_mean);
     adzi_capture_changes(running_var);
     adzi_capture_changes(count);
-    adzi_launch(move_all, &args, args.channels, GRAIN);
-    adzi_launch(count_all, &args, 1, 1);
+    adzi_launch(move_all, move_args, &args, args.channels, GRAIN);
+    adzi_launch(count_all, move_args, &args, 1, 1);
     adzi_written(running_mean, "batch_norm");
     adzi_written(running_var, "batch_norm");
     adzi_written(count, "batch_norm");

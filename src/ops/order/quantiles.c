@@ -15,6 +15,8 @@ typedef struct {
     int64_t single; /* q is f32 */
 } report_args;
 
+ADZI_ADDRESSES(report_args, inside, q);
+
 static adz_status report(const void *block)
 {
     const report_args *args = block;
@@ -41,7 +43,7 @@ static adz_tensor *inside_of(adz_tensor *q)
     }
     const report_args shown = { (const bool *)(const void *)mask->data, own->data, own->numel,
         q->dtype == ADZ_F32 };
-    return adzi_repeat(report, &shown) == ADZ_OK ? inside : NULL;
+    return adzi_repeat(report, report_args, &shown) == ADZ_OK ? inside : NULL;
 }
 
 static bool check(const adz_tensor *x, const adz_tensor *q)

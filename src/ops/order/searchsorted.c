@@ -75,6 +75,8 @@ typedef struct {
     const int64_t *bad;
 } report_args;
 
+ADZI_ADDRESSES(report_args, bad);
+
 static adz_status report(const void *block)
 {
     const report_args *args = block;
@@ -98,9 +100,9 @@ static bool ascends(const adz_tensor *sorted)
     const int64_t n = sorted->sizes[sorted->rank - 1];
     const adzi_ascends_args args = { sorted->data, sorted->numel / n, n,
         (int64_t *)(void *)bad->data };
-    adzi_launch(KERNEL_FOR(search_ascends, sorted->dtype), &args, 1, 1);
+    adzi_launch(KERNEL_FOR(search_ascends, sorted->dtype), adzi_ascends_args, &args, 1, 1);
     const report_args shown = { n, args.bad };
-    return adzi_repeat(report, &shown) == ADZ_OK;
+    return adzi_repeat(report, report_args, &shown) == ADZ_OK;
 }
 
 adz_tensor *adz_searchsorted(adz_tensor *sorted, adz_tensor *values, bool right)
@@ -125,7 +127,7 @@ adz_tensor *adz_searchsorted(adz_tensor *sorted, adz_tensor *values, bool right)
         const adzi_search_args args = { lanes->data, wanted->data, (int64_t *)(void *)y->data,
             lanes->sizes[lanes->rank - 1],
             lanes->rank > 1 ? wanted->sizes[wanted->rank - 1] : y->numel, right };
-        adzi_launch(KERNEL_FOR(searchsorted, lanes->dtype), &args, y->numel,
+        adzi_launch(KERNEL_FOR(searchsorted, lanes->dtype), adzi_search_args, &args, y->numel,
             adzi_grain_of(ADZI_POINTWISE_GRAIN, 16));
     }
     return adzi_leave(&call, y);

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/threads/addresses.h"
+
 typedef struct adzi_search_args {
     const void *sorted; /* [lanes, n] */
     const void *values; /* [lanes, per], or any number of values if there is one lane */
@@ -14,6 +16,8 @@ typedef struct adzi_search_args {
     bool right;         /* behind the elements that equal the value, and not before them */
 } adzi_search_args;
 
+ADZI_ADDRESSES(adzi_search_args, sorted, values, y);
+
 /** Arguments of search_ascends, which has one unit. */
 typedef struct adzi_ascends_args {
     const void *sorted; /* [lanes, n] */
@@ -21,5 +25,7 @@ typedef struct adzi_ascends_args {
     int64_t *bad; /* the result: the number of the first element that is less than the one before
                      it in its lane, or -1 */
 } adzi_ascends_args;
+
+ADZI_ADDRESSES(adzi_ascends_args, sorted, bad);
 
 #endif

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/threads/addresses.h"
+
 /* Shorter lanes are sorted by the heap of topk, which has no counts to add up. */
 enum { ADZI_SORT_LEAST = 65 };
 
@@ -18,6 +20,8 @@ typedef struct adzi_sort_args {
     bool descending;
     char *scratch; /* 2 n pairs of a key and a position for each worker */
 } adzi_sort_args;
+
+ADZI_ADDRESSES(adzi_sort_args, x, values, positions, scratch);
 
 /** Bytes of a pair for elements of `size` bytes. */
 static inline int64_t adzi_sort_pair(int64_t size)

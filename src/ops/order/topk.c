@@ -80,9 +80,9 @@ static void run(const job *j, const adz_tensor *y)
 {
     const adz_dtype dtype = (adz_dtype)y->dtype;
     if (j->bytes > 0) {
-        adzi_launch(KERNEL_FOR(sort_lanes, dtype), &j->sort, j->sort.workers, 1);
+        adzi_launch(KERNEL_FOR(sort_lanes, dtype), adzi_sort_args, &j->sort, j->sort.workers, 1);
     } else if (y->numel > 0) {
-        adzi_launch(KERNEL_FOR(topk, dtype), &j->select, y->numel / j->select.k,
+        adzi_launch(KERNEL_FOR(topk, dtype), adzi_topk_args, &j->select, y->numel / j->select.k,
             adzi_grain_of(ADZI_POINTWISE_GRAIN / 4, j->select.n));
     }
 }

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/threads/addresses.h"
+
 typedef struct adzi_topk_args {
     const void *x;    /* [outer, n, inner] */
     void *values;     /* [outer, k, inner] */
@@ -13,5 +15,7 @@ typedef struct adzi_topk_args {
     int64_t n, k, inner;
     bool largest;
 } adzi_topk_args;
+
+ADZI_ADDRESSES(adzi_topk_args, x, values, indices);
 
 #endif

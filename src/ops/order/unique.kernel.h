@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/threads/addresses.h"
+
 typedef struct adzi_slices_args {
     const void *x; /* [n, m] */
     int64_t n, m;
@@ -12,5 +14,7 @@ typedef struct adzi_slices_args {
     int64_t *scratch; /* [n] */
     bool *begins;     /* [n], the result: slice order[i] differs from slice order[i - 1] */
 } adzi_slices_args;
+
+ADZI_ADDRESSES(adzi_slices_args, x, order, scratch, begins);
 
 #endif

@@ -25,7 +25,7 @@ static bool order_slices(adz_tensor *x, int dim, adz_tensor **order, adz_tensor 
     const adzi_slices_args args = { slices->data, n, n > 0 ? x->numel / n : 0,
         (int64_t *)(void *)(*order)->data, (int64_t *)(void *)scratch->data,
         (bool *)(void *)(*begins)->data };
-    adzi_launch(KERNEL_FOR(sort_slices, x->dtype), &args, 1, 1);
+    adzi_launch(KERNEL_FOR(sort_slices, x->dtype), adzi_slices_args, &args, 1, 1);
     return true;
 }
 

@@ -48,8 +48,8 @@ static void find_indices(adzi_max_windows_args *args, adz_tensor *found, adz_dty
 {
     args->indices = (int64_t *)(void *)found->data;
     if (found->numel > 0) {
-        adzi_launch(KERNEL_FOR(max_windows_indices, dtype), args, found->numel / args->columns.n,
-            grain(args, args->columns.n));
+        adzi_launch(KERNEL_FOR(max_windows_indices, dtype), adzi_max_windows_args, args,
+            found->numel / args->columns.n, grain(args, args->columns.n));
     }
 }
 
@@ -76,8 +76,8 @@ adz_tensor *adzi_max_windows(adzi_call *call, int n, const adzi_axis *axes, cons
     args.x = x->data;
     args.y = y->data;
     if (y->numel > 0) {
-        adzi_launch(KERNEL_FOR(max_windows, x->dtype), &args, y->numel / args.columns.n,
-            grain(&args, args.columns.n));
+        adzi_launch(KERNEL_FOR(max_windows, x->dtype), adzi_max_windows_args, &args,
+            y->numel / args.columns.n, grain(&args, args.columns.n));
     }
     if (found != NULL) {
         find_indices(&args, found, (adz_dtype)x->dtype);
@@ -171,8 +171,8 @@ adz_status adzi_max_windows_fused(
     args.dx = dx[0]->data;
     const int64_t plane = args.rows.in * args.columns.in;
     if (dx[0]->numel > 0) {
-        adzi_launch(KERNEL_FOR(max_windows_dx, g->dtype), &args, dx[0]->numel / plane,
-            adzi_grain_of(GRAIN, plane));
+        adzi_launch(KERNEL_FOR(max_windows_dx, g->dtype), adzi_max_windows_args, &args,
+            dx[0]->numel / plane, adzi_grain_of(GRAIN, plane));
     }
     return ADZ_OK;
 }

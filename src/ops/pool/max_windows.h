@@ -2,6 +2,7 @@
 #ifndef ADZI_OPS_POOL_MAX_WINDOWS_H
 #define ADZI_OPS_POOL_MAX_WINDOWS_H
 
+#include "base/threads/addresses.h"
 #include "ops/pool/taps.h"
 
 /** Numbers of elements in a window are bytes if no window has more elements than this. */
@@ -20,6 +21,9 @@ typedef struct adzi_max_windows_args {
     adzi_taps rows, columns;
     bool numbers_wide; /* the numbers are i64 */
 } adzi_max_windows_args;
+
+ADZI_ADDRESSES(adzi_max_windows_args, x, y, numbers, indices, dy, dx, ADZI_TAPS_ADDRESSES(rows.),
+    ADZI_TAPS_ADDRESSES(columns.));
 
 /**
  * Computes a call. `attr` has been read, and the axes follow from it and from x. `indices` receives

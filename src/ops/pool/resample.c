@@ -18,8 +18,8 @@ static void launch(adzi_resample_args *args, adz_tensor *y, const adz_tensor *x)
     if (y->numel > 0) {
         /* A unit reads the rows of its window and writes one row. */
         const int64_t each = args->rows.most * args->columns.in + args->columns.n;
-        adzi_launch(KERNEL_FOR(resample, x->dtype), args, y->numel / args->columns.n,
-            adzi_grain_of(GRAIN, each));
+        adzi_launch(KERNEL_FOR(resample, x->dtype), adzi_resample_args, args,
+            y->numel / args->columns.n, adzi_grain_of(GRAIN, each));
     }
 }
 

@@ -6,6 +6,7 @@
 #ifndef ADZI_OPS_POOL_RESAMPLE_H
 #define ADZI_OPS_POOL_RESAMPLE_H
 
+#include "base/threads/addresses.h"
 #include "ops/pool/taps.h"
 
 /** Arguments of the kernel resample. A unit is a row of a plane of y. */
@@ -15,6 +16,8 @@ typedef struct adzi_resample_args {
     adzi_taps rows, columns;
     double scale; /* factor of every result */
 } adzi_resample_args;
+
+ADZI_ADDRESSES(adzi_resample_args, x, y, ADZI_TAPS_ADDRESSES(rows.), ADZI_TAPS_ADDRESSES(columns.));
 
 /** Computes a call whose attributes have been read, and ends it. Nothing is saved. */
 adz_tensor *adzi_resample_call(adzi_call *call, int n, const adzi_axis *axes, double scale,

@@ -14,6 +14,9 @@ typedef struct adzi_taps {
                             0: the windows differ */
 } adzi_taps;
 
+/** Its pointers for ADZI_ADDRESSES. `at` is the name of a member and a dot. */
+#define ADZI_TAPS_ADDRESSES(at) at windows, at weights
+
 /**
  * Makes the table of an axis. With `transposed`, the table is that of the gradient: position i of x
  * gets something from each window that sees it. The dilation must be 1 then. Records the error and

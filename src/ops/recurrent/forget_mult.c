@@ -99,8 +99,8 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     args.dz = grad[Z]->data;
     args.dh0 = adzi_is_none(grad[H0]) ? NULL : grad[H0]->data;
     const int64_t lanes = adzi_recurrence_lanes(&args.lanes, in, h, at->dim);
-    adzi_launch(
-        KERNEL_FOR(forget_mult_backward, h->dtype), &args, lanes, adzi_lanes_grain(args.lanes.n));
+    adzi_launch(KERNEL_FOR(forget_mult_backward, h->dtype), adzi_forget_mult_args, &args, lanes,
+        adzi_lanes_grain(args.lanes.n));
     for (int i = 0; i < INPUTS; ++i) {
         dx[i] = adzi_needs(node, i) ? grad[i] : NULL;
     }
@@ -141,7 +141,8 @@ static void launch(adz_tensor *const *h, adz_tensor *const *in, const void *bloc
     const forget_attr *at = block;
     adzi_forget_mult_args args = { .lanes = { .reverse = at->reverse } };
     const int64_t lanes = adzi_recurrence_lanes(&args.lanes, in, h[0], at->dim);
-    adzi_launch(KERNEL_FOR(forget_mult, h[0]->dtype), &args, lanes, adzi_lanes_grain(args.lanes.n));
+    adzi_launch(KERNEL_FOR(forget_mult, h[0]->dtype), adzi_forget_mult_args, &args, lanes,
+        adzi_lanes_grain(args.lanes.n));
 }
 
 const adzi_op adzi_op_forget_mult = { .name = name,

@@ -2,6 +2,7 @@
 #ifndef ADZI_OPS_RECURRENT_FORGET_MULT_H
 #define ADZI_OPS_RECURRENT_FORGET_MULT_H
 
+#include "base/threads/addresses.h"
 #include "ops/lanes.h"
 
 /**
@@ -14,5 +15,7 @@ typedef struct adzi_forget_mult_args {
     void *df, *dz; /* shaped like h */
     void *dh0;     /* one element a lane */
 } adzi_forget_mult_args;
+
+ADZI_ADDRESSES(adzi_forget_mult_args, ADZI_LANES_ADDRESSES(lanes.), dy, df, dz, dh0);
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef ADZI_OPS_RECURRENT_RECURRENT_LAYER_H
 #define ADZI_OPS_RECURRENT_RECURRENT_LAYER_H
 
+#include "base/threads/addresses.h"
 #include "ops/op.h"
 
 /** The results of a layer. */
@@ -134,6 +135,8 @@ typedef struct adzi_recurrent_pack_args {
     bool transposed; /* panels of weight_hh for the backward, of its transpose for the forward */
 } adzi_recurrent_pack_args;
 
+ADZI_ADDRESSES(adzi_recurrent_pack_args, from, to);
+
 /**
  * Arguments of recurrent_pack_rows, which copies `from`[rows, width] to the order in which a step
  * reads rows. The launch has one unit.
@@ -144,6 +147,8 @@ typedef struct adzi_recurrent_pack_rows_args {
     int64_t rows, width;
 } adzi_recurrent_pack_rows_args;
 
+ADZI_ADDRESSES(adzi_recurrent_pack_rows_args, from, to);
+
 /** Arguments of recurrent_at_ends, which copies the row of each sequence at its last step. */
 typedef struct adzi_recurrent_ends_args {
     const void *from; /* [T, rows, width] */
@@ -151,6 +156,8 @@ typedef struct adzi_recurrent_ends_args {
     const int64_t *lengths;
     int64_t steps, rows, width;
 } adzi_recurrent_ends_args;
+
+ADZI_ADDRESSES(adzi_recurrent_ends_args, from, to, lengths);
 
 /**
  * Arguments of one step of the forward or of the backward. Units are panels. Matrices are
@@ -176,5 +183,8 @@ typedef struct adzi_recurrent_step_args {
     int64_t rows, hidden;
     int64_t reverse, relu; /* 0 or 1 */
 } adzi_recurrent_step_args;
+
+ADZI_ADDRESSES(adzi_recurrent_step_args, panels, from, to, gates, bias, before, initial, c, h, dy,
+    dh, dc, dgates, lengths);
 
 #endif

@@ -78,7 +78,8 @@ static void pack_weight(const adzi_recurrent_run *v, bool transposed)
         .hidden = v->at->h,
         .gates = v->cell->gates,
         .transposed = transposed };
-    adzi_launch(KERNEL_FOR(recurrent_pack, dtype), &args, panels_of(v->at, dtype),
+    adzi_launch(KERNEL_FOR(recurrent_pack, dtype), adzi_recurrent_pack_args, &args,
+        panels_of(v->at, dtype),
         adzi_grain_of(GRAIN, v->cell->gates * v->at->h * ADZI_RECURRENT_COLUMNS));
 }
 
@@ -95,7 +96,8 @@ static void launch_step(
     const adz_dtype dtype = (adz_dtype)v->y->dtype;
     const int64_t panels = panels_of(v->at, dtype);
     const adzi_kernel(*kernels)[2] = back ? v->cell->back : v->cell->forward;
-    adzi_launch(kernels[adzi_cpu_level][dtype], args, panels, grain_of_step(v, panels));
+    adzi_launch(kernels[adzi_cpu_level][dtype], adzi_recurrent_step_args, args, panels,
+        grain_of_step(v, panels));
 }
 
 /* Arguments that all steps have in common. */
@@ -127,8 +129,8 @@ static void copy_ends(const adzi_recurrent_run *v, const adz_tensor *from, const
         .steps = v->at->t,
         .rows = v->at->b,
         .width = from->sizes[2] };
-    adzi_launch(KERNEL_FOR(recurrent_at_ends, from->dtype), &args, v->at->b,
-        adzi_grain_of(GRAIN, args.width));
+    adzi_launch(KERNEL_FOR(recurrent_at_ends, from->dtype), adzi_recurrent_ends_args, &args,
+        v->at->b, adzi_grain_of(GRAIN, args.width));
 }
 
 /* ---- forward -------------------------------------------------------------------------------- */
@@ -169,7 +171,7 @@ void adzi_recurrent_run_forward(adzi_recurrent_run *v, adz_tensor *const *result
     args.bias = adzi_is_none(bias) ? NULL : bias->data;
     input_product(v);
     pack_weight(v, false);
-    adzi_launch(KERNEL_FOR(recurrent_pack_rows, dtype), &rows, 1, 1);
+    adzi_launch(KERNEL_FOR(recurrent_pack_rows, dtype), adzi_recurrent_pack_rows_args, &rows, 1, 1);
     for (int64_t s = 0, before; s < at->t; ++s) {
         args.t = adzi_recurrent_position(at, s, &before);
         args.gates = row(v->gates, args.t);

@@ -124,6 +124,8 @@ typedef struct {
     int64_t n, steps;
 } lengths_args;
 
+ADZI_ADDRESSES(lengths_args, name, lengths);
+
 /* Refuses a length that is no number of steps of x. Replays of a plan look at the lengths again. */
 static adz_status report_lengths(const void *block)
 {
@@ -160,7 +162,7 @@ static bool check_lengths(const adzi_recurrent_stack *net)
     }
     const lengths_args args = { net->cell->name, (const int64_t *)(const void *)lengths->data,
         batch, net->x->sizes[0] };
-    return adzi_repeat(report_lengths, &args) == ADZ_OK;
+    return adzi_repeat(report_lengths, lengths_args, &args) == ADZ_OK;
 }
 
 /* Checks shapes and dtypes after the batch and time have been brought into order. The layer checks

@@ -157,7 +157,8 @@ static adz_tensor *scatter_to_found(adzi_node *node, adz_tensor *dy)
         adzi_lanes_args args = { .in = { found->data, values->data }, .out = dx->data };
         int64_t lanes = adzi_lanes(&args, dx, at->dim);
         adzi_fill(dx, 0);
-        adzi_launch(KERNEL_FOR(extreme_put, dx->dtype), &args, lanes, adzi_lanes_grain(args.n));
+        adzi_launch(KERNEL_FOR(extreme_put, dx->dtype), adzi_lanes_args, &args, lanes,
+            adzi_lanes_grain(args.n));
     }
     return dx;
 }

@@ -91,10 +91,11 @@ void adzi_reduce(adzi_reducer reducer, adz_tensor *y, adz_tensor *indices, const
     if (args.blocks > 1) {
         args.partial = block != NULL ? block : on_stack;
     }
-    adzi_launch(
-        reducer.run, &args, results * args.blocks, adzi_grain_of(ADZI_REDUCE_GRAIN, args.block));
+    adzi_launch(reducer.run, adzi_reduce_args, &args, results * args.blocks,
+        adzi_grain_of(ADZI_REDUCE_GRAIN, args.block));
     if (args.blocks > 1) {
-        adzi_launch(reducer.join, &args, results, adzi_grain_of(ADZI_REDUCE_GRAIN, args.blocks));
+        adzi_launch(reducer.join, adzi_reduce_args, &args, results,
+            adzi_grain_of(ADZI_REDUCE_GRAIN, args.blocks));
     }
     adzi_free(block, ADZI_REDUCE_PARTIAL);
 }

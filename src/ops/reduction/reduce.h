@@ -2,6 +2,7 @@
 #ifndef ADZI_OPS_REDUCTION_REDUCE_H
 #define ADZI_OPS_REDUCTION_REDUCE_H
 
+#include "base/threads/addresses.h"
 #include "base/isa.h"
 #include "tensor/tensor.h"
 
@@ -33,6 +34,8 @@ typedef struct adzi_reduce_args {
     char *partial;         /* NULL where results are finished in one pass */
     int64_t blocks, block; /* per result; elements of each but the last, a multiple of the chunk */
 } adzi_reduce_args;
+
+ADZI_ADDRESSES(adzi_reduce_args, in, out, indices, factor, partial);
 
 enum {
     ADZI_REDUCE_GRAIN = 32768,  /* elements worth a thread, and the least in a block */

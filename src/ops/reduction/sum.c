@@ -43,7 +43,7 @@ static void launch(adz_dtype dtype, const adzi_reduce_args *args, int64_t result
      * without the integer division below, which takes longer than a sum of few elements. */
     bool small = results <= SMALL_RESULTS && args->n <= ADZI_REDUCE_GRAIN / SMALL_RESULTS;
     int64_t grain = small || args->n == 0 ? results : ADZI_REDUCE_GRAIN / args->n;
-    adzi_launch(KERNEL_FOR(sum, dtype), args, results, grain > 1 ? grain : 1);
+    adzi_launch(KERNEL_FOR(sum, dtype), adzi_reduce_args, args, results, grain > 1 ? grain : 1);
 }
 
 /* True if results have so many elements that threads should share one. At least two blocks and a
@@ -117,7 +117,7 @@ static void sum_all(adz_dtype dtype, adzi_reduce_args *args, int64_t results)
         launch(dtype, args, results);
     } else {
         args->partial = (char *)partial;
-        adzi_launch(KERNEL_FOR(sum_join, dtype), args, results, results);
+        adzi_launch(KERNEL_FOR(sum_join, dtype), adzi_reduce_args, args, results, results);
     }
     adzi_free(block, sizeof *block);
 }
@@ -170,7 +170,7 @@ void adzi_sum_rows(adz_tensor *y, const adz_tensor *g, int64_t n)
     const int64_t h = y->numel;
     if (n > 0 && n <= ADZI_SUM_ROWS_MOST && h > 0 && n * h <= ADZI_REDUCE_GRAIN) {
         adzi_sum_rows_args small = { .in = g->data, .out = y->data, .n = n, .h = h };
-        adzi_launch(KERNEL_FOR(sum_rows, g->dtype), &small, h, h);
+        adzi_launch(KERNEL_FOR(sum_rows, g->dtype), adzi_sum_rows_args, &small, h, h);
         return;
     }
     adzi_reduce_args args;

@@ -2,6 +2,7 @@
 #ifndef ADZI_OPS_REDUCTION_SUM_H
 #define ADZI_OPS_REDUCTION_SUM_H
 
+#include "base/threads/addresses.h"
 #include "ops/reduction/reduce.h"
 
 enum { ADZI_SUM_ROWS_MOST = 512 }; /* rows that are one block to the sum's kernels */
@@ -13,6 +14,8 @@ typedef struct adzi_sum_rows_args {
     char *out;
     int64_t n, h; /* 1 or more; n at most ADZI_SUM_ROWS_MOST */
 } adzi_sum_rows_args;
+
+ADZI_ADDRESSES(adzi_sum_rows_args, in, out);
 
 /** y = scale * sum of x over the dimensions in `mask`, without the tape. Cannot fail. */
 void adzi_sum_into(adz_tensor *y, const adz_tensor *x, unsigned mask, double scale);

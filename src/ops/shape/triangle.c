@@ -22,6 +22,8 @@ typedef struct {
     bool lower;
 } triangle_args;
 
+ADZI_ADDRESSES(triangle_args, x, y);
+
 /* Units are rows. A row is a run of copied bytes and a run of zero bytes. So the kernel depends on
  * the size of an element, not on its dtype. memcpy and memset choose the instruction set. */
 static void copy_triangle(const void *block, int64_t begin, int64_t end)
@@ -76,8 +78,8 @@ static void launch(adz_tensor *y, const adz_tensor *x, const adzi_triangle_attr 
     const triangle_args args = { x->data, y->data, rows, columns, (int64_t)adzi_item_size(x),
         at->diagonal, lower };
     if (y->numel > 0) {
-        adzi_launch(
-            copy_triangle, &args, y->numel / columns, adzi_grain_of(ADZI_POINTWISE_GRAIN, columns));
+        adzi_launch(copy_triangle, triangle_args, &args, y->numel / columns,
+            adzi_grain_of(ADZI_POINTWISE_GRAIN, columns));
     }
 }
 

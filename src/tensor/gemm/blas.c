@@ -229,6 +229,8 @@ typedef struct blas_args {
     adzi_gemm_cut cut;
 } blas_args;
 
+ADZI_ADDRESSES(blas_args, ADZI_GEMM_ADDRESSES(cut.g.));
+
 /* True if C is to be cut along its columns: it is much wider than high, or has too few rows. */
 static bool cuts_columns(const adzi_gemm_args *g)
 {
@@ -260,6 +262,6 @@ bool adzi_blas_run(const adzi_gemm_args *g)
         .above = true,
         .multiple = ROW_MULTIPLE };
     const blas_args args = { adzi_gemm_cut_by(g, &rule) };
-    ADZI_GEMM_LAUNCH_CUT(compute_blocks, &args);
+    ADZI_GEMM_LAUNCH_CUT(compute_blocks, blas_args, &args);
     return true;
 }

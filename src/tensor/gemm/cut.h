@@ -53,8 +53,8 @@ adzi_gemm_block adzi_gemm_cut_next(const adzi_gemm_cut *cut, int64_t *begin, int
 int64_t adzi_gemm_cut_grain(const adzi_gemm_cut *cut);
 
 /** Runs a kernel over all blocks. Its arguments are a struct that holds the cut as member `cut`. */
-#define ADZI_GEMM_LAUNCH_CUT(kernel, args)                                 \
-    adzi_launch((kernel), (args), (args)->cut.blocks *(args)->cut.g.batch, \
+#define ADZI_GEMM_LAUNCH_CUT(kernel, type, args)                                 \
+    adzi_launch((kernel), type, (args), (args)->cut.blocks *(args)->cut.g.batch, \
         adzi_gemm_cut_grain(&(args)->cut))
 
 /* ---- parts of a product --------------------------------------------------------------------- */

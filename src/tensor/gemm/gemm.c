@@ -50,7 +50,7 @@ static bool is_integer(const adzi_gemm_args *g)
 static bool run_integers(const adzi_gemm_args *g)
 {
     int column = (int)g->dtype - (int)ADZ_I32;
-    adzi_launch(gemm_int_kernels[adzi_cpu_level][column], g, g->batch * g->m,
+    adzi_launch(gemm_int_kernels[adzi_cpu_level][column], adzi_gemm_args, g, g->batch * g->m,
         adzi_gemm_grain((double)g->n * (double)(g->k + 1)));
     return true;
 }
@@ -84,7 +84,7 @@ static bool run_small(const adzi_gemm_args *g)
     if (adzi_gemm_has_half(g)) {
         return adzi_gemm_loops_run_small(g);
     }
-    adzi_launch(KERNEL_FOR(gemm_small, g->dtype), g, g->batch,
+    adzi_launch(KERNEL_FOR(gemm_small, g->dtype), adzi_gemm_args, g, g->batch,
         adzi_gemm_grain((double)g->m * (double)g->n * (double)(g->k + 1)));
     return true;
 }
@@ -205,8 +205,8 @@ static int64_t tidy(int64_t ld, int64_t rows, int64_t columns)
 /* Applies the ReLU to C, for implementations that do not apply it themselves. */
 static void clip(const adzi_gemm_args *g)
 {
-    adzi_launch(
-        KERNEL_FOR(gemm_relu, g->dtype), g, g->batch * g->m, adzi_gemm_grain(32 * (double)g->n));
+    adzi_launch(KERNEL_FOR(gemm_relu, g->dtype), adzi_gemm_args, g, g->batch * g->m,
+        adzi_gemm_grain(32 * (double)g->n));
 }
 
 /* Gives the product to the rows of the table in order, until one computes it. Rows that round to

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "adze/base.h"
+#include "base/threads/addresses.h"
 
 /**
  * One product, or a batch of products of one shape, all matrices stored by rows:
@@ -42,6 +43,11 @@ typedef struct adzi_gemm_args {
     int64_t batch;      /**< items; 0 or more */
     int64_t stride_a, stride_b, stride_c; /**< elements from one item to the next */
 } adzi_gemm_args;
+
+/** Its pointers for ADZI_ADDRESSES. `at` is empty, or the name of a member and a dot. */
+#define ADZI_GEMM_ADDRESSES(at) at a, at b, at c, at bias, at packed
+
+ADZI_ADDRESSES(adzi_gemm_args, ADZI_GEMM_ADDRESSES());
 
 /** Computes a product. It cannot fail: if an implementation is refused memory, another computes the
  * product without it. Members that a caller does not name are 0, so it names alpha and batch. */

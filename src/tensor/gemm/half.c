@@ -197,7 +197,7 @@ static bool copy_side(const side *s, bool rounds, int64_t batch, size_t *bytes)
     if (copy.to == NULL) {
         return false;
     }
-    adzi_launch(kernels[adzi_cpu_level], &copy, copy.rows * items,
+    adzi_launch(kernels[adzi_cpu_level], adzi_round_args, &copy, copy.rows * items,
         adzi_grain_of(ROUND_GRAIN, copy.columns));
     use_copy(s, &copy);
     *bytes = size;

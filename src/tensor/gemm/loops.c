@@ -43,6 +43,8 @@ typedef struct loops_args {
     adzi_gemm_widths widths; /* of operands in half precision */
 } loops_args;
 
+ADZI_ADDRESSES(loops_args, ADZI_GEMM_ADDRESSES(cut.g.));
+
 /* A thread's part of the work. */
 typedef struct worker {
     const loops_args *args;
@@ -140,7 +142,7 @@ static bool run(const adzi_gemm_args *g, adzi_kernel kernel, bool tiles, bool sw
         }
         args.widths = adzi_gemm_widths_of(&widened, tiles ? WIDENED_TILES : WIDENED, swapped);
     }
-    ADZI_GEMM_LAUNCH_CUT(compute_blocks, &args);
+    ADZI_GEMM_LAUNCH_CUT(compute_blocks, loops_args, &args);
     return true;
 }
 
@@ -218,7 +220,7 @@ size_t adzi_gemm_packed_bytes(const adzi_gemm_args *g)
 void adzi_gemm_pack(const adzi_gemm_args *g, void *to)
 {
     const adzi_gemm_pack_args args = { g, to };
-    adzi_launch(KERNEL_FOR(gemm_pack, g->dtype), &args, widest_strips(g), 1);
+    adzi_launch(KERNEL_FOR(gemm_pack, g->dtype), adzi_gemm_pack_args, &args, widest_strips(g), 1);
 }
 
 void adzi_gemm_use_packed(void *opaque, const void *packed, int64_t *units, int64_t *grain)

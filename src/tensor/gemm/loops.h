@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "base/threads/addresses.h"
 #include "base/isa.h"
 #include "tensor/gemm/gemm.h"
 
@@ -19,6 +20,8 @@ typedef struct adzi_gemm_pack_args {
     const adzi_gemm_args *args; /**< the product whose B is copied */
     void *to;                   /**< adzi_gemm_packed_bytes() bytes, at a multiple of 64 */
 } adzi_gemm_pack_args;
+
+ADZI_ADDRESSES(adzi_gemm_pack_args, args, to);
 
 /* Note [Blocks of a large product]
  *

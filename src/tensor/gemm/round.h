@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "adze/base.h"
+#include "base/threads/addresses.h"
 
 /** Copies the stored matrices of a batch to f32 without gaps. Half precision is widened, which is
  * exact. If asked for, elements are rounded to bf16, to nearest, ties to even. A unit is a row of
@@ -17,5 +18,7 @@ typedef struct adzi_round_args {
     int64_t rows, columns, ld, stride; /**< ld, stride: elements from row to row, item to item */
     float *to;                         /**< items of rows * columns elements */
 } adzi_round_args;
+
+ADZI_ADDRESSES(adzi_round_args, from, to);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "adze/tensor.h"
+#include "base/threads/addresses.h"
 #include "base/isa.h"
 
 enum {
@@ -34,6 +35,8 @@ typedef struct adzi_pointwise_args {
     int64_t in_strides[ADZI_POINTWISE_INPUTS][ADZ_MAX_RANK];
 } adzi_pointwise_args;
 
+ADZI_ADDRESSES(adzi_pointwise_args, out, in, factor);
+
 /** The bytes of the fields before n_in, the only ones that a flat call sets. */
 enum { ADZI_POINTWISE_FLAT_SIZE = offsetof(adzi_pointwise_args, n_in) };
 
@@ -45,6 +48,8 @@ typedef struct adzi_fill_args {
     int rank;      /* 0 if the output is contiguous */
     int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK];
 } adzi_fill_args;
+
+ADZI_ADDRESSES(adzi_fill_args, out);
 
 /** Whether an operand with these strides is contiguous, with its elements in the output's order. */
 static inline bool adzi_operand_is_contiguous(const adzi_pointwise_args *a, const int64_t *strides)

@@ -24,6 +24,8 @@ typedef struct {
     adz_generator_state state;
 } state_args;
 
+ADZI_ADDRESSES(state_args, to, from);
+
 static void write_state(const void *block, int64_t begin, int64_t end)
 {
     const state_args *args = block;
@@ -36,7 +38,7 @@ static void write_state(const void *block, int64_t begin, int64_t end)
 static void launch_state(const state_args *args)
 {
     const bool open = adzi_trace_open(true);
-    adzi_launch(write_state, args, 1, 1);
+    adzi_launch(write_state, state_args, args, 1, 1);
     adzi_trace_open(open);
 }
 
@@ -181,6 +183,8 @@ typedef struct {
     uint64_t counters;
 } advance_args;
 
+ADZI_ADDRESSES(advance_args, state);
+
 static void advance(const void *block, int64_t begin, int64_t end)
 {
     const advance_args *args = block;
@@ -194,6 +198,6 @@ void adzi_generator_advance(adz_generator *generator, uint64_t counters)
     note_everywhere(generator);
     const advance_args args = { &generator->state, counters };
     const bool open = adzi_trace_open(true);
-    adzi_launch(advance, &args, 1, 1);
+    adzi_launch(advance, advance_args, &args, 1, 1);
     adzi_trace_open(open);
 }

@@ -16,6 +16,7 @@
 
 #include "adze/random.h"
 
+#include "base/threads/addresses.h"
 #include "base/isa.h"
 #include "tensor/random/philox.h"
 
@@ -161,6 +162,8 @@ typedef struct adzi_uniform_args {
     double low, high;
 } adzi_uniform_args;
 
+ADZI_ADDRESSES(adzi_uniform_args, state, out);
+
 /** normal: mean + std * z, by Box and Muller. A pair of numbers is made of 31 + 32 random bits
  * (f32) or 53 + 64 (f64). |z| is at most 6.7 (f32) or 8.7 (f64). */
 typedef struct adzi_normal_args {
@@ -168,6 +171,8 @@ typedef struct adzi_normal_args {
     void *out;
     double mean, std;
 } adzi_normal_args;
+
+ADZI_ADDRESSES(adzi_normal_args, state, out);
 
 /** randint: low + floor(range * r / 2^64), with r of 64 random bits. The bias is below
  * range / 2^64. All dtypes that hold the integer get equal numbers. */
@@ -178,6 +183,8 @@ typedef struct adzi_randint_args {
     uint64_t range; /* high - low, at least 1 */
 } adzi_randint_args;
 
+ADZI_ADDRESSES(adzi_randint_args, state, out);
+
 /** bernoulli: 1 with probability p (to within 2^-32), else 0. In u8 it writes the mask that dropout
  * draws from an equal state with keep = p. */
 typedef struct adzi_bernoulli_args {
@@ -185,6 +192,8 @@ typedef struct adzi_bernoulli_args {
     void *out;
     double p;
 } adzi_bernoulli_args;
+
+ADZI_ADDRESSES(adzi_bernoulli_args, state, out);
 
 /** dropout: y = x * m, where m is `scale` for a kept element and 0 for a dropped one. The product
  * passes NaN on, as in PyTorch. y may be x. Bit k of kept[g] says whether element 64 g + k is kept.
@@ -199,6 +208,11 @@ typedef struct adzi_dropout_args {
     double keep;    /* probability that an element is kept */
     double scale;   /* 1 / keep */
 } adzi_dropout_args;
+
+/** Its pointers for ADZI_ADDRESSES. `at` is empty, or the name of a member and a dot. */
+#define ADZI_DROPOUT_ADDRESSES(at) at state, at x, at y, at kept
+
+ADZI_ADDRESSES(adzi_dropout_args, ADZI_DROPOUT_ADDRESSES());
 
 /** Fills a contiguous y with draws of bernoulli, from a state that the kernel reads when it runs.
  */

@@ -69,7 +69,7 @@ adz_tensor *adz_generator_rand(adz_generator *generator, adz_shape shape, adz_dt
         return NULL;
     }
     adzi_uniform_args args = { &d.generator->state, d.y->data, 0, 1 };
-    adzi_launch(KERNEL_FOR(uniform, dtype), &args, d.y->numel, GRAIN);
+    adzi_launch(KERNEL_FOR(uniform, dtype), adzi_uniform_args, &args, d.y->numel, GRAIN);
     return end(&d);
 }
 
@@ -81,7 +81,7 @@ adz_tensor *adz_generator_randn(adz_generator *generator, adz_shape shape, adz_d
         return NULL;
     }
     adzi_normal_args args = { &d.generator->state, d.y->data, 0, 1 };
-    adzi_launch(KERNEL_FOR(normal, dtype), &args, d.y->numel, GRAIN);
+    adzi_launch(KERNEL_FOR(normal, dtype), adzi_normal_args, &args, d.y->numel, GRAIN);
     return end(&d);
 }
 
@@ -110,7 +110,7 @@ adz_tensor *adz_generator_randint(
     adzi_capture_number((double)high);
     adzi_randint_args args = { &d.generator->state, d.y->data, low,
         (uint64_t)high - (uint64_t)low };
-    adzi_launch(KERNEL_FOR(randint, dtype), &args, d.y->numel, GRAIN);
+    adzi_launch(KERNEL_FOR(randint, dtype), adzi_randint_args, &args, d.y->numel, GRAIN);
     return end(&d);
 }
 
@@ -118,7 +118,7 @@ void adzi_bernoulli_draw(adz_tensor *y, double p, const adz_generator_state *sta
 {
     adzi_capture_number(p);
     adzi_bernoulli_args args = { state, y->data, p };
-    adzi_launch(KERNEL_FOR(bernoulli, y->dtype), &args, y->numel, GRAIN);
+    adzi_launch(KERNEL_FOR(bernoulli, y->dtype), adzi_bernoulli_args, &args, y->numel, GRAIN);
 }
 
 adz_tensor *adz_generator_bernoulli(
@@ -147,6 +147,8 @@ typedef struct {
     const uint64_t *word;
     int64_t n;
 } shuffle_args;
+
+ADZI_ADDRESSES(shuffle_args, at, word);
 
 /* The shuffle of Fisher and Yates: from the last position down, the element at position i is
  * exchanged with the one at a random position 0 .. i. There is one unit. */
@@ -186,7 +188,7 @@ adz_tensor *adz_generator_randperm(adz_generator *generator, int64_t n)
     }
     const shuffle_args args = { (int64_t *)(void *)y->data,
         (const uint64_t *)(const void *)words->data, n };
-    adzi_launch(shuffle, &args, 1, 1);
+    adzi_launch(shuffle, shuffle_args, &args, 1, 1);
     return adz_scope_return(scope, y);
 }
 

@@ -131,7 +131,7 @@ void adzi_shuffle_rows(const adzi_shuffle *order, int64_t begin, int64_t count, 
 {
     enum { GRAIN = 1024 };
     const adzi_shuffle_args args = { *order, begin, rows };
-    adzi_launch(shuffle_kernels[adzi_cpu_level], &args, count, GRAIN);
+    adzi_launch(shuffle_kernels[adzi_cpu_level], adzi_shuffle_args, &args, count, GRAIN);
 }
 
 uint64_t adzi_draw_seed(adz_generator *generator)

@@ -41,6 +41,7 @@
 
 #include <stdint.h>
 
+#include "base/threads/addresses.h"
 #include "base/random_generator.h"
 
 enum { ADZI_SHUFFLE_ROUNDS = 8, ADZI_SHUFFLE_TABLE = 256 };
@@ -67,6 +68,8 @@ typedef struct adzi_shuffle_args {
     int64_t begin;
     int64_t *rows;
 } adzi_shuffle_args;
+
+ADZI_ADDRESSES(adzi_shuffle_args, rows);
 
 /** Prepares the order of an epoch of n rows, 0 .. ADZI_SHUFFLE_MOST, in less than a microsecond
  * above 256 rows. */

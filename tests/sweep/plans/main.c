@@ -5,6 +5,7 @@
  *
  * A plan must leave the bits of ordinary calls after every step, or be refused with an error. A
  * function that is no operator and that src/plan/captured.txt does not list must be refused inside.
+ * The addresses of every captured launch must be named (addresses.h).
  * A child process makes the calls. If it crashes, this process reports the case and starts another
  * one. */
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "addresses.h"
 #include "plans.h"
 
 /* Written by classes.py: operators, and the functions that captured.txt lists. */
@@ -25,7 +27,7 @@ extern const size_t n_uncalled_functions;
 
 /* Shared memory of the child and its parent. */
 static struct progress {
-    size_t function, example, cases, refused, captured, skipped, complaints;
+    size_t function, example, cases, refused, captured, skipped, complaints, tables;
     char text[300];
 } * now;
 
@@ -277,6 +279,7 @@ static bool is_named(const function *f, int n, char **names)
 
 static void work(int n, char **names)
 {
+    addresses_begin(complain);
     restore_settings();
     files_write();
     objects_begin();
@@ -304,6 +307,7 @@ int main(int argc, char **argv)
         const pid_t child = fork();
         if (child == 0) {
             work(argc - 1, argv + 1);
+            now->tables = addresses_tables();
             fflush(stdout);
             _exit(0);
         }
@@ -318,7 +322,8 @@ int main(int argc, char **argv)
     if (chdir("..") != 0 || system("rm -r sweep-plans-??????") != 0) {
         perror(folder);
     }
-    printf("%zu cases, of which %zu were captured and %zu refused; %zu complaints\n", now->cases,
-        now->captured, now->refused, now->complaints);
+    printf(
+        "%zu cases, of which %zu were captured and %zu refused, with %zu structs of arguments; %zu complaints\n",
+        now->cases, now->captured, now->refused, now->tables, now->complaints);
     return now->complaints > 0 || now->cases == 0;
 }

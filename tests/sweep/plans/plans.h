@@ -63,7 +63,7 @@ typedef struct world {
 void world_begin(world *w, const example *e);
 void world_end(world *w);
 
-bool is_training(world_kind kind);
+bool is_training(world_kind which);
 
 /* The captured function. */
 adz_tensor *world_step(void *user);

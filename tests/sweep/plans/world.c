@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "adze/zoo.h"
+#include "addresses.h"
 #include "plans.h"
 
 const char *const world_names[WORLD_KINDS] = { "training", "forward",
@@ -14,14 +15,14 @@ const char *const variant_names[VARIANTS] = { "other objects", "computed tensors
 
 enum { ROWS = 3, COLUMNS = 3, TOKENS = 5 };
 
-bool is_training(world_kind kind)
+bool is_training(world_kind which)
 {
-    return kind != MLP_FORWARD && kind != AWD_FORWARD && kind != QRNN_FORWARD;
+    return which != MLP_FORWARD && which != AWD_FORWARD && which != QRNN_FORWARD;
 }
 
-static bool has_tokens(world_kind kind)
+static bool has_tokens(world_kind which)
 {
-    return kind >= AWD_TRAINING;
+    return which >= AWD_TRAINING;
 }
 
 static adz_module *mlp_new(adz_generator *generator)
@@ -105,6 +106,7 @@ static adz_tensor *hidden(world *w)
 adz_tensor *world_step(void *user)
 {
     world *w = user;
+    addresses_look();
     adz_tensor *loss = adz_mse_loss(adz_module_forward(w->head, hidden(w)), w->y, ADZ_REDUCE_MEAN);
     const bool training = is_training(w->e->kind);
     if (loss == NULL || (training && adz_backward(loss) != ADZ_OK)) {

@@ -130,6 +130,8 @@ typedef struct {
     int64_t items;
 } report_args;
 
+ADZI_ADDRESSES(report_args, op, name, what, found);
+
 /* Names the first item about which something was found. */
 static adz_status report(const void *block)
 {
@@ -159,7 +161,7 @@ bool adzi_check_info(const char *op, const adz_tensor *found, const adz_tensor *
 {
     const report_args args = { op, name, what, adz_tensor_shape(a), (int64_t *)(void *)found->data,
         found->numel };
-    return adzi_repeat(report, &args) == ADZ_OK;
+    return adzi_repeat(report, report_args, &args) == ADZ_OK;
 }
 
 adz_tensor *adzi_diagonal_matrix(adz_tensor *d, int64_t n)

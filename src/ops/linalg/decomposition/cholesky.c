@@ -59,7 +59,7 @@ adz_tensor *adz_cholesky(adz_tensor *a, bool upper)
         .found = (int64_t *)(void *)found->data,
         .n = n,
         .upper = upper };
-    adzi_launch(KERNEL_FOR(cholesky, a->dtype), &args, found->numel,
+    adzi_launch(KERNEL_FOR(cholesky, a->dtype), adzi_cholesky_args, &args, found->numel,
         adzi_items_grain((double)n * (double)n * (double)n / 3));
     const cholesky_attr attr = { upper };
     if (!adzi_check_info("cholesky", found, a, "a",

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "base/threads/addresses.h"
 #include "ops/linalg/decomposition/lead.h"
 
 /** The arguments of cholesky. A unit is a matrix. */
@@ -13,5 +14,7 @@ typedef struct adzi_cholesky_args {
     int64_t n;
     bool upper;
 } adzi_cholesky_args;
+
+ADZI_ADDRESSES(adzi_cholesky_args, a, y, found);
 
 #endif

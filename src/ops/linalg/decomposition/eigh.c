@@ -91,7 +91,7 @@ static bool compute(adz_tensor *a, bool upper, adz_tensor *w, adz_tensor *v)
     }
     const adzi_kernel kernel =
         large ? KERNEL_FOR(eigh_large, a->dtype) : KERNEL_FOR(eigh, a->dtype);
-    adzi_launch(kernel, &args, args.workers.count, 1);
+    adzi_launch(kernel, adzi_eigh_args, &args, args.workers.count, 1);
     adzi_workers_end(&args.workers);
     return adzi_check_info("eigh", found, a, "a",
         "has no eigenvalues: an element is not finite, or the steps did not converge");

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "base/threads/addresses.h"
 #include "ops/linalg/decomposition/loops/matrix_lanes.h"
 #include "ops/linalg/decomposition/workers.h"
 
@@ -30,6 +31,8 @@ typedef struct adzi_eigh_args {
     adzi_workers workers;
 } adzi_eigh_args;
 
+ADZI_ADDRESSES(adzi_eigh_args, a, w, v, found, workers.memory);
+
 /** Arguments of svd and svd_large; k is the smaller one of m and n. */
 typedef struct adzi_svd_args {
     const char *a;    /**< [items, m, n] */
@@ -38,5 +41,7 @@ typedef struct adzi_svd_args {
     int64_t *found;
     adzi_workers workers;
 } adzi_svd_args;
+
+ADZI_ADDRESSES(adzi_svd_args, a, u, s, vh, found, workers.memory);
 
 #endif

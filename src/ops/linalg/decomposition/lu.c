@@ -23,7 +23,7 @@ bool adzi_lu_factor(const char *op, adz_tensor *a, bool regular, adzi_lu *factor
         .pivots = (int64_t *)(void *)factors->pivots->data,
         .found = (int64_t *)(void *)found->data,
         .n = n };
-    adzi_launch(KERNEL_FOR(lu_factor, a->dtype), &args, found->numel,
+    adzi_launch(KERNEL_FOR(lu_factor, a->dtype), adzi_lu_args, &args, found->numel,
         adzi_items_grain((double)n * (double)n * (double)n * 2 / 3));
     return !regular || adzi_check_info(op, found, a, "a", "is singular: pivot %lld is 0");
 }
@@ -55,7 +55,7 @@ void adzi_lu_solve(const adzi_lu *factors, adz_tensor *x, bool transposed, bool 
     for (int64_t d = 0; d < args.lead.rank; ++d) {
         args.lead.strides[d] /= n * n;
     }
-    adzi_launch(KERNEL_FOR(lu_solve, x->dtype), &args, adzi_items(x),
+    adzi_launch(KERNEL_FOR(lu_solve, x->dtype), adzi_lu_solve_args, &args, adzi_items(x),
         adzi_items_grain(2 * (double)n * (double)n * (double)k));
 }
 
@@ -69,8 +69,8 @@ void adzi_lu_determinant(const adzi_lu *factors, adzi_lu_determinant_args args)
     } else {
         work += (double)args.n * (double)args.n * (double)args.n * 2 / 3;
     }
-    adzi_launch(KERNEL_FOR(lu_determinant, factors->lu->dtype), &args, adzi_items(factors->lu),
-        adzi_items_grain(work));
+    adzi_launch(KERNEL_FOR(lu_determinant, factors->lu->dtype), adzi_lu_determinant_args, &args,
+        adzi_items(factors->lu), adzi_items_grain(work));
 }
 
 void adzi_save_lu(adzi_call *call, const adzi_lu *factors)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "base/threads/addresses.h"
 #include "ops/linalg/decomposition/lead.h"
 
 typedef struct adzi_lu_args {
@@ -17,6 +18,8 @@ typedef struct adzi_lu_args {
     int64_t *found;  /**< the first pivot that is 0, counted from 1, or 0 */
     int64_t n;
 } adzi_lu_args;
+
+ADZI_ADDRESSES(adzi_lu_args, a, lu, pivots, found);
 
 /** Arguments of lu_solve. */
 typedef struct adzi_lu_solve_args {
@@ -28,6 +31,8 @@ typedef struct adzi_lu_solve_args {
     bool transposed; /**< solves with the transposed matrices */
     bool identity;   /**< b is the identity, and x holds nothing */
 } adzi_lu_solve_args;
+
+ADZI_ADDRESSES(adzi_lu_solve_args, lu, pivots, x);
 
 enum { ADZI_LU_ALONE = 16 }; /**< rows of the largest matrix whose factors need not be kept */
 
@@ -42,5 +47,7 @@ typedef struct adzi_lu_determinant_args {
                       pivots with these small numbers, scaled to a size of about 1 */
     char *sign, *logabs; /**< [items] */
 } adzi_lu_determinant_args;
+
+ADZI_ADDRESSES(adzi_lu_determinant_args, lu, pivots, det, parts, sign, logabs);
 
 #endif

@@ -64,7 +64,8 @@ adz_tensor *adz_matrix_exp(adz_tensor *a)
         return NULL;
     }
     adzi_save_input(&call, 0);
-    adzi_launch(KERNEL_FOR(matrix_exp, a->dtype), &args, args.workers.count, 1);
+    adzi_launch(
+        KERNEL_FOR(matrix_exp, a->dtype), adzi_matrix_exp_args, &args, args.workers.count, 1);
     adzi_workers_end(&args.workers);
     return adzi_leave(&call, y);
 }

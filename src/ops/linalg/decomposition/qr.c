@@ -90,7 +90,7 @@ static bool compute(const adz_tensor *from, adz_tensor *const *y)
             4 * (double)m * (double)n * (double)k, in_lanes ? ADZI_MATRIX_LANES : 1)) {
         return false;
     }
-    adzi_launch(in_lanes ? KERNEL_FOR(qr_small, dtype) : KERNEL_FOR(qr, dtype), &args,
+    adzi_launch(in_lanes ? KERNEL_FOR(qr_small, dtype) : KERNEL_FOR(qr, dtype), adzi_qr_args, &args,
         args.workers.count, 1);
     adzi_workers_end(&args.workers);
     return true;
@@ -108,7 +108,7 @@ static bool has_full_rank(const adz_tensor *r, adz_tensor *named)
         .found = (int64_t *)(void *)found->data,
         .n = n,
         .rtol = adzi_default_rtol(named) };
-    adzi_launch(KERNEL_FOR(low_rank, r->dtype), &args, found->numel,
+    adzi_launch(KERNEL_FOR(low_rank, r->dtype), adzi_low_rank_args, &args, found->numel,
         adzi_items_grain((double)n * (double)n / 2));
     return adzi_check_info("lstsq", found, named, "a",
         adzi_rows(named) >= adzi_columns(named)

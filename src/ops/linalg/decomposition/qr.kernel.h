@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "base/threads/addresses.h"
 #include "ops/linalg/decomposition/workers.h"
 
 enum {
@@ -19,6 +20,8 @@ typedef struct adzi_qr_args {
     adzi_workers workers;
 } adzi_qr_args;
 
+ADZI_ADDRESSES(adzi_qr_args, a, q, r, workers.memory);
+
 /** True for matrices that are factored in lanes: Note [Lanes of matrices]. */
 static inline bool adzi_qr_in_lanes(int64_t m, int64_t n)
 {
@@ -32,6 +35,8 @@ typedef struct adzi_low_rank_args {
     int64_t n;
     double rtol; /**< the part of a column's norm that counts as rounding */
 } adzi_low_rank_args;
+
+ADZI_ADDRESSES(adzi_low_rank_args, r, found);
 
 /** Elements of working memory for an item. */
 static inline int64_t adzi_qr_room(int64_t m, int64_t n)

@@ -75,7 +75,7 @@ static bool solve(adz_tensor *a, adz_tensor *x, adzi_triangular_args args)
     args.found = found != NULL ? (int64_t *)(void *)found->data : NULL;
     if (found != NULL && (x->numel == 0 || adzi_items(x) != found->numel)) {
         args.lead = adzi_lead_of(a, a->rank - 2, a->sizes);
-        adzi_launch(KERNEL_FOR(zero_diagonal, a->dtype), &args, found->numel,
+        adzi_launch(KERNEL_FOR(zero_diagonal, a->dtype), adzi_triangular_args, &args, found->numel,
             adzi_items_grain((double)args.n));
         args.found = NULL;
     }
@@ -83,8 +83,8 @@ static bool solve(adz_tensor *a, adz_tensor *x, adzi_triangular_args args)
     args.lead = adzi_lead_of(a, x->rank - 2, x->sizes);
     if (x->numel > 0) {
         const double work = (double)args.n * (double)args.n * (double)args.k;
-        adzi_launch(
-            KERNEL_FOR(solve_triangular, a->dtype), &args, adzi_items(x), adzi_items_grain(work));
+        adzi_launch(KERNEL_FOR(solve_triangular, a->dtype), adzi_triangular_args, &args,
+            adzi_items(x), adzi_items_grain(work));
     }
     return found == NULL || adzi_check_info("solve_triangular", found, a, "a",
                                 "is singular: element %lld of its diagonal is 0");

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "base/threads/addresses.h"
 #include "ops/linalg/decomposition/lead.h"
 
 /** The arguments of solve_triangular and zero_diagonal. A unit is a matrix. */
@@ -18,5 +19,7 @@ typedef struct adzi_triangular_args {
     int64_t *found; /**< gets the first zero of each diagonal, counted from 1, or 0; may be NULL for
                          solve_triangular, and has an element for each item of x otherwise */
 } adzi_triangular_args;
+
+ADZI_ADDRESSES(adzi_triangular_args, a, x, found);
 
 #endif

@@ -127,7 +127,7 @@ static bool compute(adz_tensor *a, adz_tensor *const *y)
         return false;
     }
     const adzi_kernel kernel = large ? KERNEL_FOR(svd_large, a->dtype) : KERNEL_FOR(svd, a->dtype);
-    adzi_launch(kernel, &args, args.workers.count, 1);
+    adzi_launch(kernel, adzi_svd_args, &args, args.workers.count, 1);
     adzi_workers_end(&args.workers);
     return adzi_check_info("svd", found, a, "a",
         "has no singular values: an element is not finite, or the steps did not converge");
