@@ -9,6 +9,27 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tree
 
+# Structs of arguments of launches.
+SUMS = """typedef struct part {
+    char *data; /* not *this */
+    int64_t n;
+} part;
+
+typedef struct {
+    adzi_kernel kernel;
+    void (*function)(void *);
+    const char *x, *y;
+    part part;
+    int64_t n;
+    _Atomic(int64_t) *out[4];
+} sum_args;
+
+typedef struct list_args {
+    part all[3];
+} list_args;
+
+"""
+
 BREAKS = [
     ("src/tensor/a.c", '#include "autograd/node.h"\n', "of the room autograd above it"),
     ("src/ops/a.c", '#include "nn/module.h"\n', "of the room nn above it"),
@@ -51,10 +72,21 @@ BREAKS = [
     ("tests/a.c", "    LargestIntegralType n = 1;\n", "deprecated in cmocka 2"),
     ("examples/a.c", "/* TODO: the rest */\n", "unfinished work"),
     ("docs/a.md", "see " + "/home" + "/someone/adze\n", "a path of one machine"),
+    ("src/nn/a.c", SUMS + "ADZI_ADDRESSES(sum_args, x, part.data, out);\n", "line does not name: y"),
+    ("src/nn/a.c", SUMS + "ADZI_ADDRESSES(sum_args, x, y, out);\n", "line does not name: part.data"),
+    ("src/nn/a.c", SUMS + "ADZI_ADDRESSES(sum_args, x, y, part.data);\n", "line does not name: out"),
+    ("src/nn/a.c", SUMS + "ADZI_ADDRESSES(sum_args, x, y, part.data, out, n);\n", "sum_args has no such pointers: n"),
+    ("src/nn/a.c", SUMS + "ADZI_NO_ADDRESSES(sum_args);\n", "line does not name: out, part.data, x, y"),
+    ("src/nn/a.c", SUMS + "ADZI_ADDRESS_TABLE(list_args, ADZI_ADDRESS_OF_EACH(list_args, all, none));\n",
+     "line does not name: all[].data"),
+    ("src/nn/a.c", SUMS + "ADZI_ADDRESSES(other_args, x);\n", "other_args is not in this file"),
     ("docs/a.md", "see [b](b.md) or [c](https://example.org)\n", "a link to b.md"),
 ]
 
 KEEPS = [
+    ("src/nn/a.c", SUMS + "#define PART_ADDRESSES(at) at data\n\n"
+     "ADZI_ADDRESSES(sum_args, x, y,\n    PART_ADDRESSES(part.), out);\n"
+     "ADZI_ADDRESS_TABLE(list_args, ADZI_ADDRESS_OF_EACH(list_args, all, data));\n"),
     ("src/base/system_memory.c", "void *p = malloc(3);\n"),
     ("src/nn/a.c", '/* never malloc() here */ const char *s = "free(x)"; a->free(b);\n'),
     ("src/io/a.c", '#include "optim/optimizer.h"\n#include "io/a.h"\n#include <stdio.h>\n'),

@@ -8,6 +8,8 @@ import os
 import re
 import sys
 
+import addresses
+
 # What a room may include; a room may include itself. Includes run one way.
 ROOMS = {
     "base": set(),
@@ -394,6 +396,7 @@ def findings(top):
             yield f"{path}:{number}: {message}"
     yield from check_circles(top)
     yield from check_shared(top)
+    yield from addresses.findings(top)
 
 
 def main():
