@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Writes src/export/generated/onnx_types.h: which dtypes the operators of ONNX take, for those that the writer uses.
+"""Writes src/export/generated/onnx_types.h: since when the operators of ONNX are as they are, and which dtypes and
+attributes they take, for those that the writer uses.
 
 usage: onnx_types.py SOURCE_ROOT
 
 Needs the Python packages onnx and onnxruntime. The names of the operators are the texts in src/export/onnx_*.c,
-src/ops/**/*.rows.c and src/ops/**/*.onnx.c that are operators of opset 17. What is allowed comes from the schemas of
-the package onnx. What runs is found by loading a model of one node with onnxruntime, on the CPU.
+src/ops/**/*.rows.c, src/ops/**/*.onnx.c and src/ops/**/table.h that are operators of opset 17, or parts of such texts.
+What is allowed comes from the schemas of the package onnx. What runs is found by loading a model of one node with onnxruntime, on the CPU.
 """
 
 import glob
@@ -16,7 +17,7 @@ import sys
 import onnx
 import onnx.defs
 import onnxruntime
-from onnx import TensorProto, helper
+from onnx import AttributeProto, TensorProto, helper
 
 OPSET = 17
 WIDTH = 8  # inputs of one row; the last one of a variadic operator stands for all that follow
@@ -25,6 +26,8 @@ DTYPES = [("tensor(float)", TensorProto.FLOAT), ("tensor(double)", TensorProto.D
           ("tensor(int32)", TensorProto.INT32), ("tensor(int64)", TensorProto.INT64),
           ("tensor(uint8)", TensorProto.UINT8), ("tensor(bool)", TensorProto.BOOL),
           ("tensor(float16)", TensorProto.FLOAT16), ("tensor(bfloat16)", TensorProto.BFLOAT16)]
+KINDS = {AttributeProto.FLOAT: "f", AttributeProto.INT: "i", AttributeProto.STRING: "s", AttributeProto.FLOATS: "fs",
+         AttributeProto.INTS: "is", AttributeProto.STRINGS: "ss"}
 # Attributes that a node must have.
 REQUIRED = {"Cast": {"to": 1}, "Concat": {"axis": 0}, "Gather": {}, "OneHot": {}, "LSTM": {"hidden_size": 1},
             "GRU": {"hidden_size": 1}, "RNN": {"hidden_size": 1}, "MaxPool": {"kernel_shape": [1]},
@@ -79,9 +82,10 @@ def row(schema):
     for formal in list(schema.outputs)[:3]:
         mask, constraint = types_of(schema, formal)
         outputs.append(f"{{ {constraints.get(constraint, 0)}, 0x{mask:02x}, 0x{mask:02x} }}")
+    attributes = " ".join(f"{name}:{KINDS[a.type]}" for name, a in sorted(schema.attributes.items()) if a.type in KINDS)
     last = schema.inputs[-1] if schema.inputs else None
     variadic = last is not None and last.option == onnx.defs.OpSchema.FormalParameterOption.Variadic
-    return (f'    {{ "{schema.name}", {schema.min_input}, {min(schema.max_input, 64)}, '
+    return (f'    {{ "{schema.name}", {schema.since_version}, "{attributes}", {schema.min_input}, {min(schema.max_input, 64)}, '
             f"{'true' if variadic else 'false'},\n        {{ {', '.join(parts)} }},\n"
             f"        {{ {', '.join(outputs)} }} }},\n")
 
@@ -89,10 +93,11 @@ def row(schema):
 def main():
     root = sys.argv[1]
     texts = set()
-    for path in (path for pattern in ("export/onnx*.c", "ops/**/*.rows.c", "ops/**/*.onnx.c")
+    for path in (path for pattern in ("export/onnx*.c", "ops/**/*.rows.c", "ops/**/*.onnx.c", "ops/**/table.h")
                  for path in glob.glob(os.path.join(root, "src", pattern), recursive=True)):
         with open(path, encoding="utf-8") as stream:
-            texts |= set(re.findall(r'"([A-Z][A-Za-z0-9]+)"', stream.read()))
+            for text in re.findall(r'"((?:[^"\\\n]|\\.)*)"', stream.read()):
+                texts |= set(re.findall(r"^[A-Z][A-Za-z0-9]+$|\b[A-Z][A-Za-z0-9]+(?=\()", text))
     # adaptive pooling makes the names of two nodes from parts
     texts |= {"GlobalAveragePool", "AveragePool", "MaxPool"}
     rows = []
@@ -123,7 +128,9 @@ typedef struct adzi_onnx_types {{
 
 typedef struct adzi_onnx_signature {{
     const char *type;
-    int least, most; /* inputs */
+    int since;              /* the first opset in which the operator is like this */
+    const char *attributes; /* "axis:i pads:is": f, i, s for a float, integer, text; is, ss, fs for lists */
+    int least, most;        /* inputs */
     bool variadic;   /* the last input stands for all that follow */
     adzi_onnx_types in[ADZI_ONNX_TYPED_INPUTS], out[ADZI_ONNX_TYPED_OUTPUTS];
 }} adzi_onnx_signature;

@@ -85,6 +85,13 @@ const char *adzi_onnx_temporary(adzi_onnx *g);
  * written as an initialiser. */
 const char *adzi_onnx_name(adzi_onnx *g, int value);
 
+/** Attributes of the call: an integer, flag or enumeration; a number; the numbers of a list, of a
+ * mask of dimensions, or a single one, of which `most` are read. 0 and no number if there is no
+ * such attribute. */
+int64_t adzi_onnx_attr_whole(const adzi_onnx *g, const char *name);
+double adzi_onnx_attr_number(const adzi_onnx *g, const char *name);
+size_t adzi_onnx_list(const adzi_onnx *g, const char *name, int64_t *values, size_t most);
+
 /** The names of the call's input i, by adzi_onnx_name, and of its result k. "" for an input that
  * was left out. */
 const char *adzi_onnx_in(adzi_onnx *g, int i);
@@ -101,6 +108,9 @@ adzi_onnx_batch *adzi_onnx_batch_out(const adzi_onnx *g, int k);
 /** Constants: a list of up to 16 integers, and a number as a tensor of rank 0. */
 const char *adzi_onnx_ints(adzi_onnx *g, const int64_t *values, size_t n);
 const char *adzi_onnx_number(adzi_onnx *g, adz_dtype dtype, double value);
+
+/** A number with the dtype of input 0. */
+const char *adzi_onnx_like_input(adzi_onnx *g, double value);
 
 /** A constant vector of `n` elements that all are `value`. */
 const char *adzi_onnx_repeated(adzi_onnx *g, adz_dtype dtype, double value, int64_t n);
@@ -132,6 +142,9 @@ typedef struct {
  */
 void adzi_onnx_node(
     adzi_onnx *g, const char *type, adzi_onnx_names in, adzi_onnx_names out, adzi_onnx_attrs attrs);
+
+/** Adds the node whose result is result 0 of the call. False if the graph has failed. */
+bool adzi_onnx_last(adzi_onnx *g, const char *type, adzi_onnx_names in, adzi_onnx_attrs attrs);
 
 #define ADZI_ATTR_INT(its_name, value)                              \
     {                                                               \
@@ -189,6 +202,9 @@ typedef struct adzi_onnx_choice {
 bool adzi_onnx_type_node(
     adzi_onnx *g, const char *type, adzi_onnx_names in, adzi_onnx_choice *choice);
 
+/** Whether onnxruntime runs a node whose first input has this dtype. */
+bool adzi_onnx_runs(const char *type, adz_dtype dtype);
+
 /** The dtype in which the node takes input i; -1: that of the name. */
 int adzi_onnx_input_dtype(const adzi_onnx_choice *choice, size_t i);
 
@@ -204,28 +220,15 @@ static inline const char *adzi_onnx_type(const adzi_onnx *g)
     return g->call->row->onnx.type;
 }
 
-/** Adds the nodes of g->call. False if it was refused. */
+/** Adds the nodes of g->call. False if it was refused. A printer stands beside its operator, in
+ * src/ops/<family>/<name>.onnx.c. */
 typedef bool adzi_onnx_printer(adzi_onnx *g);
-adzi_onnx_printer adzi_onnx_print_adaptive, adzi_onnx_print_along, adzi_onnx_print_arg,
-    adzi_onnx_print_arithmetic, adzi_onnx_print_avg_pool, adzi_onnx_print_batch_norm,
-    adzi_onnx_print_cast, adzi_onnx_print_cat, adzi_onnx_print_clamp, adzi_onnx_print_conv,
-    adzi_onnx_print_copy, adzi_onnx_print_cumsum, adzi_onnx_print_dropout, adzi_onnx_print_elu,
-    adzi_onnx_print_embedding, adzi_onnx_print_expand, adzi_onnx_print_expm1,
-    adzi_onnx_print_extreme, adzi_onnx_print_extreme_only, adzi_onnx_print_fill,
-    adzi_onnx_print_flip, adzi_onnx_print_gather, adzi_onnx_print_interpolate,
-    adzi_onnx_print_is_finite, adzi_onnx_print_is_nan, adzi_onnx_print_layer_norm,
-    adzi_onnx_print_leaky_relu, adzi_onnx_print_linear, adzi_onnx_print_log1p,
-    adzi_onnx_print_logical, adzi_onnx_print_masked_fill, adzi_onnx_print_matmul,
-    adzi_onnx_print_max_pool, adzi_onnx_print_norm, adzi_onnx_print_not_equal,
-    adzi_onnx_print_one_hot, adzi_onnx_print_pad, adzi_onnx_print_plain, adzi_onnx_print_pow,
-    adzi_onnx_print_pow_number, adzi_onnx_print_recurrent, adzi_onnx_print_reduce,
-    adzi_onnx_print_relu, adzi_onnx_print_reshape, adzi_onnx_print_rsqrt,
-    adzi_onnx_print_scatter_add, adzi_onnx_print_slice, adzi_onnx_print_split,
-    adzi_onnx_print_square, adzi_onnx_print_squeeze, adzi_onnx_print_topk,
-    adzi_onnx_print_transpose, adzi_onnx_print_tril, adzi_onnx_print_triu, adzi_onnx_print_trunc,
-    adzi_onnx_print_truth, adzi_onnx_print_unbind, adzi_onnx_print_unsqueeze,
-    adzi_onnx_print_rounded, adzi_onnx_print_sign, adzi_onnx_print_fmod, adzi_onnx_print_remainder,
-    adzi_onnx_print_hypot;
+
+/** Adds the nodes of the row's text (export/rows.h). */
+adzi_onnx_printer adzi_onnx_print_text;
+
+/** Computes the list "@" of a text, up to 2 * ADZ_MAX_RANK numbers. Returns their number. */
+typedef size_t adzi_onnx_lister(const adzi_onnx *g, int64_t *values);
 
 /* ---- where the batch goes (onnx_batch.c) ---------------------------------------------------- */
 
@@ -238,14 +241,8 @@ bool adzi_onnx_carry_first(const adzi_onnx *g);
 /** Calls that are written for the traced batch size only, unless no input has the batch. */
 bool adzi_onnx_carry_none(const adzi_onnx *g);
 
-/** As these, for the printers of one file. */
+/** Another rule. It stands beside its operator. */
 typedef bool adzi_onnx_carrier(const adzi_onnx *g);
-adzi_onnx_carrier adzi_onnx_carry_batch_norm, adzi_onnx_carry_cat, adzi_onnx_carry_conv,
-    adzi_onnx_carry_flip, adzi_onnx_carry_gather, adzi_onnx_carry_index_select,
-    adzi_onnx_carry_layer_norm, adzi_onnx_carry_linear, adzi_onnx_carry_matmul, adzi_onnx_carry_pad,
-    adzi_onnx_carry_recurrent, adzi_onnx_carry_reduced, adzi_onnx_carry_reshape,
-    adzi_onnx_carry_squeeze, adzi_onnx_carry_transpose, adzi_onnx_carry_triangle,
-    adzi_onnx_carry_unbind, adzi_onnx_carry_unsqueeze, adzi_onnx_carry_windows;
 
 /** Whether input i is a constant whose elements all have the same bits, such as a state of zeros.
  */

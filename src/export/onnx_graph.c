@@ -363,6 +363,12 @@ void adzi_onnx_node(
     }
 }
 
+bool adzi_onnx_last(adzi_onnx *g, const char *type, adzi_onnx_names in, adzi_onnx_attrs attrs)
+{
+    adzi_onnx_node(g, type, in, ADZI_NAMES(adzi_onnx_out(g, 0)), attrs);
+    return !g->failed;
+}
+
 const char *adzi_onnx_step(adzi_onnx *g, const char *type, const char *a, const char *b)
 {
     const char *y = adzi_onnx_temporary(g);

@@ -3,6 +3,9 @@
 
 #include "export/onnx.h"
 
+adzi_onnx_printer adzi_onnx_print_recurrent;
+adzi_onnx_carrier adzi_onnx_carry_recurrent;
+
 /* What distinguishes the layers. Inputs are x, the states, and then the weights in this order. */
 typedef struct {
     const char *type;  /* of the node */

@@ -23,6 +23,12 @@ static bool contains(unsigned mask, int dtype)
     return (mask >> dtype & 1u) != 0;
 }
 
+bool adzi_onnx_runs(const char *type, adz_dtype dtype)
+{
+    const adzi_onnx_signature *s = signature_of(type);
+    return s != NULL && contains(s->in[0].runs, (int)dtype);
+}
+
 /* The dtype in which an input is given to a node: its own, or a wider one that holds all its
  * numbers, and in which integers wrap around to equal results. A node that onnxruntime runs is
  * preferred. Returns the dtype itself if the node takes none of them. */

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct adz_operator;
 struct adzi_report;
@@ -58,8 +59,31 @@ typedef struct adzi_onnx_row {
     /** Finds the batch dimension of the results from that of the inputs. False if the nodes would
      * be right for the traced batch size only. */
     bool (*carry)(const struct adzi_onnx *g);
-    const char *type;    /* the node's type, if one node computes the operator (onnx_types.h) */
-    const char *second;  /* the type of the node for bools, or for the positions of extremes */
+    /** The nodes, for adzi_onnx_print_text. A type alone, "Abs", is a node of that type with the
+     * inputs of the call. Else the text says what the nodes take:
+     *
+     *     Slice($a, [start], [end])     $a, $b, $c: the inputs of the call. [start]: a constant
+     *                                   with the numbers of that attribute of the operator; a mask
+     *                                   of dimensions is the list of these
+     *     [y] [@]                       the sizes of the result; what `list` computes
+     *     Pow($a, exponent), Max($a, 0) a number, with the dtype of $a
+     *     i64(diagonal)                 an integer of that attribute
+     *     Gather($a, $b, axis=dim)      an attribute of the node from one of the operator, or from
+     *                                   a number, a text 'add' or what `list` computes, perm=@
+     *     $a:y, Not($a:bool)            a conversion to the dtype of the result, bool, i32 or i64
+     *     Add($a, alpha*$b)             a product with a number, which is left out if that is 1
+     *     u = Exp($a); Sub(u, 1)        a name for the result of a node
+     *     !is a power of integers       the call is refused with this reason
+     *
+     * Over no dimensions, a node that takes a list of them does nothing, and is an Identity. */
+    const char *text;
+    /** The text for integers and bools; the one for bools alone; and the one for f64 where `text`
+     * has a node that does not run for f64, or an attribute that f32 would round. NULL: `text`. */
+    const char *whole, *bools, *doubles;
+    size_t (*list)(const struct adzi_onnx *g, int64_t *values); /* up to 2 * ADZ_MAX_RANK numbers */
+    bool of_dimensions;  /* the nodes need a dimension, so that calls of scalars are refused */
+    const char *type;    /* the type of the node, for a printer that several operators share */
+    const char *second;  /* the type of the node for the positions of extremes */
     const char *refused; /* why the operator cannot be written, and what to do instead */
 } adzi_onnx_row;
 

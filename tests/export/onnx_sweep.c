@@ -1,8 +1,9 @@
 /* test_onnx_sweep [--write FOLDER [--every N]] [OPERATOR...]: every operator, or those that are
- * named, as an ONNX file. Each node of each file must be one that opset 17 has for the dtypes of
- * its inputs, by the table that tools/onnx_types.py derives from the package onnx; or the export
- * was refused with an error that names operator and dtype. With --write the files of every N-th
- * case stay in the folder, with inputs and the library's results for onnx_check.py. */
+ * named, as an ONNX file. Each node of each file must be one that opset 17 has with its attributes
+ * and for the dtypes of its inputs, by the table that tools/onnx_types.py derives from the package
+ * onnx; or the export was refused with an error that names operator and dtype. With --write the
+ * files of every N-th case stay in the folder, with inputs and the library's results for
+ * onnx_check.py. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,26 @@ static bool check_inputs(const read_node *node, const adzi_onnx_signature *s,
     return true;
 }
 
+/* Checks that the operator has the node's attributes, of these types, in the opset of the file. */
+static bool check_node_attributes(
+    const read_node *node, const adzi_onnx_signature *s, int64_t opset, char *says, size_t size)
+{
+    static const char *const kinds[] = { "", "f", "i", "s", "", "", "fs", "is", "ss" };
+    char known[400], wanted[80];
+    snprintf(known, sizeof known, " %s ", s->attributes);
+    for (int i = 0; i < node->n_attributes; ++i) {
+        const read_attribute *a = &node->attributes[i];
+        snprintf(wanted, sizeof wanted, " %.*s:%s ", (int)a->name.size, (const char *)a->name.at,
+            a->type > 0 && a->type < 9 ? kinds[a->type] : "");
+        if (strstr(known, wanted) == NULL) {
+            snprintf(says, size, "%s has no attribute%s", s->type, wanted);
+            return false;
+        }
+    }
+    snprintf(says, size, "%s is an operator since opset %d", s->type, s->since);
+    return s->since <= opset;
+}
+
 /* Adds the results of a node. */
 static void add_results(const read_node *node, const adzi_onnx_signature *s, const int *constraints,
     typed_values *values)
@@ -146,7 +167,8 @@ static bool check_model(const read_model *m, const adz_tensor *y, char *says, si
                 (const char *)m->nodes[i].type.at);
             return false;
         }
-        if (!check_inputs(&m->nodes[i], s, &values, constraints, says, size)) {
+        if (!check_inputs(&m->nodes[i], s, &values, constraints, says, size) ||
+            !check_node_attributes(&m->nodes[i], s, m->opset, says, size)) {
             return false;
         }
         add_results(&m->nodes[i], s, constraints, &values);

@@ -111,8 +111,8 @@ static void check_row(const adzi_row *row)
     if ((row->onnx.print != NULL) != (row->onnx.carry != NULL)) {
         fault(row->op, "a printer of ONNX needs to know where the batch goes, and nobody else");
     }
-    if (row->onnx.print == adzi_onnx_print_plain && row->onnx.type == NULL) {
-        fault(row->op, "one node is written, but of no type");
+    if ((row->onnx.print == adzi_onnx_print_text) != (row->onnx.text != NULL)) {
+        fault(row->op, "a text of nodes needs its printer, and the printer a text");
     }
     if (row->view && c->print != NULL) {
         fault(row->op, "a view is not printed");

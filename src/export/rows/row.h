@@ -19,7 +19,17 @@
 #define ONNX(print_, carry_, type_) \
     .onnx = { .print = adzi_onnx_print_##print_, .carry = adzi_onnx_carry_##carry_, .type = type_ }
 
-/** One node, whose inputs broadcast. */
-#define ONNX_NODE(type_) ONNX(plain, broadcast, type_)
+/** ONNX_TEXT(text, carry, more...): a text of the nodes, a function that says where the batch goes,
+ * and further columns. */
+#define ONNX_TEXT(...) ONNX_TEXT_(__VA_ARGS__, .type = NULL)
+#define ONNX_TEXT_(text_, carry_, ...)       \
+    .onnx = { .print = adzi_onnx_print_text, \
+        .carry = adzi_onnx_carry_##carry_,   \
+        .text = text_,                       \
+        __VA_ARGS__ }
+
+/** ONNX_NODE(text, more...): that of an elementwise operator, whose inputs broadcast. */
+#define ONNX_NODE(...)         ONNX_NODE_(__VA_ARGS__, .second = NULL)
+#define ONNX_NODE_(text_, ...) ONNX_TEXT(text_, broadcast, __VA_ARGS__)
 
 #endif

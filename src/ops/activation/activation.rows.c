@@ -4,7 +4,11 @@
 const adzi_row adzi_rows_activation[] = {
     { .op = "bias_activation" },
     { .op = "glu" },
-    { .op = "log_softmax", C99(log_softmax), ONNX(along, first, "LogSoftmax") },
-    { .op = "softmax", C99(softmax), ONNX(along, first, "Softmax") },
+    { .op = "log_softmax",
+        C99(log_softmax),
+        ONNX_TEXT("LogSoftmax($a, axis=dim)", first, .of_dimensions = true) },
+    { .op = "softmax",
+        C99(softmax),
+        ONNX_TEXT("Softmax($a, axis=dim)", first, .of_dimensions = true) },
     { .op = NULL },
 };

@@ -1,6 +1,9 @@
 /* How exports write operators: convolutions. */
 #include "export/rows/row.h"
 
+adzi_onnx_printer adzi_onnx_print_conv;
+adzi_onnx_carrier adzi_onnx_carry_conv;
+
 #define NO_PATCHES "has no counterpart in ONNX's opset 17; write it as a convolution"
 
 const adzi_row adzi_rows_conv[] = {

@@ -8,8 +8,8 @@ const adzi_row adzi_rows_convert[] = {
         .copies = true,
         C99(convert),
         .c.doubles = true,
-        ONNX(copy, none, NULL) },
+        ONNX_TEXT("Expand($b:y, [y])", none) },
     { .op = "detach", .internal = true, .view = true, ONNX_NODE("Identity") },
-    { .op = "to", C99(convert), .c.doubles = true, ONNX(cast, broadcast, NULL) },
+    { .op = "to", C99(convert), .c.doubles = true, ONNX_NODE("$a:y") },
     { .op = NULL },
 };

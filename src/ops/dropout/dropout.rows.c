@@ -4,7 +4,9 @@
 #define OUTSIDE ", which draws random numbers; call adz_module_eval before the export"
 
 const adzi_row adzi_rows_dropout[] = {
-    { .op = "dropout", C99(dropout), ONNX(dropout, first, NULL) },
+    { .op = "dropout",
+        C99(dropout),
+        ONNX_TEXT("!is in training; call adz_module_eval before the export", first) },
     { .op = "dropout_again",
         .internal = true,
         .c = { .refused = "is the gradient of a dropout" OUTSIDE },

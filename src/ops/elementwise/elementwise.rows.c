@@ -1,6 +1,8 @@
 /* How exports write operators: the elementwise functions of the table. */
 #include "export/rows/row.h"
 
+adzi_onnx_printer adzi_onnx_print_clamp, adzi_onnx_print_pow_number;
+
 /* Neither writer has a printer. */
 #define BY_EXPRESSION .c = { .print = NULL }
 

@@ -26,7 +26,7 @@ FUNCTION(acosh, x, VMATH(acosh)(x),
     C99_ELEMENT("@acosh($a)"), ONNX_NODE("Acosh"))
 OWN_FILE(add, .attributes = { "alpha" }, .otherwise = 1, C99_ELEMENT("$a + %0$b"),
     .c.integers = "(int32_t)((uint32_t)$a + %0(uint32_t)$b)", .c.bools = "$a || %0$b",
-    .c.doubles = true, ONNX(arithmetic, broadcast, "Add"), .onnx.second = "Or")
+    .c.doubles = true, ONNX_NODE("Add($a, alpha*$b)", .bools = "Or"))
 OWN_FILE(addcmul, .attributes = { "value" }, .otherwise = 1, C99_ELEMENT("$a + %0$b * $c"),
     .c.integers = "(int32_t)((uint32_t)$a + %0(uint32_t)$b * (uint32_t)$c)", .c.doubles = true)
 /* dy / sqrt(1 - x^2) */
@@ -52,7 +52,7 @@ FUNCTION(atanh, x, VMATH(atanh)(x),
     adz_div(dy, less_square(x)),
     C99_ELEMENT("@atanh($a)"), ONNX_NODE("Atanh"))
 STEPS(ceil, KERNEL(above)(x), x, "x itself",
-    C99_ELEMENT("@ceil($a)"), .c.whole = "$a", ONNX(rounded, broadcast, "Ceil"))
+    C99_ELEMENT("@ceil($a)"), .c.whole = "$a", ONNX_NODE("Ceil", .whole = "Identity"))
 OWN_FILE(clamp, .attributes = { "min", "max" }, C99(clamp), .c.doubles = true, ONNX(clamp, broadcast, NULL))
 /* |a| or -|a|. 1 / b tells -0 from 0. */
 DERIVED2(copysign, VMATH(sign_of)(a, b),
@@ -81,7 +81,8 @@ GRADIENT(elu, x,
     adz_where(adz_le_number(x, 0), adz_mul_number(adz_mul(dy, adz_exp(not_above_0(x))), p[0]), dy))
 ACTIVATION1(elu, alpha, .backward = elu_backward, .fused = elu_fused, .expression = elu_expression)
 EXPORT(elu, .attributes = { "alpha" }, .otherwise = 1, C99_ELEMENT("$a > 0 ? $a : $0 * @expm1($a)"),
-    ONNX(elu, broadcast, "Elu"))
+    ONNX_NODE("Elu($a, alpha=alpha)",
+        .doubles = "Where(Greater($a, 0), $a, Mul(alpha, Sub(Exp($a), 1)))"))
 COMPARISON(eq, a == b, C99_ELEMENT("$a == $b"), ONNX_NODE("Equal"))
 /* dy 2 / sqrt(pi) e^(-x^2) */
 FUNCTION(erf, x, VMATH(erf)(x),
@@ -100,17 +101,21 @@ DERIVED(exp2, VMATH(exp2)(x),
 /* e^x - 1. The derivative is e^x and not y + 1: for x < 0, y has lost the digits of e^x. */
 FUNCTION(expm1, x, VMATH(expm1)(x),
     adz_mul(dy, adz_exp(x)),
-    C99_ELEMENT("@expm1($a)"), ONNX(expm1, broadcast, NULL))
+    C99_ELEMENT("@expm1($a)"),
+    /* ONNX has no node. With u = e^x, rounding errors of u cancel in (u - 1) x / log u, the formula
+     * for small x (Kahan). */
+    ONNX_NODE("one = 1; u = Exp($a); d = Sub(u, one); ratio = Div($a, Log(u));"
+              " small = Where(Equal(u, one), $a, Mul(d, ratio)); Where(Greater(Abs($a), 0.5), d, small)"))
 OWN_FILE(fill, .overwrites = true, .attributes = { "value" }, C99_ELEMENT("$0"), .c.doubles = true,
-    ONNX(fill, none, NULL))
+    ONNX_TEXT("Expand(value, [y])", none))
 STEPS(floor, KERNEL(below)(x), x, "x itself",
-    C99_ELEMENT("@floor($a)"), .c.whole = "$a", ONNX(rounded, broadcast, "Floor"))
+    C99_ELEMENT("@floor($a)"), .c.whole = "$a", ONNX_NODE("Floor", .whole = "Identity"))
 /* a - b trunc(a / b), with the sign of a. */
 KERNEL2_ALL(fmod, FMOD(a, b), KERNEL(modulo)(a, b))
 OPERATOR2(fmod, ANY_TYPE, ADZI_SAVES_NOTHING, ADZI_SAVES_A | ADZI_SAVES_B | ADZI_SAVES_Y, "numbers",
     has_no_zero, .backward = remainder_backward)
 BY_NUMBER(fmod)
-EXPORT(fmod, C99_ELEMENT("@fmod($a, $b)"), .c.whole = "@modulo($a, $b)", ONNX(fmod, broadcast, "Mod"))
+EXPORT(fmod, C99_ELEMENT("@fmod($a, $b)"), .c.whole = "@modulo($a, $b)", ONNX_NODE("Mod($a, $b, fmod=1)"))
 COMPARISON(ge, a >= b, C99_ELEMENT("$a >= $b"), ONNX_NODE("GreaterOrEqual"))
 OWN_FILE(gelu, .attributes = { "approximate" }, C99_ELEMENT("@gelu($a)"), .c.special = tanh_gelu,
     .c.n_special = 1)
@@ -124,12 +129,16 @@ DERIVED(hardswish,
 FUNCTION2(hypot, VMATH(hypot)(a, b),
     adz_mul(dy, adz_div(a, adz_hypot(a, b))),
     adz_mul(dy, adz_div(b, adz_hypot(a, b))),
-    C99_ELEMENT("@hypot($a, $b)"), ONNX(hypot, broadcast, NULL))
+    C99_ELEMENT("@hypot($a, $b)"),
+    /* m sqrt(1 + (n / m)^2) for the larger side m and the smaller side n. Where m is 0 or infinite,
+     * it is the length itself. */
+    ONNX_NODE("a = Abs($a); b = Abs($b); m = Max(a, b); ratio = Div(Min(a, b), m);"
+              " y = Mul(m, Sqrt(Add(Mul(ratio, ratio), 1))); Where(Or(Equal(m, 0), Equal(m, inf)), m, y)"))
 /* Infinity minus infinity is NaN. */
 TEST(isfinite, x - x == 0, ((void)x, 1), C99_ELEMENT("$a - $a == 0"), .c.whole = "1",
-    ONNX(is_finite, broadcast, NULL))
+    ONNX_NODE("Not(Or(IsNaN($a), IsInf($a)))", .whole = "Equal($a, $a)"))
 TEST(isnan, x != x, ((void)x, 0), C99_ELEMENT("$a != $a"), .c.whole = "0",
-    ONNX(is_nan, broadcast, "IsNaN"))
+    ONNX_NODE("IsNaN", .whole = "Not(Equal($a, $a))"))
 COMPARISON(le, a <= b, C99_ELEMENT("$a <= $b"), ONNX_NODE("LessOrEqual"))
 /* x above 0, else negative_slope x. y would not do for the gradient: with a negative slope it does not tell the
  * sign of x. At 0 the gradient is negative_slope dy, as in PyTorch. */
@@ -140,7 +149,8 @@ EXPRESSION(leaky_relu, adz_mul(x, slope_by_sign(x, p[0])))
 ACTIVATION1(leaky_relu, negative_slope, .backward = adzi_derived_slope, .fused = leaky_relu_fused,
     .expression = leaky_relu_expression)
 EXPORT(leaky_relu, .attributes = { "negative_slope" }, .otherwise = 0.01,
-    C99_ELEMENT("$a > 0 ? $a : $0 * $a"), ONNX(leaky_relu, broadcast, "LeakyRelu"))
+    C99_ELEMENT("$a > 0 ? $a : $0 * $a"), ONNX_NODE("LeakyRelu($a, alpha=negative_slope)",
+        .doubles = "Where(Greater($a, 0), $a, Mul(negative_slope, $a))"))
 OWN_FILE(lerp, C99_ELEMENT("@lerp($a, $b, $c)"))
 /* lerp.c */
 EXPORT(lerp_number, .attributes = { "weight" }, C99_ELEMENT("@lerp($a, $b, $0)"))
@@ -157,7 +167,11 @@ DERIVED(log10, VMATH(log10)(x),
 /* log(1 + x) */
 FUNCTION(log1p, x, VMATH(log1p)(x),
     adz_div(dy, adz_add_number(x, 1)),
-    C99_ELEMENT("@log1p($a)"), ONNX(log1p, broadcast, NULL))
+    C99_ELEMENT("@log1p($a)"),
+    /* ONNX has no node. With u = 1 + x, the rounding error of u cancels in log u * x / (u - 1), and
+     * x itself is right where u is 1. */
+    ONNX_NODE("one = 1; u = Add($a, one); d = Sub(u, one); log = Log(u); mended = Mul(log, Div($a, d));"
+              " Where(Equal(d, 0), $a, Where(Equal(d, $a), log, mended))"))
 DERIVED(log2, VMATH(log2)(x),
     adz_mul_number(adz_log(x), 1.4426950408889634),
     C99_ELEMENT("@log2($a)"))
@@ -168,11 +182,11 @@ FUNCTION2_EXPRESSED(logaddexp, VMATH(logaddexp)(a, b),
     adz_mul(dy, adz_sigmoid(difference(a, b))),
     adz_mul(dy, adz_sigmoid(difference(b, a))),
     BY_EXPRESSION)
-LOGICAL(logical_and, mul, C99_ELEMENT("$a && $b"), ONNX(logical, broadcast, "And"))
+LOGICAL(logical_and, mul, C99_ELEMENT("$a && $b"), ONNX_NODE("And($a:bool, $b:bool)"))
 /* NaN is true. */
-TEST(logical_not, x == 0, x == 0, C99_ELEMENT("!$a"), ONNX(logical, broadcast, "Not"))
-LOGICAL(logical_or, add, C99_ELEMENT("$a || $b"), ONNX(logical, broadcast, "Or"))
-LOGICAL(logical_xor, ne, C99_ELEMENT("!$a != !$b"), ONNX(logical, broadcast, "Xor"))
+TEST(logical_not, x == 0, x == 0, C99_ELEMENT("!$a"), ONNX_NODE("Not($a:bool)"))
+LOGICAL(logical_or, add, C99_ELEMENT("$a || $b"), ONNX_NODE("Or($a:bool, $b:bool)"))
+LOGICAL(logical_xor, ne, C99_ELEMENT("!$a != !$b"), ONNX_NODE("Xor($a:bool, $b:bool)"))
 /* log(1 / (1 + e^-x)), and dy sigmoid(-x): 1 - sigmoid(x) loses all digits where x is large. Third formula: the
  * derived one takes 1.6 times the memory. */
 KERNEL1(logsigmoid, VMATH(logsigmoid)(x))
@@ -184,7 +198,7 @@ OPERATOR1(logsigmoid, TO_FLOAT, x, NULL, .backward = logsigmoid_backward, .fused
 EXPORT(logsigmoid, C99_ELEMENT("($a < 0 ? $a : 0) - @log1p(@exp($a < 0 ? $a : -$a))"))
 COMPARISON(lt, a < b, C99_ELEMENT("$a < $b"), ONNX_NODE("Less"))
 OWN_FILE(masked_fill, .attributes = { "value" }, C99_ELEMENT("$b ? $0 : $a"), .c.doubles = true,
-    ONNX(masked_fill, broadcast, NULL))
+    ONNX_NODE("Where($b, value, $a)"))
 /* The larger of a and b, and NaN if one of them is NaN. The larger one gets dy, and each gets dy / 2 if they are
  * equal. In the kernel of the gradient, a is the input whose gradient is computed, b the other one, and c is dy. */
 KERNEL2_ALL(maximum, a > b || a != a ? a : b, a > b ? a : b)
@@ -208,8 +222,8 @@ DERIVED(mish, x * VMATH(tanh)(VMATH(softplus)(x)),
     adz_mul(x, adz_tanh(adz_softplus(x, 1, 20))),
     C99_ELEMENT("$a * @tanh(@softplus($a))"))
 OWN_FILE(mul, C99_ELEMENT("$a * $b"), .c.integers = "(int32_t)((uint32_t)$a * (uint32_t)$b)",
-    .c.doubles = true, ONNX(arithmetic, broadcast, "Mul"), .onnx.second = "And")
-COMPARISON(ne, a != b, C99_ELEMENT("$a != $b"), ONNX(not_equal, broadcast, NULL))
+    .c.doubles = true, ONNX_NODE("Mul", .bools = "And"))
+COMPARISON(ne, a != b, C99_ELEMENT("$a != $b"), ONNX_NODE("Not(Equal($a, $b))"))
 UNROLLED1_ALL(neg, -x, 0 - (uint64_t)x)
 GRADIENT(neg, nothing, adz_neg(dy))
 OPERATOR1(neg, ANY_TYPE, nothing, "adz_logical_not", .backward = neg_backward)
@@ -229,7 +243,8 @@ KERNEL2_ALL(pow, VMATH(pow)(a, b), adzi_integer_power((int64_t)a, (int64_t)b))
 GRADIENTS2(pow, gradient_of_base(dy, a, b), gradient_of_exponent(dy, a, b, adzi_saved_result(node, 0)))
 OPERATOR2(pow, ANY_TYPE, ADZI_SAVES_A | ADZI_SAVES_B, ADZI_SAVES_Y, "an integer dtype", NULL,
     .backward = pow_backward)
-EXPORT(pow, C99_ELEMENT("@pow($a, $b)"), .c.whole = "@whole_pow($a, $b)", ONNX(pow, broadcast, "Pow"))
+EXPORT(pow, C99_ELEMENT("@pow($a, $b)"), .c.whole = "@whole_pow($a, $b)", ONNX_NODE("Pow",
+        .whole = "!is a power of integers, which runtimes compute in floating point"))
 OWN_FILE(pow_number, .attributes = { "exponent" }, .otherwise = 1, C99_ELEMENT("@pow($a, $0)"),
     .c.special = powers, .c.n_special = sizeof powers / sizeof *powers, .c.whole = "@whole_pow($a, $0)",
     ONNX(pow_number, broadcast, NULL))
@@ -246,21 +261,23 @@ UNROLLED_GRADIENT_KERNEL(relu, y, b <= 0 ? ELEM(0) : a)
 GRADIENT(relu, y, adz_masked_fill(dy, adz_le_number(y, 0), 0))
 OPERATOR1(relu, ANY_TYPE, y, "x itself", .backward = relu_backward, .fused = relu_fused)
 IN_PLACE(relu)
-EXPORT(relu, C99_ELEMENT("$a < 0 ? 0 : $a"), .c.whole = "$a > 0 ? $a : 0", ONNX(relu, broadcast, "Relu"))
+EXPORT(relu, C99_ELEMENT("$a < 0 ? 0 : $a"), .c.whole = "$a > 0 ? $a : 0", ONNX_NODE("Relu", .whole = "Max($a, 0)"))
 /* a - b floor(a / b), with the sign of b, as Python's %. */
 KERNEL2_ALL(remainder, KERNEL(rest)(a, b), KERNEL(rest)(a, b))
 OPERATOR2(remainder, ANY_TYPE, ADZI_SAVES_NOTHING, ADZI_SAVES_A | ADZI_SAVES_B | ADZI_SAVES_Y, "numbers",
     has_no_zero, .backward = remainder_backward)
 BY_NUMBER(remainder)
 EXPORT(remainder, C99_ELEMENT("@remainder($a, $b)"), .c.whole = "@whole_remainder($a, $b)",
-    ONNX(remainder, broadcast, "Mod"))
+    ONNX_NODE("y = Mod($a, $b, fmod=1); zero = 0; below = Less(y, zero);"
+              " moved = Where(Xor(Less($b, zero), below), Add(y, $b), y); Where(Equal(y, zero), y, moved)",
+        .whole = "Mod"))
 /* The even one of two nearest integers. */
 STEPS(round, KERNEL(nearest)(x), x, "x itself",
-    C99_ELEMENT("@round($a)"), .c.whole = "$a", ONNX(rounded, broadcast, "Round"))
+    C99_ELEMENT("@round($a)"), .c.whole = "$a", ONNX_NODE("Round", .whole = "Identity"))
 /* 1 / sqrt(x), and -dy y^3 / 2 without the third power, which may leave the range */
 FUNCTION(rsqrt, y, ELEM(1) / SQUARE_ROOT(x),
     adz_mul(adz_mul(adz_mul(adz_mul_number(dy, -0.5), y), y), y),
-    C99_ELEMENT("1 / @sqrt($a)"), ONNX(rsqrt, broadcast, NULL))
+    C99_ELEMENT("1 / @sqrt($a)"), ONNX_NODE("Reciprocal(Sqrt($a))"))
 /* The self-normalising unit with the constants of its paper: scale x where x > 0, else scale alpha
  * (e^x - 1). */
 DERIVED(selu,
@@ -276,7 +293,7 @@ EXPORT(sigmoid, C99_ELEMENT("@sigmoid($a)"), ONNX_NODE("Sigmoid"))
 /* 0 for NaN, as in PyTorch. */
 STEPS(sign, (elem)((x > 0) - (x < 0)), x > 0 ? 1 : x == 0 ? 0 : -1, NULL,
     C99_ELEMENT("($a > 0) - ($a < 0)"), .c.integers = "($a > 0) - ($a < 0)", .c.whole = "$a != 0",
-    .c.doubles = true, ONNX(sign, broadcast, "Sign"))
+    .c.doubles = true, ONNX_NODE("Sign", .bools = "Identity"))
 /* x sigmoid(x), which falls and rises again, so that y does not determine x. */
 KERNEL1(silu, VMATH(silu)(x))
 GRADIENT_KERNEL(silu, x, a * VMATH(silu_derivative)(b))
@@ -318,11 +335,11 @@ GRADIENT_KERNEL(square, x, ELEM(2) * a * b)
 GRADIENT(square, x, adz_mul_number(adz_mul(dy, x), 2))
 OPERATOR1(square, COUNTED, x, NULL, .backward = square_backward, .fused = square_fused)
 EXPORT(square, C99_ELEMENT("$a * $a"), .c.integers = "(int32_t)((uint32_t)$a * (uint32_t)$a)",
-    .c.doubles = true, ONNX(square, broadcast, NULL))
+    .c.doubles = true, ONNX_NODE("Mul($a, $a)"))
 /* add.c */
 EXPORT(sub, .attributes = { "alpha" }, .otherwise = 1, C99_ELEMENT("$a - %0$b"),
     .c.integers = "(int32_t)((uint32_t)$a - %0(uint32_t)$b)", .c.doubles = true,
-    ONNX(arithmetic, broadcast, "Sub"), .onnx.second = "Or")
+    ONNX_NODE("Sub($a, alpha*$b)", .bools = "Or"))
 /* dy (1 + y^2) */
 FUNCTION_BY_LOOP(tan, y,
     adz_mul(dy, adz_add_number(adz_mul(y, y), 1)),
@@ -335,7 +352,7 @@ GRADIENT(tanh, y, adzi_tanh_gradient(dy, y))
 OPERATOR1(tanh, TO_FLOAT, y, NULL, .backward = tanh_backward, .fused = tanh_fused)
 EXPORT(tanh, C99_ELEMENT("@tanh($a)"), ONNX_NODE("Tanh"))
 STEPS(trunc, VMATH(sign_of)(KERNEL(below)(VMATH(abs)(x)), x), x, "x itself",
-    C99_ELEMENT("@trunc($a)"), .c.whole = "$a", ONNX(trunc, broadcast, NULL))
+    C99_ELEMENT("@trunc($a)"), .c.whole = "$a", ONNX_NODE("size = Floor(Abs($a)); Mul(Sign($a), size)", .whole = "Identity"))
 OWN_FILE(where, C99_ELEMENT("$a ? $b : $c"), .c.doubles = true, ONNX_NODE("Where"))
 /* clang-format on */
 

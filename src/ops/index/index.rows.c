@@ -1,19 +1,25 @@
 /* How exports write operators: elements that are found by indices. */
 #include "export/rows/row.h"
 
+adzi_onnx_printer adzi_onnx_print_one_hot, adzi_onnx_print_scatter_add;
+adzi_onnx_carrier adzi_onnx_carry_gather, adzi_onnx_carry_index_select;
+
 #define DRAWS "draws random numbers; draw them outside, and pass them as an input"
 #define GROWS "has a result whose size depends on the elements; call it outside of what is exported"
 
 #define GRADIENT "is part of a gradient; export the forward alone"
 
 const adzi_row adzi_rows_index[] = {
-    { .op = "embedding", C99(embedding), ONNX(embedding, first, NULL) },
-    { .op = "gather", C99(gather), .c.doubles = true, ONNX(gather, gather, "GatherElements") },
+    { .op = "embedding", C99(embedding), ONNX_TEXT("Gather($b, $a, axis=0)", first) },
+    { .op = "gather",
+        C99(gather),
+        .c.doubles = true,
+        ONNX_TEXT("GatherElements($a, $b, axis=dim)", gather, .of_dimensions = true) },
     { .op = "index_put" },
     { .op = "index_select",
         C99(index_select),
         .c.doubles = true,
-        ONNX(gather, index_select, "Gather") },
+        ONNX_TEXT("Gather($a, $b, axis=dim)", index_select, .of_dimensions = true) },
     { .op = "multinomial", .c = { .refused = DRAWS }, .onnx = { .refused = DRAWS } },
     { .op = "nonzero", .c = { .refused = GROWS }, .onnx = { .refused = GROWS } },
     { .op = "one_hot", C99(one_hot), ONNX(one_hot, first, NULL) },

@@ -1,6 +1,9 @@
 /* How exports write operators: products. */
 #include "export/rows/row.h"
 
+adzi_onnx_printer adzi_onnx_print_linear, adzi_onnx_print_matmul;
+adzi_onnx_carrier adzi_onnx_carry_linear, adzi_onnx_carry_matmul;
+
 const adzi_row adzi_rows_linalg[] = {
     { .op = "linear", C99(linear), ONNX(linear, linear, NULL) },
     { .op = "linear_relu", C99(linear_relu) },

@@ -1,6 +1,9 @@
 /* How exports write operators: normalisation. */
 #include "export/rows/row.h"
 
+adzi_onnx_printer adzi_onnx_print_batch_norm, adzi_onnx_print_layer_norm;
+adzi_onnx_carrier adzi_onnx_carry_batch_norm, adzi_onnx_carry_layer_norm;
+
 const adzi_row adzi_rows_norm[] = {
     { .op = "batch_norm", ONNX(batch_norm, batch_norm, NULL) },
     { .op = "layer_norm", C99(layer_norm), ONNX(layer_norm, layer_norm, NULL) },

@@ -3,6 +3,9 @@
 
 const adzi_row adzi_rows_order[] = {
     { .op = "searchsorted" },
-    { .op = "topk", C99(topk), ONNX(topk, but_dim, NULL) },
+    { .op = "topk",
+        C99(topk),
+        ONNX_TEXT(
+            "TopK($a, [k], axis=dim, largest=largest, sorted=1)", but_dim, .of_dimensions = true) },
     { .op = NULL },
 };

@@ -1,6 +1,10 @@
 /* How exports write operators: pooling and interpolation. */
 #include "export/rows/row.h"
 
+adzi_onnx_printer adzi_onnx_print_adaptive, adzi_onnx_print_avg_pool, adzi_onnx_print_interpolate,
+    adzi_onnx_print_max_pool;
+adzi_onnx_carrier adzi_onnx_carry_windows;
+
 const adzi_row adzi_rows_pool[] = {
     { .op = "adaptive_avg_pool1d", C99(adaptive_avg_pool), ONNX(adaptive, windows, "Average") },
     { .op = "adaptive_avg_pool2d", C99(adaptive_avg_pool), ONNX(adaptive, windows, "Average") },

@@ -1,6 +1,9 @@
 /* How exports write operators: recurrent layers. */
 #include "export/rows/row.h"
 
+adzi_onnx_printer adzi_onnx_print_recurrent;
+adzi_onnx_carrier adzi_onnx_carry_recurrent;
+
 const adzi_row adzi_rows_recurrent[] = {
     { .op = "forget_mult" },
     { .op = "gru_layer", ONNX(recurrent, recurrent, "GRU") },

@@ -1,12 +1,16 @@
 /* How exports write operators: reductions. */
 #include "export/rows/row.h"
 
+adzi_onnx_printer adzi_onnx_print_arg, adzi_onnx_print_extreme, adzi_onnx_print_extreme_only,
+    adzi_onnx_print_norm;
+adzi_onnx_carrier adzi_onnx_carry_reduced;
+
 const adzi_row adzi_rows_reduction[] = {
     { .op = "all",
         C99(reduce),
         .c.element = "s = s && e != 0",
         .c.start = "1",
-        ONNX(truth, reduced, "ReduceMin") },
+        ONNX_TEXT("ReduceMin($a:bool:i32, axes=dim, keepdims=keepdim):bool:y", reduced) },
     { .op = "amax",
         C99(reduce),
         .c.element = "s = e > s || e != e ? e : s",
@@ -23,11 +27,15 @@ const adzi_row adzi_rows_reduction[] = {
         C99(reduce),
         .c.element = "s = s || e != 0",
         .c.start = "0",
-        ONNX(truth, reduced, "ReduceSum") },
+        ONNX_TEXT("ReduceSum($a:bool:i32, [dim], keepdims=keepdim):bool:y", reduced) },
     { .op = "argmax", C99(extreme_position), .c.than = ">", ONNX(arg, reduced, "ArgMax") },
     { .op = "argmin", C99(extreme_position), .c.than = "<", ONNX(arg, reduced, "ArgMin") },
-    { .op = "cumsum", C99(cumsum), ONNX(cumsum, first, NULL) },
-    { .op = "logsumexp", C99(logsumexp), ONNX(reduce, reduced, "ReduceLogSumExp") },
+    { .op = "cumsum",
+        C99(cumsum),
+        ONNX_TEXT("CumSum($a:y, i64(dim), reverse=reverse)", first, .of_dimensions = true) },
+    { .op = "logsumexp",
+        C99(logsumexp),
+        ONNX_TEXT("ReduceLogSumExp($a:y, axes=dim, keepdims=keepdim)", reduced) },
     { .op = "max",
         C99(extreme),
         .c.than = ">",
@@ -38,7 +46,7 @@ const adzi_row adzi_rows_reduction[] = {
         .c.mean = true,
         .c.element = "s += e",
         .c.start = "0",
-        ONNX(reduce, reduced, "ReduceMean") },
+        ONNX_TEXT("ReduceMean($a:y, axes=dim, keepdims=keepdim)", reduced) },
     { .op = "min",
         C99(extreme),
         .c.than = "<",
@@ -50,14 +58,14 @@ const adzi_row adzi_rows_reduction[] = {
         .c.element = "s *= e",
         .c.whole = "s = (int32_t)((uint32_t)s * (uint32_t)e)",
         .c.start = "1",
-        ONNX(reduce, reduced, "ReduceProd") },
+        ONNX_TEXT("ReduceProd($a:y, axes=dim, keepdims=keepdim)", reduced) },
     { .op = "std" },
     { .op = "sum",
         C99(reduce),
         .c.element = "s += e",
         .c.whole = "s = (int32_t)((uint32_t)s + (uint32_t)e)",
         .c.start = "0",
-        ONNX(reduce, reduced, "ReduceSum") },
+        ONNX_TEXT("ReduceSum($a:y, [dim], keepdims=keepdim)", reduced) },
     { .op = "var" },
     { .op = NULL },
 };

@@ -1,26 +1,39 @@
 /* How exports write operators: shapes. */
 #include "export/rows/row.h"
 
+adzi_onnx_printer adzi_onnx_print_cat, adzi_onnx_print_expand, adzi_onnx_print_flip,
+    adzi_onnx_print_reshape, adzi_onnx_print_split, adzi_onnx_print_unbind;
+adzi_onnx_carrier adzi_onnx_carry_cat, adzi_onnx_carry_flip, adzi_onnx_carry_pad,
+    adzi_onnx_carry_reshape, adzi_onnx_carry_squeeze, adzi_onnx_carry_transpose,
+    adzi_onnx_carry_triangle, adzi_onnx_carry_unbind, adzi_onnx_carry_unsqueeze;
+adzi_onnx_lister adzi_onnx_pads, adzi_onnx_permutation, adzi_onnx_squeezed;
+
 const adzi_row adzi_rows_shape[] = {
     { .op = "cat", C99(cat), .c.doubles = true, ONNX(cat, cat, NULL) },
     { .op = "diagonal", .view = true },
     { .op = "expand", .view = true, ONNX(expand, broadcast, NULL) },
     { .op = "flip", C99(flip), ONNX(flip, flip, NULL) },
-    { .op = "pad", C99(pad), ONNX(pad, pad, NULL) },
-    { .op = "permute", .view = true, ONNX(transpose, transpose, NULL) },
+    { .op = "pad", C99(pad), ONNX_TEXT("Pad($a, [@], value)", pad, .list = adzi_onnx_pads) },
+    { .op = "permute",
+        .view = true,
+        ONNX_TEXT("Transpose($a, perm=@)", transpose, .list = adzi_onnx_permutation) },
     { .op = "reshape", C99(reshape), .c.doubles = true, ONNX(reshape, reshape, NULL) },
     { .op = "roll" },
-    { .op = "slice", .view = true, ONNX(slice, but_dim, NULL) },
+    { .op = "slice", .view = true, ONNX_TEXT("Slice($a, [start], [end], [dim], [step])", but_dim) },
     { .op = "slice_backward",
         .internal = true,
         C99(slice_backward),
         .onnx = { .refused = "is part of a gradient; export the forward alone" } },
     { .op = "split", .view = true, ONNX(split, but_dim, NULL) },
-    { .op = "squeeze", .view = true, ONNX(squeeze, squeeze, NULL) },
-    { .op = "transpose", .view = true, ONNX(transpose, transpose, NULL) },
-    { .op = "tril", C99(tril), ONNX(tril, triangle, NULL) },
-    { .op = "triu", C99(triu), ONNX(triu, triangle, NULL) },
+    { .op = "squeeze",
+        .view = true,
+        ONNX_TEXT("Squeeze($a, [@])", squeeze, .list = adzi_onnx_squeezed) },
+    { .op = "transpose",
+        .view = true,
+        ONNX_TEXT("Transpose($a, perm=@)", transpose, .list = adzi_onnx_permutation) },
+    { .op = "tril", C99(tril), ONNX_TEXT("Trilu($a, i64(diagonal), upper=0)", triangle) },
+    { .op = "triu", C99(triu), ONNX_TEXT("Trilu($a, i64(diagonal), upper=1)", triangle) },
     { .op = "unbind", .view = true, ONNX(unbind, unbind, NULL) },
-    { .op = "unsqueeze", .view = true, ONNX(unsqueeze, unsqueeze, NULL) },
+    { .op = "unsqueeze", .view = true, ONNX_TEXT("Unsqueeze($a, [dim])", unsqueeze) },
     { .op = NULL },
 };

@@ -1,19 +1,14 @@
-/* Printers of operators that move elements: reshapes, slices, joins. */
+/* Nodes that move elements: reshapes, slices, joins; and where the batch goes in them. */
 #include <string.h>
 
 #include "export/onnx.h"
 
-static int64_t whole(const adzi_onnx *g, const char *name)
-{
-    return adzi_attr_whole(g->call->op, g->call->attr, name);
-}
-
-/* A node of the inputs `in` whose result is the call's. */
-static bool last(adzi_onnx *g, const char *type, adzi_onnx_names in, adzi_onnx_attrs attrs)
-{
-    adzi_onnx_node(g, type, in, ADZI_NAMES(adzi_onnx_out(g, 0)), attrs);
-    return !g->failed;
-}
+adzi_onnx_printer adzi_onnx_print_cat, adzi_onnx_print_expand, adzi_onnx_print_flip,
+    adzi_onnx_print_reshape, adzi_onnx_print_split, adzi_onnx_print_unbind;
+adzi_onnx_carrier adzi_onnx_carry_cat, adzi_onnx_carry_flip, adzi_onnx_carry_pad,
+    adzi_onnx_carry_reshape, adzi_onnx_carry_squeeze, adzi_onnx_carry_transpose,
+    adzi_onnx_carry_triangle, adzi_onnx_carry_unbind, adzi_onnx_carry_unsqueeze;
+adzi_onnx_lister adzi_onnx_pads, adzi_onnx_permutation, adzi_onnx_squeezed;
 
 /* ---- reshape -------------------------------------------------------------------------------- */
 
@@ -36,7 +31,7 @@ bool adzi_onnx_print_reshape(adzi_onnx *g)
     for (int d = 0; d < y->rank; ++d) {
         zero = zero || sizes[d] == 0;
     }
-    return last(g, "Reshape",
+    return adzi_onnx_last(g, "Reshape",
         ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_ints(g, sizes, (size_t)y->rank)),
         ADZI_ATTRS(ADZI_ATTR_INT("allowzero", zero)));
 }
@@ -88,39 +83,32 @@ bool adzi_onnx_print_expand(adzi_onnx *g)
         }
     }
     const char *shape = adzi_onnx_ints(g, sizes, (size_t)y->rank);
-    return last(g, "Expand", ADZI_NAMES(adzi_onnx_in(g, 0), shape), ADZI_NO_ATTRS);
+    return adzi_onnx_last(g, "Expand", ADZI_NAMES(adzi_onnx_in(g, 0), shape), ADZI_NO_ATTRS);
 }
 
 /* ---- dimensions ----------------------------------------------------------------------------- */
 
 /* perm[d] is the dimension of x that becomes dimension d. */
-static void permutation(const adzi_onnx *g, int64_t *perm)
+size_t adzi_onnx_permutation(const adzi_onnx *g, int64_t *perm)
 {
     const int rank = adzi_onnx_input(g, 0)->rank;
-    if (rank == 0 || adzi_attr_list(g->call->op, g->call->attr, "dims", perm, ADZ_MAX_RANK) > 0) {
-        return;
+    if (rank == 0 || adzi_onnx_list(g, "dims", perm, ADZ_MAX_RANK) > 0) {
+        return (size_t)rank;
     }
     for (int d = 0; d < rank; ++d) {
         perm[d] = d;
     }
-    const int64_t a = whole(g, "dim0"), b = whole(g, "dim1");
+    const int64_t a = adzi_onnx_attr_whole(g, "dim0"), b = adzi_onnx_attr_whole(g, "dim1");
     perm[a] = b;
     perm[b] = a;
-}
-
-bool adzi_onnx_print_transpose(adzi_onnx *g)
-{
-    int64_t perm[ADZ_MAX_RANK] = { 0 };
-    permutation(g, perm);
-    return last(g, "Transpose", ADZI_NAMES(adzi_onnx_in(g, 0)),
-        ADZI_ATTRS(ADZI_ATTR_INTS("perm", perm, (size_t)adzi_onnx_input(g, 0)->rank)));
+    return (size_t)rank;
 }
 
 bool adzi_onnx_carry_transpose(const adzi_onnx *g)
 {
     int64_t perm[ADZ_MAX_RANK] = { 0 };
     adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0), y = b;
-    permutation(g, perm);
+    adzi_onnx_permutation(g, perm);
     for (int d = 0; d < adzi_onnx_input(g, 0)->rank && b.axis >= 0; ++d) {
         y.axis = perm[d] == b.axis ? d : y.axis;
     }
@@ -128,17 +116,10 @@ bool adzi_onnx_carry_transpose(const adzi_onnx *g)
     return true;
 }
 
-bool adzi_onnx_print_unsqueeze(adzi_onnx *g)
-{
-    const int64_t dim = whole(g, "dim");
-    return last(
-        g, "Unsqueeze", ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_ints(g, &dim, 1)), ADZI_NO_ATTRS);
-}
-
 bool adzi_onnx_carry_unsqueeze(const adzi_onnx *g)
 {
     adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0);
-    b.axis += b.axis >= 0 && b.axis >= whole(g, "dim");
+    b.axis += b.axis >= 0 && b.axis >= adzi_onnx_attr_whole(g, "dim");
     *adzi_onnx_batch_out(g, 0) = b;
     return true;
 }
@@ -162,7 +143,7 @@ static bool leaves_result(const adzi_onnx *g, unsigned mask)
 
 /* The dimensions of size 1 that squeeze has removed. Its attributes do not tell; any choice gives
  * the result, but the dimension of the batch must stay. */
-static unsigned squeezed(const adzi_onnx *g)
+static unsigned squeezed_mask(const adzi_onnx *g)
 {
     const int axis = adzi_onnx_batch_in(g, 0)->axis;
     for (unsigned mask = 0; mask < 1u << ADZ_MAX_RANK; ++mask) {
@@ -173,27 +154,22 @@ static unsigned squeezed(const adzi_onnx *g)
     return ~0u;
 }
 
-bool adzi_onnx_print_squeeze(adzi_onnx *g)
+size_t adzi_onnx_squeezed(const adzi_onnx *g, int64_t *dims)
 {
-    const unsigned mask = squeezed(g);
-    int64_t dims[ADZ_MAX_RANK];
+    const unsigned mask = squeezed_mask(g);
     size_t n = 0;
     for (int d = 0; d < adzi_onnx_input(g, 0)->rank; ++d) {
         if (mask & (1u << d)) {
             dims[n++] = d;
         }
     }
-    if (n == 0) {
-        return last(g, "Identity", ADZI_NAMES(adzi_onnx_in(g, 0)), ADZI_NO_ATTRS);
-    }
-    return last(
-        g, "Squeeze", ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_ints(g, dims, n)), ADZI_NO_ATTRS);
+    return n;
 }
 
 bool adzi_onnx_carry_squeeze(const adzi_onnx *g)
 {
     adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0), y = b;
-    const unsigned mask = squeezed(g);
+    const unsigned mask = squeezed_mask(g);
     for (int d = 0; d < b.axis; ++d) {
         y.axis -= (int)(mask >> d & 1u);
     }
@@ -203,57 +179,35 @@ bool adzi_onnx_carry_squeeze(const adzi_onnx *g)
 
 /* ---- parts ---------------------------------------------------------------------------------- */
 
-bool adzi_onnx_print_slice(adzi_onnx *g)
-{
-    const int64_t dim = whole(g, "dim"), start = whole(g, "start"), end = whole(g, "end");
-    const int64_t step = whole(g, "step");
-    return last(g, "Slice",
-        ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_ints(g, &start, 1), adzi_onnx_ints(g, &end, 1),
-            adzi_onnx_ints(g, &dim, 1), adzi_onnx_ints(g, &step, 1)),
-        ADZI_NO_ATTRS);
-}
-
 /* A slice from the last element of each dimension to the first. */
 bool adzi_onnx_print_flip(adzi_onnx *g)
 {
-    const unsigned mask = (unsigned)whole(g, "dims");
     int64_t dims[ADZ_MAX_RANK], starts[ADZ_MAX_RANK], ends[ADZ_MAX_RANK], steps[ADZ_MAX_RANK];
-    size_t n = 0;
-    if (adzi_onnx_input(g, 0)->rank == 0) {
-        return last(g, "Identity", ADZI_NAMES(adzi_onnx_in(g, 0)), ADZI_NO_ATTRS);
+    const size_t n = adzi_onnx_list(g, "dims", dims, ADZ_MAX_RANK);
+    if (n == 0) {
+        return adzi_onnx_last(g, "Identity", ADZI_NAMES(adzi_onnx_in(g, 0)), ADZI_NO_ATTRS);
     }
-    for (int d = 0; d < ADZ_MAX_RANK; ++d) {
-        if (mask & (1u << d)) {
-            dims[n] = d;
-            starts[n] = steps[n] = -1;
-            ends[n++] = INT64_MIN;
-        }
+    for (size_t i = 0; i < n; ++i) {
+        starts[i] = steps[i] = -1;
+        ends[i] = INT64_MIN;
     }
-    return last(g, "Slice",
+    return adzi_onnx_last(g, "Slice",
         ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_ints(g, starts, n), adzi_onnx_ints(g, ends, n),
             adzi_onnx_ints(g, dims, n), adzi_onnx_ints(g, steps, n)),
         ADZI_NO_ATTRS);
 }
 
 /* Numbers come in pairs from the last dimension in adze; a node has all of one side first. */
-bool adzi_onnx_print_pad(adzi_onnx *g)
+size_t adzi_onnx_pads(const adzi_onnx *g, int64_t *pads)
 {
-    const adzi_traced_value *x = adzi_onnx_input(g, 0);
-    int64_t given[2 * ADZ_MAX_RANK], pads[2 * ADZ_MAX_RANK] = { 0 };
-    const size_t n =
-        adzi_attr_list(g->call->op, g->call->attr, "pad", given, 2 * (size_t)ADZ_MAX_RANK);
+    const int rank = adzi_onnx_input(g, 0)->rank;
+    int64_t given[2 * ADZ_MAX_RANK];
+    const size_t n = adzi_onnx_list(g, "pad", given, 2 * (size_t)ADZ_MAX_RANK);
+    memset(pads, 0, 2 * (size_t)rank * sizeof *pads);
     for (size_t i = 0; i < n; ++i) {
-        const int d = x->rank - 1 - (int)(i / 2);
-        pads[d + (i % 2 == 1 ? x->rank : 0)] = given[i];
+        pads[rank - 1 - (int)(i / 2) + (i % 2 == 1 ? rank : 0)] = given[i];
     }
-    const double value = adzi_attr_number(g->call->op, g->call->attr, "value");
-    if (x->rank == 0) {
-        return last(g, "Identity", ADZI_NAMES(adzi_onnx_in(g, 0)), ADZI_NO_ATTRS);
-    }
-    return last(g, "Pad",
-        ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_ints(g, pads, 2 * (size_t)x->rank),
-            adzi_onnx_number(g, x->dtype, value)),
-        ADZI_NO_ATTRS);
+    return 2 * (size_t)rank;
 }
 
 bool adzi_onnx_carry_pad(const adzi_onnx *g)
@@ -267,13 +221,14 @@ bool adzi_onnx_carry_pad(const adzi_onnx *g)
 bool adzi_onnx_carry_flip(const adzi_onnx *g)
 {
     const int axis = adzi_onnx_batch_in(g, 0)->axis;
-    return (axis < 0 || !((unsigned)whole(g, "dims") & (1u << axis))) && adzi_onnx_carry_first(g);
+    return (axis < 0 || !((unsigned)adzi_onnx_attr_whole(g, "dims") & (1u << axis))) &&
+           adzi_onnx_carry_first(g);
 }
 
 /* A Slice or Gather for each result that is used: the pieces of split, the indices of unbind. */
 static bool split(adzi_onnx *g, bool pieces)
 {
-    const int64_t dim = whole(g, "dim"), step = 1;
+    const int64_t dim = adzi_onnx_attr_whole(g, "dim"), step = 1;
     int64_t start = 0;
     for (int k = 0; k < g->call->n_out && !g->failed; ++k) {
         const adzi_traced_value *y = adzi_onnx_result(g, k);
@@ -306,7 +261,7 @@ bool adzi_onnx_print_unbind(adzi_onnx *g)
 
 bool adzi_onnx_carry_unbind(const adzi_onnx *g)
 {
-    const int dim = (int)whole(g, "dim");
+    const int dim = (int)adzi_onnx_attr_whole(g, "dim");
     adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0);
     if (b.axis == dim) {
         return false;
@@ -366,8 +321,8 @@ bool adzi_onnx_print_cat(adzi_onnx *g)
             in[parts++] = part(g, (int)i);
         }
     }
-    const bool good = last(g, "Concat", (adzi_onnx_names){ in, parts },
-        ADZI_ATTRS(ADZI_ATTR_INT("axis", whole(g, "dim"))));
+    const bool good = adzi_onnx_last(g, "Concat", (adzi_onnx_names){ in, parts },
+        ADZI_ATTRS(ADZI_ATTR_INT("axis", adzi_onnx_attr_whole(g, "dim"))));
     adzi_free(in, n * sizeof *in);
     return good;
 }
@@ -392,24 +347,7 @@ bool adzi_onnx_carry_cat(const adzi_onnx *g)
         }
     }
     *adzi_onnx_batch_out(g, 0) = b;
-    return b.axis != whole(g, "dim");
-}
-
-static bool triangle(adzi_onnx *g, bool upper)
-{
-    const char *k = adzi_onnx_number(g, ADZ_I64, (double)whole(g, "diagonal"));
-    return last(
-        g, "Trilu", ADZI_NAMES(adzi_onnx_in(g, 0), k), ADZI_ATTRS(ADZI_ATTR_INT("upper", upper)));
-}
-
-bool adzi_onnx_print_tril(adzi_onnx *g)
-{
-    return triangle(g, false);
-}
-
-bool adzi_onnx_print_triu(adzi_onnx *g)
-{
-    return triangle(g, true);
+    return b.axis != adzi_onnx_attr_whole(g, "dim");
 }
 
 bool adzi_onnx_carry_triangle(const adzi_onnx *g)

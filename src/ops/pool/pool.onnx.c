@@ -4,6 +4,10 @@
 
 #include "export/onnx.h"
 
+adzi_onnx_printer adzi_onnx_print_adaptive, adzi_onnx_print_avg_pool, adzi_onnx_print_interpolate,
+    adzi_onnx_print_max_pool;
+adzi_onnx_carrier adzi_onnx_carry_windows;
+
 enum { MOST = 2 }; /* dimensions of a window */
 
 /* How the windows of a call lie. */
@@ -14,11 +18,6 @@ typedef struct {
     bool beyond;            /* a last window reaches beyond the padding of the call */
     bool padded;
 } windows;
-
-static size_t list(const adzi_onnx *g, const char *name, int64_t *values)
-{
-    return adzi_attr_list(g->call->op, g->call->attr, name, values, MOST);
-}
 
 /* The sizes of x and of the result in the dimensions of the windows. */
 static void sizes_of(const adzi_onnx *g, size_t n, int64_t *in, int64_t *out)
@@ -35,10 +34,10 @@ static void sizes_of(const adzi_onnx *g, size_t n, int64_t *in, int64_t *out)
 static void read_windows(const adzi_onnx *g, windows *w)
 {
     int64_t in[MOST], out[MOST], padding[MOST];
-    w->n = list(g, "kernel_size", w->kernel);
-    list(g, "stride", w->stride);
-    list(g, "dilation", w->dilation);
-    list(g, "padding", padding);
+    w->n = adzi_onnx_list(g, "kernel_size", w->kernel, MOST);
+    adzi_onnx_list(g, "stride", w->stride, MOST);
+    adzi_onnx_list(g, "dilation", w->dilation, MOST);
+    adzi_onnx_list(g, "padding", padding, MOST);
     sizes_of(g, w->n, in, out);
     for (size_t i = 0; i < w->n; ++i) {
         const int64_t reach = w->dilation[i] * (w->kernel[i] - 1) + 1;
@@ -137,8 +136,8 @@ static void average(
 bool adzi_onnx_print_avg_pool(adzi_onnx *g)
 {
     windows w = { 0 };
-    const int64_t divisor = adzi_attr_whole(g->call->op, g->call->attr, "divisor_override");
-    const bool include = adzi_attr_whole(g->call->op, g->call->attr, "count_include_pad") != 0;
+    const int64_t divisor = adzi_onnx_attr_whole(g, "divisor_override");
+    const bool include = adzi_onnx_attr_whole(g, "count_include_pad") != 0;
     read_windows(g, &w);
     if (divisor == 0 && include && w.padded && w.beyond) {
         return adzi_onnx_refuse(g,
@@ -168,7 +167,7 @@ bool adzi_onnx_print_adaptive(adzi_onnx *g)
     bool one =
         strcmp(adzi_onnx_type(g), "Average") == 0; /* GlobalMaxPool adds nothing to MaxPool */
     char type[32];
-    w.n = list(g, "output_size", out);
+    w.n = adzi_onnx_list(g, "output_size", out, MOST);
     sizes_of(g, w.n, in, out);
     if (wants_indices(g)) {
         return false;
@@ -210,10 +209,10 @@ bool adzi_onnx_print_interpolate(adzi_onnx *g)
 {
     enum { NEAREST };
     int64_t in[MOST], out[MOST];
-    const double factor = adzi_attr_number(g->call->op, g->call->attr, "scale_factor");
-    const int64_t mode = adzi_attr_whole(g->call->op, g->call->attr, "mode");
-    const bool corners = adzi_attr_whole(g->call->op, g->call->attr, "align_corners") != 0;
-    const size_t n = list(g, "size", out);
+    const double factor = adzi_onnx_attr_number(g, "scale_factor");
+    const int64_t mode = adzi_onnx_attr_whole(g, "mode");
+    const bool corners = adzi_onnx_attr_whole(g, "align_corners") != 0;
+    const size_t n = adzi_onnx_list(g, "size", out, MOST);
     sizes_of(g, n, in, out);
     for (size_t i = 0; i < n && factor > 0; ++i) {
         if ((double)in[i] * factor != (double)out[i]) {
@@ -236,9 +235,9 @@ bool adzi_onnx_carry_windows(const adzi_onnx *g)
 {
     const adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0);
     int64_t numbers[MOST];
-    size_t n = list(g, "kernel_size", numbers);
-    n = n > 0 ? n : list(g, "output_size", numbers);
-    n = n > 0 ? n : list(g, "size", numbers);
+    size_t n = adzi_onnx_list(g, "kernel_size", numbers, MOST);
+    n = n > 0 ? n : adzi_onnx_list(g, "output_size", numbers, MOST);
+    n = n > 0 ? n : adzi_onnx_list(g, "size", numbers, MOST);
     return (b.axis < 0 || (size_t)b.axis + n < (size_t)adzi_onnx_input(g, 0)->rank) &&
            adzi_onnx_carry_first(g);
 }

@@ -3,6 +3,9 @@
 
 #include "export/onnx.h"
 
+adzi_onnx_printer adzi_onnx_print_conv;
+adzi_onnx_carrier adzi_onnx_carry_conv;
+
 enum { X, WEIGHT, BIAS };
 
 /* The spatial dimensions of the call. */
@@ -23,12 +26,6 @@ static const char *change_batch(adzi_onnx *g, const char *type, const char *name
     return adzi_onnx_step(g, type, name, adzi_onnx_ints(g, &zero, 1));
 }
 
-/* The numbers of an attribute that is a list. */
-static void list(const adzi_onnx *g, const char *name, int64_t *values)
-{
-    adzi_attr_list(g->call->op, g->call->attr, name, values, 2);
-}
-
 /* Pads are all beginnings and then all ends. A transposed call whose end loses less than nothing
  * has an output_padding. */
 bool adzi_onnx_print_conv(adzi_onnx *g)
@@ -36,10 +33,10 @@ bool adzi_onnx_print_conv(adzi_onnx *g)
     const bool transposed = strcmp(adzi_onnx_type(g), "ConvTranspose") == 0;
     const size_t n = (size_t)spatial(g);
     int64_t pads[4], stride[2], dilation[2], kernel[2], more[2] = { 0, 0 };
-    list(g, "padding", pads);
-    list(g, "padding_after", pads + n);
-    list(g, "stride", stride);
-    list(g, "dilation", dilation);
+    adzi_onnx_list(g, "padding", pads, 2);
+    adzi_onnx_list(g, "padding_after", pads + n, 2);
+    adzi_onnx_list(g, "stride", stride, 2);
+    adzi_onnx_list(g, "dilation", dilation, 2);
     for (size_t d = 0; d < n; ++d) {
         kernel[d] = adzi_onnx_input(g, WEIGHT)->sizes[2 + d];
         if (transposed && pads[n + d] < 0) {
@@ -55,7 +52,7 @@ bool adzi_onnx_print_conv(adzi_onnx *g)
     x = has_batch(g) ? x : change_batch(g, "Unsqueeze", x);
     const char *const y = has_batch(g) ? adzi_onnx_out(g, 0) : adzi_onnx_temporary(g);
     const char *const in[] = { x, adzi_onnx_in(g, WEIGHT), adzi_onnx_in(g, BIAS) };
-    const int64_t groups = adzi_attr_whole(g->call->op, g->call->attr, "groups");
+    const int64_t groups = adzi_onnx_attr_whole(g, "groups");
     const adzi_onnx_attr attrs[] = { ADZI_ATTR_INTS("dilations", dilation, n),
         ADZI_ATTR_INT("group", groups), ADZI_ATTR_INTS("kernel_shape", kernel, n),
         ADZI_ATTR_INTS("pads", pads, 2 * n), ADZI_ATTR_INTS("strides", stride, n),

@@ -1,0 +1,31 @@
+/* The node ScatterElements. */
+#include "export/onnx.h"
+
+adzi_onnx_printer adzi_onnx_print_scatter_add;
+
+/* The updates are cut to the sizes of the index, which a node needs. */
+bool adzi_onnx_print_scatter_add(adzi_onnx *g)
+{
+    const adzi_traced_value *index = adzi_onnx_input(g, 1), *from = adzi_onnx_input(g, 2);
+    const char *updates = adzi_onnx_in(g, 2);
+    if (index->rank == 0) {
+        return adzi_onnx_refuse(g, "of a scalar has no counterpart in ONNX");
+    }
+    int64_t starts[ADZ_MAX_RANK] = { 0 };
+    bool same = true;
+    for (int d = 0; d < index->rank; ++d) {
+        same = same && index->sizes[d] == from->sizes[d];
+    }
+    if (!same) {
+        const char *cut = adzi_onnx_temporary(g);
+        adzi_onnx_node(g, "Slice",
+            ADZI_NAMES(updates, adzi_onnx_ints(g, starts, (size_t)index->rank),
+                adzi_onnx_ints(g, index->sizes, (size_t)index->rank)),
+            ADZI_NAMES(cut), ADZI_NO_ATTRS);
+        updates = cut;
+    }
+    return adzi_onnx_last(g, "ScatterElements",
+        ADZI_NAMES(adzi_onnx_in(g, 0), adzi_onnx_in(g, 1), updates),
+        ADZI_ATTRS(ADZI_ATTR_INT("axis", adzi_onnx_attr_whole(g, "dim")),
+            ADZI_ATTR_TEXT("reduction", "add")));
+}
