@@ -54,10 +54,11 @@ static void bad_values_are_refused(void **state)
     adz_fastai_feed_forward_options o = ADZ_FASTAI_FEED_FORWARD_OPTIONS;
     expect_no_module(adz_fastai_feed_forward_new(0, 5, NULL), "d_model 0 and d_ff 5");
     o.ff_p = 1.5;
-    expect_no_module(adz_fastai_feed_forward_new(3, 5, &o), "p is 1.5");
+    expect_no_module(adz_fastai_feed_forward_new(3, 5, &o), "ff_p is 1.5");
     o.ff_p = 0;
     o.act = (adz_fastai_activation)9;
-    expect_no_module(adz_fastai_feed_forward_new(3, 5, &o), "9 is no adz_fastai_activation");
+    expect_no_module(adz_fastai_feed_forward_new(3, 5, &o),
+        "act is 9, but must be 0 (relu), 1 (swish) or 2 (gelu)");
     o.act = ADZ_FASTAI_ACTIVATION_RELU;
     o.dtype = ADZ_BOOL;
     assert_null(adz_fastai_feed_forward_new(3, 5, &o));

@@ -141,7 +141,7 @@ static void bad_configurations_are_refused(void **state)
 {
     (void)state;
     adz_fastai_config c = small("awd_lstm_lm_config", NULL);
-    expect_no_module(adz_fastai_language_model_new(9, &c, 9), "p is 2.25");
+    expect_no_module(adz_fastai_language_model_new(9, &c, 9), "hidden_p is 1.35");
     expect_no_module(adz_fastai_language_model_new(0, &c, 1), "0");
     c.arch = (adz_fastai_arch)7;
     expect_no_module(adz_fastai_language_model_new(9, &c, 1), "7 is no adz_fastai_arch");

@@ -199,7 +199,8 @@ static void bad_sizes_are_refused(void **state)
     expect_no_module(adz_gpt2_notes_feed_forward_new(3, 0, NULL), "nx is 0");
     adz_gpt2_notes_feed_forward_options f = ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS;
     f.dropout = 2;
-    expect_no_module(adz_gpt2_notes_feed_forward_new(3, 4, &f), "p is 2");
+    expect_no_module(
+        adz_gpt2_notes_feed_forward_new(3, 4, &f), "dropout is 2, but must be in [0, 1]");
     expect_no_module(adz_gpt2_mlp_new(0, NULL), "n_state is 0");
     adz_gpt2_options o = tiny();
     expect_no_module(adz_gpt2_attention_new(5, 5, true, &o), "n_head is 2, but must divide the 5");

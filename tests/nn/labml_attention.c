@@ -217,7 +217,7 @@ static void bad_values_are_refused(void **state)
     expect_no_module(adz_labml_attention_new(0, 4, NULL), "heads is 0");
     expect_no_module(adz_labml_attention_new(1, 0, NULL), "labml_attention_new: d_model is 0");
     o.dropout_prob = 2;
-    expect_no_module(adz_labml_attention_new(2, 4, &o), "p is 2");
+    expect_no_module(adz_labml_attention_new(2, 4, &o), "dropout_prob is 2, but must be in [0, 1]");
     expect_no_module(adz_labml_prepare_new(4, 2, 0, true, NULL), "d_k is 0");
     const int64_t many = (int64_t)1 << 58;
     expect_no_module(adz_labml_prepare_new(4, many, 64, true, NULL), "are too many");

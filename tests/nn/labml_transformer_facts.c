@@ -358,10 +358,11 @@ static void bad_sizes_are_refused(void **state)
     expect_no_module(adz_labml_character_model_new(5, &o), "n_layers is -1");
     o.n_layers = 1;
     o.dropout = -0.5;
-    expect_no_module(adz_labml_character_model_new(5, &o), "p is -0.5");
+    expect_no_module(adz_labml_character_model_new(5, &o), "dropout_prob is -0.5");
     o.dropout = 0;
     o.max_len = 0;
     expect_no_module(adz_labml_character_model_new(5, &o), "max_len is 0");
+    o.max_len = 4;
     o.d_model = 7;
     expect_no_module(adz_labml_character_model_new(5, &o), "d_model is 7");
     expect_no_module(adz_labml_learned_embeddings_new(0, 5, NULL), "d_model is 0");

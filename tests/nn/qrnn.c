@@ -170,7 +170,7 @@ static void every_size_counts(void **state)
     adz_module_release(&m);
     adz_fastai_qrnn_options o = ADZ_FASTAI_QRNN_OPTIONS;
     o.window = -1;
-    expect_no_module(adz_fastai_qrnn_new(3, 2, &o), "window is -1, but must be 1 or 2, or 0 for 2");
+    expect_no_module(adz_fastai_qrnn_new(3, 2, &o), "window is -1, but must be in [0, 2]");
 }
 
 static void bad_options_are_refused(void **state)

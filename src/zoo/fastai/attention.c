@@ -336,8 +336,16 @@ static const adz_module_type relative_type = {
     .n_fields = sizeof attention_fields / sizeof *attention_fields,
 };
 
-ADZ_OPTIONS_INIT(
-    adz_fastai_attention_options_init, adz_fastai_attention_options, ADZ_FASTAI_ATTENTION_OPTIONS)
+static const adz_field options_fields[] = {
+    ADZ_FIELD(adz_fastai_attention_options, d_head, ADZ_SIZE_FROM(0)),
+    ADZ_FIELD(adz_fastai_attention_options, resid_p, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD(adz_fastai_attention_options, attn_p, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD(adz_fastai_attention_options, bias, .value = true),
+    ADZ_FIELD(adz_fastai_attention_options, scale, .value = true),
+    ADZ_FIELD_PARAMETER_DTYPE(adz_fastai_attention_options),
+};
+
+ADZ_OPTIONS_TABLE(adz_fastai_attention_options, ADZ_FASTAI_ATTENTION_OPTIONS, options_fields)
 
 /* Adds the children in fastai's order; false with the error recorded. */
 static bool add_children(
@@ -365,12 +373,11 @@ static bool add_children(
 static adz_module *attention_new(const char *op, const adz_module_type *type, int64_t n_heads,
     int64_t d_model, const adz_fastai_attention_options *options)
 {
-    adz_fastai_attention_options o = ADZ_FASTAI_ATTENTION_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_FASTAI_ATTENTION_OPTIONS, &o, options)) {
+    adz_fastai_attention_options o;
+    if (!adz_options_take(op, &adz_fastai_attention_options_table, &o, options)) {
         return NULL;
     }
-    if (!adz_check_size(op, "n_heads", n_heads, 1) || !adz_check_size(op, "d_model", d_model, 1) ||
-        !adz_check_size(op, "d_head", o.d_head, 0)) {
+    if (!adz_check_size(op, "n_heads", n_heads, 1) || !adz_check_size(op, "d_model", d_model, 1)) {
         return NULL;
     }
     if (o.d_head == 0 && d_model < n_heads) {

@@ -227,8 +227,16 @@ static const adz_module_type awd_type = {
 
 /* ---- constructors --------------------------------------------------------------------------- */
 
-ADZ_OPTIONS_INIT(
-    adz_fastai_awd_lstm_options_init, adz_fastai_awd_lstm_options, ADZ_FASTAI_AWD_LSTM_OPTIONS)
+static const adz_field fields[] = {
+    ADZ_FIELD(adz_fastai_awd_lstm_options, pad_token, .value = 1),
+    ADZ_FIELD(adz_fastai_awd_lstm_options, hidden_p, .value = 0.2, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD(adz_fastai_awd_lstm_options, input_p, .value = 0.6, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD(adz_fastai_awd_lstm_options, embed_p, .value = 0.1, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD(adz_fastai_awd_lstm_options, weight_p, .value = 0.5, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD_PARAMETER_DTYPE(adz_fastai_awd_lstm_options),
+};
+
+ADZ_OPTIONS_TABLE(adz_fastai_awd_lstm_options, ADZ_FASTAI_AWD_LSTM_OPTIONS, fields)
 
 static bool check(int64_t vocab_sz, int64_t emb_sz, int64_t n_hid, int64_t n_layers,
     const adz_fastai_awd_lstm_options *o)
@@ -248,7 +256,7 @@ static bool check(int64_t vocab_sz, int64_t emb_sz, int64_t n_hid, int64_t n_lay
             (long long)n_hid, (long long)emb_sz);
         return false;
     }
-    return adz_check_parameter_dtype(op, o->dtype);
+    return true;
 }
 
 static adz_module *lstm_layer(int64_t in, int64_t out, const adz_fastai_awd_lstm_options *o)
@@ -332,8 +340,9 @@ static bool add_encoder(
 adz_module *adz_fastai_awd_lstm_new(int64_t vocab_sz, int64_t emb_sz, int64_t n_hid,
     int64_t n_layers, const adz_fastai_awd_lstm_options *options)
 {
-    adz_fastai_awd_lstm_options o = ADZ_FASTAI_AWD_LSTM_OPTIONS;
-    if (!ADZ_OPTIONS_READ("adz_fastai_awd_lstm_new", ADZ_FASTAI_AWD_LSTM_OPTIONS, &o, options)) {
+    adz_fastai_awd_lstm_options o;
+    if (!adz_options_take(
+            "adz_fastai_awd_lstm_new", &adz_fastai_awd_lstm_options_table, &o, options)) {
         return NULL;
     }
     if (!check(vocab_sz, emb_sz, n_hid, n_layers, &o)) {

@@ -184,8 +184,14 @@ adz_module *adz_fastai_language_model_new(
     return model_new(encoder, adz_fastai_linear_decoder_new(vocab_sz, hidden_width(&c), &o), &c);
 }
 
-ADZ_OPTIONS_INIT(adz_fastai_text_classifier_options_init, adz_fastai_text_classifier_options,
-    ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS)
+static const adz_field fields[] = {
+    ADZ_FIELD(adz_fastai_text_classifier_options, bptt, .value = 70, ADZ_AT_LEAST(1)),
+    ADZ_FIELD(adz_fastai_text_classifier_options, max_len, .value = 1400, ADZ_AT_LEAST(1)),
+    ADZ_FIELD(adz_fastai_text_classifier_options, drop_mult, .value = 1, ADZ_AT_LEAST(0)),
+    ADZ_FIELD(adz_fastai_text_classifier_options, pad_idx, .value = 1),
+};
+
+ADZ_OPTIONS_TABLE(adz_fastai_text_classifier_options, ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS, fields)
 
 /* The head for `n_class` classes; NULL with the error recorded. By default it has one hidden layer
  * of 50 features and dropouts of 0.1. */
@@ -223,8 +229,8 @@ adz_module *adz_fastai_text_classifier_new(int64_t vocab_sz, int64_t n_class,
     const adz_fastai_config *config, const adz_fastai_text_classifier_options *options)
 {
     static const char op[] = "adz_fastai_text_classifier_new";
-    adz_fastai_text_classifier_options o = ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_FASTAI_TEXT_CLASSIFIER_OPTIONS, &o, options)) {
+    adz_fastai_text_classifier_options o;
+    if (!adz_options_take(op, &adz_fastai_text_classifier_options_table, &o, options)) {
         return NULL;
     }
     adz_fastai_config c;

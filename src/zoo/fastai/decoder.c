@@ -124,8 +124,13 @@ static const adz_module_type decoder_type = {
     .call = decoder_call,
 };
 
-ADZ_OPTIONS_INIT(adz_fastai_linear_decoder_options_init, adz_fastai_linear_decoder_options,
-    ADZ_FASTAI_LINEAR_DECODER_OPTIONS)
+static const adz_field fields[] = {
+    ADZ_FIELD(adz_fastai_linear_decoder_options, output_p, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD(adz_fastai_linear_decoder_options, bias, .value = true),
+    ADZ_FIELD_PARAMETER_DTYPE(adz_fastai_linear_decoder_options),
+};
+
+ADZ_OPTIONS_TABLE(adz_fastai_linear_decoder_options, ADZ_FASTAI_LINEAR_DECODER_OPTIONS, fields)
 
 /* The encoder's table, which becomes the decoder's weight. ADZ_NONE if there is no encoder; NULL
  * with the error recorded if its shape is not [n_out, n_hid]. */
@@ -171,8 +176,8 @@ adz_module *adz_fastai_linear_decoder_new(
     int64_t n_out, int64_t n_hid, const adz_fastai_linear_decoder_options *options)
 {
     static const char op[] = "adz_fastai_linear_decoder_new";
-    adz_fastai_linear_decoder_options o = ADZ_FASTAI_LINEAR_DECODER_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_FASTAI_LINEAR_DECODER_OPTIONS, &o, options)) {
+    adz_fastai_linear_decoder_options o;
+    if (!adz_options_take(op, &adz_fastai_linear_decoder_options_table, &o, options)) {
         return NULL;
     }
     if (n_out < 1 || n_hid < 1) {

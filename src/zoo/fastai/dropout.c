@@ -101,15 +101,19 @@ static const adz_module_type embedding_dropout_type = {
     .forward = embedding_forward,
 };
 
-ADZ_OPTIONS_INIT(adz_fastai_embedding_dropout_options_init, adz_fastai_embedding_dropout_options,
-    ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS)
+static const adz_field fields[] = {
+    ADZ_FIELD(adz_fastai_embedding_dropout_options, scale, .value = 1, ADZ_FINITE),
+};
+
+ADZ_OPTIONS_TABLE(
+    adz_fastai_embedding_dropout_options, ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS, fields)
 
 adz_module *adz_fastai_embedding_dropout_new(
     adz_module *emb, double embed_p, const adz_fastai_embedding_dropout_options *options)
 {
     static const char op[] = "adz_fastai_embedding_dropout_new";
-    adz_fastai_embedding_dropout_options o = ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_FASTAI_EMBEDDING_DROPOUT_OPTIONS, &o, options)) {
+    adz_fastai_embedding_dropout_options o;
+    if (!adz_options_take(op, &adz_fastai_embedding_dropout_options_table, &o, options)) {
         adz_module_release(&emb);
         return NULL;
     }
@@ -117,10 +121,6 @@ adz_module *adz_fastai_embedding_dropout_new(
     bool good = emb != NULL && adz_check_probability(op, "embed_p", embed_p);
     if (emb == NULL) {
         adz_error_null(op, "emb");
-    } else if (good && !isfinite(o.scale)) {
-        adz_error_format(
-            op, ADZ_ERR_ARGUMENT, "scale is %s, but must be finite", adz_text_number(o.scale));
-        good = false;
     } else if (good && adz_embedding_get_options(emb, &known, sizeof known) != ADZ_OK) {
         adz_error_format(op, ADZ_ERR_ARGUMENT,
             "emb is a module of type %s, but must be an Embedding", adz_module_name(emb));

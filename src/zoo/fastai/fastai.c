@@ -7,6 +7,7 @@
 #include "adze/nn/layer_norm.h"
 #include "adze/nn/linear.h"
 #include "adze/ops/arithmetic.h"
+#include "fastai/text.h"
 #include "zoo.h"
 
 /* ---- SequentialEx and MergeLayer ------------------------------------------------------------ */
@@ -62,28 +63,31 @@ adz_module *adz_fastai_sequential_ex_new(adz_module *const *modules, size_t coun
 
 /* ---- feed_forward --------------------------------------------------------------------------- */
 
-ADZ_OPTIONS_INIT(adz_fastai_feed_forward_options_init, adz_fastai_feed_forward_options,
-    ADZ_FASTAI_FEED_FORWARD_OPTIONS)
+const char *const adzi_fastai_activations[] = { "relu", "swish", "gelu", NULL };
 
-static adz_module *activation(const char *op, adz_fastai_activation act)
+static const adz_field fields[] = {
+    ADZ_FIELD(adz_fastai_feed_forward_options, ff_p, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD_AS(adz_fastai_feed_forward_options, act, "act", ADZ_FIELD_ENUM,
+        .values = adzi_fastai_activations),
+    ADZ_FIELD(adz_fastai_feed_forward_options, double_drop, .value = true),
+    ADZ_FIELD_PARAMETER_DTYPE(adz_fastai_feed_forward_options),
+};
+
+ADZ_OPTIONS_TABLE(adz_fastai_feed_forward_options, ADZ_FASTAI_FEED_FORWARD_OPTIONS, fields)
+
+static adz_module *activation(adz_fastai_activation act)
 {
-    switch (act) {
-    case ADZ_FASTAI_ACTIVATION_RELU:
-        return adz_relu_inplace_new();
-    case ADZ_FASTAI_ACTIVATION_SWISH:
-        return adz_silu_new();
-    case ADZ_FASTAI_ACTIVATION_GELU:
-        return adz_gelu_new(ADZ_GELU_TANH);
-    }
-    return zoo_fail(op, ADZ_ERR_ARGUMENT, "%d is no adz_fastai_activation", (int)act);
+    return act == ADZ_FASTAI_ACTIVATION_RELU    ? adz_relu_inplace_new()
+           : act == ADZ_FASTAI_ACTIVATION_SWISH ? adz_silu_new()
+                                                : adz_gelu_new(ADZ_GELU_TANH);
 }
 
 adz_module *adz_fastai_feed_forward_new(
     int64_t d_model, int64_t d_ff, const adz_fastai_feed_forward_options *options)
 {
     static const char op[] = "adz_fastai_feed_forward_new";
-    adz_fastai_feed_forward_options o = ADZ_FASTAI_FEED_FORWARD_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_FASTAI_FEED_FORWARD_OPTIONS, &o, options)) {
+    adz_fastai_feed_forward_options o;
+    if (!adz_options_take(op, &adz_fastai_feed_forward_options_table, &o, options)) {
         return NULL;
     }
     if (d_model < 1 || d_ff < 1) {
@@ -98,7 +102,7 @@ adz_module *adz_fastai_feed_forward_new(
     adz_module *layers[7];
     size_t n = 0;
     layers[n++] = adz_linear_new(d_model, d_ff, &linear);
-    layers[n++] = activation(op, o.act);
+    layers[n++] = activation(o.act);
     if (o.double_drop) {
         layers[n++] = adz_dropout_new(o.ff_p, &dropout);
     }

@@ -29,15 +29,26 @@ static const adz_module_type layer_type = {
     .call = layer_call,
 };
 
-ADZ_OPTIONS_INIT(adz_fastai_decoder_layer_options_init, adz_fastai_decoder_layer_options,
-    ADZ_FASTAI_DECODER_LAYER_OPTIONS)
+static const adz_field fields[] = {
+    ADZ_FIELD(adz_fastai_decoder_layer_options, resid_p, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD(adz_fastai_decoder_layer_options, attn_p, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD(adz_fastai_decoder_layer_options, ff_p, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD(adz_fastai_decoder_layer_options, bias, .value = true),
+    ADZ_FIELD(adz_fastai_decoder_layer_options, scale, .value = true),
+    ADZ_FIELD_AS(adz_fastai_decoder_layer_options, act, "act", ADZ_FIELD_ENUM,
+        .values = adzi_fastai_activations),
+    ADZ_FIELD(adz_fastai_decoder_layer_options, double_drop, .value = true),
+    ADZ_FIELD_PARAMETER_DTYPE(adz_fastai_decoder_layer_options),
+};
+
+ADZ_OPTIONS_TABLE(adz_fastai_decoder_layer_options, ADZ_FASTAI_DECODER_LAYER_OPTIONS, fields)
 
 adz_module *adz_fastai_decoder_layer_new(int64_t n_heads, int64_t d_model, int64_t d_head,
     int64_t d_inner, const adz_fastai_decoder_layer_options *options)
 {
-    adz_fastai_decoder_layer_options o = ADZ_FASTAI_DECODER_LAYER_OPTIONS;
-    if (!ADZ_OPTIONS_READ(
-            "adz_fastai_decoder_layer_new", ADZ_FASTAI_DECODER_LAYER_OPTIONS, &o, options)) {
+    adz_fastai_decoder_layer_options o;
+    if (!adz_options_take(
+            "adz_fastai_decoder_layer_new", &adz_fastai_decoder_layer_options_table, &o, options)) {
         return NULL;
     }
     adz_fastai_attention_options attention = ADZ_FASTAI_ATTENTION_OPTIONS;

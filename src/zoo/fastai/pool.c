@@ -95,8 +95,13 @@ adz_tensor *adz_fastai_masked_concat_pool(adz_tensor *x, adz_tensor *mask)
 
 /* ---- bn_drop_lin ---------------------------------------------------------------------------- */
 
-ADZ_OPTIONS_INIT(adz_fastai_bn_drop_lin_options_init, adz_fastai_bn_drop_lin_options,
-    ADZ_FASTAI_BN_DROP_LIN_OPTIONS)
+static const adz_field block_fields[] = {
+    ADZ_FIELD(adz_fastai_bn_drop_lin_options, bn, .value = true),
+    ADZ_FIELD(adz_fastai_bn_drop_lin_options, p, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD_PARAMETER_DTYPE(adz_fastai_bn_drop_lin_options),
+};
+
+ADZ_OPTIONS_TABLE(adz_fastai_bn_drop_lin_options, ADZ_FASTAI_BN_DROP_LIN_OPTIONS, block_fields)
 
 /* Appends the layers of a block to the Sequential `to`. The reference to the activation module is
  * taken over in every case. */
@@ -132,13 +137,14 @@ static bool append_block(const char *op, adz_module *to, int64_t n_in, int64_t n
 adz_module *adz_fastai_bn_drop_lin_new(
     int64_t n_in, int64_t n_out, const adz_fastai_bn_drop_lin_options *options)
 {
-    adz_fastai_bn_drop_lin_options o = ADZ_FASTAI_BN_DROP_LIN_OPTIONS;
-    if (!ADZ_OPTIONS_READ(
-            "adz_fastai_bn_drop_lin_new", ADZ_FASTAI_BN_DROP_LIN_OPTIONS, &o, options)) {
+    static const char op[] = "adz_fastai_bn_drop_lin_new";
+    adz_fastai_bn_drop_lin_options o;
+    if (!adz_options_take(op, &adz_fastai_bn_drop_lin_options_table, &o, options)) {
+        adz_module_release(&o.actn);
         return NULL;
     }
     adz_module *self = adz_sequential_new(NULL, 0);
-    if (!append_block("adz_fastai_bn_drop_lin_new", self, n_in, n_out, &o)) {
+    if (!append_block(op, self, n_in, n_out, &o)) {
         adz_module_release(&self);
     }
     return self;
@@ -175,8 +181,12 @@ static const adz_module_type classifier_type = {
     .call = classifier_call,
 };
 
-ADZ_OPTIONS_INIT(adz_fastai_pooling_classifier_options_init, adz_fastai_pooling_classifier_options,
-    ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS)
+static const adz_field classifier_fields[] = {
+    ADZ_FIELD_PARAMETER_DTYPE(adz_fastai_pooling_classifier_options),
+};
+
+ADZ_OPTIONS_TABLE(
+    adz_fastai_pooling_classifier_options, ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS, classifier_fields)
 
 /* A Sequential of all blocks; each but the last ends in a ReLU. */
 static adz_module *blocks_new(const char *op, const int64_t *layers, const double *drops,
@@ -202,8 +212,8 @@ adz_module *adz_fastai_pooling_classifier_new(const int64_t *layers, const doubl
     size_t count, const adz_fastai_pooling_classifier_options *options)
 {
     static const char op[] = "adz_fastai_pooling_classifier_new";
-    adz_fastai_pooling_classifier_options o = ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_FASTAI_POOLING_CLASSIFIER_OPTIONS, &o, options)) {
+    adz_fastai_pooling_classifier_options o;
+    if (!adz_options_take(op, &adz_fastai_pooling_classifier_options_table, &o, options)) {
         return NULL;
     }
     if (layers == NULL || drops == NULL) {

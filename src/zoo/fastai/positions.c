@@ -30,8 +30,12 @@ static const adz_module_type positional_encoding_type = {
     .forward = forward,
 };
 
-ADZ_OPTIONS_INIT(adz_fastai_positional_encoding_options_init,
-    adz_fastai_positional_encoding_options, ADZ_FASTAI_POSITIONAL_ENCODING_OPTIONS)
+static const adz_field fields[] = {
+    ADZ_FIELD_PARAMETER_DTYPE(adz_fastai_positional_encoding_options),
+};
+
+ADZ_OPTIONS_TABLE(
+    adz_fastai_positional_encoding_options, ADZ_FASTAI_POSITIONAL_ENCODING_OPTIONS, fields)
 
 static adz_tensor *frequencies(int64_t d, adz_dtype dtype)
 {
@@ -44,11 +48,11 @@ adz_module *adz_fastai_positional_encoding_new(
     int64_t d, const adz_fastai_positional_encoding_options *options)
 {
     static const char op[] = "adz_fastai_positional_encoding_new";
-    adz_fastai_positional_encoding_options o = ADZ_FASTAI_POSITIONAL_ENCODING_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_FASTAI_POSITIONAL_ENCODING_OPTIONS, &o, options)) {
+    adz_fastai_positional_encoding_options o;
+    if (!adz_options_take(op, &adz_fastai_positional_encoding_options_table, &o, options)) {
         return NULL;
     }
-    if (!adz_check_parameter_dtype(op, o.dtype) || !adz_check_size(op, "d", d, 1)) {
+    if (!adz_check_size(op, "d", d, 1)) {
         return NULL;
     }
     adz_scope *scope = adz_scope_open();

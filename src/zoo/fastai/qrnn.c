@@ -159,25 +159,27 @@ static const adz_module_type layer_type = {
     .select_hidden = layer_select,
 };
 
-ADZ_OPTIONS_INIT(adz_fastai_qrnn_layer_options_init, adz_fastai_qrnn_layer_options,
-    ADZ_FASTAI_QRNN_LAYER_OPTIONS)
+static const adz_field layer_fields[] = {
+    ADZ_FIELD(adz_fastai_qrnn_layer_options, zoneout, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD(adz_fastai_qrnn_layer_options, window, .value = 1, ADZ_CLOSED(1, 2)),
+    ADZ_FIELD(adz_fastai_qrnn_layer_options, output_gate, .value = true),
+    ADZ_FIELD(adz_fastai_qrnn_layer_options, batch_first, .value = true),
+    ADZ_FIELD_PARAMETER_DTYPE(adz_fastai_qrnn_layer_options),
+};
+
+ADZ_OPTIONS_TABLE(adz_fastai_qrnn_layer_options, ADZ_FASTAI_QRNN_LAYER_OPTIONS, layer_fields)
 
 adz_module *adz_fastai_qrnn_layer_new(
     int64_t input_size, int64_t hidden_size, const adz_fastai_qrnn_layer_options *options)
 {
     static const char op[] = "adz_fastai_qrnn_layer_new";
-    adz_fastai_qrnn_layer_options o = ADZ_FASTAI_QRNN_LAYER_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_FASTAI_QRNN_LAYER_OPTIONS, &o, options)) {
+    adz_fastai_qrnn_layer_options o;
+    if (!adz_options_take(op, &adz_fastai_qrnn_layer_options_table, &o, options)) {
         return NULL;
     }
     hidden_size = hidden_size == 0 ? input_size : hidden_size;
-    if (!check_sizes(op, input_size, hidden_size) ||
-        !adz_check_probability(op, "zoneout", o.zoneout)) {
+    if (!check_sizes(op, input_size, hidden_size)) {
         return NULL;
-    }
-    if (o.window != 1 && o.window != 2) {
-        return zoo_fail(
-            op, ADZ_ERR_ARGUMENT, "window is %lld, but must be 1 or 2", (long long)o.window);
     }
     adz_linear_options linear = ADZ_LINEAR_OPTIONS;
     linear.dtype = o.dtype;
@@ -304,25 +306,29 @@ static const adz_module_type qrnn_type = {
     .call = qrnn_call,
 };
 
-ADZ_OPTIONS_INIT(adz_fastai_qrnn_options_init, adz_fastai_qrnn_options, ADZ_FASTAI_QRNN_OPTIONS)
+static const adz_field qrnn_fields[] = {
+    ADZ_FIELD(adz_fastai_qrnn_options, n_layers, .value = 1, ADZ_CLOSED(1, ZOO_MOST_LAYERS)),
+    ADZ_FIELD(adz_fastai_qrnn_options, bias, .value = true),
+    ADZ_FIELD(adz_fastai_qrnn_options, batch_first, .value = true),
+    ADZ_FIELD(adz_fastai_qrnn_options, dropout, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD(adz_fastai_qrnn_options, zoneout, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD(adz_fastai_qrnn_options, window, ADZ_CLOSED(0, 2),
+        .hint = "0 stands for 2 in the first layer and 1 above"),
+    ADZ_FIELD(adz_fastai_qrnn_options, output_gate, .value = true),
+    ADZ_FIELD_PARAMETER_DTYPE(adz_fastai_qrnn_options),
+};
+
+ADZ_OPTIONS_TABLE(adz_fastai_qrnn_options, ADZ_FASTAI_QRNN_OPTIONS, qrnn_fields)
 
 static bool check_options(const char *op, const adz_fastai_qrnn_options *o)
 {
-    if (!adz_check_range(op, "n_layers", o->n_layers, 1, ZOO_MOST_LAYERS)) {
-        return false;
-    }
     if (!o->bias) {
         adz_error_format(op, ADZ_ERR_UNSUPPORTED, "a QRNN without bias does not exist");
     } else if (o->save_prev_x && o->bidirectional) {
         adz_error_format(op, ADZ_ERR_UNSUPPORTED,
             "save_prev_x does not go with bidirectional: there is no previous x at the end");
-    } else if (o->window < 0 || o->window > 2) {
-        adz_error_format(op, ADZ_ERR_ARGUMENT,
-            "window is %lld, but must be 1 or 2, or 0 for 2 in the first layer and 1 above",
-            (long long)o->window);
     } else {
-        return adz_check_probability(op, "dropout", o->dropout) &&
-               adz_check_probability(op, "zoneout", o->zoneout);
+        return true;
     }
     return false;
 }
@@ -354,8 +360,8 @@ adz_module *adz_fastai_qrnn_new(
     int64_t input_size, int64_t hidden_size, const adz_fastai_qrnn_options *options)
 {
     static const char op[] = "adz_fastai_qrnn_new";
-    adz_fastai_qrnn_options o = ADZ_FASTAI_QRNN_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_FASTAI_QRNN_OPTIONS, &o, options)) {
+    adz_fastai_qrnn_options o;
+    if (!adz_options_take(op, &adz_fastai_qrnn_options_table, &o, options)) {
         return NULL;
     }
     if (!check_sizes(op, input_size, hidden_size) || !check_options(op, &o)) {

@@ -295,22 +295,43 @@ static const adz_module_type xl_type = {
 
 /* ---- constructors --------------------------------------------------------------------------- */
 
-ADZ_OPTIONS_INIT(adz_fastai_transformer_options_init, adz_fastai_transformer_options,
-    ADZ_FASTAI_TRANSFORMER_OPTIONS)
+/* The rows of both encoders, which have other defaults. */
+#define ROWS(sides, heads, width, head, inner, biased, learned)                                    \
+    {                                                                                              \
+        ADZ_FIELD(OPTIONS, ctx_len, .value = (sides), ADZ_SIZE_FROM(1)),                           \
+            ADZ_FIELD(OPTIONS, n_layers, .value = 12, ADZ_CLOSED(0, ZOO_MOST_LAYERS)),             \
+            ADZ_FIELD(OPTIONS, n_heads, .value = (heads), ADZ_SIZE_FROM(1)),                       \
+            ADZ_FIELD(OPTIONS, d_model, .value = (width), ADZ_SIZE_FROM(1)),                       \
+            ADZ_FIELD(OPTIONS, d_head, .value = (head), ADZ_SIZE_FROM(0)),                         \
+            ADZ_FIELD(OPTIONS, d_inner, .value = (inner), ADZ_SIZE_FROM(1)),                       \
+            ADZ_FIELD(OPTIONS, resid_p, ADZ_CLOSED(0, 1)),                                         \
+            ADZ_FIELD(OPTIONS, attn_p, ADZ_CLOSED(0, 1)),                                          \
+            ADZ_FIELD(OPTIONS, ff_p, ADZ_CLOSED(0, 1)),                                            \
+            ADZ_FIELD(OPTIONS, embed_p, ADZ_CLOSED(0, 1)),                                         \
+            ADZ_FIELD(OPTIONS, bias, .value = (biased)), ADZ_FIELD(OPTIONS, scale, .value = true), \
+            ADZ_FIELD_AS(OPTIONS, act, "act", ADZ_FIELD_ENUM, .values = adzi_fastai_activations),  \
+            ADZ_FIELD(OPTIONS, double_drop, .value = true),                                        \
+            ADZ_FIELD(OPTIONS, learned_pos_enc, .value = (learned)),                               \
+            ADZ_FIELD(OPTIONS, mask, .value = true),                                               \
+            ADZ_FIELD(OPTIONS, mem_len, ADZ_SIZE_FROM(0)), ADZ_FIELD_PARAMETER_DTYPE(OPTIONS)      \
+    }
+#define OPTIONS adz_fastai_transformer_options
+static const adz_field transformer_rows[] = ROWS(512, 12, 768, 64, 3072, true, true);
+static const adz_field xl_rows[] = ROWS(150, 10, 410, 41, 2100, false, false);
 
-ADZ_OPTIONS_INIT(adz_fastai_transformer_xl_options_init, adz_fastai_transformer_options,
-    ADZ_FASTAI_TRANSFORMER_XL_OPTIONS)
+ADZ_OPTIONS_TABLE(adz_fastai_transformer_options, ADZ_FASTAI_TRANSFORMER_OPTIONS, transformer_rows)
+
+static const adz_options_table xl_table = { "ADZ_FASTAI_TRANSFORMER_XL_OPTIONS",
+    sizeof(adz_fastai_transformer_options), xl_rows, sizeof xl_rows / sizeof *xl_rows };
+
+void adz_fastai_transformer_xl_options_init(adz_fastai_transformer_options *options, size_t size)
+{
+    adz_options_defaults("adz_fastai_transformer_xl_options_init", &xl_table, options, size);
+}
 
 static bool check(const char *op, int64_t vocab_sz, const adz_fastai_transformer_options *o)
 {
-    if (!adz_check_parameter_dtype(op, o->dtype) || !adz_check_size(op, "vocab_sz", vocab_sz, 1) ||
-        !adz_check_size(op, "ctx_len", o->ctx_len, 1) ||
-        !adz_check_range(op, "n_layers", o->n_layers, 0, ZOO_MOST_LAYERS) ||
-        !adz_check_size(op, "n_heads", o->n_heads, 1) ||
-        !adz_check_size(op, "d_model", o->d_model, 1) ||
-        !adz_check_size(op, "d_head", o->d_head, 0) ||
-        !adz_check_size(op, "d_inner", o->d_inner, 1) ||
-        !adz_check_size(op, "mem_len", o->mem_len, 0)) {
+    if (!adz_check_size(op, "vocab_sz", vocab_sz, 1)) {
         return false;
     }
     if (!o->learned_pos_enc && o->d_model % 2 != 0) {
@@ -387,8 +408,8 @@ adz_module *adz_fastai_transformer_new(
     int64_t vocab_sz, const adz_fastai_transformer_options *options)
 {
     static const char op[] = "adz_fastai_transformer_new";
-    adz_fastai_transformer_options o = ADZ_FASTAI_TRANSFORMER_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_FASTAI_TRANSFORMER_OPTIONS, &o, options)) {
+    adz_fastai_transformer_options o;
+    if (!adz_options_take(op, &adz_fastai_transformer_options_table, &o, options)) {
         return NULL;
     }
     if (!check(op, vocab_sz, &o)) {
@@ -423,8 +444,8 @@ adz_module *adz_fastai_transformer_xl_new(
     int64_t vocab_sz, const adz_fastai_transformer_options *options)
 {
     static const char op[] = "adz_fastai_transformer_xl_new";
-    adz_fastai_transformer_options o = ADZ_FASTAI_TRANSFORMER_XL_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_FASTAI_TRANSFORMER_XL_OPTIONS, &o, options)) {
+    adz_fastai_transformer_options o;
+    if (!adz_options_take(op, &xl_table, &o, options)) {
         return NULL;
     }
     if (o.learned_pos_enc) {

@@ -185,9 +185,8 @@ adz_module *adz_gpt2_attention_new(
 {
     static const char op[] = "adz_gpt2_attention_new";
     adz_gpt2_options o;
-    if (!adzi_gpt2_options(op, &o, options) || !adz_check_parameter_dtype(op, o.dtype) ||
-        !adz_check_size(op, "nx", nx, 1) || !adz_check_size(op, "n_ctx", n_ctx, 1) ||
-        !adzi_gpt2_check_heads(op, nx, o.n_head)) {
+    if (!adzi_gpt2_options(op, &o, options) || !adz_check_size(op, "nx", nx, 1) ||
+        !adz_check_size(op, "n_ctx", n_ctx, 1) || !adzi_gpt2_check_heads(op, nx, o.n_head)) {
         return NULL;
     }
     adz_module *self = adz_module_new(&attention_type, sizeof(attention_state));
@@ -244,8 +243,8 @@ adz_module *adz_gpt2_block_new(int64_t n_ctx, bool scale, const adz_gpt2_options
 {
     static const char op[] = "adz_gpt2_block_new";
     adz_gpt2_options o;
-    if (!adzi_gpt2_options(op, &o, options) || !adz_check_size(op, "n_embd", o.n_embd, 1) ||
-        !adz_check_size(op, "n_ctx", n_ctx, 1) || !adzi_gpt2_check_heads(op, o.n_embd, o.n_head)) {
+    if (!adzi_gpt2_options(op, &o, options) || !adz_check_size(op, "n_ctx", n_ctx, 1) ||
+        !adzi_gpt2_check_heads(op, o.n_embd, o.n_head)) {
         return NULL;
     }
     adz_module *self = adz_module_new(&block_type, 0);

@@ -40,17 +40,20 @@ static const adz_module_type conv1d_type = {
     .half_parameters = 1u << WEIGHT,
 };
 
-ADZ_OPTIONS_INIT(adz_gpt2_conv1d_options_init, adz_gpt2_conv1d_options, ADZ_GPT2_CONV1D_OPTIONS)
+static const adz_field conv1d_fields[] = {
+    ADZ_FIELD_PARAMETER_DTYPE(adz_gpt2_conv1d_options),
+};
+
+ADZ_OPTIONS_TABLE(adz_gpt2_conv1d_options, ADZ_GPT2_CONV1D_OPTIONS, conv1d_fields)
 
 adz_module *adz_gpt2_conv1d_new(int64_t nf, int64_t nx, const adz_gpt2_conv1d_options *options)
 {
     static const char op[] = "adz_gpt2_conv1d_new";
-    adz_gpt2_conv1d_options o = ADZ_GPT2_CONV1D_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_GPT2_CONV1D_OPTIONS, &o, options)) {
+    adz_gpt2_conv1d_options o;
+    if (!adz_options_take(op, &adz_gpt2_conv1d_options_table, &o, options)) {
         return NULL;
     }
-    if (!adz_check_parameter_dtype(op, o.dtype) || !adz_check_size(op, "nf", nf, 1) ||
-        !adz_check_size(op, "nx", nx, 1)) {
+    if (!adz_check_size(op, "nf", nf, 1) || !adz_check_size(op, "nx", nx, 1)) {
         return NULL;
     }
     adz_scope *scope = adz_scope_open();
@@ -73,13 +76,18 @@ bool adzi_gpt2_add_conv1d(
 
 /* ---- LayerNorm ------------------------------------------------------------------------------ */
 
-ADZ_OPTIONS_INIT(
-    adz_gpt2_layer_norm_options_init, adz_gpt2_layer_norm_options, ADZ_GPT2_LAYER_NORM_OPTIONS)
+static const adz_field layer_norm_fields[] = {
+    ADZ_FIELD(adz_gpt2_layer_norm_options, eps, .value = 1e-12, ADZ_AT_LEAST(0)),
+    ADZ_FIELD_PARAMETER_DTYPE(adz_gpt2_layer_norm_options),
+};
+
+ADZ_OPTIONS_TABLE(adz_gpt2_layer_norm_options, ADZ_GPT2_LAYER_NORM_OPTIONS, layer_norm_fields)
 
 adz_module *adz_gpt2_layer_norm_new(int64_t hidden_size, const adz_gpt2_layer_norm_options *options)
 {
-    adz_gpt2_layer_norm_options o = ADZ_GPT2_LAYER_NORM_OPTIONS;
-    if (!ADZ_OPTIONS_READ("adz_gpt2_layer_norm_new", ADZ_GPT2_LAYER_NORM_OPTIONS, &o, options)) {
+    adz_gpt2_layer_norm_options o;
+    if (!adz_options_take(
+            "adz_gpt2_layer_norm_new", &adz_gpt2_layer_norm_options_table, &o, options)) {
         return NULL;
     }
     adz_layer_norm_options all = ADZ_LAYER_NORM_OPTIONS;
@@ -137,22 +145,26 @@ adz_module *adz_gpt2_mlp_new(int64_t n_state, const adz_gpt2_options *options)
 {
     static const char op[] = "adz_gpt2_mlp_new";
     adz_gpt2_options o;
-    if (!adzi_gpt2_options(op, &o, options) || !adz_check_size(op, "n_state", n_state, 1) ||
-        !adz_check_size(op, "n_embd", o.n_embd, 1)) {
+    if (!adzi_gpt2_options(op, &o, options) || !adz_check_size(op, "n_state", n_state, 1)) {
         return NULL;
     }
     return mlp_new(&mlp_type, o.n_embd, n_state, ADZ_GELU_TANH, o.dtype);
 }
 
-ADZ_OPTIONS_INIT(adz_gpt2_notes_feed_forward_options_init, adz_gpt2_notes_feed_forward_options,
-    ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS)
+static const adz_field notes_fields[] = {
+    ADZ_FIELD(adz_gpt2_notes_feed_forward_options, dropout, .value = 0.1, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD_PARAMETER_DTYPE(adz_gpt2_notes_feed_forward_options),
+};
+
+ADZ_OPTIONS_TABLE(
+    adz_gpt2_notes_feed_forward_options, ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS, notes_fields)
 
 adz_module *adz_gpt2_notes_feed_forward_new(
     int64_t d_model, int64_t nx, const adz_gpt2_notes_feed_forward_options *options)
 {
     static const char op[] = "adz_gpt2_notes_feed_forward_new";
-    adz_gpt2_notes_feed_forward_options o = ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_GPT2_NOTES_FEED_FORWARD_OPTIONS, &o, options)) {
+    adz_gpt2_notes_feed_forward_options o;
+    if (!adz_options_take(op, &adz_gpt2_notes_feed_forward_options_table, &o, options)) {
         return NULL;
     }
     if (!adz_check_size(op, "d_model", d_model, 1) || !adz_check_size(op, "nx", nx, 1)) {

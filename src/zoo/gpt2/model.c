@@ -12,12 +12,23 @@
 #include "gpt2/gpt2.h"
 #include "zoo.h"
 
-ADZ_OPTIONS_INIT(adz_gpt2_options_init, adz_gpt2_options, ADZ_GPT2_OPTIONS)
+static const adz_field fields[] = {
+    ADZ_FIELD(adz_gpt2_options, vocab_size, .value = 50257, ADZ_SIZE_FROM(1)),
+    ADZ_FIELD(adz_gpt2_options, n_positions, .value = 1024, ADZ_SIZE_FROM(1)),
+    ADZ_FIELD(adz_gpt2_options, n_ctx, .value = 1024, ADZ_SIZE_FROM(1)),
+    ADZ_FIELD(adz_gpt2_options, n_embd, .value = 768, ADZ_SIZE_FROM(1)),
+    ADZ_FIELD(adz_gpt2_options, n_layer, .value = 12, ADZ_CLOSED(0, ZOO_MOST_LAYERS)),
+    ADZ_FIELD(adz_gpt2_options, n_head, .value = 12),
+    ADZ_FIELD(adz_gpt2_options, layer_norm_epsilon, .value = 1e-5, ADZ_AT_LEAST(0)),
+    ADZ_FIELD_PARAMETER_DTYPE(adz_gpt2_options),
+    ADZ_FIELD(adz_gpt2_options, embd_pdrop, ADZ_CLOSED(0, 1)),
+};
+
+ADZ_OPTIONS_TABLE(adz_gpt2_options, ADZ_GPT2_OPTIONS, fields)
 
 bool adzi_gpt2_options(const char *op, adz_gpt2_options *o, const adz_gpt2_options *options)
 {
-    *o = (adz_gpt2_options)ADZ_GPT2_OPTIONS;
-    return ADZ_OPTIONS_READ(op, ADZ_GPT2_OPTIONS, o, options);
+    return adz_options_take(op, &adz_gpt2_options_table, o, options);
 }
 
 /* ---- the stack ------------------------------------------------------------------------------ */
@@ -169,15 +180,6 @@ static const adz_module_type model_type = {
     .call = model_call,
 };
 
-static bool check(const char *op, const adz_gpt2_options *o)
-{
-    return adz_check_range(op, "n_layer", o->n_layer, 0, ZOO_MOST_LAYERS) &&
-           adz_check_size(op, "vocab_size", o->vocab_size, 1) &&
-           adz_check_size(op, "n_positions", o->n_positions, 1) &&
-           adz_check_size(op, "n_ctx", o->n_ctx, 1) && adz_check_size(op, "n_embd", o->n_embd, 1) &&
-           adzi_gpt2_check_heads(op, o->n_embd, o->n_head);
-}
-
 static adz_module *blocks_new(const adz_gpt2_options *o)
 {
     adz_module *list = adz_module_list_new(NULL, 0);
@@ -200,7 +202,8 @@ static bool add_drop(adz_module *self, const adz_gpt2_options *o)
 adz_module *adz_gpt2_model_new(const adz_gpt2_options *options)
 {
     adz_gpt2_options o;
-    if (!adzi_gpt2_options("adz_gpt2_model_new", &o, options) || !check("adz_gpt2_model_new", &o)) {
+    if (!adzi_gpt2_options("adz_gpt2_model_new", &o, options) ||
+        !adzi_gpt2_check_heads("adz_gpt2_model_new", o.n_embd, o.n_head)) {
         return NULL;
     }
     adz_embedding_module_options table = ADZ_EMBEDDING_MODULE_OPTIONS;
@@ -311,7 +314,7 @@ adz_module *adz_gpt2_lm_head_model_new(const adz_gpt2_options *options)
 {
     static const char op[] = "adz_gpt2_lm_head_model_new";
     adz_gpt2_options o;
-    if (!adzi_gpt2_options(op, &o, options) || !check(op, &o)) {
+    if (!adzi_gpt2_options(op, &o, options) || !adzi_gpt2_check_heads(op, o.n_embd, o.n_head)) {
         return NULL;
     }
     adz_module *self = adz_module_new(&lm_type, 0);

@@ -97,15 +97,18 @@ static const adz_module_type prepare_type = {
     .n_fields = sizeof prepare_fields / sizeof *prepare_fields,
 };
 
-ADZ_OPTIONS_INIT(
-    adz_labml_prepare_options_init, adz_labml_prepare_options, ADZ_LABML_PREPARE_OPTIONS)
+static const adz_field prepare_rows[] = {
+    ADZ_FIELD_PARAMETER_DTYPE(adz_labml_prepare_options),
+};
+
+ADZ_OPTIONS_TABLE(adz_labml_prepare_options, ADZ_LABML_PREPARE_OPTIONS, prepare_rows)
 
 adz_module *adz_labml_prepare_new(int64_t d_model, int64_t heads, int64_t d_k, bool bias,
     const adz_labml_prepare_options *options)
 {
     static const char op[] = "adz_labml_prepare_new";
-    adz_labml_prepare_options o = ADZ_LABML_PREPARE_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_LABML_PREPARE_OPTIONS, &o, options)) {
+    adz_labml_prepare_options o;
+    if (!adz_options_take(op, &adz_labml_prepare_options_table, &o, options)) {
         return NULL;
     }
     if (!adz_check_size(op, "d_model", d_model, 1) || !adz_check_size(op, "heads", heads, 1) ||
@@ -240,8 +243,13 @@ static const adz_module_type attention_type = {
     .call = attention_call,
 };
 
-ADZ_OPTIONS_INIT(
-    adz_labml_attention_options_init, adz_labml_attention_options, ADZ_LABML_ATTENTION_OPTIONS)
+static const adz_field attention_rows[] = {
+    ADZ_FIELD(adz_labml_attention_options, dropout_prob, .value = 0.1, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD(adz_labml_attention_options, bias, .value = true),
+    ADZ_FIELD_PARAMETER_DTYPE(adz_labml_attention_options),
+};
+
+ADZ_OPTIONS_TABLE(adz_labml_attention_options, ADZ_LABML_ATTENTION_OPTIONS, attention_rows)
 
 static adz_module *attention_new(
     int64_t heads, int64_t d_model, const adz_labml_attention_options *o)
@@ -268,8 +276,8 @@ adz_module *adz_labml_attention_new(
     int64_t heads, int64_t d_model, const adz_labml_attention_options *options)
 {
     static const char op[] = "adz_labml_attention_new";
-    adz_labml_attention_options o = ADZ_LABML_ATTENTION_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_LABML_ATTENTION_OPTIONS, &o, options)) {
+    adz_labml_attention_options o;
+    if (!adz_options_take(op, &adz_labml_attention_options_table, &o, options)) {
         return NULL;
     }
     if (!adz_check_size(op, "d_model", d_model, 1)) {

@@ -97,8 +97,12 @@ static const adz_module_type learned_type = {
     .reset_parameters = reset_learned,
 };
 
-ADZ_OPTIONS_INIT(
-    adz_labml_embeddings_options_init, adz_labml_embeddings_options, ADZ_LABML_EMBEDDINGS_OPTIONS)
+static const adz_field fields[] = {
+    ADZ_FIELD(adz_labml_embeddings_options, max_len, .value = 5000, ADZ_SIZE_FROM(1)),
+    ADZ_FIELD_PARAMETER_DTYPE(adz_labml_embeddings_options),
+};
+
+ADZ_OPTIONS_TABLE(adz_labml_embeddings_options, ADZ_LABML_EMBEDDINGS_OPTIONS, fields)
 
 static bool add_encodings(
     adz_module *self, int64_t d_model, const adz_labml_embeddings_options *o, bool learned)
@@ -115,13 +119,12 @@ static bool add_encodings(
 static adz_module *embeddings_new(const char *op, int64_t d_model, int64_t n_vocab,
     const adz_labml_embeddings_options *options, bool learned)
 {
-    adz_labml_embeddings_options o = ADZ_LABML_EMBEDDINGS_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_LABML_EMBEDDINGS_OPTIONS, &o, options)) {
+    adz_labml_embeddings_options o;
+    if (!adz_options_take(op, &adz_labml_embeddings_options_table, &o, options)) {
         return NULL;
     }
     if (!adz_check_size(op, "d_model", d_model, 1) || !(learned || check_even(op, d_model)) ||
-        !adz_check_size(op, "n_vocab", n_vocab, 1) ||
-        !adz_check_size(op, "max_len", o.max_len, 1)) {
+        !adz_check_size(op, "n_vocab", n_vocab, 1)) {
         return NULL;
     }
     adz_embedding_module_options table = ADZ_EMBEDDING_MODULE_OPTIONS;

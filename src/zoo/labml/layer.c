@@ -80,8 +80,11 @@ static const adz_module_type layer_type = {
     .call = layer_call,
 };
 
-ADZ_OPTIONS_INIT(adz_labml_transformer_layer_options_init, adz_labml_transformer_layer_options,
-    ADZ_LABML_TRANSFORMER_LAYER_OPTIONS)
+static const adz_field fields[] = {
+    ADZ_FIELD_PARAMETER_DTYPE(adz_labml_transformer_layer_options),
+};
+
+ADZ_OPTIONS_TABLE(adz_labml_transformer_layer_options, ADZ_LABML_TRANSFORMER_LAYER_OPTIONS, fields)
 
 static adz_module *norm_new(int64_t d_model, adz_dtype dtype)
 {
@@ -133,12 +136,12 @@ adz_module *adz_labml_transformer_layer_new(int64_t d_model, adz_module *self_at
     const adz_labml_transformer_layer_options *options)
 {
     static const char op[] = "adz_labml_transformer_layer_new";
-    adz_labml_transformer_layer_options o = ADZ_LABML_TRANSFORMER_LAYER_OPTIONS;
+    adz_labml_transformer_layer_options o;
     adz_module *self = NULL;
     if (self_attn == NULL || feed_forward == NULL) {
         adz_error_null(op, self_attn == NULL ? "self_attn" : "feed_forward");
     } else if (adz_error_code() == ADZ_OK &&
-               ADZ_OPTIONS_READ(op, ADZ_LABML_TRANSFORMER_LAYER_OPTIONS, &o, options) &&
+               adz_options_take(op, &adz_labml_transformer_layer_options_table, &o, options) &&
                adz_check_size(op, "d_model", d_model, 1)) {
         self = adz_module_new(&layer_type, sizeof(layer_state));
     }

@@ -22,15 +22,18 @@ static const adz_module_type generator_type = {
     .forward = generator_forward,
 };
 
-ADZ_OPTIONS_INIT(
-    adz_labml_generator_options_init, adz_labml_generator_options, ADZ_LABML_GENERATOR_OPTIONS)
+static const adz_field generator_fields[] = {
+    ADZ_FIELD_PARAMETER_DTYPE(adz_labml_generator_options),
+};
+
+ADZ_OPTIONS_TABLE(adz_labml_generator_options, ADZ_LABML_GENERATOR_OPTIONS, generator_fields)
 
 adz_module *adz_labml_generator_new(
     int64_t n_vocab, int64_t d_model, const adz_labml_generator_options *options)
 {
     static const char op[] = "adz_labml_generator_new";
-    adz_labml_generator_options o = ADZ_LABML_GENERATOR_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_LABML_GENERATOR_OPTIONS, &o, options)) {
+    adz_labml_generator_options o;
+    if (!adz_options_take(op, &adz_labml_generator_options_table, &o, options)) {
         return NULL;
     }
     if (!adz_check_size(op, "n_vocab", n_vocab, 1) || !adz_check_size(op, "d_model", d_model, 1)) {

@@ -102,18 +102,20 @@ static const adz_module_type feed_forward_type = {
     .reset_parameters = reset_parameters,
 };
 
-ADZ_OPTIONS_INIT(adz_notebook_feed_forward_options_init, adz_notebook_feed_forward_options,
-    ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS)
+static const adz_field fields[] = {
+    ADZ_FIELD(adz_notebook_feed_forward_options, dropout, .value = 0.1, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD(adz_notebook_feed_forward_options, bias, .value = true),
+    ADZ_FIELD_PARAMETER_DTYPE(adz_notebook_feed_forward_options),
+};
+
+ADZ_OPTIONS_TABLE(adz_notebook_feed_forward_options, ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS, fields)
 
 adz_module *adz_notebook_feed_forward_new(
     int64_t d_model, int64_t d_ff, const adz_notebook_feed_forward_options *options)
 {
     static const char op[] = "adz_notebook_feed_forward_new";
-    adz_notebook_feed_forward_options o = ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS;
-    if (!ADZ_OPTIONS_READ(op, ADZ_NOTEBOOK_FEED_FORWARD_OPTIONS, &o, options)) {
-        return NULL;
-    }
-    if (!adz_check_parameter_dtype(op, o.dtype)) {
+    adz_notebook_feed_forward_options o;
+    if (!adz_options_take(op, &adz_notebook_feed_forward_options_table, &o, options)) {
         return NULL;
     }
     if (d_model < 1 || d_ff < 1) {
