@@ -68,7 +68,8 @@ typedef struct adzi_steps {
        them. y[n_results + k] becomes the extra value k of the node, a tensor that the caller does
        not get; NULL for none. False with the error recorded; nothing is left to release then. */
     bool (*prepare)(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *attr);
-    /* Saves inputs where it depends on the call which the backward reads. */
+    /* Saves what the backward reads, instead of what the operator says: where it depends on the
+       call, or where the derived backward reads less than all inputs. */
     void (*save)(adzi_call *call, adz_tensor *const *y, const void *attr);
     adzi_launcher launch;
     /* Releases what `prepare` has made, after the launch or if the recording was refused. */
@@ -206,6 +207,14 @@ ADZI_INLINED void adzi_form_save(
     }
 }
 
+/** The step `save` of an operator without a backward that is linear in its inputs. */
+static inline void adzi_save_nothing(adzi_call *call, adz_tensor *const *y, const void *attr)
+{
+    (void)call;
+    (void)y;
+    (void)attr;
+}
+
 /** Contiguous copies of the inputs that are strided, unless the operator takes them as they are. */
 ADZI_INLINED bool adzi_form_read(
     const adzi_call *call, const adz_operator *op, int n_in, adz_tensor **read)
@@ -256,14 +265,15 @@ ADZI_INLINED adz_tensor *adzi_run_plain(const adzi_plain *p)
     adzi_call call;
     adz_tensor *y[ADZI_FORM_RESULTS], *read[ADZI_FORM_INPUTS];
     if (!adzi_plain_inputs(&call, p, read) || !adzi_plain_results(&call, p, y) ||
-        (steps->prepare != NULL && !steps->prepare(&call, y, read, p->attr))) {
+        (steps->prepare != NULL && !steps->prepare(&call, y, op->view ? call.in : read, p->attr))) {
         return NULL;
     }
     const bool recorded = adzi_form_record(&call, op, steps->n_kept, y, p->attr);
     if (recorded) {
-        adzi_form_save(&call, op, p->n_in, y);
         if (steps->save != NULL) {
             steps->save(&call, y, p->attr);
+        } else {
+            adzi_form_save(&call, op, p->n_in, y);
         }
         for (size_t k = 1; k < op->n_results; ++k) {
             p->more[k - 1] = y[k];

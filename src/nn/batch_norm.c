@@ -99,16 +99,17 @@ static adz_tensor *forward(adz_module *self, adz_tensor *x)
     const bool cumulative = state->o.momentum == ADZ_CUMULATIVE_MOMENTUM;
     adz_tensor *mean = buffer(self, MEAN), *var = buffer(self, VAR), *y;
     adz_tensor *w = adzi_parameter(self, WEIGHT), *b = adzi_parameter(self, BIAS);
+    const adzi_batch_norm_inputs in = { x, mean, var, w, b };
     double *batch = update && self->micro != NULL ? adzi_micro_state_batch(self) : NULL;
     if (batch != NULL) {
-        y = adzi_batch_norm_hand_out(x, mean, var, w, b, batch, state->o.eps);
+        y = adzi_batch_norm_hand_out(&in, batch, state->o.eps);
         if (y != NULL) {
             adzi_written(buffer(self, COUNT), self->type.name); /* Note [Handing statistics out] */
         }
         return y;
     }
     if (cumulative && update) {
-        y = adzi_batch_norm_cumulative(x, mean, var, w, b, buffer(self, COUNT), state->o.eps);
+        y = adzi_batch_norm_cumulative(&in, buffer(self, COUNT), state->o.eps);
     } else {
         y = adz_batch_norm(x, mean, var, w, b, self->training || !state->o.track_running_stats,
             cumulative ? 0 : state->o.momentum, state->o.eps);

@@ -398,8 +398,9 @@ void adzi_micro_state_apply(adzi_micro_state *state, const double *numbers)
         const micro_module *m = &state->modules[i];
         if (m->is_norm) {
             const adzi_running_buffers *r = &m->running;
-            adzi_batch_norm_move(r->mean, r->var, r->count, r->momentum, numbers + m->first,
-                state->n_numbers, state->micro_batches);
+            const adzi_handed_out batches = { numbers + m->first, state->n_numbers,
+                state->micro_batches };
+            adzi_batch_norm_move(r->mean, r->var, r->count, r->momentum, batches);
         }
     }
 }

@@ -233,21 +233,13 @@ static bool check_whole(const char *op, const adz_field *f, int64_t n)
     return refuse(op, f, text);
 }
 
-/* An enumeration with names has the values 0 .. number of names - 1, except those whose name is "".
- */
-static bool check_enum(const char *op, const adz_field *f, int64_t n)
+/* Records that a value of an enumeration has no name, and lists those that have one. */
+static bool refuse_enum(const char *op, const adz_field *f, int64_t n)
 {
     char text[512] = "";
     size_t length = 0;
-    int64_t known = 0;
-    while (f->values != NULL && f->values[known] != NULL) {
-        ++known;
-    }
-    if (f->values == NULL || (n >= 0 && n < known && f->values[n][0] != '\0')) {
-        return f->values != NULL || check_whole(op, f, n);
-    }
-    for (int64_t k = 0; k < known && length < sizeof text; ++k) {
-        const char *between = length == 0 ? "" : k + 1 < known ? ", " : " or ";
+    for (int64_t k = 0; f->values[k] != NULL && length < sizeof text; ++k) {
+        const char *between = length == 0 ? "" : f->values[k + 1] != NULL ? ", " : " or ";
         if (f->values[k][0] != '\0') {
             length += (size_t)snprintf(text + length, sizeof text - length, "%s%lld (%s)", between,
                 (long long)k, f->values[k]);
@@ -256,6 +248,20 @@ static bool check_enum(const char *op, const adz_field *f, int64_t n)
     adz_error_format(
         op, ADZ_ERR_ARGUMENT, "%s is %lld, but must be %s", f->name, (long long)n, text);
     return false;
+}
+
+/* An enumeration with names has the values 0 .. number of names - 1, except those whose name is "".
+ */
+static bool check_enum(const char *op, const adz_field *f, int64_t n)
+{
+    int64_t k = 0;
+    if (f->values == NULL) {
+        return check_whole(op, f, n);
+    }
+    while (f->values[k] != NULL && k != n) {
+        ++k;
+    }
+    return (f->values[k] != NULL && f->values[k][0] != '\0') || refuse_enum(op, f, n);
 }
 
 static bool check_shape(const char *op, const adz_field *f, const adz_shape *shape)
@@ -267,7 +273,8 @@ static bool check_shape(const char *op, const adz_field *f, const adz_shape *sha
         return false;
     }
     for (int i = 0; i < shape->rank; ++i) {
-        if (!is_within(f, (long double)shape->sizes[i])) {
+        const double size = (double)shape->sizes[i];
+        if (!(size > f->least && size < f->most) && !is_within(f, (long double)shape->sizes[i])) {
             adz_error_format(op, ADZ_ERR_ARGUMENT, "%s is %s, but each size must be %s", f->name,
                 adzi_text_sizes(shape->rank, shape->sizes), wanted(f, text));
             return false;
@@ -278,7 +285,7 @@ static bool check_shape(const char *op, const adz_field *f, const adz_shape *sha
 
 static bool check_element(const char *op, const adz_field *f, const void *at)
 {
-    adz_shape shape;
+    const adz_shape *shape;
     switch (f->kind) {
     case ADZ_FIELD_BOOL:
     case ADZ_FIELD_MASK:
@@ -293,8 +300,8 @@ static bool check_element(const char *op, const adz_field *f, const void *at)
         return adz_check_parameter_dtype(op, (adz_dtype)adzi_field_whole(f, at));
     case ADZ_FIELD_SHAPE:
     case ADZ_FIELD_SIZES:
-        memcpy(&shape, at, sizeof shape);
-        return check_shape(op, f, &shape);
+        shape = at;
+        return shape->rank == 0 || check_shape(op, f, shape);
     case ADZ_FIELD_F64:
         break;
     }
@@ -308,20 +315,52 @@ static bool is_limited(const adz_field *f)
            adzi_field_is_shape(f);
 }
 
+/* Whether a number lies between its bounds, as most do. False also where it takes more to say:
+ * at an open bound, at 2^53 and above, where a double does not hold every whole number, and for
+ * other kinds. */
+static inline bool is_clearly_within(const adz_field *f, const void *at)
+{
+    double x;
+    if (f->kind == ADZ_FIELD_F64) {
+        memcpy(&x, at, sizeof x);
+    } else if (f->kind == ADZ_FIELD_I64) {
+        int64_t n;
+        memcpy(&n, at, sizeof n);
+        x = (double)n;
+    } else if (f->kind == ADZ_FIELD_INT) {
+        int n;
+        memcpy(&n, at, sizeof n);
+        x = n;
+    } else {
+        return false;
+    }
+    return (x > f->least && x < f->most) || (f->bounds == ADZ_BOUNDS_CLOSED && x >= f->least &&
+                                                x <= f->most && x > -0x1p53 && x < 0x1p53);
+}
+
+/* Checks all used elements of a field. */
+static bool check_field(const char *op, const adz_field *fields, size_t i, const void *values)
+{
+    const adz_field *f = &fields[i];
+    const size_t size = adzi_field_size(f->kind), used = adzi_field_used(fields, i, values);
+    for (size_t k = 0; k < used; ++k) {
+        if (!check_element(op, f, (const char *)values + f->offset + k * size)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Checks the fields that begin at byte `first` or behind it. */
 static bool check_from(
     size_t first, const char *op, const adz_field *fields, size_t n_fields, const void *values)
 {
     for (size_t i = 0; i < n_fields && fields[i].name != NULL; ++i) {
         const adz_field *f = &fields[i];
-        if (f->offset < first || !is_limited(f)) {
-            continue;
-        }
-        const size_t size = adzi_field_size(f->kind), used = adzi_field_used(fields, i, values);
-        for (size_t k = 0; k < used; ++k) {
-            if (!check_element(op, f, (const char *)values + f->offset + k * size)) {
-                return false;
-            }
+        if (f->offset >= first && is_limited(f) &&
+            !(f->count == 0 && is_clearly_within(f, (const char *)values + f->offset)) &&
+            !check_field(op, fields, i, values)) {
+            return false;
         }
     }
     return true;
@@ -366,8 +405,8 @@ static bool lies_within(const adz_field *f, size_t size)
     return f->offset + (f->count > 0 ? f->count : 1) * adzi_field_size(f->kind) <= size;
 }
 
-/* Writes the size, and the defaults of the fields that `size` bytes have. A single value of a whole
- * struct is where its row says; arrays and shorter structs need a second look. */
+/* Writes zeros, the size, and the other defaults of the fields that `size` bytes have. A single
+ * value of a whole struct is where its row says; arrays and shorter structs need a second look. */
 static void fill(const adz_options_table *table, void *all, size_t size)
 {
     const bool whole = size >= table->size;
@@ -376,7 +415,7 @@ static void fill(const adz_options_table *table, void *all, size_t size)
     memcpy(all, &size, sizeof size);
     for (size_t i = 0; i < table->n_fields && table->fields[i].name != NULL; ++i) {
         const adz_field *f = &table->fields[i];
-        if (f->offset >= sizeof size && f->offset < end &&
+        if (f->value != 0 && f->offset >= sizeof size && f->offset < end &&
             ((whole && f->count == 0) || lies_within(f, end))) {
             reset(f, (char *)all + f->offset);
         }

@@ -132,7 +132,8 @@ static bool read_options(conv_state *s, const char *op, int n, const int64_t *ke
         .dilation = o->dilation,
         .output_padding = o->output_padding,
         .groups = o->groups };
-    if (!adzi_conv_read(&s->conv, op, &conv, s->transposed, n, kernel)) {
+    s->conv.n = n;
+    if (!adzi_conv_read(&s->conv, op, &conv, s->transposed, kernel)) {
         return false;
     }
     s->kernel_size = adz_shape_of(n, kernel);
@@ -153,12 +154,12 @@ static bool read_options(conv_state *s, const char *op, int n, const int64_t *ke
     return true;
 }
 
-static adz_module *build_conv(const char *op, bool transposed, int n, int64_t in, int64_t out,
-    adz_shape kernel_size, const adz_conv_module_options *options)
+/* Builds a module over n dimensions from its arguments. */
+static adz_module *build_conv(
+    const char *op, int n, conv_state s, const adz_conv_module_options *options)
 {
-    conv_state s = {
-        .in_channels = in, .out_channels = out, .kernel_size = kernel_size, .transposed = transposed
-    };
+    const bool transposed = s.transposed;
+    const int64_t in = s.in_channels, out = s.out_channels;
     int64_t kernel[2] = { 1, 1 };
     if (!adz_options_take(op, &adz_conv_module_options_table, &s, options) ||
         !check_sizes(op, n, &s, kernel) || !read_options(&s, op, n, kernel)) {
@@ -180,25 +181,37 @@ static adz_module *build_conv(const char *op, bool transposed, int n, int64_t in
 adz_module *adz_conv1d_new(int64_t in_channels, int64_t out_channels, int64_t kernel_size,
     const adz_conv_module_options *options)
 {
-    return build_conv(
-        __func__, false, 1, in_channels, out_channels, ADZ_SHAPE(kernel_size), options);
+    const conv_state s = { .in_channels = in_channels,
+        .out_channels = out_channels,
+        .kernel_size = ADZ_SHAPE(kernel_size) };
+    return build_conv(__func__, 1, s, options);
 }
 
 adz_module *adz_conv2d_new(int64_t in_channels, int64_t out_channels, adz_shape kernel_size,
     const adz_conv_module_options *options)
 {
-    return build_conv(__func__, false, 2, in_channels, out_channels, kernel_size, options);
+    const conv_state s = {
+        .in_channels = in_channels, .out_channels = out_channels, .kernel_size = kernel_size
+    };
+    return build_conv(__func__, 2, s, options);
 }
 
 adz_module *adz_conv_transpose1d_new(int64_t in_channels, int64_t out_channels, int64_t kernel_size,
     const adz_conv_module_options *options)
 {
-    return build_conv(
-        __func__, true, 1, in_channels, out_channels, ADZ_SHAPE(kernel_size), options);
+    const conv_state s = { .in_channels = in_channels,
+        .out_channels = out_channels,
+        .kernel_size = ADZ_SHAPE(kernel_size),
+        .transposed = true };
+    return build_conv(__func__, 1, s, options);
 }
 
 adz_module *adz_conv_transpose2d_new(int64_t in_channels, int64_t out_channels,
     adz_shape kernel_size, const adz_conv_module_options *options)
 {
-    return build_conv(__func__, true, 2, in_channels, out_channels, kernel_size, options);
+    const conv_state s = { .in_channels = in_channels,
+        .out_channels = out_channels,
+        .kernel_size = kernel_size,
+        .transposed = true };
+    return build_conv(__func__, 2, s, options);
 }

@@ -65,7 +65,7 @@ static const adz_field fields[] = {
     ADZ_FIELD(feed_forward_arguments, d_ff, ADZ_SIZE_FROM(1)),
     ADZ_FIELD(adz_feed_forward_options, dropout, .value = 0.1, ADZ_CLOSED(0, 1)),
     ADZ_FIELD_AS(adz_feed_forward_options, activation, "activation", ADZ_FIELD_ENUM,
-        .value = ADZ_ACTIVATION_RELU),
+        .value = ADZ_ACTIVATION_RELU, .values = adzi_activation_names),
     ADZ_FIELD(adz_feed_forward_options, is_gated, .value = false),
     ADZ_FIELD(adz_feed_forward_options, bias1, .value = true),
     ADZ_FIELD(adz_feed_forward_options, bias2, .value = true),

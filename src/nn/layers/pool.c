@@ -20,47 +20,29 @@
 
 /* ---- the largest element ------------------------------------------------------------------- */
 
-typedef struct {
-    adz_max_pool_options o;
-    adz_shape kernel_size; /* with one number or two, as the caller gave it */
-} max_pool_state;
-
-static const adz_field max_pool_fields[] = {
-    ADZ_FIELD_AS(max_pool_state, kernel_size, "kernel_size", ADZ_FIELD_SIZES, .value = 0),
-    ADZ_FIELD_AS(adz_max_pool_options, stride, "stride", ADZ_FIELD_SIZES, .value = 0),
-    ADZ_FIELD_AS(adz_max_pool_options, padding, "padding", ADZ_FIELD_SIZES, .value = 0),
-    ADZ_FIELD_AS(adz_max_pool_options, dilation, "dilation", ADZ_FIELD_SIZES, .value = 1),
-    ADZ_FIELD(adz_max_pool_options, ceil_mode, .value = false),
-};
-
-static const adz_options_table max_pool_table = { "ADZ_MAX_POOL_OPTIONS",
-    sizeof(adz_max_pool_options), max_pool_fields,
-    sizeof max_pool_fields / sizeof *max_pool_fields };
-
 static adz_tensor *max_pool1d(adz_module *self, adz_tensor *x)
 {
-    const max_pool_state *state = self->state;
+    const adzi_max_pool_arguments *state = self->state;
     return adz_max_pool1d(x, state->kernel_size.sizes[0], &state->o, NULL);
 }
 
 static adz_tensor *max_pool2d(adz_module *self, adz_tensor *x)
 {
-    const max_pool_state *state = self->state;
+    const adzi_max_pool_arguments *state = self->state;
     return adz_max_pool2d(x, state->kernel_size, &state->o, NULL);
 }
 
 static const adz_module_type max_pool_types[] = {
-    POOL("MaxPool1d", max_pool1d, max_pool_fields, true),
-    POOL("MaxPool2d", max_pool2d, max_pool_fields, true),
+    POOL("MaxPool1d", max_pool1d, adzi_max_pool_rows, true),
+    POOL("MaxPool2d", max_pool2d, adzi_max_pool_rows, true),
 };
 
 static adz_module *max_pool_new(
     const char *op, int n, adz_shape kernel_size, const adz_max_pool_options *options)
 {
     adzi_window_attr attr;
-    max_pool_state state = { .kernel_size = kernel_size };
-    if (!adz_options_take(op, &max_pool_table, &state, options) ||
-        !adzi_max_pool_read(op, n, kernel_size, options, &attr)) {
+    adzi_max_pool_arguments state = { .kernel_size = kernel_size };
+    if (!adzi_max_pool_read(op, n, &state, options, &attr)) {
         return NULL;
     }
     state.o.stride = state.o.stride.rank > 0 ? state.o.stride : kernel_size;
@@ -79,50 +61,29 @@ adz_module *adz_max_pool2d_new(adz_shape kernel_size, const adz_max_pool_options
 
 /* ---- the mean ------------------------------------------------------------------------------ */
 
-typedef struct {
-    adz_avg_pool_options o;
-    adz_shape kernel_size;
-} avg_pool_state;
-
-/* The rows of AvgPool1d, whose numbers PyTorch prints as tuples, and of AvgPool2d. */
-#define AVG_POOL_FIELDS(kind)                                                                     \
-    {                                                                                             \
-        ADZ_FIELD_AS(avg_pool_state, kernel_size, "kernel_size", kind, .value = 0),               \
-            ADZ_FIELD_AS(adz_avg_pool_options, stride, "stride", kind, .value = 0),               \
-            ADZ_FIELD_AS(adz_avg_pool_options, padding, "padding", kind, .value = 0),             \
-            ADZ_FIELD(                                                                            \
-                adz_avg_pool_options, count_include_pad, .value = true, .shown = ADZ_SHOWN_NEVER) \
-    }
-
-static const adz_field avg_pool_fields[][4] = { AVG_POOL_FIELDS(ADZ_FIELD_SHAPE),
-    AVG_POOL_FIELDS(ADZ_FIELD_SIZES) };
-
 static adz_tensor *avg_pool1d(adz_module *self, adz_tensor *x)
 {
-    const avg_pool_state *state = self->state;
+    const adzi_avg_pool_arguments *state = self->state;
     return adz_avg_pool1d(x, state->kernel_size.sizes[0], &state->o);
 }
 
 static adz_tensor *avg_pool2d(adz_module *self, adz_tensor *x)
 {
-    const avg_pool_state *state = self->state;
+    const adzi_avg_pool_arguments *state = self->state;
     return adz_avg_pool2d(x, state->kernel_size, &state->o);
 }
 
 static const adz_module_type avg_pool_types[] = {
-    POOL("AvgPool1d", avg_pool1d, avg_pool_fields[0], false),
-    POOL("AvgPool2d", avg_pool2d, avg_pool_fields[1], false),
+    POOL("AvgPool1d", avg_pool1d, adzi_avg_pool_rows[0], false),
+    POOL("AvgPool2d", avg_pool2d, adzi_avg_pool_rows[1], false),
 };
 
 static adz_module *avg_pool_new(
     const char *op, int n, adz_shape kernel_size, const adz_avg_pool_options *options)
 {
     adzi_window_attr attr;
-    const adz_options_table table = { "ADZ_AVG_POOL_OPTIONS", sizeof(adz_avg_pool_options),
-        avg_pool_fields[n - 1], sizeof *avg_pool_fields / sizeof **avg_pool_fields };
-    avg_pool_state state = { .kernel_size = kernel_size };
-    if (!adz_options_take(op, &table, &state, options) ||
-        !adzi_avg_pool_read(op, n, kernel_size, options, &attr)) {
+    adzi_avg_pool_arguments state = { .kernel_size = kernel_size };
+    if (!adzi_avg_pool_read(op, n, &state, options, &attr)) {
         return NULL;
     }
     state.o.stride = state.o.stride.rank > 0 ? state.o.stride : kernel_size;
@@ -186,8 +147,8 @@ static const adz_module_type adaptive_max_pool_types[] = {
 static adz_module *adaptive_new(
     const char *op, const adz_module_type *types, int n, adz_shape output_size)
 {
-    int64_t sizes[ADZI_AXES];
-    if (!adzi_read_pair(op, "output_size", n, output_size, -1, NULL, sizes)) {
+    adzi_adaptive_attr attr;
+    if (!adzi_read_adaptive(op, n, &output_size, &attr)) {
         return NULL;
     }
     return adzi_module_of(&types[n - 1], &output_size, sizeof output_size);
@@ -226,7 +187,7 @@ static const char *const upsample_modes[] = { "'nearest'", "'linear'", "'bilinea
 
 /* A module prints its size or its factor: without the second row, or without the first. */
 static const adz_field upsample_fields[] = {
-    ADZ_FIELD_AS(upsample_state, size, "size", ADZ_FIELD_SIZES, .value = 0),
+    ADZ_FIELD_AS(upsample_state, size, "size", ADZ_FIELD_SIZES, ADZ_CLOSED(1, INT32_MAX)),
     ADZ_FIELD_AS(adz_interpolate_options, mode, "mode", ADZ_FIELD_ENUM, .values = upsample_modes),
     ADZ_FIELD(adz_interpolate_options, scale_factor, .value = 0),
     ADZ_FIELD_AS(adz_interpolate_options, mode, "mode", ADZ_FIELD_ENUM, .values = upsample_modes),
@@ -252,8 +213,9 @@ adz_module *adz_upsample_new(adz_shape size, const adz_interpolate_options *opti
     upsample_state state = { .size = size };
     int64_t sizes[ADZI_AXES];
     const int n = size.rank == 1 ? 1 : ADZI_AXES;
-    if (!adzi_interpolate_read(op, size, options, &state.options) ||
-        (size.rank != 0 && !adzi_read_pair(op, "size", n, size, 1, NULL, sizes))) {
+    if (!adzi_interpolate_read(op, &size, options, &state.options) ||
+        !adz_fields_check(op, upsample_fields, 1, &state) ||
+        !adzi_spread(op, "size", &size, n, sizes)) {
         return NULL;
     }
     state.options.size = sizeof state.options;

@@ -49,12 +49,15 @@ int adzi_activation_count(void)
     return COUNT;
 }
 
-/* As unsigned, a negative value is out of range as well. */
+#define NAME(value, module, call, kernel, ...) [ADZ_ACTIVATION_##value] = #kernel,
+const char *const adzi_activation_names[COUNT + 1] = {
+    ADZI_ACTIVATIONS(NAME)[ADZ_ACTIVATION_IDENTITY] = "identity"
+};
+
 bool adzi_check_activation(const char *op, adz_activation activation)
 {
-    if ((unsigned)activation >= COUNT) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "%d is no adz_activation", (int)activation);
-        return false;
-    }
-    return true;
+    static const adz_field row = {
+        .name = "activation", .kind = ADZ_FIELD_ENUM, .values = adzi_activation_names
+    };
+    return adz_fields_check(op, &row, 1, &activation);
 }

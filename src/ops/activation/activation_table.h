@@ -44,6 +44,9 @@ const adzi_activation_row *adzi_activation_row_of(adz_activation activation);
 /** The number of rows. The values of adz_activation are 0 .. count-1. */
 int adzi_activation_count(void);
 
+/** The names of the functions for tables of fields: those of their operators. NULL ends them. */
+extern const char *const adzi_activation_names[];
+
 /** True if the table has a row for `activation`, else false with ADZ_ERR_ARGUMENT recorded. */
 bool adzi_check_activation(const char *op, adz_activation activation);
 

@@ -4,7 +4,7 @@
 #include "ops/activation/activation_table.h"
 #include "ops/dropout/dropout.h"
 #include "ops/reduction/sum.h"
-#include "adze/options.h"
+#include "ops/options.h"
 #include "base/random_generator.h"
 
 /* Bias, activation function, gate and dropout between two matrix products, in one pass over memory.
@@ -36,13 +36,14 @@ typedef struct {
     double dropout;     /* the probability; 0 outside training. Above 0 the mask is saved. */
 } bias_activation_attr;
 
-/* Fills the struct with the defaults. `size` is that of the caller, who may have been compiled with
- * another version of the header. */
-void adz_bias_activation_options_init(adz_bias_activation_options *options, size_t size)
-{
-    adz_bias_activation_options all = ADZ_BIAS_ACTIVATION_OPTIONS;
-    adz_options_fill(__func__, options, size, &all, sizeof all);
-}
+static const adz_field options_rows[] = {
+    ADZ_FIELD_AS(adz_bias_activation_options, activation, "activation", ADZ_FIELD_ENUM,
+        .value = ADZ_ACTIVATION_RELU, .values = adzi_activation_names),
+    ADZ_FIELD(adz_bias_activation_options, dropout, .value = 0, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD(adz_bias_activation_options, training, .value = false),
+};
+
+ADZ_OPTIONS_TABLE(adz_bias_activation_options, ADZ_BIAS_ACTIVATION_OPTIONS, options_rows)
 
 /* ---- backward ------------------------------------------------------------------------------- */
 
@@ -124,19 +125,32 @@ static adzi_dropout_args mask_args(
         .scale = keep > 0 ? 1 / keep : 0 };
 }
 
-/* Sets the pointers of the inputs, which are copied first where they are not contiguous. False with
- * the error recorded, also if an input is NULL because reading it failed. */
-static bool set_inputs(adzi_bias_activation_args *args, adz_tensor *const *in)
+static const char *elements(const adz_tensor *t)
 {
-    /* The fields of the arguments, in the order of the inputs. */
-    const char **positions[INPUTS] = { &args->x, &args->bias, &args->gate, &args->gate_bias };
+    return adzi_is_none(t) ? NULL : t->data;
+}
+
+/* Sets the pointers of the inputs, which are contiguous. */
+static void set_inputs(adzi_bias_activation_args *args, adz_tensor *const *in)
+{
+    args->x = elements(in[X]);
+    args->bias = elements(in[BIAS]);
+    args->gate = elements(in[GATE]);
+    args->gate_bias = elements(in[GATE_BIAS]);
+}
+
+/* Reads the saved inputs, which are copied where they are not contiguous. False with the error
+ * recorded if one was changed, or if memory was refused. */
+static bool read_inputs(adzi_bias_activation_args *args, adzi_node *node)
+{
+    adz_tensor *in[INPUTS];
     for (int i = X; i < INPUTS; ++i) {
-        adz_tensor *t = in[i] != NULL ? adzi_compact(name, in[i]) : NULL;
-        if (t == NULL) {
+        in[i] = adzi_compact(name, saved(node, i));
+        if (in[i] == NULL) {
             return false;
         }
-        *positions[i] = adzi_is_none(t) ? NULL : t->data;
     }
+    set_inputs(args, in);
     return true;
 }
 
@@ -160,9 +174,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     adzi_bias_activation_args args = { .activation = at->activation, .drops = at->dropout > 0 };
     bool wants_gate = adzi_needs(node, GATE) || adzi_needs(node, GATE_BIAS);
     adz_tensor *g = adzi_compact(name, dy[0]), *kept = args.drops ? adzi_saved_extra(node, 0) : g;
-    if (g == NULL || kept == NULL ||
-        (reads_inputs(at) && !set_inputs(&args, (adz_tensor *[]){ saved(node, X), saved(node, BIAS),
-                                                    saved(node, GATE), saved(node, GATE_BIAS) }))) {
+    if (g == NULL || kept == NULL || (reads_inputs(at) && !read_inputs(&args, node))) {
         return adzi_status(NULL);
     }
     set_size(&args, g); /* dy has x's shape; x itself may not have been saved */
@@ -259,20 +271,16 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
     return adzi_status(y[0]);
 }
 
-/* The names of the activations in messages and pictures of graphs: those of their operators. NULL
- * follows the last name. */
-#define ONE(...)                               +1
-#define NAME(value, module, call, kernel, ...) [ADZ_ACTIVATION_##value] = #kernel,
-enum { ACTIVATIONS = 1 ADZI_ACTIVATIONS(ONE) };
-static const char *const activations[ACTIVATIONS + 1] = {
-    ADZI_ACTIVATIONS(NAME)[ADZ_ACTIVATION_IDENTITY] = "identity"
-};
-static const adz_field fields[] = { ADZI_FIELD_ENUM(bias_activation_attr, activation, activations),
+static const adz_field fields[] = { ADZI_FIELD_ENUM(
+                                        bias_activation_attr, activation, adzi_activation_names),
     ADZI_FIELD_HIDDEN(bias_activation_attr, given), ADZI_FIELD(bias_activation_attr, dropout) };
 
-const adzi_op adzi_op_bias_activation = {
-    .name = name, .fused = fused, ADZI_FIELDS(fields), .expression = expression
-};
+const adzi_op adzi_op_bias_activation = { .name = name,
+    .fused = fused,
+    ADZI_ATTRIBUTES(bias_activation_attr, fields),
+    .expression = expression,
+    .dtypes = ADZ_DTYPES_FLOATS,
+    .optional_inputs = ADZI_OPTIONAL_FROM(BIAS) };
 
 /* ---- forward -------------------------------------------------------------------------------- */
 
@@ -289,8 +297,10 @@ static bool check_bias(const adz_tensor *x, const adz_tensor *bias, const char *
 
 /* The inputs must have one dtype and fit each other. Nothing is promoted or broadcast, because the
  * passes read all operands as contiguous rows. */
-static bool check_inputs(adz_tensor *const *in)
+static bool check(adzi_call *call, void *block)
 {
+    adz_tensor *const *in = call->in;
+    (void)block;
     static const char *const names[INPUTS] = { "x", "bias", "gate", "gate_bias" };
     const adz_tensor *x = in[X], *gate = in[GATE];
     if (x->rank < 1) {
@@ -317,80 +327,85 @@ static bool check_inputs(adz_tensor *const *in)
     return check_bias(x, in[BIAS], names[BIAS]) && check_bias(x, in[GATE_BIAS], names[GATE_BIAS]);
 }
 
-/* The probability is checked also outside training, where dropout does nothing. NaN is refused. */
-static bool check_options(const adz_bias_activation_options *o)
+/* What a call gets. The node keeps the attributes alone. */
+typedef struct {
+    bias_activation_attr at;
+    const adz_generator_state *state;
+    adzi_bias_activation_args args;
+    int64_t groups; /* units of the launch; none for an empty x */
+} bias_activation_call;
+
+/* A mask is stored only if the call is recorded: one bit per element, in words of 64 bits. */
+static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
 {
-    if (!adzi_check_activation(name, o->activation)) {
-        return false;
+    bias_activation_call *c = block;
+    adzi_bias_activation_args *args = &c->args;
+    const int64_t words = (y[0]->numel + ADZI_GROUP_WORDS - 1) / ADZI_GROUP_WORDS;
+    const bool saves_mask = c->at.dropout > 0 && call->record;
+    y[1] = call->second = saves_mask ? adzi_new(call, ADZ_I64, 1, &words) : NULL;
+    *args = (adzi_bias_activation_args){
+        .activation = c->at.activation, .drops = c->at.dropout > 0, .y = y[0]->data
+    };
+    set_size(args, in[X]);
+    if (args->drops) {
+        args->dropout = mask_args(y[0], y[0], c->at.dropout, y[1]);
+        args->dropout.state = c->state;
     }
-    if (!(o->dropout >= 0 && o->dropout <= 1)) {
-        adzi_error(name, ADZ_ERR_ARGUMENT, "dropout is %s, but a probability lies in [0, 1]",
-            adzi_text_number(o->dropout));
-        return false;
-    }
-    return true;
+    c->groups = adzi_bias_activation_groups(args, false);
+    set_inputs(args, in);
+    return y[1] != NULL || !saves_mask;
 }
 
-/* Launches the forward. An empty x has no groups and no launch. */
-static void compute(adzi_bias_activation_args *args, adz_tensor *y)
+/* The node saves the inputs as they were given, and not the contiguous copies that the launch
+ * reads. */
+static void save(adzi_call *call, adz_tensor *const *y, const void *block)
 {
-    args->y = y->data;
-    int64_t groups = adzi_bias_activation_groups(args, false);
-    if (groups > 0) {
-        adzi_launch(adzi_bias_activation_forward, adzi_bias_activation_args, args, groups, 1);
+    const bias_activation_call *c = block;
+    (void)y;
+    for (int i = X; i < INPUTS && reads_inputs(&c->at); ++i) {
+        adzi_save_input(call, i);
+    }
+    if (reads_inputs(&c->at)) {
+        adzi_offer_again(call, again);
     }
 }
 
-/* Everything that can fail comes before the recording, and the launch runs last. The generator
- * moves on only after a call that succeeded, by as much as adz_dropout moves it. With p = 1 every
- * element is dropped and no number is drawn. The node saves the inputs as they were given, and not
- * the contiguous copies that the launch reads. A mask is stored only if the call is recorded: one
- * bit per element, in words of 64 bits. */
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const bias_activation_call *c = block;
+    (void)y;
+    (void)in;
+    if (c->groups > 0) {
+        adzi_launch(
+            adzi_bias_activation_forward, adzi_bias_activation_args, &c->args, c->groups, 1);
+    }
+}
+
+/* The generator moves on only after a call that succeeded, by as much as adz_dropout moves it. With
+ * p = 1 every element is dropped and no number is drawn. */
 adz_tensor *adz_bias_activation(adz_tensor *x, adz_tensor *bias, adz_tensor *gate,
     adz_tensor *gate_bias, const adz_bias_activation_options *options)
 {
-    adz_bias_activation_options o = ADZ_BIAS_ACTIVATION_OPTIONS;
-    if (!adz_options_read(name, "ADZ_BIAS_ACTIVATION_OPTIONS", &o, sizeof o, options)) {
+    static const adzi_steps steps = {
+        .check = check, .prepare = prepare, .save = save, .launch = launch, .n_kept = 1
+    };
+    adz_bias_activation_options o;
+    if (!ADZI_OPTIONS_TAKE(
+            name, adz_bias_activation_options, ADZ_BIAS_ACTIVATION_OPTIONS, &o, options)) {
         return NULL;
     }
-    adzi_call call;
-    adzi_bias_activation_args args = { .activation = o.activation };
-    if (!ADZI_ENTER_OPTIONAL(
-            &call, bias_activation, ADZI_OPTIONAL_FROM(1), x, bias, gate, gate_bias) ||
-        !adzi_want_float(&call, X) || !check_options(&o) || !check_inputs(call.in) ||
-        !set_inputs(&args, call.in)) {
-        return NULL;
-    }
-    bias_activation_attr attr = { .activation = o.activation,
+    bias_activation_call call;
+    call.at = (bias_activation_attr){ .activation = o.activation,
         .given = { true, bias != ADZ_NONE, gate != ADZ_NONE, gate_bias != ADZ_NONE },
         .dropout = o.training ? o.dropout : 0 };
-    args.drops = attr.dropout > 0;
-    const bool draws = args.drops && o.dropout < 1;
+    const bool draws = call.at.dropout > 0 && o.dropout < 1;
     adz_generator *generator = draws ? adzi_generator_or_default(o.generator) : NULL;
-    adz_tensor *y = generator != NULL || !draws ? adzi_new_like(&call, x) : NULL, *kept = NULL;
-    int64_t words = y != NULL ? (y->numel + ADZI_GROUP_WORDS - 1) / ADZI_GROUP_WORDS : 0;
-    bool saves_mask = args.drops && call.record;
-    if (y == NULL ||
-        (saves_mask && (kept = call.second = adzi_new(&call, ADZ_I64, 1, &words)) == NULL) ||
-        !adzi_record_extra(&call, 1, &y, saves_mask, &attr, sizeof attr)) {
+    if (draws && generator == NULL) {
         return NULL;
     }
-    for (int i = X; i < INPUTS && reads_inputs(&attr); ++i) {
-        adzi_save_input(&call, i);
-    }
-    if (reads_inputs(&attr)) {
-        adzi_offer_again(&call, again);
-    }
-    set_size(&args, x);
-    if (args.drops) {
-        args.dropout = mask_args(y, y, attr.dropout, kept);
-        args.dropout.state = draws ? &generator->state : &adzi_nothing_drawn;
-    }
-    if (saves_mask) {
-        adzi_save_extra(&call, 0, kept);
-    }
-    compute(&args, y);
-    y = adzi_leave(&call, y);
+    call.state = draws ? &generator->state : &adzi_nothing_drawn;
+    adz_tensor *y =
+        ADZI_RUN_STEPS(&adzi_op_bias_activation, steps, &call, x, bias, gate, gate_bias);
     if (y != NULL && draws) {
         adzi_generator_advance(generator, adzi_philox_counters(x->numel, ADZI_DRAW_WORD));
     }

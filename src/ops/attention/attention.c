@@ -18,28 +18,6 @@ static const char name[] = "scaled_dot_product_attention";
 
 /* ---- checks -------------------------------------------------------------------------------- */
 
-/* Checks scale and dropout_p; both tests also refuse NaN. With a given dropout mask and dropout_p
- * 1, the kept elements would be divided by 0. */
-static bool check_numbers(const adz_attention_options *o, bool replays)
-{
-    if (!isfinite(o->scale)) {
-        adzi_error(name, ADZ_ERR_ARGUMENT, "scale is %s, but must be finite, 0 for 1/sqrt(E)",
-            adzi_text_number(o->scale));
-        return false;
-    }
-    if (!(o->dropout_p >= 0 && o->dropout_p <= 1)) {
-        adzi_error(name, ADZ_ERR_ARGUMENT, "dropout_p is %s, but a probability lies in [0, 1]",
-            adzi_text_number(o->dropout_p));
-        return false;
-    }
-    if (replays && o->dropout_p == 1) {
-        adzi_error(name, ADZ_ERR_ARGUMENT,
-            "dropout_p is 1, which keeps nothing; a dropout_mask needs less");
-        return false;
-    }
-    return true;
-}
-
 /* Broadcasts the leading dimensions of t into those of the call. Returns false if they do not fit.
  * Sizes are aligned at the last leading dimension, and a size of 1 takes the size of the other
  * operand. */
@@ -164,8 +142,12 @@ bool adzi_attention_check(adzi_attention *at, const adz_attention_options *optio
     }
     /* All other members are filled in by the checks below or stay 0. */
     *at = (adzi_attention){ .items = 1, .causal = options->is_causal };
-    if (!check_numbers(options, !adzi_is_none(kept)) ||
-        !check_shapes(at, q, in[ADZI_KEY], in[ADZI_VALUE]) || !check_size(at) ||
+    if (!adzi_is_none(kept) && options->dropout_p == 1) {
+        adzi_error(name, ADZ_ERR_ARGUMENT,
+            "dropout_p is 1, which keeps nothing; a dropout_mask needs less");
+        return false;
+    }
+    if (!check_shapes(at, q, in[ADZI_KEY], in[ADZI_VALUE]) || !check_size(at) ||
         !check_masks(at, q, in[ADZI_MASK], kept)) {
         return false;
     }

@@ -3,7 +3,7 @@
 #include "autograd/operator.h"
 #include "ops/attention/attention.kernel.h"
 #include "base/alloc.h"
-#include "adze/options.h"
+#include "ops/options.h"
 #include "tensor/random/random.h"
 #include "base/random_generator.h"
 
@@ -37,12 +37,15 @@ static const char name[] = "scaled_dot_product_attention";
 enum { STATS, Y, KEPT, STATE, EXTRAS };
 enum { WORK_PER_THREAD = 1 << 18 }; /* multiply-adds worth a thread */
 
-/* Fills the fields that the caller's version of the struct has; see adze/options.h. */
-void adz_attention_options_init(adz_attention_options *options, size_t size)
-{
-    adz_attention_options all = ADZ_ATTENTION_OPTIONS;
-    adz_options_fill(__func__, options, size, &all, sizeof all);
-}
+static const adz_field options_rows[] = {
+    ADZ_FIELD(adz_attention_options, is_causal, .value = false),
+    ADZ_FIELD(
+        adz_attention_options, scale, .value = 0, ADZ_FINITE, .hint = "0 stands for 1 / sqrt(E)"),
+    ADZ_FIELD(adz_attention_options, dropout_p, .value = 0, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD(adz_attention_options, training, .value = false),
+};
+
+ADZ_OPTIONS_TABLE(adz_attention_options, ADZ_ATTENTION_OPTIONS, options_rows)
 
 /* ---- what the kernels are told -------------------------------------------------------------- */
 
@@ -366,7 +369,8 @@ static void save(adzi_call *call, const adzi_attention *at, adz_tensor *const *e
     }
 }
 
-/* Makes the result, records the node and launches. A task is ADZI_ATTENTION_GROUP queries of one
+/* By hand, because the result lies in memory as the queries do, which the form does not make. Makes
+ * the result, records the node and launches. A task is ADZI_ATTENTION_GROUP queries of one
  * matrix. Statistics are written for the backward only. All memory is taken before the recording,
  * because it may be refused; scratch memory is no tensor of the scope and is freed by hand. Without
  * a recording `stats` and `result` stand for y, and nothing is saved. */
@@ -419,8 +423,8 @@ static adz_tensor *attend(
 adz_tensor *adz_scaled_dot_product_attention(
     adz_tensor *query, adz_tensor *key, adz_tensor *value, const adz_attention_options *options)
 {
-    adz_attention_options o = ADZ_ATTENTION_OPTIONS;
-    if (!adz_options_read(name, "ADZ_ATTENTION_OPTIONS", &o, sizeof o, options)) {
+    adz_attention_options o;
+    if (!ADZI_OPTIONS_TAKE(name, adz_attention_options, ADZ_ATTENTION_OPTIONS, &o, options)) {
         return NULL;
     }
     adz_tensor *attn_mask = given(o.attn_mask), *kept = given(o.dropout_mask);

@@ -184,88 +184,104 @@ static bool check_dtypes(
 }
 
 /* Checks a call and finds the shape of its result, of the rank of x. */
-static bool check(const adzi_call *call, const adzi_conv *at, bool transposed, int64_t *sizes)
+static adz_status rule(adz_result *y, adz_tensor *const *in, const adzi_conv *at, bool transposed)
 {
-    const char *op = call->op->name;
-    const adz_tensor *x = call->in[ADZI_CONV_X], *weight = call->in[ADZI_CONV_WEIGHT];
-    const adz_tensor *bias = call->in[ADZI_CONV_BIAS];
+    const char *op = adzi_conv_op(transposed, at->n)->name;
+    const adz_tensor *x = in[ADZI_CONV_X], *weight = in[ADZI_CONV_WEIGHT],
+                     *bias = in[ADZI_CONV_BIAS];
     if (!adzi_conv_check_images(op, x, "x", at->n) || !check_weight(op, weight, at, transposed) ||
         !check_channels(op, x, weight, at, transposed) || !check_dtypes(op, x, weight, bias)) {
-        return false;
+        return adzi_status(NULL);
     }
     int64_t channels = weight->sizes[0], numel;
     if (transposed && __builtin_mul_overflow(weight->sizes[1], at->groups, &channels)) {
-        adzi_error(op, ADZ_ERR_SHAPE, "%lld groups of weight%s are more channels than fit",
+        return adzi_error(op, ADZ_ERR_SHAPE, "%lld groups of weight%s are more channels than fit",
             (long long)at->groups, adzi_text_shape(weight));
-        return false;
     }
     const int lead = x->rank - at->n;
-    memcpy(sizes, x->sizes, (size_t)lead * sizeof *sizes);
+    int64_t *sizes = y->shape.sizes;
     sizes[lead - 1] = channels;
     const int64_t *image = x->sizes + lead, *kernel = weight->sizes + 2;
     return check_bias(op, weight, bias, channels) &&
-           (transposed ? big_of(at, op, image, kernel, sizes + lead)
-                       : adzi_conv_small(at, op, image, kernel, sizes + lead)) &&
-           adzi_check_sizes(op, x->rank, sizes, (adz_dtype)x->dtype, &numel) == ADZ_OK;
+                   (transposed ? big_of(at, op, image, kernel, sizes + lead)
+                               : adzi_conv_small(at, op, image, kernel, sizes + lead))
+               ? adzi_check_sizes(op, x->rank, sizes, y->dtype, &numel)
+               : adzi_status(NULL);
+}
+
+adz_status adzi_conv_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    return rule(y, in, block, false);
+}
+
+adz_status adzi_conv_transpose_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    return rule(y, in, block, true);
 }
 
 /* ---- the call ------------------------------------------------------------------------------- */
 
-/* The kernels read contiguous tensors. Returns false if a copy was refused. */
-static bool make_compact(adzi_call *call, adz_tensor **in)
+/* What a call gets. The node keeps the attributes alone. */
+typedef struct {
+    adzi_conv at;
+    bool transposed;
+    adzi_conv_job job;
+} conv_call;
+
+static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
 {
-    for (int i = 0; i < ADZI_CONV_INPUTS; ++i) {
-        if ((in[i] = adzi_compact(call->op->name, call->in[i])) == NULL) {
-            return false;
+    conv_call *c = block;
+    (void)call;
+    return adzi_conv_prepare(&c->job, &c->at, c->transposed, in, y[0]);
+}
+
+void adzi_conv_save(adzi_call *call, adz_tensor *const *y, const void *attr)
+{
+    (void)y;
+    (void)attr;
+    for (int i = 0; i < 2; ++i) {
+        if (adzi_wants(call, i)) {
+            adzi_save_input(call, 1 - i);
         }
     }
-    return true;
+}
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    (void)y;
+    (void)in;
+    adzi_conv_run(&((const conv_call *)block)->job);
+}
+
+static void release(void *block)
+{
+    adzi_conv_end(&((conv_call *)block)->job);
 }
 
 adz_tensor *adzi_conv_call(
     bool transposed, adz_tensor *x, adz_tensor *weight, adz_tensor *bias, const adzi_conv *at)
 {
-    adzi_call call;
-    adzi_conv_job job;
-    int64_t sizes[ADZ_MAX_RANK];
-    adz_tensor *in[ADZI_CONV_INPUTS];
-    if (!adzi_enter(&call, adzi_conv_op(transposed, at->n), "x, weight, bias",
-            (adz_tensor *[]){ x, weight, bias }, ADZI_CONV_INPUTS, ADZI_OPTIONAL(ADZI_CONV_BIAS)) ||
-        !adzi_want_float(&call, ADZI_CONV_X) || !check(&call, at, transposed, sizes) ||
-        !make_compact(&call, in)) {
-        return NULL;
-    }
-    adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, x->rank, sizes);
-    if (y == NULL || !adzi_conv_prepare(&job, at, transposed, in, y)) {
-        return NULL;
-    }
-    if (!adzi_record(&call, 1, &y, at, sizeof *at)) {
-        adzi_conv_end(&job);
-        return NULL;
-    }
-    if (adzi_wants(&call, ADZI_CONV_X)) {
-        adzi_save_input(&call, ADZI_CONV_WEIGHT);
-    }
-    if (adzi_wants(&call, ADZI_CONV_WEIGHT)) {
-        adzi_save_input(&call, ADZI_CONV_X);
-    }
-    adzi_conv_run(&job);
-    adzi_conv_end(&job);
-    return adzi_leave(&call, y);
+    static const adzi_steps steps = {
+        .prepare = prepare, .save = adzi_conv_save, .launch = launch, .release = release
+    };
+    conv_call call;
+    call.at = *at;
+    call.transposed = transposed;
+    return ADZI_RUN_STEPS(adzi_conv_op(transposed, at->n), steps, &call, x, weight, bias);
 }
 
-adz_tensor *adzi_conv_public(bool transposed, int n, adz_tensor *x, adz_tensor *weight,
-    adz_tensor *bias, const adz_conv_options *options)
+adz_tensor *adzi_conv_public(const adzi_op *op, adz_tensor *x, adz_tensor *weight, adz_tensor *bias,
+    const adz_conv_options *options)
 {
-    const char *op = adzi_conv_op(transposed, n)->name;
-    adzi_conv at;
-    if (!adzi_check_tensor(op, "x", x) || !adzi_check_tensor(op, "weight", weight)) {
+    const bool transposed = op == &adzi_op_conv_transpose1d || op == &adzi_op_conv_transpose2d;
+    adzi_conv at = { .n = op == adzi_conv_op(transposed, 1) ? 1 : 2 };
+    if (!adzi_check_tensor(op->name, "x", x) || !adzi_check_tensor(op->name, "weight", weight)) {
         return NULL;
     }
     /* A weight of another rank is refused after the options, which do without its kernel then. */
     const int64_t none[2] = { 1, 1 };
-    const int64_t *kernel = weight->rank == n + 2 ? weight->sizes + 2 : none;
-    return adzi_conv_read(&at, op, options, transposed, n, kernel)
+    const int64_t *kernel = weight->rank == at.n + 2 ? weight->sizes + 2 : none;
+    return adzi_conv_read(&at, op->name, options, transposed, kernel)
                ? adzi_conv_call(transposed, x, weight, bias, &at)
                : NULL;
 }

@@ -40,10 +40,10 @@ extern const adzi_op adzi_op_conv1d, adzi_op_conv2d, adzi_op_conv_transpose1d,
 /** The operator for n spatial dimensions. */
 const adzi_op *adzi_conv_op(bool transposed, int n);
 
-/** Reads the options of a call with `n` spatial dimensions and kernels of these sizes, which "same"
- * and "causal" need. Returns false with the error recorded under `op`. */
+/** Reads the options of a call with at->n spatial dimensions and kernels of these sizes, which
+ * "same" and "causal" need. Returns false with the error recorded under `op`. */
 bool adzi_conv_read(adzi_conv *at, const char *op, const adz_conv_options *options, bool transposed,
-    int n, const int64_t *kernel);
+    const int64_t *kernel);
 
 /** The names of padding rules, by adz_padding_rule; NULL ends them. */
 extern const char *const adzi_conv_rules[];
@@ -64,12 +64,20 @@ adz_tensor *adzi_conv_call(
     bool transposed, adz_tensor *x, adz_tensor *weight, adz_tensor *bias, const adzi_conv *at);
 
 /** The public call, which reads the options. */
-adz_tensor *adzi_conv_public(bool transposed, int n, adz_tensor *x, adz_tensor *weight,
-    adz_tensor *bias, const adz_conv_options *options);
+adz_tensor *adzi_conv_public(const adzi_op *op, adz_tensor *x, adz_tensor *weight, adz_tensor *bias,
+    const adz_conv_options *options);
+
+/** The shape rules of convolutions and of transposed ones. */
+adz_status adzi_conv_rule(adz_result *y, adz_tensor *const *in, void *call);
+adz_status adzi_conv_transpose_rule(adz_result *y, adz_tensor *const *in, void *call);
+
+/** The step `save` of operators that are linear in inputs 0 and 1: each is saved only if the
+ * gradient of the other one will read it. */
+void adzi_conv_save(adzi_call *call, adz_tensor *const *y, const void *attr);
 
 /** The gradient of a weight of this shape as an operator of the tape. */
 adz_tensor *adzi_conv_weight_call(
-    adz_tensor *big, adz_tensor *small, adz_shape weight, const adzi_conv *at);
+    adz_tensor *x, adz_tensor *dy, adz_shape weight, const adzi_conv *at);
 
 /** The backwards of convolutions and of transposed ones. */
 adz_status adzi_conv_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);

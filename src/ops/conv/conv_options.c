@@ -1,5 +1,6 @@
 #include "ops/conv/conv.h"
-#include "adze/options.h"
+#include "ops/options.h"
+#include "ops/spread.h"
 
 /* The options of a convolution, checked and spread over its spatial dimensions. */
 
@@ -16,22 +17,6 @@ static const adz_field fields[] = {
 };
 
 ADZ_OPTIONS_TABLE(adz_conv_options, ADZ_CONV_OPTIONS, fields)
-
-/* Spreads a list over n dimensions: an empty list gives the default, one number is for all. */
-static bool spread(
-    int64_t *to, const char *op, const char *name, adz_shape list, int n, int64_t otherwise)
-{
-    if (list.rank > 1 && list.rank != n) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "%s%s must have %s", name,
-            adzi_text_sizes(list.rank, list.sizes),
-            n == 1 ? "one number" : "one number for both dimensions, or two");
-        return false;
-    }
-    for (int d = 0; d < n; ++d) {
-        to[d] = list.rank == 0 ? otherwise : list.sizes[list.rank == 1 ? 0 : d];
-    }
-    return true;
-}
 
 /* Padding "same": the result has the size of the input. An odd number of elements puts one more at
  * the end. Padding "causal": as many elements, all of them in front. */
@@ -63,7 +48,7 @@ static bool read_padding(
             adzi_conv_rules[o->padding_rule]);
         return false;
     }
-    if (!spread(at->padding, op, "padding", o->padding, at->n, 0)) {
+    if (!adzi_spread(op, "padding", &o->padding, at->n, at->padding)) {
         return false;
     }
     memcpy(at->padding_after, at->padding, sizeof at->padding);
@@ -75,12 +60,12 @@ static bool read_padding(
 static bool read_output_padding(
     adzi_conv *at, const char *op, const adz_conv_options *o, bool transposed)
 {
-    int64_t more[2];
+    int64_t more[2] = { 0 };
     if (!transposed && o->output_padding.rank != 0) {
         adzi_error(op, ADZ_ERR_ARGUMENT, "output_padding is for transposed convolutions alone");
         return false;
     }
-    if (!spread(more, op, "output_padding", o->output_padding, at->n, 0)) {
+    if (!adzi_spread(op, "output_padding", &o->output_padding, at->n, more)) {
         return false;
     }
     for (int d = 0; d < at->n; ++d) {
@@ -96,20 +81,27 @@ static bool read_output_padding(
 }
 
 bool adzi_conv_read(adzi_conv *at, const char *op, const adz_conv_options *options, bool transposed,
-    int n, const int64_t *kernel)
+    const int64_t *kernel)
 {
+    const int n = at->n;
     adz_conv_options o;
-    if (!adz_options_take(op, &adz_conv_options_table, &o, options)) {
+    if (!ADZI_OPTIONS_TAKE(op, adz_conv_options, ADZ_CONV_OPTIONS, &o, options)) {
         return false;
     }
-    *at = (adzi_conv){ .n = n, .n_padding = n, .n_after = n, .n_dilation = n, .groups = o.groups };
+    *at = (adzi_conv){ .n = n,
+        .n_padding = n,
+        .n_after = n,
+        .n_dilation = n,
+        .stride = { 1, 1 },
+        .dilation = { 1, 1 },
+        .groups = o.groups };
     if (transposed && o.padding_rule >= ADZ_PADDING_SAME) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
             "padding \"%s\" is for convolutions; a transposed one takes numbers",
             adzi_conv_rules[o.padding_rule]);
         return false;
     }
-    return spread(at->stride, op, "stride", o.stride, n, 1) &&
-           spread(at->dilation, op, "dilation", o.dilation, n, 1) &&
+    return adzi_spread(op, "stride", &o.stride, n, at->stride) &&
+           adzi_spread(op, "dilation", &o.dilation, n, at->dilation) &&
            read_padding(at, op, &o, kernel) && read_output_padding(at, op, &o, transposed);
 }

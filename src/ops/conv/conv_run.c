@@ -129,9 +129,10 @@ static int64_t grain_of_depthwise(const adzi_conv_args *g)
     return adzi_grain_of(WORK_PER_THREAD, (work_of(g) + 1) / images * 8);
 }
 
-void adzi_conv_run(adzi_conv_job *job)
+void adzi_conv_run(const adzi_conv_job *job)
 {
-    adzi_conv_args *g = &job->args.conv;
+    const adzi_conv_args *g = &job->args.conv;
+    adzi_conv_args packed;
     if (job->empty) {
         return;
     }
@@ -140,7 +141,9 @@ void adzi_conv_run(adzi_conv_job *job)
         adzi_launch(KERNEL_FOR(conv_pack, job->dtype), adzi_conv_pack_args, &pack,
             g->groups * g->maps,
             adzi_grain_of(COPY_GRAIN, g->channels * g->kernel[0] * g->kernel[1]));
-        g->weight = job->block;
+        packed = *g;
+        packed.weight = job->block;
+        g = &packed;
     }
     if (job->depthwise) {
         adzi_launch(KERNEL_FOR(conv_depthwise, job->dtype), adzi_conv_args, g,
@@ -193,7 +196,7 @@ bool adzi_conv_prepare_weight(adzi_conv_job *job, const adzi_conv *at, const adz
     return true;
 }
 
-void adzi_conv_run_weight(adzi_conv_job *job)
+void adzi_conv_run_weight(const adzi_conv_job *job)
 {
     const adzi_conv_weight_args *args = &job->args;
     const adzi_conv_args *g = &args->conv;

@@ -20,12 +20,12 @@ typedef struct adzi_conv_job {
 /** Prepares y = convolution of x, all contiguous. Returns false with the error recorded. */
 bool adzi_conv_prepare(adzi_conv_job *job, const adzi_conv *at, bool transposed,
     adz_tensor *const *in, const adz_tensor *y);
-void adzi_conv_run(adzi_conv_job *job);
+void adzi_conv_run(const adzi_conv_job *job);
 
 /** Prepares dw = the gradient of a weight by big and small, all contiguous. */
 bool adzi_conv_prepare_weight(adzi_conv_job *job, const adzi_conv *at, const adz_tensor *big,
     const adz_tensor *small, const adz_tensor *dw);
-void adzi_conv_run_weight(adzi_conv_job *job);
+void adzi_conv_run_weight(const adzi_conv_job *job);
 
 /** Releases the memory of a job, whether it has run or not. */
 void adzi_conv_end(adzi_conv_job *job);

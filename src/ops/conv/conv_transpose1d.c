@@ -6,10 +6,14 @@ const adzi_op adzi_op_conv_transpose1d = { .name = "conv_transpose1d",
     .backward = adzi_conv_transpose_backward,
     .fields = adzi_conv_fields,
     .n_fields = ADZI_CONV_FIELDS,
-    .expression = adzi_conv_transpose_expression };
+    .attributes_size = sizeof(adzi_conv),
+    .expression = adzi_conv_transpose_expression,
+    .shape_rule = adzi_conv_transpose_rule,
+    .dtypes = ADZ_DTYPES_FLOATS,
+    .optional_inputs = ADZI_OPTIONAL(ADZI_CONV_BIAS) };
 
 adz_tensor *adz_conv_transpose1d(
     adz_tensor *x, adz_tensor *weight, adz_tensor *bias, const adz_conv_options *options)
 {
-    return adzi_conv_public(true, 1, x, weight, bias, options);
+    return adzi_conv_public(&adzi_op_conv_transpose1d, x, weight, bias, options);
 }

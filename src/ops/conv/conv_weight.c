@@ -12,7 +12,7 @@
 
 static const char name[] = "conv_weight";
 
-enum { BIG, SMALL, INPUTS };
+enum { BIG, SMALL };
 
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
@@ -32,40 +32,57 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return ADZ_OK;
 }
 
+/* What a call gets. The node keeps the attributes alone. */
+typedef struct {
+    adzi_conv at;
+    const adz_shape *weight;
+    adzi_conv_job job;
+} weight_call;
+
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    (void)in;
+    y->shape = *((const weight_call *)block)->weight;
+    return ADZ_OK;
+}
+
+static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
+{
+    weight_call *c = block;
+    (void)call;
+    return adzi_conv_prepare_weight(&c->job, &c->at, in[BIG], in[SMALL], y[0]);
+}
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    (void)y;
+    (void)in;
+    adzi_conv_run_weight(&((const weight_call *)block)->job);
+}
+
+static void release(void *block)
+{
+    adzi_conv_end(&((weight_call *)block)->job);
+}
+
 const adzi_op adzi_op_conv_weight = { .name = "conv_weight",
     .backward = backward,
     .fields = adzi_conv_fields,
-    .n_fields = ADZI_CONV_FIELDS };
+    .n_fields = ADZI_CONV_FIELDS,
+    .attributes_size = sizeof(adzi_conv),
+    .shape_rule = shape_rule,
+    .dtypes = ADZ_DTYPES_FLOATS };
 
 adz_tensor *adzi_conv_weight_call(
-    adz_tensor *big, adz_tensor *small, adz_shape weight, const adzi_conv *at)
+    adz_tensor *x, adz_tensor *dy, adz_shape weight, const adzi_conv *at)
 {
-    adzi_call call;
-    adzi_conv_job job;
-    if (!adzi_enter(
-            &call, &adzi_op_conv_weight, "x, dy", (adz_tensor *[]){ big, small }, INPUTS, 0)) {
-        return NULL;
-    }
-    adz_tensor *x = adzi_compact(name, big), *dy = adzi_compact(name, small);
-    adz_tensor *dw = x != NULL && dy != NULL
-                         ? adzi_new(&call, (adz_dtype)big->dtype, weight.rank, weight.sizes)
-                         : NULL;
-    if (dw == NULL || !adzi_conv_prepare_weight(&job, at, x, dy, dw)) {
-        return NULL;
-    }
-    if (!adzi_record(&call, 1, &dw, at, sizeof *at)) {
-        adzi_conv_end(&job);
-        return NULL;
-    }
-    if (adzi_wants(&call, BIG)) {
-        adzi_save_input(&call, SMALL);
-    }
-    if (adzi_wants(&call, SMALL)) {
-        adzi_save_input(&call, BIG);
-    }
-    adzi_conv_run_weight(&job);
-    adzi_conv_end(&job);
-    return adzi_leave(&call, dw);
+    static const adzi_steps steps = {
+        .prepare = prepare, .save = adzi_conv_save, .launch = launch, .release = release
+    };
+    weight_call call;
+    call.at = *at;
+    call.weight = &weight;
+    return ADZI_RUN_STEPS(&adzi_op_conv_weight, steps, &call, x, dy);
 }
 
 /* Checks that x and dy are the images of a convolution with such a weight. */
@@ -102,9 +119,8 @@ static bool check(const adz_tensor *x, const adz_tensor *dy, adz_shape weight, a
 adz_tensor *adz_conv_weight(
     adz_tensor *x, adz_tensor *dy, adz_shape weight, const adz_conv_options *options)
 {
-    adzi_conv at;
-    adzi_call call;
-    if (!ADZI_ENTER(&call, conv_weight, x, dy) || !adzi_want_float(&call, BIG)) {
+    adzi_conv at = { .n = weight.rank - 2 };
+    if (!adzi_check_tensor(name, "x", x) || !adzi_check_tensor(name, "dy", dy)) {
         return NULL;
     }
     bool good = weight.rank == 3 || weight.rank == 4;
@@ -116,9 +132,8 @@ adz_tensor *adz_conv_weight(
             "weight %s is not [out, in / groups, K] or [out, in / groups, KH, KW]",
             adzi_text_sizes(weight.rank, weight.sizes));
     }
-    const int n = weight.rank - 2;
-    if (!adzi_conv_read(&at, name, options, false, n, weight.sizes + 2) ||
-        !adzi_conv_check_images(name, x, "x", n) || !check(x, dy, weight, &at)) {
+    if (!adzi_conv_read(&at, name, options, false, weight.sizes + 2) ||
+        !adzi_conv_check_images(name, x, "x", at.n) || !check(x, dy, weight, &at)) {
         return NULL;
     }
     return adzi_conv_weight_call(x, dy, weight, &at);

@@ -58,7 +58,8 @@ const adzi_op adzi_op_fold = { .name = "fold",
     .fields = adzi_fold_fields,
     .n_fields = ADZI_FOLD_FIELDS,
     .attributes_size = sizeof(adzi_fold),
-    .shape_rule = shape_rule };
+    .shape_rule = shape_rule,
+    .dtypes = ADZ_DTYPES_FLOATS };
 
 adz_tensor *adzi_fold_call(adz_tensor *x, const adzi_fold *at, const int64_t *grid)
 {
@@ -99,18 +100,17 @@ bool adzi_fold_read_output(const char *op, adz_shape output_size, int64_t *image
 adz_tensor *adz_fold(
     adz_tensor *x, adz_shape output_size, adz_shape kernel_size, const adz_conv_options *options)
 {
-    adzi_call call;
     adzi_fold at;
-    int64_t grid[2], image[2];
-    if (!ADZI_ENTER(&call, fold, x) || !adzi_want_float(&call, 0)) {
+    int64_t grid[2];
+    if (!adzi_check_tensor(name, "x", x)) {
         return NULL;
     }
     if (x->rank != 2 && x->rank != 3) {
         return adzi_fail(name, ADZ_ERR_SHAPE,
             "x%s has rank %d; it is [N, C KH KW, L] or [C KH KW, L]", adzi_text_shape(x), x->rank);
     }
-    if (!adzi_fold_read_output(name, output_size, image) ||
-        !adzi_fold_read(&at, name, options, kernel_size, image, grid) || !check(x, &at, grid)) {
+    if (!adzi_fold_read_output(name, output_size, at.output_size) ||
+        !adzi_fold_read(&at, name, options, kernel_size, grid) || !check(x, &at, grid)) {
         return NULL;
     }
     return adzi_fold_call(x, &at, grid);

@@ -25,10 +25,10 @@ bool adzi_fold_read_kernel(const char *op, const adz_conv_options *options, adz_
  * under `op`. */
 bool adzi_fold_read_output(const char *op, adz_shape output_size, int64_t *image);
 
-/** Reads the arguments of a call and finds the sizes of the grid of patches. `image` are height and
- * width. Returns false with the error recorded under `op`. */
+/** Reads the arguments of a call that has its output_size, and finds the sizes of the grid of
+ * patches. Returns false with the error recorded under `op`. */
 bool adzi_fold_read(adzi_fold *at, const char *op, const adz_conv_options *options,
-    adz_shape kernel_size, const int64_t *image, int64_t *grid);
+    adz_shape kernel_size, int64_t *grid);
 
 /** The geometry of a call as its kernel reads it. An item of it is one channel of an image. */
 adzi_conv_args adzi_fold_geometry(const adzi_fold *at, int64_t images, const int64_t *grid);

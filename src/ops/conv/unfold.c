@@ -45,7 +45,8 @@ bool adzi_fold_read_kernel(const char *op, const adz_conv_options *options, adz_
             "kernel_size must be one size for both dimensions, or two, of 1 or more");
         return false;
     }
-    if (!adzi_conv_read(conv, op, options, false, 2, kernel)) {
+    conv->n = 2;
+    if (!adzi_conv_read(conv, op, options, false, kernel)) {
         return false;
     }
     if (conv->groups != 1 ||
@@ -58,7 +59,7 @@ bool adzi_fold_read_kernel(const char *op, const adz_conv_options *options, adz_
 }
 
 bool adzi_fold_read(adzi_fold *at, const char *op, const adz_conv_options *options,
-    adz_shape kernel_size, const int64_t *image, int64_t *grid)
+    adz_shape kernel_size, int64_t *grid)
 {
     adzi_conv conv;
     int64_t kernel[2];
@@ -70,9 +71,8 @@ bool adzi_fold_read(adzi_fold *at, const char *op, const adz_conv_options *optio
         at->stride[d] = conv.stride[d];
         at->padding[d] = conv.padding[d];
         at->dilation[d] = conv.dilation[d];
-        at->output_size[d] = image[d];
     }
-    return adzi_conv_small(&conv, op, image, kernel, grid);
+    return adzi_conv_small(&conv, op, at->output_size, kernel, grid);
 }
 
 void adzi_fold_grid(const adzi_fold *at, int64_t *grid)
@@ -151,7 +151,8 @@ const adzi_op adzi_op_unfold = { .name = "unfold",
     .fields = adzi_fold_fields,
     .n_fields = ADZI_FOLD_FIELDS,
     .attributes_size = sizeof(adzi_fold),
-    .shape_rule = shape_rule };
+    .shape_rule = shape_rule,
+    .dtypes = ADZ_DTYPES_FLOATS };
 
 adz_tensor *adzi_unfold_call(adz_tensor *x, const adzi_fold *at, const int64_t *grid)
 {
@@ -160,13 +161,12 @@ adz_tensor *adzi_unfold_call(adz_tensor *x, const adzi_fold *at, const int64_t *
 
 adz_tensor *adz_unfold(adz_tensor *x, adz_shape kernel_size, const adz_conv_options *options)
 {
-    adzi_call call;
     adzi_fold at;
     int64_t grid[2];
-    if (!ADZI_ENTER(&call, unfold, x) || !adzi_want_float(&call, 0) ||
-        !adzi_conv_check_images(name, x, "x", 2) ||
-        !adzi_fold_read(&at, name, options, kernel_size, x->sizes + x->rank - 2, grid)) {
+    if (!adzi_check_tensor(name, "x", x) || !adzi_conv_check_images(name, x, "x", 2)) {
         return NULL;
     }
-    return adzi_unfold_call(x, &at, grid);
+    memcpy(at.output_size, x->sizes + x->rank - 2, sizeof at.output_size);
+    return adzi_fold_read(&at, name, options, kernel_size, grid) ? adzi_unfold_call(x, &at, grid)
+                                                                 : NULL;
 }

@@ -68,37 +68,37 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
     return ADZ_OK;
 }
 
-static const adz_field fields[] = { ADZI_FIELD(dropout_attr, p) };
+static const adz_field fields[] = { ADZ_FIELD(dropout_attr, p, ADZ_CLOSED(0, 1)) };
 
-const adzi_op adzi_op_dropout = {
-    .name = "dropout", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
-};
+const adzi_op adzi_op_dropout = { .name = "dropout",
+    .backward = backward,
+    .fused = fused,
+    ADZI_ATTRIBUTES(dropout_attr, fields),
+    .dtypes = ADZ_DTYPES_FLOATS };
 
-/* Draws a mask from `state` and applies it. The mask is stored only if the call is recorded, since
- * without a backward nobody reads it. */
-static adz_tensor *apply(adz_tensor *x, double p, const adz_generator_state *state)
+/* What a call gets. The node keeps the attributes alone. */
+typedef struct {
+    dropout_attr at;
+    const adz_generator_state *state;
+} dropout_call;
+
+/* The mask is stored only if the call is recorded, since without a backward nobody reads it. */
+static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
 {
-    const dropout_attr attr = { p };
-    adzi_call call;
-    if (!ADZI_ENTER(&call, dropout, x) || !adzi_want_float(&call, 0)) {
-        return NULL;
-    }
-    adz_tensor *xs = adzi_compact("dropout", x); /* bits follow row-major order */
-    adz_tensor *y = xs != NULL ? adzi_new_like(&call, xs) : NULL, *kept = NULL;
-    if (y == NULL) {
-        return NULL;
-    }
-    int64_t groups = groups_of(y->numel);
-    if (call.record && (kept = call.second = adzi_new(&call, ADZ_I64, 1, &groups)) == NULL) {
-        return NULL;
-    }
-    if (!adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_save_extra(&call, 0, kept); /* does nothing where the call is not recorded */
-    adzi_dropout_args args = arguments(xs, y, p, kept, state);
-    adzi_launch(KERNEL_FOR(dropout, x->dtype), adzi_dropout_args, &args, groups, GRAIN);
-    return adzi_leave(&call, y);
+    const int64_t groups = groups_of(y[0]->numel);
+    (void)in;
+    (void)block;
+    y[1] = call->second = call->record ? adzi_new(call, ADZ_I64, 1, &groups) : NULL;
+    return y[1] != NULL || !call->record;
+}
+
+/* Draws a mask from the state and applies it. */
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const dropout_call *c = block;
+    const adzi_dropout_args args = arguments(in[0], y[0], c->at.p, y[1], c->state);
+    adzi_launch(
+        KERNEL_FOR(dropout, y[0]->dtype), adzi_dropout_args, &args, groups_of(args.n), GRAIN);
 }
 
 /* ---- with the mask of an earlier call ------------------------------------------------------- */
@@ -137,22 +137,21 @@ adz_tensor *adzi_dropout_again(adz_tensor *x, double p, adz_tensor *kept)
  * generator moves by one 32-bit word per element, rounded up to whole groups of 64. */
 adz_tensor *adz_dropout(adz_tensor *x, double p, bool training, adz_generator *generator)
 {
-    adzi_call call;
-    if (!ADZI_ENTER(&call, dropout, x) || !adzi_want_float(&call, 0)) {
+    static const adzi_steps steps = { .prepare = prepare, .launch = launch, .n_kept = 1 };
+    dropout_call c = { .at = { p }, .state = &adzi_nothing_drawn };
+    const bool draws = training && p > 0 && p < 1;
+    if (!adzi_check_tensor("dropout", "x", x) || !adz_fields_check("dropout", fields, 1, &c.at)) {
         return NULL;
     }
-    if (!(p >= 0 && p <= 1)) {
-        return adzi_fail("dropout", ADZ_ERR_ARGUMENT, "p is %s, but a probability lies in [0, 1]",
-            adzi_text_number(p));
+    if (!training || p == 0) { /* x itself, as in PyTorch; no node is made */
+        adzi_call call;
+        return ADZI_ENTER(&call, dropout, x) && adzi_want_float(&call, 0) ? x : NULL;
     }
-    if (!training || p == 0) {
-        return x; /* as PyTorch does; no node is made */
-    }
-    const bool draws = p < 1;
     if (draws && (generator = adzi_generator_or_default(generator)) == NULL) {
         return NULL;
     }
-    adz_tensor *y = apply(x, p, draws ? &generator->state : &adzi_nothing_drawn);
+    c.state = draws ? &generator->state : c.state;
+    adz_tensor *y = ADZI_RUN_STEPS(&adzi_op_dropout, steps, &c, x);
     if (y != NULL && draws) {
         adzi_generator_advance(generator, adzi_philox_counters(x->numel, ADZI_DRAW_WORD));
     }

@@ -1,6 +1,6 @@
 #include "ops/index/indices.h"
 #include "ops/index/rows.h"
-#include "adze/options.h"
+#include "ops/options.h"
 
 /* Rows of a table by their numbers, torch.nn.functional.embedding.
  *
@@ -59,9 +59,19 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 static const adz_field fields[] = { ADZI_FIELD(embedding_attr, padding_idx),
     ADZI_FIELD(embedding_attr, scale_grad_by_freq) };
 
-const adzi_op adzi_op_embedding = {
-    .name = "embedding", .backward = backward, ADZI_FIELDS(fields)
+static const adz_field options_rows[] = {
+    ADZ_FIELD(adz_embedding_options, padding_idx, .value = ADZ_NO_PADDING),
+    ADZ_FIELD(adz_embedding_options, scale_grad_by_freq, .value = false),
+    ADZ_FIELD(adz_embedding_options, sparse, .value = false),
 };
+
+ADZ_OPTIONS_TABLE(adz_embedding_options, ADZ_EMBEDDING_OPTIONS, options_rows)
+
+/* What a call gets. The node keeps the attributes alone. */
+typedef struct {
+    embedding_attr at;
+    adz_embedding_options o;
+} embedding_call;
 
 /* Checks the weight and the options, and turns a padding_idx counted from the end into a row.
  * padding_idx -1 is then free to mean that there is no padding. */
@@ -93,38 +103,42 @@ static bool resolve(const adz_tensor *weight, const adz_embedding_options *o, em
     return true;
 }
 
-/* Fills the fields that the caller's version of the struct has; see adze/options.h. */
-void adz_embedding_options_init(adz_embedding_options *options, size_t size)
+/* The range of the ids is checked before anything is computed. */
+static bool check(adzi_call *call, void *block)
 {
-    adz_embedding_options all = ADZ_EMBEDDING_OPTIONS;
-    adz_options_fill(__func__, options, size, &all, sizeof all);
+    embedding_call *c = block;
+    const adz_tensor *weight = call->in[1];
+    return resolve(weight, &c->o, &c->at) && adzi_want_indices(call, 0) &&
+           adzi_indices_within(
+               "embedding", call->in[0], weight->sizes[0], "rows of weight", weight);
 }
 
-/* All checks come before the recording, the range of the ids included. The copy of rows cannot
- * fail. */
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    (void)block;
+    y->dtype = (adz_dtype)in[1]->dtype;
+    return adzi_form_status(adzi_rows_sizes("embedding", in[1], 0, in[0], &y->shape));
+}
+
+/* Rows are copied as blocks of bytes, which needs a contiguous weight. */
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    (void)block;
+    adzi_rows_copy(y[0], in[1], 0, in[0]);
+}
+
+const adzi_op adzi_op_embedding = { .name = "embedding",
+    .backward = backward,
+    ADZI_ATTRIBUTES(embedding_attr, fields),
+    .shape_rule = shape_rule,
+    .saved_inputs = 1u << 0 };
+
 adz_tensor *adz_embedding(adz_tensor *ids, adz_tensor *weight, const adz_embedding_options *options)
 {
-    adz_embedding_options o = ADZ_EMBEDDING_OPTIONS;
-    if (!adz_options_read("embedding", "ADZ_EMBEDDING_OPTIONS", &o, sizeof o, options)) {
-        return NULL;
-    }
-    adzi_call call;
-    embedding_attr attr;
-    adz_shape shape;
-    if (!ADZI_ENTER(&call, embedding, ids, weight) || !resolve(weight, &o, &attr) ||
-        !adzi_want_indices(&call, 0) ||
-        !adzi_indices_within("embedding", call.in[0], weight->sizes[0], "rows of weight", weight) ||
-        !adzi_rows_sizes("embedding", weight, 0, call.in[0], &shape)) {
-        return NULL;
-    }
-    /* Rows are copied as blocks of bytes, which needs contiguous memory. */
-    adz_tensor *table = adzi_compact("embedding", weight);
-    adz_tensor *y =
-        table != NULL ? adzi_new(&call, (adz_dtype)weight->dtype, shape.rank, shape.sizes) : NULL;
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_save_input(&call, 0);
-    adzi_rows_copy(y, table, 0, call.in[0]);
-    return adzi_leave(&call, y);
+    static const adzi_steps steps = { .check = check, .launch = launch };
+    embedding_call c;
+    return ADZI_OPTIONS_TAKE(
+               "embedding", adz_embedding_options, ADZ_EMBEDDING_OPTIONS, &c.o, options)
+               ? ADZI_RUN_STEPS(&adzi_op_embedding, steps, &c, ids, weight)
+               : NULL;
 }

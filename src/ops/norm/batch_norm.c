@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "ops/op.h"
+#include "ops/norm/channels.h"
 #include "ops/norm/normalise.h"
 #include "ops/norm/running.h"
 
@@ -242,36 +243,20 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
 }
 
 static const adz_field fields[] = { ADZI_FIELD(batch_norm_attr, training),
-    ADZI_FIELD(batch_norm_attr, momentum), ADZI_FIELD(batch_norm_attr, eps),
+    ADZ_FIELD(batch_norm_attr, momentum, ADZ_CLOSED(0, 1)),
+    ADZ_FIELD(batch_norm_attr, eps, ADZ_AT_LEAST(0)),
     ADZI_FIELD_HIDDEN(batch_norm_attr, weighted) };
 
 const adzi_op adzi_op_batch_norm = { .name = "batch_norm",
     .backward = backward,
     .fused = fused,
-    ADZI_FIELDS(fields),
-    .expression = expression };
+    ADZI_ATTRIBUTES(batch_norm_attr, fields),
+    .expression = expression,
+    .dtypes = ADZ_DTYPES_FLOATS,
+    .optional_inputs = ADZI_OPTIONAL_FROM(1),
+    .strided_inputs = 1u << RUNNING_MEAN | 1u << RUNNING_VAR };
 
 /* ---- forward ------------------------------------------------------------------------------- */
-
-/* Weight, bias and running statistics have one element per channel and the dtype of x. */
-static bool check_channels(const adz_tensor *x, const adz_tensor *t, const char *name)
-{
-    if (adzi_is_none(t)) {
-        return true;
-    }
-    if (t->rank != 1 || t->sizes[0] != x->sizes[1]) {
-        adzi_error("batch_norm", ADZ_ERR_SHAPE,
-            "%s%s does not fit x%s: it has one element per channel, and axis 1 of x holds the channels",
-            name, adzi_text_shape(t), adzi_text_shape(x));
-        return false;
-    }
-    if (t->dtype != x->dtype) {
-        adzi_error("batch_norm", ADZ_ERR_DTYPE, "x is %s, %s %s; convert one with adz_to",
-            adz_dtype_name((adz_dtype)x->dtype), name, adz_dtype_name((adz_dtype)t->dtype));
-        return false;
-    }
-    return true;
-}
 
 /* Running statistics are updated in place in training, so they need their own memory and may not
  * be on the tape. */
@@ -298,11 +283,24 @@ static bool check_running(const adz_tensor *mean, const adz_tensor *var, bool tr
     return true;
 }
 
+/* The numbers of a call that are no attributes. */
+typedef struct {
+    const int64_t *batches; /* NULL, or the momentum is 1 / (*batches + 1) when the launch runs */
+    double *batch;          /* where adzi_batch_norm_hand_out writes; else NULL */
+} norm_numbers;
+
+/* What a call gets. The node keeps the attributes alone. */
+typedef struct {
+    batch_norm_attr at;
+    norm_numbers numbers;
+} batch_norm_call;
+
 /* Checks everything that can fail before the first launch: running statistics are changed in place
  * and cannot be restored. */
-static bool check(const adzi_call *call, bool training, double momentum, double eps)
+static bool check(adzi_call *call, void *block)
 {
     static const char *const names[] = { "x", "running_mean", "running_var", "weight", "bias" };
+    batch_norm_attr *at = &((batch_norm_call *)block)->at;
     const adz_tensor *x = call->in[X];
     /* The second dimension holds the channels. */
     if (x->rank < 2) {
@@ -311,22 +309,18 @@ static bool check(const adzi_call *call, bool training, double momentum, double 
         return false;
     }
     for (int i = RUNNING_MEAN; i < INPUTS; ++i) {
-        if (!check_channels(x, call->in[i], names[i])) {
+        if (!adzi_check_channels("batch_norm", x, call->in[i], names[i])) {
             return false;
         }
     }
-    if (!check_running(call->in[RUNNING_MEAN], call->in[RUNNING_VAR], training)) {
-        return false;
-    }
-    if (!(momentum >= 0 && momentum <= 1) || !(eps >= 0)) {
-        adzi_error("batch_norm", ADZ_ERR_ARGUMENT,
-            "momentum is %s and must lie in [0, 1]; eps is %s and must be 0 or more",
-            adzi_text_number(momentum), adzi_text_number(eps));
+    at->weighted = !adzi_is_none(call->in[WEIGHT]);
+    if (!check_running(call->in[RUNNING_MEAN], call->in[RUNNING_VAR], at->training) ||
+        !adz_fields_check("batch_norm", fields, sizeof fields / sizeof *fields, at)) {
         return false;
     }
     /* One value per channel is its own mean and would be normalised to 0. PyTorch refuses this,
      * too. */
-    if (training && x->numel > 0 && x->numel == x->sizes[1]) {
+    if (at->training && x->numel > 0 && x->numel == x->sizes[1]) {
         adzi_error("batch_norm", ADZ_ERR_SHAPE,
             "x%s has a single value per channel, of which training cannot take a variance",
             adzi_text_shape(x));
@@ -387,31 +381,25 @@ static void take_statistics(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* The numbers of a call. The momentum is fixed, or follows a count of batches. */
-typedef struct {
-    double momentum, eps;
-    const int64_t *batches; /* NULL, or the momentum is 1 / (*batches + 1) when the launch runs */
-    double *batch;          /* where adzi_batch_norm_hand_out writes; else NULL */
-} norm_numbers;
-
 /* Computes args->mean and args->rstd: in training one launch for the moments of x, then one for the
  * statistics. The versions of the running tensors rise, because they were written in place. They
  * rise as well if the statistics are handed out (Note [Handing statistics out]). */
-static void launch_statistics(const adzi_call *call, const adzi_batch_norm_args *args,
-    bool training, const norm_numbers *numbers)
+static void launch_statistics(
+    adz_tensor *const *in, const adzi_batch_norm_args *args, const batch_norm_call *call)
 {
-    adz_tensor *mean = call->in[RUNNING_MEAN], *var = call->in[RUNNING_VAR];
-    const statistics_args s = { args->mean, args->rstd, adzi_running_of(mean), adzi_running_of(var),
-        numbers->batch, args->c, (double)args->n * (double)args->l, numbers->momentum, numbers->eps,
-        numbers->batches, training };
+    const bool training = call->at.training;
+    const statistics_args s = { args->mean, args->rstd, adzi_running_of(in[RUNNING_MEAN]),
+        adzi_running_of(in[RUNNING_VAR]), call->numbers.batch, args->c,
+        (double)args->n * (double)args->l, call->at.momentum, call->at.eps, call->numbers.batches,
+        training };
     if (training) {
-        adzi_launch(KERNEL_FOR(batch_norm_moments, call->in[X]->dtype), adzi_batch_norm_args, args,
+        adzi_launch(KERNEL_FOR(batch_norm_moments, in[X]->dtype), adzi_batch_norm_args, args,
             args->c, adzi_grain_of(GRAIN, args->n * args->l));
     }
     adzi_launch(take_statistics, statistics_args, &s, args->c, GRAIN);
     if (training && s.running_mean.data != NULL && s.count > 0) {
-        adzi_written(mean, "batch_norm");
-        adzi_written(var, "batch_norm");
+        adzi_written(in[RUNNING_MEAN], "batch_norm");
+        adzi_written(in[RUNNING_VAR], "batch_norm");
     }
 }
 
@@ -430,71 +418,75 @@ static bool report_changes(const adzi_call *call)
     return good;
 }
 
-/* Computes all calls. The saved statistics are an extra value of the node. */
-static adz_tensor *batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tensor *running_var,
-    adz_tensor *weight, adz_tensor *bias, bool training, const norm_numbers *numbers)
+/* The node keeps the statistics. */
+static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
 {
-    const double momentum = numbers->momentum, eps = numbers->eps;
-    adzi_call call;
-    if (!ADZI_ENTER_OPTIONAL(
-            &call, batch_norm, ADZI_OPTIONAL_FROM(1), x, running_mean, running_var, weight, bias) ||
-        !adzi_want_float(&call, X) || !check(&call, training, momentum, eps)) {
-        return NULL;
+    const batch_norm_call *c = block;
+    y[1] = adzi_scratch("batch_norm", ADZ_F64, 2, (int64_t[]){ 2, in[X]->sizes[1] });
+    return y[1] != NULL && (!c->at.training || report_changes(call));
+}
+
+static void save(adzi_call *call, adz_tensor *const *y, const void *block)
+{
+    const batch_norm_call *c = block;
+    (void)y;
+    adzi_save_input(call, X);
+    adzi_save_input(call, WEIGHT);
+    if (!c->at.training && call->thread->tracer != NULL) {
+        adzi_save_input(call, RUNNING_MEAN);
+        adzi_save_input(call, RUNNING_VAR);
     }
-    adz_tensor *xs = adzi_compact("batch_norm", x), *w = adzi_compact("batch_norm", weight);
-    adz_tensor *b = adzi_compact("batch_norm", bias);
-    adz_tensor *stats = adzi_scratch("batch_norm", ADZ_F64, 2, (int64_t[]){ 2, x->sizes[1] });
-    if (xs == NULL || w == NULL || b == NULL || stats == NULL) {
-        return NULL;
-    }
-    batch_norm_attr attr = { training, !adzi_is_none(weight), momentum, eps };
-    adz_tensor *y = adzi_new_like(&call, xs);
-    if (y == NULL || (training && !report_changes(&call)) ||
-        !adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_save_input(&call, X);
-    adzi_save_input(&call, WEIGHT);
-    if (!training && call.thread->tracer != NULL) {
-        adzi_save_input(&call, RUNNING_MEAN);
-        adzi_save_input(&call, RUNNING_VAR);
-    }
-    adzi_save_extra(&call, 0, stats);
-    adzi_batch_norm_args args = args_of(xs, stats);
-    args.weight = adzi_is_none(w) ? NULL : w->data;
-    args.bias = adzi_is_none(b) ? NULL : b->data;
-    args.out = y->data;
-    launch_statistics(&call, &args, training, numbers);
-    adzi_launch(KERNEL_FOR(batch_norm, x->dtype), adzi_batch_norm_args, &args, rows_of(&args),
+}
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    adzi_batch_norm_args args = args_of(in[X], y[1]);
+    args.weight = adzi_is_none(in[WEIGHT]) ? NULL : in[WEIGHT]->data;
+    args.bias = adzi_is_none(in[BIAS]) ? NULL : in[BIAS]->data;
+    args.out = y[0]->data;
+    launch_statistics(in, &args, block);
+    adzi_launch(KERNEL_FOR(batch_norm, y[0]->dtype), adzi_batch_norm_args, &args, rows_of(&args),
         row_grain(&args));
-    return adzi_leave(&call, y);
+}
+
+/* Computes all calls. */
+static adz_tensor *batch_norm(const adzi_batch_norm_inputs *in, batch_norm_call *call)
+{
+    static const adzi_steps steps = {
+        .check = check, .prepare = prepare, .save = save, .launch = launch, .n_kept = 1
+    };
+    adz_tensor *x = in->x, *running_mean = in->running_mean, *running_var = in->running_var;
+    adz_tensor *weight = in->weight, *bias = in->bias;
+    return ADZI_RUN_STEPS(
+        &adzi_op_batch_norm, steps, call, x, running_mean, running_var, weight, bias);
 }
 
 /* In training the running statistics, if given, move by `momentum`. */
 adz_tensor *adz_batch_norm(adz_tensor *x, adz_tensor *running_mean, adz_tensor *running_var,
     adz_tensor *weight, adz_tensor *bias, bool training, double momentum, double eps)
 {
-    const norm_numbers numbers = { momentum, eps, NULL, NULL };
+    const adzi_batch_norm_inputs in = { x, running_mean, running_var, weight, bias };
+    batch_norm_call call = { .at = { .training = training, .momentum = momentum, .eps = eps } };
     if (training && adzi_trace_is_step() && !adzi_is_none(running_mean)) {
-        return adzi_batch_norm_traced(x, running_mean, running_var, weight, bias, momentum, eps);
+        return adzi_batch_norm_traced(&in, momentum, eps);
     }
-    return batch_norm(x, running_mean, running_var, weight, bias, training, &numbers);
+    return batch_norm(&in, &call);
 }
 
 /* The running statistics become the mean over all batches so far: momentum 1 / (count + 1),
- * PyTorch's momentum=None. */
-adz_tensor *adzi_batch_norm_cumulative(adz_tensor *x, adz_tensor *running_mean,
-    adz_tensor *running_var, adz_tensor *weight, adz_tensor *bias, const adz_tensor *count,
-    double eps)
+ * PyTorch's momentum=None. The launch computes the momentum. That of the attributes is 0, which
+ * says that it is no fixed number. */
+adz_tensor *adzi_batch_norm_cumulative(
+    const adzi_batch_norm_inputs *in, const adz_tensor *count, double eps)
 {
-    /* The launch computes the momentum. A momentum of 0 here says that it is no fixed number. */
-    const norm_numbers numbers = { 0, eps, (const int64_t *)(const void *)count->data, NULL };
-    return batch_norm(x, running_mean, running_var, weight, bias, true, &numbers);
+    batch_norm_call call = { .at = { .training = true, .eps = eps },
+        .numbers = { .batches = (const int64_t *)(const void *)count->data } };
+    return batch_norm(in, &call);
 }
 
-adz_tensor *adzi_batch_norm_hand_out(adz_tensor *x, adz_tensor *running_mean,
-    adz_tensor *running_var, adz_tensor *weight, adz_tensor *bias, double *batch, double eps)
+adz_tensor *adzi_batch_norm_hand_out(const adzi_batch_norm_inputs *in, double *batch, double eps)
 {
-    const norm_numbers numbers = { 0, eps, NULL, batch };
-    return batch_norm(x, running_mean, running_var, weight, bias, true, &numbers);
+    batch_norm_call call = { .at = { .training = true, .eps = eps },
+        .numbers = { .batch = batch } };
+    return batch_norm(in, &call);
 }

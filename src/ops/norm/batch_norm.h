@@ -26,14 +26,18 @@ typedef struct adzi_batch_norm_args {
 
 ADZI_ADDRESSES(adzi_batch_norm_args, x, dy, weight, bias, out, mean, rstd, sum, along);
 
+/** The inputs of a call, in their order. All but x may be ADZ_NONE. */
+typedef struct adzi_batch_norm_inputs {
+    adz_tensor *x, *running_mean, *running_var, *weight, *bias;
+} adzi_batch_norm_inputs;
+
 /**
  * adz_batch_norm in training whose momentum is 1 / (count + 1). The count is a contiguous i64 of
  * one element. It is read when the launch runs, so that a replayed step uses the count of its own
  * time.
  */
-adz_tensor *adzi_batch_norm_cumulative(adz_tensor *x, adz_tensor *running_mean,
-    adz_tensor *running_var, adz_tensor *weight, adz_tensor *bias, const adz_tensor *count,
-    double eps);
+adz_tensor *adzi_batch_norm_cumulative(
+    const adzi_batch_norm_inputs *in, const adz_tensor *count, double eps);
 
 /* Note [Handing statistics out]
  *
@@ -58,30 +62,35 @@ static inline size_t adzi_batch_norm_numbers(int64_t channels)
  * adzi_batch_norm_move needs: the number of values per channel, the mean[C], and the unbiased
  * variance[C]. Writes nothing if it fails.
  *
- * @param running_mean, running_var  checked as adz_batch_norm does, so that both fail alike
- * @param batch                      adzi_batch_norm_numbers(C) numbers. Not on a function's stack:
- *                                   see Note [One launch]
+ * @param in     checked as adz_batch_norm does, so that both fail alike
+ * @param batch  adzi_batch_norm_numbers(C) numbers. Not on a function's stack: see
+ *               Note [One launch]
  */
-adz_tensor *adzi_batch_norm_hand_out(adz_tensor *x, adz_tensor *running_mean,
-    adz_tensor *running_var, adz_tensor *weight, adz_tensor *bias, double *batch, double eps);
+adz_tensor *adzi_batch_norm_hand_out(const adzi_batch_norm_inputs *in, double *batch, double eps);
 
 /**
  * adz_batch_norm in training for the trace of a training step: recorded operators move the running
  * statistics.
  */
-adz_tensor *adzi_batch_norm_traced(adz_tensor *x, adz_tensor *running_mean, adz_tensor *running_var,
-    adz_tensor *weight, adz_tensor *bias, double momentum, double eps);
+adz_tensor *adzi_batch_norm_traced(const adzi_batch_norm_inputs *in, double momentum, double eps);
+
+/** What adzi_batch_norm_hand_out has written for `n` batches: batch k begins at first[k * stride].
+ * A batch of which the first number is NaN is left out. */
+typedef struct adzi_handed_out {
+    const double *first;
+    size_t stride;
+    int n;
+} adzi_handed_out;
 
 /**
- * Moves running statistics by those of `n` batches, in order, and adds the batches to the count. A
- * batch of which the first number is NaN is left out. Cannot fail.
+ * Moves running statistics by those of batches, in order, and adds the batches to the count.
+ * Cannot fail.
  *
  * @param running_mean, running_var  [C], f32 or f64, dense
  * @param count                      a contiguous i64 of one element
  * @param momentum                   in [0, 1], or negative for 1 / (count + 1) at each batch
- * @param batches                    batch k begins at batches[k * stride]
  */
 void adzi_batch_norm_move(adz_tensor *running_mean, adz_tensor *running_var, adz_tensor *count,
-    double momentum, const double *batches, size_t stride, int n);
+    double momentum, adzi_handed_out batches);
 
 #endif

@@ -1,22 +1,17 @@
 #include "ops/norm/channels.h"
 
-bool adzi_check_channels(const char *op, const adz_tensor *x, const adz_tensor *t, const char *name)
+bool adzi_refuse_channels(
+    const char *op, const adz_tensor *x, const adz_tensor *t, const char *name)
 {
-    if (adzi_is_none(t)) {
-        return true;
-    }
     if (t->rank != 1 || t->sizes[0] != x->sizes[1]) {
         adzi_error(op, ADZ_ERR_SHAPE,
             "%s%s does not fit x%s: it has one element per channel, and axis 1 of x holds the channels",
             name, adzi_text_shape(t), adzi_text_shape(x));
-        return false;
-    }
-    if (t->dtype != x->dtype) {
+    } else {
         adzi_error(op, ADZ_ERR_DTYPE, "x is %s, %s %s; convert one with adz_to",
             adz_dtype_name((adz_dtype)x->dtype), name, adz_dtype_name((adz_dtype)t->dtype));
-        return false;
     }
-    return true;
+    return false;
 }
 
 /* t[C] as [C, 1, ...], which broadcasts to x[N, C, ...]. */

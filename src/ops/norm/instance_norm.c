@@ -5,6 +5,10 @@
  * each sample is normalised by itself. This is batch_norm of one sample that has the channels of
  * all samples. In evaluation with running statistics it is batch_norm itself. */
 
+static const adz_field momentum_row = {
+    .name = "momentum", .kind = ADZ_FIELD_F64, ADZ_CLOSED(0, 1)
+};
+
 static bool check(
     const adz_tensor *x, const adz_tensor *const *channels, bool use_input_stats, double momentum)
 {
@@ -32,12 +36,7 @@ static bool check(
             adzi_text_shape(x));
         return false;
     }
-    if (!(momentum >= 0 && momentum <= 1)) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "momentum is %s, but must lie in [0, 1]",
-            adzi_text_number(momentum));
-        return false;
-    }
-    return true;
+    return adzi_field_check_number(op, &momentum_row, momentum);
 }
 
 /* The mean over samples of all[N * C]. */

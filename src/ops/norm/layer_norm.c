@@ -29,11 +29,14 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
 
 const adzi_op adzi_op_layer_norm = { .name = "layer_norm",
     .fused = adzi_row_norm_fused,
-    ADZI_FIELDS(adzi_row_norm_fields),
-    .expression = expression };
+    ADZI_ATTRIBUTES(adzi_row_norm_attr, adzi_row_norm_fields),
+    .expression = expression,
+    .n_inputs = 3,
+    .dtypes = ADZ_DTYPES_FLOATS,
+    .optional_inputs = ADZI_OPTIONAL_FROM(1) };
 
 adz_tensor *adz_layer_norm(
     adz_tensor *x, adz_shape normalized, adz_tensor *weight, adz_tensor *bias, double eps)
 {
-    return adzi_row_norm(&adzi_op_layer_norm, true, x, normalized, weight, bias, eps);
+    return adzi_row_norm(&adzi_op_layer_norm, (adz_tensor *[]){ x, weight, bias }, normalized, eps);
 }

@@ -26,8 +26,11 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
 
 const adzi_op adzi_op_rms_norm = { .name = "rms_norm",
     .fused = adzi_row_norm_fused,
-    ADZI_FIELDS(adzi_row_norm_fields),
-    .expression = expression };
+    ADZI_ATTRIBUTES(adzi_row_norm_attr, adzi_row_norm_fields),
+    .expression = expression,
+    .n_inputs = 2,
+    .dtypes = ADZ_DTYPES_FLOATS,
+    .optional_inputs = ADZI_OPTIONAL_FROM(1) };
 
 adz_tensor *adz_rms_norm(adz_tensor *x, adz_shape normalized, adz_tensor *weight, double eps)
 {
@@ -37,5 +40,5 @@ adz_tensor *adz_rms_norm(adz_tensor *x, adz_shape normalized, adz_tensor *weight
     if (eps == ADZ_EPS_OF_DTYPE) {
         eps = x->dtype == ADZ_F32 ? FLT_EPSILON : DBL_EPSILON;
     }
-    return adzi_row_norm(&adzi_op_rms_norm, false, x, normalized, weight, ADZ_NONE, eps);
+    return adzi_row_norm(&adzi_op_rms_norm, (adz_tensor *[]){ x, weight }, normalized, eps);
 }

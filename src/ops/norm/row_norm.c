@@ -61,8 +61,8 @@ static adz_tensor *again(adzi_node *node)
 {
     const adzi_row_norm_attr *at = adzi_attr(node, adzi_row_norm_attr);
     adz_tensor *bias = node->extras[BIAS].saved != NULL ? adzi_saved_extra(node, BIAS) : ADZ_NONE;
-    return adzi_row_norm(node->op, at->centred, adzi_saved_input(node, 0),
-        adz_shape_of(at->rank, at->normalized_shape), saved_weight(node), bias, at->eps);
+    adz_tensor *in[] = { adzi_saved_input(node, 0), saved_weight(node), bias };
+    return adzi_row_norm(node->op, in, adz_shape_of(at->rank, at->normalized_shape), at->eps);
 }
 
 /* One launch for the parameters, and one for dx with rows as units. Both read the saved mean and
@@ -115,21 +115,22 @@ adz_dims adzi_row_norm_dims(const adz_tensor *x, const adzi_row_norm_attr *at)
 
 const adz_field adzi_row_norm_fields[7] = { ADZI_FIELD_LIST(
                                                 adzi_row_norm_attr, rank, normalized_shape),
-    ADZI_FIELD(adzi_row_norm_attr, eps), ADZI_FIELD_HIDDEN(adzi_row_norm_attr, n),
+    ADZ_FIELD(adzi_row_norm_attr, eps, ADZ_AT_LEAST(0)), ADZI_FIELD_HIDDEN(adzi_row_norm_attr, n),
     ADZI_FIELD_HIDDEN(adzi_row_norm_attr, d), ADZI_FIELD_HIDDEN(adzi_row_norm_attr, weighted),
     ADZI_FIELD_HIDDEN(adzi_row_norm_attr, centred) };
 
 /* Checks that weight or bias has the normalized shape and the dtype of x. */
-static bool fits(const char *op, const adz_tensor *x, const adz_tensor *t, adz_shape normalized,
-    const char *name)
+static bool fits(const adzi_call *call, int i, const adzi_row_norm_attr *at)
 {
-    bool same = adzi_is_none(t) || t->rank == normalized.rank;
-    for (int i = 0; i < normalized.rank && same && !adzi_is_none(t); ++i) {
-        same = t->sizes[i] == normalized.sizes[i];
+    const char *op = call->op->name, *name = i == 1 ? "weight" : "bias";
+    const adz_tensor *x = call->in[0], *t = call->in[i];
+    bool same = adzi_is_none(t) || t->rank == at->rank;
+    for (int k = 0; k < at->rank && same && !adzi_is_none(t); ++k) {
+        same = t->sizes[k] == at->normalized_shape[k];
     }
     if (!same) {
         adzi_error(op, ADZ_ERR_SHAPE, "%s%s must have the normalized shape %s", name,
-            adzi_text_shape(t), adzi_text_sizes(normalized.rank, normalized.sizes));
+            adzi_text_shape(t), adzi_text_sizes(at->rank, at->normalized_shape));
     } else if (!adzi_is_none(t) && t->dtype != x->dtype) {
         adzi_error(op, ADZ_ERR_DTYPE, "x is %s, %s %s; convert one with adz_to",
             adz_dtype_name((adz_dtype)x->dtype), name, adz_dtype_name((adz_dtype)t->dtype));
@@ -138,104 +139,93 @@ static bool fits(const char *op, const adz_tensor *x, const adz_tensor *t, adz_s
     return same;
 }
 
-/* Checks that x ends in the normalized shape, and the optional parameters against it. */
-static bool check(const char *op, const adz_tensor *x, adz_shape normalized,
-    const adz_tensor *weight, const adz_tensor *bias, double eps)
+/* Checks that x ends in the normalized shape, and the optional parameters against it. Counts the
+ * rows and their elements, so that the backward need not work them out again. */
+static bool check(adzi_call *call, void *block)
 {
-    /* The last sizes of x have to be the normalized shape. */
-    bool ends = normalized.rank >= 1 && normalized.rank <= x->rank;
-    int lead = ends ? x->rank - normalized.rank : 0;
-    for (int i = 0; i < normalized.rank && ends; ++i) {
-        ends = x->sizes[lead + i] == normalized.sizes[i];
+    adzi_row_norm_attr *at = block;
+    const char *op = call->op->name;
+    const adz_tensor *x = call->in[0];
+    bool ends = at->rank >= 1 && at->rank <= x->rank;
+    const int lead = ends ? x->rank - at->rank : 0;
+    for (int i = 0; i < x->rank && ends; ++i) {
+        ends = i < lead || x->sizes[i] == at->normalized_shape[i - lead];
+        *(i < lead ? &at->n : &at->d) *= x->sizes[i];
     }
     if (!ends) {
         adzi_error(op, ADZ_ERR_SHAPE,
             "x%s does not end in the normalized shape %s, which has one dimension or more",
-            adzi_text_shape(x), adzi_text_sizes(normalized.rank, normalized.sizes));
+            adzi_text_shape(x), adzi_text_sizes(at->rank, at->normalized_shape));
         return false;
     }
-    if (!(eps >= 0)) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "eps is %s, but must be 0 or more", adzi_text_number(eps));
-        return false;
-    }
-    return fits(op, x, weight, normalized, "weight") && fits(op, x, bias, normalized, "bias");
+    at->weighted = !adzi_is_none(call->in[1]);
+    return adz_fields_check(op, adzi_row_norm_fields, 7, at) && fits(call, 1, at) &&
+           (!at->centred || fits(call, 2, at));
 }
 
-/* Allocates what the node of a recorded call keeps besides its inputs: the statistics, and a copy
- * of the bias if y is large. A call off the tape needs neither. */
-static bool make_kept(
-    adzi_call *call, const adzi_row_norm_attr *at, const adz_tensor *y, adz_tensor **kept)
+/* Makes what the node of a recorded call keeps besides its inputs: the statistics, and a copy of
+ * the bias if y is large. A call off the tape needs neither. */
+static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
 {
+    const adzi_row_norm_attr *at = block;
     const char *op = call->op->name;
-    kept[STATS] = kept[BIAS] = NULL;
+    (void)in;
+    y[1 + STATS] = y[1 + BIAS] = NULL;
     if (!call->record) {
         return true;
     }
-    kept[STATS] = adzi_scratch(op, ADZ_F64, 2, (int64_t[]){ at->n, 2 });
-    const bool copies = at->centred && !adzi_is_none(call->in[2]) && adzi_is_worth_again(y);
-    kept[BIAS] = copies ? adzi_compact_copy(op, call->in[2]) : NULL;
-    return kept[STATS] != NULL && (!copies || kept[BIAS] != NULL);
+    y[1 + STATS] = adzi_scratch(op, ADZ_F64, 2, (int64_t[]){ at->n, 2 });
+    const bool copies = at->centred && !adzi_is_none(call->in[2]) && adzi_is_worth_again(y[0]);
+    y[1 + BIAS] = copies ? adzi_compact_copy(op, call->in[2]) : NULL;
+    return y[1 + STATS] != NULL && (!copies || y[1 + BIAS] != NULL);
 }
 
-static void save(adzi_call *call, const adz_tensor *y, adz_tensor *const *kept)
+static void save(adzi_call *call, adz_tensor *const *y, const void *block)
 {
+    (void)block;
     adzi_save_input(call, 0);
     adzi_save_input(call, 1);
-    for (int k = 0; k < KEPT; ++k) {
-        if (kept[k] != NULL) {
-            adzi_save_extra(call, k, kept[k]);
-        }
-    }
-    if (adzi_is_worth_again(y)) {
+    if (adzi_is_worth_again(y[0])) {
         adzi_offer_again(call, again);
     }
 }
 
-/* Units of the launch are rows. The copies of views are made before the recording, because they can
- * fail. */
-adz_tensor *adzi_row_norm(const adzi_op *op, bool centred, adz_tensor *x, adz_shape normalized,
-    adz_tensor *weight, adz_tensor *bias, double eps)
+static const void *elements(const adz_tensor *t)
 {
-    adzi_call call;
-    const char *names = centred ? "x, weight, bias" : "x, weight";
-    if (!adzi_enter(&call, op, names, (adz_tensor *[]){ x, weight, bias }, centred ? 3 : 2,
-            ADZI_OPTIONAL_FROM(1)) ||
-        !adzi_want_float(&call, 0) || !check(op->name, x, normalized, weight, bias, eps)) {
-        return NULL;
-    }
-    /* The sizes are attributes, so that the backward need not work them out again. */
-    adzi_row_norm_attr attr = { .n = 1,
-        .d = 1,
-        .eps = eps,
-        .weighted = weight != ADZ_NONE,
-        .rank = normalized.rank,
-        .centred = centred };
+    return adzi_is_none(t) ? NULL : t->data;
+}
+
+/* Units of the launch are rows. */
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const adzi_row_norm_attr *at = block;
+    const adzi_row_norm_args args = { .x = in[0]->data,
+        .weight = elements(in[1]),
+        .bias = at->centred ? elements(in[2]) : NULL,
+        .out = y[0]->data,
+        .stats = y[1 + STATS] != NULL ? (double *)(void *)y[1 + STATS]->data : NULL,
+        .n = at->n,
+        .d = at->d,
+        .eps = at->eps,
+        .centred = at->centred };
+    adzi_launch(KERNEL_FOR(row_norm, y[0]->dtype), adzi_row_norm_args, &args, at->n,
+        adzi_grain_of(GRAIN, at->d));
+}
+
+adz_tensor *adzi_row_norm(const adzi_op *op, adz_tensor **in, adz_shape normalized, double eps)
+{
+    adzi_row_norm_attr attr = {
+        .n = 1, .d = 1, .eps = eps, .rank = normalized.rank, .centred = op->n_inputs == 3
+    };
     memcpy(attr.normalized_shape, normalized.sizes, sizeof attr.normalized_shape);
-    for (int i = 0; i < x->rank; ++i) {
-        *(i < x->rank - normalized.rank ? &attr.n : &attr.d) *= x->sizes[i];
-    }
-    adz_tensor *xs = adzi_compact(op->name, x), *w = adzi_compact(op->name, weight);
-    adz_tensor *b = adzi_compact(op->name, bias);
-    adz_tensor *y = xs != NULL && w != NULL && b != NULL ? adzi_new_like(&call, xs) : NULL;
-    if (y == NULL) {
-        return NULL;
-    }
-    adz_tensor *kept[KEPT];
-    if (!make_kept(&call, &attr, y, kept) ||
-        !adzi_record_extra(&call, 1, &y, KEPT, &attr, sizeof attr)) {
-        return NULL;
-    }
-    save(&call, y, kept);
-    adzi_row_norm_args args = { .x = xs->data,
-        .weight = adzi_is_none(w) ? NULL : w->data,
-        .bias = adzi_is_none(b) ? NULL : b->data,
-        .out = y->data,
-        .stats = kept[STATS] != NULL ? (double *)(void *)kept[STATS]->data : NULL,
-        .n = attr.n,
-        .d = attr.d,
-        .eps = eps,
-        .centred = centred };
-    adzi_launch(KERNEL_FOR(row_norm, x->dtype), adzi_row_norm_args, &args, attr.n,
-        adzi_grain_of(GRAIN, attr.d));
-    return adzi_leave(&call, y);
+    return adzi_run_plain(&(const adzi_plain){ .op = op,
+        .steps = { .check = check,
+            .prepare = prepare,
+            .save = save,
+            .launch = launch,
+            .n_kept = KEPT },
+        .attr = &attr,
+        .in = in,
+        .n_in = (int)op->n_inputs,
+        .names = "x, weight, bias" });
 }

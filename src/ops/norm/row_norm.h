@@ -42,10 +42,9 @@ extern const adz_field adzi_row_norm_fields[7];
 /** The last dimensions of x, over which the statistics run. */
 adz_dims adzi_row_norm_dims(const adz_tensor *x, const adzi_row_norm_attr *at);
 
-/** Checks and computes a call of `op`, which has weight and bias if the rows are centred, and else
- * a weight only. */
-adz_tensor *adzi_row_norm(const adzi_op *op, bool centred, adz_tensor *x, adz_shape normalized,
-    adz_tensor *weight, adz_tensor *bias, double eps);
+/** Checks and computes a call of `op`, whose n_inputs are x and weight, and if the rows are centred
+ * bias. Weight and bias may be ADZ_NONE. */
+adz_tensor *adzi_row_norm(const adzi_op *op, adz_tensor **in, adz_shape normalized, double eps);
 
 /** The fused backward of such a call. */
 adz_status adzi_row_norm_fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);

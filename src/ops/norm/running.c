@@ -69,10 +69,11 @@ static void count_all(const void *block, int64_t begin, int64_t end)
 /* Two launches over running statistics of any stride. The versions of the three tensors rise,
  * because they were written in place. */
 void adzi_batch_norm_move(adz_tensor *running_mean, adz_tensor *running_var, adz_tensor *count,
-    double momentum, const double *batches, size_t stride, int n)
+    double momentum, adzi_handed_out batches)
 {
     const move_args args = { adzi_running_of(running_mean), adzi_running_of(running_var),
-        (int64_t *)(void *)count->data, batches, stride, n, running_mean->numel, momentum };
+        (int64_t *)(void *)count->data, batches.first, batches.stride, batches.n,
+        running_mean->numel, momentum };
     adzi_capture_changes(running_mean);
     adzi_capture_changes(running_var);
     adzi_capture_changes(count);
@@ -93,15 +94,16 @@ static bool move_traced(adz_tensor *running, adz_tensor *batch, double momentum)
     return moved != NULL && adz_copy_(running, moved) != NULL;
 }
 
-adz_tensor *adzi_batch_norm_traced(adz_tensor *x, adz_tensor *running_mean, adz_tensor *running_var,
-    adz_tensor *weight, adz_tensor *bias, double momentum, double eps)
+adz_tensor *adzi_batch_norm_traced(const adzi_batch_norm_inputs *in, double momentum, double eps)
 {
     static const char op[] = "batch_norm";
+    adz_tensor *x = in->x, *running_mean = in->running_mean, *running_var = in->running_var;
     if (!adzi_check_tensor(op, "running_mean", running_mean) ||
         !adzi_check_tensor(op, "running_var", running_var)) {
         return NULL;
     }
-    adz_tensor *y = adz_batch_norm(x, ADZ_NONE, ADZ_NONE, weight, bias, true, momentum, eps);
+    adz_tensor *y =
+        adz_batch_norm(x, ADZ_NONE, ADZ_NONE, in->weight, in->bias, true, momentum, eps);
     adz_dims dims = { .count = 0 };
     for (int d = 0; y != NULL && d < x->rank; ++d) {
         if (d != 1) {

@@ -2,8 +2,10 @@
 
 const adzi_op adzi_op_adaptive_avg_pool2d = { .name = "adaptive_avg_pool2d",
     .fused = adzi_adaptive_avg_fused,
-    ADZI_FIELDS(adzi_adaptive_fields),
-    .expression = adzi_adaptive_avg_expression };
+    ADZI_ATTRIBUTES(adzi_adaptive_attr, adzi_adaptive_fields),
+    .expression = adzi_adaptive_avg_expression,
+    .shape_rule = adzi_adaptive_rule,
+    .dtypes = ADZ_DTYPES_FLOATS };
 
 adz_tensor *adz_adaptive_avg_pool2d(adz_tensor *x, adz_shape output_size)
 {

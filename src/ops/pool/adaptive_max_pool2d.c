@@ -3,7 +3,9 @@
 const adzi_op adzi_op_adaptive_max_pool2d = { .name = "adaptive_max_pool2d",
     .backward = adzi_adaptive_max_backward,
     .fused = adzi_adaptive_max_fused,
-    ADZI_FIELDS(adzi_adaptive_fields) };
+    ADZI_ATTRIBUTES(adzi_adaptive_attr, adzi_adaptive_fields),
+    .shape_rule = adzi_adaptive_rule,
+    .dtypes = ADZ_DTYPES_FLOATS };
 
 adz_tensor *adz_adaptive_max_pool2d(adz_tensor *x, adz_shape output_size, adz_tensor **indices)
 {

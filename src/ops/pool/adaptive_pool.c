@@ -32,18 +32,13 @@ adz_status adzi_adaptive_max_fused(adzi_node *node, adz_tensor **dx, adz_tensor 
 adz_tensor *adzi_adaptive_max(
     const adzi_op *op, adz_tensor *x, int n, adz_shape output_size, adz_tensor **indices)
 {
-    adzi_call call;
-    adzi_adaptive_attr attr = { 0 };
-    adzi_axis axes[ADZI_AXES];
+    adzi_max_windows_call call;
     if (indices != NULL) {
         *indices = NULL;
     }
-    if (!adzi_enter(&call, op, "x", &x, 1, 0) || !adzi_want_float(&call, 0) ||
-        !adzi_read_adaptive(op->name, x, n, output_size, &attr)) {
-        return NULL;
-    }
-    adzi_adaptive_axes(x->rank, x->sizes, &attr, axes);
-    return adzi_max_windows(&call, n, axes, &attr, sizeof attr, indices);
+    return adzi_read_adaptive(op->name, n, &output_size, &call.w.at.adaptive)
+               ? adzi_max_windows(op, x, &call, indices)
+               : NULL;
 }
 
 /* ---- the mean ------------------------------------------------------------------------------ */
@@ -66,13 +61,9 @@ adz_status adzi_adaptive_avg_fused(adzi_node *node, adz_tensor **dx, adz_tensor 
 
 adz_tensor *adzi_adaptive_avg(const adzi_op *op, adz_tensor *x, int n, adz_shape output_size)
 {
-    adzi_call call;
-    adzi_adaptive_attr attr = { 0 };
-    adzi_axis axes[ADZI_AXES];
-    if (!adzi_enter(&call, op, "x", &x, 1, 0) || !adzi_want_float(&call, 0) ||
-        !adzi_read_adaptive(op->name, x, n, output_size, &attr)) {
-        return NULL;
-    }
-    adzi_adaptive_axes(x->rank, x->sizes, &attr, axes);
-    return adzi_resample_call(&call, n, axes, 1, &attr, sizeof attr);
+    adzi_resampling call;
+    call.args.scale = 1;
+    return adzi_read_adaptive(op->name, n, &output_size, &call.w.at.adaptive)
+               ? adzi_resample_call(op, x, &call)
+               : NULL;
 }

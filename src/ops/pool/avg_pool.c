@@ -6,7 +6,25 @@
 /* The mean of each window, which is a linear map of x (ops/pool/resample.h). The node
  * saves nothing. */
 
-ADZ_OPTIONS_INIT(adz_avg_pool_options_init, adz_avg_pool_options, ADZ_AVG_POOL_OPTIONS)
+/* The rows of the arguments, whose lists are printed as `kind` says. */
+#define ARGUMENTS(kind)                                                                            \
+    {                                                                                              \
+        ADZ_FIELD_AS(                                                                              \
+            adzi_avg_pool_arguments, kernel_size, "kernel_size", kind, ADZ_CLOSED(1, INT32_MAX)),  \
+            ADZ_FIELD_AS(adz_avg_pool_options, stride, "stride", kind, ADZ_CLOSED(1, INT32_MAX)),  \
+            ADZ_FIELD_AS(                                                                          \
+                adz_avg_pool_options, padding, "padding", kind, ADZ_CLOSED(0, INT32_MAX)),         \
+            ADZ_FIELD(adz_avg_pool_options, ceil_mode, .value = false, .shown = ADZ_SHOWN_NEVER),  \
+            ADZ_FIELD(                                                                             \
+                adz_avg_pool_options, count_include_pad, .value = true, .shown = ADZ_SHOWN_NEVER), \
+            ADZ_FIELD(adz_avg_pool_options, divisor_override, .value = 0, ADZ_AT_LEAST(0),         \
+                .hint = "0 stands for the size of the window", .shown = ADZ_SHOWN_NEVER)           \
+    }
+
+const adz_field adzi_avg_pool_rows[2][ADZI_AVG_POOL_ARGUMENTS] = { ARGUMENTS(ADZ_FIELD_SHAPE),
+    ARGUMENTS(ADZ_FIELD_SIZES) };
+
+ADZ_OPTIONS_TABLE(adz_avg_pool_options, ADZ_AVG_POOL_OPTIONS, adzi_avg_pool_rows[1])
 
 const adz_field adzi_avg_pool_fields[ADZI_AVG_POOL_FIELDS] = { ADZI_FIELD_LIST(adzi_window_attr, n,
                                                                    kernel_size),
@@ -46,43 +64,34 @@ adz_status adzi_avg_pool_fused(adzi_node *node, adz_tensor **dx, adz_tensor *con
     return adzi_resample_fused(node, dx, dy, axes, scale_of(attr));
 }
 
-bool adzi_avg_pool_read(const char *op, int n, adz_shape kernel_size,
+bool adzi_avg_pool_read(const char *op, int n, adzi_avg_pool_arguments *all,
     const adz_avg_pool_options *options, adzi_window_attr *attr)
 {
-    static const int64_t zeros[ADZI_AXES] = { 0 };
-    adz_avg_pool_options o = ADZ_AVG_POOL_OPTIONS;
-    *attr = (adzi_window_attr){
-        .n = n, .n_stride = n, .n_padding = n, .n_dilation = n, .dilation = { 1, 1 }
-    };
-    if (!ADZ_OPTIONS_READ(op, ADZ_AVG_POOL_OPTIONS, &o, options)) {
+    all->o = (adz_avg_pool_options)ADZ_AVG_POOL_OPTIONS; /* the row of kernel_size comes first */
+    if (options == NULL ? !adz_fields_check(op, adzi_avg_pool_rows[1], 1, all)
+                        : !adz_options_take(op, &adz_avg_pool_options_table, all, options)) {
         return false;
     }
-    attr->ceil_mode = o.ceil_mode;
-    attr->count_include_pad = o.count_include_pad;
-    attr->divisor_override = o.divisor_override;
-    if (o.divisor_override < 0) {
-        adzi_error(op, ADZ_ERR_ARGUMENT,
-            "divisor_override is %lld, but must be 1 or more, or 0 for the size of the window",
-            (long long)o.divisor_override);
-        return false;
-    }
-    return adzi_read_pair(op, "kernel_size", n, kernel_size, 1, NULL, attr->kernel_size) &&
-           adzi_read_pair(op, "stride", n, o.stride, 1, attr->kernel_size, attr->stride) &&
-           adzi_read_pair(op, "padding", n, o.padding, 0, zeros, attr->padding) &&
-           adzi_check_padding(op, attr);
+    *attr = (adzi_window_attr){ .n = n,
+        .n_stride = n,
+        .n_padding = n,
+        .n_dilation = n,
+        .dilation = { 1, 1 },
+        .divisor_override = all->o.divisor_override,
+        .ceil_mode = all->o.ceil_mode,
+        .count_include_pad = all->o.count_include_pad };
+    return adzi_read_window(op, &all->kernel_size, &all->o.stride, &all->o.padding, attr);
 }
 
-adz_tensor *adzi_avg_pool(const adzi_op *op, adz_tensor *x, int n, adz_shape kernel_size,
-    const adz_avg_pool_options *options)
+adz_tensor *adzi_avg_pool(
+    const adzi_op *op, adz_tensor *x, adz_shape kernel_size, const adz_avg_pool_options *options)
 {
-    adzi_call call;
-    adzi_window_attr attr;
-    adzi_axis axes[ADZI_AXES];
-    if (!adzi_enter(&call, op, "x", &x, 1, 0) || !adzi_want_float(&call, 0) ||
-        !adzi_avg_pool_read(op->name, n, kernel_size, options, &attr) ||
-        !adzi_check_planes(op->name, x, n) ||
-        !adzi_window_axes(op->name, x->rank, x->sizes, &attr, axes)) {
+    adzi_avg_pool_arguments all = { .kernel_size = kernel_size };
+    adzi_resampling call;
+    const int n = op == &adzi_op_avg_pool1d ? 1 : 2;
+    if (!adzi_avg_pool_read(op->name, n, &all, options, &call.w.at.window)) {
         return NULL;
     }
-    return adzi_resample_call(&call, n, axes, scale_of(&attr), &attr, sizeof attr);
+    call.args.scale = scale_of(&call.w.at.window);
+    return adzi_resample_call(op, x, &call);
 }

@@ -2,11 +2,12 @@
 
 const adzi_op adzi_op_avg_pool1d = { .name = "avg_pool1d",
     .fused = adzi_avg_pool_fused,
-    .fields = adzi_avg_pool_fields,
-    .n_fields = ADZI_AVG_POOL_FIELDS,
-    .expression = adzi_avg_pool_expression };
+    ADZI_ATTRIBUTES(adzi_window_attr, adzi_avg_pool_fields),
+    .expression = adzi_avg_pool_expression,
+    .shape_rule = adzi_window_rule,
+    .dtypes = ADZ_DTYPES_FLOATS };
 
 adz_tensor *adz_avg_pool1d(adz_tensor *x, int64_t kernel_size, const adz_avg_pool_options *options)
 {
-    return adzi_avg_pool(&adzi_op_avg_pool1d, x, 1, ADZ_SHAPE(kernel_size), options);
+    return adzi_avg_pool(&adzi_op_avg_pool1d, x, ADZ_SHAPE(kernel_size), options);
 }

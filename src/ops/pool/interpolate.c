@@ -3,22 +3,32 @@
 #include <math.h>
 
 #include "ops/pool/interpolate.h"
-#include "adze/options.h"
+#include "ops/options.h"
 
 /* Another size for signals and images, torch.nn.functional.interpolate. All three modes are linear
  * maps of x along each dimension (ops/pool/resample.h). The node saves nothing. */
 
-ADZ_OPTIONS_INIT(adz_interpolate_options_init, adz_interpolate_options, ADZ_INTERPOLATE_OPTIONS)
+static const char name[] = "interpolate";
 
+static const char *const modes[] = { "nearest", "linear", "bilinear", NULL };
+
+static const adz_field options_rows[] = {
+    ADZ_FIELD_AS(adz_interpolate_options, mode, "mode", ADZ_FIELD_ENUM, .values = modes),
+    ADZ_FIELD(adz_interpolate_options, scale_factor, .value = 0, ADZ_FINITE_FROM(0),
+        .hint = "0 stands for none"),
+    ADZ_FIELD(adz_interpolate_options, align_corners, .value = false),
+};
+
+ADZ_OPTIONS_TABLE(adz_interpolate_options, ADZ_INTERPOLATE_OPTIONS, options_rows)
+
+/* What a call gets: `size` as the caller gave it, with rank 0 for none. */
 typedef struct {
-    int n;
-    int64_t size[ADZI_AXES]; /* of the result */
-    double scale_factor;     /* 0: the sizes decide */
-    unsigned mode;
-    bool align_corners;
-} interpolate_attr;
+    adzi_resampling run;
+    const adz_shape *size;
+} interpolation;
 
-static void axes_of(int rank, const int64_t *sizes, const interpolate_attr *attr, adzi_axis *axes)
+static void axes_of(
+    int rank, const int64_t *sizes, const adzi_interpolate_attr *attr, adzi_axis *axes)
 {
     axes[0] = adzi_axis_single();
     for (int i = 0; i < attr->n; ++i) {
@@ -36,12 +46,12 @@ static void axes_of(int rank, const int64_t *sizes, const interpolate_attr *attr
 int adzi_interpolate_axes(int rank, const int64_t *sizes, const void *attr, adzi_axis *axes)
 {
     axes_of(rank, sizes, attr, axes);
-    return ((const interpolate_attr *)attr)->n;
+    return ((const adzi_interpolate_attr *)attr)->n;
 }
 
 static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *block)
 {
-    const interpolate_attr *attr = block;
+    const adzi_interpolate_attr *attr = block;
     adzi_axis axes[ADZI_AXES];
     axes_of(in[0]->rank, in[0]->sizes, attr, axes);
     y[0] = adzi_resample_expression("interpolate", in[0], attr->n, axes, 1);
@@ -52,35 +62,20 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const adz_shape x = adzi_input_shape(node, 0);
     adzi_axis axes[ADZI_AXES];
-    axes_of(x.rank, x.sizes, adzi_attr(node, interpolate_attr), axes);
+    axes_of(x.rank, x.sizes, adzi_attr(node, adzi_interpolate_attr), axes);
     return adzi_resample_fused(node, dx, dy, axes, 1);
 }
 
-static const char *const modes[] = { "nearest", "linear", "bilinear", NULL };
-
-static const adz_field fields[] = { ADZI_FIELD_LIST(interpolate_attr, n, size),
-    ADZI_FIELD(interpolate_attr, scale_factor), ADZI_FIELD_ENUM(interpolate_attr, mode, modes),
-    ADZI_FIELD(interpolate_attr, align_corners) };
-
-const adzi_op adzi_op_interpolate = {
-    .name = "interpolate", .fused = fused, ADZI_FIELDS(fields), .expression = expression
-};
-
-bool adzi_interpolate_read(const char *op, adz_shape size, const adz_interpolate_options *options,
-    adz_interpolate_options *o)
+bool adzi_interpolate_read(const char *op, const adz_shape *size,
+    const adz_interpolate_options *options, adz_interpolate_options *o)
 {
-    if (!ADZ_OPTIONS_READ(op, ADZ_INTERPOLATE_OPTIONS, o, options)) {
+    if (!ADZI_OPTIONS_TAKE(op, adz_interpolate_options, ADZ_INTERPOLATE_OPTIONS, o, options)) {
         return false;
     }
-    const bool given = size.rank != 0, scaled = o->scale_factor != 0;
-    if ((unsigned)o->mode > ADZ_INTERPOLATE_BILINEAR) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "%d is no adz_interpolate_mode", (int)o->mode);
-        return false;
-    }
-    if (given == scaled || (scaled && !(o->scale_factor > 0 && isfinite(o->scale_factor)))) {
+    if ((size->rank != 0) == (o->scale_factor != 0)) {
         adzi_error(op, ADZ_ERR_ARGUMENT,
-            "size %s and scale_factor %s: give either a size, or a finite scale_factor above 0",
-            size.rank < 0 ? "(more than 8)" : adzi_text_sizes(size.rank, size.sizes),
+            "size %s and scale_factor %s: give either a size or a scale_factor",
+            size->rank < 0 ? "(more than 8)" : adzi_text_sizes(size->rank, size->sizes),
             adzi_text_number(o->scale_factor));
         return false;
     }
@@ -93,34 +88,32 @@ bool adzi_interpolate_read(const char *op, adz_shape size, const adz_interpolate
 }
 
 /* Checks that x has the dimensions of the mode. Returns how many of them change, or 0. */
-static int dimensions_of(const char *op, const adz_tensor *x, adz_interpolate_mode mode)
+static int dimensions_of(const adz_tensor *x, unsigned mode)
 {
     const int n = x->rank - 2;
     const bool fits = mode == ADZ_INTERPOLATE_LINEAR     ? n == 1
                       : mode == ADZ_INTERPOLATE_BILINEAR ? n == 2
                                                          : n == 1 || n == 2;
     if (!fits) {
-        adzi_error(op, ADZ_ERR_SHAPE, "x%s does not fit mode %s, which takes %s",
+        adzi_error(name, ADZ_ERR_SHAPE, "x%s does not fit mode %s, which takes %s",
             adzi_text_shape(x), modes[mode],
             mode == ADZ_INTERPOLATE_LINEAR     ? "[N, C, L]"
             : mode == ADZ_INTERPOLATE_BILINEAR ? "[N, C, H, W]"
                                                : "[N, C, L] or [N, C, H, W]");
         return 0;
     }
-    return adzi_check_planes(op, x, n) ? n : 0;
+    return adzi_check_planes(name, x, n) ? n : 0;
 }
 
 /* The sizes of x times the factor, rounded down. */
-static bool scaled_sizes(
-    const char *op, const adz_tensor *x, double scale_factor, int n, interpolate_attr *attr)
+static bool scaled_sizes(const adz_tensor *x, adzi_interpolate_attr *attr)
 {
-    attr->scale_factor = scale_factor;
-    for (int i = 0; i < n; ++i) {
-        const double size = floor((double)x->sizes[x->rank - n + i] * scale_factor);
+    for (int i = 0; i < attr->n; ++i) {
+        const double size = floor((double)x->sizes[x->rank - attr->n + i] * attr->scale_factor);
         if (!(size >= 1 && size <= INT32_MAX)) {
-            adzi_error(op, ADZ_ERR_SHAPE,
+            adzi_error(name, ADZ_ERR_SHAPE,
                 "x%s scaled by %s has a size of %s; sizes are from 1 to 2147483647",
-                adzi_text_shape(x), adzi_text_number(scale_factor), adzi_text_number(size));
+                adzi_text_shape(x), adzi_text_number(attr->scale_factor), adzi_text_number(size));
             return false;
         }
         attr->size[i] = (int64_t)size;
@@ -128,22 +121,46 @@ static bool scaled_sizes(
     return true;
 }
 
+static const adz_field fields[] = { ADZI_FIELD_HIDDEN(adzi_interpolate_attr, n),
+    ADZI_FIELD_AS(adzi_interpolate_attr, size, "size", ADZ_FIELD_I64, .counted = true,
+        ADZ_CLOSED(1, INT32_MAX)),
+    ADZI_FIELD(adzi_interpolate_attr, scale_factor),
+    ADZI_FIELD_ENUM(adzi_interpolate_attr, mode, modes),
+    ADZI_FIELD(adzi_interpolate_attr, align_corners) };
+
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    interpolation *call = block;
+    adzi_interpolate_attr *at = &call->run.w.at.interpolate;
+    at->n = dimensions_of(in[0], at->mode);
+    if (at->n == 0 ||
+        !(call->size->rank == 0
+                ? scaled_sizes(in[0], at)
+                : adzi_spread_given(name, "size", call->size, at->n, at->size) &&
+                      adz_fields_check(name, fields, sizeof fields / sizeof *fields, at))) {
+        return adzi_status(NULL);
+    }
+    axes_of(in[0]->rank, in[0]->sizes, at, call->run.w.axes);
+    return adzi_planes_rule(name, y, at->n, call->run.w.axes);
+}
+
+const adzi_op adzi_op_interpolate = { .name = name,
+    .fused = fused,
+    ADZI_ATTRIBUTES(adzi_interpolate_attr, fields),
+    .expression = expression,
+    .shape_rule = shape_rule,
+    .dtypes = ADZ_DTYPES_FLOATS };
+
 adz_tensor *adz_interpolate(adz_tensor *x, adz_shape size, const adz_interpolate_options *options)
 {
-    static const char op[] = "interpolate";
-    adzi_call call;
-    adz_interpolate_options o = ADZ_INTERPOLATE_OPTIONS;
-    adzi_axis axes[ADZI_AXES];
-    if (!ADZI_ENTER(&call, interpolate, x) || !adzi_want_float(&call, 0) ||
-        !adzi_interpolate_read(op, size, options, &o)) {
+    adz_interpolate_options o;
+    interpolation call = { .size = &size };
+    call.run.args.scale = 1;
+    if (!adzi_interpolate_read(name, &size, options, &o)) {
         return NULL;
     }
-    const int n = dimensions_of(op, x, o.mode);
-    interpolate_attr attr = { .n = n, .mode = (unsigned)o.mode, .align_corners = o.align_corners };
-    if (n == 0 || !(size.rank == 0 ? scaled_sizes(op, x, o.scale_factor, n, &attr)
-                                   : adzi_read_pair(op, "size", n, size, 1, NULL, attr.size))) {
-        return NULL;
-    }
-    axes_of(x->rank, x->sizes, &attr, axes);
-    return adzi_resample_call(&call, n, axes, 1, &attr, sizeof attr);
+    call.run.w.at.interpolate = (adzi_interpolate_attr){
+        .scale_factor = o.scale_factor, .mode = (unsigned)o.mode, .align_corners = o.align_corners
+    };
+    return adzi_resample_call(&adzi_op_interpolate, x, &call.run);
 }

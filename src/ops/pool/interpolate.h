@@ -5,10 +5,10 @@
 #include "adze/ops/pool.h"
 #include "ops/pool/windows.h"
 
-/** Reads the caller's options into `o`, which has the defaults. False with the error recorded under
+/** Reads the caller's options into `o`. False with the error recorded under
  * `op` if they, or the size given with them, are wrong for any x. */
-bool adzi_interpolate_read(const char *op, adz_shape size, const adz_interpolate_options *options,
-    adz_interpolate_options *o);
+bool adzi_interpolate_read(const char *op, const adz_shape *size,
+    const adz_interpolate_options *options, adz_interpolate_options *o);
 
 /** The axes of a call with these attributes on x[..., sizes]. Returns how many dimensions change.
  */

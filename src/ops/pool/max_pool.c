@@ -3,7 +3,18 @@
 #include "ops/pool/max_windows.h"
 #include "adze/options.h"
 
-ADZ_OPTIONS_INIT(adz_max_pool_options_init, adz_max_pool_options, ADZ_MAX_POOL_OPTIONS)
+const adz_field adzi_max_pool_rows[ADZI_MAX_POOL_ARGUMENTS] = {
+    ADZ_FIELD_AS(adzi_max_pool_arguments, kernel_size, "kernel_size", ADZ_FIELD_SIZES,
+        ADZ_CLOSED(1, INT32_MAX)),
+    ADZ_FIELD_AS(adz_max_pool_options, stride, "stride", ADZ_FIELD_SIZES, ADZ_CLOSED(1, INT32_MAX)),
+    ADZ_FIELD_AS(
+        adz_max_pool_options, padding, "padding", ADZ_FIELD_SIZES, ADZ_CLOSED(0, INT32_MAX)),
+    ADZ_FIELD_AS(adz_max_pool_options, dilation, "dilation", ADZ_FIELD_SIZES, .value = 1,
+        ADZ_CLOSED(1, INT32_MAX)),
+    ADZ_FIELD(adz_max_pool_options, ceil_mode, .value = false),
+};
+
+ADZ_OPTIONS_TABLE(adz_max_pool_options, ADZ_MAX_POOL_OPTIONS, adzi_max_pool_rows)
 
 const adz_field adzi_max_pool_fields[ADZI_MAX_POOL_FIELDS] = { ADZI_FIELD_LIST(adzi_window_attr, n,
                                                                    kernel_size),
@@ -34,37 +45,34 @@ adz_status adzi_max_pool_fused(adzi_node *node, adz_tensor **dx, adz_tensor *con
     return adzi_max_windows_fused(node, dx, dy, axes);
 }
 
-bool adzi_max_pool_read(const char *op, int n, adz_shape kernel_size,
+bool adzi_max_pool_read(const char *op, int n, adzi_max_pool_arguments *all,
     const adz_max_pool_options *options, adzi_window_attr *attr)
 {
-    static const int64_t zeros[ADZI_AXES] = { 0 }, ones[ADZI_AXES] = { 1, 1 };
-    adz_max_pool_options o = ADZ_MAX_POOL_OPTIONS;
-    *attr = (adzi_window_attr){ .n = n, .n_stride = n, .n_padding = n, .n_dilation = n };
-    if (!ADZ_OPTIONS_READ(op, ADZ_MAX_POOL_OPTIONS, &o, options)) {
+    all->o = (adz_max_pool_options)ADZ_MAX_POOL_OPTIONS; /* the row of kernel_size comes first */
+    if (options == NULL ? !adz_fields_check(op, adzi_max_pool_rows, 1, all)
+                        : !adz_options_take(op, &adz_max_pool_options_table, all, options)) {
         return false;
     }
-    attr->ceil_mode = o.ceil_mode;
-    return adzi_read_pair(op, "kernel_size", n, kernel_size, 1, NULL, attr->kernel_size) &&
-           adzi_read_pair(op, "stride", n, o.stride, 1, attr->kernel_size, attr->stride) &&
-           adzi_read_pair(op, "padding", n, o.padding, 0, zeros, attr->padding) &&
-           adzi_read_pair(op, "dilation", n, o.dilation, 1, ones, attr->dilation) &&
-           adzi_check_padding(op, attr);
+    *attr = (adzi_window_attr){ .n = n,
+        .n_stride = n,
+        .n_padding = n,
+        .n_dilation = n,
+        .dilation = { 1, 1 },
+        .ceil_mode = all->o.ceil_mode };
+    return adzi_spread(op, "dilation", &all->o.dilation, n, attr->dilation) &&
+           adzi_read_window(op, &all->kernel_size, &all->o.stride, &all->o.padding, attr);
 }
 
-adz_tensor *adzi_max_pool(const adzi_op *op, adz_tensor *x, int n, adz_shape kernel_size,
+adz_tensor *adzi_max_pool(const adzi_op *op, adz_tensor *x, adz_shape kernel_size,
     const adz_max_pool_options *options, adz_tensor **indices)
 {
-    adzi_call call;
-    adzi_window_attr attr;
-    adzi_axis axes[ADZI_AXES];
+    adzi_max_pool_arguments all = { .kernel_size = kernel_size };
+    adzi_max_windows_call call;
+    const int n = op == &adzi_op_max_pool1d ? 1 : 2;
     if (indices != NULL) {
         *indices = NULL;
     }
-    if (!adzi_enter(&call, op, "x", &x, 1, 0) || !adzi_want_float(&call, 0) ||
-        !adzi_max_pool_read(op->name, n, kernel_size, options, &attr) ||
-        !adzi_check_planes(op->name, x, n) ||
-        !adzi_window_axes(op->name, x->rank, x->sizes, &attr, axes)) {
-        return NULL;
-    }
-    return adzi_max_windows(&call, n, axes, &attr, sizeof attr, indices);
+    return adzi_max_pool_read(op->name, n, &all, options, &call.w.at.window)
+               ? adzi_max_windows(op, x, &call, indices)
+               : NULL;
 }

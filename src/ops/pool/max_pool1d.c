@@ -3,11 +3,12 @@
 const adzi_op adzi_op_max_pool1d = { .name = "max_pool1d",
     .backward = adzi_max_pool_backward,
     .fused = adzi_max_pool_fused,
-    .fields = adzi_max_pool_fields,
-    .n_fields = ADZI_MAX_POOL_FIELDS };
+    ADZI_ATTRIBUTES(adzi_window_attr, adzi_max_pool_fields),
+    .shape_rule = adzi_window_rule,
+    .dtypes = ADZ_DTYPES_FLOATS };
 
 adz_tensor *adz_max_pool1d(
     adz_tensor *x, int64_t kernel_size, const adz_max_pool_options *options, adz_tensor **indices)
 {
-    return adzi_max_pool(&adzi_op_max_pool1d, x, 1, ADZ_SHAPE(kernel_size), options, indices);
+    return adzi_max_pool(&adzi_op_max_pool1d, x, ADZ_SHAPE(kernel_size), options, indices);
 }

@@ -17,8 +17,8 @@ KERNEL_TABLE_FLOAT(max_windows);
 KERNEL_TABLE_FLOAT(max_windows_indices);
 KERNEL_TABLE_FLOAT(max_windows_dx);
 
-enum { GRAIN = 8192 };                  /* elements worth a thread */
-enum { NUMBERS, INDICES, MOST_EXTRAS }; /* what the node saves; positions in a trace only */
+enum { GRAIN = 8192 };             /* elements worth a thread */
+enum { NUMBERS, INDICES, EXTRAS }; /* what the node saves; positions in a trace only */
 
 static bool read_taps(const char *op, const adzi_axis *axes, adzi_max_windows_args *args)
 {
@@ -33,58 +33,69 @@ static int64_t grain(const adzi_max_windows_args *args, int64_t results)
 }
 
 /* A tensor that holds, for each result, the offset inside its window of the largest element. */
-static adz_tensor *new_numbers(
-    const char *op, adzi_max_windows_args *args, int rank, const int64_t *sizes)
+static adz_tensor *new_numbers(adzi_call *call, adzi_max_windows_args *args, const adz_tensor *y)
 {
     args->numbers_wide = args->rows.most * args->columns.most > ADZI_NARROW_NUMBERS;
-    adz_tensor *numbers = adzi_scratch(op, args->numbers_wide ? ADZ_I64 : ADZ_U8, rank, sizes);
+    adz_tensor *numbers = adzi_new(call, args->numbers_wide ? ADZ_I64 : ADZ_U8, y->rank, y->sizes);
     args->numbers = numbers != NULL ? numbers->data : NULL;
     return numbers;
 }
 
 /* Writes the indices of the largest elements from their numbers. `dtype` is that of x; it chooses
  * one of two kernels that do the same. */
-static void find_indices(adzi_max_windows_args *args, adz_tensor *found, adz_dtype dtype)
+static void find_indices(
+    const adzi_max_windows_args *args, const adz_tensor *found, adz_dtype dtype)
 {
-    args->indices = (int64_t *)(void *)found->data;
     if (found->numel > 0) {
         adzi_launch(KERNEL_FOR(max_windows_indices, dtype), adzi_max_windows_args, args,
             found->numel / args->columns.n, grain(args, args->columns.n));
     }
 }
 
-adz_tensor *adzi_max_windows(adzi_call *call, int n, const adzi_axis *axes, const void *attr,
-    size_t attr_size, adz_tensor **indices)
+/* The node keeps the numbers, and in a trace the indices as well. */
+static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
 {
-    const char *op = call->op->name;
-    adz_tensor *x = adzi_compact(op, call->in[0]);
-    adzi_max_windows_args args = { .x = NULL };
-    adz_tensor *y = NULL, *numbers = NULL, *found = NULL;
+    adzi_max_windows_call *c = block;
     const bool traced = call->record && call->thread->tracer != NULL;
-    if (x == NULL || !read_taps(op, axes, &args) ||
-        (y = adzi_new_planes(call, (adz_dtype)x->dtype, x, n, axes)) == NULL ||
-        ((indices != NULL || traced) &&
-            (found = call->second = adzi_new_planes(call, ADZ_I64, x, n, axes)) == NULL) ||
-        (numbers = new_numbers(op, &args, y->rank, y->sizes)) == NULL ||
-        !adzi_record_extra(call, 1, &y, traced ? MOST_EXTRAS : INDICES, attr, attr_size)) {
-        return NULL;
+    c->args = (adzi_max_windows_args){ .x = in[0]->data, .y = y[0]->data };
+    if (!read_taps(call->op->name, c->w.axes, &c->args)) {
+        return false;
     }
-    adzi_save_extra(call, NUMBERS, numbers);
-    if (traced) {
-        adzi_save_extra(call, INDICES, found);
+    if (c->wants_indices || traced) {
+        c->found = call->second = adzi_new(call, ADZ_I64, y[0]->rank, y[0]->sizes);
     }
-    args.x = x->data;
-    args.y = y->data;
-    if (y->numel > 0) {
-        adzi_launch(KERNEL_FOR(max_windows, x->dtype), adzi_max_windows_args, &args,
-            y->numel / args.columns.n, grain(&args, args.columns.n));
+    y[1 + NUMBERS] = new_numbers(call, &c->args, y[0]);
+    y[1 + INDICES] = traced ? c->found : NULL;
+    c->args.indices = c->found != NULL ? (int64_t *)(void *)c->found->data : NULL;
+    return y[1 + NUMBERS] != NULL && (c->found != NULL || !(c->wants_indices || traced));
+}
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const adzi_max_windows_call *c = block;
+    const int64_t columns = c->args.columns.n;
+    (void)in;
+    if (y[0]->numel > 0) {
+        adzi_launch(KERNEL_FOR(max_windows, y[0]->dtype), adzi_max_windows_args, &c->args,
+            y[0]->numel / columns, grain(&c->args, columns));
     }
-    if (found != NULL) {
-        find_indices(&args, found, (adz_dtype)x->dtype);
+    if (c->found != NULL) {
+        find_indices(&c->args, c->found, (adz_dtype)y[0]->dtype);
     }
-    y = adzi_leave(call, y);
+}
+
+adz_tensor *adzi_max_windows(
+    const adzi_op *op, adz_tensor *x, adzi_max_windows_call *call, adz_tensor **indices)
+{
+    static const adzi_steps steps = {
+        .prepare = prepare, .save = adzi_save_nothing, .launch = launch, .n_kept = EXTRAS
+    };
+    call->w.op = op->name;
+    call->wants_indices = indices != NULL;
+    call->found = NULL;
+    adz_tensor *y = ADZI_RUN_STEPS(op, steps, call, x);
     if (indices != NULL) {
-        *indices = y != NULL ? found : NULL;
+        *indices = y != NULL ? call->found : NULL;
     }
     return y;
 }
@@ -116,11 +127,12 @@ static bool some_empty(const adzi_taps *t)
 static adz_tensor *indices_of(
     adzi_node *node, adzi_max_windows_args *args, adz_shape windows, adz_dtype dtype)
 {
-    if (node->n_extras > INDICES) {
+    if (node->extras[INDICES].saved != NULL) {
         return adz_reshape(adzi_saved_extra(node, INDICES), windows);
     }
     adz_tensor *found = adzi_scratch(node->op->name, ADZ_I64, windows.rank, windows.sizes);
     if (found != NULL) {
+        args->indices = (int64_t *)(void *)found->data;
         find_indices(args, found, dtype);
     }
     return found;

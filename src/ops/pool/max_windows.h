@@ -25,12 +25,18 @@ typedef struct adzi_max_windows_args {
 ADZI_ADDRESSES(adzi_max_windows_args, x, y, numbers, indices, dy, dx, ADZI_TAPS_ADDRESSES(rows.),
     ADZI_TAPS_ADDRESSES(columns.));
 
-/**
- * Computes a call. `attr` has been read, and the axes follow from it and from x. `indices` receives
- * the indices, or is NULL.
+/** One call. */
+typedef struct adzi_max_windows_call {
+    adzi_windows w;
+    bool wants_indices;
+    adz_tensor *found; /* the indices, or NULL */
+    adzi_max_windows_args args;
+} adzi_max_windows_call;
+
+/** Calls an operator whose attributes have been read. `indices` receives the indices, or is NULL.
  */
-adz_tensor *adzi_max_windows(adzi_call *call, int n, const adzi_axis *axes, const void *attr,
-    size_t attr_size, adz_tensor **indices);
+adz_tensor *adzi_max_windows(
+    const adzi_op *op, adz_tensor *x, adzi_max_windows_call *call, adz_tensor **indices);
 
 /** The gradient as an expression: dy is added at the indices of the largest elements. */
 adz_status adzi_max_windows_backward(

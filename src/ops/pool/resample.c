@@ -11,31 +11,38 @@ static bool read_taps(
            adzi_taps_of(op, &axes[1], true, transposed, &args->columns);
 }
 
-static void launch(adzi_resample_args *args, adz_tensor *y, const adz_tensor *x)
+static void launch(const adzi_resample_args *args, const adz_tensor *y)
 {
-    args->x = x->data;
-    args->y = y->data;
     if (y->numel > 0) {
         /* A unit reads the rows of its window and writes one row. */
         const int64_t each = args->rows.most * args->columns.in + args->columns.n;
-        adzi_launch(KERNEL_FOR(resample, x->dtype), adzi_resample_args, args,
+        adzi_launch(KERNEL_FOR(resample, y->dtype), adzi_resample_args, args,
             y->numel / args->columns.n, adzi_grain_of(GRAIN, each));
     }
 }
 
-adz_tensor *adzi_resample_call(
-    adzi_call *call, int n, const adzi_axis *axes, double scale, const void *attr, size_t attr_size)
+/* The tables of the windows are made before the recording, because memory may be refused. */
+static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
 {
-    const char *op = call->op->name;
-    adz_tensor *x = adzi_compact(op, call->in[0]), *y = NULL;
-    adzi_resample_args args = { .scale = scale };
-    if (x == NULL || !read_taps(op, axes, false, &args) ||
-        (y = adzi_new_planes(call, (adz_dtype)x->dtype, x, n, axes)) == NULL ||
-        !adzi_record(call, 1, &y, attr, attr_size)) {
-        return NULL;
-    }
-    launch(&args, y, x);
-    return adzi_leave(call, y);
+    adzi_resampling *r = block;
+    r->args.x = in[0]->data;
+    r->args.y = y[0]->data;
+    return read_taps(call->op->name, r->w.axes, false, &r->args);
+}
+
+static void launch_call(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    (void)in;
+    launch(&((const adzi_resampling *)block)->args, y[0]);
+}
+
+adz_tensor *adzi_resample_call(const adzi_op *op, adz_tensor *x, adzi_resampling *call)
+{
+    static const adzi_steps steps = {
+        .prepare = prepare, .save = adzi_save_nothing, .launch = launch_call
+    };
+    call->w.op = op->name;
+    return ADZI_RUN_STEPS(op, steps, call, x);
 }
 
 adz_status adzi_resample_fused(
@@ -49,7 +56,9 @@ adz_status adzi_resample_fused(
         (dx[0] = adzi_scratch(op, (adz_dtype)g->dtype, shape.rank, shape.sizes)) == NULL) {
         return adzi_status(NULL);
     }
-    launch(&args, dx[0], g);
+    args.x = g->data;
+    args.y = dx[0]->data;
+    launch(&args, dx[0]);
     return ADZ_OK;
 }
 

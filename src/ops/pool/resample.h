@@ -19,9 +19,14 @@ typedef struct adzi_resample_args {
 
 ADZI_ADDRESSES(adzi_resample_args, x, y, ADZI_TAPS_ADDRESSES(rows.), ADZI_TAPS_ADDRESSES(columns.));
 
-/** Computes a call whose attributes have been read, and ends it. Nothing is saved. */
-adz_tensor *adzi_resample_call(adzi_call *call, int n, const adzi_axis *axes, double scale,
-    const void *attr, size_t attr_size);
+/** One call. */
+typedef struct adzi_resampling {
+    adzi_windows w;
+    adzi_resample_args args; /* with the scale */
+} adzi_resampling;
+
+/** Calls an operator. Nothing is saved, because y is linear in x. */
+adz_tensor *adzi_resample_call(const adzi_op *op, adz_tensor *x, adzi_resampling *call);
 
 /** The gradient of such a call in one launch. */
 adz_status adzi_resample_fused(

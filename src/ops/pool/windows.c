@@ -13,7 +13,9 @@
  * Positions outside x are left out. Starts and ends of windows never fall as j rises, if there is
  * no dilation. */
 
-const adz_field adzi_adaptive_fields[2] = { ADZI_FIELD_LIST(adzi_adaptive_attr, n, output_size) };
+const adz_field adzi_adaptive_fields[2] = { ADZI_FIELD_HIDDEN(adzi_adaptive_attr, n),
+    ADZI_FIELD_AS(adzi_adaptive_attr, output_size, "output_size", ADZ_FIELD_I64, .counted = true,
+        ADZ_CLOSED(-1, INT32_MAX)) };
 
 /* ---- one window ---------------------------------------------------------------------------- */
 
@@ -114,27 +116,8 @@ adzi_axis adzi_axis_single(void)
 
 /* ---- arguments ----------------------------------------------------------------------------- */
 
-bool adzi_read_pair(const char *op, const char *name, int n, adz_shape given, int64_t least,
-    const int64_t *otherwise, int64_t *to)
-{
-    if (given.rank < 0 || given.rank > n || (given.rank == 0 && otherwise == NULL) ||
-        (given.rank > 1 && given.rank != n)) {
-        adzi_error(op, ADZ_ERR_ARGUMENT, "%s has %d numbers, but needs 1%s", name, given.rank,
-            n == 2 ? " for both dimensions or 2" : "");
-        return false;
-    }
-    for (int i = 0; i < n; ++i) {
-        to[i] = given.rank == 0 ? otherwise[i] : given.sizes[given.rank == 1 ? 0 : i];
-        if (to[i] < least || to[i] > INT32_MAX) {
-            adzi_error(op, ADZ_ERR_ARGUMENT, "%s is %lld, but must be from %lld to 2147483647",
-                name, (long long)to[i], (long long)least);
-            return false;
-        }
-    }
-    return true;
-}
-
-bool adzi_check_padding(const char *op, const adzi_window_attr *attr)
+/* The padding is at most half of a window. */
+static bool check_padding(const char *op, const adzi_window_attr *attr)
 {
     for (int i = 0; i < attr->n; ++i) {
         const int64_t reach = attr->dilation[i] * (attr->kernel_size[i] - 1) + 1;
@@ -147,6 +130,17 @@ bool adzi_check_padding(const char *op, const adzi_window_attr *attr)
         }
     }
     return true;
+}
+
+bool adzi_read_window(const char *op, const adz_shape *kernel_size, const adz_shape *stride,
+    const adz_shape *padding, adzi_window_attr *attr)
+{
+    if (!adzi_spread_given(op, "kernel_size", kernel_size, attr->n, attr->kernel_size)) {
+        return false;
+    }
+    memcpy(attr->stride, attr->kernel_size, sizeof attr->stride);
+    return adzi_spread(op, "stride", stride, attr->n, attr->stride) &&
+           adzi_spread(op, "padding", padding, attr->n, attr->padding) && check_padding(op, attr);
 }
 
 bool adzi_check_planes(const char *op, const adz_tensor *x, int n)
@@ -220,35 +214,49 @@ void adzi_adaptive_axes(
 }
 
 bool adzi_read_adaptive(
-    const char *op, const adz_tensor *x, int n, adz_shape given, adzi_adaptive_attr *attr)
+    const char *op, int n, const adz_shape *output_size, adzi_adaptive_attr *attr)
 {
     attr->n = n;
-    if (!adzi_read_pair(op, "output_size", n, given, -1, NULL, attr->output_size) ||
-        !adzi_check_planes(op, x, n)) {
-        return false;
-    }
-    for (int i = 0; i < n; ++i) {
-        const int64_t in = x->sizes[x->rank - n + i];
-        attr->output_size[i] = attr->output_size[i] < 0 ? in : attr->output_size[i];
-        if (in > INT32_MAX) {
-            adzi_error(op, ADZ_ERR_SHAPE, "x%s is too large: %lld positions of a dimension",
-                adzi_text_shape(x), (long long)in);
-            return false;
-        }
-    }
-    return true;
+    return adzi_spread_given(op, "output_size", output_size, n, attr->output_size) &&
+           adz_fields_check(op, adzi_adaptive_fields, 2, attr);
 }
 
-adz_tensor *adzi_new_planes(
-    adzi_call *call, adz_dtype dtype, const adz_tensor *x, int n, const adzi_axis *axes)
+adz_status adzi_planes_rule(const char *op, adz_result *y, int n, const adzi_axis *axes)
 {
-    int64_t sizes[ADZ_MAX_RANK], numel;
-    for (int d = 0; d < x->rank; ++d) {
-        const int i = d - (x->rank - n); /* of the axes, where it is not negative */
-        sizes[d] = i < 0 ? x->sizes[d] : axes[ADZI_AXES - n + i].out;
+    int64_t numel;
+    for (int i = 0; i < n; ++i) {
+        y->shape.sizes[y->shape.rank - n + i] = axes[ADZI_AXES - n + i].out;
     }
-    if (adzi_check_sizes(call->op->name, x->rank, sizes, dtype, &numel) != ADZ_OK) {
-        return NULL;
+    return adzi_check_sizes(op, y->shape.rank, y->shape.sizes, y->dtype, &numel);
+}
+
+adz_status adzi_window_rule(adz_result *y, adz_tensor *const *in, void *windows)
+{
+    adzi_windows *w = windows;
+    const adzi_window_attr *at = &w->at.window;
+    return adzi_check_planes(w->op, in[0], at->n) &&
+                   adzi_window_axes(w->op, in[0]->rank, in[0]->sizes, at, w->axes)
+               ? adzi_planes_rule(w->op, y, at->n, w->axes)
+               : adzi_status(NULL);
+}
+
+adz_status adzi_adaptive_rule(adz_result *y, adz_tensor *const *in, void *windows)
+{
+    adzi_windows *w = windows;
+    adzi_adaptive_attr *at = &w->at.adaptive;
+    const adz_tensor *x = in[0];
+    if (!adzi_check_planes(w->op, x, at->n)) {
+        return adzi_status(NULL);
     }
-    return adzi_new(call, dtype, x->rank, sizes);
+    for (int i = 0; i < at->n; ++i) {
+        const int64_t size = x->sizes[x->rank - at->n + i];
+        at->output_size[i] = at->output_size[i] < 0 ? size : at->output_size[i];
+        if (size > INT32_MAX) {
+            return adzi_error(w->op, ADZ_ERR_SHAPE,
+                "x%s is too large: %lld positions of a dimension", adzi_text_shape(x),
+                (long long)size);
+        }
+    }
+    adzi_adaptive_axes(x->rank, x->sizes, at, w->axes);
+    return adzi_planes_rule(w->op, y, at->n, w->axes);
 }

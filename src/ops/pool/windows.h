@@ -6,6 +6,7 @@
 #define ADZI_OPS_POOL_WINDOWS_H
 
 #include "ops/op.h"
+#include "ops/spread.h"
 
 enum { ADZI_AXES = 2 }; /* the most dimensions that a window covers */
 
@@ -32,6 +33,15 @@ typedef struct adzi_adaptive_attr {
 
 extern const adz_field adzi_adaptive_fields[2];
 
+/** The attributes of interpolate. */
+typedef struct adzi_interpolate_attr {
+    int n;
+    int64_t size[ADZI_AXES]; /* of the result */
+    double scale_factor;     /* 0: the sizes decide */
+    unsigned mode;
+    bool align_corners;
+} adzi_interpolate_attr;
+
 /** How the windows of one dimension follow from its sizes. */
 typedef enum adzi_axis_kind {
     ADZI_AXIS_WINDOW,   /* kernel, stride, padding and dilation */
@@ -51,6 +61,18 @@ typedef struct adzi_axis {
     bool align_corners; /* of ADZI_AXIS_LINEAR */
 } adzi_axis;
 
+/** What a call of an operator over windows begins with. The node keeps the attributes alone; the
+ * shape rule fills the axes. */
+typedef struct adzi_windows {
+    union {
+        adzi_window_attr window;
+        adzi_adaptive_attr adaptive;
+        adzi_interpolate_attr interpolate;
+    } at;
+    const char *op;
+    adzi_axis axes[ADZI_AXES];
+} adzi_windows;
+
 /** The positions that position j of y sees: start, start + dilation, ... `count` times. */
 typedef struct adzi_window {
     int64_t start, count;
@@ -64,16 +86,11 @@ double adzi_axis_weight(const adzi_axis *axis, int64_t j, int64_t k);
 /** A dimension of size 1 that stays as it is, for operators of one dimension. */
 adzi_axis adzi_axis_single(void);
 
-/**
- * Reads one or two numbers of the caller into `to`. A shape with one number gives it to every
- * dimension; an empty shape gives `otherwise`. Fails with ADZ_ERR_ARGUMENT if a number is under
- * `least` or above 2^31 - 1. `otherwise` may be `to`, which then keeps its numbers.
- */
-bool adzi_read_pair(const char *op, const char *name, int n, adz_shape given, int64_t least,
-    const int64_t *otherwise, int64_t *to);
-
-/** Fails with ADZ_ERR_ARGUMENT if the padding is more than half of a window. */
-bool adzi_check_padding(const char *op, const adzi_window_attr *attr);
+/** Fills kernel size, stride (by default that of the kernel) and padding of attributes that have n,
+ * no padding, and the dilation. Fails with ADZ_ERR_ARGUMENT also if the padding is more than half
+ * of a window. */
+bool adzi_read_window(const char *op, const adz_shape *kernel_size, const adz_shape *stride,
+    const adz_shape *padding, adzi_window_attr *attr);
 
 /** Checks that x has the n dimensions of a window behind one or two others: [C, L] or [N, C, L],
  * [C, H, W] or [N, C, H, W]. None of the n may be empty. */
@@ -88,14 +105,17 @@ bool adzi_window_axes(
 void adzi_adaptive_axes(
     int rank, const int64_t *sizes, const adzi_adaptive_attr *attr, adzi_axis *axes);
 
-/** Reads the output size of an adaptive pooling, in which -1 stands for the size of x, and checks
- * x. */
+/** Reads the output size of an adaptive pooling over n dimensions. */
 bool adzi_read_adaptive(
-    const char *op, const adz_tensor *x, int n, adz_shape given, adzi_adaptive_attr *attr);
+    const char *op, int n, const adz_shape *output_size, adzi_adaptive_attr *attr);
 
-/** Makes a contiguous result of x's dtype in which the last n sizes are those of the axes. */
-adz_tensor *adzi_new_planes(
-    adzi_call *call, adz_dtype dtype, const adz_tensor *x, int n, const adzi_axis *axes);
+/** The shape rules of poolings: the axes of x follow from the attributes, and the shape of y from
+ * the axes. An adaptive output size of -1 becomes that of x. */
+adz_status adzi_window_rule(adz_result *y, adz_tensor *const *in, void *windows);
+adz_status adzi_adaptive_rule(adz_result *y, adz_tensor *const *in, void *windows);
+
+/** For a shape rule: the last n sizes of the result are those of the axes. */
+adz_status adzi_planes_rule(const char *op, adz_result *y, int n, const adzi_axis *axes);
 
 /** The number of planes of x. */
 static inline int64_t adzi_planes(int rank, const int64_t *sizes, int n)

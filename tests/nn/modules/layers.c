@@ -122,7 +122,7 @@ static void activations_compute(void **state)
     expect_values(
         adz_activation_new(ADZ_ACTIVATION_IDENTITY), (const double[]){ -2, -0.5, 0, 0.5, 2 });
     assert_null(adz_activation_new((adz_activation)99));
-    expect_error(ADZ_ERR_ARGUMENT, "99 is no adz_activation");
+    expect_error(ADZ_ERR_ARGUMENT, "activation is 99");
     assert_null(adz_gelu_new((adz_gelu_approximate)9));
     expect_error(ADZ_ERR_ARGUMENT, "9 is no adz_gelu_approximate");
 }

@@ -233,7 +233,7 @@ const op_case bias_activation_case = {
         { .in = { IN_0, IN_NONE, IN_NONE, IN_NONE }, .p = { 0 }, .status = ADZ_ERR_SHAPE, .says = "no dimension" },
         { .in = { IN(3, 4), IN_TYPED(ADZ_F32, 4), IN_NONE, IN_NONE }, .p = { 0 }, .status = ADZ_ERR_DTYPE, .says = "bias float32" },
         { .in = { IN_TYPED(ADZ_I64, 3, 4), IN_NONE, IN_NONE, IN_NONE }, .p = { 0 }, .status = ADZ_ERR_DTYPE },
-        { .in = { IN(3, 4), IN(4), IN_NONE, IN_NONE }, .p = { 1000 }, .status = ADZ_ERR_ARGUMENT, .says = "adz_activation" },
+        { .in = { IN(3, 4), IN(4), IN_NONE, IN_NONE }, .p = { 1000 }, .status = ADZ_ERR_ARGUMENT, .says = "activation is 1000, but must be 0 (relu)" },
         { .in = { IN(3, 4), IN(4), IN_NONE, IN_NONE }, .p = { 0, 1.5, 1 }, .status = ADZ_ERR_ARGUMENT, .says = "[0, 1]" },
     },
     FACTS(facts),

@@ -50,7 +50,7 @@ const op_case conv1d_case = {
         { .in = { IN(1, 1, 3), IN(1, 1, 5), IN_NONE }, .status = ADZ_ERR_SHAPE,
             .says = "spans 5 elements" },
         { .in = { IN(1, 1, 3), IN(1, 1, 2), IN_NONE }, .p = { [STRIDE] = 1, 1 },
-            .status = ADZ_ERR_ARGUMENT, .says = "one number" },
+            .status = ADZ_ERR_ARGUMENT, .says = "stride has 2 numbers, but needs 1" },
         { .in = { IN(1, 1, 3), IN(1, 1, 2), IN_NONE },
             .p = { [RULE] = ADZ_PADDING_CAUSAL, [PADDING] = 1 }, .status = ADZ_ERR_ARGUMENT,
             .says = "padding_rule \"causal\" leaves no room" },

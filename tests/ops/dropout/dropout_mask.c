@@ -43,7 +43,7 @@ const op_case dropout_mask_case = {
         { .in = { IN(3, 1), IN_MASK(3, 1) }, .p = { 0.5 } },
     },
     .rejects = {
-        { .in = { IN(3), IN_MASK(3) }, .p = { 0 }, .status = ADZ_ERR_ARGUMENT, .says = "(0, 1]" },
+        { .in = { IN(3), IN_MASK(3) }, .p = { 0 }, .status = ADZ_ERR_ARGUMENT, .says = "keep is 0, but must be above 0 and at most 1" },
         { .in = { IN(3), IN_MASK(3) }, .p = { 1.5 }, .status = ADZ_ERR_ARGUMENT },
         { .in = { IN(3), IN_MASK(4) }, .p = { 0.5 }, .status = ADZ_ERR_SHAPE },
     },

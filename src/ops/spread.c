@@ -1,0 +1,24 @@
+#include "ops/spread.h"
+
+static bool refuse(const char *op, const char *name, const adz_shape *list, int n)
+{
+    adzi_error(op, ADZ_ERR_ARGUMENT, "%s has %d numbers, but needs 1%s", name, list->rank,
+        n == 2 ? " for both dimensions or 2" : "");
+    return false;
+}
+
+bool adzi_spread(const char *op, const char *name, const adz_shape *list, int n, int64_t *to)
+{
+    if (list->rank != 0 && list->rank != 1 && list->rank != n) {
+        return refuse(op, name, list, n);
+    }
+    for (int d = 0; d < n && list->rank != 0; ++d) {
+        to[d] = list->sizes[list->rank == 1 ? 0 : d];
+    }
+    return true;
+}
+
+bool adzi_spread_given(const char *op, const char *name, const adz_shape *list, int n, int64_t *to)
+{
+    return list->rank != 0 ? adzi_spread(op, name, list, n, to) : refuse(op, name, list, n);
+}
