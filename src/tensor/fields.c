@@ -308,11 +308,11 @@ static bool check_element(const char *op, const adz_field *f, const void *at)
     return check_real(op, f, adzi_field_number(f, at));
 }
 
-/* Whether some values of the field are wrong. */
+/* Whether some values of the field may be wrong: it has bounds, or is of a kind that is checked
+ * without them. Those kinds come last. */
 static bool is_limited(const adz_field *f)
 {
-    return f->bounds != ADZ_BOUNDS_NONE || f->values != NULL || f->kind == ADZ_FIELD_DTYPE ||
-           adzi_field_is_shape(f);
+    return f->bounds != ADZ_BOUNDS_NONE || f->kind >= ADZ_FIELD_ENUM;
 }
 
 /* Whether a number lies between its bounds, as most do. False also where it takes more to say:
@@ -344,7 +344,8 @@ static bool check_field(const char *op, const adz_field *fields, size_t i, const
     const adz_field *f = &fields[i];
     const size_t size = adzi_field_size(f->kind), used = adzi_field_used(fields, i, values);
     for (size_t k = 0; k < used; ++k) {
-        if (!check_element(op, f, (const char *)values + f->offset + k * size)) {
+        const char *at = (const char *)values + f->offset + k * size;
+        if (!is_clearly_within(f, at) && !check_element(op, f, at)) {
             return false;
         }
     }

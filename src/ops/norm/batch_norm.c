@@ -314,8 +314,9 @@ static bool check(adzi_call *call, void *block)
         }
     }
     at->weighted = !adzi_is_none(call->in[WEIGHT]);
+    /* The rows of momentum and eps. */
     if (!check_running(call->in[RUNNING_MEAN], call->in[RUNNING_VAR], at->training) ||
-        !adz_fields_check("batch_norm", fields, sizeof fields / sizeof *fields, at)) {
+        !adz_fields_check("batch_norm", fields + 1, 2, at)) {
         return false;
     }
     /* One value per channel is its own mean and would be normalised to 0. PyTorch refuses this,

@@ -159,7 +159,8 @@ static bool check(adzi_call *call, void *block)
         return false;
     }
     at->weighted = !adzi_is_none(call->in[1]);
-    return adz_fields_check(op, adzi_row_norm_fields, 7, at) && fits(call, 1, at) &&
+    /* The row of eps. */
+    return adz_fields_check(op, adzi_row_norm_fields + 2, 1, at) && fits(call, 1, at) &&
            (!at->centred || fits(call, 2, at));
 }
 
