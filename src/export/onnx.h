@@ -171,6 +171,13 @@ bool adzi_onnx_last(adzi_onnx *g, const char *type, adzi_onnx_names in, adzi_onn
 /** A node whose result is a temporary, which is returned. */
 const char *adzi_onnx_step(adzi_onnx *g, const char *type, const char *a, const char *b);
 
+/** For nodes that take [N, C, ...] with n dimensions behind the channels: input 0, which gets a
+ * batch of 1 if it has none; the name for the node's result; and the end of the call, which takes
+ * that batch away. */
+const char *adzi_onnx_batched(adzi_onnx *g, size_t n);
+const char *adzi_onnx_batched_result(adzi_onnx *g, size_t n);
+bool adzi_onnx_unbatched(adzi_onnx *g, size_t n, const char *y);
+
 /** The first element along a dimension, which keeps size 1. */
 const char *adzi_onnx_first(adzi_onnx *g, const char *name, int64_t dim);
 

@@ -392,6 +392,31 @@ void adzi_onnx_cast_to(adzi_onnx *g, const char *name, const char *y, adz_dtype 
     cast_node(g, name, y, to);
 }
 
+static bool lacks_batch(const adzi_onnx *g, size_t n)
+{
+    return (size_t)adzi_onnx_input(g, 0)->rank == n + 1;
+}
+
+const char *adzi_onnx_batched(adzi_onnx *g, size_t n)
+{
+    const int64_t zero = 0;
+    const char *x = adzi_onnx_in(g, 0);
+    return lacks_batch(g, n) ? adzi_onnx_step(g, "Unsqueeze", x, adzi_onnx_ints(g, &zero, 1)) : x;
+}
+
+const char *adzi_onnx_batched_result(adzi_onnx *g, size_t n)
+{
+    return lacks_batch(g, n) ? adzi_onnx_temporary(g) : adzi_onnx_out(g, 0);
+}
+
+bool adzi_onnx_unbatched(adzi_onnx *g, size_t n, const char *y)
+{
+    const int64_t zero = 0;
+    return lacks_batch(g, n) ? adzi_onnx_last(g, "Squeeze",
+                                   ADZI_NAMES(y, adzi_onnx_ints(g, &zero, 1)), ADZI_NO_ATTRS)
+                             : !g->failed;
+}
+
 const char *adzi_onnx_first(adzi_onnx *g, const char *name, int64_t dim)
 {
     const int64_t zero = 0, one = 1;

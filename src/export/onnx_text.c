@@ -2,7 +2,7 @@
  * read from left to right, and each node is added when its inputs are. */
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "export/onnx.h"
@@ -13,7 +13,7 @@ enum {
     MOST_NUMBERS = 2 * ADZ_MAX_RANK,
     MOST_NAMES = 6,
     MOST_RESULTS = 2,
-    MOST_CHARACTERS = 24
+    MOST_CHARACTERS = 40
 };
 
 /* A name that the text gives to a result. */
@@ -36,7 +36,6 @@ typedef struct {
     size_t n_in;
     adzi_onnx_attr attrs[MOST_ATTRIBUTES];
     char names[MOST_ATTRIBUTES][MOST_CHARACTERS];
-    char texts[MOST_ATTRIBUTES][MOST_CHARACTERS];
     int64_t lists[MOST_ATTRIBUTES][MOST_NUMBERS];
     size_t n_attrs;
     bool empty; /* a list of dimensions is empty, so that nothing is to be done */
@@ -94,6 +93,17 @@ size_t adzi_onnx_list(const adzi_onnx *g, const char *name, int64_t *values, siz
     return n;
 }
 
+/* Refuses the call if a text names an attribute that the operator does not have. */
+static bool has_field(adzi_onnx *g, const char *name)
+{
+    char reason[100];
+    if (field_of(g, name) != NULL) {
+        return true;
+    }
+    snprintf(reason, sizeof reason, "has no attribute \"%s\", which its row for ONNX names", name);
+    return adzi_onnx_refuse(g, reason);
+}
+
 /* ---- words ---------------------------------------------------------------------------------- */
 
 /* Skips spaces and, if the character follows, this too. */
@@ -134,7 +144,7 @@ static bool takes_word_before(reading *r, char character, char word[MOST_CHARACT
 /* The list that the row computes, that of the sizes of the result, or that of an attribute. */
 static size_t read_list(reading *r, int64_t *values)
 {
-    const adzi_onnx *g = r->g;
+    adzi_onnx *g = r->g;
     char name[MOST_CHARACTERS];
     if (takes(r, '@')) {
         return g->call->row->onnx.list(g, values);
@@ -144,7 +154,34 @@ static size_t read_list(reading *r, int64_t *values)
         memcpy(values, adzi_onnx_result(g, 0)->sizes, sizeof adzi_onnx_result(g, 0)->sizes);
         return (size_t)adzi_onnx_result(g, 0)->rank;
     }
-    return adzi_onnx_list(g, name, values, MOST_NUMBERS);
+    return has_field(g, name) ? adzi_onnx_list(g, name, values, MOST_NUMBERS) : 0;
+}
+
+/* Whether a number such as 2, 0.5, -1 or inf follows. Reads it if so. The point is a dot in every
+ * locale. */
+static bool takes_literal(reading *r, double *value)
+{
+    r->at += strspn(r->at, " ");
+    const char *at = r->at;
+    const bool negative = *at == '-';
+    at += negative;
+    double number = 0, unit = 1;
+    if (strncmp(at, "inf", 3) == 0 && !is_of_word(at[3])) {
+        number = (double)INFINITY;
+        at += 3;
+    } else if (!isdigit((unsigned char)*at)) {
+        return false;
+    }
+    for (bool behind = false; isdigit((unsigned char)*at) || (*at == '.' && !behind); ++at) {
+        behind = behind || *at == '.';
+        if (*at != '.') {
+            number = 10 * number + (*at - '0');
+            unit *= behind ? 10 : 1;
+        }
+    }
+    r->at = at;
+    *value = (negative ? -number : number) / unit;
+    return true;
 }
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
@@ -152,22 +189,14 @@ static size_t read_list(reading *r, int64_t *values)
 /* Reads the value of an attribute of the node. */
 static void read_attribute(reading *r, node *n)
 {
-    const adzi_onnx *g = r->g;
+    adzi_onnx *g = r->g;
     const size_t k = n->n_attrs++;
     adzi_onnx_attr *attr = &n->attrs[k];
     const char *start = r->at += strspn(r->at, " ");
     *attr = (adzi_onnx_attr){ .name = n->names[k], .type = ADZI_ONNX_INT };
-    if (takes(r, '\'')) {
-        read_word(r, n->texts[k]);
-        takes(r, '\'');
-        attr->type = ADZI_ONNX_STRING;
-        attr->text = n->texts[k];
-        return;
-    }
-    if (*r->at == '-' || isdigit((unsigned char)*r->at)) {
-        char *end;
-        attr->whole = strtoll(start, &end, 10);
-        r->at = end;
+    double literal;
+    if (takes_literal(r, &literal)) {
+        attr->whole = (int64_t)literal;
         return;
     }
     char name[MOST_CHARACTERS];
@@ -182,7 +211,10 @@ static void read_attribute(reading *r, node *n)
         return;
     }
     read_word(r, name);
-    if (field != NULL && field->kind == ADZ_FIELD_F64) {
+    if (!has_field(g, name)) {
+        return;
+    }
+    if (field->kind == ADZ_FIELD_F64) {
         attr->type = ADZI_ONNX_FLOAT;
         attr->number = adzi_onnx_attr_number(g, name);
     } else {
@@ -292,15 +324,15 @@ static const char *convert(reading *r, const char *name, const char *target)
     return name;
 }
 
-/* A tensor of one integer: i64(dim), i64(3). */
+/* A tensor of one integer: i64(dim). */
 static const char *read_i64(reading *r)
 {
     char word[MOST_CHARACTERS];
     read_word(r, word);
     takes(r, ')');
-    const int64_t value = isdigit((unsigned char)word[0]) ? strtoll(word, NULL, 10)
-                                                          : adzi_onnx_attr_whole(r->g, word);
-    return adzi_onnx_number(r->g, ADZ_I64, (double)value);
+    return has_field(r->g, word)
+               ? adzi_onnx_number(r->g, ADZ_I64, (double)adzi_onnx_attr_whole(r->g, word))
+               : NULL;
 }
 
 /* A number, an input, a name, or a node whose result is `target`. */
@@ -318,10 +350,8 @@ static const char *operand(reading *r, const char *target)
         read_parts(r, &n);
         return g->failed ? NULL : add_node(r, &n, target);
     }
-    char *end;
-    const double literal = strtod(r->at, &end);
-    if (end != r->at) {
-        r->at = end;
+    double literal;
+    if (takes_literal(r, &literal)) {
         return adzi_onnx_like_input(g, literal);
     }
     read_word(r, n.type);
@@ -330,7 +360,7 @@ static const char *operand(reading *r, const char *target)
             return r->names[i].value;
         }
     }
-    return adzi_onnx_like_input(g, adzi_onnx_attr_number(g, n.type));
+    return has_field(g, n.type) ? adzi_onnx_like_input(g, adzi_onnx_attr_number(g, n.type)) : NULL;
 }
 
 /* An operand with its conversions and its factor. */
@@ -341,7 +371,8 @@ static const char *expression(reading *r, const char *target)
     const bool converted = is_converted(r->at);
     const char *y = operand(r, converted || scaled ? NULL : target);
     y = converted ? convert(r, y, target) : y;
-    const double number = scaled ? adzi_onnx_attr_number(r->g, factor) : 1;
+    const double number =
+        scaled && has_field(r->g, factor) ? adzi_onnx_attr_number(r->g, factor) : 1;
     return number != 1 ? adzi_onnx_step(r->g, "Mul", y, adzi_onnx_like_input(r->g, number)) : y;
 }
 
@@ -407,6 +438,9 @@ bool adzi_onnx_print_text(adzi_onnx *g)
         r.n_names++;
         takes(&r, ';');
     }
-    expression(&r, out);
-    return !g->failed;
+    const char *y = expression(&r, out);
+    if (!g->failed && *r.at != '\0') {
+        return adzi_onnx_refuse(g, "has a row whose text for ONNX cannot be read");
+    }
+    return y == out ? !g->failed : adzi_onnx_last(g, "Identity", ADZI_NAMES(y), ADZI_NO_ATTRS);
 }

@@ -68,10 +68,10 @@ typedef struct adzi_onnx_row {
      *     [y] [@]                       the sizes of the result; what `list` computes
      *     Pow($a, exponent), Max($a, 0) a number, with the dtype of $a
      *     i64(diagonal)                 an integer of that attribute
-     *     Gather($a, $b, axis=dim)      an attribute of the node from one of the operator, or from
-     *                                   a number, a text 'add' or what `list` computes, perm=@
+     *     Gather($a, $b, axis=dim)      an attribute of the node: that of the operator, a
+     *                                   number, or what `list` computes, perm=@
      *     $a:y, Not($a:bool)            a conversion to the dtype of the result, bool, i32 or i64
-     *     Add($a, alpha*$b)             a product with a number, which is left out if that is 1
+     *     Add($a, alpha*$b)             a product with a number, left out if that is 1
      *     u = Exp($a); Sub(u, 1)        a name for the result of a node
      *     !is a power of integers       the call is refused with this reason
      *

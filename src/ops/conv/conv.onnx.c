@@ -14,18 +14,6 @@ static int spatial(const adzi_onnx *g)
     return adzi_onnx_input(g, WEIGHT)->rank - 2;
 }
 
-static bool has_batch(const adzi_onnx *g)
-{
-    return adzi_onnx_input(g, X)->rank == spatial(g) + 2;
-}
-
-/* An input or result of one image gets or loses a batch of 1, which the nodes demand. */
-static const char *change_batch(adzi_onnx *g, const char *type, const char *name)
-{
-    const int64_t zero = 0;
-    return adzi_onnx_step(g, type, name, adzi_onnx_ints(g, &zero, 1));
-}
-
 /* Pads are all beginnings and then all ends. A transposed call whose end loses less than nothing
  * has an output_padding. */
 bool adzi_onnx_print_conv(adzi_onnx *g)
@@ -48,9 +36,7 @@ bool adzi_onnx_print_conv(adzi_onnx *g)
                 "has an output_padding beyond the padding that is not below the stride, which runtimes do not take; use a larger stride, or adz_pad behind it");
         }
     }
-    const char *x = adzi_onnx_in(g, X);
-    x = has_batch(g) ? x : change_batch(g, "Unsqueeze", x);
-    const char *const y = has_batch(g) ? adzi_onnx_out(g, 0) : adzi_onnx_temporary(g);
+    const char *const x = adzi_onnx_batched(g, n), *const y = adzi_onnx_batched_result(g, n);
     const char *const in[] = { x, adzi_onnx_in(g, WEIGHT), adzi_onnx_in(g, BIAS) };
     const int64_t groups = adzi_onnx_attr_whole(g, "groups");
     const adzi_onnx_attr attrs[] = { ADZI_ATTR_INTS("dilations", dilation, n),
@@ -59,17 +45,13 @@ bool adzi_onnx_print_conv(adzi_onnx *g)
         ADZI_ATTR_INTS("output_padding", more, n) };
     adzi_onnx_node(g, adzi_onnx_type(g), (adzi_onnx_names){ in, g->call->in[BIAS] >= 0 ? 3 : 2 },
         ADZI_NAMES(y), (adzi_onnx_attrs){ attrs, transposed ? 6 : 5 });
-    if (!has_batch(g)) {
-        const int64_t zero = 0;
-        adzi_onnx_node(g, "Squeeze", ADZI_NAMES(y, adzi_onnx_ints(g, &zero, 1)),
-            ADZI_NAMES(adzi_onnx_out(g, 0)), ADZI_NO_ATTRS);
-    }
-    return !g->failed;
+    return adzi_onnx_unbatched(g, n, y);
 }
 
 /* The items of a batch are independent; nothing else may depend on its size. */
 bool adzi_onnx_carry_conv(const adzi_onnx *g)
 {
     const int axis = adzi_onnx_batch_in(g, X)->axis;
-    return (axis < 0 || (axis == 0 && has_batch(g))) && adzi_onnx_carry_first(g);
+    return (axis < 0 || (axis == 0 && adzi_onnx_input(g, X)->rank == spatial(g) + 2)) &&
+           adzi_onnx_carry_first(g);
 }

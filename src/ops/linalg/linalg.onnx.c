@@ -22,8 +22,7 @@ bool adzi_onnx_print_matmul(adzi_onnx *g)
 {
     const char *a = adzi_onnx_attr_whole(g, "transpose_a") ? turned(g, 0) : adzi_onnx_in(g, 0);
     const char *b = adzi_onnx_attr_whole(g, "transpose_b") ? turned(g, 1) : adzi_onnx_in(g, 1);
-    adzi_onnx_node(g, "MatMul", ADZI_NAMES(a, b), ADZI_NAMES(adzi_onnx_out(g, 0)), ADZI_NO_ATTRS);
-    return !g->failed;
+    return adzi_onnx_last(g, "MatMul", ADZI_NAMES(a, b), ADZI_NO_ATTRS);
 }
 
 /* The dimension of the product that a batch dimension of an operand becomes: a leading one, that of

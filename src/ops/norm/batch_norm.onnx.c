@@ -33,9 +33,7 @@ static bool wide_batch_norm(adzi_onnx *g, const char *scale, const char *bias, d
     const char *y =
         adzi_onnx_step(g, "Div", adzi_onnx_step(g, "Sub", adzi_onnx_in(g, X), mean), std);
     y = adzi_onnx_step(g, "Mul", y, along(g, scale));
-    adzi_onnx_node(
-        g, "Add", ADZI_NAMES(y, along(g, bias)), ADZI_NAMES(adzi_onnx_out(g, 0)), ADZI_NO_ATTRS);
-    return !g->failed;
+    return adzi_onnx_last(g, "Add", ADZI_NAMES(y, along(g, bias)), ADZI_NO_ATTRS);
 }
 
 bool adzi_onnx_print_batch_norm(adzi_onnx *g)
@@ -49,10 +47,9 @@ bool adzi_onnx_print_batch_norm(adzi_onnx *g)
     if (adzi_onnx_input(g, X)->dtype == ADZ_F64 && (double)(float)eps != eps) {
         return wide_batch_norm(g, scale, bias, eps);
     }
-    adzi_onnx_node(g, "BatchNormalization",
+    return adzi_onnx_last(g, "BatchNormalization",
         ADZI_NAMES(adzi_onnx_in(g, X), scale, bias, adzi_onnx_in(g, MEAN), adzi_onnx_in(g, VAR)),
-        ADZI_NAMES(adzi_onnx_out(g, 0)), ADZI_ATTRS(ADZI_ATTR_FLOAT("epsilon", eps)));
-    return !g->failed;
+        ADZI_ATTRS(ADZI_ATTR_FLOAT("epsilon", eps)));
 }
 
 bool adzi_onnx_carry_batch_norm(const adzi_onnx *g)

@@ -23,8 +23,7 @@ static bool wide_layer_norm(adzi_onnx *g, size_t rank, double eps)
     const char *y = adzi_onnx_step(g, "Div", d, adzi_onnx_step(g, "Sqrt", sum, NULL));
     y = g->call->in[1] >= 0 ? adzi_onnx_step(g, "Mul", y, adzi_onnx_in(g, 1)) : y;
     y = g->call->in[2] >= 0 ? adzi_onnx_step(g, "Add", y, adzi_onnx_in(g, 2)) : y;
-    adzi_onnx_node(g, "Identity", ADZI_NAMES(y), ADZI_NAMES(adzi_onnx_out(g, 0)), ADZI_NO_ATTRS);
-    return !g->failed;
+    return adzi_onnx_last(g, "Identity", ADZI_NAMES(y), ADZI_NO_ATTRS);
 }
 
 /* The weight is no optional input of the node. */
@@ -36,9 +35,7 @@ bool adzi_onnx_print_layer_norm(adzi_onnx *g)
     const double eps = adzi_onnx_attr_number(g, "eps");
     for (int d = 0; d < x->rank; ++d) {
         if (x->sizes[d] == 0) { /* nothing is computed, and nodes refuse it */
-            adzi_onnx_node(g, "Identity", ADZI_NAMES(adzi_onnx_in(g, 0)),
-                ADZI_NAMES(adzi_onnx_out(g, 0)), ADZI_NO_ATTRS);
-            return !g->failed;
+            return adzi_onnx_last(g, "Identity", ADZI_NAMES(adzi_onnx_in(g, 0)), ADZI_NO_ATTRS);
         }
     }
     if (x->dtype == ADZ_F64 && (double)(float)eps != eps) {
@@ -50,11 +47,10 @@ bool adzi_onnx_print_layer_norm(adzi_onnx *g)
             g, "Expand", adzi_onnx_number(g, x->dtype, 1), adzi_onnx_ints(g, shape, rank));
     }
     const char *in[] = { adzi_onnx_in(g, 0), weight, adzi_onnx_in(g, 2) };
-    adzi_onnx_node(g, "LayerNormalization", (adzi_onnx_names){ in, g->call->in[2] >= 0 ? 3 : 2 },
-        ADZI_NAMES(adzi_onnx_out(g, 0)),
+    return adzi_onnx_last(g, "LayerNormalization",
+        (adzi_onnx_names){ in, g->call->in[2] >= 0 ? 3 : 2 },
         ADZI_ATTRS(ADZI_ATTR_INT("axis", -(int64_t)rank), ADZI_ATTR_FLOAT("epsilon", eps),
             ADZI_ATTR_INT("stash_type", adzi_onnx_dtype(x->dtype))));
-    return !g->failed;
 }
 
 bool adzi_onnx_carry_layer_norm(const adzi_onnx *g)

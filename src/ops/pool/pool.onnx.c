@@ -49,32 +49,6 @@ static void read_windows(const adzi_onnx *g, windows *w)
     }
 }
 
-/* The name of x with a batch, and the name of a result with a batch. */
-static const char *batched(adzi_onnx *g, size_t n)
-{
-    const int64_t zero = 0;
-    const char *x = adzi_onnx_in(g, 0);
-    const bool missing = (size_t)adzi_onnx_input(g, 0)->rank == n + 1;
-    return missing ? adzi_onnx_step(g, "Unsqueeze", x, adzi_onnx_ints(g, &zero, 1)) : x;
-}
-
-static const char *result_of(adzi_onnx *g, size_t n)
-{
-    const bool missing = (size_t)adzi_onnx_input(g, 0)->rank == n + 1;
-    return missing ? adzi_onnx_temporary(g) : adzi_onnx_out(g, 0);
-}
-
-/* Ends a call whose nodes wrote `y`. */
-static bool finish(adzi_onnx *g, size_t n, const char *y)
-{
-    const int64_t zero = 0;
-    if ((size_t)adzi_onnx_input(g, 0)->rank == n + 1) {
-        adzi_onnx_node(g, "Squeeze", ADZI_NAMES(y, adzi_onnx_ints(g, &zero, 1)),
-            ADZI_NAMES(adzi_onnx_out(g, 0)), ADZI_NO_ATTRS);
-    }
-    return !g->failed;
-}
-
 /* ---- windows of one size ------------------------------------------------------------------- */
 
 /* ONNX counts the indices of the largest elements in another way. */
@@ -115,12 +89,12 @@ bool adzi_onnx_print_max_pool(adzi_onnx *g)
     if (misses_x(g, &w)) {
         return false;
     }
-    const char *x = batched(g, w.n), *y = result_of(g, w.n);
+    const char *x = adzi_onnx_batched(g, w.n), *y = adzi_onnx_batched_result(g, w.n);
     adzi_onnx_node(g, "MaxPool", ADZI_NAMES(x), ADZI_NAMES(y),
         ADZI_ATTRS(ADZI_ATTR_INTS("kernel_shape", w.kernel, w.n),
             ADZI_ATTR_INTS("strides", w.stride, w.n), ADZI_ATTR_INTS("dilations", w.dilation, w.n),
             ADZI_ATTR_INTS("pads", w.pads, 2 * w.n)));
-    return finish(g, w.n, y);
+    return adzi_onnx_unbatched(g, w.n, y);
 }
 
 static void average(
@@ -143,10 +117,10 @@ bool adzi_onnx_print_avg_pool(adzi_onnx *g)
         return adzi_onnx_refuse(g,
             "has a last window that counts a part of its padding, which ONNX cannot express; set count_include_pad or ceil_mode to false");
     }
-    const char *x = batched(g, w.n), *y = result_of(g, w.n);
+    const char *x = adzi_onnx_batched(g, w.n), *y = adzi_onnx_batched_result(g, w.n);
     if (divisor == 0) {
         average(g, &w, x, y, include && w.padded);
-        return finish(g, w.n, y);
+        return adzi_onnx_unbatched(g, w.n, y);
     }
     const char *mean = adzi_onnx_temporary(g);
     const double elements = (double)w.kernel[0] * (w.n == 2 ? (double)w.kernel[1] : 1);
@@ -154,7 +128,7 @@ bool adzi_onnx_print_avg_pool(adzi_onnx *g)
         adzi_onnx_number(g, adzi_onnx_input(g, 0)->dtype, elements / (double)divisor);
     average(g, &w, x, mean, true);
     adzi_onnx_node(g, "Mul", ADZI_NAMES(mean, factor), ADZI_NAMES(y), ADZI_NO_ATTRS);
-    return finish(g, w.n, y);
+    return adzi_onnx_unbatched(g, w.n, y);
 }
 
 /* ---- adaptive ------------------------------------------------------------------------------ */
@@ -180,7 +154,7 @@ bool adzi_onnx_print_adaptive(adzi_onnx *g)
         one = one && out[i] == 1;
         w.kernel[i] = w.stride[i] = in[i] / out[i];
     }
-    const char *x = batched(g, w.n), *y = result_of(g, w.n);
+    const char *x = adzi_onnx_batched(g, w.n), *y = adzi_onnx_batched_result(g, w.n);
     snprintf(type, sizeof type, "%s%sPool", one ? "Global" : "", adzi_onnx_type(g));
     if (one) {
         adzi_onnx_node(g, type, ADZI_NAMES(x), ADZI_NAMES(y), ADZI_NO_ATTRS);
@@ -189,7 +163,7 @@ bool adzi_onnx_print_adaptive(adzi_onnx *g)
             ADZI_ATTRS(ADZI_ATTR_INTS("kernel_shape", w.kernel, w.n),
                 ADZI_ATTR_INTS("strides", w.stride, w.n)));
     }
-    return finish(g, w.n, y);
+    return adzi_onnx_unbatched(g, w.n, y);
 }
 
 /* ---- interpolation ------------------------------------------------------------------------- */
@@ -220,14 +194,13 @@ bool adzi_onnx_print_interpolate(adzi_onnx *g)
                 g, "has a scale_factor that gives no whole sizes; give the size");
         }
     }
-    adzi_onnx_node(g, "Resize", ADZI_NAMES(adzi_onnx_in(g, 0), "", "", sizes_with_batch(g, out, n)),
-        ADZI_NAMES(adzi_onnx_out(g, 0)),
+    return adzi_onnx_last(g, "Resize",
+        ADZI_NAMES(adzi_onnx_in(g, 0), "", "", sizes_with_batch(g, out, n)),
         ADZI_ATTRS(ADZI_ATTR_TEXT("mode", mode == NEAREST ? "nearest" : "linear"),
             ADZI_ATTR_TEXT("coordinate_transformation_mode", mode == NEAREST ? "asymmetric"
                                                              : corners       ? "align_corners"
                                                                              : "half_pixel"),
             ADZI_ATTR_TEXT("nearest_mode", "floor")));
-    return !g->failed;
 }
 
 /* The batch, or the channels of an x without a batch, lie before the windows. */
