@@ -244,7 +244,10 @@ static void read_parts(reading *r, node *n)
         } else {
             n->in[n->n_in++] = expression(r, NULL);
         }
-    } while (takes(r, ',') && n->n_in < MOST_INPUTS && n->n_attrs < MOST_ATTRIBUTES);
+    } while (!n->empty && takes(r, ',') && n->n_in < MOST_INPUTS && n->n_attrs < MOST_ATTRIBUTES);
+    for (int open = 0; n->empty && *r->at != '\0' && (open > 0 || *r->at != ')'); ++r->at) {
+        open += (*r->at == '(') - (*r->at == ')'); /* the other parts are not needed */
+    }
     takes(r, ')');
 }
 

@@ -26,7 +26,7 @@ FUNCTION(acosh, x, VMATH(acosh)(x),
     C99_ELEMENT("@acosh($a)"), ONNX_NODE("Acosh"))
 OWN_FILE(add, .attributes = { "alpha" }, .otherwise = 1, C99_ELEMENT("$a + %0$b"),
     .c.integers = "(int32_t)((uint32_t)$a + %0(uint32_t)$b)", .c.bools = "$a || %0$b",
-    .c.doubles = true, ONNX_NODE("Add($a, alpha*$b)", .bools = "Or"))
+    .c.doubles = true, ONNX_NODE("b = alpha*$b; Add($a, b)", .bools = "Or"))
 OWN_FILE(addcmul, .attributes = { "value" }, .otherwise = 1, C99_ELEMENT("$a + %0$b * $c"),
     .c.integers = "(int32_t)((uint32_t)$a + %0(uint32_t)$b * (uint32_t)$c)", .c.doubles = true)
 /* dy / sqrt(1 - x^2) */
@@ -170,8 +170,9 @@ FUNCTION(log1p, x, VMATH(log1p)(x),
     C99_ELEMENT("@log1p($a)"),
     /* ONNX has no node. With u = 1 + x, the rounding error of u cancels in log u * x / (u - 1), and
      * x itself is right where u is 1. */
-    ONNX_NODE("one = 1; u = Add($a, one); d = Sub(u, one); log = Log(u); mended = Mul(log, Div($a, d));"
-              " Where(Equal(d, 0), $a, Where(Equal(d, $a), log, mended))"))
+    ONNX_NODE("one = 1; u = Add($a, one); d = Sub(u, one); log = Log(u);"
+              " mended = Mul(log, Div($a, d)); large = Where(Equal(d, $a), log, mended);"
+              " Where(Equal(d, 0), $a, large)"))
 DERIVED(log2, VMATH(log2)(x),
     adz_mul_number(adz_log(x), 1.4426950408889634),
     C99_ELEMENT("@log2($a)"))
@@ -198,7 +199,7 @@ OPERATOR1(logsigmoid, TO_FLOAT, x, NULL, .backward = logsigmoid_backward, .fused
 EXPORT(logsigmoid, C99_ELEMENT("($a < 0 ? $a : 0) - @log1p(@exp($a < 0 ? $a : -$a))"))
 COMPARISON(lt, a < b, C99_ELEMENT("$a < $b"), ONNX_NODE("Less"))
 OWN_FILE(masked_fill, .attributes = { "value" }, C99_ELEMENT("$b ? $0 : $a"), .c.doubles = true,
-    ONNX_NODE("Where($b, value, $a)"))
+    ONNX_NODE("number = value; Where($b, number, $a)"))
 /* The larger of a and b, and NaN if one of them is NaN. The larger one gets dy, and each gets dy / 2 if they are
  * equal. In the kernel of the gradient, a is the input whose gradient is computed, b the other one, and c is dy. */
 KERNEL2_ALL(maximum, a > b || a != a ? a : b, a > b ? a : b)
@@ -268,8 +269,9 @@ OPERATOR2(remainder, ANY_TYPE, ADZI_SAVES_NOTHING, ADZI_SAVES_A | ADZI_SAVES_B |
     has_no_zero, .backward = remainder_backward)
 BY_NUMBER(remainder)
 EXPORT(remainder, C99_ELEMENT("@remainder($a, $b)"), .c.whole = "@whole_remainder($a, $b)",
-    ONNX_NODE("y = Mod($a, $b, fmod=1); zero = 0; below = Less(y, zero);"
-              " moved = Where(Xor(Less($b, zero), below), Add(y, $b), y); Where(Equal(y, zero), y, moved)",
+    ONNX_NODE("y = Mod($a, $b, fmod=1); zero = 0; none = Equal(y, zero); below = Less(y, zero);"
+              " apart = Xor(Less($b, zero), below); moved = Where(apart, Add(y, $b), y);"
+              " Where(none, y, moved)",
         .whole = "Mod"))
 /* The even one of two nearest integers. */
 STEPS(round, KERNEL(nearest)(x), x, "x itself",
@@ -339,7 +341,7 @@ EXPORT(square, C99_ELEMENT("$a * $a"), .c.integers = "(int32_t)((uint32_t)$a * (
 /* add.c */
 EXPORT(sub, .attributes = { "alpha" }, .otherwise = 1, C99_ELEMENT("$a - %0$b"),
     .c.integers = "(int32_t)((uint32_t)$a - %0(uint32_t)$b)", .c.doubles = true,
-    ONNX_NODE("Sub($a, alpha*$b)", .bools = "Or"))
+    ONNX_NODE("b = alpha*$b; Sub($a, b)", .bools = "Or"))
 /* dy (1 + y^2) */
 FUNCTION_BY_LOOP(tan, y,
     adz_mul(dy, adz_add_number(adz_mul(y, y), 1)),
