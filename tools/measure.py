@@ -97,7 +97,8 @@ class File:
 
     def parameters(self):
         """Yields (name, number of parameters) of each function's definition."""
-        for head in re.finditer(r"^(?!#|typedef)[\w *]*?\b(\w+)(\(\w+\))?\(([^;{}=]*)\)\s*\n\{", self.bare, re.M):
+        code = re.sub(r"^#(?:.*\\\n)*.*", "", self.bare, flags=re.M)  # no macros
+        for head in re.finditer(r"^(?!typedef)[\w *]*?\b(\w+)(\(\w+\))?\(([^;{}=]*)\)\s*\n\{", code, re.M):
             if head.group(2) or not head.group(1).isupper():  # KERNEL(name)(...), but no entry of a table
                 inner = re.sub(r"\([^()]*\)", "", head.group(3))
                 yield head.group(2) or head.group(1), inner.count(",") + 1

@@ -254,23 +254,22 @@ static adz_status judge(const check *c)
         adzi_text_number(r->analytic), adzi_text_number(r->numeric), adzi_text_number(r->error));
 }
 
-static bool begin(check *c, const char *op, const adz_gradcheck_function *function,
-    adz_tensor *const *inputs, size_t n, const adz_gradcheck_options *options)
+/* Checks the function and the inputs, and reads the options. */
+static bool begin(check *c, const adz_gradcheck_options *options)
 {
-    *c = (check){
-        .op = op, .function = function, .inputs = inputs, .n = n, .options = ADZ_GRADCHECK_OPTIONS
-    };
-    if (function->call == NULL) {
-        adzi_error_null(op, "the function's call");
+    c->options = (adz_gradcheck_options)ADZ_GRADCHECK_OPTIONS;
+    if (c->function->call == NULL) {
+        adzi_error_null(c->op, "the function's call");
         return false;
     }
-    for (size_t i = 0; i < n; ++i) {
-        if (inputs[i] == NULL) {
-            adzi_error_null(op, "input");
+    for (size_t i = 0; i < c->n; ++i) {
+        if (c->inputs[i] == NULL) {
+            adzi_error_null(c->op, "input");
             return false;
         }
     }
-    return adz_options_read(op, "ADZ_GRADCHECK_OPTIONS", &c->options, sizeof c->options, options);
+    return adz_options_read(
+        c->op, "ADZ_GRADCHECK_OPTIONS", &c->options, sizeof c->options, options);
 }
 
 adz_status adz_gradcheck(const adz_gradcheck_function *function, adz_tensor *const *inputs,
@@ -280,8 +279,8 @@ adz_status adz_gradcheck(const adz_gradcheck_function *function, adz_tensor *con
     if (function == NULL || inputs == NULL || n == 0) {
         return adzi_error_null("gradcheck", function == NULL ? "function" : "inputs");
     }
-    check c;
-    if (!begin(&c, "gradcheck", function, inputs, n, options)) {
+    check c = { .op = "gradcheck", .function = function, .inputs = inputs, .n = n };
+    if (!begin(&c, options)) {
         return adz_error_code();
     }
     if (!(c.options.f32_tolerance >= 0)) {
@@ -387,8 +386,8 @@ adz_status adz_gradgradcheck(const adz_gradcheck_function *function, adz_tensor 
     if (function == NULL || inputs == NULL || n == 0) {
         return adzi_error_null("gradgradcheck", function == NULL ? "function" : "inputs");
     }
-    check c;
-    if (!begin(&c, "gradgradcheck", function, inputs, n, options)) {
+    check c = { .op = "gradgradcheck", .function = function, .inputs = inputs, .n = n };
+    if (!begin(&c, options)) {
         return adz_error_code();
     }
     adz_scope *scope = adz_scope_open();

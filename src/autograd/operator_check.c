@@ -1,6 +1,7 @@
 /* adz_operator_check: compares what a user says twice of an operator. The kernel is compared with
  * the expression, and the backward with the derivative of the expression. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "autograd/op.h"
@@ -73,10 +74,10 @@ static bool compute(const comparison *c, const adz_operator *op, bool graph, out
 
 /* ---- comparing ------------------------------------------------------------------------------ */
 
-/* Compares element by element. `what` and `number` name the tensor, `ours` and `theirs` the two
- * ways to compute it. */
-static bool agree(const comparison *c, const char *what, int number, const char *way,
-    adz_tensor *ours, adz_tensor *theirs)
+/* Compares element by element. `what` names the tensor, `ours` and `theirs` are computed by the
+ * operator's `way` and by its expression. */
+static bool agree(
+    const comparison *c, const char *what, const char *way, adz_tensor *ours, adz_tensor *theirs)
 {
     const adz_tensor *a = adz_contiguous(adz_to(adz_detach(ours), ADZ_F64));
     const adz_tensor *b = adz_contiguous(adz_to(adz_detach(theirs), ADZ_F64));
@@ -90,8 +91,8 @@ static bool agree(const comparison *c, const char *what, int number, const char 
         if (x[i] != y[i] && !(isnan(x[i]) && isnan(y[i])) &&
             !(isfinite(y[i]) && difference <= allowed)) {
             adzi_error(c->name, ADZ_ERR_NUMERIC,
-                "%s %d%s, element %lld in row-major order, is %s by the operator's %s, but %s by its expression",
-                what, number, adzi_text_shape(a), (long long)i, adzi_text_number(x[i]), way,
+                "%s%s, element %lld in row-major order, is %s by the operator's %s, but %s by its expression",
+                what, adzi_text_shape(a), (long long)i, adzi_text_number(x[i]), way,
                 adzi_text_number(y[i]));
             return false;
         }
@@ -104,8 +105,9 @@ static bool compare_gradients(
 {
     bool good = true;
     for (size_t i = 0; i < c->n_wanted && good; ++i) {
-        good = agree(c, "the gradient of input", c->positions[i], way, ours->gradients[i],
-            theirs->gradients[i]);
+        char what[48];
+        snprintf(what, sizeof what, "the gradient of input %d", c->positions[i]);
+        good = agree(c, what, way, ours->gradients[i], theirs->gradients[i]);
     }
     return good;
 }
@@ -118,7 +120,9 @@ static bool compare(const comparison *c, const adz_operator *expressed)
         return false;
     }
     for (size_t k = 0; k < c->n_results; ++k) {
-        if (!agree(c, "result", (int)k, "kernel", ours.results[k], theirs.results[k])) {
+        char what[32];
+        snprintf(what, sizeof what, "result %zu", k);
+        if (!agree(c, what, "kernel", ours.results[k], theirs.results[k])) {
             return false;
         }
     }

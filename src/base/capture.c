@@ -16,45 +16,53 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int n_observing;
 static adzi_observer before;
 
-static void compute(adzi_kernel kernel, const void *args, size_t size, int64_t units, int64_t grain)
+/* A launch, as an observer gets it. */
+typedef struct {
+    adzi_kernel kernel;
+    const void *args;
+    size_t size;
+    int64_t units, grain;
+} launch;
+
+static void compute(const launch *l)
 {
     if (before != NULL) {
-        before(kernel, args, size, units, grain);
+        before(l->kernel, l->args, l->size, l->units, l->grain);
     } else {
-        adzi_launch_unobserved(kernel, args, units, grain);
+        adzi_launch_unobserved(l->kernel, l->args, l->units, l->grain);
     }
 }
 
 /* Computes a launch of a thread whose function is traced (Note [Nothing outside the trace]).
  * Launches inside the kernel belong to it. */
-static void compute_traced(adzi_tracer *tracer, adzi_kernel kernel, const void *args, size_t size,
-    int64_t units, int64_t grain)
+static void compute_traced(adzi_tracer *tracer, const launch *l)
 {
     const bool open = tracer->open;
     if (!open && tracer->launched != NULL) {
         tracer->launched(tracer);
     }
     tracer->open = true;
-    compute(kernel, args, size, units, grain);
+    compute(l);
     tracer->open = open;
 }
 
 static void observe(adzi_kernel kernel, const void *args, size_t size, int64_t units, int64_t grain)
 {
+    const launch l = { kernel, args, size, units, grain };
     /* A thread of the pool has no state of its own, and no capture. */
     const adzi_thread *thread = adzi_inside_launch() ? NULL : adzi_thread_current;
     if (thread != NULL && thread->tracer != NULL) {
-        compute_traced(thread->tracer, kernel, args, size, units, grain);
+        compute_traced(thread->tracer, &l);
         return;
     }
     adzi_capture *capture = thread != NULL ? adzi_capture_of(thread) : NULL;
     if (capture == NULL) {
-        compute(kernel, args, size, units, grain);
+        compute(&l);
         return;
     }
     capture->launched(capture, kernel, args, thread->layout, size, units, grain);
     capture->inside = true;
-    compute(kernel, args, size, units, grain);
+    compute(&l);
     capture->inside = false;
 }
 

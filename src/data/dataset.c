@@ -395,8 +395,9 @@ adz_tensor *adz_dataset_at(const adz_dataset *dataset, size_t index)
         return adzi_fail(op, ADZ_ERR_INDEX, "index %zu is outside the dataset's %zu tensors", index,
             dataset->count);
     }
+    const adzi_row_list all = { NULL, 0, dataset->size };
     return dataset->rows == NULL ? dataset->tensors[index]
-                                 : adzi_dataset_gather(op, dataset, index, NULL, 0, dataset->size);
+                                 : adzi_dataset_gather(op, dataset, index, all);
 }
 
 /* ---- gathering ------------------------------------------------------------------------------ */
@@ -423,14 +424,14 @@ static void gather_kernel(const void *args, int64_t begin, int64_t end)
     }
 }
 
-adz_tensor *adzi_dataset_gather(const char *op, const adz_dataset *dataset, size_t index,
-    const int64_t *order, int64_t begin, int64_t n)
+adz_tensor *adzi_dataset_gather(
+    const char *op, const adz_dataset *dataset, size_t index, adzi_row_list rows)
 {
     const adz_tensor *from = dataset->tensors[index];
     adzi_thread *thread = adzi_self();
     int64_t sizes[ADZ_MAX_RANK], row = (int64_t)adzi_item_size(from);
     memcpy(sizes, from->sizes, sizeof sizes);
-    sizes[0] = n;
+    sizes[0] = rows.n;
     for (int i = 1; i < from->rank; ++i) {
         row *= from->sizes[i];
     }
@@ -441,9 +442,9 @@ adz_tensor *adzi_dataset_gather(const char *op, const adz_dataset *dataset, size
     if (to == NULL) {
         return NULL;
     }
-    gathering g = { from->data, to->data, (size_t)row, order, dataset->rows, begin };
+    gathering g = { from->data, to->data, (size_t)row, rows.order, dataset->rows, rows.begin };
     if (row > 0) {
-        adzi_launch(gather_kernel, gathering, &g, n, row < 65536 ? 65536 / row : 1);
+        adzi_launch(gather_kernel, gathering, &g, rows.n, row < 65536 ? 65536 / row : 1);
     }
     return adzi_borrow(thread, to);
 }

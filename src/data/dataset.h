@@ -22,16 +22,21 @@ struct adz_dataset {
     int64_t size;                              /* the number of rows of the dataset */
 };
 
+/** The rows order[begin] .. order[begin + n - 1] of a dataset, or begin .. begin + n - 1 if order
+ * is NULL. */
+typedef struct adzi_row_list {
+    const int64_t *order;
+    int64_t begin, n;
+} adzi_row_list;
+
 /**
- * Copies n rows of one tensor of a dataset, in a given order.
+ * Copies rows of one tensor of a dataset, in a given order.
  *
  * @param index  which tensor
- * @param order  the rows order[begin] .. order[begin + n - 1] of the dataset are copied; NULL for
- *               the rows begin .. begin + n - 1
  * @return       a contiguous tensor [n, ...], borrowed from the scope; NULL with the error recorded
  *               if memory was refused
  */
-adz_tensor *adzi_dataset_gather(const char *op, const adz_dataset *dataset, size_t index,
-    const int64_t *order, int64_t begin, int64_t n);
+adz_tensor *adzi_dataset_gather(
+    const char *op, const adz_dataset *dataset, size_t index, adzi_row_list rows);
 
 #endif

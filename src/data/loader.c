@@ -180,7 +180,7 @@ static bool gather(
         begin = 0;
     }
     for (; done < dataset->count; ++done) {
-        parts[done] = adzi_dataset_gather(op, dataset, done, rows, begin, n);
+        parts[done] = adzi_dataset_gather(op, dataset, done, (adzi_row_list){ rows, begin, n });
         if (parts[done] == NULL) {
             break;
         }

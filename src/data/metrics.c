@@ -57,10 +57,12 @@ static bool check_real(const char *op, const adz_tensor *t, const char *name)
 
 /* ---- classes -------------------------------------------------------------------------------- */
 
-/* Counts the pairs. False if a class is out of range. */
-static bool count_pairs(const char *op, int64_t *counts, int64_t classes,
-    const int64_t *predictions, const int64_t *targets, int64_t n)
+/* Counts n pairs in the matrix [classes, classes]. False if a class is out of range. */
+static bool count_pairs(const char *op, adz_tensor *matrix, const int64_t *predictions,
+    const int64_t *targets, int64_t n)
 {
+    const int64_t classes = matrix->sizes[0];
+    int64_t *counts = (int64_t *)(void *)matrix->data;
     for (int64_t i = 0; i < n; ++i) {
         const bool target = targets[i] >= 0 && targets[i] < classes;
         if (!target || predictions[i] < 0 || predictions[i] >= classes) {
@@ -93,8 +95,7 @@ adz_tensor *adz_confusion_matrix(adz_tensor *predictions, adz_tensor *targets, i
     adz_scope *scope = adz_scope_open();
     const int64_t *p = wholes_of(predictions), *t = p != NULL ? wholes_of(targets) : NULL;
     adz_tensor *counts = t != NULL ? adz_zeros(ADZ_SHAPE(classes, classes), ADZ_I64) : NULL;
-    if (counts != NULL &&
-        !count_pairs(op, adz_tensor_data_i64(counts), classes, p, t, predictions->numel)) {
+    if (counts != NULL && !count_pairs(op, counts, p, t, predictions->numel)) {
         counts = NULL;
     }
     return adz_scope_return(scope, counts);

@@ -152,7 +152,7 @@ static bool encode_bytes(encoding *e, const adz_text *text)
 static bool encode_all(encoding *e, const adz_text *fields, size_t n)
 {
     if (e->t->kind == ADZ_TOKENS_WORDS) {
-        return adzi_tokenizer_split(e->op, e->t, fields, n, take_word, e);
+        return adzi_tokenizer_split(e->op, e->t, fields, n, &(adzi_token_sink){ take_word, e });
     }
     bool good = true;
     for (size_t i = 0; i < n && good; ++i) {

@@ -28,10 +28,16 @@ bool adzi_tokenizer_add_bytes(adz_tokenizer *t);
 bool adzi_tokenizer_check_texts(
     const char *op, adz_token_kind kind, const adz_text *texts, size_t n);
 
+/** What gets tokens: `put` is called with `to` and each token. */
+typedef struct adzi_token_sink {
+    adz_token_put put;
+    void *to;
+} adzi_token_sink;
+
 /** Splits the n fields of one text into words, with the special tokens that the tokenizer adds and
- * its rules applied, and calls `put` with each token. False with the error recorded. */
+ * its rules applied, and gives each token to the sink. False with the error recorded. */
 bool adzi_tokenizer_split(const char *op, const adz_tokenizer *t, const adz_text *fields, size_t n,
-    adz_token_put put, void *to);
+    const adzi_token_sink *sink);
 
 /** Checks an id. Records ADZ_ERR_INDEX if it is outside the vocabulary, and ADZ_ERR_NULL if the
  * tokenizer is NULL. */

@@ -62,12 +62,12 @@ static void join(adzi_text *text, const adz_tokenizer *t, const adz_text *fields
 }
 
 bool adzi_tokenizer_split(const char *op, const adz_tokenizer *t, const adz_text *fields, size_t n,
-    adz_token_put put, void *to)
+    const adzi_token_sink *sink)
 {
     adzi_text text = { 0 };
     join(&text, t, fields, n);
-    const bool good =
-        adzi_apply_rules(op, &text, t->rules) && adzi_split_words(op, &text, t->rules, put, to);
+    const bool good = adzi_apply_rules(op, &text, t->rules) &&
+                      adzi_split_words(op, &text, t->rules, sink->put, sink->to);
     if (!good && (t->rules == NULL || adzi_pending() == ADZ_OK)) {
         adzi_fail_memory(op, text.length + 1);
     }
@@ -215,9 +215,10 @@ static bool build(const char *op, adz_tokenizer *t, const adz_text *texts, size_
         return adzi_tokenizer_add_bytes(t);
     }
     adzi_vocabulary all = { 0 };
+    const adzi_token_sink counts = { count_word, &all };
     bool words = t->kind == ADZ_TOKENS_WORDS, good = true;
     for (size_t i = 0; i < n && good; i += words ? o->n_fields : 1) {
-        good = words ? adzi_tokenizer_split(op, t, &texts[i], o->n_fields, count_word, &all)
+        good = words ? adzi_tokenizer_split(op, t, &texts[i], o->n_fields, &counts)
                      : count_characters(&all, texts[i]);
     }
     good = good && choose(t, &all, o);

@@ -201,8 +201,8 @@ static adz_status join_all(const char *op, adz_group *group, adzi_group_call *ca
             }
         }
     }
-    return status == ADZ_OK ? adzi_send_down(op, group, 0, ADZI_TAG_AGREEMENT, call, sizeof *call)
-                            : status;
+    const adzi_broadcast joined = { 0, ADZI_TAG_AGREEMENT, call, sizeof *call };
+    return status == ADZ_OK ? adzi_send_down(op, group, &joined) : status;
 }
 
 /* What this rank alone knows: its name, and the error that it has recorded. */

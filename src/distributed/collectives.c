@@ -177,7 +177,8 @@ adz_status adz_group_broadcast(adz_group *group, adz_tensor *tensor, int source)
     }
     adz_status status = adzi_agree(op, group, &call);
     if (status == ADZ_OK && group->size > 1) {
-        status = adzi_send_down(op, group, source, ADZI_TAG_DATA, c.data, c.bytes);
+        status =
+            adzi_send_down(op, group, &(adzi_broadcast){ source, ADZI_TAG_DATA, c.data, c.bytes });
     }
     return store(&c, status);
 }

@@ -199,27 +199,27 @@ adz_status adz_group_progress(adz_group *group)
 
 /* Rank r of the tree, counted from the source, receives from r minus its lowest bit, and sends to r
  * plus each smaller power of two. */
-adz_status adzi_send_down(
-    const char *op, adz_group *group, int source, int tag, void *data, size_t bytes)
+adz_status adzi_send_down(const char *op, adz_group *group, const adzi_broadcast *m)
 {
-    const int n = group->size, position = (group->rank - source + n) % n;
+    const int n = group->size, position = (group->rank - m->source + n) % n;
     int bit = 1;
     while (bit < n && (position & bit) == 0) {
         bit *= 2;
     }
     adz_status status = ADZ_OK;
     if (position != 0) {
-        const adzi_transfer t = { .from = (position - bit + source) % n,
-            .receive = data,
-            .receive_bytes = bytes,
-            .tag = tag };
+        const adzi_transfer t = { .from = (position - bit + m->source) % n,
+            .receive = m->data,
+            .receive_bytes = m->bytes,
+            .tag = m->tag };
         status = adzi_transfer_bytes(op, group, &t);
     }
     for (bit /= 2; bit > 0 && status == ADZ_OK; bit /= 2) {
         if (bit < n - position) {
-            const adzi_transfer t = {
-                .to = (position + bit + source) % n, .send = data, .send_bytes = bytes, .tag = tag
-            };
+            const adzi_transfer t = { .to = (position + bit + m->source) % n,
+                .send = m->data,
+                .send_bytes = m->bytes,
+                .tag = m->tag };
             status = adzi_transfer_bytes(op, group, &t);
         }
     }

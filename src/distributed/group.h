@@ -99,8 +99,14 @@ void adzi_exchange_take_out(adz_group *group, adzi_exchange *exchange);
 /** Starts an exchange and waits for its end. */
 adz_status adzi_transfer_bytes(const char *op, adz_group *group, const adzi_transfer *transfer);
 
-/** Copies `bytes` bytes of rank `source` to all ranks, along a binomial tree. */
-adz_status adzi_send_down(
-    const char *op, adz_group *group, int source, int tag, void *data, size_t bytes);
+/** What one rank has and all others get. */
+typedef struct adzi_broadcast {
+    int source, tag;
+    void *data; /* read by the source, written by the others */
+    size_t bytes;
+} adzi_broadcast;
+
+/** Copies a message of one rank to all ranks, along a binomial tree. */
+adz_status adzi_send_down(const char *op, adz_group *group, const adzi_broadcast *message);
 
 #endif

@@ -138,8 +138,8 @@ static adz_status reduce_small(const adzi_reduction *r, char *data, int64_t n)
     if (status == ADZ_OK && me == 0) {
         adzi_join_end(r->op, r->dtype, data, n, size);
     }
-    return status == ADZ_OK ? adzi_send_down(r->name, r->group, 0, ADZI_TAG_DATA, data, bytes)
-                            : status;
+    const adzi_broadcast result = { 0, ADZI_TAG_DATA, data, bytes };
+    return status == ADZ_OK ? adzi_send_down(r->name, r->group, &result) : status;
 }
 
 /* ---- all ------------------------------------------------------------------------------------ */

@@ -407,8 +407,9 @@ adz_status adzi_sender_order(const char *op, adz_data_parallel *p)
     for (int b = 0; b < s->n_buckets; ++b) {
         s->order[b] = s->buckets[b].position;
     }
-    const adz_status status = adzi_send_down(
-        op, p->group, 0, ADZI_TAG_RECORDS, s->order, (size_t)s->n_buckets * sizeof *s->order);
+    const adzi_broadcast order = { 0, ADZI_TAG_RECORDS, s->order,
+        (size_t)s->n_buckets * sizeof *s->order };
+    const adz_status status = adzi_send_down(op, p->group, &order);
     if (status == ADZ_OK) {
         sort_buckets(s, s->order);
         for (int b = 0; b < s->n_buckets; ++b) {

@@ -9,19 +9,17 @@ enum { WINDOW = 16 };
 
 /* The i-th exchange of a rank: it sends to the rank i above, and receives from the one i
  * below. */
-static adz_status start(const char *op, adz_group *group, adzi_exchange *exchange, int i,
-    void *data, const size_t *begin, int tag)
+static adzi_transfer transfer_of(
+    const adz_group *group, int i, char *data, const size_t *begin, int tag)
 {
     const int n = group->size, me = group->rank, from = (me - i + n) % n;
-    const adzi_transfer t = { .to = (me + i) % n,
-        .send = (char *)data + begin[me],
+    return (adzi_transfer){ .to = (me + i) % n,
+        .send = data + begin[me],
         .send_bytes = begin[me + 1] - begin[me],
         .from = from,
-        .receive = (char *)data + begin[from],
+        .receive = data + begin[from],
         .receive_bytes = begin[from + 1] - begin[from],
         .tag = tag };
-    exchange->then = NULL;
-    return adzi_exchange_start(op, group, exchange, &t);
 }
 
 /* The exchanges lie on the stack. After a failure the remaining ones are waited for as well: the
@@ -37,7 +35,10 @@ adz_status adzi_gather_slices(
     while (ended < started || (started < group->size && first == ADZ_OK)) {
         adz_status status = ADZ_OK;
         if (first == ADZ_OK && started < group->size && started - ended < WINDOW) {
-            status = start(op, group, &room[started % WINDOW], started, data, begin, tag);
+            adzi_exchange *exchange = &room[started % WINDOW];
+            const adzi_transfer t = transfer_of(group, started, data, begin, tag);
+            exchange->then = NULL;
+            status = adzi_exchange_start(op, group, exchange, &t);
             ++started;
         } else {
             status = adzi_exchange_wait(op, &room[ended % WINDOW]);

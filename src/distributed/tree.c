@@ -50,15 +50,6 @@ static char *slot_at(const adz_data_parallel *p, int slot, int group, int64_t of
            offset * (int64_t)adzi_item_size(all);
 }
 
-/* Lists where this rank's last nodes lie, the newest first. */
-static void list_slots(
-    const adz_data_parallel *p, int slots, int joins, int group, int64_t begin, char **lows)
-{
-    for (int k = 1; k <= joins; ++k) {
-        lows[k - 1] = slot_at(p, slots - k, group, begin);
-    }
-}
-
 adzi_tree_node adzi_parallel_node_after(const adz_data_parallel *p, int leaf)
 {
     const bool pair = !p->fast && leaf % 2 == 1 && leaf > p->first;
@@ -77,7 +68,9 @@ void adzi_parallel_push(adz_data_parallel *p)
     for (int g = 0; g < adz_flat_parameters_group_count(p->flat); ++g) {
         const adz_tensor *all = adz_flat_parameters_gradients(p->flat, g);
         lows[0] = joins == 0 ? slot_at(p, slots, g, 0) : NULL;
-        list_slots(p, slots, joins, g, 0, lows);
+        for (int k = 0; k < joins; ++k) { /* this rank's last nodes, the newest first */
+            lows[k] = slot_at(p, slots - 1 - k, g, 0);
+        }
         adzi_join_take((adz_dtype)all->dtype, lows, joins, all->data, all->numel);
     }
     for (size_t i = 0; i < p->n_parameters; ++i) {
@@ -90,7 +83,9 @@ void adzi_parallel_join_last(adz_data_parallel *p, int group, int64_t begin, int
 {
     char *lows[ADZI_TREE_NODES];
     const adz_tensor *all = adz_flat_parameters_gradients(p->flat, group);
-    list_slots(p, p->n_nodes - 1 + p->last_joins, p->last_joins, group, begin, lows);
+    for (int k = 0; k < p->last_joins; ++k) {
+        lows[k] = slot_at(p, p->n_nodes - 2 + p->last_joins - k, group, begin);
+    }
     adzi_join_up((adz_dtype)all->dtype, adzi_parallel_gradients(p, group, begin), lows,
         p->last_joins, length);
 }

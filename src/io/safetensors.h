@@ -75,13 +75,25 @@ typedef struct adzi_extent {
     uint64_t begin, end; /* the offsets of its bytes in the data behind the header */
 } adzi_extent;
 
-/**
- * Parses and checks a header. `data_size` is the number of bytes behind it. On success `*extents`
- * holds `*count` entries in the order of the header. The caller frees them with
- * adzi_free(extents, count * sizeof *extents), and then `*json`, which owns the names.
- */
-struct json_t;
-adz_status adzi_safetensors_parse(const char *op, const char *where, const char *header,
-    size_t length, uint64_t data_size, struct json_t **json, adzi_extent **extents, size_t *count);
+/** A header that was parsed: its entries in their order. */
+typedef struct adzi_safetensors_header {
+    adzi_extent *extents;
+    size_t count;
+    struct json_t *json; /* owns the names */
+} adzi_safetensors_header;
+
+/** The file that a header belongs to, for checks and messages. */
+typedef struct adzi_header_file {
+    const char *op;
+    const char *where;  /* the file, as messages show it */
+    uint64_t data_size; /* bytes behind the header */
+} adzi_header_file;
+
+/** Parses and checks a header of `length` bytes. On success the caller ends `header` with
+ * adzi_safetensors_header_free. */
+adz_status adzi_safetensors_parse(
+    const adzi_header_file *file, const char *text, size_t length, adzi_safetensors_header *header);
+
+void adzi_safetensors_header_free(adzi_safetensors_header *header);
 
 #endif

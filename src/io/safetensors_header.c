@@ -8,13 +8,6 @@
 #include "io/safetensors.h"
 #include "tensor/shape.h"
 
-/* The names for messages, and the number of bytes behind the header. */
-typedef struct reading {
-    const char *op;
-    const char *where; /* the file, as messages show it */
-    uint64_t data_size;
-} reading;
-
 /* ---- the text ------------------------------------------------------------------------------- */
 
 /* Whether the JSON nests deeper than the format, in which lists of an entry are at depth 3. The
@@ -42,7 +35,7 @@ static bool nests_too_deep(const char *text, size_t length)
 }
 
 /* Parses the header's text as JSON. NULL with the error recorded if it is none. */
-static json_t *parse_text(const reading *r, const char *text, size_t length)
+static json_t *parse_text(const adzi_header_file *r, const char *text, size_t length)
 {
     size_t bad;
     adzi_shown shown;
@@ -76,14 +69,14 @@ static json_t *parse_text(const reading *r, const char *text, size_t length)
 /* ---- one entry ------------------------------------------------------------------------------ */
 
 /* Records ADZ_ERR_FORMAT about one tensor. */
-static adz_status bad(const reading *r, const char *name, const char *what)
+static adz_status bad(const adzi_header_file *r, const char *name, const char *what)
 {
     adzi_shown shown;
     return adzi_error(
         r->op, ADZ_ERR_FORMAT, "%s: tensor %s: %s", r->where, adzi_show(&shown, name), what);
 }
 
-static adz_status check_dtype(const reading *r, const json_t *value, adzi_extent *extent)
+static adz_status check_dtype(const adzi_header_file *r, const json_t *value, adzi_extent *extent)
 {
     adzi_shown tensor, shown;
     if (!json_is_string(value)) {
@@ -99,7 +92,7 @@ static adz_status check_dtype(const reading *r, const json_t *value, adzi_extent
 
 /* Reads the shape, and computes the bytes of the tensor from it and the dtype. */
 static adz_status check_shape(
-    const reading *r, const json_t *value, adzi_extent *extent, uint64_t *bytes)
+    const adzi_header_file *r, const json_t *value, adzi_extent *extent, uint64_t *bytes)
 {
     if (!json_is_array(value)) {
         return bad(r, extent->name, "its shape is not a list");
@@ -129,7 +122,7 @@ static adz_status check_shape(
 
 /* Reads the offsets, which must lie in the data and include `bytes` bytes. */
 static adz_status check_offsets(
-    const reading *r, const json_t *value, adzi_extent *extent, uint64_t bytes)
+    const adzi_header_file *r, const json_t *value, adzi_extent *extent, uint64_t bytes)
 {
     adzi_shown shown;
     if (!json_is_array(value) || json_array_size(value) != 2) {
@@ -166,7 +159,7 @@ static adz_status check_offsets(
 
 /* Checks one entry. The dtype comes first, because the bytes of the shape depend on it. The offsets
  * come last, because they must give as many bytes as the shape. */
-static adz_status check_entry(const reading *r, const json_t *entry, adzi_extent *extent)
+static adz_status check_entry(const adzi_header_file *r, const json_t *entry, adzi_extent *extent)
 {
     if (!json_is_object(entry)) {
         return bad(r, extent->name, "its entry is not an object");
@@ -183,7 +176,7 @@ static adz_status check_entry(const reading *r, const json_t *entry, adzi_extent
 }
 
 /* Checks that the metadata is an object of strings. */
-static adz_status check_metadata(const reading *r, json_t *metadata)
+static adz_status check_metadata(const adzi_header_file *r, json_t *metadata)
 {
     if (!json_is_object(metadata)) {
         return adzi_error(
@@ -215,7 +208,7 @@ static int by_extent(const void *a, const void *b)
 }
 
 /* Checks that each byte of the data belongs to exactly one tensor. */
-static adz_status check_cover(const reading *r, adzi_extent *extents, size_t count)
+static adz_status check_cover(const adzi_header_file *r, adzi_extent *extents, size_t count)
 {
     adzi_shown one, other;
     adzi_extent **sorted = adzi_alloc(count * sizeof *sorted);
@@ -251,7 +244,7 @@ static adz_status check_cover(const reading *r, adzi_extent *extents, size_t cou
 
 /* Checks all entries, and writes those of tensors to `extents`. */
 static adz_status check_entries(
-    const reading *r, json_t *json, adzi_extent *extents, size_t *n_extents)
+    const adzi_header_file *r, json_t *json, adzi_extent *extents, size_t *n_extents)
 {
     const char *key;
     json_t *value;
@@ -272,28 +265,34 @@ static adz_status check_entries(
     return check_cover(r, extents, count);
 }
 
-adz_status adzi_safetensors_parse(const char *op, const char *where, const char *header,
-    size_t length, uint64_t data_size, struct json_t **json, adzi_extent **extents, size_t *count)
+adz_status adzi_safetensors_parse(
+    const adzi_header_file *file, const char *text, size_t length, adzi_safetensors_header *header)
 {
-    reading r = { op, where, data_size };
-    *json = parse_text(&r, header, length);
-    if (*json == NULL) {
+    json_t *json = parse_text(file, text, length);
+    if (json == NULL) {
         return adz_error_code();
     }
-    bool metadata = json_object_get(*json, ADZI_METADATA) != NULL;
-    size_t entries = json_object_size(*json) - (metadata ? 1 : 0);
+    bool metadata = json_object_get(json, ADZI_METADATA) != NULL;
+    size_t entries = json_object_size(json) - (metadata ? 1 : 0);
     adzi_extent *list = adzi_alloc_zero(entries * sizeof *list);
     adz_status status = ADZ_ERR_MEMORY;
     if (list == NULL) {
-        adzi_fail_memory(op, entries * sizeof *list);
+        adzi_fail_memory(file->op, entries * sizeof *list);
     } else {
-        status = check_entries(&r, *json, list, count);
+        status = check_entries(file, json, list, &header->count);
     }
     if (status != ADZ_OK) {
         adzi_free(list, entries * sizeof *list);
-        json_decref(*json);
+        json_decref(json);
         return status;
     }
-    *extents = list;
+    header->extents = list;
+    header->json = json;
     return ADZ_OK;
+}
+
+void adzi_safetensors_header_free(adzi_safetensors_header *header)
+{
+    adzi_free(header->extents, header->count * sizeof *header->extents);
+    json_decref(header->json);
 }

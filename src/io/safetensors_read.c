@@ -201,8 +201,7 @@ static bool report_unread(const loading *l, const adz_safetensors *file)
 }
 
 /* Loads metadata and tensors, after the header has been checked. */
-static adz_safetensors *load_body(
-    loading *l, json_t *json, const adzi_extent *extents, size_t count, bool map)
+static adz_safetensors *load_body(loading *l, const adzi_safetensors_header *header, bool map)
 {
     if (map && l->source->bytes == NULL) { /* what came through a pipe is in memory already */
         l->map = mapping_new(l->op, l->source);
@@ -211,9 +210,9 @@ static adz_safetensors *load_body(
         }
     }
     adz_safetensors *file = adz_safetensors_new();
-    bool done = file != NULL && load_metadata(l->op, json, file);
-    for (size_t i = 0; i < count && done; ++i) {
-        done = load_tensor(l, &extents[i], file);
+    bool done = file != NULL && load_metadata(l->op, header->json, file);
+    for (size_t i = 0; i < header->count && done; ++i) {
+        done = load_tensor(l, &header->extents[i], file);
     }
     if (l->map != NULL) {
         mapping_release(NULL, l->map);
@@ -228,25 +227,22 @@ static adz_safetensors *load_body(
 /* Reads and checks the header, then loads the tensors. */
 static adz_safetensors *load_checked(loading *l, size_t header_size, bool map)
 {
-    char *header = adzi_alloc(header_size);
-    if (header == NULL) {
+    char *text = adzi_alloc(header_size);
+    if (text == NULL) {
         return adzi_fail_memory(l->op, header_size);
     }
-    json_t *json = NULL;
-    adzi_extent *extents = NULL;
-    size_t count = 0;
-    adz_status status = adzi_source_read(l->op, l->source, 8, header, header_size);
+    adzi_safetensors_header header;
+    adz_status status = adzi_source_read(l->op, l->source, 8, text, header_size);
     if (status == ADZ_OK) {
-        status = adzi_safetensors_parse(l->op, l->where, header, header_size,
-            l->source->size - l->data, &json, &extents, &count);
+        const adzi_header_file of = { l->op, l->where, l->source->size - l->data };
+        status = adzi_safetensors_parse(&of, text, header_size, &header);
     }
-    adzi_free(header, header_size);
+    adzi_free(text, header_size);
     if (status != ADZ_OK) {
         return NULL;
     }
-    adz_safetensors *file = load_body(l, json, extents, count, map);
-    adzi_free(extents, count * sizeof *extents);
-    json_decref(json);
+    adz_safetensors *file = load_body(l, &header, map);
+    adzi_safetensors_header_free(&header);
     return file;
 }
 

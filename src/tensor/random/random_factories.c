@@ -19,23 +19,23 @@ KERNEL_TABLE_ALL(bernoulli);
 enum { GRAIN = 16384 };
 
 /* A draw in three steps: begin() makes the tensor, a launch fills it from the generator's state,
- * and end() advances the generator past the counters that were used. */
+ * and end() advances the generator past the counters that were used. A draw begins as { op,
+ * generator }. */
 typedef struct {
+    const char *op;
+    adz_generator *generator; /* may be NULL before begin() */
     adz_tensor *y;
-    adz_generator *generator;
     uint64_t counters;
 } draw;
 
-static bool begin(draw *d, const char *op, adz_generator *generator, adz_shape shape,
-    adz_dtype dtype, adzi_draw kind)
+static bool begin(draw *d, adz_shape shape, adz_dtype dtype, adzi_draw kind)
 {
-    generator = adzi_generator_or_default(generator);
-    d->y = adzi_may_draw(op) ? adz_empty(shape, dtype) : NULL;
+    d->generator = adzi_generator_or_default(d->generator);
+    d->y = adzi_may_draw(d->op) ? adz_empty(shape, dtype) : NULL;
     if (d->y == NULL) {
         return false;
     }
-    adzi_capture_name(op);
-    d->generator = generator;
+    adzi_capture_name(d->op);
     d->counters = adzi_philox_counters(d->y->numel, kind);
     return true;
 }
@@ -63,9 +63,8 @@ static adzi_draw float_draw(adz_dtype dtype)
 
 adz_tensor *adz_generator_rand(adz_generator *generator, adz_shape shape, adz_dtype dtype)
 {
-    draw d;
-    if (!want_float("rand", dtype) ||
-        !begin(&d, "rand", generator, shape, dtype, float_draw(dtype))) {
+    draw d = { .op = "rand", .generator = generator };
+    if (!want_float("rand", dtype) || !begin(&d, shape, dtype, float_draw(dtype))) {
         return NULL;
     }
     adzi_uniform_args args = { &d.generator->state, d.y->data, 0, 1 };
@@ -75,9 +74,8 @@ adz_tensor *adz_generator_rand(adz_generator *generator, adz_shape shape, adz_dt
 
 adz_tensor *adz_generator_randn(adz_generator *generator, adz_shape shape, adz_dtype dtype)
 {
-    draw d;
-    if (!want_float("randn", dtype) ||
-        !begin(&d, "randn", generator, shape, dtype, float_draw(dtype))) {
+    draw d = { .op = "randn", .generator = generator };
+    if (!want_float("randn", dtype) || !begin(&d, shape, dtype, float_draw(dtype))) {
         return NULL;
     }
     adzi_normal_args args = { &d.generator->state, d.y->data, 0, 1 };
@@ -88,7 +86,7 @@ adz_tensor *adz_generator_randn(adz_generator *generator, adz_shape shape, adz_d
 adz_tensor *adz_generator_randint(
     adz_generator *generator, int64_t low, int64_t high, adz_shape shape, adz_dtype dtype)
 {
-    draw d;
+    draw d = { .op = "randint", .generator = generator };
     if (high <= low) {
         return adzi_fail("randint", ADZ_ERR_ARGUMENT,
             "the range [%lld, %lld) is empty; high must be above low", (long long)low,
@@ -103,7 +101,7 @@ adz_tensor *adz_generator_randint(
         return adzi_fail("randint", ADZ_ERR_ARGUMENT, "%s does not hold all of [%lld, %lld)",
             adz_dtype_name(dtype), (long long)low, (long long)high);
     }
-    if (!begin(&d, "randint", generator, shape, dtype, ADZI_DRAW_DOUBLE)) {
+    if (!begin(&d, shape, dtype, ADZI_DRAW_DOUBLE)) {
         return NULL;
     }
     adzi_capture_number((double)low);
@@ -124,7 +122,7 @@ void adzi_bernoulli_draw(adz_tensor *y, double p, const adz_generator_state *sta
 adz_tensor *adz_generator_bernoulli(
     adz_generator *generator, double p, adz_shape shape, adz_dtype dtype)
 {
-    draw d;
+    draw d = { .op = "bernoulli", .generator = generator };
     if (!(p >= 0 && p <= 1)) {
         return adzi_fail("bernoulli", ADZ_ERR_ARGUMENT, "p is %s; a probability lies in [0, 1]",
             adzi_text_number(p));
@@ -134,7 +132,7 @@ adz_tensor *adz_generator_bernoulli(
             "%s is for storage only; draw float32 and convert it with adz_to",
             adz_dtype_name(dtype));
     }
-    if (!begin(&d, "bernoulli", generator, shape, dtype, ADZI_DRAW_WORD)) {
+    if (!begin(&d, shape, dtype, ADZI_DRAW_WORD)) {
         return NULL;
     }
     adzi_bernoulli_draw(d.y, p, &d.generator->state);
