@@ -39,7 +39,7 @@ extern int adzi_cpu_level;
  *
  * It also defines ADZI_WITHOUT_AVX512_name for each kernel that gains nothing from AVX-512. The
  * AVX2 kernel of that name serves the level avx512. Such a definition has two elements, so it moves
- * the level that ADZI_SECOND finds in second place. */
+ * the level that ADZI_SECOND finds to the second position. */
 #define ADZI_SECOND_(a, b, ...)    b
 #define ADZI_SECOND(...)           ADZI_SECOND_(__VA_ARGS__, ~)
 #define ADZI_SERVING_baseline(...) ADZI_BUILT_FOR_baseline

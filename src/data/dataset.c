@@ -315,9 +315,10 @@ static bool check_shares(const char *op, const double *shares, size_t n)
 }
 
 /* Makes n parts, whose rows are those of the dataset in the given order. */
-static adz_status split(const char *op, adz_dataset *dataset, const double *shares, size_t n,
-    const int64_t *order, adz_dataset **parts)
+static adz_status split(
+    adz_dataset *dataset, const double *shares, size_t n, const int64_t *order, adz_dataset **parts)
 {
+    static const char op[] = "adz_dataset_split";
     size_t done = 0;
     for (; done < n; ++done) {
         parts[done] = part_new(op, dataset, part_size(shares, n, dataset->size, done));
@@ -357,9 +358,8 @@ adz_status adz_dataset_split(adz_dataset *dataset, const double *shares, size_t 
     }
     adz_generator_state before = adz_generator_get_state(generator);
     adz_tensor *order = adz_generator_randperm(generator, dataset->size);
-    adz_status status = order != NULL
-                            ? split(op, dataset, shares, n, adz_tensor_data_i64(order), parts)
-                            : adz_error_code();
+    adz_status status = order != NULL ? split(dataset, shares, n, adz_tensor_data_i64(order), parts)
+                                      : adz_error_code();
     if (status != ADZ_OK) {
         adz_generator_set_state(generator, before);
     }

@@ -80,43 +80,46 @@ static char *full_name(const char *prefix, const char *name)
     return copy;
 }
 
+/* A list of tensors that grows. */
+typedef struct growing {
+    adz_named_tensor **items;
+    size_t *count, *capacity;
+    adzi_index listed; /* which tensors it has */
+} growing;
+
 typedef struct listing_walk {
-    adzi_listing *listing;
-    adzi_index parameters, buffers; /* which tensors are listed */
+    growing parameters, buffers;
 } listing_walk;
 
 /* Appends the slot's tensor under its full name, unless the slot is empty or the tensor is listed
  * already: tied parameters are listed once. False if memory is refused. */
-static bool list(adz_named_tensor **items, size_t *count, size_t *capacity, adzi_index *listed,
-    const char *prefix, const adzi_slot *slot)
+static bool list(growing *to, const char *prefix, const adzi_slot *slot)
 {
-    if (adzi_is_none(slot->tensor) || adzi_index_has_address(listed, slot->tensor)) {
+    if (adzi_is_none(slot->tensor) || adzi_index_has_address(&to->listed, slot->tensor)) {
         return true;
     }
-    if (!adzi_index_reserve(listed, 1) || !adzi_grow(items, capacity, *count + 1, sizeof **items)) {
+    if (!adzi_index_reserve(&to->listed, 1) ||
+        !adzi_grow(to->items, to->capacity, *to->count + 1, sizeof **to->items)) {
         return false;
     }
     char *name = full_name(prefix, slot->name);
     if (name == NULL) {
         return false;
     }
-    adzi_index_enter_address(listed, slot->tensor);
-    (*items)[(*count)++] = (adz_named_tensor){ name, slot->tensor };
+    adzi_index_enter_address(&to->listed, slot->tensor);
+    (*to->items)[(*to->count)++] = (adz_named_tensor){ name, slot->tensor };
     return true;
 }
 
 static adz_status list_module(adz_module *module, const char *prefix, void *user)
 {
     listing_walk *walk = user;
-    adzi_listing *listing = walk->listing;
     bool good = true;
     for (size_t i = 0; i < module->n_parameters && good; ++i) {
-        good = list(&listing->named, &listing->n_parameters, &listing->named_capacity,
-            &walk->parameters, prefix, &module->parameters[i]);
+        good = list(&walk->parameters, prefix, &module->parameters[i]);
     }
     for (size_t i = 0; i < module->n_buffers && good; ++i) {
-        good = list(&listing->buffers, &listing->n_buffers, &listing->buffers_capacity,
-            &walk->buffers, prefix, &module->buffers[i]);
+        good = list(&walk->buffers, prefix, &module->buffers[i]);
     }
     return good ? ADZ_OK : adzi_error("adz_module", ADZ_ERR_MEMORY, "no memory for a list");
 }
@@ -130,12 +133,14 @@ static adzi_listing *listing_new(
     }
     listing->stamp = stamp;
     listing->buffers_stamp = buffers_stamp;
-    listing_walk walk = { .listing = listing };
+    listing_walk walk = { .parameters = { &listing->named, &listing->n_parameters,
+                              &listing->named_capacity, { 0 } },
+        .buffers = { &listing->buffers, &listing->n_buffers, &listing->buffers_capacity, { 0 } } };
     adzi_text prefix = { 0 };
     adz_status status = adzi_module_walk(module, &prefix, list_module, &walk);
     adzi_text_free(&prefix);
-    adzi_index_free(&walk.parameters);
-    adzi_index_free(&walk.buffers);
+    adzi_index_free(&walk.parameters.listed);
+    adzi_index_free(&walk.buffers.listed);
     if (status == ADZ_OK && !adzi_grow(&listing->parameters, &listing->parameters_capacity,
                                 listing->n_parameters, sizeof *listing->parameters)) {
         adzi_fail_memory(op, listing->n_parameters * sizeof *listing->parameters);

@@ -75,11 +75,23 @@ static bool is_stored_weight(const adz_module *module, const char *name, const a
     return adzi_is_half((adz_dtype)t->dtype) && adzi_module_may_store(module, i);
 }
 
-/* True if t, which may be ADZ_NONE, can become a parameter or buffer of this name; or an error. */
-static bool check_entry(const char *op, const adz_module *module, int kind, const char *name,
-    const adz_tensor *t, bool replace)
+/* A parameter or buffer that a program gives to a module. */
+typedef struct entry {
+    const char *op; /* the function that was called */
+    adz_module *module;
+    int kind; /* PARAMETER or BUFFER */
+    const char *name;
+    adz_tensor *t;   /* or ADZ_NONE */
+    bool replaces;   /* it may stand in for another one of its name */
+    bool persistent; /* it belongs to the state, if there is none of its name yet */
+} entry;
+
+/* Whether an entry fits the module. If not, the error is recorded. */
+static bool check_entry(const entry *e)
 {
-    if (!adzi_check_module(op, "module", module)) {
+    const char *op = e->op, *name = e->name;
+    const adz_tensor *t = e->t;
+    if (!adzi_check_module(op, "module", e->module)) {
         return false;
     }
     if (name == NULL) {
@@ -90,7 +102,7 @@ static bool check_entry(const char *op, const adz_module *module, int kind, cons
         if (!adzi_check_tensor(op, "t", t)) {
             return false;
         }
-        if (t->node != NULL || (kind == BUFFER && t->requires_grad)) {
+        if (t->node != NULL || (e->kind == BUFFER && t->requires_grad)) {
             adzi_error(op, ADZ_ERR_GRAPH,
                 "%s%s takes part in a graph; hand in adz_detach(t) or make it under ADZ_NO_GRAD",
                 name, adzi_text_shape(t));
@@ -101,15 +113,15 @@ static bool check_entry(const char *op, const adz_module *module, int kind, cons
                 adzi_text_shape(t));
             return false;
         }
-        if (kind == PARAMETER && !adzi_is_float((adz_dtype)t->dtype) &&
-            !is_stored_weight(module, name, t)) {
+        if (e->kind == PARAMETER && !adzi_is_float((adz_dtype)t->dtype) &&
+            !is_stored_weight(e->module, name, t)) {
             adzi_error(op, ADZ_ERR_DTYPE,
                 "%s%s is %s; parameters are float32 or float64, others are buffers", name,
                 adzi_text_shape(t), adz_dtype_name((adz_dtype)t->dtype));
             return false;
         }
     }
-    return check_name(op, module, kind, name, replace);
+    return check_name(op, e->module, e->kind, name, e->replaces);
 }
 
 /* Whether a buffer that is set where there was none makes plans again. What the function of a plan
@@ -138,11 +150,14 @@ static void tell_plans(
     }
 }
 
-/* Puts t at the position of `name`, which is made if the module has none of that name. Nothing
- * changes if memory is refused. */
-static adz_tensor *put_slot(
-    const char *op, adz_module *module, int kind, const char *name, adz_tensor *t, bool persistent)
+/* Puts the tensor of a checked entry at the position of its name, which is made if the module has
+ * none of that name. Nothing changes if memory is refused. */
+static adz_tensor *put_slot(const entry *e)
 {
+    const char *op = e->op, *name = e->name;
+    adz_module *module = e->module;
+    adz_tensor *t = e->t;
+    const int kind = e->kind;
     adzi_slot **slots = kind == PARAMETER ? &module->parameters : &module->buffers;
     size_t *count = kind == PARAMETER ? &module->n_parameters : &module->n_buffers;
     size_t *capacity = kind == PARAMETER ? &module->parameters_capacity : &module->buffers_capacity;
@@ -165,7 +180,7 @@ static adz_tensor *put_slot(
             adzi_string_free(copy);
             return adzi_fail_memory(op, sizeof **slots);
         }
-        (*slots)[(*count)++] = (adzi_slot){ copy, NULL, persistent };
+        (*slots)[(*count)++] = (adzi_slot){ copy, NULL, e->persistent };
     }
     (*slots)[i].tensor = adzi_is_none(t) ? t : adzi_retain(t);
     if (wants_gradient) {
@@ -181,40 +196,34 @@ static adz_tensor *put_slot(
     return t;
 }
 
+static adz_tensor *put(entry e)
+{
+    return check_entry(&e) ? put_slot(&e) : NULL;
+}
+
 adz_tensor *adz_module_add_parameter(adz_module *module, const char *name, adz_tensor *t)
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, NULL);
-    static const char op[] = "adz_module_add_parameter";
-    return check_entry(op, module, PARAMETER, name, t, false)
-               ? put_slot(op, module, PARAMETER, name, t, true)
-               : NULL;
+    return put((entry){ __func__, module, PARAMETER, name, t, .persistent = true });
 }
 
 adz_tensor *adz_module_set_parameter(adz_module *module, const char *name, adz_tensor *t)
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, NULL);
-    static const char op[] = "adz_module_set_parameter";
-    return check_entry(op, module, PARAMETER, name, t, true)
-               ? put_slot(op, module, PARAMETER, name, t, true)
-               : NULL;
+    return put(
+        (entry){ __func__, module, PARAMETER, name, t, .replaces = true, .persistent = true });
 }
 
 adz_tensor *adz_module_add_buffer(
     adz_module *module, const char *name, adz_tensor *t, bool persistent)
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, NULL);
-    static const char op[] = "adz_module_add_buffer";
-    return check_entry(op, module, BUFFER, name, t, false)
-               ? put_slot(op, module, BUFFER, name, t, persistent)
-               : NULL;
+    return put((entry){ __func__, module, BUFFER, name, t, .persistent = persistent });
 }
 
 adz_tensor *adz_module_set_buffer(adz_module *module, const char *name, adz_tensor *t)
 {
-    static const char op[] = "adz_module_set_buffer";
-    return check_entry(op, module, BUFFER, name, t, true)
-               ? put_slot(op, module, BUFFER, name, t, true)
-               : NULL;
+    return put((entry){ __func__, module, BUFFER, name, t, .replaces = true, .persistent = true });
 }
 
 /* ---- children ------------------------------------------------------------------------------- */

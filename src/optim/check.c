@@ -110,8 +110,17 @@ static const char *name_of(const check *c, int k)
     return k == 0 ? "the parameter" : c->type->states[k - 1].name;
 }
 
-/* Records that element i of value k is x by `way` and y by the expression. */
-static void report(const check *c, const char *way, int k, int64_t i, double x, double y)
+/* Elements of a value that were computed in another way than by the expression. */
+typedef struct part {
+    const char *way; /* for messages */
+    int k;           /* 0 for the parameter, else state k - 1 */
+    const adz_tensor *elements;
+    int64_t first; /* the position of the first of them in the value */
+    double ulps;   /* how far they may be off, in units in the last place */
+} part;
+
+/* Records that element i of the value is x by the part, and y by the expression. */
+static void report(const check *c, const part *p, int64_t i, double x, double y)
 {
     adzi_text settings = { 0 };
     const adz_optimizer *o = c->optimizers[EXPRESSED];
@@ -122,21 +131,21 @@ static void report(const check *c, const char *way, int k, int64_t i, double x, 
     adzi_error(function, ADZ_ERR_NUMERIC,
         "%s: in step %d of a %s parameter of %lld elements, with %s, element %lld of %s is %s by %s, but %s by its `update`",
         c->type->name, c->step + 1, adz_dtype_name(c->dtype), (long long)c->n,
-        adzi_text_get(&settings), (long long)i, name_of(c, k), adzi_text_number(x), way,
+        adzi_text_get(&settings), (long long)i, name_of(c, p->k), adzi_text_number(x), p->way,
         adzi_text_number(y));
     adzi_text_free(&settings);
 }
 
-/* Compares `n` elements from `first` on. `data` has those elements only. */
-static bool agree(const check *c, const char *way, int k, const adz_tensor *whole, int64_t first,
-    const char *data, int64_t n, double ulps)
+/* Compares a part with the whole value that the expression has computed. */
+static bool agree(const check *c, const part *p, const adz_tensor *whole)
 {
-    for (int64_t i = 0; i < n; ++i) {
-        const double x = element(c->dtype, data, i);
-        const double y = element(c->dtype, whole->data, first + i);
-        const double old = c->old[k] != NULL ? element(c->dtype, c->old[k]->data, first + i) : 0;
-        if (!is_close(c, x, y, old, ulps)) {
-            report(c, way, k, first + i, x, y);
+    const adz_tensor *before = c->old[p->k];
+    for (int64_t i = 0; i < p->elements->numel; ++i) {
+        const double x = element(c->dtype, p->elements->data, i);
+        const double y = element(c->dtype, whole->data, p->first + i);
+        const double old = before != NULL ? element(c->dtype, before->data, p->first + i) : 0;
+        if (!is_close(c, x, y, old, p->ulps)) {
+            report(c, p, p->first + i, x, y);
             return false;
         }
     }
@@ -191,8 +200,8 @@ static bool compare_ranges(const check *c, const adz_tensor *gradient)
     }
     bool good = true;
     for (int k = 0; k <= o->n_states && good; ++k) {
-        good = made[k] == NULL || agree(c, "its kernel called for two ranges of elements", k,
-                                      value_of(o, 0, k), 0, made[k]->data, c->n, 0);
+        const part p = { "its kernel called for two ranges of elements", k, made[k], 0, 0 };
+        good = made[k] == NULL || agree(c, &p, value_of(o, 0, k));
     }
     return good;
 }
@@ -253,13 +262,13 @@ static bool compare_values(const check *c)
         }
         if (by_kernel != NULL) {
             adz_tensor *ours = value_of(by_kernel, 0, k);
-            good = agree(c, "its kernel", k, t, 0, ours->data, c->n, c->ulps);
+            good = agree(c, &(part){ "its kernel", k, ours, 0, c->ulps }, t);
             adzi_copy(ours, t);
         }
         if (good && halves != NULL) {
-            good =
-                agree(c, by_halves, k, t, 0, value_of(halves, 0, k)->data, c->half, 0) &&
-                agree(c, by_halves, k, t, c->half, value_of(halves, 1, k)->data, c->n - c->half, 0);
+            const part first = { by_halves, k, value_of(halves, 0, k), 0, 0 };
+            const part second = { by_halves, k, value_of(halves, 1, k), c->half, 0 };
+            good = agree(c, &first, t) && agree(c, &second, t);
         }
     }
     return good;

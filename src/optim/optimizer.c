@@ -368,9 +368,10 @@ double adz_optimizer_get(const adz_optimizer *optimizer, int group, const char *
 }
 
 /* Checks whether a group may have the value. With `commit`, which follows a check, sets it. */
-static adz_status set_one(const char *op, adz_optimizer *optimizer, int group, const char *name,
-    double value, bool commit)
+static adz_status set_one(
+    adz_optimizer *optimizer, int group, const char *name, double value, bool commit)
 {
+    static const char op[] = "adz_optimizer_set";
     adzi_group *g = optimizer->groups[group], changed = *g;
     double *kept = setting(op, optimizer, &changed, name);
     if (kept == NULL) {
@@ -403,7 +404,7 @@ adz_status adz_optimizer_set(adz_optimizer *optimizer, int group, const char *na
     /* the first pass only checks, so that an error in one group changes none */
     for (int commit = 0; commit <= 1; ++commit) {
         for (int k = begin; k < end && status == ADZ_OK; ++k) {
-            status = set_one(op, optimizer, k, name, value, commit == 1);
+            status = set_one(optimizer, k, name, value, commit == 1);
         }
     }
     return status;

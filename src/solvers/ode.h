@@ -135,15 +135,6 @@ adz_tensor *adzi_ode_dense(const adzi_ode_move *move, adz_tensor *theta, double 
 int adzi_ode_states(const adzi_ode *ode, const adzi_ode_span *span, const adzi_ode_move *move,
     int64_t *next, adz_tensor *states[2]);
 
-/**
- * The sign of the event's function, -1, 0 or 1, right after the first time.
- *
- * @param f      the slope of y there
- * @param reach  the time in which rounding errors of y grow as f says
- */
-bool adzi_ode_event_begin(
-    const adzi_ode *ode, double t, adz_tensor *y, adz_tensor *f, double reach, double *sign);
-
 /** Looks at the end of a step. True in *found if the event lies in the step. `sign` is that of the
  * begin, and becomes that of the end. */
 bool adzi_ode_event_within(

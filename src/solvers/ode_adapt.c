@@ -260,8 +260,8 @@ bool adzi_ode_adapt(adzi_ode_run *run)
     bool over = false;
     run->t = ode->report.time = ode->at[0];
     if (!choose_first_step(run, end - run->t) ||
-        (ode->event.function.call != NULL && !adzi_ode_event_begin(ode, run->t, run->y, run->first,
-                                                 end - run->t + fabs(run->t), &run->sign))) {
+        (ode->event.function.call != NULL &&
+            !adzi_ode_event_begin(run, end - run->t + fabs(run->t)))) {
         return false;
     }
     if (ode->o.method == ADZ_ODE_BDF) {

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "solvers/ode.h"
+#include "solvers/ode_run.h"
 
 enum { MOST_HALVINGS = 80 };
 
@@ -67,12 +68,12 @@ static bool derivatives(
     return good && check_value(ode, t, *value);
 }
 
-bool adzi_ode_event_begin(
-    const adzi_ode *ode, double t, adz_tensor *y, adz_tensor *f, double reach, double *sign)
+bool adzi_ode_event_begin(adzi_ode_run *run, double reach)
 {
+    adz_tensor *y = run->y, *f = run->first;
     double value;
     adz_tensor *slopes[2];
-    if (!derivatives(ode, t, y, &value, slopes)) {
+    if (!derivatives(run->ode, run->t, y, &value, slopes)) {
         return false;
     }
     const double by_time = adzi_is_none(slopes[0]) ? 0 : adz_item(slopes[0]);
@@ -81,7 +82,7 @@ bool adzi_ode_event_begin(
                             part * reach * (dot(slopes[1], adz_abs(f), true) + fabs(by_time));
     const double rate = dot(slopes[1], f, false) + by_time;
     /* Slopes that are not finite say nothing. */
-    *sign = sign_of(fabs(value) <= rounding && isfinite(rounding) ? rate : value);
+    run->sign = sign_of(fabs(value) <= rounding && isfinite(rounding) ? rate : value);
     return adzi_pending() == ADZ_OK;
 }
 

@@ -231,20 +231,14 @@ static bool check_states(adz_module *self, const adz_tensor *x, const adz_tensor
     return fits;
 }
 
-/* Calls layer i of one direction with its initial state and stores its last state in `states`. */
-static adz_tensor *run_layer(
-    adz_module *self, int direction, int64_t i, adz_tensor *x, adz_tensor *hid, adz_tensor **states)
+/* Calls a layer with its initial state, or ADZ_NONE, and gives its last state. */
+static adz_tensor *run_layer(adz_module *layer, adz_tensor *x, adz_tensor *hid, adz_tensor **last)
 {
-    const qrnn_state *state = zoo_state(self);
-    int64_t k = state->o.bidirectional ? 2 * i + direction : i;
-    adz_module *layer = zoo_child(zoo_child(self, (size_t)direction), (size_t)i);
     adz_values *to = adz_values_new(), *from = adz_values_new();
-    bool good =
-        adz_values_add(to, "x", x) == ADZ_OK &&
-        adz_values_add(to, "hid", zoo_is_none(hid) ? hid : adz_select(hid, 0, k)) == ADZ_OK &&
-        adz_module_call(layer, to, from) == ADZ_OK;
+    bool good = adz_values_add(to, "x", x) == ADZ_OK && adz_values_add(to, "hid", hid) == ADZ_OK &&
+                adz_module_call(layer, to, from) == ADZ_OK;
     adz_tensor *y = good ? adz_values_at(from, 0) : NULL;
-    states[k] = good ? adz_values_at(from, 1) : NULL;
+    *last = good ? adz_values_at(from, 1) : NULL;
     adz_values_free(&to);
     adz_values_free(&from);
     return y;
@@ -271,7 +265,10 @@ static void run_layers(
     ys[0] = ys[1] = x;
     for (int64_t i = 0; i < state->o.n_layers; ++i) {
         for (int d = 0; d < directions; ++d) {
-            ys[d] = run_layer(self, d, i, ys[d], hid, states);
+            const int64_t k = directions * i + d;
+            adz_module *layer = zoo_child(zoo_child(self, (size_t)d), (size_t)i);
+            adz_tensor *first = zoo_is_none(hid) ? hid : adz_select(hid, 0, k);
+            ys[d] = run_layer(layer, ys[d], first, &states[k]);
         }
         for (int d = 0; d < directions && i < state->o.n_layers - 1; ++d) {
             ys[d] = draw_and_ignore(self, ys[d]);

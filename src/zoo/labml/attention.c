@@ -13,12 +13,9 @@
 /* ---- helpers of all files ------------------------------------------------------------------- */
 
 bool adzi_labml_add_linear(
-    adz_module *self, const char *name, int64_t in, int64_t out, bool bias, adz_dtype dtype)
+    adz_module *self, const char *name, int64_t in, int64_t out, const adz_linear_options *options)
 {
-    adz_linear_options o = ADZ_LINEAR_OPTIONS;
-    o.bias = bias;
-    o.dtype = dtype;
-    return adz_module_add_child(self, name, adz_linear_new(in, out, &o)) != NULL;
+    return adz_module_add_child(self, name, adz_linear_new(in, out, options)) != NULL;
 }
 
 adz_tensor *adzi_labml_call(adz_module *module, const adzi_argument *arguments, size_t n)
@@ -122,7 +119,10 @@ adz_module *adz_labml_prepare_new(int64_t d_model, int64_t heads, int64_t d_k, b
     adz_module *self = adz_module_new(&prepare_type, sizeof(prepare_state));
     if (self != NULL) {
         *(prepare_state *)zoo_state(self) = (prepare_state){ heads, d_k };
-        if (!adzi_labml_add_linear(self, "linear", d_model, heads * d_k, bias, o.dtype)) {
+        adz_linear_options linear = ADZ_LINEAR_OPTIONS;
+        linear.bias = bias;
+        linear.dtype = o.dtype;
+        if (!adzi_labml_add_linear(self, "linear", d_model, heads * d_k, &linear)) {
             adz_module_release(&self);
         }
     }
@@ -257,7 +257,8 @@ static adz_module *attention_new(
     static const char *const names[] = { "query", "key", "value" };
     adz_labml_prepare_options prepare = ADZ_LABML_PREPARE_OPTIONS;
     adz_dropout_options dropout = ADZ_DROPOUT_OPTIONS;
-    prepare.dtype = o->dtype;
+    adz_linear_options linear = ADZ_LINEAR_OPTIONS;
+    prepare.dtype = linear.dtype = o->dtype;
     dropout.generator = o->generator;
     adz_module *self = adz_module_new(&attention_type, 0);
     bool good = self != NULL;
@@ -267,7 +268,7 @@ static adz_module *attention_new(
                        d_model, heads, d_model / heads, i == VALUE || o->bias, &prepare)) != NULL;
     }
     good =
-        good && adzi_labml_add_linear(self, "output", d_model, d_model, true, o->dtype) &&
+        good && adzi_labml_add_linear(self, "output", d_model, d_model, &linear) &&
         adz_module_add_child(self, "dropout", adz_dropout_new(o->dropout_prob, &dropout)) != NULL;
     return adzi_zoo_or_free(good, self);
 }

@@ -2,9 +2,11 @@
 #ifndef ADZI_ZOO_LABML_LABML_H
 #define ADZI_ZOO_LABML_LABML_H
 
+#include "adze/nn/linear.h"
+
 /** Adds a Linear as a child; false with the error recorded. */
 bool adzi_labml_add_linear(
-    adz_module *self, const char *name, int64_t in, int64_t out, bool bias, adz_dtype dtype);
+    adz_module *self, const char *name, int64_t in, int64_t out, const adz_linear_options *options);
 
 /** A named argument of adzi_labml_call. */
 typedef struct adzi_argument {

@@ -39,9 +39,10 @@ adz_module *adz_labml_generator_new(
     if (!adz_check_size(op, "n_vocab", n_vocab, 1) || !adz_check_size(op, "d_model", d_model, 1)) {
         return NULL;
     }
+    adz_linear_options linear = ADZ_LINEAR_OPTIONS;
+    linear.dtype = o.dtype;
     adz_module *self = adz_module_new(&generator_type, 0);
-    if (self != NULL &&
-        !adzi_labml_add_linear(self, "projection", d_model, n_vocab, true, o.dtype)) {
+    if (self != NULL && !adzi_labml_add_linear(self, "projection", d_model, n_vocab, &linear)) {
         adz_module_release(&self);
     }
     return self;
