@@ -245,6 +245,9 @@ bool adzi_onnx_carry_broadcast(const adzi_onnx *g);
 bool adzi_onnx_carry_but_dim(const adzi_onnx *g);
 /** Results with the batch where input 0 has it. */
 bool adzi_onnx_carry_first(const adzi_onnx *g);
+/** For other rules: gives all results the batch of input 0, in dimension `axis`. Nothing if that
+ * has no batch. Returns true. */
+bool adzi_onnx_carry_to(const adzi_onnx *g, int axis);
 /** Calls that are written for the traced batch size only, unless no input has the batch. */
 bool adzi_onnx_carry_none(const adzi_onnx *g);
 

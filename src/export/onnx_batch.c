@@ -90,6 +90,16 @@ bool adzi_onnx_carry_broadcast(const adzi_onnx *g)
     return true;
 }
 
+bool adzi_onnx_carry_to(const adzi_onnx *g, int axis)
+{
+    adzi_onnx_batch b = batch_of(g, 0);
+    b.axis = has(b) ? axis : -1;
+    for (int k = 0; k < g->call->n_out; ++k) {
+        *adzi_onnx_batch_out(g, k) = b;
+    }
+    return true;
+}
+
 bool adzi_onnx_carry_first(const adzi_onnx *g)
 {
     for (int i = 1; i < g->call->n_in; ++i) {
@@ -97,10 +107,7 @@ bool adzi_onnx_carry_first(const adzi_onnx *g)
             return false;
         }
     }
-    for (int k = 0; k < g->call->n_out; ++k) {
-        *adzi_onnx_batch_out(g, k) = batch_of(g, 0);
-    }
-    return true;
+    return adzi_onnx_carry_to(g, batch_of(g, 0).axis);
 }
 
 bool adzi_onnx_carry_but_dim(const adzi_onnx *g)

@@ -159,16 +159,12 @@ bool adzi_onnx_print_norm(adzi_onnx *g)
 bool adzi_onnx_carry_reduced(const adzi_onnx *g)
 {
     const unsigned mask = (unsigned)adzi_onnx_attr_whole(g, "dim");
-    adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0);
-    if (b.axis >= 0 && (mask & (1u << b.axis))) {
+    int axis = adzi_onnx_batch_in(g, 0)->axis;
+    if (axis >= 0 && (mask & (1u << axis))) {
         return false;
     }
-    const int axis = b.axis;
-    for (int d = 0; d < axis && !adzi_onnx_attr_whole(g, "keepdim"); ++d) {
-        b.axis -= (int)(mask >> d & 1u);
+    for (int d = axis - 1; d >= 0 && !adzi_onnx_attr_whole(g, "keepdim"); --d) {
+        axis -= (int)(mask >> d & 1u);
     }
-    for (int k = 0; k < g->call->n_out; ++k) {
-        *adzi_onnx_batch_out(g, k) = b;
-    }
-    return true;
+    return adzi_onnx_carry_to(g, axis);
 }

@@ -107,21 +107,18 @@ size_t adzi_onnx_permutation(const adzi_onnx *g, int64_t *perm)
 bool adzi_onnx_carry_transpose(const adzi_onnx *g)
 {
     int64_t perm[ADZ_MAX_RANK] = { 0 };
-    adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0), y = b;
-    adzi_onnx_permutation(g, perm);
-    for (int d = 0; d < adzi_onnx_input(g, 0)->rank && b.axis >= 0; ++d) {
-        y.axis = perm[d] == b.axis ? d : y.axis;
+    const size_t rank = adzi_onnx_permutation(g, perm);
+    int axis = 0;
+    for (size_t d = 0; d < rank; ++d) {
+        axis = perm[d] == adzi_onnx_batch_in(g, 0)->axis ? (int)d : axis;
     }
-    *adzi_onnx_batch_out(g, 0) = y;
-    return true;
+    return adzi_onnx_carry_to(g, axis);
 }
 
 bool adzi_onnx_carry_unsqueeze(const adzi_onnx *g)
 {
-    adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0);
-    b.axis += b.axis >= 0 && b.axis >= adzi_onnx_attr_whole(g, "dim");
-    *adzi_onnx_batch_out(g, 0) = b;
-    return true;
+    const int axis = adzi_onnx_batch_in(g, 0)->axis;
+    return adzi_onnx_carry_to(g, axis + (axis >= adzi_onnx_attr_whole(g, "dim")));
 }
 
 /* True if x without the dimensions of the mask has the sizes of the result. */
@@ -168,13 +165,12 @@ size_t adzi_onnx_squeezed(const adzi_onnx *g, int64_t *dims)
 
 bool adzi_onnx_carry_squeeze(const adzi_onnx *g)
 {
-    adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0), y = b;
     const unsigned mask = squeezed_mask(g);
-    for (int d = 0; d < b.axis; ++d) {
-        y.axis -= (int)(mask >> d & 1u);
+    int axis = adzi_onnx_batch_in(g, 0)->axis;
+    for (int d = axis - 1; d >= 0; --d) {
+        axis -= (int)(mask >> d & 1u);
     }
-    *adzi_onnx_batch_out(g, 0) = y;
-    return mask != ~0u;
+    return mask != ~0u && adzi_onnx_carry_to(g, axis);
 }
 
 /* ---- parts ---------------------------------------------------------------------------------- */
@@ -261,16 +257,8 @@ bool adzi_onnx_print_unbind(adzi_onnx *g)
 
 bool adzi_onnx_carry_unbind(const adzi_onnx *g)
 {
-    const int dim = (int)adzi_onnx_attr_whole(g, "dim");
-    adzi_onnx_batch b = *adzi_onnx_batch_in(g, 0);
-    if (b.axis == dim) {
-        return false;
-    }
-    b.axis -= b.axis > dim;
-    for (int k = 0; k < g->call->n_out; ++k) {
-        *adzi_onnx_batch_out(g, k) = b;
-    }
-    return true;
+    const int axis = adzi_onnx_batch_in(g, 0)->axis, dim = (int)adzi_onnx_attr_whole(g, "dim");
+    return axis != dim && adzi_onnx_carry_to(g, axis - (axis > dim));
 }
 
 /* The position of the first part with the batch, or -1. */
