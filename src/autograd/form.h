@@ -57,8 +57,8 @@ enum { ADZI_FORM_RESULTS = 8, ADZI_FORM_INPUTS = ADZI_CALL_INPUTS };
 typedef void (*adzi_launcher)(adz_tensor *const *y, adz_tensor *const *in, const void *attr);
 
 /**
- * The steps of a call beyond what its operator declares. All but `launch` may be NULL. They run in
- * the order of the members: `check` before the results are known, `prepare` before the recording.
+ * The steps of a call beyond what its operator declares; any of them may be NULL. They run in the
+ * order of the members: `check` before the results are known, `prepare` before the recording.
  */
 typedef struct adzi_steps {
     /* Checks what the shape rule cannot, such as the elements of an index, and converts inputs in
@@ -66,7 +66,8 @@ typedef struct adzi_steps {
     bool (*check)(adzi_call *call, void *attr);
     /* Makes what the launch needs and what may be refused. `in` are the inputs as the launch reads
        them. y[n_results + k] becomes the extra value k of the node, a tensor that the caller does
-       not get; NULL for none. False with the error recorded; nothing is left to release then. */
+       not get; NULL for none. A computation that may fail, such as a factorisation, is done here,
+       and there is no launch. False with the error recorded; nothing is left to release then. */
     bool (*prepare)(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *attr);
     /* Saves what the backward reads, instead of what the operator says: where it depends on the
        call, or where the derived backward reads less than all inputs. */
@@ -94,6 +95,13 @@ typedef struct adzi_plain {
 static inline adz_status adzi_form_status(bool good)
 {
     return good ? ADZ_OK : adzi_status(NULL);
+}
+
+/** The shape of a tensor for a result. For shape rules. */
+ADZI_INLINED void adzi_form_like(adz_result *y, const adz_tensor *t)
+{
+    y->shape.rank = t->rank;
+    memcpy(y->shape.sizes, t->sizes, sizeof y->shape.sizes);
 }
 
 /** Whether input i has a dtype of the mask. Records the error if not. */
@@ -281,7 +289,9 @@ ADZI_INLINED adz_tensor *adzi_run_plain(const adzi_plain *p)
         if (op->view) {
             return y[0]; /* a view passes everything on, also in anomaly mode */
         }
-        steps->launch(y, read, p->attr);
+        if (steps->launch != NULL) {
+            steps->launch(y, read, p->attr);
+        }
     }
     if (steps->release != NULL) {
         steps->release(p->attr);
@@ -300,12 +310,20 @@ ADZI_INLINED adz_tensor *adzi_run_plain(const adzi_plain *p)
     ADZI_RUN_STEPS(its_op, ((adzi_steps){ .launch = (its_launch) }), its_attr, __VA_ARGS__)
 
 /** ADZI_RUN_OF with further steps, an adzi_steps that is constant where the call is compiled. */
-#define ADZI_RUN_STEPS(its_op, its_steps, its_attr, ...)                               \
+#define ADZI_RUN_STEPS(its_op, its_steps, its_attr, ...) \
+    ADZI_RUN_PLACED(false, its_op, its_steps, its_attr, __VA_ARGS__)
+
+/** ADZI_RUN_STEPS in place: the result is the first tensor itself. */
+#define ADZI_RUN_STEPS_(its_op, its_steps, its_attr, ...) \
+    ADZI_RUN_PLACED(true, its_op, its_steps, its_attr, __VA_ARGS__)
+
+#define ADZI_RUN_PLACED(is_inplace, its_op, its_steps, its_attr, ...)                  \
     adzi_run_plain(&(const adzi_plain){ .op = (its_op),                                \
         .steps = its_steps,                                                            \
         .attr = (its_attr),                                                            \
         .in = (adz_tensor *[]){ __VA_ARGS__ },                                         \
         .n_in = (int)(sizeof((adz_tensor *[]){ __VA_ARGS__ }) / sizeof(adz_tensor *)), \
+        .inplace = (is_inplace),                                                       \
         .names = #__VA_ARGS__ })
 
 #endif

@@ -55,10 +55,6 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 
 static const adz_field fields[] = { ADZI_FIELD(gather_attr, dim) };
 
-const adzi_op adzi_op_gather = {
-    .name = "gather", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
-};
-
 KERNEL_TABLE_SIZES(gather);
 
 /* An index may be smaller than x: the elements beyond it are not read. */
@@ -97,25 +93,44 @@ void adzi_gather_into(adz_tensor *y, const adz_tensor *x, const adz_tensor *inde
 }
 
 /* A scalar x counts as a dimension of size 1. An empty index fits any x, as in PyTorch. */
+static bool check(adzi_call *call, void *block)
+{
+    gather_attr *at = block;
+    const adz_tensor *x = call->in[0], *index = call->in[1];
+    at->dim = adzi_dim("gather", x, at->dim);
+    return at->dim >= 0 && adzi_want_index(call, 1) &&
+           (index->numel == 0 || adzi_index_fits("gather", index, x, "x", at->dim)) &&
+           adzi_want_indices(call, 1) &&
+           adzi_indices_within("gather", call->in[1], x->rank > 0 ? x->sizes[at->dim] : 1,
+               "positions of a dimension of x", x);
+}
+
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    (void)block;
+    adzi_form_like(y, in[1]);
+    return ADZ_OK;
+}
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const gather_attr *at = block;
+    if (y[0]->numel > 0) {
+        adzi_gather_into(y[0], in[0], in[1], at->dim);
+    }
+}
+
+/* The check makes the index contiguous, so nothing more is copied. */
+const adzi_op adzi_op_gather = { .name = "gather",
+    .backward = backward,
+    .fused = fused,
+    ADZI_ATTRIBUTES(gather_attr, fields),
+    .shape_rule = shape_rule,
+    .strided_inputs = 1u << 0 | 1u << 1,
+    .saved_inputs = 1u << 1 };
+
 adz_tensor *adz_gather(adz_tensor *x, int dim, adz_tensor *index)
 {
-    adzi_call call;
-    gather_attr attr;
-    if (!ADZI_ENTER(&call, gather, x, index) || (attr.dim = adzi_dim("gather", x, dim)) < 0 ||
-        !adzi_want_index(&call, 1) ||
-        (index->numel > 0 && !adzi_index_fits("gather", index, x, "x", attr.dim)) ||
-        !adzi_want_indices(&call, 1) ||
-        !adzi_indices_within("gather", call.in[1], x->rank > 0 ? x->sizes[attr.dim] : 1,
-            "positions of a dimension of x", x)) {
-        return NULL;
-    }
-    adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, index->rank, index->sizes);
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_save_input(&call, 1);
-    if (y->numel > 0) {
-        adzi_gather_into(y, x, call.in[1], attr.dim);
-    }
-    return adzi_leave(&call, y);
+    static const adzi_steps steps = { .check = check, .launch = launch };
+    return ADZI_RUN_STEPS(&adzi_op_gather, steps, &(gather_attr){ dim }, x, index);
 }

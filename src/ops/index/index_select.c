@@ -28,43 +28,56 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 static const adz_field fields[] = { ADZI_FIELD(index_select_attr, dim),
     ADZI_FIELD_HIDDEN(index_select_attr, size) };
 
-const adzi_op adzi_op_index_select = {
-    .name = "index_select", .backward = backward, ADZI_FIELDS(fields)
-};
+/* An index of rank 0 counts as a list of one number, as in PyTorch. */
+static bool check(adzi_call *call, void *block)
+{
+    index_select_attr *at = block;
+    const adz_tensor *x = call->in[0];
+    if (x->rank == 0 || call->in[1]->rank > 1) {
+        adzi_error("index_select", ADZ_ERR_SHAPE,
+            "x%s needs a dimension and index%s is a list of numbers along it; for an index of x's rank use adz_gather",
+            adzi_text_shape(x), adzi_text_shape(call->in[1]));
+        return false;
+    }
+    at->dim = adzi_dim("index_select", x, at->dim);
+    if (at->dim < 0 || !adzi_want_indices(call, 1)) {
+        return false;
+    }
+    at->size = x->sizes[at->dim];
+    if (!adzi_indices_within(
+            "index_select", call->in[1], at->size, "positions of a dimension of x", x)) {
+        return false;
+    }
+    if (call->in[1]->rank == 0) {
+        call->in[1] = adz_reshape(call->in[1], ADZ_SHAPE(1));
+    }
+    return call->in[1] != NULL;
+}
 
-/* x keeps its rank. An index of rank 0 counts as a list of one number, as in PyTorch. */
+/* x keeps its rank. */
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    const index_select_attr *at = block;
+    return adzi_form_status(adzi_rows_sizes("index_select", in[0], at->dim, in[1], &y->shape));
+}
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const index_select_attr *at = block;
+    adzi_rows_copy(y[0], in[0], at->dim, in[1]);
+}
+
+/* The check makes the index contiguous. */
+const adzi_op adzi_op_index_select = { .name = "index_select",
+    .backward = backward,
+    ADZI_ATTRIBUTES(index_select_attr, fields),
+    .shape_rule = shape_rule,
+    .strided_inputs = 1u << 1,
+    .saved_inputs = 1u << 1 };
+
 adz_tensor *adz_index_select(adz_tensor *x, int dim, adz_tensor *index)
 {
-    adzi_call call;
-    if (!ADZI_ENTER(&call, index_select, x, index)) {
-        return NULL;
-    }
-    if (x->rank == 0 || index->rank > 1) {
-        return adzi_fail("index_select", ADZ_ERR_SHAPE,
-            "x%s needs a dimension and index%s is a list of numbers along it; for an index of x's rank use adz_gather",
-            adzi_text_shape(x), adzi_text_shape(index));
-    }
-    int d = adzi_dim("index_select", x, dim);
-    adz_shape shape = { 0 };
-    if (d < 0 || !adzi_want_indices(&call, 1) ||
-        !adzi_indices_within(
-            "index_select", call.in[1], x->sizes[d], "positions of a dimension of x", x)) {
-        return NULL;
-    }
-    if (index->rank == 0) { /* one number counts as a list of one */
-        call.in[1] = adz_reshape(call.in[1], ADZ_SHAPE(1));
-    }
-    adz_tensor *from = adzi_compact("index_select", x);
-    if (call.in[1] == NULL || from == NULL ||
-        !adzi_rows_sizes("index_select", x, d, call.in[1], &shape)) {
-        return NULL;
-    }
-    index_select_attr attr = { d, x->sizes[d] };
-    adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, shape.rank, shape.sizes);
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_save_input(&call, 1);
-    adzi_rows_copy(y, from, d, call.in[1]);
-    return adzi_leave(&call, y);
+    static const adzi_steps steps = { .check = check, .launch = launch };
+    return ADZI_RUN_STEPS(
+        &adzi_op_index_select, steps, &(index_select_attr){ .dim = dim }, x, index);
 }

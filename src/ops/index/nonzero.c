@@ -11,8 +11,6 @@
  * x has any shape, y is i64 [K, rank]. The host reads K, because it makes the result. So a plan or
  * an export cannot contain the call. Not differentiable. */
 
-const adzi_op adzi_op_nonzero = { .name = "nonzero" };
-
 /* Arguments of both kernels, which have one unit each: the position of an element follows from all
  * elements before it. */
 typedef struct {
@@ -67,28 +65,51 @@ static adz_tensor *mask_of(adz_tensor *x)
     return mask != NULL ? adzi_compact("nonzero", mask) : NULL;
 }
 
-adz_tensor *adz_nonzero(adz_tensor *x)
+/* Counts the elements, because the result has a row for each. */
+static bool check(adzi_call *call, void *block)
 {
-    adzi_call call;
-    if (!ADZI_ENTER(&call, nonzero, x) || !adzi_want_computable(&call, 0) ||
-        !adzi_elements_decide("nonzero", x)) {
-        return NULL;
+    nonzero_args *args = block;
+    adz_tensor *x = call->in[0];
+    if (!adzi_elements_decide("nonzero", x)) {
+        return false;
     }
     adz_tensor *mask = mask_of(x), *count = adzi_scratch("nonzero", ADZ_I64, 0, NULL);
     if (mask == NULL || count == NULL) {
-        return NULL;
+        return false;
     }
-    nonzero_args args = { .mask = (const bool *)(const void *)mask->data,
+    *args = (nonzero_args){ .mask = (const bool *)(const void *)mask->data,
         .n = mask->numel,
         .count = (int64_t *)(void *)count->data,
         .rank = x->rank };
-    memcpy(args.sizes, x->sizes, sizeof args.sizes);
-    adzi_launch(count_true, nonzero_args, &args, 1, 1);
-    adz_tensor *y = adzi_new(&call, ADZ_I64, 2, (int64_t[]){ *args.count, x->rank });
-    if (y == NULL || !adzi_record_nothing(&call, y, NULL, 0)) {
-        return NULL;
-    }
-    args.y = (int64_t *)(void *)y->data;
-    adzi_launch(write_positions, nonzero_args, &args, 1, 1);
-    return y;
+    memcpy(args->sizes, x->sizes, sizeof args->sizes);
+    adzi_launch(count_true, args, 1, 1);
+    return true;
+}
+
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    const nonzero_args *args = block;
+    y->dtype = ADZ_I64;
+    y->shape = ADZ_SHAPE(*args->count, in[0]->rank);
+    return ADZ_OK;
+}
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    nonzero_args args = *(const nonzero_args *)block;
+    (void)in;
+    args.y = (int64_t *)(void *)y[0]->data;
+    adzi_launch(write_positions, &args, 1, 1);
+}
+
+/* The launch reads the mask, and x not at all. */
+const adzi_op adzi_op_nonzero = { .name = "nonzero",
+    .shape_rule = shape_rule,
+    .strided_inputs = 1u << 0,
+    .dtypes = ADZI_DTYPES_COMPUTABLE };
+
+adz_tensor *adz_nonzero(adz_tensor *x)
+{
+    static const adzi_steps steps = { .check = check, .launch = launch };
+    return ADZI_RUN_STEPS(&adzi_op_nonzero, steps, &(nonzero_args){ .n = 0 }, x);
 }

@@ -7,8 +7,6 @@
  * ids[...] are i64 or i32, y is i64 [..., C]. With num_classes -1, C is one more than the largest
  * id. Not differentiable, so nothing is saved. */
 
-const adzi_op adzi_op_one_hot = { .name = "one_hot" };
-
 /* The number of classes, or -1 with the error recorded. If it is left open, the largest id decides.
  * The other ids are checked against it. */
 static int64_t classes(const adz_tensor *ids, int64_t n)
@@ -50,32 +48,48 @@ static void write_ones(const void *block, int64_t begin, int64_t end)
     }
 }
 
-/* The result is i64, as in PyTorch; adz_to gives other dtypes. */
+/* Replaces the number of classes that the call has given. */
+static bool check(adzi_call *call, void *block)
+{
+    int64_t *n = block;
+    if (!adzi_want_indices(call, 0) ||
+        (*n == -1 && !adzi_host_may(call->in[0], "adz_one_hot with num_classes -1"))) {
+        return false;
+    }
+    *n = classes(call->in[0], *n);
+    return *n >= 0;
+}
+
+/* The classes are a new last dimension. The result is i64, as in PyTorch; adz_to gives other
+ * dtypes. */
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    const int64_t *n = block;
+    int64_t sizes[ADZ_MAX_RANK + 1], numel;
+    const int rank = in[0]->rank;
+    memcpy(sizes, in[0]->sizes, sizeof in[0]->sizes);
+    sizes[rank] = *n;
+    if (adzi_check_sizes("one_hot", rank + 1, sizes, ADZ_I64, &numel) != ADZ_OK) {
+        return adzi_status(NULL);
+    }
+    y->dtype = ADZ_I64;
+    y->shape.rank = rank + 1;
+    memcpy(y->shape.sizes, sizes, sizeof y->shape.sizes);
+    return ADZ_OK;
+}
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const ones_args args = { adzi_index_data(in[0]), adzi_index_data(y[0]),
+        *(const int64_t *)block };
+    adzi_fill(y[0], 0);
+    adzi_launch(write_ones, &args, in[0]->numel, ADZI_POINTWISE_GRAIN);
+}
+
+const adzi_op adzi_op_one_hot = { .name = "one_hot", .shape_rule = shape_rule };
+
 adz_tensor *adz_one_hot(adz_tensor *ids, int64_t num_classes)
 {
-    adzi_call call;
-    if (!ADZI_ENTER(&call, one_hot, ids) || !adzi_want_indices(&call, 0) ||
-        (num_classes == -1 && !adzi_host_may(ids, "adz_one_hot with num_classes -1"))) {
-        return NULL;
-    }
-    int64_t n = classes(call.in[0], num_classes), sizes[ADZ_MAX_RANK + 1], numel;
-    if (n < 0) {
-        return NULL;
-    }
-    /* The classes are a new last dimension. */
-    for (int i = 0; i < ids->rank; ++i) {
-        sizes[i] = ids->sizes[i];
-    }
-    sizes[ids->rank] = n;
-    if (adzi_check_sizes("one_hot", ids->rank + 1, sizes, ADZ_I64, &numel) != ADZ_OK) {
-        return NULL;
-    }
-    adz_tensor *y = adzi_new(&call, ADZ_I64, ids->rank + 1, sizes);
-    if (y == NULL || !adzi_record_nothing(&call, y, NULL, 0)) {
-        return NULL;
-    }
-    adzi_fill(y, 0);
-    const ones_args args = { adzi_index_data(call.in[0]), adzi_index_data(y), n };
-    adzi_launch(write_ones, ones_args, &args, ids->numel, ADZI_POINTWISE_GRAIN);
-    return adzi_leave(&call, y);
+    static const adzi_steps steps = { .check = check, .launch = launch };
+    return ADZI_RUN_STEPS(&adzi_op_one_hot, steps, &num_classes, ids);
 }

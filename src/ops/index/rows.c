@@ -140,9 +140,11 @@ static adz_status sum_backward(adzi_node *node, adz_tensor **dx, adz_tensor *con
     return adzi_status(dx[0]);
 }
 
-static const adzi_op adzi_op_put = {
-    .name = "rows_sum", .backward = sum_backward, ADZI_FIELDS(fields)
-};
+/* What a call gets. The node keeps the attributes alone. */
+typedef struct {
+    rows_attr at;
+    adz_tensor *starts, *order; /* of the sorted index */
+} sum_arguments;
 
 /* Arguments of sort_positions, which has one unit. The index is walked twice in order. */
 typedef struct {
@@ -190,14 +192,23 @@ static void sort_positions(const void *block, int64_t begin, int64_t end)
 }
 
 /* Sorts the index; false with the error recorded if an index is out of range. `starts` has one
- * element more than the rows need, for the flag `bad`. The forward has checked the index, but the
- * user may have changed it since. */
-static bool sort_index(adz_tensor *starts, adz_tensor *order, const adz_tensor *index, int64_t size)
+ * element more than the size + 2 that the rows need, for the flag `bad`. The forward has checked
+ * the index, but the user may have changed it since. */
+static bool sort_index(adzi_call *call, adz_tensor **x, adz_tensor *const *in, void *block)
 {
-    int64_t *start = adzi_index_data(starts);
+    sum_arguments *a = block;
+    const adz_tensor *index = in[1];
+    const int64_t size = a->at.size;
+    (void)call, (void)x;
+    a->starts = adzi_scratch("rows_sum", ADZ_I64, 1, &(int64_t){ size + 3 });
+    a->order = adzi_scratch("rows_sum", ADZ_I64, 1, &index->numel);
+    if (a->starts == NULL || a->order == NULL) {
+        return false;
+    }
+    int64_t *start = adzi_index_data(a->starts);
     const sort_args args = { adzi_index_data(index), index->numel, size, start,
-        adzi_index_data(order), start + size + 2 };
-    adzi_launch(sort_positions, sort_args, &args, 1, 1);
+        adzi_index_data(a->order), start + size + 2 };
+    adzi_launch(sort_positions, &args, 1, 1);
     if (*args.bad < index->numel) {
         adzi_error("rows_sum", ADZ_ERR_INDEX,
             "index %lld is none of %lld rows; it has changed since the forward",
@@ -207,59 +218,50 @@ static bool sort_index(adz_tensor *starts, adz_tensor *order, const adz_tensor *
     return true;
 }
 
-/* The shape of x for a given y: the dimensions of the index are replaced by one of size 0, which
- * the caller fills in. */
-static void sum_sizes(const adz_tensor *y, int dim, const adz_tensor *index, adz_shape *shape)
+/* The dimensions of the index are replaced by one for the rows. */
+static adz_status sum_shape(adz_result *x, adz_tensor *const *in, void *block)
 {
-    int n = 0;
-    for (int i = 0; i < dim; ++i) {
-        shape->sizes[n++] = y->sizes[i];
+    const rows_attr *at = block;
+    const adz_tensor *y = in[0];
+    int n = at->dim; /* the sizes before it are those of y */
+    x->shape.sizes[n++] = at->size;
+    for (int i = at->dim + in[1]->rank; i < y->rank; ++i) {
+        x->shape.sizes[n++] = y->sizes[i];
     }
-    shape->sizes[n++] = 0;
-    for (int i = dim + index->rank; i < y->rank; ++i) {
-        shape->sizes[n++] = y->sizes[i];
-    }
-    shape->rank = n;
+    x->shape.rank = n;
+    return ADZ_OK;
 }
 
-/* Units of the launch are blocks of ADZI_ROWS_BLOCK elements of a row of x. */
+/* Units of the launch are blocks of ADZI_ROWS_BLOCK elements of a row of x: a row may be long. */
+static void launch_sum(adz_tensor *const *x, adz_tensor *const *in, const void *block)
+{
+    const sum_arguments *a = block;
+    if (x[0]->numel == 0) {
+        return;
+    }
+    const int64_t row = adzi_numel(x[0]->rank - a->at.dim - 1, x[0]->sizes + a->at.dim + 1);
+    adzi_rows_sum_args args = { .y = in[0]->data,
+        .x = x[0]->data,
+        .starts = adzi_index_data(a->starts),
+        .order = adzi_index_data(a->order),
+        .n = in[1]->numel,
+        .size = a->at.size,
+        .row = row,
+        .blocks = (row + ADZI_ROWS_BLOCK - 1) / ADZI_ROWS_BLOCK };
+    adzi_launch(KERNEL_FOR(rows_sum, x[0]->dtype), &args, x[0]->numel / row * args.blocks,
+        adzi_grain_of(ADZI_POINTWISE_GRAIN, row < ADZI_ROWS_BLOCK ? row : ADZI_ROWS_BLOCK));
+}
+
+static const adzi_op adzi_op_put = { .name = "rows_sum",
+    .backward = sum_backward,
+    ADZI_ATTRIBUTES(rows_attr, fields),
+    .shape_rule = sum_shape,
+    .saved_inputs = 1u << 1,
+    .dtypes = ADZ_DTYPES_FLOATS };
+
 adz_tensor *adzi_rows_sum(adz_tensor *y, int dim, adz_tensor *index, int64_t size)
 {
-    adzi_call call;
-    if (!ADZI_ENTER(&call, put, y, index) || !adzi_want_float(&call, 0)) {
-        return NULL;
-    }
-    adz_shape shape;
-    sum_sizes(y, dim, index, &shape);
-    shape.sizes[dim] = size;
-    rows_attr attr = { dim, size };
-    adz_tensor *from = adzi_compact("rows_sum", y);
-    /* size + 2 starts, and one element for the flag. */
-    adz_tensor *starts = adzi_scratch("rows_sum", ADZ_I64, 1, &(int64_t){ size + 3 });
-    adz_tensor *order = adzi_scratch("rows_sum", ADZ_I64, 1, &index->numel);
-    if (from == NULL || starts == NULL || order == NULL ||
-        !sort_index(starts, order, index, size)) {
-        return NULL;
-    }
-    adz_tensor *x = adzi_new(&call, (adz_dtype)y->dtype, shape.rank, shape.sizes);
-    if (x == NULL || !adzi_record(&call, 1, &x, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_save_input(&call, 1);
-    if (x->numel > 0) {
-        /* A row may be long, so its blocks are separate units. */
-        int64_t row = adzi_numel(shape.rank - dim - 1, shape.sizes + dim + 1);
-        adzi_rows_sum_args args = { .y = from->data,
-            .x = x->data,
-            .starts = adzi_index_data(starts),
-            .order = adzi_index_data(order),
-            .n = index->numel,
-            .size = size,
-            .row = row,
-            .blocks = (row + ADZI_ROWS_BLOCK - 1) / ADZI_ROWS_BLOCK };
-        adzi_launch(KERNEL_FOR(rows_sum, y->dtype), adzi_rows_sum_args, &args,
-            x->numel / row * args.blocks,
-            adzi_grain_of(ADZI_POINTWISE_GRAIN, row < ADZI_ROWS_BLOCK ? row : ADZI_ROWS_BLOCK));
-    }
-    return adzi_leave(&call, x);
+    static const adzi_steps steps = { .prepare = sort_index, .launch = launch_sum };
+    sum_arguments arguments = { .at = { dim, size } };
+    return ADZI_RUN_STEPS(&adzi_op_put, steps, &arguments, y, index);
 }

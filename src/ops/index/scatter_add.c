@@ -79,16 +79,20 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 
 static const adz_field fields[] = { ADZI_FIELD(scatter_attr, dim) };
 
-const adzi_op adzi_op_scatter_add = {
-    .name = "scatter_add", .backward = backward, .fused = fused, ADZI_FIELDS(fields)
-};
+/* What a call gets. The node keeps the attributes alone. */
+typedef struct {
+    scatter_attr at;
+    adz_tensor *sums; /* the f64 copy of y in which sums are made, or NULL for y itself */
+} scatter_arguments;
 
 /* Checks dtypes, shapes and the range of the index. An empty index fits any shape, as in
  * PyTorch. */
-static bool check(adzi_call *call, int dim)
+static bool check(adzi_call *call, void *block)
 {
+    scatter_attr *at = block;
     const adz_tensor *x = call->in[0], *index = call->in[1], *src = call->in[2];
-    if (!adzi_want_index(call, 1) || !adzi_want_computable(call, 0)) {
+    const int dim = at->dim = adzi_dim("scatter_add", x, at->dim);
+    if (dim < 0 || !adzi_want_index(call, 1) || !adzi_want_computable(call, 0)) {
         return false;
     }
     /* Nothing is promoted, as in PyTorch. */
@@ -146,47 +150,52 @@ void adzi_scatter_into(adz_tensor *y, const adz_tensor *src, const adz_tensor *i
         adzi_grain_of(ADZI_POINTWISE_GRAIN, args.n));
 }
 
-/* Computes both public calls. In place, x is y and is not copied. */
-static adz_tensor *scatter_add(
-    adz_tensor *x, int dim, adz_tensor *index, adz_tensor *src, bool inplace)
+/* The f64 copy takes memory, so it is made before the recording. */
+static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
 {
-    adzi_call call;
-    scatter_attr attr;
-    if (!ADZI_ENTER(&call, scatter_add, x, index, src) ||
-        (inplace && !adzi_begin_inplace(&call, false)) ||
-        (attr.dim = adzi_dim("scatter_add", x, dim)) < 0 || !check(&call, attr.dim)) {
-        return NULL;
-    }
-    /* The f64 copy takes memory, so it is made before the recording. */
-    const bool wide = call.in[1]->numel > 0 && !adzi_scatter_fits(x, call.in[1], attr.dim);
-    adz_tensor *sums = wide ? adzi_scratch("scatter_add", ADZ_F64, x->rank, x->sizes) : NULL;
-    adz_tensor *y = wide && sums == NULL ? NULL : adzi_new_like(&call, x);
-    if (y == NULL || !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_save_input(&call, 1);
-    sums = wide ? sums : y;
-    /* In place, y is x and holds its elements already. */
-    if (sums != x) {
-        adzi_copy(sums, x);
-    }
-    if (call.in[1]->numel > 0) {
-        adzi_scatter_into(sums, call.in[2], call.in[1], attr.dim);
-    }
-    if (sums != y) {
-        adzi_copy(y, sums);
-    }
-    return adzi_leave(&call, y);
+    scatter_arguments *a = block;
+    const bool wide = in[1]->numel > 0 && !adzi_scatter_fits(y[0], in[1], a->at.dim);
+    (void)call;
+    a->sums = wide ? adzi_scratch("scatter_add", ADZ_F64, y[0]->rank, y[0]->sizes) : NULL;
+    return !wide || a->sums != NULL;
 }
+
+/* In place, y is x and holds its elements already. */
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const scatter_arguments *a = block;
+    adz_tensor *sums = a->sums != NULL ? a->sums : y[0];
+    if (sums != in[0]) {
+        adzi_copy(sums, in[0]);
+    }
+    if (in[1]->numel > 0) {
+        adzi_scatter_into(sums, in[2], in[1], a->at.dim);
+    }
+    if (sums != y[0]) {
+        adzi_copy(y[0], sums);
+    }
+}
+
+/* The check makes the index contiguous, so nothing more is copied. */
+const adzi_op adzi_op_scatter_add = { .name = "scatter_add",
+    .backward = backward,
+    .fused = fused,
+    ADZI_ATTRIBUTES(scatter_attr, fields),
+    .strided_inputs = 1u << 0 | 1u << 1 | 1u << 2,
+    .saved_inputs = 1u << 1 };
+
+static const adzi_steps steps = { .check = check, .prepare = prepare, .launch = launch };
 
 /* The result is a new tensor; x is copied. */
 adz_tensor *adz_scatter_add(adz_tensor *x, int dim, adz_tensor *index, adz_tensor *src)
 {
-    return scatter_add(x, dim, index, src, false);
+    return ADZI_RUN_STEPS(
+        &adzi_op_scatter_add, steps, &(scatter_arguments){ .at = { dim } }, x, index, src);
 }
 
 /* The result is x itself. The backward does not read the old x, so no copy is kept. */
 adz_tensor *adz_scatter_add_(adz_tensor *x, int dim, adz_tensor *index, adz_tensor *src)
 {
-    return scatter_add(x, dim, index, src, true);
+    return ADZI_RUN_STEPS_(
+        &adzi_op_scatter_add, steps, &(scatter_arguments){ .at = { dim } }, x, index, src);
 }

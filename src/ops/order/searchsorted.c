@@ -37,36 +37,31 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
     return adzi_status(y[0]);
 }
 
-const adzi_op adzi_op_searchsorted = {
-    .name = "searchsorted", ADZI_FIELDS(fields), .expression = expression
-};
-
 KERNEL_TABLE_ALL(searchsorted);
 KERNEL_TABLE_ALL(search_ascends);
 
-/* Checks dtypes and shapes. */
-static bool check(adzi_call *call)
+/* The result has the shape of the values. */
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
 {
-    const adz_tensor *sorted = call->in[0], *values = call->in[1];
-    if (!adzi_want_computable(call, 0)) {
-        return false;
-    }
+    const adz_tensor *sorted = in[0], *values = in[1];
+    (void)block;
     if (sorted->dtype != values->dtype) {
-        adzi_error("searchsorted", ADZ_ERR_DTYPE,
+        return adzi_error("searchsorted", ADZ_ERR_DTYPE,
             "sorted is %s, values %s; convert one with adz_to",
             adz_dtype_name((adz_dtype)sorted->dtype), adz_dtype_name((adz_dtype)values->dtype));
-        return false;
     }
     bool fits = sorted->rank == 1 || (sorted->rank > 1 && sorted->rank == values->rank);
     for (int d = 0; d + 1 < sorted->rank && fits; ++d) {
         fits = sorted->sizes[d] == values->sizes[d];
     }
     if (!fits) {
-        adzi_error("searchsorted", ADZ_ERR_SHAPE,
+        return adzi_error("searchsorted", ADZ_ERR_SHAPE,
             "sorted%s does not fit values%s: it is a vector, or has their sizes but for the last dimension",
             adzi_text_shape(sorted), adzi_text_shape(values));
     }
-    return fits;
+    y->dtype = ADZ_I64;
+    adzi_form_like(y, values);
+    return ADZ_OK;
 }
 
 /* What the host needs to report a lane that is not sorted. */
@@ -88,9 +83,10 @@ static adz_status report(const void *block)
 }
 
 /* A search in a lane that is not sorted would find wrong positions. */
-static bool ascends(const adz_tensor *sorted)
+static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
 {
-    const adz_tensor *bad = adzi_scratch("searchsorted", ADZ_I64, 0, NULL);
+    const adz_tensor *sorted = in[0], *bad = adzi_scratch("searchsorted", ADZ_I64, 0, NULL);
+    (void)call, (void)y, (void)block;
     if (bad == NULL) {
         return false;
     }
@@ -105,30 +101,29 @@ static bool ascends(const adz_tensor *sorted)
     return adzi_repeat(report, report_args, &shown) == ADZ_OK;
 }
 
-adz_tensor *adz_searchsorted(adz_tensor *sorted, adz_tensor *values, bool right)
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
 {
-    adzi_call call;
-    const search_attr attr = { right };
-    if (!ADZI_ENTER(&call, searchsorted, sorted, values) || !check(&call)) {
-        return NULL;
-    }
-    adz_tensor *lanes = adzi_compact("searchsorted", sorted);
-    adz_tensor *wanted = adzi_compact("searchsorted", values);
-    if (lanes == NULL || wanted == NULL || !ascends(lanes)) {
-        return NULL;
-    }
-    adz_tensor *y = adzi_new(&call, ADZ_I64, values->rank, values->sizes);
-    if (y == NULL || !adzi_record_nothing(&call, y, &attr, sizeof attr)) {
-        return NULL;
-    }
+    const adz_tensor *lanes = in[0], *wanted = in[1];
     if (lanes->numel == 0) {
-        adzi_fill(y, 0);
-    } else if (y->numel > 0) {
-        const adzi_search_args args = { lanes->data, wanted->data, (int64_t *)(void *)y->data,
+        adzi_fill(y[0], 0);
+    } else if (y[0]->numel > 0) {
+        const adzi_search_args args = { lanes->data, wanted->data, (int64_t *)(void *)y[0]->data,
             lanes->sizes[lanes->rank - 1],
-            lanes->rank > 1 ? wanted->sizes[wanted->rank - 1] : y->numel, right };
-        adzi_launch(KERNEL_FOR(searchsorted, lanes->dtype), adzi_search_args, &args, y->numel,
+            lanes->rank > 1 ? wanted->sizes[wanted->rank - 1] : y[0]->numel,
+            ((const search_attr *)block)->right };
+        adzi_launch(KERNEL_FOR(searchsorted, lanes->dtype), &args, y[0]->numel,
             adzi_grain_of(ADZI_POINTWISE_GRAIN, 16));
     }
-    return adzi_leave(&call, y);
+}
+
+const adzi_op adzi_op_searchsorted = { .name = "searchsorted",
+    ADZI_ATTRIBUTES(search_attr, fields),
+    .expression = expression,
+    .shape_rule = shape_rule,
+    .dtypes = ADZI_DTYPES_COMPUTABLE };
+
+adz_tensor *adz_searchsorted(adz_tensor *sorted, adz_tensor *values, bool right)
+{
+    static const adzi_steps steps = { .prepare = prepare, .launch = launch };
+    return ADZI_RUN_STEPS(&adzi_op_searchsorted, steps, &(search_attr){ right }, sorted, values);
 }

@@ -38,102 +38,113 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 static const adz_field fields[] = { ADZI_FIELD(topk_attr, k), ADZI_FIELD(topk_attr, dim),
     ADZI_FIELD(topk_attr, largest) };
 
-const adzi_op adzi_op_topk = { .name = "topk", .backward = backward, ADZI_FIELDS(fields) };
-
-/* A launch, and the scratch memory of a sort. Lanes whose elements are all wanted are sorted,
- * unless they are so short that a heap is quicker. */
+/* What a call gets: the attributes, which the node keeps, a launch, and the scratch memory of a
+ * sort. Lanes whose elements are all wanted are sorted, unless they are so short that a heap is
+ * quicker. */
 typedef struct {
+    topk_attr at;
+    adz_tensor *found; /* the indices */
     adzi_topk_args select;
     adzi_sort_args sort;
     size_t bytes; /* of sort.scratch; 0 if the lanes are not sorted */
 } job;
 
-/* Describes the call to the kernels and takes scratch memory. A scalar is one lane of one element.
- */
-static bool prepare(
-    job *j, adz_tensor *y, adz_tensor *found, const adz_tensor *x, int dim, bool largest)
+/* k may be 0, which gives empty results. */
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
 {
-    const int64_t n = x->rank > 0 ? x->sizes[dim] : 1, k = x->rank > 0 ? y->sizes[dim] : 1;
-    const int64_t inner = x->rank > 0 ? adzi_numel(x->rank - dim - 1, x->sizes + dim + 1) : 1;
-    int64_t *const to = (int64_t *)(void *)found->data;
-    *j = (job){ .select = { x->data, y->data, to, n, k, inner, largest } };
-    if (k < n || n < ADZI_SORT_LEAST || n > UINT32_MAX || y->numel == 0) {
-        return true;
+    topk_attr *at = block;
+    const adz_tensor *x = in[0];
+    at->dim = adzi_dim("topk", x, at->dim);
+    if (at->dim < 0) {
+        return adzi_status(NULL);
     }
-    const int64_t lanes = y->numel / n, most = adzi_inside_launch() ? 1 : adzi_num_threads();
-    int64_t workers = y->numel / SORT_GRAIN < most ? y->numel / SORT_GRAIN : most;
-    workers = workers < 1 ? 1 : workers < lanes ? workers : lanes;
-    const int64_t pair = adzi_sort_pair((int64_t)adz_dtype_size((adz_dtype)x->dtype));
-    j->bytes = (size_t)(2 * n * workers * pair);
-    char *const scratch = adzi_alloc_for_kernels(j->bytes);
-    if (scratch == NULL) {
-        adzi_fail_memory("topk", j->bytes);
+    const int64_t size = x->rank > 0 ? x->sizes[at->dim] : 1;
+    if (at->k < 0 || at->k > size) {
+        return adzi_error("topk", ADZ_ERR_ARGUMENT,
+            "k is %lld, but dimension %d of x%s has %lld elements", (long long)at->k, at->dim,
+            adzi_text_shape(x), (long long)size);
+    }
+    y->shape.sizes[at->dim] = at->k;
+    return ADZ_OK;
+}
+
+/* Makes the indices, describes the call to the kernels and takes scratch memory. A scalar is one
+ * lane of one element. */
+static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
+{
+    job *j = block;
+    const adz_tensor *x = in[0];
+    const int dim = j->at.dim;
+    adz_tensor *found = adzi_new(call, ADZ_I64, y[0]->rank, y[0]->sizes);
+    if (found == NULL) {
         return false;
     }
-    j->sort = (adzi_sort_args){ x->data, y->data, to, n, inner, lanes, workers, largest, scratch };
+    /* The node keeps the indices, which are also the caller's second result. */
+    y[1] = j->found = call->second = found;
+    const int64_t n = x->rank > 0 ? x->sizes[dim] : 1, k = x->rank > 0 ? y[0]->sizes[dim] : 1;
+    const int64_t inner = x->rank > 0 ? adzi_numel(x->rank - dim - 1, x->sizes + dim + 1) : 1;
+    int64_t *const to = (int64_t *)(void *)found->data;
+    j->select = (adzi_topk_args){ x->data, y[0]->data, to, n, k, inner, j->at.largest };
+    if (k < n || n < ADZI_SORT_LEAST || n > UINT32_MAX || y[0]->numel == 0) {
+        return true;
+    }
+    const int64_t lanes = y[0]->numel / n, most = adzi_inside_launch() ? 1 : adzi_num_threads();
+    int64_t workers = y[0]->numel / SORT_GRAIN < most ? y[0]->numel / SORT_GRAIN : most;
+    workers = workers < 1 ? 1 : workers < lanes ? workers : lanes;
+    const int64_t pair = adzi_sort_pair((int64_t)adz_dtype_size((adz_dtype)x->dtype));
+    const size_t bytes = (size_t)(2 * n * workers * pair);
+    char *const scratch = adzi_alloc_for_kernels(bytes);
+    if (scratch == NULL) {
+        adzi_fail_memory("topk", bytes);
+        return false;
+    }
+    j->bytes = bytes;
+    j->sort = (adzi_sort_args){ x->data, y[0]->data, to, n, inner, lanes, workers, j->at.largest,
+        scratch };
     return true;
 }
 
 /* Units of topk are lanes, the S elements along `dim`. A lane costs several passes, so a thread is
  * worth fewer elements than in a pointwise kernel. */
-static void run(const job *j, const adz_tensor *y)
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
 {
-    const adz_dtype dtype = (adz_dtype)y->dtype;
+    const job *j = block;
+    const adz_dtype dtype = (adz_dtype)y[0]->dtype;
+    (void)in;
     if (j->bytes > 0) {
-        adzi_launch(KERNEL_FOR(sort_lanes, dtype), adzi_sort_args, &j->sort, j->sort.workers, 1);
-    } else if (y->numel > 0) {
-        adzi_launch(KERNEL_FOR(topk, dtype), adzi_topk_args, &j->select, y->numel / j->select.k,
+        adzi_launch(KERNEL_FOR(sort_lanes, dtype), &j->sort, j->sort.workers, 1);
+    } else if (y[0]->numel > 0) {
+        adzi_launch(KERNEL_FOR(topk, dtype), &j->select, y[0]->numel / j->select.k,
             adzi_grain_of(ADZI_POINTWISE_GRAIN / 4, j->select.n));
     }
 }
 
-static void end(job *j)
+static void release(void *block)
 {
+    job *j = block;
     if (j->bytes > 0) {
         adzi_free(j->sort.scratch, j->bytes);
     }
 }
 
-/* Checks, makes both results, records and launches. `indices` may be NULL. */
+const adzi_op adzi_op_topk = { .name = "topk",
+    .backward = backward,
+    ADZI_ATTRIBUTES(topk_attr, fields),
+    .shape_rule = shape_rule,
+    .dtypes = ADZI_DTYPES_COMPUTABLE };
+
+/* `indices` may be NULL. */
 adz_tensor *adz_topk(adz_tensor *x, int64_t k, int dim, bool largest, adz_tensor **indices)
 {
-    adzi_call call;
+    static const adzi_steps steps = {
+        .prepare = prepare, .launch = launch, .release = release, .n_kept = 1
+    };
     job j;
-    topk_attr attr = { .k = k, .largest = largest };
+    j.at = (topk_attr){ k, dim, largest };
+    j.bytes = 0;
+    adz_tensor *y = ADZI_RUN_STEPS(&adzi_op_topk, steps, &j, x);
     if (indices != NULL) {
-        *indices = NULL;
+        *indices = y != NULL ? j.found : NULL;
     }
-    if (!ADZI_ENTER(&call, topk, x) || !adzi_want_computable(&call, 0) ||
-        (attr.dim = adzi_dim("topk", x, dim)) < 0) {
-        return NULL;
-    }
-    int64_t size = x->rank > 0 ? x->sizes[attr.dim] : 1, sizes[ADZ_MAX_RANK] = { 0 };
-    /* k may be 0, which gives empty results. */
-    if (k < 0 || k > size) {
-        return adzi_fail("topk", ADZ_ERR_ARGUMENT,
-            "k is %lld, but dimension %d of x%s has %lld elements", (long long)k, attr.dim,
-            adzi_text_shape(x), (long long)size);
-    }
-    for (int i = 0; i < x->rank; ++i) {
-        sizes[i] = i == attr.dim ? k : x->sizes[i];
-    }
-    adz_tensor *from = adzi_compact("topk", x);
-    adz_tensor *found = from != NULL ? adzi_new(&call, ADZ_I64, x->rank, sizes) : NULL;
-    adz_tensor *y = found != NULL ? adzi_new(&call, (adz_dtype)x->dtype, x->rank, sizes) : NULL;
-    call.second = found;
-    if (y == NULL || !prepare(&j, y, found, from, attr.dim, largest)) {
-        return NULL;
-    }
-    if (!adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
-        end(&j);
-        return NULL;
-    }
-    /* The indices are saved as an extra value and are also the caller's second result. */
-    adzi_save_extra(&call, 0, found);
-    run(&j, y);
-    end(&j);
-    if (indices != NULL) {
-        *indices = found;
-    }
-    return adzi_leave(&call, y);
+    return y;
 }
