@@ -311,19 +311,25 @@ ADZI_INLINED adz_tensor *adzi_run_plain(const adzi_plain *p)
 
 /** ADZI_RUN_OF with further steps, an adzi_steps that is constant where the call is compiled. */
 #define ADZI_RUN_STEPS(its_op, its_steps, its_attr, ...) \
-    ADZI_RUN_PLACED(false, its_op, its_steps, its_attr, __VA_ARGS__)
+    ADZI_RUN_AS(false, NULL, its_op, its_steps, its_attr, __VA_ARGS__)
 
 /** ADZI_RUN_STEPS in place: the result is the first tensor itself. */
 #define ADZI_RUN_STEPS_(its_op, its_steps, its_attr, ...) \
-    ADZI_RUN_PLACED(true, its_op, its_steps, its_attr, __VA_ARGS__)
+    ADZI_RUN_AS(true, NULL, its_op, its_steps, its_attr, __VA_ARGS__)
 
-#define ADZI_RUN_PLACED(is_inplace, its_op, its_steps, its_attr, ...)                  \
+/** ADZI_RUN_STEPS for an operator with several results. The array `its_more` gets those from the
+ * second on before the launch, so they mean nothing if the call returns NULL. */
+#define ADZI_RUN_SEVERAL(its_more, its_op, its_steps, its_attr, ...) \
+    ADZI_RUN_AS(false, its_more, its_op, its_steps, its_attr, __VA_ARGS__)
+
+#define ADZI_RUN_AS(is_inplace, its_more, its_op, its_steps, its_attr, ...)            \
     adzi_run_plain(&(const adzi_plain){ .op = (its_op),                                \
         .steps = its_steps,                                                            \
         .attr = (its_attr),                                                            \
         .in = (adz_tensor *[]){ __VA_ARGS__ },                                         \
         .n_in = (int)(sizeof((adz_tensor *[]){ __VA_ARGS__ }) / sizeof(adz_tensor *)), \
         .inplace = (is_inplace),                                                       \
+        .more = (its_more),                                                            \
         .names = #__VA_ARGS__ })
 
 #endif

@@ -94,12 +94,19 @@ static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
     return ADZ_OK;
 }
 
+static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
+{
+    nonzero_args *args = block;
+    (void)call, (void)in;
+    args->y = (int64_t *)(void *)y[0]->data;
+    return true;
+}
+
 static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
 {
-    nonzero_args args = *(const nonzero_args *)block;
-    (void)in;
-    args.y = (int64_t *)(void *)y[0]->data;
-    adzi_launch(write_positions, &args, 1, 1);
+    const nonzero_args *args = block;
+    (void)y, (void)in;
+    adzi_launch(write_positions, args, 1, 1);
 }
 
 /* The launch reads the mask, and x not at all. */
@@ -110,6 +117,7 @@ const adzi_op adzi_op_nonzero = { .name = "nonzero",
 
 adz_tensor *adz_nonzero(adz_tensor *x)
 {
-    static const adzi_steps steps = { .check = check, .launch = launch };
-    return ADZI_RUN_STEPS(&adzi_op_nonzero, steps, &(nonzero_args){ .n = 0 }, x);
+    static const adzi_steps steps = { .check = check, .prepare = prepare, .launch = launch };
+    nonzero_args args;
+    return ADZI_RUN_STEPS(&adzi_op_nonzero, steps, &args, x);
 }

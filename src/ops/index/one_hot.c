@@ -65,17 +65,14 @@ static bool check(adzi_call *call, void *block)
 static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
 {
     const int64_t *n = block;
-    int64_t sizes[ADZ_MAX_RANK + 1], numel;
     const int rank = in[0]->rank;
-    memcpy(sizes, in[0]->sizes, sizeof in[0]->sizes);
-    sizes[rank] = *n;
-    if (adzi_check_sizes("one_hot", rank + 1, sizes, ADZ_I64, &numel) != ADZ_OK) {
-        return adzi_status(NULL);
-    }
+    int64_t numel;
     y->dtype = ADZ_I64;
     y->shape.rank = rank + 1;
-    memcpy(y->shape.sizes, sizes, sizeof y->shape.sizes);
-    return ADZ_OK;
+    if (rank < ADZ_MAX_RANK) { /* the check refuses one dimension more */
+        y->shape.sizes[rank] = *n;
+    }
+    return adzi_check_sizes("one_hot", rank + 1, y->shape.sizes, ADZ_I64, &numel);
 }
 
 static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
@@ -86,7 +83,10 @@ static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *bloc
     adzi_launch(write_ones, &args, in[0]->numel, ADZI_POINTWISE_GRAIN);
 }
 
-const adzi_op adzi_op_one_hot = { .name = "one_hot", .shape_rule = shape_rule };
+/* The check makes the ids contiguous. */
+const adzi_op adzi_op_one_hot = {
+    .name = "one_hot", .shape_rule = shape_rule, .strided_inputs = 1u << 0
+};
 
 adz_tensor *adz_one_hot(adz_tensor *ids, int64_t num_classes)
 {

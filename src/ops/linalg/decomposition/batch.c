@@ -1,6 +1,7 @@
 #include "ops/linalg/decomposition/batch.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/capture.h"
@@ -75,21 +76,40 @@ bool adzi_is_vectors(const adz_tensor *a, const adz_tensor *b)
     return same;
 }
 
-adz_tensor *adzi_new_batch(
-    adzi_call *call, adz_dtype dtype, const adz_tensor *like, int n, int64_t rows, int64_t columns)
+bool adzi_check_matrix(adzi_call *call, void *block)
 {
-    int64_t sizes[ADZ_MAX_RANK] = { 0 };
-    const int lead = like->rank - 2;
-    for (int i = 0; i < lead; ++i) {
-        sizes[i] = like->sizes[i];
+    (void)block;
+    return adzi_want_matrix(call, 0, "a");
+}
+
+bool adzi_check_square(adzi_call *call, void *block)
+{
+    (void)block;
+    return adzi_want_square(call, 0, "a");
+}
+
+bool adzi_check_system(adzi_call *call, void *block)
+{
+    (void)block;
+    return adzi_want_square(call, 0, "a") && adzi_want_matrix(call, 1, "b") &&
+           adzi_promote(call, 0, 1);
+}
+
+void adzi_batch_shape(adz_result *y, const adz_tensor *a, adz_shape item)
+{
+    const int lead = a->rank - 2;
+    y->shape.rank = lead + item.rank;
+    memcpy(y->shape.sizes, a->sizes, sizeof y->shape.sizes);
+    for (int i = 0; i < item.rank; ++i) {
+        y->shape.sizes[lead + i] = item.sizes[i];
     }
-    if (n > 0) {
-        sizes[lead] = rows;
-    }
-    if (n > 1) {
-        sizes[lead + 1] = columns;
-    }
-    return adzi_new(call, dtype, lead + n, sizes);
+}
+
+adz_status adzi_shape_of_numbers(adz_result *y, adz_tensor *const *in, void *block)
+{
+    (void)block;
+    y->shape.rank = in[0]->rank - 2; /* with the sizes of the input */
+    return ADZ_OK;
 }
 
 bool adzi_workers_begin(

@@ -13,6 +13,14 @@ bool adzi_want_matrix(adzi_call *call, int i, const char *name);
 /** Like adzi_want_matrix, for square matrices. */
 bool adzi_want_square(adzi_call *call, int i, const char *name);
 
+/** Checks of calls (adzi_steps) of one input a: it holds matrices, or square ones. */
+bool adzi_check_matrix(adzi_call *call, void *block);
+bool adzi_check_square(adzi_call *call, void *block);
+
+/** The check of a call of two inputs: a holds square matrices and b matrices; they are brought to
+ * one dtype. */
+bool adzi_check_system(adzi_call *call, void *block);
+
 /** The rows and the columns of a matrix. */
 static inline int64_t adzi_rows(const adz_tensor *t)
 {
@@ -40,9 +48,11 @@ bool adzi_broadcast_lead(
  * shape of a without the last dimension. */
 bool adzi_is_vectors(const adz_tensor *a, const adz_tensor *b);
 
-/** A new result with the leading sizes of `like` and `n` last sizes, at most two. */
-adz_tensor *adzi_new_batch(
-    adzi_call *call, adz_dtype dtype, const adz_tensor *like, int n, int64_t rows, int64_t columns);
+/** For shape rules: the leading sizes of `a`, and behind them those of `item`. */
+void adzi_batch_shape(adz_result *y, const adz_tensor *a, adz_shape item);
+
+/** The shape rule of one number for each matrix. */
+adz_status adzi_shape_of_numbers(adz_result *y, adz_tensor *const *in, void *block);
 
 /** How many items of `work` multiply-adds are worth a thread. */
 static inline int64_t adzi_items_grain(double work)

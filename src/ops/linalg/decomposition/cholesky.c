@@ -38,35 +38,34 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 static const adz_field fields[] = { ADZI_FIELD(cholesky_attr, upper) };
 
-const adzi_op adzi_op_cholesky = { .name = "cholesky", .backward = backward, ADZI_FIELDS(fields) };
-
-/* The factor is computed before the call is recorded, because a matrix may have none. */
-adz_tensor *adz_cholesky(adz_tensor *a, bool upper)
+/* A matrix may have no factor, so the factor is computed before the call is recorded. */
+static bool compute(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
 {
-    adzi_call call;
-    if (!ADZI_ENTER(&call, cholesky, a) || !adzi_want_square(&call, 0, "a")) {
-        return NULL;
-    }
-    const adz_tensor *from = adzi_compact("cholesky", a);
-    adz_tensor *found = from != NULL ? adzi_new_info("cholesky", a) : NULL;
-    adz_tensor *y = found != NULL ? adzi_new_like(&call, a) : NULL;
-    if (y == NULL) {
-        return NULL;
+    const cholesky_attr *at = block;
+    const adz_tensor *a = in[0], *found = adzi_new_info("cholesky", a);
+    (void)call;
+    if (found == NULL) {
+        return false;
     }
     const int64_t n = adzi_columns(a);
-    const adzi_cholesky_args args = { .a = from->data,
-        .y = y->data,
+    const adzi_cholesky_args args = { .a = a->data,
+        .y = y[0]->data,
         .found = (int64_t *)(void *)found->data,
         .n = n,
-        .upper = upper };
-    adzi_launch(KERNEL_FOR(cholesky, a->dtype), adzi_cholesky_args, &args, found->numel,
+        .upper = at->upper };
+    adzi_launch(KERNEL_FOR(cholesky, a->dtype), &args, found->numel,
         adzi_items_grain((double)n * (double)n * (double)n / 3));
-    const cholesky_attr attr = { upper };
-    if (!adzi_check_info("cholesky", found, a, "a",
-            "is not positive definite: pivot %lld is 0, negative or not finite") ||
-        !adzi_record(&call, 1, &y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_save_result(&call, 0, y);
-    return adzi_leave(&call, y);
+    return adzi_check_info("cholesky", found, a, "a",
+        "is not positive definite: pivot %lld is 0, negative or not finite");
+}
+
+const adzi_op adzi_op_cholesky = { .name = "cholesky",
+    .backward = backward,
+    ADZI_ATTRIBUTES(cholesky_attr, fields),
+    .saved_results = 1u << 0 };
+
+adz_tensor *adz_cholesky(adz_tensor *a, bool upper)
+{
+    static const adzi_steps steps = { .check = adzi_check_square, .prepare = compute };
+    return ADZI_RUN_STEPS(&adzi_op_cholesky, steps, &(cholesky_attr){ upper }, a);
 }

@@ -34,27 +34,48 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_det = { .name = "det", .backward = backward };
+/* What a call gets: the factors, and det 2^-exponent with the exponent. */
+typedef struct {
+    adzi_lu factors;
+    adz_tensor *parts;
+} det_arguments;
+
+/* Factors the matrices. `parts` are a second result for a trace. */
+static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
+{
+    det_arguments *d = block;
+    int64_t sizes[ADZ_MAX_RANK];
+    memcpy(sizes, y[0]->sizes, sizeof sizes);
+    sizes[y[0]->rank] = 2;
+    if (!adzi_lu_factor_kept(call, in[0], &d->factors)) {
+        return false;
+    }
+    d->parts = call->second = adzi_new(call, (adz_dtype)y[0]->dtype, y[0]->rank + 1, sizes);
+    y[1] = d->factors.lu;
+    y[2] = d->factors.pivots;
+    y[3] = d->parts;
+    return d->parts != NULL;
+}
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const det_arguments *d = block;
+    (void)in;
+    adzi_lu_determinant(
+        &d->factors, (adzi_lu_determinant_args){ .det = y[0]->data,
+                         .parts = d->factors.pivots != NULL ? d->parts->data : NULL });
+}
+
+const adzi_op adzi_op_det = { .name = "det",
+    .backward = backward,
+    .shape_rule = adzi_shape_of_numbers,
+    .saved_inputs = 1u << 0,
+    .saved_results = 1u << 0 };
 
 adz_tensor *adz_det(adz_tensor *a)
 {
-    adzi_call call;
-    adzi_lu factors;
-    if (!ADZI_ENTER(&call, det, a) || !adzi_want_square(&call, 0, "a") ||
-        !adzi_lu_factor_kept(&call, a, &factors)) {
-        return NULL;
-    }
-    adz_tensor *parts = adzi_new_batch(&call, (adz_dtype)a->dtype, a, 1, 2, 0);
-    adz_tensor *y = parts != NULL ? adzi_new_batch(&call, (adz_dtype)a->dtype, a, 0, 0, 0) : NULL;
-    call.second = parts;
-    if (y == NULL || ((call.record || call.told) && !adzi_record_extra(&call, 1, &y, 3, NULL, 0))) {
-        return NULL;
-    }
-    adzi_save_input(&call, 0);
-    adzi_save_result(&call, 0, y);
-    adzi_save_lu(&call, &factors);
-    adzi_save_extra(&call, 2, parts);
-    adzi_lu_determinant(&factors, (adzi_lu_determinant_args){ .det = y->data,
-                                      .parts = factors.pivots != NULL ? parts->data : NULL });
-    return adzi_leave(&call, y);
+    static const adzi_steps steps = {
+        .check = adzi_check_square, .prepare = prepare, .launch = launch, .n_kept = 3
+    };
+    return ADZI_RUN_STEPS(&adzi_op_det, steps, &(det_arguments){ .parts = NULL }, a);
 }

@@ -67,11 +67,21 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 static const adz_field fields[] = { ADZI_FIELD(eigh_attr, upper) };
 
-const adzi_op adzi_op_eigh = { .name = "eigh", .backward = backward, ADZI_FIELDS(fields) };
+/* w[..., n] and v[..., n, n]. */
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    (void)block;
+    adzi_form_like(&y[1], in[0]);
+    adzi_batch_shape(&y[0], in[0], ADZ_SHAPE(adzi_columns(in[0])));
+    return ADZ_OK;
+}
 
 /* Computes the results. They come before the recording, because a matrix may have none. */
-static bool compute(adz_tensor *a, bool upper, adz_tensor *w, adz_tensor *v)
+static bool compute(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
 {
+    const eigh_attr *at = block;
+    const adz_tensor *a = in[0];
+    (void)call;
     const int64_t n = adzi_columns(a), size = (int64_t)adz_dtype_size((adz_dtype)a->dtype);
     const bool large = n > adzi_jacobi_most(a->dtype == ADZ_F32);
     const adz_tensor *found = adzi_new_info("eigh", a);
@@ -79,10 +89,10 @@ static bool compute(adz_tensor *a, bool upper, adz_tensor *w, adz_tensor *v)
         return false;
     }
     adzi_eigh_args args = { .a = a->data,
-        .w = w->data,
-        .v = v->data,
+        .w = y[0]->data,
+        .v = y[1]->data,
         .n = n,
-        .upper = upper,
+        .upper = at->upper,
         .found = (int64_t *)(void *)found->data };
     const int64_t bytes = large ? adzi_eigh_bytes(n, size) : 2 * n * n * size;
     if (!adzi_workers_begin("eigh", &args.workers, found->numel, bytes,
@@ -97,28 +107,20 @@ static bool compute(adz_tensor *a, bool upper, adz_tensor *w, adz_tensor *v)
         "has no eigenvalues: an element is not finite, or the steps did not converge");
 }
 
+const adzi_op adzi_op_eigh = { .name = "eigh",
+    .backward = backward,
+    ADZI_ATTRIBUTES(eigh_attr, fields),
+    .shape_rule = shape_rule,
+    .n_results = 2,
+    .saved_results = 1u << 0 | 1u << 1 };
+
 adz_tensor *adz_eigh(adz_tensor *a, bool upper, adz_tensor **vectors)
 {
-    adzi_call call;
+    static const adzi_steps steps = { .check = adzi_check_square, .prepare = compute };
+    adz_tensor *v = NULL;
+    adz_tensor *w = ADZI_RUN_SEVERAL(&v, &adzi_op_eigh, steps, &(eigh_attr){ upper }, a);
     if (vectors != NULL) {
-        *vectors = NULL;
+        *vectors = w != NULL ? v : NULL;
     }
-    if (!ADZI_ENTER(&call, eigh, a) || !adzi_want_square(&call, 0, "a")) {
-        return NULL;
-    }
-    const adz_dtype dtype = (adz_dtype)a->dtype;
-    adz_tensor *from = adzi_compact("eigh", a), *y[2] = { NULL, NULL };
-    y[0] = from != NULL ? adzi_new_batch(&call, dtype, a, 1, adzi_columns(a), 0) : NULL;
-    y[1] = y[0] != NULL ? adzi_new_like(&call, a) : NULL;
-    const eigh_attr attr = { upper };
-    if (y[1] == NULL || !compute(from, upper, y[0], y[1]) ||
-        !adzi_record(&call, 2, y, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_save_result(&call, 0, y[0]);
-    adzi_save_result(&call, 1, y[1]);
-    if (vectors != NULL) {
-        *vectors = y[1];
-    }
-    return adzi_leave(&call, y[0]);
+    return w;
 }

@@ -14,21 +14,25 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_inv = { .name = "inv", .backward = backward };
+/* A matrix may be singular, so it is factored before the call is recorded. */
+static bool factor(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
+{
+    (void)call, (void)y;
+    return adzi_lu_factor("inv", in[0], true, block);
+}
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    (void)in;
+    adzi_lu_solve(block, y[0], false, true);
+}
+
+const adzi_op adzi_op_inv = { .name = "inv", .backward = backward, .saved_results = 1u << 0 };
 
 adz_tensor *adz_inv(adz_tensor *a)
 {
-    adzi_call call;
-    adzi_lu factors;
-    if (!ADZI_ENTER(&call, inv, a) || !adzi_want_square(&call, 0, "a") ||
-        !adzi_lu_factor("inv", a, true, &factors)) {
-        return NULL;
-    }
-    adz_tensor *y = adzi_new_like(&call, a);
-    if (y == NULL || !adzi_record(&call, 1, &y, NULL, 0)) {
-        return NULL;
-    }
-    adzi_save_result(&call, 0, y);
-    adzi_lu_solve(&factors, y, false, true);
-    return adzi_leave(&call, y);
+    static const adzi_steps steps = {
+        .check = adzi_check_square, .prepare = factor, .launch = launch
+    };
+    return ADZI_RUN_STEPS(&adzi_op_inv, steps, &(adzi_lu){ .lu = NULL }, a);
 }

@@ -73,12 +73,6 @@ void adzi_lu_determinant(const adzi_lu *factors, adzi_lu_determinant_args args)
         adzi_items(factors->lu), adzi_items_grain(work));
 }
 
-void adzi_save_lu(adzi_call *call, const adzi_lu *factors)
-{
-    adzi_save_extra(call, 0, factors->lu);
-    adzi_save_extra(call, 1, factors->pivots);
-}
-
 adzi_lu adzi_saved_lu(adzi_node *node)
 {
     adzi_lu factors = { adzi_saved_extra(node, 0), NULL };

@@ -25,10 +25,7 @@ void adzi_lu_solve(const adzi_lu *factors, adz_tensor *x, bool transposed, bool 
 /** The determinants of the factors; `args` says what is written. */
 void adzi_lu_determinant(const adzi_lu *factors, adzi_lu_determinant_args args);
 
-/** Saves the factors as the extras 0 and 1. */
-void adzi_save_lu(adzi_call *call, const adzi_lu *factors);
-
-/** What adzi_save_lu saved; both are NULL after an error. */
+/** The factors that a node keeps as its extra values 0 and 1; both are NULL after an error. */
 adzi_lu adzi_saved_lu(adzi_node *node);
 
 /**

@@ -39,33 +39,39 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_matrix_exp = { .name = "matrix_exp", .backward = backward };
+/* Takes memory for the workers. */
+static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
+{
+    adzi_matrix_exp_args *args = block;
+    const adz_tensor *a = in[0];
+    const int64_t n = adzi_columns(a), size = (int64_t)adz_dtype_size((adz_dtype)a->dtype);
+    (void)call;
+    *args = (adzi_matrix_exp_args){ .a = a->data, .y = y[0]->data, .n = n };
+    return adzi_workers_begin("matrix_exp", &args->workers, n > 0 ? adzi_items(a) : 0,
+        (ADZI_EXP_MATRICES * n * n + 16) * size + n * (int64_t)sizeof(int64_t),
+        10 * (double)n * (double)n * (double)n, 1);
+}
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const adzi_matrix_exp_args *args = block;
+    (void)y;
+    adzi_launch(KERNEL_FOR(matrix_exp, in[0]->dtype), args, args->workers.count, 1);
+}
+
+static void release(void *block)
+{
+    adzi_workers_end(&((adzi_matrix_exp_args *)block)->workers);
+}
+
+const adzi_op adzi_op_matrix_exp = {
+    .name = "matrix_exp", .backward = backward, .saved_inputs = 1u << 0
+};
 
 adz_tensor *adz_matrix_exp(adz_tensor *a)
 {
-    adzi_call call;
-    if (!ADZI_ENTER(&call, matrix_exp, a) || !adzi_want_square(&call, 0, "a")) {
-        return NULL;
-    }
-    adz_tensor *from = adzi_compact("matrix_exp", a);
-    adz_tensor *y = from != NULL ? adzi_new_like(&call, a) : NULL;
-    if (y == NULL) {
-        return NULL;
-    }
-    const int64_t n = adzi_columns(a), size = (int64_t)adz_dtype_size((adz_dtype)a->dtype);
-    adzi_matrix_exp_args args = { .a = from->data, .y = y->data, .n = n };
-    if (!adzi_workers_begin("matrix_exp", &args.workers, n > 0 ? adzi_items(a) : 0,
-            (ADZI_EXP_MATRICES * n * n + 16) * size + n * (int64_t)sizeof(int64_t),
-            10 * (double)n * (double)n * (double)n, 1)) {
-        return NULL;
-    }
-    if (!adzi_record(&call, 1, &y, NULL, 0)) {
-        adzi_workers_end(&args.workers);
-        return NULL;
-    }
-    adzi_save_input(&call, 0);
-    adzi_launch(
-        KERNEL_FOR(matrix_exp, a->dtype), adzi_matrix_exp_args, &args, args.workers.count, 1);
-    adzi_workers_end(&args.workers);
-    return adzi_leave(&call, y);
+    static const adzi_steps steps = {
+        .check = adzi_check_square, .prepare = prepare, .launch = launch, .release = release
+    };
+    return ADZI_RUN_STEPS(&adzi_op_matrix_exp, steps, &(adzi_matrix_exp_args){ .n = 0 }, a);
 }

@@ -76,10 +76,18 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_qr = { .name = "qr", .backward = backward };
+/* q[..., m, k] and r[..., k, n]. */
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    const int64_t m = adzi_rows(in[0]), n = adzi_columns(in[0]), k = m < n ? m : n;
+    (void)block;
+    adzi_batch_shape(&y[0], in[0], ADZ_SHAPE(m, k));
+    adzi_batch_shape(&y[1], in[0], ADZ_SHAPE(k, n));
+    return ADZ_OK;
+}
 
 /* Computes the factors y[2] of `from`. */
-static bool compute(const adz_tensor *from, adz_tensor *const *y)
+static bool factorise(const adz_tensor *from, adz_tensor *const *y)
 {
     const int64_t m = adzi_rows(from), n = adzi_columns(from), k = m < n ? m : n;
     const adz_dtype dtype = (adz_dtype)from->dtype;
@@ -116,40 +124,32 @@ static bool has_full_rank(const adz_tensor *r, adz_tensor *named)
             : "has no full rank to rounding, or an element that is not finite: row %lld depends on the rows before it; ADZ_LSTSQ_GELSY gives the shortest solution");
 }
 
-/* The factors. Unless `named` is NULL, fails for a matrix without full rank; so the factors come
- * before the recording. */
-static adz_tensor *qr(adz_tensor *a, adz_tensor **r, adz_tensor *named)
+/* The factors come before the recording. Unless `named` is NULL, this fails for a matrix without
+ * full rank. */
+static bool compute(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *named)
 {
-    adzi_call call;
-    if (!ADZI_ENTER(&call, qr, a) || !adzi_want_matrix(&call, 0, "a")) {
-        return NULL;
-    }
-    const adz_dtype dtype = (adz_dtype)a->dtype;
-    const int64_t m = adzi_rows(a), n = adzi_columns(a), k = m < n ? m : n;
-    adz_tensor *from = adzi_compact("qr", a), *y[2] = { NULL, NULL };
-    y[0] = from != NULL ? adzi_new_batch(&call, dtype, a, 2, m, k) : NULL;
-    y[1] = y[0] != NULL ? adzi_new_batch(&call, dtype, a, 2, k, n) : NULL;
-    if (y[1] == NULL || !compute(from, y) || (named != NULL && !has_full_rank(y[1], named)) ||
-        !adzi_record(&call, 2, y, NULL, 0)) {
-        return NULL;
-    }
-    adzi_save_result(&call, 0, y[0]);
-    adzi_save_result(&call, 1, y[1]);
+    (void)call;
+    return factorise(in[0], y) && (named == NULL || has_full_rank(y[1], named));
+}
+
+const adzi_op adzi_op_qr = { .name = "qr",
+    .backward = backward,
+    .shape_rule = shape_rule,
+    .n_results = 2,
+    .saved_results = 1u << 0 | 1u << 1 };
+
+adz_tensor *adzi_qr_of_full_rank(adz_tensor *a, adz_tensor **r, adz_tensor *named)
+{
+    static const adzi_steps steps = { .check = adzi_check_matrix, .prepare = compute };
+    adz_tensor *second = NULL;
+    adz_tensor *q = ADZI_RUN_SEVERAL(&second, &adzi_op_qr, steps, named, a);
     if (r != NULL) {
-        *r = y[1];
+        *r = q != NULL ? second : NULL;
     }
-    return adzi_leave(&call, y[0]);
+    return q;
 }
 
 adz_tensor *adz_qr(adz_tensor *a, adz_tensor **r)
 {
-    if (r != NULL) {
-        *r = NULL;
-    }
-    return qr(a, r, NULL);
-}
-
-adz_tensor *adzi_qr_of_full_rank(adz_tensor *a, adz_tensor **r, adz_tensor *named)
-{
-    return qr(a, r, named);
+    return adzi_qr_of_full_rank(a, r, NULL);
 }

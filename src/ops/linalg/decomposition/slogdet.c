@@ -21,36 +21,46 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_slogdet = { .name = "slogdet", .backward = backward };
-
-/* log(abs(det(a))), and the signs; NULL if the call fails. */
-static adz_tensor *compute(adz_tensor *a, adz_tensor **sign)
-{
-    adzi_call call;
+/* What a call gets: the factors and the signs, a result that the node does not have. */
+typedef struct {
     adzi_lu factors;
-    if (!ADZI_ENTER(&call, slogdet, a) || !adzi_want_square(&call, 0, "a") ||
-        !adzi_lu_factor_kept(&call, a, &factors)) {
-        return NULL;
+    adz_tensor *signs;
+} slogdet_arguments;
+
+static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
+{
+    slogdet_arguments *s = block;
+    if (!adzi_lu_factor_kept(call, in[0], &s->factors)) {
+        return false;
     }
-    adz_tensor *signs = adzi_new_batch(&call, (adz_dtype)a->dtype, a, 0, 0, 0);
-    adz_tensor *y = signs != NULL ? adzi_new_batch(&call, (adz_dtype)a->dtype, a, 0, 0, 0) : NULL;
-    call.second = signs;
-    if (y == NULL || ((call.record || call.told) && !adzi_record_extra(&call, 1, &y, 2, NULL, 0))) {
-        return NULL;
-    }
-    adzi_save_input(&call, 0);
-    adzi_save_lu(&call, &factors);
-    adzi_lu_determinant(
-        &factors, (adzi_lu_determinant_args){ .sign = signs->data, .logabs = y->data });
-    *sign = signs;
-    return adzi_leave(&call, y);
+    s->signs = call->second = adzi_new_like(call, y[0]);
+    y[1] = s->factors.lu;
+    y[2] = s->factors.pivots;
+    return s->signs != NULL;
 }
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const slogdet_arguments *s = block;
+    (void)in;
+    adzi_lu_determinant(
+        &s->factors, (adzi_lu_determinant_args){ .sign = s->signs->data, .logabs = y[0]->data });
+}
+
+const adzi_op adzi_op_slogdet = { .name = "slogdet",
+    .backward = backward,
+    .shape_rule = adzi_shape_of_numbers,
+    .saved_inputs = 1u << 0 };
 
 adz_status adz_slogdet(adz_tensor *a, adz_tensor **sign, adz_tensor **logabsdet)
 {
-    adz_tensor *signs = NULL, *y = compute(a, &signs);
+    static const adzi_steps steps = {
+        .check = adzi_check_square, .prepare = prepare, .launch = launch, .n_kept = 2
+    };
+    slogdet_arguments arguments = { .signs = NULL };
+    adz_tensor *y = ADZI_RUN_STEPS(&adzi_op_slogdet, steps, &arguments, a);
     if (sign != NULL) {
-        *sign = y != NULL ? signs : NULL;
+        *sign = y != NULL ? arguments.signs : NULL;
     }
     if (logabsdet != NULL) {
         *logabsdet = y;

@@ -38,62 +38,84 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 
 static const adz_field fields[] = { ADZI_FIELD(solve_attr, transposed) };
 
-const adzi_op adzi_op_solve = { .name = "solve", .backward = backward, ADZI_FIELDS(fields) };
+/* What a call gets. The node keeps the attributes alone. */
+typedef struct {
+    solve_attr at;
+    adzi_lu factors; /* of a; NULL if they are not known yet */
+} solve_arguments;
 
-/* Makes x, records and solves. `factors` may hold NULL: a is factored then. */
-static adz_tensor *solve(const adzi_lu *known, adz_tensor *a, adz_tensor *b, bool transposed)
+static adz_status shape_rule(adz_result *x, adz_tensor *const *in, void *block)
 {
-    adzi_call call;
-    int rank;
-    int64_t sizes[ADZ_MAX_RANK];
-    if (!ADZI_ENTER(&call, solve, a, b) || !adzi_want_square(&call, 0, "a") ||
-        !adzi_want_matrix(&call, 1, "b") || !adzi_promote(&call, 0, 1)) {
-        return NULL;
-    }
-    a = call.in[0];
-    b = call.in[1];
+    const adz_tensor *a = in[0], *b = in[1];
+    int *rank = &x->shape.rank;
+    int64_t *sizes = x->shape.sizes;
+    (void)block;
     if (adzi_columns(a) != adzi_rows(b)) {
-        return adzi_fail("solve", ADZ_ERR_SHAPE, "a%s and b%s do not fit: b needs %lld rows",
+        return adzi_error("solve", ADZ_ERR_SHAPE, "a%s and b%s do not fit: b needs %lld rows",
             adzi_text_shape(a), adzi_text_shape(b), (long long)adzi_columns(a));
     }
-    adzi_lu factors;
-    if (!adzi_broadcast_lead("solve", a, b, &rank, sizes) ||
-        (known == NULL && !adzi_lu_factor("solve", a, true, &factors))) {
-        return NULL;
+    if (!adzi_broadcast_lead("solve", a, b, rank, sizes)) {
+        return adzi_status(NULL);
     }
-    factors = known != NULL ? *known : factors;
-    sizes[rank++] = adzi_rows(b);
-    sizes[rank++] = adzi_columns(b);
-    const solve_attr attr = { transposed };
-    adz_tensor *x = adzi_new(&call, (adz_dtype)a->dtype, rank, sizes);
-    if (x == NULL ||
-        ((call.record || call.told) && !adzi_record_extra(&call, 1, &x, 2, &attr, sizeof attr))) {
-        return NULL;
-    }
-    adzi_save_lu(&call, &factors);
-    adzi_save_input(&call, 0);
-    if (adzi_wants(&call, 0)) {
-        adzi_save_result(&call, 0, x);
-    }
-    adzi_copy(x, b);
-    adzi_lu_solve(&factors, x, transposed, false);
-    return adzi_leave(&call, x);
+    sizes[(*rank)++] = adzi_rows(b);
+    sizes[(*rank)++] = adzi_columns(b);
+    return ADZ_OK;
 }
+
+static bool prepare(adzi_call *call, adz_tensor **x, adz_tensor *const *in, void *block)
+{
+    solve_arguments *s = block;
+    (void)call;
+    if (s->factors.lu == NULL && !adzi_lu_factor("solve", in[0], true, &s->factors)) {
+        return false;
+    }
+    x[1] = s->factors.lu;
+    x[2] = s->factors.pivots;
+    return true;
+}
+
+/* x is read only for the gradient of a. */
+static void save(adzi_call *call, adz_tensor *const *x, const void *block)
+{
+    (void)block;
+    if (adzi_wants(call, 0)) {
+        adzi_save_result(call, 0, x[0]);
+    }
+}
+
+static void launch(adz_tensor *const *x, adz_tensor *const *in, const void *block)
+{
+    const solve_arguments *s = block;
+    adzi_copy(x[0], in[1]);
+    adzi_lu_solve(&s->factors, x[0], s->at.transposed, false);
+}
+
+const adzi_op adzi_op_solve = { .name = "solve",
+    .backward = backward,
+    ADZI_ATTRIBUTES(solve_attr, fields),
+    .shape_rule = shape_rule,
+    .strided_inputs = 1u << 0 | 1u << 1,
+    .saved_inputs = 1u << 0 };
 
 adz_tensor *adzi_solve_with(const adzi_lu *factors, adz_tensor *a, adz_tensor *b, bool transposed)
 {
-    return solve(factors, a, b, transposed);
+    static const adzi_steps steps = {
+        .check = adzi_check_system, .prepare = prepare, .save = save, .launch = launch, .n_kept = 2
+    };
+    solve_arguments arguments = { .at = { transposed }, .factors = *factors };
+    return ADZI_RUN_STEPS(&adzi_op_solve, steps, &arguments, a, b);
 }
 
 adz_tensor *adz_solve(adz_tensor *a, adz_tensor *b)
 {
+    const adzi_lu unknown = { NULL, NULL };
     if (!adzi_check_tensor("solve", "a", a) || !adzi_check_tensor("solve", "b", b)) {
         return NULL;
     }
     if (!adzi_is_vectors(a, b)) {
-        return solve(NULL, a, b, false);
+        return adzi_solve_with(&unknown, a, b, false);
     }
     adz_tensor *column = adz_unsqueeze(b, -1);
-    adz_tensor *x = column != NULL ? solve(NULL, a, column, false) : NULL;
+    adz_tensor *x = column != NULL ? adzi_solve_with(&unknown, a, column, false) : NULL;
     return x != NULL ? adz_squeeze(x, -1) : NULL;
 }

@@ -43,25 +43,23 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
 static const adz_field fields[] = { ADZI_FIELD(triangular_attr, upper),
     ADZI_FIELD(triangular_attr, transposed), ADZI_FIELD(triangular_attr, unitriangular) };
 
-const adzi_op adzi_op_solve_triangular = {
-    .name = "solve_triangular", .backward = backward, ADZI_FIELDS(fields)
-};
-
-/* Checks the shapes, and writes that of x. */
-static bool shape_of_x(const adz_tensor *a, const adz_tensor *b, int *rank, int64_t *sizes)
+static adz_status shape_rule(adz_result *x, adz_tensor *const *in, void *block)
 {
+    const adz_tensor *a = in[0], *b = in[1];
+    int *rank = &x->shape.rank;
+    int64_t *sizes = x->shape.sizes;
+    (void)block;
     if (adzi_columns(a) != adzi_rows(b)) {
-        adzi_error("solve_triangular", ADZ_ERR_SHAPE,
+        return adzi_error("solve_triangular", ADZ_ERR_SHAPE,
             "a%s and b%s do not fit: b needs %lld rows, or as many columns with left = false",
             adzi_text_shape(a), adzi_text_shape(b), (long long)adzi_columns(a));
-        return false;
     }
     if (!adzi_broadcast_lead("solve_triangular", a, b, rank, sizes)) {
-        return false;
+        return adzi_status(NULL);
     }
     sizes[(*rank)++] = adzi_rows(b);
     sizes[(*rank)++] = adzi_columns(b);
-    return true;
+    return ADZ_OK;
 }
 
 /* Solves for x, which holds b. Fails if an element of a diagonal is 0. Where each item has its own
@@ -90,44 +88,51 @@ static bool solve(adz_tensor *a, adz_tensor *x, adzi_triangular_args args)
                                 "is singular: element %lld of its diagonal is 0");
 }
 
+/* The solve comes before the record, because a may be singular. */
+static bool compute(adzi_call *call, adz_tensor **x, adz_tensor *const *in, void *block)
+{
+    const triangular_attr *at = block;
+    adzi_matrix m;
+    (void)call;
+    adz_tensor *t = adzi_matrix_of("solve_triangular", in[0], &m);
+    if (t == NULL) {
+        return false;
+    }
+    const adzi_triangular_args args = { .a = m.data,
+        .ld = m.ld,
+        .transposed = at->transposed != m.transposed,
+        .upper = at->upper != at->transposed,
+        .unit = at->unitriangular,
+        .n = adzi_rows(x[0]),
+        .k = adzi_columns(x[0]) };
+    adzi_copy(x[0], in[1]);
+    return solve(t, x[0], args);
+}
+
+/* x is read only for the gradient of a. */
+static void save(adzi_call *call, adz_tensor *const *x, const void *block)
+{
+    (void)block;
+    if (adzi_wants(call, 0)) {
+        adzi_save_result(call, 0, x[0]);
+    }
+}
+
+const adzi_op adzi_op_solve_triangular = { .name = "solve_triangular",
+    .backward = backward,
+    ADZI_ATTRIBUTES(triangular_attr, fields),
+    .shape_rule = shape_rule,
+    .strided_inputs = 1u << 0 | 1u << 1,
+    .saved_inputs = 1u << 0 };
+
 adz_tensor *adzi_solve_triangular(
     adz_tensor *a, adz_tensor *b, bool upper, bool transposed, bool unitriangular)
 {
-    adzi_call call;
-    int rank;
-    int64_t sizes[ADZ_MAX_RANK];
-    if (!ADZI_ENTER(&call, solve_triangular, a, b) || !adzi_want_square(&call, 0, "a") ||
-        !adzi_want_matrix(&call, 1, "b") || !adzi_promote(&call, 0, 1) ||
-        !shape_of_x(call.in[0], call.in[1], &rank, sizes)) {
-        return NULL;
-    }
-    adzi_matrix m;
-    adz_tensor *t = adzi_matrix_of("solve_triangular", call.in[0], &m);
-    if (t == NULL) {
-        return NULL;
-    }
-    adzi_triangular_args args = { .a = m.data,
-        .ld = m.ld,
-        .transposed = transposed != m.transposed,
-        .upper = upper != transposed,
-        .unit = unitriangular,
-        .n = sizes[rank - 2],
-        .k = sizes[rank - 1] };
-    const triangular_attr attr = { upper, transposed, unitriangular };
-    adz_tensor *x = adzi_new(&call, (adz_dtype)t->dtype, rank, sizes);
-    if (x == NULL) {
-        return NULL;
-    }
-    /* The solve comes before the record, because a may be singular. */
-    adzi_copy(x, call.in[1]);
-    if (!solve(t, x, args) || !adzi_record(&call, 1, &x, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_save_input(&call, 0);
-    if (adzi_wants(&call, 0)) {
-        adzi_save_result(&call, 0, x);
-    }
-    return adzi_leave(&call, x);
+    static const adzi_steps steps = {
+        .check = adzi_check_system, .prepare = compute, .save = save
+    };
+    triangular_attr attr = { upper, transposed, unitriangular };
+    return ADZI_RUN_STEPS(&adzi_op_solve_triangular, steps, &attr, a, b);
 }
 
 static const adz_field options_rows[] = {

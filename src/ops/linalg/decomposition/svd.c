@@ -102,11 +102,22 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-const adzi_op adzi_op_svd = { .name = "svd", .backward = backward };
+/* u[..., m, k], s[..., k] and vh[..., k, n]. */
+static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
+{
+    const int64_t m = adzi_rows(in[0]), n = adzi_columns(in[0]), k = m < n ? m : n;
+    (void)block;
+    adzi_batch_shape(&y[0], in[0], ADZ_SHAPE(m, k));
+    adzi_batch_shape(&y[1], in[0], ADZ_SHAPE(k));
+    adzi_batch_shape(&y[2], in[0], ADZ_SHAPE(k, n));
+    return ADZ_OK;
+}
 
 /* Computes the results. They come before the recording, because a matrix may have none. */
-static bool compute(adz_tensor *a, adz_tensor *const *y)
+static bool compute(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
 {
+    const adz_tensor *a = in[0];
+    (void)call, (void)block;
     const int64_t m = adzi_rows(a), n = adzi_columns(a), k = m < n ? m : n;
     const int64_t size = (int64_t)adz_dtype_size((adz_dtype)a->dtype);
     const bool large = k > adzi_jacobi_most(a->dtype == ADZ_F32);
@@ -133,36 +144,21 @@ static bool compute(adz_tensor *a, adz_tensor *const *y)
         "has no singular values: an element is not finite, or the steps did not converge");
 }
 
-/* The results and their node; false if the call fails. */
-static bool factorise(adz_tensor *a, adz_tensor **y)
-{
-    adzi_call call;
-    if (!ADZI_ENTER(&call, svd, a) || !adzi_want_matrix(&call, 0, "a")) {
-        return false;
-    }
-    const adz_dtype dtype = (adz_dtype)a->dtype;
-    const int64_t m = adzi_rows(a), n = adzi_columns(a), k = m < n ? m : n;
-    adz_tensor *from = adzi_compact("svd", a);
-    y[0] = from != NULL ? adzi_new_batch(&call, dtype, a, 2, m, k) : NULL;
-    y[1] = y[0] != NULL ? adzi_new_batch(&call, dtype, a, 1, k, 0) : NULL;
-    y[2] = y[1] != NULL ? adzi_new_batch(&call, dtype, a, 2, k, n) : NULL;
-    if (y[2] == NULL || !compute(from, y) || !adzi_record(&call, 3, y, NULL, 0)) {
-        return false;
-    }
-    for (int i = 0; i < 3; ++i) {
-        adzi_save_result(&call, i, y[i]);
-    }
-    return adzi_leave(&call, y[1]) != NULL;
-}
+const adzi_op adzi_op_svd = { .name = "svd",
+    .backward = backward,
+    .shape_rule = shape_rule,
+    .n_results = 3,
+    .saved_results = 1u << 0 | 1u << 1 | 1u << 2 };
 
 adz_status adz_svd(adz_tensor *a, adz_tensor **u, adz_tensor **s, adz_tensor **vh)
 {
+    static const adzi_steps steps = { .check = adzi_check_matrix, .prepare = compute };
     adz_tensor *y[3] = { NULL, NULL, NULL }, **const results[3] = { u, s, vh };
-    const bool ok = factorise(a, y);
+    y[0] = ADZI_RUN_SEVERAL(&y[1], &adzi_op_svd, steps, NULL, a);
     for (int i = 0; i < 3; ++i) {
         if (results[i] != NULL) {
-            *results[i] = ok ? y[i] : NULL;
+            *results[i] = y[0] != NULL ? y[i] : NULL;
         }
     }
-    return adzi_status(ok ? y[1] : NULL);
+    return adzi_status(y[0]);
 }
