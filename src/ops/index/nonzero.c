@@ -82,7 +82,7 @@ static bool check(adzi_call *call, void *block)
         .count = (int64_t *)(void *)count->data,
         .rank = x->rank };
     memcpy(args->sizes, x->sizes, sizeof args->sizes);
-    adzi_launch(count_true, args, 1, 1);
+    adzi_launch(count_true, nonzero_args, args, 1, 1);
     return true;
 }
 
@@ -106,7 +106,7 @@ static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *bloc
 {
     const nonzero_args *args = block;
     (void)y, (void)in;
-    adzi_launch(write_positions, args, 1, 1);
+    adzi_launch(write_positions, nonzero_args, args, 1, 1);
 }
 
 /* The launch reads the mask, and x not at all. */

@@ -80,7 +80,7 @@ static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *bloc
     const ones_args args = { adzi_index_data(in[0]), adzi_index_data(y[0]),
         *(const int64_t *)block };
     adzi_fill(y[0], 0);
-    adzi_launch(write_ones, &args, in[0]->numel, ADZI_POINTWISE_GRAIN);
+    adzi_launch(write_ones, ones_args, &args, in[0]->numel, ADZI_POINTWISE_GRAIN);
 }
 
 /* The check makes the ids contiguous. */

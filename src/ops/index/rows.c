@@ -208,7 +208,7 @@ static bool sort_index(adzi_call *call, adz_tensor **x, adz_tensor *const *in, v
     int64_t *start = adzi_index_data(a->starts);
     const sort_args args = { adzi_index_data(index), index->numel, size, start,
         adzi_index_data(a->order), start + size + 2 };
-    adzi_launch(sort_positions, &args, 1, 1);
+    adzi_launch(sort_positions, sort_args, &args, 1, 1);
     if (*args.bad < index->numel) {
         adzi_error("rows_sum", ADZ_ERR_INDEX,
             "index %lld is none of %lld rows; it has changed since the forward",
@@ -248,7 +248,8 @@ static void launch_sum(adz_tensor *const *x, adz_tensor *const *in, const void *
         .size = a->at.size,
         .row = row,
         .blocks = (row + ADZI_ROWS_BLOCK - 1) / ADZI_ROWS_BLOCK };
-    adzi_launch(KERNEL_FOR(rows_sum, x[0]->dtype), &args, x[0]->numel / row * args.blocks,
+    adzi_launch(KERNEL_FOR(rows_sum, x[0]->dtype), adzi_rows_sum_args, &args,
+        x[0]->numel / row * args.blocks,
         adzi_grain_of(ADZI_POINTWISE_GRAIN, row < ADZI_ROWS_BLOCK ? row : ADZI_ROWS_BLOCK));
 }
 

@@ -111,7 +111,7 @@ static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *bloc
             lanes->sizes[lanes->rank - 1],
             lanes->rank > 1 ? wanted->sizes[wanted->rank - 1] : y[0]->numel,
             ((const search_attr *)block)->right };
-        adzi_launch(KERNEL_FOR(searchsorted, lanes->dtype), &args, y[0]->numel,
+        adzi_launch(KERNEL_FOR(searchsorted, lanes->dtype), adzi_search_args, &args, y[0]->numel,
             adzi_grain_of(ADZI_POINTWISE_GRAIN, 16));
     }
 }

@@ -112,9 +112,9 @@ static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *bloc
     const adz_dtype dtype = (adz_dtype)y[0]->dtype;
     (void)in;
     if (j->bytes > 0) {
-        adzi_launch(KERNEL_FOR(sort_lanes, dtype), &j->sort, j->sort.workers, 1);
+        adzi_launch(KERNEL_FOR(sort_lanes, dtype), adzi_sort_args, &j->sort, j->sort.workers, 1);
     } else if (y[0]->numel > 0) {
-        adzi_launch(KERNEL_FOR(topk, dtype), &j->select, y[0]->numel / j->select.k,
+        adzi_launch(KERNEL_FOR(topk, dtype), adzi_topk_args, &j->select, y[0]->numel / j->select.k,
             adzi_grain_of(ADZI_POINTWISE_GRAIN / 4, j->select.n));
     }
 }

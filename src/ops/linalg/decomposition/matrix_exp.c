@@ -56,7 +56,8 @@ static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *bloc
 {
     const adzi_matrix_exp_args *args = block;
     (void)y;
-    adzi_launch(KERNEL_FOR(matrix_exp, in[0]->dtype), args, args->workers.count, 1);
+    adzi_launch(
+        KERNEL_FOR(matrix_exp, in[0]->dtype), adzi_matrix_exp_args, args, args->workers.count, 1);
 }
 
 static void release(void *block)
