@@ -94,7 +94,7 @@ void adzi_storage_release(adzi_storage *storage)
 
 /* A header with one reference and without storage, data and sizes. `behind` bytes follow it in its
  * block: room for a storage with its elements, or 0. */
-static adz_tensor *header_new(
+static inline __attribute__((always_inline)) adz_tensor *header_new(
     adzi_thread *thread, const char *op, adz_dtype dtype, int rank, size_t behind)
 {
     adz_tensor *t = behind > 0 ? adzi_alloc(sizeof *t + behind) : adzi_handle_alloc(sizeof *t);
@@ -178,13 +178,15 @@ adz_tensor *adzi_tensor_view(adzi_thread *thread, const char *op, adz_tensor *ba
     adzi_refs_take(&base->storage->refs);
     t->storage = base->storage;
     t->data = data;
-    t->numel = adzi_numel(rank, sizes);
     t->is_view = true;
     t->is_zero = base->is_zero;
+    int64_t numel = 1;
     for (int i = 0; i < rank; ++i) {
+        numel *= sizes[i];
         t->sizes[i] = sizes[i];
         t->strides[i] = strides[i];
     }
+    t->numel = numel;
     return t;
 }
 

@@ -17,25 +17,23 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return ADZ_OK;
 }
 
-/* Replaces sizes of -1 and checks that only sizes of 1 grow. `lead` is the number of new
+/* Fills the shape: a size of -1 is that of x, and only sizes of 1 grow. `lead` is the number of new
  * dimensions. */
-static bool resolve(const adz_tensor *x, adz_shape *shape)
+static bool resolve(const adz_tensor *x, const adz_shape *wanted, adz_shape *shape)
 {
-    bool fits = shape->rank >= x->rank && shape->rank <= ADZ_MAX_RANK;
-    int lead = fits ? shape->rank - x->rank : 0;
-    for (int i = 0; i < shape->rank && fits; ++i) {
-        if (i < lead) {
-            fits = shape->sizes[i] >= 0;
-        } else {
-            int64_t have = x->sizes[i - lead];
-            shape->sizes[i] = shape->sizes[i] == -1 ? have : shape->sizes[i];
-            fits = shape->sizes[i] == have || (have == 1 && shape->sizes[i] >= 0);
-        }
+    bool fits = wanted->rank >= x->rank && wanted->rank <= ADZ_MAX_RANK;
+    const int lead = fits ? wanted->rank - x->rank : 0;
+    for (int i = 0; i < wanted->rank && fits; ++i) {
+        const int64_t size = wanted->sizes[i], have = i < lead ? 1 : x->sizes[i - lead];
+        const bool kept = size == have || (size == -1 && i >= lead);
+        shape->sizes[i] = kept ? have : size;
+        fits = kept || (have == 1 && size >= 0);
     }
+    shape->rank = wanted->rank;
     if (!fits) {
         adzi_error("expand", ADZ_ERR_SHAPE,
             "x%s does not expand to %s: only sizes of 1 grow, and new dimensions come in front",
-            adzi_text_shape(x), adzi_text_sizes(shape->rank, shape->sizes));
+            adzi_text_shape(x), adzi_text_sizes(wanted->rank, wanted->sizes));
     }
     return fits;
 }
@@ -43,13 +41,12 @@ static bool resolve(const adz_tensor *x, adz_shape *shape)
 /* The number of elements is checked, although no memory is taken: offsets must fit into 64 bits. */
 static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
 {
-    adz_shape *shape = block;
+    adz_shape *shape = &y->shape;
     int64_t numel;
-    if (!resolve(in[0], shape) ||
+    if (!resolve(in[0], block, shape) ||
         adzi_check_sizes("expand", shape->rank, shape->sizes, y->dtype, &numel) != ADZ_OK) {
         return adzi_status(NULL);
     }
-    y->shape = *shape;
     adzi_broadcast_strides(in[0], shape->rank, shape->sizes, y->strides);
     return ADZ_OK;
 }

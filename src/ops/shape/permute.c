@@ -40,6 +40,7 @@ static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
 {
     permute_arguments *call = block;
     const adz_tensor *x = in[0];
+    const int *dims = call->dims->dims;
     const int count = call->dims->count < 0 ? 0 : call->dims->count;
     unsigned mask;
     /* This refuses dimensions outside x and dimensions that are listed twice. */
@@ -52,7 +53,7 @@ static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
     }
     call->at.n = count;
     for (int i = 0; i < count; ++i) {
-        const int from = call->dims->dims[i] + (call->dims->dims[i] < 0 ? count : 0);
+        const int from = dims[i] + (dims[i] < 0 ? count : 0);
         call->at.dims[i] = from;
         y->shape.sizes[i] = x->sizes[from];
         y->strides[i] = x->strides[from];
@@ -68,6 +69,7 @@ const adzi_op adzi_op_permute = { .name = "permute",
 
 adz_tensor *adz_permute(adz_tensor *x, adz_dims dims)
 {
-    permute_arguments arguments = { .dims = &dims };
+    permute_arguments arguments;
+    arguments.dims = &dims;
     return ADZI_RUN(permute, NULL, &arguments, x);
 }

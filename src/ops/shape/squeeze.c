@@ -15,16 +15,26 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-/* Removes those dimensions of the mask that have size 1. */
+static void drop(adz_result *y, int dim)
+{
+    --y->shape.rank;
+    for (int i = dim; i < y->shape.rank; ++i) {
+        y->shape.sizes[i] = y->shape.sizes[i + 1];
+        y->strides[i] = y->strides[i + 1];
+    }
+}
+
+/* Removes one dimension, or with -1 all of size 1. */
 static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
 {
-    const unsigned *mask = block;
-    const adz_tensor *x = in[0];
-    y->shape.rank = 0;
-    for (int i = 0; i < x->rank; ++i) {
-        if ((*mask >> i & 1) == 0 || x->sizes[i] != 1) {
-            y->shape.sizes[y->shape.rank] = x->sizes[i];
-            y->strides[y->shape.rank++] = x->strides[i];
+    const int dim = *(const int *)block;
+    if (dim >= 0) {
+        drop(y, dim);
+        return ADZ_OK;
+    }
+    for (int i = in[0]->rank - 1; i >= 0; --i) {
+        if (in[0]->sizes[i] == 1) {
+            drop(y, i);
         }
     }
     return ADZ_OK;
@@ -35,26 +45,26 @@ const adzi_op adzi_op_squeeze = {
     .name = "squeeze", .backward = backward, .shape_rule = shape_rule, .view = true
 };
 
-static adz_tensor *squeeze(adz_tensor *x, unsigned mask)
-{
-    bool removes = false;
-    for (int i = 0; i < x->rank && !removes; ++i) {
-        removes = mask >> i & 1 && x->sizes[i] == 1;
-    }
-    /* Nothing to remove: the caller gets x itself, without a view or a node. */
-    return removes ? ADZI_RUN(squeeze, NULL, &mask, x) : x;
-}
-
-/* Removes one dimension, if it has size 1. A scalar accepts dimension 0 and -1, and is returned as
- * it is. */
+/* Removes one dimension, if it has size 1. Else there is neither a view nor a node, and the caller
+ * gets x itself. A scalar accepts dimension 0 and -1. */
 adz_tensor *adz_squeeze(adz_tensor *x, int dim)
 {
-    const int d = adzi_check_tensor("squeeze", "x", x) ? adzi_dim("squeeze", x, dim) : -1;
-    return d >= 0 ? squeeze(x, 1u << d) : NULL;
+    if (!adzi_check_tensor("squeeze", "x", x) || (dim = adzi_dim("squeeze", x, dim)) < 0) {
+        return NULL;
+    }
+    return x->rank > 0 && x->sizes[dim] == 1 ? ADZI_RUN(squeeze, NULL, &dim, x) : x;
 }
 
 /* Removes every dimension of size 1. A tensor of one element becomes a scalar. */
 adz_tensor *adz_squeeze_all(adz_tensor *x)
 {
-    return adzi_check_tensor("squeeze", "x", x) ? squeeze(x, ~0u) : NULL;
+    int all = -1;
+    if (!adzi_check_tensor("squeeze", "x", x)) {
+        return NULL;
+    }
+    bool removes = false;
+    for (int i = 0; i < x->rank && !removes; ++i) {
+        removes = x->sizes[i] == 1;
+    }
+    return removes ? ADZI_RUN(squeeze, NULL, &all, x) : x;
 }
