@@ -32,7 +32,8 @@ adz_dims adz_dims_of(int count, const int *dims)
 adz_status adzi_check_sizes(
     const char *op, int rank, const int64_t *sizes, adz_dtype dtype, int64_t *numel)
 {
-    if (adz_dtype_size(dtype) == 0) {
+    const int64_t size = (int64_t)adz_dtype_size(dtype);
+    if (size == 0) {
         return adzi_error(op, ADZ_ERR_DTYPE, "%d is not a dtype", (int)dtype);
     }
     if (rank < 0 || rank > ADZ_MAX_RANK) {
@@ -40,7 +41,7 @@ adz_status adzi_check_sizes(
     }
     /* Sizes of 0 are left out of the product, because strides are products of the others. These
      * must fit int64_t even if the tensor is empty. */
-    int64_t count = 1, bytes = (int64_t)adz_dtype_size(dtype);
+    int64_t bytes = size;
     bool empty = false;
     for (int i = 0; i < rank; ++i) {
         if (sizes[i] < 0) {
@@ -48,13 +49,12 @@ adz_status adzi_check_sizes(
                 (long long)sizes[i], adzi_text_sizes(rank, sizes));
         }
         empty = empty || sizes[i] == 0;
-        if (sizes[i] != 0 &&
-            (!adzi_multiply(count, sizes[i], &count) || !adzi_multiply(bytes, sizes[i], &bytes))) {
+        if (sizes[i] != 0 && !adzi_multiply(bytes, sizes[i], &bytes)) {
             return adzi_error(op, ADZ_ERR_SHAPE, "shape %s has more elements than fit in memory",
                 adzi_text_sizes(rank, sizes));
         }
     }
-    *numel = empty ? 0 : count;
+    *numel = empty ? 0 : bytes / size;
     return ADZ_OK;
 }
 

@@ -15,56 +15,39 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     return adzi_status(dx[0]);
 }
 
-static void drop(adz_result *y, int dim)
+/* Removes those dimensions of the mask that have size 1. The call is written out, because with
+ * nothing to remove it makes no view: the caller gets x itself, without a node. */
+static adz_tensor *squeeze(adzi_call *call, adz_tensor *x, unsigned mask)
 {
-    --y->shape.rank;
-    for (int i = dim; i < y->shape.rank; ++i) {
-        y->shape.sizes[i] = y->shape.sizes[i + 1];
-        y->strides[i] = y->strides[i + 1];
-    }
-}
-
-/* Removes one dimension, or with -1 all of size 1. */
-static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
-{
-    const int dim = *(const int *)block;
-    if (dim >= 0) {
-        drop(y, dim);
-        return ADZ_OK;
-    }
-    for (int i = in[0]->rank - 1; i >= 0; --i) {
-        if (in[0]->sizes[i] == 1) {
-            drop(y, i);
+    int64_t sizes[ADZ_MAX_RANK], strides[ADZ_MAX_RANK];
+    int rank = 0;
+    for (int i = 0; i < x->rank; ++i) {
+        if (!(mask & (1u << i)) || x->sizes[i] != 1) {
+            sizes[rank] = x->sizes[i];
+            strides[rank++] = x->strides[i];
         }
     }
-    return ADZ_OK;
+    if (rank == x->rank) {
+        return x;
+    }
+    adz_tensor *y = adzi_new_view(call, x, rank, sizes, strides, 0);
+    return y != NULL && adzi_record(call, 1, &y, NULL, 0) ? y : NULL;
 }
 
-/* There are no attributes: the node knows the shape of its input. */
-const adzi_op adzi_op_squeeze = {
-    .name = "squeeze", .backward = backward, .shape_rule = shape_rule, .view = true
-};
+const adzi_op adzi_op_squeeze = { .name = "squeeze", .backward = backward };
 
-/* Removes one dimension, if it has size 1. Else there is neither a view nor a node, and the caller
- * gets x itself. A scalar accepts dimension 0 and -1. */
+/* Removes one dimension, if it has size 1. A scalar accepts dimension 0 and -1, and is returned as
+ * it is. */
 adz_tensor *adz_squeeze(adz_tensor *x, int dim)
 {
-    if (!adzi_check_tensor("squeeze", "x", x) || (dim = adzi_dim("squeeze", x, dim)) < 0) {
-        return NULL;
-    }
-    return x->rank > 0 && x->sizes[dim] == 1 ? ADZI_RUN(squeeze, NULL, &dim, x) : x;
+    adzi_call call;
+    const int d = ADZI_ENTER(&call, squeeze, x) ? adzi_dim("squeeze", x, dim) : -1;
+    return d >= 0 ? squeeze(&call, x, 1u << d) : NULL;
 }
 
 /* Removes every dimension of size 1. A tensor of one element becomes a scalar. */
 adz_tensor *adz_squeeze_all(adz_tensor *x)
 {
-    int all = -1;
-    if (!adzi_check_tensor("squeeze", "x", x)) {
-        return NULL;
-    }
-    bool removes = false;
-    for (int i = 0; i < x->rank && !removes; ++i) {
-        removes = x->sizes[i] == 1;
-    }
-    return removes ? ADZI_RUN(squeeze, NULL, &all, x) : x;
+    adzi_call call;
+    return ADZI_ENTER(&call, squeeze, x) ? squeeze(&call, x, ~0u) : NULL;
 }
