@@ -233,29 +233,35 @@ adz_tensor *adzi_class_numbers_new(
 
 /* ---- forward ------------------------------------------------------------------------------- */
 
-/* Losses that are not reduced are the result themselves. A reduced loss is a scalar, and the losses
- * of the rows are temporary: the backward does not read them. */
-adz_tensor *adzi_class_result(
-    adzi_call *call, adz_tensor *losses, int n_extras, const adzi_class_attr *attr)
+adz_status adzi_class_shape(adz_result *y, adz_tensor *const *in, void *block)
 {
-    adz_tensor *y = losses;
-    if (attr->reduction != ADZ_REDUCE_NONE && losses != NULL) {
-        y = adzi_new(call, (adz_dtype)losses->dtype, 0, NULL);
+    const adzi_class_call *c = block;
+    y->shape.rank = adzi_class_loss_sizes(in[0], y->shape.sizes);
+    y->shape.rank = c->at.reduction == ADZ_REDUCE_NONE ? y->shape.rank : 0;
+    return ADZ_OK;
+}
+
+/* Losses that are not reduced are the result themselves. Those of a reduced loss are temporary: the
+ * backward does not read them. They exist because a second launch adds them in one order. */
+bool adzi_class_losses(adzi_call *call, adz_tensor *y, adzi_class_call *c)
+{
+    int64_t sizes[ADZ_MAX_RANK];
+    c->losses = y;
+    if (c->at.reduction != ADZ_REDUCE_NONE) {
+        const int rank = adzi_class_loss_sizes(call->in[0], sizes);
+        c->losses = adzi_new(call, (adz_dtype)y->dtype, rank, sizes);
     }
-    if (y == NULL || !adzi_record_extra(call, 1, &y, n_extras, attr, sizeof *attr)) {
-        return NULL;
-    }
-    return y;
+    return c->losses != NULL;
 }
 
 /* Sums all losses, times the scale, into y. The scale is read when the launch runs, from the tensor
- * that compute_numbers has written. Losses that are not reduced are in place already. */
-void adzi_class_reduce(adz_tensor *y, adz_tensor *losses, const adz_tensor *numbers)
+ * that compute_numbers has written. */
+void adzi_class_reduce(adz_tensor *y, const adzi_class_call *c)
 {
     /* The scale of a mean over no rows is infinite, and 0 times infinity is NaN, as in PyTorch. */
-    if (y != losses) {
+    if (y != c->losses) {
         adzi_sum_into_factor(
-            y, losses, (1u << losses->rank) - 1, &adzi_class_numbers_in(numbers)->scale);
+            y, c->losses, (1u << c->losses->rank) - 1, &adzi_class_numbers_in(c->numbers)->scale);
     }
 }
 

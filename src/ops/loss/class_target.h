@@ -16,6 +16,14 @@ typedef struct adzi_class_attr {
     bool probabilities;   /* the target gives a probability for every class */
 } adzi_class_attr;
 
+/** What a call of such a loss gets. The node keeps the attributes alone. */
+typedef struct adzi_class_call {
+    adzi_class_attr at;
+    adz_tensor *rows;    /* the target as contiguous rows, of classes or of probabilities */
+    adz_tensor *numbers; /* from adzi_class_numbers_new */
+    adz_tensor *losses;  /* of the rows: the result itself if it is not reduced */
+} adzi_class_call;
+
 /** The fields of adzi_class_attr but for `smoothing`, which not every loss has as an argument. */
 #define ADZI_CLASS_FIELDS                                                  \
     ADZI_FIELD(adzi_class_attr, ignore_index),                             \
@@ -82,12 +90,14 @@ adz_tensor *adzi_class_numbers_new(
 /** Sizes of the losses: x's without the classes. Returns the rank. */
 int adzi_class_loss_sizes(const adz_tensor *x, int64_t *sizes);
 
-/** The result of the operator, recorded: `losses` itself, or a scalar. NULL on failure. */
-adz_tensor *adzi_class_result(
-    adzi_call *call, adz_tensor *losses, int n_extras, const adzi_class_attr *attr);
+/** The shape rule: the sizes of the losses, or a scalar. `block` is an adzi_class_call. */
+adz_status adzi_class_shape(adz_result *y, adz_tensor *const *in, void *block);
 
-/** Reduces losses into the result of adzi_class_result. Cannot fail. */
-void adzi_class_reduce(adz_tensor *y, adz_tensor *losses, const adz_tensor *numbers);
+/** Makes the losses of the rows where the result y is reduced. False with the error recorded. */
+bool adzi_class_losses(adzi_call *call, adz_tensor *y, adzi_class_call *c);
+
+/** Reduces the losses into y. Cannot fail. */
+void adzi_class_reduce(adz_tensor *y, const adzi_class_call *c);
 
 /**
  * For a backward as an expression. Gives dy a dimension for the classes if losses were not reduced,

@@ -175,10 +175,6 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
 static const adz_field fields[] = { ADZI_CLASS_FIELDS,
     ADZI_FIELD_NAMED(adzi_class_attr, smoothing, "label_smoothing") };
 
-const adzi_op adzi_op_cross_entropy = {
-    .name = name, .fused = fused, ADZI_FIELDS(fields), .expression = expression
-};
-
 /* ---- forward ------------------------------------------------------------------------------- */
 
 static const adz_field options_rows[] = {
@@ -213,70 +209,89 @@ static adz_tensor *probability_rows(adzi_call *call, adzi_class_attr *attr)
     return class_rows(call->in[1]);
 }
 
-/* Makes the result, records the node and launches: one launch for the losses, with rows as units,
- * and one for the reduction. `target` holds contiguous rows, of classes or of probabilities. The
- * copies that the kernels read are made before the recording, because memory may be refused. LSE is
- * computed in every call, recorded or not, because the losses are computed from it. */
-static adz_tensor *compute(
-    adzi_call *call, adz_tensor *target, adz_tensor *numbers, const adzi_class_attr *attr)
+/* What a call gets. */
+typedef struct {
+    adzi_class_call c;
+    adz_tensor *xs, *ws; /* x as contiguous rows of classes, and contiguous weights */
+    adz_tensor *lse;
+} call_args;
+
+/* The dtype of the target decides what it means: integers name classes, and floating-point numbers
+ * are probabilities. A launch looks for targets that are no class, because they depend on the
+ * contents of a tensor. */
+static bool check(adzi_call *call, void *block)
 {
-    adz_tensor *x = call->in[0];
-    int64_t sizes[ADZ_MAX_RANK], c = x->sizes[adzi_class_axis(x->rank)];
-    int rank = adzi_class_loss_sizes(x, sizes);
-    adz_tensor *xs = class_rows(x), *ws = adzi_compact(name, call->in[2]);
-    adz_tensor *lse = adzi_scratch(name, ADZ_F64, 2, (int64_t[]){ adzi_numel(rank, sizes), 2 });
-    if (xs == NULL || ws == NULL || lse == NULL) {
-        return NULL;
+    adzi_class_call *c = block;
+    if (!adzi_class_check(call, &c->at)) {
+        return false;
     }
-    /* Losses exist per row even if they are reduced: a second launch adds them in one order. */
-    adz_tensor *losses = adzi_new(call, (adz_dtype)x->dtype, rank, sizes);
-    adz_tensor *y = adzi_class_result(call, losses, EXTRAS, attr);
-    if (y == NULL) {
-        return NULL;
-    }
-    /* The inputs are saved, and not their contiguous copies, so that nothing is held twice. */
-    for (int i = 0; i < 3; ++i) {
-        adzi_save_input(call, i);
-    }
-    adzi_save_extra(call, LSE, lse);
-    adzi_save_extra(call, NUMBERS, numbers);
-    adzi_class_args args = { .x = xs->data,
-        .target = attr->probabilities ? NULL : (const int64_t *)(const void *)target->data,
-        .probabilities = attr->probabilities ? target->data : NULL,
-        .weight = attr->weighted ? ws->data : NULL,
-        .losses = losses->data,
-        .lse = (double *)(void *)lse->data,
-        .c = c,
-        .ignore_index = attr->ignore_index,
-        .smoothing = attr->smoothing };
-    adzi_launch(KERNEL_FOR(cross_entropy, x->dtype), adzi_class_args, &args, losses->numel,
-        adzi_grain_of(GRAIN, c));
-    adzi_class_reduce(y, losses, numbers);
-    return adzi_leave(call, y);
+    const bool probable = adzi_is_float((adz_dtype)call->in[1]->dtype);
+    c->rows = probable ? probability_rows(call, &c->at) : adzi_class_rows(call);
+    c->numbers =
+        c->rows != NULL ? adzi_class_numbers_new(call, probable ? NULL : c->rows, &c->at) : NULL;
+    return c->numbers != NULL;
 }
 
-/* The dtype of the target decides what it means. All checks come before the recording. A launch
- * looks for targets that are no class, because they depend on the contents of a tensor. */
+/* The copies that the kernels read are made before the recording, because memory may be refused.
+ * LSE is computed in every call, recorded or not, because the losses are computed from it. The
+ * inputs are saved, and not their contiguous copies, so that nothing is held twice. */
+static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
+{
+    call_args *a = block;
+    if (!adzi_class_losses(call, y[0], &a->c)) {
+        return false;
+    }
+    a->xs = class_rows(in[0]);
+    a->ws = adzi_compact(name, in[2]);
+    a->lse = adzi_scratch(name, ADZ_F64, 2, (int64_t[]){ a->c.losses->numel, 2 });
+    y[1 + LSE] = a->lse;
+    y[1 + NUMBERS] = a->c.numbers;
+    return a->xs != NULL && a->ws != NULL && a->lse != NULL;
+}
+
+/* One launch for the losses, with rows as units, and one for the reduction. */
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const call_args *a = block;
+    const adzi_class_call *c = &a->c;
+    const int64_t classes = in[0]->sizes[adzi_class_axis(in[0]->rank)];
+    const adzi_class_args args = { .x = a->xs->data,
+        .target = c->at.probabilities ? NULL : (const int64_t *)(const void *)c->rows->data,
+        .probabilities = c->at.probabilities ? c->rows->data : NULL,
+        .weight = c->at.weighted ? a->ws->data : NULL,
+        .losses = c->losses->data,
+        .lse = (double *)(void *)a->lse->data,
+        .c = classes,
+        .ignore_index = c->at.ignore_index,
+        .smoothing = c->at.smoothing };
+    adzi_launch(KERNEL_FOR(cross_entropy, y[0]->dtype), adzi_class_args, &args, c->losses->numel,
+        adzi_grain_of(GRAIN, classes));
+    adzi_class_reduce(y[0], c);
+}
+
+const adzi_op adzi_op_cross_entropy = { .name = name,
+    .fused = fused,
+    ADZI_ATTRIBUTES(adzi_class_attr, fields),
+    .expression = expression,
+    .shape_rule = adzi_class_shape,
+    .optional_inputs = ADZI_OPTIONAL(2),
+    .strided_inputs = 1u << 0 | 1u << 1 | 1u << 2,
+    .saved_inputs = 1u << 0 | 1u << 1 | 1u << 2 };
+
 adz_tensor *adz_cross_entropy(
     adz_tensor *x, adz_tensor *target, adz_tensor *weight, const adz_cross_entropy_options *options)
 {
+    static const adzi_steps steps = {
+        .check = check, .prepare = prepare, .launch = launch, .n_kept = EXTRAS
+    };
     adz_cross_entropy_options o;
     if (!ADZI_OPTIONS_TAKE(
             name, adz_cross_entropy_options, ADZ_CROSS_ENTROPY_OPTIONS, &o, options)) {
         return NULL;
     }
-    adzi_call call;
-    adzi_class_attr attr = {
+    call_args a;
+    a.c.at = (adzi_class_attr){
         .reduction = o.reduction, .ignore_index = o.ignore_index, .smoothing = o.label_smoothing
     };
-    if (!ADZI_ENTER_OPTIONAL(&call, cross_entropy, ADZI_OPTIONAL(2), x, target, weight) ||
-        !adzi_class_check(&call, &attr)) {
-        return NULL;
-    }
-    /* An integer target names classes, a floating-point one holds probabilities. */
-    const bool probable = adzi_is_float((adz_dtype)target->dtype);
-    adz_tensor *rows = probable ? probability_rows(&call, &attr) : adzi_class_rows(&call);
-    adz_tensor *numbers =
-        rows != NULL ? adzi_class_numbers_new(&call, probable ? NULL : rows, &attr) : NULL;
-    return numbers != NULL ? compute(&call, rows, numbers, &attr) : NULL;
+    return ADZI_RUN_STEPS(&adzi_op_cross_entropy, steps, &a, x, target, weight);
 }

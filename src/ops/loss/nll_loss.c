@@ -43,44 +43,44 @@ const adzi_op adzi_op_nll_loss = {
     .name = "nll_loss", .fused = fused, ADZI_FIELDS(fields), .expression = expression
 };
 
-/* The launch computes losses per row; a second one reduces them. */
+/* The launch computes losses per row; a second one reduces them. The call is written out: the form
+ * saves all inputs for a derived backward, and this one needs no x. */
 adz_tensor *adz_nll_loss(adz_tensor *x, adz_tensor *target, adz_tensor *weight,
     int64_t ignore_index, adz_reduction reduction)
 {
     adzi_call call;
-    adzi_class_attr attr = { .reduction = reduction, .ignore_index = ignore_index };
+    adzi_class_call c = { .at = { .reduction = reduction, .ignore_index = ignore_index } };
     if (!ADZI_ENTER_OPTIONAL(&call, nll_loss, ADZI_OPTIONAL(2), x, target, weight) ||
-        !adzi_class_check(&call, &attr)) {
+        !adzi_class_check(&call, &c.at)) {
         return NULL;
     }
     /* Everything that can fail comes before the recording: checks, copies and memory. */
-    adz_tensor *rows = adzi_class_rows(&call);
-    adz_tensor *numbers = rows != NULL ? adzi_class_numbers_new(&call, rows, &attr) : NULL;
-    adz_tensor *xs = numbers != NULL ? adzi_compact("nll_loss", x) : NULL;
+    c.rows = adzi_class_rows(&call);
+    c.numbers = c.rows != NULL ? adzi_class_numbers_new(&call, c.rows, &c.at) : NULL;
+    adz_tensor *xs = c.numbers != NULL ? adzi_compact("nll_loss", x) : NULL;
     adz_tensor *ws = xs != NULL ? adzi_compact("nll_loss", weight) : NULL;
-    if (ws == NULL) {
-        return NULL;
-    }
     int64_t sizes[ADZ_MAX_RANK];
-    int rank = adzi_class_loss_sizes(x, sizes), axis = adzi_class_axis(x->rank);
-    adz_tensor *losses = adzi_new(&call, (adz_dtype)x->dtype, rank, sizes);
-    adz_tensor *y = adzi_class_result(&call, losses, 1, &attr);
-    if (y == NULL) {
+    const int rank = adzi_class_loss_sizes(x, sizes), axis = adzi_class_axis(x->rank);
+    const bool reduced = reduction != ADZ_REDUCE_NONE;
+    adz_tensor *y =
+        ws != NULL ? adzi_new(&call, (adz_dtype)x->dtype, reduced ? 0 : rank, sizes) : NULL;
+    if (y == NULL || !adzi_class_losses(&call, y, &c) ||
+        !adzi_record_extra(&call, 1, &y, 1, &c.at, sizeof c.at)) {
         return NULL;
     }
     adzi_save_input(&call, 1);
     adzi_save_input(&call, 2);
-    adzi_save_extra(&call, 0, numbers);
+    adzi_save_extra(&call, 0, c.numbers);
     /* Units of the launch are rows. A row reads one element of x at a distance of l. */
     adzi_class_args args = { .x = xs->data,
-        .target = (const int64_t *)(const void *)rows->data,
+        .target = (const int64_t *)(const void *)c.rows->data,
         .weight = adzi_is_none(ws) ? NULL : ws->data,
-        .losses = losses->data,
+        .losses = c.losses->data,
         .c = x->sizes[axis],
         .l = adzi_numel(x->rank - axis - 1, x->sizes + axis + 1),
         .ignore_index = ignore_index };
-    adzi_launch(KERNEL_FOR(nll_loss, x->dtype), adzi_class_args, &args, losses->numel,
+    adzi_launch(KERNEL_FOR(nll_loss, x->dtype), adzi_class_args, &args, c.losses->numel,
         ADZI_POINTWISE_GRAIN);
-    adzi_class_reduce(y, losses, numbers);
+    adzi_class_reduce(y, &c);
     return adzi_leave(&call, y);
 }
