@@ -39,48 +39,64 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
 static const adz_field fields[] = { ADZI_CLASS_FIELDS,
     ADZI_FIELD_HIDDEN(adzi_class_attr, smoothing) };
 
-const adzi_op adzi_op_nll_loss = {
-    .name = "nll_loss", .fused = fused, ADZI_FIELDS(fields), .expression = expression
-};
+static bool check(adzi_call *call, void *block)
+{
+    adzi_class_call *c = block;
+    c->rows = adzi_class_check(call, &c->at) ? adzi_class_rows(call) : NULL;
+    c->numbers = c->rows != NULL ? adzi_class_numbers_new(call, c->rows, &c->at) : NULL;
+    return c->numbers != NULL;
+}
 
-/* The launch computes losses per row; a second one reduces them. The call is written out: the form
- * saves all inputs for a derived backward, and this one needs no x. */
+static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
+{
+    adzi_class_call *c = block;
+    (void)in;
+    y[1] = c->numbers;
+    return adzi_class_losses(call, y[0], c);
+}
+
+/* x is not saved: the loss is linear in it. */
+static void save(adzi_call *call, adz_tensor *const *y, const void *block)
+{
+    (void)y, (void)block;
+    adzi_save_input(call, 1);
+    adzi_save_input(call, 2);
+}
+
+/* Units of the launch are rows. A row reads one element of x at a distance of l. A second launch
+ * reduces the losses. */
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const adzi_class_call *c = block;
+    const adz_tensor *x = in[0], *weight = in[2];
+    const int axis = adzi_class_axis(x->rank);
+    const adzi_class_args args = { .x = x->data,
+        .target = (const int64_t *)(const void *)c->rows->data,
+        .weight = adzi_is_none(weight) ? NULL : weight->data,
+        .losses = c->losses->data,
+        .c = x->sizes[axis],
+        .l = adzi_numel(x->rank - axis - 1, x->sizes + axis + 1),
+        .ignore_index = c->at.ignore_index };
+    adzi_launch(KERNEL_FOR(nll_loss, x->dtype), adzi_class_args, &args, c->losses->numel,
+        ADZI_POINTWISE_GRAIN);
+    adzi_class_reduce(y[0], c);
+}
+
+const adzi_op adzi_op_nll_loss = { .name = "nll_loss",
+    .fused = fused,
+    ADZI_ATTRIBUTES(adzi_class_attr, fields),
+    .expression = expression,
+    .shape_rule = adzi_class_shape,
+    .optional_inputs = ADZI_OPTIONAL(2),
+    .strided_inputs = 1u << 1 };
+
 adz_tensor *adz_nll_loss(adz_tensor *x, adz_tensor *target, adz_tensor *weight,
     int64_t ignore_index, adz_reduction reduction)
 {
-    adzi_call call;
-    adzi_class_call c = { .at = { .reduction = reduction, .ignore_index = ignore_index } };
-    if (!ADZI_ENTER_OPTIONAL(&call, nll_loss, ADZI_OPTIONAL(2), x, target, weight) ||
-        !adzi_class_check(&call, &c.at)) {
-        return NULL;
-    }
-    /* Everything that can fail comes before the recording: checks, copies and memory. */
-    c.rows = adzi_class_rows(&call);
-    c.numbers = c.rows != NULL ? adzi_class_numbers_new(&call, c.rows, &c.at) : NULL;
-    adz_tensor *xs = c.numbers != NULL ? adzi_compact("nll_loss", x) : NULL;
-    adz_tensor *ws = xs != NULL ? adzi_compact("nll_loss", weight) : NULL;
-    int64_t sizes[ADZ_MAX_RANK];
-    const int rank = adzi_class_loss_sizes(x, sizes), axis = adzi_class_axis(x->rank);
-    const bool reduced = reduction != ADZ_REDUCE_NONE;
-    adz_tensor *y =
-        ws != NULL ? adzi_new(&call, (adz_dtype)x->dtype, reduced ? 0 : rank, sizes) : NULL;
-    if (y == NULL || !adzi_class_losses(&call, y, &c) ||
-        !adzi_record_extra(&call, 1, &y, 1, &c.at, sizeof c.at)) {
-        return NULL;
-    }
-    adzi_save_input(&call, 1);
-    adzi_save_input(&call, 2);
-    adzi_save_extra(&call, 0, c.numbers);
-    /* Units of the launch are rows. A row reads one element of x at a distance of l. */
-    adzi_class_args args = { .x = xs->data,
-        .target = (const int64_t *)(const void *)c.rows->data,
-        .weight = adzi_is_none(ws) ? NULL : ws->data,
-        .losses = c.losses->data,
-        .c = x->sizes[axis],
-        .l = adzi_numel(x->rank - axis - 1, x->sizes + axis + 1),
-        .ignore_index = ignore_index };
-    adzi_launch(KERNEL_FOR(nll_loss, x->dtype), adzi_class_args, &args, c.losses->numel,
-        ADZI_POINTWISE_GRAIN);
-    adzi_class_reduce(y, &c);
-    return adzi_leave(&call, y);
+    static const adzi_steps steps = {
+        .check = check, .prepare = prepare, .save = save, .launch = launch, .n_kept = 1
+    };
+    adzi_class_call c;
+    c.at = (adzi_class_attr){ .reduction = reduction, .ignore_index = ignore_index };
+    return ADZI_RUN_STEPS(&adzi_op_nll_loss, steps, &c, x, target, weight);
 }

@@ -78,6 +78,7 @@ static bool prepare(adzi_call *call, adz_tensor **x, adz_tensor *const *in, void
 static void save(adzi_call *call, adz_tensor *const *x, const void *block)
 {
     (void)block;
+    adzi_save_input(call, 0);
     if (adzi_wants(call, 0)) {
         adzi_save_result(call, 0, x[0]);
     }
@@ -94,8 +95,7 @@ const adzi_op adzi_op_solve = { .name = "solve",
     .backward = backward,
     ADZI_ATTRIBUTES(solve_attr, fields),
     .shape_rule = shape_rule,
-    .strided_inputs = 1u << 0 | 1u << 1,
-    .saved_inputs = 1u << 0 };
+    .strided_inputs = 1u << 0 | 1u << 1 };
 
 adz_tensor *adzi_solve_with(const adzi_lu *factors, adz_tensor *a, adz_tensor *b, bool transposed)
 {

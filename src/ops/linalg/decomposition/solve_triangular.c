@@ -113,6 +113,7 @@ static bool compute(adzi_call *call, adz_tensor **x, adz_tensor *const *in, void
 static void save(adzi_call *call, adz_tensor *const *x, const void *block)
 {
     (void)block;
+    adzi_save_input(call, 0);
     if (adzi_wants(call, 0)) {
         adzi_save_result(call, 0, x[0]);
     }
@@ -122,8 +123,7 @@ const adzi_op adzi_op_solve_triangular = { .name = "solve_triangular",
     .backward = backward,
     ADZI_ATTRIBUTES(triangular_attr, fields),
     .shape_rule = shape_rule,
-    .strided_inputs = 1u << 0 | 1u << 1,
-    .saved_inputs = 1u << 0 };
+    .strided_inputs = 1u << 0 | 1u << 1 };
 
 adz_tensor *adzi_solve_triangular(
     adz_tensor *a, adz_tensor *b, bool upper, bool transposed, bool unitriangular)
