@@ -242,7 +242,7 @@ static adz_status check_all(check *c)
     return adzi_through_door(&door, check_behind_door, c) ? ADZ_OK : c->status;
 }
 
-static adz_status judge(const check *c)
+static adz_status check_report(const check *c)
 {
     const adz_gradcheck_report *r = &c->report;
     if (r->elements == 0 || excess(c, r->error, r->numeric) <= 1) {
@@ -289,7 +289,7 @@ adz_status adz_gradcheck(const adz_gradcheck_function *function, adz_tensor *con
             adzi_text_number(c.options.f32_tolerance));
     }
     adz_status status = check_all(&c);
-    status = status == ADZ_OK ? judge(&c) : status;
+    status = status == ADZ_OK ? check_report(&c) : status;
     if (status == ADZ_OK && c.options.f32_tolerance > 0) {
         status = adzi_gradcheck_f32(function, inputs, n, c.options.f32_tolerance, &c.report);
     }
@@ -376,7 +376,7 @@ static adz_status second_order(check *c, adz_generator *generator)
     inner.n = c->n + (size_t)g.n_upstream;
     adz_status status = check_all(&inner);
     c->report = inner.report;
-    return status == ADZ_OK ? judge(&inner) : status;
+    return status == ADZ_OK ? check_report(&inner) : status;
 }
 
 adz_status adz_gradgradcheck(const adz_gradcheck_function *function, adz_tensor *const *inputs,

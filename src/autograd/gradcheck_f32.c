@@ -145,7 +145,7 @@ static bool compare_row(pair *p, int k, int64_t j)
 }
 
 /* Compares output k and its derivatives. False with the error recorded, but not for a difference,
- * which judge() reports. */
+ * which check_agreement() reports. */
 static bool compare_output(pair *p, int k)
 {
     const adz_tensor *y = p->single.outputs[k], *wide = p->wide.outputs[k];
@@ -187,7 +187,7 @@ static bool compare_output(pair *p, int k)
     return true;
 }
 
-static adz_status judge(const pair *p)
+static adz_status check_agreement(const pair *p)
 {
     const adz_gradcheck_report *r = &p->report;
     if (p->worst <= 1) {
@@ -217,7 +217,7 @@ static adz_status check(pair *p, const adz_gradcheck_function *function, adz_ten
     for (int k = 0; ok && k < p->wide.count; ++k) {
         ok = compare_output(p, k);
     }
-    return ok ? judge(p) : adzi_status(NULL);
+    return ok ? check_agreement(p) : adzi_status(NULL);
 }
 
 adz_status adzi_gradcheck_f32(const adz_gradcheck_function *function, adz_tensor *const *inputs,

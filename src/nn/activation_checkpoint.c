@@ -29,7 +29,7 @@ typedef struct found_buffer {
 
 /* Everything that the backward needs to repeat the call. The inputs of the node are the arguments
  * followed by the parameters that want a gradient. */
-typedef struct recipe {
+typedef struct saved_call {
     adz_module *module;
     adzi_draws draws;
     adz_generator_state
@@ -43,7 +43,7 @@ typedef struct recipe {
     int n_inputs;
     bool training;
     bool single; /* repeat adz_module_forward, not adz_module_call: their results may differ */
-} recipe;
+} saved_call;
 
 /* Calls the module through adz_module_forward if `single`, else through adz_module_call. */
 static adz_status call_module(
@@ -56,7 +56,7 @@ static adz_status call_module(
     return y != NULL ? adz_values_add(out, "", y) : adz_error_code();
 }
 
-static void recipe_free(recipe *r)
+static void saved_call_free(saved_call *r)
 {
     for (size_t i = 0; i < r->n_buffers; ++i) {
         adzi_drop(r->buffers[i].tensor);
@@ -69,7 +69,7 @@ static void recipe_free(recipe *r)
 
 static void attributes_free(void *attributes)
 {
-    recipe_free(*(recipe **)attributes);
+    saved_call_free(*(saved_call **)attributes);
 }
 
 /* ---- the conditions of the first call ------------------------------------------------------- */
@@ -77,7 +77,7 @@ static void attributes_free(void *attributes)
 /* Visitor of adz_module_apply: notes the module's buffers with their versions. */
 static adz_status note_buffers(adz_module *module, void *user)
 {
-    recipe *r = user;
+    saved_call *r = user;
     if (!adzi_grow(&r->buffers, &r->buffers_capacity, r->n_buffers + module->n_buffers,
             sizeof *r->buffers)) {
         adzi_fail_memory(name, module->n_buffers * sizeof *r->buffers);
@@ -92,7 +92,7 @@ static adz_status note_buffers(adz_module *module, void *user)
     return ADZ_OK;
 }
 
-static bool note_arguments(recipe *r, const adz_values *in)
+static bool note_arguments(saved_call *r, const adz_values *in)
 {
     if (!adzi_grow(&r->arguments, &r->arguments_capacity, in->count, sizeof *r->arguments)) {
         adzi_fail_memory(name, in->count * sizeof *r->arguments);
@@ -106,10 +106,11 @@ static bool note_arguments(recipe *r, const adz_values *in)
     return true;
 }
 
-/* The recipe of a call that is about to begin; NULL with the error recorded. */
-static recipe *recipe_new(adz_module *self, bool single, const adz_values *in)
+/* What is saved of a call that is about to begin; NULL with the error recorded. */
+static saved_call *saved_call_new(adz_module *self, bool single, const adz_values *in)
 {
-    recipe *r = adzi_alloc_for_kernels(sizeof *r); /* kernels write states of generators to it */
+    saved_call *r =
+        adzi_alloc_for_kernels(sizeof *r); /* kernels write states of generators to it */
     if (r == NULL) {
         return adzi_fail_memory(name, sizeof *r);
     }
@@ -120,7 +121,7 @@ static recipe *recipe_new(adz_module *self, bool single, const adz_values *in)
     r->masks = self->masks;
     r->next_mask = self->masks != NULL ? self->masks->next : 0;
     if (!note_arguments(r, in) || adz_module_apply(r->module, note_buffers, r) != ADZ_OK) {
-        recipe_free(r);
+        saved_call_free(r);
         return NULL;
     }
     return r;
@@ -131,7 +132,7 @@ static recipe *recipe_new(adz_module *self, bool single, const adz_values *in)
 /* The buffers that the tree has during the backward. They are kept here while the second call uses
  * the buffers of the first call. */
 typedef struct exchange {
-    const recipe *recipe;
+    const saved_call *saved_call;
     adz_tensor **now; /* for each found buffer, a reference to its replacement; NULL if unchanged */
     size_t next;      /* how many found buffers compare_buffers has passed */
     bool fits;        /* the tree still has the modules and buffers of the first call */
@@ -142,9 +143,9 @@ static adz_status compare_buffers(adz_module *module, void *user)
 {
     exchange *e = user;
     for (size_t i = 0; i < module->n_buffers && e->fits; ++i) {
-        e->fits = e->next < e->recipe->n_buffers;
+        e->fits = e->next < e->saved_call->n_buffers;
         if (e->fits) {
-            const found_buffer *found = &e->recipe->buffers[e->next++];
+            const found_buffer *found = &e->saved_call->buffers[e->next++];
             e->fits = found->module == module && found->index == i;
         }
     }
@@ -160,7 +161,7 @@ static adz_tensor **position_of(const found_buffer *found)
  * then gives a copy of its current values, so that the second call does not change it once more. */
 static adz_status put_back_buffers(exchange *e)
 {
-    const recipe *r = e->recipe;
+    const saved_call *r = e->saved_call;
     adz_module_apply(r->module, compare_buffers, e);
     if (!e->fits || e->next != r->n_buffers) {
         return adzi_error(name, ADZ_ERR_STATE, "the module has other buffers than in the forward");
@@ -193,7 +194,7 @@ static adz_status put_back_buffers(exchange *e)
 /* Puts back the buffers that the tree had before put_back_buffers. */
 static void end_exchange(exchange *e)
 {
-    const recipe *r = e->recipe;
+    const saved_call *r = e->saved_call;
     for (size_t i = 0; i < r->n_buffers && e->now != NULL; ++i) {
         if (e->now[i] != NULL) {
             adzi_drop(*position_of(&r->buffers[i]));
@@ -206,7 +207,7 @@ static void end_exchange(exchange *e)
 
 /* Gives the generators the states that they had before the first call. The states are copied in
  * launches, so that a replayed step uses the states of its own forward. */
-static void set_back_generators(recipe *r)
+static void set_back_generators(saved_call *r)
 {
     for (size_t i = 0; i < r->draws.count; ++i) {
         adz_generator *generator = r->draws.drawn[i].generator;
@@ -218,7 +219,7 @@ static void set_back_generators(recipe *r)
 }
 
 /* Gives the generators the states that they had before set_back_generators. */
-static void restore_generators(const recipe *r)
+static void restore_generators(const saved_call *r)
 {
     for (size_t i = 0; i < r->draws.count; ++i) {
         if (r->draws.drawn[i].generator != NULL) {
@@ -229,9 +230,9 @@ static void restore_generators(const recipe *r)
 
 /* Calls the module a second time, with recording, under the conditions of the first call.
  * Generators, the replay of masks and buffers are then as they were before this function. */
-static adz_status call_again(recipe *r, const adz_values *in, adz_values *out)
+static adz_status call_again(saved_call *r, const adz_values *in, adz_values *out)
 {
-    exchange e = { .recipe = r, .fits = true };
+    exchange e = { .saved_call = r, .fits = true };
     adzi_masks *masks = r->masks;
     size_t next = masks != NULL ? masks->next : 0;
     adz_status status = ADZ_OK;
@@ -265,7 +266,7 @@ static adz_status call_again(recipe *r, const adz_values *in, adz_values *out)
  * that received a gradient and depend on a tensor that wants one. False with the error recorded. */
 static bool go_on(adzi_node *node, adz_tensor *const *dy, const adz_values *out)
 {
-    const recipe *r = *adzi_attr(node, recipe *);
+    const saved_call *r = *adzi_attr(node, saved_call *);
     size_t n = 0, k = 0, bytes = 2 * r->n_results * sizeof(adz_tensor *);
     adz_tensor **outputs = adzi_alloc(bytes);
     if (outputs == NULL) {
@@ -298,7 +299,7 @@ static bool go_on(adzi_node *node, adz_tensor *const *dy, const adz_values *out)
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     (void)dx;
-    recipe *r = *(recipe *const *)node->attr;
+    saved_call *r = *(saved_call *const *)node->attr;
     for (int i = 0; i < r->n_inputs; ++i) {
         if (adzi_saved_input(node, i) == NULL) {
             return adz_error_code();
@@ -387,14 +388,14 @@ static adz_status own_results(
     return ADZ_OK;
 }
 
-/* Makes the node of the call, which takes over the recipe. After a failure the recipe is freed. */
-static adz_status record(recipe *r, inputs *all, adz_tensor **results)
+/* Makes the node of the call, which takes over what was saved. After a failure that is freed. */
+static adz_status record(saved_call *r, inputs *all, adz_tensor **results)
 {
     adzi_call call;
     r->n_inputs = (int)all->count;
     if (!adzi_enter(&call, &checkpoint_op, "input", all->items, r->n_inputs, 0) ||
-        !adzi_record_extra(&call, (int)r->n_results, results, 0, &r, sizeof(recipe *))) {
-        recipe_free(r);
+        !adzi_record_extra(&call, (int)r->n_results, results, 0, &r, sizeof(saved_call *))) {
+        saved_call_free(r);
         return adz_error_code();
     }
     for (int i = 0; i < r->n_inputs; ++i) {
@@ -407,7 +408,7 @@ static adz_status record(recipe *r, inputs *all, adz_tensor **results)
 static adz_status call_recorded(
     adz_module *self, bool single, inputs *all, const adz_values *in, adz_values *out)
 {
-    recipe *r = recipe_new(self, single, in);
+    saved_call *r = saved_call_new(self, single, in);
     if (r == NULL) {
         return adz_error_code();
     }
@@ -434,7 +435,7 @@ static adz_status call_recorded(
     if (status == ADZ_OK && floats) {
         status = record(r, all, results);
     } else {
-        recipe_free(r);
+        saved_call_free(r);
     }
     adzi_free(results, bytes);
     adzi_values_end(&made);

@@ -268,7 +268,7 @@ static adz_status refuse(const load *l, const adz_state_dict *targets, bool name
 
 /* ADZ_OK if the state can be loaded; otherwise the error is recorded. A load in which no name fits
  * is a mistake, strict or not. */
-static adz_status judge(const load *l, const adz_state_dict *targets, bool strict)
+static adz_status check_fit(const load *l, const adz_state_dict *targets, bool strict)
 {
     adzi_text unexpected = { 0 };
     size_t n_unexpected = 0;
@@ -345,7 +345,7 @@ static adz_status check_and_load(const char *op, adz_module *module, const adz_s
         }
     }
     if (status == ADZ_OK) {
-        status = judge(&l, targets, options->strict);
+        status = check_fit(&l, targets, options->strict);
     }
     if (status == ADZ_OK && !only_check) {
         copy_all(&l, targets);

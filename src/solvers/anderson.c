@@ -122,7 +122,7 @@ static bool work(adzi_functional *f)
         return false;
     }
     r->failure = r->found.iterations == 1 ? ADZ_ROOT_NOT_FINITE : ADZ_ROOT_STALLED;
-    if (!r->fixed && !adzi_root_look(r, &s)) {
+    if (!r->fixed && !adzi_root_check_rows(r, &s)) {
         return false;
     }
     adz_tensor *next = r->over || r->last ? at : next_point(r, at, residual);

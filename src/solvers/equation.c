@@ -69,25 +69,26 @@ static bool fits(const adzi_equation *e, const adz_tensor *y, const adz_tensor *
 }
 
 /* Calls the function, which must give one tensor. */
-static adz_tensor *call(const adzi_equation *e, adz_tensor *const *lead, size_t n_lead)
+static adz_tensor *call(const adzi_equation *e, adz_tensor *const *variables, size_t n_variables)
 {
     adz_tensor *inputs[ADZI_LEAD + ADZ_SOLVER_ARGUMENTS], *results[ADZ_FUNCTION_RESULTS] = { NULL };
     int count = 1;
     if (e->map != NULL || e->ode != NULL) {
-        results[0] = e->map != NULL ? e->map(lead[0], e->user) : e->ode(lead[0], lead[1], e->user);
+        results[0] = e->map != NULL ? e->map(variables[0], e->user)
+                                    : e->ode(variables[0], variables[1], e->user);
         count = results[0] != NULL;
     } else {
-        memcpy(inputs, lead, n_lead * sizeof *inputs);
+        memcpy(inputs, variables, n_variables * sizeof *inputs);
         for (size_t i = 0; i < e->n; ++i) {
-            inputs[n_lead + i] = e->arguments[i];
+            inputs[n_variables + i] = e->arguments[i];
         }
-        count = e->function.call(inputs, n_lead + e->n, results, e->function.user);
+        count = e->function.call(inputs, n_variables + e->n, results, e->function.user);
     }
     if (count <= 0) {
         if (adzi_pending() == ADZ_OK) {
             adzi_error(e->op, ADZ_ERR_NULL,
                 "the function gave nothing for a state of %s and recorded no error; it must give a tensor",
-                adzi_text_shape(lead[n_lead - 1]));
+                adzi_text_shape(variables[n_variables - 1]));
         }
         return NULL;
     }
@@ -98,24 +99,26 @@ static adz_tensor *call(const adzi_equation *e, adz_tensor *const *lead, size_t 
     return results[0];
 }
 
-adz_tensor *adzi_equation_call(const adzi_equation *e, adz_tensor *const *lead, size_t n_lead)
+adz_tensor *adzi_equation_call(
+    const adzi_equation *e, adz_tensor *const *variables, size_t n_variables)
 {
-    adz_tensor *y = call(e, lead, n_lead);
-    return y != NULL && fits(e, y, lead[n_lead - 1]) ? y : NULL;
+    adz_tensor *y = call(e, variables, n_variables);
+    return y != NULL && fits(e, y, variables[n_variables - 1]) ? y : NULL;
 }
 
-adz_tensor *adzi_equation_number(const adzi_equation *e, adz_tensor *const *lead, size_t n_lead)
+adz_tensor *adzi_equation_number(
+    const adzi_equation *e, adz_tensor *const *variables, size_t n_variables)
 {
-    adz_tensor *y = call(e, lead, n_lead);
+    adz_tensor *y = call(e, variables, n_variables);
     if (y == NULL || !adzi_check_tensor(e->op, "the event's result", y)) {
         return NULL;
     }
-    if (adzi_is_none(y) || y->numel != 1 || y->dtype != lead[n_lead - 1]->dtype) {
+    if (adzi_is_none(y) || y->numel != 1 || y->dtype != variables[n_variables - 1]->dtype) {
         return adzi_fail(e->op, ADZ_ERR_SHAPE,
             "the event gave %s%s; it must give one element of the dtype of the state, %s",
             adzi_is_none(y) ? "ADZ_NONE" : adz_dtype_name((adz_dtype)y->dtype),
             adzi_is_none(y) ? "" : adzi_text_shape(y),
-            adz_dtype_name((adz_dtype)lead[n_lead - 1]->dtype));
+            adz_dtype_name((adz_dtype)variables[n_variables - 1]->dtype));
     }
     return adz_reshape(y, ADZ_SHAPE_SCALAR);
 }

@@ -27,13 +27,15 @@ bool adzi_equation_take(
 bool adzi_equation_check_state(const char *op, const char *name, const adz_tensor *x);
 
 /**
- * Calls the function with the tensors of `lead` before its arguments. The last one of them is the
- * state, whose shape and dtype the result must have. NULL with the error recorded.
+ * Calls the function with the tensors of `variables` before its arguments. The last one of them is
+ * the state, whose shape and dtype the result must have. NULL with the error recorded.
  */
-adz_tensor *adzi_equation_call(const adzi_equation *e, adz_tensor *const *lead, size_t n_lead);
+adz_tensor *adzi_equation_call(
+    const adzi_equation *e, adz_tensor *const *variables, size_t n_variables);
 
 /** Like adzi_equation_call, but the result may have any shape and must have one element. */
-adz_tensor *adzi_equation_number(const adzi_equation *e, adz_tensor *const *lead, size_t n_lead);
+adz_tensor *adzi_equation_number(
+    const adzi_equation *e, adz_tensor *const *variables, size_t n_variables);
 
 /** False with ADZ_ERR_UNSUPPORTED recorded if an export calls the function. `what` is the form of
  * the solver, a noun. */

@@ -21,25 +21,25 @@
 
 /* What the backward needs besides the tensors. The inputs of the node of a root are the arguments
  * and then the leaves that the function uses. Those of a linear system are b and x before them. */
-typedef struct recipe {
+typedef struct context {
     adzi_equation e;
     adz_root_options o;
     bool system;     /* of a linear system */
     bool transposed; /* A is J^T */
-} recipe;
+} context;
 
-enum { FROM_B, FROM_X, SYSTEM_LEAD };
+enum { FROM_B, FROM_X, SYSTEM_INPUTS };
 
 static void recipe_free(void *attributes)
 {
-    adzi_free(*(recipe **)attributes, sizeof(recipe));
+    adzi_free(*(context **)attributes, sizeof(context));
 }
 
 /* A running backward. */
-typedef struct pull {
+typedef struct vjp {
     adzi_functional f; /* the first member */
     adzi_equation e;
-    const recipe *recipe;
+    const context *context;
     adzi_node *node;
     adz_tensor *x, *dy;
     adz_tensor **targets, **gradients; /* of the inputs that need a gradient, without b */
@@ -48,11 +48,11 @@ typedef struct pull {
     adz_tensor *db; /* of a linear system, if it is needed, or NULL */
     adzi_cuts cuts;
     bool graph;
-} pull;
+} vjp;
 
 static int call_equation(adz_tensor *const *inputs, size_t n, adz_tensor **results, void *user)
 {
-    const pull *p = user;
+    const vjp *p = user;
     results[0] = adzi_equation_call(&p->e, inputs, n);
     return results[0] != NULL;
 }
@@ -60,12 +60,12 @@ static int call_equation(adz_tensor *const *inputs, size_t n, adz_tensor **resul
 /* ---- linear systems -------------------------------------------------------------------------- */
 
 /* Anderson's function is g, and J = dg/dx - 1. */
-static adz_tensor *without_identity(const pull *p, adz_tensor *t, adz_tensor *identity)
+static adz_tensor *without_identity(const vjp *p, adz_tensor *t, adz_tensor *identity)
 {
-    return p->recipe->o.method == ADZ_ROOT_ANDERSON ? adz_sub(t, identity) : t;
+    return p->context->o.method == ADZ_ROOT_ANDERSON ? adz_sub(t, identity) : t;
 }
 
-static adz_tensor *dense_adjoint(pull *p)
+static adz_tensor *dense_adjoint(vjp *p)
 {
     const bool rows = p->f.rows;
     const adz_tensor *x = p->f.x[0];
@@ -86,7 +86,7 @@ static adz_tensor *dense_adjoint(pull *p)
 }
 
 /* The product of J^T, or of J, with v, whose graph is kept on request. */
-static adz_tensor *product(pull *p, adz_tensor *v, bool transposed, bool graph)
+static adz_tensor *product(vjp *p, adz_tensor *v, bool transposed, bool graph)
 {
     adz_tensor *y;
     p->f.options.create_graph = graph;
@@ -115,12 +115,12 @@ static bool solved(const adzi_gmres_report *found, bool f32)
 }
 
 /* A u = b by products alone. u has no graph. */
-static adz_tensor *krylov(pull *p, adz_tensor *b, bool transposed)
+static adz_tensor *krylov(vjp *p, adz_tensor *b, bool transposed)
 {
     adzi_gmres_report found;
     const bool f32 = b->dtype == ADZ_F32;
-    const int dimension = p->recipe->o.method == ADZ_ROOT_KRYLOV && p->recipe->o.history > 0
-                              ? p->recipe->o.history
+    const int dimension = p->context->o.method == ADZ_ROOT_KRYLOV && p->context->o.history > 0
+                              ? p->context->o.history
                               : 50;
     if (!transposed && !adzi_functional_prepare_jvp(&p->f)) {
         return NULL;
@@ -138,15 +138,15 @@ static adz_tensor *krylov(pull *p, adz_tensor *b, bool transposed)
     return u;
 }
 
-static adz_tensor *record_system(pull *p, adz_tensor *b, adz_tensor *u, bool transposed);
+static adz_tensor *record_system(vjp *p, adz_tensor *b, adz_tensor *u, bool transposed);
 
 /* u with J^T u = -dy for a root, and with A^T u = -dy for a system of the matrix A. */
-static adz_tensor *adjoint(pull *p)
+static adz_tensor *adjoint(vjp *p)
 {
-    if (!p->recipe->system && adzi_root_is_dense(&p->recipe->o, p->dy->numel)) {
+    if (!p->context->system && adzi_root_is_dense(&p->context->o, p->dy->numel)) {
         return dense_adjoint(p);
     }
-    const bool transposed = !p->recipe->transposed;
+    const bool transposed = !p->context->transposed;
     adz_tensor *b = adz_neg(p->dy);
     adz_tensor *u = b != NULL ? krylov(p, b, transposed) : NULL;
     return u != NULL && p->graph ? record_system(p, b, u, transposed) : u;
@@ -155,9 +155,9 @@ static adz_tensor *adjoint(pull *p)
 /* ---- the derivative -------------------------------------------------------------------------- */
 
 /* w^T A u as y^T v, where x, the arguments and the leaves are variables of y alone. */
-static bool bilinear(pull *p, adz_tensor *w, adz_tensor **y, adz_tensor **v)
+static bool bilinear(vjp *p, adz_tensor *w, adz_tensor **y, adz_tensor **v)
 {
-    const bool transposed = p->recipe->transposed;
+    const bool transposed = p->context->transposed;
     adz_tensor *u = adzi_saved_result(p->node, 0);
     adz_tensor *left = u == NULL ? NULL : adzi_equation_stand_in(transposed ? u : w, p->graph);
     if (left == NULL || !adzi_cuts_add(&p->cuts, left)) {
@@ -169,7 +169,7 @@ static bool bilinear(pull *p, adz_tensor *w, adz_tensor **y, adz_tensor **v)
 }
 
 /* Fills the gradients that are needed. */
-static bool derive(pull *p)
+static bool derive(vjp *p)
 {
     adz_backward_options o = ADZ_BACKWARD_OPTIONS;
     o.create_graph = p->graph;
@@ -178,7 +178,7 @@ static bool derive(pull *p)
     if (u == NULL) {
         return false;
     }
-    if (p->recipe->system) {
+    if (p->context->system) {
         p->db = adzi_needs(p->node, FROM_B) ? adz_neg(u) : ADZ_NONE;
         if (p->db == NULL || !bilinear(p, u, &y, &v)) {
             return false;
@@ -193,7 +193,7 @@ static bool derive(pull *p)
 
 static bool work(adzi_functional *f)
 {
-    pull *p = (pull *)f;
+    vjp *p = (vjp *)f;
     bool good = adzi_cuts_add(&p->cuts, f->x[0]);
     for (size_t i = 0; i < p->e.n && good; ++i) {
         good = adzi_cuts_add(&p->cuts, p->e.arguments[i]);
@@ -213,15 +213,15 @@ static bool work(adzi_functional *f)
 /* ---- the backward ---------------------------------------------------------------------------- */
 
 /* Fills the arguments with stand-ins, and the targets with those that need a gradient. */
-static bool take_inputs(pull *p)
+static bool take_inputs(vjp *p)
 {
     adzi_node *node = p->node;
-    const int lead = p->recipe->system ? SYSTEM_LEAD : 0;
-    p->x = p->recipe->system ? adzi_saved_input(node, FROM_X) : adzi_saved_result(node, 0);
-    for (int i = lead > 0 ? FROM_X : 0; i < node->n_inputs && p->x != NULL; ++i) {
-        adz_tensor *t = i < lead ? p->x : adzi_saved_input(node, i);
-        if (t != NULL && i >= lead && (size_t)(i - lead) < p->e.n) {
-            t = p->e.arguments[i - lead] = adzi_equation_stand_in(t, p->graph);
+    const int before = p->context->system ? SYSTEM_INPUTS : 0;
+    p->x = p->context->system ? adzi_saved_input(node, FROM_X) : adzi_saved_result(node, 0);
+    for (int i = before > 0 ? FROM_X : 0; i < node->n_inputs && p->x != NULL; ++i) {
+        adz_tensor *t = i < before ? p->x : adzi_saved_input(node, i);
+        if (t != NULL && i >= before && (size_t)(i - before) < p->e.n) {
+            t = p->e.arguments[i - before] = adzi_equation_stand_in(t, p->graph);
         }
         if (t == NULL) {
             return false;
@@ -234,8 +234,8 @@ static bool take_inputs(pull *p)
     return p->x != NULL;
 }
 
-/* Hands the gradients over, whose references the pull has. */
-static bool deliver(pull *p, adz_tensor **dx)
+/* Hands the gradients over, whose references the vjp has. */
+static bool deliver(vjp *p, adz_tensor **dx)
 {
     adzi_thread *thread = adzi_self();
     const bool good = adzi_scope_reserve(thread, p->n + 1);
@@ -253,7 +253,7 @@ static bool deliver(pull *p, adz_tensor **dx)
     return good;
 }
 
-static bool run(pull *p, adz_tensor **dx)
+static bool run(vjp *p, adz_tensor **dx)
 {
     const adz_tensor_function function = { call_equation, p };
     adz_functional_options o = ADZ_FUNCTIONAL_OPTIONS;
@@ -264,7 +264,7 @@ static bool run(pull *p, adz_tensor **dx)
     }
     p->f.function = &function;
     p->f.inputs = &p->x;
-    if (p->n == 0 && !(p->recipe->system && adzi_needs(p->node, FROM_B))) {
+    if (p->n == 0 && !(p->context->system && adzi_needs(p->node, FROM_B))) {
         return true;
     }
     return adzi_functional_run(&p->f, &o, work, &none) == ADZ_OK && deliver(p, dx);
@@ -272,18 +272,18 @@ static bool run(pull *p, adz_tensor **dx)
 
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    const recipe *r = *(recipe *const *)node->attr;
+    const context *r = *(context *const *)node->attr;
     const int64_t n = node->n_inputs, bytes[] = { n * (int64_t)(2 * sizeof dx + sizeof(int)) };
     adz_tensor *memory = adzi_scratch(r->e.op, ADZ_U8, 1, bytes);
     if (memory == NULL) {
         return adzi_status(NULL);
     }
-    pull p = { .f = { .op = r->e.op,
-                   .n = 1,
-                   .n_results = 1,
-                   .rows = r->o.rows && r->o.method != ADZ_ROOT_KRYLOV },
+    vjp p = { .f = { .op = r->e.op,
+                  .n = 1,
+                  .n_results = 1,
+                  .rows = r->o.rows && r->o.method != ADZ_ROOT_KRYLOV },
         .e = r->e,
-        .recipe = r,
+        .context = r,
         .node = node,
         .dy = dy[0],
         .targets = (adz_tensor **)(void *)memory->data,
@@ -306,16 +306,16 @@ static const adzi_op system_op = { .size = sizeof(adzi_op),
 
 /* Makes `y` the result of a node with these inputs, if one of them wants a gradient. */
 static adz_tensor *record(
-    const adzi_op *op, const recipe *r, adz_tensor *y, adz_tensor **inputs, int n)
+    const adzi_op *op, const context *r, adz_tensor *y, adz_tensor **inputs, int n)
 {
     adzi_call call;
-    recipe *kept = adzi_alloc(sizeof *kept);
+    context *kept = adzi_alloc(sizeof *kept);
     if (kept == NULL) {
         return adzi_fail_memory(r->e.op, sizeof *kept);
     }
     *kept = *r;
     if (!adzi_enter(&call, op, "argument", inputs, n, 0) ||
-        !adzi_record_extra(&call, 1, &y, 0, &kept, sizeof(recipe *))) {
+        !adzi_record_extra(&call, 1, &y, 0, &kept, sizeof(context *))) {
         adzi_free(kept, sizeof *kept);
         return NULL;
     }
@@ -331,31 +331,31 @@ static adz_tensor *record(
 }
 
 /* The node of a linear system has the arguments and leaves of the node whose backward runs. */
-static adz_tensor *record_system(pull *p, adz_tensor *b, adz_tensor *u, bool transposed)
+static adz_tensor *record_system(vjp *p, adz_tensor *b, adz_tensor *u, bool transposed)
 {
     adzi_node *node = p->node;
-    const int lead = p->recipe->system ? SYSTEM_LEAD : 0, n = node->n_inputs - lead;
-    const int64_t bytes[] = { (int64_t)((size_t)(n + SYSTEM_LEAD) * sizeof(adz_tensor *)) };
+    const int before = p->context->system ? SYSTEM_INPUTS : 0, n = node->n_inputs - before;
+    const int64_t bytes[] = { (int64_t)((size_t)(n + SYSTEM_INPUTS) * sizeof(adz_tensor *)) };
     adz_tensor *memory = adzi_scratch(p->e.op, ADZ_U8, 1, bytes);
     u = memory != NULL ? adz_clone(adz_detach(u))
                        : NULL; /* contiguous, and its storage's only view */
     if (u == NULL) {
         return NULL;
     }
-    recipe r = *p->recipe;
+    context r = *p->context;
     r.system = true;
     r.transposed = transposed;
     adz_tensor **inputs = (adz_tensor **)(void *)memory->data;
     inputs[FROM_B] = b;
     inputs[FROM_X] = p->f.x[0];
     for (int i = 0; i < n; ++i) {
-        adz_tensor *t = (size_t)i < p->e.n ? p->e.arguments[i] : adzi_saved_input(node, i + lead);
+        adz_tensor *t = (size_t)i < p->e.n ? p->e.arguments[i] : adzi_saved_input(node, i + before);
         if (t == NULL) {
             return NULL;
         }
-        inputs[SYSTEM_LEAD + i] = t;
+        inputs[SYSTEM_INPUTS + i] = t;
     }
-    return record(&system_op, &r, u, inputs, n + SYSTEM_LEAD);
+    return record(&system_op, &r, u, inputs, n + SYSTEM_INPUTS);
 }
 
 adz_tensor *adzi_root_record(adzi_root *r, adz_tensor *x)
@@ -375,6 +375,6 @@ adz_tensor *adzi_root_record(adzi_root *r, adz_tensor *x)
         inputs[i] = i < r->e.n ? r->e.arguments[i] : r->leaves.items[i - r->e.n];
         wants = wants || adzi_requires_grad(inputs[i]);
     }
-    const recipe kept = { .e = r->e, .o = r->o };
+    const context kept = { .e = r->e, .o = r->o };
     return wants ? record(&root_op, &kept, x, inputs, (int)n) : x;
 }

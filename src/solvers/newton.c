@@ -21,8 +21,8 @@ double adzi_root_rounding(const adz_tensor *x)
 
 /* ---- directions ------------------------------------------------------------------------------ */
 
-/* J d = -y, where rows outside of `use` get the identity for J. */
-static adz_tensor *dense_direction(adzi_root *r, adz_tensor *y, adz_tensor *use, bool all)
+/* J d = -y, where rows outside of `renewed` get the identity for J. */
+static adz_tensor *dense_direction(adzi_root *r, adz_tensor *y, adz_tensor *renewed, bool all)
 {
     adz_tensor *j = adzi_root_jacobian(&r->f, r->by_rows);
     if (j == NULL) {
@@ -31,7 +31,7 @@ static adz_tensor *dense_direction(adzi_root *r, adz_tensor *y, adz_tensor *use,
     r->jacobian = j;
     if (!all) {
         adz_tensor *one = adz_eye(j->sizes[2], j->sizes[2], (adz_dtype)j->dtype);
-        j = adz_where(r->by_rows ? adz_unsqueeze(use, -1) : use, j, one);
+        j = adz_where(r->by_rows ? adz_unsqueeze(renewed, -1) : renewed, j, one);
     }
     adzi_lu factors;
     if (j == NULL || !adzi_lu_factor(r->e.op, j, r->fixed, &factors)) {
@@ -69,10 +69,10 @@ static adz_tensor *krylov_direction(adzi_root *r, adz_tensor *y, adz_tensor *nor
 }
 
 static adz_tensor *direction(
-    adzi_root *r, adz_tensor *y, adz_tensor *norm, adz_tensor *use, bool all)
+    adzi_root *r, adz_tensor *y, adz_tensor *norm, adz_tensor *renewed, bool all)
 {
     return r->o.method == ADZ_ROOT_KRYLOV ? krylov_direction(r, y, norm)
-                                          : dense_direction(r, y, use, all);
+                                          : dense_direction(r, y, renewed, all);
 }
 
 /* ---- one value of the function --------------------------------------------------------------- */
@@ -93,11 +93,11 @@ static adz_tensor *magnitudes(adzi_root *r)
     }
     adz_tensor *index = adz_arange(0, (double)x->numel, 1, (adz_dtype)x->dtype);
     adz_tensor *sign = adz_sub_number(adz_mul_number(adz_remainder_number(index, 2), 2), 1);
-    adz_tensor *turned =
+    adz_tensor *alternating =
         sign != NULL ? adz_mul(x, adz_reshape(sign, adz_shape_of(x->rank, x->sizes))) : NULL;
     adz_tensor *first = adz_abs(jacobian_product(x, r));
-    return turned != NULL && first != NULL
-               ? adz_maximum(first, adz_abs(jacobian_product(turned, r)))
+    return alternating != NULL && first != NULL
+               ? adz_maximum(first, adz_abs(jacobian_product(alternating, r)))
                : NULL;
 }
 
@@ -168,41 +168,42 @@ static bool end_rows(
     tiny = adz_logical_and(tiny, open);
     any = tiny != NULL ? adz_any(tiny, ADZ_ALL_DIMS, ADZ_DROPDIM) : NULL;
     return any != NULL && (adz_item(any) == 0 || settle(r, s, y, tiny)) &&
-           give_up(r, s, singular) && adzi_root_look(r, s);
+           give_up(r, s, singular) && adzi_root_check_rows(r, s);
 }
 
-/* Finds the directions from the accepted points `took`, and the rows whose step rounding makes
+/* Finds the directions from the points that were accepted, and the rows whose step rounding makes
  * meaningless. */
-static bool turn(adzi_root *r, adzi_root_state *s, adz_tensor *y, adz_tensor *took)
+static bool find_directions(adzi_root *r, adzi_root_state *s, adz_tensor *y, adz_tensor *accepted)
 {
-    adz_tensor *use = adz_logical_and(took, adz_logical_not(s->good));
+    adz_tensor *renewed = adz_logical_and(accepted, adz_logical_not(s->good));
     int64_t used = 0;
     r->jacobian = NULL;
     if (!r->fixed) {
-        adz_tensor *count = adz_sum(adz_to(use, ADZ_F32), ADZ_ALL_DIMS, ADZ_DROPDIM);
+        adz_tensor *count = adz_sum(adz_to(renewed, ADZ_F32), ADZ_ALL_DIMS, ADZ_DROPDIM);
         if (count == NULL) {
             return false;
         }
         used = (int64_t)adz_item(count);
     }
     if (r->fixed || used > 0) {
-        adz_tensor *d = direction(r, y, s->norm, use, used == use->numel);
-        s->step = adz_where(use, d, s->step);
+        adz_tensor *d = direction(r, y, s->norm, renewed, used == renewed->numel);
+        s->step = adz_where(renewed, d, s->step);
     }
-    s->scale = adz_where(took, adz_ones_like(s->scale), adz_mul_number(s->scale, 0.5));
+    s->scale = adz_where(accepted, adz_ones_like(s->scale), adz_mul_number(s->scale, 0.5));
     /* A row that was not accepted has a residual that rounding may keep from shrinking. */
     const double eps = adzi_root_rounding(y);
     adz_tensor *length = adzi_root_norm(r, s->step), *size = adzi_root_norm(r, s->x);
-    adz_tensor *tiny = adz_le(
-        length, adz_where(took, adz_mul_number(size, 4 * eps), adz_mul_number(size, 1024 * eps)));
+    adz_tensor *tiny = adz_le(length,
+        adz_where(accepted, adz_mul_number(size, 4 * eps), adz_mul_number(size, 1024 * eps)));
     adz_tensor *finite = adz_isfinite(length);
     if (r->fixed) { /* a plan cannot look at the residual, and lets such rows stay */
         s->good = adz_logical_or(s->good, adz_logical_and(tiny, adz_logical_not(s->failed)));
     } else if (!end_rows(r, s, y, tiny, finite)) {
         return false;
     }
-    adz_tensor *goes = adz_logical_and(finite, adz_logical_not(adz_logical_or(s->good, s->failed)));
-    s->step = adz_where(goes, s->step, adz_zeros_like(s->step));
+    adz_tensor *active =
+        adz_logical_and(finite, adz_logical_not(adz_logical_or(s->good, s->failed)));
+    s->step = adz_where(active, s->step, adz_zeros_like(s->step));
     return s->step != NULL;
 }
 
@@ -213,9 +214,9 @@ static bool work(adzi_functional *f)
     adz_tensor *y = adz_detach(f->values[0]), *at = adz_detach(f->x[0]);
     adz_tensor *norm = y != NULL ? adzi_root_norm(r, y) : NULL;
     adz_tensor *limit = adz_mul(s.norm, adz_number_sub(1, adz_mul_number(s.scale, SUFFICIENT)));
-    adz_tensor *took = adz_logical_and(adz_le(norm, limit), adz_isfinite(norm));
-    s.x = adz_where(took, at, s.x);
-    s.norm = adz_where(took, norm, s.norm);
+    adz_tensor *accepted = adz_logical_and(adz_le(norm, limit), adz_isfinite(norm));
+    s.x = adz_where(accepted, at, s.x);
+    s.norm = adz_where(accepted, norm, s.norm);
     s.good = adz_logical_or(s.good, adz_le_number(s.norm, r->o.tolerance));
     if (s.x == NULL || s.good == NULL) {
         return false;
@@ -224,7 +225,8 @@ static bool work(adzi_functional *f)
         s.failed = adz_logical_not(adz_isfinite(s.norm));
         r->failure = ADZ_ROOT_NOT_FINITE;
     }
-    if ((!r->fixed && !adzi_root_look(r, &s)) || (!r->over && !r->last && !turn(r, &s, y, took))) {
+    if ((!r->fixed && !adzi_root_check_rows(r, &s)) ||
+        (!r->over && !r->last && !find_directions(r, &s, y, accepted))) {
         return false;
     }
     return adzi_root_note_leaves(r) && adzi_root_keep(f, &s);

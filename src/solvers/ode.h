@@ -12,7 +12,7 @@
 #include <float.h>
 
 #include "solvers/equation.h"
-#include "solvers/weighted_sum.h"
+#include "solvers/linear_combination.h"
 
 /** One solution, in its first run or in a backward. */
 typedef struct adzi_ode {
@@ -60,7 +60,7 @@ typedef struct adzi_ode_move {
     adz_tensor *state; /* with which the next step begins: y1, or differences (ode_bdf.h) */
     adz_tensor *first,
         *last; /* f at the begin, and at the end if the method computes it; or NULL */
-    adz_tensor *k[ADZI_WEIGHTED_TERMS]; /* the stages, n_stages of them */
+    adz_tensor *k[ADZI_COMBINATION_TERMS]; /* the stages, n_stages of them */
     int n_stages;
     /* The dense output at the part p of the step, from 0 to 1, with q = 1 - p, is
      * y0 + h sum_i k[i] (w_i0 p + w_i1 p q + w_i2 p^2 q + w_i3 p^2 q^2) with w_ic = weight(c, i).

@@ -155,7 +155,7 @@ static bool check_step(const adzi_ode_run *run, double stop)
 }
 
 /* Ends the solution at an event. */
-static bool look_for_event(
+static bool find_event(
     adzi_ode_run *run, const adzi_ode_span *span, adzi_ode_move *move, bool *over)
 {
     adzi_ode *ode = run->ode;
@@ -182,7 +182,7 @@ bool adzi_ode_accept(
     adzi_ode *ode = run->ode;
     const bool event = ode->event.function.call != NULL;
     ++ode->report.steps;
-    if (!(event ? look_for_event(run, span, move, over) : adzi_ode_write_states(run, span, move))) {
+    if (!(event ? find_event(run, span, move, over) : adzi_ode_write_states(run, span, move))) {
         return false;
     }
     run->t = ode->report.time = event && *over ? ode->event_at : ode->ends[k + 1];

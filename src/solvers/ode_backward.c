@@ -12,9 +12,9 @@
 #include "base/alloc.h"
 
 /* A running backward. */
-typedef struct pull {
+typedef struct vjp {
     adzi_ode ode;
-    const adzi_ode_recipe *recipe;
+    const adzi_ode_context *context;
     adzi_node *node;
     adz_tensor *y0, *const *dy;
     adz_tensor **targets;             /* a state, and then the inputs that need a gradient */
@@ -25,18 +25,18 @@ typedef struct pull {
     bool create_graph;                /* the gradients get a graph */
     adz_tensor **outputs, **upstream; /* T + 2 each */
     adz_tensor *dstate; /* the gradient of the state after the running step; or NULL */
-} pull;
+} vjp;
 
 /* ---- gradients ------------------------------------------------------------------------------- */
 
-static bool has_event(const pull *p)
+static bool has_event(const vjp *p)
 {
     return p->ode.event.function.call != NULL;
 }
 
 /* The gradients of the first n outputs by the targets from `first` on. False if there is an error.
  */
-static bool pull_back(pull *p, size_t n, size_t first)
+static bool add_vjp(vjp *p, size_t n, size_t first)
 {
     size_t count = 0;
     for (size_t i = 0; i < n; ++i) {
@@ -57,9 +57,9 @@ static bool pull_back(pull *p, size_t n, size_t first)
 }
 
 /* A leaf that appears only in some steps has no edge in the graph, and would get no gradient. */
-static bool check_leaves(const pull *p, adz_tensor *y)
+static bool check_leaves(const vjp *p, adz_tensor *y)
 {
-    const adzi_ode_graph *g = &p->recipe->graph;
+    const adzi_ode_graph *g = &p->context->graph;
     adzi_leaves others = { NULL, 0, 0 };
     bool good = adzi_leaves_add(&others, p->ode.e.op, y, p->targets, p->n);
     for (size_t i = 0; i < others.count && good; ++i) {
@@ -96,7 +96,7 @@ static int64_t first_time(const adzi_ode *ode, int64_t k, int64_t after)
 
 /* The upstream gradients of the outputs from `begin` to `end`, which hold states at times from
  * `first` on. */
-static bool slice_upstream(pull *p, size_t begin, size_t end, int64_t first)
+static bool slice_upstream(vjp *p, size_t begin, size_t end, int64_t first)
 {
     for (size_t i = begin; i < end; ++i) {
         const int64_t m = p->outputs[i]->sizes[0];
@@ -111,7 +111,7 @@ static bool slice_upstream(pull *p, size_t begin, size_t end, int64_t first)
 
 /* What a step gives, and its upstream gradients. */
 static bool collect(
-    pull *p, const adzi_ode_span *span, const adzi_ode_move *move, int64_t first, size_t *n)
+    vjp *p, const adzi_ode_span *span, const adzi_ode_move *move, int64_t first, size_t *n)
 {
     *n = 0;
     if (has_event(p) && span->k == p->ode.n_steps - 1) {
@@ -135,7 +135,7 @@ static bool collect(
 }
 
 /* Step k from the state y: p->dstate becomes the gradient of y, and the sums grow. */
-static bool pull_step(pull *p, int64_t k, adz_tensor *y, int64_t first)
+static bool vjp_step(vjp *p, int64_t k, adz_tensor *y, int64_t first)
 {
     adzi_ode *ode = &p->ode;
     adzi_ode_span span;
@@ -150,7 +150,7 @@ static bool pull_step(pull *p, int64_t k, adz_tensor *y, int64_t first)
                 collect(p, &span, &move, first, &n);
     adz_set_grad_enabled(before);
     ode->graph = false;
-    if (!good || !check_leaves(p, move.state) || !pull_back(p, n, 0)) {
+    if (!good || !check_leaves(p, move.state) || !add_vjp(p, n, 0)) {
         return false;
     }
     p->dstate = adzi_is_none(p->grads[0]) ? NULL : p->grads[0];
@@ -164,19 +164,19 @@ static bool pull_step(pull *p, int64_t k, adz_tensor *y, int64_t first)
     return good;
 }
 
-static bool survive(pull *p, size_t mark)
+static bool survive(vjp *p, size_t mark)
 {
     p->sums[0] = p->dstate; /* targets[0] is a state, which has no sum */
     return adzi_survive(p->ode.e.op, mark, p->sums, p->n);
 }
 
 /* The steps from `from` to `to`, from the last to the first. `states` has room for them. */
-static bool pull_segment(pull *p, int64_t from, int64_t to, adz_tensor **states, int64_t *after)
+static bool vjp_segment(vjp *p, int64_t from, int64_t to, adz_tensor **states, int64_t *after)
 {
     adzi_ode *ode = &p->ode;
     adz_tensor *kept = adzi_saved_extra(p->node, 0);
     const size_t mark = adzi_self()->n_temporaries;
-    states[0] = kept != NULL ? adz_clone(adz_select(kept, 0, from / p->recipe->stride)) : NULL;
+    states[0] = kept != NULL ? adz_clone(adz_select(kept, 0, from / p->context->stride)) : NULL;
     for (int64_t k = from; k + 1 < to && states[k - from] != NULL; ++k) {
         const size_t here = adzi_self()->n_temporaries;
         adzi_ode_span span;
@@ -194,7 +194,7 @@ static bool pull_segment(pull *p, int64_t from, int64_t to, adz_tensor **states,
     const size_t here = adzi_self()->n_temporaries;
     for (int64_t k = to - 1; k >= from; --k) {
         const int64_t first = has_event(p) ? 0 : first_time(ode, k, *after);
-        if (!pull_step(p, k, states[k - from], first) || !survive(p, here)) {
+        if (!vjp_step(p, k, states[k - from], first) || !survive(p, here)) {
             return false;
         }
         *after = first;
@@ -203,7 +203,7 @@ static bool pull_segment(pull *p, int64_t from, int64_t to, adz_tensor **states,
 }
 
 /* Adds the gradient of the first state of the result, which is y0. */
-static bool add_first(pull *p)
+static bool add_first(vjp *p)
 {
     adz_tensor *first = adz_select(p->dy[0], 0, 0);
     p->dstate = p->dstate != NULL ? adz_add(p->dstate, first) : first;
@@ -211,7 +211,7 @@ static bool add_first(pull *p)
 }
 
 /* Makes the gradient of the first state that of y0. */
-static bool leave_state(pull *p)
+static bool leave_state(vjp *p)
 {
     if (p->ode.o.method == ADZ_ODE_BDF && p->dstate != NULL) {
         p->dstate = adzi_bdf_value(p->y0, adz_select(p->dstate, 0, 0));
@@ -220,9 +220,9 @@ static bool leave_state(pull *p)
     return true;
 }
 
-static bool pull_steps(pull *p)
+static bool vjp_steps(vjp *p)
 {
-    const int64_t stride = p->recipe->stride, n = p->ode.n_steps;
+    const int64_t stride = p->context->stride, n = p->ode.n_steps;
     const int64_t bytes[] = { stride * (int64_t)sizeof(adz_tensor *) };
     adz_tensor *memory = adzi_scratch(p->ode.e.op, ADZ_U8, 1, bytes);
     int64_t after = p->ode.n_times;
@@ -233,7 +233,7 @@ static bool pull_steps(pull *p)
     bool good = true;
     for (int64_t from = (n - 1) / stride * stride; from >= 0 && good; from -= stride) {
         const int64_t to = from + stride < n ? from + stride : n;
-        good = pull_segment(p, from, to, (adz_tensor **)(void *)memory->data, &after);
+        good = vjp_segment(p, from, to, (adz_tensor **)(void *)memory->data, &after);
     }
     good = good && leave_state(p);
     adz_set_grad_enabled(before);
@@ -241,9 +241,9 @@ static bool pull_steps(pull *p)
 }
 
 /* One pass through the graph of the first run, which ends afterwards unless it is retained. */
-static bool pull_kept(pull *p)
+static bool vjp_kept(vjp *p)
 {
-    adzi_ode_recipe *r = *(adzi_ode_recipe **)p->node->attr;
+    adzi_ode_context *r = *(adzi_ode_context **)p->node->attr;
     const adzi_ode_graph *g = &r->graph;
     const bool from_y0 = adzi_requires_grad(g->y0);
     for (size_t i = 1; i < p->n; ++i) {
@@ -253,7 +253,7 @@ static bool pull_kept(pull *p)
     p->targets[0] = g->y0;
     memcpy(p->outputs, g->states, g->n * sizeof *p->outputs);
     if (!check_leaves(p, g->states[g->n - 1]) || !slice_upstream(p, 0, g->n, 1) ||
-        !pull_back(p, g->n, from_y0 ? 0 : 1)) {
+        !add_vjp(p, g->n, from_y0 ? 0 : 1)) {
         return false;
     }
     p->dstate = from_y0 && !adzi_is_none(p->grads[0]) ? p->grads[0] : NULL;
@@ -268,7 +268,7 @@ static bool pull_kept(pull *p)
 
 /* ---- all steps at once ----------------------------------------------------------------------- */
 
-static bool pull_graph(pull *p)
+static bool vjp_graph(vjp *p)
 {
     const bool event = has_event(p);
     size_t n;
@@ -295,7 +295,7 @@ static bool pull_graph(pull *p)
         good = adzi_cuts_add(&cuts, p->ode.e.arguments[i]);
     }
     /* A target must want a gradient, which y0 may not. */
-    good = good && pull_back(p, n, adzi_requires_grad(y) ? 0 : 1);
+    good = good && add_vjp(p, n, adzi_requires_grad(y) ? 0 : 1);
     adzi_cuts_mend(&cuts);
     if (!good) {
         return false;
@@ -309,7 +309,7 @@ static bool pull_graph(pull *p)
 
 /* ---- the backward ---------------------------------------------------------------------------- */
 
-static bool take_inputs(pull *p)
+static bool take_inputs(vjp *p)
 {
     adzi_node *node = p->node;
     p->n = 1;
@@ -345,7 +345,7 @@ static bool take_inputs(pull *p)
 
 adz_status adzi_ode_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
-    const adzi_ode_recipe *r = *(adzi_ode_recipe *const *)node->attr;
+    const adzi_ode_context *r = *(adzi_ode_context *const *)node->attr;
     const size_t inputs = (size_t)node->n_inputs + 1, states = (size_t)r->ode.n_times + 2;
     const int64_t bytes[] = { (
         int64_t)((3 * inputs + 2 * states) * sizeof(adz_tensor *) + inputs * sizeof(int)) };
@@ -354,7 +354,7 @@ adz_status adzi_ode_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const
         return adzi_status(NULL);
     }
     memset(memory->data, 0, (size_t)bytes[0]);
-    pull p = { .ode = r->ode, .recipe = r, .node = node, .dy = dy };
+    vjp p = { .ode = r->ode, .context = r, .node = node, .dy = dy };
     p.targets = (adz_tensor **)(void *)memory->data;
     p.grads = p.targets + inputs;
     p.sums = p.grads + inputs;
@@ -362,10 +362,8 @@ adz_status adzi_ode_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const
     p.upstream = p.outputs + states;
     p.positions = (int *)(void *)(p.upstream + states);
     p.create_graph = adz_is_grad_enabled();
-    bool (*const way)(pull * p) = p.create_graph   ? pull_graph
-                                  : r->graph.n > 0 ? pull_kept
-                                                   : pull_steps;
-    if (!take_inputs(&p) || !way(&p)) {
+    bool (*const run)(vjp * p) = p.create_graph ? vjp_graph : r->graph.n > 0 ? vjp_kept : vjp_steps;
+    if (!take_inputs(&p) || !run(&p)) {
         return adzi_status(NULL);
     }
     dx[0] = adzi_needs(node, 0) ? p.dstate : NULL;

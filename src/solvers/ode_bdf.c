@@ -269,7 +269,7 @@ adz_tensor *adzi_bdf_dense(const adzi_ode_move *move, adz_tensor *theta, double 
         for (int i = 0; i <= move->order; ++i) {
             w[i] = adzi_bdf_weight(i, part);
         }
-        y = adzi_weighted_sum(NULL, 1, move->k, w, move->order + 1);
+        y = adzi_linear_combination(NULL, 1, move->k, w, move->order + 1);
     } else {
         adz_tensor *wide = adz_to(theta, ADZ_F64);
         for (int i = move->order; i > 0 && y != NULL; --i) {

@@ -20,9 +20,9 @@ static bool check_value(const adzi_ode *ode, double t, double value)
 /* The value of the event's function at a time, as a number. NaN is an error. */
 static bool event_value(const adzi_ode *ode, double t, adz_tensor *y, double *value)
 {
-    adz_tensor *lead[] = { adz_scalar(t, (adz_dtype)ode->times->dtype), y };
+    adz_tensor *variables[] = { adz_scalar(t, (adz_dtype)ode->times->dtype), y };
     adz_tensor *g =
-        lead[0] != NULL && y != NULL ? adzi_equation_number(&ode->event, lead, 2) : NULL;
+        variables[0] != NULL && y != NULL ? adzi_equation_number(&ode->event, variables, 2) : NULL;
     *value = g != NULL ? adz_item(g) : NAN;
     return g != NULL && check_value(ode, t, *value);
 }
@@ -146,8 +146,8 @@ static adz_tensor *recorded_value(const adzi_ode *ode, const adzi_ode_span *span
     adz_tensor *theta =
         span->h != NULL ? adz_div(passed, span->h) : adz_mul_number(passed, 1 / span->length);
     *y = theta != NULL ? adzi_ode_dense(move, theta, 0) : NULL;
-    adz_tensor *lead[] = { t, *y };
-    return *y != NULL ? adzi_equation_number(&ode->event, lead, 2) : NULL;
+    adz_tensor *variables[] = { t, *y };
+    return *y != NULL ? adzi_equation_number(&ode->event, variables, 2) : NULL;
 }
 
 /* How fast g rises at the event; not differentiated. */

@@ -7,7 +7,7 @@
 
 static void recipe_free(void *attributes)
 {
-    adzi_ode_recipe *r = *(adzi_ode_recipe **)attributes;
+    adzi_ode_context *r = *(adzi_ode_context **)attributes;
     adzi_ode_graph_free(&r->graph);
     adzi_free(r->numbers, r->n_numbers * sizeof(double));
     adzi_free(r, sizeof *r);
@@ -28,20 +28,20 @@ static bool note_leaves(const adzi_ode *ode, adz_tensor *y, adzi_leaves *leaves)
     memcpy(at.event.arguments, at.e.arguments, sizeof at.e.arguments);
     adz_tensor *times = adz_detach(ode->times);
     adz_tensor *t = times != NULL ? adz_select(times, 0, ode->n_times - 1) : NULL;
-    adz_tensor *f = adzi_ode_slope(&at, t, y), *lead[] = { t, y };
+    adz_tensor *f = adzi_ode_slope(&at, t, y), *variables[] = { t, y };
     if (f == NULL || !adzi_leaves_add(leaves, at.e.op, f, NULL, 0)) {
         return false;
     }
     if (ode->event.function.call == NULL) {
         return true;
     }
-    adz_tensor *g = adzi_equation_number(&at.event, lead, 2);
+    adz_tensor *g = adzi_equation_number(&at.event, variables, 2);
     return g != NULL && adzi_leaves_add(leaves, at.e.op, g, NULL, 0);
 }
 
-static adzi_ode_recipe *recipe_new(const adzi_ode *ode, const adzi_ode_kept *kept)
+static adzi_ode_context *context_new(const adzi_ode *ode, const adzi_ode_kept *kept)
 {
-    adzi_ode_recipe *r = adzi_alloc_zero(sizeof *r);
+    adzi_ode_context *r = adzi_alloc_zero(sizeof *r);
     if (r == NULL) {
         return adzi_fail_memory(ode->e.op, sizeof *r);
     }
@@ -80,12 +80,12 @@ static bool record(const adzi_ode *ode, const adzi_ode_kept *kept, adz_tensor **
 {
     adzi_call call;
     const int n = adzi_ode_results(ode);
-    adzi_ode_recipe *r = recipe_new(ode, kept);
+    adzi_ode_context *r = context_new(ode, kept);
     if (r == NULL) {
         return false;
     }
     if (!adzi_enter(&call, &odeint_op, "argument", inputs, n_inputs, 0) ||
-        !adzi_record_extra(&call, n, results, 1, &r, sizeof(adzi_ode_recipe *))) {
+        !adzi_record_extra(&call, n, results, 1, &r, sizeof(adzi_ode_context *))) {
         recipe_free(&r);
         return false;
     }

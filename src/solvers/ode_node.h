@@ -7,13 +7,13 @@
 
 /** What the backward needs besides the tensors. The inputs of the node are y0, the times, the
  * arguments, and then the leaves that the functions use. */
-typedef struct adzi_ode_recipe {
+typedef struct adzi_ode_context {
     adzi_ode ode; /* without tensors; `ends` and `at` lie in `numbers` */
     int64_t stride;
     double *numbers;
     size_t n_numbers;
     adzi_ode_graph graph;
-} adzi_ode_recipe;
+} adzi_ode_context;
 
 enum { ADZI_ODE_FIRST_ARGUMENT = 2 };
 

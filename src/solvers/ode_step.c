@@ -34,11 +34,11 @@ static const double rk_weights[4] = { 1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6 };
 
 adz_tensor *adzi_ode_slope(const adzi_ode *ode, adz_tensor *t, adz_tensor *y)
 {
-    adz_tensor *lead[] = { t, y };
+    adz_tensor *variables[] = { t, y };
     if (ode->counts != NULL) {
         ++ode->counts->evaluations;
     }
-    return t != NULL && y != NULL ? adzi_equation_call(&ode->e, lead, 2) : NULL;
+    return t != NULL && y != NULL ? adzi_equation_call(&ode->e, variables, 2) : NULL;
 }
 
 adz_tensor *adzi_ode_scaled(const adzi_ode_span *span, adz_tensor *s)
@@ -50,9 +50,9 @@ adz_tensor *adzi_ode_advance(
     const adzi_ode_span *span, adz_tensor *y, adz_tensor *const *k, const double *a, int n)
 {
     if (span == NULL || span->h == NULL) {
-        return adzi_weighted_sum(y, span != NULL ? span->length : 1, k, a, n);
+        return adzi_linear_combination(y, span != NULL ? span->length : 1, k, a, n);
     }
-    adz_tensor *s = adz_mul(adzi_weighted_sum(NULL, 1, k, a, n), span->h);
+    adz_tensor *s = adz_mul(adzi_linear_combination(NULL, 1, k, a, n), span->h);
     return y != NULL ? adz_add(y, s) : s;
 }
 
@@ -139,7 +139,7 @@ adz_tensor *adzi_ode_state_of(const adzi_ode *ode, adz_tensor *y0)
 
 /* The weights of the stages in the functions of the dense output. */
 typedef struct dense_weights {
-    double of[ADZI_ODE_DENSE][ADZI_WEIGHTED_TERMS];
+    double of[ADZI_ODE_DENSE][ADZI_COMBINATION_TERMS];
 } dense_weights;
 
 static dense_weights weights_of(const adzi_ode_move *move)
@@ -168,7 +168,7 @@ adz_tensor *adzi_ode_dense(const adzi_ode_move *move, adz_tensor *theta, double 
     const dense_weights w = weights_of(move);
     const int n = move->n_stages;
     if (theta == NULL) {
-        double a[ADZI_WEIGHTED_TERMS];
+        double a[ADZI_COMBINATION_TERMS];
         for (int i = 0; i < n; ++i) {
             a[i] = weight_at(&w, i, part);
         }
@@ -185,8 +185,8 @@ adz_tensor *adzi_ode_dense(const adzi_ode_move *move, adz_tensor *theta, double 
 /* The weights of the terms `used` at m times from `first` on, at which a step of differentiation
  * formulas has been interpolated. */
 typedef struct terms {
-    adz_tensor *used[ADZI_WEIGHTED_TERMS], *base;
-    int columns[ADZI_WEIGHTED_TERMS], n;
+    adz_tensor *used[ADZI_COMBINATION_TERMS], *base;
+    int columns[ADZI_COMBINATION_TERMS], n;
 } terms;
 
 static terms terms_of(const adzi_ode_move *move, const dense_weights *w)
@@ -220,8 +220,8 @@ static adz_tensor *between(const adzi_ode *ode, const adzi_ode_span *span,
                 move->order > 0 ? adzi_bdf_weight(i, part) : weight_at(&w, t.columns[i], part);
         }
     }
-    adz_tensor *y =
-        adzi_weighted_sums(t.base, move->span != NULL ? span->length : 1, t.used, t.n, weights);
+    adz_tensor *y = adzi_linear_combinations(
+        t.base, move->span != NULL ? span->length : 1, t.used, t.n, weights);
     return y != NULL ? adz_to(y, (adz_dtype)move->y1->dtype) : NULL;
 }
 

@@ -72,7 +72,7 @@ adz_tensor *adzi_root_norm(const adzi_root *r, adz_tensor *y)
                       : adz_amax(size, ADZ_ALL_DIMS, ADZ_DROPDIM);
 }
 
-bool adzi_root_look(adzi_root *r, const adzi_root_state *s)
+bool adzi_root_check_rows(adzi_root *r, const adzi_root_state *s)
 {
     adz_tensor *done = adz_logical_or(s->good, s->failed);
     adz_tensor *left = adz_sum(adz_to(adz_logical_not(done), ADZ_F32), ADZ_ALL_DIMS, ADZ_DROPDIM);
@@ -141,7 +141,7 @@ static bool check_form(const adzi_root *r, const adz_tensor *x0)
 }
 
 /* Fails if the search did not converge and this is not accepted. */
-static bool judge(const adzi_root *r, const adz_tensor *x)
+static bool check_converged(const adzi_root *r, const adz_tensor *x)
 {
     static const char *const whys[] = { "", "max_iterations were not enough",
         "no step along the direction of the search makes the residual smaller",
@@ -170,7 +170,7 @@ static adz_tensor *search(adzi_root *r, adz_tensor *x0)
     r->state.x = x;
     const bool good =
         r->o.method == ADZ_ROOT_ANDERSON ? adzi_root_anderson(r) : adzi_root_newton(r);
-    if (!good || !judge(r, x0)) {
+    if (!good || !check_converged(r, x0)) {
         return NULL;
     }
     return adz_clone(r->state.x); /* a contiguous tensor that nobody else has */

@@ -79,7 +79,7 @@ adz_tensor *adzi_root_norm(const adzi_root *r, adz_tensor *y);
 
 /** Reads how many rows are left and how large the residual is. Sets `over` and `found`.
  * False with the error recorded. */
-bool adzi_root_look(adzi_root *r, const adzi_root_state *s);
+bool adzi_root_check_rows(adzi_root *r, const adzi_root_state *s);
 
 /** Notes the leaves behind the value of the running call, if the search ends with it. */
 bool adzi_root_note_leaves(adzi_root *r);

@@ -64,7 +64,7 @@ static adz_tensor *accept(adzi_root *r, adzi_root_state *s, adz_tensor *y, adz_t
 }
 
 /* The Jacobian and Newton's step at the points that were taken. */
-static bool linearise(adzi_root *r, adzi_root_state *s, adz_tensor *took)
+static bool linearise(adzi_root *r, adzi_root_state *s, adz_tensor *accepted)
 {
     adzi_trust *t = &r->trust;
     adz_tensor *j = adzi_root_jacobian(&r->f, r->by_rows);
@@ -73,11 +73,11 @@ static bool linearise(adzi_root *r, adzi_root_state *s, adz_tensor *took)
     }
     adzi_lu factors;
     adz_tensor *finite = adz_all(adz_isfinite(j), ADZ_DIMS(1, 2), ADZ_KEEPDIM);
-    adz_tensor *infinite = adz_logical_and(took, adz_logical_not(finite));
+    adz_tensor *infinite = adz_logical_and(accepted, adz_logical_not(finite));
     adz_tensor *any = adz_any(infinite, ADZ_ALL_DIMS, ADZ_DROPDIM);
     j = adz_where(finite, j, adz_zeros_like(j));
     s->failed = adz_logical_or(s->failed, infinite);
-    t->j = t->j == NULL ? j : adz_where(took, j, t->j);
+    t->j = t->j == NULL ? j : adz_where(accepted, j, t->j);
     if (any == NULL || t->j == NULL || !adzi_lu_factor(r->e.op, t->j, false, &factors)) {
         return false;
     }
@@ -144,13 +144,13 @@ static bool find_step(adzi_root *r, adzi_root_state *s, adz_tensor **stuck)
 }
 
 /* Ends rows whose step is a matter of rounding, and holds those that have ended. */
-static bool settle(adzi_root *r, adzi_root_state *s, adz_tensor *took, adz_tensor *stuck)
+static bool settle(adzi_root *r, adzi_root_state *s, adz_tensor *accepted, adz_tensor *stuck)
 {
     const adzi_trust *t = &r->trust;
     const double eps = adzi_root_rounding(s->x);
     adz_tensor *size = largest(s->x), *length = largest(s->step);
-    adz_tensor *tiny = adz_le(
-        length, adz_where(took, adz_mul_number(size, 4 * eps), adz_mul_number(size, 1024 * eps)));
+    adz_tensor *tiny = adz_le(length,
+        adz_where(accepted, adz_mul_number(size, 4 * eps), adz_mul_number(size, 1024 * eps)));
     adz_tensor *sums = adz_matmul(adz_abs(t->j), adz_abs(s->x));
     adz_tensor *allowed = adz_mul_number(sums, 1024 * eps);
     adz_tensor *small = adz_logical_and(adz_le(adz_abs(t->y), allowed), adz_isfinite(allowed));
@@ -164,13 +164,13 @@ static bool settle(adzi_root *r, adzi_root_state *s, adz_tensor *took, adz_tenso
 }
 
 /* One more point: the Jacobian is computed if a row takes it. */
-static bool go_on(adzi_root *r, adzi_root_state *s, adz_tensor *took)
+static bool go_on(adzi_root *r, adzi_root_state *s, adz_tensor *accepted)
 {
-    adz_tensor *any = adz_any(took, ADZ_ALL_DIMS, ADZ_DROPDIM), *stuck;
-    if (any == NULL || (adz_item(any) != 0 && !linearise(r, s, took))) {
+    adz_tensor *any = adz_any(accepted, ADZ_ALL_DIMS, ADZ_DROPDIM), *stuck;
+    if (any == NULL || (adz_item(any) != 0 && !linearise(r, s, accepted))) {
         return false;
     }
-    return find_step(r, s, &stuck) && settle(r, s, took, stuck) && adzi_root_look(r, s);
+    return find_step(r, s, &stuck) && settle(r, s, accepted, stuck) && adzi_root_check_rows(r, s);
 }
 
 static bool work(adzi_functional *f)
@@ -181,16 +181,16 @@ static bool work(adzi_functional *f)
     const adz_shape shape = adz_shape_of(s.x->rank, s.x->sizes);
     adz_tensor *y = adz_reshape(adz_detach(f->values[0]), shape);
     adz_tensor *at = adz_reshape(adz_detach(f->x[0]), shape), *norm = largest(y);
-    adz_tensor *took = norm != NULL ? accept(r, &s, y, norm) : NULL;
-    if (took == NULL) {
+    adz_tensor *accepted = norm != NULL ? accept(r, &s, y, norm) : NULL;
+    if (accepted == NULL) {
         return false;
     }
-    s.x = adz_where(took, at, s.x);
-    s.norm = adz_where(took, norm, s.norm);
+    s.x = adz_where(accepted, at, s.x);
+    s.norm = adz_where(accepted, norm, s.norm);
     s.good = adz_logical_or(s.good, adz_le_number(s.norm, r->o.tolerance));
-    t->y = t->y == NULL ? y : adz_where(took, y, t->y);
-    if (s.x == NULL || s.good == NULL || t->y == NULL || !adzi_root_look(r, &s) ||
-        (!r->over && !r->last && !go_on(r, &s, took)) || !adzi_root_note_leaves(r)) {
+    t->y = t->y == NULL ? y : adz_where(accepted, y, t->y);
+    if (s.x == NULL || s.good == NULL || t->y == NULL || !adzi_root_check_rows(r, &s) ||
+        (!r->over && !r->last && !go_on(r, &s, accepted)) || !adzi_root_note_leaves(r)) {
         return false;
     }
     s.scale = s.scale != NULL ? s.scale : s.norm; /* the search ends before a step */

@@ -217,7 +217,7 @@ static bool vanishes(const progress *p, double reach)
 }
 
 /* Decides whether the step ends after a move. */
-static void judge(progress *p, double before, double moved, bool first, bool last)
+static void check_progress(progress *p, double before, double moved, bool first, bool last)
 {
     const double *s = p->run->settings;
     const bool used = p->evaluations >= (int64_t)s[MAX_EVAL];
@@ -262,7 +262,7 @@ static bool iterate(progress *p, int64_t i)
     if (!move(p, reach, slope, last)) {
         return false;
     }
-    judge(p, before, reach * fabs(m->t), i == 1, last);
+    check_progress(p, before, reach * fabs(m->t), i == 1, last);
     return adzi_pending() == ADZ_OK;
 }
 

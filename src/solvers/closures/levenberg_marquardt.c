@@ -109,8 +109,8 @@ static outcome no_shorter(const adzi_search_run *run, const adzi_lm_model *m)
 }
 
 /* Goes on after the closure was called at the end of a move: keeps the move, or takes it back. */
-static outcome judge(adzi_search_run *run, const adzi_lm_move *move, adz_tensor *x, adz_tensor *r,
-    adzi_squares squares)
+static outcome check_step(adzi_search_run *run, const adzi_lm_move *move, adz_tensor *x,
+    adz_tensor *r, adzi_squares squares)
 {
     adzi_lm_memory *memory = run->memory;
     const double eps = rounding(run), *s = run->settings;
@@ -155,7 +155,7 @@ static outcome try_move(adzi_search_run *run)
     }
     ++memory->func_evals;
     ++memory->n_iter;
-    return judge(run, &move, x, r, squares);
+    return check_step(run, &move, x, r, squares);
 }
 
 /* Evaluates the closure where the step begins. */

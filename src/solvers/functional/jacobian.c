@@ -199,9 +199,10 @@ static double mixing(adzi_functional *f, size_t i, adz_tensor *dx)
         adz_tensor *j = adz_mul(f->found[k * f->n + i], adz_unsqueeze(w, -1));
         wanted = adz_add(wanted, adz_sum(j, ADZ_DIMS(1), ADZ_DROPDIM));
     }
-    adz_tensor *apart = adz_amax(adz_abs(adz_sub(dx, wanted)), ADZ_ALL_DIMS, ADZ_DROPDIM);
+    adz_tensor *difference = adz_amax(adz_abs(adz_sub(dx, wanted)), ADZ_ALL_DIMS, ADZ_DROPDIM);
     adz_tensor *size = adz_amax(adz_abs(wanted), ADZ_ALL_DIMS, ADZ_DROPDIM);
-    return apart != NULL && size != NULL ? adz_item(apart) / fmax(adz_item(size), 1e-30) : NAN;
+    return difference != NULL && size != NULL ? adz_item(difference) / fmax(adz_item(size), 1e-30)
+                                              : NAN;
 }
 
 /* The gradient of rows with different weights must be the weighted Jacobian, which is a sum over

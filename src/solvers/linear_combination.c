@@ -1,21 +1,21 @@
-/* The operator of weighted sums, and its gradient. */
-#include "solvers/weighted_sum.h"
+/* The operator of linear combinations, and its gradient. */
+#include "solvers/linear_combination.h"
 
 #include <string.h>
 
 #include "ops/op.h"
 
-KERNEL_TABLE_FLOAT(weighted_sum);
-KERNEL_TABLE_FLOAT(weighted_sum_backward);
+KERNEL_TABLE_FLOAT(linear_combination);
+KERNEL_TABLE_FLOAT(linear_combination_backward);
 
 /* The attributes of a node, whose inputs are the base, if there is one, and the terms. Extra 0 has
  * the weights if there are several rows. */
-typedef struct weighted_attr {
+typedef struct combination_attr {
     bool based;
     int n;
     int64_t rows;
-    double h, a[ADZI_WEIGHTED_TERMS];
-} weighted_attr;
+    double h, a[ADZI_COMBINATION_TERMS];
+} combination_attr;
 
 /* The elements of several rows for which a thread is worth its start. */
 static int64_t grain_of(int64_t rows)
@@ -23,10 +23,10 @@ static int64_t grain_of(int64_t rows)
     return rows < ADZI_POINTWISE_GRAIN ? ADZI_POINTWISE_GRAIN / rows : 1;
 }
 
-static adzi_weighted_args arguments_of(
-    const weighted_attr *attr, const adz_tensor *weights, int64_t numel)
+static adzi_combination_args arguments_of(
+    const combination_attr *attr, const adz_tensor *weights, int64_t numel)
 {
-    adzi_weighted_args c = {
+    adzi_combination_args c = {
         .numel = numel,
         .rows = attr->rows,
         .n = attr->n,
@@ -42,7 +42,7 @@ static adzi_weighted_args arguments_of(
 /* dx_j as an expression of dy. */
 static adz_tensor *term(const adzi_node *node, adz_tensor *dy, adz_tensor *weights, int j)
 {
-    const weighted_attr *attr = adzi_attr(node, weighted_attr);
+    const combination_attr *attr = adzi_attr(node, combination_attr);
     adz_tensor *scaled = adz_mul_number(dy, attr->h);
     if (weights == NULL) {
         return adz_mul_number(scaled, attr->a[j]);
@@ -75,7 +75,7 @@ static adz_status expression(
 static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
 {
     const char *op = node->op->name;
-    const weighted_attr *attr = adzi_attr(node, weighted_attr);
+    const combination_attr *attr = adzi_attr(node, combination_attr);
     adz_tensor *weights = node->n_extras > 0 ? adzi_saved_extra(node, 0) : NULL;
     const int first = attr->based;
     if (node->n_extras > 0 && weights == NULL) {
@@ -87,7 +87,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     adz_tensor *g = adzi_compact(op, dy[0]);
     const int rank = weights != NULL ? dy[0]->rank - 1 : dy[0]->rank;
     const int64_t *sizes = dy[0]->sizes + (weights != NULL);
-    adzi_weighted_args c =
+    adzi_combination_args c =
         arguments_of(attr, weights, attr->rows > 0 ? dy[0]->numel / attr->rows : 0);
     for (int i = 0; i < node->n_inputs && g != NULL; ++i) {
         if (!adzi_needs(node, i)) {
@@ -107,13 +107,13 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
         return adzi_status(NULL);
     }
     c.dy = g->data;
-    adzi_launch(KERNEL_FOR(weighted_sum_backward, g->dtype), adzi_weighted_args, &c, c.numel,
-        grain_of(c.rows));
+    adzi_launch(KERNEL_FOR(linear_combination_backward, g->dtype), adzi_combination_args, &c,
+        c.numel, grain_of(c.rows));
     return ADZ_OK;
 }
 
-static const adzi_op weighted_sum_op = {
-    .size = sizeof(adzi_op), .name = "weighted_sum", .backward = backward
+static const adzi_op linear_combination_op = {
+    .size = sizeof(adzi_op), .name = "linear_combination", .backward = backward
 };
 
 /* ---- the forward ----------------------------------------------------------------------------- */
@@ -129,17 +129,17 @@ static adz_tensor *chain(adz_tensor *base, double h, adz_tensor *const *x, const
 }
 
 /* The call with the weights in `attr`, or in the tensor `weights`. */
-static adz_tensor *call(adz_tensor **inputs, const weighted_attr *attr, adz_tensor *weights)
+static adz_tensor *call(adz_tensor **inputs, const combination_attr *attr, adz_tensor *weights)
 {
     adzi_call call;
-    adzi_weighted_args c = arguments_of(attr, weights, inputs[0]->numel);
+    adzi_combination_args c = arguments_of(attr, weights, inputs[0]->numel);
     int64_t sizes[ADZ_MAX_RANK] = { attr->rows };
     const int more = weights != NULL, first = attr->based;
-    if (!adzi_enter(&call, &weighted_sum_op, "a term", inputs, attr->n + first, 0)) {
+    if (!adzi_enter(&call, &linear_combination_op, "a term", inputs, attr->n + first, 0)) {
         return NULL;
     }
     for (int i = 0; i < call.n_in; ++i) {
-        const adz_tensor *t = adzi_compact(weighted_sum_op.name, call.in[i]);
+        const adz_tensor *t = adzi_compact(linear_combination_op.name, call.in[i]);
         if (t == NULL) {
             return NULL;
         }
@@ -154,17 +154,17 @@ static adz_tensor *call(adz_tensor **inputs, const weighted_attr *attr, adz_tens
         adzi_save_extra(&call, 0, weights);
     }
     c.y = y->data;
-    adzi_launch(
-        KERNEL_FOR(weighted_sum, y->dtype), adzi_weighted_args, &c, c.numel, grain_of(c.rows));
+    adzi_launch(KERNEL_FOR(linear_combination, y->dtype), adzi_combination_args, &c, c.numel,
+        grain_of(c.rows));
     return adzi_leave(&call, y);
 }
 
-adz_tensor *adzi_weighted_sum(
+adz_tensor *adzi_linear_combination(
     adz_tensor *base, double h, adz_tensor *const *x, const double *a, int n)
 {
     adz_tensor *inputs[ADZI_CALL_INPUTS] = { base };
     const int first = base != NULL;
-    weighted_attr attr = { .based = base != NULL, .rows = 1, .h = h };
+    combination_attr attr = { .based = base != NULL, .rows = 1, .h = h };
     for (int j = 0; j < n; ++j) {
         if (a[j] != 0 || (attr.n == 0 && j == n - 1)) {
             attr.a[attr.n] = a[j];
@@ -175,11 +175,13 @@ adz_tensor *adzi_weighted_sum(
                                        : call(inputs, &attr, NULL);
 }
 
-adz_tensor *adzi_weighted_sums(
+adz_tensor *adzi_linear_combinations(
     adz_tensor *base, double h, adz_tensor *const *x, int n, adz_tensor *weights)
 {
     adz_tensor *inputs[ADZI_CALL_INPUTS] = { base };
-    const weighted_attr attr = { .based = base != NULL, .n = n, .rows = weights->sizes[0], .h = h };
+    const combination_attr attr = {
+        .based = base != NULL, .n = n, .rows = weights->sizes[0], .h = h
+    };
     memcpy(inputs + (base != NULL), x, (size_t)n * sizeof *x);
     return call(inputs, &attr, weights);
 }

@@ -1,4 +1,4 @@
-/* Kernels of weighted sums.
+/* Kernels of linear combinations.
  *
  *     y_r = base + h sum_j a_rj x_j
  *
@@ -6,13 +6,13 @@
  * a bit. Runs of elements that stay in the first-level cache take one term after the other.
  */
 #ifndef elem
-#define THIS_FILE "solvers/weighted_sum.kernel.c"
-#include "solvers/weighted_sum.h"
+#define THIS_FILE "solvers/linear_combination.kernel.c"
+#include "solvers/linear_combination.h"
 #include "tensor/kernel/each_float.h"
 #else
 
-static void KERNEL(weighted_row)(
-    const adzi_weighted_args *c, const double *a, elem *restrict y, int64_t from, int64_t n)
+static void KERNEL(combination_row)(
+    const adzi_combination_args *c, const double *a, elem *restrict y, int64_t from, int64_t n)
 {
     const elem *first = (const elem *)c->x[0] + from;
     const elem weight = (elem)a[0], h = (elem)c->h;
@@ -38,14 +38,14 @@ static void KERNEL(weighted_row)(
     }
 }
 
-void KERNEL(weighted_sum)(const void *args, int64_t begin, int64_t end);
-void KERNEL(weighted_sum)(const void *args, int64_t begin, int64_t end)
+void KERNEL(linear_combination)(const void *args, int64_t begin, int64_t end);
+void KERNEL(linear_combination)(const void *args, int64_t begin, int64_t end)
 {
-    const adzi_weighted_args *c = args;
-    for (int64_t from = begin; from < end; from += ADZI_WEIGHTED_RUN) {
-        const int64_t n = end - from < ADZI_WEIGHTED_RUN ? end - from : ADZI_WEIGHTED_RUN;
+    const adzi_combination_args *c = args;
+    for (int64_t from = begin; from < end; from += ADZI_COMBINATION_RUN) {
+        const int64_t n = end - from < ADZI_COMBINATION_RUN ? end - from : ADZI_COMBINATION_RUN;
         for (int64_t r = 0; r < c->rows; ++r) {
-            KERNEL(weighted_row)
+            KERNEL(combination_row)
             (c, c->weights != NULL ? c->weights + r * c->n : c->a,
                 (elem *)c->y + r * c->numel + from, from, n);
         }
@@ -53,7 +53,7 @@ void KERNEL(weighted_sum)(const void *args, int64_t begin, int64_t end)
 }
 
 /* dx += (dy h) w, or dx = (dy h) w in the first row. */
-static void KERNEL(weighted_term)(
+static void KERNEL(combination_term)(
     elem *restrict dx, const elem *restrict dy, elem h, elem w, bool first, int64_t n)
 {
     if (first) {
@@ -68,23 +68,23 @@ static void KERNEL(weighted_term)(
 }
 
 /* The gradients of all terms: dx_j = sum_r dy_r h a_rj, and dbase = sum_r dy_r. */
-void KERNEL(weighted_sum_backward)(const void *args, int64_t begin, int64_t end);
-void KERNEL(weighted_sum_backward)(const void *args, int64_t begin, int64_t end)
+void KERNEL(linear_combination_backward)(const void *args, int64_t begin, int64_t end);
+void KERNEL(linear_combination_backward)(const void *args, int64_t begin, int64_t end)
 {
-    const adzi_weighted_args *c = args;
-    for (int64_t from = begin; from < end; from += ADZI_WEIGHTED_RUN) {
-        const int64_t n = end - from < ADZI_WEIGHTED_RUN ? end - from : ADZI_WEIGHTED_RUN;
+    const adzi_combination_args *c = args;
+    for (int64_t from = begin; from < end; from += ADZI_COMBINATION_RUN) {
+        const int64_t n = end - from < ADZI_COMBINATION_RUN ? end - from : ADZI_COMBINATION_RUN;
         for (int64_t r = 0; r < c->rows; ++r) {
             const elem *dy = (const elem *)c->dy + r * c->numel + from;
             const double *a = c->weights != NULL ? c->weights + r * c->n : c->a;
             for (int j = 0; j < c->n; ++j) {
                 if (c->dx[j] != NULL) {
-                    KERNEL(weighted_term)
+                    KERNEL(combination_term)
                     ((elem *)c->dx[j] + from, dy, (elem)c->h, (elem)a[j], r == 0, n);
                 }
             }
             if (c->dbase != NULL) {
-                KERNEL(weighted_term)((elem *)c->dbase + from, dy, 1, 1, r == 0, n);
+                KERNEL(combination_term)((elem *)c->dbase + from, dy, 1, 1, r == 0, n);
             }
         }
     }

@@ -1,12 +1,12 @@
-/* Weighted sums of several tensors in one pass: the stages of a Runge-Kutta method, the error of a
- * step, and states between two steps. */
-#ifndef ADZI_SOLVERS_WEIGHTED_SUM_H
-#define ADZI_SOLVERS_WEIGHTED_SUM_H
+/* Linear combinations of several tensors in one pass: the stages of a Runge-Kutta method, the error
+ * of a step, and states between two steps. */
+#ifndef ADZI_SOLVERS_LINEAR_COMBINATION_H
+#define ADZI_SOLVERS_LINEAR_COMBINATION_H
 
 #include "adze/tensor.h"
 #include "base/threads/addresses.h"
 
-enum { ADZI_WEIGHTED_TERMS = 7, ADZI_WEIGHTED_RUN = 512 };
+enum { ADZI_COMBINATION_TERMS = 7, ADZI_COMBINATION_RUN = 512 };
 
 /**
  * base + h sum_j a[j] x[j], in the order of the terms. Terms whose weight is 0 are left out.
@@ -14,10 +14,10 @@ enum { ADZI_WEIGHTED_TERMS = 7, ADZI_WEIGHTED_RUN = 512 };
  * @param base  of the shape of the terms, f32 or f64; NULL: 0
  * @param x     n tensors of one shape and dtype. Those whose weight is 0 may be NULL,
  *              but for the last one
- * @param n     1 to ADZI_WEIGHTED_TERMS
+ * @param n     1 to ADZI_COMBINATION_TERMS
  * @return      borrowed; NULL with the error recorded
  */
-adz_tensor *adzi_weighted_sum(
+adz_tensor *adzi_linear_combination(
     adz_tensor *base, double h, adz_tensor *const *x, const double *a, int n);
 
 /**
@@ -25,22 +25,22 @@ adz_tensor *adzi_weighted_sum(
  *
  * @param weights  a[R, n], f64, contiguous, constant
  */
-adz_tensor *adzi_weighted_sums(
+adz_tensor *adzi_linear_combinations(
     adz_tensor *base, double h, adz_tensor *const *x, int n, adz_tensor *weights);
 
 /** The arguments of the kernels. A unit is an element of a term. */
-typedef struct adzi_weighted_args {
+typedef struct adzi_combination_args {
     int64_t numel, rows;
     int n;
     double h;
     const double *weights; /* rows x n; NULL: `a` is the only row */
-    double a[ADZI_WEIGHTED_TERMS];
-    const char *base, *x[ADZI_WEIGHTED_TERMS]; /* of weighted_sum; base may be NULL */
+    double a[ADZI_COMBINATION_TERMS];
+    const char *base, *x[ADZI_COMBINATION_TERMS]; /* of linear_combination; base may be NULL */
     char *y;
-    const char *dy;                        /* of weighted_sum_backward */
-    char *dbase, *dx[ADZI_WEIGHTED_TERMS]; /* gradients that are NULL are not computed */
-} adzi_weighted_args;
+    const char *dy;                           /* of linear_combination_backward */
+    char *dbase, *dx[ADZI_COMBINATION_TERMS]; /* gradients that are NULL are not computed */
+} adzi_combination_args;
 
-ADZI_ADDRESSES(adzi_weighted_args, weights, base, x, y, dy, dbase, dx);
+ADZI_ADDRESSES(adzi_combination_args, weights, base, x, y, dy, dbase, dx);
 
 #endif
