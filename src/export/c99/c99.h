@@ -308,8 +308,8 @@ adzi_c99_printer adzi_c99_adaptive_avg_pool, adzi_c99_attention, adzi_c99_avg_po
     adzi_c99_cumsum, adzi_c99_dropout, adzi_c99_elementwise, adzi_c99_embedding, adzi_c99_extreme,
     adzi_c99_extreme_position, adzi_c99_flip, adzi_c99_fold, adzi_c99_gather, adzi_c99_index_select,
     adzi_c99_interpolate, adzi_c99_layer_norm, adzi_c99_linear, adzi_c99_linear_relu,
-    adzi_c99_log_softmax, adzi_c99_logsumexp, adzi_c99_lstm, adzi_c99_matmul, adzi_c99_max_pool,
-    adzi_c99_norm, adzi_c99_one_hot, adzi_c99_pad, adzi_c99_reduce, adzi_c99_reshape,
+    adzi_c99_log_softmax, adzi_c99_logsumexp, adzi_c99_matmul, adzi_c99_max_pool, adzi_c99_norm,
+    adzi_c99_one_hot, adzi_c99_pad, adzi_c99_recurrent, adzi_c99_reduce, adzi_c99_reshape,
     adzi_c99_rows_sum, adzi_c99_scatter_add, adzi_c99_slice_backward, adzi_c99_softmax,
     adzi_c99_topk, adzi_c99_tril, adzi_c99_triu, adzi_c99_unfold;
 

@@ -235,11 +235,11 @@ static void print_rows(const product *p)
     char i[4], j[4], y[TEXT], bias[TEXT];
     const int64_t many = p->k / TERMS * TERMS;
     const bool rows = adzi_c99_loop_over(c, p->m, i);
-    if (!p->accumulate) {
+    if (!p->accumulate || p->operand[BIAS] != NULL) {
         const bool first = adzi_c99_loop_over(c, p->n, j);
         element(p, Y, i, j, y);
         bias_text(p, i, j, bias);
-        adzi_c99_line(c, "%s = %s;", y, bias[0] != '\0' ? bias : "0");
+        adzi_c99_line(c, "%s %s %s;", y, p->accumulate ? "+=" : "=", bias[0] != '\0' ? bias : "0");
         close_loop(c, first);
     }
     if (many > 0) {

@@ -27,6 +27,13 @@ static void step(
     s->h = adz_add(n, adz_mul(z, adz_sub(s->h, n)));
 }
 
+static const char *const c_step[] = {
+    "const float reset = @sigmoid($0), update = @sigmoid($1);",
+    "const float fresh = @tanh($2 + reset * $3);",
+    "$h = fresh + update * ($h - fresh);",
+    NULL,
+};
+
 const adzi_recurrent_cell adzi_gru_cell = { .op = &adzi_op_gru_layer,
     .name = "gru",
     .states = 1,
@@ -35,6 +42,9 @@ const adzi_recurrent_cell adzi_gru_cell = { .op = &adzi_op_gru_layer,
     .saves_gates = true,
     .step = step,
     .forward = gru_step_kernels,
-    .back = gru_step_back_kernels };
+    .back = gru_step_back_kernels,
+    .c_step = { c_step },
+    .onnx_order = (const int[]){ 1, 0, 2 }, /* z, r, n */
+    .onnx_flag = "linear_before_reset" /* r multiplies the product of h with its bias */ };
 
 ADZI_RECURRENT_OP(gru, ADZI_FIELD_HIDDEN);

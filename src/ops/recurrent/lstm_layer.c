@@ -24,6 +24,14 @@ static void step(
     s->h = adz_mul(adz_sigmoid(gate[3]), adz_tanh(s->c));
 }
 
+static const char *const c_step[] = {
+    "const float in = @sigmoid($0), forget = @sigmoid($1);",
+    "const float fresh = @tanh($2), out = @sigmoid($3);",
+    "$c = forget * $c + in * fresh;",
+    "$h = out * @tanh($c);",
+    NULL,
+};
+
 const adzi_recurrent_cell adzi_lstm_cell = { .op = &adzi_op_lstm_layer,
     .name = "lstm",
     .states = 2,
@@ -32,6 +40,9 @@ const adzi_recurrent_cell adzi_lstm_cell = { .op = &adzi_op_lstm_layer,
     .saves_gates = true,
     .step = step,
     .forward = lstm_step_kernels,
-    .back = lstm_step_back_kernels };
+    .back = lstm_step_back_kernels,
+    .c_step = { c_step },
+    .onnx_order = (const int[]){ 0, 3, 1, 2 },
+    /* i, o, f, g */ };
 
 ADZI_RECURRENT_OP(lstm, ADZI_FIELD_HIDDEN);

@@ -5,6 +5,17 @@
  * options are. recurrent_stack.c has the layers and directions; lstm_layer.c, gru_layer.c and
  * rnn_layer.c have the formulas. */
 
+const adzi_recurrent_cell *adzi_recurrent_cell_of(const adzi_op *layer)
+{
+    static const adzi_recurrent_cell *const cells[] = { &adzi_lstm_cell, &adzi_gru_cell,
+        &adzi_rnn_cell, NULL };
+    int i = 0;
+    while (cells[i] != NULL && cells[i]->op != layer) {
+        ++i;
+    }
+    return cells[i];
+}
+
 _Static_assert(sizeof(adz_lstm_options) == offsetof(adz_rnn_options, nonlinearity) &&
                    sizeof(adz_gru_options) == sizeof(adz_lstm_options),
     "the options of all three operators begin alike");

@@ -6,9 +6,9 @@ adzi_onnx_carrier adzi_onnx_carry_recurrent;
 
 const adzi_row adzi_rows_recurrent[] = {
     { .op = "forget_mult" },
-    { .op = "gru_layer", ONNX(recurrent, recurrent, "GRU") },
+    { .op = "gru_layer", .apart = true, C99(recurrent), ONNX(recurrent, recurrent, "GRU") },
     { .op = "linear_recurrence" },
-    { .op = "lstm_layer", .apart = true, C99(lstm), ONNX(recurrent, recurrent, "LSTM") },
-    { .op = "rnn_layer", ONNX(recurrent, recurrent, "RNN") },
+    { .op = "lstm_layer", .apart = true, C99(recurrent), ONNX(recurrent, recurrent, "LSTM") },
+    { .op = "rnn_layer", .apart = true, C99(recurrent), ONNX(recurrent, recurrent, "RNN") },
     { .op = NULL },
 };

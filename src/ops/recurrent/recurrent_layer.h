@@ -58,9 +58,18 @@ typedef struct adzi_recurrent_cell {
     adzi_recurrent_step step;
     const adzi_kernel (*forward)[2]; /* tables of KERNEL_TABLE_FLOAT */
     const adzi_kernel (*back)[2];
+    /* How C computes the elements of the new states, with relu if the call has chosen it: lines,
+     * ended by NULL. $h and $c are the states, $0 the first gate. If S is G + 1, the last gate has
+     * its product with x in block G - 1, and that with h in block G. */
+    const char *const *c_step[2];
+    const int *onnx_order; /* of the gates in ONNX: their positions in the weights */
+    const char *onnx_flag; /* an attribute of ONNX's node that is 1; NULL: none */
 } adzi_recurrent_cell;
 
 extern const adzi_recurrent_cell adzi_lstm_cell, adzi_gru_cell, adzi_rnn_cell;
+
+/** The cell of a layer's operator; NULL for another operator. */
+const adzi_recurrent_cell *adzi_recurrent_cell_of(const adzi_op *layer);
 
 /** The most layers of a network. Without a bound, a mistaken number would use up all memory. */
 enum { ADZI_MOST_LAYERS = 65535 };

@@ -16,7 +16,11 @@ static void step(
     s->h = attr->relu ? adz_relu(sum) : adz_tanh(sum);
 }
 
-const adzi_recurrent_cell adzi_rnn_cell = { .op = &adzi_op_rnn_layer,
+static const char *const c_tanh[] = { "$h = @tanh($0);", NULL };
+static const char *const c_relu[] = { "$h = $0 <= 0 ? 0 : $0;", NULL };
+
+const adzi_recurrent_cell adzi_rnn_cell = {
+    .op = &adzi_op_rnn_layer,
     .name = "rnn",
     .states = 1,
     .gates = 1,
@@ -25,6 +29,9 @@ const adzi_recurrent_cell adzi_rnn_cell = { .op = &adzi_op_rnn_layer,
     .has_relu = true,
     .step = step,
     .forward = rnn_step_kernels,
-    .back = rnn_step_back_kernels };
+    .back = rnn_step_back_kernels,
+    .c_step = { c_tanh, c_relu },
+    .onnx_order = (const int[]){ 0 },
+};
 
 ADZI_RECURRENT_OP(rnn, ADZI_FIELD);

@@ -1,38 +1,17 @@
-/* Printers of recurrent layers, which ONNX has as one node each. */
-#include <string.h>
-
+/* Recurrent layers in ONNX, which has each of them as one node. */
 #include "export/onnx.h"
+#include "ops/recurrent/recurrent_run.h"
 
 adzi_onnx_printer adzi_onnx_print_recurrent;
 adzi_onnx_carrier adzi_onnx_carry_recurrent;
 
-/* What distinguishes the layers. Inputs are x, the states, and then the weights in this order. */
-typedef struct {
-    const char *type;  /* of the node */
-    int states, gates; /* 2 with a cell state */
-    const int *order;  /* the positions of PyTorch's gates in ONNX's order */
-} kind;
-
-enum { X, H0, C0 };
-enum { WEIGHT_IH, WEIGHT_HH, BIAS_IH, BIAS_HH, LENGTHS };
-
-static const kind kinds[] = {
-    { "LSTM", 2, 4, (const int[]){ 0, 3, 1, 2 } }, /* i, o, f, g, where PyTorch's is i, f, g, o */
-    { "GRU", 1, 3, (const int[]){ 1, 0, 2 } },     /* z, r, n, where PyTorch's is r, z, n */
-    { "RNN", 1, 1, (const int[]){ 0 } },
-};
-
-static const kind *kind_of(const adzi_onnx *g)
+static const adzi_recurrent_cell *cell_of(const adzi_onnx *g)
 {
-    const kind *k = kinds;
-    while (strcmp(k->type, adzi_onnx_type(g)) != 0) {
-        ++k;
-    }
-    return k;
+    return adzi_recurrent_cell_of(g->call->op);
 }
 
 /* The position of a weight among the inputs. */
-static int at(const kind *k, int weight)
+static int at(const adzi_recurrent_cell *k, int weight)
 {
     return 1 + k->states + weight;
 }
@@ -51,7 +30,7 @@ static const char *with_direction(adzi_onnx *g, const char *name)
 
 /* Input i with its gates in ONNX's order. The state's tensors keep their names and their contents,
  * and the runtime moves the gates once. */
-static const char *gates(adzi_onnx *g, const kind *k, int i)
+static const char *gates(adzi_onnx *g, const adzi_recurrent_cell *k, int i)
 {
     const char *part[4], *moved[4];
     if (k->gates == 1) {
@@ -61,7 +40,7 @@ static const char *gates(adzi_onnx *g, const kind *k, int i)
         part[j] = adzi_onnx_temporary(g);
     }
     for (int j = 0; j < k->gates; ++j) {
-        moved[j] = part[k->order[j]];
+        moved[j] = part[k->onnx_order[j]];
     }
     adzi_onnx_node(g, "Split", ADZI_NAMES(adzi_onnx_in(g, i)),
         (adzi_onnx_names){ part, (size_t)k->gates }, ADZI_ATTRS(ADZI_ATTR_INT("axis", 0)));
@@ -72,7 +51,7 @@ static const char *gates(adzi_onnx *g, const kind *k, int i)
 }
 
 /* The biases one after the other; "" if both were left out. */
-static const char *biases(adzi_onnx *g, const kind *k, int64_t hidden)
+static const char *biases(adzi_onnx *g, const adzi_recurrent_cell *k, int64_t hidden)
 {
     const int first = at(k, BIAS_IH);
     if (g->call->in[first] < 0 && g->call->in[first + 1] < 0) {
@@ -91,7 +70,7 @@ static const char *biases(adzi_onnx *g, const kind *k, int64_t hidden)
 }
 
 /* The lengths, which ONNX has as int32; "" if they were left out. */
-static const char *lengths(adzi_onnx *g, const kind *k)
+static const char *lengths(adzi_onnx *g, const adzi_recurrent_cell *k)
 {
     const int i = at(k, LENGTHS);
     return g->call->in[i] < 0 ? "" : adzi_onnx_cast(g, adzi_onnx_in(g, i), ADZ_I64, ADZ_I32);
@@ -128,7 +107,7 @@ static void without_direction(adzi_onnx *g, const char *from, int k, int64_t dim
 
 bool adzi_onnx_print_recurrent(adzi_onnx *g)
 {
-    const kind *k = kind_of(g);
+    const adzi_recurrent_cell *k = cell_of(g);
     const int64_t hidden = adzi_onnx_input(g, at(k, WEIGHT_HH))->sizes[1];
     const adzi_traced_value *x = adzi_onnx_input(g, X);
     const char *y[3];
@@ -142,15 +121,18 @@ bool adzi_onnx_print_recurrent(adzi_onnx *g)
     const char *r = with_direction(g, gates(g, k, at(k, WEIGHT_HH)));
     const char *b = biases(g, k, hidden), *n = lengths(g, k), *h0 = state(g, H0);
     const char *in[] = { adzi_onnx_in(g, X), w, r, b, n, h0, k->states == 2 ? state(g, C0) : "" };
-    const adzi_onnx_attr attrs[] = { ADZI_ATTR_INT("hidden_size", hidden),
-        ADZI_ATTR_TEXT("direction", whole(g, "reverse") ? "reverse" : "forward"),
-        /* Of a GRU: r multiplies the product of h with its bias. Of an RNN: its function. */
-        k->gates == 3
-            ? (adzi_onnx_attr)ADZI_ATTR_INT("linear_before_reset", 1)
-            : (adzi_onnx_attr)ADZI_ATTR_TEXTS("activations", whole(g, "relu") ? "Relu" : "Tanh") };
-    adzi_onnx_node(g, k->type, (adzi_onnx_names){ in, (size_t)(5 + k->states) },
-        (adzi_onnx_names){ y, (size_t)(1 + k->states) },
-        (adzi_onnx_attrs){ attrs, k->gates == 4 ? 2 : 3 });
+    adzi_onnx_attr attrs[4] = { ADZI_ATTR_INT("hidden_size", hidden),
+        ADZI_ATTR_TEXT("direction", whole(g, "reverse") ? "reverse" : "forward") };
+    size_t n_attrs = 2;
+    if (k->onnx_flag != NULL) {
+        attrs[n_attrs++] = (adzi_onnx_attr)ADZI_ATTR_INT(k->onnx_flag, 1);
+    }
+    if (k->has_relu) {
+        attrs[n_attrs++] =
+            (adzi_onnx_attr)ADZI_ATTR_TEXTS("activations", whole(g, "relu") ? "Relu" : "Tanh");
+    }
+    adzi_onnx_node(g, adzi_onnx_type(g), (adzi_onnx_names){ in, (size_t)(5 + k->states) },
+        (adzi_onnx_names){ y, (size_t)(1 + k->states) }, (adzi_onnx_attrs){ attrs, n_attrs });
     for (int i = 0; i <= k->states; ++i) {
         if (adzi_onnx_result(g, i)->used) {
             without_direction(g, y[i], i, i == 0 ? 1 : 0);
@@ -162,7 +144,7 @@ bool adzi_onnx_print_recurrent(adzi_onnx *g)
 /* x[T, B, I], the states [B, H] and the lengths [B]. States of zeros fit every batch. */
 bool adzi_onnx_carry_recurrent(const adzi_onnx *g)
 {
-    const kind *k = kind_of(g);
+    const adzi_recurrent_cell *k = cell_of(g);
     const adzi_onnx_batch x = *adzi_onnx_batch_in(g, X);
     for (int i = H0; i < g->call->n_in; ++i) {
         const adzi_onnx_batch b =

@@ -1,4 +1,4 @@
-/* Attention and LSTM layers, printed as loops that need little scratch memory. */
+/* Attention, printed as loops that need little scratch memory. */
 #include <stdio.h>
 #include <string.h>
 
@@ -36,9 +36,6 @@ static void address(adzi_c99 *c, const adzi_c99_value *v, position at, char text
     write_index(v, at, index);
     adzi_c99_address(c, v->memory, index, text, TEXT);
 }
-
-/* ---- attention --------------------------------------------------------------------------------
- */
 
 enum { Q, K, V, MASK, Y };
 
@@ -164,145 +161,4 @@ void adzi_c99_attention(adzi_c99 *c, const adzi_c99_call *call)
     print_weighted(c, &a, i, keys);
     adzi_c99_end(c);
     adzi_c99_nest_close(c, &a.nest);
-}
-
-/* ---- LSTM -------------------------------------------------------------------------------------
- */
-
-enum { X, H0, C0, WEIGHT_IH, WEIGHT_HH, BIAS_IH, BIAS_HH, LENGTHS };
-
-typedef struct {
-    const adzi_c99_value *in[LENGTHS + 1], *y, *h, *cell;
-    adzi_c99_value gates; /* [4H] of one row */
-    int64_t hidden;
-} lstm;
-
-/* A position in a tensor of the layer, whose text goes to `base`. It begins with the tensor's
- * offset, because weights and states may be views. */
-static position behind_offset(const adzi_c99_value *v, position at, char base[ADZI_C99_INDEX])
-{
-    base[0] = '\0';
-    if (v->offset != 0) {
-        snprintf(base, ADZI_C99_INDEX, "%lld", (long long)v->offset);
-    }
-    adzi_c99_join(base, ADZI_C99_INDEX, at.base);
-    return (position){ base, at.row, at.column };
-}
-
-static void part(adzi_c99 *c, const adzi_c99_value *v, position at, char text[TEXT])
-{
-    char base[ADZI_C99_INDEX];
-    element(c, v, behind_offset(v, at, base), text);
-}
-
-static void address_of_part(adzi_c99 *c, const adzi_c99_value *v, position at, char text[TEXT])
-{
-    char base[ADZI_C99_INDEX];
-    address(c, v, behind_offset(v, at, base), text);
-}
-
-/* gates = x_t w_ih^T + b_ih + h w_hh^T + b_hh of row b. */
-static void print_gates(adzi_c99 *c, const lstm *l, const char *t, const char *b)
-{
-    char j[4], k[4], gate[TEXT], bias[TEXT], x[TEXT], w[TEXT], index[ADZI_C99_INDEX] = "";
-    adzi_c99_index(index, sizeof index, t, l->in[X]->strides[0]);
-    adzi_c99_loop(c, 4 * l->hidden, j);
-    part(c, &l->gates, (position){ "", "", j }, gate);
-    adzi_c99_line(c, "float gate = 0;");
-    for (int i = BIAS_IH; i <= BIAS_HH; ++i) {
-        if (l->in[i] != NULL) {
-            part(c, l->in[i], (position){ "", "", j }, bias);
-            adzi_c99_line(c, "gate += %s;", bias);
-        }
-    }
-    for (int side = 0; side < 2; ++side) {
-        const adzi_c99_value *from = side == 0 ? l->in[X] : l->h;
-        const adzi_c99_value *weight = l->in[side == 0 ? WEIGHT_IH : WEIGHT_HH];
-        const char *base = side == 0 ? index : "";
-        const int64_t n = weight->sizes[1];
-        if (from->strides[from->rank - 1] == 1 && weight->strides[1] == 1) {
-            address_of_part(c, from, (position){ base, b, "" }, x);
-            address_of_part(c, weight, (position){ "", j, "" }, w);
-            adzi_c99_line(c, "gate += @dot(%s, %s, %lld);", x, w, (long long)n);
-        } else {
-            adzi_c99_loop(c, n, k);
-            part(c, from, (position){ base, b, k }, x);
-            part(c, weight, (position){ "", j, k }, w);
-            adzi_c99_line(c, "gate += %s * %s;", x, w);
-            adzi_c99_end(c);
-        }
-    }
-    adzi_c99_line(c, "%s = gate;", gate);
-    adzi_c99_end(c);
-}
-
-/* c = sigmoid(f) c + sigmoid(i) tanh(g),  h = sigmoid(o) tanh(c). */
-static void print_cell(adzi_c99 *c, const lstm *l, const char *t, const char *b)
-{
-    char j[4], h[TEXT], cell[TEXT], y[TEXT], gate[4][TEXT], index[ADZI_C99_INDEX] = "";
-    adzi_c99_index(index, sizeof index, t, l->y->strides[0]);
-    adzi_c99_loop(c, l->hidden, j);
-    for (int g = 0; g < 4; ++g) {
-        char at[24] = "";
-        if (g > 0) {
-            snprintf(at, sizeof at, "%lld", (long long)(g * l->hidden));
-        }
-        part(c, &l->gates, (position){ at, "", j }, gate[g]);
-    }
-    part(c, l->h, (position){ "", b, j }, h);
-    part(c, l->cell, (position){ "", b, j }, cell);
-    part(c, l->y, (position){ index, b, j }, y);
-    adzi_c99_line(c, "const float in = @sigmoid(%s), forget = @sigmoid(%s);", gate[0], gate[1]);
-    adzi_c99_line(c, "const float fresh = @tanh(%s), out = @sigmoid(%s);", gate[2], gate[3]);
-    adzi_c99_line(c, "%s = forget * %s + in * fresh;", cell, cell);
-    adzi_c99_line(c, "%s = out * @tanh(%s);", h, cell);
-    adzi_c99_line(c, "%s = %s;", y, h);
-    adzi_c99_end(c);
-}
-
-/* y = 0 at steps behind the end of row b's sequence. The states stay as they are. */
-static void print_padding(adzi_c99 *c, const lstm *l, const char *t, const char *b)
-{
-    char j[4], y[TEXT], length[TEXT], index[ADZI_C99_INDEX] = "";
-    part(c, l->in[LENGTHS], (position){ "", "", b }, length);
-    adzi_c99_line(c, "if (%s >= %s) {", t, length);
-    ++c->depth;
-    adzi_c99_index(index, sizeof index, t, l->y->strides[0]);
-    adzi_c99_loop(c, l->hidden, j);
-    part(c, l->y, (position){ index, b, j }, y);
-    adzi_c99_line(c, "%s = 0;", y);
-    adzi_c99_end(c);
-    adzi_c99_line(c, "continue;");
-    --c->depth;
-    adzi_c99_line(c, "}");
-}
-
-void adzi_c99_lstm(adzi_c99 *c, const adzi_c99_call *call)
-{
-    lstm l = { .y = adzi_c99_out(c, call, 0),
-        .h = adzi_c99_out(c, call, 1),
-        .cell = adzi_c99_out(c, call, 2) };
-    for (int i = 0; i <= LENGTHS; ++i) {
-        l.in[i] = adzi_c99_in(c, call, i);
-    }
-    l.hidden = l.h->sizes[l.h->rank - 1];
-    const int64_t n = 4 * l.hidden, steps = l.in[X]->sizes[0];
-    l.gates = adzi_c99_scratch(c, ADZ_F32, 1, &n);
-    adzi_c99_map(c, l.h, "= $a", l.in[H0]);
-    adzi_c99_map(c, l.cell, "= $a", l.in[C0]);
-    char step[4], b[4], t[48];
-    adzi_c99_loop(c, steps, step);
-    snprintf(t, sizeof t, "%s", step);
-    if (adzi_c99_attr(call, "reverse", 0) != 0) {
-        adzi_c99_line(c, "const int t = %lld - %s;", (long long)steps - 1, step);
-        snprintf(t, sizeof t, "t");
-    }
-    adzi_c99_loop(c, l.in[X]->sizes[1], b);
-    if (l.in[LENGTHS] != NULL) {
-        print_padding(c, &l, t, b);
-    }
-    print_gates(c, &l, t, b);
-    print_cell(c, &l, t, b);
-    adzi_c99_end(c);
-    adzi_c99_end(c);
 }
