@@ -15,6 +15,7 @@
 
 #define FORWARD  lstm_step
 #define BACKWARD lstm_step_back
+#define STATES   2
 #define GATES    4
 #define SAVED    4
 #define CARRIES  0
@@ -24,73 +25,41 @@
 #else
 #include "ops/recurrent/recurrent_tiles.h"
 
-/* The cell of one batch row. The activated gates replace the pre-activations in `gates`, for the
- * backward. Loops run over VW columns, padding included, so that they have a constant length; only
- * the first `lanes` are stored. */
-INLINE void KERNEL(cell)(const adzi_recurrent_step_args *a, int64_t row, int64_t j0, int lanes,
-    elem (*sums)[MOST_ROWS][VW], int r, elem *h)
+/* The derivatives of sigmoid and tanh need no more than the saved gates. tanh(c_t) is computed
+ * again in the backward, because only c_t is saved. */
+INLINE void KERNEL(cell)(CELL_VALUES *v)
 {
-    const int64_t n = a->hidden;
-    elem *gates = (elem *)a->gates + row * GATES * n + j0;
-    const elem *bias = a->bias;
-    elem s[GATES][VW], part[VW], c[VW];
     for (int gate = 0; gate < GATES; ++gate) {
-        KERNEL(take)(part, gates + gate * n, lanes);
         for (int j = 0; j < VW; ++j) {
-            s[gate][j] = part[j] + sums[gate][r][j];
-        }
-        if (bias != NULL) {
-            KERNEL(take)(part, bias + gate * n + j0, lanes);
-            for (int j = 0; j < VW; ++j) {
-                s[gate][j] += part[j];
-            }
+            v->gates[gate][j] += v->product[gate][j];
+            v->gates[gate][j] += v->bias[gate][j];
         }
     }
-    KERNEL(take)(c, (const elem *)state_before(a, row) + row * n + j0, lanes);
     for (int j = 0; j < VW; ++j) {
-        s[0][j] = VMATH(sigmoid)(s[0][j]);
-        s[1][j] = VMATH(sigmoid)(s[1][j]);
-        s[2][j] = VMATH(tanh)(s[2][j]);
-        s[3][j] = VMATH(sigmoid)(s[3][j]);
-        c[j] = s[1][j] * c[j] + s[0][j] * s[2][j];
-        h[j] = s[3][j] * VMATH(tanh)(c[j]);
+        const elem i = VMATH(sigmoid)(v->gates[0][j]), f = VMATH(sigmoid)(v->gates[1][j]);
+        const elem g = VMATH(tanh)(v->gates[2][j]), o = VMATH(sigmoid)(v->gates[3][j]);
+        v->gates[0][j] = i;
+        v->gates[1][j] = f;
+        v->gates[2][j] = g;
+        v->gates[3][j] = o;
+        v->c[j] = f * v->before[j] + i * g;
+        v->h[j] = o * VMATH(tanh)(v->c[j]);
     }
-    for (int gate = 0; gate < GATES; ++gate) {
-        KERNEL(give)(gates + gate * n, s[gate], lanes);
-    }
-    KERNEL(give)((elem *)a->c + row * n + j0, c, lanes);
-    KERNEL(give)((elem *)a->h + row * n + j0, h, lanes);
 }
 
-/* The backward of the cell of one batch row. Replaces dc by dc_(t-1). tanh(c_t) is computed again,
- * because only c_t is saved. The derivatives of sigmoid and tanh need no more than the saved
- * gates. */
-INLINE void KERNEL(cell_back)(const adzi_recurrent_step_args *a, int64_t row, int64_t j0, int lanes,
-    const elem *dh, elem (*d)[MOST_ROWS][VW], int r, elem *carry)
+INLINE void KERNEL(cell_back)(CELL_VALUES *v)
 {
-    const int64_t n = a->hidden, at = row * n + j0;
-    elem s[GATES][VW], c[VW], before[VW], dc[VW];
-    (void)carry;
-    for (int gate = 0; gate < GATES; ++gate) {
-        KERNEL(take)(s[gate], (const elem *)a->gates + row * GATES * n + gate * n + j0, lanes);
-    }
-    KERNEL(take)(c, (const elem *)a->c + at, lanes);
-    KERNEL(take)(before, (const elem *)state_before(a, row) + at, lanes);
-    KERNEL(take)(dc, (elem *)a->dc + at, lanes);
     for (int j = 0; j < VW; ++j) {
-        const elem i = s[0][j], f = s[1][j], g = s[2][j], o = s[3][j], out = VMATH(tanh)(c[j]);
+        const elem i = v->gates[0][j], f = v->gates[1][j], g = v->gates[2][j], o = v->gates[3][j];
+        const elem dh = v->dh[j], out = VMATH(tanh)(v->c[j]);
         /* The gradient of c_t: from later steps by dc, and from h_t. */
-        const elem cell = dc[j] + dh[j] * o * (ELEM(1) - out * out);
-        d[0][r][j] = cell * g * i * (ELEM(1) - i);
-        d[1][r][j] = cell * before[j] * f * (ELEM(1) - f);
-        d[2][r][j] = cell * i * (ELEM(1) - g * g);
-        d[3][r][j] = dh[j] * out * o * (ELEM(1) - o);
-        dc[j] = cell * f;
+        const elem dc = v->dc[j] + dh * o * (ELEM(1) - out * out);
+        v->d[0][j] = dc * g * i * (ELEM(1) - i);
+        v->d[1][j] = dc * v->before[j] * f * (ELEM(1) - f);
+        v->d[2][j] = dc * i * (ELEM(1) - g * g);
+        v->d[3][j] = dh * out * o * (ELEM(1) - o);
+        v->dc[j] = dc * f;
     }
-    for (int gate = 0; gate < GATES; ++gate) {
-        KERNEL(give)((elem *)a->dgates + row * GATES * n + gate * n + j0, d[gate][r], lanes);
-    }
-    KERNEL(give)((elem *)a->dc + at, dc, lanes);
 }
 
 #include "ops/recurrent/recurrent_steps.h"

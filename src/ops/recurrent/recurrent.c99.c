@@ -54,7 +54,7 @@ static adzi_c99_value part(const adzi_c99_value *v, int dim, int64_t first, int6
 
 /* ---- gates ---------------------------------------------------------------------------------- */
 
-/* x = x_t. The product reads it from one place, whatever the step. */
+/* x = x_t, as a matrix of its own: the product reads the same buffer in every step. */
 static void print_x(adzi_c99 *c, const layer *l)
 {
     char b[4], k[4], from[TEXT], to[TEXT];

@@ -2,11 +2,42 @@
  * each_float.h, after recurrent_tiles.h and two functions of the cell. Define CARRIES before: 1 if
  * the gradient of the state before a step has a part that is no product, else 0.
  *
- * KERNEL(cell) computes one batch row for columns j0 .. j0 + lanes - 1. `sums` is h_(t-1) W^T. It
- * stores what is saved, and h_t in `h` and in a->h.
- *
- * KERNEL(cell_back) gets the whole gradient dh of h_t. It stores dgates, writes the dgates of the
- * product to d for packing, and writes the carried part to `carry` if CARRIES. */
+ * KERNEL(cell) computes one batch row: `gates`, c and h. KERNEL(cell_back) computes d, dc and carry
+ * from `gates`, before, c, dh and dc. Both get VW columns, padding included, so that loops have a
+ * constant length. Only the columns within the hidden state are stored. If SAVED is GATES + 1, the
+ * last block of d is the derivative by the product of h, and the one before it by that of x. */
+
+/* The cell of one batch row. What is saved replaces the part of x in a->gates; without saved gates
+ * that is a->h itself. */
+INLINE void KERNEL(row_forward)(const adzi_recurrent_step_args *a, int64_t row, int64_t j0,
+    int lanes, elem (*sums)[MOST_ROWS][VW], int r, elem *h)
+{
+    const int64_t n = a->hidden, at = row * n + j0;
+    elem *gates = (elem *)a->gates + row * SAVED * n + j0;
+    CELL_VALUES v;
+    v.relu = a->relu;
+    for (int gate = 0; gate < GATES; ++gate) {
+        KERNEL(take)(v.gates[gate], gates + gate * n, lanes);
+        VSTORE(v.product[gate], VLOAD(sums[gate][r]));
+        if (a->bias != NULL) {
+            KERNEL(take)(v.bias[gate], (const elem *)a->bias + gate * n + j0, lanes);
+        } else {
+            memset(v.bias[gate], 0, sizeof v.bias[gate]);
+        }
+    }
+    if (STATES == 2 || CARRIES) { /* an RNN reads h_(t-1) by the product alone */
+        KERNEL(take)(v.before, (const elem *)state_before(a, row) + at, lanes);
+    }
+    KERNEL(cell)(&v);
+    for (int gate = 0; gate < SAVED && a->gates != a->h; ++gate) {
+        KERNEL(give)(gates + gate * n, v.gates[gate], lanes);
+    }
+    if (STATES == 2) {
+        KERNEL(give)((elem *)a->c + at, v.c, lanes);
+    }
+    KERNEL(give)((elem *)a->h + at, v.h, lanes);
+    VSTORE(h, VLOAD(v.h));
+}
 
 /* Prefetches what the cells of batch rows r0 .. end - 1 will read after their product. So memory is
  * read while the product runs. */
@@ -62,7 +93,7 @@ INLINE void KERNEL(step_forward)(const adzi_recurrent_step_args *a, int64_t begi
                 if (is_skipped(a, r0 + r)) {
                     KERNEL(skip)(a, r0, w, r, j0, h[r]);
                 } else {
-                    KERNEL(cell)(a, r0 + r, j0, lanes, sums, (int)r, h[r]);
+                    KERNEL(row_forward)(a, r0 + r, j0, lanes, sums, (int)r, h[r]);
                 }
             }
             elem *restrict to = (elem *)a->to + r0 * n + j0 * w;
@@ -118,32 +149,62 @@ INLINE void KERNEL(skip_back)(const adzi_recurrent_step_args *a, int64_t row, in
     VSTORE(carry, VLOAD(dh));
 }
 
+/* The backward of a row's cell. The dgates by the product of h go to `d`, for packing. */
+INLINE void KERNEL(present_back)(const adzi_recurrent_step_args *a, int64_t row, int64_t j0,
+    int lanes, KERNEL(cell_values) * v, elem (*d)[MOST_ROWS][VW], int r)
+{
+    const int64_t n = a->hidden, at = row * n + j0, first = row * SAVED * n + j0;
+    elem dy[VW];
+    if (a->dy != NULL) {
+        KERNEL(take)(dy, (const elem *)a->dy + at, lanes);
+        for (int j = 0; j < VW; ++j) {
+            v->dh[j] += dy[j];
+        }
+    }
+    for (int gate = 0; gate < SAVED; ++gate) {
+        KERNEL(take)(v->gates[gate], (const elem *)a->gates + first + gate * n, lanes);
+    }
+    if (STATES == 2 || CARRIES) {
+        KERNEL(take)(v->before, (const elem *)state_before(a, row) + at, lanes);
+    }
+    if (STATES == 2) {
+        KERNEL(take)(v->c, (const elem *)a->c + at, lanes);
+        KERNEL(take)(v->dc, (const elem *)a->dc + at, lanes);
+    }
+    KERNEL(cell_back)(v);
+    for (int gate = 0; gate < SAVED; ++gate) {
+        KERNEL(give)((elem *)a->dgates + first + gate * n, v->d[gate], lanes);
+    }
+    for (int gate = 0; gate < GATES; ++gate) {
+        VSTORE(d[gate][r], VLOAD(v->d[gate < GATES - 1 ? gate : SAVED - 1]));
+    }
+    if (STATES == 2) {
+        KERNEL(give)((elem *)a->dc + at, v->dc, lanes);
+    }
+}
+
 /* The backward of one row of a step: dh, the cell or nothing, and what is carried on. With dgates
  * NULL only dh of the initial state is computed. The sums of a row are read before its dgates are
  * written over them. */
 INLINE void KERNEL(row_back)(const adzi_recurrent_step_args *a, int64_t row, int64_t j0, int lanes,
     elem (*sums)[MOST_ROWS][VW], int r)
 {
-    elem dh[VW], dy[VW], carry[VW] = { 0 };
+    CELL_VALUES v;
+    v.relu = a->relu;
+    memset(v.carry, 0, sizeof v.carry);
     elem *kept = (elem *)a->dh + row * a->hidden + j0;
-    KERNEL(state_gradient)(a, row, j0, lanes, sums, r, dh);
+    KERNEL(state_gradient)(a, row, j0, lanes, sums, r, v.dh);
     if (a->dgates == NULL) {
-        KERNEL(give)(kept, dh, lanes);
+        KERNEL(give)(kept, v.dh, lanes);
         return;
     }
     if (is_skipped(a, row)) {
-        KERNEL(skip_back)(a, row, j0, lanes, dh, sums, r, carry);
+        KERNEL(skip_back)(a, row, j0, lanes, v.dh, sums, r, v.carry);
     } else {
-        if (a->dy != NULL) {
-            KERNEL(take)(dy, (const elem *)a->dy + row * a->hidden + j0, lanes);
-            for (int j = 0; j < VW; ++j) {
-                dh[j] += dy[j];
-            }
-        }
-        KERNEL(cell_back)(a, row, j0, lanes, dh, sums, r, carry);
+        KERNEL(present_back)(a, row, j0, lanes, &v, sums, r);
     }
     if (CARRIES || a->lengths != NULL) {
-        KERNEL(give)(kept, carry, lanes);
+        KERNEL(give)(kept, v.carry, lanes);
     }
 }
 

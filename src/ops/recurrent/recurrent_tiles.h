@@ -1,6 +1,7 @@
 /* The product and the memory of one step, for kernels of recurrent layers. Included once per
  * element type, inside each_float.h. Define before:
  *
+ *     STATES 2 if there is a cell state c next to h, else 1
  *     GATES  blocks of H rows of the weight, 1, 3 or 4
  *     SAVED  blocks of H numbers of `gates` and `dgates`
  *
@@ -158,3 +159,21 @@ INLINE void KERNEL(give)(elem *to, const elem *from, int lanes)
         VSTORE_PART(to, VLOAD(from), lanes);
     }
 }
+
+/* What the cell of one batch row computes with, for VW columns. */
+typedef struct {
+    elem gates[SAVED][VW];   /* forward: the part of x of each gate on entry; then what is saved */
+    elem product[GATES][VW]; /* forward: h_(t-1) W^T */
+    elem bias[GATES][VW];    /* forward: of this product; 0 if there is none */
+    elem before[VW];         /* c_(t-1) of an LSTM, else h_(t-1) */
+    elem c[VW];              /* of an LSTM: c_t, which the forward computes */
+    elem h[VW];              /* h_t, which the forward computes */
+    elem dh[VW];             /* backward: the gradient of h_t */
+    elem dc[VW];             /* backward of an LSTM: of c_t on entry, then of c_(t-1) */
+    elem d[SAVED][VW];       /* backward: of the gates, as `gates` of adzi_recurrent_run has them */
+    elem carry[VW];          /* backward: the part of dh_(t-1) that is no product, 0 on entry */
+    bool relu;               /* of an RNN */
+} KERNEL(cell_values);
+
+#undef CELL_VALUES
+#define CELL_VALUES KERNEL(cell_values)

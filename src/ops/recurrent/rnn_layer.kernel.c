@@ -12,6 +12,7 @@
 
 #define FORWARD  rnn_step
 #define BACKWARD rnn_step_back
+#define STATES   1
 #define GATES    1
 #define SAVED    1
 #define CARRIES  0
@@ -21,45 +22,31 @@
 #else
 #include "ops/recurrent/recurrent_tiles.h"
 
-/* The cell of one batch row. relu(NaN) is NaN. Loops run over VW columns, padding included, so that
- * they have a constant length; only the first `lanes` are stored. */
-INLINE void KERNEL(cell)(const adzi_recurrent_step_args *a, int64_t row, int64_t j0, int lanes,
-    elem (*sums)[MOST_ROWS][VW], int r, elem *h)
+/* relu(NaN) is NaN. */
+INLINE void KERNEL(cell)(CELL_VALUES *v)
 {
-    const int64_t n = a->hidden, at = row * n + j0;
-    elem bias[VW] = { 0 };
-    KERNEL(take)(h, (const elem *)a->gates + at, lanes);
-    if (a->bias != NULL) {
-        KERNEL(take)(bias, (const elem *)a->bias + j0, lanes);
-    }
     for (int j = 0; j < VW; ++j) {
-        h[j] += sums[0][r][j] + bias[j];
+        v->h[j] = v->gates[0][j] + (v->product[0][j] + v->bias[0][j]);
     }
-    if (a->relu) {
+    if (v->relu) {
         for (int j = 0; j < VW; ++j) {
-            h[j] = h[j] <= 0 ? ELEM(0) : h[j];
+            v->h[j] = v->h[j] <= 0 ? ELEM(0) : v->h[j];
         }
     } else {
         for (int j = 0; j < VW; ++j) {
-            h[j] = VMATH(tanh)(h[j]);
+            v->h[j] = VMATH(tanh)(v->h[j]);
         }
     }
-    KERNEL(give)((elem *)a->h + at, h, lanes);
 }
 
-/* The backward of the cell of one batch row. Both derivatives follow from h_t. */
-INLINE void KERNEL(cell_back)(const adzi_recurrent_step_args *a, int64_t row, int64_t j0, int lanes,
-    const elem *dh, elem (*d)[MOST_ROWS][VW], int r, elem *carry)
+/* Both derivatives follow from h_t, which stands for the gates. */
+INLINE void KERNEL(cell_back)(CELL_VALUES *v)
 {
-    const int64_t at = row * a->hidden + j0;
-    elem h[VW];
-    (void)carry;
-    KERNEL(take)(h, (const elem *)a->h + at, lanes);
     for (int j = 0; j < VW; ++j) {
-        const elem slope = !a->relu ? ELEM(1) - h[j] * h[j] : h[j] <= 0 ? ELEM(0) : ELEM(1);
-        d[0][r][j] = dh[j] * slope;
+        const elem h = v->gates[0][j];
+        const elem slope = !v->relu ? ELEM(1) - h * h : h <= 0 ? ELEM(0) : ELEM(1);
+        v->d[0][j] = v->dh[j] * slope;
     }
-    KERNEL(give)((elem *)a->dgates + at, d[0][r], lanes);
 }
 
 #include "ops/recurrent/recurrent_steps.h"
