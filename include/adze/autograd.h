@@ -385,9 +385,9 @@ typedef adz_tensor_function adz_gradcheck_function;
 /** Options of the gradient checks, with PyTorch's tolerances. Start from ADZ_GRADCHECK_OPTIONS. */
 typedef struct adz_gradcheck_options {
     size_t size;   /**< sizeof(adz_gradcheck_options) */
-    double eps;    /**< step of the central difference; 1e-6 */
-    double atol;   /**< absolute tolerance; 1e-5 */
-    double rtol;   /**< relative tolerance; 1e-3 */
+    double eps;    /**< step of the central difference, above 0; 1e-6 */
+    double atol;   /**< absolute tolerance, 0 or more; 1e-5 */
+    double rtol;   /**< relative tolerance, 0 or more; 1e-3 */
     uint64_t seed; /**< seed of the random upstream gradients of adz_gradgradcheck; 0 */
     /** Above 0: adz_gradcheck runs the function in f32 too. Results and derivatives may then differ
      * from f64 values v by f32_tolerance max(1, |v|). 1e-4 suits most; 0, the default: no run */

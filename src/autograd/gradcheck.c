@@ -24,11 +24,15 @@ typedef struct {
     adz_status status;
 } check;
 
-void adz_gradcheck_options_init(adz_gradcheck_options *options, size_t size)
-{
-    adz_gradcheck_options all = ADZ_GRADCHECK_OPTIONS;
-    adz_options_fill(__func__, options, size, &all, sizeof all);
-}
+static const adz_field fields[] = {
+    ADZ_FIELD(adz_gradcheck_options, eps, .value = 1e-6, ADZ_FINITE_ABOVE(0)),
+    ADZ_FIELD(adz_gradcheck_options, atol, .value = 1e-5, ADZ_AT_LEAST(0)),
+    ADZ_FIELD(adz_gradcheck_options, rtol, .value = 1e-3, ADZ_AT_LEAST(0)),
+    ADZ_FIELD(adz_gradcheck_options, f32_tolerance, ADZ_AT_LEAST(0),
+        .hint = "1e-4 suits most functions, 0 leaves the f32 run out"),
+};
+
+ADZ_OPTIONS_TABLE(adz_gradcheck_options, ADZ_GRADCHECK_OPTIONS, fields)
 
 /* True for an input whose gradient is checked: an f64 tensor that wants a gradient. */
 static bool is_checked(const adz_tensor *t)
@@ -257,7 +261,6 @@ static adz_status check_report(const check *c)
 /* Checks the function and the inputs, and reads the options. */
 static bool begin(check *c, const adz_gradcheck_options *options)
 {
-    c->options = (adz_gradcheck_options)ADZ_GRADCHECK_OPTIONS;
     if (c->function->call == NULL) {
         adzi_error_null(c->op, "the function's call");
         return false;
@@ -268,8 +271,7 @@ static bool begin(check *c, const adz_gradcheck_options *options)
             return false;
         }
     }
-    return adz_options_read(
-        c->op, "ADZ_GRADCHECK_OPTIONS", &c->options, sizeof c->options, options);
+    return adz_options_take(c->op, &adz_gradcheck_options_table, &c->options, options);
 }
 
 adz_status adz_gradcheck(const adz_gradcheck_function *function, adz_tensor *const *inputs,
@@ -282,11 +284,6 @@ adz_status adz_gradcheck(const adz_gradcheck_function *function, adz_tensor *con
     check c = { .op = "gradcheck", .function = function, .inputs = inputs, .n = n };
     if (!begin(&c, options)) {
         return adz_error_code();
-    }
-    if (!(c.options.f32_tolerance >= 0)) {
-        return adzi_error("gradcheck", ADZ_ERR_ARGUMENT,
-            "f32_tolerance is %s; 1e-4 suits most functions, 0 leaves the f32 run out",
-            adzi_text_number(c.options.f32_tolerance));
     }
     adz_status status = check_all(&c);
     status = status == ADZ_OK ? check_report(&c) : status;

@@ -124,6 +124,33 @@ static void a_wrong_sign_does_not(void **state)
     adz_scope_close(scope);
 }
 
+/* With NaN as a tolerance every comparison is false, so a wrong gradient would pass. */
+static void bad_options_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        double eps, atol, rtol;
+        const char *says;
+    } cases[] = { { 0, 1e-5, 1e-3, "eps is 0, but must be" },
+        { -1e-6, 1e-5, 1e-3, "eps is -1e-06, but must be" },
+        { 1e-6, NAN, 1e-3, "atol is nan, but must be" },
+        { 1e-6, 1e-5, -1, "rtol is -1, but must be" } };
+    adz_scope *scope = adz_scope_open();
+    adz_tensor *x = adz_requires_grad_(adz_full(ADZ_SHAPE(2), 2, ADZ_F64), true);
+    int wrong = 1;
+    adz_gradcheck_function f = { call_cube, &wrong };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        adz_gradcheck_options o = ADZ_GRADCHECK_OPTIONS;
+        o.eps = cases[i].eps;
+        o.atol = cases[i].atol;
+        o.rtol = cases[i].rtol;
+        assert_int_equal(adz_gradcheck(&f, &x, 1, &o, NULL), ADZ_ERR_ARGUMENT);
+        assert_non_null(strstr(adz_error_message(), cases[i].says));
+        adz_error_clear();
+    }
+    adz_scope_close(scope);
+}
+
 static int call_tanh(adz_tensor *const *inputs, size_t n, adz_tensor **outputs, void *user)
 {
     (void)n, (void)user;
@@ -473,6 +500,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_custom_operator_passes_gradcheck),
         cmocka_unit_test(a_wrong_sign_does_not),
+        cmocka_unit_test(bad_options_are_refused),
         cmocka_unit_test(one_gradient_for_two_inputs_is_not_summed_into),
         cmocka_unit_test(the_report_names_the_error_that_is_closest_to_failing),
         cmocka_unit_test(a_kernel_for_f32_alone_is_checked),
