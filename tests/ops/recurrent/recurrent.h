@@ -140,9 +140,29 @@ FACT(lengths_are_int64_of_any_layout)
     assert_true(adz_equal(y, RUN(x, ADZ_NONE, w, 4, &o, NULL)));
 }
 
+/* Bounds of options are those of the table, whose messages name the option. */
+FACT(options_lie_within_their_bounds)
+{
+    adz_tensor *w[4];
+    draw_weights(w, 1, 1, 3, 2);
+    adz_tensor *x = adz_randn(ADZ_SHAPE(4, 2, 3), ADZ_F64), *h = x;
+    OPTIONS o = DEFAULTS;
+    o.dropout = 1.5;
+    ASSERT_REFUSED(
+        RUN(x, ADZ_NONE, w, 4, &o, &h), ADZ_ERR_ARGUMENT, "dropout is 1.5, but must be in [0, 1]");
+    assert_null(h);
+    o.dropout = NAN;
+    ASSERT_REFUSED(RUN(x, ADZ_NONE, w, 4, &o, &h), ADZ_ERR_ARGUMENT, "dropout is nan");
+    o.dropout = 0;
+    o.layers = 65536;
+    ASSERT_REFUSED(RUN(x, ADZ_NONE, w, 4, &o, &h), ADZ_ERR_ARGUMENT,
+        "layers is 65536, but must be in [1, 65535]");
+}
+
 #define SHARED_FACTS                                                \
     cmocka_unit_test(dropout_acts_between_layers_in_training_only), \
         cmocka_unit_test(the_padding_is_never_read),                \
+        cmocka_unit_test(options_lie_within_their_bounds),          \
         cmocka_unit_test(lengths_are_int64_of_any_layout)
 
 #endif
