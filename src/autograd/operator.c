@@ -301,7 +301,7 @@ static bool find_shapes(adzi_operator_call *c)
                                    : run_shape_rule(c))) {
         return false;
     }
-    for (int k = 0; k < c->n_out; ++k) {
+    for (int k = 0; k < c->n_out && !adzi_form_is_like_input(&c->op); ++k) {
         if (!check_rule(c, k)) {
             return false;
         }

@@ -25,8 +25,8 @@ typedef struct {
     bool accumulate;
 } put_attr;
 
-static adz_tensor *put(adz_tensor *x, adz_tensor *rows, adz_tensor *values, adz_tensor *order,
-    put_attr at, bool inplace);
+static adz_tensor *put(
+    adz_tensor *x, adz_tensor *rows, adz_tensor *values, adz_tensor *order, put_attr at);
 
 /* The shape [m, the dimensions of x behind the first `dims`]. */
 static adz_shape with_rows(adz_shape x, int dims, int64_t m)
@@ -91,7 +91,7 @@ static adz_status backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *
     } else if (adzi_needs(node, 0) && rows != NULL) {
         const adz_shape shape = with_rows(adz_tensor_shape(dy[0]), at->dims, rows->numel);
         adz_tensor *zeros = adz_zeros(shape, (adz_dtype)dy[0]->dtype);
-        dx[0] = put(dy[0], rows, zeros, adzi_saved_input(node, 3), *at, false);
+        dx[0] = put(dy[0], rows, zeros, adzi_saved_input(node, 3), *at);
     }
     if (adzi_needs(node, 2)) {
         dx[2] = values_gradient(node, dy[0]);
@@ -134,11 +134,57 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
 static const adz_field fields[] = { ADZI_FIELD_HIDDEN(put_attr, dims),
     ADZI_FIELD(put_attr, accumulate) };
 
-const adzi_op adzi_op_index_put = {
-    .name = "index_put", .backward = backward, ADZI_FIELDS(fields), .expression = expression
-};
-
 KERNEL_TABLE_ALL(index_put);
+
+/* What a call gets. The node keeps the attributes alone. */
+typedef struct {
+    put_attr at;
+    adz_tensor *to; /* y, or a contiguous copy by way of which a strided y is written */
+} put_arguments;
+
+static bool prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
+{
+    put_arguments *a = block;
+    (void)call, (void)in;
+    a->to = adzi_is_contiguous(y[0]) ? y[0] : adzi_scratch_like("index_put", y[0]);
+    return a->to != NULL;
+}
+
+static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const put_arguments *a = block;
+    const adz_tensor *rows = in[1], *values = in[2], *order = in[3];
+    if (a->to != in[0]) {
+        adzi_copy(a->to, in[0]);
+    }
+    if (values->numel > 0) {
+        const int64_t n = rows->numel, row = values->numel / n;
+        const adzi_put_args args = { a->to->data, values->data, adzi_index_data(rows),
+            adzi_index_data(order), n, row, a->at.accumulate };
+        adzi_launch(KERNEL_FOR(index_put, y[0]->dtype), adzi_put_args, &args, n,
+            adzi_grain_of(ADZI_POINTWISE_GRAIN, row));
+    }
+    if (a->to != y[0]) {
+        adzi_copy(y[0], a->to);
+    }
+}
+
+const adzi_op adzi_op_index_put = { .name = "index_put",
+    .backward = backward,
+    ADZI_ATTRIBUTES(put_attr, fields),
+    .expression = expression,
+    .strided_inputs = 1u << 0,
+    .saved_inputs = 1u << 1 | 1u << 3,
+    .dtypes = ADZI_DTYPES_COMPUTABLE };
+
+static const adzi_steps steps = { .prepare = prepare, .launch = launch };
+
+static adz_tensor *put(
+    adz_tensor *x, adz_tensor *rows, adz_tensor *values, adz_tensor *order, put_attr at)
+{
+    put_arguments a = { .at = at };
+    return ADZI_RUN_STEPS(&adzi_op_index_put, steps, &a, x, rows, values, order);
+}
 
 /* In place, values and rows that share memory with x are copied: a row may be read after it was
  * written. */
@@ -150,43 +196,13 @@ static bool move_from(adz_tensor **t, const adz_tensor *x)
     return *t != NULL;
 }
 
-static adz_tensor *put(adz_tensor *x, adz_tensor *rows, adz_tensor *values, adz_tensor *order,
-    put_attr at, bool inplace)
+static adz_tensor *put_(
+    adz_tensor *x, adz_tensor *rows, adz_tensor *values, adz_tensor *order, put_attr at)
 {
-    static const char op[] = "index_put";
-    adzi_call call;
-    if (inplace && (!move_from(&rows, x) || !move_from(&values, x))) {
-        return NULL;
-    }
-    if (!ADZI_ENTER(&call, index_put, x, rows, values, order) || !adzi_want_computable(&call, 0) ||
-        (inplace && !adzi_begin_inplace(&call, false))) {
-        return NULL;
-    }
-    adz_tensor *from = adzi_compact(op, call.in[2]), *at_rows = adzi_compact(op, call.in[1]),
-               *sorted = adzi_compact(op, call.in[3]);
-    adz_tensor *y =
-        from != NULL && at_rows != NULL && sorted != NULL ? adzi_new_like(&call, x) : NULL;
-    /* A strided x is written by way of a copy. */
-    adz_tensor *to = y == NULL || adzi_is_contiguous(y) ? y : adzi_scratch_like(op, y);
-    if (to == NULL || !adzi_record(&call, 1, &y, &at, sizeof at)) {
-        return NULL;
-    }
-    adzi_save_input(&call, 1);
-    adzi_save_input(&call, 3);
-    if (to != x) {
-        adzi_copy(to, x);
-    }
-    if (from->numel > 0) {
-        const int64_t n = at_rows->numel, row = from->numel / n;
-        const adzi_put_args args = { to->data, from->data, adzi_index_data(at_rows),
-            adzi_index_data(sorted), n, row, at.accumulate };
-        adzi_launch(KERNEL_FOR(index_put, x->dtype), adzi_put_args, &args, n,
-            adzi_grain_of(ADZI_POINTWISE_GRAIN, row));
-    }
-    if (to != y) {
-        adzi_copy(y, to);
-    }
-    return adzi_leave(&call, y);
+    put_arguments a = { .at = at };
+    return move_from(&rows, x) && move_from(&values, x)
+               ? ADZI_RUN_STEPS_(&adzi_op_index_put, steps, &a, x, rows, values, order)
+               : NULL;
 }
 
 /* ---- coordinates ----------------------------------------------------------------------------- */
@@ -318,27 +334,41 @@ static adz_tensor *values_of(const coordinates *c, const adz_tensor *x, adz_tens
     return adz_reshape(adz_expand(values, shape), with_rows(adz_tensor_shape(x), c->dims, n));
 }
 
-static adz_tensor *index_put(adz_tensor *x, adz_tensor *const *indices, size_t n,
-    adz_tensor *values, bool accumulate, bool inplace)
+/* What the operator gets besides x: rows, values and order. */
+typedef struct {
+    adz_tensor *rows, *values, *order;
+    int dims;
+} put_inputs;
+
+/* Finds them from the public arguments. False with the error recorded. */
+static bool find_inputs(
+    put_inputs *in, adz_tensor *x, adz_tensor *const *indices, size_t n, adz_tensor *values)
 {
     coordinates c;
     if (!find(&c, x, indices, n)) {
-        return NULL;
+        return false;
     }
-    adz_tensor *wide = values_of(&c, x, values), *rows = wide != NULL ? rows_of(&c, x) : NULL;
-    adz_tensor *order = rows != NULL ? adz_argsort(rows, 0, false) : NULL;
-    const put_attr at = { c.dims, accumulate };
-    return order != NULL ? put(x, rows, wide, order, at, inplace) : NULL;
+    in->dims = c.dims;
+    in->values = values_of(&c, x, values);
+    in->rows = in->values != NULL ? rows_of(&c, x) : NULL;
+    in->order = in->rows != NULL ? adz_argsort(in->rows, 0, false) : NULL;
+    return in->order != NULL;
 }
 
 adz_tensor *adz_index_put(
     adz_tensor *x, adz_tensor *const *indices, size_t n, adz_tensor *values, bool accumulate)
 {
-    return index_put(x, indices, n, values, accumulate, false);
+    put_inputs in;
+    return find_inputs(&in, x, indices, n, values)
+               ? put(x, in.rows, in.values, in.order, (put_attr){ in.dims, accumulate })
+               : NULL;
 }
 
 adz_tensor *adz_index_put_(
     adz_tensor *x, adz_tensor *const *indices, size_t n, adz_tensor *values, bool accumulate)
 {
-    return index_put(x, indices, n, values, accumulate, true);
+    put_inputs in;
+    return find_inputs(&in, x, indices, n, values)
+               ? put_(x, in.rows, in.values, in.order, (put_attr){ in.dims, accumulate })
+               : NULL;
 }

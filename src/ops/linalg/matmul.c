@@ -166,28 +166,27 @@ static bool next_item(const batch *of, int n_outer, int64_t *index, adzi_gemm_ar
 
 /* Computes all products. A batched product takes one stride per operand, so the innermost leading
  * dimension becomes the batch of one call, and the loop walks the outer ones. y is contiguous, so
- * its matrices follow each other. An operand is transposed if its flag or its storage says so, but
- * not if both do. */
+ * its matrices follow each other. */
 static void multiply_batches(
-    adz_tensor *y, adzi_matrix a, bool ta, adzi_matrix b, bool tb, batch *of, int64_t k)
+    adz_tensor *y, const adzi_matrix *a, const adzi_matrix *b, batch *of, int64_t k)
 {
     int64_t m = y->sizes[y->rank - 2], n = y->sizes[y->rank - 1], item = (int64_t)adzi_item_size(y);
     if (y->numel == 0) {
         return;
     }
     adzi_gemm_args args = { .dtype = (adz_dtype)y->dtype,
-        .ta = ta != a.transposed,
-        .tb = tb != b.transposed,
-        .a_stored = a.stored,
-        .b_stored = b.stored,
+        .ta = a->transposed,
+        .tb = b->transposed,
+        .a_stored = a->stored,
+        .b_stored = b->stored,
         .m = m,
         .n = n,
         .k = k,
         .alpha = 1,
-        .a = a.data,
-        .lda = a.ld,
-        .b = b.data,
-        .ldb = b.ld,
+        .a = a->data,
+        .lda = a->ld,
+        .b = b->data,
+        .ldb = b->ld,
         .c = y->data,
         .ldc = n,
         .batch = 1,
@@ -313,7 +312,10 @@ adz_tensor *adzi_matmul(adz_tensor *a, bool ta, adz_tensor *b, bool tb)
     }
     batch_strides(ra, &of, of.a);
     batch_strides(rb, &of, of.b);
-    multiply_batches(y, ma, ta, mb, tb, &of, k);
+    /* An operand is transposed if its flag or its storage says so, but not if both do. */
+    ma.transposed = ta != ma.transposed;
+    mb.transposed = tb != mb.transposed;
+    multiply_batches(y, &ma, &mb, &of, k);
     return adzi_leave(&call, y);
 }
 

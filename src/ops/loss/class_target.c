@@ -368,9 +368,12 @@ static void compute_shares(const void *block, int64_t begin, int64_t end)
 
 /* The factors depend on the contents of the target and are computed by a launch. q is a constant
  * for derivatives, because neither a target of classes nor the class weights have a gradient. */
-adz_tensor *adzi_class_shares(const char *op, adz_dtype dtype, adz_shape x, adz_tensor *target,
-    const adz_tensor *weight, const adzi_class_attr *attr)
+adz_tensor *adzi_class_shares(
+    const adzi_node *node, adz_dtype dtype, adz_tensor *target, const adz_tensor *weight)
 {
+    const char *op = node->op->name;
+    const adzi_class_attr *attr = adzi_attr(node, adzi_class_attr);
+    const adz_shape x = adzi_input_shape(node, 0);
     adz_tensor *rows = adzi_compact(op, target), *q = adzi_scratch(op, dtype, x.rank, x.sizes);
     if (rows == NULL || q == NULL) {
         return NULL;

@@ -118,7 +118,7 @@ adz_status adzi_class_expression(
  * row, plus e * w_c / C at every class. Ignored rows have 0. The result is a constant for
  * derivatives.
  */
-adz_tensor *adzi_class_shares(const char *op, adz_dtype dtype, adz_shape x, adz_tensor *target,
-    const adz_tensor *weight, const adzi_class_attr *attr);
+adz_tensor *adzi_class_shares(
+    const adzi_node *node, adz_dtype dtype, adz_tensor *target, const adz_tensor *weight);
 
 #endif

@@ -23,8 +23,7 @@ static adz_status fused(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy)
         return adzi_status(NULL);
     }
     const adz_shape x = adzi_input_shape(node, 0);
-    adz_tensor *shares =
-        adzi_class_shares("nll_loss", (adz_dtype)dy[0]->dtype, x, target, weight, attr);
+    adz_tensor *shares = adzi_class_shares(node, (adz_dtype)dy[0]->dtype, target, weight);
     adz_tensor *g = adzi_class_upstream(node, dy[0], adzi_class_axis(x.rank), numbers);
     dx[0] = adz_mul(adz_mul_number(g, -1), shares);
     return adzi_status(dx[0]);

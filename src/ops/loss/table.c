@@ -1,6 +1,7 @@
 /* The losses of the table. */
 #include <math.h>
 
+#include "ops/options.h"
 #include "ops/loss/pair_loss.h"
 #include "ops/loss/probability_check.h"
 
@@ -108,12 +109,12 @@ static bool are_probabilities(const adzi_call *call)
 
 #define KERNELS(fn, value, dx, dt) ADZI_PAIR_TABLES(fn);
 
-#define NUMBER(fn, shown)                                                 \
-    static const adz_field fn##_fields[] = {                              \
-        ADZI_FIELD_ENUM(adzi_pair_attr, reduction, adzi_reduction_names), \
-        ADZI_FIELD_NAMED(adzi_pair_attr, number, shown),                  \
-        ADZI_FIELD_HIDDEN(adzi_pair_attr, log_target),                    \
-        ADZI_FIELD_HIDDEN(adzi_pair_attr, scale),                         \
+#define NUMBER(fn, shown, ...)                                                    \
+    static const adz_field fn##_fields[] = {                                      \
+        ADZI_FIELD_ENUM(adzi_pair_attr, reduction, adzi_reduction_names),         \
+        ADZI_FIELD_AS(adzi_pair_attr, number, shown, ADZ_FIELD_F64, __VA_ARGS__), \
+        ADZI_FIELD_HIDDEN(adzi_pair_attr, log_target),                            \
+        ADZI_FIELD_HIDDEN(adzi_pair_attr, scale),                                 \
     };
 
 #define EXPRESSION(fn, formula)                                                                \
@@ -310,12 +311,17 @@ adz_tensor *adz_binary_cross_entropy_with_logits(adz_tensor *x, adz_tensor *targ
     return adzi_weigh_losses(form->op->name, losses, weight, reduction);
 }
 
+/* The second field of these losses is their number. */
+static inline bool number_fits(const adzi_pair_loss *loss, double number)
+{
+    return adzi_check_number(loss->op->name, &loss->op->fields[1], number);
+}
+
 /* delta is the distance from which on the loss is linear. */
 adz_tensor *adz_huber_loss(adz_tensor *x, adz_tensor *target, adz_reduction reduction, double delta)
 {
-    if (x != NULL && target != NULL && !(delta > 0)) {
-        return adzi_fail("huber_loss", ADZ_ERR_ARGUMENT, "delta is %s, but must be above 0",
-            adzi_text_number(delta));
+    if (x != NULL && target != NULL && !number_fits(&huber_loss_form, delta)) {
+        return NULL;
     }
     return adzi_pair_loss_call(&huber_loss_form, x, target, reduction, delta);
 }
@@ -325,9 +331,8 @@ adz_tensor *adz_huber_loss(adz_tensor *x, adz_tensor *target, adz_reduction redu
 adz_tensor *adz_smooth_l1_loss(
     adz_tensor *x, adz_tensor *target, adz_reduction reduction, double beta)
 {
-    if (x != NULL && target != NULL && !(beta >= 0)) {
-        return adzi_fail("smooth_l1_loss", ADZ_ERR_ARGUMENT, "beta is %s, but must be 0 or more",
-            adzi_text_number(beta));
+    if (x != NULL && target != NULL && !number_fits(&smooth_l1_loss_form, beta)) {
+        return NULL;
     }
     return beta == 0 ? adz_l1_loss(x, target, reduction)
                      : adzi_pair_loss_call(&smooth_l1_loss_form, x, target, reduction, beta);

@@ -13,7 +13,7 @@
  *
  * All others are several columns, one below the other:
  *
- * NUMBER(name, "number"): an argument that is a number, p[0] in kernels, `number` in expressions.
+ * NUMBER(name, "number", bounds): a number as an argument, p[0] in kernels, `number` in expressions.
  * KERNELS(name, value, dx, dt) and EXPRESSION(name, expression): as above.
  * GRADIENTS(name, gradient_x, gradient_t): dx and dt as recorded operators, from g = dy times the
  * factor of the reduction, x, t and number.
@@ -79,7 +79,7 @@ OWN_FILE(ctc_loss, .c = { .refused = WALKS }, .onnx = { .refused = WALKS })
 /* d^2 / 2 for d = x - t and |d| < delta, else delta (|d| - delta / 2). A NaN fails every comparison, takes the
  * last branch and stays NaN. From |d| = delta on the slope is a constant, whose derivative is 0. Third formula:
  * the derived one takes 1.2 times the memory. */
-NUMBER(huber_loss, "delta")
+NUMBER(huber_loss, "delta", ADZ_ABOVE(0))
 KERNELS(huber_loss,
     VMATH(abs)(a - b) < P ? ELEM(0.5) * (a - b) * (a - b) : P * (VMATH(abs)(a - b) - ELEM(0.5) * P),
     KERNEL(huber_slope)(a - b, P), -KERNEL(huber_slope)(a - b, P))
@@ -101,7 +101,7 @@ LOSS(mse_loss, (a - b) * (a - b), ELEM(2) * (a - b), ELEM(2) * (b - a), adz_squa
 OWN_FILE(nll_loss)
 /* d^2 / (2 beta) for d = x - t and |d| < beta, else |d| - beta / 2. NaN and the slope from beta on: as
  * huber_loss. Third formula: the derived one takes 1.2 times the memory. */
-NUMBER(smooth_l1_loss, "beta")
+NUMBER(smooth_l1_loss, "beta", ADZ_AT_LEAST(0))
 KERNELS(smooth_l1_loss,
     VMATH(abs)(a - b) < P ? ELEM(0.5) * (a - b) * (a - b) / P : VMATH(abs)(a - b) - ELEM(0.5) * P,
     KERNEL(smooth_slope)(a - b, P), -KERNEL(smooth_slope)(a - b, P))

@@ -17,8 +17,8 @@ static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *bloc
 {
     const adzi_reduce_attr *at = block;
     const adzi_reducer reducer = { KERNEL_FOR(all_reduce, in[0]->dtype),
-        KERNEL_FOR(all_combine, in[0]->dtype), 1 };
-    adzi_reduce(reducer, y[0], NULL, in[0], at->mask, NULL);
+        KERNEL_FOR(all_combine, in[0]->dtype), 1, { 0 } };
+    adzi_reduce(reducer, y[0], NULL, in[0], at->mask);
 }
 
 const adzi_op adzi_op_all = { .name = "all",

@@ -46,7 +46,7 @@ static void run(adz_tensor *y, adz_tensor *found, const adz_tensor *x, const adz
         reducer.run = KERNEL_FOR(smallest_reduce, x->dtype);
         reducer.join = KERNEL_FOR(smallest_combine, x->dtype);
     }
-    adzi_reduce(reducer, y, found, x, at->mask, NULL);
+    adzi_reduce(reducer, y, found, x, at->mask);
 }
 
 /* ---- forward ----------------------------------------------------------------------------------
@@ -103,38 +103,29 @@ bool adzi_extreme_index_dims(const char *op, adz_tensor *x, adz_dims dims, adzi_
     return true;
 }
 
-/* The rule by which the first extreme element gets everything. `indices` is saved as an extra value
- * of the node, and is also the caller's second result. The call is written out, because the form of
- * plain operators has neither extra values nor a result that the node lacks. */
-adz_tensor *adzi_extreme_dim(
-    const adzi_op *op, adzi_extreme_attr attr, adz_tensor *x, int dim, adz_tensor **indices)
+/* A scalar has one element and no dimension to reduce, so its index is 0. */
+bool adzi_extreme_dim_check(adzi_call *call, void *block)
 {
-    adzi_call call;
-    if (!adzi_enter(&call, op, "x", &x, 1, 0) || !adzi_want_computable(&call, 0) ||
-        (attr.dim = adzi_dim(op->name, x, dim)) < 0) {
-        return NULL;
-    }
-    /* A scalar has one element and no dimension to reduce, so its index is 0. */
-    attr.mask = x->rank > 0 ? 1u << attr.dim : 0;
-    if (!adzi_want_elements(op->name, x, attr.mask)) {
-        return NULL;
-    }
-    int64_t sizes[ADZ_MAX_RANK];
-    int rank = adzi_reduced_sizes(x, attr.mask, attr.keepdim, sizes);
-    adz_tensor *y = adzi_new(&call, (adz_dtype)x->dtype, rank, sizes);
-    adz_tensor *found = call.second = adzi_new(&call, ADZ_I64, rank, sizes);
-    if (y == NULL || found == NULL || !adzi_record_extra(&call, 1, &y, 1, &attr, sizeof attr)) {
-        return NULL;
-    }
-    adzi_save_extra(&call, 0, found);
-    run(y, found, x, &attr);
-    y = adzi_leave(&call, y);
-    /* `indices` belongs to the scope, as every result. After a failure the caller gets NULL for
-     * both. */
-    if (indices != NULL) {
-        *indices = y != NULL ? found : NULL;
-    }
-    return y;
+    adzi_extreme_attr *at = block;
+    const adz_tensor *x = call->in[0];
+    at->dim = adzi_dim(call->op->name, x, at->dim);
+    at->mask = x->rank > 0 && at->dim >= 0 ? 1u << at->dim : 0;
+    return at->dim >= 0 && adzi_want_elements(call->op->name, x, at->mask);
+}
+
+/* The node keeps the indices, which are also the caller's second result. */
+bool adzi_extreme_dim_prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block)
+{
+    adz_tensor *found = adzi_new(call, ADZ_I64, y[0]->rank, y[0]->sizes);
+    (void)in;
+    y[1] = call->second = ((adzi_extreme_call *)block)->found = found;
+    return found != NULL;
+}
+
+void adzi_extreme_dim_launch(adz_tensor *const *y, adz_tensor *const *in, const void *block)
+{
+    const adzi_extreme_call *c = block;
+    run(y[0], c->found, in[0], &c->at);
 }
 
 /* ---- backward ---------------------------------------------------------------------------------

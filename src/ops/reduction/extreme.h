@@ -40,10 +40,35 @@ bool adzi_extreme_dims(const char *op, adz_tensor *x, adz_dims dims, adzi_extrem
 /** adzi_extreme_dims for indices, which count along one dimension or through all. */
 bool adzi_extreme_index_dims(const char *op, adz_tensor *x, adz_dims dims, adzi_extreme_attr *attr);
 
-/** The extreme along one dimension and where it is; records `op`. The node saves the indices alone.
- */
-adz_tensor *adzi_extreme_dim(
-    const adzi_op *op, adzi_extreme_attr attr, adz_tensor *x, int dim, adz_tensor **indices);
+/** What a call along one dimension gets. The node keeps the attributes, and the indices as an extra
+ * value. */
+typedef struct adzi_extreme_call {
+    adzi_extreme_attr at;
+    adz_tensor *found; /* the indices */
+} adzi_extreme_call;
+
+/** The steps of such a call. */
+bool adzi_extreme_dim_check(adzi_call *call, void *block);
+bool adzi_extreme_dim_prepare(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void *block);
+void adzi_extreme_dim_launch(adz_tensor *const *y, adz_tensor *const *in, const void *block);
+
+/** The extreme along dimension attr.dim and where it is. x is not saved, unlike where ties share
+ * the gradient. */
+ADZI_INLINED adz_tensor *adzi_extreme_dim(
+    const adzi_op *op, adzi_extreme_attr attr, adz_tensor *x, adz_tensor **indices)
+{
+    static const adzi_steps steps = { .check = adzi_extreme_dim_check,
+        .prepare = adzi_extreme_dim_prepare,
+        .save = adzi_save_nothing,
+        .launch = adzi_extreme_dim_launch,
+        .n_kept = 1 };
+    adzi_extreme_call c = { .at = attr };
+    adz_tensor *y = ADZI_RUN_STEPS(op, steps, &c, x);
+    if (indices != NULL) {
+        *indices = y != NULL ? c.found : NULL;
+    }
+    return y;
+}
 
 /** The backward of both rules, as an expression and by kernels. */
 adz_status adzi_extreme_backward(adzi_node *node, adz_tensor **dx, adz_tensor *const *dy);

@@ -58,8 +58,8 @@ static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *bloc
     const adzi_reduce_attr *at = block;
     const adz_dtype dtype = (adz_dtype)in[0]->dtype;
     const adzi_reducer reducer = { KERNEL_FOR(logsumexp_reduce, dtype),
-        KERNEL_FOR(logsumexp_combine, dtype), 2 * sizeof(double) };
-    adzi_reduce(reducer, y[0], NULL, in[0], at->mask, NULL);
+        KERNEL_FOR(logsumexp_combine, dtype), 2 * sizeof(double), { 0 } };
+    adzi_reduce(reducer, y[0], NULL, in[0], at->mask);
 }
 
 /* Integers are converted to f32, as in PyTorch. */

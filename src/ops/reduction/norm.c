@@ -137,8 +137,8 @@ static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *bloc
     const norm_attr *at = block;
     const adz_dtype dtype = (adz_dtype)in[0]->dtype;
     const adzi_reducer reducer = { KERNEL_FOR(norm_reduce, dtype), KERNEL_FOR(norm_combine, dtype),
-        4 * sizeof(double) };
-    adzi_reduce(reducer, y[0], NULL, in[0], at->mask, (double[]){ at->p, 0 });
+        4 * sizeof(double), { at->p, 0 } };
+    adzi_reduce(reducer, y[0], NULL, in[0], at->mask);
 }
 
 const adzi_op adzi_op_norm = { .name = "norm",

@@ -178,8 +178,8 @@ static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *bloc
     const adzi_reduce_attr *at = block;
     const adz_dtype dtype = (adz_dtype)in[0]->dtype;
     const adzi_reducer reducer = { KERNEL_FOR(prod_reduce, dtype), KERNEL_FOR(prod_combine, dtype),
-        8 };
-    adzi_reduce(reducer, y[0], NULL, in[0], at->mask, NULL);
+        8, { 0 } };
+    adzi_reduce(reducer, y[0], NULL, in[0], at->mask);
 }
 
 const adzi_op adzi_op_prod = { .name = "prod",

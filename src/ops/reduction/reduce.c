@@ -72,8 +72,8 @@ static void cut_into_blocks(adzi_reduce_args *args, int64_t results, size_t stat
 
 /* Runs one launch over all results, or two: over the blocks of all results, and then over the
  * results to join their blocks. Units of the first launch are numbered result * blocks + block. */
-void adzi_reduce(adzi_reducer reducer, adz_tensor *y, adz_tensor *indices, const adz_tensor *x,
-    unsigned mask, const double *p)
+void adzi_reduce(
+    adzi_reducer reducer, adz_tensor *y, adz_tensor *indices, const adz_tensor *x, unsigned mask)
 {
     adzi_reduce_args args;
     int64_t results = adzi_reduce_args_of(&args, x, mask);
@@ -81,9 +81,7 @@ void adzi_reduce(adzi_reducer reducer, adz_tensor *y, adz_tensor *indices, const
         return;
     }
     args.out = y != NULL ? y->data : NULL;
-    for (int i = 0; p != NULL && i < 2; ++i) {
-        args.p[i] = p[i];
-    }
+    memcpy(args.p, reducer.p, sizeof args.p);
     args.indices = indices != NULL ? indices->data : NULL;
     _Alignas(16) char on_stack[ADZI_REDUCE_PARTIAL];
     cut_into_blocks(&args, results, reducer.state);

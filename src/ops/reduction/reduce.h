@@ -56,14 +56,13 @@ int64_t adzi_reduce_args_of(adzi_reduce_args *args, const adz_tensor *x, unsigne
 typedef struct adzi_reducer {
     adzi_kernel run, join;
     size_t state; /* bytes, 32 at most */
+    double p[2];  /* the operator's numbers */
 } adzi_reducer;
 
-/**
- * y and indices (either may be NULL) from x over the dimensions in `mask`, off the tape. `p` are
- * two numbers, or NULL. Cannot fail.
- */
-void adzi_reduce(adzi_reducer reducer, adz_tensor *y, adz_tensor *indices, const adz_tensor *x,
-    unsigned mask, const double *p);
+/** y and indices (either may be NULL) from x over the dimensions in `mask`, off the tape. Cannot
+ * fail. */
+void adzi_reduce(
+    adzi_reducer reducer, adz_tensor *y, adz_tensor *indices, const adz_tensor *x, unsigned mask);
 
 /** Elements per result. */
 int64_t adzi_reduced_count(adz_shape shape, unsigned mask);

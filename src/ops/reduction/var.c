@@ -98,8 +98,8 @@ void adzi_variance_launch(
     adz_tensor *y, const adz_tensor *x, const adzi_variance_attr *at, bool root)
 {
     const adzi_reducer reducer = { KERNEL_FOR(var_reduce, x->dtype),
-        KERNEL_FOR(var_combine, x->dtype), 4 * sizeof(double) };
-    adzi_reduce(reducer, y, NULL, x, at->mask, (double[]){ at->correction, root });
+        KERNEL_FOR(var_combine, x->dtype), 4 * sizeof(double), { at->correction, root } };
+    adzi_reduce(reducer, y, NULL, x, at->mask);
 }
 
 static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)

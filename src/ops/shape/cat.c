@@ -112,7 +112,8 @@ static void copy_inputs(adz_tensor *y, const adzi_call *call, const cat_attr *at
     }
 }
 
-/* Converts the inputs to the common dtype; these conversions are on the tape if needed. */
+/* Converts the inputs to the common dtype; these conversions are on the tape if needed. The call is
+ * written out, because there may be any number of inputs. */
 static adz_tensor *cat(adzi_call *call, int dim, cat_attr *attr, size_t attr_size)
 {
     adz_shape shape;

@@ -49,7 +49,8 @@ bool adzi_resolve_shape(const char *op, const adz_tensor *x, adz_shape *shape)
 }
 
 /* Elements are not moved if a view can have the new shape. View or copy, there is one node whose
- * gradient is a reshape. */
+ * gradient is a reshape. The call is written out, because an operator in the form is always a view
+ * or never. */
 adz_tensor *adz_reshape(adz_tensor *x, adz_shape shape)
 {
     adzi_call call;

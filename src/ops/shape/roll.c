@@ -28,19 +28,22 @@ static adz_status expression(adz_tensor **y, adz_tensor *const *in, const void *
     return adzi_status(y[0]);
 }
 
-/* Copies `count` positions of x along dim, beginning at `from`, to y beginning at `to`. */
-static void copy_positions(
-    adz_tensor *y, const adz_tensor *x, int dim, int64_t to, int64_t from, int64_t count)
+/* Positions of x along the dimension, and where y has them. */
+typedef struct {
+    int64_t from, to, count;
+} run;
+
+static void copy_run(adz_tensor *y, const adz_tensor *x, int dim, run of)
 {
-    if (count == 0 || x->numel == 0) {
+    if (of.count == 0 || x->numel == 0) {
         return;
     }
     const int64_t item = (int64_t)adzi_item_size(x);
     adz_tensor target = *y, source = *x;
-    target.data += to * y->strides[dim] * item;
-    source.data += from * x->strides[dim] * item;
-    target.sizes[dim] = source.sizes[dim] = count;
-    target.numel = source.numel = x->numel / x->sizes[dim] * count;
+    target.data += of.to * y->strides[dim] * item;
+    source.data += of.from * x->strides[dim] * item;
+    target.sizes[dim] = source.sizes[dim] = of.count;
+    target.numel = source.numel = x->numel / x->sizes[dim] * of.count;
     adzi_copy(&target, &source);
 }
 
@@ -65,8 +68,8 @@ static void launch(adz_tensor *const *y, adz_tensor *const *in, const void *bloc
     const roll_attr *at = block;
     const int64_t size = in[0]->sizes[at->dim];
     const int64_t start = at->shift < 0 ? at->shift + size : at->shift; /* of x's first position */
-    copy_positions(y[0], in[0], at->dim, start, 0, size - start);
-    copy_positions(y[0], in[0], at->dim, 0, size - start, start);
+    copy_run(y[0], in[0], at->dim, (run){ .from = 0, .to = start, .count = size - start });
+    copy_run(y[0], in[0], at->dim, (run){ .from = size - start, .to = 0, .count = start });
 }
 
 const adzi_op adzi_op_roll = { .name = "roll",

@@ -25,29 +25,36 @@ static const adz_field fields[] = { ADZI_FIELD(split_attr, dim) };
 
 const adzi_op adzi_op_split = { .name = "split", .backward = backward, ADZI_FIELDS(fields) };
 
-/* Makes the views and records the node. Piece k has size sizes[k], or `size` if sizes is NULL. The
- * last piece takes what is left. All pieces have the strides of x and differ in offset and size, so
- * nothing is copied. After a failure all n positions of `out` are NULL. */
-static adz_status split(
-    adzi_call *call, int d, const int64_t *sizes, int64_t size, adz_tensor **out, size_t n)
+/* The pieces that are asked for: n, of these sizes, or of one size if `sizes` is NULL. */
+typedef struct {
+    const int64_t *sizes;
+    int64_t size;
+    size_t n;
+} pieces;
+
+/* Makes the views and records the node. The call is written out, because there may be any number of
+ * results. The last piece takes what is left. All pieces have the strides of x and differ in offset
+ * and size, so nothing is copied. After a failure all n positions of `out` are NULL. */
+static adz_status split(adzi_call *call, int d, pieces of, adz_tensor **out)
 {
     adz_tensor *x = call->in[0];
     split_attr attr = { d };
     int64_t start = 0;
     adz_shape shape = adz_shape_of(x->rank, x->sizes);
-    for (size_t k = 0; k < n; ++k) {
+    for (size_t k = 0; k < of.n; ++k) {
         /* A piece never reaches beyond the dimension. */
-        int64_t left = x->sizes[d] - start, width = sizes != NULL ? sizes[k] : size;
+        int64_t left = x->sizes[d] - start, width = of.sizes != NULL ? of.sizes[k] : of.size;
         shape.sizes[d] = width < left ? width : left;
         /* An empty x has no storage to point into, so the offset stays 0. */
         int64_t offset = x->numel > 0 ? start * x->strides[d] : 0;
         out[k] = adzi_new_view(call, x, x->rank, shape.sizes, x->strides, offset);
         if (out[k] == NULL) {
-            return adzi_no_results(out, n);
+            return adzi_no_results(out, of.n);
         }
         start += shape.sizes[d];
     }
-    return adzi_record(call, (int)n, out, &attr, sizeof attr) ? ADZ_OK : adzi_no_results(out, n);
+    return adzi_record(call, (int)of.n, out, &attr, sizeof attr) ? ADZ_OK
+                                                                 : adzi_no_results(out, of.n);
 }
 
 /* Starts the call and checks what both public functions have in common. Returns the dimension,
@@ -89,7 +96,7 @@ adz_status adz_split_sizes(adz_tensor *x, const int64_t *sizes, size_t n, int di
             n, (long long)x->sizes[d], d, adzi_text_shape(x));
         return adzi_no_results(out, n);
     }
-    return split(&call, d, sizes, 0, out, n);
+    return split(&call, d, (pieces){ .sizes = sizes, .n = n }, out);
 }
 
 /* Pieces of one size, of which the last may be smaller. The caller need not know how many there
@@ -120,7 +127,7 @@ adz_status adz_split(
             adzi_text_shape(x), (long long)n, (long long)size, room, (int)ADZI_LIST_MOST);
         return adzi_no_results(out, room);
     }
-    adz_status status = split(&call, d, NULL, size, out, (size_t)n);
+    adz_status status = split(&call, d, (pieces){ .size = size, .n = (size_t)n }, out);
     /* The number is written only after success. */
     if (count != NULL && status == ADZ_OK) {
         *count = (size_t)n;

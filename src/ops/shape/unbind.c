@@ -51,7 +51,8 @@ static int64_t enter_unbind(adzi_call *call, adz_tensor *x, int dim, size_t room
     return n;
 }
 
-/* All results are views and are recorded as one node. Result k begins k strides of the dimension
+/* All results are views and are recorded as one node. The call is written out, because there may be
+ * any number of results. Result k begins k strides of the dimension
  * after the first element of x. `count` may be NULL. After a failure all positions of `out` are
  * NULL.
  */

@@ -112,17 +112,16 @@ adz_status adzi_shape_of_numbers(adz_result *y, adz_tensor *const *in, void *blo
     return ADZ_OK;
 }
 
-bool adzi_workers_begin(
-    const char *op, adzi_workers *w, int64_t items, int64_t bytes, double work, int64_t together)
+bool adzi_workers_begin(const char *op, adzi_workers *w, adzi_work work)
 {
     const int64_t most = adzi_inside_launch() ? 1 : adzi_num_threads();
-    const double worth = (double)items * (work + 16) / (1 << 17);
-    int64_t count = (items + together - 1) / together;
+    const double worth = (double)work.items * (work.multiplies + 16) / (1 << 17);
+    int64_t count = (work.items + work.together - 1) / work.together;
     count = count < most ? count : most;
     count = worth < (double)count ? (int64_t)worth : count;
-    *w = (adzi_workers){
-        .bytes = bytes * together / 64 * 64 + 64, .items = items, .count = count < 1 ? 1 : count
-    };
+    *w = (adzi_workers){ .bytes = work.bytes * work.together / 64 * 64 + 64,
+        .items = work.items,
+        .count = count < 1 ? 1 : count };
     w->memory = adzi_alloc_for_kernels((size_t)(w->bytes * w->count));
     if (w->memory == NULL) {
         adzi_fail_memory(op, (size_t)(w->bytes * w->count));

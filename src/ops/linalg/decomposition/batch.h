@@ -60,17 +60,17 @@ static inline int64_t adzi_items_grain(double work)
     return adzi_grain_of(1 << 16, work + 16);
 }
 
-/**
- * Divides the items of a batch among workers, and takes memory for them. adzi_workers_end gives it
- * back after the launch.
- *
- * @param bytes     for an item
- * @param work      multiply-adds of an item
- * @param together  items that a worker computes at a time; the memory is for all of them
- * @return          false with ADZ_ERR_MEMORY
- */
-bool adzi_workers_begin(
-    const char *op, adzi_workers *w, int64_t items, int64_t bytes, double work, int64_t together);
+/** What the items of a batch take. */
+typedef struct adzi_work {
+    int64_t items;
+    int64_t bytes;     /* memory for an item */
+    double multiplies; /* multiply-adds of an item */
+    int64_t together;  /* items that a worker computes at a time; it has memory for all of them */
+} adzi_work;
+
+/** Divides the items of a batch among workers, and takes memory for them, which adzi_workers_end
+ * gives back after the launch. False with ADZ_ERR_MEMORY. */
+bool adzi_workers_begin(const char *op, adzi_workers *w, adzi_work work);
 void adzi_workers_end(const adzi_workers *w);
 
 /** Memory for what a kernel finds out about every item: 0, or a pivot counted from 1. NULL with the

@@ -95,8 +95,11 @@ static bool compute(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void
         .upper = at->upper,
         .found = (int64_t *)(void *)found->data };
     const int64_t bytes = large ? adzi_eigh_bytes(n, size) : 2 * n * n * size;
-    if (!adzi_workers_begin("eigh", &args.workers, found->numel, bytes,
-            (large ? 10 : 40) * (double)n * (double)n * (double)n, large ? 1 : ADZI_JACOBI_LANES)) {
+    const adzi_work work = { .items = found->numel,
+        .bytes = bytes,
+        .multiplies = (large ? 10 : 40) * (double)n * (double)n * (double)n,
+        .together = large ? 1 : ADZI_JACOBI_LANES };
+    if (!adzi_workers_begin("eigh", &args.workers, work)) {
         return false;
     }
     const adzi_kernel kernel =

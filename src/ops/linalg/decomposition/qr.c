@@ -93,9 +93,11 @@ static bool factorise(const adz_tensor *from, adz_tensor *const *y)
     const adz_dtype dtype = (adz_dtype)from->dtype;
     adzi_qr_args args = { .a = from->data, .q = y[0]->data, .r = y[1]->data, .m = m, .n = n };
     const bool in_lanes = adzi_qr_in_lanes(m, n);
-    if (!adzi_workers_begin("qr", &args.workers, k > 0 ? adzi_items(from) : 0,
-            adzi_qr_room(m, n) * (int64_t)adz_dtype_size(dtype),
-            4 * (double)m * (double)n * (double)k, in_lanes ? ADZI_MATRIX_LANES : 1)) {
+    const adzi_work work = { .items = k > 0 ? adzi_items(from) : 0,
+        .bytes = adzi_qr_room(m, n) * (int64_t)adz_dtype_size(dtype),
+        .multiplies = 4 * (double)m * (double)n * (double)k,
+        .together = in_lanes ? ADZI_MATRIX_LANES : 1 };
+    if (!adzi_workers_begin("qr", &args.workers, work)) {
         return false;
     }
     adzi_launch(in_lanes ? KERNEL_FOR(qr_small, dtype) : KERNEL_FOR(qr, dtype), adzi_qr_args, &args,

@@ -133,8 +133,11 @@ static bool compute(adzi_call *call, adz_tensor **y, adz_tensor *const *in, void
         .n = n,
         .found = (int64_t *)(void *)found->data };
     const int64_t bytes = large ? adzi_svd_bytes(m + n - k, k, size) : (m * n + k * k) * size;
-    if (!adzi_workers_begin("svd", &args.workers, found->numel, bytes,
-            (large ? 20 : 40) * (double)m * (double)n * (double)k, large ? 1 : ADZI_JACOBI_LANES)) {
+    const adzi_work work = { .items = found->numel,
+        .bytes = bytes,
+        .multiplies = (large ? 20 : 40) * (double)m * (double)n * (double)k,
+        .together = large ? 1 : ADZI_JACOBI_LANES };
+    if (!adzi_workers_begin("svd", &args.workers, work)) {
         return false;
     }
     const adzi_kernel kernel = large ? KERNEL_FOR(svd_large, a->dtype) : KERNEL_FOR(svd, a->dtype);
