@@ -263,6 +263,15 @@ static bool promote(adzi_call *call)
     return adzi_promote(call, 0, 1);
 }
 
+/* An operand as the product reads it. It is transposed if its flag or its storage says so, but not
+ * if both do. */
+static adz_tensor *operand_of(adz_tensor *t, bool transposed, adzi_matrix *m)
+{
+    adz_tensor *read = adzi_matrix_of("matmul", t, m);
+    m->transposed = read != NULL && transposed != m->transposed;
+    return read;
+}
+
 /* Computes y = op(a) op(b) for ranks of 2 and more. Ranks of 1 are handled by adz_matmul. The
  * result gets its shape from both operands: leading dimensions, rows of op(a), columns of op(b). */
 adz_tensor *adzi_matmul(adz_tensor *a, bool ta, adz_tensor *b, bool tb)
@@ -289,8 +298,8 @@ adz_tensor *adzi_matmul(adz_tensor *a, bool ta, adz_tensor *b, bool tb)
         return NULL;
     }
     /* Copies, if any, are made before the recording, because they can fail. */
-    adz_tensor *ra = adzi_matrix_of("matmul", call.in[0], &ma);
-    adz_tensor *rb = ra != NULL ? adzi_matrix_of("matmul", call.in[1], &mb) : NULL;
+    adz_tensor *ra = operand_of(call.in[0], ta, &ma);
+    adz_tensor *rb = ra != NULL ? operand_of(call.in[1], tb, &mb) : NULL;
     if (rb == NULL) {
         return NULL;
     }
@@ -312,9 +321,6 @@ adz_tensor *adzi_matmul(adz_tensor *a, bool ta, adz_tensor *b, bool tb)
     }
     batch_strides(ra, &of, of.a);
     batch_strides(rb, &of, of.b);
-    /* An operand is transposed if its flag or its storage says so, but not if both do. */
-    ma.transposed = ta != ma.transposed;
-    mb.transposed = tb != mb.transposed;
     multiply_batches(y, &ma, &mb, &of, k);
     return adzi_leave(&call, y);
 }
