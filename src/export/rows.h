@@ -22,6 +22,10 @@ typedef struct adzi_c99_special {
     const char *element;
 } adzi_c99_special;
 
+enum { ADZI_C99_ROOM = 64 };
+typedef const char *adzi_c99_text_function(const struct adzi_c99 *c,
+    const struct adzi_c99_call *call, double numbers[2], char room[ADZI_C99_ROOM]);
+
 /** How an operator is written in C. */
 typedef struct adzi_c99_row {
     /** Prints a call. NULL: the writer has no printer. */
@@ -35,6 +39,10 @@ typedef struct adzi_c99_row {
      *
      * For reductions, it is the statement that takes an element e into the running value s. */
     const char *element;
+    /** The expression of one call, for an operator whose `element` depends on more. `numbers` are
+     * the attributes that the row names, for $0 and $1, and may be changed. `room` is for the text.
+     */
+    adzi_c99_text_function *text;
     const adzi_c99_special *special;
     size_t n_special;
     /** The expression for i32 and i64; the one for bool; and the one for each of these and u8 whose

@@ -117,8 +117,9 @@ static void check_row(const adzi_row *row)
     if (row->view && c->print != NULL) {
         fault(row->op, "a view is not printed");
     }
-    if ((c->print == adzi_c99_elementwise || c->print == adzi_c99_reduce) && c->element == NULL) {
-        fault(row->op, "C has no expression");
+    if ((c->print == adzi_c99_elementwise && (c->element == NULL) == (c->text == NULL)) ||
+        (c->print == adzi_c99_reduce && c->element == NULL)) {
+        fault(row->op, "C has no expression, or two");
     }
     if (c->print == adzi_c99_reduce && c->start == NULL && c->than == NULL) {
         fault(row->op, "nothing says from where the reduction starts");

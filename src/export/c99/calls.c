@@ -102,3 +102,13 @@ void adzi_c99_forward(adzi_c99 *c, const adzi_c99_call *call)
                                                 : "has neither a printer nor an expression");
     }
 }
+
+bool adzi_c99_drops_nothing(adzi_c99 *c, double p)
+{
+    if (p != 0) {
+        adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
+            "dropout with p = %s draws random numbers, which a function in C cannot; call adz_module_eval before the plan is made",
+            adzi_text_float(p));
+    }
+    return p == 0;
+}

@@ -409,8 +409,7 @@ static void print_chain(adzi_c99 *c, const chain *h)
     add_operands(c, h, &nest, operand);
     adzi_c99_nest_open(c, &nest);
     if (nest.loops == 0) {
-        adzi_c99_line(c, "{");
-        ++c->depth;
+        adzi_c99_open(c, "{");
     }
     for (int i = 0; i < h->n_accesses; ++i) {
         if (i == 0 || h->accesses[i].call != h->accesses[i - 1].call) {
@@ -418,8 +417,7 @@ static void print_chain(adzi_c99 *c, const chain *h)
         }
     }
     if (nest.loops == 0) {
-        --c->depth;
-        adzi_c99_line(c, "}");
+        adzi_c99_close(c);
     }
     adzi_c99_nest_close(c, &nest);
     note_replacements(c, h);

@@ -1,5 +1,4 @@
 /* Elementwise operators: expressions of their rows say how an element is computed. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -102,57 +101,6 @@ static void print(
     adzi_c99_nest_close(c, &nest);
 }
 
-/* How an element of one dtype becomes one of another. Everything but 0 is true, NaN included. A
- * float beyond the integers must not reach a cast, whose result C leaves undefined. */
-static const char *conversion(adz_dtype from, adz_dtype to)
-{
-    static const char *const casts[] = { [ADZI_C99_FLOATS] = "(float)$a",
-        [ADZI_C99_INTEGERS] = "(int32_t)$a",
-        [ADZI_C99_BYTES] = "(unsigned char)$a",
-        [ADZI_C99_DOUBLES] = "(double)$a" };
-    const bool byte = to == ADZ_U8, truncates = adzi_is_float(from) && !adzi_is_float(to);
-    if (to == ADZ_BOOL) {
-        return from == ADZ_BOOL ? "$a" : "$a != 0";
-    }
-    if (truncates && from == ADZ_F64) {
-        return byte ? "(unsigned char)@wide_truncate($a)" : "@wide_truncate($a)";
-    }
-    if (truncates) {
-        return byte ? "(unsigned char)@truncate($a)" : "@truncate($a)";
-    }
-    return adzi_c99_arena(from) != adzi_c99_arena(to) ? casts[adzi_c99_arena(to)] : "$a";
-}
-
-/* The expression of `to` and `copy`: y has another dtype than the last input. */
-static void conversion_text(const adzi_c99 *c, const adzi_c99_call *call, char text[64])
-{
-    const adzi_c99_value *y = adzi_c99_out(c, call, 0);
-    const int last = call->n_in - 1;
-    snprintf(text, 64, "%s", conversion(adzi_c99_in(c, call, last)->dtype, y->dtype));
-    *(strchr(text, '$') + 1) = (char)('a' + last);
-}
-
-/* The expression of a clamp: min(max(x, min), max), so that max wins where min is above it. A NaN
- * among the bounds makes everything NaN. Bounds that no element can pass are left out, because
- * compilers warn of them. */
-static const char *clamp_text(adz_dtype dtype, double bounds[2])
-{
-    const double infinity = (double)INFINITY;
-    const bool whole = !adzi_is_float(dtype), byte = dtype == ADZ_U8;
-    const double least = !whole ? -infinity : byte ? 0 : INT32_MIN;
-    const double most = !whole ? infinity : byte ? UINT8_MAX : INT32_MAX;
-    if (isnan(bounds[0]) || isnan(bounds[1])) {
-        bounds[0] = (double)NAN;
-        return "$0";
-    }
-    bounds[0] = bounds[0] > bounds[1] ? bounds[1] : bounds[0];
-    const bool low = bounds[0] > least, high = bounds[1] < most;
-    return low && high ? "$a < $0 ? $0 : $a > $1 ? $1 : $a"
-           : low       ? "$a < $0 ? $0 : $a"
-           : high      ? "$a > $1 ? $1 : $a"
-                       : "$a";
-}
-
 /* The expression of an operator whose row has one. */
 static const char *row_text(const adzi_c99 *c, const adzi_c99_call *call, double numbers[2])
 {
@@ -172,47 +120,30 @@ static const char *row_text(const adzi_c99 *c, const adzi_c99_call *call, double
 
 bool adzi_c99_is_elementwise(const adzi_c99_call *call)
 {
-    return call->row != NULL &&
-           (call->row->c.print == adzi_c99_elementwise || call->row->c.print == adzi_c99_convert ||
-               call->row->c.print == adzi_c99_clamp);
+    return call->row != NULL && call->row->c.print == adzi_c99_elementwise;
 }
 
-/* The expression of an elementwise call. `conversion` is room for it. */
+/* The expression of an elementwise call. `room` is for one that the row makes. */
 static const char *text_of_call(
-    const adzi_c99 *c, const adzi_c99_call *call, double numbers[2], char conversion[64])
+    const adzi_c99 *c, const adzi_c99_call *call, double numbers[2], char room[ADZI_C99_ROOM])
 {
+    const adzi_c99_row *r = &call->row->c;
     numbers_of(call, numbers);
-    if (call->row->c.print == adzi_c99_convert) {
-        conversion_text(c, call, conversion);
-        return conversion;
-    }
-    return call->row->c.print == adzi_c99_clamp
-               ? clamp_text(adzi_c99_out(c, call, 0)->dtype, numbers)
-               : row_text(c, call, numbers);
+    return r->text != NULL ? r->text(c, call, numbers, room) : row_text(c, call, numbers);
 }
 
 void adzi_c99_elementwise(adzi_c99 *c, const adzi_c99_call *call)
 {
     double numbers[2];
-    char room[64];
+    char room[ADZI_C99_ROOM];
     const char *text = text_of_call(c, call, numbers, room);
     print(c, call, text, numbers);
-}
-
-void adzi_c99_clamp(adzi_c99 *c, const adzi_c99_call *call)
-{
-    adzi_c99_elementwise(c, call);
-}
-
-void adzi_c99_convert(adzi_c99 *c, const adzi_c99_call *call)
-{
-    adzi_c99_elementwise(c, call);
 }
 
 unsigned adzi_c99_reads(const adzi_c99 *c, const adzi_c99_call *call)
 {
     double numbers[2];
-    char room[64];
+    char room[ADZI_C99_ROOM];
     const char *text = text_of_call(c, call, numbers, room);
     unsigned reads = 0;
     for (int i = 0; i < call->n_in && i < 3; ++i) {
@@ -228,7 +159,7 @@ void adzi_c99_add_element(
     parts p = {
         .a = inputs[0], .b = inputs[1], .c = inputs[2], .dtype = adzi_c99_out(c, call, 0)->dtype
     };
-    char room[64];
+    char room[ADZI_C99_ROOM];
     const char *expression = text_of_call(c, call, p.numbers, room);
     fill_in(c, text, expression, &p);
 }

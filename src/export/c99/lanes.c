@@ -1,4 +1,4 @@
-#include "export/c99/c99.h"
+#include "export/c99/printer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -63,8 +63,7 @@ void adzi_c99_lanes_open(adzi_c99 *c, adzi_c99_lanes *lanes)
 {
     adzi_c99_nest_open(c, &lanes->outer);
     if (lanes->outer.loops == 0) { /* a separate block for the lane's variables */
-        adzi_c99_line(c, "{");
-        ++c->depth;
+        adzi_c99_open(c, "{");
     }
     for (int k = 0; k < lanes->outer.n; ++k) {
         memcpy(lanes->inner.operand[k].index, lanes->outer.operand[k].index, ADZI_C99_INDEX);
@@ -74,8 +73,7 @@ void adzi_c99_lanes_open(adzi_c99 *c, adzi_c99_lanes *lanes)
 void adzi_c99_lanes_close(adzi_c99 *c, adzi_c99_lanes *lanes)
 {
     if (lanes->outer.loops == 0) {
-        --c->depth;
-        adzi_c99_line(c, "}");
+        adzi_c99_close(c);
     }
     adzi_c99_nest_close(c, &lanes->outer);
 }
@@ -94,4 +92,31 @@ const char *adzi_c99_lane_element(adzi_c99 *c, adzi_c99_lanes *lanes, int operan
     adzi_c99_element(c, nest->operand[operand].memory, nest->operand[operand].index, text,
         sizeof lanes->outer.operand[operand].text);
     return text;
+}
+
+unsigned adzi_c99_dim_mask(const adzi_c99_call *call, const adzi_c99_value *value)
+{
+    return value->rank > 0 ? 1u << (int)adzi_c99_attr(call, "dim", 0) : 0;
+}
+
+void adzi_c99_print_exponentials(
+    adzi_c99 *c, const adzi_c99_lanes *lanes, int from, int to, bool limited)
+{
+    adzi_c99_line(c, "float most = (-1.0f / 0.0f), total = 0;");
+    adzi_c99_nest pass = adzi_c99_pass(c, lanes);
+    adzi_c99_line(
+        c, "most = %s > most ? %s : most;", pass.operand[from].text, pass.operand[from].text);
+    adzi_c99_nest_close(c, &pass);
+    if (limited) {
+        adzi_c99_line(c, "most = most - most == 0 ? most : 0;");
+    }
+    pass = adzi_c99_pass(c, lanes);
+    if (to >= 0) {
+        adzi_c99_line(c, "const float e = @exp(%s - most);", pass.operand[from].text);
+        adzi_c99_line(c, "total += e;");
+        adzi_c99_line(c, "%s = e;", pass.operand[to].text);
+    } else {
+        adzi_c99_line(c, "total += @exp(%s - most);", pass.operand[from].text);
+    }
+    adzi_c99_nest_close(c, &pass);
 }

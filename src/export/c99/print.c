@@ -1,4 +1,5 @@
 /* The smallest parts of the text: lines, numbers, loops and elements. */
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,23 +29,28 @@ void adzi_c99_fail(adzi_c99 *c, adz_status code, const char *format, ...)
 /* ---- lines and numbers ------------------------------------------------------------------------
  */
 
-void adzi_c99_line(adzi_c99 *c, const char *format, ...)
+/* The text that a format makes, in `usual` if it fits there; NULL if memory was refused. */
+static char *formatted(const char *format, va_list arguments, char *usual, size_t *size)
 {
-    char usual[512], *line = usual; /* long names and many dimensions make longer lines */
-    va_list arguments;
-    va_start(arguments, format);
-    const int length = vsnprintf(usual, sizeof usual, format, arguments);
-    va_end(arguments);
-    const size_t size = length < 0 ? 0 : (size_t)length + 1;
-    if (size > sizeof usual) {
-        line = adzi_alloc(size);
-        if (line != NULL) {
-            va_start(arguments, format);
-            vsnprintf(line, size, format, arguments);
-            va_end(arguments);
-        }
+    va_list again;
+    va_copy(again, arguments);
+    const int length = vsnprintf(usual, *size, format, arguments);
+    const size_t needed = length < 0 ? 0 : (size_t)length + 1;
+    char *line = needed == 0 ? NULL : needed <= *size ? usual : adzi_alloc(needed);
+    if (line != NULL && line != usual) {
+        vsnprintf(line, needed, format, again);
     }
-    if (line == NULL || size == 0) {
+    va_end(again);
+    *size = needed;
+    return line;
+}
+
+static void add_line(adzi_c99 *c, const char *format, va_list arguments)
+{
+    char usual[512]; /* long names and many dimensions make longer lines */
+    size_t size = sizeof usual;
+    char *line = formatted(format, arguments, usual, &size);
+    if (line == NULL) {
         adzi_c99_fail(c, ADZ_ERR_MEMORY, "no memory for the text of the C file");
         return;
     }
@@ -55,6 +61,49 @@ void adzi_c99_line(adzi_c99 *c, const char *format, ...)
     adzi_text_add(&c->body, "\n");
     if (line != usual) {
         adzi_free(line, size);
+    }
+}
+
+void adzi_c99_line(adzi_c99 *c, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add_line(c, format, arguments);
+    va_end(arguments);
+}
+
+void adzi_c99_open(adzi_c99 *c, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add_line(c, format, arguments);
+    va_end(arguments);
+    ++c->depth;
+}
+
+void adzi_c99_close(adzi_c99 *c)
+{
+    --c->depth;
+    adzi_c99_line(c, "}");
+}
+
+adzi_c99_mark adzi_c99_mark_of(const adzi_c99 *c)
+{
+    return (adzi_c99_mark){ c->depth, c->variables };
+}
+
+void adzi_c99_need_block(adzi_c99 *c, adzi_c99_mark mark)
+{
+    if (c->depth == mark.depth) {
+        adzi_c99_open(c, "{");
+    }
+}
+
+void adzi_c99_close_to(adzi_c99 *c, adzi_c99_mark mark)
+{
+    c->variables = mark.variables;
+    while (c->depth > mark.depth) {
+        adzi_c99_close(c);
     }
 }
 
@@ -188,6 +237,11 @@ static const char *whole_text(adzi_c99 *c, int64_t x)
     return text;
 }
 
+const char *adzi_c99_largest(const adzi_c99 *c)
+{
+    return adzi_c99_real(c, c->wide ? DBL_MAX : (double)FLT_MAX);
+}
+
 const char *adzi_c99_number(adzi_c99 *c, adz_dtype dtype, double x)
 {
     switch (adzi_c99_dtype(c, dtype)) {
@@ -311,9 +365,8 @@ bool adzi_c99_loop_over(adzi_c99 *c, int64_t count, char variable[4])
 
 void adzi_c99_end(adzi_c99 *c)
 {
-    --c->depth;
     --c->variables;
-    adzi_c99_line(c, "}");
+    adzi_c99_close(c);
 }
 
 adzi_c99_nest adzi_c99_nest_of(int rank, const int64_t *sizes)

@@ -70,8 +70,7 @@ static bool open_block(adzi_c99 *c)
 {
     const bool bare = c->variables == 0;
     if (bare) {
-        adzi_c99_line(c, "{");
-        ++c->depth;
+        adzi_c99_open(c, "{");
     }
     return bare;
 }
@@ -79,8 +78,7 @@ static bool open_block(adzi_c99 *c)
 static void close_block(adzi_c99 *c, bool open)
 {
     if (open) {
-        --c->depth;
-        adzi_c99_line(c, "}");
+        adzi_c99_close(c);
     }
 }
 
@@ -144,8 +142,7 @@ static void print_blocks(const product *p, part t)
                             : open_range(c, 0, t.columns, BLOCK_COLUMNS, j);
     const bool block = !outer && !inner;
     if (block) {
-        adzi_c99_line(c, "{");
-        ++c->depth;
+        adzi_c99_open(c, "{");
     }
     address(p, A, i, 2, a);
     address(p, B, j, 1, b);
@@ -203,8 +200,7 @@ static void print_terms(const product *p, const char *i, int64_t from, int64_t b
     adzi_text sum = { 0 };
     const bool loop = open_range(c, from, below, count, k);
     if (!loop) {
-        adzi_c99_line(c, "{");
-        ++c->depth;
+        adzi_c99_open(c, "{");
     }
     for (int t = 0; t < count; ++t) {
         name_term(term, loop ? k : "", from, t);
@@ -332,108 +328,4 @@ void adzi_c99_product(adzi_c99 *c, const adzi_c99_operands *operands)
         print_sums(&p);
     }
     adzi_c99_nest_close(c, &p.nest);
-}
-
-/* ---- linear -----------------------------------------------------------------------------------
- */
-
-/* x and y as [N, D] and [N, H] if that is possible, so that there is one product and no batch. */
-static void as_rows(adzi_c99_value *x, adzi_c99_value *y)
-{
-    adzi_c99_value rows_x, rows_y;
-    if (adzi_c99_rows(x, &rows_x) && adzi_c99_rows(y, &rows_y)) {
-        *x = rows_x;
-        *y = rows_y;
-    }
-}
-
-/* A vector [D] as [1, D]. */
-static adzi_c99_value at_least_matrix(const adzi_c99_value *v)
-{
-    adzi_c99_value matrix = *v;
-    if (v->rank == 1) {
-        matrix.rank = 2;
-        matrix.sizes[1] = v->sizes[0];
-        matrix.strides[1] = v->strides[0];
-        matrix.sizes[0] = 1;
-        matrix.strides[0] = 0;
-    }
-    return matrix;
-}
-
-void adzi_c99_linear(adzi_c99 *c, const adzi_c99_call *call)
-{
-    adzi_c99_value x = at_least_matrix(adzi_c99_in(c, call, 0));
-    adzi_c99_value y = at_least_matrix(adzi_c99_out(c, call, 0));
-    const adzi_c99_value w = adzi_c99_transposed(adzi_c99_in(c, call, 1), 0, 1);
-    as_rows(&x, &y);
-    adzi_c99_product(
-        c, &(adzi_c99_operands){ .a = &x, .b = &w, .bias = adzi_c99_in(c, call, 2), .y = &y });
-}
-
-/* ---- linear and relu in one call --------------------------------------------------------------
- */
-
-static bool drops_nothing(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const double p = adzi_c99_attr(call, "p", 0);
-    if (p != 0) {
-        adzi_c99_refuse_dropout(c, p);
-    }
-    return p == 0;
-}
-
-void adzi_c99_linear_relu(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const adzi_c99_value *y = adzi_c99_out(c, call, 0);
-    if (drops_nothing(c, call)) {
-        adzi_c99_linear(c, call);
-        adzi_c99_map(c, y, "= $a < 0 ? 0 : $a", y);
-    }
-}
-
-/* ---- matmul -----------------------------------------------------------------------------------
- */
-
-/* The operand as it is multiplied: transposed if the attribute says so. */
-static adzi_c99_value operand(const adzi_c99_call *call, const char *flag, const adzi_c99_value *v)
-{
-    adzi_c99_value matrix = at_least_matrix(v);
-    return adzi_c99_attr(call, flag, 0) != 0
-               ? adzi_c99_transposed(&matrix, matrix.rank - 2, matrix.rank - 1)
-               : matrix;
-}
-
-/* A vector on the right is a column. */
-static adzi_c99_value right(const adzi_c99_call *call, const adzi_c99_value *v)
-{
-    const adzi_c99_value matrix = operand(call, "transpose_b", v);
-    return v->rank == 1 ? adzi_c99_transposed(&matrix, 0, 1) : matrix;
-}
-
-/* y as [..., m, n], with the dimensions that a vector on either side has removed. */
-static adzi_c99_value product_of(
-    const adzi_c99_value *y, const adzi_c99_value *a, const adzi_c99_value *b)
-{
-    adzi_c99_value full = *y;
-    if (b->rank == 1) {
-        full.sizes[full.rank] = 1;
-        full.strides[full.rank++] = 0;
-    }
-    if (a->rank == 1) {
-        full.sizes[full.rank] = full.rank > 0 ? full.sizes[full.rank - 1] : 1;
-        full.strides[full.rank] = full.rank > 0 ? full.strides[full.rank - 1] : 0;
-        full.sizes[full.rank - 1] = 1;
-        full.strides[full.rank - 1] = 0;
-        ++full.rank;
-    }
-    return full;
-}
-
-void adzi_c99_matmul(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const adzi_c99_value *a = adzi_c99_in(c, call, 0), *b = adzi_c99_in(c, call, 1);
-    const adzi_c99_value left = operand(call, "transpose_a", a), r = right(call, b);
-    const adzi_c99_value y = product_of(adzi_c99_out(c, call, 0), a, b);
-    adzi_c99_product(c, &(adzi_c99_operands){ .a = &left, .b = &r, .y = &y });
 }

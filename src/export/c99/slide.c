@@ -54,20 +54,6 @@ void adzi_c99_add_meeting(char index[ADZI_C99_INDEX], const adzi_c99_axis *a, co
     adzi_c99_add_offset(index, -a->padding * step);
 }
 
-/* ---- blocks --------------------------------------------------------------------------------- */
-
-void adzi_c99_open_block(adzi_c99 *c)
-{
-    adzi_c99_line(c, "{");
-    ++c->depth;
-}
-
-void adzi_c99_close_block(adzi_c99 *c)
-{
-    --c->depth;
-    adzi_c99_line(c, "}");
-}
-
 bool adzi_c99_open_meeting(adzi_c99 *c, const adzi_c99_axis *a, const char *position,
     const char *tap, char row[ADZI_C99_INDEX])
 {
@@ -80,8 +66,7 @@ bool adzi_c99_open_meeting(adzi_c99 *c, const adzi_c99_axis *a, const char *posi
         return false;
     }
     adzi_c99_line(c, "const int row = %s;", at[0] != '\0' ? at : "0");
-    adzi_c99_line(c, "if (row >= 0 && row < %lld) {", (long long)a->big);
-    ++c->depth;
+    adzi_c99_open(c, "if (row >= 0 && row < %lld) {", (long long)a->big);
     snprintf(row, ADZI_C99_INDEX, "row");
     return true;
 }

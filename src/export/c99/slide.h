@@ -2,7 +2,7 @@
 #ifndef ADZI_EXPORT_C99_SLIDE_H
 #define ADZI_EXPORT_C99_SLIDE_H
 
-#include "export/c99/c99.h"
+#include "export/c99/printer.h"
 
 /** One dimension. At position q of the small image, tap t of the kernel meets the element
  * q stride + t dilation - padding of the big one, if there is such an element. */
@@ -38,9 +38,5 @@ void adzi_c99_add_variable(char index[ADZI_C99_INDEX], const char *variable, int
 
 /** Adds a number to an index, unless it is 0. */
 void adzi_c99_add_offset(char index[ADZI_C99_INDEX], int64_t offset);
-
-/** Opens and closes a block for variables. */
-void adzi_c99_open_block(adzi_c99 *c);
-void adzi_c99_close_block(adzi_c99 *c);
 
 #endif

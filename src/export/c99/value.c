@@ -140,3 +140,27 @@ adzi_c99_value adzi_c99_scratch(adzi_c99 *c, adz_dtype dtype, int rank, const in
     }
     return contiguous(memory >= 0 ? memory : 0, adzi_c99_dtype(c, dtype), rank, sizes);
 }
+
+adzi_c99_value adzi_c99_at_least_matrix(const adzi_c99_value *v)
+{
+    adzi_c99_value matrix = *v;
+    if (v->rank == 1) {
+        matrix.rank = 2;
+        matrix.sizes[1] = v->sizes[0];
+        matrix.strides[1] = v->strides[0];
+        matrix.sizes[0] = 1;
+        matrix.strides[0] = 0;
+    }
+    return matrix;
+}
+
+int adzi_c99_constant(
+    adzi_c99 *c, const adzi_c99_call *call, const adz_tensor *tensor, const char *label)
+{
+    const int memory = adzi_c99_memory_new(c, ADZI_C99_CONSTANT, tensor->dtype, tensor->numel);
+    if (memory >= 0) {
+        c->memories[memory].data = tensor->data;
+        snprintf(c->memories[memory].label, ADZI_C99_LABEL, "%s of %s", label, call->op->name);
+    }
+    return memory;
+}

@@ -2,14 +2,17 @@
 #ifndef ADZI_EXPORT_ROWS_ROW_H
 #define ADZI_EXPORT_ROWS_ROW_H
 
-#include "export/c99/c99.h"
+#include "export/c99/printer.h"
 #include "export/onnx.h"
 
-/** A function prints the call. */
+/** A function prints the call. The file of the row declares it by `adzi_c99_printer`. */
 #define C99(print_) .c = { .print = adzi_c99_##print_ }
 
 /** An expression of y. */
 #define C99_ELEMENT(y_) .c = { .print = adzi_c99_elementwise, .element = y_ }
+
+/** A function makes the expression of y. */
+#define C99_TEXT(text_) .c = { .print = adzi_c99_elementwise, .text = adzi_c99_##text_##_text }
 
 /** An expression of y in files of doubles. `why_` follows "it". */
 #define C99_OF_DOUBLES(y_, why_) \

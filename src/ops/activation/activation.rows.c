@@ -1,6 +1,8 @@
 /* How exports write operators: activation functions that are not elementwise. */
 #include "export/rows/row.h"
 
+adzi_c99_printer adzi_c99_log_softmax, adzi_c99_softmax;
+
 const adzi_row adzi_rows_activation[] = {
     { .op = "bias_activation" },
     { .op = "glu" },

@@ -1,18 +1,16 @@
-/* Attention, printed as loops that need little scratch memory. */
+/* Attention, one query after another, with the scores of one query as scratch memory. The
+ * expression would hold all of them. */
 #include <stdio.h>
-#include <string.h>
 
-#include "export/c99/c99.h"
+#include "export/c99/printer.h"
 
-enum { TEXT = ADZI_C99_INDEX + ADZI_C99_NAME };
-
-/* A position in a value: an index, and the variables of its last two dimensions. Each is "" where
+/* A spot in a value: an index, and the variables of its last two dimensions. Each is "" where
  * there is none. */
-typedef struct {
+typedef struct spot {
     const char *base, *row, *column;
-} position;
+} spot;
 
-static void write_index(const adzi_c99_value *v, position at, char index[ADZI_C99_INDEX])
+static void index_of_spot(const adzi_c99_value *v, spot at, char index[ADZI_C99_INDEX])
 {
     snprintf(index, ADZI_C99_INDEX, "%s", at.base);
     if (at.row[0] != '\0') {
@@ -23,18 +21,18 @@ static void write_index(const adzi_c99_value *v, position at, char index[ADZI_C9
     }
 }
 
-static void element(adzi_c99 *c, const adzi_c99_value *v, position at, char text[TEXT])
+static void element(adzi_c99 *c, const adzi_c99_value *value, spot at, char text[ADZI_C99_TEXT])
 {
     char index[ADZI_C99_INDEX];
-    write_index(v, at, index);
-    adzi_c99_element(c, v->memory, index, text, TEXT);
+    index_of_spot(value, at, index);
+    adzi_c99_element(c, value->memory, index, text, ADZI_C99_TEXT);
 }
 
-static void address(adzi_c99 *c, const adzi_c99_value *v, position at, char text[TEXT])
+static void address(adzi_c99 *c, const adzi_c99_value *value, spot at, char text[ADZI_C99_TEXT])
 {
     char index[ADZI_C99_INDEX];
-    write_index(v, at, index);
-    adzi_c99_address(c, v->memory, index, text, TEXT);
+    index_of_spot(value, at, index);
+    adzi_c99_address(c, value->memory, index, text, ADZI_C99_TEXT);
 }
 
 enum { Q, K, V, MASK, Y };
@@ -56,22 +54,21 @@ static const char *base_of(const attention *a, int which)
 static void print_scores(adzi_c99 *c, const attention *a, const char *i, const char *keys)
 {
     const adzi_c99_value *q = a->values[Q], *k = a->values[K], *mask = a->values[MASK];
-    char s[4], d[4], score[TEXT], x[TEXT], w[TEXT];
+    char s[4], d[4], score[ADZI_C99_TEXT], x[ADZI_C99_TEXT], w[ADZI_C99_TEXT];
     adzi_c99_line(c, "float most = (-1.0f / 0.0f), total = 0;");
     snprintf(s, sizeof s, "s");
-    adzi_c99_line(c, "for (int s = 0; s < %s; ++s) {", keys);
-    ++c->depth;
-    element(c, &a->scores, (position){ "", "", s }, score);
+    adzi_c99_open(c, "for (int s = 0; s < %s; ++s) {", keys);
+    element(c, &a->scores, (spot){ "", "", s }, score);
     if (q->strides[q->rank - 1] == 1 && k->strides[k->rank - 1] == 1) {
-        address(c, q, (position){ base_of(a, Q), i, "" }, x);
-        address(c, k, (position){ base_of(a, K), s, "" }, w);
+        address(c, q, (spot){ base_of(a, Q), i, "" }, x);
+        address(c, k, (spot){ base_of(a, K), s, "" }, w);
         adzi_c99_line(c, "float score = @dot(%s, %s, %lld) * %s;", x, w,
             (long long)q->sizes[q->rank - 1], adzi_c99_real(c, a->scale));
     } else {
         adzi_c99_line(c, "float score = 0;");
         adzi_c99_loop(c, q->sizes[q->rank - 1], d);
-        element(c, q, (position){ base_of(a, Q), i, d }, x);
-        element(c, k, (position){ base_of(a, K), s, d }, w);
+        element(c, q, (spot){ base_of(a, Q), i, d }, x);
+        element(c, k, (spot){ base_of(a, K), s, d }, w);
         adzi_c99_line(c, "score += %s * %s;", x, w);
         adzi_c99_end(c);
         adzi_c99_line(c, "score *= %s;", adzi_c99_real(c, a->scale));
@@ -82,7 +79,7 @@ static void print_scores(adzi_c99 *c, const attention *a, const char *i, const c
             full.strides[full.rank - k2] =
                 full.sizes[full.rank - k2] == 1 ? 0 : full.strides[full.rank - k2];
         }
-        element(c, &full, (position){ base_of(a, MASK), i, s }, x);
+        element(c, &full, (spot){ base_of(a, MASK), i, s }, x);
         if (adzi_is_float(mask->dtype)) {
             adzi_c99_line(c, "score += %s;", x);
         } else {
@@ -91,8 +88,7 @@ static void print_scores(adzi_c99 *c, const attention *a, const char *i, const c
     }
     adzi_c99_line(c, "most = score > most || score != score ? score : most;");
     adzi_c99_line(c, "%s = score;", score);
-    --c->depth;
-    adzi_c99_line(c, "}");
+    adzi_c99_close(c);
 }
 
 /* y[i] = the sum of the rows of v, weighted by e^(score - most) / total. A query that sees no key
@@ -100,31 +96,27 @@ static void print_scores(adzi_c99 *c, const attention *a, const char *i, const c
 static void print_weighted(adzi_c99 *c, const attention *a, const char *i, const char *keys)
 {
     const adzi_c99_value *v = a->values[V], *y = a->values[Y];
-    char d[4], score[TEXT], from[TEXT], to[TEXT];
-    element(c, &a->scores, (position){ "", "", "s" }, score);
+    char d[4], score[ADZI_C99_TEXT], from[ADZI_C99_TEXT], to[ADZI_C99_TEXT];
+    element(c, &a->scores, (spot){ "", "", "s" }, score);
     adzi_c99_loop(c, y->sizes[y->rank - 1], d);
-    element(c, y, (position){ base_of(a, Y), i, d }, to);
+    element(c, y, (spot){ base_of(a, Y), i, d }, to);
     adzi_c99_line(c, "%s = 0;", to);
     adzi_c99_end(c);
-    adzi_c99_line(c, "for (int s = 0; s < %s; ++s) {", keys);
-    ++c->depth;
+    adzi_c99_open(c, "for (int s = 0; s < %s; ++s) {", keys);
     adzi_c99_line(c, "%s = most == (-1.0f / 0.0f) ? 0 : @exp(%s - most);", score, score);
     adzi_c99_line(c, "total += %s;", score);
-    --c->depth;
-    adzi_c99_line(c, "}");
-    adzi_c99_line(c, "for (int s = 0; s < %s; ++s) {", keys);
-    ++c->depth;
+    adzi_c99_close(c);
+    adzi_c99_open(c, "for (int s = 0; s < %s; ++s) {", keys);
     adzi_c99_line(c, "const float share = total == 0 ? 0 : %s / total;", score);
     adzi_c99_loop(c, y->sizes[y->rank - 1], d);
-    element(c, v, (position){ base_of(a, V), "s", d }, from);
-    element(c, y, (position){ base_of(a, Y), i, d }, to);
+    element(c, v, (spot){ base_of(a, V), "s", d }, from);
+    element(c, y, (spot){ base_of(a, Y), i, d }, to);
     adzi_c99_line(c, "%s += share * %s;", to, from);
     adzi_c99_end(c);
-    --c->depth;
-    adzi_c99_line(c, "}");
+    adzi_c99_close(c);
 }
 
-void adzi_c99_attention(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(attention)
 {
     attention a = { .causal = adzi_c99_attr(call, "is_causal", 0) != 0,
         .scale = adzi_c99_attr(call, "scale", 1) };

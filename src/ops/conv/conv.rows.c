@@ -1,6 +1,8 @@
 /* How exports write operators: convolutions. */
 #include "export/rows/row.h"
 
+adzi_c99_printer adzi_c99_conv, adzi_c99_conv_transpose, adzi_c99_conv_weight, adzi_c99_fold,
+    adzi_c99_unfold;
 adzi_onnx_printer adzi_onnx_print_conv;
 adzi_onnx_carrier adzi_onnx_carry_conv;
 

@@ -1,6 +1,8 @@
 /* How exports write operators: dropout. */
 #include "export/rows/row.h"
 
+adzi_c99_printer adzi_c99_dropout;
+
 #define OUTSIDE ", which draws random numbers; call adz_module_eval before the export"
 
 const adzi_row adzi_rows_dropout[] = {

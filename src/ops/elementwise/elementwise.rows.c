@@ -1,6 +1,7 @@
 /* How exports write operators: the elementwise functions of the table. */
 #include "export/rows/row.h"
 
+adzi_c99_text_function adzi_c99_clamp_text;
 adzi_onnx_printer adzi_onnx_print_clamp, adzi_onnx_print_pow_number;
 
 /* Neither writer has a printer. */

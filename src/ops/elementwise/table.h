@@ -53,7 +53,7 @@ FUNCTION(atanh, x, VMATH(atanh)(x),
     C99_ELEMENT("@atanh($a)"), ONNX_NODE("Atanh"))
 STEPS(ceil, KERNEL(above)(x), x, "x itself",
     C99_ELEMENT("@ceil($a)"), .c.whole = "$a", ONNX_NODE("Ceil", .whole = "Identity"))
-OWN_FILE(clamp, .attributes = { "min", "max" }, C99(clamp), .c.doubles = true, ONNX(clamp, broadcast, NULL))
+OWN_FILE(clamp, .attributes = { "min", "max" }, C99_TEXT(clamp), .c.doubles = true, ONNX(clamp, broadcast, NULL))
 /* |a| or -|a|. 1 / b tells -0 from 0. */
 DERIVED2(copysign, VMATH(sign_of)(a, b),
     adz_where(is_negative(adz_detach(b)), adz_neg(adz_abs(a)), adz_abs(a)),

@@ -1,6 +1,8 @@
 /* How exports write operators: elements that are found by indices. */
 #include "export/rows/row.h"
 
+adzi_c99_printer adzi_c99_embedding, adzi_c99_gather, adzi_c99_index_select, adzi_c99_one_hot,
+    adzi_c99_rows_sum, adzi_c99_scatter_add;
 adzi_onnx_printer adzi_onnx_print_one_hot, adzi_onnx_print_scatter_add;
 adzi_onnx_carrier adzi_onnx_carry_gather, adzi_onnx_carry_index_select;
 

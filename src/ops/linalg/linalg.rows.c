@@ -1,6 +1,7 @@
 /* How exports write operators: products. */
 #include "export/rows/row.h"
 
+adzi_c99_printer adzi_c99_linear, adzi_c99_linear_relu, adzi_c99_matmul;
 adzi_onnx_printer adzi_onnx_print_linear, adzi_onnx_print_matmul;
 adzi_onnx_carrier adzi_onnx_carry_linear, adzi_onnx_carry_matmul;
 

@@ -1,6 +1,7 @@
 /* How exports write operators: normalisation. */
 #include "export/rows/row.h"
 
+adzi_c99_printer adzi_c99_layer_norm;
 adzi_onnx_printer adzi_onnx_print_batch_norm, adzi_onnx_print_layer_norm;
 adzi_onnx_carrier adzi_onnx_carry_batch_norm, adzi_onnx_carry_layer_norm;
 

@@ -1,6 +1,8 @@
 /* How exports write operators: elements in their order. */
 #include "export/rows/row.h"
 
+adzi_c99_printer adzi_c99_topk;
+
 const adzi_row adzi_rows_order[] = {
     { .op = "searchsorted" },
     { .op = "topk",

@@ -1,6 +1,8 @@
 /* How exports write operators: pooling and interpolation. */
 #include "export/rows/row.h"
 
+adzi_c99_printer adzi_c99_adaptive_avg_pool, adzi_c99_avg_pool, adzi_c99_interpolate,
+    adzi_c99_max_pool;
 adzi_onnx_printer adzi_onnx_print_adaptive, adzi_onnx_print_avg_pool, adzi_onnx_print_interpolate,
     adzi_onnx_print_max_pool;
 adzi_onnx_carrier adzi_onnx_carry_windows;

@@ -2,10 +2,10 @@
  * elements of the states in it. */
 #include <stdio.h>
 
-#include "export/c99/c99.h"
+#include "export/c99/printer.h"
 #include "ops/recurrent/recurrent_run.h"
 
-enum { TEXT = ADZI_C99_INDEX + ADZI_C99_NAME, MOST_SAVED = 4 };
+enum { MOST_SAVED = 4 };
 
 typedef struct {
     const adzi_recurrent_cell *cell;
@@ -35,11 +35,12 @@ static void write_index(const adzi_c99_value *v, const char *const *at, char ind
     }
 }
 
-static void element(adzi_c99 *c, const adzi_c99_value *v, const char *const *at, char text[TEXT])
+static void element(
+    adzi_c99 *c, const adzi_c99_value *v, const char *const *at, char text[ADZI_C99_TEXT])
 {
     char index[ADZI_C99_INDEX];
     write_index(v, at, index);
-    adzi_c99_element(c, v->memory, index, text, TEXT);
+    adzi_c99_element(c, v->memory, index, text, ADZI_C99_TEXT);
 }
 
 /* `n` of the positions along a dimension, from `first` on. */
@@ -57,7 +58,7 @@ static adzi_c99_value part(const adzi_c99_value *v, int dim, int64_t first, int6
 /* x = x_t, as a matrix of its own: the product reads the same buffer in every step. */
 static void print_x(adzi_c99 *c, const layer *l)
 {
-    char b[4], k[4], from[TEXT], to[TEXT];
+    char b[4], k[4], from[ADZI_C99_TEXT], to[ADZI_C99_TEXT];
     adzi_c99_loop(c, l->x.sizes[0], b);
     adzi_c99_loop(c, l->x.sizes[1], k);
     element(c, l->in[X], (const char *[]){ l->t, b, k }, from);
@@ -109,7 +110,7 @@ static void print_gates(adzi_c99 *c, const layer *l)
 
 /* Prints one line of a cell's text, in which `gate`, `h` and `cell` are elements. */
 static void print_line(
-    adzi_c99 *c, const char *line, char gate[][TEXT], const char *h, const char *cell)
+    adzi_c99 *c, const char *line, char gate[][ADZI_C99_TEXT], const char *h, const char *cell)
 {
     adzi_text text = { 0 };
     for (const char *at = line; *at != '\0'; ++at) {
@@ -131,18 +132,17 @@ static void print_line(
 /* The new states, and y_t. Behind the end of a row's sequence y is 0, and the states stay. */
 static void print_cell(adzi_c99 *c, const layer *l, const char *const *lines)
 {
-    char b[4], j[4], state[2][TEXT] = { "", "" }, y[TEXT], length[TEXT], gate[MOST_SAVED][TEXT];
+    char b[4], j[4], state[2][ADZI_C99_TEXT] = { "", "" }, y[ADZI_C99_TEXT], length[ADZI_C99_TEXT],
+                     gate[MOST_SAVED][ADZI_C99_TEXT];
     adzi_c99_loop(c, l->y->sizes[1], b);
     adzi_c99_loop(c, l->hidden, j);
     element(c, l->y, (const char *[]){ l->t, b, j }, y);
     if (l->weights[LENGTHS] != NULL) {
         element(c, l->weights[LENGTHS], (const char *[]){ b }, length);
-        adzi_c99_line(c, "if (%s >= %s) {", l->t, length);
-        ++c->depth;
+        adzi_c99_open(c, "if (%s >= %s) {", l->t, length);
         adzi_c99_line(c, "%s = 0;", y);
         adzi_c99_line(c, "continue;");
-        --c->depth;
-        adzi_c99_line(c, "}");
+        adzi_c99_close(c);
     }
     for (int g = 0; g < l->cell->saved; ++g) {
         const adzi_c99_value block = part(&l->gates, 1, g * l->hidden, l->hidden);
@@ -159,7 +159,7 @@ static void print_cell(adzi_c99 *c, const layer *l, const char *const *lines)
     adzi_c99_end(c);
 }
 
-void adzi_c99_recurrent(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(recurrent)
 {
     layer l = { .cell = adzi_recurrent_cell_of(call->op), .y = adzi_c99_out(c, call, 0) };
     const bool relu = adzi_c99_attr(call, "relu", 0) != 0;

@@ -1,6 +1,7 @@
 /* How exports write operators: recurrent layers. */
 #include "export/rows/row.h"
 
+adzi_c99_printer adzi_c99_recurrent;
 adzi_onnx_printer adzi_onnx_print_recurrent;
 adzi_onnx_carrier adzi_onnx_carry_recurrent;
 

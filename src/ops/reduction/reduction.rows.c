@@ -1,6 +1,8 @@
 /* How exports write operators: reductions. */
 #include "export/rows/row.h"
 
+adzi_c99_printer adzi_c99_cumsum, adzi_c99_extreme, adzi_c99_extreme_position, adzi_c99_logsumexp,
+    adzi_c99_norm;
 adzi_onnx_printer adzi_onnx_print_arg, adzi_onnx_print_extreme, adzi_onnx_print_extreme_only,
     adzi_onnx_print_norm;
 adzi_onnx_carrier adzi_onnx_carry_reduced;

@@ -1,6 +1,8 @@
 /* How exports write operators: shapes. */
 #include "export/rows/row.h"
 
+adzi_c99_printer adzi_c99_cat, adzi_c99_flip, adzi_c99_pad, adzi_c99_reshape,
+    adzi_c99_slice_backward, adzi_c99_tril, adzi_c99_triu;
 adzi_onnx_printer adzi_onnx_print_cat, adzi_onnx_print_expand, adzi_onnx_print_flip,
     adzi_onnx_print_reshape, adzi_onnx_print_split, adzi_onnx_print_unbind;
 adzi_onnx_carrier adzi_onnx_carry_cat, adzi_onnx_carry_flip, adzi_onnx_carry_pad,

@@ -143,8 +143,7 @@ static bool adds_products(const char *op)
 static bool is_elementwise(const char *op)
 {
     const adzi_row *row = adzi_row_of(op);
-    return row != NULL && (row->c.print == adzi_c99_elementwise || row->c.print == adzi_c99_clamp ||
-                              row->c.print == adzi_c99_convert);
+    return row != NULL && row->c.print == adzi_c99_elementwise;
 }
 
 /* Visits a case once for each of its results, unless the library refuses it. */

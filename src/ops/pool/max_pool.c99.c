@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "export/c99/c99.h"
+#include "export/c99/printer.h"
 
-enum { AXES = 2, TEXT = ADZI_C99_INDEX + ADZI_C99_NAME };
+enum { AXES = 2, TEXT = ADZI_C99_TEXT };
 
 /* The loops of a pooling: planes, windows of a plane, and elements of a window. x is [..., in] and
  * y is [..., out] with n dimensions each that windows cover. */
@@ -67,11 +67,9 @@ static void open_window(adzi_c99 *c, const adzi_c99_call *call, windows *w, int 
     snprintf(below, sizeof below, "%s * %lld + %lld", j, (long long)stride[d], end);
     adzi_c99_range(c, from, below, dilation[d], w->position[d]);
     if (first < 0 || last + end > in) {
-        adzi_c99_line(c, "if (%s < 0 || %s >= %lld) {", w->position[d], w->position[d], in);
-        ++c->depth;
+        adzi_c99_open(c, "if (%s < 0 || %s >= %lld) {", w->position[d], w->position[d], in);
         adzi_c99_line(c, "continue;");
-        --c->depth;
-        adzi_c99_line(c, "}");
+        adzi_c99_close(c);
     }
 }
 
@@ -111,8 +109,7 @@ static void find_largest(adzi_c99 *c, const adzi_c99_call *call, windows *w, boo
         adzi_c99_index(index, sizeof index, w->position[d], x->strides[x->rank - w->n + d]);
     }
     adzi_c99_line(c, "const float e = %s;", element);
-    adzi_c99_line(c, "if (position < 0 || e > most || e != e) {");
-    ++c->depth;
+    adzi_c99_open(c, "if (position < 0 || e > most || e != e) {");
     adzi_c99_line(c, "most = e;");
     adzi_c99_line(c, "position = %s;", index[0] != '\0' ? index : "0");
     if (counted && w->n == 2) {
@@ -121,8 +118,7 @@ static void find_largest(adzi_c99 *c, const adzi_c99_call *call, windows *w, boo
     } else if (counted) {
         adzi_c99_line(c, "at = %s;", w->position[0]);
     }
-    --c->depth;
-    adzi_c99_line(c, "}");
+    adzi_c99_close(c);
     for (int d = 0; d < w->n; ++d) {
         adzi_c99_end(c);
     }
@@ -150,7 +146,7 @@ static windows windows_of(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99
     return w;
 }
 
-void adzi_c99_max_pool(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(max_pool)
 {
     const adzi_c99_value *y = adzi_c99_out(c, call, 0);
     const adzi_c99_value *indices = call->n_out > 1 ? adzi_c99_out(c, call, 1) : NULL;

@@ -1,7 +1,7 @@
 /* Convolutions and transposed ones. A row of the result is summed in memory: the innermost loop
  * runs over its columns, so that compilers use vectors, and an element is still summed in the order
  * of channel, row and column of the kernel. A tap is an element of the kernel. */
-#include "export/c99/convolve.h"
+#include "ops/conv/conv.c99.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -213,7 +213,7 @@ void adzi_c99_row_index(const adzi_c99_convolution *k, const adzi_c99_layout *l,
 static void print_pointer(adzi_c99 *c, const adzi_c99_convolution *k, const char *declared,
     const adzi_c99_layout *l, const char *row)
 {
-    char index[ADZI_C99_INDEX], text[ADZI_C99_INDEX + ADZI_C99_NAME];
+    char index[ADZI_C99_INDEX], text[ADZI_C99_TEXT];
     adzi_c99_row_index(k, l, row, index);
     adzi_c99_address(c, l->memory, index, text, sizeof text);
     adzi_c99_line(c, "%s = %s;", declared, text);
@@ -243,19 +243,18 @@ static void open_taps(adzi_c99 *c, adzi_c99_convolution *k, char row[ADZI_C99_IN
     adzi_c99_line(c, "const int row = %s;", at[0] != '\0' ? at : "0");
     snprintf(row, ADZI_C99_INDEX, a->stride > 1 ? "(row / %lld)" : "row", (long long)a->stride);
     if (a->stride > 1) {
-        adzi_c99_line(c, "if (row >= 0 && row < %lld && row %% %lld == 0) {",
+        adzi_c99_open(c, "if (row >= 0 && row < %lld && row %% %lld == 0) {",
             (long long)(a->small * a->stride), (long long)a->stride);
     } else {
-        adzi_c99_line(c, "if (row >= 0 && row < %lld) {", (long long)a->small);
+        adzi_c99_open(c, "if (row >= 0 && row < %lld) {", (long long)a->small);
     }
-    ++c->depth;
 }
 
 /* Sets the rows of the results to the bias. */
 static void print_start(adzi_c99 *c, const adzi_c99_convolution *k)
 {
-    char q[4], index[ADZI_C99_INDEX], bias[ADZI_C99_INDEX + ADZI_C99_NAME] = "0";
-    char text[ADZI_C99_INDEX + ADZI_C99_NAME];
+    char q[4], index[ADZI_C99_INDEX], bias[ADZI_C99_TEXT] = "0";
+    char text[ADZI_C99_TEXT];
     const bool loop = adzi_c99_loop_over(c, k->transposed ? k->column.big : k->column.small, q);
     for (int result = 0; result < k->block; ++result) {
         if (k->biased) {
@@ -279,15 +278,12 @@ static void print_sums(adzi_c99 *c, adzi_c99_convolution *k)
         return;
     }
     const int terms = adzi_c99_loop_over(c, k->terms, k->k) ? 1 : 0;
-    const int variables = c->variables, depth = c->depth;
+    const adzi_c99_mark mark = adzi_c99_mark_of(c);
     open_taps(c, k, row);
     print_pointer(c, k, "const float *const from", &k->in, row);
     print_pointer(c, k, "const float *const w", &k->weight, k->tap);
     adzi_c99_print_columns(c, k);
-    c->variables = variables;
-    while (c->depth > depth) {
-        adzi_c99_close_block(c);
-    }
+    adzi_c99_close_to(c, mark);
     k->k[0] = '\0';
     if (terms > 0) {
         adzi_c99_end(c);
@@ -311,15 +307,13 @@ static void print_convolution(adzi_c99 *c, adzi_c99_convolution *k)
         return;
     }
     join_rows(k);
-    const int variables = c->variables, depth = c->depth;
+    const adzi_c99_mark mark = adzi_c99_mark_of(c);
     adzi_c99_loop_over(c, k->items, k->item);
     adzi_c99_loop_over(c, k->groups, k->group);
     k->block = adzi_c99_results_at_once(k);
     open_results(c, k);
     adzi_c99_loop_over(c, k->transposed ? k->row.big : k->row.small, k->position);
-    if (c->depth == depth) {
-        adzi_c99_open_block(c);
-    }
+    adzi_c99_need_block(c, mark);
     for (int result = 0; result < k->block; ++result) {
         char declared[64];
         adzi_c99_layout out = k->out;
@@ -329,19 +323,16 @@ static void print_convolution(adzi_c99 *c, adzi_c99_convolution *k)
     }
     print_start(c, k);
     print_sums(c, k);
-    c->variables = variables;
-    while (c->depth > depth) {
-        adzi_c99_close_block(c);
-    }
+    adzi_c99_close_to(c, mark);
 }
 
-void adzi_c99_conv(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(conv)
 {
     adzi_c99_convolution k = convolution_of(c, call, false);
     print_convolution(c, &k);
 }
 
-void adzi_c99_conv_transpose(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(conv_transpose)
 {
     adzi_c99_convolution k = convolution_of(c, call, true);
     print_convolution(c, &k);

@@ -1,18 +1,18 @@
 /* The columns of a row of a convolution. Where its taps meet the padding, a row is divided into
  * segments, whose columns all have the same taps. */
-#include "export/c99/convolve.h"
+#include "ops/conv/conv.c99.h"
 
 #include <stdio.h>
 
 enum { MOST_TAPS = 16, MOST_TERMS = 8, MOST_SEGMENTS = 24, LONG_PATCH = 16, SHORT_ROW = 18 };
 
-const char *adzi_c99_column(const char *name, const char *variable, int64_t step, int64_t from,
-    char text[ADZI_C99_INDEX + ADZI_C99_NAME])
+const char *adzi_c99_column(
+    const char *name, const char *variable, int64_t step, int64_t from, char text[ADZI_C99_TEXT])
 {
     char index[ADZI_C99_INDEX] = "";
     adzi_c99_add_variable(index, variable, step);
     adzi_c99_add_offset(index, from);
-    snprintf(text, ADZI_C99_INDEX + ADZI_C99_NAME, "%s[%s]", name, index[0] != '\0' ? index : "0");
+    snprintf(text, ADZI_C99_TEXT, "%s[%s]", name, index[0] != '\0' ? index : "0");
     return text;
 }
 
@@ -86,7 +86,7 @@ static void print_column(
 {
     const columns *s = part->of;
     const int64_t phase = part->phase, from = part->from;
-    char text[ADZI_C99_INDEX + ADZI_C99_NAME];
+    char text[ADZI_C99_TEXT];
     adzi_text sum = { 0 };
     const int64_t at = q[0] != '\0' ? 0 : from;
     for (int i = 0; i < s->n; ++i) {
@@ -218,7 +218,7 @@ static void print_dots(adzi_c99 *c, const adzi_c99_convolution *k)
 {
     const adzi_c99_axis *a = &k->column;
     const bool inside = adzi_c99_axis_inside(a);
-    char q[4], text[ADZI_C99_INDEX + ADZI_C99_NAME], at[ADZI_C99_INDEX] = "";
+    char q[4], text[ADZI_C99_TEXT], at[ADZI_C99_INDEX] = "";
     const bool loop = adzi_c99_loop_over(c, a->small, q);
     adzi_c99_column(adzi_c99_result_row(0), q, k->out.column, 0, text);
     adzi_c99_add_meeting(at, a, q, "", 1);
@@ -227,18 +227,17 @@ static void print_dots(adzi_c99 *c, const adzi_c99_convolution *k)
             (long long)a->taps);
     } else {
         if (!loop) {
-            adzi_c99_open_block(c);
+            adzi_c99_open(c, "{");
         }
         adzi_c99_line(c, "const int at = %s;", at[0] != '\0' ? at : "0");
         adzi_c99_line(c,
             "const int first = at < 0 ? -at : 0, last = at + %lld > %lld ? %lld - at : %lld;",
             (long long)a->taps, (long long)a->big, (long long)a->big, (long long)a->taps);
-        adzi_c99_line(c, "if (first < last) {");
-        ++c->depth;
+        adzi_c99_open(c, "if (first < last) {");
         adzi_c99_line(c, "%s += @dot(w + first, from + at + first, last - first);", text);
-        adzi_c99_close_block(c);
+        adzi_c99_close(c);
         if (!loop) {
-            adzi_c99_close_block(c);
+            adzi_c99_close(c);
         }
     }
     if (loop) {

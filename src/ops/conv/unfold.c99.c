@@ -3,8 +3,6 @@
 
 #include "export/c99/slide.h"
 
-enum { TEXT = ADZI_C99_INDEX + ADZI_C99_NAME };
-
 /* Copies the elements of the image[N, C, H, W] to the columns[N, C KH KW, positions], or adds the
  * columns to the image. N may be absent. An element of the image meets the positions in
  * their order, because the taps of a row run backwards. */
@@ -21,15 +19,14 @@ static void print_patches(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99
         a->small = (a->big + 2 * a->padding - a->dilation * (a->taps - 1) - 1) / a->stride + 1;
     }
     char item[4], channel[4], position[4], i[4], j[4], q[4], tap[32], bounds[2][24];
-    char row[ADZI_C99_INDEX], at[ADZI_C99_INDEX] = "", from[ADZI_C99_INDEX] = "", a[TEXT], b[TEXT];
-    const int variables = c->variables, depth = c->depth;
+    char row[ADZI_C99_INDEX], at[ADZI_C99_INDEX] = "", from[ADZI_C99_INDEX] = "", a[ADZI_C99_TEXT],
+                              b[ADZI_C99_TEXT];
+    const adzi_c99_mark mark = adzi_c99_mark_of(c);
     adzi_c99_loop_over(c, lead == 2 ? image->sizes[0] : 1, item);
     adzi_c99_loop_over(c, image->sizes[lead - 1], channel);
     adzi_c99_loop_over(c, axis[0].small, position);
     adzi_c99_loop_over(c, axis[0].taps, i);
-    if (c->depth == depth) {
-        adzi_c99_open_block(c);
-    }
+    adzi_c99_need_block(c, mark);
     adzi_c99_open_meeting(c, &axis[0], position, i, row);
     adzi_c99_loop(c, axis[1].taps, j);
     snprintf(tap, sizeof tap, "(%lld - %s)", (long long)axis[1].taps - 1, j);
@@ -50,20 +47,17 @@ static void print_patches(adzi_c99 *c, const adzi_c99_call *call, const adzi_c99
     adzi_c99_add_meeting(from, &axis[1], q, tap, steps[1]);
     adzi_c99_element(c, image->memory, from, b, sizeof b);
     adzi_c99_line(c, "%s %s %s;", to_image ? b : a, to_image ? "+=" : "=", to_image ? a : b);
-    c->variables = variables;
-    while (c->depth > depth) {
-        adzi_c99_close_block(c);
-    }
+    adzi_c99_close_to(c, mark);
 }
 
-void adzi_c99_unfold(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(unfold)
 {
     const adzi_c99_value *y = adzi_c99_out(c, call, 0);
     adzi_c99_map(c, y, "= 0", NULL); /* what lies in the padding */
     print_patches(c, call, adzi_c99_in(c, call, 0), y, false);
 }
 
-void adzi_c99_fold(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(fold)
 {
     const adzi_c99_value *y = adzi_c99_out(c, call, 0);
     adzi_c99_map(c, y, "= 0", NULL);

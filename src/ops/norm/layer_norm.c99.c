@@ -1,7 +1,7 @@
 /* Layer norm, in passes over each lane. Its expression would take a buffer of the size of x. */
 #include <stdio.h>
 
-#include "export/c99/c99.h"
+#include "export/c99/printer.h"
 
 /* The last dimensions of x, which layer_norm normalises together. */
 static unsigned normalised_dims(const adzi_c99_call *call, const adzi_c99_value *x)
@@ -53,7 +53,7 @@ static void print_result(adzi_c99 *c, const adzi_c99_lanes *lanes, normalised at
 }
 
 /* y = (x - mean) rstd weight + bias. */
-void adzi_c99_layer_norm(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(layer_norm)
 {
     const adzi_c99_value *x = adzi_c99_in(c, call, 0);
     adzi_c99_lanes lanes = adzi_c99_lanes_of(x, normalised_dims(call, x));

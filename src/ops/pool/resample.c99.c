@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "export/c99/c99.h"
+#include "export/c99/printer.h"
 
-enum { TEXT = ADZI_C99_INDEX + ADZI_C99_NAME, FROM = ADZI_C99_INDEX + 4 * TEXT };
+enum { TEXT = ADZI_C99_TEXT, FROM = ADZI_C99_INDEX + 4 * TEXT };
 
 /* One dimension that windows cover: its table, and the tables in the file if the windows differ. */
 typedef struct {
@@ -18,20 +18,6 @@ typedef struct {
     int ranges, weights; /* memories; -1 if all windows are alike */
     char window[4], at[4];
 } axis;
-
-/* A constant of the file with the elements of a tensor of the scope. */
-static int constant_of(adzi_c99 *c, adz_tensor *t, const char *what)
-{
-    const int memory =
-        t != NULL ? adzi_c99_memory_new(c, ADZI_C99_CONSTANT, t->dtype, t->numel) : -1;
-    if (memory < 0) {
-        adzi_c99_fail(c, ADZ_ERR_MEMORY, "no memory for the windows of %s", c->current);
-        return 0;
-    }
-    c->memories[memory].data = t->data;
-    snprintf(c->memories[memory].label, ADZI_C99_LABEL, "%s of %s", what, c->current);
-    return memory;
-}
 
 static void set_weight(adz_tensor *weights, int64_t i, double x)
 {
@@ -42,30 +28,40 @@ static void set_weight(adz_tensor *weights, int64_t i, double x)
     }
 }
 
-/* Makes the tables of a dimension: start and number of the elements of each window, and weights. */
-static void read_axis(adzi_c99 *c, const adzi_axis *from, axis *a)
+static bool no_memory(adzi_c99 *c, const adzi_c99_call *call)
 {
-    if (!adzi_taps_of(c->current, from, true, false, &a->taps)) {
-        adzi_c99_fail(c, ADZ_ERR_MEMORY, "no memory for the windows of %s", c->current);
-        return;
+    adzi_c99_fail(c, ADZ_ERR_MEMORY, "no memory for the windows of %s", call->op->name);
+    return false;
+}
+
+/* Makes the tables of a dimension: start and number of the elements of each window, and weights.
+ * False with the error recorded. */
+static bool read_axis(adzi_c99 *c, const adzi_c99_call *call, const adzi_axis *from, axis *a)
+{
+    const char *op = call->op->name;
+    if (!adzi_taps_of(op, from, true, false, &a->taps)) {
+        return no_memory(c, call);
     }
     const int64_t n = a->taps.n, most = a->taps.most;
     a->ranges = a->weights = -1;
     if (a->taps.step > 0) {
-        return;
+        return true;
     }
-    adz_tensor *ranges = adzi_scratch(c->current, ADZ_I32, 2, (int64_t[]){ n, 2 });
-    adz_tensor *weights =
-        adzi_scratch(c->current, adzi_c99_dtype(c, ADZ_F32), 2, (int64_t[]){ n, most });
-    for (int64_t j = 0; j < n && ranges != NULL && weights != NULL; ++j) {
+    adz_tensor *ranges = adzi_scratch(op, ADZ_I32, 2, (int64_t[]){ n, 2 });
+    adz_tensor *weights = adzi_scratch(op, adzi_c99_dtype(c, ADZ_F32), 2, (int64_t[]){ n, most });
+    if (ranges == NULL || weights == NULL) {
+        return no_memory(c, call);
+    }
+    for (int64_t j = 0; j < n; ++j) {
         ((int32_t *)ranges->data)[2 * j] = (int32_t)a->taps.windows[j].start;
         ((int32_t *)ranges->data)[2 * j + 1] = (int32_t)a->taps.windows[j].count;
         for (int64_t k = 0; k < most; ++k) {
             set_weight(weights, j * most + k, a->taps.weights[j * most + k]);
         }
     }
-    a->ranges = constant_of(c, ranges, "start and size of the windows");
-    a->weights = constant_of(c, weights, "weights");
+    a->ranges = adzi_c99_constant(c, call, ranges, "start and size of the windows");
+    a->weights = adzi_c99_constant(c, call, weights, "weights");
+    return a->ranges >= 0 && a->weights >= 0;
 }
 
 /* Works out the windows of a call. Returns the number of dimensions that they cover; axes[1] is the
@@ -145,10 +141,11 @@ static bool read_windows(adzi_c99 *c, const adzi_c99_call *call, axes_function *
     adzi_axis all[ADZI_AXES];
     w->factor = 1;
     w->first = ADZI_AXES - axes_of(call, adzi_c99_in(c, call, 0), all, &w->factor);
-    for (int d = w->first; d < ADZI_AXES && !c->failed; ++d) {
-        read_axis(c, &all[d], &w->axes[d]);
+    bool good = true;
+    for (int d = w->first; d < ADZI_AXES && good; ++d) {
+        good = read_axis(c, call, &all[d], &w->axes[d]);
     }
-    return !c->failed;
+    return good;
 }
 
 /* Opens the loops over planes and windows. */
@@ -202,17 +199,17 @@ static void resample(adzi_c99 *c, const adzi_c99_call *call, axes_function *axes
     adzi_c99_nest_close(c, &w.nest);
 }
 
-void adzi_c99_avg_pool(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(avg_pool)
 {
     resample(c, call, window_axes);
 }
 
-void adzi_c99_adaptive_avg_pool(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(adaptive_avg_pool)
 {
     resample(c, call, adaptive_axes);
 }
 
-void adzi_c99_interpolate(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(interpolate)
 {
     resample(c, call, interpolate_axes);
 }

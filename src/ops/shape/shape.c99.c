@@ -1,8 +1,8 @@
-/* Operators that move elements: cat, pad, flip, triangles, copies and dropout. */
+/* Operators that move elements: cat, pad, flip, triangles and copies. */
 #include <stdio.h>
 #include <string.h>
 
-#include "export/c99/c99.h"
+#include "export/c99/printer.h"
 
 /* y's elements along `dim` from `start` on, in x's shape. */
 static adzi_c99_value part_of(
@@ -17,7 +17,7 @@ static adzi_c99_value part_of(
 /* ---- cat --------------------------------------------------------------------------------------
  */
 
-void adzi_c99_cat(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(cat)
 {
     const adzi_c99_value *y = adzi_c99_out(c, call, 0);
     const int dim = (int)adzi_c99_attr(call, "dim", 0);
@@ -59,7 +59,7 @@ static bool in_shape_of(
 }
 
 /* A reshape that is no view: the elements in row-major order. */
-void adzi_c99_reshape(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(reshape)
 {
     const adzi_c99_value *x = adzi_c99_in(c, call, 0);
     adzi_c99_value y;
@@ -82,7 +82,7 @@ static adzi_c99_value flipped(const adzi_c99_call *call, const adzi_c99_value *v
     return x;
 }
 
-void adzi_c99_flip(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(flip)
 {
     const adzi_c99_value x = flipped(call, adzi_c99_in(c, call, 0));
     adzi_c99_map(c, adzi_c99_out(c, call, 0), "= $a", &x);
@@ -106,7 +106,7 @@ static void keep_common(const adzi_c99_call *call, adzi_c99_value *x, adzi_c99_v
 }
 
 /* Padding with a number. */
-void adzi_c99_pad(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(pad)
 {
     adzi_c99_value x = *adzi_c99_in(c, call, 0), y = *adzi_c99_out(c, call, 0);
     char value[64];
@@ -137,7 +137,7 @@ static void triangle(adzi_c99 *c, const adzi_c99_call *call, bool lower)
     adzi_c99_nest_add(&nest, &x);
     nest.operand[0].memory = nest.operand[1].memory = -1;
     adzi_c99_nest_open(c, &nest);
-    char i[4], j[4], texts[2][ADZI_C99_INDEX + ADZI_C99_NAME];
+    char i[4], j[4], texts[2][ADZI_C99_TEXT];
     const adzi_c99_value *const values[] = { to, from };
     adzi_c99_loop(c, to->sizes[y.rank], i);
     adzi_c99_loop(c, to->sizes[y.rank + 1], j);
@@ -155,44 +155,18 @@ static void triangle(adzi_c99 *c, const adzi_c99_call *call, bool lower)
     adzi_c99_nest_close(c, &nest);
 }
 
-void adzi_c99_tril(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(tril)
 {
     triangle(c, call, true);
 }
 
-void adzi_c99_triu(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(triu)
 {
     triangle(c, call, false);
 }
 
-/* ---- dropout ----------------------------------------------------------------------------------
- */
-
-void adzi_c99_refuse_dropout(adzi_c99 *c, double p)
-{
-    adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
-        "dropout with p = %s draws random numbers, which a function in C cannot; call adz_module_eval before the plan is made",
-        adzi_text_float(p));
-}
-
-static bool drops_nothing(adzi_c99 *c, const adzi_c99_call *call)
-{
-    const double p = adzi_c99_attr(call, "p", 0);
-    if (p != 0) {
-        adzi_c99_refuse_dropout(c, p);
-    }
-    return p == 0;
-}
-
-void adzi_c99_dropout(adzi_c99 *c, const adzi_c99_call *call)
-{
-    if (drops_nothing(c, call)) {
-        adzi_c99_map(c, adzi_c99_out(c, call, 0), "= $a", adzi_c99_in(c, call, 0));
-    }
-}
-
 /* Zeros, in which the elements of a slice are those of x. */
-void adzi_c99_slice_backward(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(slice_backward)
 {
     const adzi_c99_value *x = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
     const int dim = (int)adzi_c99_attr(call, "dim", 0);

@@ -1,6 +1,7 @@
-/* The loops of a convolution: rows in convolve.c, and the columns of a row in columns.c. */
-#ifndef ADZI_EXPORT_C99_CONVOLVE_H
-#define ADZI_EXPORT_C99_CONVOLVE_H
+/* The loops of a convolution: rows in conv.c99.c, and the columns of a row in conv_columns.c99.c.
+ */
+#ifndef ADZI_OPS_CONV_C99_H
+#define ADZI_OPS_CONV_C99_H
 
 #include "export/c99/slide.h"
 
@@ -39,8 +40,8 @@ void adzi_c99_name_tap(
     const adzi_c99_convolution *k, const adzi_c99_axis *axis, const char *i, char tap[32]);
 
 /** "name[variable * step + from]", in `text`, which is returned. */
-const char *adzi_c99_column(const char *name, const char *variable, int64_t step, int64_t from,
-    char text[ADZI_C99_INDEX + ADZI_C99_NAME]);
+const char *adzi_c99_column(
+    const char *name, const char *variable, int64_t step, int64_t from, char text[ADZI_C99_TEXT]);
 
 /** How many results should be summed at once: 1, 2 or 4. */
 int adzi_c99_results_at_once(const adzi_c99_convolution *k);

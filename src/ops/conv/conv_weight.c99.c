@@ -1,16 +1,14 @@
 /* The gradient of a convolution's weight: every element is a sum of dot products along rows. */
 #include <stdio.h>
 
-#include "export/c99/convolve.h"
-
-enum { TEXT = ADZI_C99_INDEX + ADZI_C99_NAME };
+#include "ops/conv/conv.c99.h"
 
 /* The address of the column `from` behind the index of a row. */
 static void address(
-    adzi_c99 *c, int memory, char row[ADZI_C99_INDEX], const char *from, char text[TEXT])
+    adzi_c99 *c, int memory, char row[ADZI_C99_INDEX], const char *from, char text[ADZI_C99_TEXT])
 {
     adzi_c99_join(row, ADZI_C99_INDEX, from);
-    adzi_c99_address(c, memory, row, text, TEXT);
+    adzi_c99_address(c, memory, row, text, ADZI_C99_TEXT);
 }
 
 /* Adds the products of a row of dy and a row of x, which a tap moves. */
@@ -18,13 +16,13 @@ static void print_row(adzi_c99 *c, const adzi_c99_convolution *k, const char *ro
     char bounds[2][24])
 {
     const adzi_c99_axis *a = &k->column;
-    char from[ADZI_C99_INDEX] = "", at[ADZI_C99_INDEX] = "", count[64], x[TEXT], dy[TEXT];
+    char from[ADZI_C99_INDEX] = "", at[ADZI_C99_INDEX] = "", count[64], x[ADZI_C99_TEXT],
+         dy[ADZI_C99_TEXT];
     char index[ADZI_C99_INDEX];
     const bool ranged = bounds[0][0] == 'f';
     const int64_t step = k->in.column * a->stride;
     if (ranged) {
-        adzi_c99_line(c, "if (first < last) {");
-        ++c->depth;
+        adzi_c99_open(c, "if (first < last) {");
         adzi_c99_add_variable(from, "first", k->out.column);
     }
     adzi_c99_add_meeting(at, a, ranged ? "first" : "", tap, k->in.column);
@@ -40,45 +38,38 @@ static void print_row(adzi_c99 *c, const adzi_c99_convolution *k, const char *ro
             (long long)k->out.column, x, (long long)step, count);
     }
     if (ranged) {
-        adzi_c99_close_block(c);
+        adzi_c99_close(c);
     }
 }
 
 /* dw[group, r, k, taps] is the sum over items and positions of
  * dy[r, position] x[k, what the tap meets]. */
-void adzi_c99_conv_weight(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(conv_weight)
 {
     adzi_c99_convolution k = adzi_c99_weight_of(c, call);
-    char i[4], j[4], bounds[2][24], index[ADZI_C99_INDEX], row[ADZI_C99_INDEX], element[TEXT];
+    char i[4], j[4], bounds[2][24], index[ADZI_C99_INDEX], row[ADZI_C99_INDEX],
+        element[ADZI_C99_TEXT];
     if (adzi_c99_print_weight_product(c, &k)) {
         return;
     }
-    const int variables = c->variables, depth = c->depth;
+    const adzi_c99_mark mark = adzi_c99_mark_of(c);
     adzi_c99_loop_over(c, k.groups, k.group);
     adzi_c99_loop_over(c, k.results, k.r);
     adzi_c99_loop_over(c, k.terms, k.k);
     adzi_c99_loop_over(c, k.row.taps, i);
     adzi_c99_loop_over(c, k.column.taps, j);
-    if (c->depth == depth) {
-        adzi_c99_open_block(c);
-    }
+    adzi_c99_need_block(c, mark);
     adzi_c99_print_tap_range(c, &k.column, j, bounds);
     adzi_c99_line(c, "float sum = 0;");
     adzi_c99_row_index(&k, &k.weight, i, index);
     adzi_c99_add_variable(index, j, k.weight.column);
     adzi_c99_element(c, k.weight.memory, index, element, sizeof element);
-    const int inner = c->depth, inner_variables = c->variables;
+    const adzi_c99_mark inner = adzi_c99_mark_of(c);
     adzi_c99_loop_over(c, k.items, k.item);
     adzi_c99_loop_over(c, k.row.small, k.position);
     adzi_c99_open_meeting(c, &k.row, k.position, i, row);
     print_row(c, &k, row, j, bounds);
-    c->variables = inner_variables;
-    while (c->depth > inner) {
-        adzi_c99_close_block(c);
-    }
+    adzi_c99_close_to(c, inner);
     adzi_c99_line(c, "%s = sum;", element);
-    c->variables = variables;
-    while (c->depth > depth) {
-        adzi_c99_close_block(c);
-    }
+    adzi_c99_close_to(c, mark);
 }

@@ -3,9 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "export/c99/c99.h"
-
-enum { TEXT = ADZI_C99_INDEX + ADZI_C99_NAME };
+#include "export/c99/printer.h"
 
 static int dim_of(const adzi_c99_call *call)
 {
@@ -18,7 +16,8 @@ typedef struct {
     const adzi_c99_value *table, *ids, *y;
     int dim;
     adzi_c99_nest loops_before, loops_ids, loops_after;
-    char from[3 * TEXT], to[TEXT], id[TEXT]; /* the elements of table, y and ids */
+    char from[3 * ADZI_C99_TEXT], to[ADZI_C99_TEXT],
+        id[ADZI_C99_TEXT]; /* the elements of table, y and ids */
 } lookup;
 
 /* A value from one of its dimensions on. */
@@ -60,7 +59,7 @@ static void open_lookup(adzi_c99 *c, lookup *l)
     adzi_c99_element(c, ids->memory, at, l->id, sizeof l->id);
     open_part(c, &l->loops_after, table->rank - dim - 1, (dims_from){ table, dim + 1 },
         (dims_from){ y, dim + ids->rank });
-    char row[TEXT + 24], index[TEXT + ADZI_C99_INDEX] = "";
+    char row[ADZI_C99_TEXT + 24], index[ADZI_C99_TEXT + ADZI_C99_INDEX] = "";
     if (table->offset != 0) {
         snprintf(index, sizeof index, "%lld", (long long)table->offset);
     }
@@ -94,7 +93,7 @@ static void print_lookup(adzi_c99 *c, lookup l)
 }
 
 /* embedding(ids, weight). */
-void adzi_c99_embedding(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(embedding)
 {
     print_lookup(c, (lookup){ .table = adzi_c99_in(c, call, 1),
                         .ids = adzi_c99_in(c, call, 0),
@@ -102,7 +101,7 @@ void adzi_c99_embedding(adzi_c99 *c, const adzi_c99_call *call)
 }
 
 /* index_select(x, index), and the library's own "rows". */
-void adzi_c99_index_select(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(index_select)
 {
     print_lookup(c, (lookup){ .table = adzi_c99_in(c, call, 0),
                         .ids = adzi_c99_in(c, call, 1),
@@ -111,7 +110,7 @@ void adzi_c99_index_select(adzi_c99 *c, const adzi_c99_call *call)
 }
 
 /* The sums of the rows of y that belong to each row of x. Rows at the index -1 belong to none. */
-void adzi_c99_rows_sum(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(rows_sum)
 {
     const adzi_c99_value *x = adzi_c99_out(c, call, 0);
     lookup l = { .table = x,
@@ -120,11 +119,9 @@ void adzi_c99_rows_sum(adzi_c99 *c, const adzi_c99_call *call)
         .dim = dim_of(call) };
     adzi_c99_map(c, x, "= 0", NULL);
     open_lookup(c, &l);
-    adzi_c99_line(c, "if (%s >= 0) {", l.id);
-    ++c->depth;
+    adzi_c99_open(c, "if (%s >= 0) {", l.id);
     adzi_c99_line(c, "%s += %s;", l.from, l.to);
-    --c->depth;
-    adzi_c99_line(c, "}");
+    adzi_c99_close(c);
     close_lookup(c, &l);
 }
 
@@ -147,13 +144,14 @@ static void gather(adzi_c99 *c, const lookup *l, bool add_to_x)
     const int from = adzi_c99_nest_add(&nest, &lane);
     nest.operand[from].memory = -1;
     adzi_c99_nest_open(c, &nest);
-    char position[2 * TEXT] = "", step[TEXT + 24], element[2 * TEXT + ADZI_C99_NAME];
+    char position[2 * ADZI_C99_TEXT] = "", step[ADZI_C99_TEXT + 24],
+                      element[2 * ADZI_C99_TEXT + ADZI_C99_NAME];
     adzi_c99_join(position, sizeof position, nest.operand[from].index);
     snprintf(step, sizeof step, "%s * %lld", nest.operand[at].text, (long long)stride);
     adzi_c99_join(position, sizeof position, step);
     adzi_c99_element(c, x->memory, position, element, sizeof element);
     const char *from_y = nest.operand[to].text;
-    if (add_to_x && adzi_c99_arena(x->dtype) == ADZI_C99_INTEGERS) { /* wraps */
+    if (add_to_x && (x->dtype == ADZ_I32 || x->dtype == ADZ_I64)) { /* wraps */
         adzi_c99_line(c, "%s = (int32_t)((uint32_t)%s + (uint32_t)%s);", element, element, from_y);
     } else if (add_to_x && x->dtype == ADZ_BOOL) {
         adzi_c99_line(c, "%s = %s || %s;", element, element, from_y);
@@ -165,7 +163,7 @@ static void gather(adzi_c99 *c, const lookup *l, bool add_to_x)
     adzi_c99_nest_close(c, &nest);
 }
 
-void adzi_c99_gather(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(gather)
 {
     const lookup l = { .table = adzi_c99_in(c, call, 0),
         .ids = adzi_c99_in(c, call, 1),
@@ -175,7 +173,7 @@ void adzi_c99_gather(adzi_c99 *c, const adzi_c99_call *call)
 }
 
 /* scatter_add(x, index, src): y = x, then y[index[i, j], j] += src[i, j] for dim 0. */
-void adzi_c99_scatter_add(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(scatter_add)
 {
     const adzi_c99_value *y = adzi_c99_out(c, call, 0);
     if (!call->inplace) {
@@ -189,7 +187,7 @@ void adzi_c99_scatter_add(adzi_c99 *c, const adzi_c99_call *call)
 }
 
 /* one_hot(ids): y[..., k] = ids[...] == k. */
-void adzi_c99_one_hot(adzi_c99 *c, const adzi_c99_call *call)
+ADZI_C99_PRINTER(one_hot)
 {
     const adzi_c99_value *ids = adzi_c99_in(c, call, 0), *y = adzi_c99_out(c, call, 0);
     adzi_c99_value first = adzi_c99_without(y, y->rank - 1);
@@ -198,7 +196,7 @@ void adzi_c99_one_hot(adzi_c99 *c, const adzi_c99_call *call)
     adzi_c99_nest_add(&nest, &first);
     nest.operand[1].memory = -1;
     adzi_c99_nest_open(c, &nest);
-    char k[4], index[ADZI_C99_INDEX], element[TEXT];
+    char k[4], index[ADZI_C99_INDEX], element[ADZI_C99_TEXT];
     adzi_c99_loop(c, y->sizes[y->rank - 1], k);
     memcpy(index, nest.operand[1].index, sizeof index);
     adzi_c99_index(index, sizeof index, k, y->strides[y->rank - 1]);
