@@ -120,7 +120,7 @@ FRAME = re.compile(r"\badzi_frame_begin\b")
 LAPACK = re.compile(r"\b[sd](?:sy|ge|po|or|tr|bd|st)[a-z]{2,3}\d?_\s*\(")
 
 # What exports know of an operator is its row. Other files of theirs may name C's functions or ONNX's nodes.
-ROWS = re.compile(r"src/ops/.*\.rows\.c|src/export/(rows|c99/math)\.c|src/export/c99/(functions|elementary)\.h")
+ROWS = re.compile(r"src/ops/.*\.rows\.c|src/export/(rows|c99/math)\.c|src/export/c99/sources/")
 COMPOSED = re.compile(r"'composed': \[(.*?)\]", re.S)
 ENTRY = re.compile(r"^[A-Z0-9_]+\((\w+)[,)]", re.M)
 ROW = re.compile(r'\.op = "(\w+)"')

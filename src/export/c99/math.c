@@ -1,63 +1,79 @@
 /* Functions that a file brings along: products of rows, and elementary functions for programs
  * without libm. Their results differ from the library's by at most a few units in the last place.
- */
+ *
+ * Their texts are made of C sources (sources/, tools/c_texts.py). A function of doubles has the
+ * name f64_exp and stands for exp in files of doubles. A function that computes with double in
+ * files of floats, too, is called wide_exp. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "export/c99/c99.h"
-#include "export/c99/elementary.h"
-#include "export/c99/functions.h"
-#include "export/elementary_f64.h"
 
-/* Functions of doubles are named f64_exp and so on. */
-enum {
-    GENERAL = sizeof functions / sizeof *functions,
-    DOUBLES = sizeof elementary_f64 / sizeof *elementary_f64,
-    FIRST_OF_FLOATS = GENERAL + DOUBLES,
-    COUNT = FIRST_OF_FLOATS + sizeof elementary / sizeof *elementary
-};
+#include "export/c99_texts.h"
+
+enum { COUNT = sizeof texts / sizeof *texts };
 
 _Static_assert(
     (int)COUNT <= (int)ADZI_C99_HELPERS, "adzi_c99's `helpers` has an element for each function");
 
-static const function *function_at(int i)
+/* What libm calls a function of doubles. It has an f at its end for floats. */
+static const struct {
+    const char *name, *libm;
+} in_libm[] = { { "acos", "acos" }, { "acosh", "acosh" }, { "asin", "asin" }, { "asinh", "asinh" },
+    { "atan", "atan" }, { "atan2", "atan2" }, { "atanh", "atanh" }, { "ceil", "ceil" },
+    { "copysign", "copysign" }, { "cos", "cos" }, { "cosh", "cosh" }, { "erf", "erf" },
+    { "erfc", "erfc" }, { "exp", "exp" }, { "exp2", "exp2" }, { "expm1", "expm1" },
+    { "floor", "floor" }, { "fmod", "fmod" }, { "hypot", "hypot" }, { "lgamma", "lgamma" },
+    { "log", "log" }, { "log10", "log10" }, { "log1p", "log1p" }, { "log2", "log2" },
+    { "pow", "pow" }, { "round", "rint" }, { "sin", "sin" }, { "sinh", "sinh" }, { "sqrt", "sqrt" },
+    { "tan", "tan" }, { "tanh", "tanh" }, { "trunc", "trunc" }, { "wide_cos", "cos" },
+    { "wide_exp", "exp" }, { "wide_log", "log" }, { "wide_max", "fmax" }, { "wide_min", "fmin" },
+    { "wide_pow", "pow" }, { "wide_sqrt", "sqrt" } };
+enum { IN_LIBM = sizeof in_libm / sizeof *in_libm };
+
+static bool is_word(const char *known, const char *name, size_t length)
 {
-    return i < GENERAL           ? &functions[i]
-           : i < FIRST_OF_FLOATS ? &elementary_f64[i - GENERAL]
-                                 : &elementary[i - FIRST_OF_FLOATS];
+    return strlen(known) == length && strncmp(known, name, length) == 0;
 }
 
+/* The index of a text, or -1. */
 static int index_of(const char *name, size_t length)
 {
     for (int i = 0; i < COUNT; ++i) {
-        const char *known = function_at(i)->name;
-        if (strlen(known) == length && strncmp(known, name, length) == 0) {
+        if (is_word(texts[i].name, name, length)) {
             return i;
         }
     }
     return -1;
 }
 
-/* The function @name of a file: that of doubles if the file is one of doubles and there is one. */
-static int find(const adzi_c99 *c, const char *name, size_t length)
+/* The index of the text f64_name, or -1. */
+static int index_of_doubles(const char *name, size_t length)
 {
     char wide[64];
     const int n = snprintf(wide, sizeof wide, "f64_%.*s", (int)length, name);
-    const int i = c->wide && n < (int)sizeof wide ? index_of(wide, (size_t)n) : -1;
+    return n < (int)sizeof wide ? index_of(wide, (size_t)n) : -1;
+}
+
+/* The index of @name: that of doubles if the file is one of doubles and there is one. */
+static int find(const adzi_c99 *c, const char *name, size_t length)
+{
+    const int i = c->wide ? index_of_doubles(name, length) : -1;
     return i >= 0 ? i : index_of(name, length);
 }
 
-/* What libm calls a function; an empty text if libm has none that would do. Functions of doubles
- * have the name of that of floats without its last letter. */
-static void name_in_libm(const adzi_c99 *c, int i, char name[24])
+/* What libm calls @name in the file; an empty text if libm has none that would do. */
+static void name_in_libm(const adzi_c99 *c, const char *name, size_t length, char libm[24])
 {
-    const function *f = function_at(i);
-    const bool doubles = i >= GENERAL && i < FIRST_OF_FLOATS;
-    const int floats = doubles ? index_of(f->name + 4, strlen(f->name + 4)) : i;
-    const char *libm = floats >= 0 ? function_at(floats)->libm : NULL;
-    const size_t n = libm != NULL ? strlen(libm) - (c->wide && floats >= FIRST_OF_FLOATS) : 0;
-    snprintf(name, 24, "%.*s", (int)n, libm != NULL ? libm : "");
+    const size_t skipped = strncmp(name, "f64_", 4) == 0 ? 4 : 0;
+    const bool doubles = c->wide || strncmp(name, "wide_", 5) == 0;
+    libm[0] = '\0';
+    for (int i = 0; i < IN_LIBM; ++i) {
+        if (is_word(in_libm[i].name, name + skipped, length - skipped)) {
+            snprintf(libm, 24, "%s%s", in_libm[i].libm, doubles ? "" : "f");
+        }
+    }
 }
 
 static size_t length_of(const char *name)
@@ -76,17 +92,13 @@ bool adzi_c99_is_function(const char *name)
 
 const char *adzi_c99_of_doubles(const adzi_c99 *c, const char *name, size_t length)
 {
-    char wide[64];
-    const int n = snprintf(wide, sizeof wide, "f64_%.*s", (int)length, name);
-    const int known = c->wide && n < (int)sizeof wide ? index_of(wide, (size_t)n) : -1;
+    const int known = c->wide ? index_of_doubles(name, length) : -1;
     if (known >= 0) {
-        return function_at(known)->name;
+        return texts[known].name;
     }
-    for (int i = 0; i < COUNT; ++i) {
-        const function *f = function_at(i);
-        if (f->libm != NULL && strncmp(f->name, "wide_", 5) == 0 && strlen(f->libm) == length &&
-            strncmp(f->libm, name, length) == 0) {
-            return f->name;
+    for (int i = 0; i < IN_LIBM; ++i) {
+        if (strncmp(in_libm[i].name, "wide_", 5) == 0 && is_word(in_libm[i].libm, name, length)) {
+            return in_libm[i].name;
         }
     }
     return NULL;
@@ -130,36 +142,40 @@ void adzi_c99_add_plain(const adzi_c99 *c, adzi_text *text, const char *at, size
     }
 }
 
+/* Adds the name of the function @name, and notes that it is used. False with the error recorded if
+ * there is none. */
+static bool add_function(adzi_c99 *c, adzi_text *text, const char *name, size_t length)
+{
+    const int i = find(c, name, length);
+    char libm[24];
+    name_in_libm(c, name, length, libm);
+    if (c->libm && libm[0] != '\0') {
+        adzi_text_add(text, libm);
+    } else if (i >= 0) {
+        c->helpers[i] = true;
+        adzi_text_format(text, "%s_%s", c->name, texts[i].name);
+    } else if (libm[0] != '\0') {
+        adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
+            "%s needs %s of the mathematical library; set options.libm", c->current, libm);
+    } else {
+        adzi_c99_fail(c, ADZ_ERR_STATE, "%.*s: no such function in C", (int)length, name);
+    }
+    return !c->failed;
+}
+
 void adzi_c99_expand(adzi_c99 *c, adzi_text *text, const char *part)
 {
-    for (const char *at = part; *at != '\0'; ++at) {
-        if (*at != '@') {
-            const size_t plain = strcspn(at, "@");
-            adzi_c99_add_plain(c, text, at, plain);
-            at += plain - 1;
-            continue;
+    for (const char *at = part; *at != '\0';) {
+        const size_t plain = strcspn(at, "@");
+        adzi_c99_add_plain(c, text, at, plain);
+        at += plain;
+        if (*at == '@') {
+            const size_t length = length_of(at + 1);
+            if (!add_function(c, text, at + 1, length)) {
+                return;
+            }
+            at += 1 + length;
         }
-        const size_t length = length_of(at + 1);
-        const int i = find(c, at + 1, length);
-        at += length;
-        if (i < 0) {
-            adzi_c99_fail(c, ADZ_ERR_STATE, "%s: no such function in C", part);
-            return;
-        }
-        const function *f = function_at(i);
-        char libm[24];
-        name_in_libm(c, i, libm);
-        if (c->libm && libm[0] != '\0') {
-            adzi_text_add(text, libm);
-            continue;
-        }
-        if (f->text == NULL) {
-            adzi_c99_fail(c, ADZ_ERR_UNSUPPORTED,
-                "%s needs %s of the mathematical library; set options.libm", c->current, libm);
-            return;
-        }
-        c->helpers[i] = true;
-        adzi_text_format(text, "%s_%s", c->name, f->name);
     }
 }
 
@@ -167,20 +183,20 @@ void adzi_c99_expand(adzi_c99 *c, adzi_text *text, const char *part)
  * first: that notes which of the others they need. */
 void adzi_c99_functions(adzi_c99 *c, adzi_text *file)
 {
-    adzi_text texts[COUNT] = { { 0 } };
+    adzi_text expanded[COUNT] = { { 0 } };
     for (int i = COUNT - 1; i >= 0; --i) {
         if (c->helpers[i]) {
-            adzi_c99_expand(c, &texts[i], function_at(i)->text);
+            adzi_c99_expand(c, &expanded[i], texts[i].text);
         }
     }
     for (int i = 0; i < COUNT; ++i) {
-        if (texts[i].failed) {
+        if (expanded[i].failed) {
             file->failed = true;
         }
-        if (texts[i].length > 0) {
-            adzi_text_add(file, adzi_text_get(&texts[i]));
+        if (expanded[i].length > 0) {
+            adzi_text_add(file, adzi_text_get(&expanded[i]));
             adzi_text_add(file, "\n");
         }
-        adzi_text_free(&texts[i]);
+        adzi_text_free(&expanded[i]);
     }
 }

@@ -55,7 +55,7 @@
  *
  * `row` is what exports write (export/rows/row.h, export/rows.h): the expression of an element in
  * C, and the node in ONNX. What C files bring along for programs without libm is in
- * export/c99/elementary.h. */
+ * export/c99/sources/floats.c. */
 
 /* Columns that the file which reads the table does not need. */
 #ifndef KERNEL1
