@@ -1,19 +1,15 @@
 /* The rows of all operators, by family. */
 #include "export/rows.h"
+#include "export/row_families.h"
 
 #include <string.h>
 
-/* clang-format off */
-#define FAMILIES(DO) \
-    DO(activation) DO(attention) DO(conv) DO(convert) DO(decomposition) DO(dropout) DO(elementwise) \
-    DO(index) DO(linalg) DO(loss) DO(norm) DO(order) DO(pool) DO(recurrent) DO(reduction) DO(shape)
-/* clang-format on */
 #define DECLARED(family) extern const adzi_row adzi_rows_##family[];
 #define ENTERED(family)  { #family, adzi_rows_##family },
 
-FAMILIES(DECLARED)
+ADZI_ROW_FAMILIES(DECLARED)
 
-const adzi_row_family adzi_row_families[] = { FAMILIES(ENTERED) };
+const adzi_row_family adzi_row_families[] = { ADZI_ROW_FAMILIES(ENTERED) };
 
 const size_t adzi_n_row_families = sizeof adzi_row_families / sizeof *adzi_row_families;
 

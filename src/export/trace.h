@@ -32,6 +32,7 @@ typedef struct adzi_export {
     adz_plan_results_function several; /* if `function` is NULL: it has n_results results */
     size_t n_results;                  /* only read for `several` */
     const char *const *result_names;   /* one for each; NULL: the writer chooses */
+    const char *name;                  /* of the function in C; NULL: "run" */
     bool texts; /* operators may say by a text how C computes them (c_element) */
 } adzi_export;
 

@@ -93,10 +93,9 @@ static adz_status write_network(network *n, const char *path)
     adz_tensor *const inputs[] = { n->x, n->target };
     const adzi_export what[] = {
         { .function = predict, .user = n, .inputs = { inputs, 1 }, .module = n->net },
-        { .function = train, .user = n, .inputs = { inputs, 2 }, .module = n->net }
+        { .name = "step", .function = train, .user = n, .inputs = { inputs, 2 }, .module = n->net }
     };
-    static const char *const names[] = { "run", "step" };
-    return adzi_write_c("sample", path, what, names, 2, NULL);
+    return adzi_write_c("sample", path, what, 2, NULL);
 }
 
 int main(int argc, char **argv)

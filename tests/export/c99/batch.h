@@ -92,8 +92,7 @@ static inline int write_batch(const batch_case *facts, size_t n, adz_tensor *x, 
         };
         char file[80];
         snprintf(file, sizeof file, "%s.c", facts[i].name);
-        static const char *const names[] = { "run" };
-        if (adzi_write_c("test", temporary_path(file), &what, names, 1, NULL) != ADZ_OK) {
+        if (adzi_write_c("test", temporary_path(file), &what, 1, NULL) != ADZ_OK) {
             printf("%s: %s\n", facts[i].name, adz_error_message());
             adz_error_clear();
             ++refused;

@@ -207,10 +207,9 @@ static void a_module_of_f32(void **state)
     training_step step = { &narrow.network, &narrow.training, narrow.target };
     adz_tensor *const inputs[] = { narrow.network.in[0], narrow.target };
     const adzi_export what = { .function = step_of, .user = &step, .inputs = { inputs, 2 } };
-    static const char *const names[] = { "run" };
     adz_c_options o = ADZ_C_OPTIONS;
     o.precision = ADZ_F64;
-    assert_int_equal(adzi_write_c("test", temporary_path("net.c"), &what, names, 1, &o), ADZ_OK);
+    assert_int_equal(adzi_write_c("test", temporary_path("net.c"), &what, 1, &o), ADZ_OK);
     void *library = compile_batch();
     void (*run)(const double *x, const double *target, double *loss);
     *(void **)(void *)&run = dlsym(library, "net_run");

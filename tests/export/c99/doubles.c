@@ -235,10 +235,9 @@ static void digamma_is_of_doubles(void **state)
     adz_scope *scope = adz_scope_open();
     learner l = { .x = adz_ones(ADZ_SHAPE(2), ADZ_F32) };
     const adzi_export what = { .function = digamma, .user = &l, .inputs = { &l.x, 1 } };
-    static const char *const names[] = { "digamma" };
     temporary_files(true);
     assert_int_equal(
-        adzi_write_c("test", temporary_path("no.c"), &what, names, 1, NULL), ADZ_ERR_UNSUPPORTED);
+        adzi_write_c("test", temporary_path("no.c"), &what, 1, NULL), ADZ_ERR_UNSUPPORTED);
     expect_error(ADZ_ERR_UNSUPPORTED, "set options.precision to ADZ_F64");
     assert_int_equal(temporary_files(false), 0);
     adz_scope_close(scope);
@@ -249,11 +248,10 @@ static void expect_refused(learner *l, adz_dtype precision, adz_status code, con
     const adzi_export what = {
         .function = step, .user = l, .inputs = { &l->x, 1 }, .module = l->net
     };
-    static const char *const names[] = { "step" };
     adz_c_options o = ADZ_C_OPTIONS;
     o.precision = precision;
     temporary_files(true);
-    assert_int_equal(adzi_write_c("test", temporary_path("no.c"), &what, names, 1, &o), code);
+    assert_int_equal(adzi_write_c("test", temporary_path("no.c"), &what, 1, &o), code);
     expect_error(code, part);
     assert_int_equal(temporary_files(false), 0);
 }

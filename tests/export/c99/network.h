@@ -49,8 +49,7 @@ static inline adz_status write_network(c_network *n, const char *name, const adz
     const adzi_export what = {
         .function = call_network, .user = n, .inputs = { n->in, n->n_in }, .module = n->module
     };
-    static const char *const names[] = { "run" };
-    return adzi_write_c("adz_plan_write_c", temporary_path(name), &what, names, 1, options);
+    return adzi_write_c("adz_plan_write_c", temporary_path(name), &what, 1, options);
 }
 
 /* The functions of the file NAME.c in a library. */

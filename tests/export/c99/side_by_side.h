@@ -65,10 +65,13 @@ static inline adz_status write_training(
     adz_tensor *const inputs[] = { n->in[0], step.target };
     const adzi_export what[] = {
         { .function = call_network, .user = n, .inputs = { n->in, n->n_in }, .module = n->module },
-        { .function = step_of, .user = &step, .inputs = { inputs, 2 }, .module = n->module }
+        { .name = "step",
+            .function = step_of,
+            .user = &step,
+            .inputs = { inputs, 2 },
+            .module = n->module }
     };
-    static const char *const names[] = { "run", "step" };
-    return adzi_write_c("adz_plan_write_c_many", temporary_path(name), what, names, 2, options);
+    return adzi_write_c("adz_plan_write_c_many", temporary_path(name), what, 2, options);
 }
 
 /* Trains a network with the library and in C, and compares the losses of all steps. A loss that has

@@ -120,10 +120,13 @@ static void elementary_functions(void **state)
         for (int i = 0; i < POINTS; ++i) {
             const double x = point(f, i);
             const float narrow = (float)x;
-            if ((double)narrow >= f->low && (double)narrow <= f->high) {
-                const long double wanted = f->wanted((long double)narrow);
-                check(f->name, (double)narrow, (double)f->of_floats(narrow), wanted,
-                    unit_of(wanted, (double)FLT_EPSILON, 1e-45), f->floats * (REORDERED ? 5 : 1));
+            const long double narrow_wanted = f->wanted((long double)narrow);
+            /* With -ffast-math parts of small results may become 0. */
+            const bool small = REORDERED && fabsl(narrow_wanted) < 1e-30L && narrow_wanted != 0;
+            if ((double)narrow >= f->low && (double)narrow <= f->high && !small) {
+                check(f->name, (double)narrow, (double)f->of_floats(narrow), narrow_wanted,
+                    unit_of(narrow_wanted, (double)FLT_EPSILON, 1e-45),
+                    f->floats * (REORDERED ? 5 : 1));
             }
             if (REORDERED) {
                 continue;
@@ -273,9 +276,9 @@ static void wide_functions(void **state)
         check("wide_log", x, net_wide_log(x), logl((long double)x), fabs(log(x)) + 1e-3, 1e-14);
         check("wide_exp", y, net_wide_exp(y), expl((long double)y), exp(y) + 1e-300, 1e-14);
     }
-    assert_true(same(net_wide_min(1, NAN), 1) && same(net_wide_min(NAN, 2), 2));
-    assert_true(same(net_wide_max(1, 3), 3) && same(net_wide_max(NAN, 2), 2));
-    assert_true(same(net_wide_sqrt(-1), NAN) && same(net_wide_log(0), -(double)INFINITY));
+    assert_true(same(net_wide_min(1, (double)NAN), 1) && same(net_wide_min((double)NAN, 2), 2));
+    assert_true(same(net_wide_max(1, 3), 3) && same(net_wide_max((double)NAN, 2), 2));
+    assert_true(same(net_wide_sqrt(-1), (double)NAN) && same(net_wide_log(0), -(double)INFINITY));
     assert_true(same(net_wide_exp(800), (double)INFINITY) && same(net_wide_exp(-800), 0));
     const adz_step_context at = { .step = 3 };
     assert_true(same(net_moment_power(&at, 0, 0.5), 0.125));

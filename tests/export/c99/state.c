@@ -229,9 +229,7 @@ static void separate_weights(void **state)
     const adzi_export what = {
         .function = predict, .user = &n, .inputs = { n.in, 1 }, .module = net
     };
-    static const char *const names[] = { "run" };
-    assert_int_equal(
-        adzi_write_c("test", temporary_path("apart.c"), &what, names, 1, &apart), ADZ_OK);
+    assert_int_equal(adzi_write_c("test", temporary_path("apart.c"), &what, 1, &apart), ADZ_OK);
     expect_nothing_written("apart.c");
     const compiled c = compile("apart", false);
     int (*init)(void *, unsigned long), (*load)(void *, const float *),

@@ -74,12 +74,11 @@ static adz_status write_case(sweep_case *c, int number)
     o.name = name;
     o.libm = number % 2 == 1;
     o.precision = is_wide(c) ? ADZ_F64 : ADZ_F32;
-    static const char *const names[] = { "run" };
-    adz_status status = adzi_write_c("test", temporary_path("k.c"), &what, names, 1, &o);
+    adz_status status = adzi_write_c("test", temporary_path("k.c"), &what, 1, &o);
     if (status != ADZ_OK && !o.libm && strstr(adz_error_message(), "options.libm") != NULL) {
         adz_error_clear();
         o.libm = true;
-        status = adzi_write_c("test", temporary_path("k.c"), &what, names, 1, &o);
+        status = adzi_write_c("test", temporary_path("k.c"), &what, 1, &o);
     }
     return status;
 }

@@ -152,7 +152,7 @@ static void free_writer(adzi_c99_writer *w)
 /* ---- the texts --------------------------------------------------------------------------------
  */
 
-static bool trace_functions(adzi_c99_writer *w, const adzi_export *what, const char *const *names)
+static bool trace_functions(adzi_c99_writer *w, const adzi_export *what)
 {
     const size_t bytes = w->c.n_functions * sizeof *w->functions;
     w->functions = adzi_alloc_zero(bytes);
@@ -164,7 +164,7 @@ static bool trace_functions(adzi_c99_writer *w, const adzi_export *what, const c
     for (size_t i = 0; i < w->c.n_functions && good; ++i) {
         adzi_export step = what[i];
         step.step = step.texts = true;
-        w->functions[i].name = names[i];
+        w->functions[i].name = step.name != NULL ? step.name : "run";
         w->functions[i].trace = adzi_trace_new(w->c.op, &step, adzi_c99_prints);
         good = w->functions[i].trace != NULL &&
                (w->options->allow_nonfinite || adzi_trace_is_finite(w->functions[i].trace));
@@ -220,8 +220,8 @@ static adz_status write_files(const adzi_c99_writer *w, const char *path, const 
     return status;
 }
 
-adz_status adzi_write_c(const char *op, const char *path, const adzi_export *what,
-    const char *const *names, size_t n, const adz_c_options *options)
+adz_status adzi_write_c(const char *op, const char *path, const adzi_export *what, size_t n,
+    const adz_c_options *options)
 {
     adz_c_options o;
     if (adzi_refused(op) != ADZ_OK) {
@@ -247,7 +247,7 @@ adz_status adzi_write_c(const char *op, const char *path, const adzi_export *wha
     w->c.wide = o.precision == ADZ_F64;
     w->c.caller = o.state == ADZ_C_STATE_CALLER;
     w->c.n_functions = n;
-    bool good = scope != NULL && name_files(w, path, &header) && trace_functions(w, what, names) &&
+    bool good = scope != NULL && name_files(w, path, &header) && trace_functions(w, what) &&
                 make(w, base_of(adzi_text_get(&header)), what[0].module);
     if (good) {
         good = write_files(w, path, adzi_text_get(&header)) == ADZ_OK;
@@ -327,18 +327,27 @@ static adz_status check_plans(const char *op, adz_plan *const *plans, size_t n)
     return ADZ_OK;
 }
 
-static adz_status write_plans(const char *op, const char *path, adz_plan *const *plans,
-    const char *const *names, size_t n, const adz_c_options *options)
+/* The plans of a file, and the names of their functions in C. */
+typedef struct {
+    adz_plan *const *plans;
+    const char *const *names;
+    size_t n;
+} named_plans;
+
+static adz_status write_plans(
+    const char *op, const char *path, named_plans all, const adz_c_options *options)
 {
+    const size_t n = all.n;
     adzi_export *what = adzi_alloc(n * sizeof *what);
     if (what == NULL) {
         adzi_fail_memory(op, n * sizeof *what);
         return ADZ_ERR_MEMORY;
     }
     for (size_t i = 0; i < n; ++i) {
-        what[i] = adzi_export_of(plans[i]);
+        what[i] = adzi_export_of(all.plans[i]);
+        what[i].name = all.names[i];
     }
-    const adz_status status = adzi_write_c(op, path, what, names, n, options);
+    const adz_status status = adzi_write_c(op, path, what, n, options);
     adzi_free(what, n * sizeof *what);
     return status;
 }
@@ -359,13 +368,14 @@ adz_status adz_plan_write_c_many(adz_plan *const *plans, const char *const *name
                             ? check_plans(op, plans, n)
                             : adz_error_code();
     status = status == ADZ_OK ? check_names(op, names, n, o.state == ADZ_C_STATE_CALLER) : status;
-    return status == ADZ_OK ? write_plans(op, path, plans, names, n, options) : status;
+    return status == ADZ_OK ? write_plans(op, path, (named_plans){ plans, names, n }, options)
+                            : status;
 }
 
 adz_status adz_plan_write_c(adz_plan *plan, const char *path, const adz_c_options *options)
 {
     ADZI_NOT_CAPTURED(ADZI_ACTS, ADZ_ERR_STATE);
     static const char op[] = "adz_plan_write_c", *const names[] = { "run" };
-    return plan != NULL ? write_plans(op, path, &plan, names, 1, options)
+    return plan != NULL ? write_plans(op, path, (named_plans){ &plan, names, 1 }, options)
                         : adzi_error_null(op, "plan");
 }

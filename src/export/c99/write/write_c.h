@@ -12,13 +12,12 @@
  *
  * @param op       the public function, for messages
  * @param path     ends with ".c"
- * @param what     n functions: their inputs and the module that names their weights. `step` is not
- *                 read: each may be a forward or a training step.
- * @param names    n identifiers, all different
+ * @param what     n functions: their names, all different, their inputs, and the module that names
+ *                 their weights. `step` is not read: each may be a forward or a training step.
  * @param options  NULL for the defaults
  * @return         ADZ_OK, or an error as adz_plan_write_c_many has
  */
-adz_status adzi_write_c(const char *op, const char *path, const adzi_export *what,
-    const char *const *names, size_t n, const adz_c_options *options);
+adz_status adzi_write_c(const char *op, const char *path, const adzi_export *what, size_t n,
+    const adz_c_options *options);
 
 #endif
