@@ -25,7 +25,8 @@ def texts(source):
     for line in lines[first:]:
         part.append(line)
         names = (MACRO if line == "#endif" else NAME).findall("\n".join(part))
-        if names and (line in ("}", "#endif") or (line.endswith("};") and not line.startswith(" "))):
+        whole = sum(line.count("{") for line in part) == sum(line.count("}") for line in part)
+        if names and whole and line.endswith(("}", "};", "#endif")):
             yield names[-1], "\n".join(part).strip("\n") + "\n"
             part = []
     if "".join(part).strip():
@@ -34,7 +35,7 @@ def texts(source):
 
 def main():
     output, sources = sys.argv[1], sys.argv[2:]
-    rows = []
+    rows, known, called = [], set(), set()
     for path in sources:
         with open(path, encoding="utf-8") as file:
             found = list(texts(file.read()))
@@ -44,6 +45,10 @@ def main():
             text = re.sub(rf"\b{PREFIX}(?=\w)", "@", text).replace("\\", "\\\\").replace('"', '\\"')
             quoted = "\n".join(f'      "{line}\\n"' for line in text.splitlines())
             rows.append(f'    {{ "{name}",\n{quoted} }},\n')
+            known.add(name)
+            called.update(re.findall(r"@(\w+)\(", text))
+    if called - known:
+        sys.exit(f"c_texts.py: no source has {', '.join(sorted(called - known))}")
     with open(output, "w", encoding="utf-8") as file:
         file.write("/* Made by tools/c_texts.py. */\n\n"
                    "/* A function: its name, and its text, in which @name is another function. */\n"

@@ -21,10 +21,10 @@ static float net_dot(const float *a, const float *b, int n)
 /* The sum of a[i] * b[i], in eight lanes. Inlined into a loop over short rows, gcc takes the
  * loop for its vectors, and gathers their elements one by one. */
 #if defined __GNUC__ && !defined __clang__
-__attribute__((noinline))
+static double net_f64_dot(const double *a, const double *b, int n) __attribute__((noinline));
 #endif
-static double
-net_f64_dot(const double *a, const double *b, int n)
+
+static double net_f64_dot(const double *a, const double *b, int n)
 {
     double lane[8] = { 0, 0, 0, 0, 0, 0, 0, 0 }, rest = 0;
     int i = 0;
