@@ -252,7 +252,7 @@ static void powers(void **state)
             const double wanted = pow((double)x, (double)y);
             if (wanted > (double)FLT_MIN && wanted < (double)FLT_MAX) {
                 check("pow", (double)x, (double)net_pow(x, y), (long double)wanted,
-                    unit_of((long double)wanted, (double)FLT_EPSILON, 1e-45), 6);
+                    unit_of((long double)wanted, (double)FLT_EPSILON, 1e-45), 3);
             }
             check("wide_pow", (double)x, net_wide_pow((double)x, (double)y), (long double)wanted,
                 wanted, 2e-14);

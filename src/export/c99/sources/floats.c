@@ -15,35 +15,41 @@ static float net_exp2(float x)
     return y * net_power_of_two(rest, (uint32_t)half) * net_power_of_two(0, (uint32_t)(n - half));
 }
 
-/* log m, where x = 2^n m and m lies between 2/3 and 4/3. x is finite and positive. */
-static float net_log_near(float x, int *power)
+/* log m, where x = 2^n m and m lies between 2/3 and 4/3, and what its rounding leaves, in *low. x
+ * is finite and positive. */
+static float net_log_near(float x, int *power, float *low)
 {
     const int lifted = x < 1.17549435e-38f;
     const uint32_t bits = net_bits(lifted ? x * 8388608.0f : x);
     const int32_t n = net_log_exponent(bits);
     const float f = net_from_bits(bits - ((uint32_t)n << 23)) - 1, square = f * f;
+    const float rest = square * f * net_log_poly(f) - 0.5f * square, near = f + rest;
     *power = n - (lifted ? 23 : 0);
-    return f + (square * f * net_log_poly(f) - 0.5f * square);
+    *low = rest - (near - f);
+    return near;
 }
 
 static float net_log2(float x)
 {
     int n;
+    float low;
     if (!(x > 0) || x > 3.402823466e38f) {
         return net_log(x);
     }
-    const float near = net_log_near(x, &n);
-    return (float)n + 1.44269504f * near;
+    const float near = net_log_near(x, &n, &low);
+    return (float)n + (1.44269504f * near + (1.44269504f * low + 1.92596303e-8f * near));
 }
 
 static float net_log10(float x)
 {
     int n;
+    float low;
     if (!(x > 0) || x > 3.402823466e38f) {
         return net_log(x);
     }
-    const float near = net_log_near(x, &n);
-    return 0.30103f * (float)n + (0.434294482f * near - 4.33501e-9f * (float)n);
+    const float near = net_log_near(x, &n, &low);
+    const float rest = 0.434294482f * low - 4.33501e-9f * (float)n;
+    return 0.30103f * (float)n + (0.434294482f * near + rest);
 }
 
 static float net_sinh(float x)
@@ -148,11 +154,12 @@ static float net_exp_of_product(float y, float x)
         return net_exp(y * net_log(x));
     }
     int n;
-    const float near = net_log_near(x, &n), whole = (float)n * 0.693145752f;
+    float low;
+    const float near = net_log_near(x, &n, &low), whole = (float)n * 0.693145752f;
     const volatile float s = whole + (near + (float)n * 1.42860682e-6f);
     const volatile float s4097 = s * 4097, s1 = s4097 - (s4097 - s);
     const volatile float y4097 = y * 4097, y1 = y4097 - (y4097 - y);
-    const float s2 = ((whole - s1) + near) + (float)n * 1.42860682e-6f;
+    const float s2 = ((whole - s1) + near) + ((float)n * 1.42860682e-6f + low);
     const float first = net_exp(y1 * s1);
     return first == 0 || first - first != 0 ? first : first * net_exp((y - y1) * s1 + y * s2);
 }
