@@ -6,7 +6,7 @@
 
 /* A spot in a value: an index, and the variables of its last two dimensions. Each is "" where
  * there is none. */
-typedef struct spot {
+typedef struct {
     const char *base, *row, *column;
 } spot;
 
