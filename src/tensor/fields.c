@@ -273,8 +273,7 @@ static bool check_shape(const char *op, const adz_field *f, const adz_shape *sha
         return false;
     }
     for (int i = 0; i < shape->rank; ++i) {
-        const double size = (double)shape->sizes[i];
-        if (!(size > f->least && size < f->most) && !is_within(f, (long double)shape->sizes[i])) {
+        if (!is_within(f, (long double)shape->sizes[i])) {
             adz_error_format(op, ADZ_ERR_ARGUMENT, "%s is %s, but each size must be %s", f->name,
                 adzi_text_sizes(shape->rank, shape->sizes), wanted(f, text));
             return false;
@@ -315,37 +314,59 @@ static bool is_limited(const adz_field *f)
     return f->bounds != ADZ_BOUNDS_NONE || f->kind >= ADZ_FIELD_ENUM;
 }
 
-/* Whether a number lies between its bounds, as most do. False also where it takes more to say:
- * at an open bound, at 2^53 and above, where a double does not hold every whole number, and for
- * other kinds. */
-static inline bool is_clearly_within(const adz_field *f, const void *at)
+/* Whether a number lies between its bounds, as most do. False also at an open bound, and at 2^53
+ * and above, where a double does not hold every whole number. */
+static inline bool is_clearly_within(const adz_field *f, double x)
 {
-    double x;
-    if (f->kind == ADZ_FIELD_F64) {
-        memcpy(&x, at, sizeof x);
-    } else if (f->kind == ADZ_FIELD_I64) {
-        int64_t n;
-        memcpy(&n, at, sizeof n);
-        x = (double)n;
-    } else if (f->kind == ADZ_FIELD_INT) {
-        int n;
-        memcpy(&n, at, sizeof n);
-        x = n;
-    } else {
-        return false;
-    }
     return (x > f->least && x < f->most) || (f->bounds == ADZ_BOUNDS_CLOSED && x >= f->least &&
                                                 x <= f->most && x > -0x1p53 && x < 0x1p53);
 }
 
+static inline bool is_clearly_named(const adz_field *f, int n)
+{
+    int k = 0;
+    while (f->values != NULL && f->values[k] != NULL && k < n) {
+        ++k;
+    }
+    return f->values != NULL && k == n && f->values[k] != NULL && f->values[k][0] != '\0';
+}
+
+/* Whether a value is right beyond doubt. The calls of operators check their arguments, most of
+ * which are, so this is kept short. The functions above find out about the others. */
+static inline bool is_clearly_right(const adz_field *f, const void *at)
+{
+    const adz_shape *shape = at;
+    switch (f->kind) {
+    case ADZ_FIELD_F64:
+        return is_clearly_within(f, *(const double *)at);
+    case ADZ_FIELD_I64:
+        return is_clearly_within(f, (double)*(const int64_t *)at);
+    case ADZ_FIELD_INT:
+        return is_clearly_within(f, *(const int *)at);
+    case ADZ_FIELD_ENUM:
+        return is_clearly_named(f, *(const int *)at);
+    case ADZ_FIELD_SHAPE:
+    case ADZ_FIELD_SIZES:
+        for (int i = 0; i < shape->rank && i < ADZ_MAX_RANK; ++i) {
+            if (!is_clearly_within(f, (double)shape->sizes[i])) {
+                return false;
+            }
+        }
+        return shape->rank >= 0 && shape->rank <= ADZ_MAX_RANK;
+    default:
+        return false;
+    }
+}
+
 /* Checks all used elements of a field. */
-static bool check_field(const char *op, const adz_field *fields, size_t i, const void *values)
+static __attribute__((noinline)) bool check_field(
+    const char *op, const adz_field *fields, size_t i, const void *values)
 {
     const adz_field *f = &fields[i];
     const size_t size = adzi_field_size(f->kind), used = adzi_field_used(fields, i, values);
     for (size_t k = 0; k < used; ++k) {
         const char *at = (const char *)values + f->offset + k * size;
-        if (!is_clearly_within(f, at) && !check_element(op, f, at)) {
+        if (!is_clearly_right(f, at) && !check_element(op, f, at)) {
             return false;
         }
     }
@@ -356,11 +377,11 @@ static bool check_field(const char *op, const adz_field *fields, size_t i, const
 static bool check_from(
     size_t first, const char *op, const adz_field *fields, size_t n_fields, const void *values)
 {
-    for (size_t i = 0; i < n_fields && fields[i].name != NULL; ++i) {
-        const adz_field *f = &fields[i];
-        if (f->offset >= first && is_limited(f) &&
-            !(f->count == 0 && is_clearly_within(f, (const char *)values + f->offset)) &&
-            !check_field(op, fields, i, values)) {
+    const adz_field *end = fields + n_fields;
+    for (const adz_field *f = fields; f < end && f->name != NULL; ++f) {
+        if (is_limited(f) && f->offset >= first &&
+            !(f->count == 0 && is_clearly_right(f, (const char *)values + f->offset)) &&
+            !check_field(op, fields, (size_t)(f - fields), values)) {
             return false;
         }
     }

@@ -28,6 +28,14 @@ double adzi_field_number(const adz_field *field, const void *at);
  * the error recorded. */
 bool adzi_field_check_number(const char *op, const adz_field *field, double value);
 
+/** Likewise. Values that lie between the bounds are compared here, with the bounds of a row that
+ * the compiler knows. */
+static inline bool adzi_field_takes(const char *op, const adz_field *field, double value)
+{
+    return (value > field->least && value < field->most) ||
+           adzi_field_check_number(op, field, value);
+}
+
 /** How fields are printed: "(p=1)" with as few digits as read back to the same value, or "p=1.0" as
  * Python prints it. */
 typedef enum { ADZI_CALL, ADZI_PYTHON } adzi_field_style;

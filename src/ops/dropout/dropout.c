@@ -140,7 +140,7 @@ adz_tensor *adz_dropout(adz_tensor *x, double p, bool training, adz_generator *g
     static const adzi_steps steps = { .prepare = prepare, .launch = launch, .n_kept = 1 };
     dropout_call c = { .at = { p }, .state = &adzi_nothing_drawn };
     const bool draws = training && p > 0 && p < 1;
-    if (!adzi_check_tensor("dropout", "x", x) || !adz_fields_check("dropout", fields, 1, &c.at)) {
+    if (!adzi_check_tensor("dropout", "x", x) || !adzi_field_takes("dropout", &fields[0], p)) {
         return NULL;
     }
     if (!training || p == 0) { /* x itself, as in PyTorch; no node is made */

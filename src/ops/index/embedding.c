@@ -131,7 +131,8 @@ const adzi_op adzi_op_embedding = { .name = "embedding",
     .backward = backward,
     ADZI_ATTRIBUTES(embedding_attr, fields),
     .shape_rule = shape_rule,
-    .saved_inputs = 1u << 0 };
+    .saved_inputs = 1u << 0,
+    .strided_inputs = 1u << 0 }; /* the check has made the ids contiguous */
 
 adz_tensor *adz_embedding(adz_tensor *ids, adz_tensor *weight, const adz_embedding_options *options)
 {

@@ -35,6 +35,7 @@ KERNEL_TABLE_FLOAT(batch_norm_sums);
 
 enum { GRAIN = 8192 };                                       /* elements worth a thread */
 enum { X, RUNNING_MEAN, RUNNING_VAR, WEIGHT, BIAS, INPUTS }; /* the order of the inputs */
+enum { MOMENTUM = 1, EPS };                                  /* their rows in the table */
 
 typedef struct {
     bool training; /* the statistics are those of x, and depend on it */
@@ -314,9 +315,9 @@ static bool check(adzi_call *call, void *block)
         }
     }
     at->weighted = !adzi_is_none(call->in[WEIGHT]);
-    /* The rows of momentum and eps. */
     if (!check_running(call->in[RUNNING_MEAN], call->in[RUNNING_VAR], at->training) ||
-        !adz_fields_check("batch_norm", fields + 1, 2, at)) {
+        !adzi_field_takes("batch_norm", &fields[MOMENTUM], at->momentum) ||
+        !adzi_field_takes("batch_norm", &fields[EPS], at->eps)) {
         return false;
     }
     /* One value per channel is its own mean and would be normalised to 0. PyTorch refuses this,

@@ -36,7 +36,7 @@ static bool check(
             adzi_text_shape(x));
         return false;
     }
-    return adzi_field_check_number(op, &momentum_row, momentum);
+    return adzi_field_takes(op, &momentum_row, momentum);
 }
 
 /* The mean over samples of all[N * C]. */

@@ -18,7 +18,7 @@ adz_tensor *adz_normalize(adz_tensor *x, double p, int dim, double eps)
     if (x->rank == 0) {
         return adzi_fail("normalize", ADZ_ERR_DIM, "a scalar is no vector; use adz_unsqueeze");
     }
-    if (!adzi_field_check_number("normalize", &eps_row, eps)) {
+    if (!adzi_field_takes("normalize", &eps_row, eps)) {
         return NULL;
     }
     adz_tensor *norm = adz_norm(x, p, ADZ_DIMS(d), ADZ_KEEPDIM);

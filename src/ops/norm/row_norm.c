@@ -23,6 +23,7 @@ KERNEL_TABLE_FLOAT(row_norm_params);
 enum { GRAIN = 8192 }; /* elements worth a thread */
 /* What a node keeps besides its inputs: the statistics, and the bias if y may be computed again. */
 enum { STATS, BIAS, KEPT };
+enum { EPS = 2 }; /* its row in the table of attributes */
 
 /* The weight, ADZ_NONE if the call had none, or NULL if it has changed since the forward. */
 static adz_tensor *saved_weight(adzi_node *node)
@@ -159,8 +160,7 @@ static bool check(adzi_call *call, void *block)
         return false;
     }
     at->weighted = !adzi_is_none(call->in[1]);
-    /* The row of eps. */
-    return adz_fields_check(op, adzi_row_norm_fields + 2, 1, at) && fits(call, 1, at) &&
+    return adzi_field_takes(op, &adzi_row_norm_fields[EPS], at->eps) && fits(call, 1, at) &&
            (!at->centred || fits(call, 2, at));
 }
 

@@ -67,9 +67,14 @@ adz_status adzi_avg_pool_fused(adzi_node *node, adz_tensor **dx, adz_tensor *con
 bool adzi_avg_pool_read(const char *op, int n, adzi_avg_pool_arguments *all,
     const adz_avg_pool_options *options, adzi_window_attr *attr)
 {
-    all->o = (adz_avg_pool_options)ADZ_AVG_POOL_OPTIONS; /* the row of kernel_size comes first */
-    if (options == NULL ? !adz_fields_check(op, adzi_avg_pool_rows[1], 1, all)
-                        : !adz_options_take(op, &adz_avg_pool_options_table, all, options)) {
+    bool good;
+    if (options != NULL) {
+        good = adz_options_take(op, &adz_avg_pool_options_table, all, options);
+    } else { /* the first row is that of kernel_size */
+        all->o = (adz_avg_pool_options)ADZ_AVG_POOL_OPTIONS;
+        good = adz_fields_check(op, adzi_avg_pool_rows[1], 1, all);
+    }
+    if (!good) {
         return false;
     }
     *attr = (adzi_window_attr){ .n = n,

@@ -134,10 +134,9 @@ static adz_status shape_rule(adz_result *y, adz_tensor *const *in, void *block)
     adzi_interpolate_attr *at = &call->run.w.at.interpolate;
     at->n = dimensions_of(in[0], at->mode);
     if (at->n == 0 ||
-        !(call->size->rank == 0
-                ? scaled_sizes(in[0], at)
-                : adzi_spread_given(name, "size", call->size, at->n, at->size) &&
-                      adz_fields_check(name, fields, sizeof fields / sizeof *fields, at))) {
+        !(call->size->rank == 0 ? scaled_sizes(in[0], at)
+                                : adzi_spread_given(name, "size", call->size, at->n, at->size) &&
+                                      adz_fields_check(name, fields, 2, at))) {
         return adzi_status(NULL);
     }
     axes_of(in[0]->rank, in[0]->sizes, at, call->run.w.axes);

@@ -48,9 +48,14 @@ adz_status adzi_max_pool_fused(adzi_node *node, adz_tensor **dx, adz_tensor *con
 bool adzi_max_pool_read(const char *op, int n, adzi_max_pool_arguments *all,
     const adz_max_pool_options *options, adzi_window_attr *attr)
 {
-    all->o = (adz_max_pool_options)ADZ_MAX_POOL_OPTIONS; /* the row of kernel_size comes first */
-    if (options == NULL ? !adz_fields_check(op, adzi_max_pool_rows, 1, all)
-                        : !adz_options_take(op, &adz_max_pool_options_table, all, options)) {
+    bool good;
+    if (options != NULL) {
+        good = adz_options_take(op, &adz_max_pool_options_table, all, options);
+    } else { /* the first row is that of kernel_size */
+        all->o = (adz_max_pool_options)ADZ_MAX_POOL_OPTIONS;
+        good = adz_fields_check(op, adzi_max_pool_rows, 1, all);
+    }
+    if (!good) {
         return false;
     }
     *attr = (adzi_window_attr){ .n = n,

@@ -217,8 +217,11 @@ bool adzi_read_adaptive(
     const char *op, int n, const adz_shape *output_size, adzi_adaptive_attr *attr)
 {
     attr->n = n;
-    return adzi_spread_given(op, "output_size", output_size, n, attr->output_size) &&
-           adz_fields_check(op, adzi_adaptive_fields, 2, attr);
+    bool good = adzi_spread_given(op, "output_size", output_size, n, attr->output_size);
+    for (int i = 0; i < n && good; ++i) {
+        good = adzi_field_takes(op, &adzi_adaptive_fields[1], (double)attr->output_size[i]);
+    }
+    return good;
 }
 
 adz_status adzi_planes_rule(const char *op, adz_result *y, int n, const adzi_axis *axes)
