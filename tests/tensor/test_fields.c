@@ -143,6 +143,9 @@ static void test_bounds(void **state)
     EXPECT_REFUSED(ADZ_ERR_ARGUMENT, "stride is [2, 0], but each size must be 1 or more",
         o.stride = ADZ_SHAPE(2, 0));
     EXPECT_REFUSED(ADZ_ERR_ARGUMENT, "stride has -1 sizes", o.stride.rank = -1);
+    EXPECT_REFUSED(
+        ADZ_ERR_ARGUMENT, "stride has 9 sizes", o.stride = ADZ_SHAPE(1, 1, 1, 1, 1, 1, 1, 1);
+        o.stride.rank = 9);
     EXPECT_REFUSED(ADZ_ERR_DTYPE, "parameters are float32 or float64", o.dtype = ADZ_I64);
     my_options o = MY_OPTIONS;
     my_state s;
@@ -185,11 +188,14 @@ static void test_ends(void **state)
         for (int k = 0; k < 2; ++k) {
             assert_true(adz_fields_check("op", &cases[i].field, 1, &cases[i].inside[k]));
             assert_true(adzi_field_check_number("op", &cases[i].field, cases[i].inside[k]));
+            assert_true(adzi_field_takes("op", &cases[i].field, cases[i].inside[k]));
         }
         for (int k = 0; k < 3; ++k) {
             assert_false(adz_fields_check("op", &cases[i].field, 1, &cases[i].outside[k]));
             expect_error(ADZ_ERR_ARGUMENT, cases[i].message);
             assert_false(adzi_field_check_number("op", &cases[i].field, cases[i].outside[k]));
+            expect_error(ADZ_ERR_ARGUMENT, cases[i].message);
+            assert_false(adzi_field_takes("op", &cases[i].field, cases[i].outside[k]));
             expect_error(ADZ_ERR_ARGUMENT, cases[i].message);
         }
     }
@@ -198,6 +204,12 @@ static void test_ends(void **state)
     assert_true(adz_fields_check("op", &size, 1, &largest));
     assert_false(adz_fields_check("op", &size, 1, &beyond));
     expect_error(ADZ_ERR_ARGUMENT, "n is 576460752303423488, more than fit in memory");
+    /* A double does not hold 2^53 + 1. */
+    const adz_field whole = { .name = "n", .kind = ADZ_FIELD_I64, ADZ_CLOSED(0, 0x1p53) };
+    const int64_t last = (int64_t)1 << 53, behind = last + 1;
+    assert_true(adz_fields_check("op", &whole, 1, &last));
+    assert_false(adz_fields_check("op", &whole, 1, &behind));
+    expect_error(ADZ_ERR_ARGUMENT, "n is 9007199254740993, but must be in");
     assert_false(adzi_field_check_number("op", &size, 2.5));
     expect_error(ADZ_ERR_ARGUMENT, "n is 2.5, but must be a whole number");
 }
