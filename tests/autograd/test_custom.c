@@ -124,7 +124,7 @@ static void a_wrong_sign_does_not(void **state)
     adz_scope_close(scope);
 }
 
-/* With NaN as a tolerance every comparison is false, so a wrong gradient would pass. */
+/* The message names the option, and no gradient. */
 static void bad_options_are_refused(void **state)
 {
     (void)state;
